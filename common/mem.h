@@ -1,0 +1,15 @@
+/* mem.h - checked memory.  Blocks are 64-byte aligned, so that SIMD and cache lines fit. */
+#ifndef NB_MEM_H
+#define NB_MEM_H
+
+#include <stddef.h>
+
+/* count * size bytes, 64-byte aligned, large blocks backed by huge pages where the system offers them.
+ * NULL when memory is exhausted or the product overflows.  nb_alloc(0, s) is a valid empty block. */
+void *nb_alloc(size_t count, size_t size);
+void *nb_alloc_zero(size_t count, size_t size);
+void nb_free(void *p);
+/* 1 if a * b overflows size_t, else 0 and the product in *product. */
+int nb_mul_overflow(size_t a, size_t b, size_t *product);
+
+#endif

@@ -1,0 +1,32 @@
+/* status.h - what a library function returns: 0, or why it could not. */
+#ifndef NB_STATUS_H
+#define NB_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define NB_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define NB_MUST_CHECK
+#endif
+
+enum nb_status {
+	NB_OK = 0,
+	NB_ENOMEM,     /* memory exhausted, on the host or on the device */
+	NB_ENODEV,     /* no usable device */
+	NB_EDEVICE,    /* the device failed; nb_backend_error() says how */
+	NB_EINVAL,     /* an argument out of its documented range */
+	NB_ENONFINITE, /* a position, velocity or mass is NaN or infinite */
+	NB_ELIMIT,     /* a documented size limit exceeded */
+	NB_EUNSUPPORTED /* a combination this backend does not offer */
+};
+
+/* A lower-case phrase without full stop, e.g. "out of memory". Never NULL. */
+const char *nb_status_text(int status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

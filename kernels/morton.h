@@ -1,0 +1,44 @@
+/* morton.h - Morton (Z-order) keys, and the stable parallel sort by them.
+ *
+ * A key has 63 bits in 3-D (21 a dimension) and 62 in 2-D (31 a dimension); x is the highest bit of
+ * each group, then y, then z.  The key cube is the smallest cube (square) with the given corner that
+ * holds every body; see nb_morton_cube. */
+#ifndef NB_MORTON_H
+#define NB_MORTON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NB_MORTON_BITS_2D = 31, NB_MORTON_BITS_3D = 21 };
+
+/* The cube that keys refer to: cell coordinate = floor((x - lo) / size * 2^bits). */
+struct nb_cube {
+	double lo[3];
+	double size; /* edge, > 0; 1 where all bodies coincide */
+};
+
+/* The cube of n bodies: lo = the smallest coordinates, size = the largest extent times (1 + 2^-40)
+ * so that the largest coordinate falls inside.  In 2-D z is ignored and lo[2] = 0.
+ * Returns NB_ENONFINITE and the index of the first such body in *bad if a position is not finite. */
+NB_MUST_CHECK int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
+
+/* key[i] of pos (n x 3) in the cube; dim 2 or 3. */
+NB_MUST_CHECK int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
+
+/* Stable radix sort: key is sorted in place, perm[k] = the old index of what is now at k.
+ * n < 2^32 (NB_ELIMIT).  Same result for any number of threads. */
+NB_MUST_CHECK int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm);
+
+/* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
+NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
