@@ -7,8 +7,8 @@
 #   FORMATS  x: formats/x.c        COMMON  x: common/x.c
 TOOLS   = nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
 KERNELS = gravity_direct gravity_near morton sort tree tree_walk boxes model step diagnostics splat backend
-FORMATS = stream frame ppm
-COMMON  = status die mem timer cpu parse options
+FORMATS = field frame stream require ppm
+COMMON  = status die mem timer cpu parse options space
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -28,7 +28,7 @@ endif
 VERSION = 0.1.0
 WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3 -g
-CPPFLAGS += -I. -DNB_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 LDFLAGS += -fopenmp
 LDLIBS  += -l:libdeflate.a -lm

@@ -1,0 +1,22 @@
+/* parse.h - numbers from text, read whole and in range. */
+#ifndef NB_PARSE_H
+#define NB_PARSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum nb_parse { NB_PARSE_OK = 0, NB_PARSE_INVALID, NB_PARSE_TOO_SMALL, NB_PARSE_TOO_LARGE };
+
+/* A decimal integer in [min, max], nothing before or after it. */
+enum nb_parse nb_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+enum nb_parse nb_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out);
+/* A finite decimal (or hexadecimal) floating-point number, nothing before or after it; the decimal
+ * point is '.' whatever the locale. */
+enum nb_parse nb_parse_f64(const char *text, double *out);
+/* "1,2.5,3": count numbers, at most max of them, into out. NB_PARSE_TOO_LARGE: more than max. */
+enum nb_parse nb_parse_f64_list(const char *text, size_t max, double *out, size_t *count);
+/* The shortest decimal text that reads back as x; buffer of at least NB_F64_TEXT bytes. */
+enum { NB_F64_TEXT = 32 };
+const char *nb_format_f64(double x, char *buffer);
+
+#endif
