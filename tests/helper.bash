@@ -1,0 +1,72 @@
+# helper.bash - what every test file loads: PATH to the programs under test, pipelines, numbers.
+#
+#   pipeline 'nb-gen -n 64 | nb-stats'      run it with pipefail; sets $status, $output (text only)
+#   fails_with 1 'truncated' 'cmd'          cmd exits so, with one line on stderr that has the text, and
+#                                           without a single byte on stdout
+#   close_to 0.5 "$x" 0.01                  |x - 0.5| <= 0.01; not a number never passes
+#   stat_of KEY                             value of KEY in the tsv of nb-stats on stdin (last frame)
+
+bats_require_minimum_version 1.5.0
+
+NB_TOP=$(cd "${BATS_TEST_DIRNAME:-.}/.." && pwd)
+if [ -z "${NB_BIN:-}" ]; then
+	for config in ${NB_CONFIG:-cuda cpu san}; do
+		if [ -d "$NB_TOP/build/$config/bin" ]; then
+			NB_BIN=$NB_TOP/build/$config/bin
+			break
+		fi
+	done
+fi
+export NB_BIN NB_TOP
+export PATH="$NB_BIN:$PATH"
+export LC_ALL=C
+
+pipeline() {
+	run bash -o pipefail -c "$1"
+}
+
+fails_with() {
+	local want=$1 text=$2 command=$3
+	local out=$BATS_TEST_TMPDIR/fails.out err=$BATS_TEST_TMPDIR/fails.err code=0
+	bash -o pipefail -c "$command" >"$out" 2>"$err" || code=$?
+	if [ "$code" -ne "$want" ]; then
+		echo "exit status $code, want $want: $command"
+		cat "$err"
+		return 1
+	fi
+	if ! grep -qF -- "$text" "$err"; then
+		echo "stderr lacks '$text': $command"
+		cat "$err"
+		return 1
+	fi
+	if [ "$(wc -l <"$err")" -ne 1 ]; then
+		echo "stderr has not one line: $command"
+		cat "$err"
+		return 1
+	fi
+	if [ -s "$out" ]; then
+		echo "stdout is not empty: $command"
+		return 1
+	fi
+}
+
+close_to() {
+	awk -v want="$1" -v got="$2" -v by="$3" 'BEGIN {
+		if (got !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) { print "not a number: " got; exit 1 }
+		d = got - want; if (d < 0) d = -d
+		if (!(d <= by)) { print got " is not within " by " of " want; exit 1 }
+	}'
+}
+
+at_most() {
+	awk -v limit="$1" -v got="$2" 'BEGIN {
+		if (got !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) { print "not a number: " got; exit 1 }
+		if (!(got + 0 <= limit + 0)) { print got " exceeds " limit; exit 1 }
+	}'
+}
+
+# nb-stats --format tsv: a header line, then one line a frame
+stat_of() {
+	awk -F '\t' -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == key) column = i }
+		{ value = $column } END { if (!column) { print "no column " key; exit 1 } print value }'
+}
