@@ -1,0 +1,137 @@
+/* cuda_util.cuh - what every CUDA kernel file needs: checked calls, scratch memory, launch sizes.
+ *
+ * Everything runs on the default stream of the device that is current.  A public function returns an
+ * enum nb_status, never throws and never prints; nb_cuda_error_text says which call failed and why. */
+#ifndef NB_CUDA_UTIL_CUH
+#define NB_CUDA_UTIL_CUH
+
+#include <atomic>
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/status.h"
+
+/* What the last failing call of this thread said; "" before any.  One copy in the whole program. */
+inline thread_local char nb_cuda_error_text[256];
+
+/* Turns a runtime error into a status and notes it.  Clears the runtime's own "last error", so that a
+ * failed allocation is not reported again by the next, unrelated call. */
+inline int nb_cuda_status(cudaError_t error, const char *call, const char *file, int line)
+{
+	if (error == cudaSuccess)
+		return NB_OK;
+	(void)cudaGetLastError();
+	snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "%s (%s:%d, %.100s)", cudaGetErrorString(error), file,
+		line, call);
+	switch (error) {
+	case cudaErrorMemoryAllocation: return NB_ENOMEM;
+	case cudaErrorNoDevice:
+	case cudaErrorInsufficientDriver:
+	case cudaErrorInitializationError:
+	case cudaErrorSystemDriverMismatch:
+	case cudaErrorDevicesUnavailable:
+	case cudaErrorInvalidDevice:
+	case cudaErrorNoKernelImageForDevice: return NB_ENODEV;
+	default: return NB_EDEVICE;
+	}
+}
+
+/* Returns from the calling function with the status if a runtime call fails. */
+#define NB_CUDA_TRY(call)                                                                    \
+	do {                                                                                 \
+		const int nb_try_status = nb_cuda_status((call), #call, __FILE__, __LINE__); \
+		if (nb_try_status)                                                           \
+			return nb_try_status;                                                \
+	} while (0)
+
+/* The same for a function that returns a status. */
+#define NB_TRY(call)                              \
+	do {                                      \
+		const int nb_try_status = (call); \
+		if (nb_try_status)                \
+			return nb_try_status;     \
+	} while (0)
+
+/* After every kernel<<<...>>>(...). */
+#define NB_CUDA_LAUNCHED() NB_CUDA_TRY(cudaGetLastError())
+
+/* Scratch on the current device, given back when it goes out of scope.  It comes from the device's
+ * stream-ordered pool, which keeps what it has: from the second call on, an allocation costs a
+ * microsecond and no synchronisation, and freeing does not wait for kernels in flight. */
+template <class T> struct nb_cuda_buffer {
+	T *ptr = nullptr;
+	size_t count = 0;
+
+	nb_cuda_buffer() = default;
+	nb_cuda_buffer(const nb_cuda_buffer &) = delete;
+	nb_cuda_buffer &operator=(const nb_cuda_buffer &) = delete;
+	~nb_cuda_buffer()
+	{
+		release();
+	}
+
+	/* Uninitialised room for n elements (n = 0: none, ptr stays null). */
+	NB_MUST_CHECK int alloc(size_t n)
+	{
+		release();
+		if (n == 0)
+			return NB_OK;
+		if (n > SIZE_MAX / sizeof(T)) {
+			snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "scratch of %zu x %zu bytes", n,
+				sizeof(T));
+			return NB_ENOMEM;
+		}
+		NB_TRY(keep_pool());
+		NB_CUDA_TRY(cudaMallocAsync((void **)&ptr, n * sizeof(T), 0));
+		count = n;
+		return NB_OK;
+	}
+
+	void release()
+	{
+		if (ptr)
+			(void)cudaFreeAsync(ptr, 0);
+		ptr = nullptr;
+		count = 0;
+	}
+
+      private:
+	static int keep_pool()
+	{
+		static std::atomic<bool> kept[64];
+		int device;
+		NB_CUDA_TRY(cudaGetDevice(&device));
+		if (device < 64 && kept[device])
+			return NB_OK;
+		cudaMemPool_t pool;
+		uint64_t threshold = UINT64_MAX;
+		NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
+		NB_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+		if (device < 64)
+			kept[device] = true;
+		return NB_OK;
+	}
+};
+
+/* Blocks of `threads` that cover n items; kernels index with size_t. */
+inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
+{
+	return (unsigned)((n + threads - 1) / threads);
+}
+
+/* Multiprocessors of the current device; 0 where there is none. */
+inline int nb_cuda_multiprocessors(void)
+{
+	int device, count;
+	if (cudaGetDevice(&device) != cudaSuccess ||
+		cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+		(void)cudaGetLastError();
+		return 0;
+	}
+	return count;
+}
+
+#endif
