@@ -60,8 +60,8 @@ LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
 LIB         = $(BUILD)/libnb.a
 BINS        = $(TOOLS:%=$(BUILD)/bin/%)
 
-.PHONY: all clean
 .DELETE_ON_ERROR:
+.SECONDARY:
 all: $(BINS)
 
 $(LIB): $(LIB_O)
@@ -87,12 +87,109 @@ $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# test and benchmark programs: tests/unit_x.c, tests/bench/x.c
+# test and benchmark programs: tests/unit_x.c, tests/bench/x.c, and the same in .cu
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit_*.c))
+UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit_*.cu)))
+BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
+test-programs: $(UNITS) $(UNITS_CUDA)
+bench-programs: $(BENCHES) $(BENCHES_CUDA)
+
+# ---- packages --------------------------------------------------------------------------------------
+# What is missing is installed through apt by root; anybody else is told the exact line.
+DEPS_BUILD = gcc libc6-dev libdeflate-dev
+DEPS_DEMO  = netpbm
+DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm
+DEPS_LINT  = clang-format shellcheck mandoc binutils
+define need
+	@missing=; for p in $(1); do \
+		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" -eq 0 ]; then \
+			echo "installing$$missing"; apt-get update -qq && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
+endef
+deps:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_LINT)))
+deps-build:
+	$(call need,$(DEPS_BUILD))
+deps-demo:
+	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
+deps-check:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
+deps-lint:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
+
+# ---- what people type ------------------------------------------------------------------------------
+BATS  ?= bats
+TESTS ?= $(sort $(wildcard tests/*.bats))
+
+demo: deps-demo
+	@$(MAKE) --no-print-directory all
+	@NB_BIN=$(abspath $(BUILD))/bin examples/demo $(BUILD)/demo
+
+check: deps-check
+	@$(MAKE) --no-print-directory all test-programs
+	NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
+
+# on a machine with a GPU: nothing is skipped for want of one
+check-gpu:
+	@$(MAKE) --no-print-directory CUDA=1 all test-programs
+	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
+
+bench: deps-build
+	@$(MAKE) --no-print-directory all bench-programs
+	tests/bench/run-cpu $(BUILD)
+
+bench-gpu:
+	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
+	tests/bench/run-gpu build/cuda
+
+lint: deps-lint
+	@$(MAKE) --no-print-directory all
+	tests/lint $(BUILD) "$(TOOLS)"
+
+# the table of columns in nb-stream(5) comes from formats/field.def
+man: man/nb-stream.5
+man/nb-stream.5: formats/field.def man/field-table.awk
+	awk -f man/field-table.awk formats/field.def $@ >$@.new && mv $@.new $@
+
+INSTALL ?= install
+install: all
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+		$(DESTDIR)$(PREFIX)/share/man/man7 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(INSTALL) -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
+	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	$(INSTALL) -m 644 man/nb-stream.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	$(INSTALL) -m 644 man/nb.7 $(DESTDIR)$(PREFIX)/share/man/man7
+	for t in $(TOOLS); do $(INSTALL) -m 644 tools/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t || exit 1; done
+
+uninstall:
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1) \
+		$(DESTDIR)$(PREFIX)/share/man/man5/nb-stream.5 $(DESTDIR)$(PREFIX)/share/man/man7/nb.7 \
+		$(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
+
 clean:
 	rm -rf build
+
+help:
+	@echo 'make            build into build/cuda, or build/cpu where there is no nvcc (CUDA=0 forces that)'
+	@echo 'make demo       install what is missing, build, run the main job, leave a picture'
+	@echo 'make check      every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make check-gpu  every test with a GPU, none skipped'
+	@echo 'make bench      CPU benchmarks; bench-gpu: GPU benchmarks'
+	@echo 'make lint       format, layering, names, pages'
+	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR; uninstall takes it away'
+	@echo 'make deps       the Debian packages for all of this'
+	@echo 'make man        bring nb-stream(5) up to date with formats/field.def'
+
+.PHONY: all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
+	bench-gpu lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
