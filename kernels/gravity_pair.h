@@ -12,8 +12,8 @@
  *
  * No branch guards r2 = 0.  Give nb_pair_eps2_TYPE(eps) for eps^2: never below a floor whose rinv^3 is
  * still finite, so that a coincident pair has d = 0, w finite, and adds exactly 0 to acc.  Only
- * potentials and (coincident bodies of different velocity) jerks must be masked where r2 <= floor
- * and eps = 0.
+ * potentials and (of coincident bodies that move apart) jerks must be masked where eps = 0 and
+ * r2 <= floor.
  *
  * Scaled units keep f32 in range whatever the caller's units are: see struct nb_pair_scale.
  *
@@ -60,9 +60,10 @@
 NB_PAIR_DEFINE(f32, float)
 NB_PAIR_DEFINE(f64, double)
 
-/* Floors of eps^2 in scaled units: rinv^3 = 2^123 and 2^990. */
+/* Floors of eps^2 in scaled units: rinv^3 is 2^123 and 2^180, and r2 is a normal f32 number, so that an
+ * f32 reciprocal root may start the f64 one. */
 #define NB_PAIR_FLOOR_F32 0x1p-82f
-#define NB_PAIR_FLOOR_F64 0x1p-660
+#define NB_PAIR_FLOOR_F64 0x1p-120
 
 /* eps^2 of a scaled eps, not below the floor */
 static NB_HD float nb_pair_eps2_f32(double eps)
@@ -78,11 +79,12 @@ static NB_HD double nb_pair_eps2_f64(double eps)
 }
 
 /* Powers of two between the caller's units and the kernel's, so that scaling rounds nothing:
- * scaled position = (x - origin) length, scaled mass = m mass, scaled velocity = v velocity;
+ * scaled position = x length, scaled mass = m mass, scaled velocity = v velocity;
  * acc = acc_out * scaled acc, and so on, with G inside.
- * Lengths are scaled to an extent of 2^19..2^20 and masses to at most 1: the f32 kernel then has
- * rinv^3 >= 2^-63 for the farthest pair and needs no guard down to separations of 2^-41, that is
- * 2^-60 of the extent. */
+ * Masses are scaled to at most 1, and lengths to an extent of 2^19..2^20 (f32 arithmetic) or 2^59..2^60
+ * (f64): then rinv^3 stays in range from the farthest pair down to pairs at 2^-61 (2^-120) of the extent,
+ * closer than positions of that precision can tell apart except beside the origin; below that the floor
+ * acts as a softening. */
 struct nb_pair_scale {
 	double length, mass, velocity;
 	double acc_out, pot_out, jerk_out;
@@ -99,11 +101,12 @@ static NB_HD double nb_pair_power2(double largest, int exponent)
 
 /*   extent    largest side of the bounding box, or eps if that is larger, >= 0
  *   mass      largest |mass|
- *   velocity  largest |velocity component| (0 where no jerk is wanted) */
-static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G)
+ *   velocity  largest |velocity component| (0 where no jerk is wanted)
+ *   f64       1: the arithmetic is f64, 0: f32 */
+static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G, int f64)
 {
 	struct nb_pair_scale s;
-	s.length = nb_pair_power2(extent, 20);
+	s.length = nb_pair_power2(extent, f64 ? 60 : 20);
 	s.mass = nb_pair_power2(mass, 0);
 	s.velocity = nb_pair_power2(velocity, 0);
 	s.pot_out = G / s.mass * s.length;
