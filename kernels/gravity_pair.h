@@ -24,13 +24,7 @@
 
 #include <math.h>
 
-#ifdef __CUDACC__
-#define NB_HD __host__ __device__ __forceinline__
-#elif defined(__GNUC__)
-#define NB_HD inline __attribute__((always_inline))
-#else
-#define NB_HD inline
-#endif
+#include "common/hd.h"
 
 /* clang-format off: one line of the macro per line of code */
 #define NB_PAIR_DEFINE(T, real)                                                                    \
@@ -60,8 +54,8 @@
 NB_PAIR_DEFINE(f32, float)
 NB_PAIR_DEFINE(f64, double)
 
-/* Floors of eps^2 in scaled units: rinv^3 is 2^123 and 2^180, and r2 is a normal f32 number, so that an
- * f32 reciprocal root may start the f64 one. */
+/* Floors of eps^2 in scaled units: rinv^3 is 2^123 and 2^180, and every r2 is a normal f32 number, so
+ * that an f32 reciprocal root may start the f64 one. */
 #define NB_PAIR_FLOOR_F32 0x1p-82f
 #define NB_PAIR_FLOOR_F64 0x1p-120
 
@@ -81,10 +75,9 @@ static NB_HD double nb_pair_eps2_f64(double eps)
 /* Powers of two between the caller's units and the kernel's, so that scaling rounds nothing:
  * scaled position = x length, scaled mass = m mass, scaled velocity = v velocity;
  * acc = acc_out * scaled acc, and so on, with G inside.
- * Masses are scaled to at most 1, and lengths to an extent of 2^19..2^20 (f32 arithmetic) or 2^59..2^60
- * (f64): then rinv^3 stays in range from the farthest pair down to pairs at 2^-61 (2^-120) of the extent,
- * closer than positions of that precision can tell apart except beside the origin; below that the floor
- * acts as a softening. */
+ * Masses are scaled to at most 1, and lengths to an extent of 2^19..2^20: then rinv^3 stays in range from
+ * the farthest pair down to pairs at 2^-61 of the extent (f64: 2^-80), closer than positions can tell
+ * apart except beside the origin; below that the floor acts as a softening. */
 struct nb_pair_scale {
 	double length, mass, velocity;
 	double acc_out, pot_out, jerk_out;
@@ -101,12 +94,11 @@ static NB_HD double nb_pair_power2(double largest, int exponent)
 
 /*   extent    largest side of the bounding box, or eps if that is larger, >= 0
  *   mass      largest |mass|
- *   velocity  largest |velocity component| (0 where no jerk is wanted)
- *   f64       1: the arithmetic is f64, 0: f32 */
-static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G, int f64)
+ *   velocity  largest |velocity component| (0 where no jerk is wanted) */
+static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G)
 {
 	struct nb_pair_scale s;
-	s.length = nb_pair_power2(extent, f64 ? 60 : 20);
+	s.length = nb_pair_power2(extent, 20);
 	s.mass = nb_pair_power2(mass, 0);
 	s.velocity = nb_pair_power2(velocity, 0);
 	s.pot_out = G / s.mass * s.length;
