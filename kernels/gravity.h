@@ -58,6 +58,9 @@ NB_MUST_CHECK int nb_gravity_ref(const struct nb_gravity *g, const size_t *targe
  * Same bytes for any number of threads.  Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31,
  * for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);
+/* The same on the current device, all arrays of *g in its memory; kernels by name: gravity_cuda.h.
+ * Same bytes on every run. n < 2^32 (NB_ELIMIT). */
+NB_MUST_CHECK int nb_gravity_direct_cuda(const struct nb_gravity *g, struct nb_gravity_count *count);
 
 /* Near field of uniform boxes: each body feels the bodies of its own box and of the adjacent boxes
  * only.  Bodies are stored box by box.
@@ -74,6 +77,9 @@ struct nb_boxes {
 };
 NB_MUST_CHECK int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes,
                                       struct nb_gravity_count *count);
+/* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run. */
+NB_MUST_CHECK int nb_gravity_near_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes,
+                                       struct nb_gravity_count *count);
 
 #ifdef __cplusplus
 }
