@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# Bad input and bad output, for every program: one line on stderr, exit 1 (2 for usage), no end marker.
+
+load helper
+
+# every program that reads a stream, with options that a small frame with acc satisfies
+FILTERS=('nb-sort-zorder' 'nb-build-tree' 'nb-force -m direct' 'nb-step -d 0.01' 'nb-stats' 'nb-stats --check'
+	'nb-render-ppm -W 16 -H 16' 'nb-convert --to csv')
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	nb-gen plummer -n 3 --no-history | nb-sort-zorder --no-history | nb-force --no-history -m direct >one.nb
+	cat one.nb one.nb >two.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "no bytes at all are a truncated stream" {
+	for f in "${FILTERS[@]}"; do
+		fails_with 1 'truncated stream' "$f </dev/null"
+		fails_with 1 'truncated stream' "cat /dev/null | $f"
+	done
+}
+
+@test "the failure of any program reaches the end of the pipe, even without pipefail" {
+	run bash -c 'false | nb-stats'
+	[ "$status" -eq 1 ]
+	run bash -c 'nb-gen plummer -n 10 | false | nb-sort-zorder | nb-stats 2>/dev/null'
+	[ "$status" -eq 1 ]
+}
+
+@test "an end marker alone is a stream without frames" {
+	head -c 0 /dev/null | python3 -c '
+import struct, sys, zlib
+h = bytearray(128); h[:8] = b"\x89NBS\r\n\x1a\n"
+struct.pack_into("<HHII", h, 8, 1, 0, 128, 2); struct.pack_into("<I", h, 68, 128)
+struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)' >end.nb
+	[ "$(stat -c %s end.nb)" -eq 128 ]
+	for f in "nb-sort-zorder" "nb-build-tree" "nb-force" "nb-step -d 0.01"; do
+		$f <end.nb >out.nb
+		cmp end.nb out.nb
+	done
+	for f in "nb-stats" "nb-stats --check" "nb-render-ppm -W 16 -H 16"; do
+		$f <end.nb >/dev/null
+	done
+}
+
+@test "a stream cut at any byte of its header is truncated" {
+	for f in 'nb-sort-zorder' 'nb-stats --check'; do
+		for ((cut = 1; cut < 128; cut++)); do
+			head -c $cut one.nb >cut.nb
+			fails_with 1 'truncated stream' "$f <cut.nb"
+		done
+	done
+	for f in "${FILTERS[@]}"; do
+		for cut in 1 7 8 19 20 63 64 127; do
+			head -c $cut one.nb >cut.nb
+			fails_with 1 'truncated stream' "cat cut.nb | $f"
+		done
+	done
+}
+
+@test "a stream cut anywhere behind its header is truncated" {
+	size=$(stat -c %s one.nb)
+	for f in "${FILTERS[@]}"; do
+		for ((cut = 128; cut < size - 128; cut += 192)); do
+			head -c $cut one.nb >cut.nb
+			fails_with 1 'truncated stream' "$f <cut.nb"
+			fails_with 1 'truncated stream' "cat cut.nb | $f"
+		done
+	done
+}
+
+@test "a stream cut at a frame boundary is truncated" {
+	size=$(stat -c %s one.nb)
+	for f in "${FILTERS[@]}"; do
+		head -c $((size - 128)) one.nb >cut.nb
+		run bash -c "$f <cut.nb 2>&1 >out.nb"
+		[ "$status" -eq 1 ]
+		[[ $output == *'no end marker after frame 0'* ]]
+		# whatever was written is not a complete stream
+		if [[ $f != nb-stats* && $f != nb-render* && $f != nb-convert* ]]; then
+			run nb-stats --check <out.nb
+			[ "$status" -eq 1 ]
+		fi
+		head -c $((size + size - 128)) two.nb >cut.nb
+		run bash -c "$f <cut.nb 2>&1 >/dev/null"
+		[ "$status" -eq 1 ]
+		[[ $output == *'no end marker after frame 1'* ]]
+	done
+}
+
+@test "cat a b is a stream" {
+	for f in "${FILTERS[@]}"; do
+		$f <two.nb >/dev/null
+		cat two.nb | $f >/dev/null
+	done
+}
+
+@test "a flipped bit in header or column is caught by its CRC" {
+	size=$(stat -c %s one.nb)
+	for ((at = 24; at < size - 128; at += 67)); do
+		mutate flip $at <one.nb >flip.nb
+		if cmp -s <(mutate show pos <one.nb; mutate show id <one.nb; mutate show acc <one.nb) \
+			<(mutate show pos <flip.nb; mutate show id <flip.nb; mutate show acc <flip.nb) 2>/dev/null; then
+			continue # the flip hit padding or an attribute
+		fi
+		fails_with 1 'corrupt stream' 'nb-stats --check <flip.nb'
+		fails_with 1 'corrupt stream' 'nb-sort-zorder <flip.nb'
+	done
+	mutate flip 21 <one.nb >flip.nb
+	for f in "${FILTERS[@]}"; do
+		fails_with 1 'wrong CRC' "$f <flip.nb"
+	done
+}
+
+@test "what is not a stream is refused by its magic" {
+	for f in "${FILTERS[@]}"; do
+		fails_with 1 'not a particle stream' "head -c 500 /dev/zero | $f"
+		fails_with 1 'not a particle stream' "echo 'N-body data, as text' | $f"
+	done
+	sed 's/\r$//' one.nb >text.nb
+	fails_with 1 'text-mode' 'nb-sort-zorder <text.nb'
+}
+
+@test "a position, velocity or mass that is not finite is refused with the id of its body" {
+	for value in nan inf -inf; do
+		for field in pos vel mass; do
+			mutate set $field 1 0 $value <one.nb >bad.nb
+			id=$(mutate show id <one.nb | sed -n 2p)
+			for f in "${FILTERS[@]}"; do
+				[[ $f == 'nb-convert'* ]] && continue # shows what is there
+				run bash -c "$f <bad.nb 2>&1 >/dev/null"
+				[ "$status" -eq 1 ]
+				[[ $output == *"id $id "*'not finite'* ]]
+			done
+		done
+	done
+}
+
+@test "a negative mass is refused" {
+	mutate set mass 0 0 -1 <one.nb >bad.nb
+	fails_with 1 "field 'mass' of the body with id" 'nb-force -m direct <bad.nb'
+}
+
+@test "a full disk is an error" {
+	for f in "${FILTERS[@]}" ; do
+		run bash -c "$f <one.nb >/dev/full"
+		[ "$status" -eq 1 ]
+		[[ $output == *'write error'* ]]
+	done
+	run bash -c 'nb-gen plummer -n 10 >/dev/full'
+	[ "$status" -eq 1 ]
+	run bash -c 'nb-gen plummer -n 100000 >/dev/full'
+	[ "$status" -eq 1 ]
+	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+		run bash -c "$t --help >/dev/full"
+		[ "$status" -eq 1 ]
+	done
+}
+
+@test "a closed reader ends each program by SIGPIPE" {
+	nb-gen plummer -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -t 1 -e 0.1 >big.nb
+	for f in 'nb-gen plummer -n 100000' 'nb-sort-zorder' 'nb-build-tree' 'nb-force -t 2' 'nb-step -d 0.01' 'nb-convert --to csv' \
+		'nb-render-ppm -W 640 -H 480'; do
+		run bash -c "$f <big.nb | head -c 1000 >/dev/null; echo \${PIPESTATUS[0]}"
+		[ "$output" = 141 ]
+	done
+	rm big.nb
+}
+
+@test "usage errors exit 2 with one line and no output" {
+	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+		fails_with 2 'unknown' "$t --no-such-option <one.nb"
+		fails_with 2 'unknown' "$t -~ <one.nb"
+		fails_with 2 '' "$t one two three <one.nb"
+	done
+	for t in nb-sort-zorder nb-build-tree nb-force nb-stats; do
+		fails_with 2 "invalid threads '0' (want an integer from 1 to 4096)" "$t -j 0 <one.nb"
+		fails_with 2 "invalid threads '2x'" "$t -j 2x <one.nb"
+		fails_with 2 'needs an argument' "$t --threads <one.nb"
+	done
+	fails_with 2 "invalid softening '-1' (want a number >= 0)" 'nb-force -e -1 <one.nb'
+	fails_with 2 "invalid softening 'nan' (want a number >= 0)" 'nb-force -e nan <one.nb'
+	fails_with 2 "invalid softening '1e999' (want a number >= 0)" 'nb-force -e 1e999 <one.nb'
+	fails_with 2 'invalid backend' 'nb-force -b gpu <one.nb' || fails_with 2 "backend 'gpu'" 'nb-force -b gpu <one.nb'
+}
+
+@test "help and version go to stdout with exit 0" {
+	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+		run --separate-stderr $t --help
+		[ "$status" -eq 0 ]
+		[[ $output == "usage: $t "* ]]
+		[ -z "$stderr" ]
+		run --separate-stderr $t -V
+		[ "$status" -eq 0 ]
+		[[ $output == "$t (nb) "[0-9]* ]]
+	done
+}
+
+@test "an unknown column passes through every filter and is sorted with its bodies" {
+	nb-gen plummer -n 257 --no-history | mutate add strange >u.nb
+	for f in 'nb-sort-zorder' 'nb-sort-zorder | nb-build-tree' 'nb-force' \
+		'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 | nb-step -d 0.01'; do
+		bash -o pipefail -c "$f <u.nb >v.nb"
+		paste -d ' ' <(mutate show id <v.nb) <(mutate show strange <v.nb) |
+			awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR != 257 }'
+	done
+}
+
+@test "frames of 0, 1, 2, 255 and 257 bodies pass the whole chain" {
+	for n in 0 1 2 255 257; do
+		nb-gen uniform -n $n | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 --potential -e 0.01 |
+			nb-step -d 0.001 | nb-force -m direct >out.nb
+		nb-stats --check <out.nb
+		[ "$(mutate show acc <out.nb | wc -l)" -eq $n ]
+		nb-render-ppm -W 16 -H 16 <out.nb >out.ppm
+		[ "$(stat -c %s out.ppm)" -eq $((13 + 16 * 16 * 3)) ]
+	done
+}
+
+@test "every program gives the same bytes with 1 and 2 threads" {
+	nb-gen plummer -n 20000 --no-history -j 1 >one_thread.nb
+	nb-gen plummer -n 20000 --no-history -j 2 >two_threads.nb
+	cmp one_thread.nb two_threads.nb
+	cp one_thread.nb in.nb
+	for f in nb-sort-zorder nb-build-tree 'nb-force -t 0.6 -e 0.01 --potential' 'nb-step -d 0.01' 'nb-force -m direct --precision f32' \
+		'nb-render-ppm -W 64 -H 64' ; do
+		$f -j 1 <in.nb >one_thread.nb
+		$f -j 2 <in.nb >two_threads.nb
+		cmp one_thread.nb two_threads.nb
+		[[ $f == nb-render* ]] || cp one_thread.nb in.nb
+	done
+	nb-stats -j 1 --format tsv <in.nb >one_thread.nb
+	nb-stats -j 2 --format tsv <in.nb >two_threads.nb
+	cmp one_thread.nb two_threads.nb
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Changes the first frame of a particle stream, keeping its checksums right (or not), to test readers.
+
+    mutate.py set COLUMN ROW COMPONENT VALUE   set one number of a real column (VALUE may be nan, inf)
+    mutate.py add NAME                         add a particle column of 3 x u2 with values row * 3 + component
+    mutate.py drop COLUMN                      take a column away
+    mutate.py attribute KEY VALUE              set an attribute
+    mutate.py flip OFFSET                      flip one bit of byte OFFSET, checksums left alone
+    mutate.py show COLUMN                      print a column as text, a row a line
+
+Reads standard input, writes standard output.  Standard library only: a second, independent reading of nb-stream(5).
+"""
+import struct
+import sys
+import zlib
+
+
+def pad(data):
+    return data + bytes(-len(data) % 64)
+
+
+class Frame:
+    def __init__(self, data):
+        self.header = bytearray(data[:128])
+        attributes, columns = struct.unpack_from("<QI", data, 56)[0], struct.unpack_from("<I", data, 64)[0]
+        self.attributes = data[128:128 + attributes]
+        at = 128 + len(pad(self.attributes))
+        self.entries, self.contents = [], []
+        for c in range(columns):
+            entry = bytearray(data[at + 128 * c:at + 128 * c + 128])
+            start, size = struct.unpack_from("<QQ", entry, 80)
+            self.entries.append(entry)
+            self.contents.append(bytearray(data[start:start + size]))
+        body = struct.unpack_from("<Q", data, 72)[0]
+        self.size = at + 128 * columns + body
+
+    def names(self):
+        return [bytes(e[:32]).rstrip(b"\0").decode() for e in self.entries]
+
+    def index(self, name):
+        return self.names().index(name)
+
+    def rows(self, table):
+        return struct.unpack_from("<Q", self.header, 32 + 8 * table)[0]
+
+    def encode(self):
+        attributes = pad(self.attributes)
+        start = offset = 128 + len(attributes) + 128 * len(self.entries)
+        for entry, content in zip(self.entries, self.contents):
+            struct.pack_into("<QQ", entry, 80, offset, len(content))
+            offset += len(pad(content))
+        trailer = pad(b"".join(struct.pack("<I", zlib.crc32(c)) for c in self.contents))
+        struct.pack_into("<Q", self.header, 56, len(self.attributes))
+        struct.pack_into("<I", self.header, 64, len(self.entries))
+        struct.pack_into("<Q", self.header, 72, offset - start + len(trailer))
+        struct.pack_into("<I", self.header, 20, 0)
+        head = bytes(self.header) + attributes + b"".join(map(bytes, self.entries))
+        head = head[:20] + struct.pack("<I", zlib.crc32(head)) + head[24:]
+        return head + b"".join(map(pad, self.contents)) + trailer
+
+
+def item_format(entry):
+    return {"<f8": "d", "<f4": "f", "<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B", "<i4": "i"}[
+        bytes(entry[32:40]).rstrip(b"\0").decode()]
+
+
+def main(argv):
+    data = sys.stdin.buffer.read()
+    command = argv[0]
+    if command == "flip":
+        at = int(argv[1])
+        sys.stdout.buffer.write(data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1:])
+        return
+    frame = Frame(data)
+    rest = data[frame.size:]
+    if command == "show":
+        c = frame.index(argv[1])
+        entry, components = frame.entries[c], struct.unpack_from("<I", frame.entries[c], 44)[0]
+        code = item_format(entry)
+        values = struct.unpack("<%d%s" % (len(frame.contents[c]) // struct.calcsize(code), code), frame.contents[c])
+        for row in range(0, len(values), components):
+            print(" ".join(repr(v) for v in values[row:row + components]))
+        return
+    if command == "set":
+        c = frame.index(argv[1])
+        components, code = struct.unpack_from("<I", frame.entries[c], 44)[0], item_format(frame.entries[c])
+        place = (int(argv[2]) * components + int(argv[3])) * struct.calcsize(code)
+        value = float(argv[4]) if code in "df" else int(argv[4])
+        struct.pack_into("<" + code, frame.contents[c], place, value)
+    elif command == "add":
+        rows = frame.rows(0)
+        entry = bytearray(128)
+        entry[:len(argv[1])] = argv[1].encode()
+        entry[32:35] = b"<u2"
+        struct.pack_into("<III", entry, 40, 0, 3, 0)
+        frame.entries.append(entry)
+        frame.contents.append(bytearray(struct.pack("<%dH" % (3 * rows), *[i % 65536 for i in range(3 * rows)])))
+    elif command == "drop":
+        c = frame.index(argv[1])
+        del frame.entries[c], frame.contents[c]
+    elif command == "attribute":
+        lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
+        lines.append(("%s=%s" % (argv[1], argv[2])).encode())
+        frame.attributes = b"\n".join(lines) + b"\n"
+    else:
+        sys.exit("unknown command " + command)
+    sys.stdout.buffer.write(frame.encode() + rest)
+
+
+main(sys.argv[1:])
