@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# The manual: every example of every page runs, and every page is found.
+
+load helper
+
+# the .Dl lines below EXAMPLES, roff escapes undone
+examples() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/s/^\.Dl //p' "$1" | sed "s/\\\\(aq/'/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
+}
+
+run_examples() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	local line count=0
+	while read -r line; do
+		if [[ $line == *ffmpeg* ]] && ! command -v ffmpeg >/dev/null; then
+			continue
+		fi
+		echo "$line"
+		if [[ $line == *'| head'* ]]; then
+			bash -c "$line" >out </dev/null
+		else
+			bash -o pipefail -c "$line" >out </dev/null
+		fi
+		count=$((count + 1))
+	done < <(examples "$1")
+	[ "$count" -gt 0 ]
+}
+
+@test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
+@test "the examples of nb-gen(1) run" { run_examples "$NB_TOP/man/nb-gen.1"; }
+@test "the examples of nb-convert(1) run" { run_examples "$NB_TOP/man/nb-convert.1"; }
+@test "the examples of nb-sort-zorder(1) run" { run_examples "$NB_TOP/man/nb-sort-zorder.1"; }
+@test "the examples of nb-build-tree(1) run" { run_examples "$NB_TOP/man/nb-build-tree.1"; }
+@test "the examples of nb-force(1) run" { run_examples "$NB_TOP/man/nb-force.1"; }
+@test "the examples of nb-step(1) run" { run_examples "$NB_TOP/man/nb-step.1"; }
+@test "the examples of nb-stats(1) run" { run_examples "$NB_TOP/man/nb-stats.1"; }
+@test "the examples of nb-render-ppm(1) run" { run_examples "$NB_TOP/man/nb-render-ppm.1"; }
+
+@test "the commands of README.md run" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	# the indented lines of the section 'A first pipeline'
+	sed -n '/^## A first pipeline/,/^## /s/^    //p' "$NB_TOP/README.md" >commands
+	[ -s commands ]
+	bash -e -o pipefail commands >out
+}
+
+@test "make install puts programs, pages and completions below DESTDIR, and uninstall takes them away" {
+	make -s -C "$NB_TOP" install uninstall SAN=0 CUDA=0 BUILD="${NB_BIN%/bin}" DESTDIR="$BATS_TEST_TMPDIR/none" PREFIX=/usr
+	[ -z "$(find "$BATS_TEST_TMPDIR/none" -type f)" ]
+	make -s -C "$NB_TOP" install SAN=0 CUDA=0 BUILD="${NB_BIN%/bin}" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr
+	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
+	[ "$(find bin -type f | wc -l)" -eq 8 ]
+	[ "$(find share/man -type f | wc -l)" -eq 10 ]
+	bin/nb-gen plummer -n 10 | bin/nb-stats --check
+}
+
+@test "bash completes options and their words" {
+	source "$NB_TOP/tools/completion.bash"
+	_nb nb-force --prec nb-force
+	[ "${COMPREPLY[*]}" = --precision ]
+	_nb nb-force m --precision
+	[ "${COMPREPLY[*]}" = mixed ]
+}
