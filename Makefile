@@ -6,9 +6,9 @@
 #               (compiled once per instruction set, see common/cpu.h) and kernels/x_cuda.cu
 #   FORMATS  x: formats/x.c        COMMON  x: common/x.c
 TOOLS   = nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
-KERNELS = gravity_direct gravity_near morton sort tree tree_walk tree_check boxes model step diagnostics splat backend
+KERNELS = gravity_direct gravity_near morton sort tree tree_walk tree_check boxes galaxy model step diagnostics splat backend
 FORMATS = field frame stream require ppm
-COMMON  = status die mem timer cpu parse options space
+COMMON  = status die mem timer cpu parse decimal options space
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
