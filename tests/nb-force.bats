@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# nb-force: methods, precisions, options, and the errors of the tree against the direct sum.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+# compare EXACT KEY: error KEY of the stream on stdin against EXACT
+compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
+
+TREE='nb-sort-zorder | nb-build-tree | nb-force'
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	nb-gen plummer -n 4000 >plummer.nb
+	nb-gen uniform -n 4000 >uniform.nb
+	nb-gen clusters -n 4000 >clusters.nb
+	# two bodies far from a cluster: the pair must feel each other and the cluster as one
+	{
+		echo 'id,mass,x,y,z,vx,vy,vz'
+		echo '1000000,0.5,1000,0,0,0,0,0'
+		echo '1000001,0.5,1000.001,0,0,0,0,0'
+		nb-gen plummer -n 3000 | nb-convert --to csv | awk -F, '
+			NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+			{ print $c["id"] "," $c["mass"] "," $c["x"] "," $c["y"] "," $c["z"] "," $c["vx"] "," $c["vy"] "," $c["vz"] }'
+	} | nb-convert --from csv >pair.nb
+	for m in plummer uniform clusters pair; do
+		nb-force -m direct --precision f64 -e 0.001 --potential <$m.nb >$m-exact.nb
+	done
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+two_bodies() { # two_bodies DISTANCE MASS0 MASS1
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,%s,0,0,0,0,0,0\n1,%s,%s,0,0,0,0,0\n' "$2" "$3" "$1" | nb-convert --from csv
+}
+
+@test "two unit masses attract with equal and opposite force" {
+	for precision in f32 mixed f64; do
+		two_bodies 2 1 1 | nb-force --precision $precision >two.nb
+		[ "$(mutate show acc <two.nb)" = "$(printf '0.25 0.0 0.0\n-0.25 0.0 0.0')" ]
+	done
+}
+
+@test "softening, G and the potential are those of the Plummer law" {
+	two_bodies 3 2 5 | nb-force -e 4 --G 10 --potential >two.nb
+	# r^2 + e^2 = 25: acc_0 = 10 * 5 * 3 / 125, pot_0 = -10 * 5 / 5
+	read -r a _ < <(mutate show acc <two.nb)
+	read -r p < <(mutate show pot <two.nb)
+	close_to 1.2 "$a" 1e-14
+	close_to -10 "$p" 1e-14
+	# softening and G stay with the frame
+	nb-force --potential --no-history <two.nb >again.nb
+	[ "$(mutate show acc <again.nb)" = "$(mutate show acc <two.nb)" ]
+}
+
+@test "bodies at the same place do not accelerate each other" {
+	for e in 0 0.1; do
+		for precision in f32 mixed f64; do
+			two_bodies 0 1 1 | nb-force -m direct -e $e --precision $precision >two.nb
+			[ "$(mutate show acc <two.nb | tr -d -- -)" = "$(printf '0.0 0.0 0.0\n0.0 0.0 0.0')" ]
+		done
+		two_bodies 0 1 1 | nb-sort-zorder | nb-build-tree | nb-force -e $e >two.nb
+		[ "$(mutate show acc <two.nb | tr -d -- -)" = "$(printf '0.0 0.0 0.0\n0.0 0.0 0.0')" ]
+	done
+}
+
+@test "the jerk of two bodies is the derivative of their acceleration" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1,2,0,0,0.5,0.25,0\n' | nb-convert --from csv >j.nb
+	# a = dx / r^3, j = dv / r^3 - 3 (dx.dv) dx / r^5
+	nb-force --jerk <j.nb >j2.nb
+	read -r jx jy _ < <(mutate show jerk <j2.nb)
+	close_to -0.125 "$jx" 1e-14
+	close_to 0.03125 "$jy" 1e-14
+	fails_with 1 'offers no jerk' 'nb-sort-zorder <j.nb | nb-build-tree | nb-force --jerk'
+}
+
+@test "direct f32 and mixed agree with f64 to 1e-6 rms" {
+	for m in plummer uniform clusters; do
+		for precision in f32 mixed; do
+			at_most 1e-6 "$(nb-force -m direct -e 0.001 --precision $precision <$m.nb | compare $m-exact.nb rms)"
+		done
+	done
+}
+
+@test "mixed keeps close pairs exact far from the origin" {
+	nb-convert --to csv <plummer.nb | awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; print; next }
+		{ $c["x"] = sprintf("%.17g", $c["x"] + 1e6); print }' | nb-convert --from csv >far.nb
+	nb-force --precision f64 -e 0.001 <far.nb >far-exact.nb
+	at_most 1e-6 "$(nb-force --precision mixed -e 0.001 <far.nb | compare far-exact.nb rms)"
+}
+
+@test "units of SI do not overflow" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,2e30,0,0,0,0,0,0\n1,6e24,1.5e11,0,0,0,3e4,0\n2,1e41,3e20,0,0,0,0,0\n' |
+		nb-convert --from csv >si.nb
+	nb-force --G 6.67e-11 --precision f64 <si.nb >exact.nb
+	at_most 1e-6 "$(nb-force --G 6.67e-11 --precision f32 <si.nb | compare exact.nb max)"
+	at_most 1e-4 "$(nb-sort-zorder <si.nb | nb-build-tree | nb-force --G 6.67e-11 -t 0.3 | compare exact.nb max)"
+}
+
+@test "tree against direct sum: percentiles on plummer, uniform, clusters and a pair far from a cluster" {
+	for m in plummer uniform clusters pair; do
+		bash -o pipefail -c "$TREE -t 0.5 -e 0.001 <$m.nb >$m-tree.nb"
+		at_most 3e-4 "$(compare $m-exact.nb median <$m-tree.nb)"
+		at_most 5e-3 "$(compare $m-exact.nb p99 <$m-tree.nb)"
+		at_most 5e-2 "$(compare $m-exact.nb max <$m-tree.nb)"
+	done
+}
+
+@test "the error of the tree falls with theta, and theta 0 is the direct sum" {
+	last=1
+	for t in 1.0 0.7 0.5 0.35; do
+		error=$(bash -c "$TREE -t $t -e 0.001 <plummer.nb" | compare plummer-exact.nb rms)
+		at_most "$(awk -v l="$last" 'BEGIN { print 0.8 * l }')" "$error"
+		last=$error
+	done
+	at_most 1e-6 "$(bash -c "$TREE -t 0 -e 0.001 <plummer.nb" | compare plummer-exact.nb rms)"
+	at_most 1e-13 "$(bash -c "$TREE -t 0 -e 0.001 --precision f64 <plummer.nb" | compare plummer-exact.nb rms)"
+}
+
+@test "quadrupoles beat monopoles" {
+	quadrupole=$(bash -c "nb-sort-zorder | nb-build-tree -p 2 | nb-force -t 0.6 -e 0.001" <plummer.nb | compare plummer-exact.nb rms)
+	monopole=$(bash -c "nb-sort-zorder | nb-build-tree -p 1 | nb-force -t 0.6 -e 0.001" <plummer.nb | compare plummer-exact.nb rms)
+	at_most "$monopole" "$(awk -v q="$quadrupole" 'BEGIN { print 2 * q }')"
+}
+
+@test "the acceleration criterion reaches its tolerance" {
+	coarse=$(bash -c "$TREE --mac acceleration --alpha 0.01 -e 0.001 <clusters.nb" | compare clusters-exact.nb rms)
+	fine=$(bash -c "$TREE --mac acceleration --alpha 0.0005 -e 0.001 <clusters.nb" | compare clusters-exact.nb rms)
+	at_most "$coarse" "$(awk -v f="$fine" 'BEGIN { print 2 * f }')"
+	at_most 5e-3 "$fine"
+}
+
+@test "the potential of the tree agrees with the direct sum" {
+	bash -c "$TREE -t 0.5 -e 0.001 --potential <plummer.nb" >tree.nb
+	paste <(paste <(mutate show id <tree.nb) <(mutate show pot <tree.nb) | sort -n) \
+		<(paste <(mutate show id <plummer-exact.nb) <(mutate show pot <plummer-exact.nb) | sort -n) |
+		awk '{ d = ($2 - $4) / $4; if (d < 0) d = -d; if (!(d <= worst)) worst = d } END { print worst }' >worst
+	at_most 2e-3 "$(cat worst)"
+}
+
+@test "momentum is conserved by the direct sum" {
+	nb-force -m direct --precision f64 <plummer.nb >f.nb
+	paste <(mutate show mass <f.nb) <(mutate show acc <f.nb) |
+		awk '{ x += $1 * $2; y += $1 * $3; z += $1 * $4; s += $1 * ($2 < 0 ? -$2 : $2) } END { printf "%.3g\n", (x*x + y*y + z*z) ^ 0.5 / s }' >p
+	at_most 1e-13 "$(cat p)"
+}
+
+@test "random, radius-sorted and Z-sorted input give each id the same force" {
+	nb-convert --to csv <plummer.nb >p.csv
+	{ head -n 1 p.csv; tail -n +2 p.csv | sort -R --random-source=p.csv; } | nb-convert --from csv >random.nb
+	nb-sort-zorder <plummer.nb >sorted.nb
+	for order in random sorted; do
+		bash -c "$TREE -t 0.6 -e 0.001 <$order.nb" >o.nb
+		bash -c "$TREE -t 0.6 -e 0.001 <plummer.nb" >t.nb
+		at_most 2e-6 "$(compare t.nb max <o.nb)"
+	done
+}
+
+@test "near field: with one box it is the direct sum, with many the sum over adjacent boxes" {
+	nb-gen boxes --level 3 --per-box 8 >b.nb
+	nb-force -m direct <b.nb >exact.nb
+	nb-sort-zorder --dim 2 <b.nb | nb-build-tree --kind boxes --level 1 | nb-force | compare exact.nb rms >near
+	at_most 1e-13 "$(cat near)" # level 1: every box touches every other
+	nb-sort-zorder --dim 2 <b.nb | nb-build-tree --kind boxes --level 3 | nb-force >near.nb
+	run compare exact.nb median <near.nb
+	[ "$status" -eq 0 ]
+	awk -v e="$output" 'BEGIN { exit !(e > 0.01) }' # far boxes really are left out
+}
+
+@test "a tree that is missing or stale is an error that names the tools to put before" {
+	fails_with 1 "no tree in frame 0 (put 'nb-sort-zorder | nb-build-tree' before)" 'nb-force -m tree <plummer.nb'
+	fails_with 1 "no tree in frame 0" 'nb-force -t 0.5 <plummer.nb'
+	fails_with 1 "no boxes in frame 0 (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m near <plummer.nb'
+	nb-sort-zorder <plummer.nb | nb-build-tree | mutate set pos 17 0 0.123 >moved.nb
+	fails_with 1 'is stale: bodies moved since' 'nb-force <moved.nb'
+}
+
+@test "a corrupt tree is refused, not walked" {
+	nb-sort-zorder <plummer.nb | nb-build-tree >tree.nb
+	mutate set node_child 0 0 0 <tree.nb >bad.nb
+	fails_with 1 'corrupt tree' 'nb-force <bad.nb'
+	mutate set node_count 3 0 4000000000 <tree.nb >bad.nb
+	fails_with 1 'corrupt tree' 'nb-force <bad.nb'
+	mutate set node_first 5 0 3999 <tree.nb >bad.nb
+	fails_with 1 'corrupt tree' 'nb-force <bad.nb'
+	mutate set node_nchild 2 0 200 <tree.nb >bad.nb
+	fails_with 1 'corrupt tree' 'nb-force <bad.nb'
+}
+
+@test "a missing field is named, with what the stream has" {
+	mutate drop mass <plummer.nb >m.nb
+	fails_with 1 "field 'mass' missing in frame 0 (stream has: id, pos, vel" 'nb-force <m.nb'
+}
+
+@test "options that contradict each other are usage errors" {
+	fails_with 2 "'--alpha' needs" 'nb-force --alpha 0.1 <plummer.nb'
+	fails_with 2 'belong to method tree' 'nb-force -m direct -t 0.5 <plummer.nb'
+	fails_with 2 "invalid method 'trees' (want auto|direct|tree|near)" 'nb-force -m trees <plummer.nb'
+}
+
+@test "an acceleration that overflows is an error" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,1e-150,0,0,0,0,0\n' | nb-convert --from csv >o.nb
+	fails_with 1 'overflows' 'nb-force <o.nb'
+}
+
+@test "the CUDA backend without a device is an error; auto falls back to the CPU" {
+	if nb-force -b cuda <plummer.nb >/dev/null 2>&1; then skip 'a CUDA device is there'; fi
+	[ -z "${NB_REQUIRE_GPU:-}" ]
+	fails_with 1 "backend 'cuda'" 'nb-force -b cuda <plummer.nb'
+	run bash -c 'nb-force -v -b auto <plummer.nb 2>&1 >/dev/null'
+	[[ $output == *' on cpu,'* ]]
+}
+
+@test "each instruction set gives the same forces to rounding" {
+	for isa in plain avx2 avx512; do
+		at_most 1e-6 "$(NB_SIMD=$isa nb-force -m direct --precision f32 -e 0.001 <plummer.nb | compare plummer-exact.nb rms)"
+		at_most 1e-13 "$(NB_SIMD=$isa nb-force -m direct --precision f64 -e 0.001 <plummer.nb | compare plummer-exact.nb rms)"
+		at_most 5e-3 "$(NB_SIMD=$isa bash -c "$TREE -t 0.5 -e 0.001 <plummer.nb" | compare plummer-exact.nb p99)"
+	done
+}
