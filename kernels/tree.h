@@ -25,8 +25,8 @@ struct nb_tree {
 	double *box;        /* x 6: tight bounding box of its bodies, lower corner then upper corner */
 	double *com;        /* x 3: centre of mass (of the box's centre where the mass is 0) */
 	double *mass;       /* total mass */
-	double *quad;       /* x 6: traceless quadrupole about com, sum m (3 x_i x_j - r^2 delta_ij): xx xy xz yy yz zz;
-	                       NULL where order is 1 */
+	double *quad;       /* x 6: second moments about com, sum m x_i x_j: xx xy xz yy yz zz (not traceless: under
+	                       softening the trace acts too); NULL where order is 1 */
 };
 
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
