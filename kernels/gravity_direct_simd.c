@@ -1,0 +1,53 @@
+/* gravity_direct_simd.c - units of work of the direct sum and of the near field, for one instruction set. */
+#include "common/cpu.h"
+#include "kernels/gravity_cpu.h"
+#include "kernels/gravity_simd.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* rows of the outputs that sums will be added to */
+static void nb_rows_clear(const struct nb_gravity *g, size_t first, size_t n)
+{
+	memset(g->acc + 3 * first, 0, 3 * n * sizeof *g->acc);
+	if (g->pot)
+		memset(g->pot + first, 0, n * sizeof *g->pot);
+	if (g->jerk)
+		memset(g->jerk + 3 * first, 0, 3 * n * sizeof *g->jerk);
+}
+
+#define NB_TILE_PRECISION 0
+#include "kernels/gravity_tile.h"
+#define NB_TILE_PRECISION 1
+#include "kernels/gravity_tile.h"
+#define NB_TILE_PRECISION 2
+#include "kernels/gravity_tile.h"
+
+void NB_ISA(nb_direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, void *room)
+{
+	switch (plan->g->precision) {
+	case NB_F32: direct_pair_f32(plan, a, b, room); break;
+	case NB_MIXED: direct_pair_mixed(plan, a, b, room); break;
+	case NB_F64: direct_pair_f64(plan, a, b, room); break;
+	}
+}
+
+void NB_ISA(nb_direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *room)
+{
+	switch (plan->g->precision) {
+	case NB_F32: direct_add_f32(plan, a, b, room); break;
+	case NB_MIXED: direct_add_mixed(plan, a, b, room); break;
+	case NB_F64: direct_add_f64(plan, a, b, room); break;
+	}
+}
+
+uint64_t NB_ISA(nb_near_rows)(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box,
+        size_t first, size_t last, void *room)
+{
+	switch (plan->g->precision) {
+	case NB_F32: return near_rows_f32(plan, boxes, box, first, last, room);
+	case NB_MIXED: return near_rows_mixed(plan, boxes, box, first, last, room);
+	case NB_F64: return near_rows_f64(plan, boxes, box, first, last, room);
+	}
+	return 0;
+}
