@@ -14,7 +14,7 @@ struct nb_gravity_plan {
 	/* direct sum only: body i is in tile i / tile */
 	size_t tile;
 	size_t ntile;
-	const double *centre; /* ntile x 3: mean position of each tile, scaled */
+	const double *centre; /* ntile x 3: the middle of each tile, scaled */
 };
 
 /* Checks the arguments and that everything read is finite, and finds the scale.  Same bytes for any

@@ -150,18 +150,26 @@ static void tournament(const struct nb_gravity_plan *plan, const struct unit *un
 	}
 }
 
-/* Mean positions, so that a pair of tiles of nearby bodies has a nearby origin for its f32 coordinates. */
+/* The middle of each tile, so that a pair of tiles of nearby bodies has a nearby origin for its f32
+ * coordinates: the medians of a few bodies, for one body far out would draw a mean away from all others. */
 static void tile_centres(const struct nb_gravity_plan *plan, double *centre)
 {
+	enum { MOST = 31 };
 	const struct nb_gravity *g = plan->g;
-#pragma omp parallel for if (g->n > 10000)
 	for (size_t t = 0; t < plan->ntile; t++) {
-		const size_t first = t * plan->tile, end = first + plan->tile < g->n ? first + plan->tile : g->n;
+		const size_t first = t * plan->tile;
+		const size_t n = first + plan->tile < g->n ? plan->tile : g->n - first;
+		const size_t few = n < MOST ? n : MOST;
 		for (int d = 0; d < 3; d++) {
-			double sum = 0;
-			for (size_t i = first; i < end; i++)
-				sum += g->pos[3 * i + d] * plan->scale.length;
-			centre[3 * t + d] = sum / (double)(end - first);
+			double x[MOST];
+			for (size_t k = 0; k < few; k++) {
+				const double new = g->pos[3 * (first + k * n / few) + d];
+				size_t at = k;
+				for (; at > 0 && x[at - 1] > new; at--)
+					x[at] = x[at - 1];
+				x[at] = new;
+			}
+			centre[3 * t + d] = x[few / 2] * plan->scale.length;
 		}
 	}
 }

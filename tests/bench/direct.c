@@ -48,12 +48,15 @@ static void make(int equal)
 /* ---- plain loops, with OpenMP and SIMD pragmas but nothing written by hand ------------------------- */
 
 #ifdef __x86_64__
-#define CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default"), noinline))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,prefer-vector-width=512"), noinline))
+#define AVX2 __attribute__((target("avx2,fma"), noinline))
 #else
-#define CLONES __attribute__((noinline))
+#define AVX512
+#define AVX2
 #endif
-#define PLAIN(T, SQRT)                                                                                                 \
-	CLONES static void plain_row_##T(const T *x, const T *y, const T *z, const T *m, size_t i, T eps2, double *a)  \
+#define PLAIN_ROW(T, SQRT, ISA, TARGET)                                                                                \
+	TARGET static void plain_row_##T##_##ISA(                                                                      \
+	        const T *x, const T *y, const T *z, const T *m, size_t i, T eps2, double *a)                           \
 	{                                                                                                              \
 		T ax = 0, ay = 0, az = 0;                                                                              \
 		_Pragma("omp simd reduction(+ : ax, ay, az)") for (size_t j = 0; j < n; j++)                           \
@@ -69,7 +72,11 @@ static void make(int equal)
 		a[0] = (double)ax;                                                                                     \
 		a[1] = (double)ay;                                                                                     \
 		a[2] = (double)az;                                                                                     \
-	}                                                                                                              \
+	}
+#define PLAIN(T, SQRT)                                                                                                 \
+	PLAIN_ROW(T, SQRT, plain, )                                                                                    \
+	PLAIN_ROW(T, SQRT, avx2, AVX2)                                                                                 \
+	PLAIN_ROW(T, SQRT, avx512, AVX512)                                                                             \
 	static void plain_##T(void)                                                                                    \
 	{                                                                                                              \
 		T *x = nb_alloc(n, sizeof *x), *y = nb_alloc(n, sizeof *y), *z = nb_alloc(n, sizeof *z);               \
@@ -82,8 +89,12 @@ static void make(int equal)
 			z[i] = (T)pos[3 * i + 2];                                                                      \
 			m[i] = (T)mass[i];                                                                             \
 		}                                                                                                      \
+		void (*row)(const T *, const T *, const T *, const T *, size_t, T, double *) =                         \
+		        nb_cpu_isa() == NB_ISA_AVX512 ? plain_row_##T##_avx512                                         \
+		        : nb_cpu_isa() == NB_ISA_AVX2 ? plain_row_##T##_avx2                                           \
+		                                      : plain_row_##T##_plain;                                         \
 		_Pragma("omp parallel for") for (size_t i = 0; i < n; i++)                                             \
-		        plain_row_##T(x, y, z, m, i, (T)(eps * eps), acc + 3 * i);                                     \
+		        row(x, y, z, m, i, (T)(eps * eps), acc + 3 * i);                                               \
 		nb_free(x);                                                                                            \
 		nb_free(y);                                                                                            \
 		nb_free(z);                                                                                            \
@@ -156,7 +167,7 @@ static double measure(const struct bench *b, double plain_rate)
 	}
 	const double rate = (double)n * (double)(n - 1) / best * 1e-9;
 	printf("%-16s %-6s %-8s %8zu %3d %-7s %8.2f %9.1e %7.2f\n", b->kernel, b->precision, b->masses, n,
-	        nb_cpu_threads(), b->plain ? "gcc" : nb_cpu_isa_name(nb_cpu_isa()), rate, error,
+	        nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()), rate, error,
 	        plain_rate > 0 ? rate / plain_rate : 1.0);
 	fflush(stdout);
 	if (!(error <= b->bound)) {
