@@ -17,6 +17,8 @@ static const struct nb_backend backend_cpu = {
         .tree_build = nb_tree_build_cpu,
         .kick = nb_kick_cpu,
         .drift = nb_drift_cpu,
+        .taylor = nb_taylor_cpu,
+        .largest_acc = nb_largest_acc_cpu,
 };
 
 int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why)

@@ -34,6 +34,8 @@ struct nb_backend {
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
+	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
+	int (*largest_acc)(size_t n, const double *acc, double *largest);
 };
 
 /* "auto", "cpu", "cuda" or "cuda:N".  Only auto may choose: the device if there is one, else the CPU.
