@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 struct nb_backend {
-	const char *name; /* "cpu", "cuda" */
+	const char *name; /* "cpu", "cuda:0" */
 	const struct nb_space *space;
 
 	int (*gravity_direct)(const struct nb_gravity *g, struct nb_gravity_count *count);
@@ -31,11 +31,15 @@ struct nb_backend {
 	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 	int (*tree_build)(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 	        const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+	void (*tree_free)(struct nb_tree *tree);
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 	int (*largest_acc)(size_t n, const double *acc, double *largest);
+
+	/* Waits for work that is only queued, and returns what went wrong in it. */
+	int (*finish)(void);
 };
 
 /* "auto", "cpu", "cuda" or "cuda:N".  Only auto may choose: the device if there is one, else the CPU.

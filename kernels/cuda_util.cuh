@@ -58,6 +58,23 @@ inline int nb_cuda_status(cudaError_t error, const char *call, const char *file,
 /* After every kernel<<<...>>>(...). */
 #define NB_CUDA_LAUNCHED() NB_CUDA_TRY(cudaGetLastError())
 
+/* Lets the current device's pool keep what is freed, once a device and process. */
+inline int nb_cuda_keep_pool()
+{
+	static std::atomic<bool> kept[64];
+	int device;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	if (device < 64 && kept[device])
+		return NB_OK;
+	cudaMemPool_t pool;
+	uint64_t threshold = UINT64_MAX;
+	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
+	NB_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+	if (device < 64)
+		kept[device] = true;
+	return NB_OK;
+}
+
 /* Scratch on the current device, given back when it goes out of scope.  It comes from the device's
  * stream-ordered pool, which keeps what it has: from the second call on, an allocation costs a
  * microsecond and no synchronisation, and freeing does not wait for kernels in flight. */
@@ -84,7 +101,7 @@ template <class T> struct nb_cuda_buffer {
 				sizeof(T));
 			return NB_ENOMEM;
 		}
-		NB_TRY(keep_pool());
+		NB_TRY(nb_cuda_keep_pool());
 		NB_CUDA_TRY(cudaMallocAsync((void **)&ptr, n * sizeof(T), 0));
 		count = n;
 		return NB_OK;
@@ -96,23 +113,6 @@ template <class T> struct nb_cuda_buffer {
 			(void)cudaFreeAsync(ptr, 0);
 		ptr = nullptr;
 		count = 0;
-	}
-
-      private:
-	static int keep_pool()
-	{
-		static std::atomic<bool> kept[64];
-		int device;
-		NB_CUDA_TRY(cudaGetDevice(&device));
-		if (device < 64 && kept[device])
-			return NB_OK;
-		cudaMemPool_t pool;
-		uint64_t threshold = UINT64_MAX;
-		NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
-		NB_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-		if (device < 64)
-			kept[device] = true;
-		return NB_OK;
 	}
 };
 

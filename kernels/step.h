@@ -31,6 +31,12 @@ NB_MUST_CHECK int nb_taylor_cpu(size_t n, double *pos, double *vel, const double
 /* *largest = the largest |acc|, 0 for n = 0; not finite if an acc is not finite or its square overflows. */
 NB_MUST_CHECK int nb_largest_acc_cpu(size_t n, const double *acc, double *largest);
 
+/* The same on the current device, queued on its default stream (nb_largest_acc_cuda waits for it). */
+NB_MUST_CHECK int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt);
+NB_MUST_CHECK int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt);
+NB_MUST_CHECK int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
+NB_MUST_CHECK int nb_largest_acc_cuda(size_t n, const double *acc, double *largest);
+
 #ifdef __cplusplus
 }
 #endif

@@ -201,6 +201,10 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", method_name[method], backend->name,
 		        nframe, nb_backend_error(backend, status));
+	status = backend->finish();
+	if (status)
+		nb_die(NB_EXIT_FAILED, "backend %s failed in frame %" PRIu64 ": %s", backend->name, nframe,
+		        nb_backend_error(backend, status));
 	double seconds = nb_now() - start;
 	if (nb_column_first_nonfinite(nb_frame_field(frame, NB_ACC)) < g.n)
 		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)", nframe);
