@@ -5,6 +5,12 @@
 
 enum { BLOCK = 256, MAX_GRID = 4096 };
 
+static unsigned grid(size_t count)
+{
+	const unsigned blocks = nb_cuda_blocks(count, BLOCK), most = MAX_GRID;
+	return blocks < most ? blocks : most;
+}
+
 static __global__ void add_scaled_kernel(size_t count, double *__restrict__ a, const double *__restrict__ b, double dt)
 {
 	const size_t stride = (size_t)gridDim.x * blockDim.x;
@@ -17,8 +23,7 @@ static int add_scaled(size_t n, double *a, const double *b, double dt)
 	const size_t count = 3 * n;
 	if (count == 0)
 		return NB_OK;
-	const size_t blocks = (count + BLOCK - 1) / BLOCK;
-	add_scaled_kernel<<<(unsigned)(blocks < MAX_GRID ? blocks : MAX_GRID), BLOCK>>>(count, a, b, dt);
+	add_scaled_kernel<<<grid(count), BLOCK>>>(count, a, b, dt);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -50,8 +55,7 @@ int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const 
 	const size_t count = 3 * n;
 	if (count == 0)
 		return NB_OK;
-	const size_t blocks = (count + BLOCK - 1) / BLOCK;
-	taylor_kernel<<<(unsigned)(blocks < MAX_GRID ? blocks : MAX_GRID), BLOCK>>>(count, pos, vel, acc, jerk, dt);
+	taylor_kernel<<<grid(count), BLOCK>>>(count, pos, vel, acc, jerk, dt);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -84,8 +88,7 @@ int nb_largest_acc_cuda(size_t n, const double *acc, double *largest)
 	nb_cuda_buffer<unsigned long long> most;
 	NB_TRY(most.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(most.ptr, 0, sizeof(unsigned long long), 0));
-	const size_t blocks = (n + BLOCK - 1) / BLOCK;
-	largest_square_kernel<<<(unsigned)(blocks < MAX_GRID ? blocks : MAX_GRID), BLOCK>>>(n, acc, most.ptr);
+	largest_square_kernel<<<grid(n), BLOCK>>>(n, acc, most.ptr);
 	NB_CUDA_LAUNCHED();
 	double square;
 	NB_CUDA_TRY(cudaMemcpy(&square, most.ptr, sizeof square, cudaMemcpyDeviceToHost));

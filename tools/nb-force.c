@@ -82,80 +82,94 @@ static struct nb_cube require_sorted(
 	return c;
 }
 
-/* The wire form of a tree column, whose type field.def prescribes. */
-static void *require_exact(const struct nb_frame *frame, enum nb_field field, uint64_t nframe)
+/* The wire form of a tree column, whose type field.def prescribes, in that place. */
+static void *require_exact(
+        const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe)
 {
 	struct nb_column *column = nb_require_field(frame, field, nframe);
 	if (strcmp(column->dtype, nb_field_info[field].dtype) != 0)
 		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s' (want '%s')", column->name, nframe,
 		        column->dtype, nb_field_info[field].dtype);
-	void *data = (void *)(uintptr_t)nb_column_read(column, &nb_space_host, NB_WIRE);
+	void *data = (void *)(uintptr_t)nb_column_read(column, space, NB_WIRE);
 	if (!data)
 		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, nframe);
 	return data;
 }
 
-static int force_tree(const struct nb_backend *backend, const struct nb_frame *frame, struct nb_gravity *g,
-        struct nb_gravity_count *count, uint64_t nframe)
+static struct nb_tree require_tree(const struct nb_frame *frame, const struct nb_space *space, uint64_t nframe)
 {
 	struct nb_tree tree = {
 	        .nnode = frame->rows[NB_NODE],
 	        .dim = nb_require_dim(frame, nframe),
 	        .leaf_size = (int)nb_require_attribute(frame, "leaf_size", 1, nframe),
 	        .order = nb_frame_field(frame, NB_NODE_QUAD) ? 2 : 1,
-	        .cube = require_sorted(frame, METHOD_TREE, g->n, nframe),
-	        .first = require_exact(frame, NB_NODE_FIRST, nframe),
-	        .count = require_exact(frame, NB_NODE_COUNT, nframe),
-	        .child = require_exact(frame, NB_NODE_CHILD, nframe),
-	        .nchild = require_exact(frame, NB_NODE_NCHILD, nframe),
-	        .box = require_exact(frame, NB_NODE_BOX, nframe),
-	        .com = require_exact(frame, NB_NODE_COM, nframe),
-	        .mass = require_exact(frame, NB_NODE_MASS, nframe),
+	        .first = require_exact(frame, NB_NODE_FIRST, space, nframe),
+	        .count = require_exact(frame, NB_NODE_COUNT, space, nframe),
+	        .child = require_exact(frame, NB_NODE_CHILD, space, nframe),
+	        .nchild = require_exact(frame, NB_NODE_NCHILD, space, nframe),
+	        .box = require_exact(frame, NB_NODE_BOX, space, nframe),
+	        .com = require_exact(frame, NB_NODE_COM, space, nframe),
+	        .mass = require_exact(frame, NB_NODE_MASS, space, nframe),
 	};
 	if (tree.order == 2)
-		tree.quad = require_exact(frame, NB_NODE_QUAD, nframe);
-	const char *wrong = nb_tree_check(&tree, g->n);
+		tree.quad = require_exact(frame, NB_NODE_QUAD, space, nframe);
+	return tree;
+}
+
+static int force_tree(const struct nb_backend *backend, const struct nb_frame *frame, struct nb_gravity *g,
+        struct nb_gravity_count *count, uint64_t nframe)
+{
+	const struct nb_cube cube = require_sorted(frame, METHOD_TREE, g->n, nframe);
+	const struct nb_tree on_host = require_tree(frame, &nb_space_host, nframe);
+	const char *wrong = nb_tree_check(&on_host, g->n);
 	if (wrong)
 		nb_die(NB_EXIT_FAILED, "corrupt tree in frame %" PRIu64 ": %s", nframe, wrong);
+	struct nb_tree tree = require_tree(frame, backend->space, nframe);
+	tree.cube = cube;
 	struct nb_tree_walk walk = {.theta = opt.theta, .mac = NB_MAC_GEOMETRIC, .alpha = opt.alpha};
 	if (opt.mac == NB_MAC_GEOMETRIC)
 		return backend->gravity_tree(g, &tree, &walk, count);
 
 	/* the criterion needs an acceleration: the geometric walk's is a good first one */
-	double *old = nb_alloc(g->n, 3 * sizeof *old), *pot = g->pot;
-	if (!old)
+	struct nb_gravity first = *g;
+	first.pot = NULL;
+	first.acc = backend->space->alloc(backend->space, g->n * 3 * sizeof *first.acc);
+	if (!first.acc)
 		return NB_ENOMEM;
-	g->pot = NULL;
-	int status = backend->gravity_tree(g, &tree, &walk, count);
-	g->pot = pot;
-	if (g->n)
-		memcpy(old, g->acc, g->n * 3 * sizeof *old);
+	int status = backend->gravity_tree(&first, &tree, &walk, count);
 	walk.mac = NB_MAC_ACCELERATION;
-	walk.acc_old = old;
+	walk.acc_old = first.acc;
 	if (!status)
 		status = backend->gravity_tree(g, &tree, &walk, count);
-	nb_free(old);
+	backend->space->release(backend->space, first.acc);
 	return status;
 }
 
 static int force_near(const struct nb_backend *backend, const struct nb_frame *frame, const struct nb_gravity *g,
         struct nb_gravity_count *count, uint64_t nframe)
 {
+	const struct nb_space *space = backend->space;
+	const size_t nbox = frame->rows[NB_BOX], bytes = (nbox + 1) * sizeof(uint64_t);
 	require_sorted(frame, METHOD_NEAR, g->n, nframe);
-	struct nb_column *neighbour = nb_require_field(frame, NB_BOX_NEIGHBOUR, nframe);
-	const uint64_t *first = require_exact(frame, NB_BOX_FIRST, nframe);
-	uint64_t *box_first = nb_alloc(frame->rows[NB_BOX] + 1, sizeof *box_first);
-	if (!box_first)
+	const uint64_t *first = require_exact(frame, NB_BOX_FIRST, &nb_space_host, nframe);
+	/* the kernels want the end of the last box too */
+	uint64_t *box_first = nb_alloc(nbox + 1, sizeof *box_first), *there = space->alloc(space, bytes);
+	if (!box_first || !there)
 		return NB_ENOMEM;
-	if (frame->rows[NB_BOX])
-		memcpy(box_first, first, frame->rows[NB_BOX] * sizeof *first);
-	box_first[frame->rows[NB_BOX]] = g->n;
-	struct nb_boxes boxes = {
-	        frame->rows[NB_BOX], box_first, require_exact(frame, NB_BOX_NEIGHBOUR, nframe), (int)neighbour->ncomp};
+	if (nbox)
+		memcpy(box_first, first, nbox * sizeof *first);
+	box_first[nbox] = g->n;
+	struct nb_boxes boxes = {nbox, box_first, require_exact(frame, NB_BOX_NEIGHBOUR, &nb_space_host, nframe),
+	        (int)nb_require_field(frame, NB_BOX_NEIGHBOUR, nframe)->ncomp};
 	const char *wrong = nb_boxes_check(&boxes, g->n);
 	if (wrong)
 		nb_die(NB_EXIT_FAILED, "corrupt boxes in frame %" PRIu64 ": %s", nframe, wrong);
-	int status = backend->gravity_near(g, &boxes, count);
+	int status = space->from_host(space, there, box_first, bytes);
+	boxes.box_first = there;
+	boxes.neighbour = require_exact(frame, NB_BOX_NEIGHBOUR, space, nframe);
+	if (!status)
+		status = backend->gravity_near(g, &boxes, count);
+	space->release(space, there);
 	nb_free(box_first);
 	return status;
 }
