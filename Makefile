@@ -7,7 +7,7 @@
 #   FORMATS  x: formats/x.c        COMMON  x: common/x.c
 TOOLS   = nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
 KERNELS = gravity_direct gravity_near morton sort tree tree_walk tree_check boxes galaxy model step diagnostics splat backend
-FORMATS = field frame stream coprocess require ppm colormap
+FORMATS = field frame stream coprocess require ppm colormap text princeton csv
 COMMON  = status die mem timer cpu parse decimal options space
 
 # ---- configuration -------------------------------------------------------------------------------
