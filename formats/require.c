@@ -103,6 +103,18 @@ static void require_not_negative(const struct nb_frame *frame, struct nb_column 
 			        column->name, body_id(frame, i), x[i], nframe);
 }
 
+void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe)
+{
+	if (!column)
+		return;
+	size_t bad = nb_column_first_nonfinite(column);
+	if (bad == SIZE_MAX)
+		no_memory(nframe);
+	if (bad < column->rows)
+		nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64, column->name,
+		        body_id(frame, bad), nframe);
+}
+
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe)
 {
 	static const enum nb_field checked[] = {NB_POS, NB_VEL, NB_MASS, NB_RADIUS};
@@ -110,12 +122,7 @@ void nb_require_finite(const struct nb_frame *frame, uint64_t nframe)
 		struct nb_column *column = nb_frame_field(frame, checked[k]);
 		if (!column)
 			continue;
-		size_t bad = nb_column_first_nonfinite(column);
-		if (bad == SIZE_MAX)
-			no_memory(nframe);
-		if (bad < column->rows)
-			nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64,
-			        column->name, body_id(frame, bad), nframe);
+		nb_require_finite_column(frame, column, nframe);
 		if (checked[k] == NB_MASS || checked[k] == NB_RADIUS)
 			require_not_negative(frame, column, nframe);
 	}

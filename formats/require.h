@@ -22,6 +22,8 @@ const double *nb_require_f64(
         const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe);
 /* Adds a field (dtype NULL: default) and returns its f64 contents to be written in that place. */
 double *nb_require_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space);
+/* Exits with the body's id if the column (NULL: nothing happens), of <f8 or <f4, has a value that is not finite. */
+void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe);
 /* Exits with the body's id if a position, velocity, mass or radius that the frame has is not finite, or a mass or radius < 0. */
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe);
 /* Numeric attribute, fallback where absent; exits where it is no number. */

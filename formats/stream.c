@@ -181,6 +181,7 @@ static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed
 		if (got)
 			memcpy(to, reader->map + reader->map_at, got);
 		reader->map_at += got;
+		reader->nbyte += got;
 		return got;
 	}
 	while (got < bytes) {
@@ -196,6 +197,7 @@ static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed
 		}
 		got += (size_t)n;
 	}
+	reader->nbyte += got;
 	return got;
 }
 
@@ -426,6 +428,7 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 		if (reader->map) {
 			data = reader->map + reader->map_at; /* nb_reader_head has checked that it is all there */
 			reader->map_at += want;
+			reader->nbyte += want;
 		} else {
 			int failed;
 			data = to ? to + at : reader->buffer;

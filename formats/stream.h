@@ -29,6 +29,7 @@ enum { NB_ERROR_SIZE = 256 };
 struct nb_reader {
 	int fd;
 	uint64_t nframe;      /* frames read so far in the whole input */
+	uint64_t nbyte;       /* bytes read so far */
 	char error[NB_ERROR_SIZE];
 	/* private */
 	uint64_t ninner;      /* frames since the last end marker */

@@ -4,6 +4,7 @@
 #include "common/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -203,9 +204,10 @@ int nb_rows_text(struct nb_rows *rows, size_t column, const char *text, size_t l
 
 /* ---- output ------------------------------------------------------------------------------------- */
 
-int nb_text_open(struct nb_text_out *out, int fd)
+int nb_text_open(struct nb_text_out *out, int fd, const char *path)
 {
 	out->fd = fd;
+	out->path = path;
 	out->used = 0;
 	out->buffer = nb_alloc(OUT_SIZE, 1);
 	return out->buffer ? NB_OK : NB_ENOMEM;
@@ -213,6 +215,10 @@ int nb_text_open(struct nb_text_out *out, int fd)
 
 static int flush(struct nb_text_out *out)
 {
+	if (out->fd < 0)
+		out->fd = open(out->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out->fd < 0)
+		return -1;
 	for (size_t at = 0; at < out->used;) {
 		ssize_t n = write(out->fd, out->buffer + at, out->used - at);
 		if (n < 0 && errno == EINTR)
@@ -256,7 +262,7 @@ int nb_text_close(struct nb_text_out *out)
 {
 	int failed = flush(out);
 	nb_text_abandon(out);
-	return close(out->fd) || failed ? -1 : 0;
+	return failed || close(out->fd) ? -1 : 0;
 }
 
 void nb_text_abandon(struct nb_text_out *out)

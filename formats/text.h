@@ -65,12 +65,15 @@ NB_MUST_CHECK int nb_rows_text(struct nb_rows *rows, size_t column, const char *
 
 struct nb_text_out {
 	int fd;
+	const char *path;
 	char *buffer;
 	size_t used;
 };
 
-NB_MUST_CHECK int nb_text_open(struct nb_text_out *out, int fd); /* NB_OK or NB_ENOMEM */
-/* All return 0, or -1 with errno set by write() or close(). */
+/* Writes to fd, or, where fd is -1, to a file of this path, which is opened when the first bytes go out, so that a
+ * failure before leaves an older file as it was.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_text_open(struct nb_text_out *out, int fd, const char *path);
+/* All return 0, or -1 with errno set by open(), write() or close(). */
 NB_MUST_CHECK int nb_text_put(struct nb_text_out *out, const char *text, size_t length);
 NB_MUST_CHECK int nb_text_puts(struct nb_text_out *out, const char *text);
 NB_MUST_CHECK int nb_text_f64(struct nb_text_out *out, double x); /* shortest that reads back the same */

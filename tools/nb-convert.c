@@ -114,19 +114,8 @@ struct export
 	const char *path;
 	struct nb_text_out out;
 	struct nb_csv_writer csv;
-	int begun;
 	int several; /* frames */
 };
-
-static void require_done(int status, uint64_t nframe, const char *why)
-{
-	if (status == -1)
-		nb_die(NB_EXIT_FAILED, "write error:");
-	if (status == NB_EINVAL)
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 ": %s", nframe, why);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), nframe);
-}
 
 /* ids 0, 1, 2 ... come back by themselves */
 static int is_row_number(struct nb_column *id)
@@ -174,38 +163,45 @@ static void warn_of_losses(const struct nb_frame *frame, uint64_t nframe, int wi
 		nb_warn("%s text has no place for attribute time=%s", format[to], nb_frame_attribute(frame, "time"));
 }
 
-static void begin(struct export *export, const struct nb_frame *frame, uint64_t nframe)
+static _Noreturn void write_failed(const struct export *export)
 {
-	int fd = STDOUT_FILENO;
-	warn_of_losses(frame, nframe, to == CSV && export->several);
-	if (export->path && (fd = open(export->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
-		nb_die(NB_EXIT_FAILED, "'%s':", export->path);
-	if (nb_text_open(&export->out, fd))
-		nb_die(NB_EXIT_FAILED, "out of memory");
-	export->begun = 1;
+	if (export->path)
+		nb_die(NB_EXIT_FAILED, "write error: '%s':", export->path);
+	nb_die(NB_EXIT_FAILED, "write error:");
+}
+
+static void require_done(const struct export *export, int status, uint64_t nframe, const char *why)
+{
+	if (status == -1)
+		write_failed(export);
+	if (status == NB_EINVAL)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 ": %s", nframe, why);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), nframe);
 }
 
 static void export_frame(struct export *export, const struct nb_frame *frame, uint64_t nframe)
 {
 	char why[NB_TEXT_ERROR_SIZE] = "";
-	int first = !export->begun;
+	const int first = !export->out.buffer;
 	nb_require_finite(frame, nframe);
 	nb_require_field(frame, NB_POS, nframe);
+	if (first && nb_text_open(&export->out, export->path ? -1 : STDOUT_FILENO, export->path))
+		nb_die(NB_EXIT_FAILED, "out of memory");
 	if (to == PRINCETON) {
 		nb_require_field(frame, NB_VEL, nframe);
 		nb_require_field(frame, NB_MASS, nframe);
+		require_done(export, nb_princeton_write(&export->out, frame, why), nframe, why);
+	} else {
+		if (first)
+			require_done(export, nb_csv_begin(&export->csv, &export->out, frame, export->several, why),
+				nframe, why);
+		require_done(export, nb_csv_write(&export->csv, frame, nframe, why), nframe, why);
+		if (export->several && frame->rows[NB_PARTICLE] == 0)
+			nb_warn("frame %" PRIu64 " has no bodies and leaves no line", nframe);
 	}
 	if (first)
-		begin(export, frame, nframe);
-	if (to == PRINCETON) {
-		require_done(nb_princeton_write(&export->out, frame, why), nframe, why);
-		return;
-	}
-	if (first)
-		require_done(nb_csv_begin(&export->csv, &export->out, frame, export->several, why), nframe, why);
-	if (export->several && frame->rows[NB_PARTICLE] == 0)
-		nb_warn("frame %" PRIu64 " has no bodies and leaves no line", nframe);
-	require_done(nb_csv_write(&export->csv, frame, nframe, why), nframe, why);
+		warn_of_losses(frame, nframe, to == CSV && export->several);
 }
 
 /* The header of the next frame. 1, or 0 at the end of the stream. */
@@ -296,7 +292,7 @@ static void export_stream(const char *path)
 		export_all(&export, &reader, &frame, &next);
 	nb_csv_end(&export.csv);
 	if (nb_text_close(&export.out))
-		nb_die(NB_EXIT_FAILED, "write error:");
+		write_failed(&export);
 	nb_frame_clear(&frame);
 	nb_frame_clear(&next);
 	nb_reader_close(&reader);
