@@ -58,6 +58,7 @@ static void send(struct nb_writer *writer, struct nb_frame *frame)
 	if (G_given || !nb_frame_attribute(frame, "G"))
 		nb_require_attribute_set_f64(frame, "G", G);
 	nb_require_history(frame);
+	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", writer->nframe, frame->rows[NB_PARTICLE]);
 	nb_require_written(writer, frame);
 }
 
@@ -159,6 +160,9 @@ static void warn_of_losses(const struct nb_frame *frame, uint64_t nframe, int wi
 			nb_frame_attribute(frame, "G"));
 	if (to == PRINCETON && frame_G != NB_PRINCETON_G)
 		nb_warn("attribute G is %.17g, readers of princeton text take %g", frame_G, NB_PRINCETON_G);
+	if (nb_frame_attribute(frame, "pending_kick"))
+		nb_warn("%s text has no place for attribute pending_kick=%s: the velocities lag behind the positions",
+			format[to], nb_frame_attribute(frame, "pending_kick"));
 	if (!with_time && time != 0)
 		nb_warn("%s text has no place for attribute time=%s", format[to], nb_frame_attribute(frame, "time"));
 }
@@ -184,11 +188,11 @@ static void export_frame(struct export *export, const struct nb_frame *frame, ui
 {
 	char why[NB_TEXT_ERROR_SIZE] = "";
 	const int first = !export->out.buffer;
-	nb_require_finite(frame, nframe);
 	nb_require_field(frame, NB_POS, nframe);
 	if (first && nb_text_open(&export->out, export->path ? -1 : STDOUT_FILENO, export->path))
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	if (to == PRINCETON) {
+	if (to == PRINCETON) { /* csv shows what is there, which helps to find where a NaN came from */
+		nb_require_finite(frame, nframe);
 		nb_require_field(frame, NB_VEL, nframe);
 		nb_require_field(frame, NB_MASS, nframe);
 		require_done(export, nb_princeton_write(&export->out, frame, why), nframe, why);
@@ -200,6 +204,7 @@ static void export_frame(struct export *export, const struct nb_frame *frame, ui
 		if (export->several && frame->rows[NB_PARTICLE] == 0)
 			nb_warn("frame %" PRIu64 " has no bodies and leaves no line", nframe);
 	}
+	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", nframe, frame->rows[NB_PARTICLE]);
 	if (first)
 		warn_of_losses(frame, nframe, to == CSV && export->several);
 }

@@ -7,6 +7,7 @@
 #include "formats/require.h"
 #include "kernels/diagnostics.h"
 #include "kernels/gravity.h"
+#include "kernels/step.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -236,6 +237,7 @@ static double direct_epot(const struct nb_frame *frame, uint64_t nframe)
 	struct nb_gravity_count count = {0};
 	if (!(gravity.eps >= 0))
 		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", gravity.eps, nframe);
+	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %g", nframe, gravity.eps);
 	require_ok(nb_gravity_direct_cpu(&gravity, &count), nframe);
 	require_ok(nb_potential_energy(n, gravity.mass, pot, &result), nframe);
 	nb_free(acc);
@@ -255,6 +257,7 @@ static double potential_energy(const struct nb_frame *frame, uint64_t nframe)
 	if (pot && epot == EPOT_AUTO && !eps_given) {
 		nb_require_finite_column(frame, pot, nframe);
 		const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host, nframe);
+		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", nframe);
 		require_ok(nb_potential_energy(n, mass, nb_require_f64(frame, NB_POT, &nb_space_host, nframe), &result),
 			nframe);
 		return result;
@@ -269,6 +272,36 @@ static double potential_energy(const struct nb_frame *frame, uint64_t nframe)
 	return NAN;
 }
 
+/* At the time of the positions: where nb-step left half a kick to be done, acc does it on a copy.  NULL: not to be had.
+ */
+static const double *velocities(const struct nb_frame *frame, uint64_t nframe, double **copy)
+{
+	static int warned;
+	const size_t n = frame->rows[NB_PARTICLE];
+	*copy = NULL;
+	if (!nb_frame_field(frame, NB_VEL))
+		return NULL;
+	const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host, nframe);
+	const double pending = nb_require_attribute(frame, "pending_kick", 0, nframe);
+	if (pending == 0)
+		return vel;
+	if (!nb_frame_field(frame, NB_ACC)) {
+		if (!warned++)
+			nb_warn("velocities lag behind positions, and there is no field 'acc' to bring them up "
+				"('nb-force' before)");
+		return NULL;
+	}
+	nb_require_finite_column(frame, nb_frame_field(frame, NB_ACC), nframe);
+	const double *acc = nb_require_f64(frame, NB_ACC, &nb_space_host, nframe);
+	*copy = nb_alloc(n, 3 * sizeof **copy);
+	if (!*copy)
+		no_memory(nframe);
+	if (n)
+		memcpy(*copy, vel, 3 * n * sizeof *vel);
+	require_ok(nb_kick_cpu(n, *copy, acc, pending), nframe);
+	return *copy;
+}
+
 static void measure(const struct nb_frame *frame, uint64_t nframe, const struct radii *radii)
 {
 	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
@@ -278,10 +311,11 @@ static void measure(const struct nb_frame *frame, uint64_t nframe, const struct 
 	nb_require_finite(frame, nframe);
 	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host, nframe);
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
-	const double *vel = nb_frame_field(frame, NB_VEL) ? nb_require_f64(frame, NB_VEL, &nb_space_host, nframe)
-							  : NULL;
+	double *copy;
+	const double *vel = velocities(frame, nframe, &copy);
 	struct nb_moments m;
 	require_ok(nb_moments(n, mass, pos, vel, &m), nframe);
+	nb_free(copy);
 	const double w = potential_energy(frame, nframe), etot = m.ekin + w;
 	if (nframe == 0)
 		first_etot = etot;
@@ -291,7 +325,7 @@ static void measure(const struct nb_frame *frame, uint64_t nframe, const struct 
 
 	struct values values = {0};
 	add_value(&values, "frame", (double)nframe, 1);
-	add_value(&values, "time", nb_require_attribute(frame, "time", NAN, nframe), 1);
+	add_value(&values, "time", nb_require_attribute(frame, "time", 0, nframe), 1);
 	add_value(&values, "n", (double)n, 1);
 	add_value(&values, "mass", m.mass, 0);
 	add_value(&values, "ekin", m.ekin, 1);
@@ -399,7 +433,7 @@ static void compare(const struct nb_frame *frame, const struct nb_frame *ref, ui
 
 	struct values values = {0};
 	add_value(&values, "frame", (double)nframe, 1);
-	add_value(&values, "time", nb_require_attribute(frame, "time", NAN, nframe), 1);
+	add_value(&values, "time", nb_require_attribute(frame, "time", 0, nframe), 1);
 	add_value(&values, "n", (double)n, 1);
 	add_value(&values, "compared", (double)count, 1);
 	add_value(&values, "median", error.median, 1);
