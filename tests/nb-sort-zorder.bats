@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# nb-sort-zorder: keys, order, permutation of all columns.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# the Morton key in python, digit by digit, from positions and the cube of the stream
+check_keys() { # check_keys FILE DIM
+	paste -d ' ' <(mutate show key <"$1") <(mutate show pos <"$1") >keys.txt
+	nb-stats --attributes <"$1" 2>/dev/null | sed -n 's/^.*key_cube[= \t]*//p' | head -n 1 >cube.txt
+	[ -s cube.txt ]
+	python3 - "$2" <<-'END'
+		import sys
+		dim = int(sys.argv[1]); bits = {2: 31, 3: 21}[dim]
+		cube = [float(x) for x in open("cube.txt").read().strip().split(",")]
+		last = -1
+		for line in open("keys.txt"):
+		    key, *pos = line.split()
+		    key = int(key); cell = [int((float(pos[d]) - cube[d]) / cube[3] * 2 ** bits) for d in range(dim)]
+		    want = 0
+		    for b in reversed(range(bits)):
+		        for d in range(dim):
+		            want = want << 1 | cell[d] >> b & 1
+		    assert key == want, (key, want, pos)
+		    assert key >= last
+		    last = key
+	END
+}
+
+@test "keys are those of the cells, and ascend, in 3-D and 2-D" {
+	nb-gen plummer -n 2000 | nb-sort-zorder >s.nb
+	check_keys s.nb 3
+	nb-gen uniform --dim 2 -n 2000 | nb-sort-zorder >s.nb
+	check_keys s.nb 2
+	nb-gen plummer -n 2000 | nb-sort-zorder --dim 2 >s.nb
+	check_keys s.nb 2
+}
+
+@test "every column goes with its body" {
+	nb-gen plummer -n 5000 --no-history | mutate add strange >p.nb
+	nb-sort-zorder --no-history <p.nb >s.nb
+	for c in mass pos vel strange; do
+		cmp <(paste <(mutate show id <p.nb) <(mutate show $c <p.nb) | sort -n) \
+			<(paste <(mutate show id <s.nb) <(mutate show $c <s.nb) | sort -n)
+	done
+	! cmp -s <(mutate show id <p.nb) <(mutate show id <s.nb)
+}
+
+@test "the sort is stable, and sorting twice changes nothing" {
+	nb-gen uniform -n 3000 --no-history | nb-sort-zorder --no-history >once.nb
+	nb-sort-zorder --no-history <once.nb >twice.nb
+	cmp once.nb twice.nb
+	# bodies in one place keep their order
+	{ echo id,mass,x,y,z,vx,vy,vz; for i in 5 3 9 1 7; do echo "$i,1,$((i % 2)),0,0,0,0,0"; done; echo 2,1,2,0,0,0,0,0; } |
+		nb-convert --from csv | nb-sort-zorder >same.nb
+	[ "$(mutate show id <same.nb | tr '\n' ' ')" = '5 3 9 1 7 2 ' ]
+}
+
+@test "n = 0, 1, 2, 255, 257" {
+	for n in 0 1 2 255 257; do
+		nb-gen plummer -n $n | nb-sort-zorder >s.nb
+		nb-stats --check <s.nb
+		[ "$(mutate show key <s.nb | wc -l)" -eq $n ]
+	done
+}
+
+@test "a cube of one's own is obeyed, and a body outside it refused" {
+	nb-gen uniform -n 100 >u.nb
+	nb-sort-zorder --cube=-10,-10,-10,20 <u.nb >s.nb
+	check_keys s.nb 3
+	fails_with 1 'outside the cube' 'nb-sort-zorder --cube 100,0,0,1 <u.nb'
+	fails_with 2 "invalid cube '1,2' (want x,y,z,edge" 'nb-sort-zorder --cube 1,2 <u.nb'
+	fails_with 2 "invalid cube '0,0,0,0'" 'nb-sort-zorder --cube 0,0,0,0 <u.nb'
+	fails_with 2 "invalid dim '4'" 'nb-sort-zorder --dim 4 <u.nb'
+}
+
+@test "the boxes of nb-gen boxes are those of the key cube" {
+	nb-gen boxes --level 3 --per-box 5 | nb-sort-zorder | nb-build-tree --kind boxes --level 3 >b.nb
+	[ "$(mutate show box_first <b.nb | awk '$1 != 5 * (NR - 1)' | wc -l)" -eq 0 ]
+}
+
+@test "several frames are sorted one by one" {
+	nb-gen plummer -n 50 >a.nb
+	nb-gen plummer -n 70 -s 5 | cat a.nb - | nb-sort-zorder >s.nb
+	run nb-stats --check <s.nb
+	[[ $output == *'2 frames'* ]]
+}
+
+@test "a tree is dropped, accelerations are kept" {
+	nb-gen plummer -n 50 | nb-force | nb-sort-zorder | nb-build-tree | nb-sort-zorder | nb-stats --fields >fields
+	! grep -q node_ fields
+	grep -q acc fields
+}
+
+@test "memory stays below 1.2 times the frame" {
+	[ -x "$NB_BIN/../tests/bench/measure" ] || make -s -C "$NB_TOP" BUILD="${NB_BIN%/bin}" CUDA=0 "${NB_BIN%/bin}/tests/bench/measure"
+	[[ $NB_BIN == */san/* ]] && skip 'sanitizers use memory of their own'
+	nb-gen plummer -n 2000000 | "$NB_BIN/../tests/bench/measure" m.txt nb-sort-zorder -b cpu | nb-stats --check
+	# the frame: 72 bytes a body with the key
+	at_most "$((2000000 * 72 * 12 / 10 + 8000000))" "$(cut -d ' ' -f 3 m.txt)"
+}
