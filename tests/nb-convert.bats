@@ -1,0 +1,366 @@
+#!/usr/bin/env bats
+# nb-convert: text in, stream out, and back again to the bit.
+
+load helper
+
+DATA=$NB_TOP/tests/data
+REAL=$NB_TOP/../shared/data
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+csv() { nb-convert -q --to csv; }
+from() { nb-convert --no-history --from "$@"; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# the arrays of a stream, as a reader of the project's own page sees them
+show() { mutate show "$1" <"$2"; }
+
+@test "numbers from and to text are rounded as strtod and printf do" {
+	"$NB_BIN/../tests/unit_decimal"
+}
+
+@test "princeton text with odd white space, colours and prose is read as it is meant" {
+	from princeton "$DATA/princeton-colour.txt" >p.nb
+	nb-stats --check <p.nb
+	[ "$(show id p.nb | tr '\n' ' ')" = '0 1 2 3 ' ]
+	[ "$(show mass p.nb | tr '\n' ' ')" = '1.989e+30 5.974e+24 6.419e+23 3.302e+23 ' ]
+	[ "$(show pos p.nb | sed -n 3p)" = '-227900000000.0 0.0 0.0' ]
+	[ "$(show vel p.nb | sed -n 2p)" = '0.0 29800.0 0.0' ]
+	[ "$(show colour p.nb | tr '\n' ' ')" = '255 255 0 0 50 255 255 0 0 255 255 0 ' ]
+	[ "$(show species p.nb | tr '\n' ' ')" = '0 1 2 0 ' ]
+	nb-stats --attributes <p.nb | sort >attributes
+	printf 'G=6.67e-11\ndim=2\ntime=0\nunits=SI\nuniverse_radius=250000000000\n' | diff attributes -
+}
+
+@test "princeton names may have a suffix, none, or be missing" {
+	from princeton "$DATA/princeton-names.txt" >p.nb
+	csv <p.nb >p.csv
+	diff p.csv - <<-'END'
+		id,mass,x,y,vx,vy,name
+		0,5.974e+24,149600000000,0,0,29800,"earth.gif"
+		1,6.419e+23,227900000000,0,0,24100,"mars"
+		2,3.302e+23,57900000000,0,0,47900,"mercury.gif"
+		3,1.989e+30,0,0,0,0,""
+		4,4.869e+24,108200000000,0,0,35000,"255 0 255"
+	END
+	run nb-stats --fields --format tsv <p.nb
+	[[ $output == *$'name\tparticle\t|S32\t1'* ]]
+	[[ $output != *species* ]]
+}
+
+@test "colours before a name become text, and a long name widens its column" {
+	long=$(printf 'n%.0s' {1..70})
+	printf '3\n1\n1 2 3 4 5 10 20 30\n1 2 3 4 5 a b\n1 2 3 4 5 %s\n' "$long" | from princeton >p.nb
+	csv <p.nb | cut -d , -f 7 | tail -n +2 >names
+	printf '"10 20 30"\n"a b"\n"%s"\n' "$long" | diff names -
+	nb-stats --fields <p.nb | grep -q '|S96'
+	printf '2\n1\n1 2 3 4 5\n1 2 3 4 5 1 2 3\n' | from princeton | csv | cut -d , -f 7 | tail -n +2 | diff - <(printf '""\n"1 2 3"\n')
+	printf '1\n1\n1 2 3 4 5 256 0 0\n' | from princeton | nb-stats --fields | grep -q 'name '
+}
+
+@test "more colours than species can number leave species out" {
+	{ printf '300\n1\n'; awk 'BEGIN { for (i = 0; i < 300; i++) print i, 0, 0, 0, 1, i % 256, int(i / 256), 7 }'; } |
+		from princeton | nb-stats --fields >fields
+	grep -q colour fields
+	run grep -q species fields
+	[ "$status" -eq 1 ]
+	{ printf '256\n1\n'; awk 'BEGIN { for (i = 0; i < 256; i++) print i, 0, 0, 0, 1, i, 255 - i, 7 }'; } |
+		from princeton >p.nb
+	[ "$(show species p.nb | tail -n 1)" = 255 ]
+}
+
+@test "princeton to stream and back gives the same stream" {
+	for f in princeton-colour princeton-names; do
+		from princeton "$DATA/$f.txt" >a.nb
+		nb-convert --to princeton <a.nb >a.txt
+		from princeton a.txt | cmp a.nb -
+		from princeton <a.txt | nb-convert --to princeton >b.txt
+		cmp a.txt b.txt
+	done
+	awk 'BEGIN { srand(4); print 257; print 0.1; for (i = 0; i < 257; i++)
+		printf "%.17g %.17g %.17g %.17g %.17g\n", rand() - 0.5, rand() * 1e-9, rand() * 1e22, -rand(), rand() / 3 }' >r.txt
+	from princeton r.txt >r.nb
+	show pos r.nb | awk '{ print $1, $2 }' >positions
+	tail -n +3 r.txt | python3 -c 'import sys
+for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])' | diff positions -
+	nb-convert --to princeton <r.nb | from princeton >s.nb
+	cmp r.nb s.nb
+}
+
+@test "the real files that are at hand go through and back" {
+	[ -d "$REAL" ] || skip "no real data sets beside the project ($REAL)"
+	for f in planets galaxy1 cluster2582 galaxy30k; do
+		[ -f "$REAL/$f.txt" ] || skip "$f.txt is not in $REAL"
+		from princeton "$REAL/$f.txt" >a.nb
+		n=$(head -n 1 "$REAL/$f.txt" | tr -d ' \r')
+		[ "$(show mass a.nb | wc -l)" -eq "$n" ]
+		nb-convert --to princeton <a.nb | from princeton >b.nb
+		cmp a.nb b.nb
+		# the numbers are those of the file
+		diff <(show pos a.nb | awk '{ print $1, $2 }') \
+			<(tail -n +3 "$REAL/$f.txt" | head -n "$n" | python3 -c 'import sys
+for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
+	done
+}
+
+@test "wrong princeton text is refused with file, line and reason" {
+	bad() { # bad MESSAGE TEXT
+		printf %b "$2" >bad.txt
+		fails_with 1 "nb-convert: bad.txt line $1" 'nb-convert --from princeton bad.txt'
+		fails_with 1 "nb-convert: standard input line $1" 'nb-convert --from princeton <bad.txt'
+		fails_with 1 "nb-convert: standard input line $1" 'cat bad.txt | nb-convert --from princeton -'
+	}
+	bad '0: the file is empty' ''
+	bad '3: the file is empty' '\n \n\n'
+	bad "1: 'five' is not a number of bodies" 'five\n1\n'
+	bad "1: '-5' is not a number of bodies" '-5\n1\n'
+	bad "1: '5.0' is not a number of bodies" '5.0\n1\n'
+	bad '1: 99999999999999999999999 bodies (limit 1099511627776)' '99999999999999999999999\n1\n'
+	bad '1: 2000000000000 bodies (limit' '2000000000000\n1\n'
+	bad '3: the file ends after 1 bodies, line 1 promises 1000000000000' '1000000000000\n1\n1 2 3 4 5\n'
+	bad '1: the file ends before the radius' '5\n'
+	bad "2: 'x' is not the radius" '5\nx\n'
+	bad "2: '-1' is not the radius" '5\n-1\n'
+	bad "2: 'nan' is not the radius" '5\nnan\n'
+	bad "2: 'and more' follows the radius" '5\n1 and more\n'
+	bad '3: 4 numbers, want at least 5' '2\n1\n1 2 3 4\n1 2 3 4 5\n'
+	bad '4: 4 numbers, want at least 5' '2\n1\n1 2 3 4 5\n1 2 3 4 earth.gif\n'
+	bad '4: 0 numbers, want at least 5' '2\n1\n1 2 3 4 5\nThat was all.\n'
+	bad "3: 'nan' is not a finite number" '1\n1\n1 2 3 4 nan\n'
+	bad "3: '-inf' is not a finite number" '1\n1\n1 -inf 3 4 5\n'
+	bad "3: '1e999' is not a finite number" '1\n1\n1 2 3 4 1e999\n'
+	bad "3: '3x' is not a finite number" '1\n1\n1 2 3x 4 5\n'
+	bad "3: '0x10' is not a finite number" '1\n1\n1 2 0x10 4 5\n'
+	bad '3: mass -5 is negative' '1\n1\n1 2 3 4 -5\n'
+	bad '5: another body after the 2 that line 1 promises' '2\n1\n1 2 3 4 5\n1 2 3 4 5\n1 2 3 4 5 earth\n'
+	bad '3: has a NUL byte' '1\n1\n1 2 3 4\00005\n'
+	printf '1\n1\n1 2 3 4 5 ' >bad.txt
+	head -c 5000 /dev/zero | tr '\0' n >>bad.txt
+	fails_with 1 'line 3: name of 5000 characters is too long' 'nb-convert --from princeton bad.txt'
+	head -c 1100000 /dev/zero | tr '\0' 1 >bad.txt
+	fails_with 1 'line 1: longer than 1048576 bytes' 'nb-convert --from princeton bad.txt'
+	fails_with 1 "'missing.txt': No such file" 'nb-convert --from princeton missing.txt'
+	fails_with 1 'read error' 'nb-convert --from princeton .'
+}
+
+@test "princeton text with no bodies, without a last newline, or with N and radius on one line is good" {
+	printf '0\n2.5\n' | from princeton >a.nb
+	[ "$(show pos a.nb | wc -l)" -eq 0 ]
+	nb-convert --to princeton <a.nb | diff - <(printf '0\n2.5\n')
+	printf '1 2.5\n1 2 3 4 5' | from princeton >a.nb
+	[ "$(show vel a.nb)" = '3.0 4.0 0.0' ]
+}
+
+@test "csv to stream and back gives the same text, and the same stream" {
+	awk 'BEGIN { srand(5); print "id,mass,x,y,z,vx,vy,vz"; for (i = 0; i < 257; i++)
+		printf "%d,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", 1000 - i, rand(), rand() * 1e30, -rand() * 1e-30,
+			rand() - 0.5, rand(), rand() / 7, rand() * 1e5 }' >a.csv
+	from csv a.csv >a.nb
+	csv <a.nb >b.csv
+	from csv b.csv | cmp a.nb -
+	from csv b.csv | csv | cmp b.csv -
+	diff <(show pos a.nb) <(tail -n +2 a.csv | python3 -c 'import sys
+for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
+	[ "$(show id a.nb | head -n 1)" = 1000 ]
+}
+
+@test "streams of 0, 1, 2, 255 and 257 bodies go through csv" {
+	for n in 0 1 2 255 257; do
+		nb-gen plummer -n $n --no-history | mutate drop id >a.nb
+		csv <a.nb >a.csv
+		[ "$(wc -l <a.csv)" -eq $((n + 1)) ]
+		from csv a.csv >b.nb
+		for column in mass pos vel; do
+			cmp <(show $column a.nb) <(show $column b.nb)
+		done
+		[ "$(show id b.nb | tail -n 1)" = "$([ $n -eq 0 ] || echo $((n - 1)))" ]
+	done
+}
+
+@test "csv columns come in any order, with quotes, spaces, CR LF, a byte order mark, comments, and a last line without end" {
+	printf '\xef\xbb\xbf# made by hand\r\n"VX", vy ,"Y",x,Mass,VZ,z, ID\r\n\r\n1,2, 3 ,4,5,6,7,8\r\n# more\r\n"10",20,30,40,50,60,70,80.0' >a.csv
+	from csv a.csv >a.nb
+	[ "$(show pos a.nb | tr '\n' ' ')" = '4.0 3.0 7.0 40.0 30.0 70.0 ' ]
+	[ "$(show vel a.nb | tr '\n' ' ')" = '1.0 2.0 6.0 10.0 20.0 60.0 ' ]
+	[ "$(show id a.nb | tr '\n' ' ')" = '8 80 ' ]
+	[ "$(show mass a.nb | tr '\n' ' ')" = '5.0 50.0 ' ]
+}
+
+@test "csv columns that nobody knows come through: numbers as f8, text as text" {
+	printf 'x,y,z,mass,ax,ay,az,pot,radius,species,metal content,name\n1,2,3,4,5,6,7,-8,9,10,0.1,"a, ""b"""\n1,2,3,4,5,6,7,-8,9,255,,c d\n1,2,3,4,5,6,7,-8,9,0,-inf,\n' >a.csv
+	from csv a.csv >a.nb
+	nb-stats --fields --format tsv <a.nb | cut -f 2,4,5 | tail -n +2 | tr '\t\n' '  ' >fields
+	[ "$(cat fields)" = 'id <u8 1 pos <f8 3 mass <f8 1 acc <f8 3 pot <f8 1 radius <f8 1 species |u1 1 metal_content <f8 1 name |S32 1 ' ]
+	csv <a.nb >b.csv
+	diff b.csv - <<-'END'
+		id,x,y,z,mass,ax,ay,az,pot,radius,species,metal_content,name
+		0,1,2,3,4,5,6,7,-8,9,10,0.1,"a, ""b"""
+		1,1,2,3,4,5,6,7,-8,9,255,nan,"c d"
+		2,1,2,3,4,5,6,7,-8,9,0,-inf,""
+	END
+	from csv b.csv | cmp a.nb -
+	printf 'x,y,extra\n' | from csv | csv | diff - <(echo id,x,y,extra)
+}
+
+@test "a column of many components is exported name by name, and every type to its last digit" {
+	nb-gen plummer -n 3 --no-history --precision f32 | mutate add strange | csv >a.csv
+	[ "$(head -n 1 a.csv)" = id,mass,x,y,z,vx,vy,vz,strange_0,strange_1,strange_2 ]
+	[ "$(cut -d , -f 9-11 a.csv | tail -n 1)" = 6,7,8 ]
+	printf 'id,mass,x,y\n18446744073709551615,1,0.1,-0\n' | from csv | csv | diff - <(printf 'id,mass,x,y\n18446744073709551615,1,0.1,-0\n')
+}
+
+@test "csv without z is two-dimensional, both ways" {
+	printf 'mass,x,y,vx,vy\n1,2,3,4,5\n' | from csv >a.nb
+	[ "$(show pos a.nb)" = '2.0 3.0 0.0' ]
+	nb-stats --attributes <a.nb | grep -qx dim=2
+	csv <a.nb | diff - <(printf 'id,mass,x,y,vx,vy\n0,1,2,3,4,5\n')
+	printf 'mass,x,y,z\n1,2,3,0\n' | from csv | nb-stats --attributes | grep -qx dim=3
+	mutate set pos 0 2 0.5 <a.nb >bad.nb
+	fails_with 1 "frame 0: attribute dim is 2, but row 0 of 'pos' has a third component 0.5" 'nb-convert --to csv <bad.nb'
+}
+
+@test "several frames have columns frame and time, and come back as frames" {
+	for t in 0 0.1 0.2; do
+		nb-gen uniform -n 3 -s "${t#0.}" --no-history | mutate attribute time $t
+	done >a.nb
+	nb-convert --to csv <a.nb >a.csv
+	[ "$(head -n 1 a.csv | cut -d , -f 1-4)" = frame,time,id,mass ]
+	[ "$(tail -n +2 a.csv | cut -d , -f 1-3 | tr '\n' ' ')" = '0,0,0 0,0,1 0,0,2 1,0.1,0 1,0.1,1 1,0.1,2 2,0.2,0 2,0.2,1 2,0.2,2 ' ]
+	from csv a.csv >b.nb
+	nb-stats --check <b.nb | grep -q '^ok: 3 frames, 9 bodies'
+	nb-stats --format tsv <a.nb >a.tsv
+	nb-stats --format tsv <b.nb | cmp a.tsv -
+	nb-convert --to csv <b.nb | cmp a.csv -
+	# one of them
+	nb-convert -q --to csv --frame 1 <a.nb | tail -n +2 | diff - <(grep '^1,' a.csv | cut -d , -f 3-)
+	fails_with 1 'the stream has no frame 3 (it has 3)' 'nb-convert --to csv --frame 3 <a.nb'
+	head -c -1 a.nb >cut.nb
+	fails_with 1 'truncated stream' 'nb-convert --to csv --frame 0 <cut.nb'
+	fails_with 1 'several frames and princeton text holds one' 'nb-convert --to princeton <a.nb'
+	printf 'frame,time,x,y\n' | from csv | nb-stats --check | grep -q '^ok: 0 frames'
+}
+
+@test "wrong csv is refused with file, line and reason" {
+	bad() { # bad MESSAGE TEXT
+		printf %b "$2" >bad.csv
+		fails_with 1 "nb-convert: bad.csv line $1" 'nb-convert --from csv bad.csv'
+		fails_with 1 "nb-convert: standard input line $1" 'cat bad.csv | nb-convert --from csv'
+	}
+	bad '0: the file is empty' ''
+	bad '2: the file is empty' '# x,y\n\n'
+	bad "1: column 'x' is missing" 'id,mass\n1,2\n'
+	bad "1: column 'y' is missing" 'x,mass\n1,2\n'
+	bad "1: column 'vz' is missing" 'x,y,z,vx,vy\n1,2,3,4,5\n'
+	bad "1: column 'az' without a column 'z'" 'x,y,ax,ay,az\n1,2,3,4,5\n'
+	bad "1: column 'x' appears twice" 'x,y,X\n1,2,3\n'
+	bad '1: column 3 has no name' 'x,y,\n1,2,3\n'
+	bad "1: column 'pos' is not one number" 'x,y,pos\n1,2,3\n'
+	bad '1: name of column 3 is not plain ASCII' 'x,y,\0303\0251\n1,2,3\n'
+	bad '1: a quoted name does not end' 'x,"y\n1,2\n'
+	bad '2: 2 cells, the header has 3' 'x,y,z\n1,2\n'
+	bad '3: 4 cells, the header has 3' 'x,y,z\n1,2,3\n1,2,3,4\n'
+	bad "3: '4x' in column 'y' is not a finite number" 'x,y\n1,2\n3,4x\n'
+	bad "2: 'nan' in column 'x' is not a finite number" 'x,y\nnan,2\n'
+	bad "2: '1e999' in column 'x' is not a finite number" 'x,y\n1e999,2\n'
+	bad "2: column 'y' is empty (want a finite number)" 'x,y\n1,\n'
+	bad '2: mass -1 is negative' 'x,y,mass\n1,2,-1\n'
+	bad '2: radius -1 is negative' 'x,y,radius\n1,2,-1\n'
+	bad "2: '-1' in column 'id' is not a whole number" 'x,y,id\n1,2,-1\n'
+	bad "2: '1.5' in column 'id' is not a whole number" 'x,y,id\n1,2,1.5\n'
+	bad "2: '18446744073709551616' in column 'id' is not" 'x,y,id\n1,2,18446744073709551616\n'
+	bad "2: '256' in column 'species' is not a whole number from 0 to 255" 'x,y,species\n1,2,256\n'
+	bad "3: 'red' in column 'hue' is not a number, as it is in the first row" 'x,y,hue\n1,2,3\n1,2,red\n'
+	bad '2: a quoted cell does not end' 'x,y,name\n1,2,"a\n'
+	bad '3: time 2 in a frame of time 1' 'x,y,time\n1,2,1\n1,2,2\n'
+	printf 'x,y,id\n1,2,7\n1,2,8\n1,2,7\n' >bad.csv
+	fails_with 1 'bad.csv: id 7 appears twice in frame 0 (bodies 0 and 2)' 'nb-convert --from csv bad.csv'
+	printf 'frame,x,y\n1,0,0\n0,0,0\n' >bad.csv
+	run bash -c 'nb-convert --from csv bad.csv >bad.nb'
+	[ "$status" -eq 1 ]
+	[[ $output == *'line 3: frame 0 after frame 1'* ]]
+}
+
+@test "what was written before a bad line of a later frame has no end marker" {
+	printf 'frame,x,y\n0,1,2\n1,3,4\n1,5\n' >bad.csv
+	run bash -c 'nb-convert --from csv bad.csv >bad.nb'
+	[ "$status" -eq 1 ]
+	[[ $output == *'line 4: 2 cells'* ]]
+	[ -s bad.nb ]
+	run nb-stats --check <bad.nb
+	[ "$status" -eq 1 ]
+	[[ $output == *'truncated stream: no end marker after frame 0'* ]]
+}
+
+@test "nothing is lost silently: columns and attributes without a place are named" {
+	nb-gen uniform -n 5 --dim 2 --no-history | mutate add strange | mutate attribute time 3 |
+		mutate attribute universe_radius 7 >a.nb
+	run bash -c 'nb-convert --to princeton <a.nb >a.txt'
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == *'no place for these columns, they are left out: strange' ]]
+	[[ ${lines[1]} == *'attribute G is 1, readers of princeton text take 6.67e-11' ]]
+	[[ ${lines[2]} == *'no place for attribute time=3' ]]
+	[ "$(sed -n 2p a.txt)" = 7 ]
+	run nb-convert -q --to princeton b.txt <a.nb
+	[ -z "$output" ]
+	cmp a.txt b.txt
+	run bash -c 'mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+		mutate attribute G 2 <a.nb | mutate attribute pending_kick 0.5 | nb-convert --to csv >a.csv'
+	[ "$status" -eq 0 ]
+	[[ $output == *'attribute G=2'*'attribute pending_kick=0.5'*'attribute time=3'* ]]
+	[ "$(head -n 1 a.csv)" = id,mass,x,y,vx,vy,strange_0,strange_1,strange_2 ]
+}
+
+@test "princeton text refuses what is not flat, not finite or incomplete, and leaves the file alone" {
+	nb-gen plummer -n 5 >a.nb
+	echo precious >file.txt
+	fails_with 1 'princeton text is 2-D' 'nb-convert --to princeton file.txt <a.nb'
+	mutate drop vel <a.nb >b.nb
+	fails_with 1 "field 'vel' missing in frame 0 (stream has: id, mass, pos)" 'nb-convert --to princeton file.txt <b.nb'
+	mutate set mass 3 0 nan <a.nb >b.nb
+	fails_with 1 "field 'mass' of the body with id 3 is not finite" 'nb-convert --to princeton file.txt <b.nb'
+	fails_with 1 'truncated stream' 'nb-convert --to princeton file.txt </dev/null'
+	[ "$(cat file.txt)" = precious ]
+}
+
+@test "csv shows a NaN as it is" {
+	nb-gen plummer -n 3 | mutate set pos 1 0 nan | csv | sed -n 3p | cut -d , -f 3 | grep -qx nan
+}
+
+@test "two columns that csv would give one name are refused" {
+	nb-gen plummer -n 3 | mutate add v | mutate add x >a.nb
+	printf 'x,y,v_0\n1,2,3\n' | from csv | mutate add v >b.nb
+	fails_with 1 "two columns would be called 'v_0'" 'nb-convert --to csv <b.nb'
+	csv <a.nb | head -n 1 | grep -q 'x_2$'
+}
+
+@test "--G sets the gravitational constant, --no-history leaves out the history" {
+	from csv --G 2.5 <<<$'x,y\n1,2' | nb-stats --attributes | grep -qx G=2.5
+	from csv <<<$'x,y\n1,2' | nb-stats --attributes | grep -qx G=1
+	from princeton --G 1 "$DATA/princeton-names.txt" | nb-stats --attributes | grep -qx G=1
+	[ -z "$(from csv <<<$'x,y\n1,2' | nb-stats --history)" ]
+	nb-convert --from csv --G 3 <<<$'x,y\n1,2' | nb-stats --history | grep -q 'nb-convert --from csv --G 3$'
+}
+
+@test "wrong usage of nb-convert exits 2" {
+	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
+	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'
+	fails_with 2 "invalid from 'gadget' (want princeton|csv)" 'nb-convert --from gadget </dev/null'
+	fails_with 2 "option '--frame' goes with --to" 'nb-convert --from csv --frame 0 </dev/null'
+	fails_with 2 "option '--G' goes with --from" 'nb-convert --to csv --G 1 </dev/null'
+	fails_with 2 "option '--no-history' goes with --from" 'nb-convert --to csv --no-history </dev/null'
+	fails_with 2 "invalid frame '-1'" 'nb-convert --to csv --frame -1 </dev/null'
+	fails_with 2 "invalid G 'x'" 'nb-convert --from csv --G x </dev/null'
+	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-convert --nonsense </dev/null'
+	fails_with 2 "unexpected operand 'b'" 'nb-convert --to csv a b </dev/null'
+}
+
+@test "a full disk is noticed in both directions" {
+	printf 'x,y\n1,2\n' >a.csv
+	fails_with 1 'write error: No space left' 'nb-convert --from csv a.csv >/dev/full'
+	nb-convert --from csv a.csv >a.nb
+	fails_with 1 'write error: No space left' 'nb-convert --to csv <a.nb >/dev/full'
+	fails_with 1 "write error: '/dev/full': No space left" 'nb-convert --to csv /dev/full <a.nb'
+	fails_with 1 "write error: 'no/such/place': No such file" 'nb-convert --to csv no/such/place <a.nb'
+}
