@@ -226,12 +226,12 @@ static enum nb_answer at_end_of_input(struct nb_reader *reader)
 	return fail(reader->error, "truncated stream: no end marker after frame %" PRIu64, reader->nframe - 1);
 }
 
-/* A name as the stream has it: printable ASCII, NUL-padded, not empty unless allowed. */
-static int load_text(char *to, const unsigned char *from, size_t size, int may_be_empty)
+/* Text as the stream has it: printable ASCII, NUL-padded; a name is neither empty nor holds blanks. */
+static int load_text(char *to, const unsigned char *from, size_t size, int is_name)
 {
 	size_t length = 0;
 	while (length < size && from[length]) {
-		if (from[length] < 0x21 || from[length] > 0x7e)
+		if (from[length] < (is_name ? 0x21 : 0x20) || from[length] > 0x7e)
 			return -1;
 		length++;
 	}
@@ -240,7 +240,7 @@ static int load_text(char *to, const unsigned char *from, size_t size, int may_b
 			return -1;
 	memcpy(to, from, length);
 	to[length] = '\0';
-	return length == 0 && !may_be_empty ? -1 : 0;
+	return length == 0 && is_name ? -1 : 0;
 }
 
 static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame *frame, char *text, size_t bytes)
@@ -277,8 +277,8 @@ static enum nb_answer parse_entry(struct nb_reader *reader, struct nb_frame *fra
 {
 	char name[NB_NAME_SIZE + 1], dtype[NB_DTYPE_SIZE + 1], unit[NB_UNIT_SIZE + 1];
 	const uint64_t nframe = reader->nframe;
-	if (load_text(name, entry + E_NAME, NB_NAME_SIZE, 0) || load_text(dtype, entry + E_DTYPE, NB_DTYPE_SIZE, 0) ||
-	        load_text(unit, entry + E_UNIT, NB_UNIT_SIZE, 1))
+	if (load_text(name, entry + E_NAME, NB_NAME_SIZE, 1) || load_text(dtype, entry + E_DTYPE, NB_DTYPE_SIZE, 1) ||
+	        load_text(unit, entry + E_UNIT, NB_UNIT_SIZE, 0))
 		return fail(reader->error, "corrupt stream: a column name, type or unit of frame %" PRIu64 " is not plain text",
 		        nframe);
 	uint32_t table = load32(entry + E_TABLE), ncomp = load32(entry + E_NCOMP);
