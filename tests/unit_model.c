@@ -780,6 +780,12 @@ static void test_galaxy(void)
 		EXPECT(fabs(sum - want) < 4 * sqrt(square), "%g < r < %g: sigma^2 %g, want %g (%d bodies)", edge[k],
 			edge[k + 1], sum / count, want / count, count);
 	}
+	/* a disk without weight of its own oscillates through the halo with frequency Omega: sigma_z = Omega z_rms, and
+	 * sech^2 has z_rms = pi / sqrt(12) heights */
+	struct nb_galaxy_disk light;
+	nb_galaxy_disk_at(g, 2.5, &light);
+	EXPECT(fabs(light.sigma_z / (light.vcirc / 2.5 * 0.1 * M_PI / sqrt(12)) - 1) < 0.003, "sigma_z %g",
+		light.sigma_z);
 	nb_galaxy_free(g);
 
 	/* the disk's frequencies: kappa from its definition, Q where it is set, and Kepler far out */
@@ -906,6 +912,16 @@ static void test_merger(void)
 	}
 	const double degree = M_PI / 180, want[3] = {sin(30 * degree) * sin(70 * degree),
 						  -cos(30 * degree) * sin(70 * degree), cos(70 * degree)};
+	double height[2] = {0};
+	for (size_t i = 0; i < b.n; i++) {
+		const int k = b.species[i] / 3;
+		double above = 0;
+		for (int c = 0; c < 3; c++)
+			above += (k ? want[c] : c == 2) * (b.pos[3 * i + c] - x[k][c]);
+		height[k] += b.species[i] % 3 ? 0 : above * above / mass[k];
+	}
+	/* lengths go like the root of the mass */
+	EXPECT(fabs(sqrt(height[1] / height[0]) - sqrt(1. / 3)) < 0.02, "heights %g", sqrt(height[1] / height[0]));
 	EXPECT(spin[0][2] / norm(spin[0]) > 0.9999, "spin of the first");
 	EXPECT((spin[1][0] * want[0] + spin[1][1] * want[1] + spin[1][2] * want[2]) / norm(spin[1]) > 0.9999,
 		"spin of the second (%g, %g, %g)", spin[1][0], spin[1][1], spin[1][2]);

@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "common/options.h"
 #include "common/parse.h"
+#include "common/timer.h"
 #include "formats/require.h"
 #include "kernels/model.h"
 
@@ -371,6 +372,7 @@ static void write_contents(struct nb_writer *writer, const struct nb_frame *fram
 
 int main(int argc, char **argv)
 {
+	const double start = nb_now();
 	opt.precision = 1;
 	int operand = nb_options_parse(&command, argc, argv);
 	const enum nb_model_kind kind = operand < argc ? model_of(argv[operand]) : NB_MODEL_PLUMMER;
@@ -395,6 +397,8 @@ int main(int argc, char **argv)
 	if (nb_writer_end(&writer))
 		nb_die(NB_EXIT_FAILED, "%s", writer.error);
 	nb_require_closed(&writer);
+	nb_verbose("%s: %" PRIu64 " bodies written in %.3f s (%d threads, %s)", models[kind].name,
+		nb_model_count(model), nb_now() - start, nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()));
 	nb_frame_clear(&frame);
 	nb_model_free(model);
 	return NB_EXIT_OK;

@@ -1,0 +1,218 @@
+#!/usr/bin/env bats
+# nb-gen: the kernel's unit test, every model as a stream, parameters, and what is refused.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+ALL='plummer uniform sphere clusters disk merger boxes solar figure8 kepler'
+FREE='plummer uniform sphere clusters disk merger' # any number of bodies
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+@test "the model kernel passes its unit test" {
+	"$NB_BIN/../tests/unit_model"
+}
+
+@test "every model is a sound stream with its fields and attributes" {
+	local m
+	for m in $ALL; do
+		nb-gen "$m" >m.nb
+		nb-stats --check <m.nb
+		nb-gen "$m" --precision f32 | nb-stats --check
+		nb-stats --fields <m.nb >fields
+		grep -q mass fields
+		grep -q pos fields
+		grep -q vel fields
+		grep -aq "^model=$m\$" m.nb
+		grep -aq 'time=0$' m.nb
+		grep -aq '^units=' m.nb
+		grep -aq "^history=nb-gen [0-9.]*: nb-gen $m\$" m.nb
+	done
+	nb-gen boxes | grep -aq '^dim=2$'
+	nb-gen solar | grep -aq '^G=0.000295912208285591'
+	nb-gen figure8 | grep -aq '^G=1$'
+	nb-gen plummer -s 77 | grep -aq '^seed=77$'
+	run bash -c 'nb-gen solar | grep -a ^seed='
+	[ "$status" -eq 1 ]
+}
+
+@test "plummer with 65536 bodies is the default" {
+	nb-gen --no-history >a.nb
+	nb-gen plummer -n 65536 -s 1 --no-history --precision f64 --dim 3 --rmax 20 >b.nb
+	cmp a.nb b.nb
+}
+
+@test "what the help and the page call a default is one" {
+	local options
+	while read -r options; do
+		# shellcheck disable=SC2086
+		nb-gen $options --no-history >given.nb
+		# shellcheck disable=SC2086
+		nb-gen ${options%% *} --no-history >default.nb
+		cmp given.nb default.nb
+	done <<-'END'
+		uniform -n 65536 -s 1 --dim 3 --size 1 --sigma 0
+		sphere -n 65536 -s 1 --dim 3 --virial 0
+		clusters -n 65536 -s 1 --dim 3 --size 1 --spread 0.05 --sigma 0
+		disk -n 65536 --disk 0.15 --bulge 0.04 --toomre 1.2 --height 0.15
+		merger --disk 0.15 --bulge 0.04 --toomre 1.2 --height 0.15 --pericentre 0.2 --separation 2.5 --eccentricity 1 --ratio 1 --inclination 15,60 --node 0,90
+		boxes -n 262144 --level 7 --per-box 16 --sigma 0 --dim 2
+		kepler -n 2 --eccentricity 0.5 --ratio 1
+		solar -n 9
+		figure8 -n 3
+	END
+	# a sphere of radius 2.4 is the one of energy -1/4; only what the units are called differs
+	nb-gen sphere -n 100 | mutate show pos >a
+	nb-gen sphere -n 100 --size 2.4 | mutate show pos >b
+	cmp a b
+}
+
+@test "any number of bodies, numbered from 0" {
+	local m n
+	for m in $FREE; do
+		for n in 0 1 2 9 255 257 4095 4096 4097 8193; do
+			nb-gen "$m" -n $n >m.nb
+			nb-stats --check <m.nb
+			mutate show id <m.nb | awk -v n=$n '$1 != NR - 1 { bad = 1 } END { exit bad || NR != n }'
+		done
+	done
+}
+
+@test "the same bytes for any number of threads and every instruction set, others for another seed" {
+	local m
+	for m in $ALL; do
+		nb-gen "$m" --no-history -j 1 >one.nb
+		nb-gen "$m" --no-history -j 3 >three.nb
+		cmp one.nb three.nb
+		NB_SIMD=avx2 nb-gen "$m" --no-history >avx2.nb
+		cmp one.nb avx2.nb
+		NB_SIMD=plain nb-gen "$m" --no-history >plain.nb
+		cmp one.nb plain.nb
+	done
+	for m in $FREE boxes; do
+		nb-gen "$m" -s 1 | mutate show pos >a
+		nb-gen "$m" -s 18446744073709551615 | mutate show pos >b
+		! cmp -s a b
+	done
+}
+
+@test "f32 is f64 rounded" {
+	nb-gen merger -n 500 | mutate show vel >wide
+	nb-gen merger -n 500 --precision f32 >f32.nb
+	mutate show vel <f32.nb >narrow
+	python3 - <<-'END'
+		import struct
+		for a, b in zip(open("wide"), open("narrow"), strict=True):
+		    for x, y in zip(a.split(), b.split(), strict=True):
+		        assert struct.unpack("f", struct.pack("f", float(x)))[0] == float(y), (x, y)
+	END
+	[ "$(nb-stats --fields <f32.nb | grep -c '<f4')" -eq 3 ]
+}
+
+@test "a Plummer sphere is in virial equilibrium with energy -1/4 and at rest" {
+	nb-gen plummer -n 16384 | nb-force -m direct --precision f64 --potential | nb-stats --format tsv >s
+	close_to 0.5 "$(stat_of virial <s)" 0.01
+	close_to -0.25 "$(stat_of etot <s)" 0.01
+	for c in x y z; do
+		close_to 0 "$(stat_of com$c <s)" 1e-14
+		close_to 0 "$(stat_of p$c <s)" 1e-14
+	done
+}
+
+@test "a disk holds its half-mass radius and its thickness for a rotation" {
+	half() { mutate show species | paste -d ' ' - "$1" | awk '$1 == 0 { print sqrt($2 * $2 + $3 * $3) }' | sort -g |
+		awk '{ r[NR] = $1 } END { print r[int(NR / 2)] }'; }
+	height() { mutate show species | paste -d ' ' - "$1" | awk '$1 == 0 { print $4 < 0 ? -$4 : $4 }' | sort -g |
+		awk '{ z[NR] = $1 } END { print z[int(NR / 2)] }'; }
+	nb-gen disk -n 12000 >start.nb
+	nb-step -d 0.02 -k 135 --every 0 'nb-force -m direct --precision f32 -e 0.02' <start.nb >end.nb
+	mutate show pos <start.nb >a
+	mutate show pos <end.nb >b
+	awk -v a="$(half a <start.nb)" -v b="$(half b <end.nb)" 'BEGIN { print a, b; exit !(b > 0.95 * a && b < 1.1 * a) }'
+	awk -v a="$(height a <start.nb)" -v b="$(height b <end.nb)" 'BEGIN { print a, b; exit !(b > 0.9 * a && b < 1.7 * a) }'
+}
+
+@test "boxes hold as many bodies each, as nb-build-tree counts them" {
+	local how
+	for how in f64 f32; do
+		nb-gen boxes --level 3 --per-box 5 --precision $how | nb-sort-zorder | nb-build-tree --kind boxes --level 3 >b.nb
+		mutate show box_first <b.nb | awk '$1 != 5 * (NR - 1) { bad = 1 } END { exit bad || NR < 64 }'
+	done
+}
+
+@test "--radius adds a column" {
+	nb-gen sphere -n 10 --radius 0.25 | mutate show radius >r
+	[ "$(sort -u r)" = 0.25 ]
+	[ "$(wc -l <r)" -eq 10 ]
+	nb-gen sphere -n 10 --radius 0 --precision f32 | nb-stats --fields | grep radius | grep -q '<f4'
+	# the Sun's is its own: 695,700 km in AU
+	close_to 0.0046504673 "$(nb-gen solar | mutate show radius | head -n 1)" 1e-9
+}
+
+@test "species tell disk, bulge and halo of each galaxy" {
+	nb-gen merger -n 1000 --ratio 0.25 | mutate show species | sort -n | uniq -c | awk '{ print $2 ":" $1 }' | paste -sd ' ' >s
+	[ "$(cat s)" = '0:400 1:80 2:320 3:100 4:20 5:80' ]
+}
+
+@test "a parameter that the model does not take is refused" {
+	fails_with 2 "model 'plummer' takes no --virial" 'nb-gen plummer --virial 0.5'
+	fails_with 2 "model 'plummer' takes no --size" 'nb-gen --size 2'
+	fails_with 2 "model 'sphere' takes no --rmax" 'nb-gen sphere --rmax 5'
+	fails_with 2 "model 'uniform' takes no --spread" 'nb-gen uniform --spread 1'
+	fails_with 2 "model 'sphere' takes no --sigma" 'nb-gen sphere --sigma 1'
+	fails_with 2 "model 'disk' takes no --pericentre" 'nb-gen disk --pericentre 1'
+	fails_with 2 "model 'disk' takes no --inclination" 'nb-gen disk --inclination 1,2'
+	fails_with 2 "model 'disk' takes no --ratio" 'nb-gen disk --ratio 2'
+	fails_with 2 "model 'kepler' takes no --toomre" 'nb-gen kepler --toomre 2'
+	fails_with 2 "model 'kepler' takes no --node" 'nb-gen kepler --node 1,2'
+	fails_with 2 "model 'kepler' takes no --seed" 'nb-gen kepler -s 2'
+	fails_with 2 "model 'plummer' takes no --level" 'nb-gen plummer --level 2'
+	fails_with 2 "model 'merger' takes no --per-box" 'nb-gen merger --per-box 2'
+	fails_with 2 "model 'solar' takes no --radius" 'nb-gen solar --radius 1'
+	fails_with 2 "model 'plummer' has no --dim 2" 'nb-gen plummer --dim 2'
+	fails_with 2 "model 'boxes' has no --dim 3" 'nb-gen boxes --dim 3'
+	fails_with 2 "model 'solar' has no --dim 2" 'nb-gen solar --dim 2'
+}
+
+@test "a model with its own number of bodies refuses another" {
+	fails_with 2 "model 'solar' has 9 bodies, not 10" 'nb-gen solar -n 10'
+	fails_with 2 "model 'figure8' has 3 bodies, not 0" 'nb-gen figure8 -n 0'
+	fails_with 2 "model 'boxes' has 320 bodies, not 100" 'nb-gen boxes --level 3 --per-box 5 -n 100'
+}
+
+@test "bad numbers and names are refused" {
+	fails_with 2 "unknown model 'plumer'" 'nb-gen plumer'
+	fails_with 2 "unknown model ''" "nb-gen ''"
+	fails_with 2 "invalid count '1e3' (want an integer from 0 to 1099511627776)" 'nb-gen -n 1e3'
+	fails_with 2 "invalid count '-1'" 'nb-gen -n -1'
+	fails_with 2 "invalid seed '18446744073709551616'" 'nb-gen -s 18446744073709551616'
+	fails_with 2 "invalid dim '4' (want 2|3)" 'nb-gen uniform --dim 4'
+	fails_with 2 "invalid precision 'f16' (want f32|f64)" 'nb-gen --precision f16'
+	fails_with 2 "invalid rmax '1' (want a number >= 1.5" 'nb-gen --rmax 1'
+	fails_with 2 "invalid size '0' (want a number > 0" 'nb-gen uniform --size 0'
+	fails_with 2 "invalid level '13' (want an integer from 0 to 12)" 'nb-gen boxes --level 13'
+	fails_with 2 "invalid per-box '0'" 'nb-gen boxes --per-box 0'
+	fails_with 2 "invalid inclination '30' (want two numbers in degrees, A,B)" 'nb-gen merger --inclination 30'
+	fails_with 2 "invalid node '1,2,3'" 'nb-gen merger --node 1,2,3'
+	fails_with 2 "invalid node '1,nan'" 'nb-gen merger --node 1,nan'
+	fails_with 2 'eccentricity must be at least 0 and below 1' 'nb-gen kepler --eccentricity 1'
+	fails_with 2 'the separation must exceed the pericentre' 'nb-gen merger --separation 0.1'
+	fails_with 2 'the separation exceeds the apocentre' 'nb-gen merger --eccentricity 0.5'
+	fails_with 2 'disk and bulge together at most 0.99' 'nb-gen disk --disk 0.6 --bulge 0.5'
+	fails_with 2 'per_box out of range' 'nb-gen boxes --level 12 --per-box 1000000000'
+}
+
+@test "the frame is not held in memory" {
+	# 512 MB of stream within 256 MB of address space
+	pipeline 'ulimit -v 262144; nb-gen -n 8000000 -j 2 | tail -c 128 | wc -c'
+	[ "$status" -eq 0 ]
+	[ "$output" = 128 ]
+}
+
+@test "-v says what was written" {
+	run --separate-stderr bash -c 'nb-gen disk -n 100 -v >d.nb'
+	[[ $stderr == 'nb-gen: disk: 100 bodies written in '* ]]
+}
