@@ -1,0 +1,421 @@
+#!/usr/bin/env bats
+# nb-stats: measures against values worked out by hand, force errors by id, and what is in a stream.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+bodies() { printf '%s\n' "$@" | nb-convert --from csv --no-history; }
+tsv() { nb-stats --format tsv "$@"; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# masses 3 and 1 at a distance of 4, the lighter one faster, and a massless third body far out
+two() {
+	bodies id,mass,x,y,z,vx,vy,vz 7,3,1,0,0,0,2,0 5,1,-3,0,0,0,-6,0.5 9,0,0,0,50,0,0,0
+}
+
+@test "the diagnostics pass their unit test" {
+	"$NB_BIN/../tests/unit_diagnostics"
+}
+
+@test "two bodies have the energies, momenta, centre and radii that theory gives them" {
+	two | tsv >t
+	[ "$(stat_of n <t)" = 3 ]
+	[ "$(stat_of mass <t)" = 4 ]
+	[ "$(stat_of ekin <t)" = 24.125 ]
+	[ "$(stat_of epot <t)" = -0.75 ]
+	[ "$(stat_of etot <t)" = 23.375 ]
+	close_to "$(awk 'BEGIN { printf "%.17g", 24.125 / 0.75 }')" "$(stat_of virial <t)" 1e-13
+	[ "$(stat_of drift <t)" = 0 ]
+	[ "$(for k in px py pz lx ly lz comx comy comz; do stat_of $k <t; done | tr '\n' ' ')" = '0 0 0.5 0 1.5 24 0 0 0 ' ]
+	[ "$(for k in r10 r50 r90 vmax; do stat_of $k <t; done | tr '\n' ' ')" = "1 1 3 $(awk 'BEGIN { printf "%.16g", sqrt(36.25) }') " ]
+	[ "$(head -n 1 t | tr '\t' ' ')" = 'frame time n mass ekin epot etot virial drift px py pz lx ly lz comx comy comz r10 r50 r90 vmax' ]
+	[ "$(wc -l <t)" -eq 2 ]
+}
+
+@test "potential energy obeys G and the softening of the frame or of -e" {
+	two | mutate attribute G 10 | tsv | stat_of epot | grep -qx -- -7.5
+	close_to -0.6 "$(two | mutate attribute softening 3 | tsv | stat_of epot)" 1e-15
+	close_to -0.6 "$(two | mutate attribute softening 1 | tsv -e 3 | stat_of epot)" 1e-15
+	two | mutate attribute softening 1 | tsv --softening 0 | stat_of epot | grep -qx -- -0.75
+	two | mutate attribute G heavy >bad.nb
+	fails_with 1 "attribute G='heavy' of frame 0 is not a number" 'nb-stats <bad.nb'
+	two | mutate attribute softening -1 >bad.nb
+	fails_with 1 'attribute softening=-1 of frame 0 is negative' 'nb-stats <bad.nb'
+}
+
+@test "field pot gives the potential energy, unless -e or --epot say otherwise" {
+	bodies id,mass,x,y,z,vx,vy,vz,pot 0,2,0,0,0,1,0,0,-3 1,4,2,0,0,0,0,0,-1.5 >p.nb
+	tsv <p.nb | stat_of epot | grep -qx -- -6
+	tsv <p.nb | stat_of etot | grep -qx -- -5
+	tsv -e 0 <p.nb | stat_of epot | grep -qx -- -4
+	tsv --epot direct <p.nb | stat_of epot | grep -qx -- -4
+	tsv --epot none <p.nb | stat_of epot | grep -qx NA
+	tsv --epot none <p.nb | stat_of etot | grep -qx NA
+	run nb-stats -v <p.nb
+	[[ ${lines[0]} == *"frame 0: potential energy from field 'pot'" ]]
+	run nb-stats -v -e 0.5 <p.nb
+	[[ ${lines[0]} == *'by a direct sum, softening 0.5' ]]
+	mutate set pot 1 0 nan <p.nb >bad.nb
+	fails_with 1 "field 'pot' of the body with id 1 is not finite in frame 0" 'nb-stats <bad.nb'
+}
+
+@test "a potential energy that would take too long is absent, with a warning, and never 0" {
+	nb-gen uniform -n 65537 >u.nb
+	run nb-stats --format tsv <u.nb
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == *'potential energy absent: no field '\''pot'\'' and 65537 bodies are many'* ]]
+	for k in epot etot virial drift; do
+		[ "$(nb-stats -q --format tsv <u.nb | stat_of $k)" = NA ]
+	done
+	nb-stats -q --format tsv <u.nb | stat_of ekin | grep -qv NA
+	run nb-stats -q <u.nb
+	[ "${#lines[@]}" -eq 2 ]
+	[ "$(grep -o absent <<<"$output" | wc -l)" -eq 4 ]
+}
+
+@test "what needs a missing field is absent, what needs mass or pos is refused" {
+	bodies mass,x,y,z 1,0,0,0 1,1,0,0 >p.nb
+	for k in ekin etot virial drift px lz vmax; do
+		[ "$(tsv <p.nb | stat_of $k)" = NA ]
+	done
+	[ "$(tsv <p.nb | stat_of epot)" = -1 ]
+	bodies x,y,z 0,0,0 >p.nb
+	fails_with 1 "field 'mass' missing in frame 0 (stream has: id, pos)" 'nb-stats <p.nb'
+	nb-gen plummer -n 4 | mutate drop pos >p.nb
+	fails_with 1 "field 'pos' missing in frame 0 (stream has: id, mass, vel)" 'nb-stats <p.nb'
+	bodies mass,x,y,z,vx,vy,vz 0,1,0,0,1,2,2 >p.nb
+	[ "$(tsv <p.nb | stat_of ekin)" = 0 ]
+	[ "$(tsv <p.nb | stat_of comx)" = NA ]
+	[ "$(tsv <p.nb | stat_of r50)" = NA ]
+	[ "$(tsv <p.nb | stat_of virial)" = NA ]
+	[ "$(tsv <p.nb | stat_of vmax)" = 3 ]
+}
+
+@test "velocities that lag behind by half a kick are brought up by acc" {
+	bodies mass,x,y,z,vx,vy,vz,ax,ay,az 2,0,0,0,1,0,0,4,0,0 | mutate attribute pending_kick 0.5 >p.nb
+	[ "$(tsv <p.nb | stat_of ekin)" = 9 ]
+	[ "$(tsv <p.nb | stat_of px)" = 6 ]
+	mutate drop acc <p.nb >q.nb
+	run nb-stats --format tsv <q.nb
+	[[ ${lines[0]} == *'velocities lag behind positions'* ]]
+	[ "$(nb-stats -q --format tsv <q.nb | stat_of ekin)" = NA ]
+	mutate attribute pending_kick 0 <p.nb | tsv | stat_of ekin | grep -qx 1
+}
+
+@test "energy drift is against the first frame" {
+	{
+		printf 'frame,time,mass,x,y,z,vx,vy,vz\n'
+		for t in 0 1 2; do
+			printf '%s,%s.5,1,0,0,0,0,0,0\n%s,%s.5,1,%s,0,0,%s,0,0\n' $t $t $t $t $((t + 1)) $t
+		done
+	} | nb-convert --from csv | tsv >t
+	# energies -1, 1/2 - 1/2, 2 - 1/3
+	[ "$(tail -n +2 t | cut -f 1,2 | tr '\t\n' ' ,')" = '0 0.5,1 1.5,2 2.5,' ]
+	[ "$(sed -n 2p t | cut -f 9)" = 0 ]
+	[ "$(sed -n 3p t | cut -f 9)" = 1 ]
+	close_to 2.6666666666666667 "$(stat_of drift <t)" 1e-15
+}
+
+@test "a Plummer sphere has virial ratio 0.5, energy -1/4 and the half-mass radius of theory" {
+	nb-gen plummer -n 20000 --rmax 1000 >p.nb
+	tsv <p.nb >t
+	# T/|W| scatters by about 0.5/sqrt(n); r50 = 3 pi/16 / sqrt(2^(2/3) - 1)
+	close_to 0.5 "$(stat_of virial <t)" 0.02
+	close_to -0.25 "$(stat_of etot <t)" 0.01
+	close_to 0.7686 "$(stat_of r50 <t)" 0.03
+	close_to 1 "$(stat_of mass <t)" 1e-12
+	for k in px py pz comx comy comz; do
+		close_to 0 "$(stat_of $k <t)" 1e-12
+	done
+}
+
+@test "--lagrangian names its radii, and refuses what is no percentage" {
+	two | tsv --lagrangian 75,75.5,100,0.1 >t
+	head -n 1 t | grep -q $'\tr75\tr75.5\tr100\tr0.1\t'
+	[ "$(for k in r75 r75.5 r100 r0.1; do stat_of $k <t; done | tr '\n' ' ')" = '1 3 3 1 ' ]
+	for list in 0 101 -5 10,x '10,,20' '' 10,10 nan; do
+		fails_with 2 "invalid lagrangian '$list'" "nb-stats --lagrangian '$list' </dev/null"
+	done
+	fails_with 2 'want at most 32' "nb-stats --lagrangian $(seq -s , 1 33) </dev/null"
+}
+
+@test "json is valid, line by line, with the names and numbers of tsv, and null for what is absent" {
+	{ two && bodies mass,x,y,z 1,0,0,0; } >s.nb
+	nb-stats --format json <s.nb >s.json
+	tsv <s.nb >s.tsv
+	python3 - <<-'END'
+		import json
+		frames = [json.loads(line, parse_constant=lambda c: 1 / 0) for line in open("s.json")]
+		names, *rows = [line.rstrip("\n").split("\t") for line in open("s.tsv")]
+		assert len(frames) == len(rows) == 2
+		for frame, row in zip(frames, rows):
+		    assert list(frame) == names
+		    assert [None if v == "NA" else float(v) for v in row] == list(frame.values())
+		assert frames[0]["epot"] == -0.75 and frames[1]["ekin"] is None
+	END
+	for mode in --fields --history --attributes; do
+		nb-stats $mode --format json <s.nb | python3 -c 'import json, sys
+assert [json.loads(line)["frame"] for line in sys.stdin]'
+	done
+	# a name with quotes, a control character, UTF-8 and a byte that is none
+	name=$(printf 'a "quoted" \\ tab\there \303\251 \377 end')
+	echo x,y >"$name"
+	nb-convert --from csv "$name" | nb-stats --history --format json | python3 -c 'import json, sys
+line = json.loads(sys.stdin.buffer.read().decode("utf-8"))["history"][0]
+assert line.endswith("\u0027a \"quoted\" \\ tab\there \u00e9 \ufffd end\u0027"), line'
+}
+
+@test "the table is for people: main measures, one line a frame, columns below their names" {
+	two >p.nb
+	run nb-stats <p.nb
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[0]} == 'frame       time          n       ekin       epot       etot     virial      drift        r10        r50        r90' ]]
+	[[ ${lines[1]} == '    0          0          3      24.12      -0.75      23.38      32.17          0          1          1          3' ]]
+}
+
+@test "0, 1, 2, 255 and 257 bodies are measured and checked" {
+	for n in 0 1 2 255 257; do
+		nb-gen plummer -n $n >p.nb
+		[ "$(tsv <p.nb | stat_of n)" = $n ]
+		size=$(stat -c %s p.nb)
+		nb-stats --check <p.nb | grep -qx "ok: 1 frames, $n bodies, $size bytes"
+	done
+	tsv --lagrangian 50 < <(nb-gen plummer -n 0) >t
+	[ "$(tail -n 1 t | cut -f 4-)" = "$(printf '0\t0\t0\t0\tNA\tNA\t0\t0\t0\t0\t0\t0\tNA\tNA\tNA\tNA\tNA')" ]
+}
+
+@test "1, 2 and 3 threads give the same bytes" {
+	nb-gen plummer -n 20000 >p.nb
+	tsv -j 1 --epot none <p.nb >one
+	for j in 2 3; do
+		tsv -j $j --epot none <p.nb | cmp one -
+	done
+}
+
+# acc of four bodies, by id
+ref() { bodies id,x,y,z,ax,ay,az 1,0,0,0,10,0,0 2,1,0,0,0,10,0 3,2,0,0,0,0,10 4,3,0,0,0,0,40; }
+
+@test "--compare matches bodies by id and gives the errors worked out by hand" {
+	ref >ref.nb
+	bodies id,x,y,z,ax,ay,az 4,3,0,0,0,0,40 2,1,0,0,1,10,0 1,0,0,0,10,0,2 3,2,0,0,0,0,7 >a.nb
+	tsv --compare ref.nb <a.nb >t
+	[ "$(head -n 1 t | tr '\t' ' ')" = 'frame time n compared median rms p99 max rms_ratio' ]
+	[ "$(stat_of n <t)" = 4 ]
+	[ "$(stat_of compared <t)" = 4 ]
+	# errors 0.2, 0.1, 0.3, 0
+	close_to 0.15 "$(stat_of median <t)" 1e-15
+	close_to "$(awk 'BEGIN { printf "%.17g", sqrt(0.14 / 4) }')" "$(stat_of rms <t)" 1e-15
+	close_to 0.297 "$(stat_of p99 <t)" 1e-15
+	close_to 0.3 "$(stat_of max <t)" 1e-15
+	close_to "$(awk 'BEGIN { printf "%.17g", sqrt(14 / 1900) }')" "$(stat_of rms_ratio <t)" 1e-15
+	nb-stats --compare ref.nb --format json <a.nb | python3 -c 'import json, sys; assert json.load(sys.stdin)["max"] == 0.3'
+	run nb-stats --compare ref.nb <a.nb
+	[[ ${lines[1]} == *'0.15     0.1871      0.297        0.3'* ]]
+	# the same, of itself
+	cp a.nb b.nb
+	[ "$(tsv --compare a.nb <b.nb | stat_of max)" = 0 ]
+}
+
+@test "--compare takes a sample, and refuses ids that do not match" {
+	ref >all.nb
+	bodies id,ax,ay,az,x,y,z 3,0,0,5,2,0,0 1,10,0,0,0,0,0 >some.nb
+	tsv --compare some.nb <all.nb >t
+	[ "$(stat_of compared <t)" = 2 ]
+	[ "$(stat_of max <t)" = 1 ]
+	fails_with 1 "frame 0 has no body with the id 2 of 'all.nb'" 'nb-stats --compare all.nb <some.nb'
+	mutate set id 1 0 4 <all.nb >twice.nb
+	fails_with 1 'id 4 appears twice in frame 0 (bodies 1 and 3)' 'nb-stats --compare all.nb <twice.nb'
+	fails_with 1 "id 4 appears twice in frame 0 of 'twice.nb'" 'nb-stats --compare twice.nb <all.nb'
+	mutate drop acc <all.nb >bare.nb
+	fails_with 1 "field 'acc' missing in frame 0 of 'bare.nb'" 'nb-stats --compare bare.nb <all.nb'
+	fails_with 1 "field 'acc' missing in frame 0 (stream has: id, pos)" 'nb-stats --compare all.nb <bare.nb'
+	mutate drop id <all.nb >anon.nb
+	fails_with 1 "field 'id' missing in frame 0 of 'anon.nb'" 'nb-stats --compare anon.nb <all.nb'
+	mutate set acc 2 1 nan <all.nb >nan.nb
+	fails_with 1 "field 'acc' of the body with id 3 is not finite" 'nb-stats --compare all.nb <nan.nb'
+	fails_with 1 "field 'acc' of the body with id 3 is not finite" 'nb-stats --compare nan.nb <all.nb'
+	bodies id,x,y,z,ax,ay,az >none.nb
+	fails_with 1 "frame 0 of 'none.nb' has no bodies to compare with" 'nb-stats --compare none.nb <all.nb'
+	bodies id,x,y,z,ax,ay,az | tsv --compare none.nb | stat_of max | grep -qx NA
+	fails_with 1 "'missing.nb': No such file" 'nb-stats --compare missing.nb <all.nb'
+	head -c 700 all.nb >cut.nb
+	fails_with 1 "'cut.nb': truncated stream" 'nb-stats --compare cut.nb <all.nb'
+}
+
+@test "--compare pairs frames, or takes one frame for all" {
+	ref >ref.nb
+	cat ref.nb ref.nb ref.nb >three.nb
+	mutate set acc 0 0 11 <ref.nb >off.nb
+	cat ref.nb off.nb ref.nb >a.nb
+	[ "$(tsv --compare ref.nb <a.nb | cut -f 8 | tr '\n' ' ')" = 'max 0 0.1 0 ' ]
+	[ "$(tsv --compare three.nb <a.nb | cut -f 8 | tr '\n' ' ')" = 'max 0 0.1 0 ' ]
+	cp a.nb b.nb
+	[ "$(tsv --compare a.nb <b.nb | cut -f 8 | tr '\n' ' ')" = 'max 0 0 0 ' ]
+	cat ref.nb ref.nb >two.nb
+	run bash -c 'nb-stats --compare two.nb <three.nb >out'
+	[ "$status" -eq 1 ]
+	[[ $output == *"'two.nb' has 2 frames and the stream has more" ]]
+	run bash -c 'nb-stats --compare three.nb <two.nb >out'
+	[ "$status" -eq 1 ]
+	[[ $output == *"'three.nb' has more frames than the 2 of the stream" ]]
+}
+
+@test "--compare warns when the bodies stand elsewhere" {
+	ref >ref.nb
+	mutate set pos 2 1 0.001 <ref.nb >moved.nb
+	run nb-stats --compare ref.nb <moved.nb
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == *"the body with id 3 is elsewhere in 'ref.nb' than in frame 0" ]]
+	run nb-stats -q --compare ref.nb <moved.nb
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+@test "vanishing accelerations: equal ones have no error, others an infinite one" {
+	bodies id,x,y,ax,ay 0,0,0,0,0 >zero.nb
+	bodies id,x,y,ax,ay 0,0,0,1,0 >one.nb
+	cp zero.nb same.nb
+	[ "$(tsv --compare zero.nb <same.nb | cut -f 5- | tail -n 1)" = "$(printf '0\t0\t0\t0\t0')" ]
+	[ "$(tsv --compare zero.nb <one.nb | cut -f 5- | tail -n 1)" = "$(printf 'inf\tinf\tinf\tinf\tinf')" ]
+	nb-stats --compare zero.nb --format json <one.nb | python3 -c 'import json, sys; assert json.load(sys.stdin)["max"] is None'
+}
+
+@test "--fields lists columns, and again where they change" {
+	nb-gen plummer -n 10 --precision f32 >p.nb
+	nb-stats --fields --format tsv <p.nb | diff - <(printf '%b\n' \
+		'frame\tname\ttable\ttype\tcomponents\tunit\trows\tbytes' '0\tid\tparticle\t<u8\t1\t\t10\t80' \
+		'0\tmass\tparticle\t<f4\t1\tmass\t10\t40' '0\tpos\tparticle\t<f4\t3\tlength\t10\t120' \
+		'0\tvel\tparticle\t<f4\t3\tvelocity\t10\t120')
+	run nb-stats --fields <p.nb
+	[[ ${lines[1]} == *'id '*'particle '*'<u8 '*' 1 -'*' 10 '*' 80' ]]
+	nb-stats --fields --format json <p.nb | sed -n 3p | python3 -c 'import json, sys
+assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type="<f4", components=3, unit="length", rows=10, bytes=120)'
+	mutate add strange <p.nb >q.nb
+	[ "$(cat p.nb p.nb q.nb q.nb | nb-stats --fields --format tsv | cut -f 1 | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ')" = '1 frame 4 0 5 2 ' ]
+}
+
+@test "--history prints what made the stream, --attributes the rest" {
+	nb-gen plummer -n 10 -s 3 >p.nb
+	run nb-stats --history <p.nb
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == 'nb-gen '*': nb-gen '*'-n 10 -s 3'* ]]
+	nb-gen plummer -n 3 >q.nb
+	cat p.nb p.nb q.nb | nb-stats --history --format tsv | cut -f 1 | tr '\n' ' ' | grep -qx 'frame 0 2 '
+	cat p.nb q.nb | nb-stats --history | grep -c '^$' | grep -qx 1
+	nb-stats --attributes <p.nb >attributes
+	grep -qx seed=3 attributes
+	run grep history attributes
+	[ "$status" -eq 1 ]
+	nb-stats --attributes --format tsv <p.nb | grep -qx $'0\tseed\t3'
+	mutate attribute note $'\033[31mred' <p.nb | nb-stats --attributes | grep -qx 'note=?\[31mred'
+}
+
+@test "--check counts frames, bodies and bytes, from a file and from a pipe" {
+	nb-gen plummer -n 1000 >p.nb
+	cat p.nb p.nb p.nb >s.nb
+	want="ok: 3 frames, 3000 bodies, $(stat -c %s s.nb) bytes"
+	[ "$(nb-stats --check <s.nb)" = "$want" ]
+	pipeline 'cat s.nb | nb-stats --check'
+	[ "$output" = "$want" ]
+}
+
+@test "--check names the body that has a NaN, an infinity or a negative mass, wherever ids come from" {
+	n=20000
+	nb-gen plummer -n $n >p.nb
+	nb-convert -q --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = ($1 * 7919) % 20000 } 1' | nb-convert --from csv >shuffled.nb
+	nb-convert -q --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = sprintf("%.0f", $1 + 5000000000) } 1' | nb-convert --from csv >later.nb
+	mutate drop id <p.nb >anon.nb
+	for field in pos vel mass; do
+		for value in nan inf -inf; do
+			mutate set $field 17001 0 $value <p.nb >bad.nb
+			fails_with 1 "field '$field' of the body with id 17001 is not finite in frame 0" 'nb-stats --check <bad.nb'
+		done
+	done
+	mutate set vel 17001 2 nan <shuffled.nb >bad.nb
+	fails_with 1 "body with id $((17001 * 7919 % n)) is not finite" 'cat bad.nb | nb-stats --check'
+	mutate set vel 19999 2 nan <later.nb >bad.nb
+	fails_with 1 'body with id 5000019999 is not finite' 'nb-stats --check <bad.nb'
+	mutate set pos 3 2 nan <anon.nb >bad.nb
+	fails_with 1 'body with id 3 is not finite' 'nb-stats --check <bad.nb'
+	mutate set mass 4 0 -0.5 <p.nb >bad.nb
+	fails_with 1 "field 'mass' of the body with id 4 is negative" 'nb-stats --check <bad.nb'
+	mutate set mass 4 0 -0.0 <p.nb | nb-stats --check
+	mutate set mass 9000 0 inf <p.nb | mutate set pos 30 0 nan >bad.nb
+	fails_with 1 "field 'pos' of the body with id 30 is not finite" 'nb-stats --check <bad.nb'
+	nb-gen plummer -n 300 --precision f32 | mutate set pos 250 1 inf >bad.nb
+	fails_with 1 "field 'pos' of the body with id 250 is not finite" 'nb-stats --check <bad.nb'
+	nb-gen plummer -n 300 --precision f32 | nb-stats --check
+	cat p.nb bad.nb >second.nb
+	fails_with 1 'is not finite in frame 1' 'nb-stats --check <second.nb'
+	# a number that is not finite because of damage is damage
+	mutate flip 400008 <p.nb >bad.nb
+	fails_with 1 'has the wrong CRC' 'nb-stats --check <bad.nb'
+}
+
+@test "--check finds an id that appears twice, also where ids have another width" {
+	nb-gen plummer -n 300 >p.nb
+	nb-stats --check <p.nb
+	mutate set id 250 0 3 <p.nb >bad.nb
+	fails_with 1 'id 3 appears twice in frame 0 (bodies 3 and 250)' 'nb-stats --check <bad.nb'
+	mutate set id 0 0 123456789012345 <bad.nb >far.nb
+	fails_with 1 'id 3 appears twice in frame 0 (bodies 3 and 250)' 'nb-stats --check <far.nb'
+	cat >narrow.py <<-'END'
+		import sys
+		code = open(sys.argv[1]).read().rsplit("main(", 1)[0]
+		exec(code)
+		frame = Frame(sys.stdin.buffer.read())
+		i = frame.index("id")
+		ids = struct.unpack("<300Q", frame.contents[i])
+		frame.contents[i] = bytearray(struct.pack("<300H", *ids))
+		frame.entries[i][32:40] = b"<u2\0\0\0\0\0"
+		sys.stdout.buffer.write(frame.encode())
+	END
+	end=$(($(stat -c %s p.nb) - 128))
+	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <bad.nb && tail -c +$((end + 1)) p.nb; } >narrow.nb
+	nb-stats --fields <narrow.nb | grep -q '<u2'
+	fails_with 1 'id 3 appears twice in frame 0 (bodies 3 and 250)' 'nb-stats --check <narrow.nb'
+	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <p.nb && tail -c +$((end + 1)) p.nb; } >narrow.nb
+	nb-stats --check <narrow.nb
+	tsv <narrow.nb | stat_of n | grep -qx 300
+}
+
+@test "a broken stream gives no measures, or those before the break and exit 1" {
+	nb-gen plummer -n 100 >p.nb
+	head -c 3000 p.nb >cut.nb
+	for mode in '' --check --fields --history --attributes '--format json'; do
+		fails_with 1 'truncated stream' "nb-stats $mode <cut.nb"
+		fails_with 1 'truncated stream' "nb-stats $mode </dev/null"
+	done
+	cat p.nb cut.nb >s.nb
+	run bash -c 'nb-stats --format tsv <s.nb 2>/dev/null'
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 2 ]
+	mutate set vel 42 1 nan <p.nb >bad.nb
+	fails_with 1 "field 'vel' of the body with id 42 is not finite in frame 0" 'nb-stats <bad.nb'
+}
+
+@test "a full disk is noticed in every mode" {
+	ref >p.nb
+	nb-gen plummer -n 10 >q.nb
+	for mode in '' --check --fields --history --attributes '--format tsv' '--format json'; do
+		fails_with 1 'write error: No space left' "nb-stats $mode <q.nb >/dev/full"
+	done
+	fails_with 1 'write error: No space left' 'nb-stats --compare p.nb <p.nb >/dev/full'
+}
+
+@test "wrong usage of nb-stats exits 2" {
+	fails_with 2 'exclude each other' 'nb-stats --check --fields </dev/null'
+	fails_with 2 'exclude each other' 'nb-stats --compare x --history </dev/null'
+	fails_with 2 "option '--softening' has no effect with --check" 'nb-stats --check -e 1 </dev/null'
+	fails_with 2 "option '--lagrangian' has no effect with --compare" 'nb-stats --compare x --lagrangian 10 </dev/null'
+	fails_with 2 "option '--epot' has no effect with --attributes" 'nb-stats --attributes --epot none </dev/null'
+	fails_with 2 "option '--format' has no effect with --check" 'nb-stats --check --format tsv </dev/null'
+	fails_with 2 "option '--softening' has no effect with --epot none" 'nb-stats --epot none -e 0 </dev/null'
+	fails_with 2 "invalid softening '-1' (want a number >= 0)" 'nb-stats -e -1 </dev/null'
+	fails_with 2 "invalid format 'xml' (want table|tsv|json)" 'nb-stats --format xml </dev/null'
+	fails_with 2 "invalid epot 'often' (want auto|direct|none)" 'nb-stats --epot often </dev/null'
+	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-stats --nonsense </dev/null'
+	fails_with 2 "unexpected operand 'file.nb'" 'nb-stats file.nb </dev/null'
+}
