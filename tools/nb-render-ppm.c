@@ -392,10 +392,10 @@ static void splat(const struct bodies *b, const struct scene *scene, struct canv
 		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", nframe, nb_status_text(error));
 }
 
-/* Colour of hue at brightness v; the brightest fifth turns towards white, as overexposed light does. */
+/* Colour of hue at brightness v; above 0.7 it turns towards white, as overexposed light does. */
 static void shade(const float hue[3], float v, float rgb[3])
 {
-	float white = v > 0.8f ? (v - 0.8f) * 2.5f : 0, light = v < 0.8f ? v / 0.8f : 1;
+	float white = v > 0.7f ? (v - 0.7f) / 0.6f : 0, light = v < 0.7f ? v / 0.7f : 1;
 	for (int k = 0; k < 3; k++)
 		rgb[k] = light * (hue[k] + white * (1 - hue[k]));
 }
