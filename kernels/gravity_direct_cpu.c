@@ -13,6 +13,7 @@
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* ---- the plan, for direct sum and near field ------------------------------------------------------- */
 
@@ -49,17 +50,26 @@ int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 	}
 	if (bad != 0) /* NaN */
 		return NB_ENONFINITE;
-	/* halves, for the difference of two finite numbers may not be; and no scale that takes coordinates out of
-	 * range where all bodies coincide */
-	const double half = fmax(fmax(0.5 * x1 - 0.5 * x0, 0.5 * y1 - 0.5 * y0), 0.5 * z1 - 0.5 * z0);
+	/* the difference of two finite numbers may be infinite; and where all bodies coincide, no scale may take
+	 * their coordinates out of range */
+	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
 	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
-	const double extent = fmax(2 * fmin(half, 0x1p1022), 0x1p-60 * far);
+	const double extent = fmax(side, 0x1p-60 * far);
 	plan->scale = nb_pair_scale_of(fmax(extent, g->eps), mass, speed, g->G);
 	plan->eps = g->eps * plan->scale.length;
 	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
 	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;
 	plan->middle[2] = (0.5 * z0 + 0.5 * z1) * plan->scale.length;
 	return NB_OK;
+}
+
+void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n)
+{
+	memset(g->acc + 3 * first, 0, 3 * n * sizeof *g->acc);
+	if (g->pot)
+		memset(g->pot + first, 0, n * sizeof *g->pot);
+	if (g->jerk)
+		memset(g->jerk + 3 * first, 0, 3 * n * sizeof *g->jerk);
 }
 
 void nb_gravity_unscale(const struct nb_gravity_plan *plan)
@@ -117,8 +127,8 @@ static void wait_turn(atomic_size_t *met, size_t round)
 			sched_yield();
 }
 
-static void tournament(const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room,
-        int threads)
+static void tournament(
+	const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room, int threads)
 {
 	const size_t tiles = plan->ntile, players = tiles + tiles % 2;
 	const size_t units = tiles + (players - 1) * (players / 2);

@@ -15,8 +15,8 @@ static void add(struct sum *s, double x)
 	s->value = t;
 }
 
-int nb_gravity_ref(const struct nb_gravity *g, const size_t *target, size_t ntarget, double *acc, double *pot,
-        double *jerk)
+int nb_gravity_ref(
+	const struct nb_gravity *g, const size_t *target, size_t ntarget, double *acc, double *pot, double *jerk)
 {
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (jerk && !g->vel))
 		return NB_EINVAL;
@@ -43,7 +43,7 @@ int nb_gravity_ref(const struct nb_gravity *g, const size_t *target, size_t ntar
 			if (!jerk)
 				continue;
 			const double v[3] = {g->vel[3 * j] - g->vel[3 * i], g->vel[3 * j + 1] - g->vel[3 * i + 1],
-			        g->vel[3 * j + 2] - g->vel[3 * i + 2]};
+				g->vel[3 * j + 2] - g->vel[3 * i + 2]};
 			const double f = 3 * (d[0] * v[0] + d[1] * v[1] + d[2] * v[2]) / r2;
 			for (int c = 0; c < 3; c++)
 				add(&s[c], w * (v[c] - f * d[c]));

@@ -6,16 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* rows of the outputs that sums will be added to */
-static void nb_rows_clear(const struct nb_gravity *g, size_t first, size_t n)
-{
-	memset(g->acc + 3 * first, 0, 3 * n * sizeof *g->acc);
-	if (g->pot)
-		memset(g->pot + first, 0, n * sizeof *g->pot);
-	if (g->jerk)
-		memset(g->jerk + 3 * first, 0, 3 * n * sizeof *g->jerk);
-}
-
 #define NB_TILE_PRECISION 0
 #include "kernels/gravity_tile.h"
 #define NB_TILE_PRECISION 1
@@ -42,7 +32,7 @@ void NB_ISA(nb_direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t 
 }
 
 uint64_t NB_ISA(nb_near_rows)(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box,
-        size_t first, size_t last, void *room)
+	size_t first, size_t last, void *room)
 {
 	switch (plan->g->precision) {
 	case NB_F32: return near_rows_f32(plan, boxes, box, first, last, room);

@@ -27,27 +27,34 @@
 #include "common/hd.h"
 
 /* clang-format off: one line of the macro per line of code */
-#define NB_PAIR_DEFINE(T, real)                                                                    \
-	/* r2 = dx^2 + dy^2 + dz^2 + eps2 */                                                       \
-	static NB_HD real nb_pair_r2_##T(real dx, real dy, real dz, real eps2)                     \
-	{                                                                                          \
-		return dz * dz + (dy * dy + (dx * dx + eps2));                                     \
-	}                                                                                          \
-	/* a += w d */                                                                             \
-	static NB_HD void nb_pair_add_##T(real w, real dx, real dy, real dz, real *ax, real *ay, real *az) \
-	{                                                                                          \
-		*ax += w * dx;                                                                     \
-		*ay += w * dy;                                                                     \
-		*az += w * dz;                                                                     \
-	}                                                                                          \
-	/* v becomes v - 3 (d.v) rinv2 d; jerk is w times this */                                  \
+#define NB_PAIR_DEFINE(T, real)                                                                                 \
+	/* r2 = dx^2 + dy^2 + dz^2 + eps2 */                                                                    \
+	static NB_HD real nb_pair_r2_##T(real dx, real dy, real dz, real eps2)                                  \
+	{                                                                                                       \
+		return dz * dz + (dy * dy + (dx * dx + eps2));                                                  \
+	}                                                                                                       \
+	/* a += w d */                                                                                          \
+	static NB_HD void nb_pair_add_##T(real w, real dx, real dy, real dz, real *ax, real *ay, real *az)      \
+	{                                                                                                       \
+		*ax += w * dx;                                                                                  \
+		*ay += w * dy;                                                                                  \
+		*az += w * dz;                                                                                  \
+	}                                                                                                       \
+	/* the source's side: a -= w d */                                                                       \
+	static NB_HD void nb_pair_sub_##T(real w, real dx, real dy, real dz, real *ax, real *ay, real *az)      \
+	{                                                                                                       \
+		*ax -= w * dx;                                                                                  \
+		*ay -= w * dy;                                                                                  \
+		*az -= w * dz;                                                                                  \
+	}                                                                                                       \
+	/* v becomes v - 3 (d.v) rinv2 d; jerk is w times this */                                               \
 	static NB_HD void nb_pair_jerk_##T(real rinv2, real dx, real dy, real dz, real *vx, real *vy, real *vz) \
-	{                                                                                          \
-		real f = (dz * *vz + (dy * *vy + dx * *vx)) * rinv2;                               \
-		f = f + f + f;                                                                     \
-		*vx -= f * dx;                                                                     \
-		*vy -= f * dy;                                                                     \
-		*vz -= f * dz;                                                                     \
+	{                                                                                                       \
+		real f = (dz * *vz + (dy * *vy + dx * *vx)) * rinv2;                                            \
+		f = f + f + f;                                                                                  \
+		*vx -= f * dx;                                                                                  \
+		*vy -= f * dy;                                                                                  \
+		*vz -= f * dz;                                                                                  \
 	}
 /* clang-format on */
 

@@ -40,13 +40,6 @@ enum { NB_WF = NB_VECTOR / sizeof(float), NB_WD = NB_VECTOR / sizeof(double) };
 NB_PAIR_DEFINE(vf, nb_vf)
 NB_PAIR_DEFINE(vd, nb_vd)
 
-/* Keeps v as a value of its own: a product that two sums use is not fused into each of them. */
-#if defined(NB_ISA_avx512)
-#define NB_KEEP(v) __asm__("" : "+v"(v))
-#else
-#define NB_KEEP(v) ((void)0) /* with 16 registers and half the lanes, the fused form measured faster */
-#endif
-
 /* lanes 0, 1, 2, ... */
 static NB_HD nb_vfi nb_lane_vf(void)
 {

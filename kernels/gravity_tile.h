@@ -1,19 +1,18 @@
 /* gravity_tile.h - forces between two tiles of bodies, for one precision; included by *_simd.c once for
  * each NB_TILE_PRECISION = NB_F32, NB_MIXED, NB_F64 (as 0, 1, 2: the preprocessor does not know enums).
  *
- * A tile is up to NB_TILE_F32 or NB_TILE_F64 bodies column by column.  Targets i are taken GROUP at a time,
- * each broadcast to all lanes; sources j run through the lanes.  Sums of a target stay in registers and
+ * A tile is up to NB_TILE_F32 or NB_TILE_F64 bodies column by column.  Targets i are taken NB_GROUP at a
+ * time, each broadcast to all lanes; sources j run through the lanes.  Sums of a target stay in registers and
  * are added over the lanes at the end; sums of a source (Newton's third law) are loaded, added to and
- * stored, so nothing is ever shuffled.  Three ways to bring in the masses, cheapest that serves:
- *   UNIFORM  both tiles have one mass each: the sums are of d/r^3 alone
- *   FORCE    sums of the forces m_i m_j d/r^3, divided by m_i at the end
- *   EACH     m_j d/r^3 and m_i d/r^3 apart, for bodies of mass 0 or very unequal masses
- * In the first two the product d/r^3 is shared: added on one side, subtracted on the other.  Per two
- * interactions and vector of f32: 10, 12 or 15 multiply(-add)s, 9, 9 or 3 additions, 1 reciprocal root.
+ * stored, so nothing is ever shuffled.  Two interactions cost, per vector of f32,
+ *   NB_EACH     3 additions, 15 multiplications or multiply-adds, 1 reciprocal root;
+ *   NB_UNIFORM  13 in place of 15, where both tiles have one mass each, brought in at the end;
+ *   NB_SOURCE   3, 11 and 1 for one interaction, without Newton's third law.
  *
  * The dependency chain of a pair is some 45 cycles long, and no scheduler is deep enough to overlap as
  * many pairs as that takes: AVX-512 code is software-pipelined by hand in three stages (separate, weigh,
- * apply), on three vectors of sources at a time.  Measured on Zen 5: 1.35 times faster.
+ * apply), on three vectors of sources at a time.  Measured on Zen 5: 1.25 times faster, within 15 % of the
+ * bound, two multiply-adds a cycle.
  *
  * Rows past the last body are filled with bodies so far off that d/r^3 underflows to exactly 0. */
 
@@ -52,6 +51,8 @@
 /* room for the last, partly filled vector and the two that the pipeline reads ahead; columns start
  * in different sets of the cache */
 #define CAPACITY (TILE_ROWS + (TILE_ROWS == NB_TILE_F32 ? 80 : 48))
+#define TILE struct T(tile)
+#define FLIGHT struct T(flight)
 #define LOAD(p) (*(const V *)(p))
 
 struct T(tile) {
@@ -62,15 +63,14 @@ struct T(tile) {
 	S pot[CAPACITY];
 	S jerk[3][CAPACITY];
 	size_t n;
-	S least;     /* smallest |m| */
 	int uniform; /* all m are equal */
 } __attribute__((aligned(64)));
 _Static_assert(CAPACITY * sizeof(S) % 64 == 0 && CAPACITY >= TILE_ROWS + 3 * NB_VECTOR / sizeof(S), "aligned, padded");
-_Static_assert(2 * sizeof(struct T(tile)) <= NB_TILE_ROOM, "two tiles fit");
+_Static_assert(2 * sizeof(TILE) <= NB_TILE_ROOM, "two tiles fit");
 
 /* Rows at.. of the tile from bodies first..first+n-1; origin in scaled units. */
-static void T(tile_fill)(struct T(tile) *t, size_t at, const struct nb_gravity_plan *plan, size_t first, size_t n,
-        const double *origin)
+static void T(tile_fill)(
+	TILE *t, size_t at, const struct nb_gravity_plan *plan, size_t first, size_t n, const double *origin)
 {
 	const double *pos = plan->g->pos + 3 * first;
 	const double *mass = plan->g->mass + first;
@@ -93,7 +93,7 @@ static void T(tile_fill)(struct T(tile) *t, size_t at, const struct nb_gravity_p
 }
 
 /* n rows are filled: pads the rest. */
-static void T(tile_close)(struct T(tile) *t, size_t n, const struct nb_gravity_plan *plan, const double *origin)
+static void T(tile_close)(TILE *t, size_t n, const struct nb_gravity_plan *plan, const double *origin)
 {
 	const size_t end = (n + W - 1) / W * W + 2 * W;
 	for (size_t k = n; k < end; k++) {
@@ -103,17 +103,17 @@ static void T(tile_close)(struct T(tile) *t, size_t n, const struct nb_gravity_p
 		}
 		t->m[k] = 0;
 	}
-	t->n = n;
-	t->least = n ? (S)INFINITY : 0;
-	t->uniform = 1;
+	S low = (S)INFINITY, high = -(S)INFINITY;
+#pragma omp simd reduction(min : low) reduction(max : high)
 	for (size_t k = 0; k < n; k++) {
-		S size = t->m[k] < 0 ? -t->m[k] : t->m[k];
-		t->least = size < t->least ? size : t->least;
-		t->uniform &= t->m[k] == t->m[0];
+		low = t->m[k] < low ? t->m[k] : low;
+		high = t->m[k] > high ? t->m[k] : high;
 	}
+	t->n = n;
+	t->uniform = low == high;
 }
 
-static void T(tile_clear)(struct T(tile) *t, const struct nb_gravity *g)
+static void T(tile_clear)(TILE *t, const struct nb_gravity *g)
 {
 	memset(t->acc, 0, sizeof t->acc);
 	if (g->pot)
@@ -132,22 +132,17 @@ static NB_HD V T(apart)(const P *source, P target)
 #endif
 }
 
-enum T(masses) { T(EACH), T(FORCE), T(UNIFORM), T(SOURCE) /* one-sided: sources act, targets do not */ };
-
 /* ---- accelerations alone --------------------------------------------------------------------------- */
 
-enum { T(GROUP) = 2 };
-#define EACH_TARGET _Pragma("GCC unroll 4") for (int k = 0; k < T(GROUP); k++)
+#define EACH_TARGET _Pragma("GCC unroll 4") for (int k = 0; k < NB_GROUP; k++)
 
-/* a vector of sources on its way past a group of targets */
+/* A vector of sources on its way past a group of targets: separation, r2, guess of 1/sqrt(r2) and later
+ * its cube, the weight. */
 struct T(flight) {
-	V x[T(GROUP)], y[T(GROUP)], z[T(GROUP)]; /* separation */
-	V r[T(GROUP)];                           /* r2 */
-	V w[T(GROUP)];                           /* guess of 1/sqrt(r2), then weight */
+	V x[NB_GROUP], y[NB_GROUP], z[NB_GROUP], r[NB_GROUP], w[NB_GROUP];
 };
 
-static NB_HD void T(separate)(struct T(flight) *f, const struct T(tile) *ti, size_t i, const struct T(tile) *tj,
-        size_t j, S eps2)
+static NB_HD void T(separate)(FLIGHT *f, const TILE *ti, size_t i, const TILE *tj, size_t j, S eps2)
 {
 	EACH_TARGET f->x[k] = T(apart)(&tj->x[0][j], ti->x[0][i + k]);
 	EACH_TARGET f->y[k] = T(apart)(&tj->x[1][j], ti->x[1][i + k]);
@@ -156,50 +151,26 @@ static NB_HD void T(separate)(struct T(flight) *f, const struct T(tile) *ti, siz
 	EACH_TARGET f->w[k] = F(nb_guess)(f->r[k]);
 }
 
-static NB_HD void T(weigh)(struct T(flight) *f, enum T(masses) masses, const struct T(tile) *ti, size_t i,
-        const struct T(tile) *tj, size_t j)
+static NB_HD void T(weigh)(FLIGHT *f)
 {
 	EACH_TARGET f->w[k] = F(nb_cube)(f->r[k], f->w[k]);
-	if (masses == T(FORCE))
-		EACH_TARGET f->w[k] *= LOAD(&tj->m[j]) * ti->m[i + k];
-	if (masses == T(SOURCE))
-		EACH_TARGET f->w[k] *= LOAD(&tj->m[j]);
 }
 
-static NB_HD void T(apply)(struct T(flight) *f, enum T(masses) masses, const struct T(tile) *ti, size_t i,
-        struct T(tile) *tj, size_t j, V sum[3][T(GROUP)])
+static NB_HD void T(apply)(
+	FLIGHT *f, enum nb_masses masses, const TILE *ti, size_t i, TILE *tj, size_t j, V sum[3][NB_GROUP])
 {
-	if (masses == T(SOURCE)) {
-		EACH_TARGET F(nb_pair_add)(f->w[k], f->x[k], f->y[k], f->z[k], &sum[0][k], &sum[1][k], &sum[2][k]);
-		return;
+	EACH_TARGET
+	{
+		const V w = masses == NB_UNIFORM ? f->w[k] : LOAD(&tj->m[j]) * f->w[k];
+		F(nb_pair_add)(w, f->x[k], f->y[k], f->z[k], &sum[0][k], &sum[1][k], &sum[2][k]);
 	}
+	if (masses == NB_SOURCE)
+		return;
 	V ax = LOAD(&tj->acc[0][j]), ay = LOAD(&tj->acc[1][j]), az = LOAD(&tj->acc[2][j]);
-	if (masses == T(EACH)) {
-		EACH_TARGET F(nb_pair_add)(-ti->m[i + k] * f->w[k], f->x[k], f->y[k], f->z[k], &ax, &ay, &az);
-		EACH_TARGET F(nb_pair_add)(LOAD(&tj->m[j]) * f->w[k], f->x[k], f->y[k], f->z[k], &sum[0][k],
-		        &sum[1][k], &sum[2][k]);
-	} else {
-		EACH_TARGET
-		{
-			f->x[k] *= f->w[k];
-			f->y[k] *= f->w[k];
-			f->z[k] *= f->w[k];
-			NB_KEEP(f->x[k]);
-			NB_KEEP(f->y[k]);
-			NB_KEEP(f->z[k]);
-		}
-		EACH_TARGET
-		{
-			sum[0][k] += f->x[k];
-			sum[1][k] += f->y[k];
-			sum[2][k] += f->z[k];
-		}
-		EACH_TARGET
-		{
-			ax -= f->x[k];
-			ay -= f->y[k];
-			az -= f->z[k];
-		}
+	EACH_TARGET
+	{
+		const V w = masses == NB_UNIFORM ? f->w[k] : ti->m[i + k] * f->w[k];
+		F(nb_pair_sub)(w, f->x[k], f->y[k], f->z[k], &ax, &ay, &az);
 	}
 	*(V *)&tj->acc[0][j] = ax;
 	*(V *)&tj->acc[1][j] = ay;
@@ -207,22 +178,22 @@ static NB_HD void T(apply)(struct T(flight) *f, enum T(masses) masses, const str
 }
 
 /* Every target of ti against every source of tj. */
-static NB_HD void T(sweep)(enum T(masses) masses, struct T(tile) *ti, struct T(tile) *tj, S eps2)
+static NB_HD void T(sweep)(enum nb_masses masses, TILE *ti, TILE *tj, S eps2)
 {
 	const size_t end = (tj->n + W - 1) / W * W;
-	for (size_t i = 0; i < ti->n; i += T(GROUP)) {
-		V sum[3][T(GROUP)] = {};
-		struct T(flight) f0;
+	for (size_t i = 0; i < ti->n; i += NB_GROUP) {
+		V sum[3][NB_GROUP] = {};
+		FLIGHT f0;
 #if defined(NB_ISA_avx512)
-		struct T(flight) f1, f2;
+		FLIGHT f1, f2;
 		T(separate)(&f0, ti, i, tj, 0, eps2);
 		T(separate)(&f1, ti, i, tj, W, eps2);
-		T(weigh)(&f0, masses, ti, i, tj, 0);
-#define STEP(last, mid, first)                                                                                         \
-	T(separate)(&first, ti, i, tj, j + 2 * W, eps2);                                                               \
-	T(weigh)(&mid, masses, ti, i, tj, j + W);                                                                      \
-	T(apply)(&last, masses, ti, i, tj, j, sum);                                                                    \
-	if ((j += W) >= end)                                                                                           \
+		T(weigh)(&f0);
+#define STEP(last, mid, first)                           \
+	T(separate)(&first, ti, i, tj, j + 2 * W, eps2); \
+	T(weigh)(&mid);                                  \
+	T(apply)(&last, masses, ti, i, tj, j, sum);      \
+	if ((j += W) >= end)                             \
 		break;
 		for (size_t j = 0;;) {
 			STEP(f0, f1, f2)
@@ -233,21 +204,20 @@ static NB_HD void T(sweep)(enum T(masses) masses, struct T(tile) *ti, struct T(t
 #else
 		for (size_t j = 0; j < end; j += W) {
 			T(separate)(&f0, ti, i, tj, j, eps2);
-			T(weigh)(&f0, masses, ti, i, tj, j);
+			T(weigh)(&f0);
 			T(apply)(&f0, masses, ti, i, tj, j, sum);
 		}
 #endif
-		EACH_TARGET for (int d = 0; d < 3; d++)
-			ti->acc[d][i + k] = F(nb_sum)(sum[d][k]);
+		EACH_TARGET for (int d = 0; d < 3; d++) ti->acc[d][i + k] = F(nb_sum)(sum[d][k]);
 	}
 }
 
 /* ---- with potential, jerk or both ------------------------------------------------------------------ */
 
-/* masses is EACH or SOURCE; self (for SOURCE): row i of ti is row self + i of tj, if there is such a row.
+/* masses is NB_EACH or NB_SOURCE; self (for the latter): row i of ti is row self + i of tj, if there is such a row.
  * Only pairs with r2 > none count: coincident ones do not where eps = 0. */
-static NB_HD void T(sweep_more)(enum T(masses) masses, int pot, int jerk, struct T(tile) *ti, struct T(tile) *tj,
-        ptrdiff_t self, S eps2, S none)
+static NB_HD void T(sweep_more)(
+	enum nb_masses masses, int pot, int jerk, TILE *ti, TILE *tj, ptrdiff_t self, S eps2, S none)
 {
 	const size_t end = (tj->n + W - 1) / W * W;
 	for (size_t i = 0; i < ti->n; i++) {
@@ -259,21 +229,21 @@ static NB_HD void T(sweep_more)(enum T(masses) masses, int pot, int jerk, struct
 			V z = T(apart)(&tj->x[2][j], ti->x[2][i]);
 			V r2 = F(nb_pair_r2)(x, y, z, (V){} + eps2);
 			VI counts = r2 > none;
-			if (masses == T(SOURCE))
+			if (masses == NB_SOURCE)
 				counts &= F(nb_lane)() != (I)(self + (ptrdiff_t)i - (ptrdiff_t)j);
 			V rinv = F(nb_where)(counts, F(nb_rsqrt)(r2));
 			V rinv2 = rinv * rinv;
 			V w = rinv * rinv2;
 			V mj = LOAD(&tj->m[j]);
-			V wj = mj * w, wi = -mi * w;
-			F(nb_pair_add)(wj, x, y, z, &ax, &ay, &az);
-			if (masses == T(EACH)) {
+			V wi = mj * w, wj = mi * w; /* of the target, of the source */
+			F(nb_pair_add)(wi, x, y, z, &ax, &ay, &az);
+			if (masses == NB_EACH) {
 				V *bx = (V *)&tj->acc[0][j], *by = (V *)&tj->acc[1][j], *bz = (V *)&tj->acc[2][j];
-				F(nb_pair_add)(wi, x, y, z, bx, by, bz);
+				F(nb_pair_sub)(wj, x, y, z, bx, by, bz);
 			}
 			if (pot) {
 				p -= mj * rinv;
-				if (masses == T(EACH))
+				if (masses == NB_EACH)
 					*(V *)&tj->pot[j] -= mi * rinv;
 			}
 			if (jerk) {
@@ -281,10 +251,11 @@ static NB_HD void T(sweep_more)(enum T(masses) masses, int pot, int jerk, struct
 				V vy = LOAD(&tj->v[1][j]) - ti->v[1][i];
 				V vz = LOAD(&tj->v[2][j]) - ti->v[2][i];
 				F(nb_pair_jerk)(rinv2, x, y, z, &vx, &vy, &vz);
-				F(nb_pair_add)(wj, vx, vy, vz, &jx, &jy, &jz);
-				if (masses == T(EACH)) {
-					V *bx = (V *)&tj->jerk[0][j], *by = (V *)&tj->jerk[1][j], *bz = (V *)&tj->jerk[2][j];
-					F(nb_pair_add)(wi, vx, vy, vz, bx, by, bz);
+				F(nb_pair_add)(wi, vx, vy, vz, &jx, &jy, &jz);
+				if (masses == NB_EACH) {
+					V *bx = (V *)&tj->jerk[0][j], *by = (V *)&tj->jerk[1][j],
+					  *bz = (V *)&tj->jerk[2][j];
+					F(nb_pair_sub)(wj, vx, vy, vz, bx, by, bz);
 				}
 			}
 		}
@@ -303,14 +274,9 @@ static NB_HD void T(sweep_more)(enum T(masses) masses, int pot, int jerk, struct
 
 /* ---- two tiles ------------------------------------------------------------------------------------- */
 
-static enum T(masses) T(masses_of)(const struct T(tile) *a, const struct T(tile) *b)
+static enum nb_masses T(masses_of)(const TILE *a, const TILE *b)
 {
-	if (a->uniform && b->uniform)
-		return T(UNIFORM);
-	/* m_i m_j d/r^3 then stays a normal number for the farthest pair */
-	if (a->least >= (S)0x1p-20 && b->least >= (S)0x1p-20)
-		return T(FORCE);
-	return T(EACH);
+	return a->uniform && b->uniform ? NB_UNIFORM : NB_EACH;
 }
 
 static NB_HD S T(eps2)(const struct nb_gravity_plan *plan)
@@ -322,48 +288,39 @@ static NB_HD S T(eps2)(const struct nb_gravity_plan *plan)
 #endif
 }
 
-/* Sums of all pairs between a and b (masses: as masses_of), or of a as targets and b as sources (SOURCE). */
-static void T(interact)(enum T(masses) masses, const struct nb_gravity_plan *plan, struct T(tile) *a,
-        struct T(tile) *b, ptrdiff_t self)
+/* Sums of all pairs between a and b (masses: as masses_of), or of a as targets and b as sources (NB_SOURCE). */
+static void T(interact)(enum nb_masses masses, const struct nb_gravity_plan *plan, TILE *a, TILE *b, ptrdiff_t self)
 {
 	const S eps2 = T(eps2)(plan);
 	const S none = plan->eps > 0 ? -1 : eps2;
-	const int one = masses == T(SOURCE), pot = plan->g->pot != NULL, jerk = plan->g->jerk != NULL;
+	const int one = masses == NB_SOURCE, pot = plan->g->pot != NULL, jerk = plan->g->jerk != NULL;
 	if (!pot && !jerk)
 		switch (masses) {
-		case T(EACH): T(sweep)(T(EACH), a, b, eps2); break;
-		case T(FORCE): T(sweep)(T(FORCE), a, b, eps2); break;
-		case T(UNIFORM): T(sweep)(T(UNIFORM), a, b, eps2); break;
-		case T(SOURCE): T(sweep)(T(SOURCE), a, b, eps2); break;
+		case NB_EACH: T(sweep)(NB_EACH, a, b, eps2); break;
+		case NB_UNIFORM: T(sweep)(NB_UNIFORM, a, b, eps2); break;
+		case NB_SOURCE: T(sweep)(NB_SOURCE, a, b, eps2); break;
 		}
 	else if (one && !jerk)
-		T(sweep_more)(T(SOURCE), 1, 0, a, b, self, eps2, none);
+		T(sweep_more)(NB_SOURCE, 1, 0, a, b, self, eps2, none);
 	else if (one)
-		T(sweep_more)(T(SOURCE), 1, 1, a, b, self, eps2, none);
+		T(sweep_more)(NB_SOURCE, 1, 1, a, b, self, eps2, none);
 	else if (!jerk)
-		T(sweep_more)(T(EACH), 1, 0, a, b, self, eps2, none);
+		T(sweep_more)(NB_EACH, 1, 0, a, b, self, eps2, none);
 	else
-		T(sweep_more)(T(EACH), 1, 1, a, b, self, eps2, none);
+		T(sweep_more)(NB_EACH, 1, 1, a, b, self, eps2, none);
 }
 
 /* Adds the sums of a tile to the rows of bodies first..; other: the tile it interacted with. */
-static void T(tile_add)(enum T(masses) masses, const struct nb_gravity_plan *plan, const struct T(tile) *t,
-        const struct T(tile) *other, size_t first)
+static void T(tile_add)(
+	enum nb_masses masses, const struct nb_gravity_plan *plan, const TILE *t, const TILE *other, size_t first)
 {
 	const struct nb_gravity *g = plan->g;
 	const int more = g->pot || g->jerk;
-	const double factor = more ? 1 : masses == T(UNIFORM) ? CUBE * (double)other->m[0] : CUBE;
+	const double factor = more ? 1 : masses == NB_UNIFORM ? CUBE * (double)other->m[0] : CUBE;
 	double *acc = g->acc + 3 * first;
-	if (!more && masses == T(FORCE))
-		for (size_t k = 0; k < t->n; k++) {
-			const double f = factor / (double)t->m[k];
-			for (int d = 0; d < 3; d++)
-				acc[3 * k + d] += f * (double)t->acc[d][k];
-		}
-	else
-		for (size_t k = 0; k < t->n; k++)
-			for (int d = 0; d < 3; d++)
-				acc[3 * k + d] += factor * (double)t->acc[d][k];
+	for (size_t k = 0; k < t->n; k++)
+		for (int d = 0; d < 3; d++)
+			acc[3 * k + d] += factor * (double)t->acc[d][k];
 	if (g->pot)
 		for (size_t k = 0; k < t->n; k++)
 			g->pot[first + k] += (double)t->pot[k];
@@ -386,14 +343,14 @@ static size_t T(rows)(const struct nb_gravity_plan *plan, size_t tile)
 	return left < plan->tile ? left : plan->tile;
 }
 
-static void T(direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, struct T(tile) *room)
+static void T(direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, TILE *room)
 {
 	double origin[3];
 	T(origin)(plan->centre + 3 * a, plan->centre + 3 * b, origin);
 	T(tile_fill)(&room[0], 0, plan, a * plan->tile, T(rows)(plan, a), origin);
 	T(tile_close)(&room[0], T(rows)(plan, a), plan, origin);
 	if (a == b) {
-		T(interact)(T(SOURCE), plan, &room[0], &room[0], 0);
+		T(interact)(NB_SOURCE, plan, &room[0], &room[0], 0);
 		return;
 	}
 	T(tile_fill)(&room[1], 0, plan, b * plan->tile, T(rows)(plan, b), origin);
@@ -402,24 +359,24 @@ static void T(direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t 
 	T(interact)(T(masses_of)(&room[0], &room[1]), plan, &room[0], &room[1], 0);
 }
 
-static void T(direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const struct T(tile) *room)
+static void T(direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const TILE *room)
 {
 	if (a == b) {
-		nb_rows_clear(plan->g, a * plan->tile, room[0].n);
-		T(tile_add)(T(SOURCE), plan, &room[0], &room[0], a * plan->tile);
+		nb_gravity_clear(plan->g, a * plan->tile, room[0].n);
+		T(tile_add)(NB_SOURCE, plan, &room[0], &room[0], a * plan->tile);
 		return;
 	}
-	const enum T(masses) masses = T(masses_of)(&room[0], &room[1]);
+	const enum nb_masses masses = T(masses_of)(&room[0], &room[1]);
 	T(tile_add)(masses, plan, &room[0], &room[1], a * plan->tile);
 	T(tile_add)(masses, plan, &room[1], &room[0], b * plan->tile);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------------- */
 
-static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box,
-        size_t first, size_t last, struct T(tile) *room)
+static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, size_t first,
+	size_t last, TILE *room)
 {
-	struct T(tile) *target = &room[0], *source = &room[1];
+	TILE *target = &room[0], *source = &room[1];
 	const double *pos = plan->g->pos;
 	double middle[3], origin[3];
 	for (int d = 0; d < 3; d++) {
@@ -433,13 +390,14 @@ static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb
 	T(origin)(middle, middle, origin);
 	T(tile_fill)(target, 0, plan, first, last - first, origin);
 	T(tile_close)(target, last - first, plan, origin);
-	nb_rows_clear(plan->g, first, last - first);
+	nb_gravity_clear(plan->g, first, last - first);
 
 	size_t rows = 0;
 	uint64_t sources = 0;
 	ptrdiff_t self = TILE_ROWS;
 	for (int k = -1; k < boxes->nneighbour; k++) {
-		const int64_t other = k < 0 ? (int64_t)box : boxes->neighbour[box * (size_t)boxes->nneighbour + (size_t)k];
+		const int64_t other = k < 0 ? (int64_t)box
+					    : boxes->neighbour[box * (size_t)boxes->nneighbour + (size_t)k];
 		if (other < 0)
 			continue;
 		size_t j = boxes->box_first[other];
@@ -454,8 +412,8 @@ static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb
 			j += n;
 			if (rows == TILE_ROWS) {
 				T(tile_close)(source, rows, plan, origin);
-				T(interact)(T(SOURCE), plan, target, source, self);
-				T(tile_add)(T(SOURCE), plan, target, source, first);
+				T(interact)(NB_SOURCE, plan, target, source, self);
+				T(tile_add)(NB_SOURCE, plan, target, source, first);
 				rows = 0;
 				self = TILE_ROWS;
 			}
@@ -463,8 +421,8 @@ static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb
 	}
 	if (rows) {
 		T(tile_close)(source, rows, plan, origin);
-		T(interact)(T(SOURCE), plan, target, source, self);
-		T(tile_add)(T(SOURCE), plan, target, source, first);
+		T(interact)(NB_SOURCE, plan, target, source, self);
+		T(tile_add)(NB_SOURCE, plan, target, source, first);
 	}
 	return (last - first) * (sources - 1);
 }
@@ -482,5 +440,7 @@ static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb
 #undef CUBE
 #undef CAPACITY
 #undef LOAD
+#undef TILE
+#undef FLIGHT
 #undef EACH_TARGET
 #undef NB_TILE_PRECISION

@@ -34,7 +34,8 @@ static double uniform(void)
 static void make(int equal)
 {
 	for (size_t i = 0; i < n; i++) {
-		const double r = 1 / sqrt(pow(uniform(), -2.0 / 3.0) - 1), z = 2 * uniform() - 1, phi = 2 * M_PI * uniform();
+		const double r = 1 / sqrt(pow(uniform(), -2.0 / 3.0) - 1), z = 2 * uniform() - 1,
+			     phi = 2 * M_PI * uniform();
 		const double s = sqrt(1 - z * z);
 		pos[3 * i] = r * s * cos(phi);
 		pos[3 * i + 1] = r * s * sin(phi);
@@ -54,51 +55,51 @@ static void make(int equal)
 #define AVX512
 #define AVX2
 #endif
-#define PLAIN_ROW(T, SQRT, ISA, TARGET)                                                                                \
-	TARGET static void plain_row_##T##_##ISA(                                                                      \
-	        const T *x, const T *y, const T *z, const T *m, size_t i, T eps2, double *a)                           \
-	{                                                                                                              \
-		T ax = 0, ay = 0, az = 0;                                                                              \
-		_Pragma("omp simd reduction(+ : ax, ay, az)") for (size_t j = 0; j < n; j++)                           \
-		{                                                                                                      \
-			const T dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];                                  \
-			const T r2 = dx * dx + dy * dy + dz * dz + eps2;                                               \
-			const T rinv = 1 / SQRT(r2);                                                                   \
-			const T w = m[j] * rinv * rinv * rinv;                                                         \
-			ax += w * dx;                                                                                  \
-			ay += w * dy;                                                                                  \
-			az += w * dz;                                                                                  \
-		}                                                                                                      \
-		a[0] = (double)ax;                                                                                     \
-		a[1] = (double)ay;                                                                                     \
-		a[2] = (double)az;                                                                                     \
+#define PLAIN_ROW(T, SQRT, ISA, TARGET)                                                      \
+	TARGET static void plain_row_##T##_##ISA(                                            \
+		const T *x, const T *y, const T *z, const T *m, size_t i, T eps2, double *a) \
+	{                                                                                    \
+		T ax = 0, ay = 0, az = 0;                                                    \
+		_Pragma("omp simd reduction(+ : ax, ay, az)") for (size_t j = 0; j < n; j++) \
+		{                                                                            \
+			const T dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];        \
+			const T r2 = dx * dx + dy * dy + dz * dz + eps2;                     \
+			const T rinv = 1 / SQRT(r2);                                         \
+			const T w = m[j] * rinv * rinv * rinv;                               \
+			ax += w * dx;                                                        \
+			ay += w * dy;                                                        \
+			az += w * dz;                                                        \
+		}                                                                            \
+		a[0] = (double)ax;                                                           \
+		a[1] = (double)ay;                                                           \
+		a[2] = (double)az;                                                           \
 	}
-#define PLAIN(T, SQRT)                                                                                                 \
-	PLAIN_ROW(T, SQRT, plain, )                                                                                    \
-	PLAIN_ROW(T, SQRT, avx2, AVX2)                                                                                 \
-	PLAIN_ROW(T, SQRT, avx512, AVX512)                                                                             \
-	static void plain_##T(void)                                                                                    \
-	{                                                                                                              \
-		T *x = nb_alloc(n, sizeof *x), *y = nb_alloc(n, sizeof *y), *z = nb_alloc(n, sizeof *z);               \
-		T *m = nb_alloc(n, sizeof *m);                                                                         \
-		if (!x || !y || !z || !m)                                                                              \
-			abort();                                                                                       \
-		for (size_t i = 0; i < n; i++) {                                                                       \
-			x[i] = (T)pos[3 * i];                                                                          \
-			y[i] = (T)pos[3 * i + 1];                                                                      \
-			z[i] = (T)pos[3 * i + 2];                                                                      \
-			m[i] = (T)mass[i];                                                                             \
-		}                                                                                                      \
-		void (*row)(const T *, const T *, const T *, const T *, size_t, T, double *) =                         \
-		        nb_cpu_isa() == NB_ISA_AVX512 ? plain_row_##T##_avx512                                         \
-		        : nb_cpu_isa() == NB_ISA_AVX2 ? plain_row_##T##_avx2                                           \
-		                                      : plain_row_##T##_plain;                                         \
-		_Pragma("omp parallel for") for (size_t i = 0; i < n; i++)                                             \
-		        row(x, y, z, m, i, (T)(eps * eps), acc + 3 * i);                                               \
-		nb_free(x);                                                                                            \
-		nb_free(y);                                                                                            \
-		nb_free(z);                                                                                            \
-		nb_free(m);                                                                                            \
+#define PLAIN(T, SQRT)                                                                                   \
+	PLAIN_ROW(T, SQRT, plain, )                                                                      \
+	PLAIN_ROW(T, SQRT, avx2, AVX2)                                                                   \
+	PLAIN_ROW(T, SQRT, avx512, AVX512)                                                               \
+	static void plain_##T(void)                                                                      \
+	{                                                                                                \
+		T *x = nb_alloc(n, sizeof *x), *y = nb_alloc(n, sizeof *y), *z = nb_alloc(n, sizeof *z); \
+		T *m = nb_alloc(n, sizeof *m);                                                           \
+		if (!x || !y || !z || !m)                                                                \
+			abort();                                                                         \
+		for (size_t i = 0; i < n; i++) {                                                         \
+			x[i] = (T)pos[3 * i];                                                            \
+			y[i] = (T)pos[3 * i + 1];                                                        \
+			z[i] = (T)pos[3 * i + 2];                                                        \
+			m[i] = (T)mass[i];                                                               \
+		}                                                                                        \
+		void (*row)(const T *, const T *, const T *, const T *, size_t, T,                       \
+			double *) = nb_cpu_isa() == NB_ISA_AVX512 ? plain_row_##T##_avx512               \
+				    : nb_cpu_isa() == NB_ISA_AVX2 ? plain_row_##T##_avx2                 \
+								  : plain_row_##T##_plain;               \
+		_Pragma("omp parallel for") for (size_t i = 0; i < n; i++)                               \
+			row(x, y, z, m, i, (T)(eps * eps), acc + 3 * i);                                 \
+		nb_free(x);                                                                              \
+		nb_free(y);                                                                              \
+		nb_free(z);                                                                              \
+		nb_free(m);                                                                              \
 	}
 PLAIN(float, sqrtf)
 PLAIN(double, sqrt)
@@ -154,8 +155,16 @@ static double error_now(const struct bench *b)
 
 static double measure(const struct bench *b, double plain_rate)
 {
-	struct nb_gravity g = {.n = n, .pos = pos, .vel = vel, .mass = mass, .acc = acc, .pot = b->want_pot ? pot : NULL,
-	        .jerk = b->want_jerk ? jerk : NULL, .eps = eps, .G = 1, .precision = b->p};
+	struct nb_gravity g = {.n = n,
+		.pos = pos,
+		.vel = vel,
+		.mass = mass,
+		.acc = acc,
+		.pot = b->want_pot ? pot : NULL,
+		.jerk = b->want_jerk ? jerk : NULL,
+		.eps = eps,
+		.G = 1,
+		.precision = b->p};
 	memset(acc, 0, 3 * n * sizeof *acc);
 	run(b, &g);
 	const double error = error_now(b);
@@ -167,8 +176,7 @@ static double measure(const struct bench *b, double plain_rate)
 	}
 	const double rate = (double)n * (double)(n - 1) / best * 1e-9;
 	printf("%-16s %-6s %-8s %8zu %3d %-7s %8.2f %9.1e %7.2f\n", b->kernel, b->precision, b->masses, n,
-	        nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()), rate, error,
-	        plain_rate > 0 ? rate / plain_rate : 1.0);
+		nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()), rate, error, plain_rate > 0 ? rate / plain_rate : 1.0);
 	fflush(stdout);
 	if (!(error <= b->bound)) {
 		fprintf(stderr, "bench: %s %s: error %.1e exceeds %.1e\n", b->kernel, b->precision, error, b->bound);
@@ -198,20 +206,20 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	static const struct bench benches[] = {
-	        {"plain loop", "f32", "equal", NB_F32, 0, 0, plain_float, 1e-5, 0},
-	        {"direct", "f32", "equal", NB_F32, 0, 0, NULL, 1e-6, 8},
-	        {"direct", "f32", "unequal", NB_F32, 0, 0, NULL, 1e-6, 8},
-	        {"direct", "mixed", "equal", NB_MIXED, 0, 0, NULL, 1e-6, 0},
-	        {"direct+pot", "f32", "unequal", NB_F32, 1, 0, NULL, 1e-6, 0},
-	        {"direct+pot+jerk", "f32", "unequal", NB_F32, 1, 1, NULL, 1e-5, 0},
-	        {"plain loop", "f64", "equal", NB_F64, 0, 0, plain_double, 1e-12, 0},
-	        {"direct", "f64", "equal", NB_F64, 0, 0, NULL, 1e-13, 2.5},
-	        {"direct", "f64", "unequal", NB_F64, 0, 0, NULL, 1e-13, 2.5},
-	        {"direct+pot", "f64", "unequal", NB_F64, 1, 0, NULL, 1e-13, 0},
-	        {"direct+pot+jerk", "f64", "unequal", NB_F64, 1, 1, NULL, 1e-12, 0},
+		{"plain loop", "f32", "equal", NB_F32, 0, 0, plain_float, 1e-5, 0},
+		{"direct", "f32", "equal", NB_F32, 0, 0, NULL, 1e-6, 8},
+		{"direct", "f32", "unequal", NB_F32, 0, 0, NULL, 1e-6, 8},
+		{"direct", "mixed", "equal", NB_MIXED, 0, 0, NULL, 1e-6, 0},
+		{"direct+pot", "f32", "unequal", NB_F32, 1, 0, NULL, 1e-6, 0},
+		{"direct+pot+jerk", "f32", "unequal", NB_F32, 1, 1, NULL, 1e-5, 0},
+		{"plain loop", "f64", "equal", NB_F64, 0, 0, plain_double, 1e-12, 0},
+		{"direct", "f64", "equal", NB_F64, 0, 0, NULL, 1e-13, 2.5},
+		{"direct", "f64", "unequal", NB_F64, 0, 0, NULL, 1e-13, 2.5},
+		{"direct+pot", "f64", "unequal", NB_F64, 1, 0, NULL, 1e-13, 0},
+		{"direct+pot+jerk", "f64", "unequal", NB_F64, 1, 1, NULL, 1e-12, 0},
 	};
 	printf("%-16s %-6s %-8s %8s %3s %-7s %8s %9s %7s\n", "kernel", "prec", "masses", "n", "thr", "isa", "G inter/s",
-	        "rms error", "/ plain");
+		"rms error", "/ plain");
 	double plain_rate = 0;
 	int equal = -1;
 	for (size_t k = 0; k < sizeof benches / sizeof *benches; k++) {
