@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# Every script in examples/ runs, small, and leaves what it says.
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+ppm_frames() { # pictures in a file of concatenated 8-bit P6
+	python3 -c '
+import sys
+data, at, count = open(sys.argv[1], "rb").read(), 0, 0
+while at < len(data):
+    magic, size, most, _ = data[at:at + 40].split(b"\n", 3)
+    w, h = map(int, size.split())
+    assert magic == b"P6" and most == b"255"
+    at += len(magic) + len(size) + len(most) + 3 + 3 * w * h
+    count += 1
+assert at == len(data)
+print(count)' "$1"
+}
+
+@test "galaxy-merger makes a movie, or its frames" {
+	N=2000 STEPS=8 "$NB_TOP/examples/galaxy-merger" out
+	[ -s out/merger.mp4 ] || [ "$(ppm_frames out/merger.ppm)" -eq 3 ]
+}
+
+@test "solar-system conserves energy over a year" {
+	DAYS=360 run "$NB_TOP/examples/solar-system" out
+	[ "$status" -eq 0 ]
+	drift=$(nb-stats --format tsv <out/solar.nb | stat_of drift)
+	at_most 1e-5 "${drift#-}"
+	[ "$(ppm_frames out/solar.ppm)" -eq 11 ]
+}
+
+@test "figure-eight closes after a period" {
+	run "$NB_TOP/examples/figure-eight" out
+	[ "$status" -eq 0 ]
+	python3 - <<-'END'
+		import csv
+		rows = list(csv.DictReader(open("out/figure8.csv")))
+		start, end = rows[:3], rows[-3:]
+		for a in start:
+		    b = next(r for r in end if r["id"] == a["id"])
+		    assert abs(float(a["x"]) - float(b["x"])) < 1e-3 and abs(float(a["y"]) - float(b["y"])) < 1e-3, (a, b)
+	END
+}
+
+@test "cold-collapse contracts and rebounds" {
+	N=2000 STEPS=200 run "$NB_TOP/examples/cold-collapse" out
+	[ "$status" -eq 0 ]
+	nb-stats --format tsv <out/collapse.nb | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "r50") c = i; next }
+		NR == 2 { first = $c; least = $c } { if ($c < least) least = $c } END { exit !(least < first / 2) }'
+}
+
+@test "theta-sweep shows the error falling with theta" {
+	N=3000 run "$NB_TOP/examples/theta-sweep" out
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <out/theta.tsv)" -eq 10 ]
+	awk -F '\t' 'NR > 1 && NR <= 3 { small += $4 } NR >= 9 { large += $4 } END { exit !(10 * small < large) }' out/theta.tsv
+}
+
+@test "galaxy30k makes a movie of the Princeton pair" {
+	input=$NB_TOP/../shared/data/galaxy30k.txt
+	[ -r "$input" ] || skip "no $(basename "$input") here"
+	STEPS=4 "$NB_TOP/examples/galaxy30k" "$input" out
+	[ "$(ppm_frames out/galaxy30k.ppm)" -eq 2 ]
+}
+
+@test "demo leaves a picture and says where" {
+	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its pipeline is tested elsewhere'
+	run "$NB_TOP/examples/demo" out
+	[ "$status" -eq 0 ]
+	[[ $output == *'picture: out/demo.'* ]]
+	[ "$(ppm_frames out/demo.ppm)" -eq 1 ]
+}
