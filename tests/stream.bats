@@ -28,9 +28,6 @@ setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-@test "the stream library passes its unit test" {
-	"$NB_BIN/../tests/unit_stream"
-}
 
 @test "the C reader in the page compiles and finds the mean position" {
 	example '^A reader in C' >reader.c
@@ -68,7 +65,7 @@ setup() {
 	command -v Rscript >/dev/null || skip 'no Rscript'
 	example '^One <f8 column' >reader.R
 	[ "$(grep -c '' reader.R)" -eq 3 ]
-	echo 'cat(dim(pos), sprintf("%.17g", pos[8, 2]), "\n")' >>reader.R
+	cat >>reader.R <<<'cat(dim(pos), sprintf("%.17g", pos[8, 2]), fill = TRUE)'
 	Rscript --vanilla reader.R >r.out
 	read -r rows columns y <r.out
 	[ "$rows" -eq 1000 ]
