@@ -38,8 +38,8 @@ CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=address,undefined
 endif
 ISA_plain  =
-ISA_avx2   = -mavx2 -mfma -mprefer-vector-width=256 -ffp-contract=fast
-ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mprefer-vector-width=512 -ffp-contract=fast
+ISA_avx2   = -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
+ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
 ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
 
 NVCCFLAGS = -std=c++17 -O3 -g -lineinfo -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
