@@ -21,13 +21,12 @@ static int assemble(uint64_t digits, int exponent, double *x)
 	if (exponent < -MAX_POWER || exponent > MAX_POWER)
 		return 0;
 	/* both operands are exact, so the result is off by at most half a unit of its 64 bits; rounding that to 53
-	 * bits is right unless the 11 bits that go are next to one half */
+	 * bits is right unless the 11 bits that go look like exactly one half */
 	long double wide = exponent < 0 ? (long double)digits / power_of_ten[-exponent]
 					: (long double)digits * power_of_ten[exponent];
 	uint64_t mantissa;
 	memcpy(&mantissa, &wide, sizeof mantissa);
-	uint64_t rest = mantissa & 0x7ff;
-	if (rest >= 0x3fe && rest <= 0x402)
+	if ((mantissa & 0x7ff) == 0x400)
 		return 0;
 	*x = (double)wide;
 	return 1;

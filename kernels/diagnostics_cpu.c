@@ -143,16 +143,12 @@ static size_t place_of_mass(
 	size_t c = 0;
 	while (c + 1 < nchunk && inside[c] < target)
 		c++;
+	/* the plain sum of a chunk is off by less than the margin of the target, so its end is not passed over */
 	double within = c ? inside[c - 1] : 0;
-	size_t last = c * CHUNK;
-	for (size_t i = c * CHUNK; i < chunk_end(c, n); i++) {
-		within += mass[perm[i]];
-		if (mass[perm[i]] > 0)
-			last = i;
-		if (within >= target)
-			break;
-	}
-	return last;
+	size_t i = c * CHUNK;
+	while ((within += mass[perm[i]]) < target && i + 1 < chunk_end(c, n))
+		i++;
+	return i;
 }
 
 int nb_lagrangian_radii(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,

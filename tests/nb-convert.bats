@@ -45,6 +45,8 @@ show() { mutate show "$1" <"$2"; }
 		3,1.989e+30,0,0,0,0,""
 		4,4.869e+24,108200000000,0,0,35000,"255 0 255"
 	END
+	# names are padded with zeros whatever memory held before
+	MALLOC_PERTURB_=165 from princeton "$DATA/princeton-names.txt" | cmp p.nb -
 	run nb-stats --fields --format tsv <p.nb
 	[[ $output == *$'name\tparticle\t|S32\t1'* ]]
 	[[ $output != *species* ]]
@@ -52,12 +54,12 @@ show() { mutate show "$1" <"$2"; }
 
 @test "colours before a name become text, and a long name widens its column" {
 	long=$(printf 'n%.0s' {1..70})
-	printf '3\n1\n1 2 3 4 5 10 20 30\n1 2 3 4 5 a b\n1 2 3 4 5 %s\n' "$long" | from princeton >p.nb
+	printf '4\n1\n1 2 3 4 5 10 20 30\n1 2 3 4 5 40 50 60\n1 2 3 4 5 a b\n1 2 3 4 5 %s\n' "$long" | from princeton >p.nb
 	csv <p.nb | cut -d , -f 7 | tail -n +2 >names
-	printf '"10 20 30"\n"a b"\n"%s"\n' "$long" | diff names -
+	printf '"10 20 30"\n"40 50 60"\n"a b"\n"%s"\n' "$long" | diff names -
 	nb-stats --fields <p.nb | grep -q '|S96'
 	printf '2\n1\n1 2 3 4 5\n1 2 3 4 5 1 2 3\n' | from princeton | csv | cut -d , -f 7 | tail -n +2 | diff - <(printf '""\n"1 2 3"\n')
-	printf '1\n1\n1 2 3 4 5 256 0 0\n' | from princeton | nb-stats --fields | grep -q 'name '
+	printf '1\n1\n1 2 3 4 5 256 0 0\n' | from princeton | nb-stats --fields | grep -q 'name .*|S32'
 }
 
 @test "more colours than species can number leave species out" {
@@ -212,7 +214,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 }
 
 @test "csv without z is two-dimensional, both ways" {
-	printf 'mass,x,y,vx,vy\n1,2,3,4,5\n' | from csv >a.nb
+	printf 'mass,x,y,vx,vy\n1,2,3,4,5\n' | MALLOC_PERTURB_=165 from csv >a.nb
 	[ "$(show pos a.nb)" = '2.0 3.0 0.0' ]
 	nb-stats --attributes <a.nb | grep -qx dim=2
 	csv <a.nb | diff - <(printf 'id,mass,x,y,vx,vy\n0,1,2,3,4,5\n')

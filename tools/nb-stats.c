@@ -132,7 +132,7 @@ static void add_value(struct values *values, const char *name, double x, int in_
 {
 	struct value *value = &values->value[values->n++];
 	snprintf(value->name, sizeof value->name, "%s", name);
-	value->x = x == 0 ? 0 : x; /* never -0 */
+	value->x = x;
 	value->in_table = in_table;
 }
 
