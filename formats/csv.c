@@ -644,7 +644,7 @@ static int refuse(const struct source *source, size_t n, char *why)
 			return NB_EINVAL;
 		}
 	for (size_t i = 0; source->text && i < n * column->rowsize; i++)
-		if (source->text[i] && iscntrl((unsigned char)source->text[i])) {
+		if (source->text[i] && nb_text_is_control(source->text[i])) {
 			snprintf(why, NB_TEXT_ERROR_SIZE, "text in row %zu of '%s' has a control character",
 				i / column->rowsize, column->name);
 			return NB_EINVAL;

@@ -327,7 +327,7 @@ static int refuse(
 			return NB_EINVAL;
 		}
 		for (size_t c = 0; name && c < name->rowsize && text[i * name->rowsize + c]; c++)
-			if (iscntrl((unsigned char)text[i * name->rowsize + c])) {
+			if (nb_text_is_control(text[i * name->rowsize + c])) {
 				snprintf(why, NB_TEXT_ERROR_SIZE, "the name in row %zu has a control character", i);
 				return NB_EINVAL;
 			}

@@ -104,6 +104,11 @@ char *nb_text_skip(const char *text)
 	return (char *)text;
 }
 
+int nb_text_is_control(char c)
+{
+	return c != '\t' && ((unsigned char)c < 0x20 || c == 0x7f);
+}
+
 char *nb_lines_next_filled(struct nb_lines *lines)
 {
 	char *line;

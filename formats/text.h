@@ -33,6 +33,9 @@ void nb_lines_close(struct nb_lines *lines); /* leaves fd open */
 /* The first character that is not white space. */
 char *nb_text_skip(const char *text);
 
+/* 1 for what would break a line or act on a terminal: control characters other than the tab. */
+int nb_text_is_control(char c);
+
 /* ---- tables that grow --------------------------------------------------------------------------- */
 
 struct nb_rows {

@@ -62,6 +62,15 @@ show() { mutate show "$1" <"$2"; }
 	printf '1\n1\n1 2 3 4 5 256 0 0\n' | from princeton | nb-stats --fields | grep -q 'name .*|S32'
 }
 
+@test "a tab in a name stays, what would break a line is refused" {
+	printf '1\n1\n1 2 3 4 5 red\tgiant\n' | from princeton >p.nb
+	nb-convert --to princeton <p.nb | tail -n 1 | grep -qx $'1 2 3 4 5 red\tgiant'
+	csv <p.nb | from csv | csv | tail -n 1 | grep -qx $'0,5,1,2,3,4,"red\tgiant"'
+	printf '1\n1\n1 2 3 4 5 red\033giant\n' | from princeton >p.nb
+	fails_with 1 'frame 0: the name in row 0 has a control character' 'nb-convert --to princeton <p.nb'
+	fails_with 1 "frame 0: text in row 0 of 'name' has a control character" 'nb-convert --to csv -q <p.nb'
+}
+
 @test "more colours than species can number leave species out" {
 	{ printf '300\n1\n'; awk 'BEGIN { for (i = 0; i < 300; i++) print i, 0, 0, 0, 1, i % 256, int(i / 256), 7 }'; } |
 		from princeton | nb-stats --fields >fields
