@@ -30,8 +30,8 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-LDFLAGS += -fopenmp
-LDLIBS  += -l:libdeflate.a -lm
+# libgomp statically: see spin_briefly in common/cpu.c
+LDLIBS  += -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all

@@ -50,16 +50,10 @@ void nb_cpu_set_threads(int n)
 
 /* The programs of a pipeline share the processors.  A thread that waits at a barrier by spinning, as libgomp does
  * for milliseconds, keeps the processor from the very program that it waits for: a pipeline of three took two to
- * eight times as long.  libgomp reads its environment before main and before any constructor of this program, but
- * after the functions of .preinit_array.  A user's own setting counts. */
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
-static void spin_briefly(int argc, char **argv, char **envp)
+ * eight times as long.  libgomp reads its environment in a constructor; it is linked statically, so that this one,
+ * of the highest priority, comes before.  A user's own setting counts. */
+__attribute__((constructor(101))) static void spin_briefly(void)
 {
-	(void)argc;
-	(void)argv;
-	(void)envp;
 	if (!getenv("OMP_WAIT_POLICY"))
 		setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds, then sleep */
 }
-__attribute__((section(".preinit_array"), used)) static void (*const before_libgomp)(int, char **, char **) = spin_briefly;
-#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# Programs together: what a user composes, and what holds for the whole.
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+@test "a run through a tree pipeline conserves energy and momentum" {
+	nb-gen plummer -n 2000 |
+		nb-step -d 0.01 -k 50 --every 50 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.05 --potential' |
+		nb-stats --format tsv >run.tsv
+	drift=$(stat_of drift <run.tsv)
+	at_most 2e-4 "${drift#-}"
+	for p in px py pz; do
+		value=$(stat_of $p <run.tsv)
+		at_most 1e-4 "${value#-}"
+	done
+}
+
+@test "the history tells each program and command that made a frame" {
+	nb-gen plummer -n 10 -s 3 | nb-sort-zorder -j 2 | nb-build-tree -l 4 | nb-force -t 0.5 -v 2>/dev/null | nb-stats --history >history
+	[ "$(wc -l <history)" -eq 4 ]
+	grep -q 'nb-gen [0-9.]*: nb-gen -n 10 -s 3 plummer' history || grep -q 'nb-gen [0-9.]*: nb-gen.*plummer' history
+	[ "$(grep -c -- '-j\|-v' history)" -eq 0 ] # what cannot change the result is left out
+	grep -q 'nb-build-tree -l 4' history
+	[ "$(nb-gen plummer -n 10 --no-history | nb-stats --history | wc -l)" -eq 0 ]
+}
+
+@test "tee and files in the middle of a pipeline change nothing" {
+	nb-gen plummer -n 3000 --no-history >p.nb
+	nb-sort-zorder --no-history <p.nb | tee s.nb | nb-build-tree --no-history | nb-force -t 0.5 --no-history >a.nb
+	nb-build-tree --no-history <s.nb >b.nb
+	nb-force -t 0.5 --no-history <b.nb >c.nb
+	cmp a.nb c.nb
+}
+
+@test "threads that wait do not take the processor from the rest of the pipeline" {
+	run bash -c 'OMP_DISPLAY_ENV=verbose nb-force --version 2>&1 >/dev/null'
+	[[ $output == *"GOMP_SPINCOUNT = '1000'"* ]]
+	run bash -c 'GOMP_SPINCOUNT=7 OMP_DISPLAY_ENV=verbose nb-force --version 2>&1 >/dev/null'
+	[[ $output == *"GOMP_SPINCOUNT = '7'"* ]]
+}
+
+@test "units stay: the Princeton planets keep their G and turn around the Sun" {
+	input=$NB_TOP/../shared/data/planets.txt
+	[ -r "$input" ] || skip 'no planets.txt here'
+	nb-convert --from princeton "$input" | nb-step -d 0.00002 -k 200 --every 200 'nb-force --potential' >run.nb
+	nb-stats --attributes <run.nb | grep -q 'G=6.67e-11'
+	drift=$(nb-stats --format tsv <run.nb | stat_of drift)
+	at_most 1e-4 "${drift#-}"
+}
+
+@test "a stream of f32 columns runs through the whole chain and stays f32" {
+	nb-gen plummer -n 500 --precision f32 | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.05 | nb-step -d 0.01 >f.nb
+	nb-stats --fields <f.nb >fields
+	[ "$(grep -E ' (pos|vel|mass) ' fields | grep -c '<f4')" -eq 3 ]
+}
+
+@test "two-dimensional bodies stay in the plane" {
+	nb-gen uniform --dim 2 -n 500 |
+		nb-step -d 0.01 -k 3 --every 3 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.05' >plane.nb
+	python3 "$NB_TOP/tests/mutate.py" show pos <plane.nb | awk '$3 != 0 { exit 1 }'
+}
