@@ -302,8 +302,8 @@ void nb_column_borrow(struct nb_column *column, void *data)
 	{                                                                                                              \
 		enum { BLOCK = 4096 };                                                                                 \
 		size_t bad = count;                                                                                    \
-		_Pragma("omp parallel for reduction(min : bad) schedule(static)") for (size_t b = 0; b < count;        \
-		                                                                          b += BLOCK)                  \
+		_Pragma("omp parallel for reduction(min : bad) schedule(static) if (count > 100000)") for (            \
+		        size_t b = 0; b < count; b += BLOCK)                                                           \
 		{                                                                                                      \
 			size_t end = b + BLOCK < count ? b + BLOCK : count;                                            \
 			int n = 0;                                                                                     \

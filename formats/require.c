@@ -3,8 +3,11 @@
 #include "common/die.h"
 #include "common/options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,8 +27,24 @@ void nb_require_input(struct nb_reader *reader)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
 
+/* Waits for input.  A reader of stdout that goes away meanwhile ends the tool, as a write would: in a pipeline
+ * that is kept waiting for more, the programs before one that failed must not stay for ever. */
+static void wait_for_input(const struct nb_reader *reader)
+{
+	struct pollfd p[2] = {{reader->fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+	if (reader->map)
+		return;
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	if (p[0].revents == 0 && (p[1].revents & (POLLERR | POLLHUP))) {
+		raise(SIGPIPE);
+		nb_die(NB_EXIT_FAILED, "write error: %s", strerror(EPIPE)); /* where the signal is ignored */
+	}
+}
+
 int nb_require_frame(struct nb_reader *reader, struct nb_frame *frame)
 {
+	wait_for_input(reader);
 	enum nb_answer answer = nb_reader_next(reader, frame);
 	if (answer == NB_ERROR)
 		nb_die(NB_EXIT_FAILED, "%s", reader->error);
@@ -80,7 +99,7 @@ double *nb_require_new_f64(struct nb_frame *frame, enum nb_field field, const ch
 	return data;
 }
 
-static uint64_t body_id(const struct nb_frame *frame, size_t i)
+uint64_t nb_require_body_id(const struct nb_frame *frame, size_t i)
 {
 	struct nb_column *id = nb_frame_field(frame, NB_ID);
 	const double *value = NULL;
@@ -100,7 +119,7 @@ static void require_not_negative(const struct nb_frame *frame, struct nb_column 
 	for (size_t i = 0; i < column->rows; i++)
 		if (x[i] < 0)
 			nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is %g in frame %" PRIu64 " (want a number >= 0)",
-			        column->name, body_id(frame, i), x[i], nframe);
+			        column->name, nb_require_body_id(frame, i), x[i], nframe);
 }
 
 void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe)
@@ -112,7 +131,7 @@ void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *co
 		no_memory(nframe);
 	if (bad < column->rows)
 		nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64, column->name,
-		        body_id(frame, bad), nframe);
+		        nb_require_body_id(frame, bad), nframe);
 }
 
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe)

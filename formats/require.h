@@ -26,6 +26,8 @@ double *nb_require_new_f64(struct nb_frame *frame, enum nb_field field, const ch
 void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe);
 /* Exits with the body's id if a position, velocity, mass or radius that the frame has is not finite, or a mass or radius < 0. */
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe);
+/* The id of particle i, for messages; i itself where there are no ids. */
+uint64_t nb_require_body_id(const struct nb_frame *frame, size_t i);
 /* Numeric attribute, fallback where absent; exits where it is no number. */
 double nb_require_attribute(const struct nb_frame *frame, const char *key, double fallback, uint64_t nframe);
 /* Attribute dim: 2 or 3 (default). */

@@ -349,7 +349,8 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		if (!little_endian())
 			return fail(reader->error, "this machine is big-endian; the stream is little-endian");
 		int failed;
-		size_t got = pull(reader, fixed, NB_HEADER_SIZE, &failed);
+		/* the magic first: what is no stream is refused without waiting for more of it */
+		size_t got = pull(reader, fixed, sizeof magic, &failed);
 		if (failed)
 			return NB_ERROR;
 		if (got == 0)
@@ -360,6 +361,10 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		if (same < sizeof magic && same < got)
 			return fail(reader->error, "not a particle stream: wrong magic at the start of frame %" PRIu64
 			        "%s", reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
+		if (got == sizeof magic)
+			got += pull(reader, fixed + got, NB_HEADER_SIZE - got, &failed);
+		if (failed)
+			return NB_ERROR;
 		if (got < NB_HEADER_SIZE)
 			return fail(reader->error, "truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
 			        reader->nframe, got, NB_HEADER_SIZE);
@@ -543,7 +548,7 @@ static int put(struct nb_writer *writer, const void *data, size_t bytes)
 {
 	if (bytes == 0)
 		return 0;
-	if (writer->used + bytes > NB_BLOCK) {
+	if (bytes >= NB_BLOCK / 2 || writer->used + bytes > NB_BLOCK) {
 		if (nb_writer_flush(writer))
 			return -1;
 		if (bytes >= NB_BLOCK / 2)
