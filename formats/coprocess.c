@@ -18,8 +18,6 @@ extern char **environ;
 
 enum job { JOB_NONE, JOB_FRAME, JOB_END };
 
-enum { PIPE_SIZE = 1 << 20 }; /* as much as Linux gives without privileges */
-
 /* Seconds that a command which broke its stream has to exit, and that it has to react to SIGTERM. */
 static const double GRACE = 2;
 
@@ -53,10 +51,8 @@ static int open_pipe(int end[2])
 		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(low[0]);
 	close(low[1]);
-	if (end[0] >= 0 && end[1] >= 0) {
-		(void)fcntl(end[1], F_SETPIPE_SZ, PIPE_SIZE); /* fewer switches; failure is harmless */
+	if (end[0] >= 0 && end[1] >= 0)
 		return 0;
-	}
 	for (int i = 0; i < 2; i++)
 		if (end[i] >= 0)
 			close(end[i]);
@@ -148,9 +144,10 @@ static void *write_jobs(void *context)
 		}
 		pthread_mutex_unlock(&co->lock);
 		errno = 0;
-		int failed = job == JOB_FRAME ? nb_writer_next(&co->to, co->frame) || nb_writer_flush(&co->to)
+		int failed = job == JOB_FRAME ? nb_writer_next(&co->to, &co->frame) || nb_writer_flush(&co->to)
 					      : nb_writer_close(&co->to);
 		int error = errno ? errno : EIO;
+		nb_frame_clear(&co->frame);
 		pthread_mutex_lock(&co->lock);
 		if (failed)
 			co->write_error = error;
@@ -170,15 +167,26 @@ static void *write_jobs(void *context)
 	return NULL;
 }
 
-static void give_job(struct nb_coprocess *co, int job, const struct nb_frame *frame)
+/* Waits until the thread is idle and gives it something to do. */
+static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
 {
 	pthread_mutex_lock(&co->lock);
 	while (co->job != JOB_NONE)
 		pthread_cond_wait(&co->changed, &co->lock);
-	co->job = job;
-	co->frame = frame;
-	pthread_cond_broadcast(&co->changed);
+	const int error = co->write_error;
+	if (!error) {
+		co->job = job;
+		if (frame) {
+			co->frame = *frame;
+			nb_frame_init(frame);
+		}
+		pthread_cond_broadcast(&co->changed);
+	}
 	pthread_mutex_unlock(&co->lock);
+	if (!error)
+		return 0;
+	return error == EPIPE ? fail(co, "stopped reading its input")
+			      : fail(co, "cannot be written to: %s", strerror(error));
 }
 
 /* ---- how the command ended -------------------------------------------------------------------- */
@@ -235,25 +243,9 @@ static int at_end(const struct nb_coprocess *co, int milliseconds)
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
-int nb_coprocess_send(struct nb_coprocess *co, const struct nb_frame *frame)
+int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame)
 {
-	if (nb_coprocess_sent(co))
-		return -1;
-	give_job(co, JOB_FRAME, frame);
-	return 0;
-}
-
-int nb_coprocess_sent(struct nb_coprocess *co)
-{
-	pthread_mutex_lock(&co->lock);
-	while (co->job != JOB_NONE)
-		pthread_cond_wait(&co->changed, &co->lock);
-	int error = co->write_error;
-	pthread_mutex_unlock(&co->lock);
-	if (!error)
-		return 0;
-	return error == EPIPE ? fail(co, "stopped reading its input")
-			      : fail(co, "cannot be written to: %s", strerror(error));
+	return give_job(co, JOB_FRAME, frame);
 }
 
 int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
@@ -286,9 +278,8 @@ int nb_coprocess_finish(struct nb_coprocess *co)
 {
 	struct nb_frame frame;
 	int status;
-	if (nb_coprocess_sent(co))
+	if (give_job(co, JOB_END, NULL))
 		return -1;
-	give_job(co, JOB_END, NULL);
 	nb_frame_init(&frame);
 	enum nb_answer answer = nb_reader_head(&co->from, &frame);
 	nb_frame_clear(&frame);

@@ -22,23 +22,22 @@ struct nb_coprocess {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int writing;		      /* the thread exists */
-	int quit;		      /* it shall end */
-	int job;		      /* what it is doing */
-	const struct nb_frame *frame; /* the frame that the thread writes */
-	int write_error;	      /* errno of a write that failed */
+	int writing;	       /* the thread exists */
+	int quit;	       /* it shall end */
+	int job;	       /* what it is doing */
+	struct nb_frame frame; /* what it writes */
+	int write_error;       /* errno of a write that failed */
 };
 
-/* Starts the command. 0, or -1 with co->error (also in all that follows). */
+/* Starts the command. 0, or -1 with co->error; so in all that follows. */
 NB_MUST_CHECK int nb_coprocess_start(struct nb_coprocess *co, const char *command);
-/* Begins to send a frame and returns at once.  The frame must stay as it is until nb_coprocess_sent. */
-NB_MUST_CHECK int nb_coprocess_send(struct nb_coprocess *co, const struct nb_frame *frame);
+/* Begins to send a frame and returns at once.  The frame's contents move to the co-process, which frees them
+ * once they are on their way; *frame is then empty. */
+NB_MUST_CHECK int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame);
 /* Waits for the first byte of an answer (or the end) for at most so many seconds: 1, or 0 if none came. */
 int nb_coprocess_answers(struct nb_coprocess *co, double seconds);
 /* Reads the next frame that the command writes. */
 NB_MUST_CHECK int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame);
-/* Waits until the frame that was sent is all written. */
-NB_MUST_CHECK int nb_coprocess_sent(struct nb_coprocess *co);
 /* Ends the stream that the command reads, and waits for the end of the one that it writes, which must hold
  * no more frames, and for the command, which must exit with status 0. */
 NB_MUST_CHECK int nb_coprocess_finish(struct nb_coprocess *co);

@@ -1,0 +1,508 @@
+#!/usr/bin/env bats
+# nb-step: both of its forms, its options, and force pipelines that fail in every way.
+# The filter of unit_coprocess gives the acceleration of a spring, acc = -pos, so x(t) = x0 cos t + v0 sin t.
+# How well orbits under gravity are followed is in physics.bats.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	ln -s "$(cd "$NB_BIN/../tests" && pwd)/unit_coprocess" filter
+	nb-gen plummer -n 5 --no-history >five.nb
+	nb-gen plummer -n 100000 --no-history >many.nb
+	for n in 0 1 2 255 257; do nb-gen uniform -n $n --sigma 0.1 --no-history >n$n.nb; done
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# x component of the first body in the first frame on stdin
+first_x() { mutate show pos | awk 'NR == 1 { print $1 }'; }
+
+# time of each frame on stdin, one line each
+times() { grep -a -o 'time=[-+.0-9e]*' | cut -d= -f2; }
+
+# gone PID: the process ends within 2 s (a zombie that nobody has waited for yet has ended)
+gone() {
+	local i state
+	for ((i = 0; i < 40; i++)); do
+		state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0
+		[[ $state == Z* ]] && return 0
+		sleep 0.05
+	done
+	echo "process $1 still runs"
+	return 1
+}
+
+# A pipeline that leaves the process id of each of its programs in files first and second.
+TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >second; exec cat"'
+
+@test "the co-process passes its unit test" {
+	./filter
+}
+
+# ---- steps ------------------------------------------------------------------------------------------
+
+@test "a spring is followed with the order of each integrator" {
+	# a unit of time from x = x0, v = v0 in 100, 200 and 400 steps
+	read -r x < <(first_x <five.nb)
+	read -r v _ < <(mutate show vel <five.nb)
+	want=$(awk -v x="$x" -v v="$v" 'BEGIN { printf "%.17g", x * cos(1) + v * sin(1) }')
+	for i in 'leapfrog 2' 'euler 1' 'taylor 2'; do
+		read -r integrator order <<<"$i"
+		for k in 100 200 400; do
+			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k $k --every 0 './filter spring' \
+				<five.nb | first_x
+		done | awk -v want="$want" -v order="$order" -v name="$integrator" '
+			{ e = $1 - want; if (e < 0) e = -e; error[NR] = e }
+			END {
+				for (i = 1; i < 3; i++) {
+					measured = log(error[i] / error[i + 1]) / log(2)
+					print name, error[i], "order", measured
+					if (!(measured > order - 0.1 && measured < order + 0.1)) exit 1
+				}
+			}'
+	done
+}
+
+@test "each frame has the acceleration of its own positions" {
+	nb-step -d 0.1 -k 2 './filter spring' <five.nb >out.nb
+	nb-convert --to csv <out.nb | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+		{ rows++; for (k = 1; k <= 3; k++) if ($(c[substr("xyz", k, 1)]) != -$(c["a" substr("xyz", k, 1)])) exit 1 }
+		END { if (rows != 15) exit 1 }'
+}
+
+@test "both forms give the same bytes" {
+	for integrator in leapfrog euler taylor; do
+		s="nb-step --no-history --integrator $integrator -d 0.1"
+		$s -k 3 --every 0 './filter spring' <five.nb | mutate attribute history x >one.nb
+		./filter spring <five.nb | $s | ./filter spring | $s | ./filter spring | $s | ./filter spring |
+			nb-step --no-history -k 0 | mutate attribute history x >two.nb
+		cmp one.nb two.nb
+	done
+	s='nb-step --no-history --eta 0.1'
+	$s -k 2 --every 0 './filter spring' <five.nb | mutate attribute history x >one.nb
+	./filter spring <five.nb | $s | ./filter spring | $s | ./filter spring | nb-step --no-history -k 0 |
+		mutate attribute history x >two.nb
+	cmp one.nb two.nb
+}
+
+@test "a pending half kick is noted and finished" {
+	./filter spring <five.nb | nb-step -d 0.5 >half.nb
+	[ "$(grep -a -c '^pending_kick=0.25$' half.nb)" -eq 1 ]
+	[ "$(grep -a -c '^time=0.5$' half.nb)" -eq 1 ]
+	[ "$(grep -a -c '^step=1$' half.nb)" -eq 1 ]
+	# positions have moved, so nothing that follows from them is left
+	run mutate show acc <half.nb
+	[ "$status" -ne 0 ]
+	fails_with 1 "field 'acc' missing in frame 0 (put 'nb-force' before" 'nb-step -k 0 <half.nb'
+	./filter spring <half.nb | nb-step -k 0 >whole.nb
+	run grep -a -c pending_kick whole.nb
+	[ "$status" -eq 1 ]
+	[ "$(mutate show pos <whole.nb)" = "$(mutate show pos <half.nb)" ]
+	# v + a dt/2 by hand
+	./filter spring <half.nb >kick.nb
+	paste <(mutate show vel <kick.nb) <(mutate show acc <kick.nb) <(mutate show vel <whole.nb) |
+		awk '{ for (k = 1; k <= 3; k++) { d = $k + $(k + 3) * 0.25 - $(k + 6); if (d * d > 1e-30) exit 1 } }'
+	# other integrators finish it first, too
+	./filter spring <half.nb | nb-step --integrator euler -d 0.1 | mutate show pos >a
+	./filter spring <whole.nb | nb-step --integrator euler -d 0.1 | mutate show pos >b
+	cmp a b
+	./filter spring <half.nb | nb-step --integrator euler -d 0.1 >a.nb
+	run grep -a -c pending_kick a.nb
+	[ "$status" -eq 1 ]
+}
+
+@test "-k 0 changes nothing where no kick is pending" {
+	nb-step -k 0 --no-history <five.nb >out.nb
+	[ "$(mutate show pos <out.nb)" = "$(mutate show pos <five.nb)" ]
+	[ "$(mutate show vel <out.nb)" = "$(mutate show vel <five.nb)" ]
+	nb-step -k 0 --no-history './filter spring' <five.nb >out.nb
+	[ "$(mutate show vel <out.nb)" = "$(mutate show vel <five.nb)" ]
+	[ "$(mutate show acc <out.nb | wc -l)" -eq 5 ]
+	[ "$(times <out.nb)" = 0 ]
+}
+
+@test "an acceleration that the input has is taken at its word" {
+	./filter spring <five.nb | mutate set acc 2 1 1000 >odd.nb
+	nb-step -d 0.1 --every 0 './filter spring' <odd.nb >out.nb
+	y=$(mutate show pos <odd.nb | awk 'NR == 3 { print $2 }')
+	v=$(mutate show vel <odd.nb | awk 'NR == 3 { print $2 }')
+	got=$(mutate show pos <out.nb | awk 'NR == 3 { print $2 }')
+	close_to "$(awk "BEGIN { printf \"%.15g\", $y + 0.1 * ($v) + 5 }")" "$got" 1e-12
+}
+
+@test "time steps back return to the start" {
+	nb-step -d 0.1 -k 100 --every 0 './filter spring' <five.nb |
+		nb-step -d -0.1 -k 100 --every 0 './filter spring' >back.nb
+	for field in pos vel; do
+		paste <(mutate show $field <five.nb) <(mutate show $field <back.nb) |
+			awk '{ for (k = 1; k <= 3; k++) { d = $k - $(k + 3); if (!(d * d < 1e-26)) exit 1 } }'
+	done
+	[ "$(times <back.nb)" = 0 ]
+	[ "$(grep -a -c '^step=200$' back.nb)" -eq 1 ]
+}
+
+# ---- which states are written ---------------------------------------------------------------------------
+
+@test "--every writes frame 0, each so manyth, and the last" {
+	run_times() { nb-step -d 0.5 "$@" './filter spring' <five.nb | times | tr '\n' ' '; }
+	[ "$(run_times -k 3)" = '0 0.5 1 1.5 ' ]
+	[ "$(run_times -k 4 --every 2)" = '0 1 2 ' ]
+	[ "$(run_times -k 5 --every 2)" = '0 1 2 2.5 ' ]
+	[ "$(run_times -k 3 --every 100)" = '0 1.5 ' ]
+	[ "$(run_times -k 3 --every 0)" = '1.5 ' ]
+	[ "$(run_times -k 0 --every 7)" = '0 ' ]
+	[ "$(run_times -k 0 --every 0)" = '0 ' ]
+	[ "$(run_times)" = '0 0.5 ' ]
+}
+
+@test "--until stops at the nearest step, in either direction" {
+	last_time() { nb-step --every 0 "$@" './filter spring' <five.nb | times; }
+	[ "$(last_time -d 0.25 --until 1)" = 1 ]
+	[ "$(last_time -d 0.25 --until 1.1)" = 1 ]
+	[ "$(last_time -d 0.25 --until 1.2)" = 1.25 ]
+	[ "$(last_time -d -0.25 --until -1)" = -1 ]
+	[ "$(last_time -d 0.25 --until -1)" = 0 ]
+	[ "$(last_time -d 0.25 --until 1 -k 2)" = 0.5 ]
+	[ "$(last_time -d 0.25 --until 1 -k 200)" = 1 ]
+	# 0.1 is no binary number: ten steps all the same
+	[ "$(nb-step -d 0.1 --until 1 './filter spring' <five.nb | times | wc -l)" -eq 11 ]
+	[ "$(nb-step -d 0.1 --until 10 './filter spring' <five.nb | times | tail -n 1)" = 10 ]
+}
+
+@test "--eta takes its step from softening and the largest acceleration" {
+	largest=$(mutate show pos <five.nb | awk '{ a = sqrt($1 * $1 + $2 * $2 + $3 * $3); if (a > m) m = a } END { printf "%.15g", m }')
+	want=$(awk "BEGIN { printf \"%.15g\", 0.1 * sqrt(0.25 / $largest) }") # the filter says softening 0.25
+	got=$(nb-step --eta 0.1 --every 0 './filter spring' <five.nb | times)
+	close_to "$want" "$got" 1e-14
+	[ "$(nb-step --eta 0.1 -d 0.001 --every 0 './filter spring' <five.nb | times)" = 0.001 ]
+	[ "$(nb-step --eta 0.1 -d -0.001 --every 0 './filter spring' <five.nb | times)" = -0.001 ]
+	# the last step is shortened to end at the time asked for
+	[ "$(nb-step --eta 0.1 --every 0 --until 0.3 './filter spring' <five.nb | times)" = 0.3 ]
+	[ "$(nb-step --eta 0.1 -d -1 --every 0 --until -0.3 './filter spring' <five.nb | times)" = -0.3 ]
+	[ "$(nb-step --eta 0.1 --every 0 --until 0 './filter spring' <five.nb | times)" = 0 ]
+}
+
+@test "--eta needs a softening and an acceleration" {
+	./filter spring <five.nb | mutate attribute softening 0 >hard.nb
+	fails_with 1 "needs a softening" 'nb-step --eta 0.1 <hard.nb'
+	nb-force -e 0.1 <n1.nb >one.nb
+	fails_with 1 "no body of frame 0 is accelerated" 'nb-step --eta 0.1 <one.nb'
+	[ "$(nb-step --eta 0.1 -d 0.5 <one.nb | times)" = 0.5 ]
+	[ "$(nb-step --eta 0.1 --until 0.5 --every 0 'nb-force -e 0.1' <one.nb | times)" = 0.5 ]
+}
+
+@test "a run that is stopped and resumed gives the same bytes" {
+	for options in '-d 0.1' '-d 0.1 --integrator taylor' '-d 0.1 --integrator euler' '--eta 0.03' '--eta 0.03 -d -0.01'; do
+		for force in './filter spring' './filter reverse' './filter label'; do
+			s="nb-step --no-history --every 0 $options"
+			$s -k 20 "$force" <five.nb >whole.nb
+			$s -k 13 "$force" <five.nb | $s -k 7 "$force" >parts.nb
+			cmp whole.nb parts.nb
+		done
+	done
+	# by time; and the frames in between are the same, too
+	s='nb-step --no-history -d 0.1'
+	$s --until 3 './filter spring' <five.nb | nb-convert --to csv | cut -d, -f2- | tail -n 80 >whole.csv
+	$s --until 1.4 --every 0 './filter spring' <five.nb | $s --until 3 './filter spring' |
+		nb-convert --to csv | cut -d, -f2- | tail -n 80 >parts.csv
+	cmp whole.csv parts.csv
+}
+
+@test "several frames are several runs, and none is none" {
+	cat five.nb n2.nb five.nb >three.nb
+	nb-step -d 0.5 -k 2 './filter spring' <three.nb >out.nb
+	[ "$(times <out.nb | tr '\n' ' ')" = '0 0.5 1 0 0.5 1 0 0.5 1 ' ]
+	[ "$(./filter spring <three.nb | nb-step -d 0.5 | times | tr '\n' ' ')" = '0.5 0.5 0.5 ' ]
+	tail -c 128 five.nb | python3 -c '
+import struct, sys, zlib
+h = bytearray(sys.stdin.buffer.read()); struct.pack_into("<QI", h, 24, 0, 0); h[20:24] = bytes(4)
+struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)' >end.nb
+	nb-step -d 0.5 -k 2 './filter spring' <end.nb >out.nb
+	cmp end.nb out.nb
+}
+
+@test "any number of bodies" {
+	for n in 0 1 2 255 257; do
+		for integrator in leapfrog euler taylor; do
+			nb-step -d 0.01 -k 3 --every 0 --integrator $integrator './filter spring' <n$n.nb >out.nb
+			[ "$(nb-convert --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+			nb-force --jerk -e 0.1 <n$n.nb | nb-step -d 0.01 --integrator $integrator >out.nb
+			[ "$(nb-convert --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+		done
+	done
+}
+
+@test "the same bytes for any number of threads" {
+	for integrator in leapfrog taylor; do
+		for j in 1 2 3; do
+			nb-step --integrator $integrator -j $j --no-history -d 0.1 -k 2 --every 0 './filter spring' <many.nb >j$j.nb
+		done
+		cmp j1.nb j2.nb
+		cmp j1.nb j3.nb
+	done
+	nb-step -j 1 --no-history --eta 0.1 -k 2 --every 0 './filter spring' <many.nb >j1.nb
+	nb-step -j 2 --no-history --eta 0.1 -k 2 --every 0 './filter spring' <many.nb >j2.nb
+	cmp j1.nb j2.nb
+}
+
+# ---- what a frame carries -----------------------------------------------------------------------------------
+
+@test "unknown columns stay with their bodies, in whatever order the pipeline returns them" {
+	mutate add tag <five.nb >tagged.nb
+	nb-step -d 0.1 -k 2 --every 0 './filter reverse' <tagged.nb >out.nb # three forces: reversed
+	[ "$(mutate show id <out.nb)" = "$(mutate show id <tagged.nb | tac)" ]
+	[ "$(mutate show tag <out.nb)" = "$(mutate show tag <tagged.nb | tac)" ]
+	# and positions too: the same bodies as without the reversing
+	nb-step -d 0.1 -k 2 --every 0 './filter spring' <tagged.nb | mutate show pos >straight
+	mutate show pos <out.nb | tac >reversed
+	cmp straight reversed
+	./filter spring <tagged.nb | nb-step -d 0.1 >out.nb
+	[ "$(mutate show tag <out.nb)" = "$(mutate show tag <tagged.nb)" ]
+}
+
+@test "columns that the pipeline adds are carried along and given back to it" {
+	# the filter label fails if a label that it gets does not belong to the id beside it
+	nb-step -d 0.1 -k 5 --every 0 './filter label | ./filter reverse' <five.nb >out.nb
+	paste <(mutate show id <out.nb) <(mutate show label <out.nb) | awk '$2 != 7 * $1 + 1 { exit 1 } END { exit NR != 5 }'
+}
+
+@test "keys and trees are not written, and the next sort finds sorted bodies" {
+	nb-step -d 0.01 -k 2 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1' <n257.nb >out.nb
+	[ "$(nb-convert --to csv <out.nb | head -n 1)" = 'frame,time,id,mass,x,y,z,vx,vy,vz,ax,ay,az' ]
+	run grep -a -c -e '^key_cube=' -e '^tree=' -e '^leaf_size=' -e node_ out.nb
+	[ "$status" -eq 1 ]
+	nb-step -d 0.01 -k 2 --every 0 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1' <n257.nb >out.nb
+	[ "$(mutate show id <out.nb)" = "$(nb-sort-zorder <out.nb | mutate show id)" ]
+	# the plain filter drops them
+	nb-sort-zorder <n257.nb | nb-build-tree | nb-force -t 0.5 -e 0.1 | nb-step -d 0.01 >out.nb
+	fails_with 1 'nb-sort-zorder | nb-build-tree' 'nb-force -m tree <out.nb'
+}
+
+@test "the history has one line more, whatever the pipeline does" {
+	nb-gen uniform -n 10 | nb-step -d 0.1 -k 5 './filter spring | ./filter reverse' >out.nb
+	[ "$(grep -a -c '^history=' out.nb)" -eq 12 ] # two in each of six frames
+	[ "$(grep -a -c '^history=nb-step 0.*nb-step -d 0.1 -k 5 ' out.nb)" -eq 6 ]
+	nb-gen uniform -n 10 | nb-step -d 0.1 --no-history './filter spring' >out.nb
+	[ "$(grep -a -c '^history=' out.nb)" -eq 2 ]
+}
+
+@test "narrow positions and velocities are integrated and written in f64" {
+	nb-gen uniform -n 10 --precision f32 --sigma 0.1 >narrow.nb
+	nb-step -d 1e-9 -k 3 --every 0 './filter spring' <narrow.nb >out.nb
+	# steps far below the spacing of f32
+	paste <(mutate show pos <narrow.nb) <(mutate show vel <narrow.nb) <(mutate show pos <out.nb) |
+		awk '{ d = $7 - ($1 + $4 * 3e-9); if (d * d > 1e-31 || $7 == $1) exit 1 }'
+	./filter spring <narrow.nb | nb-step -d 1e-9 >out.nb
+	paste <(mutate show pos <narrow.nb) <(mutate show vel <narrow.nb) <(mutate show pos <out.nb) |
+		awk '{ d = $7 - ($1 + $4 * 1e-9); if (d * d > 1e-31 || $7 == $1) exit 1 }'
+}
+
+# ---- pipelines that fail ----------------------------------------------------------------------------------------
+
+# The line of nb-step is the last one; programs of the pipeline may have said something before.
+force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
+	local code=0
+	# shellcheck disable=SC2086
+	timeout 30 nb-step -d 0.1 -k 5 --every 0 ${3:-} "$1" <many.nb >out 2>err || code=$?
+	if [ $code -ne 1 ] || nb-stats --check <out >/dev/null 2>&1 || ! tail -n 1 err | grep -qF -- "nb-step: force pipeline '$1' $2"; then
+		echo "status $code, $(wc -c <out) bytes written:"
+		cat err
+		return 1
+	fi
+}
+
+@test "a pipeline that ends early is told by its status, its signal, and the step" {
+	force_fails 'exit 3' 'ended with status 3 in step 0'
+	force_fails './filter die 4' 'ended with status 3 in step 4'
+	# programs before the one that fails wait for a next frame that never comes, and notice
+	force_fails './filter spring | ./filter die 2' 'ended with status 3 in step 2'
+	force_fails './filter spring | ./filter die 2 | cat' 'ended with status 0 before it answered in step 2'
+	force_fails './filter spring | ./filter spring | ./filter die 0 | ./filter spring' 'ended with status 1 in step 0'
+	force_fails true 'ended with status 0 before it answered in step 0'
+	force_fails 'kill -9 $$' 'was ended by signal 9 (Killed) in step 0'
+	force_fails 'nb-no-such-program' 'ended with status 127 in step 0'
+	force_fails 'head -c 100000' 'ended with status 0 before it answered (truncated stream'
+	force_fails 'exec >&-; sleep 100' 'closed its output before it answered in step 0'
+	force_fails 'exec <&-; sleep 100' 'stopped reading its input in step 0'
+	force_fails './filter fail-end' 'ended with status 5'
+	force_fails './filter no-end' 'ended with status 0 before it answered (truncated stream: no end marker after frame 5)'
+}
+
+@test "a pipeline that answers with something else is found out" {
+	force_fails 'echo garbage; cat >/dev/null' 'wrote a bad stream: not a particle stream'
+	force_fails 'cat' "returned no field 'acc' in step 0"
+	force_fails './filter no-acc' "returned no field 'acc' in step 0"
+	force_fails './filter no-id' "returned no field 'id' in step 0"
+	force_fails './filter no-vel' "returned no field 'vel' in step 0"
+	force_fails './filter no-jerk' "returned no field 'jerk' (want nb-force --jerk) in step 0" '--integrator taylor'
+	force_fails './filter few' 'returned 99999 bodies for 100000 in step 0'
+	force_fails './filter many' 'returned 100001 bodies for 100000 in step 0'
+	force_fails './filter other-id' 'returned other ids than it was given in step 0'
+	force_fails './filter twice' 'returned a frame of step 0 in step 1'
+	force_fails './filter again' 'returned a frame of step 0 in step 1'
+	force_fails './filter extra' 'wrote more frames than it was given'
+}
+
+@test "an acceleration that is not finite is refused with the id of its body" {
+	id=$(mutate show id <five.nb | sed -n 3p)
+	fails_with 1 "field 'acc' of the body with id $id is not finite in step 0" "nb-step -d 0.1 './filter nan' <five.nb"
+	./filter nan <five.nb >nan.nb
+	fails_with 1 "field 'acc' of the body with id $id is not finite in frame 0" 'nb-step -d 0.1 <nan.nb'
+	./filter spring <five.nb | mutate set jerk 2 1 inf >inf.nb
+	fails_with 1 "field 'jerk' of the body with id $id is not finite in frame 0" 'nb-step -d 0.1 --integrator taylor <inf.nb'
+}
+
+@test "frames that were written before a failure stay, without an end marker" {
+	run bash -c "nb-step -d 0.1 -k 9 './filter die 4' <five.nb >out.nb"
+	[ "$status" -eq 1 ]
+	run nb-convert --to csv <out.nb
+	[ "$status" -eq 1 ]
+	[[ $output == *'no end marker after frame 3'* ]]
+}
+
+@test "no pipeline deadlocks, however it buffers" {
+	for force in './filter spring' './filter spring | cat' 'cat | ./filter spring' 'cat | cat | ./filter reverse | cat' \
+		'stdbuf -o0 cat | ./filter spring | dd bs=7 status=none' './filter spring | (sleep 0.3; cat)'; do
+		input=many.nb
+		[[ $force == *bs=7* ]] && input=n257.nb
+		timeout 60 nb-step -d 0.25 -k 3 --every 0 --no-history "$force" <$input >out.nb
+		[ "$(times <out.nb)" = 0.75 ]
+	done
+}
+
+# bats test_tags=slow
+@test "a pipeline that waits for the end of its input is warned of, and an interrupt ends it all" {
+	code=0
+	timeout --preserve-status -s INT 12 nb-step -d 0.1 -k 3 'sh -c "echo \$\$ >sponge; cat >hold; cat hold"' \
+		<five.nb >out.nb 2>err || code=$?
+	[ $code -eq 130 ]
+	[[ $(cat err) == *'no answer from the force pipeline'*'in 10 seconds in step 0'* ]]
+	[ "$(wc -l <err)" -eq 1 ]
+	gone "$(cat sponge)"
+}
+
+# ---- ends ---------------------------------------------------------------------------------------------------------
+
+@test "a reader that goes away ends everything, silently" {
+	run bash -c "nb-step -d 0.001 -k 100000000 '$TRACED' <five.nb 2>err | head -c 1000 >/dev/null; echo \${PIPESTATUS[0]}"
+	[ "$output" = 141 ]
+	[ ! -s err ]
+	gone "$(cat first)"
+	gone "$(cat second)"
+}
+
+@test "a full disk is an error, and ends everything" {
+	run bash -c "nb-step -d 0.001 -k 100000000 '$TRACED' <five.nb 2>&1 >/dev/full"
+	[ "$status" -eq 1 ]
+	[ "$output" = 'nb-step: write error: No space left on device' ]
+	gone "$(cat first)"
+	gone "$(cat second)"
+	run bash -c "./filter spring <five.nb | nb-step -d 0.1 2>&1 >/dev/full"
+	[ "$status" -eq 1 ]
+	[ "$output" = 'nb-step: write error: No space left on device' ]
+}
+
+@test "a signal ends everything" {
+	for signal in TERM HUP; do # INT and QUIT are ignored by what a script starts in the background
+		rm -f second
+		nb-step -d 0.001 -k 100000000 --every 0 "$TRACED" <five.nb 2>err >/dev/null &
+		step=$!
+		until [ -s second ]; do sleep 0.05; done
+		kill -$signal $step
+		code=0
+		wait $step || code=$?
+		[ $code -eq $((128 + $(kill -l $signal))) ]
+		gone "$(cat first)"
+		gone "$(cat second)"
+		[ ! -s err ]
+	done
+}
+
+@test "a broken input ends everything" {
+	{ head -c -128 five.nb; } >cut.nb
+	run bash -c "nb-step -d 0.1 '$TRACED' <cut.nb 2>&1 >out.nb"
+	[ "$status" -eq 1 ]
+	[ "$output" = 'nb-step: truncated stream: no end marker after frame 0' ]
+	gone "$(cat first)"
+	gone "$(cat second)"
+	fails_with 1 'truncated stream' "false | nb-step -d 0.1 './filter spring'"
+	fails_with 1 'truncated stream' 'false | nb-step -d 0.1'
+}
+
+@test "the command of the pipeline is ended even if it refuses" {
+	run bash -c "nb-step -d 0.1 -k 3 \"trap '' TERM; echo \\\$\\\$ >first; ./filter few; sleep 100\" <five.nb 2>&1 >/dev/null"
+	[ "$status" -eq 1 ]
+	[[ $output == *'returned 4 bodies for 5'* ]]
+	gone "$(cat first)"
+}
+
+# ---- options and input --------------------------------------------------------------------------------------------
+
+@test "wrong usage is refused" {
+	fails_with 2 'no time step (give -d or --eta)' 'nb-step <five.nb'
+	fails_with 2 "invalid dt '0'" 'nb-step -d 0 <five.nb'
+	for bad in 0.1x nan inf ''; do
+		fails_with 2 "invalid dt '$bad' (want a finite number)" "nb-step -d '$bad' <five.nb"
+	done
+	fails_with 2 "invalid steps '-1'" 'nb-step -d 0.1 -k -1 nb-force <five.nb'
+	fails_with 2 "invalid every '1.5'" 'nb-step -d 0.1 --every 1.5 nb-force <five.nb'
+	fails_with 2 "invalid eta '0' (want a number > 0)" 'nb-step --eta 0 nb-force <five.nb'
+	fails_with 2 "invalid integrator 'rk4' (want leapfrog|euler|taylor)" 'nb-step -d 0.1 --integrator rk4 <five.nb'
+	fails_with 2 "option '--steps' needs the force pipeline" 'nb-step -d 0.1 -k 2 <five.nb'
+	fails_with 2 "option '--every' needs the force pipeline" 'nb-step -d 0.1 --every 1 <five.nb'
+	fails_with 2 "option '--until' needs the force pipeline" 'nb-step -d 0.1 --until 1 <five.nb'
+	fails_with 2 "unexpected operand '|'" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
+	fails_with 2 'unknown' 'nb-step --collide <five.nb'
+	fails_with 2 "backend 'abacus'" 'nb-step -d 0.1 -b abacus <five.nb'
+}
+
+@test "what a frame lacks is named" {
+	fails_with 1 "field 'acc' missing in frame 0 (put 'nb-force' before" 'nb-step -d 0.1 <five.nb'
+	nb-force <five.nb >acc.nb
+	fails_with 1 "field 'jerk' missing in frame 0 (put 'nb-force --jerk' before" 'nb-step -d 0.1 --integrator taylor <acc.nb'
+	for field in pos vel; do
+		mutate drop $field <five.nb >less.nb
+		fails_with 1 "field '$field' missing in frame 0" "nb-step -d 0.1 './filter spring' <less.nb"
+	done
+	for attribute in time pending_kick step time_rest; do
+		mutate attribute $attribute soon <acc.nb >bad.nb
+		fails_with 1 "attribute $attribute='soon'" 'nb-step -d 0.1 <bad.nb'
+	done
+	mutate attribute step 1.5 <acc.nb >bad.nb
+	fails_with 1 "attribute step='1.5' of frame 0 (want an integer >= 0)" 'nb-step -d 0.1 <bad.nb'
+	id=$(mutate show id <five.nb | sed -n 2p)
+	for field in pos vel; do
+		mutate set $field 1 0 nan <acc.nb >bad.nb
+		fails_with 1 "field '$field' of the body with id $id is not finite in frame 0" 'nb-step -d 0.1 <bad.nb'
+	done
+}
+
+@test "a body that a step throws out of the range of numbers is an error" {
+	fails_with 1 'leaves the range of numbers in step 1 (time step 1e+300 too large?)' \
+		"nb-step -d 1e300 --every 0 './filter spring' <five.nb"
+	fails_with 1 'leaves the range of numbers' './filter spring <five.nb | nb-step -d 1e300'
+}
+
+@test "progress is shown on a terminal and nowhere else" {
+	nb-step -d 0.1 -k 6 --every 0 './filter slow' <five.nb 2>err >/dev/null
+	[ ! -s err ]
+	script -qec "nb-step -d 0.1 -k 6 --every 0 './filter slow' <five.nb >/dev/null" /dev/null >shown </dev/null
+	grep -qE 'step [3-5] of 6, t = 0\.[3-5], [0-9.]+ steps/s, 0:00:0[01] left' shown
+	# the line is wiped in the end
+	[ "$(tail -c 1 shown | od -An -c | tr -d ' ')" = '\r' ]
+	script -qec "nb-step -q -d 0.1 -k 6 --every 0 './filter slow' <five.nb >/dev/null" /dev/null >shown </dev/null
+	[ ! -s shown ]
+}
+
+@test "-v tells how long the pipeline took" {
+	run bash -c "nb-step -v -d 0.1 -k 2 --every 0 './filter slow' <five.nb 2>&1 >/dev/null"
+	[[ $output =~ ^nb-step:\ ([0-9.]+)\ s,\ of\ which\ ([0-9.]+)\ s\ in\ the\ force\ pipeline$ ]]
+	at_most 2 "${BASH_REMATCH[1]}"
+	at_most "${BASH_REMATCH[2]}" 0.9
+}
