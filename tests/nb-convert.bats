@@ -17,10 +17,6 @@ setup() {
 # the arrays of a stream, as a reader of the project's own page sees them
 show() { mutate show "$1" <"$2"; }
 
-@test "numbers from and to text are rounded as strtod and printf do" {
-	"$NB_BIN/../tests/unit_decimal"
-}
-
 @test "princeton text with odd white space, colours and prose is read as it is meant" {
 	from princeton "$DATA/princeton-colour.txt" >p.nb
 	nb-stats --check <p.nb

@@ -16,10 +16,6 @@ two() {
 	bodies id,mass,x,y,z,vx,vy,vz 7,3,1,0,0,0,2,0 5,1,-3,0,0,0,-6,0.5 9,0,0,0,50,0,0,0
 }
 
-@test "the diagnostics pass their unit test" {
-	"$NB_BIN/../tests/unit_diagnostics"
-}
-
 @test "two bodies have the energies, momenta, centre and radii that theory gives them" {
 	two | tsv >t
 	[ "$(stat_of n <t)" = 3 ]
