@@ -137,15 +137,21 @@ INLINE vd vmax(vd a, vd b)
 }
 #endif
 
+/* What the distributions below are drawn for. */
+struct job {
+	const struct nb_model_part *part;
+	uint64_t seed;
+};
+
 /* ---- random numbers ----------------------------------------------------------------------------- */
 
-/* Two uniforms in (0, 1) a lane: nb_random2 of kernels/random.h for bodies index + lane.  Words live in the low halves
- * of 64-bit lanes; the high halves hold rubbish that no operation looks at. */
-INLINE void random2(uint64_t seed, uint32_t part, vu index, uint32_t draw, vd *u0, vd *u1)
+/* nb_random_bits of kernels/random.h for bodies index + lane.  Words live in the low halves of 64-bit lanes; the high
+ * halves hold rubbish that no operation looks at. */
+INLINE void random_bits(const struct job *job, vu index, uint32_t draw, vu *first, vu *second)
 {
-	const vu m0 = splat_u(NB_PHILOX_M0), m1 = splat_u(NB_PHILOX_M1);
-	vu c0 = index, c1 = index >> 32, c2 = splat_u(draw), c3 = splat_u(part);
-	uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+	const vu m0 = splat_u(NB_PHILOX_M0), m1 = splat_u(NB_PHILOX_M1), low = splat_u(0xffffffff);
+	vu c0 = index, c1 = index >> 32, c2 = splat_u(draw), c3 = splat_u(job->part->stream);
+	uint32_t k0 = (uint32_t)job->seed, k1 = (uint32_t)(job->seed >> 32);
 #pragma GCC unroll 10
 	for (int round = 0; round < NB_PHILOX_ROUNDS; round++) {
 		const vu p0 = mul_low_words(m0, c0), p1 = mul_low_words(m1, c2);
@@ -156,11 +162,31 @@ INLINE void random2(uint64_t seed, uint32_t part, vu index, uint32_t draw, vd *u
 		k0 += NB_PHILOX_W0;
 		k1 += NB_PHILOX_W1;
 	}
-	/* 52 bits behind the exponent of 1: in [1, 2), less 1 - 2^-53, is the midpoint of one of 2^52 cells */
-	const vu one = splat_u(0x3ff0000000000000), low = splat_u(0xffffffff);
-	const vd down = splat(1 - 0x1p-53);
-	*u0 = (vd)(((c0 << 32 | (c1 & low)) >> 12) | one) - down;
-	*u1 = (vd)(((c2 << 32 | (c3 & low)) >> 12) | one) - down;
+	*first = c0 << 32 | (c1 & low);
+	*second = c2 << 32 | (c3 & low);
+}
+
+/* The low 52 bits behind the exponent of 1, in [1, 2), less 1 - half a cell: the midpoint of a cell. */
+INLINE vd midpoint(vu bits, double cell)
+{
+	return (vd)(bits | splat_u(0x3ff0000000000000)) - (1 - cell / 2);
+}
+
+INLINE void random2(const struct job *job, vu index, uint32_t draw, vd u[2])
+{
+	vu a, b;
+	random_bits(job, index, draw, &a, &b);
+	u[0] = midpoint(a >> 12, 0x1p-52);
+	u[1] = midpoint(b >> 12, 0x1p-52);
+}
+
+INLINE void random3(const struct job *job, vu index, uint32_t draw, vd u[3])
+{
+	vu a, b;
+	random_bits(job, index, draw, &a, &b);
+	u[0] = midpoint(a >> 22 << 10, 0x1p-42);
+	u[1] = midpoint(b >> 22 << 10, 0x1p-42);
+	u[2] = midpoint((a & 0x1fffff) << 31 | (b & 0x1fffff) << 10, 0x1p-42);
 }
 
 /* sine and cosine of 2 pi u, |u| < 2^20: quarter turns by the low bits of a rounded sum, the rest by polynomials */
@@ -279,18 +305,6 @@ INLINE void store_rows(double *out, struct vec3 a)
 /* draw numbers: positions from 0, velocities from 16 on */
 enum { DRAW_VEL = 16 };
 
-struct job {
-	const struct nb_model_part *part;
-	uint64_t seed;
-};
-
-INLINE void uniforms(const struct job *job, vu index, uint32_t draw, int count, vd *u)
-{
-#pragma GCC unroll 4
-	for (int k = 0; k < count; k += 2)
-		random2(job->seed, job->part->stream, index, draw + (uint32_t)(k / 2), &u[k], &u[k + 1]);
-}
-
 /* radius times a random direction */
 INLINE struct vec3 on_sphere(vd radius, vd u, vd turn)
 {
@@ -302,18 +316,21 @@ INLINE struct vec3 on_sphere(vd radius, vd u, vd turn)
 
 INLINE struct vec3 plummer_pos(const struct job *job, vu index)
 {
-	vd u[6];
-	uniforms(job, index, 0, 6, u);
+	vd u[3], d[2];
+	random3(job, index, 0, u);
+	random2(job, index, 1, d);
 	const vd p = vmax(u[0], vmax(u[1], u[2])) * job->part->mu;
 	const vd r = p * job->part->length / vsqrt((1 - p) * (1 + p));
-	return on_sphere(r, u[3], u[4]);
+	return on_sphere(r, d[0], d[1]);
 }
 
 INLINE struct vec3 plummer_vel(const struct job *job, vu index)
 {
-	vd u[4], v[8];
-	uniforms(job, index, 0, 4, u); /* the radius again: u[3] is not used */
-	uniforms(job, index, DRAW_VEL, 8, v);
+	vd u[3], v[6], turn[2];
+	random3(job, index, 0, u); /* the radius again */
+	random3(job, index, DRAW_VEL, v);
+	random3(job, index, DRAW_VEL + 1, v + 3);
+	random2(job, index, DRAW_VEL + 2, turn);
 	const vd p = vmax(u[0], vmax(u[1], u[2])) * job->part->mu;
 	/* second smallest of v[0..4] */
 	const vd low0 = vmin(v[0], v[1]), high0 = vmax(v[0], v[1]), low1 = vmin(v[2], v[3]), high1 = vmax(v[2], v[3]);
@@ -322,16 +339,16 @@ INLINE struct vec3 plummer_vel(const struct job *job, vu index)
 	/* v_esc = sqrt(2) (1 - p^2)^(1/4); the constant is in speed */
 	const vd speed2 = vsqrt((1 - p) * (1 + p)) * beta;
 	vd s, c;
-	sincos_turn(v[6], &s, &c);
+	sincos_turn(turn[0], &s, &c);
 	const vd ring = vsqrt(v[5] * speed2) * job->part->speed;
 	const vd height = vsqrt((1 - v[5]) * speed2) * job->part->speed;
-	return (struct vec3){ring * c, ring * s, height * sin_half_turn(v[7] - 0.5)};
+	return (struct vec3){ring * c, ring * s, height * sin_half_turn(turn[1] - 0.5)};
 }
 
 INLINE struct vec3 cube_pos(const struct job *job, vu index)
 {
-	vd u[4];
-	uniforms(job, index, 0, 4, u);
+	vd u[3];
+	random3(job, index, 0, u);
 	const double edge = job->part->length;
 	struct vec3 a = {(u[0] - 0.5) * edge, (u[1] - 0.5) * edge, (u[2] - 0.5) * edge};
 	if (job->part->dim == 2)
@@ -341,13 +358,13 @@ INLINE struct vec3 cube_pos(const struct job *job, vu index)
 
 INLINE struct vec3 ball_pos(const struct job *job, vu index)
 {
-	vd u[6];
-	uniforms(job, index, 0, 6, u);
+	vd u[3], d[2], s, c;
+	random3(job, index, 0, u);
+	random2(job, index, 1, d);
 	if (job->part->dim == 3)
-		return on_sphere(vmax(u[0], vmax(u[1], u[2])) * job->part->length, u[3], u[4]);
+		return on_sphere(vmax(u[0], vmax(u[1], u[2])) * job->part->length, d[0], d[1]);
 	const vd r = vmax(u[0], u[1]) * job->part->length;
-	vd s, c;
-	sincos_turn(u[4], &s, &c);
+	sincos_turn(d[1], &s, &c);
 	return (struct vec3){r * c, r * s, splat(0)};
 }
 
@@ -366,7 +383,7 @@ INLINE vu even_bits(vu x)
 INLINE struct vec3 boxes_pos(const struct job *job, vu index)
 {
 	vd u[2];
-	uniforms(job, index, 0, 2, u);
+	random2(job, index, 0, u);
 	const int level = job->part->level;
 	const uint64_t nbox = (uint64_t)1 << 2 * level;
 	const vu box = index & (nbox - 1);
@@ -388,14 +405,15 @@ INLINE struct vec3 boxes_pos(const struct job *job, vu index)
 /* Gaussians by Box & Muller */
 INLINE struct vec3 gauss_vel(const struct job *job, vu index)
 {
-	vd u[4], s, c, s1, c1;
-	uniforms(job, index, DRAW_VEL, 4, u);
+	vd u[2], v[2], s, c, s1, c1;
+	random2(job, index, DRAW_VEL, u);
+	random2(job, index, DRAW_VEL + 1, v);
 	const vd r = vsqrt(log_vector(u[0]) * -2) * job->part->speed;
 	sincos_turn(u[1], &s, &c);
 	if (job->part->dim == 2)
 		return (struct vec3){r * c, r * s, splat(0)};
-	const vd r1 = vsqrt(log_vector(u[2]) * -2) * job->part->speed;
-	sincos_turn(u[3], &s1, &c1);
+	const vd r1 = vsqrt(log_vector(v[0]) * -2) * job->part->speed;
+	sincos_turn(v[1], &s1, &c1);
 	return (struct vec3){r * c, r * s, r1 * c1};
 }
 

@@ -167,8 +167,8 @@ static void test_philox(void)
 		nb_philox4x32(known[k], known[k] + 4, out);
 		EXPECT(memcmp(out, known[k] + 6, sizeof out) == 0, "vector %d gives %08x", k, out[0]);
 	}
-	EXPECT(nb_uniform(0, 0) == 0x1p-53, "%a", nb_uniform(0, 0));
-	EXPECT(nb_uniform(0xffffffff, 0xffffffff) == 1 - 0x1p-53, "%a", nb_uniform(0xffffffff, 0xffffffff));
+	EXPECT(nb_uniform52(0) == 0x1p-53, "%a", nb_uniform52(0));
+	EXPECT(nb_uniform52(UINT64_MAX) == 1 - 0x1p-53, "%a", nb_uniform52(UINT64_MAX));
 }
 
 /* ---- SIMD against the C library ----------------------------------------------------------------- */
@@ -179,33 +179,36 @@ static const double tau = 6.283185307179586477;
 
 static void reference(const struct nb_model_part *part, uint64_t seed, int vel, uint64_t i, double out[3])
 {
-	double u[6], v[8];
-	for (uint32_t k = 0; k < 3; k++)
-		nb_random2(seed, part->stream, i, k, u + 2 * k);
-	for (uint32_t k = 0; k < 4; k++)
-		nb_random2(seed, part->stream, i, 16 + k, v + 2 * k);
+	double u[3], d[2], v[6], w[4];
+	nb_random3(seed, part->stream, i, 0, u);
+	nb_random2(seed, part->stream, i, 1, d);
+	nb_random3(seed, part->stream, i, 16, v);
+	nb_random3(seed, part->stream, i, 17, v + 3);
+	nb_random2(seed, part->stream, i, 18, w);
 	const double p = fmax(u[0], fmax(u[1], u[2]));
 	if (vel && part->sampler == NB_SAMPLE_PLUMMER) {
 		double five[5];
 		memcpy(five, v, sizeof five);
 		qsort(five, 5, sizeof *five, by_size);
 		const double x = p * part->mu, speed = part->speed * pow((1 - x) * (1 + x), 0.25) * sqrt(five[1]);
-		out[0] = speed * sqrt(v[5]) * cos(tau * v[6]);
-		out[1] = speed * sqrt(v[5]) * sin(tau * v[6]);
-		out[2] = speed * sqrt(1 - v[5]) * sin(tau / 2 * (v[7] - 0.5));
+		out[0] = speed * sqrt(v[5]) * cos(tau * w[0]);
+		out[1] = speed * sqrt(v[5]) * sin(tau * w[0]);
+		out[2] = speed * sqrt(1 - v[5]) * sin(tau / 2 * (w[1] - 0.5));
 	} else if (vel) {
-		const double r = part->speed * sqrt(-2 * log(v[0])), r1 = part->speed * sqrt(-2 * log(v[2]));
-		out[0] = r * cos(tau * v[1]);
-		out[1] = r * sin(tau * v[1]);
-		out[2] = r1 * cos(tau * v[3]);
+		nb_random2(seed, part->stream, i, 16, w);
+		nb_random2(seed, part->stream, i, 17, w + 2);
+		const double r = part->speed * sqrt(-2 * log(w[0])), r1 = part->speed * sqrt(-2 * log(w[2]));
+		out[0] = r * cos(tau * w[1]);
+		out[1] = r * sin(tau * w[1]);
+		out[2] = r1 * cos(tau * w[3]);
 	} else if (part->sampler == NB_SAMPLE_CUBE) {
 		for (int c = 0; c < 3; c++)
 			out[c] = part->length * (u[c] - 0.5);
 	} else {
 		const double x = p * part->mu, r = part->sampler == NB_SAMPLE_PLUMMER ? x / sqrt((1 - x) * (1 + x)) : p;
-		const double z = 2 * u[3] - 1, ring = sqrt((1 - z) * (1 + z));
-		out[0] = part->length * r * ring * cos(tau * u[4]);
-		out[1] = part->length * r * ring * sin(tau * u[4]);
+		const double z = 2 * d[0] - 1, ring = sqrt((1 - z) * (1 + z));
+		out[0] = part->length * r * ring * cos(tau * d[1]);
+		out[1] = part->length * r * ring * sin(tau * d[1]);
 		out[2] = part->length * r * z;
 	}
 }
