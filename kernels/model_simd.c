@@ -143,27 +143,44 @@ struct job {
 	uint64_t seed;
 };
 
+/* draw numbers: positions from 0, velocities from 16 on */
+enum { DRAW_VEL = 16, MAX_DRAWS = 4 };
+
 /* ---- random numbers ----------------------------------------------------------------------------- */
 
-/* nb_random_bits of kernels/random.h for bodies index + lane.  Words live in the low halves of 64-bit lanes; the high
- * halves hold rubbish that no operation looks at. */
-INLINE void random_bits(const struct job *job, vu index, uint32_t draw, vu *first, vu *second)
+/* nb_random_bits of kernels/random.h for bodies index + lane, count draws at once: a round waits for the one before, so
+ * several side by side keep the processor busy.  Words live in the low halves of 64-bit lanes; the high halves hold
+ * rubbish that no operation looks at. */
+INLINE void random_bits(const struct job *job, vu index, const uint32_t *draw, int count, vu *first, vu *second)
 {
 	const vu m0 = splat_u(NB_PHILOX_M0), m1 = splat_u(NB_PHILOX_M1), low = splat_u(0xffffffff);
-	vu c0 = index, c1 = index >> 32, c2 = splat_u(draw), c3 = splat_u(job->part->stream);
+	vu c0[MAX_DRAWS], c1[MAX_DRAWS], c2[MAX_DRAWS], c3[MAX_DRAWS];
 	uint32_t k0 = (uint32_t)job->seed, k1 = (uint32_t)(job->seed >> 32);
+#pragma GCC unroll 4
+	for (int d = 0; d < count; d++) {
+		c0[d] = index;
+		c1[d] = index >> 32;
+		c2[d] = splat_u(draw[d]);
+		c3[d] = splat_u(job->part->stream);
+	}
 #pragma GCC unroll 10
 	for (int round = 0; round < NB_PHILOX_ROUNDS; round++) {
-		const vu p0 = mul_low_words(m0, c0), p1 = mul_low_words(m1, c2);
-		c0 = (p1 >> 32) ^ c1 ^ splat_u(k0);
-		c1 = p1;
-		c2 = (p0 >> 32) ^ c3 ^ splat_u(k1);
-		c3 = p0;
+#pragma GCC unroll 4
+		for (int d = 0; d < count; d++) {
+			const vu p0 = mul_low_words(m0, c0[d]), p1 = mul_low_words(m1, c2[d]);
+			c0[d] = (p1 >> 32) ^ c1[d] ^ splat_u(k0);
+			c1[d] = p1;
+			c2[d] = (p0 >> 32) ^ c3[d] ^ splat_u(k1);
+			c3[d] = p0;
+		}
 		k0 += NB_PHILOX_W0;
 		k1 += NB_PHILOX_W1;
 	}
-	*first = c0 << 32 | (c1 & low);
-	*second = c2 << 32 | (c3 & low);
+#pragma GCC unroll 4
+	for (int d = 0; d < count; d++) {
+		first[d] = c0[d] << 32 | (c1[d] & low);
+		second[d] = c2[d] << 32 | (c3[d] & low);
+	}
 }
 
 /* The low 52 bits behind the exponent of 1, in [1, 2), less 1 - half a cell: the midpoint of a cell. */
@@ -172,21 +189,18 @@ INLINE vd midpoint(vu bits, double cell)
 	return (vd)(bits | splat_u(0x3ff0000000000000)) - (1 - cell / 2);
 }
 
-INLINE void random2(const struct job *job, vu index, uint32_t draw, vd u[2])
+/* A draw as two uniforms, or as three: nb_random2 and nb_random3. */
+INLINE void two_of(vu first, vu second, vd u[2])
 {
-	vu a, b;
-	random_bits(job, index, draw, &a, &b);
-	u[0] = midpoint(a >> 12, 0x1p-52);
-	u[1] = midpoint(b >> 12, 0x1p-52);
+	u[0] = midpoint(first >> 12, 0x1p-52);
+	u[1] = midpoint(second >> 12, 0x1p-52);
 }
 
-INLINE void random3(const struct job *job, vu index, uint32_t draw, vd u[3])
+INLINE void three_of(vu first, vu second, vd u[3])
 {
-	vu a, b;
-	random_bits(job, index, draw, &a, &b);
-	u[0] = midpoint(a >> 22 << 10, 0x1p-42);
-	u[1] = midpoint(b >> 22 << 10, 0x1p-42);
-	u[2] = midpoint((a & 0x1fffff) << 31 | (b & 0x1fffff) << 10, 0x1p-42);
+	u[0] = midpoint(first >> 22 << 10, 0x1p-42);
+	u[1] = midpoint(second >> 22 << 10, 0x1p-42);
+	u[2] = midpoint((first & 0x1fffff) << 31 | (second & 0x1fffff) << 10, 0x1p-42);
 }
 
 /* sine and cosine of 2 pi u, |u| < 2^20: quarter turns by the low bits of a rounded sum, the rest by polynomials */
@@ -196,21 +210,21 @@ INLINE void sincos_turn(vd u, vd *sine, vd *cosine)
 	const vd shifted = u * 4 + round;
 	const vd f = u * 4 - (shifted - round); /* exact, in [-1/2, 1/2] */
 	const vd s = f * f;
-	vd p = splat(5.6339337815378539538e-8);
+	/* sin(pi/2 f) / f and cos(pi/2 f) side by side */
+	vd p = splat(5.6339337815378539538e-8), q = splat(4.6552961874867621506e-7);
 	p = p * s + -3.598643352982309702e-6;
-	p = p * s + 0.00016044115074219091052;
-	p = p * s + -0.0046817541323409759917;
-	p = p * s + 0.079692626246043003134;
-	p = p * s + -0.64596409750624431573;
-	p = p * s + 1.5707963267948966143;
-	p = p * f; /* sin(pi/2 f) */
-	vd q = splat(4.6552961874867621506e-7);
 	q = q * s + -0.000025200135264284791372;
+	p = p * s + 0.00016044115074219091052;
 	q = q * s + 0.00091925995004166091679;
+	p = p * s + -0.0046817541323409759917;
 	q = q * s + -0.020863480734946568947;
+	p = p * s + 0.079692626246043003134;
 	q = q * s + 0.2536695078998647314;
+	p = p * s + -0.64596409750624431573;
 	q = q * s + -1.2337005501361513411;
-	q = q * s + 0.99999999999999995284; /* cos(pi/2 f) */
+	p = p * s + 1.5707963267948966143;
+	q = q * s + 0.99999999999999995284;
+	p = p * f;
 	const vu quarter = (vu)shifted;
 	const vi swap = -(vi)(quarter & 1);
 	const vu sign = splat_u(0x8000000000000000);
@@ -302,9 +316,6 @@ INLINE void store_rows(double *out, struct vec3 a)
 
 /* ---- distributions ------------------------------------------------------------------------------ */
 
-/* draw numbers: positions from 0, velocities from 16 on */
-enum { DRAW_VEL = 16 };
-
 /* radius times a random direction */
 INLINE struct vec3 on_sphere(vd radius, vd u, vd turn)
 {
@@ -316,9 +327,12 @@ INLINE struct vec3 on_sphere(vd radius, vd u, vd turn)
 
 INLINE struct vec3 plummer_pos(const struct job *job, vu index)
 {
+	const uint32_t draw[] = {0, 1};
+	vu a[2], b[2];
 	vd u[3], d[2];
-	random3(job, index, 0, u);
-	random2(job, index, 1, d);
+	random_bits(job, index, draw, 2, a, b);
+	three_of(a[0], b[0], u);
+	two_of(a[1], b[1], d);
 	const vd p = vmax(u[0], vmax(u[1], u[2])) * job->part->mu;
 	const vd r = p * job->part->length / vsqrt((1 - p) * (1 + p));
 	return on_sphere(r, d[0], d[1]);
@@ -326,11 +340,14 @@ INLINE struct vec3 plummer_pos(const struct job *job, vu index)
 
 INLINE struct vec3 plummer_vel(const struct job *job, vu index)
 {
+	const uint32_t draw[] = {0, DRAW_VEL, DRAW_VEL + 1, DRAW_VEL + 2};
+	vu a[4], b[4];
 	vd u[3], v[6], turn[2];
-	random3(job, index, 0, u); /* the radius again */
-	random3(job, index, DRAW_VEL, v);
-	random3(job, index, DRAW_VEL + 1, v + 3);
-	random2(job, index, DRAW_VEL + 2, turn);
+	random_bits(job, index, draw, 4, a, b);
+	three_of(a[0], b[0], u); /* the radius again */
+	three_of(a[1], b[1], v);
+	three_of(a[2], b[2], v + 3);
+	two_of(a[3], b[3], turn);
 	const vd p = vmax(u[0], vmax(u[1], u[2])) * job->part->mu;
 	/* second smallest of v[0..4] */
 	const vd low0 = vmin(v[0], v[1]), high0 = vmax(v[0], v[1]), low1 = vmin(v[2], v[3]), high1 = vmax(v[2], v[3]);
@@ -347,8 +364,11 @@ INLINE struct vec3 plummer_vel(const struct job *job, vu index)
 
 INLINE struct vec3 cube_pos(const struct job *job, vu index)
 {
+	const uint32_t draw = 0;
+	vu bits0, bits1;
 	vd u[3];
-	random3(job, index, 0, u);
+	random_bits(job, index, &draw, 1, &bits0, &bits1);
+	three_of(bits0, bits1, u);
 	const double edge = job->part->length;
 	struct vec3 a = {(u[0] - 0.5) * edge, (u[1] - 0.5) * edge, (u[2] - 0.5) * edge};
 	if (job->part->dim == 2)
@@ -358,9 +378,12 @@ INLINE struct vec3 cube_pos(const struct job *job, vu index)
 
 INLINE struct vec3 ball_pos(const struct job *job, vu index)
 {
+	const uint32_t draw[] = {0, 1};
+	vu a[2], b[2];
 	vd u[3], d[2], s, c;
-	random3(job, index, 0, u);
-	random2(job, index, 1, d);
+	random_bits(job, index, draw, 2, a, b);
+	three_of(a[0], b[0], u);
+	two_of(a[1], b[1], d);
 	if (job->part->dim == 3)
 		return on_sphere(vmax(u[0], vmax(u[1], u[2])) * job->part->length, d[0], d[1]);
 	const vd r = vmax(u[0], u[1]) * job->part->length;
@@ -382,8 +405,11 @@ INLINE vu even_bits(vu x)
 /* Body i lies in box i mod 4^level, counted in Z-order with x in the higher bit. */
 INLINE struct vec3 boxes_pos(const struct job *job, vu index)
 {
+	const uint32_t draw = 0;
+	vu bits0, bits1;
 	vd u[2];
-	random2(job, index, 0, u);
+	random_bits(job, index, &draw, 1, &bits0, &bits1);
+	two_of(bits0, bits1, u);
 	const int level = job->part->level;
 	const uint64_t nbox = (uint64_t)1 << 2 * level;
 	const vu box = index & (nbox - 1);
@@ -405,9 +431,12 @@ INLINE struct vec3 boxes_pos(const struct job *job, vu index)
 /* Gaussians by Box & Muller */
 INLINE struct vec3 gauss_vel(const struct job *job, vu index)
 {
+	const uint32_t draw[] = {DRAW_VEL, DRAW_VEL + 1};
+	vu a[2], b[2];
 	vd u[2], v[2], s, c, s1, c1;
-	random2(job, index, DRAW_VEL, u);
-	random2(job, index, DRAW_VEL + 1, v);
+	random_bits(job, index, draw, 2, a, b);
+	two_of(a[0], b[0], u);
+	two_of(a[1], b[1], v);
 	const vd r = vsqrt(log_vector(u[0]) * -2) * job->part->speed;
 	sincos_turn(u[1], &s, &c);
 	if (job->part->dim == 2)
