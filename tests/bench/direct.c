@@ -182,7 +182,7 @@ static double measure(const struct bench *b, double plain_rate)
 		printf("%7s", "-"); /* the plain loop has acc alone */
 	else
 		printf("%7.2f", plain_rate > 0 ? rate / plain_rate : 1.0);
-	if (b->least > 0)
+	if (b->least > 0 && n == 32768)
 		printf("%6.1f", b->least);
 	putchar('\n');
 	fflush(stdout);
