@@ -1,55 +1,55 @@
-/* Uniform boxes over sorted keys: the box of a body is the leading digits of its key, so the boxes of a level lie
- * in Z-order and each holds a run of bodies.  Source: Shan & Lei 2012, sections II and III. */
-#include "kernels/morton_code.h"
+/* Uniform boxes of one level over sorted keys: a box's index is the leading digits of the keys in it. */
 #include "kernels/tree.h"
+
+#include "kernels/morton_code.h"
 
 enum { MAX_LEVEL_2D = 12, MAX_LEVEL_3D = 8 };
 
-static uint64_t box_of(int dim, uint32_t x, uint32_t y, uint32_t z)
+/* Neighbours of box b, offsets in the order (-1,-1,-1), (-1,-1,0) .. (1,1,1), x slowest. */
+static void neighbours(uint64_t b, int dim, int level, int32_t *neighbour)
 {
-	return dim == 2 ? nb_morton_key2(x, y) : nb_morton_key3(x, y, z);
-}
-
-/* The first body whose key is at least the smallest of box b. */
-static uint64_t lower_bound(size_t n, const uint64_t *key, uint64_t b, int shift)
-{
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (key[middle] >> shift < b)
-			low = middle + 1;
-		else
-			high = middle;
+	const int64_t side = (int64_t)1 << level;
+	int64_t x, y, z = 0;
+	if (dim == 3) {
+		x = nb_morton_gather3(b >> 2);
+		y = nb_morton_gather3(b >> 1);
+		z = nb_morton_gather3(b);
+	} else {
+		x = nb_morton_gather2(b >> 1);
+		y = nb_morton_gather2(b);
 	}
-	return low;
+	for (int64_t i = x - 1; i <= x + 1; i++)
+		for (int64_t j = y - 1; j <= y + 1; j++)
+			for (int64_t k = dim == 3 ? z - 1 : 0; k <= (dim == 3 ? z + 1 : 0); k++) {
+				if (i == x && j == y && k == z)
+					continue;
+				int inside = i >= 0 && j >= 0 && k >= 0 && i < side && j < side && k < side;
+				if (!inside)
+					*neighbour++ = -1;
+				else if (dim == 3)
+					*neighbour++ = (int32_t)nb_morton_key3((uint64_t)i, (uint64_t)j, (uint64_t)k);
+				else
+					*neighbour++ = (int32_t)nb_morton_key2((uint64_t)i, (uint64_t)j);
+			}
 }
 
 int nb_boxes_build_cpu(size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour)
 {
-	if ((dim != 2 && dim != 3) || level < 0 || level > (dim == 2 ? MAX_LEVEL_2D : MAX_LEVEL_3D))
+	if ((dim != 2 && dim != 3) || level < 0 || level > (dim == 3 ? MAX_LEVEL_3D : MAX_LEVEL_2D))
 		return NB_EINVAL;
-	const int bits = dim == 2 ? NB_MORTON_BITS_2D : NB_MORTON_BITS_3D;
-	const int shift = dim * (bits - level);
 	const size_t nbox = (size_t)1 << dim * level;
-	const int64_t side = (int64_t)1 << level;
-	const int depth = dim == 3 ? 1 : 0;
+	const int shift = dim * ((dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D) - level);
+	/* body i begins the boxes after that of body i - 1, up to its own; "body n" begins the rest */
 #pragma omp parallel for schedule(static)
-	for (size_t b = 0; b < nbox; b++) {
-		const int64_t x = dim == 2 ? nb_morton_gather2(b >> 1) : nb_morton_gather3(b >> 2);
-		const int64_t y = dim == 2 ? nb_morton_gather2(b) : nb_morton_gather3(b >> 1);
-		const int64_t z = dim == 2 ? 0 : nb_morton_gather3(b);
-		int32_t *to = neighbour + b * (dim == 2 ? 8 : 26);
-		box_first[b] = lower_bound(n, key, b, shift);
-		for (int dx = -1; dx <= 1; dx++)
-			for (int dy = -1; dy <= 1; dy++)
-				for (int dz = -depth; dz <= depth; dz++) {
-					const int64_t u = x + dx, v = y + dy, w = z + dz;
-					if (dx == 0 && dy == 0 && dz == 0)
-						continue;
-					int inside = u >= 0 && u < side && v >= 0 && v < side && w >= 0 && w < side;
-					*to++ = inside ? (int32_t)box_of(dim, (uint32_t)u, (uint32_t)v, (uint32_t)w) : -1;
-				}
+	for (size_t i = 0; i <= n; i++) {
+		uint64_t from = i == 0 ? 0 : (key[i - 1] >> shift) + 1;
+		uint64_t to = i == n ? nbox : key[i] >> shift;
+		for (uint64_t b = from; b <= to; b++)
+			box_first[b] = i;
 	}
-	box_first[nbox] = n;
+	const size_t nneighbour = dim == 3 ? 26 : 8;
+#pragma omp parallel for schedule(static)
+	for (size_t b = 0; b < nbox; b++)
+		neighbours(b, dim, level, neighbour + b * nneighbour);
 	return NB_OK;
 }

@@ -37,6 +37,14 @@ NB_MUST_CHECK int nb_tree_build_cpu(size_t n, const uint64_t *key, const double 
                                     const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free(struct nb_tree *tree);
 
+/* The same on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
+ * The same nodes as on the CPU, moments equal to rounding; in a level, nodes are in the order of their
+ * bodies, and a level is that of the first key digit that sets a node apart from its siblings.
+ * Waits for the device.  Same bytes on every run.  At most 2^28 nodes (NB_ELIMIT). */
+NB_MUST_CHECK int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+                                     const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+void nb_tree_free_cuda(struct nb_tree *tree);
+
 enum nb_mac {
 	NB_MAC_GEOMETRIC,    /* opened where distance from the target to com < size / theta + |com - box centre| */
 	NB_MAC_ACCELERATION  /* opened where G m size^2 / r^4 > alpha |a_old| (GADGET-2) or geometrically overlapping */
@@ -53,6 +61,14 @@ struct nb_tree_walk {
  * Same bytes for any number of threads. */
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
                                       const struct nb_tree_walk *walk, struct nb_gravity_count *count);
+
+/* The same on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree together:
+ * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
+ * once for the group, as a local expansion about the group's centre (not in f64).  theta and alpha bound the error
+ * as on the CPU, and theta = 0 is the direct sum; precisions see struct nb_gravity.  No jerk (NB_EUNSUPPORTED).
+ * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */
+NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+                                       const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
 /* Uniform boxes of a level: 4^level (2-D) or 8^level (3-D) boxes in Z-order over the cube.
  *   key        n sorted keys
