@@ -328,12 +328,11 @@ static void test_centre(void)
 			/* 1e-15 of the largest coordinates there are */
 			const double speed = kind == NB_MODEL_SOLAR ? 0.01 : 1;
 			/* a merger of few bodies does not have the masses that its orbit was made for */
-			if (kind == NB_MODEL_MERGER && b.n < 5000)
-				continue;
-			if (kind != NB_MODEL_UNIFORM && kind != NB_MODEL_BOXES)
+			const int exact = kind != NB_MODEL_MERGER || b.n >= 5000;
+			if (exact && kind != NB_MODEL_UNIFORM && kind != NB_MODEL_BOXES)
 				EXPECT(largest_mean(&b, b.pos) < 3e-15, "model %d, n %zu: %g", kind, b.n,
 					largest_mean(&b, b.pos));
-			EXPECT(largest_mean(&b, b.vel) < 3e-15 * speed, "model %d, n %zu: %g", kind, b.n,
+			EXPECT(!exact || largest_mean(&b, b.vel) < 3e-15 * speed, "model %d, n %zu: %g", kind, b.n,
 				largest_mean(&b, b.vel));
 			drop(&b);
 		}

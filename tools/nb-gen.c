@@ -357,7 +357,7 @@ static void write_contents(struct nb_writer *writer, const struct nb_frame *fram
 	c.blocks = (int64_t)((frame->rows[NB_PARTICLE] + NB_MODEL_BLOCK - 1) / NB_MODEL_BLOCK);
 	c.jobs = c.blocks * (int64_t)frame->ncolumn;
 	const int threads = c.blocks > 1 ? nb_cpu_threads() : 1;
-	c.rooms = threads > 1 ? 2 * threads : 1;
+	c.rooms = threads > 1 ? threads + 6 : 1;
 	c.room = nb_alloc_zero((size_t)c.rooms, sizeof *c.room);
 	if (!c.room || pthread_mutex_init(&c.lock, NULL) || pthread_cond_init(&c.written, NULL))
 		nb_die(NB_EXIT_FAILED, "out of memory");
