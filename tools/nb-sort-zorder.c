@@ -20,7 +20,7 @@ static struct options {
 } opt;
 
 static const struct nb_option options[] = {
-        {0, "cube", NB_OPT_TEXT, &opt.cube, 0, 0, "X,Y,Z,EDGE", "the model's, else the smallest",
+        {0, "cube", NB_OPT_TEXT, &opt.cube, 0, 0, "X,Y,Z,EDGE", "the smallest",
                 "cube that the keys refer to: lower corner and edge", 0, NULL},
         {0, "dim", NB_OPT_INT, &opt.dim, 2, 3, "2|3", "the frame's", "2: keys of x and y only", 0, &opt.dim_given},
 };
@@ -70,11 +70,10 @@ static struct nb_cube choose_cube(
         const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
-	const char *domain = nb_frame_attribute(frame, "domain");
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
 	struct nb_cube cube;
 	size_t bad;
 	if (opt.cube) {
+		const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
 		(void)parse_cube(opt.cube, &cube); /* main has checked it */
 		bad = first_outside(n, pos, dim, &cube);
 		if (bad < n)
@@ -82,8 +81,6 @@ static struct nb_cube choose_cube(
 			        pos[3 * bad], pos[3 * bad + 1], pos[3 * bad + 2], opt.cube);
 		return cube;
 	}
-	if (domain && parse_cube(domain, &cube) == 0 && first_outside(n, pos, dim, &cube) == n)
-		return cube;
 	int status = backend->morton_cube(n, nb_require_f64(frame, NB_POS, backend->space, nframe), dim, &cube, &bad);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "bounding cube of frame %" PRIu64 " on backend %s: %s", nframe, backend->name,
