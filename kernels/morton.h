@@ -25,7 +25,8 @@ struct nb_cube {
 
 /* The cube of n bodies: lo = the smallest coordinates, size = the largest extent times (1 + 2^-40)
  * so that the largest coordinate falls inside.  In 2-D z is ignored and lo[2] = 0.
- * Returns NB_ENONFINITE and the index of the first such body in *bad if a position is not finite. */
+ * Returns NB_ENONFINITE and the index of the first such body in *bad if a position is not finite, NB_ELIMIT if
+ * the extent is beyond the range of a double. */
 NB_MUST_CHECK int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 
 /* key[i] of pos (n x 3) in the cube; dim 2 or 3. */

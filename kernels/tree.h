@@ -30,9 +30,13 @@ struct nb_tree {
 };
 
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
- *   key    n, sorted ascending, as from nb_morton_keys in *cube
- * Runs in O(n) beyond any depth: nothing recurses, coincident bodies end in one leaf of any count.
- * Same bytes for any number of threads.  n < 2^32 (NB_ELIMIT). */
+ *   key        n, sorted ascending, as from nb_morton_keys in *cube
+ *   leaf_size  >= 1: a node of more bodies is divided, unless all have one key
+ *   order      1 or 2
+ * A node splits at the first digit in which its keys differ, so an inner node has at least two children and
+ * there are fewer than 2 n nodes.  Nothing recurses; coincident bodies end in one leaf of any count.
+ * Same bytes for any number of threads.  n < 2^31 (NB_ELIMIT).
+ * Returns NB_ENONFINITE where a position or mass is not finite, NB_EINVAL where a mass is negative. */
 NB_MUST_CHECK int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
                                     const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free(struct nb_tree *tree);
@@ -45,27 +49,36 @@ NB_MUST_CHECK int nb_tree_build_cuda(size_t n, const uint64_t *key, const double
                                      const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free_cuda(struct nb_tree *tree);
 
+/* Which cells are opened.  Either way the estimated error of each interaction is bounded: the share of a cell's
+ * force that its multipoles leave out, a high power of size / distance (each walk says which one). */
 enum nb_mac {
-	NB_MAC_GEOMETRIC,    /* opened where distance from the target to com < size / theta + |com - box centre| */
-	NB_MAC_ACCELERATION  /* opened where G m size^2 / r^4 > alpha |a_old| (GADGET-2) or geometrically overlapping */
+	NB_MAC_GEOMETRIC,   /* by a share of the strength of the field there, sum of G m / r^2: that share is what a cell
+	                       leaves out that makes all of the field and appears under the angle theta */
+	NB_MAC_ACCELERATION /* by alpha |a_old|; GADGET-2's relative criterion */
 };
 
 struct nb_tree_walk {
-	double theta;        /* opening angle, >= 0; 0 = every cell is opened: the direct sum */
+	double theta; /* opening angle, >= 0; 0 = every cell is opened: the direct sum.  Errors at a given theta are about
+	                 those of a code with quadrupoles that opens cells of size / distance > theta: at 0.5, 2e-4 rms */
 	enum nb_mac mac;
-	double alpha;        /* for NB_MAC_ACCELERATION */
+	double alpha;          /* >= 0, for NB_MAC_ACCELERATION; 0 as theta = 0 */
 	const double *acc_old; /* n x 3, for NB_MAC_ACCELERATION */
 };
 
-/* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree.
- * Same bytes for any number of threads. */
+/* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree (which may come from outside, see
+ * tree_check.h).  Same bytes for any number of threads.
+ * Coincident bodies in a leaf of their own act and are acted upon as one, so any number of them takes linear time;
+ * bodies that are merely closer than 2^-21 (2-D: 2^-31) of the cube are summed directly, unless eps is far larger.
+ * Errors of f32 and mixed are theirs in gravity.h; those of all precisions are bounded by theta.
+ * Memory: about 12 bytes a body beside the tree.  count may be NULL.
+ * Returns NB_ENONFINITE (position or mass), NB_EINVAL (also: a mass < 0), NB_EUNSUPPORTED (jerk). */
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
                                       const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
 /* The same on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree together:
  * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
- * once for the group, as a local expansion about the group's centre (not in f64).  theta and alpha bound the error
- * as on the CPU, and theta = 0 is the direct sum; precisions see struct nb_gravity.  No jerk (NB_EUNSUPPORTED).
+ * once for the group, as a local expansion about the group's centre (not in f64).  No jerk (NB_EUNSUPPORTED).
+ * n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all.
  * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
                                        const struct nb_tree_walk *walk, struct nb_gravity_count *count);

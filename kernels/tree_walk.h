@@ -7,7 +7,7 @@
 enum {
 	NB_FAMILY = 8,      /* children a node has at most */
 	NB_WALK_LEAF = 8,   /* a node of no more bodies is not worth opening: they fill half a vector */
-	NB_WALK_GROUP = 64, /* targets that share one list of sources */
+	NB_WALK_GROUP = 96, /* targets that share one list of sources */
 	NB_WALK_MOMENTS = 7 /* mass, second moments */
 };
 

@@ -56,9 +56,14 @@ struct T(level) {
 	float limit;                 /* error that an accepted cell may have */
 };
 
+/* Source cells, column by column: target - source, moments. */
+struct T(cells) {
+	S x[3][LIST + 16], m[NB_WALK_MOMENTS][LIST + 16];
+	size_t n;
+} __attribute__((aligned(64)));
+
 struct T(room) {
-	/* cells to act by expansion; a column's stride is no multiple of 4 KiB */
-	S cell_x[3][LIST + 80], cell_m[NB_WALK_MOMENTS][LIST + 80];
+	struct T(cells) far, near; /* to act through the expansion, or on each body */
 	/* bodies to act one by one */
 	P x[3][SOURCES + 80];
 	S m[SOURCES + 80];
@@ -68,11 +73,12 @@ struct T(room) {
 	S phi[TARGETS + 80];
 	V sum[NB_TAYLOR]; /* of the local expansion: lane by lane, times factorials */
 	const struct nb_walk_plan *plan;
-	size_t ncell, nsource, ntarget;
+	size_t nsource, ntarget;
 	size_t own, own_first;  /* the first `own` sources are the bodies own_first .. */
 	size_t target_first;    /* the targets are the bodies target_first .. */
 	struct runs entry;      /* of the levels, one after the other */
-	struct list open, near; /* families to test; leaves to be taken body by body, as family * NB_FAMILY + lane */
+	struct list open;       /* families to test */
+	struct list leaf;       /* leaves to be taken body by body: family * NB_FAMILY + lane */
 	struct T(level) *level;
 	size_t nlevel, level_capacity;
 	struct nb_gravity_count count;
@@ -264,15 +270,15 @@ static void T(gather)(struct T(room) *w, const struct T(level) *lv, size_t first
 	}
 }
 
-/* Gathers the bodies of the near leaves but for the group's own, which were first; adjacent leaves at once. */
-static void T(gather_near)(struct T(room) *w, const struct T(level) *lv)
+/* Gathers the bodies of the leaves but for the group's own, which were first; adjacent leaves at once. */
+static void T(gather_leaves)(struct T(room) *w, const struct T(level) *lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t own_first = plan->tree->first[lv->node], own = plan->tree->count[lv->node];
 	size_t begin = 0, end = 0;
-	for (size_t k = 0; k < w->near.n; k++) {
-		const struct nb_family *f = &plan->family[w->near.at[k] / NB_FAMILY];
-		const size_t b = w->near.at[k] % NB_FAMILY;
+	for (size_t k = 0; k < w->leaf.n; k++) {
+		const struct nb_family *f = &plan->family[w->leaf.at[k] / NB_FAMILY];
+		const size_t b = w->leaf.at[k] % NB_FAMILY;
 		const size_t first = f->first[b], count = f->count[b];
 		if (first - own_first < own)
 			continue;
@@ -282,7 +288,7 @@ static void T(gather_near)(struct T(room) *w, const struct T(level) *lv)
 				T(sources_act)(w, lv);
 			for (int d = 0; d < 3; d++)
 				w->x[d][w->nsource] = (P)((f->x[d][b] - lv->centre[d]) * lv->scale);
-			w->m[w->nsource++] = T(moments)(plan, w->near.at[k] / NB_FAMILY)[b];
+			w->m[w->nsource++] = T(moments)(plan, w->leaf.at[k] / NB_FAMILY)[b];
 			continue;
 		}
 		if (first != end) {
@@ -292,71 +298,94 @@ static void T(gather_near)(struct T(room) *w, const struct T(level) *lv)
 		end = first + count;
 	}
 	T(gather)(w, lv, begin, end);
-	w->near.n = 0;
+	w->leaf.n = 0;
 }
 
 /* ---- cells act on a cell --------------------------------------------------------------------------- */
 
-/* Lets the gathered cells act: on each target if they are few, else on the expansion. */
-static NB_HD void T(cells_act_order)(struct T(room) *w, const struct T(level) *lv, int quad, int small)
+/* The next vector of cells, in target units. */
+static NB_HD V T(cell)(const struct T(cells) *cells, size_t j, int quad, S sigma2, V x[3], V q[6])
 {
-	const double eps = w->plan->eps * (double)lv->sigma;
-	const S eps2 = EPS2(eps), sigma2 = (S)lv->sigma * (S)lv->sigma;
-	const size_t end = w->ncell;
-	const int nmoment = quad ? NB_WALK_MOMENTS : 1;
-	for (size_t j = end; j < end + W; j++) {
-		for (int d = 0; d < 3; d++)
-			w->cell_x[d][j] = 1;
-		for (int q = 0; q < nmoment; q++)
-			w->cell_m[q][j] = 0;
-	}
-	V sum[NB_TAYLOR]; /* a copy, of which the compiler may keep parts in registers */
-	if (!small)
-		memcpy(sum, w->sum, sizeof sum);
-	for (size_t i = 0; i < (small ? w->ntarget : 1); i++) {
-		V ax = {}, ay = {}, az = {}, phi = {};
-		for (size_t j = 0; j < end; j += W) {
-			V x = LOAD(&w->cell_x[0][j]), y = LOAD(&w->cell_x[1][j]), z = LOAD(&w->cell_x[2][j]);
-			V q[6] = {};
-			for (int k = 0; k < nmoment - 1; k++)
-				q[k] = LOAD(&w->cell_m[1 + k][j]) * sigma2;
-			if (small) {
-				x = -(S)w->target[0][i] - x;
-				y = -(S)w->target[1][i] - y;
-				z = -(S)w->target[2][i] - z;
-			}
-			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x, y, z, (V){} + eps2));
-			V m = LOAD(&w->cell_m[0][j]);
-			if (small)
-				F(nb_m2p)(quad, x, y, z, rinv, m, q, &ax, &ay, &az, &phi);
-			else
-				F(nb_m2l)(quad, x, y, z, rinv, m, q, sum);
-		}
-		if (small) {
-			w->acc[0][i] += F(nb_sum)(ax);
-			w->acc[1][i] += F(nb_sum)(ay);
-			w->acc[2][i] += F(nb_sum)(az);
-			w->phi[i] += F(nb_sum)(phi);
-		}
-	}
-	if (small) {
-		w->count.m2p += end * w->ntarget;
-	} else {
-		memcpy(w->sum, sum, sizeof sum);
-		w->count.m2l += w->counts ? end : 0;
-	}
-	w->ncell = 0;
+	for (int d = 0; d < 3; d++)
+		x[d] = LOAD(&cells->x[d][j]);
+	for (int k = 0; k < 6; k++)
+		q[k] = quad ? LOAD(&cells->m[1 + k][j]) * sigma2 : (V){};
+	return LOAD(&cells->m[0][j]);
 }
 
-static void T(cells_act)(struct T(room) *w, const struct T(level) *lv, int small)
+/* Fills up the last vector with cells of no mass. */
+static void T(cells_close)(struct T(cells) *cells, int quad)
 {
-	if (!w->ncell)
-		return;
-	int quad = w->plan->tree->order > 1;
-	if (small)
-		quad ? T(cells_act_order)(w, lv, 1, 1) : T(cells_act_order)(w, lv, 0, 1);
-	else
-		quad ? T(cells_act_order)(w, lv, 1, 0) : T(cells_act_order)(w, lv, 0, 0);
+	for (size_t j = cells->n; j % W; j++) {
+		for (int d = 0; d < 3; d++)
+			cells->x[d][j] = 1;
+		for (int k = 0; k < (quad ? NB_WALK_MOMENTS : 1); k++)
+			cells->m[k][j] = 0;
+	}
+}
+
+/* Lets the far cells act on the expansion. */
+static NB_HD void T(far_act_order)(struct T(room) *w, const struct T(level) *lv, int quad)
+{
+	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	T(cells_close)(&w->far, quad);
+	V sum[NB_TAYLOR]; /* a copy, of which the compiler may keep parts in registers */
+	memcpy(sum, w->sum, sizeof sum);
+	for (size_t j = 0; j < w->far.n; j += W) {
+		V x[3], q[6], m = T(cell)(&w->far, j, quad, sigma2, x, q);
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+		F(nb_m2l)(quad, x[0], x[1], x[2], rinv, m, q, sum);
+	}
+	memcpy(w->sum, sum, sizeof sum);
+	w->count.m2l += w->counts ? w->far.n : 0;
+	w->far.n = 0;
+}
+
+static void T(far_act)(struct T(room) *w, const struct T(level) *lv)
+{
+	if (w->far.n)
+		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1) : T(far_act_order)(w, lv, 0);
+}
+
+/* Lets the near cells act on each target. */
+static NB_HD void T(near_act_order)(struct T(room) *w, const struct T(level) *lv, int quad)
+{
+	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	T(cells_close)(&w->near, quad);
+	for (size_t i = 0; i < w->ntarget; i++) {
+		const S at[3] = {(S)w->target[0][i], (S)w->target[1][i], (S)w->target[2][i]};
+		V ax = {}, ay = {}, az = {}, phi = {};
+		for (size_t j = 0; j < w->near.n; j += W) {
+			V x[3], q[6], m = T(cell)(&w->near, j, quad, sigma2, x, q);
+			for (int d = 0; d < 3; d++)
+				x[d] = -at[d] - x[d];
+			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+			F(nb_m2p)(quad, x[0], x[1], x[2], rinv, m, q, &ax, &ay, &az, &phi);
+		}
+		w->acc[0][i] += F(nb_sum)(ax);
+		w->acc[1][i] += F(nb_sum)(ay);
+		w->acc[2][i] += F(nb_sum)(az);
+		w->phi[i] += F(nb_sum)(phi);
+	}
+	w->count.m2p += w->near.n * w->ntarget;
+	w->near.n = 0;
+}
+
+static void T(near_act)(struct T(room) *w, const struct T(level) *lv)
+{
+	if (w->near.n)
+		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1) : T(near_act_order)(w, lv, 0);
+}
+
+/* Adds the lanes of a family that are in mask. */
+static NB_HD void T(cells_add)(struct T(cells) *cells, uint32_t mask, const v8d *x, const S *moment, int nmoment)
+{
+	const size_t n = cells->n;
+	for (int d = 0; d < 3; d++)
+		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
+	for (int q = 0; q < nmoment; q++)
+		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY));
+	cells->n = n + (size_t)__builtin_popcount(mask);
 }
 
 static void T(clear)(struct T(room) *w)
@@ -485,60 +514,82 @@ static float T(strength)(const struct T(room) *w, const struct T(level) *lv, flo
 	return total;
 }
 
-/* Resolves the target's sources: accepted cells go to the list, and act whenever it is full; of the others,
- * cells larger than the target are opened; the rest goes to the children's entries, or, where the target is a
- * group, the leaves to w->near. Branches here are unpredictable, hence the packing of lanes; opened cells wait in
- * a queue, so that what is tested next does not hang on the test before. */
+/* Resolves the target's sources: accepted cells go to w->far (and those that may act on bodies to w->near), and act
+ * whenever it is full; of the others, cells larger than the target are opened; the rest goes to the children's
+ * entries, or, where the target is a group, the leaves to w->leaf. Branches here are unpredictable, hence the
+ * packing of lanes; opened cells wait in a queue, so that what is tested next does not hang on the test before.
+ *   small   the group has so few bodies that cells act on each of them only
+ *   self    the group may act on itself as a cell */
 static NB_HD int T(resolve)(struct T(room) *w, struct T(level) *lv, int group, int small, int self)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
 	const float eps = (float)plan->eps * lv->sigma, eps2 = eps * eps;
-	const v8f limit = (v8f){} + lv->limit;
+	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + 0x1p-14f;
 	const int nmoment = plan->tree->order > 1 ? NB_WALK_MOMENTS : 1;
-	v8f far = {};
+	v8f field = {};
 	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
-		struct run r = e < lv->end ? w->entry.at[e++] : (struct run){w->open.at[next++], 0xff};
+		struct run r;
+		v8f crowd = {};
+		if (e < lv->end) {
+			r = w->entry.at[e++];
+			crowd = *(const v8f *)plan->family[r.family].mass;
+		} else {
+			r = (struct run){w->open.at[next], 0xff};
+			crowd += w->open.crowd[next++];
+		}
 		const struct nb_family *f = &plan->family[r.family];
 		struct T(test) t = T(measure)(f, lv, eps2);
 		v8f inv = 1.0f / t.u;
-		uint32_t mask = r.mask & below((v8f){}, t.m);
-		uint32_t take = mask & below(t.size2, t.u) & below(least, t.u) & below(nb_mac_error_v8f(t.m, t.size2, inv), limit);
-		/* softening lets cells be taken that overlap the target: those that share bodies with it must not */
-		for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
-			int b = __builtin_ctz(soft);
-			int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
-			if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] && !(self && is_self))
-				take &= ~(1u << b);
-		}
-		if (take) {
-			const size_t at = w->ncell;
-			const S *moment = T(moments)(plan, r.family);
-			for (int d = 0; d < 3; d++)
-				PACK(&w->cell_x[d][at], take, TO_V8(t.x[d]));
-			for (int q = 0; q < nmoment; q++)
-				PACK(&w->cell_m[q][at], take, *(const V8 *)(moment + q * NB_FAMILY));
-			w->ncell += (size_t)__builtin_popcount(take);
-			if (w->ncell > LIST - NB_FAMILY)
-				T(cells_act)(w, lv, small);
-			if (!group)
-				far += only(take, t.m * inv);
+		const S *moment = T(moments)(plan, r.family);
+		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
+		if (!small) {
+			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
+			take = mask & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
+			/* softening lets cells be taken that overlap the target: those that share bodies with it must not */
+			for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
+				int b = __builtin_ctz(soft);
+				int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
+				if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] && !(self && is_self))
+					take &= ~(1u << b);
+			}
+			if (take) {
+				T(cells_add)(&w->far, take, t.x, moment, nmoment);
+				if (w->far.n > LIST - NB_FAMILY)
+					T(far_act)(w, lv);
+				if (!group)
+					field += only(take, t.m * inv);
+			}
 		}
 		uint32_t rest = mask & ~take;
-		uint32_t open = rest & nonzero(f->inner);
+		if (group) {
+			/* as seen from the nearest place that a target may be at */
+			v8f radius = *(const v8f *)f->radius * lv->sigma;
+			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
+			uint32_t act = rest & below(radius, away) & below(least, away2) & above(f->count, FEW) &
+			               below(nb_mac_error_body_v8f(t.m, radius * radius, 1.0f / away2), limit);
+			if (act) {
+				T(cells_add)(&w->near, act, t.x, moment, nmoment);
+				if (w->near.n > LIST - NB_FAMILY)
+					T(near_act)(w, lv);
+				rest &= ~act;
+			}
+		}
+		uint32_t open = rest & above(f->inner, 0);
 		if (!group)
-			open &= below((v8f){} + lv->reach, *(const v8f *)f->radius * lv->sigma);
+			open &= below(reach, *(const v8f *)f->radius * lv->sigma);
 		rest &= ~open;
-		if (list_reserve(&w->open) || (group ? list_reserve(&w->near) : runs_reserve(&w->entry, w->entry.n + 1)))
+		if (list_reserve(&w->open) || (group ? list_reserve(&w->leaf) : runs_reserve(&w->entry, w->entry.n + 1)))
 			return NB_ENOMEM;
 		pack_u32(w->open.at + w->open.n, open, *(const v8i *)f->inner);
+		pack_v8f(w->open.crowd + w->open.n, open, crowd);
 		w->open.n += (size_t)__builtin_popcount(open);
 		if (group) {
 			const v8i lane = {0, 1, 2, 3, 4, 5, 6, 7};
-			pack_u32(w->near.at + w->near.n, rest, lane + (int32_t)(r.family * NB_FAMILY));
-			w->near.n += (size_t)__builtin_popcount(rest);
+			pack_u32(w->leaf.at + w->leaf.n, rest, lane + (int32_t)(r.family * NB_FAMILY));
+			w->leaf.n += (size_t)__builtin_popcount(rest);
 		} else {
 			w->entry.at[w->entry.n] = (struct run){r.family, rest};
 			w->entry.n += rest != 0;
@@ -546,7 +597,7 @@ static NB_HD int T(resolve)(struct T(room) *w, struct T(level) *lv, int group, i
 	}
 	w->open.n = 0;
 	for (int k = 0; k < 8; k++)
-		lv->far += far[k];
+		lv->far += field[k];
 	return NB_OK;
 }
 
@@ -562,7 +613,7 @@ static int T(group)(struct T(room) *w, struct T(level) *lv)
 	int self = 0;
 	if (count > NB_WALK_GROUP && !coincident) {
 		struct T(test) t = T(measure)(&plan->family[lv->family], lv, eps * eps);
-		v8f error = nb_mac_error_v8f(t.m, t.size2, 1.0f / t.u);
+		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
 	const size_t ntarget = coincident ? 1 : count;
@@ -591,9 +642,10 @@ static int T(group)(struct T(room) *w, struct T(level) *lv)
 		int status = small ? T(resolve)(w, lv, 1, 1, 0) : T(resolve)(w, lv, 1, 0, self);
 		if (status)
 			return status;
-		T(gather_near)(w, lv);
+		T(gather_leaves)(w, lv);
 		T(sources_act)(w, lv);
-		T(cells_act)(w, lv, small);
+		T(far_act)(w, lv);
+		T(near_act)(w, lv);
 		S c[NB_TAYLOR];
 		memcpy(c, lv->c, sizeof c);
 		if (!small)
@@ -671,7 +723,7 @@ static int T(enter)(struct T(room) *w, uint32_t lane)
 	int status = T(resolve)(w, lv, 0, 0, 0);
 	if (status)
 		return status;
-	T(cells_act)(w, lv, 0);
+	T(far_act)(w, lv);
 	T(collect)(w, lv->c);
 
 	const uint32_t child = tree->child[lv->node], nchild = tree->nchild[lv->node];
@@ -737,7 +789,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 	count->groups += w->count.groups;
 	nb_free(w->entry.at);
 	nb_free(w->open.at);
-	nb_free(w->near.at);
+	nb_free(w->leaf.at);
 	nb_free(w->level);
 	nb_free(w);
 	return status;

@@ -5,8 +5,9 @@
  * - Targets are visited from the root down. A target cell tests the source cells that its parent could not
  *   take as a whole, eight siblings at a time. A source is accepted into the target's local expansion
  *   (M2L); or it is larger than the target and opened; or it is left for the target's children.
- * - A target of at most NB_WALK_GROUP bodies opens everything that is not accepted, down to bodies. Its own
- *   expansion has by then come down from its ancestors (L2L), and is evaluated at each body (L2P).
+ * - A target of at most NB_WALK_GROUP bodies is a group. Its expansion has by then come down from its ancestors
+ *   (L2L), and is evaluated at each body (L2P). Of what is not accepted into it, small cells act on each body
+ *   (M2P); the rest is opened, down to bodies (P2P).
  * - Accepted are cells whose estimated error (multipole.h) is below a fraction of the field strength at the
  *   target, sum m / r^2, which is itself estimated on the way down. Errors are so the same fraction everywhere,
  *   and the cells of the halo, to which the core is one heavy cell, are as well off as those of the core.
@@ -40,10 +41,11 @@ typedef int32_t v8i __attribute__((vector_size(32)));
 #include "kernels/multipole.h"
 
 enum {
-	LIST = 512,     /* cells gathered before they act */
-	SOURCES = 1024, /* bodies gathered before they act: with the cells, the first-level cache holds them */
+	LIST = 256,     /* cells gathered before they act */
+	SOURCES = 1024, /* bodies gathered before they act */
 	TARGETS = 256,  /* bodies of one group acted on at once */
-	SMALL = 2       /* so few targets that an expansion costs more than it saves */
+	SMALL = 2,      /* so few targets that an expansion costs more than it saves */
+	FEW = 4         /* so few sources that their multipole costs more than they */
 };
 
 /* Source cells: the children of a node that are in mask. */
@@ -72,25 +74,29 @@ static int runs_reserve(struct runs *r, size_t n)
 	return NB_OK;
 }
 
-/* A list of numbers, always with room for eight more after list_reserve. */
+/* Families to be tested, each with the crowd (multipole.h) that it is of; or lanes of families. */
 struct list {
 	uint32_t *at;
+	float *crowd;
 	size_t n, capacity;
 };
 
+/* Makes room for a family's lanes. */
 static NB_HD int list_reserve(struct list *l)
 {
 	if (l->n + NB_FAMILY <= l->capacity)
 		return NB_OK;
 	size_t capacity = 2 * l->capacity + 1024;
-	uint32_t *at = nb_alloc(capacity, sizeof *at);
+	uint32_t *at = nb_alloc(capacity, sizeof *l->at + sizeof *l->crowd);
 	if (!at)
 		return NB_ENOMEM;
-	if (l->n)
+	float *crowd = (float *)(at + capacity);
+	if (l->n) {
 		memcpy(at, l->at, l->n * sizeof *at);
+		memcpy(crowd, l->crowd, l->n * sizeof *crowd);
+	}
 	nb_free(l->at);
-	l->at = at;
-	l->capacity = capacity;
+	*l = (struct list){at, crowd, l->n, capacity};
 	return NB_OK;
 }
 
@@ -109,20 +115,30 @@ static NB_HD uint32_t below(v8f a, v8f b)
 #endif
 }
 
-/* bit k is set where v[k] is not 0 */
-static NB_HD uint32_t nonzero(const uint32_t *v)
+/* bit k is set where v[k] > least; all below 2^31 */
+static NB_HD uint32_t above(const uint32_t *v, int least)
 {
 #if defined(NB_ISA_avx512)
-	__m256i x = _mm256_load_si256((const __m256i *)v);
-	return _mm256_test_epi32_mask(x, x);
+	return _mm256_cmpgt_epi32_mask(_mm256_load_si256((const __m256i *)v), _mm256_set1_epi32(least));
 #elif defined(NB_ISA_avx2)
-	__m256i zero = _mm256_cmpeq_epi32(_mm256_load_si256((const __m256i *)v), _mm256_setzero_si256());
-	return 0xff & ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(zero));
+	__m256i more = _mm256_cmpgt_epi32(_mm256_load_si256((const __m256i *)v), _mm256_set1_epi32(least));
+	return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(more));
 #else
 	uint32_t bits = 0;
 	for (int k = 0; k < 8; k++)
-		bits |= (uint32_t)(v[k] != 0) << k;
+		bits |= (uint32_t)((int32_t)v[k] > least) << k;
 	return bits;
+#endif
+}
+
+static NB_HD v8f square_root(v8f v)
+{
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	return (v8f)_mm256_sqrt_ps((__m256)v);
+#else
+	for (int k = 0; k < 8; k++)
+		v[k] = sqrtf(v[k]);
+	return v;
 #endif
 }
 
