@@ -116,6 +116,53 @@ template <class T> struct nb_cuda_buffer {
 	}
 };
 
+/* Launches a kernel on the default stream, with dynamic shared memory, so that it may overlap the end of the
+ * kernel before it ("programmatic dependent launch"): its blocks take their places early and wait in
+ * nb_cuda_wait_previous, which a kernel launched like this must call before it touches memory that any
+ * earlier kernel used.  Worth a microsecond or two a kernel in a chain of short ones.
+ * Only on compute capability 9: a newer card might run the PTX of an older one, which does not wait. */
+template <class... Parameters, class... Arguments>
+int nb_cuda_launch_shared(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, Arguments &&...arguments)
+{
+	static std::atomic<int> major[64];
+	int device, cc = 0;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	if (device < 64)
+		cc = major[device];
+	if (!cc) {
+		NB_CUDA_TRY(cudaDeviceGetAttribute(&cc, cudaDevAttrComputeCapabilityMajor, device));
+		if (device < 64)
+			major[device] = cc;
+	}
+	cudaLaunchAttribute early = {};
+	early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	early.val.programmaticStreamSerializationAllowed = 1;
+	cudaLaunchConfig_t config = {};
+	config.gridDim = grid;
+	config.blockDim = block;
+	config.dynamicSmemBytes = shared;
+	config.attrs = &early;
+	config.numAttrs = cc == 9;
+	NB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...));
+	return NB_OK;
+}
+
+template <class... Parameters, class... Arguments>
+int nb_cuda_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments &&...arguments)
+{
+	return nb_cuda_launch_shared(kernel, grid, block, 0, static_cast<Arguments &&>(arguments)...);
+}
+
+/* The first statement of a kernel for nb_cuda_launch: lets the next kernel's blocks come, and waits until all
+ * earlier kernels are done and their writes seen. */
+static __device__ __forceinline__ void nb_cuda_wait_previous()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+	cudaTriggerProgrammaticLaunchCompletion();
+	cudaGridDependencySynchronize();
+#endif
+}
+
 /* Blocks of `threads` that cover n items; kernels index with size_t. */
 inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
 {
