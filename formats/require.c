@@ -51,6 +51,21 @@ int nb_require_frame(struct nb_reader *reader, struct nb_frame *frame)
 	return answer == NB_FRAME;
 }
 
+int nb_require_head(struct nb_reader *reader, struct nb_frame *frame)
+{
+	wait_for_input(reader);
+	enum nb_answer answer = nb_reader_head(reader, frame);
+	if (answer == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", reader->error);
+	return answer == NB_FRAME;
+}
+
+void nb_require_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count)
+{
+	if (nb_reader_columns(reader, frame, count) == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", reader->error);
+}
+
 void nb_require_output(struct nb_writer *writer)
 {
 	if (isatty(STDOUT_FILENO))

@@ -9,6 +9,9 @@
 void nb_require_input(struct nb_reader *reader);
 /* The next frame: 1, or 0 after a clean end. */
 int nb_require_frame(struct nb_reader *reader, struct nb_frame *frame);
+/* The same in two pieces (nb_reader_head, nb_reader_columns): 1, or 0 after a clean end. */
+int nb_require_head(struct nb_reader *reader, struct nb_frame *frame);
+void nb_require_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count);
 /* Opens stdout; a terminal is refused. */
 void nb_require_output(struct nb_writer *writer);
 /* Writes a frame and flushes it, so that a co-process that waits for it can go on. */

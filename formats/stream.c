@@ -409,6 +409,9 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		enum nb_answer answer =
 		        parse_head(reader, frame, head, header_size, attribute_bytes, ncolumn, entry_size);
 		free(head);
+		reader->ncolumn = frame->ncolumn;
+		reader->column = 0;
+		memset(reader->crc, 0, sizeof reader->crc);
 		if (answer == NB_FRAME && reader->map) {
 			uint64_t body = 0;
 			for (size_t c = 0; c < frame->ncolumn; c++)
@@ -454,58 +457,54 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 	return pull_all(reader, padding, align_up(bytes) - bytes, "padding");
 }
 
-static enum nb_answer read_body(struct nb_reader *reader, struct nb_frame *frame, int keep, nb_visit *visit,
-        void *context)
+static enum nb_answer check_trailer(struct nb_reader *reader, const struct nb_frame *frame)
 {
-	uint32_t *crc = calloc(frame->ncolumn + 1, sizeof *crc);
-	unsigned char *trailer = calloc(align_up(4 * frame->ncolumn) + 1, 1);
-	enum nb_answer answer = NB_ERROR;
-	if (!crc || !trailer) {
-		fail(reader->error, "out of memory for frame %" PRIu64, reader->nframe);
-		goto done;
-	}
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		struct nb_column *column = &frame->column[c];
+	unsigned char trailer[4 * NB_MAX_COLUMNS + NB_ALIGN];
+	if (pull_all(reader, trailer, align_up(4 * reader->ncolumn), "checksums"))
+		return NB_ERROR;
+	for (size_t c = 0; c < reader->ncolumn; c++)
+		if (load32(trailer + 4 * c) != reader->crc[c])
+			return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has the wrong CRC",
+			        frame->column[c].name, reader->nframe);
+	reader->nframe++;
+	reader->ninner++;
+	return NB_FRAME;
+}
+
+static enum nb_answer read_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count, int keep,
+        nb_visit *visit, void *context)
+{
+	for (; reader->column < count && reader->column < reader->ncolumn; reader->column++) {
+		struct nb_column *column = &frame->column[reader->column];
 		unsigned char *to = NULL;
 		if (keep && reader->map) {
 			nb_column_borrow(column, reader->map + reader->map_at);
 		} else if (keep) {
 			to = nb_column_write(column, &nb_space_host, NB_WIRE);
-			if (!to) {
-				fail(reader->error, "out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes",
+			if (!to)
+				return fail(reader->error, "out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes",
 				        column->name, reader->nframe, column->rows * column->rowsize);
-				goto done;
-			}
 		}
-		if (read_column(reader, column, to, &crc[c], visit, context))
-			goto done;
+		if (read_column(reader, column, to, &reader->crc[reader->column], visit, context))
+			return NB_ERROR;
 	}
-	if (pull_all(reader, trailer, align_up(4 * frame->ncolumn), "checksums"))
-		goto done;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		if (load32(trailer + 4 * c) != crc[c]) {
-			fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has the wrong CRC",
-			        frame->column[c].name, reader->nframe);
-			goto done;
-		}
-	reader->nframe++;
-	reader->ninner++;
-	answer = NB_FRAME;
-done:
-	free(crc);
-	free(trailer);
-	return answer;
+	return reader->column < reader->ncolumn ? NB_FRAME : check_trailer(reader, frame);
+}
+
+enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count)
+{
+	return read_columns(reader, frame, count, 1, NULL, NULL);
 }
 
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context)
 {
-	return read_body(reader, frame, 0, visit, context);
+	return read_columns(reader, frame, SIZE_MAX, 0, visit, context);
 }
 
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame)
 {
 	enum nb_answer answer = nb_reader_head(reader, frame);
-	return answer == NB_FRAME ? read_body(reader, frame, 1, NULL, NULL) : answer;
+	return answer == NB_FRAME ? nb_reader_columns(reader, frame, SIZE_MAX) : answer;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */

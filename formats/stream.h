@@ -38,15 +38,21 @@ struct nb_reader {
 	size_t map_size, map_at;
 	unsigned char *buffer; /* for a pipe: NB_BLOCK bytes */
 	uint64_t limit;       /* bytes one frame may have */
+	size_t ncolumn, column; /* of the frame being read: how many, how many of them are read */
+	uint32_t crc[NB_MAX_COLUMNS];
 };
 
 /* Starts reading fd (0 for stdin). A regular file is mapped from its current offset.  NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_reader_open(struct nb_reader *reader, int fd);
 /* Reads a whole frame into *frame (cleared first); CRCs are verified. On NB_ERROR reader->error says why. */
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);
-/* For tools that need not hold a frame: reads attributes and columns without contents ... */
+/* The same in pieces, for tools that can begin before a frame is there, or need not hold it: reads attributes and
+ * columns without contents ... */
 enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame);
-/* ... then passes the contents column by column in blocks of at most NB_BLOCK bytes that end on row boundaries
+/* ... then the contents of the first count columns, as far as they are not read yet (SIZE_MAX: all, which must be
+ * the last call; the CRCs are verified then).  Columns may be added behind the others meanwhile, none dropped ... */
+enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count);
+/* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes that end on row boundaries
  * where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop (the answer is then
  * NB_ERROR and reader->error is left to visit).  visit may be NULL. */
 typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);

@@ -88,33 +88,54 @@ static struct nb_cube choose_cube(
 	return cube;
 }
 
-/* The keys into the frame; the order in perm (host, n). */
-static void sort_frame(
-        const struct nb_backend *backend, struct nb_frame *frame, int dim, uint32_t *perm, uint64_t nframe)
+struct order {
+	struct nb_cube cube;
+	uint64_t *key; /* n, sorted; host */
+	uint32_t *perm; /* n, where each body was; host */
+};
+
+/* Only pos is needed, so this runs before the rest of the frame is read: what the sort needs besides keys and
+ * order is free again by then, and the peak stays below 1.2 times the frame. */
+static struct order sort_bodies(const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const struct nb_space *space = backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
-	const struct nb_cube cube = choose_cube(backend, frame, dim, nframe);
-	struct nb_column *column = nb_frame_add_field(frame, NB_KEY, NULL, 0);
-	uint64_t *key = column ? nb_column_write(column, space, NB_WIRE) : NULL;
-	uint32_t *there = space->device < 0 ? perm : space->alloc(space, n * sizeof *there);
-	if (!key || !there)
+	struct order order = {choose_cube(backend, frame, dim, nframe), nb_alloc(n, sizeof *order.key),
+	        nb_alloc(n, sizeof *order.perm)};
+	const int here = space->device < 0;
+	uint64_t *key = here ? order.key : space->alloc(space, n * sizeof *key);
+	uint32_t *perm = here ? order.perm : space->alloc(space, n * sizeof *perm);
+	if (!order.key || !order.perm || !key || !perm)
 		nb_die(NB_EXIT_FAILED, "out of memory for the keys of frame %" PRIu64, nframe);
-	const double *pos = nb_require_f64(frame, NB_POS, space, nframe);
-	int status = backend->morton_keys(n, pos, dim, &cube, key);
+	int status = backend->morton_keys(n, nb_require_f64(frame, NB_POS, space, nframe), dim, &order.cube, key);
 	if (!status)
-		status = backend->sort_keys(n, key, there);
-	if (!status && there != perm)
-		status = space->to_host(space, perm, there, n * sizeof *perm);
+		status = backend->sort_keys(n, key, perm);
+	if (!status && !here)
+		status = space->to_host(space, order.key, key, n * sizeof *key);
+	if (!status && !here)
+		status = space->to_host(space, order.perm, perm, n * sizeof *perm);
 	if (!status)
 		status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "sorting frame %" PRIu64 " on backend %s: %s", nframe, backend->name,
 		        nb_backend_error(backend, status));
-	if (there != perm)
-		space->release(space, there);
+	if (!here) {
+		space->release(space, key);
+		space->release(space, perm);
+	}
+	return order;
+}
+
+/* Puts the sorted keys into the frame, which then owns them. */
+static void store_keys(struct nb_frame *frame, struct order *order)
+{
+	struct nb_column *column = nb_frame_add_field(frame, NB_KEY, NULL, 0);
+	if (!column)
+		nb_die(NB_EXIT_FAILED, "out of memory for the keys");
+	nb_column_adopt(column, order->key);
+	order->key = NULL;
 	char text[4 * NB_F64_TEXT];
-	format_cube(&cube, text);
+	format_cube(&order->cube, text);
 	nb_require_attribute_set(frame, "key_cube", text);
 }
 
@@ -184,26 +205,28 @@ int main(int argc, char **argv)
 	nb_require_input(&in);
 	nb_require_output(&out);
 	nb_frame_init(&frame);
-	while (nb_require_frame(&in, &frame)) {
-		const uint64_t nframe = in.nframe - 1;
+	while (nb_require_head(&in, &frame)) {
+		const uint64_t nframe = in.nframe;
 		const int dim = opt.dim_given ? opt.dim : nb_require_dim(&frame, nframe);
 		const size_t n = frame.rows[NB_PARTICLE];
-		nb_require_field(&frame, NB_POS, nframe);
-		nb_require_finite(&frame, nframe);
+		struct nb_column *pos = nb_require_field(&frame, NB_POS, nframe);
 		if (n > UINT32_MAX)
 			nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", nframe, n, UINT32_MAX);
-		uint32_t *perm = nb_alloc(n, sizeof *perm);
-		if (!perm)
-			nb_die(NB_EXIT_FAILED, "out of memory for the order of frame %" PRIu64, nframe);
+		nb_require_columns(&in, &frame, (size_t)(pos - frame.column) + 1);
+		nb_require_finite_column(&frame, pos, nframe);
+		double start = nb_now();
+		struct order order = sort_bodies(backend, &frame, dim, nframe);
+		nb_verbose("frame %" PRIu64 ": %zu bodies sorted on %s in %.4g s", nframe, n, backend->name, nb_now() - start);
+		nb_column_trim(pos);
+		nb_require_columns(&in, &frame, SIZE_MAX);
+		nb_require_finite(&frame, nframe);
 		forget_tree(&frame);
+		store_keys(&frame, &order);
 		if (opt.dim_given)
 			nb_require_attribute_set_f64(&frame, "dim", dim);
-		double start = nb_now();
-		sort_frame(backend, &frame, dim, perm, nframe);
-		nb_verbose("frame %" PRIu64 ": %zu bodies sorted on %s in %.4g s", nframe, n, backend->name, nb_now() - start);
 		nb_require_history(&frame);
-		write_sorted(&out, &frame, perm);
-		nb_free(perm);
+		write_sorted(&out, &frame, order.perm);
+		nb_free(order.perm);
 	}
 	nb_require_closed(&out);
 	nb_frame_clear(&frame);
