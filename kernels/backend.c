@@ -65,6 +65,8 @@ static const char *device_error(void)
 {
 	return nb_cuda_error();
 }
+
+static const struct nb_paper_kernel *const kernels_cuda = nb_paper_cuda;
 #else
 static int open_cuda(int device, const struct nb_backend **backend, char *why)
 {
@@ -78,7 +80,19 @@ static const char *device_error(void)
 {
 	return "";
 }
+
+static const struct nb_paper_kernel *const kernels_cuda = NULL;
 #endif
+
+const struct nb_paper_kernel *nb_backend_kernel(size_t k)
+{
+	const struct nb_paper_kernel *const table[] = {nb_paper_cpu, kernels_cuda};
+	for (size_t t = 0; t < sizeof table / sizeof *table; t++)
+		for (const struct nb_paper_kernel *kernel = table[t]; kernel && kernel->name; kernel++)
+			if (k-- == 0)
+				return kernel;
+	return NULL;
+}
 
 int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why)
 {

@@ -9,6 +9,7 @@
 #include "common/space.h"
 #include "kernels/gravity.h"
 #include "kernels/morton.h"
+#include "kernels/paper.h"
 #include "kernels/step.h"
 #include "kernels/tree.h"
 
@@ -47,6 +48,9 @@ struct nb_backend {
  * NB_BACKEND_WHY bytes, e.g. "this program was built without CUDA". */
 enum { NB_BACKEND_WHY = 200 };
 NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why);
+
+/* Kernel number k of the papers (paper.h), of all backends that this program was built with; NULL past the last. */
+const struct nb_paper_kernel *nb_backend_kernel(size_t k);
 
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);

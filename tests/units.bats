@@ -5,8 +5,9 @@ load helper
 
 unit() {
 	local program=$NB_BIN/../tests/$1
-	[ -x "$program" ] || skip "$1 is not part of this build"
-	run "$program"
+	shift
+	[ -x "$program" ] || skip "${program##*/} is not part of this build"
+	run "$program" "$@"
 	echo "$output"
 	if [ "$status" -eq 77 ] && [ -z "${NB_REQUIRE_GPU:-}" ]; then skip 'no CUDA device'; fi
 	[ "$status" -eq 0 ]
@@ -21,6 +22,9 @@ unit() {
 @test "sort, tree and walk" { unit unit_tree; }
 @test "diagnostics" { unit unit_diagnostics; }
 @test "splat" { unit unit_splat; }
+@test "kernels of the papers" { unit unit_paper; }
+# bats test_tags=gpu
+@test "kernels of the papers on the GPU" { unit unit_paper cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit unit_gravity_cuda; }
 # bats test_tags=gpu

@@ -6,9 +6,12 @@
 #include "common/timer.h"
 #include "formats/require.h"
 #include "kernels/backend.h"
+#include "kernels/paper.h"
 #include "kernels/tree_check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR };
@@ -22,6 +25,11 @@ static struct options {
 	int softening_given, theta_given, mac_given, alpha_given, G_given;
 } opt = {METHOD_AUTO, PRECISION_AUTO, NB_MAC_GEOMETRIC, 0, 0, 0, 0.5, 0.0025, 1, 0, 0, 0, 0, 0};
 
+/* --kernel */
+static const char *kernel_text;
+static const struct nb_paper_kernel *kernel;
+static int kernel_parameter[NB_PAPER_PARAMETERS];
+
 static const struct nb_option options[] = {
         {'e', "softening", NB_OPT_F64, &opt.softening, 0, 1e300, "LENGTH", "the frame's, else 0",
                 "Plummer softening length", 0, &opt.softening_given},
@@ -34,11 +42,13 @@ static const struct nb_option options[] = {
         {0, "G", NB_OPT_F64_POS, &opt.G, 0, 1e300, "G", "the frame's, else 1", "gravitational constant", 0,
                 &opt.G_given},
         {0, "jerk", NB_OPT_FLAG, &opt.jerk, 0, 0, NULL, NULL, "add field jerk, the time derivative of acc", 0, NULL},
+        {0, "kernel", NB_OPT_TEXT, &kernel_text, 0, 0, "NAME[:KEY=N,...]", NULL,
+                "a kernel of the papers, by name; help lists them", 0, NULL},
         {0, "mac", NB_OPT_CHOICE, &opt.mac, 0, 0, "geometric|acceleration", "geometric",
                 "which cells the tree opens", 0, &opt.mac_given},
         {0, "potential", NB_OPT_FLAG, &opt.potential, 0, 0, NULL, NULL, "add field pot", 0, NULL},
         {0, "precision", NB_OPT_CHOICE, &opt.precision, 0, 0, "f32|mixed|f64|auto",
-                "auto: f32 for tree, else f64", "arithmetic", 0, NULL},
+                "auto: f32 for tree, the source's for --kernel, else f64", "arithmetic", 0, NULL},
 };
 
 static const struct nb_command command = {
@@ -52,6 +62,8 @@ static const struct nb_command command = {
 
 static enum method choose_method(const struct nb_frame *frame)
 {
+	if (kernel)
+		return kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
 	if (opt.method != METHOD_AUTO)
 		return (enum method)opt.method;
 	if (nb_frame_field(frame, NB_NODE_FIRST) || opt.theta_given || opt.mac_given)
@@ -145,6 +157,22 @@ static int force_tree(const struct nb_backend *backend, const struct nb_frame *f
 	return status;
 }
 
+static int run_kernel(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
+{
+	struct nb_paper_job job = {.gravity = g, .boxes = boxes, .theta = opt.theta};
+	memcpy(job.parameter, kernel_parameter, sizeof job.parameter);
+	return kernel->run(&job, count);
+}
+
+static void require_plane(const struct nb_frame *frame, uint64_t nframe)
+{
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		if (pos[3 * i + 2] != 0)
+			nb_die(NB_EXIT_FAILED, "kernel %s is 2-D: body %" PRIu64 " of frame %" PRIu64 " has z %g (want 0)", kernel->name,
+			        nb_require_body_id(frame, i), nframe, pos[3 * i + 2]);
+}
+
 static int force_near(const struct nb_backend *backend, const struct nb_frame *frame, const struct nb_gravity *g,
         struct nb_gravity_count *count, uint64_t nframe)
 {
@@ -168,7 +196,7 @@ static int force_near(const struct nb_backend *backend, const struct nb_frame *f
 	boxes.box_first = there;
 	boxes.neighbour = require_exact(frame, NB_BOX_NEIGHBOUR, space, nframe);
 	if (!status)
-		status = backend->gravity_near(g, &boxes, count);
+		status = kernel ? run_kernel(g, &boxes, count) : backend->gravity_near(g, &boxes, count);
 	space->release(space, there);
 	nb_free(box_first);
 	return status;
@@ -186,7 +214,10 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	g.G = opt.G_given ? opt.G : nb_require_attribute(frame, "G", 1, nframe);
 	if (!(g.eps >= 0) || !(g.G > 0))
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0 and > 0)", nframe, g.eps, g.G);
+	if (kernel && kernel->traits & NB_PAPER_PLANE)
+		require_plane(frame, nframe);
 	g.precision = opt.precision != PRECISION_AUTO ? (enum nb_precision)opt.precision
+	              : kernel                        ? nb_paper_precision(kernel)
 	              : method == METHOD_TREE         ? NB_F32
 	                                              : NB_F64;
 	/* columns are added before pointers into the frame are taken */
@@ -209,12 +240,13 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	double start = nb_now();
 	int status = method == METHOD_TREE   ? force_tree(backend, frame, &g, &count, nframe)
 	             : method == METHOD_NEAR ? force_near(backend, frame, &g, &count, nframe)
+	             : kernel                ? run_kernel(&g, NULL, &count)
 	                                     : backend->gravity_direct(&g, &count);
 	if (status == NB_EUNSUPPORTED && opt.jerk)
 		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", method_name[method]);
 	if (status)
-		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", method_name[method], backend->name,
-		        nframe, nb_backend_error(backend, status));
+		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", kernel ? kernel->name : method_name[method],
+		        backend->name, nframe, nb_backend_error(backend, status));
 	status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "backend %s failed in frame %" PRIu64 ": %s", backend->name, nframe,
@@ -223,11 +255,58 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	if (nb_column_first_nonfinite(nb_frame_field(frame, NB_ACC)) < g.n)
 		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)", nframe);
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
-	           ", cell-cell %" PRIu64, nframe, method_name[method], backend->name, g.n, seconds, count.p2p, count.m2p,
+	           ", cell-cell %" PRIu64, nframe, kernel ? kernel->name : method_name[method], backend->name, g.n, seconds, count.p2p, count.m2p,
 	        count.m2l);
 	nb_require_attribute_set_f64(frame, "softening", g.eps);
 	if (opt.G_given)
 		nb_require_attribute_set_f64(frame, "G", g.G);
+}
+
+static void list_kernels(void)
+{
+	const struct nb_paper_kernel *k;
+	for (size_t i = 0; (k = nb_backend_kernel(i)) != NULL; i++) {
+		char name[160];
+		size_t used = (size_t)snprintf(name, sizeof name, "%s", k->name);
+		for (int p = 0; p < NB_PAPER_PARAMETERS && k->parameter[p].name; p++) {
+			used += (size_t)snprintf(name + used, sizeof name - used, "%c%s=", p ? ',' : ':', k->parameter[p].name);
+			for (int c = 0; c < NB_PAPER_CHOICES && k->parameter[p].choice[c]; c++)
+				used += (size_t)snprintf(
+				        name + used, sizeof name - used, "%s%d", c ? "|" : "", k->parameter[p].choice[c]);
+		}
+		printf("%-22s %-4s  %s\n%30s%s\n", name, k->backend, k->about, "", k->source);
+	}
+	if (fflush(stdout) || ferror(stdout))
+		nb_die(NB_EXIT_FAILED, "write error:");
+}
+
+/* Finds the kernel asked for, and refuses options that it does not have. Returns the name of the backend to open. */
+static const char *choose_kernel(void)
+{
+	char why[NB_PAPER_WHY];
+	const char *name = nb_common.backend;
+	if (strcmp(name, "auto") == 0) { /* the device if the kernel runs there and there is one */
+		const struct nb_backend *backend;
+		char unused[NB_BACKEND_WHY];
+		if (!nb_paper_exists(kernel_text, "cuda") ||
+		        (nb_paper_exists(kernel_text, "cpu") && nb_backend_choose("cuda", &backend, unused)))
+			name = "cpu";
+		else
+			name = "cuda";
+	}
+	if (nb_paper_choose(kernel_text, strncmp(name, "cuda", 4) == 0 ? "cuda" : "cpu", &kernel, kernel_parameter, why))
+		nb_die(NB_EXIT_USAGE, "%s", why);
+	if (opt.method != METHOD_AUTO || opt.mac_given)
+		nb_die(NB_EXIT_USAGE, "options '--method' and '--mac' contradict '--kernel'");
+	if (opt.theta_given && !(kernel->traits & NB_PAPER_THETA))
+		nb_die(NB_EXIT_USAGE, "kernel %s has no opening angle", kernel->name);
+	if (opt.potential && !(kernel->traits & NB_PAPER_POT))
+		nb_die(NB_EXIT_USAGE, "kernel %s offers no potential", kernel->name);
+	if (opt.jerk && !(kernel->traits & NB_PAPER_JERK))
+		nb_die(NB_EXIT_USAGE, "kernel %s offers no jerk", kernel->name);
+	if (opt.precision != PRECISION_AUTO && !nb_paper_offers(kernel, (enum nb_precision)opt.precision))
+		nb_die(NB_EXIT_USAGE, "kernel %s does not offer that precision", kernel->name);
+	return name;
 }
 
 int main(int argc, char **argv)
@@ -243,9 +322,14 @@ int main(int argc, char **argv)
 		nb_die(NB_EXIT_USAGE, "option '--alpha' needs '--mac acceleration'");
 	if ((opt.theta_given || opt.mac_given) && opt.method != METHOD_AUTO && opt.method != METHOD_TREE)
 		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s", method_name[opt.method]);
-	int status = nb_backend_choose(nb_common.backend, &backend, why);
+	if (kernel_text && strcmp(kernel_text, "help") == 0) {
+		list_kernels();
+		return NB_EXIT_OK;
+	}
+	const char *where = kernel_text ? choose_kernel() : nb_common.backend;
+	int status = nb_backend_choose(where, &backend, why);
 	if (status)
-		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", nb_common.backend, why);
+		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", where, why);
 	nb_require_input(&in);
 	nb_require_output(&out);
 	nb_frame_init(&frame);

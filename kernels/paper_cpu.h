@@ -1,0 +1,64 @@
+/* paper_cpu.h - what the CPU kernels of the papers share; not for callers of paper.h. */
+#ifndef NB_PAPER_CPU_H
+#define NB_PAPER_CPU_H
+
+#include "kernels/gravity_cpu.h"
+#include "kernels/paper.h"
+#include "kernels/paper_tree.h"
+
+int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_near(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_direct(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_gangavarapu_pairs(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_pairs_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_tree(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_tree_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_xu_pairs(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_outer(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_inner(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_tree(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_tree_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* Bodies as the lecture's SIMD code reads them: scaled, about the middle, a multiple of 16 with massless padding. */
+struct nb_lecture_bodies {
+	size_t n, padded;
+	const float *x, *y, *z, *m;
+	float eps2;
+};
+
+/* Sums of bodies first .. last-1, on the calling thread; acc n x 3. */
+#define NB_LECTURE_ISA(isa) \
+	void nb_lecture_rows_##isa(const struct nb_lecture_bodies *b, size_t first, size_t last, double *acc);
+NB_LECTURE_ISA(plain)
+NB_LECTURE_ISA(avx2)
+NB_LECTURE_ISA(avx512)
+
+/* What source (at d, moving by v against the target) gives: acc += m d / r^3, and jerk += m (v / r^3 - 3 (d.v) d / r^5)
+ * where jerk is not NULL.  Nothing where r = 0.  dim 2 or 3. */
+static inline void nb_paper_interact(
+	int dim, const double *d, const double *v, double m, double eps2, double *acc, double *jerk)
+{
+	double r2 = eps2, dv = 0;
+	for (int c = 0; c < dim; c++)
+		r2 += d[c] * d[c];
+	if (r2 == 0)
+		return;
+	const double rinv2 = 1 / r2, w = m * rinv2 * sqrt(rinv2);
+	for (int c = 0; c < dim; c++)
+		acc[c] += w * d[c];
+	if (!jerk)
+		return;
+	for (int c = 0; c < dim; c++)
+		dv += d[c] * v[c];
+	dv *= 3 * rinv2;
+	for (int c = 0; c < dim; c++)
+		jerk[c] += w * (v[c] - dv * d[c]);
+}
+
+#endif

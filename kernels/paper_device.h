@@ -1,0 +1,30 @@
+/* paper_device.h - the CUDA kernels of the papers by function; not for callers of paper.h. */
+#ifndef NB_PAPER_DEVICE_H
+#define NB_PAPER_DEVICE_H
+
+#include "kernels/paper.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* p, q, unroll */
+NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* unroll */
+NB_MUST_CHECK int nb_paper_lecture_aos(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_soa(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_packed(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_shared(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_shuffle(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* threads */
+NB_MUST_CHECK int nb_paper_gangavarapu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_gangavarapu_tree_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_xu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
