@@ -26,7 +26,7 @@ enum { THREADS = 256 };
 struct bounds {
 	unsigned long long top[3];    /* ordered(x) */
 	unsigned long long bottom[3]; /* ~ordered(x) */
-	unsigned long long bad;       /* n - index of the first bad body, 0: none */
+	unsigned long long bad;	      /* n - index of the first bad body, 0: none */
 };
 
 /* Finite doubles as integers in the same order, never 0 nor ~0. */
@@ -94,7 +94,8 @@ int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cu
 		NB_TRY(bounds.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
 		const unsigned most = 8 * (unsigned)nb_cuda_multiprocessors(), want = nb_cuda_blocks(n, THREADS);
-		cube_kernel<<<want < most ? want : most, THREADS>>>(n, pos, bounds.ptr);
+		const unsigned blocks = want < most ? want : most;
+		cube_kernel<<<blocks, THREADS>>>(n, pos, bounds.ptr);
 		NB_CUDA_LAUNCHED();
 		NB_CUDA_TRY(cudaMemcpy(&found, bounds.ptr, sizeof found, cudaMemcpyDeviceToHost));
 	}
@@ -118,7 +119,7 @@ int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cu
 /* ---- keys ------------------------------------------------------------------------------------------ */
 
 static __global__ void __launch_bounds__(THREADS)
-        keys_kernel(size_t n, const double *pos, int dim, struct nb_cube cube, double scale, uint64_t *key)
+	keys_kernel(size_t n, const double *pos, int dim, struct nb_cube cube, double scale, uint64_t *key)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i >= n)
@@ -186,7 +187,7 @@ int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm)
 /* Rows of `words` words. */
 template <class word>
 static __global__ void __launch_bounds__(THREADS)
-        permute_kernel(size_t n, const uint32_t *perm, unsigned words, const word *src, word *dst)
+	permute_kernel(size_t n, const uint32_t *perm, unsigned words, const word *src, word *dst)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	const size_t row = i / words;
@@ -196,7 +197,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Rows of three words, e.g. positions: a division by a constant. */
 static __global__ void __launch_bounds__(THREADS)
-        permute3_kernel(size_t n, const uint32_t *perm, const uint64_t *src, uint64_t *dst)
+	permute3_kernel(size_t n, const uint32_t *perm, const uint64_t *src, uint64_t *dst)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	const size_t row = i / 3;
@@ -204,14 +205,13 @@ static __global__ void __launch_bounds__(THREADS)
 		dst[i] = src[(size_t)perm[row] * 3 + (i - row * 3)];
 }
 
-template <class word>
-static int permute(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
+template <class word> static int permute(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
 {
 	const size_t words = rowsize / sizeof(word);
 	if (words > SIZE_MAX / n || words * n > (size_t)INT_MAX * THREADS || words > UINT_MAX)
 		return NB_ELIMIT;
 	permute_kernel<<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
-	        n, perm, (unsigned)words, (const word *)src, (word *)dst);
+		n, perm, (unsigned)words, (const word *)src, (word *)dst);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -227,7 +227,7 @@ int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *
 	const size_t aligned = rowsize | (size_t)(uintptr_t)src | (size_t)(uintptr_t)dst;
 	if (rowsize == 24 && aligned % 8 == 0) {
 		permute3_kernel<<<nb_cuda_blocks(3 * n, THREADS), THREADS>>>(
-		        n, perm, (const uint64_t *)src, (uint64_t *)dst);
+			n, perm, (const uint64_t *)src, (uint64_t *)dst);
 		NB_CUDA_LAUNCHED();
 		return NB_OK;
 	}

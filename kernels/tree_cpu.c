@@ -14,7 +14,7 @@
 #include "common/mem.h"
 
 enum {
-	MAX_LEVEL = 35,    /* ends of levels: 32 digits, the root, the empty level that ends the growth, and 0 */
+	MAX_LEVEL = 35,	   /* ends of levels: 32 digits, the root, the empty level that ends the growth, and 0 */
 	SERIAL_LEVEL = 64, /* a level of fewer nodes is not worth a second thread */
 	SERIAL_BODIES = 1 << 12
 };

@@ -27,14 +27,14 @@
 enum {
 	THREADS = 256,
 	WARPS = THREADS / 32,
-	TILES = 4,              /* a block has at most TILES times THREADS bodies, */
-	TILED = 1 << 20,        /* and THREADS where there are so few in all that blocks are short of work */
-	MAX_LEVEL = 32,         /* digits of a key: 32 of 2 bits, 22 of 3 bits; the root's level is 0 */
-	TEAM = 8,               /* lanes for a node, one for each child */
-	HUGE_LEAF = 1 << 12,    /* a leaf of more bodies gets a block of its own */
+	TILES = 4,	     /* a block has at most TILES times THREADS bodies, */
+	TILED = 1 << 20,     /* and THREADS where there are so few in all that blocks are short of work */
+	MAX_LEVEL = 32,	     /* digits of a key: 32 of 2 bits, 22 of 3 bits; the root's level is 0 */
+	TEAM = 8,	     /* lanes for a node, one for each child */
+	HUGE_LEAF = 1 << 12, /* a leaf of more bodies gets a block of its own */
 	HUGE_BLOCKS = 64,
 	SMALL_THREADS = 512,
-	SMALL_LEVEL = 128,      /* nodes of a level that one block does as fast as a launch would take */
+	SMALL_LEVEL = 128, /* nodes of a level that one block does as fast as a launch would take */
 	NODE_LIMIT = 1 << 28
 };
 
@@ -174,10 +174,10 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, 
 }
 
 /* The integer columns, from at[][] after the scan. */
-static __global__ void __launch_bounds__(THREADS) place_kernel(struct bodies b, const uint32_t *starts,
-        const uint32_t *at, uint32_t *first, uint32_t *count, uint32_t *child)
+static __global__ void __launch_bounds__(THREADS) place_kernel(
+	struct bodies b, const uint32_t *starts, const uint32_t *at, uint32_t *first, uint32_t *count, uint32_t *child)
 {
-	__shared__ uint32_t next[MAX_LEVEL];         /* of level l + 1, the next node's number */
+	__shared__ uint32_t next[MAX_LEVEL];	     /* of level l + 1, the next node's number */
 	__shared__ uint32_t base[WARPS][MAX_LEVEL];  /* the same for each warp of a tile */
 	__shared__ uint32_t lanes[WARPS][MAX_LEVEL]; /* of the warp, where a node of level l + 1 begins */
 	const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -206,8 +206,7 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(struct bodies b, 
 		const auto number = [&](int level) {
 			if (level == 0)
 				return 0u;
-			return base[warp][level - 1] +
-			        (uint32_t)__popc(lanes[warp][level - 1] & ((1u << lane) - 1));
+			return base[warp][level - 1] + (uint32_t)__popc(lanes[warp][level - 1] & ((1u << lane) - 1));
 		};
 		if (mine || i == 0)
 			visit_nodes(b, i, [&](int level, uint32_t bodies, int child_level) {
@@ -220,8 +219,8 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(struct bodies b, 
 	}
 }
 
-static __global__ void __launch_bounds__(THREADS) link_kernel(uint32_t nnode, const uint32_t *count,
-        const uint32_t *child, uint32_t *nchild, uint32_t *huge, uint32_t *nhuge)
+static __global__ void __launch_bounds__(THREADS) link_kernel(
+	uint32_t nnode, const uint32_t *count, const uint32_t *child, uint32_t *nchild, uint32_t *huge, uint32_t *nhuge)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= nnode)
@@ -356,16 +355,24 @@ struct moments {
 	{
 		if (rank >= 6)
 			return;
-		const double edge = rank < 3 ? (rank == 0 ? lo[0] : rank == 1 ? lo[1] : lo[2])
-		                             : (rank == 3 ? hi[0] : rank == 4 ? hi[1] : hi[2]);
+		const double edge = rank < 3 ? (rank == 0	   ? lo[0]
+						       : rank == 1 ? lo[1]
+								   : lo[2])
+					     : (rank == 3	   ? hi[0]
+						       : rank == 4 ? hi[1]
+								   : hi[2]);
 		c.box[6 * j + rank] = edge;
 		if (rank < 3)
 			c.com[3 * j + rank] = rank == 0 ? com[0] : rank == 1 ? com[1] : com[2];
 		else if (rank == 3)
 			c.mass[j] = mass;
 		if (c.quad)
-			c.quad[6 * j + rank] = rank < 3 ? (rank == 0 ? quad[0] : rank == 1 ? quad[1] : quad[2])
-			                                : (rank == 3 ? quad[3] : rank == 4 ? quad[4] : quad[5]);
+			c.quad[6 * j + rank] = rank < 3 ? (rank == 0	      ? quad[0]
+								  : rank == 1 ? quad[1]
+									      : quad[2])
+							: (rank == 3	      ? quad[3]
+								  : rank == 4 ? quad[4]
+									      : quad[5]);
 	}
 };
 
@@ -469,7 +476,7 @@ static __device__ void inner_moments(const struct node_columns &c, size_t j, con
 }
 
 static __global__ void __launch_bounds__(THREADS) huge_leaf_kernel(
-        struct bodies b, struct node_columns c, const uint32_t *huge, const uint32_t *nhuge, int *status)
+	struct bodies b, struct node_columns c, const uint32_t *huge, const uint32_t *nhuge, int *status)
 {
 	__shared__ double part[WARPS];
 	const block_team t(part);
@@ -481,7 +488,7 @@ static __global__ void __launch_bounds__(THREADS) huge_leaf_kernel(
 }
 
 static __global__ void __launch_bounds__(THREADS)
-        leaf_kernel(struct bodies b, struct node_columns c, uint32_t nnode, int *status)
+	leaf_kernel(struct bodies b, struct node_columns c, uint32_t nnode, int *status)
 {
 	const lane_team t;
 	const size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM;
@@ -508,11 +515,12 @@ struct levels {
 
 /* Levels high .. low, one after the other, by one block. */
 static __global__ void __launch_bounds__(SMALL_THREADS)
-        small_levels_kernel(struct node_columns c, struct levels levels, int high, int low)
+	small_levels_kernel(struct node_columns c, struct levels levels, int high, int low)
 {
 	const lane_team t;
 	for (int l = high; l >= low; l--) {
-		for (size_t j = levels.begin[l] + threadIdx.x / TEAM; j < levels.begin[l + 1]; j += SMALL_THREADS / TEAM)
+		for (size_t j = levels.begin[l] + threadIdx.x / TEAM; j < levels.begin[l + 1];
+			j += SMALL_THREADS / TEAM)
 			if (c.nchild[j])
 				inner_moments(c, j, t);
 		__syncthreads();
@@ -523,8 +531,8 @@ static __global__ void __launch_bounds__(SMALL_THREADS)
 
 void nb_tree_free_cuda(struct nb_tree *tree)
 {
-	void *columns[] = {tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com, tree->mass,
-	        tree->quad};
+	void *columns[] = {
+		tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com, tree->mass, tree->quad};
 	for (void *column : columns)
 		if (column)
 			(void)cudaFreeAsync(column, 0);
@@ -573,7 +581,7 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 	NB_TRY(nb_scan_cuda(cells + 1, at.ptr, at.ptr));
 	struct levels levels;
 	NB_CUDA_TRY(cudaMemcpy2D(levels.begin, sizeof *at.ptr, at.ptr, blocks * sizeof *at.ptr, sizeof *at.ptr,
-	        (size_t)b.digits + 2, cudaMemcpyDeviceToHost));
+		(size_t)b.digits + 2, cudaMemcpyDeviceToHost));
 	const uint32_t nnode = levels.begin[b.digits + 1];
 	if (nnode > NODE_LIMIT)
 		return NB_ELIMIT;
@@ -597,10 +605,10 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 	place_kernel<<<blocks, THREADS>>>(b, starts.ptr, at.ptr, tree->first, tree->count, tree->child);
 	NB_CUDA_LAUNCHED();
 	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
-	        nnode, tree->count, tree->child, tree->nchild, huge.ptr + 2, nhuge);
+		nnode, tree->count, tree->child, tree->nchild, huge.ptr + 2, nhuge);
 	NB_CUDA_LAUNCHED();
-	const struct node_columns c = {tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com,
-	        tree->mass, tree->quad};
+	const struct node_columns c = {
+		tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com, tree->mass, tree->quad};
 	if (b.n > HUGE_LEAF) {
 		huge_leaf_kernel<<<HUGE_BLOCKS, THREADS>>>(b, c, huge.ptr + 2, nhuge, status);
 		NB_CUDA_LAUNCHED();
@@ -614,7 +622,7 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 }
 
 int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
-        const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
+	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
 {
 	memset(tree, 0, sizeof *tree);
 	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 1 || order > 2)
@@ -627,8 +635,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	tree->cube = *cube;
 	if (n == 0)
 		return NB_OK;
-	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
-	        n < TILED ? 1u : (unsigned)TILES};
+	const struct bodies b = {
+		n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32, n < TILED ? 1u : (unsigned)TILES};
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);

@@ -1,8 +1,9 @@
 /* tree_walk_cuda.cu - gravity by walking the tree on the device, group by group.
  *
  * A group is a run of siblings, or of bodies of one leaf, with at most GROUP bodies together: compact, and in Morton
- * order.  Few bodies around a crowd of others are not put together: their group would meet most of the crowd.  One warp walks the tree for a group, with one or two bodies (targets) a lane.  It keeps a stack of
- * nodes and tests 32 of them at once, a node a lane:
+ * order.  Few bodies around a crowd of others are not put together: their group would meet most of the crowd.  One warp
+ * walks the tree for a group, with one or two bodies (targets) a lane.  It keeps a stack of nodes and tests 32 of them
+ * at once, a node a lane:
  *
  *   far from the group's sphere     M2L  queued; every lane translates one cell into the group's local expansion
  *   far from the group's box        M2P  queued; 32 cells go to shared memory, then every target takes each
@@ -11,7 +12,8 @@
  *
  * and a queue is worked off when it holds 32.  Nodes leave the stack from the top and their children enter in
  * order, so that depths on the stack never decrease upwards: nodes of one depth are pushed only when none is left,
- * at most 8 x 32 of them, and STACK = 256 x (22 levels) cannot overflow (2-D: 128 x 32 is less).  Groups are dealt
+ * at most 8 x 32 of them, and STACK = 256 x (22 levels) cannot overflow (2-D: 128 x 32 is less).  A tree from elsewhere
+ * that is deeper than keys allow gives NaN for the groups that meet the end of the stack.  Groups are dealt
  * out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
  * bytes.
  *
@@ -51,14 +53,14 @@
 enum {
 	THREADS = 128,
 	WARPS = THREADS / 32,
-	SLOTS = 2,              /* targets of a lane, at most */
+	SLOTS = 2, /* targets of a lane, at most */
 	GROUP = 32 * SLOTS,
 	STACK = 22 * 256,
-	TOP = 512,              /* of a stack in shared memory; rarely is more needed */
-	CROWD = 8,              /* siblings share a group if their parent has at most CROWD groups' bodies */
-	TINY = 2,               /* a leaf of so few bodies costs less than its multipole */
-	SMALL = 1 << 17,        /* so few bodies make too few groups to fill a device */
-	LEAF = 1u << 31,        /* in a link */
+	TOP = 512,	 /* of a stack in shared memory; rarely is more needed */
+	CROWD = 8,	 /* siblings share a group if their parent has at most CROWD groups' bodies */
+	TINY = 2,	 /* a leaf of so few bodies costs less than its multipole */
+	SMALL = 3 << 16, /* so few bodies make too few groups of GROUP to fill a device */
+	LEAF = 1u << 31, /* in a link */
 	MANY = 255
 };
 
@@ -67,11 +69,11 @@ static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL
 
 /* Found on the device, from the root. */
 struct plan {
-	double origin[3];     /* centre of the root's box */
-	double length, mass;  /* from the caller's units: powers of two */
-	double unlength;      /* 1 / length */
-	float eps;            /* scaled */
-	unsigned next;        /* group */
+	double origin[3];    /* centre of the root's box */
+	double length, mass; /* from the caller's units: powers of two */
+	double unlength;     /* 1 / length */
+	float eps;	     /* scaled */
+	unsigned next;	     /* group */
 	unsigned long long p2p, m2p, m2l;
 };
 
@@ -93,11 +95,11 @@ struct walk {
 	const uint32_t *first, *count, *child, *nchild;
 	const double *box, *com, *node_mass, *quad;
 
-	float error;           /* tolerated, over the strength of the field */
-	float alpha;           /* the same, over the old acceleration; 0: not by acceleration */
+	float error; /* tolerated, over the strength of the field */
+	float alpha; /* the same, over the old acceleration; 0: not by acceleration */
 	const double *acc_old;
 	bool local;
-	uint32_t group;        /* bodies, at most */
+	uint32_t group; /* bodies, at most */
 
 	struct plan *plan;
 	float4 *place, *moment;
@@ -209,7 +211,7 @@ static __global__ void __launch_bounds__(THREADS) mark_count_kernel(size_t words
 }
 
 static __global__ void __launch_bounds__(THREADS)
-        start_kernel(size_t words, const uint32_t *mark, const uint32_t *at, size_t n, uint32_t *start)
+	start_kernel(size_t words, const uint32_t *mark, const uint32_t *at, size_t n, uint32_t *start)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i > words)
@@ -251,13 +253,13 @@ static __device__ __forceinline__ void add_scaled(double w, double x, double y, 
 	nb_pair_add_f64(w, x, y, z, &a[0], &a[1], &a[2]);
 }
 
-static __device__ __forceinline__ void cell_acts(float x, float y, float z, float rinv, float m, const float *moment,
-        float (&a)[3], float &phi)
+static __device__ __forceinline__ void cell_acts(
+	float x, float y, float z, float rinv, float m, const float *moment, float (&a)[3], float &phi)
 {
 	nb_m2p_f32(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
 }
-static __device__ __forceinline__ void cell_acts(double x, double y, double z, double rinv, double m,
-        const double *moment, double (&a)[3], double &phi)
+static __device__ __forceinline__ void cell_acts(
+	double x, double y, double z, double rinv, double m, const double *moment, double (&a)[3], double &phi)
 {
 	nb_m2p_f64(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
 }
@@ -342,8 +344,8 @@ template <int P, bool POT> struct target {
 struct expansion {
 	enum {
 		C0,
-		C1 = 1,  /* x y z */
-		C2 = 4,  /* xx xy xz yy yz zz */
+		C1 = 1,	 /* x y z */
+		C2 = 4,	 /* xx xy xz yy yz zz */
 		C3 = 10, /* xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
 		C4 = 20, /* xxxx xxxy xxxz xxyy xxyz xxzz xyyy xyyz xyzz xzzz yyyy yyyz yyzz yzzz zzzz */
 		TERMS = 35
@@ -426,11 +428,12 @@ struct expansion {
 	}
 
 	/* (sum m/r, if wanted, and) its gradient at x, y, z: Horner's scheme, tensor by tensor. */
-	template <bool POT> __device__ __forceinline__ void value(float x, float y, float z, float (&a)[3], float &u) const
+	template <bool POT>
+	__device__ __forceinline__ void value(float x, float y, float z, float (&a)[3], float &u) const
 	{
 		/* which c4 of xxx.x, xxy.x ..: c4 index of c3 index with one more x, y, z */
-		constexpr int next[10][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}, {6, 10, 11},
-		        {7, 11, 12}, {8, 12, 13}, {9, 13, 14}};
+		constexpr int next[10][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9},
+			{6, 10, 11}, {7, 11, 12}, {8, 12, 13}, {9, 13, 14}};
 		constexpr int third[6][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}};
 		constexpr int second[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
 		float t3[10], t2[6], u3[10], u2[6];
@@ -446,7 +449,7 @@ struct expansion {
 			t2[k] = c[C2 + k] + 0.5f * (t3[third[k][0]] * x + t3[third[k][1]] * y + t3[third[k][2]] * z);
 			if constexpr (POT)
 				u2[k] = c[C2 + k] +
-				        (1.0f / 3) * (u3[third[k][0]] * x + u3[third[k][1]] * y + u3[third[k][2]] * z);
+					(1.0f / 3) * (u3[third[k][0]] * x + u3[third[k][1]] * y + u3[third[k][2]] * z);
 		}
 #pragma unroll
 		for (int k = 0; k < 3; k++)
@@ -456,7 +459,7 @@ struct expansion {
 #pragma unroll
 			for (int k = 0; k < 3; k++)
 				u1[k] = c[C1 + k] +
-				        0.5f * (u2[second[k][0]] * x + u2[second[k][1]] * y + u2[second[k][2]] * z);
+					0.5f * (u2[second[k][0]] * x + u2[second[k][1]] * y + u2[second[k][2]] * z);
 			u = c[C0] + u1[0] * x + u1[1] * y + u1[2] * z;
 		}
 	}
@@ -467,11 +470,11 @@ struct expansion {
 /* A warp's shared memory. */
 template <int P, bool POT> struct desk {
 	typedef typename arith<P>::real real;
-	double centre[3], scale;      /* group units: (x - centre) scale */
-	float4 high;                  /* the centre, as for the cells; group units from the cells' */
-	float4 low;                   /* and the sphere's radius */
-	float4 half;                  /* the box; times a cell's influence: how far it must be to be far */
-	float spread;                 /* the same for the local expansion, times the root of mass in extent */
+	double centre[3], scale; /* group units: (x - centre) scale */
+	float4 high;		 /* the centre, as for the cells; group units from the cells' */
+	float4 low;		 /* and the sphere's radius */
+	float4 half;		 /* the box; times a cell's influence: how far it must be to be far */
+	float spread;		 /* the same for the local expansion, times the root of mass in extent */
 	real eps2;
 	union {
 		source<P> body[32];
@@ -480,7 +483,7 @@ template <int P, bool POT> struct desk {
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
 	uint32_t body_index[POT ? 32 : 1];    /* from the group's first */
-	uint32_t top[TOP];                    /* of the stack */
+	uint32_t top[TOP];		      /* of the stack */
 };
 
 /* One warp at one group, in registers. */
@@ -495,11 +498,11 @@ template <int P, bool POT, bool COUNT> struct walker {
 	struct target<P, POT> target[SLOTS];
 	struct expansion local;
 	unsigned nbody, ncell, nfar;
-	bool expanded;
+	bool expanded, broken;
 	unsigned long long p2p, m2p, m2l;
 
 	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT> &d, uint32_t *s)
-	        : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
+	    : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
 	{
 	}
 
@@ -547,8 +550,13 @@ template <int P, bool POT, bool COUNT> struct walker {
 			sum += lane >= (unsigned)offset ? below : 0;
 		}
 		const uint32_t to = depth + (sum - children);
-		depth += __shfl_sync(0xffffffff, sum, 31);
-		__syncwarp(); /* all have read what they popped */
+		const uint32_t all = __shfl_sync(0xffffffff, sum, 31); /* and all have read what they popped */
+		__syncwarp();
+		if (depth + all > STACK) {
+			broken = true;
+			return;
+		}
+		depth += all;
 		if (depth <= TOP) {
 #pragma unroll
 			for (uint32_t k = 0; k < 8; k++)
@@ -594,8 +602,9 @@ template <int P, bool POT, bool COUNT> struct walker {
 			mine.top[0] = 0;
 		float sum = 0;
 		for (batch next = pop(depth); next.n; next = pop(depth)) {
-			const float dx = next.a.x - high.x + (next.b.x - low.x), dy = next.a.y - high.y + (next.b.y - low.y),
-			            dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
+			const float dx = next.a.x - high.x + (next.b.x - low.x),
+				    dy = next.a.y - high.y + (next.b.y - low.y),
+				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
 			const uint32_t link = __float_as_uint(next.b.w);
 			const float l = extent_size(next.extent), root = extent_mass(next.extent), root2 = root * root;
 			const bool open = lane < next.n && !(link & LEAF) && d2 < l * l;
@@ -617,11 +626,12 @@ template <int P, bool POT, bool COUNT> struct walker {
 			at.set(x[0] * mine.scale, x[1] * mine.scale, x[2] * mine.scale);
 		else
 			at.set((x[0] - mine.centre[0]) * mine.scale, (x[1] - mine.centre[1]) * mine.scale,
-			        (x[2] - mine.centre[2]) * mine.scale);
+				(x[2] - mine.centre[2]) * mine.scale);
 	}
 
 	__device__ __forceinline__ void begin(uint32_t group)
 	{
+		broken = false;
 		first = w.start[group];
 		num = w.start[group + 1] - first;
 		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)first;
@@ -680,7 +690,8 @@ template <int P, bool POT, bool COUNT> struct walker {
 		if (lane == 0) {
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
-			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w : powf(spread, 2.0f / 3) * powf(error, -1.0f / 6);
+			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w
+						  : powf(spread, 2.0f / 3) * powf(error, -1.0f / 6);
 		}
 		__syncwarp();
 #pragma unroll
@@ -756,7 +767,9 @@ template <int P, bool POT, bool COUNT> struct walker {
 				c.mass = w.node_mass[j] * w.plan->mass;
 #pragma unroll
 				for (int k = 0; k < 6; k++)
-					c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale * mine.scale : 0;
+					c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale *
+								       mine.scale
+							     : 0;
 			} else {
 				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
 				const float unit = mine.high.w, f = 2 * unit * unit;
@@ -800,7 +813,7 @@ template <int P, bool POT, bool COUNT> struct walker {
 				const float unit = mine.high.w, f = unit * unit;
 				const float half_moments[6] = {f * m.y, f * m.z, f * m.w, f * s.x, f * s.y, f * s.z};
 				local.template add<POT>(
-				        m.x, half_moments, -unit * at.x, -unit * at.y, -unit * at.z, mine.eps2);
+					m.x, half_moments, -unit * at.x, -unit * at.y, -unit * at.z, mine.eps2);
 			}
 			expanded = true;
 			if constexpr (COUNT)
@@ -827,14 +840,17 @@ template <int P, bool POT, bool COUNT> struct walker {
 		bool last = false;
 		for (batch next = pop(depth);; next = pop(depth)) {
 			const bool active = lane < next.n;
-			const uint32_t node = next.node, link = __float_as_uint(next.b.w), reach = __float_as_uint(next.a.w);
+			const uint32_t node = next.node, link = __float_as_uint(next.b.w),
+				       reach = __float_as_uint(next.a.w);
 			const float4 high = mine.high, low = mine.low, half = mine.half;
-			const float dx = next.a.x - high.x + (next.b.x - low.x), dy = next.a.y - high.y + (next.b.y - low.y),
-			            dz = next.a.z - high.z + (next.b.z - low.z);
+			const float dx = next.a.x - high.x + (next.b.x - low.x),
+				    dy = next.a.y - high.y + (next.b.y - low.y),
+				    dz = next.a.z - high.z + (next.b.z - low.z);
 			const float x = fmaxf(fabsf(dx) - half.x, 0), y = fmaxf(fabsf(dy) - half.y, 0),
-			            z = fmaxf(fabsf(dz) - half.z, 0);
+				    z = fmaxf(fabsf(dz) - half.z, 0);
 			const float r = fmaxf(LEAST_FAR * extent_size(next.extent), half.w * fabsf(next.a.w));
-			const float edge = fmaxf(r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
+			const float edge = fmaxf(
+				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
 			const bool is_leaf = link & LEAF;
 			const bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
 			const bool far = x * x + y * y + z * z > r * r;
@@ -905,7 +921,8 @@ template <int P, bool POT, bool COUNT> struct walker {
 		if constexpr (P != NB_F64)
 			if (expanded)
 				local.template join<POT>();
-		const double pot_out = w.G / w.plan->mass * mine.scale, acc_out = pot_out * mine.scale;
+		const double pot_out = broken ? (double)NAN : w.G / w.plan->mass * mine.scale,
+			     acc_out = pot_out * mine.scale;
 #pragma unroll
 		for (int t = 0; t < SLOTS; t++) {
 			if constexpr (P != NB_F64)
@@ -982,7 +999,7 @@ template <int P> static int launch_precision(struct walk &w, bool count)
 }
 
 int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-        struct nb_gravity_count *count)
+	struct nb_gravity_count *count)
 {
 	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))

@@ -21,12 +21,12 @@ static const char *label = "";
 
 #define OK(call) CHECK((call) == NB_OK)
 /* Says which case it was. */
-#define WANT(condition)                                               \
-	do {                                                          \
-		const int before_ = unit_failed;                      \
-		CHECK(condition);                                     \
-		if (unit_failed != before_)                           \
-			fprintf(stderr, "  in case %s\n", label);     \
+#define WANT(condition)                                           \
+	do {                                                      \
+		const int before_ = unit_failed;                  \
+		CHECK(condition);                                 \
+		if (unit_failed != before_)                       \
+			fprintf(stderr, "  in case %s\n", label); \
 	} while (0)
 
 /* ---- device arrays -------------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static struct bodies make(enum shape shape, size_t n)
 			x[k] = uniform();
 		if (shape == PLUMMER) {
 			const double r = 1 / sqrt(pow(0.999 * uniform(), -2.0 / 3) - 1), cz = 2 * uniform() - 1,
-			             phi = 6.283185307179586 * uniform(), s = sqrt(1 - cz * cz);
+				     phi = 6.283185307179586 * uniform(), s = sqrt(1 - cz * cz);
 			x[0] = r * s * cos(phi), x[1] = r * s * sin(phi), x[2] = r * cz;
 		} else if (shape == CLUMPS) { /* tight, far from each other, and a third of the bodies in one place */
 			const double c = (double)(i % 7);
@@ -214,7 +214,7 @@ static void check_tree(const struct nb_tree &got, const struct nb_tree &want, si
 	for (size_t i = 0; i < g.size(); i++) {
 		const size_t a = g[i], b = w[i];
 		shape += got.first[a] != want.first[b] || got.count[a] != want.count[b] ||
-		        got.nchild[a] != want.nchild[b];
+			 got.nchild[a] != want.nchild[b];
 		double size = 0;
 		for (int k = 0; k < 6; k++)
 			box += got.box[6 * a + k] != want.box[6 * b + k];
@@ -222,11 +222,11 @@ static void check_tree(const struct nb_tree &got, const struct nb_tree &want, si
 			size = fmax(size, want.box[6 * b + 3 + k] - want.box[6 * b + k]);
 		for (int k = 0; k < 3; k++)
 			com += !(fabs(got.com[3 * a + k] - want.com[3 * b + k]) <=
-			        1e-13 * size + 4e-16 * fabs(want.com[3 * b + k]));
+				 1e-13 * size + 4e-16 * fabs(want.com[3 * b + k]));
 		mass += !(fabs(got.mass[a] - want.mass[b]) <= 1e-13 * want.mass[b]);
 		for (int k = 0; k < 6 && want.quad; k++)
 			quad += !(fabs(got.quad[6 * a + k] - want.quad[6 * b + k]) <=
-			        1e-12 * want.mass[b] * size * size + 1e-15 * want.mass[b] * size);
+				  1e-12 * want.mass[b] * size * size + 1e-15 * want.mass[b] * size);
 	}
 	WANT(shape == 0);
 	WANT(box == 0);
@@ -274,8 +274,8 @@ struct error {
 	double rms, p99, pot;
 };
 
-static struct error compare(const struct result &r, const vector<size_t> &target, const vector<double> &acc,
-        const vector<double> &pot)
+static struct error compare(
+	const struct result &r, const vector<size_t> &target, const vector<double> &acc, const vector<double> &pot)
 {
 	double d2 = 0, a2 = 0, dp2 = 0, p2 = 0;
 	vector<double> each;
@@ -334,7 +334,8 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 		struct result r = walk(b, tree, s);
 		struct error e = compare(r, target, acc, pot);
 		if (!(e.rms <= kind.bound && e.pot <= kind.bound) && isfinite(kind.bound))
-			fprintf(stderr, "%s precision %d theta 0: rms %g pot %g\n", label, kind.precision, e.rms, e.pot);
+			fprintf(stderr, "%s precision %d theta 0: rms %g pot %g\n", label, kind.precision, e.rms,
+				e.pot);
 		WANT(!(e.rms > kind.bound) && !isnan(e.rms));
 		WANT(!(e.pot > kind.bound) && !isnan(e.pot));
 		WANT(points ? r.count.p2p <= (uint64_t)n * n : r.count.p2p == (uint64_t)n * n);
@@ -346,8 +347,8 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 		r = walk(b, tree, s);
 		e = compare(r, target, acc, pot);
 		if (!(e.rms < 5e-3 && e.pot < 2e-3))
-			fprintf(stderr, "%s precision %d theta 0.5: rms %g p99 %g pot %g\n", label, kind.precision, e.rms,
-			        e.p99, e.pot);
+			fprintf(stderr, "%s precision %d theta 0.5: rms %g p99 %g pot %g\n", label, kind.precision,
+				e.rms, e.p99, e.pot);
 		WANT(e.rms < 5e-3 || (shape == CLUMPS && kind.precision == NB_F32));
 		WANT(e.pot < 2e-3 || (shape == CLUMPS && kind.precision == NB_F32));
 		const struct result again = walk(b, tree, s);
@@ -365,7 +366,8 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 	}
 }
 
-/* ---- one case: n bodies of a shape, in a tree ---------------------------------------------------------------------- */
+/* ---- one case: n bodies of a shape, in a tree ----------------------------------------------------------------------
+ */
 
 static void check_case(enum shape shape, size_t n, int leaf_size, int order)
 {
@@ -392,7 +394,7 @@ static void check_case(enum shape shape, size_t n, int leaf_size, int order)
 		OK(nb_tree_build_cuda(n, d_key.p, pos.p, mass.p, b.dim, &cube, leaf_size, order, &tree2));
 		struct host_tree again(tree2);
 		WANT(same(got.com, again.com) && same(got.quad, again.quad) && got.first == again.first &&
-		        got.child == again.child);
+			got.child == again.child);
 		nb_tree_free_cuda(&tree2);
 	}
 	if (order == 2)
@@ -402,7 +404,8 @@ static void check_case(enum shape shape, size_t n, int leaf_size, int order)
 	WANT(tree.nnode == 0 && tree.first == nullptr);
 }
 
-/* ---- properties of the walk ---------------------------------------------------------------------------------------- */
+/* ---- properties of the walk ----------------------------------------------------------------------------------------
+ */
 
 /* A Plummer sphere, sorted, with its tree and the truth for some bodies. */
 struct sphere {
@@ -411,7 +414,8 @@ struct sphere {
 	vector<size_t> target;
 	vector<double> acc, pot;
 
-	explicit sphere(size_t n, double length = 1, double mass_unit = 1, double G = 1, double eps = 0) : b(make(PLUMMER, n))
+	explicit sphere(size_t n, double length = 1, double mass_unit = 1, double G = 1, double eps = 0)
+	    : b(make(PLUMMER, n))
 	{
 		for (double &x : b.pos)
 			x *= length;
@@ -447,9 +451,9 @@ static void check_accuracy()
 		struct setting set = {theta, 0, 1, NB_F32, true, true, NB_MAC_GEOMETRIC, 0, nullptr};
 		const struct result r = walk(s.b, s.tree, set);
 		const struct error e = compare(r, s.target, s.acc, s.pot);
-		printf("theta %.2f: rms %.2e p99 %.2e pot %.2e; a body %.0f p2p %.0f m2p, a group %.0f m2l\n", theta, e.rms,
-		        e.p99, e.pot, (double)r.count.p2p / (double)n, (double)r.count.m2p / (double)n,
-		        (double)r.count.m2l / (double)r.count.groups);
+		printf("theta %.2f: rms %.2e p99 %.2e pot %.2e; a body %.0f p2p %.0f m2p, a group %.0f m2l\n", theta,
+			e.rms, e.p99, e.pot, (double)r.count.p2p / (double)n, (double)r.count.m2p / (double)n,
+			(double)r.count.m2l / (double)r.count.groups);
 		WANT(e.rms < 0.5 * last); /* the third power of theta, and some */
 		WANT(e.p99 < 1.2e-2 * theta * theta * theta);
 		WANT(e.pot < 5e-3 * theta * theta * theta);
@@ -457,7 +461,8 @@ static void check_accuracy()
 	}
 	WANT(last < 2e-5);
 
-	/* the criterion by acceleration: the error falls with alpha, and cost for cost it beats the geometric one at p99 */
+	/* the criterion by acceleration: the error falls with alpha, and cost for cost it beats the geometric one at
+	 * p99 */
 	vector<double> truth(3 * n);
 	device<double> acc_old(walk(s.b, s.tree, {0.5, 0, 1, NB_F32, false, false, NB_MAC_GEOMETRIC, 0, nullptr}).acc);
 	last = INFINITY;
@@ -465,9 +470,9 @@ static void check_accuracy()
 		struct setting set = {0, 0, 1, NB_F32, false, true, NB_MAC_ACCELERATION, alpha, acc_old.p};
 		const struct result r = walk(s.b, s.tree, set);
 		const struct error e = compare(r, s.target, s.acc, s.pot);
-		printf("alpha %.0e: rms %.2e p99 %.2e; a body %.0f p2p %.0f m2p, a group %.0f m2l\n", alpha, e.rms, e.p99,
-		        (double)r.count.p2p / (double)n, (double)r.count.m2p / (double)n,
-		        (double)r.count.m2l / (double)r.count.groups);
+		printf("alpha %.0e: rms %.2e p99 %.2e; a body %.0f p2p %.0f m2p, a group %.0f m2l\n", alpha, e.rms,
+			e.p99, (double)r.count.p2p / (double)n, (double)r.count.m2p / (double)n,
+			(double)r.count.m2l / (double)r.count.groups);
 		WANT(e.rms < 0.6 * last);
 		WANT(e.p99 < 0.5 * alpha);
 		last = e.rms;
@@ -476,9 +481,128 @@ static void check_accuracy()
 	vector<double> zero(3 * n, 0.0);
 	device<double> none(zero);
 	if (n <= 20000) {
-		const struct result r = walk(s.b, s.tree, {0, 0, 1, NB_F32, false, true, NB_MAC_ACCELERATION, 1e-3, none.p});
+		const struct result r = walk(
+			s.b, s.tree, {0, 0, 1, NB_F32, false, true, NB_MAC_ACCELERATION, 1e-3, none.p});
 		WANT(r.count.p2p == (uint64_t)n * n);
 	}
+}
+
+/* The CPU walks the device's tree: both are as near to the truth as theta promises, so to each other. */
+static void check_backends()
+{
+	label = "backends";
+	const size_t n = std::min<size_t>(n_limit, 30000);
+	sphere s(n);
+	struct host_tree tree(s.tree);
+	for (double theta : {0.3, 0.6})
+		for (enum nb_precision precision : {NB_F32, NB_MIXED, NB_F64}) {
+			struct result r;
+			r.acc.resize(3 * n), r.pot.resize(n);
+			struct nb_gravity g = {};
+			g.n = n, g.pos = s.b.pos.data(), g.mass = s.b.mass.data(), g.acc = r.acc.data(),
+			g.pot = r.pot.data();
+			g.G = 1, g.precision = precision;
+			struct nb_tree_walk w = {};
+			w.theta = theta;
+			OK(nb_gravity_tree_cpu(&g, &tree.t, &w, nullptr));
+			vector<size_t> all(n);
+			std::iota(all.begin(), all.end(), (size_t)0);
+			const struct result d = walk(
+				s.b, s.tree, {theta, 0, 1, precision, true, false, NB_MAC_GEOMETRIC, 0, nullptr});
+			const struct error e = compare(d, all, r.acc, r.pot);
+			printf("theta %.1f precision %d, device against CPU: rms %.2e p99 %.2e pot %.2e\n", theta,
+				precision, e.rms, e.p99, e.pot);
+			WANT(e.rms < 8e-3 * theta * theta * theta && e.p99 < 2e-2 * theta * theta * theta);
+			WANT(e.pot < 2e-3 * theta * theta * theta);
+		}
+}
+
+/* The worst case for the walk's stack: of each level's 256 nodes the last 32 have 8 children each.  As many levels
+ * as keys allow must work; more can only come from a tree that no key made, and give NaN. */
+static void check_deep_tree(size_t levels, bool fits)
+{
+	label = fits ? "deep tree" : "too deep a tree";
+	vector<size_t> begin = {0}, size = {1}, parents;
+	for (size_t l = 0; l + 1 < levels; l++) {
+		parents.push_back(std::min<size_t>(size[l], 32));
+		begin.push_back(begin[l] + size[l]);
+		size.push_back(8 * parents[l]);
+	}
+	const size_t nnode = begin.back() + size.back();
+	vector<uint32_t> first(nnode, 0), count(nnode, 1), child(nnode, 0), nchild(nnode, 0);
+	for (size_t l = levels - 1; l-- > 0;)
+		for (size_t k = 0; k < parents[l]; k++) {
+			const size_t j = begin[l] + size[l] - parents[l] + k;
+			child[j] = (uint32_t)(begin[l + 1] + 8 * k), nchild[j] = 8, count[j] = 0;
+			for (size_t c = child[j]; c < child[j] + 8; c++)
+				count[j] += count[c];
+		}
+	for (size_t j = 0; j < nnode; j++)
+		for (uint32_t c = child[j], at = first[j]; c < child[j] + nchild[j]; at += count[c++])
+			first[c] = at;
+	const size_t n = count[0];
+	struct bodies b = make(CUBE, n);
+	vector<double> box, com, mass;
+	for (size_t j = 0; j < nnode; j++) {
+		box.insert(box.end(), {0, 0, 0, 1, 1, 1});
+		com.insert(com.end(), {0.5, 0.5, 0.5});
+		mass.push_back((double)count[j] / (double)n);
+	}
+	device<uint32_t> d_first(first), d_count(count), d_child(child), d_nchild(nchild);
+	device<double> d_box(box), d_com(com), d_mass(mass);
+	struct nb_tree tree = {};
+	tree.nnode = nnode, tree.dim = 3, tree.leaf_size = 1, tree.order = 1;
+	tree.first = d_first.p, tree.count = d_count.p, tree.child = d_child.p, tree.nchild = d_nchild.p;
+	tree.box = d_box.p, tree.com = d_com.p, tree.mass = d_mass.p;
+	struct nb_tree on_host = tree;
+	on_host.first = first.data(), on_host.count = count.data(), on_host.child = child.data();
+	on_host.nchild = nchild.data();
+	WANT(!nb_tree_check(&on_host, n));
+	const struct result r = walk(b, tree, {0, 0, 1, NB_F32, false, true, NB_MAC_GEOMETRIC, 0, nullptr});
+	size_t bad = 0;
+	for (double a : r.acc)
+		bad += !isfinite(a);
+	WANT(fits ? bad == 0 && r.count.p2p == (uint64_t)n * n : bad == 3 * n);
+}
+
+/* Millions of bodies in one place, one elsewhere: no loop over pairs, and the two places attract each other. */
+static void check_crowd()
+{
+	label = "crowd";
+	const size_t n = 3000001;
+	vector<double> x(3 * n, 0.125), m(n, 1.0 / (double)(n - 1));
+	x[3 * 1000] = 2.125;
+	device<double> pos(x), mass(m), sorted(3 * n), acc(3 * n), pot(n);
+	device<uint64_t> key(n);
+	device<uint32_t> perm(n);
+	struct nb_cube cube;
+	struct nb_tree tree;
+	size_t bad;
+	OK(nb_morton_cube_cuda(n, pos.p, 3, &cube, &bad));
+	OK(nb_morton_keys_cuda(n, pos.p, 3, &cube, key.p));
+	OK(nb_sort_keys_cuda(n, key.p, perm.p));
+	OK(nb_permute_cuda(n, perm.p, 24, pos.p, sorted.p));
+	OK(nb_tree_build_cuda(n, key.p, sorted.p, mass.p, 3, &cube, 16, 2, &tree));
+	WANT(tree.nnode == 3);
+	struct nb_gravity g = {};
+	g.n = n, g.pos = sorted.p, g.mass = mass.p, g.acc = acc.p, g.G = 1;
+	struct nb_tree_walk w = {};
+	w.theta = 0.5;
+	for (int with_pot = 0; with_pot < 2; with_pot++) {
+		g.pot = with_pot ? pot.p : nullptr;
+		struct nb_gravity_count count = {};
+		OK(nb_gravity_tree_cuda(&g, &tree, &w, &count));
+		WANT(count.p2p + count.m2p <= 4 * n);
+		const vector<double> a = acc.host();
+		size_t wrong = 0;
+		for (size_t i = 0; i + 1 < n; i++)
+			wrong += !(
+				fabs(a[3 * i] - 0.25 * m[0]) <= 1e-6 * m[0] && a[3 * i + 1] == 0 && a[3 * i + 2] == 0);
+		WANT(wrong == 0);
+		WANT(fabs(a[3 * n - 3] + 0.25) < 1e-6);
+	}
+	WANT(fabs(pot.host()[n - 1] + 0.5) < 1e-6);
+	nb_tree_free_cuda(&tree);
 }
 
 /* Softening of the size of the cells: the multipoles must feel it. */
@@ -489,8 +613,9 @@ static void check_softening()
 		snprintf(text, sizeof text, "softening %g", eps);
 		label = text;
 		sphere s(std::min<size_t>(n_limit, 20000), 1, 1, 1, eps);
-		const struct error e = compare(walk(s.b, s.tree, {0.4, eps, 1, NB_F32, true, false, NB_MAC_GEOMETRIC, 0, nullptr}),
-		        s.target, s.acc, s.pot);
+		const struct error e = compare(
+			walk(s.b, s.tree, {0.4, eps, 1, NB_F32, true, false, NB_MAC_GEOMETRIC, 0, nullptr}), s.target,
+			s.acc, s.pot);
 		if (!(e.rms < 4e-4 && e.p99 < 2e-3 && e.pot < 2e-4))
 			fprintf(stderr, "%s: rms %g p99 %g pot %g\n", label, e.rms, e.p99, e.pot);
 		WANT(e.rms < 4e-4 && e.p99 < 2e-3 && e.pot < 2e-4);
@@ -508,8 +633,8 @@ static void check_units()
 			label = text;
 			sphere s(std::min<size_t>(n_limit, 3000), u[0], u[1], u[2]);
 			const struct error e = compare(
-			        walk(s.b, s.tree, {theta, 0, u[2], NB_F32, true, false, NB_MAC_GEOMETRIC, 0, nullptr}), s.target,
-			        s.acc, s.pot);
+				walk(s.b, s.tree, {theta, 0, u[2], NB_F32, true, false, NB_MAC_GEOMETRIC, 0, nullptr}),
+				s.target, s.acc, s.pot);
 			const double bound = theta > 0 ? 3e-3 : 3e-6;
 			if (!(e.rms < bound && e.pot < bound))
 				fprintf(stderr, "%s: rms %g pot %g\n", label, e.rms, e.pot);
@@ -544,7 +669,8 @@ static void check_lopsided()
 	g.n = b.n, g.pos = b.pos.data(), g.mass = b.mass.data(), g.G = 1;
 	OK(nb_gravity_ref(&g, nullptr, 0, acc.data(), pot.data(), nullptr));
 	for (enum nb_precision precision : {NB_F32, NB_MIXED, NB_F64}) {
-		const struct result r = walk(b, tree, {0.5, 0, 1, precision, true, false, NB_MAC_GEOMETRIC, 0, nullptr});
+		const struct result r = walk(
+			b, tree, {0.5, 0, 1, precision, true, false, NB_MAC_GEOMETRIC, 0, nullptr});
 		const struct error e = compare(r, target, acc, pot);
 		if (!(e.p99 < 5e-3))
 			fprintf(stderr, "%s, precision %d: p99 %g\n", label, precision, e.p99);
@@ -583,7 +709,7 @@ static void check_errors()
 		mass[500] = m;
 		device<double> d_mass(mass);
 		WANT(nb_tree_build_cuda(1000, d_key.p, pos.p, d_mass.p, 3, &cube, 16, 2, &tree) ==
-		        (m < 0 ? NB_EINVAL : NB_ENONFINITE));
+			(m < 0 ? NB_EINVAL : NB_ENONFINITE));
 		WANT(tree.nnode == 0 && tree.com == nullptr);
 	}
 	device<double> mass(b.mass), acc(3000);
@@ -632,7 +758,12 @@ int main(int argc, char **argv)
 	check_units();
 	check_softening();
 	check_lopsided();
-	if (n_limit > 100000)
+	if (n_limit > 100000) {
 		check_accuracy();
+		check_backends();
+		check_crowd();
+		check_deep_tree(22, true);
+		check_deep_tree(40, false);
+	}
 	return unit_end();
 }

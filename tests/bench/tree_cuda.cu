@@ -19,21 +19,21 @@
 #include "kernels/morton.h"
 #include "kernels/tree.h"
 
-#define TRY(call)                                                                                      \
-	do {                                                                                           \
-		const cudaError_t e_ = (call);                                                         \
-		if (e_ != cudaSuccess) {                                                               \
-			fprintf(stderr, "tree_cuda: %s: %s\n", #call, cudaGetErrorString(e_));         \
-			exit(1);                                                                       \
-		}                                                                                      \
+#define TRY(call)                                                                              \
+	do {                                                                                   \
+		const cudaError_t e_ = (call);                                                 \
+		if (e_ != cudaSuccess) {                                                       \
+			fprintf(stderr, "tree_cuda: %s: %s\n", #call, cudaGetErrorString(e_)); \
+			exit(1);                                                               \
+		}                                                                              \
 	} while (0)
-#define DO(call)                                                                                       \
-	do {                                                                                           \
-		const int s_ = (call);                                                                 \
-		if (s_) {                                                                              \
-			fprintf(stderr, "tree_cuda: %s: %s\n", #call, nb_status_text(s_));             \
-			exit(1);                                                                       \
-		}                                                                                      \
+#define DO(call)                                                                           \
+	do {                                                                               \
+		const int s_ = (call);                                                     \
+		if (s_) {                                                                  \
+			fprintf(stderr, "tree_cuda: %s: %s\n", #call, nb_status_text(s_)); \
+			exit(1);                                                           \
+		}                                                                          \
 	} while (0)
 
 enum { TARGETS = 1024, STAGES = 5 };
@@ -84,13 +84,15 @@ static __global__ void generate(int model, size_t n, double *pos, double *mass)
 }
 
 /* The truth: block t sums over all bodies for body t n / TARGETS, in f64. */
-static __global__ void __launch_bounds__(256) reference(size_t n, const double *pos, const double *mass, double eps, double *acc)
+static __global__ void __launch_bounds__(256)
+	reference(size_t n, const double *pos, const double *mass, double eps, double *acc)
 {
 	__shared__ double part[256][3];
 	const size_t i = (size_t)blockIdx.x * n / TARGETS;
 	double a[3] = {0, 0, 0};
 	for (size_t j = threadIdx.x; j < n; j += 256) {
-		const double x = pos[3 * j] - pos[3 * i], y = pos[3 * j + 1] - pos[3 * i + 1], z = pos[3 * j + 2] - pos[3 * i + 2];
+		const double x = pos[3 * j] - pos[3 * i], y = pos[3 * j + 1] - pos[3 * i + 1],
+			     z = pos[3 * j + 2] - pos[3 * i + 2];
 		const double r2 = x * x + y * y + z * z + eps * eps, rinv = r2 > 0 ? 1 / sqrt(r2) : 0;
 		const double w = mass[j] * rinv * rinv * rinv;
 		a[0] += w * x, a[1] += w * y, a[2] += w * z;
@@ -166,7 +168,8 @@ static bool run(const struct test &t)
 	struct arrays a;
 	const size_t n = a.n = t.n;
 	a.pos = allocate<double>(3 * n), a.mass = allocate<double>(n), a.acc = allocate<double>(3 * n);
-	a.sorted_pos = allocate<double>(3 * n), a.sorted_mass = allocate<double>(n), a.truth = allocate<double>(3 * TARGETS);
+	a.sorted_pos = allocate<double>(3 * n), a.sorted_mass = allocate<double>(n),
+	a.truth = allocate<double>(3 * TARGETS);
 	a.key = allocate<uint64_t>(n), a.perm = allocate<uint32_t>(n);
 	for (cudaEvent_t &e : a.event)
 		TRY(cudaEventCreate(&e));
@@ -223,17 +226,19 @@ static bool run(const struct test &t)
 	for (const auto &m : ms)
 		printf("\t%.3f", median(m));
 	const double groups = (double)count.groups;
-	printf("\t%.3e\t%.3e\t%.2e\t%.1f\t%.1f\t%.1f\t%.1f\n", rms, p99, each[TARGETS - 1], (double)count.p2p / (double)n,
-	        (double)count.m2p / (double)n, (double)count.m2l / groups, (double)n / groups);
+	printf("\t%.3e\t%.3e\t%.2e\t%.1f\t%.1f\t%.1f\t%.1f\n", rms, p99, each[TARGETS - 1],
+		(double)count.p2p / (double)n, (double)count.m2p / (double)n, (double)count.m2l / groups,
+		(double)n / groups);
 	fflush(stdout);
 	for (cudaEvent_t e : a.event)
 		TRY(cudaEventDestroy(e));
 	if (a.old != a.acc)
 		TRY(cudaFree(a.old));
 	for (void *p : {(void *)a.pos, (void *)a.mass, (void *)a.acc, (void *)a.sorted_pos, (void *)a.sorted_mass,
-	             (void *)a.truth, (void *)a.key, (void *)a.perm})
+		     (void *)a.truth, (void *)a.key, (void *)a.perm})
 		TRY(cudaFree(p));
-	const bool good = !unwritten && (t.rms_most == 0 || rms <= t.rms_most) && (t.p99_most == 0 || p99 <= t.p99_most);
+	const bool good = !unwritten && (t.rms_most == 0 || rms <= t.rms_most) &&
+			  (t.p99_most == 0 || p99 <= t.p99_most);
 	if (!good)
 		fprintf(stderr, "tree_cuda: %s %zu: accuracy missed (%zu values not finite)\n", t.model, n, unwritten);
 	return good;
@@ -247,25 +252,26 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	static const struct test table[] = {
-	        {"plummer", 1 << 16, 0.5, 16, 0, 51, 1.3e-4, 0},
-	        {"plummer", 1 << 20, 0.48, 16, 0, 31, 1.7e-4, 4e-4},
-	        {"plummer", 1 << 24, 0.54, 16, 0, 7, 2.3e-4, 0},
-	        {"uniform", 1 << 24, 0.62, 16, 0, 7, 2.2e-4, 0},
-	        /* the same with other errors, softened, clustered, by acceleration */
-	        {"plummer", 1 << 20, 0.3, 16, 0, 11, 3e-5, 1e-4},
-	        {"plummer", 1 << 20, 0.8, 16, 0, 11, 8e-4, 2.5e-3},
-	        {"plummer", 1 << 20, 0.5, 16, 0.01, 11, 1.7e-4, 5e-4},
-	        {"clusters", 1 << 20, 0.5, 16, 0, 11, 2e-4, 6e-4},
-	        {"plummer", 1 << 20, -0.002, 16, 0, 11, 2.5e-4, 6e-4},
-	        {"clusters", 1 << 20, -0.002, 16, 0, 11, 3e-4, 8e-4},
-	        {"uniform", 1 << 20, 0.6, 16, 0, 11, 3e-4, 0},
+		{"plummer", 1 << 16, 0.5, 16, 0, 51, 1.3e-4, 0},
+		{"plummer", 1 << 20, 0.48, 16, 0, 31, 1.7e-4, 4e-4},
+		{"plummer", 1 << 24, 0.54, 16, 0, 7, 2.3e-4, 0},
+		{"uniform", 1 << 24, 0.62, 16, 0, 7, 2.2e-4, 0},
+		/* the same with other errors, softened, clustered, by acceleration */
+		{"plummer", 1 << 20, 0.3, 16, 0, 11, 3e-5, 1e-4},
+		{"plummer", 1 << 20, 0.8, 16, 0, 11, 8e-4, 2.5e-3},
+		{"plummer", 1 << 20, 0.5, 16, 0.01, 11, 1.7e-4, 5e-4},
+		{"clusters", 1 << 20, 0.5, 16, 0, 11, 2e-4, 6e-4},
+		{"plummer", 1 << 20, -0.002, 16, 0, 11, 2.5e-4, 6e-4},
+		{"clusters", 1 << 20, -0.002, 16, 0, 11, 3e-4, 8e-4},
+		{"uniform", 1 << 20, 0.6, 16, 0, 11, 3e-4, 0},
 	};
-	printf("model\tn\ttheta\tleaf\teps\tkeys\tsort\tpermute\ttree\twalk\ttotal\trms\tp99\tmax\tp2p/body\tm2p/body\tm2l/group"
+	printf("model\tn\ttheta\tleaf\teps\tkeys\tsort\tpermute\ttree\twalk\ttotal\trms\tp99\tmax\tp2p/body\tm2p/"
+	       "body\tm2l/group"
 	       "\tbodies/group\n");
 	bool good = true;
 	if (argc > 4) {
 		const struct test one = {argv[1], (size_t)strtod(argv[2], nullptr), atof(argv[3]), atoi(argv[4]),
-		        argc > 5 ? atof(argv[5]) : 0, argc > 6 ? atoi(argv[6]) : 11, 0, 0};
+			argc > 5 ? atof(argv[5]) : 0, argc > 6 ? atoi(argv[6]) : 11, 0, 0};
 		good = run(one);
 	} else {
 		for (const struct test &t : table)
