@@ -107,6 +107,14 @@ void nb_frame_drop(struct nb_frame *frame, const char *name)
 		drop_at(frame, (size_t)(column - frame->column));
 }
 
+void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b)
+{
+	struct nb_column *in_a = nb_frame_find(a, name_a), *in_b = nb_frame_find(b, name_b);
+	struct nb_column column = *in_a;
+	*in_a = *in_b;
+	*in_b = column;
+}
+
 void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
 {
 	for (size_t i = frame->ncolumn; i-- > 0;)

@@ -61,6 +61,8 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 /* Adds a standard column as field.def has it. dtype NULL: the default one; ncomp 0: the default. */
 struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
 void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens if it is not there */
+/* Column name_a of *a and column name_b of *b change places; both must be there and have the same rows. */
+void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b);
 void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table); /* its columns; its rows become 0 */
 /* What a tool that moved bodies calls: drops all columns flagged NB_DERIVED, the node and box tables, and the
  * attributes that describe them. */

@@ -46,10 +46,10 @@ largest_drift() {
 	for model in 'kepler --eccentricity 0.5' figure8; do
 		# shellcheck disable=SC2086
 		nb-gen $model >start.nb
-		for i in 'leapfrog 1.99 2.01' 'taylor 1.95 2.05' 'euler 0.9 1.1'; do
-			read -r integrator low high <<<"$i"
+		for i in 'leapfrog 1.99 2.01' 'taylor 1.95 2.05 --jerk' 'euler 0.9 1.1'; do
+			read -r integrator low high more <<<"$i"
 			for k in 400 800 1600 3200 6400; do
-				nb-step --integrator "$integrator" -d "$(quotient 2 $k)" -k $k --every 0 'nb-force --jerk' <start.nb |
+				nb-step --integrator "$integrator" -d "$(quotient 2 $k)" -k $k --every 0 "nb-force $more" <start.nb |
 					coordinates
 			done >$integrator
 			echo "$model $integrator"

@@ -52,10 +52,14 @@ setup() {
 	at_most 1e-4 "${drift#-}"
 }
 
-@test "a stream of f32 columns runs through the whole chain and stays f32" {
-	nb-gen plummer -n 500 --precision f32 | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.05 | nb-step -d 0.01 >f.nb
+@test "a stream of f32 columns stays f32 through the whole chain, until it is integrated" {
+	nb-gen plummer -n 500 --precision f32 | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.05 >f.nb
 	nb-stats --fields <f.nb >fields
-	[ "$(grep -E ' (pos|vel|mass) ' fields | grep -c '<f4')" -eq 3 ]
+	[ "$(grep -E ' (pos|vel|mass|acc) ' fields | grep -c '<f4')" -eq 4 ]
+	# a step is small against a position: pos and vel are then f64 (nb-step(1)), the rest as it was
+	nb-step -d 0.01 <f.nb | nb-stats --fields >fields
+	[ "$(grep -E ' (pos|vel) ' fields | grep -c '<f8')" -eq 2 ]
+	[ "$(grep -E ' mass ' fields | grep -c '<f4')" -eq 1 ]
 }
 
 @test "two-dimensional bodies stay in the plane" {

@@ -1,15 +1,17 @@
 /* The co-process: frames pass through a command, and a command that fails is found out.
  *
  * Without arguments this is the unit test.  With one it is a filter for the tests of nb-step, which adds the
- * acceleration of a spring, acc = -pos, jerk = -vel (so that every trajectory is known), and then misbehaves:
+ * acceleration of a spring, acc = -pos, and, where there is vel, jerk = -vel (so that every trajectory is known), and
+ * then misbehaves:
  *   spring      does not                          reverse     turns the order of the bodies round
  *   label       adds a column that depends on id, and fails if one that it gets does not fit
  *   few, many   a body less, a body more          other-id    another id
- *   no-acc      leaves out acc                    no-id, no-vel   leaves out that
+ *   no-NAME     leaves out that field             same-row, far-row   spoils one row number of nb-step
  *   nan         one acc is a NaN                  twice       answers twice
  *   again       answers with its first answer     extra       one frame more at the end
  *   no-end      leaves out the end marker         fail-end    exits with status 5 after it
- *   slow        takes 0.3 s a frame               die N       exits with status 3 instead of answering frame N */
+ *   slow        takes 0.3 s a frame               stop        sets velocities to 0, where it gets them
+ *   die N       exits with status 3 instead of answering frame N */
 #include "common/die.h"
 #include "formats/coprocess.h"
 #include "formats/require.h"
@@ -78,14 +80,16 @@ static void spring(struct nb_frame *frame)
 {
 	const size_t count = 3 * frame->rows[NB_PARTICLE];
 	nb_require_new_f64(frame, NB_ACC, NULL, &nb_space_host);
-	nb_require_new_f64(frame, NB_JERK, NULL, &nb_space_host);
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, 0);
-	const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host, 0);
 	double *acc = nb_column_write(nb_frame_field(frame, NB_ACC), &nb_space_host, NB_AS_F64);
-	double *jerk = nb_column_write(nb_frame_field(frame, NB_JERK), &nb_space_host, NB_AS_F64);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		acc[i] = -pos[i];
-		jerk[i] = -vel[i];
+	if (nb_frame_field(frame, NB_VEL)) {
+		nb_require_new_f64(frame, NB_JERK, NULL, &nb_space_host);
+		const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host, 0);
+		double *jerk = nb_column_write(nb_frame_field(frame, NB_JERK), &nb_space_host, NB_AS_F64);
+		for (size_t i = 0; i < count; i++)
+			jerk[i] = -vel[i];
 	}
 	nb_require_attribute_set_f64(frame, "softening", 0.25);
 	if (nb_frame_add_attribute(frame, "history", "spring"))
@@ -109,7 +113,9 @@ static int filter(const char *mode, const char *argument)
 		if (strcmp(mode, "slow") == 0)
 			usleep(300000);
 		spring(&frame);
-		if (strcmp(mode, "reverse") == 0)
+		if (strcmp(mode, "stop") == 0 && nb_frame_field(&frame, NB_VEL))
+			memset(nb_column_write(nb_frame_field(&frame, NB_VEL), &nb_space_host, NB_WIRE), 0, n * 24);
+		else if (strcmp(mode, "reverse") == 0)
 			reverse(&frame);
 		else if (strcmp(mode, "label") == 0)
 			label(&frame);
@@ -120,6 +126,9 @@ static int filter(const char *mode, const char *argument)
 		else if (strcmp(mode, "other-id") == 0)
 			((uint64_t *)nb_column_update(
 				nb_frame_field(&frame, NB_ID), &nb_space_host, NB_WIRE))[n / 2] += 1000000;
+		else if (strcmp(mode, "same-row") == 0 || strcmp(mode, "far-row") == 0)
+			((uint32_t *)nb_column_update(nb_frame_find(&frame, "nb_step_row"), &nb_space_host,
+				NB_WIRE))[n / 2] = mode[0] == 's' ? 0 : UINT32_MAX;
 		else if (strncmp(mode, "no-", 3) == 0 && strcmp(mode, "no-end") != 0)
 			nb_frame_drop(&frame, mode + 3);
 		else if (strcmp(mode, "nan") == 0)

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
+
 enum integrator { LEAPFROG, EULER, TAYLOR };
 
 /* A pipeline that waits for the end of its input never answers, nor does one whose first program is alone
@@ -23,7 +25,7 @@ static const double PATIENCE = 10, PATIENCE_FACTOR = 10;
 static struct options {
 	double dt, eta, until;
 	uint64_t steps, every;
-	int integrator;
+	int integrator, send_velocities;
 	int dt_given, eta_given, until_given, steps_given, every_given;
 } opt = {.steps = 1, .every = 1, .integrator = LEAPFROG};
 
@@ -38,6 +40,8 @@ static const struct nb_option options[] = {
 		"write frames 0, N, 2N ... and the last; 0: only the last", 0, &opt.every_given},
 	{0, "integrator", NB_OPT_CHOICE, &opt.integrator, 0, 0, "leapfrog|euler|taylor", "leapfrog",
 		"how to step; taylor needs jerk", 0, NULL},
+	{0, "send-velocities", NB_OPT_FLAG, &opt.send_velocities, 0, 0, NULL, NULL,
+		"let the force pipeline see and change velocities", 0, NULL},
 	{0, "until", NB_OPT_F64, &opt.until, -1e300, 1e300, "T", NULL, "stop at the step nearest to time T", 0,
 		&opt.until_given},
 };
@@ -217,6 +221,13 @@ static void widen(struct state *s, enum nb_field field)
 	nb_column_adopt(column, wide);
 }
 
+static inline uint64_t mixed(uint64_t x)
+{
+	x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u; /* a finaliser in the manner of splitmix64 */
+	x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+	return x ^ x >> 32;
+}
+
 /* Sum of a hash of each id: the same for any order, and hardly ever for other ids. */
 static uint64_t fingerprint(const struct state *s)
 {
@@ -228,14 +239,10 @@ static uint64_t fingerprint(const struct state *s)
 	const void *data = nb_column_read(column, &nb_space_host, exact ? NB_WIRE : NB_AS_F64);
 	if (!data)
 		no_memory(s);
-	uint64_t sum = 1;
-#pragma omp parallel for simd schedule(static) reduction(+ : sum) if (n > 100000)
-	for (size_t i = 0; i < n; i++) {
-		uint64_t x = exact ? ((const uint64_t *)data)[i] : (uint64_t)((const double *)data)[i];
-		x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u; /* a finaliser in the manner of splitmix64 */
-		x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
-		sum += x ^ x >> 32;
-	}
+	uint64_t sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum) if (n > PARALLEL)
+	for (size_t i = 0; i < n; i++)
+		sum += mixed(exact ? ((const uint64_t *)data)[i] : (uint64_t)((const double *)data)[i]);
 	return sum;
 }
 
@@ -303,6 +310,7 @@ static void finish_kick(struct state *s)
 		return;
 	double *vel = updated(s, NB_VEL);
 	done(backend->kick(s->frame.rows[NB_PARTICLE], vel, contents(s, NB_ACC), s->pending), s);
+	done(backend->finish(), s);
 	s->pending = 0;
 }
 
@@ -342,6 +350,7 @@ static void advance(struct state *s, double dt)
 		break;
 	case TAYLOR: done(backend->taylor(n, pos, vel, acc, contents(s, NB_JERK), dt), s); break;
 	}
+	done(backend->finish(), s);
 	advance_clock(s, dt);
 	drop_stale(s);
 	size_t bad = nb_column_first_nonfinite(nb_frame_field(&s->frame, NB_POS));
@@ -412,29 +421,126 @@ static double choose_dt(struct state *s)
 
 /* ---- with a force pipeline ---------------------------------------------------------------------------- */
 
-/* The frame that came back must be the one that was sent, with a force added, in any order. */
-static void check_answer(const struct state *s, uint64_t n, int had_id)
+/* Velocities stay here while the other columns go through the pipeline, for which they would be a third of the
+ * load: in their place goes where each body is in the order of sending, and the pipeline permutes that. */
+static const char row_name[] = "nb_step_row";
+
+struct sent {
+	struct nb_frame kept; /* vel */
+	size_t n, ncolumn;
+	char (*name)[NB_NAME_SIZE + 1]; /* of each column sent */
+};
+
+static void keep_velocities(struct state *s, struct sent *sent)
 {
-	static const enum nb_field needed[] = {NB_ID, NB_POS, NB_VEL, NB_ACC};
+	struct nb_frame *kept = &sent->kept;
+	nb_frame_init(kept);
+	if (opt.send_velocities || opt.integrator == TAYLOR)
+		return; /* jerks need velocities, too */
+	if (sent->n > UINT32_MAX)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", s->nframe, sent->n,
+			UINT32_MAX);
+	kept->rows[NB_PARTICLE] = sent->n;
+	struct nb_column *column = nb_frame_add(kept, row_name, NB_PARTICLE, "<u4", 1, "", 0);
+	uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	if (!row)
+		no_memory(s);
+	for (size_t i = 0; i < sent->n; i++)
+		row[i] = (uint32_t)i;
+	nb_frame_exchange(&s->frame, "vel", kept, row_name);
+}
+
+/* Puts the velocities back, in the order in which the bodies came back. */
+static void return_velocities(struct state *s, struct sent *sent)
+{
+	struct nb_frame sorted;
+	struct nb_column *column = nb_frame_find(&s->frame, row_name);
+	const size_t n = sent->n;
+	if (!sent->kept.ncolumn)
+		return;
+	const uint32_t *row = NULL;
+	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
+		row = nb_column_read(column, &nb_space_host, NB_WIRE);
+	uint64_t sum = 0, want = 0;
+	size_t outside = 0, moved = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum, want, outside, moved) if (n > PARALLEL)
+	for (size_t i = 0; i < (row ? n : 0); i++) {
+		outside += row[i] >= n;
+		moved += row[i] != i;
+		sum += mixed(row[i]);
+		want += mixed(i);
+	}
+	if (!row || outside || sum != want)
+		force_failed(s, "changed the column 'nb_step_row'");
+	nb_frame_drop(&s->frame, "vel"); /* should somebody have made one */
+	if (!moved) {
+		nb_frame_exchange(&s->frame, row_name, &sent->kept, "vel");
+		nb_frame_clear(&sent->kept);
+		return;
+	}
+	nb_frame_init(&sorted);
+	sorted.rows[NB_PARTICLE] = n;
+	struct nb_column *from = nb_frame_field(&sent->kept, NB_VEL);
+	struct nb_column *to = nb_frame_add(
+		&sorted, from->name, from->table, from->dtype, from->ncomp, from->unit, from->flags);
+	const void *source = nb_column_read(from, backend->space, NB_WIRE);
+	void *target = to ? nb_column_write(to, backend->space, NB_WIRE) : NULL;
+	row = nb_column_read(nb_frame_find(&s->frame, row_name), backend->space, NB_WIRE);
+	if (!source || !target || !row)
+		no_memory(s);
+	done(backend->permute(n, row, from->rowsize, source, target), s);
+	done(backend->finish(), s);
+	nb_frame_exchange(&s->frame, row_name, &sorted, "vel");
+	nb_frame_clear(&sorted);
+	nb_frame_clear(&sent->kept);
+}
+
+static void send_frame(struct state *s, struct sent *sent)
+{
+	sent->n = s->frame.rows[NB_PARTICLE];
+	keep_velocities(s, sent);
+	sent->ncolumn = s->frame.ncolumn;
+	sent->name = calloc(sent->ncolumn + 1, sizeof *sent->name);
+	if (!sent->name)
+		no_memory(s);
+	for (size_t i = 0; i < sent->ncolumn; i++) {
+		struct nb_column *column = &s->frame.column[i];
+		memcpy(sent->name[i], column->name, sizeof column->name);
+		/* the thread that writes finds all of it in host memory */
+		if (!nb_column_read(column, &nb_space_host, NB_WIRE))
+			no_memory(s);
+		nb_column_trim(column);
+	}
+	set_attributes(s);
+	if (nb_coprocess_send(&force, &s->frame))
+		force_failed(s, force.error);
+}
+
+/* The frame that came back must be the one that was sent, with a force added, in any order. */
+static void check_answer(const struct state *s, const struct sent *sent)
+{
 	char what[160];
 	double step;
-	const char *tag = nb_frame_attribute(&s->frame, "step");
+	const char *tag = nb_frame_attribute(&s->frame, "step"), *missing = missing_field(s);
 	if (nb_frame_attribute_f64(&s->frame, "step", -1, &step) || step != (double)s->step) {
 		snprintf(what, sizeof what, "returned a frame of step %.20s", tag ? tag : "none");
 		force_failed(s, what);
 	}
-	if (s->frame.rows[NB_PARTICLE] != n) {
-		snprintf(what, sizeof what, "returned %" PRIu64 " bodies for %" PRIu64, s->frame.rows[NB_PARTICLE], n);
+	if (s->frame.rows[NB_PARTICLE] != sent->n) {
+		snprintf(what, sizeof what, "returned %" PRIu64 " bodies for %zu", s->frame.rows[NB_PARTICLE], sent->n);
 		force_failed(s, what);
 	}
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-		if (nb_frame_field(&s->frame, needed[i]) || (needed[i] == NB_ID && !had_id))
-			continue;
-		snprintf(what, sizeof what, "returned no field '%s'", nb_field_info[needed[i]].name);
+	int had_id = 0;
+	for (size_t i = 0; i < sent->ncolumn; i++) {
+		had_id |= strcmp(sent->name[i], "id") == 0;
+		if (!missing && !nb_frame_find(&s->frame, sent->name[i]))
+			missing = sent->name[i];
+	}
+	if (missing) {
+		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)" : "";
+		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		force_failed(s, what);
 	}
-	if (missing_field(s))
-		force_failed(s, "returned no field 'jerk' (want nb-force --jerk)");
 	if (had_id && fingerprint(s) != s->ids)
 		force_failed(s, "returned other ids than it was given");
 }
@@ -461,16 +567,15 @@ static void compute_force(struct state *s)
 	/* what sorting and tree building leave belongs to one force alone and is larger than all else */
 	static const char *const left_over[] = {"key_cube", "tree", "leaf_size", "order", "level"};
 	const double start = nb_now();
-	const uint64_t n = s->frame.rows[NB_PARTICLE];
-	const int had_id = nb_frame_field(&s->frame, NB_ID) != NULL;
+	struct sent sent;
 	drop_stale(s);
-	set_attributes(s);
-	if (nb_coprocess_send(&force, &s->frame))
-		force_failed(s, force.error);
+	send_frame(s, &sent);
 	wait_for_answer(s);
 	if (nb_coprocess_receive(&force, &s->frame))
 		force_failed(s, force.error);
-	check_answer(s, n, had_id);
+	check_answer(s, &sent);
+	return_velocities(s, &sent);
+	free(sent.name);
 	widen(s, NB_POS);
 	widen(s, NB_VEL);
 	nb_frame_drop(&s->frame, "key");
@@ -568,6 +673,8 @@ static void check_options(void)
 			opt.until_given	  ? "--until"
 			: opt.every_given ? "--every"
 					  : "--steps");
+	if (!pipeline && opt.send_velocities)
+		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
 	if (opt.until_given && !opt.steps_given)
 		opt.steps = UINT64_MAX;
 }
