@@ -164,8 +164,8 @@ static __device__ __forceinline__ void symmetric_work(const struct nb_packed &in
 		targets.a[k].store(slot, npad, ((size_t)tile * K + k) * NB_WARP + lane);
 }
 
-/* A block of one warp lets the compiler see that its
- * control flow is uniform; WARPS is how many a multiprocessor should hold, that is, how many registers they get. */
+/* A block of one warp lets the compiler see that its control flow is uniform; WARPS is how many a multiprocessor
+ * should hold, that is, how many registers they get. */
 template <int P, int K, bool POT, bool JERK, int WARPS>
 static __global__ void __launch_bounds__(NB_WARP, WARPS)
 	symmetric_kernel(struct nb_packed in, size_t npad, struct panel panel, typename nb_arith<P>::real eps2,
@@ -263,7 +263,7 @@ static int sum_slots(const struct nb_gravity *g, size_t npad, const typename nb_
 /* Whether to sort the bodies first, for f32's sake: where it costs a few per cent at most. */
 template <int P> static bool in_order(const struct nb_gravity *g)
 {
-	return P == NB_F32 && g->n >= 65536;
+	return P == NB_F32 && g->n >= 100000;
 }
 
 template <int P, int R, bool POT, bool JERK> static int run_tiled(const struct nb_gravity *g, bool split, int *d_status)
@@ -292,21 +292,20 @@ template <int P, int R, bool POT, bool JERK> static int run_tiled(const struct n
 }
 
 /* Into how many segments to split the work of each of `tiles` tiles, `units` units long: the least estimated time
- * of the busiest scheduler, in units.  Each of the device's `schedulers` has room for `resident` warps; starting
- * and ending a segment costs about 0.4 units, fewer than 4 warps do not hide each other's latencies, and
- * where they do not all start together the last ones run on alone. */
-static unsigned choose_segments(double tiles, unsigned units, double schedulers, double resident)
+ * of the busiest scheduler, in units.  Each of the device's `schedulers` has room for `resident` warps of K targets a
+ * lane.  From measurements: a segment costs 0.15 units more than its length; a scheduler wants 32 targets a lane in
+ * flight; and its last warps, running on alone, cost a third of a segment. */
+static unsigned choose_segments(double tiles, unsigned units, double schedulers, double resident, int K)
 {
-	static const double alone[] = {1, 2, 1.3, 1.08};
 	unsigned best = 1;
 	double best_cost = INFINITY;
 	const unsigned least = units / 128 + 1;
 	const unsigned most = std::min(units, least + (unsigned)(8 * schedulers * resident / tiles) + 1);
 	for (unsigned s = least; s <= most; s++) {
-		const double warps = ceil(tiles * s / schedulers), length = ceil((double)units / s) + 0.4;
-		const double hidden = std::min(warps, resident);
-		const double cost = warps * length * (hidden < 4 ? alone[(int)hidden] : 1) +
-				    (warps > resident ? length : 0);
+		const double warps = ceil(tiles * s / schedulers), length = ceil((double)units / s) + 0.15;
+		const double flight = std::min(warps, resident) * K;
+		const double slow = flight >= 32 ? 1 : flight >= 24 ? 1.03 : flight >= 16 ? 1.1 : flight >= 8 ? 1.4 : 2;
+		const double cost = (warps * slow + 0.3) * length;
 		if (cost < best_cost) {
 			best_cost = cost;
 			best = s;
@@ -381,7 +380,7 @@ static int run_symmetric(const struct nb_gravity *g, int *d_status)
 	unsigned width = distances;
 	unsigned segments;
 	for (;;) {
-		segments = choose_segments(tiles, width * K, schedulers, resident / schedulers);
+		segments = choose_segments(tiles, width * K, schedulers, resident / schedulers, K);
 		const size_t count = (size_t)(segments + width) * nb_sum<real, POT, JERK>::COMPONENTS * npad;
 		if (count * sizeof(real) <= limit || width == 1) {
 			const int status = slots.alloc(count);
@@ -414,31 +413,32 @@ static int run_symmetric(const struct nb_gravity *g, int *d_status)
  * fewer instructions on moving sources and fewer slots, smaller ones split better.  Measured on an H200. */
 template <int P, bool POT, bool JERK> static int run_by_size(const struct nb_gravity *g, int *d_status)
 {
-	if constexpr (JERK && P == NB_F32)
-		return run_symmetric < P, POT ? 6 : 8, POT, JERK, 12 > (g, d_status);
-	else if constexpr (JERK)
-		return run_symmetric < P, 4, POT, JERK, P == NB_F64 ? 8 : 12 > (g, d_status);
-	else if constexpr (POT)
-		return run_symmetric < P,
-		       P == NB_F32     ? 12
-		       : P == NB_MIXED ? 8
-				       : 6,
-		       POT, JERK, P == NB_F64 ? 8 : 12 > (g, d_status);
-	else if constexpr (P == NB_F32)
-		return g->n < 12288    ? run_symmetric<P, 4, POT, JERK, 24>(g, d_status)
-		       : g->n < 200000 ? run_symmetric<P, 8, POT, JERK, 16>(g, d_status)
-				       : run_symmetric<P, 16, POT, JERK, 12>(g, d_status);
-	else
-		return g->n < 12288 ? run_symmetric<P, 4, POT, JERK, 16>(g, d_status) : run_symmetric < P, 8, POT, JERK,
-		       P == NB_F64 ? 8 : 12 > (g, d_status);
+	constexpr bool f32 = P == NB_F32;
+	constexpr int warps = P == NB_F64 ? 8 : 12;
+	if constexpr (JERK) {
+		constexpr int K = !f32 ? 4 : POT ? 6 : 8;
+		return run_symmetric<P, K, POT, JERK, warps>(g, d_status);
+	} else if constexpr (POT) {
+		constexpr int K = f32 ? 12 : P == NB_MIXED ? 8 : 6;
+		return run_symmetric<P, K, POT, JERK, warps>(g, d_status);
+	} else {
+		constexpr int K = f32 ? 16 : 8, fine_warps = f32 ? 24 : 16;
+		if (g->n < 12288)
+			return run_symmetric<P, 4, POT, JERK, fine_warps>(g, d_status);
+		if constexpr (f32)
+			if (g->n < 100000)
+				return run_symmetric<P, 8, POT, JERK, 16>(g, d_status);
+		return run_symmetric<P, K, POT, JERK, warps>(g, d_status);
+	}
 }
 
 template <int P, bool POT, bool JERK>
 static int run(const struct nb_gravity *g, enum nb_direct_kernel kernel, int *d_status)
 {
+	constexpr int R = JERK ? 2 : 4;
 	switch (kernel) {
 	case NB_DIRECT_TILED: return run_tiled<P, 1, POT, JERK>(g, false, d_status);
-	case NB_DIRECT_BLOCKED: return run_tiled < P, JERK ? 2 : 4, POT, JERK > (g, true, d_status);
+	case NB_DIRECT_BLOCKED: return run_tiled<P, R, POT, JERK>(g, true, d_status);
 	case NB_DIRECT_AUTO: /* the symmetric kernel wins at every n */
 	case NB_DIRECT_SYMMETRIC: return run_by_size<P, POT, JERK>(g, d_status);
 	}

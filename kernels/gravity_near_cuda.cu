@@ -54,7 +54,7 @@ enum {
 
 /* ---- preparation ----------------------------------------------------------------------------------- */
 
-/* Thread: a body.  The first body of a box is its origin (f32), and counts the interactions. */
+/* Thread: a body.  The first one of a box sets the box's origin (f32) and counts the interactions. */
 template <int P, bool JERK>
 static __global__ void body_kernel(struct field f, const double *pos, const double *vel, const double *mass,
 	struct nb_packed out, uint32_t *box_of, struct outcome *outcome)
@@ -88,10 +88,12 @@ static __global__ void body_kernel(struct field f, const double *pos, const doub
 				high = middle;
 		}
 		box_of[i] = (uint32_t)box;
-		const uint64_t first = f.first[box];
-		const double *const origin = pos + 3 * first;
+		const uint64_t first = f.first[box], count = f.first[box + 1] - first;
+		/* halfway between the first and the last, which in Z-order stand in opposite corners */
+		double origin[3];
+		for (int c = 0; c < 3; c++)
+			origin[c] = pos[3 * first + c] / 2 + pos[3 * (first + count - 1) + c] / 2;
 		if (i == first) {
-			const uint64_t count = f.first[box + 1] - first;
 			interactions = count - 1;
 			for (int k = 0; k < f.nneighbour; k++) {
 				const int32_t b = f.neighbour[box * f.nneighbour + k];
@@ -703,8 +705,9 @@ static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softe
 {
 	typedef typename nb_arith<P>::real real;
 	const real eps2 = (real)soft.eps2, guard = (real)soft.guard;
-	/* registers that K targets and their sums want, by what there is to hold */
+	/* blocks a multiprocessor, by the registers that 4 targets and their sums want */
 	constexpr bool slim = P == NB_F32 && !JERK;
+	constexpr int warps = slim ? 20 : JERK ? 8 : 16, squads = slim ? 5 : 2, wide_warps = slim ? 16 : 8;
 	if (kernel == NB_NEAR_AUTO)
 		kernel = p.mean <= 48 || p.f.nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_BPB_N3;
 	switch (kernel) {
@@ -725,20 +728,18 @@ static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softe
 			return run_n3<P, 1, 1, POT, JERK, 16>(p, soft, d_outcome);
 		if (p.mean <= 64)
 			return run_n3<P, 2, 1, POT, JERK, 16>(p, soft, d_outcome);
-		if (p.mean <= 128)
-			return run_n3 < P, 4, 1, POT, JERK, slim ? 20 : JERK ? 8 : 16 > (p, soft, d_outcome);
 		if (p.mean > 512)
-			return run_n3 < P, 4, 4, POT, JERK, slim ? 5 : 2 > (p, soft, d_outcome);
+			return run_n3<P, 4, 4, POT, JERK, squads>(p, soft, d_outcome);
 		if constexpr (slim && !POT)
-			return run_n3<P, 8, 1, POT, JERK, 16>(p, soft, d_outcome);
-		else
-			return run_n3 < P, 4, 1, POT, JERK, slim ? 20 : JERK ? 8 : 16 > (p, soft, d_outcome);
+			if (p.mean > 128)
+				return run_n3<P, 8, 1, POT, JERK, 16>(p, soft, d_outcome);
+		return run_n3<P, 4, 1, POT, JERK, warps>(p, soft, d_outcome);
 	case NB_NEAR_WARP:
 		if (p.mean <= 32)
 			return run_warp<P, 1, POT, JERK, 16>(p, soft);
 		if (p.mean <= 96)
 			return run_warp<P, 2, POT, JERK, 16>(p, soft);
-		return run_warp < P, 4, POT, JERK, slim ? 16 : 8 > (p, soft);
+		return run_warp<P, 4, POT, JERK, wide_warps>(p, soft);
 	case NB_NEAR_AUTO: break;
 	}
 	return NB_EINVAL;
@@ -777,7 +778,7 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 	enum nb_near_kernel kernel, struct nb_gravity_count *count)
 {
 	NB_TRY(nb_gravity_cuda_check(g));
-	if (boxes->nneighbour < 0 || boxes->nneighbour > NB_WARP)
+	if (boxes->nneighbour < 0 || boxes->nneighbour >= NB_WARP) /* a lane for each, and one for the box */
 		return NB_EINVAL;
 	if (boxes->nbox > INT32_MAX)
 		return NB_ELIMIT;

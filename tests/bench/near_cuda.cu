@@ -5,8 +5,8 @@
  *
  * Exactly so many bodies in each box, at random places in it, softening a hundredth of a box; masses equal, or spread
  * over a factor of 3.  Each kernel is checked first, outputs poisoned, against the oracle in 16 boxes (rms error at
- * most 2e-6, in f64 1e-12: forces of opposite sides cancel), then timed: calls between two events, inputs resident,
- * median of 5.  bpt is left out where it would take seconds.  One TSV line a case, with a header. */
+ * most 5e-6, in f64 1e-12: forces of opposite sides cancel, close pairs do not), then timed: calls between two events,
+ * inputs resident, median of 5.  bpt is left out where it would take seconds.  One TSV line a case, with a header. */
 #include <algorithm>
 #include <vector>
 
@@ -145,7 +145,7 @@ static bool run(int dim, int level, size_t each, enum nb_precision precision, bo
 				wrong += (is - want) * (is - want), size += want * want;
 			}
 		const double rms = sqrt(wrong / size) + 0 * sum;
-		good &= rms <= (precision == NB_F64 ? 1e-12 : 2e-6);
+		good &= rms <= (precision == NB_F64 ? 1e-12 : 5e-6);
 		std::vector<float> ms;
 		for (int r = 0; r < REPEATS; r++) {
 			float x;
