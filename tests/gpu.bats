@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# The CUDA backend against the CPU, program by program.  Skipped without a device; NB_REQUIRE_GPU=1 makes that a failure.
+
+# bats file_tags=gpu
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	if nb-gen plummer -n 2 | nb-force -b cuda >/dev/null 2>why; then touch device; fi
+	for n in 1 2 31 33 257 4099; do
+		nb-gen plummer -n $n --no-history >p$n.nb
+	done
+	nb-gen clusters -n 20001 --no-history >clusters.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	if [ ! -e device ]; then
+		[ -z "${NB_REQUIRE_GPU:-}" ] || { cat why; return 1; }
+		skip "no CUDA device: $(cat why)"
+	fi
+}
+
+compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
+
+@test "direct sum: every precision and odd n, with potential and jerk" {
+	for n in 1 2 31 33 257 4099; do
+		nb-force -b cpu --precision f64 -e 0.01 --potential --jerk <p$n.nb >cpu.nb
+		for precision in f32 mixed f64; do
+			nb-force -b cuda -m direct --precision $precision -e 0.01 --potential --jerk <p$n.nb >gpu.nb
+			[ $n -eq 1 ] && continue
+			limit=3e-6
+			[ $precision = f64 ] && limit=1e-12
+			at_most $limit "$(compare cpu.nb rms_ratio <gpu.nb)"
+			for c in pot jerk; do
+				paste -d ' ' <(mutate show $c <cpu.nb) <(mutate show $c <gpu.nb) | awk '
+					{ n = NF / 2; for (i = 1; i <= n; i++) { d = $i - $(i + n); e += d * d; s += $i * $i } }
+					END { printf "%.3g\n", (e / s) ^ 0.5 }' >error
+				at_most "$([ $precision = f64 ] && echo 1e-11 || echo 1e-4)" "$(cat error)"
+			done
+		done
+	done
+}
+
+@test "sort: the same bytes as on the CPU, 2-D and 3-D" {
+	for n in 1 2 33 4099; do
+		for dim in 2 3; do
+			nb-sort-zorder -b cpu --dim $dim --no-history <p$n.nb >cpu.nb
+			nb-sort-zorder -b cuda --dim $dim --no-history <p$n.nb >gpu.nb
+			cmp cpu.nb gpu.nb
+		done
+	done
+}
+
+@test "tree: the same number of nodes and the same forces to the opening angle's accuracy" {
+	for f in p33 p257 p4099 clusters; do
+		nb-force -b cpu -e 0.001 --potential <$f.nb >exact.nb
+		nb-sort-zorder -b cuda <$f.nb | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 -e 0.001 --potential >gpu.nb
+		at_most 2e-3 "$(compare exact.nb rms_ratio <gpu.nb)"
+		at_most 1e-2 "$(compare exact.nb p99 <gpu.nb)"
+		# trees travel: built here, walked there
+		nb-sort-zorder -b cpu <$f.nb | nb-build-tree -b cpu | nb-force -b cuda -t 0.5 -e 0.001 >gpu.nb
+		at_most 2e-3 "$(compare exact.nb rms_ratio <gpu.nb)"
+		nb-sort-zorder -b cuda <$f.nb | nb-build-tree -b cuda | nb-force -b cpu -t 0.5 -e 0.001 >cpu.nb
+		at_most 2e-3 "$(compare exact.nb rms_ratio <cpu.nb)"
+	done
+	nb-sort-zorder <clusters.nb >s.nb
+	[ "$(nb-build-tree -b cpu <s.nb | mutate show node_mass | wc -l)" -eq "$(nb-build-tree -b cuda <s.nb | mutate show node_mass | wc -l)" ]
+}
+
+@test "tree: theta 0 is the direct sum; the acceleration criterion; 2-D; f64" {
+	nb-force -b cpu -e 0.01 <p4099.nb >exact.nb
+	nb-sort-zorder <p4099.nb | nb-build-tree >t.nb
+	at_most 1e-5 "$(nb-force -b cuda -t 0 -e 0.01 <t.nb | compare exact.nb rms_ratio)"
+	at_most 1e-12 "$(nb-force -b cuda -t 0 -e 0.01 --precision f64 <t.nb | compare exact.nb rms_ratio)"
+	at_most 1e-3 "$(nb-force -b cuda --mac acceleration --alpha 0.001 -e 0.01 <t.nb | compare exact.nb rms_ratio)"
+	nb-gen uniform --dim 2 -n 3001 >q.nb
+	nb-force -b cpu -e 0.01 <q.nb >exact.nb
+	at_most 2e-3 "$(nb-sort-zorder <q.nb | nb-build-tree | nb-force -b cuda -t 0.4 -e 0.01 | compare exact.nb rms_ratio)"
+}
+
+@test "near field in 2-D and 3-D" {
+	nb-gen boxes --level 3 --per-box 37 | nb-sort-zorder | nb-build-tree --kind boxes --level 3 >b2.nb
+	nb-gen clusters -n 5000 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 >b3.nb
+	for f in b2 b3; do
+		nb-force -b cpu -e 0.001 <$f.nb >cpu.nb
+		at_most 1e-12 "$(nb-force -b cuda -e 0.001 <$f.nb | compare cpu.nb rms_ratio)"
+		at_most 1e-4 "$(nb-force -b cuda -e 0.001 --precision f32 <$f.nb | compare cpu.nb rms_ratio)"
+	done
+}
+
+@test "the same bytes on every run" {
+	nb-sort-zorder <clusters.nb | nb-build-tree >t.nb
+	for f in 'nb-force -b cuda -m direct --precision f32' 'nb-force -b cuda -m direct' 'nb-force -b cuda -m tree -t 0.6'; do
+		$f -e 0.01 --no-history <t.nb >one.nb
+		$f -e 0.01 --no-history <t.nb >two.nb
+		cmp one.nb two.nb
+	done
+}
+
+@test "kick and drift on the device give the bytes of the CPU" {
+	nb-force -b cpu -e 0.01 <p4099.nb >f.nb
+	nb-step -b cpu -d 0.01 --no-history <f.nb >cpu.nb
+	nb-step -b cuda -d 0.01 --no-history <f.nb >gpu.nb
+	cmp cpu.nb gpu.nb
+}
+
+@test "a run with every stage on the device conserves energy" {
+	nb-step -b cuda -d 0.01 -k 20 --every 20 \
+		'nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 -e 0.05 --potential' <p4099.nb |
+		nb-stats --format tsv >run.tsv
+	drift=$(stat_of drift <run.tsv)
+	at_most 1e-4 "${drift#-}"
+}
+
+@test "auto takes the device and says so; a device that is not there is an error" {
+	run bash -c 'nb-force -v <p33.nb 2>&1 >/dev/null'
+	[[ $output == *' on cuda:0,'* ]]
+	fails_with 1 'no CUDA device 99' 'nb-force -b cuda:99 <p33.nb'
+}
+
+@test "n = 0 passes every program on the device" {
+	nb-gen plummer -n 0 | nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 | nb-step -b cuda -d 0.01 |
+		nb-stats --check
+}
