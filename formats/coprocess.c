@@ -322,6 +322,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 	if (pthread_timedjoin_np(co->thread, NULL, &until))
 		return;
 	co->writing = 0;
+	nb_frame_clear(&co->frame); /* one that the thread had no time for */
 	if (co->to.buffer)
 		close(co->to.fd);
 	nb_writer_abandon(&co->to);

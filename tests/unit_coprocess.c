@@ -109,7 +109,7 @@ static int filter(const char *mode, const char *argument)
 	while (nb_require_frame(&in, &frame)) {
 		const size_t n = frame.rows[NB_PARTICLE];
 		if (strcmp(mode, "die") == 0 && in.nframe - 1 == strtoull(argument, NULL, 10))
-			return 3;
+			_exit(3);
 		if (strcmp(mode, "slow") == 0)
 			usleep(300000);
 		spring(&frame);
@@ -142,8 +142,13 @@ static int filter(const char *mode, const char *argument)
 	}
 	if (strcmp(mode, "extra") == 0)
 		nb_require_written(&out, &frame);
-	if (strcmp(mode, "no-end") != 0)
+	if (strcmp(mode, "no-end") == 0)
+		nb_writer_abandon(&out);
+	else
 		nb_require_closed(&out);
+	nb_frame_clear(&frame);
+	nb_frame_clear(&first);
+	nb_reader_close(&in);
 	return strcmp(mode, "fail-end") == 0 ? 5 : 0;
 }
 
