@@ -64,6 +64,33 @@ TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >secon
 	done
 }
 
+@test "one step has the coefficients of the page" {
+	nb-force --jerk -e 0.1 <five.nb >start.nb
+	dt=0.5
+	for integrator in leapfrog euler taylor; do
+		nb-step -d $dt --integrator $integrator <start.nb | nb-force -e 0.1 >$integrator.nb
+		nb-step -k 0 <$integrator.nb >end.nb
+		paste <(for f in pos vel acc jerk; do mutate show $f <start.nb | tr '\n' ' '; done) \
+			<(for f in pos vel acc; do mutate show $f <end.nb | tr '\n' ' '; done) |
+			awk -v dt=$dt -v i=$integrator '
+				function near(got, want) { if (!((got - want) ^ 2 < 1e-28)) { print i, got, want; exit 1 } }
+				{
+					for (k = 1; k <= 15; k++) {
+						x = $k; v = $(k + 15); a = $(k + 30); j = $(k + 45)
+						x1 = $(k + 60); v1 = $(k + 75); a1 = $(k + 90)
+						if (i == "leapfrog") { near(x1, x + v * dt + a * dt ^ 2 / 2); near(v1, v + (a + a1) * dt / 2) }
+						if (i == "euler") { near(x1, x + v * dt); near(v1, v + a * dt) }
+						if (i == "taylor") {
+							near(x1, x + v * dt + a * dt ^ 2 / 2 + j * dt ^ 3 / 6)
+							near(v1, v + a * dt + j * dt ^ 2 / 2)
+						}
+					}
+					checked = 1
+				}
+				END { if (!checked) exit 1 }'
+	done
+}
+
 @test "each frame has the acceleration of its own positions" {
 	nb-step -d 0.1 -k 2 './filter spring' <five.nb >out.nb
 	nb-convert --to csv <out.nb | awk -F, '
