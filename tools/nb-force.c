@@ -266,15 +266,14 @@ static void list_kernels(void)
 {
 	const struct nb_paper_kernel *k;
 	for (size_t i = 0; (k = nb_backend_kernel(i)) != NULL; i++) {
-		char name[160];
-		size_t used = (size_t)snprintf(name, sizeof name, "%s", k->name);
+		printf("%-22s %-4s  %s\n%30s%s\n", k->name, k->backend, k->about, "", k->source);
 		for (int p = 0; p < NB_PAPER_PARAMETERS && k->parameter[p].name; p++) {
-			used += (size_t)snprintf(name + used, sizeof name - used, "%c%s=", p ? ',' : ':', k->parameter[p].name);
-			for (int c = 0; c < NB_PAPER_CHOICES && k->parameter[p].choice[c]; c++)
-				used += (size_t)snprintf(
-				        name + used, sizeof name - used, "%s%d", c ? "|" : "", k->parameter[p].choice[c]);
+			const struct nb_paper_parameter *parameter = &k->parameter[p];
+			printf("%30s%s=", "", parameter->name);
+			for (int c = 0; c < NB_PAPER_CHOICES && parameter->choice[c]; c++)
+				printf("%s%d", c ? "|" : "", parameter->choice[c]);
+			printf(" (default %d)\n", parameter->fallback);
 		}
-		printf("%-22s %-4s  %s\n%30s%s\n", name, k->backend, k->about, "", k->source);
 	}
 	if (fflush(stdout) || ferror(stdout))
 		nb_die(NB_EXIT_FAILED, "write error:");
