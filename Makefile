@@ -150,6 +150,11 @@ bench-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
 	tests/bench/run-gpu build/cuda
 
+# PLOT=1: pictures too
+bench-papers: deps-build
+	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
+	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -184,12 +189,13 @@ help:
 	@echo 'make check      every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make check-gpu  every test with a GPU, none skipped'
 	@echo 'make bench      CPU benchmarks; bench-gpu: GPU benchmarks'
+	@echo 'make bench-papers  the tables of the five papers beside this machine; PLOT=1: and pictures'
 	@echo 'make lint       format, layering, names, pages'
 	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR; uninstall takes it away'
 	@echo 'make deps       the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/field.def'
 
 .PHONY: all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
-	bench-gpu lint man install uninstall clean help
+	bench-gpu bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -19,8 +19,8 @@ setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-# the kernels on a backend, without their parameters
-kernels_on() { nb-force --kernel help | awk -v b="$1" '/^[a-z]/ && $2 == b { sub(/:.*/, "", $1); print $1 }'; }
+# the kernels on a backend
+kernels_on() { nb-force --kernel help | awk -v b="$1" '/^[a-z]/ && $2 == b { print $1 }'; }
 
 # a frame that every kernel of that name accepts
 input_of() {
@@ -72,6 +72,22 @@ every_kernel() {
 	at_most 1e-5 "$(cat error)"
 	fails_with 2 'exceeds 1024 threads' 'nb-force -b cuda --kernel gems3:p=512,q=4 <space.nb'
 	fails_with 2 "invalid p '63' (want 16|32|64|128|256|512)" 'nb-force -b cuda --kernel gems3:p=63 <space.nb'
+}
+
+@test "the files of the papers' figures name kernels that exist, once each" {
+	[ "$(cat "$NB_TOP"/tests/bench/papers/*.tsv | grep -c -v '^#')" -gt 200 ]
+	for backend in cpu cuda; do
+		kernels_on $backend >known
+		[ -s known ] || continue # a build without CUDA
+		# columns: 2 backend, 5 kernel, 10 baseline
+		awk -F '\t' -v b=$backend '!/^#/ && $2 == b { sub(/:.*/, "", $5); print $5 }' "$NB_TOP"/tests/bench/papers/*.tsv |
+			sort -u >named
+		run grep -v -x -F -f known named
+		[ -z "$output" ]
+		run grep -v -x -F -f named known
+		echo "of no paper: $output"
+		[ -z "$output" ]
+	done
 }
 
 @test "a kernel's tree obeys theta" {

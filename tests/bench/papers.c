@@ -1,0 +1,630 @@
+/* papers.c - the tables and figures of the papers beside what their kernels, and ours, do on this machine.
+ *
+ *     papers cpu|cuda FILE.tsv OUT.tsv [DATA]     the rows of a file that run on that backend
+ *     papers counts                               Shan & Lei, tables I and II, with a run that counts
+ *
+ * A file has comments, which are printed above the rows that follow, and rows of tab-separated columns, named in the
+ * first line that is no comment; '-' is none:
+ *     table      identifier, for the plots
+ *     backend    cpu or cuda
+ *     data       plummer, uniform, clusters; boxesK or boxesK~L (boxes of level K, of n bodies each; with ~L measured
+ * at level L and scaled by the interactions); flat (2-D); planets.txt, galaxy30k.txt (from the folder DATA, else
+ *                generated bodies of the same number)
+ *     n          bodies, or bodies a box; ignored for files
+ *     kernel     as of nb-force --kernel
+ *     threads    of the processor; '-' all
+ *     theta      opening angle
+ *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
+ *     paper      the paper's figure in that unit
+ *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/; for data boxesK always at
+ *                level 4, scaled
+ *     speedup    the paper's speed-up
+ *     where      table, figure or section
+ * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
+ * Every kernel is checked against the oracle before it is timed; the time is that of a whole call, the least of
+ * several. OUT gets the same columns and x ours ours_speedup rms; x is what varies in a table, for the plots.  Exits 1
+ * if a result was off. */
+#include "common/cpu.h"
+#include "common/mem.h"
+#include "common/timer.h"
+#include "kernels/backend.h"
+#include "kernels/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE = 64, COLUMNS = 12, LINE = 1024, THETAS = 64 };
+enum { TABLE, BACKEND, DATA, N, KERNEL, CPUS, THETA, UNIT, PAPER, BASELINE, SPEEDUP, WHERE };
+static const char *const column_name[COLUMNS] = {
+	"table", "backend", "data", "n", "kernel", "threads", "theta", "unit", "paper", "baseline", "speedup", "where"};
+
+static const char *data_folder;
+static int failed;
+_Static_assert((int)NB_PAPER_WHY >= (int)NB_BACKEND_WHY, "one buffer for both");
+
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "papers: %s: %s\n", what, why);
+	exit(1);
+}
+
+static void *room_for(size_t count, size_t size)
+{
+	void *p = nb_alloc(count, size);
+	if (!p)
+		die("memory", "exhausted");
+	return p;
+}
+
+static void check(int status, const char *what)
+{
+	if (status)
+		die(what, nb_status_text(status));
+}
+
+/* ---- data ------------------------------------------------------------------------------------------ */
+
+struct bodies {
+	char name[64];
+	size_t n;
+	double *pos, *vel, *mass;
+	double eps, G;
+	/* boxes, else nbox 0 */
+	size_t nbox;
+	uint64_t *box_first;
+	int32_t *neighbour;
+	int generated; /* in place of a file */
+};
+
+static void drop(struct bodies *b)
+{
+	nb_free(b->pos);
+	nb_free(b->vel);
+	nb_free(b->mass);
+	nb_free(b->box_first);
+	nb_free(b->neighbour);
+	*b = (struct bodies){.n = 0};
+}
+
+static void make_room(struct bodies *b, size_t n)
+{
+	b->n = n;
+	b->pos = room_for(n, 3 * sizeof *b->pos);
+	b->vel = room_for(n, 3 * sizeof *b->vel);
+	b->mass = room_for(n, sizeof *b->mass);
+}
+
+static void from_model(struct bodies *b, enum nb_model_kind kind, int dim, size_t n, int level)
+{
+	struct nb_model_param param;
+	struct nb_model *model;
+	const char *why = "";
+	nb_model_defaults(&param, kind);
+	param.dim = kind == NB_MODEL_UNIFORM || kind == NB_MODEL_CLUSTERS || kind == NB_MODEL_BOXES ? dim : param.dim;
+	param.n = n;
+	param.level = level;
+	param.per_box = n;
+	if (nb_model_create(&param, &model, &why))
+		die("model", why);
+	make_room(b, nb_model_count(model));
+	b->G = nb_model_G(model);
+	check(nb_model_fill(model, NB_MODEL_POS, 0, b->n, b->pos), "model");
+	check(nb_model_fill(model, NB_MODEL_VEL, 0, b->n, b->vel), "model");
+	check(nb_model_fill(model, NB_MODEL_MASS, 0, b->n, b->mass), "model");
+	nb_model_free(model);
+}
+
+static void permute(struct bodies *b, const uint32_t *perm, double **field, size_t width)
+{
+	double *sorted = room_for(b->n, width * sizeof *sorted);
+	check(nb_permute_cpu(b->n, perm, width * sizeof *sorted, *field, sorted), "sort");
+	nb_free(*field);
+	*field = sorted;
+}
+
+static void make_boxes(struct bodies *b, int level)
+{
+	const struct nb_cube cube = {{0, 0, 0}, 1};
+	uint64_t *key = room_for(b->n, sizeof *key);
+	uint32_t *perm = room_for(b->n, sizeof *perm);
+	check(nb_morton_keys_cpu(b->n, b->pos, 2, &cube, key), "keys");
+	check(nb_sort_keys_cpu(b->n, key, perm), "sort");
+	permute(b, perm, &b->pos, 3);
+	permute(b, perm, &b->vel, 3);
+	permute(b, perm, &b->mass, 1);
+	b->nbox = (size_t)1 << 2 * level;
+	b->box_first = room_for(b->nbox + 1, sizeof *b->box_first);
+	b->neighbour = room_for(b->nbox * 8, sizeof *b->neighbour);
+	check(nb_boxes_build_cpu(b->n, key, 2, level, b->box_first, b->neighbour), "boxes");
+	nb_free(key);
+	nb_free(perm);
+}
+
+/* N, radius, then rows px py vx vy mass and a rest.  0 if there is no such file. */
+static int from_file(struct bodies *b, const char *name)
+{
+	char path[1024];
+	if (!data_folder)
+		return 0;
+	snprintf(path, sizeof path, "%s/%s", data_folder, name);
+	FILE *file = fopen(path, "r");
+	size_t n = 0;
+	double radius;
+	if (!file)
+		return 0;
+	if (fscanf(file, "%zu %lf", &n, &radius) != 2 || n == 0 || n > 10000000)
+		die(path, "no number of bodies and radius");
+	make_room(b, n);
+	for (size_t i = 0; i < n; i++) {
+		double *x = b->pos + 3 * i, *v = b->vel + 3 * i;
+		if (fscanf(file, "%lf %lf %lf %lf %lf%*[^\n]", x, x + 1, v, v + 1, b->mass + i) != 5)
+			die(path, "a row without five numbers");
+		x[2] = v[2] = 0;
+	}
+	fclose(file);
+	b->G = 6.67e-11;
+	return 1;
+}
+
+static void make(struct bodies *b, const char *data, size_t n)
+{
+	int level;
+	if (b->n > 0 && strcmp(b->name, data) == 0 && (b->nbox || strstr(data, ".txt") || b->n == n) &&
+		(!b->nbox || b->n == n * b->nbox))
+		return; /* as the row before */
+	drop(b);
+	snprintf(b->name, sizeof b->name, "%s", data);
+	b->eps = 0.01;
+	if (strcmp(data, "plummer") == 0) {
+		from_model(b, NB_MODEL_PLUMMER, 3, n, 0);
+	} else if (strcmp(data, "uniform") == 0) {
+		from_model(b, NB_MODEL_UNIFORM, 3, n, 0);
+	} else if (strcmp(data, "clusters") == 0) {
+		from_model(b, NB_MODEL_CLUSTERS, 3, n, 0);
+	} else if (strcmp(data, "flat") == 0) {
+		from_model(b, NB_MODEL_CLUSTERS, 2, n, 0);
+	} else if (sscanf(data, "boxes%d", &level) == 1) {
+		from_model(b, NB_MODEL_BOXES, 2, n, level);
+		make_boxes(b, level);
+		b->eps = ldexp(1, -level);
+	} else if (strcmp(data, "planets.txt") == 0 || strcmp(data, "galaxy30k.txt") == 0) {
+		b->generated = !from_file(b, data);
+		if (b->generated)
+			from_model(b, NB_MODEL_CLUSTERS, 2, strcmp(data, "planets.txt") == 0 ? 5 : 30002, 0);
+		else
+			b->eps = 0;
+	} else {
+		die(data, "no such data");
+	}
+}
+
+/* ---- a kernel at work ------------------------------------------------------------------------------ */
+
+struct outcome {
+	double ms, rms;
+	struct nb_gravity_count count;
+};
+
+static void *put(const struct nb_backend *backend, const void *from, size_t bytes)
+{
+	const struct nb_space *space = backend->space;
+	void *there = space->alloc(space, bytes);
+	if (!there)
+		die(backend->name, "out of memory");
+	if (from)
+		check(space->from_host(space, there, from, bytes), backend->name);
+	return there;
+}
+
+/* What body i of boxes feels, in f64. */
+static void near_ref(const struct bodies *b, size_t i, double acc[3])
+{
+	size_t low = 0, high = b->nbox;
+	while (high - low > 1) {
+		const size_t middle = low + (high - low) / 2;
+		*(b->box_first[middle] <= i ? &low : &high) = middle;
+	}
+	memset(acc, 0, 3 * sizeof *acc);
+	for (int k = -1; k < 8; k++) {
+		const int64_t box = k < 0 ? (int64_t)low : b->neighbour[8 * low + (size_t)k];
+		for (size_t j = box < 0 ? 0 : b->box_first[box]; box >= 0 && j < b->box_first[box + 1]; j++) {
+			const double dx = b->pos[3 * j] - b->pos[3 * i], dy = b->pos[3 * j + 1] - b->pos[3 * i + 1];
+			const double r2 = dx * dx + dy * dy + b->eps * b->eps;
+			if (j == i || r2 == 0)
+				continue;
+			acc[0] += b->G * b->mass[j] * dx / (r2 * sqrt(r2));
+			acc[1] += b->G * b->mass[j] * dy / (r2 * sqrt(r2));
+		}
+	}
+}
+
+static double rms_of(const struct bodies *b, const double *acc)
+{
+	size_t target[SAMPLE];
+	double want[3 * SAMPLE], num = 0, den = 0;
+	const size_t some = b->n < SAMPLE ? b->n : (size_t)SAMPLE;
+	for (size_t k = 0; k < some; k++)
+		target[k] = some > 1 ? k * (b->n - 1) / (some - 1) : 0;
+	const struct nb_gravity g = {.n = b->n, .pos = b->pos, .mass = b->mass, .eps = b->eps, .G = b->G};
+	if (b->nbox)
+		for (size_t k = 0; k < some; k++)
+			near_ref(b, target[k], want + 3 * k);
+	else
+		check(nb_gravity_ref(&g, target, some, want, NULL, NULL), "oracle");
+	for (size_t k = 0; k < 3 * some; k++) {
+		const double got = acc[3 * target[k / 3] + k % 3];
+		num += (got - want[k]) * (got - want[k]);
+		den += want[k] * want[k];
+	}
+	return sqrt(num / den);
+}
+
+static void measure(
+	const char *where, const char *text, int threads, double theta, const struct bodies *b, struct outcome *out)
+{
+	const struct nb_backend *backend;
+	const struct nb_paper_kernel *kernel;
+	struct nb_paper_job job = {.theta = theta};
+	char why[NB_PAPER_WHY]; /* as long as NB_BACKEND_WHY */
+	if (nb_backend_choose(where, &backend, why) || nb_paper_choose(text, where, &kernel, job.parameter, why))
+		die(text, why);
+	const struct nb_space *space = backend->space;
+	const size_t scalar = b->n * sizeof(double), vector = 3 * scalar;
+	void *const pos = put(backend, b->pos, vector), *const vel = put(backend, b->vel, vector);
+	void *const mass = put(backend, b->mass, scalar), *const acc = put(backend, NULL, vector);
+	void *const jerk = put(backend, NULL, vector);
+	void *const first = put(backend, b->box_first, b->nbox ? (b->nbox + 1) * sizeof *b->box_first : 0);
+	void *const neighbour = put(backend, b->neighbour, b->nbox * 8 * sizeof *b->neighbour);
+	const struct nb_boxes boxes = {b->nbox, first, neighbour, 8};
+	/* the Taylor step of Xu, Xu & Chen needs the jerk */
+	const struct nb_gravity g = {.n = b->n,
+		.pos = pos,
+		.vel = vel,
+		.mass = mass,
+		.acc = acc,
+		.jerk = strncmp(kernel->name, "xu-", 3) == 0 ? jerk : NULL,
+		.eps = b->eps,
+		.G = b->G,
+		.precision = nb_paper_precision(kernel)};
+	job.gravity = &g;
+	job.boxes = &boxes;
+	nb_cpu_set_threads(threads);
+	out->ms = INFINITY;
+	double spent = 0;
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		memset(&out->count, 0, sizeof out->count);
+		const double start = nb_now();
+		check(kernel->run(&job, &out->count), text);
+		check(backend->finish(), text);
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		if (seconds > 1)
+			break;
+	}
+	double *got = room_for(b->n, 3 * sizeof *got);
+	check(space->to_host(space, got, acc, vector), text);
+	out->rms = rms_of(b, got);
+	nb_free(got);
+	const double bound = kernel->traits & NB_PAPER_THETA && theta > 0 ? 1
+			     : g.precision == NB_F64			  ? 1e-12
+			     : b->n <= 1 << 17				  ? 1e-5
+									  : 1e-4;
+	if (!(out->rms <= bound)) {
+		fprintf(stderr, "papers: %s on %s: rms error %.1e exceeds %.1e\n", text, b->name, out->rms, bound);
+		failed = 1;
+	}
+	void *const all[] = {pos, vel, mass, acc, jerk, first, neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		space->release(space, all[k]);
+}
+
+/* Interactions of boxes of level K with P bodies each. */
+static double box_pairs(int level, double P)
+{
+	const double side = ldexp(1, level), B = 9 * side * side - 12 * side + 4; /* with itself */
+	return P * P * B - P * side * side;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+/* A figure, or NaN for '-'. */
+static double figure(const char *text)
+{
+	return strcmp(text, "-") == 0 ? NAN : strtod(text, NULL);
+}
+
+static void show(double x, int width)
+{
+	if (isnan(x))
+		printf("%*s", width, "-");
+	else if (x >= 1e5 || (x > 0 && x < 1e-2))
+		printf("%*.2e", width, x);
+	else
+		printf("%*.*f", width, x < 1 ? 3 : x < 100 ? 2 : 1, x);
+}
+
+/* The knee of error and time against theta: the point farthest from the straight line between the first and the last,
+ * both in logarithms and scaled to 0 .. 1. */
+struct sweep {
+	char kernel[64];
+	int count;
+	double theta[THETAS], ms[THETAS], rms[THETAS];
+};
+
+static void knee(struct sweep *s)
+{
+	if (s->count >= 3) {
+		const int last = s->count - 1;
+		const double x0 = log(s->ms[0]), x1 = log(s->ms[last]), y0 = log(s->rms[0]), y1 = log(s->rms[last]);
+		double most = 0;
+		int at = -1;
+		for (int k = 1; k < last; k++) {
+			const double x = (log(s->ms[k]) - x0) / (x1 - x0), y = (log(s->rms[k]) - y0) / (y1 - y0);
+			if (x - y > most) {
+				most = x - y;
+				at = k;
+			}
+		}
+		if (at >= 0)
+			printf("    knee of %s: theta %g (%.3g ms, rms error %.1e)\n", s->kernel, s->theta[at],
+				s->ms[at], s->rms[at]);
+		else
+			printf("    %s: no knee\n", s->kernel);
+	}
+	s->count = 0;
+}
+
+/* What varies, for the plots: a parameter of the kernel, theta, threads, else n. */
+static double abscissa(char *const field[COLUMNS], double n)
+{
+	const char *table = field[TABLE], *dash = strrchr(table, '-'), *key;
+	char pattern[32];
+	if (dash && strcmp(dash, "-theta") == 0)
+		return figure(field[THETA]);
+	if (dash && strcmp(dash, "-cpus") == 0)
+		return figure(field[CPUS]);
+	if (dash) {
+		snprintf(pattern, sizeof pattern, "%s=", dash + 1);
+		key = strstr(field[KERNEL], pattern);
+		if (key)
+			return strtod(key + strlen(pattern), NULL);
+	}
+	return n;
+}
+
+struct session {
+	struct bodies bodies, small; /* the row's, and the baseline's */
+	char last[LINE];	     /* baseline of last_ms: kernel, data, n */
+	double last_ms;
+	struct sweep sweep;
+	FILE *out;
+};
+
+static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t n, int level)
+{
+	char key[LINE];
+	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
+	const char *kernel = field[BASELINE] + (cuda ? 5 : 0);
+	snprintf(key, sizeof key, "%s %s %zu", field[BASELINE], field[DATA], n);
+	if (strcmp(key, s->last) == 0)
+		return s->last_ms;
+	const struct bodies *b = &s->bodies;
+	double scale = 1;
+	if (level > 0) {
+		enum { SMALL = 4 };
+		char small[16];
+		snprintf(small, sizeof small, "boxes%d", SMALL);
+		make(&s->small, small, n);
+		b = &s->small;
+		scale = box_pairs(level, (double)n) / box_pairs(SMALL, (double)n);
+	}
+	struct outcome out;
+	measure(cuda ? "cuda" : "cpu", kernel, 0, 0, b, &out);
+	snprintf(s->last, sizeof s->last, "%s", key);
+	s->last_ms = out.ms * scale;
+	return s->last_ms;
+}
+
+static void row(struct session *s, const char *backend, char *field[COLUMNS])
+{
+	size_t n = strtoull(field[N], NULL, 10);
+	int level = 0, measured_level = 0;
+	char data[64];
+	double scale = 1;
+	snprintf(data, sizeof data, "%s", field[DATA]);
+	if (sscanf(field[DATA], "boxes%d~%d", &level, &measured_level) == 2) {
+		snprintf(data, sizeof data, "boxes%d", measured_level);
+		scale = box_pairs(level, (double)n) / box_pairs(measured_level, (double)n);
+	}
+	const int threads = strcmp(field[CPUS], "-") == 0 ? 0 : atoi(field[CPUS]);
+	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+	static int all_threads;
+	if (!all_threads)
+		all_threads = nb_cpu_threads();
+	make(&s->bodies, data, n);
+	struct outcome out;
+	measure(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
+	nb_cpu_set_threads(all_threads);
+	out.ms *= scale;
+	const double pairs = level > 0 ? box_pairs(level, (double)n) : (double)s->bodies.n * (double)(s->bodies.n - 1);
+	const double rate = pairs / out.ms * 1e-6;
+	const int is_ms = strcmp(field[UNIT], "ms") == 0;
+	const double ours = is_ms ? out.ms : strcmp(field[UNIT], "GFLOPS") == 0 ? 20 * rate : rate;
+	const double paper = figure(field[PAPER]), speedup = figure(field[SPEEDUP]);
+	const double our_speedup = strcmp(field[BASELINE], "-") == 0 ? NAN : baseline_ms(s, field, n, level) / out.ms;
+	const double body_count = strstr(data, ".txt") ? (double)s->bodies.n : (double)n;
+	printf("  %-14s%8.0f  %-34s%4s%6s ", field[DATA], body_count, field[KERNEL], field[CPUS], field[THETA]);
+	show(paper, 10);
+	show(ours, 11);
+	printf(" %-6s", field[UNIT]);
+	show(is_ms ? paper / ours : ours / paper, 10);
+	show(speedup, 9);
+	show(our_speedup, 9);
+	printf("  %8.1e  %s%s\n", out.rms, strcmp(field[WHERE], "-") == 0 ? "" : field[WHERE],
+		s->bodies.generated ? " (file absent: generated bodies)" : "");
+	fflush(stdout);
+	for (int c = 0; c < COLUMNS; c++)
+		fprintf(s->out, "%s\t", field[c]);
+	fprintf(s->out, "%g\t%g\t%g\t%g\n", abscissa(field, body_count), ours, our_speedup, out.rms);
+
+	if (strstr(field[TABLE], "-theta") == NULL)
+		return;
+	snprintf(s->sweep.kernel, sizeof s->sweep.kernel, "%s", field[KERNEL]);
+	if (s->sweep.count < THETAS) {
+		s->sweep.theta[s->sweep.count] = theta;
+		s->sweep.ms[s->sweep.count] = out.ms;
+		s->sweep.rms[s->sweep.count++] = out.rms;
+	}
+}
+
+/* Splits at tabs; 1 if there are as many fields as columns. */
+static int split(char *line, char *field[COLUMNS])
+{
+	line[strcspn(line, "\r\n")] = '\0';
+	int count = 0;
+	for (char *next = line; next; count++) {
+		if (count == COLUMNS)
+			return 0;
+		field[count] = next;
+		next = strchr(next, '\t');
+		if (next)
+			*next++ = '\0';
+	}
+	return count == COLUMNS;
+}
+
+static void run_file(const char *backend, const char *path, const char *out_path)
+{
+	struct session s = {.last = ""};
+	char line[LINE], title[8 * LINE] = "";
+	char *field[COLUMNS];
+	char before[3][LINE] = {"", "", ""};
+	int named = 0, number = 0, shown = 0;
+	FILE *file = fopen(path, "r");
+	s.out = fopen(out_path, "a");
+	if (!file || !s.out)
+		die(file ? out_path : path, "does not open");
+	while (fgets(line, sizeof line, file)) {
+		number++;
+		if (line[0] == '#') {
+			if (shown) /* a new block of comments */
+				title[0] = '\0';
+			shown = 0;
+			const size_t used = strlen(title);
+			snprintf(title + used, sizeof title - used, "%s", line + 1 + (line[1] == ' '));
+			continue;
+		}
+		if (!split(line, field)) {
+			fprintf(stderr, "papers: %s:%d: not %d columns\n", path, number, COLUMNS);
+			exit(1);
+		}
+		if (!named) {
+			for (int c = 0; c < COLUMNS; c++)
+				if (strcmp(field[c], column_name[c]) != 0)
+					die(path, "the first line names other columns");
+			named = 1;
+			continue;
+		}
+		shown = 1;
+		/* a sweep ends with its kernel, data or table */
+		const char *const now[] = {field[TABLE], field[DATA], field[KERNEL]};
+		for (int k = 0; k < 3; k++) {
+			if (strcmp(now[k], before[k]) != 0)
+				knee(&s.sweep);
+			snprintf(before[k], sizeof before[k], "%s", now[k]);
+		}
+		if (strcmp(field[BACKEND], backend) != 0)
+			continue;
+		if (title[0])
+			printf("\n%s  %-14s%8s  %-34s%4s%6s %10s%11s %-6s%10s%9s%9s  %8s  %s\n", title, "data", "n",
+				"kernel", "thr", "theta", "paper", "ours", "", "faster", "speed-up", "ours", "rms",
+				"where");
+		title[0] = '\0';
+		row(&s, backend, field);
+	}
+	knee(&s.sweep);
+	drop(&s.bodies);
+	drop(&s.small);
+	fclose(file);
+	if (fclose(s.out))
+		die(out_path, "write error");
+}
+
+/* ---- Shan & Lei, tables I and II ------------------------------------------------------------------------ */
+
+static void print_operations(const char *what, const struct nb_shan_operations *op)
+{
+	static const char *const procedure[] = {"father box", "neighbour box", "return d_acc"};
+	for (int k = 0; k < NB_SHAN_PROCEDURES; k++)
+		printf("  %-22s %-14s%9lld%9lld%9lld%9lld%9lld%9lld%9lld\n", k == 0 ? what : "", procedure[k],
+			(long long)op[k].gr, (long long)op[k].gw, (long long)op[k].sr, (long long)op[k].sw,
+			(long long)op[k].rr, (long long)op[k].rw, (long long)op[k].cp);
+}
+
+static void counts(void)
+{
+	enum { P = 8, LEVEL = 3 };
+	struct bodies b = {.n = 0};
+	char data[16];
+	snprintf(data, sizeof data, "boxes%d", LEVEL);
+	make(&b, data, P);
+	const struct nb_boxes boxes = {b.nbox, b.box_first, b.neighbour, 8};
+	float *acc = room_for(b.n, 2 * sizeof *acc);
+	int64_t B = 0;
+	for (size_t k = 0; k < 8 * b.nbox; k++)
+		B += b.neighbour[k] >= 0;
+	printf("\nShan & Lei 2012, table I: accesses and interactions of bpb and bpb-n3, by the formulas and by a run "
+	       "that\n"
+	       "counts, at level %d with P = %d bodies a box (N = %zu, B = %lld)\n"
+	       "  %-22s %-14s%9s%9s%9s%9s%9s%9s%9s\n",
+		LEVEL, P, b.n, (long long)B, "", "", "GR", "GW", "SR", "SW", "RR", "RW", "CP");
+	for (int improved = 0; improved < 2; improved++) {
+		struct nb_shan_operations formula[NB_SHAN_PROCEDURES], counted[NB_SHAN_PROCEDURES];
+		nb_shan_table((int64_t)b.n, P, B, improved, formula);
+		check(nb_shan_run(b.n, b.pos, b.mass, &boxes, b.eps, improved, acc, counted), "counting run");
+		print_operations(improved ? "bpb-n3, formula" : "bpb, formula", formula);
+		print_operations(improved ? "bpb-n3, counted" : "bpb, counted", counted);
+		if (memcmp(formula, counted, sizeof formula) != 0) {
+			fprintf(stderr, "papers: the counting run differs from table I\n");
+			failed = 1;
+		}
+	}
+	printf("\nShan & Lei 2012, table II: change from bpb to bpb-n3 at level 7 (N = 16384 P, B = 129540), from "
+	       "table I.  The\n"
+	       "paper prints a reduction of P(146462P-89346) accesses to shared memory; its own table I gives "
+	       "P(72962P-138498).\n"
+	       "  %6s%18s%18s%18s%18s%26s\n",
+		"P", "interactions", "registers", "shared", "global", "shared, as printed");
+	for (int64_t p = 8; p <= 512; p *= 2) {
+		int64_t registers, shared, global, cp;
+		nb_shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
+		printf("  %6lld%18lld%18lld%18lld%18lld%26lld\n", (long long)p, (long long)cp, (long long)registers,
+			(long long)shared, (long long)global, (long long)(-p * (146462 * p - 89346)));
+	}
+	nb_free(acc);
+	drop(&b);
+}
+
+int main(int argc, char **argv)
+{
+	const struct nb_backend *backend;
+	char why[NB_BACKEND_WHY];
+	if (argc == 2 && strcmp(argv[1], "counts") == 0) {
+		counts();
+		return failed;
+	}
+	if (argc < 4 || (strcmp(argv[1], "cpu") != 0 && strcmp(argv[1], "cuda") != 0)) {
+		fprintf(stderr, "usage: papers cpu|cuda FILE.tsv OUT.tsv [DATA]\n       papers counts\n");
+		return 2;
+	}
+	if (nb_backend_choose(argv[1], &backend, why)) {
+		fprintf(stderr, "papers: %s: %s\n", argv[1], why);
+		return 77;
+	}
+	data_folder = argc > 4 ? argv[4] : NULL;
+	run_file(argv[1], argv[2], argv[3]);
+	return failed;
+}
