@@ -595,27 +595,27 @@ static __device__ __forceinline__ size_t nb_old_index(const uint32_t *perm, size
 }
 
 /* Where the middle of bodies first .. first + count - 1 (count > 0) is, and how far they spread: medians and largest
- * distance between the quartiles, coordinate by coordinate, of 31 of them, so that stray bodies move nothing.  A
+ * distance between the quartiles, coordinate by coordinate, of 15 of them, so that stray bodies move nothing.  A
  * whole warp calls and all get it. */
 static __device__ inline double nb_tile_middle(
 	const double *pos, const uint32_t *perm, size_t first, size_t count, unsigned lane, double *middle)
 {
-	const size_t i = nb_old_index(perm, first + count * (lane % 31) / 31);
+	const size_t i = nb_old_index(perm, first + count * (lane % 15) / 15);
 	double spread = 0;
 	for (int c = 0; c < 3; c++) {
 		const double x = pos[3 * i + c];
 		int below = 0;
-		for (int k = 0; k < 31; k++) {
+		for (int k = 0; k < 15; k++) {
 			const double other = __shfl_sync(0xffffffff, x, k);
 			below += other < x || (other == x && k < (int)lane);
 		}
 		/* a lane of rank r, the first if positions are NaN */
 		auto ranked = [&](int r) {
-			const unsigned at = __ballot_sync(0xffffffff, below == r && lane < 31);
+			const unsigned at = __ballot_sync(0xffffffff, below == r && lane < 15);
 			return __shfl_sync(0xffffffff, x, at ? __ffs((int)at) - 1 : 0);
 		};
-		middle[c] = ranked(15);
-		spread = fmax(spread, ranked(23) - ranked(7));
+		middle[c] = ranked(7);
+		spread = fmax(spread, ranked(11) - ranked(3));
 	}
 	return spread;
 }

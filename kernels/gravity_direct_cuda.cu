@@ -194,44 +194,60 @@ struct outputs {
 
 enum { SUM_GROUPS = 8 };
 
-/* Block: 32 consecutive components of bodies, SUM_GROUPS threads for each, which take every SUM_GROUPS-th
- * slot and are added in order.  Bodies below lacks_below have nothing in the last slot (panel.lacks_last: the
- * tile half a ring ahead of them did not do that distance).  weighted: the sums are those of enum nb_masses. */
+/* 16 bytes of a slot. */
+template <class real> struct slot_vector {
+	enum { SIZE = 16 / sizeof(real) };
+	alignas(16) real v[SIZE];
+};
+
+/* Block: 32 x 16 bytes of component blockIdx.y; threadIdx.y takes every SUM_GROUPS-th slot, and these shares are added
+ * in order.  Bodies below lacks_below have nothing in the last slot (panel.lacks_last: the tile half a ring ahead of
+ * them did not do that distance; tiles are whole blocks).  weighted: the sums are those of enum nb_masses. */
 template <class real, bool POT, bool JERK>
 static __global__ void __launch_bounds__(NB_WARP *SUM_GROUPS)
 	sum_kernel(size_t n, size_t npad, const real *slots, unsigned nslot, size_t lacks_below, bool first, bool last,
 		bool weighted, const double *mass, const uint32_t *perm, struct outputs out)
 {
-	enum { COMPONENTS = 3 + POT + 3 * JERK };
-	__shared__ double part[SUM_GROUPS][NB_WARP];
+	typedef slot_vector<real> vector;
+	enum { COMPONENTS = 3 + POT + 3 * JERK, SIZE = vector::SIZE, BODIES = NB_WARP * SIZE };
+	__shared__ double part[SUM_GROUPS][BODIES];
 	nb_cuda_wait_previous();
-	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
-	/* npad is a multiple of 32: all bodies of a block have the same component */
-	const size_t index = blockIdx.x * (size_t)NB_WARP + threadIdx.x;
-	const size_t body = index % npad;
-	const int c = (int)(index / npad);
-	const unsigned count = nslot - (body < lacks_below);
-	double total = 0;
-#pragma unroll 4
-	for (unsigned s = threadIdx.y; s < count; s += SUM_GROUPS)
-		total += slots[s * (COMPONENTS * npad) + index];
-	part[threadIdx.y][threadIdx.x] = total;
+	const int c = (int)blockIdx.y;
+	const size_t base = blockIdx.x * (size_t)BODIES;
+	const unsigned count = nslot - (base < lacks_below);
+	const vector *const mine = (const vector *)(slots + c * npad + base) + threadIdx.x;
+	const size_t stride = COMPONENTS * npad / SIZE;
+	double total[SIZE] = {};
+#pragma unroll 8
+	for (unsigned s = threadIdx.y; s < count; s += SUM_GROUPS) {
+		const vector add = mine[s * stride];
+#pragma unroll
+		for (int k = 0; k < SIZE; k++)
+			total[k] += add.v[k];
+	}
+#pragma unroll
+	for (int k = 0; k < SIZE; k++)
+		part[threadIdx.y][SIZE * threadIdx.x + k] = total[k];
 	__syncthreads();
-	if (threadIdx.y > 0 || body >= n)
+	const unsigned which = threadIdx.y * NB_WARP + threadIdx.x;
+	const size_t body = base + which;
+	if (which >= BODIES || body >= n)
 		return;
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
 	const bool is_pot = POT && c == 3, is_jerk = JERK && c >= 3 + POT;
 	const size_t old = nb_old_index(perm, body);
 	double *place = is_pot ? out.pot + old : is_jerk ? out.jerk + 3 * old + (c - 3 - POT) : out.acc + 3 * old + c;
-	for (int g = 1; g < SUM_GROUPS; g++)
-		total += part[g][threadIdx.x];
+	double sum = 0;
+	for (int g = 0; g < SUM_GROUPS; g++)
+		sum += part[g][which];
 	if (!first)
-		total += *place;
+		sum += *place;
 	if (last) {
-		total *= scale->out[is_pot ? 1 : is_jerk ? 2 : 0];
+		sum *= scale->out[is_pot ? 1 : is_jerk ? 2 : 0];
 		if (weighted)
-			total *= nb_masses_factor(scale, mass[old]);
+			sum *= nb_masses_factor(scale, mass[old]);
 	}
-	*place = total;
+	*place = sum;
 }
 
 /* ---- host ---------------------------------------------------------------------------------------------- */
@@ -254,8 +270,9 @@ static int sum_slots(const struct nb_gravity *g, size_t npad, const typename nb_
 	size_t lacks_below, bool first, bool last, bool weighted, const uint32_t *perm)
 {
 	const struct outputs out = {g->acc, g->pot, g->jerk};
-	const size_t items = (size_t)nb_sum<double, POT, JERK>::COMPONENTS * npad;
-	return nb_cuda_launch(sum_kernel<typename nb_arith<P>::real, POT, JERK>, nb_cuda_blocks(items, NB_WARP),
+	typedef typename nb_arith<P>::real real;
+	const unsigned blocks = (unsigned)(npad / (NB_WARP * slot_vector<real>::SIZE));
+	return nb_cuda_launch(sum_kernel<real, POT, JERK>, dim3(blocks, nb_sum<real, POT, JERK>::COMPONENTS),
 		dim3(NB_WARP, SUM_GROUPS), g->n, npad, slots, nslot, lacks_below, first, last, weighted, g->mass, perm,
 		out);
 }
@@ -362,6 +379,7 @@ template <int P, int K, bool POT, bool JERK, int WARPS>
 static int run_symmetric(const struct nb_gravity *g, int *d_status)
 {
 	typedef typename nb_arith<P>::real real;
+	static_assert(K % slot_vector<real>::SIZE == 0, "tiles are whole blocks of sum_kernel");
 	static std::atomic<int> cache;
 	const size_t tile = NB_WARP * K, npad = (g->n + tile - 1) / tile * tile;
 	const unsigned tiles = (unsigned)(npad / tile), distances = tiles / 2 + 1;
@@ -416,8 +434,8 @@ template <int P, bool POT, bool JERK> static int run_by_size(const struct nb_gra
 	constexpr bool f32 = P == NB_F32;
 	constexpr int warps = P == NB_F64 ? 8 : 12;
 	if constexpr (JERK) {
-		constexpr int K = !f32 ? 4 : POT ? 6 : 8;
-		return run_symmetric<P, K, POT, JERK, warps>(g, d_status);
+		constexpr int K = f32 ? 8 : 4, jerk_warps = f32 && POT ? 8 : warps;
+		return run_symmetric<P, K, POT, JERK, jerk_warps>(g, d_status);
 	} else if constexpr (POT) {
 		constexpr int K = f32 ? 12 : P == NB_MIXED ? 8 : 6;
 		return run_symmetric<P, K, POT, JERK, warps>(g, d_status);
