@@ -22,12 +22,14 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 		box, com, total = load("node_box", float), load("node_com", float), [r[0] for r in load("node_mass", float)]
 		n, nodes = len(pos), len(first)
 		assert first[0] == 0 and count[0] == n
-		seen = 1
+		seen = {0}
 		for k in range(nodes):
 		    members = range(first[k], first[k] + count[k])
 		    if nchild[k]:
-		        assert count[k] > leaf and 2 <= nchild[k] <= 8 and child[k] == seen > k
-		        seen += nchild[k]
+		        assert count[k] > leaf and 2 <= nchild[k] <= 8 and child[k] > k
+		        children = set(range(child[k], child[k] + nchild[k]))
+		        assert not children & seen
+		        seen |= children
 		        assert [first[c] for c in range(child[k], child[k] + nchild[k])] == \
 		            [first[k] + sum(count[child[k]:c]) for c in range(child[k], child[k] + nchild[k])]
 		        assert sum(count[child[k]:child[k] + nchild[k]]) == count[k]
@@ -37,7 +39,7 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 		        xs = [pos[i][d] for i in members]
 		        assert box[k][d] == min(xs) and box[k][3 + d] == max(xs)
 		        assert abs(com[k][d] - sum(mass[i] * pos[i][d] for i in members) / m) <= 1e-12 * (1 + abs(com[k][d]))
-		assert seen == nodes
+		assert seen == set(range(nodes))
 	END
 }
 
