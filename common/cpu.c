@@ -15,10 +15,10 @@ static enum nb_isa processor_isa(void)
 {
 #ifdef __x86_64__
 	__builtin_cpu_init();
-	int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt") &&
-	           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+	int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+		   __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 	if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+		__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
 		return NB_ISA_AVX512;
 	if (avx2)
 		return NB_ISA_AVX2;

@@ -19,16 +19,16 @@ static int help_wanted, version_wanted;
 static char history[HISTORY_SIZE];
 
 static const struct nb_option row_backend = {'b', "backend", NB_OPT_TEXT, &nb_common.backend, 0, 0,
-        "auto|cpu|cuda|cuda:N", "auto", "where to compute", 0, NULL};
+	"auto|cpu|cuda|cuda:N", "auto", "where to compute", 0, NULL};
 static const struct nb_option row_threads = {
-        'j', "threads", NB_OPT_INT, &nb_common.threads, 1, 4096, "N", "all processors", "threads to use", 1, NULL};
+	'j', "threads", NB_OPT_INT, &nb_common.threads, 1, 4096, "N", "all processors", "threads to use", 1, NULL};
 static const struct nb_option row_history = {
-        0, "no-history", NB_OPT_FLAG, &nb_common.no_history, 0, 0, NULL, NULL, "leave out the history line", 1, NULL};
+	0, "no-history", NB_OPT_FLAG, &nb_common.no_history, 0, 0, NULL, NULL, "leave out the history line", 1, NULL};
 static const struct nb_option row_always[] = {
-        {'q', "quiet", NB_OPT_FLAG, &quiet, 0, 0, NULL, NULL, "no warnings, no progress", 1, NULL},
-        {'v', "verbose", NB_OPT_COUNT, &verbose, 0, 0, NULL, NULL, "say on stderr what was done", 1, NULL},
-        {'h', "help", NB_OPT_FLAG, &help_wanted, 0, 0, NULL, NULL, "print this help", 1, NULL},
-        {'V', "version", NB_OPT_FLAG, &version_wanted, 0, 0, NULL, NULL, "print the version", 1, NULL},
+	{'q', "quiet", NB_OPT_FLAG, &quiet, 0, 0, NULL, NULL, "no warnings, no progress", 1, NULL},
+	{'v', "verbose", NB_OPT_COUNT, &verbose, 0, 0, NULL, NULL, "say on stderr what was done", 1, NULL},
+	{'h', "help", NB_OPT_FLAG, &help_wanted, 0, 0, NULL, NULL, "print this help", 1, NULL},
+	{'V', "version", NB_OPT_FLAG, &version_wanted, 0, 0, NULL, NULL, "print the version", 1, NULL},
 };
 
 struct table {
@@ -66,15 +66,15 @@ static int takes_argument(const struct nb_option *row)
 
 static void print_help(const struct nb_command *command, const struct table *table)
 {
-	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *command->operands ? " " : "", command->operands,
-	        command->about);
+	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *command->operands ? " " : "",
+		command->operands, command->about);
 	for (size_t i = 0; i < table->n; i++) {
 		const struct nb_option *row = table->row[i];
 		char left[160], letter[8] = "    ";
 		if (row->letter)
 			snprintf(letter, sizeof letter, "-%c, ", row->letter);
 		snprintf(left, sizeof left, "  %s--%s%s%s", letter, row->name, takes_argument(row) ? " " : "",
-		        takes_argument(row) ? row->arg : "");
+			takes_argument(row) ? row->arg : "");
 		if (strlen(left) >= HELP_COLUMN)
 			printf("%s\n%*s", left, HELP_COLUMN, "");
 		else
@@ -187,7 +187,7 @@ static void take_real(const struct nb_option *row, const char *arg)
 		snprintf(want, sizeof want, "a number %s %g and <= %g", sign, row->min, row->max);
 	double value;
 	if (nb_parse_f64(arg, &value) != NB_PARSE_OK || value > row->max ||
-	        (row->kind == NB_OPT_F64_POS ? value <= row->min : value < row->min))
+		(row->kind == NB_OPT_F64_POS ? value <= row->min : value < row->min))
 		invalid(row, arg, want);
 	*(double *)row->value = value;
 }
@@ -219,7 +219,7 @@ int nb_options_parse(const struct nb_command *command, int argc, char **argv)
 	for (size_t i = 0; i < table.n; i++) {
 		const struct nb_option *row = table.row[i];
 		longs[i] = (struct option){
-		        row->name, takes_argument(row) ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
+			row->name, takes_argument(row) ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
 		if (row->letter) {
 			size_t used = strlen(shorts);
 			shorts[used] = row->letter;
@@ -235,15 +235,18 @@ int nb_options_parse(const struct nb_command *command, int argc, char **argv)
 		const char *given = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 		if (c == ':') {
 			if (optopt >= LONG_BASE)
-				nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument", table.row[optopt - LONG_BASE]->name);
+				nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument",
+					table.row[optopt - LONG_BASE]->name);
 			nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
 		}
 		if (c == '?') {
 			if (optopt >= LONG_BASE)
-				nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", table.row[optopt - LONG_BASE]->name);
+				nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument",
+					table.row[optopt - LONG_BASE]->name);
 			if (optopt)
 				nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-			nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given, nb_program());
+			nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given,
+				nb_program());
 		}
 		const struct nb_option *row = NULL;
 		if (c >= LONG_BASE)
@@ -263,7 +266,7 @@ int nb_options_parse(const struct nb_command *command, int argc, char **argv)
 	}
 	if (argc - optind > command->max_operands)
 		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", argv[optind + command->max_operands],
-		        nb_program());
+			nb_program());
 	for (int i = optind; i < argc; i++) {
 		append(" ");
 		append_quoted(argv[i]);

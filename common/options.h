@@ -9,37 +9,37 @@
 #include <stdint.h>
 
 enum nb_option_kind {
-	NB_OPT_FLAG,    /* int *: set to 1 */
-	NB_OPT_COUNT,   /* int *: counts its appearances */
-	NB_OPT_INT,     /* int * in [min, max] */
-	NB_OPT_U64,     /* uint64_t * in [min, max] */
-	NB_OPT_F64,     /* double * in [min, max] */
+	NB_OPT_FLAG,	/* int *: set to 1 */
+	NB_OPT_COUNT,	/* int *: counts its appearances */
+	NB_OPT_INT,	/* int * in [min, max] */
+	NB_OPT_U64,	/* uint64_t * in [min, max] */
+	NB_OPT_F64,	/* double * in [min, max] */
 	NB_OPT_F64_POS, /* double * in (min, max]: min excluded */
-	NB_OPT_CHOICE,  /* int *: index into the comma-separated words of arg, e.g. "f32|f64" */
-	NB_OPT_TEXT     /* const char ** */
+	NB_OPT_CHOICE,	/* int *: index into the comma-separated words of arg, e.g. "f32|f64" */
+	NB_OPT_TEXT	/* const char ** */
 };
 
 struct nb_option {
-	char letter;            /* 0: no letter */
-	const char *name;       /* long name */
+	char letter;	  /* 0: no letter */
+	const char *name; /* long name */
 	enum nb_option_kind kind;
-	void *value;            /* where the answer goes; holds the default before */
-	double min, max;        /* range of numbers */
-	const char *arg;        /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
-	const char *fallback;   /* default as text for the help, or NULL */
-	const char *help;       /* one line, lower case, no full stop */
-	int silent;             /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
-	int *given;             /* if not NULL: set to 1 when the option appears */
+	void *value;	      /* where the answer goes; holds the default before */
+	double min, max;      /* range of numbers */
+	const char *arg;      /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
+	const char *fallback; /* default as text for the help, or NULL */
+	const char *help;     /* one line, lower case, no full stop */
+	int silent;	      /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
+	int *given;	      /* if not NULL: set to 1 when the option appears */
 };
 
 struct nb_command {
-	const char *about;      /* one line, e.g. "generate initial conditions" */
-	const char *operands;   /* for the usage line, e.g. "[MODEL]", or "" */
+	const char *about;    /* one line, e.g. "generate initial conditions" */
+	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
 	int max_operands;
 	const struct nb_option *options; /* own rows of the tool; the common rows are added */
 	size_t noption;
-	unsigned common;        /* which of the rows that several tools share, NB_COMMON_... */
-	const char *footer;     /* more lines for --help, or NULL */
+	unsigned common;    /* which of the rows that several tools share, NB_COMMON_... */
+	const char *footer; /* more lines for --help, or NULL */
 };
 
 enum {
@@ -50,8 +50,8 @@ enum {
 
 /* What the common rows hold after nb_options_parse. */
 struct nb_common_options {
-	const char *backend;   /* "auto" by default */
-	int threads;           /* 0: default; nb_options_parse has applied it already */
+	const char *backend; /* "auto" by default */
+	int threads;	     /* 0: default; nb_options_parse has applied it already */
 	int no_history;
 };
 extern struct nb_common_options nb_common;

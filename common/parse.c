@@ -11,7 +11,7 @@ enum nb_parse nb_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_
 	if (*text < '0' || *text > '9') {
 		int64_t negative;
 		return *text == '-' && nb_parse_i64(text, INT64_MIN, -1, &negative) == NB_PARSE_OK ? NB_PARSE_TOO_SMALL
-		                                                                                    : NB_PARSE_INVALID;
+												   : NB_PARSE_INVALID;
 	}
 	char *end;
 	errno = 0;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct nb_space {
-	const char *name; /* "host", "cuda:0" */
-	int device;       /* -1: host memory */
+	const char *name;					    /* "host", "cuda:0" */
+	int device;						    /* -1: host memory */
 	void *(*alloc)(const struct nb_space *space, size_t bytes); /* NULL: exhausted */
 	void (*release)(const struct nb_space *space, void *p);
 	/* 0 or an enum nb_status */

@@ -14,12 +14,12 @@ extern "C" {
 
 enum nb_status {
 	NB_OK = 0,
-	NB_ENOMEM,     /* memory exhausted, on the host or on the device */
-	NB_ENODEV,     /* no usable device */
-	NB_EDEVICE,    /* the device failed; nb_backend_error() says how */
-	NB_EINVAL,     /* an argument out of its documented range */
-	NB_ENONFINITE, /* a position, velocity or mass is NaN or infinite */
-	NB_ELIMIT,     /* a documented size limit exceeded */
+	NB_ENOMEM,	/* memory exhausted, on the host or on the device */
+	NB_ENODEV,	/* no usable device */
+	NB_EDEVICE,	/* the device failed; nb_backend_error() says how */
+	NB_EINVAL,	/* an argument out of its documented range */
+	NB_ENONFINITE,	/* a position, velocity or mass is NaN or infinite */
+	NB_ELIMIT,	/* a documented size limit exceeded */
 	NB_EUNSUPPORTED /* a combination this backend does not offer */
 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct nb_field_info nb_field_info[NB_NFIELD] = {
-#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, meaning)                                                  \
+#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, meaning) \
 	{name, NB_##table, dtype, ncomp, unit, flags, meaning},
 #include "formats/field.def"
 #undef NB_FIELD
@@ -32,22 +32,22 @@ size_t nb_dtype_size(const char *dtype)
 }
 
 /* One loop a type, written once; memcpy because a column may be unaligned in nothing but C's eyes. */
-#define NB_NUMBER_TYPES(DO)                                                                                            \
-	DO("<f8", double)                                                                                              \
-	DO("<f4", float)                                                                                               \
-	DO("<u8", uint64_t)                                                                                            \
-	DO("<i8", int64_t)                                                                                             \
-	DO("<u4", uint32_t)                                                                                            \
-	DO("<i4", int32_t)                                                                                             \
-	DO("<u2", uint16_t)                                                                                            \
-	DO("<i2", int16_t)                                                                                             \
-	DO("|u1", uint8_t)                                                                                             \
+#define NB_NUMBER_TYPES(DO) \
+	DO("<f8", double)   \
+	DO("<f4", float)    \
+	DO("<u8", uint64_t) \
+	DO("<i8", int64_t)  \
+	DO("<u4", uint32_t) \
+	DO("<i4", int32_t)  \
+	DO("<u2", uint16_t) \
+	DO("<i2", int16_t)  \
+	DO("|u1", uint8_t)  \
 	DO("|i1", int8_t)
 
 int nb_dtype_is_number(const char *dtype)
 {
-#define NB_DO(string, type)                                                                                            \
-	if (strcmp(dtype, string) == 0)                                                                                \
+#define NB_DO(string, type)             \
+	if (strcmp(dtype, string) == 0) \
 		return 1;
 	NB_NUMBER_TYPES(NB_DO)
 #undef NB_DO
@@ -56,11 +56,11 @@ int nb_dtype_is_number(const char *dtype)
 
 void nb_dtype_to_f64(const char *dtype, size_t count, const void *from, double *to)
 {
-#define NB_DO(string, type)                                                                                            \
-	if (strcmp(dtype, string) == 0) {                                                                              \
-		const type *item = from;                                                                               \
-		for (size_t i = 0; i < count; i++)                                                                     \
-			to[i] = (double)item[i];                                                                       \
+#define NB_DO(string, type)                        \
+	if (strcmp(dtype, string) == 0) {          \
+		const type *item = from;           \
+		for (size_t i = 0; i < count; i++) \
+			to[i] = (double)item[i];   \
 	}
 	NB_NUMBER_TYPES(NB_DO)
 #undef NB_DO
@@ -68,11 +68,11 @@ void nb_dtype_to_f64(const char *dtype, size_t count, const void *from, double *
 
 void nb_dtype_from_f64(const char *dtype, size_t count, const double *from, void *to)
 {
-#define NB_DO(string, type)                                                                                            \
-	if (strcmp(dtype, string) == 0) {                                                                              \
-		type *item = to;                                                                                       \
-		for (size_t i = 0; i < count; i++)                                                                     \
-			item[i] = (type)from[i];                                                                       \
+#define NB_DO(string, type)                        \
+	if (strcmp(dtype, string) == 0) {          \
+		type *item = to;                   \
+		for (size_t i = 0; i < count; i++) \
+			item[i] = (type)from[i];   \
 	}
 	NB_NUMBER_TYPES(NB_DO)
 #undef NB_DO

@@ -55,12 +55,12 @@ struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field fie
 }
 
 struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
-        uint32_t ncomp, const char *unit, uint32_t flags)
+	uint32_t ncomp, const char *unit, uint32_t flags)
 {
 	size_t item = nb_dtype_size(dtype), rowsize, bytes;
 	if (item == 0 || ncomp == 0 || strlen(name) > NB_NAME_SIZE || strlen(dtype) > NB_DTYPE_SIZE ||
-	        strlen(unit) > NB_UNIT_SIZE || nb_mul_overflow(item, ncomp, &rowsize) ||
-	        nb_mul_overflow(rowsize, frame->rows[table], &bytes))
+		strlen(unit) > NB_UNIT_SIZE || nb_mul_overflow(item, ncomp, &rowsize) ||
+		nb_mul_overflow(rowsize, frame->rows[table], &bytes))
 		return NULL;
 	struct nb_column *column = nb_frame_find(frame, name);
 	if (column) {
@@ -90,7 +90,7 @@ struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field
 {
 	const struct nb_field_info *info = &nb_field_info[field];
 	return nb_frame_add(frame, info->name, info->table, dtype ? dtype : info->dtype, ncomp ? ncomp : info->ncomp,
-	        info->unit, info->flags);
+		info->unit, info->flags);
 }
 
 static void drop_at(struct nb_frame *frame, size_t i)
@@ -310,8 +310,10 @@ void nb_column_borrow(struct nb_column *column, void *data)
 	{                                                                                                              \
 		enum { BLOCK = 4096 };                                                                                 \
 		size_t bad = count;                                                                                    \
-		_Pragma("omp parallel for reduction(min : bad) schedule(static) if (count > 100000)") for (            \
-		        size_t b = 0; b < count; b += BLOCK)                                                           \
+		_Pragma("omp parallel for reduction(min : bad) schedule(static) if (count > 100000)") for (size_t b =  \
+														   0;  \
+													   b < count;  \
+													   b += BLOCK) \
 		{                                                                                                      \
 			size_t end = b + BLOCK < count ? b + BLOCK : count;                                            \
 			int n = 0;                                                                                     \
@@ -424,8 +426,8 @@ int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
 	}
 	for (size_t i = 0; i < from->ncolumn; i++) {
 		struct nb_column *source = &from->column[i];
-		struct nb_column *column = nb_frame_add(to, source->name, source->table, source->dtype, source->ncomp,
-		        source->unit, source->flags);
+		struct nb_column *column = nb_frame_add(
+			to, source->name, source->table, source->dtype, source->ncomp, source->unit, source->flags);
 		const void *data = nb_column_read(source, &nb_space_host, NB_WIRE);
 		void *copy = column && data ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
 		if (!copy)

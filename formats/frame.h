@@ -29,7 +29,7 @@ struct nb_column {
 	enum nb_table table;
 	uint32_t ncomp;
 	uint32_t flags;
-	size_t rows;    /* of its table when the column was added */
+	size_t rows;	/* of its table when the column was added */
 	size_t rowsize; /* bytes of one row in the wire form */
 	struct nb_copy copy[NB_MAX_COPIES];
 };
@@ -57,7 +57,7 @@ struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field fie
 /* Adds (or replaces) a column with undefined contents and the rows its table has now.
  * NULL: out of memory, a bad dtype, or more than NB_MAX_COLUMNS. */
 struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
-        uint32_t ncomp, const char *unit, uint32_t flags);
+	uint32_t ncomp, const char *unit, uint32_t flags);
 /* Adds a standard column as field.def has it. dtype NULL: the default one; ncomp 0: the default. */
 struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
 void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens if it is not there */
@@ -90,8 +90,7 @@ NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char 
 NB_MUST_CHECK int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value); /* repeats */
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key);
 /* Numeric attribute; fallback where absent. NB_EINVAL if present and no finite number. */
-NB_MUST_CHECK int nb_frame_attribute_f64(
-        const struct nb_frame *frame, const char *key, double fallback, double *value);
+NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value);
 
 /* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
 NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);

@@ -21,8 +21,9 @@ static _Noreturn void no_memory(uint64_t nframe)
 void nb_require_input(struct nb_reader *reader)
 {
 	if (isatty(STDIN_FILENO))
-		nb_die(NB_EXIT_USAGE, "standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
-		        nb_program());
+		nb_die(NB_EXIT_USAGE,
+			"standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
+			nb_program());
 	if (nb_reader_open(reader, STDIN_FILENO))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
@@ -69,7 +70,8 @@ void nb_require_columns(struct nb_reader *reader, struct nb_frame *frame, size_t
 void nb_require_output(struct nb_writer *writer)
 {
 	if (isatty(STDOUT_FILENO))
-		nb_die(NB_EXIT_USAGE, "standard output is a terminal and the stream is binary (redirect it, or pipe it into nb-stats)");
+		nb_die(NB_EXIT_USAGE, "standard output is a terminal and the stream is binary (redirect it, or pipe it "
+				      "into nb-stats)");
 	if (nb_writer_open(writer, STDOUT_FILENO))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
@@ -91,13 +93,13 @@ struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field f
 	struct nb_column *column = nb_frame_field(frame, field);
 	char list[LIST_SIZE];
 	if (!column)
-		nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (stream has: %s)", nb_field_info[field].name,
-		        nframe, nb_frame_list(frame, list, sizeof list));
+		nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (stream has: %s)",
+			nb_field_info[field].name, nframe, nb_frame_list(frame, list, sizeof list));
 	return column;
 }
 
 const double *nb_require_f64(
-        const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe)
+	const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe)
 {
 	const double *data = nb_column_read(nb_require_field(frame, field, nframe), space, NB_AS_F64);
 	if (!data)
@@ -133,8 +135,10 @@ static void require_not_negative(const struct nb_frame *frame, struct nb_column 
 		no_memory(nframe);
 	for (size_t i = 0; i < column->rows; i++)
 		if (x[i] < 0)
-			nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is %g in frame %" PRIu64 " (want a number >= 0)",
-			        column->name, nb_require_body_id(frame, i), x[i], nframe);
+			nb_die(NB_EXIT_FAILED,
+				"field '%s' of the body with id %" PRIu64 " is %g in frame %" PRIu64
+				" (want a number >= 0)",
+				column->name, nb_require_body_id(frame, i), x[i], nframe);
 }
 
 void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe)
@@ -145,8 +149,8 @@ void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *co
 	if (bad == SIZE_MAX)
 		no_memory(nframe);
 	if (bad < column->rows)
-		nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64, column->name,
-		        nb_require_body_id(frame, bad), nframe);
+		nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64,
+			column->name, nb_require_body_id(frame, bad), nframe);
 }
 
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe)
@@ -167,7 +171,7 @@ double nb_require_attribute(const struct nb_frame *frame, const char *key, doubl
 	double value;
 	if (nb_frame_attribute_f64(frame, key, fallback, &value))
 		nb_die(NB_EXIT_FAILED, "attribute %s='%s' of frame %" PRIu64 " is not a number", key,
-		        nb_frame_attribute(frame, key), nframe);
+			nb_frame_attribute(frame, key), nframe);
 	return value;
 }
 
@@ -175,8 +179,8 @@ int nb_require_dim(const struct nb_frame *frame, uint64_t nframe)
 {
 	double dim = nb_require_attribute(frame, "dim", 3, nframe);
 	if (dim != 2 && dim != 3)
-		nb_die(NB_EXIT_FAILED, "attribute dim='%s' of frame %" PRIu64 " (want 2 or 3)", nb_frame_attribute(frame, "dim"),
-		        nframe);
+		nb_die(NB_EXIT_FAILED, "attribute dim='%s' of frame %" PRIu64 " (want 2 or 3)",
+			nb_frame_attribute(frame, "dim"), nframe);
 	return (int)dim;
 }
 

@@ -22,12 +22,14 @@ void nb_require_closed(struct nb_writer *writer);
 struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field field, uint64_t nframe);
 /* Contents of a field as f64 in that place, to read; exits when missing or memory is exhausted. */
 const double *nb_require_f64(
-        const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe);
+	const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe);
 /* Adds a field (dtype NULL: default) and returns its f64 contents to be written in that place. */
-double *nb_require_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space);
+double *nb_require_new_f64(
+	struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space);
 /* Exits with the body's id if the column (NULL: nothing happens), of <f8 or <f4, has a value that is not finite. */
 void nb_require_finite_column(const struct nb_frame *frame, struct nb_column *column, uint64_t nframe);
-/* Exits with the body's id if a position, velocity, mass or radius that the frame has is not finite, or a mass or radius < 0. */
+/* Exits with the body's id if a position, velocity, mass or radius that the frame has is not finite, or a mass or
+ * radius < 0. */
 void nb_require_finite(const struct nb_frame *frame, uint64_t nframe);
 /* The id of particle i, for messages; i itself where there are no ids. */
 uint64_t nb_require_body_id(const struct nb_frame *frame, size_t i);

@@ -34,16 +34,7 @@ enum {
 	H_ENTRY_SIZE = 68,
 	H_BODY_BYTES = 72
 };
-enum {
-	E_NAME = 0,
-	E_DTYPE = 32,
-	E_TABLE = 40,
-	E_NCOMP = 44,
-	E_FLAGS = 48,
-	E_UNIT = 56,
-	E_OFFSET = 80,
-	E_BYTES = 88
-};
+enum { E_NAME = 0, E_DTYPE = 32, E_TABLE = 40, E_NCOMP = 44, E_FLAGS = 48, E_UNIT = 56, E_OFFSET = 80, E_BYTES = 88 };
 enum { MAX_HEADER_SIZE = 4096 };
 
 static uint16_t load16(const unsigned char *p)
@@ -210,7 +201,7 @@ static int pull_all(struct nb_reader *reader, void *to, size_t bytes, const char
 		return 0;
 	if (!failed)
 		fail(reader->error, "truncated stream: %s of frame %" PRIu64 " ends after %zu of %zu bytes", part,
-		        reader->nframe, got, bytes);
+			reader->nframe, got, bytes);
 	return -1;
 }
 
@@ -222,7 +213,8 @@ static enum nb_answer at_end_of_input(struct nb_reader *reader)
 		return NB_END;
 	}
 	if (reader->nframe == 0)
-		return fail(reader->error, "truncated stream: no bytes (want a particle stream; is the command before it broken?)");
+		return fail(reader->error,
+			"truncated stream: no bytes (want a particle stream; is the command before it broken?)");
 	return fail(reader->error, "truncated stream: no end marker after frame %" PRIu64, reader->nframe - 1);
 }
 
@@ -250,8 +242,9 @@ static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame
 		char *newline = memchr(line, '\n', (size_t)(end - line));
 		char *equals = newline ? memchr(line, '=', (size_t)(newline - line)) : NULL;
 		if (!equals || equals == line || memchr(line, '\0', (size_t)(newline - line)))
-			return fail(reader->error, "corrupt stream: attributes of frame %" PRIu64 " are not lines of key=value",
-			        reader->nframe);
+			return fail(reader->error,
+				"corrupt stream: attributes of frame %" PRIu64 " are not lines of key=value",
+				reader->nframe);
 		/* undo the escapes \\ and \n */
 		char *to = equals + 1;
 		for (char *from = equals + 1; from < newline; from++) {
@@ -265,42 +258,51 @@ static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame
 		*equals = '\0';
 		*to = '\0';
 		if (nb_frame_add_attribute(frame, line, equals + 1))
-			return fail(reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
+			return fail(
+				reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
 		line = newline + 1;
 	}
 	return NB_FRAME;
 }
 
 /* One directory entry; *offset is where its contents must begin, and moves past them. */
-static enum nb_answer parse_entry(struct nb_reader *reader, struct nb_frame *frame, const unsigned char *entry,
-        uint64_t *offset)
+static enum nb_answer parse_entry(
+	struct nb_reader *reader, struct nb_frame *frame, const unsigned char *entry, uint64_t *offset)
 {
 	char name[NB_NAME_SIZE + 1], dtype[NB_DTYPE_SIZE + 1], unit[NB_UNIT_SIZE + 1];
 	const uint64_t nframe = reader->nframe;
 	if (load_text(name, entry + E_NAME, NB_NAME_SIZE, 1) || load_text(dtype, entry + E_DTYPE, NB_DTYPE_SIZE, 1) ||
-	        load_text(unit, entry + E_UNIT, NB_UNIT_SIZE, 0))
-		return fail(reader->error, "corrupt stream: a column name, type or unit of frame %" PRIu64 " is not plain text",
-		        nframe);
+		load_text(unit, entry + E_UNIT, NB_UNIT_SIZE, 0))
+		return fail(reader->error,
+			"corrupt stream: a column name, type or unit of frame %" PRIu64 " is not plain text", nframe);
 	uint32_t table = load32(entry + E_TABLE), ncomp = load32(entry + E_NCOMP);
 	uint64_t bytes = load64(entry + E_BYTES);
 	size_t item = nb_dtype_size(dtype), rowsize, want;
 	if (item == 0)
-		return fail(reader->error, "column '%s' of frame %" PRIu64 " has type '%s' (want a little-endian NumPy type)",
-		        name, nframe, dtype);
+		return fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has type '%s' (want a little-endian NumPy type)", name,
+			nframe, dtype);
 	if (table >= NB_NTABLE)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " belongs to table %" PRIu32, name,
-		        nframe, table);
+		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " belongs to table %" PRIu32,
+			name, nframe, table);
 	if (ncomp == 0 || ncomp > 65536)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components", name,
-		        nframe, ncomp);
-	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want) || bytes != want)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64
-		        " bytes, its rows need another number", name, nframe, bytes);
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components", name, nframe,
+			ncomp);
+	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want) ||
+		bytes != want)
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, its rows need another number",
+			name, nframe, bytes);
 	if (load64(entry + E_OFFSET) != *offset)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name, nframe);
+		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name,
+			nframe);
 	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit)
-		return fail(reader->error, "column '%s' of frame %" PRIu64 " has %" PRIu64
-		        " bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)", name, nframe, bytes);
+		return fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)",
+			name, nframe, bytes);
 	*offset += align_up(bytes);
 	if (nb_frame_find(frame, name))
 		return fail(reader->error, "corrupt stream: column '%s' appears twice in frame %" PRIu64, name, nframe);
@@ -309,23 +311,25 @@ static enum nb_answer parse_entry(struct nb_reader *reader, struct nb_frame *fra
 		if (strcmp(name, nb_field_info[f].name) == 0)
 			info = &nb_field_info[f];
 	if (info && (info->table != (enum nb_table)table || (info->ncomp && info->ncomp != ncomp) ||
-	                    info->dtype[1] != dtype[1]))
-		return fail(reader->error, "field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' a %s (want %" PRIu32
-		        " x '%s' a %s)", name, nframe, ncomp, dtype, nb_table_name[table], info->ncomp, info->dtype,
-		        nb_table_name[info->table]);
+			    info->dtype[1] != dtype[1]))
+		return fail(reader->error,
+			"field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' a %s (want %" PRIu32 " x '%s' a %s)",
+			name, nframe, ncomp, dtype, nb_table_name[table], info->ncomp, info->dtype,
+			nb_table_name[info->table]);
 	if (!nb_frame_add(frame, name, (enum nb_table)table, dtype, ncomp, unit, load32(entry + E_FLAGS)))
 		return fail(reader->error, "out of memory for the columns of frame %" PRIu64, nframe);
 	return NB_FRAME;
 }
 
 static enum nb_answer parse_head(struct nb_reader *reader, struct nb_frame *frame, unsigned char *head,
-        size_t header_size, uint64_t attribute_bytes, uint32_t ncolumn, uint32_t entry_size)
+	size_t header_size, uint64_t attribute_bytes, uint32_t ncolumn, uint32_t entry_size)
 {
 	for (int t = 0; t < NB_NTABLE; t++) {
 		frame->rows[t] = load64(head + H_ROWS + 8 * t);
 		if (frame->rows[t] > NB_MAX_ROWS)
-			return fail(reader->error, "corrupt stream: frame %" PRIu64 " claims %" PRIu64 " rows of table '%s'",
-			        reader->nframe, frame->rows[t], nb_table_name[t]);
+			return fail(reader->error,
+				"corrupt stream: frame %" PRIu64 " claims %" PRIu64 " rows of table '%s'",
+				reader->nframe, frame->rows[t], nb_table_name[t]);
 	}
 	enum nb_answer answer = parse_attributes(reader, frame, (char *)head + header_size, attribute_bytes);
 	const unsigned char *entry = head + header_size + align_up(attribute_bytes);
@@ -337,7 +341,7 @@ static enum nb_answer parse_head(struct nb_reader *reader, struct nb_frame *fram
 		return answer;
 	if (load64(head + H_BODY_BYTES) != offset - body + align_up(4 * (uint64_t)ncolumn))
 		return fail(reader->error, "corrupt stream: the length of frame %" PRIu64 " contradicts its columns",
-		        reader->nframe);
+			reader->nframe);
 	return NB_FRAME;
 }
 
@@ -359,26 +363,29 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		while (same < sizeof magic && same < got && fixed[same] == magic[same])
 			same++;
 		if (same < sizeof magic && same < got)
-			return fail(reader->error, "not a particle stream: wrong magic at the start of frame %" PRIu64
-			        "%s", reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
+			return fail(reader->error,
+				"not a particle stream: wrong magic at the start of frame %" PRIu64 "%s",
+				reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
 		if (got == sizeof magic)
 			got += pull(reader, fixed + got, NB_HEADER_SIZE - got, &failed);
 		if (failed)
 			return NB_ERROR;
 		if (got < NB_HEADER_SIZE)
-			return fail(reader->error, "truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
-			        reader->nframe, got, NB_HEADER_SIZE);
+			return fail(reader->error,
+				"truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
+				reader->nframe, got, NB_HEADER_SIZE);
 		if (load16(fixed + H_MAJOR) != NB_STREAM_MAJOR)
-			return fail(reader->error, "stream version %d.%d (this program reads %d.x)", load16(fixed + H_MAJOR),
-			        load16(fixed + H_MINOR), NB_STREAM_MAJOR);
+			return fail(reader->error, "stream version %d.%d (this program reads %d.x)",
+				load16(fixed + H_MAJOR), load16(fixed + H_MINOR), NB_STREAM_MAJOR);
 		uint32_t header_size = load32(fixed + H_HEADER_SIZE), kind = load32(fixed + H_KIND);
 		uint64_t attribute_bytes = load64(fixed + H_ATTRIBUTE_BYTES);
 		uint32_t ncolumn = load32(fixed + H_NCOLUMN), entry_size = load32(fixed + H_ENTRY_SIZE);
 		if (header_size < NB_HEADER_SIZE || header_size > MAX_HEADER_SIZE || header_size % NB_ALIGN ||
-		        attribute_bytes > NB_MAX_ATTRIBUTE_BYTES || ncolumn > NB_MAX_COLUMNS || entry_size < NB_ENTRY_SIZE ||
-		        entry_size > MAX_HEADER_SIZE || (kind != KIND_FRAME && kind != KIND_END))
+			attribute_bytes > NB_MAX_ATTRIBUTE_BYTES || ncolumn > NB_MAX_COLUMNS ||
+			entry_size < NB_ENTRY_SIZE || entry_size > MAX_HEADER_SIZE ||
+			(kind != KIND_FRAME && kind != KIND_END))
 			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has impossible sizes",
-			        reader->nframe);
+				reader->nframe);
 		size_t bytes = header_size + align_up(attribute_bytes) + align_up((uint64_t)ncolumn * entry_size);
 		unsigned char *head = calloc(bytes + 1, 1);
 		if (!head)
@@ -392,13 +399,16 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		store32(head + H_CRC, 0);
 		if (crc32_of(0, head, bytes) != crc) {
 			free(head);
-			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC", reader->nframe);
+			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC",
+				reader->nframe);
 		}
 		uint64_t number = load64(head + H_NUMBER);
 		if (number != reader->ninner) {
 			free(head);
-			return fail(reader->error, "corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
-			        "; frames are missing or doubled)", reader->nframe, number, reader->ninner);
+			return fail(reader->error,
+				"corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
+				"; frames are missing or doubled)",
+				reader->nframe, number, reader->ninner);
 		}
 		reader->ended = kind == KIND_END;
 		if (kind == KIND_END) {
@@ -406,8 +416,8 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 			reader->ninner = 0;
 			continue; /* cat a b: another stream may follow */
 		}
-		enum nb_answer answer =
-		        parse_head(reader, frame, head, header_size, attribute_bytes, ncolumn, entry_size);
+		enum nb_answer answer = parse_head(
+			reader, frame, head, header_size, attribute_bytes, ncolumn, entry_size);
 		free(head);
 		reader->ncolumn = frame->ncolumn;
 		reader->column = 0;
@@ -417,8 +427,10 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 			for (size_t c = 0; c < frame->ncolumn; c++)
 				body += align_up(frame->column[c].rows * frame->column[c].rowsize);
 			if (body > reader->map_size - reader->map_at)
-				return fail(reader->error, "truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64
-				        " bytes of columns", reader->nframe, reader->map_size - reader->map_at, body);
+				return fail(reader->error,
+					"truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64
+					" bytes of columns",
+					reader->nframe, reader->map_size - reader->map_at, body);
 		}
 		return answer;
 	}
@@ -426,7 +438,7 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 
 /* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */
 static int read_column(struct nb_reader *reader, const struct nb_column *column, unsigned char *to, uint32_t *crc,
-        nb_visit *visit, void *context)
+	nb_visit *visit, void *context)
 {
 	size_t bytes = column->rows * column->rowsize;
 	size_t block = column->rowsize < NB_BLOCK ? NB_BLOCK / column->rowsize * column->rowsize : NB_BLOCK;
@@ -443,8 +455,10 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 			size_t got = pull(reader, data, want, &failed);
 			if (got < want) {
 				if (!failed)
-					fail(reader->error, "truncated stream: column '%s' of frame %" PRIu64
-					        " ends after %zu of %zu bytes", column->name, reader->nframe, at + got, bytes);
+					fail(reader->error,
+						"truncated stream: column '%s' of frame %" PRIu64
+						" ends after %zu of %zu bytes",
+						column->name, reader->nframe, at + got, bytes);
 				return -1;
 			}
 		}
@@ -465,14 +479,14 @@ static enum nb_answer check_trailer(struct nb_reader *reader, const struct nb_fr
 	for (size_t c = 0; c < reader->ncolumn; c++)
 		if (load32(trailer + 4 * c) != reader->crc[c])
 			return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has the wrong CRC",
-			        frame->column[c].name, reader->nframe);
+				frame->column[c].name, reader->nframe);
 	reader->nframe++;
 	reader->ninner++;
 	return NB_FRAME;
 }
 
-static enum nb_answer read_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count, int keep,
-        nb_visit *visit, void *context)
+static enum nb_answer read_columns(
+	struct nb_reader *reader, struct nb_frame *frame, size_t count, int keep, nb_visit *visit, void *context)
 {
 	for (; reader->column < count && reader->column < reader->ncolumn; reader->column++) {
 		struct nb_column *column = &frame->column[reader->column];
@@ -482,8 +496,9 @@ static enum nb_answer read_columns(struct nb_reader *reader, struct nb_frame *fr
 		} else if (keep) {
 			to = nb_column_write(column, &nb_space_host, NB_WIRE);
 			if (!to)
-				return fail(reader->error, "out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes",
-				        column->name, reader->nframe, column->rows * column->rowsize);
+				return fail(reader->error,
+					"out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes", column->name,
+					reader->nframe, column->rows * column->rowsize);
 		}
 		if (read_column(reader, column, to, &reader->crc[reader->column], visit, context))
 			return NB_ERROR;
@@ -605,10 +620,11 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(frame->attribute[a].value) + 2;
 	if (attribute_bytes > NB_MAX_ATTRIBUTE_BYTES) {
 		fail(writer->error, "frame %" PRIu64 " has %" PRIu64 " bytes of attributes (limit %d)", writer->nframe,
-		        attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);
+			attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);
 		return -1;
 	}
-	uint64_t bytes = NB_HEADER_SIZE + align_up(attribute_bytes) + align_up((uint64_t)frame->ncolumn * NB_ENTRY_SIZE);
+	uint64_t bytes = NB_HEADER_SIZE + align_up(attribute_bytes) +
+			 align_up((uint64_t)frame->ncolumn * NB_ENTRY_SIZE);
 	unsigned char *head = calloc(bytes, 1);
 	if (!head) {
 		fail(writer->error, "out of memory");
@@ -632,7 +648,8 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 		const struct nb_column *column = &frame->column[c];
 		if (column->rows != frame->rows[column->table]) {
 			free(head);
-			fail(writer->error, "internal error: column '%s' does not have the rows of its table", column->name);
+			fail(writer->error, "internal error: column '%s' does not have the rows of its table",
+				column->name);
 			return -1;
 		}
 		store_text(entry + E_NAME, column->name);
@@ -680,7 +697,8 @@ int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
 		return -1;
 	while (bytes) {
 		if (writer->column == writer->frame->ncolumn) {
-			fail(writer->error, "internal error: more bytes than frame %" PRIu64 " has columns for", writer->nframe);
+			fail(writer->error, "internal error: more bytes than frame %" PRIu64 " has columns for",
+				writer->nframe);
 			return -1;
 		}
 		const struct nb_column *column = &writer->frame->column[writer->column];
@@ -707,7 +725,7 @@ int nb_writer_end(struct nb_writer *writer)
 	size_t ncolumn = writer->frame->ncolumn;
 	if (writer->column != ncolumn) {
 		fail(writer->error, "internal error: frame %" PRIu64 " lacks contents of column '%s'", writer->nframe,
-		        writer->frame->column[writer->column].name);
+			writer->frame->column[writer->column].name);
 		return -1;
 	}
 	for (size_t c = 0; c < ncolumn; c++) {
@@ -738,8 +756,9 @@ static int write_column(struct nb_writer *writer, struct nb_column *column)
 	if (!wide) {
 		const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
 		if (!data) {
-			fail(writer->error, "column '%s' of frame %" PRIu64 " has no contents or does not fit into memory",
-			        column->name, writer->nframe);
+			fail(writer->error,
+				"column '%s' of frame %" PRIu64 " has no contents or does not fit into memory",
+				column->name, writer->nframe);
 			return -1;
 		}
 		return nb_writer_block(writer, data, column->rows * column->rowsize);

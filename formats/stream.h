@@ -15,7 +15,7 @@ enum {
 	NB_HEADER_SIZE = 128,
 	NB_ENTRY_SIZE = 128,
 	NB_ALIGN = 64,
-	NB_BLOCK = 128 << 10,          /* bytes moved at once: small enough to stay in a core's cache */
+	NB_BLOCK = 128 << 10, /* bytes moved at once: small enough to stay in a core's cache */
 	NB_MAX_ATTRIBUTE_BYTES = 16 << 20
 };
 #define NB_MAX_ROWS ((uint64_t)1 << 40)
@@ -28,16 +28,16 @@ enum { NB_ERROR_SIZE = 256 };
 
 struct nb_reader {
 	int fd;
-	uint64_t nframe;      /* frames read so far in the whole input */
-	uint64_t nbyte;       /* bytes read so far */
+	uint64_t nframe; /* frames read so far in the whole input */
+	uint64_t nbyte;	 /* bytes read so far */
 	char error[NB_ERROR_SIZE];
 	/* private */
-	uint64_t ninner;      /* frames since the last end marker */
-	int ended;            /* the last thing read was an end marker */
-	unsigned char *map;   /* the input as a mapped file, or NULL */
+	uint64_t ninner;    /* frames since the last end marker */
+	int ended;	    /* the last thing read was an end marker */
+	unsigned char *map; /* the input as a mapped file, or NULL */
 	size_t map_size, map_at;
-	unsigned char *buffer; /* for a pipe: NB_BLOCK bytes */
-	uint64_t limit;       /* bytes one frame may have */
+	unsigned char *buffer;	/* for a pipe: NB_BLOCK bytes */
+	uint64_t limit;		/* bytes one frame may have */
 	size_t ncolumn, column; /* of the frame being read: how many, how many of them are read */
 	uint32_t crc[NB_MAX_COLUMNS];
 };
@@ -70,7 +70,7 @@ struct nb_writer {
 	size_t used;
 	const struct nb_frame *frame; /* being written block by block */
 	size_t column;
-	uint64_t at;          /* bytes of the column written */
+	uint64_t at; /* bytes of the column written */
 	uint32_t crc[NB_MAX_COLUMNS];
 };
 

@@ -24,14 +24,14 @@ struct nb_backend {
 	int (*gravity_direct)(const struct nb_gravity *g, struct nb_gravity_count *count);
 	int (*gravity_near)(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	        struct nb_gravity_count *count);
+		struct nb_gravity_count *count);
 
 	int (*morton_cube)(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 	int (*sort_keys)(size_t n, uint64_t *key, uint32_t *perm);
 	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 	int (*tree_build)(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
-	        const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+		const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 	void (*tree_free)(struct nb_tree *tree);
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);

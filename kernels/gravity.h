@@ -19,31 +19,31 @@ extern "C" {
 #endif
 
 enum nb_precision {
-	NB_F32,   /* positions shifted to a local origin, then everything in f32 */
+	NB_F32,	  /* positions shifted to a local origin, then everything in f32 */
 	NB_MIXED, /* separations in f64 (exact to f32 of the separation), arithmetic in f32 */
-	NB_F64    /* everything in f64 */
+	NB_F64	  /* everything in f64 */
 };
 
 /* What to compute, from what, and where to put it.  All arrays live where the backend computes:
  * host memory for the CPU, device memory (of the device that is current) for CUDA. */
 struct nb_gravity {
-	size_t n;           /* bodies; 0 and 1 are fine */
+	size_t n;	    /* bodies; 0 and 1 are fine */
 	const double *pos;  /* n x 3 */
 	const double *vel;  /* n x 3, needed for jerk only, else NULL */
 	const double *mass; /* n */
-	double *acc;        /* n x 3, out, overwritten */
-	double *pot;        /* n, out, or NULL: not wanted */
-	double *jerk;       /* n x 3, out, or NULL: not wanted */
-	double eps;         /* Plummer softening length, >= 0 */
-	double G;           /* gravitational constant */
+	double *acc;	    /* n x 3, out, overwritten */
+	double *pot;	    /* n, out, or NULL: not wanted */
+	double *jerk;	    /* n x 3, out, or NULL: not wanted */
+	double eps;	    /* Plummer softening length, >= 0 */
+	double G;	    /* gravitational constant */
 	enum nb_precision precision;
 };
 
 /* What a force computation did; the kernel adds to it. */
 struct nb_gravity_count {
-	uint64_t p2p;    /* body-body interactions evaluated (a symmetric pair counts as two) */
-	uint64_t m2p;    /* multipole-to-body evaluations */
-	uint64_t m2l;    /* multipole-to-local translations */
+	uint64_t p2p;	 /* body-body interactions evaluated (a symmetric pair counts as two) */
+	uint64_t m2p;	 /* multipole-to-body evaluations */
+	uint64_t m2l;	 /* multipole-to-local translations */
 	uint64_t groups; /* target groups walked */
 };
 
@@ -51,8 +51,8 @@ struct nb_gravity_count {
  * plain f64 loops with compensated sums, no SIMD tricks, O(ntarget n).
  *   acc   ntarget x 3, pot ntarget or NULL, jerk ntarget x 3 or NULL, in the order of target
  * g->acc, g->pot, g->jerk and g->precision are ignored.  Host memory only. */
-NB_MUST_CHECK int nb_gravity_ref(const struct nb_gravity *g, const size_t *target, size_t ntarget,
-                                 double *acc, double *pot, double *jerk);
+NB_MUST_CHECK int nb_gravity_ref(
+	const struct nb_gravity *g, const size_t *target, size_t ntarget, double *acc, double *pot, double *jerk);
 
 /* Direct sum over all pairs, O(n^2), each pair once, OpenMP threads and the widest SIMD the processor has.
  * Same bytes for any number of threads.  Needs 256 KiB a thread beyond the arrays of *g.
@@ -81,15 +81,15 @@ struct nb_boxes {
 	const int32_t *neighbour;
 	int nneighbour;
 };
-NB_MUST_CHECK int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes,
-                                      struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_gravity_near_cpu(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 /* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run. */
-NB_MUST_CHECK int nb_gravity_near_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes,
-                                       struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_gravity_near_cuda(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 /* The same on the host by the serial algorithm of Shan & Lei 2012, section II B: box after box, body after
  * body, on one thread without SIMD, in the precision asked for.  The yardstick of their speed-ups. */
-NB_MUST_CHECK int nb_gravity_near_serial(const struct nb_gravity *g, const struct nb_boxes *boxes,
-                                         struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_gravity_near_serial(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 
 #ifdef __cplusplus
 }

@@ -75,7 +75,7 @@ static NB_HD NB_REAL NB_M(nb_mac_error_body)(NB_REAL mass, NB_REAL radius2, NB_R
 /* Adds the acceleration by a cell of mass m and second moments q (xx xy xz yy yz zz; quad = 0: not looked
  * at) at separation d = com - target, and its potential (positive).  y = 1 / sqrt(d^2 + eps^2). */
 static NB_HD void NB_M(nb_m2p)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL rinv, NB_REAL m, const NB_REAL *q,
-        NB_REAL *ax, NB_REAL *ay, NB_REAL *az, NB_REAL *phi)
+	NB_REAL *ax, NB_REAL *ay, NB_REAL *az, NB_REAL *phi)
 {
 	const NB_REAL r2 = rinv * rinv, r3 = rinv * r2;
 	NB_REAL w = m * r3;
@@ -107,39 +107,37 @@ static NB_HD void NB_M(nb_m2p)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REA
  * a_ijk is the derivative of D, i times by x, j by y, k by z; b, c, d, e, f are the auxiliary functions
  * of the recurrence of McMurchie and Davidson (1978, J. Comput. Phys. 26, 218),
  *     R^k_(n+1) = x R^(k+1)_n + n R^(k+1)_(n-1),   R^k_000 = (-1)^k (2k - 1)!! rinv^(2k + 1). */
-static NB_HD void NB_M(nb_m2l)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL rinv, NB_REAL m, const NB_REAL *q,
-        NB_REAL *sum)
+static NB_HD void NB_M(nb_m2l)(
+	int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL rinv, NB_REAL m, const NB_REAL *q, NB_REAL *sum)
 {
 	/* clang-format off: columns of like things */
 	const NB_REAL t = -rinv * rinv;
 	const NB_REAL a000 = rinv, b000 = a000 * t, c000 = b000 * (3 * t), d000 = c000 * (5 * t), e000 = d000 * (7 * t),
-	        f000 = e000 * (9 * t);
+		      f000 = e000 * (9 * t);
 	const NB_REAL a100 = x * b000, a010 = y * b000, a001 = z * b000, b100 = x * c000, b010 = y * c000,
-	        b001 = z * c000, c100 = x * d000, c010 = y * d000, c001 = z * d000, d100 = x * e000,
-	        d010 = y * e000, d001 = z * e000, e100 = x * f000, e010 = y * f000, e001 = z * f000;
-	const NB_REAL a200 = x * b100 + b000, a110 = y * b100, a101 = z * b100, a020 = y * b010 + b000,
-	        a011 = z * b010, a002 = z * b001 + b000, b200 = x * c100 + c000, b110 = y * c100,
-	        b020 = y * c010 + c000, b002 = z * c001 + c000, c200 = x * d100 + d000, c020 = y * d010 + d000,
-	        c002 = z * d001 + d000, d200 = x * e100 + e000, d020 = y * e010 + e000, d002 = z * e001 + e000;
-	const NB_REAL a300 = x * b200 + 2 * b100, a210 = y * b200, a201 = z * b200, a120 = x * b020,
-	        a111 = z * b110, a102 = x * b002, a030 = y * b020 + 2 * b010, a021 = z * b020, a012 = y * b002,
-	        a003 = z * b002 + 2 * b001, b300 = x * c200 + 2 * c100, b210 = y * c200, b201 = z * c200,
-	        b120 = x * c020, b102 = x * c002, b030 = y * c020 + 2 * c010, b021 = z * c020,
-	        b003 = z * c002 + 2 * c001, c300 = x * d200 + 2 * d100, c210 = y * d200, c201 = z * d200,
-	        c030 = y * d020 + 2 * d010, c021 = z * d020, c003 = z * d002 + 2 * d001;
+		      b001 = z * c000, c100 = x * d000, c010 = y * d000, c001 = z * d000, d100 = x * e000,
+		      d010 = y * e000, d001 = z * e000, e100 = x * f000, e010 = y * f000, e001 = z * f000;
+	const NB_REAL a200 = x * b100 + b000, a110 = y * b100, a101 = z * b100, a020 = y * b010 + b000, a011 = z * b010,
+		      a002 = z * b001 + b000, b200 = x * c100 + c000, b110 = y * c100, b020 = y * c010 + c000,
+		      b002 = z * c001 + c000, c200 = x * d100 + d000, c020 = y * d010 + d000, c002 = z * d001 + d000,
+		      d200 = x * e100 + e000, d020 = y * e010 + e000, d002 = z * e001 + e000;
+	const NB_REAL a300 = x * b200 + 2 * b100, a210 = y * b200, a201 = z * b200, a120 = x * b020, a111 = z * b110,
+		      a102 = x * b002, a030 = y * b020 + 2 * b010, a021 = z * b020, a012 = y * b002,
+		      a003 = z * b002 + 2 * b001, b300 = x * c200 + 2 * c100, b210 = y * c200, b201 = z * c200,
+		      b120 = x * c020, b102 = x * c002, b030 = y * c020 + 2 * c010, b021 = z * c020,
+		      b003 = z * c002 + 2 * c001, c300 = x * d200 + 2 * d100, c210 = y * d200, c201 = z * d200,
+		      c030 = y * d020 + 2 * d010, c021 = z * d020, c003 = z * d002 + 2 * d001;
 	const NB_REAL a400 = x * b300 + 3 * b200, a310 = y * b300, a301 = z * b300, a220 = y * b210 + b200,
-	        a211 = z * b210, a202 = z * b201 + b200, a130 = x * b030, a121 = z * b120, a112 = y * b102,
-	        a103 = x * b003, a040 = y * b030 + 3 * b020, a031 = z * b030, a022 = z * b021 + b020,
-	        a013 = y * b003, a004 = z * b003 + 3 * b002, b400 = x * c300 + 3 * c200, b310 = y * c300,
-	        b301 = z * c300, b220 = y * c210 + c200, b202 = z * c201 + c200, b130 = x * c030,
-	        b103 = x * c003, b040 = y * c030 + 3 * c020, b031 = z * c030, b022 = z * c021 + c020,
-	        b004 = z * c003 + 3 * c002;
+		      a211 = z * b210, a202 = z * b201 + b200, a130 = x * b030, a121 = z * b120, a112 = y * b102,
+		      a103 = x * b003, a040 = y * b030 + 3 * b020, a031 = z * b030, a022 = z * b021 + b020,
+		      a013 = y * b003, a004 = z * b003 + 3 * b002, b400 = x * c300 + 3 * c200, b310 = y * c300,
+		      b301 = z * c300, b220 = y * c210 + c200, b202 = z * c201 + c200, b130 = x * c030, b103 = x * c003,
+		      b040 = y * c030 + 3 * c020, b031 = z * c030, b022 = z * c021 + c020, b004 = z * c003 + 3 * c002;
 	const NB_REAL a500 = x * b400 + 4 * b300, a410 = y * b400, a401 = z * b400, a320 = y * b310 + b300,
-	        a311 = z * b310, a302 = z * b301 + b300, a230 = y * b220 + 2 * b210, a221 = z * b220,
-	        a212 = y * b202, a203 = z * b202 + 2 * b201, a140 = x * b040, a131 = z * b130, a122 = x * b022,
-	        a113 = y * b103, a104 = x * b004, a050 = y * b040 + 4 * b030, a041 = z * b040,
-	        a032 = z * b031 + b030, a023 = z * b022 + 2 * b021, a014 = y * b004,
-	        a005 = z * b004 + 4 * b003;
+		      a311 = z * b310, a302 = z * b301 + b300, a230 = y * b220 + 2 * b210, a221 = z * b220,
+		      a212 = y * b202, a203 = z * b202 + 2 * b201, a140 = x * b040, a131 = z * b130, a122 = x * b022,
+		      a113 = y * b103, a104 = x * b004, a050 = y * b040 + 4 * b030, a041 = z * b040,
+		      a032 = z * b031 + b030, a023 = z * b022 + 2 * b021, a014 = y * b004, a005 = z * b004 + 4 * b003;
 	sum[NB_C000] += m * a000;
 	sum[NB_C100] += m * a100;
 	sum[NB_C010] += m * a010;

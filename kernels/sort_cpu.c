@@ -12,11 +12,11 @@
 #include "common/mem.h"
 
 enum {
-	DIGIT = 11,          /* 2048 counters of 4 bytes and as many write streams stay in the L2 cache */
+	DIGIT = 11, /* 2048 counters of 4 bytes and as many write streams stay in the L2 cache */
 	BINS = 1 << DIGIT,
 	MAX_PASS = 64,
-	SMALL = 1 << 13,     /* fewer rows are sorted or permuted by one thread */
-	AHEAD = 24           /* rows that a permutation prefetches ahead */
+	SMALL = 1 << 13, /* fewer rows are sorted or permuted by one thread */
+	AHEAD = 24	 /* rows that a permutation prefetches ahead */
 };
 
 /* The digits to sort by: shifts from low to high, so that together they cover every bit of differ. */
@@ -122,11 +122,11 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 }
 
 /* One loop for each common row size, so that the copy is a few moves and not a call. */
-#define PERMUTE(size)                                                                              \
-	for (size_t k = begin; k < end; k++) {                                                     \
-		if (k + AHEAD < end)                                                               \
-			__builtin_prefetch(from + (size_t)perm[k + AHEAD] * (size));               \
-		memcpy(to + k * (size), from + (size_t)perm[k] * (size), (size));                  \
+#define PERMUTE(size)                                                                \
+	for (size_t k = begin; k < end; k++) {                                       \
+		if (k + AHEAD < end)                                                 \
+			__builtin_prefetch(from + (size_t)perm[k + AHEAD] * (size)); \
+		memcpy(to + k * (size), from + (size_t)perm[k] * (size), (size));    \
 	}
 
 int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)

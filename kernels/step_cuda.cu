@@ -39,13 +39,14 @@ int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt)
 }
 
 static __global__ void taylor_kernel(size_t count, double *__restrict__ pos, double *__restrict__ vel,
-        const double *__restrict__ acc, const double *__restrict__ jerk, double dt)
+	const double *__restrict__ acc, const double *__restrict__ jerk, double dt)
 {
 	const size_t stride = (size_t)gridDim.x * blockDim.x;
 	const double half = dt / 2, third = dt / 3;
 	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
 		const double v = vel[i], a = acc[i], j = jerk[i];
-		pos[i] = __dadd_rn(pos[i], __dmul_rn(dt, __dadd_rn(v, __dmul_rn(half, __dadd_rn(a, __dmul_rn(third, j))))));
+		pos[i] = __dadd_rn(
+			pos[i], __dmul_rn(dt, __dadd_rn(v, __dmul_rn(half, __dadd_rn(a, __dmul_rn(third, j))))));
 		vel[i] = __dadd_rn(v, __dmul_rn(dt, __dadd_rn(a, __dmul_rn(half, j))));
 	}
 }

@@ -246,8 +246,8 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 	tree->com = nb_alloc(n, 3 * sizeof *tree->com);
 	tree->mass = nb_alloc(n, sizeof *tree->mass);
 	tree->quad = tree->order > 1 ? nb_alloc(n, 6 * sizeof *tree->quad) : NULL;
-	if (!tree->first || !tree->count || !tree->child || !tree->nchild || !tree->box || !tree->com ||
-		!tree->mass || (tree->order > 1 && !tree->quad))
+	if (!tree->first || !tree->count || !tree->child || !tree->nchild || !tree->box || !tree->com || !tree->mass ||
+		(tree->order > 1 && !tree->quad))
 		return NB_ENOMEM;
 	size_t next = 1;
 	for (size_t i = 0; i < n; i++) {

@@ -9,25 +9,25 @@
 
 static int unit_failed, unit_checked;
 
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		unit_checked++;                                                                                        \
-		if (!(condition)) {                                                                                    \
-			unit_failed++;                                                                                 \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                        \
-		}                                                                                                      \
+#define CHECK(condition)                                                                        \
+	do {                                                                                    \
+		unit_checked++;                                                                 \
+		if (!(condition)) {                                                             \
+			unit_failed++;                                                          \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+		}                                                                               \
 	} while (0)
 
 /* A NaN on either side fails. */
-#define CHECK_NEAR(got, want, by)                                                                                      \
-	do {                                                                                                           \
-		const double got_ = (got), want_ = (want), by_ = (by);                                                 \
-		unit_checked++;                                                                                        \
-		if (!(fabs(got_ - want_) <= by_)) {                                                                    \
-			unit_failed++;                                                                                 \
-			fprintf(stderr, "%s:%d: %s = %.17g, want %.17g within %g\n", __FILE__, __LINE__, #got, got_,   \
-			        want_, by_);                                                                           \
-		}                                                                                                      \
+#define CHECK_NEAR(got, want, by)                                                                                    \
+	do {                                                                                                         \
+		const double got_ = (got), want_ = (want), by_ = (by);                                               \
+		unit_checked++;                                                                                      \
+		if (!(fabs(got_ - want_) <= by_)) {                                                                  \
+			unit_failed++;                                                                               \
+			fprintf(stderr, "%s:%d: %s = %.17g, want %.17g within %g\n", __FILE__, __LINE__, #got, got_, \
+				want_, by_);                                                                         \
+		}                                                                                                    \
 	} while (0)
 
 static inline int unit_end(void)

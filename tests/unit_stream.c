@@ -19,7 +19,7 @@ static void make_frame(struct nb_frame *frame, size_t n, double time)
 	double *pos = nb_column_write(nb_frame_add_field(frame, NB_POS, "<f4", 0), &nb_space_host, NB_AS_F64);
 	double *mass = nb_column_write(nb_frame_add_field(frame, NB_MASS, NULL, 0), &nb_space_host, NB_AS_F64);
 	unsigned char *odd = nb_column_write(
-	        nb_frame_add(frame, "odd", NB_PARTICLE, "|V3", 5, "", 0), &nb_space_host, NB_WIRE);
+		nb_frame_add(frame, "odd", NB_PARTICLE, "|V3", 5, "", 0), &nb_space_host, NB_WIRE);
 	CHECK(id && pos && mass && odd);
 	for (size_t i = 0; i < n; i++) {
 		id[i] = 1000 + i;
@@ -49,7 +49,7 @@ static void check_frame(const struct nb_frame *frame, size_t n, double time)
 	size_t wrong = 0;
 	for (size_t i = 0; i < n; i++)
 		wrong += pos[3 * i + 2] != (double)i + 0.5 || mass[i] != 1.0 / (double)(i + 1) ||
-		         odd[15 * i + 14] != (unsigned char)(i + 14);
+			 odd[15 * i + 14] != (unsigned char)(i + 14);
 	CHECK(wrong == 0);
 }
 
@@ -207,15 +207,15 @@ static void test_absurd_sizes(void)
 		uint64_t value;
 		const char *text;
 	} change[] = {
-	        {8, 2, 2, "version 2.0"},
-	        {12, 4, 0xffffffff, "impossible sizes"},
-	        {16, 4, 7, "impossible sizes"},
-	        {32, 8, UINT64_MAX, "claims"},
-	        {32, 8, (uint64_t)1 << 39, "rows need another number"},
-	        {56, 8, UINT64_MAX / 2, "impossible sizes"},
-	        {64, 4, 0x7fffffff, "impossible sizes"},
-	        {68, 4, 1, "impossible sizes"},
-	        {72, 8, 12345, "contradicts"},
+		{8, 2, 2, "version 2.0"},
+		{12, 4, 0xffffffff, "impossible sizes"},
+		{16, 4, 7, "impossible sizes"},
+		{32, 8, UINT64_MAX, "claims"},
+		{32, 8, (uint64_t)1 << 39, "rows need another number"},
+		{56, 8, UINT64_MAX / 2, "impossible sizes"},
+		{64, 4, 0x7fffffff, "impossible sizes"},
+		{68, 4, 1, "impossible sizes"},
+		{72, 8, 12345, "contradicts"},
 	};
 	for (size_t c = 0; c < sizeof change / sizeof *change; c++) {
 		unsigned char *damaged = malloc(size);

@@ -21,22 +21,23 @@ static struct options {
 } opt = {.kind = KIND_AUTO, .level = 3, .leaf_size = 16, .order = 2};
 
 static const struct nb_option options[] = {
-        {'l', "leaf-size", NB_OPT_INT, &opt.leaf_size, 1, 65536, "N", "16", "most bodies in a leaf", 0, &opt.leaf_given},
-        {'p', "order", NB_OPT_INT, &opt.order, 1, 2, "1|2", "2", "multipole order: 1 monopoles, 2 quadrupoles", 0,
-                &opt.order_given},
-        {0, "kind", NB_OPT_CHOICE, &opt.kind, 0, 0, "auto|octree|quadtree|boxes", "auto: octree, in 2-D quadtree",
-                "what to build", 0, NULL},
-        {0, "level", NB_OPT_INT, &opt.level, 0, MAX_LEVEL_2D, "K", "3",
-                "boxes: level of division, 4^K or 8^K boxes", 0, &opt.level_given},
+	{'l', "leaf-size", NB_OPT_INT, &opt.leaf_size, 1, 65536, "N", "16", "most bodies in a leaf", 0,
+		&opt.leaf_given},
+	{'p', "order", NB_OPT_INT, &opt.order, 1, 2, "1|2", "2", "multipole order: 1 monopoles, 2 quadrupoles", 0,
+		&opt.order_given},
+	{0, "kind", NB_OPT_CHOICE, &opt.kind, 0, 0, "auto|octree|quadtree|boxes", "auto: octree, in 2-D quadtree",
+		"what to build", 0, NULL},
+	{0, "level", NB_OPT_INT, &opt.level, 0, MAX_LEVEL_2D, "K", "3", "boxes: level of division, 4^K or 8^K boxes", 0,
+		&opt.level_given},
 };
 
 static const struct nb_command command = {
-        .about = "build a tree, or uniform boxes, over the sorted bodies of each frame",
-        .operands = "",
-        .max_operands = 0,
-        .options = options,
-        .noption = sizeof options / sizeof *options,
-        .common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.about = "build a tree, or uniform boxes, over the sorted bodies of each frame",
+	.operands = "",
+	.max_operands = 0,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 };
 
 /* The cube of the sorted keys; exits if the frame is not sorted, or moved since. */
@@ -54,8 +55,9 @@ static struct nb_cube require_sorted(const struct nb_frame *frame, int dim, uint
 	struct nb_cube cube = {{v[0], v[1], v[2]}, v[3]};
 	const uint64_t *k = nb_column_read(key, &nb_space_host, NB_WIRE);
 	if (!k || !nb_keys_current(n, nb_require_f64(frame, NB_POS, &nb_space_host, nframe), dim, &cube, k))
-		nb_die(NB_EXIT_FAILED, "the order of frame %" PRIu64 " is stale: bodies moved since (put 'nb-sort-zorder' before)",
-		        nframe);
+		nb_die(NB_EXIT_FAILED,
+			"the order of frame %" PRIu64 " is stale: bodies moved since (put 'nb-sort-zorder' before)",
+			nframe);
 	return cube;
 }
 
@@ -84,17 +86,17 @@ static void *store(struct nb_frame *frame, enum nb_field field, const struct nb_
 }
 
 static void build_tree(
-        const struct nb_backend *backend, struct nb_frame *frame, int dim, const struct nb_cube *cube, uint64_t nframe)
+	const struct nb_backend *backend, struct nb_frame *frame, int dim, const struct nb_cube *cube, uint64_t nframe)
 {
 	const struct nb_space *space = backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct nb_tree tree = {0};
 	int status = backend->tree_build(n, require_keys(frame, space, nframe),
-	        nb_require_f64(frame, NB_POS, space, nframe), nb_require_f64(frame, NB_MASS, space, nframe), dim, cube,
-	        opt.leaf_size, opt.order, &tree);
+		nb_require_f64(frame, NB_POS, space, nframe), nb_require_f64(frame, NB_MASS, space, nframe), dim, cube,
+		opt.leaf_size, opt.order, &tree);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "tree of frame %" PRIu64 " on backend %s: %s", nframe, backend->name,
-		        nb_backend_error(backend, status));
+			nb_backend_error(backend, status));
 	nb_verbose("frame %" PRIu64 ": %zu nodes over %zu bodies", nframe, tree.nnode, n);
 	frame->rows[NB_NODE] = tree.nnode;
 	tree.first = store(frame, NB_NODE_FIRST, space, tree.first);
@@ -115,7 +117,8 @@ static void build_boxes(struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const int most = dim == 2 ? MAX_LEVEL_2D : MAX_LEVEL_3D;
 	if (opt.level > most)
-		nb_die(NB_EXIT_FAILED, "level %d of frame %" PRIu64 " (limit %d in %d-D)", opt.level, nframe, most, dim);
+		nb_die(NB_EXIT_FAILED, "level %d of frame %" PRIu64 " (limit %d in %d-D)", opt.level, nframe, most,
+			dim);
 	const size_t nbox = (size_t)1 << dim * opt.level;
 	frame->rows[NB_BOX] = nbox;
 	struct nb_column *first = nb_frame_add_field(frame, NB_BOX_FIRST, NULL, 0);
@@ -126,7 +129,7 @@ static void build_boxes(struct nb_frame *frame, int dim, uint64_t nframe)
 	if (!first_data || !neighbour_data || !box_first)
 		nb_die(NB_EXIT_FAILED, "out of memory for the boxes of frame %" PRIu64, nframe);
 	int status = nb_boxes_build_cpu(frame->rows[NB_PARTICLE], require_keys(frame, &nb_space_host, nframe), dim,
-	        opt.level, box_first, neighbour_data);
+		opt.level, box_first, neighbour_data);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "boxes of frame %" PRIu64 ": %s", nframe, nb_status_text(status));
 	memcpy(first_data, box_first, nbox * sizeof *box_first);
@@ -140,8 +143,8 @@ static void build(const struct nb_backend *backend, struct nb_frame *frame, uint
 	const int dim = nb_require_dim(frame, nframe);
 	const enum kind kind = opt.kind != KIND_AUTO ? (enum kind)opt.kind : dim == 2 ? KIND_QUADTREE : KIND_OCTREE;
 	if (kind != KIND_BOXES && (kind == KIND_QUADTREE) != (dim == 2))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is %d-D: no %s (put 'nb-sort-zorder --dim %d' before)", nframe, dim,
-		        kind_name[kind], 5 - dim);
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is %d-D: no %s (put 'nb-sort-zorder --dim %d' before)",
+			nframe, dim, kind_name[kind], 5 - dim);
 	nb_require_finite(frame, nframe);
 	const struct nb_cube cube = require_sorted(frame, dim, nframe);
 	nb_frame_drop_table(frame, NB_NODE);
@@ -168,7 +171,8 @@ int main(int argc, char **argv)
 		nb_die(NB_EXIT_USAGE, "options '--leaf-size' and '--order' do not go with '--kind boxes'");
 	int status = nb_backend_choose(nb_common.backend, &backend, why);
 	if (status)
-		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", nb_common.backend, why);
+		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", nb_common.backend,
+			why);
 	nb_require_input(&in);
 	nb_require_output(&out);
 	nb_frame_init(&frame);

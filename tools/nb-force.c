@@ -31,33 +31,33 @@ static const struct nb_paper_kernel *kernel;
 static int kernel_parameter[NB_PAPER_PARAMETERS];
 
 static const struct nb_option options[] = {
-        {'e', "softening", NB_OPT_F64, &opt.softening, 0, 1e300, "LENGTH", "the frame's, else 0",
-                "Plummer softening length", 0, &opt.softening_given},
-        {'m', "method", NB_OPT_CHOICE, &opt.method, 0, 0, "auto|direct|tree|near",
-                "auto: tree or near if the frame has nodes or boxes, else direct", "how to sum", 0, NULL},
-        {'t', "theta", NB_OPT_F64, &opt.theta, 0, 10, "ANGLE", "0.5", "opening angle of the tree; 0 sums directly", 0,
-                &opt.theta_given},
-        {0, "alpha", NB_OPT_F64_POS, &opt.alpha, 0, 1, "A", "0.0025", "tolerance of --mac acceleration", 0,
-                &opt.alpha_given},
-        {0, "G", NB_OPT_F64_POS, &opt.G, 0, 1e300, "G", "the frame's, else 1", "gravitational constant", 0,
-                &opt.G_given},
-        {0, "jerk", NB_OPT_FLAG, &opt.jerk, 0, 0, NULL, NULL, "add field jerk, the time derivative of acc", 0, NULL},
-        {0, "kernel", NB_OPT_TEXT, &kernel_text, 0, 0, "NAME[:KEY=N,...]", NULL,
-                "a kernel of the papers, by name; help lists them", 0, NULL},
-        {0, "mac", NB_OPT_CHOICE, &opt.mac, 0, 0, "geometric|acceleration", "geometric",
-                "which cells the tree opens", 0, &opt.mac_given},
-        {0, "potential", NB_OPT_FLAG, &opt.potential, 0, 0, NULL, NULL, "add field pot", 0, NULL},
-        {0, "precision", NB_OPT_CHOICE, &opt.precision, 0, 0, "f32|mixed|f64|auto",
-                "auto: f32 for tree, the source's for --kernel, else f64", "arithmetic", 0, NULL},
+	{'e', "softening", NB_OPT_F64, &opt.softening, 0, 1e300, "LENGTH", "the frame's, else 0",
+		"Plummer softening length", 0, &opt.softening_given},
+	{'m', "method", NB_OPT_CHOICE, &opt.method, 0, 0, "auto|direct|tree|near",
+		"auto: tree or near if the frame has nodes or boxes, else direct", "how to sum", 0, NULL},
+	{'t', "theta", NB_OPT_F64, &opt.theta, 0, 10, "ANGLE", "0.5", "opening angle of the tree; 0 sums directly", 0,
+		&opt.theta_given},
+	{0, "alpha", NB_OPT_F64_POS, &opt.alpha, 0, 1, "A", "0.0025", "tolerance of --mac acceleration", 0,
+		&opt.alpha_given},
+	{0, "G", NB_OPT_F64_POS, &opt.G, 0, 1e300, "G", "the frame's, else 1", "gravitational constant", 0,
+		&opt.G_given},
+	{0, "jerk", NB_OPT_FLAG, &opt.jerk, 0, 0, NULL, NULL, "add field jerk, the time derivative of acc", 0, NULL},
+	{0, "kernel", NB_OPT_TEXT, &kernel_text, 0, 0, "NAME[:KEY=N,...]", NULL,
+		"a kernel of the papers, by name; help lists them", 0, NULL},
+	{0, "mac", NB_OPT_CHOICE, &opt.mac, 0, 0, "geometric|acceleration", "geometric", "which cells the tree opens",
+		0, &opt.mac_given},
+	{0, "potential", NB_OPT_FLAG, &opt.potential, 0, 0, NULL, NULL, "add field pot", 0, NULL},
+	{0, "precision", NB_OPT_CHOICE, &opt.precision, 0, 0, "f32|mixed|f64|auto",
+		"auto: f32 for tree, the source's for --kernel, else f64", "arithmetic", 0, NULL},
 };
 
 static const struct nb_command command = {
-        .about = "compute gravitational accelerations of each frame of a particle stream",
-        .operands = "",
-        .max_operands = 0,
-        .options = options,
-        .noption = sizeof options / sizeof *options,
-        .common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.about = "compute gravitational accelerations of each frame of a particle stream",
+	.operands = "",
+	.max_operands = 0,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 };
 
 static enum method choose_method(const struct nb_frame *frame)
@@ -72,8 +72,7 @@ static enum method choose_method(const struct nb_frame *frame)
 }
 
 /* The key cube of the frame, after checking that no body moved since it was sorted. */
-static struct nb_cube require_sorted(
-        const struct nb_frame *frame, enum method method, size_t n, uint64_t nframe)
+static struct nb_cube require_sorted(const struct nb_frame *frame, enum method method, size_t n, uint64_t nframe)
 {
 	const char *kind = method == METHOD_TREE ? "tree" : "boxes";
 	const char *build = method == METHOD_TREE ? "nb-build-tree" : "nb-build-tree --kind boxes";
@@ -82,26 +81,28 @@ static struct nb_cube require_sorted(
 	double cube[4];
 	size_t count;
 	if (!text || !key || nb_frame_field(frame, method == METHOD_TREE ? NB_NODE_FIRST : NB_BOX_FIRST) == NULL)
-		nb_die(NB_EXIT_FAILED, "no %s in frame %" PRIu64 " (put 'nb-sort-zorder | %s' before)", kind, nframe, build);
+		nb_die(NB_EXIT_FAILED, "no %s in frame %" PRIu64 " (put 'nb-sort-zorder | %s' before)", kind, nframe,
+			build);
 	if (nb_parse_f64_list(text, 4, cube, &count) != NB_PARSE_OK || count != 4 || !(cube[3] > 0))
 		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text, nframe);
 	struct nb_cube c = {{cube[0], cube[1], cube[2]}, cube[3]};
 	const uint64_t *k = strcmp(key->dtype, "<u8") == 0 ? nb_column_read(key, &nb_space_host, NB_WIRE) : NULL;
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
 	if (!k || !nb_keys_current(n, pos, nb_require_dim(frame, nframe), &c, k))
-		nb_die(NB_EXIT_FAILED, "the %s of frame %" PRIu64 " is stale: bodies moved since (put 'nb-sort-zorder | %s' before)",
-		        kind, nframe, build);
+		nb_die(NB_EXIT_FAILED,
+			"the %s of frame %" PRIu64 " is stale: bodies moved since (put 'nb-sort-zorder | %s' before)",
+			kind, nframe, build);
 	return c;
 }
 
 /* The wire form of a tree column, whose type field.def prescribes, in that place. */
 static void *require_exact(
-        const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe)
+	const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, uint64_t nframe)
 {
 	struct nb_column *column = nb_require_field(frame, field, nframe);
 	if (strcmp(column->dtype, nb_field_info[field].dtype) != 0)
-		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s' (want '%s')", column->name, nframe,
-		        column->dtype, nb_field_info[field].dtype);
+		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s' (want '%s')", column->name,
+			nframe, column->dtype, nb_field_info[field].dtype);
 	void *data = (void *)(uintptr_t)nb_column_read(column, space, NB_WIRE);
 	if (!data)
 		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, nframe);
@@ -111,17 +112,17 @@ static void *require_exact(
 static struct nb_tree require_tree(const struct nb_frame *frame, const struct nb_space *space, uint64_t nframe)
 {
 	struct nb_tree tree = {
-	        .nnode = frame->rows[NB_NODE],
-	        .dim = nb_require_dim(frame, nframe),
-	        .leaf_size = (int)nb_require_attribute(frame, "leaf_size", 1, nframe),
-	        .order = nb_frame_field(frame, NB_NODE_QUAD) ? 2 : 1,
-	        .first = require_exact(frame, NB_NODE_FIRST, space, nframe),
-	        .count = require_exact(frame, NB_NODE_COUNT, space, nframe),
-	        .child = require_exact(frame, NB_NODE_CHILD, space, nframe),
-	        .nchild = require_exact(frame, NB_NODE_NCHILD, space, nframe),
-	        .box = require_exact(frame, NB_NODE_BOX, space, nframe),
-	        .com = require_exact(frame, NB_NODE_COM, space, nframe),
-	        .mass = require_exact(frame, NB_NODE_MASS, space, nframe),
+		.nnode = frame->rows[NB_NODE],
+		.dim = nb_require_dim(frame, nframe),
+		.leaf_size = (int)nb_require_attribute(frame, "leaf_size", 1, nframe),
+		.order = nb_frame_field(frame, NB_NODE_QUAD) ? 2 : 1,
+		.first = require_exact(frame, NB_NODE_FIRST, space, nframe),
+		.count = require_exact(frame, NB_NODE_COUNT, space, nframe),
+		.child = require_exact(frame, NB_NODE_CHILD, space, nframe),
+		.nchild = require_exact(frame, NB_NODE_NCHILD, space, nframe),
+		.box = require_exact(frame, NB_NODE_BOX, space, nframe),
+		.com = require_exact(frame, NB_NODE_COM, space, nframe),
+		.mass = require_exact(frame, NB_NODE_MASS, space, nframe),
 	};
 	if (tree.order == 2)
 		tree.quad = require_exact(frame, NB_NODE_QUAD, space, nframe);
@@ -129,7 +130,7 @@ static struct nb_tree require_tree(const struct nb_frame *frame, const struct nb
 }
 
 static int force_tree(const struct nb_backend *backend, const struct nb_frame *frame, struct nb_gravity *g,
-        struct nb_gravity_count *count, uint64_t nframe)
+	struct nb_gravity_count *count, uint64_t nframe)
 {
 	const struct nb_cube cube = require_sorted(frame, METHOD_TREE, g->n, nframe);
 	const struct nb_tree on_host = require_tree(frame, &nb_space_host, nframe);
@@ -169,12 +170,13 @@ static void require_plane(const struct nb_frame *frame, uint64_t nframe)
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
 		if (pos[3 * i + 2] != 0)
-			nb_die(NB_EXIT_FAILED, "kernel %s is 2-D: body %" PRIu64 " of frame %" PRIu64 " has z %g (want 0)", kernel->name,
-			        nb_require_body_id(frame, i), nframe, pos[3 * i + 2]);
+			nb_die(NB_EXIT_FAILED,
+				"kernel %s is 2-D: body %" PRIu64 " of frame %" PRIu64 " has z %g (want 0)",
+				kernel->name, nb_require_body_id(frame, i), nframe, pos[3 * i + 2]);
 }
 
 static int force_near(const struct nb_backend *backend, const struct nb_frame *frame, const struct nb_gravity *g,
-        struct nb_gravity_count *count, uint64_t nframe)
+	struct nb_gravity_count *count, uint64_t nframe)
 {
 	const struct nb_space *space = backend->space;
 	const size_t nbox = frame->rows[NB_BOX], bytes = (nbox + 1) * sizeof(uint64_t);
@@ -188,7 +190,7 @@ static int force_near(const struct nb_backend *backend, const struct nb_frame *f
 		memcpy(box_first, first, nbox * sizeof *first);
 	box_first[nbox] = g->n;
 	struct nb_boxes boxes = {nbox, box_first, require_exact(frame, NB_BOX_NEIGHBOUR, &nb_space_host, nframe),
-	        (int)nb_require_field(frame, NB_BOX_NEIGHBOUR, nframe)->ncomp};
+		(int)nb_require_field(frame, NB_BOX_NEIGHBOUR, nframe)->ncomp};
 	const char *wrong = nb_boxes_check(&boxes, g->n);
 	if (wrong)
 		nb_die(NB_EXIT_FAILED, "corrupt boxes in frame %" PRIu64 ": %s", nframe, wrong);
@@ -213,13 +215,14 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	g.eps = opt.softening_given ? opt.softening : nb_require_attribute(frame, "softening", 0, nframe);
 	g.G = opt.G_given ? opt.G : nb_require_attribute(frame, "G", 1, nframe);
 	if (!(g.eps >= 0) || !(g.G > 0))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0 and > 0)", nframe, g.eps, g.G);
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0 and > 0)", nframe, g.eps,
+			g.G);
 	if (kernel && kernel->traits & NB_PAPER_PLANE)
 		require_plane(frame, nframe);
 	g.precision = opt.precision != PRECISION_AUTO ? (enum nb_precision)opt.precision
-	              : kernel                        ? nb_paper_precision(kernel)
-	              : method == METHOD_TREE         ? NB_F32
-	                                              : NB_F64;
+		      : kernel			      ? nb_paper_precision(kernel)
+		      : method == METHOD_TREE	      ? NB_F32
+						      : NB_F64;
 	/* columns are added before pointers into the frame are taken */
 	nb_require_field(frame, NB_POS, nframe);
 	nb_require_field(frame, NB_MASS, nframe);
@@ -239,24 +242,27 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 
 	double start = nb_now();
 	int status = method == METHOD_TREE   ? force_tree(backend, frame, &g, &count, nframe)
-	             : method == METHOD_NEAR ? force_near(backend, frame, &g, &count, nframe)
-	             : kernel                ? run_kernel(&g, NULL, &count)
-	                                     : backend->gravity_direct(&g, &count);
+		     : method == METHOD_NEAR ? force_near(backend, frame, &g, &count, nframe)
+		     : kernel		     ? run_kernel(&g, NULL, &count)
+					     : backend->gravity_direct(&g, &count);
 	if (status == NB_EUNSUPPORTED && opt.jerk)
 		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", method_name[method]);
 	if (status)
-		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", kernel ? kernel->name : method_name[method],
-		        backend->name, nframe, nb_backend_error(backend, status));
+		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s",
+			kernel ? kernel->name : method_name[method], backend->name, nframe,
+			nb_backend_error(backend, status));
 	status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "backend %s failed in frame %" PRIu64 ": %s", backend->name, nframe,
-		        nb_backend_error(backend, status));
+			nb_backend_error(backend, status));
 	double seconds = nb_now() - start;
 	if (nb_column_first_nonfinite(nb_frame_field(frame, NB_ACC)) < g.n)
-		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)", nframe);
+		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)",
+			nframe);
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
-	           ", cell-cell %" PRIu64, nframe, kernel ? kernel->name : method_name[method], backend->name, g.n, seconds, count.p2p, count.m2p,
-	        count.m2l);
+		   ", cell-cell %" PRIu64,
+		nframe, kernel ? kernel->name : method_name[method], backend->name, g.n, seconds, count.p2p, count.m2p,
+		count.m2l);
 	nb_require_attribute_set_f64(frame, "softening", g.eps);
 	if (opt.G_given)
 		nb_require_attribute_set_f64(frame, "G", g.G);
@@ -288,12 +294,13 @@ static const char *choose_kernel(void)
 		const struct nb_backend *backend;
 		char unused[NB_BACKEND_WHY];
 		if (!nb_paper_exists(kernel_text, "cuda") ||
-		        (nb_paper_exists(kernel_text, "cpu") && nb_backend_choose("cuda", &backend, unused)))
+			(nb_paper_exists(kernel_text, "cpu") && nb_backend_choose("cuda", &backend, unused)))
 			name = "cpu";
 		else
 			name = "cuda";
 	}
-	if (nb_paper_choose(kernel_text, strncmp(name, "cuda", 4) == 0 ? "cuda" : "cpu", &kernel, kernel_parameter, why))
+	if (nb_paper_choose(
+		    kernel_text, strncmp(name, "cuda", 4) == 0 ? "cuda" : "cpu", &kernel, kernel_parameter, why))
 		nb_die(NB_EXIT_USAGE, "%s", why);
 	if (opt.method != METHOD_AUTO || opt.mac_given)
 		nb_die(NB_EXIT_USAGE, "options '--method' and '--mac' contradict '--kernel'");
@@ -320,7 +327,8 @@ int main(int argc, char **argv)
 	if (opt.alpha_given && opt.mac != NB_MAC_ACCELERATION)
 		nb_die(NB_EXIT_USAGE, "option '--alpha' needs '--mac acceleration'");
 	if ((opt.theta_given || opt.mac_given) && opt.method != METHOD_AUTO && opt.method != METHOD_TREE)
-		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s", method_name[opt.method]);
+		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s",
+			method_name[opt.method]);
 	if (kernel_text && strcmp(kernel_text, "help") == 0) {
 		list_kernels();
 		return NB_EXIT_OK;

@@ -20,18 +20,18 @@ static struct options {
 } opt;
 
 static const struct nb_option options[] = {
-        {0, "cube", NB_OPT_TEXT, &opt.cube, 0, 0, "X,Y,Z,EDGE", "the smallest",
-                "cube that the keys refer to: lower corner and edge", 0, NULL},
-        {0, "dim", NB_OPT_INT, &opt.dim, 2, 3, "2|3", "the frame's", "2: keys of x and y only", 0, &opt.dim_given},
+	{0, "cube", NB_OPT_TEXT, &opt.cube, 0, 0, "X,Y,Z,EDGE", "the smallest",
+		"cube that the keys refer to: lower corner and edge", 0, NULL},
+	{0, "dim", NB_OPT_INT, &opt.dim, 2, 3, "2|3", "the frame's", "2: keys of x and y only", 0, &opt.dim_given},
 };
 
 static const struct nb_command command = {
-        .about = "sort the bodies of each frame along a Z-order (Morton) curve",
-        .operands = "",
-        .max_operands = 0,
-        .options = options,
-        .noption = sizeof options / sizeof *options,
-        .common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.about = "sort the bodies of each frame along a Z-order (Morton) curve",
+	.operands = "",
+	.max_operands = 0,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 };
 
 static int parse_cube(const char *text, struct nb_cube *cube)
@@ -48,8 +48,8 @@ static void format_cube(const struct nb_cube *cube, char text[4 * NB_F64_TEXT])
 {
 	char part[4][NB_F64_TEXT];
 	snprintf(text, 4 * NB_F64_TEXT, "%s,%s,%s,%s", nb_format_f64(cube->lo[0], part[0]),
-	        nb_format_f64(cube->lo[1], part[1]), nb_format_f64(cube->lo[2], part[2]),
-	        nb_format_f64(cube->size, part[3]));
+		nb_format_f64(cube->lo[1], part[1]), nb_format_f64(cube->lo[2], part[2]),
+		nb_format_f64(cube->size, part[3]));
 }
 
 /* The first body outside the cube, or n. */
@@ -67,7 +67,7 @@ static size_t first_outside(size_t n, const double *pos, int dim, const struct n
 }
 
 static struct nb_cube choose_cube(
-        const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
+	const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct nb_cube cube;
@@ -77,31 +77,32 @@ static struct nb_cube choose_cube(
 		(void)parse_cube(opt.cube, &cube); /* main has checked it */
 		bad = first_outside(n, pos, dim, &cube);
 		if (bad < n)
-			nb_die(NB_EXIT_FAILED, "row %zu of frame %" PRIu64 " is at (%g, %g, %g), outside the cube %s", bad, nframe,
-			        pos[3 * bad], pos[3 * bad + 1], pos[3 * bad + 2], opt.cube);
+			nb_die(NB_EXIT_FAILED, "row %zu of frame %" PRIu64 " is at (%g, %g, %g), outside the cube %s",
+				bad, nframe, pos[3 * bad], pos[3 * bad + 1], pos[3 * bad + 2], opt.cube);
 		return cube;
 	}
 	int status = backend->morton_cube(n, nb_require_f64(frame, NB_POS, backend->space, nframe), dim, &cube, &bad);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "bounding cube of frame %" PRIu64 " on backend %s: %s", nframe, backend->name,
-		        nb_backend_error(backend, status));
+			nb_backend_error(backend, status));
 	return cube;
 }
 
 struct order {
 	struct nb_cube cube;
-	uint64_t *key; /* n, sorted; host */
+	uint64_t *key;	/* n, sorted; host */
 	uint32_t *perm; /* n, where each body was; host */
 };
 
 /* Only pos is needed, so this runs before the rest of the frame is read: what the sort needs besides keys and
  * order is free again by then, and the peak stays below 1.2 times the frame. */
-static struct order sort_bodies(const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
+static struct order sort_bodies(
+	const struct nb_backend *backend, const struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const struct nb_space *space = backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct order order = {choose_cube(backend, frame, dim, nframe), nb_alloc(n, sizeof *order.key),
-	        nb_alloc(n, sizeof *order.perm)};
+		nb_alloc(n, sizeof *order.perm)};
 	const int here = space->device < 0;
 	uint64_t *key = here ? order.key : space->alloc(space, n * sizeof *key);
 	uint32_t *perm = here ? order.perm : space->alloc(space, n * sizeof *perm);
@@ -118,7 +119,7 @@ static struct order sort_bodies(const struct nb_backend *backend, const struct n
 		status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "sorting frame %" PRIu64 " on backend %s: %s", nframe, backend->name,
-		        nb_backend_error(backend, status));
+			nb_backend_error(backend, status));
 	if (!here) {
 		space->release(space, key);
 		space->release(space, perm);
@@ -149,7 +150,7 @@ static int write_gathered(struct nb_writer *out, struct nb_column *column, const
 	for (size_t at = 0; at < column->rows; at += rows) {
 		size_t count = column->rows - at < rows ? column->rows - at : rows;
 		if (nb_permute_cpu(count, perm + at, column->rowsize, source, block) ||
-		        nb_writer_block(out, block, count * column->rowsize))
+			nb_writer_block(out, block, count * column->rowsize))
 			return -1;
 	}
 	return 0;
@@ -168,8 +169,8 @@ static void write_sorted(struct nb_writer *out, const struct nb_frame *frame, co
 	for (size_t c = 0; !status && c < frame->ncolumn; c++) {
 		struct nb_column *column = &frame->column[c];
 		if (strcmp(column->name, "key") == 0) /* in order already */
-			status = nb_writer_block(out, nb_column_read(column, &nb_space_host, NB_WIRE),
-			        column->rows * column->rowsize);
+			status = nb_writer_block(
+				out, nb_column_read(column, &nb_space_host, NB_WIRE), column->rows * column->rowsize);
 		else
 			status = write_gathered(out, column, perm, block);
 	}
@@ -201,7 +202,8 @@ int main(int argc, char **argv)
 		nb_die(NB_EXIT_USAGE, "invalid cube '%s' (want x,y,z,edge with edge > 0)", opt.cube);
 	int status = nb_backend_choose(nb_common.backend, &backend, why);
 	if (status)
-		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", nb_common.backend, why);
+		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", nb_common.backend,
+			why);
 	nb_require_input(&in);
 	nb_require_output(&out);
 	nb_frame_init(&frame);
@@ -211,12 +213,14 @@ int main(int argc, char **argv)
 		const size_t n = frame.rows[NB_PARTICLE];
 		struct nb_column *pos = nb_require_field(&frame, NB_POS, nframe);
 		if (n > UINT32_MAX)
-			nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", nframe, n, UINT32_MAX);
+			nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", nframe, n,
+				UINT32_MAX);
 		nb_require_columns(&in, &frame, (size_t)(pos - frame.column) + 1);
 		nb_require_finite_column(&frame, pos, nframe);
 		double start = nb_now();
 		struct order order = sort_bodies(backend, &frame, dim, nframe);
-		nb_verbose("frame %" PRIu64 ": %zu bodies sorted on %s in %.4g s", nframe, n, backend->name, nb_now() - start);
+		nb_verbose("frame %" PRIu64 ": %zu bodies sorted on %s in %.4g s", nframe, n, backend->name,
+			nb_now() - start);
 		nb_column_trim(pos);
 		nb_require_columns(&in, &frame, SIZE_MAX);
 		nb_require_finite(&frame, nframe);

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	}
 	double seconds = nb_now() - start;
 	double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	             1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+		     1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 	FILE *file = fopen(argv[1], "a");
 	if (!file) {
 		perror(argv[1]);

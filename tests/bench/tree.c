@@ -10,11 +10,11 @@
  *   models    what uniform and clustered bodies cost
  *   growth    10^4 to 10^7 bodies, and the exponent of the time over n log n
  * Errors: rms(|da|) / rms(|a|), and the 99th percentile of |da| / |a|.  Exits 1 if one is not what it must be. */
+#include "kernels/tree.h"
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/model.h"
-#include "kernels/tree.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -175,15 +175,15 @@ static struct result step(const struct bodies *b, double theta, double eps, doub
 
 static void heading(void)
 {
-	printf("%-22s %9s %5s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s\n", "bodies", "n", "theta", "keys", "sort", "permute",
-	        "build", "walk", "total", "rms", "p99", "p2p/body", "m2l/body");
+	printf("%-22s %9s %5s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s\n", "bodies", "n", "theta", "keys", "sort",
+		"permute", "build", "walk", "total", "rms", "p99", "p2p/body", "m2l/body");
 }
 
 static void line(const char *name, size_t n, double theta, const struct result *r)
 {
-	printf("%-22s %9zu %5.2f %7.4f %7.4f %7.4f %7.4f %7.4f %7.4f %9.2e %9.2e %8.1f %8.2f\n", name, n, theta, r->keys,
-	        r->sort, r->permute, r->build, r->walk, r->total, r->rms, r->p99, (double)r->count.p2p / (double)n,
-	        (double)r->count.m2l / (double)n);
+	printf("%-22s %9zu %5.2f %7.4f %7.4f %7.4f %7.4f %7.4f %7.4f %9.2e %9.2e %8.1f %8.2f\n", name, n, theta,
+		r->keys, r->sort, r->permute, r->build, r->walk, r->total, r->rms, r->p99,
+		(double)r->count.p2p / (double)n, (double)r->count.m2l / (double)n);
 	fflush(stdout);
 }
 
@@ -205,8 +205,9 @@ static void classes(void)
 	for (size_t k = 0; k < 2; k++) {
 		struct result r = step(&b, c[k].theta, 0.01, NULL);
 		line("plummer", b.n, c[k].theta, &r);
-		printf("  whole step %.3f s at rms <= %.1e, p99 <= %.1e: must %.2f s, aim %.2f s; sort + build %.3f s: must 0.25 s\n",
-		        r.total, c[k].rms, c[k].p99, c[k].must, c[k].aim, r.keys + r.sort + r.permute + r.build);
+		printf("  whole step %.3f s at rms <= %.1e, p99 <= %.1e: must %.2f s, aim %.2f s; sort + build %.3f s: "
+		       "must 0.25 s\n",
+			r.total, c[k].rms, c[k].p99, c[k].must, c[k].aim, r.keys + r.sort + r.permute + r.build);
 		require(r.rms <= c[k].rms && r.p99 <= c[k].p99, "the errors of this class");
 	}
 	drop(&b);
@@ -298,14 +299,15 @@ static void growth(void)
 		sxy += x * y;
 		drop(&b);
 	}
-	printf("  time grows as (n log n)^%.3f (must 1.1 at most)\n", (points * sxy - sx * sy) / (points * sxx - sx * sx));
+	printf("  time grows as (n log n)^%.3f (must 1.1 at most)\n",
+		(points * sxy - sx * sy) / (points * sxx - sx * sx));
 }
 
 static int one_case(char **argv)
 {
 	enum nb_model_kind kind = strcmp(argv[0], "uniform") == 0    ? NB_MODEL_UNIFORM
-	                          : strcmp(argv[0], "clusters") == 0 ? NB_MODEL_CLUSTERS
-	                                                             : NB_MODEL_PLUMMER;
+				  : strcmp(argv[0], "clusters") == 0 ? NB_MODEL_CLUSTERS
+								     : NB_MODEL_PLUMMER;
 	struct bodies b = make(kind, strtoull(argv[1], NULL, 10));
 	const double theta = strtod(argv[2], NULL);
 	struct result r = step(&b, theta, strtod(argv[3], NULL), NULL);
