@@ -5,7 +5,7 @@
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/backend.h"
-#include "kernels/model.h"
+#include "kernels/paper_tree.h"
 #include "tests/unit.h"
 
 static const struct nb_backend *backend;
@@ -244,6 +244,66 @@ static void test_theta(const struct nb_paper_kernel *kernel, const struct system
 	}
 }
 
+/* Two of three bodies share a cell of edge 1/8 and no smaller one, 0.95 away in each coordinate from the third. */
+static void test_criterion(const struct nb_paper_kernel *kernel)
+{
+	static struct system s;
+	static struct result got;
+	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
+	const int dim = kernel->traits & NB_PAPER_PLANE ? 2 : 3;
+	const double place[] = {0, 0.9, 1}, edge = 0.125, distance = 0.95 * sqrt(dim);
+	make(&s, 3, dim, 0, 0);
+	for (size_t i = 0; i < 3; i++) {
+		for (int c = 0; c < dim; c++)
+			s.pos[3 * i + (size_t)c] = place[i];
+		s.mass[i] = 1;
+	}
+	for (int whole = 0; whole < 2; whole++) {
+		const double theta = (whole ? 1.0001 : 0.9999) * edge / distance;
+		snprintf(label, sizeof label, "%s on %s, a cell that is%s far enough", kernel->name, kernel->backend,
+			whole ? "" : " not");
+		compute(kernel, none, &s, theta, NB_F64, 0, &got);
+		WANT(got.status == NB_OK);
+		WANT(got.count.m2p == (whole ? 1 : 0));
+		WANT(got.count.p2p == (whole ? 4 : 6));
+	}
+}
+
+/* Each body has a cell of its own, but for coincident ones, and lies in it; cells halve from parent to child. */
+static void test_tree(int dim)
+{
+	static struct system s;
+	struct nb_paper_tree tree;
+	make(&s, LARGEST, dim, 0.01, 1);
+	snprintf(label, sizeof label, "insertion, %d-D", dim);
+	WANT(nb_paper_tree_insert(s.n, s.pos, dim, &tree) == NB_OK);
+	size_t bodies = 0, crowded = 0;
+	int right = 1;
+	for (size_t k = 0; k < tree.nnode; k++) {
+		const struct nb_paper_node *node = &tree.node[k];
+		uint32_t below = 0;
+		for (int32_t i = node->body; i != NB_PAPER_NONE; i = tree.next[i]) {
+			below++;
+			for (int c = 0; c < dim; c++)
+				right &= fabs(s.pos[3 * (size_t)i + (size_t)c] - node->middle[c]) <=
+					 0.5 * node->edge * (1 + 1e-12) + 1e-12;
+		}
+		bodies += below;
+		crowded += below > 1;
+		right &= below <= 1 || node->depth == NB_PAPER_DEPTH;
+		for (int q = 0; q < 8; q++)
+			if (node->child[q] != NB_PAPER_NONE) {
+				const struct nb_paper_node *child = &tree.node[node->child[q]];
+				right &= child->edge == 0.5 * node->edge && child->depth == node->depth + 1;
+				below += child->count;
+			}
+		right &= below == node->count;
+	}
+	WANT(right && bodies == s.n && crowded == 1 && tree.node[0].count == s.n);
+	nb_paper_tree_free(&tree);
+	WANT(nb_paper_tree_insert(1, s.pos, 4, &tree) == NB_EINVAL);
+}
+
 static void test_kernel(const struct nb_paper_kernel *kernel)
 {
 	static struct system s;
@@ -268,6 +328,7 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 	if (kernel->traits & NB_PAPER_THETA) {
 		make(&s, LARGEST, dim, 0.01, 2);
 		test_theta(kernel, &s);
+		test_criterion(kernel);
 	}
 	/* every combination of parameters */
 	make(&s, 257, dim, 0.01, 2);
@@ -434,6 +495,8 @@ int main(int argc, char **argv)
 	}
 	test_names();
 	test_shan();
+	test_tree(2);
+	test_tree(3);
 	int tested = 0;
 	const struct nb_paper_kernel *kernel;
 	for (size_t k = 0; (kernel = nb_backend_kernel(k)) != NULL; k++)
