@@ -5,19 +5,19 @@
 #include "kernels/tree.h"
 
 enum {
-	NB_FAMILY = 8,      /* children a node has at most */
+	NB_FAMILY = 8,	    /* children a node has at most */
 	NB_WALK_LEAF = 8,   /* a node of no more bodies is not worth opening: they fill half a vector */
-	NB_WALK_GROUP = 96, /* targets that share one list of sources */
+	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
 	NB_WALK_MOMENTS = 7 /* mass, second moments */
 };
 
 /* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0.
  * Lengths and masses but for x are in tree units. */
 struct nb_family {
-	double x[3][NB_FAMILY];   /* centre of mass, in the caller's units */
-	float radius[NB_FAMILY];  /* greatest distance of a body from it */
+	double x[3][NB_FAMILY];	 /* centre of mass, in the caller's units */
+	float radius[NB_FAMILY]; /* greatest distance of a body from it */
 	float mass[NB_FAMILY];
-	uint32_t inner[NB_FAMILY]; /* the family of the child's children, 0 for a leaf */
+	uint32_t inner[NB_FAMILY];		     /* the family of the child's children, 0 for a leaf */
 	uint32_t first[NB_FAMILY], count[NB_FAMILY]; /* bodies */
 } __attribute__((aligned(64)));
 
@@ -29,13 +29,14 @@ struct nb_walk_plan {
 	double mass;   /* the same for masses */
 	double eps;    /* softening, scaled */
 	float error;   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
-	const float *least;   /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
+	const float *least;    /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
 	const uint32_t *inner; /* of each node: the family of its children, 0 for a leaf */
 	const float *reach;    /* of each node: greatest distance of a body from the middle of its box, scaled */
+	const uint8_t *group;  /* of each node: whether its bodies are walked together */
 	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
-	uint32_t part;         /* bodies in a part, at most */
+	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment; /* float or double [NB_WALK_MOMENTS][NB_FAMILY] of each family */
+	const void *moment;		/* float or double [NB_WALK_MOMENTS][NB_FAMILY] of each family */
 };
 
 /* What the threads share: parts are claimed in order. */
@@ -45,9 +46,8 @@ struct nb_walk_share {
 
 /* Walks the parts that the calling thread claims, and writes their rows of g->acc and g->pot.
  * Returns 0 or NB_ENOMEM. */
-#define NB_WALK_ISA(isa)                                                                          \
-	int nb_walk_##isa(const struct nb_walk_plan *plan, struct nb_walk_share *share,           \
-	        struct nb_gravity_count *count);
+#define NB_WALK_ISA(isa) \
+	int nb_walk_##isa(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);
 NB_WALK_ISA(plain)
 NB_WALK_ISA(avx2)
 NB_WALK_ISA(avx512)

@@ -12,9 +12,10 @@
 #include "kernels/gravity_pair.h"
 
 enum {
-	PARTS = 128,      /* about as many for each thread, so that all end at the same time */
+	PARTS = 128,	  /* about as many for each thread, so that all end at the same time */
 	LEAST_PART = 512, /* bodies */
-	MAX_THREADS = 1024
+	MAX_THREADS = 1024,
+	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
 
 /* An opening angle theta tolerates an error of (ANGLE theta)^6 times the field strength. With 0.4 the errors at a
@@ -24,6 +25,7 @@ static const double ANGLE = 0.4;
 /* Everything that nb_gravity_tree_cpu allocates. */
 struct memory {
 	uint32_t *inner, *npart;
+	uint8_t *group;
 	float *radius, *reach, *least;
 	struct nb_family *family;
 	void *moment;
@@ -34,6 +36,7 @@ static void memory_free(struct memory *m)
 {
 	nb_free(m->inner);
 	nb_free(m->npart);
+	nb_free(m->group);
 	nb_free(m->radius);
 	nb_free(m->reach);
 	nb_free(m->least);
@@ -41,25 +44,51 @@ static void memory_free(struct memory *m)
 	nb_free(m->moment);
 }
 
-/* Numbers the families, and finds where threads may part. A node is reached before its children. */
-static void number_families(struct memory *m, const struct nb_tree *tree, uint32_t part)
+enum { UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
+
+static double extent(const struct nb_tree *tree, size_t i)
 {
-	uint32_t *const inner = m->inner;
-	const uint32_t unreached = UINT32_MAX;
-	inner[0] = 0;
+	const double *box = tree->box + 6 * i;
+	return fmax(fmax(box[3] - box[0], box[4] - box[1]), box[5] - box[2]);
+}
+
+/* Whether a child of node i has bodies much closer to each other than the node is large. Positions in a group are
+ * relative to its middle, and in f32 would lose such a separation: the child is better walked by itself. */
+static int has_knot(const struct nb_tree *tree, size_t i)
+{
+	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
+		double size = extent(tree, c);
+		if (tree->count[c] > 1 && size > 0 && size * KNOT < extent(tree, i))
+			return 1;
+	}
+	return 0;
+}
+
+/* Numbers the families. A node is reached before its children. */
+static void number_families(struct memory *m, const struct nb_tree *tree)
+{
+	m->inner[0] = 0;
 	for (size_t i = 1; i < tree->nnode; i++)
-		inner[i] = unreached;
+		m->inner[i] = UNREACHED;
 	m->nfamily = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (inner[i] == unreached || tree->nchild[i] == 0 || tree->count[i] <= NB_WALK_LEAF)
+		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 ||
+			(tree->count[i] <= NB_WALK_LEAF && !has_knot(tree, i)))
 			continue;
-		inner[i] = (uint32_t)m->nfamily++;
+		m->inner[i] = (uint32_t)m->nfamily++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
-			inner[c] = 0;
+			m->inner[c] = 0;
 	}
+}
+
+/* Finds the groups, and where threads may part. */
+static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t part)
+{
 	for (size_t i = tree->nnode; i-- > 0;) {
+		const int divided = m->inner[i] != 0 && m->inner[i] != UNREACHED;
+		m->group[i] = !divided || (tree->count[i] <= NB_WALK_GROUP && !has_knot(tree, i));
 		m->npart[i] = 1;
-		if (inner[i] == unreached || inner[i] == 0 || tree->count[i] <= NB_WALK_GROUP || tree->count[i] <= part)
+		if (m->group[i] || tree->count[i] <= part)
 			continue;
 		m->npart[i] = 0;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
@@ -180,12 +209,13 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	const size_t nnode = tree->nnode;
 	m->inner = nb_alloc(nnode, sizeof *m->inner);
 	m->npart = nb_alloc(nnode, sizeof *m->npart);
+	m->group = nb_alloc(nnode, sizeof *m->group);
 	m->radius = nb_alloc(nnode, sizeof *m->radius);
 	m->reach = nb_alloc(nnode, sizeof *m->reach);
 	m->least = acc_old ? nb_alloc(nnode, sizeof *m->least) : NULL;
-	if (!m->inner || !m->npart || !m->radius || !m->reach || (acc_old && !m->least))
+	if (!m->inner || !m->npart || !m->group || !m->radius || !m->reach || (acc_old && !m->least))
 		return NB_ENOMEM;
-	number_families(m, tree, plan->part);
+	number_families(m, tree);
 	size_t real = plan->g->precision == NB_F64 ? sizeof(double) : sizeof(float);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
 	m->moment = nb_alloc(m->nfamily, NB_WALK_MOMENTS * NB_FAMILY * real);
@@ -202,8 +232,9 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (status)
 		return status;
 	for (size_t i = nnode; i-- > 0;)
-		if (m->inner[i] != 0 && m->inner[i] != UINT32_MAX)
+		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
 			measure_children(plan, m, i);
+	find_groups(m, tree, plan->part);
 
 	memset(&m->family[0], 0, sizeof m->family[0]);
 	memset(m->moment, 0, NB_WALK_MOMENTS * NB_FAMILY * real);
@@ -211,14 +242,16 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < nnode; i++) {
 		size_t family = m->inner[i];
-		if (family == 0 || family == UINT32_MAX)
+		if (family == 0 || family == UNREACHED)
 			continue;
 		memset(&m->family[family], 0, sizeof m->family[family]);
-		memset((char *)m->moment + family * NB_WALK_MOMENTS * NB_FAMILY * real, 0, NB_WALK_MOMENTS * NB_FAMILY * real);
+		memset((char *)m->moment + family * NB_WALK_MOMENTS * NB_FAMILY * real, 0,
+			NB_WALK_MOMENTS * NB_FAMILY * real);
 		for (uint32_t b = 0; b < tree->nchild[i]; b++)
 			fill_lane(plan, m, tree->child[i] + b, family, b);
 	}
 	plan->inner = m->inner;
+	plan->group = m->group;
 	plan->npart = m->npart;
 	plan->reach = m->reach;
 	plan->least = m->least;
@@ -228,7 +261,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 }
 
 int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-        struct nb_gravity_count *count)
+	struct nb_gravity_count *count)
 {
 	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
 	if (g->jerk)
@@ -242,18 +275,19 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	if (tree->nnode == 0 || tree->count[0] != g->n || (by_acc && !walk->acc_old))
 		return NB_EINVAL;
 
-	double extent = g->eps;
+	double size = g->eps;
 	for (int k = 0; k < 3; k++)
-		extent = fmax(extent, tree->box[3 + k] - tree->box[k]);
-	if (!isfinite(extent) || !isfinite(tree->mass[0]))
+		size = fmax(size, tree->box[3 + k] - tree->box[k]);
+	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
 	struct nb_walk_plan plan = {.g = g, .tree = tree};
-	plan.length = nb_pair_power2(extent, 0);
+	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.eps = g->eps * plan.length;
 	plan.error = (float)pow(ANGLE * walk->theta, 6);
 	if (by_acc) /* alpha |a|, in scaled units */
-		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length / (g->G != 0 ? fabs(g->G) : 1));
+		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
+				     (g->G != 0 ? fabs(g->G) : 1));
 	int nthread = omp_get_max_threads() < MAX_THREADS ? omp_get_max_threads() : MAX_THREADS;
 	size_t part = g->n / ((size_t)nthread * PARTS);
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
@@ -262,11 +296,12 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	int status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL);
 	if (!status) {
 		struct nb_walk_share share = {0};
-		int (*const walk_isa[])(const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
-		        [NB_ISA_PLAIN] = nb_walk_plain,
+		int (*const walk_isa[])(
+			const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
+			[NB_ISA_PLAIN] = nb_walk_plain,
 #ifdef __x86_64__
-		        [NB_ISA_AVX2] = nb_walk_avx2,
-		        [NB_ISA_AVX512] = nb_walk_avx512,
+			[NB_ISA_AVX2] = nb_walk_avx2,
+			[NB_ISA_AVX512] = nb_walk_avx512,
 #endif
 		};
 		enum nb_isa isa = nb_cpu_isa();

@@ -21,9 +21,6 @@
 
 #include <string.h>
 
-/* Vectors wider than the instruction set's are passed only between functions of this file. */
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 #define NB_REAL nb_vf
 #define NB_REAL_NAME vf
 #include "kernels/multipole.h"
@@ -41,12 +38,16 @@ typedef int32_t v8i __attribute__((vector_size(32)));
 #include "kernels/multipole.h"
 
 enum {
-	LIST = 256,     /* cells gathered before they act */
+	LIST = 256,	/* cells gathered before they act */
 	SOURCES = 1024, /* bodies gathered before they act */
-	TARGETS = 256,  /* bodies of one group acted on at once */
-	SMALL = 2,      /* so few targets that an expansion costs more than it saves */
-	FEW = 4         /* so few sources that their multipole costs more than they */
+	TARGETS = 256,	/* bodies of one group acted on at once */
+	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
+	FEW = 4		/* so few sources that their multipole costs more than they */
 };
+
+/* With a softening below this, in units of a group's reach, bodies may be so close by its measure that f32
+ * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
+static const float FINE = 0x1p-8f;
 
 /* Source cells: the children of a node that are in mask. */
 struct run {
@@ -180,24 +181,14 @@ static NB_HD v8f only(uint32_t mask, v8f v)
 	return (v8f)((v8i)v & ((bit & (int32_t)mask) != 0));
 }
 
-static NB_HD v8f v8d_to_v8f(v8d v)
-{
-	return __builtin_convertvector(v, v8f);
-}
-
-static NB_HD v8d v8d_to_v8d(v8d v)
-{
-	return v;
-}
-
 /* where the Taylor coefficients (i, j, k), i = 0, 1 .. begin */
 static const uint8_t taylor_row[NB_TAYLOR_ORDER + 1][NB_TAYLOR_ORDER + 1] = {
-        {NB_C000, NB_C010, NB_C020, NB_C030, NB_C040, NB_C050},
-        {NB_C001, NB_C011, NB_C021, NB_C031, NB_C041},
-        {NB_C002, NB_C012, NB_C022, NB_C032},
-        {NB_C003, NB_C013, NB_C023},
-        {NB_C004, NB_C014},
-        {NB_C005},
+	{NB_C000, NB_C010, NB_C020, NB_C030, NB_C040, NB_C050},
+	{NB_C001, NB_C011, NB_C021, NB_C031, NB_C041},
+	{NB_C002, NB_C012, NB_C022, NB_C032},
+	{NB_C003, NB_C013, NB_C023},
+	{NB_C004, NB_C014},
+	{NB_C005},
 };
 /* 1 / (i! j! k!) */
 static const double inverse_factorial[NB_TAYLOR_ORDER + 1] = {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120};
@@ -224,16 +215,10 @@ static NB_HD float target_unit(const struct nb_walk_plan *plan, float reach, flo
 	return unit;
 }
 
-/* Whether a node's bodies are walked together. */
-static NB_HD int is_group(const struct nb_walk_plan *plan, size_t node)
-{
-	return plan->inner[node] == 0 || plan->tree->count[node] <= NB_WALK_GROUP;
-}
-
 /* Whether a node that lies in no part is one. */
 static NB_HD int is_part(const struct nb_walk_plan *plan, size_t node)
 {
-	return is_group(plan, node) || plan->tree->count[node] <= plan->part;
+	return plan->group[node] || plan->tree->count[node] <= plan->part;
 }
 
 static uint32_t claim(struct nb_walk_share *share)
@@ -241,19 +226,11 @@ static uint32_t claim(struct nb_walk_share *share)
 	return __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
 }
 
-#define NB_WALK_PRECISION 0
 #include "kernels/tree_walk_part.h"
-#define NB_WALK_PRECISION 1
-#include "kernels/tree_walk_part.h"
-#define NB_WALK_PRECISION 2
+#define NB_WALK_F64
 #include "kernels/tree_walk_part.h"
 
 int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
-	switch (plan->g->precision) {
-	case NB_F32: return walk_f32(plan, share, count);
-	case NB_MIXED: return walk_mixed(plan, share, count);
-	case NB_F64: return walk_f64(plan, share, count);
-	}
-	return NB_EINVAL;
+	return plan->g->precision == NB_F64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
 }
