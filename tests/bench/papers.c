@@ -346,23 +346,23 @@ static void show(double x, int width)
 		printf("%*.*f", width, x < 1 ? 3 : x < 100 ? 2 : 1, x);
 }
 
-/* The knee of error and time against theta: the point farthest from the straight line between the first and the last,
- * both in logarithms and scaled to 0 .. 1. */
+/* The knee of error and work (interactions, which unlike the time do not vary) against theta: the point farthest from
+ * the straight line between the first and the last, both in logarithms and scaled to 0 .. 1. */
 struct sweep {
 	char kernel[64];
 	int count;
-	double theta[THETAS], ms[THETAS], rms[THETAS];
+	double theta[THETAS], ms[THETAS], work[THETAS], rms[THETAS];
 };
 
 static void knee(struct sweep *s)
 {
 	if (s->count >= 3) {
 		const int last = s->count - 1;
-		const double x0 = log(s->ms[0]), x1 = log(s->ms[last]), y0 = log(s->rms[0]), y1 = log(s->rms[last]);
+		const double x0 = log(s->work[0]), x1 = log(s->work[last]), y0 = log(s->rms[0]), y1 = log(s->rms[last]);
 		double most = 0;
 		int at = -1;
 		for (int k = 1; k < last; k++) {
-			const double x = (log(s->ms[k]) - x0) / (x1 - x0), y = (log(s->rms[k]) - y0) / (y1 - y0);
+			const double x = (log(s->work[k]) - x0) / (x1 - x0), y = (log(s->rms[k]) - y0) / (y1 - y0);
 			if (x - y > most) {
 				most = x - y;
 				at = k;
@@ -476,6 +476,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	if (s->sweep.count < THETAS) {
 		s->sweep.theta[s->sweep.count] = theta;
 		s->sweep.ms[s->sweep.count] = out.ms;
+		s->sweep.work[s->sweep.count] = (double)(out.count.p2p + out.count.m2p);
 		s->sweep.rms[s->sweep.count++] = out.rms;
 	}
 }
