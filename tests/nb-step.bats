@@ -460,10 +460,10 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 		nb-step -d 0.001 -k 100000000 --every 0 "$TRACED" <five.nb 2>err >/dev/null &
 		step=$!
 		until [ -s second ]; do sleep 0.05; done
-		kill -$signal $step
+		kill -"$signal" "$step"
 		code=0
 		wait $step || code=$?
-		[ $code -eq $((128 + $(kill -l $signal))) ]
+		[ $code -eq $((128 + $(kill -l "$signal"))) ]
 		gone "$(cat first)"
 		gone "$(cat second)"
 		[ ! -s err ]
