@@ -5,8 +5,8 @@
 #include "kernels/tree.h"
 
 enum {
-	NB_FAMILY = 8,	    /* children a node has at most */
-	NB_WALK_LEAF = 8,   /* a node of no more bodies is not worth opening: they fill half a vector */
+	NB_FAMILY = 8,	   /* children a node has at most */
+	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
 	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
 	NB_WALK_MOMENTS = 7 /* mass, second moments */
 };

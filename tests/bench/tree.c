@@ -9,7 +9,8 @@
  *   orders    the same bodies in random order, by radius, and in Z-order: times, and forces by id
  *   models    what uniform and clustered bodies cost
  *   growth    10^4 to 10^7 bodies, and the exponent of the time over n log n
- * Errors: rms(|da|) / rms(|a|), and the 99th percentile of |da| / |a|.  Exits 1 if one is not what it must be. */
+ * Errors: rms(|da|) / rms(|a|), and the 99th percentile of |da| / |a|.  Exits 1 if one is not what it must be.
+ * p2p, m2p and m2l are interactions (gravity.h); "tree" is the bytes of its columns, a body. */
 #include "kernels/tree.h"
 #include "common/cpu.h"
 #include "common/mem.h"
@@ -175,15 +176,17 @@ static struct result step(const struct bodies *b, double theta, double eps, doub
 
 static void heading(void)
 {
-	printf("%-22s %9s %5s %7s %7s %7s %7s %7s %7s %9s %9s %8s %8s\n", "bodies", "n", "theta", "keys", "sort",
-		"permute", "build", "walk", "total", "rms", "p99", "p2p/body", "m2l/body");
+	printf("%-18s %8s %5s %7s %7s %7s %7s %7s %7s %8s %8s %6s %5s %5s %5s\n", "bodies", "n", "theta", "keys",
+		"sort", "permute", "build", "walk", "total", "rms", "p99", "p2p/n", "m2p/n", "m2l/n", "tree");
 }
 
 static void line(const char *name, size_t n, double theta, const struct result *r)
 {
-	printf("%-22s %9zu %5.2f %7.4f %7.4f %7.4f %7.4f %7.4f %7.4f %9.2e %9.2e %8.1f %8.2f\n", name, n, theta,
-		r->keys, r->sort, r->permute, r->build, r->walk, r->total, r->rms, r->p99,
-		(double)r->count.p2p / (double)n, (double)r->count.m2l / (double)n);
+	/* a node's row has 4 x 4 bytes of integers and 16 x 8 of numbers */
+	printf("%-18s %8zu %5.2f %7.4f %7.4f %7.4f %7.4f %7.4f %7.4f %8.2e %8.2e %6.1f %5.1f %5.1f %5.1f\n", name, n,
+		theta, r->keys, r->sort, r->permute, r->build, r->walk, r->total, r->rms, r->p99,
+		(double)r->count.p2p / (double)n, (double)r->count.m2p / (double)n, (double)r->count.m2l / (double)n,
+		144 * (double)r->nnode / (double)n);
 	fflush(stdout);
 }
 
@@ -199,7 +202,7 @@ static void classes(void)
 {
 	static const struct {
 		double theta, rms, p99, must, aim;
-	} c[] = {{0.76, 1.8e-3, 6.5e-3, 0.65, 0.40}, {0.5, 3.5e-4, 1.6e-3, 1.1, 0.65}};
+	} c[] = {{0.92, 1.8e-3, 6.5e-3, 0.65, 0.40}, {0.62, 3.5e-4, 1.6e-3, 1.1, 0.65}};
 	struct bodies b = make(NB_MODEL_PLUMMER, 1000000);
 	heading();
 	for (size_t k = 0; k < 2; k++) {
@@ -278,7 +281,7 @@ static void models(void)
 		struct bodies b = make(m[k].kind, 1000000);
 		struct result r = step(&b, 0.6, 0.01, NULL);
 		line(m[k].name, b.n, 0.6, &r);
-		require(r.rms <= 3e-3, "errors at theta 0.6");
+		require(r.rms <= 1e-3 && r.p99 <= 3e-3, "errors at theta 0.6");
 		drop(&b);
 	}
 }
