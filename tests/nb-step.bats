@@ -139,6 +139,12 @@ TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >secon
 	./filter spring <half.nb | nb-step --integrator euler -d 0.1 >a.nb
 	run grep -a -c pending_kick a.nb
 	[ "$status" -eq 1 ]
+	# and so does a run with a force pipeline, whether or not the frame has acc already
+	nb-step --no-history -d 0.5 -k 2 --every 0 './filter spring' <whole.nb | mutate show vel >a
+	nb-step --no-history -d 0.5 -k 2 --every 0 './filter spring' <half.nb | mutate show vel >b
+	./filter spring <half.nb | nb-step --no-history -d 0.5 -k 2 --every 0 './filter spring' | mutate show vel >c
+	cmp a b
+	cmp a c
 }
 
 @test "-k 0 changes nothing where no kick is pending" {
