@@ -22,6 +22,7 @@ unit() {
 @test "sort, tree and walk" { unit unit_tree; }
 @test "diagnostics" { unit unit_diagnostics; }
 @test "splat" { unit unit_splat; }
+@test "collisions and mergers" { unit unit_collide; }
 @test "kernels of the papers" { unit unit_paper; }
 # bats test_tags=gpu
 @test "kernels of the papers on the GPU" { unit unit_paper cuda; }
