@@ -123,6 +123,26 @@ void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
 	frame->rows[table] = 0;
 }
 
+int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		struct nb_column *column = &frame->column[c];
+		if (column->table != table)
+			continue;
+		const size_t size = column->rowsize;
+		char *data = nb_column_update(column, &nb_space_host, NB_WIRE);
+		if (!data)
+			return NB_ENOMEM;
+		/* ascending, so no row is overwritten before it has moved */
+		for (size_t i = 0; i < n; i++)
+			if (row[i] != i)
+				memcpy(data + i * size, data + row[i] * size, size);
+		column->rows = n;
+	}
+	frame->rows[table] = n;
+	return NB_OK;
+}
+
 void nb_frame_drop_derived(struct nb_frame *frame)
 {
 	static const char *const attribute[] = {"key_cube", "tree", "leaf_size", "order", "level"};

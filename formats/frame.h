@@ -64,6 +64,8 @@ void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens
 /* Column name_a of *a and column name_b of *b change places; both must be there and have the same rows. */
 void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b);
 void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table); /* its columns; its rows become 0 */
+/* Of a table only the rows row[0] < row[1] < ... < row[n - 1] stay, in all its columns, whatever these hold. */
+NB_MUST_CHECK int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row);
 /* What a tool that moved bodies calls: drops all columns flagged NB_DERIVED, the node and box tables, and the
  * attributes that describe them. */
 void nb_frame_drop_derived(struct nb_frame *frame);

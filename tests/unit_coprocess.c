@@ -7,8 +7,9 @@
  *   label       adds a column that depends on id, and fails if one that it gets does not fit
  *   few, many   a body less, a body more          other-id    another id
  *   no-NAME     leaves out that field             same-row, far-row   spoils one row number of nb-step
- *   nan         one acc is a NaN                  twice       answers twice
- *   again       answers with its first answer     extra       one frame more at the end
+ *   nan         one acc is a NaN                  hollow      one radius is -1
+ *   again       answers with its first answer     twice       answers twice
+ *   extra       one frame more at the end
  *   no-end      leaves out the end marker         fail-end    exits with status 5 after it
  *   slow        takes 0.3 s a frame               stop        sets velocities to 0, where it gets them
  *   die N       exits with status 3 instead of answering frame N */
@@ -134,6 +135,9 @@ static int filter(const char *mode, const char *argument)
 		else if (strcmp(mode, "nan") == 0)
 			((double *)nb_column_update(
 				nb_frame_field(&frame, NB_ACC), &nb_space_host, NB_WIRE))[3 * (n / 2)] = NAN;
+		else if (strcmp(mode, "hollow") == 0)
+			((double *)nb_column_update(
+				nb_frame_field(&frame, NB_RADIUS), &nb_space_host, NB_WIRE))[n / 2] = -1;
 		if (strcmp(mode, "again") == 0 && first.ncolumn == 0 && nb_frame_copy(&first, &frame))
 			nb_die(1, "out of memory");
 		nb_require_written(&out, strcmp(mode, "again") == 0 ? &first : &frame);

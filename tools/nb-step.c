@@ -6,6 +6,7 @@
 #include "formats/coprocess.h"
 #include "formats/require.h"
 #include "kernels/backend.h"
+#include "kernels/collide.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,6 +18,7 @@
 enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
 enum integrator { LEAPFROG, EULER, TAYLOR };
+enum collide { NONE, ELASTIC, MERGE };
 
 /* A pipeline that waits for the end of its input never answers, nor does one whose first program is alone
  * left: after so many seconds, or so many times the longest wait before, the user is told, once. */
@@ -25,7 +27,7 @@ static const double PATIENCE = 10, PATIENCE_FACTOR = 10;
 static struct options {
 	double dt, eta, until;
 	uint64_t steps, every;
-	int integrator, send_velocities;
+	int integrator, collide, send_velocities;
 	int dt_given, eta_given, until_given, steps_given, every_given;
 } opt = {.steps = 1, .every = 1, .integrator = LEAPFROG};
 
@@ -34,6 +36,8 @@ static const struct nb_option options[] = {
 		"time step; negative: back in time; with --eta the largest step", 0, &opt.dt_given},
 	{'k', "steps", NB_OPT_U64, &opt.steps, 0, 0x1p53, "K", "1, or as many as --until needs",
 		"steps to make; 0: only finish a pending kick", 0, &opt.steps_given},
+	{0, "collide", NB_OPT_CHOICE, &opt.collide, 0, 0, "none|elastic|merge", "none",
+		"what bodies do whose radii touch", 0, NULL},
 	{0, "eta", NB_OPT_F64_POS, &opt.eta, 0, 1e300, "ETA", NULL,
 		"adaptive step: ETA sqrt(softening / largest acceleration)", 0, &opt.eta_given},
 	{0, "every", NB_OPT_U64, &opt.every, 0, 0x1p53, "N", "1",
@@ -67,6 +71,7 @@ struct state {
 	double pending; /* vel lags behind pos by this time */
 	uint64_t ids;	/* fingerprint of the set of ids */
 	uint64_t nframe;
+	uint64_t contacts; /* collisions or mergers of the run */
 };
 
 static const struct nb_backend *backend;
@@ -177,20 +182,40 @@ static _Noreturn void no_memory(const struct state *s)
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, s->nframe);
 }
 
-static double *updated(struct state *s, enum nb_field field)
+static double *updated_in(struct state *s, enum nb_field field, const struct nb_space *space)
 {
-	double *data = nb_column_update(nb_frame_field(&s->frame, field), backend->space, NB_AS_F64);
+	double *data = nb_column_update(nb_frame_field(&s->frame, field), space, NB_AS_F64);
 	if (!data)
 		no_memory(s);
 	return data;
 }
 
-static const double *contents(struct state *s, enum nb_field field)
+static const double *contents_in(struct state *s, enum nb_field field, const struct nb_space *space)
 {
-	const double *data = nb_column_read(nb_frame_field(&s->frame, field), backend->space, NB_AS_F64);
+	const double *data = nb_column_read(nb_frame_field(&s->frame, field), space, NB_AS_F64);
 	if (!data)
 		no_memory(s);
 	return data;
+}
+
+static double *updated(struct state *s, enum nb_field field)
+{
+	return updated_in(s, field, backend->space);
+}
+
+static double *updated_on_host(struct state *s, enum nb_field field)
+{
+	return updated_in(s, field, &nb_space_host);
+}
+
+static const double *contents(struct state *s, enum nb_field field)
+{
+	return contents_in(s, field, backend->space);
+}
+
+static const double *contents_on_host(struct state *s, enum nb_field field)
+{
+	return contents_in(s, field, &nb_space_host);
 }
 
 static void done(int status, const struct state *s)
@@ -200,7 +225,7 @@ static void done(int status, const struct state *s)
 			nb_backend_error(backend, status));
 }
 
-/* Steps are small against positions: what is integrated is kept in f64 whatever the width of the input. */
+/* Steps are small against positions: what changes is kept in f64 whatever the width of the input. */
 static void widen(struct state *s, enum nb_field field)
 {
 	struct nb_column *column = nb_require_field(&s->frame, field, s->nframe);
@@ -219,6 +244,17 @@ static void widen(struct state *s, enum nb_field field)
 	if (!column)
 		no_memory(s);
 	nb_column_adopt(column, wide);
+}
+
+/* Every column that steps change. */
+static void widen_moving(struct state *s)
+{
+	widen(s, NB_POS);
+	widen(s, NB_VEL);
+	if (opt.collide == MERGE) {
+		widen(s, NB_MASS);
+		widen(s, NB_RADIUS);
+	}
 }
 
 static inline uint64_t mixed(uint64_t x)
@@ -252,6 +288,10 @@ static void load(struct state *s)
 {
 	nb_require_field(&s->frame, NB_POS, s->nframe);
 	nb_require_field(&s->frame, NB_VEL, s->nframe);
+	if (opt.collide != NONE) {
+		nb_require_field(&s->frame, NB_MASS, s->nframe);
+		nb_require_field(&s->frame, NB_RADIUS, s->nframe);
+	}
 	nb_require_finite(&s->frame, s->nframe);
 	s->time = nb_require_attribute(&s->frame, "time", 0, s->nframe);
 	s->time_rest = nb_require_attribute(&s->frame, "time_rest", 0, s->nframe);
@@ -332,8 +372,115 @@ static void drop_stale(struct state *s)
 		nb_frame_drop(&s->frame, nb_field_info[fields[i]].name);
 }
 
-/* One step, short of the second half kick of leapfrog, which needs the force at the new positions. */
-static void advance(struct state *s, double dt)
+/* ---- solid bodies ------------------------------------------------------------------------------------- */
+
+/* The ids as integers, in memory of their own; NULL: there are none. */
+static uint64_t *copy_of_ids(struct state *s)
+{
+	const size_t n = s->frame.rows[NB_PARTICLE];
+	struct nb_column *column = nb_frame_field(&s->frame, NB_ID);
+	if (!column)
+		return NULL;
+	const int exact = strcmp(column->dtype, "<u8") == 0;
+	const void *data = nb_column_read(column, &nb_space_host, exact ? NB_WIRE : NB_AS_F64);
+	uint64_t *id = data ? nb_alloc(n, sizeof *id) : NULL;
+	if (!id)
+		no_memory(s);
+	for (size_t i = 0; i < n; i++)
+		id[i] = exact ? ((const uint64_t *)data)[i] : (uint64_t)((const double *)data)[i];
+	return id;
+}
+
+/* The velocities that a step of Euler or Taylor moves a body on, mean, and those that it ends with, end. */
+static void straighten(struct state *s, double dt, double *mean, double *end)
+{
+	const size_t n = s->frame.rows[NB_PARTICLE], bytes = 3 * n * sizeof(double);
+	const double *vel = contents_on_host(s, NB_VEL), *acc = contents_on_host(s, NB_ACC);
+	memcpy(mean, vel, bytes);
+	memcpy(end, vel, bytes);
+	done(nb_kick_cpu(n, end, acc, dt), s);
+	if (opt.integrator == TAYLOR) {
+		const double *jerk = contents_on_host(s, NB_JERK);
+		done(nb_kick_cpu(n, end, jerk, dt * dt / 2), s);
+		done(nb_kick_cpu(n, mean, acc, dt / 2), s);
+		done(nb_kick_cpu(n, mean, jerk, dt * dt / 6), s);
+	}
+}
+
+/* The drift of a step as solid bodies, on the host whatever the backend.  Returns the rows of those that mergers
+ * left, *left of them, in memory from nb_alloc, or NULL if all did. */
+static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
+{
+	static int warned;
+	const size_t n = s->frame.rows[NB_PARTICLE];
+	const int split = opt.integrator != LEAPFROG; /* two velocities */
+	double *velocities = split ? nb_alloc(2 * 3 * n, sizeof *velocities) : NULL;
+	uint32_t *keep = opt.collide == MERGE ? nb_alloc(n, sizeof *keep) : NULL;
+	if ((split && !velocities) || (opt.collide == MERGE && !keep))
+		no_memory(s);
+	if (split)
+		straighten(s, dt, velocities, velocities + 3 * n);
+	uint64_t *id = copy_of_ids(s);
+	double *vel = updated_on_host(s, NB_VEL);
+	const struct nb_collide c = {
+		.n = n,
+		.mode = opt.collide == MERGE ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC,
+		.dt = dt,
+		.pos = updated_on_host(s, NB_POS),
+		.vel = split ? velocities : vel,
+		.later = split ? velocities + 3 * n : NULL,
+		.mass = updated_on_host(s, NB_MASS),
+		.radius = updated_on_host(s, NB_RADIUS),
+		.id = id,
+		.keep = keep,
+	};
+	struct nb_collide_count count = {n, 0, 0};
+	int status = nb_collide_cpu(&c, &count);
+	if (status == NB_EINVAL) /* the pipeline's work: those that came in have been looked at */
+		nb_require_finite(&s->frame, s->nframe);
+	if (status == NB_ENONFINITE) /* as without radii, so that this is told in the same way */
+		status = nb_drift_cpu(n, c.pos, c.vel, dt);
+	done(status, s);
+	if (split)
+		memcpy(vel, c.later, 3 * n * sizeof *vel);
+	s->contacts += count.contacts;
+	if (count.limited && !warned) {
+		warned = 1;
+		meter_clear();
+		nb_warn("%" PRIu64 " bodies collided %d times in step %" PRIu64
+			" and passed through others from then on (time step too large?)",
+			count.limited, NB_COLLIDE_MOST, s->step + 1);
+	}
+	nb_free(velocities);
+	nb_free(id);
+	*left = count.left;
+	if (count.left < n)
+		return keep;
+	nb_free(keep);
+	return NULL;
+}
+
+static void advance_solid(struct state *s, double dt)
+{
+	size_t left;
+	if (opt.integrator == LEAPFROG) {
+		done(backend->kick(s->frame.rows[NB_PARTICLE], updated(s, NB_VEL), contents(s, NB_ACC), dt / 2), s);
+		done(backend->finish(), s);
+		s->pending = dt / 2;
+	}
+	uint32_t *keep = drift_solid(s, dt, &left);
+	drop_stale(s);
+	if (!keep)
+		return;
+	if (nb_frame_keep_rows(&s->frame, NB_PARTICLE, left, keep))
+		no_memory(s);
+	nb_free(keep);
+	s->ids = fingerprint(s);
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------- */
+
+static void advance_points(struct state *s, double dt)
 {
 	const size_t n = s->frame.rows[NB_PARTICLE];
 	double *pos = updated(s, NB_POS), *vel = updated(s, NB_VEL);
@@ -351,12 +498,21 @@ static void advance(struct state *s, double dt)
 	case TAYLOR: done(backend->taylor(n, pos, vel, acc, contents(s, NB_JERK), dt), s); break;
 	}
 	done(backend->finish(), s);
-	advance_clock(s, dt);
 	drop_stale(s);
+}
+
+/* One step, short of the second half kick of leapfrog, which needs the force at the new positions. */
+static void advance(struct state *s, double dt)
+{
+	if (opt.collide == NONE)
+		advance_points(s, dt);
+	else
+		advance_solid(s, dt);
+	advance_clock(s, dt);
 	size_t bad = nb_column_first_nonfinite(nb_frame_field(&s->frame, NB_POS));
 	if (bad == SIZE_MAX)
 		no_memory(s);
-	if (bad < n) {
+	if (bad < s->frame.rows[NB_PARTICLE]) {
 		meter_clear();
 		nb_die(NB_EXIT_FAILED,
 			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
@@ -576,8 +732,7 @@ static void compute_force(struct state *s)
 	check_answer(s, &sent);
 	return_velocities(s, &sent);
 	free(sent.name);
-	widen(s, NB_POS);
-	widen(s, NB_VEL);
+	widen_moving(s);
 	nb_frame_drop(&s->frame, "key");
 	nb_frame_drop_table(&s->frame, NB_NODE);
 	nb_frame_drop_table(&s->frame, NB_BOX);
@@ -600,8 +755,7 @@ static void integrate(struct state *s, struct nb_writer *out)
 	uint64_t k = 0;
 	int written = 0;
 	keep_history(s);
-	widen(s, NB_POS);
-	widen(s, NB_VEL);
+	widen_moving(s);
 	if (missing_field(s))
 		compute_force(s);
 	else
@@ -650,8 +804,7 @@ static void step_once(struct state *s, struct nb_writer *out)
 			" (put 'nb-force%s' before, or give the force pipeline as operand)",
 			missing, s->nframe, strcmp(missing, "jerk") == 0 ? " --jerk" : "");
 	if (opt.steps || s->pending != 0) {
-		widen(s, NB_POS);
-		widen(s, NB_VEL);
+		widen_moving(s);
 		largest_acc(s, "frame");
 		finish_kick(s);
 		if (opt.steps)
@@ -714,6 +867,9 @@ int main(int argc, char **argv)
 		finish_force();
 		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - start, force_seconds);
 	}
+	if (opt.collide != NONE)
+		nb_verbose("%" PRIu64 " %s%s", s.contacts, opt.collide == MERGE ? "merger" : "collision",
+			s.contacts == 1 ? "" : "s");
 	nb_require_closed(&out);
 	nb_frame_clear(&s.frame);
 	nb_frame_clear(&s.past);

@@ -11,7 +11,7 @@
  * at level L and scaled by the interactions); flat (2-D); planets.txt, galaxy30k.txt (from the folder DATA, else
  *                generated bodies of the same number)
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel
+ *     kernel     as of nb-force --kernel; or collide: a drift of solid bodies, as of nb-step --collide elastic
  *     threads    of the processor; '-' all
  *     theta      opening angle
  *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
@@ -22,12 +22,14 @@
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
  * Every kernel is checked against the oracle before it is timed; the time is that of a whole call, the least of
- * several. OUT gets the same columns and x ours ours_speedup rms; x is what varies in a table, for the plots.  Exits 1
- * if a result was off. */
+ * several. OUT gets the same columns and x ours ours_speedup rms mark; x is what varies in a table, for the plots, and
+ * mark is '-', or 'knee' in a row that repeats the one where a sweep of theta has its knee.  Exits 1 if a result was
+ * off. */
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/backend.h"
+#include "kernels/collide.h"
 #include "kernels/model.h"
 
 #include <math.h>
@@ -321,6 +323,79 @@ static void measure(
 		space->release(space, all[k]);
 }
 
+/* ---- solid bodies ------------------------------------------------------------------------------------- */
+
+/* Bodies on straight lines in all directions, a tenth of their mean distance thick: eight groups fill 0.42% of the
+ * unit cube. */
+static struct nb_collide solid_bodies(const struct bodies *b)
+{
+	struct nb_collide c = {.n = b->n, .mode = NB_COLLIDE_ELASTIC, .dt = 0.01};
+	c.pos = room_for(b->n, 3 * sizeof *c.pos);
+	c.vel = room_for(b->n, 3 * sizeof *c.vel);
+	c.mass = room_for(b->n, sizeof *c.mass);
+	c.radius = room_for(b->n, sizeof *c.radius);
+	memcpy(c.pos, b->pos, 3 * b->n * sizeof *c.pos);
+	memcpy(c.mass, b->mass, b->n * sizeof *c.mass);
+	const double volume = strcmp(b->name, "clusters") == 0 ? 0.0042 : 1;
+	for (size_t i = 0; i < b->n; i++) {
+		const size_t far = (i * 7919 + 1) % b->n;
+		for (size_t k = 0; k < 3; k++)
+			c.vel[3 * i + k] = b->pos[3 * far + k] - 0.5;
+		c.radius[i] = 0.05 * cbrt(volume / (double)b->n);
+	}
+	return c;
+}
+
+static void free_solid(struct nb_collide *c)
+{
+	nb_free(c->pos);
+	nb_free(c->vel);
+	nb_free(c->mass);
+	nb_free(c->radius);
+}
+
+static double kinetic_energy(const struct nb_collide *c)
+{
+	double sum = 0;
+	for (size_t i = 0; i < 3 * c->n; i++)
+		sum += c->mass[i / 3] * c->vel[i] * c->vel[i];
+	return sum / 2;
+}
+
+/* One drift; few bodies must end where the search of all pairs has them.  rms: relative error of the energy. */
+static void measure_collide(int threads, const struct bodies *b, struct outcome *out)
+{
+	enum { FEW = 2000 };
+	struct nb_collide_count count, expected;
+	out->ms = INFINITY;
+	double spent = 0;
+	nb_cpu_set_threads(threads);
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		struct nb_collide c = solid_bodies(b), ref = solid_bodies(b);
+		const double before = kinetic_energy(&c), start = nb_now();
+		check(nb_collide_cpu(&c, &count), "collide");
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		out->rms = fabs(kinetic_energy(&c) / before - 1);
+		if (run == 0 && b->n <= FEW) {
+			check(nb_collide_ref(&ref, &expected), "oracle");
+			const size_t bytes = 3 * b->n * sizeof *c.pos;
+			if (count.contacts == 0 || count.contacts != expected.contacts ||
+				memcmp(c.pos, ref.pos, bytes) != 0 || memcmp(c.vel, ref.vel, bytes) != 0) {
+				fprintf(stderr, "papers: collide: %zu bodies end elsewhere than by all pairs\n", b->n);
+				failed = 1;
+			}
+		}
+		free_solid(&c);
+		free_solid(&ref);
+	}
+	if (!(out->rms <= 1e-12)) {
+		fprintf(stderr, "papers: collide: relative error %.1e of the energy\n", out->rms);
+		failed = 1;
+	}
+}
+
 /* Interactions of boxes of level K with P bodies each. */
 static double box_pairs(int level, double P)
 {
@@ -352,9 +427,10 @@ struct sweep {
 	char kernel[64];
 	int count;
 	double theta[THETAS], ms[THETAS], work[THETAS], rms[THETAS];
+	char line[THETAS][2 * LINE]; /* of OUT */
 };
 
-static void knee(struct sweep *s)
+static void knee(struct sweep *s, FILE *out)
 {
 	if (s->count >= 3) {
 		const int last = s->count - 1;
@@ -368,11 +444,13 @@ static void knee(struct sweep *s)
 				at = k;
 			}
 		}
-		if (at >= 0)
+		if (at >= 0) {
 			printf("    knee of %s: theta %g (%.3g ms, rms error %.1e)\n", s->kernel, s->theta[at],
 				s->ms[at], s->rms[at]);
-		else
+			fprintf(out, "%sknee\n", s->line[at]);
+		} else {
 			printf("    %s: no knee\n", s->kernel);
+		}
 	}
 	s->count = 0;
 }
@@ -446,7 +524,11 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		all_threads = nb_cpu_threads();
 	make(&s->bodies, data, n);
 	struct outcome out;
-	measure(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
+	memset(&out, 0, sizeof out);
+	if (strcmp(field[KERNEL], "collide") == 0)
+		measure_collide(threads ? threads : all_threads, &s->bodies, &out);
+	else
+		measure(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
 	nb_cpu_set_threads(all_threads);
 	out.ms *= scale;
 	const double pairs = level > 0 ? box_pairs(level, (double)n) : (double)s->bodies.n * (double)(s->bodies.n - 1);
@@ -466,9 +548,13 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	printf("  %8.1e  %s%s\n", out.rms, strcmp(field[WHERE], "-") == 0 ? "" : field[WHERE],
 		s->bodies.generated ? " (file absent: generated bodies)" : "");
 	fflush(stdout);
+	char line[2 * LINE] = "";
+	size_t used = 0;
 	for (int c = 0; c < COLUMNS; c++)
-		fprintf(s->out, "%s\t", field[c]);
-	fprintf(s->out, "%g\t%g\t%g\t%g\n", abscissa(field, body_count), ours, our_speedup, out.rms);
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s\t", field[c]);
+	snprintf(line + used, sizeof line - used, "%g\t%g\t%g\t%g\t", abscissa(field, body_count), ours, our_speedup,
+		out.rms);
+	fprintf(s->out, "%s-\n", line);
 
 	if (strstr(field[TABLE], "-theta") == NULL)
 		return;
@@ -476,6 +562,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	if (s->sweep.count < THETAS) {
 		s->sweep.theta[s->sweep.count] = theta;
 		s->sweep.ms[s->sweep.count] = out.ms;
+		snprintf(s->sweep.line[s->sweep.count], sizeof line, "%s", line);
 		s->sweep.work[s->sweep.count] = (double)(out.count.p2p + out.count.m2p);
 		s->sweep.rms[s->sweep.count++] = out.rms;
 	}
@@ -499,7 +586,7 @@ static int split(char *line, char *field[COLUMNS])
 
 static void run_file(const char *backend, const char *path, const char *out_path)
 {
-	struct session s = {.last = ""};
+	static struct session s;
 	char line[LINE], title[8 * LINE] = "";
 	char *field[COLUMNS];
 	char before[3][LINE] = {"", "", ""};
@@ -534,7 +621,7 @@ static void run_file(const char *backend, const char *path, const char *out_path
 		const char *const now[] = {field[TABLE], field[DATA], field[KERNEL]};
 		for (int k = 0; k < 3; k++) {
 			if (strcmp(now[k], before[k]) != 0)
-				knee(&s.sweep);
+				knee(&s.sweep, s.out);
 			snprintf(before[k], sizeof before[k], "%s", now[k]);
 		}
 		if (strcmp(field[BACKEND], backend) != 0)
@@ -546,7 +633,7 @@ static void run_file(const char *backend, const char *path, const char *out_path
 		title[0] = '\0';
 		row(&s, backend, field);
 	}
-	knee(&s.sweep);
+	knee(&s.sweep, s.out);
 	drop(&s.bodies);
 	drop(&s.small);
 	fclose(file);

@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# nb-step --collide: bodies that bounce or become one.  unit_collide.c compares the search for contacts with that of all
+# pairs; here is what the tool makes of them.  A softening of 1e120 leaves no force at all, so that paths are known.
+
+load helper
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+FREE='nb-force -e 1e120'
+GRAVITY='nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.02'
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	ln -s "$(cd "$NB_BIN/../tests" && pwd)/unit_coprocess" filter
+	nb-gen uniform -n 600 --sigma 1 --radius 0.03 --no-history >cloud.nb
+	nb-gen plummer -n 600 --radius 0.01 --no-history >plummer.nb
+	nb-gen uniform -n 50 --sigma 1 --no-history >points.nb
+	for n in 0 1 2; do nb-gen uniform -n $n --sigma 1 --radius 0.6 --no-history >n$n.nb; done
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# bodies BODY...: a frame of bodies on the x axis, each 'id mass radius x vx'
+bodies() {
+	printf 'id,mass,radius,x,y,z,vx,vy,vz\n' >bodies.csv
+	printf '%s\n' "$@" | awk '{ print $1 "," $2 "," $3 "," $4 ",0,0," $5 ",0,0" }' >>bodies.csv
+	nb-convert --from csv <bodies.csv >bodies.nb
+}
+
+# shown FIELD...: id and the fields of the first frame on stdin, sorted by id
+shown() {
+	cat >shown.nb
+	local parts=() f
+	for f in id "$@"; do
+		mutate show "$f" <shown.nb >"shown.$f"
+		parts+=("shown.$f")
+	done
+	paste -d ' ' "${parts[@]}" | sort -n
+}
+
+# Sums over the bodies of the first frame on stdin: mass, momentum (3), m x (3), energy, r^3
+sums() {
+	cat >sums.nb
+	paste -d ' ' <(mutate show mass <sums.nb) <(mutate show pos <sums.nb) <(mutate show vel <sums.nb) \
+		<(mutate show radius <sums.nb) | awk '{
+			s[1] += $1; s[8] += $1 * ($5 * $5 + $6 * $6 + $7 * $7) / 2; s[9] += $8 ^ 3
+			for (k = 1; k <= 3; k++) { s[1 + k] += $1 * $(4 + k); s[4 + k] += $1 * $(1 + k) }
+		} END { for (k = 1; k <= 9; k++) printf "%.17g%s", s[k], k < 9 ? " " : "\n" }'
+}
+
+@test "two equal bodies change their velocities where they touch" {
+	bodies '1 1 0.5 -2 1' '2 1 0.5 2 -1'
+	# they touch at t = 1.5, half a unit on either side of the origin, and go back for half a unit of time
+	nb-step -d 2 --every 0 --collide elastic "$FREE" <bodies.nb | shown pos vel >got
+	[ "$(cat got)" = "1 -1.0 0.0 0.0 -1.0 0.0 0.0
+2 1.0 0.0 0.0 1.0 0.0 0.0" ]
+	# and the same back in time
+	nb-step -d 2 --every 0 --collide elastic "$FREE" <bodies.nb | nb-step -d -2 --every 0 --collide elastic "$FREE" |
+		shown pos vel >got
+	[ "$(cat got)" = "1 -2.0 0.0 0.0 1.0 0.0 0.0
+2 2.0 0.0 0.0 -1.0 0.0 0.0" ]
+	nb-step -d 2 --every 0 "$FREE" <bodies.nb | shown pos >got
+	[ "$(cat got)" = "1 0.0 0.0 0.0
+2 0.0 0.0 0.0" ]
+	nb-step -d 2 --every 0 --collide none "$FREE" <bodies.nb | shown pos | cmp - got
+}
+
+@test "a push goes through a row of bodies that touch" {
+	bodies '1 1 0.5 -3 1' '2 1 0.5 0 0' '3 1 0.5 1 0' '4 1 0.5 2 0'
+	nb-step -d 4 --every 0 --collide elastic "$FREE" <bodies.nb | shown vel >got
+	[ "$(cat got)" = "1 0.0 0.0 0.0
+2 0.0 0.0 0.0
+3 0.0 0.0 0.0
+4 1.0 0.0 0.0" ]
+}
+
+@test "two bodies that merge keep mass, momentum, centre and volume, and the id of the heavier one" {
+	bodies '7 1 1 -4 3' '9 3 2 4 -1'
+	nb-step -d 2 --every 0 --collide merge "$FREE" <bodies.nb | shown mass radius pos vel >got
+	cat got
+	[ "$(wc -l <got)" -eq 1 ]
+	read -r id mass radius x _ _ vx _ <got
+	[ "$id $mass $vx $x" = '9 4.0 0.0 2.0' ]
+	close_to 2.080083823051904 "$radius" 1e-15
+}
+
+@test "collisions conserve momentum and energy, mergers mass, momentum, centre of mass and volume" {
+	sums <cloud.nb >before
+	for integrator in leapfrog euler taylor; do
+		jerk=
+		[ $integrator != taylor ] || jerk=--jerk
+		for mode in elastic merge; do
+			nb-step -v -d 0.02 -k 20 --every 0 --integrator $integrator --collide $mode "$FREE $jerk" \
+				<cloud.nb 2>said >after.nb
+			contacts=$(sed -nE 's/^nb-step: ([0-9]+) (collision|merger)s$/\1/p' said)
+			[ "$contacts" -gt 200 ]
+			sums <after.nb >after
+			paste -d ' ' before after | awk -v mode=$mode -v t=0.4 '
+				function near(name, got, want) {
+					if (!((got - want) ^ 2 < 1e-28)) { print mode, name, got, want; exit 1 }
+				}
+				{
+					near("mass", $10, $1); near("volume", $18, $9)
+					for (k = 1; k <= 3; k++) {
+						near("momentum", $(10 + k), $(1 + k))
+						near("centre", $(13 + k), $(4 + k) + t * $(1 + k))
+					}
+					if (mode == "elastic") near("energy", $17, $8)
+					else if (!($17 < 0.9 * $8)) { print "mergers lose energy"; exit 1 }
+				}'
+			n=$(mutate show id <after.nb | sort -u | wc -l)
+			if [ $mode = merge ]; then [ "$n" -eq $((600 - contacts)) ]; else [ "$n" -eq 600 ]; fi
+		done
+	done
+}
+
+@test "the integrators agree where there is no force, and with it to their order" {
+	for mode in elastic merge; do
+		for integrator in leapfrog euler taylor; do
+			jerk=
+			[ $integrator != taylor ] || jerk=--jerk
+			nb-step -d 0.02 -k 10 --every 0 --integrator $integrator --collide $mode "$FREE $jerk" <cloud.nb |
+				shown mass radius pos vel >free.$integrator
+		done
+		cmp free.leapfrog free.euler
+		cmp free.leapfrog free.taylor
+	done
+	# under gravity: one collision, in different places of the steps
+	bodies '1 1 0.1 -1 0' '2 1 0.1 1 0'
+	for k in 50 100 200; do
+		nb-step -d "$(awk "BEGIN { print 1.8 / $k }")" -k $k --every 0 --collide elastic 'nb-force -e 0' <bodies.nb |
+			shown pos >leap
+		nb-step -d "$(awk "BEGIN { print 1.8 / $k }")" -k $k --every 0 --collide elastic --integrator taylor \
+			'nb-force -e 0 --jerk' <bodies.nb | shown pos >tay
+		paste -d ' ' leap tay | awk 'NR == 1 { d = $2 - $6; print (d < 0 ? -d : d) }'
+	done >differences
+	cat differences
+	awk '{ d[NR] = $1 } END { exit !(NR == 3 && d[3] < d[1] && d[3] < 0.1) }' differences
+}
+
+@test "bodies that do not touch move as without radii, to the last byte" {
+	nb-gen plummer -n 600 --radius 0 --no-history >sized.nb
+	mutate drop radius <sized.nb >points600.nb
+	for integrator in leapfrog euler; do
+		nb-step -d 0.01 -k 5 --every 0 --integrator $integrator "$GRAVITY" <points600.nb |
+			shown pos vel acc >plain
+		for mode in elastic merge; do
+			nb-step -d 0.01 -k 5 --every 0 --integrator $integrator --collide $mode "$GRAVITY" <sized.nb |
+				shown pos vel acc >got
+			cmp plain got
+		done
+	done
+}
+
+@test "both forms give the same bytes, and so does a run that is stopped and resumed" {
+	for mode in elastic merge; do
+		for i in 'leapfrog' 'euler' 'taylor --jerk'; do
+			read -r integrator more <<<"$i"
+			f="nb-force --no-history -e 0.1 $more"
+			s="nb-step --no-history --integrator $integrator -d 0.05 --collide $mode"
+			$s -k 3 --every 0 "$f" <cloud.nb >one.nb
+			$f <cloud.nb | $s | $f | $s | $f | $s | $f | nb-step --no-history -k 0 >two.nb
+			cmp one.nb two.nb
+			$s -k 2 --every 0 "$f" <cloud.nb | $s -k 1 --every 0 "$f" >parts.nb
+			cmp one.nb parts.nb
+		done
+	done
+}
+
+@test "neither the order of the bodies nor the number of threads matters" {
+	nb-gen clusters -n 20000 --sigma 0.3 --radius 0.004 --no-history >many.nb
+	nb-sort-zorder --no-history <many.nb >sorted.nb
+	for mode in elastic merge; do
+		s="nb-step --no-history -d 0.01 -k 2 --every 0 --collide $mode"
+		$s -j 1 "$FREE" <many.nb >j1.nb
+		$s -j 3 "$FREE" <many.nb >j3.nb
+		cmp j1.nb j3.nb
+		shown mass pos vel <j1.nb >straight
+		$s "$FREE" <sorted.nb | shown mass pos vel | cmp straight -
+		$s "nb-sort-zorder | $FREE" <many.nb | shown mass pos vel | cmp straight -
+	done
+}
+
+@test "merged bodies go through a pipeline that sorts, with their unknown columns" {
+	mutate add tag <cloud.nb >tagged.nb
+	shown tag <tagged.nb >tags
+	nb-step -d 0.02 -k 10 --every 5 --collide merge "$GRAVITY" <tagged.nb >out.nb
+	nb-stats --check <out.nb
+	n=$(nb-stats --format tsv <out.nb | stat_of n)
+	[ "$n" -lt 500 ]
+	nb-step -d 0.02 -k 10 --every 0 --collide merge "$GRAVITY" <tagged.nb | shown tag >left
+	[ "$(wc -l <left)" -eq "$n" ]
+	[ -z "$(sort left | comm -23 - <(sort tags))" ]
+	# with velocities sent, too
+	nb-step -d 0.02 -k 10 --every 0 --collide merge --send-velocities "$GRAVITY" <tagged.nb | shown tag | cmp left -
+}
+
+@test "gravity and collisions together keep the energy that leapfrog keeps" {
+	energy() { nb-stats --format tsv --epot direct | stat_of etot; }
+	before=$(nb-force --potential -e 0.05 <plummer.nb | energy)
+	after=$(nb-step -q -d 0.002 -k 100 --every 0 --collide elastic 'nb-force --potential -e 0.05' <plummer.nb | energy)
+	close_to "$before" "$after" 2e-4
+}
+
+@test "any number of bodies" {
+	for mode in elastic merge; do
+		for n in 0 1 2; do
+			nb-step -d 0.1 -k 2 --every 0 --collide $mode 'nb-force -e 0.1' <n$n.nb | nb-stats --check
+		done
+	done
+	# two that overlap are one from the first step on
+	[ "$(nb-step -d 0.1 --every 0 --collide merge 'nb-force -e 0.1' <n2.nb | mutate show id | wc -l)" -eq 1 ]
+	# all of a hundred, one of them without mass, and none with an id
+	nb-gen uniform -n 100 --radius 9 --no-history | mutate set mass 7 0 0 | mutate drop id |
+		nb-step -d 0.1 --every 0 --collide merge 'nb-force -e 0.1' | mutate show mass >got
+	[ "$(wc -l <got)" -eq 1 ]
+	close_to 0.99 "$(cat got)" 1e-12
+}
+
+@test "several frames are several runs" {
+	cat cloud.nb n1.nb cloud.nb >three.nb
+	nb-step -d 0.02 -k 3 --every 0 --collide merge "$FREE" <three.nb | nb-stats --format tsv | cut -f 1-3 >got
+	n=$(nb-step -d 0.02 -k 3 --every 0 --collide merge "$FREE" <cloud.nb | nb-stats --format tsv | stat_of n)
+	[ "$n" -lt 600 ]
+	[ "$(awk 'NR > 1 { print $3 }' got | tr '\n' ' ')" = "$n 1 $n " ]
+}
+
+@test "masses and radii in f32 are kept exact: narrow ones stay, those of mergers are written in f64" {
+	nb-gen uniform -n 300 --sigma 1 --radius 0.03 --precision f32 --no-history >narrow.nb
+	nb-step -d 0.02 -k 3 --every 0 --collide elastic "$FREE" <narrow.nb >out.nb
+	for field in mass radius; do
+		[ "$(mutate show $field <out.nb | head -n 1)" = "$(mutate show $field <narrow.nb | head -n 1)" ]
+	done
+	nb-step -d 0.02 -k 3 --every 0 --collide merge "$FREE" <narrow.nb >out.nb
+	nb-stats --check <out.nb
+	total=$(mutate show mass <narrow.nb | awk '{ s += $1 } END { printf "%.17g", s }')
+	close_to "$total" "$(mutate show mass <out.nb | awk '{ s += $1 } END { printf "%.17g", s }')" 1e-13
+}
+
+@test "too many collisions of a body in one step are told, once" {
+	# a body between two walls, a thousand times heavier
+	bodies '1 1e9 1 -1.0000001 0' '2 1 0.1 0.1 1000' '3 1e9 1 1.3 0'
+	nb-step -d 1 -k 2 --every 0 --collide elastic "$FREE" <bodies.nb 2>said >out.nb
+	cat said
+	[ "$(wc -l <said)" -eq 1 ]
+	grep -q 'collided 100 times in step 1 and passed through others from then on (time step too large?)' said
+	nb-stats --check <out.nb
+	nb-step -q -d 1 -k 2 --every 0 --collide elastic "$FREE" <bodies.nb 2>said >out.nb
+	[ ! -s said ]
+}
+
+@test "what is missing or wrong is told" {
+	for mode in elastic merge; do
+		fails_with 1 "field 'radius' missing in frame 0" "nb-step -d 0.1 --collide $mode nb-force <points.nb"
+		mutate drop mass <cloud.nb >light.nb
+		fails_with 1 "field 'mass' missing in frame 0" "nb-step -d 0.1 --collide $mode nb-force <light.nb"
+		for bad in -1 nan inf; do
+			mutate set radius 5 0 $bad <cloud.nb >bad.nb
+			fails_with 1 "field 'radius' of the body with id $(mutate show id <cloud.nb | sed -n 6p)" \
+				"nb-step -d 0.1 --collide $mode nb-force <bad.nb"
+		done
+		mutate set vel 9 1 1e200 <cloud.nb >fast.nb
+		fails_with 1 "id $(mutate show id <cloud.nb | sed -n 10p) leaves the range of numbers in step 1" \
+			"nb-step -d 1e200 --every 0 --collide $mode '$FREE' <fast.nb"
+		# a pipeline that spoils them
+		fails_with 1 "field 'radius' of the body with id $(mutate show id <cloud.nb | sed -n 301p)" \
+			"nb-step -d 0.01 --every 0 --collide $mode './filter hollow' <cloud.nb"
+	done
+	fails_with 2 "invalid collide 'bounce' (want none|elastic|merge)" 'nb-step -d 0.1 --collide bounce nb-force <cloud.nb'
+}
