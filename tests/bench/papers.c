@@ -37,7 +37,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 64, COLUMNS = 12, LINE = 1024, THETAS = 64 };
+enum { COLUMNS = 12, LINE = 1024, THETAS = 64, BASELINES = 64 };
+/* Results are compared for at least SAMPLE_LEAST bodies, and at most SAMPLE_MOST as long as that costs no more than
+ * SAMPLE_PAIRS interactions. */
+enum { SAMPLE_LEAST = 64, SAMPLE_MOST = 1024, SAMPLE_PAIRS = 1 << 25 };
 enum { TABLE, BACKEND, DATA, N, KERNEL, CPUS, THETA, UNIT, PAPER, BASELINE, SPEEDUP, WHERE };
 static const char *const column_name[COLUMNS] = {
 	"table", "backend", "data", "n", "kernel", "threads", "theta", "unit", "paper", "baseline", "speedup", "where"};
@@ -78,6 +81,9 @@ struct bodies {
 	uint64_t *box_first;
 	int32_t *neighbour;
 	int generated; /* in place of a file */
+	/* what the oracle says, once it is asked for */
+	size_t some, *target; /* of these bodies */
+	double *want;	      /* some x 3 */
 };
 
 static void drop(struct bodies *b)
@@ -87,6 +93,8 @@ static void drop(struct bodies *b)
 	nb_free(b->mass);
 	nb_free(b->box_first);
 	nb_free(b->neighbour);
+	nb_free(b->target);
+	nb_free(b->want);
 	*b = (struct bodies){.n = 0};
 }
 
@@ -242,29 +250,38 @@ static void near_ref(const struct bodies *b, size_t i, double acc[3])
 	}
 }
 
-static double rms_of(const struct bodies *b, const double *acc)
+static void ask_oracle(struct bodies *b)
 {
-	size_t target[SAMPLE];
-	double want[3 * SAMPLE], num = 0, den = 0;
-	const size_t some = b->n < SAMPLE ? b->n : (size_t)SAMPLE;
-	for (size_t k = 0; k < some; k++)
-		target[k] = some > 1 ? k * (b->n - 1) / (some - 1) : 0;
+	size_t some = SAMPLE_PAIRS / b->n;
+	some = some < SAMPLE_LEAST ? SAMPLE_LEAST : some > SAMPLE_MOST ? SAMPLE_MOST : some;
+	b->some = some < b->n ? some : b->n;
+	b->target = room_for(b->some, sizeof *b->target);
+	b->want = room_for(b->some, 3 * sizeof *b->want);
+	for (size_t k = 0; k < b->some; k++)
+		b->target[k] = b->some > 1 ? k * (b->n - 1) / (b->some - 1) : 0;
 	const struct nb_gravity g = {.n = b->n, .pos = b->pos, .mass = b->mass, .eps = b->eps, .G = b->G};
 	if (b->nbox)
-		for (size_t k = 0; k < some; k++)
-			near_ref(b, target[k], want + 3 * k);
+		for (size_t k = 0; k < b->some; k++)
+			near_ref(b, b->target[k], b->want + 3 * k);
 	else
-		check(nb_gravity_ref(&g, target, some, want, NULL, NULL), "oracle");
-	for (size_t k = 0; k < 3 * some; k++) {
-		const double got = acc[3 * target[k / 3] + k % 3];
-		num += (got - want[k]) * (got - want[k]);
-		den += want[k] * want[k];
+		check(nb_gravity_ref(&g, b->target, b->some, b->want, NULL, NULL), "oracle");
+}
+
+static double rms_of(struct bodies *b, const double *acc)
+{
+	double num = 0, den = 0;
+	if (!b->want)
+		ask_oracle(b);
+	for (size_t k = 0; k < 3 * b->some; k++) {
+		const double got = acc[3 * b->target[k / 3] + k % 3], want = b->want[k];
+		num += (got - want) * (got - want);
+		den += want * want;
 	}
 	return sqrt(num / den);
 }
 
 static void measure(
-	const char *where, const char *text, int threads, double theta, const struct bodies *b, struct outcome *out)
+	const char *where, const char *text, int threads, double theta, struct bodies *b, struct outcome *out)
 {
 	const struct nb_backend *backend;
 	const struct nb_paper_kernel *kernel;
@@ -421,8 +438,9 @@ static void show(double x, int width)
 		printf("%*.*f", width, x < 1 ? 3 : x < 100 ? 2 : 1, x);
 }
 
-/* The knee of error and work (interactions, which unlike the time do not vary) against theta: the point farthest from
- * the straight line between the first and the last, both in logarithms and scaled to 0 .. 1. */
+/* The knee of error against work (interactions, which unlike the time do not vary): the point farthest below the
+ * straight line between the first and the last, both scaled to 0 .. 1.
+ * Source: V. Satopaa, J. Albrecht, D. Irwin, B. Raghavan, Finding a "Kneedle" in a Haystack, 2011. */
 struct sweep {
 	char kernel[64];
 	int count;
@@ -434,11 +452,11 @@ static void knee(struct sweep *s, FILE *out)
 {
 	if (s->count >= 3) {
 		const int last = s->count - 1;
-		const double x0 = log(s->work[0]), x1 = log(s->work[last]), y0 = log(s->rms[0]), y1 = log(s->rms[last]);
+		const double x0 = s->work[0], x1 = s->work[last], y0 = s->rms[0], y1 = s->rms[last];
 		double most = 0;
 		int at = -1;
 		for (int k = 1; k < last; k++) {
-			const double x = (log(s->work[k]) - x0) / (x1 - x0), y = (log(s->rms[k]) - y0) / (y1 - y0);
+			const double x = (s->work[k] - x0) / (x1 - x0), y = (s->rms[k] - y0) / (y1 - y0);
 			if (x - y > most) {
 				most = x - y;
 				at = k;
@@ -475,8 +493,11 @@ static double abscissa(char *const field[COLUMNS], double n)
 
 struct session {
 	struct bodies bodies, small; /* the row's, and the baseline's */
-	char last[LINE];	     /* baseline of last_ms: kernel, data, n */
-	double last_ms;
+	struct baseline {
+		char key[LINE]; /* kernel, data, n */
+		double ms;
+	} baseline[BASELINES];
+	size_t nbaseline;
 	struct sweep sweep;
 	FILE *out;
 };
@@ -487,9 +508,10 @@ static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t 
 	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
 	const char *kernel = field[BASELINE] + (cuda ? 5 : 0);
 	snprintf(key, sizeof key, "%s %s %zu", field[BASELINE], field[DATA], n);
-	if (strcmp(key, s->last) == 0)
-		return s->last_ms;
-	const struct bodies *b = &s->bodies;
+	for (size_t k = 0; k < s->nbaseline && k < BASELINES; k++)
+		if (strcmp(key, s->baseline[k].key) == 0)
+			return s->baseline[k].ms;
+	struct bodies *b = &s->bodies;
 	double scale = 1;
 	if (level > 0) {
 		enum { SMALL = 4 };
@@ -501,9 +523,10 @@ static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t 
 	}
 	struct outcome out;
 	measure(cuda ? "cuda" : "cpu", kernel, 0, 0, b, &out);
-	snprintf(s->last, sizeof s->last, "%s", key);
-	s->last_ms = out.ms * scale;
-	return s->last_ms;
+	struct baseline *known = &s->baseline[s->nbaseline++ % BASELINES];
+	snprintf(known->key, sizeof known->key, "%s", key);
+	known->ms = out.ms * scale;
+	return known->ms;
 }
 
 static void row(struct session *s, const char *backend, char *field[COLUMNS])
