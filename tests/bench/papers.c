@@ -11,7 +11,8 @@
  * at level L and scaled by the interactions); flat (2-D); planets.txt, galaxy30k.txt (from the folder DATA, else
  *                generated bodies of the same number)
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' after it; or collide: a drift of solid bodies, as of nb-step --collide elastic
+ *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' after it; or collide: a drift of solid bodies
+ *                that bounce
  *     threads    of the processor; '-' all
  *     theta      opening angle
  *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
