@@ -2,6 +2,7 @@
 
 #include "common/die.h"
 #include "common/options.h"
+#include "common/parse.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -182,6 +183,16 @@ int nb_require_dim(const struct nb_frame *frame, uint64_t nframe)
 		nb_die(NB_EXIT_FAILED, "attribute dim='%s' of frame %" PRIu64 " (want 2 or 3)",
 			nb_frame_attribute(frame, "dim"), nframe);
 	return (int)dim;
+}
+
+void nb_require_key_cube(const struct nb_frame *frame, uint64_t nframe, double cube[4])
+{
+	const char *text = nb_frame_attribute(frame, "key_cube");
+	size_t count;
+	if (!text)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is not sorted (put 'nb-sort-zorder' before)", nframe);
+	if (nb_parse_f64_list(text, 4, cube, &count) != NB_PARSE_OK || count != 4 || !(cube[3] > 0))
+		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text, nframe);
 }
 
 void nb_require_attribute_set(struct nb_frame *frame, const char *key, const char *value)

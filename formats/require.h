@@ -37,6 +37,9 @@ uint64_t nb_require_body_id(const struct nb_frame *frame, size_t i);
 double nb_require_attribute(const struct nb_frame *frame, const char *key, double fallback, uint64_t nframe);
 /* Attribute dim: 2 or 3 (default). */
 int nb_require_dim(const struct nb_frame *frame, uint64_t nframe);
+/* Attribute key_cube, the cube of the keys, as x, y, z of its low corner and edge; exits where it is not there (with
+ * what to put before) or has other contents. */
+void nb_require_key_cube(const struct nb_frame *frame, uint64_t nframe, double cube[4]);
 /* Exit on NB_ENOMEM. */
 void nb_require_attribute_set(struct nb_frame *frame, const char *key, const char *value);
 void nb_require_attribute_set_f64(struct nb_frame *frame, const char *key, double value);

@@ -2,7 +2,6 @@
 #include "common/die.h"
 #include "common/mem.h"
 #include "common/options.h"
-#include "common/parse.h"
 #include "common/timer.h"
 #include "formats/require.h"
 #include "kernels/backend.h"
@@ -44,15 +43,12 @@ static const struct nb_command command = {
 static struct nb_cube require_sorted(const struct nb_frame *frame, int dim, uint64_t nframe)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
-	const char *text = nb_frame_attribute(frame, "key_cube");
 	struct nb_column *key = nb_frame_field(frame, NB_KEY);
 	double v[4];
-	size_t count;
-	if (!text || !key || strcmp(key->dtype, "<u8") != 0)
+	if (!key || strcmp(key->dtype, "<u8") != 0)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is not sorted (put 'nb-sort-zorder' before)", nframe);
-	if (nb_parse_f64_list(text, 4, v, &count) != NB_PARSE_OK || count != 4 || !(v[3] > 0))
-		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text, nframe);
-	struct nb_cube cube = {{v[0], v[1], v[2]}, v[3]};
+	nb_require_key_cube(frame, nframe, v);
+	const struct nb_cube cube = {{v[0], v[1], v[2]}, v[3]};
 	const uint64_t *k = nb_column_read(key, &nb_space_host, NB_WIRE);
 	if (!k || !nb_keys_current(n, nb_require_f64(frame, NB_POS, &nb_space_host, nframe), dim, &cube, k))
 		nb_die(NB_EXIT_FAILED,

@@ -2,7 +2,6 @@
 #include "common/die.h"
 #include "common/mem.h"
 #include "common/options.h"
-#include "common/parse.h"
 #include "common/timer.h"
 #include "formats/require.h"
 #include "kernels/backend.h"
@@ -76,16 +75,13 @@ static struct nb_cube require_sorted(const struct nb_frame *frame, enum method m
 {
 	const char *kind = method == METHOD_TREE ? "tree" : "boxes";
 	const char *build = method == METHOD_TREE ? "nb-build-tree" : "nb-build-tree --kind boxes";
-	const char *text = nb_frame_attribute(frame, "key_cube");
 	struct nb_column *key = nb_frame_field(frame, NB_KEY);
 	double cube[4];
-	size_t count;
-	if (!text || !key || nb_frame_field(frame, method == METHOD_TREE ? NB_NODE_FIRST : NB_BOX_FIRST) == NULL)
+	if (!key || nb_frame_field(frame, method == METHOD_TREE ? NB_NODE_FIRST : NB_BOX_FIRST) == NULL)
 		nb_die(NB_EXIT_FAILED, "no %s in frame %" PRIu64 " (put 'nb-sort-zorder | %s' before)", kind, nframe,
 			build);
-	if (nb_parse_f64_list(text, 4, cube, &count) != NB_PARSE_OK || count != 4 || !(cube[3] > 0))
-		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text, nframe);
-	struct nb_cube c = {{cube[0], cube[1], cube[2]}, cube[3]};
+	nb_require_key_cube(frame, nframe, cube);
+	const struct nb_cube c = {{cube[0], cube[1], cube[2]}, cube[3]};
 	const uint64_t *k = strcmp(key->dtype, "<u8") == 0 ? nb_column_read(key, &nb_space_host, NB_WIRE) : NULL;
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host, nframe);
 	if (!k || !nb_keys_current(n, pos, nb_require_dim(frame, nframe), &c, k))
