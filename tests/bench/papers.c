@@ -18,7 +18,7 @@
  *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
  *     paper      the paper's figure in that unit
  *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/; for data boxesK always at
- *                level 4, scaled
+ *                level 4, scaled; where it is a tree, with the theta of the row
  *     speedup    the paper's speed-up
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
@@ -498,7 +498,7 @@ static double abscissa(char *const field[COLUMNS], double n)
 struct session {
 	struct bodies bodies, small; /* the row's, and the baseline's */
 	struct baseline {
-		char key[LINE]; /* kernel, data, n */
+		char key[LINE]; /* kernel, data, n, theta */
 		double ms;
 	} baseline[BASELINES];
 	size_t nbaseline;
@@ -511,7 +511,8 @@ static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t 
 	char key[LINE];
 	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
 	const char *kernel = field[BASELINE] + (cuda ? 5 : 0);
-	snprintf(key, sizeof key, "%s %s %zu", field[BASELINE], field[DATA], n);
+	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+	snprintf(key, sizeof key, "%s %s %zu %g", field[BASELINE], field[DATA], n, theta);
 	for (size_t k = 0; k < s->nbaseline && k < BASELINES; k++)
 		if (strcmp(key, s->baseline[k].key) == 0)
 			return s->baseline[k].ms;
@@ -526,7 +527,7 @@ static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t 
 		scale = box_pairs(level, (double)n) / box_pairs(SMALL, (double)n);
 	}
 	struct outcome out;
-	measure(cuda ? "cuda" : "cpu", kernel, 0, 0, b, &out);
+	measure(cuda ? "cuda" : "cpu", kernel, 0, theta, b, &out);
 	struct baseline *known = &s->baseline[s->nbaseline++ % BASELINES];
 	snprintf(known->key, sizeof known->key, "%s", key);
 	known->ms = out.ms * scale;
