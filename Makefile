@@ -7,7 +7,7 @@
 #   FORMATS  x: formats/x.c        COMMON  x: common/x.c
 TOOLS   = nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
 KERNELS = gravity_direct gravity_near morton sort tree tree_walk tree_check boxes galaxy model step diagnostics splat collide paper paper_rows paper_tree paper_lecture8 paper_gems3 paper_shan backend
-FORMATS = field frame stream coprocess require ppm colormap text princeton csv
+FORMATS = field frame crc32 stream coprocess require ppm colormap text princeton csv
 COMMON  = status die mem timer cpu parse decimal options space
 
 # ---- configuration -------------------------------------------------------------------------------

@@ -3,11 +3,11 @@
 #include "formats/stream.h"
 
 #include "common/mem.h"
+#include "formats/crc32.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libdeflate.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +73,6 @@ static void store64(unsigned char *p, uint64_t x)
 static uint64_t align_up(uint64_t bytes)
 {
 	return (bytes + NB_ALIGN - 1) / NB_ALIGN * NB_ALIGN;
-}
-
-static uint32_t crc32_of(uint32_t crc, const void *data, size_t bytes)
-{
-	return libdeflate_crc32(crc, data, bytes);
 }
 
 static enum nb_answer fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -397,7 +392,7 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		}
 		uint32_t crc = load32(head + H_CRC);
 		store32(head + H_CRC, 0);
-		if (crc32_of(0, head, bytes) != crc) {
+		if (nb_crc32(0, head, bytes) != crc) {
 			free(head);
 			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC",
 				reader->nframe);
@@ -462,7 +457,7 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 				return -1;
 			}
 		}
-		*crc = crc32_of(*crc, data, want);
+		*crc = nb_crc32(*crc, data, want);
 		if (visit && visit(context, column, at, data, want))
 			return -1;
 		at += want;
@@ -663,7 +658,7 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 		offset += align_up(column->rows * column->rowsize);
 	}
 	store64(head + H_BODY_BYTES, offset - bytes + align_up(4 * (uint64_t)frame->ncolumn));
-	store32(head + H_CRC, crc32_of(0, head, bytes));
+	store32(head + H_CRC, nb_crc32(0, head, bytes));
 	int status = put(writer, head, bytes);
 	free(head);
 	writer->frame = frame;
@@ -706,7 +701,7 @@ int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
 		size_t block = bytes < NB_BLOCK ? bytes : NB_BLOCK;
 		if (block > left)
 			block = (size_t)left;
-		writer->crc[writer->column] = crc32_of(writer->crc[writer->column], from, block);
+		writer->crc[writer->column] = nb_crc32(writer->crc[writer->column], from, block);
 		if (put(writer, from, block))
 			return -1;
 		writer->at += block;
@@ -789,7 +784,7 @@ int nb_writer_close(struct nb_writer *writer)
 {
 	unsigned char head[NB_HEADER_SIZE] = {0};
 	store_fixed(head, KIND_END, writer->nframe);
-	store32(head + H_CRC, crc32_of(0, head, sizeof head));
+	store32(head + H_CRC, nb_crc32(0, head, sizeof head));
 	if (put(writer, head, sizeof head) || nb_writer_flush(writer))
 		return -1;
 	nb_writer_abandon(writer);

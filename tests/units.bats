@@ -15,6 +15,8 @@ unit() {
 
 @test "decimal text" { unit unit_decimal; }
 @test "memory" { unit unit_mem; }
+@test "checksums" { unit unit_crc32; }
+@test "checksums without wide instructions" { NB_SIMD=plain unit unit_crc32; }
 @test "stream" { unit unit_stream; }
 @test "co-process" { unit unit_coprocess; }
 @test "models" { unit unit_model; }
