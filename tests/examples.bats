@@ -54,6 +54,14 @@ print(count)' "$1"
 		NR == 2 { first = $c; least = $c } { if ($c < least) least = $c } END { exit !(least < first / 2) }'
 }
 
+@test "accretion makes one heavy body of many" {
+	N=800 run "$NB_TOP/examples/accretion" out
+	[ "$status" -eq 0 ]
+	nb-stats --format tsv <out/accretion.nb | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "n") c = i; next }
+		$c > last && NR > 2 { exit 1 } { last = $c } END { exit !(NR == 22 && last < 400) }'
+	[ "$(ppm_frames out/accretion.ppm)" -eq 21 ]
+}
+
 @test "theta-sweep shows the error falling with theta" {
 	N=3000 run "$NB_TOP/examples/theta-sweep" out
 	[ "$status" -eq 0 ]
