@@ -828,6 +828,7 @@ template <int P, bool POT, bool COUNT> struct walker {
 		__syncwarp();
 		if (lane < n)
 			queue[lane] = queue[lane + 32];
+		__syncwarp(); /* whoever writes next may write where others have just read */
 	}
 
 	/* The walk; a last turn without nodes empties the queues. */
