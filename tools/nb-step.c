@@ -290,7 +290,11 @@ static void load(struct state *s)
 	nb_require_field(&s->frame, NB_VEL, s->nframe);
 	if (opt.collide != NONE) {
 		nb_require_field(&s->frame, NB_MASS, s->nframe);
-		nb_require_field(&s->frame, NB_RADIUS, s->nframe);
+		if (!nb_frame_field(&s->frame, NB_RADIUS))
+			nb_die(NB_EXIT_FAILED,
+				"field 'radius' missing in frame %" PRIu64
+				" ('--collide' needs it; 'nb-gen --radius' adds it)",
+				s->nframe);
 	}
 	nb_require_finite(&s->frame, s->nframe);
 	s->time = nb_require_attribute(&s->frame, "time", 0, s->nframe);
@@ -436,6 +440,8 @@ static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
 	};
 	struct nb_collide_count count = {n, 0, 0};
 	int status = nb_collide_cpu(&c, &count);
+	if (status)
+		meter_clear();
 	if (status == NB_EINVAL) /* the pipeline's work: those that came in have been looked at */
 		nb_require_finite(&s->frame, s->nframe);
 	if (status == NB_ENONFINITE) /* as without radii, so that this is told in the same way */
