@@ -104,7 +104,7 @@ bench-programs: $(BENCHES) $(BENCHES_CUDA)
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm
-DEPS_LINT  = clang-format shellcheck mandoc binutils
+DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \

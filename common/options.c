@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_OPTIONS = 96, HISTORY_SIZE = 8192, HELP_COLUMN = 30 };
 
@@ -264,9 +265,13 @@ int nb_options_parse(const struct nb_command *command, int argc, char **argv)
 			leave();
 		}
 	}
-	if (argc - optind > command->max_operands)
-		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", argv[optind + command->max_operands],
-			nb_program());
+	if (argc - optind > command->max_operands) {
+		const char *operand = argv[optind + command->max_operands];
+		if (access(operand, R_OK) == 0)
+			nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (streams come from standard input: < '%s')",
+				operand, operand);
+		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", operand, nb_program());
+	}
 	for (int i = optind; i < argc; i++) {
 		append(" ");
 		append_quoted(argv[i]);

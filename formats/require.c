@@ -93,6 +93,10 @@ struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field f
 {
 	struct nb_column *column = nb_frame_field(frame, field);
 	char list[LIST_SIZE];
+	if (!column && field == NB_VEL && nb_frame_find(frame, "nb_step_row"))
+		nb_die(NB_EXIT_FAILED,
+			"field 'vel' missing in frame %" PRIu64 " (nb-step keeps it unless --send-velocities is given)",
+			nframe);
 	if (!column)
 		nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (stream has: %s)",
 			nb_field_info[field].name, nframe, nb_frame_list(frame, list, sizeof list));

@@ -10,10 +10,12 @@
  *   the two bodies, and what follows from it in the rest of the drift is found, whatever chain that makes.
  *
  * NB_COLLIDE_ELASTIC: the component of the relative velocity along the line of centres is reversed, which leaves
- * the momentum and the kinetic energy as they are.  Two bodies without mass act as equal ones; against a body
- * with mass one without does all the turning.  Bodies at exactly the same place have no line of centres and pass
- * through each other.  A body collides at most NB_COLLIDE_MOST times in one drift; after that it passes through
- * all others until the end of the drift.
+ * the momentum and the kinetic energy as they are.  Where acc is given it is the velocity at that moment that is
+ * reversed, not the mean one on which the bodies move: otherwise each collision under a force is wrong by a term of
+ * first order in dt.  Bodies that move towards each other only on the mean are left alone.  Two bodies without mass act
+ * as equal ones; against a body with mass one without does all the turning.  Bodies at exactly the same place have no
+ * line of centres and pass through each other.  A body collides at most NB_COLLIDE_MOST times in one drift; after that
+ * it passes through all others until the end of the drift.
  *
  * NB_COLLIDE_MERGE: the two become one with their mass, their momentum, their centre of mass and the sum of their
  * volumes; it has the place among the bodies, and so the id, of the heavier one, of two equal ones that of the
@@ -55,6 +57,8 @@ struct nb_collide {
 	double *radius;	    /* n, >= 0; changed by mergers only */
 	const uint64_t *id; /* n, or NULL */
 	uint32_t *keep;	    /* n, for mergers: the rows that are left, ascending; the other rows are undefined then */
+	const double *acc;  /* NULL, or n x 3: two bodies that collide at time t of the drift do so with the */
+	double lag;	    /* velocities vel + acc (t - lag), of which vel are those at time lag */
 };
 
 struct nb_collide_count {

@@ -240,9 +240,11 @@ static inline void nb_collide_bounce(struct nb_collide_state *x, uint32_t a, uin
 	double pa[3], pb[3], d[3], w[3];
 	nb_path_place(&x->path[a], s, pa);
 	nb_path_place(&x->path[b], s, pb);
-	for (int k = 0; k < 3; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		d[k] = pb[k] - pa[k];
 		w[k] = vb[k] - va[k];
+		if (c->acc)
+			w[k] += (c->acc[3 * row_b + k] - c->acc[3 * row_a + k]) * (s * c->dt - c->lag);
 	}
 	const double dd = nb_dot3(d, d), dw = nb_dot3(d, w);
 	/* a grazing contact may turn out to be none */

@@ -204,6 +204,19 @@ sums() {
 	close_to "$before" "$after" 2e-4
 }
 
+@test "the energy error of bodies that fall upon each other again and again is of second order" {
+	bodies '1 1 0.1 0 0' '2 1 0.1 1 0'
+	for dt in 0.005 0.0025 0.00125; do
+		nb-step -v -d $dt --until 20 --collide elastic 'nb-force --potential' <bodies.nb 2>said | nb-stats --format tsv |
+			awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i; next }
+				{ d = $c < 0 ? -$c : $c; if (d > most) most = d } END { print most }'
+		grep -qE '^nb-step: 1[0-9] collisions$' said
+	done >errors
+	cat errors
+	# halving the step twice: 16 times in the limit
+	awk '{ e[NR] = $1 } END { exit !(NR == 3 && e[3] < e[1] / 8 && e[3] < 0.03) }' errors
+}
+
 @test "any number of bodies" {
 	for mode in elastic merge; do
 		for n in 0 1 2; do

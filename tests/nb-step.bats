@@ -517,6 +517,9 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 
 @test "what a frame lacks is named" {
 	fails_with 1 "field 'acc' missing in frame 0 (put 'nb-force' before" 'nb-step -d 0.1 <five.nb'
+	run bash -c "nb-step -d 0.1 'nb-force --jerk' <five.nb 2>&1 >/dev/null"
+	[ "$status" -eq 1 ]
+	[[ $output == *"field 'vel' missing in frame 0 (nb-step keeps it unless --send-velocities is given)"* ]]
 	nb-force <five.nb >acc.nb
 	fails_with 1 "field 'jerk' missing in frame 0 (put 'nb-force --jerk' before" 'nb-step -d 0.1 --integrator taylor <acc.nb'
 	for field in pos vel; do

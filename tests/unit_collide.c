@@ -71,7 +71,7 @@ static int drift(struct bodies *b, collide_function collide, enum nb_collide_mod
 	struct nb_collide_count *count)
 {
 	const struct nb_collide c = {b->n, mode, dt, b->pos, b->vel, b->later, b->mass, b->radius, b->id,
-		mode == NB_COLLIDE_MERGE ? b->keep : NULL};
+		mode == NB_COLLIDE_MERGE ? b->keep : NULL, NULL, 0};
 	int status = collide(&c, count);
 	b->left = status ? b->n : count->left;
 	for (size_t i = 0; i < b->n && mode == NB_COLLIDE_ELASTIC; i++)
@@ -333,6 +333,35 @@ static void later_velocities(collide_function collide)
 	b.later[3] = 20;
 	CHECK(contacts(&b, collide, NB_COLLIDE_MERGE, 2) == 1);
 	CHECK(b.keep[0] == 1 && b.later[3] == 17.5 && b.vel[3] == -0.5);
+	release(&b);
+}
+
+static void velocity_at_contact(collide_function collide)
+{
+	/* they fall towards each other: at the contact, half a unit of time before the middle, by 0.25 slower than then
+	 */
+	const double acc[6] = {0.5, 0, 0, -0.5, 0, 0};
+	struct bodies b = make(2);
+	place(&b, 0, -1, 0, 1, 0);
+	place(&b, 1, 1, 0, -1, 0);
+	struct nb_collide c = {2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, acc, 1};
+	struct nb_collide_count count;
+	b.radius[0] = b.radius[1] = 0.5;
+	CHECK(collide(&c, &count) == 0 && count.contacts == 1);
+	/* 0.75 at t = 0.5: the impulse is twice that */
+	CHECK_NEAR(b.vel[0], 1 - 2 * 0.75, 1e-15);
+	CHECK_NEAR(b.vel[3], -1 + 2 * 0.75, 1e-15);
+	CHECK_NEAR(b.pos[0], -0.5 + 1.5 * b.vel[0], 1e-15);
+	release(&b);
+	/* thrown up so slowly that at the contact they go apart already */
+	const double away[6] = {-3, 0, 0, 3, 0, 0};
+	b = make(2);
+	place(&b, 0, -0.6, 0, 0.1, 0);
+	place(&b, 1, 0.6, 0, -0.1, 0);
+	c = (struct nb_collide){2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, away, 0};
+	b.radius[0] = b.radius[1] = 0.5;
+	CHECK(collide(&c, &count) == 0 && count.contacts == 0);
+	CHECK(b.vel[0] == 0.1 && b.vel[3] == -0.1);
 	release(&b);
 }
 
@@ -756,6 +785,7 @@ int main(void)
 		rattling(both[k]);
 		fast(both[k]);
 		later_velocities(both[k]);
+		velocity_at_contact(both[k]);
 		two_merge(both[k]);
 		chains(both[k]);
 		refused(both[k]);

@@ -378,6 +378,21 @@ static void require_unique(size_t n, const uint64_t *id, uint64_t nframe, const 
 			id[first], nframe, where ? " of '" : "", where ? where : "", where ? "'" : "", first, second);
 }
 
+/* Nor are those of another law. */
+static void warn_if_other_law(const struct nb_frame *frame, const struct nb_frame *ref, uint64_t nframe)
+{
+	static int warned;
+	static const char *const key[] = {"softening", "G"};
+	static const double absent[] = {0, 1};
+	for (size_t k = 0; k < sizeof key / sizeof *key && !warned; k++) {
+		const double x = nb_require_attribute(frame, key[k], absent[k], nframe);
+		const double y = nb_require_attribute(ref, key[k], absent[k], nframe);
+		warned = x != y;
+		if (warned)
+			nb_warn("%s is %g in frame %" PRIu64 " and %g in '%s'", key[k], x, nframe, y, compare_path);
+	}
+}
+
 /* Forces at other places are no errors of a method. */
 static void warn_if_moved(const struct nb_frame *frame, const struct nb_frame *ref, const uint32_t *row,
 	const uint64_t *id, uint64_t nframe)
@@ -424,6 +439,7 @@ static void compare(const struct nb_frame *frame, const struct nb_frame *ref, ui
 			ref_id[missing], compare_path);
 	require_ok(status, nframe);
 	warn_if_moved(frame, ref, row, ref_id, nframe);
+	warn_if_other_law(frame, ref, nframe);
 	require_ok(nb_vector_error(count, nb_require_f64(frame, NB_ACC, &nb_space_host, nframe), row,
 			   nb_require_f64(ref, NB_ACC, &nb_space_host, nref), &error),
 		nframe);

@@ -425,6 +425,7 @@ static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
 	if (split)
 		straighten(s, dt, velocities, velocities + 3 * n);
 	uint64_t *id = copy_of_ids(s);
+	const double *acc = contents_on_host(s, NB_ACC);
 	double *vel = updated_on_host(s, NB_VEL);
 	const struct nb_collide c = {
 		.n = n,
@@ -437,6 +438,8 @@ static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
 		.radius = updated_on_host(s, NB_RADIUS),
 		.id = id,
 		.keep = keep,
+		.acc = acc,
+		.lag = opt.integrator == EULER ? 0 : dt / 2,
 	};
 	struct nb_collide_count count = {n, 0, 0};
 	int status = nb_collide_cpu(&c, &count);
@@ -453,9 +456,9 @@ static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
 	if (count.limited && !warned) {
 		warned = 1;
 		meter_clear();
-		nb_warn("%" PRIu64 " bodies collided %d times in step %" PRIu64
+		nb_warn("%" PRIu64 " bod%s collided %d times in step %" PRIu64
 			" and passed through others from then on (time step too large?)",
-			count.limited, NB_COLLIDE_MOST, s->step + 1);
+			count.limited, count.limited == 1 ? "y" : "ies", NB_COLLIDE_MOST, s->step + 1);
 	}
 	nb_free(velocities);
 	nb_free(id);
