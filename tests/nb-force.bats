@@ -47,6 +47,18 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	done
 }
 
+@test "without gravity there are no forces, whatever the method" {
+	for method in direct tree; do
+		nb-gen plummer -n 300 | nb-sort-zorder | nb-build-tree | nb-force --G 0 --potential -m $method >free.nb
+		nb-stats --check <free.nb
+		for field in acc pot; do
+			[ "$(python3 "$NB_TOP/tests/mutate.py" show $field <free.nb | tr -s ' \n' '\n' | sort -u)" = 0.0 ]
+		done
+	done
+	nb-gen plummer -n 10 >p.nb
+	fails_with 2 "invalid G '-1' (want a number >= 0)" 'nb-force --G -1 <p.nb'
+}
+
 @test "softening, G and the potential are those of the Plummer law" {
 	two_bodies 3 2 5 | nb-force -e 4 --G 10 --potential >two.nb
 	# r^2 + e^2 = 25: acc_0 = 10 * 5 * 3 / 125, pot_0 = -10 * 5 / 5

@@ -259,6 +259,19 @@ ref() { bodies id,x,y,z,ax,ay,az 1,0,0,0,10,0,0 2,1,0,0,0,10,0 3,2,0,0,0,0,10 4,
 	[[ $output == *"'three.nb' has more frames than the 2 of the stream" ]]
 }
 
+@test "--compare warns when softening or G are others" {
+	nb-gen plummer -n 20 | nb-force -e 0.01 >soft.nb
+	nb-gen plummer -n 20 | nb-force -e 0.02 >softer.nb
+	run nb-stats --compare soft.nb <softer.nb
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == *"softening is 0.02 in frame 0 and 0.01 in 'soft.nb'" ]]
+	nb-gen plummer -n 20 | nb-force -e 0.01 --G 2 >strong.nb
+	run nb-stats --compare soft.nb <strong.nb
+	[[ ${lines[0]} == *"G is 2 in frame 0 and 1 in 'soft.nb'" ]]
+	run nb-stats --compare soft.nb < <(cat soft.nb)
+	[ "${#lines[@]}" -eq 2 ]
+}
+
 @test "--compare warns when the bodies stand elsewhere" {
 	ref >ref.nb
 	mutate set pos 2 1 0.001 <ref.nb >moved.nb

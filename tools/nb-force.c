@@ -38,8 +38,7 @@ static const struct nb_option options[] = {
 		&opt.theta_given},
 	{0, "alpha", NB_OPT_F64_POS, &opt.alpha, 0, 1, "A", "0.0025", "tolerance of --mac acceleration", 0,
 		&opt.alpha_given},
-	{0, "G", NB_OPT_F64_POS, &opt.G, 0, 1e300, "G", "the frame's, else 1", "gravitational constant", 0,
-		&opt.G_given},
+	{0, "G", NB_OPT_F64, &opt.G, 0, 1e300, "G", "the frame's, else 1", "gravitational constant", 0, &opt.G_given},
 	{0, "jerk", NB_OPT_FLAG, &opt.jerk, 0, 0, NULL, NULL, "add field jerk, the time derivative of acc", 0, NULL},
 	{0, "kernel", NB_OPT_TEXT, &kernel_text, 0, 0, "NAME[:KEY=N,...]", NULL,
 		"a kernel of the papers, by name; help lists them", 0, NULL},
@@ -200,6 +199,21 @@ static int force_near(const struct nb_backend *backend, const struct nb_frame *f
 	return status;
 }
 
+/* Without gravity there is nothing to compute. */
+static int no_force(const struct nb_frame *frame)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		struct nb_column *column = nb_frame_field(frame, fields[i]);
+		void *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		if (column && !data)
+			return NB_ENOMEM;
+		if (column)
+			memset(data, 0, column->rows * column->rowsize);
+	}
+	return NB_OK;
+}
+
 static void force(const struct nb_backend *backend, struct nb_frame *frame, uint64_t nframe)
 {
 	const enum method method = choose_method(frame);
@@ -210,9 +224,8 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	nb_require_finite(frame, nframe);
 	g.eps = opt.softening_given ? opt.softening : nb_require_attribute(frame, "softening", 0, nframe);
 	g.G = opt.G_given ? opt.G : nb_require_attribute(frame, "G", 1, nframe);
-	if (!(g.eps >= 0) || !(g.G > 0))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0 and > 0)", nframe, g.eps,
-			g.G);
+	if (!(g.eps >= 0) || !(g.G >= 0))
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0)", nframe, g.eps, g.G);
 	if (kernel && kernel->traits & NB_PAPER_PLANE)
 		require_plane(frame, nframe);
 	g.precision = opt.precision != PRECISION_AUTO ? (enum nb_precision)opt.precision
@@ -237,7 +250,8 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 	g.mass = nb_require_f64(frame, NB_MASS, backend->space, nframe);
 
 	double start = nb_now();
-	int status = method == METHOD_TREE   ? force_tree(backend, frame, &g, &count, nframe)
+	int status = g.G == 0		     ? no_force(frame)
+		     : method == METHOD_TREE ? force_tree(backend, frame, &g, &count, nframe)
 		     : method == METHOD_NEAR ? force_near(backend, frame, &g, &count, nframe)
 		     : kernel		     ? run_kernel(&g, NULL, &count)
 					     : backend->gravity_direct(&g, &count);
