@@ -95,15 +95,14 @@ static int little_endian(void)
 	return first == 1;
 }
 
-/* One frame may be as large as the machine's memory, or NB_MAX_FRAME bytes. */
+/* One frame may be as large as the machine's memory, or NB_MAX_FRAME bytes, which are none if it is no number. */
 static uint64_t frame_limit(void)
 {
 	const char *text = getenv("NB_MAX_FRAME");
 	if (text && *text) {
 		char *end;
 		unsigned long long bytes = strtoull(text, &end, 10);
-		if (*end == '\0' && bytes > 0)
-			return bytes;
+		return *end == '\0' && *text != '-' ? bytes : 0;
 	}
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
@@ -293,11 +292,18 @@ static enum nb_answer parse_entry(
 	if (load64(entry + E_OFFSET) != *offset)
 		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name,
 			nframe);
-	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit)
+	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit) {
+		const char *limit = getenv("NB_MAX_FRAME");
+		if (limit && *limit)
+			return fail(reader->error,
+				"column '%s' of frame %" PRIu64 " has %" PRIu64
+				" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
+				name, nframe, bytes, limit);
 		return fail(reader->error,
 			"column '%s' of frame %" PRIu64 " has %" PRIu64
 			" bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)",
 			name, nframe, bytes);
+	}
 	*offset += align_up(bytes);
 	if (nb_frame_find(frame, name))
 		return fail(reader->error, "corrupt stream: column '%s' appears twice in frame %" PRIu64, name, nframe);
