@@ -27,8 +27,8 @@
  * there are none, the place among the bodies is the id).  The same bytes for any number of threads.
  * A body that touches nothing ends at pos + vel dt, to the last bit as by nb_drift_cpu.
  *
- * Time is about n log n + contacts log n, as long as few of the boxes around the paths meet; with many overlapping
- * bodies an elastic drift looks at all pairs that overlap.  Memory: about 200 bytes a body. */
+ * Time is about n log n + contacts log n, as long as few of the boxes around the paths meet; in an elastic
+ * drift every contact looks at all bodies that the two overlap.  Memory: about 200 bytes a body and 64 a contact. */
 #ifndef NB_COLLIDE_H
 #define NB_COLLIDE_H
 

@@ -53,7 +53,7 @@ static inline int nb_collide_begin(struct nb_collide_state *x, const struct nb_c
 		const double from = fabs(c->pos[i]), to = fabs(c->pos[i] + c->vel[i] * c->dt);
 		length = from > length ? from : length;
 		length = to > length ? to : length;
-		odd += !(c->vel[i] - c->vel[i] == 0 && from + to - (from + to) == 0);
+		odd += !(c->vel[i] - c->vel[i] == 0 && from - from == 0 && to - to == 0);
 	}
 #pragma omp parallel for simd schedule(static) reduction(max : mass, radius) reduction(+ : bad) if (n > NB_COLLIDE_PARALLEL)
 	for (size_t i = 0; i < n; i++) {
@@ -184,6 +184,8 @@ static inline double nb_path_contact(const struct nb_path *a, const struct nb_pa
 		return INFINITY;
 	/* from the place of closest approach back: the discriminant of the quadratic equation would cancel */
 	const double ww = nb_dot3(w, w);
+	if (!(ww > 1e-280))
+		return INFINITY; /* as good as at rest: the quotients below would overflow or underflow */
 	double s = -dw / ww;
 	for (int k = 0; k < 3; k++)
 		d[k] += w[k] * s;

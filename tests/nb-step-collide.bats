@@ -154,6 +154,24 @@ sums() {
 	done
 }
 
+@test "a Taylor step of solid bodies that do not touch is that of points, but for rounding" {
+	nb-gen plummer -n 300 --radius 0 --no-history >sized.nb
+	for how in none elastic merge; do
+		nb-step -d 0.3 --every 0 --integrator taylor --collide $how 'nb-force --jerk -e 0.1' <sized.nb | shown pos vel >"$how.txt"
+	done
+	for how in elastic merge; do
+		paste -d ' ' none.txt "$how.txt" | awk '
+			{ for (k = 2; k <= 7; k++) if (!(($k - $(k + 7)) ^ 2 < 1e-26)) { print $k, $(k + 7); exit 1 } }
+			END { exit NR != 300 }'
+	done
+}
+
+@test "bodies nearly at rest to each other do not touch from afar" {
+	bodies '1 1 1 0 0' '2 1 1 3.3 -1e-157'
+	nb-step -d 1 --every 0 --collide merge "$FREE" <bodies.nb | shown vel >got
+	[ "$(wc -l <got)" -eq 2 ]
+}
+
 @test "both forms give the same bytes, and so does a run that is stopped and resumed" {
 	for mode in elastic merge; do
 		for i in 'leapfrog' 'euler' 'taylor --jerk'; do

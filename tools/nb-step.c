@@ -448,7 +448,10 @@ static uint32_t *drift_solid(struct state *s, double dt, size_t *left)
 	if (status == NB_EINVAL) /* the pipeline's work: those that came in have been looked at */
 		nb_require_finite(&s->frame, s->nframe);
 	if (status == NB_ENONFINITE) /* as without radii, so that this is told in the same way */
-		status = nb_drift_cpu(n, c.pos, c.vel, dt);
+		status = nb_drift_cpu(n, c.pos, c.vel, dt) ||
+					 nb_column_first_nonfinite(nb_frame_field(&s->frame, NB_POS)) >= n
+				 ? NB_ENONFINITE
+				 : NB_OK;
 	done(status, s);
 	if (split)
 		memcpy(vel, c.later, 3 * n * sizeof *vel);
