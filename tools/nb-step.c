@@ -264,21 +264,42 @@ static inline uint64_t mixed(uint64_t x)
 	return x ^ x >> 32;
 }
 
+/* The ids on the host, of whatever width they are; one of the two is NULL. */
+struct ids {
+	const uint64_t *exact;
+	const double *narrow; /* in fewer bits than 64, which f64 holds exactly */
+};
+
+/* 0 where there are none. */
+static int read_ids(const struct state *s, struct ids *ids)
+{
+	struct nb_column *column = nb_frame_field(&s->frame, NB_ID);
+	if (!column)
+		return 0;
+	const int exact = strcmp(column->dtype, "<u8") == 0;
+	const void *data = nb_column_read(column, &nb_space_host, exact ? NB_WIRE : NB_AS_F64);
+	if (!data)
+		no_memory(s);
+	*ids = (struct ids){exact ? data : NULL, exact ? NULL : data};
+	return 1;
+}
+
+static inline uint64_t id_at(const struct ids *ids, size_t i)
+{
+	return ids->exact ? ids->exact[i] : (uint64_t)ids->narrow[i];
+}
+
 /* Sum of a hash of each id: the same for any order, and hardly ever for other ids. */
 static uint64_t fingerprint(const struct state *s)
 {
 	const size_t n = s->frame.rows[NB_PARTICLE];
-	struct nb_column *column = nb_frame_field(&s->frame, NB_ID);
-	if (!column)
-		return 0;
-	int exact = strcmp(column->dtype, "<u8") == 0;
-	const void *data = nb_column_read(column, &nb_space_host, exact ? NB_WIRE : NB_AS_F64);
-	if (!data)
-		no_memory(s);
+	struct ids ids;
 	uint64_t sum = 0;
+	if (!read_ids(s, &ids))
+		return 0;
 #pragma omp parallel for simd schedule(static) reduction(+ : sum) if (n > PARALLEL)
 	for (size_t i = 0; i < n; i++)
-		sum += mixed(exact ? ((const uint64_t *)data)[i] : (uint64_t)((const double *)data)[i]);
+		sum += mixed(id_at(&ids, i));
 	return sum;
 }
 
@@ -382,16 +403,14 @@ static void drop_stale(struct state *s)
 static uint64_t *copy_of_ids(struct state *s)
 {
 	const size_t n = s->frame.rows[NB_PARTICLE];
-	struct nb_column *column = nb_frame_field(&s->frame, NB_ID);
-	if (!column)
+	struct ids ids;
+	if (!read_ids(s, &ids))
 		return NULL;
-	const int exact = strcmp(column->dtype, "<u8") == 0;
-	const void *data = nb_column_read(column, &nb_space_host, exact ? NB_WIRE : NB_AS_F64);
-	uint64_t *id = data ? nb_alloc(n, sizeof *id) : NULL;
+	uint64_t *id = nb_alloc(n, sizeof *id);
 	if (!id)
 		no_memory(s);
 	for (size_t i = 0; i < n; i++)
-		id[i] = exact ? ((const uint64_t *)data)[i] : (uint64_t)((const double *)data)[i];
+		id[i] = id_at(&ids, i);
 	return id;
 }
 
