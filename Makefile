@@ -1,14 +1,11 @@
 # nb: N-body gravity as a chain of Unix filters.  `make help` lists the targets.
 #
-# One word adds a part:
-#   TOOLS    x: tools/x.c, man/x.1, tests/x.bats
-#   KERNELS  x: whichever exist of kernels/x.c, kernels/x_ref.c, kernels/x_cpu.c, kernels/x_simd.c
-#               (compiled once per instruction set, see common/cpu.h) and kernels/x_cuda.cu
-#   FORMATS  x: formats/x.c        COMMON  x: common/x.c
-TOOLS   = nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
-KERNELS = gravity_direct gravity_near morton sort tree tree_walk tree_check boxes galaxy model step diagnostics splat collide paper paper_rows paper_tree paper_lecture8 paper_gems3 paper_shan backend
-FORMATS = field frame crc32 stream coprocess require ppm colormap text princeton csv
-COMMON  = status die mem timer cpu parse decimal options space
+# Sources are found, not listed:
+#   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
+#   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu
+#   formats/ROOM/*.c, tools/filter/*.c, common/*.c
+#   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks
+TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -51,10 +48,9 @@ LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthre
 endif
 
 # ---- objects -------------------------------------------------------------------------------------
-KERNEL_C    = $(foreach k,$(KERNELS),$(wildcard kernels/$(k).c kernels/$(k)_ref.c kernels/$(k)_cpu.c))
-KERNEL_SIMD = $(foreach k,$(KERNELS),$(wildcard kernels/$(k)_simd.c))
-KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(foreach k,$(KERNELS),$(wildcard kernels/$(k)_cuda.cu)))
-LIB_C       = $(COMMON:%=common/%.c) $(FORMATS:%=formats/%.c) $(KERNEL_C)
+KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
+KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
+LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c))
 LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
               $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
 LIB         = $(BUILD)/libnb.a
@@ -87,13 +83,13 @@ $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# test and benchmark programs: tests/unit_x.c, tests/bench/x.c, and the same in .cu
+# test and benchmark programs
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit_*.c))
-UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit_*.cu)))
+UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
+UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
 test-programs: $(UNITS) $(UNITS_CUDA)
@@ -159,10 +155,10 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
 
-# the table of columns in nb-stream(5) comes from formats/field.def
+# the table of columns in nb-stream(5) comes from formats/stream/field.def
 man: man/nb-stream.5
-man/nb-stream.5: formats/field.def man/field-table.awk
-	awk -f man/field-table.awk formats/field.def $@ >$@.new && mv $@.new $@
+man/nb-stream.5: formats/stream/field.def man/field-table.awk
+	awk -f man/field-table.awk formats/stream/field.def $@ >$@.new && mv $@.new $@
 
 INSTALL ?= install
 install: all
@@ -193,7 +189,7 @@ help:
 	@echo 'make lint       format, layering, names, pages'
 	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR; uninstall takes it away'
 	@echo 'make deps       the Debian packages for all of this'
-	@echo 'make man        bring nb-stream(5) up to date with formats/field.def'
+	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
 	bench-gpu bench-papers lint man install uninstall clean help

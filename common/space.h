@@ -1,7 +1,7 @@
 /* space.h - a place where arrays can live: host memory or a device.
  *
  * The frame moves columns between places through this table alone, so it knows nothing of CUDA; a
- * backend (kernels/backend.h) says in which place it computes. */
+ * backend (kernels/backend/backend.h) says in which place it computes. */
 #ifndef NB_SPACE_H
 #define NB_SPACE_H
 

@@ -1,5 +1,5 @@
-# field-table.awk - the table of standard columns in nb-stream(5), from formats/field.def.
-#   awk -f man/field-table.awk formats/field.def man/nb-stream.5
+# field-table.awk - the table of standard columns in nb-stream(5), from formats/stream/field.def.
+#   awk -f man/field-table.awk formats/stream/field.def man/nb-stream.5
 # prints the page with the lines between its two marks replaced.
 
 function trim(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); return text }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nb-force --kernel: the kernels of the papers by name, from the command line.  unit_paper tests the kernels.
+# nb-force --kernel: the kernels of the papers by name, from the command line.  tests/unit/papers tests the kernels.
 
 load helper
 

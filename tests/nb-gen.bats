@@ -13,7 +13,7 @@ setup() {
 }
 
 @test "the model kernel passes its unit test" {
-	"$NB_BIN/../tests/unit_model"
+	"$NB_BIN/../tests/unit/models/models"
 }
 
 @test "every model is a sound stream with its fields and attributes" {

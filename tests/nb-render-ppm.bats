@@ -70,7 +70,7 @@ setup() {
 }
 
 @test "the kernels pass their unit test" {
-	"$NB_BIN/../tests/unit_splat"
+	"$NB_BIN/../tests/unit/picture/splat"
 }
 
 @test "each frame gives one picture of the size asked for, 1280 x 720 by default" {
@@ -252,7 +252,7 @@ setup() {
 		"$python" -c "
 from matplotlib import cm
 for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(255 * c) for c in (r, g, b)))" 2>/dev/null >want
-		"$NB_BIN/../tests/unit_splat" colormap $map >got
+		"$NB_BIN/../tests/unit/picture/splat" colormap $map >got
 		diff want got
 	done
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nb-step --collide: bodies that bounce or become one.  unit_collide.c compares the search for contacts with that of all
+# nb-step --collide: bodies that bounce or become one.  collide.c compares the search for contacts with that of all
 # pairs; here is what the tool makes of them.  Without a force all paths are known.
 
 load helper
@@ -11,7 +11,7 @@ GRAVITY='nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.02'
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
-	ln -s "$(cd "$NB_BIN/../tests" && pwd)/unit_coprocess" filter
+	ln -s "$(cd "$NB_BIN/../tests/unit/filter" && pwd)/coprocess" filter
 	nb-gen uniform -n 600 --sigma 1 --radius 0.03 --no-history >cloud.nb
 	nb-gen plummer -n 600 --radius 0.01 --no-history >plummer.nb
 	nb-gen uniform -n 50 --sigma 1 --no-history >points.nb

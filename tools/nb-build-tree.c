@@ -1,11 +1,11 @@
 /* nb-build-tree: an adaptive tree, or uniform boxes, over the sorted bodies of each frame. */
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/timer.h"
-#include "formats/require.h"
-#include "kernels/backend.h"
-#include "kernels/tree_check.h"
+#include "kernels/backend/backend.h"
+#include "kernels/tree/tree.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* nb-convert - particle streams from and to other formats. */
 #include "common/die.h"
-#include "common/options.h"
-#include "formats/csv.h"
-#include "formats/princeton.h"
-#include "formats/require.h"
-#include "kernels/diagnostics.h"
+#include "formats/exchange/exchange.h"
+#include "kernels/measure/measure.h"
+#include "kernels/order/order.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* nb-force: gravitational acceleration, and potential and jerk on request, of each frame. */
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/timer.h"
-#include "formats/require.h"
-#include "kernels/backend.h"
-#include "kernels/paper.h"
-#include "kernels/tree_check.h"
+#include "kernels/backend/backend.h"
+#include "kernels/papers/papers.h"
+#include "kernels/tree/tree.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -281,7 +281,7 @@ static void force(const struct nb_backend *backend, struct nb_frame *frame, uint
 static void list_kernels(void)
 {
 	const struct nb_paper_kernel *k;
-	for (size_t i = 0; (k = nb_backend_kernel(i)) != NULL; i++) {
+	for (size_t i = 0; (k = nb_paper_kernel(i)) != NULL; i++) {
 		printf("%-22s %-4s  %s\n%30s%s\n", k->name, k->backend, k->about, "", k->source);
 		for (int p = 0; p < NB_PAPER_PARAMETERS && k->parameter[p].name; p++) {
 			const struct nb_paper_parameter *parameter = &k->parameter[p];

@@ -5,11 +5,11 @@
 #include "common/cpu.h"
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/parse.h"
 #include "common/timer.h"
-#include "formats/require.h"
-#include "kernels/model.h"
+#include "kernels/models/models.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,12 +1,11 @@
 /* nb-render-ppm: each frame of a particle stream as a picture; all together a movie. */
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/parse.h"
-#include "formats/colormap.h"
-#include "formats/ppm.h"
-#include "formats/require.h"
-#include "kernels/splat.h"
+#include "formats/image/image.h"
+#include "kernels/picture/picture.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* nb-sort-zorder: Morton keys, and every particle column in their order. */
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/parse.h"
 #include "common/timer.h"
-#include "formats/require.h"
-#include "kernels/backend.h"
+#include "kernels/backend/backend.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <stdio.h>

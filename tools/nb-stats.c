@@ -2,12 +2,13 @@
 #include "common/decimal.h"
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/parse.h"
-#include "formats/require.h"
-#include "kernels/diagnostics.h"
-#include "kernels/gravity.h"
-#include "kernels/step.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/measure/measure.h"
+#include "kernels/motion/motion.h"
+#include "kernels/order/order.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* nb-step: integrates the motion of the bodies, with the force pipeline as a co-process or one step a pass. */
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/options.h"
 #include "common/timer.h"
-#include "formats/coprocess.h"
-#include "formats/require.h"
-#include "kernels/backend.h"
-#include "kernels/collide.h"
+#include "kernels/backend/backend.h"
+#include "kernels/motion/motion.h"
+#include "tools/filter/coprocess.h"
+#include "tools/filter/options.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
-#include "kernels/gravity.h"
+#include "kernels/gravity/gravity.h"
 
 #include <math.h>
 #include <stdio.h>

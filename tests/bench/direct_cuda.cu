@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda_util.cuh"
-#include "kernels/gravity_cuda.h"
+#include "kernels/device/device.cuh"
+#include "kernels/gravity/gravity.h"
 
 #define TRY(call)                                                                                \
 	do {                                                                                     \

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda_util.cuh"
-#include "kernels/gravity_cuda.h"
-#include "kernels/tree.h"
+#include "kernels/device/device.cuh"
+#include "kernels/gravity/gravity.h"
+#include "kernels/tree/tree.h"
 
 #define TRY(call)                                                                              \
 	do {                                                                                   \

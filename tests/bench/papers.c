@@ -26,12 +26,13 @@
  * several. OUT gets the same columns and x ours ours_speedup rms mark; x is what varies in a table, for the plots, and
  * mark is '-', or 'knee' in a row that repeats the one where a sweep of theta has its knee.  Exits 1 if a result was
  * off. */
+#include "kernels/papers/papers.h"
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
-#include "kernels/backend.h"
-#include "kernels/collide.h"
-#include "kernels/model.h"
+#include "kernels/backend/backend.h"
+#include "kernels/models/models.h"
+#include "kernels/motion/motion.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/morton.h"
-#include "kernels/tree.h"
+#include "kernels/order/order.h"
+#include "kernels/tree/tree.h"
 
 #define TRY(call)                                                                              \
 	do {                                                                                   \

@@ -1,0 +1,97 @@
+/* Carry-less multiplication folds 256 bytes on the next 256, until 16 are left that have the remainder of all.
+ * Source: V. Gopal, E. Ozturk, J. Guilford and others, Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
+ * Instruction, Intel white paper, 2009. */
+#include "formats/stream/crc32_internal.h"
+
+#include "common/cpu.h"
+
+#include <libdeflate.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define NB_FOLDING __attribute__((target("avx512f,avx512vl,pclmul,vpclmulqdq")))
+
+enum { LEAST = 1024 /* bytes: fewer are not worth it */ };
+
+/* x^e mod P, reflected, as the factor of a reflected product. */
+static uint64_t power(int e)
+{
+	uint32_t r = 0x80000000;
+	while (e-- > 0)
+		r = r >> 1 ^ (r & 1 ? 0xedb88320 : 0);
+	return (uint64_t)r << 1;
+}
+
+/* Distances in bits by which blocks of 128 bits are moved: of four registers, of one, and within one. */
+enum { BY_2048, BY_512, BY_384, BY_256, BY_128, DISTANCES };
+static const int distance[DISTANCES] = {2048, 512, 384, 256, 128};
+static uint64_t factor[DISTANCES][2]; /* of the low and the high half */
+static int can_fold;
+
+__attribute__((constructor)) static void find_factors(void)
+{
+	__builtin_cpu_init();
+	can_fold = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		   __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq") &&
+		   nb_cpu_isa() == NB_ISA_AVX512;
+	for (int d = 0; d < DISTANCES; d++) {
+		factor[d][0] = power(distance[d] + 32);
+		factor[d][1] = power(distance[d] - 32);
+	}
+}
+
+NB_FOLDING static inline __m512i factors(int d)
+{
+	return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)factor[d]));
+}
+
+NB_FOLDING static inline __m512i fold(__m512i a, __m512i k, __m512i next)
+{
+	const __m512i low = _mm512_clmulepi64_epi128(a, k, 0x00), high = _mm512_clmulepi64_epi128(a, k, 0x11);
+	return _mm512_ternarylogic_epi64(low, high, next, 0x96); /* exclusive or of the three */
+}
+
+NB_FOLDING static inline __m128i fold_lane(__m128i a, int d, __m128i next)
+{
+	const __m128i k = _mm_loadu_si128((const __m128i *)factor[d]);
+	const __m128i low = _mm_clmulepi64_si128(a, k, 0x00), high = _mm_clmulepi64_si128(a, k, 0x11);
+	return _mm_ternarylogic_epi64(low, high, next, 0x96);
+}
+
+/* bytes: a multiple of 256, and not 0 */
+NB_FOLDING static uint32_t folded(uint32_t crc, const unsigned char *p, size_t bytes)
+{
+	const __m512i far = factors(BY_2048), near = factors(BY_512);
+	__m512i a[4];
+	for (int i = 0; i < 4; i++)
+		a[i] = _mm512_loadu_si512(p + 64 * i);
+	a[0] = _mm512_xor_si512(a[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
+	for (size_t at = 256; at < bytes; at += 256)
+		for (int i = 0; i < 4; i++)
+			a[i] = fold(a[i], far, _mm512_loadu_si512(p + at + 64 * (size_t)i));
+	const __m512i all = fold(fold(fold(a[0], near, a[1]), near, a[2]), near, a[3]);
+	__m128i rest = _mm512_extracti32x4_epi32(all, 3);
+	rest = fold_lane(_mm512_castsi512_si128(all), BY_384, rest);
+	rest = fold_lane(_mm512_extracti32x4_epi32(all, 1), BY_256, rest);
+	rest = fold_lane(_mm512_extracti32x4_epi32(all, 2), BY_128, rest);
+	unsigned char left[16];
+	_mm_storeu_si128((__m128i *)left, rest);
+	/* a start of all ones is inverted to none: the start is in the 16 bytes already */
+	return libdeflate_crc32(UINT32_MAX, left, sizeof left);
+}
+#endif
+
+uint32_t nb_crc32(uint32_t crc, const void *data, size_t bytes)
+{
+	const unsigned char *p = data;
+#ifdef __x86_64__
+	if (can_fold && bytes >= LEAST) {
+		const size_t whole = bytes / 256 * 256;
+		crc = folded(crc, p, whole);
+		p += whole;
+		bytes -= whole;
+	}
+#endif
+	return libdeflate_crc32(crc, p, bytes);
+}

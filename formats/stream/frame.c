@@ -1,0 +1,472 @@
+#include "formats/stream/frame.h"
+
+#include "common/mem.h"
+#include "common/parse.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void nb_frame_init(struct nb_frame *frame)
+{
+	memset(frame, 0, sizeof *frame);
+}
+
+static void release_copy(struct nb_copy *copy)
+{
+	if (copy->space && !copy->borrowed)
+		copy->space->release(copy->space, copy->data);
+	memset(copy, 0, sizeof *copy);
+}
+
+static void release_column(struct nb_column *column)
+{
+	for (int i = 0; i < NB_MAX_COPIES; i++)
+		release_copy(&column->copy[i]);
+}
+
+void nb_frame_clear(struct nb_frame *frame)
+{
+	for (size_t i = 0; i < frame->ncolumn; i++)
+		release_column(&frame->column[i]);
+	free(frame->column);
+	for (size_t i = 0; i < frame->nattribute; i++) {
+		free(frame->attribute[i].key);
+		free(frame->attribute[i].value);
+	}
+	free(frame->attribute);
+	nb_frame_init(frame);
+}
+
+/* ---- columns ---------------------------------------------------------------------------------- */
+
+struct nb_column *nb_frame_find(const struct nb_frame *frame, const char *name)
+{
+	for (size_t i = 0; i < frame->ncolumn; i++)
+		if (strcmp(frame->column[i].name, name) == 0)
+			return &frame->column[i];
+	return NULL;
+}
+
+struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field field)
+{
+	return nb_frame_find(frame, nb_field_info[field].name);
+}
+
+struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
+	uint32_t ncomp, const char *unit, uint32_t flags)
+{
+	size_t item = nb_dtype_size(dtype), rowsize, bytes;
+	if (item == 0 || ncomp == 0 || strlen(name) > NB_NAME_SIZE || strlen(dtype) > NB_DTYPE_SIZE ||
+		strlen(unit) > NB_UNIT_SIZE || nb_mul_overflow(item, ncomp, &rowsize) ||
+		nb_mul_overflow(rowsize, frame->rows[table], &bytes))
+		return NULL;
+	struct nb_column *column = nb_frame_find(frame, name);
+	if (column) {
+		release_column(column);
+	} else {
+		if (frame->ncolumn == NB_MAX_COLUMNS)
+			return NULL;
+		struct nb_column *grown = realloc(frame->column, (frame->ncolumn + 1) * sizeof *grown);
+		if (!grown)
+			return NULL;
+		frame->column = grown;
+		column = &grown[frame->ncolumn++];
+	}
+	memset(column, 0, sizeof *column);
+	strcpy(column->name, name);
+	strcpy(column->dtype, dtype);
+	strcpy(column->unit, unit);
+	column->table = table;
+	column->ncomp = ncomp;
+	column->flags = flags;
+	column->rows = frame->rows[table];
+	column->rowsize = rowsize;
+	return column;
+}
+
+struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp)
+{
+	const struct nb_field_info *info = &nb_field_info[field];
+	return nb_frame_add(frame, info->name, info->table, dtype ? dtype : info->dtype, ncomp ? ncomp : info->ncomp,
+		info->unit, info->flags);
+}
+
+static void drop_at(struct nb_frame *frame, size_t i)
+{
+	release_column(&frame->column[i]);
+	frame->ncolumn--;
+	memmove(&frame->column[i], &frame->column[i + 1], (frame->ncolumn - i) * sizeof *frame->column);
+}
+
+void nb_frame_drop(struct nb_frame *frame, const char *name)
+{
+	struct nb_column *column = nb_frame_find(frame, name);
+	if (column)
+		drop_at(frame, (size_t)(column - frame->column));
+}
+
+void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b)
+{
+	struct nb_column *in_a = nb_frame_find(a, name_a), *in_b = nb_frame_find(b, name_b);
+	struct nb_column column = *in_a;
+	*in_a = *in_b;
+	*in_b = column;
+}
+
+void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
+{
+	for (size_t i = frame->ncolumn; i-- > 0;)
+		if (frame->column[i].table == table)
+			drop_at(frame, i);
+	frame->rows[table] = 0;
+}
+
+int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		struct nb_column *column = &frame->column[c];
+		if (column->table != table)
+			continue;
+		const size_t size = column->rowsize;
+		char *data = nb_column_update(column, &nb_space_host, NB_WIRE);
+		if (!data)
+			return NB_ENOMEM;
+		/* ascending, so no row is overwritten before it has moved */
+		for (size_t i = 0; i < n; i++)
+			if (row[i] != i)
+				memcpy(data + i * size, data + row[i] * size, size);
+		column->rows = n;
+	}
+	frame->rows[table] = n;
+	return NB_OK;
+}
+
+void nb_frame_drop_derived(struct nb_frame *frame)
+{
+	static const char *const attribute[] = {"key_cube", "tree", "leaf_size", "order", "level"};
+	for (size_t i = frame->ncolumn; i-- > 0;)
+		if (frame->column[i].flags & NB_DERIVED)
+			drop_at(frame, i);
+	nb_frame_drop_table(frame, NB_NODE);
+	nb_frame_drop_table(frame, NB_BOX);
+	for (size_t i = 0; i < sizeof attribute / sizeof *attribute; i++)
+		nb_frame_drop_attribute(frame, attribute[i]);
+}
+
+/* ---- contents --------------------------------------------------------------------------------- */
+
+static size_t form_bytes(const struct nb_column *column, enum nb_form form)
+{
+	return form == NB_WIRE ? column->rows * column->rowsize : column->rows * column->ncomp * sizeof(double);
+}
+
+/* An <f8 column has one form only. */
+static enum nb_form canonical(const struct nb_column *column, enum nb_form form)
+{
+	return strcmp(column->dtype, "<f8") == 0 ? NB_WIRE : form;
+}
+
+static struct nb_copy *find_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	for (int i = 0; i < NB_MAX_COPIES; i++)
+		if (column->copy[i].space == space && column->copy[i].form == form)
+			return &column->copy[i];
+	return NULL;
+}
+
+static struct nb_copy *make_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	struct nb_copy *copy = find_copy(column, space, form);
+	if (copy)
+		return copy;
+	for (int i = 0; i < NB_MAX_COPIES && !copy; i++)
+		if (!column->copy[i].space)
+			copy = &column->copy[i];
+	for (int i = 0; i < NB_MAX_COPIES && !copy; i++)
+		if (!column->copy[i].valid) {
+			copy = &column->copy[i];
+			release_copy(copy);
+		}
+	if (!copy)
+		return NULL;
+	copy->data = space->alloc(space, form_bytes(column, form));
+	if (!copy->data)
+		return NULL;
+	copy->space = space;
+	copy->form = form;
+	copy->valid = 0;
+	copy->borrowed = 0;
+	return copy;
+}
+
+static struct nb_copy *any_valid(struct nb_column *column, int host_only, enum nb_form form)
+{
+	for (int i = 0; i < NB_MAX_COPIES; i++) {
+		struct nb_copy *copy = &column->copy[i];
+		if (copy->space && copy->valid && copy->form == form && (!host_only || copy->space->device < 0))
+			return copy;
+	}
+	return NULL;
+}
+
+/* A valid host copy in the given form. */
+static struct nb_copy *on_host(struct nb_column *column, enum nb_form form)
+{
+	struct nb_copy *host = any_valid(column, 1, form);
+	if (host)
+		return host;
+	const struct nb_copy *device = any_valid(column, 0, form);
+	if (device) {
+		host = make_copy(column, &nb_space_host, form);
+		if (!host || device->space->to_host(device->space, host->data, device->data, form_bytes(column, form)))
+			return NULL;
+		host->valid = 1;
+		return host;
+	}
+	/* the other form, then converted */
+	if (!nb_dtype_is_number(column->dtype))
+		return NULL;
+	enum nb_form other = form == NB_WIRE ? NB_AS_F64 : NB_WIRE;
+	if (!any_valid(column, 0, other))
+		return NULL; /* never written */
+	const struct nb_copy *source = on_host(column, other);
+	if (!source)
+		return NULL;
+	host = make_copy(column, &nb_space_host, form);
+	if (!host)
+		return NULL;
+	if (form == NB_WIRE)
+		nb_dtype_from_f64(column->dtype, column->rows * column->ncomp, source->data, host->data);
+	else
+		nb_dtype_to_f64(column->dtype, column->rows * column->ncomp, source->data, host->data);
+	host->valid = 1;
+	return host;
+}
+
+static struct nb_copy *valid_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	form = canonical(column, form);
+	struct nb_copy *copy = find_copy(column, space, form);
+	if (copy && copy->valid)
+		return copy;
+	struct nb_copy *host = on_host(column, form);
+	if (!host || space->device < 0)
+		return host;
+	copy = make_copy(column, space, form);
+	if (!copy || space->from_host(space, copy->data, host->data, form_bytes(column, form)))
+		return NULL;
+	copy->valid = 1;
+	return copy;
+}
+
+static void invalidate_others(struct nb_column *column, const struct nb_copy *keep)
+{
+	for (int i = 0; i < NB_MAX_COPIES; i++)
+		if (&column->copy[i] != keep)
+			column->copy[i].valid = 0;
+}
+
+const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	const struct nb_copy *copy = valid_copy(column, space, form);
+	return copy ? copy->data : NULL;
+}
+
+void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	form = canonical(column, form);
+	if (form == NB_AS_F64 && !nb_dtype_is_number(column->dtype))
+		return NULL;
+	struct nb_copy *copy = make_copy(column, space, form);
+	if (!copy)
+		return NULL;
+	invalidate_others(column, copy);
+	copy->valid = 1;
+	return copy->data;
+}
+
+void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	struct nb_copy *copy = valid_copy(column, space, form);
+	if (!copy)
+		return NULL;
+	invalidate_others(column, copy);
+	return copy->data;
+}
+
+void nb_column_trim(struct nb_column *column)
+{
+	struct nb_copy *keep = any_valid(column, 1, NB_WIRE);
+	if (!keep)
+		keep = any_valid(column, 1, NB_AS_F64);
+	if (!keep)
+		return;
+	for (int i = 0; i < NB_MAX_COPIES; i++)
+		if (&column->copy[i] != keep)
+			release_copy(&column->copy[i]);
+}
+
+static void take_memory(struct nb_column *column, void *data, int borrowed)
+{
+	release_column(column);
+	column->copy[0] = (struct nb_copy){&nb_space_host, NB_WIRE, 1, borrowed, data};
+}
+
+void nb_column_adopt(struct nb_column *column, void *data)
+{
+	take_memory(column, data, 0);
+}
+
+void nb_column_borrow(struct nb_column *column, void *data)
+{
+	take_memory(column, data, 1);
+}
+
+/* Infinity minus itself and NaN minus itself are NaN; so a block is finite iff the sum of x - x is 0. */
+#define NB_FIRST_BAD(type)                                                                                             \
+	static size_t first_bad_##type(const type *x, size_t count)                                                    \
+	{                                                                                                              \
+		enum { BLOCK = 4096 };                                                                                 \
+		size_t bad = count;                                                                                    \
+		_Pragma("omp parallel for reduction(min : bad) schedule(static) if (count > 100000)") for (size_t b =  \
+														   0;  \
+													   b < count;  \
+													   b += BLOCK) \
+		{                                                                                                      \
+			size_t end = b + BLOCK < count ? b + BLOCK : count;                                            \
+			int n = 0;                                                                                     \
+			for (size_t i = b; i < end; i++)                                                               \
+				n += !(x[i] - x[i] == 0);                                                              \
+			for (size_t i = b; n && i < end; i++)                                                          \
+				if (!isfinite(x[i]) && i < bad)                                                        \
+					bad = i;                                                                       \
+		}                                                                                                      \
+		return bad;                                                                                            \
+	}
+NB_FIRST_BAD(float)
+NB_FIRST_BAD(double)
+
+size_t nb_column_first_nonfinite(struct nb_column *column)
+{
+	size_t count = column->rows * column->ncomp;
+	int single = strcmp(column->dtype, "<f4") == 0;
+	if (!single && strcmp(column->dtype, "<f8") != 0)
+		return column->rows;
+	const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
+	if (!data)
+		return SIZE_MAX;
+	return (single ? first_bad_float(data, count) : first_bad_double(data, count)) / column->ncomp;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------- */
+
+static struct nb_attribute *find_attribute(const struct nb_frame *frame, const char *key)
+{
+	for (size_t i = 0; i < frame->nattribute; i++)
+		if (strcmp(frame->attribute[i].key, key) == 0)
+			return &frame->attribute[i];
+	return NULL;
+}
+
+const char *nb_frame_attribute(const struct nb_frame *frame, const char *key)
+{
+	const struct nb_attribute *attribute = find_attribute(frame, key);
+	return attribute ? attribute->value : NULL;
+}
+
+int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value)
+{
+	struct nb_attribute *grown = realloc(frame->attribute, (frame->nattribute + 1) * sizeof *grown);
+	if (!grown)
+		return NB_ENOMEM;
+	frame->attribute = grown;
+	char *k = strdup(key), *v = strdup(value);
+	if (!k || !v) {
+		free(k);
+		free(v);
+		return NB_ENOMEM;
+	}
+	grown[frame->nattribute++] = (struct nb_attribute){k, v};
+	return NB_OK;
+}
+
+int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value)
+{
+	struct nb_attribute *attribute = find_attribute(frame, key);
+	if (!attribute)
+		return nb_frame_add_attribute(frame, key, value);
+	char *v = strdup(value);
+	if (!v)
+		return NB_ENOMEM;
+	free(attribute->value);
+	attribute->value = v;
+	return NB_OK;
+}
+
+int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value)
+{
+	char text[NB_F64_TEXT];
+	return nb_frame_set_attribute(frame, key, nb_format_f64(value, text));
+}
+
+void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < frame->nattribute; i++) {
+		struct nb_attribute *attribute = &frame->attribute[i];
+		if (strcmp(attribute->key, key) != 0) {
+			frame->attribute[kept++] = *attribute;
+		} else {
+			free(attribute->key);
+			free(attribute->value);
+		}
+	}
+	frame->nattribute = kept;
+}
+
+int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value)
+{
+	const char *text = nb_frame_attribute(frame, key);
+	*value = fallback;
+	if (!text)
+		return NB_OK;
+	return nb_parse_f64(text, value) == NB_PARSE_OK ? NB_OK : NB_EINVAL;
+}
+
+int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
+{
+	nb_frame_clear(to);
+	memcpy(to->rows, from->rows, sizeof to->rows);
+	for (size_t i = 0; i < from->nattribute; i++) {
+		int status = nb_frame_add_attribute(to, from->attribute[i].key, from->attribute[i].value);
+		if (status)
+			return status;
+	}
+	for (size_t i = 0; i < from->ncolumn; i++) {
+		struct nb_column *source = &from->column[i];
+		struct nb_column *column = nb_frame_add(
+			to, source->name, source->table, source->dtype, source->ncomp, source->unit, source->flags);
+		const void *data = nb_column_read(source, &nb_space_host, NB_WIRE);
+		void *copy = column && data ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		if (!copy)
+			return NB_ENOMEM;
+		if (column->rows)
+			memcpy(copy, data, column->rows * column->rowsize);
+	}
+	return NB_OK;
+}
+
+const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size)
+{
+	size_t used = 0;
+	buffer[0] = '\0';
+	for (size_t i = 0; i < frame->ncolumn && used + 1 < size; i++) {
+		int more = snprintf(buffer + used, size - used, "%s%s", i ? ", " : "", frame->column[i].name);
+		used += more > 0 ? (size_t)more : 0;
+	}
+	if (used >= size && size > 4)
+		strcpy(buffer + size - 4, "...");
+	return buffer;
+}

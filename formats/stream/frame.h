@@ -1,0 +1,107 @@
+/* frame.h - one time step: attributes and columns, wherever the columns live.
+ *
+ * A column has a wire form (its own dtype) and, when a tool asks, an f64 form; each form may exist on
+ * the host and on devices.  The frame copies and converts only when what is asked for is not there.
+ * Library code: errors are returned, nothing is printed. */
+#ifndef NB_STREAM_FRAME_H
+#define NB_STREAM_FRAME_H
+
+#include "common/space.h"
+#include "common/status.h"
+#include "formats/stream/field.h"
+
+enum { NB_NAME_SIZE = 32, NB_DTYPE_SIZE = 8, NB_UNIT_SIZE = 24, NB_MAX_COPIES = 4, NB_MAX_COLUMNS = 1024 };
+
+enum nb_form { NB_WIRE, NB_AS_F64 };
+
+struct nb_copy {
+	const struct nb_space *space; /* NULL: slot unused */
+	enum nb_form form;
+	int valid;
+	int borrowed; /* memory belongs to somebody else, e.g. a mapped file */
+	void *data;
+};
+
+struct nb_column {
+	char name[NB_NAME_SIZE + 1];
+	char dtype[NB_DTYPE_SIZE + 1];
+	char unit[NB_UNIT_SIZE + 1];
+	enum nb_table table;
+	uint32_t ncomp;
+	uint32_t flags;
+	size_t rows;	/* of its table when the column was added */
+	size_t rowsize; /* bytes of one row in the wire form */
+	struct nb_copy copy[NB_MAX_COPIES];
+};
+
+struct nb_attribute {
+	char *key, *value;
+};
+
+struct nb_frame {
+	uint64_t rows[NB_NTABLE];
+	struct nb_column *column;
+	size_t ncolumn;
+	struct nb_attribute *attribute; /* in order; "history" may appear many times, others once */
+	size_t nattribute;
+};
+
+void nb_frame_init(struct nb_frame *frame);
+/* Releases everything; the frame is then as after nb_frame_init. */
+void nb_frame_clear(struct nb_frame *frame);
+
+/* ---- columns ------------------------------------------------------------------------------------
+ * Pointers to columns stay valid until a column is added or dropped. */
+struct nb_column *nb_frame_find(const struct nb_frame *frame, const char *name); /* NULL: not there */
+struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field field);
+/* Adds (or replaces) a column with undefined contents and the rows its table has now.
+ * NULL: out of memory, a bad dtype, or more than NB_MAX_COLUMNS. */
+struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
+	uint32_t ncomp, const char *unit, uint32_t flags);
+/* Adds a standard column as field.def has it. dtype NULL: the default one; ncomp 0: the default. */
+struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
+void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens if it is not there */
+/* Column name_a of *a and column name_b of *b change places; both must be there and have the same rows. */
+void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b);
+void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table); /* its columns; its rows become 0 */
+/* Of a table only the rows row[0] < row[1] < ... < row[n - 1] stay, in all its columns, whatever these hold. */
+NB_MUST_CHECK int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row);
+/* What a tool that moved bodies calls: drops all columns flagged NB_DERIVED, the node and box tables, and the
+ * attributes that describe them. */
+void nb_frame_drop_derived(struct nb_frame *frame);
+
+/* ---- contents -----------------------------------------------------------------------------------
+ * read: contents valid in that place.  write: contents undefined, all other copies become invalid.
+ * update: contents valid, all other copies become invalid.  NULL: out of memory or device failure, or
+ * NB_AS_F64 of a column that holds no numbers. */
+const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+/* Frees copies other than the one valid copy that is cheapest to write out. */
+void nb_column_trim(struct nb_column *column);
+/* Replaces the contents by memory from nb_alloc, which the column then owns (host, wire form). */
+void nb_column_adopt(struct nb_column *column, void *data);
+/* The same, without owning it: data must outlive the column's use (a mapped file). */
+void nb_column_borrow(struct nb_column *column, void *data);
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ * Keys: [a-z0-9_]+.  Values: any text without NUL. */
+const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there */
+NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);
+NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
+NB_MUST_CHECK int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value); /* repeats */
+void nb_frame_drop_attribute(struct nb_frame *frame, const char *key);
+/* Numeric attribute; fallback where absent. NB_EINVAL if present and no finite number. */
+NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value);
+
+/* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
+NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);
+
+/* Index of the first row of a column of <f4 or <f8 that has a NaN or infinity; rows if none.
+ * Parallel; host copies only (a column elsewhere is fetched). SIZE_MAX: out of memory. */
+size_t nb_column_first_nonfinite(struct nb_column *column);
+
+/* "id, mass, pos" into buffer, cut with "..." if too long. Returns buffer. */
+const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,808 @@
+/* The particle stream.  Integers are coded and decoded byte by byte, so the code does not depend on the
+ * layout of a struct; column contents are little-endian as they lie, which nb_reader_open checks. */
+#include "formats/stream/stream.h"
+
+#include "common/mem.h"
+#include "formats/stream/crc32_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const unsigned char magic[8] = {0x89, 'N', 'B', 'S', '\r', '\n', 0x1a, '\n'};
+
+enum { KIND_FRAME = 1, KIND_END = 2 };
+
+/* byte offsets in the fixed header and in a directory entry: the tables of nb-stream(5) */
+enum {
+	H_MAGIC = 0,
+	H_MAJOR = 8,
+	H_MINOR = 10,
+	H_HEADER_SIZE = 12,
+	H_KIND = 16,
+	H_CRC = 20,
+	H_NUMBER = 24,
+	H_ROWS = 32, /* three u64: particle, node, box */
+	H_ATTRIBUTE_BYTES = 56,
+	H_NCOLUMN = 64,
+	H_ENTRY_SIZE = 68,
+	H_BODY_BYTES = 72
+};
+enum { E_NAME = 0, E_DTYPE = 32, E_TABLE = 40, E_NCOMP = 44, E_FLAGS = 48, E_UNIT = 56, E_OFFSET = 80, E_BYTES = 88 };
+enum { MAX_HEADER_SIZE = 4096 };
+
+static uint16_t load16(const unsigned char *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static uint32_t load32(const unsigned char *p)
+{
+	return (uint32_t)load16(p) | (uint32_t)load16(p + 2) << 16;
+}
+
+static uint64_t load64(const unsigned char *p)
+{
+	return (uint64_t)load32(p) | (uint64_t)load32(p + 4) << 32;
+}
+
+static void store16(unsigned char *p, uint16_t x)
+{
+	p[0] = (unsigned char)x;
+	p[1] = (unsigned char)(x >> 8);
+}
+
+static void store32(unsigned char *p, uint32_t x)
+{
+	store16(p, (uint16_t)x);
+	store16(p + 2, (uint16_t)(x >> 16));
+}
+
+static void store64(unsigned char *p, uint64_t x)
+{
+	store32(p, (uint32_t)x);
+	store32(p + 4, (uint32_t)(x >> 32));
+}
+
+static uint64_t align_up(uint64_t bytes)
+{
+	return (bytes + NB_ALIGN - 1) / NB_ALIGN * NB_ALIGN;
+}
+
+static enum nb_answer fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static enum nb_answer fail(char *error, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(error, NB_ERROR_SIZE, format, ap);
+	va_end(ap);
+	return NB_ERROR;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static int little_endian(void)
+{
+	const uint16_t one = 1;
+	unsigned char first;
+	memcpy(&first, &one, 1);
+	return first == 1;
+}
+
+/* One frame may be as large as the machine's memory, or NB_MAX_FRAME bytes, which are none if it is no number. */
+static uint64_t frame_limit(void)
+{
+	const char *text = getenv("NB_MAX_FRAME");
+	if (text && *text) {
+		char *end;
+		unsigned long long bytes = strtoull(text, &end, 10);
+		return *end == '\0' && *text != '-' ? bytes : 0;
+	}
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+}
+
+/* A pipe of the default 64 KiB makes the two processes take turns: a quarter of the speed.  Harmless if it is no
+ * pipe, or refused. */
+static void widen_pipe(int fd)
+{
+	enum { PIPE_SIZE = 512 << 10 }; /* half of a core's L2 */
+	int size = fcntl(fd, F_GETPIPE_SZ);
+	if (size > 0 && size < PIPE_SIZE)
+		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+}
+
+int nb_reader_open(struct nb_reader *reader, int fd)
+{
+	memset(reader, 0, sizeof *reader);
+	reader->fd = fd;
+	reader->limit = frame_limit();
+	struct stat st;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		off_t at = lseek(fd, 0, SEEK_CUR);
+		if (at >= 0 && st.st_size > at) {
+			/* private and writable: a tool may change a column in place without touching the file */
+			void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+			if (map != MAP_FAILED) {
+				reader->map = map;
+				reader->map_size = (size_t)st.st_size;
+				reader->map_at = (size_t)at;
+				madvise(map, reader->map_size, MADV_SEQUENTIAL);
+			}
+		}
+	}
+	if (!reader->map) {
+		widen_pipe(fd);
+		reader->buffer = nb_alloc(NB_BLOCK, 1);
+		if (!reader->buffer)
+			return NB_ENOMEM;
+	}
+	return NB_OK;
+}
+
+void nb_reader_close(struct nb_reader *reader)
+{
+	if (reader->map)
+		munmap(reader->map, reader->map_size);
+	nb_free(reader->buffer);
+	reader->map = NULL;
+	reader->buffer = NULL;
+}
+
+/* Reads up to bytes into to; less only at the end of input or after an error (*failed). */
+static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed)
+{
+	size_t got = 0;
+	*failed = 0;
+	if (reader->map) {
+		size_t left = reader->map_size - reader->map_at;
+		got = bytes < left ? bytes : left;
+		if (got)
+			memcpy(to, reader->map + reader->map_at, got);
+		reader->map_at += got;
+		reader->nbyte += got;
+		return got;
+	}
+	while (got < bytes) {
+		ssize_t n = read(reader->fd, (char *)to + got, bytes - got);
+		if (n == 0)
+			break;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail(reader->error, "read error: %s", strerror(errno));
+			*failed = 1;
+			break;
+		}
+		got += (size_t)n;
+	}
+	reader->nbyte += got;
+	return got;
+}
+
+/* All of bytes, or an error that names the part. */
+static int pull_all(struct nb_reader *reader, void *to, size_t bytes, const char *part)
+{
+	int failed;
+	size_t got = pull(reader, to, bytes, &failed);
+	if (got == bytes)
+		return 0;
+	if (!failed)
+		fail(reader->error, "truncated stream: %s of frame %" PRIu64 " ends after %zu of %zu bytes", part,
+			reader->nframe, got, bytes);
+	return -1;
+}
+
+static enum nb_answer at_end_of_input(struct nb_reader *reader)
+{
+	if (reader->ended) {
+		if (reader->map) /* leave the file where the stream ended, as read() would have */
+			(void)!lseek(reader->fd, (off_t)reader->map_at, SEEK_SET);
+		return NB_END;
+	}
+	if (reader->nframe == 0)
+		return fail(reader->error,
+			"truncated stream: no bytes (want a particle stream; is the command before it broken?)");
+	return fail(reader->error, "truncated stream: no end marker after frame %" PRIu64, reader->nframe - 1);
+}
+
+/* Text as the stream has it: printable ASCII, NUL-padded; a name is neither empty nor holds blanks. */
+static int load_text(char *to, const unsigned char *from, size_t size, int is_name)
+{
+	size_t length = 0;
+	while (length < size && from[length]) {
+		if (from[length] < (is_name ? 0x21 : 0x20) || from[length] > 0x7e)
+			return -1;
+		length++;
+	}
+	for (size_t i = length; i < size; i++)
+		if (from[i])
+			return -1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+	return length == 0 && is_name ? -1 : 0;
+}
+
+static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame *frame, char *text, size_t bytes)
+{
+	char *end = text + bytes;
+	for (char *line = text; line < end;) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		char *equals = newline ? memchr(line, '=', (size_t)(newline - line)) : NULL;
+		if (!equals || equals == line || memchr(line, '\0', (size_t)(newline - line)))
+			return fail(reader->error,
+				"corrupt stream: attributes of frame %" PRIu64 " are not lines of key=value",
+				reader->nframe);
+		/* undo the escapes \\ and \n */
+		char *to = equals + 1;
+		for (char *from = equals + 1; from < newline; from++) {
+			if (*from == '\\' && from + 1 < newline) {
+				from++;
+				*to++ = *from == 'n' ? '\n' : *from;
+			} else {
+				*to++ = *from;
+			}
+		}
+		*equals = '\0';
+		*to = '\0';
+		if (nb_frame_add_attribute(frame, line, equals + 1))
+			return fail(
+				reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
+		line = newline + 1;
+	}
+	return NB_FRAME;
+}
+
+/* One directory entry; *offset is where its contents must begin, and moves past them. */
+static enum nb_answer parse_entry(
+	struct nb_reader *reader, struct nb_frame *frame, const unsigned char *entry, uint64_t *offset)
+{
+	char name[NB_NAME_SIZE + 1], dtype[NB_DTYPE_SIZE + 1], unit[NB_UNIT_SIZE + 1];
+	const uint64_t nframe = reader->nframe;
+	if (load_text(name, entry + E_NAME, NB_NAME_SIZE, 1) || load_text(dtype, entry + E_DTYPE, NB_DTYPE_SIZE, 1) ||
+		load_text(unit, entry + E_UNIT, NB_UNIT_SIZE, 0))
+		return fail(reader->error,
+			"corrupt stream: a column name, type or unit of frame %" PRIu64 " is not plain text", nframe);
+	uint32_t table = load32(entry + E_TABLE), ncomp = load32(entry + E_NCOMP);
+	uint64_t bytes = load64(entry + E_BYTES);
+	size_t item = nb_dtype_size(dtype), rowsize, want;
+	if (item == 0)
+		return fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has type '%s' (want a little-endian NumPy type)", name,
+			nframe, dtype);
+	if (table >= NB_NTABLE)
+		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " belongs to table %" PRIu32,
+			name, nframe, table);
+	if (ncomp == 0 || ncomp > 65536)
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components", name, nframe,
+			ncomp);
+	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want) ||
+		bytes != want)
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, its rows need another number",
+			name, nframe, bytes);
+	if (load64(entry + E_OFFSET) != *offset)
+		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name,
+			nframe);
+	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit) {
+		const char *limit = getenv("NB_MAX_FRAME");
+		if (limit && *limit)
+			return fail(reader->error,
+				"column '%s' of frame %" PRIu64 " has %" PRIu64
+				" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
+				name, nframe, bytes, limit);
+		return fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)",
+			name, nframe, bytes);
+	}
+	*offset += align_up(bytes);
+	if (nb_frame_find(frame, name))
+		return fail(reader->error, "corrupt stream: column '%s' appears twice in frame %" PRIu64, name, nframe);
+	const struct nb_field_info *info = NULL;
+	for (int f = 0; f < NB_NFIELD && !info; f++)
+		if (strcmp(name, nb_field_info[f].name) == 0)
+			info = &nb_field_info[f];
+	if (info && (info->table != (enum nb_table)table || (info->ncomp && info->ncomp != ncomp) ||
+			    info->dtype[1] != dtype[1]))
+		return fail(reader->error,
+			"field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' a %s (want %" PRIu32 " x '%s' a %s)",
+			name, nframe, ncomp, dtype, nb_table_name[table], info->ncomp, info->dtype,
+			nb_table_name[info->table]);
+	if (!nb_frame_add(frame, name, (enum nb_table)table, dtype, ncomp, unit, load32(entry + E_FLAGS)))
+		return fail(reader->error, "out of memory for the columns of frame %" PRIu64, nframe);
+	return NB_FRAME;
+}
+
+static enum nb_answer parse_head(struct nb_reader *reader, struct nb_frame *frame, unsigned char *head,
+	size_t header_size, uint64_t attribute_bytes, uint32_t ncolumn, uint32_t entry_size)
+{
+	for (int t = 0; t < NB_NTABLE; t++) {
+		frame->rows[t] = load64(head + H_ROWS + 8 * t);
+		if (frame->rows[t] > NB_MAX_ROWS)
+			return fail(reader->error,
+				"corrupt stream: frame %" PRIu64 " claims %" PRIu64 " rows of table '%s'",
+				reader->nframe, frame->rows[t], nb_table_name[t]);
+	}
+	enum nb_answer answer = parse_attributes(reader, frame, (char *)head + header_size, attribute_bytes);
+	const unsigned char *entry = head + header_size + align_up(attribute_bytes);
+	uint64_t offset = header_size + align_up(attribute_bytes) + align_up((uint64_t)ncolumn * entry_size);
+	const uint64_t body = offset;
+	for (uint32_t c = 0; answer == NB_FRAME && c < ncolumn; c++, entry += entry_size)
+		answer = parse_entry(reader, frame, entry, &offset);
+	if (answer != NB_FRAME)
+		return answer;
+	if (load64(head + H_BODY_BYTES) != offset - body + align_up(4 * (uint64_t)ncolumn))
+		return fail(reader->error, "corrupt stream: the length of frame %" PRIu64 " contradicts its columns",
+			reader->nframe);
+	return NB_FRAME;
+}
+
+enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
+{
+	unsigned char fixed[MAX_HEADER_SIZE];
+	nb_frame_clear(frame);
+	for (;;) {
+		if (!little_endian())
+			return fail(reader->error, "this machine is big-endian; the stream is little-endian");
+		int failed;
+		/* the magic first: what is no stream is refused without waiting for more of it */
+		size_t got = pull(reader, fixed, sizeof magic, &failed);
+		if (failed)
+			return NB_ERROR;
+		if (got == 0)
+			return at_end_of_input(reader);
+		size_t same = 0;
+		while (same < sizeof magic && same < got && fixed[same] == magic[same])
+			same++;
+		if (same < sizeof magic && same < got)
+			return fail(reader->error,
+				"not a particle stream: wrong magic at the start of frame %" PRIu64 "%s",
+				reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
+		if (got == sizeof magic)
+			got += pull(reader, fixed + got, NB_HEADER_SIZE - got, &failed);
+		if (failed)
+			return NB_ERROR;
+		if (got < NB_HEADER_SIZE)
+			return fail(reader->error,
+				"truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
+				reader->nframe, got, NB_HEADER_SIZE);
+		if (load16(fixed + H_MAJOR) != NB_STREAM_MAJOR)
+			return fail(reader->error, "stream version %d.%d (this program reads %d.x)",
+				load16(fixed + H_MAJOR), load16(fixed + H_MINOR), NB_STREAM_MAJOR);
+		uint32_t header_size = load32(fixed + H_HEADER_SIZE), kind = load32(fixed + H_KIND);
+		uint64_t attribute_bytes = load64(fixed + H_ATTRIBUTE_BYTES);
+		uint32_t ncolumn = load32(fixed + H_NCOLUMN), entry_size = load32(fixed + H_ENTRY_SIZE);
+		if (header_size < NB_HEADER_SIZE || header_size > MAX_HEADER_SIZE || header_size % NB_ALIGN ||
+			attribute_bytes > NB_MAX_ATTRIBUTE_BYTES || ncolumn > NB_MAX_COLUMNS ||
+			entry_size < NB_ENTRY_SIZE || entry_size > MAX_HEADER_SIZE ||
+			(kind != KIND_FRAME && kind != KIND_END))
+			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has impossible sizes",
+				reader->nframe);
+		size_t bytes = header_size + align_up(attribute_bytes) + align_up((uint64_t)ncolumn * entry_size);
+		unsigned char *head = calloc(bytes + 1, 1);
+		if (!head)
+			return fail(reader->error, "out of memory for the header of frame %" PRIu64, reader->nframe);
+		memcpy(head, fixed, NB_HEADER_SIZE);
+		if (pull_all(reader, head + NB_HEADER_SIZE, bytes - NB_HEADER_SIZE, "header")) {
+			free(head);
+			return NB_ERROR;
+		}
+		uint32_t crc = load32(head + H_CRC);
+		store32(head + H_CRC, 0);
+		if (nb_crc32(0, head, bytes) != crc) {
+			free(head);
+			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC",
+				reader->nframe);
+		}
+		uint64_t number = load64(head + H_NUMBER);
+		if (number != reader->ninner) {
+			free(head);
+			return fail(reader->error,
+				"corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
+				"; frames are missing or doubled)",
+				reader->nframe, number, reader->ninner);
+		}
+		reader->ended = kind == KIND_END;
+		if (kind == KIND_END) {
+			free(head);
+			reader->ninner = 0;
+			continue; /* cat a b: another stream may follow */
+		}
+		enum nb_answer answer = parse_head(
+			reader, frame, head, header_size, attribute_bytes, ncolumn, entry_size);
+		free(head);
+		reader->ncolumn = frame->ncolumn;
+		reader->column = 0;
+		memset(reader->crc, 0, sizeof reader->crc);
+		if (answer == NB_FRAME && reader->map) {
+			uint64_t body = 0;
+			for (size_t c = 0; c < frame->ncolumn; c++)
+				body += align_up(frame->column[c].rows * frame->column[c].rowsize);
+			if (body > reader->map_size - reader->map_at)
+				return fail(reader->error,
+					"truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64
+					" bytes of columns",
+					reader->nframe, reader->map_size - reader->map_at, body);
+		}
+		return answer;
+	}
+}
+
+/* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */
+static int read_column(struct nb_reader *reader, const struct nb_column *column, unsigned char *to, uint32_t *crc,
+	nb_visit *visit, void *context)
+{
+	size_t bytes = column->rows * column->rowsize;
+	size_t block = column->rowsize < NB_BLOCK ? NB_BLOCK / column->rowsize * column->rowsize : NB_BLOCK;
+	for (size_t at = 0; at < bytes;) {
+		size_t want = bytes - at < block ? bytes - at : block;
+		unsigned char *data;
+		if (reader->map) {
+			data = reader->map + reader->map_at; /* nb_reader_head has checked that it is all there */
+			reader->map_at += want;
+			reader->nbyte += want;
+		} else {
+			int failed;
+			data = to ? to + at : reader->buffer;
+			size_t got = pull(reader, data, want, &failed);
+			if (got < want) {
+				if (!failed)
+					fail(reader->error,
+						"truncated stream: column '%s' of frame %" PRIu64
+						" ends after %zu of %zu bytes",
+						column->name, reader->nframe, at + got, bytes);
+				return -1;
+			}
+		}
+		*crc = nb_crc32(*crc, data, want);
+		if (visit && visit(context, column, at, data, want))
+			return -1;
+		at += want;
+	}
+	unsigned char padding[NB_ALIGN];
+	return pull_all(reader, padding, align_up(bytes) - bytes, "padding");
+}
+
+static enum nb_answer check_trailer(struct nb_reader *reader, const struct nb_frame *frame)
+{
+	unsigned char trailer[4 * NB_MAX_COLUMNS + NB_ALIGN];
+	if (pull_all(reader, trailer, align_up(4 * reader->ncolumn), "checksums"))
+		return NB_ERROR;
+	for (size_t c = 0; c < reader->ncolumn; c++)
+		if (load32(trailer + 4 * c) != reader->crc[c])
+			return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has the wrong CRC",
+				frame->column[c].name, reader->nframe);
+	reader->nframe++;
+	reader->ninner++;
+	return NB_FRAME;
+}
+
+static enum nb_answer read_columns(
+	struct nb_reader *reader, struct nb_frame *frame, size_t count, int keep, nb_visit *visit, void *context)
+{
+	for (; reader->column < count && reader->column < reader->ncolumn; reader->column++) {
+		struct nb_column *column = &frame->column[reader->column];
+		unsigned char *to = NULL;
+		if (keep && reader->map) {
+			nb_column_borrow(column, reader->map + reader->map_at);
+		} else if (keep) {
+			to = nb_column_write(column, &nb_space_host, NB_WIRE);
+			if (!to)
+				return fail(reader->error,
+					"out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes", column->name,
+					reader->nframe, column->rows * column->rowsize);
+		}
+		if (read_column(reader, column, to, &reader->crc[reader->column], visit, context))
+			return NB_ERROR;
+	}
+	return reader->column < reader->ncolumn ? NB_FRAME : check_trailer(reader, frame);
+}
+
+enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count)
+{
+	return read_columns(reader, frame, count, 1, NULL, NULL);
+}
+
+enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context)
+{
+	return read_columns(reader, frame, SIZE_MAX, 0, visit, context);
+}
+
+enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame)
+{
+	enum nb_answer answer = nb_reader_head(reader, frame);
+	return answer == NB_FRAME ? nb_reader_columns(reader, frame, SIZE_MAX) : answer;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+int nb_writer_open(struct nb_writer *writer, int fd)
+{
+	memset(writer, 0, sizeof *writer);
+	writer->fd = fd;
+	widen_pipe(fd);
+	writer->buffer = nb_alloc(NB_BLOCK, 1);
+	return writer->buffer ? NB_OK : NB_ENOMEM;
+}
+
+static int push(struct nb_writer *writer, const void *data, size_t bytes)
+{
+	const char *from = data;
+	while (bytes) {
+		ssize_t n = write(writer->fd, from, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fail(writer->error, "write error: %s", strerror(errno));
+			return -1;
+		}
+		from += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int nb_writer_flush(struct nb_writer *writer)
+{
+	size_t used = writer->used;
+	writer->used = 0;
+	return push(writer, writer->buffer, used);
+}
+
+/* Small pieces are collected; large ones go out as they are. */
+static int put(struct nb_writer *writer, const void *data, size_t bytes)
+{
+	if (bytes == 0)
+		return 0;
+	if (bytes >= NB_BLOCK / 2 || writer->used + bytes > NB_BLOCK) {
+		if (nb_writer_flush(writer))
+			return -1;
+		if (bytes >= NB_BLOCK / 2)
+			return push(writer, data, bytes);
+	}
+	memcpy(writer->buffer + writer->used, data, bytes);
+	writer->used += bytes;
+	return 0;
+}
+
+static int put_padding(struct nb_writer *writer, uint64_t bytes)
+{
+	static const unsigned char zero[NB_ALIGN];
+	return put(writer, zero, (size_t)(align_up(bytes) - bytes));
+}
+
+static size_t escaped_size(const char *text)
+{
+	size_t size = 0;
+	for (; *text; text++)
+		size += *text == '\n' || *text == '\\' ? 2 : 1;
+	return size;
+}
+
+static char *escape(char *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text == '\n' ? 'n' : *text;
+	}
+	return to;
+}
+
+static void store_text(unsigned char *to, const char *text)
+{
+	memcpy(to, text, strlen(text));
+}
+
+static void store_fixed(unsigned char *head, uint32_t kind, uint64_t number)
+{
+	memcpy(head + H_MAGIC, magic, sizeof magic);
+	store16(head + H_MAJOR, NB_STREAM_MAJOR);
+	store16(head + H_MINOR, NB_STREAM_MINOR);
+	store32(head + H_HEADER_SIZE, NB_HEADER_SIZE);
+	store32(head + H_KIND, kind);
+	store64(head + H_NUMBER, number);
+	store32(head + H_ENTRY_SIZE, NB_ENTRY_SIZE);
+}
+
+int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
+{
+	uint64_t attribute_bytes = 0;
+	for (size_t a = 0; a < frame->nattribute; a++)
+		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(frame->attribute[a].value) + 2;
+	if (attribute_bytes > NB_MAX_ATTRIBUTE_BYTES) {
+		fail(writer->error, "frame %" PRIu64 " has %" PRIu64 " bytes of attributes (limit %d)", writer->nframe,
+			attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);
+		return -1;
+	}
+	uint64_t bytes = NB_HEADER_SIZE + align_up(attribute_bytes) +
+			 align_up((uint64_t)frame->ncolumn * NB_ENTRY_SIZE);
+	unsigned char *head = calloc(bytes, 1);
+	if (!head) {
+		fail(writer->error, "out of memory");
+		return -1;
+	}
+	store_fixed(head, KIND_FRAME, writer->nframe);
+	for (int t = 0; t < NB_NTABLE; t++)
+		store64(head + H_ROWS + 8 * t, frame->rows[t]);
+	store64(head + H_ATTRIBUTE_BYTES, attribute_bytes);
+	store32(head + H_NCOLUMN, (uint32_t)frame->ncolumn);
+	char *text = (char *)head + NB_HEADER_SIZE;
+	for (size_t a = 0; a < frame->nattribute; a++) {
+		text = escape(text, frame->attribute[a].key);
+		*text++ = '=';
+		text = escape(text, frame->attribute[a].value);
+		*text++ = '\n';
+	}
+	unsigned char *entry = head + NB_HEADER_SIZE + align_up(attribute_bytes);
+	uint64_t offset = bytes;
+	for (size_t c = 0; c < frame->ncolumn; c++, entry += NB_ENTRY_SIZE) {
+		const struct nb_column *column = &frame->column[c];
+		if (column->rows != frame->rows[column->table]) {
+			free(head);
+			fail(writer->error, "internal error: column '%s' does not have the rows of its table",
+				column->name);
+			return -1;
+		}
+		store_text(entry + E_NAME, column->name);
+		store_text(entry + E_DTYPE, column->dtype);
+		store32(entry + E_TABLE, (uint32_t)column->table);
+		store32(entry + E_NCOMP, column->ncomp);
+		store32(entry + E_FLAGS, column->flags);
+		store_text(entry + E_UNIT, column->unit);
+		store64(entry + E_OFFSET, offset);
+		store64(entry + E_BYTES, column->rows * column->rowsize);
+		offset += align_up(column->rows * column->rowsize);
+	}
+	store64(head + H_BODY_BYTES, offset - bytes + align_up(4 * (uint64_t)frame->ncolumn));
+	store32(head + H_CRC, nb_crc32(0, head, bytes));
+	int status = put(writer, head, bytes);
+	free(head);
+	writer->frame = frame;
+	writer->column = 0;
+	writer->at = 0;
+	memset(writer->crc, 0, frame->ncolumn * sizeof *writer->crc);
+	return status;
+}
+
+/* Finishes the columns that are complete. */
+static int next_columns(struct nb_writer *writer)
+{
+	const struct nb_frame *frame = writer->frame;
+	while (writer->column < frame->ncolumn) {
+		const struct nb_column *column = &frame->column[writer->column];
+		uint64_t bytes = column->rows * column->rowsize;
+		if (writer->at < bytes)
+			return 0;
+		if (put_padding(writer, bytes))
+			return -1;
+		writer->column++;
+		writer->at = 0;
+	}
+	return 0;
+}
+
+int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
+{
+	const unsigned char *from = data;
+	if (next_columns(writer))
+		return -1;
+	while (bytes) {
+		if (writer->column == writer->frame->ncolumn) {
+			fail(writer->error, "internal error: more bytes than frame %" PRIu64 " has columns for",
+				writer->nframe);
+			return -1;
+		}
+		const struct nb_column *column = &writer->frame->column[writer->column];
+		uint64_t left = column->rows * column->rowsize - writer->at;
+		size_t block = bytes < NB_BLOCK ? bytes : NB_BLOCK;
+		if (block > left)
+			block = (size_t)left;
+		writer->crc[writer->column] = nb_crc32(writer->crc[writer->column], from, block);
+		if (put(writer, from, block))
+			return -1;
+		writer->at += block;
+		from += block;
+		bytes -= block;
+		if (next_columns(writer))
+			return -1;
+	}
+	return 0;
+}
+
+int nb_writer_end(struct nb_writer *writer)
+{
+	if (next_columns(writer))
+		return -1;
+	size_t ncolumn = writer->frame->ncolumn;
+	if (writer->column != ncolumn) {
+		fail(writer->error, "internal error: frame %" PRIu64 " lacks contents of column '%s'", writer->nframe,
+			writer->frame->column[writer->column].name);
+		return -1;
+	}
+	for (size_t c = 0; c < ncolumn; c++) {
+		unsigned char bytes[4];
+		store32(bytes, writer->crc[c]);
+		if (put(writer, bytes, sizeof bytes))
+			return -1;
+	}
+	if (put_padding(writer, 4 * (uint64_t)ncolumn))
+		return -1;
+	writer->frame = NULL;
+	writer->nframe++;
+	return 0;
+}
+
+/* A column whose only copy is in f64 and whose wire form is narrower goes out block by block. */
+static int write_column(struct nb_writer *writer, struct nb_column *column)
+{
+	const struct nb_copy *wide = NULL;
+	for (int i = 0; i < NB_MAX_COPIES; i++) {
+		const struct nb_copy *copy = &column->copy[i];
+		if (!copy->valid || !copy->space || copy->space->device >= 0)
+			continue;
+		if (copy->form == NB_WIRE)
+			return nb_writer_block(writer, copy->data, column->rows * column->rowsize);
+		wide = copy;
+	}
+	if (!wide) {
+		const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
+		if (!data) {
+			fail(writer->error,
+				"column '%s' of frame %" PRIu64 " has no contents or does not fit into memory",
+				column->name, writer->nframe);
+			return -1;
+		}
+		return nb_writer_block(writer, data, column->rows * column->rowsize);
+	}
+	double block[2048]; /* room for the narrowed numbers too */
+	const double *from = wide->data;
+	size_t item = nb_dtype_size(column->dtype);
+	for (size_t left = column->rows * column->ncomp, n; left; left -= n, from += n) {
+		n = left < 2048 ? left : 2048;
+		nb_dtype_from_f64(column->dtype, n, from, block);
+		if (nb_writer_block(writer, block, n * item))
+			return -1;
+	}
+	return 0;
+}
+
+int nb_writer_next(struct nb_writer *writer, const struct nb_frame *frame)
+{
+	if (nb_writer_begin(writer, frame))
+		return -1;
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		if (write_column(writer, &frame->column[c]))
+			return -1;
+	return nb_writer_end(writer);
+}
+
+int nb_writer_close(struct nb_writer *writer)
+{
+	unsigned char head[NB_HEADER_SIZE] = {0};
+	store_fixed(head, KIND_END, writer->nframe);
+	store32(head + H_CRC, nb_crc32(0, head, sizeof head));
+	if (put(writer, head, sizeof head) || nb_writer_flush(writer))
+		return -1;
+	nb_writer_abandon(writer);
+	if (close(writer->fd)) {
+		fail(writer->error, "write error: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+void nb_writer_abandon(struct nb_writer *writer)
+{
+	nb_free(writer->buffer);
+	writer->buffer = NULL;
+}

@@ -1,0 +1,92 @@
+/* stream.h - reading and writing the nb particle stream, version 1.0; nb-stream(5) is the specification.
+ *
+ * Library code: nothing is printed, nothing exits.  Reading has three answers, so that a broken stream
+ * can not look like a short one.  A stream that a reader or writer gave up on must not be used further. */
+#ifndef NB_STREAM_H
+#define NB_STREAM_H
+
+#include "formats/stream/frame.h"
+
+#include <stdio.h>
+
+enum {
+	NB_STREAM_MAJOR = 1,
+	NB_STREAM_MINOR = 0,
+	NB_HEADER_SIZE = 128,
+	NB_ENTRY_SIZE = 128,
+	NB_ALIGN = 64,
+	NB_BLOCK = 128 << 10, /* bytes moved at once: small enough to stay in a core's cache */
+	NB_MAX_ATTRIBUTE_BYTES = 16 << 20
+};
+#define NB_MAX_ROWS ((uint64_t)1 << 40)
+
+enum nb_answer { NB_FRAME = 1, NB_END = 0, NB_ERROR = -1 };
+
+enum { NB_ERROR_SIZE = 256 };
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+struct nb_reader {
+	int fd;
+	uint64_t nframe; /* frames read so far in the whole input */
+	uint64_t nbyte;	 /* bytes read so far */
+	char error[NB_ERROR_SIZE];
+	/* private */
+	uint64_t ninner;    /* frames since the last end marker */
+	int ended;	    /* the last thing read was an end marker */
+	unsigned char *map; /* the input as a mapped file, or NULL */
+	size_t map_size, map_at;
+	unsigned char *buffer;	/* for a pipe: NB_BLOCK bytes */
+	uint64_t limit;		/* bytes one frame may have */
+	size_t ncolumn, column; /* of the frame being read: how many, how many of them are read */
+	uint32_t crc[NB_MAX_COLUMNS];
+};
+
+/* Starts reading fd (0 for stdin). A regular file is mapped from its current offset.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_reader_open(struct nb_reader *reader, int fd);
+/* Reads a whole frame into *frame (cleared first); CRCs are verified. On NB_ERROR reader->error says why. */
+enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);
+/* The same in pieces, for tools that can begin before a frame is there, or need not hold it: reads attributes and
+ * columns without contents ... */
+enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame);
+/* ... then the contents of the first count columns, as far as they are not read yet (SIZE_MAX: all, which must be
+ * the last call; the CRCs are verified then).  Columns may be added behind the others meanwhile, none dropped ... */
+enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count);
+/* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes that end on row boundaries
+ * where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop (the answer is then
+ * NB_ERROR and reader->error is left to visit).  visit may be NULL. */
+typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
+enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context);
+void nb_reader_close(struct nb_reader *reader);
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+struct nb_writer {
+	int fd;
+	uint64_t nframe;
+	char error[NB_ERROR_SIZE];
+	/* private */
+	unsigned char *buffer;
+	size_t used;
+	const struct nb_frame *frame; /* being written block by block */
+	size_t column;
+	uint64_t at; /* bytes of the column written */
+	uint32_t crc[NB_MAX_COLUMNS];
+};
+
+NB_MUST_CHECK int nb_writer_open(struct nb_writer *writer, int fd);
+/* Writes a whole frame. 0, or -1 with writer->error. */
+NB_MUST_CHECK int nb_writer_next(struct nb_writer *writer, const struct nb_frame *frame);
+/* The same in pieces, for tools that make a frame without holding it: begin with a frame whose columns have no
+ * contents, then the wire bytes of each column in turn, in blocks of any size, then end. */
+NB_MUST_CHECK int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame);
+NB_MUST_CHECK int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes);
+NB_MUST_CHECK int nb_writer_end(struct nb_writer *writer);
+/* Sends what is buffered on its way (after a frame that somebody waits for). */
+NB_MUST_CHECK int nb_writer_flush(struct nb_writer *writer);
+/* Writes the end marker, flushes, and closes fd, checking both. */
+NB_MUST_CHECK int nb_writer_close(struct nb_writer *writer);
+/* Releases memory without an end marker: after a failure. */
+void nb_writer_abandon(struct nb_writer *writer);
+
+#endif

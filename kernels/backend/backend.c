@@ -1,0 +1,107 @@
+/* Asks NB_CUDA which backends there are; papers/choose.c does for the kernels of the papers, and nobody else. */
+#include "kernels/backend/backend.h"
+
+#include "common/parse.h"
+#include "kernels/device/device.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static int nothing_to_finish(void)
+{
+	return NB_OK;
+}
+
+static const struct nb_backend backend_cpu = {
+	.name = "cpu",
+	.space = &nb_space_host,
+	.gravity_direct = nb_gravity_direct_cpu,
+	.gravity_near = nb_gravity_near_cpu,
+	.gravity_tree = nb_gravity_tree_cpu,
+	.morton_cube = nb_morton_cube_cpu,
+	.morton_keys = nb_morton_keys_cpu,
+	.sort_keys = nb_sort_keys_cpu,
+	.permute = nb_permute_cpu,
+	.tree_build = nb_tree_build_cpu,
+	.tree_free = nb_tree_free,
+	.kick = nb_kick_cpu,
+	.drift = nb_drift_cpu,
+	.taylor = nb_taylor_cpu,
+	.largest_acc = nb_largest_acc_cpu,
+	.finish = nothing_to_finish,
+};
+
+#ifdef NB_CUDA
+static struct nb_backend backend_cuda = {
+	.name = "cuda",
+	.gravity_direct = nb_gravity_direct_cuda,
+	.gravity_near = nb_gravity_near_cuda,
+	.gravity_tree = nb_gravity_tree_cuda,
+	.morton_cube = nb_morton_cube_cuda,
+	.morton_keys = nb_morton_keys_cuda,
+	.sort_keys = nb_sort_keys_cuda,
+	.permute = nb_permute_cuda,
+	.tree_build = nb_tree_build_cuda,
+	.tree_free = nb_tree_free_cuda,
+	.kick = nb_kick_cuda,
+	.drift = nb_drift_cuda,
+	.taylor = nb_taylor_cuda,
+	.largest_acc = nb_largest_acc_cuda,
+	.finish = nb_cuda_finish,
+};
+
+static int open_cuda(int device, const struct nb_backend **backend, char *why)
+{
+	int status = nb_cuda_open(device, &backend_cuda.space, why, NB_BACKEND_WHY);
+	if (!status) {
+		backend_cuda.name = backend_cuda.space->name;
+		*backend = &backend_cuda;
+	}
+	return status;
+}
+
+static const char *device_error(void)
+{
+	return nb_cuda_error();
+}
+#else
+static int open_cuda(int device, const struct nb_backend **backend, char *why)
+{
+	(void)device;
+	(void)backend;
+	snprintf(why, NB_BACKEND_WHY, "this program was built without CUDA");
+	return NB_ENODEV;
+}
+
+static const char *device_error(void)
+{
+	return "";
+}
+#endif
+
+int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why)
+{
+	uint64_t device = 0;
+	*backend = NULL;
+	why[0] = '\0';
+	if (strcmp(name, "cuda") == 0 ||
+		(strncmp(name, "cuda:", 5) == 0 && nb_parse_u64(name + 5, 0, INT_MAX, &device) == NB_PARSE_OK))
+		return open_cuda((int)device, backend, why);
+	if (strcmp(name, "auto") == 0 && open_cuda(0, backend, why) == NB_OK)
+		return NB_OK;
+	if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) {
+		*backend = &backend_cpu;
+		return NB_OK;
+	}
+	snprintf(why, NB_BACKEND_WHY, "want auto, cpu, cuda or cuda:N");
+	return NB_EINVAL;
+}
+
+const char *nb_backend_error(const struct nb_backend *backend, int status)
+{
+	const char *detail = backend->space->device >= 0 && status != NB_ENONFINITE && status != NB_EUNSUPPORTED
+				     ? device_error()
+				     : "";
+	return *detail ? detail : nb_status_text(status);
+}

@@ -1,0 +1,57 @@
+/* backend.h - where to compute: one table of kernels per backend, chosen by name at run time.
+ *
+ * A tool asks nb_backend_choose for a table, asks its frame for columns in backend->space, and calls through
+ * the table.  Backends agree within the tolerances that the headers of the kernels state, not bit for bit;
+ * each gives the same bytes on every run. */
+#ifndef NB_BACKEND_H
+#define NB_BACKEND_H
+
+#include "common/space.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/motion/motion.h"
+#include "kernels/order/order.h"
+#include "kernels/tree/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nb_backend {
+	const char *name; /* "cpu", "cuda:0" */
+	const struct nb_space *space;
+
+	int (*gravity_direct)(const struct nb_gravity *g, struct nb_gravity_count *count);
+	int (*gravity_near)(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
+	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+		struct nb_gravity_count *count);
+
+	int (*morton_cube)(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
+	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
+	int (*sort_keys)(size_t n, uint64_t *key, uint32_t *perm);
+	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+	int (*tree_build)(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+		const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+	void (*tree_free)(struct nb_tree *tree);
+
+	int (*kick)(size_t n, double *vel, const double *acc, double dt);
+	int (*drift)(size_t n, double *pos, const double *vel, double dt);
+	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
+	int (*largest_acc)(size_t n, const double *acc, double *largest);
+
+	/* Waits for work that is only queued, and returns what went wrong in it. */
+	int (*finish)(void);
+};
+
+/* "auto", "cpu", "cuda" or "cuda:N".  Only auto may choose: the device if there is one, else the CPU.
+ * Returns 0 and the table, or NB_EINVAL (no such name), NB_ENODEV. why then holds a phrase of at most
+ * NB_BACKEND_WHY bytes, e.g. "this program was built without CUDA". */
+enum { NB_BACKEND_WHY = 200 };
+NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why);
+
+/* What went wrong in the last call that returned status, e.g. the device's own message. */
+const char *nb_backend_error(const struct nb_backend *backend, int status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

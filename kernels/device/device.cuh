@@ -1,0 +1,184 @@
+/* device.cuh - what every CUDA kernel file needs: checked calls, scratch memory, launch sizes.
+ *
+ * Everything runs on the default stream of the device that is current.  A public function returns an
+ * enum nb_status, never throws and never prints; nb_cuda_error_text says which call failed and why. */
+#ifndef NB_DEVICE_CUH
+#define NB_DEVICE_CUH
+
+#include <atomic>
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/status.h"
+
+/* What the last failing call of this thread said; "" before any.  One copy in the whole program. */
+inline thread_local char nb_cuda_error_text[256];
+
+/* Turns a runtime error into a status and notes it.  Clears the runtime's own "last error", so that a
+ * failed allocation is not reported again by the next, unrelated call. */
+inline int nb_cuda_status(cudaError_t error, const char *call, const char *file, int line)
+{
+	if (error == cudaSuccess)
+		return NB_OK;
+	(void)cudaGetLastError();
+	snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "%s (%s:%d, %.100s)", cudaGetErrorString(error), file,
+		line, call);
+	switch (error) {
+	case cudaErrorMemoryAllocation: return NB_ENOMEM;
+	case cudaErrorNoDevice:
+	case cudaErrorInsufficientDriver:
+	case cudaErrorInitializationError:
+	case cudaErrorSystemDriverMismatch:
+	case cudaErrorDevicesUnavailable:
+	case cudaErrorInvalidDevice:
+	case cudaErrorNoKernelImageForDevice: return NB_ENODEV;
+	default: return NB_EDEVICE;
+	}
+}
+
+/* Returns from the calling function with the status if a runtime call fails. */
+#define NB_CUDA_TRY(call)                                                                    \
+	do {                                                                                 \
+		const int nb_try_status = nb_cuda_status((call), #call, __FILE__, __LINE__); \
+		if (nb_try_status)                                                           \
+			return nb_try_status;                                                \
+	} while (0)
+
+/* The same for a function that returns a status. */
+#define NB_TRY(call)                              \
+	do {                                      \
+		const int nb_try_status = (call); \
+		if (nb_try_status)                \
+			return nb_try_status;     \
+	} while (0)
+
+/* After every kernel<<<...>>>(...). */
+#define NB_CUDA_LAUNCHED() NB_CUDA_TRY(cudaGetLastError())
+
+/* Lets the current device's pool keep what is freed, once a device and process. */
+inline int nb_cuda_keep_pool()
+{
+	static std::atomic<bool> kept[64];
+	int device;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	if (device < 64 && kept[device])
+		return NB_OK;
+	cudaMemPool_t pool;
+	uint64_t threshold = UINT64_MAX;
+	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
+	NB_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+	if (device < 64)
+		kept[device] = true;
+	return NB_OK;
+}
+
+/* Scratch on the current device, given back when it goes out of scope.  It comes from the device's
+ * stream-ordered pool, which keeps what it has: from the second call on, an allocation costs a
+ * microsecond and no synchronisation, and freeing does not wait for kernels in flight. */
+template <class T> struct nb_cuda_buffer {
+	T *ptr = nullptr;
+	size_t count = 0;
+
+	nb_cuda_buffer() = default;
+	nb_cuda_buffer(const nb_cuda_buffer &) = delete;
+	nb_cuda_buffer &operator=(const nb_cuda_buffer &) = delete;
+	~nb_cuda_buffer()
+	{
+		release();
+	}
+
+	/* Uninitialised room for n elements (n = 0: none, ptr stays null). */
+	NB_MUST_CHECK int alloc(size_t n)
+	{
+		release();
+		if (n == 0)
+			return NB_OK;
+		if (n > SIZE_MAX / sizeof(T)) {
+			snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "scratch of %zu x %zu bytes", n,
+				sizeof(T));
+			return NB_ENOMEM;
+		}
+		NB_TRY(nb_cuda_keep_pool());
+		NB_CUDA_TRY(cudaMallocAsync((void **)&ptr, n * sizeof(T), 0));
+		count = n;
+		return NB_OK;
+	}
+
+	void release()
+	{
+		if (ptr)
+			(void)cudaFreeAsync(ptr, 0);
+		ptr = nullptr;
+		count = 0;
+	}
+};
+
+/* Launches a kernel on the default stream, with dynamic shared memory, so that it may overlap the end of the
+ * kernel before it ("programmatic dependent launch"): its blocks take their places early and wait in
+ * nb_cuda_wait_previous, which a kernel launched like this must call before it touches memory that any
+ * earlier kernel used.  Worth a microsecond or two a kernel in a chain of short ones.
+ * Only on compute capability 9: a newer card might run the PTX of an older one, which does not wait. */
+template <class... Parameters, class... Arguments>
+int nb_cuda_launch_shared(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, Arguments &&...arguments)
+{
+	static std::atomic<int> major[64];
+	int device, cc = 0;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	if (device < 64)
+		cc = major[device];
+	if (!cc) {
+		NB_CUDA_TRY(cudaDeviceGetAttribute(&cc, cudaDevAttrComputeCapabilityMajor, device));
+		if (device < 64)
+			major[device] = cc;
+	}
+	cudaLaunchAttribute early = {};
+	early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	early.val.programmaticStreamSerializationAllowed = 1;
+	cudaLaunchConfig_t config = {};
+	config.gridDim = grid;
+	config.blockDim = block;
+	config.dynamicSmemBytes = shared;
+	config.attrs = &early;
+	config.numAttrs = cc == 9;
+	NB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...));
+	return NB_OK;
+}
+
+template <class... Parameters, class... Arguments>
+int nb_cuda_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments &&...arguments)
+{
+	return nb_cuda_launch_shared(kernel, grid, block, 0, static_cast<Arguments &&>(arguments)...);
+}
+
+/* The first statement of a kernel for nb_cuda_launch: lets the next kernel's blocks come, and waits until all
+ * earlier kernels are done and their writes seen. */
+static __device__ __forceinline__ void nb_cuda_wait_previous()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+	cudaTriggerProgrammaticLaunchCompletion();
+	cudaGridDependencySynchronize();
+#endif
+}
+
+/* Blocks of `threads` that cover n items; kernels index with size_t. */
+inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
+{
+	return (unsigned)((n + threads - 1) / threads);
+}
+
+/* Multiprocessors of the current device; 0 where there is none. */
+inline int nb_cuda_multiprocessors(void)
+{
+	int device, count;
+	if (cudaGetDevice(&device) != cudaSuccess ||
+		cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+		(void)cudaGetLastError();
+		return 0;
+	}
+	return count;
+}
+
+#endif

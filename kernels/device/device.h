@@ -1,0 +1,27 @@
+/* device.h - the device as a place for arrays. Plain C; used by backend.c alone. */
+#ifndef NB_DEVICE_H
+#define NB_DEVICE_H
+
+#include <stddef.h>
+
+#include "common/space.h"
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes device number `device` current and *space its memory.  NB_ENODEV where there is none of that number,
+ * or no driver; why (size bytes) then says what the runtime said. */
+NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size);
+
+/* What the last failing call said, "" if none failed. */
+const char *nb_cuda_error(void);
+
+/* Waits until the device has finished all work, and returns what went wrong in it. */
+NB_MUST_CHECK int nb_cuda_finish(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,222 @@
+/* direct_cpu.c - the direct sum over all pairs, each pair once, on all processors.
+ *
+ * The bodies are cut into tiles by n alone, never by the number of threads.  A tile first meets itself,
+ * then the others in the order of a round-robin tournament (circle method): in each round every tile is in
+ * one pair.  Pairs are computed by whichever thread is free, but added to a tile in the order of the
+ * rounds, so that sums round in the same way however many threads there are.  Forces live in the output;
+ * beyond it a thread needs two tiles of memory. */
+#include "common/cpu.h"
+#include "common/mem.h"
+#include "kernels/gravity/cpu_internal.h"
+
+#include <math.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- the plan, for direct sum and near field ------------------------------------------------------- */
+
+int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+{
+	*plan = (struct nb_gravity_plan){.g = g};
+	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (g->jerk && !g->vel))
+		return NB_EINVAL;
+	if (g->n == 0)
+		return NB_OK;
+	const double *x = g->pos, *v = g->jerk ? g->vel : NULL, *m = g->mass;
+	double x0 = INFINITY, x1 = -INFINITY, y0 = x0, y1 = x1, z0 = x0, z1 = x1, mass = 0, speed = 0;
+	/* a value that is not finite gives NaN here, and NaN stays in a sum of zeros */
+	double bad = 0;
+#pragma omp parallel for simd reduction(min : x0, y0, z0) reduction(max : x1, y1, z1, mass) reduction(+ : bad)         \
+        if (g->n > 10000)
+	for (size_t i = 0; i < g->n; i++) {
+		const double xi = x[3 * i], yi = x[3 * i + 1], zi = x[3 * i + 2], mi = m[i];
+		x0 = xi < x0 ? xi : x0;
+		y0 = yi < y0 ? yi : y0;
+		z0 = zi < z0 ? zi : z0;
+		x1 = xi > x1 ? xi : x1;
+		y1 = yi > y1 ? yi : y1;
+		z1 = zi > z1 ? zi : z1;
+		mass = fabs(mi) > mass ? fabs(mi) : mass;
+		bad += (xi - xi) + (yi - yi) + (zi - zi) + (mi - mi);
+	}
+	if (v) {
+#pragma omp parallel for simd reduction(max : speed) reduction(+ : bad) if (g->n > 10000)
+		for (size_t i = 0; i < 3 * g->n; i++) {
+			speed = fabs(v[i]) > speed ? fabs(v[i]) : speed;
+			bad += v[i] - v[i];
+		}
+	}
+	if (bad != 0) /* NaN */
+		return NB_ENONFINITE;
+	/* the difference of two finite numbers may be infinite; and where all bodies coincide, no scale may take
+	 * their coordinates out of range */
+	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
+	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
+	const double extent = fmax(side, 0x1p-60 * far);
+	plan->scale = nb_pair_scale_of(fmax(extent, g->eps), mass, speed, g->G);
+	plan->eps = g->eps * plan->scale.length;
+	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
+	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;
+	plan->middle[2] = (0.5 * z0 + 0.5 * z1) * plan->scale.length;
+	return NB_OK;
+}
+
+void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n)
+{
+	memset(g->acc + 3 * first, 0, 3 * n * sizeof *g->acc);
+	if (g->pot)
+		memset(g->pot + first, 0, n * sizeof *g->pot);
+	if (g->jerk)
+		memset(g->jerk + 3 * first, 0, 3 * n * sizeof *g->jerk);
+}
+
+void nb_gravity_unscale(const struct nb_gravity_plan *plan)
+{
+	const struct nb_gravity *g = plan->g;
+#pragma omp parallel for if (g->n > 10000)
+	for (size_t i = 0; i < g->n; i++) {
+		for (int d = 0; d < 3; d++)
+			g->acc[3 * i + d] *= plan->scale.acc_out;
+		if (g->pot)
+			g->pot[i] *= plan->scale.pot_out;
+		if (g->jerk)
+			for (int d = 0; d < 3; d++)
+				g->jerk[3 * i + d] *= plan->scale.jerk_out;
+	}
+}
+
+/* ---- the tournament -------------------------------------------------------------------------------- */
+
+struct unit {
+	void (*pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, void *room);
+	void (*add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *room);
+};
+
+static struct unit unit_of(enum nb_isa isa)
+{
+	switch (isa) {
+#ifdef __x86_64__
+	case NB_ISA_AVX512: return (struct unit){nb_direct_pair_avx512, nb_direct_add_avx512};
+	case NB_ISA_AVX2: return (struct unit){nb_direct_pair_avx2, nb_direct_add_avx2};
+#endif
+	default: return (struct unit){nb_direct_pair_plain, nb_direct_add_plain};
+	}
+}
+
+/* Pair k of round 0, 1, ... among players (even); round 0 stands for each tile by itself. */
+static void pair_of(size_t round, size_t k, size_t players, size_t *a, size_t *b)
+{
+	const size_t wheel = players - 1, r = round - 1;
+	if (k == 0) {
+		*a = r;
+		*b = wheel;
+	} else {
+		*a = (r + k) % wheel;
+		*b = (r + wheel - k) % wheel;
+	}
+}
+
+/* Waits until tile has met its partners of all rounds before this one.  Units are handed out in order of
+ * the rounds, so the ones waited for are at work already. */
+static void wait_turn(atomic_size_t *met, size_t round)
+{
+	for (int spin = 0; atomic_load_explicit(met, memory_order_acquire) != round; spin++)
+		if (spin > 100)
+			sched_yield();
+}
+
+static void tournament(
+	const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room, int threads)
+{
+	const size_t tiles = plan->ntile, players = tiles + tiles % 2;
+	const size_t units = tiles + (players - 1) * (players / 2);
+	atomic_size_t next = 0;
+#pragma omp parallel num_threads(threads)
+	{
+		void *mine = room + (size_t)omp_get_thread_num() * NB_TILE_ROOM;
+		size_t u;
+		while ((u = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < units) {
+			size_t round = 0, a = u, b = u;
+			if (u >= tiles) {
+				round = 1 + (u - tiles) / (players / 2);
+				pair_of(round, (u - tiles) % (players / 2), players, &a, &b);
+			}
+			const int plays = a < tiles && b < tiles; /* else one has nobody to meet in this round */
+			if (plays)
+				unit->pair(plan, a, b, mine);
+			if (a < tiles)
+				wait_turn(&met[a], round);
+			if (b < tiles && b != a)
+				wait_turn(&met[b], round);
+			if (plays)
+				unit->add(plan, a, b, mine);
+			if (a < tiles)
+				atomic_store_explicit(&met[a], round + 1, memory_order_release);
+			if (b < tiles)
+				atomic_store_explicit(&met[b], round + 1, memory_order_release);
+		}
+	}
+}
+
+/* The middle of each tile, so that a pair of tiles of nearby bodies has a nearby origin for its f32
+ * coordinates: the medians of a few bodies, for one body far out would draw a mean away from all others. */
+static void tile_centres(const struct nb_gravity_plan *plan, double *centre)
+{
+	enum { MOST = 31 };
+	const struct nb_gravity *g = plan->g;
+	for (size_t t = 0; t < plan->ntile; t++) {
+		const size_t first = t * plan->tile;
+		const size_t n = first + plan->tile < g->n ? plan->tile : g->n - first;
+		const size_t few = n < MOST ? n : MOST;
+		for (int d = 0; d < 3; d++) {
+			double x[MOST];
+			for (size_t k = 0; k < few; k++) {
+				const double new = g->pos[3 * (first + k * n / few) + d];
+				size_t at = k;
+				for (; at > 0 && x[at - 1] > new; at--)
+					x[at] = x[at - 1];
+				x[at] = new;
+			}
+			centre[3 * t + d] = x[few / 2] * plan->scale.length;
+		}
+	}
+}
+
+int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count)
+{
+	struct nb_gravity_plan plan;
+	int status = nb_gravity_plan(g, &plan);
+	if (status || g->n == 0)
+		return status;
+
+	/* tiles as large as the cache likes, but enough of them to keep many processors busy; all about equal,
+	 * a multiple of the longest vector */
+	const size_t most = g->precision == NB_F32 ? NB_TILE_F32 : NB_TILE_F64;
+	plan.tile = (g->n / 32 + 15) / 16 * 16;
+	plan.tile = plan.tile < 192 ? 192 : plan.tile > most ? most : plan.tile;
+	plan.ntile = (g->n + plan.tile - 1) / plan.tile;
+	plan.tile = ((g->n + plan.ntile - 1) / plan.ntile + 15) / 16 * 16;
+	plan.ntile = (g->n + plan.tile - 1) / plan.tile;
+
+	const struct unit unit = unit_of(nb_cpu_isa());
+	const int threads = plan.ntile > 1 ? nb_cpu_threads() : 1;
+	char *room = nb_alloc((size_t)threads, NB_TILE_ROOM);
+	double *centre = nb_alloc(plan.ntile, 3 * sizeof *centre);
+	atomic_size_t *met = nb_alloc_zero(plan.ntile, sizeof *met);
+	if (room && centre && met) {
+		tile_centres(&plan, centre);
+		plan.centre = centre;
+		tournament(&plan, &unit, met, room, threads);
+		nb_gravity_unscale(&plan);
+		if (count)
+			count->p2p += (uint64_t)g->n * (g->n - 1);
+	} else {
+		status = NB_ENOMEM;
+	}
+	nb_free(met);
+	nb_free(centre);
+	nb_free(room);
+	return status;
+}

@@ -1,0 +1,91 @@
+/* gravity.h - accelerations, potentials and jerks of n bodies: the contract of every force kernel.
+ *
+ * Readable by gcc as C17 and by nvcc as C++17: no restrict, no VLA, no designated initialiser.
+ *
+ * Units: the caller's.  acc = G m / length^2, pot = -G m / length, jerk = G m velocity / length^3.
+ * The interaction is Plummer-softened Newtonian gravity,
+ *     a_i = G sum_j m_j (x_j - x_i) / (r^2 + eps^2)^(3/2),    j != i;
+ * with eps = 0 a coincident pair contributes nothing.  Bodies with mass 0 feel but do not attract. */
+#ifndef NB_GRAVITY_H
+#define NB_GRAVITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "kernels/boxes/boxes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum nb_precision {
+	NB_F32,	  /* positions shifted to a local origin, then everything in f32 */
+	NB_MIXED, /* separations in f64 (exact to f32 of the separation), arithmetic in f32 */
+	NB_F64	  /* everything in f64 */
+};
+
+/* What to compute, from what, and where to put it.  All arrays live where the backend computes:
+ * host memory for the CPU, device memory (of the device that is current) for CUDA. */
+struct nb_gravity {
+	size_t n;	    /* bodies; 0 and 1 are fine */
+	const double *pos;  /* n x 3 */
+	const double *vel;  /* n x 3, needed for jerk only, else NULL */
+	const double *mass; /* n */
+	double *acc;	    /* n x 3, out, overwritten */
+	double *pot;	    /* n, out, or NULL: not wanted */
+	double *jerk;	    /* n x 3, out, or NULL: not wanted */
+	double eps;	    /* Plummer softening length, >= 0 */
+	double G;	    /* gravitational constant */
+	enum nb_precision precision;
+};
+
+/* What a force computation did; the kernel adds to it. */
+struct nb_gravity_count {
+	uint64_t p2p;	 /* body-body interactions evaluated (a symmetric pair counts as two) */
+	uint64_t m2p;	 /* multipole-to-body evaluations */
+	uint64_t m2l;	 /* multipole-to-local translations */
+	uint64_t groups; /* target groups walked */
+};
+
+/* The oracle: accelerations of the ntarget bodies target[k] (NULL: all n, ntarget ignored) by
+ * plain f64 loops with compensated sums, no SIMD tricks, O(ntarget n).
+ *   acc   ntarget x 3, pot ntarget or NULL, jerk ntarget x 3 or NULL, in the order of target
+ * g->acc, g->pot, g->jerk and g->precision are ignored.  Host memory only. */
+NB_MUST_CHECK int nb_gravity_ref(
+	const struct nb_gravity *g, const size_t *target, size_t ntarget, double *acc, double *pot, double *jerk);
+
+/* Direct sum over all pairs, O(n^2), each pair once, OpenMP threads and the widest SIMD the processor has.
+ * Same bytes for any number of threads.  Needs 256 KiB a thread beyond the arrays of *g.
+ * Any units: the kernel scales by powers of two.  rms(|da|) / rms(|a|) is about 2e-7 in f32, 1e-7 in mixed
+ * and 3e-16 in f64; in f32, more where bodies are closer than 1e-6 of their distance from the middle of
+ * their tile (up to 960 consecutive bodies), so sorted bodies fare better.
+ * Returns 0, or NB_EINVAL (eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE, NB_ENOMEM.
+ * Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
+NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);
+/* The same on the current device, all arrays of *g in its memory; kernels by name: kernels_cuda.h.
+ * Same bytes on every run. n < 2^32 (NB_ELIMIT). */
+NB_MUST_CHECK int nb_gravity_direct_cuda(const struct nb_gravity *g, struct nb_gravity_count *count);
+
+/* Near field of uniform boxes (boxes.h): each body feels the bodies of its own box and of the adjacent boxes only.
+ * Bodies are stored box by box; boxes of any occupancy, also none.  Same bytes for any number of threads.
+ * Returns as the direct sum does, and NB_EINVAL for boxes that do not add up.
+ * Source: Shan & Lei 2012, section II. */
+NB_MUST_CHECK int nb_gravity_near_cpu(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
+/* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run. */
+NB_MUST_CHECK int nb_gravity_near_cuda(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
+/* The same on the host by the serial algorithm of Shan & Lei 2012, section II B: box after box, body after
+ * body, on one thread without SIMD, in the precision asked for.  The yardstick of their speed-ups. */
+NB_MUST_CHECK int nb_gravity_near_serial(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "kernels/gravity/kernels_cuda.h"
+#include "kernels/gravity/plan.h"
+
+#endif

@@ -1,0 +1,819 @@
+/* near_cuda.cu - near field of uniform boxes on the device: each body feels its own box and the adjacent ones.
+ *
+ * Shan & Lei 2012, section III, and the earlier strategies they compare with, in 2-D and 3-D, for boxes of any
+ * occupancy:
+ *   bpt     box per thread
+ *   ppt     particle per thread, sources from global memory
+ *   bpb     box per block: sources through shared memory, a particle per thread, several rounds where a
+ *           box has more bodies than the block has threads
+ *   bpb-n3  box per block, only neighbours of larger Z-order index, counter-forces in an array B in
+ *           shared memory (their steps 1 to 7)
+ * and our own
+ *   warp    a warp per 32 K consecutive bodies.  The bodies of all boxes around a target are brought together
+ *           in one list in shared memory, so that sparse boxes leave no gaps; where a box has fewer than 32
+ *           bodies, groups of lanes share the targets and divide the list.
+ *
+ * Where bpb-n3 differs from the paper: (1) a thread holds K bodies of the box, so that a source fetched serves K
+ * interactions.  (2) The paper adds every single counter-force to B by an atomic.  Here the 32 sources of a warp are
+ * all at work at once and their sums travel through the lanes (nb_targets.interact), so that one warp needs no B;
+ * where a block has several warps, each adds its sums to B once in 32 K interactions, in turn, hence in a fixed
+ * order.  (3) The paper adds B to acc in global memory, again by atomics; here B goes to a place of its own for each
+ * direction the box has a neighbour in, and a last kernel adds the directions in order.  The same bytes come out on
+ * every run.  (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
+ *
+ * Long f32 sums: after every 512 sources at most, partial sums are added up in another place. */
+#include <algorithm>
+
+#include "kernels/gravity/cuda_internal.cuh"
+#include "kernels/gravity/kernels_cuda.h"
+
+/* What comes back to the host. */
+struct outcome {
+	unsigned long long p2p;
+	int status;
+};
+
+/* Everything the kernels read, besides the packed bodies. */
+struct field {
+	size_t n, nbox;
+	const uint64_t *first;	  /* nbox + 1 */
+	const int32_t *neighbour; /* nbox x nneighbour */
+	int nneighbour;
+	const uint32_t *box_of; /* n */
+};
+
+struct outputs {
+	double *acc, *pot, *jerk;
+};
+
+enum {
+	PART = 128,  /* sources in a plain f32 sum */
+	SETTLE = 16, /* chunks of 32 sources in the registers of bpb-n3 ... */
+	FLUSH = 128  /* ... and in its shared sums, before they go to f64 */
+};
+
+/* ---- preparation ----------------------------------------------------------------------------------- */
+
+/* Thread: a body.  The first one of a box sets the box's origin (f32) and counts the interactions. */
+template <int P, bool JERK>
+static __global__ void body_kernel(struct field f, const double *pos, const double *vel, const double *mass,
+	struct nb_packed out, uint32_t *box_of, struct outcome *outcome)
+{
+	__shared__ size_t range[2];
+	nb_cuda_wait_previous();
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+	const size_t block = blockIdx.x * (size_t)blockDim.x, i = block + threadIdx.x;
+	/* the box of a body is the last that starts at or before it: of the block's first and last, then in between */
+	if (threadIdx.x < 2) {
+		const size_t end = threadIdx.x == 0 ? block : min(block + blockDim.x, f.n) - 1;
+		size_t low = 0, high = f.nbox;
+		while (high - low > 1) {
+			const size_t middle = low + (high - low) / 2;
+			if (f.first[middle] <= end)
+				low = middle;
+			else
+				high = middle;
+		}
+		range[threadIdx.x] = low;
+	}
+	__syncthreads();
+	unsigned long long interactions = 0;
+	if (i < f.n) {
+		size_t box = range[0], high = range[1] + 1;
+		while (high - box > 1) {
+			const size_t middle = box + (high - box) / 2;
+			if (f.first[middle] <= i)
+				box = middle;
+			else
+				high = middle;
+		}
+		box_of[i] = (uint32_t)box;
+		const uint64_t first = f.first[box], count = f.first[box + 1] - first;
+		/* halfway between the first and the last, which in Z-order stand in opposite corners */
+		double origin[3];
+		for (int c = 0; c < 3; c++)
+			origin[c] = pos[3 * first + c] / 2 + pos[3 * (first + count - 1) + c] / 2;
+		if (i == first) {
+			interactions = count - 1;
+			for (int k = 0; k < f.nneighbour; k++) {
+				const int32_t b = f.neighbour[box * f.nneighbour + k];
+				if (b >= 0)
+					interactions += f.first[b + 1] - f.first[b];
+			}
+			interactions *= count;
+			if (P == NB_F32)
+				for (int c = 0; c < 3; c++)
+					out.origin[3 * box + c] = origin[c] * scale->length;
+		}
+		nb_pack<P, JERK>(out, i, i, pos, vel, mass, origin, scale);
+	}
+	for (int offset = NB_WARP / 2; offset > 0; offset /= 2)
+		interactions += __shfl_xor_sync(0xffffffff, interactions, offset);
+	if (threadIdx.x % NB_WARP == 0 && interactions)
+		atomicAdd(&outcome->p2p, interactions);
+}
+
+/* ---- a target against a range of sources ------------------------------------------------------------------ */
+
+template <int P, bool POT, bool JERK>
+static __device__ __forceinline__ void write_result(
+	const nb_sum<double, POT, JERK> &total, size_t i, const struct outputs &out)
+{
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+#pragma unroll
+	for (int c = 0; c < 3; c++)
+		out.acc[3 * i + c] = total.v[c] * scale->out[0];
+	if constexpr (POT)
+		out.pot[i] = total.v[3] * scale->out[1];
+	if constexpr (JERK)
+#pragma unroll
+		for (int c = 0; c < 3; c++)
+			out.jerk[3 * i + c] = total.v[3 + POT + c] * scale->out[2];
+}
+
+template <class real, bool POT, bool JERK>
+static __device__ __forceinline__ void add_to(nb_sum<double, POT, JERK> &total, const nb_sum<real, POT, JERK> &part)
+{
+#pragma unroll
+	for (int c = 0; c < nb_sum<real, POT, JERK>::COMPONENTS; c++)
+		total.v[c] += part.v[c];
+}
+
+/* Number k of the boxes around one, itself being number -1; -1 where there is none. */
+static __device__ __forceinline__ int64_t box_around(const struct field &f, size_t box, int k)
+{
+	return k < 0 ? (int64_t)box : f.neighbour[box * f.nneighbour + k];
+}
+
+/* All that body i of a box feels, straight from global memory. */
+template <int P, bool POT, bool JERK>
+static __device__ __forceinline__ void sum_around(const struct nb_packed &in, const struct field &f, size_t box,
+	size_t i, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, const struct outputs &out)
+{
+	typedef typename nb_arith<P>::real real;
+	nb_sum<double, POT, JERK> total;
+	total.clear();
+	const nb_body<P> body = nb_body_load<P, true>(in, i);
+	nb_vec<real> vel = {};
+	if constexpr (JERK)
+		vel = nb_velocity_load<P, true>(in, i);
+	for (int k = -1; k < f.nneighbour; k++) {
+		const int64_t other = box_around(f, box, k);
+		if (other < 0)
+			continue;
+		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
+		const uint64_t end = f.first[other + 1];
+		for (uint64_t begin = f.first[other]; begin < end; begin += PART) {
+			const uint64_t stop = min(begin + PART, end);
+			nb_sum<real, POT, JERK> part;
+			part.clear();
+			for (uint64_t j = begin; j < stop; j++) {
+				nb_body<P> source = nb_body_load<P, true>(in, j);
+				if constexpr (P == NB_F32)
+					source.x += shift.x, source.y += shift.y, source.z += shift.z;
+				nb_vec<real> source_vel = {};
+				if constexpr (JERK)
+					source_vel = nb_velocity_load<P, true>(in, j);
+				nb_pair<P, POT, JERK> pair(body, source, vel, source_vel, eps2, guard);
+				if constexpr (POT)
+					if (j == i)
+						pair.rinv = 0;
+				pair.template add<1>(pair.w * source.m, source.m, part);
+			}
+			add_to(total, part);
+		}
+	}
+	write_result<P>(total, i, out);
+}
+
+/* ---- bpt, ppt ------------------------------------------------------------------------------------------ */
+
+template <int P, bool POT, bool JERK>
+static __global__ void bpt_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
+	typename nb_arith<P>::real guard, struct outputs out)
+{
+	nb_cuda_wait_previous();
+	const size_t box = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	if (box >= f.nbox)
+		return;
+	for (uint64_t i = f.first[box]; i < f.first[box + 1]; i++)
+		sum_around<P, POT, JERK>(in, f, box, i, eps2, guard, out);
+}
+
+template <int P, bool POT, bool JERK>
+static __global__ void ppt_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
+	typename nb_arith<P>::real guard, struct outputs out)
+{
+	nb_cuda_wait_previous();
+	const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	if (i < f.n)
+		sum_around<P, POT, JERK>(in, f, f.box_of[i], i, eps2, guard, out);
+}
+
+/* ---- bpb ------------------------------------------------------------------------------------------------- */
+
+/* Shared: blockDim.x bodies, and velocities. */
+template <int P, bool POT, bool JERK>
+static __global__ void bpb_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
+	typename nb_arith<P>::real guard, struct outputs out)
+{
+	typedef typename nb_arith<P>::real real;
+	extern __shared__ double2 shared[];
+	nb_body<P> *const tile = (nb_body<P> *)shared;
+	nb_vec<real> *const tile_vel = (nb_vec<real> *)(tile + blockDim.x);
+	nb_cuda_wait_previous();
+	const size_t box = blockIdx.x;
+	const unsigned threads = blockDim.x, thread = threadIdx.x;
+	const uint64_t end = f.first[box + 1];
+	for (uint64_t round = f.first[box]; round < end; round += threads) {
+		const uint64_t i = round + thread;
+		nb_body<P> body = nb_body_none<P>();
+		nb_vec<real> vel = {};
+		nb_sum<double, POT, JERK> total;
+		total.clear();
+		if (i < end) {
+			body = nb_body_load<P, true>(in, i);
+			if constexpr (JERK)
+				vel = nb_velocity_load<P, true>(in, i);
+		}
+		for (int k = -1; k < f.nneighbour; k++) {
+			const int64_t other = box_around(f, box, k);
+			if (other < 0)
+				continue;
+			const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
+			const uint64_t stop = f.first[other + 1];
+			for (uint64_t begin = f.first[other]; begin < stop; begin += threads) {
+				__syncthreads();
+				if (begin + thread < stop) {
+					nb_body<P> source = nb_body_load<P, true>(in, begin + thread);
+					if constexpr (P == NB_F32)
+						source.x += shift.x, source.y += shift.y, source.z += shift.z;
+					tile[thread] = source;
+					if constexpr (JERK)
+						tile_vel[thread] = nb_velocity_load<P, true>(in, begin + thread);
+				}
+				__syncthreads();
+				const unsigned count = (unsigned)min(stop - begin, (uint64_t)threads);
+				for (unsigned start = 0; i < end && start < count; start += PART) {
+					nb_sum<real, POT, JERK> part;
+					part.clear();
+					const unsigned last = min(start + PART, count);
+#pragma unroll 8
+					for (unsigned j = start; j < last; j++) {
+						const nb_body<P> source = tile[j];
+						nb_pair<P, POT, JERK> pair(
+							body, source, vel, tile_vel[JERK ? j : 0], eps2, guard);
+						if constexpr (POT)
+							if (begin + j == i)
+								pair.rinv = 0;
+						pair.template add<1>(pair.w * source.m, source.m, part);
+					}
+					add_to(total, part);
+				}
+			}
+		}
+		if (i < end)
+			write_result<P>(total, i, out);
+	}
+}
+
+/* ---- bpb-n3 ---------------------------------------------------------------------------------------------- */
+
+/* Sums by row, component planes: counter-forces of a stage or a round (array B), or settled sums of targets. */
+template <class real, int COMPONENTS, int ROWS> struct shared_sums {
+	real v[COMPONENTS][ROWS];
+
+	template <class Sum> __device__ __forceinline__ void put(const Sum &s, unsigned row, bool first)
+	{
+#pragma unroll
+		for (int c = 0; c < COMPONENTS; c++)
+			v[c][row] = first ? s.v[c] : v[c][row] + s.v[c];
+	}
+};
+
+template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
+	typedef typename nb_arith<P>::real real;
+	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS, ROUND = NB_WARP * K * W };
+	nb_ring<P, JERK> ring[W];
+	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
+	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> settled; /* f64 sums need no second place */
+};
+
+/* Block: W warps, a box.  Rounds of 32 K W targets, a tile of 32 K for each warp.
+ *   own    COMPONENTS planes of n doubles, zero: what a body got in its own rounds and box
+ *   slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index */
+template <int P, int K, int W, bool POT, bool JERK, int MASSES>
+static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
+	const struct field &f, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
+	typename nb_arith<P>::real *slots, struct outcome *outcome)
+{
+	typedef typename nb_arith<P>::real real;
+	typedef nb_sum<real, POT, JERK> sum;
+	enum { COMPONENTS = sum::COMPONENTS, TILE = NB_WARP * K, ROUND = TILE * W, STAGE = NB_WARP * W };
+	const size_t box = blockIdx.x;
+	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
+	nb_ring<P, JERK> &ring = shared.ring[warp];
+	const uint64_t end = f.first[box + 1];
+	nb_targets<P, K, POT, JERK> targets;
+
+	for (uint64_t round = f.first[box]; round < end; round += ROUND) {
+		const uint64_t mine = round + warp * TILE;
+		const bool busy = mine < end;
+#pragma unroll
+		for (int k = 0; k < K; k++) {
+			const uint64_t i = mine + k * NB_WARP + lane;
+			targets.body[k] = i < end ? nb_body_load<P, true>(in, i) : nb_body_none<P>();
+			if constexpr (JERK) {
+				targets.vel[k] = {0, 0, 0};
+				if (i < end)
+					targets.vel[k] = nb_velocity_load<P, true>(in, i);
+			}
+			targets.a[k].clear();
+		}
+		/* the way of the sums: registers, shared memory (f32), own */
+		unsigned unsettled = 0, unflushed = 0;
+		bool any_settled = false;
+		auto settle = [&]() {
+			if constexpr (P != NB_F64) {
+#pragma unroll
+				for (int k = 0; k < K; k++) {
+					shared.settled.put(
+						targets.a[k], warp * TILE + k * NB_WARP + lane, !any_settled);
+					targets.a[k].clear();
+				}
+				any_settled = true;
+			}
+			unsettled = 0;
+		};
+		auto flush = [&]() {
+			settle();
+#pragma unroll
+			for (int k = 0; k < K; k++) {
+				const uint64_t i = mine + k * NB_WARP + lane;
+				if (i < end)
+#pragma unroll
+					for (int c = 0; c < COMPONENTS; c++)
+						own[c * f.n + i] +=
+							P == NB_F64
+								? targets.a[k].v[c]
+								: shared.settled.v[c][warp * TILE + k * NB_WARP + lane];
+				if constexpr (P == NB_F64)
+					targets.a[k].clear();
+			}
+			any_settled = false;
+			unflushed = 0;
+		};
+		auto took = [&](unsigned chunks) {
+			unsettled += chunks, unflushed += chunks;
+			if (unflushed >= FLUSH)
+				flush();
+			else if (unsettled >= SETTLE)
+				settle();
+		};
+		/* 32 sources at base, or up to stop */
+		auto one_way = [&](uint64_t base, int self) {
+			const nb_shift none = {0, 0, 0};
+			ring.template fill<false>(in, base, (unsigned)min(end - base, (uint64_t)NB_WARP), none, lane);
+			targets.template interact<false, MASSES>(ring, lane, eps2, guard, self);
+		};
+		auto both_ways = [&](uint64_t base, uint64_t stop, nb_shift shift) {
+			ring.template fill<false>(in, base, (unsigned)min(stop - base, (uint64_t)NB_WARP), shift, lane);
+			return targets.template interact<true, MASSES>(ring, lane, eps2, guard, -1);
+		};
+
+		/* the round with itself: the warps' tiles stand in a ring, as in direct_cuda.cu */
+		if (busy)
+#pragma unroll 1
+			for (int chunk = 0; chunk < K && mine + chunk * NB_WARP < end; chunk++)
+				one_way(mine + chunk * NB_WARP, chunk);
+		took(K);
+		if constexpr (W > 1) {
+#pragma unroll 1
+			for (unsigned distance = 1; distance <= W / 2; distance++) {
+				const unsigned other = (warp + distance) % W;
+				const uint64_t theirs = round + other * TILE;
+				const nb_shift none = {0, 0, 0};
+				/* half a ring away: the other side does it, this one only clears what nobody else
+				 * writes */
+				const bool lacks = W % 2 == 0 && distance == W / 2 && warp >= W / 2;
+				if (!lacks || distance == 1)
+#pragma unroll 1
+					for (int chunk = 0; chunk < K; chunk++) {
+						const uint64_t base = theirs + chunk * NB_WARP;
+						sum counter;
+						counter.clear();
+						if (busy && !lacks && base < end)
+							counter = both_ways(base, end, none);
+						shared.b.put(
+							counter, other * TILE + chunk * NB_WARP + lane, distance == 1);
+					}
+				took(K);
+				__syncthreads();
+			}
+#pragma unroll
+			for (int k = 0; k < K; k++)
+#pragma unroll
+				for (int c = 0; c < COMPONENTS; c++)
+					targets.a[k].v[c] += shared.b.v[c][warp * TILE + k * NB_WARP + lane];
+			__syncthreads();
+		}
+
+		/* later rounds of this box (k = -1), then the neighbours of larger index */
+		for (int k = -1; k < f.nneighbour; k++) {
+			const int64_t other = box_around(f, box, k);
+			if (other < (int64_t)box || (k >= 0 && other == (int64_t)box))
+				continue;
+			const uint64_t stop = f.first[other + 1];
+			uint64_t begin = k < 0 ? round + ROUND : f.first[other];
+			if (begin >= stop)
+				continue;
+			/* in which direction the neighbour sees this box */
+			int back = -1;
+			if (k >= 0) {
+				const bool is_back = (int)lane < f.nneighbour &&
+						     box_around(f, (size_t)other, (int)lane) == (int64_t)box;
+				back = __ffs((int)__ballot_sync(0xffffffff, is_back)) - 1;
+				if (back < 0) { /* not a list of neighbours */
+					if (threadIdx.x == 0)
+						atomicMax(&outcome->status, (int)NB_EINVAL);
+					continue;
+				}
+			}
+			const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
+			real *const slot = slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
+			const bool first = round == f.first[box];
+#pragma unroll 1
+			for (; begin < stop; begin += STAGE) {
+				sum all;
+				if constexpr (W == 1) {
+					all = both_ways(begin, stop, shift);
+				} else {
+					/* each warp another 32 of the stage, and all of them in turn */
+#pragma unroll 1
+					for (unsigned step = 0; step < W; step++) {
+						const unsigned part = (warp + step) % W;
+						const uint64_t base = begin + part * NB_WARP;
+						sum counter;
+						counter.clear();
+						if (busy && base < stop)
+							counter = both_ways(base, stop, shift);
+						shared.b.put(counter, part * NB_WARP + lane, step == 0);
+						__syncthreads();
+					}
+#pragma unroll
+					for (int c = 0; c < COMPONENTS; c++)
+						all.v[c] = shared.b.v[c][warp * NB_WARP + lane];
+				}
+				const uint64_t j = begin + warp * NB_WARP + lane;
+				if (j < stop)
+#pragma unroll
+					for (int c = 0; c < COMPONENTS; c++) {
+						const size_t place = c * f.n + j;
+						if (k < 0)
+							own[place] += all.v[c];
+						else
+							slot[place] = first ? all.v[c] : slot[place] + all.v[c];
+					}
+				took(W);
+				if constexpr (W > 1)
+					__syncthreads();
+			}
+		}
+		flush();
+		__syncthreads(); /* own of later rounds is complete before they begin */
+	}
+}
+
+template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
+static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb_packed in, struct field f,
+	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
+	typename nb_arith<P>::real *slots, struct outcome *outcome)
+{
+	__shared__ n3_shared<P, K, W, POT, JERK> shared;
+	nb_cuda_wait_previous();
+	if constexpr (!POT && !JERK) {
+		switch (nb_survey_state.scale.masses) {
+		case NB_MASSES_EQUAL:
+			return n3_work<P, K, W, POT, JERK, NB_MASSES_EQUAL>(
+				shared, in, f, eps2, guard, own, slots, outcome);
+		case NB_MASSES_PRODUCT:
+			return n3_work<P, K, W, POT, JERK, NB_MASSES_PRODUCT>(
+				shared, in, f, eps2, guard, own, slots, outcome);
+		}
+	}
+	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, eps2, guard, own, slots, outcome);
+}
+
+/* Thread: a body.  Its own sum, and what came from neighbours of smaller index, in the order of directions. */
+template <class real, bool POT, bool JERK>
+static __global__ void n3_sum_kernel(
+	struct field f, const double *own, const real *slots, const double *mass, struct outputs out)
+{
+	enum { COMPONENTS = 3 + POT + 3 * JERK };
+	nb_cuda_wait_previous();
+	const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	if (i >= f.n)
+		return;
+	const int64_t box = f.box_of[i];
+	nb_sum<double, POT, JERK> total;
+#pragma unroll
+	for (int c = 0; c < COMPONENTS; c++)
+		total.v[c] = own[c * f.n + i];
+	for (int k = 0; k < f.nneighbour; k++) {
+		const int64_t other = box_around(f, (size_t)box, k);
+		if (other < 0 || other >= box || f.first[other] == f.first[other + 1])
+			continue;
+#pragma unroll
+		for (int c = 0; c < COMPONENTS; c++)
+			total.v[c] += slots[(k * (size_t)COMPONENTS + c) * f.n + i];
+	}
+	if (!POT && !JERK) {
+		const double factor = nb_masses_factor(&nb_survey_state.scale, mass[i]);
+#pragma unroll
+		for (int c = 0; c < COMPONENTS; c++)
+			total.v[c] *= factor;
+	}
+	write_result<NB_F64>(total, i, out);
+}
+
+/* ---- warp -------------------------------------------------------------------------------------------------- */
+
+enum { LIST = 128 };
+
+/* The bodies around a box, gathered for a warp: box b of those around holds entries before[b] .. before[b + 1] - 1. */
+template <int P, bool POT, bool JERK> struct source_list {
+	nb_body<P> body[LIST];
+	nb_vec<typename nb_arith<P>::real> vel[JERK ? LIST : 1];
+	uint32_t index[POT ? LIST : 1];
+	uint32_t before[NB_WARP];
+	uint32_t first[NB_WARP];
+	nb_shift shift[P == NB_F32 ? NB_WARP : 1];
+};
+
+/* Block: one warp, bodies 32 K b .. 32 K (b + 1) - 1, box after box.  With K = 1, a box of at most 16 bodies gets
+ * groups of `group` = 2^g lanes, one target a lane, and the groups take turns at the list. */
+template <int P, int K, bool POT, bool JERK, int BLOCKS>
+static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_packed in, struct field f,
+	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, struct outputs out)
+{
+	typedef typename nb_arith<P>::real real;
+	typedef nb_sum<real, POT, JERK> sum;
+	__shared__ source_list<P, POT, JERK> list;
+	nb_cuda_wait_previous();
+	const unsigned lane = threadIdx.x;
+	const size_t slice = (size_t)blockIdx.x * (NB_WARP * K), slice_end = min(slice + NB_WARP * K, f.n);
+	for (size_t start = slice; start < slice_end;) {
+		const size_t box = f.box_of[start];
+		const size_t stop = min((size_t)f.first[box + 1], slice_end);
+		const unsigned count = (unsigned)(stop - start);
+		unsigned group = NB_WARP;
+		if (K == 1)
+			while (group / 2 >= count)
+				group /= 2;
+		const unsigned me = lane % group, turn = lane / group, turns = NB_WARP / group;
+
+		/* lane b looks up box b of those around */
+		const int64_t other = (int)lane <= f.nneighbour ? box_around(f, box, (int)lane - 1) : -1;
+		const uint32_t first = other < 0 ? 0 : (uint32_t)f.first[other];
+		uint32_t after = other < 0 ? 0 : (uint32_t)f.first[other + 1] - first;
+		const uint32_t bodies = after;
+		for (unsigned offset = 1; offset < NB_WARP; offset *= 2) {
+			const uint32_t below = __shfl_up_sync(0xffffffff, after, offset);
+			after += lane >= offset ? below : 0;
+		}
+		const uint32_t all = __shfl_sync(0xffffffff, after, NB_WARP - 1);
+		__syncwarp();
+		list.before[lane] = after - bodies;
+		list.first[lane] = first;
+		if (P == NB_F32)
+			list.shift[lane] = nb_shift_of<P>(in, other < 0 || bodies == 0 ? box : (size_t)other, box);
+
+		nb_body<P> body[K];
+		nb_vec<real> vel[JERK ? K : 1];
+		nb_sum<double, POT, JERK> total[K];
+#pragma unroll
+		for (int k = 0; k < K; k++) {
+			const size_t i = start + k * NB_WARP + me;
+			body[k] = i < stop ? nb_body_load<P, true>(in, i) : nb_body_none<P>();
+			if constexpr (JERK) {
+				vel[k] = {0, 0, 0};
+				if (i < stop)
+					vel[k] = nb_velocity_load<P, true>(in, i);
+			}
+			total[k].clear();
+		}
+		for (uint32_t begin = 0; begin < all; begin += LIST) {
+			const unsigned listed = min(all - begin, (uint32_t)LIST);
+			__syncwarp();
+			for (unsigned s = lane; s < listed; s += NB_WARP) {
+				/* the last box that begins at or before the entry; empty ones end there too, and lose
+				 */
+				unsigned b = 0;
+#pragma unroll
+				for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
+					b += list.before[b + step] <= begin + s ? step : 0;
+				const size_t j = list.first[b] + (begin + s - list.before[b]);
+				nb_body<P> source = nb_body_load<P, true>(in, j);
+				if constexpr (P == NB_F32) {
+					const nb_shift shift = list.shift[b];
+					source.x += shift.x, source.y += shift.y, source.z += shift.z;
+				}
+				list.body[s] = source;
+				if constexpr (JERK)
+					list.vel[s] = nb_velocity_load<P, true>(in, j);
+				if constexpr (POT)
+					list.index[s] = (uint32_t)j;
+			}
+			__syncwarp();
+			sum part[K];
+#pragma unroll
+			for (int k = 0; k < K; k++)
+				part[k].clear();
+#pragma unroll 4
+			for (unsigned s = turn; s < listed; s += turns) {
+				const nb_body<P> source = list.body[s];
+#pragma unroll
+				for (int k = 0; k < K; k++) {
+					nb_pair<P, POT, JERK> pair(body[k], source, vel[JERK ? k : 0],
+						list.vel[JERK ? s : 0], eps2, guard);
+					if constexpr (POT)
+						if (list.index[s] == (uint32_t)(start + k * NB_WARP + me))
+							pair.rinv = 0;
+					pair.template add<1>(pair.w * source.m, source.m, part[k]);
+				}
+			}
+#pragma unroll
+			for (int k = 0; k < K; k++)
+				add_to(total[k], part[k]);
+		}
+		/* the groups' shares, in a fixed order */
+#pragma unroll
+		for (int k = 0; k < K; k++) {
+			if (K == 1)
+				for (unsigned offset = group; offset < NB_WARP; offset *= 2)
+#pragma unroll
+					for (int c = 0; c < sum::COMPONENTS; c++)
+						total[k].v[c] += __shfl_xor_sync(
+							0xffffffff, total[k].v[c], (int)offset);
+			const size_t i = start + k * NB_WARP + me;
+			if (i < stop && turn == 0)
+				write_result<P>(total[k], i, out);
+		}
+		start = stop;
+	}
+}
+
+/* ---- host ---------------------------------------------------------------------------------------------------- */
+
+/* What a call has prepared. */
+struct prepared_field {
+	struct nb_prepared bodies;
+	nb_cuda_buffer<uint32_t> box_of;
+	struct field f = {};
+	struct outputs out = {};
+	const double *mass = nullptr;
+	size_t mean = 0; /* bodies a box, rounded up */
+};
+
+template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
+static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
+{
+	typedef typename nb_arith<P>::real real;
+	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
+	nb_cuda_buffer<double> own;
+	nb_cuda_buffer<real> slots;
+	NB_TRY(own.alloc(COMPONENTS * p.f.n));
+	NB_TRY(slots.alloc((size_t)p.f.nneighbour * COMPONENTS * p.f.n));
+	NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, COMPONENTS * p.f.n * sizeof(double), 0));
+	NB_TRY(nb_cuda_launch(n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)p.f.nbox, NB_WARP * W, p.bodies.packed,
+		p.f, (real)soft.eps2, (real)soft.guard, own.ptr, slots.ptr, d_outcome));
+	return nb_cuda_launch(n3_sum_kernel<real, POT, JERK>, nb_cuda_blocks(p.f.n, 256), 256, p.f,
+		(const double *)own.ptr, (const real *)slots.ptr, p.mass, p.out);
+}
+
+template <int P, int K, bool POT, bool JERK, int BLOCKS>
+static int run_warp(const struct prepared_field &p, const struct nb_cuda_softening &soft)
+{
+	typedef typename nb_arith<P>::real real;
+	return nb_cuda_launch(warp_kernel<P, K, POT, JERK, BLOCKS>, nb_cuda_blocks(p.f.n, NB_WARP * K), NB_WARP,
+		p.bodies.packed, p.f, (real)soft.eps2, (real)soft.guard, p.out);
+}
+
+template <int P, bool POT, bool JERK>
+static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softening &soft, enum nb_near_kernel kernel,
+	struct outcome *d_outcome)
+{
+	typedef typename nb_arith<P>::real real;
+	const real eps2 = (real)soft.eps2, guard = (real)soft.guard;
+	/* blocks a multiprocessor, by the registers that 4 targets and their sums want */
+	constexpr bool slim = P == NB_F32 && !JERK;
+	constexpr int warps = slim ? 20 : JERK ? 8 : 16, squads = slim ? 5 : 2, wide_warps = slim ? 16 : 8;
+	if (kernel == NB_NEAR_AUTO)
+		kernel = p.mean <= 48 || p.f.nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_BPB_N3;
+	switch (kernel) {
+	case NB_NEAR_BPT:
+		return nb_cuda_launch(bpt_kernel<P, POT, JERK>, nb_cuda_blocks(p.f.nbox, 64), 64, p.bodies.packed, p.f,
+			eps2, guard, p.out);
+	case NB_NEAR_PPT:
+		return nb_cuda_launch(ppt_kernel<P, POT, JERK>, nb_cuda_blocks(p.f.n, 128), 128, p.bodies.packed, p.f,
+			eps2, guard, p.out);
+	case NB_NEAR_BPB: {
+		const unsigned threads = (unsigned)std::min<size_t>((p.mean + 31) / 32 * 32, 512);
+		const size_t shared = threads * (sizeof(nb_body<P>) + (JERK ? sizeof(nb_vec<real>) : 0));
+		return nb_cuda_launch_shared(bpb_kernel<P, POT, JERK>, (unsigned)p.f.nbox, threads, shared,
+			p.bodies.packed, p.f, eps2, guard, p.out);
+	}
+	case NB_NEAR_BPB_N3:
+		if (p.mean <= 32)
+			return run_n3<P, 1, 1, POT, JERK, 16>(p, soft, d_outcome);
+		if (p.mean <= 64)
+			return run_n3<P, 2, 1, POT, JERK, 16>(p, soft, d_outcome);
+		if (p.mean > 512)
+			return run_n3<P, 4, 4, POT, JERK, squads>(p, soft, d_outcome);
+		if constexpr (slim && !POT)
+			if (p.mean > 128)
+				return run_n3<P, 8, 1, POT, JERK, 16>(p, soft, d_outcome);
+		return run_n3<P, 4, 1, POT, JERK, warps>(p, soft, d_outcome);
+	case NB_NEAR_WARP:
+		if (p.mean <= 32)
+			return run_warp<P, 1, POT, JERK, 16>(p, soft);
+		if (p.mean <= 96)
+			return run_warp<P, 2, POT, JERK, 16>(p, soft);
+		return run_warp<P, 4, POT, JERK, wide_warps>(p, soft);
+	case NB_NEAR_AUTO: break;
+	}
+	return NB_EINVAL;
+}
+
+template <int P, bool POT, bool JERK>
+static int run(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, enum nb_near_kernel kernel, struct outcome *d_outcome)
+{
+	const struct nb_cuda_softening soft = nb_cuda_softening_of(g->eps, P);
+	struct prepared_field p;
+	NB_TRY((p.bodies.alloc<P, JERK>(g->n, boxes->nbox)));
+	NB_TRY(p.box_of.alloc(g->n));
+	p.f = {g->n, boxes->nbox, boxes->box_first, boxes->neighbour, boxes->nneighbour, p.box_of.ptr};
+	p.out = {g->acc, g->pot, g->jerk};
+	p.mass = g->mass;
+	p.mean = (g->n + boxes->nbox - 1) / boxes->nbox;
+	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
+	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
+		p.bodies.packed, p.box_of.ptr, d_outcome));
+	return run_kernel<P, POT, JERK>(p, soft, kernel, d_outcome);
+}
+
+template <int P>
+static int run_wanted(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, enum nb_near_kernel kernel, struct outcome *d_outcome)
+{
+	if (g->pot)
+		return g->jerk ? run<P, true, true>(g, boxes, kernel, d_outcome)
+			       : run<P, true, false>(g, boxes, kernel, d_outcome);
+	return g->jerk ? run<P, false, true>(g, boxes, kernel, d_outcome)
+		       : run<P, false, false>(g, boxes, kernel, d_outcome);
+}
+
+extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struct nb_boxes *boxes,
+	enum nb_near_kernel kernel, struct nb_gravity_count *count)
+{
+	NB_TRY(nb_gravity_cuda_check(g));
+	if (boxes->nneighbour < 0 || boxes->nneighbour >= NB_WARP) /* a lane for each, and one for the box */
+		return NB_EINVAL;
+	if (boxes->nbox > INT32_MAX)
+		return NB_ELIMIT;
+	if (g->n == 0)
+		return NB_OK;
+	if (boxes->nbox == 0)
+		return NB_EINVAL;
+	nb_cuda_buffer<struct outcome> d_outcome;
+	NB_TRY(d_outcome.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof(struct outcome), 0));
+	int status = NB_EINVAL;
+	{
+		const std::lock_guard<std::mutex> lock(nb_survey_lock);
+		switch (g->precision) {
+		case NB_F32: status = run_wanted<NB_F32>(g, boxes, kernel, d_outcome.ptr); break;
+		case NB_MIXED: status = run_wanted<NB_MIXED>(g, boxes, kernel, d_outcome.ptr); break;
+		case NB_F64: status = run_wanted<NB_F64>(g, boxes, kernel, d_outcome.ptr); break;
+		}
+	}
+	NB_TRY(status);
+	struct outcome outcome;
+	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
+	if (outcome.status == NB_OK && count)
+		count->p2p += outcome.p2p;
+	return outcome.status;
+}
+
+extern "C" int nb_gravity_near_cuda(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
+{
+	return nb_gravity_near_cuda_with(g, boxes, NB_NEAR_AUTO, count);
+}
+
+extern "C" const char *nb_near_kernel_name(enum nb_near_kernel kernel)
+{
+	static const char *const name[] = {"auto", "bpt", "ppt", "bpb", "bpb-n3", "warp"};
+	return (size_t)kernel < sizeof name / sizeof name[0] ? name[kernel] : NULL;
+}

@@ -1,0 +1,55 @@
+/* measure.h - what a set of bodies amounts to: energies, momenta, Lagrangian radii, force errors.
+ *
+ * Plain arrays in host memory, parallel.  Every sum runs over chunks of a fixed number of bodies, whose partial
+ * sums are added in their order with compensation (Neumaier), so results are the same bytes for any number of
+ * threads.  What is undefined (the centre of no mass) is NaN, never a number.
+ * Units: the caller's. */
+#ifndef NB_MEASURE_H
+#define NB_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nb_moments {
+	double mass;	    /* sum m */
+	double com[3];	    /* sum m x / sum m; NaN where the mass is 0 */
+	double ekin;	    /* sum m v^2 / 2; this and what follows NaN where vel is NULL */
+	double momentum[3]; /* sum m v */
+	double angular[3];  /* sum m x * v (cross product), about the origin */
+	double speed_max;   /* largest |v|; NaN where n is 0 */
+};
+
+/* One pass over n bodies: pos and vel n x 3 (vel may be NULL), mass n. NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_moments(
+	size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments);
+
+/* Potential energy sum m pot / 2 from the potentials of n bodies (G inside). NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_potential_energy(size_t n, const double *mass, const double *pot, double *epot);
+
+/* radius[k]: the smallest distance from centre within which there is at least the fraction[k] (in (0, 1]) of the
+ * mass; all of them NaN where the mass is 0.  O(n) by radix sort.  NB_OK, NB_ENOMEM, NB_ELIMIT (n >= 2^32). */
+NB_MUST_CHECK int nb_lagrangian_radii(size_t n, const double *mass, const double *pos, const double centre[3],
+	size_t nfraction, const double *fraction, double *radius);
+
+/* Errors of vectors a against a reference: e_k = |a_row(k) - ref_k| / |ref_k|, k < n; 0 where both vanish,
+ * infinite where only the reference does. */
+struct nb_vector_error {
+	double median, p99; /* percentiles by linear interpolation, as numpy.percentile has them */
+	double rms, max;    /* of e_k */
+	double rms_ratio;   /* rms(|a - ref|) / rms(|ref|) */
+};
+/* a has at least as many rows of 3 as row[] needs (row NULL: row k against row k); ref n x 3.  All NaN where n is 0.
+ * NB_OK, NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_vector_error(
+	size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,251 @@
+/* Memory-bound passes: a chunk of CHUNK bodies is summed plainly by one thread, the partial sums of the chunks are
+ * added in order with compensation.  Order statistics sort the bit patterns of non-negative numbers, which ascend
+ * as the numbers do, by radix. */
+#include "kernels/measure/measure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "kernels/order/order.h"
+
+enum { CHUNK = 4096 };
+
+/* Neumaier's compensated sum: as if in twice the precision, then rounded. */
+struct sum {
+	double total, lost;
+};
+
+static void sum_add(struct sum *sum, double x)
+{
+	double t = sum->total + x;
+	sum->lost += fabs(sum->total) >= fabs(x) ? (sum->total - t) + x : (x - t) + sum->total;
+	sum->total = t;
+}
+
+static double sum_value(const struct sum *sum)
+{
+	/* after an overflow, lost is NaN and total says what happened */
+	return isfinite(sum->lost) ? sum->total + sum->lost : sum->total;
+}
+
+static size_t chunks_of(size_t n)
+{
+	return (n + CHUNK - 1) / CHUNK;
+}
+
+static size_t chunk_end(size_t chunk, size_t n)
+{
+	return (chunk + 1) * CHUNK < n ? (chunk + 1) * CHUNK : n;
+}
+
+/* sum of column k of partial, a row of width numbers for each chunk */
+static double sum_partials(size_t nchunk, const double *partial, size_t width, size_t k)
+{
+	struct sum sum = {0, 0};
+	for (size_t c = 0; c < nchunk; c++)
+		sum_add(&sum, partial[c * width + k]);
+	return sum_value(&sum);
+}
+
+/* ---- moments ------------------------------------------------------------------------------------ */
+
+enum { P_MASS, P_COM, P_EKIN = P_COM + 3, P_MOMENTUM, P_ANGULAR = P_MOMENTUM + 3, P_SPEED2 = P_ANGULAR + 3, P_WIDTH };
+
+static void chunk_moments(size_t begin, size_t end, const double *mass, const double *pos, const double *vel, double *p)
+{
+	memset(p, 0, P_WIDTH * sizeof *p);
+	for (size_t i = begin; i < end; i++) {
+		const double m = mass[i], *x = &pos[3 * i];
+		p[P_MASS] += m;
+		for (int k = 0; k < 3; k++)
+			p[P_COM + k] += m * x[k];
+		if (!vel)
+			continue;
+		const double *v = &vel[3 * i], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+		p[P_EKIN] += m * v2;
+		for (int k = 0; k < 3; k++)
+			p[P_MOMENTUM + k] += m * v[k];
+		p[P_ANGULAR] += m * (x[1] * v[2] - x[2] * v[1]);
+		p[P_ANGULAR + 1] += m * (x[2] * v[0] - x[0] * v[2]);
+		p[P_ANGULAR + 2] += m * (x[0] * v[1] - x[1] * v[0]);
+		p[P_SPEED2] = v2 > p[P_SPEED2] ? v2 : p[P_SPEED2];
+	}
+}
+
+int nb_moments(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments)
+{
+	const size_t nchunk = chunks_of(n);
+	double *partial = nb_alloc(nchunk, P_WIDTH * sizeof *partial);
+	if (!partial)
+		return NB_ENOMEM;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++)
+		chunk_moments(c * CHUNK, chunk_end(c, n), mass, pos, vel, &partial[c * P_WIDTH]);
+
+	double total[P_WIDTH], speed2 = 0;
+	for (size_t k = 0; k < P_WIDTH; k++)
+		total[k] = sum_partials(nchunk, partial, P_WIDTH, k);
+	for (size_t c = 0; c < nchunk; c++)
+		speed2 = fmax(speed2, partial[c * P_WIDTH + P_SPEED2]);
+	nb_free(partial);
+
+	moments->mass = total[P_MASS];
+	moments->ekin = vel ? 0.5 * total[P_EKIN] : NAN;
+	moments->speed_max = vel && n ? sqrt(speed2) : NAN;
+	for (int k = 0; k < 3; k++) {
+		moments->com[k] = total[P_MASS] > 0 ? total[P_COM + k] / total[P_MASS] : NAN;
+		moments->momentum[k] = vel ? total[P_MOMENTUM + k] : NAN;
+		moments->angular[k] = vel ? total[P_ANGULAR + k] : NAN;
+	}
+	return NB_OK;
+}
+
+int nb_potential_energy(size_t n, const double *mass, const double *pot, double *epot)
+{
+	const size_t nchunk = chunks_of(n);
+	double *partial = nb_alloc(nchunk, sizeof *partial);
+	if (!partial)
+		return NB_ENOMEM;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++) {
+		double sum = 0;
+		for (size_t i = c * CHUNK; i < chunk_end(c, n); i++)
+			sum += mass[i] * pot[i];
+		partial[c] = sum;
+	}
+	*epot = 0.5 * sum_partials(nchunk, partial, 1, 0);
+	nb_free(partial);
+	return NB_OK;
+}
+
+/* ---- Lagrangian radii --------------------------------------------------------------------------- */
+
+static uint64_t bits_of(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* The place in sorted order of the body whose mass fills up the target; inside[c] is the mass up to the end of
+ * chunk c. */
+static size_t place_of_mass(
+	double target, size_t n, const double *mass, const uint32_t *perm, size_t nchunk, const double *inside)
+{
+	size_t c = 0;
+	while (c + 1 < nchunk && inside[c] < target)
+		c++;
+	/* the plain sum of a chunk is off by less than the margin of the target, so its end is not passed over */
+	double within = c ? inside[c - 1] : 0;
+	size_t i = c * CHUNK;
+	while ((within += mass[perm[i]]) < target && i + 1 < chunk_end(c, n))
+		i++;
+	return i;
+}
+
+int nb_lagrangian_radii(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
+	const double *fraction, double *radius)
+{
+	const size_t nchunk = chunks_of(n);
+	uint64_t *key = nb_alloc(n, sizeof *key);
+	uint32_t *perm = nb_alloc(n, sizeof *perm);
+	double *inside = nb_alloc(nchunk, sizeof *inside);
+	int status = key && perm && inside ? NB_OK : NB_ENOMEM;
+	for (size_t k = 0; k < nfraction; k++)
+		radius[k] = NAN;
+	if (status)
+		goto done;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t i = 0; i < n; i++) {
+		double x = pos[3 * i] - centre[0], y = pos[3 * i + 1] - centre[1], z = pos[3 * i + 2] - centre[2];
+		key[i] = bits_of(x * x + y * y + z * z);
+	}
+	status = nb_sort_keys_cpu(n, key, perm);
+	if (status)
+		goto done;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++) {
+		double sum = 0;
+		for (size_t i = c * CHUNK; i < chunk_end(c, n); i++)
+			sum += mass[perm[i]];
+		inside[c] = sum;
+	}
+	struct sum total = {0, 0};
+	for (size_t c = 0; c < nchunk; c++) {
+		sum_add(&total, inside[c]);
+		inside[c] = sum_value(&total);
+	}
+	/* a little less than the fraction, so that 500 of 1000 equal masses are half of them in spite of rounding */
+	for (size_t k = 0; k < nfraction && sum_value(&total) > 0; k++) {
+		double target = fraction[k] * (1 - 0x1p-40) * sum_value(&total);
+		radius[k] = sqrt(double_of(key[place_of_mass(target, n, mass, perm, nchunk, inside)]));
+	}
+done:
+	nb_free(key);
+	nb_free(perm);
+	nb_free(inside);
+	return status;
+}
+
+/* ---- force errors ------------------------------------------------------------------------------- */
+
+/* As numpy.percentile: linear between neighbours in sorted order. */
+static double percentile(size_t n, const uint64_t *sorted, double fraction)
+{
+	double at = (double)(n - 1) * fraction;
+	size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
+	double a = double_of(sorted[low]), b = double_of(sorted[high]), t = at - (double)low;
+	return t > 0 && a < b ? a + (b - a) * t : a;
+}
+
+int nb_vector_error(size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error)
+{
+	enum { E2, DIFFERENCE2, REF2, WIDTH };
+	*error = (struct nb_vector_error){NAN, NAN, NAN, NAN, NAN};
+	if (n == 0)
+		return NB_OK;
+	const size_t nchunk = chunks_of(n);
+	uint64_t *key = nb_alloc(n, sizeof *key);
+	uint32_t *perm = nb_alloc(n, sizeof *perm);
+	double *partial = nb_alloc(nchunk, WIDTH * sizeof *partial);
+	int status = key && perm && partial ? NB_OK : NB_ENOMEM;
+	if (status)
+		goto done;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++) {
+		double *p = &partial[c * WIDTH];
+		p[E2] = p[DIFFERENCE2] = p[REF2] = 0;
+		for (size_t k = c * CHUNK; k < chunk_end(c, n); k++) {
+			const double *x = &a[3 * (row ? (size_t)row[k] : k)], *y = &ref[3 * k];
+			double dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
+			double d2 = dx * dx + dy * dy + dz * dz, y2 = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
+			double e2 = d2 > 0 ? d2 / y2 : 0;
+			key[k] = bits_of(sqrt(e2));
+			p[E2] += e2;
+			p[DIFFERENCE2] += d2;
+			p[REF2] += y2;
+		}
+	}
+	double d2 = sum_partials(nchunk, partial, WIDTH, DIFFERENCE2), y2 = sum_partials(nchunk, partial, WIDTH, REF2);
+	error->rms = sqrt(sum_partials(nchunk, partial, WIDTH, E2) / (double)n);
+	error->rms_ratio = d2 > 0 ? sqrt(d2 / y2) : 0;
+	status = nb_sort_keys_cpu(n, key, perm);
+	if (status)
+		goto done;
+	error->median = percentile(n, key, 0.5);
+	error->p99 = percentile(n, key, 0.99);
+	error->max = double_of(key[n - 1]);
+done:
+	nb_free(key);
+	nb_free(perm);
+	nb_free(partial);
+	return status;
+}

@@ -1,0 +1,617 @@
+/* Models as lists of parts, and their bodies by random access.  What is random is drawn in model_simd.c and galaxy.c.
+ */
+#include "kernels/models/models.h"
+
+#include "common/cpu.h"
+#include "common/mem.h"
+#include "kernels/models/galaxy_internal.h"
+#include "kernels/models/part_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PARTS = 8, MAX_TABLE = 9 };
+
+struct nb_model {
+	uint64_t n, seed;
+	double G;
+	int has_species, has_radius;
+	size_t npart;
+	struct nb_model_part part[MAX_PARTS];
+	struct nb_galaxy *galaxy;
+	/* NB_SAMPLE_TABLE: one part whose bodies are these */
+	double mass[MAX_TABLE], radius[MAX_TABLE], pos[3 * MAX_TABLE], vel[3 * MAX_TABLE];
+};
+
+/* ---- parameters --------------------------------------------------------------------------------- */
+
+void nb_model_defaults(struct nb_model_param *param, enum nb_model_kind kind)
+{
+	*param = (struct nb_model_param){
+		.kind = kind,
+		.dim = kind == NB_MODEL_BOXES ? 2 : 3,
+		.seed = 1,
+		.n = 65536,
+		.rmax = 20,
+		.size = kind == NB_MODEL_SPHERE ? 0 : 1,
+		.spread = 0.05,
+		.sigma = 0,
+		.virial = 0,
+		.disk = 0.15,
+		.bulge = 0.04,
+		.toomre = 1.2,
+		.height = 0.15,
+		.pericentre = 0.2,
+		.separation = 2.5,
+		.eccentricity = kind == NB_MODEL_KEPLER ? 0.5 : 1,
+		.ratio = 1,
+		.inclination = {15, 60},
+		.node = {0, 90},
+		.level = 7,
+		.per_box = 16,
+	};
+}
+
+static int at_least(double x, double least)
+{
+	return x >= least && x <= 1e150; /* false for NaN; squares stay finite */
+}
+
+static int above(double x, double bound)
+{
+	return x > bound && x <= 1e150;
+}
+
+static const char *invalid(const struct nb_model_param *p)
+{
+	if ((int)p->kind < 0 || p->kind >= NB_MODEL_NKIND)
+		return "unknown model";
+	if (p->dim != 2 && p->dim != 3)
+		return "dim must be 2 or 3";
+	if (p->n > (uint64_t)1 << 40)
+		return "more than 2^40 bodies";
+	switch (p->kind) {
+	case NB_MODEL_PLUMMER:
+		if (p->dim != 3)
+			return "a plummer sphere has 3 dimensions";
+		return at_least(p->rmax, 1.5) ? NULL : "rmax must be at least 1.5";
+	case NB_MODEL_UNIFORM:
+	case NB_MODEL_CLUSTERS:
+	case NB_MODEL_BOXES:
+		if (!above(p->size, 1e-150))
+			return "size must be > 0";
+		if (!above(p->spread, 1e-150))
+			return "spread must be > 0";
+		if (!at_least(p->sigma, 0))
+			return "sigma must be >= 0";
+		if (p->level < 0 || p->level > NB_MODEL_MAX_LEVEL)
+			return "level out of range";
+		if (p->kind == NB_MODEL_BOXES && p->dim != 2)
+			return "boxes have 2 dimensions";
+		return p->per_box >= 1 && p->per_box <= (uint64_t)1 << (40 - 2 * p->level) ? NULL
+											   : "per_box out of range";
+	case NB_MODEL_SPHERE:
+		if (p->size != 0 && !above(p->size, 1e-150))
+			return "size must be > 0";
+		return p->virial >= 0 && p->virial < 1 ? NULL : "virial ratio must be at least 0 and below 1";
+	case NB_MODEL_MERGER:
+		if (!above(p->pericentre, 0) || !above(p->separation, p->pericentre))
+			return "the separation must exceed the pericentre, and both must be > 0";
+		if (!above(p->eccentricity, 0) || !above(p->ratio, 0))
+			return "eccentricity and mass ratio must be > 0";
+		if (p->eccentricity < 1 &&
+			p->separation > p->pericentre * (1 + p->eccentricity) / (1 - p->eccentricity) * (1 + 1e-12))
+			return "the separation exceeds the apocentre of the orbit";
+		for (int i = 0; i < 2; i++)
+			if (!isfinite(p->inclination[i]) || !isfinite(p->node[i]))
+				return "angles must be finite";
+		/* fall through */
+	case NB_MODEL_DISK:
+		if (p->dim != 3)
+			return "a galaxy has 3 dimensions";
+		if (!(p->disk >= 1e-6) || !(p->bulge >= 0) || !(p->disk + p->bulge <= 0.99))
+			return "the disk needs at least 1e-6 of the mass, disk and bulge together at most 0.99";
+		return above(p->toomre, 0) && above(p->height, 1e-6) ? NULL : "toomre and height must be > 0";
+	case NB_MODEL_KEPLER:
+		if (!(p->eccentricity >= 0 && p->eccentricity < 1))
+			return "eccentricity must be at least 0 and below 1";
+		return above(p->ratio, 0) ? NULL : "mass ratio must be > 0";
+	default: return NULL;
+	}
+}
+
+/* ---- one part a model, or eight ----------------------------------------------------------------- */
+
+static struct nb_model_part *add_part(struct nb_model *model, enum nb_model_sampler sampler, int dim, uint64_t n)
+{
+	struct nb_model_part *part = &model->part[model->npart];
+	memset(part, 0, sizeof *part);
+	part->sampler = sampler;
+	part->dim = dim;
+	part->stream = (uint32_t)model->npart;
+	part->first = model->n;
+	part->n = n;
+	part->length = 1;
+	model->npart++;
+	model->n += n;
+	return part;
+}
+
+/* Energies of a Plummer sphere (scale radius 1, G M = 1) cut at p = r / sqrt(1 + r^2) = mu, all its mass
+ * then called 1: T = 1/4 int psi dm, W = -int m dm / r, with psi = sqrt(1 - p^2), m = p^3. */
+static void plummer_energies(double mu, double *ekin, double *epot)
+{
+	const double t = asin(mu), mass = mu * mu * mu, s2 = sin(2 * t);
+	const double i2 = (t - sin(4 * t) / 4) / 8;			/* int p^2 sqrt(1 - p^2) dp */
+	const double i4 = t / 16 - sin(4 * t) / 64 - s2 * s2 * s2 / 48; /* int p^4 sqrt(1 - p^2) dp */
+	*ekin = 0.75 * i2 / mass;
+	*epot = -3 * i4 / (mass * mass);
+}
+
+/* Cut at rmax, then scaled so that T = 1/4 and W = -1/2: length = 2 |W|, rmax = length r(mu). */
+static void plummer(struct nb_model *model, const struct nb_model_param *p)
+{
+	double low = 0.1, high = 1, ekin, epot;
+	for (int k = 0; k < 100; k++) {
+		const double mu = (low + high) / 2;
+		plummer_energies(mu, &ekin, &epot);
+		if (-2 * epot * mu / sqrt((1 - mu) * (1 + mu)) < p->rmax)
+			low = mu;
+		else
+			high = mu;
+	}
+	plummer_energies(low, &ekin, &epot);
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_PLUMMER, 3, p->n);
+	part->mu = low;
+	part->length = -2 * epot;
+	part->speed = sqrt(2) * sqrt(0.25 / ekin); /* v_esc = sqrt(2) psi^(1/2) */
+	part->centred = 1;
+	part->mass = 1 / (double)p->n;
+}
+
+static void uniform(struct nb_model *model, const struct nb_model_param *p)
+{
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_CUBE, p->dim, p->n);
+	part->length = p->size;
+	part->speed = p->sigma;
+	part->mass = 1 / (double)p->n;
+}
+
+/* W of a homogeneous sphere is -3/5 G M^2 / R, of a disc -8/(3 pi) G M^2 / R.  T = virial |W|, and E = -1/4 fixes R
+ * unless it is given. */
+static void sphere(struct nb_model *model, const struct nb_model_param *p)
+{
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_BALL, p->dim, p->n);
+	const double self = p->dim == 3 ? 0.6 : 8 / (3 * M_PI);
+	part->length = p->size > 0 ? p->size : 4 * self * (1 - p->virial);
+	part->speed = sqrt(2 * p->virial * self / part->length / p->dim);
+	part->centred = 1;
+	part->mass = 1 / (double)p->n;
+}
+
+static void clusters(struct nb_model *model, const struct nb_model_param *p)
+{
+	const int groups = p->dim == 3 ? 8 : 4;
+	double mean[3] = {0};
+	for (int g = 0; g < groups; g++) {
+		const uint64_t n = p->n / (uint64_t)groups + ((uint64_t)g < p->n % (uint64_t)groups);
+		struct nb_model_part *part = add_part(model, NB_SAMPLE_BALL, p->dim, n);
+		part->length = p->spread;
+		part->speed = p->sigma;
+		part->species = g;
+		part->centred = 1;
+		part->mass = 1 / (double)p->n;
+		for (int c = 0; c < p->dim; c++) {
+			part->centre[c] = p->size * ((g >> c & 1) - 0.5);
+			mean[c] += n ? part->centre[c] * (double)n / (double)p->n : 0;
+		}
+	}
+	/* where the groups are not equal the cube moves */
+	for (int g = 0; g < groups; g++)
+		for (int c = 0; c < p->dim; c++)
+			model->part[g].centre[c] -= mean[c];
+	model->has_species = 1;
+}
+
+static void boxes(struct nb_model *model, const struct nb_model_param *p)
+{
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_BOXES, 2, p->per_box << 2 * p->level);
+	part->speed = p->sigma;
+	part->level = p->level;
+	part->mass = 1 / (double)model->n;
+}
+
+/* ---- galaxies ----------------------------------------------------------------------------------- */
+
+/* Half of the bodies are the disk's, a tenth the bulge's, the rest the halo's; with fewer than ten bodies some
+ * component has none, and the disk takes its mass. */
+static void add_galaxy(struct nb_model *model, const struct nb_model_param *p, uint64_t n, double mass, int second,
+	const double centre[3], const double motion[3], const double turn[9])
+{
+	const double fraction[NB_GALAXY_NCOMPONENT] = {p->disk, p->bulge, 1 - p->disk - p->bulge};
+	uint64_t count[NB_GALAXY_NCOMPONENT];
+	count[NB_GALAXY_HALO] = n / 10 * 4 + n % 10 * 4 / 10;
+	count[NB_GALAXY_BULGE] = p->bulge > 0 ? n / 10 : 0;
+	count[NB_GALAXY_DISK] = n - count[NB_GALAXY_HALO] - count[NB_GALAXY_BULGE];
+	double disk_mass = 1;
+	for (int c = NB_GALAXY_BULGE; c < NB_GALAXY_NCOMPONENT; c++)
+		disk_mass -= count[c] ? fraction[c] : 0;
+	for (int c = 0; c < NB_GALAXY_NCOMPONENT; c++) {
+		struct nb_model_part *part = add_part(model, NB_SAMPLE_GALAXY, 3, count[c]);
+		part->galaxy = model->galaxy;
+		part->component = c;
+		part->species = c + (second ? NB_GALAXY_NCOMPONENT : 0);
+		/* galaxies of one surface density: length ~ mass^(1/2) */
+		part->length = nb_galaxy_length(model->galaxy) * sqrt(mass);
+		part->speed = sqrt(mass / part->length);
+		part->mass = mass * (c == NB_GALAXY_DISK ? disk_mass : fraction[c]) / (double)count[c];
+		part->centred = 1;
+		memcpy(part->centre, centre, sizeof part->centre);
+		memcpy(part->motion, motion, sizeof part->motion);
+		memcpy(part->turn, turn, sizeof part->turn);
+	}
+	model->has_species = 1;
+}
+
+static int disk(struct nb_model *model, const struct nb_model_param *p)
+{
+	static const double zero[3], upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	int status = nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
+	if (status == NB_OK)
+		add_galaxy(model, p, p->n, 1, 0, zero, zero, upright);
+	return status;
+}
+
+/* Relative orbit (second minus first) of two point masses of total mass 1, separation s, moving inward; pericentre in
+ * the direction of +x, turning towards +y.  p = r_p (1 + e), s = p / (1 + e cos nu). */
+static void orbit(double pericentre, double e, double s, double pos[3], double vel[3])
+{
+	const double p = pericentre * (1 + e);
+	double cosine = (p / s - 1) / e;
+	cosine = cosine < -1 ? -1 : cosine > 1 ? 1 : cosine;
+	const double sine = -sqrt((1 - cosine) * (1 + cosine)), v = sqrt(1 / p);
+	pos[0] = s * cosine;
+	pos[1] = s * sine;
+	vel[0] = -v * sine;
+	vel[1] = v * (e + cosine);
+	pos[2] = vel[2] = 0;
+}
+
+static int merger(struct nb_model *model, const struct nb_model_param *p)
+{
+	int status = nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
+	if (status)
+		return status;
+	double pos[3], vel[3];
+	orbit(p->pericentre, p->eccentricity, p->separation, pos, vel);
+	double mass[2] = {1 / (1 + p->ratio), p->ratio / (1 + p->ratio)};
+	uint64_t first = (uint64_t)llround((double)p->n * mass[0]);
+	first = first == 0 ? 1 : first >= p->n && p->n > 1 ? p->n - 1 : first;
+	if (p->n < 2) { /* one galaxy at most */
+		first = p->n;
+		mass[0] = 1;
+		mass[1] = 0;
+	}
+	for (int k = 0; k < 2; k++) {
+		const double share = k ? mass[0] : -mass[1];
+		double centre[3], motion[3];
+		for (int c = 0; c < 3; c++) {
+			centre[c] = share * pos[c];
+			motion[c] = share * vel[c];
+		}
+		/* R_z(node) R_x(inclination) */
+		const double i = p->inclination[k] * M_PI / 180, w = p->node[k] * M_PI / 180;
+		const double turn[9] = {cos(w), -sin(w) * cos(i), sin(w) * sin(i), sin(w), cos(w) * cos(i),
+			-cos(w) * sin(i), 0, sin(i), cos(i)};
+		add_galaxy(model, p, k ? p->n - first : first, mass[k], k, centre, motion, turn);
+	}
+	return NB_OK;
+}
+
+/* ---- systems of a few bodies -------------------------------------------------------------------- */
+
+static void table_begin(struct nb_model *model, uint64_t n)
+{
+	add_part(model, NB_SAMPLE_TABLE, 3, n);
+}
+
+/* Shifts the table so that centre of mass and momentum vanish. */
+static void table_centre(struct nb_model *model)
+{
+	double total = 0;
+	for (uint64_t i = 0; i < model->n; i++)
+		total += model->mass[i];
+	for (int c = 0; c < 3; c++) {
+		double x = 0, v = 0;
+		for (uint64_t i = 0; i < model->n; i++) {
+			x += model->mass[i] / total * model->pos[3 * i + c];
+			v += model->mass[i] / total * model->vel[3 * i + c];
+		}
+		for (uint64_t i = 0; i < model->n; i++) {
+			model->pos[3 * i + c] -= x;
+			model->vel[3 * i + c] -= v;
+		}
+	}
+}
+
+/* Elements at J2000.0 in the ecliptic and equinox of J2000: E. M. Standish & J. G. Williams, "Approximate positions of
+ * the planets", JPL Solar System Dynamics, table 1 (fitted to 1800..2050; position good to about 10 to 600 arc
+ * seconds). Inverse masses: IAU 2009 system of astronomical constants (Luzum et al. 2011, Cel. Mech. 110, 293). Mean
+ * radii: IAU WGCCRE 2015 (Archinal et al. 2018, Cel. Mech. 130, 22). */
+struct planet {
+	double a, e, inclination, longitude, perihelion, node; /* AU, degrees */
+	double inverse_mass;				       /* Sun / planet with its moons */
+	double radius;					       /* km */
+};
+static const struct planet planets[] = {
+	{0.38709927, 0.20563593, 7.00497902, 252.25032350, 77.45779628, 48.33076593, 6023600, 2439.4},
+	{0.72333566, 0.00677672, 3.39467605, 181.97909950, 131.60246718, 76.67984255, 408523.719, 6051.8},
+	{1.00000261, 0.01671123, -0.00001531, 100.46457166, 102.93768193, 0, 328900.5596, 6371.0084},
+	{1.52371034, 0.09339410, 1.84969142, -4.55343205, -23.94362959, 49.55953891, 3098703.59, 3389.50},
+	{5.20288700, 0.04838624, 1.30439695, 34.39644051, 14.72847983, 100.47390909, 1047.348644, 69911},
+	{9.53667594, 0.05386179, 2.48599187, 49.95424423, 92.59887831, 113.66242448, 3497.9018, 58232},
+	{19.18916464, 0.04725744, 0.77263783, 313.23810451, 170.95427630, 74.01692503, 22902.98, 25362},
+	{30.06992276, 0.00859048, 1.77004347, -55.12002969, 44.96476227, 131.78422574, 19412.26, 24622}};
+static const double au_km = 149597870.7, sun_radius = 695700;
+static const double gauss_k = 0.01720209895; /* G = k^2 in AU^3 / (solar mass day^2) */
+
+static void from_elements(const struct planet *p, double mu, double pos[3], double vel[3])
+{
+	const double degree = M_PI / 180;
+	const double mean = remainder(p->longitude - p->perihelion, 360) * degree;
+	double E = mean + p->e * sin(mean);
+	for (int k = 0; k < 20; k++) /* Newton on Kepler's equation */
+		E -= (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
+	const double b = sqrt((1 - p->e) * (1 + p->e)), rate = sqrt(mu / p->a) / (1 - p->e * cos(E));
+	const double plane[4] = {p->a * (cos(E) - p->e), p->a * b * sin(E), -rate * sin(E), rate * b * cos(E)};
+	const double i = p->inclination * degree, node = p->node * degree, w = (p->perihelion - p->node) * degree;
+	const double to[3][2] = {
+		{cos(w) * cos(node) - sin(w) * sin(node) * cos(i), -sin(w) * cos(node) - cos(w) * sin(node) * cos(i)},
+		{cos(w) * sin(node) + sin(w) * cos(node) * cos(i), -sin(w) * sin(node) + cos(w) * cos(node) * cos(i)},
+		{sin(w) * sin(i), cos(w) * sin(i)}};
+	for (int c = 0; c < 3; c++) {
+		pos[c] = to[c][0] * plane[0] + to[c][1] * plane[1];
+		vel[c] = to[c][0] * plane[2] + to[c][1] * plane[3];
+	}
+}
+
+static void solar(struct nb_model *model)
+{
+	table_begin(model, 9);
+	model->G = gauss_k * gauss_k;
+	model->mass[0] = 1;
+	model->radius[0] = sun_radius / au_km;
+	for (int i = 1; i < 9; i++) {
+		const struct planet *p = &planets[i - 1];
+		model->mass[i] = 1 / p->inverse_mass;
+		model->radius[i] = p->radius / au_km;
+		from_elements(p, model->G * (1 + model->mass[i]), &model->pos[3 * i], &model->vel[3 * i]);
+	}
+	table_centre(model);
+	model->has_species = model->has_radius = 1;
+}
+
+static void figure8(struct nb_model *model)
+{
+	static const double x = 0.97000435669734, y = -0.24308753153583;
+	static const double vx = -0.93240737144104, vy = -0.86473146092102;
+	const double pos[9] = {x, y, 0, -x, -y, 0, 0, 0, 0};
+	const double vel[9] = {-vx / 2, -vy / 2, 0, -vx / 2, -vy / 2, 0, vx, vy, 0};
+	table_begin(model, 3);
+	memcpy(model->pos, pos, sizeof pos);
+	memcpy(model->vel, vel, sizeof vel);
+	for (int i = 0; i < 3; i++)
+		model->mass[i] = 1;
+}
+
+static void kepler(struct nb_model *model, const struct nb_model_param *p)
+{
+	table_begin(model, 2);
+	const double m0 = 1 / (1 + p->ratio), m1 = p->ratio / (1 + p->ratio), e = p->eccentricity;
+	const double r = 1 - e, v = sqrt((1 + e) / (1 - e));
+	model->mass[0] = m0;
+	model->mass[1] = m1;
+	model->pos[0] = -m1 * r;
+	model->pos[3] = m0 * r;
+	model->vel[1] = -m1 * v;
+	model->vel[4] = m0 * v;
+}
+
+/* ---- interface ---------------------------------------------------------------------------------- */
+
+int nb_model_create(const struct nb_model_param *param, struct nb_model **out, const char **why)
+{
+	*out = NULL;
+	*why = invalid(param);
+	if (*why)
+		return NB_EINVAL;
+	struct nb_model *model = nb_alloc_zero(1, sizeof *model);
+	if (!model)
+		return NB_ENOMEM;
+	model->seed = param->seed;
+	model->G = 1;
+	int status = NB_OK;
+	switch (param->kind) {
+	case NB_MODEL_PLUMMER: plummer(model, param); break;
+	case NB_MODEL_UNIFORM: uniform(model, param); break;
+	case NB_MODEL_SPHERE: sphere(model, param); break;
+	case NB_MODEL_CLUSTERS: clusters(model, param); break;
+	case NB_MODEL_DISK: status = disk(model, param); break;
+	case NB_MODEL_MERGER: status = merger(model, param); break;
+	case NB_MODEL_BOXES: boxes(model, param); break;
+	case NB_MODEL_SOLAR: solar(model); break;
+	case NB_MODEL_FIGURE8: figure8(model); break;
+	case NB_MODEL_KEPLER: kepler(model, param); break;
+	default: break;
+	}
+	if (status) {
+		nb_model_free(model);
+		return status;
+	}
+	*out = model;
+	return NB_OK;
+}
+
+void nb_model_free(struct nb_model *model)
+{
+	if (model)
+		nb_galaxy_free(model->galaxy);
+	nb_free(model);
+}
+
+uint64_t nb_model_count(const struct nb_model *model)
+{
+	return model->n;
+}
+
+double nb_model_G(const struct nb_model *model)
+{
+	return model->G;
+}
+
+int nb_model_has_species(const struct nb_model *model)
+{
+	return model->has_species;
+}
+
+int nb_model_has_radius(const struct nb_model *model)
+{
+	return model->has_radius;
+}
+
+typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
+typedef void shift_function(size_t, int, const double[3], double *);
+
+struct kernels {
+	draw_function *draw;
+	shift_function *shift;
+};
+
+static struct kernels choose(void)
+{
+#ifdef __x86_64__
+	switch (nb_cpu_isa()) {
+	case NB_ISA_AVX512: return (struct kernels){nb_model_draw_avx512, nb_model_shift_avx512};
+	case NB_ISA_AVX2: return (struct kernels){nb_model_draw_avx2, nb_model_shift_avx2};
+	default: break;
+	}
+#endif
+	return (struct kernels){nb_model_draw_plain, nb_model_shift_plain};
+}
+
+/* One block of a galaxy: both fields are made, since a disk's signs go by both. */
+static int galaxy_block(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
+	size_t count, double *out)
+{
+	double *other = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *other);
+	if (!other)
+		return NB_ENOMEM;
+	nb_galaxy_draw(part->galaxy, (enum nb_galaxy_component)part->component, model->seed, part->stream, start, count,
+		vel ? other : out, vel ? out : other);
+	const double scale = vel ? part->speed : part->length, *t = part->turn;
+	for (size_t i = 0; i < count; i++) {
+		double *a = out + 3 * i;
+		const double x = a[0] * scale, y = a[1] * scale, z = a[2] * scale;
+		a[0] = t[0] * x + t[1] * y + t[2] * z;
+		a[1] = t[3] * x + t[4] * y + t[5] * z;
+		a[2] = t[6] * x + t[7] * y + t[8] * z;
+	}
+	nb_free(other);
+	return NB_OK;
+}
+
+static int whole_block(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
+	int vel, uint64_t start, size_t count, double *out)
+{
+	if (part->sampler == NB_SAMPLE_GALAXY) {
+		int status = galaxy_block(model, part, vel, start, count, out);
+		if (status)
+			return status;
+	} else {
+		kernels->draw(part, model->seed, vel, start, count, out);
+	}
+	kernels->shift(count, vel || part->centred, vel ? part->motion : part->centre, out);
+	return NB_OK;
+}
+
+/* Bodies [from, to) of a part, which lie in one block. */
+static int block_range(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
+	int vel, uint64_t from, uint64_t to, double *out)
+{
+	const uint64_t start = from / NB_MODEL_BLOCK * NB_MODEL_BLOCK, left = part->n - start;
+	const size_t count = left < NB_MODEL_BLOCK ? (size_t)left : (size_t)NB_MODEL_BLOCK;
+	if (from == start && to - from == count)
+		return whole_block(kernels, model, part, vel, start, count, out);
+	double *block = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *block);
+	if (!block)
+		return NB_ENOMEM;
+	int status = whole_block(kernels, model, part, vel, start, count, block);
+	if (status == NB_OK)
+		memcpy(out, block + 3 * (from - start), 3 * (size_t)(to - from) * sizeof *out);
+	nb_free(block);
+	return status;
+}
+
+/* Bodies [from, to) of a part. */
+static int part_range(const struct nb_model *model, const struct nb_model_part *part, enum nb_model_field field,
+	uint64_t from, uint64_t to, double *out)
+{
+	if (field == NB_MODEL_MASS || field == NB_MODEL_RADIUS) {
+		const double *table = field == NB_MODEL_MASS ? model->mass : model->radius;
+		for (uint64_t i = from; i < to; i++)
+			out[i - from] = part->sampler == NB_SAMPLE_TABLE ? table[i] : part->mass;
+		return NB_OK;
+	}
+	const int vel = field == NB_MODEL_VEL;
+	if (part->sampler == NB_SAMPLE_TABLE) {
+		memcpy(out, (vel ? model->vel : model->pos) + 3 * from, 3 * (size_t)(to - from) * sizeof *out);
+		return NB_OK;
+	}
+	const struct kernels kernels = choose();
+	const int64_t first = (int64_t)(from / NB_MODEL_BLOCK), last = (int64_t)((to - 1) / NB_MODEL_BLOCK);
+	int status = NB_OK;
+#pragma omp parallel for schedule(dynamic) if (last > first)
+	for (int64_t b = first; b <= last; b++) {
+		const uint64_t low = (uint64_t)b * NB_MODEL_BLOCK, high = low + NB_MODEL_BLOCK;
+		const uint64_t a = low > from ? low : from, z = high < to ? high : to;
+		int got = block_range(&kernels, model, part, vel, a, z, out + 3 * (a - from));
+		if (got) {
+#pragma omp atomic write
+			status = got;
+		}
+	}
+	return status;
+}
+
+int nb_model_fill(const struct nb_model *model, enum nb_model_field field, uint64_t first, size_t count, double *out)
+{
+	const size_t ncomp = field == NB_MODEL_POS || field == NB_MODEL_VEL ? 3 : 1;
+	if (first > model->n || count > model->n - first || (field == NB_MODEL_RADIUS && !model->has_radius))
+		return NB_EINVAL;
+	for (size_t p = 0; p < model->npart; p++) {
+		const struct nb_model_part *part = &model->part[p];
+		const uint64_t end = part->first + part->n, last = first + count;
+		const uint64_t from = first > part->first ? first : part->first, to = last < end ? last : end;
+		if (from >= to)
+			continue;
+		int status = part_range(
+			model, part, field, from - part->first, to - part->first, out + ncomp * (from - first));
+		if (status)
+			return status;
+	}
+	return NB_OK;
+}
+
+void nb_model_species(const struct nb_model *model, uint64_t first, size_t count, uint8_t *out)
+{
+	for (size_t p = 0, i = 0; i < count; i++) {
+		while (p + 1 < model->npart && first + i >= model->part[p].first + model->part[p].n)
+			p++;
+		const struct nb_model_part *part = &model->part[p];
+		if (part->sampler == NB_SAMPLE_TABLE)
+			out[i] = model->has_species ? (uint8_t)(first + i) : 0;
+		else
+			out[i] = (uint8_t)part->species;
+	}
+}

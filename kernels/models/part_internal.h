@@ -1,0 +1,63 @@
+/* part_internal.h - what the files of the model kernel share; not for others.
+ *
+ * A model is a list of parts: bodies [first, first + n) of the frame drawn from one distribution, with
+ * one mass and one species, whose centre of mass is put at a place and given a velocity.  A part is drawn
+ * in blocks of NB_MODEL_BLOCK bodies; a block depends on nothing but the part, the seed and its number. */
+#ifndef NB_MODELS_PART_INTERNAL_H
+#define NB_MODELS_PART_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cpu.h"
+
+enum nb_model_sampler {
+	/* SIMD, kernels/models/model_simd.c: position; velocity is its own for PLUMMER, else Gaussian */
+	NB_SAMPLE_PLUMMER, /* scale: mu = largest r / sqrt(1 + r^2); length[0] scale radius; speed[0] unit of velocity
+			    */
+	NB_SAMPLE_CUBE,	   /* length[0] edge */
+	NB_SAMPLE_BALL,	   /* length[0] radius; a disc where dim is 2 */
+	NB_SAMPLE_BOXES,   /* level */
+	NB_SAMPLE_GALAXY,  /* kernels/models/galaxy_cpu.c: component of *galaxy */
+	NB_SAMPLE_TABLE	   /* bodies of struct nb_model: pos and vel are theirs */
+};
+
+/* No body of NB_SAMPLE_BOXES is nearer to the edge of its box than this (but for the two anchors): enough that
+ * rounding to f32, or a square made from the bodies' extent, moves none into the next box. */
+#define NB_MODEL_BOX_MARGIN 0x1p-22
+
+struct nb_galaxy;
+
+struct nb_model_part {
+	enum nb_model_sampler sampler;
+	int dim;
+	uint32_t stream; /* number of the part: word 3 of the random counter */
+	int species;
+	uint64_t first, n;
+	double mass;   /* of each body */
+	double length; /* see the samplers */
+	double speed;  /* unit of velocity (PLUMMER, GALAXY), else the dispersion of one component */
+	double mu;     /* PLUMMER: sqrt(s), s = r^2 / (1 + r^2) at the truncation radius */
+	int level;     /* BOXES */
+	int centred;   /* the mean position of the bodies is made 0 before centre is added */
+	double centre[3], motion[3];
+	double turn[9]; /* GALAXY: rotation matrix, row-major */
+	const struct nb_galaxy *galaxy;
+	int component;
+};
+
+/* Positions (vel = 0) or velocities (vel = 1) of count <= NB_MODEL_BLOCK bodies of the part from its body
+ * start on, a multiple of NB_MODEL_BLOCK; out has count x 3 numbers.  Before centring. */
+void nb_model_draw_plain(
+	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
+void nb_model_draw_avx2(
+	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
+void nb_model_draw_avx512(
+	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
+
+/* out (count x 3): the mean becomes shift (centred) or shift is added. */
+void nb_model_shift_plain(size_t count, int centred, const double shift[3], double *out);
+void nb_model_shift_avx2(size_t count, int centred, const double shift[3], double *out);
+void nb_model_shift_avx512(size_t count, int centred, const double shift[3], double *out);
+
+#endif

@@ -1,0 +1,88 @@
+/* random_internal.h - Philox 4x32-10, a counter-based generator: random access, no state, the same numbers for
+ * any number of threads and on every backend.
+ *
+ * A 128-bit counter and a 64-bit key give 128 random bits.  nb uses the seed as key and the counter
+ *     word 0, 1   index of the body within its part of the model, low word first
+ *     word 2      number of the draw: each draw yields two uniforms of 52 bits or three of 42
+ *     word 3      part of the model
+ *
+ * Source: Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", SC11;
+ * known-answer vectors in tests/unit/models/models.c. */
+#ifndef NB_MODELS_RANDOM_INTERNAL_H
+#define NB_MODELS_RANDOM_INTERNAL_H
+
+#include <stdint.h>
+
+#ifndef NB_HD
+#ifdef __CUDACC__
+#define NB_HD __host__ __device__ __forceinline__
+#elif defined(__GNUC__)
+#define NB_HD inline __attribute__((always_inline))
+#else
+#define NB_HD inline
+#endif
+#endif
+
+#define NB_PHILOX_M0 0xD2511F53u
+#define NB_PHILOX_M1 0xCD9E8D57u
+#define NB_PHILOX_W0 0x9E3779B9u /* golden ratio */
+#define NB_PHILOX_W1 0xBB67AE85u /* sqrt(3) - 1 */
+enum { NB_PHILOX_ROUNDS = 10 };
+
+static NB_HD void nb_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+	uint32_t k0 = key[0], k1 = key[1];
+	for (int round = 0; round < NB_PHILOX_ROUNDS; round++) {
+		const uint64_t p0 = (uint64_t)NB_PHILOX_M0 * c0, p1 = (uint64_t)NB_PHILOX_M1 * c2;
+		c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+		c1 = (uint32_t)p1;
+		c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+		c3 = (uint32_t)p0;
+		k0 += NB_PHILOX_W0;
+		k1 += NB_PHILOX_W1;
+	}
+	out[0] = c0;
+	out[1] = c1;
+	out[2] = c2;
+	out[3] = c3;
+}
+
+/* The top 52 of 64 random bits as the midpoint of one of 2^52 equal cells: in (0, 1), never an end of it. */
+static NB_HD double nb_uniform52(uint64_t bits)
+{
+	return ((double)(bits >> 12) + 0.5) * 0x1p-52;
+}
+
+/* The 128 bits of draw number draw of body index in a part of the model. */
+static NB_HD void nb_random_bits(
+	uint64_t seed, uint32_t part, uint64_t index, uint32_t draw, uint64_t *first, uint64_t *second)
+{
+	const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+	const uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), draw, part};
+	uint32_t r[4];
+	nb_philox4x32(counter, key, r);
+	*first = (uint64_t)r[0] << 32 | r[1];
+	*second = (uint64_t)r[2] << 32 | r[3];
+}
+
+/* A draw as two independent uniforms in (0, 1) of 52 bits. */
+static NB_HD void nb_random2(uint64_t seed, uint32_t part, uint64_t index, uint32_t draw, double u[2])
+{
+	uint64_t a, b;
+	nb_random_bits(seed, part, index, draw, &a, &b);
+	u[0] = nb_uniform52(a);
+	u[1] = nb_uniform52(b);
+}
+
+/* A draw as three independent uniforms in (0, 1) of 42 bits, midpoints of 2^42 cells. */
+static NB_HD void nb_random3(uint64_t seed, uint32_t part, uint64_t index, uint32_t draw, double u[3])
+{
+	uint64_t a, b;
+	nb_random_bits(seed, part, index, draw, &a, &b);
+	u[0] = ((double)(a >> 22) + 0.5) * 0x1p-42;
+	u[1] = ((double)(b >> 22) + 0.5) * 0x1p-42;
+	u[2] = ((double)((a & 0x1fffff) << 21 | (b & 0x1fffff)) + 0.5) * 0x1p-42;
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* motion.h - how bodies move: kicks, drifts and Taylor steps (step.h), and solid bodies that collide (collide.h). */
+#ifndef NB_MOTION_H
+#define NB_MOTION_H
+
+#include "kernels/motion/collide.h"
+#include "kernels/motion/step.h"
+
+#endif

@@ -1,0 +1,98 @@
+/* Kick and drift on the device: one thread a number, a grid-stride loop, bandwidth-bound (24 bytes moved a flop
+ * pair).  The product is rounded before the sum, as on the CPU, so both give the same bytes. */
+#include "kernels/device/device.cuh"
+#include "kernels/motion/step.h"
+
+enum { BLOCK = 256, MAX_GRID = 4096 };
+
+static unsigned grid(size_t count)
+{
+	const unsigned blocks = nb_cuda_blocks(count, BLOCK), most = MAX_GRID;
+	return blocks < most ? blocks : most;
+}
+
+static __global__ void add_scaled_kernel(size_t count, double *__restrict__ a, const double *__restrict__ b, double dt)
+{
+	const size_t stride = (size_t)gridDim.x * blockDim.x;
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		a[i] = __dadd_rn(a[i], __dmul_rn(b[i], dt));
+}
+
+static int add_scaled(size_t n, double *a, const double *b, double dt)
+{
+	const size_t count = 3 * n;
+	if (count == 0)
+		return NB_OK;
+	add_scaled_kernel<<<grid(count), BLOCK>>>(count, a, b, dt);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt)
+{
+	return add_scaled(n, vel, acc, dt);
+}
+
+int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt)
+{
+	return add_scaled(n, pos, vel, dt);
+}
+
+static __global__ void taylor_kernel(size_t count, double *__restrict__ pos, double *__restrict__ vel,
+	const double *__restrict__ acc, const double *__restrict__ jerk, double dt)
+{
+	const size_t stride = (size_t)gridDim.x * blockDim.x;
+	const double half = dt / 2, third = dt / 3;
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+		const double v = vel[i], a = acc[i], j = jerk[i];
+		pos[i] = __dadd_rn(
+			pos[i], __dmul_rn(dt, __dadd_rn(v, __dmul_rn(half, __dadd_rn(a, __dmul_rn(third, j))))));
+		vel[i] = __dadd_rn(v, __dmul_rn(dt, __dadd_rn(a, __dmul_rn(half, j))));
+	}
+}
+
+int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt)
+{
+	const size_t count = 3 * n;
+	if (count == 0)
+		return NB_OK;
+	taylor_kernel<<<grid(count), BLOCK>>>(count, pos, vel, acc, jerk, dt);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+/* The bits of numbers >= 0 are ordered as the numbers are, infinity and then NaN above all: an integer maximum
+ * finds the largest and does not lose what is not finite. */
+static __global__ void largest_square_kernel(size_t n, const double *__restrict__ acc, unsigned long long *largest)
+{
+	const size_t stride = (size_t)gridDim.x * blockDim.x;
+	unsigned long long most = 0;
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+		const double x = acc[3 * i], y = acc[3 * i + 1], z = acc[3 * i + 2];
+		const double square = fabs(__dadd_rn(__dadd_rn(__dmul_rn(x, x), __dmul_rn(y, y)), __dmul_rn(z, z)));
+		const unsigned long long bits = (unsigned long long)__double_as_longlong(square);
+		most = bits > most ? bits : most;
+	}
+	for (int lane = 16; lane > 0; lane /= 2) {
+		const unsigned long long other = __shfl_xor_sync(0xffffffffu, most, lane);
+		most = other > most ? other : most;
+	}
+	if (threadIdx.x % 32 == 0)
+		atomicMax(largest, most);
+}
+
+int nb_largest_acc_cuda(size_t n, const double *acc, double *largest)
+{
+	*largest = 0;
+	if (n == 0)
+		return NB_OK;
+	nb_cuda_buffer<unsigned long long> most;
+	NB_TRY(most.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(most.ptr, 0, sizeof(unsigned long long), 0));
+	largest_square_kernel<<<grid(n), BLOCK>>>(n, acc, most.ptr);
+	NB_CUDA_LAUNCHED();
+	double square;
+	NB_CUDA_TRY(cudaMemcpy(&square, most.ptr, sizeof square, cudaMemcpyDeviceToHost));
+	*largest = sqrt(square);
+	return NB_OK;
+}

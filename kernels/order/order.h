@@ -1,0 +1,70 @@
+/* order.h - Morton (Z-order) keys, and the stable parallel sort by them.
+ *
+ * A key has 63 bits in 3-D (21 a dimension) and 62 in 2-D (31 a dimension); x is the highest bit of
+ * each group, then y, then z.  The key cube is the smallest cube (square) with the given corner that
+ * holds every body; see nb_morton_cube. */
+#ifndef NB_ORDER_H
+#define NB_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NB_MORTON_BITS_2D = 31, NB_MORTON_BITS_3D = 21 };
+
+/* The cube that keys refer to: cell coordinate = floor((x - lo) / size * 2^bits). */
+struct nb_cube {
+	double lo[3];
+	double size; /* edge, > 0; 1 where all bodies coincide */
+};
+
+/* The cube of n bodies: lo = the smallest coordinates, size = the largest extent times (1 + 2^-40)
+ * so that the largest coordinate falls inside.  In 2-D z is ignored and lo[2] = 0.
+ * Returns NB_ENONFINITE and the index of the first such body in *bad if a position is not finite, NB_ELIMIT if
+ * the extent is beyond the range of a double. */
+NB_MUST_CHECK int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
+
+/* key[i] of pos (n x 3) in the cube; dim 2 or 3. */
+NB_MUST_CHECK int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
+
+/* Stable radix sort: key is sorted in place, perm[k] = the old index of what is now at k.
+ * n < 2^32 (NB_ELIMIT).  Same result for any number of threads. */
+NB_MUST_CHECK int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm);
+
+/* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
+NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+
+/* 1 if key is ascending and is the Morton key of each position in the cube, i.e. nothing moved since the sort. */
+int nb_keys_current(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key);
+
+/* The same on the current device, with the same results; arrays in its memory, *cube and *bad in the host's.
+ * Work is queued on the default stream; only nb_morton_cube_cuda waits for it. */
+NB_MUST_CHECK int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
+NB_MUST_CHECK int nb_morton_keys_cuda(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
+NB_MUST_CHECK int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm);
+NB_MUST_CHECK int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+
+/* ---- ids ------------------------------------------------------------------------------------------- */
+
+/* Whether the ids are all different: *first and *second become the rows of two equal ones, or both n if there are
+ * none.  One pass where they ascend, else a bitmap over their range, else a sort.
+ * NB_OK, NB_ENOMEM, NB_ELIMIT (n >= 2^32). */
+NB_MUST_CHECK int nb_ids_unique(size_t n, const uint64_t *id, size_t *first, size_t *second);
+
+/* row[k] = the row in id (n of them, all different) where wanted[k] is, for nwanted of them.
+ * NB_OK; NB_EINVAL: wanted[*missing] is not in id; NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_ids_match(
+	size_t n, const uint64_t *id, size_t nwanted, const uint64_t *wanted, uint32_t *row, size_t *missing);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "kernels/order/morton.h"
+
+#endif

@@ -1,0 +1,257 @@
+/* sort_cuda.cu - Morton keys, radix sort and permutation on the device.
+ *
+ * cube      A grid-stride pass folds coordinates into six 64-bit integers that order like doubles (so that
+ *           atomicMax does the rest, in any order the same), and the first body that is not finite into a seventh.
+ * keys      A thread per body; kernels/order/morton.h, the same key as on the CPU.
+ * sort      CUB's radix sort ("onesweep": Adinets & Merrill 2022, arXiv:2206.01784), stable, 8 bits a pass.
+ * permute   A thread per word of the row, words as large as the row size and both addresses allow. */
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "kernels/device/device.cuh"
+#include "kernels/order/morton.h"
+#include "kernels/order/order.cuh"
+#include "kernels/order/order.h"
+
+enum { THREADS = 256 };
+
+/* ---- the cube ------------------------------------------------------------------------------------ */
+
+/* All zero before; each the largest of something. */
+struct bounds {
+	unsigned long long top[3];    /* ordered(x) */
+	unsigned long long bottom[3]; /* ~ordered(x) */
+	unsigned long long bad;	      /* n - index of the first bad body, 0: none */
+};
+
+/* Finite doubles as integers in the same order, never 0 nor ~0. */
+static __device__ unsigned long long ordered(unsigned long long bits)
+{
+	return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+
+static double unordered(unsigned long long key)
+{
+	const unsigned long long bits = key >> 63 ? key & ~(1ull << 63) : ~key;
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* *out = the largest v of the block and *out. All threads call. */
+static __device__ void block_max(unsigned long long v, unsigned long long *out)
+{
+	__shared__ unsigned long long part[THREADS / 32];
+	for (int offset = 16; offset > 0; offset /= 2)
+		v = max(v, __shfl_xor_sync(0xffffffff, v, offset));
+	if (threadIdx.x % 32 == 0)
+		part[threadIdx.x / 32] = v;
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		for (int w = 1; w < THREADS / 32; w++)
+			v = max(v, part[w]);
+		if (v)
+			atomicMax(out, v);
+	}
+	__syncthreads();
+}
+
+static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const double *pos, struct bounds *bounds)
+{
+	const size_t step = (size_t)gridDim.x * THREADS;
+	unsigned long long top[3] = {0, 0, 0}, bottom[3] = {0, 0, 0}, bad = 0;
+	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+		bool finite = true;
+		for (int k = 0; k < 3; k++) {
+			const double x = pos[3 * i + k];
+			const unsigned long long key = ordered((unsigned long long)__double_as_longlong(x));
+			finite &= isfinite(x);
+			top[k] = max(top[k], key);
+			bottom[k] = max(bottom[k], ~key);
+		}
+		if (!finite)
+			bad = max(bad, (unsigned long long)(n - i));
+	}
+	for (int k = 0; k < 3; k++) {
+		block_max(top[k], &bounds->top[k]);
+		block_max(bottom[k], &bounds->bottom[k]);
+	}
+	block_max(bad, &bounds->bad);
+}
+
+int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad)
+{
+	if (dim != 2 && dim != 3)
+		return NB_EINVAL;
+	struct bounds found = {{0, 0, 0}, {0, 0, 0}, 0};
+	if (n) {
+		nb_cuda_buffer<struct bounds> bounds;
+		NB_TRY(bounds.alloc(1));
+		NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
+		const unsigned most = 8 * (unsigned)nb_cuda_multiprocessors(), want = nb_cuda_blocks(n, THREADS);
+		const unsigned blocks = want < most ? want : most;
+		cube_kernel<<<blocks, THREADS>>>(n, pos, bounds.ptr);
+		NB_CUDA_LAUNCHED();
+		NB_CUDA_TRY(cudaMemcpy(&found, bounds.ptr, sizeof found, cudaMemcpyDeviceToHost));
+	}
+	if (found.bad) {
+		*bad = n - (size_t)found.bad;
+		return NB_ENONFINITE;
+	}
+	double size = 0;
+	for (int k = 0; k < 3; k++) {
+		cube->lo[k] = 0;
+		if (n == 0 || k >= dim)
+			continue;
+		cube->lo[k] = unordered(~found.bottom[k]);
+		size = fmax(size, unordered(found.top[k]) - cube->lo[k]);
+	}
+	/* as nb_morton_cube_cpu */
+	cube->size = size == 0 ? 1 : fmax(size * (1 + 0x1p-40), 0x1p-900);
+	return isfinite(cube->size) ? NB_OK : NB_ELIMIT;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------ */
+
+static __global__ void __launch_bounds__(THREADS)
+	keys_kernel(size_t n, const double *pos, int dim, struct nb_cube cube, double scale, uint64_t *key)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	const int bits = dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D;
+	const uint64_t x = nb_morton_cell(pos[3 * i], cube.lo[0], scale, bits);
+	const uint64_t y = nb_morton_cell(pos[3 * i + 1], cube.lo[1], scale, bits);
+	if (dim == 3)
+		key[i] = nb_morton_key3(x, y, nb_morton_cell(pos[3 * i + 2], cube.lo[2], scale, bits));
+	else
+		key[i] = nb_morton_key2(x, y);
+}
+
+int nb_morton_keys_cuda(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key)
+{
+	if (dim != 2 && dim != 3)
+		return NB_EINVAL;
+	if (!(cube->size > 0 && isfinite(cube->size)))
+		return NB_EINVAL;
+	if (n == 0)
+		return NB_OK;
+	const double scale = ldexp(1, dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D) / cube->size;
+	keys_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, pos, dim, *cube, scale, key);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+/* ---- sort ------------------------------------------------------------------------------------------ */
+
+static __global__ void __launch_bounds__(THREADS) identity_kernel(size_t n, uint32_t *perm)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n)
+		perm[i] = (uint32_t)i;
+}
+
+int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm)
+{
+	if (n > UINT32_MAX)
+		return NB_ELIMIT;
+	if (n == 0)
+		return NB_OK;
+	nb_cuda_buffer<uint64_t> other_key;
+	nb_cuda_buffer<uint32_t> other_perm;
+	nb_cuda_buffer<char> scratch;
+	NB_TRY(other_key.alloc(n));
+	NB_TRY(other_perm.alloc(n));
+	identity_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, perm);
+	NB_CUDA_LAUNCHED();
+	cub::DoubleBuffer<uint64_t> keys(key, other_key.ptr);
+	cub::DoubleBuffer<uint32_t> perms(perm, other_perm.ptr);
+	size_t bytes = 0;
+	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, perms, (int64_t)n));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, perms, (int64_t)n));
+	if (keys.Current() != key)
+		NB_CUDA_TRY(cudaMemcpyAsync(key, keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
+	if (perms.Current() != perm)
+		NB_CUDA_TRY(cudaMemcpyAsync(perm, perms.Current(), n * sizeof *perm, cudaMemcpyDeviceToDevice));
+	return NB_OK;
+}
+
+/* ---- permutation ----------------------------------------------------------------------------------- */
+
+/* Rows of `words` words. */
+template <class word>
+static __global__ void __launch_bounds__(THREADS)
+	permute_kernel(size_t n, const uint32_t *perm, unsigned words, const word *src, word *dst)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	const size_t row = i / words;
+	if (row < n)
+		dst[i] = src[(size_t)perm[row] * words + (i - row * words)];
+}
+
+/* Rows of three words, e.g. positions: a division by a constant. */
+static __global__ void __launch_bounds__(THREADS)
+	permute3_kernel(size_t n, const uint32_t *perm, const uint64_t *src, uint64_t *dst)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	const size_t row = i / 3;
+	if (row < n)
+		dst[i] = src[(size_t)perm[row] * 3 + (i - row * 3)];
+}
+
+template <class word> static int permute(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
+{
+	const size_t words = rowsize / sizeof(word);
+	if (words > SIZE_MAX / n || words * n > (size_t)INT_MAX * THREADS || words > UINT_MAX)
+		return NB_ELIMIT;
+	permute_kernel<<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
+		n, perm, (unsigned)words, (const word *)src, (word *)dst);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
+{
+	if (rowsize == 0)
+		return NB_EINVAL;
+	if (n > UINT32_MAX)
+		return NB_ELIMIT;
+	if (n == 0)
+		return NB_OK;
+	const size_t aligned = rowsize | (size_t)(uintptr_t)src | (size_t)(uintptr_t)dst;
+	if (rowsize == 24 && aligned % 8 == 0) {
+		permute3_kernel<<<nb_cuda_blocks(3 * n, THREADS), THREADS>>>(
+			n, perm, (const uint64_t *)src, (uint64_t *)dst);
+		NB_CUDA_LAUNCHED();
+		return NB_OK;
+	}
+	if (aligned % 16 == 0)
+		return permute<uint4>(n, perm, rowsize, src, dst);
+	if (aligned % 8 == 0)
+		return permute<uint64_t>(n, perm, rowsize, src, dst);
+	if (aligned % 4 == 0)
+		return permute<uint32_t>(n, perm, rowsize, src, dst);
+	return permute<uint8_t>(n, perm, rowsize, src, dst);
+}
+
+/* ---- prefix sums ----------------------------------------------------------------------------------- */
+
+int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out)
+{
+	if (n > INT_MAX)
+		return NB_ELIMIT;
+	if (n == 0)
+		return NB_OK;
+	nb_cuda_buffer<char> scratch;
+	size_t bytes = 0;
+	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(nullptr, bytes, in, out, (int)n));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(scratch.ptr, bytes, in, out, (int)n));
+	return NB_OK;
+}

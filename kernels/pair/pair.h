@@ -1,0 +1,117 @@
+/* pair.h - the interaction of two bodies, written once for every backend.
+ *
+ * NB_PAIR_DEFINE(T, real) makes the functions below for one arithmetic type: float and double here
+ * (suffixes f32 and f64), SIMD vectors of them in the CPU kernels.  Only +, - and * are used, so that
+ * anything with these operators will do; how 1/sqrt is had is the backend's business.  With
+ *     d = x_j - x_i,  v = v_j - v_i,  r2 = |d|^2 + eps^2,  rinv = 1/sqrt(r2)
+ * the contribution of source j to target i is, times G m_j,
+ *     acc   w d                      w = rinv^3
+ *     pot   -rinv
+ *     jerk  w (v - 3 (d.v) rinv^2 d)
+ * acc and jerk change sign when i and j are exchanged, pot does not: Newton's third law.
+ *
+ * No branch guards r2 = 0.  Give nb_pair_eps2_TYPE(eps) for eps^2: never below a floor whose rinv^3 is
+ * still finite, so that a coincident pair has d = 0, w finite, and adds exactly 0 to acc.  Only
+ * potentials and (of coincident bodies that move apart) jerks must be masked where eps = 0 and
+ * r2 <= floor.
+ *
+ * Scaled units keep f32 in range whatever the caller's units are: see struct nb_pair_scale.
+ *
+ * Sources: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, eq. 4; jerk: Makino & Aarseth 1992,
+ * PASJ 44, 141, with the softening inside r2. */
+#ifndef NB_PAIR_H
+#define NB_PAIR_H
+
+#include <math.h>
+
+#include "common/hd.h"
+
+/* clang-format off: one line of the macro per line of code */
+#define NB_PAIR_DEFINE(T, real)                                                                                 \
+	/* r2 = dx^2 + dy^2 + dz^2 + eps2 */                                                                    \
+	static NB_HD real nb_pair_r2_##T(real dx, real dy, real dz, real eps2)                                  \
+	{                                                                                                       \
+		return dz * dz + (dy * dy + (dx * dx + eps2));                                                  \
+	}                                                                                                       \
+	/* a += w d */                                                                                          \
+	static NB_HD void nb_pair_add_##T(real w, real dx, real dy, real dz, real *ax, real *ay, real *az)      \
+	{                                                                                                       \
+		*ax += w * dx;                                                                                  \
+		*ay += w * dy;                                                                                  \
+		*az += w * dz;                                                                                  \
+	}                                                                                                       \
+	/* the source's side: a -= w d */                                                                       \
+	static NB_HD void nb_pair_sub_##T(real w, real dx, real dy, real dz, real *ax, real *ay, real *az)      \
+	{                                                                                                       \
+		*ax -= w * dx;                                                                                  \
+		*ay -= w * dy;                                                                                  \
+		*az -= w * dz;                                                                                  \
+	}                                                                                                       \
+	/* v becomes v - 3 (d.v) rinv2 d; jerk is w times this */                                               \
+	static NB_HD void nb_pair_jerk_##T(real rinv2, real dx, real dy, real dz, real *vx, real *vy, real *vz) \
+	{                                                                                                       \
+		real f = (dz * *vz + (dy * *vy + dx * *vx)) * rinv2;                                            \
+		f = f + f + f;                                                                                  \
+		*vx -= f * dx;                                                                                  \
+		*vy -= f * dy;                                                                                  \
+		*vz -= f * dz;                                                                                  \
+	}
+/* clang-format on */
+
+NB_PAIR_DEFINE(f32, float)
+NB_PAIR_DEFINE(f64, double)
+
+/* Floors of eps^2 in scaled units: rinv^3 is 2^123 and 2^180, and every r2 is a normal f32 number, so
+ * that an f32 reciprocal root may start the f64 one. */
+#define NB_PAIR_FLOOR_F32 0x1p-82f
+#define NB_PAIR_FLOOR_F64 0x1p-120
+
+/* eps^2 of a scaled eps, not below the floor */
+static NB_HD float nb_pair_eps2_f32(double eps)
+{
+	float eps2 = (float)(eps * eps);
+	return eps2 > NB_PAIR_FLOOR_F32 ? eps2 : NB_PAIR_FLOOR_F32;
+}
+
+static NB_HD double nb_pair_eps2_f64(double eps)
+{
+	double eps2 = eps * eps;
+	return eps2 > NB_PAIR_FLOOR_F64 ? eps2 : NB_PAIR_FLOOR_F64;
+}
+
+/* Powers of two between the caller's units and the kernel's, so that scaling rounds nothing:
+ * scaled position = x length, scaled mass = m mass, scaled velocity = v velocity;
+ * acc = acc_out * scaled acc, and so on, with G inside.
+ * Masses are scaled to at most 1, and lengths to an extent of 2^19..2^20: then rinv^3 stays in range from
+ * the farthest pair down to pairs at 2^-61 of the extent (f64: 2^-80), closer than positions can tell
+ * apart except beside the origin; below that the floor acts as a softening. */
+struct nb_pair_scale {
+	double length, mass, velocity;
+	double acc_out, pot_out, jerk_out;
+};
+
+static NB_HD double nb_pair_power2(double largest, int exponent)
+{
+	int e = 0;
+	if (largest > 0)
+		(void)frexp(largest, &e); /* largest = f 2^e, f in [0.5, 1) */
+	e = exponent - e;
+	return ldexp(1.0, e < -1000 ? -1000 : e > 1000 ? 1000 : e);
+}
+
+/*   extent    largest side of the bounding box, or eps if that is larger, >= 0
+ *   mass      largest |mass|
+ *   velocity  largest |velocity component| (0 where no jerk is wanted) */
+static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G)
+{
+	struct nb_pair_scale s;
+	s.length = nb_pair_power2(extent, 20);
+	s.mass = nb_pair_power2(mass, 0);
+	s.velocity = nb_pair_power2(velocity, 0);
+	s.pot_out = G / s.mass * s.length;
+	s.acc_out = s.pot_out * s.length;
+	s.jerk_out = s.acc_out / s.velocity * s.length;
+	return s;
+}
+
+#endif

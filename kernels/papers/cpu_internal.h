@@ -1,0 +1,46 @@
+/* cpu_internal.h - what the CPU kernels of the papers share; not for callers of paper.h. */
+#ifndef NB_PAPERS_CPU_INTERNAL_H
+#define NB_PAPERS_CPU_INTERNAL_H
+
+#include "kernels/gravity/gravity.h"
+#include "kernels/papers/pair_internal.h"
+#include "kernels/papers/papers.h"
+#include "kernels/papers/tree_internal.h"
+
+/* The table of the backend; a kernel without a name ends it. */
+extern const struct nb_paper_kernel nb_paper_cpu[];
+
+int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_near(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_direct(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_gangavarapu_pairs(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_pairs_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_tree(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_gangavarapu_tree_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+int nb_paper_xu_pairs(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_outer(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_inner(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_tree(const struct nb_paper_job *job, struct nb_gravity_count *count);
+int nb_paper_xu_tree_omp(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* Bodies as the lecture's SIMD code reads them: scaled, about the middle, a multiple of 16 with massless padding. */
+struct nb_lecture_bodies {
+	size_t n, padded;
+	const float *x, *y, *z, *m;
+	float eps2;
+};
+
+/* Sums of bodies first .. last-1, on the calling thread; acc n x 3. */
+#define NB_LECTURE_ISA(isa) \
+	void nb_lecture_rows_##isa(const struct nb_lecture_bodies *b, size_t first, size_t last, double *acc);
+NB_LECTURE_ISA(plain)
+NB_LECTURE_ISA(avx2)
+NB_LECTURE_ISA(avx512)
+
+#endif

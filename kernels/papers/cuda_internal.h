@@ -1,0 +1,33 @@
+/* cuda_internal.h - the CUDA kernels of the papers by function; not for callers of paper.h. */
+#ifndef NB_PAPERS_CUDA_INTERNAL_H
+#define NB_PAPERS_CUDA_INTERNAL_H
+
+#include "kernels/papers/papers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The table of the backend; a kernel without a name ends it. */
+extern const struct nb_paper_kernel nb_paper_cuda[];
+
+/* p, q, unroll */
+NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* unroll */
+NB_MUST_CHECK int nb_paper_lecture_aos(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_soa(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_packed(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_shared(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_shuffle(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+/* threads */
+NB_MUST_CHECK int nb_paper_gangavarapu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_gangavarapu_tree_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_xu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

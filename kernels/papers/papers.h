@@ -1,0 +1,102 @@
+/* papers.h - the force kernels of five publications, by name and as published, for comparison.
+ *
+ *   gems3         Nyland, Harris & Prins 2007, GPU Gems 3, chapter 31
+ *   shan          Shan & Lei 2012, near field of uniform boxes
+ *   lecture8      Shekofteh, GPU Computing, lecture 8, after Wilt's CUDA Handbook
+ *   gangavarapu   Gangavarapu, Pal, Prakash, Hegde & Geetha: all pairs and Barnes-Hut in 2-D
+ *   xu            Xu, Xu & Chen: multi-body gravity
+ *
+ * A kernel follows its source in what it does in which order on how many threads.  It differs where the source would
+ * give wrong or varying results: units are scaled (pair.h), any n works, sums that the source leaves to a race
+ * or to atomics are added in a fixed order, so that each kernel gives the same bytes on every run and for any number
+ * of threads.  The suite's own kernels are in the list beside them. */
+#ifndef NB_PAPERS_H
+#define NB_PAPERS_H
+
+#include "kernels/gravity/gravity.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NB_PAPER_PARAMETERS = 3, NB_PAPER_CHOICES = 8 };
+
+/* What to compute.  All arrays live where the kernel computes. */
+struct nb_paper_job {
+	const struct nb_gravity *gravity;
+	const struct nb_boxes *boxes; /* for kernels with NB_PAPER_BOXES, else NULL */
+	double theta; /* for kernels with NB_PAPER_THETA: a cell of edge l at distance D counts as a whole
+			 where l / D < theta */
+	int parameter[NB_PAPER_PARAMETERS];
+};
+
+/* traits of a kernel */
+enum {
+	NB_PAPER_BOXES = 1, /* near field: needs boxes */
+	NB_PAPER_THETA = 2, /* builds a tree of its own and opens it by theta */
+	NB_PAPER_PLANE = 4, /* 2-D: needs z = 0 everywhere */
+	NB_PAPER_POT = 8,   /* offers potentials */
+	NB_PAPER_JERK = 16, /* offers jerks */
+	NB_PAPER_F32 = 32,  /* arithmetic that it offers; the first of these is the source's, and the default */
+	NB_PAPER_MIXED = 64,
+	NB_PAPER_F64 = 128
+};
+
+/* A number that a kernel takes, out of a few. */
+struct nb_paper_parameter {
+	const char *name; /* NULL: none */
+	int fallback;
+	int choice[NB_PAPER_CHOICES]; /* 0 ends the list */
+};
+
+struct nb_paper_kernel {
+	const char *name;    /* "gems3"; unique on a backend */
+	const char *backend; /* "cpu" or "cuda" */
+	const char *source;  /* paper and section */
+	const char *about;   /* one line */
+	unsigned traits;
+	struct nb_paper_parameter parameter[NB_PAPER_PARAMETERS];
+	int largest_block; /* the first two parameters make a block of threads: at most so many; 0: they do not */
+	/* Returns 0 or an enum nb_status: of the contract in gravity.h for what the traits offer. */
+	int (*run)(const struct nb_paper_job *job, struct nb_gravity_count *count);
+};
+
+/* Kernel number k of all backends that this program was built with; NULL past the last. */
+const struct nb_paper_kernel *nb_paper_kernel(size_t k);
+
+/* The kernel that text asks for, "NAME" or "NAME:KEY=N,KEY=N", on a backend ("cpu", "cuda"), and its parameters.
+ * 0, or NB_EINVAL with a phrase of at most NB_PAPER_WHY bytes in why ("unknown kernel 'x'"). */
+enum { NB_PAPER_WHY = 200 };
+NB_MUST_CHECK int nb_paper_choose(const char *text, const char *backend, const struct nb_paper_kernel **kernel,
+	int parameter[NB_PAPER_PARAMETERS], char *why);
+/* 1 if a backend has a kernel of that name (what follows a ':' in text does not count). */
+int nb_paper_exists(const char *text, const char *backend);
+/* The precision that a kernel computes in unless told otherwise. */
+enum nb_precision nb_paper_precision(const struct nb_paper_kernel *kernel);
+int nb_paper_offers(const struct nb_paper_kernel *kernel, enum nb_precision precision);
+
+/* ---- Shan & Lei 2012, tables I and II: operations of bpb and bpb-n3, 2-D ------------------------------ */
+
+enum { NB_SHAN_FATHER, NB_SHAN_NEIGHBOUR, NB_SHAN_RETURN, NB_SHAN_PROCEDURES };
+
+/* Accesses count numbers, of which a body has three, position and mass, and an acceleration two. */
+struct nb_shan_operations {
+	int64_t gr, gw; /* global memory, read and written */
+	int64_t sr, sw; /* shared memory */
+	int64_t rr, rw; /* registers: the sum of a thread */
+	int64_t cp;	/* interactions computed */
+};
+
+/* Table I: N bodies, P in each box, B neighbours of all boxes together; improved: bpb-n3, else bpb. */
+void nb_shan_table(int64_t N, int64_t P, int64_t B, int improved, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
+/* Table II, first row, from table I: what bpb-n3 needs more than bpb. */
+void nb_shan_change(int64_t N, int64_t P, int64_t B, int64_t *registers, int64_t *shared, int64_t *global, int64_t *cp);
+/* Goes through the steps of section III over boxes of any occupancy, counts every access, and does the sums as well:
+ * acc (n x 2, f32 arithmetic, in the units of pos, G = 1).  Serial.  0, NB_EINVAL or NB_ENOMEM. */
+NB_MUST_CHECK int nb_shan_run(size_t n, const double *pos, const double *mass, const struct nb_boxes *boxes, double eps,
+	int improved, float *acc, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

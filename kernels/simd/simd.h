@@ -1,0 +1,195 @@
+/* simd.h - vectors of floats and doubles for the force kernels, by gcc's vector extension.
+ *
+ * For kernels/NAME_simd.c, which is compiled once per instruction set (common/cpu.h).  +, - and * work on
+ * these types as on numbers; what the extension lacks (reciprocal root, narrowing, sums over lanes) is here.
+ *
+ *              nb_vf   nb_vd   first guess of 1/sqrt, relative error
+ *   avx512      16       8     vrsqrt14ps, vrsqrt14pd, 2^-14
+ *   avx2         8       4     vrsqrtps, 1.5 2^-12 (f64 through f32)
+ *   plain        4       2     sqrt and division, exact to rounding
+ *
+ * From a guess y of 1/sqrt(r2) with e = 1 - r2 y^2, |e| <= 2^-13 or 2^-10.4, the powers follow from
+ *     r2^(-1/2) = y   (1 - e)^(-1/2) = y   (1 + 1/2 e + 3/8 e^2 + 5/16 e^3 + 35/128 e^4 + ...)
+ *     r2^(-3/2) = y^3 (1 - e)^(-3/2) = y^3 (1 + 3/2 e + 15/8 e^2 + 35/16 e^3 + 315/128 e^4 + ...)
+ * cut where the next term is below rounding: cheaper than refining y by Newton's method before cubing it. */
+#ifndef NB_SIMD_H
+#define NB_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "kernels/pair/pair.h"
+
+#if defined(NB_ISA_avx512)
+enum { NB_VECTOR = 64 };
+#elif defined(NB_ISA_avx2)
+enum { NB_VECTOR = 32 };
+#else
+enum { NB_VECTOR = 16 };
+#endif
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+#include <immintrin.h>
+#endif
+
+typedef float nb_vf __attribute__((vector_size(NB_VECTOR)));
+typedef double nb_vd __attribute__((vector_size(NB_VECTOR)));
+typedef int32_t nb_vfi __attribute__((vector_size(NB_VECTOR))); /* masks and lane numbers for nb_vf */
+typedef int64_t nb_vdi __attribute__((vector_size(NB_VECTOR)));
+enum { NB_WF = NB_VECTOR / sizeof(float), NB_WD = NB_VECTOR / sizeof(double) };
+
+NB_PAIR_DEFINE(vf, nb_vf)
+NB_PAIR_DEFINE(vd, nb_vd)
+
+/* lanes 0, 1, 2, ... */
+static NB_HD nb_vfi nb_lane_vf(void)
+{
+	nb_vfi lane;
+	for (int k = 0; k < (int)NB_WF; k++)
+		lane[k] = k;
+	return lane;
+}
+
+static NB_HD nb_vdi nb_lane_vd(void)
+{
+	nb_vdi lane;
+	for (int k = 0; k < (int)NB_WD; k++)
+		lane[k] = k;
+	return lane;
+}
+
+/* v where mask, else +0 */
+static NB_HD nb_vf nb_where_vf(nb_vfi mask, nb_vf v)
+{
+	return (nb_vf)((nb_vfi)v & mask);
+}
+
+static NB_HD nb_vd nb_where_vd(nb_vdi mask, nb_vd v)
+{
+	return (nb_vd)((nb_vdi)v & mask);
+}
+
+/* the sum of the lanes, by halves; always in the same order */
+static NB_HD float nb_sum_vf(nb_vf v)
+{
+	for (int half = NB_WF / 2; half; half /= 2)
+		v += __builtin_shuffle(v, nb_lane_vf() ^ half);
+	return v[0];
+}
+
+static NB_HD double nb_sum_vd(nb_vd v)
+{
+	for (int half = NB_WD / 2; half; half /= 2)
+		v += __builtin_shuffle(v, nb_lane_vd() ^ half);
+	return v[0];
+}
+
+/* first guess of 1 / sqrt(x) */
+static NB_HD nb_vf nb_guess_vf(nb_vf x)
+{
+#if defined(NB_ISA_avx512)
+	return (nb_vf)_mm512_rsqrt14_ps((__m512)x);
+#elif defined(NB_ISA_avx2)
+	return (nb_vf)_mm256_rsqrt_ps((__m256)x);
+#else
+	nb_vf y;
+	for (int k = 0; k < (int)NB_WF; k++)
+		y[k] = sqrtf(x[k]);
+	return 1.0f / y;
+#endif
+}
+
+static NB_HD nb_vd nb_guess_vd(nb_vd x)
+{
+#if defined(NB_ISA_avx512)
+	return (nb_vd)_mm512_rsqrt14_pd((__m512d)x);
+#elif defined(NB_ISA_avx2)
+	return (nb_vd)_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps((__m256d)x)));
+#else
+	nb_vd y;
+	for (int k = 0; k < (int)NB_WD; k++)
+		y[k] = sqrt(x[k]);
+	return 1.0 / y;
+#endif
+}
+
+/* r2^(-3/2) from the guess y; relative error 3e-8 (f32) or 1e-15 (f64) and rounding */
+static NB_HD nb_vf nb_cube_vf(nb_vf r2, nb_vf y)
+{
+	nb_vf y2 = y * y;
+#if defined(NB_ISA_avx512)
+	/* 1 + 3/2 e = -3/2 (r2 y^2 - 5/3); the factor -3/2 is NB_CUBE_F32, left to the caller's sums */
+	return (y * y2) * (r2 * y2 - 5.0f / 3.0f);
+#elif defined(NB_ISA_avx2)
+	nb_vf e = 1.0f - r2 * y2;
+	nb_vf y3 = y * y2;
+	return y3 + (y3 * e) * (15.0f / 8.0f * e + 1.5f);
+#else
+	(void)r2;
+	return y * y2;
+#endif
+}
+
+#if defined(NB_ISA_avx512)
+#define NB_CUBE_F32 (-1.5)
+#else
+#define NB_CUBE_F32 1.0
+#endif
+
+static NB_HD nb_vd nb_cube_vd(nb_vd r2, nb_vd y)
+{
+	nb_vd y2 = y * y;
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	nb_vd e = 1.0 - r2 * y2;
+	nb_vd y3 = y * y2;
+#if defined(NB_ISA_avx2)
+	nb_vd p = 315.0 / 128.0 * e + 35.0 / 16.0;
+#else
+	const double p = 35.0 / 16.0;
+#endif
+	return y3 + (y3 * e) * ((p * e + 15.0 / 8.0) * e + 1.5);
+#else
+	(void)r2;
+	return y * y2;
+#endif
+}
+
+/* r2^(-1/2) to working precision */
+static NB_HD nb_vf nb_rsqrt_vf(nb_vf r2)
+{
+	nb_vf y = nb_guess_vf(r2);
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	nb_vf e = 1.0f - r2 * (y * y);
+	y += (y * e) * (0.375f * e + 0.5f);
+#endif
+	return y;
+}
+
+static NB_HD nb_vd nb_rsqrt_vd(nb_vd r2)
+{
+	nb_vd y = nb_guess_vd(r2);
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	nb_vd e = 1.0 - r2 * (y * y);
+	y += (y * e) * (((35.0 / 128.0 * e + 5.0 / 16.0) * e + 0.375) * e + 0.5);
+#endif
+	return y;
+}
+
+/* lo and hi, one after the other, rounded to f32 */
+static NB_HD nb_vf nb_narrow(nb_vd lo, nb_vd hi)
+{
+#if defined(NB_ISA_avx512)
+	__m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)lo));
+	return (nb_vf)_mm512_insertf32x8(low, _mm512_cvtpd_ps((__m512d)hi), 1);
+#elif defined(NB_ISA_avx2)
+	return (nb_vf)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)hi), _mm256_cvtpd_ps((__m256d)lo));
+#else
+	nb_vf v;
+	for (int k = 0; k < (int)NB_WD; k++) {
+		v[k] = (float)lo[k];
+		v[NB_WD + k] = (float)hi[k];
+	}
+	return v;
+#endif
+}
+
+#endif

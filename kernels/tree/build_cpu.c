@@ -1,0 +1,337 @@
+/* Adaptive octree or quadtree over sorted Morton keys, and its multipole moments.
+ *
+ * A node is a range of bodies whose keys share their leading digits.  It splits at the first digit in
+ * which its first and last key differ, so every inner node has at least two children and a chain of
+ * single children never exists: the tree has fewer than 2 n nodes and at most 21 (31) levels.
+ * Built level by level: every thread splits its part of the level's nodes into a buffer of its own,
+ * and the buffers are joined in order.  Moments go upwards, level by level. */
+#include "kernels/tree/tree.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum {
+	MAX_LEVEL = 35,	   /* ends of levels: 32 digits, the root, the empty level that ends the growth, and 0 */
+	SERIAL_LEVEL = 64, /* a level of fewer nodes is not worth a second thread */
+	SERIAL_BODIES = 1 << 12
+};
+
+struct range {
+	uint32_t first, count;
+};
+
+/* Ranges in a buffer that grows. */
+struct ranges {
+	struct range *at;
+	size_t n, capacity;
+};
+
+static int ranges_reserve(struct ranges *r, size_t capacity)
+{
+	if (capacity <= r->capacity)
+		return NB_OK;
+	capacity = capacity > 2 * r->capacity ? capacity : 2 * r->capacity;
+	struct range *at = nb_alloc(capacity, sizeof *at);
+	if (!at)
+		return NB_ENOMEM;
+	if (r->n)
+		memcpy(at, r->at, r->n * sizeof *at);
+	nb_free(r->at);
+	r->at = at;
+	r->capacity = capacity;
+	return NB_OK;
+}
+
+/* The first of the sorted keys lo .. hi-1 whose digit at shift is >= digit (hi if none); the digits
+ * above are the same in all of them. */
+static uint32_t lower_bound(const uint64_t *key, uint32_t lo, uint32_t hi, int shift, uint64_t mask, uint64_t digit)
+{
+	uint32_t count = hi - lo;
+	while (count > 0) {
+		uint32_t half = count / 2;
+		int right = (key[lo + half] >> shift & mask) < digit;
+		lo = right ? lo + half + 1 : lo;
+		count = right ? count - half - 1 : half;
+	}
+	return lo;
+}
+
+/* Appends the children of a node to out and tells how many; 0 for a leaf. */
+static uint32_t split(const uint64_t *key, struct range node, int dim, uint32_t leaf_size, struct ranges *out)
+{
+	if (node.count <= leaf_size)
+		return 0;
+	uint64_t differ = key[node.first] ^ key[node.first + node.count - 1];
+	if (!differ)
+		return 0;
+	int shift = (63 - __builtin_clzll(differ)) / dim * dim;
+	uint64_t mask = ((uint64_t)1 << dim) - 1;
+	uint32_t bound[9];
+	uint32_t nbin = 1u << dim;
+	bound[0] = node.first;
+	bound[nbin] = node.first + node.count;
+	for (uint32_t step = nbin / 2; step > 0; step /= 2)
+		for (uint32_t d = step; d < nbin; d += 2 * step)
+			bound[d] = lower_bound(key, bound[d - step], bound[d + step], shift, mask, d);
+	uint32_t nchild = 0;
+	for (uint32_t d = 0; d < nbin; d++)
+		if (bound[d + 1] > bound[d]) {
+			out->at[out->n++] = (struct range){bound[d], bound[d + 1] - bound[d]};
+			nchild++;
+		}
+	return nchild;
+}
+
+/* The growing tree: the four integer columns, and where each level begins. */
+struct shape {
+	struct ranges node;
+	uint32_t *nchild; /* as many as node has room for */
+	size_t level[MAX_LEVEL];
+	int nlevel;
+};
+
+static int shape_reserve(struct shape *s, size_t nnode)
+{
+	size_t capacity = s->node.capacity;
+	if (ranges_reserve(&s->node, nnode))
+		return NB_ENOMEM;
+	if (s->node.capacity == capacity)
+		return NB_OK;
+	uint32_t *nchild = nb_alloc(s->node.capacity, sizeof *nchild);
+	if (!nchild)
+		return NB_ENOMEM;
+	if (s->node.n)
+		memcpy(nchild, s->nchild, s->node.n * sizeof *nchild);
+	nb_free(s->nchild);
+	s->nchild = nchild;
+	return NB_OK;
+}
+
+/* Splits the nodes of the last level and appends their children as the next level. */
+static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t leaf_size, struct ranges *part, int npart)
+{
+	size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
+	int nt = n < SERIAL_LEVEL ? 1 : npart;
+	int failed = 0;
+#pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) if (nt > 1)
+	for (int t = 0; t < nt; t++) {
+		size_t begin = lo + n * (size_t)t / (size_t)nt, end = lo + n * (size_t)(t + 1) / (size_t)nt;
+		part[t].n = 0;
+		for (size_t i = begin; i < end && !failed; i++) {
+			failed = ranges_reserve(&part[t], part[t].n + 8);
+			if (!failed)
+				s->nchild[i] = split(key, s->node.at[i], dim, leaf_size, &part[t]);
+		}
+	}
+	size_t nnew = 0;
+	for (int t = 0; t < nt; t++)
+		nnew += part[t].n;
+	if (failed || shape_reserve(s, s->node.n + nnew))
+		return NB_ENOMEM;
+	for (int t = 0; t < nt; t++) {
+		if (part[t].n)
+			memcpy(s->node.at + s->node.n, part[t].at, part[t].n * sizeof *part[t].at);
+		s->node.n += part[t].n;
+	}
+	s->level[++s->nlevel] = s->node.n;
+	return NB_OK;
+}
+
+/* Sets box, com, mass and second moments of a leaf.  A sum is not finite where a position or mass is not. */
+static int leaf_moments(const struct nb_tree *tree, size_t i, const double *pos, const double *mass)
+{
+	size_t begin = tree->first[i], end = begin + tree->count[i];
+	double lo[3], hi[3], c[3], d[3] = {0, 0, 0}, total = 0, least = 0;
+	for (int k = 0; k < 3; k++)
+		lo[k] = hi[k] = pos[3 * begin + (size_t)k];
+	for (size_t b = begin; b < end; b++) {
+		for (int k = 0; k < 3; k++) {
+			double x = pos[3 * b + (size_t)k];
+			lo[k] = x < lo[k] ? x : lo[k];
+			hi[k] = x > hi[k] ? x : hi[k];
+		}
+		total += mass[b];
+		least = mass[b] < least ? mass[b] : least;
+	}
+	for (int k = 0; k < 3; k++)
+		c[k] = lo[k] + 0.5 * (hi[k] - lo[k]);
+	double weight = total > 0 ? 1 / total : 0;
+	if (!isfinite(weight))
+		weight = 0; /* a mass below the normal range has no direction worth knowing */
+	for (size_t b = begin; b < end; b++)
+		for (int k = 0; k < 3; k++)
+			d[k] += mass[b] * weight * (pos[3 * b + (size_t)k] - c[k]);
+	if (!isfinite(total + d[0] + d[1] + d[2]))
+		return NB_ENONFINITE;
+	if (least < 0)
+		return NB_EINVAL;
+	for (int k = 0; k < 3; k++) {
+		c[k] = lo[k] == hi[k] ? lo[k] : c[k] + d[k];
+		tree->box[6 * i + (size_t)k] = lo[k];
+		tree->box[6 * i + 3 + (size_t)k] = hi[k];
+		tree->com[3 * i + (size_t)k] = c[k];
+	}
+	tree->mass[i] = total;
+	if (!tree->quad)
+		return NB_OK;
+	double q[6] = {0, 0, 0, 0, 0, 0};
+	for (size_t b = begin; b < end; b++) {
+		double x = pos[3 * b] - c[0], y = pos[3 * b + 1] - c[1], z = pos[3 * b + 2] - c[2];
+		double mx = mass[b] * x, my = mass[b] * y, mz = mass[b] * z;
+		q[0] += mx * x;
+		q[1] += mx * y;
+		q[2] += mx * z;
+		q[3] += my * y;
+		q[4] += my * z;
+		q[5] += mz * z;
+	}
+	memcpy(tree->quad + 6 * i, q, sizeof q);
+	return NB_OK;
+}
+
+/* The same of an inner node, from its children. */
+static void inner_moments(const struct nb_tree *tree, size_t i)
+{
+	size_t begin = tree->child[i], end = begin + tree->nchild[i];
+	double *box = tree->box + 6 * i, *com = tree->com + 3 * i;
+	double c[3], d[3] = {0, 0, 0}, total = 0;
+	memcpy(box, tree->box + 6 * begin, 6 * sizeof *box);
+	for (size_t b = begin; b < end; b++) {
+		for (size_t k = 0; k < 3; k++) {
+			box[k] = fmin(box[k], tree->box[6 * b + k]);
+			box[3 + k] = fmax(box[3 + k], tree->box[6 * b + 3 + k]);
+		}
+		total += tree->mass[b];
+	}
+	for (int k = 0; k < 3; k++)
+		c[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
+	double weight = total > 0 ? 1 / total : 0;
+	if (!isfinite(weight))
+		weight = 0;
+	for (size_t b = begin; b < end; b++)
+		for (size_t k = 0; k < 3; k++)
+			d[k] += tree->mass[b] * weight * (tree->com[3 * b + k] - c[k]);
+	for (int k = 0; k < 3; k++)
+		com[k] = box[k] == box[3 + k] ? box[k] : c[k] + d[k];
+	tree->mass[i] = total;
+	if (!tree->quad)
+		return;
+	double q[6] = {0, 0, 0, 0, 0, 0};
+	for (size_t b = begin; b < end; b++) {
+		const double *cb = tree->com + 3 * b, *qb = tree->quad + 6 * b;
+		double x = cb[0] - com[0], y = cb[1] - com[1], z = cb[2] - com[2], m = tree->mass[b];
+		q[0] += qb[0] + m * x * x;
+		q[1] += qb[1] + m * x * y;
+		q[2] += qb[2] + m * x * z;
+		q[3] += qb[3] + m * y * y;
+		q[4] += qb[4] + m * y * z;
+		q[5] += qb[5] + m * z * z;
+	}
+	memcpy(tree->quad + 6 * i, q, sizeof q);
+}
+
+/* Allocates the columns for the shape and copies it into them. */
+static int columns(struct nb_tree *tree, const struct shape *s)
+{
+	size_t n = s->node.n;
+	tree->nnode = n;
+	tree->first = nb_alloc(n, sizeof *tree->first);
+	tree->count = nb_alloc(n, sizeof *tree->count);
+	tree->child = nb_alloc(n, sizeof *tree->child);
+	tree->nchild = nb_alloc(n, sizeof *tree->nchild);
+	tree->box = nb_alloc(n, 6 * sizeof *tree->box);
+	tree->com = nb_alloc(n, 3 * sizeof *tree->com);
+	tree->mass = nb_alloc(n, sizeof *tree->mass);
+	tree->quad = tree->order > 1 ? nb_alloc(n, 6 * sizeof *tree->quad) : NULL;
+	if (!tree->first || !tree->count || !tree->child || !tree->nchild || !tree->box || !tree->com || !tree->mass ||
+		(tree->order > 1 && !tree->quad))
+		return NB_ENOMEM;
+	size_t next = 1;
+	for (size_t i = 0; i < n; i++) {
+		tree->first[i] = s->node.at[i].first;
+		tree->count[i] = s->node.at[i].count;
+		tree->nchild[i] = s->nchild[i];
+		tree->child[i] = s->nchild[i] ? (uint32_t)next : 0;
+		next += s->nchild[i];
+	}
+	return NB_OK;
+}
+
+static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, const double *pos, const double *mass)
+{
+	int failed = NB_OK;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : failed) if (n > SERIAL_BODIES)
+	for (size_t i = 0; i < tree->nnode; i++)
+		if (tree->nchild[i] == 0) {
+			int status = leaf_moments(tree, i, pos, mass);
+			failed = status > failed ? status : failed;
+		}
+	if (failed)
+		return failed;
+	for (int l = s->nlevel - 2; l >= 0; l--) {
+		size_t lo = s->level[l], hi = s->level[l + 1];
+#pragma omp parallel for schedule(static) if (hi - lo >= SERIAL_LEVEL)
+		for (size_t i = lo; i < hi; i++)
+			if (tree->nchild[i])
+				inner_moments(tree, i);
+	}
+	return NB_OK;
+}
+
+int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
+{
+	memset(tree, 0, sizeof *tree);
+	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 1 || order > 2)
+		return NB_EINVAL;
+	if (n > UINT32_MAX / 2)
+		return NB_ELIMIT;
+	tree->dim = dim;
+	tree->leaf_size = leaf_size;
+	tree->order = order;
+	tree->cube = *cube;
+	if (n == 0)
+		return NB_OK;
+
+	struct shape s = {.nlevel = 0};
+	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
+	struct ranges *part = nb_alloc_zero((size_t)npart, sizeof *part);
+	int status = part ? shape_reserve(&s, n / (size_t)leaf_size + 8) : NB_ENOMEM;
+	if (!status) {
+		s.node.at[0] = (struct range){0, (uint32_t)n};
+		s.node.n = 1;
+		s.level[0] = 0;
+		s.level[1] = 1;
+		s.nlevel = 1;
+	}
+	while (!status && s.level[s.nlevel] > s.level[s.nlevel - 1])
+		status = shape_grow(&s, key, dim, (uint32_t)leaf_size, part, npart);
+	for (int t = 0; part && t < npart; t++)
+		nb_free(part[t].at);
+	nb_free(part);
+	if (!status)
+		status = columns(tree, &s);
+	if (!status)
+		status = moments(tree, &s, n, pos, mass);
+	nb_free(s.node.at);
+	nb_free(s.nchild);
+	if (status)
+		nb_tree_free(tree);
+	return status;
+}
+
+void nb_tree_free(struct nb_tree *tree)
+{
+	nb_free(tree->first);
+	nb_free(tree->count);
+	nb_free(tree->child);
+	nb_free(tree->nchild);
+	nb_free(tree->box);
+	nb_free(tree->com);
+	nb_free(tree->mass);
+	nb_free(tree->quad);
+	memset(tree, 0, sizeof *tree);
+}

@@ -1,0 +1,95 @@
+/* tree.h - adaptive octree or quadtree over Morton-sorted bodies, and gravity by walking it.
+ *
+ * Nodes are stored level by level, so the children of a node are neighbours and come after it.
+ * Node 0 is the root; it exists for n >= 1.  Every array has nnode rows. */
+#ifndef NB_TREE_H
+#define NB_TREE_H
+
+#include "kernels/gravity/gravity.h"
+#include "kernels/order/order.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nb_tree {
+	size_t nnode;
+	int dim;       /* 2 quadtree, 3 octree */
+	int leaf_size; /* a node with at most this many bodies is a leaf (as is one at the last key level) */
+	int order;     /* multipole order: 1 monopole about the centre of mass, 2 with quadrupole */
+	struct nb_cube cube;
+	uint32_t *first;  /* first body */
+	uint32_t *count;  /* bodies */
+	uint32_t *child;  /* first child, 0 for a leaf */
+	uint32_t *nchild; /* children, 0 for a leaf; empty children do not exist */
+	double *box;	  /* x 6: tight bounding box of its bodies, lower corner then upper corner */
+	double *com;	  /* x 3: centre of mass (of the box's centre where the mass is 0) */
+	double *mass;	  /* total mass */
+	double *quad;	  /* x 6: second moments about com, sum m x_i x_j: xx xy xz yy yz zz (not traceless: under
+			     softening the trace acts too); NULL where order is 1 */
+};
+
+/* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
+ *   key        n, sorted ascending, as from nb_morton_keys in *cube
+ *   leaf_size  >= 1: a node of more bodies is divided, unless all have one key
+ *   order      1 or 2
+ * A node splits at the first digit in which its keys differ, so an inner node has at least two children and
+ * there are fewer than 2 n nodes.  Nothing recurses; coincident bodies end in one leaf of any count.
+ * Same bytes for any number of threads.  n < 2^31 (NB_ELIMIT).
+ * Returns NB_ENONFINITE where a position or mass is not finite, NB_EINVAL where a mass is negative. */
+NB_MUST_CHECK int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+void nb_tree_free(struct nb_tree *tree);
+
+/* The same on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
+ * The same nodes as on the CPU, moments equal to rounding; in a level, nodes are in the order of their
+ * bodies, and a level is that of the first key digit that sets a node apart from its siblings.
+ * Waits for the device.  Same bytes on every run.  At most 2^28 nodes (NB_ELIMIT). */
+NB_MUST_CHECK int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
+void nb_tree_free_cuda(struct nb_tree *tree);
+
+/* Which cells are opened.  Either way the estimated error of each interaction is bounded: the share of a cell's
+ * force that its multipoles leave out, a high power of size / distance (each walk says which one). */
+enum nb_mac {
+	NB_MAC_GEOMETRIC, /* by a share of the strength of the field there, sum of G m / r^2: that share is what a cell
+			     leaves out that makes all of the field and appears under the angle theta */
+	NB_MAC_ACCELERATION /* by alpha |a_old|; GADGET-2's relative criterion */
+};
+
+struct nb_tree_walk {
+	double theta; /* opening angle, >= 0; 0 = every cell is opened: the direct sum.  Errors at a given theta are
+			 about those of a code with quadrupoles that opens cells of size / distance > theta: at 0.5,
+			 2e-4 rms */
+	enum nb_mac mac;
+	double alpha;	       /* >= 0, for NB_MAC_ACCELERATION; 0 as theta = 0 */
+	const double *acc_old; /* n x 3, for NB_MAC_ACCELERATION */
+};
+
+/* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree (which may come from outside, see
+ * nb_tree_check).  Same bytes for any number of threads.
+ * Coincident bodies in a leaf of their own act and are acted upon as one, so any number of them takes linear time;
+ * bodies that are merely closer than 2^-21 (2-D: 2^-31) of the cube are summed directly, unless eps is far larger.
+ * Errors of f32 and mixed are theirs in gravity.h; those of all precisions are bounded by theta.
+ * Memory: about 12 bytes a body beside the tree.  count may be NULL.
+ * Returns NB_ENONFINITE (position or mass), NB_EINVAL (also: a mass < 0), NB_EUNSUPPORTED (jerk). */
+NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
+
+/* The same on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree together:
+ * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
+ * once for the group, as a local expansion about the group's centre (not in f64).  No jerk (NB_EUNSUPPORTED).
+ * n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all.
+ * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */
+NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
+
+/* Whether a tree that came from outside can be walked safely: every array index in range, children after their parent
+ * and partitioning its bodies, the root holding all n.  *wrong is NULL if so, else a phrase that says what is wrong.
+ * O(nnode). */
+const char *nb_tree_check(const struct nb_tree *tree, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

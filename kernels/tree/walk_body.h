@@ -1,0 +1,851 @@
+/* walk_body.h - the walk in one arithmetic; included by walk_simd.c for f32 and, with NB_WALK_F64
+ * defined, for f64.
+ *
+ * Lengths in here are in target units: tree units times a power of two that brings the target cell's
+ * reach to 0.5 .. 1.  So nothing over- or underflows in f32 however deep the tree is, and a separation of cells is
+ * taken in f64 before it is rounded. */
+
+#ifdef NB_WALK_F64
+#define T(name) name##_f64
+#define F(name) name##_vd
+#define V nb_vd
+#define VI nb_vdi
+#define V8 v8d
+#define S double
+#define W ((size_t)NB_WD)
+#define CUBE 1.0
+#define EPS2 nb_pair_eps2_f64
+#define PACK pack_v8d
+#define TO_V8(v) (v)
+#else
+#define T(name) name##_f32
+#define F(name) name##_vf
+#define V nb_vf
+#define VI nb_vfi
+#define V8 v8f
+#define S float
+#define W ((size_t)NB_WF)
+#define CUBE NB_CUBE_F32
+#define EPS2 nb_pair_eps2_f32
+#define PACK pack_v8f
+#define TO_V8(v) __builtin_convertvector(v, v8f)
+#endif
+#define LOAD(p) (*(const V *)(p))
+
+/* A target cell on the way from the root to the group being walked. */
+struct T(level) {
+	V8 child_c[NB_TAYLOR]; /* its children's expansions, each about its own centre and in its own units */
+	S c[NB_TAYLOR];	       /* local expansion */
+	uint32_t node;
+	uint32_t family, lane; /* the same node as a source */
+	uint32_t next;	       /* children already walked */
+	size_t begin, end;     /* in room.entry: source cells that its parent could not take as a whole */
+	size_t mark;	       /* in room.entry: what its children get begins here */
+	double centre[3];      /* of its box, in the caller's units */
+	double scale;	       /* from the caller's units to target units */
+	float sigma;	       /* from tree units to target units, a power of two */
+	float reach;	       /* greatest distance of a body from the centre */
+	float far;	       /* field strength, sum of m / r^2, of the cells in c */
+	float limit;	       /* error that an accepted cell may have */
+};
+
+/* Source cells, column by column: target - source, moments. */
+struct T(cells) {
+	S x[3][LIST + 16], m[NB_WALK_MOMENTS][LIST + 16];
+	size_t n;
+} __attribute__((aligned(64)));
+
+struct T(room) {
+	struct T(cells) far, near; /* to act through the expansion, or on each body */
+	/* bodies to act one by one; low: what x leaves out of a position, where fine is set */
+	S x[3][SOURCES + 80], low[3][SOURCES + 80];
+	S m[SOURCES + 80];
+	/* bodies acted on, and what they got */
+	S target[3][TARGETS + 80], target_low[3][TARGETS + 80];
+	S acc[3][TARGETS + 80];
+	S phi[TARGETS + 80];
+	V sum[NB_TAYLOR]; /* of the local expansion: lane by lane, times factorials */
+	const struct nb_walk_plan *plan;
+	size_t nsource, ntarget;
+	int fine;	       /* separations of bodies are taken from pairs of f32 */
+	size_t own, own_first; /* the first `own` sources are the bodies own_first .. */
+	size_t target_first;   /* the targets are the bodies target_first .. */
+	struct runs entry;     /* of the levels, one after the other */
+	struct list open;      /* families to test */
+	struct list leaf;      /* leaves to be taken body by body: family * NB_FAMILY + lane */
+	struct T(level) * level;
+	size_t nlevel, level_capacity;
+	struct nb_gravity_count count;
+	int counts; /* 0 above the parts, where another thread does and counts the same */
+} __attribute__((aligned(64)));
+
+/* the moments of a family: mass, then second moments, of each lane */
+static NB_HD const S *T(moments)(const struct nb_walk_plan *plan, size_t family)
+{
+	return (const S *)plan->moment + family * NB_WALK_MOMENTS * NB_FAMILY;
+}
+
+/* ---- bodies act on bodies -------------------------------------------------------------------------- */
+
+/* Where the columns of bodies have their origin: the target's centre in f32; the caller's origin in f64, so that
+ * not even the last bit of a separation is lost. */
+static NB_HD double T(origin)(const struct T(level) * lv, int d)
+{
+#ifdef NB_WALK_F64
+	(void)lv;
+	(void)d;
+	return 0;
+#else
+	return lv->centre[d];
+#endif
+}
+
+/* the target's centre in the columns of bodies */
+static NB_HD S T(centre)(const struct T(level) * lv, int d)
+{
+	return (S)((lv->centre[d] - T(origin)(lv, d)) * lv->scale);
+}
+
+/* Eight coordinates, and what rounding left out of them unless low is NULL. */
+static NB_HD void T(put)(S *to, S *low, v8d v)
+{
+	V8 high = TO_V8(v);
+	memcpy(to, &high, sizeof high);
+#ifndef NB_WALK_F64
+	if (low) {
+		V8 rest = TO_V8(v - __builtin_convertvector(high, v8d));
+		memcpy(low, &rest, sizeof rest);
+	}
+#else
+	(void)low;
+#endif
+}
+
+/* Positions of n bodies from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low.
+ * May spoil the seven rows after. */
+static NB_HD void T(columns)(
+	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const x[3], S *const low[3])
+{
+	const double *pos = w->plan->g->pos + 3 * first;
+	const double c[3] = {T(origin)(lv, 0), T(origin)(lv, 1), T(origin)(lv, 2)};
+	const double scale = lv->scale;
+	const int fine = w->fine;
+	for (size_t k = 0; k < n; k += 8) {
+		v8d column[3];
+#if defined(NB_ISA_avx512)
+		/* three vectors x0 y0 z0 x1 .. become columns by two permutations each */
+		const v8d a0 = {c[0], c[1], c[2], c[0], c[1], c[2], c[0], c[1]};
+		const v8d a1 = {c[2], c[0], c[1], c[2], c[0], c[1], c[2], c[0]};
+		const v8d a2 = {c[1], c[2], c[0], c[1], c[2], c[0], c[1], c[2]};
+		const v8l x01 = {0, 3, 6, 9, 12, 15, 0, 0}, x2 = {0, 1, 2, 3, 4, 5, 10, 13};
+		const v8l y01 = {1, 4, 7, 10, 13, 0, 0, 0}, y2 = {0, 1, 2, 3, 4, 8, 11, 14};
+		const v8l z01 = {2, 5, 8, 11, 14, 0, 0, 0}, z2 = {0, 1, 2, 3, 4, 9, 12, 15};
+		v8d b0, b1, b2;
+		if (first + k + 8 <= w->plan->g->n) {
+			b0 = (v8d)_mm512_loadu_pd(pos + 3 * k);
+			b1 = (v8d)_mm512_loadu_pd(pos + 3 * k + 8);
+			b2 = (v8d)_mm512_loadu_pd(pos + 3 * k + 16);
+		} else { /* the last rows of all */
+			uint32_t there = (1u << 3 * (w->plan->g->n - first - k)) - 1;
+			b0 = (v8d)_mm512_maskz_loadu_pd((__mmask8)there, pos + 3 * k);
+			b1 = (v8d)_mm512_maskz_loadu_pd((__mmask8)(there >> 8), pos + 3 * k + 8);
+			b2 = (v8d)_mm512_maskz_loadu_pd((__mmask8)(there >> 16), pos + 3 * k + 16);
+		}
+		b0 = (b0 - a0) * scale;
+		b1 = (b1 - a1) * scale;
+		b2 = (b2 - a2) * scale;
+		column[0] = __builtin_shuffle(__builtin_shuffle(b0, b1, x01), b2, x2);
+		column[1] = __builtin_shuffle(__builtin_shuffle(b0, b1, y01), b2, y2);
+		column[2] = __builtin_shuffle(__builtin_shuffle(b0, b1, z01), b2, z2);
+#else
+		const size_t rows = n - k < 8 ? n - k : 8;
+		for (int d = 0; d < 3; d++) {
+			column[d] = (v8d){};
+			for (size_t r = 0; r < rows; r++)
+				column[d][r] = (pos[3 * (k + r) + (size_t)d] - c[d]) * scale;
+		}
+#endif
+		for (int d = 0; d < 3; d++)
+			T(put)(x[d] + k, fine ? low[d] + k : NULL, column[d]);
+	}
+}
+
+/* Targets are taken two at a time, each broadcast to all lanes; sources run through the lanes, software-
+ * pipelined in two stages because the dependency chain of a pair is longer than a scheduler is deep. */
+#define EACH_TARGET _Pragma("GCC unroll 2") for (int k = 0; k < 2; k++)
+
+struct T(flight) {
+	V x[2], y[2], z[2], r2[2], guess[2];
+};
+
+/* separation of sources j.. from target i in coordinate d */
+static NB_HD V T(apart)(const struct T(room) * w, int fine, int d, size_t i, size_t j)
+{
+	V high = LOAD(&w->x[d][j]) - w->target[d][i];
+	return fine ? high + (LOAD(&w->low[d][j]) - w->target_low[d][i]) : high;
+}
+
+static NB_HD void T(separate)(struct T(flight) * f, const struct T(room) * w, int fine, size_t i, size_t j, S eps2)
+{
+	EACH_TARGET f->x[k] = T(apart)(w, fine, 0, i + (size_t)k, j);
+	EACH_TARGET f->y[k] = T(apart)(w, fine, 1, i + (size_t)k, j);
+	EACH_TARGET f->z[k] = T(apart)(w, fine, 2, i + (size_t)k, j);
+	EACH_TARGET f->r2[k] = F(nb_pair_r2)(f->x[k], f->y[k], f->z[k], (V){} + eps2);
+	EACH_TARGET f->guess[k] = F(nb_guess)(f->r2[k]);
+}
+
+static NB_HD void T(act)(const struct T(flight) * f, const struct T(room) * w, size_t j, V sum[3][2])
+{
+	V weight[2];
+	EACH_TARGET weight[k] = F(nb_cube)(f->r2[k], f->guess[k]) * LOAD(&w->m[j]);
+	EACH_TARGET F(nb_pair_add)(weight[k], f->x[k], f->y[k], f->z[k], &sum[0][k], &sum[1][k], &sum[2][k]);
+}
+
+static NB_HD void T(sweep)(struct T(room) * w, int fine, S eps2)
+{
+	const size_t end = w->nsource;
+	for (size_t i = 0; i < w->ntarget; i += 2) {
+		V sum[3][2] = {};
+		struct T(flight) f0, f1;
+		T(separate)(&f0, w, fine, i, 0, eps2);
+		for (size_t j = 0;;) {
+			T(separate)(&f1, w, fine, i, j + W, eps2);
+			T(act)(&f0, w, j, sum);
+			if ((j += W) >= end)
+				break;
+			T(separate)(&f0, w, fine, i, j + W, eps2);
+			T(act)(&f1, w, j, sum);
+			if ((j += W) >= end)
+				break;
+		}
+		EACH_TARGET for (int d = 0; d < 3; d++) w->acc[d][i + (size_t)k] += (S)CUBE * F(nb_sum)(sum[d][k]);
+	}
+}
+
+/* The same with potentials. Coincident bodies count in them only if r2 > none. */
+static NB_HD void T(sweep_pot)(struct T(room) * w, int fine, S eps2, S none)
+{
+	const size_t end = w->nsource;
+	for (size_t i = 0; i < w->ntarget; i++) {
+		V ax = {}, ay = {}, az = {}, phi = {};
+		/* the row of the target among the sources; -1: it is not there */
+		size_t body = w->target_first + i;
+		ptrdiff_t self = body >= w->own_first && body < w->own_first + w->own ? (ptrdiff_t)(body - w->own_first)
+										      : -1;
+		for (size_t j = 0; j < end; j += W) {
+			V x = T(apart)(w, fine, 0, i, j);
+			V y = T(apart)(w, fine, 1, i, j);
+			V z = T(apart)(w, fine, 2, i, j);
+			V r2 = F(nb_pair_r2)(x, y, z, (V){} + eps2);
+			VI counts = (r2 > none) & (F(nb_lane)() != (int)(self - (ptrdiff_t)j));
+			V rinv = F(nb_where)(counts, F(nb_rsqrt)(r2));
+			V m = LOAD(&w->m[j]);
+			phi += m * rinv;
+			F(nb_pair_add)(m * rinv * rinv * rinv, x, y, z, &ax, &ay, &az);
+		}
+		w->acc[0][i] += F(nb_sum)(ax);
+		w->acc[1][i] += F(nb_sum)(ay);
+		w->acc[2][i] += F(nb_sum)(az);
+		w->phi[i] += F(nb_sum)(phi);
+	}
+}
+
+/* Lets the gathered bodies act. */
+static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
+{
+	if (!w->nsource)
+		return;
+	/* massless rows to the end of the vector, and the vector that the pipeline reads ahead */
+	for (size_t k = w->nsource; k < w->nsource + 2 * W; k++) {
+		for (int d = 0; d < 3; d++) {
+			w->x[d][k] = T(centre)(lv, d);
+			w->low[d][k] = 0;
+		}
+		w->m[k] = 0;
+	}
+	const double eps = w->plan->eps * (double)lv->sigma;
+	const S eps2 = EPS2(eps);
+	if (w->plan->g->pot)
+		w->fine ? T(sweep_pot)(w, 1, eps2, eps > 0 ? -1 : eps2) : T(sweep_pot)(w, 0, eps2, eps > 0 ? -1 : eps2);
+	else
+		w->fine ? T(sweep)(w, 1, eps2) : T(sweep)(w, 0, eps2);
+	w->count.p2p += w->nsource * w->ntarget;
+	w->nsource = 0;
+	w->own = 0;
+}
+
+/* Gathers the bodies first .. end-1 as sources. */
+static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t end)
+{
+	const double *mass = w->plan->g->mass;
+	const double scale = w->plan->mass;
+	while (first < end) {
+		if (w->nsource == SOURCES)
+			T(sources_act)(w, lv);
+		size_t n = end - first, row = w->nsource;
+		n = n < SOURCES - row ? n : SOURCES - row;
+		S *const x[3] = {&w->x[0][row], &w->x[1][row], &w->x[2][row]};
+		S *const low[3] = {&w->low[0][row], &w->low[1][row], &w->low[2][row]};
+		T(columns)(w, lv, first, n, x, low);
+		for (size_t k = 0; k < n; k++)
+			w->m[row + k] = (S)(mass[first + k] * scale);
+		w->nsource += n;
+		first += n;
+	}
+}
+
+/* Gathers the bodies of the leaves but for the group's own, which were first; adjacent leaves at once. */
+static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const size_t own_first = plan->tree->first[lv->node], own = plan->tree->count[lv->node];
+	size_t begin = 0, end = 0;
+	for (size_t k = 0; k < w->leaf.n; k++) {
+		const struct nb_family *f = &plan->family[w->leaf.at[k] / NB_FAMILY];
+		const size_t b = w->leaf.at[k] % NB_FAMILY;
+		const size_t first = f->first[b], count = f->count[b];
+		if (first - own_first < own)
+			continue;
+		if (count > 1 && f->radius[b] == 0) {
+			/* coincident bodies act as one */
+			if (w->nsource == SOURCES)
+				T(sources_act)(w, lv);
+			for (int d = 0; d < 3; d++) {
+				double x = (f->x[d][b] - T(origin)(lv, d)) * lv->scale;
+				w->x[d][w->nsource] = (S)x;
+				w->low[d][w->nsource] = (S)(x - (double)(S)x);
+			}
+			w->m[w->nsource++] = T(moments)(plan, w->leaf.at[k] / NB_FAMILY)[b];
+			continue;
+		}
+		if (first != end) {
+			T(gather)(w, lv, begin, end);
+			begin = first;
+		}
+		end = first + count;
+	}
+	T(gather)(w, lv, begin, end);
+	w->leaf.n = 0;
+}
+
+/* ---- cells act on a cell --------------------------------------------------------------------------- */
+
+/* The next vector of cells, in target units. */
+static NB_HD V T(cell)(const struct T(cells) * cells, size_t j, int quad, S sigma2, V x[3], V q[6])
+{
+	for (int d = 0; d < 3; d++)
+		x[d] = LOAD(&cells->x[d][j]);
+	for (int k = 0; k < 6; k++)
+		q[k] = quad ? LOAD(&cells->m[1 + k][j]) * sigma2 : (V){};
+	return LOAD(&cells->m[0][j]);
+}
+
+/* Fills up the last vector with cells of no mass. */
+static void T(cells_close)(struct T(cells) * cells, int quad)
+{
+	for (size_t j = cells->n; j % W; j++) {
+		for (int d = 0; d < 3; d++)
+			cells->x[d][j] = 1;
+		for (int k = 0; k < (quad ? NB_WALK_MOMENTS : 1); k++)
+			cells->m[k][j] = 0;
+	}
+}
+
+/* Lets the far cells act on the expansion. */
+static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+{
+	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	T(cells_close)(&w->far, quad);
+	V sum[NB_TAYLOR]; /* a copy, of which the compiler may keep parts in registers */
+	memcpy(sum, w->sum, sizeof sum);
+	for (size_t j = 0; j < w->far.n; j += W) {
+		V x[3], q[6], m = T(cell)(&w->far, j, quad, sigma2, x, q);
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+		F(nb_m2l)(quad, x[0], x[1], x[2], rinv, m, q, sum);
+	}
+	memcpy(w->sum, sum, sizeof sum);
+	w->count.m2l += w->counts ? w->far.n : 0;
+	w->far.n = 0;
+}
+
+static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
+{
+	if (w->far.n)
+		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1) : T(far_act_order)(w, lv, 0);
+}
+
+/* Lets the near cells act on each target. */
+static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+{
+	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	T(cells_close)(&w->near, quad);
+	for (size_t i = 0; i < w->ntarget; i++) {
+		S at[3];
+		for (int d = 0; d < 3; d++)
+			at[d] = w->target[d][i] - T(centre)(lv, d);
+		V ax = {}, ay = {}, az = {}, phi = {};
+		for (size_t j = 0; j < w->near.n; j += W) {
+			V x[3], q[6], m = T(cell)(&w->near, j, quad, sigma2, x, q);
+			for (int d = 0; d < 3; d++)
+				x[d] = -at[d] - x[d];
+			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+			F(nb_m2p)(quad, x[0], x[1], x[2], rinv, m, q, &ax, &ay, &az, &phi);
+		}
+		w->acc[0][i] += F(nb_sum)(ax);
+		w->acc[1][i] += F(nb_sum)(ay);
+		w->acc[2][i] += F(nb_sum)(az);
+		w->phi[i] += F(nb_sum)(phi);
+	}
+	w->count.m2p += w->near.n * w->ntarget;
+	w->near.n = 0;
+}
+
+static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
+{
+	if (w->near.n)
+		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1) : T(near_act_order)(w, lv, 0);
+}
+
+/* Adds the lanes of a family that are in mask. */
+static NB_HD void T(cells_add)(struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment)
+{
+	const size_t n = cells->n;
+	for (int d = 0; d < 3; d++)
+		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
+	for (int q = 0; q < nmoment; q++)
+		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY));
+	cells->n = n + (size_t)__builtin_popcount(mask);
+}
+
+static void T(clear)(struct T(room) * w)
+{
+	for (int q = 0; q < NB_TAYLOR; q++)
+		w->sum[q] = (V){};
+}
+
+/* Adds the sums of the M2L to the expansion c. */
+static void T(collect)(const struct T(room) * w, S *c)
+{
+	for (int k = 0; k <= NB_TAYLOR_ORDER; k++)
+		for (int j = 0; j + k <= NB_TAYLOR_ORDER; j++)
+			for (int i = 0; i + j + k <= NB_TAYLOR_ORDER; i++) {
+				int at = taylor_row[k][j] + i;
+				S factor = (S)(inverse_factorial[i] * inverse_factorial[j] * inverse_factorial[k]);
+				c[at] += factor * F(nb_sum)(w->sum[at]);
+			}
+}
+
+/* The expansion about the centres that are d away, for the eight children at once (L2L): a Taylor shift by
+ * repeated synthetic division, one axis after the other. Then from the parent's units to the child's: ratio. */
+static void T(shift)(const S *from, V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio)
+{
+	enum { N = NB_TAYLOR_ORDER };
+	for (int q = 0; q < NB_TAYLOR; q++)
+		c[q] = (V8){} + from[q];
+	for (int k = 0; k <= N; k++)
+		for (int j = 0; j + k <= N; j++) {
+			V8 *row = c + taylor_row[k][j];
+			for (int s = 0; s < N - j - k; s++)
+				for (int t = N - j - k - 1; t >= s; t--)
+					row[t] += dx * row[t + 1];
+		}
+	for (int k = 0; k <= N; k++)
+		for (int i = 0; i + k <= N; i++)
+			for (int s = 0; s < N - i - k; s++)
+				for (int t = N - i - k - 1; t >= s; t--)
+					c[taylor_row[k][t] + i] += dy * c[taylor_row[k][t + 1] + i];
+	for (int j = 0; j <= N; j++)
+		for (int i = 0; i + j <= N; i++)
+			for (int s = 0; s < N - i - j; s++)
+				for (int t = N - i - j - 1; t >= s; t--)
+					c[taylor_row[t][j] + i] += dz * c[taylor_row[t + 1][j] + i];
+	V8 power[N + 1];
+	power[0] = ratio;
+	for (int n = 1; n <= N; n++)
+		power[n] = power[n - 1] * ratio;
+	for (int k = 0; k <= N; k++)
+		for (int j = 0; j + k <= N; j++)
+			for (int i = 0; i + j + k <= N; i++)
+				c[taylor_row[k][j] + i] *= power[i + j + k];
+}
+
+/* Value and gradient of the expansion at the targets (L2P), by Horner's rule in x, y and z. */
+static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S *c)
+{
+	enum { N = NB_TAYLOR_ORDER };
+	for (size_t at = 0; at < w->ntarget; at += W) {
+		V x = LOAD(&w->target[0][at]) - T(centre)(lv, 0);
+		V y = LOAD(&w->target[1][at]) - T(centre)(lv, 1);
+		V z = LOAD(&w->target[2][at]) - T(centre)(lv, 2);
+		V f = {}, fx = {}, fy = {}, fz = {};
+		for (int k = N; k >= 0; k--) {
+			V g = {}, gx = {}, gy = {};
+			for (int j = N - k; j >= 0; j--) {
+				const S *row = c + taylor_row[k][j];
+				V h = {}, hx = {};
+				for (int i = N - k - j; i >= 0; i--) {
+					hx = hx * x + h;
+					h = h * x + row[i];
+				}
+				gy = gy * y + g;
+				g = g * y + h;
+				gx = gx * y + hx;
+			}
+			fz = fz * z + f;
+			f = f * z + g;
+			fx = fx * z + gx;
+			fy = fy * z + gy;
+		}
+		*(V *)&w->acc[0][at] += fx;
+		*(V *)&w->acc[1][at] += fy;
+		*(V *)&w->acc[2][at] += fz;
+		*(V *)&w->phi[at] += f;
+	}
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------- */
+
+/* Separation of the target from eight sources, and the quantities that decide. */
+struct T(test) {
+	v8d x[3];  /* target - source, in target units */
+	v8f d2, u; /* its square; with eps^2 */
+	v8f size2; /* (radius + reach)^2 */
+	v8f m;
+};
+
+static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T(level) * lv, float eps2)
+{
+	struct T(test) t;
+	v8f x[3];
+	for (int d = 0; d < 3; d++) {
+		t.x[d] = (lv->centre[d] - *(const v8d *)f->x[d]) * lv->scale;
+		x[d] = __builtin_convertvector(t.x[d], v8f);
+	}
+	t.d2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+	t.u = t.d2 + eps2;
+	v8f size = *(const v8f *)f->radius * lv->sigma + lv->reach;
+	t.size2 = size * size;
+	t.m = *(const v8f *)f->mass;
+	return t;
+}
+
+/* Sums a field strength over the source cells that are still to be resolved: m / r^2, each as if spread over
+ * its size and the target's. */
+static float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2)
+{
+	v8f sum = {};
+	for (size_t e = lv->begin; e < lv->end; e++) {
+		struct run r = w->entry.at[e];
+		struct T(test) t = T(measure)(&w->plan->family[r.family], lv, eps2);
+		sum += only(r.mask, t.m / (t.u + 0.5f * t.size2 + 0x1p-60f));
+	}
+	float total = 0;
+	for (int k = 0; k < 8; k++)
+		total += sum[k];
+	return total;
+}
+
+/* Resolves the target's sources: accepted cells go to w->far (and those that may act on bodies to w->near), and act
+ * whenever it is full; of the others, cells larger than the target are opened; the rest goes to the children's
+ * entries, or, where the target is a group, the leaves to w->leaf. Branches here are unpredictable, hence the
+ * packing of lanes; opened cells wait in a queue, so that what is tested next does not hang on the test before.
+ *   small   the group has so few bodies that cells act on each of them only
+ *   self    the group may act on itself as a cell */
+static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	const float eps = (float)plan->eps * lv->sigma, eps2 = eps * eps;
+	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
+	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
+	const v8f least = (v8f){} + 0x1p-14f;
+	const int nmoment = plan->tree->order > 1 ? NB_WALK_MOMENTS : 1;
+	v8f field = {};
+	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
+		struct run r;
+		v8f crowd = {};
+		if (e < lv->end) {
+			r = w->entry.at[e++];
+			crowd = *(const v8f *)plan->family[r.family].mass;
+		} else {
+			r = (struct run){w->open.at[next], 0xff};
+			crowd += w->open.crowd[next++];
+		}
+		const struct nb_family *f = &plan->family[r.family];
+		struct T(test) t = T(measure)(f, lv, eps2);
+		v8f inv = 1.0f / t.u;
+		const S *moment = T(moments)(plan, r.family);
+		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
+		if (!small) {
+			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
+			take = mask & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
+			/* softening lets cells be taken that overlap the target: those that share bodies with it must
+			 * not */
+			for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
+				int b = __builtin_ctz(soft);
+				int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
+				if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] &&
+					!(self && is_self))
+					take &= ~(1u << b);
+			}
+			if (take) {
+				T(cells_add)(&w->far, take, t.x, moment, nmoment);
+				if (w->far.n > LIST - NB_FAMILY)
+					T(far_act)(w, lv);
+				if (!group)
+					field += only(take, t.m * inv);
+			}
+		}
+		uint32_t rest = mask & ~take;
+		if (group) {
+			/* as seen from the nearest place that a target may be at */
+			v8f radius = *(const v8f *)f->radius * lv->sigma;
+			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
+			uint32_t act = rest & below(radius, away) & below(least, away2) & above(f->count, FEW) &
+				       below(nb_mac_error_body_v8f(t.m, radius * radius, 1.0f / away2), limit);
+			if (act) {
+				T(cells_add)(&w->near, act, t.x, moment, nmoment);
+				if (w->near.n > LIST - NB_FAMILY)
+					T(near_act)(w, lv);
+				rest &= ~act;
+			}
+		}
+		uint32_t open = rest & above(f->inner, 0);
+		if (!group)
+			open &= below(reach, *(const v8f *)f->radius * lv->sigma);
+		rest &= ~open;
+		if (list_reserve(&w->open) ||
+			(group ? list_reserve(&w->leaf) : runs_reserve(&w->entry, w->entry.n + 1)))
+			return NB_ENOMEM;
+		pack_u32(w->open.at + w->open.n, open, *(const v8i *)f->inner);
+		pack_v8f(w->open.crowd + w->open.n, open, crowd);
+		w->open.n += (size_t)__builtin_popcount(open);
+		if (group) {
+			const v8i lane = {0, 1, 2, 3, 4, 5, 6, 7};
+			pack_u32(w->leaf.at + w->leaf.n, rest, lane + (int32_t)(r.family * NB_FAMILY));
+			w->leaf.n += (size_t)__builtin_popcount(rest);
+		} else {
+			w->entry.at[w->entry.n] = (struct run){r.family, rest};
+			w->entry.n += rest != 0;
+		}
+	}
+	w->open.n = 0;
+	for (int k = 0; k < 8; k++)
+		lv->far += field[k];
+	return NB_OK;
+}
+
+/* Acts on the bodies of a group, and writes their rows. */
+static int T(group)(struct T(room) * w, struct T(level) * lv)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const struct nb_gravity *g = plan->g;
+	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	const float eps = (float)plan->eps * lv->sigma;
+	const int coincident = lv->reach == 0 && count > 1;
+	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
+	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
+	int self = 0;
+	if (count > NB_WALK_GROUP && !coincident) {
+		struct T(test) t = T(measure)(&plan->family[lv->family], lv, eps * eps);
+		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
+		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
+	}
+	const size_t ntarget = coincident ? 1 : count;
+	for (size_t start = 0; start < ntarget; start += TARGETS) {
+		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
+		const int small = n <= SMALL;
+		w->target_first = first + start;
+		w->ntarget = n;
+		S *const x[3] = {w->target[0], w->target[1], w->target[2]};
+		S *const low[3] = {w->target_low[0], w->target_low[1], w->target_low[2]};
+		T(columns)(w, lv, first + start, n, x, low);
+		for (int d = 0; d < 3; d++) {
+			/* targets are taken in pairs */
+			w->target[d][n] = w->target[d][n - 1];
+			w->target_low[d][n] = w->target_low[d][n - 1];
+			memset(w->acc[d], 0, (n + 1) * sizeof(S));
+		}
+		memset(w->phi, 0, (n + 1) * sizeof(S));
+		T(clear)(w);
+		if (!coincident && !self) {
+			for (size_t b = first; b < first + count; b += SOURCES) {
+				size_t end = b + SOURCES < first + count ? b + SOURCES : first + count;
+				T(sources_act)(w, lv);
+				T(gather)(w, lv, b, end);
+				w->own_first = b;
+				w->own = end - b;
+			}
+			w->count.p2p -= n;
+		}
+		int status = small ? T(resolve)(w, lv, 1, 1, 0) : T(resolve)(w, lv, 1, 0, self);
+		if (status)
+			return status;
+		T(gather_leaves)(w, lv);
+		T(sources_act)(w, lv);
+		T(far_act)(w, lv);
+		T(near_act)(w, lv);
+		S c[NB_TAYLOR];
+		memcpy(c, lv->c, sizeof c);
+		if (!small)
+			T(collect)(w, c);
+		T(evaluate)(w, lv, c);
+
+		const double pot_unit = g->G / plan->mass * lv->scale;
+		const size_t rows = coincident ? count : n;
+		for (size_t k = 0; k < rows; k++) {
+			const size_t from = coincident ? 0 : k, to = first + start + k;
+			for (int d = 0; d < 3; d++)
+				g->acc[3 * to + (size_t)d] = (double)w->acc[d][from] * lv->scale * pot_unit;
+			if (!g->pot)
+				continue;
+			double phi = (double)w->phi[from];
+			if (self)
+				phi -= g->mass[to] * plan->mass / (plan->eps * (double)lv->sigma);
+			if (coincident && plan->eps > 0)
+				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass /
+				       (plan->eps * (double)lv->sigma);
+			g->pot[to] = -phi * pot_unit;
+		}
+	}
+	w->count.groups++;
+	return NB_OK;
+}
+
+/* Enters a node: child `lane` of the node of the last level, or the root. */
+static int T(enter)(struct T(room) * w, uint32_t lane)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const struct nb_tree *tree = plan->tree;
+	if (w->nlevel == w->level_capacity) {
+		size_t capacity = 2 * w->level_capacity + 32;
+		struct T(level) *level = nb_alloc(capacity, sizeof *level);
+		if (!level)
+			return NB_ENOMEM;
+		if (w->nlevel)
+			memcpy(level, w->level, w->nlevel * sizeof *level);
+		nb_free(w->level);
+		w->level = level;
+		w->level_capacity = capacity;
+	}
+	struct T(level) *lv = &w->level[w->nlevel++];
+	const struct T(level) *up = w->nlevel > 1 ? lv - 1 : NULL;
+	lv->node = up ? tree->child[up->node] + lane : 0;
+	lv->family = up ? plan->inner[up->node] : 0;
+	lv->lane = lane;
+	lv->next = 0;
+	for (int d = 0; d < 3; d++)
+		lv->centre[d] = middle(tree, lv->node, d);
+	lv->sigma = target_unit(plan, plan->reach[lv->node], up ? up->sigma : 1);
+	lv->reach = plan->reach[lv->node] * lv->sigma;
+	lv->scale = plan->length * (double)lv->sigma;
+	const float ratio = up ? up->sigma / lv->sigma : 1;
+	lv->begin = up ? up->mark : 0;
+	lv->end = w->entry.n;
+	lv->far = up ? up->far * ratio * ratio : 0;
+	for (int q = 0; q < NB_TAYLOR; q++)
+		lv->c[q] = up ? up->child_c[q][lane] : 0;
+
+	const float eps = (float)plan->eps * lv->sigma;
+	const int group = plan->group[lv->node];
+	if (plan->least)
+		lv->limit = plan->least[lv->node] / (lv->sigma * lv->sigma);
+	else if (group && up)
+		lv->limit = up->limit * ratio * ratio;
+	else
+		lv->limit = plan->error * (lv->far + T(strength)(w, lv, eps * eps));
+	if (group)
+		return T(group)(w, lv);
+
+	T(clear)(w);
+	w->ntarget = 0;
+	lv->mark = w->entry.n;
+	int status = T(resolve)(w, lv, 0, 0, 0);
+	if (status)
+		return status;
+	T(far_act)(w, lv);
+	T(collect)(w, lv->c);
+
+	const uint32_t child = tree->child[lv->node], nchild = tree->nchild[lv->node];
+	V8 d[3] = {}, unit = (V8){} + 1;
+	for (uint32_t b = 0; b < nchild; b++) {
+		for (int k = 0; k < 3; k++)
+			d[k][b] = (S)((middle(tree, child + b, k) - lv->centre[k]) * lv->scale);
+		unit[b] = (S)(lv->sigma / target_unit(plan, plan->reach[child + b], lv->sigma));
+	}
+	T(shift)(lv->c, lv->child_c, d[0], d[1], d[2], unit);
+	return NB_OK;
+}
+
+/* Visits the nodes depth first. Above the parts every thread does the same, which is little; a part is walked
+ * by the thread whose ticket it is. */
+static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
+{
+	struct T(room) *w = nb_alloc_zero(1, sizeof *w);
+	if (!w)
+		return NB_ENOMEM;
+	w->plan = plan;
+	uint32_t ticket = claim(share), rank = 0; /* rank: parts passed so far */
+	size_t part = 0;			  /* the level at which the present part began; 0: outside */
+	int status = runs_reserve(&w->entry, 1);
+	uint32_t node = 0, lane = 0;
+	if (!status)
+		w->entry.at[w->entry.n++] = (struct run){0, 1};
+	while (!status) {
+		/* enter the node, unless others walk all its parts */
+		if (part || rank + plan->npart[node] > ticket) {
+			w->counts = part || rank == ticket;
+			if (!part && is_part(plan, node)) {
+				part = w->nlevel + 1;
+				rank++;
+			}
+			status = T(enter)(w, lane);
+			if (status)
+				break;
+		} else {
+			rank += plan->npart[node];
+		}
+		/* on to the next child, sibling, or sibling of an ancestor */
+		while (w->nlevel) {
+			struct T(level) *lv = &w->level[w->nlevel - 1];
+			if (!plan->group[lv->node] && lv->next < plan->tree->nchild[lv->node])
+				break;
+			if (part == w->nlevel) {
+				part = 0;
+				ticket = claim(share);
+			}
+			w->entry.n = lv->end; /* what it left for its children */
+			w->nlevel--;
+		}
+		if (!w->nlevel)
+			break;
+		struct T(level) *lv = &w->level[w->nlevel - 1];
+		lane = lv->next++;
+		node = plan->tree->child[lv->node] + lane;
+	}
+	count->p2p += w->count.p2p;
+	count->m2p += w->count.m2p;
+	count->m2l += w->count.m2l;
+	count->groups += w->count.groups;
+	nb_free(w->entry.at);
+	nb_free(w->open.at);
+	nb_free(w->leaf.at);
+	nb_free(w->level);
+	nb_free(w);
+	return status;
+}
+
+#undef T
+#undef F
+#undef V
+#undef VI
+#undef V8
+#undef S
+#undef W
+#undef CUBE
+#undef EPS2
+#undef PACK
+#undef TO_V8
+#undef LOAD
+#undef EACH_TARGET
+#undef NB_WALK_F64

@@ -1,0 +1,1074 @@
+/* walk_cuda.cu - gravity by walking the tree on the device, group by group.
+ *
+ * A group is a run of siblings, or of bodies of one leaf, with at most GROUP bodies together: compact, and in Morton
+ * order.  Few bodies around a crowd of others are not put together: their group would meet most of the crowd.  One warp
+ * walks the tree for a group, with one or two bodies (targets) a lane.  It keeps a stack of nodes and tests 32 of them
+ * at once, a node a lane:
+ *
+ *   far from the group's sphere     M2L  queued; every lane translates one cell into the group's local expansion
+ *   far from the group's box        M2P  queued; 32 cells go to shared memory, then every target takes each
+ *   a leaf                          P2P  its bodies are queued; 32 go to shared memory, then every target takes each
+ *   else                            its children go onto the stack
+ *
+ * and a queue is worked off when it holds 32.  Nodes leave the stack from the top and their children enter in
+ * order, so that depths on the stack never decrease upwards: nodes of one depth are pushed only when none is left,
+ * at most 8 x 32 of them, and STACK = 256 x (22 levels) cannot overflow (2-D: 128 x 32 is less).  A tree from elsewhere
+ * that is deeper than keys allow gives NaN for the groups that meet the end of the stack.  Groups are dealt
+ * out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
+ * bytes.
+ *
+ * What is far.  A cell of mass m and size l (longest side of its box) at distance d leaves out a term of about
+ * m (l/d)^3 / d^2, the octupole.  It is far if that is at most
+ *     (ANGLE theta)^5 times the strength of the field at the group, sum m / d^2,
+ * found by a first, coarse walk; or, by acceleration, if m (l/d)^2 / d^2 <= alpha |a_old| (GADGET-2: Springel 2005,
+ * MNRAS 364, 1105, eq. 18); and in either case only if d > LEAST_FAR l.  ANGLE makes errors at a given theta those of a
+ * quadrupole tree code that opens l/d > theta.  For the same error, the bound on the error itself takes a third
+ * less work than the opening angle, because small cells and those in thin surroundings need not be opened.
+ * The group's own extent counts in the same way: a cell may go into its local expansion, of fourth order, if
+ * m (LOCAL_FAR radius / d)^4 / d^2 (by acceleration m (LOCAL_FAR_2 radius / d)^2 / d^2) is below that bound,
+ * d > LOCAL_LEAST radius, and it is far from every point of the group's sphere.
+ *
+ * Local expansions (falcON: Dehnen 2002, J. Comput. Phys. 179, 27) have the field of a cell's mass to
+ * fourth derivatives of the potential and that of its second moments to second, all of 1/sqrt(r^2 + eps^2), so
+ * that softening is exact.
+ *
+ * Units and precision.  Node coordinates are kept as f32 pairs, high and low part, relative to the root's box; the
+ * difference to the group's centre is then good to f32 of itself.  Interactions happen in units of the
+ * group: lengths relative to its centre, divided by a power of two near its radius, masses by one near the root's
+ * mass.  So no caller's units and no distance can overflow or underflow what matters.
+ *   f32     targets and sources as f32 relative to the group's centre
+ *   mixed   the same as f32 pairs: separations good to f32 of themselves
+ *   f64     targets, sources and multipoles in f64, no local expansions
+ *
+ * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together. */
+#include <limits.h>
+#include <math.h>
+
+#include "kernels/device/device.cuh"
+#include "kernels/order/order.cuh"
+#include "kernels/pair/pair.h"
+#include "kernels/tree/multipole_body.h"
+#include "kernels/tree/tree.h"
+
+enum {
+	THREADS = 128,
+	WARPS = THREADS / 32,
+	SLOTS = 2, /* targets of a lane, at most */
+	GROUP = 32 * SLOTS,
+	STACK = 22 * 256,
+	TOP = 512,	 /* of a stack in shared memory; rarely is more needed */
+	CROWD = 8,	 /* siblings share a group if their parent has at most CROWD groups' bodies */
+	TINY = 2,	 /* a leaf of so few bodies costs less than its multipole */
+	SMALL = 3 << 16, /* so few bodies make too few groups of GROUP to fill a device */
+	LEAF = 1u << 31, /* in a link */
+	MANY = 255
+};
+
+static const double ANGLE = 0.364;
+static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL_FAR_2 = 4;
+
+/* Found on the device, from the root. */
+struct plan {
+	double origin[3];    /* centre of the root's box */
+	double length, mass; /* from the caller's units: powers of two */
+	double unlength;     /* 1 / length */
+	float eps;	     /* scaled */
+	unsigned next;	     /* group */
+	unsigned long long p2p, m2p, m2l;
+};
+
+/* What is known of a node:
+ *   place[0]   x y z, high part; influence (m l^3)^(1/5), or (m l^2)^(1/4) by acceleration, in whose low bits are, of a
+ *              leaf, its bodies, or MANY; its sign: the leaf's bodies are all in one point, and can be taken as one
+ *   place[1]   x y z, low part; link: of a leaf, LEAF | its first body; else the first child, and the number of
+ *              children less one << 28
+ *   extent     high half: l; low half: m^(1/6), or m^(1/4) by acceleration; as the high halves of floats, rounded up
+ *   moment[0]  mass; half the second moments xx xy xz
+ *   moment[1]  yy yz zz
+ */
+struct walk {
+	size_t n, nnode;
+	const double *pos, *mass;
+	double *acc, *pot;
+	double eps, G;
+
+	const uint32_t *first, *count, *child, *nchild;
+	const double *box, *com, *node_mass, *quad;
+
+	float error; /* tolerated, over the strength of the field */
+	float alpha; /* the same, over the old acceleration; 0: not by acceleration */
+	const double *acc_old;
+	bool local;
+	uint32_t group; /* bodies, at most */
+
+	struct plan *plan;
+	float4 *place, *moment;
+	uint32_t *extent;
+	uint32_t *stack;
+	const uint32_t *start, *ngroup;
+};
+
+/* ---- preparation ------------------------------------------------------------------------------------- */
+
+static __global__ void plan_kernel(struct walk w)
+{
+	struct plan p = {};
+	double extent = w.eps;
+	for (int k = 0; k < 3; k++) {
+		const double lo = w.box[k], hi = w.box[3 + k];
+		p.origin[k] = lo + 0.5 * (hi - lo);
+		extent = fmax(extent, hi - lo);
+	}
+	p.length = nb_pair_power2(extent, 20);
+	p.unlength = 1 / p.length;
+	p.mass = nb_pair_power2(w.node_mass[0], 0);
+	p.eps = (float)(w.eps * p.length);
+	*w.plan = p;
+}
+
+/* Of a float >= 0, rounded up. */
+static __device__ uint32_t high_half(float x)
+{
+	return (__float_as_uint(x) + 0xffffu) >> 16;
+}
+
+static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
+{
+	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (j >= w.nnode)
+		return;
+	const double length = w.plan->length;
+	double size = 0;
+	float hi[3], lo[3];
+	for (int k = 0; k < 3; k++) {
+		const double x = (w.com[3 * j + k] - w.plan->origin[k]) * length;
+		size = fmax(size, (w.box[6 * j + 3 + k] - w.box[6 * j + k]) * length);
+		hi[k] = (float)x;
+		lo[k] = (float)(x - hi[k]);
+	}
+	const float m = (float)(w.node_mass[j] * w.plan->mass), l = (float)size;
+	const uint32_t children = w.nchild[j], count = w.count[j];
+	const float influence = w.alpha > 0 ? sqrtf(sqrtf(m) * l) : powf(m * l * l * l, 0.2f);
+	uint32_t reach = __float_as_uint(fmaxf(influence, 0x1p-120f));
+	if (children == 0) {
+		reach = ((reach + 0xffu) & ~0xffu) | (count < MANY ? count : (uint32_t)MANY);
+		/* in a softened potential they are not one body to each other: none must meet itself */
+		if (size == 0 && count > 1 && !(w.pot && w.eps > 0))
+			reach |= 1u << 31;
+	}
+	float s[6] = {0, 0, 0, 0, 0, 0};
+	if (w.quad)
+		for (int k = 0; k < 6; k++)
+			s[k] = (float)(w.quad[6 * j + k] * w.plan->mass * length * length * 0.5);
+	const uint32_t link = children ? w.child[j] | (children - 1) << 28 : (uint32_t)LEAF | w.first[j];
+	w.place[2 * j] = make_float4(hi[0], hi[1], hi[2], __uint_as_float(reach));
+	w.place[2 * j + 1] = make_float4(lo[0], lo[1], lo[2], __uint_as_float(link));
+	w.extent[j] = high_half(l) << 16 | high_half(w.alpha > 0 ? sqrtf(sqrtf(m)) : powf(m, 1.0f / 6));
+	w.moment[2 * j] = make_float4(m, s[0], s[1], s[2]);
+	w.moment[2 * j + 1] = make_float4(s[3], s[4], s[5], 0);
+}
+
+/* Bit i of mark: a group begins at body i. */
+static __device__ void mark_body(uint32_t *mark, uint32_t i)
+{
+	atomicOr(&mark[i / 32], 1u << i % 32);
+}
+
+static __global__ void __launch_bounds__(THREADS) mark_kernel(struct walk w, uint32_t *mark)
+{
+	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (j >= w.nnode)
+		return;
+	if (j == 0)
+		mark_body(mark, 0);
+	if (w.count[j] <= w.group)
+		return;
+	const uint32_t children = w.nchild[j];
+	if (children == 0)
+		for (uint32_t i = 0; i < w.count[j]; i += w.group)
+			mark_body(mark, w.first[j] + i);
+	const uint32_t most = w.count[j] <= CROWD * w.group ? w.group : 0; /* bodies of siblings in a group */
+	uint32_t room = 0; /* in the group that the last child went to */
+	for (uint32_t k = w.child[j]; k < w.child[j] + children; k++) {
+		const uint32_t count = w.count[k];
+		if (count > w.group) {
+			room = 0;
+			continue;
+		}
+		if (count > room) {
+			mark_body(mark, w.first[k]);
+			room = most;
+		}
+		room -= count < room ? count : room;
+	}
+}
+
+static __global__ void __launch_bounds__(THREADS) mark_count_kernel(size_t words, const uint32_t *mark, uint32_t *at)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i <= words)
+		at[i] = i < words ? (uint32_t)__popc(mark[i]) : 0;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	start_kernel(size_t words, const uint32_t *mark, const uint32_t *at, size_t n, uint32_t *start)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i > words)
+		return;
+	uint32_t to = at[i];
+	if (i == words)
+		start[to] = (uint32_t)n;
+	else
+		for (uint32_t bits = mark[i]; bits; bits &= bits - 1)
+			start[to++] = (uint32_t)(32 * i) + (uint32_t)__ffs((int)bits) - 1;
+}
+
+/* ---- interactions, in units of the group ---------------------------------------------------------------- */
+
+static __device__ __forceinline__ float inverse_root(float x)
+{
+	float y;
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+static __device__ __forceinline__ double inverse_root(double x)
+{
+	return rsqrt(x);
+}
+static __device__ __forceinline__ float squared(float x, float y, float z, float eps2)
+{
+	return nb_pair_r2_f32(x, y, z, eps2);
+}
+static __device__ __forceinline__ double squared(double x, double y, double z, double eps2)
+{
+	return nb_pair_r2_f64(x, y, z, eps2);
+}
+static __device__ __forceinline__ void add_scaled(float w, float x, float y, float z, float (&a)[3])
+{
+	nb_pair_add_f32(w, x, y, z, &a[0], &a[1], &a[2]);
+}
+static __device__ __forceinline__ void add_scaled(double w, double x, double y, double z, double (&a)[3])
+{
+	nb_pair_add_f64(w, x, y, z, &a[0], &a[1], &a[2]);
+}
+
+static __device__ __forceinline__ void cell_acts(
+	float x, float y, float z, float rinv, float m, const float *moment, float (&a)[3], float &phi)
+{
+	nb_m2p_f32(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
+}
+static __device__ __forceinline__ void cell_acts(
+	double x, double y, double z, double rinv, double m, const double *moment, double (&a)[3], double &phi)
+{
+	nb_m2p_f64(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
+}
+
+template <int P> struct arith {
+	typedef float real;
+};
+template <> struct arith<NB_F64> {
+	typedef double real;
+};
+
+/* A place relative to the group's centre. */
+template <int P> struct place {
+	typename arith<P>::real x, y, z;
+
+	__device__ __forceinline__ void set(double px, double py, double pz)
+	{
+		x = (typename arith<P>::real)px;
+		y = (typename arith<P>::real)py;
+		z = (typename arith<P>::real)pz;
+	}
+	__device__ __forceinline__ place to(const place &s) const
+	{
+		place d;
+		d.x = s.x - x, d.y = s.y - y, d.z = s.z - z;
+		return d;
+	}
+};
+template <> struct place<NB_MIXED> {
+	float x, y, z, xl, yl, zl;
+
+	__device__ __forceinline__ void set(double px, double py, double pz)
+	{
+		x = (float)px, y = (float)py, z = (float)pz;
+		xl = (float)(px - x), yl = (float)(py - y), zl = (float)(pz - z);
+	}
+	__device__ __forceinline__ place<NB_F32> to(const place &s) const
+	{
+		place<NB_F32> d;
+		d.x = s.x - x + (s.xl - xl), d.y = s.y - y + (s.yl - yl), d.z = s.z - z + (s.zl - zl);
+		return d;
+	}
+};
+
+/* Staged in shared memory, read by all lanes at once. */
+template <int P> struct alignas(16) source {
+	place<P> at;
+	typename arith<P>::real mass;
+};
+template <class real> struct alignas(16) pole {
+	real x, y, z, mass, moment[6], unused[2];
+};
+
+template <int P, bool POT> struct target {
+	typedef typename arith<P>::real real;
+	place<P> at;
+	real acc[3];
+	real pot[1];
+
+	/* self: the source is the target, or so near that it counts as such where eps is 0 */
+	__device__ __forceinline__ void take(const source<P> &s, real eps2, real guard, bool self)
+	{
+		const auto d = at.to(s.at);
+		const real r2 = squared(d.x, d.y, d.z, eps2);
+		const real rinv = inverse_root(r2), mrinv = s.mass * rinv, rinv2 = rinv * rinv;
+		add_scaled(mrinv * rinv2, d.x, d.y, d.z, acc);
+		if constexpr (POT)
+			pot[0] += self || r2 <= guard ? 0 : mrinv;
+	}
+
+	__device__ __forceinline__ void take(const pole<real> &c, real eps2)
+	{
+		const real x = c.x - at.x, y = c.y - at.y, z = c.z - at.z;
+		real phi = 0;
+		cell_acts(x, y, z, inverse_root(squared(x, y, z, eps2)), c.mass, c.moment, acc, phi);
+		if constexpr (POT)
+			pot[0] += phi;
+	}
+};
+
+/* The group's local expansion: derivatives of sum m/r at its centre. */
+struct expansion {
+	enum {
+		C0,
+		C1 = 1,	 /* x y z */
+		C2 = 4,	 /* xx xy xz yy yz zz */
+		C3 = 10, /* xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
+		C4 = 20, /* xxxx xxxy xxxz xxyy xxyz xxzz xyyy xyyz xyzz xzzz yyyy yyyz yyzz yzzz zzzz */
+		TERMS = 35
+	};
+	float c[TERMS];
+
+	__device__ __forceinline__ void clear()
+	{
+#pragma unroll
+		for (int k = 0; k < TERMS; k++)
+			c[k] = 0;
+	}
+
+	/* A cell of mass m and half second moments s at (-x, -y, -z).
+	 * With g_0 = 1/r, g_k+1 = g_k'/r, and for the moments' potential g_2 x.s.x + g_1 tr s. */
+	template <bool POT>
+	__device__ __forceinline__ void add(float m, const float (&s)[6], float x, float y, float z, float eps2)
+	{
+		const float x2 = x * x, y2 = y * y, z2 = z * z;
+		const float rinv = inverse_root(x2 + y2 + z2 + eps2), rinv2 = rinv * rinv;
+		const float g1 = -rinv * rinv2, g2 = -3 * g1 * rinv2, g3 = -5 * g2 * rinv2, g4 = -7 * g3 * rinv2;
+		const float sx = s[0] * x + s[1] * y + s[2] * z;
+		const float sy = s[1] * x + s[3] * y + s[4] * z;
+		const float sz = s[2] * x + s[4] * y + s[5] * z;
+		const float q = sx * x + sy * y + sz * z, trace = s[0] + s[3] + s[5];
+		const float h2 = m * g2, h3 = m * g3, h4 = m * g4;
+		const float a = m * g1 + (g3 * q + g2 * trace), b = 2 * g2;
+		if constexpr (POT)
+			c[C0] += m * rinv + (g2 * q + g1 * trace);
+		c[C1 + 0] += a * x + b * sx;
+		c[C1 + 1] += a * y + b * sy;
+		c[C1 + 2] += a * z + b * sz;
+		const float e = 0.5f * (h2 + (g4 * q + g3 * trace)), f = 2 * g3;
+		const float ux = e * x + f * sx, uy = e * y + f * sy, uz = e * z + f * sz;
+		c[C2 + 0] += a + b * s[0] + 2 * x * ux;
+		c[C2 + 1] += b * s[1] + x * uy + y * ux;
+		c[C2 + 2] += b * s[2] + x * uz + z * ux;
+		c[C2 + 3] += a + b * s[3] + 2 * y * uy;
+		c[C2 + 4] += b * s[4] + y * uz + z * uy;
+		c[C2 + 5] += a + b * s[5] + 2 * z * uz;
+		const float tx = h3 * x2, ty = h3 * y2, tz = h3 * z2;
+		c[C3 + 0] += x * (tx + 3 * h2);
+		c[C3 + 1] += y * (tx + h2);
+		c[C3 + 2] += z * (tx + h2);
+		c[C3 + 3] += x * (ty + h2);
+		c[C3 + 4] += x * y * (h3 * z);
+		c[C3 + 5] += x * (tz + h2);
+		c[C3 + 6] += y * (ty + 3 * h2);
+		c[C3 + 7] += z * (ty + h2);
+		c[C3 + 8] += y * (tz + h2);
+		c[C3 + 9] += z * (tz + 3 * h2);
+		const float xy = x * y, xz = x * z, yz = y * z;
+		const float px = h4 * x2 + h3, py = h4 * y2 + h3, pz = h4 * z2 + h3, h33 = 2 * h3;
+		c[C4 + 0] += x2 * (px + 5 * h3) + 3 * h2;
+		c[C4 + 1] += xy * (px + h33);
+		c[C4 + 2] += xz * (px + h33);
+		c[C4 + 3] += x2 * py + (ty + h2);
+		c[C4 + 4] += yz * px;
+		c[C4 + 5] += x2 * pz + (tz + h2);
+		c[C4 + 6] += xy * (py + h33);
+		c[C4 + 7] += xz * py;
+		c[C4 + 8] += xy * pz;
+		c[C4 + 9] += xz * (pz + h33);
+		c[C4 + 10] += y2 * (py + 5 * h3) + 3 * h2;
+		c[C4 + 11] += yz * (py + h33);
+		c[C4 + 12] += y2 * pz + (tz + h2);
+		c[C4 + 13] += yz * (pz + h33);
+		c[C4 + 14] += z2 * (pz + 5 * h3) + 3 * h2;
+	}
+
+	/* The sum over the lanes, in all of them. */
+	template <bool POT> __device__ __forceinline__ void join()
+	{
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2) {
+#pragma unroll
+			for (int k = POT ? 0 : 1; k < TERMS; k++)
+				c[k] += __shfl_xor_sync(0xffffffff, c[k], offset);
+		}
+	}
+
+	/* (sum m/r, if wanted, and) its gradient at x, y, z: Horner's scheme, tensor by tensor. */
+	template <bool POT>
+	__device__ __forceinline__ void value(float x, float y, float z, float (&a)[3], float &u) const
+	{
+		/* which c4 of xxx.x, xxy.x ..: c4 index of c3 index with one more x, y, z */
+		constexpr int next[10][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9},
+			{6, 10, 11}, {7, 11, 12}, {8, 12, 13}, {9, 13, 14}};
+		constexpr int third[6][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}};
+		constexpr int second[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+		float t3[10], t2[6], u3[10], u2[6];
+#pragma unroll
+		for (int k = 0; k < 10; k++) {
+			const float d = c[C4 + next[k][0]] * x + c[C4 + next[k][1]] * y + c[C4 + next[k][2]] * z;
+			t3[k] = c[C3 + k] + (1.0f / 3) * d;
+			if constexpr (POT)
+				u3[k] = c[C3 + k] + 0.25f * d;
+		}
+#pragma unroll
+		for (int k = 0; k < 6; k++) {
+			t2[k] = c[C2 + k] + 0.5f * (t3[third[k][0]] * x + t3[third[k][1]] * y + t3[third[k][2]] * z);
+			if constexpr (POT)
+				u2[k] = c[C2 + k] +
+					(1.0f / 3) * (u3[third[k][0]] * x + u3[third[k][1]] * y + u3[third[k][2]] * z);
+		}
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			a[k] = c[C1 + k] + t2[second[k][0]] * x + t2[second[k][1]] * y + t2[second[k][2]] * z;
+		if constexpr (POT) {
+			float u1[3];
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				u1[k] = c[C1 + k] +
+					0.5f * (u2[second[k][0]] * x + u2[second[k][1]] * y + u2[second[k][2]] * z);
+			u = c[C0] + u1[0] * x + u1[1] * y + u1[2] * z;
+		}
+	}
+};
+
+/* ---- the walk ------------------------------------------------------------------------------------------- */
+
+/* A warp's shared memory. */
+template <int P, bool POT> struct desk {
+	typedef typename arith<P>::real real;
+	double centre[3], scale; /* group units: (x - centre) scale */
+	float4 high;		 /* the centre, as for the cells; group units from the cells' */
+	float4 low;		 /* and the sphere's radius */
+	float4 half;		 /* the box; times a cell's influence: how far it must be to be far */
+	float spread;		 /* the same for the local expansion, times the root of mass in extent */
+	real eps2;
+	union {
+		source<P> body[32];
+		pole<real> cell[32];
+	};
+	uint32_t body_queue[64];
+	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
+	uint32_t body_index[POT ? 32 : 1];    /* from the group's first */
+	uint32_t top[TOP];		      /* of the stack */
+};
+
+/* One warp at one group, in registers. */
+template <int P, bool POT, bool COUNT> struct walker {
+	typedef typename arith<P>::real real;
+	const struct walk &w;
+	struct desk<P, POT> &mine;
+	uint32_t *stack;
+	const unsigned lane;
+
+	uint32_t first, num; /* the group's bodies */
+	struct target<P, POT> target[SLOTS];
+	struct expansion local;
+	unsigned nbody, ncell, nfar;
+	bool expanded, broken;
+	unsigned long long p2p, m2p, m2l;
+
+	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT> &d, uint32_t *s)
+	    : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
+	{
+	}
+
+	static __device__ __forceinline__ float warp_min(float v)
+	{
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2)
+			v = fminf(v, __shfl_xor_sync(0xffffffff, v, offset));
+		return v;
+	}
+	static __device__ __forceinline__ float warp_max(float v)
+	{
+		return -warp_min(-v);
+	}
+
+	/* Up to 32 nodes from the top of the stack, one a lane. */
+	struct batch {
+		unsigned n;
+		uint32_t node;
+		float4 a, b; /* its place */
+		uint32_t extent;
+	};
+	__device__ __forceinline__ batch pop(unsigned &depth)
+	{
+		batch next;
+		next.n = depth < 32 ? depth : 32;
+		depth -= next.n;
+		next.node = 0;
+		__syncwarp();
+		if (lane < next.n)
+			next.node = depth + lane < TOP ? mine.top[depth + lane] : stack[depth + lane];
+		next.a = __ldg(&w.place[2 * (size_t)next.node]);
+		next.b = __ldg(&w.place[2 * (size_t)next.node + 1]);
+		next.extent = __ldg(&w.extent[next.node]);
+		return next;
+	}
+
+	/* Every lane's children, in the order of the lanes. */
+	__device__ __forceinline__ void push(uint32_t child, uint32_t children, unsigned &depth)
+	{
+		uint32_t sum = children;
+#pragma unroll
+		for (int offset = 1; offset < 32; offset *= 2) {
+			const uint32_t below = __shfl_up_sync(0xffffffff, sum, offset);
+			sum += lane >= (unsigned)offset ? below : 0;
+		}
+		const uint32_t to = depth + (sum - children);
+		const uint32_t all = __shfl_sync(0xffffffff, sum, 31); /* and all have read what they popped */
+		__syncwarp();
+		if (depth + all > STACK) {
+			broken = true;
+			return;
+		}
+		depth += all;
+		if (depth <= TOP) {
+#pragma unroll
+			for (uint32_t k = 0; k < 8; k++)
+				if (k < children)
+					mine.top[to + k] = child + k;
+		} else {
+			for (uint32_t k = 0; k < children; k++)
+				if (to + k < TOP)
+					mine.top[to + k] = child + k;
+				else
+					stack[to + k] = child + k;
+		}
+	}
+
+	static __device__ __forceinline__ float extent_size(uint32_t extent)
+	{
+		return __uint_as_float(extent & 0xffff0000u);
+	}
+	static __device__ __forceinline__ float extent_mass(uint32_t extent)
+	{
+		return __uint_as_float(extent << 16);
+	}
+
+	/* Smallest old acceleration, in the cells' units. */
+	__device__ __forceinline__ float least_acceleration() const
+	{
+		float least = INFINITY;
+		const double factor = w.plan->mass / w.G * w.plan->unlength * w.plan->unlength;
+		for (uint32_t t = lane; t < num; t += 32) {
+			const double *a = w.acc_old + 3 * (size_t)(first + t);
+			least = fminf(least, (float)(sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) * fabs(factor)));
+		}
+		return warp_min(least);
+	}
+
+	/* Strength of the field, sum m / (d^2 + radius^2 + eps^2), to some ten per cent. */
+	__device__ __forceinline__ float field()
+	{
+		const float4 high = mine.high, low = mine.low;
+		const float near2 = low.w * low.w + w.plan->eps * w.plan->eps + 1e-30f;
+		unsigned depth = 1;
+		if (lane == 0)
+			mine.top[0] = 0;
+		float sum = 0;
+		for (batch next = pop(depth); next.n; next = pop(depth)) {
+			const float dx = next.a.x - high.x + (next.b.x - low.x),
+				    dy = next.a.y - high.y + (next.b.y - low.y),
+				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
+			const uint32_t link = __float_as_uint(next.b.w);
+			const float l = extent_size(next.extent), root = extent_mass(next.extent), root2 = root * root;
+			const bool open = lane < next.n && !(link & LEAF) && d2 < l * l;
+			if (lane < next.n && !open)
+				sum += root2 * root2 * root2 / (d2 + near2);
+			if (__any_sync(0xffffffff, open))
+				push(link & 0x0fffffffu, open ? (link >> 28) + 1 : 0, depth);
+		}
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2)
+			sum += __shfl_xor_sync(0xffffffff, sum, offset);
+		return sum;
+	}
+
+	/* In group units.  In f64 the coordinates are only scaled, which rounds nothing. */
+	__device__ __forceinline__ void set(place<P> &at, const double *x) const
+	{
+		if constexpr (P == NB_F64)
+			at.set(x[0] * mine.scale, x[1] * mine.scale, x[2] * mine.scale);
+		else
+			at.set((x[0] - mine.centre[0]) * mine.scale, (x[1] - mine.centre[1]) * mine.scale,
+				(x[2] - mine.centre[2]) * mine.scale);
+	}
+
+	__device__ __forceinline__ void begin(uint32_t group)
+	{
+		broken = false;
+		first = w.start[group];
+		num = w.start[group + 1] - first;
+		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)first;
+		double x[SLOTS][3], centre[3];
+		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+		float high[3], low[3], half[3];
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+#pragma unroll
+			for (int k = 0; k < 3; k++) {
+				x[t][k] = w.pos[3 * i + k];
+				const float rel = (float)((x[t][k] - origin[k]) * length);
+				lo[k] = fminf(lo[k], rel);
+				hi[k] = fmaxf(hi[k], rel);
+			}
+		}
+#pragma unroll
+		for (int k = 0; k < 3; k++) {
+			lo[k] = warp_min(lo[k]);
+			hi[k] = warp_max(hi[k]);
+			centre[k] = origin[k] + (double)(0.5f * (lo[k] + hi[k])) * w.plan->unlength;
+			half[k] = 0.5f * (hi[k] - lo[k]) * (1 + 0x1p-20f);
+			const double c = (centre[k] - w.plan->origin[k]) * length;
+			high[k] = (float)c;
+			low[k] = (float)(c - high[k]);
+		}
+		float r2 = 0;
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			float d2 = 0;
+#pragma unroll
+			for (int k = 0; k < 3; k++) {
+				const float d = (float)((x[t][k] - centre[k]) * length);
+				d2 += d * d;
+			}
+			r2 = fmaxf(r2, d2);
+		}
+		const float radius = sqrtf(warp_max(r2)) * (1 + 0x1p-20f);
+		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0 */
+		const float unit = __uint_as_float((254u << 23) - (__float_as_uint(fmaxf(radius, 1.0f)) & 0x7f800000u));
+		const double scale = length * (double)unit, eps = w.eps * scale;
+		__syncwarp();
+		if (lane == 0) {
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				mine.centre[k] = centre[k];
+			mine.scale = scale;
+			mine.high = make_float4(high[0], high[1], high[2], unit);
+			mine.low = make_float4(low[0], low[1], low[2], radius);
+			mine.half = make_float4(half[0], half[1], half[2], 0);
+			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
+		}
+		__syncwarp();
+		const float error = w.alpha > 0 ? w.alpha * least_acceleration() : w.error * field();
+		if (lane == 0) {
+			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
+			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
+			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w
+						  : powf(spread, 2.0f / 3) * powf(error, -1.0f / 6);
+		}
+		__syncwarp();
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			set(target[t].at, x[t]);
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				target[t].acc[k] = 0;
+			target[t].pot[0] = 0;
+		}
+		local.clear();
+		expanded = false;
+		nbody = ncell = nfar = 0;
+	}
+
+	/* The bodies at the head of the queue act on the targets. */
+	__device__ __forceinline__ void take_bodies(unsigned n)
+	{
+		__syncwarp();
+		if (lane < n) {
+			size_t i = mine.body_queue[lane];
+			const double *mass = &w.mass[i];
+			if (i & LEAF) { /* all bodies of a node */
+				mass = &w.node_mass[i & ~(size_t)LEAF];
+				i = w.first[i & ~(size_t)LEAF];
+			}
+			source<P> s;
+			set(s.at, w.pos + 3 * i);
+			s.mass = (real)(*mass * w.plan->mass);
+			mine.body[lane] = s;
+			if constexpr (POT)
+				mine.body_index[lane] = (uint32_t)i - first;
+		} else {
+			mine.body[lane] = source<P>();
+			if constexpr (POT)
+				mine.body_index[lane] = UINT_MAX;
+		}
+		__syncwarp();
+		if (num > 32)
+			staged_bodies<2>();
+		else
+			staged_bodies<1>();
+		if constexpr (COUNT)
+			p2p += (unsigned long long)n * num;
+	}
+
+	template <int T> __device__ __forceinline__ void staged_bodies()
+	{
+		const real eps2 = mine.eps2, guard = w.eps > 0 ? (real)-1 : eps2;
+#pragma unroll 4
+		for (unsigned k = 0; k < 32; k++) {
+			const source<P> s = mine.body[k];
+			uint32_t index = 0;
+			if constexpr (POT)
+				index = mine.body_index[k];
+#pragma unroll
+			for (int t = 0; t < T; t++)
+				target[t].take(s, eps2, guard, POT && index == t * 32 + lane);
+		}
+	}
+
+	__device__ __forceinline__ void take_cells(unsigned n)
+	{
+		__syncwarp();
+		if (lane < n) {
+			const float4 at = mine.cell_queue[lane];
+			const size_t j = __float_as_uint(at.w);
+			pole<real> c;
+			if constexpr (P == NB_F64) {
+				place<P> com;
+				set(com, w.com + 3 * j);
+				c.x = com.x, c.y = com.y, c.z = com.z;
+				c.mass = w.node_mass[j] * w.plan->mass;
+#pragma unroll
+				for (int k = 0; k < 6; k++)
+					c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale *
+								       mine.scale
+							     : 0;
+			} else {
+				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
+				const float unit = mine.high.w, f = 2 * unit * unit;
+				c.x = unit * at.x, c.y = unit * at.y, c.z = unit * at.z;
+				c.mass = m.x;
+				c.moment[0] = f * m.y, c.moment[1] = f * m.z, c.moment[2] = f * m.w;
+				c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
+			}
+			c.unused[0] = c.unused[1] = 0;
+			mine.cell[lane] = c;
+		}
+		__syncwarp();
+		if (num > 32)
+			staged_cells<2>(n);
+		else
+			staged_cells<1>(n);
+		if constexpr (COUNT)
+			m2p += (unsigned long long)n * num;
+	}
+
+	template <int T> __device__ __forceinline__ void staged_cells(unsigned n)
+	{
+		const real eps2 = mine.eps2;
+#pragma unroll 1
+		for (unsigned k = 0; k < n; k++) {
+			const pole<real> c = mine.cell[k];
+#pragma unroll
+			for (int t = 0; t < T; t++)
+				target[t].take(c, eps2);
+		}
+	}
+
+	__device__ __forceinline__ void take_far(unsigned n)
+	{
+		if constexpr (P != NB_F64) {
+			__syncwarp();
+			if (lane < n) {
+				const float4 at = mine.far_queue[lane];
+				const size_t j = __float_as_uint(at.w);
+				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
+				const float unit = mine.high.w, f = unit * unit;
+				const float half_moments[6] = {f * m.y, f * m.z, f * m.w, f * s.x, f * s.y, f * s.z};
+				local.template add<POT>(
+					m.x, half_moments, -unit * at.x, -unit * at.y, -unit * at.z, mine.eps2);
+			}
+			expanded = true;
+			if constexpr (COUNT)
+				m2l += n;
+		}
+	}
+
+	/* Drops the first `done` of a queue of n < 64. */
+	template <class T> __device__ __forceinline__ void advance(T *queue, unsigned &n, unsigned done)
+	{
+		n -= done;
+		__syncwarp();
+		if (lane < n)
+			queue[lane] = queue[lane + 32];
+		__syncwarp(); /* whoever writes next may write where others have just read */
+	}
+
+	/* The walk; a last turn without nodes empties the queues. */
+	__device__ __forceinline__ void run()
+	{
+		const unsigned before = (1u << lane) - 1;
+		unsigned depth = 1; /* of the stack */
+		if (lane == 0)
+			mine.top[0] = 0;
+		bool last = false;
+		for (batch next = pop(depth);; next = pop(depth)) {
+			const bool active = lane < next.n;
+			const uint32_t node = next.node, link = __float_as_uint(next.b.w),
+				       reach = __float_as_uint(next.a.w);
+			const float4 high = mine.high, low = mine.low, half = mine.half;
+			const float dx = next.a.x - high.x + (next.b.x - low.x),
+				    dy = next.a.y - high.y + (next.b.y - low.y),
+				    dz = next.a.z - high.z + (next.b.z - low.z);
+			const float x = fmaxf(fabsf(dx) - half.x, 0), y = fmaxf(fabsf(dy) - half.y, 0),
+				    z = fmaxf(fabsf(dz) - half.z, 0);
+			const float r = fmaxf(LEAST_FAR * extent_size(next.extent), half.w * fabsf(next.a.w));
+			const float edge = fmaxf(
+				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
+			const bool is_leaf = link & LEAF;
+			const bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
+			const bool far = x * x + y * y + z * z > r * r;
+			const bool leaf = active && !expand && is_leaf, point = leaf && reach >> 31;
+			uint32_t bodies = leaf ? point ? 1 : reach & 0xffu : 0;
+			if (bodies == MANY)
+				bodies = __ldg(&w.count[node]);
+			const bool near = leaf && (!far || bodies <= TINY);
+			const bool pole = active && !expand && far && !near;
+			const bool open = active && !expand && !is_leaf && !far;
+			const float4 at = make_float4(dx, dy, dz, __uint_as_float(node));
+			if (__any_sync(0xffffffff, open))
+				push(link & 0x0fffffffu, open ? (link >> 28) + 1 : 0, depth);
+
+			/* cells for the local expansion */
+			const unsigned expands = __ballot_sync(0xffffffff, expand);
+			if (expand)
+				mine.far_queue[nfar + __popc(expands & before)] = at;
+			nfar += __popc(expands);
+			if (nfar >= 32 || (last && nfar)) {
+				const unsigned some = nfar < 32 ? nfar : 32;
+				take_far(some);
+				advance(mine.far_queue, nfar, some);
+			}
+
+			/* cells for each target */
+			const unsigned poles = __ballot_sync(0xffffffff, pole);
+			if (pole)
+				mine.cell_queue[ncell + __popc(poles & before)] = at;
+			ncell += __popc(poles);
+			if (ncell >= 32 || (last && ncell)) {
+				const unsigned some = ncell < 32 ? ncell : 32;
+				take_cells(some);
+				advance(mine.cell_queue, ncell, some);
+			}
+
+			/* bodies of one leaf after the other, at most 32 at a time */
+			const uint32_t body = point ? LEAF | node : link & ~(uint32_t)LEAF;
+			unsigned leaves = __ballot_sync(0xffffffff, near);
+			uint32_t begin = 0, left = 0;
+			while (left || leaves || (last && nbody)) {
+				if (left == 0 && leaves) {
+					const int from = __ffs((int)leaves) - 1;
+					begin = __shfl_sync(0xffffffff, body, from);
+					left = __shfl_sync(0xffffffff, bodies, from);
+					leaves &= leaves - 1;
+				}
+				const uint32_t some = left < 32 ? left : 32;
+				if (lane < some)
+					mine.body_queue[nbody + lane] = begin + lane;
+				begin += some;
+				left -= some;
+				nbody += some;
+				if (nbody >= 32 || (last && nbody)) {
+					const unsigned full = nbody < 32 ? nbody : 32;
+					take_bodies(full);
+					advance(mine.body_queue, nbody, full);
+				}
+			}
+			if (last)
+				break;
+			last = depth == 0;
+		}
+	}
+
+	__device__ __forceinline__ void end()
+	{
+		if constexpr (P != NB_F64)
+			if (expanded)
+				local.template join<POT>();
+		const double pot_out = broken ? (double)NAN : w.G / w.plan->mass * mine.scale,
+			     acc_out = pot_out * mine.scale;
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			if constexpr (P != NB_F64)
+				if (expanded) {
+					float a[3], u = 0;
+					local.template value<POT>(target[t].at.x, target[t].at.y, target[t].at.z, a, u);
+#pragma unroll
+					for (int k = 0; k < 3; k++)
+						target[t].acc[k] += a[k];
+					if constexpr (POT)
+						target[t].pot[0] += u;
+				}
+			if (t * 32 + lane < num) {
+				const size_t i = first + t * 32 + lane;
+#pragma unroll
+				for (int k = 0; k < 3; k++)
+					w.acc[3 * i + k] = (double)target[t].acc[k] * acc_out;
+				if constexpr (POT)
+					w.pot[i] = -(double)target[t].pot[0] * pot_out;
+			}
+		}
+	}
+};
+
+/* Blocks on a multiprocessor: registers for 5 where that spills nothing. */
+template <int P, bool POT, bool COUNT>
+static __global__ void __launch_bounds__(THREADS, P == NB_F32 && !POT ? 5 : 4) walk_kernel(const struct walk w)
+{
+	__shared__ struct desk<P, POT> desks[WARPS];
+	const unsigned warp = threadIdx.x / 32;
+	walker<P, POT, COUNT> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
+	const uint32_t ngroup = *w.ngroup;
+	for (;;) {
+		uint32_t group = 0;
+		if (walker.lane == 0)
+			group = atomicAdd(&w.plan->next, 1u);
+		group = __shfl_sync(0xffffffff, group, 0);
+		if (group >= ngroup)
+			break;
+		walker.begin(group);
+		walker.run();
+		walker.end();
+	}
+	if constexpr (COUNT)
+		if (walker.lane == 0) {
+			atomicAdd(&w.plan->p2p, walker.p2p);
+			atomicAdd(&w.plan->m2p, walker.m2p);
+			atomicAdd(&w.plan->m2l, walker.m2l);
+		}
+}
+
+/* ---- the host's part ---------------------------------------------------------------------------------------- */
+
+template <int P, bool POT, bool COUNT> static int launch(struct walk &w)
+{
+	int device, multiprocessors, blocks;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_kernel<P, POT, COUNT>, THREADS, 0));
+	const unsigned grid = (unsigned)(blocks * multiprocessors);
+	nb_cuda_buffer<uint32_t> stack;
+	NB_TRY(stack.alloc((size_t)grid * WARPS * STACK));
+	w.stack = stack.ptr;
+	walk_kernel<P, POT, COUNT><<<grid, THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+template <int P> static int launch_precision(struct walk &w, bool count)
+{
+	if (w.pot)
+		return count ? launch<P, true, true>(w) : launch<P, true, false>(w);
+	return count ? launch<P, false, true>(w) : launch<P, false, false>(w);
+}
+
+int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+{
+	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
+	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))
+		return NB_EINVAL;
+	if (by_acceleration ? !(walk->alpha > 0 && walk->acc_old) : !(walk->theta >= 0))
+		return NB_EINVAL;
+	if (g->jerk)
+		return NB_EUNSUPPORTED;
+	if (g->n > INT_MAX || tree->nnode > 1u << 28)
+		return NB_ELIMIT;
+	if (g->n == 0)
+		return NB_OK;
+	if (tree->nnode == 0)
+		return NB_EINVAL;
+	const size_t n = g->n, nnode = tree->nnode, words = (n + 31) / 32;
+
+	nb_cuda_buffer<struct plan> plan;
+	nb_cuda_buffer<float4> place, moment;
+	nb_cuda_buffer<uint32_t> extent, mark, at, start;
+	NB_TRY(plan.alloc(1));
+	NB_TRY(place.alloc(2 * nnode));
+	NB_TRY(moment.alloc(2 * nnode));
+	NB_TRY(extent.alloc(nnode));
+	NB_TRY(mark.alloc(words));
+	NB_TRY(at.alloc(words + 1));
+	NB_TRY(start.alloc(n + 1));
+
+	struct walk w = {};
+	w.n = n, w.nnode = nnode;
+	w.pos = g->pos, w.mass = g->mass, w.acc = g->acc, w.pot = g->pot;
+	w.eps = g->eps, w.G = g->G;
+	w.first = tree->first, w.count = tree->count, w.child = tree->child, w.nchild = tree->nchild;
+	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass, w.quad = tree->quad;
+	w.error = (float)pow(ANGLE * walk->theta, 5);
+	w.alpha = by_acceleration ? (float)walk->alpha : 0;
+	w.acc_old = walk->acc_old;
+	w.local = g->precision != NB_F64 && (by_acceleration || walk->theta > 0);
+	w.group = n < SMALL ? GROUP / 2 : GROUP;
+	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
+	w.start = start.ptr, w.ngroup = at.ptr + words;
+
+	plan_kernel<<<1, 1>>>(w);
+	NB_CUDA_LAUNCHED();
+	cell_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemsetAsync(mark.ptr, 0, words * sizeof *mark.ptr));
+	mark_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w, mark.ptr);
+	NB_CUDA_LAUNCHED();
+	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda(words + 1, at.ptr, at.ptr));
+	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr, n, start.ptr);
+	NB_CUDA_LAUNCHED();
+	switch (g->precision) {
+	case NB_F32: NB_TRY(launch_precision<NB_F32>(w, count)); break;
+	case NB_MIXED: NB_TRY(launch_precision<NB_MIXED>(w, count)); break;
+	case NB_F64: NB_TRY(launch_precision<NB_F64>(w, count)); break;
+	default: return NB_EINVAL;
+	}
+	if (count) {
+		struct plan done;
+		uint32_t groups;
+		NB_CUDA_TRY(cudaMemcpy(&done, plan.ptr, sizeof done, cudaMemcpyDeviceToHost));
+		NB_CUDA_TRY(cudaMemcpy(&groups, w.ngroup, sizeof groups, cudaMemcpyDeviceToHost));
+		count->p2p += done.p2p;
+		count->m2p += done.m2p;
+		count->m2l += done.m2l;
+		count->groups += groups;
+	}
+	return NB_OK;
+}

@@ -1,0 +1,55 @@
+/* walk_internal.h - what the parts of the CPU tree walk share; not for callers of tree.h. */
+#ifndef NB_TREE_WALK_INTERNAL_H
+#define NB_TREE_WALK_INTERNAL_H
+
+#include "kernels/tree/tree.h"
+
+enum {
+	NB_FAMILY = 8,	   /* children a node has at most */
+	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
+	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_MOMENTS = 7 /* mass, second moments */
+};
+
+/* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0.
+ * Lengths and masses but for x are in tree units. */
+struct nb_family {
+	double x[3][NB_FAMILY];	 /* centre of mass, in the caller's units */
+	float radius[NB_FAMILY]; /* greatest distance of a body from it */
+	float mass[NB_FAMILY];
+	uint32_t inner[NB_FAMILY];		     /* the family of the child's children, 0 for a leaf */
+	uint32_t first[NB_FAMILY], count[NB_FAMILY]; /* bodies */
+} __attribute__((aligned(64)));
+
+/* What all threads read.  Tree units: extent (or softening, if that is larger) and total mass in 0.5 .. 1. */
+struct nb_walk_plan {
+	const struct nb_gravity *g;
+	const struct nb_tree *tree;
+	double length; /* scaled length = length * x, a power of two */
+	double mass;   /* the same for masses */
+	double eps;    /* softening, scaled */
+	float error;   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
+	const float *least;    /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
+	const uint32_t *inner; /* of each node: the family of its children, 0 for a leaf */
+	const float *reach;    /* of each node: greatest distance of a body from the middle of its box, scaled */
+	const uint8_t *group;  /* of each node: whether its bodies are walked together */
+	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
+	uint32_t part;	       /* bodies in a part, at most */
+	const struct nb_family *family; /* 0 is the root alone */
+	const void *moment;		/* float or double [NB_WALK_MOMENTS][NB_FAMILY] of each family */
+};
+
+/* What the threads share: parts are claimed in order. */
+struct nb_walk_share {
+	uint32_t claimed;
+};
+
+/* Walks the parts that the calling thread claims, and writes their rows of g->acc and g->pot.
+ * Returns 0 or NB_ENOMEM. */
+#define NB_WALK_ISA(isa) \
+	int nb_walk_##isa(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);
+NB_WALK_ISA(plain)
+NB_WALK_ISA(avx2)
+NB_WALK_ISA(avx512)
+
+#endif

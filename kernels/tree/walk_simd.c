@@ -1,0 +1,236 @@
+/* walk_simd.c - gravity by a walk of the tree, for one instruction set.
+ *
+ * A fast multipole method in which each target cell collects what acts on it, so that threads share nothing:
+ *
+ * - Targets are visited from the root down. A target cell tests the source cells that its parent could not
+ *   take as a whole, eight siblings at a time. A source is accepted into the target's local expansion
+ *   (M2L); or it is larger than the target and opened; or it is left for the target's children.
+ * - A target of at most NB_WALK_GROUP bodies is a group. Its expansion has by then come down from its ancestors
+ *   (L2L), and is evaluated at each body (L2P). Of what is not accepted into it, small cells act on each body
+ *   (M2P); the rest is opened, down to bodies (P2P).
+ * - Accepted are cells whose estimated error (multipole_body.h) is below a fraction of the field strength at the
+ *   target, sum m / r^2, which is itself estimated on the way down. Errors are so the same fraction everywhere,
+ *   and the cells of the halo, to which the core is one heavy cell, are as well off as those of the core.
+ *
+ * Sources: Dehnen 2002, J. Comput. Phys. 179, 27 (cell-cell interactions); Dehnen 2014, Comput. Astrophys.
+ * Cosmol. 1, 1 (errors by field strength). */
+#include "common/cpu.h"
+#include "common/mem.h"
+#include "kernels/simd/simd.h"
+#include "kernels/tree/walk_internal.h"
+
+#include <string.h>
+
+#define NB_REAL nb_vf
+#define NB_REAL_NAME vf
+#include "kernels/tree/multipole_body.h"
+#define NB_REAL nb_vd
+#define NB_REAL_NAME vd
+#include "kernels/tree/multipole_body.h"
+
+/* eight siblings */
+typedef double v8d __attribute__((vector_size(64)));
+typedef float v8f __attribute__((vector_size(32)));
+typedef int64_t v8l __attribute__((vector_size(64)));
+typedef int32_t v8i __attribute__((vector_size(32)));
+#define NB_REAL v8f
+#define NB_REAL_NAME v8f
+#include "kernels/tree/multipole_body.h"
+
+enum {
+	LIST = 256,	/* cells gathered before they act */
+	SOURCES = 1024, /* bodies gathered before they act */
+	TARGETS = 256,	/* bodies of one group acted on at once */
+	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
+	FEW = 4		/* so few sources that their multipole costs more than they */
+};
+
+/* With a softening below this, in units of a group's reach, bodies may be so close by its measure that f32
+ * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
+static const float FINE = 0x1p-8f;
+
+/* Source cells: the children of a node that are in mask. */
+struct run {
+	uint32_t family, mask;
+};
+
+struct runs {
+	struct run *at;
+	size_t n, capacity;
+};
+
+static int runs_reserve(struct runs *r, size_t n)
+{
+	if (n <= r->capacity)
+		return NB_OK;
+	size_t capacity = n > 2 * r->capacity ? n + 1024 : 2 * r->capacity;
+	struct run *at = nb_alloc(capacity, sizeof *at);
+	if (!at)
+		return NB_ENOMEM;
+	if (r->n)
+		memcpy(at, r->at, r->n * sizeof *at);
+	nb_free(r->at);
+	r->at = at;
+	r->capacity = capacity;
+	return NB_OK;
+}
+
+/* Families to be tested, each with the crowd (multipole_body.h) that it is of; or lanes of families. */
+struct list {
+	uint32_t *at;
+	float *crowd;
+	size_t n, capacity;
+};
+
+/* Makes room for a family's lanes. */
+static NB_HD int list_reserve(struct list *l)
+{
+	if (l->n + NB_FAMILY <= l->capacity)
+		return NB_OK;
+	size_t capacity = 2 * l->capacity + 1024;
+	uint32_t *at = nb_alloc(capacity, sizeof *l->at + sizeof *l->crowd);
+	if (!at)
+		return NB_ENOMEM;
+	float *crowd = (float *)(at + capacity);
+	if (l->n) {
+		memcpy(at, l->at, l->n * sizeof *at);
+		memcpy(crowd, l->crowd, l->n * sizeof *crowd);
+	}
+	nb_free(l->at);
+	*l = (struct list){at, crowd, l->n, capacity};
+	return NB_OK;
+}
+
+/* bit k is set where a[k] < b[k] */
+static NB_HD uint32_t below(v8f a, v8f b)
+{
+#if defined(NB_ISA_avx512)
+	return _mm256_cmp_ps_mask((__m256)a, (__m256)b, _CMP_LT_OQ);
+#elif defined(NB_ISA_avx2)
+	return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ));
+#else
+	uint32_t bits = 0;
+	for (int k = 0; k < 8; k++)
+		bits |= (uint32_t)(a[k] < b[k]) << k;
+	return bits;
+#endif
+}
+
+/* bit k is set where v[k] > least; all below 2^31 */
+static NB_HD uint32_t above(const uint32_t *v, int least)
+{
+#if defined(NB_ISA_avx512)
+	return _mm256_cmpgt_epi32_mask(_mm256_load_si256((const __m256i *)v), _mm256_set1_epi32(least));
+#elif defined(NB_ISA_avx2)
+	__m256i more = _mm256_cmpgt_epi32(_mm256_load_si256((const __m256i *)v), _mm256_set1_epi32(least));
+	return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(more));
+#else
+	uint32_t bits = 0;
+	for (int k = 0; k < 8; k++)
+		bits |= (uint32_t)((int32_t)v[k] > least) << k;
+	return bits;
+#endif
+}
+
+static NB_HD v8f square_root(v8f v)
+{
+#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	return (v8f)_mm256_sqrt_ps((__m256)v);
+#else
+	for (int k = 0; k < 8; k++)
+		v[k] = sqrtf(v[k]);
+	return v;
+#endif
+}
+
+/* the lanes in mask, side by side, at to, where there is room for all eight */
+static NB_HD void pack_v8f(float *to, uint32_t mask, v8f v)
+{
+#if defined(NB_ISA_avx512)
+	_mm256_storeu_ps(to, _mm256_maskz_compress_ps((__mmask8)mask, (__m256)v));
+#else
+	for (; mask; mask &= mask - 1)
+		*to++ = v[__builtin_ctz(mask)];
+#endif
+}
+
+static NB_HD void pack_v8d(double *to, uint32_t mask, v8d v)
+{
+#if defined(NB_ISA_avx512)
+	_mm512_storeu_pd(to, _mm512_maskz_compress_pd((__mmask8)mask, (__m512d)v));
+#else
+	for (; mask; mask &= mask - 1)
+		*to++ = v[__builtin_ctz(mask)];
+#endif
+}
+
+static NB_HD void pack_u32(uint32_t *to, uint32_t mask, v8i v)
+{
+#if defined(NB_ISA_avx512)
+	_mm256_storeu_si256((__m256i_u *)to, _mm256_maskz_compress_epi32((__mmask8)mask, (__m256i)v));
+#else
+	for (; mask; mask &= mask - 1)
+		*to++ = (uint32_t)v[__builtin_ctz(mask)];
+#endif
+}
+
+/* v in the lanes of mask, 0 in the others */
+static NB_HD v8f only(uint32_t mask, v8f v)
+{
+	const v8i bit = {1, 2, 4, 8, 16, 32, 64, 128};
+	return (v8f)((v8i)v & ((bit & (int32_t)mask) != 0));
+}
+
+/* where the Taylor coefficients (i, j, k), i = 0, 1 .. begin */
+static const uint8_t taylor_row[NB_TAYLOR_ORDER + 1][NB_TAYLOR_ORDER + 1] = {
+	{NB_C000, NB_C010, NB_C020, NB_C030, NB_C040, NB_C050},
+	{NB_C001, NB_C011, NB_C021, NB_C031, NB_C041},
+	{NB_C002, NB_C012, NB_C022, NB_C032},
+	{NB_C003, NB_C013, NB_C023},
+	{NB_C004, NB_C014},
+	{NB_C005},
+};
+/* 1 / (i! j! k!) */
+static const double inverse_factorial[NB_TAYLOR_ORDER + 1] = {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120};
+
+/* The middle of a node's box: the centre of its expansion. */
+static NB_HD double middle(const struct nb_tree *tree, size_t node, int d)
+{
+	double lo = tree->box[6 * node + (size_t)d], hi = tree->box[6 * node + 3 + (size_t)d];
+	return lo + 0.5 * (hi - lo);
+}
+
+/* The power of two that brings a reach to 0.5 .. 1; for a point, what its parent has. The softening stays
+ * below 2^20 in these units. */
+static NB_HD float target_unit(const struct nb_walk_plan *plan, float reach, float parent)
+{
+	float unit = parent;
+	if (reach > 0) {
+		int e;
+		(void)frexpf(reach, &e);
+		unit = ldexpf(1, e < -60 ? 60 : -e);
+	}
+	while (unit > 1 && (float)plan->eps * unit > 0x1p20f)
+		unit /= 2;
+	return unit;
+}
+
+/* Whether a node that lies in no part is one. */
+static NB_HD int is_part(const struct nb_walk_plan *plan, size_t node)
+{
+	return plan->group[node] || plan->tree->count[node] <= plan->part;
+}
+
+static uint32_t claim(struct nb_walk_share *share)
+{
+	return __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
+}
+
+#include "kernels/tree/walk_body.h"
+#define NB_WALK_F64
+#include "kernels/tree/walk_body.h"
+
+int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
+{
+	return plan->g->precision == NB_F64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
+}

@@ -1,0 +1,333 @@
+#include "tools/filter/coprocess.h"
+
+#include "common/timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum job { JOB_NONE, JOB_FRAME, JOB_END };
+
+/* Seconds that a command which broke its stream has to exit, and that it has to react to SIGTERM. */
+static const double GRACE = 2;
+
+static int fail(struct nb_coprocess *co, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(struct nb_coprocess *co, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(co->error, sizeof co->error, format, ap);
+	va_end(ap);
+	return -1;
+}
+
+static void pause_for(double seconds)
+{
+	struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+}
+
+/* ---- starting --------------------------------------------------------------------------------- */
+
+/* A pipe whose ends lie above standard error, so that they survive the child's redirections even where
+ * the program was started with standard input or output closed. */
+static int open_pipe(int end[2])
+{
+	int low[2];
+	if (pipe2(low, O_CLOEXEC))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(low[0]);
+	close(low[1]);
+	if (end[0] >= 0 && end[1] >= 0)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		if (end[i] >= 0)
+			close(end[i]);
+	return -1;
+}
+
+static int spawn(struct nb_coprocess *co, const char *command, int in, int out)
+{
+	char shell[] = "sh", flag[] = "-c";
+	char *argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int error = posix_spawn_file_actions_init(&files);
+	if (error)
+		return error;
+	error = posix_spawnattr_init(&attributes);
+	if (!error) {
+		error = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+		if (!error)
+			error = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+		if (!error)
+			error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+		if (!error)
+			error = posix_spawnattr_setpgroup(&attributes, 0);
+		if (!error)
+			error = posix_spawn(&co->group, "/bin/sh", &files, &attributes, argv, environ);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&files);
+	return error;
+}
+
+static void *write_jobs(void *context);
+
+int nb_coprocess_start(struct nb_coprocess *co, const char *command)
+{
+	int to[2], from[2];
+	memset(co, 0, sizeof *co);
+	if (open_pipe(to))
+		return fail(co, "cannot be started: %s", strerror(errno));
+	if (open_pipe(from)) {
+		fail(co, "cannot be started: %s", strerror(errno));
+		close(to[0]);
+		close(to[1]);
+		return -1;
+	}
+	int error = spawn(co, command, to[0], from[1]);
+	close(to[0]);
+	close(from[1]);
+	if (error)
+		co->group = 0;
+	else if (nb_writer_open(&co->to, to[1]) || nb_reader_open(&co->from, from[0]))
+		error = ENOMEM;
+	pthread_mutex_init(&co->lock, NULL);
+	pthread_cond_init(&co->changed, NULL);
+	if (!error) {
+		/* all signals go to the other threads; a broken pipe is an error here, not a signal */
+		sigset_t all, old;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		error = pthread_create(&co->thread, NULL, write_jobs, co);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		co->writing = !error;
+	}
+	return error ? fail(co, "cannot be started: %s", strerror(error)) : 0;
+}
+
+/* ---- the writing thread ----------------------------------------------------------------------- */
+
+/* Waits, with the lock held, for so many seconds, or less if the command ends meanwhile. */
+static void wait_for_end(struct nb_coprocess *co, double seconds)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)seconds;
+	while (co->group > 0 && !co->quit && pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
+		;
+}
+
+static void *write_jobs(void *context)
+{
+	struct nb_coprocess *co = context;
+	pthread_mutex_lock(&co->lock);
+	while (!co->quit) {
+		const int job = co->job;
+		if (job == JOB_NONE) {
+			pthread_cond_wait(&co->changed, &co->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&co->lock);
+		errno = 0;
+		int failed = job == JOB_FRAME ? nb_writer_next(&co->to, &co->frame) || nb_writer_flush(&co->to)
+					      : nb_writer_close(&co->to);
+		int error = errno ? errno : EIO;
+		nb_frame_clear(&co->frame);
+		pthread_mutex_lock(&co->lock);
+		if (failed)
+			co->write_error = error;
+		if (failed && job == JOB_FRAME) {
+			/* The command does not read its input any more: it has died, which the reader is about to
+			 * learn, or it sits there with its output open, and somebody must end the wait for an
+			 * answer that cannot come. */
+			wait_for_end(co, GRACE);
+			if (co->group > 0)
+				kill(-co->group, SIGTERM);
+		}
+		co->job = JOB_NONE;
+		co->quit |= job == JOB_END;
+		pthread_cond_broadcast(&co->changed);
+	}
+	pthread_mutex_unlock(&co->lock);
+	return NULL;
+}
+
+/* Waits until the thread is idle and gives it something to do. */
+static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
+{
+	pthread_mutex_lock(&co->lock);
+	while (co->job != JOB_NONE)
+		pthread_cond_wait(&co->changed, &co->lock);
+	const int error = co->write_error;
+	if (!error) {
+		co->job = job;
+		if (frame) {
+			co->frame = *frame;
+			nb_frame_init(frame);
+		}
+		pthread_cond_broadcast(&co->changed);
+	}
+	pthread_mutex_unlock(&co->lock);
+	if (!error)
+		return 0;
+	return error == EPIPE ? fail(co, "stopped reading its input")
+			      : fail(co, "cannot be written to: %s", strerror(error));
+}
+
+/* ---- how the command ended -------------------------------------------------------------------- */
+
+/* Waits for the shell: 1 and its status, or 0 if it still runs after so many seconds (< 0: for ever). */
+static int reap(struct nb_coprocess *co, double seconds, int *status)
+{
+	double start = nb_now();
+	pid_t pid;
+	while ((pid = waitpid(co->group, status, seconds < 0 ? 0 : WNOHANG)) <= 0) {
+		if (pid < 0 && errno != EINTR)
+			return 0;
+		if (pid == 0) {
+			if (nb_now() - start > seconds)
+				return 0;
+			pause_for(0.005);
+		}
+	}
+	pthread_mutex_lock(&co->lock);
+	co->group = 0; /* the number may belong to somebody else from now on */
+	pthread_cond_broadcast(&co->changed);
+	pthread_mutex_unlock(&co->lock);
+	return 1;
+}
+
+/* The error for a command whose output ended too early; why is what the reader saw, NULL: nothing. */
+static int ended(struct nb_coprocess *co, const char *why)
+{
+	const char *open = why ? " (" : "", *close = why ? ")" : "";
+	int status, write_error;
+	pthread_mutex_lock(&co->lock);
+	write_error = co->write_error;
+	pthread_mutex_unlock(&co->lock);
+	if (!reap(co, GRACE, &status))
+		return fail(co, "closed its output before it answered%s%s%s", open, why ? why : "", close);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && write_error)
+		return fail(co, "stopped reading its input");
+	if (WIFSIGNALED(status))
+		return fail(co, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status))
+		return fail(co, "ended with status %d", WEXITSTATUS(status));
+	return fail(co, "ended with status 0 before it answered%s%s%s", open, why ? why : "", close);
+}
+
+/* Whether the output of the command is at its end: closed, and all read.  Waits for so many milliseconds
+ * (-1: for ever) until one can tell. */
+static int at_end(const struct nb_coprocess *co, int milliseconds)
+{
+	struct pollfd p = {co->from.fd, POLLIN, 0};
+	while (poll(&p, 1, milliseconds) < 0 && errno == EINTR)
+		;
+	return p.revents && !(p.revents & POLLIN);
+}
+
+/* ---- frames ----------------------------------------------------------------------------------- */
+
+int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame)
+{
+	return give_job(co, JOB_FRAME, frame);
+}
+
+int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
+{
+	struct pollfd p = {co->from.fd, POLLIN, 0};
+	double end = nb_now() + seconds;
+	for (;;) {
+		double left = end - nb_now();
+		int ready = poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
+		if (ready >= 0 || errno != EINTR)
+			return ready != 0;
+	}
+}
+
+int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
+{
+	if (at_end(co, -1))
+		return ended(co, NULL);
+	enum nb_answer answer = nb_reader_next(&co->from, frame);
+	if (answer == NB_FRAME)
+		return 0;
+	if (answer == NB_END)
+		return ended(co, "it ended its stream");
+	if (at_end(co, 0))
+		return ended(co, co->from.error);
+	return fail(co, "wrote a bad stream: %s", co->from.error);
+}
+
+int nb_coprocess_finish(struct nb_coprocess *co)
+{
+	struct nb_frame frame;
+	int status;
+	if (give_job(co, JOB_END, NULL))
+		return -1;
+	nb_frame_init(&frame);
+	enum nb_answer answer = nb_reader_head(&co->from, &frame);
+	nb_frame_clear(&frame);
+	if (answer == NB_FRAME)
+		return fail(co, "wrote more frames than it was given");
+	if (answer == NB_ERROR)
+		return at_end(co, 0) ? ended(co, co->from.error) : fail(co, "wrote a bad stream: %s", co->from.error);
+	if (!reap(co, -1, &status))
+		return fail(co, "cannot be waited for: %s", strerror(errno));
+	if (WIFSIGNALED(status))
+		return fail(co, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status))
+		return fail(co, "ended with status %d", WEXITSTATUS(status));
+	nb_coprocess_kill(co);
+	return 0;
+}
+
+void nb_coprocess_kill(struct nb_coprocess *co)
+{
+	int status;
+	const pid_t group = co->group;
+	if (group > 0) {
+		kill(-group, SIGTERM);
+		kill(-group, SIGCONT); /* a stopped process must run to die */
+		(void)reap(co, GRACE, &status);
+		kill(-group, SIGKILL); /* what ignored SIGTERM, be it the shell or a child that outlived it */
+		if (co->group > 0)
+			(void)reap(co, -1, &status);
+	}
+	if (!co->writing)
+		return;
+	pthread_mutex_lock(&co->lock);
+	co->quit = 1;
+	pthread_cond_broadcast(&co->changed);
+	pthread_mutex_unlock(&co->lock);
+	/* a process that left the group may hold the pipe open, and the thread with it: then both stay */
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)GRACE;
+	if (pthread_timedjoin_np(co->thread, NULL, &until))
+		return;
+	co->writing = 0;
+	nb_frame_clear(&co->frame); /* one that the thread had no time for */
+	if (co->to.buffer)
+		close(co->to.fd);
+	nb_writer_abandon(&co->to);
+	close(co->from.fd);
+	nb_reader_close(&co->from);
+	pthread_cond_destroy(&co->changed);
+	pthread_mutex_destroy(&co->lock);
+}

@@ -1,0 +1,47 @@
+/* coprocess.h - a shell command that frames pass through, kept running for many frames.
+ *
+ * The command runs once, by "/bin/sh -c", with pipes as its standard input and output; standard error is
+ * inherited.  A thread writes, so a frame can come back while it is still on its way out: whatever the
+ * command buffers, nothing waits for each other.  The command runs in a process group of its own, so that
+ * all of a pipeline can be ended; a program that catches signals should pass them on to that group.
+ * Library code: nothing is printed, nothing exits. */
+#ifndef NB_FILTER_COPROCESS_H
+#define NB_FILTER_COPROCESS_H
+
+#include "formats/stream/stream.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+struct nb_coprocess {
+	pid_t group;		       /* process group and process id of the shell; 0: not running */
+	char error[2 * NB_ERROR_SIZE]; /* after a failure: what the command did, e.g. "ended with status 3" */
+	/* private */
+	struct nb_reader from;
+	struct nb_writer to;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int writing;	       /* the thread exists */
+	int quit;	       /* it shall end */
+	int job;	       /* what it is doing */
+	struct nb_frame frame; /* what it writes */
+	int write_error;       /* errno of a write that failed */
+};
+
+/* Starts the command. 0, or -1 with co->error; so in all that follows. */
+NB_MUST_CHECK int nb_coprocess_start(struct nb_coprocess *co, const char *command);
+/* Begins to send a frame and returns at once.  The frame's contents move to the co-process, which frees them
+ * once they are on their way; *frame is then empty. */
+NB_MUST_CHECK int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame);
+/* Waits for the first byte of an answer (or the end) for at most so many seconds: 1, or 0 if none came. */
+int nb_coprocess_answers(struct nb_coprocess *co, double seconds);
+/* Reads the next frame that the command writes. */
+NB_MUST_CHECK int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame);
+/* Ends the stream that the command reads, and waits for the end of the one that it writes, which must hold
+ * no more frames, and for the command, which must exit with status 0. */
+NB_MUST_CHECK int nb_coprocess_finish(struct nb_coprocess *co);
+/* Ends all processes of the command, gently and then by force, and the thread; nothing if all is over. */
+void nb_coprocess_kill(struct nb_coprocess *co);
+
+#endif
