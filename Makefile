@@ -6,6 +6,7 @@
 #   formats/ROOM/*.c, tools/filter/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
+TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -50,11 +51,13 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c))
+LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c)) $(TOOL_C)
 LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
               $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
 LIB         = $(BUILD)/libnb.a
-BINS        = $(TOOLS:%=$(BUILD)/bin/%)
+# all tools are one program under several names: tools/main.c
+PROGRAM     = $(BUILD)/bin/nb
+BINS        = $(PROGRAM) $(TOOLS:%=$(BUILD)/bin/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -64,9 +67,16 @@ $(LIB): $(LIB_O)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/bin/%: $(BUILD)/tools/%.o $(LIB)
+$(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bin/nb-%: $(PROGRAM)
+	ln -sf nb $@
+
+# nb-sort-zorder is nb_tool_sort_zorder
+$(BUILD)/tools/filter/registry.o: CPPFLAGS += '-DNB_TOOLS=$(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))'
+$(BUILD)/tools/filter/registry.o: $(TOOL_C)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -44,8 +44,10 @@ int nb_cpu_threads(void)
 
 void nb_cpu_set_threads(int n)
 {
-	if (n > 0)
-		omp_set_num_threads(n);
+	static int own; /* what the environment and the processor say */
+	if (!own)
+		own = omp_get_max_threads();
+	omp_set_num_threads(n > 0 ? n : own);
 }
 
 /* The programs of a pipeline share the processors.  A thread that waits at a barrier by spinning, as libgomp does

@@ -1,24 +1,29 @@
 #include "common/die.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int nb_verbosity;
-static const char *program = "nb";
+static struct nb_voice nobody = {"nb", 0, NULL};
+static _Thread_local struct nb_voice *voice = &nobody;
 
-void nb_program_init(const char *argv0)
+struct nb_voice *nb_speak_as(struct nb_voice *next)
 {
-	if (!argv0 || !*argv0)
-		return;
-	const char *slash = strrchr(argv0, '/');
-	program = slash ? slash + 1 : argv0;
+	struct nb_voice *before = voice;
+	voice = next ? next : &nobody;
+	return before;
 }
 
 const char *nb_program(void)
 {
-	return program;
+	return voice->program;
+}
+
+int nb_verbosity(void)
+{
+	return voice->verbosity;
 }
 
 /* One write, so that the lines of tools that share a terminal do not mix. */
@@ -26,7 +31,7 @@ static void message(const char *format, va_list ap)
 {
 	char line[1024];
 	int error = errno;
-	int len = snprintf(line, sizeof line, "%s: ", program);
+	int len = snprintf(line, sizeof line, "%s: ", voice->program);
 	if (len < 0)
 		return;
 	int more = vsnprintf(line + len, sizeof line - (size_t)len, format, ap);
@@ -49,12 +54,14 @@ void nb_die(int status, const char *format, ...)
 	va_start(ap, format);
 	message(format, ap);
 	va_end(ap);
+	if (voice->leave)
+		voice->leave(voice, status);
 	exit(status);
 }
 
 void nb_warn(const char *format, ...)
 {
-	if (nb_verbosity < 0)
+	if (voice->verbosity < 0)
 		return;
 	va_list ap;
 	va_start(ap, format);
@@ -64,7 +71,7 @@ void nb_warn(const char *format, ...)
 
 void nb_verbose(const char *format, ...)
 {
-	if (nb_verbosity < 1)
+	if (voice->verbosity < 1)
 		return;
 	va_list ap;
 	va_start(ap, format);

@@ -1,21 +1,28 @@
-/* die.h - messages for people, and the end of a tool.  Only tools and the option code call these. */
+/* die.h - messages for people, and the end of a tool.  Only tools and what they share call these. */
 #ifndef NB_DIE_H
 #define NB_DIE_H
-
-#include <stdarg.h>
 
 /* exit statuses of every tool */
 enum { NB_EXIT_OK = 0, NB_EXIT_FAILED = 1, NB_EXIT_USAGE = 2 };
 
-/* The name that starts every message: the basename of argv[0]. */
-void nb_program_init(const char *argv0);
-const char *nb_program(void);
+/* Who speaks: each instance of a tool has a voice, and the thread that runs the instance borrows it. */
+struct nb_voice {
+	const char *program; /* the name that starts every message */
+	int verbosity;	     /* -1 after -q, 0, 1 after -v, 2 after -vv */
+	/* What nb_die does after its message, NULL: exit(status).  Must not return; a program that runs several
+	 * instances leaves the one that failed by longjmp. */
+	void (*leave)(struct nb_voice *voice, int status);
+};
 
-/* "program: message\n" on stderr, then exit(status).  A message that ends in ':' gets strerror(errno). */
+/* The voice of this thread from now on; NULL: that of a program without a name.  Returns the one before. */
+struct nb_voice *nb_speak_as(struct nb_voice *voice);
+const char *nb_program(void);
+int nb_verbosity(void);
+
+/* "program: message\n" on stderr, then the end of the instance.  A message that ends in ':' gets strerror(errno). */
 _Noreturn void nb_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */
 void nb_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern int nb_verbosity; /* -1 after -q, 0, 1 after -v, 2 after -vv */
 
 #endif

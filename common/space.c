@@ -3,7 +3,10 @@
 #include "common/mem.h"
 #include "common/status.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
 static void *host_alloc(const struct nb_space *space, size_t bytes)
 {
@@ -25,4 +28,40 @@ static int host_copy(const struct nb_space *space, void *to, const void *from, s
 	return NB_OK;
 }
 
-const struct nb_space nb_space_host = {"host", -1, host_alloc, host_release, host_copy, host_copy};
+static int host_widen(const struct nb_space *space, size_t count, const float *from, double *to)
+{
+	(void)space;
+#pragma omp parallel for simd schedule(static) if (count > PARALLEL)
+	for (size_t i = 0; i < count; i++)
+		to[i] = from[i];
+	return NB_OK;
+}
+
+static int host_narrow(const struct nb_space *space, size_t count, const double *from, float *to)
+{
+	(void)space;
+#pragma omp parallel for simd schedule(static) if (count > PARALLEL)
+	for (size_t i = 0; i < count; i++)
+		to[i] = (float)from[i];
+	return NB_OK;
+}
+
+#define TYPE float
+#define FIRST_BAD first_bad_f32
+#include "common/first_bad_body.h"
+#undef TYPE
+#undef FIRST_BAD
+#define TYPE double
+#define FIRST_BAD first_bad_f64
+#include "common/first_bad_body.h"
+
+static int host_first_bad(
+	const struct nb_space *space, size_t count, int wide, const void *x, unsigned what, size_t *first)
+{
+	(void)space;
+	*first = wide ? first_bad_f64(x, count, what) : first_bad_f32(x, count, what);
+	return NB_OK;
+}
+
+const struct nb_space nb_space_host = {
+	"host", -1, host_alloc, host_release, host_copy, host_copy, host_copy, host_widen, host_narrow, host_first_bad};

@@ -1,20 +1,31 @@
-/* space.h - a place where arrays can live: host memory or a device.
+/* space.h - a place where arrays can live and be looked at: host memory or a device.
  *
- * The frame moves columns between places through this table alone, so it knows nothing of CUDA; a
- * backend (kernels/backend/backend.h) says in which place it computes. */
+ * The frame moves and converts columns through this table alone, so it knows nothing of CUDA; a backend
+ * (kernels/backend/backend.h) says in which place it computes.  All functions that return int return 0 or an
+ * enum nb_status; results for the caller (*first) are in host memory, and are there when the function returns. */
 #ifndef NB_SPACE_H
 #define NB_SPACE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* what first_bad looks for: numbers that are NaN or infinite, or that are < 0 */
+enum { NB_BAD_NONFINITE = 1, NB_BAD_NEGATIVE = 2 };
 
 struct nb_space {
 	const char *name;					    /* "host", "cuda:0" */
 	int device;						    /* -1: host memory */
 	void *(*alloc)(const struct nb_space *space, size_t bytes); /* NULL: exhausted */
 	void (*release)(const struct nb_space *space, void *p);
-	/* 0 or an enum nb_status */
 	int (*from_host)(const struct nb_space *space, void *to, const void *host, size_t bytes);
 	int (*to_host)(const struct nb_space *space, void *host, const void *from, size_t bytes);
+	int (*copy)(const struct nb_space *space, void *to, const void *from, size_t bytes); /* within the place */
+	/* f32 to f64 and back, count numbers; back rounds to nearest */
+	int (*widen)(const struct nb_space *space, size_t count, const float *from, double *to);
+	int (*narrow)(const struct nb_space *space, size_t count, const double *from, float *to);
+	/* The index of the first of count numbers (f64 if wide, else f32) that is bad; count if none is. */
+	int (*first_bad)(
+		const struct nb_space *space, size_t count, int wide, const void *x, unsigned what, size_t *first);
 };
 
 extern const struct nb_space nb_space_host;

@@ -229,7 +229,7 @@ static int add_species(struct nb_frame *frame, const unsigned char *colour)
 		nb_free(species);
 		return NB_ENOMEM;
 	}
-	nb_column_adopt(column, species);
+	nb_column_adopt(column, &nb_space_host, species);
 	return NB_OK;
 }
 

@@ -188,7 +188,7 @@ void *nb_rows_at(const struct nb_rows *rows, size_t column, size_t row)
 
 void nb_rows_give(struct nb_rows *rows, size_t column, struct nb_column *to)
 {
-	nb_column_adopt(to, rows->column[column].data);
+	nb_column_adopt(to, &nb_space_host, rows->column[column].data);
 	rows->column[column].data = NULL;
 }
 

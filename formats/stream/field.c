@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct nb_field_info nb_field_info[NB_NFIELD] = {
-#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, meaning) \
-	{name, NB_##table, dtype, ncomp, unit, flags, meaning},
+#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, meaning) \
+	{name, NB_##table, dtype, ncomp, unit, flags, traits, meaning},
 #include "formats/stream/field.def"
 #undef NB_FIELD
 };
@@ -61,6 +61,18 @@ void nb_dtype_to_f64(const char *dtype, size_t count, const void *from, double *
 		const type *item = from;           \
 		for (size_t i = 0; i < count; i++) \
 			to[i] = (double)item[i];   \
+	}
+	NB_NUMBER_TYPES(NB_DO)
+#undef NB_DO
+}
+
+void nb_dtype_to_u64(const char *dtype, size_t count, const void *from, uint64_t *to)
+{
+#define NB_DO(string, type)                        \
+	if (strcmp(dtype, string) == 0) {          \
+		const type *item = from;           \
+		for (size_t i = 0; i < count; i++) \
+			to[i] = (uint64_t)item[i]; \
 	}
 	NB_NUMBER_TYPES(NB_DO)
 #undef NB_DO

@@ -11,8 +11,14 @@ enum nb_column_flag {
 	NB_DERIVED = 1 /* follows from positions; stale once bodies move */
 };
 
+/* what input must fulfil; not in the stream */
+enum nb_field_trait {
+	NB_FINITE = 1,	    /* no NaN, no infinity */
+	NB_NOT_NEGATIVE = 2 /* >= 0 */
+};
+
 enum nb_field {
-#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, meaning) NB_##id,
+#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, meaning) NB_##id,
 #include "formats/stream/field.def"
 #undef NB_FIELD
 	NB_NFIELD
@@ -25,6 +31,7 @@ struct nb_field_info {
 	uint32_t ncomp; /* 0: varies */
 	const char *unit;
 	uint32_t flags;
+	unsigned traits;
 	const char *meaning;
 };
 
@@ -37,6 +44,8 @@ size_t nb_dtype_size(const char *dtype);
 /* 1 if nb_dtype_to_f64 and nb_dtype_from_f64 can convert it: kinds i, u, f of their usual sizes. */
 int nb_dtype_is_number(const char *dtype);
 /* count numbers, host memory.  f64 to an integer kind rounds toward zero. */
+/* unsigned integers to u64 */
+void nb_dtype_to_u64(const char *dtype, size_t count, const void *from, uint64_t *to);
 void nb_dtype_to_f64(const char *dtype, size_t count, const void *from, double *to);
 void nb_dtype_from_f64(const char *dtype, size_t count, const double *from, void *to);
 

@@ -3,7 +3,6 @@
 #include "common/mem.h"
 #include "common/parse.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,36 +122,22 @@ void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
 	frame->rows[table] = 0;
 }
 
-int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row)
+void nb_frame_drop_tree(struct nb_frame *frame)
 {
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		struct nb_column *column = &frame->column[c];
-		if (column->table != table)
-			continue;
-		const size_t size = column->rowsize;
-		char *data = nb_column_update(column, &nb_space_host, NB_WIRE);
-		if (!data)
-			return NB_ENOMEM;
-		/* ascending, so no row is overwritten before it has moved */
-		for (size_t i = 0; i < n; i++)
-			if (row[i] != i)
-				memcpy(data + i * size, data + row[i] * size, size);
-		column->rows = n;
-	}
-	frame->rows[table] = n;
-	return NB_OK;
-}
-
-void nb_frame_drop_derived(struct nb_frame *frame)
-{
-	static const char *const attribute[] = {"key_cube", "tree", "leaf_size", "order", "level"};
-	for (size_t i = frame->ncolumn; i-- > 0;)
-		if (frame->column[i].flags & NB_DERIVED)
-			drop_at(frame, i);
+	static const char *const attribute[] = {"tree", "leaf_size", "order", "level"};
 	nb_frame_drop_table(frame, NB_NODE);
 	nb_frame_drop_table(frame, NB_BOX);
 	for (size_t i = 0; i < sizeof attribute / sizeof *attribute; i++)
 		nb_frame_drop_attribute(frame, attribute[i]);
+}
+
+void nb_frame_drop_derived(struct nb_frame *frame)
+{
+	for (size_t i = frame->ncolumn; i-- > 0;)
+		if (frame->column[i].flags & NB_DERIVED)
+			drop_at(frame, i);
+	nb_frame_drop_tree(frame);
+	nb_frame_drop_attribute(frame, "key_cube");
 }
 
 /* ---- contents --------------------------------------------------------------------------------- */
@@ -162,10 +147,11 @@ static size_t form_bytes(const struct nb_column *column, enum nb_form form)
 	return form == NB_WIRE ? column->rows * column->rowsize : column->rows * column->ncomp * sizeof(double);
 }
 
-/* An <f8 column has one form only. */
+/* Where the wire form is the one that is wanted, it is the only one. */
 static enum nb_form canonical(const struct nb_column *column, enum nb_form form)
 {
-	return strcmp(column->dtype, "<f8") == 0 ? NB_WIRE : form;
+	const char *same = form == NB_AS_F64 ? "<f8" : form == NB_AS_U64 ? "<u8" : "";
+	return strcmp(column->dtype, same) == 0 ? NB_WIRE : form;
 }
 
 static struct nb_copy *find_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
@@ -211,36 +197,73 @@ static struct nb_copy *any_valid(struct nb_column *column, int host_only, enum n
 	return NULL;
 }
 
+/* The form to convert from. */
+static enum nb_form other_form(enum nb_form form)
+{
+	return form == NB_WIRE ? NB_AS_F64 : NB_WIRE;
+}
+
+static int is_single(const struct nb_column *column)
+{
+	return strcmp(column->dtype, "<f4") == 0;
+}
+
+/* The given form of f32 numbers from the other one in the same place.  NULL: no memory, or the device failed. */
+static struct nb_copy *converted(struct nb_column *column, const struct nb_copy *source, enum nb_form form)
+{
+	const struct nb_space *space = source->space;
+	const void *from = source->data;
+	const size_t count = column->rows * column->ncomp;
+	struct nb_copy *copy = make_copy(column, space, form);
+	if (!copy || (form == NB_WIRE ? space->narrow(space, count, from, copy->data)
+				      : space->widen(space, count, from, copy->data)))
+		return NULL;
+	copy->valid = 1;
+	return copy;
+}
+
 /* A valid host copy in the given form. */
 static struct nb_copy *on_host(struct nb_column *column, enum nb_form form)
 {
 	struct nb_copy *host = any_valid(column, 1, form);
 	if (host)
 		return host;
-	const struct nb_copy *device = any_valid(column, 0, form);
+	struct nb_copy *device = any_valid(column, 0, form);
+	if (!device && is_single(column)) { /* converted there */
+		device = any_valid(column, 0, other_form(form));
+		if (device && device->space->device >= 0 && !any_valid(column, 1, other_form(form)))
+			device = converted(column, device, form);
+		else
+			device = NULL;
+	}
 	if (device) {
+		const struct nb_copy from = *device; /* the slots may move */
 		host = make_copy(column, &nb_space_host, form);
-		if (!host || device->space->to_host(device->space, host->data, device->data, form_bytes(column, form)))
+		if (!host || from.space->to_host(from.space, host->data, from.data, form_bytes(column, form)))
 			return NULL;
 		host->valid = 1;
 		return host;
 	}
 	/* the other form, then converted */
-	if (!nb_dtype_is_number(column->dtype))
+	if (!nb_dtype_is_number(column->dtype) || (form == NB_AS_U64 && column->dtype[1] != 'u'))
 		return NULL;
-	enum nb_form other = form == NB_WIRE ? NB_AS_F64 : NB_WIRE;
-	if (!any_valid(column, 0, other))
+	if (!any_valid(column, 0, other_form(form)))
 		return NULL; /* never written */
-	const struct nb_copy *source = on_host(column, other);
+	const struct nb_copy *source = on_host(column, other_form(form));
 	if (!source)
 		return NULL;
+	if (is_single(column))
+		return converted(column, source, form);
+	const void *from = source->data;
 	host = make_copy(column, &nb_space_host, form);
 	if (!host)
 		return NULL;
-	if (form == NB_WIRE)
-		nb_dtype_from_f64(column->dtype, column->rows * column->ncomp, source->data, host->data);
+	if (form == NB_AS_U64)
+		nb_dtype_to_u64(column->dtype, column->rows * column->ncomp, from, host->data);
+	else if (form == NB_WIRE)
+		nb_dtype_from_f64(column->dtype, column->rows * column->ncomp, from, host->data);
 	else
-		nb_dtype_to_f64(column->dtype, column->rows * column->ncomp, source->data, host->data);
+		nb_dtype_to_f64(column->dtype, column->rows * column->ncomp, from, host->data);
 	host->valid = 1;
 	return host;
 }
@@ -251,11 +274,23 @@ static struct nb_copy *valid_copy(struct nb_column *column, const struct nb_spac
 	struct nb_copy *copy = find_copy(column, space, form);
 	if (copy && copy->valid)
 		return copy;
+	if (form == NB_AS_U64 && column->dtype[1] != 'u')
+		return NULL;
+	if (space->device >= 0 && is_single(column)) {
+		/* f32 travels, and is converted where it is wanted */
+		copy = find_copy(column, space, other_form(form));
+		if (!copy || !copy->valid)
+			copy = form == NB_AS_F64 && !any_valid(column, 0, form) ? valid_copy(column, space, NB_WIRE)
+										: NULL;
+		if (copy)
+			return converted(column, copy, form);
+	}
 	struct nb_copy *host = on_host(column, form);
 	if (!host || space->device < 0)
 		return host;
+	const void *from = host->data;
 	copy = make_copy(column, space, form);
-	if (!copy || space->from_host(space, copy->data, host->data, form_bytes(column, form)))
+	if (!copy || space->from_host(space, copy->data, from, form_bytes(column, form)))
 		return NULL;
 	copy->valid = 1;
 	return copy;
@@ -277,7 +312,7 @@ const void *nb_column_read(struct nb_column *column, const struct nb_space *spac
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	form = canonical(column, form);
-	if (form == NB_AS_F64 && !nb_dtype_is_number(column->dtype))
+	if (form == NB_AS_U64 || (form == NB_AS_F64 && !nb_dtype_is_number(column->dtype)))
 		return NULL;
 	struct nb_copy *copy = make_copy(column, space, form);
 	if (!copy)
@@ -308,56 +343,59 @@ void nb_column_trim(struct nb_column *column)
 			release_copy(&column->copy[i]);
 }
 
-static void take_memory(struct nb_column *column, void *data, int borrowed)
+static void take_memory(struct nb_column *column, const struct nb_space *space, void *data, int borrowed)
 {
 	release_column(column);
-	column->copy[0] = (struct nb_copy){&nb_space_host, NB_WIRE, 1, borrowed, data};
+	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, borrowed, data};
 }
 
-void nb_column_adopt(struct nb_column *column, void *data)
+void nb_column_adopt(struct nb_column *column, const struct nb_space *space, void *data)
 {
-	take_memory(column, data, 0);
+	take_memory(column, space, data, 0);
 }
 
 void nb_column_borrow(struct nb_column *column, void *data)
 {
-	take_memory(column, data, 1);
+	take_memory(column, &nb_space_host, data, 1);
 }
 
-/* Infinity minus itself and NaN minus itself are NaN; so a block is finite iff the sum of x - x is 0. */
-#define NB_FIRST_BAD(type)                                                                                             \
-	static size_t first_bad_##type(const type *x, size_t count)                                                    \
-	{                                                                                                              \
-		enum { BLOCK = 4096 };                                                                                 \
-		size_t bad = count;                                                                                    \
-		_Pragma("omp parallel for reduction(min : bad) schedule(static) if (count > 100000)") for (size_t b =  \
-														   0;  \
-													   b < count;  \
-													   b += BLOCK) \
-		{                                                                                                      \
-			size_t end = b + BLOCK < count ? b + BLOCK : count;                                            \
-			int n = 0;                                                                                     \
-			for (size_t i = b; i < end; i++)                                                               \
-				n += !(x[i] - x[i] == 0);                                                              \
-			for (size_t i = b; n && i < end; i++)                                                          \
-				if (!isfinite(x[i]) && i < bad)                                                        \
-					bad = i;                                                                       \
-		}                                                                                                      \
-		return bad;                                                                                            \
-	}
-NB_FIRST_BAD(float)
-NB_FIRST_BAD(double)
-
-size_t nb_column_first_nonfinite(struct nb_column *column)
+size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 {
-	size_t count = column->rows * column->ncomp;
-	int single = strcmp(column->dtype, "<f4") == 0;
+	const int single = is_single(column);
 	if (!single && strcmp(column->dtype, "<f8") != 0)
 		return column->rows;
-	const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
-	if (!data)
+	const struct nb_copy *copy = any_valid(column, 1, NB_WIRE);
+	if (!copy)
+		copy = any_valid(column, 0, NB_WIRE);
+	if (!copy) /* rounding to f32 may overflow: the wire form is what counts */
+		copy = on_host(column, NB_WIRE);
+	size_t first;
+	if (!copy ||
+		copy->space->first_bad(copy->space, column->rows * column->ncomp, !single, copy->data, what, &first))
 		return SIZE_MAX;
-	return (single ? first_bad_float(data, count) : first_bad_double(data, count)) / column->ncomp;
+	return first / column->ncomp;
+}
+
+int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row,
+	const struct nb_space *space, nb_gather *gather)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		struct nb_column *column = &frame->column[c];
+		if (column->table != table)
+			continue;
+		const void *from = nb_column_read(column, space, NB_WIRE);
+		void *to = from ? space->alloc(space, n * column->rowsize) : NULL;
+		int status = to ? gather(n, row, column->rowsize, from, to) : NB_ENOMEM;
+		if (status) {
+			if (to)
+				space->release(space, to);
+			return status;
+		}
+		column->rows = n;
+		nb_column_adopt(column, space, to);
+	}
+	frame->rows[table] = n;
+	return NB_OK;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------- */
@@ -438,6 +476,7 @@ int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double
 int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
 {
 	nb_frame_clear(to);
+	to->number = from->number;
 	memcpy(to->rows, from->rows, sizeof to->rows);
 	for (size_t i = 0; i < from->nattribute; i++) {
 		int status = nb_frame_add_attribute(to, from->attribute[i].key, from->attribute[i].value);

@@ -1,7 +1,7 @@
 /* frame.h - one time step: attributes and columns, wherever the columns live.
  *
- * A column has a wire form (its own dtype) and, when a tool asks, an f64 form; each form may exist on
- * the host and on devices.  The frame copies and converts only when what is asked for is not there.
+ * A column has a wire form (its own dtype) and, when a tool asks, an f64 form (or u64, of unsigned integers); each may
+ * exist on the host and on devices.  The frame copies and converts only when what is asked for is not there.
  * Library code: errors are returned, nothing is printed. */
 #ifndef NB_STREAM_FRAME_H
 #define NB_STREAM_FRAME_H
@@ -10,9 +10,9 @@
 #include "common/status.h"
 #include "formats/stream/field.h"
 
-enum { NB_NAME_SIZE = 32, NB_DTYPE_SIZE = 8, NB_UNIT_SIZE = 24, NB_MAX_COPIES = 4, NB_MAX_COLUMNS = 1024 };
+enum { NB_NAME_SIZE = 32, NB_DTYPE_SIZE = 8, NB_UNIT_SIZE = 24, NB_MAX_COPIES = 6, NB_MAX_COLUMNS = 1024 };
 
-enum nb_form { NB_WIRE, NB_AS_F64 };
+enum nb_form { NB_WIRE, NB_AS_F64, NB_AS_U64 /* to read columns of unsigned integers */ };
 
 struct nb_copy {
 	const struct nb_space *space; /* NULL: slot unused */
@@ -44,6 +44,7 @@ struct nb_frame {
 	size_t ncolumn;
 	struct nb_attribute *attribute; /* in order; "history" may appear many times, others once */
 	size_t nattribute;
+	uint64_t number; /* of the frame in its stream, from 0: for messages */
 };
 
 void nb_frame_init(struct nb_frame *frame);
@@ -64,8 +65,14 @@ void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens
 /* Column name_a of *a and column name_b of *b change places; both must be there and have the same rows. */
 void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b);
 void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table); /* its columns; its rows become 0 */
-/* Of a table only the rows row[0] < row[1] < ... < row[n - 1] stay, in all its columns, whatever these hold. */
-NB_MUST_CHECK int nb_frame_keep_rows(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row);
+/* Row k of a table becomes what row[k] was, k < n, in all its columns, whatever these hold; n may be smaller than the
+ * rows that the table has.  row and the work are in that space; gather is the permutation of the backend that computes
+ * there (nb_permute_cpu).  Returns 0, NB_ENOMEM, or what gather returns. */
+typedef int nb_gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to);
+NB_MUST_CHECK int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row,
+	const struct nb_space *space, nb_gather *gather);
+/* The node and box tables, and the attributes that describe them and the keys' cube. */
+void nb_frame_drop_tree(struct nb_frame *frame);
 /* What a tool that moved bodies calls: drops all columns flagged NB_DERIVED, the node and box tables, and the
  * attributes that describe them. */
 void nb_frame_drop_derived(struct nb_frame *frame);
@@ -73,15 +80,15 @@ void nb_frame_drop_derived(struct nb_frame *frame);
 /* ---- contents -----------------------------------------------------------------------------------
  * read: contents valid in that place.  write: contents undefined, all other copies become invalid.
  * update: contents valid, all other copies become invalid.  NULL: out of memory or device failure, or
- * NB_AS_F64 of a column that holds no numbers. */
+ * a form that the column does not have. */
 const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 /* Frees copies other than the one valid copy that is cheapest to write out. */
 void nb_column_trim(struct nb_column *column);
-/* Replaces the contents by memory from nb_alloc, which the column then owns (host, wire form). */
-void nb_column_adopt(struct nb_column *column, void *data);
-/* The same, without owning it: data must outlive the column's use (a mapped file). */
+/* Replaces the contents, in wire form, by memory of space->alloc, which the column then owns. */
+void nb_column_adopt(struct nb_column *column, const struct nb_space *space, void *data);
+/* The same with host memory, without owning it: data must outlive the column's use (a mapped file). */
 void nb_column_borrow(struct nb_column *column, void *data);
 
 /* ---- attributes ---------------------------------------------------------------------------------
@@ -97,9 +104,10 @@ NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const cha
 /* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
 NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);
 
-/* Index of the first row of a column of <f4 or <f8 that has a NaN or infinity; rows if none.
- * Parallel; host copies only (a column elsewhere is fetched). SIZE_MAX: out of memory. */
-size_t nb_column_first_nonfinite(struct nb_column *column);
+/* Index of the first row of a column of <f4 or <f8 (any other has none) that holds a number which is what (space.h):
+ * NaN or infinite, negative; rows if there is none.  Looked for where the column lives.  SIZE_MAX: out of memory, or
+ * the device failed. */
+size_t nb_column_first_bad(struct nb_column *column, unsigned what);
 
 /* "id, mass, pos" into buffer, cut with "..." if too long. Returns buffer. */
 const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size);

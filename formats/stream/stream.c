@@ -350,6 +350,7 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 {
 	unsigned char fixed[MAX_HEADER_SIZE];
 	nb_frame_clear(frame);
+	frame->number = reader->nframe;
 	for (;;) {
 		if (!little_endian())
 			return fail(reader->error, "this machine is big-endian; the stream is little-endian");

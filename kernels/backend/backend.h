@@ -29,9 +29,16 @@ struct nb_backend {
 	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 	int (*sort_keys)(size_t n, uint64_t *key, uint32_t *perm);
 	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+	int (*keys_current)(
+		size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
+	int (*first_outside)(size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);
+	int (*ids_sum)(size_t n, const uint64_t *id, uint64_t *sum);
 	int (*tree_build)(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 		const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 	void (*tree_free)(struct nb_tree *tree);
+	int (*tree_check)(const struct nb_tree *tree, size_t n, const char **wrong);
+	int (*boxes_build)(size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
+	int (*boxes_check)(const struct nb_boxes *boxes, size_t n, const char **wrong);
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);

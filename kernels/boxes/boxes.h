@@ -27,10 +27,14 @@ struct nb_boxes {
  * neighbour (nbox x 8 or 26).  Level 0..12 in 2-D, 0..8 in 3-D.  Returns 0 or NB_EINVAL. */
 NB_MUST_CHECK int nb_boxes_build_cpu(
 	size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
+/* The same on the current device, arrays in its memory; queued on the default stream. */
+NB_MUST_CHECK int nb_boxes_build_cuda(
+	size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
 
 /* Whether boxes from outside can be used: box_first ascending from 0 to n, neighbours in range and not the box itself.
- * NULL if so, or a phrase. */
-const char *nb_boxes_check(const struct nb_boxes *boxes, size_t n);
+ * *wrong is NULL if so, else a phrase that says what is wrong. */
+NB_MUST_CHECK int nb_boxes_check_cpu(const struct nb_boxes *boxes, size_t n, const char **wrong);
+NB_MUST_CHECK int nb_boxes_check_cuda(const struct nb_boxes *boxes, size_t n, const char **wrong);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,83 @@ static int device_to_host(const struct nb_space *, void *host, const void *from,
 	return NB_OK;
 }
 
+static int device_copy(const struct nb_space *, void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		NB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, 0));
+	return NB_OK;
+}
+
+/* ---- looking at numbers -------------------------------------------------------------------------- */
+
+enum { THREADS = 256, STRIDED_BLOCKS = 1024 };
+
+template <class From, class To> static __global__ void convert_kernel(size_t count, const From *from, To *to)
+{
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+		to[i] = (To)from[i];
+}
+
+/* *first becomes the smallest index of a bad number, if there is one. */
+template <class T>
+static __global__ void first_bad_kernel(size_t count, const T *x, unsigned what, unsigned long long *first)
+{
+	unsigned long long mine = count;
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) {
+		const T v = x[i];
+		const bool bad = ((what & NB_BAD_NONFINITE) && !(v - v == 0)) || ((what & NB_BAD_NEGATIVE) && v < 0);
+		if (bad && i < mine)
+			mine = i;
+	}
+	if (mine < count)
+		atomicMin(first, mine);
+}
+
+static unsigned strided_blocks(size_t count)
+{
+	const size_t blocks = (count + THREADS - 1) / THREADS;
+	return (unsigned)(blocks < STRIDED_BLOCKS ? blocks : STRIDED_BLOCKS);
+}
+
+template <class From, class To> static int convert(size_t count, const From *from, To *to)
+{
+	if (count) {
+		convert_kernel<<<strided_blocks(count), THREADS>>>(count, from, to);
+		NB_CUDA_LAUNCHED();
+	}
+	return NB_OK;
+}
+
+static int device_widen(const struct nb_space *, size_t count, const float *from, double *to)
+{
+	return convert(count, from, to);
+}
+
+static int device_narrow(const struct nb_space *, size_t count, const double *from, float *to)
+{
+	return convert(count, from, to);
+}
+
+static int device_first_bad(
+	const struct nb_space *, size_t count, int wide, const void *x, unsigned what, size_t *first)
+{
+	nb_cuda_buffer<unsigned long long> d_first;
+	unsigned long long found = count;
+	*first = count;
+	if (count == 0)
+		return NB_OK;
+	NB_TRY(d_first.alloc(1));
+	NB_CUDA_TRY(cudaMemcpyAsync(d_first.ptr, &found, sizeof found, cudaMemcpyHostToDevice, 0));
+	if (wide)
+		first_bad_kernel<<<strided_blocks(count), THREADS>>>(count, (const double *)x, what, d_first.ptr);
+	else
+		first_bad_kernel<<<strided_blocks(count), THREADS>>>(count, (const float *)x, what, d_first.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemcpy(&found, d_first.ptr, sizeof found, cudaMemcpyDeviceToHost));
+	*first = (size_t)found;
+	return NB_OK;
+}
+
 int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size)
 {
 	static char name[32];
@@ -58,7 +135,8 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 		return NB_ENODEV;
 	}
 	snprintf(name, sizeof name, "cuda:%d", device);
-	device_space = nb_space{name, device, device_alloc, device_release, device_from_host, device_to_host};
+	device_space = nb_space{name, device, device_alloc, device_release, device_from_host, device_to_host,
+		device_copy, device_widen, device_narrow, device_first_bad};
 	*space = &device_space;
 	return NB_OK;
 }

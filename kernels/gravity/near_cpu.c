@@ -61,9 +61,12 @@ static uint64_t chunk(const struct nb_gravity_plan *plan, const struct nb_boxes 
 int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
 {
 	struct nb_gravity_plan plan;
+	const char *wrong = NULL;
 	int status = nb_gravity_plan(g, &plan);
 	if (!status)
-		status = nb_boxes_check(boxes, g->n) ? NB_EINVAL : NB_OK;
+		status = nb_boxes_check_cpu(boxes, g->n, &wrong);
+	if (!status && wrong)
+		status = NB_EINVAL;
 	if (status || g->n == 0)
 		return status;
 	enum { CHUNK = 512 };
@@ -168,9 +171,12 @@ SERIAL(f64, f64, double, double, sqrt)
 int nb_gravity_near_serial(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
 {
 	struct nb_gravity_plan plan;
+	const char *wrong = NULL;
 	int status = nb_gravity_plan(g, &plan);
 	if (!status)
-		status = nb_boxes_check(boxes, g->n) ? NB_EINVAL : NB_OK;
+		status = nb_boxes_check_cpu(boxes, g->n, &wrong);
+	if (!status && wrong)
+		status = NB_EINVAL;
 	if (status || g->n == 0)
 		return status;
 	void *room = nb_alloc(g->n, sizeof(struct body_f64)); /* the largest */

@@ -2,6 +2,7 @@
 #include "kernels/order/order.h"
 
 #include "common/mem.h"
+#include "kernels/order/id_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,4 +134,14 @@ int nb_ids_match(size_t n, const uint64_t *id, size_t nwanted, const uint64_t *w
 	nb_free(perm);
 	*missing = bad;
 	return bad < nwanted ? NB_EINVAL : NB_OK;
+}
+
+int nb_ids_sum_cpu(size_t n, const uint64_t *id, uint64_t *sum)
+{
+	uint64_t total = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : total) if (n > 100000)
+	for (size_t i = 0; i < n; i++)
+		total += nb_id_hash(id[i]);
+	*sum = total;
+	return NB_OK;
 }

@@ -20,6 +20,13 @@ static NB_HD uint64_t nb_morton_cell(double x, double lo, double cells_per_lengt
 	return (uint64_t)(int64_t)cell;
 }
 
+/* Whether x is not in [lo, lo + size). */
+static NB_HD int nb_morton_outside(double x, double lo, double size)
+{
+	const double d = x - lo;
+	return !(d >= 0 && d < size);
+}
+
 /* Spreads the low 21 bits of v: bit i goes to bit 3i. */
 static NB_HD uint64_t nb_morton_spread3(uint64_t v)
 {

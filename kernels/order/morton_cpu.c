@@ -75,7 +75,8 @@ int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cub
 	return NB_OK;
 }
 
-int nb_keys_current(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key)
+int nb_keys_current_cpu(
+	size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current)
 {
 	enum { SOME = 4096 };
 	int stale = 0;
@@ -92,5 +93,18 @@ int nb_keys_current(size_t n, const double *pos, int dim, const struct nb_cube *
 			differ |= now[i] != key[b + i] || (i > 0 && now[i] < now[i - 1]);
 		stale |= differ;
 	}
-	return !stale;
+	*current = !stale;
+	return NB_OK;
+}
+
+int nb_first_outside_cpu(size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first)
+{
+	size_t outside = n;
+#pragma omp parallel for schedule(static) reduction(min : outside) if (n > BLOCK)
+	for (size_t i = 0; i < n; i++)
+		for (int k = from; k < to; k++)
+			if (nb_morton_outside(pos[3 * i + (size_t)k], cube->lo[k], cube->size) && i < outside)
+				outside = i;
+	*first = outside;
+	return NB_OK;
 }

@@ -39,8 +39,13 @@ NB_MUST_CHECK int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm);
 /* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
 NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 
-/* 1 if key is ascending and is the Morton key of each position in the cube, i.e. nothing moved since the sort. */
-int nb_keys_current(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key);
+/* *current = 1 if key is ascending and is the Morton key of each position in the cube, i.e. nothing moved since the
+ * sort, else 0. */
+NB_MUST_CHECK int nb_keys_current_cpu(
+	size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
+/* *first = the first body of which one of the coordinates from, from + 1, ... to - 1 is outside the cube; n: none. */
+NB_MUST_CHECK int nb_first_outside_cpu(
+	size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);
 
 /* The same on the current device, with the same results; arrays in its memory, *cube and *bad in the host's.
  * Work is queued on the default stream; only nb_morton_cube_cuda waits for it. */
@@ -48,8 +53,17 @@ NB_MUST_CHECK int nb_morton_cube_cuda(size_t n, const double *pos, int dim, stru
 NB_MUST_CHECK int nb_morton_keys_cuda(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 NB_MUST_CHECK int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm);
 NB_MUST_CHECK int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+/* These wait for the device. */
+NB_MUST_CHECK int nb_keys_current_cuda(
+	size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
+NB_MUST_CHECK int nb_first_outside_cuda(
+	size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);
 
 /* ---- ids ------------------------------------------------------------------------------------------- */
+
+/* *sum = the sum of a hash of each id: the same for any order, and hardly ever for other ids. */
+NB_MUST_CHECK int nb_ids_sum_cpu(size_t n, const uint64_t *id, uint64_t *sum);
+NB_MUST_CHECK int nb_ids_sum_cuda(size_t n, const uint64_t *id, uint64_t *sum);
 
 /* Whether the ids are all different: *first and *second become the rows of two equal ones, or both n if there are
  * none.  One pass where they ascend, else a bitmap over their range, else a sort.

@@ -238,16 +238,15 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 {
 	size_t n = s->node.n;
 	tree->nnode = n;
-	tree->first = nb_alloc(n, sizeof *tree->first);
-	tree->count = nb_alloc(n, sizeof *tree->count);
-	tree->child = nb_alloc(n, sizeof *tree->child);
-	tree->nchild = nb_alloc(n, sizeof *tree->nchild);
-	tree->box = nb_alloc(n, 6 * sizeof *tree->box);
-	tree->com = nb_alloc(n, 3 * sizeof *tree->com);
-	tree->mass = nb_alloc(n, sizeof *tree->mass);
-	tree->quad = tree->order > 1 ? nb_alloc(n, 6 * sizeof *tree->quad) : NULL;
-	if (!tree->first || !tree->count || !tree->child || !tree->nchild || !tree->box || !tree->com || !tree->mass ||
-		(tree->order > 1 && !tree->quad))
+	int missing = 0;
+#define NB_NODE_COLUMN(type, member, components, least)                  \
+	if (tree->order >= (least)) {                                    \
+		tree->member = nb_alloc(n, (components) * sizeof(type)); \
+		missing |= !tree->member;                                \
+	}
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	if (missing)
 		return NB_ENOMEM;
 	size_t next = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -325,13 +324,8 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 
 void nb_tree_free(struct nb_tree *tree)
 {
-	nb_free(tree->first);
-	nb_free(tree->count);
-	nb_free(tree->child);
-	nb_free(tree->nchild);
-	nb_free(tree->box);
-	nb_free(tree->com);
-	nb_free(tree->mass);
-	nb_free(tree->quad);
+#define NB_NODE_COLUMN(type, member, components, least) nb_free(tree->member);
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
 	memset(tree, 0, sizeof *tree);
 }

@@ -531,11 +531,11 @@ static __global__ void __launch_bounds__(SMALL_THREADS)
 
 void nb_tree_free_cuda(struct nb_tree *tree)
 {
-	void *columns[] = {
-		tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com, tree->mass, tree->quad};
-	for (void *column : columns)
-		if (column)
-			(void)cudaFreeAsync(column, 0);
+#define NB_NODE_COLUMN(type, member, components, least) \
+	if (tree->member)                               \
+		(void)cudaFreeAsync(tree->member, 0);
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
 	memset(tree, 0, sizeof *tree);
 }
 
@@ -586,15 +586,11 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 	if (nnode > NODE_LIMIT)
 		return NB_ELIMIT;
 
-	NB_TRY(column(&tree->first, nnode));
-	NB_TRY(column(&tree->count, nnode));
-	NB_TRY(column(&tree->child, nnode));
-	NB_TRY(column(&tree->nchild, nnode));
-	NB_TRY(column(&tree->box, 6 * (size_t)nnode));
-	NB_TRY(column(&tree->com, 3 * (size_t)nnode));
-	NB_TRY(column(&tree->mass, nnode));
-	if (tree->order > 1)
-		NB_TRY(column(&tree->quad, 6 * (size_t)nnode));
+#define NB_NODE_COLUMN(type, member, components, least) \
+	if (tree->order >= (least))                     \
+		NB_TRY(column(&tree->member, (components) * (size_t)nnode));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
 	tree->nnode = nnode;
 
 	nb_cuda_buffer<uint32_t> huge; /* two counters, then the huge leaves */

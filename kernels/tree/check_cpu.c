@@ -1,32 +1,22 @@
-#include "kernels/tree/tree.h"
+#include "kernels/tree/check_internal.h"
 
-const char *nb_tree_check(const struct nb_tree *tree, size_t n)
+int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const char **wrong)
 {
 	const size_t nnode = tree->nnode;
-	if (n == 0)
-		return nnode == 0 ? NULL : "nodes without bodies";
-	if (nnode == 0 || tree->first[0] != 0 || tree->count[0] != n)
-		return "the root does not hold all bodies";
-	/* Children come after their parent, so a walk ends; they share out its bodies, so no node is met twice.
-	 * Backends number nodes differently inside a level. */
-	uint64_t next = 1;
+	*wrong = n == 0 && nnode   ? "nodes without bodies"
+		 : n && nnode == 0 ? "the root does not hold all bodies"
+				   : NULL;
+	if (n == 0 || nnode == 0)
+		return NB_OK;
+	uint64_t linked = 1;
+	size_t first = nnode;
+#pragma omp parallel for schedule(static) reduction(+ : linked) reduction(min : first) if (nnode > 10000)
 	for (size_t k = 0; k < nnode; k++) {
-		const uint32_t child = tree->child[k], nchild = tree->nchild[k];
-		if ((uint64_t)tree->first[k] + tree->count[k] > n || tree->count[k] == 0)
-			return "a node's bodies are out of range";
-		if (nchild == 0)
-			continue;
-		if (child <= k || nchild > 8 || (uint64_t)child + nchild > nnode)
-			return "a node's children are out of range";
-		next += nchild;
-		uint64_t first = tree->first[k];
-		for (uint32_t c = child; c < child + nchild; c++) {
-			if (tree->first[c] != first)
-				return "children do not partition their parent";
-			first += tree->count[c];
-		}
-		if (first != (uint64_t)tree->first[k] + tree->count[k])
-			return "children do not partition their parent";
+		if (k < first && nb_tree_node_fault(tree, n, k) != NB_TREE_SOUND)
+			first = k;
+		linked += tree->nchild[k];
 	}
-	return next == nnode ? NULL : "nodes that no parent has";
+	*wrong = nb_tree_verdict(tree, first < nnode ? nb_tree_node_fault(tree, n, first) : NB_TREE_SOUND,
+		tree->first[0] == 0 && tree->count[0] == n, linked);
+	return NB_OK;
 }

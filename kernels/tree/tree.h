@@ -18,15 +18,10 @@ struct nb_tree {
 	int leaf_size; /* a node with at most this many bodies is a leaf (as is one at the last key level) */
 	int order;     /* multipole order: 1 monopole about the centre of mass, 2 with quadrupole */
 	struct nb_cube cube;
-	uint32_t *first;  /* first body */
-	uint32_t *count;  /* bodies */
-	uint32_t *child;  /* first child, 0 for a leaf */
-	uint32_t *nchild; /* children, 0 for a leaf; empty children do not exist */
-	double *box;	  /* x 6: tight bounding box of its bodies, lower corner then upper corner */
-	double *com;	  /* x 3: centre of mass (of the box's centre where the mass is 0) */
-	double *mass;	  /* total mass */
-	double *quad;	  /* x 6: second moments about com, sum m x_i x_j: xx xy xz yy yz zz (not traceless: under
-			     softening the trace acts too); NULL where order is 1 */
+	/* arrays of nnode rows; NULL where the order has no such column */
+#define NB_NODE_COLUMN(type, member, components, order) type *member;
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
 };
 
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
@@ -67,7 +62,7 @@ struct nb_tree_walk {
 };
 
 /* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree (which may come from outside, see
- * nb_tree_check).  Same bytes for any number of threads.
+ * nb_tree_check_cpu).  Same bytes for any number of threads.
  * Coincident bodies in a leaf of their own act and are acted upon as one, so any number of them takes linear time;
  * bodies that are merely closer than 2^-21 (2-D: 2^-31) of the cube are summed directly, unless eps is far larger.
  * Errors of f32 and mixed are theirs in gravity.h; those of all precisions are bounded by theta.
@@ -87,7 +82,8 @@ NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct 
 /* Whether a tree that came from outside can be walked safely: every array index in range, children after their parent
  * and partitioning its bodies, the root holding all n.  *wrong is NULL if so, else a phrase that says what is wrong.
  * O(nnode). */
-const char *nb_tree_check(const struct nb_tree *tree, size_t n);
+NB_MUST_CHECK int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const char **wrong);
+NB_MUST_CHECK int nb_tree_check_cuda(const struct nb_tree *tree, size_t n, const char **wrong);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,7 @@
 #include "tools/filter/options.h"
 
-#include "common/cpu.h"
-#include "common/die.h"
 #include "common/parse.h"
+#include "tools/filter/filter.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -11,30 +10,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 96, HISTORY_SIZE = 8192, HELP_COLUMN = 30 };
+enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 
-struct nb_common_options nb_common = {"auto", 0, 0};
+#define COMMON struct nb_common_options
 
-static int quiet, verbose;
-static int help_wanted, version_wanted;
-static char history[HISTORY_SIZE];
-
-static const struct nb_option row_backend = {'b', "backend", NB_OPT_TEXT, &nb_common.backend, 0, 0,
-	"auto|cpu|cuda|cuda:N", "auto", "where to compute", 0, NULL};
-static const struct nb_option row_threads = {
-	'j', "threads", NB_OPT_INT, &nb_common.threads, 1, 4096, "N", "all processors", "threads to use", 1, NULL};
+static const struct nb_option row_backend = {'b', "backend", NB_TEXT(COMMON, backend), .arg = "auto|cpu|cuda|cuda:N",
+	.fallback = "auto", .help = "where to compute"};
+static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, threads), .min = 1, .max = 4096, .arg = "N",
+	.fallback = "all processors", .help = "threads to use", .silent = 1};
 static const struct nb_option row_history = {
-	0, "no-history", NB_OPT_FLAG, &nb_common.no_history, 0, 0, NULL, NULL, "leave out the history line", 1, NULL};
+	0, "no-history", NB_FLAG(COMMON, no_history), .help = "leave out the history line", .silent = 1};
 static const struct nb_option row_always[] = {
-	{'q', "quiet", NB_OPT_FLAG, &quiet, 0, 0, NULL, NULL, "no warnings, no progress", 1, NULL},
-	{'v', "verbose", NB_OPT_COUNT, &verbose, 0, 0, NULL, NULL, "say on stderr what was done", 1, NULL},
-	{'h', "help", NB_OPT_FLAG, &help_wanted, 0, 0, NULL, NULL, "print this help", 1, NULL},
-	{'V', "version", NB_OPT_FLAG, &version_wanted, 0, 0, NULL, NULL, "print the version", 1, NULL},
+	{'q', "quiet", NB_FLAG(COMMON, quiet), .help = "no warnings, no progress", .silent = 1},
+	{'v', "verbose", NB_COUNT(COMMON, verbose), .help = "say on stderr what was done", .silent = 1},
+	{'h', "help", NB_FLAG(COMMON, help), .help = "print this help", .silent = 1},
+	{'V', "version", NB_FLAG(COMMON, version), .help = "print the version", .silent = 1},
 };
 
+/* All rows of a tool: its own, then the common ones. */
 struct table {
 	const struct nb_option *row[MAX_OPTIONS];
-	size_t n;
+	size_t n, own;
 };
 
 static void add(struct table *table, const struct nb_option *row)
@@ -44,16 +40,16 @@ static void add(struct table *table, const struct nb_option *row)
 	table->row[table->n++] = row;
 }
 
-static struct table all_rows(const struct nb_command *command)
+static struct table all_rows(const struct nb_tool *tool)
 {
-	struct table table = {{NULL}, 0};
-	for (size_t i = 0; i < command->noption; i++)
-		add(&table, &command->options[i]);
-	if (command->common & NB_COMMON_BACKEND)
+	struct table table = {{NULL}, 0, tool->noption};
+	for (size_t i = 0; i < tool->noption; i++)
+		add(&table, &tool->options[i]);
+	if (tool->common & NB_COMMON_BACKEND)
 		add(&table, &row_backend);
-	if (command->common & NB_COMMON_THREADS)
+	if (tool->common & NB_COMMON_THREADS)
 		add(&table, &row_threads);
-	if (command->common & NB_COMMON_HISTORY)
+	if (tool->common & NB_COMMON_HISTORY)
 		add(&table, &row_history);
 	for (size_t i = 0; i < sizeof row_always / sizeof *row_always; i++)
 		add(&table, &row_always[i]);
@@ -65,10 +61,10 @@ static int takes_argument(const struct nb_option *row)
 	return row->kind != NB_OPT_FLAG && row->kind != NB_OPT_COUNT;
 }
 
-static void print_help(const struct nb_command *command, const struct table *table)
+static void print_help(const struct nb_tool *tool, const struct table *table)
 {
-	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *command->operands ? " " : "",
-		command->operands, command->about);
+	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *tool->operands ? " " : "", tool->operands,
+		tool->about);
 	for (size_t i = 0; i < table->n; i++) {
 		const struct nb_option *row = table->row[i];
 		char left[160], letter[8] = "    ";
@@ -85,56 +81,61 @@ static void print_help(const struct nb_command *command, const struct table *tab
 			printf(" (default %s)", row->fallback);
 		putchar('\n');
 	}
-	if (command->footer)
-		printf("\n%s", command->footer);
+	if (tool->footer)
+		printf("\n%s", tool->footer);
 }
 
-/* Ends --help and --version: their text counts as output. */
-static _Noreturn void leave(void)
+/* ---- history ------------------------------------------------------------------------------------ */
+
+static void append(struct nb_run *run, const char *text)
 {
-	if (fflush(stdout) || ferror(stdout))
-		nb_die(NB_EXIT_FAILED, "write error:");
-	exit(NB_EXIT_OK);
+	const size_t used = run->history ? strlen(run->history) : 0, more = strlen(text) + 1;
+	char *grown = realloc(run->history, used + more);
+	if (!grown)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	memcpy(grown + used, text, more);
+	run->history = grown;
 }
 
-static void append(const char *text)
-{
-	size_t used = strlen(history);
-	snprintf(history + used, sizeof history - used, "%s", text);
-}
-
-static void append_quoted(const char *text)
+static void append_quoted(struct nb_run *run, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
 	if (*text && text[strspn(text, plain)] == '\0') {
-		append(text);
+		append(run, text);
 		return;
 	}
-	append("'");
-	for (const char *c = text; *c; c++) {
-		const char one[2] = {*c, '\0'};
-		append(*c == '\'' ? "'\\''" : one);
+	append(run, "'");
+	for (const char *quote; (quote = strchr(text, '\'')) != NULL; text = quote + 1) {
+		char *part = strndup(text, (size_t)(quote - text));
+		if (!part)
+			nb_die(NB_EXIT_FAILED, "out of memory");
+		append(run, part);
+		append(run, "'\\''");
+		free(part);
 	}
-	append("'");
+	append(run, text);
+	append(run, "'");
 }
 
-static void remember(const struct nb_option *row, const char *arg)
+static void remember(struct nb_run *run, const struct nb_option *row, const char *arg)
 {
 	if (row->silent)
 		return;
-	append(" ");
+	append(run, " ");
 	if (row->letter) {
 		const char dash[3] = {'-', row->letter, '\0'};
-		append(dash);
+		append(run, dash);
 	} else {
-		append("--");
-		append(row->name);
+		append(run, "--");
+		append(run, row->name);
 	}
 	if (arg) {
-		append(" ");
-		append_quoted(arg);
+		append(run, " ");
+		append_quoted(run, arg);
 	}
 }
+
+/* ---- answers ------------------------------------------------------------------------------------ */
 
 static _Noreturn void invalid(const struct nb_option *row, const char *arg, const char *want)
 {
@@ -156,7 +157,7 @@ static int choice(const struct nb_option *row, const char *arg)
 	invalid(row, arg, row->arg);
 }
 
-static void take_integer(const struct nb_option *row, const char *arg)
+static void take_integer(const struct nb_option *row, void *value, const char *arg)
 {
 	char want[96];
 	int bounded = row->kind == NB_OPT_INT ? row->max < INT_MAX : row->max < 1e18;
@@ -165,18 +166,18 @@ static void take_integer(const struct nb_option *row, const char *arg)
 	else
 		snprintf(want, sizeof want, "an integer >= %.0f", row->min);
 	if (row->kind == NB_OPT_INT) {
-		int64_t value;
-		if (nb_parse_i64(arg, (int64_t)row->min, (int64_t)row->max, &value) != NB_PARSE_OK)
+		int64_t number;
+		if (nb_parse_i64(arg, (int64_t)row->min, (int64_t)row->max, &number) != NB_PARSE_OK)
 			invalid(row, arg, want);
-		*(int *)row->value = (int)value;
+		*(int *)value = (int)number;
 	} else {
 		uint64_t max = row->max >= 0x1p64 ? UINT64_MAX : (uint64_t)row->max;
-		if (nb_parse_u64(arg, (uint64_t)row->min, max, row->value) != NB_PARSE_OK)
+		if (nb_parse_u64(arg, (uint64_t)row->min, max, value) != NB_PARSE_OK)
 			invalid(row, arg, want);
 	}
 }
 
-static void take_real(const struct nb_option *row, const char *arg)
+static void take_real(const struct nb_option *row, double *value, const char *arg)
 {
 	char want[96];
 	const char *sign = row->kind == NB_OPT_F64_POS ? ">" : ">=";
@@ -186,102 +187,132 @@ static void take_real(const struct nb_option *row, const char *arg)
 		snprintf(want, sizeof want, "a number %s %g", sign, row->min);
 	else
 		snprintf(want, sizeof want, "a number %s %g and <= %g", sign, row->min, row->max);
-	double value;
-	if (nb_parse_f64(arg, &value) != NB_PARSE_OK || value > row->max ||
-		(row->kind == NB_OPT_F64_POS ? value <= row->min : value < row->min))
+	double number;
+	if (nb_parse_f64(arg, &number) != NB_PARSE_OK || number > row->max ||
+		(row->kind == NB_OPT_F64_POS ? number <= row->min : number < row->min))
 		invalid(row, arg, want);
-	*(double *)row->value = value;
+	*value = number;
 }
 
-static void take(const struct nb_option *row, const char *arg)
+static void take(struct nb_run *run, const struct table *table, size_t k, const char *arg)
 {
+	const struct nb_option *row = table->row[k];
+	void *value = (char *)(k < table->own ? run->self : (void *)&run->common) + row->at;
 	switch (row->kind) {
-	case NB_OPT_FLAG: *(int *)row->value = 1; break;
-	case NB_OPT_COUNT: ++*(int *)row->value; break;
+	case NB_OPT_FLAG: *(int *)value = 1; break;
+	case NB_OPT_COUNT: ++*(int *)value; break;
 	case NB_OPT_INT:
-	case NB_OPT_U64: take_integer(row, arg); break;
+	case NB_OPT_U64: take_integer(row, value, arg); break;
 	case NB_OPT_F64:
-	case NB_OPT_F64_POS: take_real(row, arg); break;
-	case NB_OPT_CHOICE: *(int *)row->value = choice(row, arg); break;
-	case NB_OPT_TEXT: *(const char **)row->value = arg; break;
+	case NB_OPT_F64_POS: take_real(row, value, arg); break;
+	case NB_OPT_CHOICE: *(int *)value = choice(row, arg); break;
+	case NB_OPT_TEXT: *(const char **)value = arg; break;
 	}
-	if (row->given)
-		*row->given = 1;
-	remember(row, arg);
+	run->given[k / 64] |= (uint64_t)1 << k % 64;
+	remember(run, row, arg);
 }
 
-int nb_options_parse(const struct nb_command *command, int argc, char **argv)
+int nb_given(const struct nb_run *run, const void *answer)
 {
-	nb_program_init(argc > 0 ? argv[0] : NULL);
-	struct table table = all_rows(command);
+	const size_t at = (size_t)((const char *)answer - (const char *)run->self);
+	for (size_t k = 0; k < run->tool->noption; k++)
+		if (run->tool->options[k].at == at)
+			return (run->given[k / 64] >> k % 64 & 1) != 0;
+	return 0;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------ */
+
+enum { LONG_BASE = 1000 };
+
+/* The table in the form of getopt_long. */
+struct getopt_table {
 	struct option longs[MAX_OPTIONS + 1];
-	char shorts[2 * MAX_OPTIONS + 2] = ":";
-	enum { LONG_BASE = 1000 };
-	for (size_t i = 0; i < table.n; i++) {
-		const struct nb_option *row = table.row[i];
-		longs[i] = (struct option){
+	char shorts[2 * MAX_OPTIONS + 2];
+};
+
+static void fill_getopt(const struct table *table, struct getopt_table *to)
+{
+	strcpy(to->shorts, ":");
+	for (size_t i = 0; i < table->n; i++) {
+		const struct nb_option *row = table->row[i];
+		to->longs[i] = (struct option){
 			row->name, takes_argument(row) ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
 		if (row->letter) {
-			size_t used = strlen(shorts);
-			shorts[used] = row->letter;
-			shorts[used + 1] = takes_argument(row) ? ':' : '\0';
+			size_t used = strlen(to->shorts);
+			to->shorts[used] = row->letter;
+			to->shorts[used + 1] = takes_argument(row) ? ':' : '\0';
+			to->shorts[used + 2] = '\0';
 		}
 	}
-	longs[table.n] = (struct option){NULL, 0, NULL, 0};
+	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
+}
 
-	snprintf(history, sizeof history, "%s %s: %s", nb_program(), NB_VERSION, nb_program());
-	opterr = 0;
-	int c;
-	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		const char *given = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-		if (c == ':') {
-			if (optopt >= LONG_BASE)
-				nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument",
-					table.row[optopt - LONG_BASE]->name);
-			nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
-		}
-		if (c == '?') {
-			if (optopt >= LONG_BASE)
-				nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument",
-					table.row[optopt - LONG_BASE]->name);
-			if (optopt)
-				nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-			nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given,
-				nb_program());
-		}
-		const struct nb_option *row = NULL;
-		if (c >= LONG_BASE)
-			row = table.row[c - LONG_BASE];
-		for (size_t i = 0; !row && i < table.n; i++)
-			if (table.row[i]->letter == c)
-				row = table.row[i];
-		take(row, optarg);
-		if (help_wanted) {
-			print_help(command, &table);
-			leave();
-		}
-		if (version_wanted) {
-			printf("%s (nb) %s\n", nb_program(), NB_VERSION);
-			leave();
-		}
-	}
-	if (argc - optind > command->max_operands) {
-		const char *operand = argv[optind + command->max_operands];
+static _Noreturn void bad_option(const struct table *table, int c, const char *given)
+{
+	if (c == ':' && optopt >= LONG_BASE)
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument", table->row[optopt - LONG_BASE]->name);
+	if (c == ':')
+		nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
+	if (optopt >= LONG_BASE)
+		nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", table->row[optopt - LONG_BASE]->name);
+	if (optopt)
+		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
+	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given, nb_program());
+}
+
+/* The row of what getopt_long returned. */
+static size_t row_of(const struct table *table, int c)
+{
+	if (c >= LONG_BASE)
+		return (size_t)(c - LONG_BASE);
+	size_t k = 0;
+	while (table->row[k]->letter != c)
+		k++;
+	return k;
+}
+
+static void take_operands(struct nb_run *run, int argc, char **argv, int first)
+{
+	const int most = run->tool->max_operands;
+	run->noperand = argc - first;
+	run->operand = argv + first;
+	if (run->noperand > most) {
+		const char *operand = run->operand[most];
 		if (access(operand, R_OK) == 0)
 			nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (streams come from standard input: < '%s')",
 				operand, operand);
 		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", operand, nb_program());
 	}
-	for (int i = optind; i < argc; i++) {
-		append(" ");
-		append_quoted(argv[i]);
+	for (int i = 0; i < run->noperand; i++) {
+		append(run, " ");
+		append_quoted(run, run->operand[i]);
 	}
-	nb_verbosity = quiet ? -1 : verbose;
-	nb_cpu_set_threads(nb_common.threads);
-	return optind;
 }
 
-const char *nb_options_history(void)
+void nb_options_parse(struct nb_run *run, int argc, char **argv)
 {
-	return history;
+	const struct nb_tool *tool = run->tool;
+	const struct table table = all_rows(tool);
+	struct getopt_table names;
+	fill_getopt(&table, &names);
+	append(run, tool->name);
+	append(run, " " NB_VERSION ": ");
+	append(run, tool->name);
+	opterr = 0;
+	optind = 0; /* from the beginning, as another instance may have been parsed before */
+	int c;
+	while ((c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1) {
+		if (c == ':' || c == '?')
+			bad_option(&table, c, optind > 0 && optind <= argc ? argv[optind - 1] : "");
+		take(run, &table, row_of(&table, c), optarg);
+		if (run->common.help)
+			print_help(tool, &table);
+		if (run->common.version)
+			printf("%s (nb) %s\n", tool->name, NB_VERSION);
+		if (run->common.help || run->common.version)
+			nb_leave(run);
+	}
+	take_operands(run, argc, argv, optind);
+	run->voice.verbosity = run->common.quiet ? -1 : run->common.verbose;
 }

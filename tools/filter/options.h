@@ -1,7 +1,10 @@
 /* options.h - the command line of a tool as one table.
  *
- * The table feeds getopt_long and --help, and the parsed command line becomes the history line of the
- * stream.  Errors end the tool with status 2 and one line. */
+ * The table feeds getopt_long and --help, and the parsed command line becomes the history line of the stream.  Answers
+ * go into the structure of the instance that is parsed for (filter.h), so that two instances share nothing.
+ *     static const struct nb_option options[] = {
+ *         {'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5", .help = "..."},
+ * Errors end the tool with status 2 and one line. */
 #ifndef NB_FILTER_OPTIONS_H
 #define NB_FILTER_OPTIONS_H
 
@@ -9,37 +12,37 @@
 #include <stdint.h>
 
 enum nb_option_kind {
-	NB_OPT_FLAG,	/* int *: set to 1 */
-	NB_OPT_COUNT,	/* int *: counts its appearances */
-	NB_OPT_INT,	/* int * in [min, max] */
-	NB_OPT_U64,	/* uint64_t * in [min, max] */
-	NB_OPT_F64,	/* double * in [min, max] */
-	NB_OPT_F64_POS, /* double * in (min, max]: min excluded */
-	NB_OPT_CHOICE,	/* int *: index into the comma-separated words of arg, e.g. "f32|f64" */
-	NB_OPT_TEXT	/* const char ** */
+	NB_OPT_FLAG,	/* int: set to 1 */
+	NB_OPT_COUNT,	/* int: counts its appearances */
+	NB_OPT_INT,	/* int in [min, max] */
+	NB_OPT_U64,	/* uint64_t in [min, max] */
+	NB_OPT_F64,	/* double in [min, max] */
+	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
+	NB_OPT_CHOICE,	/* int: index into the words of arg, separated by bars: "f32|f64" */
+	NB_OPT_TEXT	/* const char * */
 };
+
+/* Where the answer goes: the member of a structure, whose type is checked. */
+#define NB_MEMBER(structure, member, type) _Generic(((structure *)0)->member, type : offsetof(structure, member))
+#define NB_FLAG(structure, member) .kind = NB_OPT_FLAG, .at = NB_MEMBER(structure, member, int)
+#define NB_COUNT(structure, member) .kind = NB_OPT_COUNT, .at = NB_MEMBER(structure, member, int)
+#define NB_INT(structure, member) .kind = NB_OPT_INT, .at = NB_MEMBER(structure, member, int)
+#define NB_U64(structure, member) .kind = NB_OPT_U64, .at = NB_MEMBER(structure, member, uint64_t)
+#define NB_REAL(structure, member) .kind = NB_OPT_F64, .at = NB_MEMBER(structure, member, double)
+#define NB_POSITIVE(structure, member) .kind = NB_OPT_F64_POS, .at = NB_MEMBER(structure, member, double)
+#define NB_CHOICE(structure, member) .kind = NB_OPT_CHOICE, .at = NB_MEMBER(structure, member, int)
+#define NB_TEXT(structure, member) .kind = NB_OPT_TEXT, .at = NB_MEMBER(structure, member, const char *)
 
 struct nb_option {
 	char letter;	  /* 0: no letter */
 	const char *name; /* long name */
 	enum nb_option_kind kind;
-	void *value;	      /* where the answer goes; holds the default before */
+	size_t at;	      /* of the answer in the instance's structure, which holds the default before */
 	double min, max;      /* range of numbers */
 	const char *arg;      /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
 	const char *fallback; /* default as text for the help, or NULL */
 	const char *help;     /* one line, lower case, no full stop */
 	int silent;	      /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
-	int *given;	      /* if not NULL: set to 1 when the option appears */
-};
-
-struct nb_command {
-	const char *about;    /* one line, e.g. "generate initial conditions" */
-	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
-	int max_operands;
-	const struct nb_option *options; /* own rows of the tool; the common rows are added */
-	size_t noption;
-	unsigned common;    /* which of the rows that several tools share, NB_COMMON_... */
-	const char *footer; /* more lines for --help, or NULL */
 };
 
 enum {
@@ -48,19 +51,20 @@ enum {
 	NB_COMMON_HISTORY = 4  /* --no-history */
 };
 
-/* What the common rows hold after nb_options_parse. */
+/* What the rows that several tools share hold. */
 struct nb_common_options {
 	const char *backend; /* "auto" by default */
-	int threads;	     /* 0: default; nb_options_parse has applied it already */
+	int threads;	     /* 0: default */
 	int no_history;
+	int quiet, verbose, help, version;
 };
-extern struct nb_common_options nb_common;
 
-/* Parses argv; -h, --help, -V and --version print and exit 0.  Returns the index of the first operand in argv. */
-int nb_options_parse(const struct nb_command *command, int argc, char **argv);
+struct nb_run;
 
-/* "nb-gen 0.1.0: nb-gen plummer -n 10": version and command as given, without the silent options,
- * quoted for the shell.  Valid after nb_options_parse. */
-const char *nb_options_history(void);
+/* Parses the arguments for an instance: its answers, operands, history line and verbosity.  -h, --help, -V and
+ * --version print and end it with status 0. */
+void nb_options_parse(struct nb_run *run, int argc, char **argv);
+/* Whether the option appeared whose answer is there, e.g. nb_given(run, &force->theta). */
+int nb_given(const struct nb_run *run, const void *answer);
 
 #endif

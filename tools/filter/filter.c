@@ -1,0 +1,285 @@
+#include "tools/filter/filter.h"
+
+#include "common/cpu.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- streams ------------------------------------------------------------------------------------ */
+
+static void open_input(struct nb_run *run)
+{
+	if (isatty(STDIN_FILENO))
+		nb_die(NB_EXIT_USAGE,
+			"standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
+			nb_program());
+	if (nb_reader_open(&run->in, STDIN_FILENO))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+}
+
+static void open_output(struct nb_run *run)
+{
+	if (isatty(STDOUT_FILENO))
+		nb_die(NB_EXIT_USAGE, "standard output is a terminal and the stream is binary (redirect it, or pipe it "
+				      "into nb-stats)");
+	if (nb_writer_open(&run->out, STDOUT_FILENO))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+}
+
+/* Waits for input.  A reader of stdout that goes away meanwhile ends the tool, as a write would: in a pipeline
+ * that is kept waiting for more, the programs before one that failed must not stay for ever. */
+static void wait_for_input(const struct nb_reader *reader)
+{
+	struct pollfd p[2] = {{reader->fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+	if (reader->map)
+		return;
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	if (p[0].revents == 0 && (p[1].revents & (POLLERR | POLLHUP))) {
+		raise(SIGPIPE);
+		nb_die(NB_EXIT_FAILED, "write error: %s", strerror(EPIPE)); /* where the signal is ignored */
+	}
+}
+
+int nb_next_head(struct nb_run *run, struct nb_frame *frame)
+{
+	wait_for_input(&run->in);
+	enum nb_answer answer = nb_reader_head(&run->in, frame);
+	if (answer == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+	return answer == NB_FRAME;
+}
+
+void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count)
+{
+	if (nb_reader_columns(&run->in, frame, count) == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+}
+
+int nb_next_frame(struct nb_run *run, struct nb_frame *frame)
+{
+	if (!nb_next_head(run, frame))
+		return 0;
+	nb_next_columns(run, frame, SIZE_MAX);
+	return 1;
+}
+
+void nb_add_history(struct nb_run *run, struct nb_frame *frame)
+{
+	if (!run->common.no_history && nb_frame_add_attribute(frame, "history", run->history))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+}
+
+/* A frame goes out at once, so that a co-process that waits for it can go on. */
+static void put_on_stream(void *context, const struct nb_frame *frame)
+{
+	struct nb_writer *out = context;
+	if (nb_writer_next(out, frame) || nb_writer_flush(out))
+		nb_die(NB_EXIT_FAILED, "%s", out->error);
+}
+
+void nb_emit(struct nb_run *run, struct nb_frame *frame)
+{
+	nb_add_history(run, frame);
+	if (run->put)
+		run->put(run->context, frame);
+}
+
+void nb_require_flushed(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		nb_die(NB_EXIT_FAILED, "write error:");
+}
+
+void nb_leave(struct nb_run *run)
+{
+	nb_require_flushed();
+	if (run->voice.leave)
+		run->voice.leave(&run->voice, NB_EXIT_OK);
+	exit(NB_EXIT_OK);
+}
+
+/* ---- the backend -------------------------------------------------------------------------------- */
+
+void nb_choose_backend(struct nb_run *run, const char *name)
+{
+	char why[NB_BACKEND_WHY];
+	int status = nb_backend_choose(name, &run->backend, why);
+	if (status)
+		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", name, why);
+}
+
+void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 " on backend %s: %s", what, frame->number,
+			run->backend->name, nb_backend_error(run->backend, status));
+}
+
+/* ---- the life of an instance -------------------------------------------------------------------- */
+
+static struct nb_run *new_run(const struct nb_tool *tool)
+{
+	struct nb_run *run = calloc(1, sizeof *run);
+	void *self = calloc(1, tool->size ? tool->size : 1);
+	if (!run || !self) {
+		free(run);
+		free(self);
+		return NULL;
+	}
+	if (tool->defaults)
+		memcpy(self, tool->defaults, tool->size);
+	run->tool = tool;
+	run->self = self;
+	run->streams = tool->streams;
+	run->common.backend = "auto";
+	run->voice.program = tool->name;
+	return run;
+}
+
+/* Everything before the first frame but the streams. */
+static void prepare(struct nb_run *run, int argc, char **argv)
+{
+	nb_options_parse(run, argc, argv);
+	nb_cpu_set_threads(run->common.threads);
+	if (run->tool->check)
+		run->tool->check(run, run->self);
+	if ((run->tool->common & NB_COMMON_BACKEND) && !run->backend)
+		nb_choose_backend(run, run->common.backend);
+}
+
+void nb_run_free(struct nb_run *run)
+{
+	if (!run)
+		return;
+	if (run->tool->clear)
+		run->tool->clear(run->self);
+	free(run->history);
+	free(run->self);
+	free(run);
+}
+
+/* ---- on streams --------------------------------------------------------------------------------- */
+
+/* Through the tool's function, and on. */
+static void pass(struct nb_run *run, struct nb_frame *frame)
+{
+	if (run->streams & NB_READS)
+		run->tool->frame(run, run->self, frame);
+	if (run->streams & NB_WRITES)
+		nb_emit(run, frame);
+}
+
+static int make(struct nb_run *run, struct nb_frame *frame)
+{
+	nb_frame_clear(frame);
+	return run->tool->make(run, run->self, frame);
+}
+
+static void loop(struct nb_run *run)
+{
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	while (run->streams & NB_READS ? nb_next_frame(run, &frame) : make(run, &frame))
+		pass(run, &frame);
+	nb_frame_clear(&frame);
+}
+
+int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
+{
+	struct nb_run *run = new_run(tool);
+	if (!run)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	nb_speak_as(&run->voice);
+	prepare(run, argc, argv);
+	if (run->streams & NB_READS)
+		open_input(run);
+	if (run->streams & NB_WRITES) {
+		open_output(run);
+		run->put = put_on_stream;
+		run->context = &run->out;
+	}
+	if (tool->begin)
+		tool->begin(run, run->self);
+	if (tool->stream)
+		tool->stream(run, run->self);
+	else
+		loop(run);
+	if (tool->end)
+		tool->end(run, run->self);
+	if ((run->streams & NB_WRITES) && nb_writer_close(&run->out))
+		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
+	if (run->streams & NB_READS)
+		nb_reader_close(&run->in);
+	const int status = run->status;
+	nb_speak_as(NULL);
+	nb_run_free(run);
+	return status;
+}
+
+/* ---- on frames in memory ------------------------------------------------------------------------ */
+
+static void leave(struct nb_voice *voice, int status)
+{
+	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
+	run->status = status;
+	longjmp(run->failed, 1);
+}
+
+int nb_run_create(
+	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend)
+{
+	struct nb_run *made = *run = new_run(tool);
+	if (!made)
+		return NB_EXIT_FAILED;
+	made->backend = backend;
+	made->voice.leave = leave;
+	struct nb_voice *before = nb_speak_as(&made->voice);
+	if (setjmp(made->failed) == 0) {
+		prepare(made, argc, argv);
+		if (tool->begin)
+			tool->begin(made, made->self);
+	}
+	nb_speak_as(before);
+	return made->status;
+}
+
+int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
+{
+	struct nb_voice *before = nb_speak_as(&run->voice);
+	nb_cpu_set_threads(run->common.threads);
+	run->status = 0;
+	if (setjmp(run->failed) == 0)
+		pass(run, frame);
+	nb_speak_as(before);
+	return run->status;
+}
+
+int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
+{
+	struct nb_voice *before = nb_speak_as(&run->voice);
+	run->status = 0;
+	*there = 0;
+	if (setjmp(run->failed) == 0) {
+		*there = make(run, frame);
+		if (*there)
+			nb_emit(run, frame);
+	}
+	nb_speak_as(before);
+	return run->status;
+}
+
+int nb_run_end(struct nb_run *run)
+{
+	struct nb_voice *before = nb_speak_as(&run->voice);
+	run->status = 0;
+	if (setjmp(run->failed) == 0 && run->tool->end)
+		run->tool->end(run, run->self);
+	nb_speak_as(before);
+	return run->status;
+}

@@ -1,0 +1,118 @@
+/* filter.h - the skeleton of every tool: a table of options, a page, and one function on a frame.
+ *
+ * A tool is a constant struct nb_tool.  An instance of it is a struct nb_run with a structure of the tool's own, which
+ * holds its options and whatever it keeps from frame to frame; nothing of a tool is static, so a process may hold
+ * any number of instances.  The skeleton does what all tools have in common, once: it parses the command line, chooses
+ * the backend, opens the streams, reads frame after frame, calls the function, adds the history line, writes, and says
+ * in messages which tool speaks and which frame it was.
+ *
+ * nb_tool_main runs a tool on its streams, as its own program.  nb_run_create, nb_run_frame and nb_run_end run it on
+ * frames that are in memory already, for another program of the suite: nothing is read or written, and an error
+ * returns the exit status that the tool would have had, after its message. */
+#ifndef NB_FILTER_H
+#define NB_FILTER_H
+
+#include "common/die.h"
+#include "formats/stream/stream.h"
+#include "kernels/backend/backend.h"
+#include "tools/filter/options.h"
+
+#include <setjmp.h>
+
+struct nb_tool {
+	const char *name;     /* "nb-force" */
+	const char *about;    /* one line, e.g. "generate initial conditions" */
+	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
+	int max_operands;
+	const struct nb_option *options; /* own rows; the common rows are added */
+	size_t noption;
+	unsigned common;    /* which of the rows that several tools share, NB_COMMON_... */
+	const char *footer; /* more lines for --help, or NULL */
+
+	size_t size;	      /* of the tool's own structure ... */
+	const void *defaults; /* ... and its contents at the start; NULL: zeros */
+	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
+
+	/* All get the instance and its structure.  NULL: nothing to do. */
+	void (*check)(struct nb_run *run, void *self); /* options and operands, before anything is opened */
+	void (*begin)(struct nb_run *run, void *self); /* before the first frame */
+	/* Changes the frame in place; a tool that writes passes it on when the function returns.  A frame to be
+	 * passed on before that: nb_emit. */
+	void (*frame)(struct nb_run *run, void *self, struct nb_frame *frame);
+	/* For a tool that reads no stream, instead: makes the next frame in one that is empty; 1, or 0 if there is
+	 * none. */
+	int (*make)(struct nb_run *run, void *self, struct nb_frame *frame);
+	void (*end)(struct nb_run *run, void *self); /* after the last frame, before the stream is closed */
+	/* Frees what the structure holds, whatever went before. */
+	void (*clear)(void *self);
+	/* On streams instead of frame or make, for a tool that need not hold whole frames: run->in to run->out. */
+	void (*stream)(struct nb_run *run, void *self);
+};
+
+enum { NB_READS = 1, NB_WRITES = 2 };
+
+/* An instance of a tool. */
+struct nb_run {
+	const struct nb_tool *tool;
+	void *self;	  /* the tool's structure */
+	unsigned streams; /* those of the tool, unless check says otherwise */
+	struct nb_voice voice;
+	struct nb_common_options common;
+	uint64_t given[2]; /* which options appeared, by row */
+	char *history;	   /* "nb-force 0.1.0: nb-force -t 0.5": version and command without the silent options */
+	int noperand;	   /* operands */
+	char **operand;
+	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND; check may choose it itself */
+
+	/* running on streams */
+	struct nb_reader in;
+	struct nb_writer out;
+	/* running on frames in memory: who gets what is passed on, NULL: nobody */
+	void (*put)(void *context, const struct nb_frame *frame);
+	void *context;
+	jmp_buf failed;
+	int status;
+};
+
+/* ---- for tools ---------------------------------------------------------------------------------- */
+
+/* Passes a frame on, with this tool's history line; the frame stays as it is but for that line. */
+void nb_emit(struct nb_run *run, struct nb_frame *frame);
+/* Adds the history line of this tool unless --no-history. */
+void nb_add_history(struct nb_run *run, struct nb_frame *frame);
+/* The next frame of run->in: 1, or 0 after a clean end.  Ends the tool where there is neither. */
+int nb_next_frame(struct nb_run *run, struct nb_frame *frame);
+/* The same in two pieces (nb_reader_head, nb_reader_columns). */
+int nb_next_head(struct nb_run *run, struct nb_frame *frame);
+void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);
+/* Chooses run->backend by name, or ends the tool. */
+void nb_choose_backend(struct nb_run *run, const char *name);
+/* Ends the tool if the backend failed while it did what, e.g. "sorting", with a frame. */
+void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame);
+/* Ends the tool with status 0, after it has printed what was asked for instead of its work, as --help. */
+_Noreturn void nb_leave(struct nb_run *run);
+/* Flushes stdout, for tools that print; a full disk ends the tool. */
+void nb_require_flushed(void);
+
+/* ---- for programs ------------------------------------------------------------------------------- */
+
+/* Runs a tool on standard input and output.  Returns, or exits with, its exit status. */
+int nb_tool_main(const struct nb_tool *tool, int argc, char **argv);
+
+/* An instance with these arguments (argv[0] is the name), on a backend (NULL: the one that the options choose).  0 and
+ * *run, or the exit status after a message; argv must outlive the instance. */
+NB_MUST_CHECK int nb_run_create(
+	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend);
+/* Runs its function on a frame.  0, or the exit status after a message; the frame is then undefined. */
+NB_MUST_CHECK int nb_run_frame(struct nb_run *run, struct nb_frame *frame);
+/* The next frame of a tool that reads no stream, and whether there is one.  As nb_run_frame. */
+NB_MUST_CHECK int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there);
+/* After the last frame. */
+NB_MUST_CHECK int nb_run_end(struct nb_run *run);
+void nb_run_free(struct nb_run *run);
+
+/* The tools of this program: number k, NULL past the last; and by name. */
+const struct nb_tool *nb_tool_number(size_t k);
+const struct nb_tool *nb_tool_find(const char *name);
+
+#endif

@@ -1,0 +1,231 @@
+#include "tools/filter/views.h"
+
+#include "common/die.h"
+#include "common/parse.h"
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Noreturn void failed(const struct nb_frame *frame, const struct nb_backend *backend, int status)
+{
+	if (status == NB_ENOMEM)
+		nb_out_of_memory(frame);
+	nb_die(NB_EXIT_FAILED, "backend %s failed in frame %" PRIu64 ": %s", backend->name, frame->number,
+		nb_backend_error(backend, status));
+}
+
+/* ---- keys --------------------------------------------------------------------------------------- */
+
+int nb_parse_cube(const char *text, struct nb_cube *cube)
+{
+	double v[4];
+	size_t count;
+	if (nb_parse_f64_list(text, 4, v, &count) != NB_PARSE_OK || count != 4 || !(v[3] > 0))
+		return -1;
+	*cube = (struct nb_cube){{v[0], v[1], v[2]}, v[3]};
+	return 0;
+}
+
+void nb_set_cube(struct nb_frame *frame, const struct nb_cube *cube)
+{
+	char part[4][NB_F64_TEXT], text[4 * NB_F64_TEXT];
+	snprintf(text, sizeof text, "%s,%s,%s,%s", nb_format_f64(cube->lo[0], part[0]),
+		nb_format_f64(cube->lo[1], part[1]), nb_format_f64(cube->lo[2], part[2]),
+		nb_format_f64(cube->size, part[3]));
+	nb_set_attribute(frame, "key_cube", text);
+}
+
+struct nb_keys nb_require_keys(
+	const struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before)
+{
+	struct nb_column *column = nb_frame_field(frame, NB_KEY);
+	const char *text = nb_frame_attribute(frame, "key_cube");
+	struct nb_keys keys = {.dim = nb_require_dim(frame)};
+	int current = 0;
+	if (!column || !text)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is not sorted (put '%s' before)", frame->number, before);
+	if (nb_parse_cube(text, &keys.cube))
+		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text,
+			frame->number);
+	if (strcmp(column->dtype, "<u8") == 0) {
+		const double *pos = nb_require_f64(frame, NB_POS, backend->space);
+		keys.key = nb_column_read(column, backend->space, NB_WIRE);
+		if (!keys.key)
+			nb_out_of_memory(frame);
+		int status = backend->keys_current(
+			frame->rows[NB_PARTICLE], pos, keys.dim, &keys.cube, keys.key, &current);
+		if (status)
+			failed(frame, backend, status);
+	}
+	if (!current)
+		nb_die(NB_EXIT_FAILED, "the %s of frame %" PRIu64 " is stale: bodies moved since (put '%s' before)",
+			what, frame->number, before);
+	return keys;
+}
+
+void nb_store_keys(struct nb_frame *frame, const struct nb_space *space, uint64_t *key)
+{
+	struct nb_column *column = nb_frame_add_field(frame, NB_KEY, NULL, 0);
+	if (!column)
+		nb_out_of_memory(frame);
+	nb_column_adopt(column, space, key);
+}
+
+/* ---- trees and boxes ---------------------------------------------------------------------------- */
+
+/* The wire form of a column whose type field.def prescribes. */
+static const void *require_exact(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)
+{
+	struct nb_column *column = nb_require_field(frame, field);
+	if (strcmp(column->dtype, nb_field_info[field].dtype) != 0)
+		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s' (want '%s')", column->name,
+			frame->number, column->dtype, nb_field_info[field].dtype);
+	const void *data = nb_column_read(column, space, NB_WIRE);
+	if (!data)
+		nb_out_of_memory(frame);
+	return data;
+}
+
+static void *new_column(struct nb_frame *frame, enum nb_field field, uint32_t ncomp, const struct nb_space *space)
+{
+	struct nb_column *column = nb_frame_add_field(frame, field, NULL, ncomp);
+	void *data = column ? nb_column_write(column, space, NB_WIRE) : NULL;
+	if (!data)
+		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
+	return data;
+}
+
+static void require_table(const struct nb_frame *frame, enum nb_field field, const char *what, const char *before)
+{
+	if (!nb_frame_field(frame, NB_KEY) || !nb_frame_field(frame, field))
+		nb_die(NB_EXIT_FAILED, "no %s in frame %" PRIu64 " (put '%s' before)", what, frame->number, before);
+}
+
+static void require_sound(
+	const struct nb_frame *frame, const struct nb_backend *backend, int status, const char *what, const char *wrong)
+{
+	if (status)
+		failed(frame, backend, status);
+	if (wrong)
+		nb_die(NB_EXIT_FAILED, "corrupt %s in frame %" PRIu64 ": %s", what, frame->number, wrong);
+}
+
+/* The field of each array of struct nb_tree. */
+static const struct {
+	size_t at; /* of the pointer in the structure */
+	const char *name;
+	int order; /* the lowest that has it */
+} node_column[] = {
+#define NB_NODE_COLUMN(type, member, components, order) {offsetof(struct nb_tree, member), "node_" #member, order},
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+};
+enum { NODE_COLUMNS = sizeof node_column / sizeof *node_column };
+
+static enum nb_field node_field(size_t k)
+{
+	int f = 0;
+	while (strcmp(nb_field_info[f].name, node_column[k].name) != 0)
+		f++; /* tests/unit/filter/views.c sees that there is one */
+	return (enum nb_field)f;
+}
+
+static void **node_array(struct nb_tree *tree, size_t k)
+{
+	return (void **)(void *)((char *)tree + node_column[k].at);
+}
+
+struct nb_tree nb_require_tree(const struct nb_frame *frame, const struct nb_backend *backend)
+{
+	static const char before[] = "nb-sort-zorder | nb-build-tree";
+	const char *wrong = NULL;
+	require_table(frame, NB_NODE_FIRST, "tree", before);
+	const struct nb_keys keys = nb_require_keys(frame, backend, "tree", before);
+	struct nb_tree tree = {
+		.nnode = frame->rows[NB_NODE],
+		.dim = keys.dim,
+		.leaf_size = (int)nb_require_attribute(frame, "leaf_size", 1),
+		.order = nb_frame_field(frame, NB_NODE_QUAD) ? 2 : 1,
+		.cube = keys.cube,
+	};
+	for (size_t k = 0; k < NODE_COLUMNS; k++)
+		if (tree.order >= node_column[k].order)
+			*node_array(&tree, k) = (void *)(uintptr_t)require_exact(frame, node_field(k), backend->space);
+	int status = backend->tree_check(&tree, frame->rows[NB_PARTICLE], &wrong);
+	require_sound(frame, backend, status, "tree", wrong);
+	return tree;
+}
+
+void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, struct nb_tree *tree)
+{
+	frame->rows[NB_NODE] = tree->nnode;
+	for (size_t k = 0; k < NODE_COLUMNS; k++) {
+		void **array = node_array(tree, k);
+		if (tree->order < node_column[k].order)
+			continue;
+		struct nb_column *column = nb_frame_add_field(frame, node_field(k), NULL, 0);
+		if (!column)
+			nb_out_of_memory(frame);
+		if (*array)
+			nb_column_adopt(column, backend->space, *array);
+		else if (!nb_column_write(column, backend->space, NB_WIRE)) /* a tree without nodes */
+			nb_out_of_memory(frame);
+		*array = NULL;
+	}
+	nb_set_attribute_f64(frame, "leaf_size", tree->leaf_size);
+	nb_set_attribute_f64(frame, "order", tree->order);
+}
+
+struct nb_boxes nb_require_boxes(const struct nb_frame *frame, const struct nb_backend *backend)
+{
+	static const char before[] = "nb-sort-zorder | nb-build-tree --kind boxes";
+	const struct nb_space *space = backend->space;
+	const size_t nbox = frame->rows[NB_BOX], bytes = nbox * sizeof(uint64_t);
+	const uint64_t n = frame->rows[NB_PARTICLE];
+	const char *wrong = NULL;
+	require_table(frame, NB_BOX_FIRST, "boxes", before);
+	(void)nb_require_keys(frame, backend, "boxes", before);
+	const void *first = require_exact(frame, NB_BOX_FIRST, space);
+	struct nb_boxes boxes = {nbox, NULL, require_exact(frame, NB_BOX_NEIGHBOUR, space),
+		(int)nb_require_field(frame, NB_BOX_NEIGHBOUR)->ncomp};
+	/* the kernels want the end of the last box too */
+	uint64_t *box_first = space->alloc(space, bytes + sizeof n);
+	if (!box_first)
+		nb_out_of_memory(frame);
+	boxes.box_first = box_first;
+	int status = space->copy(space, box_first, first, bytes);
+	if (!status)
+		status = space->from_host(space, (char *)box_first + bytes, &n, sizeof n);
+	if (!status)
+		status = backend->boxes_check(&boxes, n, &wrong);
+	require_sound(frame, backend, status, "boxes", wrong);
+	return boxes;
+}
+
+void nb_release_boxes(const struct nb_backend *backend, struct nb_boxes *boxes)
+{
+	backend->space->release(backend->space, (void *)(uintptr_t)boxes->box_first);
+	memset(boxes, 0, sizeof *boxes);
+}
+
+void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, const struct nb_keys *keys, int level)
+{
+	const struct nb_space *space = backend->space;
+	const size_t nbox = (size_t)1 << keys->dim * level, bytes = nbox * sizeof(uint64_t);
+	frame->rows[NB_BOX] = nbox;
+	void *first = new_column(frame, NB_BOX_FIRST, 0, space);
+	void *neighbour = new_column(frame, NB_BOX_NEIGHBOUR, keys->dim == 2 ? 8 : 26, space);
+	uint64_t *box_first = space->alloc(space, bytes + sizeof *box_first);
+	if (!box_first)
+		nb_out_of_memory(frame);
+	int status = backend->boxes_build(frame->rows[NB_PARTICLE], keys->key, keys->dim, level, box_first, neighbour);
+	if (!status)
+		status = space->copy(space, first, box_first, bytes);
+	space->release(space, box_first);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "boxes of frame %" PRIu64 ": %s", frame->number,
+			nb_backend_error(backend, status));
+	nb_set_attribute_f64(frame, "level", level);
+}

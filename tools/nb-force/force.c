@@ -1,0 +1,207 @@
+/* nb-force: gravitational acceleration, and potential and jerk on request, of each frame. */
+#include "tools/nb-force/force.h"
+
+#include "common/timer.h"
+#include "tools/filter/require.h"
+#include "tools/filter/views.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const nb_method_name[] = {"auto", "direct", "tree", "near"};
+
+static const struct nb_option options[] = {
+	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
+		.fallback = "the frame's, else 0", .help = "Plummer softening length"},
+	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near",
+		.fallback = "auto: tree or near if the frame has nodes or boxes, else direct", .help = "how to sum"},
+	{'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5",
+		.help = "opening angle of the tree; 0 sums directly"},
+	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
+		.help = "tolerance of --mac acceleration"},
+	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's, else 1",
+		.help = "gravitational constant"},
+	{0, "jerk", NB_FLAG(struct force, jerk), .help = "add field jerk, the time derivative of acc"},
+	{0, "kernel", NB_TEXT(struct force, kernel_text), .arg = "NAME[:KEY=N,...]",
+		.help = "a kernel of the papers, by name; help lists them"},
+	{0, "mac", NB_CHOICE(struct force, mac), .arg = "geometric|acceleration", .fallback = "geometric",
+		.help = "which cells the tree opens"},
+	{0, "potential", NB_FLAG(struct force, potential), .help = "add field pot"},
+	{0, "precision", NB_CHOICE(struct force, precision), .arg = "f32|mixed|f64|auto",
+		.fallback = "auto: f32 for tree, the source's for --kernel, else f64", .help = "arithmetic"},
+};
+
+static void check(struct nb_run *run, void *self)
+{
+	struct force *opt = self;
+	opt->theta_given = nb_given(run, &opt->theta);
+	opt->mac_given = nb_given(run, &opt->mac);
+	if (nb_given(run, &opt->alpha) && opt->mac != NB_MAC_ACCELERATION)
+		nb_die(NB_EXIT_USAGE, "option '--alpha' needs '--mac acceleration'");
+	if ((opt->theta_given || opt->mac_given) && opt->method != METHOD_AUTO && opt->method != METHOD_TREE)
+		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s",
+			nb_method_name[opt->method]);
+	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
+		nb_force_list_kernels(run);
+	if (opt->kernel_text)
+		nb_force_choose_kernel(run, opt);
+}
+
+static enum method choose_method(const struct force *opt, const struct nb_frame *frame)
+{
+	if (opt->kernel)
+		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
+	if (opt->method != METHOD_AUTO)
+		return (enum method)opt->method;
+	if (nb_frame_field(frame, NB_NODE_FIRST) || opt->theta_given || opt->mac_given)
+		return METHOD_TREE;
+	return nb_frame_field(frame, NB_BOX_FIRST) ? METHOD_NEAR : METHOD_DIRECT;
+}
+
+/* ---- methods ------------------------------------------------------------------------------------ */
+
+static int force_tree(const struct force *opt, const struct nb_backend *backend, const struct nb_frame *frame,
+	const struct nb_gravity *g, struct nb_gravity_count *count)
+{
+	const struct nb_tree tree = nb_require_tree(frame, backend);
+	struct nb_tree_walk walk = {.theta = opt->theta, .mac = NB_MAC_GEOMETRIC, .alpha = opt->alpha};
+	if (opt->mac == NB_MAC_GEOMETRIC)
+		return backend->gravity_tree(g, &tree, &walk, count);
+
+	/* the criterion needs an acceleration: the geometric walk's is a good first one */
+	struct nb_gravity first = *g;
+	first.pot = NULL;
+	first.acc = backend->space->alloc(backend->space, g->n * 3 * sizeof *first.acc);
+	if (!first.acc)
+		return NB_ENOMEM;
+	int status = backend->gravity_tree(&first, &tree, &walk, count);
+	walk.mac = NB_MAC_ACCELERATION;
+	walk.acc_old = first.acc;
+	if (!status)
+		status = backend->gravity_tree(g, &tree, &walk, count);
+	backend->space->release(backend->space, first.acc);
+	return status;
+}
+
+static int force_near(const struct force *opt, const struct nb_backend *backend, const struct nb_frame *frame,
+	const struct nb_gravity *g, struct nb_gravity_count *count)
+{
+	struct nb_boxes boxes = nb_require_boxes(frame, backend);
+	int status = opt->kernel ? nb_force_run_kernel(opt, g, &boxes, count) : backend->gravity_near(g, &boxes, count);
+	nb_release_boxes(backend, &boxes);
+	return status;
+}
+
+/* Without gravity there is nothing to compute. */
+static int no_force(const struct nb_frame *frame)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		struct nb_column *column = nb_frame_field(frame, fields[i]);
+		void *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		if (column && !data)
+			return NB_ENOMEM;
+		if (column)
+			memset(data, 0, column->rows * column->rowsize);
+	}
+	return NB_OK;
+}
+
+static int sum_forces(const struct force *opt, const struct nb_backend *backend, enum method method,
+	const struct nb_frame *frame, const struct nb_gravity *g, struct nb_gravity_count *count)
+{
+	if (g->G == 0)
+		return no_force(frame);
+	if (method == METHOD_TREE)
+		return force_tree(opt, backend, frame, g, count);
+	if (method == METHOD_NEAR)
+		return force_near(opt, backend, frame, g, count);
+	return opt->kernel ? nb_force_run_kernel(opt, g, NULL, count) : backend->gravity_direct(g, count);
+}
+
+/* ---- a frame ------------------------------------------------------------------------------------ */
+
+/* What to compute: the law, and columns of the frame. */
+static struct nb_gravity describe(
+	struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame)
+{
+	const struct nb_space *space = run->backend->space;
+	const char *dtype = nb_real_dtype(frame);
+	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE]};
+	g.eps = nb_given(run, &opt->softening) ? opt->softening : nb_require_attribute(frame, "softening", 0);
+	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
+	if (!(g.eps >= 0) || !(g.G >= 0))
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0)", frame->number, g.eps,
+			g.G);
+	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
+		nb_force_require_plane(run, opt, frame);
+	g.precision = opt->precision != PRECISION_AUTO ? (enum nb_precision)opt->precision
+		      : opt->kernel		       ? nb_paper_precision(opt->kernel)
+		      : method == METHOD_TREE	       ? NB_F32
+						       : NB_F64;
+	/* columns are added before pointers into the frame are taken */
+	nb_require_field(frame, NB_POS);
+	nb_require_field(frame, NB_MASS);
+	g.acc = nb_new_f64(frame, NB_ACC, dtype, space);
+	if (opt->potential)
+		g.pot = nb_new_f64(frame, NB_POT, dtype, space);
+	else
+		nb_frame_drop(frame, "pot"); /* of another softening or G */
+	if (opt->jerk) {
+		g.jerk = nb_new_f64(frame, NB_JERK, dtype, space);
+		g.vel = nb_require_f64(frame, NB_VEL, space);
+	} else {
+		nb_frame_drop(frame, "jerk");
+	}
+	g.pos = nb_require_f64(frame, NB_POS, space);
+	g.mass = nb_require_f64(frame, NB_MASS, space);
+	return g;
+}
+
+static void force(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	const struct force *opt = self;
+	const struct nb_backend *backend = run->backend;
+	const enum method method = choose_method(opt, frame);
+	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
+	struct nb_gravity_count count = {0, 0, 0, 0};
+
+	nb_require_valid(frame);
+	const struct nb_gravity g = describe(run, opt, method, frame);
+	const double start = nb_now();
+	int status = sum_forces(opt, backend, method, frame, &g, &count);
+	if (status == NB_EUNSUPPORTED && opt->jerk)
+		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", nb_method_name[method]);
+	if (!status)
+		status = backend->finish();
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,
+			frame->number, nb_backend_error(backend, status));
+	const double seconds = nb_now() - start;
+	struct nb_column *acc = nb_frame_field(frame, NB_ACC);
+	if (nb_column_first_bad(acc, NB_BAD_NONFINITE) < g.n)
+		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)",
+			frame->number);
+	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
+		   ", cell-cell %" PRIu64,
+		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l);
+	nb_set_attribute_f64(frame, "softening", g.eps);
+	if (nb_given(run, &opt->G))
+		nb_set_attribute_f64(frame, "G", g.G);
+}
+
+const struct nb_tool nb_tool_force = {
+	.name = "nb-force",
+	.about = "compute gravitational accelerations of each frame of a particle stream",
+	.operands = "",
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.size = sizeof(struct force),
+	.defaults =
+		&(const struct force){
+			.precision = PRECISION_AUTO, .mac = NB_MAC_GEOMETRIC, .theta = 0.5, .alpha = 0.0025, .G = 1},
+	.streams = NB_READS | NB_WRITES,
+	.check = check,
+	.frame = force,
+};

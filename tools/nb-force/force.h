@@ -1,0 +1,35 @@
+/* force.h - an instance of nb-force, for the files of the tool. */
+#ifndef NB_FORCE_H
+#define NB_FORCE_H
+
+#include "kernels/papers/papers.h"
+#include "tools/filter/filter.h"
+
+enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR };
+extern const char *const nb_method_name[];
+/* --precision: those of enum nb_precision, then auto */
+enum { PRECISION_AUTO = NB_F64 + 1 };
+
+struct force {
+	int method, precision, mac;
+	int potential, jerk;
+	double softening, theta, alpha, G;
+	int theta_given, mac_given;
+
+	const char *kernel_text; /* --kernel */
+	const struct nb_paper_kernel *kernel;
+	int kernel_parameter[NB_PAPER_PARAMETERS];
+};
+
+/* ---- kernels of the papers (kernels.c) ---- */
+
+/* Finds the kernel asked for and its backend, and refuses options that it does not have. */
+void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
+/* --kernel help: prints the kernels of this build, and ends the tool. */
+_Noreturn void nb_force_list_kernels(struct nb_run *run);
+int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
+	struct nb_gravity_count *count);
+/* The kernel is 2-D and the frame is not: ends the tool. */
+void nb_force_require_plane(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+
+#endif
