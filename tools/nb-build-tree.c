@@ -66,7 +66,8 @@ static void build(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is %d-D: no %s (put 'nb-sort-zorder --dim %d' before)",
 			frame->number, dim, kind_name[kind], 5 - dim);
 	nb_require_valid(frame);
-	nb_frame_drop_tree(frame);
+	nb_frame_drop_table(frame, NB_NODE);
+	nb_frame_drop_table(frame, NB_BOX);
 	const struct nb_keys keys = nb_require_keys(frame, run->backend, "order", "nb-sort-zorder");
 	if (kind == KIND_BOXES)
 		build_boxes(run, opt, frame, &keys);

@@ -1,7 +1,7 @@
 /* check_cuda.cu - questions about bodies that are on the device, so that they need not leave it: is their order still
  * that of their keys, are they in a cube, which ids are they.  A pass over the bodies, one small answer. */
 #include "kernels/device/device.cuh"
-#include "kernels/order/id_internal.h"
+#include "kernels/order/id.h"
 #include "kernels/order/morton.h"
 #include "kernels/order/order.h"
 

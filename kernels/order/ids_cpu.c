@@ -2,7 +2,7 @@
 #include "kernels/order/order.h"
 
 #include "common/mem.h"
-#include "kernels/order/id_internal.h"
+#include "kernels/order/id.h"
 
 #include <stdlib.h>
 #include <string.h>

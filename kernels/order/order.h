@@ -79,6 +79,7 @@ NB_MUST_CHECK int nb_ids_match(
 }
 #endif
 
+#include "kernels/order/id.h"
 #include "kernels/order/morton.h"
 
 #endif

@@ -3,8 +3,9 @@
  * The command runs once, by "/bin/sh -c", with pipes as its standard input and output; standard error is
  * inherited.  A thread writes, so a frame can come back while it is still on its way out: whatever the
  * command buffers, nothing waits for each other.  The command runs in a process group of its own, so that
- * all of a pipeline can be ended; a program that catches signals should pass them on to that group.
- * Library code: nothing is printed, nothing exits. */
+ * all of a pipeline can be ended.  No command outlives this process: its exit ends them, and so do SIGINT, SIGTERM,
+ * SIGHUP, SIGQUIT and SIGPIPE, unless ignored, which are passed on to them first. Library code: nothing is printed,
+ * nothing exits. */
 #ifndef NB_FILTER_COPROCESS_H
 #define NB_FILTER_COPROCESS_H
 
@@ -22,7 +23,7 @@ struct nb_coprocess {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int writing;	       /* the thread exists */
+	int writing;	       /* the thread exists, also after nb_coprocess_kill if it is stuck */
 	int quit;	       /* it shall end */
 	int job;	       /* what it is doing */
 	struct nb_frame frame; /* what it writes */

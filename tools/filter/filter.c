@@ -169,9 +169,10 @@ void nb_run_free(struct nb_run *run)
 /* Through the tool's function, and on. */
 static void pass(struct nb_run *run, struct nb_frame *frame)
 {
+	run->passed_on = 0;
 	if (run->streams & NB_READS)
 		run->tool->frame(run, run->self, frame);
-	if (run->streams & NB_WRITES)
+	if ((run->streams & NB_WRITES) && !run->passed_on)
 		nb_emit(run, frame);
 }
 

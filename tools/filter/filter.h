@@ -64,6 +64,8 @@ struct nb_run {
 	char **operand;
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND; check may choose it itself */
 
+	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
+
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;

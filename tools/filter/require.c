@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LIST_SIZE = 400 };
@@ -18,16 +19,17 @@ _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field field)
 {
 	struct nb_column *column = nb_frame_field(frame, field);
-	const char *name = nb_field_info[field].name, *kept = nb_frame_attribute(frame, "kept");
-	char list[LIST_SIZE];
-	if (!column && kept && strcmp(kept, name) == 0)
-		nb_die(NB_EXIT_FAILED,
-			"field '%s' missing in frame %" PRIu64 " (nb-step keeps it unless --send-velocities is given)",
-			name, frame->number);
-	if (!column)
-		nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (stream has: %s)", name, frame->number,
-			nb_frame_list(frame, list, sizeof list));
-	return column;
+	const char *name = nb_field_info[field].name;
+	if (column)
+		return column;
+	/* a tool that keeps a field back may have left a word */
+	char list[LIST_SIZE], key[NB_NAME_SIZE + 16];
+	snprintf(key, sizeof key, "missing_%s", name);
+	const char *why = nb_frame_attribute(frame, key);
+	if (why)
+		nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (%s)", name, frame->number, why);
+	nb_die(NB_EXIT_FAILED, "field '%s' missing in frame %" PRIu64 " (stream has: %s)", name, frame->number,
+		nb_frame_list(frame, list, sizeof list));
 }
 
 const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)

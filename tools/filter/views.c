@@ -163,7 +163,7 @@ void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, str
 	frame->rows[NB_NODE] = tree->nnode;
 	for (size_t k = 0; k < NODE_COLUMNS; k++) {
 		void **array = node_array(tree, k);
-		if (tree->order < node_column[k].order)
+		if (tree->order < node_column[k].order || (node_column[k].order > 1 && !*array))
 			continue;
 		struct nb_column *column = nb_frame_add_field(frame, node_field(k), NULL, 0);
 		if (!column)

@@ -1,6 +1,6 @@
-/* id_internal.h - the hash of an id, for both backends. */
-#ifndef NB_ORDER_ID_INTERNAL_H
-#define NB_ORDER_ID_INTERNAL_H
+/* id.h - the hash of an id, for both backends. */
+#ifndef NB_ORDER_ID_H
+#define NB_ORDER_ID_H
 
 #include <stdint.h>
 

@@ -1,0 +1,41 @@
+/* integrators.h - the integration schemes.  A new one is a file beside leapfrog.c and a word in NB_INTEGRATORS. */
+#ifndef NB_STEP_INTEGRATORS_H
+#define NB_STEP_INTEGRATORS_H
+
+#include "kernels/backend/backend.h"
+
+/* in the order of --help */
+#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor)
+/* as words of an option, "leapfrog|euler|taylor" */
+#define NB_INTEGRATOR_WORD(name) "|" #name
+#define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
+
+/* The bodies of a step, where the backend computes. */
+struct nb_bodies {
+	size_t n;
+	double *pos, *vel;  /* n x 3 */
+	const double *acc;  /* n x 3, at the positions before the step */
+	const double *jerk; /* n x 3; NULL unless needed */
+};
+
+struct nb_integrator {
+	int needs_jerk; /* beside acc, which all need */
+	/* After the step velocities lag behind positions by this share of dt: a kick with the force at the new
+	 * positions ends it, and the first act of a step is a kick of the same share. */
+	double lag;
+	/* The step of point masses but for that last kick.  Returns 0 or an enum nb_status. */
+	int (*advance)(const struct nb_backend *backend, const struct nb_bodies *b, double dt);
+
+	/* For solid bodies, which move on straight lines: the velocities that the drift has, and those that the step
+	 * ends with if nothing touches; host memory, n x 3 each.  NULL: both are those after the first kick. */
+	int (*drift)(const struct nb_bodies *b, double dt, double *mean, double *end);
+	double drift_time; /* the share of dt at which the bodies have the velocities of the drift */
+};
+
+#define NB_INTEGRATOR_DECLARE(name) extern const struct nb_integrator nb_integrator_##name;
+NB_INTEGRATORS(NB_INTEGRATOR_DECLARE)
+#undef NB_INTEGRATOR_DECLARE
+
+const struct nb_integrator *nb_integrator(size_t k); /* number k of NB_INTEGRATORS */
+
+#endif

@@ -1,0 +1,233 @@
+/* The force pipeline: a shell command that runs beside nb-step and adds acc to the frames that pass through it. */
+#include "common/mem.h"
+#include "common/timer.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
+
+/* A pipeline that waits for the end of its input never answers, nor does one whose first program is alone
+ * left: after so many seconds, or so many times the longest wait before, the user is told, once. */
+static const double PATIENCE = 10, PATIENCE_FACTOR = 10;
+
+/* Velocities stay here while the other columns go through the pipeline, for which they would be a third of the
+ * load: in their place goes where each body is in the order of sending, and the pipeline permutes that. */
+static const char row_name[] = "nb_step_row";
+/* What nb_require_field says of a missing field. */
+static const char why_missing[] = "missing_vel", why_text[] = "nb-step keeps it unless --send-velocities is given";
+
+/* What was sent. */
+struct sent {
+	struct nb_frame kept; /* vel */
+	size_t n, ncolumn;
+	char (*name)[NB_NAME_SIZE + 1]; /* of each column */
+};
+
+static _Noreturn void failed(struct step *s, const char *what)
+{
+	nb_step_progress_clear(s);
+	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->command, what, s->step);
+}
+
+void nb_step_start_force(struct step *s)
+{
+	s->force = calloc(1, sizeof *s->force);
+	if (!s->force)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	if (nb_coprocess_start(s->force, s->command))
+		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
+}
+
+void nb_step_finish_force(struct step *s)
+{
+	if (nb_coprocess_finish(s->force)) {
+		nb_step_progress_clear(s);
+		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
+	}
+}
+
+void nb_step_kill_force(struct step *s)
+{
+	if (!s->force)
+		return;
+	nb_coprocess_kill(s->force);
+	if (!s->force->writing) /* else its thread is stuck in a pipe that somebody holds open, and needs it */
+		free(s->force);
+	s->force = NULL;
+}
+
+/* ---- velocities --------------------------------------------------------------------------------- */
+
+static void keep_velocities(struct step *s, struct sent *sent)
+{
+	struct nb_frame *kept = &sent->kept;
+	nb_frame_init(kept);
+	if (s->send_velocities || s->integrator->needs_jerk)
+		return; /* jerks need velocities, too */
+	if (sent->n > UINT32_MAX)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", s->frame->number,
+			sent->n, UINT32_MAX);
+	kept->rows[NB_PARTICLE] = sent->n;
+	struct nb_column *column = nb_frame_add(kept, row_name, NB_PARTICLE, "<u4", 1, "", 0);
+	uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	if (!row)
+		nb_out_of_memory(s->frame);
+	for (size_t i = 0; i < sent->n; i++)
+		row[i] = (uint32_t)i;
+	nb_frame_exchange(s->frame, "vel", kept, row_name);
+	nb_set_attribute(s->frame, why_missing, why_text);
+}
+
+/* 1 if row is a permutation of 0 .. n-1 (or hardly ever something else), and whether it moves anybody. */
+static int is_permutation(size_t n, const uint32_t *row, int *moves)
+{
+	uint64_t sum = 0, want = 0;
+	size_t outside = 0, moved = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum, want, outside, moved) if (n > PARALLEL)
+	for (size_t i = 0; i < n; i++) {
+		outside += row[i] >= n;
+		moved += row[i] != i;
+		sum += nb_id_hash(row[i]);
+		want += nb_id_hash(i);
+	}
+	*moves = moved != 0;
+	return !outside && sum == want;
+}
+
+/* A column in the order of row, on the backend. */
+static void permute(struct step *s, struct nb_column *from, struct nb_column *row, struct nb_frame *to)
+{
+	const struct nb_space *space = s->backend->space;
+	struct nb_column *column = nb_frame_add(
+		to, from->name, from->table, from->dtype, from->ncomp, from->unit, from->flags);
+	const void *source = nb_column_read(from, space, NB_WIRE);
+	void *target = column ? nb_column_write(column, space, NB_WIRE) : NULL;
+	const uint32_t *order = nb_column_read(row, space, NB_WIRE);
+	if (!source || !target || !order)
+		nb_out_of_memory(s->frame);
+	nb_step_require(s, s->backend->permute(from->rows, order, from->rowsize, source, target));
+	nb_step_require(s, s->backend->finish());
+}
+
+/* Puts the velocities back, in the order in which the bodies came back. */
+static void return_velocities(struct step *s, struct sent *sent)
+{
+	struct nb_frame sorted;
+	struct nb_column *column = nb_frame_find(s->frame, row_name);
+	const uint32_t *row = NULL;
+	int moves;
+	if (!sent->kept.ncolumn)
+		return;
+	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
+		row = nb_column_read(column, &nb_space_host, NB_WIRE);
+	if (!row || !is_permutation(sent->n, row, &moves))
+		failed(s, "changed the column 'nb_step_row'");
+	nb_frame_drop(s->frame, "vel"); /* should somebody have made one */
+	nb_frame_drop_attribute(s->frame, why_missing);
+	if (moves) {
+		nb_frame_init(&sorted);
+		sorted.rows[NB_PARTICLE] = sent->n;
+		permute(s, nb_frame_field(&sent->kept, NB_VEL), nb_frame_find(s->frame, row_name), &sorted);
+		nb_frame_exchange(s->frame, row_name, &sorted, "vel");
+		nb_frame_clear(&sorted);
+	} else {
+		nb_frame_exchange(s->frame, row_name, &sent->kept, "vel");
+	}
+	nb_frame_clear(&sent->kept);
+}
+
+/* ---- there and back ----------------------------------------------------------------------------- */
+
+static void send(struct step *s, struct sent *sent)
+{
+	sent->n = s->frame->rows[NB_PARTICLE];
+	keep_velocities(s, sent);
+	sent->ncolumn = s->frame->ncolumn;
+	sent->name = calloc(sent->ncolumn + 1, sizeof *sent->name);
+	if (!sent->name)
+		nb_out_of_memory(s->frame);
+	for (size_t i = 0; i < sent->ncolumn; i++) {
+		struct nb_column *column = &s->frame->column[i];
+		memcpy(sent->name[i], column->name, sizeof column->name);
+		/* the thread that writes finds all of it in host memory */
+		if (!nb_column_read(column, &nb_space_host, NB_WIRE))
+			nb_out_of_memory(s->frame);
+		nb_column_trim(column);
+	}
+	nb_step_set_attributes(s);
+	if (nb_coprocess_send(s->force, s->frame))
+		failed(s, s->force->error);
+}
+
+/* The frame that came back must be the one that was sent, with a force added, in any order. */
+static void check_answer(struct step *s, const struct sent *sent)
+{
+	char what[160];
+	double step;
+	const char *tag = nb_frame_attribute(s->frame, "step"), *missing = nb_step_missing(s);
+	if (nb_frame_attribute_f64(s->frame, "step", -1, &step) || step != (double)s->step) {
+		snprintf(what, sizeof what, "returned a frame of step %.20s", tag ? tag : "none");
+		failed(s, what);
+	}
+	if (s->frame->rows[NB_PARTICLE] != sent->n) {
+		snprintf(
+			what, sizeof what, "returned %" PRIu64 " bodies for %zu", s->frame->rows[NB_PARTICLE], sent->n);
+		failed(s, what);
+	}
+	int had_id = 0;
+	for (size_t i = 0; i < sent->ncolumn; i++) {
+		had_id |= strcmp(sent->name[i], "id") == 0;
+		if (!missing && !nb_frame_find(s->frame, sent->name[i]))
+			missing = sent->name[i];
+	}
+	if (missing) {
+		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)" : "";
+		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
+		failed(s, what);
+	}
+	if (had_id && nb_step_fingerprint(s) != s->ids)
+		failed(s, "returned other ids than it was given");
+}
+
+/* Waits for the pipeline to begin its answer. */
+static void wait_for_answer(struct step *s)
+{
+	const double start = nb_now();
+	if (!s->warned_slow && !nb_coprocess_answers(s->force, fmax(PATIENCE, PATIENCE_FACTOR * s->longest_answer))) {
+		s->warned_slow = 1;
+		nb_step_progress_clear(s);
+		nb_warn("no answer from the force pipeline '%s' in %.0f seconds in step %" PRIu64
+			" (does a program in it wait for the end of its input?)",
+			s->command, nb_now() - start, s->step);
+	}
+	s->longest_answer = fmax(s->longest_answer, nb_now() - start);
+}
+
+void nb_step_compute_force(struct step *s)
+{
+	const double start = nb_now();
+	const uint64_t number = s->frame->number;
+	struct sent sent;
+	nb_step_drop_stale(s);
+	send(s, &sent);
+	wait_for_answer(s);
+	if (nb_coprocess_receive(s->force, s->frame))
+		failed(s, s->force->error);
+	s->frame->number = number; /* that of the input, not of the pipeline's output */
+	check_answer(s, &sent);
+	return_velocities(s, &sent);
+	free(sent.name);
+	nb_step_widen(s);
+	/* what sorting and tree building leave belongs to one force alone and is larger than all else */
+	nb_frame_drop(s->frame, "key");
+	nb_frame_drop_tree(s->frame);
+	nb_frame_drop_attribute(s->frame, "key_cube");
+	nb_frame_drop_attribute(s->frame, "history");
+	nb_step_largest_acc(s, "step");
+	s->force_seconds += nb_now() - start;
+}

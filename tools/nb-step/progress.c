@@ -1,0 +1,48 @@
+/* Progress of a run: one line on a terminal, rewritten in place. */
+#include "common/timer.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <unistd.h>
+
+void nb_step_progress_clear(struct step *s)
+{
+	if (s->progress.width)
+		fprintf(stderr, "\r%*s\r", s->progress.width, "");
+	s->progress.width = 0;
+}
+
+void nb_step_progress_start(struct step *s)
+{
+	s->progress.wanted = nb_verbosity() >= 0 && isatty(STDERR_FILENO);
+	s->progress.start = s->progress.shown = nb_now();
+	s->progress.first_time = s->time;
+}
+
+void nb_step_progress_show(struct step *s, uint64_t done)
+{
+	struct progress *p = &s->progress;
+	if (!p->wanted)
+		return;
+	const double now = nb_now(), elapsed = now - p->start;
+	if (elapsed < 1 || now - p->shown < 0.2)
+		return;
+	p->shown = now;
+	char line[160], total[32] = "", left[40] = "";
+	double part = s->until_given ? (s->time - p->first_time) / (s->until - p->first_time) : 0;
+	if (s->steps != UINT64_MAX) {
+		snprintf(total, sizeof total, " of %" PRIu64, s->steps);
+		part = fmax(part, (double)done / (double)s->steps);
+	}
+	if (part > 0 && part <= 1) {
+		const double rest = fmin(elapsed / part - elapsed, 1e9);
+		const unsigned long seconds = (unsigned long)(rest + 0.5);
+		snprintf(left, sizeof left, ", %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+	}
+	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s", nb_program(),
+		done, total, s->time, (double)done / elapsed, left);
+	fprintf(stderr, "\r%-*s", p->width, line);
+	p->width = width;
+	fflush(stderr);
+}

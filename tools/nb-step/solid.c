@@ -1,0 +1,114 @@
+/* Steps of solid bodies, which collide or merge where they touch; on the host whatever the backend. */
+#include "common/mem.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A body that leaves the range of numbers is found in the positions, as without radii: the drift of points makes them
+ * so.  NB_OK if it did. */
+static int drift_as_points(const struct step *s, const struct nb_collide *c)
+{
+	int status = nb_drift_cpu(c->n, c->pos, c->vel, c->dt);
+	if (status)
+		return status;
+	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
+	return bad < c->n ? NB_OK : NB_ENONFINITE;
+}
+
+static void warn_of_limit(struct step *s, uint64_t limited)
+{
+	if (!limited || s->warned_limited)
+		return;
+	s->warned_limited = 1;
+	nb_step_progress_clear(s);
+	nb_warn("%" PRIu64 " bod%s collided %d times in step %" PRIu64
+		" and passed through others from then on (time step too large?)",
+		limited, limited == 1 ? "y" : "ies", NB_COLLIDE_MOST, s->step + 1);
+}
+
+/* The drift of a step.  velocities (two n x 3 arrays: of the drift, at the end) is NULL where the bodies move on vel,
+ * keep is NULL where they do not merge.  Returns the number of bodies left, the rows of which are in keep. */
+static size_t drift(struct step *s, double dt, double *velocities, uint32_t *keep)
+{
+	const struct nb_space *host = &nb_space_host;
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	double *vel = nb_step_update(s, NB_VEL, host);
+	const struct nb_collide c = {
+		.n = n,
+		.mode = keep ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC,
+		.dt = dt,
+		.pos = nb_step_update(s, NB_POS, host),
+		.vel = velocities ? velocities : vel,
+		.later = velocities ? velocities + 3 * n : NULL,
+		.mass = nb_step_update(s, NB_MASS, host),
+		.radius = nb_step_update(s, NB_RADIUS, host),
+		.id = nb_require_ids(s->frame, host),
+		.keep = keep,
+		.acc = nb_step_read(s, NB_ACC, host),
+		.lag = s->integrator->drift_time * dt,
+	};
+	struct nb_collide_count count = {n, 0, 0};
+	int status = nb_collide_cpu(&c, &count);
+	if (status)
+		nb_step_progress_clear(s);
+	if (status == NB_EINVAL) /* the input was checked when it came in, so the pipeline made these */
+		nb_require_valid(s->frame);
+	if (status == NB_ENONFINITE)
+		status = drift_as_points(s, &c);
+	nb_step_require(s, status);
+	if (velocities)
+		memcpy(vel, c.later, 3 * n * sizeof *vel);
+	s->contacts += count.contacts;
+	warn_of_limit(s, count.limited);
+	return count.left;
+}
+
+static void first_kick(struct step *s, double dt)
+{
+	const struct nb_space *space = s->backend->space;
+	double *vel = nb_step_update(s, NB_VEL, space);
+	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, nb_step_read(s, NB_ACC, space), dt));
+	nb_step_require(s, s->backend->finish());
+	s->pending = dt;
+}
+
+/* The two velocities of a step of an integrator that has two. */
+static double *drift_velocities(const struct step *s, double dt)
+{
+	const struct nb_space *host = &nb_space_host;
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	double *velocities = nb_alloc(2 * 3 * n, sizeof *velocities);
+	if (!velocities)
+		nb_out_of_memory(s->frame);
+	const struct nb_bodies b = {
+		.n = n,
+		.vel = nb_step_update(s, NB_VEL, host),
+		.acc = nb_step_read(s, NB_ACC, host),
+		.jerk = s->integrator->needs_jerk ? nb_step_read(s, NB_JERK, host) : NULL,
+	};
+	nb_step_require(s, s->integrator->drift(&b, dt, velocities, velocities + 3 * n));
+	return velocities;
+}
+
+void nb_step_advance_solid(struct step *s, double dt)
+{
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	if (s->integrator->lag != 0)
+		first_kick(s, s->integrator->lag * dt);
+	double *velocities = s->integrator->drift ? drift_velocities(s, dt) : NULL;
+	uint32_t *keep = s->collide == COLLIDE_MERGE ? nb_alloc(n, sizeof *keep) : NULL;
+	if (s->collide == COLLIDE_MERGE && !keep)
+		nb_out_of_memory(s->frame);
+	const size_t left = drift(s, dt, velocities, keep);
+	nb_free(velocities);
+	nb_step_drop_stale(s);
+	if (left < n) {
+		if (nb_frame_gather(s->frame, NB_PARTICLE, left, keep, &nb_space_host, nb_permute_cpu))
+			nb_out_of_memory(s->frame);
+		if (s->command)
+			s->ids = nb_step_fingerprint(s);
+	}
+	nb_free(keep);
+}

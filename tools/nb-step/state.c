@@ -1,0 +1,186 @@
+/* The bodies of a run: columns, attributes, clock and history. */
+#include "common/mem.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+const double *nb_step_read(const struct step *s, enum nb_field field, const struct nb_space *space)
+{
+	const double *data = nb_column_read(nb_frame_field(s->frame, field), space, NB_AS_F64);
+	if (!data)
+		nb_out_of_memory(s->frame);
+	return data;
+}
+
+double *nb_step_update(const struct step *s, enum nb_field field, const struct nb_space *space)
+{
+	double *data = nb_column_update(nb_frame_field(s->frame, field), space, NB_AS_F64);
+	if (!data)
+		nb_out_of_memory(s->frame);
+	return data;
+}
+
+void nb_step_require(const struct step *s, int status)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "backend %s failed in step %" PRIu64 ": %s", s->backend->name, s->step,
+			nb_backend_error(s->backend, status));
+}
+
+static void widen(struct step *s, enum nb_field field)
+{
+	const struct nb_space *space = s->backend->space;
+	struct nb_column *column = nb_require_field(s->frame, field);
+	if (strcmp(column->dtype, "<f8") == 0)
+		return;
+	const size_t bytes = column->rows * column->ncomp * sizeof(double);
+	const double *narrow = nb_column_read(column, space, NB_AS_F64);
+	void *wide = narrow ? space->alloc(space, bytes) : NULL;
+	if (!wide)
+		nb_out_of_memory(s->frame);
+	nb_step_require(s, space->copy(space, wide, narrow, bytes));
+	char unit[NB_UNIT_SIZE + 1];
+	strcpy(unit, column->unit);
+	column = nb_frame_add(
+		s->frame, nb_field_info[field].name, column->table, "<f8", column->ncomp, unit, column->flags);
+	if (!column)
+		nb_out_of_memory(s->frame);
+	nb_column_adopt(column, space, wide);
+}
+
+void nb_step_widen(struct step *s)
+{
+	widen(s, NB_POS);
+	widen(s, NB_VEL);
+	if (s->collide == COLLIDE_MERGE) {
+		widen(s, NB_MASS);
+		widen(s, NB_RADIUS);
+	}
+}
+
+uint64_t nb_step_fingerprint(const struct step *s)
+{
+	const uint64_t *id = nb_require_ids(s->frame, s->backend->space);
+	uint64_t sum = 0;
+	if (id)
+		nb_step_require(s, s->backend->ids_sum(s->frame->rows[NB_PARTICLE], id, &sum));
+	return sum;
+}
+
+void nb_step_drop_stale(struct step *s)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK, NB_KEY};
+	nb_frame_drop_derived(s->frame);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		nb_frame_drop(s->frame, nb_field_info[fields[i]].name);
+}
+
+const char *nb_step_missing(const struct step *s)
+{
+	if (!nb_frame_field(s->frame, NB_ACC))
+		return "acc";
+	return s->integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
+}
+
+double nb_step_largest_acc(struct step *s, const char *whose)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_JERK};
+	const double *acc = nb_step_read(s, NB_ACC, s->backend->space);
+	double largest;
+	nb_step_require(s, s->backend->largest_acc(s->frame->rows[NB_PARTICLE], acc, &largest));
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		struct nb_column *column = nb_frame_field(s->frame, fields[i]);
+		if (!column || (fields[i] == NB_ACC ? isfinite(largest) : !s->integrator->needs_jerk))
+			continue;
+		const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
+		if (bad == SIZE_MAX)
+			nb_out_of_memory(s->frame);
+		if (bad < column->rows) {
+			nb_step_progress_clear(s);
+			nb_die(NB_EXIT_FAILED,
+				"field '%s' of the body with id %" PRIu64 " is not finite in %s %" PRIu64, column->name,
+				nb_body_id(s->frame, bad), whose, s->command ? s->step : s->frame->number);
+		}
+	}
+	return largest;
+}
+
+/* ---- time --------------------------------------------------------------------------------------- */
+
+void nb_step_load(struct step *s)
+{
+	const struct nb_frame *frame = s->frame;
+	nb_require_field(frame, NB_POS);
+	nb_require_field(frame, NB_VEL);
+	if (s->collide != COLLIDE_NONE) {
+		nb_require_field(frame, NB_MASS);
+		if (!nb_frame_field(frame, NB_RADIUS))
+			nb_die(NB_EXIT_FAILED,
+				"field 'radius' missing in frame %" PRIu64
+				" ('--collide' needs it; 'nb-gen --radius' adds it)",
+				frame->number);
+	}
+	nb_require_valid(frame);
+	s->time = nb_require_attribute(frame, "time", 0);
+	s->time_rest = nb_require_attribute(frame, "time_rest", 0);
+	s->pending = nb_require_attribute(frame, "pending_kick", 0);
+	const double step = nb_require_attribute(frame, "step", 0);
+	if (!(step >= 0 && step < 0x1p53) || step != floor(step))
+		nb_die(NB_EXIT_FAILED, "attribute step='%s' of frame %" PRIu64 " (want an integer >= 0)",
+			nb_frame_attribute(frame, "step"), frame->number);
+	s->step = (uint64_t)step;
+	if (s->command)
+		s->ids = nb_step_fingerprint(s);
+}
+
+void nb_step_advance_clock(struct step *s, double dt)
+{
+	/* an exact sum of two (Knuth), so that any way of splitting a run gives the same times */
+	const double y = dt + s->time_rest, t = s->time + y, part = t - s->time;
+	s->time_rest = (s->time - (t - part)) + (y - part);
+	s->time = t;
+	s->step++;
+}
+
+/* Always after the other attributes, so that their order does not tell how a state was reached. */
+void nb_step_set_attributes(struct step *s)
+{
+	char text[24];
+	static const char *const ours[] = {"time", "time_rest", "step", "pending_kick"};
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		nb_frame_drop_attribute(s->frame, ours[i]);
+	snprintf(text, sizeof text, "%" PRIu64, s->step);
+	nb_set_attribute_f64(s->frame, "time", s->time);
+	if (s->time_rest != 0)
+		nb_set_attribute_f64(s->frame, "time_rest", s->time_rest);
+	nb_set_attribute(s->frame, "step", text);
+	if (s->pending != 0)
+		nb_set_attribute_f64(s->frame, "pending_kick", s->pending);
+}
+
+/* ---- history ------------------------------------------------------------------------------------ */
+
+void nb_step_keep_history(struct step *s)
+{
+	nb_frame_clear(&s->past);
+	for (size_t i = 0; i < s->frame->nattribute; i++)
+		if (strcmp(s->frame->attribute[i].key, "history") == 0 &&
+			nb_frame_add_attribute(&s->past, "history", s->frame->attribute[i].value))
+			nb_out_of_memory(s->frame);
+	nb_frame_drop_attribute(s->frame, "history");
+}
+
+void nb_step_output(struct step *s)
+{
+	nb_step_set_attributes(s);
+	for (size_t i = 0; i < s->past.nattribute; i++)
+		if (nb_frame_add_attribute(s->frame, "history", s->past.attribute[i].value))
+			nb_out_of_memory(s->frame);
+	nb_emit(s->run, s->frame);
+	nb_frame_drop_attribute(s->frame, "history");
+}

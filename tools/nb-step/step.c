@@ -1,0 +1,275 @@
+/* nb-step: integrates the motion of the bodies, with the force pipeline as a co-process or one step a pass. */
+#include "tools/nb-step/step.h"
+
+#include "common/timer.h"
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const struct nb_option options[] = {
+	{'d', "dt", NB_REAL(struct step, dt), .min = -1e300, .max = 1e300, .arg = "DT",
+		.help = "time step; negative: back in time; with --eta the largest step"},
+	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
+		.fallback = "1, or as many as --until needs", .help = "steps to make; 0: only finish a pending kick"},
+	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|elastic|merge", .fallback = "none",
+		.help = "what bodies do whose radii touch"},
+	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
+		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
+	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
+		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
+	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
+		.help = "how to step; taylor needs jerk"},
+	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
+		.help = "let the force pipeline see and change velocities"},
+	{0, "until", NB_REAL(struct step, until), .min = -1e300, .max = 1e300, .arg = "T",
+		.help = "stop at the step nearest to time T"},
+};
+
+static void check(struct nb_run *run, void *self)
+{
+	struct step *s = self;
+	const int steps_given = nb_given(run, &s->steps), every_given = nb_given(run, &s->every);
+	s->run = run;
+	s->dt_given = nb_given(run, &s->dt);
+	s->eta_given = nb_given(run, &s->eta);
+	s->until_given = nb_given(run, &s->until);
+	s->integrator = nb_integrator((size_t)s->integrator_number);
+	s->command = run->noperand ? run->operand[0] : NULL;
+	if (s->dt_given && s->dt == 0)
+		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
+	if (!s->dt_given && !s->eta_given && !(steps_given && s->steps == 0))
+		nb_die(NB_EXIT_USAGE, "no time step (give -d or --eta)");
+	if (!s->command && (s->until_given || every_given || s->steps > 1))
+		nb_die(NB_EXIT_USAGE,
+			"option '%s' needs the force pipeline as operand (without it one step a frame is made)",
+			s->until_given ? "--until"
+			: every_given  ? "--every"
+				       : "--steps");
+	if (!s->command && s->send_velocities)
+		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
+	if (s->until_given && !steps_given)
+		s->steps = UINT64_MAX;
+	/* frames come and go through the host's memory, and a step costs less than a transfer */
+	if (!run->backend)
+		nb_choose_backend(run, strcmp(run->common.backend, "auto") == 0 ? "cpu" : run->common.backend);
+	s->backend = run->backend;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
+
+/* Velocities up to the time of the positions. */
+static void finish_kick(struct step *s)
+{
+	const struct nb_space *space = s->backend->space;
+	if (s->pending == 0)
+		return;
+	double *vel = nb_step_update(s, NB_VEL, space);
+	const double *acc = nb_step_read(s, NB_ACC, space);
+	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, s->pending));
+	nb_step_require(s, s->backend->finish());
+	s->pending = 0;
+}
+
+static void advance_points(struct step *s, double dt)
+{
+	const struct nb_space *space = s->backend->space;
+	const struct nb_bodies b = {
+		.n = s->frame->rows[NB_PARTICLE],
+		.pos = nb_step_update(s, NB_POS, space),
+		.vel = nb_step_update(s, NB_VEL, space),
+		.acc = nb_step_read(s, NB_ACC, space),
+		.jerk = s->integrator->needs_jerk ? nb_step_read(s, NB_JERK, space) : NULL,
+	};
+	nb_step_require(s, s->integrator->advance(s->backend, &b, dt));
+	nb_step_require(s, s->backend->finish());
+	s->pending = s->integrator->lag * dt;
+	nb_step_drop_stale(s);
+}
+
+/* One step, short of the last kick, which needs the force at the new positions. */
+static void advance(struct step *s, double dt)
+{
+	if (s->collide == COLLIDE_NONE)
+		advance_points(s, dt);
+	else
+		nb_step_advance_solid(s, dt);
+	nb_step_advance_clock(s, dt);
+	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX)
+		nb_out_of_memory(s->frame);
+	if (bad < s->frame->rows[NB_PARTICLE]) {
+		nb_step_progress_clear(s);
+		nb_die(NB_EXIT_FAILED,
+			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
+			" (time step %g too large?)",
+			nb_body_id(s->frame, bad), s->step, dt);
+	}
+}
+
+static double choose_dt(struct step *s)
+{
+	if (!s->eta_given)
+		return s->dt;
+	const double eps = nb_require_attribute(s->frame, "softening", 0);
+	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
+	double dt = s->eta * sqrt(eps / a);
+	if (!(eps > 0))
+		nb_die(NB_EXIT_FAILED,
+			"option '--eta' needs a softening, and attribute softening of frame %" PRIu64
+			" is %g (give nb-force a softening > 0)",
+			s->frame->number, eps);
+	if (s->dt_given && !(dt <= fabs(s->dt)))
+		dt = fabs(s->dt);
+	if (!isfinite(dt) && !s->until_given)
+		nb_die(NB_EXIT_FAILED,
+			"no body of frame %" PRIu64 " is accelerated, so '--eta' sets no time step "
+			"(give -d as the largest one)",
+			s->frame->number);
+	if (dt == 0)
+		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " is too large for '--eta'",
+			s->frame->number);
+	return s->dt < 0 ? -dt : dt;
+}
+
+/* ---- a run -------------------------------------------------------------------------------------- */
+
+/* Shortens the step that would pass --until: 1 if it is the last then, -1 if none is left, else 0. */
+static int meet_until(const struct step *s, double *dt)
+{
+	if (!s->until_given)
+		return 0;
+	double left = (s->until - s->time) - s->time_rest;
+	if (*dt < 0)
+		left = -left;
+	if (!(left > (s->eta_given ? 0 : fabs(*dt) / 2)))
+		return -1;
+	if (!s->eta_given || left > fabs(*dt))
+		return 0;
+	*dt = *dt < 0 ? -left : left;
+	return 1;
+}
+
+static void integrate(struct step *s)
+{
+	int written = 0;
+	nb_step_keep_history(s);
+	nb_step_widen(s);
+	if (nb_step_missing(s))
+		nb_step_compute_force(s);
+	else
+		nb_step_largest_acc(s, "step");
+	finish_kick(s);
+	for (uint64_t k = 0;; k++) {
+		written = s->every && k % s->every == 0;
+		if (written)
+			nb_step_output(s);
+		if (k == s->steps)
+			break;
+		double dt = choose_dt(s);
+		const int last = meet_until(s, &dt);
+		if (last < 0)
+			break;
+		advance(s, dt);
+		if (last) {
+			s->time = s->until;
+			s->time_rest = 0;
+		}
+		nb_step_compute_force(s);
+		finish_kick(s);
+		nb_step_progress_show(s, k + 1);
+	}
+	if (!written)
+		nb_step_output(s);
+	nb_step_progress_clear(s);
+}
+
+/* ---- without a force pipeline ------------------------------------------------------------------- */
+
+static void step_once(struct step *s)
+{
+	const char *missing = s->steps						     ? nb_step_missing(s)
+			      : s->pending != 0 && !nb_frame_field(s->frame, NB_ACC) ? "acc"
+										     : NULL;
+	if (missing)
+		nb_die(NB_EXIT_FAILED,
+			"field '%s' missing in frame %" PRIu64
+			" (put 'nb-force%s' before, or give the force pipeline as operand)",
+			missing, s->frame->number, strcmp(missing, "jerk") == 0 ? " --jerk" : "");
+	if (s->steps || s->pending != 0) {
+		nb_step_widen(s);
+		nb_step_largest_acc(s, "frame");
+		finish_kick(s);
+		if (s->steps)
+			advance(s, choose_dt(s));
+	}
+	nb_step_keep_history(s);
+	nb_step_output(s);
+}
+
+/* ---- the tool ----------------------------------------------------------------------------------- */
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct step *s = self;
+	(void)run;
+	if (s->command)
+		nb_step_start_force(s);
+	s->start = nb_now();
+}
+
+static void step(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct step *s = self;
+	s->frame = frame;
+	nb_step_load(s);
+	run->passed_on = 1;
+	if (!s->command) {
+		step_once(s);
+		return;
+	}
+	nb_step_progress_start(s);
+	integrate(s);
+}
+
+static void end(struct nb_run *run, void *self)
+{
+	struct step *s = self;
+	(void)run;
+	if (s->command) {
+		nb_step_finish_force(s);
+		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force_seconds);
+	}
+	if (s->collide != COLLIDE_NONE)
+		nb_verbose("%" PRIu64 " %s%s", s->contacts, s->collide == COLLIDE_MERGE ? "merger" : "collision",
+			s->contacts == 1 ? "" : "s");
+}
+
+static void clear(void *self)
+{
+	struct step *s = self;
+	nb_step_kill_force(s);
+	nb_frame_clear(&s->past);
+}
+
+const struct nb_tool nb_tool_step = {
+	.name = "nb-step",
+	.about = "integrate the motion of the bodies of each frame of a particle stream",
+	.operands = "['FORCE PIPELINE']",
+	.max_operands = 1,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.footer = "The force pipeline is a shell command that adds acc to the frames passed through it,\n"
+		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
+		  "Without it one step a frame is made with the acc that the frame has.\n",
+	.size = sizeof(struct step),
+	.defaults = &(const struct step){.steps = 1, .every = 1},
+	.streams = NB_READS | NB_WRITES,
+	.check = check,
+	.begin = begin,
+	.frame = step,
+	.end = end,
+	.clear = clear,
+};

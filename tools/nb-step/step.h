@@ -1,0 +1,90 @@
+/* step.h - an instance of nb-step, for the files of the tool. */
+#ifndef NB_STEP_TOOL_H
+#define NB_STEP_TOOL_H
+
+#include "tools/filter/coprocess.h"
+#include "tools/filter/filter.h"
+#include "tools/nb-step/integrators.h"
+
+enum collide { COLLIDE_NONE, COLLIDE_ELASTIC, COLLIDE_MERGE };
+
+/* Progress on a terminal. */
+struct progress {
+	int wanted, width;
+	double start, shown;
+	double first_time;
+};
+
+struct step {
+	/* options */
+	double dt, eta, until;
+	uint64_t steps, every;
+	int integrator_number, collide, send_velocities;
+	int dt_given, eta_given, until_given;
+	const struct nb_integrator *integrator;
+	const char *command; /* the force pipeline, NULL: one step a frame */
+
+	struct nb_run *run;
+	const struct nb_backend *backend;
+	struct nb_frame *frame; /* the bodies ... */
+	double time, time_rest; /* ... and their time, the sum of both: the rest is what rounding to one double loses */
+	uint64_t step;
+	double pending;	      /* vel lags behind pos by this time */
+	uint64_t ids;	      /* fingerprint of the set of ids */
+	struct nb_frame past; /* history lines of the input; the pipeline's own are not kept */
+	uint64_t contacts;    /* collisions or mergers of the run */
+	int warned_limited;
+
+	struct nb_coprocess *force; /* NULL: not started */
+	double start, force_seconds, longest_answer;
+	int warned_slow;
+	struct progress progress;
+};
+
+/* ---- state.c: the bodies and where they are in time ---- */
+
+/* Reads the attributes of the frame, and checks what the options need. */
+void nb_step_load(struct step *s);
+void nb_step_set_attributes(struct step *s);
+void nb_step_keep_history(struct step *s);
+/* Passes the frame on as it is now, with the history of the input and this tool's line. */
+void nb_step_output(struct step *s);
+void nb_step_advance_clock(struct step *s, double dt);
+/* All fields that follow from positions, whether or not their writer flagged them so. */
+void nb_step_drop_stale(struct step *s);
+/* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */
+void nb_step_widen(struct step *s);
+/* Sum of a hash of each id, 0 where there are none. */
+uint64_t nb_step_fingerprint(const struct step *s);
+/* Contents of a field as f64 where the backend computes, to read, or to change. */
+const double *nb_step_read(const struct step *s, enum nb_field field, const struct nb_space *space);
+double *nb_step_update(const struct step *s, enum nb_field field, const struct nb_space *space);
+/* Ends the tool if a kernel failed. */
+void nb_step_require(const struct step *s, int status);
+/* The first field that the integrator needs and the frame does not have, or NULL. */
+const char *nb_step_missing(const struct step *s);
+/* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
+double nb_step_largest_acc(struct step *s, const char *whose);
+
+/* ---- solid.c: bodies with a radius ---- */
+
+/* One step of solid bodies, short of what needs the force at the new positions. */
+void nb_step_advance_solid(struct step *s, double dt);
+
+/* ---- pipeline.c: the force pipeline as a co-process ---- */
+
+void nb_step_start_force(struct step *s);
+/* Passes the frame through the pipeline; what comes back is the frame from then on. */
+void nb_step_compute_force(struct step *s);
+void nb_step_finish_force(struct step *s);
+/* Ends it, whatever it does. */
+void nb_step_kill_force(struct step *s);
+
+/* ---- progress.c ---- */
+
+void nb_step_progress_start(struct step *s);
+void nb_step_progress_show(struct step *s, uint64_t done);
+/* Before a message, and at the end. */
+void nb_step_progress_clear(struct step *s);
+
+#endif
