@@ -4,7 +4,8 @@
 #   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
 #   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu
 #   formats/ROOM/*.c, tools/filter/*.c, common/*.c
-#   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks
+#   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
+#                                    that tests put into pipelines
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 
@@ -100,9 +101,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
+FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
-test-programs: $(UNITS) $(UNITS_CUDA)
+test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS)
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 
 # ---- packages --------------------------------------------------------------------------------------

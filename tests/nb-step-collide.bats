@@ -11,7 +11,7 @@ GRAVITY='nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.02'
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
-	ln -s "$(cd "$NB_BIN/../tests/unit/filter" && pwd)/coprocess" filter
+	ln -s "$(cd "$NB_BIN/../tests/filters" && pwd)/spring" filter
 	nb-gen uniform -n 600 --sigma 1 --radius 0.03 --no-history >cloud.nb
 	nb-gen plummer -n 600 --radius 0.01 --no-history >plummer.nb
 	nb-gen uniform -n 50 --sigma 1 --no-history >points.nb

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nb-step: both of its forms, its options, and force pipelines that fail in every way.
-# The filter of tests/unit/filter/coprocess gives the acceleration of a spring, acc = -pos, so x(t) = x0 cos t + v0 sin t.
+# The filter tests/filters/spring.c gives the acceleration of a spring, acc = -pos, so x(t) = x0 cos t + v0 sin t.
 # How well orbits under gravity are followed is in physics.bats.
 
 load helper
@@ -9,7 +9,7 @@ mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
-	ln -s "$(cd "$NB_BIN/../tests/unit/filter" && pwd)/coprocess" filter
+	ln -s "$(cd "$NB_BIN/../tests/filters" && pwd)/spring" filter
 	nb-gen plummer -n 5 --no-history >five.nb
 	nb-gen plummer -n 100000 --no-history >many.nb
 	for n in 0 1 2 255 257; do nb-gen uniform -n $n --sigma 0.1 --no-history >n$n.nb; done

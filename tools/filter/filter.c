@@ -31,9 +31,7 @@ static void open_output(struct nb_run *run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
 
-/* Waits for input.  A reader of stdout that goes away meanwhile ends the tool, as a write would: in a pipeline
- * that is kept waiting for more, the programs before one that failed must not stay for ever. */
-static void wait_for_input(const struct nb_reader *reader)
+void nb_wait_for_input(const struct nb_reader *reader)
 {
 	struct pollfd p[2] = {{reader->fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
 	if (reader->map)
@@ -48,7 +46,7 @@ static void wait_for_input(const struct nb_reader *reader)
 
 int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 {
-	wait_for_input(&run->in);
+	nb_wait_for_input(&run->in);
 	enum nb_answer answer = nb_reader_head(&run->in, frame);
 	if (answer == NB_ERROR)
 		nb_die(NB_EXIT_FAILED, "%s", run->in.error);

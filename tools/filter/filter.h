@@ -87,6 +87,9 @@ int nb_next_frame(struct nb_run *run, struct nb_frame *frame);
 /* The same in two pieces (nb_reader_head, nb_reader_columns). */
 int nb_next_head(struct nb_run *run, struct nb_frame *frame);
 void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);
+/* Waits for input.  A reader of stdout that goes away meanwhile ends the program, as a write would: in a pipeline that
+ * is kept waiting for more, the programs before one that failed must not stay for ever. */
+void nb_wait_for_input(const struct nb_reader *reader);
 /* Chooses run->backend by name, or ends the tool. */
 void nb_choose_backend(struct nb_run *run, const char *name);
 /* Ends the tool if the backend failed while it did what, e.g. "sorting", with a frame. */

@@ -4,6 +4,7 @@
 #include "common/mem.h"
 #include "kernels/order/order.h"
 #include "kernels/tree/multipole_body.h"
+#include "tests/unit/tree/sound.h"
 #include "tests/unit/unit.h"
 
 #include <omp.h>
@@ -278,7 +279,7 @@ static void test_sort(void)
 /* Everything that the header promises, by brute force. */
 static void check_tree(const struct bodies *b, const struct nb_tree *tree)
 {
-	CHECK(nb_tree_check(tree, b->n) == NULL);
+	CHECK(tree_fault(tree, b->n) == NULL);
 	CHECK(tree->dim == b->dim && (tree->quad != NULL) == (tree->order == 2));
 	int shape = 1, boxes = 1, masses = 1, coms = 1, quads = 1;
 	uint32_t next = 1;
@@ -438,7 +439,7 @@ static void test_boxes(void)
 			int32_t *neighbour = nb_alloc(nbox * nn, sizeof *neighbour);
 			CHECK(nb_boxes_build_cpu(b.n, b.key, dim, level, first, neighbour) == NB_OK);
 			struct nb_boxes boxes = {nbox, first, neighbour, (int)nn};
-			CHECK(nb_boxes_check(&boxes, b.n) == NULL);
+			CHECK(boxes_fault(&boxes, b.n) == NULL);
 			/* each body lies in the box that its coordinates say; neighbours are the boxes that touch */
 			const double side = (double)(1 << level);
 			int inside = 1, touch = 1;
@@ -1063,7 +1064,7 @@ static void test_walk_extremes(void)
 	}
 }
 
-/* Trees that no builder made but that pass nb_tree_check: a chain of 100,000 nodes, and nonsense in the floats. */
+/* Trees that no builder made but that pass nb_tree_check_cpu: a chain of 100,000 nodes, and nonsense in the floats. */
 static void test_walk_foreign(void)
 {
 	struct bodies b = model(PLUMMER, 1000);
@@ -1091,7 +1092,7 @@ static void test_walk_foreign(void)
 		memcpy(chain.quad + 6 * i, tree.quad + 6 * from, 6 * sizeof *tree.quad);
 		chain.mass[i] = tree.mass[from];
 	}
-	CHECK(nb_tree_check(&chain, b.n) == NULL);
+	CHECK(tree_fault(&chain, b.n) == NULL);
 	struct nb_tree_walk walk = {.theta = 0.5};
 	struct nb_gravity_count count;
 	struct errors e = walk_errors(&b, &chain, NB_F32, 0.01, &walk, &count);

@@ -11,6 +11,7 @@
 #include "kernels/tree/tree.h"
 extern "C" {
 }
+#include "tests/unit/tree/sound.h"
 #include "tests/unit/unit.h"
 
 using std::vector;
@@ -201,7 +202,7 @@ static vector<size_t> by_bodies(const struct nb_tree &t)
 
 static void check_tree(const struct nb_tree &got, const struct nb_tree &want, size_t n)
 {
-	const char *why = nb_tree_check(&got, n);
+	const char *why = tree_fault(&got, n);
 	if (why)
 		fprintf(stderr, "%s: %s\n", label, why);
 	WANT(!why);
@@ -556,7 +557,7 @@ static void check_deep_tree(size_t levels, bool fits)
 	struct nb_tree on_host = tree;
 	on_host.first = first.data(), on_host.count = count.data(), on_host.child = child.data();
 	on_host.nchild = nchild.data();
-	WANT(!nb_tree_check(&on_host, n));
+	WANT(!tree_fault(&on_host, n));
 	const struct result r = walk(b, tree, {0, 0, 1, NB_F32, false, true, NB_MAC_GEOMETRIC, 0, nullptr});
 	size_t bad = 0;
 	for (double a : r.acc)
