@@ -319,6 +319,7 @@ void *nb_column_write(struct nb_column *column, const struct nb_space *space, en
 		return NULL;
 	invalidate_others(column, copy);
 	copy->valid = 1;
+	column->unrounded = form != NB_WIRE;
 	return copy->data;
 }
 
@@ -328,6 +329,7 @@ void *nb_column_update(struct nb_column *column, const struct nb_space *space, e
 	if (!copy)
 		return NULL;
 	invalidate_others(column, copy);
+	column->unrounded = copy->form != NB_WIRE;
 	return copy->data;
 }
 
@@ -346,6 +348,7 @@ void nb_column_trim(struct nb_column *column)
 static void take_memory(struct nb_column *column, const struct nb_space *space, void *data, int borrowed)
 {
 	release_column(column);
+	column->unrounded = 0;
 	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, borrowed, data};
 }
 
@@ -359,16 +362,41 @@ void nb_column_borrow(struct nb_column *column, void *data)
 	take_memory(column, &nb_space_host, data, 1);
 }
 
+/* The wire form, somewhere; made where the other form lives. */
+static struct nb_copy *wire_copy(struct nb_column *column)
+{
+	struct nb_copy *copy = any_valid(column, 1, NB_WIRE);
+	if (!copy)
+		copy = any_valid(column, 0, NB_WIRE);
+	if (copy)
+		return copy;
+	const struct nb_copy *other = is_single(column) ? any_valid(column, 0, NB_AS_F64) : NULL;
+	return other ? converted(column, other, NB_WIRE) : on_host(column, NB_WIRE);
+}
+
+int nb_frame_round(struct nb_frame *frame)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		struct nb_column *column = &frame->column[c];
+		if (!column->unrounded)
+			continue;
+		if (!wire_copy(column))
+			return NB_ENOMEM;
+		for (int i = 0; i < NB_MAX_COPIES; i++)
+			if (column->copy[i].form != NB_WIRE)
+				column->copy[i].valid = 0;
+		column->unrounded = 0;
+	}
+	return NB_OK;
+}
+
 size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 {
 	const int single = is_single(column);
 	if (!single && strcmp(column->dtype, "<f8") != 0)
 		return column->rows;
-	const struct nb_copy *copy = any_valid(column, 1, NB_WIRE);
-	if (!copy)
-		copy = any_valid(column, 0, NB_WIRE);
-	if (!copy) /* rounding to f32 may overflow: the wire form is what counts */
-		copy = on_host(column, NB_WIRE);
+	/* rounding to f32 may overflow: the wire form is what counts */
+	const struct nb_copy *copy = wire_copy(column);
 	size_t first;
 	if (!copy ||
 		copy->space->first_bad(copy->space, column->rows * column->ncomp, !single, copy->data, what, &first))

@@ -31,6 +31,7 @@ struct nb_column {
 	uint32_t flags;
 	size_t rows;	/* of its table when the column was added */
 	size_t rowsize; /* bytes of one row in the wire form */
+	int unrounded;	/* the f64 form was written and may hold more digits than the wire form can */
 	struct nb_copy copy[NB_MAX_COPIES];
 };
 
@@ -84,6 +85,9 @@ void nb_frame_drop_derived(struct nb_frame *frame);
 const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+/* Contents written as f64 become what the columns' types can hold, as if the frame had been written and read; where
+ * they live.  NB_OK or NB_ENOMEM (also: the device failed). */
+NB_MUST_CHECK int nb_frame_round(struct nb_frame *frame);
 /* Frees copies other than the one valid copy that is cheapest to write out. */
 void nb_column_trim(struct nb_column *column);
 /* Replaces the contents, in wire form, by memory of space->alloc, which the column then owns. */

@@ -44,7 +44,8 @@ static int device_copy(const struct nb_space *, void *to, const void *from, size
 
 /* ---- looking at numbers -------------------------------------------------------------------------- */
 
-enum { THREADS = 256, STRIDED_BLOCKS = 1024 };
+enum { THREADS = 256 };
+static const size_t strided_most = 1024; /* blocks of a kernel that strides over its numbers */
 
 template <class From, class To> static __global__ void convert_kernel(size_t count, const From *from, To *to)
 {
@@ -70,7 +71,7 @@ static __global__ void first_bad_kernel(size_t count, const T *x, unsigned what,
 static unsigned strided_blocks(size_t count)
 {
 	const size_t blocks = (count + THREADS - 1) / THREADS;
-	return (unsigned)(blocks < STRIDED_BLOCKS ? blocks : STRIDED_BLOCKS);
+	return (unsigned)(blocks < strided_most ? blocks : strided_most);
 }
 
 template <class From, class To> static int convert(size_t count, const From *from, To *to)

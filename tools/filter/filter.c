@@ -248,13 +248,22 @@ int nb_run_create(
 	return made->status;
 }
 
+/* What goes on in memory is what would have gone through a stream. */
+static void round_off(struct nb_frame *frame)
+{
+	if (nb_frame_round(frame))
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+}
+
 int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
 {
 	struct nb_voice *before = nb_speak_as(&run->voice);
 	nb_cpu_set_threads(run->common.threads);
 	run->status = 0;
-	if (setjmp(run->failed) == 0)
+	if (setjmp(run->failed) == 0) {
 		pass(run, frame);
+		round_off(frame);
+	}
 	nb_speak_as(before);
 	return run->status;
 }
@@ -266,8 +275,10 @@ int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
 	*there = 0;
 	if (setjmp(run->failed) == 0) {
 		*there = make(run, frame);
-		if (*there)
+		if (*there) {
 			nb_emit(run, frame);
+			round_off(frame);
+		}
 	}
 	nb_speak_as(before);
 	return run->status;

@@ -1,0 +1,19 @@
+/* fake.h - a second place for arrays, and a backend that computes there, to prove that tools leave columns where they
+ * are: its memory is unreadable (mprotect) except while one of its own functions runs, so host code that looks at it
+ * dies, and it counts the bytes that are copied to and from the host.  The backend computes as the CPU does. */
+#ifndef NB_FILTER_FAKE_H
+#define NB_FILTER_FAKE_H
+
+#include "kernels/backend/backend.h"
+
+struct nb_fake_count {
+	uint64_t to_host, from_host; /* bytes */
+};
+
+extern struct nb_fake_count nb_fake_count;
+extern const struct nb_backend nb_fake_backend;
+
+/* Frees all that was allocated there. */
+void nb_fake_reset(void);
+
+#endif

@@ -1,0 +1,202 @@
+/* fake_body.h - the place and backend of fake.h; included by the test program. */
+#include "tests/unit/filter/fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096 };
+#define ARENA ((size_t)1 << 30)
+
+struct nb_fake_count nb_fake_count;
+static char *arena;
+static size_t arena_used;
+
+static void allow(int protection)
+{
+	if (arena_used && mprotect(arena, arena_used, protection)) {
+		perror("mprotect");
+		abort();
+	}
+}
+
+static void *fake_alloc(const struct nb_space *space, size_t bytes)
+{
+	(void)space;
+	if (!arena) {
+		arena = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (arena == MAP_FAILED)
+			abort();
+	}
+	bytes = (bytes + PAGE) / PAGE * PAGE; /* at least a page */
+	if (arena_used + bytes > ARENA)
+		return NULL;
+	arena_used += bytes;
+	return arena + arena_used - bytes;
+}
+
+static void fake_release(const struct nb_space *space, void *p)
+{
+	(void)space;
+	(void)p; /* nb_fake_reset takes all */
+}
+
+void nb_fake_reset(void)
+{
+	if (arena)
+		munmap(arena, ARENA);
+	arena = NULL;
+	arena_used = 0;
+}
+
+/* Every function of the place and of the backend is one of the host or the CPU with the memory open for it. */
+#define OPEN(call)                         \
+	allow(PROT_READ | PROT_WRITE);     \
+	const int status_of_call = (call); \
+	allow(PROT_NONE);                  \
+	return status_of_call
+
+static int fake_from_host(const struct nb_space *space, void *to, const void *host, size_t bytes)
+{
+	(void)space;
+	nb_fake_count.from_host += bytes;
+	OPEN(nb_space_host.copy(&nb_space_host, to, host, bytes));
+}
+
+static int fake_to_host(const struct nb_space *space, void *host, const void *from, size_t bytes)
+{
+	(void)space;
+	nb_fake_count.to_host += bytes;
+	OPEN(nb_space_host.copy(&nb_space_host, host, from, bytes));
+}
+
+static int fake_copy(const struct nb_space *space, void *to, const void *from, size_t bytes)
+{
+	(void)space;
+	OPEN(nb_space_host.copy(&nb_space_host, to, from, bytes));
+}
+
+static int fake_widen(const struct nb_space *space, size_t count, const float *from, double *to)
+{
+	(void)space;
+	OPEN(nb_space_host.widen(&nb_space_host, count, from, to));
+}
+
+static int fake_narrow(const struct nb_space *space, size_t count, const double *from, float *to)
+{
+	(void)space;
+	OPEN(nb_space_host.narrow(&nb_space_host, count, from, to));
+}
+
+static int fake_first_bad(
+	const struct nb_space *space, size_t count, int wide, const void *x, unsigned what, size_t *first)
+{
+	(void)space;
+	OPEN(nb_space_host.first_bad(&nb_space_host, count, wide, x, what, first));
+}
+
+static const struct nb_space fake_space = {"fake", 0, fake_alloc, fake_release, fake_from_host, fake_to_host, fake_copy,
+	fake_widen, fake_narrow, fake_first_bad};
+
+#define FAKE(name, parameters, arguments)        \
+	static int fake_##name parameters        \
+	{                                        \
+		OPEN(nb_##name##_cpu arguments); \
+	}
+
+FAKE(gravity_direct, (const struct nb_gravity *g, struct nb_gravity_count *count), (g, count))
+FAKE(gravity_near, (const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count),
+	(g, boxes, count))
+FAKE(gravity_tree,
+	(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+		struct nb_gravity_count *count),
+	(g, tree, walk, count))
+FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad), (n, pos, dim, cube, bad))
+FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
+	(n, pos, dim, cube, key))
+FAKE(sort_keys, (size_t n, uint64_t *key, uint32_t *perm), (n, key, perm))
+FAKE(permute, (size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst),
+	(n, perm, rowsize, src, dst))
+FAKE(keys_current,
+	(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current),
+	(n, pos, dim, cube, key, current))
+FAKE(first_outside, (size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first),
+	(n, pos, from, to, cube, first))
+FAKE(ids_sum, (size_t n, const uint64_t *id, uint64_t *sum), (n, id, sum))
+FAKE(tree_check, (const struct nb_tree *tree, size_t n, const char **wrong), (tree, n, wrong))
+FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour),
+	(n, key, dim, level, box_first, neighbour))
+FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
+FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
+FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel, dt))
+FAKE(taylor, (size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt),
+	(n, pos, vel, acc, jerk, dt))
+FAKE(largest_acc, (size_t n, const double *acc, double *largest), (n, acc, largest))
+
+/* An array of the heap, moved there. */
+static int move_there(void **array, size_t bytes)
+{
+	void *there = fake_alloc(&fake_space, bytes);
+	if (!there)
+		return NB_ENOMEM;
+	allow(PROT_READ | PROT_WRITE);
+	memcpy(there, *array, bytes);
+	allow(PROT_NONE);
+	*array = there;
+	return NB_OK;
+}
+
+static int fake_tree_build(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
+	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
+{
+	struct nb_tree heap;
+	allow(PROT_READ | PROT_WRITE);
+	int status = nb_tree_build_cpu(n, key, pos, mass, dim, cube, leaf_size, order, &heap);
+	allow(PROT_NONE);
+	if (status)
+		return status;
+	*tree = heap;
+#define NB_NODE_COLUMN(type, member, components, least) \
+	if (heap.member && !status)                     \
+		status = move_there((void **)(void *)&tree->member, (components)*tree->nnode * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	nb_tree_free(&heap);
+	return status;
+}
+
+static void fake_tree_free(struct nb_tree *tree)
+{
+	memset(tree, 0, sizeof *tree);
+}
+
+static int fake_finish(void)
+{
+	return NB_OK;
+}
+
+const struct nb_backend nb_fake_backend = {
+	.name = "fake",
+	.space = &fake_space,
+	.gravity_direct = fake_gravity_direct,
+	.gravity_near = fake_gravity_near,
+	.gravity_tree = fake_gravity_tree,
+	.morton_cube = fake_morton_cube,
+	.morton_keys = fake_morton_keys,
+	.sort_keys = fake_sort_keys,
+	.permute = fake_permute,
+	.keys_current = fake_keys_current,
+	.first_outside = fake_first_outside,
+	.ids_sum = fake_ids_sum,
+	.tree_build = fake_tree_build,
+	.tree_free = fake_tree_free,
+	.tree_check = fake_tree_check,
+	.boxes_build = fake_boxes_build,
+	.boxes_check = fake_boxes_check,
+	.kick = fake_kick,
+	.drift = fake_drift,
+	.taylor = fake_taylor,
+	.largest_acc = fake_largest_acc,
+	.finish = fake_finish,
+};

@@ -1,0 +1,299 @@
+/* Tools on frames in memory: the functions of all tools run on frames whose columns live in a place that host code
+ * cannot read (fake.h), give the same bytes as on the host, and those that compute on a backend copy nothing to the
+ * host. */
+#include "tools/filter/filter.h"
+
+#include "tests/unit/filter/fake_body.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 3000 };
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+static double uniform(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*state >> 11) * 0x1p-53;
+}
+
+static void fill(struct nb_frame *frame, enum nb_field field, const char *dtype, double scale, uint64_t *state)
+{
+	struct nb_column *column = nb_frame_add_field(frame, field, dtype, 0);
+	double *x = nb_column_write(column, &nb_space_host, NB_AS_F64);
+	for (size_t i = 0; i < column->rows * column->ncomp; i++)
+		x[i] = scale * uniform(state);
+}
+
+/* Bodies in a cube (dim 2: a square), with a column that no tool knows. */
+static void make_bodies(struct nb_frame *frame, const char *real, int dim)
+{
+	uint64_t state = 7;
+	nb_frame_init(frame);
+	frame->rows[NB_PARTICLE] = N;
+	uint32_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, "<u4", 0), &nb_space_host, NB_WIRE);
+	for (uint32_t i = 0; i < N; i++)
+		id[i] = 3 * i + 5;
+	fill(frame, NB_MASS, real, 1, &state);
+	fill(frame, NB_POS, real, 1, &state);
+	fill(frame, NB_VEL, real, 0.1, &state);
+	fill(frame, NB_RADIUS, real, 1e-4, &state);
+	fill(frame, NB_SPECIES, NULL, 5, &state);
+	uint16_t *mark = nb_column_write(
+		nb_frame_add(frame, "mark", NB_PARTICLE, "<u2", 3, "", 0), &nb_space_host, NB_WIRE);
+	for (size_t i = 0; i < 3 * N; i++)
+		mark[i] = (uint16_t)(uniform(&state) * 65536);
+	if (dim == 2) {
+		double *pos = nb_column_update(nb_frame_field(frame, NB_POS), &nb_space_host, NB_AS_F64);
+		for (size_t i = 0; i < N; i++)
+			pos[3 * i + 2] = 0;
+	}
+	CHECK(nb_frame_round(frame) == NB_OK);
+	CHECK(nb_frame_set_attribute_f64(frame, "dim", dim) == NB_OK);
+}
+
+/* All columns to the fake place, and nowhere else. */
+static void move_away(struct nb_frame *frame)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		CHECK(nb_column_update(&frame->column[c], nb_fake_backend.space, NB_WIRE) != NULL);
+}
+
+struct bytes {
+	char *data;
+	size_t size;
+};
+
+/* The frame as it would be in a stream. */
+static struct bytes stream_of(const struct nb_frame *frame)
+{
+	struct nb_writer writer;
+	struct stat st;
+	struct bytes bytes = {NULL, 0};
+	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600), copy = dup(fd);
+	CHECK(nb_writer_open(&writer, fd) == NB_OK);
+	CHECK(nb_writer_next(&writer, frame) == 0);
+	CHECK(nb_writer_close(&writer) == 0);
+	CHECK(fstat(copy, &st) == 0);
+	bytes.size = (size_t)st.st_size;
+	bytes.data = malloc(bytes.size);
+	CHECK(pread(copy, bytes.data, bytes.size, 0) == (ssize_t)bytes.size);
+	close(copy);
+	return bytes;
+}
+
+/* ---- tools -------------------------------------------------------------------------------------- */
+
+struct words {
+	char text[200];
+	char *word[24];
+	int n;
+};
+
+static void split(const char *command, struct words *words)
+{
+	snprintf(words->text, sizeof words->text, "%s", command);
+	words->n = 0;
+	for (char *word = strtok(words->text, " "); word; word = strtok(NULL, " "))
+		words->word[words->n++] = word;
+	words->word[words->n] = NULL;
+}
+
+/* What a tool passed on last. */
+static void keep(void *context, const struct nb_frame *frame)
+{
+	struct bytes *bytes = context;
+	free(bytes->data);
+	*bytes = stream_of(frame);
+}
+
+/* Runs a tool on a frame; what it passes on goes to *out. */
+static int run_tool(const char *command, const struct nb_backend *backend, struct nb_frame *frame, struct bytes *out)
+{
+	struct words words;
+	struct nb_run *run;
+	split(command, &words);
+	const struct nb_tool *tool = nb_tool_find(words.word[0]);
+	int status = nb_run_create(&run, tool, words.n, words.word, backend);
+	if (!status) {
+		run->put = keep;
+		run->context = out;
+		status = nb_run_frame(run, frame);
+	}
+	if (!status)
+		status = nb_run_end(run);
+	nb_run_free(run);
+	return status;
+}
+
+/* Bytes that a tool copied to the host, without those of writing what it passes on. */
+static uint64_t copied;
+static void count_and_keep(void *context, const struct nb_frame *frame)
+{
+	copied = nb_fake_count.to_host;
+	keep(context, frame);
+}
+
+static int run_away(const char *command, struct nb_frame *frame, struct bytes *out)
+{
+	struct words words;
+	struct nb_run *run;
+	split(command, &words);
+	move_away(frame);
+	nb_fake_count = (struct nb_fake_count){0, 0};
+	copied = UINT64_MAX;
+	int status = nb_run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend);
+	if (!status) {
+		run->put = count_and_keep;
+		run->context = out;
+		status = nb_run_frame(run, frame);
+	}
+	if (copied == UINT64_MAX) /* nothing was passed on */
+		copied = nb_fake_count.to_host;
+	if (!status)
+		status = nb_run_end(run);
+	nb_run_free(run);
+	return status;
+}
+
+/* A chain of filters on the host and away: the same bytes after each, and nothing came to the host. */
+static void chain(const char *const *command, const char *real, int dim)
+{
+	struct nb_frame here, away;
+	struct bytes want = {NULL, 0}, got = {NULL, 0};
+	const struct nb_backend *cpu;
+	char why[NB_BACKEND_WHY];
+	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
+	make_bodies(&here, real, dim);
+	make_bodies(&away, real, dim);
+	for (; *command; command++) {
+		CHECK(run_tool(*command, cpu, &here, &want) == 0);
+		CHECK(run_away(*command, &away, &got) == 0);
+		const int same = want.size == got.size && memcmp(want.data, got.data, want.size) == 0;
+		if (!same || copied)
+			fprintf(stderr, "%s (%s, %d-D): %s, %llu bytes copied to the host\n", *command, real, dim,
+				same ? "same bytes" : "other bytes", (unsigned long long)copied);
+		CHECK(same);
+		CHECK(copied == 0);
+	}
+	free(want.data);
+	free(got.data);
+	nb_frame_clear(&here);
+	nb_frame_clear(&away);
+	nb_fake_reset();
+}
+
+/* Tools that look at frames on the host, and steps of solid bodies, which are made there, run on a frame that is away
+ * and say the same. */
+static void lookers(void)
+{
+	static const char *const command[] = {"nb-stats --format json", "nb-stats --fields", "nb-convert --to csv",
+		"nb-render-ppm -W 64 -H 64", "nb-step -d 0.01 --collide merge"};
+	const struct nb_backend *cpu;
+	char why[NB_BACKEND_WHY];
+	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
+	for (size_t k = 0; k < sizeof command / sizeof *command; k++) {
+		struct bytes want = {NULL, 0}, got = {NULL, 0}, none = {NULL, 0};
+		char name[2][32] = {"", ""};
+		for (int there = 0; there < 2; there++) {
+			struct nb_frame frame;
+			make_bodies(&frame, "<f8", 3);
+			CHECK(run_tool("nb-force -e 0.01", cpu, &frame, &none) == 0);
+			fflush(stdout);
+			const int out = dup(STDOUT_FILENO);
+			snprintf(name[there], sizeof name[there], "/tmp/nb-places-XXXXXX");
+			const int file = mkstemp(name[there]);
+			dup2(file, STDOUT_FILENO);
+			CHECK((there ? run_away(command[k], &frame, &got) : run_tool(command[k], cpu, &frame, &want)) ==
+				0);
+			fflush(stdout);
+			dup2(out, STDOUT_FILENO);
+			struct bytes *printed = there ? &got : &want;
+			struct stat st;
+			if (!printed->data && fstat(file, &st) == 0) {
+				printed->size = (size_t)st.st_size;
+				printed->data = malloc(printed->size + 1);
+				CHECK(pread(file, printed->data, printed->size, 0) == (ssize_t)printed->size);
+			}
+			close(out);
+			close(file);
+			unlink(name[there]);
+			nb_frame_clear(&frame);
+		}
+		if (want.size != got.size || memcmp(want.data, got.data, want.size) != 0)
+			fprintf(stderr, "%s says something else\n", command[k]);
+		CHECK(want.size > 0 && want.size == got.size && memcmp(want.data, got.data, want.size) == 0);
+		free(want.data);
+		free(got.data);
+		free(none.data);
+		nb_fake_reset();
+	}
+}
+
+/* Two instances of a tool at once, and a failure that names the tool and leaves the process alone. */
+static void instances(void)
+{
+	struct words a, b;
+	struct nb_run *first, *second;
+	struct nb_frame frame;
+	split("nb-force -e 0.5 -j 1", &a);
+	split("nb-force -t 0.9 --no-history -q", &b);
+	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == 0);
+	CHECK(nb_run_create(&second, nb_tool_find("nb-force"), b.n, b.word, NULL) == 0);
+	CHECK(strcmp(first->history, "nb-force " NB_VERSION ": nb-force -e 0.5") == 0);
+	CHECK(first->common.no_history == 0 && second->common.no_history == 1);
+	make_bodies(&frame, "<f8", 3);
+	CHECK(nb_run_frame(first, &frame) == 0);
+	CHECK(nb_run_frame(second, &frame) == NB_EXIT_FAILED); /* no tree */
+	CHECK(nb_run_frame(first, &frame) == 0);
+	nb_run_free(first);
+	nb_run_free(second);
+	nb_frame_clear(&frame);
+	split("nb-force --no-such-option", &a);
+	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_EXIT_USAGE);
+	nb_run_free(first);
+}
+
+/* A field of nodes for each column of a tree, and the other way round. */
+static void node_fields(void)
+{
+	size_t fields = 0, columns = 0;
+	for (int f = 0; f < NB_NFIELD; f++)
+		fields += nb_field_info[f].table == NB_NODE;
+#define NB_NODE_COLUMN(type, member, components, order)                                                   \
+	for (int f = 0; f < NB_NFIELD; f++)                                                               \
+		if (strcmp(nb_field_info[f].name, "node_" #member) == 0) {                                \
+			columns++;                                                                        \
+			CHECK(nb_field_info[f].table == NB_NODE && nb_field_info[f].ncomp == components); \
+			CHECK(nb_dtype_size(nb_field_info[f].dtype) == sizeof(type));                     \
+		}
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	CHECK(columns == fields && fields == 8);
+}
+
+int main(void)
+{
+	static const char *const tree[] = {"nb-sort-zorder", "nb-build-tree -l 8",
+		"nb-force -t 0.6 -e 0.01 --potential", "nb-step -d 0.01", "nb-sort-zorder", "nb-build-tree -p 1",
+		"nb-force -t 0.6 --mac acceleration", NULL};
+	static const char *const direct[] = {"nb-sort-zorder --cube -1,-1,-1,4", "nb-force --jerk -e 0.1",
+		"nb-step --integrator taylor -d 0.01", "nb-force -e 0.1", "nb-step --integrator euler --eta 0.1", NULL};
+	static const char *const near[] = {
+		"nb-sort-zorder", "nb-build-tree --kind boxes --level 3", "nb-force -e 0.01", "nb-step -d 0.01", NULL};
+	for (int f = 0; f < 2; f++) {
+		const char *real = f ? "<f4" : "<f8";
+		chain(tree, real, 3);
+		chain(tree, real, 2);
+		chain(direct, real, 3);
+		chain(near, real, 3);
+		chain(near, real, 2);
+	}
+	lookers();
+	instances();
+	node_fields();
+	return unit_end();
+}
