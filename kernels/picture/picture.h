@@ -17,6 +17,9 @@ extern "C" {
 
 enum { NB_SPLAT_MAX_CHANNEL = 4, NB_SPLAT_MAX_SIZE = 16384 };
 
+/* Up to so many bodies all count; of more, the outermost, fastest ... few percent are taken for exceptions. */
+enum { NB_PICTURE_FEW = 100 };
+
 /* Orthographic camera. right and up are unit vectors at right angles; the line of sight does not matter. */
 struct nb_camera {
 	double centre[3]; /* what lies in the middle of the picture */
@@ -26,7 +29,7 @@ struct nb_camera {
 };
 
 /* A centre that a few distant bodies do not move: the centre of mass of those within the 98th percentile of the
- * distance from the component-wise median; of all bodies where n <= 100.  Bodies count equally where all
+ * distance from the component-wise median; of all bodies where n <= NB_PICTURE_FEW.  Bodies count equally where all
  * masses are 0.  n x 3 positions, n masses, n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double centre[3]);
 
