@@ -1,9 +1,29 @@
-/* Where a camera stands and what it sees: centre, extent and projection. */
+/* Where a camera stands and what it sees: axes, centre, size and projection. */
 #include "kernels/picture/picture.h"
 
 #include <math.h>
 
 #include "common/mem.h"
+
+void nb_camera_axes(double azimuth, double elevation, double right[3], double up[3])
+{
+	const double angle[2] = {azimuth, elevation};
+	/* sine and cosine of whole quarter turns exactly, so that the plain views keep coordinates as they are */
+	double sine[2], cosine[2];
+	for (int k = 0; k < 2; k++) {
+		double quarter = angle[k] / 90, turns = nearbyint(quarter), rest = (quarter - turns) * M_PI_2;
+		int turn = ((int)turns % 4 + 4) % 4;
+		double s = sin(rest), c = cos(rest);
+		sine[k] = turn == 0 ? s : turn == 1 ? c : turn == 2 ? -s : -c;
+		cosine[k] = turn == 0 ? c : turn == 1 ? -s : turn == 2 ? -c : s;
+	}
+	right[0] = -sine[0];
+	right[1] = cosine[0];
+	right[2] = 0;
+	up[0] = -sine[1] * cosine[0];
+	up[1] = -sine[1] * sine[0];
+	up[2] = cosine[1];
+}
 
 static double distance(const double *a, const double *b)
 {
@@ -77,4 +97,13 @@ int nb_splat_project_cpu(size_t n, const double *pos, const struct nb_camera *ca
 		y[i] = near ? (float)v : NB_SPLAT_AWAY;
 	}
 	return NB_OK;
+}
+
+int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size)
+{
+	double radius;
+	int error = nb_splat_extent_cpu(n, pos, centre, n <= NB_PICTURE_FEW ? 1 : 0.95, &radius);
+	if (!error)
+		*size = radius > 0 ? fmin(2.4 * radius, 1e300) : 1;
+	return error;
 }
