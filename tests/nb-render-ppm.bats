@@ -252,7 +252,7 @@ setup() {
 		"$python" -c "
 from matplotlib import cm
 for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(255 * c) for c in (r, g, b)))" 2>/dev/null >want
-		"$NB_BIN/../tests/unit/picture/splat" colormap $map >got
+		"$NB_BIN/../tests/unit/image/image" colormap $map >got
 		diff want got
 	done
 }

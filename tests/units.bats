@@ -25,6 +25,8 @@ unit() {
 @test "sort, tree and walk" { unit tree/tree; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
+@test "camera and exposure" { unit picture/exposure; }
+@test "colours and PPM" { unit image/image; }
 @test "collisions and mergers" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu

@@ -1,8 +1,9 @@
 /* picture.h - bodies as a picture: projection, smoothing lengths, surface density on a pixel grid.
  *
  * Pixel (column c, row r) is the square [c, c + 1) x [r, r + 1), row 0 on top; x grows to the right and y down.
- * The steps are nb_splat_project (where each body lies), nb_splat_radii (how wide to spread it), nb_splat
- * (spread them), nb_splat_stretch (brightness).  Every function gives the same bytes for any number of threads.
+ * The steps are nb_splat_project_cpu (where each body lies), nb_splat_radii_cpu (how wide to spread it), nb_splat_cpu
+ * (spread them), nb_splat_stretch_cpu (brightness).  nb_camera_... and nb_exposure_... choose from the bodies what is
+ * shown and how bright.  Every function gives the same bytes for any number of threads.
  * f32 throughout, after the shift to the camera's centre in f64: a picture has 8 bits. */
 #ifndef NB_PICTURE_H
 #define NB_PICTURE_H
@@ -17,6 +18,14 @@ extern "C" {
 
 enum { NB_SPLAT_MAX_CHANNEL = 4, NB_SPLAT_MAX_SIZE = 16384 };
 
+/* Up to so many bodies all count; of more, the outermost, fastest ... few percent are taken for exceptions. */
+enum { NB_PICTURE_FEW = 100 };
+
+/* Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is reordered. */
+double nb_splat_quantile(size_t n, double *x, double q);
+
+/* ---- where bodies lie ----------------------------------------------------------------------------- */
+
 /* Orthographic camera. right and up are unit vectors at right angles; the line of sight does not matter. */
 struct nb_camera {
 	double centre[3]; /* what lies in the middle of the picture */
@@ -25,21 +34,28 @@ struct nb_camera {
 	int width, height;	  /* 1..NB_SPLAT_MAX_SIZE */
 };
 
+/* Axes of a picture taken from that azimuth, from x towards y, and that elevation, in degrees, z upwards: (-90, 90)
+ * shows x to the right and y up, (-90, 0) x and z, (0, 0) y and z, all of them exactly. */
+void nb_camera_axes(double azimuth, double elevation, double right[3], double up[3]);
+
 /* A centre that a few distant bodies do not move: the centre of mass of those within the 98th percentile of the
- * distance from the component-wise median; of all bodies where n <= 100.  Bodies count equally where all
+ * distance from the component-wise median; of all bodies where n <= NB_PICTURE_FEW.  Bodies count equally where all
  * masses are 0.  n x 3 positions, n masses, n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double centre[3]);
 
 /* Quantile q in [0, 1] of the bodies' distance from centre; 1: the largest.  n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], double q, double *radius);
 
-/* Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is reordered. */
-double nb_splat_quantile(size_t n, double *x, double q);
+/* The length that a picture about centre should show: 2.4 times the distance within which 95 % of the bodies lie, all
+ * of them where n <= NB_PICTURE_FEW; 1 where that is 0, at most 1e300.  n > 0.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size);
 
 /* Pixel coordinates of n bodies.  Bodies far outside of the picture (more than its size beyond its edges, or
  * where the arithmetic overflows) are marked by x = y = NB_SPLAT_AWAY; every other function skips those. */
 #define NB_SPLAT_AWAY (-1e9f)
 NB_MUST_CHECK int nb_splat_project_cpu(size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y);
+
+/* ---- how wide to spread them ---------------------------------------------------------------------- */
 
 /* Smoothing radius of each body, in pixels: such that a smooth kernel of that radius holds about so many
  * neighbours at the local number of bodies per pixel; between NB_SPLAT_MIN_RADIUS and a sixth of the smaller edge
@@ -49,6 +65,41 @@ NB_MUST_CHECK int nb_splat_project_cpu(size_t n, const double *pos, const struct
 #define NB_SPLAT_MIN_RADIUS 2.0f
 NB_MUST_CHECK int nb_splat_radii_cpu(
 	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius);
+
+/* How many neighbours suit n bodies: many bodies can afford to be smoothed, few would be a single blot.  8..64. */
+double nb_exposure_neighbours(size_t n);
+
+/* A body much heavier than its neighbours, such as a black hole, is a small spot and no cloud: lowers the radius of
+ * those of more than the mass heavy in proportion to (heavy / mass)^(1/2), though not below spot. */
+void nb_splat_sharpen_cpu(size_t n, const double *mass, double heavy, float spot, float *radius);
+
+/* What masses are like in a picture. */
+struct nb_mass_scale {
+	double unit;  /* mass of weight 1: the heaviest body; 1 where all masses are 0 */
+	int massless; /* all masses are 0: bodies count equally */
+	double heavy; /* the heaviest hundredth is heavier than this; INFINITY where that is 0 */
+};
+
+/* n > 0 masses >= 0.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_exposure_masses_cpu(size_t n, const double *mass, struct nb_mass_scale *scale);
+
+/* Radii of n bodies as discs, in pixels: size for those of no mass, growing with the cube root of the mass to twice
+ * that for the heaviest, but at least 1.5, and their own radius (in lengths; NULL: none) where it is larger. */
+void nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own,
+	double pixels_per_length, double size, float *radius);
+
+/* The size that suits n bodies: 1/180 of the picture's height, less for more than 10. */
+double nb_exposure_disc_size(size_t n, int height);
+
+/* ---- spread them ---------------------------------------------------------------------------------- */
+
+/* Weights of n bodies, channel 0 of nchannel: the mass, cut at cap (INFINITY: nowhere), in units of the scale's; 1
+ * where that is massless. */
+void nb_splat_weights_cpu(
+	size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel, float *weight);
+
+/* Channel 1: channel 0 times the speed, as a number that goes from 0 at slow to 1 at fast.  vel n x 3, slow < fast. */
+void nb_splat_speed_weights_cpu(size_t n, const double *vel, double slow, double fast, int nchannel, float *weight);
 
 enum nb_splat_shape {
 	/* Kernel 5 / (pi radius^2) (1 - d^2 / radius^2)^4 at distance d, close to a Gaussian of sigma = 0.29 radius.
@@ -74,6 +125,8 @@ struct nb_splat {
  * order of the bodies, so that the result does not depend on the threads. NB_ENOMEM, NB_EINVAL, NB_ELIMIT. */
 NB_MUST_CHECK int nb_splat_cpu(const struct nb_splat *splat);
 
+/* ---- brightness and speed ------------------------------------------------------------------------- */
+
 enum nb_stretch { NB_STRETCH_ASINH, NB_STRETCH_LOG, NB_STRETCH_LINEAR };
 
 /* v = brightness in [0, 1] of each s, never NaN.
@@ -82,6 +135,17 @@ enum nb_stretch { NB_STRETCH_ASINH, NB_STRETCH_LOG, NB_STRETCH_LINEAR };
  *   asinh   asinh(s / lo) / asinh(hi / lo): linear well below lo, logarithmic above
  * hi > lo; lo > 0 except for linear.  In place (v == s) is allowed. */
 void nb_splat_stretch_cpu(size_t n, const float *s, enum nb_stretch stretch, float lo, float hi, float *v);
+
+/* The range for a stretch from the surface densities at the bodies in the picture: each counts once, and 2 % of them
+ * are brighter than hi; lo is half of what 5 % stay below, within [hi / 10000, hi / 4], and 0 for a linear stretch. x,
+ * y   pixel coordinates of n bodies       image   height x width surface densities Where there are no bodies in the
+ * picture hi is 1.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, int height,
+	const float *image, enum nb_stretch stretch, float *lo, float *hi);
+
+/* Speeds between which colours change: the 2nd and 98th percentile, the extremes where n <= NB_PICTURE_FEW; slow < fast
+ * always: 0 and the speed where all are equal, 0 and 1 where all are 0.  vel n x 3, n > 0.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_exposure_speeds_cpu(size_t n, const double *vel, double *slow, double *fast);
 
 #ifdef __cplusplus
 }

@@ -11,13 +11,11 @@
 #include <math.h>
 #include <omp.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
 
 enum {
-	FEW = 100,	   /* so many bodies are centred on their plain centre of mass */
 	BAND = 16,	   /* rows summed at once */
 	PAD = 8,	   /* floats added at once; a power of 2 */
 	MAX_RADIUS = 1024, /* pixels */
@@ -25,130 +23,6 @@ enum {
 	MAX_LEVEL = 16
 };
 static const float glow_height = 0.4f;
-
-/* ---- where to look ------------------------------------------------------------------------------- */
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static void swap(double *a, double *b)
-{
-	double t = *a;
-	*a = *b;
-	*b = t;
-}
-
-double nb_splat_quantile(size_t n, double *x, double q)
-{
-	ptrdiff_t lo = 0, hi = (ptrdiff_t)n - 1, k = (ptrdiff_t)(q * (double)hi);
-	/* Hoare's selection with the median of three; the rare order that defeats it is sorted instead */
-	for (int tries = 0; lo < hi; tries++) {
-		if (tries == 200) {
-			qsort(x + lo, (size_t)(hi - lo + 1), sizeof *x, ascending);
-			break;
-		}
-		ptrdiff_t i = lo, j = hi, mid = lo + (hi - lo) / 2;
-		if (x[mid] < x[lo])
-			swap(&x[mid], &x[lo]);
-		if (x[hi] < x[lo])
-			swap(&x[hi], &x[lo]);
-		if (x[hi] < x[mid])
-			swap(&x[hi], &x[mid]);
-		const double pivot = x[mid];
-		while (i <= j) {
-			while (x[i] < pivot)
-				i++;
-			while (x[j] > pivot)
-				j--;
-			if (i <= j)
-				swap(&x[i++], &x[j--]);
-		}
-		if (k <= j)
-			hi = j;
-		else if (k >= i)
-			lo = i;
-		else
-			break;
-	}
-	return x[k];
-}
-
-static double distance(const double *a, const double *b)
-{
-	return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
-}
-
-int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], double q, double *radius)
-{
-	double *r = nb_alloc(n, sizeof *r);
-	if (!r)
-		return NB_ENOMEM;
-#pragma omp parallel for schedule(static)
-	for (size_t i = 0; i < n; i++)
-		r[i] = distance(&pos[3 * i], centre);
-	*radius = nb_splat_quantile(n, r, q);
-	nb_free(r);
-	return NB_OK;
-}
-
-int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double centre[3])
-{
-	double median[3] = {0, 0, 0}, within = INFINITY, heaviest = 0;
-	if (n > FEW) {
-		double *x = nb_alloc(n, sizeof *x);
-		if (!x)
-			return NB_ENOMEM;
-		for (size_t k = 0; k < 3; k++) {
-			for (size_t i = 0; i < n; i++)
-				x[i] = pos[3 * i + k];
-			median[k] = nb_splat_quantile(n, x, 0.5);
-		}
-		nb_free(x);
-		int error = nb_splat_extent_cpu(n, pos, median, 0.98, &within);
-		if (error)
-			return error;
-	}
-	for (size_t i = 0; i < n; i++)
-		heaviest = fmax(heaviest, mass[i]);
-	/* one thread, so that the order of the sum is fixed; done once a movie */
-	double sum[3] = {0, 0, 0}, total = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (n > FEW && distance(&pos[3 * i], median) > within)
-			continue;
-		double w = heaviest > 0 ? mass[i] / heaviest : 1;
-		for (size_t k = 0; k < 3; k++)
-			sum[k] += w * pos[3 * i + k];
-		total += w;
-	}
-	for (size_t k = 0; k < 3; k++) {
-		centre[k] = sum[k] / total;
-		if (!isfinite(centre[k])) /* overflow, or every body within has no mass */
-			centre[k] = median[k];
-	}
-	return NB_OK;
-}
-
-int nb_splat_project_cpu(size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y)
-{
-	const struct nb_camera c = *camera;
-	if (!(c.pixels_per_length > 0 && isfinite(c.pixels_per_length)))
-		return NB_EINVAL;
-	const double w = c.width, h = c.height;
-#pragma omp parallel for schedule(static) if (n > 10000)
-	for (size_t i = 0; i < n; i++) {
-		double d0 = pos[3 * i] - c.centre[0], d1 = pos[3 * i + 1] - c.centre[1],
-		       d2 = pos[3 * i + 2] - c.centre[2];
-		double u = w / 2 + (d0 * c.right[0] + d1 * c.right[1] + d2 * c.right[2]) * c.pixels_per_length;
-		double v = h / 2 - (d0 * c.up[0] + d1 * c.up[1] + d2 * c.up[2]) * c.pixels_per_length;
-		int near = u >= -w && u <= 2 * w && v >= -h && v <= 2 * h; /* false for NaN */
-		x[i] = near ? (float)u : NB_SPLAT_AWAY;
-		y[i] = near ? (float)v : NB_SPLAT_AWAY;
-	}
-	return NB_OK;
-}
 
 /* ---- how wide ------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "common/mem.h"
-#include "formats/image/image.h"
 #include "tests/unit/unit.h"
 
 enum { W = 320, H = 240, N = 20000 };
@@ -228,48 +227,8 @@ static void stretches(void)
 	CHECK_NEAR(v[0], asinh(1) / asinh(100), 1e-6);
 }
 
-static void colours(void)
+int main(void)
 {
-	static const struct {
-		enum nb_colormap map;
-		uint32_t first, last;
-	} want[] = {{NB_INFERNO, 0x000004, 0xfcffa4}, {NB_VIRIDIS, 0x440154, 0xfde725}, {NB_GRAY, 0, 0xffffff}};
-	for (size_t k = 0; k < 3; k++) {
-		const uint32_t *table = nb_colormap_table(want[k].map);
-		float rgb[3];
-		CHECK(table[0] == want[k].first && table[255] == want[k].last);
-		for (int i = 0; i < 256; i++) {
-			nb_colormap_at(table, (float)i / 255, rgb);
-			for (int c = 0; c < 3; c++)
-				CHECK_NEAR(255 * rgb[c], table[i] >> (16 - 8 * c) & 255, 0.02);
-		}
-		nb_colormap_at(table, NAN, rgb);
-		CHECK_NEAR(255 * rgb[2], table[0] & 255, 1e-4);
-		nb_colormap_at(table, 7, rgb);
-		CHECK_NEAR(255 * rgb[2], table[255] & 255, 1e-4);
-		/* halfway between two entries */
-		nb_colormap_at(table, 10.5f / 255, rgb);
-		CHECK_NEAR(255 * rgb[2], ((table[10] & 255) + (table[11] & 255)) / 2.0, 0.02);
-	}
-}
-
-/* unit_splat colormap NAME: its table as text, a colour a line */
-static int print_table(const char *name)
-{
-	static const char *const names[NB_NCOLORMAP] = {"inferno", "viridis", "gray"};
-	for (int map = 0; map < NB_NCOLORMAP; map++)
-		if (strcmp(name, names[map]) == 0) {
-			for (int i = 0; i < NB_COLORMAP_SIZE; i++)
-				printf("%06x\n", (unsigned)nb_colormap_table((enum nb_colormap)map)[i]);
-			return 0;
-		}
-	return 1;
-}
-
-int main(int argc, char **argv)
-{
-	if (argc == 3 && strcmp(argv[1], "colormap") == 0)
-		return print_table(argv[2]);
 	quantiles();
 	camera();
 	robust_centre();
@@ -278,6 +237,5 @@ int main(int argc, char **argv)
 	many_bodies();
 	nothing();
 	stretches();
-	colours();
 	return unit_end();
 }

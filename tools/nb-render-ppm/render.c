@@ -1,0 +1,108 @@
+/* nb-render-ppm: each frame of a particle stream as a picture; all together a movie. */
+#include "tools/nb-render-ppm/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct nb_option options[] = {
+	{'H', "height", NB_INT(struct render, height), .min = 2, .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
+		.fallback = "720", .help = "height of a picture, even"},
+	{'W', "width", NB_INT(struct render, width), .min = 2, .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
+		.fallback = "1280", .help = "width of a picture, even"},
+	{0, "by", NB_CHOICE(struct render, by), .arg = "density|speed|species", .fallback = "density",
+		.help = "what the colour tells"},
+	{0, "center", NB_TEXT(struct render, center), .arg = "X,Y,Z", .fallback = "from the first frame",
+		.help = "place in the middle of the picture"},
+	{0, "colormap", NB_CHOICE(struct render, colormap), .arg = NB_COLORMAP_WORDS, .fallback = "inferno",
+		.help = "colours"},
+	{0, "draw", NB_CHOICE(struct render, draw), .arg = "auto|density|discs",
+		.fallback = "auto: discs for at most 100 bodies", .help = "surface density, or each body as a disc"},
+	{0, "hide", NB_TEXT(struct render, hide), .arg = "LIST|none", .fallback = "the halos of models disk and merger",
+		.help = "species to leave out, e.g. 2,5"},
+	{0, "neighbours", NB_REAL(struct render, neighbours), .max = 1e6, .arg = "K",
+		.fallback = "64, less below 10,000 bodies", .help = "bodies to smooth over; 0: the least smoothing"},
+	{0, "only", NB_TEXT(struct render, only), .arg = "LIST", .help = "species to show"},
+	{0, "range", NB_TEXT(struct render, range), .arg = "LO,HI", .fallback = "from the first frame",
+		.help = "surface densities between which brightness grows"},
+	{0, "size", NB_POSITIVE(struct render, size), .max = 1e300, .arg = "LENGTH", .fallback = "from the first frame",
+		.help = "length that the smaller edge of the picture shows"},
+	{0, "speed-range", NB_TEXT(struct render, speeds), .arg = "LO,HI", .fallback = "from the first frame",
+		.help = "speeds between which the colour changes"},
+	{0, "stretch", NB_CHOICE(struct render, stretch), .arg = "asinh|log|linear", .fallback = "asinh",
+		.help = "how brightness grows with surface density"},
+	{0, "view", NB_TEXT(struct render, view), .arg = "xy|xz|yz|AZIMUTH,ELEVATION", .fallback = "xy",
+		.help = "axes of the picture, or where it is seen from in degrees"},
+	{0, "zoom", NB_POSITIVE(struct render, zoom), .max = 1e12, .arg = "FACTOR", .fallback = "1",
+		.help = "enlargement"},
+};
+
+static void check(struct nb_run *run, void *self)
+{
+	nb_render_check(run, self);
+	if (isatty(STDOUT_FILENO))
+		nb_die(NB_EXIT_USAGE,
+			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	(void)run;
+	nb_render_open_canvas(self);
+}
+
+static void render(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct render *r = self;
+	(void)run;
+	nb_render_load(r, frame);
+	if (!r->scene.ready && r->bodies.n > 0)
+		nb_render_choose_scene(r);
+	nb_render_paint(r);
+	nb_render_release_bodies(r);
+	if (nb_ppm_write(stdout, r->width, r->height, r->canvas.rgb))
+		nb_die(NB_EXIT_FAILED, "cannot write picture %" PRIu64 ":", frame->number);
+}
+
+/* Some file systems tell only on closing that the disk is full.  Standard output itself stays open: other instances in
+ * this process may write to it. */
+static void end(struct nb_run *run, void *self)
+{
+	(void)run;
+	(void)self;
+	const int copy = dup(STDOUT_FILENO);
+	if (copy < 0 || close(copy))
+		nb_die(NB_EXIT_FAILED, "cannot write pictures:");
+}
+
+static void clear(void *self)
+{
+	nb_render_release_bodies(self);
+	nb_render_close_canvas(self);
+}
+
+const struct nb_tool nb_tool_render_ppm = {
+	.name = "nb-render-ppm",
+	.about = "draw each frame of a particle stream as a PPM picture",
+	.operands = "",
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_THREADS,
+	.size = sizeof(struct render),
+	.defaults =
+		&(const struct render){
+			.width = 1280,
+			.height = 720,
+			.colormap = NB_INFERNO,
+			.view = "xy",
+			.zoom = 1,
+			.neighbours = 64,
+			.scene = {.lo = 1, .hi = 2},
+		},
+	.streams = NB_READS,
+	.check = check,
+	.begin = begin,
+	.frame = render,
+	.end = end,
+	.clear = clear,
+};
