@@ -49,6 +49,15 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthread
 endif
 
+# one short line a file; V=1 prints the commands
+ifeq ($(V),1)
+Q =
+say =
+else
+Q = @
+say = @printf '  %-5s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$(2))'
+endif
+
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
@@ -66,14 +75,16 @@ all: $(BINS)
 
 $(LIB): $(LIB_O)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)ar rcs $@ $^
 
 $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/bin/nb-%: $(PROGRAM)
-	ln -sf nb $@
+	$(Q)ln -sf nb $@
 
 # nb-sort-zorder is nb_tool_sort_zorder
 $(BUILD)/tools/filter/registry.o: CPPFLAGS += '-DNB_TOOLS=$(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))'
@@ -81,23 +92,27 @@ $(BUILD)/tools/filter/registry.o: $(TOOL_C)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 define simd_rule
 $(BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
+	$$(call say,CC,$$< ($(1)))
+	$$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
 
 $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(call say,NVCC,$<)
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # test and benchmark programs
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
@@ -143,7 +158,7 @@ demo: deps-demo
 
 check: deps-check
 	@$(MAKE) --no-print-directory all test-programs
-	NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
+	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
 
 # on a machine with a GPU: nothing is skipped for want of one
 check-gpu:
@@ -173,26 +188,30 @@ man/nb-stream.5: formats/stream/field.def man/field-table.awk
 	awk -f man/field-table.awk formats/stream/field.def $@ >$@.new && mv $@.new $@
 
 INSTALL ?= install
+BINDIR   = $(DESTDIR)$(PREFIX)/bin
+SHARE    = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = $(SHARE)/bash-completion/completions
+
+# one program without its symbols, and a link for each tool
 install: all
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
-		$(DESTDIR)$(PREFIX)/share/man/man7 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(INSTALL) -m 755 $(BINS) $(DESTDIR)$(PREFIX)/bin
-	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	$(INSTALL) -m 644 man/nb-stream.5 $(DESTDIR)$(PREFIX)/share/man/man5
-	$(INSTALL) -m 644 man/nb.7 $(DESTDIR)$(PREFIX)/share/man/man7
-	for t in $(TOOLS); do $(INSTALL) -m 644 tools/completion.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t || exit 1; done
+	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS)
+	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
+	for t in $(TOOLS); do ln -sf nb $(BINDIR)/$$t || exit 1; done
+	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
+	$(INSTALL) -m 644 man/nb-stream.5 $(SHARE)/man/man5
+	$(INSTALL) -m 644 man/nb.7 $(SHARE)/man/man7
+	$(INSTALL) -m 644 tools/completion.bash $(COMPLETIONS)/nb
+	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
 
 uninstall:
-	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1) \
-		$(DESTDIR)$(PREFIX)/share/man/man5/nb-stream.5 $(DESTDIR)$(PREFIX)/share/man/man7/nb.7 \
-		$(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
+	rm -f $(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
+		$(SHARE)/man/man7/nb.7 $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)
 
 clean:
 	rm -rf build
 
 help:
-	@echo 'make            build into build/cuda, or build/cpu where there is no nvcc (CUDA=0 forces that)'
+	@echo 'make            build into build/cuda, or build/cpu where there is no nvcc (CUDA=0 forces that); V=1: show commands'
 	@echo 'make demo       install what is missing, build, run the main job, leave a picture'
 	@echo 'make check      every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make check-gpu  every test with a GPU, none skipped'

@@ -7,7 +7,6 @@ load helper
 FILTERS=('nb-sort-zorder' 'nb-build-tree' 'nb-force -m direct' 'nb-step -d 0.01' 'nb-stats' 'nb-stats --check'
 	'nb-render-ppm -W 16 -H 16' 'nb-convert --to csv')
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
@@ -157,7 +156,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	[ "$status" -eq 1 ]
 	run bash -c 'nb-gen plummer -n 100000 >/dev/full'
 	[ "$status" -eq 1 ]
-	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+	for t in $NB_TOOLS; do
 		run bash -c "$t --help >/dev/full"
 		[ "$status" -eq 1 ]
 	done
@@ -174,7 +173,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "usage errors exit 2 with one line and no output" {
-	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+	for t in $NB_TOOLS; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"
 		fails_with 2 '' "$t one two three <one.nb"
@@ -191,7 +190,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "help and version go to stdout with exit 0" {
-	for t in nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm; do
+	for t in $NB_TOOLS; do
 		run --separate-stderr $t --help
 		[ "$status" -eq 0 ]
 		[[ $output == "usage: $t "* ]]

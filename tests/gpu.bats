@@ -4,7 +4,6 @@
 # bats file_tags=gpu
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
@@ -23,7 +22,6 @@ setup() {
 	fi
 }
 
-compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 
 @test "direct sum: every precision and odd n, with potential and jerk" {
 	for n in 1 2 31 33 257 4099; do

@@ -5,6 +5,10 @@
 #                                           without a single byte on stdout
 #   close_to 0.5 "$x" 0.01                  |x - 0.5| <= 0.01; not a number never passes
 #   stat_of KEY                             value of KEY in the tsv of nb-stats on stdin (last frame)
+#   equals "$(command)" text                the two are the same; says both where they are not
+#   mutate ...                              tests/mutate.py: damages a stream, or shows what is in it
+#   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
+#   $NB_TOOLS                               the names of all programs
 
 bats_require_minimum_version 1.5.0
 
@@ -20,6 +24,7 @@ fi
 export NB_BIN NB_TOP
 export PATH="$NB_BIN:$PATH"
 export LC_ALL=C
+export NB_TOOLS; NB_TOOLS=$(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
 
 pipeline() {
 	run bash -o pipefail -c "$1"
@@ -57,6 +62,14 @@ close_to() {
 		if (!(d <= by)) { print got " is not within " by " of " want; exit 1 }
 	}'
 }
+
+equals() {
+	[ "$1" = "$2" ] || { printf 'got:  %s\nwant: %s\n' "$1" "$2" && return 1; }
+}
+
+mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+
+compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 
 at_most() {
 	awk -v limit="$1" -v got="$2" 'BEGIN {

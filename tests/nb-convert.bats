@@ -6,7 +6,6 @@ load helper
 DATA=$NB_TOP/tests/data
 REAL=$NB_TOP/../shared/data
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 csv() { nb-convert -q --to csv; }
 from() { nb-convert --no-history --from "$@"; }
 

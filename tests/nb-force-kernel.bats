@@ -3,8 +3,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
-compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1

@@ -3,10 +3,7 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
-# compare EXACT KEY: error KEY of the stream on stdin against EXACT
-compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 
 TREE='nb-sort-zorder | nb-build-tree | nb-force'
 

@@ -3,7 +3,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 ALL='plummer uniform sphere clusters disk merger boxes solar figure8 kepler'
 FREE='plummer uniform sphere clusters disk merger' # any number of bodies

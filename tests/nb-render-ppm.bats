@@ -3,7 +3,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 # bodies 'id,mass,x,y,z' or another header from the lines given
 bodies() { printf '%s\n' "$@" | nb-convert --from csv --no-history; }

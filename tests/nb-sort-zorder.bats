@@ -3,7 +3,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1

@@ -3,7 +3,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 bodies() { printf '%s\n' "$@" | nb-convert --from csv --no-history; }
 tsv() { nb-stats --format tsv "$@"; }
 

@@ -4,7 +4,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 FREE='nb-force --G 0'
 GRAVITY='nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.02'

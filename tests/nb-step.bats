@@ -5,7 +5,6 @@
 
 load helper
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
