@@ -30,6 +30,8 @@ unit() {
 @test "collisions and mergers" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu
+@test "checks, conversions and boxes on the GPU" { unit backend/agree; }
+# bats test_tags=gpu
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }

@@ -1,6 +1,6 @@
 /* Keys, sort, tree and walk on the device against the CPU's keys, sort and tree and against direct sums in
  * f64.  Exit 77 where there is no device.
- *   unit_tree_cuda [N [SHAPE]]    for slow checkers: n at most N, and bodies of one shape only */
+ *   tree_cuda [N [SHAPE]]    for slow checkers: n at most N, and bodies of one shape only */
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -9,8 +9,6 @@
 
 #include "kernels/order/order.h"
 #include "kernels/tree/tree.h"
-extern "C" {
-}
 #include "tests/unit/tree/sound.h"
 #include "tests/unit/unit.h"
 

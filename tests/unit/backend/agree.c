@@ -1,0 +1,252 @@
+/* The table of the CUDA backend against that of the CPU: what looks at arrays where they are (checks, conversions,
+ * boxes) gives the same answers on the device.  Exit status 77: there is no device. */
+#include "kernels/backend/backend.h"
+
+#include "common/mem.h"
+#include "tests/unit/unit.h"
+
+static const struct nb_backend *cpu, *cuda;
+
+/* An array of the host, on the device. */
+static void *there(const void *host, size_t bytes)
+{
+	void *p = cuda->space->alloc(cuda->space, bytes);
+	CHECK(p && cuda->space->from_host(cuda->space, p, host, bytes) == NB_OK);
+	return p;
+}
+
+static void back(void *host, void *device, size_t bytes)
+{
+	CHECK(cuda->space->to_host(cuda->space, host, device, bytes) == NB_OK);
+	cuda->space->release(cuda->space, device);
+}
+
+static void drop(const void *device)
+{
+	cuda->space->release(cuda->space, (void *)(uintptr_t)device);
+}
+
+static double uniform(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+static void first_bad(size_t count, const double *x)
+{
+	const struct nb_space *host = &nb_space_host, *device = cuda->space;
+	float *narrow = nb_alloc(count, sizeof *narrow);
+	CHECK(host->narrow(host, count, x, narrow) == NB_OK);
+	void *d_wide = there(x, count * sizeof *x), *d_narrow = there(narrow, count * sizeof *narrow);
+	for (unsigned what = 1; what <= 3; what++)
+		for (int wide = 0; wide < 2; wide++) {
+			size_t want = 0, got = 1;
+			CHECK(host->first_bad(host, count, wide, wide ? (const void *)x : narrow, what, &want) ==
+				NB_OK);
+			CHECK(device->first_bad(device, count, wide, wide ? d_wide : d_narrow, what, &got) == NB_OK);
+			CHECK(got == want);
+		}
+	drop(d_wide);
+	drop(d_narrow);
+	nb_free(narrow);
+}
+
+static void numbers(void)
+{
+	static const size_t counts[] = {0, 1, 255, 257, 300001};
+	uint64_t state = 3;
+	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+		const size_t n = counts[k];
+		double *x = nb_alloc(n, sizeof *x), *y = nb_alloc(n, sizeof *y);
+		float *f = nb_alloc(n, sizeof *f), *g = nb_alloc(n, sizeof *g);
+		for (size_t i = 0; i < n; i++)
+			x[i] = uniform(&state);
+		first_bad(n, x);
+		void *d_x = there(x, n * sizeof *x), *d_f = there(f, n * sizeof *f);
+		CHECK(nb_space_host.narrow(&nb_space_host, n, x, f) == NB_OK);
+		CHECK(cuda->space->narrow(cuda->space, n, d_x, d_f) == NB_OK);
+		CHECK(cuda->space->widen(cuda->space, n, d_f, d_x) == NB_OK);
+		back(g, d_f, n * sizeof *g);
+		back(y, d_x, n * sizeof *y);
+		size_t same = 0;
+		for (size_t i = 0; i < n; i++)
+			same += f[i] == g[i] && y[i] == (double)f[i];
+		CHECK(same == n);
+		if (n > 2) {
+			x[n - 1] = -1;
+			first_bad(n, x);
+			x[n / 2] = NAN;
+			first_bad(n, x);
+			x[n / 3] = -INFINITY;
+			first_bad(n, x);
+		}
+		nb_free(x);
+		nb_free(y);
+		nb_free(f);
+		nb_free(g);
+	}
+}
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+static void order(size_t n, int dim)
+{
+	uint64_t state = 11, *key = nb_alloc(n, sizeof *key), want = 0, got = 1;
+	double *pos = nb_alloc(n, 3 * sizeof *pos);
+	struct nb_cube cube = {{0, 0, 0}, 1};
+	size_t a = 0, b = 1;
+	int current = -1;
+	/* along a diagonal, so that keys ascend with the bodies */
+	for (size_t i = 0; i < n; i++)
+		pos[3 * i] = pos[3 * i + 1] = pos[3 * i + 2] = ((double)i + 0.5 * uniform(&state)) / (double)(n + 1);
+	CHECK(cpu->morton_keys(n, pos, dim, &cube, key) == NB_OK);
+	for (int stale = 0; stale < 3; stale++) {
+		if (stale == 1) { /* a body moves */
+			pos[3 * (n / 2)] += 0.3;
+		} else if (stale == 2) { /* keys that belong to the bodies but do not ascend */
+			pos[3 * (n / 2)] = pos[0];
+			CHECK(cpu->morton_keys(n, pos, dim, &cube, key) == NB_OK);
+		}
+		void *d_pos = there(pos, 3 * n * sizeof *pos), *d_key = there(key, n * sizeof *key);
+		CHECK(cpu->keys_current(n, pos, dim, &cube, key, &current) == NB_OK);
+		CHECK(current == !stale);
+		CHECK(cuda->keys_current(n, d_pos, dim, &cube, d_key, &current) == NB_OK);
+		CHECK(current == !stale);
+		const struct nb_cube small = {{0, 0, 0}, 0.7};
+		CHECK(cpu->first_outside(n, pos, 0, dim, &small, &a) == NB_OK);
+		CHECK(cuda->first_outside(n, d_pos, 0, dim, &small, &b) == NB_OK);
+		CHECK(a == b && a < n);
+		CHECK(cuda->first_outside(n, d_pos, 0, dim, &cube, &b) == NB_OK);
+		CHECK(b == n);
+		CHECK(cpu->ids_sum(n, key, &want) == NB_OK);
+		CHECK(cuda->ids_sum(n, d_key, &got) == NB_OK);
+		CHECK(want == got);
+		drop(d_pos);
+		drop(d_key);
+	}
+	nb_free(key);
+	nb_free(pos);
+}
+
+/* ---- boxes -------------------------------------------------------------------------------------- */
+
+static void same_verdict(const struct nb_boxes *boxes, size_t n, int sound)
+{
+	const char *want = "", *got = "";
+	void *d_first = there(boxes->box_first, (boxes->nbox + 1) * sizeof *boxes->box_first);
+	void *d_neighbour = there(boxes->neighbour, boxes->nbox * (size_t)boxes->nneighbour * sizeof(int32_t));
+	const struct nb_boxes d_boxes = {boxes->nbox, d_first, d_neighbour, boxes->nneighbour};
+	CHECK(cpu->boxes_check(boxes, n, &want) == NB_OK);
+	CHECK(cuda->boxes_check(&d_boxes, n, &got) == NB_OK);
+	CHECK((want == NULL) == sound);
+	CHECK((got == NULL) == sound && (sound || strcmp(want, got) == 0));
+	drop(d_first);
+	drop(d_neighbour);
+}
+
+static void boxes(size_t n, int dim, int level)
+{
+	const size_t nbox = (size_t)1 << dim * level, nneighbour = dim == 3 ? 26 : 8;
+	uint64_t state = 5, *key = nb_alloc(n, sizeof *key);
+	uint64_t *want_first = nb_alloc(nbox + 1, sizeof *want_first), *first = nb_alloc(nbox + 1, sizeof *first);
+	uint32_t *perm = nb_alloc(n, sizeof *perm);
+	int32_t *want = nb_alloc(nbox * nneighbour, sizeof *want), *got = nb_alloc(nbox * nneighbour, sizeof *got);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (uint64_t)(uniform(&state) * (dim == 3 ? 0x1p63 : 0x1p62));
+	CHECK(cpu->sort_keys(n, key, perm) == NB_OK);
+	void *d_key = there(key, n * sizeof *key), *d_first = there(first, (nbox + 1) * sizeof *first),
+	     *d_neighbour = there(got, nbox * nneighbour * sizeof *got);
+	CHECK(cpu->boxes_build(n, key, dim, level, want_first, want) == NB_OK);
+	CHECK(cuda->boxes_build(n, d_key, dim, level, d_first, d_neighbour) == NB_OK);
+	back(first, d_first, (nbox + 1) * sizeof *first);
+	back(got, d_neighbour, nbox * nneighbour * sizeof *got);
+	CHECK(memcmp(first, want_first, (nbox + 1) * sizeof *first) == 0);
+	CHECK(memcmp(got, want, nbox * nneighbour * sizeof *got) == 0);
+	drop(d_key);
+
+	const struct nb_boxes b = {nbox, first, got, (int)nneighbour};
+	same_verdict(&b, n, 1);
+	same_verdict(&b, n + 1, 0);
+	got[nbox * nneighbour - 1] = (int32_t)nbox;
+	same_verdict(&b, n, 0);
+	if (nbox > 2) {
+		first[1] = n + 5;
+		same_verdict(&b, n, 0);
+	}
+	nb_free(key);
+	nb_free(perm);
+	nb_free(want_first);
+	nb_free(first);
+	nb_free(want);
+	nb_free(got);
+}
+
+/* ---- trees -------------------------------------------------------------------------------------- */
+
+/* Trees with one number of their nodes spoilt: the device finds what the host finds. */
+static void trees(size_t n)
+{
+	uint64_t state = 9, *key = nb_alloc(n, sizeof *key);
+	double *pos = nb_alloc(n, 3 * sizeof *pos), *mass = nb_alloc(n, sizeof *mass);
+	struct nb_cube cube = {{0, 0, 0}, 1};
+	struct nb_tree tree;
+	for (size_t i = 0; i < n; i++) {
+		pos[3 * i] = pos[3 * i + 1] = pos[3 * i + 2] = ((double)i + uniform(&state)) / (double)(n + 1);
+		mass[i] = 1;
+	}
+	CHECK(cpu->morton_keys(n, pos, 3, &cube, key) == NB_OK);
+	CHECK(cpu->tree_build(n, key, pos, mass, 3, &cube, 4, 2, &tree) == NB_OK);
+	for (int spoil = 0; spoil < 9; spoil++) {
+		uint32_t *const array[] = {NULL, tree.first, tree.count, tree.child, tree.nchild};
+		uint32_t *number = spoil ? &array[1 + (spoil - 1) % 4][spoil > 4 ? tree.nnode - 1 : tree.nnode / 3]
+					 : NULL;
+		const uint32_t old = number ? *number : 0;
+		if (number)
+			*number = spoil % 2 ? old + 1 : UINT32_MAX - 7;
+		struct nb_tree d_tree = tree;
+		d_tree.first = there(tree.first, tree.nnode * sizeof *tree.first);
+		d_tree.count = there(tree.count, tree.nnode * sizeof *tree.count);
+		d_tree.child = there(tree.child, tree.nnode * sizeof *tree.child);
+		d_tree.nchild = there(tree.nchild, tree.nnode * sizeof *tree.nchild);
+		const char *want = "", *got = "";
+		CHECK(cpu->tree_check(&tree, n, &want) == NB_OK);
+		CHECK(cuda->tree_check(&d_tree, n, &got) == NB_OK);
+		if (!spoil)
+			CHECK(!want && !got);
+		CHECK(want == got || (want && got && strcmp(want, got) == 0));
+		if (want != got && !(want && got && strcmp(want, got) == 0))
+			fprintf(stderr, "spoil %d: cpu '%s', cuda '%s'\n", spoil, want ? want : "", got ? got : "");
+		drop(d_tree.first);
+		drop(d_tree.count);
+		drop(d_tree.child);
+		drop(d_tree.nchild);
+		if (number)
+			*number = old;
+	}
+	cpu->tree_free(&tree);
+	nb_free(key);
+	nb_free(pos);
+	nb_free(mass);
+}
+
+int main(void)
+{
+	char why[NB_BACKEND_WHY];
+	if (nb_backend_choose("cpu", &cpu, why) || nb_backend_choose("cuda", &cuda, why)) {
+		fprintf(stderr, "%s\n", why);
+		return 77;
+	}
+	numbers();
+	for (int dim = 2; dim <= 3; dim++) {
+		order(1000, dim);
+		order(70001, dim);
+		boxes(0, dim, 1);
+		boxes(1, dim, 0);
+		boxes(5000, dim, 3);
+	}
+	trees(10);
+	trees(20000);
+	return unit_end();
+}
