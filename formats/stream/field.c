@@ -31,7 +31,7 @@ size_t nb_dtype_size(const char *dtype)
 	return (dtype[0] == '|') == single ? size : 0;
 }
 
-/* One loop a type, written once; memcpy because a column may be unaligned in nothing but C's eyes. */
+/* One loop a type, written once. */
 #define NB_NUMBER_TYPES(DO) \
 	DO("<f8", double)   \
 	DO("<f4", float)    \

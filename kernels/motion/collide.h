@@ -57,8 +57,10 @@ struct nb_collide {
 	double *radius;	    /* n, >= 0; changed by mergers only */
 	const uint64_t *id; /* n, or NULL */
 	uint32_t *keep;	    /* n, for mergers: the rows that are left, ascending; the other rows are undefined then */
-	const double *acc;  /* NULL, or n x 3: two bodies that collide at time t of the drift do so with the */
-	double lag;	    /* velocities vel + acc (t - lag), of which vel are those at time lag */
+	/* NULL, or n x 3: two bodies that collide at time t of the drift do so with the velocities
+	 * vel + acc (t - lag) */
+	const double *acc;
+	double lag; /* the time of the drift at which the bodies have the velocities vel */
 };
 
 struct nb_collide_count {

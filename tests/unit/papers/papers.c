@@ -1,7 +1,7 @@
 /* The kernels of the papers against the oracle: each on every n, precision, output and parameter that it offers, the
  * same bytes twice and for any number of threads; their names; the operation counts of Shan & Lei.
  *
- *     unit_paper [BACKEND]        cpu (default) or cuda; exit 77 where there is no device */
+ *     papers [BACKEND]        cpu (default) or cuda; exit 77 where there is no device */
 #include "kernels/papers/papers.h"
 #include "common/cpu.h"
 #include "common/mem.h"
