@@ -47,12 +47,21 @@ static int host_narrow(const struct nb_space *space, size_t count, const double 
 }
 
 #define TYPE float
+#define BITS uint32_t
+#define MANTISSA 23
 #define FIRST_BAD first_bad_f32
+#define FIRST_BAD_IN_BLOCK first_bad_in_block_f32
 #include "common/first_bad_body.h"
 #undef TYPE
+#undef BITS
+#undef MANTISSA
 #undef FIRST_BAD
+#undef FIRST_BAD_IN_BLOCK
 #define TYPE double
+#define BITS uint64_t
+#define MANTISSA 52
 #define FIRST_BAD first_bad_f64
+#define FIRST_BAD_IN_BLOCK first_bad_in_block_f64
 #include "common/first_bad_body.h"
 
 static int host_first_bad(

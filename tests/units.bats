@@ -15,6 +15,7 @@ unit() {
 
 @test "decimal text" { unit common/decimal; }
 @test "memory" { unit common/mem; }
+@test "first bad number" { unit common/space; }
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }

@@ -12,6 +12,14 @@ const struct nb_field_info nb_field_info[NB_NFIELD] = {
 
 const char *const nb_table_name[NB_NTABLE] = {"particle", "node", "box"};
 
+const struct nb_field_info *nb_field_find(const char *name)
+{
+	for (int f = 0; f < NB_NFIELD; f++)
+		if (strcmp(nb_field_info[f].name, name) == 0)
+			return &nb_field_info[f];
+	return NULL;
+}
+
 size_t nb_dtype_size(const char *dtype)
 {
 	enum { MAX_ITEM = 4096 };

@@ -13,8 +13,9 @@ enum nb_column_flag {
 
 /* what input must fulfil; not in the stream */
 enum nb_field_trait {
-	NB_FINITE = 1,	    /* no NaN, no infinity */
-	NB_NOT_NEGATIVE = 2 /* >= 0 */
+	NB_FINITE = 1,	     /* no NaN, no infinity */
+	NB_NOT_NEGATIVE = 2, /* >= 0 */
+	NB_FINITE_RESULT = 4 /* as NB_FINITE, but of no matter to tools that replace the column or do not use it */
 };
 
 enum nb_field {
@@ -37,6 +38,9 @@ struct nb_field_info {
 
 extern const struct nb_field_info nb_field_info[NB_NFIELD];
 extern const char *const nb_table_name[NB_NTABLE]; /* "particle", "node", "box" */
+
+/* The standard column of that name, or NULL. */
+const struct nb_field_info *nb_field_find(const char *name);
 
 /* Bytes of one component of a NumPy type string such as "<f8", "|u1", "<i4", "|S16"; 0 if the string
  * is not one that a stream may carry: little-endian ('<') or single-byte ('|') of kind b i u f c S V. */

@@ -107,15 +107,18 @@ void nb_require_finite(const struct nb_frame *frame, struct nb_column *column)
 		require_good(frame, column, NB_BAD_NONFINITE);
 }
 
+unsigned nb_bad_by_traits(unsigned traits)
+{
+	return (traits & NB_FINITE ? NB_BAD_NONFINITE : 0) | (traits & NB_NOT_NEGATIVE ? NB_BAD_NEGATIVE : 0);
+}
+
 void nb_require_valid(const struct nb_frame *frame)
 {
 	for (int f = 0; f < NB_NFIELD; f++) {
-		const unsigned traits = nb_field_info[f].traits;
-		struct nb_column *column = traits ? nb_frame_field(frame, (enum nb_field)f) : NULL;
+		const unsigned bad = nb_bad_by_traits(nb_field_info[f].traits);
+		struct nb_column *column = bad ? nb_frame_field(frame, (enum nb_field)f) : NULL;
 		if (column)
-			require_good(frame, column,
-				(traits & NB_FINITE ? NB_BAD_NONFINITE : 0) |
-					(traits & NB_NOT_NEGATIVE ? NB_BAD_NEGATIVE : 0));
+			require_good(frame, column, bad);
 	}
 }
 

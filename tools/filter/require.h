@@ -24,6 +24,8 @@ const char *nb_real_dtype(const struct nb_frame *frame);
 void nb_require_finite(const struct nb_frame *frame, struct nb_column *column);
 /* Every field that the frame has is what its traits in field.def say: finite, not negative. */
 void nb_require_valid(const struct nb_frame *frame);
+/* What is bad (NB_BAD_..., common/space.h) in a column of these traits, whatever the tool does with it. */
+unsigned nb_bad_by_traits(unsigned traits);
 /* The id of body i, for messages; i itself where there are no ids. */
 uint64_t nb_body_id(const struct nb_frame *frame, size_t i);
 

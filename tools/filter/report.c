@@ -1,0 +1,207 @@
+#include "tools/filter/report.h"
+
+#include "common/decimal.h"
+#include "common/die.h"
+#include "tools/filter/filter.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static int is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void nb_print_clean(const char *text)
+{
+	for (; *text; text++)
+		putchar(is_control(*text) ? '?' : *text);
+}
+
+/* Bytes of the UTF-8 character that text begins with; 0 if it is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+	size_t n = text[0] < 0x80		       ? 1
+		   : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+		   : (text[0] & 0xf0) == 0xe0	       ? 3
+		   : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
+						       : 0;
+	for (size_t i = 1; i < n; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong forms, surrogates, beyond U+10FFFF */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+		(text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void nb_print_json_string(const char *text)
+{
+	putchar('"');
+	while (*text) {
+		size_t n = utf8_length((const unsigned char *)text);
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if (is_control(*text))
+			printf("\\u%04x", (unsigned)*text);
+		else if (n)
+			fwrite(text, 1, n, stdout);
+		else
+			fputs("\\ufffd", stdout);
+		text += n ? n : 1;
+	}
+	putchar('"');
+}
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+static struct nb_report_value *add(struct nb_report *report, const char *name, int width)
+{
+	if (report->n == NB_REPORT_VALUES)
+		nb_die(NB_EXIT_FAILED, "internal error: more than %d values in a line", NB_REPORT_VALUES);
+	struct nb_report_value *value = &report->value[report->n++];
+	snprintf(value->name, sizeof value->name, "%s", name);
+	value->width = width;
+	return value;
+}
+
+void nb_report_detail(struct nb_report *report, const char *name, double x)
+{
+	struct nb_report_value *value = add(report, name, 0);
+	value->kind = NB_REPORT_REAL;
+	value->real = x;
+}
+
+void nb_report_real(struct nb_report *report, const char *name, double x)
+{
+	enum { LEAST = 10 };
+	const size_t length = strlen(name);
+	nb_report_detail(report, name, x);
+	report->value[report->n - 1].width = length > LEAST ? (int)length : LEAST;
+}
+
+void nb_report_integer(struct nb_report *report, const char *name, int width, uint64_t x)
+{
+	struct nb_report_value *value = add(report, name, width);
+	value->kind = NB_REPORT_INTEGER;
+	value->integer = x;
+}
+
+void nb_report_text(struct nb_report *report, const char *name, int width, const char *text)
+{
+	struct nb_report_value *value = add(report, name, width);
+	value->kind = NB_REPORT_TEXT;
+	value->text = text;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+/* In a column of a table. */
+static void print_cell(const char *text, int width)
+{
+	const int gap = abs(width) - (int)strlen(text);
+	if (gap > 0 && width > 0)
+		printf("%*s", gap, "");
+	nb_print_clean(text);
+	if (gap > 0 && width < 0)
+		printf("%*s", gap, "");
+}
+
+static void print_in_table(const struct nb_report_value *value)
+{
+	char number[NB_DECIMAL_SIZE];
+	const char *text = number;
+	const double x = value->real;
+	if (value->kind == NB_REPORT_INTEGER)
+		snprintf(number, sizeof number, "%" PRIu64, value->integer);
+	else if (value->kind == NB_REPORT_TEXT)
+		text = *value->text ? value->text : "-";
+	else if (isnan(x))
+		text = "absent";
+	else
+		snprintf(number, sizeof number, x == floor(x) && fabs(x) < 1e9 ? "%.0f" : "%.4g", x);
+	print_cell(text, value->width);
+}
+
+static void print_in_tsv(const struct nb_report_value *value)
+{
+	char number[NB_DECIMAL_SIZE];
+	if (value->kind == NB_REPORT_INTEGER) {
+		printf("%" PRIu64, value->integer);
+	} else if (value->kind == NB_REPORT_TEXT) {
+		nb_print_clean(value->text);
+	} else {
+		nb_decimal_write(value->real, number);
+		fputs(isnan(value->real) ? "NA" : number, stdout);
+	}
+}
+
+static void print_in_json(const struct nb_report_value *value)
+{
+	char number[NB_DECIMAL_SIZE];
+	printf("\"%s\":", value->name);
+	if (value->kind == NB_REPORT_INTEGER) {
+		printf("%" PRIu64, value->integer);
+	} else if (value->kind == NB_REPORT_TEXT) {
+		nb_print_json_string(value->text);
+	} else {
+		nb_decimal_write(value->real, number);
+		fputs(isfinite(value->real) ? number : "null", stdout);
+	}
+}
+
+/* One line of the values, or of their names. */
+static void print_line(const struct nb_report *report, int names)
+{
+	const int format = report->format;
+	const char *before = "", *between = format == NB_REPORT_TABLE ? " " : format == NB_REPORT_TSV ? "\t" : ",";
+	for (size_t i = 0; i < report->n; i++) {
+		const struct nb_report_value *value = &report->value[i];
+		if (format == NB_REPORT_TABLE && !value->width)
+			continue;
+		fputs(before, stdout);
+		before = between;
+		if (names)
+			print_cell(value->name, format == NB_REPORT_TABLE ? value->width : 0);
+		else if (format == NB_REPORT_TABLE)
+			print_in_table(value);
+		else if (format == NB_REPORT_TSV)
+			print_in_tsv(value);
+		else
+			print_in_json(value);
+	}
+}
+
+static void print_names(struct nb_report *report)
+{
+	if (report->header_done || report->format == NB_REPORT_JSON)
+		return;
+	print_line(report, 1);
+	putchar('\n');
+	report->header_done = 1;
+}
+
+void nb_report_header(struct nb_report *report)
+{
+	print_names(report);
+	report->n = 0;
+	nb_require_flushed();
+}
+
+void nb_report_line(struct nb_report *report)
+{
+	const int json = report->format == NB_REPORT_JSON;
+	print_names(report);
+	if (json)
+		putchar('{');
+	print_line(report, 0);
+	puts(json ? "}" : "");
+	report->n = 0;
+	nb_require_flushed();
+}

@@ -1,0 +1,176 @@
+/* --fields, --attributes, --history: what a stream consists of, and again where that changes. */
+#include "tools/filter/require.h"
+#include "tools/nb-stats/stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void stream(struct nb_run *run, struct stats *self)
+{
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	while (nb_stats_next(run, &frame, NULL, NULL))
+		self->mode->frame(run, self, &frame);
+	nb_frame_clear(&frame);
+}
+
+/* Keeps what the next frame is held against. */
+static void remember(struct stats *self, const struct nb_frame *frame)
+{
+	struct nb_frame *before = &self->list.before;
+	int failed = 0;
+	nb_frame_clear(before);
+	memcpy(before->rows, frame->rows, sizeof before->rows);
+	for (size_t k = 0; k < frame->nattribute; k++)
+		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, frame->attribute[k].value) != 0;
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		const struct nb_column *x = &frame->column[c];
+		failed |= !nb_frame_add(before, x->name, x->table, x->dtype, x->ncomp, x->unit, x->flags);
+	}
+	if (failed)
+		nb_out_of_memory(frame);
+	self->list.started = 1;
+}
+
+static void clear(struct stats *self)
+{
+	nb_frame_clear(&self->list.before);
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+static int same_columns(const struct nb_frame *a, const struct nb_frame *b)
+{
+	if (a->ncolumn != b->ncolumn)
+		return 0;
+	for (size_t c = 0; c < a->ncolumn; c++) {
+		const struct nb_column *x = &a->column[c], *y = &b->column[c];
+		if (strcmp(x->name, y->name) != 0 || strcmp(x->dtype, y->dtype) != 0 || strcmp(x->unit, y->unit) != 0 ||
+			x->table != y->table || x->ncomp != y->ncomp || x->rows != y->rows)
+			return 0;
+	}
+	return 1;
+}
+
+static void describe(struct nb_report *report, uint64_t number, const struct nb_column *column)
+{
+	nb_report_integer(report, "frame", 5, number);
+	nb_report_text(report, "name", -16, column->name);
+	nb_report_text(report, "table", -8, nb_table_name[column->table]);
+	nb_report_text(report, "type", -5, column->dtype);
+	nb_report_integer(report, "components", 10, column->ncomp);
+	nb_report_text(report, "unit", -18, column->unit);
+	nb_report_integer(report, "rows", 10, column->rows);
+	nb_report_integer(report, "bytes", 12, column->rows * column->rowsize);
+}
+
+static void list_fields(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	static const struct nb_column none;
+	(void)run;
+	if (self->list.started && same_columns(frame, &self->list.before))
+		return;
+	describe(&self->report, 0, &none);
+	nb_report_header(&self->report); /* also where there are no columns */
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		describe(&self->report, frame->number, &frame->column[c]);
+		nb_report_line(&self->report);
+	}
+	remember(self, frame);
+}
+
+/* ---- attributes --------------------------------------------------------------------------------- */
+
+/* The attributes that are history, or the others, one at a time: *at moves on. NULL: no more. */
+static const struct nb_attribute *next_attribute(const struct nb_frame *frame, int history, size_t *at)
+{
+	while (*at < frame->nattribute) {
+		const struct nb_attribute *attribute = &frame->attribute[(*at)++];
+		if ((strcmp(attribute->key, "history") == 0) == history)
+			return attribute;
+	}
+	return NULL;
+}
+
+static int same_attributes(const struct nb_frame *a, const struct nb_frame *b, int history)
+{
+	const struct nb_attribute *x, *y;
+	size_t i = 0, j = 0;
+	do {
+		x = next_attribute(a, history, &i);
+		y = next_attribute(b, history, &j);
+		if (!x || !y)
+			return x == y;
+	} while (strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0);
+	return 0;
+}
+
+/* One object a frame: {"frame":0,"attributes":{"key":"value",...}}, {"frame":0,"history":["line",...]} */
+static void print_json(const struct nb_frame *frame, int history)
+{
+	const struct nb_attribute *attribute;
+	size_t at = 0;
+	printf("{\"frame\":%" PRIu64 ",\"%s\":%c", frame->number, history ? "history" : "attributes",
+		history ? '[' : '{');
+	for (const char *comma = ""; (attribute = next_attribute(frame, history, &at)); comma = ",") {
+		fputs(comma, stdout);
+		if (!history) {
+			nb_print_json_string(attribute->key);
+			putchar(':');
+		}
+		nb_print_json_string(attribute->value);
+	}
+	puts(history ? "]}" : "}}");
+}
+
+/* A line an attribute: frame, key and value in TSV; key=value in a table, with an empty line between frames. */
+static void print_lines(struct nb_report *report, const struct nb_frame *frame, int history)
+{
+	const struct nb_attribute *attribute;
+	const int tsv = report->format == NB_REPORT_TSV;
+	size_t at = 0;
+	if (tsv && !report->header_done)
+		puts(history ? "frame\thistory" : "frame\tkey\tvalue");
+	if (!tsv && report->header_done)
+		putchar('\n');
+	report->header_done = 1;
+	while ((attribute = next_attribute(frame, history, &at))) {
+		if (tsv)
+			printf("%" PRIu64 "\t", frame->number);
+		if (!history) {
+			nb_print_clean(attribute->key);
+			putchar(tsv ? '\t' : '=');
+		}
+		nb_print_clean(attribute->value);
+		putchar('\n');
+	}
+}
+
+static void list_attributes(struct stats *self, const struct nb_frame *frame, int history)
+{
+	if (self->list.started && same_attributes(frame, &self->list.before, history))
+		return;
+	if (self->report.format == NB_REPORT_JSON)
+		print_json(frame, history);
+	else
+		print_lines(&self->report, frame, history);
+	nb_require_flushed();
+	remember(self, frame);
+}
+
+static void attributes(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	(void)run;
+	list_attributes(self, frame, 0);
+}
+
+static void history(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	(void)run;
+	list_attributes(self, frame, 1);
+}
+
+const struct mode nb_stats_fields = {.option = "fields", .frame = list_fields, .stream = stream, .clear = clear};
+const struct mode nb_stats_attributes = {.option = "attributes", .frame = attributes, .stream = stream, .clear = clear};
+const struct mode nb_stats_history = {.option = "history", .frame = history, .stream = stream, .clear = clear};

@@ -1,0 +1,188 @@
+/* Energies, momenta and radii of each frame. */
+#include "kernels/measure/measure.h"
+#include "common/mem.h"
+#include "common/parse.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/motion/motion.h"
+#include "tools/filter/require.h"
+#include "tools/nb-stats/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { DIRECT_LIMIT = 65536 };
+
+static void begin(struct nb_run *run, struct stats *self)
+{
+	const char *list = self->lagrangian;
+	const char *want = "percentages > 0 and <= 100, each once, separated by commas";
+	double *percent = self->measure.percent;
+	size_t n;
+	(void)run;
+	if (nb_parse_f64_list(list, MAX_RADII, percent, &n) != NB_PARSE_OK)
+		nb_die(NB_EXIT_USAGE, "invalid lagrangian '%s' (want at most %d %s)", list, MAX_RADII, want);
+	for (size_t i = 0; i < n; i++) {
+		int good = percent[i] > 0 && percent[i] <= 100;
+		for (size_t k = 0; k < i; k++)
+			good &= percent[k] != percent[i];
+		if (!good)
+			nb_die(NB_EXIT_USAGE, "invalid lagrangian '%s' (want %s)", list, want);
+		self->measure.fraction[i] = percent[i] / 100;
+	}
+	self->measure.nradius = n;
+}
+
+/* All particles against all: sum of m pot / 2. */
+static double direct_epot(const struct stats *self, const struct nb_frame *frame)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	struct nb_gravity gravity = {
+		.n = n,
+		.pos = nb_require_f64(frame, NB_POS, &nb_space_host),
+		.mass = nb_require_f64(frame, NB_MASS, &nb_space_host),
+		.eps = self->eps_given ? self->eps : nb_require_attribute(frame, "softening", 0),
+		.G = nb_require_attribute(frame, "G", 1),
+		.precision = NB_F64,
+	};
+	struct nb_gravity_count count = {0};
+	double result = NAN;
+	if (!(gravity.eps >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", gravity.eps,
+			frame->number);
+	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %g", frame->number, gravity.eps);
+	gravity.acc = nb_alloc(n, 3 * sizeof *gravity.acc);
+	gravity.pot = nb_alloc(n, sizeof *gravity.pot);
+	int status = gravity.acc && gravity.pot ? nb_gravity_direct_cpu(&gravity, &count) : NB_ENOMEM;
+	if (!status)
+		status = nb_potential_energy(n, gravity.mass, gravity.pot, &result);
+	nb_free(gravity.acc);
+	nb_free(gravity.pot);
+	nb_stats_require_ok(status, frame);
+	return result;
+}
+
+/* NaN if it cannot be computed. */
+static double potential_energy(struct stats *self, const struct nb_frame *frame)
+{
+	struct nb_column *pot = nb_frame_field(frame, NB_POT);
+	const size_t n = frame->rows[NB_PARTICLE];
+	double result;
+	if (self->epot == EPOT_NONE)
+		return NAN;
+	if (pot && self->epot == EPOT_AUTO && !self->eps_given) {
+		nb_require_finite(frame, pot);
+		const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", frame->number);
+		nb_stats_require_ok(
+			nb_potential_energy(n, mass, nb_require_f64(frame, NB_POT, &nb_space_host), &result), frame);
+		return result;
+	}
+	if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT)
+		return direct_epot(self, frame);
+	if (!self->measure.warned_of_epot++)
+		nb_warn("potential energy absent: %s and %zu bodies are many for a direct sum ('nb-force --potential' "
+			"before, or --epot direct)",
+			pot ? "pot has another softening" : "no field 'pot'", n);
+	return NAN;
+}
+
+/* Velocities at the time of the positions: where nb-step left half a kick to be done, acc does it on a copy, which the
+ * caller frees.  NULL if they cannot be computed. */
+static const double *velocities(struct stats *self, const struct nb_frame *frame, double **copy)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	*copy = NULL;
+	if (!nb_frame_field(frame, NB_VEL))
+		return NULL;
+	const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host);
+	const double pending = nb_require_attribute(frame, "pending_kick", 0);
+	if (pending == 0)
+		return vel;
+	if (!nb_frame_field(frame, NB_ACC)) {
+		if (!self->measure.warned_of_velocities++)
+			nb_warn("velocities lag behind positions, and there is no field 'acc' to bring them up "
+				"('nb-force' before)");
+		return NULL;
+	}
+	nb_require_finite(frame, nb_frame_field(frame, NB_ACC));
+	const double *acc = nb_require_f64(frame, NB_ACC, &nb_space_host);
+	double *kicked = nb_alloc(n, 3 * sizeof *kicked);
+	if (!kicked)
+		nb_out_of_memory(frame);
+	if (n)
+		memcpy(kicked, vel, 3 * n * sizeof *vel);
+	int status = nb_kick_cpu(n, kicked, acc, pending);
+	if (status)
+		nb_free(kicked);
+	nb_stats_require_ok(status, frame);
+	return *copy = kicked;
+}
+
+static struct nb_moments moments(
+	struct stats *self, const struct nb_frame *frame, const double *mass, const double *pos)
+{
+	struct nb_moments m;
+	double *copy;
+	const double *vel = velocities(self, frame, &copy);
+	int status = nb_moments(frame->rows[NB_PARTICLE], mass, pos, vel, &m);
+	nb_free(copy);
+	nb_stats_require_ok(status, frame);
+	return m;
+}
+
+static void add_vector(struct nb_report *report, const char *const name[3], const double *x)
+{
+	for (int k = 0; k < 3; k++)
+		nb_report_detail(report, name[k], x[k]);
+}
+
+static void add_radii(const struct stats *self, struct nb_report *report, const double *radius)
+{
+	for (size_t i = 0; i < self->measure.nradius; i++) {
+		char name[NB_F64_TEXT + 1] = "r";
+		nb_format_f64(self->measure.percent[i], name + 1);
+		nb_report_real(report, name, radius[i]);
+	}
+}
+
+static void measure(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
+	static const char *const com[3] = {"comx", "comy", "comz"};
+	const size_t n = frame->rows[NB_PARTICLE];
+	(void)run;
+	nb_require_valid(frame);
+	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	const struct nb_moments m = moments(self, frame, mass, pos);
+	const double w = potential_energy(self, frame), etot = m.ekin + w;
+	if (!self->measure.started++)
+		self->measure.first_etot = etot;
+	const double first = self->measure.first_etot;
+	const double origin[3] = {0, 0, 0}, *centre = m.mass > 0 ? m.com : origin;
+	double radius[MAX_RADII];
+	nb_stats_require_ok(
+		nb_lagrangian_radii(n, mass, pos, centre, self->measure.nradius, self->measure.fraction, radius),
+		frame);
+
+	struct nb_report *report = &self->report;
+	const double time = nb_require_attribute(frame, "time", 0);
+	nb_report_integer(report, "frame", 5, frame->number);
+	nb_report_real(report, "time", time);
+	nb_report_real(report, "n", (double)n);
+	nb_report_detail(report, "mass", m.mass);
+	nb_report_real(report, "ekin", m.ekin);
+	nb_report_real(report, "epot", w);
+	nb_report_real(report, "etot", etot);
+	nb_report_real(report, "virial", w != 0 ? m.ekin / fabs(w) : NAN);
+	nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
+	add_vector(report, p, m.momentum);
+	add_vector(report, l, m.angular);
+	add_vector(report, com, m.com);
+	add_radii(self, report, radius);
+	nb_report_detail(report, "vmax", m.speed_max);
+	nb_report_line(report);
+}
+
+const struct mode nb_stats_measure = {.begin = begin, .frame = measure};
