@@ -213,6 +213,9 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 		tool->end(run, run->self);
 	if ((run->streams & NB_WRITES) && nb_writer_close(&run->out))
 		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
+	/* some file systems tell only now that the disk is full; a tool that prints nothing may have no stdout */
+	if (!(run->streams & NB_WRITES) && fclose(stdout) && errno != EBADF)
+		nb_die(NB_EXIT_FAILED, "write error:");
 	if (run->streams & NB_READS)
 		nb_reader_close(&run->in);
 	const int status = run->status;

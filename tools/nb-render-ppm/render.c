@@ -64,17 +64,6 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "cannot write picture %" PRIu64 ":", frame->number);
 }
 
-/* Some file systems tell only on closing that the disk is full.  Standard output itself stays open: other instances in
- * this process may write to it. */
-static void end(struct nb_run *run, void *self)
-{
-	(void)run;
-	(void)self;
-	const int copy = dup(STDOUT_FILENO);
-	if (copy < 0 || close(copy))
-		nb_die(NB_EXIT_FAILED, "cannot write pictures:");
-}
-
 static void clear(void *self)
 {
 	nb_render_release_bodies(self);
@@ -103,6 +92,5 @@ const struct nb_tool nb_tool_render_ppm = {
 	.check = check,
 	.begin = begin,
 	.frame = render,
-	.end = end,
 	.clear = clear,
 };

@@ -77,7 +77,6 @@ static void stream(struct nb_run *run, void *self)
 {
 	struct stats *opt = self;
 	struct nb_frame frame;
-	opt->on_streams = 1;
 	if (opt->mode->stream) {
 		opt->mode->stream(run, opt);
 		return;
@@ -94,8 +93,6 @@ static void end(struct nb_run *run, void *self)
 	if (opt->mode->end)
 		opt->mode->end(run, opt);
 	nb_require_flushed();
-	if (opt->on_streams && fclose(stdout)) /* stdout is this program's alone */
-		nb_die(NB_EXIT_FAILED, "write error:");
 }
 
 static void clear(void *self)

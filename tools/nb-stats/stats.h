@@ -34,7 +34,6 @@ struct stats {
 	int eps_given;
 	struct nb_report report;
 	const struct mode *mode;
-	int on_streams;
 
 	/* what the modes keep from frame to frame */
 	struct {
