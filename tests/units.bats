@@ -21,7 +21,14 @@ unit() {
 @test "co-process" { unit filter/coprocess; }
 @test "models" { unit models/models; }
 @test "direct sum and near field" { unit gravity/gravity; }
-@test "sort, tree and walk" { unit tree/tree; }
+@test "Morton keys" { unit order/morton; }
+@test "sort and permutation" { unit order/sort; }
+@test "ids" { unit order/ids; }
+@test "uniform boxes" { unit boxes/boxes; }
+@test "tree" { unit tree/build; }
+@test "what is no tree" { unit tree/check; }
+@test "multipoles" { unit tree/multipole; }
+@test "tree walk" { unit tree/walk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
 @test "collisions and mergers" { unit motion/collide; }
