@@ -19,7 +19,9 @@ unit() {
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
 @test "co-process" { unit filter/coprocess; }
-@test "models" { unit models/models; }
+@test "random numbers and vectors of models" { unit models/simd; }
+@test "models" { unit models/model; }
+@test "galaxies" { unit models/galaxy; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
@@ -31,7 +33,8 @@ unit() {
 @test "tree walk" { unit tree/walk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
-@test "collisions and mergers" { unit motion/collide; }
+@test "collisions and mergers by hand" { unit motion/contact; }
+@test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
