@@ -5,7 +5,12 @@
  * about 25 pixels a body where R is at its minimum.
  *
  * Layout: a band of BAND rows is summed in a buffer that stays in the core's cache, with PAD columns to
- * spare, so that rows of a small kernel are added as 8 floats whatever their number. */
+ * spare, so that rows of a small kernel are added as 8 floats whatever their number.
+ *
+ * Sections, in the order in which nb-render-ppm calls them: where to look (centre and extent, by quantiles, so that
+ * stray bodies move nothing), how wide (a radius for each body, from a pyramid of counts), spread (bodies are dealt to
+ * bands of rows, a thread each, and added there in their order, so any number of threads gives the same bytes),
+ * brightness. */
 #include "kernels/picture/picture.h"
 
 #include <math.h>
