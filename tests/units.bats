@@ -21,14 +21,24 @@ unit() {
 @test "stream" { unit stream/stream; }
 @test "co-process" { unit filter/coprocess; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
-@test "models" { unit models/models; }
+@test "random numbers and vectors of models" { unit models/simd; }
+@test "models" { unit models/model; }
+@test "galaxies" { unit models/galaxy; }
 @test "direct sum and near field" { unit gravity/gravity; }
-@test "sort, tree and walk" { unit tree/tree; }
+@test "Morton keys" { unit order/morton; }
+@test "sort and permutation" { unit order/sort; }
+@test "ids" { unit order/ids; }
+@test "uniform boxes" { unit boxes/boxes; }
+@test "tree" { unit tree/build; }
+@test "what is no tree" { unit tree/check; }
+@test "multipoles" { unit tree/multipole; }
+@test "tree walk" { unit tree/walk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
-@test "collisions and mergers" { unit motion/collide; }
+@test "collisions and mergers by hand" { unit motion/contact; }
+@test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu
 @test "checks, conversions and boxes on the GPU" { unit backend/agree; }

@@ -283,12 +283,14 @@ static enum nb_answer parse_entry(
 		return fail(reader->error,
 			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components", name, nframe,
 			ncomp);
-	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want) ||
-		bytes != want)
+	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want))
 		return fail(reader->error,
-			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64
-			" bytes, its rows need another number",
-			name, nframe, bytes);
+			"corrupt stream: column '%s' of frame %" PRIu64 " has more bytes than can be counted", name,
+			nframe);
+	if (bytes != want)
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64 " bytes (want %zu)", name,
+			nframe, bytes, want);
 	if (load64(entry + E_OFFSET) != *offset)
 		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name,
 			nframe);
@@ -322,8 +324,16 @@ static enum nb_answer parse_entry(
 	return NB_FRAME;
 }
 
-static enum nb_answer parse_head(struct nb_reader *reader, struct nb_frame *frame, unsigned char *head,
-	size_t header_size, uint64_t attribute_bytes, uint32_t ncolumn, uint32_t entry_size)
+/* What the fixed part of a header says of the rest. */
+struct fixed_part {
+	unsigned char bytes[NB_HEADER_SIZE];
+	uint32_t size, kind, ncolumn, entry_size;
+	uint64_t attribute_bytes;
+	size_t whole; /* bytes of the header with attributes and directory */
+};
+
+static enum nb_answer parse_head(
+	struct nb_reader *reader, struct nb_frame *frame, const struct fixed_part *fixed, unsigned char *head)
 {
 	for (int t = 0; t < NB_NTABLE; t++) {
 		frame->rows[t] = load64(head + H_ROWS + 8 * t);
@@ -332,110 +342,123 @@ static enum nb_answer parse_head(struct nb_reader *reader, struct nb_frame *fram
 				"corrupt stream: frame %" PRIu64 " claims %" PRIu64 " rows of table '%s'",
 				reader->nframe, frame->rows[t], nb_table_name[t]);
 	}
-	enum nb_answer answer = parse_attributes(reader, frame, (char *)head + header_size, attribute_bytes);
-	const unsigned char *entry = head + header_size + align_up(attribute_bytes);
-	uint64_t offset = header_size + align_up(attribute_bytes) + align_up((uint64_t)ncolumn * entry_size);
-	const uint64_t body = offset;
-	for (uint32_t c = 0; answer == NB_FRAME && c < ncolumn; c++, entry += entry_size)
+	enum nb_answer answer = parse_attributes(reader, frame, (char *)head + fixed->size, fixed->attribute_bytes);
+	const unsigned char *entry = head + fixed->size + align_up(fixed->attribute_bytes);
+	uint64_t offset = fixed->whole;
+	for (uint32_t c = 0; answer == NB_FRAME && c < fixed->ncolumn; c++, entry += fixed->entry_size)
 		answer = parse_entry(reader, frame, entry, &offset);
 	if (answer != NB_FRAME)
 		return answer;
-	if (load64(head + H_BODY_BYTES) != offset - body + align_up(4 * (uint64_t)ncolumn))
+	if (load64(head + H_BODY_BYTES) != offset - fixed->whole + align_up(4 * (uint64_t)fixed->ncolumn))
 		return fail(reader->error, "corrupt stream: the length of frame %" PRIu64 " contradicts its columns",
 			reader->nframe);
 	return NB_FRAME;
 }
 
+/* NB_FRAME: there is a header, and its sizes are possible; NB_END: the input has ended, and was to. */
+static enum nb_answer read_fixed_part(struct nb_reader *reader, struct fixed_part *fixed)
+{
+	unsigned char *bytes = fixed->bytes;
+	int failed;
+	/* the magic first: what is no stream is refused without waiting for more of it */
+	size_t got = pull(reader, bytes, sizeof magic, &failed);
+	if (failed)
+		return NB_ERROR;
+	if (got == 0)
+		return at_end_of_input(reader);
+	size_t same = 0;
+	while (same < sizeof magic && same < got && bytes[same] == magic[same])
+		same++;
+	if (same < sizeof magic && same < got)
+		return fail(reader->error, "not a particle stream: wrong magic at the start of frame %" PRIu64 "%s",
+			reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
+	if (got == sizeof magic)
+		got += pull(reader, bytes + got, NB_HEADER_SIZE - got, &failed);
+	if (failed)
+		return NB_ERROR;
+	if (got < NB_HEADER_SIZE)
+		return fail(reader->error, "truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
+			reader->nframe, got, NB_HEADER_SIZE);
+	if (load16(bytes + H_MAJOR) != NB_STREAM_MAJOR)
+		return fail(reader->error, "stream version %d.%d (this program reads %d.x)", load16(bytes + H_MAJOR),
+			load16(bytes + H_MINOR), NB_STREAM_MAJOR);
+	fixed->size = load32(bytes + H_HEADER_SIZE);
+	fixed->kind = load32(bytes + H_KIND);
+	fixed->attribute_bytes = load64(bytes + H_ATTRIBUTE_BYTES);
+	fixed->ncolumn = load32(bytes + H_NCOLUMN);
+	fixed->entry_size = load32(bytes + H_ENTRY_SIZE);
+	if (fixed->size < NB_HEADER_SIZE || fixed->size > MAX_HEADER_SIZE || fixed->size % NB_ALIGN ||
+		fixed->attribute_bytes > NB_MAX_ATTRIBUTE_BYTES || fixed->ncolumn > NB_MAX_COLUMNS ||
+		fixed->entry_size < NB_ENTRY_SIZE || fixed->entry_size > MAX_HEADER_SIZE ||
+		(fixed->kind != KIND_FRAME && fixed->kind != KIND_END))
+		return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has impossible sizes",
+			reader->nframe);
+	fixed->whole = fixed->size + align_up(fixed->attribute_bytes) +
+		       align_up((uint64_t)fixed->ncolumn * fixed->entry_size);
+	return NB_FRAME;
+}
+
+/* The rest of the header into head, which has room for the whole; its CRC and number are right. */
+static enum nb_answer read_whole_head(struct nb_reader *reader, const struct fixed_part *fixed, unsigned char *head)
+{
+	memcpy(head, fixed->bytes, NB_HEADER_SIZE);
+	if (pull_all(reader, head + NB_HEADER_SIZE, fixed->whole - NB_HEADER_SIZE, "header"))
+		return NB_ERROR;
+	uint32_t crc = load32(head + H_CRC);
+	store32(head + H_CRC, 0);
+	if (nb_crc32(0, head, fixed->whole) != crc)
+		return fail(
+			reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC", reader->nframe);
+	uint64_t number = load64(head + H_NUMBER);
+	if (number != reader->ninner)
+		return fail(reader->error,
+			"corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
+			"; frames are missing or doubled)",
+			reader->nframe, number, reader->ninner);
+	return NB_FRAME;
+}
+
+/* A file can be asked at once whether it holds all columns of a frame. */
+static enum nb_answer check_mapped(struct nb_reader *reader, const struct nb_frame *frame)
+{
+	uint64_t body = 0;
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		body += align_up(frame->column[c].rows * frame->column[c].rowsize);
+	if (body > reader->map_size - reader->map_at)
+		return fail(reader->error,
+			"truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64 " bytes of columns",
+			reader->nframe, reader->map_size - reader->map_at, body);
+	return NB_FRAME;
+}
+
 enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 {
-	unsigned char fixed[MAX_HEADER_SIZE];
 	nb_frame_clear(frame);
 	frame->number = reader->nframe;
-	for (;;) {
-		if (!little_endian())
-			return fail(reader->error, "this machine is big-endian; the stream is little-endian");
-		int failed;
-		/* the magic first: what is no stream is refused without waiting for more of it */
-		size_t got = pull(reader, fixed, sizeof magic, &failed);
-		if (failed)
-			return NB_ERROR;
-		if (got == 0)
-			return at_end_of_input(reader);
-		size_t same = 0;
-		while (same < sizeof magic && same < got && fixed[same] == magic[same])
-			same++;
-		if (same < sizeof magic && same < got)
-			return fail(reader->error,
-				"not a particle stream: wrong magic at the start of frame %" PRIu64 "%s",
-				reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
-		if (got == sizeof magic)
-			got += pull(reader, fixed + got, NB_HEADER_SIZE - got, &failed);
-		if (failed)
-			return NB_ERROR;
-		if (got < NB_HEADER_SIZE)
-			return fail(reader->error,
-				"truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes",
-				reader->nframe, got, NB_HEADER_SIZE);
-		if (load16(fixed + H_MAJOR) != NB_STREAM_MAJOR)
-			return fail(reader->error, "stream version %d.%d (this program reads %d.x)",
-				load16(fixed + H_MAJOR), load16(fixed + H_MINOR), NB_STREAM_MAJOR);
-		uint32_t header_size = load32(fixed + H_HEADER_SIZE), kind = load32(fixed + H_KIND);
-		uint64_t attribute_bytes = load64(fixed + H_ATTRIBUTE_BYTES);
-		uint32_t ncolumn = load32(fixed + H_NCOLUMN), entry_size = load32(fixed + H_ENTRY_SIZE);
-		if (header_size < NB_HEADER_SIZE || header_size > MAX_HEADER_SIZE || header_size % NB_ALIGN ||
-			attribute_bytes > NB_MAX_ATTRIBUTE_BYTES || ncolumn > NB_MAX_COLUMNS ||
-			entry_size < NB_ENTRY_SIZE || entry_size > MAX_HEADER_SIZE ||
-			(kind != KIND_FRAME && kind != KIND_END))
-			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has impossible sizes",
-				reader->nframe);
-		size_t bytes = header_size + align_up(attribute_bytes) + align_up((uint64_t)ncolumn * entry_size);
-		unsigned char *head = calloc(bytes + 1, 1);
+	if (!little_endian())
+		return fail(reader->error, "this machine is big-endian; the stream is little-endian");
+	struct fixed_part fixed;
+	enum nb_answer answer;
+	do {
+		answer = read_fixed_part(reader, &fixed);
+		if (answer != NB_FRAME)
+			return answer;
+		unsigned char *head = calloc(fixed.whole + 1, 1);
 		if (!head)
 			return fail(reader->error, "out of memory for the header of frame %" PRIu64, reader->nframe);
-		memcpy(head, fixed, NB_HEADER_SIZE);
-		if (pull_all(reader, head + NB_HEADER_SIZE, bytes - NB_HEADER_SIZE, "header")) {
-			free(head);
-			return NB_ERROR;
-		}
-		uint32_t crc = load32(head + H_CRC);
-		store32(head + H_CRC, 0);
-		if (nb_crc32(0, head, bytes) != crc) {
-			free(head);
-			return fail(reader->error, "corrupt stream: header of frame %" PRIu64 " has the wrong CRC",
-				reader->nframe);
-		}
-		uint64_t number = load64(head + H_NUMBER);
-		if (number != reader->ninner) {
-			free(head);
-			return fail(reader->error,
-				"corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
-				"; frames are missing or doubled)",
-				reader->nframe, number, reader->ninner);
-		}
-		reader->ended = kind == KIND_END;
-		if (kind == KIND_END) {
-			free(head);
+		answer = read_whole_head(reader, &fixed, head);
+		if (answer == NB_FRAME)
+			reader->ended = fixed.kind == KIND_END;
+		if (answer == NB_FRAME && fixed.kind == KIND_END)
 			reader->ninner = 0;
-			continue; /* cat a b: another stream may follow */
-		}
-		enum nb_answer answer = parse_head(
-			reader, frame, head, header_size, attribute_bytes, ncolumn, entry_size);
+		else if (answer == NB_FRAME)
+			answer = parse_head(reader, frame, &fixed, head);
 		free(head);
-		reader->ncolumn = frame->ncolumn;
-		reader->column = 0;
-		memset(reader->crc, 0, sizeof reader->crc);
-		if (answer == NB_FRAME && reader->map) {
-			uint64_t body = 0;
-			for (size_t c = 0; c < frame->ncolumn; c++)
-				body += align_up(frame->column[c].rows * frame->column[c].rowsize);
-			if (body > reader->map_size - reader->map_at)
-				return fail(reader->error,
-					"truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64
-					" bytes of columns",
-					reader->nframe, reader->map_size - reader->map_at, body);
-		}
-		return answer;
-	}
+	} while (answer == NB_FRAME && fixed.kind == KIND_END); /* cat a b: another stream may follow */
+	reader->ncolumn = frame->ncolumn;
+	reader->column = 0;
+	memset(reader->crc, 0, sizeof reader->crc);
+	return answer == NB_FRAME && reader->map ? check_mapped(reader, frame) : answer;
 }
 
 /* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */

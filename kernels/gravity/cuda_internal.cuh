@@ -13,7 +13,13 @@
  *          below 2^-23 of the separation.
  *   f64    r^-3 from an f32 reciprocal root z ~ sqrt(3/2) r^-1 and one Newton step taken on the cube,
  *          r^-3 = (2/3)^(3/2) z^3 (5/2 - r^2 z^2) (1 + O(e^2)), e ~ 2^-22: 4 f64 instructions, 18 for a pair, relative
- *          error of a few 1e-14.  Stored coordinates are scaled by 2^64 so that r^2 as float is one shift. */
+ *          error of a few 1e-14.  Stored coordinates are scaled by 2^64 so that r^2 as float is one shift.
+ *
+ * Everything here is a template over the precision P and over what is wanted, POT and JERK, and is compiled into
+ * direct_cuda.cu and near_cuda.cu.  Sections: units (device) and softening (host), arithmetic of a precision (records,
+ * loads and stores), the pair (nb_pair: one interaction), a warp's unit of work (nb_ring, nb_targets: K targets a lane
+ * against 32 sources, with or without Newton's third law), preparation (kernels that find the scale, nb_survey_kernel,
+ * order and pack the bodies; and nb_prepared, the host's side of them). */
 #ifndef NB_GRAVITY_CUDA_INTERNAL_CUH
 #define NB_GRAVITY_CUDA_INTERNAL_CUH
 

@@ -16,7 +16,10 @@
  * a body in f64 in a fixed order.  Where the slots of all distances do not fit the scratch memory, the
  * distances are taken in several panels.
  *
- * Precisions and records: cuda_internal.cuh.  Launch: blocks of 128 threads, for symmetric of one warp. */
+ * Precisions and records: cuda_internal.cuh.  Launch: blocks of 128 threads, for symmetric of one warp.
+ *
+ * Sections: the kernel of tiled and blocked, that of symmetric, the sum over slots, and the host's part: how many
+ * splits, panels and targets a lane, by n and by the blocks that the device holds at once. */
 #include <algorithm>
 #include <string.h>
 

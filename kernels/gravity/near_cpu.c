@@ -90,83 +90,29 @@ int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes
 
 /* ---- the serial algorithm -------------------------------------------------------------------------- */
 
-/* For each precision (where: type of coordinates, real: of arithmetic): a body's record, filled from body
- * i of the plan, and the sum of what the bodies first..last-1 do to body i. */
-#define SERIAL(name, T, where, real, root)                                                                      \
-	struct body_##name {                                                                                    \
-		where x, y, z;                                                                                  \
-		real m, vx, vy, vz;                                                                             \
-	};                                                                                                      \
-	static void body_##name(const struct nb_gravity_plan *plan, size_t i, struct body_##name *b)            \
-	{                                                                                                       \
-		const struct nb_gravity *g = plan->g;                                                           \
-		const double length = plan->scale.length, speed = plan->scale.velocity;                         \
-		const double shift = sizeof(where) == sizeof(float) ? 1 : 0;                                    \
-		b->x = (where)(g->pos[3 * i] * length - shift * plan->middle[0]);                               \
-		b->y = (where)(g->pos[3 * i + 1] * length - shift * plan->middle[1]);                           \
-		b->z = (where)(g->pos[3 * i + 2] * length - shift * plan->middle[2]);                           \
-		b->m = (real)(g->mass[i] * plan->scale.mass);                                                   \
-		b->vx = g->jerk ? (real)(g->vel[3 * i] * speed) : 0;                                            \
-		b->vy = g->jerk ? (real)(g->vel[3 * i + 1] * speed) : 0;                                        \
-		b->vz = g->jerk ? (real)(g->vel[3 * i + 2] * speed) : 0;                                        \
-	}                                                                                                       \
-	static void serial_##name(const struct nb_gravity_plan *plan, const struct body_##name *body, size_t i, \
-		size_t first, size_t last)                                                                      \
-	{                                                                                                       \
-		const struct nb_gravity *g = plan->g;                                                           \
-		const real eps2 = nb_pair_eps2_##T(plan->eps), none = plan->eps > 0 ? -1 : eps2;                \
-		real ax = 0, ay = 0, az = 0, pot = 0, jx = 0, jy = 0, jz = 0;                                   \
-		for (size_t j = first; j < last; j++) {                                                         \
-			const real dx = (real)(body[j].x - body[i].x);                                          \
-			const real dy = (real)(body[j].y - body[i].y);                                          \
-			const real dz = (real)(body[j].z - body[i].z);                                          \
-			const real r2 = nb_pair_r2_##T(dx, dy, dz, eps2);                                       \
-			if (j == i || !(r2 > none))                                                             \
-				continue;                                                                       \
-			const real rinv = 1 / root(r2), rinv2 = rinv * rinv, w = body[j].m * (rinv * rinv2);    \
-			nb_pair_add_##T(w, dx, dy, dz, &ax, &ay, &az);                                          \
-			pot -= body[j].m * rinv;                                                                \
-			if (g->jerk) {                                                                          \
-				real vx = body[j].vx - body[i].vx, vy = body[j].vy - body[i].vy;                \
-				real vz = body[j].vz - body[i].vz;                                              \
-				nb_pair_jerk_##T(rinv2, dx, dy, dz, &vx, &vy, &vz);                             \
-				nb_pair_add_##T(w, vx, vy, vz, &jx, &jy, &jz);                                  \
-			}                                                                                       \
-		}                                                                                               \
-		const real acc[3] = {ax, ay, az}, jerk[3] = {jx, jy, jz};                                       \
-		for (int d = 0; d < 3; d++)                                                                     \
-			g->acc[3 * i + d] += (double)acc[d];                                                    \
-		if (g->pot)                                                                                     \
-			g->pot[i] += (double)pot;                                                               \
-		for (int d = 0; g->jerk && d < 3; d++)                                                          \
-			g->jerk[3 * i + d] += (double)jerk[d];                                                  \
-	}                                                                                                       \
-	static uint64_t serial_boxes_##name(                                                                    \
-		const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, void *room)                   \
-	{                                                                                                       \
-		struct body_##name *body = room;                                                                \
-		uint64_t p2p = 0;                                                                               \
-		for (size_t i = 0; i < plan->g->n; i++)                                                         \
-			body_##name(plan, i, &body[i]);                                                         \
-		for (size_t box = 0; box < boxes->nbox; box++)                                                  \
-			for (size_t i = boxes->box_first[box]; i < boxes->box_first[box + 1]; i++) {            \
-				p2p += boxes->box_first[box + 1] - boxes->box_first[box] - 1;                   \
-				serial_##name(plan, body, i, boxes->box_first[box], boxes->box_first[box + 1]); \
-				const int32_t *next = boxes->neighbour + box * (size_t)boxes->nneighbour;       \
-				for (int k = 0; k < boxes->nneighbour; k++) {                                   \
-					if (next[k] < 0)                                                        \
-						continue;                                                       \
-					const size_t first = boxes->box_first[next[k]];                         \
-					const size_t last = boxes->box_first[next[k] + 1];                      \
-					p2p += last - first;                                                    \
-					serial_##name(plan, body, i, first, last);                              \
-				}                                                                               \
-			}                                                                                       \
-		return p2p;                                                                                     \
-	}
-SERIAL(f32, f32, float, float, sqrtf)
-SERIAL(mixed, f32, double, float, sqrtf)
-SERIAL(f64, f64, double, double, sqrt)
+#define PAIR_F32(f) nb_pair_##f##_f32
+#define PAIR_F64(f) nb_pair_##f##_f64
+
+#define NAME f32
+#define PAIR PAIR_F32
+#define COORD float
+#define REAL float
+#define ROOT sqrtf
+#include "kernels/gravity/near_serial_body.h"
+
+#define NAME mixed
+#define PAIR PAIR_F32
+#define COORD double
+#define REAL float
+#define ROOT sqrtf
+#include "kernels/gravity/near_serial_body.h"
+
+#define NAME f64
+#define PAIR PAIR_F64
+#define COORD double
+#define REAL double
+#define ROOT sqrt
+#include "kernels/gravity/near_serial_body.h"
 
 int nb_gravity_near_serial(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
 {

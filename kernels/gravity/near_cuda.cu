@@ -21,7 +21,15 @@
  * direction the box has a neighbour in, and a last kernel adds the directions in order.  The same bytes come out on
  * every run.  (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
  *
- * Long f32 sums: after every 512 sources at most, partial sums are added up in another place. */
+ * Long f32 sums: after every 512 sources at most, partial sums are added up in another place.
+ *
+ * Layout: packed records of pair units, f32 ones relative to their box (cuda_internal.cuh has records, precisions and
+ * instructions an interaction); bodies of a box stand together.  Launch: bpt 64 boxes a block, ppt 128 bodies a block,
+ * bpb a block of up to 512 threads for each box, bpb-n3 one of 32 or 128 threads for each box, warp one of 32 threads
+ * for each 32 K bodies; K targets a lane, more for fuller boxes (run_kernel).
+ *
+ * Sections, in this order: preparation, a target against a range of sources, bpt and ppt, bpb, bpb-n3 (n3_worker),
+ * warp, host. */
 #include <algorithm>
 
 #include "kernels/gravity/cuda_internal.cuh"
@@ -47,9 +55,9 @@ struct outputs {
 };
 
 enum {
-	PART = 128,  /* sources in a plain f32 sum */
-	SETTLE = 16, /* chunks of 32 sources in the registers of bpb-n3 ... */
-	FLUSH = 128  /* ... and in its shared sums, before they go to f64 */
+	PART = 128,	    /* sources in a plain f32 sum */
+	PARTIAL_EVERY = 16, /* chunks of 32 sources in the registers of bpb-n3 ... */
+	FLUSH_EVERY = 128   /* ... and in its shared sums, before they go to f64 */
 };
 
 /* ---- preparation ----------------------------------------------------------------------------------- */
@@ -279,7 +287,7 @@ static __global__ void bpb_kernel(struct nb_packed in, struct field f, typename 
 
 /* ---- bpb-n3 ---------------------------------------------------------------------------------------------- */
 
-/* Sums by row, component planes: counter-forces of a stage or a round (array B), or settled sums of targets. */
+/* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
 template <class real, int COMPONENTS, int ROWS> struct shared_sums {
 	real v[COMPONENTS][ROWS];
 
@@ -296,29 +304,45 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS, ROUND = NB_WARP * K * W };
 	nb_ring<P, JERK> ring[W];
 	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
-	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> settled; /* f64 sums need no second place */
+	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
 };
 
-/* Block: W warps, a box.  Rounds of 32 K W targets, a tile of 32 K for each warp.
+/* A thread of a block of W warps that does a box, in rounds of 32 K W targets, a tile of 32 K for each warp.
  *   own    COMPONENTS planes of n doubles, zero: what a body got in its own rounds and box
  *   slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index */
-template <int P, int K, int W, bool POT, bool JERK, int MASSES>
-static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
-	const struct field &f, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
-	typename nb_arith<P>::real *slots, struct outcome *outcome)
-{
+template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker {
 	typedef typename nb_arith<P>::real real;
 	typedef nb_sum<real, POT, JERK> sum;
 	enum { COMPONENTS = sum::COMPONENTS, TILE = NB_WARP * K, ROUND = TILE * W, STAGE = NB_WARP * W };
-	const size_t box = blockIdx.x;
-	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
-	nb_ring<P, JERK> &ring = shared.ring[warp];
-	const uint64_t end = f.first[box + 1];
-	nb_targets<P, K, POT, JERK> targets;
 
-	for (uint64_t round = f.first[box]; round < end; round += ROUND) {
-		const uint64_t mine = round + warp * TILE;
-		const bool busy = mine < end;
+	n3_shared<P, K, W, POT, JERK> &shared;
+	const struct nb_packed &in;
+	const struct field &f;
+	const real eps2, guard;
+	double *const own;
+	real *const slots;
+	struct outcome *const outcome;
+	const size_t box;
+	const unsigned warp, lane;
+	const uint64_t end;		      /* of the box */
+	nb_targets<P, K, POT, JERK> &targets; /* by reference: as a member it costs some kernels 12 registers */
+	uint64_t round, mine;		      /* where this round and the warp's tile begin */
+	bool busy;			      /* the tile has bodies */
+	/* the way of the sums: registers, shared memory (f32), own */
+	unsigned in_registers, since_flush;
+	bool any_partial;
+
+	/* body `lane` of 32 k .. 32 k + 31 of tile t, in the round's shared sums */
+	__device__ __forceinline__ unsigned row(unsigned t, int k) const
+	{
+		return t * TILE + k * NB_WARP + lane;
+	}
+
+	__device__ __forceinline__ void begin_round(uint64_t first)
+	{
+		round = first;
+		mine = first + warp * TILE;
+		busy = mine < end;
 #pragma unroll
 		for (int k = 0; k < K; k++) {
 			const uint64_t i = mine + k * NB_WARP + lane;
@@ -330,156 +354,201 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 			}
 			targets.a[k].clear();
 		}
-		/* the way of the sums: registers, shared memory (f32), own */
-		unsigned unsettled = 0, unflushed = 0;
-		bool any_settled = false;
-		auto settle = [&]() {
-			if constexpr (P != NB_F64) {
-#pragma unroll
-				for (int k = 0; k < K; k++) {
-					shared.settled.put(
-						targets.a[k], warp * TILE + k * NB_WARP + lane, !any_settled);
-					targets.a[k].clear();
-				}
-				any_settled = true;
-			}
-			unsettled = 0;
-		};
-		auto flush = [&]() {
-			settle();
+		in_registers = since_flush = 0;
+		any_partial = false;
+	}
+
+	__device__ __forceinline__ void add_to_partial()
+	{
+		if constexpr (P != NB_F64) {
 #pragma unroll
 			for (int k = 0; k < K; k++) {
-				const uint64_t i = mine + k * NB_WARP + lane;
-				if (i < end)
-#pragma unroll
-					for (int c = 0; c < COMPONENTS; c++)
-						own[c * f.n + i] +=
-							P == NB_F64
-								? targets.a[k].v[c]
-								: shared.settled.v[c][warp * TILE + k * NB_WARP + lane];
-				if constexpr (P == NB_F64)
-					targets.a[k].clear();
+				shared.partial.put(targets.a[k], row(warp, k), !any_partial);
+				targets.a[k].clear();
 			}
-			any_settled = false;
-			unflushed = 0;
-		};
-		auto took = [&](unsigned chunks) {
-			unsettled += chunks, unflushed += chunks;
-			if (unflushed >= FLUSH)
-				flush();
-			else if (unsettled >= SETTLE)
-				settle();
-		};
-		/* 32 sources at base, or up to stop */
-		auto one_way = [&](uint64_t base, int self) {
-			const nb_shift none = {0, 0, 0};
-			ring.template fill<false>(in, base, (unsigned)min(end - base, (uint64_t)NB_WARP), none, lane);
-			targets.template interact<false, MASSES>(ring, lane, eps2, guard, self);
-		};
-		auto both_ways = [&](uint64_t base, uint64_t stop, nb_shift shift) {
-			ring.template fill<false>(in, base, (unsigned)min(stop - base, (uint64_t)NB_WARP), shift, lane);
-			return targets.template interact<true, MASSES>(ring, lane, eps2, guard, -1);
-		};
+			any_partial = true;
+		}
+		in_registers = 0;
+	}
 
-		/* the round with itself: the warps' tiles stand in a ring, as in direct_cuda.cu */
-		if (busy)
-#pragma unroll 1
-			for (int chunk = 0; chunk < K && mine + chunk * NB_WARP < end; chunk++)
-				one_way(mine + chunk * NB_WARP, chunk);
-		took(K);
-		if constexpr (W > 1) {
-#pragma unroll 1
-			for (unsigned distance = 1; distance <= W / 2; distance++) {
-				const unsigned other = (warp + distance) % W;
-				const uint64_t theirs = round + other * TILE;
-				const nb_shift none = {0, 0, 0};
-				/* half a ring away: the other side does it, this one only clears what nobody else
-				 * writes */
-				const bool lacks = W % 2 == 0 && distance == W / 2 && warp >= W / 2;
-				if (!lacks || distance == 1)
-#pragma unroll 1
-					for (int chunk = 0; chunk < K; chunk++) {
-						const uint64_t base = theirs + chunk * NB_WARP;
-						sum counter;
-						counter.clear();
-						if (busy && !lacks && base < end)
-							counter = both_ways(base, end, none);
-						shared.b.put(
-							counter, other * TILE + chunk * NB_WARP + lane, distance == 1);
-					}
-				took(K);
-				__syncthreads();
-			}
+	__device__ __forceinline__ void flush()
+	{
+		add_to_partial();
 #pragma unroll
-			for (int k = 0; k < K; k++)
+		for (int k = 0; k < K; k++) {
+			const uint64_t i = mine + k * NB_WARP + lane;
+			if (i < end)
 #pragma unroll
 				for (int c = 0; c < COMPONENTS; c++)
-					targets.a[k].v[c] += shared.b.v[c][warp * TILE + k * NB_WARP + lane];
+					own[c * f.n + i] += P == NB_F64 ? targets.a[k].v[c]
+									: shared.partial.v[c][row(warp, k)];
+			if constexpr (P == NB_F64)
+				targets.a[k].clear();
+		}
+		any_partial = false;
+		since_flush = 0;
+	}
+
+	/* The targets have met so many chunks of 32 sources more. */
+	__device__ __forceinline__ void took(unsigned chunks)
+	{
+		in_registers += chunks, since_flush += chunks;
+		if (since_flush >= FLUSH_EVERY)
+			flush();
+		else if (in_registers >= PARTIAL_EVERY)
+			add_to_partial();
+	}
+
+	/* 32 sources at base, or up to stop; returned is what source `lane` got. */
+	__device__ __forceinline__ sum both_ways(uint64_t base, uint64_t stop, nb_shift shift)
+	{
+		nb_ring<P, JERK> &ring = shared.ring[warp];
+		ring.template fill<false>(in, base, (unsigned)min(stop - base, (uint64_t)NB_WARP), shift, lane);
+		return targets.template interact<true, MASSES>(ring, lane, eps2, guard, -1);
+	}
+
+	/* The tile with itself: every pair twice, so that nothing needs to be handed over. */
+	__device__ __forceinline__ void tile_with_itself()
+	{
+		nb_ring<P, JERK> &ring = shared.ring[warp];
+		const nb_shift none = {0, 0, 0};
+		if (busy)
+#pragma unroll 1
+			for (int chunk = 0; chunk < K && mine + chunk * NB_WARP < end; chunk++) {
+				const uint64_t base = mine + chunk * NB_WARP;
+				ring.template fill<false>(
+					in, base, (unsigned)min(end - base, (uint64_t)NB_WARP), none, lane);
+				targets.template interact<false, MASSES>(ring, lane, eps2, guard, chunk);
+			}
+		took(K);
+	}
+
+	/* The tiles of a round with each other: they stand in a ring, as in direct_cuda.cu. */
+	__device__ __forceinline__ void tiles_of_round()
+	{
+		const nb_shift none = {0, 0, 0};
+#pragma unroll 1
+		for (unsigned distance = 1; distance <= W / 2; distance++) {
+			const unsigned other = (warp + distance) % W;
+			const uint64_t theirs = round + other * TILE;
+			/* half a ring away: the other side does it, this one only clears what nobody else writes */
+			const bool lacks = W % 2 == 0 && distance == W / 2 && warp >= W / 2;
+			if (!lacks || distance == 1)
+#pragma unroll 1
+				for (int chunk = 0; chunk < K; chunk++) {
+					const uint64_t base = theirs + chunk * NB_WARP;
+					sum counter;
+					counter.clear();
+					if (busy && !lacks && base < end)
+						counter = both_ways(base, end, none);
+					shared.b.put(counter, row(other, chunk), distance == 1);
+				}
+			took(K);
 			__syncthreads();
 		}
+#pragma unroll
+		for (int k = 0; k < K; k++)
+#pragma unroll
+			for (int c = 0; c < COMPONENTS; c++)
+				targets.a[k].v[c] += shared.b.v[c][row(warp, k)];
+		__syncthreads();
+	}
 
-		/* later rounds of this box (k = -1), then the neighbours of larger index */
-		for (int k = -1; k < f.nneighbour; k++) {
-			const int64_t other = box_around(f, box, k);
-			if (other < (int64_t)box || (k >= 0 && other == (int64_t)box))
-				continue;
-			const uint64_t stop = f.first[other + 1];
-			uint64_t begin = k < 0 ? round + ROUND : f.first[other];
-			if (begin >= stop)
-				continue;
-			/* in which direction the neighbour sees this box */
-			int back = -1;
-			if (k >= 0) {
-				const bool is_back = (int)lane < f.nneighbour &&
-						     box_around(f, (size_t)other, (int)lane) == (int64_t)box;
-				back = __ffs((int)__ballot_sync(0xffffffff, is_back)) - 1;
-				if (back < 0) { /* not a list of neighbours */
-					if (threadIdx.x == 0)
-						atomicMax(&outcome->status, (int)NB_EINVAL);
-					continue;
-				}
+	/* The round's targets with sources begin .. begin + STAGE - 1, or up to stop: what source begin + thread got.
+	 */
+	__device__ __forceinline__ sum stage(uint64_t begin, uint64_t stop, nb_shift shift)
+	{
+		if constexpr (W == 1) {
+			return both_ways(begin, stop, shift);
+		} else {
+			/* each warp another 32 of the stage, and all of them in turn */
+#pragma unroll 1
+			for (unsigned step = 0; step < W; step++) {
+				const unsigned part = (warp + step) % W;
+				const uint64_t base = begin + part * NB_WARP;
+				sum counter;
+				counter.clear();
+				if (busy && base < stop)
+					counter = both_ways(base, stop, shift);
+				shared.b.put(counter, part * NB_WARP + lane, step == 0);
+				__syncthreads();
 			}
-			const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
-			real *const slot = slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
-			const bool first = round == f.first[box];
-#pragma unroll 1
-			for (; begin < stop; begin += STAGE) {
-				sum all;
-				if constexpr (W == 1) {
-					all = both_ways(begin, stop, shift);
-				} else {
-					/* each warp another 32 of the stage, and all of them in turn */
-#pragma unroll 1
-					for (unsigned step = 0; step < W; step++) {
-						const unsigned part = (warp + step) % W;
-						const uint64_t base = begin + part * NB_WARP;
-						sum counter;
-						counter.clear();
-						if (busy && base < stop)
-							counter = both_ways(base, stop, shift);
-						shared.b.put(counter, part * NB_WARP + lane, step == 0);
-						__syncthreads();
-					}
+			sum all;
 #pragma unroll
-					for (int c = 0; c < COMPONENTS; c++)
-						all.v[c] = shared.b.v[c][warp * NB_WARP + lane];
-				}
-				const uint64_t j = begin + warp * NB_WARP + lane;
-				if (j < stop)
-#pragma unroll
-					for (int c = 0; c < COMPONENTS; c++) {
-						const size_t place = c * f.n + j;
-						if (k < 0)
-							own[place] += all.v[c];
-						else
-							slot[place] = first ? all.v[c] : slot[place] + all.v[c];
-					}
-				took(W);
-				if constexpr (W > 1)
-					__syncthreads();
+			for (int c = 0; c < COMPONENTS; c++)
+				all.v[c] = shared.b.v[c][warp * NB_WARP + lane];
+			return all;
+		}
+	}
+
+	/* In which direction a neighbour sees this box; -1: in none. */
+	__device__ __forceinline__ int direction_back(int64_t other) const
+	{
+		const bool is_back = (int)lane < f.nneighbour &&
+				     box_around(f, (size_t)other, (int)lane) == (int64_t)box;
+		return __ffs((int)__ballot_sync(0xffffffff, is_back)) - 1;
+	}
+
+	/* The round's targets with later rounds of this box (k = -1), or with neighbour k if its index is larger. */
+	__device__ __forceinline__ void with_box(int k)
+	{
+		const int64_t other = box_around(f, box, k);
+		if (other < (int64_t)box || (k >= 0 && other == (int64_t)box))
+			return;
+		const uint64_t stop = f.first[other + 1];
+		uint64_t begin = k < 0 ? round + ROUND : f.first[other];
+		if (begin >= stop)
+			return;
+		int back = -1;
+		if (k >= 0) {
+			back = direction_back(other);
+			if (back < 0) { /* not a list of neighbours */
+				if (threadIdx.x == 0)
+					atomicMax(&outcome->status, (int)NB_EINVAL);
+				return;
 			}
 		}
-		flush();
+		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
+		real *const slot = slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
+		const bool first = round == f.first[box];
+#pragma unroll 1
+		for (; begin < stop; begin += STAGE) {
+			const sum all = stage(begin, stop, shift);
+			const uint64_t j = begin + warp * NB_WARP + lane;
+			if (j < stop)
+#pragma unroll
+				for (int c = 0; c < COMPONENTS; c++) {
+					const size_t place = c * f.n + j;
+					if (k < 0)
+						own[place] += all.v[c];
+					else
+						slot[place] = first ? all.v[c] : slot[place] + all.v[c];
+				}
+			took(W);
+			if constexpr (W > 1)
+				__syncthreads();
+		}
+	}
+};
+
+template <int P, int K, int W, bool POT, bool JERK, int MASSES>
+static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
+	const struct field &f, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
+	typename nb_arith<P>::real *slots, struct outcome *outcome)
+{
+	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
+	const size_t box = blockIdx.x;
+	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
+	nb_targets<P, K, POT, JERK> targets;
+	worker w = {shared, in, f, eps2, guard, own, slots, outcome, box, warp, lane, f.first[box + 1], targets};
+	for (uint64_t round = f.first[box]; round < w.end; round += worker::ROUND) {
+		w.begin_round(round);
+		w.tile_with_itself();
+		if constexpr (W > 1)
+			w.tiles_of_round();
+		for (int k = -1; k < f.nneighbour; k++)
+			w.with_box(k);
+		w.flush();
 		__syncthreads(); /* own of later rounds is complete before they begin */
 	}
 }
@@ -550,14 +619,117 @@ template <int P, bool POT, bool JERK> struct source_list {
 	nb_shift shift[P == NB_F32 ? NB_WARP : 1];
 };
 
+/* Lane b looks up box b of those around `box`.  Returned is how many bodies they have. */
+template <int P, bool POT, bool JERK>
+static __device__ __forceinline__ uint32_t list_boxes(
+	source_list<P, POT, JERK> &list, const struct nb_packed &in, const struct field &f, size_t box, unsigned lane)
+{
+	const int64_t other = (int)lane <= f.nneighbour ? box_around(f, box, (int)lane - 1) : -1;
+	const uint32_t first = other < 0 ? 0 : (uint32_t)f.first[other];
+	uint32_t after = other < 0 ? 0 : (uint32_t)f.first[other + 1] - first;
+	const uint32_t bodies = after;
+	for (unsigned offset = 1; offset < NB_WARP; offset *= 2) {
+		const uint32_t below = __shfl_up_sync(0xffffffff, after, offset);
+		after += lane >= offset ? below : 0;
+	}
+	const uint32_t all = __shfl_sync(0xffffffff, after, NB_WARP - 1);
+	__syncwarp();
+	list.before[lane] = after - bodies;
+	list.first[lane] = first;
+	if (P == NB_F32)
+		list.shift[lane] = nb_shift_of<P>(in, other < 0 || bodies == 0 ? box : (size_t)other, box);
+	return all;
+}
+
+/* Entries begin .. begin + listed - 1 of the bodies around. */
+template <int P, bool POT, bool JERK>
+static __device__ __forceinline__ void list_bodies(
+	source_list<P, POT, JERK> &list, const struct nb_packed &in, uint32_t begin, unsigned listed, unsigned lane)
+{
+	for (unsigned s = lane; s < listed; s += NB_WARP) {
+		/* the last box that begins at or before the entry; empty ones end there too, and lose */
+		unsigned b = 0;
+#pragma unroll
+		for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
+			b += list.before[b + step] <= begin + s ? step : 0;
+		const size_t j = list.first[b] + (begin + s - list.before[b]);
+		nb_body<P> source = nb_body_load<P, true>(in, j);
+		if constexpr (P == NB_F32) {
+			const nb_shift shift = list.shift[b];
+			source.x += shift.x, source.y += shift.y, source.z += shift.z;
+		}
+		list.body[s] = source;
+		if constexpr (JERK)
+			list.vel[s] = nb_velocity_load<P, true>(in, j);
+		if constexpr (POT)
+			list.index[s] = (uint32_t)j;
+	}
+}
+
+/* Targets of a lane: bodies first + 32 k. */
+template <int P, int K, bool POT, bool JERK> struct warp_targets {
+	typedef typename nb_arith<P>::real real;
+	nb_body<P> body[K];
+	nb_vec<real> vel[JERK ? K : 1];
+	nb_sum<double, POT, JERK> total[K];
+
+	__device__ __forceinline__ void load(const struct nb_packed &in, size_t first, size_t stop)
+	{
+#pragma unroll
+		for (int k = 0; k < K; k++) {
+			const size_t i = first + k * NB_WARP;
+			body[k] = i < stop ? nb_body_load<P, true>(in, i) : nb_body_none<P>();
+			if constexpr (JERK) {
+				vel[k] = {0, 0, 0};
+				if (i < stop)
+					vel[k] = nb_velocity_load<P, true>(in, i);
+			}
+			total[k].clear();
+		}
+	}
+
+	/* Adds entries turn, turn + turns, ... of the list. */
+	__device__ __forceinline__ void add(const source_list<P, POT, JERK> &list, unsigned listed, unsigned turn,
+		unsigned turns, size_t first, real eps2, real guard)
+	{
+		nb_sum<real, POT, JERK> part[K];
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			part[k].clear();
+#pragma unroll 4
+		for (unsigned s = turn; s < listed; s += turns) {
+			const nb_body<P> source = list.body[s];
+#pragma unroll
+			for (int k = 0; k < K; k++) {
+				nb_pair<P, POT, JERK> pair(
+					body[k], source, vel[JERK ? k : 0], list.vel[JERK ? s : 0], eps2, guard);
+				if constexpr (POT)
+					if (list.index[s] == (uint32_t)(first + k * NB_WARP))
+						pair.rinv = 0;
+				pair.template add<1>(pair.w * source.m, source.m, part[k]);
+			}
+		}
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			add_to(total[k], part[k]);
+	}
+
+	/* Adds the shares of the groups that divide a list, in a fixed order. */
+	__device__ __forceinline__ void join(int k, unsigned group)
+	{
+		for (unsigned offset = group; offset < NB_WARP; offset *= 2)
+#pragma unroll
+			for (int c = 0; c < nb_sum<real, POT, JERK>::COMPONENTS; c++)
+				total[k].v[c] += __shfl_xor_sync(0xffffffff, total[k].v[c], (int)offset);
+	}
+};
+
 /* Block: one warp, bodies 32 K b .. 32 K (b + 1) - 1, box after box.  With K = 1, a box of at most 16 bodies gets
  * groups of `group` = 2^g lanes, one target a lane, and the groups take turns at the list. */
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
 static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_packed in, struct field f,
 	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, struct outputs out)
 {
-	typedef typename nb_arith<P>::real real;
-	typedef nb_sum<real, POT, JERK> sum;
 	__shared__ source_list<P, POT, JERK> list;
 	nb_cuda_wait_previous();
 	const unsigned lane = threadIdx.x;
@@ -571,93 +743,23 @@ static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_
 			while (group / 2 >= count)
 				group /= 2;
 		const unsigned me = lane % group, turn = lane / group, turns = NB_WARP / group;
-
-		/* lane b looks up box b of those around */
-		const int64_t other = (int)lane <= f.nneighbour ? box_around(f, box, (int)lane - 1) : -1;
-		const uint32_t first = other < 0 ? 0 : (uint32_t)f.first[other];
-		uint32_t after = other < 0 ? 0 : (uint32_t)f.first[other + 1] - first;
-		const uint32_t bodies = after;
-		for (unsigned offset = 1; offset < NB_WARP; offset *= 2) {
-			const uint32_t below = __shfl_up_sync(0xffffffff, after, offset);
-			after += lane >= offset ? below : 0;
-		}
-		const uint32_t all = __shfl_sync(0xffffffff, after, NB_WARP - 1);
-		__syncwarp();
-		list.before[lane] = after - bodies;
-		list.first[lane] = first;
-		if (P == NB_F32)
-			list.shift[lane] = nb_shift_of<P>(in, other < 0 || bodies == 0 ? box : (size_t)other, box);
-
-		nb_body<P> body[K];
-		nb_vec<real> vel[JERK ? K : 1];
-		nb_sum<double, POT, JERK> total[K];
-#pragma unroll
-		for (int k = 0; k < K; k++) {
-			const size_t i = start + k * NB_WARP + me;
-			body[k] = i < stop ? nb_body_load<P, true>(in, i) : nb_body_none<P>();
-			if constexpr (JERK) {
-				vel[k] = {0, 0, 0};
-				if (i < stop)
-					vel[k] = nb_velocity_load<P, true>(in, i);
-			}
-			total[k].clear();
-		}
+		const uint32_t all = list_boxes(list, in, f, box, lane);
+		warp_targets<P, K, POT, JERK> targets;
+		targets.load(in, start + me, stop);
 		for (uint32_t begin = 0; begin < all; begin += LIST) {
 			const unsigned listed = min(all - begin, (uint32_t)LIST);
 			__syncwarp();
-			for (unsigned s = lane; s < listed; s += NB_WARP) {
-				/* the last box that begins at or before the entry; empty ones end there too, and lose
-				 */
-				unsigned b = 0;
-#pragma unroll
-				for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
-					b += list.before[b + step] <= begin + s ? step : 0;
-				const size_t j = list.first[b] + (begin + s - list.before[b]);
-				nb_body<P> source = nb_body_load<P, true>(in, j);
-				if constexpr (P == NB_F32) {
-					const nb_shift shift = list.shift[b];
-					source.x += shift.x, source.y += shift.y, source.z += shift.z;
-				}
-				list.body[s] = source;
-				if constexpr (JERK)
-					list.vel[s] = nb_velocity_load<P, true>(in, j);
-				if constexpr (POT)
-					list.index[s] = (uint32_t)j;
-			}
+			list_bodies(list, in, begin, listed, lane);
 			__syncwarp();
-			sum part[K];
-#pragma unroll
-			for (int k = 0; k < K; k++)
-				part[k].clear();
-#pragma unroll 4
-			for (unsigned s = turn; s < listed; s += turns) {
-				const nb_body<P> source = list.body[s];
-#pragma unroll
-				for (int k = 0; k < K; k++) {
-					nb_pair<P, POT, JERK> pair(body[k], source, vel[JERK ? k : 0],
-						list.vel[JERK ? s : 0], eps2, guard);
-					if constexpr (POT)
-						if (list.index[s] == (uint32_t)(start + k * NB_WARP + me))
-							pair.rinv = 0;
-					pair.template add<1>(pair.w * source.m, source.m, part[k]);
-				}
-			}
-#pragma unroll
-			for (int k = 0; k < K; k++)
-				add_to(total[k], part[k]);
+			targets.add(list, listed, turn, turns, start + me, eps2, guard);
 		}
-		/* the groups' shares, in a fixed order */
 #pragma unroll
 		for (int k = 0; k < K; k++) {
 			if (K == 1)
-				for (unsigned offset = group; offset < NB_WARP; offset *= 2)
-#pragma unroll
-					for (int c = 0; c < sum::COMPONENTS; c++)
-						total[k].v[c] += __shfl_xor_sync(
-							0xffffffff, total[k].v[c], (int)offset);
-			const size_t i = start + k * NB_WARP + me;
+				targets.join(k, group);
+			const size_t i = start + me + k * NB_WARP;
 			if (i < stop && turn == 0)
-				write_result<P>(total[k], i, out);
+				write_result<P>(targets.total[k], i, out);
 		}
 		start = stop;
 	}

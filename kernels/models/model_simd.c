@@ -22,7 +22,10 @@
  * nb_model_shift.  So momentum and centre of mass vanish block by block, without a pass over all bodies, and a
  * block is shifted by about 1e-3 of a body's distance.
  *
- * Flops: about 250 vector operations a body position, 450 a velocity; all in registers. */
+ * Flops: about 250 vector operations a body position, 450 a velocity; all in registers.
+ *
+ * Sections: vectors and their functions (square root, sine and cosine, logarithm), random numbers (Philox), vectors of
+ * a group, distributions, and the one function that is called from outside. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #endif

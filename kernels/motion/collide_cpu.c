@@ -9,7 +9,13 @@
  *
  * Mergers begin with the bodies that overlap, which are joined in a forest of sets (union and find).  To be fast
  * where very many do, neighbours on the curve are joined first, and a node is not searched for partners of a leaf
- * if all bodies of both are in one set already. */
+ * if all bodies of both are in one set already.
+ *
+ * Parallel are the order, the tree, and the search of all leaves for first contacts or overlaps, in which threads join
+ * sets at the same time; one thread makes one body of each set, and takes contacts from the heap.  The arithmetic of a
+ * contact and of a merger is in collide_internal.h, shared with the search through all pairs (collide_ref.c).
+ *
+ * Sections: tree of boxes, sets, searching, mergers at the beginning, one contact after the other, all of it. */
 #include "kernels/motion/collide_internal.h"
 
 #include <stdlib.h>

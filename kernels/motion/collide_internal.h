@@ -281,18 +281,18 @@ static inline double nb_cube3(double x)
 static inline void nb_collide_unite(struct nb_collide_state *x, size_t m, const uint32_t *list, double s)
 {
 	const struct nb_collide *c = x->c;
-	uint32_t heir = list[0];
+	uint32_t survivor = list[0];
 	double mass = 0, radius = 0, volume = 0, p[3], shift[9] = {0};
 	for (size_t i = 0; i < m; i++) {
 		const size_t r = x->mark[list[i]].row;
 		mass += c->mass[r];
 		radius = c->radius[r] > radius ? c->radius[r] : radius;
-		if (c->mass[r] > c->mass[x->mark[heir].row])
-			heir = list[i];
+		if (c->mass[r] > c->mass[x->mark[survivor].row])
+			survivor = list[i];
 	}
-	const size_t row = x->mark[heir].row;
-	/* weighted differences from the heir, so that a light body changes a heavy one by no more than it should */
-	nb_path_place(&x->path[heir], s, p);
+	const size_t row = x->mark[survivor].row;
+	/* weighted differences from the survivor, so that a light body changes a heavy one by no more than it should */
+	nb_path_place(&x->path[survivor], s, p);
 	for (size_t i = 0; i < m; i++) {
 		const uint32_t b = list[i];
 		const size_t r = x->mark[b].row;
@@ -307,7 +307,7 @@ static inline void nb_collide_unite(struct nb_collide_state *x, size_t m, const 
 				shift[6 + k] += weight * (c->later[3 * r + k] - c->later[3 * row + k]);
 		}
 		x->mark[b].changes++;
-		if (b == heir)
+		if (b == survivor)
 			continue;
 		x->path[b].r = -INFINITY;
 		x->contacts++;
@@ -320,8 +320,8 @@ static inline void nb_collide_unite(struct nb_collide_state *x, size_t m, const 
 	}
 	c->mass[row] = mass;
 	c->radius[row] = radius * cbrt(volume);
-	x->path[heir].r = c->radius[row] * x->scale;
-	nb_path_set(x, heir, s, p);
+	x->path[survivor].r = c->radius[row] * x->scale;
+	nb_path_set(x, survivor, s, p);
 }
 
 static inline void nb_collide_act(struct nb_collide_state *x, struct nb_contact k)

@@ -34,6 +34,81 @@ static int digits_of(uint64_t differ, int shift[MAX_PASS])
 	return npass;
 }
 
+/* The arrays of a sort.  Passes go to and fro between those of the caller and the others. */
+struct sort {
+	size_t n;
+	uint64_t *key, *key_b;
+	uint32_t *perm, *perm_b;
+	uint32_t *count; /* BINS for each thread */
+	int shift[MAX_PASS], npass;
+};
+
+/* Counts of digits become the places where each thread puts its first row of each digit. */
+static void places_of_counts(uint32_t *count, size_t nthread)
+{
+	uint32_t sum = 0;
+	for (size_t d = 0; d < BINS; d++)
+		for (size_t k = 0; k < nthread; k++) {
+			uint32_t c = count[k * BINS + d];
+			count[k * BINS + d] = sum;
+			sum += c;
+		}
+}
+
+/* Rows begin..end-1 go to the places of their digits; from_perm NULL is the identity. */
+static void scatter(size_t begin, size_t end, int shift, const uint64_t *from, const uint32_t *from_perm, uint64_t *to,
+	uint32_t *to_perm, uint32_t *place)
+{
+	if (from_perm) {
+		for (size_t i = begin; i < end; i++) {
+			uint64_t k = from[i];
+			uint32_t at = place[k >> shift & (BINS - 1)]++;
+			to[at] = k;
+			to_perm[at] = from_perm[i];
+		}
+	} else {
+		for (size_t i = begin; i < end; i++) {
+			uint64_t k = from[i];
+			uint32_t at = place[k >> shift & (BINS - 1)]++;
+			to[at] = k;
+			to_perm[at] = (uint32_t)i;
+		}
+	}
+}
+
+/* What thread t of nt does; all of them call, in one parallel region. */
+static void sort_chunk(const struct sort *s, size_t t, size_t nt)
+{
+	size_t begin = s->n * t / nt, end = s->n * (t + 1) / nt;
+	uint32_t *mine = s->count + t * BINS;
+	const uint64_t *from = s->key;
+	const uint32_t *from_perm = NULL; /* the first pass reads the identity */
+	uint64_t *to = s->key_b;
+	uint32_t *to_perm = s->perm_b;
+	if (s->npass % 2) { /* so that the last pass writes the caller's arrays */
+		memcpy(s->key_b + begin, s->key + begin, (end - begin) * sizeof *s->key);
+		from = s->key_b;
+		to = s->key;
+		to_perm = s->perm;
+#pragma omp barrier
+	}
+	for (int pass = 0; pass < s->npass; pass++) {
+		int shift = s->shift[pass];
+		memset(mine, 0, BINS * sizeof *mine);
+		for (size_t i = begin; i < end; i++)
+			mine[from[i] >> shift & (BINS - 1)]++;
+#pragma omp barrier
+#pragma omp single
+		places_of_counts(s->count, nt);
+		scatter(begin, end, shift, from, from_perm, to, to_perm, mine);
+		from = to;
+		from_perm = to_perm;
+		to = to == s->key ? s->key_b : s->key;
+		to_perm = to_perm == s->perm ? s->perm_b : s->perm;
+#pragma omp barrier
+	}
+}
+
 int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 {
 	if (n > UINT32_MAX)
@@ -42,83 +117,27 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 #pragma omp parallel for schedule(static) reduction(| : differ) if (n >= SMALL)
 	for (size_t i = 0; i < n; i++)
 		differ |= key[i] ^ key[0];
-	int shift[MAX_PASS], npass = digits_of(differ, shift);
-	if (npass == 0) {
+	struct sort s = {.n = n, .key = key, .perm = perm};
+	s.npass = digits_of(differ, s.shift);
+	if (s.npass == 0) {
 		for (size_t i = 0; i < n; i++)
 			perm[i] = (uint32_t)i;
 		return NB_OK;
 	}
-
 	int nthread = n >= SMALL ? omp_get_max_threads() : 1;
-	uint64_t *key_b = nb_alloc(n, sizeof *key_b);
-	uint32_t *perm_b = nb_alloc(n, sizeof *perm_b);
-	uint32_t *count = nb_alloc((size_t)nthread * BINS, sizeof *count);
-	if (!key_b || !perm_b || !count) {
-		nb_free(key_b);
-		nb_free(perm_b);
-		nb_free(count);
-		return NB_ENOMEM;
-	}
-
+	s.key_b = nb_alloc(n, sizeof *s.key_b);
+	s.perm_b = nb_alloc(n, sizeof *s.perm_b);
+	s.count = nb_alloc((size_t)nthread * BINS, sizeof *s.count);
+	int status = s.key_b && s.perm_b && s.count ? NB_OK : NB_ENOMEM;
+	if (status == NB_OK) {
 #pragma omp parallel num_threads(nthread)
-	{
 		/* the system may have granted fewer threads than asked for */
-		size_t t = (size_t)omp_get_thread_num(), nt = (size_t)omp_get_num_threads();
-		size_t begin = n * t / nt, end = n * (t + 1) / nt;
-		uint32_t *mine = count + t * BINS;
-		const uint64_t *from = key;
-		const uint32_t *from_perm = NULL; /* the first pass reads the identity */
-		uint64_t *to = key_b;
-		uint32_t *to_perm = perm_b;
-		if (npass % 2) { /* so that the last pass writes the caller's arrays */
-			memcpy(key_b + begin, key + begin, (end - begin) * sizeof *key);
-			from = key_b;
-			to = key;
-			to_perm = perm;
-#pragma omp barrier
-		}
-		for (int pass = 0; pass < npass; pass++) {
-			int s = shift[pass];
-			memset(mine, 0, BINS * sizeof *mine);
-			for (size_t i = begin; i < end; i++)
-				mine[from[i] >> s & (BINS - 1)]++;
-#pragma omp barrier
-#pragma omp single
-			{
-				uint32_t sum = 0;
-				for (size_t d = 0; d < BINS; d++)
-					for (size_t k = 0; k < nt; k++) {
-						uint32_t c = count[k * BINS + d];
-						count[k * BINS + d] = sum;
-						sum += c;
-					}
-			}
-			if (from_perm) {
-				for (size_t i = begin; i < end; i++) {
-					uint64_t k = from[i];
-					uint32_t at = mine[k >> s & (BINS - 1)]++;
-					to[at] = k;
-					to_perm[at] = from_perm[i];
-				}
-			} else {
-				for (size_t i = begin; i < end; i++) {
-					uint64_t k = from[i];
-					uint32_t at = mine[k >> s & (BINS - 1)]++;
-					to[at] = k;
-					to_perm[at] = (uint32_t)i;
-				}
-			}
-			from = to;
-			from_perm = to_perm;
-			to = to == key ? key_b : key;
-			to_perm = to_perm == perm ? perm_b : perm;
-#pragma omp barrier
-		}
+		sort_chunk(&s, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
 	}
-	nb_free(key_b);
-	nb_free(perm_b);
-	nb_free(count);
-	return NB_OK;
+	nb_free(s.key_b);
+	nb_free(s.perm_b);
+	nb_free(s.count);
+	return status;
 }
 
 /* One loop for each common row size, so that the copy is a few moves and not a call. */

@@ -5,7 +5,12 @@
  * about 25 pixels a body where R is at its minimum.
  *
  * Layout: a band of BAND rows is summed in a buffer that stays in the core's cache, with PAD columns to
- * spare, so that rows of a small kernel are added as 8 floats whatever their number. */
+ * spare, so that rows of a small kernel are added as 8 floats whatever their number.
+ *
+ * Sections, in the order in which nb-render-ppm calls them: where to look (centre and extent, by quantiles, so that
+ * stray bodies move nothing), how wide (a radius for each body, from a pyramid of counts), spread (bodies are dealt to
+ * bands of rows, a thread each, and added there in their order, so any number of threads gives the same bytes),
+ * brightness. */
 #include "kernels/picture/picture.h"
 
 #include <math.h>
@@ -26,9 +31,17 @@ static const float glow_height = 0.4f;
 
 /* ---- how wide ------------------------------------------------------------------------------------- */
 
+/* Counts of bodies in cells of one size. */
 struct level {
 	int width, height;
 	uint32_t *count;
+};
+
+/* The counts: level l has cells of CELL 2^l pixels. */
+struct pyramid {
+	int nlevel;
+	float left, right, top, bottom; /* pixels; bodies between them count */
+	struct level level[MAX_LEVEL];
 };
 
 /* Bodies per pixel around (x, y), which are in cells of this level: bilinear between cell centres. */
@@ -48,55 +61,60 @@ static float level_density(const struct level *level, float x, float y, float ce
 	return sum / (cell * cell);
 }
 
-int nb_splat_radii_cpu(
-	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius)
+static int inside(const struct pyramid *p, float x, float y)
 {
-	if (width < 1 || height < 1 || width > NB_SPLAT_MAX_SIZE || height > NB_SPLAT_MAX_SIZE || !(neighbours >= 0))
-		return NB_EINVAL;
-	const float most = fminf(fmaxf((float)(width < height ? width : height) / 6, NB_SPLAT_MIN_RADIUS), MAX_RADIUS);
-	if (neighbours == 0) {
-		for (size_t i = 0; i < n; i++)
-			radius[i] = NB_SPLAT_MIN_RADIUS;
-		return NB_OK;
-	}
+	return x > p->left && x < p->right && y > p->top && y < p->bottom;
+}
 
-	/* Bodies up to the largest radius beyond the edge count, so that the picture does not fade there.  The middle
-	 * of the picture is a corner of cells on every level, so that its mirror image is treated alike. */
-	int nlevel = 1;
-	while ((float)(CELL << (nlevel - 1)) < most)
-		nlevel++;
-	const int coarsest = CELL << (nlevel - 1);
+/* The grids for a picture in which no radius is above most.  Bodies up to that beyond the edge count, so that the
+ * picture does not fade there.  The middle of the picture is a corner of cells on every level, so that its mirror image
+ * is treated alike.  Counts are zero. */
+static int pyramid_alloc(struct pyramid *p, int width, int height, float most)
+{
+	p->nlevel = 1;
+	while ((float)(CELL << (p->nlevel - 1)) < most)
+		p->nlevel++;
+	const int coarsest = CELL << (p->nlevel - 1);
 	const int across = (width / 2 + 1 + (int)most) / coarsest + 1,
 		  down = (height / 2 + 1 + (int)most) / coarsest + 1;
-	const float left = (float)width / 2 - (float)(across * coarsest), right = (float)width - left;
-	const float top = (float)height / 2 - (float)(down * coarsest), bottom = (float)height - top;
-	struct level level[MAX_LEVEL];
+	p->left = (float)width / 2 - (float)(across * coarsest), p->right = (float)width - p->left;
+	p->top = (float)height / 2 - (float)(down * coarsest), p->bottom = (float)height - p->top;
+	struct level *level = p->level;
 	size_t cells = 0;
-	for (int l = 0; l < nlevel; l++) {
-		level[l].width = 2 * across << (nlevel - 1 - l);
-		level[l].height = 2 * down << (nlevel - 1 - l);
+	for (int l = 0; l < p->nlevel; l++) {
+		level[l].width = 2 * across << (p->nlevel - 1 - l);
+		level[l].height = 2 * down << (p->nlevel - 1 - l);
 		cells += (size_t)level[l].width * (size_t)level[l].height;
 	}
-	uint32_t *counts = nb_alloc_zero(cells, sizeof *counts);
-	if (!counts)
+	level[0].count = nb_alloc_zero(cells, sizeof *level[0].count);
+	if (!level[0].count)
 		return NB_ENOMEM;
-	level[0].count = counts;
-	for (int l = 1; l < nlevel; l++)
+	for (int l = 1; l < p->nlevel; l++)
 		level[l].count = level[l - 1].count + (size_t)level[l - 1].width * (size_t)level[l - 1].height;
+	return NB_OK;
+}
 
+static void count_finest(const struct pyramid *pyramid, size_t n, const float *x, const float *y)
+{
+	const struct pyramid p = *pyramid;
 #pragma omp parallel for schedule(static) if (n > 10000)
 	for (size_t i = 0; i < n; i++) {
-		if (!(x[i] > left && x[i] < right && y[i] > top && y[i] < bottom))
+		if (!inside(&p, x[i], y[i]))
 			continue;
-		int c = (int)((x[i] - left) / CELL), r = (int)((y[i] - top) / CELL);
-		c = c < level[0].width ? c : level[0].width - 1; /* the difference may have been rounded up */
-		r = r < level[0].height ? r : level[0].height - 1;
-		uint32_t *at = &level[0].count[(size_t)r * (size_t)level[0].width + (size_t)c];
+		int c = (int)((x[i] - p.left) / CELL), r = (int)((y[i] - p.top) / CELL);
+		c = c < p.level[0].width ? c : p.level[0].width - 1; /* the difference may have been rounded up */
+		r = r < p.level[0].height ? r : p.level[0].height - 1;
+		uint32_t *at = &p.level[0].count[(size_t)r * (size_t)p.level[0].width + (size_t)c];
 #pragma omp atomic
 		++*at;
 	}
-	for (int l = 1; l < nlevel; l++) {
-		const struct level fine = level[l - 1], coarse = level[l];
+}
+
+/* Each level from the one below it, four cells a cell. */
+static void count_coarser(const struct pyramid *p)
+{
+	for (int l = 1; l < p->nlevel; l++) {
+		const struct level fine = p->level[l - 1], coarse = p->level[l];
 #pragma omp parallel for schedule(static) if (coarse.height > 64)
 		for (int r = 0; r < fine.height; r += 2)
 			for (int c = 0; c < fine.width; c++) {
@@ -105,37 +123,57 @@ int nb_splat_radii_cpu(
 				coarse.count[(size_t)(r / 2) * (size_t)coarse.width + (size_t)(c / 2)] += sum;
 			}
 	}
+}
 
-	/* A density read from cells of edge s is smoothed by sigma = s / 2, as by a kernel of radius 3^(1/2) s; and a
-	 * kernel of radius R averages over 1 / integral(kernel^2) = 9/25 pi R^2 = 1.131 R^2 pixels.  The density is
-	 * taken over three times the bodies wanted, or else each chance clump would get small kernels and stand out the
-	 * more. */
-	const float wanted = 3 * (float)fmin(neighbours, 1e9), narrower = 1 / sqrtf(3);
-	const float radius_of_cell = sqrtf(3), area = 1.131f;
-#pragma omp parallel for schedule(static) if (n > 10000)
-	for (size_t i = 0; i < n; i++) {
-		radius[i] = NB_SPLAT_MIN_RADIUS;
-		if (!(x[i] > left && x[i] < right && y[i] > top && y[i] < bottom))
-			continue;
-		float before = 0, found = 0, r = 0, cell = CELL;
-		int l = 0;
-		for (; l < nlevel; l++, cell *= 2) {
-			float u = (x[i] - left) / cell, v = (y[i] - top) / cell;
-			before = found;
-			r = cell * radius_of_cell;
-			found = area * r * r * level_density(&level[l], u, v, cell);
-			if (found >= wanted)
-				break;
-		}
-		if (l == nlevel)
-			r = most / narrower;
-		else if (l == 0 || !(before > 0))
-			r *= sqrtf(wanted / found);
-		else
-			r *= exp2f(log2f(wanted / before) / log2f(found / before) - 1);
-		radius[i] = fminf(fmaxf(r * narrower, NB_SPLAT_MIN_RADIUS), most);
+/* Radius of a body at (x, y), inside.  A density read from cells of edge s is smoothed by sigma = s / 2, as by a kernel
+ * of radius 3^(1/2) s; and a kernel of radius R averages over 1 / integral(kernel^2) = 9/25 pi R^2 = 1.131 R^2 pixels.
+ * The density is taken over three times the bodies wanted, or else each chance clump would get small kernels and stand
+ * out the more. */
+static float choose_radius(const struct pyramid *p, float x, float y, float wanted, float most)
+{
+	const float narrower = 1 / sqrtf(3), radius_of_cell = sqrtf(3), area = 1.131f;
+	float before = 0, found = 0, r = 0, cell = CELL;
+	int l = 0;
+	for (; l < p->nlevel; l++, cell *= 2) {
+		float u = (x - p->left) / cell, v = (y - p->top) / cell;
+		before = found;
+		r = cell * radius_of_cell;
+		found = area * r * r * level_density(&p->level[l], u, v, cell);
+		if (found >= wanted)
+			break;
 	}
-	nb_free(counts);
+	if (l == p->nlevel)
+		r = most / narrower;
+	else if (l == 0 || !(before > 0))
+		r *= sqrtf(wanted / found);
+	else
+		r *= exp2f(log2f(wanted / before) / log2f(found / before) - 1);
+	return fminf(fmaxf(r * narrower, NB_SPLAT_MIN_RADIUS), most);
+}
+
+int nb_splat_radii_cpu(
+	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius)
+{
+	if (width < 1 || height < 1 || width > NB_SPLAT_MAX_SIZE || height > NB_SPLAT_MAX_SIZE || !(neighbours >= 0))
+		return NB_EINVAL;
+	if (neighbours == 0) {
+		for (size_t i = 0; i < n; i++)
+			radius[i] = NB_SPLAT_MIN_RADIUS;
+		return NB_OK;
+	}
+	const float most = fminf(fmaxf((float)(width < height ? width : height) / 6, NB_SPLAT_MIN_RADIUS), MAX_RADIUS);
+	struct pyramid pyramid;
+	int status = pyramid_alloc(&pyramid, width, height, most);
+	if (status)
+		return status;
+	count_finest(&pyramid, n, x, y);
+	count_coarser(&pyramid);
+	const float wanted = 3 * (float)fmin(neighbours, 1e9);
+#pragma omp parallel for schedule(static) if (n > 10000)
+	for (size_t i = 0; i < n; i++)
+		radius[i] = inside(&pyramid, x[i], y[i]) ? choose_radius(&pyramid, x[i], y[i], wanted, most)
+							 : NB_SPLAT_MIN_RADIUS;
+	nb_free(pyramid.level[0].count);
 	return NB_OK;
 }
 

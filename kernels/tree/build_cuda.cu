@@ -15,6 +15,10 @@
  *
  * The host waits once, for the number of nodes of each level, to size the arrays.
  *
+ * Sections: nodes from keys (count, scan, place, link), moments (leaves, inner), the host's part.  Launch: blocks of
+ * 256 threads; a block of count and place does up to 4 x 256 bodies; a leaf of more than 4,096 bodies gets a block of
+ * its own; a run of levels of up to 128 nodes gets one block of 512 threads.  Moments are sums in f64.
+ *
  * As in Karras 2012 (High Performance Graphics, p. 33) each node is found alone; keys as in Warren & Salmon
  * 1993 (Supercomputing '93, p. 12). */
 #include <math.h>

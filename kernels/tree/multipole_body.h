@@ -110,7 +110,8 @@ static NB_HD void NB_M(nb_m2p)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REA
 static NB_HD void NB_M(nb_m2l)(
 	int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL rinv, NB_REAL m, const NB_REAL *q, NB_REAL *sum)
 {
-	/* clang-format off: columns of like things */
+	/* columns of like things */
+	/* clang-format off */
 	const NB_REAL t = -rinv * rinv;
 	const NB_REAL a000 = rinv, b000 = a000 * t, c000 = b000 * (3 * t), d000 = c000 * (5 * t), e000 = d000 * (7 * t),
 		      f000 = e000 * (9 * t);
@@ -139,60 +140,21 @@ static NB_HD void NB_M(nb_m2l)(
 		      a113 = y * b103, a104 = x * b004, a050 = y * b040 + 4 * b030, a041 = z * b040,
 		      a032 = z * b031 + b030, a023 = z * b022 + 2 * b021, a014 = y * b004, a005 = z * b004 + 4 * b003;
 	sum[NB_C000] += m * a000;
-	sum[NB_C100] += m * a100;
-	sum[NB_C010] += m * a010;
-	sum[NB_C001] += m * a001;
-	sum[NB_C200] += m * a200;
-	sum[NB_C110] += m * a110;
-	sum[NB_C101] += m * a101;
-	sum[NB_C020] += m * a020;
-	sum[NB_C011] += m * a011;
-	sum[NB_C002] += m * a002;
-	sum[NB_C300] += m * a300;
-	sum[NB_C210] += m * a210;
-	sum[NB_C201] += m * a201;
-	sum[NB_C120] += m * a120;
-	sum[NB_C111] += m * a111;
-	sum[NB_C102] += m * a102;
-	sum[NB_C030] += m * a030;
-	sum[NB_C021] += m * a021;
-	sum[NB_C012] += m * a012;
-	sum[NB_C003] += m * a003;
-	sum[NB_C400] += m * a400;
-	sum[NB_C310] += m * a310;
-	sum[NB_C301] += m * a301;
-	sum[NB_C220] += m * a220;
-	sum[NB_C211] += m * a211;
-	sum[NB_C202] += m * a202;
-	sum[NB_C130] += m * a130;
-	sum[NB_C121] += m * a121;
-	sum[NB_C112] += m * a112;
-	sum[NB_C103] += m * a103;
-	sum[NB_C040] += m * a040;
-	sum[NB_C031] += m * a031;
-	sum[NB_C022] += m * a022;
-	sum[NB_C013] += m * a013;
-	sum[NB_C004] += m * a004;
-	sum[NB_C500] += m * a500;
-	sum[NB_C410] += m * a410;
-	sum[NB_C401] += m * a401;
-	sum[NB_C320] += m * a320;
-	sum[NB_C311] += m * a311;
-	sum[NB_C302] += m * a302;
-	sum[NB_C230] += m * a230;
-	sum[NB_C221] += m * a221;
-	sum[NB_C212] += m * a212;
-	sum[NB_C203] += m * a203;
-	sum[NB_C140] += m * a140;
-	sum[NB_C131] += m * a131;
-	sum[NB_C122] += m * a122;
-	sum[NB_C113] += m * a113;
-	sum[NB_C104] += m * a104;
-	sum[NB_C050] += m * a050;
-	sum[NB_C041] += m * a041;
-	sum[NB_C032] += m * a032;
-	sum[NB_C023] += m * a023;
-	sum[NB_C014] += m * a014;
+	sum[NB_C100] += m * a100; sum[NB_C010] += m * a010; sum[NB_C001] += m * a001;
+	sum[NB_C200] += m * a200; sum[NB_C110] += m * a110; sum[NB_C101] += m * a101;
+	sum[NB_C020] += m * a020; sum[NB_C011] += m * a011; sum[NB_C002] += m * a002;
+	sum[NB_C300] += m * a300; sum[NB_C210] += m * a210; sum[NB_C201] += m * a201; sum[NB_C120] += m * a120;
+	sum[NB_C111] += m * a111; sum[NB_C102] += m * a102; sum[NB_C030] += m * a030; sum[NB_C021] += m * a021;
+	sum[NB_C012] += m * a012; sum[NB_C003] += m * a003;
+	sum[NB_C400] += m * a400; sum[NB_C310] += m * a310; sum[NB_C301] += m * a301; sum[NB_C220] += m * a220;
+	sum[NB_C211] += m * a211; sum[NB_C202] += m * a202; sum[NB_C130] += m * a130; sum[NB_C121] += m * a121;
+	sum[NB_C112] += m * a112; sum[NB_C103] += m * a103; sum[NB_C040] += m * a040; sum[NB_C031] += m * a031;
+	sum[NB_C022] += m * a022; sum[NB_C013] += m * a013; sum[NB_C004] += m * a004;
+	sum[NB_C500] += m * a500; sum[NB_C410] += m * a410; sum[NB_C401] += m * a401; sum[NB_C320] += m * a320;
+	sum[NB_C311] += m * a311; sum[NB_C302] += m * a302; sum[NB_C230] += m * a230; sum[NB_C221] += m * a221;
+	sum[NB_C212] += m * a212; sum[NB_C203] += m * a203; sum[NB_C140] += m * a140; sum[NB_C131] += m * a131;
+	sum[NB_C122] += m * a122; sum[NB_C113] += m * a113; sum[NB_C104] += m * a104; sum[NB_C050] += m * a050;
+	sum[NB_C041] += m * a041; sum[NB_C032] += m * a032; sum[NB_C023] += m * a023; sum[NB_C014] += m * a014;
 	sum[NB_C005] += m * a005;
 	if (!quad)
 		return;

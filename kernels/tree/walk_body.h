@@ -3,7 +3,25 @@
  *
  * Lengths in here are in target units: tree units times a power of two that brings the target cell's
  * reach to 0.5 .. 1.  So nothing over- or underflows in f32 however deep the tree is, and a separation of cells is
- * taken in f64 before it is rounded. */
+ * taken in f64 before it is rounded.
+ *
+ * Plan (the algorithm is described in walk_simd.c, which this file is part of).  A thread walks down from the root to
+ * its groups with a stack of T(level), one for each ancestor, and a T(room), its own workspace.  At each level
+ * T(resolve) deals out the source cells that the parent left: into the expansion (w->far), onto bodies (w->near),
+ * opened (w->open), to the children (w->entry), or, in a group, as leaves (w->leaf).  Lists act when they are full.
+ * Sections:
+ *   bodies act on bodies   columns of sources and targets, P2P
+ *   cells act on a cell    M2L into T(level).c, L2L to the children, L2P and M2P at a group's bodies
+ *   the walk               T(resolve), T(group), and up and down the levels
+ *
+ * What an instance of this file is made of:
+ *   T(name)   name_f32 or name_f64: functions and types of this file
+ *   F(name)   name_vf or name_vd: functions of simd.h and multipole_body.h
+ *   S V VI W  a number, a vector of them and of integers, how many a vector has
+ *   V8        eight numbers, one for each child of a node; PACK packs lanes of V8, TO_V8 makes one of eight doubles
+ *   LOAD(p)   the vector at p, aligned
+ *   CUBE      what r^-3 of simd.h is to be multiplied by
+ *   EPS2      eps^2 with the floor of pair.h */
 
 #ifdef NB_WALK_F64
 #define T(name) name##_f64

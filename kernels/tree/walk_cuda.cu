@@ -40,7 +40,10 @@
  *   mixed   the same as f32 pairs: separations good to f32 of themselves
  *   f64     targets, sources and multipoles in f64, no local expansions
  *
- * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together. */
+ * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together.
+ *
+ * Sections: preparation (groups are found, bodies and nodes packed), interactions in units of the group (one lane's
+ * work: P2P, M2P, M2L and L2P), the walk (walker: a warp's work, its stack and queues), the host's part. */
 #include <limits.h>
 #include <math.h>
 

@@ -211,7 +211,7 @@ static void test_absurd_sizes(void)
 		{12, 4, 0xffffffff, "impossible sizes"},
 		{16, 4, 7, "impossible sizes"},
 		{32, 8, UINT64_MAX, "claims"},
-		{32, 8, (uint64_t)1 << 39, "rows need another number"},
+		{32, 8, (uint64_t)1 << 39, " bytes (want 4398046511104)"},
 		{56, 8, UINT64_MAX / 2, "impossible sizes"},
 		{64, 4, 0x7fffffff, "impossible sizes"},
 		{68, 4, 1, "impossible sizes"},

@@ -1,0 +1,55 @@
+/* Ids that must be unique, and rows found by id. */
+#include "kernels/order/order.h"
+#include "tests/unit/unit.h"
+
+#include <stdint.h>
+
+enum { N = 20011 };
+static uint64_t id[N];
+
+static void test_unique(void)
+{
+	static uint64_t other[N];
+	size_t first, second;
+	CHECK(nb_ids_unique(N, id, &first, &second) == NB_OK && first == N && second == N);
+	memcpy(other, id, sizeof other);
+	other[777] = other[5]; /* by the bitmap */
+	CHECK(nb_ids_unique(N, other, &first, &second) == NB_OK && first == 5 && second == 777);
+	other[0] = UINT64_MAX; /* by the sort */
+	CHECK(nb_ids_unique(N, other, &first, &second) == NB_OK && first == 5 && second == 777);
+	other[777] = UINT64_MAX - 1;
+	CHECK(nb_ids_unique(N, other, &first, &second) == NB_OK && first == N);
+	for (size_t i = 0; i < N; i++)
+		other[i] = 3 * i + 10; /* ascending */
+	CHECK(nb_ids_unique(N, other, &first, &second) == NB_OK && first == N);
+	other[9] = other[8];
+	CHECK(nb_ids_unique(N, other, &first, &second) == NB_OK && first == 8 && second == 9);
+	CHECK(nb_ids_unique(0, other, &first, &second) == NB_OK && first == 0);
+}
+
+static void test_match(void)
+{
+	size_t missing;
+	static uint32_t row[N];
+	const uint64_t some[3] = {17, 0, N - 1};
+	CHECK(nb_ids_match(N, id, 3, some, row, &missing) == NB_OK);
+	CHECK(id[row[0]] == 17 && id[row[1]] == 0 && id[row[2]] == N - 1);
+	CHECK(nb_ids_match(N, id, N, id, row, &missing) == NB_OK);
+	size_t wrong = 0;
+	for (size_t i = 0; i < N; i++)
+		wrong += row[i] != i;
+	CHECK(wrong == 0);
+	const uint64_t bad[3] = {17, N, 18};
+	CHECK(nb_ids_match(N, id, 3, bad, row, &missing) == NB_EINVAL && missing == 1);
+	CHECK(nb_ids_match(0, id, 1, bad, row, &missing) == NB_EINVAL && missing == 0);
+	CHECK(nb_ids_match(0, id, 0, bad, row, &missing) == NB_OK);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < N; i++)
+		id[i] = (i * 7919) % N; /* a permutation: N and 7919 are coprime */
+	test_unique();
+	test_match();
+	return unit_end();
+}

@@ -1,0 +1,565 @@
+/* The tree walk on the CPU against the direct sum. */
+#include "tests/unit/tree/sound.h"
+#include "tests/unit/tree/bodies.h"
+
+#include <omp.h>
+
+static const char *const isa_name[] = {"plain", "avx2", "avx512"};
+
+/* got <= most, and says by how much not */
+static void below(double got, double most, const char *what, int line)
+{
+	unit_checked++;
+	if (!(got <= most)) {
+		unit_failed++;
+		fprintf(stderr, "%s:%d: %s is %.3g, want <= %.3g\n", __FILE__, line, what, got, most);
+	}
+}
+#define CHECK_BELOW(got, most) below((got), (most), #got, __LINE__)
+
+struct errors {
+	double rms, p50, p99, most; /* rms |da| over rms |a|; percentiles of |da| / |a| */
+	double pot;		    /* greatest relative error of the potential */
+};
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* What the forces on at most SAMPLE bodies should be; remembered as long as the bodies and eps are the same. */
+enum { SAMPLE = 1000 };
+static struct {
+	const double *pos;
+	size_t n;
+	double eps;
+	size_t target[SAMPLE], ntarget;
+	double acc[3 * SAMPLE], pot[SAMPLE];
+} oracle;
+
+static void ask_oracle(const struct nb_gravity *g)
+{
+	if (oracle.pos == g->pos && oracle.n == g->n && oracle.eps == g->eps)
+		return;
+	oracle.pos = g->pos;
+	oracle.n = g->n;
+	oracle.eps = g->eps;
+	oracle.ntarget = g->n < SAMPLE ? g->n : SAMPLE;
+	for (size_t k = 0; k < oracle.ntarget; k++)
+		oracle.target[k] = k * g->n / oracle.ntarget;
+	CHECK(nb_gravity_ref(g, oracle.target, oracle.ntarget, oracle.acc, oracle.pot, NULL) == NB_OK);
+}
+
+/* The memory of these bodies may come back as that of others. */
+static void drop(struct bodies *b)
+{
+	oracle.pos = NULL;
+	bodies_free(b);
+}
+
+/* Errors against the oracle. A NaN makes every figure NaN. */
+static struct errors compare(const struct nb_gravity *g)
+{
+	static double relative[SAMPLE];
+	ask_oracle(g);
+	const size_t n = oracle.ntarget;
+	double e2 = 0, a2 = 0, nan = 0;
+	struct errors e = {0};
+	for (size_t i = 0; i < g->n; i++) /* also of the bodies that the oracle was not asked for */
+		nan += g->acc[3 * i] - g->acc[3 * i] + (g->acc[3 * i + 1] - g->acc[3 * i + 1]) +
+		       (g->acc[3 * i + 2] - g->acc[3 * i + 2]) + (g->pot ? g->pot[i] - g->pot[i] : 0);
+	for (size_t k = 0; k < n; k++) {
+		const double *want = oracle.acc + 3 * k, *got = g->acc + 3 * oracle.target[k];
+		double de2 = 0, da2 = 0;
+		for (int d = 0; d < 3; d++) {
+			de2 += (got[d] - want[d]) * (got[d] - want[d]);
+			da2 += want[d] * want[d];
+		}
+		relative[k] = de2 == 0 ? 0 : sqrt(de2 / da2);
+		nan += relative[k] - relative[k];
+		e2 += de2;
+		a2 += da2;
+		if (g->pot) {
+			const double p = g->pot[oracle.target[k]], wanted = oracle.pot[k];
+			double ep = wanted == 0 ? fabs(p) : fabs(p / wanted - 1);
+			nan += ep - ep;
+			e.pot = ep > e.pot ? ep : e.pot;
+		}
+	}
+	qsort(relative, n, sizeof *relative, ascending);
+	e.rms = (e2 == 0 ? 0 : sqrt(e2 / a2)) + nan;
+	e.p50 = relative[n / 2] + nan;
+	e.p99 = relative[n - 1 - n / 100] + nan;
+	e.most = relative[n - 1] + nan;
+	e.pot += nan;
+	return e;
+}
+
+static struct errors walk_errors(const struct bodies *b, const struct nb_tree *tree, enum nb_precision precision,
+	double eps, const struct nb_tree_walk *walk, struct nb_gravity_count *count)
+{
+	double *acc = nb_alloc(b->n, 3 * sizeof *acc), *pot = nb_alloc(b->n, sizeof *pot);
+	struct nb_gravity g = {.n = b->n,
+		.pos = b->pos,
+		.mass = b->mass,
+		.acc = acc,
+		.pot = pot,
+		.eps = eps,
+		.G = 1,
+		.precision = precision};
+	memset(count, 0, sizeof *count);
+	CHECK(nb_gravity_tree_cpu(&g, tree, walk, count) == NB_OK);
+	struct errors with_pot = compare(&g);
+	g.pot = NULL; /* another kernel */
+	memset(acc, 0xff, b->n * 3 * sizeof *acc);
+	struct nb_gravity_count again = {0};
+	CHECK(nb_gravity_tree_cpu(&g, tree, walk, &again) == NB_OK);
+	CHECK(again.p2p == count->p2p && again.m2p == count->m2p && again.m2l == count->m2l &&
+		again.groups == count->groups);
+	struct errors e = compare(&g);
+	CHECK_BELOW(fabs(e.rms - with_pot.rms), precision == NB_F64 ? 1e-12 : 1e-6);
+	e.pot = with_pot.pot;
+	nb_free(acc);
+	nb_free(pot);
+	return e;
+}
+
+/* theta = 0 is the direct sum, whatever n, leaf size, instruction set, precision and softening. */
+static void test_walk_direct(void)
+{
+	const size_t sizes[] = {1, 2, 3, 16, 17, 96, 97, 257, 1025, 2001};
+	/* potentials: in f32, 2000 small terms are added to one large term */
+	const double tolerance[] = {1e-5, 2e-6, 1e-13}, tolerance_pot[] = {1e-5, 1e-5, 1e-13};
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+		for (int kind = 0; kind < MODELS; kind++) {
+			struct bodies b = model(kind, sizes[s]);
+			for (int isa = 0; isa < 3; isa++) {
+				setenv("NB_SIMD", isa_name[isa], 1);
+				for (int precision = NB_F32; precision <= NB_F64; precision++) {
+					/* f32 wants a tree that tells the close pair from the far cluster */
+					const int fine = isa == 1 || (kind == PAIR_AND_CLUSTER && precision == NB_F32);
+					struct nb_tree tree = build(&b, fine ? 1 : 40, 1 + isa % 2);
+					struct nb_tree_walk walk = {.theta = 0};
+					struct nb_gravity_count count;
+					struct errors e = walk_errors(
+						&b, &tree, precision, isa == 0 ? 0 : 0.05, &walk, &count);
+					CHECK_BELOW(e.rms, tolerance[precision]);
+					CHECK_BELOW(e.pot, tolerance_pot[precision]);
+					CHECK(count.p2p == (uint64_t)b.n * (b.n - 1) && count.m2l == 0 &&
+						count.m2p == 0);
+					nb_tree_free(&tree);
+				}
+			}
+			unsetenv("NB_SIMD");
+			drop(&b);
+		}
+	struct nb_gravity none = {.G = 1};
+	struct nb_tree empty = {.order = 1};
+	struct nb_tree_walk walk = {.theta = 0.5};
+	CHECK(nb_gravity_tree_cpu(&none, &empty, &walk, NULL) == NB_OK);
+}
+
+/* Errors at theta = 0.5 with quadrupoles; the same for all instruction sets and precisions but for rounding. */
+static void test_walk_errors(void)
+{
+	static const struct errors bound[MODELS] = {
+		[PLUMMER] = {3e-4, 2e-4, 1.5e-3, 2e-2, 1e-4},
+		[UNIFORM] = {6e-4, 5e-4, 3e-3, 2e-2, 1e-4},
+		[CLUSTERS] = {3e-4, 2e-4, 1.5e-3, 2e-2, 3e-4},
+		[PAIR_AND_CLUSTER] = {3e-4, 2e-4, 1.5e-3, 2e-2, 1e-4},
+		[DISK_2D] = {4e-4, 2e-4, 2e-3, 4e-2, 1e-4},
+	};
+	for (int kind = 0; kind < MODELS; kind++) {
+		struct bodies b = model(kind, 20000);
+		struct nb_tree tree = build(&b, 32, 2);
+		double rms = 0;
+		for (int isa = 0; isa < 3; isa++)
+			for (int precision = NB_F32; precision <= NB_F64; precision++) {
+				setenv("NB_SIMD", isa_name[isa], 1);
+				struct nb_tree_walk walk = {.theta = 0.5};
+				struct nb_gravity_count count;
+				struct errors e = walk_errors(&b, &tree, precision, 0.01, &walk, &count);
+				if (isa == 0 && precision == NB_F32) {
+					rms = e.rms;
+					printf("%s: theta 0.5: rms %.1e, median %.1e, 99 %% %.1e, most %.1e, pot %.1e; "
+					       "%.0f p2p, %.0f m2p, %.1f m2l a body\n",
+						model_name[kind], e.rms, e.p50, e.p99, e.most, e.pot,
+						(double)count.p2p / 20000, (double)count.m2p / 20000,
+						(double)count.m2l / 20000);
+				}
+				CHECK_BELOW(e.rms, bound[kind].rms);
+				CHECK_BELOW(e.p50, bound[kind].p50);
+				CHECK_BELOW(e.p99, bound[kind].p99);
+				CHECK_BELOW(e.most, bound[kind].most);
+				CHECK_BELOW(e.pot, bound[kind].pot);
+				CHECK_NEAR(e.rms, rms, 2e-6);
+				CHECK(count.p2p < (uint64_t)b.n * b.n / 4);
+			}
+		unsetenv("NB_SIMD");
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
+/* Errors fall with theta, and in f64 without end; quadrupoles and the relative criterion do what they should. */
+static void test_walk_theta(void)
+{
+	struct bodies b = model(PLUMMER, 20000);
+	struct nb_tree tree = build(&b, 16, 2), monopole = build(&b, 16, 1);
+	struct nb_gravity_count count;
+	const double theta[] = {1, 0.7, 0.5, 0.35, 0.25};
+	double last = 1;
+	for (int k = 0; k < 5; k++) {
+		struct nb_tree_walk walk = {.theta = theta[k]};
+		struct errors e = walk_errors(&b, &tree, NB_F64, 0.01, &walk, &count);
+		CHECK(e.rms < 0.6 * last && e.rms < 6e-3 * pow(theta[k], 3));
+		last = e.rms;
+	}
+	CHECK(last < 4e-5);
+
+	struct nb_tree_walk walk = {.theta = 0.5};
+	struct errors two = walk_errors(&b, &tree, NB_F32, 0.01, &walk, &count);
+	struct errors one = walk_errors(&b, &monopole, NB_F32, 0.01, &walk, &count);
+	CHECK(one.rms > 1.5 * two.rms && one.rms < 3e-3);
+
+	/* by acceleration: the error is the same share of each body's acceleration */
+	double *acc = nb_alloc(b.n, 3 * sizeof *acc);
+	struct nb_gravity g = {.n = b.n, .pos = b.pos, .mass = b.mass, .acc = acc, .eps = 0.01, .G = 1};
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_OK);
+	last = 1;
+	for (double alpha = 1e-2; alpha > 5e-7; alpha /= 10) {
+		struct nb_tree_walk relative = {.mac = NB_MAC_ACCELERATION, .alpha = alpha, .acc_old = acc};
+		struct errors e = walk_errors(&b, &tree, NB_F32, 0.01, &relative, &count);
+		CHECK(e.rms < 0.7 * last && e.p99 < 30 * sqrt(alpha) * 0.1);
+		last = e.rms;
+	}
+	CHECK(last < 1e-4);
+	struct nb_tree_walk direct = {.mac = NB_MAC_ACCELERATION, .alpha = 0, .acc_old = acc};
+	struct errors e = walk_errors(&b, &tree, NB_F32, 0.01, &direct, &count);
+	CHECK(e.rms < 1e-6 && count.p2p == (uint64_t)b.n * (b.n - 1));
+	/* with another G, what matters is still the share */
+	struct nb_gravity_count other = {0};
+	struct nb_tree_walk relative = {.mac = NB_MAC_ACCELERATION, .alpha = 1e-3, .acc_old = acc};
+	walk_errors(&b, &tree, NB_F32, 0.01, &relative, &count);
+	double *scaled = nb_alloc(b.n, 3 * sizeof *scaled);
+	for (size_t i = 0; i < 3 * b.n; i++)
+		scaled[i] = 1024 * acc[i];
+	relative.acc_old = scaled;
+	g.G = 1024;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &relative, &other) == NB_OK);
+	CHECK(other.p2p == count.p2p && other.m2l == count.m2l && other.m2p == count.m2p);
+
+	g.G = 1;
+	relative.acc_old = NULL;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &relative, NULL) == NB_EINVAL);
+	walk.theta = -1;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EINVAL);
+	walk.theta = NAN;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EINVAL);
+	walk.theta = 0.5;
+	g.eps = -1;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EINVAL);
+	g.eps = 0;
+	g.jerk = acc;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EUNSUPPORTED);
+	g.jerk = NULL;
+	g.n--;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EINVAL);
+	g.n++;
+	b.pos[3 * 4711] = NAN;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_ENONFINITE);
+	b.pos[3 * 4711] = 0;
+	b.mass[4711] = INFINITY;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_ENONFINITE);
+	b.mass[4711] = -1;
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_EINVAL);
+	nb_free(acc);
+	nb_free(scaled);
+	nb_tree_free(&tree);
+	nb_tree_free(&monopole);
+	drop(&b);
+}
+
+/* Same bytes for any number of threads; the same force for each body whatever the order of the input. */
+static void test_walk_reproducible(void)
+{
+	for (int precision = NB_F32; precision <= NB_F64; precision++) {
+		struct bodies b = model(CLUSTERS, 30000);
+		struct nb_tree tree = build(&b, 16, 2);
+		const size_t bytes = b.n * 3 * sizeof(double);
+		double *one = nb_alloc(1, bytes), *more = nb_alloc(1, bytes), *pot = nb_alloc(b.n, 16);
+		struct nb_gravity g = {
+			.n = b.n, .pos = b.pos, .mass = b.mass, .eps = 0.01, .G = 1, .precision = precision};
+		struct nb_tree_walk walk = {.theta = 0.6};
+		struct nb_gravity_count first = {0};
+		g.acc = one;
+		g.pot = pot;
+		omp_set_num_threads(1);
+		CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, &first) == NB_OK);
+		g.acc = more;
+		g.pot = pot + b.n;
+		for (int threads = 2; threads <= 7; threads++) {
+			struct nb_gravity_count count = {0};
+			omp_set_num_threads(threads);
+			memset(more, 0, bytes);
+			CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, &count) == NB_OK);
+			CHECK(memcmp(one, more, bytes) == 0);
+			CHECK(memcmp(pot, pot + b.n, b.n * sizeof *pot) == 0);
+			CHECK(memcmp(&first, &count, sizeof count) == 0);
+		}
+		omp_set_num_threads(omp_get_num_procs());
+
+		/* shuffled, then sorted again: perm leads back */
+		struct bodies s = bodies_alloc(b.n, b.dim);
+		uint32_t *from = nb_alloc(b.n, sizeof *from);
+		for (size_t i = 0; i < b.n; i++)
+			from[i] = (uint32_t)i;
+		for (size_t i = b.n - 1; i > 0; i--) {
+			size_t j = random_u64() % (i + 1);
+			uint32_t t = from[i];
+			from[i] = from[j];
+			from[j] = t;
+		}
+		for (size_t i = 0; i < b.n; i++) {
+			memcpy(s.pos + 3 * i, b.pos + 3 * from[i], 3 * sizeof *s.pos);
+			s.mass[i] = b.mass[from[i]];
+		}
+		bodies_sort(&s);
+		struct nb_tree again = build(&s, 16, 2);
+		g.pos = s.pos;
+		g.mass = s.mass;
+		CHECK(nb_gravity_tree_cpu(&g, &again, &walk, NULL) == NB_OK);
+		double e2 = 0, a2 = 0;
+		for (size_t i = 0; i < b.n; i++)
+			for (size_t d = 0; d < 3; d++) {
+				double a = one[3 * from[s.perm[i]] + d];
+				e2 += (more[3 * i + d] - a) * (more[3 * i + d] - a);
+				a2 += a * a;
+			}
+		CHECK(sqrt(e2 / a2) < (precision == NB_F64 ? 1e-14 : 1e-6));
+		nb_tree_free(&tree);
+		nb_tree_free(&again);
+		nb_free(one);
+		nb_free(more);
+		nb_free(pot);
+		nb_free(from);
+		drop(&b);
+		drop(&s);
+	}
+}
+
+/* Many bodies in one place: no force on each other, linear time, potential of the others. */
+static void test_walk_coincident(void)
+{
+	struct nb_gravity_count count;
+	for (int kind = 0; kind < 3; kind++) {
+		const size_t n = kind ? 5000 : 1000000, others = kind ? 100 : 0;
+		struct bodies b = bodies_alloc(n, 3);
+		for (size_t i = 0; i < n; i++) {
+			for (size_t d = 0; d < 3; d++)
+				b.pos[3 * i + d] = i < others ? uniform() : 0.7;
+			b.mass[i] = (1 + (double)(i % 3)) / (double)n;
+		}
+		bodies_sort(&b);
+		struct nb_tree tree = build(&b, 8, 2);
+		const double eps = kind == 1 ? 0 : 0.01;
+		for (double theta = 0; theta < 1; theta += 0.5) {
+			struct nb_tree_walk walk = {.theta = theta};
+			if (others) {
+				for (int precision = NB_F32; precision <= NB_F64; precision++) {
+					struct errors e = walk_errors(&b, &tree, precision, eps, &walk, &count);
+					CHECK_BELOW(e.rms, theta > 0 ? 2e-3 : precision == NB_F64 ? 1e-13 : 3e-6);
+					CHECK_BELOW(e.pot, theta > 0 ? 2e-3 : precision == NB_F64 ? 1e-12 : 3e-6);
+					CHECK(count.p2p < 100 * b.n);
+				}
+			} else {
+				double *acc = nb_alloc(n, 3 * sizeof *acc), *pot = nb_alloc(n, sizeof *pot);
+				struct nb_gravity g = {.n = n,
+					.pos = b.pos,
+					.mass = b.mass,
+					.acc = acc,
+					.pot = pot,
+					.eps = eps,
+					.G = 1};
+				memset(&count, 0, sizeof count);
+				CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, &count) == NB_OK);
+				int right = 1;
+				for (size_t i = 0; i < n; i++) {
+					right &= acc[3 * i] == 0 && acc[3 * i + 1] == 0 && acc[3 * i + 2] == 0;
+					double want = -(tree.mass[0] - b.mass[i]) / eps;
+					right &= fabs(pot[i] - want) <= 1e-12 * fabs(want);
+				}
+				CHECK(right);
+				CHECK(count.p2p < n);
+				nb_free(acc);
+				nb_free(pot);
+			}
+		}
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
+/* Nearly in one place, by the measure of the softening: they act as a cell even on themselves. */
+static void test_walk_nearly_coincident(void)
+{
+	struct nb_gravity_count count;
+	struct bodies b = bodies_alloc(4000, 3);
+	for (size_t i = 0; i < b.n; i++) {
+		for (size_t d = 0; d < 3; d++)
+			b.pos[3 * i + d] = i ? 1 + 1e-9 * uniform() : 0;
+		b.mass[i] = uniform() / (double)b.n;
+	}
+	bodies_sort(&b);
+	struct nb_tree tree = build(&b, 8, 2);
+	CHECK(tree.nnode == 3);
+	struct nb_tree_walk walk = {.theta = 0.5};
+	for (int precision = NB_F32; precision <= NB_F64; precision++) {
+		struct errors e = walk_errors(&b, &tree, precision, 0.01, &walk, &count);
+		CHECK_BELOW(e.rms, 1e-4);
+		CHECK_BELOW(e.pot, 1e-5);
+		CHECK(count.p2p < 10 * b.n);
+		/* without softening they are summed one by one, in f32 too: separations are relative to the
+		 * group */
+		e = walk_errors(&b, &tree, precision, 0, &walk, &count);
+		CHECK_BELOW(e.rms, 1e-4);
+		CHECK(count.p2p >= (b.n - 1) * (b.n - 2));
+	}
+	nb_tree_free(&tree);
+	drop(&b);
+}
+
+/* Massless bodies feel and do not act; nothing but massless bodies. */
+static void test_walk_massless(void)
+{
+	struct nb_gravity_count count;
+	for (int kind = 0; kind < 2; kind++) {
+		struct bodies b = model(PLUMMER, 3000);
+		for (size_t i = 0; i < b.n; i++)
+			b.mass[i] = !kind && i % 500 == 7 ? 1 : 0;
+		struct nb_tree tree = build(&b, 8, 2);
+		struct nb_tree_walk walk = {.theta = 0.5};
+		struct errors e = walk_errors(&b, &tree, NB_F32, 0, &walk, &count);
+		CHECK_BELOW(e.rms, kind ? 0 : 1e-3);
+		CHECK_BELOW(e.pot, kind ? 0 : 1e-3);
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
+/* The same system in other units has the same errors. */
+static void test_walk_units(void)
+{
+	struct nb_gravity_count count;
+	const double unit[][2] = {{1, 1}, {1e12, 1e41}, {1e-15, 1e-30}, {1e90, 1e100}, {1e-80, 1e-100}};
+	for (int precision = NB_F32; precision <= NB_F64; precision++)
+		for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
+			random_state = 31337;
+			struct bodies b = model(PLUMMER, 5000);
+			for (size_t i = 0; i < b.n; i++) {
+				for (size_t d = 0; d < 3; d++)
+					b.pos[3 * i + d] *= unit[u][0];
+				b.mass[i] *= unit[u][1];
+			}
+			bodies_sort(&b);
+			struct nb_tree tree = build(&b, 16, 2);
+			struct nb_tree_walk walk = {.theta = 0.5};
+			struct errors e = walk_errors(&b, &tree, precision, 0.01 * unit[u][0], &walk, &count);
+			CHECK_BELOW(e.rms, 5e-4);
+			CHECK_BELOW(e.pot, 2e-4);
+			/* softening far beyond the system: forces are those of springs */
+			e = walk_errors(&b, &tree, precision, 1e6 * unit[u][0], &walk, &count);
+			CHECK_BELOW(e.rms, 1e-4);
+			CHECK_BELOW(e.pot, 1e-5);
+			nb_tree_free(&tree);
+			drop(&b);
+		}
+}
+
+/* A deep hierarchy: each body half as far from the origin as the one before. */
+static void test_walk_hierarchy(void)
+{
+	struct nb_gravity_count count;
+	struct bodies b = bodies_alloc(60, 3);
+	for (size_t i = 0; i < b.n; i++) {
+		on_sphere(pow(2, -(double)(i % 20)), b.pos + 3 * i);
+		b.mass[i] = pow(2, -2.0 * (double)(i % 20));
+	}
+	bodies_sort(&b);
+	struct nb_tree tree = build(&b, 1, 2);
+	for (int precision = NB_F32; precision <= NB_F64; precision++) {
+		struct nb_tree_walk walk = {.theta = 0};
+		struct errors e = walk_errors(&b, &tree, precision, 0, &walk, &count);
+		CHECK_BELOW(e.p99, precision == NB_F64 ? 1e-12 : 1e-5);
+	}
+	nb_tree_free(&tree);
+	drop(&b);
+}
+
+/* Trees that no builder made but that pass nb_tree_check_cpu: a chain of 100,000 nodes, and nonsense in the floats. */
+static void test_walk_foreign(void)
+{
+	struct bodies b = model(PLUMMER, 1000);
+	struct nb_tree tree = build(&b, 8, 2), chain = tree;
+	const size_t depth = 100000, n = depth + tree.nnode;
+	chain.nnode = n;
+	chain.first = nb_alloc(n, sizeof *chain.first);
+	chain.count = nb_alloc(n, sizeof *chain.count);
+	chain.child = nb_alloc(n, sizeof *chain.child);
+	chain.nchild = nb_alloc(n, sizeof *chain.nchild);
+	chain.box = nb_alloc(n, 6 * sizeof *chain.box);
+	chain.com = nb_alloc(n, 3 * sizeof *chain.com);
+	chain.mass = nb_alloc(n, sizeof *chain.mass);
+	chain.quad = nb_alloc(n, 6 * sizeof *chain.quad);
+	for (size_t i = 0; i < n; i++) {
+		const size_t from = i < depth ? 0 : i - depth;
+		chain.first[i] = tree.first[from];
+		chain.count[i] = tree.count[from];
+		chain.child[i] = i < depth	     ? (uint32_t)i + 1
+				 : tree.nchild[from] ? tree.child[from] + (uint32_t)depth
+						     : 0;
+		chain.nchild[i] = i < depth ? 1 : tree.nchild[from];
+		memcpy(chain.box + 6 * i, tree.box + 6 * from, 6 * sizeof *tree.box);
+		memcpy(chain.com + 3 * i, tree.com + 3 * from, 3 * sizeof *tree.com);
+		memcpy(chain.quad + 6 * i, tree.quad + 6 * from, 6 * sizeof *tree.quad);
+		chain.mass[i] = tree.mass[from];
+	}
+	CHECK(tree_fault(&chain, b.n) == NULL);
+	struct nb_tree_walk walk = {.theta = 0.5};
+	struct nb_gravity_count count;
+	struct errors e = walk_errors(&b, &chain, NB_F32, 0.01, &walk, &count);
+	CHECK(e.rms < 1e-3);
+
+	double *acc = nb_alloc(b.n, 3 * sizeof *acc);
+	struct nb_gravity g = {.n = b.n, .pos = b.pos, .mass = b.mass, .acc = acc, .eps = 0.01, .G = 1};
+	const double nasty[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 0};
+	for (int k = 0; k < 2000; k++) {
+		double *column = k % 4 == 0 ? tree.box : k % 4 == 1 ? tree.com : k % 4 == 2 ? tree.mass : tree.quad;
+		size_t width = k % 4 == 2 ? 1 : k % 4 == 1 ? 3 : 6, at = random_u64() % (tree.nnode * width);
+		double was = column[at];
+		column[at] = nasty[random_u64() % 6];
+		int status = nb_gravity_tree_cpu(&g, &tree, &walk, NULL);
+		CHECK(status == NB_OK || status == NB_ENONFINITE);
+		column[at] = was;
+	}
+	nb_free(acc);
+	nb_tree_free(&tree);
+	nb_tree_free(&chain);
+	drop(&b);
+}
+
+int main(void)
+{
+	test_walk_direct();
+	test_walk_errors();
+	test_walk_theta();
+	test_walk_reproducible();
+	test_walk_coincident();
+	test_walk_nearly_coincident();
+	test_walk_massless();
+	test_walk_units();
+	test_walk_hierarchy();
+	test_walk_foreign();
+	return unit_end();
+}
