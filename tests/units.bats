@@ -19,6 +19,7 @@ unit() {
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
 @test "co-process" { unit filter/coprocess; }
+@test "formats of other programs" { unit exchange/exchange; }
 @test "models" { unit models/models; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "sort, tree and walk" { unit tree/tree; }
