@@ -3,11 +3,14 @@
 # Sources are found, not listed:
 #   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
 #   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu
+#   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
 #   formats/ROOM/*.c, tools/filter/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
+FORMAT_C = $(filter-out formats/exchange/exchange.c %_internal.c,$(wildcard formats/exchange/*.c))
+FORMATS = $(sort $(FORMAT_C:formats/exchange/%.c=%))
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -89,6 +92,10 @@ $(BUILD)/bin/nb-%: $(PROGRAM)
 # nb-sort-zorder is nb_tool_sort_zorder
 $(BUILD)/tools/filter/registry.o: CPPFLAGS += '-DNB_TOOLS=$(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))'
 $(BUILD)/tools/filter/registry.o: $(TOOL_C)
+
+# gadget-hdf5.c is nb_format_gadget_hdf5
+$(BUILD)/formats/exchange/exchange.o: CPPFLAGS += '-DNB_FORMATS=$(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))'
+$(BUILD)/formats/exchange/exchange.o: $(FORMAT_C)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -69,11 +69,35 @@ print(count)' "$1"
 	awk -F '\t' 'NR > 1 && NR <= 3 { small += $4 } NR >= 9 { large += $4 } END { exit !(10 * small < large) }' out/theta.tsv
 }
 
-@test "galaxy30k makes a movie of the Princeton pair" {
-	input=$NB_TOP/../shared/data/galaxy30k.txt
-	[ -r "$input" ] || skip "no $(basename "$input") here"
-	STEPS=4 "$NB_TOP/examples/galaxy30k" "$input" out
+# planar text like that of the pair, from our own galaxies
+flat_pair() {
+	awk -F , 'NR > 1 { line[n++] = 2e4 * $4 " " 2e4 * $5 " " 1e3 * $7 " " 1e3 * $8 " 1e20 " \
+		($2 < 3 ? "255 255 0" : "0 0 255") }
+		END { print n; print 5e6; for (i = 0; i < n; i++) print line[i] }' "$NB_TOP/tests/data/galaxies.csv"
+}
+
+@test "galaxy30k makes a movie of a pair in the plane" {
+	flat_pair >pair.txt
+	STEPS=4 "$NB_TOP/examples/galaxy30k" pair.txt out
 	[ "$(ppm_frames out/galaxy30k.ppm)" -eq 2 ]
+	mkdir data
+	mv pair.txt data/galaxy30k.txt
+	NB_DATA=data STEPS=4 "$NB_TOP/examples/galaxy30k"
+	cmp galaxy30k.ppm out/galaxy30k.ppm
+}
+
+@test "galaxy30k without its input says so and fails" {
+	unset NB_DATA
+	fails_with 1 'galaxy30k: no input' "$NB_TOP/examples/galaxy30k"
+	fails_with 1 'galaxy30k: cannot read missing.txt' "$NB_TOP/examples/galaxy30k missing.txt"
+	fails_with 1 'galaxy30k: cannot read no/such/place/galaxy30k.txt' "NB_DATA=no/such/place $NB_TOP/examples/galaxy30k"
+}
+
+@test "galaxy30k makes a movie of the Princeton pair" {
+	[ -n "${NB_DATA:-}" ] || skip 'NB_DATA is not set'
+	[ -r "$NB_DATA/galaxy30k.txt" ] || skip "no galaxy30k.txt in $NB_DATA"
+	STEPS=4 "$NB_TOP/examples/galaxy30k"
+	[ "$(ppm_frames galaxy30k.ppm)" -eq 2 ]
 }
 
 @test "demo leaves a picture and says where" {

@@ -24,6 +24,7 @@ unit() {
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }
+@test "formats of other programs" { unit exchange/exchange; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }

@@ -1,7 +1,18 @@
-#include "formats/exchange/csv.h"
+/* Comma-separated values: a header line of names, then a line a body.  Blank lines, and those that begin with #, are
+ * skipped.
+ *
+ * Names: those of the last column of field.def; frame and time where there are several frames; NAME for any other
+ * column of one component, NAME_0, NAME_1 ... for one of more.  Read, known columns get their field's type; others
+ * become <f8
+ * ("nan", "inf" and nothing at all are numbers there), or text if their first cell is quoted or no number.  Without a
+ * column id, ids count from 0. */
+#include "formats/exchange/exchange.h"
 
 #include "common/decimal.h"
 #include "common/mem.h"
+#include "formats/exchange/lines_internal.h"
+#include "formats/exchange/output_internal.h"
+#include "formats/exchange/rows_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,36 +24,70 @@
 
 enum { SHOWN = 40, TEXT_WIDTH = 32 };
 
-/* The vector fields and the names of their components. */
-static const struct {
-	enum nb_field field;
-	const char *name[3];
-} vector[] = {{NB_POS, {"x", "y", "z"}}, {NB_VEL, {"vx", "vy", "vz"}}, {NB_ACC, {"ax", "ay", "az"}},
-	{NB_JERK, {"jx", "jy", "jz"}}};
-enum { NVECTOR = sizeof vector / sizeof *vector };
+/* ---- names of known columns --------------------------------------------------------------------- */
 
-static const enum nb_field scalar[] = {NB_ID, NB_MASS, NB_POT, NB_KEY, NB_RADIUS, NB_SPECIES};
-enum { NSCALAR = sizeof scalar / sizeof *scalar };
+/* The name of component k of a field into name, as field.def has it; *flat: it is not there where dim is 2.  0 if there
+ * is no such component, or no name for it. */
+static int component_name(int field, uint32_t k, char name[NB_NAME_SIZE + 1], int *flat)
+{
+	const char *word = nb_field_info[field].csv;
+	for (; k > 0 && *word; k--) {
+		word += strcspn(word, " ");
+		word += *word == ' ';
+	}
+	*flat = *word == '[';
+	word += *flat;
+	const size_t length = strcspn(word, " ]");
+	snprintf(name, NB_NAME_SIZE + 1, "%.*s", (int)length, word);
+	return length > 0;
+}
+
+/* The field that a column of bodies is, or -1: one that csv has no names for. */
+static int field_of(const struct nb_column *column)
+{
+	for (int f = 0; f < NB_NFIELD; f++)
+		if (*nb_field_info[f].csv && strcmp(column->name, nb_field_info[f].name) == 0 &&
+			column->ncomp == nb_field_info[f].ncomp)
+			return f;
+	return -1;
+}
+
+/* ---- reading: what the cells of a line are ------------------------------------------------------ */
 
 enum cell_kind {
-	CELL_F64,      /* a finite number of a known field */
-	CELL_POSITIVE, /* the same, >= 0 */
-	CELL_U64,
-	CELL_U8,
+	CELL_REAL, /* a finite number of a known field */
+	CELL_WHOLE,
 	CELL_FREE, /* any number, or nothing */
 	CELL_TEXT,
 	CELL_FRAME,
 	CELL_TIME
 };
 
-struct nb_csv_cell {
+struct cell {
 	char name[NB_NAME_SIZE + 1];
 	enum cell_kind kind;
+	int not_negative;
+	char type;     /* of a whole number: 'u', 'i' */
+	size_t size;   /* bytes of a number */
 	size_t column; /* in rows */
 	size_t offset; /* in the row */
 };
 
-/* ---- cells of a line ---------------------------------------------------------------------------- */
+struct csv_reader {
+	struct nb_lines lines;
+	struct cell *cell; /* of each cell of a line */
+	size_t ncell;
+	struct nb_rows rows;
+	int *field; /* of each column of rows: an enum nb_field, or -1 */
+	int dim;
+	int has_frame, has_time, has_id;
+	int first_row_seen;
+	int frames_begun;      /* frames given out or begun */
+	int carried;	       /* row 0 belongs to the next frame already */
+	uint64_t frame_number; /* of the frame that is being filled */
+	double time;
+	int ended;
+};
 
 /* Takes one cell off the line: *text, NUL-terminated and without quotes (*quoted says whether there were any) and outer
  * white space.  Returns where the next cell begins, or NULL behind the last; sets *bad for a quote that does not end.
@@ -74,8 +119,6 @@ static char *take_cell(char *p, char **text, int *quoted, int *bad)
 	return comma ? comma + 1 : NULL;
 }
 
-/* ---- header ------------------------------------------------------------------------------------- */
-
 /* The next line that holds data. */
 static char *next_line(struct nb_lines *lines)
 {
@@ -87,7 +130,7 @@ static char *next_line(struct nb_lines *lines)
 }
 
 /* A column of the frame to be: an enum nb_field, or -1 for one that no one knows. */
-static int add_column(struct nb_csv_reader *reader, int field, size_t rowsize)
+static int add_column(struct csv_reader *reader, int field, size_t rowsize)
 {
 	int *grown = realloc(reader->field, (reader->rows.ncolumn + 1) * sizeof *grown);
 	if (!grown)
@@ -97,7 +140,7 @@ static int add_column(struct nb_csv_reader *reader, int field, size_t rowsize)
 	return nb_rows_add(&reader->rows, rowsize);
 }
 
-static struct nb_csv_cell *find_cell(const struct nb_csv_reader *reader, const char *name)
+static struct cell *find_cell(const struct csv_reader *reader, const char *name)
 {
 	for (size_t i = 0; i < reader->ncell; i++)
 		if (strcmp(reader->cell[i].name, name) == 0)
@@ -105,32 +148,32 @@ static struct nb_csv_cell *find_cell(const struct nb_csv_reader *reader, const c
 	return NULL;
 }
 
-/* The names that this file knows, whatever their case in the header. */
-static const char *known_name(const char *name)
+/* The name that is meant, whatever its case in the header: into name, or 0 if it is none that is known. */
+static int known_name(const char *text, char name[NB_NAME_SIZE + 1])
 {
-	for (size_t v = 0; v < NVECTOR; v++)
-		for (int k = 0; k < 3; k++)
-			if (strcasecmp(name, vector[v].name[k]) == 0)
-				return vector[v].name[k];
-	for (size_t s = 0; s < NSCALAR; s++)
-		if (strcasecmp(name, nb_field_info[scalar[s]].name) == 0)
-			return nb_field_info[scalar[s]].name;
-	return strcasecmp(name, "frame") == 0 ? "frame" : strcasecmp(name, "time") == 0 ? "time" : NULL;
+	int flat;
+	for (int f = 0; f < NB_NFIELD; f++)
+		for (uint32_t k = 0; component_name(f, k, name, &flat); k++)
+			if (strcasecmp(text, name) == 0)
+				return 1;
+	strcpy(name, strcasecmp(text, "frame") == 0 ? "frame" : "time");
+	return strcasecmp(text, name) == 0;
 }
 
-static int take_name(struct nb_csv_reader *reader, const char *text)
+static int take_name(struct csv_reader *reader, const char *text)
 {
-	struct nb_lines *lines = reader->lines;
+	struct nb_lines *lines = &reader->lines;
 	const size_t place = reader->ncell + 1;
-	const char *known = known_name(text);
+	char name[NB_NAME_SIZE + 1];
+	const int known = known_name(text, name);
 	if (known)
-		text = known;
+		text = name;
 	if (!*text)
 		return nb_lines_fail(lines, "column %zu has no name", place);
 	if (strlen(text) > NB_NAME_SIZE)
 		return nb_lines_fail(lines, "name '%.*s...' of column %zu is longer than %d characters", SHOWN, text,
 			place, NB_NAME_SIZE);
-	struct nb_csv_cell cell = {{0}, CELL_FREE, 0, 0};
+	struct cell cell = {.kind = CELL_FREE};
 	for (size_t i = 0; text[i]; i++) {
 		if (!isascii((unsigned char)text[i]) || iscntrl((unsigned char)text[i]))
 			return nb_lines_fail(lines, "name of column %zu is not plain ASCII", place);
@@ -142,7 +185,7 @@ static int take_name(struct nb_csv_reader *reader, const char *text)
 		if (strcmp(cell.name, nb_field_info[f].name) == 0)
 			return nb_lines_fail(lines,
 				"column '%s' is not one number a body (vectors are x,y,z  vx,vy,vz ...)", cell.name);
-	struct nb_csv_cell *grown = realloc(reader->cell, (reader->ncell + 1) * sizeof *grown);
+	struct cell *grown = realloc(reader->cell, (reader->ncell + 1) * sizeof *grown);
 	if (!grown)
 		return nb_lines_fail(lines, "out of memory");
 	reader->cell = grown;
@@ -150,61 +193,49 @@ static int take_name(struct nb_csv_reader *reader, const char *text)
 	return NB_OK;
 }
 
-/* Vectors are complete or absent; pos must be there, and says how many dimensions there are. */
-static int place_vectors(struct nb_csv_reader *reader)
+/* What the cell of a component is, from the field's type and traits. */
+static void describe_cell(struct cell *cell, int field, size_t column, uint32_t k)
 {
-	reader->dim = find_cell(reader, "z") ? 3 : 2;
-	for (size_t v = 0; v < NVECTOR; v++) {
-		int present = 0;
-		for (int k = 0; k < 3; k++)
-			present += find_cell(reader, vector[v].name[k]) != NULL;
-		if (!present && v > 0)
-			continue;
-		for (int k = 0; k < 3; k++) {
-			struct nb_csv_cell *cell = find_cell(reader, vector[v].name[k]);
-			if (!cell && k < reader->dim)
-				return nb_lines_fail(reader->lines, "column '%s' is missing", vector[v].name[k]);
-			if (cell && k >= reader->dim)
-				return nb_lines_fail(reader->lines, "column '%s' without a column 'z'", cell->name);
-			if (cell)
-				*cell = (struct nb_csv_cell){.kind = CELL_F64,
-					.column = reader->rows.ncolumn,
-					.offset = (size_t)k * sizeof(double)};
-			if (cell)
-				strcpy(cell->name, vector[v].name[k]);
-		}
-		if (add_column(reader, (int)vector[v].field, 3 * sizeof(double)))
-			return nb_lines_fail(reader->lines, "out of memory");
+	const struct nb_field_info *info = &nb_field_info[field];
+	cell->type = info->dtype[1];
+	cell->kind = cell->type == 'S' ? CELL_TEXT : cell->type == 'f' ? CELL_REAL : CELL_WHOLE;
+	cell->not_negative = (info->traits & NB_NOT_NEGATIVE) != 0;
+	cell->size = nb_dtype_size(info->dtype);
+	cell->column = column;
+	cell->offset = k * cell->size;
+}
+
+/* The components of a field are all there or all absent. */
+static int place_field(struct csv_reader *reader, int field)
+{
+	char name[NB_NAME_SIZE + 1];
+	int flat, present = 0;
+	uint32_t ncomp = 0;
+	for (; component_name(field, ncomp, name, &flat); ncomp++)
+		present += find_cell(reader, name) != NULL;
+	if (!present && field != NB_POS)
+		return NB_OK;
+	for (uint32_t k = 0; component_name(field, k, name, &flat); k++) {
+		struct cell *cell = find_cell(reader, name);
+		flat &= reader->dim == 2;
+		if (!cell && !flat)
+			return nb_lines_fail(&reader->lines, "column '%s' is missing", name);
+		if (cell && flat)
+			return nb_lines_fail(&reader->lines, "column '%s' without a column 'z'", name);
+		if (cell)
+			describe_cell(cell, field, reader->rows.ncolumn, k);
 	}
+	if (add_column(reader, field, ncomp * nb_dtype_size(nb_field_info[field].dtype)))
+		return nb_lines_fail(&reader->lines, "out of memory");
 	return NB_OK;
 }
 
-static int place_scalars(struct nb_csv_reader *reader)
+static int read_header(struct csv_reader *reader)
 {
-	for (size_t s = 0; s < NSCALAR; s++) {
-		struct nb_csv_cell *cell = find_cell(reader, nb_field_info[scalar[s]].name);
-		if (!cell)
-			continue;
-		size_t size = nb_dtype_size(nb_field_info[scalar[s]].dtype);
-		cell->kind = scalar[s] == NB_ID || scalar[s] == NB_KEY	      ? CELL_U64
-			     : scalar[s] == NB_SPECIES			      ? CELL_U8
-			     : scalar[s] == NB_MASS || scalar[s] == NB_RADIUS ? CELL_POSITIVE
-									      : CELL_F64;
-		cell->column = reader->rows.ncolumn;
-		if (add_column(reader, (int)scalar[s], size))
-			return nb_lines_fail(reader->lines, "out of memory");
-	}
-	return NB_OK;
-}
-
-int nb_csv_open(struct nb_csv_reader *reader, struct nb_lines *lines)
-{
-	memset(reader, 0, sizeof *reader);
-	reader->lines = lines;
-	nb_rows_init(&reader->rows);
+	struct nb_lines *lines = &reader->lines;
 	char *line = next_line(lines);
 	if (!line)
-		return *lines->error
+		return nb_lines_failed(lines)
 			       ? NB_EINVAL
 			       : nb_lines_fail(lines, "the file is empty (want a header line: id,mass,x,y,z,...)");
 	while (line) {
@@ -216,33 +247,51 @@ int nb_csv_open(struct nb_csv_reader *reader, struct nb_lines *lines)
 		if (take_name(reader, text))
 			return NB_EINVAL;
 	}
-	struct nb_csv_cell *frame = find_cell(reader, "frame"), *time = find_cell(reader, "time");
+	return NB_OK;
+}
+
+static int open_csv(struct nb_import *in)
+{
+	struct csv_reader *reader = in->state;
+	nb_rows_init(&reader->rows);
+	if (nb_lines_open(&reader->lines, in))
+		return NB_ENOMEM;
+	if (read_header(reader))
+		return NB_EINVAL;
+	struct cell *frame = find_cell(reader, "frame"), *time = find_cell(reader, "time");
 	reader->has_frame = frame != NULL;
 	reader->has_time = time != NULL;
 	reader->has_id = find_cell(reader, "id") != NULL;
-	if (frame)
+	if (frame) {
 		frame->kind = CELL_FRAME;
+		frame->type = 'u';
+		frame->size = sizeof(uint64_t);
+	}
 	if (time)
 		time->kind = CELL_TIME;
-	return place_vectors(reader) || place_scalars(reader) ? NB_EINVAL : NB_OK;
+	reader->dim = find_cell(reader, "z") ? 3 : 2;
+	for (int f = 0; f < NB_NFIELD; f++)
+		if (place_field(reader, f))
+			return NB_EINVAL;
+	return NB_OK;
 }
 
-void nb_csv_close(struct nb_csv_reader *reader)
+static void close_csv(struct nb_import *in)
 {
+	struct csv_reader *reader = in->state;
 	nb_rows_clear(&reader->rows);
 	free(reader->cell);
 	free(reader->field);
-	reader->cell = NULL;
-	reader->field = NULL;
+	nb_lines_close(&reader->lines);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- reading: rows ------------------------------------------------------------------------------ */
 
-static int bad_cell(struct nb_csv_reader *reader, const struct nb_csv_cell *cell, const char *text, const char *want)
+static int bad_cell(struct csv_reader *reader, const struct cell *cell, const char *text, const char *want)
 {
 	if (!*text)
-		return nb_lines_fail(reader->lines, "column '%s' is empty (want %s)", cell->name, want);
-	return nb_lines_fail(reader->lines, "'%.*s' in column '%s' is not %s", SHOWN, text, cell->name, want);
+		return nb_lines_fail(&reader->lines, "column '%s' is empty (want %s)", cell->name, want);
+	return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s", SHOWN, text, cell->name, want);
 }
 
 /* Any number that a person or a program may write, or nothing: NaN. */
@@ -287,62 +336,80 @@ struct row_time {
 	double time;
 };
 
-static int store_cell(
-	struct nb_csv_reader *reader, const struct nb_csv_cell *cell, const char *text, struct row_time *when)
+static int take_real(struct csv_reader *reader, const struct cell *cell, const char *text, double *x)
+{
+	const char *end = nb_decimal_read(text, x);
+	if (!end || *end || !isfinite(*x) || (cell->size == sizeof(float) && !isfinite((float)*x)))
+		return bad_cell(reader, cell, text, "a finite number");
+	if (cell->not_negative && *x < 0)
+		return nb_lines_fail(&reader->lines, "%s %g is negative", cell->name, *x);
+	return NB_OK;
+}
+
+/* Into *bits, of which the lowest are the number in its type. */
+static int take_whole(struct csv_reader *reader, const struct cell *cell, const char *text, uint64_t *bits)
+{
+	const uint64_t all = cell->size < 8 ? ((uint64_t)1 << 8 * cell->size) - 1 : UINT64_MAX;
+	const uint64_t lowest = cell->type == 'i' ? all / 2 + 1 : 0, highest = cell->type == 'i' ? all / 2 : all;
+	const int negative = lowest && *text == '-';
+	if (whole_number(text + negative, bits) || *bits > (negative ? lowest : highest)) {
+		char want[80];
+		snprintf(want, sizeof want, "a whole number from %s%" PRIu64 " to %" PRIu64, lowest ? "-" : "", lowest,
+			highest);
+		return bad_cell(reader, cell, text, want);
+	}
+	if (negative)
+		*bits = -*bits;
+	return NB_OK;
+}
+
+static void store_real(const struct cell *cell, void *to, double x)
+{
+	if (cell->size == sizeof x)
+		memcpy(to, &x, sizeof x);
+	else
+		memcpy(to, &(float){(float)x}, sizeof(float));
+}
+
+static int store_cell(struct csv_reader *reader, const struct cell *cell, const char *text, struct row_time *when)
 {
 	double x;
-	uint64_t whole;
-	void *to = cell->kind < CELL_FRAME
+	uint64_t bits;
+	int status;
+	char *to = cell->kind < CELL_FRAME
 			   ? (char *)nb_rows_at(&reader->rows, cell->column, reader->rows.n) + cell->offset
 			   : NULL;
 	switch (cell->kind) {
-	case CELL_F64:
-	case CELL_POSITIVE:
-	case CELL_TIME: {
-		const char *end = nb_decimal_read(text, &x);
-		if (!end || *end || !isfinite(x))
-			return bad_cell(reader, cell, text, "a finite number");
-		if (cell->kind == CELL_POSITIVE && x < 0)
-			return nb_lines_fail(reader->lines, "%s %g is negative", cell->name, x);
-		if (cell->kind == CELL_TIME)
-			when->time = x;
-		else
-			memcpy(to, &x, sizeof x);
-		return NB_OK;
-	}
-	case CELL_U64:
-	case CELL_FRAME:
-		if (whole_number(text, &whole))
-			return bad_cell(reader, cell, text, "a whole number from 0 to 18446744073709551615");
-		if (cell->kind == CELL_FRAME)
-			when->frame = whole;
-		else
-			memcpy(to, &whole, sizeof whole);
-		return NB_OK;
-	case CELL_U8:
-		if (whole_number(text, &whole) || whole > 255)
-			return bad_cell(reader, cell, text, "a whole number from 0 to 255");
-		*(unsigned char *)to = (unsigned char)whole;
-		return NB_OK;
+	case CELL_REAL:
+		status = take_real(reader, cell, text, &x);
+		if (!status)
+			store_real(cell, to, x);
+		return status;
+	case CELL_WHOLE:
+		status = take_whole(reader, cell, text, &bits);
+		if (!status)
+			memcpy(to, &bits, cell->size); /* little-endian */
+		return status;
 	case CELL_FREE:
 		if (free_number(text, &x))
 			return bad_cell(reader, cell, text, "a number, as it is in the first row");
 		memcpy(to, &x, sizeof x);
 		return NB_OK;
-	case CELL_TEXT: {
-		int status = nb_rows_text(&reader->rows, cell->column, text, strlen(text));
+	case CELL_TEXT:
+		status = nb_rows_text(&reader->rows, cell->column, text, strlen(text));
 		if (status == NB_ELIMIT)
-			return nb_lines_fail(reader->lines, "text in column '%s' is too long", cell->name);
-		return status ? nb_lines_fail(reader->lines, "out of memory") : NB_OK;
-	}
+			return nb_lines_fail(&reader->lines, "text in column '%s' is too long", cell->name);
+		return status ? nb_lines_fail(&reader->lines, "out of memory") : NB_OK;
+	case CELL_FRAME: return take_whole(reader, cell, text, &when->frame);
+	case CELL_TIME: return take_real(reader, cell, text, &when->time);
 	}
 	return NB_EINVAL;
 }
 
 /* The first row decides whether a column that no one knows is a number or text. */
-static int place_unknown(struct nb_csv_reader *reader, size_t i, const char *text, int quoted)
+static int place_unknown(struct csv_reader *reader, size_t i, const char *text, int quoted)
 {
-	struct nb_csv_cell *cell = &reader->cell[i];
+	struct cell *cell = &reader->cell[i];
 	double x;
 	if (cell->kind != CELL_FREE)
 		return NB_OK;
@@ -350,25 +417,19 @@ static int place_unknown(struct nb_csv_reader *reader, size_t i, const char *tex
 		cell->kind = CELL_TEXT;
 	cell->column = reader->rows.ncolumn;
 	return add_column(reader, -1, cell->kind == CELL_TEXT ? TEXT_WIDTH : sizeof(double))
-		       ? nb_lines_fail(reader->lines, "out of memory")
+		       ? nb_lines_fail(&reader->lines, "out of memory")
 		       : NB_OK;
 }
 
-/* z and its like of a file that has none */
-static void flatten(struct nb_csv_reader *reader)
-{
-	for (size_t c = 0; c < reader->rows.ncolumn && reader->dim == 2; c++)
-		if (reader->field[c] >= 0 && nb_field_info[reader->field[c]].ncomp == 3)
-			((double *)nb_rows_at(&reader->rows, c, reader->rows.n))[2] = 0;
-}
-
 /* One line into row n. */
-static int read_row(struct nb_csv_reader *reader, char *line, struct row_time *when)
+static int read_row(struct csv_reader *reader, char *line, struct row_time *when)
 {
-	struct nb_lines *lines = reader->lines;
+	struct nb_lines *lines = &reader->lines;
 	size_t i = 0;
 	if (nb_rows_reserve(&reader->rows))
 		return nb_lines_fail(lines, "out of memory");
+	for (size_t c = 0; reader->dim == 2 && c < reader->rows.ncolumn; c++) /* z and its like are 0 */
+		memset(nb_rows_at(&reader->rows, c, reader->rows.n), 0, reader->rows.column[c].rowsize);
 	for (; line && i < reader->ncell; i++) {
 		char *text;
 		int quoted, bad;
@@ -389,12 +450,11 @@ static int read_row(struct nb_csv_reader *reader, char *line, struct row_time *w
 			line = take_cell(line, &text, &quoted, &bad);
 		return nb_lines_fail(lines, "%zu cells, the header has %zu", i, reader->ncell);
 	}
-	flatten(reader);
 	reader->first_row_seen = 1;
 	return NB_OK;
 }
 
-static int make_frame(struct nb_csv_reader *reader, struct nb_frame *frame)
+static int make_frame(struct csv_reader *reader, struct nb_frame *frame)
 {
 	struct nb_rows *rows = &reader->rows;
 	frame->rows[NB_PARTICLE] = rows->n;
@@ -411,7 +471,7 @@ static int make_frame(struct nb_csv_reader *reader, struct nb_frame *frame)
 	}
 	/* in the order of the header */
 	for (size_t i = 0; i < reader->ncell; i++) {
-		const struct nb_csv_cell *cell = &reader->cell[i];
+		const struct cell *cell = &reader->cell[i];
 		const size_t c = cell->column;
 		if (cell->kind >= CELL_FRAME || !rows->column[c].data)
 			continue; /* no column of the frame, or the vector has been given already */
@@ -419,7 +479,8 @@ static int make_frame(struct nb_csv_reader *reader, struct nb_frame *frame)
 		char dtype[NB_DTYPE_SIZE + 1] = "<f8";
 		if (cell->kind == CELL_TEXT)
 			snprintf(dtype, sizeof dtype, "|S%zu", rows->column[c].rowsize);
-		struct nb_column *column = field >= 0 ? nb_frame_add_field(frame, (enum nb_field)field, NULL, 0)
+		const char *own = cell->kind == CELL_TEXT ? dtype : NULL; /* texts are as wide as the longest */
+		struct nb_column *column = field >= 0 ? nb_frame_add_field(frame, (enum nb_field)field, own, 0)
 						      : nb_frame_add(frame, cell->name, NB_PARTICLE, dtype, 1, "", 0);
 		if (!column)
 			return NB_ENOMEM;
@@ -429,7 +490,7 @@ static int make_frame(struct nb_csv_reader *reader, struct nb_frame *frame)
 }
 
 /* Gives the rows to the frame; a row behind them begins the next table. */
-static int finish_frame(struct nb_csv_reader *reader, struct nb_frame *frame, int with_next)
+static int finish_frame(struct csv_reader *reader, struct nb_frame *frame, int with_next)
 {
 	struct nb_rows *rows = &reader->rows, next;
 	nb_rows_init(&next);
@@ -446,10 +507,10 @@ static int finish_frame(struct nb_csv_reader *reader, struct nb_frame *frame, in
 	return status;
 }
 
-enum nb_answer nb_csv_next(struct nb_csv_reader *reader, struct nb_frame *frame)
+static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 {
-	struct nb_lines *lines = reader->lines;
-	nb_frame_clear(frame);
+	struct csv_reader *reader = in->state;
+	struct nb_lines *lines = &reader->lines;
 	if (reader->ended)
 		return NB_END;
 	reader->rows.n = (size_t)reader->carried;
@@ -484,7 +545,7 @@ enum nb_answer nb_csv_next(struct nb_csv_reader *reader, struct nb_frame *frame)
 		}
 		reader->rows.n++;
 	}
-	if (*lines->error)
+	if (nb_lines_failed(lines))
 		return NB_ERROR;
 	reader->ended = 1;
 	if (reader->frames_begun == 0 && reader->has_frame)
@@ -501,36 +562,39 @@ enum nb_answer nb_csv_next(struct nb_csv_reader *reader, struct nb_frame *frame)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-int nb_csv_holds(const struct nb_column *column)
+/* A line has a place for numbers and text. */
+static int is_written(const struct nb_column *column)
 {
 	return column->table == NB_PARTICLE && (nb_dtype_is_number(column->dtype) || column->dtype[1] == 'S');
 }
 
-static int vector_of(const struct nb_column *column)
+static int holds(const struct nb_frame *frame, struct nb_column *column)
 {
-	for (int v = 0; v < NVECTOR; v++)
-		if (strcmp(column->name, nb_field_info[vector[v].field].name) == 0)
-			return v;
-	return -1;
+	(void)frame;
+	return is_written(column);
 }
 
-static uint32_t components(const struct nb_frame *frame, const struct nb_column *column)
+/* The name of component k; 0 if it is left out because dim is 2. */
+static int name_of(const struct nb_frame *frame, const struct nb_column *column, uint32_t k, char *to, size_t size)
 {
-	const char *dim = nb_frame_attribute(frame, "dim");
-	return vector_of(column) >= 0 && dim && strcmp(dim, "2") == 0 ? 2 : column->ncomp;
-}
-
-/* The name of component k, quoted where it must be. */
-static size_t name_of(const struct nb_frame *frame, const struct nb_column *column, uint32_t k, char *to, size_t size)
-{
-	char name[NB_NAME_SIZE + 16];
-	int v = vector_of(column);
-	if (v >= 0)
-		snprintf(name, sizeof name, "%s", vector[v].name[k]);
-	else if (components(frame, column) == 1)
-		snprintf(name, sizeof name, "%s", column->name);
+	const int field = field_of(column);
+	char name[NB_NAME_SIZE + 1];
+	int flat;
+	if (field >= 0 && component_name(field, k, name, &flat)) {
+		const char *dim = nb_frame_attribute(frame, "dim");
+		snprintf(to, size, "%s", name);
+		return !(flat && dim && strcmp(dim, "2") == 0);
+	}
+	if (column->ncomp == 1)
+		snprintf(to, size, "%s", column->name);
 	else
-		snprintf(name, sizeof name, "%s_%" PRIu32, column->name, k);
+		snprintf(to, size, "%s_%" PRIu32, column->name, k);
+	return 1;
+}
+
+/* In quotes where it must be.  Returns the length. */
+static size_t quote_name(const char *name, char *to, size_t size)
+{
 	if (!strpbrk(name, ",\""))
 		return (size_t)snprintf(to, size, "%s", name);
 	size_t used = 0;
@@ -548,10 +612,10 @@ static size_t name_of(const struct nb_frame *frame, const struct nb_column *colu
 /* The header line of a frame, without the line end; from malloc. */
 static char *header_of(const struct nb_frame *frame, int with_frame)
 {
-	enum { NAME_ROOM = 2 * (NB_NAME_SIZE + 16) };
+	enum { LONGEST = NB_NAME_SIZE + 16, NAME_ROOM = 2 * LONGEST };
 	size_t ncell = 2;
 	for (size_t c = 0; c < frame->ncolumn; c++)
-		ncell += nb_csv_holds(&frame->column[c]) ? components(frame, &frame->column[c]) : 0;
+		ncell += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
 	char *header = malloc(ncell * NAME_ROOM + 1);
 	if (!header)
 		return NULL;
@@ -559,10 +623,13 @@ static char *header_of(const struct nb_frame *frame, int with_frame)
 	size_t used = strlen(header);
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		const struct nb_column *column = &frame->column[c];
-		for (uint32_t k = 0; nb_csv_holds(column) && k < components(frame, column); k++) {
+		for (uint32_t k = 0; is_written(column) && k < column->ncomp; k++) {
+			char name[LONGEST];
+			if (!name_of(frame, column, k, name, sizeof name))
+				continue;
 			if (used)
 				header[used++] = ',';
-			used += name_of(frame, column, k, header + used, NAME_ROOM);
+			used += quote_name(name, header + used, NAME_ROOM);
 		}
 	}
 	return header;
@@ -587,145 +654,181 @@ static int has_twins(const char *header, char *twice, size_t size)
 	return 0;
 }
 
-int nb_csv_begin(
-	struct nb_csv_writer *writer, struct nb_text_out *out, const struct nb_frame *frame, int with_frame, char *why)
-{
-	char twice[NB_NAME_SIZE + 16];
-	*writer = (struct nb_csv_writer){out, header_of(frame, with_frame), with_frame};
-	if (!writer->header)
-		return NB_ENOMEM;
-	if (has_twins(writer->header, twice, sizeof twice)) {
-		snprintf(why, NB_TEXT_ERROR_SIZE, "two columns would be called '%s' in csv", twice);
-		return NB_EINVAL;
-	}
-	return nb_text_puts(out, writer->header) || nb_text_put(out, "\n", 1) ? -1 : NB_OK;
-}
-
-void nb_csv_end(struct nb_csv_writer *writer)
-{
-	free(writer->header);
-	writer->header = NULL;
-}
-
-/* Where the numbers of a column are. */
-struct source {
-	const struct nb_column *column;
-	uint32_t ncomp;
-	const double *real;    /* or */
-	const uint64_t *whole; /* or (then is_signed says how to read it) */
-	const char *text;
-	int is_signed;
+/* What one frame was like, all are. */
+struct csv_writer {
+	char *header;
 };
 
-static int source_of(const struct nb_frame *frame, struct nb_column *column, struct source *source)
+static int begin(struct nb_export *out, const struct nb_frame *first)
 {
-	*source = (struct source){column, components(frame, column), NULL, NULL, NULL, column->dtype[1] == 'i'};
-	int wide = strcmp(column->dtype, "<u8") == 0 || strcmp(column->dtype, "<i8") == 0;
-	const void *data = nb_column_read(
-		column, &nb_space_host, wide || column->dtype[1] == 'S' ? NB_WIRE : NB_AS_F64);
+	struct csv_writer *writer = out->state;
+	char twice[NB_NAME_SIZE + 16];
+	writer->header = header_of(first, out->several);
+	if (!writer->header)
+		return NB_ENOMEM;
+	if (has_twins(writer->header, twice, sizeof twice))
+		return nb_export_fail(out, "two columns would be called '%s' in csv", twice);
+	return nb_output_text(out->output, writer->header) || nb_output_text(out->output, "\n") ? -1 : NB_OK;
+}
+
+static void release(struct nb_export *out)
+{
+	struct csv_writer *writer = out->state;
+	free(writer->header);
+}
+
+/* Where the cells of a column of text come from: component k of a column, one of the three pointers. */
+struct source {
+	const double *real;
+	const uint64_t *whole; /* is_signed says how to read it */
+	const char *text;
+	int is_signed;
+	size_t ncomp, k, width; /* width: of a component of text */
+};
+
+static int read_column(struct nb_column *column, struct source *source)
+{
+	const int wide = strcmp(column->dtype, "<u8") == 0 || strcmp(column->dtype, "<i8") == 0;
+	const int text = column->dtype[1] == 'S';
+	const void *data = nb_column_read(column, &nb_space_host, wide || text ? NB_WIRE : NB_AS_F64);
+	*source = (struct source){
+		.is_signed = column->dtype[1] == 'i', .ncomp = column->ncomp, .width = column->rowsize / column->ncomp};
 	if (wide)
 		source->whole = data;
-	else if (column->dtype[1] == 'S')
+	else if (text)
 		source->text = data;
 	else
 		source->real = data;
 	return data ? NB_OK : NB_ENOMEM;
 }
 
-/* What a line cannot hold: control characters, and a third dimension where there are said to be two. */
-static int refuse(const struct source *source, size_t n, char *why)
+/* A component that is left out because dim is 2 must be 0. */
+static int refuse_third(struct nb_export *out, const struct nb_column *column, const struct source *source)
 {
-	const struct nb_column *column = source->column;
-	for (size_t i = 0; source->real && source->ncomp < column->ncomp && i < n; i++)
-		if (source->real[3 * i + 2] != 0) {
-			snprintf(why, NB_TEXT_ERROR_SIZE,
-				"attribute dim is 2, but row %zu of '%s' has a third component %g", i, column->name,
-				source->real[3 * i + 2]);
-			return NB_EINVAL;
-		}
-	for (size_t i = 0; source->text && i < n * column->rowsize; i++)
-		if (source->text[i] && nb_text_is_control(source->text[i])) {
-			snprintf(why, NB_TEXT_ERROR_SIZE, "text in row %zu of '%s' has a control character",
-				i / column->rowsize, column->name);
-			return NB_EINVAL;
-		}
+	for (size_t i = 0; source->real && i < column->rows; i++) {
+		const double x = source->real[i * source->ncomp + source->k];
+		if (x != 0)
+			return nb_export_fail(out, "attribute dim is 2, but row %zu of '%s' has a third component %g",
+				i, column->name, x);
+	}
 	return NB_OK;
 }
 
-static int put_text(struct nb_text_out *out, const char *text, size_t width)
+static int refuse_control(struct nb_export *out, const struct nb_column *column, const struct source *source)
+{
+	for (size_t i = 0; source->text && i < column->rows * column->rowsize; i++)
+		if (source->text[i] && nb_text_is_control(source->text[i]))
+			return nb_export_fail(out, "text in row %zu of '%s' has a control character",
+				i / column->rowsize, column->name);
+	return NB_OK;
+}
+
+/* Adds the components of a column that are written to source[*n] and on. */
+static int add_sources(
+	struct nb_export *out, const struct nb_frame *frame, struct nb_column *column, struct source *source, size_t *n)
+{
+	struct source one;
+	char name[NB_NAME_SIZE + 16];
+	int status = read_column(column, &one);
+	for (uint32_t k = 0; !status && k < column->ncomp; k++) {
+		one.k = k;
+		if (name_of(frame, column, k, name, sizeof name))
+			source[(*n)++] = one;
+		else
+			status = refuse_third(out, column, &one);
+	}
+	return status ? status : refuse_control(out, column, &one);
+}
+
+static int put_text(struct nb_output *out, const char *text, size_t width)
 {
 	size_t length = strnlen(text, width);
-	if (nb_text_put(out, "\"", 1))
+	if (nb_output_bytes(out, "\"", 1))
 		return -1;
 	for (size_t i = 0; i < length; i++)
-		if ((text[i] == '"' && nb_text_put(out, "\"", 1)) || nb_text_put(out, &text[i], 1))
+		if ((text[i] == '"' && nb_output_bytes(out, "\"", 1)) || nb_output_bytes(out, &text[i], 1))
 			return -1;
-	return nb_text_put(out, "\"", 1);
+	return nb_output_bytes(out, "\"", 1);
 }
 
-static int put_cell(struct nb_text_out *out, const struct source *source, size_t i, uint32_t k)
+static int put_cell(struct nb_output *out, const struct source *source, size_t i)
 {
-	size_t at = i * source->column->ncomp + k;
+	const size_t at = i * source->ncomp + source->k;
 	char digits[24];
 	if (source->real)
-		return nb_text_f64(out, source->real[at]);
-	if (source->text) {
-		size_t width = source->column->rowsize / source->column->ncomp;
-		return put_text(out, source->text + at * width, width);
-	}
+		return nb_output_f64(out, source->real[at]);
+	if (source->text)
+		return put_text(out, source->text + at * source->width, source->width);
 	int length = source->is_signed ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)source->whole[at])
 				       : snprintf(digits, sizeof digits, "%" PRIu64, source->whole[at]);
-	return nb_text_put(out, digits, (size_t)length);
+	return nb_output_bytes(out, digits, (size_t)length);
 }
 
-static int write_rows(
-	struct nb_text_out *out, size_t n, const struct source *source, size_t nsource, const char *prefix)
+static int put_rows(struct nb_output *out, size_t n, const struct source *source, size_t nsource, const char *prefix)
 {
 	for (size_t i = 0; i < n; i++) {
-		int cells = *prefix != '\0';
-		if (nb_text_puts(out, prefix))
+		if (nb_output_text(out, prefix))
 			return -1;
 		for (size_t s = 0; s < nsource; s++)
-			for (uint32_t k = 0; k < source[s].ncomp; k++)
-				if ((cells++ && nb_text_put(out, ",", 1)) || put_cell(out, &source[s], i, k))
-					return -1;
-		if (nb_text_put(out, "\n", 1))
+			if (((s || *prefix) && nb_output_bytes(out, ",", 1)) || put_cell(out, &source[s], i))
+				return -1;
+		if (nb_output_bytes(out, "\n", 1))
 			return -1;
 	}
-	return 0;
+	return NB_OK;
 }
 
-int nb_csv_write(struct nb_csv_writer *writer, const struct nb_frame *frame, uint64_t number, char *why)
+static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct source *source)
 {
-	char *header = header_of(frame, writer->with_frame);
-	struct source *source = calloc(frame->ncolumn + 1, sizeof *source);
-	size_t nsource = 0;
-	int status = header && source ? NB_OK : NB_ENOMEM;
-	if (!status && strcmp(header, writer->header) != 0) {
-		snprintf(why, NB_TEXT_ERROR_SIZE, "its columns are not those of the frames before");
-		status = NB_EINVAL;
-	}
-	for (size_t c = 0; !status && c < frame->ncolumn; c++) {
-		if (!nb_csv_holds(&frame->column[c]))
-			continue;
-		status = source_of(frame, &frame->column[c], &source[nsource]);
-		if (!status)
-			status = refuse(&source[nsource++], frame->rows[NB_PARTICLE], why);
-	}
+	size_t n = 0;
+	int status = NB_OK;
+	for (size_t c = 0; !status && c < frame->ncolumn; c++)
+		if (is_written(&frame->column[c]))
+			status = add_sources(out, frame, &frame->column[c], source, &n);
+	if (status)
+		return status;
 	char prefix[2 * NB_DECIMAL_SIZE] = "";
 	double time = 0;
-	if (!status && nb_frame_attribute_f64(frame, "time", 0, &time)) {
-		snprintf(why, NB_TEXT_ERROR_SIZE, "attribute time='%s' is not a number",
-			nb_frame_attribute(frame, "time"));
-		status = NB_EINVAL;
-	}
-	if (writer->with_frame) {
-		int length = snprintf(prefix, NB_DECIMAL_SIZE, "%" PRIu64 ",", number);
+	if (nb_frame_attribute_f64(frame, "time", 0, &time))
+		return nb_export_fail(out, "attribute time='%s' is not a number", nb_frame_attribute(frame, "time"));
+	if (out->several) {
+		int length = snprintf(prefix, NB_DECIMAL_SIZE, "%" PRIu64 ",", out->nframe);
 		nb_decimal_write(time, prefix + length);
 	}
+	return put_rows(out->output, frame->rows[NB_PARTICLE], source, n, prefix);
+}
+
+static int write_frame(struct nb_export *out, const struct nb_frame *frame)
+{
+	const struct csv_writer *writer = out->state;
+	size_t most = 1;
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		most += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
+	char *header = header_of(frame, out->several);
+	struct source *source = calloc(most, sizeof *source);
+	int status = header && source ? NB_OK : NB_ENOMEM;
+	if (!status && strcmp(header, writer->header) != 0)
+		status = nb_export_fail(out, "its columns are not those of the frames before");
 	if (!status)
-		status = write_rows(writer->out, frame->rows[NB_PARTICLE], source, nsource, prefix);
+		status = put_frame(out, frame, source);
 	free(source);
 	free(header);
 	return status;
 }
+
+const struct nb_format nb_format_csv = {
+	.name = "csv",
+	.about = "csv text",
+	.place = 2,
+	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE,
+	.G = 1,
+	.import_size = sizeof(struct csv_reader),
+	.open = open_csv,
+	.next = next,
+	.close = close_csv,
+	.export_size = sizeof(struct csv_writer),
+	.begin = begin,
+	.frame = write_frame,
+	.release = release,
+	.holds = holds,
+};

@@ -1,8 +1,121 @@
-/* exchange.h - the formats of other programs: CSV (csv.h) and Princeton text (princeton.h). */
+/* exchange.h - the formats of other programs: one row a format.
+ *
+ * A format is one file of this folder, x.c with the constant struct nb_format nb_format_x; the Makefile finds the files
+ * (*_internal.c and exchange.c hold what they share).  A row says what the format is called, what it can hold, and how
+ * it is read and written; whoever converts looks there and knows no format by name.
+ *
+ * A format reads from a path, or from a file descriptor that may be a pipe: one frame after the other, whether its file
+ * holds one, several, or the frame is spread over several files.  It writes to a path or to a pipe.
+ * Library code: nothing is printed, nothing exits. */
 #ifndef NB_EXCHANGE_H
 #define NB_EXCHANGE_H
 
-#include "formats/exchange/csv.h"
-#include "formats/exchange/princeton.h"
+#include "formats/stream/stream.h"
+
+enum { NB_EXCHANGE_ERROR_SIZE = 640 };
+
+struct nb_import;
+struct nb_export;
+
+enum nb_format_trait {
+	NB_MANY_FRAMES = 1,	   /* a file holds several frames */
+	NB_ONLY_VALID = 2,	   /* what is written must be what field.def says of it: finite, not negative */
+	NB_LOSES_EMPTY = 4,	   /* of several frames, one without bodies leaves no trace */
+	NB_LOSES_G = 8,		   /* attribute G; readers must be told it */
+	NB_FIXED_G = 16,	   /* attribute G; readers take the G of the row */
+	NB_LOSES_KICK = 32,	   /* attribute pending_kick */
+	NB_LOSES_TIME = 64,	   /* attribute time */
+	NB_LOSES_TIME_OF_ONE = 128 /* the same, where a file holds one frame only */
+};
+
+struct nb_format {
+	const char *name;  /* as in --from csv */
+	const char *about; /* in messages: "csv text" */
+	int place;	   /* in lists: formats stand in ascending order */
+	unsigned traits;   /* what it can hold and what it loses */
+	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
+	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
+
+	/* Reading.  open and next return after they have set in->error (nb_import_fail); NB_ENOMEM needs none. */
+	size_t import_size; /* of in->state, which is zero before open */
+	int (*open)(struct nb_import *in);
+	/* The next frame into one that is empty. */
+	enum nb_answer (*next)(struct nb_import *in, struct nb_frame *frame);
+	void (*close)(struct nb_import *in); /* releases what the state holds, whatever went before */
+
+	/* Writing.  All return NB_OK; NB_EINVAL after nb_export_fail; NB_ENOMEM; -1 with errno: writing failed. */
+	size_t export_size; /* of out->state, which is zero before begin */
+	/* What comes before the first frame (or frames: out->several), which looks like this.  NULL: nothing. */
+	int (*begin)(struct nb_export *out, const struct nb_frame *first);
+	int (*frame)(struct nb_export *out, const struct nb_frame *frame); /* writes nothing if it refuses */
+	int (*end)(struct nb_export *out);	/* what comes behind the last frame.  NULL: nothing */
+	void (*release)(struct nb_export *out); /* what the state holds, whatever went before.  NULL: nothing */
+	/* 1 if a reader gets this column of bodies back, from the file or because it follows from what is there. */
+	int (*holds)(const struct nb_frame *frame, struct nb_column *column);
+};
+
+#define NB_NEED(field) ((uint64_t)1 << (field))
+
+/* Format number k in the order of lists, NULL past the last. */
+const struct nb_format *nb_format_number(size_t k);
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* Part of what is there.  A format that can skip the rest does; what it reads all the same is dropped for it. */
+struct nb_subset {
+	uint64_t first, count; /* count frames (0: all) from number first */
+	/* whether a column is wanted, NULL: all are */
+	int (*wants)(void *context, const char *name);
+	void *context;
+};
+
+struct nb_import {
+	const struct nb_format *format;
+	const char *path; /* NULL: fd is all there is */
+	const char *name; /* of the file, for messages */
+	int fd;		  /* open for reading, at the beginning */
+	struct nb_subset subset;
+	uint64_t nframe; /* frames passed, wanted or not */
+	char error[NB_EXCHANGE_ERROR_SIZE];
+	void *state; /* of the format */
+};
+
+/* Begins to read the file of this path, or (NULL) standard input; subset NULL: all of it.  NB_OK; -1 with errno: the
+ * file cannot be opened; else in->error says why. */
+NB_MUST_CHECK int nb_import_open(
+	struct nb_import *in, const struct nb_format *format, const char *path, const struct nb_subset *subset);
+/* The next frame (*frame is cleared first), which gets its number and, without an attribute G, that of the format.  On
+ * NB_ERROR in->error says why. */
+enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame);
+/* Releases what is held.  Nothing happens to one that is zero, or closed already. */
+void nb_import_close(struct nb_import *in);
+/* For formats: sets in->error to "NAME: message"; returns NB_EINVAL. */
+int nb_import_fail(struct nb_import *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The name for a message: of a very long path the end, so that the reason still fits. */
+const char *nb_import_tail(const struct nb_import *in);
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+struct nb_export {
+	const struct nb_format *format;
+	const char *path; /* NULL: standard output */
+	int several;	  /* more than one frame will come: set before the first is written */
+	uint64_t nframe;  /* frames written */
+	char error[NB_EXCHANGE_ERROR_SIZE];
+	struct nb_output *output; /* where bytes go (output_internal.h) */
+	void *state;		  /* of the format */
+};
+
+/* Prepares to write a file of this path, or (NULL) standard output.  The file is opened when the first bytes go out, so
+ * that a failure before leaves an older one as it was.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_export_open(struct nb_export *out, const struct nb_format *format, const char *path);
+/* Both: NB_OK; NB_EINVAL: the format cannot hold that, out->error says why; NB_ENOMEM; -1 with errno: writing failed.
+ * Closing writes what is buffered, and checks. */
+NB_MUST_CHECK int nb_export_frame(struct nb_export *out, const struct nb_frame *frame);
+NB_MUST_CHECK int nb_export_close(struct nb_export *out);
+/* Releases what is held, after a failure.  Nothing happens to one that is zero, or closed already. */
+void nb_export_abandon(struct nb_export *out);
+/* For formats: sets out->error; returns NB_EINVAL. */
+int nb_export_fail(struct nb_export *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

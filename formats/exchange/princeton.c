@@ -1,8 +1,19 @@
-#include "formats/exchange/princeton.h"
+/* The N-body text of Princeton's course COS 126, in which many data sets of small simulations come: N, the radius of
+ * the universe, then N rows "px py vx vy mass rest", where the rest is a name or a colour "r g b" or nothing.  2-D, SI
+ * units, G = 6.67e-11.
+ *
+ * Read, it becomes the fields id (0 .. N-1), mass, pos and vel; column "colour" (3 x |u1) and field species (distinct
+ * colours in order of appearance) where every row ends in a colour, else column "name" where any row has a rest;
+ * attributes time, dim, G, units, universe_radius.  What follows row N is ignored unless its first filled line is
+ * another row.  Written are mass, pos, vel, and the column name or else colour; the radius is the attribute
+ * universe_radius, else the largest |coordinate|. */
+#include "formats/exchange/exchange.h"
 
 #include "common/decimal.h"
 #include "common/mem.h"
-#include "formats/stream/stream.h" /* limits */
+#include "formats/exchange/lines_internal.h"
+#include "formats/exchange/output_internal.h"
+#include "formats/exchange/rows_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,6 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define PRINCETON_G 6.67e-11
+
+struct princeton_reader {
+	struct nb_lines lines;
+	int done;
+};
 
 enum { NUMBERS = 5, TEXT_WIDTH = 32, MAX_SPECIES = 256 };
 enum { PX, PY, VX, VY, MASS };
@@ -121,7 +139,7 @@ static int store_rest(struct nb_lines *lines, struct nb_rows *rows, enum rest *k
 static int read_header(struct nb_lines *lines, uint64_t *n, double *radius, uint64_t *header_line)
 {
 	char *line = nb_lines_next_filled(lines);
-	if (!line && *lines->error)
+	if (!line && nb_lines_failed(lines))
 		return NB_EINVAL;
 	if (!line)
 		return nb_lines_fail(
@@ -140,8 +158,9 @@ static int read_header(struct nb_lines *lines, uint64_t *n, double *radius, uint
 	if (!*token) {
 		line = nb_lines_next_filled(lines);
 		if (!line)
-			return *lines->error ? NB_EINVAL
-					     : nb_lines_fail(lines, "the file ends before the radius of the universe");
+			return nb_lines_failed(lines)
+				       ? NB_EINVAL
+				       : nb_lines_fail(lines, "the file ends before the radius of the universe");
 		token = nb_text_skip(line);
 	}
 	const char *end = nb_decimal_read(token, radius);
@@ -181,7 +200,7 @@ static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, s
 {
 	while (rows->n < n) {
 		const char *line = nb_lines_next_filled(lines);
-		if (!line && *lines->error)
+		if (!line && nb_lines_failed(lines))
 			return NB_EINVAL;
 		if (!line)
 			return nb_lines_fail(lines,
@@ -200,7 +219,7 @@ static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, s
 			lines, "another body after the %" PRIu64 " that line %" PRIu64 " promises", n, header_line);
 	while (line)
 		line = nb_lines_next(lines);
-	return *lines->error ? NB_EINVAL : NB_OK;
+	return nb_lines_failed(lines) ? NB_EINVAL : NB_OK;
 }
 
 /* species = number of the colour in order of appearance; not for pictures with more colours than a byte counts. */
@@ -237,8 +256,7 @@ static int make_frame(struct nb_frame *frame, struct nb_rows *rows, enum rest ki
 {
 	frame->rows[NB_PARTICLE] = rows->n;
 	if (nb_frame_set_attribute(frame, "time", "0") || nb_frame_set_attribute(frame, "dim", "2") ||
-		nb_frame_set_attribute_f64(frame, "G", NB_PRINCETON_G) ||
-		nb_frame_set_attribute(frame, "units", "SI") ||
+		nb_frame_set_attribute_f64(frame, "G", PRINCETON_G) || nb_frame_set_attribute(frame, "units", "SI") ||
 		nb_frame_set_attribute_f64(frame, "universe_radius", radius))
 		return NB_ENOMEM;
 	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
@@ -268,14 +286,14 @@ static int make_frame(struct nb_frame *frame, struct nb_rows *rows, enum rest ki
 	return kind == REST_COLOUR ? add_species(frame, colour) : NB_OK;
 }
 
-int nb_princeton_read(struct nb_lines *lines, struct nb_frame *frame)
+/* The whole text. */
+static int read_text(struct nb_lines *lines, struct nb_frame *frame)
 {
 	uint64_t n = 0, header_line = 0;
 	double radius;
 	enum rest kind = REST_NONE;
 	struct nb_rows rows;
 	nb_rows_init(&rows);
-	nb_frame_clear(frame);
 	int status = nb_rows_add(&rows, 3 * sizeof(double)) || nb_rows_add(&rows, 3 * sizeof(double)) ||
 		     nb_rows_add(&rows, sizeof(double));
 	if (status)
@@ -288,6 +306,27 @@ int nb_princeton_read(struct nb_lines *lines, struct nb_frame *frame)
 		status = no_memory(lines);
 	nb_rows_clear(&rows);
 	return status;
+}
+
+static int open_text(struct nb_import *in)
+{
+	struct princeton_reader *reader = in->state;
+	return nb_lines_open(&reader->lines, in);
+}
+
+static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
+{
+	struct princeton_reader *reader = in->state;
+	if (reader->done)
+		return NB_END;
+	reader->done = 1;
+	return read_text(&reader->lines, frame) ? NB_ERROR : NB_FRAME;
+}
+
+static void close_text(struct nb_import *in)
+{
+	struct princeton_reader *reader = in->state;
+	nb_lines_close(&reader->lines);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -306,60 +345,74 @@ static struct nb_column *name_column(const struct nb_frame *frame)
 	return column && column->table == NB_PARTICLE && column->ncomp == 1 && column->dtype[1] == 'S' ? column : NULL;
 }
 
-int nb_princeton_holds(const struct nb_frame *frame, const struct nb_column *column)
+/* Ids 0, 1, 2 ... come back by themselves. */
+static int is_row_number(struct nb_column *id)
+{
+	const uint64_t *value = strcmp(id->dtype, "<u8") == 0 ? nb_column_read(id, &nb_space_host, NB_WIRE) : NULL;
+	for (size_t i = 0; value && i < id->rows; i++)
+		if (value[i] != i)
+			return 0;
+	return value != NULL;
+}
+
+static int holds(const struct nb_frame *frame, struct nb_column *column)
 {
 	const struct nb_column *name = name_column(frame), *colour = name ? NULL : colour_column(frame);
 	static const enum nb_field field[] = {NB_MASS, NB_POS, NB_VEL};
 	for (size_t k = 0; k < sizeof field / sizeof *field; k++)
 		if (strcmp(column->name, nb_field_info[field[k]].name) == 0)
 			return 1;
-	return column == name || column == colour;
+	if (column == name || column == colour || (column->flags & NB_DERIVED))
+		return 1;
+	if (column == nb_frame_field(frame, NB_ID))
+		return is_row_number(column);
+	if (column == nb_frame_field(frame, NB_SPECIES)) /* the colours tell them */
+		return nb_frame_find(frame, "colour") && !nb_frame_find(frame, "name");
+	return 0;
 }
 
 /* What a 2-D text of lines has no place for. */
-static int refuse(
-	size_t n, const double *pos, const double *vel, const struct nb_column *name, const char *text, char *why)
+static int refuse(struct nb_export *out, size_t n, const double *pos, const double *vel, const struct nb_column *name,
+	const char *text)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (pos[3 * i + 2] != 0 || vel[3 * i + 2] != 0) {
-			snprintf(why, NB_TEXT_ERROR_SIZE, "row %zu has z = %g and vz = %g, and princeton text is 2-D",
-				i, pos[3 * i + 2], vel[3 * i + 2]);
-			return NB_EINVAL;
-		}
+		if (pos[3 * i + 2] != 0 || vel[3 * i + 2] != 0)
+			return nb_export_fail(out, "row %zu has z = %g and vz = %g, and princeton text is 2-D", i,
+				pos[3 * i + 2], vel[3 * i + 2]);
 		for (size_t c = 0; name && c < name->rowsize && text[i * name->rowsize + c]; c++)
-			if (nb_text_is_control(text[i * name->rowsize + c])) {
-				snprintf(why, NB_TEXT_ERROR_SIZE, "the name in row %zu has a control character", i);
-				return NB_EINVAL;
-			}
+			if (nb_text_is_control(text[i * name->rowsize + c]))
+				return nb_export_fail(out, "the name in row %zu has a control character", i);
 	}
 	return NB_OK;
 }
 
-static int write_rows(struct nb_text_out *out, size_t n, const double *pos, const double *vel, const double *mass,
+static int write_rows(struct nb_output *out, size_t n, const double *pos, const double *vel, const double *mass,
 	const struct nb_column *name, const char *text, const unsigned char *colour)
 {
 	for (size_t i = 0; i < n; i++) {
 		const double x[NUMBERS] = {pos[3 * i], pos[3 * i + 1], vel[3 * i], vel[3 * i + 1], mass[i]};
 		for (int k = 0; k < NUMBERS; k++)
-			if ((k && nb_text_put(out, " ", 1)) || nb_text_f64(out, x[k]))
+			if ((k && nb_output_bytes(out, " ", 1)) || nb_output_f64(out, x[k]))
 				return -1;
 		if (name && text[i * name->rowsize]) {
 			const char *begin = text + i * name->rowsize;
-			if (nb_text_put(out, " ", 1) || nb_text_put(out, begin, strnlen(begin, name->rowsize)))
+			if (nb_output_bytes(out, " ", 1) || nb_output_bytes(out, begin, strnlen(begin, name->rowsize)))
 				return -1;
 		} else if (colour) {
 			char three[TEXT_WIDTH];
-			if (nb_text_put(out, " ", 1) || nb_text_put(out, three, colour_text(&colour[3 * i], three)))
+			if (nb_output_bytes(out, " ", 1) ||
+				nb_output_bytes(out, three, colour_text(&colour[3 * i], three)))
 				return -1;
 		}
-		if (nb_text_put(out, "\n", 1))
+		if (nb_output_bytes(out, "\n", 1))
 			return -1;
 	}
 	return 0;
 }
 
-int nb_princeton_write(struct nb_text_out *out, const struct nb_frame *frame, char *why)
+static int write_frame(struct nb_export *export, const struct nb_frame *frame)
 {
+	struct nb_output *out = export->output;
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct nb_column *name = name_column(frame), *colour = name ? NULL : colour_column(frame);
 	const double *pos = nb_column_read(nb_frame_field(frame, NB_POS), &nb_space_host, NB_AS_F64);
@@ -370,12 +423,10 @@ int nb_princeton_write(struct nb_text_out *out, const struct nb_frame *frame, ch
 	if (!pos || !vel || !mass || (name && !text) || (colour && !rgb))
 		return NB_ENOMEM;
 	double radius;
-	if (nb_frame_attribute_f64(frame, "universe_radius", -1, &radius)) {
-		snprintf(why, NB_TEXT_ERROR_SIZE, "attribute universe_radius='%s' is not a number",
+	if (nb_frame_attribute_f64(frame, "universe_radius", -1, &radius))
+		return nb_export_fail(export, "attribute universe_radius='%s' is not a number",
 			nb_frame_attribute(frame, "universe_radius"));
-		return NB_EINVAL;
-	}
-	if (refuse(n, pos, vel, name, text, why))
+	if (refuse(export, n, pos, vel, name, text))
 		return NB_EINVAL;
 	if (radius < 0)
 		for (size_t i = 0; i < n; i++)
@@ -384,7 +435,22 @@ int nb_princeton_write(struct nb_text_out *out, const struct nb_frame *frame, ch
 		radius = 1; /* no bodies: any will do */
 	char line[64];
 	int length = snprintf(line, sizeof line, "%zu\n", n);
-	if (nb_text_put(out, line, (size_t)length) || nb_text_f64(out, radius) || nb_text_put(out, "\n", 1))
+	if (nb_output_bytes(out, line, (size_t)length) || nb_output_f64(out, radius) || nb_output_bytes(out, "\n", 1))
 		return -1;
 	return write_rows(out, n, pos, vel, mass, name, text, rgb);
 }
+
+const struct nb_format nb_format_princeton = {
+	.name = "princeton",
+	.about = "princeton text",
+	.place = 1,
+	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_LOSES_TIME,
+	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),
+	.G = PRINCETON_G,
+	.import_size = sizeof(struct princeton_reader),
+	.open = open_text,
+	.next = next,
+	.close = close_text,
+	.frame = write_frame,
+	.holds = holds,
+};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct nb_field_info nb_field_info[NB_NFIELD] = {
-#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, meaning) \
-	{name, NB_##table, dtype, ncomp, unit, flags, traits, meaning},
+#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, csv, meaning) \
+	{name, NB_##table, dtype, ncomp, unit, flags, traits, csv, meaning},
 #include "formats/stream/field.def"
 #undef NB_FIELD
 };

@@ -19,7 +19,7 @@ enum nb_field_trait {
 };
 
 enum nb_field {
-#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, meaning) NB_##id,
+#define NB_FIELD(id, name, table, dtype, ncomp, unit, flags, traits, csv, meaning) NB_##id,
 #include "formats/stream/field.def"
 #undef NB_FIELD
 	NB_NFIELD
@@ -33,6 +33,7 @@ struct nb_field_info {
 	const char *unit;
 	uint32_t flags;
 	unsigned traits;
+	const char *csv; /* names of the components in csv, "x y [z]"; in brackets: not there where dim is 2 */
 	const char *meaning;
 };
 

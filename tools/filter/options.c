@@ -61,24 +61,42 @@ static int takes_argument(const struct nb_option *row)
 	return row->kind != NB_OPT_FLAG && row->kind != NB_OPT_COUNT;
 }
 
+/* What the row says of its argument, and of its default, or NULL. */
+static const char *argument_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
+{
+	if (!row->make_arg)
+		return row->arg;
+	row->make_arg(made, NB_OPTION_TEXT);
+	return made;
+}
+
+static const char *fallback_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
+{
+	if (!row->make_fallback)
+		return row->fallback;
+	row->make_fallback(made, NB_OPTION_TEXT);
+	return made;
+}
+
 static void print_help(const struct nb_tool *tool, const struct table *table)
 {
 	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *tool->operands ? " " : "", tool->operands,
 		tool->about);
 	for (size_t i = 0; i < table->n; i++) {
 		const struct nb_option *row = table->row[i];
-		char left[160], letter[8] = "    ";
+		char left[NB_OPTION_TEXT + 80], letter[8] = "    ", made[NB_OPTION_TEXT];
 		if (row->letter)
 			snprintf(letter, sizeof letter, "-%c, ", row->letter);
 		snprintf(left, sizeof left, "  %s--%s%s%s", letter, row->name, takes_argument(row) ? " " : "",
-			takes_argument(row) ? row->arg : "");
+			takes_argument(row) ? argument_of(row, made) : "");
 		if (strlen(left) >= HELP_COLUMN)
 			printf("%s\n%*s", left, HELP_COLUMN, "");
 		else
 			printf("%-*s", HELP_COLUMN, left);
 		printf("%s", row->help);
-		if (row->fallback)
-			printf(" (default %s)", row->fallback);
+		const char *fallback = fallback_of(row, made);
+		if (fallback)
+			printf(" (default %s)", fallback);
 		putchar('\n');
 	}
 	if (tool->footer)
@@ -146,7 +164,9 @@ static int choice(const struct nb_option *row, const char *arg)
 {
 	int index = 0;
 	size_t length = strlen(arg);
-	for (const char *word = row->arg;; index++) {
+	char made[NB_OPTION_TEXT];
+	const char *words = argument_of(row, made);
+	for (const char *word = words;; index++) {
 		size_t n = strcspn(word, "|");
 		if (n == length && strncmp(word, arg, n) == 0)
 			return index;
@@ -154,7 +174,7 @@ static int choice(const struct nb_option *row, const char *arg)
 			break;
 		word += n + 1;
 	}
-	invalid(row, arg, row->arg);
+	invalid(row, arg, words);
 }
 
 static void take_integer(const struct nb_option *row, void *value, const char *arg)

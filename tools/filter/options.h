@@ -33,6 +33,8 @@ enum nb_option_kind {
 #define NB_CHOICE(structure, member) .kind = NB_OPT_CHOICE, .at = NB_MEMBER(structure, member, int)
 #define NB_TEXT(structure, member) .kind = NB_OPT_TEXT, .at = NB_MEMBER(structure, member, const char *)
 
+enum { NB_OPTION_TEXT = 256 };
+
 struct nb_option {
 	char letter;	  /* 0: no letter */
 	const char *name; /* long name */
@@ -42,7 +44,10 @@ struct nb_option {
 	const char *arg;      /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
 	const char *fallback; /* default as text for the help, or NULL */
 	const char *help;     /* one line, lower case, no full stop */
-	int silent;	      /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
+	/* instead of arg and fallback, where they come from a table: write the text (NB_OPTION_TEXT bytes) */
+	void (*make_arg)(char *to, size_t size);
+	void (*make_fallback)(char *to, size_t size);
+	int silent; /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
 };
 
 enum {

@@ -1,0 +1,26 @@
+/* output_internal.h - buffered output to a path or a pipe, with errors that are noticed. */
+#ifndef NB_EXCHANGE_OUTPUT_INTERNAL_H
+#define NB_EXCHANGE_OUTPUT_INTERNAL_H
+
+#include "common/status.h"
+
+#include <stddef.h>
+
+struct nb_output {
+	int fd;
+	const char *path;
+	char *buffer;
+	size_t used;
+};
+
+/* Writes to fd, or, where fd is -1, to a file of this path, which is opened when the first bytes go out, so that a
+ * failure before leaves an older file as it was.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path);
+/* All return 0, or -1 with errno set by open(), write() or close(). */
+NB_MUST_CHECK int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes);
+NB_MUST_CHECK int nb_output_text(struct nb_output *out, const char *text);
+NB_MUST_CHECK int nb_output_f64(struct nb_output *out, double x); /* shortest text that reads back the same */
+NB_MUST_CHECK int nb_output_close(struct nb_output *out);
+void nb_output_abandon(struct nb_output *out); /* releases memory, and closes a file that it opened */
+
+#endif
