@@ -79,6 +79,29 @@ setup() {
 	at_most 2e-3 "$(nb-sort-zorder <q.nb | nb-build-tree | nb-force -b cuda -t 0.4 -e 0.01 | compare exact.nb rms_ratio)"
 }
 
+# within VALUE VALUE FACTOR
+within() {
+	at_most "$(awk -v b="$2" -v f="$3" 'BEGIN { print f * b }')" "$1"
+	at_most "$(awk -v a="$1" -v f="$3" 'BEGIN { print f * a }')" "$2"
+}
+
+@test "tree: at equal theta the errors of CPU and device are within 1.5 times of each other" {
+	for model in plummer uniform disk; do
+		nb-gen $model -n 100000 | nb-sort-zorder >s.nb
+		nb-force -b cuda -m direct --precision f64 -e 0.01 <s.nb >exact.nb
+		nb-build-tree -b cpu <s.nb >t.nb
+		for theta in 0.3 0.5 0.7; do
+			for walk in cpu cuda; do
+				nb-force -b $walk -t $theta -e 0.01 <t.nb | nb-stats --compare exact.nb --format tsv >$walk.tsv
+			done
+			for value in rms_ratio p99; do
+				cpu=$(stat_of $value <cpu.tsv) gpu=$(stat_of $value <cuda.tsv)
+				within "$cpu" "$gpu" 1.5 || { echo "$model theta $theta $value: CPU $cpu, device $gpu"; return 1; }
+			done
+		done
+	done
+}
+
 @test "near field in 2-D and 3-D" {
 	nb-gen boxes --level 3 --per-box 37 | nb-sort-zorder | nb-build-tree --kind boxes --level 3 >b2.nb
 	nb-gen clusters -n 5000 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 >b3.nb

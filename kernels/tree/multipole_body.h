@@ -1,4 +1,8 @@
-/* multipole_body.h - what a cell does to a body or to another cell, written once for every backend.
+/* multipole_body.h - what a cell does to a body (both walks), and to another cell (the CPU's walk).
+ *
+ * nb_m2p is written once for every backend.  nb_m2l and nb_mac_error are the CPU's: the device's walk has a local
+ * expansion of fourth order and an estimate of its own (walk_cuda.cu), which are faster there;
+ * opening_internal.h makes the opening angle mean the same errors on both.
  *
  * Gives the functions for float and double (suffixes f32 and f64), or else for the type that the includer
  * wants, e.g. SIMD vectors:

@@ -10,6 +10,7 @@
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/pair/pair.h"
+#include "kernels/tree/opening_internal.h"
 
 enum {
 	PARTS = 128,	  /* about as many for each thread, so that all end at the same time */
@@ -17,10 +18,6 @@ enum {
 	MAX_THREADS = 1024,
 	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
-
-/* An opening angle theta tolerates an error of (ANGLE theta)^6 times the field strength. With 0.4 the errors at a
- * given theta are those of a tree code with quadrupoles that opens cells of size / distance > theta. */
-static const double ANGLE = 0.4;
 
 /* Everything that nb_gravity_tree_cpu allocates. */
 struct memory {
@@ -284,7 +281,7 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.eps = g->eps * plan.length;
-	plan.error = (float)pow(ANGLE * walk->theta, 6);
+	plan.error = (float)nb_opening_cpu(walk->theta);
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));

@@ -19,11 +19,11 @@
  *
  * What is far.  A cell of mass m and size l (longest side of its box) at distance d leaves out a term of about
  * m (l/d)^3 / d^2, the octupole.  It is far if that is at most
- *     (ANGLE theta)^5 times the strength of the field at the group, sum m / d^2,
+ *     nb_opening_cuda(theta) times the strength of the field at the group, sum m / d^2,
  * found by a first, coarse walk; or, by acceleration, if m (l/d)^2 / d^2 <= alpha |a_old| (GADGET-2: Springel 2005,
- * MNRAS 364, 1105, eq. 18); and in either case only if d > LEAST_FAR l.  ANGLE makes errors at a given theta those of a
- * quadrupole tree code that opens l/d > theta.  For the same error, the bound on the error itself takes a third
- * less work than the opening angle, because small cells and those in thin surroundings need not be opened.
+ * MNRAS 364, 1105, eq. 18); and in either case only if d > LEAST_FAR l.  What theta means is in opening_internal.h. For
+ * the same error, the bound on the error itself takes a third less work than an opening angle, because small cells and
+ * those in thin surroundings need not be opened.
  * The group's own extent counts in the same way: a cell may go into its local expansion, of fourth order, if
  * m (LOCAL_FAR radius / d)^4 / d^2 (by acceleration m (LOCAL_FAR_2 radius / d)^2 / d^2) is below that bound,
  * d > LOCAL_LEAST radius, and it is far from every point of the group's sphere.
@@ -51,6 +51,7 @@
 #include "kernels/order/order.cuh"
 #include "kernels/pair/pair.h"
 #include "kernels/tree/multipole_body.h"
+#include "kernels/tree/opening_internal.h"
 #include "kernels/tree/tree.h"
 
 enum {
@@ -67,7 +68,6 @@ enum {
 	MANY = 255
 };
 
-static const double ANGLE = 0.364;
 static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL_FAR_2 = 4;
 
 /* Found on the device, from the root. */
@@ -1037,7 +1037,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.eps = g->eps, w.G = g->G;
 	w.first = tree->first, w.count = tree->count, w.child = tree->child, w.nchild = tree->nchild;
 	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass, w.quad = tree->quad;
-	w.error = (float)pow(ANGLE * walk->theta, 5);
+	w.error = (float)nb_opening_cuda(walk->theta);
 	w.alpha = by_acceleration ? (float)walk->alpha : 0;
 	w.acc_old = walk->acc_old;
 	w.local = g->precision != NB_F64 && (by_acceleration || walk->theta > 0);

@@ -1,0 +1,46 @@
+/* opening_internal.h - what an opening angle means, for both walks; the only place that says it.
+ *
+ * The angle is a label of an error: at equal theta both walks are to give the same rms and 99th percentile of
+ * |da| / |a|, which is why each has its own function of it.  Each walk bounds its estimate of an interaction's
+ * error by
+ *     tolerance(theta) * sum of G m / r^2 at the target,
+ * and the estimates differ, as what is fast differs:
+ *   CPU     m ((radius + reach) / d)^6 / d^2 and a term for what is around the source, between cells, with spheres
+ *           about centres; m (radius / d)^4 / (2 d^2) on a body; local expansions of fifth order (multipole_body.h)
+ *   device  m (l / d)^3 / d^2, l the longest side of the cell's box; m (2.7 radius / d)^4 / d^2 for what the
+ *           group's own extent adds; local expansions of fourth order, of groups of bodies only (walk_cuda.cu)
+ * The device also keeps d > 1.2 l and d > 1.8 radius, so that its error grows slowly near theta = 1; the CPU's
+ * tolerance does the same.
+ *
+ * Calibration: NB_OPENING_CUDA gives about 1.2e-4 rms at 0.5 on a Plummer sphere of 2^20.  NB_OPENING_CPU and
+ * NB_OPENING_LEVEL fit the CPU's errors to the device's: theta 0.2 .. 1, Plummer, uniform and disk, n = 10^5 and 10^6,
+ * eps = 0.01.  rms(|da|) / rms(|a|) and 99th percentile of |da| / |a|, n = 10^6, f32; the CPU's of 4000 bodies:
+ *     theta                  0.2              0.3              0.5              0.7              1.0
+ *     Plummer, CPU     6.8e-6 2.2e-5    2.2e-5 7.1e-5    1.2e-4 3.6e-4    3.9e-4 1.4e-3    1.1e-3 4.2e-3
+ *              device  6.0e-6 2.0e-5    2.2e-5 7.4e-5    1.3e-4 4.2e-4    4.2e-4 1.5e-3    1.1e-3 3.8e-3
+ *     uniform, CPU     6.0e-6 2.7e-5    2.2e-5 1.0e-4    1.3e-4 6.2e-4    4.0e-4 1.8e-3    1.3e-3 6.9e-3
+ *              device  6.0e-6 2.6e-5    2.1e-5 9.4e-5    1.1e-4 5.3e-4    3.6e-4 1.6e-3    8.7e-4 4.3e-3
+ *     disk,    CPU     1.2e-5 2.3e-5    3.8e-5 7.4e-5    2.0e-4 4.0e-4    5.1e-4 1.3e-3    1.2e-3 2.9e-3
+ *              device  8.5e-6 1.9e-5    3.2e-5 6.5e-5    1.7e-4 3.6e-4    5.0e-4 1.0e-3    1.2e-3 2.4e-3
+ * Ratios are within 1.5, except: disk of 10^5 at 0.2 (1.6), uniform of 10^6 from 0.8 (up to 1.7), and 10^4 bodies, where
+ * single cells decide: at 0.2 (rms 0.66 to 1.5, p99 0.35 to 1.4) and from 0.8 (the CPU's errors down to half). */
+#ifndef NB_TREE_OPENING_INTERNAL_H
+#define NB_TREE_OPENING_INTERNAL_H
+
+#include <math.h>
+
+#define NB_OPENING_CUDA 0.364
+#define NB_OPENING_CPU 0.372
+#define NB_OPENING_LEVEL 1.0 /* the angle about which the CPU's tolerance ceases to grow */
+
+static inline double nb_opening_cuda(double theta)
+{
+	return pow(NB_OPENING_CUDA * theta, 5);
+}
+
+static inline double nb_opening_cpu(double theta)
+{
+	return 1 / (pow(NB_OPENING_CPU * theta, -6) + pow(NB_OPENING_CPU * NB_OPENING_LEVEL, -6));
+}
+
+#endif
