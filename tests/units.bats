@@ -18,6 +18,7 @@ unit() {
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
+@test "frames made in blocks" { unit stream/fill; }
 @test "co-process" { unit filter/coprocess; }
 @test "models" { unit models/models; }
 @test "direct sum and near field" { unit gravity/gravity; }
