@@ -20,6 +20,7 @@ unit() {
 @test "stream" { unit stream/stream; }
 @test "frames made in blocks" { unit stream/fill; }
 @test "co-process" { unit filter/coprocess; }
+@test "a tool that makes frames in memory" { unit filter/make; }
 @test "models" { unit models/models; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "sort, tree and walk" { unit tree/tree; }
