@@ -54,11 +54,3 @@ run_examples() {
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
-
-@test "bash completes options and their words" {
-	source "$NB_TOP/tools/completion.bash"
-	_nb nb-force --prec nb-force
-	[ "${COMPREPLY[*]}" = --precision ]
-	_nb nb-force m --precision
-	[ "${COMPREPLY[*]}" = mixed ]
-}

@@ -19,12 +19,14 @@ unit() {
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
+@test "frames made in blocks" { unit stream/fill; }
 @test "co-process" { unit filter/coprocess; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }
 @test "formats of other programs" { unit exchange/exchange; }
+@test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }

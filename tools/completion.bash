@@ -1,26 +1,55 @@
-# completion.bash - bash completion for the nb programs: options and their fixed words come from --help.
+# completion.bash - bash completion for the nb programs.  What there is to complete comes from --help.
+#
+# Installed once per program under its name, for which it is then; sourced as completion.bash, for all that 'nb --help'
+# lists.
 
-_nb_words() { # words after option $2 in the help of program $1, e.g. f32|mixed|f64
-	"$1" --help 2>/dev/null | awk -v option="$2" '{
-		for (i = 1; i < NF; i++) if ($i == option || $i == option ",")
-			for (j = i + 1; j <= NF && j <= i + 3; j++) if ($j ~ /^[a-z0-9_:-]+(\|[A-Za-z0-9_:-]+)+$/) {
-				gsub(/\|/, " ", $j); print $j; exit } }'
+_nb_options() { # the options of program $1
+	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'
+}
+
+_nb_argument() { # what follows option $2 in the help of program $1: N, FILE, f32|f64; nothing behind a flag
+	"$1" --help 2>/dev/null | awk -v option="$2" '/^ +-/ {
+		name = $1 ~ /,$/ ? $2 : $1
+		if (($1 == option "," || name == option) && match($0, name " [^ ]+")) {
+			print substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
+			exit
+		} }'
+}
+
+_nb_models() { # the models that program $1 lists, if it lists any
+	"$1" --help 2>/dev/null | awk '/^[^ ]/ { listed = $0 == "models:" } listed && /^  / { print $1 }'
+}
+
+_nb_kernels() { # of nb-force, which is program $1
+	"$1" --kernel help 2>/dev/null | awk '/^[^ ]/ { print $1 } END { print "help" }'
 }
 
 _nb() {
-	local program=$1 current=$2 previous=$3 words
+	local program=$1 current=$2 previous=$3 words='' argument=''
 	COMPREPLY=()
-	words=
-	[[ $previous == -* ]] && words=$(_nb_words "$program" "$previous")
-	if [[ -n $words ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-	elif [[ $current == -* ]]; then
-		words=$("$program" --help 2>/dev/null | grep -oE -- '(^|[ ,])--?[A-Za-z][A-Za-z0-9-]*' | tr -d ' ,' | sort -u)
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-	elif [[ $program == *nb-gen ]]; then
-		words=$("$program" --help 2>/dev/null | sed -n 's/^models: //p' | tr -d ',')
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-	fi
+	[[ $previous == [\<\>]* ]] && argument=FILE
+	[[ $previous == -?* ]] && argument=$(_nb_argument "$program" "$previous")
+	case $argument in
+	'') # no argument: an option or an operand
+		if [[ $current == -* ]]; then
+			words=$(_nb_options "$program")
+		else
+			words=$(_nb_models "$program")
+		fi
+		;;
+	*'|'*) words=$(tr '|' '\n' <<<"$argument" | grep -xE '[a-z0-9_-]+') ;; # the others are names, as AZIMUTH
+	*FILE*) ;;
+	NAME*) [[ $previous == --kernel ]] && words=$(_nb_kernels "$program") ;;
+	*) return ;; # a number
+	esac
+	[[ -z $words ]] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 	[[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
-complete -o filenames -F _nb nb-gen nb-convert nb-sort-zorder nb-build-tree nb-force nb-step nb-stats nb-render-ppm
+
+if [[ ${BASH_SOURCE[0]##*/} == nb-* ]]; then
+	complete -o filenames -F _nb "${BASH_SOURCE[0]##*/}"
+else
+	mapfile -t _nb_tools < <(nb --help 2>/dev/null | awk '/^  nb-/ { print $1 }')
+	[[ ${#_nb_tools[@]} -eq 0 ]] || complete -o filenames -F _nb "${_nb_tools[@]}"
+	unset _nb_tools
+fi

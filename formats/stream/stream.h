@@ -5,6 +5,7 @@
 #ifndef NB_STREAM_H
 #define NB_STREAM_H
 
+#include "formats/stream/fill.h"
 #include "formats/stream/frame.h"
 
 #include <stdio.h>
@@ -78,7 +79,8 @@ NB_MUST_CHECK int nb_writer_open(struct nb_writer *writer, int fd);
 /* Writes a whole frame. 0, or -1 with writer->error. */
 NB_MUST_CHECK int nb_writer_next(struct nb_writer *writer, const struct nb_frame *frame);
 /* The same in pieces, for tools that make a frame without holding it: begin with a frame whose columns have no
- * contents, then the wire bytes of each column in turn, in blocks of any size, then end. */
+ * contents, then the wire bytes of each column in turn, in blocks of any size, then end.  By several threads: fill.h.
+ */
 NB_MUST_CHECK int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame);
 NB_MUST_CHECK int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes);
 NB_MUST_CHECK int nb_writer_end(struct nb_writer *writer);

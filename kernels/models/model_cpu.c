@@ -28,106 +28,23 @@ struct nb_model {
 	size_t npart;
 	struct nb_model_part part[MAX_PARTS];
 	struct nb_galaxy *galaxy;
+	const char *why;	  /* it was refused */
+	double radius[MAX_TABLE]; /* the first that of all, unless there is a table */
 	/* NB_SAMPLE_TABLE: one part whose bodies are these */
-	double mass[MAX_TABLE], radius[MAX_TABLE], pos[3 * MAX_TABLE], vel[3 * MAX_TABLE];
+	double mass[MAX_TABLE], pos[3 * MAX_TABLE], vel[3 * MAX_TABLE];
 };
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* A model is a function of its name that adds its parts: NB_OK, NB_EINVAL by refuse, or NB_ENOMEM.  Each parameter is
+ * in its range (parameter.c); what must hold besides, e.g. between two of them, is for the function to check. */
+typedef int build_function(struct nb_model *, const struct nb_model_param *);
 
-void nb_model_defaults(struct nb_model_param *param, enum nb_model_kind kind)
+static int refuse(struct nb_model *model, const char *why)
 {
-	*param = (struct nb_model_param){
-		.kind = kind,
-		.dim = kind == NB_MODEL_BOXES ? 2 : 3,
-		.seed = 1,
-		.n = 65536,
-		.rmax = 20,
-		.size = kind == NB_MODEL_SPHERE ? 0 : 1,
-		.spread = 0.05,
-		.sigma = 0,
-		.virial = 0,
-		.disk = 0.15,
-		.bulge = 0.04,
-		.toomre = 1.2,
-		.height = 0.15,
-		.pericentre = 0.2,
-		.separation = 2.5,
-		.eccentricity = kind == NB_MODEL_KEPLER ? 0.5 : 1,
-		.ratio = 1,
-		.inclination = {15, 60},
-		.node = {0, 90},
-		.level = 7,
-		.per_box = 16,
-	};
+	model->why = why;
+	return NB_EINVAL;
 }
 
-static int at_least(double x, double least)
-{
-	return x >= least && x <= 1e150; /* false for NaN; squares stay finite */
-}
-
-static int above(double x, double bound)
-{
-	return x > bound && x <= 1e150;
-}
-
-static const char *invalid(const struct nb_model_param *p)
-{
-	if ((int)p->kind < 0 || p->kind >= NB_MODEL_NKIND)
-		return "unknown model";
-	if (p->dim != 2 && p->dim != 3)
-		return "dim must be 2 or 3";
-	if (p->n > (uint64_t)1 << 40)
-		return "more than 2^40 bodies";
-	switch (p->kind) {
-	case NB_MODEL_PLUMMER:
-		if (p->dim != 3)
-			return "a plummer sphere has 3 dimensions";
-		return at_least(p->rmax, 1.5) ? NULL : "rmax must be at least 1.5";
-	case NB_MODEL_UNIFORM:
-	case NB_MODEL_CLUSTERS:
-	case NB_MODEL_BOXES:
-		if (!above(p->size, 1e-150))
-			return "size must be > 0";
-		if (!above(p->spread, 1e-150))
-			return "spread must be > 0";
-		if (!at_least(p->sigma, 0))
-			return "sigma must be >= 0";
-		if (p->level < 0 || p->level > NB_MODEL_MAX_LEVEL)
-			return "level out of range";
-		if (p->kind == NB_MODEL_BOXES && p->dim != 2)
-			return "boxes have 2 dimensions";
-		return p->per_box >= 1 && p->per_box <= (uint64_t)1 << (40 - 2 * p->level) ? NULL
-											   : "per_box out of range";
-	case NB_MODEL_SPHERE:
-		if (p->size != 0 && !above(p->size, 1e-150))
-			return "size must be > 0";
-		return p->virial >= 0 && p->virial < 1 ? NULL : "virial ratio must be at least 0 and below 1";
-	case NB_MODEL_MERGER:
-		if (!above(p->pericentre, 0) || !above(p->separation, p->pericentre))
-			return "the separation must exceed the pericentre, and both must be > 0";
-		if (!above(p->eccentricity, 0) || !above(p->ratio, 0))
-			return "eccentricity and mass ratio must be > 0";
-		if (p->eccentricity < 1 &&
-			p->separation > p->pericentre * (1 + p->eccentricity) / (1 - p->eccentricity) * (1 + 1e-12))
-			return "the separation exceeds the apocentre of the orbit";
-		for (int i = 0; i < 2; i++)
-			if (!isfinite(p->inclination[i]) || !isfinite(p->node[i]))
-				return "angles must be finite";
-		/* fall through */
-	case NB_MODEL_DISK:
-		if (p->dim != 3)
-			return "a galaxy has 3 dimensions";
-		if (!(p->disk >= 1e-6) || !(p->bulge >= 0) || !(p->disk + p->bulge <= 0.99))
-			return "the disk needs at least 1e-6 of the mass, disk and bulge together at most 0.99";
-		return above(p->toomre, 0) && above(p->height, 1e-6) ? NULL : "toomre and height must be > 0";
-	case NB_MODEL_KEPLER:
-		if (!(p->eccentricity >= 0 && p->eccentricity < 1))
-			return "eccentricity must be at least 0 and below 1";
-		return above(p->ratio, 0) ? NULL : "mass ratio must be > 0";
-	default: return NULL;
-	}
-}
+static const double tiny = 1e-150; /* the square of a length above this is not 0 */
 
 /* ---- one part a model, or eight ----------------------------------------------------------------- */
 
@@ -158,7 +75,7 @@ static void plummer_energies(double mu, double *ekin, double *epot)
 }
 
 /* Cut at rmax, then scaled so that T = 1/4 and W = -1/2: length = 2 |W|, rmax = length r(mu). */
-static void plummer(struct nb_model *model, const struct nb_model_param *p)
+static int plummer(struct nb_model *model, const struct nb_model_param *p)
 {
 	double low = 0.1, high = 1, ekin, epot;
 	for (int k = 0; k < 100; k++) {
@@ -176,30 +93,41 @@ static void plummer(struct nb_model *model, const struct nb_model_param *p)
 	part->speed = sqrt(2) * sqrt(0.25 / ekin); /* v_esc = sqrt(2) psi^(1/2) */
 	part->centred = 1;
 	part->mass = 1 / (double)p->n;
+	return NB_OK;
 }
 
-static void uniform(struct nb_model *model, const struct nb_model_param *p)
+static int uniform(struct nb_model *model, const struct nb_model_param *p)
 {
+	if (p->size <= tiny)
+		return refuse(model, "size must be > 0");
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_CUBE, p->dim, p->n);
 	part->length = p->size;
 	part->speed = p->sigma;
 	part->mass = 1 / (double)p->n;
+	return NB_OK;
 }
 
 /* W of a homogeneous sphere is -3/5 G M^2 / R, of a disc -8/(3 pi) G M^2 / R.  T = virial |W|, and E = -1/4 fixes R
  * unless it is given. */
-static void sphere(struct nb_model *model, const struct nb_model_param *p)
+static int sphere(struct nb_model *model, const struct nb_model_param *p)
 {
+	if (p->size != 0 && p->size <= tiny)
+		return refuse(model, "size must be > 0");
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_BALL, p->dim, p->n);
 	const double self = p->dim == 3 ? 0.6 : 8 / (3 * M_PI);
 	part->length = p->size > 0 ? p->size : 4 * self * (1 - p->virial);
 	part->speed = sqrt(2 * p->virial * self / part->length / p->dim);
 	part->centred = 1;
 	part->mass = 1 / (double)p->n;
+	return NB_OK;
 }
 
-static void clusters(struct nb_model *model, const struct nb_model_param *p)
+static int clusters(struct nb_model *model, const struct nb_model_param *p)
 {
+	if (p->size <= tiny)
+		return refuse(model, "size must be > 0");
+	if (p->spread <= tiny)
+		return refuse(model, "spread must be > 0");
 	const int groups = p->dim == 3 ? 8 : 4;
 	double mean[3] = {0};
 	for (int g = 0; g < groups; g++) {
@@ -220,14 +148,18 @@ static void clusters(struct nb_model *model, const struct nb_model_param *p)
 		for (int c = 0; c < p->dim; c++)
 			model->part[g].centre[c] -= mean[c];
 	model->has_species = 1;
+	return NB_OK;
 }
 
-static void boxes(struct nb_model *model, const struct nb_model_param *p)
+static int boxes(struct nb_model *model, const struct nb_model_param *p)
 {
+	if (p->per_box > (uint64_t)1 << (40 - 2 * p->level))
+		return refuse(model, "per_box out of range");
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_BOXES, 2, p->per_box << 2 * p->level);
 	part->speed = p->sigma;
 	part->level = p->level;
 	part->mass = 1 / (double)model->n;
+	return NB_OK;
 }
 
 /* ---- galaxies ----------------------------------------------------------------------------------- */
@@ -262,10 +194,17 @@ static void add_galaxy(struct nb_model *model, const struct nb_model_param *p, u
 	model->has_species = 1;
 }
 
+static int make_galaxy(struct nb_model *model, const struct nb_model_param *p)
+{
+	if (!(p->disk >= 1e-6) || !(p->disk + p->bulge <= 0.99))
+		return refuse(model, "the disk needs at least 1e-6 of the mass, disk and bulge together at most 0.99");
+	return nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
+}
+
 static int disk(struct nb_model *model, const struct nb_model_param *p)
 {
 	static const double zero[3], upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-	int status = nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
+	int status = make_galaxy(model, p);
 	if (status == NB_OK)
 		add_galaxy(model, p, p->n, 1, 0, zero, zero, upright);
 	return status;
@@ -288,11 +227,18 @@ static void orbit(double pericentre, double e, double s, double pos[3], double v
 
 static int merger(struct nb_model *model, const struct nb_model_param *p)
 {
-	int status = nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
+	const double e = p->eccentricity;
+	if (p->separation <= p->pericentre)
+		return refuse(model, "the separation must exceed the pericentre, and both must be > 0");
+	if (e == 0)
+		return refuse(model, "eccentricity and mass ratio must be > 0");
+	if (e < 1 && p->separation > p->pericentre * (1 + e) / (1 - e) * (1 + 1e-12))
+		return refuse(model, "the separation exceeds the apocentre of the orbit");
+	int status = make_galaxy(model, p);
 	if (status)
 		return status;
 	double pos[3], vel[3];
-	orbit(p->pericentre, p->eccentricity, p->separation, pos, vel);
+	orbit(p->pericentre, e, p->separation, pos, vel);
 	double mass[2] = {1 / (1 + p->ratio), p->ratio / (1 + p->ratio)};
 	uint64_t first = (uint64_t)llround((double)p->n * mass[0]);
 	first = first == 0 ? 1 : first >= p->n && p->n > 1 ? p->n - 1 : first;
@@ -384,8 +330,9 @@ static void from_elements(const struct planet *p, double mu, double pos[3], doub
 	}
 }
 
-static void solar(struct nb_model *model)
+static int solar(struct nb_model *model, const struct nb_model_param *unused)
 {
+	(void)unused;
 	table_begin(model, 9);
 	model->G = gauss_k * gauss_k;
 	model->mass[0] = 1;
@@ -398,23 +345,28 @@ static void solar(struct nb_model *model)
 	}
 	table_centre(model);
 	model->has_species = model->has_radius = 1;
+	return NB_OK;
 }
 
-static void figure8(struct nb_model *model)
+static int figure8(struct nb_model *model, const struct nb_model_param *unused)
 {
 	static const double x = 0.97000435669734, y = -0.24308753153583;
 	static const double vx = -0.93240737144104, vy = -0.86473146092102;
 	const double pos[9] = {x, y, 0, -x, -y, 0, 0, 0, 0};
 	const double vel[9] = {-vx / 2, -vy / 2, 0, -vx / 2, -vy / 2, 0, vx, vy, 0};
+	(void)unused;
 	table_begin(model, 3);
 	memcpy(model->pos, pos, sizeof pos);
 	memcpy(model->vel, vel, sizeof vel);
 	for (int i = 0; i < 3; i++)
 		model->mass[i] = 1;
+	return NB_OK;
 }
 
-static void kepler(struct nb_model *model, const struct nb_model_param *p)
+static int kepler(struct nb_model *model, const struct nb_model_param *p)
 {
+	if (p->eccentricity >= 1)
+		return refuse(model, "eccentricity must be at least 0 and below 1");
 	table_begin(model, 2);
 	const double m0 = 1 / (1 + p->ratio), m1 = p->ratio / (1 + p->ratio), e = p->eccentricity;
 	const double r = 1 - e, v = sqrt((1 + e) / (1 - e));
@@ -424,14 +376,20 @@ static void kepler(struct nb_model *model, const struct nb_model_param *p)
 	model->pos[3] = m0 * r;
 	model->vel[1] = -m1 * v;
 	model->vel[4] = m0 * v;
+	return NB_OK;
 }
 
 /* ---- interface ---------------------------------------------------------------------------------- */
 
+static build_function *const build[NB_MODEL_NKIND] = {
+#define NB_MODEL(id, name, ...) [NB_MODEL_##id] = name,
+#include "kernels/models/model.def"
+};
+
 int nb_model_create(const struct nb_model_param *param, struct nb_model **out, const char **why)
 {
 	*out = NULL;
-	*why = invalid(param);
+	*why = nb_model_invalid(param);
 	if (*why)
 		return NB_EINVAL;
 	struct nb_model *model = nb_alloc_zero(1, sizeof *model);
@@ -439,21 +397,14 @@ int nb_model_create(const struct nb_model_param *param, struct nb_model **out, c
 		return NB_ENOMEM;
 	model->seed = param->seed;
 	model->G = 1;
-	int status = NB_OK;
-	switch (param->kind) {
-	case NB_MODEL_PLUMMER: plummer(model, param); break;
-	case NB_MODEL_UNIFORM: uniform(model, param); break;
-	case NB_MODEL_SPHERE: sphere(model, param); break;
-	case NB_MODEL_CLUSTERS: clusters(model, param); break;
-	case NB_MODEL_DISK: status = disk(model, param); break;
-	case NB_MODEL_MERGER: status = merger(model, param); break;
-	case NB_MODEL_BOXES: boxes(model, param); break;
-	case NB_MODEL_SOLAR: solar(model); break;
-	case NB_MODEL_FIGURE8: figure8(model); break;
-	case NB_MODEL_KEPLER: kepler(model, param); break;
-	default: break;
+	if (nb_model_takes(param->kind, NB_PARAMETER_radius) && param->radius >= 0) {
+		model->has_radius = 1;
+		for (int i = 0; i < MAX_TABLE; i++)
+			model->radius[i] = param->radius;
 	}
+	int status = build[param->kind](model, param);
 	if (status) {
+		*why = model->why;
 		nb_model_free(model);
 		return status;
 	}
@@ -567,8 +518,9 @@ static int part_range(const struct nb_model *model, const struct nb_model_part *
 {
 	if (field == NB_MODEL_MASS || field == NB_MODEL_RADIUS) {
 		const double *table = field == NB_MODEL_MASS ? model->mass : model->radius;
+		const double all = field == NB_MODEL_MASS ? part->mass : model->radius[0];
 		for (uint64_t i = from; i < to; i++)
-			out[i - from] = part->sampler == NB_SAMPLE_TABLE ? table[i] : part->mass;
+			out[i - from] = part->sampler == NB_SAMPLE_TABLE ? table[i] : all;
 		return NB_OK;
 	}
 	const int vel = field == NB_MODEL_VEL;

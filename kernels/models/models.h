@@ -27,52 +27,69 @@ extern "C" {
 #endif
 
 enum nb_model_kind {
-	NB_MODEL_PLUMMER,  /* Plummer sphere in virial equilibrium, cut at rmax */
-	NB_MODEL_UNIFORM,  /* cube of edge size about 0 (square where dim is 2) */
-	NB_MODEL_SPHERE,   /* homogeneous sphere (disc), cold unless virial > 0 */
-	NB_MODEL_CLUSTERS, /* groups of radius spread at the 8 (4) corners of a cube (square) of edge size: Xu, Xu &
-			      Chen */
-	NB_MODEL_DISK,	   /* disk galaxy: exponential disk, bulge, live dark halo: see galaxy.h */
-	NB_MODEL_MERGER,   /* two of them on an orbit about each other */
-	NB_MODEL_BOXES,	   /* 2-D, [0, 1)^2: per_box bodies in each of 4^level boxes: Shan & Lei 2012 */
-	NB_MODEL_SOLAR,	   /* Sun and eight planets, J2000 */
-	NB_MODEL_FIGURE8,  /* three bodies: Chenciner & Montgomery 2000, Annals of Mathematics 152, 881 */
-	NB_MODEL_KEPLER,   /* two bodies, at pericentre, in the x-y plane */
+#define NB_MODEL(id, ...) NB_MODEL_##id,
+#include "kernels/models/model.def"
 	NB_MODEL_NKIND
 };
 
-enum { NB_MODEL_BLOCK = 4096, NB_MODEL_MAX_LEVEL = 12 };
+enum { NB_MODEL_BLOCK = 4096 };
+enum { NB_MODEL_2D = 1 << 2, NB_MODEL_3D = 1 << 3 };
 
+struct nb_model_info {
+	const char *name, *about, *units;
+	unsigned dims; /* NB_MODEL_2D, NB_MODEL_3D */
+};
+extern const struct nb_model_info nb_model_info[NB_MODEL_NKIND];
+
+/* ---- parameters --------------------------------------------------------------------------------- */
+
+/* A model ignores the members that it does not take. */
 struct nb_model_param {
 	enum nb_model_kind kind;
-	int dim; /* 2 or 3; 2: z and its velocity are 0 (uniform, sphere, clusters; always for boxes) */
-	uint64_t seed;
-	uint64_t n;	       /* bodies; ignored where the model has its own number: boxes, solar, figure8, kepler */
-	double rmax;	       /* plummer: truncation radius, > 0.05 */
-	double size;	       /* uniform, clusters: edge; sphere: radius, 0 = that of energy -1/4; > 0 */
-	double spread;	       /* clusters: radius of a group, > 0 */
-	double sigma;	       /* uniform, clusters, boxes: dispersion of each velocity component, >= 0 */
-	double virial;	       /* sphere: T/|W| of the velocities, Gaussian; 0 cold; in [0, 1) */
-	double disk;	       /* disk, merger: mass of the disk in a galaxy's mass; > 0 */
-	double bulge;	       /* and of the bulge, >= 0; the halo has the rest, > 0 */
-	double toomre;	       /* Toomre's Q of the disk at 2.5 scale lengths, > 0 */
-	double height;	       /* scale height z0 of the disk in scale lengths, > 0 */
-	double pericentre;     /* merger: of the orbit, as of point masses; > 0 */
-	double separation;     /* merger: of the centres at the start, > pericentre */
-	double eccentricity;   /* merger: of the orbit, >= 0 (1: parabola); kepler: in [0, 1) */
-	double ratio;	       /* merger, kepler: mass of the second over that of the first, > 0 */
-	double inclination[2]; /* merger: of each disk against the orbit, degrees; 0 turns with the orbit, 180 against
-				*/
-	double node[2];	       /* merger: longitude of each ascending node from the direction of pericentre, degrees */
-	int level;	       /* boxes: K, 0..NB_MODEL_MAX_LEVEL */
-	uint64_t per_box;      /* boxes: P, >= 1 */
+	int dim; /* 2 or 3; 2: z and its velocity are 0 */
+		 /* double rmax and so on: those of parameter.def */
+#define NB_TYPE_REAL(member) double member;
+#define NB_TYPE_POSITIVE(member) double member;
+#define NB_TYPE_INT(member) int member;
+#define NB_TYPE_COUNT(member) uint64_t member;
+#define NB_TYPE_ANGLES(member) double member[2];
+#define NB_PARAMETER_ROW(member, letter, option, kind, ...) NB_TYPE_##kind(member)
+#include "kernels/models/parameter.def"
+#undef NB_TYPE_REAL
+#undef NB_TYPE_POSITIVE
+#undef NB_TYPE_INT
+#undef NB_TYPE_COUNT
+#undef NB_TYPE_ANGLES
 };
+
+enum nb_parameter {
+#define NB_PARAMETER_ROW(member, ...) NB_PARAMETER_##member,
+#include "kernels/models/parameter.def"
+	NB_NPARAMETER
+};
+
+enum nb_parameter_kind { NB_KIND_REAL, NB_KIND_POSITIVE, NB_KIND_INT, NB_KIND_COUNT, NB_KIND_ANGLES };
+
+struct nb_parameter_info {
+	const char *option; /* name of the option, without dashes */
+	enum nb_parameter_kind kind;
+	double low, high;
+	size_t at, size;     /* of the member in struct nb_model_param */
+	const char *invalid; /* phrase, e.g. "rmax must be at least 1.5 and at most 1e100" */
+	const int *model;    /* those that take it */
+	size_t nmodel;
+};
+extern const struct nb_parameter_info nb_parameter_info[NB_NPARAMETER];
+
+int nb_model_takes(enum nb_model_kind kind, enum nb_parameter parameter);
+
+/* ---- models ------------------------------------------------------------------------------------- */
 
 enum nb_model_field { NB_MODEL_MASS, NB_MODEL_POS, NB_MODEL_VEL, NB_MODEL_RADIUS };
 
 struct nb_model;
 
-/* The defaults of a kind: n = 65536 where it is free, seed 1, dim 3 (boxes: 2), and those of nb-gen(1). */
+/* The defaults of a kind. */
 void nb_model_defaults(struct nb_model_param *param, enum nb_model_kind kind);
 
 /* Prepares a model; release with nb_model_free.  NB_EINVAL: a parameter out of its range, with a
@@ -83,7 +100,7 @@ void nb_model_free(struct nb_model *model);
 uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
 int nb_model_has_species(const struct nb_model *model);
-int nb_model_has_radius(const struct nb_model *model); /* solar */
+int nb_model_has_radius(const struct nb_model *model); /* solar, and where param.radius >= 0 */
 
 /* Field of bodies [first, first + count), first + count <= nb_model_count: count numbers, or count x 3 for
  * NB_MODEL_POS and NB_MODEL_VEL.  Runs in OpenMP threads unless called from a parallel region; costs

@@ -46,6 +46,10 @@ struct nb_model_part {
 	int component;
 };
 
+struct nb_model_param;
+/* Why there is no such model: a phrase, or NULL if each parameter is in its range. */
+const char *nb_model_invalid(const struct nb_model_param *param);
+
 /* Positions (vel = 0) or velocities (vel = 1) of count <= NB_MODEL_BLOCK bodies of the part from its body
  * start on, a multiple of NB_MODEL_BLOCK; out has count x 3 numbers.  Before centring. */
 void nb_model_draw_plain(

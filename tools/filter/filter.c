@@ -274,6 +274,7 @@ int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
 int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
 {
 	struct nb_voice *before = nb_speak_as(&run->voice);
+	nb_cpu_set_threads(run->common.threads);
 	run->status = 0;
 	*there = 0;
 	if (setjmp(run->failed) == 0) {

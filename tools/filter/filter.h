@@ -26,8 +26,10 @@ struct nb_tool {
 	int max_operands;
 	const struct nb_option *options; /* own rows; the common rows are added */
 	size_t noption;
-	unsigned common;    /* which of the rows that several tools share, NB_COMMON_... */
-	const char *footer; /* more lines for --help, or NULL */
+	unsigned common;	 /* which of the rows that several tools share, NB_COMMON_... */
+	const char *footer;	 /* more lines for --help, or NULL */
+	int sorted_help;	 /* --help lists the own rows by letter and name, whatever their order in the table */
+	void (*more_help)(void); /* prints more lines for --help, from another table; or NULL */
 
 	size_t size;	      /* of the tool's own structure ... */
 	const void *defaults; /* ... and its contents at the start; NULL: zeros */

@@ -78,12 +78,24 @@ static const char *fallback_of(const struct nb_option *row, char made[NB_OPTION_
 	return made;
 }
 
-static void print_help(const struct nb_tool *tool, const struct table *table)
+/* Those with a letter first. */
+static int by_name(const void *a, const void *b)
 {
+	const struct nb_option *x = *(const struct nb_option *const *)a, *y = *(const struct nb_option *const *)b;
+	if (!x->letter != !y->letter)
+		return x->letter ? -1 : 1;
+	return x->letter ? x->letter - y->letter : strcmp(x->name, y->name);
+}
+
+static void print_help(const struct nb_tool *tool, const struct table *rows)
+{
+	struct table list = *rows;
+	if (tool->sorted_help)
+		qsort(list.row, list.own, sizeof *list.row, by_name);
 	printf("usage: %s [options]%s%s\n%s\n\noptions:\n", nb_program(), *tool->operands ? " " : "", tool->operands,
 		tool->about);
-	for (size_t i = 0; i < table->n; i++) {
-		const struct nb_option *row = table->row[i];
+	for (size_t i = 0; i < list.n; i++) {
+		const struct nb_option *row = list.row[i];
 		char left[NB_OPTION_TEXT + 80], letter[8] = "    ", made[NB_OPTION_TEXT];
 		if (row->letter)
 			snprintf(letter, sizeof letter, "-%c, ", row->letter);
@@ -101,6 +113,10 @@ static void print_help(const struct nb_tool *tool, const struct table *table)
 	}
 	if (tool->footer)
 		printf("\n%s", tool->footer);
+	if (tool->more_help) {
+		putchar('\n');
+		tool->more_help();
+	}
 }
 
 /* ---- history ------------------------------------------------------------------------------------ */
@@ -225,7 +241,7 @@ static void take(struct nb_run *run, const struct table *table, size_t k, const 
 	case NB_OPT_U64: take_integer(row, value, arg); break;
 	case NB_OPT_F64:
 	case NB_OPT_F64_POS: take_real(row, value, arg); break;
-	case NB_OPT_CHOICE: *(int *)value = choice(row, arg); break;
+	case NB_OPT_CHOICE: *(int *)value = (int)row->min + choice(row, arg); break;
 	case NB_OPT_TEXT: *(const char **)value = arg; break;
 	}
 	run->given[k / 64] |= (uint64_t)1 << k % 64;

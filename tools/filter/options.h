@@ -18,7 +18,7 @@ enum nb_option_kind {
 	NB_OPT_U64,	/* uint64_t in [min, max] */
 	NB_OPT_F64,	/* double in [min, max] */
 	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
-	NB_OPT_CHOICE,	/* int: index into the words of arg, separated by bars: "f32|f64" */
+	NB_OPT_CHOICE,	/* int: min + index into the words of arg, separated by bars: "f32|f64" */
 	NB_OPT_TEXT	/* const char * */
 };
 
@@ -40,7 +40,7 @@ struct nb_option {
 	const char *name; /* long name */
 	enum nb_option_kind kind;
 	size_t at;	      /* of the answer in the instance's structure, which holds the default before */
-	double min, max;      /* range of numbers */
+	double min, max;      /* range of numbers; for NB_OPT_CHOICE min is the number of the first word */
 	const char *arg;      /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
 	const char *fallback; /* default as text for the help, or NULL */
 	const char *help;     /* one line, lower case, no full stop */

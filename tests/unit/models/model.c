@@ -127,6 +127,66 @@ static void test_invalid(void)
 	REFUSED(NB_MODEL_MERGER, node[1] = INFINITY);
 	REFUSED(NB_MODEL_KEPLER, eccentricity = 1);
 	REFUSED(NB_MODEL_KEPLER, ratio = -1);
+	REFUSED(NB_MODEL_KEPLER, radius = -2);
+	REFUSED(NB_MODEL_CLUSTERS, size = 1e-160);
+	REFUSED(NB_MODEL_SOLAR, dim = 2);
+}
+
+/* The tables: what --help says of a parameter is what the model has. */
+static void test_tables(void)
+{
+	for (int k = 0; k < NB_MODEL_NKIND; k++) {
+		const struct nb_model_param usual = defaults((enum nb_model_kind)k);
+		EXPECT(usual.kind == (enum nb_model_kind)k && nb_model_info[k].dims >> usual.dim & 1, "%s",
+			nb_model_info[k].name);
+	}
+	for (enum nb_parameter p = 0; p < NB_NPARAMETER; p++) {
+		const struct nb_parameter_info *info = &nb_parameter_info[p];
+		EXPECT(info->nmodel > 0 && info->nmodel <= NB_MODEL_NKIND, "%s", info->option);
+		EXPECT(info->low <= info->high && info->at + info->size <= sizeof(struct nb_model_param), "%s",
+			info->option);
+		size_t takes = 0;
+		for (int k = 0; k < NB_MODEL_NKIND; k++)
+			takes += (size_t)nb_model_takes((enum nb_model_kind)k, p);
+		EXPECT(takes == info->nmodel, "%s has a model twice", info->option);
+	}
+	EXPECT(nb_model_takes(NB_MODEL_MERGER, NB_PARAMETER_ratio) &&
+			!nb_model_takes(NB_MODEL_DISK, NB_PARAMETER_ratio),
+		"ratio");
+	EXPECT(defaults(NB_MODEL_SPHERE).size == 0 && defaults(NB_MODEL_CLUSTERS).size == 1, "size");
+	EXPECT(defaults(NB_MODEL_KEPLER).eccentricity == 0.5 && defaults(NB_MODEL_MERGER).eccentricity == 1,
+		"eccentricity");
+	EXPECT(defaults(NB_MODEL_MERGER).node[1] == 90, "node");
+}
+
+/* What a model does not take is ignored; a range is told with its ends. */
+static void test_ranges(void)
+{
+	struct nb_model *model;
+	const char *why;
+	struct nb_model_param p = defaults(NB_MODEL_PLUMMER);
+	p.virial = -1;
+	p.level = 99;
+	EXPECT(nb_model_create(&p, &model, &why) == NB_OK, "%s", why ? why : "");
+	nb_model_free(model);
+	p.rmax = 1.4;
+	EXPECT(nb_model_create(&p, &model, &why) == NB_EINVAL &&
+			strcmp(why, "rmax must be at least 1.5 and at most 1e100") == 0,
+		"%s", why ? why : "");
+	/* a radius for all bodies */
+	for (int kind = 0; kind < NB_MODEL_NKIND; kind++) {
+		double radius[2] = {0};
+		p = defaults((enum nb_model_kind)kind);
+		EXPECT(nb_model_create(&p, &model, &why) == NB_OK, "model %d", kind);
+		EXPECT(nb_model_has_radius(model) == (kind == NB_MODEL_SOLAR), "model %d", kind);
+		nb_model_free(model);
+		p.radius = 0.25;
+		EXPECT(nb_model_create(&p, &model, &why) == NB_OK, "model %d", kind);
+		EXPECT(nb_model_fill(model, NB_MODEL_RADIUS, 0, 2, radius) == NB_OK &&
+				(radius[0] == 0.25) == (kind != NB_MODEL_SOLAR) && radius[1] > 0,
+			"model %d", kind);
+		nb_model_free(model);
+	}
 }
 
 /* ---- Plummer ------------------------------------------------------------------------------------ */
@@ -487,6 +547,8 @@ int main(void)
 	test_access();
 	test_centre();
 	test_invalid();
+	test_tables();
+	test_ranges();
 	test_plummer();
 	test_uniform();
 	test_sphere();

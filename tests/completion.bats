@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# bash completion: options, words and names come from the programs, so none can be missing.
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	# shellcheck source=/dev/null
+	source "$NB_TOP/tools/completion.bash"
+}
+
+# complete_line WORD...: what completes the last word, one a line, sorted, as bash calls the function
+complete_line() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_nb "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	[ ${#COMPREPLY[@]} -eq 0 ] || printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
+# completes 'WANT ...' WORD...
+completes() {
+	local want=$1 got
+	shift
+	got=$(complete_line "$@" | paste -sd ' ')
+	if [ "$got" != "$want" ]; then
+		echo "$*: '$got', want '$want'"
+		return 1
+	fi
+}
+
+@test "models" {
+	completes 'boxes clusters disk figure8 kepler merger plummer solar sphere uniform' nb-gen ''
+	completes 'solar sphere' nb-gen s
+	completes 'plummer' nb-gen -n 100 pl
+	for model in $(complete_line nb-gen ''); do nb-gen "$model" | nb-stats --check; done
+}
+
+@test "kernels of the papers" {
+	completes 'shan-serial' nb-force --kernel shan-s
+	completes 'help' nb-force --kernel he
+	# as many as there are: each has an indented line below its own
+	[ "$(complete_line nb-force --kernel '' | wc -l)" -eq $(($(nb-force --kernel help | grep -c '^ ') + 1)) ]
+}
+
+@test "options of every program" {
+	local tool
+	completes '--precision' nb-force --prec
+	completes '--per-box --pericentre --precision' nb-gen disk --p
+	completes '-n' nb-gen -n
+	for tool in $(nb --help | awk '/^  nb-/ { print $1 }'); do
+		complete_line "$tool" - | grep -qx -- --help
+		complete_line "$tool" - | grep -x -- '--[A-Za-z-]*' >options
+		"$tool" --help | grep -oE -- '^  (-., |    )--[A-Za-z-]+' | grep -oE -- '--[A-Za-z-]+' | sort >want
+		cmp options want
+	done
+}
+
+@test "words that an option takes, none that stand for others" {
+	completes 'mixed' nb-force --precision m
+	completes 'f32 f64' nb-gen --precision ''
+	completes '2 3' nb-gen uniform --dim ''
+	completes 'auto cpu cuda' nb-force -b ''
+	completes 'auto cpu cuda' nb-force --backend ''
+	completes 'xy xz yz' nb-render-ppm --view ''
+}
+
+@test "nothing for a number" {
+	touch 1file
+	completes '' nb-gen -n ''
+	completes '' nb-gen --rmax 1
+	completes '' nb-force -t ''
+}
+
+@test "files" {
+	touch first.nb second.nb
+	completes 'first.nb second.nb' nb-convert ''
+	completes 'first.nb' nb-stats --compare f
+	completes 'second.nb' nb-gen disk '>' s
+	completes 'first.nb' nb-sort-zorder '<' f
+	completes 'first.nb second.nb' nb-force --jerk ''
+}
+
+@test "sourced by hand it is for every program, under the name of one for that" {
+	[ "$(complete -p | grep -c -- '-F _nb nb-')" -eq "$(nb --help | grep -c '^  nb-')" ]
+	complete -p nb-gen
+	complete -r
+	cp "$NB_TOP/tools/completion.bash" nb-gen
+	# shellcheck source=/dev/null
+	source ./nb-gen
+	complete -p nb-gen
+	[ "$(complete -p | grep -c -- '-F _nb')" -eq 1 ]
+}

@@ -1,0 +1,249 @@
+/* nb-gen: initial conditions as a particle stream.
+ *
+ * On streams the frame is never held: the model gives any block of any field, so blocks are made by all threads in
+ * turn and written in order. */
+#include "common/cpu.h"
+#include "common/parse.h"
+#include "common/timer.h"
+#include "kernels/models/models.h"
+#include "tools/filter/filter.h"
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum precision { PRECISION_F32, PRECISION_F64 };
+
+struct gen {
+	struct nb_model_param answer;	   /* of the options; what was not given is undefined */
+	const char *angles[NB_NPARAMETER]; /* of parameters that are angles */
+	int precision;			   /* enum precision */
+
+	struct nb_model_param param;
+	struct nb_model *model;
+	int made; /* the frame */
+	double start;
+};
+
+#define REAL(member) NB_REAL(struct gen, answer.member)
+#define POSITIVE(member) NB_POSITIVE(struct gen, answer.member)
+#define INT(member) NB_INT(struct gen, answer.member)
+#define COUNT(member) NB_U64(struct gen, answer.member)
+#define ANGLES(member) NB_TEXT(struct gen, angles[NB_PARAMETER_##member])
+
+static const struct nb_option options[] = {
+	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3, boxes: 2",
+		.help = "dimensions"},
+	{0, "precision", NB_CHOICE(struct gen, precision), .arg = "f32|f64", .fallback = "f64",
+		.help = "width of the real columns"},
+#define NB_PARAMETER_ROW(member, initial, option, to, low, high, argument, value, text, line, ...) \
+	{initial, option, to(member), .min = low, .max = high, .arg = argument, .fallback = text, .help = line},
+#include "kernels/models/parameter.def"
+};
+
+static void list_models(void)
+{
+	puts("models:");
+	for (int k = 0; k < NB_MODEL_NKIND; k++)
+		printf("  %-8s  %s\n", nb_model_info[k].name, nb_model_info[k].about);
+}
+
+/* ---- the model ---------------------------------------------------------------------------------- */
+
+static enum nb_model_kind model_of(const char *name)
+{
+	for (int k = 0; k < NB_MODEL_NKIND; k++)
+		if (strcmp(name, nb_model_info[k].name) == 0)
+			return (enum nb_model_kind)k;
+	nb_die(NB_EXIT_USAGE, "unknown model '%s' (see '%s --help')", name, nb_program());
+}
+
+static int is_given(const struct nb_run *run, const struct gen *gen, enum nb_parameter p)
+{
+	const struct nb_parameter_info *info = &nb_parameter_info[p];
+	return nb_given(run,
+		info->kind == NB_KIND_ANGLES ? (const void *)&gen->angles[p] : (const char *)&gen->answer + info->at);
+}
+
+/* A model refuses the parameters that it has no use for: none is parsed and ignored.  But a number of bodies may be the
+ * one that the model has. */
+static void refuse_useless(const struct nb_run *run, const struct gen *gen, enum nb_model_kind kind)
+{
+	const struct nb_model_info *model = &nb_model_info[kind];
+	for (enum nb_parameter p = 0; p < NB_NPARAMETER; p++)
+		if (p != NB_PARAMETER_n && is_given(run, gen, p) && !nb_model_takes(kind, p))
+			nb_die(NB_EXIT_USAGE, "model '%s' takes no --%s", model->name, nb_parameter_info[p].option);
+	if (nb_given(run, &gen->answer.dim) && !(model->dims >> gen->answer.dim & 1))
+		nb_die(NB_EXIT_USAGE, "model '%s' has no --dim %d", model->name, gen->answer.dim);
+}
+
+static void take_angles(const char *name, const char *text, double angles[2])
+{
+	size_t count;
+	if (nb_parse_f64_list(text, 2, angles, &count) != NB_PARSE_OK || count != 2)
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want two numbers in degrees, A,B)", name, text);
+}
+
+/* What was given replaces the model's own default. */
+static void take_parameters(const struct nb_run *run, struct gen *gen, enum nb_model_kind kind)
+{
+	nb_model_defaults(&gen->param, kind);
+	if (nb_given(run, &gen->answer.dim))
+		gen->param.dim = gen->answer.dim;
+	for (enum nb_parameter p = 0; p < NB_NPARAMETER; p++) {
+		const struct nb_parameter_info *info = &nb_parameter_info[p];
+		void *to = (char *)&gen->param + info->at;
+		if (is_given(run, gen, p) && info->kind == NB_KIND_ANGLES)
+			take_angles(info->option, gen->angles[p], to);
+		else if (is_given(run, gen, p))
+			memcpy(to, (const char *)&gen->answer + info->at, info->size);
+	}
+}
+
+static void check(struct nb_run *run, void *self)
+{
+	struct gen *gen = self;
+	gen->start = nb_now();
+	const enum nb_model_kind kind = run->noperand ? model_of(run->operand[0]) : (enum nb_model_kind)0;
+	refuse_useless(run, gen, kind);
+	take_parameters(run, gen, kind);
+	const char *why;
+	int status = nb_model_create(&gen->param, &gen->model, &why);
+	if (status)
+		nb_die(why ? NB_EXIT_USAGE : NB_EXIT_FAILED, "%s", why ? why : nb_status_text(status));
+	if (nb_given(run, &gen->answer.n) && gen->answer.n != nb_model_count(gen->model))
+		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64, nb_model_info[kind].name,
+			nb_model_count(gen->model), gen->answer.n);
+}
+
+static void clear(void *self)
+{
+	struct gen *gen = self;
+	nb_model_free(gen->model);
+}
+
+/* ---- the frame ---------------------------------------------------------------------------------- */
+
+static void add_field(struct nb_frame *frame, enum nb_field field, const char *dtype)
+{
+	if (!nb_frame_add_field(frame, field, dtype, 0))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+}
+
+/* Attributes, and columns without contents. */
+static void describe(const struct nb_run *run, const struct gen *gen, struct nb_frame *frame)
+{
+	const struct nb_model_param *param = &gen->param;
+	const struct nb_model_info *info = &nb_model_info[param->kind];
+	const char *real = gen->precision == PRECISION_F32 ? "<f4" : "<f8";
+	frame->rows[NB_PARTICLE] = nb_model_count(gen->model);
+	add_field(frame, NB_ID, NULL);
+	add_field(frame, NB_MASS, real);
+	add_field(frame, NB_POS, real);
+	add_field(frame, NB_VEL, real);
+	if (nb_model_has_radius(gen->model))
+		add_field(frame, NB_RADIUS, real);
+	if (nb_model_has_species(gen->model))
+		add_field(frame, NB_SPECIES, NULL);
+	nb_set_attribute_f64(frame, "time", 0);
+	nb_set_attribute_f64(frame, "G", nb_model_G(gen->model));
+	nb_set_attribute_f64(frame, "dim", param->dim);
+	/* a sphere of another radius has another energy */
+	const int other_energy = param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size);
+	nb_set_attribute(frame, "units", other_energy ? "G=1 M=1" : info->units);
+	nb_set_attribute(frame, "model", info->name);
+	if (nb_model_takes(param->kind, NB_PARAMETER_seed)) {
+		char seed[24];
+		snprintf(seed, sizeof seed, "%" PRIu64, param->seed);
+		nb_set_attribute(frame, "seed", seed);
+	}
+}
+
+/* ---- contents ----------------------------------------------------------------------------------- */
+
+static int is_field(const struct nb_column *column, enum nb_field field)
+{
+	return strcmp(column->name, nb_field_info[field].name) == 0;
+}
+
+/* The wire bytes of rows [first, first + count) of a column, for nb_filler. */
+static int fill(void *context, const struct nb_column *column, uint64_t first, size_t count, void *to)
+{
+	const struct gen *gen = context;
+	if (is_field(column, NB_SPECIES)) {
+		nb_model_species(gen->model, first, count, to);
+		return NB_OK;
+	}
+	if (is_field(column, NB_ID)) {
+		uint64_t *id = to;
+		for (size_t i = 0; i < count; i++)
+			id[i] = first + i;
+		return NB_OK;
+	}
+	const enum nb_model_field field = is_field(column, NB_MASS)  ? NB_MODEL_MASS
+					  : is_field(column, NB_POS) ? NB_MODEL_POS
+					  : is_field(column, NB_VEL) ? NB_MODEL_VEL
+								     : NB_MODEL_RADIUS;
+	if (gen->precision == PRECISION_F64)
+		return nb_model_fill(gen->model, field, first, count, to);
+	double wide[3 * NB_MODEL_BLOCK];
+	int status = nb_model_fill(gen->model, field, first, count, wide);
+	if (!status)
+		nb_dtype_from_f64(column->dtype, count * column->ncomp, wide, to);
+	return status;
+}
+
+static struct nb_filler filler(struct gen *gen)
+{
+	return (struct nb_filler){.rows = NB_MODEL_BLOCK, .block = fill, .context = gen};
+}
+
+static void stream(struct nb_run *run, void *self)
+{
+	struct gen *gen = self;
+	const struct nb_filler blocks = filler(gen);
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	describe(run, gen, &frame);
+	nb_add_history(run, &frame);
+	if (nb_writer_fill(&run->out, &frame, &blocks) || nb_writer_flush(&run->out))
+		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
+	nb_verbose("%s: %" PRIu64 " bodies written in %.3f s (%d threads, %s)", nb_model_info[gen->param.kind].name,
+		nb_model_count(gen->model), nb_now() - gen->start, nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()));
+	nb_frame_clear(&frame);
+}
+
+/* The same frame in memory. */
+static int make(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct gen *gen = self;
+	const struct nb_filler blocks = filler(gen);
+	if (gen->made)
+		return 0;
+	gen->made = 1;
+	describe(run, gen, frame);
+	int status = nb_frame_fill(frame, &blocks);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s", nb_status_text(status));
+	return 1;
+}
+
+const struct nb_tool nb_tool_gen = {
+	.name = "nb-gen",
+	.about = "generate initial conditions as a particle stream",
+	.operands = "[MODEL]",
+	.max_operands = 1,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.sorted_help = 1,
+	.more_help = list_models,
+	.size = sizeof(struct gen),
+	.defaults = &(const struct gen){.precision = PRECISION_F64},
+	.streams = NB_WRITES,
+	.check = check,
+	.make = make,
+	.clear = clear,
+	.stream = stream,
+};
