@@ -156,7 +156,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	[ "$status" -eq 1 ]
 	run bash -c 'nb-gen plummer -n 100000 >/dev/full'
 	[ "$status" -eq 1 ]
-	for t in $NB_TOOLS; do
+	for t in "${NB_TOOLS[@]}"; do
 		run bash -c "$t --help >/dev/full"
 		[ "$status" -eq 1 ]
 	done
@@ -173,7 +173,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "usage errors exit 2 with one line and no output" {
-	for t in $NB_TOOLS; do
+	for t in "${NB_TOOLS[@]}"; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"
 		fails_with 2 '' "$t one two three <one.nb"
@@ -190,12 +190,12 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "help and version go to stdout with exit 0" {
-	for t in $NB_TOOLS; do
-		run --separate-stderr $t --help
+	for t in "${NB_TOOLS[@]}"; do
+		run --separate-stderr "$t" --help
 		[ "$status" -eq 0 ]
 		[[ $output == "usage: $t "* ]]
 		[ -z "$stderr" ]
-		run --separate-stderr $t -V
+		run --separate-stderr "$t" -V
 		[ "$status" -eq 0 ]
 		[[ $output == "$t (nb) "[0-9]* ]]
 	done

@@ -8,7 +8,7 @@
 #   equals "$(command)" text                the two are the same; says both where they are not
 #   mutate ...                              tests/mutate.py: damages a stream, or shows what is in it
 #   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
-#   $NB_TOOLS                               the names of all programs
+#   "${NB_TOOLS[@]}"                        the names of all programs
 
 bats_require_minimum_version 1.5.0
 
@@ -24,7 +24,8 @@ fi
 export NB_BIN NB_TOP
 export PATH="$NB_BIN:$PATH"
 export LC_ALL=C
-export NB_TOOLS; NB_TOOLS=$(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
+mapfile -t NB_TOOLS < <(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
+export NB_TOOLS
 
 pipeline() {
 	run bash -o pipefail -c "$1"

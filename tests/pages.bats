@@ -28,7 +28,7 @@ run_examples() {
 
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
 @test "the examples of the page of every program run" {
-	for t in $NB_TOOLS; do
+	for t in "${NB_TOOLS[@]}"; do
 		echo "# $t"
 		run_examples "$NB_TOP/man/$t.1"
 	done
@@ -47,10 +47,9 @@ run_examples() {
 	[ -z "$(find "$BATS_TEST_TMPDIR/none" -type f)" ]
 	make -s -C "$NB_TOP" install SAN=0 CUDA=0 BUILD="${NB_BIN%/bin}" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr
 	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
-	set -- $NB_TOOLS
 	equals "$(find bin -type f)" bin/nb
-	equals "$(find bin -type l | wc -l)" $#
-	equals "$(find share/man -type f | wc -l)" $(($# + 2))
+	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
+	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 2))
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
