@@ -1,6 +1,6 @@
 /* Trees built on the CPU against brute force. */
-#include "tests/unit/tree/sound.h"
 #include "tests/unit/tree/bodies.h"
+#include "tests/unit/tree/sound.h"
 
 #include <omp.h>
 

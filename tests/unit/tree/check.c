@@ -1,6 +1,6 @@
 /* What nb_tree_check_cpu refuses: a sound tree in which one number has been changed. */
-#include "tests/unit/tree/sound.h"
 #include "tests/unit/tree/bodies.h"
+#include "tests/unit/tree/sound.h"
 
 static const char *without_null(const char *text)
 {

@@ -1,6 +1,6 @@
 /* The tree walk on the CPU against the direct sum. */
-#include "tests/unit/tree/sound.h"
 #include "tests/unit/tree/bodies.h"
+#include "tests/unit/tree/sound.h"
 
 #include <omp.h>
 
