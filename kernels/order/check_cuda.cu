@@ -105,9 +105,9 @@ int nb_ids_sum_cuda(size_t n, const uint64_t *id, uint64_t *sum)
 	*sum = 0;
 	if (n == 0)
 		return NB_OK;
-	const unsigned blocks = nb_cuda_blocks(n, THREADS);
+	const unsigned all = nb_cuda_blocks(n, THREADS), blocks = all < 1024 ? all : 1024;
 	NB_TRY(total.begin(0));
-	id_kernel < <<blocks<1024 ? blocks : 1024, THREADS>>>(n, id, total.d.ptr);
+	id_kernel<<<blocks, THREADS>>>(n, id, total.d.ptr);
 	NB_TRY(total.end(&found));
 	*sum = found;
 	return NB_OK;
