@@ -89,13 +89,15 @@ $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 $(BUILD)/bin/nb-%: $(PROGRAM)
 	$(Q)ln -sf nb $@
 
-# nb-sort-zorder is nb_tool_sort_zorder
-$(BUILD)/tools/filter/registry.o: CPPFLAGS += '-DNB_TOOLS=$(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))'
-$(BUILD)/tools/filter/registry.o: $(TOOL_C)
-
-# gadget-hdf5.c is nb_format_gadget_hdf5
-$(BUILD)/formats/exchange/exchange.o: CPPFLAGS += '-DNB_FORMATS=$(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))'
-$(BUILD)/formats/exchange/exchange.o: $(FORMAT_C)
+# The tools and formats that there are, for the two files that list them; written anew when a file came or went.
+# nb-sort-zorder is nb_tool_sort_zorder.
+$(BUILD)/lists.h: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
+		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o: CPPFLAGS += -include $(BUILD)/lists.h
+$(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o: $(BUILD)/lists.h
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -229,7 +231,7 @@ help:
 	@echo 'make deps       the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
+.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
 	bench-gpu bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
