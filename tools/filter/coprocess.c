@@ -1,5 +1,7 @@
 #include "tools/filter/coprocess.h"
 
+#include "tools/filter/running.h"
+
 #include "common/timer.h"
 
 #include <errno.h>
@@ -36,83 +38,6 @@ static void pause_for(double seconds)
 	struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
-}
-
-/* ---- the end of the process, whatever ends it ------------------------------------------------------------
- * The commands that run are known here, so that none outlives this process. */
-
-enum { MOST = 64 };
-static struct nb_coprocess *running[MOST];
-static volatile sig_atomic_t running_group[MOST];
-static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void pass_on(int signal)
-{
-	for (int i = 0; i < MOST; i++)
-		if (running_group[i] > 0)
-			kill(-(pid_t)running_group[i], signal);
-	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
-}
-
-static void kill_all(void)
-{
-	for (int i = 0; i < MOST; i++)
-		if (running[i])
-			nb_coprocess_kill(running[i]);
-}
-
-static void watch_for_end(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-	static int watched;
-	if (watched)
-		return;
-	watched = 1;
-	atexit(kill_all);
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-		struct sigaction action, old;
-		memset(&action, 0, sizeof action);
-		action.sa_handler = pass_on;
-		action.sa_flags = (int)SA_RESETHAND;
-		sigemptyset(&action.sa_mask);
-		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	}
-}
-
-/* 1, or 0 where there are too many. */
-static int enter(struct nb_coprocess *co)
-{
-	int entered = 0;
-	pthread_mutex_lock(&running_lock);
-	watch_for_end();
-	for (int i = 0; i < MOST && !entered; i++)
-		if (!running[i]) {
-			running[i] = co;
-			running_group[i] = 0;
-			entered = 1;
-		}
-	pthread_mutex_unlock(&running_lock);
-	return entered;
-}
-
-/* group 0: its processes are gone; the number may belong to somebody else from now on. */
-static void note_group(const struct nb_coprocess *co, pid_t group)
-{
-	for (int i = 0; i < MOST; i++)
-		if (running[i] == co)
-			running_group[i] = group;
-}
-
-static void forget(const struct nb_coprocess *co)
-{
-	pthread_mutex_lock(&running_lock);
-	for (int i = 0; i < MOST; i++)
-		if (running[i] == co) {
-			running_group[i] = 0;
-			running[i] = NULL;
-		}
-	pthread_mutex_unlock(&running_lock);
 }
 
 /* ---- starting --------------------------------------------------------------------------------- */
@@ -168,8 +93,8 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 {
 	int to[2], from[2];
 	memset(co, 0, sizeof *co);
-	if (!enter(co))
-		return fail(co, "cannot be started: there are %d others", MOST);
+	if (!nb_running_enter(co))
+		return fail(co, "cannot be started: there are %d others", NB_RUNNING_MOST);
 	if (open_pipe(to))
 		return fail(co, "cannot be started: %s", strerror(errno));
 	if (open_pipe(from)) {
@@ -183,7 +108,7 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 	close(from[1]);
 	if (error)
 		co->group = 0;
-	note_group(co, co->group);
+	nb_running_note(co, co->group);
 	if (!error && (nb_writer_open(&co->to, to[1]) || nb_reader_open(&co->from, from[0])))
 		error = ENOMEM;
 	pthread_mutex_init(&co->lock, NULL);
@@ -287,7 +212,7 @@ static int reap(struct nb_coprocess *co, double seconds, int *status)
 	}
 	pthread_mutex_lock(&co->lock);
 	co->group = 0;
-	note_group(co, 0);
+	nb_running_note(co, 0);
 	pthread_cond_broadcast(&co->changed);
 	pthread_mutex_unlock(&co->lock);
 	return 1;
@@ -390,7 +315,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 		if (co->group > 0)
 			(void)reap(co, -1, &status);
 	}
-	forget(co);
+	nb_running_forget(co);
 	if (!co->writing)
 		return;
 	pthread_mutex_lock(&co->lock);

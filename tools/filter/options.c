@@ -2,6 +2,7 @@
 
 #include "common/parse.h"
 #include "tools/filter/filter.h"
+#include "tools/filter/history.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -119,56 +120,6 @@ static void print_help(const struct nb_tool *tool, const struct table *rows)
 	}
 }
 
-/* ---- history ------------------------------------------------------------------------------------ */
-
-static void append(struct nb_run *run, const char *text)
-{
-	const size_t used = run->history ? strlen(run->history) : 0, more = strlen(text) + 1;
-	char *grown = realloc(run->history, used + more);
-	if (!grown)
-		nb_die(NB_EXIT_FAILED, "out of memory");
-	memcpy(grown + used, text, more);
-	run->history = grown;
-}
-
-static void append_quoted(struct nb_run *run, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-	if (*text && text[strspn(text, plain)] == '\0') {
-		append(run, text);
-		return;
-	}
-	append(run, "'");
-	for (const char *quote; (quote = strchr(text, '\'')) != NULL; text = quote + 1) {
-		char *part = strndup(text, (size_t)(quote - text));
-		if (!part)
-			nb_die(NB_EXIT_FAILED, "out of memory");
-		append(run, part);
-		append(run, "'\\''");
-		free(part);
-	}
-	append(run, text);
-	append(run, "'");
-}
-
-static void remember(struct nb_run *run, const struct nb_option *row, const char *arg)
-{
-	if (row->silent)
-		return;
-	append(run, " ");
-	if (row->letter) {
-		const char dash[3] = {'-', row->letter, '\0'};
-		append(run, dash);
-	} else {
-		append(run, "--");
-		append(run, row->name);
-	}
-	if (arg) {
-		append(run, " ");
-		append_quoted(run, arg);
-	}
-}
-
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 static _Noreturn void invalid(const struct nb_option *row, const char *arg, const char *want)
@@ -245,7 +196,7 @@ static void take(struct nb_run *run, const struct table *table, size_t k, const 
 	case NB_OPT_TEXT: *(const char **)value = arg; break;
 	}
 	run->given[k / 64] |= (uint64_t)1 << k % 64;
-	remember(run, row, arg);
+	nb_history_option(run, row, arg);
 }
 
 int nb_given(const struct nb_run *run, const void *answer)
@@ -321,8 +272,8 @@ static void take_operands(struct nb_run *run, int argc, char **argv, int first)
 		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", operand, nb_program());
 	}
 	for (int i = 0; i < run->noperand; i++) {
-		append(run, " ");
-		append_quoted(run, run->operand[i]);
+		nb_history_add(run, " ");
+		nb_history_quote(run, run->operand[i]);
 	}
 }
 
@@ -332,9 +283,9 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	const struct table table = all_rows(tool);
 	struct getopt_table names;
 	fill_getopt(&table, &names);
-	append(run, tool->name);
-	append(run, " " NB_VERSION ": ");
-	append(run, tool->name);
+	nb_history_add(run, tool->name);
+	nb_history_add(run, " " NB_VERSION ": ");
+	nb_history_add(run, tool->name);
 	opterr = 0;
 	optind = 0; /* from the beginning, as another instance may have been parsed before */
 	int c;

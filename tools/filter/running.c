@@ -1,0 +1,76 @@
+#include "tools/filter/running.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct nb_coprocess *running[NB_RUNNING_MOST];
+static volatile sig_atomic_t running_group[NB_RUNNING_MOST];
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void pass_on(int signal)
+{
+	for (int i = 0; i < NB_RUNNING_MOST; i++)
+		if (running_group[i] > 0)
+			kill(-(pid_t)running_group[i], signal);
+	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
+}
+
+static void kill_all(void)
+{
+	for (int i = 0; i < NB_RUNNING_MOST; i++)
+		if (running[i])
+			nb_coprocess_kill(running[i]);
+}
+
+static void watch_for_end(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	static int watched;
+	if (watched)
+		return;
+	watched = 1;
+	atexit(kill_all);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct sigaction action, old;
+		memset(&action, 0, sizeof action);
+		action.sa_handler = pass_on;
+		action.sa_flags = (int)SA_RESETHAND;
+		sigemptyset(&action.sa_mask);
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+int nb_running_enter(struct nb_coprocess *co)
+{
+	int entered = 0;
+	pthread_mutex_lock(&running_lock);
+	watch_for_end();
+	for (int i = 0; i < NB_RUNNING_MOST && !entered; i++)
+		if (!running[i]) {
+			running[i] = co;
+			running_group[i] = 0;
+			entered = 1;
+		}
+	pthread_mutex_unlock(&running_lock);
+	return entered;
+}
+
+void nb_running_note(const struct nb_coprocess *co, pid_t group)
+{
+	for (int i = 0; i < NB_RUNNING_MOST; i++)
+		if (running[i] == co)
+			running_group[i] = group;
+}
+
+void nb_running_forget(const struct nb_coprocess *co)
+{
+	pthread_mutex_lock(&running_lock);
+	for (int i = 0; i < NB_RUNNING_MOST; i++)
+		if (running[i] == co) {
+			running_group[i] = 0;
+			running[i] = NULL;
+		}
+	pthread_mutex_unlock(&running_lock);
+}

@@ -1,0 +1,16 @@
+/* running.h - the commands that run beside this process, so that none outlives it: however the process ends, by exit or
+ * by SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGPIPE (unless ignored), they end too. */
+#ifndef NB_FILTER_RUNNING_H
+#define NB_FILTER_RUNNING_H
+
+#include "tools/filter/coprocess.h"
+
+enum { NB_RUNNING_MOST = 64 };
+
+/* 1, or 0 if there are NB_RUNNING_MOST already. */
+int nb_running_enter(struct nb_coprocess *co);
+/* Its process group; 0 once its processes are gone, as the number may then belong to somebody else. */
+void nb_running_note(const struct nb_coprocess *co, pid_t group);
+void nb_running_forget(const struct nb_coprocess *co);
+
+#endif
