@@ -1,18 +1,13 @@
 #!/usr/bin/env bats
-# nb-gen: the kernel's unit test, every model as a stream, parameters, and what is refused.
+# nb-gen: every model as a stream, parameters, and what is refused.
 
 load helper
-
 
 ALL='plummer uniform sphere clusters disk merger boxes solar figure8 kepler'
 FREE='plummer uniform sphere clusters disk merger' # any number of bodies
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-@test "the model kernel passes its unit test" {
-	"$NB_BIN/../tests/unit/models/models"
 }
 
 @test "every model is a sound stream with its fields and attributes" {
