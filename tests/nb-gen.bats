@@ -196,7 +196,7 @@ setup() {
 	fails_with 2 'the separation must exceed the pericentre' 'nb-gen merger --separation 0.1'
 	fails_with 2 'the separation exceeds the apocentre' 'nb-gen merger --eccentricity 0.5'
 	fails_with 2 'disk and bulge together at most 0.99' 'nb-gen disk --disk 0.6 --bulge 0.5'
-	fails_with 2 'per_box out of range' 'nb-gen boxes --level 12 --per-box 1000000000'
+	fails_with 2 'per-box times the number of boxes must be at most 2^40' 'nb-gen boxes --level 12 --per-box 1000000000'
 }
 
 @test "the frame is not held in memory" {

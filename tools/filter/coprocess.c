@@ -169,7 +169,7 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 	int to[2], from[2];
 	memset(co, 0, sizeof *co);
 	if (!enter(co))
-		return fail(co, "cannot be started: there are %d others", MOST);
+		return fail(co, "cannot be started: %d others are running", MOST);
 	if (open_pipe(to))
 		return fail(co, "cannot be started: %s", strerror(errno));
 	if (open_pipe(from)) {
