@@ -52,7 +52,7 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthread
 endif
 
-# one short line a file; V=1 prints the commands
+# one short line for each file; V=1 prints the commands
 ifeq ($(V),1)
 Q =
 say =
@@ -132,7 +132,7 @@ test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS)
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 
 # ---- packages --------------------------------------------------------------------------------------
-# What is missing is installed through apt by root; anybody else is told the exact line.
+# Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm
@@ -169,7 +169,7 @@ check: deps-check
 	@$(MAKE) --no-print-directory all test-programs
 	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
 
-# on a machine with a GPU: nothing is skipped for want of one
+# on a machine with a GPU: a test that needs one fails instead of being skipped
 check-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs
 	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
@@ -220,15 +220,15 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'make            build into build/cuda, or build/cpu where there is no nvcc (CUDA=0 forces that); V=1: show commands'
-	@echo 'make demo       install what is missing, build, run the main job, leave a picture'
-	@echo 'make check      every test; SAN=1: under AddressSanitizer and UBSan'
-	@echo 'make check-gpu  every test with a GPU, none skipped'
-	@echo 'make bench      CPU benchmarks; bench-gpu: GPU benchmarks'
-	@echo 'make bench-papers  the tables of the five papers beside this machine; PLOT=1: and pictures'
-	@echo 'make lint       format, layering, names, pages'
-	@echo 'make install    into PREFIX ($(PREFIX)), below DESTDIR; uninstall takes it away'
-	@echo 'make deps       the Debian packages for all of this'
+	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
+	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
+	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
+	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
+	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
+	@echo 'make lint       check code layout, includes, names, scripts and pages'
+	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
+	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \

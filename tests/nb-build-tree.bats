@@ -95,7 +95,7 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 	nb-gen plummer -n 100 >p.nb
 	fails_with 1 "frame 0 is not sorted (put 'nb-sort-zorder' before)" 'nb-build-tree <p.nb'
 	nb-sort-zorder <p.nb | mutate set pos 7 1 0.5 >moved.nb
-	fails_with 1 "is stale: bodies moved since (put 'nb-sort-zorder' before)" 'nb-build-tree <moved.nb'
+	fails_with 1 "is stale: bodies have moved since (put 'nb-sort-zorder' before)" 'nb-build-tree <moved.nb'
 }
 
 @test "options are checked" {

@@ -140,22 +140,22 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	bad "1: '5.0' is not a number of bodies" '5.0\n1\n'
 	bad '1: 99999999999999999999999 bodies (limit 1099511627776)' '99999999999999999999999\n1\n'
 	bad '1: 2000000000000 bodies (limit' '2000000000000\n1\n'
-	bad '3: the file ends after 1 bodies, line 1 promises 1000000000000' '1000000000000\n1\n1 2 3 4 5\n'
+	bad '3: the file ends after 1 bodies, but line 1 promises 1000000000000' '1000000000000\n1\n1 2 3 4 5\n'
 	bad '1: the file ends before the radius' '5\n'
 	bad "2: 'x' is not the radius" '5\nx\n'
 	bad "2: '-1' is not the radius" '5\n-1\n'
 	bad "2: 'nan' is not the radius" '5\nnan\n'
-	bad "2: 'and more' follows the radius" '5\n1 and more\n'
-	bad '3: 4 numbers, want at least 5' '2\n1\n1 2 3 4\n1 2 3 4 5\n'
-	bad '4: 4 numbers, want at least 5' '2\n1\n1 2 3 4 5\n1 2 3 4 earth.gif\n'
-	bad '4: 0 numbers, want at least 5' '2\n1\n1 2 3 4 5\nThat was all.\n'
+	bad "2: unexpected 'and more' after the radius" '5\n1 and more\n'
+	bad '3: 4 numbers (want at least 5)' '2\n1\n1 2 3 4\n1 2 3 4 5\n'
+	bad '4: 4 numbers (want at least 5)' '2\n1\n1 2 3 4 5\n1 2 3 4 earth.gif\n'
+	bad '4: 0 numbers (want at least 5)' '2\n1\n1 2 3 4 5\nThat was all.\n'
 	bad "3: 'nan' is not a finite number" '1\n1\n1 2 3 4 nan\n'
 	bad "3: '-inf' is not a finite number" '1\n1\n1 -inf 3 4 5\n'
 	bad "3: '1e999' is not a finite number" '1\n1\n1 2 3 4 1e999\n'
 	bad "3: '3x' is not a finite number" '1\n1\n1 2 3x 4 5\n'
 	bad "3: '0x10' is not a finite number" '1\n1\n1 2 0x10 4 5\n'
 	bad '3: mass -5 is negative' '1\n1\n1 2 3 4 -5\n'
-	bad '5: another body after the 2 that line 1 promises' '2\n1\n1 2 3 4 5\n1 2 3 4 5\n1 2 3 4 5 earth\n'
+	bad '5: there is another body after the 2 that line 1 promises' '2\n1\n1 2 3 4 5\n1 2 3 4 5\n1 2 3 4 5 earth\n'
 	bad '3: has a NUL byte' '1\n1\n1 2 3 4\00005\n'
 	printf '1\n1\n1 2 3 4 5 ' >bad.txt
 	head -c 5000 /dev/zero | tr '\0' n >>bad.txt
@@ -259,7 +259,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	fails_with 1 'the stream has no frame 3 (it has 3)' 'nb-convert --to csv --frame 3 <a.nb'
 	head -c -1 a.nb >cut.nb
 	fails_with 1 'truncated stream' 'nb-convert --to csv --frame 0 <cut.nb'
-	fails_with 1 'several frames and princeton text holds one' 'nb-convert --to princeton <a.nb'
+	fails_with 1 'several frames, but princeton text holds only one' 'nb-convert --to princeton <a.nb'
 	printf 'frame,time,x,y\n' | from csv | nb-stats --check | grep -q '^ok: 0 frames'
 }
 
@@ -274,14 +274,14 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	bad "1: column 'x' is missing" 'id,mass\n1,2\n'
 	bad "1: column 'y' is missing" 'x,mass\n1,2\n'
 	bad "1: column 'vz' is missing" 'x,y,z,vx,vy\n1,2,3,4,5\n'
-	bad "1: column 'az' without a column 'z'" 'x,y,ax,ay,az\n1,2,3,4,5\n'
+	bad "1: there is a column 'az' but no column 'z'" 'x,y,ax,ay,az\n1,2,3,4,5\n'
 	bad "1: column 'x' appears twice" 'x,y,X\n1,2,3\n'
 	bad '1: column 3 has no name' 'x,y,\n1,2,3\n'
-	bad "1: column 'pos' is not one number" 'x,y,pos\n1,2,3\n'
+	bad "1: column 'pos' is not a single number per body" 'x,y,pos\n1,2,3\n'
 	bad '1: name of column 3 is not plain ASCII' 'x,y,\0303\0251\n1,2,3\n'
-	bad '1: a quoted name does not end' 'x,"y\n1,2\n'
-	bad '2: 2 cells, the header has 3' 'x,y,z\n1,2\n'
-	bad '3: 4 cells, the header has 3' 'x,y,z\n1,2,3\n1,2,3,4\n'
+	bad '1: a quoted name has no closing quote' 'x,"y\n1,2\n'
+	bad '2: 2 cells (the header has 3)' 'x,y,z\n1,2\n'
+	bad '3: 4 cells (the header has 3)' 'x,y,z\n1,2,3\n1,2,3,4\n'
 	bad "3: '4x' in column 'y' is not a finite number" 'x,y\n1,2\n3,4x\n'
 	bad "2: 'nan' in column 'x' is not a finite number" 'x,y\nnan,2\n'
 	bad "2: '1e999' in column 'x' is not a finite number" 'x,y\n1e999,2\n'
@@ -292,8 +292,8 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	bad "2: '1.5' in column 'id' is not a whole number" 'x,y,id\n1,2,1.5\n'
 	bad "2: '18446744073709551616' in column 'id' is not" 'x,y,id\n1,2,18446744073709551616\n'
 	bad "2: '256' in column 'species' is not a whole number from 0 to 255" 'x,y,species\n1,2,256\n'
-	bad "3: 'red' in column 'hue' is not a number, as it is in the first row" 'x,y,hue\n1,2,3\n1,2,red\n'
-	bad '2: a quoted cell does not end' 'x,y,name\n1,2,"a\n'
+	bad "3: 'red' in column 'hue' is not a number (the first row has one)" 'x,y,hue\n1,2,3\n1,2,red\n'
+	bad '2: a quoted cell has no closing quote' 'x,y,name\n1,2,"a\n'
 	bad '3: time 2 in a frame of time 1' 'x,y,time\n1,2,1\n1,2,2\n'
 	printf 'x,y,id\n1,2,7\n1,2,8\n1,2,7\n' >bad.csv
 	fails_with 1 'bad.csv: id 7 appears twice in frame 0 (bodies 0 and 2)' 'nb-convert --from csv bad.csv'
@@ -319,9 +319,9 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 		mutate attribute universe_radius 7 >a.nb
 	run bash -c 'nb-convert --to princeton <a.nb >a.txt'
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} == *'no place for these columns, they are left out: strange' ]]
-	[[ ${lines[1]} == *'attribute G is 1, readers of princeton text take 6.67e-11' ]]
-	[[ ${lines[2]} == *'no place for attribute time=3' ]]
+	[[ ${lines[0]} == *'cannot represent these columns, which are left out: strange' ]]
+	[[ ${lines[1]} == *'attribute G is 1, but readers of princeton text assume 6.67e-11' ]]
+	[[ ${lines[2]} == *'cannot represent attribute time=3' ]]
 	[ "$(sed -n 2p a.txt)" = 7 ]
 	run nb-convert -q --to princeton b.txt <a.nb
 	[ -z "$output" ]
@@ -368,9 +368,9 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'
 	fails_with 2 "invalid from 'gadget' (want princeton|csv)" 'nb-convert --from gadget </dev/null'
-	fails_with 2 "option '--frame' goes with --to" 'nb-convert --from csv --frame 0 </dev/null'
-	fails_with 2 "option '--G' goes with --from" 'nb-convert --to csv --G 1 </dev/null'
-	fails_with 2 "option '--no-history' goes with --from" 'nb-convert --to csv --no-history </dev/null'
+	fails_with 2 "option '--frame' needs '--to'" 'nb-convert --from csv --frame 0 </dev/null'
+	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
+	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
 	fails_with 2 "invalid frame '-1'" 'nb-convert --to csv --frame -1 </dev/null'
 	fails_with 2 "invalid G 'x'" 'nb-convert --from csv --G x </dev/null'
 	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-convert --nonsense </dev/null'

@@ -188,7 +188,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	fails_with 1 "no tree in frame 0" 'nb-force -t 0.5 <plummer.nb'
 	fails_with 1 "no boxes in frame 0 (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m near <plummer.nb'
 	nb-sort-zorder <plummer.nb | nb-build-tree | mutate set pos 17 0 0.123 >moved.nb
-	fails_with 1 'is stale: bodies moved since' 'nb-force <moved.nb'
+	fails_with 1 'is stale: bodies have moved since' 'nb-force <moved.nb'
 }
 
 @test "a corrupt tree is refused, not walked" {

@@ -61,10 +61,14 @@ two() {
 	nb-gen uniform -n 65537 >u.nb
 	run nb-stats --format tsv <u.nb
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} == *'potential energy absent: no field '\''pot'\'' and 65537 bodies are many'* ]]
+	[[ ${lines[0]} == *'potential energy absent: no field '\''pot'\'' and 65537 bodies are too many'* ]]
 	for k in epot etot virial drift; do
 		[ "$(nb-stats -q --format tsv <u.nb | stat_of $k)" = NA ]
 	done
+	# a potential of the stream is not used with another softening, and to add one is no help then
+	nb-sort-zorder <u.nb | nb-build-tree | nb-force -t 1 --potential >pot.nb
+	run nb-stats --format tsv -e 1 <pot.nb
+	[[ ${lines[0]} == *"absent: '--softening' excludes field 'pot' and 65537 bodies are too many for a direct sum (give '--epot direct')" ]]
 	nb-stats -q --format tsv <u.nb | stat_of ekin | grep -qv NA
 	run nb-stats -q <u.nb
 	[ "${#lines[@]}" -eq 2 ]
@@ -252,7 +256,7 @@ ref() { bodies id,x,y,z,ax,ay,az 1,0,0,0,10,0,0 2,1,0,0,0,10,0 3,2,0,0,0,0,10 4,
 	cat ref.nb ref.nb >two.nb
 	run bash -c 'nb-stats --compare two.nb <three.nb >out'
 	[ "$status" -eq 1 ]
-	[[ $output == *"'two.nb' has 2 frames and the stream has more" ]]
+	[[ $output == *"'two.nb' has 2 frames, but the stream has more" ]]
 	run bash -c 'nb-stats --compare three.nb <two.nb >out'
 	[ "$status" -eq 1 ]
 	[[ $output == *"'three.nb' has more frames than the 2 of the stream" ]]
@@ -421,11 +425,11 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 @test "wrong usage of nb-stats exits 2" {
 	fails_with 2 'exclude each other' 'nb-stats --check --fields </dev/null'
 	fails_with 2 'exclude each other' 'nb-stats --compare x --history </dev/null'
-	fails_with 2 "option '--softening' has no effect with --check" 'nb-stats --check -e 1 </dev/null'
-	fails_with 2 "option '--lagrangian' has no effect with --compare" 'nb-stats --compare x --lagrangian 10 </dev/null'
-	fails_with 2 "option '--epot' has no effect with --attributes" 'nb-stats --attributes --epot none </dev/null'
-	fails_with 2 "option '--format' has no effect with --check" 'nb-stats --check --format tsv </dev/null'
-	fails_with 2 "option '--softening' has no effect with --epot none" 'nb-stats --epot none -e 0 </dev/null'
+	fails_with 2 "option '--softening' has no effect with '--check'" 'nb-stats --check -e 1 </dev/null'
+	fails_with 2 "option '--lagrangian' has no effect with '--compare'" 'nb-stats --compare x --lagrangian 10 </dev/null'
+	fails_with 2 "option '--epot' has no effect with '--attributes'" 'nb-stats --attributes --epot none </dev/null'
+	fails_with 2 "option '--format' has no effect with '--check'" 'nb-stats --check --format tsv </dev/null'
+	fails_with 2 "option '--softening' has no effect with '--epot none'" 'nb-stats --epot none -e 0 </dev/null'
 	fails_with 2 "invalid softening '-1' (want a number >= 0)" 'nb-stats -e -1 </dev/null'
 	fails_with 2 "invalid format 'xml' (want table|tsv|json)" 'nb-stats --format xml </dev/null'
 	fails_with 2 "invalid epot 'often' (want auto|direct|none)" 'nb-stats --epot often </dev/null'

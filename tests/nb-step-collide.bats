@@ -275,7 +275,7 @@ sums() {
 	nb-step -d 1 -k 2 --every 0 --collide elastic "$FREE" <bodies.nb 2>said >out.nb
 	cat said
 	[ "$(wc -l <said)" -eq 1 ]
-	grep -q 'collided 100 times in step 1 and passed through others from then on (time step too large?)' said
+	grep -q 'collided 100 times in step 1 and passed through others for the rest of it (time step too large?)' said
 	nb-stats --check <out.nb
 	nb-step -q -d 1 -k 2 --every 0 --collide elastic "$FREE" <bodies.nb 2>said >out.nb
 	[ ! -s said ]

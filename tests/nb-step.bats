@@ -391,8 +391,8 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	force_fails './filter same-row' "changed the column 'nb_step_row' in step 0"
 	force_fails './filter far-row' "changed the column 'nb_step_row' in step 0"
 	force_fails './filter no-jerk' "returned no field 'jerk' (want nb-force --jerk) in step 0" '--integrator taylor'
-	force_fails './filter few' 'returned 99999 bodies for 100000 in step 0'
-	force_fails './filter many' 'returned 100001 bodies for 100000 in step 0'
+	force_fails './filter few' 'returned 99999 bodies instead of 100000 in step 0'
+	force_fails './filter many' 'returned 100001 bodies instead of 100000 in step 0'
 	force_fails './filter other-id' 'returned other ids than it was given in step 0'
 	force_fails './filter twice' 'returned a frame of step 0 in step 1'
 	force_fails './filter again' 'returned a frame of step 0 in step 1'
@@ -489,7 +489,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 @test "the command of the pipeline is ended even if it refuses" {
 	run bash -c "nb-step -d 0.1 -k 3 \"trap '' TERM; echo \\\$\\\$ >first; ./filter few; sleep 100\" <five.nb 2>&1 >/dev/null"
 	[ "$status" -eq 1 ]
-	[[ $output == *'returned 4 bodies for 5'* ]]
+	[[ $output == *'returned 4 bodies instead of 5'* ]]
 	gone "$(cat first)"
 }
 

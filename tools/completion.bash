@@ -1,7 +1,7 @@
 # completion.bash - bash completion for the nb programs.  What there is to complete comes from --help.
 #
-# Installed once per program under its name, for which it is then; sourced as completion.bash, for all that 'nb --help'
-# lists.
+# Installed under the name of a program, it serves that program; sourced as completion.bash, it serves all programs that
+# 'nb --help' lists.
 
 _nb_options() { # the options of program $1
 	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'

@@ -11,7 +11,7 @@ static int list(void)
 	puts("usage: nb-TOOL [options], or nb TOOL [options]\nN-body gravity as a chain of Unix filters\n\ntools:");
 	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
 		printf("  %-16s%s\n", tool->name, tool->about);
-	puts("\nEach has --help and a manual page; begin with 'man 7 nb'.");
+	puts("\nEach tool has --help and a manual page; begin with 'man 7 nb'.");
 	nb_require_flushed();
 	return NB_EXIT_OK;
 }
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 	if (tool)
 		return nb_tool_main(tool, argc, argv);
 	if (argc < 2)
-		nb_die(NB_EXIT_USAGE, "which tool? (see 'nb --help')");
+		nb_die(NB_EXIT_USAGE, "no tool given (see 'nb --help')");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return list();
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

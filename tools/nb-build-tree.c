@@ -14,13 +14,13 @@ struct build_tree {
 
 static const struct nb_option options[] = {
 	{'l', "leaf-size", NB_INT(struct build_tree, leaf_size), .min = 1, .max = 65536, .arg = "N", .fallback = "16",
-		.help = "most bodies in a leaf"},
+		.help = "largest number of bodies in a leaf"},
 	{'p', "order", NB_INT(struct build_tree, order), .min = 1, .max = 2, .arg = "1|2", .fallback = "2",
 		.help = "multipole order: 1 monopoles, 2 quadrupoles"},
 	{0, "kind", NB_CHOICE(struct build_tree, kind), .arg = "auto|octree|quadtree|boxes",
-		.fallback = "auto: octree, in 2-D quadtree", .help = "what to build"},
+		.fallback = "auto: octree, or quadtree in 2-D", .help = "what to build"},
 	{0, "level", NB_INT(struct build_tree, level), .max = NB_BOXES_MAX_LEVEL_2D, .arg = "K", .fallback = "3",
-		.help = "boxes: level of division, 4^K or 8^K boxes"},
+		.help = "boxes: level of subdivision, 4^K (2-D) or 8^K (3-D) boxes"},
 };
 
 static void check(struct nb_run *run, void *self)
@@ -29,7 +29,7 @@ static void check(struct nb_run *run, void *self)
 	if (nb_given(run, &opt->level) && opt->kind != KIND_BOXES)
 		nb_die(NB_EXIT_USAGE, "option '--level' needs '--kind boxes'");
 	if ((nb_given(run, &opt->leaf_size) || nb_given(run, &opt->order)) && opt->kind == KIND_BOXES)
-		nb_die(NB_EXIT_USAGE, "options '--leaf-size' and '--order' do not go with '--kind boxes'");
+		nb_die(NB_EXIT_USAGE, "options '--leaf-size' and '--order' cannot be used with '--kind boxes'");
 }
 
 static void build_tree(

@@ -33,23 +33,23 @@ static void list_formats(char *to, size_t size)
 		used += (size_t)snprintf(to + used, size - used, "%s%s", k ? "|" : "", format->name);
 }
 
-/* "1, princeton: 6.67e-11" */
+/* "1; princeton: 6.67e-11" */
 static void list_G(char *to, size_t size)
 {
 	const struct nb_format *format;
 	size_t used = (size_t)snprintf(to, size, "1");
 	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size; k++)
 		if (format->G != 1)
-			used += (size_t)snprintf(to + used, size - used, ", %s: %g", format->name, format->G);
+			used += (size_t)snprintf(to + used, size - used, "; %s: %g", format->name, format->G);
 }
 
 static const struct nb_option options[] = {
 	{0, "frame", NB_U64(struct convert, chosen), .max = 1e18, .arg = "K", .fallback = "all",
-		.help = "export frame K alone, counted from 0"},
+		.help = "export frame K only, counted from 0"},
 	{0, "from", NB_CHOICE(struct convert, from), .make_arg = list_formats,
 		.help = "read this format, write a stream"},
 	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
-		.help = "gravitational constant of what is imported"},
+		.help = "gravitational constant of the imported data"},
 	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_formats, .help = "read a stream, write this format"},
 };
 
@@ -61,9 +61,9 @@ static void check(struct nb_run *run, void *self)
 	if (from == nb_given(run, &opt->to))
 		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
 	if (from && frame)
-		nb_die(NB_EXIT_USAGE, "option '--frame' goes with --to");
+		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
 	if (!from && (G || run->common.no_history))
-		nb_die(NB_EXIT_USAGE, "option '%s' goes with --from", G ? "--G" : "--no-history");
+		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", G ? "--G" : "--no-history");
 	opt->one = frame || !(nb_format_number((size_t)opt->to)->traits & NB_MANY_FRAMES);
 	run->streams = from ? NB_WRITES : NB_READS;
 }
@@ -94,7 +94,7 @@ static void clear(void *self)
 
 /* ---- import ------------------------------------------------------------------------------------- */
 
-/* Two bodies with one id would be confused by whoever compares or collides them. */
+/* Programs that compare or collide bodies would confuse two bodies with the same id. */
 static void require_unique_ids(const struct nb_frame *frame, const char *name)
 {
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
@@ -136,10 +136,10 @@ static void warn_of_columns(const struct nb_format *format, const struct nb_fram
 				list + used, sizeof list - used, "%s%s", used ? ", " : "", column->name);
 	}
 	if (used)
-		nb_warn("%s has no place for these columns, they are left out: %s", format->about, list);
+		nb_warn("%s cannot represent these columns, which are left out: %s", format->about, list);
 }
 
-/* What the format has no place for is not lost silently. */
+/* Warns of every attribute that the format cannot represent. */
 static void warn_of_losses(const struct nb_export *out, const struct nb_frame *frame)
 {
 	const struct nb_format *format = out->format;
@@ -147,15 +147,15 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 	const char *kick = nb_frame_attribute(frame, "pending_kick");
 	const double G = nb_require_attribute(frame, "G", 1), time = nb_require_attribute(frame, "time", 0);
 	if ((traits & NB_LOSES_G) && G != format->G)
-		nb_warn("%s has no place for attribute G=%s (give --G when it is read back)", format->about,
+		nb_warn("%s cannot represent attribute G=%s (give '--G' when it is read back)", format->about,
 			nb_frame_attribute(frame, "G"));
 	if ((traits & NB_FIXED_G) && G != format->G)
-		nb_warn("attribute G is %.17g, readers of %s take %g", G, format->about, format->G);
+		nb_warn("attribute G is %.17g, but readers of %s assume %g", G, format->about, format->G);
 	if ((traits & NB_LOSES_KICK) && kick)
-		nb_warn("%s has no place for attribute pending_kick=%s: the velocities lag behind the positions",
+		nb_warn("%s cannot represent attribute pending_kick=%s: the velocities lag behind the positions",
 			format->about, kick);
 	if ((traits & (out->several ? NB_LOSES_TIME : NB_LOSES_TIME | NB_LOSES_TIME_OF_ONE)) && time != 0)
-		nb_warn("%s has no place for attribute time=%s", format->about, nb_frame_attribute(frame, "time"));
+		nb_warn("%s cannot represent attribute time=%s", format->about, nb_frame_attribute(frame, "time"));
 }
 
 /* ---- export ------------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ static void export(struct convert *opt, const struct nb_frame *frame)
 			nb_require_field(frame, (enum nb_field)f);
 	require_exported(opt, nb_export_frame(&opt->out, frame), frame);
 	if ((format->traits & NB_LOSES_EMPTY) && opt->out.several && frame->rows[NB_PARTICLE] == 0)
-		nb_warn("frame %" PRIu64 " has no bodies and leaves no line", frame->number);
+		nb_warn("%s cannot represent frame %" PRIu64 ", which has no bodies", format->about, frame->number);
 	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", frame->number, frame->rows[NB_PARTICLE]);
 	if (opt->out.nframe == 1) {
 		warn_of_columns(format, frame);
@@ -207,7 +207,8 @@ static void expect(struct nb_run *run, struct convert *opt)
 	if (opt->nframe != 1)
 		return;
 	if (opt->one && !nb_given(run, &opt->chosen))
-		nb_die(NB_EXIT_FAILED, "the stream has several frames and %s holds one (--frame K picks it)",
+		nb_die(NB_EXIT_FAILED,
+			"the stream has several frames, but %s holds only one (choose it with '--frame K')",
 			opt->out.format->about);
 	if (opt->one)
 		return;
@@ -278,7 +279,7 @@ const struct nb_tool nb_tool_convert = {
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS,
-	.footer = "FILE is read with --from and written with --to; standard input and output without it.\n",
+	.footer = "FILE is read with --from and written with --to; without it, standard input or output is used.\n",
 	.size = sizeof(struct convert),
 	.check = check,
 	.begin = begin,

@@ -33,8 +33,8 @@ struct gen {
 #define ANGLES(member) NB_TEXT(struct gen, angles[NB_PARAMETER_##member])
 
 static const struct nb_option options[] = {
-	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3, boxes: 2",
-		.help = "dimensions"},
+	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3; boxes: 2",
+		.help = "number of dimensions"},
 	{0, "precision", NB_CHOICE(struct gen, precision), .arg = "f32|f64", .fallback = "f64",
 		.help = "width of the real columns"},
 #define NB_PARAMETER_ROW(member, initial, option, to, low, high, argument, value, text, line, ...) \

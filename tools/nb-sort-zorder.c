@@ -17,10 +17,11 @@ struct sort {
 };
 
 static const struct nb_option options[] = {
-	{0, "cube", NB_TEXT(struct sort, cube_text), .arg = "X,Y,Z,EDGE", .fallback = "the smallest",
+	{0, "cube", NB_TEXT(struct sort, cube_text), .arg = "X,Y,Z,EDGE",
+		.fallback = "the smallest that holds all bodies",
 		.help = "cube that the keys refer to: lower corner and edge"},
-	{0, "dim", NB_INT(struct sort, dim), .min = 2, .max = 3, .arg = "2|3", .fallback = "the frame's",
-		.help = "2: keys of x and y only"},
+	{0, "dim", NB_INT(struct sort, dim), .min = 2, .max = 3, .arg = "2|3", .fallback = "the frame's value",
+		.help = "number of dimensions; 2: keys of x and y only"},
 };
 
 static void check(struct nb_run *run, void *self)

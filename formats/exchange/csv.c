@@ -1,5 +1,5 @@
-/* Comma-separated values: a header line of names, then a line a body.  Blank lines, and those that begin with #, are
- * skipped.
+/* Comma-separated values: a header line of names, then one line for each body.  Blank lines, and those that begin with
+ * #, are skipped.
  *
  * Names: those of the last column of field.def; frame and time where there are several frames; NAME for any other
  * column of one component, NAME_0, NAME_1 ... for one of more.  Read, known columns get their field's type; others
@@ -184,7 +184,8 @@ static int take_name(struct csv_reader *reader, const char *text)
 	for (int f = 0; !known && f < NB_NFIELD; f++)
 		if (strcmp(cell.name, nb_field_info[f].name) == 0)
 			return nb_lines_fail(lines,
-				"column '%s' is not one number a body (vectors are x,y,z  vx,vy,vz ...)", cell.name);
+				"column '%s' is not a single number per body (vectors are x,y,z  vx,vy,vz ...)",
+				cell.name);
 	struct cell *grown = realloc(reader->cell, (reader->ncell + 1) * sizeof *grown);
 	if (!grown)
 		return nb_lines_fail(lines, "out of memory");
@@ -221,7 +222,7 @@ static int place_field(struct csv_reader *reader, int field)
 		if (!cell && !flat)
 			return nb_lines_fail(&reader->lines, "column '%s' is missing", name);
 		if (cell && flat)
-			return nb_lines_fail(&reader->lines, "column '%s' without a column 'z'", name);
+			return nb_lines_fail(&reader->lines, "there is a column '%s' but no column 'z'", name);
 		if (cell)
 			describe_cell(cell, field, reader->rows.ncolumn, k);
 	}
@@ -243,7 +244,7 @@ static int read_header(struct csv_reader *reader)
 		int quoted, bad;
 		line = take_cell(line, &text, &quoted, &bad);
 		if (bad)
-			return nb_lines_fail(lines, "a quoted name does not end");
+			return nb_lines_fail(lines, "a quoted name has no closing quote");
 		if (take_name(reader, text))
 			return NB_EINVAL;
 	}
@@ -392,7 +393,7 @@ static int store_cell(struct csv_reader *reader, const struct cell *cell, const 
 		return status;
 	case CELL_FREE:
 		if (free_number(text, &x))
-			return bad_cell(reader, cell, text, "a number, as it is in the first row");
+			return bad_cell(reader, cell, text, "a number (the first row has one)");
 		memcpy(to, &x, sizeof x);
 		return NB_OK;
 	case CELL_TEXT:
@@ -435,20 +436,20 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 		int quoted, bad;
 		line = take_cell(line, &text, &quoted, &bad);
 		if (bad)
-			return nb_lines_fail(lines, "a quoted cell does not end");
+			return nb_lines_fail(lines, "a quoted cell has no closing quote");
 		if (!reader->first_row_seen && place_unknown(reader, i, text, quoted))
 			return NB_EINVAL;
 		if (store_cell(reader, &reader->cell[i], text, when))
 			return NB_EINVAL;
 	}
 	if (i < reader->ncell)
-		return nb_lines_fail(lines, "%zu cells, the header has %zu", i, reader->ncell);
+		return nb_lines_fail(lines, "%zu cells (the header has %zu)", i, reader->ncell);
 	if (line) {
 		char *text;
 		int quoted, bad;
 		for (; line; i++)
 			line = take_cell(line, &text, &quoted, &bad);
-		return nb_lines_fail(lines, "%zu cells, the header has %zu", i, reader->ncell);
+		return nb_lines_fail(lines, "%zu cells (the header has %zu)", i, reader->ncell);
 	}
 	reader->first_row_seen = 1;
 	return NB_OK;
@@ -522,14 +523,13 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 			return NB_ERROR;
 		int first = reader->frames_begun == 0, new_frame = !first && when.frame != reader->frame_number;
 		if (new_frame && when.frame < reader->frame_number) {
-			nb_lines_fail(lines,
-				"frame %" PRIu64 " after frame %" PRIu64 " (the rows of a frame stand together)",
+			nb_lines_fail(lines, "frame %" PRIu64 " after frame %" PRIu64 " (sort the rows by frame)",
 				when.frame, reader->frame_number);
 			return NB_ERROR;
 		}
 		if (!first && !new_frame && when.time != reader->time) {
 			nb_lines_fail(lines, "time %g in a frame of time %g%s", when.time, reader->time,
-				reader->has_frame ? "" : " (a column 'frame' would begin another frame)");
+				reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
 			return NB_ERROR;
 		}
 		if (new_frame && finish_frame(reader, frame, 1)) {
@@ -808,7 +808,7 @@ static int write_frame(struct nb_export *out, const struct nb_frame *frame)
 	struct source *source = calloc(most, sizeof *source);
 	int status = header && source ? NB_OK : NB_ENOMEM;
 	if (!status && strcmp(header, writer->header) != 0)
-		status = nb_export_fail(out, "its columns are not those of the frames before");
+		status = nb_export_fail(out, "its columns differ from those of the frames before");
 	if (!status)
 		status = put_frame(out, frame, source);
 	free(source);

@@ -143,7 +143,7 @@ static int read_header(struct nb_lines *lines, uint64_t *n, double *radius, uint
 		return NB_EINVAL;
 	if (!line)
 		return nb_lines_fail(
-			lines, "the file is empty (want the number of bodies, a radius, and a row a body)");
+			lines, "the file is empty (want the number of bodies, a radius, and one row for each body)");
 	*header_line = lines->number;
 	char *token = nb_text_skip(line);
 	size_t length = token_length(token), digits = strspn(token, "0123456789");
@@ -170,7 +170,7 @@ static int read_header(struct nb_lines *lines, uint64_t *n, double *radius, uint
 			lines, "'%.*s' is not the radius of the universe", (int)(length < 40 ? length : 40), token);
 	token = nb_text_skip(end);
 	if (*token)
-		return nb_lines_fail(lines, "'%.40s' follows the radius", token);
+		return nb_lines_fail(lines, "unexpected '%.40s' after the radius", token);
 	return NB_OK;
 }
 
@@ -183,7 +183,7 @@ static int read_row(struct nb_lines *lines, const char *line, struct nb_rows *ro
 		return nb_lines_fail(lines, "'%.*s' is not a finite number",
 			(int)(token_length(rest) < 40 ? token_length(rest) : 40), rest);
 	if (n < NUMBERS)
-		return nb_lines_fail(lines, "%d numbers, want at least %d", n, NUMBERS);
+		return nb_lines_fail(lines, "%d numbers (want at least %d)", n, NUMBERS);
 	if (x[MASS] < 0)
 		return nb_lines_fail(lines, "mass %g is negative", x[MASS]);
 	if (nb_rows_reserve(rows))
@@ -204,7 +204,7 @@ static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, s
 			return NB_EINVAL;
 		if (!line)
 			return nb_lines_fail(lines,
-				"the file ends after %zu bodies, line %" PRIu64 " promises %" PRIu64, rows->n,
+				"the file ends after %zu bodies, but line %" PRIu64 " promises %" PRIu64, rows->n,
 				header_line, n);
 		int status = read_row(lines, line, rows, kind);
 		if (status)
@@ -215,8 +215,8 @@ static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, s
 	double x[NUMBERS];
 	char *rest;
 	if (line && numbers_of(line, x, &rest) == NUMBERS)
-		return nb_lines_fail(
-			lines, "another body after the %" PRIu64 " that line %" PRIu64 " promises", n, header_line);
+		return nb_lines_fail(lines,
+			"there is another body after the %" PRIu64 " that line %" PRIu64 " promises", n, header_line);
 	while (line)
 		line = nb_lines_next(lines);
 	return nb_lines_failed(lines) ? NB_EINVAL : NB_OK;
@@ -345,7 +345,7 @@ static struct nb_column *name_column(const struct nb_frame *frame)
 	return column && column->table == NB_PARTICLE && column->ncomp == 1 && column->dtype[1] == 'S' ? column : NULL;
 }
 
-/* Ids 0, 1, 2 ... come back by themselves. */
+/* The import numbers bodies 0, 1, 2 ... anyway, so such ids are not lost. */
 static int is_row_number(struct nb_column *id)
 {
 	const uint64_t *value = strcmp(id->dtype, "<u8") == 0 ? nb_column_read(id, &nb_space_host, NB_WIRE) : NULL;
@@ -366,7 +366,7 @@ static int holds(const struct nb_frame *frame, struct nb_column *column)
 		return 1;
 	if (column == nb_frame_field(frame, NB_ID))
 		return is_row_number(column);
-	if (column == nb_frame_field(frame, NB_SPECIES)) /* the colours tell them */
+	if (column == nb_frame_field(frame, NB_SPECIES)) /* the import makes them from the colours */
 		return nb_frame_find(frame, "colour") && !nb_frame_find(frame, "name");
 	return 0;
 }
@@ -377,7 +377,7 @@ static int refuse(struct nb_export *out, size_t n, const double *pos, const doub
 {
 	for (size_t i = 0; i < n; i++) {
 		if (pos[3 * i + 2] != 0 || vel[3 * i + 2] != 0)
-			return nb_export_fail(out, "row %zu has z = %g and vz = %g, and princeton text is 2-D", i,
+			return nb_export_fail(out, "row %zu has z = %g and vz = %g, but princeton text is 2-D", i,
 				pos[3 * i + 2], vel[3 * i + 2]);
 		for (size_t c = 0; name && c < name->rowsize && text[i * name->rowsize + c]; c++)
 			if (nb_text_is_control(text[i * name->rowsize + c]))

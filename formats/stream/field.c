@@ -39,7 +39,7 @@ size_t nb_dtype_size(const char *dtype)
 	return (dtype[0] == '|') == single ? size : 0;
 }
 
-/* One loop a type, written once. */
+/* One loop for each type, written once. */
 #define NB_NUMBER_TYPES(DO) \
 	DO("<f8", double)   \
 	DO("<f4", float)    \

@@ -95,7 +95,7 @@ static int little_endian(void)
 	return first == 1;
 }
 
-/* One frame may be as large as the machine's memory, or NB_MAX_FRAME bytes, which are none if it is no number. */
+/* A frame may be as large as the machine's memory, or NB_MAX_FRAME bytes; 0 if that is not a number. */
 static uint64_t frame_limit(void)
 {
 	const char *text = getenv("NB_MAX_FRAME");
@@ -108,8 +108,8 @@ static uint64_t frame_limit(void)
 	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
-/* A pipe of the default 64 KiB makes the two processes take turns: a quarter of the speed.  Harmless if it is no
- * pipe, or refused. */
+/* With the default pipe of 64 KiB the two processes take turns, at a quarter of the speed.  Harmless if fd is not a
+ * pipe, or if the system refuses. */
 static void widen_pipe(int fd)
 {
 	enum { PIPE_SIZE = 512 << 10 }; /* half of a core's L2 */
@@ -208,7 +208,7 @@ static enum nb_answer at_end_of_input(struct nb_reader *reader)
 	}
 	if (reader->nframe == 0)
 		return fail(reader->error,
-			"truncated stream: no bytes (want a particle stream; is the command before it broken?)");
+			"truncated stream: empty input (want a particle stream; did the command before it fail?)");
 	return fail(reader->error, "truncated stream: no end marker after frame %" PRIu64, reader->nframe - 1);
 }
 
@@ -277,12 +277,13 @@ static enum nb_answer parse_entry(
 			"column '%s' of frame %" PRIu64 " has type '%s' (want a little-endian NumPy type)", name,
 			nframe, dtype);
 	if (table >= NB_NTABLE)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " belongs to table %" PRIu32,
-			name, nframe, table);
+		return fail(reader->error,
+			"corrupt stream: column '%s' of frame %" PRIu64 " belongs to unknown table %" PRIu32, name,
+			nframe, table);
 	if (ncomp == 0 || ncomp > 65536)
 		return fail(reader->error,
-			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components", name, nframe,
-			ncomp);
+			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu32 " components (want 1 to 65536)",
+			name, nframe, ncomp);
 	if (nb_mul_overflow(item, ncomp, &rowsize) || nb_mul_overflow(rowsize, frame->rows[table], &want))
 		return fail(reader->error,
 			"corrupt stream: column '%s' of frame %" PRIu64 " has more bytes than can be counted", name,
@@ -292,8 +293,8 @@ static enum nb_answer parse_entry(
 			"corrupt stream: column '%s' of frame %" PRIu64 " has %" PRIu64 " bytes (want %zu)", name,
 			nframe, bytes, want);
 	if (load64(entry + E_OFFSET) != *offset)
-		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is out of place", name,
-			nframe);
+		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is at the wrong offset",
+			name, nframe);
 	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit) {
 		const char *limit = getenv("NB_MAX_FRAME");
 		if (limit && *limit)
@@ -316,7 +317,7 @@ static enum nb_answer parse_entry(
 	if (info && (info->table != (enum nb_table)table || (info->ncomp && info->ncomp != ncomp) ||
 			    info->dtype[1] != dtype[1]))
 		return fail(reader->error,
-			"field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' a %s (want %" PRIu32 " x '%s' a %s)",
+			"field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' per %s (want %" PRIu32 " x '%s' per %s)",
 			name, nframe, ncomp, dtype, nb_table_name[table], info->ncomp, info->dtype,
 			nb_table_name[info->table]);
 	if (!nb_frame_add(frame, name, (enum nb_table)table, dtype, ncomp, unit, load32(entry + E_FLAGS)))
@@ -350,7 +351,7 @@ static enum nb_answer parse_head(
 	if (answer != NB_FRAME)
 		return answer;
 	if (load64(head + H_BODY_BYTES) != offset - fixed->whole + align_up(4 * (uint64_t)fixed->ncolumn))
-		return fail(reader->error, "corrupt stream: the length of frame %" PRIu64 " contradicts its columns",
+		return fail(reader->error, "corrupt stream: the length of frame %" PRIu64 " does not match its columns",
 			reader->nframe);
 	return NB_FRAME;
 }
@@ -413,7 +414,7 @@ static enum nb_answer read_whole_head(struct nb_reader *reader, const struct fix
 	if (number != reader->ninner)
 		return fail(reader->error,
 			"corrupt stream: frame %" PRIu64 " is numbered %" PRIu64 " (want %" PRIu64
-			"; frames are missing or doubled)",
+			"; frames are missing or duplicated)",
 			reader->nframe, number, reader->ninner);
 	return NB_FRAME;
 }

@@ -25,7 +25,7 @@ int nb_boxes_build_cpu(size_t n, const uint64_t *key, int dim, int level, uint64
 int nb_boxes_check_cpu(const struct nb_boxes *boxes, size_t n, const char **wrong)
 {
 	const size_t nbox = boxes->nbox;
-	*wrong = nbox || n == 0 ? NULL : "bodies without boxes";
+	*wrong = nbox || n == 0 ? NULL : "there are bodies but no boxes";
 	if (nbox == 0)
 		return NB_OK;
 	size_t first = nbox;

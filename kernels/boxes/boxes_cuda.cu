@@ -57,7 +57,7 @@ int nb_boxes_check_cuda(const struct nb_boxes *boxes, size_t n, const char **wro
 {
 	nb_cuda_buffer<struct finding> d_finding;
 	struct finding finding = {~0ull, 0};
-	*wrong = boxes->nbox || n == 0 ? nullptr : "bodies without boxes";
+	*wrong = boxes->nbox || n == 0 ? nullptr : "there are bodies but no boxes";
 	if (boxes->nbox == 0)
 		return NB_OK;
 	NB_TRY(d_finding.alloc(1));

@@ -58,8 +58,8 @@ NB_MUST_CHECK int nb_gravity_ref(
 /* Direct sum over all pairs, O(n^2), each pair once, OpenMP threads and the widest SIMD the processor has.
  * Same bytes for any number of threads.  Needs 256 KiB a thread beyond the arrays of *g.
  * Any units: the kernel scales by powers of two.  rms(|da|) / rms(|a|) is about 2e-7 in f32, 1e-7 in mixed
- * and 3e-16 in f64; in f32, more where bodies are closer than 1e-6 of their distance from the middle of
- * their tile (up to 960 consecutive bodies), so sorted bodies fare better.
+ * and 3e-16 in f64.  In f32 each separation has an error of up to 1e-7 of the extent of the tile (up to 960
+ * consecutive bodies), so close pairs are less accurate, and sorted bodies fare better.
  * Returns 0, or NB_EINVAL (eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE, NB_ENOMEM.
  * Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);

@@ -154,7 +154,7 @@ static int clusters(struct nb_model *model, const struct nb_model_param *p)
 static int boxes(struct nb_model *model, const struct nb_model_param *p)
 {
 	if (p->per_box > (uint64_t)1 << (40 - 2 * p->level))
-		return refuse(model, "per_box out of range");
+		return refuse(model, "per-box times the number of boxes must be at most 2^40");
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_BOXES, 2, p->per_box << 2 * p->level);
 	part->speed = p->sigma;
 	part->level = p->level;
@@ -197,7 +197,8 @@ static void add_galaxy(struct nb_model *model, const struct nb_model_param *p, u
 static int make_galaxy(struct nb_model *model, const struct nb_model_param *p)
 {
 	if (!(p->disk >= 1e-6) || !(p->disk + p->bulge <= 0.99))
-		return refuse(model, "the disk needs at least 1e-6 of the mass, disk and bulge together at most 0.99");
+		return refuse(
+			model, "the disk must have at least 1e-6 of the mass, disk and bulge together at most 0.99");
 	return nb_galaxy_create(p->disk, p->bulge, p->toomre, p->height, &model->galaxy);
 }
 

@@ -77,7 +77,7 @@ const char *nb_model_invalid(const struct nb_model_param *param)
 	if ((int)param->kind < 0 || param->kind >= NB_MODEL_NKIND)
 		return "unknown model";
 	if (param->dim < 2 || param->dim > 3 || !(nb_model_info[param->kind].dims >> param->dim & 1))
-		return "the model does not have so many dimensions";
+		return "the model does not have this number of dimensions";
 	struct nb_model_param usual;
 	nb_model_defaults(&usual, param->kind);
 	for (int p = 0; p < NB_NPARAMETER; p++) {

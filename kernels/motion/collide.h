@@ -60,7 +60,7 @@ struct nb_collide {
 	/* NULL, or n x 3: two bodies that collide at time t of the drift do so with the velocities
 	 * vel + acc (t - lag) */
 	const double *acc;
-	double lag; /* the time of the drift at which the bodies have the velocities vel */
+	double lag; /* the time of the drift at which vel is the velocity; used with acc only */
 };
 
 struct nb_collide_count {

@@ -76,7 +76,7 @@ static int take(const struct nb_paper_kernel *kernel, const char *text, size_t l
 			return NB_EINVAL;
 		}
 	}
-	snprintf(why, NB_PAPER_WHY, "kernel %s: no parameter in '%.60s' (see --kernel help)", kernel->name, text);
+	snprintf(why, NB_PAPER_WHY, "kernel %s: no parameter in '%.60s' (see '--kernel help')", kernel->name, text);
 	return NB_EINVAL;
 }
 
@@ -90,7 +90,7 @@ int nb_paper_choose(const char *text, const char *backend, const struct nb_paper
 		if (find(text, other))
 			snprintf(why, NB_PAPER_WHY, "kernel %.*s runs on %s, not on %s", length, text, other, backend);
 		else
-			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' (--kernel help lists those of this build)",
+			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' ('--kernel help' lists those of this build)",
 				length < 60 ? length : 60, text);
 		return NB_EINVAL;
 	}

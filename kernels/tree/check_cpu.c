@@ -3,7 +3,7 @@
 int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const char **wrong)
 {
 	const size_t nnode = tree->nnode;
-	*wrong = n == 0 && nnode   ? "nodes without bodies"
+	*wrong = n == 0 && nnode   ? "there are nodes but no bodies"
 		 : n && nnode == 0 ? "the root does not hold all bodies"
 				   : NULL;
 	if (n == 0 || nnode == 0)

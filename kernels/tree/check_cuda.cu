@@ -32,7 +32,7 @@ int nb_tree_check_cuda(const struct nb_tree *tree, size_t n, const char **wrong)
 {
 	nb_cuda_buffer<struct finding> d_finding;
 	struct finding finding = {~0ull, 1, 0};
-	*wrong = n == 0 && tree->nnode	 ? "nodes without bodies"
+	*wrong = n == 0 && tree->nnode	 ? "there are nodes but no bodies"
 		 : n && tree->nnode == 0 ? "the root does not hold all bodies"
 					 : nullptr;
 	if (n == 0 || tree->nnode == 0)

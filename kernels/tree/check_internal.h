@@ -43,7 +43,7 @@ static inline const char *nb_tree_verdict(
 	case NB_TREE_PARTITION: return "children do not partition their parent";
 	case NB_TREE_SOUND: break;
 	}
-	return linked == tree->nnode ? NULL : "nodes that no parent has";
+	return linked == tree->nnode ? NULL : "some nodes have no parent";
 }
 
 #endif

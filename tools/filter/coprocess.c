@@ -94,7 +94,7 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 	int to[2], from[2];
 	memset(co, 0, sizeof *co);
 	if (!nb_running_enter(co))
-		return fail(co, "cannot be started: there are %d others", NB_RUNNING_MOST);
+		return fail(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
 	if (open_pipe(to))
 		return fail(co, "cannot be started: %s", strerror(errno));
 	if (open_pipe(from)) {

@@ -18,12 +18,12 @@ enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 static const struct nb_option row_backend = {'b', "backend", NB_TEXT(COMMON, backend), .arg = "auto|cpu|cuda|cuda:N",
 	.fallback = "auto", .help = "where to compute"};
 static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, threads), .min = 1, .max = 4096, .arg = "N",
-	.fallback = "all processors", .help = "threads to use", .silent = 1};
+	.fallback = "all processors", .help = "number of threads", .silent = 1};
 static const struct nb_option row_history = {
-	0, "no-history", NB_FLAG(COMMON, no_history), .help = "leave out the history line", .silent = 1};
+	0, "no-history", NB_FLAG(COMMON, no_history), .help = "do not add a line to the history", .silent = 1};
 static const struct nb_option row_always[] = {
 	{'q', "quiet", NB_FLAG(COMMON, quiet), .help = "no warnings, no progress", .silent = 1},
-	{'v', "verbose", NB_COUNT(COMMON, verbose), .help = "say on stderr what was done", .silent = 1},
+	{'v', "verbose", NB_COUNT(COMMON, verbose), .help = "report on standard error what was done", .silent = 1},
 	{'h', "help", NB_FLAG(COMMON, help), .help = "print this help", .silent = 1},
 	{'V', "version", NB_FLAG(COMMON, version), .help = "print the version", .silent = 1},
 };

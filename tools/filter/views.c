@@ -60,8 +60,9 @@ struct nb_keys nb_require_keys(
 			failed(frame, backend, status);
 	}
 	if (!current)
-		nb_die(NB_EXIT_FAILED, "the %s of frame %" PRIu64 " is stale: bodies moved since (put '%s' before)",
-			what, frame->number, before);
+		nb_die(NB_EXIT_FAILED,
+			"the %s of frame %" PRIu64 " is stale: bodies have moved since (put '%s' before)", what,
+			frame->number, before);
 	return keys;
 }
 

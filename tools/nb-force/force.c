@@ -12,23 +12,25 @@ const char *const nb_method_name[] = {"auto", "direct", "tree", "near"};
 
 static const struct nb_option options[] = {
 	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
-		.fallback = "the frame's, else 0", .help = "Plummer softening length"},
+		.fallback = "the frame's value, else 0", .help = "Plummer softening length"},
 	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near",
-		.fallback = "auto: tree or near if the frame has nodes or boxes, else direct", .help = "how to sum"},
+		.fallback = "auto: tree or near if the frame has a tree or boxes, else direct",
+		.help = "how to sum the forces"},
 	{'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5",
-		.help = "opening angle of the tree; 0 sums directly"},
+		.help = "opening angle of the tree; 0 opens every cell"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
 		.help = "tolerance of --mac acceleration"},
-	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's, else 1",
+	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's value, else 1",
 		.help = "gravitational constant"},
 	{0, "jerk", NB_FLAG(struct force, jerk), .help = "add field jerk, the time derivative of acc"},
 	{0, "kernel", NB_TEXT(struct force, kernel_text), .arg = "NAME[:KEY=N,...]",
-		.help = "a kernel of the papers, by name; help lists them"},
+		.help = "compute with the kernel of a paper; the name help lists all kernels"},
 	{0, "mac", NB_CHOICE(struct force, mac), .arg = "geometric|acceleration", .fallback = "geometric",
-		.help = "which cells the tree opens"},
-	{0, "potential", NB_FLAG(struct force, potential), .help = "add field pot"},
+		.help = "criterion by which the tree walk opens cells"},
+	{0, "potential", NB_FLAG(struct force, potential), .help = "add field pot, the gravitational potential"},
 	{0, "precision", NB_CHOICE(struct force, precision), .arg = "f32|mixed|f64|auto",
-		.fallback = "auto: f32 for tree, the source's for --kernel, else f64", .help = "arithmetic"},
+		.fallback = "auto: f32 for tree, that of the paper for --kernel, else f64",
+		.help = "arithmetic of the pair interactions"},
 };
 
 static void check(struct nb_run *run, void *self)
@@ -131,8 +133,8 @@ static struct nb_gravity describe(
 	g.eps = nb_given(run, &opt->softening) ? opt->softening : nb_require_attribute(frame, "softening", 0);
 	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
 	if (!(g.eps >= 0) || !(g.G >= 0))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want >= 0)", frame->number, g.eps,
-			g.G);
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want both >= 0)", frame->number,
+			g.eps, g.G);
 	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, opt, frame);
 	g.precision = opt->precision != PRECISION_AUTO ? (enum nb_precision)opt->precision

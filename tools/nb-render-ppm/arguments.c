@@ -57,7 +57,7 @@ static void refuse_contradictions(const struct nb_run *run, const struct render 
 {
 	const int stretch_given = nb_given(run, &r->stretch);
 	if (r->width % 2 || r->height % 2)
-		nb_die(NB_EXIT_USAGE, "invalid %s '%d' (want an even number: most movie formats do)",
+		nb_die(NB_EXIT_USAGE, "invalid %s '%d' (want an even number, as most movie formats do)",
 			r->width % 2 ? "width" : "height", r->width % 2 ? r->width : r->height);
 	if (r->hide && r->only)
 		nb_die(NB_EXIT_USAGE, "options '--hide' and '--only' exclude each other");

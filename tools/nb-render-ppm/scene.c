@@ -27,7 +27,7 @@ static double choose_camera(const struct render *r, struct nb_camera *camera)
 		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", b->frame->number, nb_status_text(error));
 	camera->pixels_per_length = (r->width < r->height ? r->width : r->height) / size * r->zoom;
 	if (!(camera->pixels_per_length > 0 && isfinite(camera->pixels_per_length)))
-		nb_die(NB_EXIT_FAILED, "a picture %g across with zoom %g is out of scale", size, r->zoom);
+		nb_die(NB_EXIT_FAILED, "a picture of size %g with zoom %g is out of scale", size, r->zoom);
 	return size;
 }
 

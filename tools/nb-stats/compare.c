@@ -41,7 +41,7 @@ static void advance(struct stats *self)
 	if (self->compare.count == 0 || !self->compare.several)
 		return;
 	if (!self->compare.more)
-		nb_die(NB_EXIT_FAILED, "'%s' has %" PRIu64 " frames and the stream has more", self->compare_path,
+		nb_die(NB_EXIT_FAILED, "'%s' has %" PRIu64 " frames, but the stream has more", self->compare_path,
 			self->compare.count);
 	struct nb_frame swap = self->compare.ref;
 	self->compare.ref = self->compare.next;
@@ -91,7 +91,7 @@ static void warn_if_moved(struct stats *self, const struct nb_frame *frame, cons
 			}
 }
 
-/* Nor are those of another law. */
+/* Forces with another softening or another G are no errors of a method. */
 static void warn_if_other_law(struct stats *self, const struct nb_frame *frame)
 {
 	static const char *const key[] = {"softening", "G"};

@@ -81,9 +81,10 @@ static double potential_energy(struct stats *self, const struct nb_frame *frame)
 	if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT)
 		return direct_epot(self, frame);
 	if (!self->measure.warned_of_epot++)
-		nb_warn("potential energy absent: %s and %zu bodies are many for a direct sum ('nb-force --potential' "
-			"before, or --epot direct)",
-			pot ? "pot has another softening" : "no field 'pot'", n);
+		nb_warn("potential energy absent: %s and %zu bodies are too many for a direct sum (%sgive '--epot "
+			"direct')",
+			pot ? "'--softening' excludes field 'pot'" : "no field 'pot'", n,
+			pot ? "" : "put 'nb-force --potential' before, or ");
 	return NAN;
 }
 
@@ -101,8 +102,8 @@ static const double *velocities(struct stats *self, const struct nb_frame *frame
 		return vel;
 	if (!nb_frame_field(frame, NB_ACC)) {
 		if (!self->measure.warned_of_velocities++)
-			nb_warn("velocities lag behind positions, and there is no field 'acc' to bring them up "
-				"('nb-force' before)");
+			nb_warn("velocities lag behind positions, and there is no field 'acc' to complete the kick "
+				"(put 'nb-force' before)");
 		return NULL;
 	}
 	nb_require_finite(frame, nb_frame_field(frame, NB_ACC));

@@ -17,19 +17,21 @@ static const struct mode *const modes[NMODE] = {
 
 static const struct nb_option options[] = {
 	{0, "attributes", NB_FLAG(struct stats, wanted[ATTRIBUTES]), .help = "print the attributes of each frame"},
-	{0, "check", NB_FLAG(struct stats, wanted[CHECK]), .help = "verify the stream without holding a frame"},
+	{0, "check", NB_FLAG(struct stats, wanted[CHECK]),
+		.help = "verify the stream without holding a frame in memory"},
 	{0, "compare", NB_TEXT(struct stats, compare_path), .arg = "FILE",
-		.help = "errors of acc against that of the stream in FILE"},
+		.help = "print the errors of acc against acc of the stream in FILE"},
 	{0, "epot", NB_CHOICE(struct stats, epot), .arg = "auto|direct|none", .fallback = "auto",
-		.help = "potential energy: field pot or a direct sum, the sum whatever n, none"},
-	{0, "fields", NB_FLAG(struct stats, wanted[FIELDS]), .help = "list the columns"},
+		.help = "potential energy; auto: field pot, or a direct sum if n is small; direct: the sum for any n"},
+	{0, "fields", NB_FLAG(struct stats, wanted[FIELDS]), .help = "list the columns of the stream"},
 	{0, "format", NB_CHOICE(struct stats, report.format), .arg = NB_REPORT_FORMATS, .fallback = "table",
-		.help = "how to print"},
+		.help = "output format"},
 	{0, "history", NB_FLAG(struct stats, wanted[HISTORY]), .help = "print the commands that made the stream"},
 	{0, "lagrangian", NB_TEXT(struct stats, lagrangian), .arg = "LIST", .fallback = "10,50,90",
-		.help = "percentages of the mass whose radii are wanted"},
-	{'e', "softening", NB_REAL(struct stats, eps), .max = 1e300, .arg = "EPS", .fallback = "the frame's",
-		.help = "softening of the direct sum, which is then done even if there is a field pot"},
+		.help = "percentages of the mass for the Lagrangian radii"},
+	{'e', "softening", NB_REAL(struct stats, eps), .max = 1e300, .arg = "EPS",
+		.fallback = "the frame's value, else 0",
+		.help = "softening of the direct sum; the sum is then computed even if there is a field pot"},
 };
 
 /* No option is read and then ignored. */
@@ -46,18 +48,18 @@ static void check(struct nb_run *run, void *self)
 			chosen++;
 		}
 	if (chosen > 1)
-		nb_die(NB_EXIT_USAGE,
-			"options --attributes, --check, --compare, --fields and --history exclude each other");
+		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields' and '--history' "
+				      "exclude each other");
 	const char *idle = nb_given(run, &opt->epot)	     ? "epot"
 			   : opt->eps_given		     ? "softening"
 			   : nb_given(run, &opt->lagrangian) ? "lagrangian"
 							     : NULL;
 	if (chosen && idle)
-		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with --%s", idle, opt->mode->option);
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--%s'", idle, opt->mode->option);
 	if (opt->wanted[CHECK] && nb_given(run, &opt->report.format))
-		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with --check");
+		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with '--check'");
 	if (opt->eps_given && opt->epot == EPOT_NONE)
-		nb_die(NB_EXIT_USAGE, "option '--softening' has no effect with --epot none");
+		nb_die(NB_EXIT_USAGE, "option '--softening' has no effect with '--epot none'");
 }
 
 static void begin(struct nb_run *run, void *self)

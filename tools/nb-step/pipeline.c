@@ -11,8 +11,8 @@
 
 enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
-/* A pipeline that waits for the end of its input never answers, nor does one whose first program is alone
- * left: after so many seconds, or so many times the longest wait before, the user is told, once. */
+/* A pipeline that waits for the end of its input never answers, nor does one of which only the first program is
+ * left.  A wait longer than PATIENCE seconds and PATIENCE_FACTOR times the longest wait so far gives one warning. */
 static const double PATIENCE = 10, PATIENCE_FACTOR = 10;
 
 /* Velocities stay here while the other columns go through the pipeline, for which they would be a third of the
@@ -127,7 +127,7 @@ static void return_velocities(struct step *s, struct sent *sent)
 		row = nb_column_read(column, &nb_space_host, NB_WIRE);
 	if (!row || !is_permutation(sent->n, row, &moves))
 		failed(s, "changed the column 'nb_step_row'");
-	nb_frame_drop(s->frame, "vel"); /* should somebody have made one */
+	nb_frame_drop(s->frame, "vel"); /* in case a program of the pipeline added one */
 	nb_frame_drop_attribute(s->frame, why_missing);
 	if (moves) {
 		nb_frame_init(&sorted);
@@ -175,8 +175,8 @@ static void check_answer(struct step *s, const struct sent *sent)
 		failed(s, what);
 	}
 	if (s->frame->rows[NB_PARTICLE] != sent->n) {
-		snprintf(
-			what, sizeof what, "returned %" PRIu64 " bodies for %zu", s->frame->rows[NB_PARTICLE], sent->n);
+		snprintf(what, sizeof what, "returned %" PRIu64 " bodies instead of %zu", s->frame->rows[NB_PARTICLE],
+			sent->n);
 		failed(s, what);
 	}
 	int had_id = 0;
@@ -223,7 +223,7 @@ void nb_step_compute_force(struct step *s)
 	return_velocities(s, &sent);
 	free(sent.name);
 	nb_step_widen(s);
-	/* what sorting and tree building leave belongs to one force alone and is larger than all else */
+	/* what sorting and tree building add is valid for one force only, and larger than everything else */
 	nb_frame_drop(s->frame, "key");
 	nb_frame_drop_tree(s->frame);
 	nb_frame_drop_attribute(s->frame, "key_cube");

@@ -24,7 +24,7 @@ static void warn_of_limit(struct step *s, uint64_t limited)
 	s->warned_limited = 1;
 	nb_step_progress_clear(s);
 	nb_warn("%" PRIu64 " bod%s collided %d times in step %" PRIu64
-		" and passed through others from then on (time step too large?)",
+		" and passed through others for the rest of it (time step too large?)",
 		limited, limited == 1 ? "y" : "ies", NB_COLLIDE_MOST, s->step + 1);
 }
 

@@ -10,17 +10,18 @@
 
 static const struct nb_option options[] = {
 	{'d', "dt", NB_REAL(struct step, dt), .min = -1e300, .max = 1e300, .arg = "DT",
-		.help = "time step; negative: back in time; with --eta the largest step"},
+		.help = "time step; negative: back in time; with --eta, the largest step"},
 	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
-		.fallback = "1, or as many as --until needs", .help = "steps to make; 0: only finish a pending kick"},
+		.fallback = "1, or as many as --until needs",
+		.help = "number of steps; 0: only complete a pending kick"},
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|elastic|merge", .fallback = "none",
-		.help = "what bodies do whose radii touch"},
+		.help = "what happens when bodies touch"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
-		.help = "how to step; taylor needs jerk"},
+		.help = "integration scheme; taylor needs jerk"},
 	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
 		.help = "let the force pipeline see and change velocities"},
 	{0, "until", NB_REAL(struct step, until), .min = -1e300, .max = 1e300, .arg = "T",
@@ -43,7 +44,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "no time step (give -d or --eta)");
 	if (!s->command && (s->until_given || every_given || s->steps > 1))
 		nb_die(NB_EXIT_USAGE,
-			"option '%s' needs the force pipeline as operand (without it one step a frame is made)",
+			"option '%s' needs the force pipeline as operand (without it, one step is made from each "
+			"frame)",
 			s->until_given ? "--until"
 			: every_given  ? "--every"
 				       : "--steps");
@@ -59,7 +61,7 @@ static void check(struct nb_run *run, void *self)
 
 /* ---- steps -------------------------------------------------------------------------------------- */
 
-/* Velocities up to the time of the positions. */
+/* Brings the velocities to the time of the positions. */
 static void finish_kick(struct step *s)
 {
 	const struct nb_space *space = s->backend->space;
@@ -263,7 +265,7 @@ const struct nb_tool nb_tool_step = {
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.footer = "The force pipeline is a shell command that adds acc to the frames passed through it,\n"
 		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
-		  "Without it one step a frame is made with the acc that the frame has.\n",
+		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.size = sizeof(struct step),
 	.defaults = &(const struct step){.steps = 1, .every = 1},
 	.streams = NB_READS | NB_WRITES,

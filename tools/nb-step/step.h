@@ -54,7 +54,7 @@ void nb_step_advance_clock(struct step *s, double dt);
 void nb_step_drop_stale(struct step *s);
 /* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */
 void nb_step_widen(struct step *s);
-/* Sum of a hash of each id, 0 where there are none. */
+/* Sum of a hash of each id: independent of the order; other ids almost never give the same sum.  0 without ids. */
 uint64_t nb_step_fingerprint(const struct step *s);
 /* Contents of a field as f64 where the backend computes, to read, or to change. */
 const double *nb_step_read(const struct step *s, enum nb_field field, const struct nb_space *space);

@@ -170,13 +170,13 @@ static void test_damage(void)
 		bytes[at] ^= 0x10;
 	}
 	CHECK(accepted < 700);
-	/* a frame lost, a frame doubled */
+	/* a frame lost, a frame duplicated */
 	size_t second = 0;
 	for (size_t at = 64; at < size && !second; at += 64)
 		if (memcmp(bytes + at, bytes, 8) == 0)
 			second = at;
 	save(bytes + second, size - second);
-	CHECK(read_all(1, &nframe, error) == NB_ERROR && strstr(error, "missing or doubled"));
+	CHECK(read_all(1, &nframe, error) == NB_ERROR && strstr(error, "missing or duplicated"));
 	/* cat a b */
 	unsigned char *twice = malloc(2 * size);
 	memcpy(twice, bytes, size);
@@ -215,7 +215,7 @@ static void test_absurd_sizes(void)
 		{56, 8, UINT64_MAX / 2, "impossible sizes"},
 		{64, 4, 0x7fffffff, "impossible sizes"},
 		{68, 4, 1, "impossible sizes"},
-		{72, 8, 12345, "contradicts"},
+		{72, 8, 12345, "does not match its columns"},
 	};
 	for (size_t c = 0; c < sizeof change / sizeof *change; c++) {
 		unsigned char *damaged = malloc(size);

@@ -27,7 +27,7 @@ int main(void)
 	struct nb_tree tree = build(&b, 8, 2);
 	const uint32_t last = (uint32_t)tree.nnode - 1, child = tree.child[0];
 	CHECK(tree_fault(&tree, b.n) == NULL && tree.nchild[0] >= 2 && tree.nchild[last] == 0);
-	CHECK(strcmp(without_null(tree_fault(&tree, 0)), "nodes without bodies") == 0);
+	CHECK(strcmp(without_null(tree_fault(&tree, 0)), "there are nodes but no bodies") == 0);
 	CHECK(strcmp(without_null(tree_fault(&tree, b.n + 1)), "the root does not hold all bodies") == 0);
 	const struct nb_tree none = {0};
 	CHECK(tree_fault(&none, 0) == NULL);
