@@ -30,8 +30,9 @@ completes() {
 }
 
 @test "models" {
-	completes 'boxes clusters disk figure8 kepler merger plummer solar sphere uniform' nb-gen ''
-	completes 'solar sphere' nb-gen s
+	completes "$(sed -n 's/^NB_MODEL([A-Z0-9_]*, *\([a-z0-9_]*\),.*/\1/p' "$NB_TOP/kernels/models/model.def" |
+		sort | paste -sd ' ')" nb-gen ''
+	completes 'solar' nb-gen sol
 	completes 'plummer' nb-gen -n 100 pl
 	for model in $(complete_line nb-gen ''); do nb-gen "$model" | nb-stats --check; done
 }
@@ -46,7 +47,7 @@ completes() {
 @test "options of every program" {
 	local tool
 	completes '--precision' nb-force --prec
-	completes '--per-box --pericentre --precision' nb-gen disk --p
+	completes '--per-box --pericentre' nb-gen disk --per
 	completes '-n' nb-gen -n
 	for tool in $(nb --help | awk '/^  nb-/ { print $1 }'); do
 		complete_line "$tool" - | grep -qx -- --help

@@ -3,9 +3,9 @@
 
 load helper
 
-# every program that reads a stream, with options that a small frame with acc satisfies
-FILTERS=('nb-sort-zorder' 'nb-build-tree' 'nb-force -m direct' 'nb-step -d 0.01' 'nb-stats' 'nb-stats --check'
-	'nb-render-ppm -W 16 -H 16' 'nb-convert --to csv')
+# Every program that reads a stream, with options that a small frame with acc satisfies: the test file of a program says
+# in lines "# as a filter:" how it is called, or none.
+mapfile -t FILTERS < <(sed -n '/none$/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats)
 
 
 setup_file() {
@@ -16,6 +16,13 @@ setup_file() {
 
 setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "the test file of every program says how it is called as a filter" {
+	for t in "${NB_TOOLS[@]}"; do
+		grep -qE "^# as a filter: ($t( |\$)|none\$)" "$NB_TOP/tests/$t.bats" || { echo "$t"; return 1; }
+	done
+	[ ${#FILTERS[@]} -ge 8 ]
 }
 
 @test "no bytes at all are a truncated stream" {
@@ -208,6 +215,30 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 		bash -o pipefail -c "cat u.nb | $f >v.nb"
 		paste -d ' ' <(mutate show id <v.nb) <(mutate show strange <v.nb) |
 			awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR != 257 }'
+	done
+}
+
+@test "every filter that writes a stream keeps an unknown column with its bodies, and a sound stream" {
+	nb-gen plummer -n 257 --no-history | mutate add strange | nb-sort-zorder | nb-force >u.nb
+	for f in "${FILTERS[@]}"; do
+		$f <u.nb >v.nb
+		cmp -s -n 8 u.nb v.nb || continue # no stream
+		echo "$f"
+		nb-stats --check <v.nb
+		paste -d ' ' <(mutate show id <v.nb) <(mutate show strange <v.nb) |
+			awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR != 257 }'
+	done
+}
+
+@test "every filter gives the same bytes with 1 and 3 threads, and takes frames of 0, 1 and 2 bodies" {
+	nb-gen plummer -n 5000 --no-history | nb-sort-zorder --no-history | nb-force --no-history >in.nb
+	for n in 0 1 2; do nb-gen uniform -n $n | nb-sort-zorder | nb-force >in$n.nb; done
+	for f in "${FILTERS[@]}"; do
+		echo "$f"
+		OMP_NUM_THREADS=1 $f <in.nb >one_thread
+		OMP_NUM_THREADS=3 $f <in.nb >three_threads
+		cmp one_thread three_threads
+		for n in 0 1 2; do $f <in$n.nb >/dev/null; done
 	done
 }
 

@@ -9,6 +9,8 @@
 #   mutate ...                              tests/mutate.py: damages a stream, or shows what is in it
 #   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
 #   "${NB_TOOLS[@]}"                        the names of all programs
+#   integrators                             those of nb-step
+#   jerk_for INTEGRATOR                     --jerk if it needs that of nb-force
 
 bats_require_minimum_version 1.5.0
 
@@ -66,6 +68,13 @@ close_to() {
 
 equals() {
 	[ "$1" = "$2" ] || { printf 'got:  %s\nwant: %s\n' "$1" "$2" && return 1; }
+}
+
+integrators() { nb-step --help | sed -n 's/.*--integrator \([a-z0-9_|]*\).*/\1/p' | tr '|' '\n'; }
+
+jerk_for() {
+	local message
+	message=$(nb-gen kepler | nb-force | nb-step -d 0.1 --integrator "$1" 2>&1 >/dev/null) || [[ $message != *--jerk* ]] || echo --jerk
 }
 
 mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }

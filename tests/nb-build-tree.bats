@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nb-build-tree: the tree and the boxes are what the page says; degenerate input neither hangs nor crashes.
+# as a filter: nb-build-tree
 
 load helper
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nb-convert: text in, stream out, and back again to the bit.
+# as a filter: nb-convert --to csv
 
 load helper
 
@@ -367,7 +368,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 @test "wrong usage of nb-convert exits 2" {
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'
-	fails_with 2 "invalid from 'gadget' (want princeton|csv)" 'nb-convert --from gadget </dev/null'
+	fails_with 2 "invalid from 'gadget' (want princeton|csv" 'nb-convert --from gadget </dev/null'
 	fails_with 2 "option '--frame' needs '--to'" 'nb-convert --from csv --frame 0 </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nb-force: methods, precisions, options, and the errors of the tree against the direct sum.
+# as a filter: nb-force -m direct
 
 load helper
 

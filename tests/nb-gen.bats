@@ -1,10 +1,12 @@
 #!/usr/bin/env bats
 # nb-gen: every model as a stream, parameters, and what is refused.
+# as a filter: none
 
 load helper
 
-ALL='plummer uniform sphere clusters disk merger boxes solar figure8 kepler'
-FREE='plummer uniform sphere clusters disk merger' # any number of bodies
+MODELS=$NB_TOP/kernels/models
+ALL=$(sed -n 's/^NB_MODEL([A-Z0-9_]*, *\([a-z0-9_]*\),.*/\1/p' "$MODELS/model.def")
+FREE=$(sed -n 's/^NB_PARAMETER_ROW(n, .*"number of bodies", \(.*\))$/\1/p' "$MODELS/parameter.def" | tr -d ,) # any n
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1

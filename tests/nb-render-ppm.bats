@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nb-render-ppm: pictures of known bodies, pixel by pixel, and what a movie keeps fixed.
+# as a filter: nb-render-ppm -W 16 -H 16
 
 load helper
 

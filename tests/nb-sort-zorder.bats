@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # nb-sort-zorder: keys, order, permutation of all columns.
+# as a filter: nb-sort-zorder
 
 load helper
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # nb-stats: measures against values worked out by hand, force errors by id, and what is in a stream.
+# as a filter: nb-stats
+# as a filter: nb-stats --check
 
 load helper
 

@@ -129,7 +129,7 @@ static enum nb_field node_field(size_t k)
 {
 	int f = 0;
 	while (strcmp(nb_field_info[f].name, node_column[k].name) != 0)
-		f++; /* tests/unit/filter/views.c sees that there is one */
+		f++; /* tests/unit/filter/places.c sees that there is one */
 	return (enum nb_field)f;
 }
 

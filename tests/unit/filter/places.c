@@ -272,7 +272,7 @@ static void node_fields(void)
 		}
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-	CHECK(columns == fields && fields == 8);
+	CHECK(columns == fields && fields > 0);
 }
 
 int main(void)

@@ -504,26 +504,21 @@ static void test_walk_foreign(void)
 	struct nb_tree tree = build(&b, 8, 2), chain = tree;
 	const size_t depth = 100000, n = depth + tree.nnode;
 	chain.nnode = n;
-	chain.first = nb_alloc(n, sizeof *chain.first);
-	chain.count = nb_alloc(n, sizeof *chain.count);
-	chain.child = nb_alloc(n, sizeof *chain.child);
-	chain.nchild = nb_alloc(n, sizeof *chain.nchild);
-	chain.box = nb_alloc(n, 6 * sizeof *chain.box);
-	chain.com = nb_alloc(n, 3 * sizeof *chain.com);
-	chain.mass = nb_alloc(n, sizeof *chain.mass);
-	chain.quad = nb_alloc(n, 6 * sizeof *chain.quad);
+#define NB_NODE_COLUMN(type, member, components, order) chain.member = nb_alloc(n, (components) * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
 	for (size_t i = 0; i < n; i++) {
 		const size_t from = i < depth ? 0 : i - depth;
-		chain.first[i] = tree.first[from];
-		chain.count[i] = tree.count[from];
-		chain.child[i] = i < depth	     ? (uint32_t)i + 1
-				 : tree.nchild[from] ? tree.child[from] + (uint32_t)depth
-						     : 0;
-		chain.nchild[i] = i < depth ? 1 : tree.nchild[from];
-		memcpy(chain.box + 6 * i, tree.box + 6 * from, 6 * sizeof *tree.box);
-		memcpy(chain.com + 3 * i, tree.com + 3 * from, 3 * sizeof *tree.com);
-		memcpy(chain.quad + 6 * i, tree.quad + 6 * from, 6 * sizeof *tree.quad);
-		chain.mass[i] = tree.mass[from];
+#define NB_NODE_COLUMN(type, member, components, order) \
+	memcpy(chain.member + (components)*i, tree.member + (components)*from, (components) * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+		if (i < depth) {
+			chain.child[i] = (uint32_t)i + 1;
+			chain.nchild[i] = 1;
+		} else if (tree.nchild[from]) {
+			chain.child[i] = tree.child[from] + (uint32_t)depth;
+		}
 	}
 	CHECK(tree_fault(&chain, b.n) == NULL);
 	struct nb_tree_walk walk = {.theta = 0.5};
