@@ -76,14 +76,21 @@ BINS        = $(PROGRAM) $(TOOLS:%=$(BUILD)/bin/%)
 .SECONDARY:
 all: $(BINS)
 
-$(LIB): $(LIB_O)
+# the objects of the library; written anew when a source came or went
+$(BUILD)/lib.list: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIB_O)' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(LIB): $(LIB_O) $(BUILD)/lib.list
 	@rm -f $@
 	$(call say,AR,$@)
-	$(Q)ar rcs $@ $^
+	$(Q)ar rcs $@ $(LIB_O)
 
 $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
+	@rm -f $(@D)/nb-* # links of tools that are gone
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/bin/nb-%: $(PROGRAM)

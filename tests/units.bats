@@ -6,7 +6,9 @@ load helper
 unit() {
 	local program=$NB_BIN/../tests/unit/$1
 	shift
-	[ -x "$program" ] || skip "${program#*/tests/} is not part of this build"
+	if [ ! -x "$program" ] && [ -f "$NB_TOP/tests/unit/${program#*/tests/unit/}.cu" ] && [ -z "${NB_REQUIRE_GPU:-}" ]; then
+		skip "${program#*/tests/} is not part of a build without CUDA"
+	fi
 	run "$program" "$@"
 	echo "$output"
 	if [ "$status" -eq 77 ] && [ -z "${NB_REQUIRE_GPU:-}" ]; then skip 'no CUDA device'; fi

@@ -44,6 +44,7 @@ static void build_tree(
 	nb_require_done(run, status, "tree of", frame);
 	nb_verbose("frame %" PRIu64 ": %zu nodes over %zu bodies", frame->number, tree.nnode, n);
 	nb_store_tree(frame, backend, &tree);
+	nb_frame_drop_attribute(frame, "level"); /* of boxes that were there before */
 }
 
 static void build_boxes(
@@ -54,6 +55,8 @@ static void build_boxes(
 		nb_die(NB_EXIT_FAILED, "level %d of frame %" PRIu64 " (limit %d in %d-D)", opt->level, frame->number,
 			most, keys->dim);
 	nb_store_boxes(frame, run->backend, keys, opt->level);
+	nb_frame_drop_attribute(frame, "leaf_size"); /* of a tree that was there before */
+	nb_frame_drop_attribute(frame, "order");
 	nb_verbose("frame %" PRIu64 ": %" PRIu64 " boxes", frame->number, frame->rows[NB_BOX]);
 }
 

@@ -108,8 +108,8 @@ static void sort_frame(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	const struct sort *opt = self;
 	const struct nb_backend *backend = run->backend;
-	struct order order = sort_bodies(run, opt, frame);
 	nb_require_valid(frame);
+	struct order order = sort_bodies(run, opt, frame);
 	int status = nb_frame_gather(
 		frame, NB_PARTICLE, frame->rows[NB_PARTICLE], order.perm, backend->space, backend->permute);
 	backend->space->release(backend->space, order.perm);

@@ -48,8 +48,7 @@ const struct nb_field_info *nb_field_find(const char *name);
 size_t nb_dtype_size(const char *dtype);
 /* 1 if nb_dtype_to_f64 and nb_dtype_from_f64 can convert it: kinds i, u, f of their usual sizes. */
 int nb_dtype_is_number(const char *dtype);
-/* count numbers, host memory.  f64 to an integer kind rounds toward zero. */
-/* unsigned integers to u64 */
+/* count numbers, host memory.  f64 to an integer kind rounds toward zero; only unsigned integers become u64. */
 void nb_dtype_to_u64(const char *dtype, size_t count, const void *from, uint64_t *to);
 void nb_dtype_to_f64(const char *dtype, size_t count, const void *from, double *to);
 void nb_dtype_from_f64(const char *dtype, size_t count, const double *from, void *to);

@@ -130,6 +130,10 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 		snprintf(why, size, "no CUDA device %d (there are %d)", device, count);
 		return NB_ENODEV;
 	}
+	if (*name && device != device_space.device) {
+		snprintf(why, size, "this process computes on %s already", name);
+		return NB_ENODEV;
+	}
 	if (nb_cuda_status(cudaSetDevice(device), "cudaSetDevice", __FILE__, __LINE__) ||
 		nb_cuda_status(cudaFree(nullptr), "cudaFree", __FILE__, __LINE__)) {
 		snprintf(why, size, "CUDA device %d does not start: %.150s", device, nb_cuda_error_text);

@@ -122,7 +122,13 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
 		co->writing = !error;
 	}
-	return error ? fail(co, "cannot be started: %s", strerror(error)) : 0;
+	if (!error)
+		return 0;
+	nb_writer_abandon(&co->to);
+	nb_reader_close(&co->from);
+	close(to[1]);
+	close(from[0]);
+	return fail(co, "cannot be started: %s", strerror(error));
 }
 
 /* ---- the writing thread ----------------------------------------------------------------------- */
@@ -201,6 +207,8 @@ static int reap(struct nb_coprocess *co, double seconds, int *status)
 {
 	double start = nb_now();
 	pid_t pid;
+	if (co->group <= 0) /* waitpid would take a child that is not ours */
+		return 0;
 	while ((pid = waitpid(co->group, status, seconds < 0 ? 0 : WNOHANG)) <= 0) {
 		if (pid < 0 && errno != EINTR)
 			return 0;

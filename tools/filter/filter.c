@@ -74,18 +74,37 @@ void nb_add_history(struct nb_run *run, struct nb_frame *frame)
 }
 
 /* A frame goes out at once, so that a co-process that waits for it can go on. */
-static void put_on_stream(void *context, const struct nb_frame *frame)
+static int put_on_stream(void *context, const struct nb_frame *frame)
 {
 	struct nb_writer *out = context;
 	if (nb_writer_next(out, frame) || nb_writer_flush(out))
 		nb_die(NB_EXIT_FAILED, "%s", out->error);
+	return NB_EXIT_OK;
+}
+
+/* What is passed on in memory is what would have gone through a stream. */
+static void round_off(struct nb_frame *frame)
+{
+	if (nb_frame_round(frame))
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+}
+
+/* Ends the instance without a message. */
+static _Noreturn void stop(struct nb_run *run, int status)
+{
+	if (run->voice.leave)
+		run->voice.leave(&run->voice, status);
+	exit(status);
 }
 
 void nb_emit(struct nb_run *run, struct nb_frame *frame)
 {
 	nb_add_history(run, frame);
-	if (run->put)
-		run->put(run->context, frame);
+	if (run->put != put_on_stream)
+		round_off(frame);
+	const int status = run->put ? run->put(run->context, frame) : NB_EXIT_OK;
+	if (status)
+		stop(run, status);
 }
 
 void nb_require_flushed(void)
@@ -97,9 +116,7 @@ void nb_require_flushed(void)
 void nb_leave(struct nb_run *run)
 {
 	nb_require_flushed();
-	if (run->voice.leave)
-		run->voice.leave(&run->voice, NB_EXIT_OK);
-	exit(NB_EXIT_OK);
+	stop(run, NB_EXIT_OK);
 }
 
 /* ---- the backend -------------------------------------------------------------------------------- */
@@ -194,7 +211,7 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 	struct nb_run *run = new_run(tool);
 	if (!run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	nb_speak_as(&run->voice);
+	struct nb_voice *before = nb_speak_as(&run->voice);
 	prepare(run, argc, argv);
 	if (run->streams & NB_READS)
 		open_input(run);
@@ -218,10 +235,9 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 		nb_die(NB_EXIT_FAILED, "write error:");
 	if (run->streams & NB_READS)
 		nb_reader_close(&run->in);
-	const int status = run->status;
-	nb_speak_as(NULL);
+	nb_speak_as(before);
 	nb_run_free(run);
-	return status;
+	return NB_EXIT_OK;
 }
 
 /* ---- on frames in memory ------------------------------------------------------------------------ */
@@ -233,6 +249,26 @@ static void leave(struct nb_voice *voice, int status)
 	longjmp(run->failed, 1);
 }
 
+/* What the host had before an instance runs. */
+struct host {
+	struct nb_voice *voice;
+	int threads;
+};
+
+static struct host enter(struct nb_run *run)
+{
+	const struct host host = {nb_speak_as(&run->voice), nb_cpu_threads()};
+	nb_cpu_set_threads(run->common.threads);
+	run->status = NB_EXIT_OK;
+	return host;
+}
+
+static void back_to(const struct host *host)
+{
+	nb_speak_as(host->voice);
+	nb_cpu_set_threads(host->threads);
+}
+
 int nb_run_create(
 	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend)
 {
@@ -241,59 +277,51 @@ int nb_run_create(
 		return NB_EXIT_FAILED;
 	made->backend = backend;
 	made->voice.leave = leave;
-	struct nb_voice *before = nb_speak_as(&made->voice);
+	const struct host host = enter(made);
 	if (setjmp(made->failed) == 0) {
 		prepare(made, argc, argv);
 		if (tool->begin)
 			tool->begin(made, made->self);
+	} else if (made->status == NB_EXIT_OK) {
+		made->status = NB_RUN_LEFT;
 	}
-	nb_speak_as(before);
+	back_to(&host);
 	return made->status;
-}
-
-/* What goes on in memory is what would have gone through a stream. */
-static void round_off(struct nb_frame *frame)
-{
-	if (nb_frame_round(frame))
-		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }
 
 int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
 {
-	struct nb_voice *before = nb_speak_as(&run->voice);
-	nb_cpu_set_threads(run->common.threads);
-	run->status = 0;
+	const struct host host = enter(run);
 	if (setjmp(run->failed) == 0) {
+		if (!(run->streams & NB_READS))
+			nb_die(NB_EXIT_FAILED, "internal error: a frame for a tool that reads none");
 		pass(run, frame);
 		round_off(frame);
 	}
-	nb_speak_as(before);
+	back_to(&host);
 	return run->status;
 }
 
 int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
 {
-	struct nb_voice *before = nb_speak_as(&run->voice);
-	nb_cpu_set_threads(run->common.threads);
-	run->status = 0;
+	const struct host host = enter(run);
 	*there = 0;
 	if (setjmp(run->failed) == 0) {
+		if (run->streams & NB_READS)
+			nb_die(NB_EXIT_FAILED, "internal error: a tool that reads frames makes none");
 		*there = make(run, frame);
-		if (*there) {
+		if (*there)
 			nb_emit(run, frame);
-			round_off(frame);
-		}
 	}
-	nb_speak_as(before);
+	back_to(&host);
 	return run->status;
 }
 
 int nb_run_end(struct nb_run *run)
 {
-	struct nb_voice *before = nb_speak_as(&run->voice);
-	run->status = 0;
+	const struct host host = enter(run);
 	if (setjmp(run->failed) == 0 && run->tool->end)
 		run->tool->end(run, run->self);
-	nb_speak_as(before);
+	back_to(&host);
 	return run->status;
 }

@@ -7,8 +7,9 @@
  * in messages which tool speaks and which frame it was.
  *
  * nb_tool_main runs a tool on its streams, as its own program.  nb_run_create, nb_run_frame and nb_run_end run it on
- * frames that are in memory already, for another program of the suite: nothing is read or written, and an error
- * returns the exit status that the tool would have had, after its message. */
+ * frames that are in memory already, for another program of the suite: no particle stream is read from standard input
+ * or written to standard output (a tool that prints, prints), and an error returns the exit status that the tool would
+ * have had, after its message. */
 #ifndef NB_FILTER_H
 #define NB_FILTER_H
 
@@ -71,8 +72,8 @@ struct nb_run {
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;
-	/* running on frames in memory: who gets what is passed on, NULL: nobody */
-	void (*put)(void *context, const struct nb_frame *frame);
+	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end. */
+	int (*put)(void *context, const struct nb_frame *frame);
 	void *context;
 	jmp_buf failed;
 	int status;
@@ -106,8 +107,10 @@ void nb_require_flushed(void);
 /* Runs a tool on standard input and output.  Returns, or exits with, its exit status. */
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv);
 
-/* An instance with these arguments (argv[0] is the name), on a backend (NULL: the one that the options choose).  0 and
- * *run, or the exit status after a message; argv must outlive the instance. */
+/* An instance with these arguments (argv[0] is the name), on a backend (NULL: the one that the options choose).  argv
+ * must outlive the instance.  Returns 0; or the exit status after a message; or NB_RUN_LEFT after --help and the like.
+ * After these, and after a failure below, only nb_run_free may follow. */
+enum { NB_RUN_LEFT = -1 };
 NB_MUST_CHECK int nb_run_create(
 	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend);
 /* Runs its function on a frame.  0, or the exit status after a message; the frame is then undefined. */

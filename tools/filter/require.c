@@ -32,9 +32,19 @@ struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field f
 		nb_frame_list(frame, list, sizeof list));
 }
 
+/* A stream may carry numbers of widths that no tool computes with, such as <f2. */
+static void require_number(const struct nb_frame *frame, const struct nb_column *column)
+{
+	if (!nb_dtype_is_number(column->dtype))
+		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s', which no tool reads",
+			column->name, frame->number, column->dtype);
+}
+
 const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)
 {
-	const double *data = nb_column_read(nb_require_field(frame, field), space, NB_AS_F64);
+	struct nb_column *column = nb_require_field(frame, field);
+	require_number(frame, column);
+	const double *data = nb_column_read(column, space, NB_AS_F64);
 	if (!data)
 		nb_out_of_memory(frame);
 	return data;
@@ -45,6 +55,7 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	struct nb_column *column = nb_frame_field(frame, NB_ID);
 	if (!column)
 		return NULL;
+	require_number(frame, column);
 	const uint64_t *id = nb_column_read(column, space, NB_AS_U64);
 	if (!id)
 		nb_out_of_memory(frame);

@@ -201,6 +201,8 @@ struct nb_boxes nb_require_boxes(const struct nb_frame *frame, const struct nb_b
 		status = space->from_host(space, (char *)box_first + bytes, &n, sizeof n);
 	if (!status)
 		status = backend->boxes_check(&boxes, n, &wrong);
+	if (status || wrong)
+		space->release(space, box_first);
 	require_sound(frame, backend, status, "boxes", wrong);
 	return boxes;
 }

@@ -21,13 +21,6 @@ static const char row_name[] = "nb_step_row";
 /* What nb_require_field says of a missing field. */
 static const char why_missing[] = "missing_vel", why_text[] = "nb-step keeps it unless --send-velocities is given";
 
-/* What was sent. */
-struct sent {
-	struct nb_frame kept; /* vel */
-	size_t n, ncolumn;
-	char (*name)[NB_NAME_SIZE + 1]; /* of each column */
-};
-
 static _Noreturn void failed(struct step *s, const char *what)
 {
 	nb_step_progress_clear(s);
@@ -59,6 +52,13 @@ void nb_step_kill_force(struct step *s)
 	if (!s->force->writing) /* else its thread is stuck in a pipe that somebody holds open, and needs it */
 		free(s->force);
 	s->force = NULL;
+}
+
+void nb_step_forget_sent(struct step *s)
+{
+	nb_frame_clear(&s->sent.kept);
+	free(s->sent.name);
+	s->sent.name = NULL;
 }
 
 /* ---- velocities --------------------------------------------------------------------------------- */
@@ -212,16 +212,16 @@ void nb_step_compute_force(struct step *s)
 {
 	const double start = nb_now();
 	const uint64_t number = s->frame->number;
-	struct sent sent;
+	struct sent *sent = &s->sent;
 	nb_step_drop_stale(s);
-	send(s, &sent);
+	send(s, sent);
 	wait_for_answer(s);
 	if (nb_coprocess_receive(s->force, s->frame))
 		failed(s, s->force->error);
 	s->frame->number = number; /* that of the input, not of the pipeline's output */
-	check_answer(s, &sent);
-	return_velocities(s, &sent);
-	free(sent.name);
+	check_answer(s, sent);
+	return_velocities(s, sent);
+	nb_step_forget_sent(s);
 	nb_step_widen(s);
 	/* what sorting and tree building add is valid for one force only, and larger than everything else */
 	nb_frame_drop(s->frame, "key");

@@ -28,16 +28,17 @@ static void warn_of_limit(struct step *s, uint64_t limited)
 		limited, limited == 1 ? "y" : "ies", NB_COLLIDE_MOST, s->step + 1);
 }
 
-/* The drift of a step.  velocities (two n x 3 arrays: of the drift, at the end) is NULL where the bodies move on vel,
- * keep is NULL where they do not merge.  Returns the number of bodies left, the rows of which are in keep. */
-static size_t drift(struct step *s, double dt, double *velocities, uint32_t *keep)
+/* The drift of a step.  s->velocities is NULL where the bodies move on vel, s->keep where they do not merge.  Returns
+ * the number of bodies left, the rows of which are in s->keep. */
+static size_t drift(struct step *s, double dt)
 {
+	double *velocities = s->velocities;
 	const struct nb_space *host = &nb_space_host;
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	double *vel = nb_step_update(s, NB_VEL, host);
 	const struct nb_collide c = {
 		.n = n,
-		.mode = keep ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC,
+		.mode = s->keep ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC,
 		.dt = dt,
 		.pos = nb_step_update(s, NB_POS, host),
 		.vel = velocities ? velocities : vel,
@@ -45,7 +46,7 @@ static size_t drift(struct step *s, double dt, double *velocities, uint32_t *kee
 		.mass = nb_step_update(s, NB_MASS, host),
 		.radius = nb_step_update(s, NB_RADIUS, host),
 		.id = nb_require_ids(s->frame, host),
-		.keep = keep,
+		.keep = s->keep,
 		.acc = nb_step_read(s, NB_ACC, host),
 		.lag = s->integrator->drift_time * dt,
 	};
@@ -75,12 +76,12 @@ static void first_kick(struct step *s, double dt)
 }
 
 /* The two velocities of a step of an integrator that has two. */
-static double *drift_velocities(const struct step *s, double dt)
+static void find_drift_velocities(struct step *s, double dt)
 {
 	const struct nb_space *host = &nb_space_host;
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	double *velocities = nb_alloc(2 * 3 * n, sizeof *velocities);
-	if (!velocities)
+	s->velocities = nb_alloc(2 * 3 * n, sizeof *s->velocities);
+	if (!s->velocities)
 		nb_out_of_memory(s->frame);
 	const struct nb_bodies b = {
 		.n = n,
@@ -88,8 +89,15 @@ static double *drift_velocities(const struct step *s, double dt)
 		.acc = nb_step_read(s, NB_ACC, host),
 		.jerk = s->integrator->needs_jerk ? nb_step_read(s, NB_JERK, host) : NULL,
 	};
-	nb_step_require(s, s->integrator->drift(&b, dt, velocities, velocities + 3 * n));
-	return velocities;
+	nb_step_require(s, s->integrator->drift(&b, dt, s->velocities, s->velocities + 3 * n));
+}
+
+void nb_step_free_solid(struct step *s)
+{
+	nb_free(s->velocities);
+	nb_free(s->keep);
+	s->velocities = NULL;
+	s->keep = NULL;
 }
 
 void nb_step_advance_solid(struct step *s, double dt)
@@ -97,18 +105,17 @@ void nb_step_advance_solid(struct step *s, double dt)
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	if (s->integrator->lag != 0)
 		first_kick(s, s->integrator->lag * dt);
-	double *velocities = s->integrator->drift ? drift_velocities(s, dt) : NULL;
-	uint32_t *keep = s->collide == COLLIDE_MERGE ? nb_alloc(n, sizeof *keep) : NULL;
-	if (s->collide == COLLIDE_MERGE && !keep)
+	if (s->integrator->drift)
+		find_drift_velocities(s, dt);
+	if (s->collide == COLLIDE_MERGE && !(s->keep = nb_alloc(n, sizeof *s->keep)))
 		nb_out_of_memory(s->frame);
-	const size_t left = drift(s, dt, velocities, keep);
-	nb_free(velocities);
+	const size_t left = drift(s, dt);
 	nb_step_drop_stale(s);
 	if (left < n) {
-		if (nb_frame_gather(s->frame, NB_PARTICLE, left, keep, &nb_space_host, nb_permute_cpu))
+		if (nb_frame_gather(s->frame, NB_PARTICLE, left, s->keep, &nb_space_host, nb_permute_cpu))
 			nb_out_of_memory(s->frame);
 		if (s->command)
 			s->ids = nb_step_fingerprint(s);
 	}
-	nb_free(keep);
+	nb_step_free_solid(s);
 }

@@ -175,12 +175,25 @@ void nb_step_keep_history(struct step *s)
 	nb_frame_drop_attribute(s->frame, "history");
 }
 
-void nb_step_output(struct step *s)
+static void describe(struct step *s)
 {
 	nb_step_set_attributes(s);
 	for (size_t i = 0; i < s->past.nattribute; i++)
 		if (nb_frame_add_attribute(s->frame, "history", s->past.attribute[i].value))
 			nb_out_of_memory(s->frame);
+}
+
+void nb_step_output(struct step *s)
+{
+	describe(s);
 	nb_emit(s->run, s->frame);
 	nb_frame_drop_attribute(s->frame, "history");
+}
+
+void nb_step_leave_frame(struct step *s, int passed_on)
+{
+	describe(s);
+	if (passed_on)
+		nb_add_history(s->run, s->frame);
+	s->run->passed_on = passed_on;
 }

@@ -182,8 +182,7 @@ static void integrate(struct step *s)
 		finish_kick(s);
 		nb_step_progress_show(s, k + 1);
 	}
-	if (!written)
-		nb_step_output(s);
+	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(s);
 }
 
@@ -207,7 +206,7 @@ static void step_once(struct step *s)
 			advance(s, choose_dt(s));
 	}
 	nb_step_keep_history(s);
-	nb_step_output(s);
+	nb_step_leave_frame(s, 0);
 }
 
 /* ---- the tool ----------------------------------------------------------------------------------- */
@@ -226,7 +225,7 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 	struct step *s = self;
 	s->frame = frame;
 	nb_step_load(s);
-	run->passed_on = 1;
+	(void)run;
 	if (!s->command) {
 		step_once(s);
 		return;
@@ -252,6 +251,8 @@ static void clear(void *self)
 {
 	struct step *s = self;
 	nb_step_kill_force(s);
+	nb_step_forget_sent(s);
+	nb_step_free_solid(s);
 	nb_frame_clear(&s->past);
 }
 

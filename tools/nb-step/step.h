@@ -35,7 +35,14 @@ struct step {
 	uint64_t contacts;    /* collisions or mergers of the run */
 	int warned_limited;
 
-	struct nb_coprocess *force; /* NULL: not started */
+	struct nb_coprocess *force;   /* NULL: not started */
+	struct sent {		      /* what went through the pipeline last */
+		struct nb_frame kept; /* vel */
+		size_t n, ncolumn;
+		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
+	} sent;
+	double *velocities; /* of a step of solid bodies: of the drift, and at the end */
+	uint32_t *keep;	    /* rows of those that mergers leave */
 	double start, force_seconds, longest_answer;
 	int warned_slow;
 	struct progress progress;
@@ -49,6 +56,8 @@ void nb_step_set_attributes(struct step *s);
 void nb_step_keep_history(struct step *s);
 /* Passes the frame on as it is now, with the history of the input and this tool's line. */
 void nb_step_output(struct step *s);
+/* The frame as it shall be after the last step, for the skeleton to pass on unless nb_step_output has done so. */
+void nb_step_leave_frame(struct step *s, int passed_on);
 void nb_step_advance_clock(struct step *s, double dt);
 /* All fields that follow from positions, whether or not their writer flagged them so. */
 void nb_step_drop_stale(struct step *s);
@@ -70,6 +79,7 @@ double nb_step_largest_acc(struct step *s, const char *whose);
 
 /* One step of solid bodies, short of what needs the force at the new positions. */
 void nb_step_advance_solid(struct step *s, double dt);
+void nb_step_free_solid(struct step *s);
 
 /* ---- pipeline.c: the force pipeline as a co-process ---- */
 
@@ -77,6 +87,7 @@ void nb_step_start_force(struct step *s);
 /* Passes the frame through the pipeline; what comes back is the frame from then on. */
 void nb_step_compute_force(struct step *s);
 void nb_step_finish_force(struct step *s);
+void nb_step_forget_sent(struct step *s);
 /* Ends it, whatever it does. */
 void nb_step_kill_force(struct step *s);
 

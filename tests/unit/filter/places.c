@@ -3,6 +3,7 @@
  * host. */
 #include "tools/filter/filter.h"
 
+#include "common/cpu.h"
 #include "tests/unit/filter/fake_body.h"
 #include "tests/unit/unit.h"
 
@@ -103,11 +104,12 @@ static void split(const char *command, struct words *words)
 }
 
 /* What a tool passed on last. */
-static void keep(void *context, const struct nb_frame *frame)
+static int keep(void *context, const struct nb_frame *frame)
 {
 	struct bytes *bytes = context;
 	free(bytes->data);
 	*bytes = stream_of(frame);
+	return 0;
 }
 
 /* Runs a tool on a frame; what it passes on goes to *out. */
@@ -131,10 +133,10 @@ static int run_tool(const char *command, const struct nb_backend *backend, struc
 
 /* Bytes that a tool copied to the host, without those of writing what it passes on. */
 static uint64_t copied;
-static void count_and_keep(void *context, const struct nb_frame *frame)
+static int count_and_keep(void *context, const struct nb_frame *frame)
 {
 	copied = nb_fake_count.to_host;
-	keep(context, frame);
+	return keep(context, frame);
 }
 
 static int run_away(const char *command, struct nb_frame *frame, struct bytes *out)
@@ -159,6 +161,15 @@ static int run_away(const char *command, struct nb_frame *frame, struct bytes *o
 	return status;
 }
 
+/* Lines of history that a frame has. */
+static size_t history_of(const struct nb_frame *frame)
+{
+	size_t lines = 0;
+	for (size_t i = 0; i < frame->nattribute; i++)
+		lines += strcmp(frame->attribute[i].key, "history") == 0;
+	return lines;
+}
+
 /* A chain of filters on the host and away: the same bytes after each, and nothing came to the host. */
 static void chain(const char *const *command, const char *real, int dim)
 {
@@ -169,9 +180,10 @@ static void chain(const char *const *command, const char *real, int dim)
 	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
 	make_bodies(&here, real, dim);
 	make_bodies(&away, real, dim);
-	for (; *command; command++) {
+	for (size_t k = 1; *command; command++, k++) {
 		CHECK(run_tool(*command, cpu, &here, &want) == 0);
 		CHECK(run_away(*command, &away, &got) == 0);
+		CHECK(history_of(&here) == k && history_of(&away) == k);
 		const int same = want.size == got.size && memcmp(want.data, got.data, want.size) == 0;
 		if (!same || copied)
 			fprintf(stderr, "%s (%s, %d-D): %s, %llu bytes copied to the host\n", *command, real, dim,
@@ -245,8 +257,10 @@ static void instances(void)
 	CHECK(nb_run_create(&second, nb_tool_find("nb-force"), b.n, b.word, NULL) == 0);
 	CHECK(strcmp(first->history, "nb-force " NB_VERSION ": nb-force -e 0.5") == 0);
 	CHECK(first->common.no_history == 0 && second->common.no_history == 1);
+	const int threads = nb_cpu_threads();
 	make_bodies(&frame, "<f8", 3);
 	CHECK(nb_run_frame(first, &frame) == 0);
+	CHECK(nb_cpu_threads() == threads);
 	CHECK(nb_run_frame(second, &frame) == NB_EXIT_FAILED); /* no tree */
 	CHECK(nb_run_frame(first, &frame) == 0);
 	nb_run_free(first);
@@ -254,6 +268,12 @@ static void instances(void)
 	nb_frame_clear(&frame);
 	split("nb-force --no-such-option", &a);
 	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_EXIT_USAGE);
+	nb_run_free(first);
+	split("nb-gen figure8", &a);
+	CHECK(nb_run_create(&first, nb_tool_find("nb-gen"), a.n, a.word, NULL) == 0);
+	nb_frame_init(&frame);
+	CHECK(nb_run_frame(first, &frame) == NB_EXIT_FAILED); /* it makes frames */
+	nb_frame_clear(&frame);
 	nb_run_free(first);
 }
 
