@@ -90,8 +90,8 @@ $(LIB): $(LIB_O) $(BUILD)/lib.list
 $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	@rm -f $(@D)/nb-* # links of tools that are gone
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@for l in $(@D)/nb-*; do case ' $(TOOLS) ' in *" $${l##*/} "*) ;; *) rm -f "$$l" ;; esac; done # tools that are gone
 
 $(BUILD)/bin/nb-%: $(PROGRAM)
 	$(Q)ln -sf nb $@

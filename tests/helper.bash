@@ -7,6 +7,7 @@
 #   stat_of KEY                             value of KEY in the tsv of nb-stats on stdin (last frame)
 #   equals "$(command)" text                the two are the same; says both where they are not
 #   mutate ...                              tests/mutate.py: damages a stream, or shows what is in it
+#   make_here TARGET...                     make, for the build under test
 #   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step
@@ -75,6 +76,13 @@ integrators() { nb-step --help | sed -n 's/.*--integrator \([a-z0-9_|]*\).*/\1/p
 jerk_for() {
 	local message
 	message=$(nb-gen kepler | nb-force | nb-step -d 0.1 --integrator "$1" 2>&1 >/dev/null) || [[ $message != *--jerk* ]] || echo --jerk
+}
+
+# make in the configuration of the programs under test, whose build directory it uses
+make_here() {
+	local config=${NB_CONFIG:-$(basename "${NB_BIN%/bin}")}
+	make -s -C "$NB_TOP" BUILD="${NB_BIN%/bin}" CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" \
+		SAN="$([ "$config" = san ] && echo 1 || echo 0)" "$@"
 }
 
 mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }

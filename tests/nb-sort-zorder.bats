@@ -99,7 +99,7 @@ check_keys() { # check_keys FILE DIM
 }
 
 @test "memory stays below 1.2 times the frame" {
-	[ -x "$NB_BIN/../tests/bench/measure" ] || make -s -C "$NB_TOP" BUILD="${NB_BIN%/bin}" CUDA=0 "${NB_BIN%/bin}/tests/bench/measure"
+	[ -x "$NB_BIN/../tests/bench/measure" ] || make_here "${NB_BIN%/bin}/tests/bench/measure"
 	[[ $NB_BIN == */san/* ]] && skip 'sanitizers use memory of their own'
 	nb-gen plummer -n 2000000 | "$NB_BIN/../tests/bench/measure" m.txt nb-sort-zorder -b cpu | nb-stats --check
 	# the frame: 72 bytes a body with the key

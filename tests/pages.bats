@@ -43,9 +43,9 @@ run_examples() {
 }
 
 @test "make install puts programs, pages and completions below DESTDIR, and uninstall takes them away" {
-	make -s -C "$NB_TOP" install uninstall SAN=0 CUDA=0 BUILD="${NB_BIN%/bin}" DESTDIR="$BATS_TEST_TMPDIR/none" PREFIX=/usr
+	make_here install uninstall DESTDIR="$BATS_TEST_TMPDIR/none" PREFIX=/usr
 	[ -z "$(find "$BATS_TEST_TMPDIR/none" -type f)" ]
-	make -s -C "$NB_TOP" install SAN=0 CUDA=0 BUILD="${NB_BIN%/bin}" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr
+	make_here install DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr
 	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
 	equals "$(find bin -type f)" bin/nb
 	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
