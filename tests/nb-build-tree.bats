@@ -107,3 +107,13 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 	fails_with 1 'no quadtree' 'nb-build-tree --kind quadtree <s.nb'
 	fails_with 1 'limit 8 in 3-D' 'nb-build-tree --kind boxes --level 9 <s.nb'
 }
+
+@test "boxes in the place of a tree leave none of its attributes, nor a tree those of boxes" {
+	nb-gen plummer -n 500 | nb-sort-zorder | nb-build-tree -l 8 >t.nb
+	nb-build-tree --kind boxes --level 2 <t.nb | nb-stats --attributes >boxes
+	grep -q 'level' boxes
+	[ "$(grep -cE 'leaf_size|order' boxes)" -eq 0 ]
+	nb-build-tree --kind boxes --level 2 <t.nb | nb-build-tree | nb-stats --attributes >tree
+	grep -q 'leaf_size' tree
+	[ "$(grep -c 'level' tree)" -eq 0 ]
+}

@@ -269,6 +269,9 @@ static void instances(void)
 	split("nb-force --no-such-option", &a);
 	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_EXIT_USAGE);
 	nb_run_free(first);
+	split("nb-force --version", &a); /* prints it */
+	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_RUN_LEFT);
+	nb_run_free(first);
 	split("nb-gen figure8", &a);
 	CHECK(nb_run_create(&first, nb_tool_find("nb-gen"), a.n, a.word, NULL) == 0);
 	nb_frame_init(&frame);
