@@ -110,10 +110,10 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 
 @test "boxes in the place of a tree leave none of its attributes, nor a tree those of boxes" {
 	nb-gen plummer -n 500 | nb-sort-zorder | nb-build-tree -l 8 >t.nb
-	nb-build-tree --kind boxes --level 2 <t.nb | nb-stats --attributes >boxes
-	grep -q 'level' boxes
-	[ "$(grep -cE 'leaf_size|order' boxes)" -eq 0 ]
-	nb-build-tree --kind boxes --level 2 <t.nb | nb-build-tree | nb-stats --attributes >tree
-	grep -q 'leaf_size' tree
-	[ "$(grep -c 'level' tree)" -eq 0 ]
+	nb-build-tree --kind boxes --level 2 <t.nb | nb-stats --attributes >boxes.txt
+	grep -q 'level' boxes.txt
+	[ "$(grep -cE 'leaf_size|order' boxes.txt)" -eq 0 ]
+	nb-build-tree --kind boxes --level 2 <t.nb | nb-build-tree | nb-stats --attributes >tree.txt
+	grep -q 'leaf_size' tree.txt
+	[ "$(grep -c 'level' tree.txt)" -eq 0 ]
 }
