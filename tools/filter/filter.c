@@ -152,6 +152,7 @@ static struct nb_run *new_run(const struct nb_tool *tool)
 	run->tool = tool;
 	run->self = self;
 	run->streams = tool->streams;
+	run->stream = tool->stream;
 	run->common.backend = "auto";
 	run->voice.program = tool->name;
 	return run;
@@ -222,8 +223,8 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 	}
 	if (tool->begin)
 		tool->begin(run, run->self);
-	if (tool->stream)
-		tool->stream(run, run->self);
+	if (run->stream)
+		run->stream(run, run->self);
 	else
 		loop(run);
 	if (tool->end)
@@ -296,7 +297,6 @@ int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
 		if (!(run->streams & NB_READS))
 			nb_die(NB_EXIT_FAILED, "internal error: a frame for a tool that reads none");
 		pass(run, frame);
-		round_off(frame);
 	}
 	back_to(&host);
 	return run->status;

@@ -57,8 +57,9 @@ enum { NB_READS = 1, NB_WRITES = 2 };
 /* An instance of a tool. */
 struct nb_run {
 	const struct nb_tool *tool;
-	void *self;	  /* the tool's structure */
-	unsigned streams; /* those of the tool, unless check says otherwise */
+	void *self;					/* the tool's structure */
+	unsigned streams;				/* those of the tool, unless check says otherwise; */
+	void (*stream)(struct nb_run *run, void *self); /* this too */
 	struct nb_voice voice;
 	struct nb_common_options common;
 	uint64_t given[2]; /* which options appeared, by row */

@@ -60,6 +60,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with '--check'");
 	if (opt->eps_given && opt->epot == EPOT_NONE)
 		nb_die(NB_EXIT_USAGE, "option '--softening' has no effect with '--epot none'");
+	if (!opt->mode->stream)
+		run->stream = NULL; /* frame by frame */
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -78,15 +80,7 @@ static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *fra
 static void stream(struct nb_run *run, void *self)
 {
 	struct stats *opt = self;
-	struct nb_frame frame;
-	if (opt->mode->stream) {
-		opt->mode->stream(run, opt);
-		return;
-	}
-	nb_frame_init(&frame);
-	while (nb_next_frame(run, &frame))
-		opt->mode->frame(run, opt, &frame);
-	nb_frame_clear(&frame);
+	opt->mode->stream(run, opt);
 }
 
 static void end(struct nb_run *run, void *self)
