@@ -64,7 +64,7 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c)) $(TOOL_C)
+LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
               $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
 LIB         = $(BUILD)/libnb.a

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static struct nb_voice nobody = {"nb", 0, NULL};
+static struct nb_voice nobody = {"nb", 0, STDERR_FILENO, NULL};
 static _Thread_local struct nb_voice *voice = &nobody;
 
 struct nb_voice *nb_speak_as(struct nb_voice *next)
@@ -24,6 +25,11 @@ const char *nb_program(void)
 int nb_verbosity(void)
 {
 	return voice->verbosity;
+}
+
+int nb_voice_file(void)
+{
+	return voice->file;
 }
 
 /* One write, so that the lines of tools that share a terminal do not mix. */
@@ -44,7 +50,9 @@ static void message(const char *format, va_list ap)
 	for (char *c = line; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	fprintf(stderr, "%s\n", line);
+	used = strlen(line);
+	line[used++] = '\n'; /* in place of the NUL */
+	(void)!write(voice->file, line, used);
 	errno = error;
 }
 

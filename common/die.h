@@ -9,6 +9,7 @@ enum { NB_EXIT_OK = 0, NB_EXIT_FAILED = 1, NB_EXIT_USAGE = 2 };
 struct nb_voice {
 	const char *program; /* the name that starts every message */
 	int verbosity;	     /* -1 after -q, 0, 1 after -v, 2 after -vv */
+	int file;	     /* descriptor that messages go to */
 	/* What nb_die does after its message, NULL: exit(status).  Must not return; a program that runs several
 	 * instances leaves the one that failed by longjmp. */
 	void (*leave)(struct nb_voice *voice, int status);
@@ -18,8 +19,9 @@ struct nb_voice {
 struct nb_voice *nb_speak_as(struct nb_voice *voice);
 const char *nb_program(void);
 int nb_verbosity(void);
+int nb_voice_file(void);
 
-/* "program: message\n" on stderr, then the end of the instance.  A message that ends in ':' gets strerror(errno). */
+/* "program: message\n" on the voice's file, then the end of the instance.  A message that ends in ':' gets strerror(errno). */
 _Noreturn void nb_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */

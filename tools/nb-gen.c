@@ -104,16 +104,21 @@ static void take_parameters(const struct nb_run *run, struct gen *gen, enum nb_m
 static void check(struct nb_run *run, void *self)
 {
 	struct gen *gen = self;
-	gen->start = nb_now();
 	const enum nb_model_kind kind = run->noperand ? model_of(run->operand[0]) : (enum nb_model_kind)0;
 	refuse_useless(run, gen, kind);
 	take_parameters(run, gen, kind);
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct gen *gen = self;
 	const char *why;
+	gen->start = nb_now();
 	int status = nb_model_create(&gen->param, &gen->model, &why);
 	if (status)
 		nb_die(why ? NB_EXIT_USAGE : NB_EXIT_FAILED, "%s", why ? why : nb_status_text(status));
 	if (nb_given(run, &gen->answer.n) && gen->answer.n != nb_model_count(gen->model))
-		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64, nb_model_info[kind].name,
+		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64, nb_model_info[gen->param.kind].name,
 			nb_model_count(gen->model), gen->answer.n);
 }
 
@@ -243,6 +248,7 @@ const struct nb_tool nb_tool_gen = {
 	.defaults = &(const struct gen){.precision = PRECISION_F64},
 	.streams = NB_WRITES,
 	.check = check,
+	.begin = begin,
 	.make = make,
 	.clear = clear,
 	.stream = stream,

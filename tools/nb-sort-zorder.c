@@ -115,6 +115,7 @@ static void sort_frame(struct nb_run *run, void *self, struct nb_frame *frame)
 	backend->space->release(backend->space, order.perm);
 	nb_require_done(run, status, "sorting", frame);
 	describe(frame, opt, &order, backend->space);
+	nb_frame_note(frame, NB_KEYS_CURRENT);
 }
 
 /* ---- on streams --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "common/mem.h"
 #include "common/parse.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,25 @@ void nb_frame_init(struct nb_frame *frame)
 	memset(frame, 0, sizeof *frame);
 }
 
+/* 1 if no other frame uses the memory any more, which is then this one's own. */
+static int is_sole(struct nb_copy *copy)
+{
+	if (copy->users && atomic_load_explicit(copy->users, memory_order_acquire) == 1) {
+		free((void *)copy->users);
+		copy->users = NULL;
+	}
+	return !copy->users;
+}
+
 static void release_copy(struct nb_copy *copy)
 {
-	if (copy->space && !copy->borrowed)
+	int last = 1;
+	if (copy->users) {
+		last = atomic_fetch_sub_explicit(copy->users, 1, memory_order_acq_rel) == 1;
+		if (last)
+			free((void *)copy->users);
+	}
+	if (copy->space && !copy->borrowed && last)
 		copy->space->release(copy->space, copy->data);
 	memset(copy, 0, sizeof *copy);
 }
@@ -36,6 +53,14 @@ void nb_frame_clear(struct nb_frame *frame)
 	}
 	free(frame->attribute);
 	nb_frame_init(frame);
+}
+
+/* The contents are, or are about to be, others. */
+static void changed(struct nb_column *column)
+{
+	static _Atomic uint64_t last;
+	column->state = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+	column->never = 0;
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */
@@ -82,6 +107,7 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 	column->flags = flags;
 	column->rows = frame->rows[table];
 	column->rowsize = rowsize;
+	changed(column);
 	return column;
 }
 
@@ -162,11 +188,14 @@ static struct nb_copy *find_copy(struct nb_column *column, const struct nb_space
 	return NULL;
 }
 
+/* A slot with memory to be filled, of this frame alone. */
 static struct nb_copy *make_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = find_copy(column, space, form);
-	if (copy)
+	if (copy && is_sole(copy))
 		return copy;
+	if (copy)
+		release_copy(copy);
 	for (int i = 0; i < NB_MAX_COPIES && !copy; i++)
 		if (!column->copy[i].space)
 			copy = &column->copy[i];
@@ -320,16 +349,35 @@ void *nb_column_write(struct nb_column *column, const struct nb_space *space, en
 	invalidate_others(column, copy);
 	copy->valid = 1;
 	column->unrounded = form != NB_WIRE;
+	changed(column);
 	return copy->data;
+}
+
+/* Memory of its own instead of what it shares. */
+static int detach(const struct nb_column *column, struct nb_copy *copy)
+{
+	const struct nb_copy shared = *copy;
+	const size_t bytes = form_bytes(column, copy->form);
+	void *own = copy->space->alloc(copy->space, bytes);
+	if (!own)
+		return NB_ENOMEM;
+	if (copy->space->copy(copy->space, own, copy->data, bytes)) {
+		copy->space->release(copy->space, own);
+		return NB_ENOMEM;
+	}
+	release_copy(copy);
+	*copy = (struct nb_copy){shared.space, shared.form, 1, 0, own, NULL};
+	return NB_OK;
 }
 
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = valid_copy(column, space, form);
-	if (!copy)
+	if (!copy || (!is_sole(copy) && detach(column, copy)))
 		return NULL;
 	invalidate_others(column, copy);
 	column->unrounded = copy->form != NB_WIRE;
+	changed(column);
 	return copy->data;
 }
 
@@ -349,7 +397,8 @@ static void take_memory(struct nb_column *column, const struct nb_space *space, 
 {
 	release_column(column);
 	column->unrounded = 0;
-	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, borrowed, data};
+	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, borrowed, data, NULL};
+	changed(column);
 }
 
 void nb_column_adopt(struct nb_column *column, const struct nb_space *space, void *data)
@@ -393,7 +442,7 @@ int nb_frame_round(struct nb_frame *frame)
 size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 {
 	const int single = is_single(column);
-	if (!single && strcmp(column->dtype, "<f8") != 0)
+	if ((!single && strcmp(column->dtype, "<f8") != 0) || (what & ~column->never) == 0)
 		return column->rows;
 	/* rounding to f32 may overflow: the wire form is what counts */
 	const struct nb_copy *copy = wire_copy(column);
@@ -401,6 +450,8 @@ size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 	if (!copy ||
 		copy->space->first_bad(copy->space, column->rows * column->ncomp, !single, copy->data, what, &first))
 		return SIZE_MAX;
+	if (first == column->rows * column->ncomp)
+		column->never |= what;
 	return first / column->ncomp;
 }
 
@@ -419,11 +470,60 @@ int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const
 				space->release(space, to);
 			return status;
 		}
+		const unsigned never = column->never;
 		column->rows = n;
 		nb_column_adopt(column, space, to);
+		column->never = never;
 	}
 	frame->rows[table] = n;
 	return NB_OK;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------ */
+
+static uint64_t mixed(uint64_t sum, uint64_t value)
+{
+	sum = (sum ^ value) * 0x9E3779B97F4A7C15u;
+	return sum ^ sum >> 32;
+}
+
+static uint64_t mixed_text(uint64_t sum, const char *text)
+{
+	for (; text && *text; text++)
+		sum = mixed(sum, (unsigned char)*text);
+	return mixed(sum, 256);
+}
+
+/* A number that stands for the present contents of all that a fact is about. */
+static uint64_t state_of(const struct nb_frame *frame, enum nb_fact fact)
+{
+	static const enum nb_field field[] = {NB_KEY, NB_POS, NB_MASS};
+	static const enum nb_table of[NB_NFACT] = {
+		[NB_KEYS_CURRENT] = NB_NTABLE, [NB_TREE_SOUND] = NB_NODE, [NB_BOXES_SOUND] = NB_BOX};
+	uint64_t sum = 1 + (uint64_t)fact;
+	for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+		const struct nb_column *column = nb_frame_field(frame, field[i]);
+		if (field[i] != NB_MASS || fact == NB_TREE_SOUND)
+			sum = mixed(sum, column ? column->state : 0);
+	}
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		if (frame->column[c].table == of[fact])
+			sum = mixed(sum, frame->column[c].state);
+	sum = mixed_text(sum, nb_frame_attribute(frame, "key_cube"));
+	sum = mixed_text(sum, nb_frame_attribute(frame, "dim"));
+	if (fact == NB_TREE_SOUND)
+		sum = mixed_text(sum, nb_frame_attribute(frame, "leaf_size"));
+	return sum ? sum : 1;
+}
+
+void nb_frame_note(struct nb_frame *frame, enum nb_fact fact)
+{
+	frame->fact[fact] = state_of(frame, fact);
+}
+
+int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
+{
+	return frame->fact[fact] && frame->fact[fact] == state_of(frame, fact);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------- */
@@ -521,6 +621,46 @@ int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
 			return NB_ENOMEM;
 		if (column->rows)
 			memcpy(copy, data, column->rows * column->rowsize);
+	}
+	return NB_OK;
+}
+
+static int share_copy(struct nb_copy *to, struct nb_copy *from)
+{
+	if (!from->space || !from->valid)
+		return NB_OK;
+	if (!from->users) {
+		from->users = malloc(sizeof *from->users);
+		if (!from->users)
+			return NB_ENOMEM;
+		atomic_init(from->users, 1);
+	}
+	atomic_fetch_add_explicit(from->users, 1, memory_order_relaxed);
+	*to = *from;
+	return NB_OK;
+}
+
+int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
+{
+	nb_frame_clear(to);
+	to->number = from->number;
+	memcpy(to->rows, from->rows, sizeof to->rows);
+	memcpy(to->fact, from->fact, sizeof to->fact);
+	for (size_t i = 0; i < from->nattribute; i++) {
+		int status = nb_frame_add_attribute(to, from->attribute[i].key, from->attribute[i].value);
+		if (status)
+			return status;
+	}
+	to->column = calloc(from->ncolumn ? from->ncolumn : 1, sizeof *to->column);
+	if (!to->column)
+		return NB_ENOMEM;
+	for (size_t c = 0; c < from->ncolumn; c++) {
+		struct nb_column *column = &to->column[to->ncolumn++];
+		*column = from->column[c];
+		memset(column->copy, 0, sizeof column->copy);
+		for (int i = 0; i < NB_MAX_COPIES; i++)
+			if (share_copy(&column->copy[i], &from->column[c].copy[i]))
+				return NB_ENOMEM;
 	}
 	return NB_OK;
 }

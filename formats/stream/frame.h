@@ -20,6 +20,7 @@ struct nb_copy {
 	int valid;
 	int borrowed; /* memory belongs to somebody else, e.g. a mapped file */
 	void *data;
+	_Atomic unsigned *users; /* frames that share the memory (nb_frame_share); NULL: this one alone */
 };
 
 struct nb_column {
@@ -32,11 +33,21 @@ struct nb_column {
 	size_t rows;	/* of its table when the column was added */
 	size_t rowsize; /* bytes of one row in the wire form */
 	int unrounded;	/* the f64 form was written and may hold more digits than the wire form can */
+	unsigned never; /* what has been seen not to be there, bits of NB_BAD_... (space.h) */
+	uint64_t state; /* another number after every change of the contents, of all columns of the process */
 	struct nb_copy copy[NB_MAX_COPIES];
 };
 
 struct nb_attribute {
 	char *key, *value;
+};
+
+/* What was found true of several columns together; true until one of them changes. */
+enum nb_fact {
+	NB_KEYS_CURRENT, /* key is sorted, and belongs to pos and the attributes key_cube and dim */
+	NB_TREE_SOUND,	 /* the node table is one over these keys, positions and masses */
+	NB_BOXES_SOUND,	 /* the box table is one over these keys */
+	NB_NFACT
 };
 
 struct nb_frame {
@@ -45,7 +56,8 @@ struct nb_frame {
 	size_t ncolumn;
 	struct nb_attribute *attribute; /* in order; "history" may appear many times, others once */
 	size_t nattribute;
-	uint64_t number; /* of the frame in its stream, from 0: for messages */
+	uint64_t number;	 /* of the frame in its stream, from 0: for messages */
+	uint64_t fact[NB_NFACT]; /* state of the columns when the fact was noted, 0: never */
 };
 
 void nb_frame_init(struct nb_frame *frame);
@@ -107,11 +119,19 @@ NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const cha
 
 /* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
 NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);
+/* The same without copying contents, wherever they are: both frames use the same memory until one of them changes it,
+ * which then gets its own.  The two may go to different threads. */
+NB_MUST_CHECK int nb_frame_share(struct nb_frame *to, struct nb_frame *from);
 
 /* Index of the first row of a column of <f4 or <f8 (any other has none) that holds a number which is what (space.h):
  * NaN or infinite, negative; rows if there is none.  Looked for where the column lives.  SIZE_MAX: out of memory, or
  * the device failed. */
 size_t nb_column_first_bad(struct nb_column *column, unsigned what);
+
+/* ---- facts --------------------------------------------------------------------------------------
+ * So that what a tool has made or checked is not checked again by the next one in the same process. */
+void nb_frame_note(struct nb_frame *frame, enum nb_fact fact);
+int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact);
 
 /* "id, mass, pos" into buffer, cut with "..." if too long. Returns buffer. */
 const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size);

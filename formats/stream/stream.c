@@ -170,6 +170,8 @@ static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed
 		return got;
 	}
 	while (got < bytes) {
+		if (reader->wait)
+			reader->wait(reader->context);
 		ssize_t n = read(reader->fd, (char *)to + got, bytes - got);
 		if (n == 0)
 			break;
@@ -259,6 +261,25 @@ static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame
 	return NB_FRAME;
 }
 
+/* 1 if a column of so many bytes at an offset makes the frame too large. */
+static int exceeds_limit(struct nb_reader *reader, const char *name, uint64_t offset, uint64_t bytes)
+{
+	const char *limit = getenv("NB_MAX_FRAME");
+	if (bytes <= reader->limit && offset + align_up(bytes) <= reader->limit)
+		return 0;
+	if (limit && *limit)
+		fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
+			name, reader->nframe, bytes, limit);
+	else
+		fail(reader->error,
+			"column '%s' of frame %" PRIu64 " has %" PRIu64
+			" bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)",
+			name, reader->nframe, bytes);
+	return 1;
+}
+
 /* One directory entry; *offset is where its contents must begin, and moves past them. */
 static enum nb_answer parse_entry(
 	struct nb_reader *reader, struct nb_frame *frame, const unsigned char *entry, uint64_t *offset)
@@ -295,18 +316,8 @@ static enum nb_answer parse_entry(
 	if (load64(entry + E_OFFSET) != *offset)
 		return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " is at the wrong offset",
 			name, nframe);
-	if (bytes > reader->limit || *offset + align_up(bytes) > reader->limit) {
-		const char *limit = getenv("NB_MAX_FRAME");
-		if (limit && *limit)
-			return fail(reader->error,
-				"column '%s' of frame %" PRIu64 " has %" PRIu64
-				" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
-				name, nframe, bytes, limit);
-		return fail(reader->error,
-			"column '%s' of frame %" PRIu64 " has %" PRIu64
-			" bytes, more than this machine's memory (NB_MAX_FRAME raises the limit)",
-			name, nframe, bytes);
-	}
+	if (exceeds_limit(reader, name, *offset, bytes))
+		return NB_ERROR;
 	*offset += align_up(bytes);
 	if (nb_frame_find(frame, name))
 		return fail(reader->error, "corrupt stream: column '%s' appears twice in frame %" PRIu64, name, nframe);
@@ -460,6 +471,31 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 	reader->column = 0;
 	memset(reader->crc, 0, sizeof reader->crc);
 	return answer == NB_FRAME && reader->map ? check_mapped(reader, frame) : answer;
+}
+
+enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame)
+{
+	frame->number = reader->nframe;
+	uint64_t offset = NB_HEADER_SIZE + NB_ENTRY_SIZE * (uint64_t)frame->ncolumn;
+	for (size_t i = 0; i < frame->nattribute; i++)
+		offset += strlen(frame->attribute[i].key) + strlen(frame->attribute[i].value) + 2;
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		const struct nb_column *column = &frame->column[c];
+		const uint64_t bytes = column->rows * column->rowsize;
+		if (exceeds_limit(reader, column->name, align_up(offset), bytes))
+			return NB_ERROR;
+		offset = align_up(offset) + align_up(bytes);
+	}
+	reader->nframe++;
+	reader->ninner++;
+	reader->ended = 0;
+	return NB_FRAME;
+}
+
+void nb_reader_count_end(struct nb_reader *reader)
+{
+	reader->ninner = 0;
+	reader->ended = 1;
 }
 
 /* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */

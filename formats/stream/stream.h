@@ -32,6 +32,9 @@ struct nb_reader {
 	uint64_t nframe; /* frames read so far in the whole input */
 	uint64_t nbyte;	 /* bytes read so far */
 	char error[NB_ERROR_SIZE];
+	/* Called before a read that may have to wait, NULL: nobody. */
+	void (*wait)(void *context);
+	void *context;
 	/* private */
 	uint64_t ninner;    /* frames since the last end marker */
 	int ended;	    /* the last thing read was an end marker */
@@ -58,6 +61,10 @@ enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *fram
  * NB_ERROR and reader->error is left to visit).  visit may be NULL. */
 typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context);
+/* A frame of this input that came in another way than through fd is counted as if it had been read ... */
+enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame);
+/* ... and so is an end marker. */
+void nb_reader_count_end(struct nb_reader *reader);
 void nb_reader_close(struct nb_reader *reader);
 
 /* ---- writing ------------------------------------------------------------------------------------ */

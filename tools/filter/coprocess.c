@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum job { JOB_NONE, JOB_FRAME, JOB_END };
 
 /* Seconds that a command which broke its stream has to exit, and that it has to react to SIGTERM. */
@@ -61,7 +59,7 @@ static int open_pipe(int end[2])
 	return -1;
 }
 
-static int spawn(struct nb_coprocess *co, const char *command, int in, int out)
+static int spawn(struct nb_coprocess *co, const char *command, char **environment, int in, int out, int err)
 {
 	char shell[] = "sh", flag[] = "-c";
 	char *argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
@@ -75,12 +73,15 @@ static int spawn(struct nb_coprocess *co, const char *command, int in, int out)
 		error = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
 		if (!error)
 			error = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+		if (!error && err != STDERR_FILENO)
+			error = err < 0 ? posix_spawn_file_actions_addclose(&files, STDERR_FILENO)
+					: posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
 		if (!error)
 			error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 		if (!error)
 			error = posix_spawnattr_setpgroup(&attributes, 0);
 		if (!error)
-			error = posix_spawn(&co->group, "/bin/sh", &files, &attributes, argv, environ);
+			error = posix_spawn(&co->group, "/bin/sh", &files, &attributes, argv, environment);
 		posix_spawnattr_destroy(&attributes);
 	}
 	posix_spawn_file_actions_destroy(&files);
@@ -89,10 +90,18 @@ static int spawn(struct nb_coprocess *co, const char *command, int in, int out)
 
 static void *write_jobs(void *context);
 
-int nb_coprocess_start(struct nb_coprocess *co, const char *command)
+static void forget_listener(struct nb_coprocess *co)
+{
+	if (co->listener >= 0)
+		close(co->listener);
+	co->listener = -1;
+}
+
+int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **environment, int err)
 {
 	int to[2], from[2];
 	memset(co, 0, sizeof *co);
+	co->listener = -1;
 	if (!nb_running_enter(co))
 		return fail(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
 	if (open_pipe(to))
@@ -103,7 +112,8 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 		close(to[1]);
 		return -1;
 	}
-	int error = spawn(co, command, to[0], from[1]);
+	co->listener = nb_meet_listen(from[0]);
+	int error = spawn(co, command, environment, to[0], from[1], err);
 	close(to[0]);
 	close(from[1]);
 	if (error)
@@ -128,6 +138,7 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command)
 	nb_reader_close(&co->from);
 	close(to[1]);
 	close(from[0]);
+	forget_listener(co);
 	return fail(co, "cannot be started: %s", strerror(error));
 }
 
@@ -257,15 +268,27 @@ static int at_end(const struct nb_coprocess *co, int milliseconds)
 
 /* ---- frames ----------------------------------------------------------------------------------- */
 
+int nb_coprocess_is_folded(struct nb_coprocess *co)
+{
+	if (!co->looked)
+		nb_ring_collect(&co->ring, co->listener, co->from.fd, co->to.fd);
+	co->looked = 1;
+	return co->ring.closed;
+}
+
 int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame)
 {
+	if (nb_coprocess_is_folded(co))
+		return nb_ring_pass(&co->ring, frame) ? ended(co, NULL) : 0;
 	return give_job(co, JOB_FRAME, frame);
 }
 
 int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
 {
-	struct pollfd p = {co->from.fd, POLLIN, 0};
+	struct pollfd p = {co->ring.n ? co->ring.stage[co->ring.n - 1]->from.in : co->from.fd, POLLIN, 0};
 	double end = nb_now() + seconds;
+	if (co->ring.nanswer)
+		return 1;
 	for (;;) {
 		double left = end - nb_now();
 		int ready = poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
@@ -276,6 +299,10 @@ int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
 
 int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 {
+	if (co->ring.n && !co->ring.closed && nb_ring_pull(&co->ring))
+		return ended(co, NULL);
+	if (nb_ring_answer(&co->ring, frame))
+		return nb_reader_count(&co->from, frame) == NB_ERROR ? fail(co, "wrote a bad stream: %s", co->from.error) : 0;
 	if (at_end(co, -1))
 		return ended(co, NULL);
 	enum nb_answer answer = nb_reader_next(&co->from, frame);
@@ -292,8 +319,15 @@ int nb_coprocess_finish(struct nb_coprocess *co)
 {
 	struct nb_frame frame;
 	int status;
-	if (give_job(co, JOB_END, NULL))
+	if (!nb_coprocess_is_folded(co) && give_job(co, JOB_END, NULL))
 		return -1;
+	if (co->ring.n) {
+		if (nb_ring_end(&co->ring))
+			return ended(co, NULL);
+		if (co->ring.nanswer)
+			return fail(co, "wrote more frames than it was given");
+		nb_reader_count_end(&co->from);
+	}
 	nb_frame_init(&frame);
 	enum nb_answer answer = nb_reader_head(&co->from, &frame);
 	nb_frame_clear(&frame);
@@ -324,6 +358,8 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 			(void)reap(co, -1, &status);
 	}
 	nb_running_forget(co);
+	nb_ring_clear(&co->ring);
+	forget_listener(co);
 	if (!co->writing)
 		return;
 	pthread_mutex_lock(&co->lock);

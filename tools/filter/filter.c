@@ -1,26 +1,17 @@
 #include "tools/filter/filter.h"
 
 #include "common/cpu.h"
+#include "tools/filter/input.h"
+#include "tools/filter/require.h"
+#include "tools/fold/stage.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- streams ------------------------------------------------------------------------------------ */
-
-static void open_input(struct nb_run *run)
-{
-	if (isatty(STDIN_FILENO))
-		nb_die(NB_EXIT_USAGE,
-			"standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
-			nb_program());
-	if (nb_reader_open(&run->in, STDIN_FILENO))
-		nb_die(NB_EXIT_FAILED, "out of memory");
-}
 
 static void open_output(struct nb_run *run)
 {
@@ -31,42 +22,6 @@ static void open_output(struct nb_run *run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
 
-void nb_wait_for_input(const struct nb_reader *reader)
-{
-	struct pollfd p[2] = {{reader->fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-	if (reader->map)
-		return;
-	while (poll(p, 2, -1) < 0 && errno == EINTR)
-		;
-	if (p[0].revents == 0 && (p[1].revents & (POLLERR | POLLHUP))) {
-		raise(SIGPIPE);
-		nb_die(NB_EXIT_FAILED, "write error: %s", strerror(EPIPE)); /* where the signal is ignored */
-	}
-}
-
-int nb_next_head(struct nb_run *run, struct nb_frame *frame)
-{
-	nb_wait_for_input(&run->in);
-	enum nb_answer answer = nb_reader_head(&run->in, frame);
-	if (answer == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
-	return answer == NB_FRAME;
-}
-
-void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count)
-{
-	if (nb_reader_columns(&run->in, frame, count) == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
-}
-
-int nb_next_frame(struct nb_run *run, struct nb_frame *frame)
-{
-	if (!nb_next_head(run, frame))
-		return 0;
-	nb_next_columns(run, frame, SIZE_MAX);
-	return 1;
-}
-
 void nb_add_history(struct nb_run *run, struct nb_frame *frame)
 {
 	if (!run->common.no_history && nb_frame_add_attribute(frame, "history", run->history))
@@ -74,9 +29,10 @@ void nb_add_history(struct nb_run *run, struct nb_frame *frame)
 }
 
 /* A frame goes out at once, so that a co-process that waits for it can go on. */
-static int put_on_stream(void *context, const struct nb_frame *frame)
+static int put_on_stream(void *context, struct nb_frame *frame, int last)
 {
 	struct nb_writer *out = context;
+	(void)last;
 	if (nb_writer_next(out, frame) || nb_writer_flush(out))
 		nb_die(NB_EXIT_FAILED, "%s", out->error);
 	return NB_EXIT_OK;
@@ -89,22 +45,26 @@ static void round_off(struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }
 
-/* Ends the instance without a message. */
-static _Noreturn void stop(struct nb_run *run, int status)
+void nb_stop(struct nb_run *run, int status)
 {
 	if (run->voice.leave)
 		run->voice.leave(&run->voice, status);
 	exit(status);
 }
 
-void nb_emit(struct nb_run *run, struct nb_frame *frame)
+static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 {
 	nb_add_history(run, frame);
 	if (run->put != put_on_stream)
 		round_off(frame);
-	const int status = run->put ? run->put(run->context, frame) : NB_EXIT_OK;
+	const int status = run->put ? run->put(run->context, frame, last) : NB_EXIT_OK;
 	if (status)
-		stop(run, status);
+		nb_stop(run, status);
+}
+
+void nb_emit(struct nb_run *run, struct nb_frame *frame)
+{
+	pass_on(run, frame, 0);
 }
 
 void nb_require_flushed(void)
@@ -116,7 +76,7 @@ void nb_require_flushed(void)
 void nb_leave(struct nb_run *run)
 {
 	nb_require_flushed();
-	stop(run, NB_EXIT_OK);
+	nb_stop(run, NB_EXIT_OK);
 }
 
 /* ---- the backend -------------------------------------------------------------------------------- */
@@ -136,9 +96,35 @@ void nb_require_done(const struct nb_run *run, int status, const char *what, con
 			run->backend->name, nb_backend_error(run->backend, status));
 }
 
+/* ---- protection --------------------------------------------------------------------------------- */
+
+/* From inside nb_run_do. */
+static void leave(struct nb_voice *voice, int status)
+{
+	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
+	run->status = status ? status : NB_RUN_LEFT;
+	longjmp(run->failed, 1);
+}
+
+int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context)
+{
+	struct nb_voice *const voice = nb_speak_as(&run->voice);
+	const int threads = nb_cpu_threads();
+	jmp_buf outer; /* of a call that this one is inside of */
+	memcpy(&outer, &run->failed, sizeof outer);
+	nb_cpu_set_threads(run->common.threads);
+	run->status = NB_EXIT_OK;
+	if (setjmp(run->failed) == 0)
+		act(run, context);
+	memcpy(&run->failed, &outer, sizeof outer);
+	nb_speak_as(voice);
+	nb_cpu_set_threads(threads);
+	return run->status;
+}
+
 /* ---- the life of an instance -------------------------------------------------------------------- */
 
-static struct nb_run *new_run(const struct nb_tool *tool)
+struct nb_run *nb_run_new(const struct nb_tool *tool)
 {
 	struct nb_run *run = calloc(1, sizeof *run);
 	void *self = calloc(1, tool->size ? tool->size : 1);
@@ -154,18 +140,27 @@ static struct nb_run *new_run(const struct nb_tool *tool)
 	run->streams = tool->streams;
 	run->stream = tool->stream;
 	run->common.backend = "auto";
-	run->voice.program = tool->name;
+	run->voice = (struct nb_voice){.program = tool->name, .file = STDERR_FILENO, .leave = leave};
+	run->files = (struct nb_files){STDIN_FILENO, -1, -1};
+	run->environment = environ;
 	return run;
 }
 
-/* Everything before the first frame but the streams. */
-static void prepare(struct nb_run *run, int argc, char **argv)
+void nb_run_prepare(struct nb_run *run, int argc, char **argv)
 {
 	nb_options_parse(run, argc, argv);
 	nb_cpu_set_threads(run->common.threads);
 	if (run->tool->check)
 		run->tool->check(run, run->self);
-	if ((run->tool->common & NB_COMMON_BACKEND) && !run->backend)
+}
+
+/* All that comes before the first frame but the input. */
+static void begin(struct nb_run *run)
+{
+	const struct nb_tool *tool = run->tool;
+	if (tool->begin)
+		tool->begin(run, run->self);
+	if ((tool->common & NB_COMMON_BACKEND) && !run->backend)
 		nb_choose_backend(run, run->common.backend);
 }
 
@@ -175,21 +170,26 @@ void nb_run_free(struct nb_run *run)
 		return;
 	if (run->tool->clear)
 		run->tool->clear(run->self);
+	if (run->in_open)
+		nb_reader_close(&run->in);
+	if (run->out_open)
+		nb_writer_abandon(&run->out);
+	nb_frame_clear(&run->taken);
 	free(run->history);
 	free(run->self);
 	free(run);
 }
 
-/* ---- on streams --------------------------------------------------------------------------------- */
+/* ---- work --------------------------------------------------------------------------------------- */
 
 /* Through the tool's function, and on. */
-static void pass(struct nb_run *run, struct nb_frame *frame)
+void nb_run_pass(struct nb_run *run, struct nb_frame *frame)
 {
 	run->passed_on = 0;
 	if (run->streams & NB_READS)
 		run->tool->frame(run, run->self, frame);
 	if ((run->streams & NB_WRITES) && !run->passed_on)
-		nb_emit(run, frame);
+		pass_on(run, frame, 1);
 }
 
 static int make(struct nb_run *run, struct nb_frame *frame)
@@ -198,130 +198,195 @@ static int make(struct nb_run *run, struct nb_frame *frame)
 	return run->tool->make(run, run->self, frame);
 }
 
-static void loop(struct nb_run *run)
+static void take(struct nb_run *run, void *context)
 {
-	struct nb_frame frame;
-	nb_frame_init(&frame);
-	while (run->streams & NB_READS ? nb_next_frame(run, &frame) : make(run, &frame))
-		pass(run, &frame);
-	nb_frame_clear(&frame);
+	(void)context;
+	if (nb_reader_count(&run->in, &run->taken) == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+	nb_run_pass(run, &run->taken);
+	nb_frame_clear(&run->taken);
 }
 
-int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
+int nb_run_feed(void *to, struct nb_frame *frame, int last)
 {
-	struct nb_run *run = new_run(tool);
-	if (!run)
-		nb_die(NB_EXIT_FAILED, "out of memory");
-	struct nb_voice *before = nb_speak_as(&run->voice);
-	prepare(run, argc, argv);
+	struct nb_run *run = to;
+	if (!nb_is_alive(run))
+		return NB_RUN_BROKEN;
+	if (last) {
+		nb_frame_clear(&run->taken);
+		run->taken = *frame;
+		nb_frame_init(frame);
+	} else if (nb_frame_share(&run->taken, frame)) {
+		nb_out_of_memory(frame);
+	}
+	return nb_run_do(run, take, NULL) ? NB_RUN_BROKEN : NB_EXIT_OK;
+}
+
+void nb_run_begin(struct nb_run *run)
+{
 	if (run->streams & NB_READS)
-		open_input(run);
-	if (run->streams & NB_WRITES) {
+		nb_input_open(run);
+	if ((run->streams & NB_WRITES) && !run->put) {
 		open_output(run);
 		run->put = put_on_stream;
 		run->context = &run->out;
 	}
-	if (tool->begin)
-		tool->begin(run, run->self);
-	if (run->stream)
+	begin(run);
+}
+
+/* Whether it works on run->in and run->out by itself. */
+static int takes_streams(const struct nb_run *run)
+{
+	return run->stream && (run->put == put_on_stream || !(run->streams & NB_WRITES));
+}
+
+/* Frames that are read, or that programs which fold pass on. */
+static void read_all(struct nb_run *run)
+{
+	struct nb_frame *frame = &run->taken;
+	for (;;) {
+		if (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
+			nb_stage_run(run);
+			continue;
+		}
+		if (run->in.nframe == 0)
+			nb_stage_report(run);
+		if (takes_streams(run) && run->in.nframe == 0) {
+			run->stream(run, run->self);
+			return;
+		}
+		if (!nb_next_frame(run, frame))
+			return;
+		nb_run_pass(run, frame);
+	}
+}
+
+static void make_all(struct nb_run *run)
+{
+	nb_stage_report(run);
+	if (takes_streams(run)) {
 		run->stream(run, run->self);
+		return;
+	}
+	while (make(run, &run->taken))
+		nb_run_pass(run, &run->taken);
+}
+
+void nb_run_work(struct nb_run *run)
+{
+	if (run->streams & NB_READS)
+		read_all(run);
 	else
-		loop(run);
-	if (tool->end)
-		tool->end(run, run->self);
+		make_all(run);
+	if (run->tool->end)
+		run->tool->end(run, run->self);
+	nb_frame_clear(&run->taken);
+}
+
+/* ---- on streams --------------------------------------------------------------------------------- */
+
+/* All of a tool that runs as its own program. */
+static void work_on_streams(struct nb_run *run, void *context)
+{
+	(void)context;
+	nb_run_begin(run);
+	nb_run_work(run);
 	if ((run->streams & NB_WRITES) && nb_writer_close(&run->out))
 		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
 	/* some file systems tell only now that the disk is full; a tool that prints nothing may have no stdout */
 	if (!(run->streams & NB_WRITES) && fclose(stdout) && errno != EBADF)
 		nb_die(NB_EXIT_FAILED, "write error:");
-	if (run->streams & NB_READS)
-		nb_reader_close(&run->in);
-	nb_speak_as(before);
+}
+
+struct arguments {
+	int argc;
+	char **argv;
+};
+
+static void prepare(struct nb_run *run, void *context)
+{
+	const struct arguments *a = context;
+	nb_run_prepare(run, a->argc, a->argv);
+}
+
+int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
+{
+	struct nb_run *run = nb_run_new(tool);
+	struct arguments arguments = {argc, argv};
+	if (!run)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	int status = nb_run_do(run, prepare, &arguments);
+	if (!status)
+		status = nb_stage_hand_over(run, argc, argv);
+	if (status == NB_STAGE_HERE)
+		status = nb_run_do(run, work_on_streams, NULL);
 	nb_run_free(run);
-	return NB_EXIT_OK;
+	return status == NB_RUN_LEFT ? NB_EXIT_OK : status;
 }
 
 /* ---- on frames in memory ------------------------------------------------------------------------ */
 
-static void leave(struct nb_voice *voice, int status)
+static void prepare_and_begin(struct nb_run *run, void *context)
 {
-	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
-	run->status = status;
-	longjmp(run->failed, 1);
-}
-
-/* What the host had before an instance runs. */
-struct host {
-	struct nb_voice *voice;
-	int threads;
-};
-
-static struct host enter(struct nb_run *run)
-{
-	const struct host host = {nb_speak_as(&run->voice), nb_cpu_threads()};
-	nb_cpu_set_threads(run->common.threads);
-	run->status = NB_EXIT_OK;
-	return host;
-}
-
-static void back_to(const struct host *host)
-{
-	nb_speak_as(host->voice);
-	nb_cpu_set_threads(host->threads);
+	prepare(run, context);
+	begin(run);
 }
 
 int nb_run_create(
 	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend)
 {
-	struct nb_run *made = *run = new_run(tool);
-	if (!made)
+	struct arguments arguments = {argc, argv};
+	*run = nb_run_new(tool);
+	if (!*run)
 		return NB_EXIT_FAILED;
-	made->backend = backend;
-	made->voice.leave = leave;
-	const struct host host = enter(made);
-	if (setjmp(made->failed) == 0) {
-		prepare(made, argc, argv);
-		if (tool->begin)
-			tool->begin(made, made->self);
-	} else if (made->status == NB_EXIT_OK) {
-		made->status = NB_RUN_LEFT;
-	}
-	back_to(&host);
-	return made->status;
+	(*run)->backend = backend;
+	return nb_run_do(*run, prepare_and_begin, &arguments);
+}
+
+static void take_frame(struct nb_run *run, void *context)
+{
+	if (!(run->streams & NB_READS))
+		nb_die(NB_EXIT_FAILED, "internal error: a frame for a tool that reads none");
+	nb_run_pass(run, context);
 }
 
 int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
 {
-	const struct host host = enter(run);
-	if (setjmp(run->failed) == 0) {
-		if (!(run->streams & NB_READS))
-			nb_die(NB_EXIT_FAILED, "internal error: a frame for a tool that reads none");
-		pass(run, frame);
-	}
-	back_to(&host);
-	return run->status;
+	return nb_run_do(run, take_frame, frame);
+}
+
+/* The next frame, and whether there is one. */
+struct made {
+	struct nb_frame *frame;
+	int there;
+};
+
+static void make_frame(struct nb_run *run, void *context)
+{
+	struct made *made = context;
+	if (run->streams & NB_READS)
+		nb_die(NB_EXIT_FAILED, "internal error: a tool that reads frames makes none");
+	made->there = make(run, made->frame);
+	if (made->there)
+		nb_emit(run, made->frame);
 }
 
 int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
 {
-	const struct host host = enter(run);
-	*there = 0;
-	if (setjmp(run->failed) == 0) {
-		if (run->streams & NB_READS)
-			nb_die(NB_EXIT_FAILED, "internal error: a tool that reads frames makes none");
-		*there = make(run, frame);
-		if (*there)
-			nb_emit(run, frame);
-	}
-	back_to(&host);
-	return run->status;
+	struct made made = {frame, 0};
+	const int status = nb_run_do(run, make_frame, &made);
+	*there = made.there;
+	return status;
+}
+
+static void end(struct nb_run *run, void *context)
+{
+	(void)context;
+	if (run->tool->end)
+		run->tool->end(run, run->self);
 }
 
 int nb_run_end(struct nb_run *run)
 {
-	const struct host host = enter(run);
-	if (setjmp(run->failed) == 0 && run->tool->end)
-		run->tool->end(run, run->self);
-	back_to(&host);
-	return run->status;
+	return nb_run_do(run, end, NULL);
 }

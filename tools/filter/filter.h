@@ -37,8 +37,9 @@ struct nb_tool {
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
 
 	/* All get the instance and its structure.  NULL: nothing to do. */
-	void (*check)(struct nb_run *run, void *self); /* options and operands, before anything is opened */
-	void (*begin)(struct nb_run *run, void *self); /* before the first frame */
+	/* Options and operands, before anything is opened or computed: another process may do the work. */
+	void (*check)(struct nb_run *run, void *self);
+	void (*begin)(struct nb_run *run, void *self); /* before the first frame; may choose run->backend itself */
 	/* Changes the frame in place; a tool that writes passes it on when the function returns.  A frame to be
 	 * passed on before that: nb_emit. */
 	void (*frame)(struct nb_run *run, void *self, struct nb_frame *frame);
@@ -54,31 +55,48 @@ struct nb_tool {
 
 enum { NB_READS = 1, NB_WRITES = 2 };
 
+/* What an instance has of the process whose work it does: this one, or one that has handed it over. */
+struct nb_files {
+	int in;	      /* standard input */
+	int listener; /* where programs that fold connect, -1: nowhere */
+	int link;     /* to the process whose work this is, at its end when that has died; -1: this one */
+};
+
 /* An instance of a tool. */
 struct nb_run {
 	const struct nb_tool *tool;
 	void *self;					/* the tool's structure */
 	unsigned streams;				/* those of the tool, unless check says otherwise; */
 	void (*stream)(struct nb_run *run, void *self); /* this too */
+	int whole_stream; /* set by check: wants the bytes of a stream, which frames in memory do not have */
 	struct nb_voice voice;
+	struct nb_files files;
+	char **environment; /* for commands that it runs */
 	struct nb_common_options common;
 	uint64_t given[2]; /* which options appeared, by row */
 	char *history;	   /* "nb-force 0.1.0: nb-force -t 0.5": version and command without the silent options */
 	int noperand;	   /* operands */
 	char **operand;
-	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND; check may choose it itself */
+	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND */
 
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;
-	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end. */
-	int (*put)(void *context, const struct nb_frame *frame);
+	int in_open, out_open;
+	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
+	 * the last use of a frame (last) it may take the contents. */
+	int (*put)(void *context, struct nb_frame *frame, int last);
 	void *context;
+	struct nb_run *next;   /* the instance that put gives its frames to, NULL: none of this process */
+	struct nb_frame taken; /* what another instance has passed on to this one */
 	jmp_buf failed;
 	int status;
 };
+
+/* A status beside those of enum in die.h: there is nobody any more who wants the work, as after SIGPIPE. */
+enum { NB_RUN_BROKEN = 128 + 13 };
 
 /* ---- for tools ---------------------------------------------------------------------------------- */
 
@@ -94,6 +112,8 @@ void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);
 /* Waits for input.  A reader of stdout that goes away meanwhile ends the program, as a write would: in a pipeline that
  * is kept waiting for more, the programs before one that failed must not stay for ever. */
 void nb_wait_for_input(const struct nb_reader *reader);
+/* For work that takes long: ends it if the process whose work it is has died, or one behind it. */
+void nb_require_alive(struct nb_run *run);
 /* Chooses run->backend by name, or ends the tool. */
 void nb_choose_backend(struct nb_run *run, const char *name);
 /* Ends the tool if the backend failed while it did what, e.g. "sorting", with a frame. */
@@ -102,11 +122,28 @@ void nb_require_done(const struct nb_run *run, int status, const char *what, con
 _Noreturn void nb_leave(struct nb_run *run);
 /* Flushes stdout, for tools that print; a full disk ends the tool. */
 void nb_require_flushed(void);
+/* Ends the instance without a message. */
+_Noreturn void nb_stop(struct nb_run *run, int status);
 
 /* ---- for programs ------------------------------------------------------------------------------- */
 
 /* Runs a tool on standard input and output.  Returns, or exits with, its exit status. */
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv);
+
+/* The same in pieces.  An instance, NULL: out of memory ... */
+struct nb_run *nb_run_new(const struct nb_tool *tool);
+/* ... its options and operands, looked at ... */
+void nb_run_prepare(struct nb_run *run, int argc, char **argv);
+/* ... backend, begin and input; must be allowed to end the instance, as all that follow ... */
+void nb_run_begin(struct nb_run *run);
+/* ... and its work to the end of its input, all of which comes after nb_run_begin. */
+void nb_run_work(struct nb_run *run);
+/* Does something that may end the instance, in its name.  Returns run->status: 0, or its exit status. */
+int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context);
+/* A frame through the tool's function, and on. */
+void nb_run_pass(struct nb_run *run, struct nb_frame *frame);
+/* A put for an instance whose frames go to the instance to. */
+int nb_run_feed(void *to, struct nb_frame *frame, int last);
 
 /* An instance with these arguments (argv[0] is the name), on a backend (NULL: the one that the options choose).  argv
  * must outlive the instance.  Returns 0; or the exit status after a message; or NB_RUN_LEFT after --help and the like.

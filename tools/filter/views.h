@@ -18,7 +18,7 @@ struct nb_keys {
 /* Sorted, and no body has moved since.  what is sorted, for messages: "order", "tree", "boxes"; before: the tools to
  * put before, "nb-sort-zorder". */
 struct nb_keys nb_require_keys(
-	const struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before);
+	struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before);
 /* x,y,z,edge as text; 0, or -1 where it is none. */
 NB_MUST_CHECK int nb_parse_cube(const char *text, struct nb_cube *cube);
 void nb_set_cube(struct nb_frame *frame, const struct nb_cube *cube); /* attribute key_cube */
@@ -26,12 +26,12 @@ void nb_set_cube(struct nb_frame *frame, const struct nb_cube *cube); /* attribu
 void nb_store_keys(struct nb_frame *frame, const struct nb_space *space, uint64_t *key);
 
 /* A sound tree over the bodies as they are now. */
-struct nb_tree nb_require_tree(const struct nb_frame *frame, const struct nb_backend *backend);
+struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *backend);
 /* Gives the tree to the frame, which then owns its arrays; *tree is empty afterwards. */
 void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, struct nb_tree *tree);
 
 /* Sound boxes over the bodies as they are now.  release them with nb_release_boxes. */
-struct nb_boxes nb_require_boxes(const struct nb_frame *frame, const struct nb_backend *backend);
+struct nb_boxes nb_require_boxes(struct nb_frame *frame, const struct nb_backend *backend);
 void nb_release_boxes(const struct nb_backend *backend, struct nb_boxes *boxes);
 /* Divides the cube of the keys into boxes of a level, and gives them to the frame. */
 void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, const struct nb_keys *keys, int level);

@@ -45,6 +45,11 @@ static void check(struct nb_run *run, void *self)
 			nb_method_name[opt->method]);
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct force *opt = self;
 	if (opt->kernel_text)
 		nb_force_choose_kernel(run, opt);
 }
@@ -62,7 +67,7 @@ static enum method choose_method(const struct force *opt, const struct nb_frame 
 
 /* ---- methods ------------------------------------------------------------------------------------ */
 
-static int force_tree(const struct force *opt, const struct nb_backend *backend, const struct nb_frame *frame,
+static int force_tree(const struct force *opt, const struct nb_backend *backend, struct nb_frame *frame,
 	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	const struct nb_tree tree = nb_require_tree(frame, backend);
@@ -85,7 +90,7 @@ static int force_tree(const struct force *opt, const struct nb_backend *backend,
 	return status;
 }
 
-static int force_near(const struct force *opt, const struct nb_backend *backend, const struct nb_frame *frame,
+static int force_near(const struct force *opt, const struct nb_backend *backend, struct nb_frame *frame,
 	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	struct nb_boxes boxes = nb_require_boxes(frame, backend);
@@ -110,7 +115,7 @@ static int no_force(const struct nb_frame *frame)
 }
 
 static int sum_forces(const struct force *opt, const struct nb_backend *backend, enum method method,
-	const struct nb_frame *frame, const struct nb_gravity *g, struct nb_gravity_count *count)
+	struct nb_frame *frame, const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	if (g->G == 0)
 		return no_force(frame);
@@ -205,5 +210,6 @@ const struct nb_tool nb_tool_force = {
 			.precision = PRECISION_AUTO, .mac = NB_MAC_GEOMETRIC, .theta = 0.5, .alpha = 0.0025, .G = 1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
+	.begin = begin,
 	.frame = force,
 };

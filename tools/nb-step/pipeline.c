@@ -32,7 +32,7 @@ void nb_step_start_force(struct step *s)
 	s->force = calloc(1, sizeof *s->force);
 	if (!s->force)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	if (nb_coprocess_start(s->force, s->command))
+	if (nb_coprocess_start(s->force, s->command, s->run->environment, s->run->voice.file))
 		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
 }
 
@@ -151,9 +151,12 @@ static void send(struct step *s, struct sent *sent)
 	sent->name = calloc(sent->ncolumn + 1, sizeof *sent->name);
 	if (!sent->name)
 		nb_out_of_memory(s->frame);
+	const int folded = nb_coprocess_is_folded(s->force);
 	for (size_t i = 0; i < sent->ncolumn; i++) {
 		struct nb_column *column = &s->frame->column[i];
 		memcpy(sent->name[i], column->name, sizeof column->name);
+		if (folded)
+			continue;
 		/* the thread that writes finds all of it in host memory */
 		if (!nb_column_read(column, &nb_space_host, NB_WIRE))
 			nb_out_of_memory(s->frame);

@@ -9,13 +9,13 @@
 void nb_step_progress_clear(struct step *s)
 {
 	if (s->progress.width)
-		fprintf(stderr, "\r%*s\r", s->progress.width, "");
+		dprintf(nb_voice_file(), "\r%*s\r", s->progress.width, "");
 	s->progress.width = 0;
 }
 
 void nb_step_progress_start(struct step *s)
 {
-	s->progress.wanted = nb_verbosity() >= 0 && isatty(STDERR_FILENO);
+	s->progress.wanted = nb_verbosity() >= 0 && isatty(nb_voice_file());
 	s->progress.start = s->progress.shown = nb_now();
 	s->progress.first_time = s->time;
 }
@@ -42,7 +42,6 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 	}
 	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s", nb_program(),
 		done, total, s->time, (double)done / elapsed, left);
-	fprintf(stderr, "\r%-*s", p->width, line);
+	dprintf(nb_voice_file(), "\r%-*s", p->width, line);
 	p->width = width;
-	fflush(stderr);
 }

@@ -53,10 +53,6 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
 	if (s->until_given && !steps_given)
 		s->steps = UINT64_MAX;
-	/* frames come and go through the host's memory, and a step costs less than a transfer */
-	if (!run->backend)
-		nb_choose_backend(run, strcmp(run->common.backend, "auto") == 0 ? "cpu" : run->common.backend);
-	s->backend = run->backend;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
@@ -214,7 +210,10 @@ static void step_once(struct step *s)
 static void begin(struct nb_run *run, void *self)
 {
 	struct step *s = self;
-	(void)run;
+	/* frames come and go through the host's memory, and a step costs less than a transfer */
+	if (!run->backend)
+		nb_choose_backend(run, strcmp(run->common.backend, "auto") == 0 ? "cpu" : run->common.backend);
+	s->backend = run->backend;
 	if (s->command)
 		nb_step_start_force(s);
 	s->start = nb_now();

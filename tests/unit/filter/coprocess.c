@@ -33,7 +33,7 @@ static void passes(const char *command)
 	static const size_t sizes[] = {0, 1, 1000, 3000000, 2, 1000000};
 	struct nb_coprocess co;
 	struct nb_frame sent, got;
-	CHECK(nb_coprocess_start(&co, command) == 0);
+	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		make_frame(&sent, sizes[i]);
 		nb_frame_init(&got);
@@ -55,7 +55,7 @@ static void fails(const char *command, const char *error)
 	struct nb_frame sent, got;
 	make_frame(&sent, 1000000);
 	nb_frame_init(&got);
-	CHECK(nb_coprocess_start(&co, command) == 0);
+	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
 	CHECK(nb_coprocess_send(&co, &sent) == 0);
 	CHECK(nb_coprocess_receive(&co, &got) == -1);
 	if (!strstr(co.error, error))
@@ -74,7 +74,7 @@ static void dies_when_told(void)
 	struct pollfd end = {-1, POLLIN, 0};
 	CHECK(pipe(held) == 0);
 	end.fd = held[0];
-	CHECK(nb_coprocess_start(&co, "trap '' TERM; sleep 100 | sleep 100") == 0);
+	CHECK(nb_coprocess_start(&co, "trap '' TERM; sleep 100 | sleep 100", environ, 2) == 0);
 	close(held[1]);
 	CHECK(nb_coprocess_answers(&co, 0.05) == 0);
 	CHECK(poll(&end, 1, 0) == 0);

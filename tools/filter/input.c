@@ -1,0 +1,161 @@
+#include "tools/filter/input.h"
+
+#include "tools/fold/meet.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 64 }; /* files that are watched at once: more instances than anybody writes in a row */
+
+static void refuse_programs(void *context)
+{
+	struct nb_run *run = context;
+	while (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
+		struct nb_handover from;
+		char unused[NB_WHY_SIZE];
+		if (nb_meet_accept(run->files.listener, run->files.in, &from, unused) == 1)
+			nb_meet_refuse(&from, "its reader is in the middle of a stream");
+	}
+}
+
+void nb_input_open(struct nb_run *run)
+{
+	if (isatty(run->files.in))
+		nb_die(NB_EXIT_USAGE,
+			"standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
+			nb_program());
+	if (nb_reader_open(&run->in, run->files.in))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	run->in_open = 1;
+	if (run->files.listener >= 0) {
+		run->in.wait = refuse_programs;
+		run->in.context = run;
+	}
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------ */
+
+/* What is watched beside the input. */
+struct watch {
+	struct pollfd file[MOST];
+	nfds_t n;
+};
+
+static void watch(struct watch *w, int fd, short events)
+{
+	if (fd >= 0 && w->n < MOST)
+		w->file[w->n++] = (struct pollfd){fd, events, 0};
+}
+
+/* The processes whose work is done here, from this instance to the last: their links end when they die. */
+static void watch_processes(struct watch *w, const struct nb_run *run)
+{
+	for (; run; run = run->next)
+		watch(w, run->files.link, POLLIN);
+}
+
+static int any(const struct watch *w, nfds_t first, short events)
+{
+	for (nfds_t i = first; i < w->n; i++)
+		if (w->file[i].revents & events)
+			return 1;
+	return 0;
+}
+
+static void wait_for(struct watch *w, int milliseconds)
+{
+	while (poll(w->file, w->n, milliseconds) < 0 && errno == EINTR)
+		;
+}
+
+/* The first file is the input, the second standard output. */
+static void leave_if_unread(const struct watch *w)
+{
+	if (w->file[0].revents == 0 && (w->file[1].revents & (POLLERR | POLLHUP))) {
+		raise(SIGPIPE);
+		nb_die(NB_EXIT_FAILED, "write error: %s", strerror(EPIPE)); /* where the signal is ignored */
+	}
+}
+
+static _Noreturn void end_broken(struct nb_run *run)
+{
+	nb_stop(run, NB_RUN_BROKEN);
+}
+
+int nb_is_alive(const struct nb_run *run)
+{
+	struct watch w = {.n = 0};
+	watch_processes(&w, run);
+	if (w.n)
+		wait_for(&w, 0);
+	return !any(&w, 0, POLLIN | POLLHUP | POLLERR);
+}
+
+void nb_require_alive(struct nb_run *run)
+{
+	if (!nb_is_alive(run))
+		end_broken(run);
+}
+
+enum nb_arrival nb_input_wait(struct nb_run *run)
+{
+	struct watch w = {.n = 0};
+	if (run->in.map)
+		return NB_ARRIVED_BYTES;
+	watch(&w, run->files.in, POLLIN);
+	watch(&w, STDOUT_FILENO, 0);
+	const nfds_t processes = w.n;
+	watch_processes(&w, run);
+	const nfds_t listener = w.n;
+	watch(&w, run->files.listener, POLLIN);
+	wait_for(&w, -1);
+	/* the bytes were there before who connects now */
+	if (w.file[0].revents & POLLIN)
+		return NB_ARRIVED_BYTES;
+	for (nfds_t i = processes; i < listener; i++)
+		if (w.file[i].revents)
+			end_broken(run);
+	if (any(&w, listener, POLLIN))
+		return NB_ARRIVED_PROGRAM;
+	leave_if_unread(&w);
+	return NB_ARRIVED_BYTES;
+}
+
+void nb_wait_for_input(const struct nb_reader *reader)
+{
+	struct watch w = {.n = 0};
+	if (reader->map)
+		return;
+	watch(&w, reader->fd, POLLIN);
+	watch(&w, STDOUT_FILENO, 0);
+	wait_for(&w, -1);
+	leave_if_unread(&w);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+int nb_next_head(struct nb_run *run, struct nb_frame *frame)
+{
+	refuse_programs(run);
+	enum nb_answer answer = nb_reader_head(&run->in, frame);
+	if (answer == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+	return answer == NB_FRAME;
+}
+
+void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count)
+{
+	if (nb_reader_columns(&run->in, frame, count) == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+}
+
+int nb_next_frame(struct nb_run *run, struct nb_frame *frame)
+{
+	if (!nb_next_head(run, frame))
+		return 0;
+	nb_next_columns(run, frame, SIZE_MAX);
+	return 1;
+}

@@ -1,0 +1,229 @@
+#include "tools/fold/ring.h"
+
+#include "common/timer.h"
+#include "tools/filter/input.h"
+#include "tools/filter/require.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Seconds to wait for a program that may be about to start, and for one that has started. */
+static const double MAYBE = 0.02, STARTED = 1;
+
+/* ---- collecting --------------------------------------------------------------------------------- */
+
+static int wants_to_connect(int listener)
+{
+	struct pollfd p = {listener, POLLIN, 0};
+	const struct timespec pause = {0, 200000};
+	return ppoll(&p, 1, &pause, NULL) > 0;
+}
+
+static struct nb_stage *find_stage(
+	int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
+{
+	const double start = nb_now();
+	char name[NB_HOLDER_NAME];
+	while (listener >= 0) {
+		if (wants_to_connect(listener))
+			return nb_stage_accept(listener, fifo, put, context);
+		const enum nb_holder holder = nb_meet_writers(fifo, name);
+		const double waited = nb_now() - start;
+		if (holder < NB_HOLDER_MAYBE || waited > STARTED || (holder == NB_HOLDER_MAYBE && waited > MAYBE))
+			return NULL;
+	}
+	return NULL;
+}
+
+static int same_fifo(int a, int b)
+{
+	struct stat x, y;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int keep_answer(void *context, struct nb_frame *frame, int last)
+{
+	struct nb_ring *ring = context;
+	if (ring->nanswer == ring->room) {
+		const size_t room = 2 * ring->room + 1;
+		struct nb_frame *grown = realloc(ring->answer, room * sizeof *grown);
+		if (!grown)
+			nb_out_of_memory(frame);
+		ring->answer = grown;
+		ring->room = room;
+	}
+	struct nb_frame *to = &ring->answer[ring->nanswer];
+	nb_frame_init(to);
+	if (!last && nb_frame_share(to, frame))
+		nb_out_of_memory(frame);
+	if (last) {
+		*to = *frame;
+		nb_frame_init(frame);
+	}
+	ring->nanswer++;
+	return NB_EXIT_OK;
+}
+
+static struct nb_run *first_of(const struct nb_ring *ring)
+{
+	return ring->stage[ring->n - 1]->run;
+}
+
+void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
+{
+	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring);
+	while (stage && ring->n < NB_RING_MOST) {
+		ring->stage[ring->n++] = stage;
+		ring->closed = same_fifo(stage->from.in, to);
+		if (ring->closed || ring->n == NB_RING_MOST)
+			break;
+		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run);
+	}
+	for (int k = ring->n - 1; k >= 0; k--)
+		if (nb_stage_begin(ring->stage[k]))
+			break; /* its status says so, and the first frame will meet it */
+	if (ring->n)
+		nb_stage_report(first_of(ring));
+}
+
+/* ---- what fails --------------------------------------------------------------------------------- */
+
+/* The stream that the instance reads has been cut: it finds out, and says so. */
+static void find_cut(struct nb_run *run, void *context)
+{
+	struct nb_frame frame;
+	(void)context;
+	nb_frame_init(&frame);
+	if (!run->in_open)
+		nb_input_open(run);
+	while (nb_next_frame(run, &frame))
+		;
+	nb_die(NB_EXIT_FAILED, "truncated stream");
+}
+
+/* The stage that broke the ring: the last with a status that is not 0. */
+static int broken_at(const struct nb_ring *ring)
+{
+	for (int k = 0; k < ring->n; k++)
+		if (ring->stage[k]->run->status)
+			return k;
+	return -1;
+}
+
+static void end_all(struct nb_ring *ring)
+{
+	while (ring->n > 0) {
+		struct nb_stage *stage = ring->stage[--ring->n];
+		const int status = stage->run->status;
+		nb_stage_end(stage, status);
+	}
+}
+
+/* Stage k has ended: those behind it find their input cut, those before it find their reader gone. */
+static int fail_at(struct nb_ring *ring, int k)
+{
+	for (int i = ring->n - 1; i > k; i--)
+		ring->stage[i]->run->status = NB_RUN_BROKEN;
+	while (k-- > 0)
+		(void)nb_run_do(ring->stage[k]->run, find_cut, NULL);
+	end_all(ring);
+	return -1;
+}
+
+static int require_whole(struct nb_ring *ring)
+{
+	const int k = broken_at(ring);
+	return k < 0 ? 0 : fail_at(ring, k);
+}
+
+static int is_alive(const struct nb_stage *stage)
+{
+	struct pollfd p = {stage->from.link, POLLIN, 0};
+	return poll(&p, 1, 0) <= 0;
+}
+
+int nb_ring_is_alive(const struct nb_ring *ring)
+{
+	for (int k = 0; k < ring->n; k++)
+		if (!is_alive(ring->stage[k]))
+			return 0;
+	return 1;
+}
+
+void nb_ring_clear(struct nb_ring *ring)
+{
+	for (int k = 0; k < ring->n; k++)
+		ring->stage[k]->run->status = NB_RUN_BROKEN;
+	end_all(ring);
+	for (size_t i = 0; i < ring->nanswer; i++)
+		nb_frame_clear(&ring->answer[i]);
+	free(ring->answer);
+	*ring = (struct nb_ring){.n = 0};
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+int nb_ring_pass(struct nb_ring *ring, struct nb_frame *frame)
+{
+	if (require_whole(ring))
+		return -1;
+	(void)nb_run_feed(first_of(ring), frame, 1);
+	return require_whole(ring);
+}
+
+static void read_one(struct nb_run *run, void *context)
+{
+	int *there = context;
+	*there = nb_next_frame(run, &run->taken);
+	if (*there)
+		nb_run_pass(run, &run->taken);
+}
+
+int nb_ring_pull(struct nb_ring *ring)
+{
+	int there;
+	if (require_whole(ring))
+		return -1;
+	if (!ring->nanswer)
+		(void)nb_run_do(first_of(ring), read_one, &there);
+	return require_whole(ring);
+}
+
+int nb_ring_answer(struct nb_ring *ring, struct nb_frame *frame)
+{
+	if (!ring->nanswer)
+		return 0;
+	nb_frame_clear(frame);
+	*frame = ring->answer[0];
+	ring->nanswer--;
+	for (size_t i = 0; i < ring->nanswer; i++)
+		ring->answer[i] = ring->answer[i + 1];
+	return 1;
+}
+
+static void read_rest(struct nb_run *run, void *context)
+{
+	(void)context;
+	while (nb_next_frame(run, &run->taken))
+		nb_run_pass(run, &run->taken);
+}
+
+int nb_ring_end(struct nb_ring *ring)
+{
+	if (require_whole(ring))
+		return -1;
+	if (!ring->closed && nb_run_do(first_of(ring), read_rest, NULL))
+		return require_whole(ring);
+	while (ring->n > 0) {
+		struct nb_stage *stage = ring->stage[ring->n - 1];
+		if (nb_run_end(stage->run))
+			return require_whole(ring);
+		if (ring->n > 1)
+			nb_reader_count_end(&ring->stage[ring->n - 2]->run->in);
+		nb_stage_end(stage, NB_EXIT_OK);
+		ring->n--;
+	}
+	return 0;
+}

@@ -1,0 +1,252 @@
+#include "tools/fold/stage.h"
+
+#include "tools/filter/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Options are parsed with getopt's variables, and a working directory belongs to the whole process: one stage at a time
+ * is made. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- handing over ------------------------------------------------------------------------------- */
+
+static void require_known_wish(void)
+{
+	const char *wish = getenv("NB_FOLD");
+	if (wish && *wish && strcmp(wish, "on") != 0 && strcmp(wish, "off") != 0)
+		nb_die(NB_EXIT_USAGE, "NB_FOLD='%.40s' (want on or off)", wish);
+}
+
+static int is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static int is_fifo(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static int offer(const struct nb_run *run, int argc, char **argv, int *link)
+{
+	char why[NB_WHY_SIZE];
+	char **copy = malloc((size_t)(argc + 1) * sizeof *copy);
+	if (!copy)
+		return 0;
+	memcpy(copy, argv, (size_t)(argc + 1) * sizeof *copy);
+	copy[0] = (char *)(uintptr_t)run->tool->name; /* also where this is "nb force" */
+	const struct nb_handover work = {
+		.argc = argc,
+		.argv = copy,
+		.environment = environ,
+		.in = is_open(STDIN_FILENO) ? STDIN_FILENO : -1,
+		.err = is_open(STDERR_FILENO) ? STDERR_FILENO : -1,
+		.directory = -1,
+		.listener = run->files.listener,
+	};
+	const int accepted = nb_meet_hand_over(STDOUT_FILENO, &work, link, why);
+	free(copy);
+	if (!accepted)
+		nb_verbose("not folded: %s", why);
+	return accepted;
+}
+
+static void find(struct nb_run *run, void *context)
+{
+	(void)context;
+	require_known_wish();
+	if ((run->streams & NB_READS) && !run->whole_stream)
+		run->files.listener = nb_meet_listen(STDIN_FILENO);
+}
+
+struct words {
+	int argc;
+	char **argv;
+	int link;
+	int accepted;
+};
+
+static void hand_over(struct nb_run *run, void *context)
+{
+	struct words *words = context;
+	if ((run->streams & NB_WRITES) && is_fifo(STDOUT_FILENO))
+		words->accepted = offer(run, words->argc, words->argv, &words->link);
+}
+
+static void report_broken(struct nb_run *run, void *context)
+{
+	(void)run;
+	(void)context;
+	nb_die(NB_EXIT_FAILED, "write error: %s", strerror(EPIPE));
+}
+
+int nb_stage_hand_over(struct nb_run *run, int argc, char **argv)
+{
+	struct words words = {argc, argv, -1, 0};
+	int status = nb_run_do(run, find, NULL);
+	if (!status)
+		status = nb_run_do(run, hand_over, &words);
+	if (status)
+		return status;
+	if (!words.accepted)
+		return NB_STAGE_HERE;
+	status = nb_meet_wait(words.link);
+	return status == NB_MEET_BROKEN ? nb_run_do(run, report_broken, NULL) : status;
+}
+
+/* ---- taking over -------------------------------------------------------------------------------- */
+
+/* NULL, or why the two cannot compute in one process. */
+static const char *device_conflict(const struct nb_run *run, const struct nb_run *next)
+{
+	const char *wish = run->common.backend;
+	if (!(run->tool->common & NB_COMMON_BACKEND) || strncmp(wish, "cuda", 4) != 0)
+		return NULL;
+	for (; next; next = next->next) {
+		const char *other = next->common.backend;
+		if ((next->tool->common & NB_COMMON_BACKEND) && strncmp(other, "cuda", 4) == 0 &&
+			strcmp(strcmp(wish, "cuda") ? wish : "cuda:0", strcmp(other, "cuda") ? other : "cuda:0") != 0)
+			return "its reader computes on another device";
+	}
+	return NULL;
+}
+
+static void prepare(struct nb_run *run, void *context)
+{
+	const struct nb_handover *from = context;
+	nb_run_prepare(run, from->argc, from->argv);
+}
+
+/* The instance that does the work; NULL with why it cannot. */
+static struct nb_run *instance(
+	struct nb_handover *from, int (*put)(void *, struct nb_frame *, int), void *context, const char **why)
+{
+	const struct nb_tool *tool = from->argc > 0 ? nb_tool_find(from->argv[0]) : NULL;
+	struct nb_run *run = tool ? nb_run_new(tool) : NULL;
+	*why = tool ? "its reader is out of memory" : "its reader does not know this tool";
+	if (!run)
+		return NULL;
+	run->files = (struct nb_files){from->in, from->listener, from->link};
+	run->voice.file = from->err;
+	run->environment = from->environment;
+	run->put = put;
+	run->context = context;
+	run->next = put == nb_run_feed ? context : NULL;
+	*why = nb_run_do(run, prepare, from) ? "its options" : device_conflict(run, run->next);
+	if (!*why && !(run->streams & NB_WRITES))
+		*why = "it writes no stream";
+	if (!*why)
+		return run;
+	nb_run_free(run);
+	return NULL;
+}
+
+struct nb_stage *nb_stage_accept(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
+{
+	struct nb_stage *stage = calloc(1, sizeof *stage);
+	char unused[NB_WHY_SIZE];
+	const char *why;
+	if (!stage || nb_meet_accept(listener, fifo, &stage->from, unused) != 1) {
+		free(stage);
+		return NULL;
+	}
+	pthread_mutex_lock(&making);
+	stage->run = instance(&stage->from, put, context, &why);
+	pthread_mutex_unlock(&making);
+	if (stage->run && nb_meet_take(&stage->from) == 0)
+		return stage;
+	if (!stage->run)
+		nb_meet_refuse(&stage->from, why);
+	nb_run_free(stage->run);
+	free(stage);
+	return NULL;
+}
+
+static int enter(int directory)
+{
+	const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (here >= 0 && fchdir(directory)) {
+		close(here);
+		return -1;
+	}
+	return here;
+}
+
+static void go_back(int here)
+{
+	(void)!fchdir(here);
+	close(here);
+}
+
+static void begin(struct nb_run *run, void *context)
+{
+	(void)context;
+	nb_run_begin(run);
+}
+
+int nb_stage_begin(struct nb_stage *stage)
+{
+	int status = NB_EXIT_FAILED;
+	pthread_mutex_lock(&making);
+	const int here = enter(stage->from.directory);
+	if (here >= 0) {
+		status = nb_run_do(stage->run, begin, NULL);
+		go_back(here);
+	}
+	pthread_mutex_unlock(&making);
+	return status;
+}
+
+void nb_stage_end(struct nb_stage *stage, int status)
+{
+	nb_run_free(stage->run);
+	nb_meet_tell(&stage->from, status, status == NB_RUN_BROKEN ? SIGPIPE : 0);
+	nb_meet_clear(&stage->from);
+	free(stage);
+}
+
+static void work(struct nb_run *run, void *context)
+{
+	(void)context;
+	nb_run_work(run);
+}
+
+void nb_stage_run(struct nb_run *run)
+{
+	struct nb_stage *stage = nb_stage_accept(run->files.listener, run->files.in, nb_run_feed, run);
+	if (!stage)
+		return;
+	int status = nb_stage_begin(stage);
+	if (!status)
+		status = nb_run_do(stage->run, work, NULL);
+	if (!status)
+		nb_reader_count_end(&run->in);
+	nb_stage_end(stage, status);
+	if (run->status)
+		nb_stop(run, run->status);
+}
+
+void nb_stage_report(const struct nb_run *first)
+{
+	char line[400];
+	size_t used = 0;
+	if (!first->next)
+		return;
+	for (const struct nb_run *run = first; run && used < sizeof line; run = run->next)
+		used += (size_t)snprintf(
+			line + used, sizeof line - used, "%s%s", run == first ? "" : " | ", run->tool->name);
+	for (const struct nb_run *run = first; run; run = run->next) {
+		struct nb_voice voice = run->voice, *before = nb_speak_as(&voice);
+		nb_verbose("folded: %s", line);
+		nb_speak_as(before);
+	}
+}
