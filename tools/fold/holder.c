@@ -1,0 +1,244 @@
+#include "tools/fold/holder.h"
+
+#include "common/timer.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { PROC_PATH = 64, CHILDREN_SIZE = 1 << 14 };
+
+/* A file without asking a server, which may not answer. */
+static int cached_stat(int dir, const char *path, struct statx *st)
+{
+	return statx(dir, path, AT_STATX_DONT_SYNC, STATX_INO, st);
+}
+
+static int same_file(const struct statx *a, const struct statx *b)
+{
+	return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+/* ---- one process ------------------------------------------------------------------------------- */
+
+int nb_fifo_of(struct nb_fifo *fifo, int fd)
+{
+	struct stat st;
+	char path[PROC_PATH];
+	if (fd < 0 || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return -1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(path, fifo->link, sizeof fifo->link - 1);
+	if (n <= 0 || n >= (ssize_t)sizeof fifo->link - 1)
+		return -1;
+	fifo->link[n] = '\0';
+	fifo->device = st.st_dev;
+	fifo->inode = st.st_ino;
+	return 0;
+}
+
+/* Whether descriptor `name` in the folder /proc/PID/fd is this end of the FIFO.  Links are compared first: to ask the
+ * file itself may take for ever if a server has gone. */
+static int is_end(int dir, const char *name, const struct nb_fifo *fifo, enum nb_fifo_end end)
+{
+	char link[PATH_MAX];
+	struct stat own;
+	struct statx st;
+	const size_t length = strlen(fifo->link);
+	const ssize_t n = readlinkat(dir, name, link, sizeof link);
+	if (n < 0 || (size_t)n != length || memcmp(link, fifo->link, length) != 0)
+		return 0;
+	if (fstatat(dir, name, &own, AT_SYMLINK_NOFOLLOW) || !(own.st_mode & (mode_t)end))
+		return 0;
+	if (link[0] != '/')
+		return 1;
+	return cached_stat(dir, name, &st) == 0 && st.stx_ino == fifo->inode &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == fifo->device;
+}
+
+static int open_descriptors(pid_t pid)
+{
+	char path[PROC_PATH];
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static const char *usual(enum nb_fifo_end end)
+{
+	return end == NB_READ_END ? "0" : "1";
+}
+
+int nb_fifo_held(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end, double until)
+{
+	const int fd = open_descriptors(pid);
+	int held = 0;
+	if (fd < 0)
+		return 0;
+	DIR *dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return 0;
+	}
+	held = is_end(fd, usual(end), fifo, end);
+	const struct dirent *entry;
+	while (!held && (entry = readdir(dir)) != NULL && nb_now() < until)
+		if (isdigit((unsigned char)entry->d_name[0]))
+			held = is_end(fd, entry->d_name, fifo, end);
+	closedir(dir);
+	return held;
+}
+
+static int held_as_usual(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end)
+{
+	char path[PROC_PATH];
+	snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, usual(end));
+	return is_end(AT_FDCWD, path, fifo, end);
+}
+
+static int program_of(pid_t pid, struct statx *st)
+{
+	char path[PROC_PATH];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return cached_stat(AT_FDCWD, path, st);
+}
+
+int nb_runs_this_program(pid_t pid)
+{
+	struct statx it, self;
+	return program_of(pid, &it) == 0 && program_of(getpid(), &self) == 0 && same_file(&it, &self);
+}
+
+/* ---- what a holder may become ------------------------------------------------------------------- */
+
+/* The name of its program, or "" */
+static void name_of(pid_t pid, char name[NB_HOLDER_NAME])
+{
+	char path[PROC_PATH], link[PATH_MAX];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	const ssize_t n = readlink(path, link, sizeof link - 1);
+	link[n > 0 ? n : 0] = '\0';
+	const char *slash = strrchr(link, '/');
+	snprintf(name, NB_HOLDER_NAME, "%.*s", NB_HOLDER_NAME - 1, slash ? slash + 1 : link);
+	for (char *c = name; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+}
+
+/* Shells, and what only prepares the start of another program. */
+static int starts_others(const char *name)
+{
+	static const char names[][8] = {"sh", "dash", "bash", "zsh", "ksh", "ksh93", "mksh", "lksh", "yash", "fish",
+		"busybox", "ash", "tcsh", "csh", "env"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[PROC_PATH], text[512];
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *after = strrchr(text, ')'); /* the name may hold anything */
+	int parent = 0;
+	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static enum nb_holder kind_of(pid_t pid, char name[NB_HOLDER_NAME])
+{
+	struct statx it, self, parent;
+	name_of(pid, name);
+	if (program_of(pid, &it) || program_of(getpid(), &self))
+		return NB_HOLDER_MAYBE;
+	if (same_file(&it, &self))
+		return NB_HOLDER_OURS;
+	if (starts_others(name) || (program_of(parent_of(pid), &parent) == 0 && same_file(&it, &parent)))
+		return NB_HOLDER_MAYBE;
+	return NB_HOLDER_OTHER;
+}
+
+/* ---- all processes ------------------------------------------------------------------------------ */
+
+struct search {
+	const struct nb_fifo *fifo;
+	enum nb_fifo_end end;
+	double until;
+	enum nb_holder best;
+	char *name;
+};
+
+static void found(struct search *s, pid_t pid)
+{
+	char name[NB_HOLDER_NAME];
+	const enum nb_holder kind = kind_of(pid, name);
+	if (kind > s->best) {
+		s->best = kind;
+		memcpy(s->name, name, sizeof name);
+	}
+}
+
+static void look_at(struct search *s, pid_t pid, int anywhere)
+{
+	if (pid <= 0 || pid == getpid())
+		return;
+	if (anywhere ? nb_fifo_held(pid, s->fifo, s->end, s->until) : held_as_usual(pid, s->fifo, s->end))
+		found(s, pid);
+}
+
+/* The parent and its children, where a shell's pipeline is.  The parent first: a shell holds the end until it has
+ * forked the child that shall have it. */
+static void look_near(struct search *s)
+{
+	char path[PROC_PATH], text[CHILDREN_SIZE];
+	const pid_t parent = getppid();
+	look_at(s, parent, 1);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	size_t length = 0;
+	ssize_t n;
+	while (length < sizeof text - 1 && (n = read(fd, text + length, sizeof text - 1 - length)) > 0)
+		length += (size_t)n;
+	close(fd);
+	text[length] = '\0';
+	char *next;
+	for (char *at = text; s->best != NB_HOLDER_OURS && nb_now() < s->until; at = next) {
+		const long pid = strtol(at, &next, 10);
+		if (next == at)
+			break;
+		look_at(s, (pid_t)pid, 1);
+	}
+}
+
+static void look_everywhere(struct search *s, int anywhere)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	if (!dir)
+		return;
+	while (s->best != NB_HOLDER_OURS && nb_now() < s->until && (entry = readdir(dir)) != NULL)
+		look_at(s, (pid_t)strtol(entry->d_name, NULL, 10), anywhere);
+	closedir(dir);
+}
+
+enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
+{
+	struct search s = {fifo, end, until, NB_HOLDER_NONE, name};
+	name[0] = '\0';
+	look_near(&s);
+	for (int anywhere = 0; anywhere < 2 && s.best == NB_HOLDER_NONE; anywhere++)
+		look_everywhere(&s, anywhere);
+	return s.best;
+}

@@ -1,0 +1,86 @@
+/* meet.h - how the programs on the two ends of a FIFO find each other, and how the writer hands its work to the reader.
+ *
+ * In `nb-gen | nb-force | nb-stats` the processes stay, their work moves.  A process whose standard input is a FIFO
+ * listens, as its first act, on a socket whose name is made of the user, device and inode of the FIFO (nb_meet_listen).
+ * A process whose standard output is a FIFO looks for that socket before any work.  If the reader is of the same build
+ * and has the same surroundings, the writer sends its command line, environment, working directory, standard input,
+ * standard error and its own listening socket (nb_meet_hand_over), and then only waits for its exit status
+ * (nb_meet_wait).  The reader's process does the work (nb_meet_accept, nb_meet_take, nb_meet_tell).  As it also gets
+ * the listening socket, the last program of a chain collects the whole chain.
+ *
+ * Whatever goes wrong before acceptance, the two go on with plain bytes, which always work.  The name of a socket is no
+ * secret, so each side looks in /proc at the other, which must run this very program, as the same user, and hold the
+ * other end of exactly this FIFO (holder.h), in the same surroundings (surroundings.h).  The reader is
+ *   - of the writer:  SO_PEERCRED of the connection;
+ *   - of the host:    the credentials with its first record, as the socket may be one that was handed over.
+ *
+ * Library code: nothing is printed, nothing exits (except where nb_meet_wait raises a signal).  All descriptors are
+ * close-on-exec and above standard error.  NB_FOLD=off in the environment: nobody listens and nobody looks. */
+#ifndef NB_FOLD_MEET_H
+#define NB_FOLD_MEET_H
+
+#include "common/status.h"
+#include "tools/fold/holder.h"
+
+#include <sys/types.h>
+
+enum { NB_WHY_SIZE = 160 };
+
+/* What a program hands to the one that takes over its work.  As the writer offers it, all is its own; as the reader
+ * gets it, the structure owns all. */
+struct nb_handover {
+	pid_t pid; /* of the process that waits; not of an offer */
+	int argc;
+	char **argv;	    /* NULL-terminated; argv[0] is the name of the tool */
+	char **environment; /* NULL-terminated, as environ */
+	int in, err;	    /* its standard input and standard error; -1: closed */
+	int directory;	    /* its working directory (O_PATH); in an offer -1: the one that it is in */
+	int listener;	    /* its listening socket; -1: none */
+	int link;   /* the waiting process: it gets its exit status; end of file: it has died.  Not of an offer */
+	char *text; /* private: all strings */
+};
+
+/* Listens for the writers of the FIFO whose read end is fd.  The socket, for the life of the process; or -1: fd is no
+ * FIFO, somebody has the name, or NB_FOLD=off.  poll() says POLLIN when nb_meet_accept has something to do.  Also notes
+ * the surroundings of this process as they are now, so what the process changes later does no harm. */
+int nb_meet_listen(int fd);
+
+/* ---- the writer -------------------------------------------------------------------------------- */
+
+/* Looks for the reader of the FIFO whose write end is fd and hands over.  1: accepted; then fd, offer->in and
+ * offer->listener have been closed, and nb_meet_wait(*link) must follow at once.  0: plain bytes, nothing has changed,
+ * and why says the reason as a phrase, "cat reads" or "another environment: NB_SIMD".
+ * The search takes at most 20 ms (about 0.1 ms with a reader that listens, 1 ms with a reader of another program). Once
+ * a reader of this build is found the function waits for its answer as long as that process lives, as it may be busy
+ * with the stream of another writer; only 1 s if meanwhile somebody waits for this process in the same way, as the two
+ * may wait for each other in a circle. */
+NB_MUST_CHECK int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE]);
+
+/* Waits for the answer: returns the exit status, or raises the signal that ended the work.  If the host dies without
+ * an answer this raises SIGPIPE, as a write would; where that is ignored it returns NB_MEET_BROKEN, and the caller
+ * reports the broken pipe.  All signals keep the action that they have. */
+enum { NB_MEET_BROKEN = -1 };
+NB_MUST_CHECK int nb_meet_wait(int link);
+
+/* ---- the reader -------------------------------------------------------------------------------- */
+
+/* Looks at one pending connection to a listener; fifo is the read end of its FIFO.
+ *   1  *h is what it offers, all checks are passed: nb_meet_take or nb_meet_refuse must follow
+ *   0  refused, and the writer has been told to go on with plain bytes; why says the reason, h->pid who it was
+ *  -1  nothing is pending
+ * Takes at most 1 s, and that only if the peer connects and then says nothing. */
+NB_MUST_CHECK int nb_meet_accept(int listener, int fifo, struct nb_handover *h, char why[NB_WHY_SIZE]);
+/* Accepts the work.  0; or -1: the writer has died meanwhile, and *h has been cleared. */
+NB_MUST_CHECK int nb_meet_take(struct nb_handover *h);
+/* Leaves the work to the writer, which reports why after -v; clears *h. */
+void nb_meet_refuse(struct nb_handover *h, const char *why);
+/* Says how the work ended: exit status, or the number of a signal if that is not 0.  Once, then nb_meet_clear. */
+void nb_meet_tell(struct nb_handover *h, int status, int signal);
+/* Closes and frees.  A waiting process that has been told nothing ends as if its reader had gone. */
+void nb_meet_clear(struct nb_handover *h);
+
+/* Who else holds the write end of a FIFO, when nothing is pending: whether to wait for a connection.  name: of the
+ * program that was found, e.g. "cat"; "" for NB_HOLDER_NONE. */
+enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME]);
+
+#endif

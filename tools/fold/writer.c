@@ -1,0 +1,242 @@
+/* The writer of a FIFO: finds the reader, hands over, waits. */
+#include "tools/fold/message.h"
+#include "tools/fold/peer.h"
+#include "tools/fold/surroundings.h"
+
+#include "common/timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds: of the whole search; before the first look at who reads; between looks; between attempts to connect; and for
+ * a reader that may be waiting for this process. */
+static const double SEARCH = 0.020, FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, CIRCLE = 1;
+
+/* Says why it stays with plain bytes; returns 0. */
+static int plain(char why[NB_WHY_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int plain(char why[NB_WHY_SIZE], const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(why, NB_WHY_SIZE, format, ap);
+	va_end(ap);
+	return 0;
+}
+
+/* ---- finding the reader ------------------------------------------------------------------------- */
+
+static void pause_for(double seconds)
+{
+	const struct timespec time = {0, (long)(seconds * 1e9)};
+	nanosleep(&time, NULL);
+}
+
+/* Whether it is worth while to try again: looks at who reads. */
+static int may_come(const struct nb_fifo *fifo, double until, int *nobody, char why[NB_WHY_SIZE])
+{
+	char name[NB_HOLDER_NAME];
+	const enum nb_holder holder = nb_fifo_holder(fifo, NB_READ_END, until, name);
+	if (holder == NB_HOLDER_OTHER)
+		return plain(why, "%s reads", name);
+	if (holder != NB_HOLDER_NONE) {
+		*nobody = 0;
+		plain(why, holder == NB_HOLDER_OURS ? "%s does not listen" : "%s reads", name);
+		return 1;
+	}
+	plain(why, "nobody is seen to read");
+	return ++*nobody < 2; /* the end may have been on its way from one process to another */
+}
+
+/* A connection to whoever has the name of the FIFO, or -1. */
+static int connect_to(const struct nb_fifo *fifo, double start, char why[NB_WHY_SIZE])
+{
+	struct sockaddr_un address;
+	const socklen_t length = nb_fold_address(&address, fifo);
+	const double until = start + SEARCH;
+	double look = start + FIRST_LOOK;
+	int nobody = 0;
+	int link = nb_above_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (link < 0)
+		return plain(why, "no socket: %s", strerror(errno)) - 1;
+	plain(why, "the reader does not listen");
+	while (connect(link, (const struct sockaddr *)&address, length)) {
+		const int again = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+		if (!again)
+			plain(why, "no connection: %s", strerror(errno));
+		double now = nb_now();
+		if (!again || now >= until || (now >= look && !may_come(fifo, until, &nobody, why))) {
+			close(link);
+			return -1;
+		}
+		now = nb_now();
+		if (now >= look)
+			look = now + LOOK;
+		pause_for(ATTEMPT);
+	}
+	return link;
+}
+
+/* Whether the process that has bound the name may have done so: it reads the FIFO; or it has handed over, as a program
+ * of this build, and another one of this build reads it. */
+static int listener_is_right(int link, const struct nb_fifo *fifo, double until, char why[NB_WHY_SIZE])
+{
+	char name[NB_HOLDER_NAME];
+	const pid_t pid = nb_peer_of(link);
+	if (pid == getpid())
+		return plain(why, "it reads its own output");
+	if (pid > 0 && nb_runs_this_program(pid) &&
+		(nb_fifo_held(pid, fifo, NB_READ_END, until) ||
+			nb_fifo_holder(fifo, NB_READ_END, until, name) == NB_HOLDER_OURS))
+		return 1;
+	return plain(why, "another program has the name of the socket");
+}
+
+/* ---- handing over ------------------------------------------------------------------------------- */
+
+/* Waits until the host says something.  Meanwhile somebody may come to wait for this process: then only for a while. */
+static void wait_for_host(int link, int listener)
+{
+	struct pollfd p[2] = {{link, POLLIN, 0}, {listener, POLLIN, 0}};
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	const double until = nb_now() + CIRCLE;
+	for (double left = CIRCLE; !p[0].revents && left > 0; left = until - nb_now())
+		poll(p, 1, (int)(left * 1000) + 1);
+}
+
+static int host_is_right(int link, const struct nb_fifo *fifo, int listener, char why[NB_WHY_SIZE])
+{
+	struct nb_record hello;
+	pid_t pid = 0;
+	wait_for_host(link, listener);
+	const int got = nb_record_receive(link, &hello, NULL, NULL, &pid, 0);
+	if (got == 0)
+		return plain(why, "the reader does not answer");
+	if (got > 0 && hello.says == NB_SAYS_REFUSED)
+		return plain(why, "%s", hello.text);
+	if (got < 0 || hello.says != NB_SAYS_HELLO || pid <= 0)
+		return plain(why, "the reader is of another build");
+	if (!nb_runs_this_program(pid) || !nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + SEARCH))
+		return plain(why, "another program answers for the reader");
+	const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
+	return differs ? plain(why, "%s", differs) : 1;
+}
+
+static int offer_all(int link, const struct nb_handover *offer, char why[NB_WHY_SIZE])
+{
+	struct nb_record record;
+	const int given[NB_OFFERED] = {[NB_OFFERS_IN] = offer->in,
+		[NB_OFFERS_ERR] = offer->err,
+		[NB_OFFERS_LISTENER] = offer->listener,
+		[NB_OFFERS_DIRECTORY] = offer->directory >= 0
+						? fcntl(offer->directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+						: open(".", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		[NB_OFFERS_STRINGS] = nb_strings_pack(offer->argc, offer->argv, offer->environment)};
+	int fd[NB_OFFERED], n = 0, sent = 0;
+	nb_record_init(&record, NB_SAYS_OFFER, 0);
+	for (int i = 0; i < NB_OFFERED; i++)
+		if (given[i] >= 0 && fcntl(given[i], F_GETFD) >= 0) {
+			record.value |= 1U << i;
+			fd[n++] = given[i];
+		}
+	if (given[NB_OFFERS_STRINGS] < 0)
+		plain(why, "its command line and environment cannot be sent");
+	else if (given[NB_OFFERS_DIRECTORY] < 0)
+		plain(why, "its working directory cannot be opened");
+	else if (nb_record_send(link, &record, fd, n, 0) && errno != EPIPE) /* EPIPE: the host has said why before */
+		plain(why, "nothing can be sent: %s", strerror(errno));
+	else
+		sent = 1;
+	for (int i = 0; i < NB_OFFERS_IN; i++)
+		if (given[i] >= 0)
+			close(given[i]);
+	return sent;
+}
+
+static int accepted(int link, char why[NB_WHY_SIZE])
+{
+	struct nb_record answer;
+	int got;
+	/* a greeting of a host that refuses in the next moment may still be there */
+	while ((got = nb_record_receive(link, &answer, NULL, NULL, NULL, -1)) > 0 && answer.says == NB_SAYS_HELLO)
+		;
+	if (got > 0 && answer.says == NB_SAYS_ACCEPTED)
+		return 1;
+	if (got > 0 && answer.says == NB_SAYS_REFUSED)
+		return plain(why, "%s", answer.text);
+	return plain(why, "the reader has gone");
+}
+
+/* The messages of a program would go into the stream. */
+static int errors_go_to(const struct nb_fifo *fifo, int err)
+{
+	struct stat st;
+	return err >= 0 && fstat(err, &st) == 0 && st.st_dev == fifo->device && st.st_ino == fifo->inode;
+}
+
+int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE])
+{
+	struct nb_fifo fifo;
+	*link = -1;
+	if (nb_fold_is_off())
+		return plain(why, "NB_FOLD=off");
+	if (nb_fifo_of(&fifo, fd))
+		return plain(why, "the output is no pipe");
+	if (errors_go_to(&fifo, offer->err))
+		return plain(why, "its messages go into the same pipe");
+	const double start = nb_now();
+	const int to = connect_to(&fifo, start, why), on = 1;
+	if (to < 0)
+		return 0;
+	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+	if (!listener_is_right(to, &fifo, start + SEARCH, why) || !host_is_right(to, &fifo, offer->listener, why) ||
+		!offer_all(to, offer, why) || !accepted(to, why)) {
+		close(to);
+		return 0;
+	}
+	close(fd);
+	if (offer->in >= 0)
+		close(offer->in);
+	if (offer->listener >= 0)
+		close(offer->listener);
+	*link = to;
+	return 1;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------ */
+
+/* Ends the process as this signal ended the work. */
+static int end_by(int number)
+{
+	struct sigaction action;
+	sigset_t set;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = SIG_DFL;
+	sigemptyset(&action.sa_mask);
+	sigaction(number, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number; /* one that ends nothing */
+}
+
+int nb_meet_wait(int link)
+{
+	struct nb_record answer;
+	const int got = nb_record_receive(link, &answer, NULL, NULL, NULL, -1);
+	close(link);
+	if (got > 0 && answer.says == NB_SAYS_EXITED)
+		return (int)(answer.value & 255);
+	if (got > 0 && answer.says == NB_SAYS_KILLED && answer.value > 0 && answer.value < NSIG)
+		return end_by((int)answer.value);
+	raise(SIGPIPE);
+	return NB_MEET_BROKEN;
+}
