@@ -4,7 +4,7 @@
 #   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
 #   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu
 #   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
-#   formats/ROOM/*.c, tools/filter/*.c, common/*.c
+#   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
@@ -32,8 +32,8 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp statically: see spin_briefly in common/cpu.c
-LDLIBS  += -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
+# libgomp statically: see spin_briefly in common/cpu.c; by its build id a program knows its own: see tools/fold/meet.h
+LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -64,7 +64,8 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
+LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
+              tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
               $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
 LIB         = $(BUILD)/libnb.a

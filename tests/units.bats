@@ -24,6 +24,7 @@ unit() {
 @test "frames made in blocks" { unit stream/fill; }
 @test "co-process" { unit filter/coprocess; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
+@test "programs meet at a FIFO" { unit fold/meet; }
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }
