@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -64,6 +65,20 @@ static int read_text(int process, const char *name, char *text, size_t size)
 	return n == 0 ? 0 : -1;
 }
 
+/* Signals 32 and 33 belong to the C library, which ignores them in what it starts. */
+static void drop_internal_signals(char *status)
+{
+	static const char key[] = "\nSigIgn:\t";
+	char *digits = strstr(status, key), *end;
+	if (!digits)
+		return;
+	digits += strlen(key);
+	const unsigned long long ignored = strtoull(digits, &end, 16) & ~(3ull << 31);
+	const char after = *end;
+	snprintf(digits, (size_t)(end - digits) + 1, "%0*llx", (int)(end - digits), ignored);
+	*end = after;
+}
+
 static void look(struct surroundings *s, pid_t pid)
 {
 	char path[64];
@@ -80,6 +95,7 @@ static void look(struct surroundings *s, pid_t pid)
 	s->complete = s->space[0][0] != '\0' && statx(process, "root", AT_STATX_DONT_SYNC, STATX_INO, &s->root) == 0 &&
 		      read_text(process, "status", s->status, sizeof s->status) == 0 &&
 		      read_text(process, "limits", s->limits, sizeof s->limits) == 0;
+	drop_internal_signals(s->status);
 	read_text(process, "cgroup", s->group, sizeof s->group);
 	read_text(process, "attr/current", s->label, sizeof s->label);
 	errno = 0;
