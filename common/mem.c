@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
 	ALIGN = 64,
@@ -25,7 +26,7 @@ enum {
 	SMALL_SIZES = 64,  /* classes below LARGE */
 	SLOTS = 8,	   /* for each of them */
 	LISTED = 256,	   /* blocks in the list */
-	PAD = 1 << 20,	   /* by so much the heap grows */
+	PAD = 8 << 20,	   /* by so much the heap grows */
 	TRIMMED = 32 << 20 /* it gives its free end back if that is longer */
 };
 
@@ -107,8 +108,25 @@ static void *from_map(size_t bytes)
 	return p;
 }
 
+/* Asks for huge pages behind what the heap had before: most of it is not touched yet, as the heap grows by PAD.  Two
+ * threads that do so at once do no harm. */
+static void widen_pages(void)
+{
+	static _Atomic(uintptr_t) asked;
+	char *top = sbrk(0);
+	const uintptr_t end = (uintptr_t)top, before = atomic_load_explicit(&asked, memory_order_relaxed);
+	const uintptr_t begin = round_up(before ? before : end - PAD, HUGE);
+	if (end == before)
+		return;
+	if (begin < end)
+		madvise(top - (end - begin), end - begin, MADV_HUGEPAGE);
+	atomic_store_explicit(&asked, end, memory_order_relaxed);
+}
+
 static void *from_heap(size_t bytes)
 {
+	if (bytes > LARGE)
+		widen_pages();
 	char *start = aligned_alloc(ALIGN, bytes + ALIGN);
 	if (!start)
 		return NULL;
