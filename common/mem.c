@@ -1,79 +1,266 @@
+/* Blocks that were freed wait for the next request of their size.  A tool that handles frame after frame would
+ * otherwise give its memory back and have the kernel clear it again for every frame, which costs as much as the copies
+ * through the pipes.
+ *
+ * A request is rounded up to one of eight sizes for each power of two, at most an eighth more, so that the blocks of a
+ * frame fit for the next one, whose tree has some nodes more.  A small block waits in one of a few slots of its size,
+ * which are exchanged without a lock.  Large blocks wait in a list; those in use and in the list together are never
+ * more than were in use at once, so the list adds nothing to the largest memory of a program.  What is too much leaves
+ * the list for the heap, which joins it with its neighbours, or for the system if it is BIG. */
 #include "common/mem.h"
 
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-enum { ALIGN = 64, HUGE = 2 << 20, BIG = 2 * HUGE };
+enum {
+	ALIGN = 64,
+	HUGE = 2 << 20,
+	BIG = 2 * HUGE,	   /* from here on blocks are aligned to huge pages */
+	LARGE = 64 << 10,  /* from here on blocks are in the list */
+	SMALL_SIZES = 64,  /* classes below LARGE */
+	SLOTS = 8,	   /* for each of them */
+	LISTED = 256,	   /* blocks in the list */
+	PAD = 8 << 20,	   /* by so much the heap grows */
+	TRIMMED = 32 << 20 /* it gives its free end back if that is longer */
+};
 
-/* Big blocks that were freed wait here for the next request of about their size: a tool that handles frame
- * after frame would otherwise give its memory back and have the kernel clear it again for every frame, which
- * costs as much as the copies through the pipes.  A request that finds nothing empties the store, so that
- * memory of sizes no longer in use is never held on top of what is in use. */
 #ifdef __SANITIZE_ADDRESS__
-enum { STORE = 0 }; /* a block in the store would hide that it is used after nb_free */
+enum { KEEP = 0 }; /* a block that waits would hide that it is used after nb_free */
 #else
-enum { STORE = 64 };
+enum { KEEP = 1 };
 #endif
-static void *store[STORE + 1];
-static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Atomic(void *) slot[SMALL_SIZES][SLOTS];
+
+struct block {
+	void *at;
+	size_t bytes;
+};
+static struct block list[LISTED];		  /* the oldest first */
+static size_t nlist, listed, in_use, most_in_use; /* blocks; bytes of large blocks */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int nb_mul_overflow(size_t a, size_t b, size_t *product)
 {
 	return __builtin_mul_overflow(a, b, product);
 }
 
-/* A block of at least so many bytes and at most an eighth more, or NULL. */
-static void *from_store(size_t bytes)
+/* ---- sizes -------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t bytes, size_t to)
 {
-	void *found = NULL;
-	pthread_mutex_lock(&store_lock);
-	for (int i = 0; i < STORE && !found; i++) {
-		size_t size = store[i] ? malloc_usable_size(store[i]) : 0;
-		if (size >= bytes && size - bytes <= bytes / 8) {
-			found = store[i];
-			store[i] = NULL;
-		}
-	}
-	for (int i = 0; i < STORE && !found; i++) {
-		free(store[i]);
-		store[i] = NULL;
-	}
-	pthread_mutex_unlock(&store_lock);
-	return found;
+	return (bytes + to - 1) / to * to;
 }
 
-/* 1 if the store took it. */
-static int to_store(void *p)
+/* The smallest class of at least so many bytes, which are not 0. */
+static unsigned class_of(size_t bytes)
 {
-	int taken = 0;
-	pthread_mutex_lock(&store_lock);
-	for (int i = 0; i < STORE && !taken; i++)
-		if (!store[i]) {
-			store[i] = p;
-			taken = 1;
+	const size_t u = (bytes - 1) / ALIGN;
+	const int shift = u < 16 ? 0 : 60 - __builtin_clzll(u);
+	return 8u * (unsigned)shift + (unsigned)(u >> shift);
+}
+
+static size_t class_bytes(unsigned class)
+{
+	const unsigned shift = class < 16 ? 0 : class / 8 - 1;
+	return (size_t)(class - 8 * shift + 1) * ALIGN << shift;
+}
+
+/* ---- the system --------------------------------------------------------------------------------- */
+
+/* All blocks that are not BIG come from the heap, which grows and shrinks in large steps.  Without this the C library
+ * gives its end back and clears it again many times for each frame. */
+__attribute__((constructor)) static void keep_heap(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 2 * BIG);
+	mallopt(M_TRIM_THRESHOLD, TRIMMED);
+	mallopt(M_TOP_PAD, PAD);
+}
+
+/* What lies before a block. */
+struct head {
+	size_t bytes;  /* of the block */
+	void *map;     /* NULL: from the heap */
+	size_t mapped; /* bytes of the map */
+};
+
+static struct head *head_of(void *p)
+{
+	return (struct head *)(void *)((char *)p - ALIGN);
+}
+
+/* A map in which the block begins with a huge page; the head is in the page before. */
+static void *from_map(size_t bytes)
+{
+	const size_t mapped = bytes + 2 * HUGE;
+	void *map = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	void *p = (char *)map + (round_up((uintptr_t)map + ALIGN, HUGE) - (uintptr_t)map);
+	madvise(p, bytes, MADV_HUGEPAGE); /* fewer page faults; failure is harmless */
+	*head_of(p) = (struct head){bytes, map, mapped};
+	return p;
+}
+
+/* Asks for huge pages behind what the heap had before: most of it is not touched yet, as the heap grows by PAD.  Two
+ * threads that do so at once do no harm. */
+static void widen_pages(void)
+{
+	static _Atomic(uintptr_t) asked;
+	char *top = sbrk(0);
+	const uintptr_t end = (uintptr_t)top, before = atomic_load_explicit(&asked, memory_order_relaxed);
+	const uintptr_t begin = round_up(before ? before : end - PAD, HUGE);
+	if (end == before)
+		return;
+	if (begin < end)
+		madvise(top - (end - begin), end - begin, MADV_HUGEPAGE);
+	atomic_store_explicit(&asked, end, memory_order_relaxed);
+}
+
+static void *from_heap(size_t bytes)
+{
+	if (bytes > LARGE)
+		widen_pages();
+	char *start = aligned_alloc(ALIGN, bytes + ALIGN);
+	if (!start)
+		return NULL;
+	*head_of(start + ALIGN) = (struct head){.bytes = bytes};
+	return start + ALIGN;
+}
+
+static void *from_system(size_t bytes)
+{
+	return bytes >= BIG ? from_map(bytes) : from_heap(bytes);
+}
+
+static void to_system(void *p)
+{
+	const struct head head = *head_of(p);
+	if (head.map)
+		munmap(head.map, head.mapped);
+	else
+		free((char *)p - ALIGN);
+}
+
+/* ---- small blocks ------------------------------------------------------------------------------- */
+
+static void *from_slot(size_t bytes)
+{
+	_Atomic(void *) *of = slot[class_of(bytes)];
+	for (int i = 0; i < SLOTS; i++)
+		if (atomic_load_explicit(&of[i], memory_order_relaxed)) {
+			void *p = atomic_exchange(&of[i], NULL);
+			if (p)
+				return p;
 		}
-	pthread_mutex_unlock(&store_lock);
+	return NULL;
+}
+
+/* 1 if there was a free slot. */
+static int to_slot(void *p, size_t bytes)
+{
+	_Atomic(void *) *of = slot[class_of(bytes)];
+	for (int i = 0; i < SLOTS; i++) {
+		void *empty = NULL;
+		if (!atomic_load_explicit(&of[i], memory_order_relaxed) &&
+			atomic_compare_exchange_strong(&of[i], &empty, p))
+			return 1;
+	}
+	return 0;
+}
+
+/* ---- large blocks ------------------------------------------------------------------------------- */
+
+static void *take(size_t i)
+{
+	void *p = list[i].at;
+	listed -= list[i].bytes;
+	nlist--;
+	memmove(&list[i], &list[i + 1], (nlist - i) * sizeof *list);
+	return p;
+}
+
+/* The newest, which may still be in a cache, of those that fit best and are at most a quarter too long. */
+static void *from_list(size_t bytes)
+{
+	size_t best = nlist, least = bytes + bytes / 4;
+	for (size_t i = nlist; i-- > 0 && least > bytes;)
+		if (list[i].bytes >= bytes && list[i].bytes <= least && (best == nlist || list[i].bytes < least)) {
+			best = i;
+			least = list[i].bytes;
+		}
+	return best < nlist ? take(best) : NULL;
+}
+
+static void shorten_list(size_t bytes)
+{
+	while (nlist && listed > bytes)
+		to_system(take(0));
+}
+
+/* A block or NULL.  Counts the bytes as in use, and gives back what is then too much. */
+static void *large_alloc(size_t bytes)
+{
+	pthread_mutex_lock(&list_lock);
+	void *p = from_list(bytes);
+	in_use += p ? head_of(p)->bytes : bytes;
+	if (most_in_use < in_use)
+		most_in_use = in_use;
+	shorten_list(most_in_use - in_use);
+	pthread_mutex_unlock(&list_lock);
+	return p;
+}
+
+/* 1 if the list took it; without p, the bytes are no longer in use. */
+static int large_free(void *p, size_t bytes)
+{
+	pthread_mutex_lock(&list_lock);
+	in_use -= bytes;
+	const int taken = p && nlist < LISTED;
+	if (taken) {
+		list[nlist++] = (struct block){p, bytes};
+		listed += bytes;
+	}
+	pthread_mutex_unlock(&list_lock);
 	return taken;
+}
+
+/* The system has no such block: without those that wait it may have. */
+static void *large_retry(size_t bytes)
+{
+	pthread_mutex_lock(&list_lock);
+	shorten_list(0);
+	pthread_mutex_unlock(&list_lock);
+	void *p = from_system(bytes);
+	if (!p)
+		large_free(NULL, bytes);
+	return p;
+}
+
+/* ---- all blocks --------------------------------------------------------------------------------- */
+
+static void *alloc_class(size_t bytes)
+{
+	const int large = bytes > LARGE;
+	void *p = large ? large_alloc(bytes) : from_slot(bytes);
+	if (!p)
+		p = from_system(bytes);
+	return !p && large ? large_retry(bytes) : p;
 }
 
 void *nb_alloc(size_t count, size_t size)
 {
 	size_t bytes;
-	if (nb_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - HUGE)
+	if (nb_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX / 2)
 		return NULL;
-	size_t align = bytes >= BIG ? (size_t)HUGE : (size_t)ALIGN;
-	bytes = bytes ? (bytes + align - 1) / align * align : align;
-	void *p = bytes >= BIG ? from_store(bytes) : NULL;
-	if (p)
-		return p;
-	p = aligned_alloc(align, bytes);
-	if (p && align == (size_t)HUGE)
-		madvise(p, bytes, MADV_HUGEPAGE); /* fewer page faults; failure is harmless */
-	return p;
+	bytes = round_up(bytes ? bytes : 1, bytes < BIG ? (size_t)ALIGN : (size_t)HUGE);
+	return KEEP ? alloc_class(class_bytes(class_of(bytes))) : aligned_alloc(ALIGN, bytes);
 }
 
 void *nb_alloc_zero(size_t count, size_t size)
@@ -86,8 +273,11 @@ void *nb_alloc_zero(size_t count, size_t size)
 
 void nb_free(void *p)
 {
-	/* only blocks that nb_alloc aligned as big ones: a small one may be as long by chance, but not so aligned */
-	if (p && ((uintptr_t)p % HUGE) == 0 && malloc_usable_size(p) >= BIG && to_store(p))
+	if (!p || !KEEP) {
+		free(p);
 		return;
-	free(p);
+	}
+	const size_t bytes = head_of(p)->bytes;
+	if (!(bytes > LARGE ? large_free(p, bytes) : to_slot(p, bytes)))
+		to_system(p);
 }

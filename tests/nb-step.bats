@@ -574,3 +574,16 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	at_most 2 "${BASH_REMATCH[1]}"
 	at_most "${BASH_REMATCH[2]}" 0.9
 }
+
+@test "memory is used again: more steps have no more page faults" {
+	local measure="$NB_BIN/../tests/bench/measure" steps
+	[ -x "$measure" ] || make_here "${NB_BIN%/bin}/tests/bench/measure"
+	[[ $NB_BIN == */san/* ]] && skip 'sanitizers keep no memory'
+	nb-gen plummer -n 30000 >start.nb
+	for steps in 5 25; do
+		"$measure" m.txt nb-step -k "$steps" -d 0.001 \
+			'nb-sort-zorder -b cpu | nb-build-tree -b cpu | nb-force -b cpu -t 0.8 -e 0.01' <start.nb >end.nb
+	done
+	# 20 steps; a column of positions alone has 180 pages
+	awk '{ print $4; faults[NR] = $4 } END { exit !(NR == 2 && faults[2] - faults[1] < 20 * 180) }' m.txt
+}

@@ -120,11 +120,17 @@ static void sort_frame(struct nb_run *run, void *self, struct nb_frame *frame)
 
 /* ---- on streams --------------------------------------------------------------------------------- */
 
+static size_t rows_at_once(const struct nb_column *column)
+{
+	const size_t rows = column->rowsize < GATHER_BLOCK ? GATHER_BLOCK / column->rowsize : 1;
+	return column->rows < rows ? column->rows : rows;
+}
+
 /* Writes a column in the order of perm, gathered block by block. */
 static int write_gathered(struct nb_writer *out, struct nb_column *column, const uint32_t *perm, void *block)
 {
 	const unsigned char *source = nb_column_read(column, &nb_space_host, NB_WIRE);
-	const size_t rows = column->rowsize < GATHER_BLOCK ? GATHER_BLOCK / column->rowsize : 1;
+	const size_t rows = rows_at_once(column);
 	if (!source)
 		nb_die(NB_EXIT_FAILED, "out of memory for column '%s'", column->name);
 	for (size_t at = 0; at < column->rows; at += rows) {
@@ -138,11 +144,13 @@ static int write_gathered(struct nb_writer *out, struct nb_column *column, const
 
 static void write_sorted(struct nb_writer *out, const struct nb_frame *frame, const uint32_t *perm)
 {
-	size_t widest = GATHER_BLOCK;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		if (frame->column[c].rowsize > widest)
-			widest = frame->column[c].rowsize;
-	void *block = nb_alloc(widest, 1);
+	size_t most = 1;
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		const struct nb_column *column = &frame->column[c];
+		const size_t bytes = rows_at_once(column) * column->rowsize;
+		most = bytes > most ? bytes : most;
+	}
+	void *block = nb_alloc(most, 1);
 	if (!block)
 		nb_out_of_memory(frame);
 	int status = nb_writer_begin(out, frame);

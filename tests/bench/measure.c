@@ -2,8 +2,9 @@
  *
  *     measure FILE COMMAND [ARGUMENT ...]
  *
- * One line: seconds of wall clock, seconds of processor, largest resident memory in bytes, command.  Standard
- * input and output are the command's own, so it can stand anywhere in a pipeline.  Exits as the command does. */
+ * One line: seconds of wall clock, seconds of processor, largest resident memory in bytes, page faults, command.
+ * Processes that the command waited for count as its own.  Standard input and output are the command's own, so it can
+ * stand anywhere in a pipeline.  Exits as the command does. */
 #include "common/timer.h"
 
 #include <stdio.h>
@@ -39,7 +40,7 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	fprintf(file, "%.6f %.6f %.0f", seconds, cpu, 1024.0 * (double)usage.ru_maxrss);
+	fprintf(file, "%.6f %.6f %.0f %ld", seconds, cpu, 1024.0 * (double)usage.ru_maxrss, usage.ru_minflt);
 	for (int i = 2; i < argc; i++)
 		fprintf(file, " %s", argv[i]);
 	fprintf(file, "\n");

@@ -2,6 +2,8 @@
 #include "common/mem.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
@@ -12,6 +14,96 @@ static long faults(void)
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
 	return usage.ru_minflt;
+}
+
+/* A block that was freed comes back for every request of about its size, of any size. */
+static void same_block(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	for (size_t bytes = 1; bytes < 40u * MIB; bytes += bytes / 3 + 1) {
+		char *p = nb_alloc(bytes, 1);
+		nb_free(p);
+		char *q = nb_alloc(bytes, 1);
+		CHECK(p && p == q);
+		nb_free(q);
+	}
+#endif
+}
+
+/* Like the steps of a run: blocks of many sizes, some a little larger from step to step, in two phases that have
+ * different ones.  Their pages are touched for the first time in the first steps, and never more of them are held than
+ * were in use at once. */
+static void steps(void)
+{
+	enum { BLOCKS = 40, STEPS = 50 };
+	long before = 0;
+	for (int step = 0; step < STEPS; step++) {
+		for (int phase = 0; phase < 2; phase++) {
+			char *p[BLOCKS];
+			for (size_t i = 0; i < BLOCKS; i++) {
+				const size_t bytes = (1000 + i * i * 1000 + (size_t)phase * 7000) * 10 + (size_t)step;
+				p[i] = nb_alloc(bytes, 1);
+				CHECK(p[i] != NULL);
+				memset(p[i], step, bytes);
+			}
+			for (size_t i = 0; i < BLOCKS; i++)
+				nb_free(p[i]);
+		}
+		if (step == STEPS / 5)
+			before = faults();
+	}
+#ifndef __SANITIZE_ADDRESS__
+	CHECK(faults() - before < 1000); /* of 100000 */
+#else
+	(void)before;
+#endif
+}
+
+enum { CALLS = 20000, SHARED = 16 };
+
+static _Atomic(unsigned char *) shared[SHARED];
+static atomic_int wrong;
+
+/* Leaves blocks that begin with their length and end with a mark, and frees those that it finds if they still do. */
+static void *exchange(void *context)
+{
+	uint32_t random = *(uint32_t *)context;
+	for (int i = 0; i < CALLS; i++) {
+		random = random * 1664525 + 1013904223;
+		size_t bytes = 2 * sizeof bytes + ((size_t)1 << (random >> 8) % 19) + (random >> 16) % 1000;
+		unsigned char *mine = nb_alloc(bytes, 1);
+		if (!mine) {
+			wrong++;
+			break;
+		}
+		memcpy(mine, &bytes, sizeof bytes);
+		memcpy(mine + bytes - sizeof bytes, &bytes, sizeof bytes);
+		unsigned char *other = atomic_exchange(&shared[(random >> 24) % SHARED], mine);
+		if (!other)
+			continue;
+		memcpy(&bytes, other, sizeof bytes);
+		wrong += bytes > 2 * MIB || memcmp(other, other + bytes - sizeof bytes, sizeof bytes) != 0;
+		memset(other, 0, bytes <= 2 * MIB ? bytes : 0);
+		nb_free(other);
+	}
+	return NULL;
+}
+
+/* Blocks that one thread makes and another frees belong to nobody else meanwhile. */
+static void threads(void)
+{
+	enum { THREADS = 4 };
+	pthread_t thread[THREADS];
+	uint32_t seed[THREADS];
+	for (uint32_t t = 0; t < THREADS; t++) {
+		seed[t] = 12345 * t + 1;
+		CHECK(pthread_create(&thread[t], NULL, exchange, &seed[t]) == 0);
+	}
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(thread[t], NULL);
+	for (int i = 0; i < SHARED; i++)
+		nb_free(atomic_exchange(&shared[i], NULL));
+	CHECK(wrong == 0);
 }
 
 int main(void)
@@ -35,6 +127,10 @@ int main(void)
 		nb_free(q);
 	}
 	nb_free(NULL);
+
+	same_block();
+	threads();
+	steps();
 
 	/* two blocks, again and again: their pages are touched for the first time once */
 	long before = 0;
