@@ -77,7 +77,7 @@ static void begin(struct nb_run *run, void *self)
 			nb_die(NB_EXIT_FAILED, "out of memory");
 		return;
 	}
-	status = nb_import_open(&opt->in, nb_format_number((size_t)opt->from), opt->path, NULL);
+	status = nb_import_open(&opt->in, nb_format_number((size_t)opt->from), run->files.in, opt->path, NULL);
 	if (status == -1)
 		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);
 	if (status)

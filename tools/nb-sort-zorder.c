@@ -83,7 +83,7 @@ static struct order sort_bodies(struct nb_run *run, const struct sort *opt, cons
 	int status = backend->morton_keys(n, nb_require_f64(frame, NB_POS, space), order.dim, &order.cube, order.key);
 	if (!status)
 		status = backend->sort_keys(n, order.key, order.perm);
-	if (!status)
+	if (!status && nb_verbosity() > 0)
 		status = backend->finish();
 	nb_require_done(run, status, "sorting", frame);
 	nb_verbose("frame %" PRIu64 ": %zu bodies sorted on %s in %.4g s", frame->number, n, backend->name,

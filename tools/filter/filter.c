@@ -245,7 +245,7 @@ static void read_all(struct nb_run *run)
 {
 	struct nb_frame *frame = &run->taken;
 	for (;;) {
-		if (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
+		if (!run->whole_stream && nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
 			nb_stage_run(run);
 			continue;
 		}

@@ -13,11 +13,13 @@ enum { MOST = 64 }; /* files that are watched at once: more instances than anybo
 static void refuse_programs(void *context)
 {
 	struct nb_run *run = context;
+	const char *why = run->whole_stream ? "its reader wants the bytes of the stream"
+					    : "its reader is in the middle of a stream";
 	while (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
 		struct nb_handover from;
 		char unused[NB_WHY_SIZE];
 		if (nb_meet_accept(run->files.listener, run->files.in, &from, unused) == 1)
-			nb_meet_refuse(&from, "its reader is in the middle of a stream");
+			nb_meet_refuse(&from, why);
 	}
 }
 

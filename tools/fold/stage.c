@@ -64,7 +64,7 @@ static void find(struct nb_run *run, void *context)
 {
 	(void)context;
 	require_known_wish();
-	if ((run->streams & NB_READS) && !run->whole_stream)
+	if (run->streams & NB_READS)
 		run->files.listener = nb_meet_listen(STDIN_FILENO);
 }
 

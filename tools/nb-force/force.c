@@ -176,17 +176,21 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_require_valid(frame);
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
-	int status = sum_forces(opt, backend, method, frame, &g, &count);
+	/* counting, and waiting for the device, is for who wants to read of it */
+	const int told = nb_verbosity() > 0;
+	int status = sum_forces(opt, backend, method, frame, &g, told ? &count : NULL);
 	if (status == NB_EUNSUPPORTED && opt->jerk)
 		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", nb_method_name[method]);
-	if (!status)
+	if (!status && told)
 		status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,
 			frame->number, nb_backend_error(backend, status));
 	const double seconds = nb_now() - start;
-	struct nb_column *acc = nb_frame_field(frame, NB_ACC);
-	if (nb_column_first_bad(acc, NB_BAD_NONFINITE) < g.n)
+	const size_t bad = nb_column_first_bad(nb_frame_field(frame, NB_ACC), NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
+		nb_require_done(run, backend->finish(), name, frame);
+	if (bad < g.n)
 		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)",
 			frame->number);
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64

@@ -62,6 +62,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--softening' has no effect with '--epot none'");
 	if (!opt->mode->stream)
 		run->stream = NULL; /* frame by frame */
+	run->whole_stream = opt->wanted[CHECK];
 }
 
 static void begin(struct nb_run *run, void *self)

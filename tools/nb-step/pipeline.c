@@ -63,23 +63,34 @@ void nb_step_forget_sent(struct step *s)
 
 /* ---- velocities --------------------------------------------------------------------------------- */
 
+/* A column of 0 .. n-1 in *kept.  The same memory serves every step: sorting gives the frame another. */
+static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
+{
+	struct nb_column *column = nb_frame_find(&s->rows, row_name);
+	if (!column || column->rows != n) {
+		nb_frame_clear(&s->rows);
+		s->rows.rows[NB_PARTICLE] = n;
+		column = nb_frame_add(&s->rows, row_name, NB_PARTICLE, "<u4", 1, "", 0);
+		uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		if (!row)
+			nb_out_of_memory(s->frame);
+		for (size_t i = 0; i < n; i++)
+			row[i] = (uint32_t)i;
+	}
+	if (!nb_column_read(column, s->backend->space, NB_WIRE) || nb_frame_share(kept, &s->rows))
+		nb_out_of_memory(s->frame);
+}
+
 static void keep_velocities(struct step *s, struct sent *sent)
 {
-	struct nb_frame *kept = &sent->kept;
-	nb_frame_init(kept);
+	nb_frame_init(&sent->kept);
 	if (s->send_velocities || s->integrator->needs_jerk)
 		return; /* jerks need velocities, too */
 	if (sent->n > UINT32_MAX)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", s->frame->number,
 			sent->n, UINT32_MAX);
-	kept->rows[NB_PARTICLE] = sent->n;
-	struct nb_column *column = nb_frame_add(kept, row_name, NB_PARTICLE, "<u4", 1, "", 0);
-	uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
-	if (!row)
-		nb_out_of_memory(s->frame);
-	for (size_t i = 0; i < sent->n; i++)
-		row[i] = (uint32_t)i;
-	nb_frame_exchange(s->frame, "vel", kept, row_name);
+	add_rows(s, &sent->kept, sent->n);
+	nb_frame_exchange(s->frame, "vel", &sent->kept, row_name);
 	nb_set_attribute(s->frame, why_missing, why_text);
 }
 
@@ -111,25 +122,36 @@ static void permute(struct step *s, struct nb_column *from, struct nb_column *ro
 	if (!source || !target || !order)
 		nb_out_of_memory(s->frame);
 	nb_step_require(s, s->backend->permute(from->rows, order, from->rowsize, source, target));
-	nb_step_require(s, s->backend->finish());
+	column->never = from->never;
+}
+
+/* Whether the bodies came back in another order.  What a program of another kind did to the column is looked at. */
+static int came_back_moved(struct step *s, const struct sent *sent)
+{
+	struct nb_column *column = nb_frame_find(s->frame, row_name);
+	const uint32_t *row = NULL;
+	int moves;
+	if (column->state == nb_frame_find(&s->rows, row_name)->state)
+		return 0;
+	if (nb_coprocess_is_folded(s->force))
+		return 1;
+	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
+		row = nb_column_read(column, &nb_space_host, NB_WIRE);
+	if (!row || !is_permutation(sent->n, row, &moves))
+		failed(s, "changed the column 'nb_step_row'");
+	return moves;
 }
 
 /* Puts the velocities back, in the order in which the bodies came back. */
 static void return_velocities(struct step *s, struct sent *sent)
 {
 	struct nb_frame sorted;
-	struct nb_column *column = nb_frame_find(s->frame, row_name);
-	const uint32_t *row = NULL;
-	int moves;
 	if (!sent->kept.ncolumn)
 		return;
-	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
-		row = nb_column_read(column, &nb_space_host, NB_WIRE);
-	if (!row || !is_permutation(sent->n, row, &moves))
-		failed(s, "changed the column 'nb_step_row'");
+	const int moved = came_back_moved(s, sent);
 	nb_frame_drop(s->frame, "vel"); /* in case a program of the pipeline added one */
 	nb_frame_drop_attribute(s->frame, why_missing);
-	if (moves) {
+	if (moved) {
 		nb_frame_init(&sorted);
 		sorted.rows[NB_PARTICLE] = sent->n;
 		permute(s, nb_frame_field(&sent->kept, NB_VEL), nb_frame_find(s->frame, row_name), &sorted);
@@ -193,7 +215,7 @@ static void check_answer(struct step *s, const struct sent *sent)
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		failed(s, what);
 	}
-	if (had_id && nb_step_fingerprint(s) != s->ids)
+	if (had_id && !nb_coprocess_is_folded(s->force) && nb_step_fingerprint(s) != s->ids)
 		failed(s, "returned other ids than it was given");
 }
 
@@ -231,6 +253,6 @@ void nb_step_compute_force(struct step *s)
 	nb_frame_drop_tree(s->frame);
 	nb_frame_drop_attribute(s->frame, "key_cube");
 	nb_frame_drop_attribute(s->frame, "history");
-	nb_step_largest_acc(s, "step");
+	nb_step_require_finite(s, "step");
 	s->force_seconds += nb_now() - start;
 }

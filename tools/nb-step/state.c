@@ -32,6 +32,13 @@ void nb_step_require(const struct step *s, int status)
 			nb_backend_error(s->backend, status));
 }
 
+/* Memory is exhausted, or a kernel failed that was only queued. */
+_Noreturn void nb_step_fail_backend(struct step *s)
+{
+	nb_step_require(s, s->backend->finish());
+	nb_out_of_memory(s->frame);
+}
+
 static void widen(struct step *s, enum nb_field field)
 {
 	const struct nb_space *space = s->backend->space;
@@ -87,19 +94,16 @@ const char *nb_step_missing(const struct step *s)
 	return s->integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
 }
 
-double nb_step_largest_acc(struct step *s, const char *whose)
+void nb_step_require_finite(struct step *s, const char *whose)
 {
 	static const enum nb_field fields[] = {NB_ACC, NB_JERK};
-	const double *acc = nb_step_read(s, NB_ACC, s->backend->space);
-	double largest;
-	nb_step_require(s, s->backend->largest_acc(s->frame->rows[NB_PARTICLE], acc, &largest));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		struct nb_column *column = nb_frame_field(s->frame, fields[i]);
-		if (!column || (fields[i] == NB_ACC ? isfinite(largest) : !s->integrator->needs_jerk))
+		if (!column || (fields[i] == NB_JERK && !s->integrator->needs_jerk))
 			continue;
 		const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
 		if (bad == SIZE_MAX)
-			nb_out_of_memory(s->frame);
+			nb_step_fail_backend(s);
 		if (bad < column->rows) {
 			nb_step_progress_clear(s);
 			nb_die(NB_EXIT_FAILED,
@@ -107,6 +111,14 @@ double nb_step_largest_acc(struct step *s, const char *whose)
 				nb_body_id(s->frame, bad), whose, s->command ? s->step : s->frame->number);
 		}
 	}
+}
+
+double nb_step_largest_acc(struct step *s, const char *whose)
+{
+	const double *acc = nb_step_read(s, NB_ACC, s->backend->space);
+	double largest;
+	nb_step_require_finite(s, whose);
+	nb_step_require(s, s->backend->largest_acc(s->frame->rows[NB_PARTICLE], acc, &largest));
 	return largest;
 }
 
@@ -186,6 +198,7 @@ static void describe(struct step *s)
 void nb_step_output(struct step *s)
 {
 	describe(s);
+	nb_step_require(s, s->backend->finish());
 	nb_emit(s->run, s->frame);
 	nb_frame_drop_attribute(s->frame, "history");
 }
@@ -193,6 +206,7 @@ void nb_step_output(struct step *s)
 void nb_step_leave_frame(struct step *s, int passed_on)
 {
 	describe(s);
+	nb_step_require(s, s->backend->finish());
 	if (passed_on)
 		nb_add_history(s->run, s->frame);
 	s->run->passed_on = passed_on;

@@ -66,7 +66,6 @@ static void finish_kick(struct step *s)
 	double *vel = nb_step_update(s, NB_VEL, space);
 	const double *acc = nb_step_read(s, NB_ACC, space);
 	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, s->pending));
-	nb_step_require(s, s->backend->finish());
 	s->pending = 0;
 }
 
@@ -81,7 +80,6 @@ static void advance_points(struct step *s, double dt)
 		.jerk = s->integrator->needs_jerk ? nb_step_read(s, NB_JERK, space) : NULL,
 	};
 	nb_step_require(s, s->integrator->advance(s->backend, &b, dt));
-	nb_step_require(s, s->backend->finish());
 	s->pending = s->integrator->lag * dt;
 	nb_step_drop_stale(s);
 }
@@ -96,7 +94,7 @@ static void advance(struct step *s, double dt)
 	nb_step_advance_clock(s, dt);
 	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
 	if (bad == SIZE_MAX)
-		nb_out_of_memory(s->frame);
+		nb_step_fail_backend(s);
 	if (bad < s->frame->rows[NB_PARTICLE]) {
 		nb_step_progress_clear(s);
 		nb_die(NB_EXIT_FAILED,
@@ -157,7 +155,7 @@ static void integrate(struct step *s)
 	if (nb_step_missing(s))
 		nb_step_compute_force(s);
 	else
-		nb_step_largest_acc(s, "step");
+		nb_step_require_finite(s, "step");
 	finish_kick(s);
 	for (uint64_t k = 0;; k++) {
 		written = s->every && k % s->every == 0;
@@ -196,7 +194,7 @@ static void step_once(struct step *s)
 			missing, s->frame->number, strcmp(missing, "jerk") == 0 ? " --jerk" : "");
 	if (s->steps || s->pending != 0) {
 		nb_step_widen(s);
-		nb_step_largest_acc(s, "frame");
+		nb_step_require_finite(s, "frame");
 		finish_kick(s);
 		if (s->steps)
 			advance(s, choose_dt(s));
@@ -253,6 +251,7 @@ static void clear(void *self)
 	nb_step_forget_sent(s);
 	nb_step_free_solid(s);
 	nb_frame_clear(&s->past);
+	nb_frame_clear(&s->rows);
 }
 
 const struct nb_tool nb_tool_step = {

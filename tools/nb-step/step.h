@@ -41,6 +41,7 @@ struct step {
 		size_t n, ncolumn;
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
+	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
 	double *velocities; /* of a step of solid bodies: of the drift, and at the end */
 	uint32_t *keep;	    /* rows of those that mergers leave */
 	double start, force_seconds, longest_answer;
@@ -70,8 +71,12 @@ const double *nb_step_read(const struct step *s, enum nb_field field, const stru
 double *nb_step_update(const struct step *s, enum nb_field field, const struct nb_space *space);
 /* Ends the tool if a kernel failed. */
 void nb_step_require(const struct step *s, int status);
+/* Ends the tool after a look for a failed kernel, where memory is exhausted or the device does not answer. */
+_Noreturn void nb_step_fail_backend(struct step *s);
 /* The first field that the integrator needs and the frame does not have, or NULL. */
 const char *nb_step_missing(const struct step *s);
+/* A body whose acceleration (or jerk, if it is needed) is not finite ends the tool. */
+void nb_step_require_finite(struct step *s, const char *whose);
 /* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
 double nb_step_largest_acc(struct step *s, const char *whose);
 
