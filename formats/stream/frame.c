@@ -31,9 +31,17 @@ static void release_copy(struct nb_copy *copy)
 		if (last)
 			free((void *)copy->users);
 	}
-	if (copy->space && !copy->borrowed && last)
+	if (copy->owner && last)
+		nb_owner_release(copy->owner);
+	else if (copy->space && last)
 		copy->space->release(copy->space, copy->data);
 	memset(copy, 0, sizeof *copy);
+}
+
+void nb_owner_release(struct nb_owner *owner)
+{
+	if (atomic_fetch_sub_explicit(&owner->users, 1, memory_order_acq_rel) == 1)
+		owner->release(owner);
 }
 
 static void release_column(struct nb_column *column)
@@ -212,7 +220,7 @@ static struct nb_copy *make_copy(struct nb_column *column, const struct nb_space
 	copy->space = space;
 	copy->form = form;
 	copy->valid = 0;
-	copy->borrowed = 0;
+	copy->owner = NULL;
 	return copy;
 }
 
@@ -366,7 +374,7 @@ static int detach(const struct nb_column *column, struct nb_copy *copy)
 		return NB_ENOMEM;
 	}
 	release_copy(copy);
-	*copy = (struct nb_copy){shared.space, shared.form, 1, 0, own, NULL};
+	*copy = (struct nb_copy){shared.space, shared.form, 1, NULL, own, NULL};
 	return NB_OK;
 }
 
@@ -393,22 +401,23 @@ void nb_column_trim(struct nb_column *column)
 			release_copy(&column->copy[i]);
 }
 
-static void take_memory(struct nb_column *column, const struct nb_space *space, void *data, int borrowed)
+static void take_memory(struct nb_column *column, const struct nb_space *space, struct nb_owner *owner, void *data)
 {
 	release_column(column);
 	column->unrounded = 0;
-	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, borrowed, data, NULL};
+	column->copy[0] = (struct nb_copy){space, NB_WIRE, 1, owner, data, NULL};
 	changed(column);
 }
 
 void nb_column_adopt(struct nb_column *column, const struct nb_space *space, void *data)
 {
-	take_memory(column, space, data, 0);
+	take_memory(column, space, NULL, data);
 }
 
-void nb_column_borrow(struct nb_column *column, void *data)
+void nb_column_borrow(struct nb_column *column, struct nb_owner *owner, void *data)
 {
-	take_memory(column, &nb_space_host, data, 1);
+	atomic_fetch_add_explicit(&owner->users, 1, memory_order_relaxed);
+	take_memory(column, &nb_space_host, owner, data);
 }
 
 /* The wire form, somewhere; made where the other form lives. */

@@ -14,11 +14,17 @@ enum { NB_NAME_SIZE = 32, NB_DTYPE_SIZE = 8, NB_UNIT_SIZE = 24, NB_MAX_COPIES = 
 
 enum nb_form { NB_WIRE, NB_AS_F64, NB_AS_U64 /* to read columns of unsigned integers */ };
 
+/* Memory that several columns use a part of, e.g. a mapped file.  Who takes the count to 0 calls release. */
+struct nb_owner {
+	_Atomic unsigned users;
+	void (*release)(struct nb_owner *owner);
+};
+
 struct nb_copy {
 	const struct nb_space *space; /* NULL: slot unused */
 	enum nb_form form;
 	int valid;
-	int borrowed; /* memory belongs to somebody else, e.g. a mapped file */
+	struct nb_owner *owner; /* of the memory, NULL: the column */
 	void *data;
 	_Atomic unsigned *users; /* frames that share the memory (nb_frame_share); NULL: this one alone */
 };
@@ -104,8 +110,9 @@ NB_MUST_CHECK int nb_frame_round(struct nb_frame *frame);
 void nb_column_trim(struct nb_column *column);
 /* Replaces the contents, in wire form, by memory of space->alloc, which the column then owns. */
 void nb_column_adopt(struct nb_column *column, const struct nb_space *space, void *data);
-/* The same with host memory, without owning it: data must outlive the column's use (a mapped file). */
-void nb_column_borrow(struct nb_column *column, void *data);
+/* The same with a part of the host memory of an owner, which lives until the last of its users is gone. */
+void nb_column_borrow(struct nb_column *column, struct nb_owner *owner, void *data);
+void nb_owner_release(struct nb_owner *owner);
 
 /* ---- attributes ---------------------------------------------------------------------------------
  * Keys: [a-z0-9_]+.  Values: any text without NUL. */

@@ -118,25 +118,50 @@ static void widen_pipe(int fd)
 		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
 }
 
+/* A mapped file, which columns may need longer than its reader. */
+struct map {
+	struct nb_owner owner; /* the first member */
+	void *data;
+	size_t size;
+};
+
+static void unmap(struct nb_owner *owner)
+{
+	struct map *map = (struct map *)(void *)owner;
+	munmap(map->data, map->size);
+	free(map);
+}
+
+/* Maps the file from its current offset, if it is one that can be. */
+static void map_file(struct nb_reader *reader, int fd)
+{
+	struct stat st;
+	const off_t at = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+	if (at < 0 || st.st_size <= at)
+		return;
+	struct map *map = malloc(sizeof *map);
+	if (!map)
+		return;
+	*map = (struct map){.owner = {1, unmap}, .size = (size_t)st.st_size};
+	/* private and writable: a tool may change a column in place without touching the file */
+	map->data = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (map->data == MAP_FAILED) {
+		free(map);
+		return;
+	}
+	madvise(map->data, map->size, MADV_SEQUENTIAL);
+	reader->owner = &map->owner;
+	reader->map = map->data;
+	reader->map_size = map->size;
+	reader->map_at = (size_t)at;
+}
+
 int nb_reader_open(struct nb_reader *reader, int fd)
 {
 	memset(reader, 0, sizeof *reader);
 	reader->fd = fd;
 	reader->limit = frame_limit();
-	struct stat st;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		off_t at = lseek(fd, 0, SEEK_CUR);
-		if (at >= 0 && st.st_size > at) {
-			/* private and writable: a tool may change a column in place without touching the file */
-			void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-			if (map != MAP_FAILED) {
-				reader->map = map;
-				reader->map_size = (size_t)st.st_size;
-				reader->map_at = (size_t)at;
-				madvise(map, reader->map_size, MADV_SEQUENTIAL);
-			}
-		}
-	}
+	map_file(reader, fd);
 	if (!reader->map) {
 		widen_pipe(fd);
 		reader->buffer = nb_alloc(NB_BLOCK, 1);
@@ -149,7 +174,7 @@ int nb_reader_open(struct nb_reader *reader, int fd)
 void nb_reader_close(struct nb_reader *reader)
 {
 	if (reader->map)
-		munmap(reader->map, reader->map_size);
+		nb_owner_release(reader->owner);
 	nb_free(reader->buffer);
 	reader->map = NULL;
 	reader->buffer = NULL;
@@ -554,7 +579,7 @@ static enum nb_answer read_columns(
 		struct nb_column *column = &frame->column[reader->column];
 		unsigned char *to = NULL;
 		if (keep && reader->map) {
-			nb_column_borrow(column, reader->map + reader->map_at);
+			nb_column_borrow(column, reader->owner, reader->map + reader->map_at);
 		} else if (keep) {
 			to = nb_column_write(column, &nb_space_host, NB_WIRE);
 			if (!to)

@@ -36,9 +36,10 @@ struct nb_reader {
 	void (*wait)(void *context);
 	void *context;
 	/* private */
-	uint64_t ninner;    /* frames since the last end marker */
-	int ended;	    /* the last thing read was an end marker */
-	unsigned char *map; /* the input as a mapped file, or NULL */
+	uint64_t ninner;	/* frames since the last end marker */
+	int ended;		/* the last thing read was an end marker */
+	unsigned char *map;	/* the input as a mapped file, or NULL */
+	struct nb_owner *owner; /* of the map */
 	size_t map_size, map_at;
 	unsigned char *buffer;	/* for a pipe: NB_BLOCK bytes */
 	uint64_t limit;		/* bytes one frame may have */

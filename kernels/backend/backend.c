@@ -77,6 +77,12 @@ static const char *device_error(void)
 {
 	return nb_cuda_error();
 }
+
+void nb_backend_enter_thread(void)
+{
+	if (backend_cuda.space)
+		nb_cuda_enter(backend_cuda.space);
+}
 #else
 static int open_cuda(int device, const struct nb_backend **backend, char *why)
 {
@@ -89,6 +95,10 @@ static int open_cuda(int device, const struct nb_backend **backend, char *why)
 static const char *device_error(void)
 {
 	return "";
+}
+
+void nb_backend_enter_thread(void)
+{
 }
 #endif
 

@@ -55,6 +55,9 @@ struct nb_backend {
 enum { NB_BACKEND_WHY = 200 };
 NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why);
 
+/* In a new thread that is to use what another one has chosen. */
+void nb_backend_enter_thread(void);
+
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);
 

@@ -15,6 +15,9 @@ extern "C" {
  * or no driver; why (size bytes) then says what the runtime said. */
 NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size);
 
+/* Makes the device of a space current in this thread. */
+void nb_cuda_enter(const struct nb_space *space);
+
 /* What the last failing call said, "" if none failed. */
 const char *nb_cuda_error(void);
 

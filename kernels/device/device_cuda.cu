@@ -146,6 +146,11 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 	return NB_OK;
 }
 
+void nb_cuda_enter(const struct nb_space *space)
+{
+	(void)cudaSetDevice(space->device);
+}
+
 const char *nb_cuda_error(void)
 {
 	return nb_cuda_error_text;

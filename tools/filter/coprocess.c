@@ -302,7 +302,9 @@ int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 	if (co->ring.n && !co->ring.closed && nb_ring_pull(&co->ring))
 		return ended(co, NULL);
 	if (nb_ring_answer(&co->ring, frame))
-		return nb_reader_count(&co->from, frame) == NB_ERROR ? fail(co, "wrote a bad stream: %s", co->from.error) : 0;
+		return nb_reader_count(&co->from, frame) == NB_ERROR
+			       ? fail(co, "wrote a bad stream: %s", co->from.error)
+			       : 0;
 	if (at_end(co, -1))
 		return ended(co, NULL);
 	enum nb_answer answer = nb_reader_next(&co->from, frame);

@@ -2,6 +2,7 @@
 
 #include "common/cpu.h"
 #include "tools/filter/input.h"
+#include "tools/filter/relay.h"
 #include "tools/filter/require.h"
 #include "tools/fold/stage.h"
 
@@ -55,7 +56,7 @@ void nb_stop(struct nb_run *run, int status)
 static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 {
 	nb_add_history(run, frame);
-	if (run->put != put_on_stream)
+	if (run->put && run->put != put_on_stream)
 		round_off(frame);
 	const int status = run->put ? run->put(run->context, frame, last) : NB_EXIT_OK;
 	if (status)
@@ -64,6 +65,9 @@ static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 
 void nb_emit(struct nb_run *run, struct nb_frame *frame)
 {
+	/* more is to come: who takes the frames works meanwhile */
+	if (run->relays && !run->relay)
+		run->relay = nb_relay_start(run);
 	pass_on(run, frame, 0);
 }
 
@@ -170,6 +174,7 @@ void nb_run_free(struct nb_run *run)
 		return;
 	if (run->tool->clear)
 		run->tool->clear(run->self);
+	nb_relay_stop(run->relay);
 	if (run->in_open)
 		nb_reader_close(&run->in);
 	if (run->out_open)
@@ -228,9 +233,11 @@ void nb_run_begin(struct nb_run *run)
 		nb_input_open(run);
 	if ((run->streams & NB_WRITES) && !run->put) {
 		open_output(run);
+		run->out_open = 1;
 		run->put = put_on_stream;
 		run->context = &run->out;
 	}
+	run->relays = run->put != NULL;
 	begin(run);
 }
 
@@ -281,6 +288,9 @@ void nb_run_work(struct nb_run *run)
 	if (run->tool->end)
 		run->tool->end(run, run->self);
 	nb_frame_clear(&run->taken);
+	const int status = run->relay ? nb_relay_drain(run->relay) : NB_EXIT_OK;
+	if (status)
+		nb_stop(run, status);
 }
 
 /* ---- on streams --------------------------------------------------------------------------------- */
@@ -291,6 +301,7 @@ static void work_on_streams(struct nb_run *run, void *context)
 	(void)context;
 	nb_run_begin(run);
 	nb_run_work(run);
+	run->out_open = 0; /* whether or not closing succeeds */
 	if ((run->streams & NB_WRITES) && nb_writer_close(&run->out))
 		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
 	/* some file systems tell only now that the disk is full; a tool that prints nothing may have no stdout */

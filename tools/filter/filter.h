@@ -89,8 +89,10 @@ struct nb_run {
 	 * the last use of a frame (last) it may take the contents. */
 	int (*put)(void *context, struct nb_frame *frame, int last);
 	void *context;
-	struct nb_run *next;   /* the instance that put gives its frames to, NULL: none of this process */
-	struct nb_frame taken; /* what another instance has passed on to this one */
+	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
+	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
+	struct nb_run *next;	/* the instance that put gives its frames to, NULL: none of this process */
+	struct nb_frame taken;	/* what another instance has passed on to this one */
 	jmp_buf failed;
 	int status;
 };

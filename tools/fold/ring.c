@@ -21,8 +21,7 @@ static int wants_to_connect(int listener)
 	return ppoll(&p, 1, &pause, NULL) > 0;
 }
 
-static struct nb_stage *find_stage(
-	int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
+static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
 {
 	const double start = nb_now();
 	char name[NB_HOLDER_NAME];
@@ -81,9 +80,11 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 			break;
 		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run);
 	}
-	for (int k = ring->n - 1; k >= 0; k--)
+	for (int k = ring->n - 1; k >= 0; k--) {
 		if (nb_stage_begin(ring->stage[k]))
-			break; /* its status says so, and the first frame will meet it */
+			break;			 /* its status says so, and the first frame will meet it */
+		ring->stage[k]->run->relays = 0; /* what goes round is wanted at once */
+	}
 	if (ring->n)
 		nb_stage_report(first_of(ring));
 }

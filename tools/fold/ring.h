@@ -21,8 +21,8 @@ struct nb_ring {
 };
 
 /* Collects the programs behind a FIFO, of which from is the read end, with a listener on it; to: the write end of the
- * FIFO that the command reads.  Waits for programs that are about to start, 20 ms at most for those that are not of this
- * build. */
+ * FIFO that the command reads.  Waits for programs that are about to start, 20 ms at most for those that are not of
+ * this build. */
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to);
 /* Passes a frame, which is empty then, through a closed ring.  0, or -1: a program has failed, after its messages; the
  * processes of all of them end. */

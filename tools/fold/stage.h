@@ -1,8 +1,8 @@
 /* stage.h - the work of another program of the pipeline, done in this process.
  *
  * Of two programs that fold (meet.h) the later one does the work of both: an instance of the earlier tool, a stage,
- * passes its frames to the later one's in memory.  Its messages go to the standard error of its process, under its name,
- * and its exit status, or the signal, to the process. */
+ * passes its frames to the later one's in memory.  Its messages go to the standard error of its process, under its
+ * name, and its exit status, or the signal, to the process. */
 #ifndef NB_FOLD_STAGE_H
 #define NB_FOLD_STAGE_H
 
@@ -19,8 +19,8 @@ struct nb_stage {
 enum { NB_STAGE_HERE = -2 };
 int nb_stage_hand_over(struct nb_run *run, int argc, char **argv);
 
-/* Somebody waits at run->files.listener: does all his work, of which run gets the frames; or tells him that he has to do
- * it himself. */
+/* Somebody waits at run->files.listener: does all his work, of which run gets the frames; or tells him that he has to
+ * do it himself. */
 void nb_stage_run(struct nb_run *run);
 /* Notes, after -v, which programs are folded, once the first of them begins. */
 void nb_stage_report(const struct nb_run *first);

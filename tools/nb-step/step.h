@@ -42,8 +42,8 @@ struct step {
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
 	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
-	double *velocities; /* of a step of solid bodies: of the drift, and at the end */
-	uint32_t *keep;	    /* rows of those that mergers leave */
+	double *velocities;   /* of a step of solid bodies: of the drift, and at the end */
+	uint32_t *keep;	      /* rows of those that mergers leave */
 	double start, force_seconds, longest_answer;
 	int warned_slow;
 	struct progress progress;

@@ -104,8 +104,9 @@ static void split(const char *command, struct words *words)
 }
 
 /* What a tool passed on last. */
-static int keep(void *context, const struct nb_frame *frame)
+static int keep(void *context, struct nb_frame *frame, int last)
 {
+	(void)last;
 	struct bytes *bytes = context;
 	free(bytes->data);
 	*bytes = stream_of(frame);
@@ -133,10 +134,10 @@ static int run_tool(const char *command, const struct nb_backend *backend, struc
 
 /* Bytes that a tool copied to the host, without those of writing what it passes on. */
 static uint64_t copied;
-static int count_and_keep(void *context, const struct nb_frame *frame)
+static int count_and_keep(void *context, struct nb_frame *frame, int last)
 {
 	copied = nb_fake_count.to_host;
-	return keep(context, frame);
+	return keep(context, frame, last);
 }
 
 static int run_away(const char *command, struct nb_frame *frame, struct bytes *out)
