@@ -270,8 +270,10 @@ static int at_end(const struct nb_coprocess *co, int milliseconds)
 
 int nb_coprocess_is_folded(struct nb_coprocess *co)
 {
-	if (!co->looked)
+	if (!co->looked) {
 		nb_ring_collect(&co->ring, co->listener, co->from.fd, co->to.fd);
+		forget_listener(co); /* whoever comes later writes bytes */
+	}
 	co->looked = 1;
 	return co->ring.closed;
 }
@@ -317,15 +319,25 @@ int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 	return fail(co, "wrote a bad stream: %s", co->from.error);
 }
 
+static void close_input(struct nb_coprocess *co)
+{
+	if (co->to.buffer)
+		close(co->to.fd);
+	nb_writer_abandon(&co->to);
+}
+
 int nb_coprocess_finish(struct nb_coprocess *co)
 {
 	struct nb_frame frame;
 	int status;
-	if (!nb_coprocess_is_folded(co) && give_job(co, JOB_END, NULL))
+	const int folded = nb_coprocess_is_folded(co);
+	if (!folded && give_job(co, JOB_END, NULL))
 		return -1;
 	if (co->ring.n) {
 		if (nb_ring_end(&co->ring))
 			return ended(co, NULL);
+		if (folded)
+			close_input(co); /* a program that has come too late reads to the end */
 		if (co->ring.nanswer)
 			return fail(co, "wrote more frames than it was given");
 		nb_reader_count_end(&co->from);
@@ -376,9 +388,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 		return;
 	co->writing = 0;
 	nb_frame_clear(&co->frame); /* one that the thread had no time for */
-	if (co->to.buffer)
-		close(co->to.fd);
-	nb_writer_abandon(&co->to);
+	close_input(co);
 	close(co->from.fd);
 	nb_reader_close(&co->from);
 	pthread_cond_destroy(&co->changed);

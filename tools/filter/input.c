@@ -73,7 +73,7 @@ static void wait_for(struct watch *w, int milliseconds)
 		;
 }
 
-/* The first file is the input, the second standard output.  That may be closed, which is met when something is written. */
+/* The first file is the input, the second standard output, which may be closed: a write will tell. */
 static void wait_for_input(struct watch *w)
 {
 	wait_for(w, -1);

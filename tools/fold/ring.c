@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Seconds to wait for a program that may be about to start, and for one that has started. */
 static const double MAYBE = 0.02, STARTED = 1;
@@ -27,7 +28,7 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 	char name[NB_HOLDER_NAME];
 	while (listener >= 0) {
 		if (wants_to_connect(listener))
-			return nb_stage_accept(listener, fifo, put, context);
+			return nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
 		const enum nb_holder holder = nb_meet_writers(fifo, name);
 		const double waited = nb_now() - start;
 		if (holder < NB_HOLDER_MAYBE || waited > STARTED || (holder == NB_HOLDER_MAYBE && waited > MAYBE))
@@ -70,6 +71,15 @@ static struct nb_run *first_of(const struct nb_ring *ring)
 	return ring->stage[ring->n - 1]->run;
 }
 
+/* A program that comes later, as the second of (nb-force; nb-force), would wait for an answer while the ring waits for
+ * its bytes. */
+static void stop_listening(struct nb_stage *stage)
+{
+	if (stage->from.listener >= 0)
+		close(stage->from.listener);
+	stage->from.listener = stage->run->files.listener = -1;
+}
+
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 {
 	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring);
@@ -81,6 +91,7 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run);
 	}
 	for (int k = ring->n - 1; k >= 0; k--) {
+		stop_listening(ring->stage[k]);
 		if (nb_stage_begin(ring->stage[k]))
 			break;			 /* its status says so, and the first frame will meet it */
 		ring->stage[k]->run->relays = 0; /* what goes round is wanted at once */

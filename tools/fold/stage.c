@@ -127,8 +127,8 @@ static void prepare(struct nb_run *run, void *context)
 }
 
 /* The instance that does the work; NULL with why it cannot. */
-static struct nb_run *instance(
-	struct nb_handover *from, int (*put)(void *, struct nb_frame *, int), void *context, const char **why)
+static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (*put)(void *, struct nb_frame *, int),
+	void *context, const char **why)
 {
 	const struct nb_tool *tool = from->argc > 0 ? nb_tool_find(from->argv[0]) : NULL;
 	struct nb_run *run = tool ? nb_run_new(tool) : NULL;
@@ -142,15 +142,16 @@ static struct nb_run *instance(
 	run->context = context;
 	run->next = put == nb_run_feed ? context : NULL;
 	*why = nb_run_do(run, prepare, from) ? "its options" : device_conflict(run, run->next);
-	if (!*why && !(run->streams & NB_WRITES))
-		*why = "it writes no stream";
+	if (!*why && (run->streams & streams) != streams)
+		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
 	if (!*why)
 		return run;
 	nb_run_free(run);
 	return NULL;
 }
 
-struct nb_stage *nb_stage_accept(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
+struct nb_stage *nb_stage_accept(
+	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context)
 {
 	struct nb_stage *stage = calloc(1, sizeof *stage);
 	char unused[NB_WHY_SIZE];
@@ -160,7 +161,7 @@ struct nb_stage *nb_stage_accept(int listener, int fifo, int (*put)(void *, stru
 		return NULL;
 	}
 	pthread_mutex_lock(&making);
-	stage->run = instance(&stage->from, put, context, &why);
+	stage->run = instance(&stage->from, streams, put, context, &why);
 	pthread_mutex_unlock(&making);
 	if (stage->run && nb_meet_take(&stage->from) == 0)
 		return stage;
@@ -222,7 +223,7 @@ static void work(struct nb_run *run, void *context)
 
 void nb_stage_run(struct nb_run *run)
 {
-	struct nb_stage *stage = nb_stage_accept(run->files.listener, run->files.in, nb_run_feed, run);
+	struct nb_stage *stage = nb_stage_accept(run->files.listener, run->files.in, NB_WRITES, nb_run_feed, run);
 	if (!stage)
 		return;
 	int status = nb_stage_begin(stage);

@@ -27,8 +27,10 @@ void nb_stage_report(const struct nb_run *first);
 
 /* ---- in pieces ---------------------------------------------------------------------------------- */
 
-/* The stage that waits at a listener for the FIFO fifo, its options looked at, with a put and context; or NULL. */
-struct nb_stage *nb_stage_accept(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context);
+/* The stage that waits at a listener for the FIFO fifo, its options looked at, with a put and context; or NULL.  A tool
+ * that lacks one of these streams is refused. */
+struct nb_stage *nb_stage_accept(
+	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context);
 /* nb_run_begin in the working directory of its process.  0, or its exit status after a message. */
 NB_MUST_CHECK int nb_stage_begin(struct nb_stage *stage);
 /* Tells its process how the work ended, a status of nb_run_do, and frees it. */
