@@ -262,7 +262,6 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	fine "$gen '../data/filter | nb-force | ../data/filter' | nb-stats" 'gen | step | stats'
 	fine "$gen 'nb-sort-zorder | tee copy | nb-build-tree | nb-force' | nb-stats" 'gen | step | stats' 'build-tree | force'
 	fine "$gen 'exec nb-force' | nb-stats" 'gen | step | stats' 'force'
-	fine "$gen 'tee copy | nb-force >out; true' | cat" || : # a command that answers nothing
 	fine "$gen '(nb-sort-zorder | nb-force)' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
 	fine "$gen 'nb-sort-zorder | (cd / && nb-force)' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
 	fine "$gen 'sh -c \"nb-sort-zorder | nb-force\"' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
@@ -289,7 +288,84 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	same 'nb-gen -n 30 >&- | nb-stats'
 	same 'nb-gen -x 2>one | nb-force 2>two | nb-stats 2>three'
 	same 'nb-gen -n 9 2>one | nb-force -e 1x 2>two | nb-stats 2>three'
-	same 'nb-force <../data/late.nb 2>one | nb-sort-zorder 2>one | nb-stats 2>three' 'force | sort-zorder | stats'
+	same 'nb-force <../data/late.nb 2>>one | nb-sort-zorder 2>>one | nb-stats 2>three' 'force | sort-zorder | stats'
 	same 'nb-force -y 2>&1 <../data/late.nb | nb-stats' # the message is in the stream
 	same 'nb-force <../data/late.nb 2>&1 | nb-stats'
+}
+
+# ---- errors -----------------------------------------------------------------------------------------
+
+@test "an error of any program in a chain gives the same messages and statuses" {
+	local -a chain=('nb-gen -n 30' 'nb-sort-zorder' 'nb-build-tree' 'nb-force' 'nb-step -d 0.1' 'nb-stats')
+	for ((k = 0; k < ${#chain[@]}; k++)); do
+		for options in -x '-j 0' 'one two three'; do
+			local -a broken=("${chain[@]}")
+			broken[k]+=" $options"
+			fails "${broken[k]%% *}: " "$(printf '%s | ' "${broken[@]}")cat"
+			broken[${#chain[@]}-1]+=' >&2' # its table is no part of the stream
+			fails "${broken[k]%% *}: " "${broken[0]} | ${broken[1]} | ${broken[2]} | ${broken[3]} | ${broken[4]} | ${broken[5]}"
+		done
+	done
+	fails 'unknown model' 'nb-gen pluto | nb-sort-zorder | nb-build-tree'
+	fails 'nb-build-tree' 'nb-gen -n 30 | nb-build-tree | nb-force | nb-sort-zorder' 'gen | build-tree | force | sort-zorder'
+	fails "field 'acc' missing" 'nb-gen -n 30 | nb-sort-zorder | nb-step -d 1 | nb-sort-zorder' 'gen | sort-zorder | step | sort-zorder'
+	fails "field 'mass' missing" 'nb-sort-zorder <../data/light.nb | nb-force | nb-sort-zorder' 'sort-zorder | force | sort-zorder'
+	fails "field 'vel' missing" 'nb-force <../data/still.nb | nb-step -d 1 | nb-sort-zorder' 'force | step | sort-zorder'
+	fails 'No such file' 'nb-convert --from csv nothing.csv | nb-sort-zorder | nb-force' 'sort-zorder | force'
+	fails 'No such file' 'nb-gen -n 30 | nb-force | nb-stats --compare nothing.nb'
+	fails 'method tree offers no jerk' 'nb-sort-zorder <../data/one.nb | nb-build-tree | nb-force -m tree --jerk | nb-sort-zorder' \
+		'sort-zorder | build-tree | force | sort-zorder'
+	fails 'backend' 'nb-gen -n 9 | nb-sort-zorder -b nothing | nb-force | nb-sort-zorder'
+	fails 'NB_FOLD' 'export NB_FOLD=maybe; nb-gen -n 9 | nb-sort-zorder'
+	fails 'NB_MAX_FRAME' 'export NB_MAX_FRAME=10000; nb-gen -n 3000 | nb-sort-zorder | nb-force'
+	fails 'nb-force: ' 'nb-gen -n 3000 | nb-sort-zorder | NB_MAX_FRAME=10000 nb-force'
+	fails 'nb-sort-zorder: ' 'nb-gen -n 3000 | NB_MAX_FRAME=10000 nb-sort-zorder | nb-force'
+}
+
+@test "a bad stream gives the same messages, statuses and frames" {
+	local rest='nb-build-tree | nb-force'
+	for file in nan light cut unended stub noise late; do
+		case $file in
+		nan | late) text='not finite' ;;
+		light) text="field 'mass' missing" ;;
+		cut | stub | unended) text='truncated stream' ;;
+		noise) text='not a particle stream' ;;
+		esac
+		fails "$text" "nb-sort-zorder <../data/$file.nb | $rest" 'sort-zorder | build-tree | force'
+		fails "$text" "cat ../data/$file.nb | nb-sort-zorder | $rest | nb-step -d 0.1" 'sort-zorder | build-tree | force | step'
+		fails "$text" "nb-sort-zorder <../data/$file.nb | nb-stats" 'sort-zorder | stats'
+		fails "$text" "(nb-gen -n 9; cat ../data/$file.nb) | nb-sort-zorder | $rest"
+		fails "$text" "nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' <../data/$file.nb | nb-sort-zorder" 'step | sort-zorder'
+	done
+	fails 'truncated stream' 'nb-sort-zorder </dev/null | nb-build-tree | nb-force' 'sort-zorder | build-tree | force'
+	fails 'truncated stream' 'true | nb-sort-zorder | nb-build-tree' 'sort-zorder | build-tree'
+	fails 'truncated stream' '(nb-gen -n 9; head -c 500 ../data/one.nb; nb-gen -n 9) | nb-sort-zorder | nb-build-tree'
+	fails 'truncated stream' 'nb-gen -n 300 | head -c 1000 | nb-sort-zorder | nb-build-tree' 'sort-zorder | build-tree'
+}
+
+@test "a full disk and a closed reader give the same messages and statuses" {
+	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-build-tree >/dev/full' 'gen | sort-zorder | build-tree'
+	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-stats >/dev/full' 'gen | sort-zorder | stats'
+	fails 'No space left' 'nb-gen -n 30 | nb-render-ppm -W 16 -H 16 >/dev/full' 'gen | render-ppm'
+	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-convert --to csv /dev/full' 'gen | sort-zorder | convert'
+	fails 'No space left' "nb-gen -n 30 | nb-step -d 1 -k 3 'nb-sort-zorder | nb-force' >/dev/full" 'gen | step' 'sort-zorder | force'
+	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | tee /dev/full | nb-force | nb-stats >/dev/full'
+	local big='nb-gen -n 30000 | nb-sort-zorder'
+	same "$big | nb-build-tree | head -c 1000" 'gen | sort-zorder | build-tree'
+	same "$big | true" 'gen | sort-zorder'
+	same "$big | head -c 1000 | nb-build-tree" 'gen | sort-zorder'
+	same "nb-gen -n 30 | nb-step -d 0.001 -k 100 'nb-sort-zorder | nb-force' | head -c 1000" 'gen | step' 'sort-zorder | force'
+	same "nb-gen -n 30 | nb-step -d 0.001 -k 100000 'nb-sort-zorder | nb-force' | true"
+	same "trap '' PIPE; $big | nb-build-tree | head -c 1000 >/dev/null" # status 1, with messages
+}
+
+@test "an error in the force pipeline of nb-step gives the same messages and statuses" {
+	for command in 'nb-force -x' 'nb-sort-zorder | nb-force -x' 'nb-sort-zorder -x | nb-force' 'nb-force -x | cat' 'nb-build-tree | nb-force' \
+		'nb-sort-zorder' 'true' 'exit 3' 'no-such-program' 'nb-force; exit 3' 'nb-gen -n 30' 'nb-gen -n 30 | nb-force' 'nb-stats' 'nb-force | nb-stats' \
+		'nb-sort-zorder | no-such-program' 'nb-force | head -c 1000' \
+		'nb-force | false' 'false | nb-force' 'nb-force --precision f16' 'nb-sort-zorder --cube 0,0,0,1e-9' 'nb-force | nb-gen' \
+		'nb-force -e 0 | nb-step' '(nb-force; nb-force)' 'nb-force <../data/one.nb'; do
+		fails 'nb-step: ' "nb-gen -n 30 | nb-step -d 0.1 -k 3 \"$command\" | nb-sort-zorder"
+		fails 'nb-step: ' "nb-step -d 0.1 -k 3 \"$command\" <../data/three.nb | nb-stats >&2"
+	done
 }
