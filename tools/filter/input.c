@@ -73,7 +73,16 @@ static void wait_for(struct watch *w, int milliseconds)
 		;
 }
 
-/* The first file is the input, the second standard output. */
+/* The first file is the input, the second standard output.  That may be closed, which is met when something is written. */
+static void wait_for_input(struct watch *w)
+{
+	wait_for(w, -1);
+	if (w->file[1].revents & POLLNVAL) {
+		w->file[1].fd = -1;
+		wait_for(w, -1);
+	}
+}
+
 static void leave_if_unread(const struct watch *w)
 {
 	if (w->file[0].revents == 0 && (w->file[1].revents & (POLLERR | POLLHUP))) {
@@ -105,7 +114,7 @@ void nb_require_alive(struct nb_run *run)
 enum nb_arrival nb_input_wait(struct nb_run *run)
 {
 	struct watch w = {.n = 0};
-	if (run->in.map)
+	if (run->in.map || run->files.in < 0) /* reading tells that it is closed */
 		return NB_ARRIVED_BYTES;
 	watch(&w, run->files.in, POLLIN);
 	watch(&w, STDOUT_FILENO, 0);
@@ -113,7 +122,7 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	watch_processes(&w, run);
 	const nfds_t listener = w.n;
 	watch(&w, run->files.listener, POLLIN);
-	wait_for(&w, -1);
+	wait_for_input(&w);
 	/* the bytes were there before who connects now */
 	if (w.file[0].revents & POLLIN)
 		return NB_ARRIVED_BYTES;
@@ -129,11 +138,11 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 void nb_wait_for_input(const struct nb_reader *reader)
 {
 	struct watch w = {.n = 0};
-	if (reader->map)
+	if (reader->map || reader->fd < 0)
 		return;
 	watch(&w, reader->fd, POLLIN);
 	watch(&w, STDOUT_FILENO, 0);
-	wait_for(&w, -1);
+	wait_for_input(&w);
 	leave_if_unread(&w);
 }
 

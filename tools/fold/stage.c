@@ -239,7 +239,7 @@ void nb_stage_report(const struct nb_run *first)
 {
 	char line[400];
 	size_t used = 0;
-	if (!first->next)
+	if (!first->next && first->files.link < 0)
 		return;
 	for (const struct nb_run *run = first; run && used < sizeof line; run = run->next)
 		used += (size_t)snprintf(

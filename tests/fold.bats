@@ -1,0 +1,295 @@
+#!/usr/bin/env bats
+# Folded pipelines: nothing but the speed changes, nothing hangs, no process stays.
+#
+# Most tests run a command twice, with NB_FOLD=on and NB_FOLD=off, and compare all that it leaves; and a third time with
+# -v, to see what was folded.
+
+load helper
+
+# Seconds that a command of a few bodies may take before it counts as hanging
+PATIENCE=8
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	export NB_FOLD=off
+	nb-gen plummer -n 200 --no-history >one.nb
+	nb-gen plummer -n 150 --precision f32 >f32.nb
+	nb-gen uniform -n 0 >none.nb
+	(nb-gen -n 40; nb-gen -n 0; nb-gen -n 300 -s 3) >three.nb
+	nb-force -e 0.1 --potential --jerk <one.nb >force.nb
+	nb-sort-zorder <one.nb | nb-build-tree >tree.nb
+	nb-convert --to csv <one.nb >one.csv
+	nb-convert --from princeton "$NB_TOP/tests/data/planets.txt" >planets.nb
+	mutate set pos 3 0 nan <one.nb >nan.nb
+	mutate drop vel <one.nb >still.nb
+	mutate drop mass <one.nb >light.nb
+	(cat one.nb; mutate set pos 3 0 nan <one.nb) >late.nb
+	head -c -128 three.nb >unended.nb
+	head -c 9000 three.nb >cut.nb
+	head -c 100 one.nb >stub.nb
+	(cat one.nb; head -c 3000 /dev/zero) >noise.nb
+	# a filter of the user's own, of which a shell stays
+	printf '#!/bin/sh\ncat\nexit $?\n' >filter
+	chmod +x filter
+	mkfifo quiet
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset NB_FOLD
+	export MARK=fold.$BATS_TEST_NUMBER.$$
+	ln -s "$BATS_FILE_TMPDIR" data # the commands run in a directory beside it
+}
+
+teardown() {
+	local pid
+	for pid in $(marked); do kill -KILL "$pid" 2>/dev/null || :; done
+}
+
+# ---- helpers ----------------------------------------------------------------------------------------
+
+# The processes of this test's commands: they have its mark in their environment.
+marked() {
+	local file
+	for file in $(grep -lsa "FOLD_MARK=$MARK" /proc/[0-9]*/environ); do
+		file=${file#/proc/}
+		echo "${file%/environ}"
+	done
+}
+
+# All of them end within 5 s.
+nothing_stays() {
+	local i left
+	for ((i = 0; i < 50; i++)); do
+		left=$(marked)
+		[ -n "$left" ] || return 0
+		sleep 0.1
+	done
+	echo "still there: $(for pid in $left; do tr '\0' ' ' <"/proc/$pid/cmdline"; echo "($pid)"; done)"
+	return 1
+}
+
+# try on|off COMMAND DIRECTORY: runs it there and leaves standard output, messages (in any order, without process ids and
+# seconds), and the status of every program of the last pipeline, beside the files that it writes itself.
+try() {
+	local code=0
+	rm -rf "$3"
+	mkdir "$3"
+	printf '%s\nprintf "%%s " "${PIPESTATUS[@]}" >status\n' "$2" >"$3/.command"
+	(cd "$3" && FOLD_MARK=$MARK NB_FOLD=$1 exec timeout -k 1 $PATIENCE bash .command >stdout 2>.messages) || code=$?
+	# which program begins to write first is chance
+	sed -E '/: (not )?folded: /d; /^\.command: line/d; s/[0-9.e+-]+ s(econds)?\b/SECONDS/g' "$3/.messages" | sort >"$3/messages"
+	if [ $code -ge 124 ] || [ ! -s "$3/status" ]; then
+		echo "status $code, NB_FOLD=$1: $2"
+		cat "$3/.messages"
+		return 1
+	fi
+	nothing_stays || { echo "NB_FOLD=$1: $2" && return 1; }
+}
+
+# alike STATUSES STATUSES: the same; but a program before the last one may have written all before its reader failed (0), or
+# not (141), which in a pipeline of processes is a race.
+alike() {
+	local i
+	local -a a b
+	read -ra a <<<"$1"
+	read -ra b <<<"$2"
+	[ ${#a[@]} -eq ${#b[@]} ] || return 1
+	for ((i = 0; i < ${#a[@]}; i++)); do
+		[ "${a[i]}" = "${b[i]}" ] && continue
+		((i < ${#a[@]} - 1)) || return 1
+		[[ ${a[i]},${b[i]} == @(0,141|141,0) ]] || return 1
+	done
+}
+
+# verbose COMMAND: with -v at every program
+verbose() { sed -E 's/\bnb-(gen|convert|sort-zorder|build-tree|force|step|stats|render-ppm)\b([^.])/nb-\1 -v\2/g; s/\bnb-[a-z-]+$/& -v/' <<<"$1"; }
+
+# folds COMMAND 'gen | stats'...: its -v tells of each of these chains, with the programs without "nb-"; of a few attempts,
+# as a busy machine may start a program too late.
+folds() {
+	local command=$1 chain i missing
+	shift
+	for ((i = 0; i < 4; i++)); do
+		missing=
+		try on "$(verbose "$command")" verbose || return 1
+		sed -n 's/.*: folded: //p' verbose/.messages | sed 's/nb-//g' | sort -u >chains
+		for chain; do grep -qxF -- "$chain" chains || missing+="$chain; "; done
+		[ -n "$missing" ] || return 0
+	done
+	echo "not folded: $missing in: $command"
+	cat verbose/.messages
+	return 1
+}
+
+# same COMMAND [CHAIN...]: all is the same folded and not, and these chains are folded (none: none need be).
+same() {
+	local command=$1
+	shift
+	try off "$command" off && try on "$command" on || return 1
+	if ! diff -r -x status -x '.*' off on >difference; then
+		echo "differs when folded: $command"
+		head -c 2000 difference
+		return 1
+	fi
+	alike "$(<off/status)" "$(<on/status)" || { echo "status $(<off/status) is $(<on/status) when folded: $command" && return 1; }
+	[ $# -eq 0 ] || folds "$command" "$@"
+}
+
+# fine ...: the same, and every program ends with 0.
+fine() {
+	same "$@" || return 1
+	[[ $(<on/status) != *[1-9]* ]] || { echo "status $(<on/status): $1"; cat on/messages; return 1; }
+}
+
+# fails TEXT ...: the same, the last program ends with another status, a message has the text, and there is no end marker.
+fails() {
+	local text=$1
+	shift
+	same "$@" || return 1
+	[[ $(<on/status) == *[1-9]* ]] || { echo "status $(<on/status): $1"; return 1; }
+	grep -qF -- "$text" on/messages || { echo "no message has '$text': $1"; cat on/messages; return 1; }
+	! ends on/stdout || { echo "the output has an end marker: $1"; return 1; }
+}
+
+# ends FILE: its last 128 bytes are an end marker (nb-stream(5)).
+ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 894e42530d0a1a0a010000008000000002 ]; }
+
+# ---- nothing else changes ---------------------------------------------------------------------------
+
+@test "chains of two to six programs give the same bytes" {
+	fine 'nb-gen -n 300 | nb-stats' 'gen | stats'
+	fine 'nb-gen -n 300 | nb-sort-zorder' 'gen | sort-zorder'
+	fine 'nb-gen -n 300 | nb-sort-zorder | nb-build-tree' 'gen | sort-zorder | build-tree'
+	fine 'nb-gen -n 300 | nb-sort-zorder | nb-build-tree | nb-force -t 0.5' 'gen | sort-zorder | build-tree | force'
+	fine 'nb-gen -n 300 | nb-sort-zorder | nb-build-tree | nb-force | nb-step -d 0.1' 'gen | sort-zorder | build-tree | force | step'
+	fine 'nb-gen -n 300 | nb-sort-zorder | nb-build-tree | nb-force | nb-step -d 0.1 | nb-convert --to csv' \
+		'gen | sort-zorder | build-tree | force | step | convert'
+	fine 'nb-gen -n 300 | nb-render-ppm -W 32 -H 32' 'gen | render-ppm'
+	fine 'nb-gen -n 300 | nb-force | nb-render-ppm -W 32 -H 32 --by speed' 'gen | force | render-ppm'
+	fine 'nb-sort-zorder <../data/one.nb | nb-build-tree' 'sort-zorder | build-tree'
+	for n in 0 1 2; do
+		fine "nb-gen uniform -n $n | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1 | nb-step -d 0.1 | nb-stats --format tsv" \
+			'gen | sort-zorder | build-tree | force | step | stats'
+	done
+	! ends data/unended.nb && ends data/three.nb # the check of all these tests
+}
+
+@test "every program, with its own options, gives the same in a chain" {
+	for model in uniform sphere clusters disk merger solar figure8 kepler 'boxes --level 2'; do
+		fine "nb-gen ${model/ / -s 5 } | nb-sort-zorder -j 1" 'gen | sort-zorder'
+	done
+	local tree='nb-sort-zorder <../data/one.nb | nb-build-tree'
+	for options in '-m direct' '-m direct --precision f32' '-m direct --precision mixed --potential --jerk' '-t 0.3 --mac acceleration' '-m tree --potential' '--G 2'; do
+		fine "$tree -l 4 -p 1 | nb-force -e 0.1 $options" 'sort-zorder | build-tree | force'
+	done
+	fine 'nb-gen boxes --level 2 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 | nb-force -m near' 'gen | sort-zorder | build-tree | force'
+	kernel=$(nb-force --kernel help 2>&1 | awk '$1 ~ /^[a-z0-9-]+$/ && NF > 2 { print $1; exit }')
+	[ -n "$kernel" ]
+	same "nb-gen -n 256 | nb-force -e 0.1 --kernel $kernel | nb-stats" 'gen | force | stats'
+	for options in '--attributes' '--compare ../data/force.nb' '--fields' '--format tsv' '--format json' '--history' '--lagrangian 20,80' '-e 0.2' '--epot none' \
+		'--epot direct -j 1'; do
+		fine "nb-gen -n 200 --no-history | nb-force -e 0.1 | nb-stats $options" 'gen | force | stats'
+	done
+	fine 'nb-gen -n 200 | nb-stats --check' # wants the bytes
+	for options in '--by speed' '--view 30,40 --zoom 2' '--draw discs' '--range 0.1,10 --stretch log' '--neighbours 4'; do
+		fine "nb-gen -n 200 | nb-render-ppm -W 24 -H 16 $options" 'gen | render-ppm'
+	done
+	fine "nb-gen merger | nb-render-ppm -W 24 -H 16 --by species --only 2,3" 'gen | render-ppm'
+	fine 'nb-convert --from csv ../data/one.csv | nb-sort-zorder' 'convert | sort-zorder'
+	fine 'nb-convert --from csv --G 2 <../data/one.csv | nb-stats' 'convert | stats'
+	fine "nb-convert --from princeton '$NB_TOP/tests/data/planets.txt' | nb-force | nb-convert --to princeton" 'convert | force | convert'
+	fine 'nb-gen -n 20 | nb-convert --to csv out.csv' 'gen | convert'
+	fine 'nb-sort-zorder <../data/three.nb | nb-convert --to csv --frame 2' 'sort-zorder | convert'
+}
+
+@test "nb-step in a chain gives the same, with and without a force pipeline" {
+	local gen='nb-gen -n 64 -s 2 | nb-step --dt 0.01'
+	fine 'nb-force -e 0.1 --jerk <../data/one.nb | nb-step -d 0.1 --integrator taylor' 'force | step'
+	fine "$gen -k 3 'nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$gen -k 3 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5' | nb-stats" 'gen | step | stats' 'sort-zorder | build-tree | force'
+	fine "$gen -k 4 --every 2 'nb-force --jerk' --integrator taylor" 'gen | step' 'force'
+	fine "$gen -k 4 --every 0 --integrator euler 'nb-force -m direct' | nb-convert --to csv" 'gen | step | convert' 'force'
+	fine "$gen --until 0.05 --eta 0.1 'nb-force -e 0.1' | nb-stats" 'gen | step | stats' 'force'
+	fine "$gen --send-velocities 'nb-force' -k 2 | nb-stats" 'gen | step | stats' 'force'
+	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide merge -k 5 'nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide elastic -k 5 'nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "nb-step -d 0.01 -k 2 'nb-sort-zorder | nb-force' <../data/three.nb" 'sort-zorder | force'
+	fine "nb-step -d 86400 -k 3 'nb-force --potential' <../data/planets.nb | nb-render-ppm -W 16 -H 16" 'step | render-ppm' 'force'
+	fine "$gen -k 2 'nb-force | nb-step -k 0 -d 1' --send-velocities | nb-stats" # no force; as a filter within
+	fine "$gen -k 2 'nb-force' | nb-step -d 0.02 -k 2 'nb-force -e 0.1' | nb-stats" 'gen | step | step | stats' 'force'
+	same "$gen -k 2 'nb-step -d 0.001 -k 2 \"nb-force\" --every 0 | nb-force' | nb-stats" 'gen | step | stats'
+	for n in 0 1; do
+		fine "nb-gen uniform -n $n | nb-step -d 0.1 -k 3 'nb-sort-zorder | nb-build-tree | nb-force' | nb-stats" 'gen | step | stats' \
+			'sort-zorder | build-tree | force'
+	done
+}
+
+@test "several frames, streams one after the other, widths and histories are the same" {
+	fine 'nb-sort-zorder <../data/three.nb | nb-build-tree | nb-force -e 0.1 | nb-step -d 0.1 | nb-stats' 'sort-zorder | build-tree | force | step | stats'
+	fine '(nb-gen -n 9; nb-gen -n 7) | nb-stats' 'gen | stats'
+	fine '(nb-gen -n 9; nb-gen -n 7) | nb-sort-zorder | nb-stats' 'gen | sort-zorder | stats'
+	fine '(nb-gen -n 9 | nb-force; nb-gen -n 7) | nb-sort-zorder' 'gen | force | sort-zorder' 'gen | sort-zorder'
+	fine '(cat ../data/three.nb; nb-gen -n 7) | nb-stats'
+	fine '(nb-gen -n 7; cat ../data/three.nb) | nb-sort-zorder' 'gen | sort-zorder'
+	fine '(nb-gen -n 7; cat ../data/three.nb; nb-gen -n 8 | nb-force) | nb-sort-zorder | nb-stats' 'gen | sort-zorder | stats'
+	fine "(nb-gen -n 7; nb-gen -n 8; nb-gen -n 0) | nb-step -d 0.1 -k 2 'nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine 'nb-force <../data/f32.nb | nb-sort-zorder' 'force | sort-zorder'
+	fine 'nb-force --precision f32 <../data/f32.nb | nb-step -d 0.1 | nb-stats --format tsv' 'force | step | stats'
+	fine "nb-step -d 0.1 -k 3 'nb-force' <../data/f32.nb | nb-stats --fields" 'step | stats' 'force'
+	fine 'nb-sort-zorder <../data/none.nb | nb-build-tree | nb-force | nb-stats' 'sort-zorder | build-tree | force | stats'
+	fine 'nb-gen -n 9 --no-history | nb-sort-zorder | nb-force --no-history' 'gen | sort-zorder | force'
+	fine 'nb-gen -n 900 -j 1 | nb-sort-zorder -j 2 | nb-force -j 1 -q | nb-stats -q' 'gen | sort-zorder | force | stats'
+	fine 'nb-gen -n 9 | nb-sort-zorder -v | nb-force -v | nb-stats -v' 'gen | sort-zorder | force | stats'
+	fine 'nb gen -n 9 | nb force | nb nb-stats'
+	fine "nb gen -n 9 | nb sort-zorder | nb step -d 1 'nb force' | nb-stats" 'gen | sort-zorder | step | stats'
+}
+
+@test "other programs at any place of a chain change nothing" {
+	local chain='nb-gen -n 300 | nb-sort-zorder'
+	for filter in 'cat' 'tee copy' '../data/filter' "sh -c 'cat; exit 0'" 'dd bs=1000 status=none' "python3 -c 'import shutil, sys; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)'"; do
+		fine "$chain | $filter | nb-build-tree | nb-force" 'gen | sort-zorder' 'build-tree | force'
+	done
+	fine 'cat ../data/three.nb | nb-sort-zorder | nb-build-tree' 'sort-zorder | build-tree'
+	fine "$chain | cat" 'gen | sort-zorder'
+	fine "$chain | ../data/filter" 'gen | sort-zorder'
+	fine "../data/filter <../data/three.nb | nb-sort-zorder | nb-stats" 'sort-zorder | stats'
+	fine 'nb-gen -n 30 | cat | nb-sort-zorder | cat | nb-force | cat | nb-stats'
+	local gen='nb-gen -n 30 | nb-step -d 0.01 -k 3'
+	fine "$gen 'cat | nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine "$gen 'nb-sort-zorder | cat | nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$gen 'nb-sort-zorder | nb-force | cat' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine "$gen '../data/filter | nb-force | ../data/filter' | nb-stats" 'gen | step | stats'
+	fine "$gen 'nb-sort-zorder | tee copy | nb-build-tree | nb-force' | nb-stats" 'gen | step | stats' 'build-tree | force'
+	fine "$gen 'exec nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$gen 'tee copy | nb-force >out; true' | cat" || : # a command that answers nothing
+	fine "$gen '(nb-sort-zorder | nb-force)' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine "$gen 'nb-sort-zorder | (cd / && nb-force)' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine "$gen 'sh -c \"nb-sort-zorder | nb-force\"' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+}
+
+@test "pipes of other kinds, directories and closed files change nothing" {
+	fine 'mkfifo p; nb-gen -n 30 >p & nb-sort-zorder <p; code=$?; wait $!; rm p; (exit $code)' 'gen | sort-zorder'
+	fine 'mkfifo p q; nb-gen -n 30 >p & nb-sort-zorder <p >q & nb-stats <q; rm p q; wait' 'gen | sort-zorder | stats'
+	fine 'mkdir d; cp ../data/one.csv d; (cd d; nb-convert --from csv one.csv) | (mkdir e; cd e; nb-convert --to csv two.csv)' 'convert | convert'
+	fine 'mkdir d; cp ../data/force.nb d; (cd /; nb-gen -n 200 --no-history) | nb-force -e 0.1 | (cd d; nb-stats --compare force.nb)' 'gen | force | stats'
+	fine '(mkdir d; cd d; rmdir ../d; nb-gen -n 9) | nb-stats' 'gen | stats'
+	fine 'nb-stats < <(nb-gen -n 30 | nb-sort-zorder)' 'gen | sort-zorder | stats'
+	fine 'nb-gen -n 30 > >(nb-stats >out); wait $!' 'gen | stats'
+	fine 'nb-gen -n 30 <&- | nb-sort-zorder | nb-stats' 'gen | sort-zorder | stats'
+	fine 'nb-gen -n 30 2>&- | nb-sort-zorder 2>&- | nb-stats 2>&-'
+	fine 'nb-gen -n 30 <&- 2>&- | nb-sort-zorder 2>&- | nb-stats <&0 2>&-'
+	fine "nb-gen -n 30 <&- 2>&- | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' 2>&- | nb-stats"
+	fine "nb-gen -n 30 | nb-step -d 0.1 -k 2 'nb-sort-zorder 2>&- | nb-force 2>messages' 2>&- | nb-stats"
+	fine 'nb-gen -n 30 | nb-sort-zorder 5<&0 6>&1 7>seven | nb-stats' 'gen | sort-zorder | stats'
+	same 'nb-gen -n 30 | nb-sort-zorder >&-' 'gen | sort-zorder'
+	same 'nb-gen -n 30 | nb-stats >&-' 'gen | stats'
+	same 'nb-sort-zorder <&- | nb-stats'
+	same 'nb-gen -n 30 | nb-force <&- | nb-stats'
+	same 'nb-gen -n 30 >&- | nb-stats'
+	same 'nb-gen -x 2>one | nb-force 2>two | nb-stats 2>three'
+	same 'nb-gen -n 9 2>one | nb-force -e 1x 2>two | nb-stats 2>three'
+	same 'nb-force <../data/late.nb 2>one | nb-sort-zorder 2>one | nb-stats 2>three' 'force | sort-zorder | stats'
+	same 'nb-force -y 2>&1 <../data/late.nb | nb-stats' # the message is in the stream
+	same 'nb-force <../data/late.nb 2>&1 | nb-stats'
+}
