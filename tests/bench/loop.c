@@ -1,6 +1,6 @@
 /* loop.c - leapfrog steps, or one pass, with the kernels of a pipeline in one process and nothing around them.
  *
- *     loop [-b BACKEND] [-d DT] [-e EPS] [-j THREADS] [-k STEPS] [-o FILE] [-r RUNS] [-t THETA]
+ *     loop [-b BACKEND] [-d DT] [-e EPS] [-j THREADS] [-k STEPS] [-o FILE] [-r RUNS] [-t THETA] [-w STEPS]
  *          [--direct f32|mixed|f64] [--once] [--parts] FILE
  *
  * The denominator of tests/bench/run-pipes: what a step of
@@ -13,8 +13,8 @@
  *   --once    a run is one pass of cube, keys, sort, permutation, tree and walk over the bodies as they were read
  *   --parts   seconds of each part, too; each part then waits for the device
  *   -o FILE   the bodies after the last run as a stream, to be compared with those of nb-step
- * Prints words and numbers: n, threads, first (the first run, with fresh memory), median and best of the others, all in
- * seconds a step or pass. */
+ * Prints words and numbers: n, threads, backend, and in seconds a step, or of a pass, median and best of the runs;
+ * before them, with --once, first: a pass with fresh memory. */
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
@@ -34,9 +34,16 @@ static const char *const part_name[] = {"kick_drift", "keys", "sort", "permute",
 static struct {
 	const char *backend, *output, *input;
 	double dt, eps, theta;
-	int steps, runs, direct, once, parts, threads;
+	int before, steps, runs, direct, once, parts, threads;
 	enum nb_precision precision;
-} opt = {.backend = "cpu", .dt = 0.01, .eps = 0.01, .theta = 0.5, .steps = 10, .runs = 5, .precision = NB_F32};
+} opt = {.backend = "cpu",
+	.dt = 0.01,
+	.eps = 0.01,
+	.theta = 0.5,
+	.before = 2,
+	.steps = 10,
+	.runs = 5,
+	.precision = NB_F32};
 
 enum { ID, MASS, POS, VEL, COLUMNS };
 static const struct {
@@ -198,54 +205,47 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Seconds a step, or of one pass. */
-static double run(struct bodies *b)
+/* Seconds of so many steps, or of one pass. */
+static double run(struct bodies *b, const struct nb_frame *frame, int steps)
 {
+	if (opt.once)
+		load(b, frame);
 	require(b, b->backend->finish(), "backend");
 	const double start = nb_now();
 	if (opt.once)
 		force(b);
 	else
-		for (int k = 0; k < opt.steps; k++)
+		for (int k = 0; k < steps; k++)
 			advance(b);
 	require(b, b->backend->finish(), "backend");
-	return (nb_now() - start) / (opt.once ? 1 : opt.steps);
+	return nb_now() - start;
 }
 
 static void measure(struct bodies *b, const struct nb_frame *frame)
 {
 	static double seconds[MOST_RUNS];
-	double first = 0;
-	load(b, frame);
-	if (!opt.once)
+	if (!opt.once) {
+		load(b, frame);
 		force(b);
-	for (int r = 0; r <= opt.runs; r++) { /* and one before the others */
-		if (opt.once)
-			load(b, frame);
-		if (r == 1)
-			memset(b->seconds, 0, sizeof b->seconds);
-		const double s = run(b);
-		if (r == 0)
-			first = s;
-		else
-			seconds[r - 1] = s;
-		if (opt.runs == 1 && !opt.once) { /* exactly the steps that were asked for */
-			seconds[0] = s;
-			break;
-		}
 	}
+	const double first = run(b, frame, opt.before), steps = opt.once ? 1 : opt.steps;
+	memset(b->seconds, 0, sizeof b->seconds);
+	for (int r = 0; r < opt.runs; r++)
+		seconds[r] = run(b, frame, opt.steps) / steps;
 	qsort(seconds, (size_t)opt.runs, sizeof *seconds, by_value);
-	printf("n %zu threads %d backend %s first %.9f median %.9f best %.9f", b->n, nb_cpu_threads(), b->backend->name,
-		first, seconds[opt.runs / 2], seconds[0]);
+	printf("n %zu threads %d backend %s", b->n, nb_cpu_threads(), b->backend->name);
+	if (opt.once)
+		printf(" first %.9f", first);
+	printf(" median %.9f best %.9f", seconds[opt.runs / 2], seconds[0]);
 	for (int p = 0; opt.parts && p < PARTS; p++)
-		printf(" %s %.9f", part_name[p], b->seconds[p] / (opt.runs * (opt.once ? 1.0 : opt.steps)));
+		printf(" %s %.9f", part_name[p], b->seconds[p] / (opt.runs * steps));
 	printf("\n");
 }
 
 static _Noreturn void usage(void)
 {
 	fprintf(stderr, "usage: loop [-b cpu|cuda] [-d DT] [-e EPS] [-j THREADS] [-k STEPS] [-o FILE] [-r RUNS]\n"
-			"            [-t THETA] [--direct f32|mixed|f64] [--once] [--parts] FILE\n");
+			"            [-t THETA] [-w STEPS] [--direct f32|mixed|f64] [--once] [--parts] FILE\n");
 	exit(2);
 }
 
@@ -282,7 +282,7 @@ static void parse(int argc, char **argv)
 	static const struct option longer[] = {{"direct", required_argument, NULL, DIRECT},
 		{"once", no_argument, NULL, ONCE}, {"parts", no_argument, NULL, SPLIT}, {NULL, 0, NULL, 0}};
 	int c;
-	while ((c = getopt_long(argc, argv, "b:d:e:j:k:o:r:t:", longer, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "b:d:e:j:k:o:r:t:w:", longer, NULL)) != -1)
 		switch (c) {
 		case 'b': opt.backend = optarg; break;
 		case 'd': opt.dt = real(optarg); break;
@@ -292,6 +292,7 @@ static void parse(int argc, char **argv)
 		case 'o': opt.output = optarg; break;
 		case 'r': opt.runs = number(optarg, 1, MOST_RUNS); break;
 		case 't': opt.theta = real(optarg); break;
+		case 'w': opt.before = number(optarg, 0, 1 << 30); break;
 		case DIRECT: opt.direct = 1, opt.precision = precision(optarg); break;
 		case ONCE: opt.once = 1; break;
 		case SPLIT: opt.parts = 1; break;
