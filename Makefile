@@ -136,7 +136,7 @@ UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard test
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
-test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS)
+test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 
 # ---- packages --------------------------------------------------------------------------------------
@@ -190,6 +190,11 @@ bench-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
 	tests/bench/run-gpu build/cuda
 
+# ROWS="step-* film": these rows only; ARGS=--quick, --best
+bench-pipes: deps-build
+	@$(MAKE) --no-print-directory all bench-programs
+	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
+
 # PLOT=1: pictures too
 bench-papers: deps-build
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
@@ -233,6 +238,7 @@ help:
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
+	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
@@ -240,6 +246,6 @@ help:
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
-	bench-gpu bench-papers lint man install uninstall clean help
+	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

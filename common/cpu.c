@@ -28,13 +28,16 @@ static enum nb_isa processor_isa(void)
 
 enum nb_isa nb_cpu_isa(void)
 {
-	enum nb_isa isa = processor_isa();
+	static _Atomic int known; /* 1 more than the processor's, once it has been asked */
 	const char *wish = getenv("NB_SIMD");
+	if (!known)
+		known = 1 + (int)processor_isa();
+	const int isa = known - 1;
 	if (wish)
-		for (int i = NB_ISA_PLAIN; i < (int)isa; i++)
+		for (int i = NB_ISA_PLAIN; i < isa; i++)
 			if (strcmp(wish, isa_name[i]) == 0)
 				return (enum nb_isa)i;
-	return isa;
+	return (enum nb_isa)isa;
 }
 
 int nb_cpu_threads(void)

@@ -25,6 +25,7 @@ unit() {
 @test "co-process" { unit filter/coprocess; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "programs meet at a FIFO" { unit fold/meet; }
+@test "programs that lie or die when they meet" { unit fold/trouble; }
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }

@@ -3,6 +3,7 @@
 #include "common/mem.h"
 #include "common/parse.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,14 +77,17 @@ static void changed(struct nb_column *column)
 struct nb_column *nb_frame_find(const struct nb_frame *frame, const char *name)
 {
 	for (size_t i = 0; i < frame->ncolumn; i++)
-		if (strcmp(frame->column[i].name, name) == 0)
+		if (frame->column[i].name[0] == name[0] && strcmp(frame->column[i].name, name) == 0)
 			return &frame->column[i];
 	return NULL;
 }
 
 struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field field)
 {
-	return nb_frame_find(frame, nb_field_info[field].name);
+	for (size_t i = 0; i < frame->ncolumn; i++)
+		if (frame->column[i].field == field)
+			return &frame->column[i];
+	return NULL;
 }
 
 struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
@@ -110,6 +114,8 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 	strcpy(column->name, name);
 	strcpy(column->dtype, dtype);
 	strcpy(column->unit, unit);
+	const struct nb_field_info *field = nb_field_find(name);
+	column->field = field ? (enum nb_field)(field - nb_field_info) : NB_NFIELD;
 	column->table = table;
 	column->ncomp = ncomp;
 	column->flags = flags;
@@ -136,6 +142,13 @@ static void drop_at(struct nb_frame *frame, size_t i)
 void nb_frame_drop(struct nb_frame *frame, const char *name)
 {
 	struct nb_column *column = nb_frame_find(frame, name);
+	if (column)
+		drop_at(frame, (size_t)(column - frame->column));
+}
+
+void nb_frame_drop_field(struct nb_frame *frame, enum nb_field field)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
 	if (column)
 		drop_at(frame, (size_t)(column - frame->column));
 }
@@ -540,56 +553,100 @@ int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 static struct nb_attribute *find_attribute(const struct nb_frame *frame, const char *key)
 {
 	for (size_t i = 0; i < frame->nattribute; i++)
-		if (strcmp(frame->attribute[i].key, key) == 0)
+		if (frame->attribute[i].key[0] == key[0] && strcmp(frame->attribute[i].key, key) == 0)
 			return &frame->attribute[i];
 	return NULL;
 }
 
-const char *nb_frame_attribute(const struct nb_frame *frame, const char *key)
+static const char *text_of(struct nb_attribute *attribute)
 {
-	const struct nb_attribute *attribute = find_attribute(frame, key);
-	return attribute ? attribute->value : NULL;
+	char text[NB_F64_TEXT];
+	if (!attribute->value)
+		attribute->value = strdup(nb_format_f64(attribute->number, text));
+	return attribute->value;
 }
 
-int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value)
+const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k)
+{
+	return text_of(&frame->attribute[k]);
+}
+
+const char *nb_frame_attribute(const struct nb_frame *frame, const char *key)
+{
+	struct nb_attribute *attribute = find_attribute(frame, key);
+	return attribute ? text_of(attribute) : NULL;
+}
+
+/* value NULL: the number. */
+static int append(struct nb_frame *frame, const char *key, const char *value, double number)
 {
 	struct nb_attribute *grown = realloc(frame->attribute, (frame->nattribute + 1) * sizeof *grown);
 	if (!grown)
 		return NB_ENOMEM;
 	frame->attribute = grown;
-	char *k = strdup(key), *v = strdup(value);
-	if (!k || !v) {
+	char *k = strdup(key), *v = value ? strdup(value) : NULL;
+	if (!k || (value && !v)) {
 		free(k);
 		free(v);
 		return NB_ENOMEM;
 	}
-	grown[frame->nattribute++] = (struct nb_attribute){k, v};
+	grown[frame->nattribute++] = (struct nb_attribute){k, v, number, !v};
 	return NB_OK;
+}
+
+int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value)
+{
+	return append(frame, key, value, 0);
 }
 
 int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value)
 {
 	struct nb_attribute *attribute = find_attribute(frame, key);
 	if (!attribute)
-		return nb_frame_add_attribute(frame, key, value);
+		return append(frame, key, value, 0);
 	char *v = strdup(value);
 	if (!v)
 		return NB_ENOMEM;
 	free(attribute->value);
 	attribute->value = v;
+	attribute->is_number = 0;
 	return NB_OK;
+}
+
+static void set_number(struct nb_attribute *attribute, double value)
+{
+	free(attribute->value);
+	attribute->value = NULL;
+	attribute->number = value;
+	attribute->is_number = 1;
 }
 
 int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value)
 {
-	char text[NB_F64_TEXT];
-	return nb_frame_set_attribute(frame, key, nb_format_f64(value, text));
+	struct nb_attribute *attribute = find_attribute(frame, key);
+	if (!attribute)
+		return append(frame, key, NULL, value);
+	set_number(attribute, value);
+	return NB_OK;
+}
+
+int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, double value)
+{
+	struct nb_attribute *attribute = find_attribute(frame, key), *last = frame->attribute + frame->nattribute - 1;
+	if (!attribute)
+		return append(frame, key, NULL, value);
+	const struct nb_attribute moved = *attribute;
+	memmove(attribute, attribute + 1, (size_t)(last - attribute) * sizeof *attribute);
+	*last = moved;
+	set_number(last, value);
+	return NB_OK;
 }
 
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < frame->nattribute; i++) {
+	struct nb_attribute *first = find_attribute(frame, key);
+	size_t kept = first ? (size_t)(first - frame->attribute) : frame->nattribute;
+	for (size_t i = kept; i < frame->nattribute; i++) {
 		struct nb_attribute *attribute = &frame->attribute[i];
 		if (strcmp(attribute->key, key) != 0) {
 			frame->attribute[kept++] = *attribute;
@@ -603,11 +660,28 @@ void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
 
 int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value)
 {
-	const char *text = nb_frame_attribute(frame, key);
+	struct nb_attribute *attribute = find_attribute(frame, key);
 	*value = fallback;
-	if (!text)
+	if (!attribute)
 		return NB_OK;
-	return nb_parse_f64(text, value) == NB_PARSE_OK ? NB_OK : NB_EINVAL;
+	if (!attribute->is_number) {
+		if (nb_parse_f64(attribute->value, &attribute->number) != NB_PARSE_OK)
+			return NB_EINVAL;
+		attribute->is_number = 1;
+	}
+	*value = attribute->number;
+	return isfinite(attribute->number) ? NB_OK : NB_EINVAL;
+}
+
+static int copy_attributes(struct nb_frame *to, const struct nb_frame *from)
+{
+	for (size_t i = 0; i < from->nattribute; i++) {
+		const struct nb_attribute *attribute = &from->attribute[i];
+		int status = append(to, attribute->key, attribute->value, attribute->number);
+		if (status)
+			return status;
+	}
+	return NB_OK;
 }
 
 int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
@@ -615,11 +689,9 @@ int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from)
 	nb_frame_clear(to);
 	to->number = from->number;
 	memcpy(to->rows, from->rows, sizeof to->rows);
-	for (size_t i = 0; i < from->nattribute; i++) {
-		int status = nb_frame_add_attribute(to, from->attribute[i].key, from->attribute[i].value);
-		if (status)
-			return status;
-	}
+	int status = copy_attributes(to, from);
+	if (status)
+		return status;
 	for (size_t i = 0; i < from->ncolumn; i++) {
 		struct nb_column *source = &from->column[i];
 		struct nb_column *column = nb_frame_add(
@@ -655,11 +727,9 @@ int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
 	to->number = from->number;
 	memcpy(to->rows, from->rows, sizeof to->rows);
 	memcpy(to->fact, from->fact, sizeof to->fact);
-	for (size_t i = 0; i < from->nattribute; i++) {
-		int status = nb_frame_add_attribute(to, from->attribute[i].key, from->attribute[i].value);
-		if (status)
-			return status;
-	}
+	int status = copy_attributes(to, from);
+	if (status)
+		return status;
 	to->column = calloc(from->ncolumn ? from->ncolumn : 1, sizeof *to->column);
 	if (!to->column)
 		return NB_ENOMEM;

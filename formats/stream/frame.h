@@ -33,6 +33,7 @@ struct nb_column {
 	char name[NB_NAME_SIZE + 1];
 	char dtype[NB_DTYPE_SIZE + 1];
 	char unit[NB_UNIT_SIZE + 1];
+	enum nb_field field; /* NB_NFIELD: no standard one */
 	enum nb_table table;
 	uint32_t ncomp;
 	uint32_t flags;
@@ -45,7 +46,10 @@ struct nb_column {
 };
 
 struct nb_attribute {
-	char *key, *value;
+	char *key;
+	char *value; /* NULL: the number, which becomes text when somebody asks */
+	double number;
+	int is_number; /* number is what value says */
 };
 
 /* What was found true of several columns together; true until one of them changes. */
@@ -80,6 +84,7 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 	uint32_t ncomp, const char *unit, uint32_t flags);
 /* Adds a standard column as field.def has it. dtype NULL: the default one; ncomp 0: the default. */
 struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
+void nb_frame_drop_field(struct nb_frame *frame, enum nb_field field);
 void nb_frame_drop(struct nb_frame *frame, const char *name); /* nothing happens if it is not there */
 /* Column name_a of *a and column name_b of *b change places; both must be there and have the same rows. */
 void nb_frame_exchange(struct nb_frame *a, const char *name_a, struct nb_frame *b, const char *name_b);
@@ -116,9 +121,12 @@ void nb_owner_release(struct nb_owner *owner);
 
 /* ---- attributes ---------------------------------------------------------------------------------
  * Keys: [a-z0-9_]+.  Values: any text without NUL. */
-const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there */
+const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there, or no memory */
+const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k); /* of number k; NULL: no memory */
 NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
+/* The same, and moves it behind all others. */
+NB_MUST_CHECK int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, double value);
 NB_MUST_CHECK int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value); /* repeats */
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key);
 /* Numeric attribute; fallback where absent. NB_EINVAL if present and no finite number. */

@@ -498,19 +498,31 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 	return answer == NB_FRAME && reader->map ? check_mapped(reader, frame) : answer;
 }
 
+/* 1 if the frame would be too large in the stream. */
+static int too_large(struct nb_reader *reader, const struct nb_frame *frame)
+{
+	uint64_t offset = NB_HEADER_SIZE + NB_ENTRY_SIZE * (uint64_t)frame->ncolumn, bytes = 0;
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		bytes += align_up(frame->column[c].rows * frame->column[c].rowsize);
+	if (offset + NB_MAX_ATTRIBUTE_BYTES + NB_ALIGN + bytes <= reader->limit)
+		return 0;
+	for (size_t i = 0; i < frame->nattribute; i++)
+		offset += strlen(frame->attribute[i].key) + strlen(nb_frame_attribute_text(frame, i)) + 2;
+	offset = align_up(offset);
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		const struct nb_column *column = &frame->column[c];
+		if (exceeds_limit(reader, column->name, offset, column->rows * column->rowsize))
+			return 1;
+		offset += align_up(column->rows * column->rowsize);
+	}
+	return 0;
+}
+
 enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame)
 {
 	frame->number = reader->nframe;
-	uint64_t offset = NB_HEADER_SIZE + NB_ENTRY_SIZE * (uint64_t)frame->ncolumn;
-	for (size_t i = 0; i < frame->nattribute; i++)
-		offset += strlen(frame->attribute[i].key) + strlen(frame->attribute[i].value) + 2;
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		const struct nb_column *column = &frame->column[c];
-		const uint64_t bytes = column->rows * column->rowsize;
-		if (exceeds_limit(reader, column->name, align_up(offset), bytes))
-			return NB_ERROR;
-		offset = align_up(offset) + align_up(bytes);
-	}
+	if (too_large(reader, frame))
+		return NB_ERROR;
 	reader->nframe++;
 	reader->ninner++;
 	reader->ended = 0;
@@ -704,7 +716,7 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 {
 	uint64_t attribute_bytes = 0;
 	for (size_t a = 0; a < frame->nattribute; a++)
-		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(frame->attribute[a].value) + 2;
+		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(nb_frame_attribute_text(frame, a)) + 2;
 	if (attribute_bytes > NB_MAX_ATTRIBUTE_BYTES) {
 		fail(writer->error, "frame %" PRIu64 " has %" PRIu64 " bytes of attributes (limit %d)", writer->nframe,
 			attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);
@@ -726,7 +738,7 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 	for (size_t a = 0; a < frame->nattribute; a++) {
 		text = escape(text, frame->attribute[a].key);
 		*text++ = '=';
-		text = escape(text, frame->attribute[a].value);
+		text = escape(text, nb_frame_attribute_text(frame, a));
 		*text++ = '\n';
 	}
 	unsigned char *entry = head + NB_HEADER_SIZE + align_up(attribute_bytes);

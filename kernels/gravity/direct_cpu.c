@@ -17,20 +17,31 @@
 
 /* ---- the plan, for direct sum and near field ------------------------------------------------------- */
 
-int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+enum { PARALLEL = 10000 /* bodies: fewer are not worth a parallel region, not even one of a single thread */ };
+
+/* What the plan wants to know of the bodies.  A value that is not finite gives NaN in bad, and NaN stays in a sum of
+ * zeros. */
+struct survey {
+	double low[3], high[3], mass, speed, bad;
+};
+
+static double lesser(double a, double b)
 {
-	*plan = (struct nb_gravity_plan){.g = g};
-	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (g->jerk && !g->vel))
-		return NB_EINVAL;
-	if (g->n == 0)
-		return NB_OK;
+	return a < b ? a : b;
+}
+
+static double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static void survey_part(const struct nb_gravity *g, size_t first, size_t end, struct survey *s)
+{
 	const double *x = g->pos, *v = g->jerk ? g->vel : NULL, *m = g->mass;
-	double x0 = INFINITY, x1 = -INFINITY, y0 = x0, y1 = x1, z0 = x0, z1 = x1, mass = 0, speed = 0;
-	/* a value that is not finite gives NaN here, and NaN stays in a sum of zeros */
-	double bad = 0;
-#pragma omp parallel for simd reduction(min : x0, y0, z0) reduction(max : x1, y1, z1, mass) reduction(+ : bad)         \
-        if (g->n > 10000)
-	for (size_t i = 0; i < g->n; i++) {
+	double x0 = s->low[0], y0 = s->low[1], z0 = s->low[2], x1 = s->high[0], y1 = s->high[1], z1 = s->high[2];
+	double mass = s->mass, speed = s->speed, bad = s->bad;
+#pragma omp simd reduction(min : x0, y0, z0) reduction(max : x1, y1, z1, mass) reduction(+ : bad)
+	for (size_t i = first; i < end; i++) {
 		const double xi = x[3 * i], yi = x[3 * i + 1], zi = x[3 * i + 2], mi = m[i];
 		x0 = xi < x0 ? xi : x0;
 		y0 = yi < y0 ? yi : y0;
@@ -42,20 +53,61 @@ int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 		bad += (xi - xi) + (yi - yi) + (zi - zi) + (mi - mi);
 	}
 	if (v) {
-#pragma omp parallel for simd reduction(max : speed) reduction(+ : bad) if (g->n > 10000)
-		for (size_t i = 0; i < 3 * g->n; i++) {
+#pragma omp simd reduction(max : speed) reduction(+ : bad)
+		for (size_t i = 3 * first; i < 3 * end; i++) {
 			speed = fabs(v[i]) > speed ? fabs(v[i]) : speed;
 			bad += v[i] - v[i];
 		}
 	}
-	if (bad != 0) /* NaN */
+	*s = (struct survey){{x0, y0, z0}, {x1, y1, z1}, mass, speed, bad};
+}
+
+static struct survey survey(const struct nb_gravity *g)
+{
+	enum { BLOCK = 4096 };
+	const struct survey nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0, 0, 0};
+	struct survey all = nothing;
+	if (g->n <= PARALLEL) {
+		survey_part(g, 0, g->n, &all);
+		return all;
+	}
+#pragma omp parallel
+	{
+		struct survey mine = nothing;
+#pragma omp for schedule(static) nowait
+		for (size_t i = 0; i < g->n; i += BLOCK)
+			survey_part(g, i, g->n - i < BLOCK ? g->n : i + BLOCK, &mine);
+#pragma omp critical(nb_survey)
+		{
+			for (int d = 0; d < 3; d++) {
+				all.low[d] = lesser(mine.low[d], all.low[d]);
+				all.high[d] = greater(mine.high[d], all.high[d]);
+			}
+			all.mass = greater(mine.mass, all.mass);
+			all.speed = greater(mine.speed, all.speed);
+			all.bad += mine.bad;
+		}
+	}
+	return all;
+}
+
+int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+{
+	*plan = (struct nb_gravity_plan){.g = g};
+	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (g->jerk && !g->vel))
+		return NB_EINVAL;
+	if (g->n == 0)
+		return NB_OK;
+	const struct survey s = survey(g);
+	const double x0 = s.low[0], y0 = s.low[1], z0 = s.low[2], x1 = s.high[0], y1 = s.high[1], z1 = s.high[2];
+	if (s.bad != 0) /* NaN */
 		return NB_ENONFINITE;
 	/* the difference of two finite numbers may be infinite; and where all bodies coincide, no scale may take
 	 * their coordinates out of range */
 	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
 	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
 	const double extent = fmax(side, 0x1p-60 * far);
-	plan->scale = nb_pair_scale_of(fmax(extent, g->eps), mass, speed, g->G);
+	plan->scale = nb_pair_scale_of(fmax(extent, g->eps), s.mass, s.speed, g->G);
 	plan->eps = g->eps * plan->scale.length;
 	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
 	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;
@@ -72,11 +124,10 @@ void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n)
 		memset(g->jerk + 3 * first, 0, 3 * n * sizeof *g->jerk);
 }
 
-void nb_gravity_unscale(const struct nb_gravity_plan *plan)
+static void unscale_part(const struct nb_gravity_plan *plan, size_t first, size_t end)
 {
 	const struct nb_gravity *g = plan->g;
-#pragma omp parallel for if (g->n > 10000)
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = first; i < end; i++) {
 		for (int d = 0; d < 3; d++)
 			g->acc[3 * i + d] *= plan->scale.acc_out;
 		if (g->pot)
@@ -85,6 +136,19 @@ void nb_gravity_unscale(const struct nb_gravity_plan *plan)
 			for (int d = 0; d < 3; d++)
 				g->jerk[3 * i + d] *= plan->scale.jerk_out;
 	}
+}
+
+void nb_gravity_unscale(const struct nb_gravity_plan *plan)
+{
+	enum { BLOCK = 1024 };
+	const size_t n = plan->g->n;
+	if (n <= PARALLEL) {
+		unscale_part(plan, 0, n);
+		return;
+	}
+#pragma omp parallel for schedule(static)
+	for (size_t i = 0; i < n; i += BLOCK)
+		unscale_part(plan, i, n - i < BLOCK ? n : i + BLOCK);
 }
 
 /* ---- the tournament -------------------------------------------------------------------------------- */
@@ -127,37 +191,45 @@ static void wait_turn(atomic_size_t *met, size_t round)
 			sched_yield();
 }
 
-static void tournament(
-	const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room, int threads)
+/* Units until none is left. */
+static void play(const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, atomic_size_t *next,
+	void *room)
 {
 	const size_t tiles = plan->ntile, players = tiles + tiles % 2;
 	const size_t units = tiles + (players - 1) * (players / 2);
-	atomic_size_t next = 0;
-#pragma omp parallel num_threads(threads)
-	{
-		void *mine = room + (size_t)omp_get_thread_num() * NB_TILE_ROOM;
-		size_t u;
-		while ((u = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < units) {
-			size_t round = 0, a = u, b = u;
-			if (u >= tiles) {
-				round = 1 + (u - tiles) / (players / 2);
-				pair_of(round, (u - tiles) % (players / 2), players, &a, &b);
-			}
-			const int plays = a < tiles && b < tiles; /* else one has nobody to meet in this round */
-			if (plays)
-				unit->pair(plan, a, b, mine);
-			if (a < tiles)
-				wait_turn(&met[a], round);
-			if (b < tiles && b != a)
-				wait_turn(&met[b], round);
-			if (plays)
-				unit->add(plan, a, b, mine);
-			if (a < tiles)
-				atomic_store_explicit(&met[a], round + 1, memory_order_release);
-			if (b < tiles)
-				atomic_store_explicit(&met[b], round + 1, memory_order_release);
+	size_t u;
+	while ((u = atomic_fetch_add_explicit(next, 1, memory_order_relaxed)) < units) {
+		size_t round = 0, a = u, b = u;
+		if (u >= tiles) {
+			round = 1 + (u - tiles) / (players / 2);
+			pair_of(round, (u - tiles) % (players / 2), players, &a, &b);
 		}
+		const int plays = a < tiles && b < tiles; /* else one has nobody to meet in this round */
+		if (plays)
+			unit->pair(plan, a, b, room);
+		if (a < tiles)
+			wait_turn(&met[a], round);
+		if (b < tiles && b != a)
+			wait_turn(&met[b], round);
+		if (plays)
+			unit->add(plan, a, b, room);
+		if (a < tiles)
+			atomic_store_explicit(&met[a], round + 1, memory_order_release);
+		if (b < tiles)
+			atomic_store_explicit(&met[b], round + 1, memory_order_release);
 	}
+}
+
+static void tournament(
+	const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room, int threads)
+{
+	atomic_size_t next = 0;
+	if (threads == 1) {
+		play(plan, unit, met, &next, room);
+		return;
+	}
+#pragma omp parallel num_threads(threads)
+	play(plan, unit, met, &next, room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
 }
 
 /* The middle of each tile, so that a pair of tiles of nearby bodies has a nearby origin for its f32

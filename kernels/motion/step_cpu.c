@@ -1,18 +1,34 @@
 /* Each of these loops does a few operations per number loaded: memory decides their speed, so threads are
- * worth their start only where the arrays leave the cache. */
+ * worth their start only where the arrays leave the cache.  Below that no parallel region is entered: even with one
+ * thread it costs more than a step of a few bodies. */
 #include "kernels/motion/step.h"
 
 #include <math.h>
 
-enum { PARALLEL = 100000 /* numbers */ };
+enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096 };
 
-/* a += b * dt over 3 n numbers */
+static size_t end_of(size_t first, size_t block, size_t count)
+{
+	return count - first < block ? count : first + block;
+}
+
+/* a += b * dt */
+static void add_scaled_part(size_t first, size_t end, double *a, const double *b, double dt)
+{
+	for (size_t i = first; i < end; i++)
+		a[i] += b[i] * dt;
+}
+
 static int add_scaled(size_t n, double *a, const double *b, double dt)
 {
 	const size_t count = 3 * n;
-#pragma omp parallel for simd schedule(static) if (count > PARALLEL)
-	for (size_t i = 0; i < count; i++)
-		a[i] += b[i] * dt;
+	if (count <= PARALLEL) {
+		add_scaled_part(0, count, a, b, dt);
+		return NB_OK;
+	}
+#pragma omp parallel for schedule(static)
+	for (size_t i = 0; i < count; i += BLOCK)
+		add_scaled_part(i, end_of(i, BLOCK, count), a, b, dt);
 	return NB_OK;
 }
 
@@ -26,29 +42,55 @@ int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt)
 	return add_scaled(n, pos, vel, dt);
 }
 
-int nb_taylor_cpu(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt)
+static void taylor_part(
+	size_t first, size_t end, double *pos, double *vel, const double *acc, const double *jerk, double dt)
 {
-	const size_t count = 3 * n;
 	const double half = dt / 2, third = dt / 3;
-#pragma omp parallel for simd schedule(static) if (count > PARALLEL)
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = first; i < end; i++) {
 		/* Horner: dt (v + dt/2 (a + dt/3 j)) and dt (a + dt/2 j) */
 		pos[i] += dt * (vel[i] + half * (acc[i] + third * jerk[i]));
 		vel[i] += dt * (acc[i] + half * jerk[i]);
 	}
+}
+
+int nb_taylor_cpu(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt)
+{
+	const size_t count = 3 * n;
+	if (count <= PARALLEL) {
+		taylor_part(0, count, pos, vel, acc, jerk, dt);
+		return NB_OK;
+	}
+#pragma omp parallel for schedule(static)
+	for (size_t i = 0; i < count; i += BLOCK)
+		taylor_part(i, end_of(i, BLOCK, count), pos, vel, acc, jerk, dt);
 	return NB_OK;
+}
+
+/* The largest square of bodies [first, end), and how many are not finite: a NaN is larger than nothing. */
+static void largest_part(size_t first, size_t end, const double *acc, double *largest, size_t *count)
+{
+	double most = *largest;
+	size_t odd = 0;
+	for (size_t i = first; i < end; i++) {
+		const double *a = acc + 3 * i;
+		const double norm2 = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
+		odd += !(norm2 - norm2 == 0);
+		most = norm2 > most ? norm2 : most;
+	}
+	*largest = most;
+	*count += odd;
 }
 
 int nb_largest_acc_cpu(size_t n, const double *acc, double *largest)
 {
 	double most = 0;
-	size_t odd = 0; /* a NaN is larger than nothing: count what is not finite apart */
-#pragma omp parallel for simd schedule(static) reduction(max : most) reduction(+ : odd) if (3 * n > PARALLEL)
-	for (size_t i = 0; i < n; i++) {
-		const double *a = acc + 3 * i;
-		double norm2 = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
-		odd += !(norm2 - norm2 == 0);
-		most = norm2 > most ? norm2 : most;
+	size_t odd = 0;
+	if (3 * n <= PARALLEL) {
+		largest_part(0, n, acc, &most, &odd);
+	} else {
+#pragma omp parallel for schedule(static) reduction(max : most) reduction(+ : odd)
+		for (size_t i = 0; i < n; i += BLOCK)
+			largest_part(i, end_of(i, BLOCK, n), acc, &most, &odd);
 	}
 	*largest = odd ? (double)NAN : sqrt(most);
 	return NB_OK;

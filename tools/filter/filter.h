@@ -91,6 +91,7 @@ struct nb_run {
 	void *context;
 	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
 	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
+	double looked; /* when it was last seen that the processes are alive (nb_now) */
 	struct nb_run *next;	/* the instance that put gives its frames to, NULL: none of this process */
 	struct nb_frame taken;	/* what another instance has passed on to this one */
 	jmp_buf failed;

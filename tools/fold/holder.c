@@ -240,5 +240,8 @@ enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, 
 	look_near(&s);
 	for (int anywhere = 0; anywhere < 2 && s.best == NB_HOLDER_NONE; anywhere++)
 		look_everywhere(&s, anywhere);
-	return s.best;
+	if (s.best > NB_HOLDER_NONE || nb_now() < until)
+		return s.best;
+	snprintf(name, NB_HOLDER_NAME, "somebody");
+	return NB_HOLDER_MAYBE;
 }

@@ -79,7 +79,7 @@ static const char *wrong_peer(int link, int fd, pid_t *pid, double until)
 	/* the peer looks at this process while this one looks at the peer */
 	nb_record_init(&hello, NB_SAYS_HELLO, 0);
 	if (nb_record_send(link, &hello, NULL, 0, 1))
-		return "it has gone";
+		return "it makes no offer";
 	return nb_surroundings_differ(*pid, NB_SAME_ALL);
 }
 
@@ -117,7 +117,7 @@ static const char *receive_offer(struct nb_handover *h, double until, char why[N
 	int fd[NB_OFFERED], n = 0, strings = -1;
 	const int got = nb_record_receive(h->link, &offer, fd, &n, NULL, until);
 	if (got < 0)
-		return "another build";
+		return "another build, or too many open files";
 	if (got == 0)
 		return "it makes no offer";
 	int fine = sort_out(h, offer.value, fd, n, &strings) && offer.says == NB_SAYS_OFFER;

@@ -109,7 +109,10 @@ static void look(struct surroundings *s, pid_t pid)
 static size_t line(const char *status, const char *key, const char **start)
 {
 	*start = strstr(status, key);
-	return *start ? strcspn(*start + 1, "\n") : 0;
+	if (!*start)
+		return 0;
+	*start += 1; /* the end of the line before, with which keys begin */
+	return strcspn(*start, "\n");
 }
 
 static int same_line(const char *a, const char *b, const char *key)

@@ -23,7 +23,7 @@ static void remember(struct stats *self, const struct nb_frame *frame)
 	nb_frame_clear(before);
 	memcpy(before->rows, frame->rows, sizeof before->rows);
 	for (size_t k = 0; k < frame->nattribute; k++)
-		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, frame->attribute[k].value) != 0;
+		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, nb_frame_attribute_text(frame, k)) != 0;
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		const struct nb_column *x = &frame->column[c];
 		failed |= !nb_frame_add(before, x->name, x->table, x->dtype, x->ncomp, x->unit, x->flags);
@@ -82,10 +82,12 @@ static void list_fields(struct nb_run *run, struct stats *self, struct nb_frame 
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-/* The attributes that are history, or the others, one at a time: *at moves on. NULL: no more. */
+/* The attributes, as text, that are history, or the others, one at a time: *at moves on. NULL: no more. */
 static const struct nb_attribute *next_attribute(const struct nb_frame *frame, int history, size_t *at)
 {
 	while (*at < frame->nattribute) {
+		if (!nb_frame_attribute_text(frame, *at))
+			nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 		const struct nb_attribute *attribute = &frame->attribute[(*at)++];
 		if ((strcmp(attribute->key, "history") == 0) == history)
 			return attribute;

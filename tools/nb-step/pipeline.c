@@ -149,7 +149,7 @@ static void return_velocities(struct step *s, struct sent *sent)
 	if (!sent->kept.ncolumn)
 		return;
 	const int moved = came_back_moved(s, sent);
-	nb_frame_drop(s->frame, "vel"); /* in case a program of the pipeline added one */
+	nb_frame_drop_field(s->frame, NB_VEL); /* in case a program of the pipeline added one */
 	nb_frame_drop_attribute(s->frame, why_missing);
 	if (moved) {
 		nb_frame_init(&sorted);
@@ -194,8 +194,9 @@ static void check_answer(struct step *s, const struct sent *sent)
 {
 	char what[160];
 	double step;
-	const char *tag = nb_frame_attribute(s->frame, "step"), *missing = nb_step_missing(s);
+	const char *missing = nb_step_missing(s);
 	if (nb_frame_attribute_f64(s->frame, "step", -1, &step) || step != (double)s->step) {
+		const char *tag = nb_frame_attribute(s->frame, "step");
 		snprintf(what, sizeof what, "returned a frame of step %.20s", tag ? tag : "none");
 		failed(s, what);
 	}
@@ -222,6 +223,8 @@ static void check_answer(struct step *s, const struct sent *sent)
 /* Waits for the pipeline to begin its answer. */
 static void wait_for_answer(struct step *s)
 {
+	if (nb_coprocess_is_folded(s->force))
+		return;
 	const double start = nb_now();
 	if (!s->warned_slow && !nb_coprocess_answers(s->force, fmax(PATIENCE, PATIENCE_FACTOR * s->longest_answer))) {
 		s->warned_slow = 1;
@@ -249,7 +252,7 @@ void nb_step_compute_force(struct step *s)
 	nb_step_forget_sent(s);
 	nb_step_widen(s);
 	/* what sorting and tree building add is valid for one force only, and larger than everything else */
-	nb_frame_drop(s->frame, "key");
+	nb_frame_drop_field(s->frame, NB_KEY);
 	nb_frame_drop_tree(s->frame);
 	nb_frame_drop_attribute(s->frame, "key_cube");
 	nb_frame_drop_attribute(s->frame, "history");

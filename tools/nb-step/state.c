@@ -84,7 +84,7 @@ void nb_step_drop_stale(struct step *s)
 	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK, NB_KEY};
 	nb_frame_drop_derived(s->frame);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		nb_frame_drop(s->frame, nb_field_info[fields[i]].name);
+		nb_frame_drop_field(s->frame, fields[i]);
 }
 
 const char *nb_step_missing(const struct step *s)
@@ -159,20 +159,30 @@ void nb_step_advance_clock(struct step *s, double dt)
 	s->step++;
 }
 
+static void set_last(struct step *s, const char *key, double value)
+{
+	if (nb_frame_set_last_attribute_f64(s->frame, key, value))
+		nb_out_of_memory(s->frame);
+}
+
 /* Always after the other attributes, so that their order does not tell how a state was reached. */
 void nb_step_set_attributes(struct step *s)
 {
-	char text[24];
-	static const char *const ours[] = {"time", "time_rest", "step", "pending_kick"};
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		nb_frame_drop_attribute(s->frame, ours[i]);
-	snprintf(text, sizeof text, "%" PRIu64, s->step);
-	nb_set_attribute_f64(s->frame, "time", s->time);
+	set_last(s, "time", s->time);
 	if (s->time_rest != 0)
-		nb_set_attribute_f64(s->frame, "time_rest", s->time_rest);
-	nb_set_attribute(s->frame, "step", text);
+		set_last(s, "time_rest", s->time_rest);
+	else
+		nb_frame_drop_attribute(s->frame, "time_rest");
+	set_last(s, "step", (double)s->step);
+	if (s->step >= 1000000000000000) { /* which a double would be written with an exponent */
+		char text[24];
+		snprintf(text, sizeof text, "%" PRIu64, s->step);
+		nb_set_attribute(s->frame, "step", text);
+	}
 	if (s->pending != 0)
-		nb_set_attribute_f64(s->frame, "pending_kick", s->pending);
+		set_last(s, "pending_kick", s->pending);
+	else
+		nb_frame_drop_attribute(s->frame, "pending_kick");
 }
 
 /* ---- history ------------------------------------------------------------------------------------ */
@@ -182,7 +192,7 @@ void nb_step_keep_history(struct step *s)
 	nb_frame_clear(&s->past);
 	for (size_t i = 0; i < s->frame->nattribute; i++)
 		if (strcmp(s->frame->attribute[i].key, "history") == 0 &&
-			nb_frame_add_attribute(&s->past, "history", s->frame->attribute[i].value))
+			nb_frame_add_attribute(&s->past, "history", nb_frame_attribute_text(s->frame, i)))
 			nb_out_of_memory(s->frame);
 	nb_frame_drop_attribute(s->frame, "history");
 }
@@ -191,7 +201,7 @@ static void describe(struct step *s)
 {
 	nb_step_set_attributes(s);
 	for (size_t i = 0; i < s->past.nattribute; i++)
-		if (nb_frame_add_attribute(s->frame, "history", s->past.attribute[i].value))
+		if (nb_frame_add_attribute(s->frame, "history", nb_frame_attribute_text(&s->past, i)))
 			nb_out_of_memory(s->frame);
 }
 

@@ -40,7 +40,7 @@ static void check_same(const struct nb_frame *a, const struct nb_frame *b)
 	CHECK(a->ncolumn == b->ncolumn && a->nattribute == b->nattribute);
 	for (size_t k = 0; k < a->nattribute && k < b->nattribute; k++)
 		CHECK(strcmp(a->attribute[k].key, b->attribute[k].key) == 0 &&
-			strcmp(a->attribute[k].value, b->attribute[k].value) == 0);
+			strcmp(nb_frame_attribute_text(a, k), nb_frame_attribute_text(b, k)) == 0);
 	for (size_t c = 0; c < a->ncolumn && c < b->ncolumn; c++) {
 		struct nb_column *x = &a->column[c], *y = &b->column[c];
 		CHECK(strcmp(x->name, y->name) == 0 && strcmp(x->dtype, y->dtype) == 0 && x->rows == y->rows);

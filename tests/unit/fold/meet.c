@@ -76,12 +76,399 @@ static void late_reader(useconds_t late, int status, int signal)
 	close(listener);
 }
 
+/* ---- a chain ----------------------------------------------------------------------------------- */
+
+/* a | b | c, where c is the test: b hands over to c, while a waits for b or before a comes and finds the socket of b.
+ */
+static void the_last_collects_the_chain(int a_waits)
+{
+	int ab[2], bc[2];
+	struct nb_handover b, a;
+	char why[NB_WHY_SIZE];
+	CHECK(pipe2(ab, O_CLOEXEC) == 0 && pipe2(bc, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(bc[0]);
+	const pid_t middle = person();
+	if (middle == 0) {
+		close(ab[1]);
+		close(bc[0]);
+		if (dup2(ab[0], STDIN_FILENO) < 0)
+			_exit(1);
+		close(ab[0]);
+		write_fifo(bc[1], nb_meet_listen(STDIN_FILENO));
+	}
+	close(bc[1]);
+	close(ab[0]);
+	pid_t first = a_waits ? writer_of(ab, NULL) : 0;
+	usleep(a_waits ? 20000 : 0);
+	CHECK(accept_from(listener, bc[0], &b, why) == 1);
+	CHECK(b.pid == middle && b.listener >= 0);
+	CHECK(nb_meet_take(&b) == 0);
+	usleep(a_waits ? 0 : 20000);
+	if (!a_waits)
+		first = writer_of(ab, NULL);
+	CHECK(accept_from(b.listener, b.in, &a, why) == 1);
+	CHECK(a.pid == first && a.listener == -1);
+	CHECK(nb_meet_take(&a) == 0);
+	nb_meet_tell(&a, 3, 0);
+	nb_meet_clear(&a);
+	nb_meet_tell(&b, 4, 0);
+	nb_meet_clear(&b);
+	CHECK(exits_with(first, 3));
+	CHECK(exits_with(middle, 4));
+	close(bc[0]);
+	close(listener);
+}
+
+/* (a; b) | c */
+static void writers_come_one_after_the_other(void)
+{
+	int fifo[2];
+	struct nb_handover h;
+	char why[NB_WHY_SIZE], name[NB_HOLDER_NAME];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(fifo[0]);
+	for (int i = 0; i < 3; i++) {
+		int end[2] = {fifo[0], dup(fifo[1])};
+		const pid_t writer = writer_of(end, NULL);
+		CHECK(accept_from(listener, fifo[0], &h, why) == 1);
+		CHECK(nb_meet_take(&h) == 0);
+		nb_meet_tell(&h, i, 0);
+		nb_meet_clear(&h);
+		CHECK(exits_with(writer, i));
+	}
+	close(fifo[1]);
+	CHECK(nb_meet_writers(fifo[0], name) == NB_HOLDER_NONE && !*name);
+	close(fifo[0]);
+	close(listener);
+}
+
+/* ---- plain bytes ------------------------------------------------------------------------------- */
+
+/* The reader of a FIFO is a command, after so many microseconds. */
+static pid_t command(int fd, const char *program, char *const *argv)
+{
+	pid_t pid = -1;
+	posix_spawn_file_actions_t files;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
+	CHECK(posix_spawn(&pid, program, &files, NULL, argv, environ) == 0);
+	posix_spawn_file_actions_destroy(&files);
+	return pid;
+}
+
+static void another_program_reads(const char *program, char *const *argv, const char *phrase, double most)
+{
+	int fifo[2];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const pid_t reader = command(fifo[0], program, argv);
+	close(fifo[0]);
+	const pid_t writer = writer_of(fifo, NULL);
+	CHECK(exits_with(writer, PLAIN));
+	if (!strstr(experience->why, phrase))
+		fprintf(stderr, "'%s'\n", experience->why);
+	CHECK(strstr(experience->why, phrase) != NULL);
+	CHECK(experience->seconds < most);
+	printf("%s: plain bytes after %.2f ms (%s)\n", program, experience->seconds * 1000, experience->why);
+	CHECK(exits_with(reader, 0));
+}
+
+static void nobody_reads(void)
+{
+	int fifo[2];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const pid_t writer = person();
+	if (writer == 0) {
+		close(fifo[0]);
+		usleep(5000);
+		write_fifo(fifo[1], -1);
+	}
+	close(fifo[0]);
+	close(fifo[1]);
+	CHECK(exits_with(writer, PLAIN));
+	CHECK(strcmp(experience->why, "nobody is seen to read") == 0);
+	CHECK(experience->seconds < 0.030);
+	printf("nobody: plain bytes after %.2f ms\n", experience->seconds * 1000);
+}
+
+static void without_a_listener(void)
+{
+	int fifo[2];
+	char name[NB_HOLDER_NAME];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const pid_t writer = writer_of(fifo, NULL);
+	CHECK(nb_meet_writers(fifo[0], name) == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
+	CHECK(exits_with(writer, PLAIN));
+	CHECK(strcmp(experience->why, "meet does not listen") == 0);
+	CHECK(experience->seconds >= 0.015 && experience->seconds < 0.040);
+	printf("a reader that does not listen: plain bytes after %.2f ms\n", experience->seconds * 1000);
+	close(fifo[0]);
+}
+
+static void its_own_reader(void)
+{
+	int fifo[2];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const pid_t writer = person();
+	if (writer == 0) {
+		const int own = nb_meet_listen(fifo[0]);
+		write_fifo(fifo[1], own);
+	}
+	CHECK(exits_with(writer, PLAIN));
+	CHECK(strcmp(experience->why, "it reads its own output") == 0);
+	close(fifo[0]);
+	close(fifo[1]);
+}
+
+/* Two processes that read from each other. */
+static void a_circle(void)
+{
+	int there[2], back[2];
+	pid_t pid[2];
+	CHECK(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = person();
+		if (pid[i] == 0) {
+			close((i ? back : there)[0]);
+			close((i ? there : back)[1]);
+			const int own = nb_meet_listen((i ? there : back)[0]);
+			usleep(10000);
+			write_fifo((i ? back : there)[1], own);
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		close(there[i]);
+		close(back[i]);
+	}
+	CHECK(exits_with(pid[0], PLAIN));
+	CHECK(exits_with(pid[1], PLAIN));
+}
+
+static void switch_off(void)
+{
+	setenv("NB_FOLD", "off", 1);
+}
+
+static void switched_off(void)
+{
+	int fifo[2];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	switch_off();
+	CHECK(nb_meet_listen(fifo[0]) == -1);
+	unsetenv("NB_FOLD");
+	const int listener = nb_meet_listen(fifo[0]);
+	CHECK(nb_meet_listen(fifo[0]) == -1); /* the name is taken */
+	CHECK(exits_with(writer_of(fifo, switch_off), PLAIN));
+	CHECK(strcmp(experience->why, "NB_FOLD=off") == 0);
+	CHECK(nb_meet_listen(open("/dev/null", O_RDONLY)) == -1);
+	CHECK(nb_meet_listen(-1) == -1);
+	close(listener);
+	close(fifo[0]);
+}
+
+static void messages_in_the_stream(void)
+{
+	int fifo[2];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(fifo[0]);
+	const pid_t writer = person();
+	if (writer == 0) {
+		if (dup2(fifo[1], STDERR_FILENO) < 0)
+			_exit(1);
+		write_fifo(fifo[1], -1);
+	}
+	CHECK(exits_with(writer, PLAIN));
+	CHECK(strcmp(experience->why, "its messages go into the same pipe") == 0);
+	close(fifo[0]);
+	close(fifo[1]);
+	close(listener);
+}
+
+/* ---- surroundings ------------------------------------------------------------------------------ */
+
+static void other_variable(void)
+{
+	setenv("NB_SIMD", "plain", 1);
+}
+
+static void missing_variable(void)
+{
+	unsetenv("OMP_SCHEDULE");
+}
+
+static void nicer(void)
+{
+	if (nice(1) < 0)
+		_exit(1);
+}
+
+static void smaller_files(void)
+{
+	const struct rlimit limit = {1 << 20, 1 << 20};
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void other_umask(void)
+{
+	umask(0177);
+}
+
+static void deaf_to_pipes(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void one_processor(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof set, &set);
+}
+
+static void batch(void)
+{
+	const struct sched_param none = {0};
+	sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+static void no_new_rights(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* The reader refuses, the writer learns why, and the next one is found. */
+static void refused(void (*change)(void), const char *phrase)
+{
+	int fifo[2];
+	struct nb_handover h;
+	char why[NB_WHY_SIZE];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(fifo[0]), before = open_descriptors();
+	const pid_t writer = writer_of(fifo, change);
+	const int answer = accept_from(listener, fifo[0], &h, why);
+	CHECK(answer == 0);
+	if (answer == 1)
+		nb_meet_refuse(&h, "");
+	CHECK(exits_with(writer, PLAIN));
+	if (strcmp(why, phrase) != 0 || strcmp(experience->why, phrase) != 0)
+		fprintf(stderr, "want '%s', reader says '%s', writer learns '%s'\n", phrase, why, experience->why);
+	CHECK(strcmp(why, phrase) == 0);
+	CHECK(strcmp(experience->why, phrase) == 0);
+	CHECK(open_descriptors() == before - 1); /* the write end of the test */
+	close(fifo[0]);
+	close(listener);
+}
+
+static void other_surroundings(void)
+{
+	setenv("OMP_SCHEDULE", "static", 1);
+	refused(other_variable, "another environment: NB_SIMD");
+	refused(missing_variable, "another environment: OMP_SCHEDULE");
+	unsetenv("OMP_SCHEDULE");
+	refused(nicer, "another niceness");
+	refused(smaller_files, "other resource limits");
+	refused(other_umask, "another umask");
+	refused(deaf_to_pipes, "other ignored signals");
+	refused(batch, "another scheduling policy");
+	refused(no_new_rights, "another sandbox");
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		refused(one_processor, "other processors allowed");
+}
+
+/* The program that takes over may refuse for a reason of its own. */
+static void refused_by_the_caller(void)
+{
+	int fifo[2];
+	struct nb_handover h;
+	char why[NB_WHY_SIZE];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(fifo[0]);
+	const pid_t writer = writer_of(fifo, NULL);
+	CHECK(accept_from(listener, fifo[0], &h, why) == 1);
+	nb_meet_refuse(&h, "an odd option");
+	CHECK(exits_with(writer, PLAIN));
+	CHECK(strcmp(experience->why, "an odd option") == 0);
+	close(fifo[0]);
+	close(listener);
+}
+
+/* ---- many times -------------------------------------------------------------------------------- */
+
+/* One writer hands over and over, which a program does not; it counts its descriptors. */
+static void again_and_again(int fd, int times)
+{
+	static char name[] = "nb-test", *argv[] = {name, NULL};
+	const int before = open_descriptors();
+	for (int i = 0; i < times; i++) {
+		int link;
+		const struct nb_handover offer = {.argc = 1,
+			.argv = argv,
+			.environment = environ,
+			.in = open("/dev/null", O_RDONLY),
+			.err = STDERR_FILENO,
+			.directory = -1,
+			.listener = -1};
+		const int end = dup(fd);
+		if (nb_meet_hand_over(end, &offer, &link, experience->why) != 1 || nb_meet_wait(link) != (i & 255))
+			_exit(PLAIN);
+	}
+	_exit(open_descriptors() == before ? 0 : 1);
+}
+
+static void nothing_leaks(void)
+{
+	enum { TIMES = 1000 };
+	int fifo[2], fine = 1;
+	struct nb_handover h;
+	char why[NB_WHY_SIZE];
+	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
+	const int listener = nb_meet_listen(fifo[0]);
+	const pid_t writer = person();
+	if (writer == 0) {
+		close(fifo[0]);
+		again_and_again(fifo[1], TIMES);
+	}
+	close(fifo[1]);
+	const int before = open_descriptors();
+	const double start = nb_now();
+	for (int i = 0; i < TIMES && fine; i++) {
+		fine = accept_from(listener, fifo[0], &h, why) == 1 && nb_meet_take(&h) == 0;
+		if (fine) {
+			nb_meet_tell(&h, i & 255, 0);
+			nb_meet_clear(&h);
+		}
+	}
+	printf("%d times handed over: %.3f ms each\n", TIMES, (nb_now() - start) / TIMES * 1000);
+	CHECK(fine);
+	CHECK(open_descriptors() == before);
+	CHECK(exits_with(writer, 0));
+	close(fifo[0]);
+	close(listener);
+}
+
 int main(void)
 {
+	static char cat[] = "cat", sh[] = "sh", flag[] = "-c", reads[] = "while read -r x; do :; done; sleep 0.1";
+	static char *by_cat[] = {cat, NULL}, *by_shell[] = {sh, flag, reads, NULL};
 	meet_people();
 	everything_is_handed_over();
 	late_reader(5000, 0, 0);
 	late_reader(0, 0, SIGPIPE);
 	late_reader(0, 0, SIGTERM);
+	the_last_collects_the_chain(0);
+	the_last_collects_the_chain(1);
+	writers_come_one_after_the_other();
+	another_program_reads("/bin/cat", by_cat, "cat reads", 0.015);
+	another_program_reads("/bin/sh", by_shell, "sh reads", 0.040);
+	nobody_reads();
+	without_a_listener();
+	its_own_reader();
+	a_circle();
+	switched_off();
+	messages_in_the_stream();
+	other_surroundings();
+	refused_by_the_caller();
+	nothing_leaks();
+	CHECK(waitpid(-1, NULL, 0) == -1 && errno == ECHILD);
 	return unit_end();
 }

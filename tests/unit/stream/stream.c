@@ -41,7 +41,7 @@ static void check_frame(const struct nb_frame *frame, size_t n, double time)
 	CHECK(frame->rows[NB_PARTICLE] == n && frame->rows[NB_BOX] == 2 && frame->ncolumn == 5);
 	CHECK(nb_frame_attribute_f64(frame, "time", -1, &t) == NB_OK && t == time);
 	CHECK(strcmp(nb_frame_attribute(frame, "note"), "two\nlines, a \\ and = too") == 0);
-	CHECK(frame->nattribute == 4 && strcmp(frame->attribute[3].value, "two") == 0);
+	CHECK(frame->nattribute == 4 && strcmp(nb_frame_attribute_text(frame, 3), "two") == 0);
 	const double *pos = nb_column_read(nb_frame_field(frame, NB_POS), &nb_space_host, NB_AS_F64);
 	const double *mass = nb_column_read(nb_frame_field(frame, NB_MASS), &nb_space_host, NB_AS_F64);
 	const unsigned char *odd = nb_column_read(nb_frame_find(frame, "odd"), &nb_space_host, NB_WIRE);

@@ -1,0 +1,27 @@
+#!/usr/bin/env bats
+# make bench-pipes: every row can be measured, and a folded pipeline writes the bytes of an unfolded one.
+
+load helper
+
+@test "every row of bench-pipes can be measured, with the same bytes folded and unfolded" {
+	"$NB_TOP/tests/bench/run-pipes" --quick "${NB_BIN%/bin}" >"$BATS_TEST_TMPDIR/table" || { cat "$BATS_TEST_TMPDIR/table"; return 1; }
+	cat "$BATS_TEST_TMPDIR/table"
+	awk -F '\t' '
+		/^#/ { next }
+		!names { for (i = 1; i <= NF; i++) { column[$i] = i; names = NF } next }
+		NF != names || $column["bytes"] != "same" || !($column["folded"] > 0) || !($column["unfolded"] > 0) { print "wrong: " $0; bad = 1 }
+		{ seen[$1]++ }
+		END {
+			n = split("step-1000 step-10000 pass-1000 pass-10000 memory-step memory-pass figure8 film loose", want, " ")
+			for (i = 1; i <= n; i++) if (seen[want[i]] != 1) { print "missing: " want[i]; bad = 1 }
+			exit bad
+		}' "$BATS_TEST_TMPDIR/table"
+}
+
+@test "the kernels in one process end where nb-step ends" {
+	cd "$BATS_TEST_TMPDIR"
+	nb-gen plummer -n 1000 >in.nb
+	"${NB_BIN%/bin}/tests/bench/loop" -w 3 -k 4 -r 2 -t 0.6 -e 0.01 -d 0.01 -o loop.nb in.nb
+	nb-step -k 11 --every 0 -d 0.01 'nb-sort-zorder -b cpu | nb-build-tree -b cpu | nb-force -b cpu -t 0.6 -e 0.01' <in.nb >step.nb
+	equals "$(nb-convert --to csv <loop.nb)" "$(nb-convert -q --to csv <step.nb | cut -d , -f 1-8)"
+}
