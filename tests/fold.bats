@@ -369,3 +369,85 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 		fails 'nb-step: ' "nb-step -d 0.1 -k 3 \"$command\" <../data/three.nb | nb-stats >&2"
 	done
 }
+
+# ---- what folds, and what does not ------------------------------------------------------------------
+
+# refused REASON COMMAND [CHAIN...]: the same bytes, and -v gives the reason why a program does not fold
+refused() {
+	local reason=$1
+	shift
+	fine "$@" || return 1
+	try on "$(verbose "$1")" verbose || return 1
+	grep -q ": not folded: $reason" verbose/.messages || { echo "no reason '$reason': $1"; cat verbose/.messages; return 1; }
+}
+
+# ticks PID: how many of the clock's ticks it has computed
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+
+@test "of a folded chain the last process does all the work" {
+	FOLD_MARK=$MARK bash -c 'nb-gen -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -m direct -e 0.1 | nb-stats >out; :' &
+	shell=$! last=
+	for ((i = 0; i < 500 && ${last:-0} < 30; i++)); do
+		read -ra pids <"/proc/$shell/task/$shell/children" || : # it has no end of line
+		[ ${#pids[@]} -lt 5 ] || last=$(ticks "${pids[4]}")
+		sleep 0.01
+	done
+	[ "$last" -ge 30 ]
+	for ((k = 0; k < 4; k++)); do
+		[ "$(ticks "${pids[k]}")" -le 3 ]
+		[ "$(find "/proc/${pids[k]}/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+	done
+	kill "${pids[4]}"
+	wait "$shell"
+	nothing_stays
+}
+
+@test "-v gives the reason why a program does not fold" {
+	refused 'cat reads' 'nb-gen -n 9 | cat'
+	refused 'NB_FOLD=off' 'NB_FOLD=off nb-gen -n 9 | nb-stats'
+	refused 'nb does not listen' 'nb-gen -n 9 | NB_FOLD=off nb-stats'
+	refused 'another environment: NB_SIMD' 'nb-gen -n 9 | NB_SIMD=sse2 nb-sort-zorder | nb-stats'
+	refused 'another environment: OMP_NUM_THREADS' 'nb-gen -n 9 | OMP_NUM_THREADS=1 nb-sort-zorder | nb-stats'
+	refused 'another environment: NB_MAX_FRAME' 'NB_MAX_FRAME=1000000 nb-gen -n 9 | nb-stats'
+	refused 'another niceness' 'nb-gen -n 9 | nice -n 3 nb-sort-zorder | nb-stats'
+	refused 'other resource limits' '(ulimit -n 300; nb-gen -n 9) | nb-stats'
+	refused 'other resource limits' 'nb-gen -n 9 | (ulimit -v 20000000; nb-sort-zorder) | nb-stats'
+	refused 'another umask' '(umask 0777; nb-gen -n 9) | nb-stats'
+	refused 'other processors allowed' 'nb-gen -n 9 | taskset -c 0 nb-sort-zorder | nb-stats'
+	refused 'other ignored signals' "(trap '' HUP; nb-gen -n 9) | nb-stats"
+	bash -c 'nb-gen -n 9 -v 2>&1 | (exec nb-sort-zorder 2>/dev/null) || :; nb-gen -n 9 -v 2>&1 | cat' | grep -aq 'not folded: its messages go into the same pipe'
+	fine 'nb-gen -n 9 2>&1 | nb-stats'
+	fine 'nb-gen -n 9 | nb-stats --check'
+	fine '(export EDITOR=ed; nb-gen -n 9) | nb-stats' 'gen | stats'
+	fine '(umask 0022; nb-gen -n 9) | (umask 0022; nb-stats)' 'gen | stats'
+	# in the force pipeline
+	local run='nb-gen -n 30 | nb-step -d 0.1 -k 2'
+	fine "$run 'NB_SIMD=sse2 nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$run 'nb-sort-zorder | nice nb-force' | nb-stats" 'gen | step | stats'
+	fine "$run '(umask 0777; nb-sort-zorder) | (ulimit -n 99; nb-force)' | nb-stats" 'gen | step | stats'
+	fine "$run 'NB_FOLD=off nb-sort-zorder | NB_FOLD=off nb-force' | nb-stats" 'gen | step | stats'
+}
+
+@test "another copy of the program, and another build, work beside this one" {
+	mkdir copy
+	cp -L "$NB_BIN/nb" copy/nb
+	for t in "${NB_TOOLS[@]}"; do ln -s nb "copy/$t"; done
+	fine 'nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats'
+	fine '../copy/nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats' 'gen | sort-zorder'
+	fine "nb-gen -n 30 | nb-step -d 0.1 -k 2 'PATH=../copy:\$PATH; nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
+	fine 'ln -s "$NB_BIN/nb" nb-gen; ./nb-gen -n 30 | nb-stats; rm nb-gen' 'gen | stats'
+	# replaced while a reader is late, as by make
+	fine '../copy/nb-gen -n 30 | (cp ../copy/nb ../copy/new; mv ../copy/new ../copy/nb; exec ../copy/nb-stats)'
+}
+
+@test "programs of another user in the middle change nothing" {
+	[ "$(id -u)" -eq 0 ] || skip 'wants root'
+	local nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	$nobody test -x "$NB_BIN/nb" || skip 'nobody cannot run the programs'
+	refused 'another user' "nb-gen -n 30 | $nobody nb-sort-zorder | nb-stats" || refused 'nobody' "nb-gen -n 30 | $nobody nb-sort-zorder | nb-stats"
+	fine "nb-gen -n 30 | $nobody nb-sort-zorder | $nobody nb-force | nb-stats" 'sort-zorder | force'
+	fine "$nobody nb-gen -n 30 | nb-sort-zorder | nb-stats" 'sort-zorder | stats'
+	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 'nb-sort-zorder | $nobody nb-force' | nb-stats" 'gen | step | stats'
+	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 '$nobody nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$nobody bash -c 'nb-gen -n 30 | nb-sort-zorder | nb-stats'" 'gen | sort-zorder | stats'
+}
