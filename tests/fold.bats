@@ -451,3 +451,102 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 '$nobody nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "$nobody bash -c 'nb-gen -n 30 | nb-sort-zorder | nb-stats'" 'gen | sort-zorder | stats'
 }
+
+# ---- nothing hangs, no process stays ----------------------------------------------------------------
+
+COMMANDS=(
+	'nb-gen -n 300 | nb-sort-zorder | nb-build-tree | nb-force'
+	"nb-gen -n 90 | nb-step -d 0.01 -k 20 'nb-sort-zorder | nb-force' | nb-stats"
+	"nb-step -d 0.01 -k 30 'nb-sort-zorder | nb-build-tree | nb-force' <../data/one.nb"
+	'(nb-gen -n 200; nb-gen -n 300) | nb-sort-zorder | tee copy | nb-force | nb-convert --to csv'
+	"nb-gen -n 90 | nb-step -d 0.01 -k 9 'nb-sort-zorder | cat | nb-force' | nb-render-ppm -W 16 -H 16"
+	"nb-gen -n 40 | nb-step -d 0.01 -k 9 'nb-step -d 0.001 --send-velocities \"nb-force\" | nb-force' --send-velocities | nb-stats"
+)
+
+# pause SECONDS, without another process
+pause() { read -r -t "$1" -u 9 || :; }
+
+# children PID: adds its descendants to pids, in the order in which they started
+children() {
+	local list child
+	local -a own
+	for list in /proc/"$1"/task/*/children; do
+		own=()
+		{ read -ra own <"$list" || :; } 2>/dev/null
+		for child in "${own[@]}"; do
+			pids+=("$child")
+			children "$child"
+		done
+	done
+}
+
+# start COMMAND: in the background; shell is the process whose children its programs are
+start() {
+	rm -rf struck
+	mkdir struck
+	printf '%s\nprintf "%%s " "${PIPESTATUS[@]}" >status\n' "$1" >struck/.command
+	(cd struck && FOLD_MARK=$MARK exec env --default-signal=INT,QUIT timeout -k 1 6 bash .command >stdout 2>messages) 9<&- &
+	outer=$! pids=()
+	while [ ${#pids[@]} -eq 0 ] && [ -d "/proc/$outer" ]; do children "$outer"; done
+	shell=${pids[0]:-0} pids=()
+	while [ ${#pids[@]} -eq 0 ] && [ -d "/proc/$shell" ]; do children "$shell"; done
+}
+
+# failed_well COMMAND: it has ended; its output is whole, or some status is not 0 and there is no end marker
+failed_well() {
+	local code=0
+	wait "$outer" || code=$?
+	if [ $code -ge 124 ] || [ ! -s struck/status ]; then
+		echo "hangs ($code)" && return 1
+	fi
+	cmp -s struck/stdout whole && return 0
+	[[ $(<struck/status) == *[1-9]* ]] || { echo "all statuses are 0, and the output is not whole"; cmp struck/stdout whole; return 1; }
+	! ends struck/stdout || { echo "an end marker, and the output is not whole" && return 1; }
+}
+
+# strike SIGNALS TIMES LONGEST: each command so often, and one of its processes at a random moment up to LONGEST microseconds
+# after the first of them has started
+strike() {
+	local command signal delay which i
+	local -a signals
+	read -ra signals <<<"$1"
+	exec 9<>data/quiet
+	RANDOM=7
+	for command in "${COMMANDS[@]}"; do
+		try off "$command" off
+		cp off/stdout whole
+		for ((i = 0; i < $2; i++)); do
+			signal=${signals[RANDOM % ${#signals[@]}]}
+			printf -v delay '0.%06d' $((RANDOM % $3))
+			which=$((RANDOM % 6))
+			start "$command"
+			pause "$delay"
+			pids=()
+			children "$shell"
+			[ "$which" -lt ${#pids[@]} ] || which=$((${#pids[@]} - 1))
+			[ "$which" -lt 0 ] || kill "-$signal" "${pids[which]}" 2>/dev/null || :
+			if [ "$signal" = STOP ]; then
+				pause 0.03
+				[ "$which" -lt 0 ] || kill -CONT "${pids[which]}" 2>/dev/null || :
+			fi
+			if ! failed_well || { [ "$signal" = STOP ] && ! cmp struck/stdout whole; }; then
+				echo "run $i: SIG$signal for process $which of ${pids[*]} after $delay s, status $(<struck/status): $command"
+				cat struck/messages
+				return 1
+			fi
+		done
+		nothing_stays || { echo "$command" && return 1; }
+	done
+}
+
+@test "a process that is killed at any moment ends the pipeline, and no process stays" {
+	strike 'KILL' 25 5000
+}
+
+@test "a process that is interrupted at any moment ends the pipeline, and no process stays" {
+	strike 'TERM INT HUP' 20 5000
+}
+
+@test "a process that is stopped for a while at any moment changes nothing" {
+	strike 'STOP' 6 5000
+}
