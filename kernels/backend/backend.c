@@ -35,6 +35,9 @@ static const struct nb_backend backend_cpu = {
 	.drift = nb_drift_cpu,
 	.taylor = nb_taylor_cpu,
 	.largest_acc = nb_largest_acc_cpu,
+	.moments = nb_moments_cpu,
+	.potential_energy = nb_potential_energy_cpu,
+	.lagrangian_radii = nb_lagrangian_radii_cpu,
 	.finish = nothing_to_finish,
 };
 
@@ -60,6 +63,9 @@ static struct nb_backend backend_cuda = {
 	.drift = nb_drift_cuda,
 	.taylor = nb_taylor_cuda,
 	.largest_acc = nb_largest_acc_cuda,
+	.moments = nb_moments_cuda,
+	.potential_energy = nb_potential_energy_cuda,
+	.lagrangian_radii = nb_lagrangian_radii_cuda,
 	.finish = nb_cuda_finish,
 };
 

@@ -8,6 +8,7 @@
 
 #include "common/space.h"
 #include "kernels/gravity/gravity.h"
+#include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
 #include "kernels/order/order.h"
 #include "kernels/tree/tree.h"
@@ -44,6 +45,11 @@ struct nb_backend {
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 	int (*largest_acc)(size_t n, const double *acc, double *largest);
+
+	int (*moments)(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments);
+	int (*potential_energy)(size_t n, const double *mass, const double *pot, double *epot);
+	int (*lagrangian_radii)(size_t n, const double *mass, const double *pos, const double centre[3],
+		size_t nfraction, const double *fraction, double *radius);
 
 	/* Waits for work that is only queued, and returns what went wrong in it. */
 	int (*finish)(void);

@@ -158,6 +158,13 @@ static struct nb_run *new_run(const struct nb_tool *tool)
 	return run;
 }
 
+/* What auto means for a tool that only looks at frames: moving a frame to a device costs more than looking at it, so it
+ * is looked at where it is.  What is read from a stream is in host memory. */
+static const char *where_frames_are(const struct nb_run *run)
+{
+	return strcmp(run->common.backend, "auto") == 0 ? "cpu" : run->common.backend;
+}
+
 /* Everything before the first frame but the streams. */
 static void prepare(struct nb_run *run, int argc, char **argv)
 {
@@ -167,6 +174,8 @@ static void prepare(struct nb_run *run, int argc, char **argv)
 		run->tool->check(run, run->self);
 	if ((run->tool->common & NB_COMMON_BACKEND) && !run->backend)
 		nb_choose_backend(run, run->common.backend);
+	if ((run->tool->common & NB_COMMON_LOOKER) && !run->backend)
+		nb_choose_backend(run, where_frames_are(run));
 }
 
 void nb_run_free(struct nb_run *run)

@@ -66,7 +66,7 @@ struct nb_run {
 	char *history;	   /* "nb-force 0.1.0: nb-force -t 0.5": version and command without the silent options */
 	int noperand;	   /* operands */
 	char **operand;
-	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND; check may choose it itself */
+	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER; check may choose it itself */
 
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 

@@ -133,6 +133,13 @@ FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel,
 FAKE(taylor, (size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt),
 	(n, pos, vel, acc, jerk, dt))
 FAKE(largest_acc, (size_t n, const double *acc, double *largest), (n, acc, largest))
+FAKE(moments, (size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments),
+	(n, mass, pos, vel, moments))
+FAKE(potential_energy, (size_t n, const double *mass, const double *pot, double *epot), (n, mass, pot, epot))
+FAKE(lagrangian_radii,
+	(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
+		const double *fraction, double *radius),
+	(n, mass, pos, centre, nfraction, fraction, radius))
 
 /* An array of the heap, moved there. */
 static int move_there(void **array, size_t bytes)
@@ -198,5 +205,8 @@ const struct nb_backend nb_fake_backend = {
 	.drift = fake_drift,
 	.taylor = fake_taylor,
 	.largest_acc = fake_largest_acc,
+	.moments = fake_moments,
+	.potential_energy = fake_potential_energy,
+	.lagrangian_radii = fake_lagrangian_radii,
 	.finish = fake_finish,
 };
