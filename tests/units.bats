@@ -48,6 +48,8 @@ unit() {
 # bats test_tags=gpu
 @test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
 # bats test_tags=gpu
+@test "pictures on the GPU" { unit backend/pictures; }
+# bats test_tags=gpu
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }

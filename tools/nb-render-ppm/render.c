@@ -49,8 +49,16 @@ static void check(struct nb_run *run, void *self)
 
 static void begin(struct nb_run *run, void *self)
 {
-	(void)run;
-	nb_render_open_canvas(self);
+	struct render *r = self;
+	r->backend = run->backend;
+	nb_render_open_canvas(r);
+}
+
+void nb_render_require_ok(const struct render *r, int status)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", r->bodies.frame->number,
+			nb_backend_error(r->backend, status));
 }
 
 static void render(struct nb_run *run, void *self, struct nb_frame *frame)
@@ -78,7 +86,7 @@ const struct nb_tool nb_tool_render_ppm = {
 	.operands = "",
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
 	.size = sizeof(struct render),
 	.defaults =
 		&(const struct render){

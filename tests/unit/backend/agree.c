@@ -1,36 +1,7 @@
 /* The table of the CUDA backend against that of the CPU: what looks at arrays where they are (checks, conversions,
  * boxes, measures) gives the same answers on the device.  Exit status 77: there is no device. */
-#include "kernels/backend/backend.h"
-
 #include "common/mem.h"
-#include "tests/unit/unit.h"
-
-static const struct nb_backend *cpu, *cuda;
-
-/* An array of the host, on the device. */
-static void *there(const void *host, size_t bytes)
-{
-	void *p = cuda->space->alloc(cuda->space, bytes);
-	CHECK(p && cuda->space->from_host(cuda->space, p, host, bytes) == NB_OK);
-	return p;
-}
-
-static void back(void *host, void *device, size_t bytes)
-{
-	CHECK(cuda->space->to_host(cuda->space, host, device, bytes) == NB_OK);
-	cuda->space->release(cuda->space, device);
-}
-
-static void drop(const void *device)
-{
-	cuda->space->release(cuda->space, (void *)(uintptr_t)device);
-}
-
-static double uniform(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (double)(*state >> 11) * 0x1p-53;
-}
+#include "tests/unit/backend/there.h"
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -233,12 +204,6 @@ static void trees(size_t n)
 
 /* ---- measures ----------------------------------------------------------------------------------- */
 
-/* Whether two numbers are the same up to a share of scale; NaN is the same as NaN. */
-static int agree(double a, double b, double scale)
-{
-	return isnan(a) || isinf(a) ? (isnan(a) ? isnan(b) : a == b) : fabs(a - b) <= 1e-13 * fabs(scale);
-}
-
 struct bodies {
 	size_t n;
 	double *mass, *pos, *vel, *pot;
@@ -362,11 +327,8 @@ static void measures(size_t n)
 int main(void)
 {
 	static const size_t counts[] = {0, 1, 2, 255, 257, 1000, 2048, 2049, 100000};
-	char why[NB_BACKEND_WHY];
-	if (nb_backend_choose("cpu", &cpu, why) || nb_backend_choose("cuda", &cuda, why)) {
-		fprintf(stderr, "%s\n", why);
+	if (!both_backends())
 		return 77;
-	}
 	numbers();
 	for (int dim = 2; dim <= 3; dim++) {
 		order(1000, dim);
