@@ -128,6 +128,62 @@ within() {
 	cmp cpu.nb gpu.nb
 }
 
+# the numbers of two tables are the same to 1e-12, or absent in both
+same_table() {
+	paste "$1" "$2" | awk -F '\t' 'NR == 1 { next }
+		{ n = NF / 2; for (i = 1; i <= n; i++) {
+			a = $i; b = $(i + n)
+			if ((a == "NA") != (b == "NA")) bad = 1
+			d = a - b; if (d < 0) d = -d
+			size = (a < 0 ? -a : a) + 0.01
+			if (!(d <= 1e-12 * size)) { print "column " i ": " a " and " b; bad = 1 }
+		} }
+		END { exit bad }'
+}
+
+@test "nb-stats: the measures of the CPU, and the same bytes on every run" {
+	nb-force -e 0.01 --potential <clusters.nb | nb-step -d 0.01 | nb-force -e 0.01 --potential >moving.nb
+	for f in p1 p2 p33 p4099 clusters moving; do
+		for command in nb-stats 'nb-stats --epot direct -e 0.02' 'nb-stats --lagrangian 0.1,1,5,50,99,100'; do
+			$command -b cpu --format tsv <$f.nb >cpu.tsv
+			$command -b cuda --format tsv <$f.nb >gpu.tsv
+			$command -b cuda --format tsv <$f.nb | cmp - gpu.tsv
+			same_table cpu.tsv gpu.tsv
+		done
+	done
+	nb-gen plummer -n 0 >none.nb
+	cmp <(nb-stats -b cpu --format tsv <none.nb) <(nb-stats -b cuda --format tsv <none.nb)
+}
+
+# no more than 1 in a channel, in no more than one value of a thousand
+same_pictures() {
+	[ "$(wc -c <"$1")" -eq "$(wc -c <"$2")" ]
+	{ cmp -l "$1" "$2" || :; } | awk -v size="$(wc -c <"$1")" '
+		function decimal(octal) { return 64 * int(octal / 100) + 8 * int(octal / 10 % 10) + octal % 10 }
+		{ d = decimal($2) - decimal($3); if (d * d > most) most = d * d }
+		END { print NR " of " size " values differ, squared by at most " most + 0; exit most > 1 || NR > size / 1000 }'
+}
+
+@test "nb-render-ppm: the pictures of the CPU, and the same bytes on every run" {
+	nb-gen disk -n 60000 --no-history >disk.nb
+	cat clusters.nb p1.nb p4099.nb >film.nb
+	for f in p1 p2 p33 p257 p4099 clusters disk film; do
+		for command in nb-render-ppm 'nb-render-ppm --by speed' 'nb-render-ppm --draw discs' \
+			'nb-render-ppm --neighbours 0 --stretch log --zoom 3' 'nb-render-ppm --size 1e4 --view 30,40'; do
+			$command -W 640 -H 360 -b cpu <$f.nb >cpu.ppm
+			$command -W 640 -H 360 -b cuda <$f.nb >gpu.ppm
+			$command -W 640 -H 360 -b cuda <$f.nb | cmp - gpu.ppm
+			same_pictures cpu.ppm gpu.ppm || { echo "$f: $command"; return 1; }
+		done
+	done
+	for command in 'nb-render-ppm --hide none' 'nb-render-ppm --only 0,1' 'nb-render-ppm --hide 0'; do
+		$command --by species -b cpu <disk.nb >cpu.ppm
+		$command --by species -b cuda <disk.nb >gpu.ppm
+		same_pictures cpu.ppm gpu.ppm
+	done
+	nb-gen plummer -n 0 | nb-render-ppm -W 16 -H 16 -b cuda | cmp - <(nb-gen plummer -n 0 | nb-render-ppm -W 16 -H 16 -b cpu)
+}
+
 @test "a run with every stage on the device conserves energy" {
 	nb-step -b cuda -d 0.01 -k 20 --every 20 \
 		'nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 -e 0.05 --potential' <p4099.nb |
@@ -140,6 +196,7 @@ within() {
 	run bash -c 'nb-force -v <p33.nb 2>&1 >/dev/null'
 	[[ $output == *' on cuda:0,'* ]]
 	fails_with 1 'no CUDA device 99' 'nb-force -b cuda:99 <p33.nb'
+	fails_with 1 'no CUDA device 99' 'nb-stats -b cuda:99 <p33.nb'
 }
 
 @test "n = 0 passes every program on the device" {

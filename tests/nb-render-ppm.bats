@@ -69,6 +69,14 @@ setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 
+@test "-b says where to draw: auto is the CPU" {
+	bodies id,mass,x,y,z,vx,vy,vz 0,1,0,0,0,1,0,0 1,2,1,1,0,0,1,0 >two.nb
+	nb-render-ppm -W 64 -H 64 <two.nb >auto.ppm
+	nb-render-ppm -W 64 -H 64 -b cpu <two.nb | cmp - auto.ppm
+	nb-render-ppm -W 64 -H 64 --backend auto <two.nb | cmp - auto.ppm
+	fails_with 2 "backend 'gpu'" 'nb-render-ppm -b gpu <two.nb'
+}
+
 @test "the kernels pass their unit test" {
 	"$NB_BIN/../tests/unit/picture/splat"
 }

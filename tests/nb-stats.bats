@@ -43,6 +43,15 @@ two() {
 	fails_with 1 'attribute softening=-1 of frame 0 is negative' 'nb-stats <bad.nb'
 }
 
+@test "-b says where to measure: auto is the CPU; it has no place where nothing is measured" {
+	cmp <(two | tsv) <(two | tsv -b auto)
+	cmp <(two | tsv) <(two | tsv -b cpu)
+	two >two.nb
+	fails_with 2 "backend 'gpu'" 'nb-stats -b gpu <two.nb'
+	fails_with 2 "option '--backend' has no effect with '--check'" 'nb-stats -b cpu --check <two.nb'
+	fails_with 2 "option '--backend' has no effect with '--fields'" 'nb-stats -b cpu --fields <two.nb'
+}
+
 @test "field pot gives the potential energy, unless -e or --epot say otherwise" {
 	bodies id,mass,x,y,z,vx,vy,vz,pot 0,2,0,0,0,1,0,0,-3 1,4,2,0,0,0,0,0,-1.5 >p.nb
 	tsv <p.nb | stat_of epot | grep -qx -- -6

@@ -48,7 +48,9 @@ unit() {
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu
-@test "checks, conversions and boxes on the GPU" { unit backend/agree; }
+@test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
+# bats test_tags=gpu
+@test "pictures on the GPU" { unit backend/pictures; }
 # bats test_tags=gpu
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu

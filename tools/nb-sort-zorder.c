@@ -1,6 +1,7 @@
 /* nb-sort-zorder: Morton keys, and every particle column in their order. */
 #include "common/mem.h"
 #include "common/timer.h"
+#include "tools/filter/choose.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
@@ -189,6 +190,7 @@ static void sort_stream(struct nb_run *run, void *self)
 	struct nb_frame frame;
 	nb_frame_init(&frame);
 	while (nb_next_head(run, &frame)) {
+		nb_require_backend(run, &frame);
 		const size_t n = frame.rows[NB_PARTICLE];
 		struct nb_column *pos = nb_require_field(&frame, NB_POS);
 		nb_next_columns(run, &frame, (size_t)(pos - frame.column) + 1);

@@ -8,8 +8,10 @@
 
 #include "common/space.h"
 #include "kernels/gravity/gravity.h"
+#include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
 #include "kernels/order/order.h"
+#include "kernels/picture/picture.h"
 #include "kernels/tree/tree.h"
 
 #ifdef __cplusplus
@@ -44,6 +46,32 @@ struct nb_backend {
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 	int (*largest_acc)(size_t n, const double *acc, double *largest);
+
+	int (*moments)(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments);
+	int (*potential_energy)(size_t n, const double *mass, const double *pot, double *epot);
+	int (*lagrangian_radii)(size_t n, const double *mass, const double *pos, const double centre[3],
+		size_t nfraction, const double *fraction, double *radius);
+
+	int (*splat_visible)(size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES],
+		uint32_t *row, size_t *count);
+	int (*splat_centre)(size_t n, const double *pos, const double *mass, double centre[3]);
+	int (*camera_size)(size_t n, const double *pos, const double centre[3], double *size);
+	int (*splat_project)(size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y);
+	int (*splat_radii)(
+		size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius);
+	int (*splat_disc_radii)(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own,
+		double pixels_per_length, double size, float *radius);
+	int (*splat_sharpen)(size_t n, const double *mass, double heavy, float spot, float *radius);
+	int (*exposure_masses)(size_t n, const double *mass, struct nb_mass_scale *scale);
+	int (*exposure_speeds)(size_t n, const double *vel, double *slow, double *fast);
+	int (*exposure_range)(size_t n, const float *x, const float *y, int width, int height, const float *image,
+		enum nb_stretch stretch, float *lo, float *hi);
+	int (*splat_weights)(size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel,
+		float *weight);
+	int (*splat_speed_weights)(size_t n, const double *vel, double slow, double fast, int nchannel, float *weight);
+	int (*splat_colour_weights)(
+		size_t n, const double *species, const uint32_t colour[NB_PICTURE_SPECIES], float *weight);
+	int (*splat)(const struct nb_splat *splat);
 
 	/* Waits for work that is only queued, and returns what went wrong in it. */
 	int (*finish)(void);

@@ -2,6 +2,7 @@
  * added in order with compensation.  Order statistics sort the bit patterns of non-negative numbers, which ascend
  * as the numbers do, by radix. */
 #include "kernels/measure/measure.h"
+#include "kernels/measure/measure_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,24 +11,6 @@
 #include "kernels/order/order.h"
 
 enum { CHUNK = 4096 };
-
-/* Neumaier's compensated sum: as if in twice the precision, then rounded. */
-struct sum {
-	double total, lost;
-};
-
-static void sum_add(struct sum *sum, double x)
-{
-	double t = sum->total + x;
-	sum->lost += fabs(sum->total) >= fabs(x) ? (sum->total - t) + x : (x - t) + sum->total;
-	sum->total = t;
-}
-
-static double sum_value(const struct sum *sum)
-{
-	/* after an overflow, lost is NaN and total says what happened */
-	return isfinite(sum->lost) ? sum->total + sum->lost : sum->total;
-}
 
 static size_t chunks_of(size_t n)
 {
@@ -39,69 +22,45 @@ static size_t chunk_end(size_t chunk, size_t n)
 	return (chunk + 1) * CHUNK < n ? (chunk + 1) * CHUNK : n;
 }
 
-/* sum of column k of partial, a row of width numbers for each chunk */
-static double sum_partials(size_t nchunk, const double *partial, size_t width, size_t k)
-{
-	struct sum sum = {0, 0};
-	for (size_t c = 0; c < nchunk; c++)
-		sum_add(&sum, partial[c * width + k]);
-	return sum_value(&sum);
-}
-
 /* ---- moments ------------------------------------------------------------------------------------ */
-
-enum { P_MASS, P_COM, P_EKIN = P_COM + 3, P_MOMENTUM, P_ANGULAR = P_MOMENTUM + 3, P_SPEED2 = P_ANGULAR + 3, P_WIDTH };
 
 static void chunk_moments(size_t begin, size_t end, const double *mass, const double *pos, const double *vel, double *p)
 {
-	memset(p, 0, P_WIDTH * sizeof *p);
+	memset(p, 0, NB_MOMENT_WIDTH * sizeof *p);
 	for (size_t i = begin; i < end; i++) {
 		const double m = mass[i], *x = &pos[3 * i];
-		p[P_MASS] += m;
+		p[NB_MOMENT_MASS] += m;
 		for (int k = 0; k < 3; k++)
-			p[P_COM + k] += m * x[k];
+			p[NB_MOMENT_COM + k] += m * x[k];
 		if (!vel)
 			continue;
 		const double *v = &vel[3 * i], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-		p[P_EKIN] += m * v2;
+		p[NB_MOMENT_EKIN] += m * v2;
 		for (int k = 0; k < 3; k++)
-			p[P_MOMENTUM + k] += m * v[k];
-		p[P_ANGULAR] += m * (x[1] * v[2] - x[2] * v[1]);
-		p[P_ANGULAR + 1] += m * (x[2] * v[0] - x[0] * v[2]);
-		p[P_ANGULAR + 2] += m * (x[0] * v[1] - x[1] * v[0]);
-		p[P_SPEED2] = v2 > p[P_SPEED2] ? v2 : p[P_SPEED2];
+			p[NB_MOMENT_MOMENTUM + k] += m * v[k];
+		p[NB_MOMENT_ANGULAR] += m * (x[1] * v[2] - x[2] * v[1]);
+		p[NB_MOMENT_ANGULAR + 1] += m * (x[2] * v[0] - x[0] * v[2]);
+		p[NB_MOMENT_ANGULAR + 2] += m * (x[0] * v[1] - x[1] * v[0]);
+		p[NB_MOMENT_SPEED2] = v2 > p[NB_MOMENT_SPEED2] ? v2 : p[NB_MOMENT_SPEED2];
 	}
 }
 
-int nb_moments(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments)
+int nb_moments_cpu(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments)
 {
 	const size_t nchunk = chunks_of(n);
-	double *partial = nb_alloc(nchunk, P_WIDTH * sizeof *partial);
+	double *partial = nb_alloc(nchunk, NB_MOMENT_WIDTH * sizeof *partial);
 	if (!partial)
 		return NB_ENOMEM;
 #pragma omp parallel for schedule(static) if (nchunk > 1)
 	for (size_t c = 0; c < nchunk; c++)
-		chunk_moments(c * CHUNK, chunk_end(c, n), mass, pos, vel, &partial[c * P_WIDTH]);
+		chunk_moments(c * CHUNK, chunk_end(c, n), mass, pos, vel, &partial[c * NB_MOMENT_WIDTH]);
 
-	double total[P_WIDTH], speed2 = 0;
-	for (size_t k = 0; k < P_WIDTH; k++)
-		total[k] = sum_partials(nchunk, partial, P_WIDTH, k);
-	for (size_t c = 0; c < nchunk; c++)
-		speed2 = fmax(speed2, partial[c * P_WIDTH + P_SPEED2]);
+	nb_moments_of(n, vel != NULL, nchunk, partial, moments);
 	nb_free(partial);
-
-	moments->mass = total[P_MASS];
-	moments->ekin = vel ? 0.5 * total[P_EKIN] : NAN;
-	moments->speed_max = vel && n ? sqrt(speed2) : NAN;
-	for (int k = 0; k < 3; k++) {
-		moments->com[k] = total[P_MASS] > 0 ? total[P_COM + k] / total[P_MASS] : NAN;
-		moments->momentum[k] = vel ? total[P_MOMENTUM + k] : NAN;
-		moments->angular[k] = vel ? total[P_ANGULAR + k] : NAN;
-	}
 	return NB_OK;
 }
 
-int nb_potential_energy(size_t n, const double *mass, const double *pot, double *epot)
+int nb_potential_energy_cpu(size_t n, const double *mass, const double *pot, double *epot)
 {
 	const size_t nchunk = chunks_of(n);
 	double *partial = nb_alloc(nchunk, sizeof *partial);
@@ -114,7 +73,7 @@ int nb_potential_energy(size_t n, const double *mass, const double *pot, double 
 			sum += mass[i] * pot[i];
 		partial[c] = sum;
 	}
-	*epot = 0.5 * sum_partials(nchunk, partial, 1, 0);
+	*epot = 0.5 * nb_sum_column(nchunk, partial, 1, 0);
 	nb_free(partial);
 	return NB_OK;
 }
@@ -140,10 +99,7 @@ static double double_of(uint64_t bits)
 static size_t place_of_mass(
 	double target, size_t n, const double *mass, const uint32_t *perm, size_t nchunk, const double *inside)
 {
-	size_t c = 0;
-	while (c + 1 < nchunk && inside[c] < target)
-		c++;
-	/* the plain sum of a chunk is off by less than the margin of the target, so its end is not passed over */
+	const size_t c = nb_chunk_of_mass(target, nchunk, inside);
 	double within = c ? inside[c - 1] : 0;
 	size_t i = c * CHUNK;
 	while ((within += mass[perm[i]]) < target && i + 1 < chunk_end(c, n))
@@ -151,7 +107,7 @@ static size_t place_of_mass(
 	return i;
 }
 
-int nb_lagrangian_radii(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
+int nb_lagrangian_radii_cpu(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
 	const double *fraction, double *radius)
 {
 	const size_t nchunk = chunks_of(n);
@@ -178,14 +134,9 @@ int nb_lagrangian_radii(size_t n, const double *mass, const double *pos, const d
 			sum += mass[perm[i]];
 		inside[c] = sum;
 	}
-	struct sum total = {0, 0};
-	for (size_t c = 0; c < nchunk; c++) {
-		sum_add(&total, inside[c]);
-		inside[c] = sum_value(&total);
-	}
-	/* a little less than the fraction, so that 500 of 1000 equal masses are half of them in spite of rounding */
-	for (size_t k = 0; k < nfraction && sum_value(&total) > 0; k++) {
-		double target = fraction[k] * (1 - 0x1p-40) * sum_value(&total);
+	const double total = nb_sum_running(nchunk, inside);
+	for (size_t k = 0; k < nfraction && total > 0; k++) {
+		const double target = nb_mass_target(fraction[k], total);
 		radius[k] = sqrt(double_of(key[place_of_mass(target, n, mass, perm, nchunk, inside)]));
 	}
 done:
@@ -234,8 +185,9 @@ int nb_vector_error(size_t n, const double *a, const uint32_t *row, const double
 			p[REF2] += y2;
 		}
 	}
-	double d2 = sum_partials(nchunk, partial, WIDTH, DIFFERENCE2), y2 = sum_partials(nchunk, partial, WIDTH, REF2);
-	error->rms = sqrt(sum_partials(nchunk, partial, WIDTH, E2) / (double)n);
+	double d2 = nb_sum_column(nchunk, partial, WIDTH, DIFFERENCE2),
+	       y2 = nb_sum_column(nchunk, partial, WIDTH, REF2);
+	error->rms = sqrt(nb_sum_column(nchunk, partial, WIDTH, E2) / (double)n);
 	error->rms_ratio = d2 > 0 ? sqrt(d2 / y2) : 0;
 	status = nb_sort_keys_cpu(n, key, perm);
 	if (status)

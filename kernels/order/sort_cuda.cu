@@ -12,6 +12,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 
 #include "kernels/device/device.cuh"
 #include "kernels/order/morton.h"
@@ -24,20 +25,14 @@ enum { THREADS = 256 };
 
 /* All zero before; each the largest of something. */
 struct bounds {
-	unsigned long long top[3];    /* ordered(x) */
-	unsigned long long bottom[3]; /* ~ordered(x) */
+	unsigned long long top[3];    /* nb_ordered(x) */
+	unsigned long long bottom[3]; /* ~nb_ordered(x) */
 	unsigned long long bad;	      /* n - index of the first bad body, 0: none */
 };
 
-/* Finite doubles as integers in the same order, never 0 nor ~0. */
-static __device__ unsigned long long ordered(unsigned long long bits)
-{
-	return bits >> 63 ? ~bits : bits | 1ull << 63;
-}
-
 static double unordered(unsigned long long key)
 {
-	const unsigned long long bits = key >> 63 ? key & ~(1ull << 63) : ~key;
+	const unsigned long long bits = nb_unordered(key);
 	double x;
 	memcpy(&x, &bits, sizeof x);
 	return x;
@@ -69,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const do
 		bool finite = true;
 		for (int k = 0; k < 3; k++) {
 			const double x = pos[3 * i + k];
-			const unsigned long long key = ordered((unsigned long long)__double_as_longlong(x));
+			const unsigned long long key = nb_ordered((unsigned long long)__double_as_longlong(x));
 			finite &= isfinite(x);
 			top[k] = max(top[k], key);
 			bottom[k] = max(bottom[k], ~key);
@@ -240,7 +235,7 @@ int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *
 	return permute<uint8_t>(n, perm, rowsize, src, dst);
 }
 
-/* ---- prefix sums ----------------------------------------------------------------------------------- */
+/* ---- prefix sums, short sort ----------------------------------------------------------------------- */
 
 int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out)
 {
@@ -253,5 +248,41 @@ int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out)
 	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(nullptr, bytes, in, out, (int)n));
 	NB_TRY(scratch.alloc(bytes));
 	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(scratch.ptr, bytes, in, out, (int)n));
+	return NB_OK;
+}
+
+int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out)
+{
+	if (n == 0)
+		return NB_OK;
+	nb_cuda_buffer<char> scratch;
+	size_t bytes = 0;
+	const uint64_t zero = 0; /* sums are of its type */
+	const cuda::std::plus<> plus;
+	NB_CUDA_TRY(cub::DeviceScan::ExclusiveScan(nullptr, bytes, in, out, plus, zero, (int64_t)n));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(cub::DeviceScan::ExclusiveScan(scratch.ptr, bytes, in, out, plus, zero, (int64_t)n));
+	return NB_OK;
+}
+
+int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value)
+{
+	if (n > INT_MAX)
+		return NB_ELIMIT;
+	if (n == 0 || bits == 0)
+		return NB_OK;
+	nb_cuda_buffer<uint32_t> other_key, other_value;
+	nb_cuda_buffer<char> scratch;
+	NB_TRY(other_key.alloc(n));
+	NB_TRY(other_value.alloc(n));
+	cub::DoubleBuffer<uint32_t> keys(key, other_key.ptr), values(value, other_value.ptr);
+	size_t bytes = 0;
+	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, (int)n, 0, bits));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, values, (int)n, 0, bits));
+	if (keys.Current() != key)
+		NB_CUDA_TRY(cudaMemcpyAsync(key, keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
+	if (values.Current() != value)
+		NB_CUDA_TRY(cudaMemcpyAsync(value, values.Current(), n * sizeof *value, cudaMemcpyDeviceToDevice));
 	return NB_OK;
 }

@@ -1,5 +1,5 @@
 /* Where a camera stands and what it sees: axes, centre, size and projection. */
-#include "kernels/picture/picture.h"
+#include "kernels/picture/picture_internal.h"
 
 #include <math.h>
 
@@ -56,7 +56,7 @@ int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double 
 			median[k] = nb_splat_quantile(n, x, 0.5);
 		}
 		nb_free(x);
-		int error = nb_splat_extent_cpu(n, pos, median, 0.98, &within);
+		int error = nb_splat_extent_cpu(n, pos, median, NB_CENTRE_SHARE, &within);
 		if (error)
 			return error;
 	}
@@ -72,11 +72,7 @@ int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double 
 			sum[k] += w * pos[3 * i + k];
 		total += w;
 	}
-	for (size_t k = 0; k < 3; k++) {
-		centre[k] = sum[k] / total;
-		if (!isfinite(centre[k])) /* overflow, or every body within has no mass */
-			centre[k] = median[k];
-	}
+	nb_centre_of(sum, total, median, centre);
 	return NB_OK;
 }
 
@@ -102,8 +98,8 @@ int nb_splat_project_cpu(size_t n, const double *pos, const struct nb_camera *ca
 int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size)
 {
 	double radius;
-	int error = nb_splat_extent_cpu(n, pos, centre, n <= NB_PICTURE_FEW ? 1 : 0.95, &radius);
+	int error = nb_splat_extent_cpu(n, pos, centre, nb_size_share(n), &radius);
 	if (!error)
-		*size = radius > 0 ? fmin(2.4 * radius, 1e300) : 1;
+		*size = nb_size_of(radius);
 	return error;
 }

@@ -1,6 +1,6 @@
 /* How bright, how wide and between which speeds a picture shows its bodies, so that what is usual in it is seen well
  * and a few exceptional bodies do not spoil it. */
-#include "kernels/picture/picture.h"
+#include "kernels/picture/picture_internal.h"
 
 #include <math.h>
 
@@ -13,17 +13,12 @@ int nb_exposure_masses_cpu(size_t n, const double *mass, struct nb_mass_scale *s
 	double *m = nb_alloc(n, sizeof *m);
 	if (!m)
 		return NB_ENOMEM;
-	scale->unit = 0;
+	double heaviest = 0;
 	for (size_t i = 0; i < n; i++) {
 		m[i] = mass[i];
-		scale->unit = fmax(scale->unit, m[i]);
+		heaviest = fmax(heaviest, m[i]);
 	}
-	scale->massless = !(scale->unit > 0);
-	if (scale->massless)
-		scale->unit = 1;
-	scale->heavy = nb_splat_quantile(n, m, 0.99);
-	if (!(scale->heavy > 0))
-		scale->heavy = INFINITY;
+	nb_masses_of(heaviest, nb_splat_quantile(n, m, NB_HEAVY_SHARE), scale);
 	nb_free(m);
 	return NB_OK;
 }
@@ -40,13 +35,9 @@ int nb_exposure_speeds_cpu(size_t n, const double *vel, double *slow, double *fa
 		return NB_ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		s[i] = fmin(speed_of(vel, i), 1e300);
-	*slow = nb_splat_quantile(n, s, n > NB_PICTURE_FEW ? 0.02 : 0);
-	*fast = nb_splat_quantile(n, s, n > NB_PICTURE_FEW ? 0.98 : 1);
+	const double low = nb_splat_quantile(n, s, nb_slow_share(n)), high = nb_splat_quantile(n, s, nb_fast_share(n));
 	nb_free(s);
-	if (!(*fast > *slow))
-		*slow = 0;
-	if (!(*fast > *slow))
-		*fast = 1;
+	nb_speeds_of(low, high, slow, fast);
 	return NB_OK;
 }
 
@@ -63,11 +54,10 @@ int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, i
 			if (at > 0)
 				s[count++] = at;
 		}
-	const double most = count ? nb_splat_quantile(count, s, 0.98) : 1;
-	const double least = count ? nb_splat_quantile(count, s, 0.05) / 2 : 0.01;
+	const double most = count ? nb_splat_quantile(count, s, NB_BRIGHT_SHARE) : 0;
+	const double least = count ? nb_splat_quantile(count, s, NB_FAINT_SHARE) : 0;
 	nb_free(s);
-	*hi = (float)fmax(most, 1e-30);
-	*lo = stretch == NB_STRETCH_LINEAR ? 0 : (float)fmin(fmax(least, *hi * 1e-4), *hi / 4);
+	nb_range_of(count, least, most, stretch, lo, hi);
 	return NB_OK;
 }
 
@@ -81,18 +71,31 @@ double nb_exposure_disc_size(size_t n, int height)
 	return height / 180.0 * fmin(pow(10 / (double)n, 0.25), 1);
 }
 
+int nb_splat_visible_cpu(
+	size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count)
+{
+	*count = 0;
+	if (n > UINT32_MAX)
+		return NB_ELIMIT;
+	for (size_t i = 0; i < n; i++)
+		if (!nb_species_hidden(species[i], hidden))
+			row[(*count)++] = (uint32_t)i;
+	return NB_OK;
+}
+
 /* ---- what each body gets -------------------------------------------------------------------------- */
 
-void nb_splat_weights_cpu(
+int nb_splat_weights_cpu(
 	size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel, float *weight)
 {
 	const struct nb_mass_scale s = *scale;
 #pragma omp parallel for schedule(static) if (n > 10000)
 	for (size_t i = 0; i < n; i++)
 		weight[i * (size_t)nchannel] = s.massless ? 1 : (float)fmin(fmin(mass[i], cap) / s.unit, 1e24);
+	return NB_OK;
 }
 
-void nb_splat_speed_weights_cpu(size_t n, const double *vel, double slow, double fast, int nchannel, float *weight)
+int nb_splat_speed_weights_cpu(size_t n, const double *vel, double slow, double fast, int nchannel, float *weight)
 {
 #pragma omp parallel for schedule(static) if (n > 10000)
 	for (size_t i = 0; i < n; i++) {
@@ -100,9 +103,23 @@ void nb_splat_speed_weights_cpu(size_t n, const double *vel, double slow, double
 		const double t = (speed_of(vel, i) - slow) / (fast - slow);
 		w[1] = w[0] * (float)(t > 0 ? (t < 1 ? t : 1) : 0);
 	}
+	return NB_OK;
 }
 
-void nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own,
+int nb_splat_colour_weights_cpu(
+	size_t n, const double *species, const uint32_t colour[NB_PICTURE_SPECIES], float *weight)
+{
+#pragma omp parallel for schedule(static) if (n > 10000)
+	for (size_t i = 0; i < n; i++) {
+		float *w = &weight[4 * i];
+		const uint32_t rgb = colour[nb_species_of(species[i])];
+		for (int k = 0; k < 3; k++)
+			w[1 + k] = w[0] * (float)(rgb >> (16 - 8 * k) & 255) / 255;
+	}
+	return NB_OK;
+}
+
+int nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own,
 	double pixels_per_length, double size, float *radius)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -110,12 +127,14 @@ void nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_
 		const double true_radius = own ? own[i] * pixels_per_length : 0;
 		radius[i] = (float)fmin(fmax(fmax((1 + share) * size, 1.5), true_radius), 1e6);
 	}
+	return NB_OK;
 }
 
-void nb_splat_sharpen_cpu(size_t n, const double *mass, double heavy, float spot, float *radius)
+int nb_splat_sharpen_cpu(size_t n, const double *mass, double heavy, float spot, float *radius)
 {
 #pragma omp parallel for schedule(static) if (n > 10000)
 	for (size_t i = 0; i < n; i++)
 		if (mass[i] > heavy)
 			radius[i] = fminf(radius[i], fmaxf(radius[i] * (float)sqrt(heavy / mass[i]), spot));
+	return NB_OK;
 }

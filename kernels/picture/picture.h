@@ -1,14 +1,20 @@
 /* picture.h - bodies as a picture: projection, smoothing lengths, surface density on a pixel grid.
  *
  * Pixel (column c, row r) is the square [c, c + 1) x [r, r + 1), row 0 on top; x grows to the right and y down.
- * The steps are nb_splat_project_cpu (where each body lies), nb_splat_radii_cpu (how wide to spread it), nb_splat_cpu
- * (spread them), nb_splat_stretch_cpu (brightness).  nb_camera_... and nb_exposure_... choose from the bodies what is
- * shown and how bright.  Every function gives the same bytes for any number of threads.
- * f32 throughout, after the shift to the camera's centre in f64: a picture has 8 bits. */
+ * The steps are nb_splat_project (where each body lies), nb_splat_radii (how wide to spread it), nb_splat (spread
+ * them), nb_splat_stretch_cpu (brightness).  nb_camera_... and nb_exposure_... choose from the bodies what is shown and
+ * how bright.  f32 throughout, after the shift to the camera's centre in f64: a picture has 8 bits.
+ *
+ * Arrays of bodies, and the image, live where the backend computes; everything else is in host memory.
+ * x_cpu gives the same bytes for any number of threads, x_cuda on every run.  nb_splat_project, nb_splat_visible,
+ * nb_splat_weights, nb_splat_colour_weights and nb_splat_sharpen give the same bytes on both, and so does nb_splat with
+ * up to NB_SPLAT_SEGMENT bodies in any 16 x 16 pixels, of more to the rounding of a sum in f32; the rest agrees to
+ * rounding (1e-15 where the result is f64, 1e-6 where it is f32). */
 #ifndef NB_PICTURE_H
 #define NB_PICTURE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/status.h"
 
@@ -21,7 +27,18 @@ enum { NB_SPLAT_MAX_CHANNEL = 4, NB_SPLAT_MAX_SIZE = 16384 };
 /* Up to so many bodies all count; of more, the outermost, fastest ... few percent are taken for exceptions. */
 enum { NB_PICTURE_FEW = 100 };
 
-/* Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is reordered. */
+/* Species are numbers from 0 to NB_PICTURE_SPECIES - 1. */
+enum { NB_PICTURE_SPECIES = 256 };
+
+/* row[0 .. count - 1] = the bodies, in order, whose species is not one of the hidden; what is no species is not hidden
+ * either.  row has room for n.  NB_ENOMEM; NB_ELIMIT: n >= 2^32, on the device 2^31. */
+NB_MUST_CHECK int nb_splat_visible_cpu(
+	size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count);
+NB_MUST_CHECK int nb_splat_visible_cuda(
+	size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count);
+
+/* In host memory.  Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is
+ * reordered. */
 double nb_splat_quantile(size_t n, double *x, double q);
 
 /* ---- where bodies lie ----------------------------------------------------------------------------- */
@@ -42,6 +59,7 @@ void nb_camera_axes(double azimuth, double elevation, double right[3], double up
  * distance from the component-wise median; of all bodies where n <= NB_PICTURE_FEW.  Bodies count equally where all
  * masses are 0.  n x 3 positions, n masses, n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double centre[3]);
+NB_MUST_CHECK int nb_splat_centre_cuda(size_t n, const double *pos, const double *mass, double centre[3]);
 
 /* Quantile q in [0, 1] of the bodies' distance from centre; 1: the largest.  n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], double q, double *radius);
@@ -49,11 +67,14 @@ NB_MUST_CHECK int nb_splat_extent_cpu(size_t n, const double *pos, const double 
 /* The length that a picture about centre should show: 2.4 times the distance within which 95 % of the bodies lie, all
  * of them where n <= NB_PICTURE_FEW; 1 where that is 0, at most 1e300.  n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size);
+NB_MUST_CHECK int nb_camera_size_cuda(size_t n, const double *pos, const double centre[3], double *size);
 
 /* Pixel coordinates of n bodies.  Bodies far outside of the picture (more than its size beyond its edges, or
  * where the arithmetic overflows) are marked by x = y = NB_SPLAT_AWAY; every other function skips those. */
 #define NB_SPLAT_AWAY (-1e9f)
 NB_MUST_CHECK int nb_splat_project_cpu(size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y);
+NB_MUST_CHECK int nb_splat_project_cuda(
+	size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y);
 
 /* ---- how wide to spread them ---------------------------------------------------------------------- */
 
@@ -65,13 +86,16 @@ NB_MUST_CHECK int nb_splat_project_cpu(size_t n, const double *pos, const struct
 #define NB_SPLAT_MIN_RADIUS 2.0f
 NB_MUST_CHECK int nb_splat_radii_cpu(
 	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius);
+NB_MUST_CHECK int nb_splat_radii_cuda(
+	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius);
 
 /* How many neighbours suit n bodies: many bodies can afford to be smoothed, few would be a single blot.  8..64. */
 double nb_exposure_neighbours(size_t n);
 
 /* A body much heavier than its neighbours, such as a black hole, is a small spot and no cloud: lowers the radius of
  * those of more than the mass heavy in proportion to (heavy / mass)^(1/2), though not below spot. */
-void nb_splat_sharpen_cpu(size_t n, const double *mass, double heavy, float spot, float *radius);
+NB_MUST_CHECK int nb_splat_sharpen_cpu(size_t n, const double *mass, double heavy, float spot, float *radius);
+NB_MUST_CHECK int nb_splat_sharpen_cuda(size_t n, const double *mass, double heavy, float spot, float *radius);
 
 /* What masses are like in a picture. */
 struct nb_mass_scale {
@@ -82,11 +106,14 @@ struct nb_mass_scale {
 
 /* n > 0 masses >= 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_exposure_masses_cpu(size_t n, const double *mass, struct nb_mass_scale *scale);
+NB_MUST_CHECK int nb_exposure_masses_cuda(size_t n, const double *mass, struct nb_mass_scale *scale);
 
 /* Radii of n bodies as discs, in pixels: size for those of no mass, growing with the cube root of the mass to twice
  * that for the heaviest, but at least 1.5, and their own radius (in lengths; NULL: none) where it is larger. */
-void nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own,
-	double pixels_per_length, double size, float *radius);
+NB_MUST_CHECK int nb_splat_disc_radii_cpu(size_t n, const double *mass, const struct nb_mass_scale *scale,
+	const double *own, double pixels_per_length, double size, float *radius);
+NB_MUST_CHECK int nb_splat_disc_radii_cuda(size_t n, const double *mass, const struct nb_mass_scale *scale,
+	const double *own, double pixels_per_length, double size, float *radius);
 
 /* The size that suits n bodies: 1/180 of the picture's height, less for more than 10. */
 double nb_exposure_disc_size(size_t n, int height);
@@ -95,11 +122,23 @@ double nb_exposure_disc_size(size_t n, int height);
 
 /* Weights of n bodies, channel 0 of nchannel: the mass, cut at cap (INFINITY: nowhere), in units of the scale's; 1
  * where that is massless. */
-void nb_splat_weights_cpu(
+NB_MUST_CHECK int nb_splat_weights_cpu(
+	size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel, float *weight);
+NB_MUST_CHECK int nb_splat_weights_cuda(
 	size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel, float *weight);
 
+/* Channels 1 to 3 of 4: channel 0 times red, green and blue of the species, as a share of 255; colour[k] = 0xrrggbb.
+ * What is no species is shown as species 0. */
+NB_MUST_CHECK int nb_splat_colour_weights_cpu(
+	size_t n, const double *species, const uint32_t colour[NB_PICTURE_SPECIES], float *weight);
+NB_MUST_CHECK int nb_splat_colour_weights_cuda(
+	size_t n, const double *species, const uint32_t colour[NB_PICTURE_SPECIES], float *weight);
+
 /* Channel 1: channel 0 times the speed, as a number that goes from 0 at slow to 1 at fast.  vel n x 3, slow < fast. */
-void nb_splat_speed_weights_cpu(size_t n, const double *vel, double slow, double fast, int nchannel, float *weight);
+NB_MUST_CHECK int nb_splat_speed_weights_cpu(
+	size_t n, const double *vel, double slow, double fast, int nchannel, float *weight);
+NB_MUST_CHECK int nb_splat_speed_weights_cuda(
+	size_t n, const double *vel, double slow, double fast, int nchannel, float *weight);
 
 enum nb_splat_shape {
 	/* Kernel 5 / (pi radius^2) (1 - d^2 / radius^2)^4 at distance d, close to a Gaussian of sigma = 0.29 radius.
@@ -121,15 +160,18 @@ struct nb_splat {
 	float *image; /* nchannel planes of height x width, out, overwritten */
 };
 
-/* Sums the bodies onto the pixels.  The picture is cut into bands of rows, each summed by one thread in the
- * order of the bodies, so that the result does not depend on the threads. NB_ENOMEM, NB_EINVAL, NB_ELIMIT. */
+/* Sums the bodies onto the pixels, each pixel in the order of the bodies, so that the result does not depend on the
+ * threads.  CUDA sums NB_SPLAT_SEGMENT bodies of a tile of 16 x 16 pixels at a time, and then adds these sums in order.
+ * NB_ENOMEM, NB_EINVAL, NB_ELIMIT. */
+enum { NB_SPLAT_SEGMENT = 4096 };
 NB_MUST_CHECK int nb_splat_cpu(const struct nb_splat *splat);
+NB_MUST_CHECK int nb_splat_cuda(const struct nb_splat *splat);
 
 /* ---- brightness and speed ------------------------------------------------------------------------- */
 
 enum nb_stretch { NB_STRETCH_ASINH, NB_STRETCH_LOG, NB_STRETCH_LINEAR };
 
-/* v = brightness in [0, 1] of each s, never NaN.
+/* In host memory.  v = brightness in [0, 1] of each s, never NaN.
  *   linear  (s - lo) / (hi - lo)
  *   log     log(s / lo) / log(hi / lo), 0 below lo
  *   asinh   asinh(s / lo) / asinh(hi / lo): linear well below lo, logarithmic above
@@ -142,10 +184,13 @@ void nb_splat_stretch_cpu(size_t n, const float *s, enum nb_stretch stretch, flo
  * picture hi is 1.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, int height,
 	const float *image, enum nb_stretch stretch, float *lo, float *hi);
+NB_MUST_CHECK int nb_exposure_range_cuda(size_t n, const float *x, const float *y, int width, int height,
+	const float *image, enum nb_stretch stretch, float *lo, float *hi);
 
 /* Speeds between which colours change: the 2nd and 98th percentile, the extremes where n <= NB_PICTURE_FEW; slow < fast
  * always: 0 and the speed where all are equal, 0 and 1 where all are 0.  vel n x 3, n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_exposure_speeds_cpu(size_t n, const double *vel, double *slow, double *fast);
+NB_MUST_CHECK int nb_exposure_speeds_cuda(size_t n, const double *vel, double *slow, double *fast);
 
 #ifdef __cplusplus
 }

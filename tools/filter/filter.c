@@ -2,6 +2,7 @@
 
 #include "common/cpu.h"
 #include "common/timer.h"
+#include "tools/filter/choose.h"
 #include "tools/filter/input.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
@@ -159,14 +160,16 @@ void nb_run_prepare(struct nb_run *run, int argc, char **argv)
 		run->tool->check(run, run->self);
 }
 
-/* All that comes before the first frame but the input. */
+/* All that comes before the first frame but the input.  A backend that is asked for by name must be there from the
+ * start; what auto means depends on the frames (choose.h). */
 static void begin(struct nb_run *run)
 {
 	const struct nb_tool *tool = run->tool;
+	if ((tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER)) && !run->backend && !run->own_backend &&
+		strcmp(run->common.backend, "auto") != 0)
+		nb_choose_backend(run, run->common.backend);
 	if (tool->begin)
 		tool->begin(run, run->self);
-	if ((tool->common & NB_COMMON_BACKEND) && !run->backend)
-		nb_choose_backend(run, run->common.backend);
 }
 
 void nb_run_free(struct nb_run *run)
@@ -192,6 +195,7 @@ void nb_run_free(struct nb_run *run)
 void nb_run_pass(struct nb_run *run, struct nb_frame *frame)
 {
 	run->passed_on = 0;
+	nb_require_backend(run, frame);
 	if (run->streams & NB_READS)
 		run->tool->frame(run, run->self, frame);
 	if ((run->streams & NB_WRITES) && !run->passed_on)

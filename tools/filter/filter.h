@@ -39,7 +39,7 @@ struct nb_tool {
 	/* All get the instance and its structure.  NULL: nothing to do. */
 	/* Options and operands, before anything is opened or computed: another process may do the work. */
 	void (*check)(struct nb_run *run, void *self);
-	void (*begin)(struct nb_run *run, void *self); /* before the first frame; may choose run->backend itself */
+	void (*begin)(struct nb_run *run, void *self); /* before the first frame */
 	/* Changes the frame in place; a tool that writes passes it on when the function returns.  A frame to be
 	 * passed on before that: nb_emit. */
 	void (*frame)(struct nb_run *run, void *self, struct nb_frame *frame);
@@ -77,7 +77,8 @@ struct nb_run {
 	char *history;	   /* "nb-force 0.1.0: nb-force -t 0.5": version and command without the silent options */
 	int noperand;	   /* operands */
 	char **operand;
-	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND */
+	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
+	int own_backend;		  /* set by check: begin chooses it */
 
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 

@@ -45,6 +45,7 @@ static void check(struct nb_run *run, void *self)
 			nb_method_name[opt->method]);
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
+	run->own_backend = opt->kernel_text != NULL;
 }
 
 static void begin(struct nb_run *run, void *self)

@@ -1,5 +1,4 @@
 /* nb-render-ppm: the bodies of a frame that are to be drawn. */
-#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
@@ -19,62 +18,69 @@ static const unsigned char *hidden_species(const struct render *r, const struct 
 	return halos;
 }
 
-/* The rows of from (n x ncomp) whose species is not hidden, in order; returns the end of to. */
-static double *keep(double *to, const double *from, size_t n, size_t ncomp, const double *species,
-	const unsigned char hidden[NSPECIES])
+/* Copies the rows of all arrays to r->bodies.kept. */
+static int keep(struct render *r, const uint32_t *row, size_t count)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (species[i] >= 0 && species[i] < NSPECIES && hidden[(size_t)species[i]])
-			continue;
-		for (size_t k = 0; k < ncomp; k++)
-			*to++ = from[ncomp * i + k];
-	}
-	return to;
-}
-
-static void drop_hidden(struct bodies *b, const unsigned char hidden[NSPECIES])
-{
-	double *at = b->kept = nb_alloc(b->n, 9 * sizeof *at);
-	if (!at)
-		nb_out_of_memory(b->frame);
-	const double *species = b->species;
+	struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
 	const struct {
 		const double **field;
 		size_t ncomp;
 	} part[] = {{&b->mass, 1}, {&b->pos, 3}, {&b->vel, 3}, {&b->radius, 1}, {&b->species, 1}};
-	const size_t n = b->n;
+	double *at = b->kept = space->alloc(space, count * 9 * sizeof *at);
+	if (!at)
+		return NB_ENOMEM;
+	b->n = count;
 	for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
 		if (!*part[k].field)
 			continue;
-		double *end = keep(at, *part[k].field, n, part[k].ncomp, species, hidden);
+		int status = r->backend->permute(count, row, part[k].ncomp * sizeof *at, *part[k].field, at);
+		if (status)
+			return status;
 		*part[k].field = at;
-		b->n = (size_t)(end - at) / part[k].ncomp;
-		at = end;
+		at += part[k].ncomp * count;
 	}
+	return NB_OK;
+}
+
+static void drop_hidden(struct render *r, const unsigned char hidden[NSPECIES])
+{
+	const struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
+	uint32_t *row = b->n <= SIZE_MAX / sizeof *row ? space->alloc(space, b->n * sizeof *row) : NULL;
+	size_t count;
+	int status = row ? r->backend->splat_visible(b->n, b->species, hidden, row, &count) : NB_ENOMEM;
+	if (!status)
+		status = keep(r, row, count);
+	if (row)
+		space->release(space, row);
+	nb_render_require_ok(r, status);
 }
 
 void nb_render_load(struct render *r, const struct nb_frame *frame)
 {
 	const unsigned char *hidden = hidden_species(r, frame);
+	const struct nb_space *space = r->backend->space;
 	struct bodies *b = &r->bodies;
 	nb_render_release_bodies(r);
 	b->frame = frame;
 	b->n = frame->rows[NB_PARTICLE];
 	nb_require_valid(frame);
-	b->pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	b->mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	b->pos = nb_require_f64(frame, NB_POS, space);
+	b->mass = nb_require_f64(frame, NB_MASS, space);
 	if (r->by == BY_SPEED)
-		b->vel = nb_require_f64(frame, NB_VEL, &nb_space_host);
+		b->vel = nb_require_f64(frame, NB_VEL, space);
 	if (r->by == BY_SPECIES || hidden)
-		b->species = nb_require_f64(frame, NB_SPECIES, &nb_space_host);
+		b->species = nb_require_f64(frame, NB_SPECIES, space);
 	if (nb_frame_field(frame, NB_RADIUS))
-		b->radius = nb_require_f64(frame, NB_RADIUS, &nb_space_host);
+		b->radius = nb_require_f64(frame, NB_RADIUS, space);
 	if (hidden)
-		drop_hidden(b, hidden);
+		drop_hidden(r, hidden);
 }
 
 void nb_render_release_bodies(struct render *r)
 {
-	nb_free(r->bodies.kept);
+	if (r->bodies.kept)
+		r->backend->space->release(r->backend->space, r->bodies.kept);
 	memset(&r->bodies, 0, sizeof r->bodies);
 }

@@ -3,7 +3,6 @@
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,79 +15,84 @@ static int channels(const struct render *r)
 void nb_render_open_canvas(struct render *r)
 {
 	struct canvas *c = &r->canvas;
-	const size_t pixels = (size_t)r->width * (size_t)r->height;
-	c->image = nb_alloc(pixels * (size_t)channels(r), sizeof *c->image);
+	const struct nb_space *space = r->backend->space;
+	const size_t pixels = (size_t)r->width * (size_t)r->height, numbers = pixels * (size_t)channels(r);
+	c->image = nb_alloc(numbers, sizeof *c->image);
 	c->bright = nb_alloc(pixels, sizeof *c->bright);
 	c->rgb = nb_alloc(pixels, 3);
-	if (!c->image || !c->bright || !c->rgb)
+	c->planes = space->device < 0 ? c->image : space->alloc(space, numbers * sizeof *c->planes);
+	if (!c->image || !c->bright || !c->rgb || !c->planes)
 		nb_die(NB_EXIT_FAILED, "out of memory for pictures of %d x %d pixels", r->width, r->height);
 }
 
 void nb_render_close_canvas(struct render *r)
 {
+	struct canvas *c = &r->canvas;
 	nb_render_wipe(r);
-	nb_free(r->canvas.image);
-	nb_free(r->canvas.bright);
-	nb_free(r->canvas.rgb);
+	if (c->planes && c->planes != c->image)
+		r->backend->space->release(r->backend->space, c->planes);
+	nb_free(c->image);
+	nb_free(c->bright);
+	nb_free(c->rgb);
 }
 
 /* ---- bodies to surface densities ------------------------------------------------------------------ */
 
 /* Channels 1 to 3: the weight times red, green and blue of the species. */
-static void set_species_weights(const struct bodies *b, float *weight)
+static int set_species_weights(const struct render *r, float *weight)
 {
-#pragma omp parallel for schedule(static) if (b->n > 10000)
-	for (size_t i = 0; i < b->n; i++) {
-		float *w = &weight[4 * i];
-		const double species = b->species[i] >= 0 && b->species[i] < NSPECIES ? b->species[i] : 0;
-		const uint32_t colour = nb_hue_of_kind((unsigned)species);
-		for (int k = 0; k < 3; k++)
-			w[1 + k] = w[0] * (float)(colour >> (16 - 8 * k) & 255) / 255;
-	}
+	uint32_t colour[NSPECIES];
+	for (unsigned kind = 0; kind < NSPECIES; kind++)
+		colour[kind] = nb_hue_of_kind(kind);
+	return r->backend->splat_colour_weights(r->bodies.n, r->bodies.species, colour, weight);
 }
 
-static void set_weights(const struct render *r, double cap, float *weight)
+static int set_weights(const struct render *r, double cap, float *weight)
 {
 	const struct bodies *b = &r->bodies;
 	const struct scene *scene = &r->scene;
 	const struct nb_mass_scale equal = {.unit = 1, .massless = 1};
-	nb_splat_weights_cpu(b->n, b->mass, scene->discs ? &equal : &scene->masses, cap, channels(r), weight);
-	if (r->by == BY_SPEED)
-		nb_splat_speed_weights_cpu(b->n, b->vel, scene->slow, scene->fast, channels(r), weight);
-	else if (r->by == BY_SPECIES)
-		set_species_weights(b, weight);
+	int status = r->backend->splat_weights(
+		b->n, b->mass, scene->discs ? &equal : &scene->masses, cap, channels(r), weight);
+	if (!status && r->by == BY_SPEED)
+		status = r->backend->splat_speed_weights(b->n, b->vel, scene->slow, scene->fast, channels(r), weight);
+	else if (!status && r->by == BY_SPECIES)
+		status = set_species_weights(r, weight);
+	return status;
 }
 
 static int set_radii(const struct render *r, const struct canvas *c)
 {
 	const struct bodies *b = &r->bodies;
 	const struct scene *scene = &r->scene;
-	if (scene->discs) {
-		nb_splat_disc_radii_cpu(b->n, b->mass, &scene->masses, b->radius, scene->camera.pixels_per_length,
-			scene->disc_size, c->radius);
-		return NB_OK;
-	}
-	int error = nb_splat_radii_cpu(b->n, c->x, c->y, r->width, r->height, scene->neighbours, c->radius);
-	if (!error)
-		nb_splat_sharpen_cpu(b->n, b->mass, scene->masses.heavy, (float)r->height / 180, c->radius);
-	return error;
+	if (scene->discs)
+		return r->backend->splat_disc_radii(b->n, b->mass, &scene->masses, b->radius,
+			scene->camera.pixels_per_length, scene->disc_size, c->radius);
+	int status = r->backend->splat_radii(b->n, c->x, c->y, r->width, r->height, scene->neighbours, c->radius);
+	if (!status)
+		status = r->backend->splat_sharpen(
+			b->n, b->mass, scene->masses.heavy, (float)r->height / 180, c->radius);
+	return status;
 }
 
 void nb_render_splat(struct render *r, double cap)
 {
 	const struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
+	const size_t numbers = 3 + (size_t)channels(r);
 	struct canvas *c = &r->canvas;
 	nb_render_wipe(r);
-	c->x = nb_alloc(b->n, (3 + (size_t)channels(r)) * sizeof *c->x);
+	c->x = b->n <= SIZE_MAX / (numbers * sizeof *c->x) ? space->alloc(space, b->n * numbers * sizeof *c->x) : NULL;
 	if (!c->x)
 		nb_out_of_memory(b->frame);
 	c->y = c->x + b->n;
 	c->radius = c->y + b->n;
 	c->weight = c->radius + b->n;
-	int error = nb_splat_project_cpu(b->n, b->pos, &r->scene.camera, c->x, c->y);
-	if (!error)
-		error = set_radii(r, c);
-	set_weights(r, cap, c->weight);
+	int status = r->backend->splat_project(b->n, b->pos, &r->scene.camera, c->x, c->y);
+	if (!status)
+		status = set_radii(r, c);
+	if (!status)
+		status = set_weights(r, cap, c->weight);
 	const struct nb_splat job = {.n = b->n,
 		.x = c->x,
 		.y = c->y,
@@ -98,18 +102,28 @@ void nb_render_splat(struct render *r, double cap)
 		.shape = r->scene.discs ? NB_SPLAT_DISC : NB_SPLAT_SMOOTH,
 		.width = r->width,
 		.height = r->height,
-		.image = c->image};
-	if (!error)
-		error = nb_splat_cpu(&job);
-	if (error)
-		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", b->frame->number, nb_status_text(error));
+		.image = c->planes};
+	if (!status)
+		status = r->backend->splat(&job);
+	nb_render_require_ok(r, status);
 }
 
 void nb_render_wipe(struct render *r)
 {
 	struct canvas *c = &r->canvas;
-	nb_free(c->x);
+	if (c->x)
+		r->backend->space->release(r->backend->space, c->x);
 	c->x = c->y = c->radius = c->weight = NULL;
+}
+
+/* Planes to host memory. */
+static void fetch(const struct render *r)
+{
+	const struct canvas *c = &r->canvas;
+	const struct nb_space *space = r->backend->space;
+	const size_t numbers = (size_t)r->width * (size_t)r->height * (size_t)channels(r);
+	if (c->image != c->planes)
+		nb_render_require_ok(r, space->to_host(space, c->image, c->planes, numbers * sizeof *c->image));
 }
 
 /* ---- surface densities to colours ----------------------------------------------------------------- */
@@ -158,6 +172,7 @@ void nb_render_paint(struct render *r)
 {
 	if (r->scene.ready && r->bodies.n > 0) {
 		nb_render_splat(r, INFINITY);
+		fetch(r);
 		nb_render_wipe(r);
 	} else {
 		memset(r->canvas.image, 0,

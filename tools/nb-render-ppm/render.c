@@ -47,16 +47,20 @@ static void check(struct nb_run *run, void *self)
 			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
 }
 
-static void begin(struct nb_run *run, void *self)
+void nb_render_require_ok(const struct render *r, int status)
 {
-	(void)run;
-	nb_render_open_canvas(self);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", r->bodies.frame->number,
+			nb_backend_error(r->backend, status));
 }
 
 static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct render *r = self;
-	(void)run;
+	if (!r->backend) {
+		r->backend = run->backend;
+		nb_render_open_canvas(r);
+	}
 	nb_render_load(r, frame);
 	if (!r->scene.ready && r->bodies.n > 0)
 		nb_render_choose_scene(r);
@@ -78,7 +82,7 @@ const struct nb_tool nb_tool_render_ppm = {
 	.operands = "",
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
 	.size = sizeof(struct render),
 	.defaults =
 		&(const struct render){
@@ -92,7 +96,6 @@ const struct nb_tool nb_tool_render_ppm = {
 		},
 	.streams = NB_READS,
 	.check = check,
-	.begin = begin,
 	.frame = render,
 	.clear = clear,
 };

@@ -8,7 +8,7 @@
 
 enum by { BY_DENSITY, BY_SPEED, BY_SPECIES };
 enum draw { DRAW_AUTO, DRAW_DENSITY, DRAW_DISCS };
-enum { NSPECIES = 256 };
+enum { NSPECIES = NB_PICTURE_SPECIES };
 
 /* The options whose arguments are lists, parsed. */
 struct parsed {
@@ -17,7 +17,7 @@ struct parsed {
 	unsigned char hidden[NSPECIES]; /* of --hide and --only */
 };
 
-/* The bodies to draw. */
+/* The bodies to draw; arrays are where the backend computes. */
 struct bodies {
 	const struct nb_frame *frame;
 	size_t n;
@@ -37,12 +37,14 @@ struct scene {
 };
 
 struct canvas {
-	float *x, *y, *radius, *weight; /* of the bodies; one block */
-	float *image, *bright;		/* planes of the picture */
+	float *x, *y, *radius, *weight; /* of the bodies, where the backend computes; one block */
+	float *planes;			/* of the picture, there */
+	float *image, *bright;		/* planes and brightness, in host memory; image is planes if that is there */
 	uint8_t *rgb;
 };
 
 struct render {
+	const struct nb_backend *backend;
 	int width, height, by, colormap, draw, stretch;
 	const char *view, *center, *range, *speeds, *hide, *only;
 	double zoom, size, neighbours;
@@ -53,6 +55,9 @@ struct render {
 	struct scene scene;
 	struct canvas canvas;
 };
+
+/* Ends the tool if something failed with the frame whose bodies are loaded. */
+void nb_render_require_ok(const struct render *r, int status);
 
 /* Checks the options and parses those that are lists (arguments.c). */
 void nb_render_check(struct nb_run *run, struct render *r);
@@ -68,7 +73,7 @@ void nb_render_choose_scene(struct render *r);
 
 void nb_render_open_canvas(struct render *r);
 void nb_render_close_canvas(struct render *r);
-/* Sums the bodies into r->canvas.image, those of a mass above cap as if they had that; x and y remain until the bodies
+/* Sums the bodies into r->canvas.planes, those of a mass above cap as if they had that; x and y remain until the bodies
  * are wiped off. */
 void nb_render_splat(struct render *r, double cap);
 void nb_render_wipe(struct render *r);

@@ -1,6 +1,5 @@
 /* nb-render-ppm: what the first frame that has bodies decides for the whole movie. */
 #include "common/parse.h"
-#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>
@@ -13,18 +12,15 @@ static double choose_camera(const struct render *r, struct nb_camera *camera)
 	const struct bodies *b = &r->bodies;
 	const struct parsed *parsed = &r->parsed;
 	double size = r->size;
-	int error = 0;
 	memcpy(camera->right, parsed->right, sizeof parsed->right);
 	memcpy(camera->up, parsed->up, sizeof parsed->up);
 	memcpy(camera->centre, parsed->center, sizeof parsed->center);
 	camera->width = r->width;
 	camera->height = r->height;
 	if (!r->center)
-		error = nb_splat_centre_cpu(b->n, b->pos, b->mass, camera->centre);
-	if (!error && !r->size_given)
-		error = nb_camera_size_cpu(b->n, b->pos, camera->centre, &size);
-	if (error)
-		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", b->frame->number, nb_status_text(error));
+		nb_render_require_ok(r, r->backend->splat_centre(b->n, b->pos, b->mass, camera->centre));
+	if (!r->size_given)
+		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &size));
 	camera->pixels_per_length = (r->width < r->height ? r->width : r->height) / size * r->zoom;
 	if (!(camera->pixels_per_length > 0 && isfinite(camera->pixels_per_length)))
 		nb_die(NB_EXIT_FAILED, "a picture of size %g with zoom %g is out of scale", size, r->zoom);
@@ -36,8 +32,9 @@ static void choose_speeds(const struct render *r, struct scene *scene)
 	if (r->speeds) {
 		scene->slow = r->parsed.speeds[0];
 		scene->fast = r->parsed.speeds[1];
-	} else if (nb_exposure_speeds_cpu(r->bodies.n, r->bodies.vel, &scene->slow, &scene->fast)) {
-		nb_out_of_memory(r->bodies.frame);
+	} else {
+		const struct bodies *b = &r->bodies;
+		nb_render_require_ok(r, r->backend->exposure_speeds(b->n, b->vel, &scene->slow, &scene->fast));
 	}
 }
 
@@ -58,9 +55,8 @@ static void choose_range(struct render *r, struct scene *scene)
 {
 	const struct canvas *c = &r->canvas;
 	nb_render_splat(r, scene->masses.heavy);
-	if (nb_exposure_range_cpu(r->bodies.n, c->x, c->y, r->width, r->height, c->image, (enum nb_stretch)r->stretch,
-		    &scene->lo, &scene->hi))
-		nb_out_of_memory(r->bodies.frame);
+	nb_render_require_ok(r, r->backend->exposure_range(r->bodies.n, c->x, c->y, r->width, r->height, c->planes,
+					(enum nb_stretch)r->stretch, &scene->lo, &scene->hi));
 	nb_render_wipe(r);
 }
 
@@ -90,8 +86,7 @@ void nb_render_choose_scene(struct render *r)
 	scene->neighbours = r->neighbours_given ? r->neighbours : nb_exposure_neighbours(b->n);
 	scene->disc_size = nb_exposure_disc_size(b->n, r->height);
 	const double size = choose_camera(r, &scene->camera), scale = scene->camera.pixels_per_length;
-	if (nb_exposure_masses_cpu(b->n, b->mass, &scene->masses))
-		nb_out_of_memory(b->frame);
+	nb_render_require_ok(r, r->backend->exposure_masses(b->n, b->mass, &scene->masses));
 	const double unit = scene->masses.unit * scale * scale;
 	if (r->by == BY_SPEED)
 		choose_speeds(r, scene);

@@ -1,15 +1,10 @@
 /* Energies, momenta and radii of each frame. */
-#include "kernels/measure/measure.h"
-#include "common/mem.h"
 #include "common/parse.h"
-#include "kernels/gravity/gravity.h"
-#include "kernels/motion/motion.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 enum { DIRECT_LIMIT = 65536 };
 
@@ -33,14 +28,27 @@ static void begin(struct nb_run *run, struct stats *self)
 	self->measure.nradius = n;
 }
 
-/* All particles against all: sum of m pot / 2. */
-static double direct_epot(const struct stats *self, const struct nb_frame *frame)
+/* ---- what is looked at where it is -------------------------------------------------------------- */
+
+/* count numbers where the backend computes; release them there. */
+static double *there(const struct nb_run *run, size_t count, const struct nb_frame *frame)
 {
+	const struct nb_space *space = run->backend->space;
+	double *x = count <= SIZE_MAX / sizeof *x ? space->alloc(space, count * sizeof *x) : NULL;
+	if (!x)
+		nb_out_of_memory(frame);
+	return x;
+}
+
+/* All particles against all: sum of m pot / 2. */
+static double direct_epot(const struct nb_run *run, const struct stats *self, const struct nb_frame *frame)
+{
+	const struct nb_space *space = run->backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct nb_gravity gravity = {
 		.n = n,
-		.pos = nb_require_f64(frame, NB_POS, &nb_space_host),
-		.mass = nb_require_f64(frame, NB_MASS, &nb_space_host),
+		.pos = nb_require_f64(frame, NB_POS, space),
+		.mass = nb_require_f64(frame, NB_MASS, space),
 		.eps = self->eps_given ? self->eps : nb_require_attribute(frame, "softening", 0),
 		.G = nb_require_attribute(frame, "G", 1),
 		.precision = NB_F64,
@@ -51,35 +59,36 @@ static double direct_epot(const struct stats *self, const struct nb_frame *frame
 		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", gravity.eps,
 			frame->number);
 	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %g", frame->number, gravity.eps);
-	gravity.acc = nb_alloc(n, 3 * sizeof *gravity.acc);
-	gravity.pot = nb_alloc(n, sizeof *gravity.pot);
-	int status = gravity.acc && gravity.pot ? nb_gravity_direct_cpu(&gravity, &count) : NB_ENOMEM;
+	gravity.acc = there(run, 3 * n, frame);
+	gravity.pot = there(run, n, frame);
+	int status = run->backend->gravity_direct(&gravity, &count);
 	if (!status)
-		status = nb_potential_energy(n, gravity.mass, gravity.pot, &result);
-	nb_free(gravity.acc);
-	nb_free(gravity.pot);
-	nb_stats_require_ok(status, frame);
+		status = run->backend->potential_energy(n, gravity.mass, gravity.pot, &result);
+	space->release(space, gravity.acc);
+	space->release(space, gravity.pot);
+	nb_require_done(run, status, "potential energy of", frame);
 	return result;
 }
 
 /* NaN if it cannot be computed. */
-static double potential_energy(struct stats *self, const struct nb_frame *frame)
+static double potential_energy(struct nb_run *run, struct stats *self, const struct nb_frame *frame)
 {
 	struct nb_column *pot = nb_frame_field(frame, NB_POT);
+	const struct nb_space *space = run->backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
 	double result;
 	if (self->epot == EPOT_NONE)
 		return NAN;
 	if (pot && self->epot == EPOT_AUTO && !self->eps_given) {
 		nb_require_finite(frame, pot);
-		const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
 		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", frame->number);
-		nb_stats_require_ok(
-			nb_potential_energy(n, mass, nb_require_f64(frame, NB_POT, &nb_space_host), &result), frame);
+		const double *mass = nb_require_f64(frame, NB_MASS, space);
+		int status = run->backend->potential_energy(n, mass, nb_require_f64(frame, NB_POT, space), &result);
+		nb_require_done(run, status, "potential energy of", frame);
 		return result;
 	}
 	if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT)
-		return direct_epot(self, frame);
+		return direct_epot(run, self, frame);
 	if (!self->measure.warned_of_epot++)
 		nb_warn("potential energy absent: %s and %zu bodies are too many for a direct sum (%sgive '--epot "
 			"direct')",
@@ -89,14 +98,16 @@ static double potential_energy(struct stats *self, const struct nb_frame *frame)
 }
 
 /* Velocities at the time of the positions: where nb-step left half a kick to be done, acc does it on a copy, which the
- * caller frees.  NULL if they cannot be computed. */
-static const double *velocities(struct stats *self, const struct nb_frame *frame, double **copy)
+ * caller releases.  NULL if they cannot be computed. */
+static const double *velocities(
+	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, double **copy)
 {
+	const struct nb_space *space = run->backend->space;
 	const size_t n = frame->rows[NB_PARTICLE];
 	*copy = NULL;
 	if (!nb_frame_field(frame, NB_VEL))
 		return NULL;
-	const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host);
+	const double *vel = nb_require_f64(frame, NB_VEL, space);
 	const double pending = nb_require_attribute(frame, "pending_kick", 0);
 	if (pending == 0)
 		return vel;
@@ -107,30 +118,44 @@ static const double *velocities(struct stats *self, const struct nb_frame *frame
 		return NULL;
 	}
 	nb_require_finite(frame, nb_frame_field(frame, NB_ACC));
-	const double *acc = nb_require_f64(frame, NB_ACC, &nb_space_host);
-	double *kicked = nb_alloc(n, 3 * sizeof *kicked);
-	if (!kicked)
-		nb_out_of_memory(frame);
-	if (n)
-		memcpy(kicked, vel, 3 * n * sizeof *vel);
-	int status = nb_kick_cpu(n, kicked, acc, pending);
+	const double *acc = nb_require_f64(frame, NB_ACC, space);
+	*copy = there(run, 3 * n, frame);
+	int status = space->copy(space, *copy, vel, 3 * n * sizeof *vel);
+	if (!status)
+		status = run->backend->kick(n, *copy, acc, pending);
 	if (status)
-		nb_free(kicked);
-	nb_stats_require_ok(status, frame);
-	return *copy = kicked;
+		space->release(space, *copy);
+	nb_require_done(run, status, "kick of", frame);
+	return *copy;
 }
 
-static struct nb_moments moments(
-	struct stats *self, const struct nb_frame *frame, const double *mass, const double *pos)
+static struct nb_moments moments(const struct nb_run *run, struct stats *self, const struct nb_frame *frame)
 {
+	const struct nb_space *space = run->backend->space;
 	struct nb_moments m;
 	double *copy;
-	const double *vel = velocities(self, frame, &copy);
-	int status = nb_moments(frame->rows[NB_PARTICLE], mass, pos, vel, &m);
-	nb_free(copy);
-	nb_stats_require_ok(status, frame);
+	const double *mass = nb_require_f64(frame, NB_MASS, space), *pos = nb_require_f64(frame, NB_POS, space);
+	const double *vel = velocities(run, self, frame, &copy);
+	int status = run->backend->moments(frame->rows[NB_PARTICLE], mass, pos, vel, &m);
+	if (copy)
+		space->release(space, copy);
+	nb_require_done(run, status, "moments of", frame);
 	return m;
 }
+
+/* Of the percentages asked for, about the centre of mass. */
+static void lagrangian_radii(const struct nb_run *run, const struct stats *self, const struct nb_frame *frame,
+	const struct nb_moments *m, double *radius)
+{
+	const struct nb_space *space = run->backend->space;
+	const double origin[3] = {0, 0, 0}, *centre = m->mass > 0 ? m->com : origin;
+	const double *mass = nb_require_f64(frame, NB_MASS, space), *pos = nb_require_f64(frame, NB_POS, space);
+	int status = run->backend->lagrangian_radii(
+		frame->rows[NB_PARTICLE], mass, pos, centre, self->measure.nradius, self->measure.fraction, radius);
+	nb_require_done(run, status, "radii of", frame);
+}
+
+/* ---- a line ------------------------------------------------------------------------------------- */
 
 static void add_vector(struct nb_report *report, const char *const name[3], const double *x)
 {
@@ -152,20 +177,14 @@ static void measure(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
 	static const char *const com[3] = {"comx", "comy", "comz"};
 	const size_t n = frame->rows[NB_PARTICLE];
-	(void)run;
 	nb_require_valid(frame);
-	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	const struct nb_moments m = moments(self, frame, mass, pos);
-	const double w = potential_energy(self, frame), etot = m.ekin + w;
+	const struct nb_moments m = moments(run, self, frame);
+	const double w = potential_energy(run, self, frame), etot = m.ekin + w;
 	if (!self->measure.started++)
 		self->measure.first_etot = etot;
 	const double first = self->measure.first_etot;
-	const double origin[3] = {0, 0, 0}, *centre = m.mass > 0 ? m.com : origin;
 	double radius[MAX_RADII];
-	nb_stats_require_ok(
-		nb_lagrangian_radii(n, mass, pos, centre, self->measure.nradius, self->measure.fraction, radius),
-		frame);
+	lagrangian_radii(run, self, frame, &m, radius);
 
 	struct nb_report *report = &self->report;
 	const double time = nb_require_attribute(frame, "time", 0);

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct mode *const modes[NMODE] = {
 	[MEASURE] = &nb_stats_measure,
@@ -50,10 +51,11 @@ static void check(struct nb_run *run, void *self)
 	if (chosen > 1)
 		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields' and '--history' "
 				      "exclude each other");
-	const char *idle = nb_given(run, &opt->epot)	     ? "epot"
-			   : opt->eps_given		     ? "softening"
-			   : nb_given(run, &opt->lagrangian) ? "lagrangian"
-							     : NULL;
+	const char *idle = nb_given(run, &opt->epot)		      ? "epot"
+			   : opt->eps_given			      ? "softening"
+			   : nb_given(run, &opt->lagrangian)	      ? "lagrangian"
+			   : strcmp(run->common.backend, "auto") != 0 ? "backend"
+								      : NULL;
 	if (chosen && idle)
 		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--%s'", idle, opt->mode->option);
 	if (opt->wanted[CHECK] && nb_given(run, &opt->report.format))
@@ -132,7 +134,7 @@ const struct nb_tool nb_tool_stats = {
 	.operands = "",
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
 	.size = sizeof(struct stats),
 	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90"},
 	.streams = NB_READS,

@@ -1,36 +1,7 @@
 /* The table of the CUDA backend against that of the CPU: what looks at arrays where they are (checks, conversions,
- * boxes) gives the same answers on the device.  Exit status 77: there is no device. */
-#include "kernels/backend/backend.h"
-
+ * boxes, measures) gives the same answers on the device.  Exit status 77: there is no device. */
 #include "common/mem.h"
-#include "tests/unit/unit.h"
-
-static const struct nb_backend *cpu, *cuda;
-
-/* An array of the host, on the device. */
-static void *there(const void *host, size_t bytes)
-{
-	void *p = cuda->space->alloc(cuda->space, bytes);
-	CHECK(p && cuda->space->from_host(cuda->space, p, host, bytes) == NB_OK);
-	return p;
-}
-
-static void back(void *host, void *device, size_t bytes)
-{
-	CHECK(cuda->space->to_host(cuda->space, host, device, bytes) == NB_OK);
-	cuda->space->release(cuda->space, device);
-}
-
-static void drop(const void *device)
-{
-	cuda->space->release(cuda->space, (void *)(uintptr_t)device);
-}
-
-static double uniform(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (double)(*state >> 11) * 0x1p-53;
-}
+#include "tests/unit/backend/there.h"
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -231,13 +202,133 @@ static void trees(size_t n)
 	nb_free(mass);
 }
 
+/* ---- measures ----------------------------------------------------------------------------------- */
+
+struct bodies {
+	size_t n;
+	double *mass, *pos, *vel, *pot;
+	void *d_mass, *d_pos, *d_vel, *d_pot;
+};
+
+/* Dense in the middle, with some masses 0. */
+static struct bodies make_bodies(size_t n)
+{
+	struct bodies b = {n, nb_alloc(n, 8), nb_alloc(n, 24), nb_alloc(n, 24), nb_alloc(n, 8), 0, 0, 0, 0};
+	uint64_t state = 17;
+	for (size_t i = 0; i < n; i++) {
+		const double r = 1 / (0.05 + uniform(&state));
+		b.mass[i] = i % 7 == 3 ? 0 : 0.1 + uniform(&state);
+		b.pot[i] = -uniform(&state);
+		for (size_t k = 3 * i; k < 3 * i + 3; k++) {
+			b.pos[k] = r * (uniform(&state) - 0.4);
+			b.vel[k] = uniform(&state) - 0.3;
+		}
+	}
+	return b;
+}
+
+static void bodies_there(struct bodies *b)
+{
+	b->d_mass = there(b->mass, 8 * b->n);
+	b->d_pos = there(b->pos, 24 * b->n);
+	b->d_vel = there(b->vel, 24 * b->n);
+	b->d_pot = there(b->pot, 8 * b->n);
+}
+
+static void bodies_drop(struct bodies *b)
+{
+	drop(b->d_mass);
+	drop(b->d_pos);
+	drop(b->d_vel);
+	drop(b->d_pot);
+}
+
+static void bodies_free(struct bodies *b)
+{
+	nb_free(b->mass);
+	nb_free(b->pos);
+	nb_free(b->vel);
+	nb_free(b->pot);
+}
+
+/* Moments, with and without velocities; scale: an upper limit of the sums of magnitudes. */
+static void same_moments(const struct bodies *b, double scale)
+{
+	for (int moving = 0; moving < 2; moving++) {
+		struct nb_moments want, got, again;
+		memset(&got, 0, sizeof got);
+		memset(&again, 0, sizeof again);
+		CHECK(cpu->moments(b->n, b->mass, b->pos, moving ? b->vel : NULL, &want) == NB_OK);
+		CHECK(cuda->moments(b->n, b->d_mass, b->d_pos, moving ? b->d_vel : NULL, &got) == NB_OK);
+		CHECK(cuda->moments(b->n, b->d_mass, b->d_pos, moving ? b->d_vel : NULL, &again) == NB_OK);
+		CHECK(memcmp(&got, &again, sizeof got) == 0);
+		CHECK(agree(want.mass, got.mass, want.mass));
+		CHECK(agree(want.ekin, got.ekin, want.ekin));
+		CHECK(agree(want.speed_max, got.speed_max, 0));
+		for (int k = 0; k < 3; k++) {
+			CHECK(agree(want.com[k], got.com[k], scale / want.mass));
+			CHECK(agree(want.momentum[k], got.momentum[k], scale));
+			CHECK(agree(want.angular[k], got.angular[k], scale));
+		}
+	}
+}
+
+static void same_radii(const struct bodies *b)
+{
+	enum { MANY = 40 }; /* more than a launch of the kernel finds */
+	const double centre[3] = {0.1, -0.2, 0.3};
+	double fraction[MANY], want[MANY], got[MANY], again[MANY];
+	for (int k = 0; k < MANY; k++)
+		fraction[k] = (k + 1.0) / MANY;
+	CHECK(cpu->lagrangian_radii(b->n, b->mass, b->pos, centre, MANY, fraction, want) == NB_OK);
+	CHECK(cuda->lagrangian_radii(b->n, b->d_mass, b->d_pos, centre, MANY, fraction, got) == NB_OK);
+	CHECK(cuda->lagrangian_radii(b->n, b->d_mass, b->d_pos, centre, MANY, fraction, again) == NB_OK);
+	CHECK(memcmp(got, again, sizeof got) == 0);
+	for (int k = 0; k < MANY; k++)
+		CHECK(agree(want[k], got[k], 0));
+	CHECK(cuda->lagrangian_radii(b->n, b->d_mass, b->d_pos, centre, 0, fraction, got) == NB_OK);
+}
+
+static void same_measures(struct bodies *b, double scale)
+{
+	double want = 0, got = 1, again = 2;
+	bodies_there(b);
+	same_moments(b, scale);
+	same_radii(b);
+	CHECK(cpu->potential_energy(b->n, b->mass, b->pot, &want) == NB_OK);
+	CHECK(cuda->potential_energy(b->n, b->d_mass, b->d_pot, &got) == NB_OK);
+	CHECK(cuda->potential_energy(b->n, b->d_mass, b->d_pot, &again) == NB_OK);
+	CHECK(agree(want, got, want) && (got == again || (isnan(got) && isnan(again))));
+	bodies_drop(b);
+}
+
+static void measures(size_t n)
+{
+	struct bodies b = make_bodies(n);
+	const double scale = 20.0 * (double)n;
+	same_measures(&b, scale);
+	if (n > 2) {
+		for (size_t i = 0; i < n; i++) /* equal masses, whose shares are exact numbers of bodies */
+			b.mass[i] = 0.1;
+		same_measures(&b, scale);
+		b.pos[3 * (n / 2)] = NAN;
+		b.vel[3 * (n / 3)] = INFINITY;
+		b.pot[n / 2] = NAN;
+		same_measures(&b, scale);
+		b.mass[n - 1] = NAN;
+		same_measures(&b, scale);
+	}
+	for (size_t i = 0; i < n; i++)
+		b.mass[i] = 0;
+	same_measures(&b, scale);
+	bodies_free(&b);
+}
+
 int main(void)
 {
-	char why[NB_BACKEND_WHY];
-	if (nb_backend_choose("cpu", &cpu, why) || nb_backend_choose("cuda", &cuda, why)) {
-		fprintf(stderr, "%s\n", why);
+	static const size_t counts[] = {0, 1, 2, 255, 257, 1000, 2048, 2049, 100000};
+	if (!both_backends())
 		return 77;
-	}
 	numbers();
 	for (int dim = 2; dim <= 3; dim++) {
 		order(1000, dim);
@@ -248,5 +339,7 @@ int main(void)
 	}
 	trees(10);
 	trees(20000);
+	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+		measures(counts[k]);
 	return unit_end();
 }

@@ -133,6 +133,42 @@ FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel,
 FAKE(taylor, (size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt),
 	(n, pos, vel, acc, jerk, dt))
 FAKE(largest_acc, (size_t n, const double *acc, double *largest), (n, acc, largest))
+FAKE(moments, (size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments),
+	(n, mass, pos, vel, moments))
+FAKE(potential_energy, (size_t n, const double *mass, const double *pot, double *epot), (n, mass, pot, epot))
+FAKE(lagrangian_radii,
+	(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
+		const double *fraction, double *radius),
+	(n, mass, pos, centre, nfraction, fraction, radius))
+FAKE(splat_visible,
+	(size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count),
+	(n, species, hidden, row, count))
+FAKE(splat_centre, (size_t n, const double *pos, const double *mass, double centre[3]), (n, pos, mass, centre))
+FAKE(camera_size, (size_t n, const double *pos, const double centre[3], double *size), (n, pos, centre, size))
+FAKE(splat_project, (size_t n, const double *pos, const struct nb_camera *camera, float *x, float *y),
+	(n, pos, camera, x, y))
+FAKE(splat_radii, (size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius),
+	(n, x, y, width, height, neighbours, radius))
+FAKE(splat_disc_radii,
+	(size_t n, const double *mass, const struct nb_mass_scale *scale, const double *own, double pixels_per_length,
+		double size, float *radius),
+	(n, mass, scale, own, pixels_per_length, size, radius))
+FAKE(splat_sharpen, (size_t n, const double *mass, double heavy, float spot, float *radius),
+	(n, mass, heavy, spot, radius))
+FAKE(exposure_masses, (size_t n, const double *mass, struct nb_mass_scale *scale), (n, mass, scale))
+FAKE(exposure_speeds, (size_t n, const double *vel, double *slow, double *fast), (n, vel, slow, fast))
+FAKE(exposure_range,
+	(size_t n, const float *x, const float *y, int width, int height, const float *image, enum nb_stretch stretch,
+		float *lo, float *hi),
+	(n, x, y, width, height, image, stretch, lo, hi))
+FAKE(splat_weights,
+	(size_t n, const double *mass, const struct nb_mass_scale *scale, double cap, int nchannel, float *weight),
+	(n, mass, scale, cap, nchannel, weight))
+FAKE(splat_speed_weights, (size_t n, const double *vel, double slow, double fast, int nchannel, float *weight),
+	(n, vel, slow, fast, nchannel, weight))
+FAKE(splat_colour_weights, (size_t n, const double *species, const uint32_t colour[NB_PICTURE_SPECIES], float *weight),
+	(n, species, colour, weight))
+FAKE(splat, (const struct nb_splat *splat), (splat))
 
 /* An array of the heap, moved there. */
 static int move_there(void **array, size_t bytes)
@@ -198,5 +234,22 @@ const struct nb_backend nb_fake_backend = {
 	.drift = fake_drift,
 	.taylor = fake_taylor,
 	.largest_acc = fake_largest_acc,
+	.moments = fake_moments,
+	.potential_energy = fake_potential_energy,
+	.lagrangian_radii = fake_lagrangian_radii,
+	.splat_visible = fake_splat_visible,
+	.splat_centre = fake_splat_centre,
+	.camera_size = fake_camera_size,
+	.splat_project = fake_splat_project,
+	.splat_radii = fake_splat_radii,
+	.splat_disc_radii = fake_splat_disc_radii,
+	.splat_sharpen = fake_splat_sharpen,
+	.exposure_masses = fake_exposure_masses,
+	.exposure_speeds = fake_exposure_speeds,
+	.exposure_range = fake_exposure_range,
+	.splat_weights = fake_splat_weights,
+	.splat_speed_weights = fake_splat_speed_weights,
+	.splat_colour_weights = fake_splat_colour_weights,
+	.splat = fake_splat,
 	.finish = fake_finish,
 };

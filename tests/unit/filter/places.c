@@ -203,8 +203,12 @@ static void chain(const char *const *command, const char *real, int dim)
  * and say the same. */
 static void lookers(void)
 {
-	static const char *const command[] = {"nb-stats --format json", "nb-stats --fields", "nb-convert --to csv",
-		"nb-render-ppm -W 64 -H 64", "nb-step -d 0.01 --collide merge"};
+	static const char *const command[] = {"nb-stats --format json", "nb-stats --epot direct --format tsv",
+		"nb-stats --fields", "nb-convert --to csv", "nb-render-ppm -W 64 -H 64",
+		"nb-render-ppm -W 64 -H 64 --by species --hide 1,3",
+		"nb-render-ppm -W 64 -H 64 --by speed --draw discs", "nb-step -d 0.01 --collide merge"};
+	static const uint64_t most[] = {0, 0, 0, UINT64_MAX, 64 * 64 * 4, 64 * 64 * 16 + N, 64 * 64 * 8,
+		UINT64_MAX}; /* bytes to the host; species, |u1, are widened there */
 	const struct nb_backend *cpu;
 	char why[NB_BACKEND_WHY];
 	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
@@ -222,6 +226,10 @@ static void lookers(void)
 			dup2(file, STDOUT_FILENO);
 			CHECK((there ? run_away(command[k], &frame, &got) : run_tool(command[k], cpu, &frame, &want)) ==
 				0);
+			if (there && copied > most[k])
+				fprintf(stderr, "%s: %llu bytes copied to the host\n", command[k],
+					(unsigned long long)copied);
+			CHECK(!there || copied <= most[k]);
 			fflush(stdout);
 			dup2(out, STDOUT_FILENO);
 			struct bytes *printed = there ? &got : &want;

@@ -50,8 +50,8 @@ static void against_plain_sums(size_t n)
 	}
 	struct nb_moments got;
 	double epot;
-	CHECK(nb_moments(n, mass, pos, vel, &got) == NB_OK);
-	CHECK(nb_potential_energy(n, mass, pot, &epot) == NB_OK);
+	CHECK(nb_moments_cpu(n, mass, pos, vel, &got) == NB_OK);
+	CHECK(nb_potential_energy_cpu(n, mass, pot, &epot) == NB_OK);
 	CHECK_NEAR(got.mass, (double)m, 1e-15);
 	CHECK_NEAR(got.ekin, (double)e, 1e-15);
 	CHECK_NEAR(epot, (double)w, 1e-15);
@@ -75,7 +75,7 @@ static void cancelling(void)
 		m[4096 * c + 17] = 1;
 		p[4096 * c + 17] = term[c];
 	}
-	CHECK(nb_potential_energy(N, m, p, &epot) == NB_OK && epot == 4);
+	CHECK(nb_potential_energy_cpu(N, m, p, &epot) == NB_OK && epot == 4);
 	free(m);
 	free(p);
 }
@@ -84,22 +84,22 @@ static void two_bodies(void)
 {
 	const double m[2] = {3, 1}, x[6] = {1, 0, 0, -3, 0, 0}, v[6] = {0, 2, 0, 0, -6, 0};
 	struct nb_moments got;
-	CHECK(nb_moments(2, m, x, v, &got) == NB_OK);
+	CHECK(nb_moments_cpu(2, m, x, v, &got) == NB_OK);
 	CHECK(got.mass == 4 && got.ekin == 0.5 * (3 * 4 + 1 * 36) && got.speed_max == 6);
 	CHECK(got.com[0] == 0 && got.momentum[1] == 0 && got.angular[2] == 3 * 1 * 2 + 1 * -3 * -6);
-	CHECK(nb_moments(2, m, x, NULL, &got) == NB_OK);
+	CHECK(nb_moments_cpu(2, m, x, NULL, &got) == NB_OK);
 	CHECK(got.mass == 4 && got.com[0] == 0);
 	CHECK(isnan(got.ekin) && isnan(got.momentum[0]) && isnan(got.angular[0]) && isnan(got.speed_max));
 	const double none[2] = {0, 0};
-	CHECK(nb_moments(2, none, x, v, &got) == NB_OK);
+	CHECK(nb_moments_cpu(2, none, x, v, &got) == NB_OK);
 	CHECK(got.mass == 0 && got.ekin == 0 && isnan(got.com[0]));
 
 	const double fraction[4] = {0.5, 0.75, 0.76, 1}, centre[3] = {0, 0, 0};
 	double radius[4];
-	CHECK(nb_lagrangian_radii(2, m, x, centre, 4, fraction, radius) == NB_OK);
+	CHECK(nb_lagrangian_radii_cpu(2, m, x, centre, 4, fraction, radius) == NB_OK);
 	CHECK(radius[0] == 1 && radius[1] == 1 && radius[2] == 3 && radius[3] == 3);
-	CHECK(nb_lagrangian_radii(2, none, x, centre, 1, fraction, radius) == NB_OK && isnan(radius[0]));
-	CHECK(nb_lagrangian_radii(0, m, x, centre, 1, fraction, radius) == NB_OK && isnan(radius[0]));
+	CHECK(nb_lagrangian_radii_cpu(2, none, x, centre, 1, fraction, radius) == NB_OK && isnan(radius[0]));
+	CHECK(nb_lagrangian_radii_cpu(0, m, x, centre, 1, fraction, radius) == NB_OK && isnan(radius[0]));
 }
 
 /* body i of n equal ones lies at distance i + 1, in shuffled order; a far one has no mass */
@@ -114,7 +114,7 @@ static void shells(void)
 	}
 	m[N] = 0;
 	x[3 * N] = 1e6;
-	CHECK(nb_lagrangian_radii(N + 1, m, x, centre, 3, fraction, radius) == NB_OK);
+	CHECK(nb_lagrangian_radii_cpu(N + 1, m, x, centre, 3, fraction, radius) == NB_OK);
 	CHECK_NEAR(radius[0], ceil(0.1 * N), 0);
 	CHECK_NEAR(radius[1], ceil(0.5 * N), 0);
 	CHECK_NEAR(radius[2], N, 0);
@@ -160,10 +160,11 @@ static void same_bytes_for_any_threads(void)
 	memset(result, 0, sizeof result);
 	for (int t = 0; t < 3; t++) {
 		nb_cpu_set_threads(t + 1);
-		CHECK(nb_moments(N, mass, pos, vel, &result[t].moments) == NB_OK);
+		CHECK(nb_moments_cpu(N, mass, pos, vel, &result[t].moments) == NB_OK);
 		CHECK(nb_vector_error(N, acc, NULL, vel, &result[t].error) == NB_OK);
-		CHECK(nb_potential_energy(N, mass, pot, &result[t].epot) == NB_OK);
-		CHECK(nb_lagrangian_radii(N, mass, pos, result[t].moments.com, 3, fraction, result[t].radius) == NB_OK);
+		CHECK(nb_potential_energy_cpu(N, mass, pot, &result[t].epot) == NB_OK);
+		CHECK(nb_lagrangian_radii_cpu(N, mass, pos, result[t].moments.com, 3, fraction, result[t].radius) ==
+			NB_OK);
 	}
 	nb_cpu_set_threads(0);
 	CHECK(memcmp(&result[0], &result[1], sizeof result[0]) == 0);

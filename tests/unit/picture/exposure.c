@@ -163,19 +163,19 @@ static void weights(void)
 	const double mass[] = {0, 1, 4, 8}, vel[] = {0, 0, 0, 2, 0, 0, 0, -3, 0, 0, 0, 9};
 	const struct nb_mass_scale scale = {.unit = 8, .heavy = 5}, massless = {.unit = 1, .massless = 1};
 	float w[8];
-	nb_splat_weights_cpu(4, mass, &scale, INFINITY, 1, w);
+	CHECK(nb_splat_weights_cpu(4, mass, &scale, INFINITY, 1, w) == NB_OK);
 	CHECK(w[0] == 0 && w[1] == 0.125f && w[2] == 0.5f && w[3] == 1);
-	nb_splat_weights_cpu(4, mass, &scale, 4, 2, w);
+	CHECK(nb_splat_weights_cpu(4, mass, &scale, 4, 2, w) == NB_OK);
 	CHECK(w[0] == 0 && w[2] == 0.125f && w[4] == 0.5f && w[6] == 0.5f);
-	nb_splat_speed_weights_cpu(4, vel, 1, 5, 2, w);
+	CHECK(nb_splat_speed_weights_cpu(4, vel, 1, 5, 2, w) == NB_OK);
 	CHECK(w[1] == 0 && w[3] == 0.125f * 0.25f && w[5] == 0.25f && w[7] == 0.5f);
-	nb_splat_weights_cpu(4, mass, &massless, INFINITY, 1, w);
+	CHECK(nb_splat_weights_cpu(4, mass, &massless, INFINITY, 1, w) == NB_OK);
 	CHECK(w[0] == 1 && w[3] == 1);
 	/* a body 1e100 times heavier than the first frame's heaviest remains a number */
 	const double much = 1e100;
-	nb_splat_weights_cpu(1, &much, &massless, INFINITY, 1, w);
+	CHECK(nb_splat_weights_cpu(1, &much, &massless, INFINITY, 1, w) == NB_OK);
 	CHECK(w[0] == 1);
-	nb_splat_weights_cpu(1, &much, &scale, INFINITY, 1, w);
+	CHECK(nb_splat_weights_cpu(1, &much, &scale, INFINITY, 1, w) == NB_OK);
 	CHECK(w[0] == 1e24f);
 }
 
@@ -184,20 +184,20 @@ static void radii(void)
 	const double mass[] = {0, 1, 8, 1e6}, own[] = {0, 0, 3, 1e300};
 	const struct nb_mass_scale scale = {.unit = 8}, massless = {.unit = 1, .massless = 1};
 	float r[4];
-	nb_splat_disc_radii_cpu(4, mass, &scale, NULL, 10, 4, r);
+	CHECK(nb_splat_disc_radii_cpu(4, mass, &scale, NULL, 10, 4, r) == NB_OK);
 	CHECK(r[0] == 4 && r[1] == 6 && r[2] == 8 && r[3] == 12); /* no more than twice the heaviest's share */
-	nb_splat_disc_radii_cpu(4, mass, &scale, own, 10, 4, r);
+	CHECK(nb_splat_disc_radii_cpu(4, mass, &scale, own, 10, 4, r) == NB_OK);
 	CHECK(r[0] == 4 && r[1] == 6 && r[2] == 30 && r[3] == 1e6f);
-	nb_splat_disc_radii_cpu(4, mass, &massless, NULL, 10, 4, r);
+	CHECK(nb_splat_disc_radii_cpu(4, mass, &massless, NULL, 10, 4, r) == NB_OK);
 	CHECK(r[0] == 8 && r[3] == 8);
-	nb_splat_disc_radii_cpu(4, mass, &scale, NULL, 10, 0.1, r);
+	CHECK(nb_splat_disc_radii_cpu(4, mass, &scale, NULL, 10, 0.1, r) == NB_OK);
 	CHECK(r[0] == 1.5f);
 
 	const double heavy[] = {1, 4, 16, 1e12, 1e12};
 	float wide[] = {40, 40, 40, 40, 3};
-	nb_splat_sharpen_cpu(5, heavy, 4, 5, wide);
+	CHECK(nb_splat_sharpen_cpu(5, heavy, 4, 5, wide) == NB_OK);
 	CHECK(wide[0] == 40 && wide[1] == 40 && wide[2] == 20 && wide[3] == 5 && wide[4] == 3);
-	nb_splat_sharpen_cpu(5, heavy, INFINITY, 5, wide);
+	CHECK(nb_splat_sharpen_cpu(5, heavy, INFINITY, 5, wide) == NB_OK);
 	CHECK(wide[0] == 40 && wide[2] == 20);
 }
 
@@ -216,11 +216,11 @@ static void threads(void)
 	CHECK(nb_exposure_masses_cpu(N, mass, &scale) == NB_OK);
 	for (int k = 1; k <= 3; k++) {
 		omp_set_num_threads(k);
-		nb_splat_weights_cpu(N, mass, &scale, scale.heavy, 2, weight);
-		nb_splat_speed_weights_cpu(N, vel, 0.1, 0.5, 2, weight);
+		CHECK(nb_splat_weights_cpu(N, mass, &scale, scale.heavy, 2, weight) == NB_OK);
+		CHECK(nb_splat_speed_weights_cpu(N, vel, 0.1, 0.5, 2, weight) == NB_OK);
 		for (size_t i = 0; i < N; i++)
 			radius[i] = 20;
-		nb_splat_sharpen_cpu(N, mass, scale.heavy, 2, radius);
+		CHECK(nb_splat_sharpen_cpu(N, mass, scale.heavy, 2, radius) == NB_OK);
 		if (k == 1) {
 			memcpy(first, weight, sizeof first);
 			memcpy(sharp, radius, sizeof sharp);

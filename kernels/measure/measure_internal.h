@@ -1,0 +1,39 @@
+/* measure_internal.h - from the sums of chunks of bodies to measures, for both backends; host memory. */
+#ifndef NB_MEASURE_INTERNAL_H
+#define NB_MEASURE_INTERNAL_H
+
+#include "kernels/measure/measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The sums of a chunk of bodies: m, m x, m v^2, m v, m x * v; and the largest v^2. */
+enum {
+	NB_MOMENT_MASS,
+	NB_MOMENT_COM,
+	NB_MOMENT_EKIN = NB_MOMENT_COM + 3,
+	NB_MOMENT_MOMENTUM,
+	NB_MOMENT_ANGULAR = NB_MOMENT_MOMENTUM + 3,
+	NB_MOMENT_SPEED2 = NB_MOMENT_ANGULAR + 3,
+	NB_MOMENT_WIDTH
+};
+
+/* Of n bodies in nchunk rows of NB_MOMENT_WIDTH numbers; moving: they have velocities. */
+void nb_moments_of(size_t n, int moving, size_t nchunk, const double *partial, struct nb_moments *moments);
+
+/* Replaces each number by the sum of all up to it, compensated; returns the sum of all. */
+double nb_sum_running(size_t n, double *x);
+
+/* A little less than the fraction of the mass, so that 500 of 1000 equal masses are half of them in spite of rounding.
+ */
+double nb_mass_target(double fraction, double total);
+
+/* The chunk of bodies in which the target is reached; inside[c] is the mass up to the end of chunk c.  The plain sum of
+ * a chunk is off by less than the margin of the target, so its end is not passed over. */
+size_t nb_chunk_of_mass(double target, size_t nchunk, const double *inside);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
