@@ -93,7 +93,7 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 	for (int k = ring->n - 1; k >= 0; k--) {
 		stop_listening(ring->stage[k]);
 		if (nb_stage_begin(ring->stage[k]))
-			break;			 /* its status says so, and the first frame will meet it */
+			break;				    /* its status says so, and the first frame will meet it */
 		ring->stage[k]->run->relays = 0;	    /* what goes round is wanted at once, */
 		ring->stage[k]->run->common.no_history = 1; /* and its history is not kept */
 	}
@@ -116,6 +116,12 @@ static void find_cut(struct nb_run *run, void *context)
 	nb_die(NB_EXIT_FAILED, "truncated stream");
 }
 
+static int is_alive(const struct nb_stage *stage)
+{
+	struct pollfd p = {stage->from.link, POLLIN, 0};
+	return poll(&p, 1, 0) <= 0;
+}
+
 /* The stage that broke the ring: the last with a status that is not 0. */
 static int broken_at(const struct nb_ring *ring)
 {
@@ -123,6 +129,14 @@ static int broken_at(const struct nb_ring *ring)
 		if (ring->stage[k]->run->status)
 			return k;
 	return -1;
+}
+
+/* After frames have stopped on their way: a stage whose process has died is one that failed. */
+static void note_dead(struct nb_ring *ring)
+{
+	for (int k = 0; k < ring->n; k++)
+		if (!ring->stage[k]->run->status && !is_alive(ring->stage[k]))
+			ring->stage[k]->run->status = NB_RUN_BROKEN;
 }
 
 static void end_all(struct nb_ring *ring)
@@ -151,10 +165,12 @@ static int require_whole(struct nb_ring *ring)
 	return k < 0 ? 0 : fail_at(ring, k);
 }
 
-static int is_alive(const struct nb_stage *stage)
+/* The same after something has been done with a stage, with this status. */
+static int require_done(struct nb_ring *ring, int status)
 {
-	struct pollfd p = {stage->from.link, POLLIN, 0};
-	return poll(&p, 1, 0) <= 0;
+	if (status)
+		note_dead(ring);
+	return require_whole(ring);
 }
 
 int nb_ring_is_alive(const struct nb_ring *ring)
@@ -182,8 +198,7 @@ int nb_ring_pass(struct nb_ring *ring, struct nb_frame *frame)
 {
 	if (require_whole(ring))
 		return -1;
-	(void)nb_run_feed(first_of(ring), frame, 1);
-	return require_whole(ring);
+	return require_done(ring, nb_run_feed(first_of(ring), frame, 1));
 }
 
 static void read_one(struct nb_run *run, void *context)
@@ -199,9 +214,7 @@ int nb_ring_pull(struct nb_ring *ring)
 	int there;
 	if (require_whole(ring))
 		return -1;
-	if (!ring->nanswer)
-		(void)nb_run_do(first_of(ring), read_one, &there);
-	return require_whole(ring);
+	return ring->nanswer ? 0 : require_done(ring, nb_run_do(first_of(ring), read_one, &there));
 }
 
 int nb_ring_answer(struct nb_ring *ring, struct nb_frame *frame)
@@ -227,8 +240,8 @@ int nb_ring_end(struct nb_ring *ring)
 {
 	if (require_whole(ring))
 		return -1;
-	if (!ring->closed && nb_run_do(first_of(ring), read_rest, NULL))
-		return require_whole(ring);
+	if (!ring->closed && require_done(ring, nb_run_do(first_of(ring), read_rest, NULL)))
+		return -1;
 	while (ring->n > 0) {
 		struct nb_stage *stage = ring->stage[ring->n - 1];
 		if (nb_run_end(stage->run))
