@@ -8,11 +8,15 @@
  * costs without filters, frames, checks and memory that is allocated anew.  The bodies are those of the first frame of
  * a particle stream; reading it takes no part in the times.  A step is kick, drift, cube, keys, sort, permutation of
  * id, mass, pos and vel (f64, whatever the stream has), tree (leaves of 16, quadrupoles), walk in f32, kick; with
- * --direct, kick, drift, direct sum, kick.  The memory that a kernel allocates for itself is its own affair. -k STEPS
- * steps of a run, -r RUNS  runs, each from where the one before has stopped
+ * --direct, kick, drift, direct sum, kick.  The memory that a kernel allocates for itself is its own affair.
+ *
+ *   -w STEPS  steps before those that are timed (default 2)
+ *   -k STEPS  steps of a run (default 10)
+ *   -r RUNS   runs, each from where the one before has stopped (default 5)
  *   --once    a run is one pass of cube, keys, sort, permutation, tree and walk over the bodies as they were read
  *   --parts   seconds of each part, too; each part then waits for the device
  *   -o FILE   the bodies after the last run as a stream, to be compared with those of nb-step
+ *
  * Prints words and numbers: n, threads, backend, and in seconds a step, or of a pass, median and best of the runs;
  * before them, with --once, first: a pass with fresh memory. */
 #include "common/cpu.h"

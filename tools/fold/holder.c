@@ -242,6 +242,5 @@ enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, 
 		look_everywhere(&s, anywhere);
 	if (s.best > NB_HOLDER_NONE || nb_now() < until)
 		return s.best;
-	snprintf(name, NB_HOLDER_NAME, "somebody");
 	return NB_HOLDER_MAYBE;
 }

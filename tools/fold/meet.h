@@ -80,7 +80,8 @@ void nb_meet_tell(struct nb_handover *h, int status, int signal);
 void nb_meet_clear(struct nb_handover *h);
 
 /* Who else holds the write end of a FIFO, when nothing is pending: whether to wait for a connection.  name: of the
- * program that was found, e.g. "cat"; "" for NB_HOLDER_NONE. */
+ * program that was found, e.g. "cat"; "" for NB_HOLDER_NONE, and for NB_HOLDER_MAYBE if the 20 ms that it may take were
+ * not enough to look at all processes.  Usually 0.1 ms; 1 us when the FIFO has no writer left. */
 enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME]);
 
 #endif

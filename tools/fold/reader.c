@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 extern char **environ;
 
 /* Seconds for a peer that has connected to make its offer, and for a look at all processes. */
-static const double OFFER = 1, LOOK = 0.005;
+static const double OFFER = 1, LOOK = 0.020;
 enum { PENDING_MOST = 64 };
 
 /* One descriptor kept for the moment when there is no other: a connection that cannot be accepted can then still be
@@ -50,8 +51,11 @@ int nb_meet_listen(int fd)
 enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME])
 {
 	struct nb_fifo it;
+	struct pollfd p = {fifo, POLLIN, 0};
 	name[0] = '\0';
-	return nb_fifo_of(&it, fifo) ? NB_HOLDER_NONE : nb_fifo_holder(&it, NB_WRITE_END, nb_now() + LOOK, name);
+	if (nb_fifo_of(&it, fifo) || (poll(&p, 1, 0) == 1 && p.revents & POLLHUP))
+		return NB_HOLDER_NONE;
+	return nb_fifo_holder(&it, NB_WRITE_END, nb_now() + LOOK, name);
 }
 
 /* ---- who comes ---------------------------------------------------------------------------------- */

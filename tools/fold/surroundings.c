@@ -82,6 +82,7 @@ static void drop_internal_signals(char *status)
 static void look(struct surroundings *s, pid_t pid)
 {
 	char path[64];
+	struct statx program;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	const int process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->complete = 0;
@@ -103,6 +104,8 @@ static void look(struct surroundings *s, pid_t pid)
 	s->complete = s->complete && errno == 0;
 	s->policy = sched_getscheduler(pid);
 	s->io = (int)syscall(SYS_ioprio_get, 1 /* of a process */, pid);
+	/* one that ends meanwhile has lost its program first: what was read after that does not count */
+	s->complete = s->complete && statx(process, "exe", AT_STATX_DONT_SYNC, STATX_INO, &program) == 0;
 	close(process);
 }
 

@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds: of the whole search; before the first look at who reads; between looks; between attempts to connect; and for
- * a reader that may be waiting for this process. */
-static const double SEARCH = 0.020, FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, CIRCLE = 1;
+/* Seconds: of the search for a reader; before the first look at who reads; between looks; between attempts to connect;
+ * and, once there is a connection, for a reader that may be waiting for this process, and to look at one process. */
+static const double SEARCH = 0.020, FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, PATIENCE = 1;
 
 /* Says why it stays with plain bytes; returns 0. */
 static int plain(char why[NB_WHY_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -47,19 +47,26 @@ static int may_come(const struct nb_fifo *fifo, double until, int *nobody, char 
 		return plain(why, "%s reads", name);
 	if (holder != NB_HOLDER_NONE) {
 		*nobody = 0;
-		plain(why, holder == NB_HOLDER_OURS ? "%s does not listen" : "%s reads", name);
+		if (*name)
+			plain(why, holder == NB_HOLDER_OURS ? "%s does not listen" : "%s reads", name);
 		return 1;
 	}
 	plain(why, "nobody is seen to read");
 	return ++*nobody < 2; /* the end may have been on its way from one process to another */
 }
 
+static int has_no_reader(int fd)
+{
+	struct pollfd p = {fd, POLLOUT, 0};
+	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
 /* A connection to whoever has the name of the FIFO, or -1. */
-static int connect_to(const struct nb_fifo *fifo, double start, char why[NB_WHY_SIZE])
+static int connect_to(int fd, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 {
 	struct sockaddr_un address;
 	const socklen_t length = nb_fold_address(&address, fifo);
-	const double until = start + SEARCH;
+	const double start = nb_now(), until = start + SEARCH;
 	double look = start + FIRST_LOOK;
 	int nobody = 0;
 	int link = nb_above_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -67,9 +74,11 @@ static int connect_to(const struct nb_fifo *fifo, double start, char why[NB_WHY_
 		return plain(why, "no socket: %s", strerror(errno)) - 1;
 	plain(why, "the reader does not listen");
 	while (connect(link, (const struct sockaddr *)&address, length)) {
-		const int again = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+		int again = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
 		if (!again)
 			plain(why, "no connection: %s", strerror(errno));
+		else if (has_no_reader(fd))
+			again = plain(why, "nobody reads");
 		double now = nb_now();
 		if (!again || now >= until || (now >= look && !may_come(fifo, until, &nobody, why))) {
 			close(link);
@@ -85,15 +94,15 @@ static int connect_to(const struct nb_fifo *fifo, double start, char why[NB_WHY_
 
 /* Whether the process that has bound the name may have done so: it reads the FIFO; or it has handed over, as a program
  * of this build, and another one of this build reads it. */
-static int listener_is_right(int link, const struct nb_fifo *fifo, double until, char why[NB_WHY_SIZE])
+static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 {
 	char name[NB_HOLDER_NAME];
 	const pid_t pid = nb_peer_of(link);
 	if (pid == getpid())
 		return plain(why, "it reads its own output");
 	if (pid > 0 && nb_runs_this_program(pid) &&
-		(nb_fifo_held(pid, fifo, NB_READ_END, until) ||
-			nb_fifo_holder(fifo, NB_READ_END, until, name) == NB_HOLDER_OURS))
+		(nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE) ||
+			nb_fifo_holder(fifo, NB_READ_END, nb_now() + SEARCH, name) == NB_HOLDER_OURS))
 		return 1;
 	return plain(why, "another program has the name of the socket");
 }
@@ -106,8 +115,8 @@ static void wait_for_host(int link, int listener)
 	struct pollfd p[2] = {{link, POLLIN, 0}, {listener, POLLIN, 0}};
 	while (poll(p, 2, -1) < 0 && errno == EINTR)
 		;
-	const double until = nb_now() + CIRCLE;
-	for (double left = CIRCLE; !p[0].revents && left > 0; left = until - nb_now())
+	const double until = nb_now() + PATIENCE;
+	for (double left = PATIENCE; !p[0].revents && left > 0; left = until - nb_now())
 		poll(p, 1, (int)(left * 1000) + 1);
 }
 
@@ -123,7 +132,7 @@ static int host_is_right(int link, const struct nb_fifo *fifo, int listener, cha
 		return plain(why, "%s", hello.text);
 	if (got < 0 || hello.says != NB_SAYS_HELLO || pid <= 0)
 		return plain(why, "the reader is of another build");
-	if (!nb_runs_this_program(pid) || !nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + SEARCH))
+	if (!nb_runs_this_program(pid) || !nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE))
 		return plain(why, "another program answers for the reader");
 	const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
 	return differs ? plain(why, "%s", differs) : 1;
@@ -191,12 +200,11 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 		return plain(why, "the output is no pipe");
 	if (errors_go_to(&fifo, offer->err))
 		return plain(why, "its messages go into the same pipe");
-	const double start = nb_now();
-	const int to = connect_to(&fifo, start, why), on = 1;
+	const int to = connect_to(fd, &fifo, why), on = 1;
 	if (to < 0)
 		return 0;
 	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	if (!listener_is_right(to, &fifo, start + SEARCH, why) || !host_is_right(to, &fifo, offer->listener, why) ||
+	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, offer->listener, why) ||
 		!offer_all(to, offer, why) || !accepted(to, why)) {
 		close(to);
 		return 0;

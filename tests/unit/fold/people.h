@@ -109,14 +109,19 @@ static inline pid_t writer_of(int fifo[2], void (*change)(void))
 	return pid;
 }
 
+static inline int is_pending(int listener)
+{
+	struct pollfd p = {listener, POLLIN, 0};
+	return poll(&p, 1, 5000) == 1;
+}
+
 /* Waits for a connection and looks at it: what nb_meet_accept returns. */
 static inline int accept_from(int listener, int fifo, struct nb_handover *h, char why[NB_WHY_SIZE])
 {
-	struct pollfd p = {listener, POLLIN, 0};
 	why[0] = '\0';
 	memset(h, 0, sizeof *h);
 	h->in = h->err = h->directory = h->listener = h->link = -1;
-	return poll(&p, 1, 5000) == 1 ? nb_meet_accept(listener, fifo, h, why) : -1;
+	return is_pending(listener) ? nb_meet_accept(listener, fifo, h, why) : -1;
 }
 
 static inline int open_descriptors(void)

@@ -146,6 +146,14 @@ static void announces_nothing(int link)
 	(void)nb_record_send(link, &offer, NULL, 0, 0);
 }
 
+static void has_no_directory(int link)
+{
+	struct nb_record offer;
+	const int fd = good_strings();
+	nb_record_init(&offer, NB_SAYS_OFFER, 1 << NB_OFFERS_STRINGS);
+	(void)nb_record_send(link, &offer, &fd, 1, 0);
+}
+
 static void sends_many_descriptors(int link)
 {
 	enum { MANY = 200 };
@@ -190,9 +198,9 @@ static void has_strings_in_a_pipe(int link)
 	pause(); /* reading it would wait for ever */
 }
 
-static void has_no_strings(int link)
+static void has_no_arguments(int link)
 {
-	offer_strings(link, STRINGS(0, 0, ""));
+	offer_strings(link, STRINGS(0, 1, "x=y"));
 }
 
 static void has_an_empty_file(int link)
@@ -258,9 +266,10 @@ static void peer(void (*behaves)(int link), const char *phrase, double most)
 static void peers_that_lie(void)
 {
 	static void (*const bad[])(int) = {says_something_else, announces_more, announces_less, announces_nothing,
-		gives_a_socket_that_does_not_listen, has_strings_that_may_change, has_strings_in_a_pipe, has_no_strings,
-		has_an_empty_file, has_a_cut_head, has_no_last_nul, counts_too_many_arguments, counts_too_few_arguments,
-		counts_beyond_32_bits, counts_variables_for_gigabytes};
+		has_no_directory, gives_a_socket_that_does_not_listen, has_strings_that_may_change,
+		has_strings_in_a_pipe, has_no_arguments, has_an_empty_file, has_a_cut_head, has_no_last_nul,
+		counts_too_many_arguments, counts_too_few_arguments, counts_beyond_32_bits,
+		counts_variables_for_gigabytes};
 	peer(is_good, NULL, 0.5);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		peer(bad[i], "an offer that is not understood", 0.5);
@@ -402,7 +411,7 @@ static void the_writer_dies_before_it_is_accepted(void)
 	struct nb_handover h;
 	char why[NB_WHY_SIZE];
 	const pid_t writer = writer_of(s.fifo, NULL);
-	usleep(20000);
+	CHECK(is_pending(s.listener));
 	kill(writer, SIGKILL);
 	CHECK(dies_of(writer, SIGKILL));
 	CHECK(accept_from(s.listener, s.fifo[0], &h, why) == 0);
@@ -478,7 +487,7 @@ static void the_reader_dies_before_it_looks(void)
 	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
 	const int listener = nb_meet_listen(fifo[0]);
 	const pid_t writer = writer_of(fifo, NULL);
-	usleep(20000);
+	CHECK(is_pending(listener));
 	close(listener);
 	CHECK(exits_with(writer, PLAIN));
 	CHECK(strcmp(experience->why, "the reader does not answer") == 0);
@@ -494,7 +503,7 @@ static void without_descriptors(int left, const char *phrase)
 	char why[NB_WHY_SIZE];
 	int first, last = -1, fd;
 	const pid_t writer = writer_of(s.fifo, NULL);
-	usleep(20000);
+	CHECK(is_pending(s.listener));
 	getrlimit(RLIMIT_NOFILE, &old);
 	few = old;
 	few.rlim_cur = 64;
