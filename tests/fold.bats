@@ -454,99 +454,106 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 
 # ---- nothing hangs, no process stays ----------------------------------------------------------------
 
-COMMANDS=(
+PIPELINES=(
 	'nb-gen -n 300 | nb-sort-zorder | nb-build-tree | nb-force'
 	"nb-gen -n 90 | nb-step -d 0.01 -k 20 'nb-sort-zorder | nb-force' | nb-stats"
 	"nb-step -d 0.01 -k 30 'nb-sort-zorder | nb-build-tree | nb-force' <../data/one.nb"
-	'(nb-gen -n 200; nb-gen -n 300) | nb-sort-zorder | tee copy | nb-force | nb-convert --to csv'
+	'(nb-gen -n 200 && nb-gen -n 300) | nb-sort-zorder | tee copy | nb-force | nb-convert --to csv'
 	"nb-gen -n 90 | nb-step -d 0.01 -k 9 'nb-sort-zorder | cat | nb-force' | nb-render-ppm -W 16 -H 16"
-	"nb-gen -n 40 | nb-step -d 0.01 -k 9 'nb-step -d 0.001 --send-velocities \"nb-force\" | nb-force' --send-velocities | nb-stats"
+	"nb-gen -n 40 | nb-step -d 0.01 -k 9 --send-velocities 'nb-step -k 0 -d 1 \"nb-sort-zorder | nb-force\" | nb-force' | nb-stats"
 )
 
-# pause SECONDS, without another process
-pause() { read -r -t "$1" -u 9 || :; }
+strike() { python3 "$NB_TOP/tests/strike.py" "$@"; }
 
-# children PID: adds its descendants to pids, in the order in which they started
-children() {
-	local list child
-	local -a own
-	for list in /proc/"$1"/task/*/children; do
-		own=()
-		{ read -ra own <"$list" || :; } 2>/dev/null
-		for child in "${own[@]}"; do
-			pids+=("$child")
-			children "$child"
-		done
-	done
+@test "a pipeline of which a process is killed at any moment fails, and no process stays" {
+	strike KILL 45 "${PIPELINES[@]}"
 }
 
-# start COMMAND: in the background; shell is the process whose children its programs are
-start() {
-	rm -rf struck
-	mkdir struck
-	printf '%s\nprintf "%%s " "${PIPESTATUS[@]}" >status\n' "$1" >struck/.command
-	(cd struck && FOLD_MARK=$MARK exec env --default-signal=INT,QUIT timeout -k 1 6 bash .command >stdout 2>messages) 9<&- &
-	outer=$! pids=()
-	while [ ${#pids[@]} -eq 0 ] && [ -d "/proc/$outer" ]; do children "$outer"; done
-	shell=${pids[0]:-0} pids=()
-	while [ ${#pids[@]} -eq 0 ] && [ -d "/proc/$shell" ]; do children "$shell"; done
+@test "a pipeline of which a process is ended by a signal at any moment fails, and no process stays" {
+	strike TERM,INT,HUP,PIPE 30 "${PIPELINES[@]}"
 }
 
-# failed_well COMMAND: it has ended; its output is whole, or some status is not 0 and there is no end marker
-failed_well() {
-	local code=0
-	wait "$outer" || code=$?
-	if [ $code -ge 124 ] || [ ! -s struck/status ]; then
-		echo "hangs ($code)" && return 1
-	fi
-	cmp -s struck/stdout whole && return 0
-	[[ $(<struck/status) == *[1-9]* ]] || { echo "all statuses are 0, and the output is not whole"; cmp struck/stdout whole; return 1; }
-	! ends struck/stdout || { echo "an end marker, and the output is not whole" && return 1; }
-}
-
-# strike SIGNALS TIMES LONGEST: each command so often, and one of its processes at a random moment up to LONGEST microseconds
-# after the first of them has started
-strike() {
-	local command signal delay which i
-	local -a signals
-	read -ra signals <<<"$1"
-	exec 9<>data/quiet
-	RANDOM=7
-	for command in "${COMMANDS[@]}"; do
-		try off "$command" off
-		cp off/stdout whole
-		for ((i = 0; i < $2; i++)); do
-			signal=${signals[RANDOM % ${#signals[@]}]}
-			printf -v delay '0.%06d' $((RANDOM % $3))
-			which=$((RANDOM % 6))
-			start "$command"
-			pause "$delay"
-			pids=()
-			children "$shell"
-			[ "$which" -lt ${#pids[@]} ] || which=$((${#pids[@]} - 1))
-			[ "$which" -lt 0 ] || kill "-$signal" "${pids[which]}" 2>/dev/null || :
-			if [ "$signal" = STOP ]; then
-				pause 0.03
-				[ "$which" -lt 0 ] || kill -CONT "${pids[which]}" 2>/dev/null || :
-			fi
-			if ! failed_well || { [ "$signal" = STOP ] && ! cmp struck/stdout whole; }; then
-				echo "run $i: SIG$signal for process $which of ${pids[*]} after $delay s, status $(<struck/status): $command"
-				cat struck/messages
-				return 1
-			fi
-		done
-		nothing_stays || { echo "$command" && return 1; }
-	done
-}
-
-@test "a process that is killed at any moment ends the pipeline, and no process stays" {
-	strike 'KILL' 25 5000
-}
-
-@test "a process that is interrupted at any moment ends the pipeline, and no process stays" {
-	strike 'TERM INT HUP' 20 5000
+@test "a signal for all processes of a pipeline at any moment ends them" {
+	strike -INT,-TERM,-QUIT 12 "${PIPELINES[@]}"
 }
 
 @test "a process that is stopped for a while at any moment changes nothing" {
-	strike 'STOP' 6 5000
+	strike STOP 8 "${PIPELINES[@]}"
+}
+
+@test "two hundred short pipelines, one after the other and sixteen at a time, give the same bytes" {
+	local command="nb-gen -n 60 | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' | nb-sort-zorder"
+	try off "$command" off
+	cat >repeat <<-'END'
+		# repeat FIRST LAST COMMAND
+		for ((i = $1; i <= $2; i++)); do
+			eval "$3" >"out.$i" && [ "${PIPESTATUS[*]}" = 0 ] || echo "run $i failed"
+			cmp out.$i off/stdout && rm out.$i
+		done
+	END
+	export FOLD_MARK=$MARK
+	timeout 30 bash -o pipefail repeat 1 200 "$command" 2>messages
+	for ((k = 0; k < 16; k++)); do
+		timeout 30 bash -o pipefail repeat $((k + 1))000 $((k + 1))009 "$command" &
+	done 2>>messages
+	wait
+	[ ! -s messages ] || { cat messages; return 1; }
+	[ "$(find . -name 'out.*' | wc -l)" -eq 0 ]
+	nothing_stays
+}
+
+@test "a reader or a writer that comes 2 seconds late, or answers late, changes nothing" {
+	late() { # late N COMMAND: in a directory of its own
+		mkdir "late.$1" && cd "late.$1" && ln -s ../data data && MARK=$MARK.$1 fine "$2"
+	}
+	local late=() k code=0
+	for command in \
+		'nb-gen -n 30 | (sleep 2; exec nb-sort-zorder)' \
+		'nb-gen -n 30 | nb-sort-zorder | (sleep 2; exec nb-stats)' \
+		'nb-gen -n 30 | (sleep 2; exec nb-sort-zorder) | nb-stats' \
+		'(sleep 2; exec nb-gen -n 30) | nb-sort-zorder | nb-stats' \
+		'mkfifo p; nb-gen -n 30 >p & sleep 2; nb-sort-zorder <p; code=$?; wait $!; rm p; (exit $code)' \
+		"(sleep 2; exec nb-gen -n 30) | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' | nb-stats" \
+		"nb-gen -n 30 | nb-step -d 0.1 -k 2 'sleep 2; nb-sort-zorder | nb-force' | nb-stats" \
+		"nb-gen -n 30 | nb-step -d 0.1 -k 2 'nb-sort-zorder | (sleep 2; exec nb-force)' | nb-stats" \
+		"nb-gen -n 30 | nb-step -d 0.1 -k 2 '(sleep 2; exec nb-sort-zorder) | nb-force' | nb-stats" \
+		'(nb-gen -n 30; sleep 2; nb-gen -n 20) | nb-sort-zorder | nb-stats'; do
+		k=${#late[@]}
+		late "$k" "$command" >"late.$k.log" 2>&1 &
+		late+=($!)
+	done
+	for ((k = 0; k < ${#late[@]}; k++)); do
+		wait "${late[k]}" || { code=1; cat "late.$k.log"; }
+	done
+	return $code
+}
+
+# microseconds COMMAND: the median time of 20 runs, with and without folding in turns; sets folded and plain
+microseconds() {
+	python3 - "$1" <<-'END'
+		import os, statistics, subprocess, sys, time
+		took = {"on": [], "off": []}
+		for _ in range(20):
+		    for way in took:
+		        start = time.perf_counter()
+		        subprocess.run(["bash", "-c", sys.argv[1]], env=dict(os.environ, NB_FOLD=way), check=True, stdout=subprocess.DEVNULL)
+		        took[way].append(time.perf_counter() - start)
+		print(*(int(statistics.median(took[way]) * 1e6) for way in took))
+	END
+}
+
+@test "a pipeline of other programs waits for no more than 20 ms" {
+	for reader in cat "sh -c 'cat'" "sh -c 'cat; :'" '(while read -r line; do :; done)' 'wc -c' 'true' '../data/filter'; do
+		read -r folded plain < <(microseconds "nb-gen -n 9 | ${reader/../.}")
+		echo "$reader: $folded us, with NB_FOLD=off $plain us"
+		[ $((folded - plain)) -le 25000 ]
+	done
+	for writer in 'cat data/one.nb' "sh -c 'sleep 0; cat data/one.nb'"; do
+		read -r folded plain < <(microseconds "$writer | nb-stats")
+		echo "$writer: $folded us, with NB_FOLD=off $plain us"
+		[ $((folded - plain)) -le 25000 ]
+	done
+	read -r folded plain < <(microseconds "nb-step -d 0.1 'cat | nb-force | cat' <data/one.nb")
+	echo "$folded us, with NB_FOLD=off $plain us"
+	[ $((folded - plain)) -le 60000 ] # three programs look for their neighbours, one after the other
 }
