@@ -1,8 +1,8 @@
 /* watch.h - the processes whose work is done in this one.
  *
  * An instance looks from frame to frame, and a run from step to step, whether its process is alive.  Work on a single
- * frame may take longer than somebody who has killed a process wants to wait: a thread sees it, and ends this process if
- * the instance has not noticed within a second. */
+ * frame may take longer than somebody who has killed a process wants to wait: a thread sees it, and ends this process
+ * if the instance has not noticed within a second. */
 #ifndef NB_FILTER_WATCH_H
 #define NB_FILTER_WATCH_H
 

@@ -1,4 +1,4 @@
-#include "tools/fold/stage.h"
+#include "tools/filter/stage.h"
 
 #include "tools/filter/input.h"
 #include "tools/filter/watch.h"
