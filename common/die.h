@@ -21,7 +21,8 @@ const char *nb_program(void);
 int nb_verbosity(void);
 int nb_voice_file(void);
 
-/* "program: message\n" on the voice's file, then the end of the instance.  A message that ends in ':' gets strerror(errno). */
+/* "program: message\n" on the voice's file, then the end of the instance.  A message that ends in ':' gets
+ * strerror(errno). */
 _Noreturn void nb_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */

@@ -118,8 +118,8 @@ static void begin(struct nb_run *run, void *self)
 	if (status)
 		nb_die(why ? NB_EXIT_USAGE : NB_EXIT_FAILED, "%s", why ? why : nb_status_text(status));
 	if (nb_given(run, &gen->answer.n) && gen->answer.n != nb_model_count(gen->model))
-		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64, nb_model_info[gen->param.kind].name,
-			nb_model_count(gen->model), gen->answer.n);
+		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64,
+			nb_model_info[gen->param.kind].name, nb_model_count(gen->model), gen->answer.n);
 }
 
 static void clear(void *self)

@@ -71,8 +71,8 @@ static void explain(struct nb_import *in, int status)
 		snprintf(in->error, sizeof in->error, "%s", nb_status_text(status));
 }
 
-int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
-	const struct nb_subset *subset)
+int nb_import_open(
+	struct nb_import *in, const struct nb_format *format, int fd, const char *path, const struct nb_subset *subset)
 {
 	memset(in, 0, sizeof *in);
 	in->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : fd;

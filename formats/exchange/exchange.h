@@ -80,10 +80,10 @@ struct nb_import {
 	void *state; /* of the format */
 };
 
-/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it.  NB_OK; -1 with errno: the
- * file cannot be opened; else in->error says why. */
-NB_MUST_CHECK int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
-	const struct nb_subset *subset);
+/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it.  NB_OK; -1 with
+ * errno: the file cannot be opened; else in->error says why. */
+NB_MUST_CHECK int nb_import_open(
+	struct nb_import *in, const struct nb_format *format, int fd, const char *path, const struct nb_subset *subset);
 /* The next frame (*frame is cleared first), which gets its number and, without an attribute G, that of the format.  On
  * NB_ERROR in->error says why. */
 enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame);

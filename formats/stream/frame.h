@@ -122,7 +122,7 @@ void nb_owner_release(struct nb_owner *owner);
 /* ---- attributes ---------------------------------------------------------------------------------
  * Keys: [a-z0-9_]+.  Values: any text without NUL. */
 const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there, or no memory */
-const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k); /* of number k; NULL: no memory */
+const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k);   /* of number k; NULL: no memory */
 NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
 /* The same, and moves it behind all others. */

@@ -716,7 +716,8 @@ int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 {
 	uint64_t attribute_bytes = 0;
 	for (size_t a = 0; a < frame->nattribute; a++)
-		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(nb_frame_attribute_text(frame, a)) + 2;
+		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(nb_frame_attribute_text(frame, a)) +
+				   2;
 	if (attribute_bytes > NB_MAX_ATTRIBUTE_BYTES) {
 		fail(writer->error, "frame %" PRIu64 " has %" PRIu64 " bytes of attributes (limit %d)", writer->nframe,
 			attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);

@@ -1,6 +1,22 @@
 #include "tools/filter/choose.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+void nb_choose_backend(struct nb_run *run, const char *name)
+{
+	char why[NB_BACKEND_WHY];
+	int status = nb_backend_choose(name, &run->backend, why);
+	if (status)
+		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", name, why);
+}
+
+void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 " on backend %s: %s", what, frame->number,
+			run->backend->name, nb_backend_error(run->backend, status));
+}
 
 /* A tool that only looks at frames does so where they are: moving one costs more than looking at it. */
 static const char *place_of(const struct nb_frame *frame)

@@ -1,14 +1,13 @@
 #include "tools/filter/coprocess.h"
 
 #include "tools/filter/running.h"
+#include "tools/filter/spawn.h"
 
 #include "common/timer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,54 +39,6 @@ static void pause_for(double seconds)
 
 /* ---- starting --------------------------------------------------------------------------------- */
 
-/* A pipe whose ends lie above standard error, so that they survive the child's redirections even where
- * the program was started with standard input or output closed. */
-static int open_pipe(int end[2])
-{
-	int low[2];
-	if (pipe2(low, O_CLOEXEC))
-		return -1;
-	for (int i = 0; i < 2; i++)
-		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(low[0]);
-	close(low[1]);
-	if (end[0] >= 0 && end[1] >= 0)
-		return 0;
-	for (int i = 0; i < 2; i++)
-		if (end[i] >= 0)
-			close(end[i]);
-	return -1;
-}
-
-static int spawn(struct nb_coprocess *co, const char *command, char **environment, int in, int out, int err)
-{
-	char shell[] = "sh", flag[] = "-c";
-	char *argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	int error = posix_spawn_file_actions_init(&files);
-	if (error)
-		return error;
-	error = posix_spawnattr_init(&attributes);
-	if (!error) {
-		error = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-		if (!error)
-			error = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-		if (!error && err != STDERR_FILENO)
-			error = err < 0 ? posix_spawn_file_actions_addclose(&files, STDERR_FILENO)
-					: posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
-		if (!error)
-			error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-		if (!error)
-			error = posix_spawnattr_setpgroup(&attributes, 0);
-		if (!error)
-			error = posix_spawn(&co->group, "/bin/sh", &files, &attributes, argv, environment);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&files);
-	return error;
-}
-
 static void *write_jobs(void *context);
 
 static void forget_listener(struct nb_coprocess *co)
@@ -104,16 +55,16 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 	co->listener = -1;
 	if (!nb_running_enter(co))
 		return fail(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
-	if (open_pipe(to))
+	if (nb_spawn_pipe(to))
 		return fail(co, "cannot be started: %s", strerror(errno));
-	if (open_pipe(from)) {
+	if (nb_spawn_pipe(from)) {
 		fail(co, "cannot be started: %s", strerror(errno));
 		close(to[0]);
 		close(to[1]);
 		return -1;
 	}
 	co->listener = nb_meet_listen(from[0]);
-	int error = spawn(co, command, environment, to[0], from[1], err);
+	int error = nb_spawn(command, environment, to[0], from[1], err, &co->group);
 	close(to[0]);
 	close(from[1]);
 	if (error)

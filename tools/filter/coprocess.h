@@ -10,7 +10,7 @@
 #define NB_FILTER_COPROCESS_H
 
 #include "formats/stream/stream.h"
-#include "tools/fold/ring.h"
+#include "tools/filter/ring.h"
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -37,7 +37,7 @@ struct nb_coprocess {
 /* Starts the command with this environment and standard error. 0, or -1 with co->error; so in all that follows. */
 NB_MUST_CHECK int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **environment, int err);
 /* Whether frames go through the command without being written: all its programs are of this build, and their work is
- * done in this process (tools/fold/ring.h).  The first call waits until that is known. */
+ * done in this process (tools/filter/ring.h).  The first call waits until that is known. */
 int nb_coprocess_is_folded(struct nb_coprocess *co);
 /* Begins to send a frame and returns at once.  The frame's contents move to the co-process, which frees them
  * once they are on their way; *frame is then empty. */

@@ -5,7 +5,7 @@
 #include "tools/filter/input.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
-#include "tools/fold/stage.h"
+#include "tools/filter/stage.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -84,23 +84,6 @@ void nb_leave(struct nb_run *run)
 	nb_stop(run, NB_EXIT_OK);
 }
 
-/* ---- the backend -------------------------------------------------------------------------------- */
-
-void nb_choose_backend(struct nb_run *run, const char *name)
-{
-	char why[NB_BACKEND_WHY];
-	int status = nb_backend_choose(name, &run->backend, why);
-	if (status)
-		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", name, why);
-}
-
-void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame)
-{
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 " on backend %s: %s", what, frame->number,
-			run->backend->name, nb_backend_error(run->backend, status));
-}
-
 /* ---- protection --------------------------------------------------------------------------------- */
 
 /* From inside nb_run_do. */
@@ -161,7 +144,7 @@ void nb_run_prepare(struct nb_run *run, int argc, char **argv)
 
 /* All that comes before the first frame but the input.  A backend that is asked for by name must be there from the
  * start; what auto means depends on the frames (choose.h). */
-static void begin(struct nb_run *run)
+void nb_run_start(struct nb_run *run)
 {
 	const struct nb_tool *tool = run->tool;
 	if ((tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER)) && !run->backend && !run->own_backend &&
@@ -242,7 +225,7 @@ void nb_run_begin(struct nb_run *run)
 		run->context = &run->out;
 	}
 	run->relays = run->put != NULL;
-	begin(run);
+	nb_run_start(run);
 }
 
 /* Whether it works on run->in and run->out by itself. */
@@ -337,71 +320,4 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 		status = nb_run_do(run, work_on_streams, NULL);
 	nb_run_free(run);
 	return status == NB_RUN_LEFT ? NB_EXIT_OK : status;
-}
-
-/* ---- on frames in memory ------------------------------------------------------------------------ */
-
-static void prepare_and_begin(struct nb_run *run, void *context)
-{
-	prepare(run, context);
-	begin(run);
-}
-
-int nb_run_create(
-	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend)
-{
-	struct arguments arguments = {argc, argv};
-	*run = nb_run_new(tool);
-	if (!*run)
-		return NB_EXIT_FAILED;
-	(*run)->backend = backend;
-	return nb_run_do(*run, prepare_and_begin, &arguments);
-}
-
-static void take_frame(struct nb_run *run, void *context)
-{
-	if (!(run->streams & NB_READS))
-		nb_die(NB_EXIT_FAILED, "internal error: a frame for a tool that reads none");
-	nb_run_pass(run, context);
-}
-
-int nb_run_frame(struct nb_run *run, struct nb_frame *frame)
-{
-	return nb_run_do(run, take_frame, frame);
-}
-
-/* The next frame, and whether there is one. */
-struct made {
-	struct nb_frame *frame;
-	int there;
-};
-
-static void make_frame(struct nb_run *run, void *context)
-{
-	struct made *made = context;
-	if (run->streams & NB_READS)
-		nb_die(NB_EXIT_FAILED, "internal error: a tool that reads frames makes none");
-	made->there = make(run, made->frame);
-	if (made->there)
-		nb_emit(run, made->frame);
-}
-
-int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there)
-{
-	struct made made = {frame, 0};
-	const int status = nb_run_do(run, make_frame, &made);
-	*there = made.there;
-	return status;
-}
-
-static void end(struct nb_run *run, void *context)
-{
-	(void)context;
-	if (run->tool->end)
-		run->tool->end(run, run->self);
-}
-
-int nb_run_end(struct nb_run *run)
-{
-	return nb_run_do(run, end, NULL);
 }

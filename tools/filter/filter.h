@@ -92,7 +92,7 @@ struct nb_run {
 	void *context;
 	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
 	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
-	double looked; /* when it was last seen that the processes are alive (nb_now) */
+	double looked;		/* when it was last seen that the processes are alive (nb_now) */
 	struct nb_run *next;	/* the instance that put gives its frames to, NULL: none of this process */
 	struct nb_frame taken;	/* what another instance has passed on to this one */
 	jmp_buf failed;
@@ -138,7 +138,9 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv);
 struct nb_run *nb_run_new(const struct nb_tool *tool);
 /* ... its options and operands, looked at ... */
 void nb_run_prepare(struct nb_run *run, int argc, char **argv);
-/* ... backend, begin and input; must be allowed to end the instance, as all that follow ... */
+/* ... backend and begin, for frames in memory ... */
+void nb_run_start(struct nb_run *run);
+/* ... or the same and the input; must be allowed to end the instance, as all that follow ... */
 void nb_run_begin(struct nb_run *run);
 /* ... and its work to the end of its input, all of which comes after nb_run_begin. */
 void nb_run_work(struct nb_run *run);

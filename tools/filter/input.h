@@ -6,7 +6,7 @@
 
 /* Opens run->in on run->files.in. */
 void nb_input_open(struct nb_run *run);
-/* Waits until there is something to read, an end included, or a program that wants to fold (tools/fold/stage.h).
+/* Waits until there is something to read, an end included, or a program that wants to fold (tools/filter/stage.h).
  * Whatever else ends the work ends it here: the reader of standard output has gone, or the process whose work this is,
  * or one behind it. */
 enum nb_arrival { NB_ARRIVED_BYTES, NB_ARRIVED_PROGRAM };

@@ -8,11 +8,16 @@ static struct nb_coprocess *running[NB_RUNNING_MOST];
 static volatile sig_atomic_t running_group[NB_RUNNING_MOST];
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void pass_on(int signal)
+void nb_running_pass_on(int signal)
 {
 	for (int i = 0; i < NB_RUNNING_MOST; i++)
 		if (running_group[i] > 0)
 			kill(-(pid_t)running_group[i], signal);
+}
+
+static void pass_on(int signal)
+{
+	nb_running_pass_on(signal);
 	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
 }
 

@@ -12,5 +12,7 @@ int nb_running_enter(struct nb_coprocess *co);
 /* Its process group; 0 once its processes are gone, as the number may then belong to somebody else. */
 void nb_running_note(const struct nb_coprocess *co, pid_t group);
 void nb_running_forget(const struct nb_coprocess *co);
+/* Sends a signal to all of them; may be called by a signal handler. */
+void nb_running_pass_on(int signal);
 
 #endif

@@ -23,7 +23,8 @@ static void remember(struct stats *self, const struct nb_frame *frame)
 	nb_frame_clear(before);
 	memcpy(before->rows, frame->rows, sizeof before->rows);
 	for (size_t k = 0; k < frame->nattribute; k++)
-		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, nb_frame_attribute_text(frame, k)) != 0;
+		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, nb_frame_attribute_text(frame, k)) !=
+			  0;
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		const struct nb_column *x = &frame->column[c];
 		failed |= !nb_frame_add(before, x->name, x->table, x->dtype, x->ncomp, x->unit, x->flags);

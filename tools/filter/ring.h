@@ -4,10 +4,10 @@
  * Where the first of them reads what this process sends, the ring is closed: a frame goes through all functions in
  * memory.  Where another program comes first, the ring is open: frames are sent to it as bytes, and the programs behind
  * it are folded. */
-#ifndef NB_FOLD_RING_H
-#define NB_FOLD_RING_H
+#ifndef NB_FILTER_RING_H
+#define NB_FILTER_RING_H
 
-#include "tools/fold/stage.h"
+#include "tools/filter/stage.h"
 
 enum { NB_RING_MOST = 32 };
 

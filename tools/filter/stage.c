@@ -1,6 +1,7 @@
-#include "tools/fold/stage.h"
+#include "tools/filter/stage.h"
 
 #include "tools/filter/input.h"
+#include "tools/filter/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,8 +164,10 @@ struct nb_stage *nb_stage_accept(
 	pthread_mutex_lock(&making);
 	stage->run = instance(&stage->from, streams, put, context, &why);
 	pthread_mutex_unlock(&making);
-	if (stage->run && nb_meet_take(&stage->from) == 0)
+	if (stage->run && nb_meet_take(&stage->from) == 0) {
+		nb_watch(stage->from.link);
 		return stage;
+	}
 	if (!stage->run)
 		nb_meet_refuse(&stage->from, why);
 	nb_run_free(stage->run);
@@ -209,6 +212,7 @@ int nb_stage_begin(struct nb_stage *stage)
 
 void nb_stage_end(struct nb_stage *stage, int status)
 {
+	nb_watch_no_more(stage->from.link);
 	nb_run_free(stage->run);
 	nb_meet_tell(&stage->from, status, status == NB_RUN_BROKEN ? SIGPIPE : 0);
 	nb_meet_clear(&stage->from);

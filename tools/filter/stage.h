@@ -3,8 +3,8 @@
  * Of two programs that fold (meet.h) the later one does the work of both: an instance of the earlier tool, a stage,
  * passes its frames to the later one's in memory.  Its messages go to the standard error of its process, under its
  * name, and its exit status, or the signal, to the process. */
-#ifndef NB_FOLD_STAGE_H
-#define NB_FOLD_STAGE_H
+#ifndef NB_FILTER_STAGE_H
+#define NB_FILTER_STAGE_H
 
 #include "tools/filter/filter.h"
 #include "tools/fold/meet.h"

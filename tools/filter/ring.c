@@ -1,4 +1,4 @@
-#include "tools/fold/ring.h"
+#include "tools/filter/ring.h"
 
 #include "common/timer.h"
 #include "tools/filter/input.h"

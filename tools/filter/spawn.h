@@ -1,0 +1,13 @@
+/* spawn.h - a shell command in a process group of its own, between two pipes. */
+#ifndef NB_FILTER_SPAWN_H
+#define NB_FILTER_SPAWN_H
+
+#include <sys/types.h>
+
+/* A pipe with ends that are closed in other programs and lie above standard error.  0, or -1 with errno. */
+int nb_spawn_pipe(int end[2]);
+/* Runs "/bin/sh -c command" with these descriptors as standard input, output and error (err -1: closed).  0 and the
+ * process, which leads a group, or an errno. */
+int nb_spawn(const char *command, char **environment, int in, int out, int err, pid_t *group);
+
+#endif

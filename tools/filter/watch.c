@@ -1,0 +1,127 @@
+#include "tools/filter/watch.h"
+
+#include "common/die.h"
+#include "common/timer.h"
+#include "tools/filter/running.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+
+/* Seconds that an instance has to notice, and between two looks meanwhile. */
+static const double PATIENCE = 1, PAUSE = 0.1;
+
+static struct {
+	pthread_mutex_t lock;
+	int link[MOST];	   /* those that are watched */
+	double died[MOST]; /* when each was found at its end, 0: not yet */
+	int n;
+	int wake; /* an eventfd: there is another one to be watched */
+	struct nb_voice voice;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1};
+
+static _Noreturn void give_up(void)
+{
+	nb_speak_as(&all.voice);
+	nb_warn("truncated stream: a process of this folded pipeline has been killed");
+	nb_running_pass_on(SIGTERM);
+	if (ftrylockfile(stdout) == 0)
+		fflush(stdout);
+	_exit(NB_EXIT_FAILED);
+}
+
+/* What to wait for: the eventfd, then the links that are not at their end.  With the lock. */
+static nfds_t list(struct pollfd file[MOST + 1])
+{
+	nfds_t n = 1;
+	file[0] = (struct pollfd){all.wake, POLLIN, 0};
+	for (int i = 0; i < all.n; i++)
+		if (!all.died[i])
+			file[n++] = (struct pollfd){all.link[i], POLLIN, 0};
+	return n;
+}
+
+/* Notes which links are at their end.  1 if there is one; gives up if one has been so for too long.  With the lock. */
+static int note(const struct pollfd *file, nfds_t n)
+{
+	int any = 0;
+	for (int i = 0; i < all.n; i++) {
+		for (nfds_t f = 1; f < n; f++)
+			if (file[f].fd == all.link[i] && file[f].revents && !all.died[i])
+				all.died[i] = nb_now();
+		if (all.died[i] && nb_now() - all.died[i] > PATIENCE)
+			give_up();
+		any |= all.died[i] != 0;
+	}
+	return any;
+}
+
+static void *work(void *context)
+{
+	int any = 0;
+	(void)context;
+	for (;;) {
+		struct pollfd file[MOST + 1];
+		uint64_t unused;
+		pthread_mutex_lock(&all.lock);
+		const nfds_t n = list(file);
+		pthread_mutex_unlock(&all.lock);
+		if (poll(file, n, any ? (int)(PAUSE * 1000) : -1) < 0)
+			continue;
+		if (file[0].revents)
+			(void)!read(all.wake, &unused, sizeof unused);
+		pthread_mutex_lock(&all.lock);
+		any = note(file, n);
+		pthread_mutex_unlock(&all.lock);
+	}
+	return NULL;
+}
+
+/* With the lock.  Without memory for a thread nobody watches, and the instances look by themselves. */
+static void start(void)
+{
+	pthread_t thread;
+	sigset_t every, old;
+	all.voice = (struct nb_voice){.program = nb_program(), .file = nb_voice_file()};
+	all.wake = eventfd(0, EFD_CLOEXEC);
+	if (all.wake < 0)
+		return;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &old);
+	if (pthread_create(&thread, NULL, work, NULL) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void nb_watch(int link)
+{
+	const uint64_t one = 1;
+	pthread_mutex_lock(&all.lock);
+	if (all.wake < 0)
+		start();
+	if (all.n < MOST) {
+		all.died[all.n] = 0;
+		all.link[all.n++] = link;
+	}
+	(void)!write(all.wake, &one, sizeof one);
+	pthread_mutex_unlock(&all.lock);
+}
+
+void nb_watch_no_more(int link)
+{
+	pthread_mutex_lock(&all.lock);
+	for (int i = 0; i < all.n; i++)
+		if (all.link[i] == link) {
+			all.n--;
+			all.link[i] = all.link[all.n];
+			all.died[i] = all.died[all.n];
+			break;
+		}
+	pthread_mutex_unlock(&all.lock);
+}
