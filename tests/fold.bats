@@ -50,11 +50,7 @@ teardown() {
 
 # The processes of this test's commands: they have its mark in their environment.
 marked() {
-	local file
-	for file in $(grep -lsa "FOLD_MARK=$MARK" /proc/[0-9]*/environ); do
-		file=${file#/proc/}
-		echo "${file%/environ}"
-	done
+	grep -lsa "FOLD_MARK=$MARK" /proc/[0-9]*/environ | cut -d / -f 3
 }
 
 # All of them end within 5 s.
@@ -481,6 +477,26 @@ strike() { python3 "$NB_TOP/tests/strike.py" "$@"; }
 	strike STOP 8 "${PIPELINES[@]}"
 }
 
+# killed N COMMAND: kills its Nth program, counted from 0, when it has run for half a second; the pipeline must end in 5 s
+killed() {
+	local shell pids
+	FOLD_MARK=$MARK bash -c "$2; :" >out 2>messages &
+	shell=$!
+	sleep 0.5
+	read -ra pids <"/proc/$shell/task/$shell/children" || : # it has no end of line
+	kill -KILL "${pids[$1]}"
+	nothing_stays || { echo "killed program $1: $2"; return 1; }
+}
+
+@test "a program that is killed in the middle of a long run ends the pipeline at once" {
+	local run="nb-gen -n 100 | nb-step -d 1e-6 -k 100000000 --every 0"
+	for which in 1 2 3; do killed $which "$run 'nb-sort-zorder | nb-force' | nb-sort-zorder | nb-stats"; done
+	killed 1 "$run 'nb-sort-zorder | cat | nb-force' | nb-stats"
+	killed 0 "nb-step -d 1e-6 -k 100000000 --every 0 'nb-force' <data/one.nb | nb-stats"
+	killed 1 "(nb-gen -n 9; sleep 2) | nb-sort-zorder | nb-force | nb-stats"
+	killed 2 "(nb-gen -n 9; sleep 2) | nb-sort-zorder | nb-force | nb-stats"
+}
+
 @test "two hundred short pipelines, one after the other and sixteen at a time, give the same bytes" {
 	local command="nb-gen -n 60 | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' | nb-sort-zorder"
 	try off "$command" off
@@ -525,7 +541,7 @@ strike() { python3 "$NB_TOP/tests/strike.py" "$@"; }
 	for ((k = 0; k < ${#late[@]}; k++)); do
 		wait "${late[k]}" || { code=1; cat "late.$k.log"; }
 	done
-	return $code
+	[ $code -eq 0 ]
 }
 
 # microseconds COMMAND: the median time of 20 runs, with and without folding in turns; sets folded and plain

@@ -1,7 +1,6 @@
 #include "tools/filter/filter.h"
 
 #include "common/cpu.h"
-#include "common/timer.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/input.h"
 #include "tools/filter/relay.h"
@@ -200,18 +199,11 @@ static void take(struct nb_run *run, void *context)
 	nb_frame_clear(&run->taken);
 }
 
-/* Seconds between two looks whether processes are alive. */
-static const double LOOK = 0.01;
-
 int nb_run_feed(void *to, struct nb_frame *frame, int last)
 {
 	struct nb_run *run = to;
-	const double now = nb_now();
-	if (now - run->looked > LOOK) {
-		run->looked = now;
-		if (!nb_is_alive(run))
-			return NB_RUN_BROKEN;
-	}
+	if (!nb_is_alive(run))
+		return NB_RUN_BROKEN;
 	if (last) {
 		nb_frame_clear(&run->taken);
 		run->taken = *frame;

@@ -1,5 +1,6 @@
 #include "tools/filter/input.h"
 
+#include "common/timer.h"
 #include "tools/fold/meet.h"
 
 #include <errno.h>
@@ -7,6 +8,9 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Seconds between two looks whether processes are alive. */
+static const double LOOK = 0.01;
 
 enum { MOST = 64 }; /* files that are watched at once: more instances than anybody writes in a row */
 
@@ -96,13 +100,19 @@ static _Noreturn void end_broken(struct nb_run *run)
 	nb_stop(run, NB_RUN_BROKEN);
 }
 
-int nb_is_alive(const struct nb_run *run)
+int nb_is_alive(struct nb_run *run)
 {
+	const double now = nb_now();
 	struct watch w = {.n = 0};
+	if (now - run->looked < LOOK)
+		return 1;
 	watch_processes(&w, run);
 	if (w.n)
 		wait_for(&w, 0);
-	return !any(&w, 0, POLLIN | POLLHUP | POLLERR);
+	if (any(&w, 0, POLLIN | POLLHUP | POLLERR))
+		return 0;
+	run->looked = now;
+	return 1;
 }
 
 void nb_require_alive(struct nb_run *run)

@@ -174,6 +174,7 @@ static void integrate(struct step *s)
 		}
 		nb_step_compute_force(s);
 		finish_kick(s);
+		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
 	}
 	nb_step_leave_frame(s, written);
