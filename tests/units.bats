@@ -22,6 +22,7 @@ unit() {
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
 @test "frames made in blocks" { unit stream/fill; }
+@test "frames that share columns" { unit stream/share; }
 @test "co-process" { unit filter/coprocess; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "programs meet at a FIFO" { unit fold/meet; }

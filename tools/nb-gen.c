@@ -204,6 +204,13 @@ static struct nb_filler filler(struct gen *gen)
 	return (struct nb_filler){.rows = NB_MODEL_BLOCK, .block = fill, .context = gen};
 }
 
+static void tell(const struct gen *gen, const char *what)
+{
+	nb_verbose("%s: %" PRIu64 " bodies %s in %.3f s (%d threads, %s)", nb_model_info[gen->param.kind].name,
+		nb_model_count(gen->model), what, nb_now() - gen->start, nb_cpu_threads(),
+		nb_cpu_isa_name(nb_cpu_isa()));
+}
+
 static void stream(struct nb_run *run, void *self)
 {
 	struct gen *gen = self;
@@ -214,8 +221,7 @@ static void stream(struct nb_run *run, void *self)
 	nb_add_history(run, &frame);
 	if (nb_writer_fill(&run->out, &frame, &blocks) || nb_writer_flush(&run->out))
 		nb_die(NB_EXIT_FAILED, "%s", run->out.error);
-	nb_verbose("%s: %" PRIu64 " bodies written in %.3f s (%d threads, %s)", nb_model_info[gen->param.kind].name,
-		nb_model_count(gen->model), nb_now() - gen->start, nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()));
+	tell(gen, "written");
 	nb_frame_clear(&frame);
 }
 
@@ -231,6 +237,7 @@ static int make(struct nb_run *run, void *self, struct nb_frame *frame)
 	int status = nb_frame_fill(frame, &blocks);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", nb_status_text(status));
+	tell(gen, "made");
 	return 1;
 }
 

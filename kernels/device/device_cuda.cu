@@ -28,8 +28,87 @@ static int device_from_host(const struct nb_space *, void *to, const void *host,
 	return NB_OK;
 }
 
+/* ---- large copies to the host -------------------------------------------------------------------- */
+
+/* A thread that brings a frame to the host does not hold up the kernels that another one queues meanwhile: its copies
+ * run on a stream of its own, which waits for what the default stream had to do before, through two blocks of pinned
+ * memory: one is filled while the other is emptied. */
+struct courier {
+	enum { BLOCKS = 2 };
+	static constexpr size_t block_bytes = (size_t)8 << 20;
+	cudaStream_t stream = nullptr;
+	cudaEvent_t before = nullptr, filled[BLOCKS] = {};
+	char *block[BLOCKS] = {};
+	bool ready = false;
+
+	int prepare()
+	{
+		if (ready)
+			return NB_OK;
+		if (!stream)
+			NB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+		if (!before)
+			NB_CUDA_TRY(cudaEventCreateWithFlags(&before, cudaEventDisableTiming));
+		for (int k = 0; k < BLOCKS; k++) {
+			if (!filled[k])
+				NB_CUDA_TRY(cudaEventCreateWithFlags(&filled[k], cudaEventDisableTiming));
+			if (!block[k])
+				NB_CUDA_TRY(cudaMallocHost((void **)&block[k], block_bytes));
+		}
+		ready = true;
+		return NB_OK;
+	}
+
+	int fill(int k, const char *from, size_t bytes)
+	{
+		NB_CUDA_TRY(cudaMemcpyAsync(block[k], from, bytes, cudaMemcpyDeviceToHost, stream));
+		NB_CUDA_TRY(cudaEventRecord(filled[k], stream));
+		return NB_OK;
+	}
+
+	int bring(char *host, const char *from, size_t bytes)
+	{
+		NB_TRY(prepare());
+		NB_CUDA_TRY(cudaEventRecord(before, 0));
+		NB_CUDA_TRY(cudaStreamWaitEvent(stream, before, 0));
+		const auto length = [&](size_t at) { return bytes - at < block_bytes ? bytes - at : block_bytes; };
+		for (int k = 0; k < BLOCKS && k * block_bytes < bytes; k++)
+			NB_TRY(fill(k, from + k * block_bytes, length(k * block_bytes)));
+		int k = 0;
+		for (size_t at = 0; at < bytes; at += block_bytes) {
+			NB_CUDA_TRY(cudaEventSynchronize(filled[k]));
+			memcpy(host + at, block[k], length(at));
+			const size_t next = at + BLOCKS * block_bytes;
+			if (next < bytes)
+				NB_TRY(fill(k, from + next, length(next)));
+			k = (k + 1) % BLOCKS;
+		}
+		return NB_OK;
+	}
+
+	/* Only of threads that end before the process: then the context is still there. */
+	~courier()
+	{
+		if (!stream)
+			return;
+		for (int k = 0; k < BLOCKS; k++) {
+			if (block[k])
+				(void)cudaFreeHost(block[k]);
+			if (filled[k])
+				(void)cudaEventDestroy(filled[k]);
+		}
+		if (before)
+			(void)cudaEventDestroy(before);
+		(void)cudaStreamDestroy(stream);
+	}
+};
+
 static int device_to_host(const struct nb_space *, void *host, const void *from, size_t bytes)
 {
+	static const size_t large = (size_t)1 << 20;
+	static thread_local struct courier courier;
+	if (bytes >= large)
+		return courier.bring((char *)host, (const char *)from, bytes);
 	if (bytes)
 		NB_CUDA_TRY(cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
 	return NB_OK;
