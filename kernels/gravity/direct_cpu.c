@@ -77,7 +77,7 @@ static struct survey survey(const struct nb_gravity *g)
 #pragma omp for schedule(static) nowait
 		for (size_t i = 0; i < g->n; i += BLOCK)
 			survey_part(g, i, g->n - i < BLOCK ? g->n : i + BLOCK, &mine);
-#pragma omp critical(nb_survey)
+#pragma omp critical
 		{
 			for (int d = 0; d < 3; d++) {
 				all.low[d] = lesser(mine.low[d], all.low[d]);
