@@ -4,6 +4,7 @@
 #include "common/timer.h"
 #include "tools/filter/running.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -89,7 +90,12 @@ static void start(void)
 	pthread_t thread;
 	sigset_t every, old;
 	all.voice = (struct nb_voice){.program = nb_program(), .file = nb_voice_file()};
-	all.wake = eventfd(0, EFD_CLOEXEC);
+	/* above standard error: not where a closed standard output was, for what is written there */
+	const int low = eventfd(0, EFD_CLOEXEC);
+	if (low >= 0) {
+		all.wake = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		close(low);
+	}
 	if (all.wake < 0)
 		return;
 	sigfillset(&every);
