@@ -87,14 +87,6 @@ void nb_leave(struct nb_run *run)
 
 /* ---- the backend -------------------------------------------------------------------------------- */
 
-void nb_choose_backend(struct nb_run *run, const char *name)
-{
-	char why[NB_BACKEND_WHY];
-	int status = nb_backend_choose(name, &run->backend, why);
-	if (status)
-		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", name, why);
-}
-
 void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame)
 {
 	if (status)

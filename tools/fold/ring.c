@@ -65,7 +65,7 @@ static int keep_answer(void *context, struct nb_frame *frame, int last)
 	return NB_EXIT_OK;
 }
 
-static struct nb_run *first_of(const struct nb_ring *ring)
+struct nb_run *nb_ring_first(const struct nb_ring *ring)
 {
 	return ring->stage[ring->n - 1]->run;
 }
@@ -82,12 +82,12 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 	}
 	for (int k = ring->n - 1; k >= 0; k--) {
 		if (nb_stage_begin(ring->stage[k]))
-			break;			 /* its status says so, and the first frame will meet it */
+			break;				    /* its status says so, and the first frame will meet it */
 		ring->stage[k]->run->relays = 0;	    /* what goes round is wanted at once, */
 		ring->stage[k]->run->common.no_history = 1; /* and its history is not kept */
 	}
 	if (ring->n)
-		nb_stage_report(first_of(ring));
+		nb_stage_report(nb_ring_first(ring));
 }
 
 /* ---- what fails --------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ int nb_ring_pass(struct nb_ring *ring, struct nb_frame *frame)
 {
 	if (require_whole(ring))
 		return -1;
-	(void)nb_run_feed(first_of(ring), frame, 1);
+	(void)nb_run_feed(nb_ring_first(ring), frame, 1);
 	return require_whole(ring);
 }
 
@@ -189,7 +189,7 @@ int nb_ring_pull(struct nb_ring *ring)
 	if (require_whole(ring))
 		return -1;
 	if (!ring->nanswer)
-		(void)nb_run_do(first_of(ring), read_one, &there);
+		(void)nb_run_do(nb_ring_first(ring), read_one, &there);
 	return require_whole(ring);
 }
 
@@ -216,7 +216,7 @@ int nb_ring_end(struct nb_ring *ring)
 {
 	if (require_whole(ring))
 		return -1;
-	if (!ring->closed && nb_run_do(first_of(ring), read_rest, NULL))
+	if (!ring->closed && nb_run_do(nb_ring_first(ring), read_rest, NULL))
 		return require_whole(ring);
 	while (ring->n > 0) {
 		struct nb_stage *stage = ring->stage[ring->n - 1];
