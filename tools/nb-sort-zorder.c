@@ -2,7 +2,7 @@
 #include "common/mem.h"
 #include "common/timer.h"
 #include "tools/filter/choose.h"
-#include "tools/filter/filter.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
 
@@ -31,6 +31,17 @@ static void check(struct nb_run *run, void *self)
 	(void)run;
 	if (opt->cube_text && nb_parse_cube(opt->cube_text, &opt->cube))
 		nb_die(NB_EXIT_USAGE, "invalid cube '%s' (want x,y,z,edge with edge > 0)", opt->cube_text);
+}
+
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	const struct sort *opt = self;
+	(void)run;
+	nb_plan_add(plan, NB_WORK_SORT, plan->n);
+	plan->dim = opt->dim ? opt->dim : plan->dim;
+	plan->row += sizeof(uint64_t);
+	plan->tree = 0;
+	plan->level = -1;
 }
 
 /* ---- the order ---------------------------------------------------------------------------------- */
@@ -219,5 +230,6 @@ const struct nb_tool nb_tool_sort_zorder = {
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.frame = sort_frame,
+	.work = work,
 	.stream = sort_stream,
 };

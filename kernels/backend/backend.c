@@ -107,6 +107,11 @@ static int open_cuda(int device, const struct nb_backend **backend, char *why)
 	return status;
 }
 
+int nb_backend_look(struct nb_device_speed *speed, char *why)
+{
+	return nb_cuda_look(0, &speed->f32, &speed->f64, why, NB_BACKEND_WHY);
+}
+
 static const char *device_error(void)
 {
 	return nb_cuda_error();
@@ -118,12 +123,23 @@ void nb_backend_enter_thread(void)
 		nb_cuda_enter(backend_cuda.space);
 }
 #else
+static int no_cuda(char *why)
+{
+	snprintf(why, NB_BACKEND_WHY, "this program was built without CUDA");
+	return NB_ENODEV;
+}
+
 static int open_cuda(int device, const struct nb_backend **backend, char *why)
 {
 	(void)device;
 	(void)backend;
-	snprintf(why, NB_BACKEND_WHY, "this program was built without CUDA");
-	return NB_ENODEV;
+	return no_cuda(why);
+}
+
+int nb_backend_look(struct nb_device_speed *speed, char *why)
+{
+	(void)speed;
+	return no_cuda(why);
 }
 
 static const char *device_error(void)
@@ -144,9 +160,7 @@ int nb_backend_choose(const char *name, const struct nb_backend **backend, char 
 	if (strcmp(name, "cuda") == 0 ||
 		(strncmp(name, "cuda:", 5) == 0 && nb_parse_u64(name + 5, 0, INT_MAX, &device) == NB_PARSE_OK))
 		return open_cuda((int)device, backend, why);
-	if (strcmp(name, "auto") == 0 && open_cuda(0, backend, why) == NB_OK)
-		return NB_OK;
-	if (strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0) {
+	if (strcmp(name, "cpu") == 0) {
 		*backend = &backend_cpu;
 		return NB_OK;
 	}

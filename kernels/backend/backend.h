@@ -7,6 +7,7 @@
 #define NB_BACKEND_H
 
 #include "common/space.h"
+#include "kernels/backend/cost.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
@@ -77,11 +78,13 @@ struct nb_backend {
 	int (*finish)(void);
 };
 
-/* "auto", "cpu", "cuda" or "cuda:N".  Only auto may choose: the device if there is one, else the CPU.
+/* "cpu", "cuda" or "cuda:N"; what "auto" means is for the caller to say (cost.h).
  * Returns 0 and the table, or NB_EINVAL (no such name), NB_ENODEV. why then holds a phrase of at most
  * NB_BACKEND_WHY bytes, e.g. "this program was built without CUDA". */
 enum { NB_BACKEND_WHY = 200 };
 NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why);
+/* How fast the device is that "cuda" means, without a context of it.  0, or NB_ENODEV with why. */
+NB_MUST_CHECK int nb_backend_look(struct nb_device_speed *speed, char *why);
 
 /* In a new thread that is to use what another one has chosen. */
 void nb_backend_enter_thread(void);

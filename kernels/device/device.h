@@ -15,6 +15,10 @@ extern "C" {
  * or no driver; why (size bytes) then says what the runtime said. */
 NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size);
 
+/* Its rates in f32 and f64 against those of an H200, by its multiprocessors and their clock, without a context.
+ * As nb_cuda_open. */
+NB_MUST_CHECK int nb_cuda_look(int device, double *f32, double *f64, char *why, size_t size);
+
 /* Makes the device of a space current in this thread. */
 void nb_cuda_enter(const struct nb_space *space);
 

@@ -192,12 +192,9 @@ static int device_first_bad(
 	return NB_OK;
 }
 
-int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size)
+static int find_device(int device, char *why, size_t size)
 {
-	static char name[32];
-	static struct nb_space device_space;
 	int count = 0;
-	*space = nullptr;
 	cudaError_t error = cudaGetDeviceCount(&count);
 	if (error != cudaSuccess || count == 0) {
 		(void)cudaGetLastError();
@@ -209,6 +206,38 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 		snprintf(why, size, "no CUDA device %d (there are %d)", device, count);
 		return NB_ENODEV;
 	}
+	return NB_OK;
+}
+
+/* An attribute, or that of an H200 where the device does not tell. */
+static double attribute(int device, cudaDeviceAttr which, int fallback)
+{
+	int value = 0;
+	if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess || value <= 0) {
+		(void)cudaGetLastError();
+		value = fallback;
+	}
+	return value;
+}
+
+int nb_cuda_look(int device, double *f32, double *f64, char *why, size_t size)
+{
+	NB_TRY(find_device(device, why, size));
+	const double major = attribute(device, cudaDevAttrComputeCapabilityMajor, 9);
+	const double minor = attribute(device, cudaDevAttrComputeCapabilityMinor, 1);
+	const double lanes = major < 8 || (major == 8 && minor < 1) ? 0.5 : 1; /* 64 of 128 in a multiprocessor */
+	*f32 = lanes * attribute(device, cudaDevAttrMultiProcessorCount, 132) / 132 *
+	       attribute(device, cudaDevAttrClockRate, 1980000) / 1980000;
+	*f64 = *f32 * 2 / attribute(device, cudaDevAttrSingleToDoublePrecisionPerfRatio, 2);
+	return NB_OK;
+}
+
+int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size)
+{
+	static char name[32];
+	static struct nb_space device_space;
+	*space = nullptr;
+	NB_TRY(find_device(device, why, size));
 	if (*name && device != device_space.device) {
 		snprintf(why, size, "this process computes on %s already", name);
 		return NB_ENODEV;

@@ -1,12 +1,15 @@
 #include "tools/filter/choose.h"
 
+#include "tools/filter/plan.h"
+
 #include <inttypes.h>
-#include <string.h>
+
+struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose};
 
 void nb_choose_backend(struct nb_run *run, const char *name)
 {
 	char why[NB_BACKEND_WHY];
-	int status = nb_backend_choose(name, &run->backend, why);
+	int status = nb_devices.choose(name, &run->backend, why);
 	if (status)
 		nb_die(status == NB_EINVAL ? NB_EXIT_USAGE : NB_EXIT_FAILED, "backend '%s': %s", name, why);
 }
@@ -18,23 +21,82 @@ void nb_require_done(const struct nb_run *run, int status, const char *what, con
 			run->backend->name, nb_backend_error(run->backend, status));
 }
 
-/* A tool that only looks at frames does so where they are: moving one costs more than looking at it. */
-static const char *place_of(const struct nb_frame *frame)
+/* ---- auto --------------------------------------------------------------------------------------- */
+
+/* What was chosen, and why. */
+struct choice {
+	const struct nb_backend *backend;
+	double cpu, device;	  /* s */
+	char why[NB_BACKEND_WHY]; /* a device would be faster, but; "" */
+};
+
+static int device_wins(const struct nb_plan *plan)
 {
-	const struct nb_column *pos = nb_frame_field(frame, NB_POS);
-	int device = 0;
-	for (int i = 0; pos && i < NB_MAX_COPIES; i++) {
-		const struct nb_copy *copy = &pos->copy[i];
-		if (copy->space && copy->valid && copy->space->device < 0)
-			return "cpu";
-		device |= copy->space && copy->valid;
+	return plan->seconds[NB_ON_DEVICE] < plan->seconds[NB_ON_CPU];
+}
+
+/* The device, if there is one and it wins; a device that nobody has asked for yet takes time to ask. */
+static const struct nb_backend *find_device(
+	struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, char *why)
+{
+	const struct nb_backend *backend = NULL;
+	struct nb_device_speed speed;
+	if (plan->device)
+		return plan->device;
+	if (nb_devices.look(&speed, why))
+		return NULL;
+	nb_plan_make(plan, first, frame, speed);
+	if (!device_wins(plan) || nb_devices.choose(plan->space ? plan->space->name : "cuda", &backend, why))
+		return NULL;
+	return backend;
+}
+
+static void choose(struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, struct choice *choice)
+{
+	char unused[NB_BACKEND_WHY];
+	choice->why[0] = '\0';
+	choice->backend = device_wins(plan) ? find_device(plan, first, frame, choice->why) : NULL;
+	choice->cpu = plan->seconds[NB_ON_CPU];
+	choice->device = plan->seconds[NB_ON_DEVICE];
+	if (!choice->backend && nb_devices.choose("cpu", &choice->backend, unused))
+		nb_die(NB_EXIT_FAILED, "backend 'cpu': %s", unused);
+}
+
+static void report(const struct nb_run *run, const struct choice *choice)
+{
+	const int device = choice->backend->space->device >= 0;
+	struct nb_voice voice = run->voice, *before = nb_speak_as(&voice);
+	nb_verbose("backend %s: about %.2g s, %.2g s on %s%s%s", choice->backend->name,
+		device ? choice->device : choice->cpu, device ? choice->cpu : choice->device,
+		device ? "the CPU" : "a device", *choice->why ? ", but: " : "", choice->why);
+	nb_speak_as(before);
+}
+
+static void decide(struct nb_run *first, const struct nb_frame *frame)
+{
+	struct nb_plan plan;
+	struct choice choice;
+	nb_plan_make(&plan, first, frame, (struct nb_device_speed){1, 1});
+	if (plan.undecided)
+		choose(&plan, first, frame, &choice);
+	for (int i = 0; i < plan.nmember; i++) {
+		struct nb_run *run = plan.member[i];
+		run->decided = 1;
+		if (!nb_plan_is_undecided(run))
+			continue;
+		report(run, &choice);
+		/* a looker takes a frame from the CPU and from a device */
+		if (run->tool->common & NB_COMMON_BACKEND || choice.backend->space->device >= 0)
+			run->backend = choice.backend;
 	}
-	return device ? "cuda" : "cpu";
 }
 
 void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 {
+	if (!run->decided)
+		decide(run, frame);
 	if (run->backend || !(run->tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER)))
 		return;
-	nb_choose_backend(run, run->tool->common & NB_COMMON_LOOKER ? place_of(frame) : run->common.backend);
+	const struct nb_space *space = nb_plan_space(frame);
+	nb_choose_backend(run, space ? space->name : "cpu");
 }

@@ -20,6 +20,8 @@
 
 #include <setjmp.h>
 
+struct nb_plan;
+
 struct nb_tool {
 	const char *name;     /* "nb-force" */
 	const char *about;    /* one line, e.g. "generate initial conditions" */
@@ -49,6 +51,8 @@ struct nb_tool {
 	void (*end)(struct nb_run *run, void *self); /* after the last frame, before the stream is closed */
 	/* Frees what the structure holds, whatever went before. */
 	void (*clear)(void *self);
+	/* Says what it does with a frame (plan.h): without it, auto is the CPU, or where the frame is. */
+	void (*work)(struct nb_run *run, void *self, struct nb_plan *plan);
 	/* On streams instead of frame or make, for a tool that need not hold whole frames: run->in to run->out. */
 	void (*stream)(struct nb_run *run, void *self);
 };
@@ -79,6 +83,7 @@ struct nb_run {
 	char **operand;
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int own_backend;		  /* set by check: begin chooses it */
+	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 

@@ -66,7 +66,7 @@ static int keep_answer(void *context, struct nb_frame *frame, int last)
 	return NB_EXIT_OK;
 }
 
-static struct nb_run *first_of(const struct nb_ring *ring)
+struct nb_run *nb_ring_first(const struct nb_ring *ring)
 {
 	return ring->stage[ring->n - 1]->run;
 }
@@ -98,7 +98,7 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 		ring->stage[k]->run->common.no_history = 1; /* and its history is not kept */
 	}
 	if (ring->n)
-		nb_stage_report(first_of(ring));
+		nb_stage_report(nb_ring_first(ring));
 }
 
 /* ---- what fails --------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ int nb_ring_pass(struct nb_ring *ring, struct nb_frame *frame)
 {
 	if (require_whole(ring))
 		return -1;
-	return require_done(ring, nb_run_feed(first_of(ring), frame, 1));
+	return require_done(ring, nb_run_feed(nb_ring_first(ring), frame, 1));
 }
 
 static void read_one(struct nb_run *run, void *context)
@@ -214,7 +214,7 @@ int nb_ring_pull(struct nb_ring *ring)
 	int there;
 	if (require_whole(ring))
 		return -1;
-	return ring->nanswer ? 0 : require_done(ring, nb_run_do(first_of(ring), read_one, &there));
+	return ring->nanswer ? 0 : require_done(ring, nb_run_do(nb_ring_first(ring), read_one, &there));
 }
 
 int nb_ring_answer(struct nb_ring *ring, struct nb_frame *frame)
@@ -240,7 +240,7 @@ int nb_ring_end(struct nb_ring *ring)
 {
 	if (require_whole(ring))
 		return -1;
-	if (!ring->closed && require_done(ring, nb_run_do(first_of(ring), read_rest, NULL)))
+	if (!ring->closed && require_done(ring, nb_run_do(nb_ring_first(ring), read_rest, NULL)))
 		return -1;
 	while (ring->n > 0) {
 		struct nb_stage *stage = ring->stage[ring->n - 1];

@@ -24,6 +24,8 @@ struct nb_ring {
  * FIFO that the command reads.  Waits for programs that are about to start, 20 ms at most for those that are not of
  * this build. */
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to);
+/* The instance that gets a frame first, of a ring that is not empty. */
+struct nb_run *nb_ring_first(const struct nb_ring *ring);
 /* Passes a frame, which is empty then, through a closed ring.  0, or -1: a program has failed, after its messages; the
  * processes of all of them end. */
 NB_MUST_CHECK int nb_ring_pass(struct nb_ring *ring, struct nb_frame *frame);

@@ -2,10 +2,12 @@
 #include "tools/nb-force/force.h"
 
 #include "common/timer.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 const char *const nb_method_name[] = {"auto", "direct", "tree", "near"};
@@ -55,15 +57,57 @@ static void begin(struct nb_run *run, void *self)
 		nb_force_choose_kernel(run, opt);
 }
 
-static enum method choose_method(const struct force *opt, const struct nb_frame *frame)
+/* For a frame with or without a tree, and boxes. */
+static enum method choose_method(const struct force *opt, int tree, int boxes)
 {
 	if (opt->kernel)
 		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
 	if (opt->method != METHOD_AUTO)
 		return (enum method)opt->method;
-	if (nb_frame_field(frame, NB_NODE_FIRST) || opt->theta_given || opt->mac_given)
+	if (tree || opt->theta_given || opt->mac_given)
 		return METHOD_TREE;
-	return nb_frame_field(frame, NB_BOX_FIRST) ? METHOD_NEAR : METHOD_DIRECT;
+	return boxes ? METHOD_NEAR : METHOD_DIRECT;
+}
+
+static enum nb_precision choose_precision(const struct force *opt, enum method method)
+{
+	if (opt->precision != PRECISION_AUTO)
+		return (enum nb_precision)opt->precision;
+	if (opt->kernel)
+		return nb_paper_precision(opt->kernel);
+	return method == METHOD_TREE ? NB_F32 : NB_F64;
+}
+
+/* ---- what it costs ------------------------------------------------------------------------------ */
+
+/* Pairs of all bodies, or of those in a box and its neighbours. */
+static double pairs(const struct nb_plan *plan, enum method method)
+{
+	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
+	return plan->n * plan->n * (method == METHOD_NEAR && around < boxes ? around / boxes : 1);
+}
+
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	static const enum nb_work direct[] = {
+		[NB_F32] = NB_WORK_DIRECT_F32, [NB_MIXED] = NB_WORK_DIRECT_MIXED, [NB_F64] = NB_WORK_DIRECT_F64};
+	static const enum nb_work walk[] = {
+		[NB_F32] = NB_WORK_WALK_F32, [NB_MIXED] = NB_WORK_WALK_MIXED, [NB_F64] = NB_WORK_WALK_F64};
+	const struct force *opt = self;
+	const enum method method = choose_method(opt, plan->tree, plan->level >= 0);
+	const enum nb_precision precision = choose_precision(opt, method);
+	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
+	const int none = nb_given(run, &opt->G) && opt->G == 0;
+	if (method == METHOD_TREE && !none) {
+		nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_angle(opt->theta, plan->n));
+		if (opt->mac == NB_MAC_ACCELERATION)
+			nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_alpha(opt->alpha, plan->n));
+	} else if (!none) {
+		nb_plan_add(plan, direct[precision], outputs * pairs(plan, method));
+	}
+	plan->row += plan->acc ? 0 : 3 * sizeof(double);
+	plan->acc = 1;
+	plan->pot = opt->potential;
 }
 
 /* ---- methods ------------------------------------------------------------------------------------ */
@@ -143,10 +187,7 @@ static struct nb_gravity describe(
 			g.eps, g.G);
 	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, opt, frame);
-	g.precision = opt->precision != PRECISION_AUTO ? (enum nb_precision)opt->precision
-		      : opt->kernel		       ? nb_paper_precision(opt->kernel)
-		      : method == METHOD_TREE	       ? NB_F32
-						       : NB_F64;
+	g.precision = choose_precision(opt, method);
 	/* columns are added before pointers into the frame are taken */
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
@@ -170,7 +211,8 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	const struct force *opt = self;
 	const struct nb_backend *backend = run->backend;
-	const enum method method = choose_method(opt, frame);
+	const enum method method = choose_method(
+		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
 	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
 	struct nb_gravity_count count = {0, 0, 0, 0};
 
@@ -217,4 +259,5 @@ const struct nb_tool nb_tool_force = {
 	.check = check,
 	.begin = begin,
 	.frame = force,
+	.work = work,
 };

@@ -1,5 +1,6 @@
 /* Energies, momenta and radii of each frame. */
 #include "common/parse.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -205,4 +206,13 @@ static void measure(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	nb_report_line(report);
 }
 
-const struct mode nb_stats_measure = {.begin = begin, .frame = measure};
+static void work(struct stats *self, struct nb_plan *plan)
+{
+	const int from_pot = plan->pot && self->epot == EPOT_AUTO && !self->eps_given;
+	const int sums = self->epot == EPOT_DIRECT || (self->epot == EPOT_AUTO && plan->n <= DIRECT_LIMIT);
+	nb_plan_add(plan, NB_WORK_LOOK, plan->n);
+	if (sums && !from_pot)
+		nb_plan_add(plan, NB_WORK_DIRECT_F64, plan->n * plan->n * nb_cost_outputs(1, 0));
+}
+
+const struct mode nb_stats_measure = {.begin = begin, .frame = measure, .work = work};

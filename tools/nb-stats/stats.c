@@ -94,6 +94,14 @@ static void end(struct nb_run *run, void *self)
 	nb_require_flushed();
 }
 
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	struct stats *opt = self;
+	(void)run;
+	if (opt->mode->work)
+		opt->mode->work(opt, plan);
+}
+
 static void clear(void *self)
 {
 	struct stats *opt = self;
@@ -143,5 +151,6 @@ const struct nb_tool nb_tool_stats = {
 	.frame = frame_in_memory,
 	.end = end,
 	.clear = clear,
+	.work = work,
 	.stream = stream,
 };

@@ -17,6 +17,7 @@ struct mode {
 	void (*stream)(struct nb_run *run, struct stats *self);
 	void (*end)(struct nb_run *run, struct stats *self);
 	void (*clear)(struct stats *self);
+	void (*work)(struct stats *self, struct nb_plan *plan);
 };
 
 enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, NMODE };

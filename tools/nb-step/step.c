@@ -271,4 +271,5 @@ const struct nb_tool nb_tool_step = {
 	.frame = step,
 	.end = end,
 	.clear = clear,
+	.work = nb_step_work,
 };

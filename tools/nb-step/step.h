@@ -3,7 +3,7 @@
 #define NB_STEP_TOOL_H
 
 #include "tools/filter/coprocess.h"
-#include "tools/filter/filter.h"
+#include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
 
 enum collide { COLLIDE_NONE, COLLIDE_ELASTIC, COLLIDE_MERGE };
@@ -95,6 +95,10 @@ void nb_step_finish_force(struct step *s);
 void nb_step_forget_sent(struct step *s);
 /* Ends it, whatever it does. */
 void nb_step_kill_force(struct step *s);
+
+/* ---- work.c: what a run costs, for -b auto ---- */
+
+void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan);
 
 /* ---- progress.c ---- */
 

@@ -1,0 +1,61 @@
+#include "kernels/backend/cost.h"
+
+#include <math.h>
+
+struct cost {
+	double core; /* s */
+	int widens, cores;
+	double device, frame; /* s */
+	int wide;
+};
+
+static const struct cost table[] = {
+#define NB_COST(work, unit, core, widens, cores, device, frame, wide) \
+	{(core)*1e-9, widens, cores, (device)*1e-9, (frame)*1e-6, wide},
+#include "kernels/backend/cost.def"
+#undef NB_COST
+};
+
+/* Of pair sums, by instruction set: see cost.def. */
+static const double slower[] = {[NB_ISA_PLAIN] = 3.3, [NB_ISA_AVX2] = 1.7, [NB_ISA_AVX512] = 1};
+
+double nb_cost(enum nb_work work, double amount, enum nb_place place, const struct nb_machine *machine)
+{
+	const struct cost *c = &table[work];
+	const int cores = machine->cores < c->cores ? machine->cores : c->cores;
+	if (place == NB_ON_CPU)
+		return amount * c->core * (c->widens ? slower[machine->isa] : 1) / (cores > 0 ? cores : 1);
+	return amount * c->device / (c->wide ? machine->device.f64 : machine->device.f32) + c->frame;
+}
+
+/* Of memory that is not pinned.  8 and 4 GB/s are estimates: the way back also fills fresh pages.  20 us: a copy waits
+ * for the kernels before it. */
+double nb_cost_copy(double bytes, enum nb_place to)
+{
+	return 20e-6 + bytes / (to == NB_ON_DEVICE ? 8e9 : 4e9);
+}
+
+/* One pass at 2^14 takes 0.33 s on an H200 and 0.025 s on the 16 cores beside it. */
+double nb_cost_context(void)
+{
+	return 0.30;
+}
+
+/* 0.35 + theta^-2 is what was measured from theta 0.2 to 0.8 on both, and n^(-1/8) from 10^4 to 10^7 bodies on the CPU
+ * and from 2^16 to 2^24 on an H200.  n / 1200 is where a direct sum takes as long on the CPU. */
+double nb_cost_angle(double theta, double n)
+{
+	return n > 0 ? fmin((0.35 + 1 / (theta * theta)) * pow(n / 1e6, -0.125), n / 1200) : 0;
+}
+
+/* On an H200, 0.002 at 2^20 takes as long as theta 0.5; the error of a cell goes with theta^4. */
+double nb_cost_alpha(double alpha, double n)
+{
+	return nb_cost_angle(0.5 * sqrt(sqrt(alpha / 0.002)), n);
+}
+
+/* 1.25 to 1.7, 2.1 to 2.3 and 2.5 to 3: direct-h200.tsv, cpu-zen5.txt. */
+double nb_cost_outputs(int potential, int jerk)
+{
+	return potential && jerk ? 2.8 : jerk ? 2.2 : potential ? 1.5 : 1;
+}
