@@ -24,6 +24,7 @@ unit() {
 @test "frames made in blocks" { unit stream/fill; }
 @test "frames that share columns" { unit stream/share; }
 @test "co-process" { unit filter/coprocess; }
+@test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "programs meet at a FIFO" { unit fold/meet; }
 @test "programs that lie or die when they meet" { unit fold/trouble; }
