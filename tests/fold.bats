@@ -340,6 +340,11 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	fails 'truncated stream' 'true | nb-sort-zorder | nb-build-tree' 'sort-zorder | build-tree'
 	fails 'truncated stream' '(nb-gen -n 9; head -c 500 ../data/one.nb; nb-gen -n 9) | nb-sort-zorder | nb-build-tree'
 	fails 'truncated stream' 'nb-gen -n 300 | head -c 1000 | nb-sort-zorder | nb-build-tree' 'sort-zorder | build-tree'
+	# a sound stream after one that has not ended
+	fails 'corrupt stream' '(cat ../data/unended.nb; sleep 0.1; nb-gen -n 9) | nb-stats'
+	fails 'corrupt stream' '(nb-force <../data/unended.nb; nb-gen -n 9) | nb-sort-zorder | nb-build-tree' 'force | sort-zorder | build-tree'
+	fails 'corrupt stream' '(nb-sort-zorder <../data/late.nb; nb-gen -n 9 | nb-force) | nb-stats' 'sort-zorder | stats'
+	same '(nb-force <../data/stub.nb; nb-gen -n 9) | nb-sort-zorder | nb-stats' 'force | sort-zorder | stats' 'gen | sort-zorder | stats'
 }
 
 @test "a full disk and a closed reader give the same messages and statuses" {

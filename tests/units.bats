@@ -26,6 +26,7 @@ unit() {
 @test "co-process" { unit filter/coprocess; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
+@test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "programs meet at a FIFO" { unit fold/meet; }
 @test "programs that lie or die when they meet" { unit fold/trouble; }

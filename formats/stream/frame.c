@@ -640,13 +640,23 @@ int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double v
 
 int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, double value)
 {
-	struct nb_attribute *attribute = find_attribute(frame, key), *last = frame->attribute + frame->nattribute - 1;
-	if (!attribute)
+	struct nb_attribute *first = find_attribute(frame, key);
+	if (!first)
 		return append(frame, key, NULL, value);
-	const struct nb_attribute moved = *attribute;
-	memmove(attribute, attribute + 1, (size_t)(last - attribute) * sizeof *attribute);
-	*last = moved;
-	set_number(last, value);
+	const struct nb_attribute moved = *first;
+	size_t kept = (size_t)(first - frame->attribute);
+	for (size_t i = kept + 1; i < frame->nattribute; i++) {
+		struct nb_attribute *attribute = &frame->attribute[i];
+		if (strcmp(attribute->key, key) != 0) {
+			frame->attribute[kept++] = *attribute;
+		} else {
+			free(attribute->key);
+			free(attribute->value);
+		}
+	}
+	frame->attribute[kept] = moved;
+	frame->nattribute = kept + 1;
+	set_number(&frame->attribute[kept], value);
 	return NB_OK;
 }
 

@@ -125,7 +125,7 @@ const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /
 const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k);   /* of number k; NULL: no memory */
 NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
-/* The same, and moves it behind all others. */
+/* The same, and moves it behind all others; of several of this key one is left. */
 NB_MUST_CHECK int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, double value);
 NB_MUST_CHECK int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value); /* repeats */
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key);

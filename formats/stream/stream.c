@@ -535,6 +535,11 @@ void nb_reader_count_end(struct nb_reader *reader)
 	reader->ended = 1;
 }
 
+int nb_reader_is_between(const struct nb_reader *reader)
+{
+	return reader->ninner == 0;
+}
+
 /* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */
 static int read_column(struct nb_reader *reader, const struct nb_column *column, unsigned char *to, uint32_t *crc,
 	nb_visit *visit, void *context)

@@ -66,6 +66,8 @@ enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, 
 enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame);
 /* ... and so is an end marker. */
 void nb_reader_count_end(struct nb_reader *reader);
+/* 1 if no stream has begun that has not ended: the next frame must be the first of another one. */
+int nb_reader_is_between(const struct nb_reader *reader);
 void nb_reader_close(struct nb_reader *reader);
 
 /* ---- writing ------------------------------------------------------------------------------------ */

@@ -234,12 +234,19 @@ static int takes_streams(const struct nb_run *run)
 	return run->stream && (run->put == put_on_stream || !(run->streams & NB_WRITES));
 }
 
+/* Waits for what comes next: 1 if that is a program whose frames can be taken in memory.  One that comes after a stream
+ * without an end sends bytes: the reader then finds the fault. */
+static int program_comes(struct nb_run *run)
+{
+	return !run->whole_stream && nb_reader_is_between(&run->in) && nb_input_wait(run) == NB_ARRIVED_PROGRAM;
+}
+
 /* Frames that are read, or that programs which fold pass on. */
 static void read_all(struct nb_run *run)
 {
 	struct nb_frame *frame = &run->taken;
 	for (;;) {
-		if (!run->whole_stream && nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
+		if (program_comes(run)) {
 			nb_stage_run(run);
 			continue;
 		}

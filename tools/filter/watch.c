@@ -48,14 +48,20 @@ static nfds_t list(struct pollfd file[MOST + 1])
 	return n;
 }
 
-/* Notes which links are at their end.  1 if there is one; gives up if one has been so for too long.  With the lock. */
-static int note(const struct pollfd *file, nfds_t n)
+static int is_at_end(int link)
+{
+	struct pollfd file = {link, POLLIN, 0};
+	return poll(&file, 1, 0) > 0;
+}
+
+/* Notes which links are at their end, as they are now: since work() was woken, one may have been closed, and its number
+ * given to another.  1 if there is one; gives up if one has been so for too long.  With the lock. */
+static int note(void)
 {
 	int any = 0;
 	for (int i = 0; i < all.n; i++) {
-		for (nfds_t f = 1; f < n; f++)
-			if (file[f].fd == all.link[i] && file[f].revents && !all.died[i])
-				all.died[i] = nb_now();
+		if (!all.died[i] && is_at_end(all.link[i]))
+			all.died[i] = nb_now();
 		if (all.died[i] && nb_now() - all.died[i] > PATIENCE)
 			give_up();
 		any |= all.died[i] != 0;
@@ -78,7 +84,7 @@ static void *work(void *context)
 		if (file[0].revents)
 			(void)!read(all.wake, &unused, sizeof unused);
 		pthread_mutex_lock(&all.lock);
-		any = note(file, n);
+		any = note();
 		pthread_mutex_unlock(&all.lock);
 	}
 	return NULL;

@@ -187,6 +187,12 @@ static void test_number_attributes(void)
 	CHECK(strcmp(nb_frame_attribute_text(&a, 1), "5") == 0);
 	CHECK(nb_frame_set_last_attribute_f64(&a, "step", 1) == NB_OK);
 	CHECK(a.nattribute == 3 && strcmp(a.attribute[2].key, "step") == 0);
+
+	/* a stream may repeat what should be there once: an old value must not come first */
+	CHECK(nb_frame_add_attribute(&a, "time", "6") == NB_OK && nb_frame_add_attribute(&a, "time", "7") == NB_OK);
+	CHECK(nb_frame_set_last_attribute_f64(&a, "time", 8) == NB_OK);
+	CHECK(a.nattribute == 3 && strcmp(a.attribute[2].key, "time") == 0);
+	CHECK(nb_frame_attribute_f64(&a, "time", 0, &value) == NB_OK && value == 8);
 	nb_frame_clear(&a);
 	nb_frame_clear(&b);
 }
