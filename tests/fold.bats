@@ -409,7 +409,7 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 @test "-v gives the reason why a program does not fold" {
 	refused 'cat reads' 'nb-gen -n 9 | cat'
 	refused 'NB_FOLD=off' 'NB_FOLD=off nb-gen -n 9 | nb-stats'
-	refused 'nb does not listen' 'nb-gen -n 9 | NB_FOLD=off nb-stats'
+	refused 'nb-stats does not fold' 'nb-gen -n 9 | NB_FOLD=off nb-stats'
 	refused 'another environment: NB_SIMD' 'nb-gen -n 9 | NB_SIMD=sse2 nb-sort-zorder | nb-stats'
 	refused 'another environment: OMP_NUM_THREADS' 'nb-gen -n 9 | OMP_NUM_THREADS=1 nb-sort-zorder | nb-stats'
 	refused 'another environment: NB_MAX_FRAME' 'NB_MAX_FRAME=1000000 nb-gen -n 9 | nb-stats'
@@ -436,7 +436,7 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	mkdir copy
 	cp -L "$NB_BIN/nb" copy/nb
 	for t in "${NB_TOOLS[@]}"; do ln -s nb "copy/$t"; done
-	refused '\(another program\|nb reads\)' 'nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats'
+	refused '\(the reader is another program, or of another build\|nb reads\)' 'nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats'
 	fine '../copy/nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats' 'gen | sort-zorder'
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 2 'PATH=../copy:\$PATH; nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
 	fine 'ln -s "$NB_BIN/nb" nb-gen; ./nb-gen -n 30 | nb-stats; rm nb-gen' 'gen | stats'

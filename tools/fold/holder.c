@@ -115,6 +115,14 @@ int nb_runs_this_program(pid_t pid)
 
 /* ---- what a holder may become ------------------------------------------------------------------- */
 
+static void keep_name(const char *text, char name[NB_HOLDER_NAME])
+{
+	snprintf(name, NB_HOLDER_NAME, "%.*s", NB_HOLDER_NAME - 1, text);
+	for (char *c = name; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+}
+
 /* The name of its program, or "" */
 static void name_of(pid_t pid, char name[NB_HOLDER_NAME])
 {
@@ -123,10 +131,7 @@ static void name_of(pid_t pid, char name[NB_HOLDER_NAME])
 	const ssize_t n = readlink(path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = '\0';
 	const char *slash = strrchr(link, '/');
-	snprintf(name, NB_HOLDER_NAME, "%.*s", NB_HOLDER_NAME - 1, slash ? slash + 1 : link);
-	for (char *c = name; *c; c++)
-		if (!isprint((unsigned char)*c))
-			*c = '?';
+	keep_name(slash ? slash + 1 : link, name);
 }
 
 /* Shells, and what only prepares the start of another program. */
@@ -138,6 +143,22 @@ static int starts_others(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return 1;
 	return 0;
+}
+
+/* All tools are one file: the name of the tool, or what there was before.  */
+static void name_as_started(pid_t pid, char name[NB_HOLDER_NAME])
+{
+	char path[PROC_PATH], text[NB_HOLDER_NAME];
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (*text)
+		keep_name(text, name);
 }
 
 static pid_t parent_of(pid_t pid)
@@ -161,8 +182,10 @@ static enum nb_holder kind_of(pid_t pid, char name[NB_HOLDER_NAME])
 	name_of(pid, name);
 	if (program_of(pid, &it) || program_of(getpid(), &self))
 		return NB_HOLDER_MAYBE;
-	if (same_file(&it, &self))
+	if (same_file(&it, &self)) {
+		name_as_started(pid, name);
 		return NB_HOLDER_OURS;
+	}
 	if (starts_others(name) || (program_of(parent_of(pid), &parent) == 0 && same_file(&it, &parent)))
 		return NB_HOLDER_MAYBE;
 	return NB_HOLDER_OTHER;

@@ -48,7 +48,7 @@ static int may_come(const struct nb_fifo *fifo, double until, int *nobody, char 
 	if (holder != NB_HOLDER_NONE) {
 		*nobody = 0;
 		if (*name)
-			plain(why, holder == NB_HOLDER_OURS ? "%s does not listen" : "%s reads", name);
+			plain(why, holder == NB_HOLDER_OURS ? "%s does not fold" : "%s reads", name);
 		return 1;
 	}
 	plain(why, "nobody is seen to read");
@@ -72,7 +72,7 @@ static int connect_to(int fd, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 	int link = nb_above_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (link < 0)
 		return plain(why, "no socket: %s", strerror(errno)) - 1;
-	plain(why, "the reader does not listen");
+	plain(why, "the reader does not fold");
 	while (connect(link, (const struct sockaddr *)&address, length)) {
 		int again = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
 		if (!again)
@@ -100,10 +100,12 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 	const pid_t pid = nb_peer_of(link);
 	if (pid == getpid())
 		return plain(why, "it reads its own output");
-	if (pid > 0 && nb_runs_this_program(pid) &&
-		(nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE) ||
-			nb_fifo_holder(fifo, NB_READ_END, nb_now() + SEARCH, name) == NB_HOLDER_OURS))
+	const int same = pid > 0 && nb_runs_this_program(pid);
+	const int reads = pid > 0 && nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE);
+	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + SEARCH, name) == NB_HOLDER_OURS))
 		return 1;
+	if (reads)
+		return plain(why, "the reader is another program, or of another build");
 	return plain(why, "another program has the name of the socket");
 }
 

@@ -213,7 +213,7 @@ static void without_a_listener(void)
 	const pid_t writer = writer_of(fifo, NULL);
 	CHECK(nb_meet_writers(fifo[0], name) == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
 	CHECK(exits_with(writer, PLAIN));
-	CHECK(strcmp(experience->why, "meet does not listen") == 0);
+	CHECK(strcmp(experience->why, "meet does not fold") == 0);
 	CHECK(experience->seconds >= 0.015 && experience->seconds < 0.100);
 	printf("a reader that does not listen: plain bytes after %.2f ms\n", experience->seconds * 1000);
 	close(fifo[0]);
