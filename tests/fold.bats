@@ -432,6 +432,21 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	fine "$run 'NB_FOLD=off nb-sort-zorder | NB_FOLD=off nb-force' | nb-stats" 'gen | step | stats'
 }
 
+@test "-v of nb-step tells whether the force pipeline is folded" {
+	local run='nb-gen -n 30 | nb-step -v -d 0.1 -k 2'
+	told() { # told TEXT PIPELINE
+		bash -c "$run '$2' 2>told >out" || return 1
+		grep -qxF -- "nb-step: $1" told || { cat told; return 1; }
+	}
+	told 'folded: force pipeline: nb-sort-zorder | nb-build-tree | nb-force' 'nb-sort-zorder | nb-build-tree | nb-force'
+	told 'folded: force pipeline: nb-force, but not cat' 'nb-sort-zorder | cat | nb-force'
+	told 'not folded: force pipeline: its last program does not fold' 'nb-force | cat'
+	told 'not folded: force pipeline: nb-force writes' 'nb-sort-zorder | NB_FOLD=off nb-force'
+	run='nb-gen -n 30 | NB_FOLD=off nb-step -v -d 0.1 -k 2'
+	told 'not folded: force pipeline: NB_FOLD=off' 'nb-force'
+	[ "$(grep -c 'force pipeline: ' told)" -eq 1 ]
+}
+
 @test "another copy of the program, and another build, work beside this one" {
 	mkdir copy
 	cp -L "$NB_BIN/nb" copy/nb

@@ -23,17 +23,25 @@ static int wants_to_connect(int listener)
 	return ppoll(&p, 1, &pause, NULL) > 0;
 }
 
-static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context)
+/* name: of a program that does not come, or "". */
+static struct nb_stage *find_stage(
+	int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context, char name[NB_HOLDER_NAME])
 {
 	const double start = nb_now();
-	char name[NB_HOLDER_NAME];
+	name[0] = '\0';
 	while (listener >= 0) {
-		if (wants_to_connect(listener))
+		if (wants_to_connect(listener)) {
+			name[0] = '\0';
 			return nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
+		}
 		const enum nb_holder holder = nb_meet_writers(fifo, name);
 		const double waited = nb_now() - start;
-		if (holder < NB_HOLDER_MAYBE || waited > STARTED || (holder == NB_HOLDER_MAYBE && waited > MAYBE))
-			return NULL;
+		if (holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_OURS && waited > STARTED))
+			break;
+		if (holder == NB_HOLDER_MAYBE && waited > MAYBE) {
+			name[0] = '\0'; /* a shell, which may just hold the pipe of its last program */
+			break;
+		}
 	}
 	return NULL;
 }
@@ -83,13 +91,13 @@ static void stop_listening(struct nb_stage *stage)
 
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 {
-	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring);
+	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring, ring->before);
 	while (stage && ring->n < NB_RING_MOST) {
 		ring->stage[ring->n++] = stage;
 		ring->closed = same_fifo(stage->from.in, to);
 		if (ring->closed || ring->n == NB_RING_MOST)
 			break;
-		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run);
+		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run, ring->before);
 	}
 	for (int k = ring->n - 1; k >= 0; k--) {
 		stop_listening(ring->stage[k]);

@@ -240,15 +240,20 @@ void nb_stage_run(struct nb_run *run)
 		nb_stop(run, run->status);
 }
 
+void nb_stage_names(const struct nb_run *first, char names[NB_STAGE_NAMES])
+{
+	size_t used = 0;
+	for (const struct nb_run *run = first; run && used < NB_STAGE_NAMES; run = run->next)
+		used += (size_t)snprintf(
+			names + used, NB_STAGE_NAMES - used, "%s%s", run == first ? "" : " | ", run->tool->name);
+}
+
 void nb_stage_report(const struct nb_run *first)
 {
-	char line[400];
-	size_t used = 0;
+	char line[NB_STAGE_NAMES];
 	if (!first->next && first->files.link < 0)
 		return;
-	for (const struct nb_run *run = first; run && used < sizeof line; run = run->next)
-		used += (size_t)snprintf(
-			line + used, sizeof line - used, "%s%s", run == first ? "" : " | ", run->tool->name);
+	nb_stage_names(first, line);
 	for (const struct nb_run *run = first; run; run = run->next) {
 		struct nb_voice voice = run->voice, *before = nb_speak_as(&voice);
 		nb_verbose("folded: %s", line);

@@ -24,6 +24,9 @@ int nb_stage_hand_over(struct nb_run *run, int argc, char **argv);
 void nb_stage_run(struct nb_run *run);
 /* Notes, after -v, which programs are folded, once the first of them begins. */
 void nb_stage_report(const struct nb_run *first);
+/* Their names, "nb-gen | nb-stats". */
+enum { NB_STAGE_NAMES = 400 };
+void nb_stage_names(const struct nb_run *first, char names[NB_STAGE_NAMES]);
 
 /* ---- in pieces ---------------------------------------------------------------------------------- */
 

@@ -163,6 +163,28 @@ static void return_velocities(struct step *s, struct sent *sent)
 	nb_frame_clear(&sent->kept);
 }
 
+/* Notes, after -v, whether the programs of the force pipeline run in this process. */
+static void report_folding(struct step *s)
+{
+	const struct nb_ring *ring = &s->force->ring;
+	const char *before = ring->before, *wish = getenv("NB_FOLD");
+	char names[NB_STAGE_NAMES] = "";
+	if (s->told_folding)
+		return;
+	s->told_folding = 1;
+	if (ring->n)
+		nb_stage_names(nb_ring_first(ring), names);
+	if (ring->closed)
+		nb_verbose("folded: force pipeline: %s", names);
+	else if (ring->n)
+		nb_verbose("folded: force pipeline: %s%s%s", names, *before ? ", but not " : "", before);
+	else if (wish && strcmp(wish, "off") == 0)
+		nb_verbose("not folded: force pipeline: NB_FOLD=off");
+	else
+		nb_verbose("not folded: force pipeline: %s%s", *before ? before : "its last program",
+			*before ? " writes" : " does not fold");
+}
+
 /* ---- there and back ----------------------------------------------------------------------------- */
 
 static void send(struct step *s, struct sent *sent)
@@ -174,6 +196,7 @@ static void send(struct step *s, struct sent *sent)
 	if (!sent->name)
 		nb_out_of_memory(s->frame);
 	const int folded = nb_coprocess_is_folded(s->force);
+	report_folding(s);
 	for (size_t i = 0; i < sent->ncolumn; i++) {
 		struct nb_column *column = &s->frame->column[i];
 		memcpy(sent->name[i], column->name, sizeof column->name);

@@ -46,6 +46,7 @@ struct step {
 	uint32_t *keep;	      /* rows of those that mergers leave */
 	double start, force_seconds, longest_answer;
 	int warned_slow;
+	int told_folding;
 	struct progress progress;
 };
 
