@@ -447,6 +447,16 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	[ "$(grep -c 'force pipeline: ' told)" -eq 1 ]
 }
 
+@test "a program that a command such as timeout(1) starts folds every time" {
+	for ((i = 0; i < 12; i++)); do
+		for start in 'timeout 9' setsid '/usr/bin/env A=1'; do
+			bash -c "nb-gen -v -n 9 2>told | $start nb-stats >out"
+			equals "$(<told)" 'nb-gen: folded: nb-gen | nb-stats
+'"$(grep ' made in ' told)"
+		done
+	done
+}
+
 @test "another copy of the program, and another build, work beside this one" {
 	mkdir copy
 	cp -L "$NB_BIN/nb" copy/nb

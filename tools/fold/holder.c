@@ -138,7 +138,8 @@ static void name_of(pid_t pid, char name[NB_HOLDER_NAME])
 static int starts_others(const char *name)
 {
 	static const char names[][8] = {"sh", "dash", "bash", "zsh", "ksh", "ksh93", "mksh", "lksh", "yash", "fish",
-		"busybox", "ash", "tcsh", "csh", "env"};
+		"busybox", "ash", "tcsh", "csh", "env", "timeout", "time", "nice", "nohup", "setsid", "stdbuf",
+		"taskset", "numactl"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
 			return 1;
