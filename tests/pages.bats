@@ -27,6 +27,19 @@ run_examples() {
 }
 
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
+@test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
+@test "the filter in Python of nb-filter(7) doubles the masses, and fails when its input is cut" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	sed -n '/^import struct/,/^\.Ed/p' "$NB_TOP/man/nb-filter.7" | sed '/^\.Ed/d; s/\\e/\\/g' >double.py
+	nb-gen plummer -n 300 >one.nb
+	cat one.nb one.nb | python3 double.py >two.nb
+	equals "$(nb-stats --check <two.nb)" "ok: 2 frames, 600 bodies, $((2 * $(stat -c %s one.nb))) bytes"
+	equals "$(nb-stats --format tsv <two.nb | awk 'NR == 3 { printf "%.9f", $4 }')" 2.000000000
+	nb-step -d 0.01 -k 2 'nb-sort-zorder | python3 double.py | nb-force -e 0.1' <one.nb >run.nb
+	nb-stats --check <run.nb
+	head -c -128 one.nb | { python3 double.py 2>err >cut.nb && return 1; [ "$(<err)" = 'double: truncated stream' ]; }
+	run ! nb-stats --check <cut.nb
+}
 @test "the examples of the page of every program run" {
 	for t in "${NB_TOOLS[@]}"; do
 		echo "# $t"
