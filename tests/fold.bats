@@ -360,6 +360,9 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	same "$big | head -c 1000 | nb-build-tree" 'gen | sort-zorder'
 	same "nb-gen -n 30 | nb-step -d 0.001 -k 100 'nb-sort-zorder | nb-force' | head -c 1000" 'gen | step' 'sort-zorder | force'
 	same "nb-gen -n 30 | nb-step -d 0.001 -k 100000 'nb-sort-zorder | nb-force' | true"
+	# the signal also ends the force pipeline, of which nothing is said
+	for ((i = 0; i < 60; i++)); do NB_FOLD=off nb-step -d 1e-3 -k 100000 'nb-sort-zorder | nb-force' <data/three.nb | true; done 2>messages
+	[ ! -s messages ] || { cat messages; return 1; }
 	# where SIGPIPE is ignored, as in a service: status 1, with messages
 	local long="trap '' PIPE; nb-step -d 1e-3 -k 200 'nb-force' <../data/one.nb"
 	fails 'nb-step: write error: Broken pipe' "$long | nb-build-tree" 'step | build-tree'

@@ -1,5 +1,7 @@
 #include "tools/filter/running.h"
 
+#include "common/die.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ void nb_running_pass_on(int signal)
 
 static void pass_on(int signal)
 {
+	nb_fall_silent(); /* of the commands that end now */
 	nb_running_pass_on(signal);
 	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
 }
