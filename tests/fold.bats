@@ -459,6 +459,9 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 'nb-sort-zorder | $nobody nb-force' | nb-stats" 'gen | step | stats'
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 '$nobody nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "$nobody bash -c 'nb-gen -n 30 | nb-sort-zorder | nb-stats'" 'gen | sort-zorder | stats'
+	# a reader that could not come back to its directory
+	chmod 755 . # for nobody
+	fine "mkdir shut && chown 65534 shut && $nobody bash -c 'cd shut && chmod 0 . && (cd / && nb-gen -n 9) | nb-stats'"
 }
 
 # ---- nothing hangs, no process stays ----------------------------------------------------------------
