@@ -3,5 +3,7 @@
 #define NB_TIMER_H
 
 double nb_now(void);
+/* The same clock, some milliseconds late, for a fifth of the price. */
+double nb_now_roughly(void);
 
 #endif

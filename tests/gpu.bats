@@ -192,9 +192,11 @@ same_pictures() {
 	at_most 1e-4 "${drift#-}"
 }
 
-@test "auto takes the device and says so; a device that is not there is an error" {
+@test "auto takes the device for long work and says so; a device that is not there is an error" {
 	run bash -c 'nb-force -v <p33.nb 2>&1 >/dev/null'
-	[[ $output == *' on cuda:0,'* ]]
+	[[ $output == *' backend cpu: '*' on a device'* ]]
+	run bash -c 'nb-gen uniform -n 300000 | nb-force -v -j 1 2>&1 >/dev/null'
+	[[ $output == *' backend cuda:0: '*' on the CPU'* ]]
 	fails_with 1 'no CUDA device 99' 'nb-force -b cuda:99 <p33.nb'
 	fails_with 1 'no CUDA device 99' 'nb-stats -b cuda:99 <p33.nb'
 }

@@ -228,6 +228,20 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	[[ $output == *' on cpu,'* ]]
 }
 
+@test "-v says what auto chose, and why" {
+	run bash -c 'nb-gen plummer -n 1000 | nb-force -v -j 2 2>&1 >/dev/null'
+	[[ $output =~ 'nb-force: backend cpu: about '[0-9.e-]+' s, 0.3 s on a device'$'\n' ]]
+	run bash -c 'nb-gen plummer -n 1000 | nb-force -v -b cpu 2>&1 >/dev/null'
+	[[ $output != *'backend cpu: about'* ]]
+}
+
+@test "auto says why there is no device where one would be faster" {
+	if nb-force -b cuda <plummer.nb >/dev/null 2>&1; then skip 'a CUDA device is there'; fi
+	[ -z "${NB_REQUIRE_GPU:-}" ]
+	run bash -c 'nb-gen uniform -n 70000 | NB_SIMD=plain nb-force -v -j 1 --precision f32 2>&1 >/dev/null | head -n 3'
+	[[ $output == *'backend cpu: about '*' s on a device, but: '* ]]
+}
+
 @test "each instruction set gives the same forces to rounding" {
 	for isa in plain avx2 avx512; do
 		at_most 1e-6 "$(NB_SIMD=$isa nb-force -m direct --precision f32 -e 0.001 <plummer.nb | compare plummer-exact.nb rms)"

@@ -570,7 +570,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 
 @test "-v tells how long the pipeline took" {
 	run bash -c "nb-step -v -d 0.1 -k 2 --every 0 './filter slow' <five.nb 2>&1 >/dev/null"
-	[[ $output =~ ^nb-step:\ ([0-9.]+)\ s,\ of\ which\ ([0-9.]+)\ s\ in\ the\ force\ pipeline$ ]]
+	[[ ${lines[-1]} =~ ^nb-step:\ ([0-9.]+)\ s,\ of\ which\ ([0-9.]+)\ s\ in\ the\ force\ pipeline$ ]]
 	at_most 2 "${BASH_REMATCH[1]}"
 	at_most "${BASH_REMATCH[2]}" 0.9
 }
@@ -586,4 +586,15 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	done
 	# 20 steps; a column of positions alone has 180 pages
 	awk '{ print $4; faults[NR] = $4 } END { exit !(NR == 2 && faults[2] - faults[1] < 20 * 180) }' m.txt
+}
+
+@test "auto is the same for a run and the programs of its force pipeline, by the steps to come" {
+	run bash -c "nb-gen plummer -n 2000 | nb-step -v -j 1 -d 1e-4 -k 3 'nb-sort-zorder -v -j 1 | nb-build-tree -v -j 1 | nb-force -v -j 1 -t 0.6 -e 0.1' 2>&1 >/dev/null"
+	grep -o 'backend .*' <<<"$output" >few
+	[ "$(wc -l <few)" -eq 4 ]
+	if grep -q folded: <<<"$output"; then [ "$(sort -u few | wc -l)" -eq 1 ]; fi
+	[ "$(grep -c but: few)" -eq 0 ]
+	[ "${NB_FOLD:-on}" = on ] || skip 'a force pipeline that is not folded does not know of the steps'
+	run bash -c "nb-gen plummer -n 2000 | nb-step -v -j 1 -d 1e-4 --until 100 --every 0 'nb-force -v -j 1 -e 0.1' 2>&1 >/dev/null | head -n 6"
+	[[ $output == *'but: '* || $output == *'backend cuda:0: '* ]]
 }

@@ -24,6 +24,8 @@ unit() {
 @test "frames made in blocks" { unit stream/fill; }
 @test "frames that share columns" { unit stream/share; }
 @test "co-process" { unit filter/coprocess; }
+@test "what -b auto chooses" { unit filter/choose; }
+@test "what work costs" { unit backend/cost; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "programs meet at a FIFO" { unit fold/meet; }

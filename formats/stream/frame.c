@@ -90,15 +90,15 @@ struct nb_column *nb_frame_field(const struct nb_frame *frame, enum nb_field fie
 	return NULL;
 }
 
-struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
-	uint32_t ncomp, const char *unit, uint32_t flags)
+static struct nb_column *add(struct nb_frame *frame, enum nb_field field, const char *name, enum nb_table table,
+	const char *dtype, uint32_t ncomp, const char *unit, uint32_t flags)
 {
 	size_t item = nb_dtype_size(dtype), rowsize, bytes;
 	if (item == 0 || ncomp == 0 || strlen(name) > NB_NAME_SIZE || strlen(dtype) > NB_DTYPE_SIZE ||
 		strlen(unit) > NB_UNIT_SIZE || nb_mul_overflow(item, ncomp, &rowsize) ||
 		nb_mul_overflow(rowsize, frame->rows[table], &bytes))
 		return NULL;
-	struct nb_column *column = nb_frame_find(frame, name);
+	struct nb_column *column = field < NB_NFIELD ? nb_frame_field(frame, field) : nb_frame_find(frame, name);
 	if (column) {
 		release_column(column);
 	} else {
@@ -114,8 +114,7 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 	strcpy(column->name, name);
 	strcpy(column->dtype, dtype);
 	strcpy(column->unit, unit);
-	const struct nb_field_info *field = nb_field_find(name);
-	column->field = field ? (enum nb_field)(field - nb_field_info) : NB_NFIELD;
+	column->field = field;
 	column->table = table;
 	column->ncomp = ncomp;
 	column->flags = flags;
@@ -125,10 +124,18 @@ struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb
 	return column;
 }
 
+struct nb_column *nb_frame_add(struct nb_frame *frame, const char *name, enum nb_table table, const char *dtype,
+	uint32_t ncomp, const char *unit, uint32_t flags)
+{
+	const struct nb_field_info *info = nb_field_find(name);
+	const enum nb_field field = info ? (enum nb_field)(info - nb_field_info) : NB_NFIELD;
+	return add(frame, field, name, table, dtype, ncomp, unit, flags);
+}
+
 struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp)
 {
 	const struct nb_field_info *info = &nb_field_info[field];
-	return nb_frame_add(frame, info->name, info->table, dtype ? dtype : info->dtype, ncomp ? ncomp : info->ncomp,
+	return add(frame, field, info->name, info->table, dtype ? dtype : info->dtype, ncomp ? ncomp : info->ncomp,
 		info->unit, info->flags);
 }
 
@@ -553,7 +560,8 @@ int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 static struct nb_attribute *find_attribute(const struct nb_frame *frame, const char *key)
 {
 	for (size_t i = 0; i < frame->nattribute; i++)
-		if (frame->attribute[i].key[0] == key[0] && strcmp(frame->attribute[i].key, key) == 0)
+		if (frame->attribute[i].key[0] == key[0] && frame->attribute[i].key[1] == key[1] &&
+			strcmp(frame->attribute[i].key, key) == 0)
 			return &frame->attribute[i];
 	return NULL;
 }

@@ -176,19 +176,19 @@ static int device_first_bad(
 	const struct nb_space *, size_t count, int wide, const void *x, unsigned what, size_t *first)
 {
 	nb_cuda_buffer<unsigned long long> d_first;
-	unsigned long long found = count;
+	unsigned long long found;
 	*first = count;
 	if (count == 0)
 		return NB_OK;
 	NB_TRY(d_first.alloc(1));
-	NB_CUDA_TRY(cudaMemcpyAsync(d_first.ptr, &found, sizeof found, cudaMemcpyHostToDevice, 0));
+	NB_CUDA_TRY(cudaMemsetAsync(d_first.ptr, 0xff, sizeof found, 0)); /* larger than any index */
 	if (wide)
 		first_bad_kernel<<<strided_blocks(count), THREADS>>>(count, (const double *)x, what, d_first.ptr);
 	else
 		first_bad_kernel<<<strided_blocks(count), THREADS>>>(count, (const float *)x, what, d_first.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_CUDA_TRY(cudaMemcpy(&found, d_first.ptr, sizeof found, cudaMemcpyDeviceToHost));
-	*first = (size_t)found;
+	*first = found < count ? (size_t)found : count;
 	return NB_OK;
 }
 

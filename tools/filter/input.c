@@ -102,7 +102,7 @@ static _Noreturn void end_broken(struct nb_run *run)
 
 int nb_is_alive(struct nb_run *run)
 {
-	const double now = nb_now();
+	const double now = nb_now_roughly();
 	struct watch w = {.n = 0};
 	if (now - run->looked < LOOK)
 		return 1;

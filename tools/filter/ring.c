@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds to wait for a program that may be about to start, and for one that has started. */
-static const double MAYBE = 0.02, STARTED = 1;
+/* Seconds to wait for a program that may be about to start, and for one that has started and may not want to fold. */
+static const double MAYBE = 0.02, STARTED = 0.1;
 
 /* ---- collecting --------------------------------------------------------------------------------- */
 

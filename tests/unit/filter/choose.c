@@ -1,0 +1,315 @@
+/* -b auto: what chains of instances choose, with a device that is none (fake.h). */
+#include "tools/filter/choose.h"
+
+#include "tests/unit/filter/fake_body.h"
+#include "tests/unit/unit.h"
+#include "tools/nb-step/step.h"
+
+/* ---- a device ----------------------------------------------------------------------------------- */
+
+static int looked, opened, missing;
+static struct nb_device_speed speed;
+
+static int look(struct nb_device_speed *to, char *why)
+{
+	looked++;
+	*to = speed;
+	snprintf(why, NB_BACKEND_WHY, "it was sold");
+	return missing ? NB_ENODEV : NB_OK;
+}
+
+static int choose(const char *name, const struct nb_backend **backend, char *why)
+{
+	if (strcmp(name, "cpu") == 0)
+		return nb_backend_choose(name, backend, why);
+	opened++;
+	*backend = &nb_fake_backend;
+	return NB_OK;
+}
+
+static void reset_device(void)
+{
+	nb_devices = (struct nb_devices){look, choose};
+	speed = (struct nb_device_speed){1, 1};
+	looked = opened = missing = 0;
+}
+
+/* ---- chains ------------------------------------------------------------------------------------- */
+
+enum { MOST = 8 };
+
+struct chain {
+	char text[400];
+	char *word[MOST][16];
+	struct nb_run *run[MOST];
+	int n;
+};
+
+static int drop(void *context, struct nb_frame *frame, int last)
+{
+	(void)context;
+	(void)frame;
+	(void)last;
+	return NB_EXIT_OK;
+}
+
+static void prepare(struct nb_run *run, void *context)
+{
+	char **word = context;
+	int n = 0;
+	while (word[n])
+		n++;
+	nb_run_prepare(run, n, word);
+	if (strcmp(run->common.backend, "auto") != 0)
+		nb_choose_backend(run, run->common.backend);
+}
+
+/* Commands with bars between them; a word between quotes is the rest of its command. */
+static void make_chain(struct chain *chain, const char *commands)
+{
+	char *command, *rest = chain->text;
+	chain->n = 0;
+	snprintf(chain->text, sizeof chain->text, "%s", commands);
+	while ((command = strsep(&rest, "|"))) {
+		int n = 0;
+		for (char *word; (word = strsep(&command, " "));)
+			if (*word)
+				chain->word[chain->n][n++] = word;
+		chain->word[chain->n][n] = NULL;
+		struct nb_run *run = nb_run_new(nb_tool_find(chain->word[chain->n][0]));
+		CHECK(nb_run_do(run, prepare, chain->word[chain->n]) == 0);
+		chain->run[chain->n++] = run;
+	}
+	for (int i = 0; i < chain->n; i++) {
+		chain->run[i]->next = i + 1 < chain->n ? chain->run[i + 1] : NULL;
+		chain->run[i]->put = i + 1 < chain->n ? nb_run_feed : drop;
+		chain->run[i]->context = chain->run[i]->next;
+	}
+}
+
+static void free_chain(struct chain *chain)
+{
+	for (int i = 0; i < chain->n; i++)
+		nb_run_free(chain->run[i]);
+}
+
+static int is_device(const struct nb_run *run)
+{
+	return run->backend && run->backend->space->device >= 0;
+}
+
+/* n bodies without contents: only the choice is made. */
+static void empty_frame(struct nb_frame *frame, double n)
+{
+	static const enum nb_field fields[] = {NB_POS, NB_MASS, NB_VEL};
+	nb_frame_init(frame);
+	frame->rows[NB_PARTICLE] = (uint64_t)n;
+	for (int i = 0; i < 3; i++)
+		CHECK(nb_frame_add_field(frame, fields[i], "<f8", 0) != NULL);
+}
+
+/* 1 if all of the chain computes on the device, 0 on the CPU, -1 if they do not agree. */
+static int chosen(const char *commands, double n)
+{
+	struct chain chain;
+	struct nb_frame frame;
+	int devices = 0;
+	make_chain(&chain, commands);
+	empty_frame(&frame, n);
+	nb_require_backend(chain.run[0], &frame);
+	for (int i = 0; i < chain.n; i++) {
+		nb_require_backend(chain.run[i], &frame);
+		devices += is_device(chain.run[i]);
+	}
+	const int result = devices == 0 ? 0 : devices == chain.n ? 1 : -1;
+	nb_frame_clear(&frame);
+	free_chain(&chain);
+	return result;
+}
+
+/* ---- choices ------------------------------------------------------------------------------------ */
+
+#define TREE "nb-sort-zorder -j 16 | nb-build-tree -j 16 | nb-force -j 16 -t 0.5"
+
+/* A device is not even looked for where the CPU wins. */
+static void one_pass(void)
+{
+	reset_device();
+	CHECK(chosen("nb-force -j 1", 1e3) == 0);
+	CHECK(chosen("nb-force -j 1", 0) == 0);
+	CHECK(chosen(TREE, 1e4) == 0);
+	CHECK(chosen(TREE " | nb-stats -j 16", 1e4) == 0);
+	CHECK(looked == 0 && opened == 0);
+	CHECK(chosen("nb-force -j 16", 2e6) == 1);
+	CHECK(looked == 1 && opened == 1);
+	CHECK(chosen(TREE " | nb-stats -j 16", 1e9) == 1);
+	CHECK(chosen(TREE " | nb-stats -j 16 --epot direct", 1e7) == 1);
+	CHECK(chosen("nb-step -j 16 -d 0.1", 1e9) == 0); /* alone, it costs more to copy than to move */
+	CHECK(chosen("nb-build-tree -j 16", 1e9) == 0);
+	CHECK(chosen("nb-stats -j 16", 1e9) == 0);
+	CHECK(chosen("nb-stats -j 1", 65536) == 1); /* a direct sum */
+}
+
+/* What an option makes of the work: precision, angle, number of threads. */
+static void options(void)
+{
+	reset_device();
+	CHECK(chosen("nb-force -j 16", 3e5) == 1);
+	CHECK(chosen("nb-force -j 2048", 3e5) == 0);
+	CHECK(chosen("nb-force -j 64 -t 1", 3e6) == 0 && chosen("nb-force -j 64 -t 0.05", 3e6) == 1);
+	CHECK(chosen("nb-force -j 16 --G 0", 3e6) == 0);
+}
+
+/* A device that is missing, or one that is slow in f64. */
+static void other_devices(void)
+{
+	reset_device();
+	missing = 1;
+	CHECK(chosen("nb-force -j 16", 2e6) == 0);
+	CHECK(looked == 1 && opened == 0);
+	reset_device();
+	speed = (struct nb_device_speed){1, 1.0 / 64};
+	CHECK(chosen("nb-force -j 256", 2e6) == 0);
+	CHECK(looked == 1 && opened == 0);
+	CHECK(chosen("nb-force -j 256 --precision f32", 3e6) == 1);
+}
+
+/* Where an instance has a context already, the others take part in it. */
+static void wishes(void)
+{
+	struct chain chain;
+	struct nb_frame frame;
+	reset_device();
+	CHECK(chosen("nb-sort-zorder -b cuda | nb-build-tree -j 16 | nb-force -j 16 -t 0.5", 1e6) == 1);
+	CHECK(looked == 0 && opened == 1);
+	make_chain(&chain, "nb-sort-zorder | nb-build-tree -b cpu | nb-force -b cuda");
+	empty_frame(&frame, 1e6);
+	for (int i = 0; i < chain.n; i++)
+		nb_require_backend(chain.run[i], &frame);
+	CHECK(!is_device(chain.run[1]) && is_device(chain.run[2]));
+	free_chain(&chain);
+	make_chain(&chain, "nb-force -j 16 -b cpu | nb-stats -j 16");
+	empty_frame(&frame, 1e7);
+	for (int i = 0; i < chain.n; i++)
+		nb_require_backend(chain.run[i], &frame);
+	CHECK(!is_device(chain.run[0]) && !is_device(chain.run[1]));
+	free_chain(&chain);
+}
+
+/* ---- rings -------------------------------------------------------------------------------------- */
+
+/* nb-step with a force pipeline that is folded, or is not (commands is NULL).  1 if all compute on the device, 0 on the
+ * CPU, -1 if they do not agree. */
+static int chosen_of_ring(const char *step, const char *commands, double n)
+{
+	struct chain chain, ring = {.n = 0};
+	struct nb_stage stage[MOST];
+	struct nb_frame frame;
+	make_chain(&chain, step);
+	struct step *s = chain.run[0]->self;
+	struct nb_coprocess force = {.looked = 1};
+	s->force = &force;
+	if (commands)
+		make_chain(&ring, commands);
+	for (int i = 0; i < ring.n; i++) {
+		stage[i].run = ring.run[i];
+		force.ring.stage[ring.n - 1 - i] = &stage[i];
+	}
+	force.ring.n = ring.n;
+	force.ring.closed = ring.n > 0;
+	empty_frame(&frame, n);
+	nb_require_backend(chain.run[0], &frame);
+	int devices = 0;
+	for (int i = 0; i < chain.n; i++)
+		devices += is_device(chain.run[i]);
+	for (int i = 0; i < ring.n; i++) {
+		CHECK(ring.run[i]->backend != NULL);
+		devices += is_device(ring.run[i]);
+	}
+	s->force = NULL;
+	free_chain(&chain);
+	free_chain(&ring);
+	return devices == 0 ? 0 : devices == chain.n + ring.n ? 1 : -1;
+}
+
+static void rings(void)
+{
+	static const char step[] = "nb-step -j 16 -d 0.01";
+	char text[200];
+	int before = 0;
+	reset_device();
+	for (int k = 1; k <= 100000; k *= 10) {
+		snprintf(text, sizeof text, "%s -k %d force", step, k);
+		const int device = chosen_of_ring(text, TREE, 1e5);
+		CHECK(device >= before); /* more steps never bring it back */
+		before = device;
+	}
+	CHECK(before == 1);
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 10 force", TREE, 1e4) == 0);
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 1000 force", TREE, 0x1p20) == 1);
+	/* as many steps as --until needs, at least one where they are not known */
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until 10 force", TREE, 0x1p20) == 1);
+	CHECK(chosen_of_ring("nb-step -j 16 -d -0.01 --until -10 force", TREE, 0x1p20) == 1);
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until -10 force", TREE, 0x1p20) == 0);
+	CHECK(chosen_of_ring("nb-step -j 16 --eta 0.01 --until 10 force", TREE, 0x1p20) == 0);
+	CHECK(chosen_of_ring("nb-step -j 16 -d 5 --eta 0.01 --until 10000 force", TREE, 0x1p20) == 1);
+	/* by pipes, and where bodies collide on the host */
+	CHECK(chosen_of_ring("nb-step -j 1 -d 0.01 -k 100000 force", NULL, 1e7) == 0);
+	/* a ring that is told where to compute, and a step that is */
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 10 --every 0 force", "nb-force -b cuda", 1e4) == 1);
+	CHECK(chosen_of_ring("nb-step -b cuda -d 0.01 -k 10 force", TREE, 1e5) == 1);
+	CHECK(chosen_of_ring("nb-step -b cpu -d 0.01 -k 10 force", TREE, 1e4) == 0);
+	/* what comes before and behind takes part */
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 1000 force | nb-stats -j 16", TREE, 0x1p20) == 1);
+}
+
+/* ---- frames on the device ----------------------------------------------------------------------- */
+
+enum { N = 20000 };
+
+static void fill(struct nb_column *column)
+{
+	static uint64_t state = 1;
+	double *x = nb_column_write(column, &nb_space_host, NB_AS_F64);
+	for (size_t i = 0; i < column->rows * column->ncomp; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		x[i] = (double)(state >> 11) * 0x1p-53;
+	}
+}
+
+/* A frame that is on a device stays there from the first program to the last. */
+static void stays(void)
+{
+	struct chain chain;
+	struct nb_frame frame;
+	reset_device();
+	make_chain(&chain, "nb-sort-zorder -j 2 | nb-build-tree -j 2 | nb-force -j 2 -t 0.5 -e 0.1");
+	empty_frame(&frame, N);
+	for (size_t c = 0; c < frame.ncolumn; c++) {
+		fill(&frame.column[c]);
+		CHECK(nb_column_update(&frame.column[c], nb_fake_backend.space, NB_WIRE) != NULL);
+	}
+	nb_fake_count = (struct nb_fake_count){0, 0};
+	for (int i = 0; i < chain.n; i++) {
+		chain.run[i]->put = drop;
+		CHECK(nb_run_frame(chain.run[i], &frame) == 0);
+		CHECK(is_device(chain.run[i]));
+	}
+	CHECK(looked == 0 || opened == 1);
+	CHECK(nb_fake_count.to_host == 0);
+	free_chain(&chain);
+	nb_frame_clear(&frame);
+	nb_fake_reset();
+}
+
+int main(void)
+{
+	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
+	one_pass();
+	options();
+	other_devices();
+	wishes();
+	rings();
+	stays();
+	return unit_end();
+}
