@@ -3,7 +3,6 @@
 #include "common/timer.h"
 #include "tools/filter/input.h"
 #include "tools/filter/require.h"
-#include "tools/filter/running.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -152,7 +151,6 @@ static void end_all(struct nb_ring *ring)
 /* Stage k has ended: those behind it find their input cut, those before it find their reader gone. */
 static int fail_at(struct nb_ring *ring, int k)
 {
-	nb_running_let_end();
 	for (int i = ring->n - 1; i > k; i--)
 		ring->stage[i]->run->status = NB_RUN_BROKEN;
 	while (k-- > 0)
