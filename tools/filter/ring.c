@@ -173,14 +173,6 @@ static int require_done(struct nb_ring *ring, int status)
 	return require_whole(ring);
 }
 
-int nb_ring_is_alive(const struct nb_ring *ring)
-{
-	for (int k = 0; k < ring->n; k++)
-		if (!is_alive(ring->stage[k]))
-			return 0;
-	return 1;
-}
-
 void nb_ring_clear(struct nb_ring *ring)
 {
 	for (int k = 0; k < ring->n; k++)
