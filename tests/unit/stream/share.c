@@ -99,6 +99,13 @@ static void test_threads(void)
 	nb_frame_clear(&b);
 }
 
+static int released;
+static void release(struct nb_owner *owner)
+{
+	(void)owner;
+	released++;
+}
+
 static void test_owner(void)
 {
 	static double memory[3 * N];
