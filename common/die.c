@@ -1,6 +1,7 @@
 #include "common/die.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,12 @@
 
 static struct nb_voice nobody = {"nb", 0, STDERR_FILENO, NULL};
 static _Thread_local struct nb_voice *voice = &nobody;
+static volatile sig_atomic_t silent;
+
+void nb_fall_silent(void)
+{
+	silent = 1;
+}
 
 struct nb_voice *nb_speak_as(struct nb_voice *next)
 {
@@ -37,6 +44,8 @@ static void message(const char *format, va_list ap)
 {
 	char line[1024];
 	int error = errno;
+	while (silent)
+		pause();
 	int len = snprintf(line, sizeof line, "%s: ", voice->program);
 	if (len < 0)
 		return;

@@ -28,4 +28,8 @@ void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */
 void nb_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A signal is about to end the process: what other threads notice of that is no news, and one that has a message waits
+ * for the end instead.  May be called by a signal handler. */
+void nb_fall_silent(void);
+
 #endif

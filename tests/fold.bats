@@ -361,7 +361,13 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	# nb-step ends its command by a signal for the group, and of two processes one may see the end of the other first
 	same "nb-gen -n 30 | nb-step -d 0.001 -k 100 '(nb-sort-zorder | nb-force) 2>/dev/null' | head -c 1000" 'gen | step'
 	same "nb-gen -n 30 | nb-step -d 0.001 -k 100000 '(nb-sort-zorder | nb-force) 2>/dev/null' | true"
-	same "trap '' PIPE; $big | nb-build-tree | head -c 1000 >/dev/null" # status 1, with messages
+	# the signal also ends the force pipeline, of which nothing is said
+	for ((i = 0; i < 60; i++)); do NB_FOLD=off nb-step -d 1e-3 -k 100000 'nb-sort-zorder | nb-force' <data/three.nb | true; done 2>messages
+	[ ! -s messages ] || { cat messages; return 1; }
+	# where SIGPIPE is ignored, as in a service: status 1, with messages
+	local long="trap '' PIPE; nb-step -d 1e-3 -k 200 'nb-force' <../data/one.nb"
+	fails 'nb-step: write error: Broken pipe' "$long | nb-build-tree" 'step | build-tree'
+	same "$long | nb-sort-zorder | head -c 1000" 'step | sort-zorder'
 }
 
 @test "an error in the force pipeline of nb-step gives the same messages and statuses" {
@@ -479,6 +485,9 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 'nb-sort-zorder | $nobody nb-force' | nb-stats" 'gen | step | stats'
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 3 '$nobody nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "$nobody bash -c 'nb-gen -n 30 | nb-sort-zorder | nb-stats'" 'gen | sort-zorder | stats'
+	# a reader that could not come back to its directory
+	chmod 755 . # for nobody
+	fine "mkdir shut && chown 65534 shut && $nobody bash -c 'cd shut && chmod 0 . && (cd / && nb-gen -n 9) | nb-stats'"
 }
 
 # ---- nothing hangs, no process stays ----------------------------------------------------------------

@@ -463,6 +463,9 @@ int nb_frame_round(struct nb_frame *frame)
 		for (int i = 0; i < NB_MAX_COPIES; i++)
 			if (column->copy[i].form != NB_WIRE)
 				column->copy[i].valid = 0;
+		const unsigned never = column->never; /* found of the wire form */
+		changed(column);
+		column->never = never;
 		column->unrounded = 0;
 	}
 	return NB_OK;

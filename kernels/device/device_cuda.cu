@@ -68,7 +68,6 @@ struct courier {
 
 	int bring(char *host, const char *from, size_t bytes)
 	{
-		NB_TRY(prepare());
 		NB_CUDA_TRY(cudaEventRecord(before, 0));
 		NB_CUDA_TRY(cudaStreamWaitEvent(stream, before, 0));
 		const auto length = [&](size_t at) { return bytes - at < block_bytes ? bytes - at : block_bytes; };
@@ -107,7 +106,7 @@ static int device_to_host(const struct nb_space *, void *host, const void *from,
 {
 	static const size_t large = (size_t)1 << 20;
 	static thread_local struct courier courier;
-	if (bytes >= large)
+	if (bytes >= large && courier.prepare() == NB_OK) /* else no memory can be pinned */
 		return courier.bring((char *)host, (const char *)from, bytes);
 	if (bytes)
 		NB_CUDA_TRY(cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));

@@ -196,9 +196,7 @@ static int ended(struct nb_coprocess *co, const char *why)
 	pthread_mutex_lock(&co->lock);
 	write_error = co->write_error;
 	pthread_mutex_unlock(&co->lock);
-	const int reaped = reap(co, GRACE, &status);
-	nb_running_let_end();
-	if (!reaped)
+	if (!reap(co, GRACE, &status))
 		return fail(co, "closed its output before it answered%s%s%s", open, why ? why : "", close);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && write_error)
 		return fail(co, "stopped reading its input");

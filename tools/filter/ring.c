@@ -3,7 +3,6 @@
 #include "common/timer.h"
 #include "tools/filter/input.h"
 #include "tools/filter/require.h"
-#include "tools/filter/running.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -160,7 +159,6 @@ static void end_all(struct nb_ring *ring)
 /* Stage k has ended: those behind it find their input cut, those before it find their reader gone. */
 static int fail_at(struct nb_ring *ring, int k)
 {
-	nb_running_let_end();
 	for (int i = ring->n - 1; i > k; i--)
 		ring->stage[i]->run->status = NB_RUN_BROKEN;
 	while (k-- > 0)
@@ -181,14 +179,6 @@ static int require_done(struct nb_ring *ring, int status)
 	if (status)
 		note_dead(ring);
 	return require_whole(ring);
-}
-
-int nb_ring_is_alive(const struct nb_ring *ring)
-{
-	for (int k = 0; k < ring->n; k++)
-		if (!is_alive(ring->stage[k]))
-			return 0;
-	return 1;
 }
 
 void nb_ring_clear(struct nb_ring *ring)

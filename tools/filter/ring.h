@@ -37,8 +37,6 @@ int nb_ring_answer(struct nb_ring *ring, struct nb_frame *frame);
 /* After the last frame, when the input of the command is closed or about to be: the ends of all tools, in order.  As
  * nb_ring_pass. */
 NB_MUST_CHECK int nb_ring_end(struct nb_ring *ring);
-/* 0 if a process whose work the ring does has died. */
-int nb_ring_is_alive(const struct nb_ring *ring);
 /* Ends what is left, as if all had been interrupted. */
 void nb_ring_clear(struct nb_ring *ring);
 

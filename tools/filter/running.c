@@ -1,9 +1,10 @@
 #include "tools/filter/running.h"
 
+#include "common/die.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct nb_coprocess *running[NB_RUNNING_MOST];
 static volatile sig_atomic_t running_group[NB_RUNNING_MOST];
@@ -16,20 +17,11 @@ void nb_running_pass_on(int signal)
 			kill(-(pid_t)running_group[i], signal);
 }
 
-/* A signal is about to end this process. */
-static volatile sig_atomic_t ending;
-
 static void pass_on(int signal)
 {
-	ending = 1;
+	nb_fall_silent(); /* of the commands that end now */
 	nb_running_pass_on(signal);
 	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
-}
-
-void nb_running_let_end(void)
-{
-	while (ending)
-		pause();
 }
 
 static void kill_all(void)

@@ -14,8 +14,5 @@ void nb_running_note(const struct nb_coprocess *co, pid_t group);
 void nb_running_forget(const struct nb_coprocess *co);
 /* Sends a signal to all of them; may be called by a signal handler. */
 void nb_running_pass_on(int signal);
-/* Does not return if a signal is about to end this process in another thread: that its commands have ended with it is
- * not worth a message. */
-void nb_running_let_end(void);
 
 #endif

@@ -121,6 +121,31 @@ static const char *device_conflict(const struct nb_run *run, const struct nb_run
 	return NULL;
 }
 
+static int enter(int directory)
+{
+	const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (here >= 0 && fchdir(directory)) {
+		close(here);
+		return -1;
+	}
+	return here;
+}
+
+static void go_back(int here)
+{
+	(void)!fchdir(here);
+	close(here);
+}
+
+/* 0 where this process could not come back, as from a directory that it may not search. */
+static int can_enter(int directory)
+{
+	const int here = enter(directory);
+	if (here >= 0)
+		go_back(here);
+	return here >= 0;
+}
+
 static void prepare(struct nb_run *run, void *context)
 {
 	const struct nb_handover *from = context;
@@ -145,6 +170,8 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 	*why = nb_run_do(run, prepare, from) ? "its options" : device_conflict(run, run->next);
 	if (!*why && (run->streams & streams) != streams)
 		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
+	if (!*why && !can_enter(from->directory))
+		*why = "its reader cannot change its working directory";
 	if (!*why)
 		return run;
 	nb_run_free(run);
@@ -175,20 +202,11 @@ struct nb_stage *nb_stage_accept(
 	return NULL;
 }
 
-static int enter(int directory)
+static void report_directory(struct nb_run *run, void *context)
 {
-	const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (here >= 0 && fchdir(directory)) {
-		close(here);
-		return -1;
-	}
-	return here;
-}
-
-static void go_back(int here)
-{
-	(void)!fchdir(here);
-	close(here);
+	(void)run;
+	(void)context;
+	nb_die(NB_EXIT_FAILED, "working directory:");
 }
 
 static void begin(struct nb_run *run, void *context)
@@ -199,13 +217,11 @@ static void begin(struct nb_run *run, void *context)
 
 int nb_stage_begin(struct nb_stage *stage)
 {
-	int status = NB_EXIT_FAILED;
 	pthread_mutex_lock(&making);
 	const int here = enter(stage->from.directory);
-	if (here >= 0) {
-		status = nb_run_do(stage->run, begin, NULL);
+	const int status = nb_run_do(stage->run, here >= 0 ? begin : report_directory, NULL);
+	if (here >= 0)
 		go_back(here);
-	}
 	pthread_mutex_unlock(&making);
 	return status;
 }

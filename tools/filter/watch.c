@@ -31,6 +31,7 @@ static _Noreturn void give_up(void)
 {
 	nb_speak_as(&all.voice);
 	nb_warn("truncated stream: a process of this folded pipeline has been killed");
+	nb_fall_silent();
 	nb_running_pass_on(SIGTERM);
 	if (ftrylockfile(stdout) == 0)
 		fflush(stdout);

@@ -56,9 +56,9 @@ int nb_meet_listen(int fd);
  * may wait for each other in a circle. */
 NB_MUST_CHECK int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE]);
 
-/* Waits for the answer: returns the exit status, or raises the signal that ended the work.  If the host dies without
- * an answer this raises SIGPIPE, as a write would; where that is ignored it returns NB_MEET_BROKEN, and the caller
- * reports the broken pipe.  All signals keep the action that they have. */
+/* Waits for the answer: returns the exit status, or raises the signal that ended the work.  If that is SIGPIPE, or the
+ * host dies without an answer, this is as a write would be: where the signal is ignored it returns NB_MEET_BROKEN, and
+ * the caller reports the broken pipe. */
 enum { NB_MEET_BROKEN = -1 };
 NB_MUST_CHECK int nb_meet_wait(int link);
 

@@ -245,8 +245,10 @@ int nb_meet_wait(int link)
 	close(link);
 	if (got > 0 && answer.says == NB_SAYS_EXITED)
 		return (int)(answer.value & 255);
-	if (got > 0 && answer.says == NB_SAYS_KILLED && answer.value > 0 && answer.value < NSIG)
-		return end_by((int)answer.value);
+	const int number = got > 0 && answer.says == NB_SAYS_KILLED && answer.value < NSIG ? (int)answer.value
+											   : SIGPIPE;
+	if (number > 0 && number != SIGPIPE)
+		return end_by(number);
 	raise(SIGPIPE);
 	return NB_MEET_BROKEN;
 }

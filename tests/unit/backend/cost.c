@@ -95,7 +95,7 @@ static void monotone(void)
 /* A device with half the multiprocessors takes twice the time, and one with few f64 units more for those alone. */
 static void other_devices(void)
 {
-	const struct nb_machine half = {16, NB_ISA_AVX512, {0.5, 0.5}}, game = {16, NB_ISA_AVX512, {1, 1.0 / 32}};
+	const struct nb_machine half = {16, NB_ISA_AVX512, {0.5, 0.5}}, game = {64, NB_ISA_AVX512, {1, 1.0 / 32}};
 	CHECK_NEAR(nb_cost(NB_WORK_DIRECT_F32, 1e12, NB_ON_DEVICE, &half) /
 			   nb_cost(NB_WORK_DIRECT_F32, 1e12, NB_ON_DEVICE, &h200),
 		2, 0.01);
