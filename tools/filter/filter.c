@@ -90,6 +90,9 @@ void nb_leave(struct nb_run *run)
 static void leave(struct nb_voice *voice, int status)
 {
 	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
+	/* nothing comes behind a program that has failed; but a thread that has failed leaves the others time to end */
+	if (run->is_program && gettid() == getpid())
+		exit(status);
 	run->status = status ? status : NB_RUN_LEFT;
 	longjmp(run->failed, 1);
 }
@@ -320,6 +323,7 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 	struct arguments arguments = {argc, argv};
 	if (!run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
+	run->is_program = 1;
 	int status = nb_run_do(run, prepare, &arguments);
 	if (!status)
 		status = nb_stage_hand_over(run, argc, argv);

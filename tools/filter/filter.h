@@ -82,6 +82,7 @@ struct nb_run {
 	int noperand;	   /* operands */
 	char **operand;
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
+	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
