@@ -598,3 +598,12 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	run bash -c "nb-gen plummer -n 2000 | nb-step -v -j 1 -d 1e-4 --until 100 --every 0 'nb-force -v -j 1 -e 0.1' 2>&1 >/dev/null | head -n 6"
 	[[ $output == *'but: '* || $output == *'backend cuda:0: '* ]]
 }
+
+@test "frames that were passed on before a failure are whole, also for a slow reader" {
+	nb-gen plummer -n 20000 >late.nb
+	nb-step -d 1e154 -k 50 'nb-force -t 0.5' <late.nb >/dev/null 2>&1 && return 1 # there is no tree
+	nb-step -d 1e154 -k 50 'nb-sort-zorder | nb-build-tree | nb-force' <late.nb 2>err | { sleep 0.3; cat; } >cut.nb || :
+	grep -q 'leaves the range of numbers' err
+	run nb-stats <cut.nb
+	[[ $output == *'no end marker after frame'* ]]
+}

@@ -90,9 +90,13 @@ void nb_leave(struct nb_run *run)
 static void leave(struct nb_voice *voice, int status)
 {
 	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
-	/* nothing comes behind a program that has failed; but a thread that has failed leaves the others time to end */
-	if (run->is_program && gettid() == getpid())
+	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time to
+	 * end. */
+	if (run->is_program && gettid() == getpid()) {
+		if (run->relay)
+			(void)nb_relay_drain(run->relay);
 		exit(status);
+	}
 	run->status = status ? status : NB_RUN_LEFT;
 	longjmp(run->failed, 1);
 }
@@ -161,9 +165,9 @@ void nb_run_free(struct nb_run *run)
 {
 	if (!run)
 		return;
+	nb_relay_stop(run->relay);
 	if (run->tool->clear)
 		run->tool->clear(run->self);
-	nb_relay_stop(run->relay);
 	if (run->in_open)
 		nb_reader_close(&run->in);
 	if (run->out_open)
