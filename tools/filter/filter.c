@@ -54,11 +54,22 @@ void nb_stop(struct nb_run *run, int status)
 	exit(status);
 }
 
+/* Whether who takes the frame shall work while this instance goes on: where more frames are to come, or have come
+ * before and the chain ends there, in a picture or a table. */
+static int wants_relay(const struct nb_run *run, int last)
+{
+	return run->relays && !run->relay &&
+	       (!last || (run->npassed > 0 && run->next && !(run->next->streams & NB_WRITES)));
+}
+
 static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 {
 	nb_add_history(run, frame);
 	if (run->put && run->put != put_on_stream)
 		round_off(frame);
+	if (wants_relay(run, last))
+		run->relay = nb_relay_start(run);
+	run->npassed++;
 	const int status = run->put ? run->put(run->context, frame, last) : NB_EXIT_OK;
 	if (status)
 		nb_stop(run, status);
@@ -66,9 +77,6 @@ static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 
 void nb_emit(struct nb_run *run, struct nb_frame *frame)
 {
-	/* more is to come: who takes the frames works meanwhile */
-	if (run->relays && !run->relay)
-		run->relay = nb_relay_start(run);
 	pass_on(run, frame, 0);
 }
 
@@ -90,8 +98,8 @@ void nb_leave(struct nb_run *run)
 static void leave(struct nb_voice *voice, int status)
 {
 	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
-	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time to
-	 * end. */
+	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
+	 * to end. */
 	if (run->is_program && gettid() == getpid()) {
 		if (run->relay)
 			(void)nb_relay_drain(run->relay);

@@ -96,6 +96,7 @@ struct nb_run {
 	 * the last use of a frame (last) it may take the contents. */
 	int (*put)(void *context, struct nb_frame *frame, int last);
 	void *context;
+	uint64_t npassed;	/* frames passed on */
 	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
 	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
 	double looked;		/* when it was last seen that the processes are alive (nb_now) */
