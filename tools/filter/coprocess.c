@@ -236,24 +236,14 @@ int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame)
 	return give_job(co, JOB_FRAME, frame);
 }
 
-int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
-{
-	struct pollfd p = {co->ring.n ? co->ring.stage[co->ring.n - 1]->from.in : co->from.fd, POLLIN, 0};
-	double end = nb_now() + seconds;
-	if (co->ring.nanswer)
-		return 1;
-	for (;;) {
-		double left = end - nb_now();
-		int ready = poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
-		if (ready >= 0 || errno != EINTR)
-			return ready != 0;
-	}
-}
-
 int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 {
 	if (co->ring.n && !co->ring.closed && nb_ring_pull(&co->ring))
 		return ended(co, NULL);
+	if (nb_coprocess_is_broken(co)) {
+		kill(-co->group, SIGTERM);
+		return ended(co, NULL);
+	}
 	if (nb_ring_answer(&co->ring, frame))
 		return nb_reader_count(&co->from, frame) == NB_ERROR
 			       ? fail(co, "wrote a bad stream: %s", co->from.error)
@@ -261,6 +251,7 @@ int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 	if (at_end(co, -1))
 		return ended(co, NULL);
 	enum nb_answer answer = nb_reader_next(&co->from, frame);
+	co->ring.lost = 0; /* somebody answers */
 	if (answer == NB_FRAME)
 		return 0;
 	if (answer == NB_END)

@@ -44,6 +44,8 @@ int nb_coprocess_is_folded(struct nb_coprocess *co);
 NB_MUST_CHECK int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame);
 /* Waits for the first byte of an answer (or the end) for at most so many seconds: 1, or 0 if none came. */
 int nb_coprocess_answers(struct nb_coprocess *co, double seconds);
+/* Whether the last program of the command has died before it could answer, while the shell keeps its output open. */
+int nb_coprocess_is_broken(const struct nb_coprocess *co);
 /* Reads the next frame that the command writes. */
 NB_MUST_CHECK int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame);
 /* Ends the stream that the command reads, and waits for the end of the one that it writes, which must hold

@@ -22,19 +22,25 @@ static int wants_to_connect(int listener)
 	return ppoll(&p, 1, &pause, NULL) > 0;
 }
 
-/* name: of a program that does not come, or "". */
-static struct nb_stage *find_stage(
-	int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context, char name[NB_HOLDER_NAME])
+/* name: of a program that does not come, or "".  lost: one of this build came, and is gone. */
+static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context,
+	char name[NB_HOLDER_NAME], int *lost)
 {
+	int seen = 0;
 	const double start = nb_now();
 	name[0] = '\0';
+	*lost = 0;
 	while (listener >= 0) {
 		if (wants_to_connect(listener)) {
+			struct nb_stage *stage = nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
+			*lost = !stage && nb_meet_writers(fifo, name) < NB_HOLDER_OURS;
 			name[0] = '\0';
-			return nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
+			return stage;
 		}
 		const enum nb_holder holder = nb_meet_writers(fifo, name);
 		const double waited = nb_now() - start;
+		*lost = seen && holder < NB_HOLDER_OURS;
+		seen |= holder == NB_HOLDER_OURS;
 		if (holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_OURS && waited > STARTED))
 			break;
 		if (holder == NB_HOLDER_MAYBE && waited > MAYBE) {
@@ -90,13 +96,14 @@ static void stop_listening(struct nb_stage *stage)
 
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 {
-	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring, ring->before);
+	struct nb_stage *stage = find_stage(listener, from, keep_answer, ring, ring->before, &ring->lost);
 	while (stage && ring->n < NB_RING_MOST) {
 		ring->stage[ring->n++] = stage;
 		ring->closed = same_fifo(stage->from.in, to);
 		if (ring->closed || ring->n == NB_RING_MOST)
 			break;
-		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run, ring->before);
+		int gone; /* then that stage finds its input ended */
+		stage = find_stage(stage->from.listener, stage->from.in, nb_run_feed, stage->run, ring->before, &gone);
 	}
 	for (int k = ring->n - 1; k >= 0; k--) {
 		stop_listening(ring->stage[k]);

@@ -14,6 +14,7 @@ enum { NB_RING_MOST = 32 };
 struct nb_ring {
 	int n; /* stages, 0: nothing is folded */
 	int closed;
+	int lost; /* the command's last program was one of this build, and has died before it folded */
 	char before[NB_HOLDER_NAME]; /* the program that writes into the ring if it is open, or "" */
 	/* private */
 	struct nb_stage *stage[NB_RING_MOST]; /* the last one first */
