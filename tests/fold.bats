@@ -456,7 +456,8 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 @test "a program that a command such as timeout(1) starts folds every time" {
 	for ((i = 0; i < 12; i++)); do
 		for start in 'timeout 9' setsid '/usr/bin/env A=1'; do
-			bash -c "nb-gen -v -n 9 2>told | $start nb-stats >out"
+			# a background job ignores SIGINT, but what timeout(1) starts there does not
+			env --default-signal=INT,QUIT bash -c "nb-gen -v -n 9 2>told | $start nb-stats >out"
 			equals "$(<told)" 'nb-gen: folded: nb-gen | nb-stats
 '"$(grep ' made in ' told)"
 		done
