@@ -226,10 +226,12 @@ static int chosen_of_ring(const char *step, const char *commands, double n)
 		CHECK(ring.run[i]->backend != NULL);
 		devices += is_device(ring.run[i]);
 	}
+	const int members = chain.n + ring.n;
 	s->force = NULL;
+	nb_frame_clear(&frame);
 	free_chain(&chain);
 	free_chain(&ring);
-	return devices == 0 ? 0 : devices == chain.n + ring.n ? 1 : -1;
+	return devices == 0 ? 0 : devices == members ? 1 : -1;
 }
 
 static void rings(void)
