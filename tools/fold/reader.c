@@ -71,8 +71,10 @@ static void send_refusal(int link, const char *why)
 /* NULL, or why the peer is not the writer of this FIFO in these surroundings. */
 static const char *wrong_peer(int link, int fd, pid_t *pid, double until)
 {
+	static const int yes = 1;
 	struct nb_fifo fifo;
 	struct nb_record hello;
+	(void)setsockopt(link, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes); /* what comes says who sends it */
 	*pid = nb_peer_of(link);
 	if (*pid < 0)
 		return "another user";
@@ -119,12 +121,14 @@ static const char *receive_offer(struct nb_handover *h, double until, char why[N
 {
 	struct nb_record offer;
 	int fd[NB_OFFERED], n = 0, strings = -1;
-	const int got = nb_record_receive(h->link, &offer, fd, &n, NULL, until);
+	pid_t who;
+	const int got = nb_record_receive(h->link, &offer, fd, &n, &who, until);
 	if (got < 0)
 		return "another build, or too many open files";
 	if (got == 0)
 		return "it makes no offer";
-	int fine = sort_out(h, offer.value, fd, n, &strings) && offer.says == NB_SAYS_OFFER;
+	/* who was looked at, not one who has got the connection from a process that is gone */
+	int fine = sort_out(h, offer.value, fd, n, &strings) && offer.says == NB_SAYS_OFFER && who == h->pid;
 	fine = fine && nb_strings_unpack(strings, h) == 0;
 	if (strings >= 0)
 		close(strings);

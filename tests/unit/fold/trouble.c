@@ -80,6 +80,15 @@ static void is_good(int link)
 	offer_strings(link, good_strings());
 }
 
+/* A process that has connected and leaves the offer to another one: its own number may be somebody else's by then. */
+static void lends_the_connection(int link)
+{
+	if (fork() == 0) {
+		is_good(link);
+		_exit(0);
+	}
+}
+
 static void says_nothing(int link)
 {
 	(void)link;
@@ -265,8 +274,8 @@ static void peer(void (*behaves)(int link), const char *phrase, double most)
 
 static void peers_that_lie(void)
 {
-	static void (*const bad[])(int) = {says_something_else, announces_more, announces_less, announces_nothing,
-		has_no_directory, gives_a_socket_that_does_not_listen, has_strings_that_may_change,
+	static void (*const bad[])(int) = {says_something_else, lends_the_connection, announces_more, announces_less,
+		announces_nothing, has_no_directory, gives_a_socket_that_does_not_listen, has_strings_that_may_change,
 		has_strings_in_a_pipe, has_no_arguments, has_an_empty_file, has_a_cut_head, has_no_last_nul,
 		counts_too_many_arguments, counts_too_few_arguments, counts_beyond_32_bits,
 		counts_variables_for_gigabytes};
