@@ -55,7 +55,7 @@ endif
 # A program of a pipeline is started often, and without shared libraries in half the time.  CUDA finds its driver by
 # dlopen, and sanitizers want the libraries.  (The linker warns of a dlopen in libgomp that is for offloading.)
 ifeq ($(CONFIG),cpu)
-STATIC ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
+PROGRAM_LDFLAGS ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 endif
 
 # one short line for each file; V=1 prints the commands
@@ -97,7 +97,7 @@ $(LIB): $(LIB_O) $(BUILD)/lib.list
 $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(STATIC) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) $(PROGRAM_LDFLAGS) -o $@ $^ $(LDLIBS)
 	@for l in $(@D)/nb-*; do case ' $(TOOLS) ' in *" $${l##*/} "*) ;; *) rm -f "$$l" ;; esac; done # tools that are gone
 
 $(BUILD)/bin/nb-%: $(PROGRAM)
