@@ -139,6 +139,14 @@ struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field
 		info->unit, info->flags);
 }
 
+static void drop_attribute_at(struct nb_frame *frame, size_t i)
+{
+	free(frame->attribute[i].key);
+	free(frame->attribute[i].value);
+	frame->nattribute--;
+	memmove(&frame->attribute[i], &frame->attribute[i + 1], (frame->nattribute - i) * sizeof *frame->attribute);
+}
+
 static void drop_at(struct nb_frame *frame, size_t i)
 {
 	release_column(&frame->column[i]);
@@ -176,13 +184,24 @@ void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
 	frame->rows[table] = 0;
 }
 
+/* What describes a tree or boxes. */
+static int is_of_tree(const char *key)
+{
+	switch (key[0]) {
+	case 't': return strcmp(key, "tree") == 0;
+	case 'l': return strcmp(key, "leaf_size") == 0 || strcmp(key, "level") == 0;
+	case 'o': return strcmp(key, "order") == 0;
+	default: return 0;
+	}
+}
+
 void nb_frame_drop_tree(struct nb_frame *frame)
 {
-	static const char *const attribute[] = {"tree", "leaf_size", "order", "level"};
 	nb_frame_drop_table(frame, NB_NODE);
 	nb_frame_drop_table(frame, NB_BOX);
-	for (size_t i = 0; i < sizeof attribute / sizeof *attribute; i++)
-		nb_frame_drop_attribute(frame, attribute[i]);
+	for (size_t i = frame->nattribute; i-- > 0;)
+		if (is_of_tree(frame->attribute[i].key))
+			drop_attribute_at(frame, i);
 }
 
 void nb_frame_drop_derived(struct nb_frame *frame)
@@ -201,11 +220,18 @@ static size_t form_bytes(const struct nb_column *column, enum nb_form form)
 	return form == NB_WIRE ? column->rows * column->rowsize : column->rows * column->ncomp * sizeof(double);
 }
 
+/* Whether the type is "<" kind width, one digit. */
+static int is_type(const struct nb_column *column, char kind, char width)
+{
+	const char *dtype = column->dtype;
+	return dtype[0] == '<' && dtype[1] == kind && dtype[2] == width && dtype[3] == '\0';
+}
+
 /* Where the wire form is the one that is wanted, it is the only one. */
 static enum nb_form canonical(const struct nb_column *column, enum nb_form form)
 {
-	const char *same = form == NB_AS_F64 ? "<f8" : form == NB_AS_U64 ? "<u8" : "";
-	return strcmp(column->dtype, same) == 0 ? NB_WIRE : form;
+	const char kind = form == NB_AS_F64 ? 'f' : 'u';
+	return form == NB_WIRE || is_type(column, kind, '8') ? NB_WIRE : form;
 }
 
 static struct nb_copy *find_copy(struct nb_column *column, const struct nb_space *space, enum nb_form form)
@@ -262,7 +288,7 @@ static enum nb_form other_form(enum nb_form form)
 
 static int is_single(const struct nb_column *column)
 {
-	return strcmp(column->dtype, "<f4") == 0;
+	return is_type(column, 'f', '4');
 }
 
 /* The given form of f32 numbers from the other one in the same place.  NULL: no memory, or the device failed. */
@@ -474,7 +500,7 @@ int nb_frame_round(struct nb_frame *frame)
 size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 {
 	const int single = is_single(column);
-	if ((!single && strcmp(column->dtype, "<f8") != 0) || (what & ~column->never) == 0)
+	if ((!single && !is_type(column, 'f', '8')) || (what & ~column->never) == 0)
 		return column->rows;
 	/* rounding to f32 may overflow: the wire form is what counts */
 	const struct nb_copy *copy = wire_copy(column);
@@ -560,13 +586,32 @@ int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 
 /* ---- attributes ------------------------------------------------------------------------------- */
 
+static int has_key(const struct nb_attribute *attribute, const char *key)
+{
+	return attribute->key[0] == key[0] && attribute->key[1] == key[1] && strcmp(attribute->key, key) == 0;
+}
+
 static struct nb_attribute *find_attribute(const struct nb_frame *frame, const char *key)
 {
 	for (size_t i = 0; i < frame->nattribute; i++)
-		if (frame->attribute[i].key[0] == key[0] && frame->attribute[i].key[1] == key[1] &&
-			strcmp(frame->attribute[i].key, key) == 0)
+		if (has_key(&frame->attribute[i], key))
 			return &frame->attribute[i];
 	return NULL;
+}
+
+/* Drops those behind the first kept ones that have the key. */
+static void drop_behind(struct nb_frame *frame, size_t kept, const char *key)
+{
+	for (size_t i = kept; i < frame->nattribute; i++) {
+		struct nb_attribute *attribute = &frame->attribute[i];
+		if (!has_key(attribute, key)) {
+			frame->attribute[kept++] = *attribute;
+		} else {
+			free(attribute->key);
+			free(attribute->value);
+		}
+	}
+	frame->nattribute = kept;
 }
 
 static const char *text_of(struct nb_attribute *attribute)
@@ -647,36 +692,20 @@ int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, dou
 	if (!first)
 		return append(frame, key, NULL, value);
 	const struct nb_attribute moved = *first;
-	size_t kept = (size_t)(first - frame->attribute);
-	for (size_t i = kept + 1; i < frame->nattribute; i++) {
-		struct nb_attribute *attribute = &frame->attribute[i];
-		if (strcmp(attribute->key, key) != 0) {
-			frame->attribute[kept++] = *attribute;
-		} else {
-			free(attribute->key);
-			free(attribute->value);
-		}
-	}
-	frame->attribute[kept] = moved;
-	frame->nattribute = kept + 1;
-	set_number(&frame->attribute[kept], value);
+	const size_t at = (size_t)(first - frame->attribute);
+	memmove(first, first + 1, (frame->nattribute - at - 1) * sizeof *first);
+	frame->nattribute--;
+	drop_behind(frame, at, key);
+	frame->attribute[frame->nattribute++] = moved; /* where it was, or one that has been dropped */
+	set_number(&frame->attribute[frame->nattribute - 1], value);
 	return NB_OK;
 }
 
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
 {
-	struct nb_attribute *first = find_attribute(frame, key);
-	size_t kept = first ? (size_t)(first - frame->attribute) : frame->nattribute;
-	for (size_t i = kept; i < frame->nattribute; i++) {
-		struct nb_attribute *attribute = &frame->attribute[i];
-		if (strcmp(attribute->key, key) != 0) {
-			frame->attribute[kept++] = *attribute;
-		} else {
-			free(attribute->key);
-			free(attribute->value);
-		}
-	}
-	frame->nattribute = kept;
+	const struct nb_attribute *first = find_attribute(frame, key);
+	if (first)
+		drop_behind(frame, (size_t)(first - frame->attribute), key);
 }
 
 int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value)
