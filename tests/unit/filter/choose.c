@@ -187,12 +187,14 @@ static void wishes(void)
 	for (int i = 0; i < chain.n; i++)
 		nb_require_backend(chain.run[i], &frame);
 	CHECK(!is_device(chain.run[1]) && is_device(chain.run[2]));
+	nb_frame_clear(&frame);
 	free_chain(&chain);
 	make_chain(&chain, "nb-force -j 16 -b cpu | nb-stats -j 16");
 	empty_frame(&frame, 1e7);
 	for (int i = 0; i < chain.n; i++)
 		nb_require_backend(chain.run[i], &frame);
 	CHECK(!is_device(chain.run[0]) && !is_device(chain.run[1]));
+	nb_frame_clear(&frame);
 	free_chain(&chain);
 }
 
