@@ -149,12 +149,24 @@ struct nb_run *nb_run_new(const struct nb_tool *tool)
 	return run;
 }
 
-void nb_run_prepare(struct nb_run *run, int argc, char **argv)
+struct arguments {
+	int argc;
+	char **argv;
+};
+
+static void prepare(struct nb_run *run, void *context)
 {
-	nb_options_parse(run, argc, argv);
+	const struct arguments *a = context;
+	nb_options_parse(run, a->argc, a->argv);
 	nb_cpu_set_threads(run->common.threads);
 	if (run->tool->check)
 		run->tool->check(run, run->self);
+}
+
+int nb_run_prepare(struct nb_run *run, int argc, char **argv)
+{
+	struct arguments arguments = {argc, argv};
+	return nb_run_do(run, prepare, &arguments);
 }
 
 /* All that comes before the first frame but the input.  A backend that is asked for by name must be there from the
@@ -318,25 +330,13 @@ static void work_on_streams(struct nb_run *run, void *context)
 		nb_die(NB_EXIT_FAILED, "write error:");
 }
 
-struct arguments {
-	int argc;
-	char **argv;
-};
-
-static void prepare(struct nb_run *run, void *context)
-{
-	const struct arguments *a = context;
-	nb_run_prepare(run, a->argc, a->argv);
-}
-
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 {
 	struct nb_run *run = nb_run_new(tool);
-	struct arguments arguments = {argc, argv};
 	if (!run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->is_program = 1;
-	int status = nb_run_do(run, prepare, &arguments);
+	int status = nb_run_prepare(run, argc, argv);
 	if (!status)
 		status = nb_stage_hand_over(run, argc, argv);
 	if (status == NB_STAGE_HERE)

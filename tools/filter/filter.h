@@ -143,8 +143,8 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv);
 
 /* The same in pieces.  An instance, NULL: out of memory ... */
 struct nb_run *nb_run_new(const struct nb_tool *tool);
-/* ... its options and operands, looked at ... */
-void nb_run_prepare(struct nb_run *run, int argc, char **argv);
+/* ... its options and operands, looked at: 0, or its exit status, or NB_RUN_LEFT ... */
+NB_MUST_CHECK int nb_run_prepare(struct nb_run *run, int argc, char **argv);
 /* ... backend and begin, for frames in memory ... */
 void nb_run_start(struct nb_run *run);
 /* ... or the same and the input; must be allowed to end the instance, as all that follow ... */

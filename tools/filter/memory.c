@@ -1,32 +1,21 @@
 /* Instances of tools on frames that are in memory, for another program of the suite. */
 #include "tools/filter/filter.h"
 
-struct arguments {
-	int argc;
-	char **argv;
-};
-
-static void prepare(struct nb_run *run, void *context)
+static void start(struct nb_run *run, void *context)
 {
-	const struct arguments *a = context;
-	nb_run_prepare(run, a->argc, a->argv);
-}
-
-static void prepare_and_begin(struct nb_run *run, void *context)
-{
-	prepare(run, context);
+	(void)context;
 	nb_run_start(run);
 }
 
 int nb_run_create(
 	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend)
 {
-	struct arguments arguments = {argc, argv};
 	*run = nb_run_new(tool);
 	if (!*run)
 		return NB_EXIT_FAILED;
 	(*run)->backend = backend;
-	return nb_run_do(*run, prepare_and_begin, &arguments);
+	const int status = nb_run_prepare(*run, argc, argv);
+	return status ? status : nb_run_do(*run, start, NULL);
 }
 
 static void take_frame(struct nb_run *run, void *context)

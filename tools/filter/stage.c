@@ -146,12 +146,6 @@ static int can_enter(int directory)
 	return here >= 0;
 }
 
-static void prepare(struct nb_run *run, void *context)
-{
-	const struct nb_handover *from = context;
-	nb_run_prepare(run, from->argc, from->argv);
-}
-
 /* The instance that does the work; NULL with why it cannot. */
 static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (*put)(void *, struct nb_frame *, int),
 	void *context, const char **why)
@@ -167,7 +161,7 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 	run->put = put;
 	run->context = context;
 	run->next = put == nb_run_feed ? context : NULL;
-	*why = nb_run_do(run, prepare, from) ? "its options" : device_conflict(run, run->next);
+	*why = nb_run_prepare(run, from->argc, from->argv) ? "its options" : device_conflict(run, run->next);
 	if (!*why && (run->streams & streams) != streams)
 		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
 	if (!*why && !can_enter(from->directory))

@@ -53,13 +53,9 @@ static int drop(void *context, struct nb_frame *frame, int last)
 	return NB_EXIT_OK;
 }
 
-static void prepare(struct nb_run *run, void *context)
+static void take_wish(struct nb_run *run, void *context)
 {
-	char **word = context;
-	int n = 0;
-	while (word[n])
-		n++;
-	nb_run_prepare(run, n, word);
+	(void)context;
 	if (strcmp(run->common.backend, "auto") != 0)
 		nb_choose_backend(run, run->common.backend);
 }
@@ -77,7 +73,8 @@ static void make_chain(struct chain *chain, const char *commands)
 				chain->word[chain->n][n++] = word;
 		chain->word[chain->n][n] = NULL;
 		struct nb_run *run = nb_run_new(nb_tool_find(chain->word[chain->n][0]));
-		CHECK(nb_run_do(run, prepare, chain->word[chain->n]) == 0);
+		CHECK(nb_run_prepare(run, n, chain->word[chain->n]) == 0);
+		CHECK(nb_run_do(run, take_wish, NULL) == 0);
 		chain->run[chain->n++] = run;
 	}
 	for (int i = 0; i < chain->n; i++) {
