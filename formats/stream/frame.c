@@ -794,6 +794,16 @@ int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
 	return NB_OK;
 }
 
+int nb_frame_give(struct nb_frame *to, struct nb_frame *from, int last)
+{
+	if (!last)
+		return nb_frame_share(to, from);
+	nb_frame_clear(to);
+	*to = *from;
+	nb_frame_init(from);
+	return NB_OK;
+}
+
 const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size)
 {
 	size_t used = 0;

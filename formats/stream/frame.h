@@ -137,6 +137,8 @@ NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from
 /* The same without copying contents, wherever they are: both frames use the same memory until one of them changes it,
  * which then gets its own.  The two may go to different threads. */
 NB_MUST_CHECK int nb_frame_share(struct nb_frame *to, struct nb_frame *from);
+/* Gives the frame away: all that *from has, which is empty then (last), or a share of it. */
+NB_MUST_CHECK int nb_frame_give(struct nb_frame *to, struct nb_frame *from, int last);
 
 /* Index of the first row of a column of <f4 or <f8 (any other has none) that holds a number which is what (space.h):
  * NaN or infinite, negative; rows if there is none.  Looked for where the column lives.  SIZE_MAX: out of memory, or

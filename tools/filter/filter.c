@@ -8,7 +8,6 @@
 #include "tools/filter/stage.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,13 +39,6 @@ static int put_on_stream(void *context, struct nb_frame *frame, int last)
 	return NB_EXIT_OK;
 }
 
-/* What is passed on in memory is what would have gone through a stream. */
-static void round_off(struct nb_frame *frame)
-{
-	if (nb_frame_round(frame))
-		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
-}
-
 void nb_stop(struct nb_run *run, int status)
 {
 	if (run->voice.leave)
@@ -65,8 +57,9 @@ static int wants_relay(const struct nb_run *run, int last)
 static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 {
 	nb_add_history(run, frame);
-	if (run->put && run->put != put_on_stream)
-		round_off(frame);
+	/* what is passed on in memory is what would have gone through a stream */
+	if (run->put && run->put != put_on_stream && nb_frame_round(frame))
+		nb_out_of_memory(frame);
 	if (wants_relay(run, last))
 		run->relay = nb_relay_start(run);
 	run->npassed++;
@@ -231,13 +224,8 @@ int nb_run_feed(void *to, struct nb_frame *frame, int last)
 	struct nb_run *run = to;
 	if (!nb_is_alive(run))
 		return NB_RUN_BROKEN;
-	if (last) {
-		nb_frame_clear(&run->taken);
-		run->taken = *frame;
-		nb_frame_init(frame);
-	} else if (nb_frame_share(&run->taken, frame)) {
+	if (nb_frame_give(&run->taken, frame, last))
 		nb_out_of_memory(frame);
-	}
 	return nb_run_do(run, take, NULL) ? NB_RUN_BROKEN : NB_EXIT_OK;
 }
 

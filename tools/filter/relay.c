@@ -69,12 +69,8 @@ static int put(void *context, struct nb_frame *frame, int last)
 	struct nb_relay *relay = context;
 	struct nb_frame copy;
 	nb_frame_init(&copy);
-	if (!last && nb_frame_share(&copy, frame))
+	if (nb_frame_give(&copy, frame, last))
 		nb_out_of_memory(frame);
-	if (last) {
-		copy = *frame;
-		nb_frame_init(frame);
-	}
 	pthread_mutex_lock(&relay->lock);
 	while (relay->occupied && !relay->status)
 		pthread_cond_wait(&relay->changed, &relay->lock);

@@ -70,12 +70,8 @@ static int keep_answer(void *context, struct nb_frame *frame, int last)
 	}
 	struct nb_frame *to = &ring->answer[ring->nanswer];
 	nb_frame_init(to);
-	if (!last && nb_frame_share(to, frame))
+	if (nb_frame_give(to, frame, last))
 		nb_out_of_memory(frame);
-	if (last) {
-		*to = *frame;
-		nb_frame_init(frame);
-	}
 	ring->nanswer++;
 	return NB_EXIT_OK;
 }
