@@ -1,8 +1,9 @@
 #include "common/timer.h"
 
+#include <errno.h>
 #include <time.h>
 
-static double seconds(clockid_t clock)
+static double seconds_of(clockid_t clock)
 {
 	struct timespec t;
 	clock_gettime(clock, &t);
@@ -11,10 +12,17 @@ static double seconds(clockid_t clock)
 
 double nb_now(void)
 {
-	return seconds(CLOCK_MONOTONIC);
+	return seconds_of(CLOCK_MONOTONIC);
 }
 
 double nb_now_roughly(void)
 {
-	return seconds(CLOCK_MONOTONIC_COARSE);
+	return seconds_of(CLOCK_MONOTONIC_COARSE);
+}
+
+void nb_pause(double seconds)
+{
+	struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
 }

@@ -5,5 +5,7 @@
 double nb_now(void);
 /* The same clock, some milliseconds late, for a fifth of the price. */
 double nb_now_roughly(void);
+/* Sleeps so many seconds, signals or not. */
+void nb_pause(double seconds);
 
 #endif

@@ -30,13 +30,6 @@ static int fail(struct nb_coprocess *co, const char *format, ...)
 	return -1;
 }
 
-static void pause_for(double seconds)
-{
-	struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
-}
-
 /* ---- starting --------------------------------------------------------------------------------- */
 
 static void *write_jobs(void *context);
@@ -177,7 +170,7 @@ static int reap(struct nb_coprocess *co, double seconds, int *status)
 		if (pid == 0) {
 			if (nb_now() - start > seconds)
 				return 0;
-			pause_for(0.005);
+			nb_pause(0.005);
 		}
 	}
 	pthread_mutex_lock(&co->lock);

@@ -3,6 +3,7 @@
 #include "common/timer.h"
 #include "tools/filter/input.h"
 #include "tools/filter/require.h"
+#include "tools/filter/watch.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -127,12 +128,6 @@ static void find_cut(struct nb_run *run, void *context)
 	nb_die(NB_EXIT_FAILED, "truncated stream");
 }
 
-static int is_alive(const struct nb_stage *stage)
-{
-	struct pollfd p = {stage->from.link, POLLIN, 0};
-	return poll(&p, 1, 0) <= 0;
-}
-
 /* The stage that broke the ring: the last with a status that is not 0. */
 static int broken_at(const struct nb_ring *ring)
 {
@@ -146,7 +141,7 @@ static int broken_at(const struct nb_ring *ring)
 static void note_dead(struct nb_ring *ring)
 {
 	for (int k = 0; k < ring->n; k++)
-		if (!ring->stage[k]->run->status && !is_alive(ring->stage[k]))
+		if (!ring->stage[k]->run->status && nb_link_is_at_end(ring->stage[k]->from.link))
 			ring->stage[k]->run->status = NB_RUN_BROKEN;
 }
 

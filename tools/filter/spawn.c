@@ -1,5 +1,7 @@
 #include "tools/filter/spawn.h"
 
+#include "common/descriptor.h"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -13,9 +15,7 @@ int nb_spawn_pipe(int end[2])
 	if (pipe2(low, O_CLOEXEC))
 		return -1;
 	for (int i = 0; i < 2; i++)
-		end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(low[0]);
-	close(low[1]);
+		end[i] = nb_above_standard(low[i]);
 	if (end[0] >= 0 && end[1] >= 0)
 		return 0;
 	for (int i = 0; i < 2; i++)

@@ -1,10 +1,10 @@
 #include "tools/filter/watch.h"
 
+#include "common/descriptor.h"
 #include "common/die.h"
 #include "common/timer.h"
 #include "tools/filter/running.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ static nfds_t list(struct pollfd file[MOST + 1])
 	return n;
 }
 
-static int is_at_end(int link)
+int nb_link_is_at_end(int link)
 {
 	struct pollfd file = {link, POLLIN, 0};
 	return poll(&file, 1, 0) > 0;
@@ -61,7 +61,7 @@ static int note(void)
 {
 	int any = 0;
 	for (int i = 0; i < all.n; i++) {
-		if (!all.died[i] && is_at_end(all.link[i]))
+		if (!all.died[i] && nb_link_is_at_end(all.link[i]))
 			all.died[i] = nb_now();
 		if (all.died[i] && nb_now() - all.died[i] > PATIENCE)
 			give_up();
@@ -98,11 +98,7 @@ static void start(void)
 	sigset_t every, old;
 	all.voice = (struct nb_voice){.program = nb_program(), .file = nb_voice_file()};
 	/* above standard error: not where a closed standard output was, for what is written there */
-	const int low = eventfd(0, EFD_CLOEXEC);
-	if (low >= 0) {
-		all.wake = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		close(low);
-	}
+	all.wake = nb_above_standard(eventfd(0, EFD_CLOEXEC));
 	if (all.wake < 0)
 		return;
 	sigfillset(&every);

@@ -9,5 +9,7 @@
 /* From now on, and no more; link: a descriptor that is at its end once the process has died. */
 void nb_watch(int link);
 void nb_watch_no_more(int link);
+/* 1 if that is so now. */
+int nb_link_is_at_end(int link);
 
 #endif

@@ -58,15 +58,6 @@ void nb_record_init(struct nb_record *record, enum nb_says says, uint32_t value)
 
 /* ---- records ----------------------------------------------------------------------------------- */
 
-int nb_above_standard(int fd)
-{
-	if (fd < 0 || fd > STDERR_FILENO)
-		return fd;
-	const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(fd);
-	return above;
-}
-
 union control {
 	char bytes[CMSG_SPACE(NB_OFFERED * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 	struct cmsghdr header;

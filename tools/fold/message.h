@@ -10,6 +10,7 @@
 #ifndef NB_FOLD_MESSAGE_H
 #define NB_FOLD_MESSAGE_H
 
+#include "common/descriptor.h"
 #include "tools/fold/meet.h"
 
 #include <stdint.h>
@@ -45,8 +46,5 @@ int nb_strings_pack(int argc, char *const *argv, char *const *environment);
 /* The strings of such a file into h->argc, argv, environment and text, whatever the file holds: 0; or -1: it holds
  * something else, or there is no memory. */
 int nb_strings_unpack(int fd, struct nb_handover *h);
-
-/* The same descriptor above standard error, close-on-exec; -1 and closed where that is not possible. */
-int nb_above_standard(int fd);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Seconds: of the search for a reader; before the first look at who reads; between looks; between attempts to connect;
@@ -31,12 +30,6 @@ static int plain(char why[NB_WHY_SIZE], const char *format, ...)
 }
 
 /* ---- finding the reader ------------------------------------------------------------------------- */
-
-static void pause_for(double seconds)
-{
-	const struct timespec time = {0, (long)(seconds * 1e9)};
-	nanosleep(&time, NULL);
-}
 
 /* Whether it is worth while to try again: looks at who reads. */
 static int may_come(const struct nb_fifo *fifo, double until, int *nobody, char why[NB_WHY_SIZE])
@@ -87,7 +80,7 @@ static int connect_to(int fd, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 		now = nb_now();
 		if (now >= look)
 			look = now + LOOK;
-		pause_for(ATTEMPT);
+		nb_pause(ATTEMPT);
 	}
 	return link;
 }
