@@ -1,8 +1,12 @@
 #include "tools/filter/choose.h"
 
+#include "common/parse.h"
 #include "tools/filter/plan.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
 
 struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose};
 
@@ -95,8 +99,24 @@ void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 {
 	if (!run->decided)
 		decide(run, frame);
-	if (run->backend || !(run->tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER)))
+	if (run->backend || !(run->tool->common & NB_COMMON_PLACE))
 		return;
 	const struct nb_space *space = nb_plan_space(frame);
 	nb_choose_backend(run, space ? space->name : "cpu");
+}
+
+/* ---- one device for all -------------------------------------------------------------------------- */
+
+int nb_claim_device(const struct nb_run *run)
+{
+	static _Atomic int claimed = -1;
+	const char *wish = run->common.backend;
+	uint64_t number = 0;
+	int none = -1;
+	if (!(run->tool->common & NB_COMMON_PLACE) || strncmp(wish, "cuda", 4) != 0)
+		return 1;
+	/* a name that is none is found when it is looked for */
+	if (wish[4] && (wish[4] != ':' || nb_parse_u64(wish + 5, 0, INT_MAX, &number) != NB_PARSE_OK))
+		return 1;
+	return atomic_compare_exchange_strong(&claimed, &none, (int)number) || none == (int)number;
 }

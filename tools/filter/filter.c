@@ -167,7 +167,7 @@ int nb_run_prepare(struct nb_run *run, int argc, char **argv)
 void nb_run_start(struct nb_run *run)
 {
 	const struct nb_tool *tool = run->tool;
-	if ((tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER)) && !run->backend && !run->own_backend &&
+	if ((tool->common & NB_COMMON_PLACE) && !run->backend && !run->own_backend &&
 		strcmp(run->common.backend, "auto") != 0)
 		nb_choose_backend(run, run->common.backend);
 	if (tool->begin)

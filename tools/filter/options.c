@@ -46,7 +46,7 @@ static struct table all_rows(const struct nb_tool *tool)
 	struct table table = {{NULL}, 0, tool->noption};
 	for (size_t i = 0; i < tool->noption; i++)
 		add(&table, &tool->options[i]);
-	if (tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER))
+	if (tool->common & NB_COMMON_PLACE)
 		add(&table, &row_backend);
 	if (tool->common & NB_COMMON_THREADS)
 		add(&table, &row_threads);

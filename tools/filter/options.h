@@ -54,7 +54,8 @@ enum {
 	NB_COMMON_THREADS = 1, /* -j --threads */
 	NB_COMMON_BACKEND = 2, /* -b --backend */
 	NB_COMMON_HISTORY = 4, /* --no-history */
-	NB_COMMON_LOOKER = 8   /* -b --backend of a tool that only looks at frames: auto is where they are */
+	NB_COMMON_LOOKER = 8,  /* -b --backend of a tool that only looks at frames: auto is where they are */
+	NB_COMMON_PLACE = NB_COMMON_BACKEND | NB_COMMON_LOOKER
 };
 
 /* What the rows that several tools share hold. */

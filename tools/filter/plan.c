@@ -52,7 +52,7 @@ static void describe(struct nb_plan *plan, const struct nb_frame *frame)
 
 int nb_plan_is_undecided(const struct nb_run *run)
 {
-	const unsigned has = run->tool->common & (NB_COMMON_BACKEND | NB_COMMON_LOOKER);
+	const unsigned has = run->tool->common & NB_COMMON_PLACE;
 	return has && run->tool->work && !run->backend && !run->own_backend && strcmp(run->common.backend, "auto") == 0;
 }
 

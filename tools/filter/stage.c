@@ -1,5 +1,6 @@
 #include "tools/filter/stage.h"
 
+#include "tools/filter/choose.h"
 #include "tools/filter/input.h"
 #include "tools/filter/watch.h"
 
@@ -98,28 +99,15 @@ int nb_stage_hand_over(struct nb_run *run, int argc, char **argv)
 		status = nb_run_do(run, hand_over, &words);
 	if (status)
 		return status;
-	if (!words.accepted)
+	if (!words.accepted) {
+		(void)nb_claim_device(run);
 		return NB_STAGE_HERE;
+	}
 	status = nb_meet_wait(words.link);
 	return status == NB_MEET_BROKEN ? nb_run_do(run, report_broken, NULL) : status;
 }
 
 /* ---- taking over -------------------------------------------------------------------------------- */
-
-/* NULL, or why the two cannot compute in one process. */
-static const char *device_conflict(const struct nb_run *run, const struct nb_run *next)
-{
-	const char *wish = run->common.backend;
-	if (!(run->tool->common & NB_COMMON_BACKEND) || strncmp(wish, "cuda", 4) != 0)
-		return NULL;
-	for (; next; next = next->next) {
-		const char *other = next->common.backend;
-		if ((next->tool->common & NB_COMMON_BACKEND) && strncmp(other, "cuda", 4) == 0 &&
-			strcmp(strcmp(wish, "cuda") ? wish : "cuda:0", strcmp(other, "cuda") ? other : "cuda:0") != 0)
-			return "its reader computes on another device";
-	}
-	return NULL;
-}
 
 static int enter(int directory)
 {
@@ -161,7 +149,9 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 	run->put = put;
 	run->context = context;
 	run->next = put == nb_run_feed ? context : NULL;
-	*why = nb_run_prepare(run, from->argc, from->argv) ? "its options" : device_conflict(run, run->next);
+	*why = nb_run_prepare(run, from->argc, from->argv) ? "its options"
+	       : !nb_claim_device(run)			   ? "its reader computes on another device"
+							   : NULL;
 	if (!*why && (run->streams & streams) != streams)
 		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
 	if (!*why && !can_enter(from->directory))

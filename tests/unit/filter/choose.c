@@ -303,6 +303,25 @@ static void stays(void)
 	nb_fake_reset();
 }
 
+static int claims(const char *commands)
+{
+	struct chain chain;
+	make_chain(&chain, commands);
+	const int claimed = nb_claim_device(chain.run[0]);
+	free_chain(&chain);
+	return claimed;
+}
+
+/* The first one that is named is that of the process, by tools that compute and by those that only look. */
+static void one_device(void)
+{
+	reset_device();
+	CHECK(claims("nb-force") && claims("nb-stats -b cpu") && claims("nb-gen"));
+	CHECK(claims("nb-stats -b cuda"));
+	CHECK(claims("nb-force -b cuda:0") && claims("nb-force -b cuda") && claims("nb-stats -b cpu"));
+	CHECK(!claims("nb-force -b cuda:1") && !claims("nb-render-ppm -b cuda:7"));
+}
+
 int main(void)
 {
 	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
@@ -312,5 +331,6 @@ int main(void)
 	wishes();
 	rings();
 	stays();
+	one_device();
 	return unit_end();
 }
