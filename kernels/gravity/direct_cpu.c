@@ -7,11 +7,11 @@
  * beyond it a thread needs two tiles of memory. */
 #include "common/cpu.h"
 #include "common/mem.h"
+#include "common/timer.h"
 #include "kernels/gravity/cpu_internal.h"
 
 #include <math.h>
 #include <omp.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -183,12 +183,16 @@ static void pair_of(size_t round, size_t k, size_t players, size_t *a, size_t *b
 }
 
 /* Waits until tile has met its partners of all rounds before this one.  Units are handed out in order of
- * the rounds, so the ones waited for are at work already. */
+ * the rounds, so the ones waited for are at work already.  A thread that waits long sleeps: where processors are few,
+ * the one it waits for needs this one, and a scheduler may take a million yields for a reason never to run it again. */
 static void wait_turn(atomic_size_t *met, size_t round)
 {
-	for (int spin = 0; atomic_load_explicit(met, memory_order_acquire) != round; spin++)
-		if (spin > 100)
-			sched_yield();
+	enum { SPINS = 4096 };
+	for (int spins = 0; atomic_load_explicit(met, memory_order_acquire) != round;)
+		if (spins < SPINS)
+			spins++;
+		else
+			nb_pause(20e-6);
 }
 
 /* Units until none is left. */
