@@ -49,7 +49,11 @@ every_kernel() {
 	for name in shan-serial lecture8-naive gangavarapu-tree-omp xu-inner direct near; do
 		[ "$(grep -c "^$name  *cpu  " <<<"$output")" -eq 1 ]
 	done
-	[ "$(grep -c 'Shan & Lei 2012' <<<"$output")" -ge 1 ]
+	for name in gems3 shan-bpb-n3 xu-pairs direct; do # in every build
+		[ "$(grep -c "^$name  *cuda  " <<<"$output")" -eq 1 ]
+	done
+	[ "$(grep -c 'Shan & Lei 2012, ' <<<"$output")" -ge 1 ]
+	[ "$(grep -c '(needs a GPU' <<<"$output")" -eq "$(grep -c '^[a-z][a-z0-9-]*  *cuda  ' <<<"$output")" ]
 	fails_with 1 'write error' 'nb-force --kernel help </dev/null >/dev/full'
 }
 
@@ -76,7 +80,7 @@ every_kernel() {
 	[ "$(cat "$NB_TOP"/tests/bench/papers/*.tsv | grep -c -v '^#')" -gt 200 ]
 	for backend in cpu cuda; do
 		kernels_on $backend >known
-		[ -s known ] || continue # a build without CUDA
+		[ -s known ]
 		# columns: 2 backend, 5 kernel, 10 baseline
 		# collide is no force, but a row of its own
 		awk -F '\t' -v b=$backend '!/^#/ && $2 == b && $5 != "collide" { sub(/[: ].*/, "", $5); print $5 }' \
@@ -117,6 +121,17 @@ every_kernel() {
 	nb-force --kernel xu-outer -e 0.01 <space.nb >a.nb
 	nb-force -b cpu --kernel xu-outer -e 0.01 --no-history <space.nb >b.nb
 	[ "$(nb-convert --to csv <a.nb | cksum)" = "$(nb-convert --to csv <b.nb | cksum)" ]
+}
+
+@test "a kernel of the other backend says so" {
+	fails_with 2 'runs on cpu, not on cuda' 'nb-force -b cuda --kernel shan-serial <boxes.nb'
+	fails_with 2 'runs on cuda, not on cpu' 'nb-force -b cpu --kernel gems3 <space.nb'
+	if nb-force --kernel help | grep -q 'a build with CUDA'; then
+		for backend in auto cuda; do
+			fails_with 2 'kernel gems3 needs a GPU, and this program was built without CUDA' \
+				"nb-force -b $backend --kernel gems3 <space.nb"
+		done
+	fi
 }
 
 @test "what a kernel does not offer is a usage error" {

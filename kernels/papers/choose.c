@@ -2,29 +2,10 @@
 #include "kernels/papers/papers.h"
 
 #include "common/parse.h"
-#include "kernels/papers/cpu_internal.h"
-#ifdef NB_CUDA
-#include "kernels/papers/cuda_internal.h"
-#endif
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct nb_paper_kernel *nb_paper_kernel(size_t k)
-{
-	const struct nb_paper_kernel *const table[] = {
-		nb_paper_cpu,
-#ifdef NB_CUDA
-		nb_paper_cuda,
-#endif
-	};
-	for (size_t t = 0; t < sizeof table / sizeof *table; t++)
-		for (const struct nb_paper_kernel *kernel = table[t]; kernel->name; kernel++)
-			if (k-- == 0)
-				return kernel;
-	return NULL;
-}
 
 static const struct nb_paper_kernel *find(const char *text, const char *backend)
 {
@@ -37,9 +18,15 @@ static const struct nb_paper_kernel *find(const char *text, const char *backend)
 	return NULL;
 }
 
-int nb_paper_exists(const char *text, const char *backend)
+int nb_paper_known(const char *text, const char *backend)
 {
 	return find(text, backend) != NULL;
+}
+
+int nb_paper_runs(const char *text, const char *backend)
+{
+	const struct nb_paper_kernel *kernel = find(text, backend);
+	return kernel && kernel->run;
 }
 
 static void list_choices(const struct nb_paper_parameter *parameter, char *out, size_t size)
@@ -90,8 +77,12 @@ int nb_paper_choose(const char *text, const char *backend, const struct nb_paper
 		if (find(text, other))
 			snprintf(why, NB_PAPER_WHY, "kernel %.*s runs on %s, not on %s", length, text, other, backend);
 		else
-			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' ('--kernel help' lists those of this build)",
+			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' ('--kernel help' lists all)",
 				length < 60 ? length : 60, text);
+		return NB_EINVAL;
+	}
+	if (!k->run) {
+		snprintf(why, NB_PAPER_WHY, "kernel %s needs a GPU, and this program was built without CUDA", k->name);
 		return NB_EINVAL;
 	}
 	for (int p = 0; p < NB_PAPER_PARAMETERS; p++)

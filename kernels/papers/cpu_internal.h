@@ -7,13 +7,6 @@
 #include "kernels/papers/papers.h"
 #include "kernels/papers/tree_internal.h"
 
-/* The table of the backend; a kernel without a name ends it. */
-extern const struct nb_paper_kernel nb_paper_cpu[];
-
-int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
-int nb_paper_near(const struct nb_paper_job *job, struct nb_gravity_count *count);
-int nb_paper_direct(const struct nb_paper_job *job, struct nb_gravity_count *count);
-
 int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count);

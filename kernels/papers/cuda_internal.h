@@ -8,9 +8,6 @@
 extern "C" {
 #endif
 
-/* The table of the backend; a kernel without a name ends it. */
-extern const struct nb_paper_kernel nb_paper_cuda[];
-
 /* p, q, unroll */
 NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
 

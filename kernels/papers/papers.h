@@ -49,19 +49,27 @@ struct nb_paper_parameter {
 	int choice[NB_PAPER_CHOICES]; /* 0 ends the list */
 };
 
+struct nb_paper {
+	const char *name; /* "Shan & Lei 2012"; "nb" for our own kernels */
+	const char *title;
+};
+
 struct nb_paper_kernel {
 	const char *name;    /* "gems3"; unique on a backend */
 	const char *backend; /* "cpu" or "cuda" */
-	const char *source;  /* paper and section */
-	const char *about;   /* one line */
+	const struct nb_paper *paper;
+	const char *where; /* section, algorithm or listing; "" for our own */
+	const char *file;  /* the source, from the top of the tree */
+	const char *about; /* one line */
 	unsigned traits;
 	struct nb_paper_parameter parameter[NB_PAPER_PARAMETERS];
 	int largest_block; /* the first two parameters make a block of threads: at most so many; 0: they do not */
-	/* Returns 0 or an enum nb_status: of the contract in gravity.h for what the traits offer. */
+	/* Returns 0 or an enum nb_status: of the contract in gravity.h for what the traits offer.
+	 * NULL: this program was built without CUDA. */
 	int (*run)(const struct nb_paper_job *job, struct nb_gravity_count *count);
 };
 
-/* Kernel number k of all backends that this program was built with; NULL past the last. */
+/* Kernel number k of all backends, those of a paper side by side (kernel.def); NULL past the last. */
 const struct nb_paper_kernel *nb_paper_kernel(size_t k);
 
 /* The kernel that text asks for, "NAME" or "NAME:KEY=N,KEY=N", on a backend ("cpu", "cuda"), and its parameters.
@@ -69,8 +77,10 @@ const struct nb_paper_kernel *nb_paper_kernel(size_t k);
 enum { NB_PAPER_WHY = 200 };
 NB_MUST_CHECK int nb_paper_choose(const char *text, const char *backend, const struct nb_paper_kernel **kernel,
 	int parameter[NB_PAPER_PARAMETERS], char *why);
-/* 1 if a backend has a kernel of that name (what follows a ':' in text does not count). */
-int nb_paper_exists(const char *text, const char *backend);
+/* 1 if there is a kernel of that name for a backend, and if this program has it (what follows a ':' in text does not
+ * count). */
+int nb_paper_known(const char *text, const char *backend);
+int nb_paper_runs(const char *text, const char *backend);
 /* The precision that a kernel computes in unless told otherwise. */
 enum nb_precision nb_paper_precision(const struct nb_paper_kernel *kernel);
 int nb_paper_offers(const struct nb_paper_kernel *kernel, enum nb_precision precision);

@@ -25,7 +25,7 @@ struct force {
 
 /* Finds the kernel asked for and its backend, and refuses options that it does not have. */
 void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
-/* --kernel help: prints the kernels of this build, and ends the tool. */
+/* --kernel help: prints all kernels, also those that this build cannot run, and ends the tool. */
 _Noreturn void nb_force_list_kernels(struct nb_run *run);
 int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count);

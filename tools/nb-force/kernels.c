@@ -7,11 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *needs(const struct nb_paper_kernel *kernel)
+{
+	if (strcmp(kernel->backend, "cpu") == 0)
+		return "";
+	return kernel->run ? " (needs a GPU)" : " (needs a GPU, and a build with CUDA)";
+}
+
 void nb_force_list_kernels(struct nb_run *run)
 {
 	const struct nb_paper_kernel *k;
 	for (size_t i = 0; (k = nb_paper_kernel(i)) != NULL; i++) {
-		printf("%-22s %-4s  %s\n%30s%s\n", k->name, k->backend, k->about, "", k->source);
+		printf("%-22s %-4s  %s\n%30s%s%s%s%s\n", k->name, k->backend, k->about, "", k->paper->name,
+			*k->where ? ", " : "", k->where, needs(k));
 		for (int p = 0; p < NB_PAPER_PARAMETERS && k->parameter[p].name; p++) {
 			const struct nb_paper_parameter *parameter = &k->parameter[p];
 			printf("%30s%s=", "", parameter->name);
@@ -23,14 +31,14 @@ void nb_force_list_kernels(struct nb_run *run)
 	nb_leave(run);
 }
 
-/* Of "auto": the device if the kernel runs there and there is one. */
+/* Of "auto": the device if the kernel runs there alone, or there too and there is one. */
 static const char *auto_backend(const char *kernel)
 {
 	const struct nb_backend *backend;
 	char unused[NB_BACKEND_WHY];
-	if (!nb_paper_exists(kernel, "cuda"))
-		return "cpu";
-	return nb_paper_exists(kernel, "cpu") && nb_backend_choose("cuda", &backend, unused) ? "cpu" : "cuda";
+	if (nb_paper_known(kernel, "cuda") && !nb_paper_known(kernel, "cpu"))
+		return "cuda";
+	return nb_paper_runs(kernel, "cuda") && !nb_backend_choose("cuda", &backend, unused) ? "cuda" : "cpu";
 }
 
 void nb_force_choose_kernel(struct nb_run *run, struct force *opt)

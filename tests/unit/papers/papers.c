@@ -385,13 +385,19 @@ static void test_names(void)
 	char why[NB_PAPER_WHY];
 	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++) {
 		snprintf(label, sizeof label, "%s on %s", kernel->name, kernel->backend);
-		WANT(kernel->about && kernel->source && kernel->run);
+		WANT(kernel->about && kernel->where && kernel->file && kernel->paper->name);
 		WANT(kernel->traits & (NB_PAPER_F32 | NB_PAPER_MIXED | NB_PAPER_F64));
 		WANT(nb_paper_offers(kernel, nb_paper_precision(kernel)));
-		WANT(nb_paper_exists(kernel->name, kernel->backend));
+		WANT(nb_paper_runs(kernel->name, kernel->backend) == (kernel->run != NULL));
+		WANT(kernel->run || strcmp(kernel->backend, "cuda") == 0);
 		/* found by its name: names are unique */
-		WANT(nb_paper_choose(kernel->name, kernel->backend, &other, parameter, why) == NB_OK &&
-			other == kernel);
+		const int status = nb_paper_choose(kernel->name, kernel->backend, &other, parameter, why);
+		WANT(other == kernel);
+		if (!kernel->run) {
+			WANT(status == NB_EINVAL && strstr(why, "without CUDA"));
+			continue;
+		}
+		WANT(status == NB_OK);
 		for (int p = 0; p < NB_PAPER_PARAMETERS; p++) {
 			WANT(parameter[p] == kernel->parameter[p].fallback);
 			int known = !kernel->parameter[p].name;
@@ -407,7 +413,7 @@ static void test_names(void)
 	WANT(nb_paper_choose("direct:", "cpu", &kernel, parameter, why) == NB_EINVAL);
 	WANT(nb_paper_choose("shan-serial", "cuda", &kernel, parameter, why) == NB_EINVAL &&
 		strstr(why, "runs on cpu"));
-	if (nb_paper_exists("gems3", "cuda")) {
+	if (nb_paper_runs("gems3", "cuda")) {
 		WANT(nb_paper_choose("gems3:p=64,unroll=8", "cuda", &kernel, parameter, why) == NB_OK);
 		WANT(parameter[0] == 64 && parameter[1] == 1 && parameter[2] == 8);
 		WANT(nb_paper_choose("gems3:p=63", "cuda", &kernel, parameter, why) == NB_EINVAL &&
