@@ -15,7 +15,8 @@ struct vec {
 	float x, y;
 };
 
-/* What bodies first .. last-1, of which me is none, do to me.  A square root and a division, as table I counts. */
+/* What bodies first .. last-1, of which me is none, do to me, body after body.  A square root and a division, as
+ * section IV counts. */
 static inline struct vec pull(
 	const struct flat *body, size_t first, size_t last, struct flat me, float eps2, struct vec acc)
 {
