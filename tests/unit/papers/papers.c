@@ -117,9 +117,12 @@ static void reference(const struct system *s, int near, struct result *out)
 		return;
 	}
 	static size_t box[LARGEST];
+	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < s->n; i++)
 		box[i] = box_of(s, i);
-	memset(out, 0, sizeof *out);
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t j = 0; j < s->n; j++)
+			out->count.p2p += i != j && adjacent(s, box[i], box[j]);
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < s->n; j++) {
 			double d[3], v[3], r2 = s->eps * s->eps, dv = 0;
@@ -214,8 +217,8 @@ static void test_case(const struct nb_paper_kernel *kernel, const int *parameter
 		WANT(rms(got.pot, want.pot, s->n) <= bound);
 	if (extras && kernel->traits & NB_PAPER_JERK)
 		WANT(rms(got.jerk, want.jerk, 3 * s->n) <= 20 * bound);
-	if (!(kernel->traits & NB_PAPER_BOXES))
-		WANT(got.count.p2p == (uint64_t)s->n * (s->n ? s->n - 1 : 0));
+	WANT(got.count.p2p ==
+		(kernel->traits & NB_PAPER_BOXES ? want.count.p2p : (uint64_t)s->n * (s->n ? s->n - 1 : 0)));
 	/* once more, on another number of threads: the same bytes */
 	const int threads = nb_cpu_threads();
 	nb_cpu_set_threads(threads + 2);
@@ -303,6 +306,22 @@ static void test_tree(int dim)
 	WANT(right && bodies == s.n && crowded == 1 && tree.node[0].count == s.n);
 	nb_paper_tree_free(&tree);
 	WANT(nb_paper_tree_insert(1, s.pos, 4, &tree) == NB_EINVAL);
+}
+
+/* Every number of bodies around the widths of vectors and warps, softened and not, with two at one place. */
+static void test_few(const struct nb_paper_kernel *kernel)
+{
+	enum { FEW = 40 };
+	static struct system s;
+	const int dim = kernel->traits & (NB_PAPER_PLANE | NB_PAPER_BOXES) ? 2 : 3;
+	int parameter[NB_PAPER_PARAMETERS];
+	for (int p = 0; p < NB_PAPER_PARAMETERS; p++)
+		parameter[p] = kernel->parameter[p].fallback;
+	for (size_t n = 3; n <= FEW; n++)
+		for (int soft = 0; soft < 2; soft++) {
+			make(&s, n, dim, soft ? 0.01 : 0, 1);
+			test_case(kernel, parameter, &s, nb_paper_precision(kernel), 0);
+		}
 }
 
 static void test_kernel(const struct nb_paper_kernel *kernel)
@@ -509,6 +528,7 @@ int main(int argc, char **argv)
 	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
 		if (strcmp(kernel->backend, name) == 0) {
 			test_kernel(kernel);
+			test_few(kernel);
 			test_extremes(kernel);
 			tested++;
 		}
