@@ -350,8 +350,8 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 		test_theta(kernel, &s);
 		test_criterion(kernel);
 	}
-	/* every combination of parameters */
-	make(&s, 257, dim, 0.01, 2);
+	/* every combination of parameters; crowded boxes need several blocks */
+	make(&s, kernel->traits & NB_PAPER_BOXES ? LARGEST : 257, dim, 0.01, 2);
 	const int(*choice[NB_PAPER_PARAMETERS])[NB_PAPER_CHOICES];
 	for (int p = 0; p < NB_PAPER_PARAMETERS; p++)
 		choice[p] = &kernel->parameter[p].choice;
