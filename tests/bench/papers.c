@@ -663,6 +663,7 @@ static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t 
 		*j = '\0';
 	struct outcome out;
 	measure_row(cuda ? "cuda" : "cpu", name, threads, theta, b, &out);
+	nb_cpu_set_threads(0);
 	keep_baseline(s, key, out.ms * scale);
 	return out.ms * scale;
 }
