@@ -9,18 +9,20 @@
  *     table      identifier, for the plots
  *     backend    cpu or cuda
  *     data       plummer, uniform, clusters; boxesK or boxesK~L (boxes of level K, of n bodies each; with ~L measured
- * at level L and scaled by the interactions); flat (2-D); planets.txt, galaxy30k.txt (from the folder DATA, else
- *                generated bodies of the same number)
+ *                at level L and scaled by the interactions); cubesK (3-D, level K, n bodies each); flat (2-D);
+ *                planets.txt, galaxy30k.txt (from the folder DATA, else generated bodies of the same number)
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' after it; or collide: a drift of solid bodies
- *                that bounce
+ *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' after it, or with ' leapfrog': a step, with
+ *                its kick and drift, is timed; or collide: a drift of solid bodies that bounce
  *     threads    of the processor; '-' all
  *     theta      opening angle
- *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
+ *     unit       ms, ms/box, steps/s, G/s (10^9 interactions a second), Gpair/s (half of them: pairs of bodies) or
+ *                GFLOPS (20 flops an interaction)
  *     paper      the paper's figure in that unit
- *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/; the row above
- *                that has it with the same data, n and theta, else measured; for data boxesK at level K if that
- *                takes a minute at most, else at the highest level that does, and scaled by the interactions
+ *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/, perhaps with ' -j N' for N
+ *                threads after it; the row above that has it with the same data, n and theta, else measured; for data
+ *                boxesK at level K if that takes a minute at most, else at the highest level that does, and scaled by
+ *                the interactions
  *     speedup    the paper's speed-up
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
@@ -82,7 +84,7 @@ struct bodies {
 	double *pos, *vel, *mass;
 	double eps, G;
 	/* boxes, else nbox 0 */
-	size_t nbox;
+	size_t nbox, nneighbour;
 	uint64_t *box_first;
 	int32_t *neighbour;
 	int generated; /* in place of a file */
@@ -139,20 +141,31 @@ static void permute(struct bodies *b, const uint32_t *perm, double **field, size
 	*field = sorted;
 }
 
-static void make_boxes(struct bodies *b, int level)
+/* Body i to its place in cube i mod 8^level of the unit cube; it came from a cube of edge 1 about 0. */
+static void into_cubes(struct bodies *b, int level)
+{
+	const size_t ncube = (size_t)1 << 3 * level;
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		const size_t cube = ((k / 3 % ncube) >> (k % 3 * (size_t)level)) & (((size_t)1 << level) - 1);
+		b->pos[k] = ldexp((double)cube + 0.5 + b->pos[k], -level);
+	}
+}
+
+static void make_boxes(struct bodies *b, int dim, int level)
 {
 	const struct nb_cube cube = {{0, 0, 0}, 1};
 	uint64_t *key = room_for(b->n, sizeof *key);
 	uint32_t *perm = room_for(b->n, sizeof *perm);
-	check(nb_morton_keys_cpu(b->n, b->pos, 2, &cube, key), "keys");
+	check(nb_morton_keys_cpu(b->n, b->pos, dim, &cube, key), "keys");
 	check(nb_sort_keys_cpu(b->n, key, perm), "sort");
 	permute(b, perm, &b->pos, 3);
 	permute(b, perm, &b->vel, 3);
 	permute(b, perm, &b->mass, 1);
-	b->nbox = (size_t)1 << 2 * level;
+	b->nbox = (size_t)1 << dim * level;
+	b->nneighbour = dim == 3 ? 26 : 8;
 	b->box_first = room_for(b->nbox + 1, sizeof *b->box_first);
-	b->neighbour = room_for(b->nbox * 8, sizeof *b->neighbour);
-	check(nb_boxes_build_cpu(b->n, key, 2, level, b->box_first, b->neighbour), "boxes");
+	b->neighbour = room_for(b->nbox * b->nneighbour, sizeof *b->neighbour);
+	check(nb_boxes_build_cpu(b->n, key, dim, level, b->box_first, b->neighbour), "boxes");
 	nb_free(key);
 	nb_free(perm);
 }
@@ -202,10 +215,14 @@ static void make(struct bodies *b, const char *data, size_t n)
 		from_model(b, NB_MODEL_CLUSTERS, 2, n, 0);
 	} else if (sscanf(data, "boxes%d", &level) == 1) {
 		from_model(b, NB_MODEL_BOXES, 2, n, level);
-		make_boxes(b, level);
+		make_boxes(b, 2, level);
 		/* An edge of a box: f32 positions of the whole square, as the kernels of Shan & Lei have them, give
 		 * then errors of 3e-6 at level 7, and the bound can be strict.  A hundredth of an edge gives 1.4e-4. */
 		b->eps = ldexp(1, -level);
+	} else if (sscanf(data, "cubes%d", &level) == 1 && level >= 0 && level <= NB_BOXES_MAX_LEVEL_3D) {
+		from_model(b, NB_MODEL_UNIFORM, 3, n << 3 * level, 0);
+		into_cubes(b, level);
+		make_boxes(b, 3, level);
 	} else if (strcmp(data, "planets.txt") == 0 || strcmp(data, "galaxy30k.txt") == 0) {
 		b->generated = !from_file(b, data);
 		if (b->generated)
@@ -244,15 +261,18 @@ static void near_ref(const struct bodies *b, size_t i, double acc[3])
 		*(b->box_first[middle] <= i ? &low : &high) = middle;
 	}
 	memset(acc, 0, 3 * sizeof *acc);
-	for (int k = -1; k < 8; k++) {
-		const int64_t box = k < 0 ? (int64_t)low : b->neighbour[8 * low + (size_t)k];
+	for (int k = -1; k < (int)b->nneighbour; k++) {
+		const int64_t box = k < 0 ? (int64_t)low : b->neighbour[b->nneighbour * low + (size_t)k];
 		for (size_t j = box < 0 ? 0 : b->box_first[box]; box >= 0 && j < b->box_first[box + 1]; j++) {
-			const double dx = b->pos[3 * j] - b->pos[3 * i], dy = b->pos[3 * j + 1] - b->pos[3 * i + 1];
-			const double r2 = dx * dx + dy * dy + b->eps * b->eps;
+			double d[3], r2 = b->eps * b->eps;
+			for (size_t c = 0; c < 3; c++) {
+				d[c] = b->pos[3 * j + c] - b->pos[3 * i + c];
+				r2 += d[c] * d[c];
+			}
 			if (j == i || r2 == 0)
 				continue;
-			acc[0] += b->G * b->mass[j] * dx / (r2 * sqrt(r2));
-			acc[1] += b->G * b->mass[j] * dy / (r2 * sqrt(r2));
+			for (size_t c = 0; c < 3; c++)
+				acc[c] += b->G * b->mass[j] * d[c] / (r2 * sqrt(r2));
 		}
 	}
 }
@@ -308,8 +328,8 @@ static void measure(
 	void *const mass = put(backend, b->mass, scalar), *const acc = put(backend, NULL, vector);
 	void *const jerk = put(backend, NULL, vector);
 	void *const first = put(backend, b->box_first, b->nbox ? (b->nbox + 1) * sizeof *b->box_first : 0);
-	void *const neighbour = put(backend, b->neighbour, b->nbox * 8 * sizeof *b->neighbour);
-	const struct nb_boxes boxes = {b->nbox, first, neighbour, 8};
+	void *const neighbour = put(backend, b->neighbour, b->nbox * b->nneighbour * sizeof *b->neighbour);
+	const struct nb_boxes boxes = {b->nbox, first, neighbour, (int)b->nneighbour};
 	/* the Taylor step of Xu, Xu & Chen needs the jerk */
 	const struct nb_gravity g = {.n = b->n,
 		.pos = pos,
@@ -348,6 +368,93 @@ static void measure(
 	void *const all[] = {pos, vel, mass, acc, jerk, first, neighbour};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
 		space->release(space, all[k]);
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------- */
+
+static const char leapfrog[] = " leapfrog";
+
+static int is_leapfrog(const char *text)
+{
+	const size_t length = strlen(text), suffix = sizeof leapfrog - 1;
+	return length > suffix && strcmp(text + length - suffix, leapfrog) == 0;
+}
+
+/* Error of a step from the bodies b to pos and vel: of the velocities by the oracle; infinite if a position is not what
+ * its velocity gives, to the last bit. */
+static double step_error(struct bodies *b, const double *pos, const double *vel, double dt)
+{
+	double *acc = room_for(b->n, 3 * sizeof *acc), worst = 0;
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		acc[k] = (vel[k] - b->vel[k]) / dt;
+		const double moved = vel[k] * dt, end = b->pos[k] + moved;
+		if (!(pos[k] == end))
+			worst = INFINITY;
+	}
+	const double rms = rms_of(b, acc);
+	nb_free(acc);
+	return worst > 0 ? worst : rms;
+}
+
+/* A step of the leapfrog whose velocities are half a step behind: acc, vel += acc dt, pos += vel dt; from the same
+ * start each time. */
+static void measure_step(const char *where, const char *text, int threads, struct bodies *b, struct outcome *out)
+{
+	const double dt = 0x1p-10, bound = 1e-5;
+	const struct nb_backend *backend;
+	const struct nb_paper_kernel *kernel;
+	struct nb_paper_job job = {.theta = 0};
+	char why[NB_PAPER_WHY];
+	char name[LINE];
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(text) - (sizeof leapfrog - 1)), text);
+	if (nb_backend_choose(where, &backend, why) || nb_paper_choose(name, where, &kernel, job.parameter, why))
+		die(text, why);
+	if (kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA))
+		die(text, "a step takes kernels of all pairs");
+	const struct nb_space *space = backend->space;
+	const size_t vector = 3 * b->n * sizeof(double);
+	double *const pos = put(backend, b->pos, vector), *const vel = put(backend, b->vel, vector);
+	double *const mass = put(backend, b->mass, vector / 3), *const acc = put(backend, NULL, vector);
+	double *const end_pos = room_for(1, vector), *const end_vel = room_for(1, vector);
+	const struct nb_gravity g = {.n = b->n,
+		.pos = pos,
+		.mass = mass,
+		.acc = acc,
+		.eps = b->eps,
+		.G = b->G,
+		.precision = nb_paper_precision(kernel)};
+	job.gravity = &g;
+	nb_cpu_set_threads(threads);
+	out->ms = INFINITY;
+	double spent = 0;
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		check(space->from_host(space, pos, b->pos, vector), text);
+		check(space->from_host(space, vel, b->vel, vector), text);
+		check(backend->finish(), text);
+		memset(&out->count, 0, sizeof out->count);
+		const double start = nb_now();
+		check(kernel->run(&job, &out->count), text);
+		check(backend->kick(b->n, vel, acc, dt), text);
+		check(backend->drift(b->n, pos, vel, dt), text);
+		check(backend->finish(), text);
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		if (seconds > 1)
+			break;
+	}
+	check(space->to_host(space, end_pos, pos, vector), text);
+	check(space->to_host(space, end_vel, vel, vector), text);
+	out->rms = step_error(b, end_pos, end_vel, dt);
+	if (!(out->rms <= bound)) {
+		fprintf(stderr, "papers: %s on %s: rms error %.1e exceeds %.1e\n", text, b->name, out->rms, bound);
+		failed = 1;
+	}
+	void *const all[] = {pos, vel, mass, acc};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		space->release(space, all[k]);
+	nb_free(end_pos);
+	nb_free(end_vel);
 }
 
 /* ---- solid bodies ------------------------------------------------------------------------------------- */
@@ -424,10 +531,10 @@ static void measure_collide(int threads, const struct bodies *b, struct outcome 
 }
 
 /* Interactions of boxes of level K with P bodies each. */
-static double box_pairs(int level, double P)
+static double box_pairs(int dim, int level, double P)
 {
-	const double side = ldexp(1, level), B = 9 * side * side - 12 * side + 4; /* with itself */
-	return P * P * B - P * side * side;
+	const double side = ldexp(1, level), around = 3 * side - 2; /* of all boxes, along an axis, each with itself */
+	return P * P * pow(around, dim) - P * pow(side, dim);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
@@ -537,6 +644,17 @@ static const struct baseline *keep_baseline(struct session *s, const char *key, 
 	return known;
 }
 
+static void measure_row(
+	const char *backend, const char *kernel, int threads, double theta, struct bodies *b, struct outcome *out)
+{
+	if (strcmp(kernel, "collide") == 0)
+		measure_collide(threads, b, out);
+	else if (is_leapfrog(kernel))
+		measure_step(backend, kernel, threads, b, out);
+	else
+		measure(backend, kernel, threads, theta, b, out);
+}
+
 /* Time of a kernel on boxes of a level, of n bodies each: at the highest level at which it takes a minute at most. */
 static double boxes_ms(struct session *s, const char *where, const char *kernel, size_t n, int level, int *scaled)
 {
@@ -549,9 +667,9 @@ static double boxes_ms(struct session *s, const char *where, const char *kernel,
 		snprintf(data, sizeof data, "boxes%d", at);
 		make(&s->small, data, n);
 		measure(where, kernel, 0, 0, &s->small, &out);
-		ms = out.ms * box_pairs(level, (double)n) / box_pairs(at, (double)n);
+		ms = out.ms * box_pairs(2, level, (double)n) / box_pairs(2, at, (double)n);
 		done = at;
-		while (at < level && ms * box_pairs(at + 1, (double)n) <= MINUTE * box_pairs(level, (double)n))
+		while (at < level && ms * box_pairs(2, at + 1, (double)n) <= MINUTE * box_pairs(2, level, (double)n))
 			at++;
 	} while (at > done);
 	*scaled = at < level;
@@ -573,9 +691,45 @@ static const struct baseline *baseline_of(struct session *s, char *const field[C
 		const double ms = boxes_ms(s, where, kernel, n, level, &scaled);
 		return keep_baseline(s, key, ms, scaled);
 	}
+	char name[LINE];
+	snprintf(name, sizeof name, "%s", kernel);
+	char *const j = strstr(name, " -j ");
+	const int threads = j ? atoi(j + 4) : 0;
+	if (j)
+		*j = '\0';
 	struct outcome out;
-	measure(where, kernel, 0, theta, &s->bodies, &out);
+	measure_row(where, name, threads, theta, &s->bodies, &out);
+	nb_cpu_set_threads(0);
 	return keep_baseline(s, key, out.ms, 0);
+}
+
+/* Interactions of a force computation, as they are counted for rates: of boxes at the level in the name of the data. */
+static double interactions(const char *data, size_t n, const struct bodies *b)
+{
+	int level;
+	if (sscanf(data, "boxes%d", &level) == 1 && level > 0)
+		return box_pairs(2, level, (double)n);
+	if (sscanf(data, "cubes%d", &level) == 1)
+		return box_pairs(3, level, (double)n);
+	return (double)b->n * (double)(b->n - 1);
+}
+
+static double in_unit(const char *unit, double ms, double pairs, const struct bodies *b)
+{
+	const double rate = pairs / ms * 1e-6;
+	if (strcmp(unit, "ms") == 0)
+		return ms;
+	if (strcmp(unit, "ms/box") == 0)
+		return ms / (double)b->nbox;
+	if (strcmp(unit, "steps/s") == 0)
+		return 1e3 / ms;
+	if (strcmp(unit, "GFLOPS") == 0)
+		return 20 * rate;
+	if (strcmp(unit, "Gpair/s") == 0)
+		return rate / 2;
+	if (strcmp(unit, "G/s") != 0)
+		die(unit, "no such unit");
+	return rate;
 }
 
 static void row(struct session *s, const char *backend, char *field[COLUMNS])
@@ -587,7 +741,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	snprintf(data, sizeof data, "%s", field[DATA]);
 	if (sscanf(field[DATA], "boxes%d~%d", &level, &measured_level) == 2) {
 		snprintf(data, sizeof data, "boxes%d", measured_level);
-		scale = box_pairs(level, (double)n) / box_pairs(measured_level, (double)n);
+		scale = box_pairs(2, level, (double)n) / box_pairs(2, measured_level, (double)n);
 	}
 	const int threads = strcmp(field[CPUS], "-") == 0 ? 0 : atoi(field[CPUS]);
 	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
@@ -597,10 +751,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	make(&s->bodies, data, n);
 	struct outcome out;
 	memset(&out, 0, sizeof out);
-	if (strcmp(field[KERNEL], "collide") == 0)
-		measure_collide(threads ? threads : all_threads, &s->bodies, &out);
-	else
-		measure(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
+	measure_row(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
 	nb_cpu_set_threads(all_threads);
 	out.ms *= scale;
 	if (strcmp(backend, "cpu") == 0 && !threads) { /* rows below may refer to it */
@@ -608,10 +759,9 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		baseline_key(key, field[KERNEL], field, n);
 		keep_baseline(s, key, out.ms, measured_level > 0);
 	}
-	const double pairs = level > 0 ? box_pairs(level, (double)n) : (double)s->bodies.n * (double)(s->bodies.n - 1);
-	const double rate = pairs / out.ms * 1e-6;
-	const int is_ms = strcmp(field[UNIT], "ms") == 0;
-	const double ours = is_ms ? out.ms : strcmp(field[UNIT], "GFLOPS") == 0 ? 20 * rate : rate;
+	const double pairs = interactions(field[DATA], n, &s->bodies);
+	const int is_ms = strncmp(field[UNIT], "ms", 2) == 0;
+	const double ours = in_unit(field[UNIT], out.ms, pairs, &s->bodies);
 	const double paper = figure(field[PAPER]), speedup = figure(field[SPEEDUP]);
 	const struct baseline *base = strcmp(field[BASELINE], "-") == 0 ? NULL : baseline_of(s, field, n, level);
 	const double our_speedup = base ? base->ms / out.ms : NAN;
@@ -620,7 +770,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	printf("  %-14s%8.0f  %-34s%4s%6s ", field[DATA], body_count, field[KERNEL], field[CPUS], field[THETA]);
 	show(paper, 10);
 	show_scaled(ours, 11, scaled);
-	printf(" %-6s", field[UNIT]);
+	printf(" %-7s", field[UNIT]);
 	show_scaled(is_ms ? paper / ours : ours / paper, 10, scaled);
 	show(speedup, 9);
 	show_scaled(our_speedup, 9, scaled_speedup);
@@ -706,7 +856,7 @@ static void run_file(const char *backend, const char *path, const char *out_path
 		if (strcmp(field[BACKEND], backend) != 0)
 			continue;
 		if (title[0])
-			printf("\n%s  %-14s%8s  %-34s%4s%6s %10s%11s %-6s%10s%9s%9s  %8s  %s\n", title, "data", "n",
+			printf("\n%s  %-14s%8s  %-34s%4s%6s %10s%11s %-7s%10s%9s%9s  %8s  %s\n", title, "data", "n",
 				"kernel", "thr", "theta", "paper", "ours", "", "faster", "speed-up", "ours", "rms",
 				"where");
 		title[0] = '\0';

@@ -118,9 +118,9 @@ static void reference(const struct system *s, int near, struct result *out)
 		return;
 	}
 	static size_t box[MOST];
+	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < s->n; i++)
 		box[i] = box_of(s, i);
-	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < s->n; j++) {
 			double d[3], v[3], r2 = s->eps * s->eps, dv = 0;
@@ -385,6 +385,22 @@ static void test_tree(int dim)
 	WANT(nb_paper_tree_insert(1, s.pos, 4, &tree) == NB_EINVAL);
 }
 
+/* Every number of bodies around the widths of vectors and warps, softened and not, with two at one place. */
+static void test_few(const struct nb_paper_kernel *kernel)
+{
+	enum { FEW = 40 };
+	static struct system s;
+	const int dim = kernel->traits & (NB_PAPER_PLANE | NB_PAPER_BOXES) ? 2 : 3;
+	int parameter[NB_PAPER_PARAMETERS];
+	for (int p = 0; p < NB_PAPER_PARAMETERS; p++)
+		parameter[p] = kernel->parameter[p].fallback;
+	for (size_t n = 3; n <= FEW; n++)
+		for (int soft = 0; soft < 2; soft++) {
+			make(&s, n, dim, soft ? 0.01 : 0, 1);
+			test_case(kernel, parameter, &s, nb_paper_precision(kernel), 0);
+		}
+}
+
 static void test_kernel(const struct nb_paper_kernel *kernel)
 {
 	static struct system s;
@@ -415,8 +431,8 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 		test_theta(kernel, &s);
 		test_criterion(kernel);
 	}
-	/* every combination of parameters */
-	make(&s, 257, dim, 0.01, 2);
+	/* every combination of parameters; crowded boxes need several blocks */
+	make(&s, kernel->traits & NB_PAPER_BOXES ? LARGEST : 257, dim, 0.01, 2);
 	const int(*choice[NB_PAPER_PARAMETERS])[NB_PAPER_CHOICES];
 	for (int p = 0; p < NB_PAPER_PARAMETERS; p++)
 		choice[p] = &kernel->parameter[p].choice;
@@ -624,6 +640,7 @@ int main(int argc, char **argv)
 	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
 		if (strcmp(kernel->backend, name) == 0) {
 			test_kernel(kernel);
+			test_few(kernel);
 			test_extremes(kernel);
 			tested++;
 		}
