@@ -33,6 +33,7 @@ unit() {
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }
+@test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
