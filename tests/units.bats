@@ -49,6 +49,7 @@ unit() {
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
+@test "the largest acceleration" { unit motion/step; }
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
