@@ -53,6 +53,7 @@ unit() {
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
+@test "threads of the kernels of the papers" { unit papers/threads; }
 # bats test_tags=gpu
 @test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
 # bats test_tags=gpu
