@@ -125,6 +125,34 @@ static struct errors walk_errors(const struct bodies *b, const struct nb_tree *t
 	return e;
 }
 
+/* A needle has the same errors along each axis: no criterion forgets a coordinate. */
+static void test_walk_axes(void)
+{
+	for (int precision = NB_F32; precision <= NB_F64; precision++) {
+		double rms[3];
+		for (size_t axis = 0; axis < 3; axis++) {
+			random_state = 5150;
+			struct bodies b = bodies_alloc(10000, 3);
+			for (size_t i = 0; i < b.n; i++) {
+				for (size_t d = 0; d < 3; d++)
+					b.pos[3 * i + (axis + d) % 3] = d ? 1e-4 * uniform() : uniform();
+				b.mass[i] = 1 / (double)b.n;
+			}
+			bodies_sort(&b);
+			struct nb_tree tree = build(&b, 16, 2);
+			struct nb_tree_walk walk = {.theta = 0.7};
+			struct nb_gravity_count count;
+			struct errors e = walk_errors(&b, &tree, precision, 1e-3, &walk, &count);
+			rms[axis] = e.rms;
+			CHECK_BELOW(e.rms, 3e-3);
+			nb_tree_free(&tree);
+			drop(&b);
+		}
+		CHECK_NEAR(rms[1], rms[0], 0.02 * rms[0]);
+		CHECK_NEAR(rms[2], rms[0], 0.02 * rms[0]);
+	}
+}
+
 /* theta = 0 is the direct sum, whatever n, leaf size, instruction set, precision and softening. */
 static void test_walk_direct(void)
 {
@@ -497,6 +525,32 @@ static void test_walk_hierarchy(void)
 	drop(&b);
 }
 
+/* A close pair beside a few bodies that alone would be one group: the two feel each other as exactly as f32 can,
+ * however close they are. */
+static void test_walk_knot(void)
+{
+	struct nb_gravity_count count;
+	for (int exponent = 3; exponent <= 18; exponent += 3) {
+		random_state = 99;
+		struct bodies b = bodies_alloc(40, 3);
+		for (size_t i = 0; i < b.n; i++) {
+			for (size_t d = 0; d < 3; d++)
+				b.pos[3 * i + d] = i < 2 ? 0 : d ? uniform() : 0.6 + 0.4 * uniform();
+			b.mass[i] = 1 + uniform();
+		}
+		b.pos[1] = pow(10, -exponent);
+		bodies_sort(&b);
+		struct nb_tree tree = build(&b, 1, 2);
+		for (int precision = NB_F32; precision <= NB_F64; precision++) {
+			struct nb_tree_walk walk = {.theta = 0};
+			struct errors e = walk_errors(&b, &tree, precision, 0, &walk, &count);
+			CHECK_BELOW(e.rms, precision == NB_F64 ? 1e-13 : 1e-6);
+		}
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
 /* Trees that no builder made but that pass nb_tree_check_cpu: a chain of 100,000 nodes, and nonsense in the floats. */
 static void test_walk_foreign(void)
 {
@@ -555,6 +609,8 @@ int main(void)
 	test_walk_massless();
 	test_walk_units();
 	test_walk_hierarchy();
+	test_walk_knot();
+	test_walk_axes();
 	test_walk_foreign();
 	return unit_end();
 }
