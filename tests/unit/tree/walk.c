@@ -309,6 +309,37 @@ static void test_walk_theta(void)
 	drop(&b);
 }
 
+/* The acceleration criterion goes by the body that needs the most: one whose acceleration vanishes gets the direct sum,
+ * though all around it would be content with anything. */
+static void test_walk_least_acceleration(void)
+{
+	struct bodies b = model(PLUMMER, 3000);
+	struct nb_tree tree = build(&b, 16, 2);
+	double *acc = nb_alloc(b.n, 3 * sizeof *acc), *old = nb_alloc(b.n, 3 * sizeof *old), want[3];
+	struct nb_gravity g = {
+		.n = b.n, .pos = b.pos, .mass = b.mass, .acc = acc, .eps = 0.01, .G = 1, .precision = NB_F64};
+	struct nb_tree_walk walk = {.mac = NB_MAC_ACCELERATION, .alpha = 1e-3, .acc_old = old};
+	for (size_t k = 0; k < 5; k++) {
+		const size_t target = k * (b.n - 1) / 4;
+		for (size_t i = 0; i < 3 * b.n; i++)
+			old[i] = i / 3 == target ? 0 : 1e30;
+		struct nb_gravity_count count = {0};
+		CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, &count) == NB_OK);
+		CHECK(nb_gravity_ref(&g, &target, 1, want, NULL, NULL) == NB_OK);
+		double error = 0, size = 0;
+		for (size_t d = 0; d < 3; d++) {
+			error = fmax(error, fabs(acc[3 * target + d] - want[d]));
+			size = fmax(size, fabs(want[d]));
+		}
+		CHECK_BELOW(error, 1e-12 * size);
+		CHECK(count.p2p < (uint64_t)b.n * b.n / 4);
+	}
+	nb_free(acc);
+	nb_free(old);
+	nb_tree_free(&tree);
+	drop(&b);
+}
+
 /* Same bytes for any number of threads; the same force for each body whatever the order of the input. */
 static void test_walk_reproducible(void)
 {
@@ -625,6 +656,7 @@ int main(void)
 	test_walk_direct();
 	test_walk_errors();
 	test_walk_theta();
+	test_walk_least_acceleration();
 	test_walk_reproducible();
 	test_walk_coincident();
 	test_walk_nearly_coincident();
