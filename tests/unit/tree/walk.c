@@ -656,13 +656,13 @@ int main(void)
 	test_walk_direct();
 	test_walk_errors();
 	test_walk_theta();
-	test_walk_least_acceleration();
 	test_walk_reproducible();
 	test_walk_coincident();
 	test_walk_nearly_coincident();
 	test_walk_massless();
 	test_walk_units();
 	test_walk_hierarchy();
+	test_walk_least_acceleration();
 	test_walk_halo();
 	test_walk_knot();
 	test_walk_axes();
