@@ -51,6 +51,7 @@ unit() {
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
+@test "what the benchmark of the papers accepts" { unit papers/judge; }
 # bats test_tags=gpu
 @test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
 # bats test_tags=gpu
