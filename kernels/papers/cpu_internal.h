@@ -7,6 +7,15 @@
 #include "kernels/papers/papers.h"
 #include "kernels/papers/tree_internal.h"
 
+/* The calling thread is one of those that divide some work, which `threads` counts; NULL: nobody asks. */
+static inline void nb_paper_joins(int *threads)
+{
+	if (threads) {
+#pragma omp atomic
+		++*threads;
+	}
+}
+
 int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count);

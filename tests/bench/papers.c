@@ -12,8 +12,8 @@
  *                generated bodies of the same number, which the row says); flat: generated bodies in 2-D in place of a
  *                paper's that nobody can get, which the row says too
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' or ' --jerk' after it; or collide: a drift of
- *                solid bodies that bounce
+ *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' or ' --jerk' after it; or a drift of solid
+ *                bodies that bounce: collide, ours, or xu-collide, that of Xu, Xu & Chen
  *     threads    of the processor; '-' all
  *     theta      opening angle
  *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
@@ -395,7 +395,8 @@ static double rms_of(const struct trial *t, const struct bodies *b, const void *
 	check(space->to_host(space, got, there, 3 * b->n * sizeof *got), t->text);
 	const struct judgement j = judge(b->n, got, b->some, b->target, want, error);
 	const double theta = t->kernel->traits & NB_PAPER_THETA ? t->job.theta : 0;
-	const double bound = judge_bound(t->gravity.precision == NB_F64, theta, jerk);
+	const double bound = judge_bound(
+		t->gravity.precision == NB_F64, theta, jerk, t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0);
 	nb_free(got);
 	nb_free(error);
 	if (!judge_accepts(j, bound)) {
@@ -516,6 +517,53 @@ static void measure_collide(int threads, const struct bodies *b, struct outcome 
 	}
 }
 
+/* The same drift and bodies, all pairs as Xu, Xu & Chen have it, which are as many contacts as bodies overlap at its
+ * end. rms: relative error of the energy.  Bodies without a contact must have moved, and those with one not. */
+static void measure_xu_collide(int threads, const struct bodies *b, struct outcome *out)
+{
+	const size_t vector = 3 * b->n * sizeof(double);
+	out->ms = INFINITY;
+	double spent = 0;
+	nb_cpu_set_threads(threads);
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		struct nb_collide c = solid_bodies(b), was = solid_bodies(b);
+		struct nb_xu_step step = {.n = b->n,
+			.pos = c.pos,
+			.vel = c.vel,
+			.dx = room_for(b->n, 3 * sizeof *step.dx),
+			.dv = room_for(b->n, 3 * sizeof *step.dv),
+			.mass = c.mass,
+			.radius = c.radius};
+		uint64_t contacts = 0;
+		memset(step.dv, 0, vector);
+		for (size_t k = 0; k < 3 * b->n; k++)
+			step.dx[k] = c.vel[k] * c.dt;
+		const double before = kinetic_energy(&c), start = nb_now();
+		check(nb_xu_collide(&step, &contacts), "xu-collide");
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		out->rms = fabs(kinetic_energy(&c) / before - 1);
+		size_t held = 0, wrong = 0;
+		for (size_t i = 0; i < b->n; i++) {
+			const size_t bytes = 3 * sizeof(double);
+			const int turned = memcmp(c.vel + 3 * i, was.vel + 3 * i, bytes) != 0;
+			held += turned;
+			wrong += turned == (memcmp(c.pos + 3 * i, was.pos + 3 * i, bytes) != 0);
+		}
+		if (contacts == 0 || held > 2 * contacts || wrong > 0)
+			refuse(place, "xu-collide", b->name, "no contacts, or other bodies were held than turned");
+		nb_free(step.dx);
+		nb_free(step.dv);
+		free_solid(&c);
+		free_solid(&was);
+		if (seconds > 1)
+			break;
+	}
+	if (!(out->rms <= 1e-12))
+		refuse(place, "xu-collide", b->name, "the energy has changed");
+}
+
 /* Interactions of boxes of level K with P bodies each. */
 static double box_pairs(int level, double P)
 {
@@ -620,10 +668,29 @@ struct session {
 	FILE *out;
 };
 
+static double theta_of(char *const *field)
+{
+	return strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+}
+
+/* Of a kernel, perhaps after "cuda/"; collide and xu-collide do not. */
+static int knows_theta(const char *text)
+{
+	const struct nb_paper_kernel *kernel;
+	int parameter[NB_PAPER_PARAMETERS];
+	char name[LINE], why[NB_PAPER_WHY];
+	const int cuda = strncmp(text, "cuda/", 5) == 0;
+	text += cuda ? 5 : 0;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+	return (nb_paper_choose(name, cuda ? "cuda" : "cpu", &kernel, parameter, why) == NB_OK ||
+		       nb_paper_choose(name, "cuda", &kernel, parameter, why) == NB_OK) &&
+	       kernel->traits & NB_PAPER_THETA;
+}
+
 /* What tells one measurement from another: for data boxesK~L the same as for boxesK. */
 static void baseline_key(char key[LINE], const char *kernel, char *const field[COLUMNS], size_t n)
 {
-	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+	const double theta = knows_theta(kernel) ? theta_of(field) : 0;
 	snprintf(key, LINE, "%s %.*s %zu %g", kernel, (int)strcspn(field[DATA], "~"), field[DATA], n, theta);
 }
 
@@ -638,14 +705,8 @@ static void keep_baseline(struct session *s, const char *key, double ms)
 static void trial_key(
 	char key[LINE], const char *where, const char *text, int threads, double theta, char *const *field)
 {
-	const struct nb_paper_kernel *kernel;
-	int parameter[NB_PAPER_PARAMETERS];
-	char name[LINE], why[NB_PAPER_WHY];
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
-	if (nb_paper_choose(name, where, &kernel, parameter, why))
-		die(text, why);
 	snprintf(key, LINE, "%s %s %s %s %d %g", where, text, field[DATA], field[N], threads,
-		kernel->traits & NB_PAPER_THETA ? theta : 0);
+		knows_theta(text) ? theta : 0);
 }
 
 static int threads_of(const char *text)
@@ -654,11 +715,6 @@ static int threads_of(const char *text)
 	if (!all)
 		all = nb_cpu_threads();
 	return strcmp(text, "-") == 0 ? all : atoi(text);
-}
-
-static double theta_of(char *const *field)
-{
-	return strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
 }
 
 /* The session's bodies, or the smaller ones of a baseline, by a kernel: measured now, or in rounds before. */
@@ -767,6 +823,8 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	memset(&out, 0, sizeof out);
 	if (strcmp(field[KERNEL], "collide") == 0)
 		measure_collide(threads, &s->bodies, &out);
+	else if (strcmp(field[KERNEL], "xu-collide") == 0)
+		measure_xu_collide(threads, &s->bodies, &out);
 	else
 		measure_once(s, backend, field[KERNEL], threads, field, &s->bodies, &out);
 	nb_cpu_set_threads(threads_of("-"));

@@ -19,7 +19,7 @@ static void reset(void)
 
 static int accepted(int f64, double theta)
 {
-	return judge_accepts(judge(N, got, N, target, want, error), judge_bound(f64, theta, 0));
+	return judge_accepts(judge(N, got, N, target, want, error), judge_bound(f64, theta, 0, 0));
 }
 
 static void test_exact(void)
@@ -66,11 +66,11 @@ static void test_not_numbers(void)
 		/* also of a body that is not in the sample, and where the sample is empty */
 		target[0] = 99;
 		const struct judgement j = judge(N, got, 1, target, want + 3 * 99, error);
-		CHECK(j.bad == 1 && j.rms == 0 && !judge_accepts(j, judge_bound(0, 0.5, 0)));
-		CHECK(!judge_accepts(judge(N, got, 0, target, want, error), judge_bound(0, 0, 0)));
+		CHECK(j.bad == 1 && j.rms == 0 && !judge_accepts(j, judge_bound(0, 0.5, 0, 0)));
+		CHECK(!judge_accepts(judge(N, got, 0, target, want, error), judge_bound(0, 0, 0, 0)));
 	}
 	const struct judgement bad = {NAN, 0, 0}, worse = {0, NAN, 0};
-	CHECK(!judge_accepts(bad, judge_bound(0, 0, 0)) && !judge_accepts(worse, judge_bound(0, 0, 0)));
+	CHECK(!judge_accepts(bad, judge_bound(0, 0, 0, 0)) && !judge_accepts(worse, judge_bound(0, 0, 0, 0)));
 }
 
 static void test_nothing(void)
@@ -85,13 +85,16 @@ static void test_nothing(void)
 	CHECK(!accepted(0, 1));
 }
 
-static void test_jerk(void)
+static void test_bounds(void)
 {
-	CHECK(judge_bound(0, 0, 1) == 1e-5);
-	CHECK(judge_bound(1, 0, 1) == 1e-12);
-	CHECK_NEAR(judge_bound(0, 0.5, 1), 0.15, 1e-15);
-	CHECK_NEAR(judge_bound(0, 0.5, 0), 0.05, 1e-15);
-	CHECK_NEAR(judge_bound(0, 7, 0), 0.1, 1e-15);
+	CHECK_NEAR(judge_bound(0, 0, 0, 1000), 1e-5, 1e-18); /* few bodies cost nothing */
+	CHECK_NEAR(judge_bound(0, 0, 0, 40000), 40000 / 134217728., 1e-15);
+	CHECK_NEAR(judge_bound(1, 0, 0, 40000), 1e-12, 1e-25);
+	CHECK_NEAR(judge_bound(0, 0, 1, 0), 1e-4, 1e-18);
+	CHECK_NEAR(judge_bound(1, 0, 1, 0), 1e-11, 1e-25);
+	CHECK_NEAR(judge_bound(0, 0.5, 1, 0), 0.15, 1e-15);
+	CHECK_NEAR(judge_bound(0, 0.5, 0, 0), 0.05, 1e-15);
+	CHECK_NEAR(judge_bound(0, 7, 0, 0), 0.1, 1e-15);
 }
 
 /* Every order of four comes about as often: 24 orders, chi^2 with 23 degrees of freedom. */
@@ -128,7 +131,7 @@ int main(void)
 	test_trees();
 	test_not_numbers();
 	test_nothing();
-	test_jerk();
+	test_bounds();
 	test_shuffle();
 	return unit_end();
 }
