@@ -149,7 +149,8 @@ bench-programs: $(BENCHES) $(BENCHES_CUDA)
 # Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm
+DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
+DEPS_PLOT  = gnuplot-nox python3
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -168,6 +169,8 @@ deps-demo:
 	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
 deps-check:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
+deps-plot:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
 deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
 
@@ -202,7 +205,7 @@ bench-pipes: deps-build
 	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
 # PLOT=1: pictures too
-bench-papers: deps-build
+bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
 	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
 
@@ -251,7 +254,7 @@ help:
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint demo check check-gpu bench \
+.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
 	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

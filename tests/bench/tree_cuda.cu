@@ -264,6 +264,10 @@ int main(int argc, char **argv)
 		{"plummer", 1 << 20, -0.002, 16, 0, 11, 2.5e-4, 6e-4},
 		{"clusters", 1 << 20, -0.002, 16, 0, 11, 3e-4, 8e-4},
 		{"uniform", 1 << 20, 0.6, 16, 0, 11, 3e-4, 0},
+		/* with the errors of the fastest other code, tests/bench/results/rivals.tsv */
+		{"plummer", 1 << 20, 1.6, 16, 0, 11, 3.6e-3, 0},
+		{"plummer", 1 << 24, 1.6, 16, 0, 7, 6.6e-3, 0},
+		{"uniform", 1 << 24, 0.7, 16, 0, 7, 4e-4, 0},
 	};
 	printf("model\tn\ttheta\tleaf\teps\tkeys\tsort\tpermute\ttree\twalk\ttotal\trms\tp99\tmax\tp2p/body\tm2p/"
 	       "body\tm2l/group"
