@@ -72,6 +72,10 @@ every_kernel() {
 	every_kernel cuda
 	nb-force -b cuda --kernel gems3:p=64,q=4,unroll=8 -e 0.01 <space.nb | compare space-exact.nb rms >error
 	at_most 1e-5 "$(cat error)"
+	nb-sort-zorder <space.nb | nb-build-tree --kind boxes --level 2 >cubes.nb
+	for kernel in shan-bpt shan-ppt shan-bpb shan-bpb-n3; do
+		fails_with 1 "kernel $kernel is 2-D" "nb-force -b cuda --kernel $kernel <cubes.nb"
+	done
 	fails_with 2 'exceeds 1024 threads' 'nb-force -b cuda --kernel gems3:p=512,q=4 <space.nb'
 	fails_with 2 "invalid p '63' (want 16|32|64|128|256|512)" 'nb-force -b cuda --kernel gems3:p=63 <space.nb'
 }
@@ -147,11 +151,17 @@ every_kernel() {
 	fails_with 2 'offers no jerk' 'nb-force --kernel lecture8-naive --jerk <space.nb'
 	fails_with 2 'offers no potential' 'nb-force --kernel xu-pairs --potential <space.nb'
 	fails_with 2 'does not offer that precision' 'nb-force --kernel gangavarapu-pairs --precision f32 <plane.nb'
+	fails_with 2 'kernel shan-serial offers no potential' 'nb-force --kernel shan-serial --potential <boxes.nb'
+	fails_with 2 'kernel shan-serial offers no jerk' 'nb-force --kernel shan-serial --jerk <boxes.nb'
+	fails_with 2 'kernel shan-serial does not offer that' 'nb-force --kernel shan-serial --precision f64 <boxes.nb'
 	fails_with 2 'has no opening angle' 'nb-force --kernel xu-pairs -t 0.5 <space.nb'
 	fails_with 2 "contradict '--kernel'" 'nb-force -m direct --kernel xu-pairs <space.nb'
 }
 
 @test "a frame that a kernel cannot take is an error that says why" {
 	fails_with 1 'kernel gangavarapu-pairs is 2-D' 'nb-force -b cpu --kernel gangavarapu-pairs <space.nb'
-	fails_with 1 'no boxes in frame 0' 'nb-force --kernel shan-serial <space.nb'
+	fails_with 1 'no boxes in frame 0' 'nb-force --kernel shan-serial <plane.nb'
+	nb-sort-zorder <space.nb | nb-build-tree --kind boxes --level 2 >cubes.nb
+	fails_with 1 'kernel shan-serial is 2-D' 'nb-force -b cpu --kernel shan-serial <cubes.nb'
+	nb-force -b cpu --kernel near <cubes.nb >near.nb
 }

@@ -76,10 +76,6 @@ NB_MUST_CHECK int nb_gravity_near_cpu(
 /* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run. */
 NB_MUST_CHECK int nb_gravity_near_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
-/* The same on the host by the serial algorithm of Shan & Lei 2012, section II B: box after box, body after
- * body, on one thread without SIMD, in the precision asked for.  The yardstick of their speed-ups. */
-NB_MUST_CHECK int nb_gravity_near_serial(
-	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 
 #ifdef __cplusplus
 }

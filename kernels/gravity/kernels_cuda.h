@@ -31,19 +31,16 @@ NB_MUST_CHECK int nb_gravity_direct_cuda_queue(const struct nb_gravity *g, enum 
 void nb_gravity_direct_cuda_scratch(size_t bytes);
 
 enum nb_near_kernel {
-	NB_NEAR_AUTO,	/* by the mean occupancy of the boxes */
-	NB_NEAR_BPT,	/* box per thread */
-	NB_NEAR_PPT,	/* particle per thread */
-	NB_NEAR_BPB,	/* box per block, sources through shared memory */
-	NB_NEAR_BPB_N3, /* box per block, half the neighbours, counter-forces in shared memory (array B) */
-	NB_NEAR_WARP	/* ours: a warp per slice of a box, several targets a lane, pairs once */
+	NB_NEAR_AUTO, /* by the mean occupancy of the boxes */
+	NB_NEAR_N3,   /* Newton's third law: each pair once, the sources' sums travel through the lanes, no atomics */
+	NB_NEAR_WARP  /* a warp per slice of a box, several targets a lane, each pair twice */
 };
 
 /* Like nb_gravity_near_cuda, with a kernel of the caller's choice. */
 NB_MUST_CHECK int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struct nb_boxes *boxes,
 	enum nb_near_kernel kernel, struct nb_gravity_count *count);
 
-/* Lower-case names as on a command line: "tiled", "bpb-n3"; NULL past the last. */
+/* Lower-case names as on a command line: "tiled", "n3"; NULL past the last. */
 const char *nb_direct_kernel_name(enum nb_direct_kernel kernel);
 const char *nb_near_kernel_name(enum nb_near_kernel kernel);
 

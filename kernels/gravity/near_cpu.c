@@ -9,7 +9,6 @@
 #include "common/mem.h"
 #include "kernels/gravity/cpu_internal.h"
 
-#include <math.h>
 #include <omp.h>
 
 typedef uint64_t near_rows(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, size_t first,
@@ -81,57 +80,6 @@ int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes
 	for (size_t c = 0; c < chunks; c++)
 		p2p += chunk(&plan, boxes, near, c * CHUNK, (c + 1) * CHUNK < g->n ? (c + 1) * CHUNK : g->n,
 			room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
-	nb_free(room);
-	nb_gravity_unscale(&plan);
-	if (count)
-		count->p2p += p2p;
-	return NB_OK;
-}
-
-/* ---- the serial algorithm -------------------------------------------------------------------------- */
-
-#define PAIR_F32(f) nb_pair_##f##_f32
-#define PAIR_F64(f) nb_pair_##f##_f64
-
-#define NAME f32
-#define PAIR PAIR_F32
-#define COORD float
-#define REAL float
-#define ROOT sqrtf
-#include "kernels/gravity/near_serial_body.h"
-
-#define NAME mixed
-#define PAIR PAIR_F32
-#define COORD double
-#define REAL float
-#define ROOT sqrtf
-#include "kernels/gravity/near_serial_body.h"
-
-#define NAME f64
-#define PAIR PAIR_F64
-#define COORD double
-#define REAL double
-#define ROOT sqrt
-#include "kernels/gravity/near_serial_body.h"
-
-int nb_gravity_near_serial(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count)
-{
-	struct nb_gravity_plan plan;
-	const char *wrong = NULL;
-	int status = nb_gravity_plan(g, &plan);
-	if (!status)
-		status = nb_boxes_check_cpu(boxes, g->n, &wrong);
-	if (!status && wrong)
-		status = NB_EINVAL;
-	if (status || g->n == 0)
-		return status;
-	void *room = nb_alloc(g->n, sizeof(struct body_f64)); /* the largest */
-	if (!room)
-		return NB_ENOMEM;
-	nb_gravity_clear(g, 0, g->n);
-	uint64_t p2p = g->precision == NB_F32	  ? serial_boxes_f32(&plan, boxes, room)
-		       : g->precision == NB_MIXED ? serial_boxes_mixed(&plan, boxes, room)
-						  : serial_boxes_f64(&plan, boxes, room);
 	nb_free(room);
 	nb_gravity_unscale(&plan);
 	if (count)

@@ -1,37 +1,32 @@
-/* near_cuda.cu - near field of uniform boxes on the device: each body feels its own box and the adjacent ones.
+/* near_cuda.cu - near field of uniform boxes on the device: each body feels its own box and the adjacent boxes, in 2-D
+ * and 3-D, boxes of any occupancy.
  *
- * Shan & Lei 2012, section III, and the earlier strategies they compare with, in 2-D and 3-D, for boxes of any
- * occupancy:
- *   bpt     box per thread
- *   ppt     particle per thread, sources from global memory
- *   bpb     box per block: sources through shared memory, a particle per thread, several rounds where a
- *           box has more bodies than the block has threads
- *   bpb-n3  box per block, only neighbours of larger Z-order index, counter-forces in an array B in
- *           shared memory (their steps 1 to 7)
- * and our own
- *   warp    a warp per 32 K consecutive bodies.  The bodies of all boxes around a target are brought together
- *           in one list in shared memory, so that sparse boxes leave no gaps; where a box has fewer than 32
+ *   n3      box per block, each pair of bodies once, both get their force.  After bpb-n3 of Shan & Lei 2012, section
+ *           III C, of which it keeps the order of work (father box, then the neighbours of larger Z-order index) and
+ *           none of its atomics.  As published: kernels/papers/shan_cuda.cu.
+ *   warp    a warp per 32 K consecutive bodies, each pair twice.  The bodies of all boxes around a target are brought
+ *           together in one list in shared memory, so that sparse boxes leave no gaps; where a box has fewer than 32
  *           bodies, groups of lanes share the targets and divide the list.
  *
- * Where bpb-n3 differs from the paper: (1) a thread holds K bodies of the box, so that a source fetched serves K
- * interactions.  (2) The paper adds every single counter-force to B by an atomic.  Here the 32 sources of a warp are
- * all at work at once and their sums travel through the lanes (nb_targets.interact), so that one warp needs no B;
- * where a block has several warps, each adds its sums to B once in 32 K interactions, in turn, hence in a fixed
- * order.  (3) The paper adds B to acc in global memory, again by atomics; here B goes to a place of its own for each
- * direction the box has a neighbour in, and a last kernel adds the directions in order.  The same bytes come out on
- * every run.  (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
+ * The idea of n3.  An atomic on a counter-force costs more than the interaction that it saves, so no two threads ever
+ * add to one sum at the same time:
+ *   (1) Register blocking: a thread holds K bodies of the box, so that a source fetched serves K interactions, and
+ *       their K counter-forces are one sum before they leave the thread.
+ *   (2) Counter-forces travel by shuffles: the 32 sources of a warp are all at work at once, each at another lane, and
+ *       pass with their sums from lane to lane (nb_targets.interact).  After 32 steps each has met all 32 K targets.
+ *       One warp needs no array in shared memory for it; several warps add to one, in turn, once in 32 K interactions.
+ *   (3) Slots per direction: what a box gets from a neighbour goes to a place of its own for the direction in which
+ *       that neighbour lies, and a last kernel adds the directions in order.
+ *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
+ * Every sum is in a fixed order: the same bytes on every run.
  *
  * Long f32 sums: after every 512 sources at most, partial sums are added up in another place.
  *
  * Layout: packed records of pair units, f32 ones relative to their box (cuda_internal.cuh has records, precisions and
- * instructions an interaction); bodies of a box stand together.  Launch: bpt 64 boxes a block, ppt 128 bodies a block,
- * bpb a block of up to 512 threads for each box, bpb-n3 one of 32 or 128 threads for each box, warp one of 32 threads
- * for each 32 K bodies; K targets a lane, more for fuller boxes (run_kernel).
+ * instructions an interaction); bodies of a box stand together.  Launch: n3 a block of 32 or 128 threads for each box,
+ * warp one of 32 threads for each 32 K bodies; K targets a lane, more for fuller boxes (run_kernel).
  *
- * Sections, in this order: preparation, a target against a range of sources, bpt and ppt, bpb, bpb-n3 (n3_worker),
- * warp, host. */
-#include <algorithm>
-
+ * Sections, in this order: preparation, sums, n3 (n3_worker), warp, host. */
 #include "kernels/gravity/cuda_internal.cuh"
 #include "kernels/gravity/kernels_cuda.h"
 
@@ -55,8 +50,7 @@ struct outputs {
 };
 
 enum {
-	PART = 128,	    /* sources in a plain f32 sum */
-	PARTIAL_EVERY = 16, /* chunks of 32 sources in the registers of bpb-n3 ... */
+	PARTIAL_EVERY = 16, /* chunks of 32 sources in the registers of n3 ... */
 	FLUSH_EVERY = 128   /* ... and in its shared sums, before they go to f64 */
 };
 
@@ -121,7 +115,7 @@ static __global__ void body_kernel(struct field f, const double *pos, const doub
 		atomicAdd(&outcome->p2p, interactions);
 }
 
-/* ---- a target against a range of sources ------------------------------------------------------------------ */
+/* ---- sums ---------------------------------------------------------------------------------------------------- */
 
 template <int P, bool POT, bool JERK>
 static __device__ __forceinline__ void write_result(
@@ -153,139 +147,7 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
 	return k < 0 ? (int64_t)box : f.neighbour[box * f.nneighbour + k];
 }
 
-/* All that body i of a box feels, straight from global memory. */
-template <int P, bool POT, bool JERK>
-static __device__ __forceinline__ void sum_around(const struct nb_packed &in, const struct field &f, size_t box,
-	size_t i, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, const struct outputs &out)
-{
-	typedef typename nb_arith<P>::real real;
-	nb_sum<double, POT, JERK> total;
-	total.clear();
-	const nb_body<P> body = nb_body_load<P, true>(in, i);
-	nb_vec<real> vel = {};
-	if constexpr (JERK)
-		vel = nb_velocity_load<P, true>(in, i);
-	for (int k = -1; k < f.nneighbour; k++) {
-		const int64_t other = box_around(f, box, k);
-		if (other < 0)
-			continue;
-		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
-		const uint64_t end = f.first[other + 1];
-		for (uint64_t begin = f.first[other]; begin < end; begin += PART) {
-			const uint64_t stop = min(begin + PART, end);
-			nb_sum<real, POT, JERK> part;
-			part.clear();
-			for (uint64_t j = begin; j < stop; j++) {
-				nb_body<P> source = nb_body_load<P, true>(in, j);
-				if constexpr (P == NB_F32)
-					source.x += shift.x, source.y += shift.y, source.z += shift.z;
-				nb_vec<real> source_vel = {};
-				if constexpr (JERK)
-					source_vel = nb_velocity_load<P, true>(in, j);
-				nb_pair<P, POT, JERK> pair(body, source, vel, source_vel, eps2, guard);
-				if constexpr (POT)
-					if (j == i)
-						pair.rinv = 0;
-				pair.template add<1>(pair.w * source.m, source.m, part);
-			}
-			add_to(total, part);
-		}
-	}
-	write_result<P>(total, i, out);
-}
-
-/* ---- bpt, ppt ------------------------------------------------------------------------------------------ */
-
-template <int P, bool POT, bool JERK>
-static __global__ void bpt_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
-	typename nb_arith<P>::real guard, struct outputs out)
-{
-	nb_cuda_wait_previous();
-	const size_t box = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-	if (box >= f.nbox)
-		return;
-	for (uint64_t i = f.first[box]; i < f.first[box + 1]; i++)
-		sum_around<P, POT, JERK>(in, f, box, i, eps2, guard, out);
-}
-
-template <int P, bool POT, bool JERK>
-static __global__ void ppt_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
-	typename nb_arith<P>::real guard, struct outputs out)
-{
-	nb_cuda_wait_previous();
-	const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-	if (i < f.n)
-		sum_around<P, POT, JERK>(in, f, f.box_of[i], i, eps2, guard, out);
-}
-
-/* ---- bpb ------------------------------------------------------------------------------------------------- */
-
-/* Shared: blockDim.x bodies, and velocities. */
-template <int P, bool POT, bool JERK>
-static __global__ void bpb_kernel(struct nb_packed in, struct field f, typename nb_arith<P>::real eps2,
-	typename nb_arith<P>::real guard, struct outputs out)
-{
-	typedef typename nb_arith<P>::real real;
-	extern __shared__ double2 shared[];
-	nb_body<P> *const tile = (nb_body<P> *)shared;
-	nb_vec<real> *const tile_vel = (nb_vec<real> *)(tile + blockDim.x);
-	nb_cuda_wait_previous();
-	const size_t box = blockIdx.x;
-	const unsigned threads = blockDim.x, thread = threadIdx.x;
-	const uint64_t end = f.first[box + 1];
-	for (uint64_t round = f.first[box]; round < end; round += threads) {
-		const uint64_t i = round + thread;
-		nb_body<P> body = nb_body_none<P>();
-		nb_vec<real> vel = {};
-		nb_sum<double, POT, JERK> total;
-		total.clear();
-		if (i < end) {
-			body = nb_body_load<P, true>(in, i);
-			if constexpr (JERK)
-				vel = nb_velocity_load<P, true>(in, i);
-		}
-		for (int k = -1; k < f.nneighbour; k++) {
-			const int64_t other = box_around(f, box, k);
-			if (other < 0)
-				continue;
-			const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
-			const uint64_t stop = f.first[other + 1];
-			for (uint64_t begin = f.first[other]; begin < stop; begin += threads) {
-				__syncthreads();
-				if (begin + thread < stop) {
-					nb_body<P> source = nb_body_load<P, true>(in, begin + thread);
-					if constexpr (P == NB_F32)
-						source.x += shift.x, source.y += shift.y, source.z += shift.z;
-					tile[thread] = source;
-					if constexpr (JERK)
-						tile_vel[thread] = nb_velocity_load<P, true>(in, begin + thread);
-				}
-				__syncthreads();
-				const unsigned count = (unsigned)min(stop - begin, (uint64_t)threads);
-				for (unsigned start = 0; i < end && start < count; start += PART) {
-					nb_sum<real, POT, JERK> part;
-					part.clear();
-					const unsigned last = min(start + PART, count);
-#pragma unroll 8
-					for (unsigned j = start; j < last; j++) {
-						const nb_body<P> source = tile[j];
-						nb_pair<P, POT, JERK> pair(
-							body, source, vel, tile_vel[JERK ? j : 0], eps2, guard);
-						if constexpr (POT)
-							if (begin + j == i)
-								pair.rinv = 0;
-						pair.template add<1>(pair.w * source.m, source.m, part);
-					}
-					add_to(total, part);
-				}
-			}
-		}
-		if (i < end)
-			write_result<P>(total, i, out);
-	}
-}
-
-/* ---- bpb-n3 ---------------------------------------------------------------------------------------------- */
+/* ---- n3 -------------------------------------------------------------------------------------------------- */
 
 /* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
 template <class real, int COMPONENTS, int ROWS> struct shared_sums {
@@ -811,21 +673,9 @@ static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softe
 	constexpr bool slim = P == NB_F32 && !JERK;
 	constexpr int warps = slim ? 20 : JERK ? 8 : 16, squads = slim ? 5 : 2, wide_warps = slim ? 16 : 8;
 	if (kernel == NB_NEAR_AUTO)
-		kernel = p.mean <= 48 || p.f.nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_BPB_N3;
+		kernel = p.mean <= 48 || p.f.nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_N3;
 	switch (kernel) {
-	case NB_NEAR_BPT:
-		return nb_cuda_launch(bpt_kernel<P, POT, JERK>, nb_cuda_blocks(p.f.nbox, 64), 64, p.bodies.packed, p.f,
-			eps2, guard, p.out);
-	case NB_NEAR_PPT:
-		return nb_cuda_launch(ppt_kernel<P, POT, JERK>, nb_cuda_blocks(p.f.n, 128), 128, p.bodies.packed, p.f,
-			eps2, guard, p.out);
-	case NB_NEAR_BPB: {
-		const unsigned threads = (unsigned)std::min<size_t>((p.mean + 31) / 32 * 32, 512);
-		const size_t shared = threads * (sizeof(nb_body<P>) + (JERK ? sizeof(nb_vec<real>) : 0));
-		return nb_cuda_launch_shared(bpb_kernel<P, POT, JERK>, (unsigned)p.f.nbox, threads, shared,
-			p.bodies.packed, p.f, eps2, guard, p.out);
-	}
-	case NB_NEAR_BPB_N3:
+	case NB_NEAR_N3:
 		if (p.mean <= 32)
 			return run_n3<P, 1, 1, POT, JERK, 16>(p, soft, d_outcome);
 		if (p.mean <= 64)
@@ -916,6 +766,6 @@ extern "C" int nb_gravity_near_cuda(
 
 extern "C" const char *nb_near_kernel_name(enum nb_near_kernel kernel)
 {
-	static const char *const name[] = {"auto", "bpt", "ppt", "bpb", "bpb-n3", "warp"};
+	static const char *const name[] = {"auto", "n3", "warp"};
 	return (size_t)kernel < sizeof name / sizeof name[0] ? name[kernel] : NULL;
 }

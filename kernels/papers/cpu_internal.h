@@ -16,6 +16,8 @@ static inline void nb_paper_joins(int *threads)
 	}
 }
 
+int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
 int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count);

@@ -11,6 +11,11 @@ extern "C" {
 /* p, q, unroll */
 NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
+NB_MUST_CHECK int nb_paper_shan_bpt(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_shan_ppt(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_shan_bpb(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_shan_bpb_n3(const struct nb_paper_job *job, struct nb_gravity_count *count);
+
 /* unroll */
 NB_MUST_CHECK int nb_paper_lecture_aos(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_soa(const struct nb_paper_job *job, struct nb_gravity_count *count);

@@ -7,9 +7,10 @@
  *   xu            Xu, Xu & Chen: multi-body gravity
  *
  * A kernel follows its source in what it does in which order on how many threads.  It differs where the source would
- * give wrong or varying results: units are scaled (pair.h), any n works, sums that the source leaves to a race
- * or to atomics are added in a fixed order, so that each kernel gives the same bytes on every run and for any number
- * of threads.  The suite's own kernels are in the list beside them. */
+ * give wrong or varying results: units are scaled (pair.h), any n works, and sums that the source leaves to a race are
+ * added in a fixed order, so that a kernel gives the same bytes on every run and for any number of threads.  One is
+ * excepted, shan-bpb-n3 (NB_PAPER_VARIES): its source explains its speed by the atomics in which it adds, so they are
+ * kept, and with them sums whose last bits vary.  The suite's own kernels are in the list beside them. */
 #ifndef NB_PAPERS_H
 #define NB_PAPERS_H
 
@@ -48,7 +49,8 @@ enum {
 	NB_PAPER_F32 = 32,  /* arithmetic that it offers; the first of these is the source's, and the default */
 	NB_PAPER_MIXED = 64,
 	NB_PAPER_F64 = 128,
-	NB_PAPER_RUNNING = 256 /* all sources go to a single sum, one after another: in f32 its error grows with n */
+	NB_PAPER_VARIES = 256, /* adds by atomics, in an order that varies: the last bits differ from run to run */
+	NB_PAPER_RUNNING = 512 /* all sources go to a single sum, one after another: in f32 its error grows with n */
 };
 
 /* A number that a kernel takes, out of a few. */
@@ -110,8 +112,20 @@ struct nb_shan_operations {
 void nb_shan_table(int64_t N, int64_t P, int64_t B, int improved, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
 /* Table II, first row, from table I: what bpb-n3 needs more than bpb. */
 void nb_shan_change(int64_t N, int64_t P, int64_t B, int64_t *registers, int64_t *shared, int64_t *global, int64_t *cp);
-/* Goes through the steps of section III over boxes of any occupancy, counts every access, and does the sums as well:
- * acc (n x 2, f32 arithmetic, in the units of pos, G = 1).  Serial.  0, NB_EINVAL or NB_ENOMEM. */
+/* Which of the four situations of section V a change of computation and of data access is, 1 .. 4:
+ *   1  less computation, more access           2  less computation, access the same or less
+ *   3  more computation, less access           4  more computation, access the same or more, which can only harm
+ * 0 where the computation does not change. */
+int nb_shan_situation(int64_t computation, int64_t access);
+/* Accesses and interactions of the kernels shan-bpb, or improved shan-bpb-n3, on the current device: the kernels
+ * themselves, compiled with counters.  Arguments, arrays and errors as of those kernels; g->acc is their result.  A box
+ * of more bodies than a block has threads (1024) is loaded in several parts, of which each is counted.
+ * NB_ENODEV in a build without CUDA. */
+NB_MUST_CHECK int nb_shan_count_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, int improved,
+	struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
+/* A model of these kernels for machines without a device: goes through the steps of section III one after the other,
+ * over boxes of any occupancy, counts every access, and does the sums as well: acc (n x 2, f32 arithmetic, in the units
+ * of pos, G = 1).  0, NB_EINVAL or NB_ENOMEM. */
 NB_MUST_CHECK int nb_shan_run(size_t n, const double *pos, const double *mass, const struct nb_boxes *boxes, double eps,
 	int improved, float *acc, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
 

@@ -15,11 +15,6 @@ static int nb_paper_near(const struct nb_paper_job *job, struct nb_gravity_count
 	return nb_gravity_near_cpu(job->gravity, job->boxes, count);
 }
 
-static int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count)
-{
-	return nb_gravity_near_serial(job->gravity, job->boxes, count);
-}
-
 #ifdef NB_CUDA
 #define DIRECT(name, kernel)                                                            \
 	static int name(const struct nb_paper_job *job, struct nb_gravity_count *count) \
@@ -36,14 +31,18 @@ DIRECT(nb_paper_direct_tiled_cuda, NB_DIRECT_TILED)
 DIRECT(nb_paper_direct_blocked_cuda, NB_DIRECT_BLOCKED)
 DIRECT(nb_paper_direct_symmetric_cuda, NB_DIRECT_SYMMETRIC)
 NEAR(nb_paper_near_cuda, NB_NEAR_AUTO)
+NEAR(nb_paper_near_n3_cuda, NB_NEAR_N3)
 NEAR(nb_paper_near_warp_cuda, NB_NEAR_WARP)
-NEAR(nb_paper_near_bpt_cuda, NB_NEAR_BPT)
-NEAR(nb_paper_near_ppt_cuda, NB_NEAR_PPT)
-NEAR(nb_paper_near_bpb_cuda, NB_NEAR_BPB)
-NEAR(nb_paper_near_bpb_n3_cuda, NB_NEAR_BPB_N3)
 #define CUDA_RUN(run) (run)
 #else
 #define CUDA_RUN(run) NULL
+
+int nb_shan_count_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, int improved,
+	struct nb_shan_operations out[NB_SHAN_PROCEDURES])
+{
+	(void)g, (void)boxes, (void)improved, (void)out;
+	return NB_ENODEV;
+}
 #endif
 
 enum {

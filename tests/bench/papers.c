@@ -1,7 +1,8 @@
 /* papers.c - the tables and figures of the papers beside what their kernels, and ours, do on this machine.
  *
  *     papers cpu|cuda FILE.tsv OUT.tsv [DATA]     the rows of a file that run on that backend
- *     papers counts                               Shan & Lei, tables I and II, with a run that counts
+ *     papers counts cpu|cuda                      Shan & Lei, tables I and II, with a run that counts: on the device
+ *                                                 by the kernels that are timed, else by a model of them
  *
  * A file has comments, which are printed above the rows that follow, and rows of tab-separated columns, named in the
  * first line that is no comment; '-' is none:
@@ -19,12 +20,13 @@
  *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
  *     paper      the paper's figure in that unit
  *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/; the row above
- *                that has it with the same data, n and theta, else measured, for data boxesK at level 4 and scaled
+ *                that has it with the same data, n and theta, else measured; for data boxesK at level K if that
+ *                takes a minute at most, else at the highest level that does, and scaled by the interactions
  *     speedup    the paper's speed-up
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
  *
- * The time is that of a whole call, the least of several.  After a line 'mean<tab>R' it is the mean of R calls: all
+ * The time is that of a whole call, the least of several.  With a line 'mean<tab>R' it is the mean of R calls: all
  * that the file measures on the same bodies is called once in each of R rounds, in an order that is shuffled for every
  * round, after a call of each that does not count.
  *
@@ -32,8 +34,10 @@
  * compared with the oracle after the timing, as judge.h has it.  Exits 1 if a result was off, after a line that names
  * the row.
  *
+ * '~' stands before a figure that was scaled from a lower level, and before a speed-up over one.
+ *
  * OUT gets the same columns and x ours ours_speedup rms mark; x is what varies in a table, for the plots, and mark is
- * '-', or 'knee' in a row that repeats the one where a sweep of theta has its knee. */
+ * '-', '~' in such a row, or 'knee' in a row that repeats the one where a sweep of theta has its knee. */
 #include "kernels/papers/papers.h"
 #include "common/cpu.h"
 #include "common/mem.h"
@@ -229,6 +233,8 @@ static void make(struct bodies *b, const char *data, size_t n)
 	} else if (sscanf(data, "boxes%d", &level) == 1) {
 		from_model(b, NB_MODEL_BOXES, 2, n, level);
 		make_boxes(b, level);
+		/* An edge of a box: f32 positions of the whole square, as the kernels of Shan & Lei have them, give
+		 * then errors of 3e-6 at level 7, and the bound can be strict.  A hundredth of an edge gives 1.4e-4. */
 		b->eps = ldexp(1, -level);
 	} else if (strcmp(data, "planets.txt") == 0 || strcmp(data, "galaxy30k.txt") == 0) {
 		if (from_file(b, data)) {
@@ -579,14 +585,22 @@ static double figure(const char *text)
 	return strcmp(text, "-") == 0 ? NAN : strtod(text, NULL);
 }
 
+static void show_scaled(double x, int width, int scaled)
+{
+	char text[32];
+	const char *mark = scaled ? "~" : "";
+	if (isnan(x))
+		snprintf(text, sizeof text, "-");
+	else if (x >= 1e5 || (x > 0 && x < 1e-2))
+		snprintf(text, sizeof text, "%s%.2e", mark, x);
+	else
+		snprintf(text, sizeof text, "%s%.*f", mark, x < 1 ? 3 : x < 100 ? 2 : 1, x);
+	printf("%*s", width, text);
+}
+
 static void show(double x, int width)
 {
-	if (isnan(x))
-		printf("%*s", width, "-");
-	else if (x >= 1e5 || (x > 0 && x < 1e-2))
-		printf("%*.2e", width, x);
-	else
-		printf("%*.*f", width, x < 1 ? 3 : x < 100 ? 2 : 1, x);
+	show_scaled(x, width, 0);
 }
 
 /* The knee of error against work (interactions, which unlike the time do not vary): the point farthest below the
@@ -662,6 +676,7 @@ struct session {
 	struct baseline {
 		char key[LINE]; /* kernel, data, n, theta */
 		double ms;
+		int scaled; /* from a lower level */
 	} baseline[BASELINES];
 	size_t nbaseline;
 	struct sweep sweep;
@@ -694,11 +709,13 @@ static void baseline_key(char key[LINE], const char *kernel, char *const field[C
 	snprintf(key, LINE, "%s %.*s %zu %g", kernel, (int)strcspn(field[DATA], "~"), field[DATA], n, theta);
 }
 
-static void keep_baseline(struct session *s, const char *key, double ms)
+static const struct baseline *keep_baseline(struct session *s, const char *key, double ms, int scaled)
 {
 	struct baseline *known = &s->baseline[s->nbaseline++ % BASELINES];
 	snprintf(known->key, sizeof known->key, "%s", key);
 	known->ms = ms;
+	known->scaled = scaled;
+	return known;
 }
 
 /* Kernel, backend, bodies, threads, and theta where the kernel knows one. */
@@ -781,29 +798,44 @@ static void measure_in_rounds(struct session *s, const char *backend, const char
 		conclude(&trial[k], &s->bodies, &s->known[before + k].out);
 }
 
-static double baseline_ms(struct session *s, char *const field[COLUMNS], size_t n, int level)
+/* Time of a kernel on boxes of a level, of n bodies each: at the highest level at which it takes a minute at most. */
+static double boxes_ms(struct session *s, const char *where, const char *kernel, size_t n, int level, int *scaled)
+{
+	enum { SMALL = 4, MINUTE = 60000 };
+	int at = level < SMALL ? level : SMALL, done;
+	struct outcome out;
+	double ms;
+	do {
+		char data[16];
+		snprintf(data, sizeof data, "boxes%d", at);
+		make(&s->small, data, n);
+		measure(where, kernel, threads_of("-"), 0, &s->small, &out);
+		ms = out.ms * box_pairs(level, (double)n) / box_pairs(at, (double)n);
+		done = at;
+		while (at < level && ms * box_pairs(at + 1, (double)n) <= MINUTE * box_pairs(level, (double)n))
+			at++;
+	} while (at > done);
+	*scaled = at < level;
+	return ms;
+}
+
+static const struct baseline *baseline_of(struct session *s, char *const field[COLUMNS], size_t n, int level)
 {
 	char key[LINE];
 	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
-	const char *kernel = field[BASELINE] + (cuda ? 5 : 0);
+	const char *where = cuda ? "cuda" : "cpu", *kernel = field[BASELINE] + (cuda ? 5 : 0);
 	baseline_key(key, field[BASELINE], field, n);
 	for (size_t k = 0; k < s->nbaseline && k < BASELINES; k++)
 		if (strcmp(key, s->baseline[k].key) == 0)
-			return s->baseline[k].ms;
-	struct bodies *b = &s->bodies;
-	double scale = 1;
+			return &s->baseline[k];
 	if (level > 0) {
-		enum { SMALL = 4 };
-		char small[16];
-		snprintf(small, sizeof small, "boxes%d", SMALL);
-		make(&s->small, small, n);
-		b = &s->small;
-		scale = box_pairs(level, (double)n) / box_pairs(SMALL, (double)n);
+		int scaled;
+		const double ms = boxes_ms(s, where, kernel, n, level, &scaled);
+		return keep_baseline(s, key, ms, scaled);
 	}
 	struct outcome out;
-	measure_once(s, cuda ? "cuda" : "cpu", kernel, threads_of("-"), field, b, &out);
-	keep_baseline(s, key, out.ms * scale);
-	return out.ms * scale;
+	measure_once(s, where, kernel, threads_of("-"), field, &s->bodies, &out);
+	return keep_baseline(s, key, out.ms, 0);
 }
 
 static void row(struct session *s, const char *backend, char *field[COLUMNS])
@@ -832,22 +864,24 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	if (strcmp(backend, "cpu") == 0 && threads == threads_of("-")) { /* rows below may refer to it */
 		char key[LINE];
 		baseline_key(key, field[KERNEL], field, n);
-		keep_baseline(s, key, out.ms);
+		keep_baseline(s, key, out.ms, measured_level > 0);
 	}
 	const double pairs = level > 0 ? box_pairs(level, (double)n) : (double)s->bodies.n * (double)(s->bodies.n - 1);
 	const double rate = pairs / out.ms * 1e-6;
 	const int is_ms = strcmp(field[UNIT], "ms") == 0;
 	const double ours = is_ms ? out.ms : strcmp(field[UNIT], "GFLOPS") == 0 ? 20 * rate : rate;
 	const double paper = figure(field[PAPER]), speedup = figure(field[SPEEDUP]);
-	const double our_speedup = strcmp(field[BASELINE], "-") == 0 ? NAN : baseline_ms(s, field, n, level) / out.ms;
+	const struct baseline *base = strcmp(field[BASELINE], "-") == 0 ? NULL : baseline_of(s, field, n, level);
+	const double our_speedup = base ? base->ms / out.ms : NAN;
+	const int scaled = measured_level > 0, scaled_speedup = scaled || (base && base->scaled);
 	const double body_count = strstr(data, ".txt") ? (double)s->bodies.n : (double)n;
 	printf("  %-14s%8.0f  %-34s%4s%6s ", field[DATA], body_count, field[KERNEL], field[CPUS], field[THETA]);
 	show(paper, 10);
-	show(ours, 11);
+	show_scaled(ours, 11, scaled);
 	printf(" %-6s", field[UNIT]);
-	show(is_ms ? paper / ours : ours / paper, 10);
+	show_scaled(is_ms ? paper / ours : ours / paper, 10, scaled);
 	show(speedup, 9);
-	show(our_speedup, 9);
+	show_scaled(our_speedup, 9, scaled_speedup);
 	printf("  %8.1e  %s%s%s\n", out.rms, strcmp(field[WHERE], "-") == 0 ? "" : field[WHERE],
 		s->bodies.instead && strcmp(field[WHERE], "-") != 0 ? " " : "",
 		s->bodies.instead ? s->bodies.instead : "");
@@ -858,7 +892,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		used += (size_t)snprintf(line + used, sizeof line - used, "%s\t", field[c]);
 	snprintf(line + used, sizeof line - used, "%g\t%g\t%g\t%g\t", abscissa(field, body_count), ours, our_speedup,
 		out.rms);
-	fprintf(s->out, "%s-\n", line);
+	fprintf(s->out, "%s%s\n", line, scaled_speedup ? "~" : "-");
 
 	if (strstr(field[TABLE], "-theta") == NULL)
 		return;
@@ -987,27 +1021,54 @@ static void print_operations(const char *what, const struct nb_shan_operations *
 			(long long)op[k].rr, (long long)op[k].rw, (long long)op[k].cp);
 }
 
-static void counts(void)
+/* Table I by a run that counts: on the device by the kernels themselves, on the host by the model of them. */
+static void run_counting(const char *where, const struct bodies *b, int improved, struct nb_shan_operations *counted)
 {
-	enum { P = 8, LEVEL = 3 };
+	const struct nb_backend *backend;
+	char why[NB_BACKEND_WHY];
+	const size_t vector = 3 * b->n * sizeof(double);
+	const struct nb_boxes boxes = {b->nbox, b->box_first, b->neighbour, 8};
+	if (strcmp(where, "cpu") == 0) {
+		float *acc = room_for(b->n, 2 * sizeof *acc);
+		check(nb_shan_run(b->n, b->pos, b->mass, &boxes, b->eps, improved, acc, counted), "counting run");
+		nb_free(acc);
+		return;
+	}
+	if (nb_backend_choose(where, &backend, why))
+		die(where, why);
+	void *const pos = put(backend, b->pos, vector), *const mass = put(backend, b->mass, vector / 3);
+	void *const acc = put(backend, NULL, vector);
+	void *const first = put(backend, b->box_first, (b->nbox + 1) * sizeof *b->box_first);
+	void *const neighbour = put(backend, b->neighbour, b->nbox * 8 * sizeof *b->neighbour);
+	const struct nb_boxes there = {b->nbox, first, neighbour, 8};
+	const struct nb_gravity g = {
+		.n = b->n, .pos = pos, .mass = mass, .acc = acc, .eps = b->eps, .G = b->G, .precision = NB_F32};
+	check(nb_shan_count_cuda(&g, &there, improved, counted), "counting run");
+	void *const all[] = {pos, mass, acc, first, neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		backend->space->release(backend->space, all[k]);
+}
+
+static void table1(const char *where)
+{
+	enum { P = 8, LEVEL = 7 };
 	struct bodies b = {.n = 0};
 	char data[16];
 	snprintf(data, sizeof data, "boxes%d", LEVEL);
 	make(&b, data, P);
-	const struct nb_boxes boxes = {b.nbox, b.box_first, b.neighbour, 8};
-	float *acc = room_for(b.n, 2 * sizeof *acc);
 	int64_t B = 0;
 	for (size_t k = 0; k < 8 * b.nbox; k++)
 		B += b.neighbour[k] >= 0;
-	printf("\nShan & Lei 2012, table I: accesses and interactions of bpb and bpb-n3, by the formulas and by a run "
-	       "that\n"
-	       "counts, at level %d with P = %d bodies a box (N = %zu, B = %lld)\n"
+	printf("\nShan & Lei 2012, table I: accesses and interactions of bpb and bpb-n3, by the formulas and counted "
+	       "by\n"
+	       "%s, at level %d with P = %d bodies a box (N = %zu, B = %lld)\n"
 	       "  %-22s %-14s%9s%9s%9s%9s%9s%9s%9s\n",
+		strcmp(where, "cpu") == 0 ? "a model of the kernels" : "the kernels themselves, compiled with counters",
 		LEVEL, P, b.n, (long long)B, "", "", "GR", "GW", "SR", "SW", "RR", "RW", "CP");
 	for (int improved = 0; improved < 2; improved++) {
 		struct nb_shan_operations formula[NB_SHAN_PROCEDURES], counted[NB_SHAN_PROCEDURES];
 		nb_shan_table((int64_t)b.n, P, B, improved, formula);
-		check(nb_shan_run(b.n, b.pos, b.mass, &boxes, b.eps, improved, acc, counted), "counting run");
+		run_counting(where, &b, improved, counted);
 		print_operations(improved ? "bpb-n3, formula" : "bpb, formula", formula);
 		print_operations(improved ? "bpb-n3, counted" : "bpb, counted", counted);
 		if (memcmp(formula, counted, sizeof formula) != 0) {
@@ -1015,37 +1076,52 @@ static void counts(void)
 			failed = 1;
 		}
 	}
-	printf("\nShan & Lei 2012, table II: change from bpb to bpb-n3 at level 7 (N = 16384 P, B = 129540), from "
-	       "table I.  The\n"
-	       "paper prints a reduction of P(146462P-89346) accesses to shared memory; its own table I gives "
-	       "P(72962P-138498).\n"
-	       "  %6s%18s%18s%18s%18s%26s\n",
-		"P", "interactions", "registers", "shared", "global", "shared, as printed");
-	for (int64_t p = 8; p <= 512; p *= 2) {
+	drop(&b);
+}
+
+static void table2(void)
+{
+	printf("\nShan & Lei 2012, table II: change from bpb to bpb-n3.  First row:\n"
+	       "  interactions   -N(P-1)/2 - BP^2/2\n"
+	       "  registers      -N(P-1) - BP^2\n"
+	       "  shared memory  -N(P-1) - BP^2 as printed; table I gives 4N - N(P-1)/2 - BP(P-1)/2\n"
+	       "  global memory  2N - BP/2\n"
+	       "Second row, at level 7 (N = 16384 P, B = 129540), from table I.  For shared memory the paper prints a\n"
+	       "reduction of P(146462P-89346); its table I gives P(72962P-138498), which is one for P >= 2, not P >= "
+	       "1.\n"
+	       "V: which of the four situations of section V the change is, for registers, shared and global memory\n"
+	       "(1: computation is reduced and access increased, 2: both are reduced).\n"
+	       "  %6s%18s%18s%18s%18s%8s%26s\n",
+		"P", "interactions", "registers", "shared", "global", "V", "shared, as printed");
+	for (int64_t p = 1; p <= 512; p *= 2) {
 		int64_t registers, shared, global, cp;
 		nb_shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
-		printf("  %6lld%18lld%18lld%18lld%18lld%26lld\n", (long long)p, (long long)cp, (long long)registers,
-			(long long)shared, (long long)global, (long long)(-p * (146462 * p - 89346)));
+		printf("  %6lld%18lld%18lld%18lld%18lld   %d %d %d%26lld\n", (long long)p, (long long)cp,
+			(long long)registers, (long long)shared, (long long)global, nb_shan_situation(cp, registers),
+			nb_shan_situation(cp, shared), nb_shan_situation(cp, global),
+			(long long)(-p * (146462 * p - 89346)));
 	}
-	nb_free(acc);
-	drop(&b);
 }
 
 int main(int argc, char **argv)
 {
 	const struct nb_backend *backend;
 	char why[NB_BACKEND_WHY];
-	if (argc == 2 && strcmp(argv[1], "counts") == 0) {
-		counts();
-		return failed;
-	}
-	if (argc < 4 || (strcmp(argv[1], "cpu") != 0 && strcmp(argv[1], "cuda") != 0)) {
-		fprintf(stderr, "usage: papers cpu|cuda FILE.tsv OUT.tsv [DATA]\n       papers counts\n");
+	const int counts = argc == 3 && strcmp(argv[1], "counts") == 0;
+	const char *where = argc > 1 ? argv[counts ? 2 : 1] : "";
+	if ((!counts && argc < 4) || (strcmp(where, "cpu") != 0 && strcmp(where, "cuda") != 0)) {
+		fprintf(stderr, "usage: papers cpu|cuda FILE.tsv OUT.tsv [DATA]\n       papers counts cpu|cuda\n");
 		return 2;
 	}
-	if (nb_backend_choose(argv[1], &backend, why)) {
-		fprintf(stderr, "papers: %s: %s\n", argv[1], why);
+	if (nb_backend_choose(where, &backend, why)) {
+		fprintf(stderr, "papers: %s: %s\n", where, why);
 		return 77;
+	}
+	if (counts) {
+		table1(where);
+		if (strcmp(where, "cpu") == 0)
+			table2();
+		return failed;
 	}
 	data_folder = argc > 4 ? argv[4] : NULL;
 	run_file(argv[1], argv[2], argv[3]);

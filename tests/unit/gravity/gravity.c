@@ -380,7 +380,6 @@ static void refused(void)
 				pos[at] = odd[k];
 				CHECK(nb_gravity_direct_cpu(&g, NULL) == NB_ENONFINITE);
 				CHECK(nb_gravity_near_cpu(&g, &one, NULL) == NB_ENONFINITE);
-				CHECK(nb_gravity_near_serial(&g, &one, NULL) == NB_ENONFINITE);
 				CHECK(nb_gravity_ref(&g, NULL, 0, ref_acc, NULL, NULL) == NB_ENONFINITE);
 				pos[at] = 0;
 				mass[at / 3] = odd[k];
@@ -428,7 +427,6 @@ static void refused(void)
 	CHECK(nb_gravity_near_cpu(&g, &boxes, NULL) == NB_EINVAL);
 	boxes = (struct nb_boxes){.nbox = 1, .box_first = one.box_first, .neighbour = beyond, .nneighbour = 1};
 	CHECK(nb_gravity_near_cpu(&g, &boxes, NULL) == NB_EINVAL);
-	CHECK(nb_gravity_near_serial(&g, &boxes, NULL) == NB_EINVAL);
 	boxes.neighbour = negative;
 	CHECK(nb_gravity_near_cpu(&g, &boxes, NULL) == NB_EINVAL);
 	boxes.nbox = 0;
@@ -527,7 +525,7 @@ static void near_field(int best)
 			cases[c].dim, cases[c].side, cases[c].most, c % 2 ? UNEQUAL : SOME_ZERO);
 		struct nb_gravity all = problem(box_first[boxes.nbox], NB_F64, cases[c].eps);
 		const uint64_t p2p = near_ref(&all, &boxes);
-		for (int isa = -1; isa <= best; isa++) /* -1: the serial algorithm */
+		for (int isa = 0; isa <= best; isa++)
 			for (int p = NB_F32; p <= NB_F64; p++)
 				for (int more = 0; more < 4; more++) {
 					struct nb_gravity g = problem(all.n, (enum nb_precision)p, cases[c].eps);
@@ -536,14 +534,13 @@ static void near_field(int best)
 						g.pot = NULL;
 					if (!(more & 2))
 						g.jerk = NULL;
-					use(isa < 0 ? 0 : isa);
+					use(isa);
 					dirty();
-					CHECK((isa < 0 ? nb_gravity_near_serial(&g, &boxes, &count)
-						       : nb_gravity_near_cpu(&g, &boxes, &count)) == 0);
+					CHECK(nb_gravity_near_cpu(&g, &boxes, &count) == 0);
 					CHECK(count.p2p == p2p);
 					/* without softening a close pair leaves f32 what its coordinates leave */
 					const double factor = cases[c].eps == 0 && p == NB_F32 ? 100 : 5;
-					compare(isa < 0 ? "serial near" : "near", &g, isa < 0 ? 0 : isa, factor);
+					compare("near", &g, isa, factor);
 				}
 	}
 }

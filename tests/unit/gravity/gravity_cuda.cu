@@ -555,7 +555,7 @@ static void near_field(void)
 	/* a neighbour that does not know of it */
 	b.neighbour[0 * 8 + 0] = b.neighbour[0 * 8 + 1] = 15;
 	snprintf(label, sizeof label, "neighbours that are none");
-	WANT(near(b, NB_NEAR_BPB_N3, NB_F32, false, false).status == NB_EINVAL);
+	WANT(near(b, NB_NEAR_N3, NB_F32, false, false).status == NB_EINVAL);
 }
 
 int main(int argc, char **argv)
