@@ -145,7 +145,7 @@ UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard test
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
-test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop
+test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop $(BUILD)/tests/bench/papers
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 
 # ---- packages --------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ NB_MUST_CHECK int nb_paper_lecture_constant(const struct nb_paper_job *job, stru
 /* threads */
 NB_MUST_CHECK int nb_paper_gangavarapu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_gangavarapu_tree_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_xu_pairs_global_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_xu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
 #ifdef __cplusplus

@@ -22,6 +22,13 @@ extern "C" {
 
 enum { NB_PAPER_PARAMETERS = 3, NB_PAPER_CHOICES = 8 };
 
+/* Among how many threads of the processor the work was divided, where a kernel says so: the *-omp, xu-outer and
+ * xu-inner. The kernel adds to it. */
+struct nb_paper_team {
+	int force;
+	int mass; /* mass distribution of a tree */
+};
+
 /* What to compute.  All arrays live where the kernel computes. */
 struct nb_paper_job {
 	const struct nb_gravity *gravity;
@@ -29,6 +36,7 @@ struct nb_paper_job {
 	double theta; /* for kernels with NB_PAPER_THETA: a cell of edge l at distance D counts as a whole
 			 where l / D < theta */
 	int parameter[NB_PAPER_PARAMETERS];
+	struct nb_paper_team *team; /* NULL: nobody asks */
 };
 
 /* traits of a kernel */
@@ -41,7 +49,8 @@ enum {
 	NB_PAPER_F32 = 32,  /* arithmetic that it offers; the first of these is the source's, and the default */
 	NB_PAPER_MIXED = 64,
 	NB_PAPER_F64 = 128,
-	NB_PAPER_VARIES = 256 /* adds by atomics, in an order that varies: the last bits differ from run to run */
+	NB_PAPER_VARIES = 256, /* adds by atomics, in an order that varies: the last bits differ from run to run */
+	NB_PAPER_RUNNING = 512 /* all sources go to a single sum, one after another: in f32 its error grows with n */
 };
 
 /* A number that a kernel takes, out of a few. */
@@ -119,6 +128,25 @@ NB_MUST_CHECK int nb_shan_count_cuda(const struct nb_gravity *g, const struct nb
  * of pos, G = 1).  0, NB_EINVAL or NB_ENOMEM. */
 NB_MUST_CHECK int nb_shan_run(size_t n, const double *pos, const double *mass, const struct nb_boxes *boxes, double eps,
 	int improved, float *acc, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
+
+/* ---- Xu, Xu & Chen, technique 1: collisions at the end of a step ----------------------------------------- */
+
+/* n bodies and what the step would do to them; all arrays on the host, n x 3 or n. */
+struct nb_xu_step {
+	size_t n;
+	double *pos, *vel; /* before the step; on return after it */
+	double *dx, *dv;   /* what the step adds; on return 0 for bodies that touched another */
+	const double *mass, *radius;
+};
+
+/* As published: each pair is looked at once, in the order of the bodies, O(n^2), on one thread.  Two that touch where
+ * the step takes them bounce: v changes as in an elastic collision along the line of their centres before the step,
+ * whether they approach or not, and dx = dv = 0 for both, so that they stay where they are until the next step.  Pairs
+ * that are looked at later see what has become of the bodies.  Then pos += dx and vel += dv. Bodies that pass through
+ * each other within the step are not seen; of two bodies that still overlap after the next step the velocities turn
+ * round again.  (kernels/motion/collide.h follows the bodies instead.) contacts: pairs that touched.  NB_ENONFINITE or
+ * NB_EINVAL (a mass or radius is negative or not finite), with all arrays as they were. */
+NB_MUST_CHECK int nb_xu_collide(const struct nb_xu_step *step, uint64_t *contacts);
 
 #ifdef __cplusplus
 }

@@ -71,7 +71,7 @@ static __global__ void force_kernel(size_t n, uint32_t ncell, double theta, cons
 				if (j == i)
 					continue;
 				const double d[2] = {body[j].x - me.x, body[j].y - me.y};
-				nb_paper_interact(2, d, d, body[j].m, eps2, force, nullptr);
+				nb_paper_interact_f64(2, d, d, body[j].m, eps2, force, nullptr);
 				p2p++;
 			}
 			at = end;
@@ -79,7 +79,7 @@ static __global__ void force_kernel(size_t n, uint32_t ncell, double theta, cons
 		}
 		const double d[2] = {c->x - me.x, c->y - me.y};
 		if (c->edge < theta * sqrt(d[0] * d[0] + d[1] * d[1])) {
-			nb_paper_interact(2, d, d, c->mass, eps2, force, nullptr);
+			nb_paper_interact_f64(2, d, d, c->mass, eps2, force, nullptr);
 			m2p++;
 			at = end;
 		} else {

@@ -18,7 +18,6 @@ enum {
 };
 
 struct nb_paper_node {
-	double com[3], vel[3], mass; /* after the mass distribution; vel is that of the centre of mass */
 	double middle[3], edge;
 	int32_t child[8]; /* NB_PAPER_NONE where there is none */
 	int32_t body;	  /* a leaf's first body, the next of them from nb_paper_tree.next */

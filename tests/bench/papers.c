@@ -9,11 +9,13 @@
  *     table      identifier, for the plots
  *     backend    cpu or cuda
  *     data       plummer, uniform, clusters; boxesK or boxesK~L (boxes of level K, of n bodies each; with ~L measured
- *                at level L and scaled by the interactions); cubesK (3-D, level K, n bodies each); flat (2-D);
- *                planets.txt, galaxy30k.txt (from the folder DATA, else generated bodies of the same number)
+ *                at level L and scaled by the interactions); cubesK (3-D, level K, n bodies each); planets.txt,
+ *                galaxy30k.txt (from the folder DATA, else generated bodies of the same number, which the row says);
+ *                flat: generated bodies in 2-D in place of a paper's that nobody can get, which the row says too
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' after it, or with ' leapfrog': a step, with
- *                its kick and drift, is timed; or collide: a drift of solid bodies that bounce
+ *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' or ' --jerk' after it, or with ' leapfrog': a
+ *                step, with its kick and drift, is timed; or a drift of solid bodies that bounce: collide, ours, or
+ *                xu-collide, that of Xu, Xu & Chen
  *     threads    of the processor; '-' all
  *     theta      opening angle
  *     unit       ms, ms/box, steps/s, G/s (10^9 interactions a second), Gpair/s (half of them: pairs of bodies) or
@@ -26,11 +28,19 @@
  *     speedup    the paper's speed-up
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
- * Every kernel is checked against the oracle before it is timed; the time is that of a whole call, the least of
- * several. OUT gets the same columns and x ours ours_speedup rms mark; x is what varies in a table, for the plots, and
- * mark is '-', '~', or 'knee' in a row that repeats the one where a sweep of theta has its knee.  '~' stands before
- * a figure that was scaled from a lower level, and before a speed-up over one; in OUT it marks the row.  Exits 1 if a
- * result was off. */
+ *
+ * The time is that of a whole call, the least of several.  With a line 'mean<tab>R' it is the mean of R calls: all
+ * that the file measures on the same bodies is called once in each of R rounds, in an order that is shuffled for every
+ * round, after a call of each that does not count.
+ *
+ * Accelerations, and jerks where the kernel computes them, are NaN before every call; the result of the last one is
+ * compared with the oracle after the timing, as judge.h has it.  Exits 1 if a result was off, after a line that names
+ * the row.
+ *
+ * '~' stands before a figure that was scaled from a lower level, and before a speed-up over one.
+ *
+ * OUT gets the same columns and x ours ours_speedup rms mark; x is what varies in a table, for the plots, and mark is
+ * '-', '~' in such a row, or 'knee' in a row that repeats the one where a sweep of theta has its knee. */
 #include "kernels/papers/papers.h"
 #include "common/cpu.h"
 #include "common/mem.h"
@@ -38,13 +48,17 @@
 #include "kernels/backend/backend.h"
 #include "kernels/models/models.h"
 #include "kernels/motion/motion.h"
+#include "tests/bench/judge.h"
+#include "tests/bench/shuffle.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 12, LINE = 1024, THETAS = 64, BASELINES = 256 };
+enum { COLUMNS = 12, LINE = 1024, THETAS = 64, BASELINES = 256, ROWS = 512, SHUFFLED = 128 };
+/* of the shuffling: the same order on every machine */
+enum { SEED = 30002 };
 /* Results are compared for at least SAMPLE_LEAST bodies, and at most SAMPLE_MOST as long as that costs no more than
  * SAMPLE_PAIRS interactions. */
 enum { SAMPLE_LEAST = 64, SAMPLE_MOST = 1024, SAMPLE_PAIRS = 1 << 25 };
@@ -53,6 +67,7 @@ static const char *const column_name[COLUMNS] = {
 	"table", "backend", "data", "n", "kernel", "threads", "theta", "unit", "paper", "baseline", "speedup", "where"};
 
 static const char *data_folder;
+static char place[LINE]; /* file and line of the row that is worked on */
 static int failed;
 _Static_assert((int)NB_PAPER_WHY >= (int)NB_BACKEND_WHY, "one buffer for both");
 
@@ -76,6 +91,14 @@ static void check(int status, const char *what)
 		die(what, nb_status_text(status));
 }
 
+/* A result is off. */
+static void refuse(const char *row, const char *kernel, const char *data, const char *what)
+{
+	fflush(stdout);
+	fprintf(stderr, "papers: %s: %s on %s: %s\n", row, kernel, data, what);
+	failed = 1;
+}
+
 /* ---- data ------------------------------------------------------------------------------------------ */
 
 struct bodies {
@@ -87,10 +110,10 @@ struct bodies {
 	size_t nbox, nneighbour;
 	uint64_t *box_first;
 	int32_t *neighbour;
-	int generated; /* in place of a file */
+	const char *instead; /* what the row says of bodies in place of the paper's, or NULL */
 	/* what the oracle says, once it is asked for */
-	size_t some, *target; /* of these bodies */
-	double *want;	      /* some x 3 */
+	size_t some, *target;	  /* of these bodies */
+	double *want, *want_jerk; /* some x 3; no jerk for boxes */
 };
 
 static void drop(struct bodies *b)
@@ -102,6 +125,7 @@ static void drop(struct bodies *b)
 	nb_free(b->neighbour);
 	nb_free(b->target);
 	nb_free(b->want);
+	nb_free(b->want_jerk);
 	*b = (struct bodies){.n = 0};
 }
 
@@ -123,6 +147,7 @@ static void from_model(struct bodies *b, enum nb_model_kind kind, int dim, size_
 	param.n = n;
 	param.level = level;
 	param.per_box = n;
+	param.sigma = 0.3; /* where the model has velocities of its own choice */
 	if (nb_model_create(&param, &model, &why))
 		die("model", why);
 	make_room(b, nb_model_count(model));
@@ -131,6 +156,11 @@ static void from_model(struct bodies *b, enum nb_model_kind kind, int dim, size_
 	check(nb_model_fill(model, NB_MODEL_VEL, 0, b->n, b->vel), "model");
 	check(nb_model_fill(model, NB_MODEL_MASS, 0, b->n, b->mass), "model");
 	nb_model_free(model);
+	/* and they turn, so that groups move against each other: a jerk of bodies at rest would be 0 */
+	for (size_t i = 0; i < b->n; i++) {
+		b->vel[3 * i] -= b->pos[3 * i + 1];
+		b->vel[3 * i + 1] += b->pos[3 * i];
+	}
 }
 
 static void permute(struct bodies *b, const uint32_t *perm, double **field, size_t width)
@@ -213,6 +243,7 @@ static void make(struct bodies *b, const char *data, size_t n)
 		from_model(b, NB_MODEL_CLUSTERS, 3, n, 0);
 	} else if (strcmp(data, "flat") == 0) {
 		from_model(b, NB_MODEL_CLUSTERS, 2, n, 0);
+		b->instead = "(generated bodies, not the paper's)";
 	} else if (sscanf(data, "boxes%d", &level) == 1) {
 		from_model(b, NB_MODEL_BOXES, 2, n, level);
 		make_boxes(b, 2, level);
@@ -224,11 +255,12 @@ static void make(struct bodies *b, const char *data, size_t n)
 		into_cubes(b, level);
 		make_boxes(b, 3, level);
 	} else if (strcmp(data, "planets.txt") == 0 || strcmp(data, "galaxy30k.txt") == 0) {
-		b->generated = !from_file(b, data);
-		if (b->generated)
-			from_model(b, NB_MODEL_CLUSTERS, 2, strcmp(data, "planets.txt") == 0 ? 5 : 30002, 0);
-		else
+		if (from_file(b, data)) {
 			b->eps = 0;
+		} else {
+			from_model(b, NB_MODEL_CLUSTERS, 2, strcmp(data, "planets.txt") == 0 ? 5 : 30002, 0);
+			b->instead = "(file absent: generated bodies, not the paper's)";
+		}
 	} else {
 		die(data, "no such data");
 	}
@@ -284,177 +316,200 @@ static void ask_oracle(struct bodies *b)
 	b->some = some < b->n ? some : b->n;
 	b->target = room_for(b->some, sizeof *b->target);
 	b->want = room_for(b->some, 3 * sizeof *b->want);
+	b->want_jerk = b->nbox ? NULL : room_for(b->some, 3 * sizeof *b->want_jerk);
 	for (size_t k = 0; k < b->some; k++)
 		b->target[k] = b->some > 1 ? k * (b->n - 1) / (b->some - 1) : 0;
-	const struct nb_gravity g = {.n = b->n, .pos = b->pos, .mass = b->mass, .eps = b->eps, .G = b->G};
+	const struct nb_gravity g = {
+		.n = b->n, .pos = b->pos, .vel = b->vel, .mass = b->mass, .eps = b->eps, .G = b->G};
 	if (b->nbox)
 		for (size_t k = 0; k < b->some; k++)
 			near_ref(b, b->target[k], b->want + 3 * k);
 	else
-		check(nb_gravity_ref(&g, b->target, b->some, b->want, NULL, NULL), "oracle");
+		check(nb_gravity_ref(&g, b->target, b->some, b->want, NULL, b->want_jerk), "oracle");
 }
 
-static double rms_of(struct bodies *b, const double *acc)
+/* A kernel with all that it needs, where it computes. */
+struct trial {
+	const struct nb_backend *backend;
+	const struct nb_paper_kernel *kernel;
+	struct nb_paper_job job;
+	struct nb_gravity gravity;
+	struct nb_boxes boxes;
+	struct nb_gravity_count count; /* of the last call */
+	char text[LINE], row[LINE];
+	int threads;  /* of the processor */
+	int leapfrog; /* a whole step is timed, of bodies */
+	const struct bodies *bodies;
+	void *pos, *vel, *mass, *acc, *jerk, *first, *neighbour;
+	double *unset; /* n x 3, NaN, on the host */
+};
+
+/* text: a name and parameters, then options */
+static void choose(struct trial *t, const char *where, const char *text)
 {
-	double num = 0, den = 0;
+	char why[NB_PAPER_WHY], name[LINE]; /* as long as NB_BACKEND_WHY */
+	snprintf(t->text, sizeof t->text, "%s", text);
+	snprintf(t->row, sizeof t->row, "%s", place);
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+	if (nb_backend_choose(where, &t->backend, why) ||
+		nb_paper_choose(name, where, &t->kernel, t->job.parameter, why))
+		die(text, why);
+	t->gravity.precision = nb_paper_precision(t->kernel);
+	/* the Taylor step of Xu, Xu & Chen needs the jerk */
+	int jerk = strncmp(t->kernel->name, "xu-", 3) == 0;
+	for (const char *option = text + strlen(name); *option; option += strcspn(option + 1, " ") + 1) {
+		static const char *const word[] = {" --precision f32", " --precision mixed", " --precision f64"};
+		int known = 0;
+		for (int p = NB_F32; p <= NB_F64; p++)
+			if (strncmp(option, word[p], strlen(word[p])) == 0) {
+				t->gravity.precision = (enum nb_precision)p;
+				option += strlen(" --precision");
+				known = nb_paper_offers(t->kernel, (enum nb_precision)p);
+			}
+		if (strncmp(option, " --jerk", 7) == 0)
+			known = jerk = (t->kernel->traits & NB_PAPER_JERK) != 0;
+		if (strcmp(option, " leapfrog") == 0)
+			known = t->leapfrog = !(t->kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA));
+		if (!known)
+			die(text, "no such option, or the kernel does not offer it");
+	}
+	t->gravity.jerk = jerk ? (double *)t->jerk : NULL;
+}
+
+static void prepare(
+	struct trial *t, const char *where, const char *text, int threads, double theta, const struct bodies *b)
+{
+	const size_t scalar = b->n * sizeof(double), vector = 3 * scalar;
+	const struct nb_backend *backend;
+	char why[NB_BACKEND_WHY];
+	memset(t, 0, sizeof *t);
+	if (nb_backend_choose(where, &backend, why))
+		die(text, why);
+	t->threads = threads;
+	t->bodies = b;
+	t->pos = put(backend, b->pos, vector);
+	t->vel = put(backend, b->vel, vector);
+	t->mass = put(backend, b->mass, scalar);
+	t->acc = put(backend, NULL, vector);
+	t->jerk = put(backend, NULL, vector);
+	t->first = put(backend, b->box_first, b->nbox ? (b->nbox + 1) * sizeof *b->box_first : 0);
+	t->neighbour = put(backend, b->neighbour, b->nbox * b->nneighbour * sizeof *b->neighbour);
+	t->unset = room_for(b->n, 3 * sizeof *t->unset);
+	memset(t->unset, 0xff, vector);
+	t->boxes = (struct nb_boxes){b->nbox, t->first, t->neighbour, (int)b->nneighbour};
+	t->gravity = (struct nb_gravity){
+		.n = b->n, .pos = t->pos, .vel = t->vel, .mass = t->mass, .acc = t->acc, .eps = b->eps, .G = b->G};
+	t->job = (struct nb_paper_job){.gravity = &t->gravity, .boxes = &t->boxes, .theta = theta};
+	choose(t, where, text);
+}
+
+static const double LEAP = 0x1p-10; /* a step of the leapfrog */
+
+/* Seconds of one call; of a step of the leapfrog whose velocities are half a step behind (acc, vel += acc dt, pos +=
+ * vel dt), from the same start each time. */
+static double call(struct trial *t)
+{
+	const struct nb_space *space = t->backend->space;
+	const size_t n = t->gravity.n, vector = 3 * n * sizeof(double);
+	if (t->leapfrog) {
+		check(space->from_host(space, t->pos, t->bodies->pos, vector), t->text);
+		check(space->from_host(space, t->vel, t->bodies->vel, vector), t->text);
+	}
+	check(space->from_host(space, t->acc, t->unset, vector), t->text);
+	check(space->from_host(space, t->jerk, t->unset, vector), t->text);
+	check(t->backend->finish(), t->text);
+	nb_cpu_set_threads(t->threads);
+	memset(&t->count, 0, sizeof t->count);
+	const double start = nb_now();
+	check(t->kernel->run(&t->job, &t->count), t->text);
+	if (t->leapfrog) {
+		check(t->backend->kick(n, t->vel, t->acc, LEAP), t->text);
+		check(t->backend->drift(n, t->pos, t->vel, LEAP), t->text);
+	}
+	check(t->backend->finish(), t->text);
+	return nb_now() - start;
+}
+
+/* Compares what a call wrote with the oracle; rms. */
+static double rms_of(const struct trial *t, const struct bodies *b, const void *there, const double *want, int jerk)
+{
+	const struct nb_space *space = t->backend->space;
+	double *got = room_for(b->n, 3 * sizeof *got), *error = room_for(b->some, sizeof *error);
+	check(space->to_host(space, got, there, 3 * b->n * sizeof *got), t->text);
+	const struct judgement j = judge(b->n, got, b->some, b->target, want, error);
+	const double theta = t->kernel->traits & NB_PAPER_THETA ? t->job.theta : 0;
+	const double bound = judge_bound(
+		t->gravity.precision == NB_F64, theta, jerk, t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0);
+	nb_free(got);
+	nb_free(error);
+	if (!judge_accepts(j, bound)) {
+		char what[LINE];
+		snprintf(what, sizeof what,
+			"%s wrong: rms error %.1e, median error %.1e (want %.1e at most), %zu bodies without numbers",
+			jerk ? "jerk" : "acceleration", j.rms, j.median, bound, j.bad);
+		refuse(t->row, t->text, b->name, what);
+	}
+	return j.rms;
+}
+
+/* A step must have moved the bodies as its accelerations want, up to the last bit or, where the backend fuses the
+ * product and the sum, the one after. */
+static void judge_step(const struct trial *t, const struct bodies *b)
+{
+	const struct nb_space *space = t->backend->space;
+	const size_t vector = 3 * b->n * sizeof(double);
+	double *acc = room_for(1, vector), *vel = room_for(1, vector), *pos = room_for(1, vector);
+	size_t wrong = 0;
+	check(space->to_host(space, acc, t->acc, vector), t->text);
+	check(space->to_host(space, vel, t->vel, vector), t->text);
+	check(space->to_host(space, pos, t->pos, vector), t->text);
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		const double kicked = fma(acc[k], LEAP, b->vel[k]), drifted = fma(vel[k], LEAP, b->pos[k]);
+		wrong += !(fabs(vel[k] - kicked) <= 0x1p-51 * (fabs(b->vel[k]) + fabs(kicked)) &&
+			   fabs(pos[k] - drifted) <= 0x1p-51 * (fabs(b->pos[k]) + fabs(drifted)));
+	}
+	if (wrong > 0)
+		refuse(t->row, t->text, b->name, "the step moves bodies elsewhere than their accelerations");
+	nb_free(acc);
+	nb_free(vel);
+	nb_free(pos);
+}
+
+/* Judges the last call, and frees everything. */
+static void conclude(struct trial *t, struct bodies *b, struct outcome *out)
+{
+	const struct nb_space *space = t->backend->space;
 	if (!b->want)
 		ask_oracle(b);
-	for (size_t k = 0; k < 3 * b->some; k++) {
-		const double got = acc[3 * b->target[k / 3] + k % 3], want = b->want[k];
-		num += (got - want) * (got - want);
-		den += want * want;
-	}
-	return sqrt(num / den);
+	out->count = t->count;
+	out->rms = rms_of(t, b, t->acc, b->want, 0);
+	if (t->leapfrog)
+		judge_step(t, b);
+	if (t->gravity.jerk && !b->want_jerk)
+		die(t->text, "there is no oracle for the jerk of boxes");
+	if (t->gravity.jerk)
+		(void)rms_of(t, b, t->jerk, b->want_jerk, 1);
+	void *const all[] = {t->pos, t->vel, t->mass, t->acc, t->jerk, t->first, t->neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		space->release(space, all[k]);
+	nb_free(t->unset);
 }
 
 static void measure(
 	const char *where, const char *text, int threads, double theta, struct bodies *b, struct outcome *out)
 {
-	const struct nb_backend *backend;
-	const struct nb_paper_kernel *kernel;
-	struct nb_paper_job job = {.theta = theta};
-	char why[NB_PAPER_WHY]; /* as long as NB_BACKEND_WHY */
-	char name[LINE];
-	const size_t length = strcspn(text, " ");
-	const int f64 = strcmp(text + length, " --precision f64") == 0;
-	snprintf(name, sizeof name, "%.*s", (int)length, text);
-	if (nb_backend_choose(where, &backend, why) || nb_paper_choose(name, where, &kernel, job.parameter, why))
-		die(text, why);
-	if (text[length] != '\0' && !(f64 && nb_paper_offers(kernel, NB_F64)))
-		die(text, "no such precision");
-	const struct nb_space *space = backend->space;
-	const size_t scalar = b->n * sizeof(double), vector = 3 * scalar;
-	void *const pos = put(backend, b->pos, vector), *const vel = put(backend, b->vel, vector);
-	void *const mass = put(backend, b->mass, scalar), *const acc = put(backend, NULL, vector);
-	void *const jerk = put(backend, NULL, vector);
-	void *const first = put(backend, b->box_first, b->nbox ? (b->nbox + 1) * sizeof *b->box_first : 0);
-	void *const neighbour = put(backend, b->neighbour, b->nbox * b->nneighbour * sizeof *b->neighbour);
-	const struct nb_boxes boxes = {b->nbox, first, neighbour, (int)b->nneighbour};
-	/* the Taylor step of Xu, Xu & Chen needs the jerk */
-	const struct nb_gravity g = {.n = b->n,
-		.pos = pos,
-		.vel = vel,
-		.mass = mass,
-		.acc = acc,
-		.jerk = strncmp(kernel->name, "xu-", 3) == 0 ? jerk : NULL,
-		.eps = b->eps,
-		.G = b->G,
-		.precision = f64 ? NB_F64 : nb_paper_precision(kernel)};
-	job.gravity = &g;
-	job.boxes = &boxes;
-	nb_cpu_set_threads(threads);
+	struct trial t;
+	prepare(&t, where, text, threads, theta, b);
 	out->ms = INFINITY;
 	double spent = 0;
 	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
-		memset(&out->count, 0, sizeof out->count);
-		const double start = nb_now();
-		check(kernel->run(&job, &out->count), text);
-		check(backend->finish(), text);
-		const double seconds = nb_now() - start;
+		const double seconds = call(&t);
 		spent += seconds;
 		out->ms = fmin(out->ms, 1e3 * seconds);
 		if (seconds > 1)
 			break;
 	}
-	double *got = room_for(b->n, 3 * sizeof *got);
-	check(space->to_host(space, got, acc, vector), text);
-	out->rms = rms_of(b, got);
-	nb_free(got);
-	const double bound = kernel->traits & NB_PAPER_THETA && theta > 0 ? 1 : g.precision == NB_F64 ? 1e-12 : 1e-5;
-	if (!(out->rms <= bound)) {
-		fprintf(stderr, "papers: %s on %s: rms error %.1e exceeds %.1e\n", text, b->name, out->rms, bound);
-		failed = 1;
-	}
-	void *const all[] = {pos, vel, mass, acc, jerk, first, neighbour};
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-		space->release(space, all[k]);
-}
-
-/* ---- a step ------------------------------------------------------------------------------------------- */
-
-static const char leapfrog[] = " leapfrog";
-
-static int is_leapfrog(const char *text)
-{
-	const size_t length = strlen(text), suffix = sizeof leapfrog - 1;
-	return length > suffix && strcmp(text + length - suffix, leapfrog) == 0;
-}
-
-/* Error of a step from the bodies b to pos and vel: of the velocities by the oracle; infinite if a position is not what
- * its velocity gives, to the last bit. */
-static double step_error(struct bodies *b, const double *pos, const double *vel, double dt)
-{
-	double *acc = room_for(b->n, 3 * sizeof *acc), worst = 0;
-	for (size_t k = 0; k < 3 * b->n; k++) {
-		acc[k] = (vel[k] - b->vel[k]) / dt;
-		const double moved = vel[k] * dt, end = b->pos[k] + moved;
-		if (!(pos[k] == end))
-			worst = INFINITY;
-	}
-	const double rms = rms_of(b, acc);
-	nb_free(acc);
-	return worst > 0 ? worst : rms;
-}
-
-/* A step of the leapfrog whose velocities are half a step behind: acc, vel += acc dt, pos += vel dt; from the same
- * start each time. */
-static void measure_step(const char *where, const char *text, int threads, struct bodies *b, struct outcome *out)
-{
-	const double dt = 0x1p-10, bound = 1e-5;
-	const struct nb_backend *backend;
-	const struct nb_paper_kernel *kernel;
-	struct nb_paper_job job = {.theta = 0};
-	char why[NB_PAPER_WHY];
-	char name[LINE];
-	snprintf(name, sizeof name, "%.*s", (int)(strlen(text) - (sizeof leapfrog - 1)), text);
-	if (nb_backend_choose(where, &backend, why) || nb_paper_choose(name, where, &kernel, job.parameter, why))
-		die(text, why);
-	if (kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA))
-		die(text, "a step takes kernels of all pairs");
-	const struct nb_space *space = backend->space;
-	const size_t vector = 3 * b->n * sizeof(double);
-	double *const pos = put(backend, b->pos, vector), *const vel = put(backend, b->vel, vector);
-	double *const mass = put(backend, b->mass, vector / 3), *const acc = put(backend, NULL, vector);
-	double *const end_pos = room_for(1, vector), *const end_vel = room_for(1, vector);
-	const struct nb_gravity g = {.n = b->n,
-		.pos = pos,
-		.mass = mass,
-		.acc = acc,
-		.eps = b->eps,
-		.G = b->G,
-		.precision = nb_paper_precision(kernel)};
-	job.gravity = &g;
-	nb_cpu_set_threads(threads);
-	out->ms = INFINITY;
-	double spent = 0;
-	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
-		check(space->from_host(space, pos, b->pos, vector), text);
-		check(space->from_host(space, vel, b->vel, vector), text);
-		check(backend->finish(), text);
-		memset(&out->count, 0, sizeof out->count);
-		const double start = nb_now();
-		check(kernel->run(&job, &out->count), text);
-		check(backend->kick(b->n, vel, acc, dt), text);
-		check(backend->drift(b->n, pos, vel, dt), text);
-		check(backend->finish(), text);
-		const double seconds = nb_now() - start;
-		spent += seconds;
-		out->ms = fmin(out->ms, 1e3 * seconds);
-		if (seconds > 1)
-			break;
-	}
-	check(space->to_host(space, end_pos, pos, vector), text);
-	check(space->to_host(space, end_vel, vel, vector), text);
-	out->rms = step_error(b, end_pos, end_vel, dt);
-	if (!(out->rms <= bound)) {
-		fprintf(stderr, "papers: %s on %s: rms error %.1e exceeds %.1e\n", text, b->name, out->rms, bound);
-		failed = 1;
-	}
-	void *const all[] = {pos, vel, mass, acc};
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-		space->release(space, all[k]);
-	nb_free(end_pos);
-	nb_free(end_vel);
+	conclude(&t, b, out);
 }
 
 /* ---- solid bodies ------------------------------------------------------------------------------------- */
@@ -517,17 +572,64 @@ static void measure_collide(int threads, const struct bodies *b, struct outcome 
 			const size_t bytes = 3 * b->n * sizeof *c.pos;
 			if (count.contacts == 0 || count.contacts != expected.contacts ||
 				memcmp(c.pos, ref.pos, bytes) != 0 || memcmp(c.vel, ref.vel, bytes) != 0) {
-				fprintf(stderr, "papers: collide: %zu bodies end elsewhere than by all pairs\n", b->n);
-				failed = 1;
+				refuse(place, "collide", b->name, "bodies end elsewhere than by all pairs");
 			}
 		}
 		free_solid(&c);
 		free_solid(&ref);
 	}
 	if (!(out->rms <= 1e-12)) {
-		fprintf(stderr, "papers: collide: relative error %.1e of the energy\n", out->rms);
-		failed = 1;
+		char what[LINE];
+		snprintf(what, sizeof what, "relative error %.1e of the energy", out->rms);
+		refuse(place, "collide", b->name, what);
 	}
+}
+
+/* The same drift and bodies, all pairs as Xu, Xu & Chen have it, which are as many contacts as bodies overlap at its
+ * end. rms: relative error of the energy.  Bodies without a contact must have moved, and those with one not. */
+static void measure_xu_collide(int threads, const struct bodies *b, struct outcome *out)
+{
+	const size_t vector = 3 * b->n * sizeof(double);
+	out->ms = INFINITY;
+	double spent = 0;
+	nb_cpu_set_threads(threads);
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		struct nb_collide c = solid_bodies(b), was = solid_bodies(b);
+		struct nb_xu_step step = {.n = b->n,
+			.pos = c.pos,
+			.vel = c.vel,
+			.dx = room_for(b->n, 3 * sizeof *step.dx),
+			.dv = room_for(b->n, 3 * sizeof *step.dv),
+			.mass = c.mass,
+			.radius = c.radius};
+		uint64_t contacts = 0;
+		memset(step.dv, 0, vector);
+		for (size_t k = 0; k < 3 * b->n; k++)
+			step.dx[k] = c.vel[k] * c.dt;
+		const double before = kinetic_energy(&c), start = nb_now();
+		check(nb_xu_collide(&step, &contacts), "xu-collide");
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		out->rms = fabs(kinetic_energy(&c) / before - 1);
+		size_t held = 0, wrong = 0;
+		for (size_t i = 0; i < b->n; i++) {
+			const size_t bytes = 3 * sizeof(double);
+			const int turned = memcmp(c.vel + 3 * i, was.vel + 3 * i, bytes) != 0;
+			held += turned;
+			wrong += turned == (memcmp(c.pos + 3 * i, was.pos + 3 * i, bytes) != 0);
+		}
+		if (contacts == 0 || held > 2 * contacts || wrong > 0)
+			refuse(place, "xu-collide", b->name, "no contacts, or other bodies were held than turned");
+		nb_free(step.dx);
+		nb_free(step.dv);
+		free_solid(&c);
+		free_solid(&was);
+		if (seconds > 1)
+			break;
+	}
+	if (!(out->rms <= 1e-12))
+		refuse(place, "xu-collide", b->name, "the energy has changed");
 }
 
 /* Interactions of boxes of level K with P bodies each. */
@@ -616,8 +718,23 @@ static double abscissa(char *const field[COLUMNS], double n)
 	return n;
 }
 
+/* A row of the file. */
+struct line {
+	int number, starts; /* of the line; 1: comments stand above it */
+	char text[LINE], *field[COLUMNS];
+	char title[8 * LINE]; /* these comments */
+};
+
 struct session {
+	struct line *line; /* nline, of the backend */
+	size_t nline;
+	int rounds;		     /* of the mean; 0: the least of several */
 	struct bodies bodies, small; /* the row's, and the baseline's */
+	struct known {		     /* what shuffled rounds have measured */
+		char key[LINE];
+		struct outcome out;
+	} known[ROWS];
+	size_t nknown;
 	struct baseline {
 		char key[LINE]; /* kernel, data, n, theta */
 		double ms;
@@ -628,10 +745,29 @@ struct session {
 	FILE *out;
 };
 
+static double theta_of(char *const *field)
+{
+	return strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+}
+
+/* Of a kernel, perhaps after "cuda/"; collide and xu-collide do not. */
+static int knows_theta(const char *text)
+{
+	const struct nb_paper_kernel *kernel;
+	int parameter[NB_PAPER_PARAMETERS];
+	char name[LINE], why[NB_PAPER_WHY];
+	const int cuda = strncmp(text, "cuda/", 5) == 0;
+	text += cuda ? 5 : 0;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+	return (nb_paper_choose(name, cuda ? "cuda" : "cpu", &kernel, parameter, why) == NB_OK ||
+		       nb_paper_choose(name, "cuda", &kernel, parameter, why) == NB_OK) &&
+	       kernel->traits & NB_PAPER_THETA;
+}
+
 /* What tells one measurement from another: for data boxesK~L the same as for boxesK. */
 static void baseline_key(char key[LINE], const char *kernel, char *const field[COLUMNS], size_t n)
 {
-	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
+	const double theta = knows_theta(kernel) ? theta_of(field) : 0;
 	snprintf(key, LINE, "%s %.*s %zu %g", kernel, (int)strcspn(field[DATA], "~"), field[DATA], n, theta);
 }
 
@@ -644,15 +780,84 @@ static const struct baseline *keep_baseline(struct session *s, const char *key, 
 	return known;
 }
 
-static void measure_row(
-	const char *backend, const char *kernel, int threads, double theta, struct bodies *b, struct outcome *out)
+/* Kernel, backend, bodies, threads, and theta where the kernel knows one. */
+static void trial_key(
+	char key[LINE], const char *where, const char *text, int threads, double theta, char *const *field)
 {
-	if (strcmp(kernel, "collide") == 0)
-		measure_collide(threads, b, out);
-	else if (is_leapfrog(kernel))
-		measure_step(backend, kernel, threads, b, out);
-	else
-		measure(backend, kernel, threads, theta, b, out);
+	snprintf(key, LINE, "%s %s %s %s %d %g", where, text, field[DATA], field[N], threads,
+		knows_theta(text) ? theta : 0);
+}
+
+static int threads_of(const char *text)
+{
+	static int all;
+	if (!all)
+		all = nb_cpu_threads();
+	return strcmp(text, "-") == 0 ? all : atoi(text);
+}
+
+/* The session's bodies, or the smaller ones of a baseline, by a kernel: measured now, or in rounds before. */
+static void measure_once(struct session *s, const char *where, const char *text, int threads, char *const *field,
+	struct bodies *b, struct outcome *out)
+{
+	char key[LINE];
+	trial_key(key, where, text, threads, theta_of(field), field);
+	for (size_t k = 0; k < s->nknown; k++)
+		if (strcmp(key, s->known[k].key) == 0) {
+			*out = s->known[k].out;
+			return;
+		}
+	measure(where, text, threads, theta_of(field), b, out);
+}
+
+/* Adds a trial unless it is known already. */
+static size_t add_trial(struct session *s, struct trial *trial, size_t count, const char *where, const char *text,
+	int threads, char *const *field)
+{
+	char key[LINE];
+	trial_key(key, where, text, threads, theta_of(field), field);
+	for (size_t k = 0; k < s->nknown; k++)
+		if (strcmp(key, s->known[k].key) == 0)
+			return count;
+	if (s->nknown == ROWS || count == SHUFFLED)
+		die(place, "more measurements than there is room for");
+	struct known *known = &s->known[s->nknown++];
+	snprintf(known->key, sizeof known->key, "%s", key);
+	known->out = (struct outcome){.ms = 0};
+	prepare(&trial[count], where, text, threads, theta_of(field), &s->bodies);
+	return count + 1;
+}
+
+/* All that rows with the data and n of this one measure, in rounds, each in an order of its own. */
+static void measure_in_rounds(struct session *s, const char *backend, const char *path, size_t from)
+{
+	static struct trial trial[SHUFFLED];
+	size_t count = 0, order[SHUFFLED];
+	const size_t before = s->nknown;
+	char *const *field = s->line[from].field;
+	make(&s->bodies, field[DATA], strtoull(field[N], NULL, 10));
+	for (size_t k = from; k < s->nline; k++) {
+		char *const *of = s->line[k].field;
+		if (strcmp(of[DATA], field[DATA]) != 0 || strcmp(of[N], field[N]) != 0)
+			continue;
+		snprintf(place, sizeof place, "%s:%d", path, s->line[k].number);
+		count = add_trial(s, trial, count, backend, of[KERNEL], threads_of(of[CPUS]), of);
+		const int cuda = strncmp(of[BASELINE], "cuda/", 5) == 0;
+		if (strcmp(of[BASELINE], "-") != 0)
+			count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", of[BASELINE] + (cuda ? 5 : 0),
+				threads_of("-"), of);
+	}
+	for (size_t k = 0; k < count; k++) {
+		order[k] = k;
+		(void)call(&trial[k]);
+	}
+	for (int round = 0; round < s->rounds; round++) {
+		shuffle(count, order, SEED + (uint64_t)round);
+		for (size_t k = 0; k < count; k++)
+			s->known[before + order[k]].out.ms += 1e3 * call(&trial[order[k]]) / s->rounds;
+	}
+	for (size_t k = 0; k < count; k++)
+		conclude(&trial[k], &s->bodies, &s->known[before + k].out);
 }
 
 /* Time of a kernel on boxes of a level, of n bodies each: at the highest level at which it takes a minute at most. */
@@ -666,7 +871,7 @@ static double boxes_ms(struct session *s, const char *where, const char *kernel,
 		char data[16];
 		snprintf(data, sizeof data, "boxes%d", at);
 		make(&s->small, data, n);
-		measure(where, kernel, 0, 0, &s->small, &out);
+		measure(where, kernel, threads_of("-"), 0, &s->small, &out);
 		ms = out.ms * box_pairs(2, level, (double)n) / box_pairs(2, at, (double)n);
 		done = at;
 		while (at < level && ms * box_pairs(2, at + 1, (double)n) <= MINUTE * box_pairs(2, level, (double)n))
@@ -681,7 +886,6 @@ static const struct baseline *baseline_of(struct session *s, char *const field[C
 	char key[LINE];
 	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
 	const char *where = cuda ? "cuda" : "cpu", *kernel = field[BASELINE] + (cuda ? 5 : 0);
-	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
 	baseline_key(key, field[BASELINE], field, n);
 	for (size_t k = 0; k < s->nbaseline && k < BASELINES; k++)
 		if (strcmp(key, s->baseline[k].key) == 0)
@@ -694,12 +898,12 @@ static const struct baseline *baseline_of(struct session *s, char *const field[C
 	char name[LINE];
 	snprintf(name, sizeof name, "%s", kernel);
 	char *const j = strstr(name, " -j ");
-	const int threads = j ? atoi(j + 4) : 0;
+	const int threads = j ? atoi(j + 4) : threads_of("-");
 	if (j)
 		*j = '\0';
 	struct outcome out;
-	measure_row(where, name, threads, theta, &s->bodies, &out);
-	nb_cpu_set_threads(0);
+	measure_once(s, where, name, threads, field, &s->bodies, &out);
+	nb_cpu_set_threads(threads_of("-"));
 	return keep_baseline(s, key, out.ms, 0);
 }
 
@@ -743,18 +947,19 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		snprintf(data, sizeof data, "boxes%d", measured_level);
 		scale = box_pairs(2, level, (double)n) / box_pairs(2, measured_level, (double)n);
 	}
-	const int threads = strcmp(field[CPUS], "-") == 0 ? 0 : atoi(field[CPUS]);
-	const double theta = strcmp(field[THETA], "-") == 0 ? 0 : strtod(field[THETA], NULL);
-	static int all_threads;
-	if (!all_threads)
-		all_threads = nb_cpu_threads();
+	const int threads = threads_of(field[CPUS]);
 	make(&s->bodies, data, n);
 	struct outcome out;
 	memset(&out, 0, sizeof out);
-	measure_row(backend, field[KERNEL], threads ? threads : all_threads, theta, &s->bodies, &out);
-	nb_cpu_set_threads(all_threads);
+	if (strcmp(field[KERNEL], "collide") == 0)
+		measure_collide(threads, &s->bodies, &out);
+	else if (strcmp(field[KERNEL], "xu-collide") == 0)
+		measure_xu_collide(threads, &s->bodies, &out);
+	else
+		measure_once(s, backend, field[KERNEL], threads, field, &s->bodies, &out);
+	nb_cpu_set_threads(threads_of("-"));
 	out.ms *= scale;
-	if (strcmp(backend, "cpu") == 0 && !threads) { /* rows below may refer to it */
+	if (strcmp(backend, "cpu") == 0 && threads == threads_of("-")) { /* rows below may refer to it */
 		char key[LINE];
 		baseline_key(key, field[KERNEL], field, n);
 		keep_baseline(s, key, out.ms, measured_level > 0);
@@ -774,8 +979,9 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	show_scaled(is_ms ? paper / ours : ours / paper, 10, scaled);
 	show(speedup, 9);
 	show_scaled(our_speedup, 9, scaled_speedup);
-	printf("  %8.1e  %s%s\n", out.rms, strcmp(field[WHERE], "-") == 0 ? "" : field[WHERE],
-		s->bodies.generated ? " (file absent: generated bodies)" : "");
+	printf("  %8.1e  %s%s%s\n", out.rms, strcmp(field[WHERE], "-") == 0 ? "" : field[WHERE],
+		s->bodies.instead && strcmp(field[WHERE], "-") != 0 ? " " : "",
+		s->bodies.instead ? s->bodies.instead : "");
 	fflush(stdout);
 	char line[2 * LINE] = "";
 	size_t used = 0;
@@ -789,7 +995,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		return;
 	snprintf(s->sweep.kernel, sizeof s->sweep.kernel, "%s", field[KERNEL]);
 	if (s->sweep.count < THETAS) {
-		s->sweep.theta[s->sweep.count] = theta;
+		s->sweep.theta[s->sweep.count] = theta_of(field);
 		s->sweep.ms[s->sweep.count] = out.ms;
 		snprintf(s->sweep.line[s->sweep.count], sizeof line, "%s", line);
 		s->sweep.work[s->sweep.count] = (double)(out.count.p2p + out.count.m2p);
@@ -813,59 +1019,90 @@ static int split(char *line, char *field[COLUMNS])
 	return count == COLUMNS;
 }
 
-static void run_file(const char *backend, const char *path, const char *out_path)
+/* The rows of a backend with the comments above them.  A block of comments belongs to all rows until the next one. */
+static void read_file(struct session *s, const char *backend, const char *path)
 {
-	static struct session s;
-	char line[LINE], title[8 * LINE] = "";
-	char *field[COLUMNS];
-	char before[3][LINE] = {"", "", ""};
-	int named = 0, number = 0, shown = 0;
 	FILE *file = fopen(path, "r");
-	s.out = fopen(out_path, "a");
-	if (!file || !s.out)
-		die(file ? out_path : path, "does not open");
-	while (fgets(line, sizeof line, file)) {
+	char text[LINE], title[8 * LINE] = "";
+	int named = 0, number = 0, shown = 0, fresh = 1;
+	if (!file)
+		die(path, "does not open");
+	s->line = room_for(ROWS, sizeof *s->line);
+	while (fgets(text, sizeof text, file)) {
+		struct line *line = &s->line[s->nline];
 		number++;
-		if (line[0] == '#') {
+		if (text[0] == '#') {
 			if (shown) /* a new block of comments */
 				title[0] = '\0';
 			shown = 0;
+			fresh = 1;
 			const size_t used = strlen(title);
-			snprintf(title + used, sizeof title - used, "%s", line + 1 + (line[1] == ' '));
+			snprintf(title + used, sizeof title - used, "%s", text + 1 + (text[1] == ' '));
 			continue;
 		}
-		if (!split(line, field)) {
+		if (sscanf(text, "mean\t%d", &s->rounds) == 1)
+			continue;
+		if (s->nline == ROWS)
+			die(path, "too many rows");
+		memcpy(line->text, text, sizeof text);
+		if (!split(line->text, line->field)) {
 			fprintf(stderr, "papers: %s:%d: not %d columns\n", path, number, COLUMNS);
 			exit(1);
 		}
 		if (!named) {
 			for (int c = 0; c < COLUMNS; c++)
-				if (strcmp(field[c], column_name[c]) != 0)
+				if (strcmp(line->field[c], column_name[c]) != 0)
 					die(path, "the first line names other columns");
 			named = 1;
 			continue;
 		}
 		shown = 1;
-		/* a sweep ends with its kernel, data or table */
-		const char *const now[] = {field[TABLE], field[DATA], field[KERNEL]};
-		for (int k = 0; k < 3; k++) {
-			if (strcmp(now[k], before[k]) != 0)
-				knee(&s.sweep, s.out);
-			snprintf(before[k], sizeof before[k], "%s", now[k]);
-		}
-		if (strcmp(field[BACKEND], backend) != 0)
+		if (strcmp(line->field[BACKEND], backend) != 0)
 			continue;
-		if (title[0])
-			printf("\n%s  %-14s%8s  %-34s%4s%6s %10s%11s %-7s%10s%9s%9s  %8s  %s\n", title, "data", "n",
-				"kernel", "thr", "theta", "paper", "ours", "", "faster", "speed-up", "ours", "rms",
-				"where");
-		title[0] = '\0';
-		row(&s, backend, field);
+		line->number = number;
+		line->starts = fresh;
+		fresh = 0;
+		snprintf(line->title, sizeof line->title, "%s", title);
+		s->nline++;
+	}
+	fclose(file);
+}
+
+static void run_file(const char *backend, const char *path, const char *out_path)
+{
+	static struct session s;
+	const char *before[] = {"", "", ""};
+	s.out = fopen(out_path, "a");
+	if (!s.out)
+		die(out_path, "does not open");
+	read_file(&s, backend, path);
+	for (size_t k = 0; k < s.nline && s.rounds > 0; k++)
+		measure_in_rounds(&s, backend, path, k);
+	for (size_t k = 0; k < s.nline; k++) {
+		struct line *line = &s.line[k];
+		/* a sweep ends with its kernel, data or table */
+		const char *const now[] = {line->field[TABLE], line->field[DATA], line->field[KERNEL]};
+		for (int c = 0; c < 3; c++) {
+			if (strcmp(now[c], before[c]) != 0)
+				knee(&s.sweep, s.out);
+			before[c] = now[c];
+		}
+		if (line->starts) {
+			printf("\n%s", line->title);
+			if (s.rounds > 0)
+				printf("Mean of %d calls; the order on the same bodies is shuffled for each (seed "
+				       "%d)\n",
+					s.rounds, SEED);
+			printf("  %-14s%8s  %-34s%4s%6s %10s%11s %-7s%10s%9s%9s  %8s  %s\n", "data", "n", "kernel",
+				"thr", "theta", "paper", "ours", "", "faster", "speed-up", "ours", "rms", "where");
+		}
+		snprintf(place, sizeof place, "%s:%d", path, line->number);
+		row(&s, backend, line->field);
 	}
 	knee(&s.sweep, s.out);
 	drop(&s.bodies);
 	drop(&s.small);
-	fclose(file);
+	nb_free(s.line);
 	if (fclose(s.out))
 		die(out_path, "write error");
 }

@@ -1,5 +1,6 @@
 /* Steps of solid bodies, which collide or merge where they touch; on the host whatever the backend. */
 #include "common/mem.h"
+#include "kernels/papers/papers.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -92,6 +93,40 @@ static void find_drift_velocities(struct step *s, double dt)
 	nb_step_require(s, s->integrator->drift(&b, dt, s->velocities, s->velocities + 3 * n));
 }
 
+/* The end of a step as Xu, Xu & Chen have it: what the velocities of the step make of the bodies, or nothing for those
+ * that touch another. */
+static void end_as_published(struct step *s, double dt)
+{
+	const struct nb_space *host = &nb_space_host;
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	double *vel = nb_step_update(s, NB_VEL, host), *dx = s->velocities, *dv = s->velocities + 3 * n;
+	for (size_t k = 0; k < 3 * n; k++) {
+		dx[k] *= dt;
+		dv[k] -= vel[k];
+	}
+	const struct nb_xu_step step = {
+		.n = n,
+		.pos = nb_step_update(s, NB_POS, host),
+		.vel = vel,
+		.dx = dx,
+		.dv = dv,
+		.mass = nb_require_f64(s->frame, NB_MASS, host),
+		.radius = nb_require_f64(s->frame, NB_RADIUS, host),
+	};
+	uint64_t contacts = 0;
+	int status = nb_xu_collide(&step, &contacts);
+	if (status)
+		nb_step_progress_clear(s);
+	if (status == NB_EINVAL) /* as in drift */
+		nb_require_valid(s->frame);
+	if (status == NB_ENONFINITE) {
+		const struct nb_collide points = {.n = n, .dt = 1, .pos = step.pos, .vel = dx};
+		status = drift_as_points(s, &points);
+	}
+	nb_step_require(s, status);
+	s->contacts += contacts;
+}
+
 void nb_step_free_solid(struct step *s)
 {
 	nb_free(s->velocities);
@@ -109,7 +144,11 @@ void nb_step_advance_solid(struct step *s, double dt)
 		find_drift_velocities(s, dt);
 	if (s->collide == COLLIDE_MERGE && !(s->keep = nb_alloc(n, sizeof *s->keep)))
 		nb_out_of_memory(s->frame);
-	const size_t left = drift(s, dt);
+	size_t left = n;
+	if (s->collide == COLLIDE_XU)
+		end_as_published(s, dt);
+	else
+		left = drift(s, dt);
 	nb_step_drop_stale(s);
 	if (left < n) {
 		if (nb_frame_gather(s->frame, NB_PARTICLE, left, s->keep, &nb_space_host, nb_permute_cpu))

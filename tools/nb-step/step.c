@@ -14,7 +14,7 @@ static const struct nb_option options[] = {
 	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
-	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|elastic|merge", .fallback = "none",
+	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
@@ -51,6 +51,9 @@ static void check(struct nb_run *run, void *self)
 				       : "--steps");
 	if (!s->command && s->send_velocities)
 		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
+	if (s->collide == COLLIDE_XU && !s->integrator->drift)
+		nb_die(NB_EXIT_USAGE,
+			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");
 	if (s->until_given && !steps_given)
 		s->steps = UINT64_MAX;
 }

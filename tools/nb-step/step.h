@@ -6,7 +6,7 @@
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
 
-enum collide { COLLIDE_NONE, COLLIDE_ELASTIC, COLLIDE_MERGE };
+enum collide { COLLIDE_NONE, COLLIDE_ELASTIC, COLLIDE_MERGE, COLLIDE_XU };
 
 /* Progress on a terminal. */
 struct progress {

@@ -101,6 +101,7 @@ struct result {
 	double acc[3 * MOST], pot[MOST], jerk[3 * MOST];
 	int status;
 	struct nb_gravity_count count;
+	struct nb_paper_team team;
 };
 
 /* By the oracle, or, near, by the plain sum over adjacent boxes. */
@@ -156,6 +157,7 @@ static void *put(const void *from, size_t bytes)
 static void compute(const struct nb_paper_kernel *kernel, const int *parameter, const struct system *s, double theta,
 	enum nb_precision precision, int extras, struct result *out)
 {
+	memset(out, 0, sizeof *out);
 	const struct nb_space *space = backend->space;
 	const size_t scalar = s->n * sizeof(double), vector = 3 * scalar;
 	void *pos = put(s->pos, vector), *vel = put(s->vel, vector), *mass = put(s->mass, scalar);
@@ -173,9 +175,8 @@ static void compute(const struct nb_paper_kernel *kernel, const int *parameter, 
 		.G = s->G,
 		.precision = precision};
 	const struct nb_boxes boxes = {s->nbox, box_first, neighbour, s->nneighbour};
-	struct nb_paper_job job = {.gravity = &g, .boxes = &boxes, .theta = theta};
+	struct nb_paper_job job = {.gravity = &g, .boxes = &boxes, .theta = theta, .team = &out->team};
 	memcpy(job.parameter, parameter, sizeof job.parameter);
-	memset(out, 0, sizeof *out);
 	out->status = kernel->run(&job, &out->count);
 	WANT(backend->finish() == NB_OK);
 	CHECK(space->to_host(space, out->acc, acc, vector) == NB_OK);
@@ -307,7 +308,7 @@ static void test_lists(const struct nb_paper_kernel *kernel)
 }
 
 /* The error grows with theta and stays in bounds, and cells are used. */
-static void test_theta(const struct nb_paper_kernel *kernel, const struct system *s)
+static void test_theta(const struct nb_paper_kernel *kernel, const struct system *s, enum nb_precision precision)
 {
 	static struct result want, got;
 	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
@@ -315,7 +316,7 @@ static void test_theta(const struct nb_paper_kernel *kernel, const struct system
 	reference(s, 0, &want);
 	for (double theta = 0.25; theta <= 1; theta *= 2) {
 		snprintf(label, sizeof label, "%s on %s, theta %g", kernel->name, kernel->backend, theta);
-		compute(kernel, none, s, theta, NB_F64, 1, &got);
+		compute(kernel, none, s, theta, precision, 1, &got);
 		const double error = rms(got.acc, want.acc, 3 * s->n);
 		WANT(got.status == NB_OK && got.count.m2p > 0 && got.count.p2p < (uint64_t)s->n * (s->n - 1));
 		WANT(error > 1.5 * last && error < 0.1 * theta);
@@ -326,7 +327,7 @@ static void test_theta(const struct nb_paper_kernel *kernel, const struct system
 }
 
 /* Two of three bodies share a cell of edge 1/8 and no smaller one, 0.95 away in each coordinate from the third. */
-static void test_criterion(const struct nb_paper_kernel *kernel)
+static void test_criterion(const struct nb_paper_kernel *kernel, enum nb_precision precision)
 {
 	static struct system s;
 	static struct result got;
@@ -343,11 +344,59 @@ static void test_criterion(const struct nb_paper_kernel *kernel)
 		const double theta = (whole ? 1.0001 : 0.9999) * edge / distance;
 		snprintf(label, sizeof label, "%s on %s, a cell that is%s far enough", kernel->name, kernel->backend,
 			whole ? "" : " not");
-		compute(kernel, none, &s, theta, NB_F64, 0, &got);
+		compute(kernel, none, &s, theta, precision, 0, &got);
 		WANT(got.status == NB_OK);
 		WANT(got.count.m2p == (whole ? 1 : 0));
 		WANT(got.count.p2p == (whole ? 4 : 6));
 	}
+}
+
+/* A cell moves as its bodies do.  A tight cluster moves against a far one, and both with all the rest of the world,
+ * which no force can tell: the jerk is that of the far cluster as one body, to the square of size over distance, and
+ * that of the near bodies is exact, since their cells are opened. */
+static void test_moving_clusters(const struct nb_paper_kernel *kernel, enum nb_precision precision)
+{
+	static struct system s;
+	static struct result want, got;
+	static const double bulk[3] = {1, 2, 3}, against[3] = {-0.7, 0.4, 0.9};
+	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
+	make(&s, 400, 3, 0.01, 0);
+	for (size_t i = 0; i < s.n; i++)
+		for (size_t c = 0; c < 3; c++) {
+			const int second = i % 2;
+			s.pos[3 * i + c] = 10 * second + 0.5 * (uniform() - 0.5);
+			s.vel[3 * i + c] = bulk[c] + (second ? against[c] : 0);
+		}
+	snprintf(label, sizeof label, "%s on %s, clusters that move against each other", kernel->name, kernel->backend);
+	reference(&s, 0, &want);
+	compute(kernel, none, &s, 0.3, precision, 1, &got);
+	WANT(got.status == NB_OK && got.count.m2p >= s.n);
+	WANT(rms(got.acc, want.acc, 3 * s.n) <= 1e-2);
+	/* bodies of one cluster do not move against each other, so that all jerk is the other cluster's */
+	WANT(rms(got.jerk, want.jerk, 3 * s.n) <= 2e-2);
+}
+
+/* The kernels that share their work among threads do so, and the others do not. */
+static void test_team(const struct nb_paper_kernel *kernel)
+{
+	enum { THREADS = 3 };
+	static struct system s;
+	static struct result got;
+	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
+	const int omp = strstr(kernel->name, "-omp") || strcmp(kernel->name, "xu-outer") == 0 ||
+			strcmp(kernel->name, "xu-inner") == 0;
+	const int tree = strstr(kernel->name, "-tree") != NULL, before = nb_cpu_threads();
+	if (strncmp(kernel->name, "xu-", 3) != 0 && strncmp(kernel->name, "gangavarapu-", 12) != 0)
+		return;
+	make(&s, LARGEST, 2, 0.01, 0);
+	snprintf(label, sizeof label, "%s on %s, %d threads", kernel->name, kernel->backend, THREADS);
+	nb_cpu_set_threads(THREADS);
+	compute(kernel, none, &s, tree ? 0.5 : 0, nb_paper_precision(kernel), 0, &got);
+	nb_cpu_set_threads(before);
+	WANT(got.status == NB_OK);
+	/* the sequential ones of all pairs have nothing to say */
+	WANT(got.team.force == (omp ? THREADS : tree ? 1 : 0));
+	WANT(got.team.mass == (!tree ? 0 : strcmp(kernel->name, "gangavarapu-tree-omp") == 0 ? THREADS : 1));
 }
 
 /* Each body has a cell of its own, but for coincident ones, and lies in it; cells halve from parent to child. */
@@ -428,8 +477,14 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 	}
 	if (kernel->traits & NB_PAPER_THETA) {
 		make(&s, LARGEST, dim, 0.01, 2);
-		test_theta(kernel, &s);
-		test_criterion(kernel);
+		for (enum nb_precision precision = NB_F32; precision <= NB_F64; precision++) {
+			if (!nb_paper_offers(kernel, precision))
+				continue;
+			test_theta(kernel, &s, precision);
+			test_criterion(kernel, precision);
+			if (kernel->traits & NB_PAPER_JERK)
+				test_moving_clusters(kernel, precision);
+		}
 	}
 	/* every combination of parameters; crowded boxes need several blocks */
 	make(&s, kernel->traits & NB_PAPER_BOXES ? LARGEST : 257, dim, 0.01, 2);
@@ -642,6 +697,8 @@ int main(int argc, char **argv)
 			test_kernel(kernel);
 			test_few(kernel);
 			test_extremes(kernel);
+			if (strcmp(name, "cpu") == 0)
+				test_team(kernel);
 			tested++;
 		}
 	CHECK(tested > 0);
