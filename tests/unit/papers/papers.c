@@ -245,6 +245,33 @@ static void test_theta(const struct nb_paper_kernel *kernel, const struct system
 	}
 }
 
+/* The jerk of a tree: cells move with their bodies.  Of two clusters one flies past the other, which leaves the jerk of
+ * all pairs within a percent; and a motion of the whole changes nothing. */
+static void test_moving_cells(const struct nb_paper_kernel *kernel)
+{
+	static struct system s;
+	static struct result want, got, carried;
+	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
+	const enum nb_precision precision = nb_paper_precision(kernel);
+	make(&s, 1000, 3, 0.01, 2);
+	for (size_t i = 0; i < s.n; i++)
+		if (i % 2) {
+			s.pos[3 * i] += 2;
+			s.vel[3 * i + 1] += 10;
+		}
+	snprintf(label, sizeof label, "%s on %s, a cluster that flies past another", kernel->name, kernel->backend);
+	reference(&s, 0, &want);
+	compute(kernel, none, &s, 0.5, precision, 1, &got);
+	WANT(got.status == NB_OK && got.count.m2p > 0);
+	WANT(rms(got.jerk, want.jerk, 3 * s.n) < 1e-2);
+	const double bulk[3] = {1, 2, 3};
+	for (size_t k = 0; k < 3 * s.n; k++)
+		s.vel[k] += bulk[k % 3];
+	compute(kernel, none, &s, 0.5, precision, 1, &carried);
+	WANT(carried.status == NB_OK);
+	WANT(rms(carried.jerk, got.jerk, 3 * s.n) < (precision == NB_F64 ? 1e-12 : 1e-4));
+}
+
 /* Two of three bodies share a cell of edge 1/8 and no smaller one, 0.95 away in each coordinate from the third. */
 static void test_criterion(const struct nb_paper_kernel *kernel)
 {
@@ -330,6 +357,8 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 		make(&s, LARGEST, dim, 0.01, 2);
 		test_theta(kernel, &s);
 		test_criterion(kernel);
+		if (kernel->traits & NB_PAPER_JERK)
+			test_moving_cells(kernel);
 	}
 	/* every combination of parameters */
 	make(&s, 257, dim, 0.01, 2);
