@@ -44,6 +44,7 @@ unit() {
 @test "what is no tree" { unit tree/check; }
 @test "multipoles" { unit tree/multipole; }
 @test "tree walk" { unit tree/walk; }
+@test "jerks of the tree walk" { unit tree/jerk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
