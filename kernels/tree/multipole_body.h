@@ -136,40 +136,44 @@ static NB_HD void NB_M(nb_m2p)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REA
 /* The same, and the jerk.
  *   ux, uy, uz   velocity of the cell's centre of mass - that of the target
  *   p            time derivative of q
- * With g_0 = rinv, g_(k+1) = g_k' / r, d and u the separation and its time derivative, s = d.u,
- *     acc  = -(A d + g_2 q.d),   A = m g_1 + 1/2 (g_3 d.q.d + g_2 tr q)
- *     jerk = d acc / dt = -(A u + B d + g_2 (q.u + p.d) + g_3 s q.d),   B = dA / dt. */
+ * With e = d rinv, U = u rinv, Q = q rinv^2, P = p rinv^2, s = e.U, so that no high power of rinv overflows,
+ *     phi  = rinv (m + 1/2 (3 e.Q.e - tr Q))
+ *     acc  = -rinv^2 (A e + 3 Q.e),   A = -m + 1/2 (3 tr Q - 15 e.Q.e)
+ *     jerk = -rinv^2 (A U + B e + 3 (Q.U + P.e) - 15 s Q.e),
+ *            B = 3 m s + 1/2 (105 s e.Q.e - 15 s tr Q - 30 U.Q.e - 15 e.P.e + 3 tr P). */
 static NB_HD void NB_M(nb_m2p_jerk)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL ux, NB_REAL uy, NB_REAL uz,
 	NB_REAL rinv, NB_REAL m, const NB_REAL *q, const NB_REAL *p, NB_REAL *acc, NB_REAL *phi, NB_REAL *jerk)
 {
-	const NB_REAL r2 = rinv * rinv, g1 = -rinv * r2, g2 = -3 * (g1 * r2), s = x * ux + y * uy + z * uz;
-	NB_REAL A = m * g1, B = m * (g2 * s), potential = m * rinv;
+	const NB_REAL r2 = rinv * rinv;
+	x *= rinv, y *= rinv, z *= rinv;
+	ux *= rinv, uy *= rinv, uz *= rinv;
+	const NB_REAL s = x * ux + y * uy + z * uz;
+	NB_REAL A = -m, B = 3 * (m * s), potential = m;
 	if (quad) {
-		const NB_REAL g3 = -5 * (g2 * r2), g4 = -7 * (g3 * r2);
 		const NB_REAL qx = q[0] * x + q[1] * y + q[2] * z, px = p[0] * x + p[1] * y + p[2] * z;
 		const NB_REAL qy = q[1] * x + q[3] * y + q[4] * z, py = p[1] * x + p[3] * y + p[4] * z;
 		const NB_REAL qz = q[2] * x + q[4] * y + q[5] * z, pz = p[2] * x + p[4] * y + p[5] * z;
-		const NB_REAL dqd = x * qx + y * qy + z * qz, dpd = x * px + y * py + z * pz;
-		const NB_REAL uqd = ux * qx + uy * qy + uz * qz;
+		const NB_REAL eqe = x * qx + y * qy + z * qz, epe = x * px + y * py + z * pz;
+		const NB_REAL uqe = ux * qx + uy * qy + uz * qz;
 		const NB_REAL trace = q[0] + q[3] + q[5], trace_rate = p[0] + p[3] + p[5];
-		const NB_REAL g3s = g3 * s;
-		potential += 0.5f * (g2 * dqd + g1 * trace);
-		A += 0.5f * (g3 * dqd + g2 * trace);
-		B += 0.5f * (g4 * s * dqd + g3s * trace + g3 * (2 * uqd + dpd) + g2 * trace_rate);
-		acc[0] -= g2 * qx;
-		acc[1] -= g2 * qy;
-		acc[2] -= g2 * qz;
-		jerk[0] -= g2 * (q[0] * ux + q[1] * uy + q[2] * uz + px) + g3s * qx;
-		jerk[1] -= g2 * (q[1] * ux + q[3] * uy + q[4] * uz + py) + g3s * qy;
-		jerk[2] -= g2 * (q[2] * ux + q[4] * uy + q[5] * uz + pz) + g3s * qz;
+		potential += 0.5f * r2 * (3 * eqe - trace);
+		A += 1.5f * r2 * (trace - 5 * eqe);
+		B += 1.5f * r2 * (5 * (s * (7 * eqe - trace) - 2 * uqe - epe) + trace_rate);
+		const NB_REAL r4 = 3 * (r2 * r2);
+		acc[0] -= r4 * qx;
+		acc[1] -= r4 * qy;
+		acc[2] -= r4 * qz;
+		jerk[0] -= r4 * (q[0] * ux + q[1] * uy + q[2] * uz + px - 5 * s * qx);
+		jerk[1] -= r4 * (q[1] * ux + q[3] * uy + q[4] * uz + py - 5 * s * qy);
+		jerk[2] -= r4 * (q[2] * ux + q[4] * uy + q[5] * uz + pz - 5 * s * qz);
 	}
-	acc[0] -= A * x;
-	acc[1] -= A * y;
-	acc[2] -= A * z;
-	jerk[0] -= A * ux + B * x;
-	jerk[1] -= A * uy + B * y;
-	jerk[2] -= A * uz + B * z;
-	*phi += potential;
+	acc[0] -= r2 * (A * x);
+	acc[1] -= r2 * (A * y);
+	acc[2] -= r2 * (A * z);
+	jerk[0] -= r2 * (A * ux + B * x);
+	jerk[1] -= r2 * (A * uy + B * y);
+	jerk[2] -= r2 * (A * uz + B * z);
+	*phi += rinv * potential;
 }
 
 /* a[NB_Cijk]: the derivative of D, i times by x, j by y, k by z.

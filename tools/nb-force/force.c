@@ -227,8 +227,6 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
 	int status = sum_forces(opt, backend, method, frame, &g, told ? &count : NULL);
-	if (status == NB_EUNSUPPORTED && opt->jerk)
-		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", nb_method_name[method]);
 	if (!status && told)
 		status = backend->finish();
 	if (status)
