@@ -178,7 +178,7 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	done
 	for model in solar figure8 kepler 'boxes --level 2'; do fine "nb-gen $model | nb-sort-zorder -j 1" 'gen | sort-zorder'; done
 	local tree='nb-sort-zorder <../data/one.nb | nb-build-tree'
-	for options in '-m direct' '-m direct --precision f32' '-m direct --precision mixed --potential --jerk' '-t 0.3 --mac acceleration' '-m tree --potential' '--G 2'; do
+	for options in '-m direct' '-m direct --precision f32' '-m direct --precision mixed --potential --jerk' '-t 0.3 --mac acceleration' '-m tree --potential' '-m tree --jerk' '--G 2'; do
 		fine "$tree -l 4 -p 1 | nb-force -e 0.1 $options" 'sort-zorder | build-tree | force'
 	done
 	fine 'nb-gen boxes --level 2 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 | nb-force -m near' 'gen | sort-zorder | build-tree | force'
@@ -207,6 +207,8 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	fine "$gen -k 3 'nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "$gen -k 3 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5' | nb-stats" 'gen | step | stats' 'sort-zorder | build-tree | force'
 	fine "$gen -k 4 --every 2 'nb-force --jerk' --integrator taylor" 'gen | step' 'force'
+	fine "$gen -k 4 --every 2 --integrator taylor 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 --jerk' | nb-stats" 'gen | step | stats' \
+		'sort-zorder | build-tree | force'
 	fine "$gen -k 4 --every 0 --integrator euler 'nb-force -m direct' | nb-convert --to csv" 'gen | step | convert' 'force'
 	fine "$gen --until 0.05 --eta 0.1 'nb-force -e 0.1' | nb-stats" 'gen | step | stats' 'force'
 	fine "$gen --send-velocities 'nb-force' -k 2 | nb-stats" 'gen | step | stats' 'force'
@@ -313,7 +315,7 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	fails "field 'vel' missing" 'nb-force <../data/still.nb | nb-step -d 1 | nb-sort-zorder' 'force | step | sort-zorder'
 	fails 'No such file' 'nb-convert --from csv nothing.csv | nb-sort-zorder | nb-force' 'sort-zorder | force'
 	fails 'No such file' 'nb-gen -n 30 | nb-force | nb-stats --compare nothing.nb'
-	fails 'method tree offers no jerk' 'nb-sort-zorder <../data/one.nb | nb-build-tree | nb-force -m tree --jerk | nb-sort-zorder' \
+	fails 'no boxes in frame 0' 'nb-sort-zorder <../data/one.nb | nb-build-tree | nb-force -m near | nb-sort-zorder' \
 		'sort-zorder | build-tree | force | sort-zorder'
 	fails 'backend' 'nb-gen -n 9 | nb-sort-zorder -b nothing | nb-force | nb-sort-zorder'
 	fails 'NB_FOLD' 'export NB_FOLD=maybe; nb-gen -n 9 | nb-sort-zorder'

@@ -42,6 +42,26 @@ setup() {
 	done
 }
 
+@test "tree: the jerk of the direct sum to the opening angle's accuracy, and Taylor steps that keep the energy" {
+	for f in p257 p4099 clusters; do
+		nb-force -b cpu -m direct -e 0.01 --jerk <$f.nb | nb-sort-zorder -b cpu | mutate show jerk >exact
+		for precision in f32 mixed f64; do
+			nb-sort-zorder -b cuda <$f.nb | nb-build-tree -b cuda | nb-force -b cuda -t 0.4 -e 0.01 --precision $precision --jerk |
+				mutate show jerk | paste -d ' ' - exact | awk -v of="$f $precision" '
+				{ for (k = 1; k <= 3; k++) { e += ($k - $(k + 3)) ^ 2; j += $(k + 3) ^ 2 } }
+				END { printf "%s: %g\n", of, sqrt(e / j); exit !(NR > 250 && e / j < 5e-3 ^ 2 && e > 0) }'
+		done
+	done
+	local drift=() k
+	for k in 25 50 100; do
+		nb-step -b cuda --integrator taylor -d "$(awk -v k=$k 'BEGIN { printf "%.17g", 1 / k }')" -k $k --every $k \
+			'nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.3 --precision f64 -e 0.3 --jerk --potential' <p4099.nb |
+			nb-stats --format tsv | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i }
+				END { printf "%.17g\n", $c < 0 ? -$c : $c }' >drift.$k
+	done
+	paste drift.25 drift.50 drift.100 | awk '{ print; exit !($1 / $2 > 3.4 && $1 / $2 < 4.6 && $2 / $3 > 3.4 && $2 / $3 < 4.6) }'
+}
+
 @test "sort: the same bytes as on the CPU, 2-D and 3-D" {
 	for n in 1 2 33 4099; do
 		for dim in 2 3; do

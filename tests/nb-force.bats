@@ -83,11 +83,29 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 @test "the jerk of two bodies is the derivative of their acceleration" {
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1,2,0,0,0.5,0.25,0\n' | nb-convert --from csv >j.nb
 	# a = dx / r^3, j = dv / r^3 - 3 (dx.dv) dx / r^5
-	nb-force --jerk <j.nb >j2.nb
-	read -r jx jy _ < <(mutate show jerk <j2.nb)
-	close_to -0.125 "$jx" 1e-14
-	close_to 0.03125 "$jy" 1e-14
-	fails_with 1 'offers no jerk' 'nb-sort-zorder <j.nb | nb-build-tree | nb-force --jerk'
+	for pipeline in 'nb-force --jerk' 'nb-sort-zorder | nb-build-tree -l 1 | nb-force --precision f64 --jerk'; do
+		bash -c "$pipeline" <j.nb >j2.nb
+		read -r jx jy _ < <(mutate show jerk <j2.nb)
+		close_to -0.125 "$jx" 1e-14
+		close_to 0.03125 "$jy" 1e-14
+	done
+	nb-convert --to csv <j.nb | cut -d, -f 1-5 | nb-convert --from csv >still.nb
+	fails_with 1 "field 'vel' missing" 'nb-sort-zorder <still.nb | nb-build-tree | nb-force --jerk'
+}
+
+@test "the jerk of the tree is that of the direct sum, in every precision, at rest or in motion" {
+	nb-gen plummer -n 3000 -s 4 >rest.nb
+	nb-gen merger -n 3000 -s 4 >flight.nb
+	for m in rest flight; do
+		nb-sort-zorder <$m.nb | nb-build-tree >tree.nb
+		nb-force -m direct -e 0.01 --jerk <tree.nb | mutate show jerk >exact
+		for options in '--precision f32' '--precision mixed' '--precision f64' '--mac acceleration' '--potential'; do
+			# shellcheck disable=SC2086
+			nb-force -t 0.4 -e 0.01 $options --jerk <tree.nb | mutate show jerk | paste - exact | awk -v of="$m $options" '
+				{ for (k = 1; k <= 3; k++) { e += ($k - $(k + 3)) ^ 2; j += $(k + 3) ^ 2 } }
+				END { printf "%s: %g\n", of, sqrt(e / j); exit !(NR == 3000 && e / j < 5e-3 ^ 2 && e > 0) }'
+		done
+	done
 }
 
 @test "direct f32 and mixed agree with f64 to 1e-6 rms" {

@@ -63,6 +63,20 @@ largest_drift() {
 	done
 }
 
+@test "Taylor steps on the tree are of second order, with the same states folded and by pipes" {
+	nb-gen plummer -n 300 -s 3 >start.nb
+	local force='nb-sort-zorder | nb-build-tree -l 4 | nb-force -t 0.3 --precision f64 -e 0.3 --jerk'
+	for k in 12 25 50 100 200; do
+		for fold in on off; do
+			NB_FOLD=${fold/on/} nb-step --integrator taylor -d "$(quotient 1 $k)" -k $k --every 0 "$force" <start.nb >$fold.nb
+		done
+		cmp on.nb off.nb
+		paste -d ' ' <(mutate show id <on.nb) <(mutate show pos <on.nb) | sort -n | cut -d ' ' -f 2- | tr '\n' ' '
+		echo
+	done >taylor.txt
+	orders 1.85 2.2 <taylor.txt
+}
+
 @test "adaptive steps are of second order in eta" {
 	nb-gen kepler --eccentricity 0.5 >start.nb
 	for eta in 0.4 0.2 0.1 0.05 0.025; do

@@ -45,6 +45,7 @@ unit() {
 @test "what is no tree" { unit tree/check; }
 @test "multipoles" { unit tree/multipole; }
 @test "tree walk" { unit tree/walk; }
+@test "jerks of the tree walk" { unit tree/jerk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
@@ -66,6 +67,8 @@ unit() {
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
+# bats test_tags=gpu
+@test "jerks of the tree walk on the GPU" { unit tree/jerk_cuda; }
 
 @test "every unit test program is in the list above" {
 	for f in "$NB_TOP"/tests/unit/*/*.c "$NB_TOP"/tests/unit/*/*.cu; do

@@ -1,9 +1,12 @@
 /* walk_body.h - the walk in one arithmetic; included by walk_simd.c for f32 and, with NB_WALK_F64
- * defined, for f64.
+ * defined, for f64; and for both again with NB_WALK_JERK, for the walk that gives jerks too.
  *
  * Lengths in here are in target units: tree units times a power of two that brings the target cell's
  * reach to 0.5 .. 1.  So nothing over- or underflows in f32 however deep the tree is, and a separation of cells is
  * taken in f64 before it is rounded.
+ *
+ * Velocities are in units of their own, relative to that of the body or node that they are compared with, or to the
+ * root's; the time unit is the length unit over that of velocities.
  *
  * Plan (the algorithm is described in walk_simd.c, which this file is part of).  A thread walks down from the root to
  * its groups with a stack of T(level), one for each ancestor, and a T(room), its own workspace.  At each level
@@ -15,7 +18,8 @@
  *   the walk               T(resolve), T(group), and up and down the levels
  *
  * What an instance of this file is made of:
- *   T(name)   name_f32 or name_f64: functions and types of this file
+ *   T(name)   name_f32 or name_f64, name_f32_jerk or name_f64_jerk with jerk: functions and types of this file
+ *   JERK      1 or 0: whether it gives jerks; what only they need takes no time and no memory in the other walk
  *   F(name)   name_vf or name_vd: functions of simd.h and multipole_body.h
  *   S V VI W  a number, a vector of them and of integers, how many a vector has
  *   V8        eight numbers, one for each child of a node; PACK packs lanes of V8, TO_V8 makes one of eight doubles
@@ -23,8 +27,18 @@
  *   CUBE      what r^-3 of simd.h is to be multiplied by
  *   EPS2      eps^2 with the floor of pair.h */
 
+#ifdef NB_WALK_JERK
+#define JERK 1
+#define WITH(name, real) name##_##real##_jerk
+#define MOMENTS (NB_WALK_MOMENTS + NB_WALK_MOTION)
+#else
+#define JERK 0
+#define WITH(name, real) name##_##real
+#define MOMENTS NB_WALK_MOMENTS
+#endif
+#define JERK_ROWS(n) (JERK ? (n) : 1)
 #ifdef NB_WALK_F64
-#define T(name) name##_f64
+#define T(name) WITH(name, f64)
 #define F(name) name##_vd
 #define V nb_vd
 #define VI nb_vdi
@@ -36,7 +50,7 @@
 #define PACK pack_v8d
 #define TO_V8(v) (v)
 #else
-#define T(name) name##_f32
+#define T(name) WITH(name, f32)
 #define F(name) name##_vf
 #define V nb_vf
 #define VI nb_vfi
@@ -54,6 +68,9 @@
 struct T(level) {
 	V8 child_c[NB_TAYLOR]; /* its children's expansions, each about its own centre and in its own units */
 	S c[NB_TAYLOR];	       /* local expansion */
+	V8 child_rate[JERK_ROWS(NB_TAYLOR)];
+	S rate[JERK_ROWS(NB_TAYLOR)]; /* time derivative of c about a centre that moves with the velocity of the node */
+	S frame[3];		      /* that velocity, of its centre of mass, relative to the root's */
 	uint32_t node;
 	uint32_t family, lane; /* the same node as a source */
 	uint32_t next;	       /* children already walked */
@@ -69,7 +86,7 @@ struct T(level) {
 
 /* Source cells, column by column: target - source, moments. */
 struct T(cells) {
-	S x[3][LIST + 16], m[NB_WALK_MOMENTS][LIST + 16];
+	S x[3][LIST + 16], m[MOMENTS][LIST + 16];
 	size_t n;
 } __attribute__((aligned(64)));
 
@@ -83,6 +100,11 @@ struct T(room) {
 	S acc[3][TARGETS + 80];
 	S phi[TARGETS + 80];
 	V sum[NB_TAYLOR]; /* of the local expansion: lane by lane, times factorials */
+	/* for jerks: velocities relative to the target node's, and the same sums */
+	S v[3][JERK_ROWS(SOURCES + 80)];
+	S target_v[3][JERK_ROWS(TARGETS + 80)];
+	S jerk[3][JERK_ROWS(TARGETS + 80)];
+	V rate[JERK_ROWS(NB_TAYLOR)];
 	const struct nb_walk_plan *plan;
 	size_t nsource, ntarget;
 	int fine;	       /* separations of bodies are taken from pairs of f32 */
@@ -97,10 +119,10 @@ struct T(room) {
 	int counts; /* 0 above the parts, where another thread does and counts the same */
 } __attribute__((aligned(64)));
 
-/* the moments of a family: mass, then second moments, of each lane */
+/* the moments of a family, in the order of walk_internal.h, of each lane */
 static NB_HD const S *T(moments)(const struct nb_walk_plan *plan, size_t family)
 {
-	return (const S *)plan->moment + family * NB_WALK_MOMENTS * NB_FAMILY;
+	return (const S *)plan->moment + family * MOMENTS * NB_FAMILY;
 }
 
 /* ---- bodies act on bodies -------------------------------------------------------------------------- */
@@ -139,15 +161,13 @@ static NB_HD void T(put)(S *to, S *low, v8d v)
 #endif
 }
 
-/* Positions of n bodies from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low.
+/* n rows of three numbers from first on, of `all`: (row - c) scale to x[0], x[1], x[2] and, if fine, low.
  * May spoil the seven rows after. */
-static NB_HD void T(columns)(
-	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const x[3], S *const low[3])
+static NB_HD void T(columns)(const double *row, size_t all, size_t first, size_t n, const double *c, double scale,
+	int fine, S *const x[3], S *const low[3])
 {
-	const double *pos = w->plan->g->pos + 3 * first;
-	const double c[3] = {T(origin)(lv, 0), T(origin)(lv, 1), T(origin)(lv, 2)};
-	const double scale = lv->scale;
-	const int fine = w->fine;
+	const double *pos = row + 3 * first;
+	(void)all; /* where rows are read one by one */
 	for (size_t k = 0; k < n; k += 8) {
 		v8d column[3];
 #if defined(NB_ISA_avx512)
@@ -159,12 +179,12 @@ static NB_HD void T(columns)(
 		const v8l y01 = {1, 4, 7, 10, 13, 0, 0, 0}, y2 = {0, 1, 2, 3, 4, 8, 11, 14};
 		const v8l z01 = {2, 5, 8, 11, 14, 0, 0, 0}, z2 = {0, 1, 2, 3, 4, 9, 12, 15};
 		v8d b0, b1, b2;
-		if (first + k + 8 <= w->plan->g->n) {
+		if (first + k + 8 <= all) {
 			b0 = (v8d)_mm512_loadu_pd(pos + 3 * k);
 			b1 = (v8d)_mm512_loadu_pd(pos + 3 * k + 8);
 			b2 = (v8d)_mm512_loadu_pd(pos + 3 * k + 16);
 		} else { /* the last rows of all */
-			uint32_t there = (1u << 3 * (w->plan->g->n - first - k)) - 1;
+			uint32_t there = (1u << 3 * (all - first - k)) - 1;
 			b0 = (v8d)_mm512_maskz_loadu_pd((__mmask8)there, pos + 3 * k);
 			b1 = (v8d)_mm512_maskz_loadu_pd((__mmask8)(there >> 8), pos + 3 * k + 8);
 			b2 = (v8d)_mm512_maskz_loadu_pd((__mmask8)(there >> 16), pos + 3 * k + 16);
@@ -186,6 +206,24 @@ static NB_HD void T(columns)(
 		for (int d = 0; d < 3; d++)
 			T(put)(x[d] + k, fine ? low[d] + k : NULL, column[d]);
 	}
+}
+
+/* Positions of n bodies from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low. */
+static NB_HD void T(positions)(
+	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const x[3], S *const low[3])
+{
+	const struct nb_gravity *g = w->plan->g;
+	const double c[3] = {T(origin)(lv, 0), T(origin)(lv, 1), T(origin)(lv, 2)};
+	T(columns)(g->pos, g->n, first, n, c, lv->scale, w->fine, x, low);
+}
+
+/* Their velocities, relative to the target node's. */
+static NB_HD void T(velocities)(
+	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const v[3])
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const double *frame = plan->velocity + 3 * (size_t)lv->node;
+	T(columns)(plan->g->vel, plan->g->n, first, n, frame, plan->speed, 0, v, v);
 }
 
 /* Targets are taken two at a time, each broadcast to all lanes; sources run through the lanes, software-
@@ -240,16 +278,20 @@ static NB_HD void T(sweep)(struct T(room) * w, int fine, S eps2)
 	}
 }
 
+/* The row of target i among the sources; -1: it is not there. */
+static NB_HD ptrdiff_t T(self)(const struct T(room) * w, size_t i)
+{
+	const size_t body = w->target_first + i;
+	return body >= w->own_first && body < w->own_first + w->own ? (ptrdiff_t)(body - w->own_first) : -1;
+}
+
 /* The same with potentials. Coincident bodies count in them only if r2 > none. */
 static NB_HD void T(sweep_pot)(struct T(room) * w, int fine, S eps2, S none)
 {
 	const size_t end = w->nsource;
 	for (size_t i = 0; i < w->ntarget; i++) {
 		V ax = {}, ay = {}, az = {}, phi = {};
-		/* the row of the target among the sources; -1: it is not there */
-		size_t body = w->target_first + i;
-		ptrdiff_t self = body >= w->own_first && body < w->own_first + w->own ? (ptrdiff_t)(body - w->own_first)
-										      : -1;
+		const ptrdiff_t self = T(self)(w, i);
 		for (size_t j = 0; j < end; j += W) {
 			V x = T(apart)(w, fine, 0, i, j);
 			V y = T(apart)(w, fine, 1, i, j);
@@ -268,6 +310,47 @@ static NB_HD void T(sweep_pot)(struct T(room) * w, int fine, S eps2, S none)
 	}
 }
 
+/* The same with potentials and jerks. */
+static NB_HD void T(sweep_jerk)(struct T(room) * w, int fine, S eps2, S none)
+{
+	const size_t end = w->nsource;
+	for (size_t i = 0; i < w->ntarget; i += 2) {
+		V acc[3][2] = {}, jerk[3][2] = {}, phi[2] = {};
+		const ptrdiff_t self[2] = {T(self)(w, i), T(self)(w, i + 1)};
+		for (size_t j = 0; j < end; j += W) {
+			const V m = LOAD(&w->m[j]);
+			V x[3][2], v[3][2], rinv[2], weight[2];
+			for (int d = 0; d < 3; d++) {
+				EACH_TARGET x[d][k] = T(apart)(w, fine, d, i + (size_t)k, j);
+				EACH_TARGET v[d][k] = LOAD(&w->v[d][j]) - w->target_v[d][i + (size_t)k];
+			}
+			EACH_TARGET
+			{
+				V r2 = F(nb_pair_r2)(x[0][k], x[1][k], x[2][k], (V){} + eps2);
+				VI counts = (r2 > none) & (F(nb_lane)() != (int)(self[k] - (ptrdiff_t)j));
+				rinv[k] = F(nb_where)(counts, F(nb_rsqrt)(r2));
+				weight[k] = m * rinv[k];
+				phi[k] += weight[k];
+				rinv[k] *= rinv[k];
+				weight[k] *= rinv[k];
+			}
+			EACH_TARGET F(nb_pair_add)(
+				weight[k], x[0][k], x[1][k], x[2][k], &acc[0][k], &acc[1][k], &acc[2][k]);
+			EACH_TARGET F(nb_pair_jerk)(rinv[k], x[0][k], x[1][k], x[2][k], &v[0][k], &v[1][k], &v[2][k]);
+			EACH_TARGET F(nb_pair_add)(
+				weight[k], v[0][k], v[1][k], v[2][k], &jerk[0][k], &jerk[1][k], &jerk[2][k]);
+		}
+		EACH_TARGET
+		{
+			for (int d = 0; d < 3; d++) {
+				w->acc[d][i + (size_t)k] += F(nb_sum)(acc[d][k]);
+				w->jerk[d][i + (size_t)k] += F(nb_sum)(jerk[d][k]);
+			}
+			w->phi[i + (size_t)k] += F(nb_sum)(phi[k]);
+		}
+	}
+}
+
 /* Lets the gathered bodies act. */
 static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 {
@@ -278,12 +361,17 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 		for (int d = 0; d < 3; d++) {
 			w->x[d][k] = T(centre)(lv, d);
 			w->low[d][k] = 0;
+			if (JERK)
+				w->v[d][k] = 0;
 		}
 		w->m[k] = 0;
 	}
 	const double eps = w->plan->eps * (double)lv->sigma;
 	const S eps2 = EPS2(eps);
-	if (w->plan->g->pot)
+	if (JERK)
+		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
+			: T(sweep_jerk)(w, 0, eps2, eps > 0 ? -1 : eps2);
+	else if (w->plan->g->pot)
 		w->fine ? T(sweep_pot)(w, 1, eps2, eps > 0 ? -1 : eps2) : T(sweep_pot)(w, 0, eps2, eps > 0 ? -1 : eps2);
 	else
 		w->fine ? T(sweep)(w, 1, eps2) : T(sweep)(w, 0, eps2);
@@ -304,7 +392,11 @@ static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t fir
 		n = n < SOURCES - row ? n : SOURCES - row;
 		S *const x[3] = {&w->x[0][row], &w->x[1][row], &w->x[2][row]};
 		S *const low[3] = {&w->low[0][row], &w->low[1][row], &w->low[2][row]};
-		T(columns)(w, lv, first, n, x, low);
+		T(positions)(w, lv, first, n, x, low);
+		if (JERK) {
+			S *const v[3] = {&w->v[0][row], &w->v[1][row], &w->v[2][row]};
+			T(velocities)(w, lv, first, n, v);
+		}
 		for (size_t k = 0; k < n; k++)
 			w->m[row + k] = (S)(mass[first + k] * scale);
 		w->nsource += n;
@@ -326,14 +418,18 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 			continue;
 		if (count > 1 && f->radius[b] == 0) {
 			/* coincident bodies act as one */
+			const S *moment = T(moments)(plan, w->leaf.at[k] / NB_FAMILY);
 			if (w->nsource == SOURCES)
 				T(sources_act)(w, lv);
 			for (int d = 0; d < 3; d++) {
 				double x = (f->x[d][b] - T(origin)(lv, d)) * lv->scale;
 				w->x[d][w->nsource] = (S)x;
 				w->low[d][w->nsource] = (S)(x - (double)(S)x);
+				if (JERK)
+					w->v[d][w->nsource] = moment[(NB_WALK_VELOCITY + d) * NB_FAMILY + (int)b] -
+							      lv->frame[d];
 			}
-			w->m[w->nsource++] = T(moments)(plan, w->leaf.at[k] / NB_FAMILY)[b];
+			w->m[w->nsource++] = moment[b];
 			continue;
 		}
 		if (first != end) {
@@ -358,13 +454,22 @@ static NB_HD V T(cell)(const struct T(cells) * cells, size_t j, int quad, S sigm
 	return LOAD(&cells->m[0][j]);
 }
 
+/* Velocities of these cells relative to the root, and the time derivatives p of q. */
+static NB_HD void T(cell_motion)(const struct T(cells) * cells, size_t j, int quad, S sigma, V v[3], V p[6])
+{
+	for (int d = 0; d < 3; d++)
+		v[d] = LOAD(&cells->m[NB_WALK_VELOCITY + d][j]);
+	for (int k = 0; k < 6; k++)
+		p[k] = quad ? LOAD(&cells->m[NB_WALK_QUAD_RATE + k][j]) * sigma : (V){};
+}
+
 /* Fills up the last vector with cells of no mass. */
 static void T(cells_close)(struct T(cells) * cells, int quad)
 {
 	for (size_t j = cells->n; j % W; j++) {
 		for (int d = 0; d < 3; d++)
 			cells->x[d][j] = 1;
-		for (int k = 0; k < (quad ? NB_WALK_MOMENTS : 1); k++)
+		for (int k = 0; k < (quad || JERK ? MOMENTS : 1); k++)
 			cells->m[k][j] = 0;
 	}
 }
@@ -374,14 +479,24 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 {
 	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
 	T(cells_close)(&w->far, quad);
-	V sum[NB_TAYLOR]; /* a copy, of which the compiler may keep parts in registers */
+	V sum[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
+	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
-		V x[3], q[6], m = T(cell)(&w->far, j, quad, sigma2, x, q);
+		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, sigma2, x, q);
 		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
-		F(nb_m2l)(quad, x[0], x[1], x[2], rinv, m, q, sum);
+		F(nb_derivatives)(x[0], x[1], x[2], rinv, a);
+		F(nb_m2l)(quad, a, m, q, sum);
+		if (JERK) {
+			V v[3], p[6];
+			T(cell_motion)(&w->far, j, quad, (S)lv->sigma, v, p);
+			for (int d = 0; d < 3; d++)
+				v[d] = lv->frame[d] - v[d];
+			F(nb_m2l_rate)(quad, a, v[0], v[1], v[2], m, q, p, rate);
+		}
 	}
 	memcpy(w->sum, sum, sizeof sum);
+	memcpy(w->rate, rate, sizeof rate);
 	w->count.m2l += w->counts ? w->far.n : 0;
 	w->far.n = 0;
 }
@@ -398,20 +513,34 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
 	T(cells_close)(&w->near, quad);
 	for (size_t i = 0; i < w->ntarget; i++) {
-		S at[3];
-		for (int d = 0; d < 3; d++)
+		S at[3], moves[3] = {};
+		for (int d = 0; d < 3; d++) {
 			at[d] = w->target[d][i] - T(centre)(lv, d);
-		V ax = {}, ay = {}, az = {}, phi = {};
+			if (JERK)
+				moves[d] = w->target_v[d][i] + lv->frame[d];
+		}
+		V acc[3] = {}, jerk[3] = {}, phi = {};
 		for (size_t j = 0; j < w->near.n; j += W) {
 			V x[3], q[6], m = T(cell)(&w->near, j, quad, sigma2, x, q);
 			for (int d = 0; d < 3; d++)
 				x[d] = -at[d] - x[d];
 			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
-			F(nb_m2p)(quad, x[0], x[1], x[2], rinv, m, q, &ax, &ay, &az, &phi);
+			if (JERK) {
+				V v[3], p[6];
+				T(cell_motion)(&w->near, j, quad, (S)lv->sigma, v, p);
+				for (int d = 0; d < 3; d++)
+					v[d] -= moves[d];
+				F(nb_m2p_jerk)
+				(quad, x[0], x[1], x[2], v[0], v[1], v[2], rinv, m, q, p, acc, &phi, jerk);
+			} else {
+				F(nb_m2p)(quad, x[0], x[1], x[2], rinv, m, q, &acc[0], &acc[1], &acc[2], &phi);
+			}
 		}
-		w->acc[0][i] += F(nb_sum)(ax);
-		w->acc[1][i] += F(nb_sum)(ay);
-		w->acc[2][i] += F(nb_sum)(az);
+		for (int d = 0; d < 3; d++) {
+			w->acc[d][i] += F(nb_sum)(acc[d]);
+			if (JERK)
+				w->jerk[d][i] += F(nb_sum)(jerk[d]);
+		}
 		w->phi[i] += F(nb_sum)(phi);
 	}
 	w->count.m2p += w->near.n * w->ntarget;
@@ -439,27 +568,41 @@ static void T(clear)(struct T(room) * w)
 {
 	for (int q = 0; q < NB_TAYLOR; q++)
 		w->sum[q] = (V){};
+	for (int q = 0; JERK && q < NB_TAYLOR; q++)
+		w->rate[q] = (V){};
 }
 
 /* Adds the sums of the M2L to the expansion c. */
-static void T(collect)(const struct T(room) * w, S *c)
+static void T(collect)(const V *sum, S *c)
 {
 	for (int k = 0; k <= NB_TAYLOR_ORDER; k++)
 		for (int j = 0; j + k <= NB_TAYLOR_ORDER; j++)
 			for (int i = 0; i + j + k <= NB_TAYLOR_ORDER; i++) {
 				int at = taylor_row[k][j] + i;
 				S factor = (S)(inverse_factorial[i] * inverse_factorial[j] * inverse_factorial[k]);
-				c[at] += factor * F(nb_sum)(w->sum[at]);
+				c[at] += factor * F(nb_sum)(sum[at]);
 			}
 }
 
-/* The expansion about the centres that are d away, for the eight children at once (L2L): a Taylor shift by
- * repeated synthetic division, one axis after the other. Then from the parent's units to the child's: ratio. */
-static void T(shift)(const S *from, V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio)
+/* Coefficients of the derivatives of c by x, y, z, which are of fourth order. */
+static NB_HD void T(gradient)(const S *c, S g[3][NB_TAYLOR])
+{
+	for (int k = 0; k < NB_TAYLOR_ORDER; k++)
+		for (int j = 0; j + k < NB_TAYLOR_ORDER; j++)
+			for (int i = 0; i + j + k < NB_TAYLOR_ORDER; i++) {
+				const int at = taylor_row[k][j] + i;
+				g[0][at] = (S)(i + 1) * c[at + 1];
+				g[1][at] = (S)(j + 1) * c[taylor_row[k][j + 1] + i];
+				g[2][at] = (S)(k + 1) * c[taylor_row[k + 1][j] + i];
+			}
+}
+
+/* The expansions c of eight children (L2L), until now about the parent's centre, about those that are d away: a Taylor
+ * shift by repeated synthetic division, one axis after the other. Then from the parent's units to the child's, ratio;
+ * unit is that of the value. */
+static void T(shift)(V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio, V8 unit)
 {
 	enum { N = NB_TAYLOR_ORDER };
-	for (int q = 0; q < NB_TAYLOR; q++)
-		c[q] = (V8){} + from[q];
 	for (int k = 0; k <= N; k++)
 		for (int j = 0; j + k <= N; j++) {
 			V8 *row = c + taylor_row[k][j];
@@ -478,7 +621,7 @@ static void T(shift)(const S *from, V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio)
 				for (int t = N - i - j - 1; t >= s; t--)
 					c[taylor_row[t][j] + i] += dz * c[taylor_row[t + 1][j] + i];
 	V8 power[N + 1];
-	power[0] = ratio;
+	power[0] = unit;
 	for (int n = 1; n <= N; n++)
 		power[n] = power[n - 1] * ratio;
 	for (int k = 0; k <= N; k++)
@@ -487,37 +630,67 @@ static void T(shift)(const S *from, V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio)
 				c[taylor_row[k][j] + i] *= power[i + j + k];
 }
 
-/* Value and gradient of the expansion at the targets (L2P), by Horner's rule in x, y and z. */
+/* Value and gradient of an expansion of order N at x, by Horner's rule in x, y and z. */
+static NB_HD void T(horner)(int N, const S *c, const V *x, V *value, V *grad)
+{
+	V f = {}, fx = {}, fy = {}, fz = {};
+	for (int k = N; k >= 0; k--) {
+		V g = {}, gx = {}, gy = {};
+		for (int j = N - k; j >= 0; j--) {
+			const S *row = c + taylor_row[k][j];
+			V h = {}, hx = {};
+			for (int i = N - k - j; i >= 0; i--) {
+				hx = hx * x[0] + h;
+				h = h * x[0] + row[i];
+			}
+			gy = gy * x[1] + g;
+			g = g * x[1] + h;
+			gx = gx * x[1] + hx;
+		}
+		fz = fz * x[2] + f;
+		f = f * x[2] + g;
+		fx = fx * x[2] + gx;
+		fy = fy * x[2] + gy;
+	}
+	*value = f;
+	grad[0] = fx;
+	grad[1] = fy;
+	grad[2] = fz;
+}
+
+/* Lets the expansion act on the targets (L2P): potential and acceleration. */
 static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S *c)
 {
-	enum { N = NB_TAYLOR_ORDER };
 	for (size_t at = 0; at < w->ntarget; at += W) {
-		V x = LOAD(&w->target[0][at]) - T(centre)(lv, 0);
-		V y = LOAD(&w->target[1][at]) - T(centre)(lv, 1);
-		V z = LOAD(&w->target[2][at]) - T(centre)(lv, 2);
-		V f = {}, fx = {}, fy = {}, fz = {};
-		for (int k = N; k >= 0; k--) {
-			V g = {}, gx = {}, gy = {};
-			for (int j = N - k; j >= 0; j--) {
-				const S *row = c + taylor_row[k][j];
-				V h = {}, hx = {};
-				for (int i = N - k - j; i >= 0; i--) {
-					hx = hx * x + h;
-					h = h * x + row[i];
-				}
-				gy = gy * y + g;
-				g = g * y + h;
-				gx = gx * y + hx;
-			}
-			fz = fz * z + f;
-			f = f * z + g;
-			fx = fx * z + gx;
-			fy = fy * z + gy;
-		}
-		*(V *)&w->acc[0][at] += fx;
-		*(V *)&w->acc[1][at] += fy;
-		*(V *)&w->acc[2][at] += fz;
+		V x[3], f, grad[3];
+		for (int d = 0; d < 3; d++)
+			x[d] = LOAD(&w->target[d][at]) - T(centre)(lv, d);
+		T(horner)(NB_TAYLOR_ORDER, c, x, &f, grad);
+		for (int d = 0; d < 3; d++)
+			*(V *)&w->acc[d][at] += grad[d];
 		*(V *)&w->phi[at] += f;
+	}
+}
+
+/* The same of the jerk: the gradient of the expansion's time derivative, and what the target finds where it goes. */
+static void T(evaluate_jerk)(struct T(room) * w, const struct T(level) * lv, const S *c, const S *rate)
+{
+	enum { N = NB_TAYLOR_ORDER - 1 };
+	S g[3][NB_TAYLOR];
+	T(gradient)(c, g);
+	for (size_t at = 0; at < w->ntarget; at += W) {
+		V x[3], f, jerk[3];
+		for (int d = 0; d < 3; d++)
+			x[d] = LOAD(&w->target[d][at]) - T(centre)(lv, d);
+		T(horner)(N, rate, x, &f, jerk);
+		for (int d = 0; d < 3; d++) {
+			V second[3], v = LOAD(&w->target_v[d][at]);
+			T(horner)(N, g[d], x, &f, second);
+			for (int e = 0; e < 3; e++)
+				jerk[e] += v * second[e];
+		}
+		for (int d = 0; d < 3; d++)
+			*(V *)&w->jerk[d][at] += jerk[d];
 	}
 }
 
@@ -577,7 +750,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + 0x1p-14f;
-	const int nmoment = plan->tree->order > 1 ? NB_WALK_MOMENTS : 1;
+	const int nmoment = JERK || plan->tree->order > 1 ? MOMENTS : 1;
 	v8f field = {};
 	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
 		struct run r;
@@ -653,6 +826,57 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	return NB_OK;
 }
 
+/* Makes n bodies from first on the targets. */
+static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
+{
+	w->target_first = first;
+	w->ntarget = n;
+	S *const x[3] = {w->target[0], w->target[1], w->target[2]};
+	S *const low[3] = {w->target_low[0], w->target_low[1], w->target_low[2]};
+	S *const v[3] = {w->target_v[0], w->target_v[1], w->target_v[2]};
+	T(positions)(w, lv, first, n, x, low);
+	if (JERK)
+		T(velocities)(w, lv, first, n, v);
+	for (int d = 0; d < 3; d++) {
+		/* targets are taken in pairs */
+		w->target[d][n] = w->target[d][n - 1];
+		w->target_low[d][n] = w->target_low[d][n - 1];
+		memset(w->acc[d], 0, (n + 1) * sizeof(S));
+		if (JERK) {
+			w->target_v[d][n] = w->target_v[d][n - 1];
+			memset(w->jerk[d], 0, (n + 1) * sizeof(S));
+		}
+	}
+	memset(w->phi, 0, (n + 1) * sizeof(S));
+}
+
+/* Writes acceleration and potential of target k, to which phi belongs too, to row `to`. */
+static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
+{
+	const struct nb_gravity *g = w->plan->g;
+	const double pot_unit = g->G / w->plan->mass * lv->scale;
+	for (int d = 0; d < 3; d++)
+		g->acc[3 * to + (size_t)d] = (double)w->acc[d][k] * lv->scale * pot_unit;
+	if (g->pot)
+		g->pot[to] = -((double)w->phi[k] + phi) * pot_unit;
+}
+
+/* Writes the jerk of target k; with what softened bodies in the same place do to each other. */
+static NB_HD void T(row_jerk)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, int coincident)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const struct nb_gravity *g = plan->g;
+	const double unit = g->G / plan->mass * lv->scale * lv->scale / plan->speed * lv->scale;
+	const double inverse_eps = 1 / (plan->eps * (double)lv->sigma);
+	const double weight = plan->tree->mass[lv->node] * plan->mass * (inverse_eps * inverse_eps * inverse_eps);
+	for (int d = 0; d < 3; d++) {
+		double jerk = (double)w->jerk[d][k];
+		if (coincident) /* their velocities are relative to the mean */
+			jerk -= weight * (double)w->target_v[d][k];
+		g->jerk[3 * to + (size_t)d] = jerk * unit;
+	}
+}
+
 /* Acts on the bodies of a group, and writes their rows. */
 static int T(group)(struct T(room) * w, struct T(level) * lv)
 {
@@ -669,22 +893,13 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
-	const size_t ntarget = coincident ? 1 : count;
+	/* coincident bodies have one acceleration, but each its jerk */
+	const int shared = coincident && !JERK;
+	const size_t ntarget = shared ? 1 : count;
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
 		const int small = n <= SMALL;
-		w->target_first = first + start;
-		w->ntarget = n;
-		S *const x[3] = {w->target[0], w->target[1], w->target[2]};
-		S *const low[3] = {w->target_low[0], w->target_low[1], w->target_low[2]};
-		T(columns)(w, lv, first + start, n, x, low);
-		for (int d = 0; d < 3; d++) {
-			/* targets are taken in pairs */
-			w->target[d][n] = w->target[d][n - 1];
-			w->target_low[d][n] = w->target_low[d][n - 1];
-			memset(w->acc[d], 0, (n + 1) * sizeof(S));
-		}
-		memset(w->phi, 0, (n + 1) * sizeof(S));
+		T(targets)(w, lv, first + start, n);
 		T(clear)(w);
 		if (!coincident && !self) {
 			for (size_t b = first; b < first + count; b += SOURCES) {
@@ -703,31 +918,68 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		T(sources_act)(w, lv);
 		T(far_act)(w, lv);
 		T(near_act)(w, lv);
-		S c[NB_TAYLOR];
+		S c[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)];
 		memcpy(c, lv->c, sizeof c);
-		if (!small)
-			T(collect)(w, c);
+		memcpy(rate, lv->rate, sizeof rate);
+		if (!small) {
+			T(collect)(w->sum, c);
+			if (JERK)
+				T(collect)(w->rate, rate);
+		}
 		T(evaluate)(w, lv, c);
+		if (JERK)
+			T(evaluate_jerk)(w, lv, c, rate);
 
-		const double pot_unit = g->G / plan->mass * lv->scale;
-		const size_t rows = coincident ? count : n;
+		const double inverse_eps = 1 / (plan->eps * (double)lv->sigma);
+		const size_t rows = shared ? count : n;
 		for (size_t k = 0; k < rows; k++) {
-			const size_t from = coincident ? 0 : k, to = first + start + k;
-			for (int d = 0; d < 3; d++)
-				g->acc[3 * to + (size_t)d] = (double)w->acc[d][from] * lv->scale * pot_unit;
-			if (!g->pot)
-				continue;
-			double phi = (double)w->phi[from];
+			const size_t to = first + start + k;
+			double phi = 0;
 			if (self)
-				phi -= g->mass[to] * plan->mass / (plan->eps * (double)lv->sigma);
+				phi -= g->mass[to] * plan->mass * inverse_eps;
 			if (coincident && plan->eps > 0)
-				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass /
-				       (plan->eps * (double)lv->sigma);
-			g->pot[to] = -phi * pot_unit;
+				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass * inverse_eps;
+			T(row)(w, lv, to, shared ? 0 : k, phi);
+			if (JERK)
+				T(row_jerk)(w, lv, to, k, coincident && plan->eps > 0);
 		}
 	}
 	w->count.groups++;
 	return NB_OK;
+}
+
+/* Velocity of a node relative to the root. */
+static NB_HD S T(frame)(const struct nb_walk_plan *plan, size_t node, int d)
+{
+	return (S)((plan->velocity[3 * node + (size_t)d] - plan->velocity[d]) * plan->speed);
+}
+
+/* Gives the children their expansions (L2L). */
+static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
+{
+	const struct nb_walk_plan *plan = w->plan;
+	const struct nb_tree *tree = plan->tree;
+	const uint32_t child = tree->child[lv->node], nchild = tree->nchild[lv->node];
+	V8 d[3] = {}, v[3] = {}, unit = (V8){} + 1;
+	for (uint32_t b = 0; b < nchild; b++) {
+		for (int k = 0; k < 3; k++) {
+			d[k][b] = (S)((middle(tree, child + b, k) - lv->centre[k]) * lv->scale);
+			if (JERK)
+				v[k][b] = T(frame)(plan, child + b, k) - lv->frame[k];
+		}
+		unit[b] = (S)(lv->sigma / target_unit(plan, plan->reach[child + b], lv->sigma));
+	}
+	for (int q = 0; q < NB_TAYLOR; q++)
+		lv->child_c[q] = (V8){} + lv->c[q];
+	T(shift)(lv->child_c, d[0], d[1], d[2], unit, unit);
+	if (!JERK)
+		return;
+	/* a centre that moves otherwise finds another field where it goes */
+	S g[3][NB_TAYLOR] = {};
+	T(gradient)(lv->c, g);
+	for (int q = 0; q < NB_TAYLOR; q++)
+		lv->child_rate[q] = lv->rate[q] + v[0] * g[0][q] + v[1] * g[1][q] + v[2] * g[2][q];
+	T(shift)(lv->child_rate, d[0], d[1], d[2], unit, unit * unit);
 }
 
 /* Enters a node: child `lane` of the node of the last level, or the root. */
@@ -763,6 +1015,12 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	lv->far = up ? up->far * ratio * ratio : 0;
 	for (int q = 0; q < NB_TAYLOR; q++)
 		lv->c[q] = up ? up->child_c[q][lane] : 0;
+	if (JERK) {
+		for (int q = 0; q < NB_TAYLOR; q++)
+			lv->rate[q] = up ? up->child_rate[q][lane] : 0;
+		for (int d = 0; d < 3; d++)
+			lv->frame[d] = T(frame)(plan, lv->node, d);
+	}
 
 	const float eps = (float)plan->eps * lv->sigma;
 	const int group = plan->group[lv->node];
@@ -782,16 +1040,10 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	if (status)
 		return status;
 	T(far_act)(w, lv);
-	T(collect)(w, lv->c);
-
-	const uint32_t child = tree->child[lv->node], nchild = tree->nchild[lv->node];
-	V8 d[3] = {}, unit = (V8){} + 1;
-	for (uint32_t b = 0; b < nchild; b++) {
-		for (int k = 0; k < 3; k++)
-			d[k][b] = (S)((middle(tree, child + b, k) - lv->centre[k]) * lv->scale);
-		unit[b] = (S)(lv->sigma / target_unit(plan, plan->reach[child + b], lv->sigma));
-	}
-	T(shift)(lv->c, lv->child_c, d[0], d[1], d[2], unit);
+	T(collect)(w->sum, lv->c);
+	if (JERK)
+		T(collect)(w->rate, lv->rate);
+	T(hand_down)(w, lv);
 	return NB_OK;
 }
 
@@ -854,6 +1106,10 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 }
 
 #undef T
+#undef WITH
+#undef JERK
+#undef JERK_ROWS
+#undef MOMENTS
 #undef F
 #undef V
 #undef VI

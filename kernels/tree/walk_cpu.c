@@ -26,6 +26,7 @@ struct memory {
 	float *radius, *reach, *least;
 	struct nb_family *family;
 	void *moment;
+	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
 	size_t nfamily;
 };
 
@@ -39,6 +40,8 @@ static void memory_free(struct memory *m)
 	nb_free(m->least);
 	nb_free(m->family);
 	nb_free(m->moment);
+	nb_free(m->velocity);
+	nb_free(m->quad_rate);
 }
 
 enum { UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
@@ -176,15 +179,108 @@ static void measure_children(const struct nb_walk_plan *plan, struct memory *m, 
 		m->least[i] = least;
 }
 
+/* ---- how nodes move, for jerks -------------------------------------------------------------------------- */
+
+/* Of some bodies or nodes that make up a cell: mean velocity, weighted by mass, and the time derivatives of the second
+ * moments about the centre of mass.  Velocities are taken relative to the first, so that a common one changes nothing.
+ *   count         of them, >= 1
+ *   pos, vel      count x 3
+ *   part          count x 6 or NULL: their own time derivatives
+ *   com, inverse  centre and 1 / mass of the cell, the latter 0 if it has no mass */
+static void find_motion(size_t count, const double *pos, const double *mass, const double *vel, const double *part,
+	const double *com, double inverse, double *velocity, double *rate)
+{
+	double v[3] = {0}, p[6] = {0};
+	for (size_t b = 0; b < count; b++)
+		for (size_t k = 0; k < 3; k++)
+			v[k] += mass[b] * inverse * (vel[3 * b + k] - vel[k]);
+	for (size_t b = 0; b < count; b++) {
+		double mx[3], w[3];
+		for (size_t k = 0; k < 3; k++) {
+			mx[k] = mass[b] * (pos[3 * b + k] - com[k]);
+			w[k] = (vel[3 * b + k] - vel[k]) - v[k];
+		}
+		for (int s = 0, k = 0; k < 3; k++)
+			for (int l = k; l < 3; l++, s++)
+				p[s] += (mx[k] * w[l] + mx[l] * w[k]) + (part ? part[6 * b + (size_t)s] : 0);
+	}
+	for (int k = 0; k < 3; k++)
+		velocity[k] = vel[k] + v[k];
+	memcpy(rate, p, sizeof p);
+}
+
+/* Node i, from the bodies if it is not divided further, else from its children. */
+static void measure_motion(const struct nb_walk_plan *plan, struct memory *m, size_t i)
+{
+	const struct nb_tree *tree = plan->tree;
+	const struct nb_gravity *g = plan->g;
+	const size_t first = tree->first[i], child = tree->child[i];
+	const double one = 1 / tree->mass[i], inverse = isfinite(one) ? one : 0;
+	const double *com = tree->com + 3 * i;
+	double *velocity = m->velocity + 3 * i, *rate = m->quad_rate + 6 * i;
+	if (m->inner[i] == 0)
+		find_motion(tree->count[i], g->pos + 3 * first, g->mass + first, g->vel + 3 * first, NULL, com, inverse,
+			velocity, rate);
+	else
+		find_motion(tree->nchild[i], tree->com + 3 * child, tree->mass + child, m->velocity + 3 * child,
+			m->quad_rate + 6 * child, com, inverse, velocity, rate);
+}
+
+/* Velocities of all nodes, and their scale. */
+static int measure_motions(struct nb_walk_plan *plan, struct memory *m)
+{
+	const size_t nnode = plan->tree->nnode, n = plan->g->n;
+	const double *vel = plan->g->vel;
+	m->velocity = nb_alloc(nnode, 3 * sizeof *m->velocity);
+	m->quad_rate = nb_alloc(nnode, 6 * sizeof *m->quad_rate);
+	if (!m->velocity || !m->quad_rate)
+		return NB_ENOMEM;
+#pragma omp parallel for schedule(dynamic, 256)
+	for (size_t i = 0; i < nnode; i++)
+		if (m->inner[i] == 0)
+			measure_motion(plan, m, i);
+	for (size_t i = nnode; i-- > 0;)
+		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+			measure_motion(plan, m, i);
+	const double root[3] = {m->velocity[0], m->velocity[1], m->velocity[2]};
+	double largest = 0;
+	size_t odd = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) reduction(+ : odd)
+	for (size_t b = 0; b < n; b++)
+		for (size_t k = 0; k < 3; k++) {
+			const double v = fabs(vel[3 * b + k] - root[k]);
+			largest = v > largest ? v : largest;
+			odd += !isfinite(v);
+		}
+	if (odd)
+		return NB_ENONFINITE;
+	plan->velocity = m->velocity;
+	plan->speed = nb_pair_power2(largest, 0);
+	return NB_OK;
+}
+
+/* Of node i, in scaled units, in the order of walk_internal.h. */
+static void scale_motion(const struct nb_walk_plan *plan, const struct memory *m, size_t i, double *motion)
+{
+	for (size_t k = 0; k < 3; k++)
+		motion[k] = (m->velocity[3 * i + k] - m->velocity[k]) * plan->speed;
+	for (size_t k = 0; k < 6; k++)
+		motion[3 + k] = m->quad_rate[6 * i + k] * plan->mass * plan->length * plan->speed;
+}
+
+/* ---- what the walk reads -------------------------------------------------------------------------------- */
+
 /* Writes node i to its place among its siblings. */
 static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, size_t i, size_t family, size_t lane)
 {
 	const struct nb_tree *tree = plan->tree;
 	struct nb_family *f = &m->family[family];
-	double moment[NB_WALK_MOMENTS] = {tree->mass[i] * plan->mass};
+	double moment[NB_WALK_MOMENTS + NB_WALK_MOTION] = {tree->mass[i] * plan->mass};
 	double length2 = plan->length * plan->length;
 	for (int q = 0; tree->order > 1 && q < 6; q++)
 		moment[1 + q] = tree->quad[6 * i + (size_t)q] * plan->mass * length2;
+	if (plan->velocity)
+		scale_motion(plan, m, i, moment + NB_WALK_VELOCITY);
 	for (int k = 0; k < 3; k++)
 		f->x[k][lane] = tree->com[3 * i + (size_t)k];
 	f->radius[lane] = m->radius[i];
@@ -192,8 +288,8 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	f->inner[lane] = m->inner[i];
 	f->first[lane] = tree->first[i];
 	f->count[lane] = tree->count[i];
-	size_t at = family * NB_WALK_MOMENTS * NB_FAMILY + lane;
-	for (size_t q = 0; q < NB_WALK_MOMENTS; q++)
+	size_t at = family * plan->nmoment * NB_FAMILY + lane;
+	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->g->precision == NB_F64)
 			((double *)m->moment)[at + q * NB_FAMILY] = moment[q];
 		else
@@ -213,9 +309,11 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (!m->inner || !m->npart || !m->group || !m->radius || !m->reach || (acc_old && !m->least))
 		return NB_ENOMEM;
 	number_families(m, tree);
-	size_t real = plan->g->precision == NB_F64 ? sizeof(double) : sizeof(float);
+	plan->nmoment = plan->g->jerk ? NB_WALK_MOMENTS + NB_WALK_MOTION : NB_WALK_MOMENTS;
+	const size_t moments = plan->nmoment * NB_FAMILY *
+			       (plan->g->precision == NB_F64 ? sizeof(double) : sizeof(float));
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily, NB_WALK_MOMENTS * NB_FAMILY * real);
+	m->moment = nb_alloc(m->nfamily, moments);
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 
@@ -232,9 +330,12 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
 			measure_children(plan, m, i);
 	find_groups(m, tree, plan->part);
+	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
+	if (status)
+		return status;
 
 	memset(&m->family[0], 0, sizeof m->family[0]);
-	memset(m->moment, 0, NB_WALK_MOMENTS * NB_FAMILY * real);
+	memset(m->moment, 0, moments);
 	fill_lane(plan, m, 0, 0, 0);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < nnode; i++) {
@@ -242,8 +343,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		if (family == 0 || family == UNREACHED)
 			continue;
 		memset(&m->family[family], 0, sizeof m->family[family]);
-		memset((char *)m->moment + family * NB_WALK_MOMENTS * NB_FAMILY * real, 0,
-			NB_WALK_MOMENTS * NB_FAMILY * real);
+		memset((char *)m->moment + family * moments, 0, moments);
 		for (uint32_t b = 0; b < tree->nchild[i]; b++)
 			fill_lane(plan, m, tree->child[i] + b, family, b);
 	}
@@ -261,9 +361,9 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	struct nb_gravity_count *count)
 {
 	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
-	if (g->jerk)
-		return NB_EUNSUPPORTED;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || tree->order < 1 || tree->order > 2)
+		return NB_EINVAL;
+	if (g->jerk && !g->vel)
 		return NB_EINVAL;
 	if (by_acc ? !(walk->alpha >= 0 && isfinite(walk->alpha)) : !(walk->theta >= 0 && isfinite(walk->theta)))
 		return NB_EINVAL;

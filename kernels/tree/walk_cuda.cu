@@ -32,6 +32,10 @@
  * fourth derivatives of the potential and that of its second moments to second, all of 1/sqrt(r^2 + eps^2), so
  * that softening is exact.
  *
+ * Jerks are the time derivatives of all this (multipole_body.h), of the same derivatives of 1/sqrt(r^2 + eps^2): up to
+ * the fourth in the local expansion, whose centre moves with the mean velocity of the group.  Kernels of their own give
+ * them; what is far is what is far without them.
+ *
  * Units and precision.  Node coordinates are kept as f32 pairs, high and low part, relative to the root's box; the
  * difference to the group's centre is then good to f32 of itself.  Interactions happen in units of the
  * group: lengths relative to its centre, divided by a power of two near its radius, masses by one near the root's
@@ -40,16 +44,22 @@
  *   mixed   the same as f32 pairs: separations good to f32 of themselves
  *   f64     targets, sources and multipoles in f64, no local expansions
  *
- * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together.
+ * Velocities have a unit of their own, a power of two, and are relative to the group's mean, those of cells to the
+ * root's.
+ *
+ * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together.  With jerks
+ * 30, 100 and 320.
  *
  * Sections: preparation (groups are found, bodies and nodes packed), interactions in units of the group (one lane's
  * work: P2P, M2P, M2L and L2P), the walk (walker: a warp's work, its stack and queues), the host's part. */
 #include <limits.h>
 #include <math.h>
+#include <type_traits>
 
 #include "kernels/device/device.cuh"
 #include "kernels/order/order.cuh"
 #include "kernels/pair/pair.h"
+#include "kernels/tree/motion_internal.cuh"
 #include "kernels/tree/multipole_body.h"
 #include "kernels/tree/opening_internal.h"
 #include "kernels/tree/tree.h"
@@ -76,6 +86,7 @@ struct plan {
 	double length, mass; /* from the caller's units: powers of two */
 	double unlength;     /* 1 / length */
 	float eps;	     /* scaled */
+	double speed;	     /* from the caller's unit of velocity: a power of two */
 	unsigned next;	     /* group */
 	unsigned long long p2p, m2p, m2l;
 };
@@ -87,12 +98,14 @@ struct plan {
  *              children less one << 28
  *   extent     high half: l; low half: m^(1/6), or m^(1/4) by acceleration; as the high halves of floats, rounded up
  *   moment[0]  mass; half the second moments xx xy xz
- *   moment[1]  yy yz zz
+ *   moment[1]  yy yz zz; with jerks, the time derivative of half the second moment zz
+ *   motion[0]  with jerks: velocity relative to the root's, x y z; the time derivatives of half the second moments xx
+ *   motion[1]  xy xz yy yz
  */
 struct walk {
 	size_t n, nnode;
-	const double *pos, *mass;
-	double *acc, *pot;
+	const double *pos, *mass, *vel;
+	double *acc, *pot, *jerk;
 	double eps, G;
 
 	const uint32_t *first, *count, *child, *nchild;
@@ -104,8 +117,12 @@ struct walk {
 	bool local;
 	uint32_t group; /* bodies, at most */
 
+	/* of nodes, for jerks */
+	const double *velocity, *quad_rate;
+	const unsigned long long *fastest;
+
 	struct plan *plan;
-	float4 *place, *moment;
+	float4 *place, *moment, *motion;
 	uint32_t *extent;
 	uint32_t *stack;
 	const uint32_t *start, *ngroup;
@@ -126,6 +143,7 @@ static __global__ void plan_kernel(struct walk w)
 	p.unlength = 1 / p.length;
 	p.mass = nb_pair_power2(w.node_mass[0], 0);
 	p.eps = (float)(w.eps * p.length);
+	p.speed = w.jerk ? nb_pair_power2(__longlong_as_double((long long)*w.fastest), 0) : 1;
 	*w.plan = p;
 }
 
@@ -169,6 +187,23 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	w.extent[j] = high_half(l) << 16 | high_half(w.alpha > 0 ? sqrtf(sqrtf(m)) : powf(m, 1.0f / 6));
 	w.moment[2 * j] = make_float4(m, s[0], s[1], s[2]);
 	w.moment[2 * j + 1] = make_float4(s[3], s[4], s[5], 0);
+}
+
+/* After cell_kernel. */
+static __global__ void __launch_bounds__(THREADS) motion_kernel(struct walk w)
+{
+	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (j >= w.nnode)
+		return;
+	const double speed = w.plan->speed, unit = w.quad ? w.plan->mass * w.plan->length * speed * 0.5 : 0;
+	float v[3], s[6];
+	for (int k = 0; k < 3; k++)
+		v[k] = (float)((w.velocity[3 * j + k] - w.velocity[k]) * speed);
+	for (int k = 0; k < 6; k++)
+		s[k] = (float)(w.quad_rate[6 * j + k] * unit);
+	w.motion[2 * j] = make_float4(v[0], v[1], v[2], s[0]);
+	w.motion[2 * j + 1] = make_float4(s[1], s[2], s[3], s[4]);
+	w.moment[2 * j + 1].w = s[5];
 }
 
 /* Bit i of mark: a group begins at body i. */
@@ -256,6 +291,15 @@ static __device__ __forceinline__ void add_scaled(double w, double x, double y, 
 	nb_pair_add_f64(w, x, y, z, &a[0], &a[1], &a[2]);
 }
 
+static __device__ __forceinline__ void turn(float rinv2, float x, float y, float z, float (&v)[3])
+{
+	nb_pair_jerk_f32(rinv2, x, y, z, &v[0], &v[1], &v[2]);
+}
+static __device__ __forceinline__ void turn(double rinv2, double x, double y, double z, double (&v)[3])
+{
+	nb_pair_jerk_f64(rinv2, x, y, z, &v[0], &v[1], &v[2]);
+}
+
 static __device__ __forceinline__ void cell_acts(
 	float x, float y, float z, float rinv, float m, const float *moment, float (&a)[3], float &phi)
 {
@@ -265,6 +309,17 @@ static __device__ __forceinline__ void cell_acts(
 	double x, double y, double z, double rinv, double m, const double *moment, double (&a)[3], double &phi)
 {
 	nb_m2p_f64(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
+}
+
+static __device__ __forceinline__ void moving_cell_acts(float x, float y, float z, const float (&u)[3], float rinv,
+	float m, const float *moment, const float *rate, float (&a)[3], float &phi, float (&jerk)[3])
+{
+	nb_m2p_jerk_f32(1, x, y, z, u[0], u[1], u[2], rinv, m, moment, rate, a, &phi, jerk);
+}
+static __device__ __forceinline__ void moving_cell_acts(double x, double y, double z, const double (&u)[3], double rinv,
+	double m, const double *moment, const double *rate, double (&a)[3], double &phi, double (&jerk)[3])
+{
+	nb_m2p_jerk_f64(1, x, y, z, u[0], u[1], u[2], rinv, m, moment, rate, a, &phi, jerk);
 }
 
 template <int P> struct arith {
@@ -307,23 +362,40 @@ template <> struct place<NB_MIXED> {
 	}
 };
 
+/* What only jerks need of a body, of a cell, and of a target; nothing where none are wanted. */
+template <class real, bool JERK> struct moving {
+};
+template <class real> struct moving<real, true> {
+	real vel[3];
+};
+template <class real, bool JERK> struct changing {
+};
+template <class real> struct changing<real, true> {
+	real vel[3], rate[6];
+};
+template <class real, bool JERK> struct turning {
+};
+template <class real> struct turning<real, true> {
+	real vel[3], jerk[3];
+};
+
 /* Staged in shared memory, read by all lanes at once. */
-template <int P> struct alignas(16) source {
+template <int P, bool JERK> struct alignas(16) source : moving<typename arith<P>::real, JERK> {
 	place<P> at;
 	typename arith<P>::real mass;
 };
-template <class real> struct alignas(16) pole {
+template <class real, bool JERK> struct alignas(16) pole : changing<real, JERK> {
 	real x, y, z, mass, moment[6], unused[2];
 };
 
-template <int P, bool POT> struct target {
+template <int P, bool POT, bool JERK> struct target : turning<typename arith<P>::real, JERK> {
 	typedef typename arith<P>::real real;
 	place<P> at;
 	real acc[3];
 	real pot[1];
 
 	/* self: the source is the target, or so near that it counts as such where eps is 0 */
-	__device__ __forceinline__ void take(const source<P> &s, real eps2, real guard, bool self)
+	__device__ __forceinline__ void take(const source<P, JERK> &s, real eps2, real guard, bool self)
 	{
 		const auto d = at.to(s.at);
 		const real r2 = squared(d.x, d.y, d.z, eps2);
@@ -331,17 +403,46 @@ template <int P, bool POT> struct target {
 		add_scaled(mrinv * rinv2, d.x, d.y, d.z, acc);
 		if constexpr (POT)
 			pot[0] += self || r2 <= guard ? 0 : mrinv;
+		if constexpr (JERK) {
+			real v[3] = {s.vel[0] - this->vel[0], s.vel[1] - this->vel[1], s.vel[2] - this->vel[2]};
+			turn(rinv2, d.x, d.y, d.z, v);
+			add_scaled(r2 <= guard ? 0 : mrinv * rinv2, v[0], v[1], v[2], this->jerk);
+		}
 	}
 
-	__device__ __forceinline__ void take(const pole<real> &c, real eps2)
+	__device__ __forceinline__ void take(const pole<real, JERK> &c, real eps2)
 	{
 		const real x = c.x - at.x, y = c.y - at.y, z = c.z - at.z;
+		const real rinv = inverse_root(squared(x, y, z, eps2));
 		real phi = 0;
-		cell_acts(x, y, z, inverse_root(squared(x, y, z, eps2)), c.mass, c.moment, acc, phi);
+		if constexpr (JERK) {
+			const real u[3] = {c.vel[0] - this->vel[0], c.vel[1] - this->vel[1], c.vel[2] - this->vel[2]};
+			moving_cell_acts(x, y, z, u, rinv, c.mass, c.moment, c.rate, acc, phi, this->jerk);
+		} else {
+			cell_acts(x, y, z, rinv, c.mass, c.moment, acc, phi);
+		}
 		if constexpr (POT)
 			pot[0] += phi;
 	}
 };
+
+/* Index, among the components of a symmetric tensor of one order more, of component k with one more x, y or z (d). */
+static __device__ constexpr int more2(int k, int d) /* of x y z: among xx xy xz yy yz zz */
+{
+	constexpr int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+	return at[k][d];
+}
+static __device__ constexpr int more3(int k, int d) /* among xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
+{
+	constexpr int at[6][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}};
+	return at[k][d];
+}
+static __device__ constexpr int more4(int k, int d) /* among xxxx xxxy xxxz xxyy .. */
+{
+	constexpr int at[10][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}, {6, 10, 11},
+		{7, 11, 12}, {8, 12, 13}, {9, 13, 14}};
+	return at[k][d];
+}
 
 /* The group's local expansion: derivatives of sum m/r at its centre. */
 struct expansion {
@@ -362,10 +463,11 @@ struct expansion {
 			c[k] = 0;
 	}
 
-	/* A cell of mass m and half second moments s at (-x, -y, -z).
+	/* A cell of mass m and half second moments s at (-x, -y, -z); t: what it adds to c.
 	 * With g_0 = 1/r, g_k+1 = g_k'/r, and for the moments' potential g_2 x.s.x + g_1 tr s. */
 	template <bool POT>
-	__device__ __forceinline__ void add(float m, const float (&s)[6], float x, float y, float z, float eps2)
+	__device__ __forceinline__ void add(
+		float m, const float (&s)[6], float x, float y, float z, float eps2, float (&t)[TERMS])
 	{
 		const float x2 = x * x, y2 = y * y, z2 = z * z;
 		const float rinv = inverse_root(x2 + y2 + z2 + eps2), rinv2 = rinv * rinv;
@@ -377,46 +479,49 @@ struct expansion {
 		const float h2 = m * g2, h3 = m * g3, h4 = m * g4;
 		const float a = m * g1 + (g3 * q + g2 * trace), b = 2 * g2;
 		if constexpr (POT)
-			c[C0] += m * rinv + (g2 * q + g1 * trace);
-		c[C1 + 0] += a * x + b * sx;
-		c[C1 + 1] += a * y + b * sy;
-		c[C1 + 2] += a * z + b * sz;
+			t[C0] = m * rinv + (g2 * q + g1 * trace);
+		t[C1 + 0] = a * x + b * sx;
+		t[C1 + 1] = a * y + b * sy;
+		t[C1 + 2] = a * z + b * sz;
 		const float e = 0.5f * (h2 + (g4 * q + g3 * trace)), f = 2 * g3;
 		const float ux = e * x + f * sx, uy = e * y + f * sy, uz = e * z + f * sz;
-		c[C2 + 0] += a + b * s[0] + 2 * x * ux;
-		c[C2 + 1] += b * s[1] + x * uy + y * ux;
-		c[C2 + 2] += b * s[2] + x * uz + z * ux;
-		c[C2 + 3] += a + b * s[3] + 2 * y * uy;
-		c[C2 + 4] += b * s[4] + y * uz + z * uy;
-		c[C2 + 5] += a + b * s[5] + 2 * z * uz;
+		t[C2 + 0] = a + b * s[0] + 2 * x * ux;
+		t[C2 + 1] = b * s[1] + x * uy + y * ux;
+		t[C2 + 2] = b * s[2] + x * uz + z * ux;
+		t[C2 + 3] = a + b * s[3] + 2 * y * uy;
+		t[C2 + 4] = b * s[4] + y * uz + z * uy;
+		t[C2 + 5] = a + b * s[5] + 2 * z * uz;
 		const float tx = h3 * x2, ty = h3 * y2, tz = h3 * z2;
-		c[C3 + 0] += x * (tx + 3 * h2);
-		c[C3 + 1] += y * (tx + h2);
-		c[C3 + 2] += z * (tx + h2);
-		c[C3 + 3] += x * (ty + h2);
-		c[C3 + 4] += x * y * (h3 * z);
-		c[C3 + 5] += x * (tz + h2);
-		c[C3 + 6] += y * (ty + 3 * h2);
-		c[C3 + 7] += z * (ty + h2);
-		c[C3 + 8] += y * (tz + h2);
-		c[C3 + 9] += z * (tz + 3 * h2);
+		t[C3 + 0] = x * (tx + 3 * h2);
+		t[C3 + 1] = y * (tx + h2);
+		t[C3 + 2] = z * (tx + h2);
+		t[C3 + 3] = x * (ty + h2);
+		t[C3 + 4] = x * y * (h3 * z);
+		t[C3 + 5] = x * (tz + h2);
+		t[C3 + 6] = y * (ty + 3 * h2);
+		t[C3 + 7] = z * (ty + h2);
+		t[C3 + 8] = y * (tz + h2);
+		t[C3 + 9] = z * (tz + 3 * h2);
 		const float xy = x * y, xz = x * z, yz = y * z;
 		const float px = h4 * x2 + h3, py = h4 * y2 + h3, pz = h4 * z2 + h3, h33 = 2 * h3;
-		c[C4 + 0] += x2 * (px + 5 * h3) + 3 * h2;
-		c[C4 + 1] += xy * (px + h33);
-		c[C4 + 2] += xz * (px + h33);
-		c[C4 + 3] += x2 * py + (ty + h2);
-		c[C4 + 4] += yz * px;
-		c[C4 + 5] += x2 * pz + (tz + h2);
-		c[C4 + 6] += xy * (py + h33);
-		c[C4 + 7] += xz * py;
-		c[C4 + 8] += xy * pz;
-		c[C4 + 9] += xz * (pz + h33);
-		c[C4 + 10] += y2 * (py + 5 * h3) + 3 * h2;
-		c[C4 + 11] += yz * (py + h33);
-		c[C4 + 12] += y2 * pz + (tz + h2);
-		c[C4 + 13] += yz * (pz + h33);
-		c[C4 + 14] += z2 * (pz + 5 * h3) + 3 * h2;
+		t[C4 + 0] = x2 * (px + 5 * h3) + 3 * h2;
+		t[C4 + 1] = xy * (px + h33);
+		t[C4 + 2] = xz * (px + h33);
+		t[C4 + 3] = x2 * py + (ty + h2);
+		t[C4 + 4] = yz * px;
+		t[C4 + 5] = x2 * pz + (tz + h2);
+		t[C4 + 6] = xy * (py + h33);
+		t[C4 + 7] = xz * py;
+		t[C4 + 8] = xy * pz;
+		t[C4 + 9] = xz * (pz + h33);
+		t[C4 + 10] = y2 * (py + 5 * h3) + 3 * h2;
+		t[C4 + 11] = yz * (py + h33);
+		t[C4 + 12] = y2 * pz + (tz + h2);
+		t[C4 + 13] = yz * (pz + h33);
+		t[C4 + 14] = z2 * (pz + 5 * h3) + 3 * h2;
+#pragma unroll
+		for (int k = POT ? 0 : 1; k < TERMS; k++)
+			c[k] += t[k];
 	}
 
 	/* The sum over the lanes, in all of them. */
@@ -434,44 +539,137 @@ struct expansion {
 	template <bool POT>
 	__device__ __forceinline__ void value(float x, float y, float z, float (&a)[3], float &u) const
 	{
-		/* which c4 of xxx.x, xxy.x ..: c4 index of c3 index with one more x, y, z */
-		constexpr int next[10][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9},
-			{6, 10, 11}, {7, 11, 12}, {8, 12, 13}, {9, 13, 14}};
-		constexpr int third[6][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}, {3, 6, 7}, {4, 7, 8}, {5, 8, 9}};
-		constexpr int second[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
 		float t3[10], t2[6], u3[10], u2[6];
 #pragma unroll
 		for (int k = 0; k < 10; k++) {
-			const float d = c[C4 + next[k][0]] * x + c[C4 + next[k][1]] * y + c[C4 + next[k][2]] * z;
+			const float d = c[C4 + more4(k, 0)] * x + c[C4 + more4(k, 1)] * y + c[C4 + more4(k, 2)] * z;
 			t3[k] = c[C3 + k] + (1.0f / 3) * d;
 			if constexpr (POT)
 				u3[k] = c[C3 + k] + 0.25f * d;
 		}
 #pragma unroll
 		for (int k = 0; k < 6; k++) {
-			t2[k] = c[C2 + k] + 0.5f * (t3[third[k][0]] * x + t3[third[k][1]] * y + t3[third[k][2]] * z);
+			t2[k] = c[C2 + k] + 0.5f * (t3[more3(k, 0)] * x + t3[more3(k, 1)] * y + t3[more3(k, 2)] * z);
 			if constexpr (POT)
 				u2[k] = c[C2 + k] +
-					(1.0f / 3) * (u3[third[k][0]] * x + u3[third[k][1]] * y + u3[third[k][2]] * z);
+					(1.0f / 3) * (u3[more3(k, 0)] * x + u3[more3(k, 1)] * y + u3[more3(k, 2)] * z);
 		}
 #pragma unroll
 		for (int k = 0; k < 3; k++)
-			a[k] = c[C1 + k] + t2[second[k][0]] * x + t2[second[k][1]] * y + t2[second[k][2]] * z;
+			a[k] = c[C1 + k] + t2[more2(k, 0)] * x + t2[more2(k, 1)] * y + t2[more2(k, 2)] * z;
 		if constexpr (POT) {
 			float u1[3];
 #pragma unroll
 			for (int k = 0; k < 3; k++)
 				u1[k] = c[C1 + k] +
-					0.5f * (u2[second[k][0]] * x + u2[second[k][1]] * y + u2[second[k][2]] * z);
+					0.5f * (u2[more2(k, 0)] * x + u2[more2(k, 1)] * y + u2[more2(k, 2)] * z);
 			u = c[C0] + u1[0] * x + u1[1] * y + u1[2] * z;
 		}
 	}
 };
 
+/* Its time derivative, about a centre that moves, of first to third order; the expansion has the fourth. */
+struct expansion_rate {
+	enum { C1 = 0, C2 = 3, C3 = 9, TERMS = 19 };
+	float c[TERMS];
+
+	__device__ __forceinline__ void clear()
+	{
+#pragma unroll
+		for (int k = 0; k < TERMS; k++)
+			c[k] = 0;
+	}
+
+	/* The cell whose terms are t, half of whose second moments change by s; v: velocity of (x, y, z).  Second
+	 * moments act up to the fourth derivative of 1/r, as in t. */
+	__device__ __forceinline__ void add(const float (&t)[expansion::TERMS], const float (&s)[6], float x, float y,
+		float z, const float (&v)[3], float eps2)
+	{
+		typedef struct expansion e;
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			c[C1 + k] += t[e::C2 + more2(k, 0)] * v[0] + t[e::C2 + more2(k, 1)] * v[1] +
+				     t[e::C2 + more2(k, 2)] * v[2];
+#pragma unroll
+		for (int k = 0; k < 6; k++)
+			c[C2 + k] += t[e::C3 + more3(k, 0)] * v[0] + t[e::C3 + more3(k, 1)] * v[1] +
+				     t[e::C3 + more3(k, 2)] * v[2];
+#pragma unroll
+		for (int k = 0; k < 10; k++)
+			c[C3 + k] += t[e::C4 + more4(k, 0)] * v[0] + t[e::C4 + more4(k, 1)] * v[1] +
+				     t[e::C4 + more4(k, 2)] * v[2];
+		const float rinv = inverse_root(x * x + y * y + z * z + eps2), rinv2 = rinv * rinv;
+		const float g2 = 3 * rinv * rinv2 * rinv2, g3 = -5 * g2 * rinv2, g4 = -7 * g3 * rinv2;
+		const float sx = s[0] * x + s[1] * y + s[2] * z;
+		const float sy = s[1] * x + s[3] * y + s[4] * z;
+		const float sz = s[2] * x + s[4] * y + s[5] * z;
+		const float q = sx * x + sy * y + sz * z, trace = s[0] + s[3] + s[5];
+		const float a = g3 * q + g2 * trace, b = 2 * g2, f = 2 * g3, h = 0.5f * (g4 * q + g3 * trace);
+		const float ux = h * x + f * sx, uy = h * y + f * sy, uz = h * z + f * sz;
+		c[C1 + 0] += a * x + b * sx;
+		c[C1 + 1] += a * y + b * sy;
+		c[C1 + 2] += a * z + b * sz;
+		c[C2 + 0] += a + b * s[0] + 2 * x * ux;
+		c[C2 + 1] += b * s[1] + x * uy + y * ux;
+		c[C2 + 2] += b * s[2] + x * uz + z * ux;
+		c[C2 + 3] += a + b * s[3] + 2 * y * uy;
+		c[C2 + 4] += b * s[4] + y * uz + z * uy;
+		c[C2 + 5] += a + b * s[5] + 2 * z * uz;
+	}
+
+	/* The sum over the lanes, in all of them. */
+	__device__ __forceinline__ void join()
+	{
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2) {
+#pragma unroll
+			for (int k = 0; k < TERMS; k++)
+				c[k] += __shfl_xor_sync(0xffffffff, c[k], offset);
+		}
+	}
+
+	/* Adds the jerk at x of a body that moves with velocity v relative to the centre. */
+	__device__ __forceinline__ void value(
+		const struct expansion &field, const float (&x)[3], const float (&v)[3], float (&jerk)[3]) const
+	{
+		typedef struct expansion e;
+		float t3[10], t2[6]; /* third and second derivatives of the field */
+#pragma unroll
+		for (int k = 0; k < 10; k++)
+			t3[k] = field.c[e::C3 + k] +
+				0.5f * (field.c[e::C4 + more4(k, 0)] * x[0] + field.c[e::C4 + more4(k, 1)] * x[1] +
+					       field.c[e::C4 + more4(k, 2)] * x[2]);
+#pragma unroll
+		for (int k = 0; k < 6; k++)
+			t2[k] = field.c[e::C2 + k] + t3[more3(k, 0)] * x[0] + t3[more3(k, 1)] * x[1] +
+				t3[more3(k, 2)] * x[2];
+		float r2[6];
+#pragma unroll
+		for (int k = 0; k < 6; k++)
+			r2[k] = c[C2 + k] + 0.5f * (c[C3 + more3(k, 0)] * x[0] + c[C3 + more3(k, 1)] * x[1] +
+							   c[C3 + more3(k, 2)] * x[2]);
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			jerk[k] += c[C1 + k] +
+				   (r2[more2(k, 0)] * x[0] + r2[more2(k, 1)] * x[1] + r2[more2(k, 2)] * x[2]) +
+				   (t2[more2(k, 0)] * v[0] + t2[more2(k, 1)] * v[1] + t2[more2(k, 2)] * v[2]);
+	}
+};
+struct no_expansion_rate {
+};
+
 /* ---- the walk ------------------------------------------------------------------------------------------- */
 
+/* How the group moves: its mean velocity; relative to the root, scaled. */
+template <bool JERK> struct desk_motion {
+};
+template <> struct desk_motion<true> {
+	double velocity[3], speed;
+	float drift[3];
+};
+
 /* A warp's shared memory. */
-template <int P, bool POT> struct desk {
+template <int P, bool POT, bool JERK> struct desk : desk_motion<JERK> {
 	typedef typename arith<P>::real real;
 	double centre[3], scale; /* group units: (x - centre) scale */
 	float4 high;		 /* the centre, as for the cells; group units from the cells' */
@@ -480,8 +678,8 @@ template <int P, bool POT> struct desk {
 	float spread;		 /* the same for the local expansion, times the root of mass in extent */
 	real eps2;
 	union {
-		source<P> body[32];
-		pole<real> cell[32];
+		source<P, JERK> body[32];
+		pole<real, JERK> cell[32];
 	};
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
@@ -490,21 +688,23 @@ template <int P, bool POT> struct desk {
 };
 
 /* One warp at one group, in registers. */
-template <int P, bool POT, bool COUNT> struct walker {
+template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 	typedef typename arith<P>::real real;
 	const struct walk &w;
-	struct desk<P, POT> &mine;
+	struct desk<P, POT, JERK> &mine;
 	uint32_t *stack;
 	const unsigned lane;
 
 	uint32_t first, num; /* the group's bodies */
-	struct target<P, POT> target[SLOTS];
+	struct target<P, POT, JERK> target[SLOTS];
 	struct expansion local;
+	typename std::conditional<JERK && P != NB_F64, struct expansion_rate, struct no_expansion_rate>::type
+		local_rate;
 	unsigned nbody, ncell, nfar;
 	bool expanded, broken;
 	unsigned long long p2p, m2p, m2l;
 
-	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT> &d, uint32_t *s)
+	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT, JERK> &d, uint32_t *s)
 	    : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
 	{
 	}
@@ -632,6 +832,58 @@ template <int P, bool POT, bool COUNT> struct walker {
 				(x[2] - mine.centre[2]) * mine.scale);
 	}
 
+	/* Velocities of the targets, relative to their mean. */
+	__device__ __forceinline__ void begin_motion()
+	{
+		const double *origin = w.vel + 3 * (size_t)first;
+		double v[SLOTS][3], mean[3];
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				v[t][k] = w.vel[3 * i + k] - origin[k]; /* 0 where there is no target */
+		}
+#pragma unroll
+		for (int k = 0; k < 3; k++) {
+			mean[k] = v[0][k];
+#pragma unroll
+			for (int t = 1; t < SLOTS; t++)
+				mean[k] += v[t][k];
+#pragma unroll
+			for (int offset = 16; offset > 0; offset /= 2)
+				mean[k] += __shfl_xor_sync(0xffffffff, mean[k], offset);
+			mean[k] = mean[k] / num + origin[k];
+		}
+		if (lane == 0) {
+			mine.speed = w.plan->speed;
+#pragma unroll
+			for (int k = 0; k < 3; k++) {
+				mine.velocity[k] = mean[k];
+				mine.drift[k] = (float)((mean[k] - w.velocity[k]) * w.plan->speed);
+			}
+		}
+		__syncwarp();
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+			set_velocity(target[t].vel, w.vel + 3 * i);
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				target[t].jerk[k] = 0;
+		}
+		if constexpr (P != NB_F64)
+			local_rate.clear();
+	}
+
+	/* Scaled, relative to the group. */
+	__device__ __forceinline__ void set_velocity(real (&v)[3], const double *from) const
+	{
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			v[k] = (real)((from[k] - mine.velocity[k]) * mine.speed);
+	}
+
 	__device__ __forceinline__ void begin(uint32_t group)
 	{
 		broken = false;
@@ -706,6 +958,8 @@ template <int P, bool POT, bool COUNT> struct walker {
 			target[t].pot[0] = 0;
 		}
 		local.clear();
+		if constexpr (JERK)
+			begin_motion();
 		expanded = false;
 		nbody = ncell = nfar = 0;
 	}
@@ -716,19 +970,26 @@ template <int P, bool POT, bool COUNT> struct walker {
 		__syncwarp();
 		if (lane < n) {
 			size_t i = mine.body_queue[lane];
-			const double *mass = &w.mass[i];
+			const double *mass = &w.mass[i], *vel = nullptr;
+			if constexpr (JERK)
+				vel = w.vel + 3 * i;
 			if (i & LEAF) { /* all bodies of a node */
-				mass = &w.node_mass[i & ~(size_t)LEAF];
-				i = w.first[i & ~(size_t)LEAF];
+				const size_t j = i & ~(size_t)LEAF;
+				mass = &w.node_mass[j];
+				if constexpr (JERK)
+					vel = w.velocity + 3 * j;
+				i = w.first[j];
 			}
-			source<P> s;
+			source<P, JERK> s;
 			set(s.at, w.pos + 3 * i);
 			s.mass = (real)(*mass * w.plan->mass);
+			if constexpr (JERK)
+				set_velocity(s.vel, vel);
 			mine.body[lane] = s;
 			if constexpr (POT)
 				mine.body_index[lane] = (uint32_t)i - first;
 		} else {
-			mine.body[lane] = source<P>();
+			mine.body[lane] = source<P, JERK>();
 			if constexpr (POT)
 				mine.body_index[lane] = UINT_MAX;
 		}
@@ -746,7 +1007,7 @@ template <int P, bool POT, bool COUNT> struct walker {
 		const real eps2 = mine.eps2, guard = w.eps > 0 ? (real)-1 : eps2;
 #pragma unroll 4
 		for (unsigned k = 0; k < 32; k++) {
-			const source<P> s = mine.body[k];
+			const source<P, JERK> s = mine.body[k];
 			uint32_t index = 0;
 			if constexpr (POT)
 				index = mine.body_index[k];
@@ -756,13 +1017,31 @@ template <int P, bool POT, bool COUNT> struct walker {
 		}
 	}
 
+	/* Velocity relative to the group and rates of second moments of node j, in group units. */
+	__device__ __forceinline__ void set_motion(pole<real, JERK> &c, size_t j) const
+	{
+		if constexpr (P == NB_F64) {
+			const double unit = w.plan->mass * mine.scale * mine.speed;
+			set_velocity(c.vel, w.velocity + 3 * j);
+#pragma unroll
+			for (int k = 0; k < 6; k++)
+				c.rate[k] = w.quad ? w.quad_rate[6 * j + k] * unit : 0;
+		} else {
+			const float4 a = __ldg(&w.motion[2 * j]), b = __ldg(&w.motion[2 * j + 1]);
+			const float f = 2 * mine.high.w;
+			c.vel[0] = a.x - mine.drift[0], c.vel[1] = a.y - mine.drift[1], c.vel[2] = a.z - mine.drift[2];
+			c.rate[0] = f * a.w, c.rate[1] = f * b.x, c.rate[2] = f * b.y, c.rate[3] = f * b.z;
+			c.rate[4] = f * b.w, c.rate[5] = f * __ldg(&w.moment[2 * j + 1].w);
+		}
+	}
+
 	__device__ __forceinline__ void take_cells(unsigned n)
 	{
 		__syncwarp();
 		if (lane < n) {
 			const float4 at = mine.cell_queue[lane];
 			const size_t j = __float_as_uint(at.w);
-			pole<real> c;
+			pole<real, JERK> c;
 			if constexpr (P == NB_F64) {
 				place<P> com;
 				set(com, w.com + 3 * j);
@@ -782,6 +1061,8 @@ template <int P, bool POT, bool COUNT> struct walker {
 				c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
 			}
 			c.unused[0] = c.unused[1] = 0;
+			if constexpr (JERK)
+				set_motion(c, j);
 			mine.cell[lane] = c;
 		}
 		__syncwarp();
@@ -798,7 +1079,7 @@ template <int P, bool POT, bool COUNT> struct walker {
 		const real eps2 = mine.eps2;
 #pragma unroll 1
 		for (unsigned k = 0; k < n; k++) {
-			const pole<real> c = mine.cell[k];
+			const pole<real, JERK> c = mine.cell[k];
 #pragma unroll
 			for (int t = 0; t < T; t++)
 				target[t].take(c, eps2);
@@ -815,8 +1096,17 @@ template <int P, bool POT, bool COUNT> struct walker {
 				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
 				const float unit = mine.high.w, f = unit * unit;
 				const float half_moments[6] = {f * m.y, f * m.z, f * m.w, f * s.x, f * s.y, f * s.z};
-				local.template add<POT>(
-					m.x, half_moments, -unit * at.x, -unit * at.y, -unit * at.z, mine.eps2);
+				const float x = -unit * at.x, y = -unit * at.y, z = -unit * at.z;
+				float terms[expansion::TERMS];
+				local.template add<POT>(m.x, half_moments, x, y, z, mine.eps2, terms);
+				if constexpr (JERK) {
+					const float4 a = __ldg(&w.motion[2 * j]), b = __ldg(&w.motion[2 * j + 1]);
+					const float v[3] = {
+						mine.drift[0] - a.x, mine.drift[1] - a.y, mine.drift[2] - a.z};
+					const float half_rates[6] = {
+						unit * a.w, unit * b.x, unit * b.y, unit * b.z, unit * b.w, unit * s.w};
+					local_rate.add(terms, half_rates, x, y, z, v, mine.eps2);
+				}
 			}
 			expanded = true;
 			if constexpr (COUNT)
@@ -923,8 +1213,11 @@ template <int P, bool POT, bool COUNT> struct walker {
 	__device__ __forceinline__ void end()
 	{
 		if constexpr (P != NB_F64)
-			if (expanded)
+			if (expanded) {
 				local.template join<POT>();
+				if constexpr (JERK)
+					local_rate.join();
+			}
 		const double pot_out = broken ? (double)NAN : w.G / w.plan->mass * mine.scale,
 			     acc_out = pot_out * mine.scale;
 #pragma unroll
@@ -938,6 +1231,10 @@ template <int P, bool POT, bool COUNT> struct walker {
 						target[t].acc[k] += a[k];
 					if constexpr (POT)
 						target[t].pot[0] += u;
+					if constexpr (JERK) {
+						const float x[3] = {target[t].at.x, target[t].at.y, target[t].at.z};
+						local_rate.value(local, x, target[t].vel, target[t].jerk);
+					}
 				}
 			if (t * 32 + lane < num) {
 				const size_t i = first + t * 32 + lane;
@@ -946,18 +1243,26 @@ template <int P, bool POT, bool COUNT> struct walker {
 					w.acc[3 * i + k] = (double)target[t].acc[k] * acc_out;
 				if constexpr (POT)
 					w.pot[i] = -(double)target[t].pot[0] * pot_out;
+				if constexpr (JERK) {
+					const double jerk_out = acc_out / mine.speed * mine.scale;
+#pragma unroll
+					for (int k = 0; k < 3; k++)
+						w.jerk[3 * i + k] = (double)target[t].jerk[k] * jerk_out;
+				}
 			}
 		}
 	}
 };
 
-/* Blocks on a multiprocessor: registers for 5 where that spills nothing. */
-template <int P, bool POT, bool COUNT>
-static __global__ void __launch_bounds__(THREADS, P == NB_F32 && !POT ? 5 : 4) walk_kernel(const struct walk w)
+/* Blocks on a multiprocessor: registers for 5 where that spills nothing, and with jerks for 3. */
+template <int P, bool POT, bool JERK, bool COUNT>
+static __global__ void __launch_bounds__(THREADS, JERK			? 3
+						  : P == NB_F32 && !POT ? 5
+									: 4) walk_kernel(const struct walk w)
 {
-	__shared__ struct desk<P, POT> desks[WARPS];
+	__shared__ struct desk<P, POT, JERK> desks[WARPS];
 	const unsigned warp = threadIdx.x / 32;
-	walker<P, POT, COUNT> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
+	walker<P, POT, JERK, COUNT> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
 	const uint32_t ngroup = *w.ngroup;
 	for (;;) {
 		uint32_t group = 0;
@@ -980,26 +1285,32 @@ static __global__ void __launch_bounds__(THREADS, P == NB_F32 && !POT ? 5 : 4) w
 
 /* ---- the host's part ---------------------------------------------------------------------------------------- */
 
-template <int P, bool POT, bool COUNT> static int launch(struct walk &w)
+template <int P, bool POT, bool JERK, bool COUNT> static int launch(struct walk &w)
 {
 	int device, multiprocessors, blocks;
 	NB_CUDA_TRY(cudaGetDevice(&device));
 	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_kernel<P, POT, COUNT>, THREADS, 0));
+	NB_CUDA_TRY(
+		cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_kernel<P, POT, JERK, COUNT>, THREADS, 0));
 	const unsigned grid = (unsigned)(blocks * multiprocessors);
 	nb_cuda_buffer<uint32_t> stack;
 	NB_TRY(stack.alloc((size_t)grid * WARPS * STACK));
 	w.stack = stack.ptr;
-	walk_kernel<P, POT, COUNT><<<grid, THREADS>>>(w);
+	walk_kernel<P, POT, JERK, COUNT><<<grid, THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
+template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, bool count)
+{
+	return count ? launch<P, POT, JERK, true>(w) : launch<P, POT, JERK, false>(w);
+}
+
 template <int P> static int launch_precision(struct walk &w, bool count)
 {
-	if (w.pot)
-		return count ? launch<P, true, true>(w) : launch<P, true, false>(w);
-	return count ? launch<P, false, true>(w) : launch<P, false, false>(w);
+	if (w.jerk)
+		return w.pot ? launch_outputs<P, true, true>(w, count) : launch_outputs<P, false, true>(w, count);
+	return w.pot ? launch_outputs<P, true, false>(w, count) : launch_outputs<P, false, false>(w, count);
 }
 
 int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
@@ -1010,8 +1321,8 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		return NB_EINVAL;
 	if (by_acceleration ? !(walk->alpha > 0 && walk->acc_old) : !(walk->theta >= 0))
 		return NB_EINVAL;
-	if (g->jerk)
-		return NB_EUNSUPPORTED;
+	if (g->jerk && !g->vel)
+		return NB_EINVAL;
 	if (g->n > INT_MAX || tree->nnode > 1u << 28)
 		return NB_ELIMIT;
 	if (g->n == 0)
@@ -1045,10 +1356,24 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
 	w.start = start.ptr, w.ngroup = at.ptr + words;
 
+	struct nb_tree_motion motion;
+	nb_cuda_buffer<float4> packed;
+	if (g->jerk) {
+		NB_TRY(nb_tree_motion_cuda(g, tree, &motion));
+		NB_TRY(packed.alloc(2 * nnode));
+	}
+	w.vel = g->vel, w.jerk = g->jerk;
+	w.velocity = motion.velocity.ptr, w.quad_rate = motion.quad_rate.ptr, w.fastest = motion.fastest.ptr;
+	w.motion = packed.ptr;
+
 	plan_kernel<<<1, 1>>>(w);
 	NB_CUDA_LAUNCHED();
 	cell_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
+	if (g->jerk) {
+		motion_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
+		NB_CUDA_LAUNCHED();
+	}
 	NB_CUDA_TRY(cudaMemsetAsync(mark.ptr, 0, words * sizeof *mark.ptr));
 	mark_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w, mark.ptr);
 	NB_CUDA_LAUNCHED();

@@ -7,8 +7,12 @@
 enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
 	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
-	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
-	NB_WALK_MOMENTS = 7 /* mass, second moments */
+	NB_WALK_GROUP = 96,  /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_MOMENTS = 7, /* mass, second moments */
+	/* then, for jerks: velocity relative to the root, time derivatives of the second moments */
+	NB_WALK_VELOCITY = NB_WALK_MOMENTS,
+	NB_WALK_QUAD_RATE = NB_WALK_VELOCITY + 3,
+	NB_WALK_MOTION = 9
 };
 
 /* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0.
@@ -36,7 +40,10 @@ struct nb_walk_plan {
 	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment;		/* float or double [NB_WALK_MOMENTS][NB_FAMILY] of each family */
+	const void *moment;		/* float or double [nmoment][NB_FAMILY] of each family */
+	size_t nmoment;			/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
+	const double *velocity;		/* for jerks: of each node's centre of mass, 3, in the caller's units */
+	double speed;			/* scaled velocity = speed * v, a power of two */
 };
 
 /* What the threads share: parts are claimed in order. */
@@ -44,7 +51,7 @@ struct nb_walk_share {
 	uint32_t claimed;
 };
 
-/* Walks the parts that the calling thread claims, and writes their rows of g->acc and g->pot.
+/* Walks the parts that the calling thread claims, and writes their rows of g->acc, g->pot and g->jerk.
  * Returns 0 or NB_ENOMEM. */
 #define NB_WALK_ISA(isa) \
 	int nb_walk_##isa(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);

@@ -12,6 +12,10 @@
  *   target, sum m / r^2, which is itself estimated on the way down. Errors are so the same fraction everywhere,
  *   and the cells of the halo, to which the core is one heavy cell, are as well off as those of the core.
  *
+ * Jerks are the time derivatives of these accelerations, operator by operator: of what a cell does to a body, for which
+ * a cell has its velocity and the time derivatives of its second moments, and of the local expansions
+ * (multipole_body.h).
+ *
  * Sources: Dehnen 2002, J. Comput. Phys. 179, 27 (cell-cell interactions); Dehnen 2014, Comput. Astrophys.
  * Cosmol. 1, 1 (errors by field strength). */
 #include "common/cpu.h"
@@ -229,8 +233,15 @@ static uint32_t claim(struct nb_walk_share *share)
 #include "kernels/tree/walk_body.h"
 #define NB_WALK_F64
 #include "kernels/tree/walk_body.h"
+#define NB_WALK_JERK
+#include "kernels/tree/walk_body.h"
+#define NB_WALK_F64
+#include "kernels/tree/walk_body.h"
 
 int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
+	if (plan->g->jerk)
+		return plan->g->precision == NB_F64 ? walk_f64_jerk(plan, share, count)
+						    : walk_f32_jerk(plan, share, count);
 	return plan->g->precision == NB_F64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
 }

@@ -99,9 +99,13 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
 	const int none = nb_given(run, &opt->G) && opt->G == 0;
 	if (method == METHOD_TREE && !none) {
-		nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_angle(opt->theta, plan->n));
-		if (opt->mac == NB_MAC_ACCELERATION)
+		const double bodies = nb_cost_angle(opt->theta, plan->n);
+		if (opt->mac == NB_MAC_ACCELERATION) { /* after a walk for nothing but accelerations */
+			nb_plan_add(plan, walk[precision], plan->n * bodies);
 			nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_alpha(opt->alpha, plan->n));
+		} else {
+			nb_plan_add(plan, walk[precision], plan->n * outputs * bodies);
+		}
 	} else if (!none) {
 		nb_plan_add(plan, direct[precision], outputs * pairs(plan, method));
 	}
@@ -123,6 +127,7 @@ static int force_tree(const struct force *opt, const struct nb_backend *backend,
 	/* the criterion needs an acceleration: the geometric walk's is a good first one */
 	struct nb_gravity first = *g;
 	first.pot = NULL;
+	first.jerk = NULL;
 	first.acc = backend->space->alloc(backend->space, g->n * 3 * sizeof *first.acc);
 	if (!first.acc)
 		return NB_ENOMEM;
@@ -222,8 +227,6 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
 	int status = sum_forces(opt, backend, method, frame, &g, told ? &count : NULL);
-	if (status == NB_EUNSUPPORTED && opt->jerk)
-		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct)", nb_method_name[method]);
 	if (!status && told)
 		status = backend->finish();
 	if (status)

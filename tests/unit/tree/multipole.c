@@ -66,12 +66,13 @@ static double m2p_error(int quad, double d, double eps)
 /* Error of the potential of a local expansion about c, at c + step * u. */
 static double m2l_error(const double *c, const double *u, double step, double eps)
 {
-	double sum[NB_TAYLOR] = {0}, d2 = eps * eps, x[3], a[3], phi;
+	double sum[NB_TAYLOR] = {0}, der[NB_TAYLOR], d2 = eps * eps, x[3], a[3], phi;
 	for (int k = 0; k < 3; k++) {
 		d2 += c[k] * c[k];
 		x[k] = c[k] + step * u[k];
 	}
-	nb_m2l_f64(1, c[0], c[1], c[2], 1 / sqrt(d2), cell_mass, cell_q, sum);
+	nb_derivatives_f64(c[0], c[1], c[2], 1 / sqrt(d2), der);
+	nb_m2l_f64(1, der, cell_mass, cell_q, sum);
 	const double inverse_factorial[] = {1, 1, 0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120};
 	double value = 0;
 	for (int k = 0, at = 0; k <= 5; k++)
@@ -106,9 +107,10 @@ static void test_multipoles(void)
 	}
 	/* moments in the expansion against those in the multipole: field and gradient at the centre */
 	make_cell();
-	double sum[NB_TAYLOR] = {0}, a[3] = {0, 0, 0}, phi = 0;
+	double sum[NB_TAYLOR] = {0}, der[NB_TAYLOR], a[3] = {0, 0, 0}, phi = 0;
 	const double rinv = 1 / sqrt(7.0 * 7 + 11 * 11 + 13 * 13 + 0.25);
-	nb_m2l_f64(1, 7, -11, 13, rinv, cell_mass, cell_q, sum);
+	nb_derivatives_f64(7, -11, 13, rinv, der);
+	nb_m2l_f64(1, der, cell_mass, cell_q, sum);
 	nb_m2p_f64(1, -7, 11, -13, rinv, cell_mass, cell_q, &a[0], &a[1], &a[2], &phi);
 	CHECK_NEAR(sum[NB_C000], phi, 1e-14 * phi);
 	CHECK_NEAR(sum[NB_C100], a[0], 1e-14 * fabs(a[0]));
@@ -154,8 +156,10 @@ static void test_coefficients(void)
 		double r2 = eps * eps;
 		for (int c = 0; c < 3; c++)
 			r2 += target[c] * target[c];
-		nb_m2l_f64(1, target[0], target[1], target[2], 1 / sqrt(r2), 8, q, all);
-		nb_m2l_f64(0, target[0], target[1], target[2], 1 / sqrt(r2), 8, q, mass);
+		double a[NB_TAYLOR];
+		nb_derivatives_f64(target[0], target[1], target[2], 1 / sqrt(r2), a);
+		nb_m2l_f64(1, a, 8, q, all);
+		nb_m2l_f64(0, a, 8, q, mass);
 		for (int k = 0, at = 0; k <= 5; k++)
 			for (int j = 0; j + k <= 5; j++)
 				for (int i = 0; i + j + k <= 5; i++, at++) {
@@ -179,9 +183,161 @@ static void test_coefficients(void)
 	}
 }
 
+/* ---- time derivatives ------------------------------------------------------------------------------ */
+
+/* The cell and a target, a time t after they were as they are. */
+static double cell_v[CELL][3];
+static const double target_v[3] = {0.3, -0.5, 0.7};
+
+static void move_cell(double t, double *com, double *q)
+{
+	double x[CELL][3] = {{0}};
+	com[0] = com[1] = com[2] = 0;
+	memset(q, 0, 6 * sizeof *q);
+	for (int j = 0; j < CELL; j++)
+		for (int d = 0; d < 3; d++) {
+			x[j][d] = cell_x[j][d] + cell_v[j][d] * t;
+			com[d] += cell_m[j] * x[j][d] / cell_mass;
+		}
+	for (int j = 0; j < CELL; j++)
+		for (int s = 0, k = 0; k < 3; k++)
+			for (int l = k; l < 3; l++)
+				q[s++] += cell_m[j] * (x[j][k] - com[k]) * (x[j][l] - com[l]);
+}
+
+/* Velocity of the centre of mass and rates of the second moments, which are quadratic in time. */
+static void cell_motion(double *v, double *p)
+{
+	double x0[3], x1[3], q0[6], q1[6];
+	move_cell(-1, x0, q0);
+	move_cell(1, x1, q1);
+	for (int d = 0; d < 3; d++)
+		v[d] = (x1[d] - x0[d]) / 2;
+	for (int s = 0; s < 6; s++)
+		p[s] = (q1[s] - q0[s]) / 2;
+}
+
+/* Acceleration of the target at x + target_v t by the cell's multipole. */
+static void multipole_acts(int quad, const double *x, double t, double eps, double *a, double *phi)
+{
+	double com[3], q[6], d[3], r2 = eps * eps;
+	move_cell(t, com, q);
+	for (int k = 0; k < 3; k++) {
+		d[k] = com[k] - (x[k] + target_v[k] * t);
+		r2 += d[k] * d[k];
+	}
+	a[0] = a[1] = a[2] = *phi = 0;
+	nb_m2p_f64(quad, d[0], d[1], d[2], 1 / sqrt(r2), cell_mass, q, &a[0], &a[1], &a[2], phi);
+}
+
+/* The sums of the expansion about the target, which moves. */
+static void expand(int quad, const double *x, double t, double eps, double *sum)
+{
+	double com[3], q[6], d[3], r2 = eps * eps, a[NB_TAYLOR];
+	move_cell(t, com, q);
+	for (int k = 0; k < 3; k++) {
+		d[k] = x[k] + target_v[k] * t - com[k];
+		r2 += d[k] * d[k];
+	}
+	memset(sum, 0, NB_TAYLOR * sizeof *sum);
+	nb_derivatives_f64(d[0], d[1], d[2], 1 / sqrt(r2), a);
+	nb_m2l_f64(quad, a, cell_mass, q, sum);
+}
+
+static void test_m2p_jerk(int quad, const double *x, double eps)
+{
+	const double h = 1e-3;
+	double v[3], p[6], a[3] = {0}, jerk[3] = {0}, phi = 0, want[3], want_phi, before[3], after[3], unused;
+	cell_motion(v, p);
+	for (int k = 0; k < 3; k++)
+		v[k] -= target_v[k];
+	const double rinv = 1 / sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + eps * eps);
+	nb_m2p_jerk_f64(quad, -x[0], -x[1], -x[2], v[0], v[1], v[2], rinv, cell_mass, cell_q, p, a, &phi, jerk);
+	multipole_acts(quad, x, 0, eps, want, &want_phi);
+	multipole_acts(quad, x, -h, eps, before, &unused);
+	multipole_acts(quad, x, h, eps, after, &unused);
+	CHECK_NEAR(phi, want_phi, 1e-14 * want_phi);
+	for (int k = 0; k < 3; k++) {
+		CHECK_NEAR(a[k], want[k], 1e-14 * cell_mass);
+		CHECK_NEAR(jerk[k], (after[k] - before[k]) / (2 * h), 1e-8 * cell_mass);
+	}
+}
+
+/* Coefficients whose rates fifth derivatives give in full, and those of fifth order, of which they give none. */
+static void test_m2l_rate(int quad, const double *x, double eps)
+{
+	const double h = 1e-3, rinv = 1 / sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + eps * eps);
+	double v[3], p[6], rate[NB_TAYLOR] = {0}, before[NB_TAYLOR], after[NB_TAYLOR], a[NB_TAYLOR];
+	cell_motion(v, p);
+	for (int k = 0; k < 3; k++)
+		v[k] = target_v[k] - v[k];
+	nb_derivatives_f64(x[0], x[1], x[2], rinv, a);
+	nb_m2l_rate_f64(quad, a, v[0], v[1], v[2], cell_mass, cell_q, p, rate);
+	expand(quad, x, -h, eps, before);
+	expand(quad, x, h, eps, after);
+	for (int k = 0, at = 0; k <= 5; k++)
+		for (int j = 0; j + k <= 5; j++)
+			for (int i = 0; i + j + k <= 5; i++, at++) {
+				if (i + j + k <= (quad ? 2 : 4))
+					CHECK_NEAR(rate[at], (after[at] - before[at]) / (2 * h), 1e-7 * cell_mass);
+				else if (i + j + k == 5)
+					CHECK(rate[at] == 0);
+			}
+}
+
+/* Error of the jerk by a multipole at distance d, relative to M / d^3, rms over directions. */
+static double jerk_error(double d)
+{
+	double e2 = 0, v[3], p[6];
+	random_state = 4711;
+	cell_motion(v, p);
+	for (int n = 0; n < 200; n++) {
+		double x[3], a[3] = {0}, jerk[3] = {0}, phi = 0;
+		on_sphere(d, x);
+		nb_m2p_jerk_f64(1, -x[0], -x[1], -x[2], v[0], v[1], v[2], 1 / d, cell_mass, cell_q, p, a, &phi, jerk);
+		for (int j = 0; j < CELL; j++) {
+			double s[3], r2 = 0, sv = 0;
+			for (int k = 0; k < 3; k++) {
+				s[k] = cell_x[j][k] - x[k];
+				r2 += s[k] * s[k];
+				sv += s[k] * cell_v[j][k];
+			}
+			for (int k = 0; k < 3; k++)
+				jerk[k] -= cell_m[j] / (r2 * sqrt(r2)) * (cell_v[j][k] - 3 * sv / r2 * s[k]);
+		}
+		for (int k = 0; k < 3; k++)
+			e2 += jerk[k] * jerk[k];
+	}
+	return sqrt(e2 / 200) / (cell_mass / (d * d * d));
+}
+
+static void test_rates(void)
+{
+	const double x[3] = {3, -5, 4};
+	for (int n = 0; n < 4; n++) {
+		random_state = 2000 + (uint64_t)n;
+		make_cell();
+		for (int j = 0; j < CELL; j++)
+			for (int d = 0; d < 3; d++)
+				cell_v[j][d] = 2 * uniform() - 1;
+		for (int quad = 0; quad < 2; quad++) {
+			test_m2p_jerk(quad, x, n % 2 ? 2 : 0);
+			test_m2l_rate(quad, x, n % 2 ? 2 : 0);
+		}
+		/* what is left out, the rate of the octupole, falls as d^-2 relative to the whole */
+		CHECK_NEAR(log2(jerk_error(30) / jerk_error(60)), 2, 0.15);
+		/* of a cell that does not change, the octupole itself, as d^-3 */
+		for (int j = 0; j < CELL; j++)
+			for (int d = 0; d < 3; d++)
+				cell_v[j][d] = 1 + d;
+		CHECK_NEAR(log2(jerk_error(30) / jerk_error(60)), 3, 0.15);
+	}
+}
+
 int main(void)
 {
 	test_multipoles();
 	test_coefficients();
+	test_rates();
 	return unit_end();
 }

@@ -1,0 +1,125 @@
+/* bodies.cuh - device arrays, sets of bodies, and cases by name, for the unit tests of the device's tree. */
+#ifndef NB_UNIT_TREE_BODIES_CUH
+#define NB_UNIT_TREE_BODIES_CUH
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+#include "kernels/order/order.h"
+#include "kernels/tree/tree.h"
+#include "tests/unit/unit.h"
+
+using std::vector;
+
+static const char *label = "";
+
+#define OK(call) CHECK((call) == NB_OK)
+/* Says which case it was. */
+#define WANT(condition)                                           \
+	do {                                                      \
+		const int before_ = unit_failed;                  \
+		CHECK(condition);                                 \
+		if (unit_failed != before_)                       \
+			fprintf(stderr, "  in case %s\n", label); \
+	} while (0)
+
+/* ---- device arrays -------------------------------------------------------------------------------------- */
+
+template <class T> struct device {
+	T *p = nullptr;
+	size_t n;
+	/* filled with bytes 0xff: NaN, and an index out of range */
+	explicit device(size_t count) : n(count)
+	{
+		if (cudaMalloc((void **)&p, std::max<size_t>(1, n * sizeof(T))) != cudaSuccess)
+			exit(1);
+		poison();
+	}
+	explicit device(const vector<T> &v) : device(v.size())
+	{
+		CHECK(cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyHostToDevice) == cudaSuccess);
+	}
+	device(const device &) = delete;
+	~device()
+	{
+		cudaFree(p);
+	}
+	void poison()
+	{
+		CHECK(cudaMemset(p, 0xff, n * sizeof(T)) == cudaSuccess);
+	}
+	vector<T> host() const
+	{
+		vector<T> v(n);
+		CHECK(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);
+		return v;
+	}
+};
+
+template <class T> static vector<T> from_device(const T *p, size_t n)
+{
+	vector<T> v(n);
+	CHECK(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);
+	return v;
+}
+
+/* ---- bodies ----------------------------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+
+static double uniform()
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+enum shape { CUBE, PLUMMER, CLUMPS, POINT, PLANE, LINE, PAIRS, SHAPES };
+static const char *const shape_name[] = {"cube", "plummer", "clumps", "point", "plane", "line", "pairs"};
+
+struct bodies {
+	size_t n;
+	int dim;
+	vector<double> pos, mass;
+};
+
+static struct bodies make(enum shape shape, size_t n)
+{
+	struct bodies b;
+	random_state = 17 * n + shape;
+	b.n = n;
+	b.dim = shape == PLANE ? 2 : 3;
+	b.pos.resize(3 * n);
+	b.mass.resize(n);
+	for (size_t i = 0; i < n; i++) {
+		double *x = &b.pos[3 * i];
+		b.mass[i] = (0.5 + uniform()) / (double)n;
+		for (int k = 0; k < 3; k++)
+			x[k] = uniform();
+		if (shape == PLUMMER) {
+			const double r = 1 / sqrt(pow(0.999 * uniform(), -2.0 / 3) - 1), cz = 2 * uniform() - 1,
+				     phi = 6.283185307179586 * uniform(), s = sqrt(1 - cz * cz);
+			x[0] = r * s * cos(phi), x[1] = r * s * sin(phi), x[2] = r * cz;
+		} else if (shape == CLUMPS) { /* tight, far from each other, and a third of the bodies in one place */
+			const double c = (double)(i % 7);
+			for (int k = 0; k < 3; k++)
+				x[k] = i % 3 ? 1e-7 * x[k] + sin(c + 3 * k) : 0.25;
+		} else if (shape == POINT) {
+			x[0] = 3, x[1] = -2, x[2] = 1e-3;
+		} else if (shape == PLANE) {
+			x[2] = 0;
+		} else if (shape == LINE) {
+			x[1] = x[2] = 7;
+		} else if (shape == PAIRS) { /* keys of each pair differ in the last digit, if at all */
+			for (int k = 0; k < 3; k++)
+				x[k] = (floor(x[k] * 64) + (i % 2 ? 1e-6 : 0)) / 64;
+		}
+	}
+	return b;
+}
+
+#endif
