@@ -36,6 +36,7 @@ unit() {
 @test "formats of other programs" { unit exchange/exchange; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
+@test "fast multipole method" { unit fmm/fmm; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }
