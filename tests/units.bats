@@ -61,6 +61,8 @@ unit() {
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
 # bats test_tags=gpu
+@test "fast multipole method on the GPU" { unit fmm/device; }
+# bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 
 @test "every unit test program is in the list above" {

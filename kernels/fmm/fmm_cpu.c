@@ -6,7 +6,6 @@
  * that it is never stored.  Each sum has its order from the boxes alone, whichever thread does the task. */
 #include "common/mem.h"
 #include "kernels/fmm/cpu_internal.h"
-#include "kernels/gravity/plan.h"
 
 #include <omp.h>
 #include <string.h>

@@ -301,7 +301,7 @@ static void two_bodies(int dim)
 		CHECK_NEAR(s.acc[3], want, 1e-12);
 		CHECK_NEAR(s.acc[4], 0, 1e-12);
 		CHECK(s.acc[0] == 0 && s.acc[5] == 0);
-		drop(&s);
+		free_system(&s);
 	}
 }
 
@@ -345,7 +345,7 @@ static void errors(void)
 			CHECK(rms_pot(&s) <= 0.2 * want);   /* 0.12 at most */
 			CHECK(momentum(&s) <= 0.05 * want); /* 0.03 at most */
 		}
-		drop(&s);
+		free_system(&s);
 	}
 }
 
@@ -361,7 +361,7 @@ static void same_everywhere(void)
 		truth(&s);
 		compute(&s, NB_F64);
 		CHECK(rms_of(&s) <= 1e-14);
-		drop(&s);
+		free_system(&s);
 	}
 	s = make(SPHERE, 4000, 4, 1e5);
 	s.eps = 1000;
@@ -392,7 +392,7 @@ static void same_everywhere(void)
 	nb_cpu_set_threads(0);
 	nb_free(want_acc);
 	nb_free(want_pot);
-	drop(&s);
+	free_system(&s);
 }
 
 static void odd_cases(void)
@@ -408,7 +408,7 @@ static void odd_cases(void)
 				CHECK(rms_of(&s) <= 1e-3);
 			else if (s.n)
 				CHECK(s.acc[0] == 0 && s.pot[0] == 0);
-			drop(&s);
+			free_system(&s);
 		}
 	/* all bodies in one box, coincident */
 	struct system_ s = {.fmm = {3, 4, 6, {{0, 0, 0}, 1}}, .n = 20, .G = 1, .eps = 0.1};
@@ -424,7 +424,7 @@ static void odd_cases(void)
 		CHECK_NEAR(s.acc[3 * i], 0, 1e-15);
 		CHECK_NEAR(s.pot[i], -190, 1e-11);
 	}
-	drop(&s);
+	free_system(&s);
 	/* masses 0, of both signs, and extreme units */
 	for (int kind = 0; kind < 4; kind++) {
 		static const double unit[] = {1, 1, 1e60, 1e-60}, length[] = {1, 1, 1e-30, 1e40};
@@ -438,7 +438,7 @@ static void odd_cases(void)
 			CHECK(rms_of(&s) <= 1e-3);
 		else
 			CHECK(momentum(&s) != 0 && s.acc[0] == 0 && s.pot[s.n - 1] == 0);
-		drop(&s);
+		free_system(&s);
 	}
 	/* a softening beyond everything: a harmonic force; and one beyond reason */
 	s = make(UNIFORM, 1000, 3, 1);
@@ -450,7 +450,7 @@ static void odd_cases(void)
 	s.eps = 1e200;
 	compute(&s, NB_F64);
 	CHECK(s.acc[0] == 0 || fabs(s.acc[0]) < 1e-300);
-	drop(&s);
+	free_system(&s);
 }
 
 static int status_of(const struct system_ *s, const struct nb_boxes *boxes, const struct nb_fmm *fmm)
@@ -503,8 +503,8 @@ static void refusals(void)
 	CHECK(status_of(&plane, &flat, &plane.fmm) == NB_EINVAL);
 	s.mass[3] = NAN;
 	CHECK(status_of(&s, &boxes, &good) == NB_ENONFINITE);
-	drop(&s);
-	drop(&plane);
+	free_system(&s);
+	free_system(&plane);
 }
 
 int main(void)

@@ -74,7 +74,7 @@ static inline struct system_ make(enum model model, size_t n, int level, double 
 	return s;
 }
 
-static inline void drop(struct system_ *s)
+static inline void free_system(struct system_ *s)
 {
 	void *const all[] = {s->pos, s->mass, s->acc, s->pot, s->true_acc, s->true_pot, s->first, s->neighbour};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
