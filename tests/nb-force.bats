@@ -202,6 +202,49 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	awk -v e="$output" 'BEGIN { exit !(e > 0.01) }' # far boxes really are left out
 }
 
+BOXES='nb-build-tree --kind boxes --level'
+
+@test "far field of boxes: with the near field it is the whole, in space and in the plane, closer with each order" {
+	last=1
+	for p in 2 4 6 8; do
+		error=$(bash -c "nb-sort-zorder <uniform.nb | $BOXES 3 | nb-force -m fmm -p $p -e 0.001 --potential" |
+			compare uniform-exact.nb rms_ratio)
+		at_most "$(awk -v l="$last" 'BEGIN { print 0.6 * l }')" "$error"
+		last=$error
+	done
+	at_most 2e-4 "$last"
+	nb-gen boxes --level 5 --per-box 5 >b.nb
+	nb-force -m direct -e 0.01 <b.nb >exact.nb
+	nb-sort-zorder --dim 2 <b.nb | $BOXES 5 | nb-force -m fmm -e 0.01 >order8.nb
+	at_most 2.4e-4 "$(compare exact.nb rms_ratio <order8.nb)"
+	nb-sort-zorder --dim 2 <b.nb | $BOXES 5 | nb-force -m fmm -e 0.01 --precision f64 -p 12 |
+		compare exact.nb rms_ratio >order12
+	at_most 2e-5 "$(cat order12)"
+	# the default orders are 6 and 8
+	nb-sort-zorder --dim 2 <b.nb | $BOXES 5 | nb-force -m fmm -e 0.01 -p 8 --no-history | mutate show acc >given
+	mutate show acc <order8.nb | cmp - given
+	nb-sort-zorder <clusters.nb | $BOXES 5 | nb-force -m fmm -e 0.001 -p 6 >order6.nb
+	at_most 1e-3 "$(compare clusters-exact.nb rms <order6.nb)"
+	nb-sort-zorder <clusters.nb | $BOXES 5 | nb-force -m fmm -e 0.001 | mutate show acc >given
+	mutate show acc <order6.nb | cmp - given
+}
+
+@test "far field of boxes: what it does not offer is refused" {
+	nb-sort-zorder <uniform.nb | $BOXES 3 >boxes.nb
+	fails_with 1 "is not sorted (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m fmm <uniform.nb'
+	fails_with 1 'no boxes in frame 0' 'nb-sort-zorder <uniform.nb | nb-force -m fmm'
+	fails_with 2 "option '--order' needs '--method fmm'" 'nb-force -p 4 <boxes.nb'
+	fails_with 2 "invalid order '0' (want" 'nb-force -m fmm -p 0 <boxes.nb'
+	fails_with 1 'order 9 of frame 0 (limit 8 in 3-D)' 'nb-force -m fmm -p 9 <boxes.nb'
+	fails_with 1 'method fmm offers no jerk' 'nb-force -m fmm --jerk <boxes.nb'
+	mutate set box_neighbour 9 3 77 <boxes.nb >bad.nb
+	fails_with 1 'corrupt boxes in frame 0: ' 'nb-force -m fmm <bad.nb'
+	mutate set box_first 300 0 "$(mutate show box_first <boxes.nb | sed -n 300p)" <boxes.nb >bad.nb
+	fails_with 1 'corrupt boxes in frame 0: ' 'nb-force -m fmm <bad.nb'
+	nb-gen disk -n 1000 | nb-sort-zorder --dim 2 | $BOXES 3 >thick.nb
+	fails_with 1 'method fmm is 2-D: body' 'nb-force -m fmm <thick.nb'
+}
+
 @test "a tree that is missing or stale is an error that names the tools to put before" {
 	fails_with 1 "no tree in frame 0 (put 'nb-sort-zorder | nb-build-tree' before)" 'nb-force -m tree <plummer.nb'
 	fails_with 1 "no tree in frame 0" 'nb-force -t 0.5 <plummer.nb'
@@ -230,7 +273,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 @test "options that contradict each other are usage errors" {
 	fails_with 2 "'--alpha' needs" 'nb-force --alpha 0.1 <plummer.nb'
 	fails_with 2 'belong to method tree' 'nb-force -m direct -t 0.5 <plummer.nb'
-	fails_with 2 "invalid method 'trees' (want auto|direct|tree|near)" 'nb-force -m trees <plummer.nb'
+	fails_with 2 "invalid method 'trees' (want auto|direct|tree|near|fmm)" 'nb-force -m trees <plummer.nb'
 }
 
 @test "an acceleration that overflows is an error" {

@@ -37,6 +37,7 @@ unit() {
 @test "formats of other programs" { unit exchange/exchange; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
+@test "fast multipole method" { unit fmm/fmm; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }
@@ -65,6 +66,8 @@ unit() {
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
+# bats test_tags=gpu
+@test "fast multipole method on the GPU" { unit fmm/device; }
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu

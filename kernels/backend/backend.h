@@ -8,6 +8,7 @@
 
 #include "common/space.h"
 #include "kernels/backend/cost.h"
+#include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
@@ -25,6 +26,8 @@ struct nb_backend {
 
 	int (*gravity_direct)(const struct nb_gravity *g, struct nb_gravity_count *count);
 	int (*gravity_near)(const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
+	int (*gravity_fmm)(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
+		struct nb_gravity_count *count);
 	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count);
 

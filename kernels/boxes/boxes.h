@@ -39,4 +39,7 @@ NB_MUST_CHECK int nb_boxes_check_cuda(const struct nb_boxes *boxes, size_t n, co
 #ifdef __cplusplus
 }
 #endif
+
+#include "kernels/boxes/neighbours.h"
+
 #endif

@@ -189,13 +189,12 @@ void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, str
 
 struct nb_boxes nb_require_boxes(struct nb_frame *frame, const struct nb_backend *backend)
 {
-	static const char before[] = "nb-sort-zorder | nb-build-tree --kind boxes";
 	const struct nb_space *space = backend->space;
 	const size_t nbox = frame->rows[NB_BOX], bytes = nbox * sizeof(uint64_t);
 	const uint64_t n = frame->rows[NB_PARTICLE];
 	const char *wrong = NULL;
-	require_table(frame, NB_BOX_FIRST, "boxes", before);
-	(void)nb_require_keys(frame, backend, "boxes", before);
+	require_table(frame, NB_BOX_FIRST, "boxes", NB_BEFORE_BOXES);
+	(void)nb_require_keys(frame, backend, "boxes", NB_BEFORE_BOXES);
 	const void *first = require_exact(frame, NB_BOX_FIRST, space);
 	struct nb_boxes boxes = {nbox, NULL, require_exact(frame, NB_BOX_NEIGHBOUR, space),
 		(int)nb_require_field(frame, NB_BOX_NEIGHBOUR)->ncomp};

@@ -30,6 +30,9 @@ struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *
 /* Gives the tree to the frame, which then owns its arrays; *tree is empty afterwards. */
 void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, struct nb_tree *tree);
 
+/* The tools to put before for boxes. */
+#define NB_BEFORE_BOXES "nb-sort-zorder | nb-build-tree --kind boxes"
+
 /* Sound boxes over the bodies as they are now.  release them with nb_release_boxes. */
 struct nb_boxes nb_require_boxes(struct nb_frame *frame, const struct nb_backend *backend);
 void nb_release_boxes(const struct nb_backend *backend, struct nb_boxes *boxes);

@@ -8,16 +8,19 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-const char *const nb_method_name[] = {"auto", "direct", "tree", "near"};
+const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
 
 static const struct nb_option options[] = {
 	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
 		.fallback = "the frame's value, else 0", .help = "Plummer softening length"},
-	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near",
+	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm",
 		.fallback = "auto: tree or near if the frame has a tree or boxes, else direct",
 		.help = "how to sum the forces"},
+	{'p', "order", NB_INT(struct force, order), .min = 1, .max = NB_FMM_MAX_ORDER_2D, .arg = "N",
+		.fallback = "6, in 2-D 8", .help = "order of the expansions of fmm"},
 	{'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5",
 		.help = "opening angle of the tree; 0 opens every cell"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
@@ -31,7 +34,7 @@ static const struct nb_option options[] = {
 		.help = "criterion by which the tree walk opens cells"},
 	{0, "potential", NB_FLAG(struct force, potential), .help = "add field pot, the gravitational potential"},
 	{0, "precision", NB_CHOICE(struct force, precision), .arg = "f32|mixed|f64|auto",
-		.fallback = "auto: f32 for tree, that of the paper for --kernel, else f64",
+		.fallback = "auto: f32 for tree and fmm, that of the paper for --kernel, else f64",
 		.help = "arithmetic of the pair interactions"},
 };
 
@@ -40,8 +43,11 @@ static void check(struct nb_run *run, void *self)
 	struct force *opt = self;
 	opt->theta_given = nb_given(run, &opt->theta);
 	opt->mac_given = nb_given(run, &opt->mac);
+	opt->order_given = nb_given(run, &opt->order);
 	if (nb_given(run, &opt->alpha) && opt->mac != NB_MAC_ACCELERATION)
 		nb_die(NB_EXIT_USAGE, "option '--alpha' needs '--mac acceleration'");
+	if (opt->order_given && opt->method != METHOD_FMM)
+		nb_die(NB_EXIT_USAGE, "option '--order' needs '--method fmm'");
 	if ((opt->theta_given || opt->mac_given) && opt->method != METHOD_AUTO && opt->method != METHOD_TREE)
 		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s",
 			nb_method_name[opt->method]);
@@ -75,7 +81,7 @@ static enum nb_precision choose_precision(const struct force *opt, enum method m
 		return (enum nb_precision)opt->precision;
 	if (opt->kernel)
 		return nb_paper_precision(opt->kernel);
-	return method == METHOD_TREE ? NB_F32 : NB_F64;
+	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
 }
 
 /* ---- what it costs ------------------------------------------------------------------------------ */
@@ -84,7 +90,20 @@ static enum nb_precision choose_precision(const struct force *opt, enum method m
 static double pairs(const struct nb_plan *plan, enum method method)
 {
 	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
-	return plan->n * plan->n * (method == METHOD_NEAR && around < boxes ? around / boxes : 1);
+	return plan->n * plan->n * (method != METHOD_DIRECT && around < boxes ? around / boxes : 1);
+}
+
+static int choose_order(const struct force *opt, int dim)
+{
+	return opt->order_given ? opt->order : dim == 2 ? NB_FMM_ORDER_2D : NB_FMM_ORDER_3D;
+}
+
+/* Multiply-adds of the far field: of pairs of boxes, at all levels, and of bodies. */
+static double terms(const struct force *opt, const struct nb_plan *plan)
+{
+	const double boxes = ldexp(1, plan->dim * plan->level), children = plan->dim == 2 ? 4 : 8;
+	const double each = nb_fmm_terms(plan->dim, choose_order(opt, plan->dim));
+	return plan->level < 2 ? 0 : fmin(boxes, plan->n) * children / (children - 1) * each + plan->n * sqrt(each);
 }
 
 static void work(struct nb_run *run, void *self, struct nb_plan *plan)
@@ -108,6 +127,8 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 		}
 	} else if (!none) {
 		nb_plan_add(plan, direct[precision], outputs * pairs(plan, method));
+		if (method == METHOD_FMM)
+			nb_plan_add(plan, precision == NB_F64 ? NB_WORK_TERM_F64 : NB_WORK_TERM_F32, terms(opt, plan));
 	}
 	plan->row += plan->acc ? 0 : 3 * sizeof(double);
 	plan->acc = 1;
@@ -149,6 +170,40 @@ static int force_near(const struct force *opt, const struct nb_backend *backend,
 	return status;
 }
 
+/* The boxes of the frame as levels of a pyramid, with all bodies in them. */
+static struct nb_fmm require_fmm(
+	const struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g)
+{
+	const struct nb_keys keys = nb_require_keys(frame, run->backend, "boxes", NB_BEFORE_BOXES);
+	struct nb_fmm fmm = {.dim = keys.dim, .order = choose_order(opt, keys.dim), .cube = keys.cube};
+	size_t bad;
+	if (fmm.dim == 3 && fmm.order > NB_FMM_MAX_ORDER_3D)
+		nb_die(NB_EXIT_FAILED, "order %d of frame %" PRIu64 " (limit %d in 3-D)", fmm.order, frame->number,
+			NB_FMM_MAX_ORDER_3D);
+	while ((uint64_t)1 << fmm.dim * fmm.level < frame->rows[NB_BOX] && fmm.level < NB_BOXES_MAX_LEVEL_2D)
+		fmm.level++;
+	if (fmm.dim == 2)
+		nb_force_require_plane(run, "method fmm", frame);
+	nb_require_done(run, run->backend->first_outside(g->n, g->pos, 0, fmm.dim, &fmm.cube, &bad), "cube of", frame);
+	if (bad < g->n)
+		nb_die(NB_EXIT_FAILED, "body %" PRIu64 " of frame %" PRIu64 " is outside the cube of the keys",
+			nb_body_id(frame, bad), frame->number);
+	return fmm;
+}
+
+static int force_fmm(struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
+	struct nb_gravity_count *count)
+{
+	const struct nb_fmm fmm = require_fmm(run, opt, frame, g);
+	struct nb_boxes boxes = nb_require_boxes(frame, run->backend);
+	const int status = run->backend->gravity_fmm(g, &boxes, &fmm, count);
+	nb_release_boxes(run->backend, &boxes);
+	if (status == NB_EINVAL)
+		nb_die(NB_EXIT_FAILED, "corrupt boxes in frame %" PRIu64 ": their bodies or neighbours are others",
+			frame->number);
+	return status;
+}
+
 /* Without gravity there is nothing to compute. */
 static int no_force(const struct nb_frame *frame)
 {
@@ -164,15 +219,18 @@ static int no_force(const struct nb_frame *frame)
 	return NB_OK;
 }
 
-static int sum_forces(const struct force *opt, const struct nb_backend *backend, enum method method,
-	struct nb_frame *frame, const struct nb_gravity *g, struct nb_gravity_count *count)
+static int sum_forces(struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame,
+	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
+	const struct nb_backend *backend = run->backend;
 	if (g->G == 0)
 		return no_force(frame);
 	if (method == METHOD_TREE)
 		return force_tree(opt, backend, frame, g, count);
 	if (method == METHOD_NEAR)
 		return force_near(opt, backend, frame, g, count);
+	if (method == METHOD_FMM)
+		return force_fmm(run, opt, frame, g, count);
 	return opt->kernel ? nb_force_run_kernel(opt, g, NULL, count) : backend->gravity_direct(g, count);
 }
 
@@ -190,8 +248,11 @@ static struct nb_gravity describe(
 	if (!(g.eps >= 0) || !(g.G >= 0))
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want both >= 0)", frame->number,
 			g.eps, g.G);
-	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
-		nb_force_require_plane(run, opt, frame);
+	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE) {
+		char what[64];
+		snprintf(what, sizeof what, "kernel %s", opt->kernel->name);
+		nb_force_require_plane(run, what, frame);
+	}
 	g.precision = choose_precision(opt, method);
 	/* columns are added before pointers into the frame are taken */
 	nb_require_field(frame, NB_POS);
@@ -226,7 +287,9 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	const double start = nb_now();
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
-	int status = sum_forces(opt, backend, method, frame, &g, told ? &count : NULL);
+	int status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
+	if (status == NB_EUNSUPPORTED && opt->jerk)
+		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct or tree)", nb_method_name[method]);
 	if (!status && told)
 		status = backend->finish();
 	if (status)

@@ -5,16 +5,16 @@
 #include "kernels/papers/papers.h"
 #include "tools/filter/filter.h"
 
-enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR };
+enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM };
 extern const char *const nb_method_name[];
 /* --precision: those of enum nb_precision, then auto */
 enum { PRECISION_AUTO = NB_F64 + 1 };
 
 struct force {
-	int method, precision, mac;
+	int method, precision, mac, order;
 	int potential, jerk;
 	double softening, theta, alpha, G;
-	int theta_given, mac_given;
+	int theta_given, mac_given, order_given;
 
 	const char *kernel_text; /* --kernel */
 	const struct nb_paper_kernel *kernel;
@@ -29,7 +29,7 @@ void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
 _Noreturn void nb_force_list_kernels(struct nb_run *run);
 int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count);
-/* The kernel is 2-D and the frame is not: ends the tool. */
-void nb_force_require_plane(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+/* What ("kernel NAME", "method fmm") is 2-D and the frame is not: ends the tool. */
+void nb_force_require_plane(const struct nb_run *run, const char *what, const struct nb_frame *frame);
 
 #endif

@@ -72,7 +72,7 @@ int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, con
 	return opt->kernel->run(&job, count);
 }
 
-void nb_force_require_plane(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
+void nb_force_require_plane(const struct nb_run *run, const char *what, const struct nb_frame *frame)
 {
 	const struct nb_backend *backend = run->backend;
 	const struct nb_cube plane = {{0, 0, 0}, DBL_TRUE_MIN}; /* no number but 0 is in it */
@@ -81,7 +81,7 @@ void nb_force_require_plane(const struct nb_run *run, const struct force *opt, c
 	const double *pos = nb_require_f64(frame, NB_POS, backend->space);
 	nb_require_done(run, backend->first_outside(n, pos, 2, 3, &plane, &bad), "plane of", frame);
 	if (bad < n)
-		nb_die(NB_EXIT_FAILED, "kernel %s is 2-D: body %" PRIu64 " of frame %" PRIu64 " has z %g (want 0)",
-			opt->kernel->name, nb_body_id(frame, bad), frame->number,
+		nb_die(NB_EXIT_FAILED, "%s is 2-D: body %" PRIu64 " of frame %" PRIu64 " has z %g (want 0)", what,
+			nb_body_id(frame, bad), frame->number,
 			nb_require_f64(frame, NB_POS, &nb_space_host)[3 * bad + 2]);
 }

@@ -108,6 +108,10 @@ static const struct nb_space fake_space = {"fake", 0, fake_alloc, fake_release, 
 FAKE(gravity_direct, (const struct nb_gravity *g, struct nb_gravity_count *count), (g, count))
 FAKE(gravity_near, (const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count),
 	(g, boxes, count))
+FAKE(gravity_fmm,
+	(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
+		struct nb_gravity_count *count),
+	(g, boxes, fmm, count))
 FAKE(gravity_tree,
 	(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count),
@@ -217,6 +221,7 @@ const struct nb_backend nb_fake_backend = {
 	.space = &fake_space,
 	.gravity_direct = fake_gravity_direct,
 	.gravity_near = fake_gravity_near,
+	.gravity_fmm = fake_gravity_fmm,
 	.gravity_tree = fake_gravity_tree,
 	.morton_cube = fake_morton_cube,
 	.morton_keys = fake_morton_keys,

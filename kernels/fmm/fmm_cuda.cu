@@ -1,0 +1,670 @@
+/* fmm_cuda.cu - the fast multipole method over uniform boxes on the device.
+ *
+ * Boxes of all levels from 1 on are counted through ("flat" numbers, level after level, each in Z-order); those with
+ * bodies have a row of coefficients, found by a scan.  Kernels, in this order:
+ *
+ *   tensor   T of each pair of relative places and each level (of one level where eps is 0), in f64
+ *   p2m      a block for each box of the finest level, a thread for each coefficient
+ *   m2m      the same for each coarser level, from the finest to level 2
+ *   m2l      all levels at once, see below: nearly all of the time
+ *   l2l      a block for each box, from level 3 to the finest
+ *   l2p      a thread for each body
+ *
+ * m2l: a block for a group of parents, 8 in 3-D and 16 in 2-D, whose 64 children are the targets.  A thread has one
+ * coefficient of them all, 64 sums in registers.  For each child of each neighbour, T towards the 8 (4) children of a
+ * parent and the multipoles of the 8 (16) sources are brought to shared memory.  A term of the sum then reads 8 + 8
+ * (4 + 16) numbers for 64 multiply-adds: T of 16 bytes at a time in planes, so that threads next to each other read
+ * next to each other; the multipoles are the same for all threads.  Nothing depends on the order at compile time.
+ *
+ * No sum is shared between threads: the same bytes on every run.  Expansions are in f32 or in f64 (real). */
+#include <algorithm>
+
+#include "kernels/device/device.cuh"
+#include "kernels/fmm/expansion_internal.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/order/order.cuh"
+#include "kernels/pair/pair.h"
+
+enum {
+	THREADS = 256,
+	CHUNK = 32, /* bodies that p2m brings to shared memory at a time */
+	POWERS = NB_FMM_MAX_ORDER_2D + 2,
+	LEVELS = NB_BOXES_MAX_LEVEL_2D + 2,
+	TABLES = 26 * 8,
+	WIDEST = (NB_FMM_TERMS + 31) / 32 * 32 /* threads for coefficients */
+};
+static const uint32_t nobody = UINT32_MAX;
+
+struct pyramid {
+	int level, order;
+	int n, ntensor;		     /* coefficients; T_n up to order + 2 */
+	uint32_t flat[LEVELS];	     /* the first box of each level; flat[level + 1]: their number */
+	uint32_t row[LEVELS];	     /* the first row of each level, and the number of all */
+	uint32_t group[LEVELS];	     /* m2l: the first block of each level of parents, and the number of all */
+	const uint32_t *rows_before; /* boxes + 1: rows of boxes with smaller flat numbers */
+	const uint32_t *box;	     /* rows: flat number of each */
+	double lo[3], size;	     /* of the cube */
+};
+
+/* What the kernels find. */
+struct outcome {
+	unsigned long long mass; /* bits of the largest |mass| */
+	unsigned long long m2l;
+	uint32_t row[LEVELS];
+	int bad; /* a body or a neighbour is not where it should be */
+};
+
+static __device__ __forceinline__ uint32_t row_of_box(const pyramid &p, uint32_t flat)
+{
+	const uint32_t row = __ldg(p.rows_before + flat);
+	return __ldg(p.rows_before + flat + 1) > row ? row : nobody;
+}
+
+template <int DIM> static __device__ __forceinline__ uint32_t coordinate(uint32_t box, int d)
+{
+	return DIM == 3 ? nb_morton_gather3(box >> (2 - d)) : nb_morton_gather2(box >> (1 - d));
+}
+
+/* The multi-index of coefficient c. */
+template <int DIM> static __device__ __forceinline__ void exponents(int c, int *e)
+{
+	int k = 0, x;
+	while (nb_fmm_below(DIM, k + 1) <= c)
+		k++;
+	c -= nb_fmm_below(DIM, k);
+	if constexpr (DIM == 2) {
+		x = k - c;
+		e[1] = c, e[2] = 0;
+	} else {
+		for (x = k; c > k - x; x--)
+			c -= k - x + 1;
+		e[1] = k - x - c, e[2] = c;
+	}
+	e[0] = x;
+}
+
+/* ---- boxes ---------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ int level_of(const uint32_t *first, int lowest, int highest, uint32_t number)
+{
+	int l = lowest;
+	while (l < highest && first[l + 1] <= number)
+		l++;
+	return l;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	occupied_kernel(const pyramid p, int dim, const uint64_t *box_first, uint32_t *occupied)
+{
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x, count = p.flat[p.level + 1];
+	if (i > count)
+		return;
+	const int l = level_of(p.flat, 1, p.level, i), shift = dim * (p.level - l);
+	const uint64_t b = i - p.flat[l];
+	occupied[i] = i < count && box_first[(b + 1) << shift] > box_first[b << shift];
+}
+
+static __global__ void __launch_bounds__(THREADS) list_kernel(const pyramid p, uint32_t *box, struct outcome *outcome)
+{
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x, count = p.flat[p.level + 1];
+	if (i <= (uint32_t)p.level)
+		outcome->row[i + 1] = p.rows_before[p.flat[i + 1]];
+	if (i >= count)
+		return;
+	const uint32_t row = row_of_box(p, i);
+	if (row != nobody)
+		box[row] = i;
+}
+
+/* Boxes that hold all bodies one after the other, with the neighbours that they should have. */
+static __global__ void __launch_bounds__(THREADS)
+	sound_kernel(const struct nb_boxes boxes, size_t n, int dim, int level, struct outcome *outcome)
+{
+	const size_t b = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	int32_t want[26];
+	if (b >= boxes.nbox)
+		return;
+	if (boxes.box_first[b] > boxes.box_first[b + 1] || (b == 0 && boxes.box_first[0] != 0) ||
+		(b + 1 == boxes.nbox && boxes.box_first[b + 1] != n))
+		outcome->bad = 1;
+	nb_box_neighbours(b, dim, level, want);
+	for (int q = 0; q < boxes.nneighbour; q++)
+		if (boxes.neighbour[b * (size_t)boxes.nneighbour + q] != want[q])
+			outcome->bad = 1;
+}
+
+/* ---- up ------------------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS) mass_kernel(size_t n, const double *mass, struct outcome *outcome)
+{
+	double most = 0;
+	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += (size_t)gridDim.x * THREADS)
+		most = fmax(most, fabs(mass[i]));
+	for (int step = 16; step; step /= 2)
+		most = fmax(most, __shfl_xor_sync(0xffffffff, most, step));
+	if (threadIdx.x % 32 == 0)
+		atomicMax(&outcome->mass, (unsigned long long)__double_as_longlong(most));
+}
+
+static __device__ __forceinline__ double mass_unit(const struct outcome *outcome)
+{
+	return nb_pair_power2(__longlong_as_double((long long)outcome->mass), 0);
+}
+
+/* Place d of a body from the centre of its box, in its edges. */
+template <int DIM>
+static __device__ __forceinline__ double place(const pyramid &p, const double *pos, uint32_t box, int d)
+{
+	const double edge = p.size / (double)(1u << p.level);
+	return (pos[d] - p.lo[d]) / edge - (coordinate<DIM>(box, d) + 0.5);
+}
+
+/* Rounding lets a body stand so far outside its box, in edges. */
+static constexpr double slack = 1e-6;
+
+template <int DIM, class real>
+static __global__ void __launch_bounds__(WIDEST) p2m_kernel(const pyramid p, const uint64_t *box_first,
+	const double *pos, const double *mass, uint32_t *row_of_body, real *m, struct outcome *outcome)
+{
+	__shared__ real power[DIM][POWERS][CHUNK]; /* (-d)^k / k!, that of x times the mass */
+	const uint32_t row = p.row[p.level] + blockIdx.x, box = p.box[row] - p.flat[p.level];
+	const uint64_t first = box_first[box], last = box_first[box + 1];
+	const int c = (int)threadIdx.x;
+	int e[3];
+	exponents<DIM>(c < p.n ? c : 0, e);
+	double sum = 0;
+	for (uint64_t base = first; base < last; base += CHUNK) {
+		const int many = last - base < CHUNK ? (int)(last - base) : (int)CHUNK;
+		__syncthreads();
+		if (c < many) {
+			const uint64_t i = base + (uint64_t)c;
+			bool inside = DIM == 3 || pos[3 * i + 2] == 0;
+			row_of_body[i] = row;
+			for (int d = 0; d < DIM; d++) {
+				const double at = place<DIM>(p, pos + 3 * i, box, d);
+				double x = d == 0 ? mass[i] * mass_unit(outcome) : 1;
+				inside = inside && fabs(at) <= 0.5 + slack;
+				for (int k = 0; k <= p.order; k++) {
+					power[d][k][c] = (real)x;
+					x *= -at / (k + 1);
+				}
+			}
+			if (!inside)
+				outcome->bad = 1;
+		}
+		__syncthreads();
+		real part = 0;
+		if (c < p.n)
+			for (int i = 0; i < many; i++) {
+				const real term = power[0][e[0]][i] * power[1][e[1]][i];
+				part += DIM == 3 ? term * power[DIM - 1][e[2]][i] : term;
+			}
+		sum += part;
+	}
+	if (c < p.n)
+		m[(size_t)row * p.n + c] = (real)sum;
+}
+
+/* (1/4)^k / k! and 2^-k; for all threads. */
+template <class real> static __device__ __forceinline__ void weights(real *quarter, real *half)
+{
+	if (threadIdx.x < POWERS) {
+		double q = 1, h = 1;
+		for (int k = 1; k <= (int)threadIdx.x; k++) {
+			q *= 0.25 / k;
+			h *= 0.5;
+		}
+		quarter[threadIdx.x] = (real)q;
+		half[threadIdx.x] = (real)h;
+	}
+}
+
+/* The sign of o^k, o = -1/4 for the lower half of a box. */
+template <class real> static __device__ __forceinline__ real with_sign(real x, int k, int upper)
+{
+	return !upper && k % 2 ? -x : x;
+}
+
+template <int DIM, class real>
+static __global__ void __launch_bounds__(WIDEST) m2m_kernel(const pyramid p, int level, real *m)
+{
+	__shared__ real child[NB_FMM_TERMS], quarter[POWERS], half[POWERS];
+	const uint32_t row = p.row[level] + blockIdx.x, box = p.box[row] - p.flat[level];
+	const int c = (int)threadIdx.x;
+	int e[3];
+	exponents<DIM>(c < p.n ? c : 0, e);
+	weights(quarter, half);
+	real sum = 0;
+	for (int t = 0; t < 1 << DIM; t++) {
+		const uint32_t from = row_of_box(p, p.flat[level + 1] + (box << DIM) + t);
+		if (from == nobody)
+			continue; /* the same for all threads */
+		__syncthreads();
+		if (c < p.n)
+			child[c] = m[(size_t)from * p.n + c];
+		__syncthreads();
+		if (c >= p.n)
+			continue;
+		/* (-o)^j: signs are those of the other half */
+		const int x = 1 - nb_fmm_bit(DIM, t, 0), y = 1 - nb_fmm_bit(DIM, t, 1);
+		const int z = DIM == 3 ? 1 - nb_fmm_bit(DIM, t, 2) : 0;
+		for (int i = 0; i <= e[0]; i++)
+			for (int j = 0; j <= e[1]; j++) {
+				const real xy = with_sign(quarter[e[0] - i], e[0] - i, x) *
+						with_sign(quarter[e[1] - j], e[1] - j, y);
+				for (int k = 0; k <= e[2]; k++)
+					sum += xy * with_sign(quarter[e[2] - k], e[2] - k, z) * half[i + j + k] *
+					       child[nb_fmm_term(DIM, i, j, k)];
+			}
+	}
+	if (c < p.n)
+		m[(size_t)row * p.n + c] = sum;
+}
+
+/* ---- across --------------------------------------------------------------------------------------------- */
+
+template <int DIM, class real> struct shape {
+	enum {
+		CHILDREN = 1 << DIM,
+		GROUP = DIM == 3 ? 8 : 16,	 /* parents of a block */
+		VECTOR = 16 / (int)sizeof(real), /* numbers in 16 bytes */
+		PLANES = CHILDREN / VECTOR,
+		NEIGHBOURS = DIM == 3 ? 26 : 8
+	};
+};
+
+template <class real> struct alignas(16) vector16 {
+	real v[16 / sizeof(real)];
+};
+
+/* Numbers of the tables of a level: for each child of each neighbour, planes of T towards VECTOR children each. */
+template <int DIM> static size_t tensor_size(const pyramid &p)
+{
+	return (size_t)(DIM == 3 ? 26 : 8) * (1 << DIM) * (1 << DIM) * p.ntensor;
+}
+
+template <int DIM, class real>
+static __global__ void __launch_bounds__(THREADS)
+	tensor_kernel(const pyramid p, double eps, real *tables, size_t stride)
+{
+	typedef shape<DIM, real> S;
+	const int i = (int)(blockIdx.x * THREADS + threadIdx.x), t = i % S::CHILDREN, table = i / S::CHILDREN;
+	if (table >= S::NEIGHBOURS * S::CHILDREN)
+		return;
+	int offset[3];
+	double value[NB_FMM_TENSOR];
+	const bool apart = nb_fmm_offset(DIM, table / S::CHILDREN, table % S::CHILDREN, t, offset);
+	const double x[3] = {(double)offset[0], (double)offset[1], (double)offset[2]};
+	const double soft = eps / (p.size / (double)(1u << (NB_FMM_TOP + blockIdx.y)));
+	if (apart)
+		nb_fmm_tensor(DIM, p.order + 2, x, soft * soft, value);
+	real *to = tables + blockIdx.y * stride + (size_t)(table * S::PLANES + t / S::VECTOR) * p.ntensor * S::VECTOR +
+		   t % S::VECTOR;
+	for (int a = 0; a < p.ntensor; a++)
+		to[a * S::VECTOR] = apart ? (real)value[a] : 0;
+}
+
+/* The sums of one term. */
+template <int DIM, class real>
+static __device__ __forceinline__ void add_term(const vector16<real> *t, int plane, const vector16<real> *m,
+	real (&sum)[shape<DIM, real>::GROUP][shape<DIM, real>::CHILDREN])
+{
+	typedef shape<DIM, real> S;
+	vector16<real> tv[S::PLANES], mv[S::GROUP / S::VECTOR];
+#pragma unroll
+	for (int k = 0; k < S::PLANES; k++)
+		tv[k] = t[k * plane];
+#pragma unroll
+	for (int k = 0; k < S::GROUP / S::VECTOR; k++)
+		mv[k] = m[k];
+#pragma unroll
+	for (int k = 0; k < S::GROUP; k++)
+#pragma unroll
+		for (int c = 0; c < S::CHILDREN; c++)
+			sum[k][c] += mv[k / S::VECTOR].v[k % S::VECTOR] * tv[c / S::VECTOR].v[c % S::VECTOR];
+}
+
+/* All terms of one child of a neighbour with |a| + |b| <= total, b = e. */
+template <int DIM, class real>
+static __device__ __forceinline__ void add_terms(const pyramid &p, const int *e, int total, const vector16<real> *t,
+	const vector16<real> *m, real (&sum)[shape<DIM, real>::GROUP][shape<DIM, real>::CHILDREN])
+{
+	const int degree = e[0] + e[1] + e[2], step = shape<DIM, real>::GROUP / shape<DIM, real>::VECTOR;
+	const int most = total - degree < p.order ? total - degree : p.order;
+	for (int k = 0; k <= most; k++)
+		for (int x = k; x >= 0; x--) {
+			const int all = k + degree, rest = all - x - e[0];
+			const vector16<real> *at = t + nb_fmm_below(DIM, all) +
+						   (DIM == 3 ? rest * (rest + 1) / 2 + e[2] : rest);
+			for (int z = 0; z <= (DIM == 3 ? k - x : 0); z++) {
+				add_term<DIM, real>(at++, p.ntensor, m, sum);
+				m += step;
+			}
+		}
+}
+
+/* A group of parents, thread k < GROUP knows parent k. */
+struct parent {
+	uint32_t at[3], box;
+	unsigned there; /* bit c: child c has bodies */
+	uint32_t from;	/* flat number of the first child of the neighbour at hand, or nobody */
+};
+
+template <int DIM>
+static __device__ __forceinline__ void find_neighbour(const pyramid &p, int level, int q, struct parent *parent)
+{
+	int offset[3];
+	uint32_t at[3] = {0, 0, 0};
+	bool inside = parent->box != nobody;
+	/* from child 0 to child 0 it is minus two boxes for each step */
+	(void)nb_fmm_offset(DIM, q, 0, 0, offset);
+	for (int d = 0; d < DIM; d++) {
+		at[d] = parent->at[d] - (uint32_t)(offset[d] / 2); /* below 0 it is large */
+		inside = inside && at[d] < 1u << level;
+	}
+	const uint64_t key = DIM == 3 ? nb_morton_key3(at[0], at[1], at[2]) : nb_morton_key2(at[0], at[1]);
+	parent->from = inside ? p.flat[level + 1] + ((uint32_t)key << DIM) : nobody;
+}
+
+template <int DIM, class real>
+static __global__ void __launch_bounds__(WIDEST)
+	m2l_kernel(const pyramid p, const real *tables, size_t stride, const real *m, real *l, struct outcome *outcome)
+{
+	typedef shape<DIM, real> S;
+	typedef vector16<real> vector;
+	extern __shared__ __align__(16) unsigned char room[];
+	vector *const t = (vector *)room, *const source = t + S::PLANES * p.ntensor;
+	__shared__ uint32_t source_row[S::GROUP], target[S::GROUP];
+	__shared__ unsigned short kind[TABLES]; /* total + 256 (bit c: child c does not touch) */
+	const int c = (int)threadIdx.x, threads = (int)blockDim.x;
+	const int level = level_of(p.group, 1, p.level - 1, blockIdx.x);
+	struct parent parent = {{0, 0, 0}, nobody, 0, nobody};
+	unsigned long long pairs = 0;
+	int e[3];
+	exponents<DIM>(c < p.n ? c : 0, e);
+
+	for (int table = c; table < S::NEIGHBOURS * S::CHILDREN; table += threads) {
+		unsigned apart = 0;
+		int offset[3];
+		for (int k = 0; k < S::CHILDREN; k++)
+			apart |= (unsigned)nb_fmm_offset(DIM, table / S::CHILDREN, table % S::CHILDREN, k, offset) << k;
+		kind[table] = (unsigned short)(apart << 8 | (unsigned)nb_fmm_total(DIM, p.order, table / S::CHILDREN,
+								    table % S::CHILDREN));
+	}
+	if (c < S::GROUP) {
+		const uint32_t row = p.row[level] + (blockIdx.x - p.group[level]) * S::GROUP + (unsigned)c;
+		if (row < p.row[level + 1]) {
+			parent.box = p.box[row] - p.flat[level];
+			for (int d = 0; d < DIM; d++)
+				parent.at[d] = coordinate<DIM>(parent.box, d);
+			for (int k = 0; k < S::CHILDREN; k++)
+				if (row_of_box(p, p.flat[level + 1] + (parent.box << DIM) + k) != nobody)
+					parent.there |= 1u << k;
+		}
+		target[c] = parent.box == nobody ? nobody : p.flat[level + 1] + (parent.box << DIM);
+	}
+	real sum[S::GROUP][S::CHILDREN];
+#pragma unroll
+	for (int k = 0; k < S::GROUP; k++)
+#pragma unroll
+		for (int j = 0; j < S::CHILDREN; j++)
+			sum[k][j] = 0;
+	tables += (level + 1 - NB_FMM_TOP) * stride;
+	__syncthreads(); /* kind, target */
+
+	for (int table = 0; table < S::NEIGHBOURS * S::CHILDREN; table++) {
+		bool some = false;
+		if (c < S::GROUP) {
+			if (table % S::CHILDREN == 0)
+				find_neighbour<DIM>(p, level, table / S::CHILDREN, &parent);
+			const unsigned met = parent.there & kind[table] >> 8;
+			uint32_t row = nobody;
+			if (parent.from != nobody && met)
+				row = row_of_box(p, parent.from + table % S::CHILDREN);
+			source_row[c] = row;
+			some = row != nobody;
+			pairs += some ? __popc(met) : 0;
+		}
+		/* nobody reads t and source of the last table any more */
+		if (!__syncthreads_or(some))
+			continue;
+		const vector *const from = (const vector *)tables + (size_t)table * S::PLANES * p.ntensor;
+		for (int i = c; i < S::PLANES * p.ntensor; i += threads)
+			t[i] = from[i];
+		for (int i = c; i < p.n * S::GROUP; i += threads) {
+			const int k = i / p.n, a = i % p.n;
+			((real *)source)[a * S::GROUP + k] = source_row[k] == nobody
+								     ? 0
+								     : m[(size_t)source_row[k] * p.n + a];
+		}
+		__syncthreads();
+		if (c < p.n)
+			add_terms<DIM, real>(p, e, kind[table] & 255, t, source, sum);
+	}
+	if (pairs)
+		atomicAdd(&outcome->m2l, pairs);
+	if (c >= p.n)
+		return;
+#pragma unroll
+	for (int k = 0; k < S::GROUP; k++)
+#pragma unroll
+		for (int j = 0; j < S::CHILDREN; j++) {
+			const uint32_t row = target[k] == nobody ? nobody : row_of_box(p, target[k] + j);
+			if (row != nobody)
+				l[(size_t)row * p.n + c] = sum[k][j];
+		}
+}
+
+/* ---- down ----------------------------------------------------------------------------------------------- */
+
+template <int DIM, class real>
+static __global__ void __launch_bounds__(WIDEST) l2l_kernel(const pyramid p, int level, real *l)
+{
+	__shared__ real above[NB_FMM_TERMS], quarter[POWERS], half[POWERS];
+	const uint32_t row = p.row[level] + blockIdx.x, box = p.box[row] - p.flat[level];
+	const uint32_t parent = row_of_box(p, p.flat[level - 1] + (box >> DIM));
+	const int c = (int)threadIdx.x, child = (int)(box & ((1u << DIM) - 1));
+	int e[3];
+	exponents<DIM>(c < p.n ? c : 0, e);
+	weights(quarter, half);
+	if (c < p.n)
+		above[c] = l[(size_t)parent * p.n + c];
+	__syncthreads();
+	if (c >= p.n)
+		return;
+	const int degree = e[0] + e[1] + e[2], most = p.order - degree;
+	const int x = nb_fmm_bit(DIM, child, 0), y = nb_fmm_bit(DIM, child, 1);
+	const int z = DIM == 3 ? nb_fmm_bit(DIM, child, 2) : 0;
+	real sum = 0;
+	for (int i = 0; i <= most; i++)
+		for (int j = 0; j <= most - i; j++) {
+			const real xy = with_sign(quarter[i], i, x) * with_sign(quarter[j], j, y);
+			for (int k = 0; k <= (DIM == 3 ? most - i - j : 0); k++)
+				sum += xy * with_sign(quarter[k], k, z) *
+				       above[nb_fmm_term(DIM, e[0] + i, e[1] + j, e[2] + k)];
+		}
+	l[(size_t)row * p.n + c] += (real)0.5 * half[degree] * sum; /* 1 / edge is twice as large */
+}
+
+template <int DIM, class real, bool POT>
+static __global__ void __launch_bounds__(THREADS) l2p_kernel(const pyramid p, size_t n, const double *pos,
+	const uint32_t *row_of_body, const real *l, double G, const struct outcome *outcome, double *acc, double *pot)
+{
+	__shared__ real over[POWERS]; /* 1 / k */
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (threadIdx.x < POWERS)
+		over[threadIdx.x] = (real)(1.0 / (threadIdx.x ? threadIdx.x : 1));
+	__syncthreads();
+	if (i >= n)
+		return;
+	const uint32_t row = row_of_body[i], box = p.box[row] - p.flat[p.level];
+	const real *const from = l + (size_t)row * p.n;
+	real at[3] = {0, 0, 0}, a[3] = {0, 0, 0}, height = 0, X = 1;
+	for (int d = 0; d < DIM; d++)
+		at[d] = (real)place<DIM>(p, pos + 3 * i, box, d);
+	const int most = POT ? p.order : p.order - 1;
+	for (int x = 0; x <= most; x++) {
+		real XY = X;
+		for (int y = 0; y <= most - x; y++) {
+			real XYZ = XY;
+			for (int z = 0; z <= (DIM == 3 ? most - x - y : 0); z++) {
+				if (!POT || x + y + z < p.order) {
+					a[0] += XYZ * __ldg(from + nb_fmm_term(DIM, x + 1, y, z));
+					a[1] += XYZ * __ldg(from + nb_fmm_term(DIM, x, y + 1, z));
+					if (DIM == 3)
+						a[2] += XYZ * __ldg(from + nb_fmm_term(DIM, x, y, z + 1));
+				}
+				if (POT)
+					height += XYZ * __ldg(from + nb_fmm_term(DIM, x, y, z));
+				XYZ *= at[2] * over[z + 1];
+			}
+			XY *= at[1] * over[y + 1];
+		}
+		X *= at[0] * over[x + 1];
+	}
+	const double edge = p.size / (double)(1u << p.level), out = G / mass_unit(outcome) / edge;
+	for (int d = 0; d < DIM; d++)
+		acc[3 * i + d] += out / edge * (double)a[d];
+	if (POT)
+		pot[i] -= out * (double)height;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------ */
+
+/* Rows of the boxes with bodies, and where levels begin. */
+struct rows {
+	nb_cuda_buffer<uint32_t> before, box;
+
+	int find(pyramid *p, int dim, const struct nb_boxes *boxes, struct outcome *d_outcome)
+	{
+		uint32_t count = 0;
+		for (int l = 1; l <= p->level; l++) {
+			p->flat[l] = count;
+			count += (uint32_t)1 << dim * l;
+		}
+		p->flat[p->level + 1] = count;
+		NB_TRY(before.alloc((size_t)count + 1));
+		occupied_kernel<<<nb_cuda_blocks((size_t)count + 1, THREADS), THREADS>>>(
+			*p, dim, boxes->box_first, before.ptr);
+		NB_CUDA_LAUNCHED();
+		NB_TRY(nb_scan_cuda((size_t)count + 1, before.ptr, before.ptr));
+		NB_TRY(box.alloc(count));
+		p->rows_before = before.ptr;
+		p->box = box.ptr;
+		list_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(*p, box.ptr, d_outcome);
+		NB_CUDA_LAUNCHED();
+		struct outcome outcome;
+		NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome, sizeof outcome, cudaMemcpyDeviceToHost));
+		for (int l = 1; l <= p->level + 1; l++)
+			p->row[l] = outcome.row[l];
+		return outcome.bad ? NB_EINVAL : NB_OK;
+	}
+};
+
+template <int DIM, class real> struct far_field {
+	typedef shape<DIM, real> S;
+	nb_cuda_buffer<real> m, l, tables;
+	nb_cuda_buffer<uint32_t> row_of_body;
+
+	int tensors(const pyramid &p, double eps, size_t *stride)
+	{
+		const size_t size = tensor_size<DIM>(p);
+		const unsigned levels = eps > 0 ? (unsigned)(p.level - NB_FMM_TOP + 1) : 1;
+		*stride = eps > 0 ? size : 0;
+		NB_TRY(tables.alloc(levels * size));
+		const dim3 blocks(nb_cuda_blocks(S::NEIGHBOURS * S::CHILDREN * S::CHILDREN, THREADS), levels);
+		tensor_kernel<DIM, real><<<blocks, THREADS>>>(p, eps, tables.ptr, *stride);
+		NB_CUDA_LAUNCHED();
+		return NB_OK;
+	}
+
+	int run(pyramid p, const struct nb_gravity *g, const struct nb_boxes *boxes, struct outcome *d_outcome)
+	{
+		const size_t size = (size_t)p.row[p.level + 1] * p.n;
+		const unsigned threads = (unsigned)(p.n + 31) / 32 * 32;
+		size_t stride;
+		NB_TRY(m.alloc(size));
+		NB_TRY(l.alloc(size));
+		NB_TRY(row_of_body.alloc(g->n));
+		NB_TRY(tensors(p, g->eps, &stride));
+		p2m_kernel<DIM, real><<<p.row[p.level + 1] - p.row[p.level], threads>>>(
+			p, boxes->box_first, g->pos, g->mass, row_of_body.ptr, m.ptr, d_outcome);
+		NB_CUDA_LAUNCHED();
+		for (int level = p.level - 1; level >= NB_FMM_TOP; level--) {
+			m2m_kernel<DIM, real><<<p.row[level + 1] - p.row[level], threads>>>(p, level, m.ptr);
+			NB_CUDA_LAUNCHED();
+		}
+		for (int level = 1; level <= p.level; level++) /* of parents; at p.level: the number of all */
+			p.group[level] = level == 1 ? 0
+						    : p.group[level - 1] +
+							      nb_cuda_blocks(p.row[level] - p.row[level - 1], S::GROUP);
+		const size_t room = (size_t)(S::PLANES * p.ntensor * 16 + p.n * S::GROUP * (int)sizeof(real));
+		m2l_kernel<DIM, real>
+			<<<p.group[p.level], threads, room>>>(p, tables.ptr, stride, m.ptr, l.ptr, d_outcome);
+		NB_CUDA_LAUNCHED();
+		for (int level = NB_FMM_TOP + 1; level <= p.level; level++) {
+			l2l_kernel<DIM, real><<<p.row[level + 1] - p.row[level], threads>>>(p, level, l.ptr);
+			NB_CUDA_LAUNCHED();
+		}
+		const unsigned blocks = nb_cuda_blocks(g->n, THREADS);
+		if (g->pot)
+			l2p_kernel<DIM, real, true><<<blocks, THREADS>>>(
+				p, g->n, g->pos, row_of_body.ptr, l.ptr, g->G, d_outcome, g->acc, g->pot);
+		else
+			l2p_kernel<DIM, real, false><<<blocks, THREADS>>>(
+				p, g->n, g->pos, row_of_body.ptr, l.ptr, g->G, d_outcome, g->acc, nullptr);
+		NB_CUDA_LAUNCHED();
+		return NB_OK;
+	}
+};
+
+static int far(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm, struct outcome *d_outcome)
+{
+	const int dim = fmm->dim;
+	pyramid p = {};
+	struct rows rows;
+	p.level = fmm->level;
+	p.order = fmm->order;
+	p.n = nb_fmm_below(dim, p.order + 1);
+	p.ntensor = nb_fmm_below(dim, p.order + 3);
+	for (int d = 0; d < 3; d++)
+		p.lo[d] = fmm->cube.lo[d];
+	p.size = fmm->cube.size;
+	NB_TRY(rows.find(&p, dim, boxes, d_outcome));
+	const unsigned blocks = nb_cuda_blocks(g->n, THREADS), most = 1024;
+	mass_kernel<<<std::min(blocks, most), THREADS>>>(g->n, g->mass, d_outcome);
+	NB_CUDA_LAUNCHED();
+	/* T_n of a large softening is beyond the range of f32 */
+	const bool wide = g->precision == NB_F64 || g->eps > 0x1p20 * ldexp(p.size, -p.level);
+	if (dim == 3)
+		return wide ? far_field<3, double>().run(p, g, boxes, d_outcome)
+			    : far_field<3, float>().run(p, g, boxes, d_outcome);
+	return wide ? far_field<2, double>().run(p, g, boxes, d_outcome)
+		    : far_field<2, float>().run(p, g, boxes, d_outcome);
+}
+
+int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
+	struct nb_gravity_count *count)
+{
+	if (g->jerk)
+		return NB_EUNSUPPORTED;
+	if (!nb_fmm_sound(boxes, fmm))
+		return NB_EINVAL;
+	nb_cuda_buffer<struct outcome> d_outcome;
+	struct outcome outcome;
+	NB_TRY(d_outcome.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
+	sound_kernel<<<nb_cuda_blocks(boxes->nbox, THREADS), THREADS>>>(
+		*boxes, g->n, fmm->dim, fmm->level, d_outcome.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_gravity_near_cuda(g, boxes, count));
+	if (g->n > 0 && fmm->level >= NB_FMM_TOP)
+		NB_TRY(far(g, boxes, fmm, d_outcome.ptr));
+	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
+	if (outcome.bad)
+		return NB_EINVAL;
+	if (count)
+		count->m2l += outcome.m2l;
+	return NB_OK;
+}
