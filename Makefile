@@ -137,6 +137,9 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# so that it sees for how many threads tasks are made
+$(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
+
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))

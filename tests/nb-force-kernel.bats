@@ -24,7 +24,7 @@ kernels_on() { nb-force --kernel help | awk -v b="$1" '/^[a-z]/ && $2 == b { pri
 input_of() {
 	case $1 in
 	gangavarapu-*) echo plane ;;
-	shan-* | near*) echo boxes ;;
+	shan-* | near* | gems3-leaves*) echo boxes ;;
 	*) echo space ;;
 	esac
 }

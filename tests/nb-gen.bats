@@ -91,7 +91,7 @@ setup() {
 	for m in $FREE boxes; do
 		nb-gen "$m" -s 1 | mutate show pos >a
 		nb-gen "$m" -s 18446744073709551615 | mutate show pos >b
-		! cmp -s a b
+		run ! cmp -s a b
 	done
 }
 

@@ -147,7 +147,8 @@ setup() {
 	cmp b.ppm c.ppm
 	read -r x y _ < <(ppm brightest b.ppm 0)
 	# 64 + 41 and 48 - 21 are edges of pixels
-	[ "$x" -ge 104 ] && [ "$x" -le 105 ] && [ "$y" -ge 26 ] && [ "$y" -le 27 ]
+	close_to 104.5 "$x" 0.5
+	close_to 26.5 "$y" 0.5
 	# the smaller edge counts: upright, 96 pixels wide, the same scale
 	$GREY 0,9999 -W 96 -H 128 <single.nb >d.ppm
 	[ "$(ppm brightest d.ppm 0)" = "$(ppm brightest a.ppm 0 | awk '{ print $1 - 16, $2 + 16, $3 }')" ]
@@ -222,9 +223,11 @@ setup() {
 	[ "$(ppm pixel a.ppm 1 84 48)" = "$slow" ]
 	# slow is blue, fast is red
 	read -r r g b <<<"$slow"
-	[ "$b" -gt "$r" ] && [ "$b" -gt "$g" ]
+	[ "$b" -gt "$r" ]
+	[ "$b" -gt "$g" ]
 	read -r r g b <<<"$fast"
-	[ "$r" -gt "$g" ] && [ "$r" -gt "$b" ]
+	[ "$r" -gt "$g" ]
+	[ "$r" -gt "$b" ]
 	nb-render-ppm -W 128 -H 96 --size 4.8 --by speed --speed-range 0,1 <movie.nb >b.ppm
 	[ "$(ppm pixel b.ppm 0 44 48)" = "$fast" ]
 }
@@ -291,9 +294,13 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8 --by species'
 	$D <three.nb >a.ppm
 	read -r r g b < <(ppm pixel a.ppm 0 44 48)
-	[ "$r" -gt "$g" ] && [ "$g" -gt "$b" ] # warm
+	# warm
+	[ "$r" -gt "$g" ]
+	[ "$g" -gt "$b" ]
 	read -r r g b < <(ppm pixel a.ppm 0 84 48)
-	[ "$b" -gt "$g" ] && [ "$g" -gt "$r" ] # cool
+	# cool
+	[ "$b" -gt "$g" ]
+	[ "$g" -gt "$r" ]
 	[ "$(ppm pixel a.ppm 0 64 28)" != '0 0 0' ]
 	$D --hide 2 <three.nb >b.ppm
 	[ "$(ppm pixel b.ppm 0 64 28)" = '0 0 0' ]
@@ -368,7 +375,8 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 		for at in "$x 360" "$((x + 2)) 360" "$x 362"; do
 			# shellcheck disable=SC2086
 			read -r r g b < <(ppm pixel a.ppm 0 $at)
-			[ "$r" -gt 200 ] && [ "$g" -gt 200 ]
+			[ "$r" -gt 200 ]
+			[ "$g" -gt 200 ]
 		done
 		read -r r g b < <(ppm pixel a.ppm 0 $x 405)
 		[ "$g" -eq 0 ]

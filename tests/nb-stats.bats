@@ -153,7 +153,7 @@ two() {
 }
 
 @test "json is valid, line by line, with the names and numbers of tsv, and null for what is absent" {
-	{ two && bodies mass,x,y,z 1,0,0,0; } >s.nb
+	{ two; bodies mass,x,y,z 1,0,0,0; } >s.nb
 	nb-stats --format json <s.nb >s.json
 	tsv <s.nb >s.tsv
 	python3 - <<-'END'
@@ -401,10 +401,10 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 		sys.stdout.buffer.write(frame.encode())
 	END
 	end=$(($(stat -c %s p.nb) - 128))
-	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <bad.nb && tail -c +$((end + 1)) p.nb; } >narrow.nb
+	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <bad.nb; tail -c +$((end + 1)) p.nb; } >narrow.nb
 	nb-stats --fields <narrow.nb | grep -q '<u2'
 	fails_with 1 'id 3 appears twice in frame 0 (bodies 3 and 250)' 'nb-stats --check <narrow.nb'
-	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <p.nb && tail -c +$((end + 1)) p.nb; } >narrow.nb
+	{ python3 narrow.py "$NB_TOP/tests/mutate.py" <p.nb; tail -c +$((end + 1)) p.nb; } >narrow.nb
 	nb-stats --check <narrow.nb
 	tsv <narrow.nb | stat_of n | grep -qx 300
 }

@@ -51,6 +51,32 @@ setup() {
 	[[ $output == *"GOMP_SPINCOUNT = '7'"* ]]
 }
 
+# threads_of JOBS: threads of nb-force -j JOBS after its first frame, while it waits for more
+threads_of() {
+	local pid count
+	mkfifo "in$1" "out$1"
+	nb-force -b cpu -m direct --no-history -j "$1" <"in$1" >"out$1" &
+	pid=$!
+	exec 7>"in$1" 8<"out$1"
+	cat p.nb >&7
+	head -c "$size" <&8 >/dev/null
+	count=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)
+	exec 7>&-
+	cat <&8 >/dev/null
+	exec 8<&-
+	wait "$pid"
+	echo "$count"
+}
+
+@test "-j N: a program computes on N threads" {
+	cd "$BATS_TEST_TMPDIR"
+	nb-gen plummer -n 3000 >p.nb
+	size=$(($(nb-force -m direct --no-history <p.nb | wc -c) - 128)) # without the end marker
+	one=$(threads_of 1)
+	[ "$(threads_of 2)" -eq $((one + 1)) ]
+	[ "$(threads_of 5)" -eq $((one + 4)) ]
+}
+
 @test "units stay: planets in SI keep their G and turn around the Sun" {
 	# 200 steps of a day
 	nb-convert --from princeton "$NB_TOP/tests/data/planets.txt" |

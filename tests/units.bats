@@ -33,6 +33,7 @@ unit() {
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "galaxies" { unit models/galaxy; }
+@test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
@@ -48,11 +49,13 @@ unit() {
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
+@test "the largest acceleration" { unit motion/step; }
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 @test "what the benchmark of the papers accepts" { unit papers/judge; }
 @test "collisions of Xu, Xu & Chen" { unit papers/collide; }
+@test "threads of the kernels of the papers" { unit papers/threads; }
 # bats test_tags=gpu
 @test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
 # bats test_tags=gpu

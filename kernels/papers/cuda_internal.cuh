@@ -37,23 +37,17 @@ template <> __device__ __forceinline__ double paper_eps2<double>(const struct pa
 	return nb_pair_eps2_f64(u->eps);
 }
 
-/* a += what a body b does to one at me */
-static __device__ __forceinline__ void paper_interact(
-	const paper_body<float> &me, float x, float y, float z, float m, float eps2, paper_sum<float> &a)
+/* 1 / sqrt(x), one instruction in f32, where x must be a normal number: rsqrtf costs more for the sake of others */
+static __device__ __forceinline__ float paper_inverse_root(float x)
 {
-	const float dx = x - me.x, dy = y - me.y, dz = z - me.z;
 	float inverse;
-	/* r2 is a normal number, so the variant that flushes others will do: one instruction less than rsqrtf */
-	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(nb_pair_r2_f32(dx, dy, dz, eps2)));
-	nb_pair_add_f32(m * (inverse * inverse * inverse), dx, dy, dz, &a.x, &a.y, &a.z);
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+	return inverse;
 }
 
-static __device__ __forceinline__ void paper_interact(
-	const paper_body<double> &me, double x, double y, double z, double m, double eps2, paper_sum<double> &a)
+static __device__ __forceinline__ double paper_inverse_root(double x)
 {
-	const double dx = x - me.x, dy = y - me.y, dz = z - me.z;
-	const double inverse = rsqrt(nb_pair_r2_f64(dx, dy, dz, eps2));
-	nb_pair_add_f64(m * (inverse * inverse * inverse), dx, dy, dz, &a.x, &a.y, &a.z);
+	return rsqrt(x);
 }
 
 template <class T>

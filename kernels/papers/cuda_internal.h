@@ -10,6 +10,8 @@ extern "C" {
 
 /* p, q, unroll */
 NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
+/* p, unroll */
+NB_MUST_CHECK int nb_paper_gems3_leaves(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
 NB_MUST_CHECK int nb_paper_shan_bpt(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_shan_ppt(const struct nb_paper_job *job, struct nb_gravity_count *count);
@@ -20,8 +22,12 @@ NB_MUST_CHECK int nb_paper_shan_bpb_n3(const struct nb_paper_job *job, struct nb
 NB_MUST_CHECK int nb_paper_lecture_aos(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_soa(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_packed(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_lecture_shared_inner(const struct nb_paper_job *job, struct nb_gravity_count *count);
+/* unroll, threads, blocks */
 NB_MUST_CHECK int nb_paper_lecture_shared(const struct nb_paper_job *job, struct nb_gravity_count *count);
+/* none */
 NB_MUST_CHECK int nb_paper_lecture_shuffle(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_direct_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
 /* threads */

@@ -2,15 +2,33 @@
  *
  *   naive      sources straight from global memory, in three layouts: structures of x, y, z, vx, vy, vz, mass (AoS), an
  *              array for each (SoA), packed float4; unrolled 1, 2 or 16 times
- *   shared     sources through shared memory, a tile of the block's size; unrolled 1 to 4 times
+ *   shared     sources through shared memory, a tile of the block's size; the loop over the tiles unrolled, as the
+ *              listing has it, or the loop in a tile, as the lecture's table of factors suggests
  *   shuffle    a tile of 32 in the registers of a warp, handed round by __shfl_sync
- *   constant   sources in constant memory, reloaded for each part of the bodies */
+ *   constant   sources in constant memory, which the host fills for each part of the bodies; or, our own, a copy on the
+ *              device does
+ * rsqrtf is one instruction here, as with nvcc --ftz=true: r^2 + eps^2 is a normal number. */
 #include <mutex>
+#include <vector>
 
 #include "kernels/papers/cuda_internal.cuh"
 #include "kernels/papers/cuda_internal.h"
 
-enum { THREADS = 256, WARP = 32, CONSTANT_BODIES = 2048 };
+enum { THREADS = 256, LARGEST_BLOCK = 512, WARP = 32, CONSTANT_BODIES = 2048 };
+
+/* The lecture's bodyBodyInteraction, and the sum of its result. */
+static __device__ __forceinline__ void interact(
+	const paper_body<float> &me, float x, float y, float z, float m, float eps2, paper_sum<float> &a)
+{
+	const float dx = x - me.x, dy = y - me.y, dz = z - me.z;
+	float square = dx * dx + dy * dy + dz * dz;
+	square += eps2;
+	const float inverse = paper_inverse_root(square);
+	const float s = m * (inverse * inverse * inverse);
+	a.x += dx * s;
+	a.y += dy * s;
+	a.z += dz * s;
+}
 
 /* ---- naive, three layouts ------------------------------------------------------------------------------ */
 
@@ -56,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll UNROLL
 		for (size_t j = 0; j < n; j++) {
 			const paper_body<float> b = body[j];
-			paper_interact(me, b.x, b.y, b.z, b.m, eps2, a);
+			interact(me, b.x, b.y, b.z, b.m, eps2, a);
 		}
 		paper_store(units, a, acc, i);
 	}
@@ -143,47 +161,83 @@ extern "C" int nb_paper_lecture_packed(const struct nb_paper_job *job, struct nb
 
 /* ---- shared -------------------------------------------------------------------------------------------- */
 
+enum { LEFT_ALONE = 0 }; /* a loop without a pragma */
+
+/* The inner loop of the listing: a target against a tile. */
 template <int UNROLL>
-static __global__ void __launch_bounds__(THREADS) shared_kernel(
+static __device__ __forceinline__ void tile_sum(
+	const paper_body<float> &me, const paper_body<float> *tile, float eps2, paper_sum<float> &a)
+{
+	if constexpr (UNROLL == LEFT_ALONE) {
+		for (unsigned k = 0; k < blockDim.x; k++)
+			interact(me, tile[k].x, tile[k].y, tile[k].z, tile[k].m, eps2, a);
+	} else {
+#pragma unroll UNROLL
+		for (unsigned k = 0; k < blockDim.x; k++)
+			interact(me, tile[k].x, tile[k].y, tile[k].z, tile[k].m, eps2, a);
+	}
+}
+
+/* The listing.  padded is a multiple of the block, so that all threads of a block take as many steps and meet. */
+template <int OUTER, int INNER>
+static __global__ void __launch_bounds__(LARGEST_BLOCK) shared_kernel(
 	size_t n, size_t padded, const paper_body<float> *body, const struct paper_units *units, double *acc)
 {
-	__shared__ paper_body<float> tile[THREADS];
+	extern __shared__ paper_body<float> tile[];
 	const float eps2 = paper_eps2<float>(units);
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	const paper_body<float> me = body[i];
-	paper_sum<float> a = {0, 0, 0};
-	for (size_t j = 0; j < padded; j += THREADS) {
-		tile[threadIdx.x] = body[j + threadIdx.x];
-		__syncthreads();
-#pragma unroll UNROLL
-		for (int k = 0; k < THREADS; k++) {
-			const paper_body<float> b = tile[k];
-			paper_interact(me, b.x, b.y, b.z, b.m, eps2, a);
+	const size_t stride = (size_t)blockDim.x * gridDim.x;
+	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < padded; i += stride) {
+		const paper_body<float> me = body[i];
+		paper_sum<float> a = {0, 0, 0};
+#pragma unroll OUTER
+		for (size_t j = 0; j < padded; j += blockDim.x) {
+			tile[threadIdx.x] = body[j + threadIdx.x];
+			__syncthreads();
+			tile_sum<INNER>(me, tile, eps2, a);
+			__syncthreads();
 		}
-		__syncthreads();
+		if (i < n)
+			paper_store(units, a, acc, i);
 	}
-	if (i < n)
-		paper_store(units, a, acc, i);
+}
+
+template <int OUTER, int INNER> static int shared(const struct paper_call &call, unsigned threads, unsigned most_blocks)
+{
+	nb_cuda_buffer<paper_body<float>> body;
+	const unsigned all = nb_cuda_blocks(call.g->n, threads), blocks = all < most_blocks ? all : most_blocks;
+	const size_t padded = all * (size_t)threads;
+	NB_TRY(paper_pack<float>(call, padded, body));
+	shared_kernel<OUTER, INNER><<<blocks, threads, threads * sizeof(paper_body<float>)>>>(
+		call.g->n, padded, body.ptr, call.units.ptr, call.g->acc);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
 }
 
 extern "C" int nb_paper_lecture_shared(const struct nb_paper_job *job, struct nb_gravity_count *count)
 {
-	nb_cuda_buffer<paper_body<float>> body;
+	const unsigned threads = (unsigned)job->parameter[1], blocks = (unsigned)job->parameter[2];
 	return all_pairs(job, count, [&](const struct paper_call &call) {
-		const size_t n = call.g->n;
-		const unsigned blocks = nb_cuda_blocks(n, THREADS);
-		const size_t padded = blocks * (size_t)THREADS;
-		double *const acc = call.g->acc;
-		NB_TRY(paper_pack<float>(call, padded, body));
 		switch (job->parameter[0]) {
-		case 1: shared_kernel<1><<<blocks, THREADS>>>(n, padded, body.ptr, call.units.ptr, acc); break;
-		case 2: shared_kernel<2><<<blocks, THREADS>>>(n, padded, body.ptr, call.units.ptr, acc); break;
-		case 3: shared_kernel<3><<<blocks, THREADS>>>(n, padded, body.ptr, call.units.ptr, acc); break;
-		case 4: shared_kernel<4><<<blocks, THREADS>>>(n, padded, body.ptr, call.units.ptr, acc); break;
+		case 1: return shared<1, LEFT_ALONE>(call, threads, blocks);
+		case 2: return shared<2, LEFT_ALONE>(call, threads, blocks);
+		case 3: return shared<3, LEFT_ALONE>(call, threads, blocks);
+		case 4: return shared<4, LEFT_ALONE>(call, threads, blocks);
+		case 32: return shared<32, LEFT_ALONE>(call, threads, blocks);
 		default: return (int)NB_EINVAL;
 		}
-		NB_CUDA_LAUNCHED();
-		return (int)NB_OK;
+	});
+}
+
+extern "C" int nb_paper_lecture_shared_inner(const struct nb_paper_job *job, struct nb_gravity_count *count)
+{
+	return all_pairs(job, count, [&](const struct paper_call &call) {
+		switch (job->parameter[0]) {
+		case 1: return shared<1, 1>(call, THREADS, UINT32_MAX);
+		case 2: return shared<1, 2>(call, THREADS, UINT32_MAX);
+		case 3: return shared<1, 3>(call, THREADS, UINT32_MAX);
+		case 4: return shared<1, 4>(call, THREADS, UINT32_MAX);
+		default: return (int)NB_EINVAL;
+		}
 	});
 }
 
@@ -200,7 +254,7 @@ static __global__ void __launch_bounds__(THREADS) shuffle_kernel(
 		const paper_body<float> mine = body[j + threadIdx.x % WARP];
 #pragma unroll
 		for (int k = 0; k < WARP; k++)
-			paper_interact(me, __shfl_sync(0xffffffff, mine.x, k), __shfl_sync(0xffffffff, mine.y, k),
+			interact(me, __shfl_sync(0xffffffff, mine.x, k), __shfl_sync(0xffffffff, mine.y, k),
 				__shfl_sync(0xffffffff, mine.z, k), __shfl_sync(0xffffffff, mine.m, k), eps2, a);
 	}
 	if (i < n)
@@ -239,8 +293,7 @@ static __global__ void __launch_bounds__(THREADS) constant_kernel(size_t n, int 
 		a = sum[i];
 #pragma unroll 4
 	for (int j = 0; j < count; j++)
-		paper_interact(
-			me, constant_body[j].x, constant_body[j].y, constant_body[j].z, constant_body[j].m, eps2, a);
+		interact(me, constant_body[j].x, constant_body[j].y, constant_body[j].z, constant_body[j].m, eps2, a);
 	sum[i] = a;
 }
 
@@ -251,25 +304,50 @@ static __global__ void store_kernel(size_t n, const paper_sum<float> *sum, const
 		paper_store(units, sum[i], acc, i);
 }
 
-extern "C" int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count)
+/* The bodies pass through constant memory, a part at a time.  host: they are there, and host and device take turns, as
+ * the lecture says: the host fills the constants for a part, starts the kernel and waits for it.  Else copies on the
+ * device fill them, and the host only queues. */
+static int constant(const struct paper_call &call, bool host)
 {
 	nb_cuda_buffer<paper_body<float>> body;
 	nb_cuda_buffer<paper_sum<float>> sum;
-	return all_pairs(job, count, [&](const struct paper_call &call) {
-		const size_t n = call.g->n;
-		const unsigned blocks = nb_cuda_blocks(n, THREADS);
-		NB_TRY(paper_pack<float>(call, n, body));
-		NB_TRY(sum.alloc(n));
-		const std::lock_guard<std::mutex> lock(constant_lock);
-		for (size_t j = 0; j < n; j += CONSTANT_BODIES) {
-			const size_t some = n - j < CONSTANT_BODIES ? n - j : (size_t)CONSTANT_BODIES;
+	std::vector<paper_body<float>> there;
+	const size_t n = call.g->n, size = sizeof(paper_body<float>);
+	const unsigned blocks = nb_cuda_blocks(n, THREADS);
+	NB_TRY(paper_pack<float>(call, n, body));
+	NB_TRY(sum.alloc(n));
+	if (host) {
+		there.resize(n);
+		NB_CUDA_TRY(cudaMemcpy(there.data(), body.ptr, n * size, cudaMemcpyDeviceToHost));
+	}
+	const std::lock_guard<std::mutex> lock(constant_lock);
+	for (size_t j = 0; j < n; j += CONSTANT_BODIES) {
+		const size_t some = n - j < CONSTANT_BODIES ? n - j : (size_t)CONSTANT_BODIES;
+		if (host)
+			NB_CUDA_TRY(cudaMemcpyToSymbol(constant_body, &there[j], some * size));
+		else
 			NB_CUDA_TRY(cudaMemcpyToSymbolAsync(
-				constant_body, body.ptr + j, some * sizeof *body.ptr, 0, cudaMemcpyDeviceToDevice, 0));
-			constant_kernel<<<blocks, THREADS>>>(n, (int)some, j == 0, body.ptr, call.units.ptr, sum.ptr);
-			NB_CUDA_LAUNCHED();
-		}
-		store_kernel<<<blocks, THREADS>>>(n, sum.ptr, call.units.ptr, call.g->acc);
+				constant_body, body.ptr + j, some * size, 0, cudaMemcpyDeviceToDevice, 0));
+		constant_kernel<<<blocks, THREADS>>>(n, (int)some, j == 0, body.ptr, call.units.ptr, sum.ptr);
 		NB_CUDA_LAUNCHED();
-		return (int)NB_OK;
-	});
+		if (host)
+			NB_CUDA_TRY(cudaStreamSynchronize(0));
+	}
+	store_kernel<<<blocks, THREADS>>>(n, sum.ptr, call.units.ptr, call.g->acc);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+extern "C" int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count)
+{
+	try {
+		return all_pairs(job, count, [](const struct paper_call &call) { return constant(call, true); });
+	} catch (const std::bad_alloc &) {
+		return NB_ENOMEM;
+	}
+}
+
+extern "C" int nb_paper_direct_constant(const struct nb_paper_job *job, struct nb_gravity_count *count)
+{
+	return all_pairs(job, count, [](const struct paper_call &call) { return constant(call, false); });
 }

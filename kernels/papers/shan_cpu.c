@@ -17,7 +17,7 @@ struct vec {
 
 /* What bodies first .. last-1, of which me is none, do to me, body after body.  A square root and a division, as
  * section IV counts. */
-static inline struct vec pull(
+static inline __attribute__((always_inline)) struct vec pull(
 	const struct flat *body, size_t first, size_t last, struct flat me, float eps2, struct vec acc)
 {
 	for (size_t j = first; j < last; j++) {
@@ -30,7 +30,7 @@ static inline struct vec pull(
 }
 
 /* Bodies of a box: (1) their own box, (2) its neighbours.  Returns the interactions. */
-static uint64_t serial_box(
+static NB_PAPER_SCALAR uint64_t serial_box(
 	const struct flat *body, const struct nb_boxes *boxes, size_t box, float eps2, double unit, double *out)
 {
 	const size_t first = boxes->box_first[box], last = boxes->box_first[box + 1];

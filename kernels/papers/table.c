@@ -78,6 +78,10 @@ static const struct nb_paper paper[] = {
 	.parameter = {{"p", 256, {16, 32, 64, 128, 256, 512}}, {"q", 1, {1, 2, 4, 8, 16, 32}}, \
 		{"unroll", 4, {1, 2, 4, 8, 16, 32}}},                                          \
 	.largest_block = 1024
+#define LEAVES .parameter = {{"p", 256, {16, 32, 64, 128, 256, 512}}, {"unroll", 4, {1, 2, 4, 8, 16, 32}}}
+#define SHARED                                                                                \
+	.parameter = {{"unroll", 1, {1, 2, 3, 4, 32}}, {"threads", 256, {64, 128, 256, 512}}, \
+		{"blocks", 65535, {2, 300, 65535}}}
 
 static const struct nb_paper_kernel table[] = {
 #define NB_PAPER(...)

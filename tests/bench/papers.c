@@ -9,19 +9,22 @@
  *     table      identifier, for the plots
  *     backend    cpu or cuda
  *     data       plummer, uniform, clusters; boxesK or boxesK~L (boxes of level K, of n bodies each; with ~L measured
- *                at level L and scaled by the interactions); planets.txt, galaxy30k.txt (from the folder DATA, else
- *                generated bodies of the same number, which the row says); flat: generated bodies in 2-D in place of a
- *                paper's that nobody can get, which the row says too
+ *                at level L and scaled by the interactions); cubesK (3-D, level K, n bodies each); planets.txt,
+ *                galaxy30k.txt (from the folder DATA, else generated bodies of the same number, which the row says);
+ *                flat: generated bodies in 2-D in place of a paper's that nobody can get, which the row says too
  *     n          bodies, or bodies a box; ignored for files
- *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' or ' --jerk' after it; or a drift of solid
- *                bodies that bounce: collide, ours, or xu-collide, that of Xu, Xu & Chen
+ *     kernel     as of nb-force --kernel, perhaps with ' --precision f64' or ' --jerk' after it, or with ' leapfrog': a
+ *                step, with its kick and drift, is timed; or a drift of solid bodies that bounce: collide, ours, or
+ *                xu-collide, that of Xu, Xu & Chen
  *     threads    of the processor; '-' all
  *     theta      opening angle
- *     unit       ms, G/s (10^9 interactions a second) or GFLOPS (20 flops an interaction)
+ *     unit       ms, ms/box, steps/s, G/s (10^9 interactions a second), Gpair/s (half of them: pairs of bodies) or
+ *                GFLOPS (20 flops an interaction)
  *     paper      the paper's figure in that unit
- *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/; the row above
- *                that has it with the same data, n and theta, else measured; for data boxesK at level K if that
- *                takes a minute at most, else at the highest level that does, and scaled by the interactions
+ *     baseline   kernel that a speed-up refers to, on the cpu unless it begins with cuda/, perhaps with ' -j N' for N
+ *                threads after it; the row above that has it with the same data, n and theta, else measured; for data
+ *                boxesK at level K if that takes a minute at most, else at the highest level that does, and scaled by
+ *                the interactions
  *     speedup    the paper's speed-up
  *     where      table, figure or section
  * A row shows the paper's figure, ours, how many times faster that is, the paper's speed-up and ours.
@@ -104,7 +107,7 @@ struct bodies {
 	double *pos, *vel, *mass;
 	double eps, G;
 	/* boxes, else nbox 0 */
-	size_t nbox;
+	size_t nbox, nneighbour;
 	uint64_t *box_first;
 	int32_t *neighbour;
 	const char *instead; /* what the row says of bodies in place of the paper's, or NULL */
@@ -168,20 +171,31 @@ static void permute(struct bodies *b, const uint32_t *perm, double **field, size
 	*field = sorted;
 }
 
-static void make_boxes(struct bodies *b, int level)
+/* Body i to its place in cube i mod 8^level of the unit cube; it came from a cube of edge 1 about 0. */
+static void into_cubes(struct bodies *b, int level)
+{
+	const size_t ncube = (size_t)1 << 3 * level;
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		const size_t cube = ((k / 3 % ncube) >> (k % 3 * (size_t)level)) & (((size_t)1 << level) - 1);
+		b->pos[k] = ldexp((double)cube + 0.5 + b->pos[k], -level);
+	}
+}
+
+static void make_boxes(struct bodies *b, int dim, int level)
 {
 	const struct nb_cube cube = {{0, 0, 0}, 1};
 	uint64_t *key = room_for(b->n, sizeof *key);
 	uint32_t *perm = room_for(b->n, sizeof *perm);
-	check(nb_morton_keys_cpu(b->n, b->pos, 2, &cube, key), "keys");
+	check(nb_morton_keys_cpu(b->n, b->pos, dim, &cube, key), "keys");
 	check(nb_sort_keys_cpu(b->n, key, perm), "sort");
 	permute(b, perm, &b->pos, 3);
 	permute(b, perm, &b->vel, 3);
 	permute(b, perm, &b->mass, 1);
-	b->nbox = (size_t)1 << 2 * level;
+	b->nbox = (size_t)1 << dim * level;
+	b->nneighbour = dim == 3 ? 26 : 8;
 	b->box_first = room_for(b->nbox + 1, sizeof *b->box_first);
-	b->neighbour = room_for(b->nbox * 8, sizeof *b->neighbour);
-	check(nb_boxes_build_cpu(b->n, key, 2, level, b->box_first, b->neighbour), "boxes");
+	b->neighbour = room_for(b->nbox * b->nneighbour, sizeof *b->neighbour);
+	check(nb_boxes_build_cpu(b->n, key, dim, level, b->box_first, b->neighbour), "boxes");
 	nb_free(key);
 	nb_free(perm);
 }
@@ -232,10 +246,14 @@ static void make(struct bodies *b, const char *data, size_t n)
 		b->instead = "(generated bodies, not the paper's)";
 	} else if (sscanf(data, "boxes%d", &level) == 1) {
 		from_model(b, NB_MODEL_BOXES, 2, n, level);
-		make_boxes(b, level);
+		make_boxes(b, 2, level);
 		/* An edge of a box: f32 positions of the whole square, as the kernels of Shan & Lei have them, give
 		 * then errors of 3e-6 at level 7, and the bound can be strict.  A hundredth of an edge gives 1.4e-4. */
 		b->eps = ldexp(1, -level);
+	} else if (sscanf(data, "cubes%d", &level) == 1 && level >= 0 && level <= NB_BOXES_MAX_LEVEL_3D) {
+		from_model(b, NB_MODEL_UNIFORM, 3, n << 3 * level, 0);
+		into_cubes(b, level);
+		make_boxes(b, 3, level);
 	} else if (strcmp(data, "planets.txt") == 0 || strcmp(data, "galaxy30k.txt") == 0) {
 		if (from_file(b, data)) {
 			b->eps = 0;
@@ -275,15 +293,18 @@ static void near_ref(const struct bodies *b, size_t i, double acc[3])
 		*(b->box_first[middle] <= i ? &low : &high) = middle;
 	}
 	memset(acc, 0, 3 * sizeof *acc);
-	for (int k = -1; k < 8; k++) {
-		const int64_t box = k < 0 ? (int64_t)low : b->neighbour[8 * low + (size_t)k];
+	for (int k = -1; k < (int)b->nneighbour; k++) {
+		const int64_t box = k < 0 ? (int64_t)low : b->neighbour[b->nneighbour * low + (size_t)k];
 		for (size_t j = box < 0 ? 0 : b->box_first[box]; box >= 0 && j < b->box_first[box + 1]; j++) {
-			const double dx = b->pos[3 * j] - b->pos[3 * i], dy = b->pos[3 * j + 1] - b->pos[3 * i + 1];
-			const double r2 = dx * dx + dy * dy + b->eps * b->eps;
+			double d[3], r2 = b->eps * b->eps;
+			for (size_t c = 0; c < 3; c++) {
+				d[c] = b->pos[3 * j + c] - b->pos[3 * i + c];
+				r2 += d[c] * d[c];
+			}
 			if (j == i || r2 == 0)
 				continue;
-			acc[0] += b->G * b->mass[j] * dx / (r2 * sqrt(r2));
-			acc[1] += b->G * b->mass[j] * dy / (r2 * sqrt(r2));
+			for (size_t c = 0; c < 3; c++)
+				acc[c] += b->G * b->mass[j] * d[c] / (r2 * sqrt(r2));
 		}
 	}
 }
@@ -367,10 +388,10 @@ static void prepare(
 	t->acc = put(backend, NULL, vector);
 	t->jerk = put(backend, NULL, vector);
 	t->first = put(backend, b->box_first, b->nbox ? (b->nbox + 1) * sizeof *b->box_first : 0);
-	t->neighbour = put(backend, b->neighbour, b->nbox * 8 * sizeof *b->neighbour);
+	t->neighbour = put(backend, b->neighbour, b->nbox * b->nneighbour * sizeof *b->neighbour);
 	t->unset = room_for(b->n, 3 * sizeof *t->unset);
 	memset(t->unset, 0xff, vector);
-	t->boxes = (struct nb_boxes){b->nbox, t->first, t->neighbour, 8};
+	t->boxes = (struct nb_boxes){b->nbox, t->first, t->neighbour, (int)b->nneighbour};
 	t->gravity = (struct nb_gravity){
 		.n = b->n, .pos = t->pos, .vel = t->vel, .mass = t->mass, .acc = t->acc, .eps = b->eps, .G = b->G};
 	t->job = (struct nb_paper_job){.gravity = &t->gravity, .boxes = &t->boxes, .theta = theta};
@@ -393,17 +414,14 @@ static double call(struct trial *t)
 	return nb_now() - start;
 }
 
-/* Compares what a call wrote with the oracle; rms. */
-static double rms_of(const struct trial *t, const struct bodies *b, const void *there, const double *want, int jerk)
+/* Compares accelerations, or what else the oracle said, with it; rms. */
+static double judged(const struct trial *t, const struct bodies *b, const double *got, const double *want, int jerk)
 {
-	const struct nb_space *space = t->backend->space;
-	double *got = room_for(b->n, 3 * sizeof *got), *error = room_for(b->some, sizeof *error);
-	check(space->to_host(space, got, there, 3 * b->n * sizeof *got), t->text);
+	double *error = room_for(b->some, sizeof *error);
 	const struct judgement j = judge(b->n, got, b->some, b->target, want, error);
 	const double theta = t->kernel->traits & NB_PAPER_THETA ? t->job.theta : 0;
-	const double bound = judge_bound(
-		t->gravity.precision == NB_F64, theta, jerk, t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0);
-	nb_free(got);
+	const size_t running = t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0;
+	const double bound = judge_bound(t->gravity.precision == NB_F64, theta, jerk, running);
 	nb_free(error);
 	if (!judge_accepts(j, bound)) {
 		char what[LINE];
@@ -415,10 +433,26 @@ static double rms_of(const struct trial *t, const struct bodies *b, const void *
 	return j.rms;
 }
 
+static double rms_of(const struct trial *t, const struct bodies *b, const void *there, const double *want, int jerk)
+{
+	double *got = room_for(b->n, 3 * sizeof *got);
+	check(t->backend->space->to_host(t->backend->space, got, there, 3 * b->n * sizeof *got), t->text);
+	const double rms = judged(t, b, got, want, jerk);
+	nb_free(got);
+	return rms;
+}
+
+static void release(struct trial *t)
+{
+	void *const all[] = {t->pos, t->vel, t->mass, t->acc, t->jerk, t->first, t->neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		t->backend->space->release(t->backend->space, all[k]);
+	nb_free(t->unset);
+}
+
 /* Judges the last call, and frees everything. */
 static void conclude(struct trial *t, struct bodies *b, struct outcome *out)
 {
-	const struct nb_space *space = t->backend->space;
 	if (!b->want)
 		ask_oracle(b);
 	out->count = t->count;
@@ -427,10 +461,7 @@ static void conclude(struct trial *t, struct bodies *b, struct outcome *out)
 		die(t->text, "there is no oracle for the jerk of boxes");
 	if (t->gravity.jerk)
 		(void)rms_of(t, b, t->jerk, b->want_jerk, 1);
-	void *const all[] = {t->pos, t->vel, t->mass, t->acc, t->jerk, t->first, t->neighbour};
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-		space->release(space, all[k]);
-	nb_free(t->unset);
+	release(t);
 }
 
 static void measure(
@@ -448,6 +479,79 @@ static void measure(
 			break;
 	}
 	conclude(&t, b, out);
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------- */
+
+static const char leapfrog[] = " leapfrog";
+
+static int is_leapfrog(const char *text)
+{
+	const size_t length = strlen(text), suffix = sizeof leapfrog - 1;
+	return length > suffix && strcmp(text + length - suffix, leapfrog) == 0;
+}
+
+/* Error of a step from the bodies b to pos and vel: of the velocities by the oracle; and a position must be what its
+ * velocity gives, to the last bit. */
+static double step_error(const struct trial *t, struct bodies *b, const double *pos, const double *vel, double dt)
+{
+	double *acc = room_for(b->n, 3 * sizeof *acc);
+	size_t astray = 0;
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		acc[k] = (vel[k] - b->vel[k]) / dt;
+		const double moved = vel[k] * dt, end = b->pos[k] + moved;
+		astray += !(pos[k] == end);
+	}
+	if (!b->want)
+		ask_oracle(b);
+	const double rms = judged(t, b, acc, b->want, 0);
+	if (astray > 0)
+		refuse(t->row, t->text, b->name, "positions are not those that the velocities give");
+	nb_free(acc);
+	return rms;
+}
+
+/* A step of the leapfrog whose velocities are half a step behind: acc, vel += acc dt, pos += vel dt; from the same
+ * start each time. */
+static void measure_step(const char *where, const char *text, int threads, struct bodies *b, struct outcome *out)
+{
+	const double dt = 0x1p-10;
+	const size_t vector = 3 * b->n * sizeof(double);
+	struct trial t;
+	char name[LINE];
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(text) - (sizeof leapfrog - 1)), text);
+	prepare(&t, where, name, threads, 0, b);
+	if (t.kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA))
+		die(text, "a step takes kernels of all pairs");
+	const struct nb_backend *backend = t.backend;
+	const struct nb_space *space = backend->space;
+	double *const end_pos = room_for(1, vector), *const end_vel = room_for(1, vector);
+	out->ms = INFINITY;
+	double spent = 0;
+	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
+		check(space->from_host(space, t.pos, b->pos, vector), text);
+		check(space->from_host(space, t.vel, b->vel, vector), text);
+		check(space->from_host(space, t.acc, t.unset, vector), text);
+		check(backend->finish(), text);
+		nb_cpu_set_threads(threads);
+		memset(&out->count, 0, sizeof out->count);
+		const double start = nb_now();
+		check(t.kernel->run(&t.job, &out->count), text);
+		check(backend->kick(b->n, t.vel, t.acc, dt), text);
+		check(backend->drift(b->n, t.pos, t.vel, dt), text);
+		check(backend->finish(), text);
+		const double seconds = nb_now() - start;
+		spent += seconds;
+		out->ms = fmin(out->ms, 1e3 * seconds);
+		if (seconds > 1)
+			break;
+	}
+	check(space->to_host(space, end_pos, t.pos, vector), text);
+	check(space->to_host(space, end_vel, t.vel, vector), text);
+	out->rms = step_error(&t, b, end_pos, end_vel, dt);
+	release(&t);
+	nb_free(end_pos);
+	nb_free(end_vel);
 }
 
 /* ---- solid bodies ------------------------------------------------------------------------------------- */
@@ -571,10 +675,10 @@ static void measure_xu_collide(int threads, const struct bodies *b, struct outco
 }
 
 /* Interactions of boxes of level K with P bodies each. */
-static double box_pairs(int level, double P)
+static double box_pairs(int dim, int level, double P)
 {
-	const double side = ldexp(1, level), B = 9 * side * side - 12 * side + 4; /* with itself */
-	return P * P * B - P * side * side;
+	const double side = ldexp(1, level), around = 3 * side - 2; /* of all boxes, along an axis, each with itself */
+	return P * P * pow(around, dim) - P * pow(side, dim);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
@@ -734,18 +838,40 @@ static int threads_of(const char *text)
 	return strcmp(text, "-") == 0 ? all : atoi(text);
 }
 
-/* The session's bodies, or the smaller ones of a baseline, by a kernel: measured now, or in rounds before. */
-static void measure_once(struct session *s, const char *where, const char *text, int threads, char *const *field,
-	struct bodies *b, struct outcome *out)
+/* The session's bodies by a kernel: measured now, or in rounds before. */
+static void measure_row(
+	struct session *s, const char *where, const char *text, int threads, char *const *field, struct outcome *out)
 {
 	char key[LINE];
+	if (strcmp(text, "collide") == 0) {
+		measure_collide(threads, &s->bodies, out);
+		return;
+	}
+	if (strcmp(text, "xu-collide") == 0) {
+		measure_xu_collide(threads, &s->bodies, out);
+		return;
+	}
+	if (is_leapfrog(text)) {
+		measure_step(where, text, threads, &s->bodies, out);
+		return;
+	}
 	trial_key(key, where, text, threads, theta_of(field), field);
 	for (size_t k = 0; k < s->nknown; k++)
 		if (strcmp(key, s->known[k].key) == 0) {
 			*out = s->known[k].out;
 			return;
 		}
-	measure(where, text, threads, theta_of(field), b, out);
+	measure(where, text, threads, theta_of(field), &s->bodies, out);
+}
+
+/* A baseline without its ' -j N', which says how many threads it has. */
+static int without_threads(const char *text, char name[LINE])
+{
+	snprintf(name, LINE, "%s", text);
+	char *const j = strstr(name, " -j ");
+	if (j)
+		*j = '\0';
+	return threads_of(j ? j + 4 : "-");
 }
 
 /* Adds a trial unless it is known already. */
@@ -780,10 +906,12 @@ static void measure_in_rounds(struct session *s, const char *backend, const char
 			continue;
 		snprintf(place, sizeof place, "%s:%d", path, s->line[k].number);
 		count = add_trial(s, trial, count, backend, of[KERNEL], threads_of(of[CPUS]), of);
+		if (strcmp(of[BASELINE], "-") == 0)
+			continue;
+		char name[LINE];
 		const int cuda = strncmp(of[BASELINE], "cuda/", 5) == 0;
-		if (strcmp(of[BASELINE], "-") != 0)
-			count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", of[BASELINE] + (cuda ? 5 : 0),
-				threads_of("-"), of);
+		const int threads = without_threads(of[BASELINE] + (cuda ? 5 : 0), name);
+		count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", name, threads, of);
 	}
 	for (size_t k = 0; k < count; k++) {
 		order[k] = k;
@@ -810,9 +938,9 @@ static double boxes_ms(struct session *s, const char *where, const char *kernel,
 		snprintf(data, sizeof data, "boxes%d", at);
 		make(&s->small, data, n);
 		measure(where, kernel, threads_of("-"), 0, &s->small, &out);
-		ms = out.ms * box_pairs(level, (double)n) / box_pairs(at, (double)n);
+		ms = out.ms * box_pairs(2, level, (double)n) / box_pairs(2, at, (double)n);
 		done = at;
-		while (at < level && ms * box_pairs(at + 1, (double)n) <= MINUTE * box_pairs(level, (double)n))
+		while (at < level && ms * box_pairs(2, at + 1, (double)n) <= MINUTE * box_pairs(2, level, (double)n))
 			at++;
 	} while (at > done);
 	*scaled = at < level;
@@ -833,9 +961,41 @@ static const struct baseline *baseline_of(struct session *s, char *const field[C
 		const double ms = boxes_ms(s, where, kernel, n, level, &scaled);
 		return keep_baseline(s, key, ms, scaled);
 	}
+	char name[LINE];
+	const int threads = without_threads(kernel, name);
 	struct outcome out;
-	measure_once(s, where, kernel, threads_of("-"), field, &s->bodies, &out);
+	measure_row(s, where, name, threads, field, &out);
+	nb_cpu_set_threads(threads_of("-"));
 	return keep_baseline(s, key, out.ms, 0);
+}
+
+/* Interactions of a force computation, as they are counted for rates: of boxes at the level in the name of the data. */
+static double interactions(const char *data, size_t n, const struct bodies *b)
+{
+	int level;
+	if (sscanf(data, "boxes%d", &level) == 1 && level > 0)
+		return box_pairs(2, level, (double)n);
+	if (sscanf(data, "cubes%d", &level) == 1)
+		return box_pairs(3, level, (double)n);
+	return (double)b->n * (double)(b->n - 1);
+}
+
+static double in_unit(const char *unit, double ms, double pairs, const struct bodies *b)
+{
+	const double rate = pairs / ms * 1e-6;
+	if (strcmp(unit, "ms") == 0)
+		return ms;
+	if (strcmp(unit, "ms/box") == 0)
+		return ms / (double)b->nbox;
+	if (strcmp(unit, "steps/s") == 0)
+		return 1e3 / ms;
+	if (strcmp(unit, "GFLOPS") == 0)
+		return 20 * rate;
+	if (strcmp(unit, "Gpair/s") == 0)
+		return rate / 2;
+	if (strcmp(unit, "G/s") != 0)
+		die(unit, "no such unit");
+	return rate;
 }
 
 static void row(struct session *s, const char *backend, char *field[COLUMNS])
@@ -847,18 +1007,13 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	snprintf(data, sizeof data, "%s", field[DATA]);
 	if (sscanf(field[DATA], "boxes%d~%d", &level, &measured_level) == 2) {
 		snprintf(data, sizeof data, "boxes%d", measured_level);
-		scale = box_pairs(level, (double)n) / box_pairs(measured_level, (double)n);
+		scale = box_pairs(2, level, (double)n) / box_pairs(2, measured_level, (double)n);
 	}
 	const int threads = threads_of(field[CPUS]);
 	make(&s->bodies, data, n);
 	struct outcome out;
 	memset(&out, 0, sizeof out);
-	if (strcmp(field[KERNEL], "collide") == 0)
-		measure_collide(threads, &s->bodies, &out);
-	else if (strcmp(field[KERNEL], "xu-collide") == 0)
-		measure_xu_collide(threads, &s->bodies, &out);
-	else
-		measure_once(s, backend, field[KERNEL], threads, field, &s->bodies, &out);
+	measure_row(s, backend, field[KERNEL], threads, field, &out);
 	nb_cpu_set_threads(threads_of("-"));
 	out.ms *= scale;
 	if (strcmp(backend, "cpu") == 0 && threads == threads_of("-")) { /* rows below may refer to it */
@@ -866,10 +1021,9 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 		baseline_key(key, field[KERNEL], field, n);
 		keep_baseline(s, key, out.ms, measured_level > 0);
 	}
-	const double pairs = level > 0 ? box_pairs(level, (double)n) : (double)s->bodies.n * (double)(s->bodies.n - 1);
-	const double rate = pairs / out.ms * 1e-6;
-	const int is_ms = strcmp(field[UNIT], "ms") == 0;
-	const double ours = is_ms ? out.ms : strcmp(field[UNIT], "GFLOPS") == 0 ? 20 * rate : rate;
+	const double pairs = interactions(field[DATA], n, &s->bodies);
+	const int is_ms = strncmp(field[UNIT], "ms", 2) == 0;
+	const double ours = in_unit(field[UNIT], out.ms, pairs, &s->bodies);
 	const double paper = figure(field[PAPER]), speedup = figure(field[SPEEDUP]);
 	const struct baseline *base = strcmp(field[BASELINE], "-") == 0 ? NULL : baseline_of(s, field, n, level);
 	const double our_speedup = base ? base->ms / out.ms : NAN;
@@ -878,7 +1032,7 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	printf("  %-14s%8.0f  %-34s%4s%6s ", field[DATA], body_count, field[KERNEL], field[CPUS], field[THETA]);
 	show(paper, 10);
 	show_scaled(ours, 11, scaled);
-	printf(" %-6s", field[UNIT]);
+	printf(" %-7s", field[UNIT]);
 	show_scaled(is_ms ? paper / ours : ours / paper, 10, scaled);
 	show(speedup, 9);
 	show_scaled(our_speedup, 9, scaled_speedup);
@@ -996,7 +1150,7 @@ static void run_file(const char *backend, const char *path, const char *out_path
 				printf("Mean of %d calls; the order on the same bodies is shuffled for each (seed "
 				       "%d)\n",
 					s.rounds, SEED);
-			printf("  %-14s%8s  %-34s%4s%6s %10s%11s %-6s%10s%9s%9s  %8s  %s\n", "data", "n", "kernel",
+			printf("  %-14s%8s  %-34s%4s%6s %10s%11s %-7s%10s%9s%9s  %8s  %s\n", "data", "n", "kernel",
 				"thr", "theta", "paper", "ours", "", "faster", "speed-up", "ours", "rms", "where");
 		}
 		snprintf(place, sizeof place, "%s:%d", path, line->number);

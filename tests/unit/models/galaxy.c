@@ -72,6 +72,81 @@ static void test_halo(void)
 	nb_free(p);
 }
 
+/* Mass of the whole Hernquist sphere that the bodies of a component are drawn from: a quarter of it is within a. */
+static double whole_mass(const double *pos, double a, double mass)
+{
+	size_t within = 0;
+	for (size_t i = 0; i < N; i++)
+		within += norm(pos + 3 * i) < a;
+	return 4 * mass * (double)within / N;
+}
+
+static double hernquist_inside(double mass, double a, double r)
+{
+	return mass * r * r / ((r + a) * (r + a));
+}
+
+/* The isotropic Jeans equation, rho sigma^2 = int from r of rho M / r^2 dr, for a bulge with rho ~ 1 / (r (r + a)^3) in
+ * the field of all three components; the disk as a sphere. */
+static double jeans_sigma2(double r, double bulge, double halo)
+{
+	enum { STEPS = 2000 };
+	const double a = 0.2, step = log(10 / r) / STEPS;
+	double sum = 0;
+	for (int k = 0; k < STEPS; k++) {
+		const double x = r * exp((k + 0.5) * step);
+		const double inside = 0.15 * (1 - (1 + x) * exp(-x)) + hernquist_inside(bulge, a, x) +
+				      hernquist_inside(halo, 4, x);
+		sum += inside / (x * x * pow(x + a, 3)) * step;
+	}
+	return sum * r * pow(r + a, 3);
+}
+
+static void test_bulge(void)
+{
+	struct nb_galaxy *g = disk_in_halo();
+	double *pos = nb_alloc(3 * N, sizeof *pos), *vel = nb_alloc(3 * N, sizeof *vel);
+	nb_galaxy_draw(g, NB_GALAXY_HALO, 7, 0, 0, N, pos, vel);
+	const double halo = whole_mass(pos, 4, 0.81);
+	nb_galaxy_draw(g, NB_GALAXY_BULGE, 7, 1, 0, N, pos, vel);
+	const double bulge = whole_mass(pos, 0.2, 0.04);
+	static const double edge[] = {0.02, 0.05, 0.1, 0.2, 0.4, 0.8};
+	for (int k = 0; k < 5; k++) {
+		double sum = 0, want = 0, square = 0;
+		int count = 0;
+		for (size_t i = 0; i < N; i++) {
+			const double r = norm(pos + 3 * i);
+			if (r < edge[k] || r >= edge[k + 1])
+				continue;
+			const double v2 = norm(vel + 3 * i) * norm(vel + 3 * i) / 3, w = jeans_sigma2(r, bulge, halo);
+			sum += v2;
+			want += w;
+			square += (v2 - w) * (v2 - w);
+			count++;
+		}
+		EXPECT(count > 1000 && fabs(sum - want) < 4 * sqrt(square) + 0.005 * want,
+			"bulge, %g < r < %g: sigma^2 %g, want %g (%d bodies)", edge[k], edge[k + 1], sum / count,
+			want / count, count);
+	}
+	nb_galaxy_free(g);
+	nb_free(pos);
+	nb_free(vel);
+}
+
+/* A disk almost alone holds itself up as an isothermal sheet: sigma_z^2 = pi G Sigma h (Spitzer 1942, ApJ 95, 329). */
+static void test_heavy_disk(void)
+{
+	struct nb_galaxy *g = galaxy(0.9, 0, 1.3, 0.15);
+	for (double R = 0.5; R < 4; R *= 2) {
+		struct nb_galaxy_disk at;
+		nb_galaxy_disk_at(g, R, &at);
+		const double surface = 0.9 / (2 * M_PI) * exp(-R);
+		EXPECT(fabs(at.sigma_z / sqrt(M_PI * surface * 0.15) - 1) < 0.02, "sigma_z %g at %g, want %g",
+			at.sigma_z, R, sqrt(M_PI * surface * 0.15));
+	}
+	nb_galaxy_free(g);
+}
+
 /* A disk without weight of its own oscillates through the halo with frequency Omega: sigma_z = Omega z_rms, and sech^2
  * has z_rms = pi / sqrt(12) heights. */
 static void test_light_disk(void)
@@ -98,6 +173,12 @@ static void test_disk_frequencies(void)
 		const double slope = (pow(high.vcirc / (R + h), 2) - pow(low.vcirc / (R - h), 2)) / (2 * h);
 		EXPECT(fabs(at.kappa * at.kappa / (4 * omega2 + R * slope) - 1) < 1e-5, "kappa at %g", R);
 		EXPECT(fabs(at.sigma_phi / at.sigma_R - at.kappa * R / (2 * at.vcirc)) < 1e-12, "sigma_phi at %g", R);
+		/* the radial Jeans equation; the surface density falls as exp(-R) */
+		const double pressure = log(high.sigma_R / low.sigma_R) / h * R - R;
+		const double drift = at.vcirc * at.vcirc +
+				     at.sigma_R * at.sigma_R * (1 - at.kappa * at.kappa / (4 * omega2) + pressure);
+		EXPECT(fabs(at.vphi - sqrt(fmax(drift, 0))) < 1e-6, "rotation %g at %g, want %g", at.vphi, R,
+			sqrt(fmax(drift, 0)));
 		EXPECT(at.vphi < at.vcirc && (R < 1.5 || at.vphi > 0.8 * at.vcirc), "rotation %g of %g at %g", at.vphi,
 			at.vcirc, R);
 	}
@@ -169,6 +250,62 @@ static void test_galaxy(void)
 	drop(&b);
 }
 
+struct centre {
+	double mass, x[3], v[3];
+};
+
+/* The two galaxies of a merger as bodies. */
+static void find_centres(const struct bodies *b, struct centre centre[2])
+{
+	memset(centre, 0, 2 * sizeof *centre);
+	for (size_t i = 0; i < b->n; i++) {
+		struct centre *c = &centre[b->species[i] / 3];
+		c->mass += b->mass[i];
+		for (int k = 0; k < 3; k++) {
+			c->x[k] += b->mass[i] * b->pos[3 * i + k];
+			c->v[k] += b->mass[i] * b->vel[3 * i + k];
+		}
+	}
+	for (int g = 0; g < 2; g++)
+		for (int k = 0; k < 3; k++) {
+			centre[g].x[k] /= centre[g].mass;
+			centre[g].v[k] /= centre[g].mass;
+		}
+}
+
+/* Ellipse, parabola and hyperbola by their constants: energy (e - 1) / (2 r_p), angular momentum sqrt(r_p (1 + e)), and
+ * the vector v x L - r / |r|, which has length e and points to the pericentre, on the x axis. */
+static void test_merger_orbits(void)
+{
+	static const double eccentricity[] = {0.5, 1, 2};
+	for (int k = 0; k < 3; k++) {
+		const double e = eccentricity[k], pericentre = 0.4;
+		struct nb_model_param param = defaults(NB_MODEL_MERGER);
+		param.n = 6000;
+		param.ratio = 0.5;
+		param.separation = 1.1;
+		param.pericentre = pericentre;
+		param.eccentricity = e;
+		struct bodies b = make(&param);
+		struct centre centre[2];
+		double d[3], w[3];
+		find_centres(&b, centre);
+		for (int c = 0; c < 3; c++) {
+			d[c] = centre[1].x[c] - centre[0].x[c];
+			w[c] = centre[1].v[c] - centre[0].v[c];
+		}
+		const double r = norm(d), L = d[0] * w[1] - d[1] * w[0];
+		EXPECT(fabs(r - 1.1) < 1e-12, "e = %g: separation %g", e, r);
+		EXPECT(fabs(norm(w) * norm(w) / 2 - 1 / r - (e - 1) / (2 * pericentre)) < 1e-12, "e = %g: energy %g", e,
+			norm(w) * norm(w) / 2 - 1 / r);
+		EXPECT(fabs(L - sqrt(pericentre * (1 + e))) < 1e-12, "e = %g: angular momentum %g", e, L);
+		EXPECT(fabs(w[1] * L - d[0] / r - e) < 1e-12 && fabs(-w[0] * L - d[1] / r) < 1e-12,
+			"e = %g: pericentre in the direction (%g, %g)", e, w[1] * L - d[0] / r, -w[0] * L - d[1] / r);
+		EXPECT(d[0] * w[0] + d[1] * w[1] < 0, "e = %g: they must approach", e);
+		drop(&b);
+	}
+}
+
 static void test_merger(void)
 {
 	struct nb_model_param param = defaults(NB_MODEL_MERGER);
@@ -180,38 +317,18 @@ static void test_merger(void)
 	param.inclination[1] = 70;
 	param.node[1] = 30;
 	struct bodies b = make(&param);
-	double mass[2] = {0}, x[2][3] = {{0}}, v[2][3] = {{0}}, spin[2][3] = {{0}};
-	for (size_t i = 0; i < b.n; i++) {
-		const int k = b.species[i] / 3;
-		mass[k] += b.mass[i];
-		for (int c = 0; c < 3; c++) {
-			x[k][c] += b.mass[i] * b.pos[3 * i + c];
-			v[k][c] += b.mass[i] * b.vel[3 * i + c];
-		}
-	}
-	double d[3], w[3];
-	for (int c = 0; c < 3; c++) {
-		for (int k = 0; k < 2; k++) {
-			x[k][c] /= mass[k];
-			v[k][c] /= mass[k];
-		}
-		d[c] = x[1][c] - x[0][c];
-		w[c] = v[1][c] - v[0][c];
-	}
-	EXPECT(fabs(mass[1] - 0.25) < 1e-12, "mass of the second %g", mass[1]);
-	EXPECT(fabs(norm(d) - 3) < 1e-12, "separation %g", norm(d));
-	EXPECT(fabs(norm(w) * norm(w) / 2 - 1 / norm(d)) < 1e-12, "a parabola has no energy");
-	EXPECT(d[0] * w[0] + d[1] * w[1] < 0, "they must approach");
-	/* L^2 = 2 G M r_p of a parabola */
-	EXPECT(fabs(d[0] * w[1] - d[1] * w[0] - sqrt(0.8)) < 1e-12, "angular momentum %g", d[0] * w[1] - d[1] * w[0]);
+	struct centre centre[2];
+	double spin[2][3] = {{0}};
+	find_centres(&b, centre);
+	EXPECT(fabs(centre[1].mass - 0.25) < 1e-12, "mass of the second %g", centre[1].mass);
 	for (size_t i = 0; i < b.n; i++) {
 		const int k = b.species[i] / 3;
 		if (b.species[i] % 3)
 			continue;
 		double a[3], u[3];
 		for (int c = 0; c < 3; c++) {
-			a[c] = b.pos[3 * i + c] - x[k][c];
-			u[c] = b.vel[3 * i + c] - v[k][c];
+			a[c] = b.pos[3 * i + c] - centre[k].x[c];
+			u[c] = b.vel[3 * i + c] - centre[k].v[c];
 		}
 		for (int c = 0; c < 3; c++)
 			spin[k][c] += b.mass[i] * (a[(c + 1) % 3] * u[(c + 2) % 3] - a[(c + 2) % 3] * u[(c + 1) % 3]);
@@ -223,8 +340,8 @@ static void test_merger(void)
 		const int k = b.species[i] / 3;
 		double above = 0;
 		for (int c = 0; c < 3; c++)
-			above += (k ? want[c] : c == 2) * (b.pos[3 * i + c] - x[k][c]);
-		height[k] += b.species[i] % 3 ? 0 : above * above / mass[k];
+			above += (k ? want[c] : c == 2) * (b.pos[3 * i + c] - centre[k].x[c]);
+		height[k] += b.species[i] % 3 ? 0 : above * above / centre[k].mass;
 	}
 	/* lengths go like the root of the mass */
 	EXPECT(fabs(sqrt(height[1] / height[0]) - sqrt(1. / 3)) < 0.02, "heights %g", sqrt(height[1] / height[0]));
@@ -237,10 +354,13 @@ static void test_merger(void)
 int main(void)
 {
 	test_halo();
+	test_bulge();
 	test_light_disk();
+	test_heavy_disk();
 	test_disk_frequencies();
 	test_disk_drawn();
 	test_galaxy();
 	test_merger();
+	test_merger_orbits();
 	return unit_end();
 }

@@ -142,6 +142,52 @@ static void three_at_once(collide_function collide)
 	}
 }
 
+/* Bodies a and b, a on the left, exchange momentum if they approach each other. */
+static int hit(const double mass[3], double vel[3], int a, int b)
+{
+	const double w = vel[b] - vel[a], total = mass[a] + mass[b];
+	if (!(w < 0))
+		return 0;
+	vel[a] += 2 * mass[b] / total * w;
+	vel[b] -= 2 * mass[a] / total * w;
+	return 1;
+}
+
+/* Two bodies on a line hit a third between them at the same time.  Masses differ, so the velocities tell which contact
+ * came first.  The page: the one whose smaller id is smallest, and among these the one whose larger id is smallest. */
+static void order_of_ids(collide_function collide)
+{
+	enum { LEFT, MIDDLE, RIGHT };
+	static const double mass[3] = {1, 3, 2}, x[3] = {-4, 0, 4}, v[3] = {1, 0, -1};
+	static const uint64_t id[4][3] = {/* the first two: the larger ids decide; the others: the smaller ones */
+		{5, 1, 7}, {7, 1, 5}, {5, 9, 7}, {7, 9, 5}};
+	for (size_t k = 0; k < 4; k++)
+		for (size_t turn = 0; turn < 3; turn++) {
+			const int right_first = id[k][RIGHT] < id[k][LEFT];
+			double want[3], other[3];
+			memcpy(want, v, sizeof v);
+			memcpy(other, v, sizeof v);
+			uint64_t count = 0;
+			for (int i = right_first; i < 20 + right_first; i++) {
+				count += (uint64_t)(i % 2 ? hit(mass, want, MIDDLE, RIGHT)
+							  : hit(mass, want, LEFT, MIDDLE));
+				(void)(i % 2 ? hit(mass, other, LEFT, MIDDLE) : hit(mass, other, MIDDLE, RIGHT));
+			}
+			CHECK(fabs(want[MIDDLE] - other[MIDDLE]) > 0.1);
+			struct bodies b = make(3);
+			for (size_t i = 0; i < 3; i++) {
+				const size_t row = (i + turn) % 3;
+				place(&b, row, x[i], 0, v[i], 0);
+				b.mass[row] = mass[i];
+				b.id[row] = id[k][i];
+			}
+			CHECK(contacts(&b, collide, NB_COLLIDE_ELASTIC, 4) == count);
+			for (size_t i = 0; i < 3; i++)
+				CHECK_NEAR(b.vel[3 * ((i + turn) % 3)], want[i], 1e-14);
+			release(&b);
+		}
+}
+
 static void rattling(collide_function collide)
 {
 	/* a light ball between two walls 8 apart (radius 1 each): 6 of free way, speed 30 */
@@ -346,6 +392,7 @@ int main(void)
 		cradle(both[k]);
 		overlapping(both[k]);
 		three_at_once(both[k]);
+		order_of_ids(both[k]);
 		rattling(both[k]);
 		fast(both[k]);
 		later_velocities(both[k]);

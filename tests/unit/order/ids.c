@@ -45,11 +45,41 @@ static void test_match(void)
 	CHECK(nb_ids_match(0, id, 0, bad, row, &missing) == NB_OK);
 }
 
+static uint64_t sum_of(size_t n, const uint64_t *ids)
+{
+	uint64_t sum = 0;
+	CHECK(nb_ids_sum_cpu(n, ids, &sum) == NB_OK);
+	return sum;
+}
+
+/* A sum of ids tells bodies apart whatever their order, also those whose ids add up, or combine bitwise, to the same.
+ */
+static void test_sum(void)
+{
+	enum { MANY = 200003 }; /* enough for threads */
+	static uint64_t many[MANY], back[MANY];
+	const uint64_t a[2] = {1, 4}, turned[2] = {4, 1}, b[2] = {2, 3}, c[2] = {0, 5};
+	CHECK(sum_of(2, a) == sum_of(2, turned));
+	CHECK(sum_of(2, a) != sum_of(2, b) && sum_of(2, a) != sum_of(2, c) && sum_of(2, b) != sum_of(2, c));
+	CHECK(sum_of(2, a) != sum_of(1, a) && sum_of(0, NULL) == 0);
+	for (size_t i = 0; i < MANY; i++) {
+		many[i] = i;
+		back[MANY - 1 - i] = i;
+	}
+	const uint64_t sum = sum_of(MANY, many);
+	CHECK(sum_of(MANY, back) == sum);
+	back[MANY / 2]--;
+	CHECK(sum_of(MANY, back) != sum);
+	back[MANY / 3]++;
+	CHECK(sum_of(MANY, back) != sum);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < N; i++)
 		id[i] = (i * 7919) % N; /* a permutation: N and 7919 are coprime */
 	test_unique();
 	test_match();
+	test_sum();
 	return unit_end();
 }

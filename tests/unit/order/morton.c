@@ -59,8 +59,44 @@ static void test_keys(void)
 	nb_free(many);
 }
 
+/* Keys are current while each is that of its body's cell and they ascend; a body that moves to another cell makes them
+ * stale even if the keys would ascend still. */
+static void test_current(void)
+{
+	enum { N = 9001, DIM = 3 }; /* blocks of 4096 */
+	static double pos[3 * N];
+	static uint64_t key[N];
+	const struct nb_cube cube = {{0, 0, 0}, 1};
+	int current = -1;
+	for (size_t i = 0; i < N; i++) /* along x, cells apart */
+		pos[3 * i] = ((double)i + 0.5) / N;
+	CHECK(nb_morton_keys_cpu(N, pos, DIM, &cube, key) == NB_OK);
+	CHECK(nb_keys_current_cpu(N, pos, DIM, &cube, key, &current) == NB_OK && current == 1);
+	static const size_t rows[] = {0, 1, 4095, 4096, 4097, N / 2, N - 1};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		double *x = &pos[3 * rows[k]];
+		const double was = *x;
+		*x += 0.25 / N;
+		CHECK(nb_keys_current_cpu(N, pos, DIM, &cube, key, &current) == NB_OK && current == 0);
+		*x = was;
+	}
+	for (size_t at = 4095; at <= 4096; at++) { /* right keys in the wrong order, within a block and across two */
+		double other[6];
+		memcpy(other, pos + 3 * (at - 1), sizeof other);
+		memcpy(pos + 3 * at, other, 3 * sizeof *other);
+		memcpy(pos + 3 * (at - 1), other + 3, 3 * sizeof *other);
+		CHECK(nb_morton_keys_cpu(N, pos, DIM, &cube, key) == NB_OK);
+		CHECK(nb_keys_current_cpu(N, pos, DIM, &cube, key, &current) == NB_OK && current == 0);
+		memcpy(pos + 3 * (at - 1), other, sizeof other);
+		CHECK(nb_morton_keys_cpu(N, pos, DIM, &cube, key) == NB_OK);
+	}
+	CHECK(nb_keys_current_cpu(N, pos, DIM, &cube, key, &current) == NB_OK && current == 1);
+	CHECK(nb_keys_current_cpu(0, pos, DIM, &cube, key, &current) == NB_OK && current == 1);
+}
+
 int main(void)
 {
 	test_keys();
+	test_current();
 	return unit_end();
 }

@@ -116,8 +116,72 @@ static void test_multipoles(void)
 	CHECK_NEAR(sum[NB_C001], a[2], 1e-14 * fabs(a[2]));
 }
 
+/* The derivative of 1 / sqrt(|x|^2 + eps^2) by the coordinates in axis[0..order-1]; order <= 3. */
+static double derivative(const double *x, double eps, int order, const int *axis)
+{
+	const double r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + eps * eps, r = sqrt(r2);
+	const double r3 = r * r2, r5 = r3 * r2, r7 = r5 * r2;
+	const double a = order > 0 ? x[axis[0]] : 0, b = order > 1 ? x[axis[1]] : 0, c = order > 2 ? x[axis[2]] : 0;
+	switch (order) {
+	case 0: return 1 / r;
+	case 1: return -a / r3;
+	case 2: return 3 * a * b / r5 - (axis[0] == axis[1] ? 1 / r3 : 0);
+	default:
+		return 3 *
+			       ((axis[0] == axis[1] ? c : 0) + (axis[0] == axis[2] ? b : 0) +
+				       (axis[1] == axis[2] ? a : 0)) /
+			       r5 -
+		       15 * a * b * c / r7;
+	}
+}
+
+/* What second moments add to each coefficient up to order 3, against eight bodies: four and their mirror images, so
+ * that the third moments vanish and what is left out is of order size^4. */
+static void test_coefficients(void)
+{
+	const double target[3] = {1.1, -0.7, 0.9}, size = 2e-3;
+	random_state = 2024;
+	for (int softened = 0; softened < 2; softened++) {
+		const double eps = softened ? 0.8 : 0;
+		double x[8][3], q[6] = {0}, all[NB_TAYLOR] = {0}, mass[NB_TAYLOR] = {0};
+		for (int j = 0; j < 8; j++) {
+			for (int c = 0; c < 3; c++)
+				x[j][c] = j < 4 ? size * (2 * uniform() - 1) : -x[j - 4][c];
+			for (int s = 0, k = 0; k < 3; k++)
+				for (int l = k; l < 3; l++)
+					q[s++] += x[j][k] * x[j][l];
+		}
+		double r2 = eps * eps;
+		for (int c = 0; c < 3; c++)
+			r2 += target[c] * target[c];
+		nb_m2l_f64(1, target[0], target[1], target[2], 1 / sqrt(r2), 8, q, all);
+		nb_m2l_f64(0, target[0], target[1], target[2], 1 / sqrt(r2), 8, q, mass);
+		for (int k = 0, at = 0; k <= 5; k++)
+			for (int j = 0; j + k <= 5; j++)
+				for (int i = 0; i + j + k <= 5; i++, at++) {
+					const int order = i + j + k;
+					int axis[3] = {0};
+					if (order > 3) {
+						CHECK(all[at] == mass[at]); /* no terms beyond order 5 in all */
+						continue;
+					}
+					for (int c = 0; c < order; c++)
+						axis[c] = c < i ? 0 : c < i + j ? 1 : 2;
+					double want = -8 * derivative(target, eps, order, axis);
+					CHECK_NEAR(mass[at], -want, 1e-13 * fabs(want));
+					for (int b = 0; b < 8; b++) {
+						const double d[3] = {
+							target[0] - x[b][0], target[1] - x[b][1], target[2] - x[b][2]};
+						want += derivative(d, eps, order, axis);
+					}
+					CHECK_NEAR(all[at] - mass[at], want, 1e-5 * 8 * size * size);
+				}
+	}
+}
+
 int main(void)
 {
 	test_multipoles();
+	test_coefficients();
 	return unit_end();
 }

@@ -125,6 +125,34 @@ static struct errors walk_errors(const struct bodies *b, const struct nb_tree *t
 	return e;
 }
 
+/* A needle has the same errors along each axis: no criterion forgets a coordinate. */
+static void test_walk_axes(void)
+{
+	for (int precision = NB_F32; precision <= NB_F64; precision++) {
+		double rms[3];
+		for (size_t axis = 0; axis < 3; axis++) {
+			random_state = 5150;
+			struct bodies b = bodies_alloc(10000, 3);
+			for (size_t i = 0; i < b.n; i++) {
+				for (size_t d = 0; d < 3; d++)
+					b.pos[3 * i + (axis + d) % 3] = d ? 1e-4 * uniform() : uniform();
+				b.mass[i] = 1 / (double)b.n;
+			}
+			bodies_sort(&b);
+			struct nb_tree tree = build(&b, 16, 2);
+			struct nb_tree_walk walk = {.theta = 0.7};
+			struct nb_gravity_count count;
+			struct errors e = walk_errors(&b, &tree, precision, 1e-3, &walk, &count);
+			rms[axis] = e.rms;
+			CHECK_BELOW(e.rms, 3e-3);
+			nb_tree_free(&tree);
+			drop(&b);
+		}
+		CHECK_NEAR(rms[1], rms[0], 0.02 * rms[0]);
+		CHECK_NEAR(rms[2], rms[0], 0.02 * rms[0]);
+	}
+}
+
 /* theta = 0 is the direct sum, whatever n, leaf size, instruction set, precision and softening. */
 static void test_walk_direct(void)
 {
@@ -278,6 +306,37 @@ static void test_walk_theta(void)
 	nb_free(scaled);
 	nb_tree_free(&tree);
 	nb_tree_free(&monopole);
+	drop(&b);
+}
+
+/* The acceleration criterion goes by the body that needs the most: one whose acceleration vanishes gets the direct sum,
+ * though all around it would be content with anything. */
+static void test_walk_least_acceleration(void)
+{
+	struct bodies b = model(PLUMMER, 3000);
+	struct nb_tree tree = build(&b, 16, 2);
+	double *acc = nb_alloc(b.n, 3 * sizeof *acc), *old = nb_alloc(b.n, 3 * sizeof *old), want[3];
+	struct nb_gravity g = {
+		.n = b.n, .pos = b.pos, .mass = b.mass, .acc = acc, .eps = 0.01, .G = 1, .precision = NB_F64};
+	struct nb_tree_walk walk = {.mac = NB_MAC_ACCELERATION, .alpha = 1e-3, .acc_old = old};
+	for (size_t k = 0; k < 5; k++) {
+		const size_t target = k * (b.n - 1) / 4;
+		for (size_t i = 0; i < 3 * b.n; i++)
+			old[i] = i / 3 == target ? 0 : 1e30;
+		struct nb_gravity_count count = {0};
+		CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, &count) == NB_OK);
+		CHECK(nb_gravity_ref(&g, &target, 1, want, NULL, NULL) == NB_OK);
+		double error = 0, size = 0;
+		for (size_t d = 0; d < 3; d++) {
+			error = fmax(error, fabs(acc[3 * target + d] - want[d]));
+			size = fmax(size, fabs(want[d]));
+		}
+		CHECK_BELOW(error, 1e-12 * size);
+		CHECK(count.p2p < (uint64_t)b.n * b.n / 4);
+	}
+	nb_free(acc);
+	nb_free(old);
+	nb_tree_free(&tree);
 	drop(&b);
 }
 
@@ -497,6 +556,54 @@ static void test_walk_hierarchy(void)
 	drop(&b);
 }
 
+/* Light bodies far around a heavy core: what an expansion leaves out of the many cells of the core has one direction
+ * and adds up, and is allowed for. */
+static void test_walk_halo(void)
+{
+	for (int wide = 0; wide < 2; wide++) {
+		random_state = 5150;
+		struct bodies b = bodies_alloc(20000, 3);
+		for (size_t i = 0; i < b.n; i++) {
+			on_sphere((i % 2 ? 1 : wide ? 0.1 : 0.05) * cbrt(uniform()), b.pos + 3 * i);
+			b.mass[i] = i % 2 ? 1e-6 : 1;
+		}
+		bodies_sort(&b);
+		struct nb_tree tree = build(&b, 16, 2);
+		struct nb_tree_walk walk = {.theta = 0.3};
+		struct nb_gravity_count count;
+		/* measured: 2.2e-6, wide 2.9e-6; if each cell is judged by itself, 6e-6 and 8e-6 */
+		CHECK_BELOW(walk_errors(&b, &tree, NB_F64, 1e-3, &walk, &count).p50, wide ? 4.5e-6 : 3.5e-6);
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
+/* A close pair beside a few bodies that alone would be one group: the two feel each other as exactly as f32 can,
+ * however close they are. */
+static void test_walk_knot(void)
+{
+	struct nb_gravity_count count;
+	for (int exponent = 3; exponent <= 18; exponent += 3) {
+		random_state = 99;
+		struct bodies b = bodies_alloc(40, 3);
+		for (size_t i = 0; i < b.n; i++) {
+			for (size_t d = 0; d < 3; d++)
+				b.pos[3 * i + d] = i < 2 ? 0 : d ? uniform() : 0.6 + 0.4 * uniform();
+			b.mass[i] = 1 + uniform();
+		}
+		b.pos[1] = pow(10, -exponent);
+		bodies_sort(&b);
+		struct nb_tree tree = build(&b, 1, 2);
+		for (int precision = NB_F32; precision <= NB_F64; precision++) {
+			struct nb_tree_walk walk = {.theta = 0};
+			struct errors e = walk_errors(&b, &tree, precision, 0, &walk, &count);
+			CHECK_BELOW(e.rms, precision == NB_F64 ? 1e-13 : 1e-6);
+		}
+		nb_tree_free(&tree);
+		drop(&b);
+	}
+}
+
 /* Trees that no builder made but that pass nb_tree_check_cpu: a chain of 100,000 nodes, and nonsense in the floats. */
 static void test_walk_foreign(void)
 {
@@ -555,6 +662,10 @@ int main(void)
 	test_walk_massless();
 	test_walk_units();
 	test_walk_hierarchy();
+	test_walk_least_acceleration();
+	test_walk_halo();
+	test_walk_knot();
+	test_walk_axes();
 	test_walk_foreign();
 	return unit_end();
 }

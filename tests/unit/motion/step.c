@@ -1,0 +1,47 @@
+/* The largest acceleration, which sets adaptive steps and tells whether a force is not a number: wherever it is. */
+#include "kernels/motion/motion.h"
+
+#include "tests/unit/unit.h"
+
+static double largest(size_t n, const double *acc)
+{
+	double found = -1;
+	CHECK(nb_largest_acc_cpu(n, acc, &found) == NB_OK);
+	return found;
+}
+
+static void test_every_row(size_t n)
+{
+	double *acc = calloc(3 * n, sizeof *acc);
+	for (size_t i = 0; i < 3 * n; i++)
+		acc[i] = 0.5 * sin((double)i);
+	/* the first and the last rows, those beside, and ends of blocks in between */
+	for (size_t at = 0; at < n; at = at < 4 || at + 4 >= n ? at + 1 : at + 4095 < n - 4 ? at + 4095 : n - 4) {
+		double *a = acc + 3 * at, kept[3];
+		memcpy(kept, a, sizeof kept);
+		a[0] = 2;
+		a[1] = -3;
+		a[2] = 6;
+		CHECK_NEAR(largest(n, acc), 7, 1e-15);
+		memcpy(a, kept, sizeof kept);
+		for (size_t c = 0; c < 3; c++) {
+			a[c] = NAN;
+			CHECK(isnan(largest(n, acc)));
+			a[c] = -INFINITY;
+			CHECK(isnan(largest(n, acc)));
+			a[c] = kept[c];
+		}
+	}
+	CHECK(largest(n, acc) < 1);
+	free(acc);
+}
+
+int main(void)
+{
+	static const size_t sizes[] = {
+		1, 2, 3, 255, 257, 4096, 33333, 33334, 40961, 100000}; /* 33334: threads from here on */
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+		test_every_row(sizes[k]);
+	CHECK(largest(0, NULL) == 0);
+	return unit_end();
+}
