@@ -114,3 +114,46 @@ accepted() {
 	[ "$(grep -c "^  flat .*(generated bodies, not the paper's)" <<<"$output")" -eq 1 ]
 	[ "$(grep -c "^  galaxy30k.txt .*(file absent: generated bodies, not the paper's)" <<<"$output")" -eq 1 ]
 }
+
+@test "every line of every figure has rows in the files of the papers, and a panel has at most six lines" {
+	python3 -B - "$NB_TOP" <<-'END'
+		import importlib.machinery, importlib.util, sys
+		top = sys.argv[1]
+		loader = importlib.machinery.SourceFileLoader("plot", top + "/tests/bench/plot-papers")
+		plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
+		sys.modules["plot"] = plot
+		loader.exec_module(plot)
+		rows = []
+		for name in "gems3 shan lecture8 gangavarapu xu".split():
+		    for line in open(f"{top}/tests/bench/papers/{name}.tsv"):
+		        if line[0] != "#":
+		            rows.append(dict(zip(plot.COLUMNS, line.rstrip("\n").split("\t"))))
+		wrong = [f"{figure.name}: no rows for '{line.name}'" for figure in plot.FIGURES
+		         for panel in figure.panels for line in panel.lines if not plot.matching(line, rows)]
+		wrong += [f"{figure.name}: {len(panel.lines)} lines in '{panel.title}'" for figure in plot.FIGURES
+		          for panel in figure.panels if len(panel.lines) > plot.MOST_LINES and not panel.dots]
+		wrong += [f"{figure.name}: no sentence on what to see" for figure in plot.FIGURES if len(figure.see) < 20]
+		print("\n".join(wrong))
+		sys.exit(len(wrong) > 0)
+	END
+}
+
+@test "figures are drawn as PNG and SVG, with a page that shows them; what was not measured is left out" {
+	command -v gnuplot >/dev/null || skip 'gnuplot is not installed'
+	printf 'cpu A processor & more, 2 processors\ndate 2026-01-01\n' >machine.txt
+	awk -F '\t' -v OFS='\t' '$2 == "cpu" && $1 == "gangavarapu-theta" {
+			print $0, $7, 10 / $7, "nan", $7 / 100, "-"
+			if ($7 == 0.5) print $0, $7, 10 / $7, "nan", $7 / 100, "knee"
+		}' "$NB_TOP/tests/bench/papers/gangavarapu.tsv" >gangavarapu-cpu.tsv
+	run "$NB_TOP/tests/bench/plot-papers" .
+	echo "$output"
+	[ "$status" -eq 0 ]
+	equals "$output" "$(printf './%s\n' gangavarapu-theta.png papers.html)"
+	[ "$(head -c 8 gangavarapu-theta.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+	grep -q 'opening angle theta' gangavarapu-theta.svg
+	grep -q 'rms error of the acceleration' gangavarapu-theta.svg
+	grep -q 'knee at 0.5' gangavarapu-theta.svg
+	grep -q 'A processor &amp; more' gangavarapu-theta.svg
+	grep -q '<img src="gangavarapu-theta.svg"' papers.html
+	[ "$(grep -c '<figure' papers.html)" -eq 1 ]
+}

@@ -53,9 +53,9 @@ unit() {
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
+@test "threads of the kernels of the papers" { unit papers/threads; }
 @test "what the benchmark of the papers accepts" { unit papers/judge; }
 @test "collisions of Xu, Xu & Chen" { unit papers/collide; }
-@test "threads of the kernels of the papers" { unit papers/threads; }
 # bats test_tags=gpu
 @test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
 # bats test_tags=gpu

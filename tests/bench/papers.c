@@ -337,7 +337,9 @@ struct trial {
 	struct nb_boxes boxes;
 	struct nb_gravity_count count; /* of the last call */
 	char text[LINE], row[LINE];
-	int threads; /* of the processor */
+	int threads;  /* of the processor */
+	int leapfrog; /* a whole step is timed, of bodies */
+	const struct bodies *bodies;
 	void *pos, *vel, *mass, *acc, *jerk, *first, *neighbour;
 	double *unset; /* n x 3, NaN, on the host */
 };
@@ -366,6 +368,8 @@ static void choose(struct trial *t, const char *where, const char *text)
 			}
 		if (strncmp(option, " --jerk", 7) == 0)
 			known = jerk = (t->kernel->traits & NB_PAPER_JERK) != 0;
+		if (strcmp(option, " leapfrog") == 0)
+			known = t->leapfrog = !(t->kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA));
 		if (!known)
 			die(text, "no such option, or the kernel does not offer it");
 	}
@@ -382,6 +386,7 @@ static void prepare(
 	if (nb_backend_choose(where, &backend, why))
 		die(text, why);
 	t->threads = threads;
+	t->bodies = b;
 	t->pos = put(backend, b->pos, vector);
 	t->vel = put(backend, b->vel, vector);
 	t->mass = put(backend, b->mass, scalar);
@@ -398,11 +403,18 @@ static void prepare(
 	choose(t, where, text);
 }
 
-/* Seconds of one call. */
+static const double LEAP = 0x1p-10; /* a step of the leapfrog */
+
+/* Seconds of one call; of a step of the leapfrog whose velocities are half a step behind (acc, vel += acc dt, pos +=
+ * vel dt), from the same start each time. */
 static double call(struct trial *t)
 {
 	const struct nb_space *space = t->backend->space;
-	const size_t vector = 3 * t->gravity.n * sizeof(double);
+	const size_t n = t->gravity.n, vector = 3 * n * sizeof(double);
+	if (t->leapfrog) {
+		check(space->from_host(space, t->pos, t->bodies->pos, vector), t->text);
+		check(space->from_host(space, t->vel, t->bodies->vel, vector), t->text);
+	}
 	check(space->from_host(space, t->acc, t->unset, vector), t->text);
 	check(space->from_host(space, t->jerk, t->unset, vector), t->text);
 	check(t->backend->finish(), t->text);
@@ -410,18 +422,25 @@ static double call(struct trial *t)
 	memset(&t->count, 0, sizeof t->count);
 	const double start = nb_now();
 	check(t->kernel->run(&t->job, &t->count), t->text);
+	if (t->leapfrog) {
+		check(t->backend->kick(n, t->vel, t->acc, LEAP), t->text);
+		check(t->backend->drift(n, t->pos, t->vel, LEAP), t->text);
+	}
 	check(t->backend->finish(), t->text);
 	return nb_now() - start;
 }
 
-/* Compares accelerations, or what else the oracle said, with it; rms. */
-static double judged(const struct trial *t, const struct bodies *b, const double *got, const double *want, int jerk)
+/* Compares what a call wrote with the oracle; rms. */
+static double rms_of(const struct trial *t, const struct bodies *b, const void *there, const double *want, int jerk)
 {
-	double *error = room_for(b->some, sizeof *error);
+	const struct nb_space *space = t->backend->space;
+	double *got = room_for(b->n, 3 * sizeof *got), *error = room_for(b->some, sizeof *error);
+	check(space->to_host(space, got, there, 3 * b->n * sizeof *got), t->text);
 	const struct judgement j = judge(b->n, got, b->some, b->target, want, error);
 	const double theta = t->kernel->traits & NB_PAPER_THETA ? t->job.theta : 0;
-	const size_t running = t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0;
-	const double bound = judge_bound(t->gravity.precision == NB_F64, theta, jerk, running);
+	const double bound = judge_bound(
+		t->gravity.precision == NB_F64, theta, jerk, t->kernel->traits & NB_PAPER_RUNNING ? b->n : 0);
+	nb_free(got);
 	nb_free(error);
 	if (!judge_accepts(j, bound)) {
 		char what[LINE];
@@ -433,35 +452,47 @@ static double judged(const struct trial *t, const struct bodies *b, const double
 	return j.rms;
 }
 
-static double rms_of(const struct trial *t, const struct bodies *b, const void *there, const double *want, int jerk)
+/* A step must have moved the bodies as its accelerations want, up to the last bit or, where the backend fuses the
+ * product and the sum, the one after. */
+static void judge_step(const struct trial *t, const struct bodies *b)
 {
-	double *got = room_for(b->n, 3 * sizeof *got);
-	check(t->backend->space->to_host(t->backend->space, got, there, 3 * b->n * sizeof *got), t->text);
-	const double rms = judged(t, b, got, want, jerk);
-	nb_free(got);
-	return rms;
-}
-
-static void release(struct trial *t)
-{
-	void *const all[] = {t->pos, t->vel, t->mass, t->acc, t->jerk, t->first, t->neighbour};
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-		t->backend->space->release(t->backend->space, all[k]);
-	nb_free(t->unset);
+	const struct nb_space *space = t->backend->space;
+	const size_t vector = 3 * b->n * sizeof(double);
+	double *acc = room_for(1, vector), *vel = room_for(1, vector), *pos = room_for(1, vector);
+	size_t wrong = 0;
+	check(space->to_host(space, acc, t->acc, vector), t->text);
+	check(space->to_host(space, vel, t->vel, vector), t->text);
+	check(space->to_host(space, pos, t->pos, vector), t->text);
+	for (size_t k = 0; k < 3 * b->n; k++) {
+		const double kicked = fma(acc[k], LEAP, b->vel[k]), drifted = fma(vel[k], LEAP, b->pos[k]);
+		wrong += !(fabs(vel[k] - kicked) <= 0x1p-51 * (fabs(b->vel[k]) + fabs(kicked)) &&
+			   fabs(pos[k] - drifted) <= 0x1p-51 * (fabs(b->pos[k]) + fabs(drifted)));
+	}
+	if (wrong > 0)
+		refuse(t->row, t->text, b->name, "the step moves bodies elsewhere than their accelerations");
+	nb_free(acc);
+	nb_free(vel);
+	nb_free(pos);
 }
 
 /* Judges the last call, and frees everything. */
 static void conclude(struct trial *t, struct bodies *b, struct outcome *out)
 {
+	const struct nb_space *space = t->backend->space;
 	if (!b->want)
 		ask_oracle(b);
 	out->count = t->count;
 	out->rms = rms_of(t, b, t->acc, b->want, 0);
+	if (t->leapfrog)
+		judge_step(t, b);
 	if (t->gravity.jerk && !b->want_jerk)
 		die(t->text, "there is no oracle for the jerk of boxes");
 	if (t->gravity.jerk)
 		(void)rms_of(t, b, t->jerk, b->want_jerk, 1);
-	release(t);
+	void *const all[] = {t->pos, t->vel, t->mass, t->acc, t->jerk, t->first, t->neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		space->release(space, all[k]);
+	nb_free(t->unset);
 }
 
 static void measure(
@@ -479,79 +510,6 @@ static void measure(
 			break;
 	}
 	conclude(&t, b, out);
-}
-
-/* ---- a step ------------------------------------------------------------------------------------------- */
-
-static const char leapfrog[] = " leapfrog";
-
-static int is_leapfrog(const char *text)
-{
-	const size_t length = strlen(text), suffix = sizeof leapfrog - 1;
-	return length > suffix && strcmp(text + length - suffix, leapfrog) == 0;
-}
-
-/* Error of a step from the bodies b to pos and vel: of the velocities by the oracle; and a position must be what its
- * velocity gives, to the last bit. */
-static double step_error(const struct trial *t, struct bodies *b, const double *pos, const double *vel, double dt)
-{
-	double *acc = room_for(b->n, 3 * sizeof *acc);
-	size_t astray = 0;
-	for (size_t k = 0; k < 3 * b->n; k++) {
-		acc[k] = (vel[k] - b->vel[k]) / dt;
-		const double moved = vel[k] * dt, end = b->pos[k] + moved;
-		astray += !(pos[k] == end);
-	}
-	if (!b->want)
-		ask_oracle(b);
-	const double rms = judged(t, b, acc, b->want, 0);
-	if (astray > 0)
-		refuse(t->row, t->text, b->name, "positions are not those that the velocities give");
-	nb_free(acc);
-	return rms;
-}
-
-/* A step of the leapfrog whose velocities are half a step behind: acc, vel += acc dt, pos += vel dt; from the same
- * start each time. */
-static void measure_step(const char *where, const char *text, int threads, struct bodies *b, struct outcome *out)
-{
-	const double dt = 0x1p-10;
-	const size_t vector = 3 * b->n * sizeof(double);
-	struct trial t;
-	char name[LINE];
-	snprintf(name, sizeof name, "%.*s", (int)(strlen(text) - (sizeof leapfrog - 1)), text);
-	prepare(&t, where, name, threads, 0, b);
-	if (t.kernel->traits & (NB_PAPER_BOXES | NB_PAPER_THETA))
-		die(text, "a step takes kernels of all pairs");
-	const struct nb_backend *backend = t.backend;
-	const struct nb_space *space = backend->space;
-	double *const end_pos = room_for(1, vector), *const end_vel = room_for(1, vector);
-	out->ms = INFINITY;
-	double spent = 0;
-	for (int run = 0; run < 2 || (run < 12 && spent < 0.25); run++) {
-		check(space->from_host(space, t.pos, b->pos, vector), text);
-		check(space->from_host(space, t.vel, b->vel, vector), text);
-		check(space->from_host(space, t.acc, t.unset, vector), text);
-		check(backend->finish(), text);
-		nb_cpu_set_threads(threads);
-		memset(&out->count, 0, sizeof out->count);
-		const double start = nb_now();
-		check(t.kernel->run(&t.job, &out->count), text);
-		check(backend->kick(b->n, t.vel, t.acc, dt), text);
-		check(backend->drift(b->n, t.pos, t.vel, dt), text);
-		check(backend->finish(), text);
-		const double seconds = nb_now() - start;
-		spent += seconds;
-		out->ms = fmin(out->ms, 1e3 * seconds);
-		if (seconds > 1)
-			break;
-	}
-	check(space->to_host(space, end_pos, t.pos, vector), text);
-	check(space->to_host(space, end_vel, t.vel, vector), text);
-	out->rms = step_error(&t, b, end_pos, end_vel, dt);
-	release(&t);
-	nb_free(end_pos);
-	nb_free(end_vel);
 }
 
 /* ---- solid bodies ------------------------------------------------------------------------------------- */
@@ -838,40 +796,18 @@ static int threads_of(const char *text)
 	return strcmp(text, "-") == 0 ? all : atoi(text);
 }
 
-/* The session's bodies by a kernel: measured now, or in rounds before. */
-static void measure_row(
-	struct session *s, const char *where, const char *text, int threads, char *const *field, struct outcome *out)
+/* The session's bodies, or the smaller ones of a baseline, by a kernel: measured now, or in rounds before. */
+static void measure_once(struct session *s, const char *where, const char *text, int threads, char *const *field,
+	struct bodies *b, struct outcome *out)
 {
 	char key[LINE];
-	if (strcmp(text, "collide") == 0) {
-		measure_collide(threads, &s->bodies, out);
-		return;
-	}
-	if (strcmp(text, "xu-collide") == 0) {
-		measure_xu_collide(threads, &s->bodies, out);
-		return;
-	}
-	if (is_leapfrog(text)) {
-		measure_step(where, text, threads, &s->bodies, out);
-		return;
-	}
 	trial_key(key, where, text, threads, theta_of(field), field);
 	for (size_t k = 0; k < s->nknown; k++)
 		if (strcmp(key, s->known[k].key) == 0) {
 			*out = s->known[k].out;
 			return;
 		}
-	measure(where, text, threads, theta_of(field), &s->bodies, out);
-}
-
-/* A baseline without its ' -j N', which says how many threads it has. */
-static int without_threads(const char *text, char name[LINE])
-{
-	snprintf(name, LINE, "%s", text);
-	char *const j = strstr(name, " -j ");
-	if (j)
-		*j = '\0';
-	return threads_of(j ? j + 4 : "-");
+	measure(where, text, threads, theta_of(field), b, out);
 }
 
 /* Adds a trial unless it is known already. */
@@ -906,12 +842,10 @@ static void measure_in_rounds(struct session *s, const char *backend, const char
 			continue;
 		snprintf(place, sizeof place, "%s:%d", path, s->line[k].number);
 		count = add_trial(s, trial, count, backend, of[KERNEL], threads_of(of[CPUS]), of);
-		if (strcmp(of[BASELINE], "-") == 0)
-			continue;
-		char name[LINE];
 		const int cuda = strncmp(of[BASELINE], "cuda/", 5) == 0;
-		const int threads = without_threads(of[BASELINE] + (cuda ? 5 : 0), name);
-		count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", name, threads, of);
+		if (strcmp(of[BASELINE], "-") != 0)
+			count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", of[BASELINE] + (cuda ? 5 : 0),
+				threads_of("-"), of);
 	}
 	for (size_t k = 0; k < count; k++) {
 		order[k] = k;
@@ -962,9 +896,13 @@ static const struct baseline *baseline_of(struct session *s, char *const field[C
 		return keep_baseline(s, key, ms, scaled);
 	}
 	char name[LINE];
-	const int threads = without_threads(kernel, name);
+	snprintf(name, sizeof name, "%s", kernel);
+	char *const j = strstr(name, " -j ");
+	const int threads = j ? atoi(j + 4) : threads_of("-");
+	if (j)
+		*j = '\0';
 	struct outcome out;
-	measure_row(s, where, name, threads, field, &out);
+	measure_once(s, where, name, threads, field, &s->bodies, &out);
 	nb_cpu_set_threads(threads_of("-"));
 	return keep_baseline(s, key, out.ms, 0);
 }
@@ -1013,7 +951,12 @@ static void row(struct session *s, const char *backend, char *field[COLUMNS])
 	make(&s->bodies, data, n);
 	struct outcome out;
 	memset(&out, 0, sizeof out);
-	measure_row(s, backend, field[KERNEL], threads, field, &out);
+	if (strcmp(field[KERNEL], "collide") == 0)
+		measure_collide(threads, &s->bodies, &out);
+	else if (strcmp(field[KERNEL], "xu-collide") == 0)
+		measure_xu_collide(threads, &s->bodies, &out);
+	else
+		measure_once(s, backend, field[KERNEL], threads, field, &s->bodies, &out);
 	nb_cpu_set_threads(threads_of("-"));
 	out.ms *= scale;
 	if (strcmp(backend, "cpu") == 0 && threads == threads_of("-")) { /* rows below may refer to it */

@@ -105,12 +105,12 @@ static void two_bodies(void)
 /* body i of n equal ones lies at distance i + 1, in shuffled order; a far one has no mass */
 static void shells(void)
 {
-	const double centre[3] = {5, 0, 0}, fraction[3] = {0.1, 0.5, 1};
+	const double centre[3] = {5, -300, 20}, fraction[3] = {0.1, 0.5, 1};
 	double radius[3], *x = calloc(3 * (N + 1), sizeof *x), *m = malloc((N + 1) * sizeof *m);
 	for (size_t i = 0; i < N; i++) {
 		m[i] = 0.1; /* not a binary number: sums round */
-		x[3 * i] = 5;
-		x[3 * i + 1 + i % 2] = (double)(id[i] + 1);
+		memcpy(x + 3 * i, centre, sizeof centre);
+		x[3 * i + i % 3] += (double)(id[i] + 1);
 	}
 	m[N] = 0;
 	x[3 * N] = 1e6;
