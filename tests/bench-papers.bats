@@ -95,7 +95,7 @@ accepted() {
 	# a call of each that does not count and seven rounds of plummer, eight calls of c on uniform
 	tr -s ' ' '\n' <calls >each
 	[ "$(wc -l <each)" -eq 32 ]
-	for k in 0 1 2 3 4 5 6 7; do sed -n "$((3 * k + 1)),$((3 * k + 3))p" each | tr -d '\n' && echo; done >rounds
+	for k in 0 1 2 3 4 5 6 7; do sed -n "$((3 * k + 1)),$((3 * k + 3))p" each | tr -d '\n'; echo; done >rounds
 	cat rounds
 	[ "$(head -n 1 rounds)" = abc ]
 	[ "$(fold -w 1 rounds | sort | uniq -c | tr -s ' ' | tr '\n' ,)" = ' 8 a, 8 b, 8 c,' ]

@@ -26,15 +26,6 @@ static inline struct nb_paper_body nb_paper_body(const struct nb_gravity_plan *p
 int nb_paper_gems3_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
 int nb_paper_gems3_leaves_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
-/* The calling thread is one of those that divide some work, which `threads` counts; NULL: nobody asks. */
-static inline void nb_paper_joins(int *threads)
-{
-	if (threads) {
-#pragma omp atomic
-		++*threads;
-	}
-}
-
 int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
 int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_count *count);

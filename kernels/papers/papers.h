@@ -22,13 +22,6 @@ extern "C" {
 
 enum { NB_PAPER_PARAMETERS = 3, NB_PAPER_CHOICES = 8 };
 
-/* Among how many threads of the processor the work was divided, where a kernel says so: the *-omp, xu-outer and
- * xu-inner. The kernel adds to it. */
-struct nb_paper_team {
-	int force;
-	int mass; /* mass distribution of a tree */
-};
-
 /* What to compute.  All arrays live where the kernel computes. */
 struct nb_paper_job {
 	const struct nb_gravity *gravity;
@@ -36,7 +29,6 @@ struct nb_paper_job {
 	double theta; /* for kernels with NB_PAPER_THETA: a cell of edge l at distance D counts as a whole
 			 where l / D < theta */
 	int parameter[NB_PAPER_PARAMETERS];
-	struct nb_paper_team *team; /* NULL: nobody asks */
 };
 
 /* traits of a kernel */

@@ -40,13 +40,9 @@ static int gangavarapu(const struct nb_paper_job *job, int parallel, struct nb_g
 			.y = g->pos[3 * i + 1] * plan.scale.length,
 			.mass = g->mass[i] * plan.scale.mass};
 	if (parallel) {
-#pragma omp parallel
-		{
-			nb_paper_joins(job->team ? &job->team->force : NULL);
-#pragma omp for schedule(static)
-			for (size_t i = 0; i < g->n; i++)
-				find_force(i, g->n, eps2, particles);
-		}
+#pragma omp parallel for schedule(static)
+		for (size_t i = 0; i < g->n; i++)
+			find_force(i, g->n, eps2, particles);
 	} else {
 		for (size_t i = 0; i < g->n; i++)
 			find_force(i, g->n, eps2, particles);

@@ -106,28 +106,24 @@ static void TREE(row)(const struct nb_paper_tree *tree, const struct TREE(bodies
 	}
 }
 
-static void TREE(mass_and_force)(const struct nb_paper_job *job, const struct nb_gravity_plan *plan,
-	const struct nb_paper_tree *tree, const struct TREE(bodies) * b, struct scheme scheme,
-	struct nb_gravity_count *count)
+static void TREE(mass_and_force)(const struct nb_gravity_plan *plan, const struct nb_paper_tree *tree,
+	const struct TREE(bodies) * b, struct scheme scheme, struct nb_gravity_count *count)
 {
 	const size_t n = plan->g->n;
 	uint64_t p2p = 0, m2p = 0;
-#pragma omp parallel if (scheme.parallel_mass)
-	{
-		nb_paper_joins(job->team ? &job->team->mass : NULL);
+	if (scheme.parallel_mass) {
+#pragma omp parallel
 #pragma omp single
-		TREE(distribute)(tree, b, 0, scheme.parallel_mass ? TASK_DEPTH : 0);
+		TREE(distribute)(tree, b, 0, TASK_DEPTH);
+	} else {
+		TREE(distribute)(tree, b, 0, 0);
 	}
-#pragma omp parallel if (scheme.parallel_force)
-	{
-		nb_paper_joins(job->team ? &job->team->force : NULL);
-#pragma omp for schedule(dynamic, 64) reduction(+ : p2p, m2p)
-		for (size_t i = 0; i < n; i++) {
-			struct nb_gravity_count did = {0, 0, 0, 0};
-			TREE(row)(tree, b, plan, i, &did);
-			p2p += did.p2p;
-			m2p += did.m2p;
-		}
+#pragma omp parallel for schedule(dynamic, 64) reduction(+ : p2p, m2p) if (scheme.parallel_force)
+	for (size_t i = 0; i < n; i++) {
+		struct nb_gravity_count did = {0, 0, 0, 0};
+		TREE(row)(tree, b, plan, i, &did);
+		p2p += did.p2p;
+		m2p += did.m2p;
 	}
 	if (count) {
 		count->p2p += p2p;
@@ -155,7 +151,7 @@ static int TREE(solve)(const struct nb_paper_job *job, const struct nb_gravity_p
 		}
 		for (size_t i = 0; i < g->n; i++)
 			b.mass[i] = (REAL)(g->mass[i] * plan->scale.mass);
-		TREE(mass_and_force)(job, plan, tree, &b, scheme, count);
+		TREE(mass_and_force)(plan, tree, &b, scheme, count);
 	}
 	nb_free(b.pos);
 	nb_free(b.vel);

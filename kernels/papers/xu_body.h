@@ -90,11 +90,10 @@ static void XU(impulses)(const struct XU(bodies) * b, size_t i, size_t first, si
 }
 
 /* "parallel in outer loop with manual batch split" */
-static void XU(outer)(const struct XU(bodies) * b, const struct nb_gravity_plan *plan, struct nb_paper_team *team)
+static void XU(outer)(const struct XU(bodies) * b, const struct nb_gravity_plan *plan)
 {
 #pragma omp parallel
 	{
-		nb_paper_joins(team ? &team->force : NULL);
 		const size_t size = b->n / (size_t)omp_get_num_threads() + 1;
 		const size_t start = (size_t)omp_get_thread_num() * size;
 		const size_t end = start + size < b->n ? start + size : b->n;
@@ -107,20 +106,15 @@ static void XU(outer)(const struct XU(bodies) * b, const struct nb_gravity_plan 
 }
 
 /* "parallel in inner loop with parallel for": a parallel region for every body */
-static void XU(inner)(const struct XU(bodies) * b, const struct nb_gravity_plan *plan, struct nb_paper_team *team)
+static void XU(inner)(const struct XU(bodies) * b, const struct nb_gravity_plan *plan)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		REAL part[SLICES][6];
-#pragma omp parallel
-		{
-			nb_paper_joins(team && i == 0 ? &team->force : NULL);
-#pragma omp for schedule(static)
-			for (int s = 0; s < SLICES; s++) {
-				REAL sum[6] = {0, 0, 0, 0, 0, 0};
-				XU(impulses)
-				(b, i, b->n * (size_t)s / SLICES, b->n * (size_t)(s + 1) / SLICES, sum, sum + 3);
-				memcpy(part[s], sum, sizeof sum);
-			}
+#pragma omp parallel for schedule(static)
+		for (int s = 0; s < SLICES; s++) {
+			REAL sum[6] = {0, 0, 0, 0, 0, 0};
+			XU(impulses)(b, i, b->n * (size_t)s / SLICES, b->n * (size_t)(s + 1) / SLICES, sum, sum + 3);
+			memcpy(part[s], sum, sizeof sum);
 		}
 		REAL sum[6] = {0, 0, 0, 0, 0, 0};
 		for (int s = 0; s < SLICES; s++)
@@ -130,7 +124,7 @@ static void XU(inner)(const struct XU(bodies) * b, const struct nb_gravity_plan 
 	}
 }
 
-static int XU(parallel)(const struct nb_gravity_plan *plan, enum loop loop, struct nb_paper_team *team)
+static int XU(parallel)(const struct nb_gravity_plan *plan, enum loop loop)
 {
 	const struct nb_gravity *g = plan->g;
 	struct XU(bodies) b = {.n = g->n,
@@ -149,9 +143,9 @@ static int XU(parallel)(const struct nb_gravity_plan *plan, enum loop loop, stru
 			b.m[i] = (REAL)(g->mass[i] * plan->scale.mass);
 		}
 		if (loop == OUTER)
-			XU(outer)(&b, plan, team);
+			XU(outer)(&b, plan);
 		else
-			XU(inner)(&b, plan, team);
+			XU(inner)(&b, plan);
 	}
 	nb_free(b.c);
 	nb_free(b.v);

@@ -34,8 +34,7 @@ static int xu(const struct nb_paper_job *job, enum loop loop, struct nb_gravity_
 	if (loop == SEQUENTIAL)
 		status = g->precision == NB_F64 ? sequential_f64(&plan) : sequential_f32(&plan);
 	else
-		status = g->precision == NB_F64 ? parallel_f64(&plan, loop, job->team)
-						: parallel_f32(&plan, loop, job->team);
+		status = g->precision == NB_F64 ? parallel_f64(&plan, loop) : parallel_f32(&plan, loop);
 	if (!status && count)
 		count->p2p += (uint64_t)g->n * (g->n - 1);
 	return status;

@@ -101,7 +101,6 @@ struct result {
 	double acc[3 * MOST], pot[MOST], jerk[3 * MOST];
 	int status;
 	struct nb_gravity_count count;
-	struct nb_paper_team team;
 };
 
 /* By the oracle, or, near, by the plain sum over adjacent boxes. */
@@ -175,7 +174,7 @@ static void compute(const struct nb_paper_kernel *kernel, const int *parameter, 
 		.G = s->G,
 		.precision = precision};
 	const struct nb_boxes boxes = {s->nbox, box_first, neighbour, s->nneighbour};
-	struct nb_paper_job job = {.gravity = &g, .boxes = &boxes, .theta = theta, .team = &out->team};
+	struct nb_paper_job job = {.gravity = &g, .boxes = &boxes, .theta = theta};
 	memcpy(job.parameter, parameter, sizeof job.parameter);
 	out->status = kernel->run(&job, &out->count);
 	WANT(backend->finish() == NB_OK);
@@ -374,29 +373,6 @@ static void test_moving_clusters(const struct nb_paper_kernel *kernel, enum nb_p
 	WANT(rms(got.acc, want.acc, 3 * s.n) <= 1e-2);
 	/* bodies of one cluster do not move against each other, so that all jerk is the other cluster's */
 	WANT(rms(got.jerk, want.jerk, 3 * s.n) <= 2e-2);
-}
-
-/* The kernels that share their work among threads do so, and the others do not. */
-static void test_team(const struct nb_paper_kernel *kernel)
-{
-	enum { THREADS = 3 };
-	static struct system s;
-	static struct result got;
-	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
-	const int omp = strstr(kernel->name, "-omp") || strcmp(kernel->name, "xu-outer") == 0 ||
-			strcmp(kernel->name, "xu-inner") == 0;
-	const int tree = strstr(kernel->name, "-tree") != NULL, before = nb_cpu_threads();
-	if (strncmp(kernel->name, "xu-", 3) != 0 && strncmp(kernel->name, "gangavarapu-", 12) != 0)
-		return;
-	make(&s, LARGEST, 2, 0.01, 0);
-	snprintf(label, sizeof label, "%s on %s, %d threads", kernel->name, kernel->backend, THREADS);
-	nb_cpu_set_threads(THREADS);
-	compute(kernel, none, &s, tree ? 0.5 : 0, nb_paper_precision(kernel), 0, &got);
-	nb_cpu_set_threads(before);
-	WANT(got.status == NB_OK);
-	/* the sequential ones of all pairs have nothing to say */
-	WANT(got.team.force == (omp ? THREADS : tree ? 1 : 0));
-	WANT(got.team.mass == (!tree ? 0 : strcmp(kernel->name, "gangavarapu-tree-omp") == 0 ? THREADS : 1));
 }
 
 /* Each body has a cell of its own, but for coincident ones, and lies in it; cells halve from parent to child. */
@@ -697,8 +673,6 @@ int main(int argc, char **argv)
 			test_kernel(kernel);
 			test_few(kernel);
 			test_extremes(kernel);
-			if (strcmp(name, "cpu") == 0)
-				test_team(kernel);
 			tested++;
 		}
 	CHECK(tested > 0);
