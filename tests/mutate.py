@@ -4,6 +4,7 @@
     mutate.py set COLUMN ROW COMPONENT VALUE   set one number of a real column (VALUE may be nan, inf)
     mutate.py add NAME                         add a particle column of 3 x u2 with values row * 3 + component
     mutate.py drop COLUMN                      take a column away
+    mutate.py flags COLUMN VALUE               set the flags of a column
     mutate.py attribute KEY VALUE              set an attribute
     mutate.py flip OFFSET                      flip one bit of byte OFFSET, checksums left alone
     mutate.py show COLUMN                      print a column as text, a row a line
@@ -98,6 +99,8 @@ def main(argv):
     elif command == "drop":
         c = frame.index(argv[1])
         del frame.entries[c], frame.contents[c]
+    elif command == "flags":
+        struct.pack_into("<I", frame.entries[frame.index(argv[1])], 48, int(argv[2]))
     elif command == "attribute":
         lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
         lines.append(("%s=%s" % (argv[1], argv[2])).encode())

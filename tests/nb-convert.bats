@@ -292,6 +292,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	bad "2: '-1' in column 'id' is not a whole number" 'x,y,id\n1,2,-1\n'
 	bad "2: '1.5' in column 'id' is not a whole number" 'x,y,id\n1,2,1.5\n'
 	bad "2: '18446744073709551616' in column 'id' is not" 'x,y,id\n1,2,18446744073709551616\n'
+	bad "2: '99999999999999999999' in column 'id' is not" 'x,y,id\n1,2,99999999999999999999\n'
 	bad "2: '256' in column 'species' is not a whole number from 0 to 255" 'x,y,species\n1,2,256\n'
 	bad "3: 'red' in column 'hue' is not a number (the first row has one)" 'x,y,hue\n1,2,3\n1,2,red\n'
 	bad '2: a quoted cell has no closing quote' 'x,y,name\n1,2,"a\n'

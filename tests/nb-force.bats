@@ -67,6 +67,12 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	# softening and G stay with the frame
 	nb-force --potential --no-history <two.nb >again.nb
 	[ "$(mutate show acc <again.nb)" = "$(mutate show acc <two.nb)" ]
+	[ "$(nb-stats --attributes <two.nb | grep -c -x -e 'softening=4' -e 'G=10')" -eq 2 ]
+	# a potential goes when forces of another law come
+	nb-force -e 5 <two.nb | nb-stats --fields >fields
+	grep -q acc fields
+	run grep pot fields
+	[ "$status" -eq 1 ]
 }
 
 @test "bodies at the same place do not accelerate each other" {

@@ -39,6 +39,7 @@ check_keys() { # check_keys FILE DIM
 	check_keys s.nb 2
 	nb-gen plummer -n 2000 | nb-sort-zorder --dim 2 >s.nb
 	check_keys s.nb 2
+	nb-stats --attributes <s.nb | grep -q -x 'dim=2'
 }
 
 @test "every column goes with its body" {
@@ -50,6 +51,13 @@ check_keys() { # check_keys FILE DIM
 	done
 	run cmp -s <(mutate show id <p.nb) <(mutate show id <s.nb)
 	[ "$status" -eq 1 ]
+	# columns of several blocks, as positions and keys tell, and masses that are ids
+	awk 'BEGIN { print "id,mass,x,y,z"; for (i = 0; i < 600000; i++) print i "," i "," i % 7 "," i % 11 "," i % 13 }' |
+		nb-convert --from csv --no-history >many.nb
+	NB_FOLD=off nb-sort-zorder <many.nb >sorted.nb
+	nb-build-tree <sorted.nb >/dev/null
+	nb-convert --to csv <sorted.nb | awk -F, 'NR > 1 && !($1 == $2 && $3 == $1 % 7 && $5 == $1 % 13) { bad = 1 }
+		END { exit bad || NR != 600001 }'
 }
 
 @test "the sort is stable, and sorting twice changes nothing" {
@@ -60,6 +68,15 @@ check_keys() { # check_keys FILE DIM
 	{ echo id,mass,x,y,z,vx,vy,vz; for i in 5 3 9 1 7; do echo "$i,1,$((i % 2)),0,0,0,0,0"; done; echo 2,1,2,0,0,0,0,0; } |
 		nb-convert --from csv | nb-sort-zorder >same.nb
 	[ "$(mutate show id <same.nb | tr '\n' ' ')" = '5 3 9 1 7 2 ' ]
+}
+
+@test "positions may be the last column" {
+	printf 'id,mass,x,y,z\n1,1,0,0,0\n2,1,1,1,1\n' | nb-convert --from csv >last.nb
+	cat last.nb last.nb | NB_FOLD=off nb-sort-zorder | nb-stats --check
+	NB_FOLD=off nb-sort-zorder <last.nb >sorted.nb
+	[ "$(mutate show id <sorted.nb | tr '\n' ' ')" = '1 2 ' ]
+	printf 'x' | dd of=last.nb bs=1 seek=$(($(stat -c %s last.nb) - 192)) conv=notrunc status=none
+	fails_with 1 'has the wrong CRC' 'NB_FOLD=off nb-sort-zorder <last.nb'
 }
 
 @test "n = 0, 1, 2, 255, 257" {
@@ -75,6 +92,9 @@ check_keys() { # check_keys FILE DIM
 	nb-sort-zorder --cube=-10,-10,-10,20 <u.nb >s.nb
 	check_keys s.nb 3
 	fails_with 1 'outside the cube' 'nb-sort-zorder --cube 100,0,0,1 <u.nb'
+	fails_with 1 'outside the cube' 'nb-sort-zorder --cube=-1,0,-1,2 <u.nb'
+	fails_with 1 'outside the cube' 'nb-sort-zorder --cube=-1,-1,0,2 <u.nb'
+	nb-sort-zorder --dim 2 --cube=-1,-1,0,2 <u.nb >s.nb
 	fails_with 2 "invalid cube '1,2' (want x,y,z,edge" 'nb-sort-zorder --cube 1,2 <u.nb'
 	fails_with 2 "invalid cube '0,0,0,0'" 'nb-sort-zorder --cube 0,0,0,0 <u.nb'
 	fails_with 2 "invalid dim '4'" 'nb-sort-zorder --dim 4 <u.nb'

@@ -223,6 +223,8 @@ order_of() {
 	close_to "$want" "$got" 1e-14
 	[ "$(nb-step --eta 0.1 -d 0.001 --every 0 './filter spring' <five.nb | times)" = 0.001 ]
 	[ "$(nb-step --eta 0.1 -d -0.001 --every 0 './filter spring' <five.nb | times)" = -0.001 ]
+	[ "$(nb-step --eta 0.1 -d 1 --every 0 './filter spring' <five.nb | times)" = "$got" ]
+	[ "$(nb-step --eta 0.1 -d -1 --every 0 './filter spring' <five.nb | times)" = "-$got" ]
 	# the last step is shortened to end at the time asked for
 	[ "$(nb-step --eta 0.1 --every 0 --until 0.3 './filter spring' <five.nb | times)" = 0.3 ]
 	[ "$(nb-step --eta 0.1 -d -1 --every 0 --until -0.3 './filter spring' <five.nb | times)" = -0.3 ]
@@ -338,7 +340,12 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	[ "$status" -eq 1 ]
 	nb-step -d 0.01 -k 2 --every 0 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1' <n257.nb >out.nb
 	[ "$(mutate show id <out.nb)" = "$(nb-sort-zorder <out.nb | mutate show id)" ]
-	# the plain filter drops them
+	# the plain filter drops them, also keys that are not marked as derived from positions
+	nb-force -e 0.1 <n257.nb | nb-sort-zorder | mutate flags key 0 >keyed.nb
+	nb-stats --fields <keyed.nb | grep -q key
+	nb-step -d 0.01 <keyed.nb | nb-stats --fields >fields
+	run grep key fields
+	[ "$status" -eq 1 ]
 	nb-sort-zorder <n257.nb | nb-build-tree | nb-force -t 0.5 -e 0.1 | nb-step -d 0.01 >out.nb
 	fails_with 1 'nb-sort-zorder | nb-build-tree' 'nb-force -m tree <out.nb'
 }

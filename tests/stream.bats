@@ -100,5 +100,9 @@ setup() {
 		fails_with 1 "more than NB_MAX_FRAME='$limit' (want a number of bytes)" "NB_MAX_FRAME=$limit nb-sort-zorder <f.nb"
 	done
 	NB_MAX_FRAME=1000000000 nb-sort-zorder <f.nb | nb-stats --check
+	# each column would fit, not all of them
+	size=$(stat -c %s f.nb)
+	fails_with 1 "more than NB_MAX_FRAME='$((size / 2))'" "NB_MAX_FRAME=$((size / 2)) nb-sort-zorder <f.nb"
+	NB_MAX_FRAME=$size nb-sort-zorder <f.nb | NB_MAX_FRAME=$((2 * size)) nb-stats --check
 	NB_MAX_FRAME='' nb-sort-zorder <f.nb | nb-stats --check
 }

@@ -494,6 +494,7 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 	} while (answer == NB_FRAME && fixed.kind == KIND_END); /* cat a b: another stream may follow */
 	reader->ncolumn = frame->ncolumn;
 	reader->column = 0;
+	reader->whole = 0;
 	memset(reader->crc, 0, sizeof reader->crc);
 	return answer == NB_FRAME && reader->map ? check_mapped(reader, frame) : answer;
 }
@@ -586,6 +587,7 @@ static enum nb_answer check_trailer(struct nb_reader *reader, const struct nb_fr
 				frame->column[c].name, reader->nframe);
 	reader->nframe++;
 	reader->ninner++;
+	reader->whole = 1;
 	return NB_FRAME;
 }
 
@@ -607,7 +609,7 @@ static enum nb_answer read_columns(
 		if (read_column(reader, column, to, &reader->crc[reader->column], visit, context))
 			return NB_ERROR;
 	}
-	return reader->column < reader->ncolumn ? NB_FRAME : check_trailer(reader, frame);
+	return reader->column < reader->ncolumn || reader->whole ? NB_FRAME : check_trailer(reader, frame);
 }
 
 enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count)

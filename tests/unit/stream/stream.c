@@ -247,6 +247,53 @@ static void test_absurd_sizes(void)
 	free(bytes);
 }
 
+/* The same of the directory: what one entry says must fit what the others and the header say. */
+static void test_absurd_columns(void)
+{
+	const size_t n[] = {3};
+	const size_t size = write_file(n, 1);
+	unsigned char *bytes = load(size), *damaged = malloc(size);
+	const uint32_t attribute_bytes = bytes[56] | (uint32_t)bytes[57] << 8;
+	const size_t directory = 128 + (attribute_bytes + 63) / 64 * 64, head = directory + 5 * 128;
+	static const struct {
+		int at, bytes; /* in the second entry; 0: the name of the first */
+		uint64_t value;
+		const char *text;
+	} change[] = {
+		{0, 32, 0, "appears twice"},
+		{0, 1, 0, "is not plain text"},
+		{32, 1, '>', "want a little-endian"},
+		{40, 4, 3, "unknown table 3"},
+		{44, 4, 0, "has 0 components"},
+		{44, 4, 65537, "has 65537 components"},
+		{80, 8, 64, "is at the wrong offset"},
+		{80, 8, UINT64_MAX - 63, "is at the wrong offset"},
+		{88, 8, 64, " has 64 bytes (want "},
+	};
+	for (size_t c = 0; c < sizeof change / sizeof *change; c++) {
+		int nframe;
+		char error[NB_ERROR_SIZE];
+		memcpy(damaged, bytes, size);
+		unsigned char *entry = damaged + directory + 128;
+		if (change[c].bytes == 32)
+			memcpy(entry, entry - 128, 32);
+		else
+			store(entry + change[c].at, change[c].value, change[c].bytes);
+		store(damaged + 20, 0, 4);
+		store(damaged + 20, libdeflate_crc32(0, damaged, head), 4);
+		save(damaged, size);
+		for (int mapped = 0; mapped < 2; mapped++) {
+			const int refused = read_all(mapped, &nframe, error) == NB_ERROR &&
+					    strstr(error, change[c].text);
+			CHECK(refused);
+			if (!refused)
+				fprintf(stderr, "case %zu: %s\n", c, error);
+		}
+	}
+	free(damaged);
+	free(bytes);
+}
+
 static void test_blocks(void)
 {
 	struct nb_frame frame;
@@ -303,6 +350,7 @@ int main(void)
 	test_round_trip();
 	test_damage();
 	test_absurd_sizes();
+	test_absurd_columns();
 	test_blocks();
 	test_attributes();
 	test_dtypes();
