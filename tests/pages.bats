@@ -28,6 +28,12 @@ run_examples() {
 
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
 @test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
+@test "the commands of nb-papers(7) that need no GPU run" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	sed -n '/^\.Dl nb-/s/^\.Dl //p' "$NB_TOP/man/nb-papers.7" | sed "s/\\\\(aq/'/g; s/\\\\-/-/g" | grep -v -e '-b cuda' >commands
+	[ "$(wc -l <commands)" -ge 12 ]
+	bash -e -o pipefail commands >out
+}
 @test "the filter in Python of nb-filter(7) doubles the masses, and fails when its input is cut" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	sed -n '/^import struct/,/^\.Ed/p' "$NB_TOP/man/nb-filter.7" | sed '/^\.Ed/d; s/\\e/\\/g' >double.py
