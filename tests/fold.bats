@@ -182,6 +182,7 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 		fine "$tree -l 4 -p 1 | nb-force -e 0.1 $options" 'sort-zorder | build-tree | force'
 	done
 	fine 'nb-gen boxes --level 2 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 | nb-force -m near' 'gen | sort-zorder | build-tree | force'
+	fine 'nb-gen boxes --level 2 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 | nb-force -m fmm -p 3' 'gen | sort-zorder | build-tree | force'
 	kernel=$(nb-force --kernel help 2>&1 | awk '$1 ~ /^[a-z0-9-]+$/ && NF > 2 { print $1; exit }')
 	[ -n "$kernel" ]
 	same "nb-gen -n 256 | nb-force -e 0.1 --kernel $kernel | nb-stats" 'gen | force | stats'

@@ -132,6 +132,18 @@ within() {
 	done
 }
 
+@test "far field of boxes in 2-D and 3-D" {
+	nb-gen boxes --level 4 --per-box 12 | nb-sort-zorder | nb-build-tree --kind boxes --level 4 >b2.nb
+	nb-gen clusters -n 5000 | nb-sort-zorder | nb-build-tree --kind boxes --level 4 >b3.nb
+	for f in b2 b3; do
+		nb-force -b cpu -m fmm -p 7 -e 0.01 --precision f64 <$f.nb >cpu.nb
+		at_most 1e-12 "$(nb-force -b cuda -m fmm -p 7 -e 0.01 --precision f64 <$f.nb | compare cpu.nb rms_ratio)"
+		at_most 1e-5 "$(nb-force -b cuda -m fmm -p 7 -e 0.01 <$f.nb | compare cpu.nb rms_ratio)"
+		nb-force -b cuda -m fmm -e 0.01 --no-history <$f.nb >one.nb
+		nb-force -b cuda -m fmm -e 0.01 --no-history <$f.nb | cmp - one.nb
+	done
+}
+
 @test "the same bytes on every run" {
 	nb-sort-zorder <clusters.nb | nb-build-tree >t.nb
 	for f in 'nb-force -b cuda -m direct --precision f32' 'nb-force -b cuda -m direct' 'nb-force -b cuda -m tree -t 0.6'; do

@@ -47,16 +47,16 @@ struct nb_fmm_box {
  *   m2l  adds the fields of many children of neighbours, source[k] (n), to local[k] (n x children) of the children of
  *        as many boxes; tensor (ntensor x children): T from such a child to the children, 0 where they touch; terms
  *        with |a| + |b| <= total
- *   l2p  adds the field l (n) to the accelerations and potentials of bodies first..last-1; out: G / mass unit */
+ *   l2p  adds the field l (n) to the accelerations and potentials of bodies first..last-1 */
 struct nb_fmm_operators {
-	int (*p2m)(const struct nb_fmm_basis *basis, const struct nb_gravity *g, double mass_unit,
-		const struct nb_fmm_box *box, size_t first, size_t last, double *m);
+	int (*p2m)(const struct nb_fmm_basis *basis, const struct nb_gravity *g, const struct nb_fmm_box *box,
+		size_t first, size_t last, double *m);
 	void (*m2m)(const struct nb_fmm_basis *basis, const double *const *child, double *m);
 	void (*l2l)(const struct nb_fmm_basis *basis, const double *l, double *local);
 	void (*m2l)(const struct nb_fmm_basis *basis, int total, const double *tensor, int many,
 		const double *const *source, double *const *local);
-	void (*l2p)(const struct nb_fmm_basis *basis, const struct nb_gravity *g, double out,
-		const struct nb_fmm_box *box, size_t first, size_t last, const double *l);
+	void (*l2p)(const struct nb_fmm_basis *basis, const struct nb_gravity *g, const struct nb_fmm_box *box,
+		size_t first, size_t last, const double *l);
 };
 extern const struct nb_fmm_operators nb_fmm_operators_plain, nb_fmm_operators_avx2, nb_fmm_operators_avx512;
 

@@ -27,7 +27,6 @@ struct field {
 	const struct nb_fmm *fmm;
 	struct nb_fmm_basis basis;
 	const struct nb_fmm_operators *do_;
-	double mass_unit;
 	struct level level[NB_BOXES_MAX_LEVEL_2D + 1];
 	int total[26 * 8];
 	unsigned apart[26 * 8]; /* neighbours x children, bit c: child c does not touch it */
@@ -123,8 +122,8 @@ static int bodies_to_multipoles(struct field *f)
 	for (size_t k = 0; k < l->count; k++) {
 		const uint32_t b = l->box[k];
 		const struct nb_fmm_box box = box_of(f, f->fmm->level, b);
-		outside |= f->do_->p2m(&f->basis, f->g, f->mass_unit, &box, f->boxes->box_first[b],
-			f->boxes->box_first[b + 1], l->m + k * (size_t)f->basis.n);
+		outside |= f->do_->p2m(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1],
+			l->m + k * (size_t)f->basis.n);
 	}
 	return outside ? NB_EINVAL : NB_OK;
 }
@@ -236,8 +235,7 @@ static void deliver(const struct field *f, const struct group *group, int k)
 		if (below->l)
 			continue;
 		const struct nb_fmm_box box = box_of(f, group->level + 1, b);
-		f->do_->l2p(&f->basis, f->g, f->g->G / f->mass_unit, &box, f->boxes->box_first[b],
-			f->boxes->box_first[b + 1], row);
+		f->do_->l2p(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1], row);
 	}
 }
 
@@ -291,22 +289,12 @@ static int field_down(struct field *f, int level, uint64_t *m2l)
 
 /* ---- all ------------------------------------------------------------------------------------------------ */
 
-static double largest_mass(const struct nb_gravity *g)
-{
-	double most = 0;
-#pragma omp parallel for simd reduction(max : most)
-	for (size_t i = 0; i < g->n; i++)
-		most = fabs(g->mass[i]) > most ? fabs(g->mass[i]) : most;
-	return most;
-}
-
 static int far_field(struct field *f, uint64_t *m2l)
 {
 	const int finest = f->fmm->level;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
 	f->do_ = nb_fmm_operators();
 	f->threads = nb_cpu_threads();
-	f->mass_unit = nb_pair_power2(largest_mass(f->g), 0);
 	const size_t children = (size_t)f->basis.children;
 	for (int table = 0; table < f->boxes->nneighbour * f->basis.children; table++)
 		f->total[table] = nb_fmm_total(

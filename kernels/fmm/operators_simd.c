@@ -73,8 +73,8 @@ static int places(int dim, const double *pos, const struct nb_fmm_box *box, size
 	return inside;
 }
 
-static int p2m(const struct nb_fmm_basis *basis, const struct nb_gravity *g, double mass_unit,
-	const struct nb_fmm_box *box, size_t first, size_t last, double *m)
+static int p2m(const struct nb_fmm_basis *basis, const struct nb_gravity *g, const struct nb_fmm_box *box, size_t first,
+	size_t last, double *m)
 {
 	nb_vd sum[NB_FMM_TERMS], power[NB_FMM_TERMS], place[3];
 	memset(sum, 0, (size_t)basis->n * sizeof *sum);
@@ -83,7 +83,7 @@ static int p2m(const struct nb_fmm_basis *basis, const struct nb_gravity *g, dou
 			return 1;
 		double mass[NB_WD] = {0};
 		for (size_t k = 0; k < NB_WD && i + k < last; k++)
-			mass[k] = g->mass[i + k] * mass_unit;
+			mass[k] = g->mass[i + k];
 		memcpy(&power[0], mass, sizeof mass);
 		sum[0] += power[0];
 		for (int a = 1; a < basis->n; a++) {
@@ -96,18 +96,18 @@ static int p2m(const struct nb_fmm_basis *basis, const struct nb_gravity *g, dou
 	return 0;
 }
 
-/* out (count): acc += ax, ay, az of each lane */
-static void add_rows(const struct nb_gravity *g, double out, size_t first, size_t many, const nb_vd *acc, nb_vd pot)
+/* The sums of each lane to the rows of its body, acc times a factor. */
+static void add_rows(const struct nb_gravity *g, double factor, size_t first, size_t many, const nb_vd *acc, nb_vd pot)
 {
 	for (size_t i = 0; i < many; i++) {
 		for (size_t d = 0; d < 3; d++)
-			g->acc[3 * (first + i) + d] += out * acc[d][i];
+			g->acc[3 * (first + i) + d] += factor * acc[d][i];
 		if (g->pot)
 			g->pot[first + i] -= pot[i];
 	}
 }
 
-static void l2p(const struct nb_fmm_basis *basis, const struct nb_gravity *g, double out, const struct nb_fmm_box *box,
+static void l2p(const struct nb_fmm_basis *basis, const struct nb_gravity *g, const struct nb_fmm_box *box,
 	size_t first, size_t last, const double *l)
 {
 	double slope[3][NB_FMM_TERMS], height[NB_FMM_TERMS];
@@ -130,7 +130,7 @@ static void l2p(const struct nb_fmm_basis *basis, const struct nb_gravity *g, do
 			pot += (a < basis->nlow ? power[a] : power[basis->from[a]] * place[basis->axis[a]]) * height[a];
 		/* acc is in units of 1 / edge^2, pot of 1 / edge */
 		const size_t many = last - i < (size_t)NB_WD ? last - i : (size_t)NB_WD;
-		add_rows(g, out / box->edge / box->edge, i, many, acc, pot * (out / box->edge));
+		add_rows(g, g->G / box->edge / box->edge, i, many, acc, pot * (g->G / box->edge));
 	}
 }
 

@@ -316,6 +316,8 @@ int main(void)
 		"nb-step --integrator taylor -d 0.01", "nb-force -e 0.1", "nb-step --integrator euler --eta 0.1", NULL};
 	static const char *const near[] = {
 		"nb-sort-zorder", "nb-build-tree --kind boxes --level 3", "nb-force -e 0.01", "nb-step -d 0.01", NULL};
+	static const char *const fmm[] = {"nb-sort-zorder", "nb-build-tree --kind boxes --level 3",
+		"nb-force -m fmm -p 3 -e 0.01", "nb-step -d 0.01", NULL};
 	for (int f = 0; f < 2; f++) {
 		const char *real = f ? "<f4" : "<f8";
 		chain(tree, real, 3);
@@ -323,6 +325,8 @@ int main(void)
 		chain(direct, real, 3);
 		chain(near, real, 3);
 		chain(near, real, 2);
+		chain(fmm, real, 3);
+		chain(fmm, real, 2);
 	}
 	lookers();
 	instances();
