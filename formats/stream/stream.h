@@ -56,7 +56,8 @@ enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);
  * columns without contents ... */
 enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame);
 /* ... then the contents of the first count columns, as far as they are not read yet (SIZE_MAX: all, which must be
- * the last call).  The CRCs are verified with the last column.  Columns may be added behind the others meanwhile, none dropped ... */
+ * the last call).  The CRCs are verified with the last column.  Columns may be added behind the others meanwhile, none
+ * dropped ... */
 enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count);
 /* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes that end on row boundaries
  * where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop (the answer is then
