@@ -38,14 +38,16 @@ struct nb_fmm {
  *     2-D   4: 3e-3     6: 4e-4     8: 1.2e-4       10: 3.5e-5  12: 1.0e-5
  * Same bytes for any number of threads.  g->precision is that of the near field; expansions are in f64.
  * count: p2p of the near field; m2l, pairs of boxes with bodies.
- * Memory beyond the arrays: 16 n bytes a coefficient of the expansion at most, and 5 bytes a box.
+ * Memory beyond the arrays: for each coefficient 8 bytes a box of the finest level that has bodies, 16 a coarser one;
+ * 5 bytes a box.  84 coefficients at order 6 in 3-D, 45 at order 8 in 2-D.
  * Returns as the near field does, and NB_EUNSUPPORTED for a jerk, NB_EINVAL for boxes that are not those of dim and
  * level, or bodies that are not in their boxes, or in 2-D not in the plane. */
 NB_MUST_CHECK int nb_gravity_fmm_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
 	struct nb_gravity_count *count);
 
-/* The same on the current device; arrays of *g and *boxes in its memory.  Expansions in f32, with f64 where
- * g->precision is NB_F64 or eps is more than 2^20 edges of a box.  Same bytes on every run. */
+/* The same on the current device; arrays of *g and *boxes in its memory.  Expansions in f32, in f64 where
+ * g->precision is NB_F64 or eps is more than 2^20 edges of a box.  Same bytes on every run.  n < 2^32.
+ * In f32 the expansions add 1e-6 at most to the errors above. */
 NB_MUST_CHECK int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes,
 	const struct nb_fmm *fmm, struct nb_gravity_count *count);
 

@@ -262,6 +262,7 @@ static void offsets(int dim)
 
 static void operators(void)
 {
+	CHECK(nb_fmm_terms(3, 1) == 189 * 4 * 4 && nb_fmm_terms(2, 1) == 27 * 3 * 3);
 	for (int dim = 2; dim <= 3; dim++) {
 		offsets(dim);
 		for (int soft = 0; soft < 2; soft++)
