@@ -50,6 +50,7 @@ unit() {
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
 @test "collisions and mergers by hand" { unit motion/contact; }
+@test "collisions that lose energy" { unit motion/restitution; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 # bats test_tags=gpu
