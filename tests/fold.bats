@@ -215,6 +215,7 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 	fine "$gen --send-velocities 'nb-force' -k 2 | nb-stats" 'gen | step | stats' 'force'
 	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide merge -k 5 'nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
 	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide elastic -k 5 'nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide bounce --restitution 0.5 -k 5 'nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "nb-step -d 0.01 -k 2 'nb-sort-zorder | nb-force' <../data/three.nb" 'sort-zorder | force'
 	fine "nb-step -d 86400 -k 3 'nb-force --potential' <../data/planets.nb | nb-render-ppm -W 16 -H 16" 'step | render-ppm' 'force'
 	fine "$gen -k 2 'nb-force | nb-step -k 0 -d 1' --send-velocities | nb-stats" # no force; as a filter within

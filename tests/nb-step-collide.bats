@@ -118,6 +118,50 @@ sums() {
 	[ "$(mutate show vel <cloud.nb | cksum)" != "$(mutate show vel <cloud1.xu | cksum)" ]
 }
 
+@test "bodies that bounce go apart with the coefficient of restitution, which is 1 by default" {
+	bodies '1 1 0.5 -2 3' '2 3 0.5 2 -1'
+	# the centre of mass rests; they touch at t = 0.75, at 0.25 and 1.25, and go 4 e apart
+	for e in 0 0.25 0.5 1; do
+		nb-step -d 1.75 --every 0 --collide bounce --restitution $e "$FREE" <bodies.nb | shown pos vel >got
+		awk -v e=$e '
+			function near(got, want) { if (!((got - want) ^ 2 < 1e-28)) { print "e", e, got, want; exit 1 } }
+			$1 == 1 { near($2, 0.25 - 3 * e); near($5, -3 * e) }
+			$1 == 2 { near($2, 1.25 + e); near($5, e) }
+			END { if (NR != 2) exit 1 }' got
+	done
+	nb-step --no-history -d 1.75 --every 0 --collide bounce "$FREE" <bodies.nb >default.nb
+	nb-step --no-history -d 1.75 --every 0 --collide elastic "$FREE" <bodies.nb | cmp - default.nb
+	for integrator in $(integrators); do
+		nb-step -d 0.02 -k 10 --every 0 --integrator "$integrator" --collide bounce --restitution 0.5 \
+			"$FREE $(jerk_for "$integrator")" <cloud.nb | shown radius pos vel >free
+		[ "$integrator" != leapfrog ] || cp free free.leapfrog
+		cmp free.leapfrog free
+	done
+}
+
+@test "bodies that lose energy come to rest on each other under gravity, and do not sink in" {
+	bodies '1 1 0.5 -0.8 0' '2 1 0.5 0.8 0'
+	nb-step -d 0.005 -k 4000 --every 2000 --collide bounce --restitution 0.5 'nb-force -e 0' <bodies.nb 2>said >rest.nb
+	[ ! -s said ]
+	for frame in 1 2; do
+		nb-convert --to csv --frame $frame <rest.nb | awk -F , '
+			NR == 1 { for (i = 1; i <= NF; i++) if ($i == "x") x = i; else if ($i == "vx") v = i }
+			NR > 1 { at[NR] = $x; go[NR] = $v }
+			END { d = at[2] - at[3]; d = d < 0 ? -d : d; w = go[2] - go[3]; print d, w; exit !(NR == 3 && (d - 1) ^ 2 < 1e-4 && w ^ 2 < 1e-3) }'
+	done
+}
+
+@test "the restitution belongs to bounces, forwards in time, and is a number from 0 to 1" {
+	for how in none elastic merge; do
+		fails_with 2 "option '--restitution' needs '--collide bounce'" "nb-step -d 1 --collide $how --restitution 0.5 nb-force <cloud.nb"
+	done
+	fails_with 2 "option '--restitution' needs '--collide bounce'" 'nb-step -d 1 --restitution 1 nb-force <cloud.nb'
+	fails_with 2 "invalid restitution '1.1'" 'nb-step -d 1 --collide bounce --restitution 1.1 nb-force <cloud.nb'
+	fails_with 2 "invalid restitution '-0.1'" 'nb-step -d 1 --collide bounce --restitution -0.1 nb-force <cloud.nb'
+	fails_with 2 "option '--restitution' below 1 with a negative time step" 'nb-step -d -1 --collide bounce --restitution 0.5 nb-force <cloud.nb'
+	nb-step -d -0.01 --collide bounce --restitution 1 "$FREE" <cloud.nb >back.nb
+}
+
 @test "a push goes through a row of bodies that touch" {
 	bodies '1 1 0.5 -3 1' '2 1 0.5 0 0' '3 1 0.5 1 0' '4 1 0.5 2 0'
 	nb-step -d 4 --every 0 --collide elastic "$FREE" <bodies.nb | shown vel >got
@@ -345,5 +389,5 @@ sums() {
 		fails_with 1 "field 'radius' of the body with id $(mutate show id <cloud.nb | sed -n 301p)" \
 			"nb-step -d 0.01 --every 0 --collide $mode './filter hollow' <cloud.nb"
 	done
-	fails_with 2 "invalid collide 'bounce' (want none|elastic|merge|xu)" 'nb-step -d 0.1 --collide bounce nb-force <cloud.nb'
+	fails_with 2 "invalid collide 'stick' (want none|bounce|elastic|merge|xu)" 'nb-step -d 0.1 --collide stick nb-force <cloud.nb'
 }

@@ -53,6 +53,7 @@ unit() {
 @test "colours and PPM" { unit image/image; }
 @test "the largest acceleration" { unit motion/step; }
 @test "collisions and mergers by hand" { unit motion/contact; }
+@test "collisions that lose energy" { unit motion/restitution; }
 @test "collisions and mergers of many" { unit motion/collide; }
 @test "kernels of the papers" { unit papers/papers; }
 @test "threads of the kernels of the papers" { unit papers/threads; }

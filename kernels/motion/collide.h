@@ -17,18 +17,31 @@
  * line of centres and pass through each other.  A body collides at most NB_COLLIDE_MOST times in one drift; after that
  * it passes through all others until the end of the drift.
  *
+ * NB_COLLIDE_BOUNCE: the same, but after a collision that component is -restitution times what it was before, so the
+ * kinetic energy (1 - restitution^2) mu v^2 / 2 is lost, mu being the reduced mass and v that component.  The momentum
+ * stays.  With a restitution of 1 this is NB_COLLIDE_ELASTIC.  Below 1, two things keep bodies from colliding
+ * infinitely often in a finite time, and from sinking into each other:
+ * - A collision whose speed is below NB_COLLIDE_RESTING times that of the fastest one that either body has had in the
+ *   drift is elastic: what it fails to dissipate is 10^-6 of the energy of that one.  So are collisions of a body that
+ *   has had NB_COLLIDE_LOSSY in the drift.
+ * - Two bodies that touch, and whose mean velocities approach each other still after the collision, or without one, are
+ *   pressed together by acc: the contact bears it, and the mean velocities cease to approach.
+ *
  * NB_COLLIDE_MERGE: the two become one with their mass, their momentum, their centre of mass and the sum of their
  * volumes; it has the place among the bodies, and so the id, of the heavier one, of two equal ones that of the
  * smaller id.  Bodies that overlap at the very beginning become one all together, whether they do so directly or
  * through others, before all else: this takes no more than about n log n time however many overlap.  Bodies
  * without mass count as equal ones where no other is there.
  *
+ * Sources: Allen & Tildesley 1987, Computer Simulation of Liquids, sec. 3.6 (from contact to contact); for slow
+ * collisions that are elastic, Ben-Naim, Chen, Doolen & Redner 1999, Phys. Rev. Lett. 82, 4069.
+ *
  * Everything is as if the bodies were sorted by id: their order is of no importance (where two ids are equal, or
  * there are none, the place among the bodies is the id).  The same bytes for any number of threads.
  * A body that touches nothing ends at pos + vel dt, to the last bit as by nb_drift_cpu.
  *
- * Time is about n log n + contacts log n, as long as few of the boxes around the paths meet; in an elastic
- * drift every contact looks at all bodies that the two overlap.  Memory: about 200 bytes a body and 64 a contact. */
+ * Time is about n log n + contacts log n, as long as few of the boxes around the paths meet; in a drift without
+ * mergers every contact looks at all bodies that the two overlap.  Memory: about 200 bytes a body and 64 a contact. */
 #ifndef NB_MOTION_COLLIDE_H
 #define NB_MOTION_COLLIDE_H
 
@@ -41,9 +54,10 @@
 extern "C" {
 #endif
 
-enum { NB_COLLIDE_MOST = 100 };
+enum { NB_COLLIDE_MOST = 100, NB_COLLIDE_LOSSY = 50 };
+#define NB_COLLIDE_RESTING 1e-3
 
-enum nb_collide_mode { NB_COLLIDE_ELASTIC, NB_COLLIDE_MERGE };
+enum nb_collide_mode { NB_COLLIDE_ELASTIC, NB_COLLIDE_MERGE, NB_COLLIDE_BOUNCE };
 
 struct nb_collide {
 	size_t n; /* < 2^32 - 1 */
@@ -60,7 +74,8 @@ struct nb_collide {
 	/* NULL, or n x 3: two bodies that collide at time t of the drift do so with the velocities
 	 * vel + acc (t - lag) */
 	const double *acc;
-	double lag; /* the time of the drift at which vel is the velocity; used with acc only */
+	double lag;	    /* the time of the drift at which vel is the velocity; used with acc only */
+	double restitution; /* 0 .. 1, for NB_COLLIDE_BOUNCE */
 };
 
 struct nb_collide_count {
@@ -70,8 +85,8 @@ struct nb_collide_count {
 };
 
 /* Returns NB_ENONFINITE, with all arrays as they were, if a position (also the one at the end) or velocity is not
- * finite, NB_EINVAL if a mass or radius is negative or not finite, NB_ELIMIT for too many bodies, NB_ENOMEM (the
- * arrays are undefined then). */
+ * finite, NB_EINVAL if a mass or radius is negative or not finite, or the restitution not in 0 .. 1, NB_ELIMIT for too
+ * many bodies, NB_ENOMEM (the arrays are undefined then). */
 NB_MUST_CHECK int nb_collide_cpu(const struct nb_collide *c, struct nb_collide_count *count);
 /* The oracle: the same bytes by looking at all pairs for every contact, O(n^2 (1 + contacts)). */
 NB_MUST_CHECK int nb_collide_ref(const struct nb_collide *c, struct nb_collide_count *count);

@@ -18,6 +18,7 @@ struct nb_mark {
 	uint32_t row;	  /* where the caller has it */
 	uint32_t changes; /* contacts so far */
 	uint32_t partner; /* of the last contact; NB_NOBODY: none */
+	double fastest;	  /* speed of the fastest contact so far */
 };
 
 #define NB_NOBODY UINT32_MAX
@@ -27,6 +28,7 @@ enum { NB_COLLIDE_PARALLEL = 4000 /* fewer bodies are not worth starting threads
 struct nb_collide_state {
 	const struct nb_collide *c;
 	double scale;
+	double restitution;
 	struct nb_path *path; /* n */
 	struct nb_mark *mark; /* n */
 	uint64_t contacts;
@@ -61,8 +63,11 @@ static inline int nb_collide_begin(struct nb_collide_state *x, const struct nb_c
 		radius = c->radius[i] > radius ? c->radius[i] : radius;
 		bad += !(c->mass[i] >= 0 && c->radius[i] >= 0);
 	}
+	x->restitution = c->mode == NB_COLLIDE_BOUNCE ? c->restitution : 1;
 	if (odd)
 		return NB_ENONFINITE;
+	if (!(x->restitution >= 0 && x->restitution <= 1))
+		return NB_EINVAL;
 	if (bad || isinf(mass) || isinf(radius))
 		return NB_EINVAL;
 	/* what all of them together could become */
@@ -87,7 +92,7 @@ static inline void nb_collide_load(struct nb_collide_state *x, uint32_t a, uint3
 	}
 	path->r = c->radius[row] * x->scale;
 	path->t = 0;
-	x->mark[a] = (struct nb_mark){row, 0, NB_NOBODY};
+	x->mark[a] = (struct nb_mark){row, 0, NB_NOBODY, 0};
 }
 
 /* Moves the bodies to where they are at the end, and says which are left. */
@@ -234,24 +239,50 @@ static inline void nb_path_set(struct nb_collide_state *x, uint32_t a, double s,
 	path->t = s;
 }
 
+/* By how much a contact changes the speed of two bodies along the line of centres, over their distance; 0: nothing
+ * happens.  The rules are those of NB_COLLIDE_BOUNCE.
+ *   distance  of the bodies
+ *   now       speed of approach at the moment, over the distance; negative: they separate
+ *   mean      the same of the velocities on which they move */
+static inline double nb_collide_change(const struct nb_collide_state *x, struct nb_mark *a, struct nb_mark *b,
+	double distance, double now, double mean)
+{
+	if (x->restitution == 1)
+		return now > 0 ? 2 * now : 0;
+	const double speed = (now > mean ? now : mean) * distance;
+	const double fastest = a->fastest > b->fastest ? a->fastest : b->fastest;
+	const int resting = speed < NB_COLLIDE_RESTING * fastest || a->changes >= NB_COLLIDE_LOSSY ||
+			    b->changes >= NB_COLLIDE_LOSSY;
+	double change = now > 0 ? (1 + (resting ? 1 : x->restitution)) * now : 0;
+	if (!resting && change < mean)
+		change = mean; /* held */
+	a->fastest = a->fastest > speed ? a->fastest : speed;
+	b->fastest = b->fastest > speed ? b->fastest : speed;
+	return change;
+}
+
 static inline void nb_collide_bounce(struct nb_collide_state *x, uint32_t a, uint32_t b, double s)
 {
 	const struct nb_collide *c = x->c;
 	const size_t row_a = x->mark[a].row, row_b = x->mark[b].row;
 	double *va = c->vel + 3 * row_a, *vb = c->vel + 3 * row_b;
-	double pa[3], pb[3], d[3], w[3];
+	double pa[3], pb[3], d[3], w[3], mean[3];
 	nb_path_place(&x->path[a], s, pa);
 	nb_path_place(&x->path[b], s, pb);
 	for (size_t k = 0; k < 3; k++) {
 		d[k] = pb[k] - pa[k];
-		w[k] = vb[k] - va[k];
+		mean[k] = w[k] = vb[k] - va[k];
 		if (c->acc)
 			w[k] += (c->acc[3 * row_b + k] - c->acc[3 * row_a + k]) * (s * c->dt - c->lag);
 	}
-	const double dd = nb_dot3(d, d), dw = nb_dot3(d, w);
+	const double dd = nb_dot3(d, d), forwards = c->dt < 0 ? 1 : -1;
+	double push = 0; /* change of the relative velocity over d */
+	if (dd > 1e-290)
+		push = nb_collide_change(x, &x->mark[a], &x->mark[b], sqrt(dd), forwards * nb_dot3(d, w) / dd,
+			forwards * nb_dot3(d, mean) / dd);
 	/* a grazing contact may turn out to be none */
-	if ((c->dt < 0 ? dw > 0 : dw < 0) && dd > 1e-290) {
-		const double push = 2 * dw / dd;
+	if (push > 0) {
+		push *= forwards;
 		const double to_a = push * nb_share(c->mass[row_a], c->mass[row_b]);
 		const double to_b = push * nb_share(c->mass[row_b], c->mass[row_a]);
 		for (int k = 0; k < 3; k++) {

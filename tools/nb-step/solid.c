@@ -39,7 +39,7 @@ static size_t drift(struct step *s, double dt)
 	double *vel = nb_step_update(s, NB_VEL, host);
 	const struct nb_collide c = {
 		.n = n,
-		.mode = s->keep ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC,
+		.mode = s->keep ? NB_COLLIDE_MERGE : NB_COLLIDE_BOUNCE,
 		.dt = dt,
 		.pos = nb_step_update(s, NB_POS, host),
 		.vel = velocities ? velocities : vel,
@@ -50,6 +50,7 @@ static size_t drift(struct step *s, double dt)
 		.keep = s->keep,
 		.acc = nb_step_read(s, NB_ACC, host),
 		.lag = s->integrator->drift_time * dt,
+		.restitution = s->restitution,
 	};
 	struct nb_collide_count count = {n, 0, 0};
 	int status = nb_collide_cpu(&c, &count);

@@ -14,14 +14,16 @@ static const struct nb_option options[] = {
 	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
-	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|elastic|merge|xu", .fallback = "none",
-		.help = "what happens when bodies touch"},
+	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
+		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor needs jerk"},
+	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
+		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
 	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
 		.help = "let the force pipeline see and change velocities"},
 	{0, "until", NB_REAL(struct step, until), .min = -1e300, .max = 1e300, .arg = "T",
@@ -38,6 +40,11 @@ static void check(struct nb_run *run, void *self)
 	s->until_given = nb_given(run, &s->until);
 	s->integrator = nb_integrator((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
+	if (nb_given(run, &s->restitution) && s->collide != COLLIDE_BOUNCE)
+		nb_die(NB_EXIT_USAGE, "option '--restitution' needs '--collide bounce'");
+	if (s->dt < 0 && s->restitution < 1)
+		nb_die(NB_EXIT_USAGE, "option '--restitution' below 1 with a negative time step (energy that was lost "
+				      "does not come back)");
 	if (s->dt_given && s->dt == 0)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
 	if (!s->dt_given && !s->eta_given && !(steps_given && s->steps == 0))
@@ -267,7 +274,7 @@ const struct nb_tool nb_tool_step = {
 		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.size = sizeof(struct step),
-	.defaults = &(const struct step){.steps = 1, .every = 1},
+	.defaults = &(const struct step){.steps = 1, .every = 1, .restitution = 1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,

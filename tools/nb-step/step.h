@@ -6,7 +6,7 @@
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
 
-enum collide { COLLIDE_NONE, COLLIDE_ELASTIC, COLLIDE_MERGE, COLLIDE_XU };
+enum collide { COLLIDE_NONE, COLLIDE_BOUNCE, COLLIDE_ELASTIC, COLLIDE_MERGE, COLLIDE_XU };
 
 /* Progress on a terminal. */
 struct progress {
@@ -17,7 +17,7 @@ struct progress {
 
 struct step {
 	/* options */
-	double dt, eta, until;
+	double dt, eta, until, restitution;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities;
 	int dt_given, eta_given, until_given;

@@ -24,12 +24,13 @@ struct bodies {
 	double *pos, *vel, *later, *mass, *radius;
 	uint64_t *id;
 	uint32_t *keep;
+	double restitution; /* for NB_COLLIDE_BOUNCE */
 };
 
 static inline struct bodies make(size_t n)
 {
 	struct bodies b = {n, n, calloc(3 * n + 1, 8), calloc(3 * n + 1, 8), calloc(3 * n + 1, 8), calloc(n + 1, 8),
-		calloc(n + 1, 8), calloc(n + 1, 8), calloc(n + 1, 4)};
+		calloc(n + 1, 8), calloc(n + 1, 8), calloc(n + 1, 4), 1};
 	for (size_t i = 0; i < n; i++) {
 		b.mass[i] = 1;
 		b.radius[i] = 1;
@@ -53,6 +54,7 @@ static inline void release(struct bodies *b)
 static inline struct bodies copy_of(const struct bodies *b, const size_t *order)
 {
 	struct bodies c = make(b->n);
+	c.restitution = b->restitution;
 	for (size_t k = 0; k < b->n; k++) {
 		const size_t i = order ? order[k] : k;
 		memcpy(c.pos + 3 * k, b->pos + 3 * i, 24);
@@ -69,10 +71,10 @@ static inline int drift(struct bodies *b, collide_function collide, enum nb_coll
 	struct nb_collide_count *count)
 {
 	const struct nb_collide c = {b->n, mode, dt, b->pos, b->vel, b->later, b->mass, b->radius, b->id,
-		mode == NB_COLLIDE_MERGE ? b->keep : NULL, NULL, 0};
+		mode == NB_COLLIDE_MERGE ? b->keep : NULL, NULL, 0, b->restitution};
 	int status = collide(&c, count);
 	b->left = status ? b->n : count->left;
-	for (size_t i = 0; i < b->n && mode == NB_COLLIDE_ELASTIC; i++)
+	for (size_t i = 0; i < b->n && mode != NB_COLLIDE_MERGE; i++)
 		b->keep[i] = (uint32_t)i;
 	return status;
 }

@@ -169,13 +169,15 @@ static void spread(struct bodies *b, int kind)
 static void against_all_pairs(void)
 {
 	static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 9, 16, 17, 63, 64, 65, 120};
-	uint64_t found[2][KINDS] = {{0}};
+	static const enum nb_collide_mode modes[] = {NB_COLLIDE_ELASTIC, NB_COLLIDE_MERGE, NB_COLLIDE_BOUNCE};
+	uint64_t found[3][KINDS] = {{0}};
 	for (int kind = 0; kind < KINDS; kind++)
 		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-			for (int variant = 0; variant < 4; variant++) {
-				const enum nb_collide_mode mode = variant % 2 ? NB_COLLIDE_MERGE : NB_COLLIDE_ELASTIC;
-				const double dt = (variant < 2 ? 1 : -1) * (kind == 3 ? 1e-3 : 0.3);
+			for (int variant = 0; variant < 6; variant++) {
+				const enum nb_collide_mode mode = modes[variant % 3];
+				const double dt = (variant < 3 ? 1 : -1) * (kind == 3 ? 1e-3 : 0.3);
 				struct bodies a = make(sizes[k]);
+				a.restitution = 0.25 * (double)(k % 4);
 				spread(&a, kind);
 				struct bodies b = copy_of(&a, NULL);
 				struct nb_collide_count count_a = {0, 0, 0}, count_b = {1, 1, 1};
@@ -195,14 +197,16 @@ static void against_all_pairs(void)
 	for (int kind = 0; kind < KINDS; kind++) {
 		CHECK((found[NB_COLLIDE_ELASTIC][kind] > 30) == (kind != 5 && kind != 8));
 		CHECK(found[NB_COLLIDE_MERGE][kind] > 30);
+		CHECK((found[NB_COLLIDE_BOUNCE][kind] > 30) == (kind != 5 && kind != 8));
 	}
 }
 
 /* n too large for all pairs of all pairs, but few contacts: enough for a first contact of each */
 static void larger_against_all_pairs(void)
 {
-	for (int mode = 0; mode < 2; mode++) {
+	for (int mode = 0; mode < 3; mode++) {
 		struct bodies a = make(4500);
+		a.restitution = 0.5;
 		gas(&a, 2.5e-3);
 		struct bodies b = copy_of(&a, NULL);
 		const uint64_t here = contacts(&a, nb_collide_cpu, mode, 0.02),
@@ -220,8 +224,9 @@ static void any_order(void)
 	enum { N = 500 };
 	size_t order[N];
 	for (int kind = 0; kind < KINDS; kind++)
-		for (int mode = 0; mode < 2; mode++) {
+		for (int mode = 0; mode < 3; mode++) {
 			struct bodies a = make(N);
+			a.restitution = 0.5;
 			spread(&a, kind);
 			for (size_t i = 0; i < N; i++) {
 				order[i] = (i * 277 + 31) % N;
@@ -249,10 +254,11 @@ static void any_order(void)
 
 static void any_threads(void)
 {
-	for (int mode = 0; mode < 2; mode++)
+	for (int mode = 0; mode < 3; mode++)
 		for (int kind = 0; kind < 2; kind++) {
 			struct bodies a = make(kind ? 6000 : 20000), first = {0};
 			gas(&a, kind ? 0.02 : 1e-3); /* many overlaps, and few */
+			a.restitution = 0.5;
 			for (int threads = 1; threads <= 4; threads++) {
 				struct bodies b = copy_of(&a, NULL);
 				nb_cpu_set_threads(threads);
