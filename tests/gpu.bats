@@ -43,7 +43,8 @@ setup() {
 }
 
 @test "tree: the jerk of the direct sum to the opening angle's accuracy, and Taylor steps that keep the energy" {
-	for f in p257 p4099 clusters; do
+	nb-gen clusters -n 20001 --sigma 0.1 --no-history >moving.nb
+	for f in p257 p4099 moving; do
 		nb-force -b cpu -m direct -e 0.01 --jerk <$f.nb | nb-sort-zorder -b cpu | mutate show jerk >exact
 		for precision in f32 mixed f64; do
 			nb-sort-zorder -b cuda <$f.nb | nb-build-tree -b cuda | nb-force -b cuda -t 0.4 -e 0.01 --precision $precision --jerk |

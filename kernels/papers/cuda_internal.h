@@ -17,6 +17,7 @@ NB_MUST_CHECK int nb_paper_shan_bpt(const struct nb_paper_job *job, struct nb_gr
 NB_MUST_CHECK int nb_paper_shan_ppt(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_shan_bpb(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_shan_bpb_n3(const struct nb_paper_job *job, struct nb_gravity_count *count);
+NB_MUST_CHECK int nb_paper_shan_staggered(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
 /* unroll */
 NB_MUST_CHECK int nb_paper_lecture_aos(const struct nb_paper_job *job, struct nb_gravity_count *count);

@@ -4,6 +4,8 @@
  *   ppt     particle per thread  (the same)
  *   bpb     box per block: section III B
  *   bpb-n3  box per block, Newton's third law: section III C, steps 1 to 7, which the comments below name
+ *   bpb-n3 staggered, ours: the same, but in step 5 each thread begins with another body, so that no two threads of a
+ *           warp add to the same counter-force at once; it shows what the atomics of the paper's sequence cost
  *
  * As published: 2-D and single precision; one thread a particle, n threads a block (largest box of the frame, rounded
  * up to whole warps; the others of a block are idle); bodies of three numbers in array A; counter-forces in array B;
@@ -349,7 +351,8 @@ template <bool COUNT> static __global__ void __launch_bounds__(SHAN_MOST, 1) sha
 }
 
 /* Block: a box.  f.acc is zero at the start. */
-template <bool COUNT> static __global__ void __launch_bounds__(SHAN_MOST, 1) shan_bpb_n3_kernel(struct shan_field f)
+template <bool COUNT, bool STAGGERED>
+static __global__ void __launch_bounds__(SHAN_MOST, 1) shan_bpb_n3_kernel(struct shan_field f)
 {
 	extern __shared__ __align__(16) unsigned char shared[];
 	const unsigned threads = blockDim.x, thread = threadIdx.x;
@@ -384,9 +387,13 @@ template <bool COUNT> static __global__ void __launch_bounds__(SHAN_MOST, 1) sha
 				t.template load<NB_SHAN_NEIGHBOUR>(chunk, m);
 				__syncthreads();
 				/* step 5: each thread with all of them, in sequence; B to acc */
-				if (thread < n)
-					for (unsigned j = 0; j < m; j++)
-						t.template interact<NB_SHAN_NEIGHBOUR, true>(j);
+				if (thread < n) {
+					const unsigned start = STAGGERED ? thread % m : 0;
+					for (unsigned k = 0; k < m; k++) {
+						const unsigned j = start + k;
+						t.template interact<NB_SHAN_NEIGHBOUR, true>(j < m ? j : j - m);
+					}
+				}
 				__syncthreads();
 				t.template add_counter_forces<NB_SHAN_NEIGHBOUR>(chunk, m);
 				__syncthreads();
@@ -404,7 +411,7 @@ template <bool COUNT> static __global__ void __launch_bounds__(SHAN_MOST, 1) sha
 
 /* ---- host --------------------------------------------------------------------------------------------------- */
 
-enum shan_strategy { SHAN_BPT, SHAN_PPT, SHAN_BPB, SHAN_BPB_N3 };
+enum shan_strategy { SHAN_BPT, SHAN_PPT, SHAN_BPB, SHAN_BPB_N3, SHAN_STAGGERED };
 
 struct shan_call {
 	struct paper_call units;
@@ -427,7 +434,7 @@ struct shan_call {
 		NB_TRY(body.alloc(g->n));
 		NB_TRY(acc.alloc(g->n));
 		NB_TRY(box_of.alloc(strategy == SHAN_PPT ? g->n : 0));
-		NB_TRY(larger.alloc(strategy == SHAN_BPB_N3 ? lists : 0));
+		NB_TRY(larger.alloc(strategy >= SHAN_BPB_N3 ? lists : 0));
 		NB_TRY(d_survey.alloc(1));
 		f.n = g->n;
 		f.nbox = boxes->nbox;
@@ -445,7 +452,7 @@ struct shan_call {
 		shan_boxes_kernel<<<nb_cuda_blocks(f.nbox, SHAN_SETUP_THREADS), SHAN_SETUP_THREADS>>>(
 			f, larger.ptr, d_survey.ptr);
 		NB_CUDA_LAUNCHED();
-		if (strategy == SHAN_BPB_N3) {
+		if (strategy >= SHAN_BPB_N3) {
 			NB_CUDA_TRY(cudaMemsetAsync(acc.ptr, 0, g->n * sizeof(struct shan_vec), 0));
 			f.neighbour = larger.ptr;
 		}
@@ -463,6 +470,7 @@ struct shan_call {
 
 	template <bool COUNT> NB_MUST_CHECK int launch(enum shan_strategy strategy) const
 	{
+		constexpr size_t PER_THREAD = sizeof(struct shan_body) + sizeof(struct shan_vec);
 		const unsigned block = threads(), boxes = (unsigned)f.nbox;
 		switch (strategy) {
 		case SHAN_BPT:
@@ -470,10 +478,8 @@ struct shan_call {
 			break;
 		case SHAN_PPT: shan_ppt_kernel<<<nb_cuda_blocks(f.n, SHAN_PPT_THREADS), SHAN_PPT_THREADS>>>(f); break;
 		case SHAN_BPB: shan_bpb_kernel<COUNT><<<boxes, block, block * sizeof(struct shan_body)>>>(f); break;
-		case SHAN_BPB_N3:
-			shan_bpb_n3_kernel<COUNT>
-				<<<boxes, block, block *(sizeof(struct shan_body) + sizeof(struct shan_vec))>>>(f);
-			break;
+		case SHAN_BPB_N3: shan_bpb_n3_kernel<COUNT, false><<<boxes, block, block * PER_THREAD>>>(f); break;
+		case SHAN_STAGGERED: shan_bpb_n3_kernel<COUNT, true><<<boxes, block, block * PER_THREAD>>>(f); break;
 		}
 		NB_CUDA_LAUNCHED();
 		return NB_OK;
@@ -519,6 +525,11 @@ extern "C" int nb_paper_shan_bpb(const struct nb_paper_job *job, struct nb_gravi
 extern "C" int nb_paper_shan_bpb_n3(const struct nb_paper_job *job, struct nb_gravity_count *count)
 {
 	return shan(job, count, SHAN_BPB_N3);
+}
+
+extern "C" int nb_paper_shan_staggered(const struct nb_paper_job *job, struct nb_gravity_count *count)
+{
+	return shan(job, count, SHAN_STAGGERED);
 }
 
 extern "C" int nb_shan_count_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, int improved,

@@ -273,10 +273,9 @@ static void fill_boxes(struct system *s, int level, const size_t *count)
 }
 
 /* Boxes of no body, of one, of whole warps and one more or less, and of more bodies than a block has threads. */
-static void test_uneven(const struct nb_paper_kernel *kernel)
+static void test_uneven(const struct nb_paper_kernel *kernel, const int *parameter)
 {
 	static struct system s;
-	const int none[NB_PAPER_PARAMETERS] = {0, 0, 0};
 	static const size_t count[3][16] = {
 		{0, 1, 31, 32, 33, 257, 1024, 1500, 0, 2, 64, 1, 128, 7, 0, 100},
 		{1500, 1, 0, 0, 33, 0, 1030, 31, 32, 2, 64, 0, 0, 257, 0, 1},
@@ -286,7 +285,7 @@ static void test_uneven(const struct nb_paper_kernel *kernel)
 		for (enum nb_precision precision = NB_F32; precision <= NB_F64; precision++) {
 			fill_boxes(&s, 2, count[k]);
 			if (nb_paper_offers(kernel, precision))
-				test_case(kernel, none, &s, precision, 0);
+				test_case(kernel, parameter, &s, precision, 0);
 		}
 }
 
@@ -444,7 +443,7 @@ static void test_kernel(const struct nb_paper_kernel *kernel)
 						test_case(kernel, first, &s, precision, extras);
 		}
 	if (kernel->traits & NB_PAPER_BOXES) {
-		test_uneven(kernel);
+		test_uneven(kernel, first);
 		test_lists(kernel);
 		if (!(kernel->traits & NB_PAPER_PLANE)) {
 			make(&s, LARGEST, 3, 0.01, 1);

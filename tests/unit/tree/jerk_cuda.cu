@@ -230,7 +230,7 @@ static void check_walk(enum shape shape, size_t n, int leaf_size, int order)
 		const double bound = coarse		   ? INFINITY
 				     : precision == NB_F32 ? 1e-3
 				     : precision == NB_F64 ? 1e-11
-							   : 2e-5;
+							   : 3e-5;
 		const struct result direct = walk(f, {precision, 0, false, true, true});
 		below(relative(direct.jerk, f.target, f.jerk), bound, "jerk", precision, 0);
 		below(relative(direct.acc, f.target, f.acc), bound, "acc", precision, 0);
