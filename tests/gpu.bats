@@ -52,7 +52,7 @@ setup() {
 				END { printf "%s: %g\n", of, sqrt(e / j); exit !(NR > 250 && e / j < 5e-3 ^ 2 && e > 0) }'
 		done
 	done
-	local drift=() k
+	local k
 	for k in 25 50 100; do
 		nb-step -b cuda --integrator taylor -d "$(awk -v k=$k 'BEGIN { printf "%.17g", 1 / k }')" -k $k --every $k \
 			'nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.3 --precision f64 -e 0.3 --jerk --potential' <p4099.nb |
