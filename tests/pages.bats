@@ -53,6 +53,20 @@ run_examples() {
 	done
 }
 
+@test "the figures of README.md are those of the tables in tests/bench/results" {
+	compare_figures() { "$NB_TOP/tests/readme-figures" "$1" "$NB_TOP/tests/readme-figures.tsv" "$NB_TOP/tests/bench/results"; }
+	compare_figures "$NB_TOP/README.md"
+	# a figure that is off in its last digit, and a row that nobody measured
+	sed 's/3\.18e12/3.19e12/' "$NB_TOP/README.md" >"$BATS_TEST_TMPDIR/off.md"
+	run compare_figures "$BATS_TEST_TMPDIR/off.md"
+	[ "$status" -eq 1 ]
+	[[ $output == *"does not have 3.18e12"* ]]
+	sed 's/^| tree, Plummer sphere of 2^16 .*/&\n| magic | 1 ms | | | |/' "$NB_TOP/README.md" >"$BATS_TEST_TMPDIR/more.md"
+	run compare_figures "$BATS_TEST_TMPDIR/more.md"
+	[ "$status" -eq 1 ]
+	[[ $output == *"of no row: | magic |"* ]]
+}
+
 @test "the commands of README.md run" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	# the indented lines of the section 'A first pipeline'

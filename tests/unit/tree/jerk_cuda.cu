@@ -273,9 +273,9 @@ static void check_accuracy()
 					       "%.1e\n",
 						shape_name[shape], against, theta, precision, jerk, acc);
 					below(jerk,
-						theta == 0.3   ? 2e-3
-						: theta == 0.5 ? 1e-2
-							       : 3e-2,
+						theta == 0.3   ? 1.2e-3
+						: theta == 0.5 ? 4.5e-3
+							       : 1.8e-2,
 						"jerk", precision, theta);
 				}
 		}
@@ -298,7 +298,7 @@ static void check_backends()
 			const struct result r = walk(f, {precision, theta, false, true, false});
 			const double e = relative(r.jerk, all(n), jerk);
 			printf("theta %.1f precision %d, device against CPU: jerk rms %.1e\n", theta, precision, e);
-			below(e, theta == 0.3 ? 2e-3 : 1e-2, "jerk", precision, theta);
+			below(e, theta == 0.3 ? 1.2e-4 : 1.5e-3, "jerk", precision, theta);
 		}
 }
 
