@@ -241,7 +241,7 @@ BOXES='nb-build-tree --kind boxes --level'
 	fails_with 1 'no boxes in frame 0' 'nb-sort-zorder <uniform.nb | nb-force -m fmm'
 	fails_with 2 "option '--order' needs '--method fmm'" 'nb-force -p 4 <boxes.nb'
 	fails_with 2 "invalid order '0' (want" 'nb-force -m fmm -p 0 <boxes.nb'
-	fails_with 1 'order 9 of frame 0 (limit 8 in 3-D)' 'nb-force -m fmm -p 9 <boxes.nb'
+	fails_with 1 "option '--order' is 9 for frame 0 (limit 8 in 3-D, 12 in 2-D)" 'nb-force -m fmm -p 9 <boxes.nb'
 	fails_with 1 'method fmm offers no jerk' 'nb-force -m fmm --jerk <boxes.nb'
 	mutate set box_neighbour 9 3 77 <boxes.nb >bad.nb
 	fails_with 1 'corrupt boxes in frame 0: ' 'nb-force -m fmm <bad.nb'

@@ -63,7 +63,8 @@ static int take(const struct nb_paper_kernel *kernel, const char *text, size_t l
 			return NB_EINVAL;
 		}
 	}
-	snprintf(why, NB_PAPER_WHY, "kernel %s: no parameter in '%.60s' (see '--kernel help')", kernel->name, text);
+	snprintf(why, NB_PAPER_WHY, "kernel %s on %s: no parameter in '%.60s' (see '--kernel help')", kernel->name,
+		kernel->backend, text);
 	return NB_EINVAL;
 }
 

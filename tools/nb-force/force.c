@@ -178,8 +178,8 @@ static struct nb_fmm require_fmm(
 	struct nb_fmm fmm = {.dim = keys.dim, .order = choose_order(opt, keys.dim), .cube = keys.cube};
 	size_t bad;
 	if (fmm.dim == 3 && fmm.order > NB_FMM_MAX_ORDER_3D)
-		nb_die(NB_EXIT_FAILED, "order %d of frame %" PRIu64 " (limit %d in 3-D)", fmm.order, frame->number,
-			NB_FMM_MAX_ORDER_3D);
+		nb_die(NB_EXIT_FAILED, "option '--order' is %d for frame %" PRIu64 " (limit %d in 3-D, %d in 2-D)",
+			fmm.order, frame->number, NB_FMM_MAX_ORDER_3D, NB_FMM_MAX_ORDER_2D);
 	while ((uint64_t)1 << fmm.dim * fmm.level < frame->rows[NB_BOX] && fmm.level < NB_BOXES_MAX_LEVEL_2D)
 		fmm.level++;
 	if (fmm.dim == 2)
