@@ -82,7 +82,7 @@ run_examples() {
 	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
 	equals "$(find bin -type f)" bin/nb
 	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
-	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 3))
+	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 4))
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
