@@ -244,11 +244,34 @@ BOXES='nb-build-tree --kind boxes --level'
 	fails_with 1 "option '--order' is 9 for frame 0 (limit 8 in 3-D, 12 in 2-D)" 'nb-force -m fmm -p 9 <boxes.nb'
 	fails_with 1 'method fmm offers no jerk' 'nb-force -m fmm --jerk <boxes.nb'
 	mutate set box_neighbour 9 3 77 <boxes.nb >bad.nb
-	fails_with 1 'corrupt boxes in frame 0: ' 'nb-force -m fmm <bad.nb'
+	fails_with 1 'the boxes of frame 0 are not those of its keys' 'nb-force -m fmm <bad.nb'
 	mutate set box_first 300 0 "$(mutate show box_first <boxes.nb | sed -n 300p)" <boxes.nb >bad.nb
-	fails_with 1 'corrupt boxes in frame 0: ' 'nb-force -m fmm <bad.nb'
+	fails_with 1 'the boxes of frame 0 are not those of its keys' 'nb-force -m fmm <bad.nb'
 	nb-gen disk -n 1000 | nb-sort-zorder --dim 2 | $BOXES 3 >thick.nb
 	fails_with 1 'method fmm is 2-D: body' 'nb-force -m fmm <thick.nb'
+}
+
+@test "far field of boxes in extreme units, and with a softening whose square is none" {
+	# three bodies far apart, in boxes of level 2 that do not touch
+	for unit in '1 1' '1e170 1e300' '1e-170 1e-200' '1e100 1e-300'; do
+		read -r length mass <<<"$unit"
+		printf 'x,y,z,vx,vy,vz,mass\n%s,0,0,0,0,0,%s\n0,%s,0,0,0,0,%s\n0,0,%s,0,0,0,%s\n' \
+			"$length" "$mass" "$length" "$mass" "$length" "$mass" | nb-convert --from csv |
+			nb-sort-zorder | nb-build-tree --kind boxes --level 2 >units.nb
+		nb-force -m direct --potential <units.nb >exact.nb
+		nb-force -m fmm -p 8 --precision f64 --potential <units.nb >far.nb
+		at_most 5e-3 "$(compare exact.nb rms_ratio <far.nb)"
+		for column in acc pot; do # every digit that matters is there
+			paste -d ' ' <(mutate show $column <exact.nb) <(mutate show $column <far.nb) | awk '
+				{ n = NF / 2; for (i = 1; i <= n; i++) if (($i == 0) != ($(i + n) == 0)) { print; exit 1 } }'
+		done
+	done
+	nb-gen uniform -n 300 | nb-sort-zorder | nb-build-tree --kind boxes --level 2 >wide.nb
+	for eps in 1e100 1e160 1e200; do
+		nb-force -m direct --potential -e $eps <wide.nb | mutate show pot >want
+		nb-force -m fmm --precision f64 --potential -e $eps <wide.nb | mutate show pot | paste - want | awk '
+			{ if (!($1 < 0 && ($1 / $2 - 1) ^ 2 < 1e-12)) { print; exit 1 } }'
+	done
 }
 
 @test "a tree that is missing or stale is an error that names the tools to put before" {

@@ -106,6 +106,12 @@ sums() {
 	[ "$(head -n 1 got)" != "1 0.0 0.0 0.0" ]
 }
 
+@test "as published, a body that a bounce throws out of the range of numbers is named" {
+	bodies '1 1e-300 0.5 -0.5 1e308' '2 1 0.5 0.5 -1e308' # 2 * 1.99e308
+	fails_with 1 'the body with id 1 leaves the range of numbers in step 1' \
+		"nb-step -d 1e-309 --every 0 --integrator euler --collide xu '$FREE' <bodies.nb"
+}
+
 @test "as published, momentum and energy of a cloud without forces stay, for any number of threads" {
 	before=$(sums <cloud.nb)
 	for j in 1 3; do

@@ -37,7 +37,7 @@ static void fill_row(struct nb_fmm_basis *basis, const int *a)
 void nb_fmm_basis_fill(struct nb_fmm_basis *basis, int dim, int order)
 {
 	int index[NB_FMM_TERMS][3], n = 0, sums = 0;
-	*basis = (struct nb_fmm_basis){.dim = dim, .order = order, .children = 1 << dim};
+	*basis = (struct nb_fmm_basis){.dim = dim, .order = order, .children = 1 << dim, .unit = 1};
 	basis->n = nb_fmm_below(dim, order + 1);
 	basis->ntensor = nb_fmm_below(dim, order + 3);
 	basis->nlow = nb_fmm_below(dim, order);

@@ -13,6 +13,7 @@ struct nb_fmm_basis {
 	int n, nlow;  /* coefficients; those of a degree below the order */
 	int ntensor;  /* T_n up to order + 2 */
 	int children; /* 4 or 8, lanes */
+	double unit;  /* multipoles are those of unit * mass, a power of two: 1 after nb_fmm_basis_fill */
 	uint8_t degree[NB_FMM_TERMS];
 	double over[NB_FMM_TERMS], half[NB_FMM_TERMS];	/* 1 / a!, 2^-|a| */
 	uint8_t from[NB_FMM_TERMS], axis[NB_FMM_TERMS]; /* a = from + the unit vector of axis */

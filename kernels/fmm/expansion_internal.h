@@ -17,11 +17,14 @@
 #include "kernels/fmm/fmm.h"
 
 enum {
-	NB_FMM_TERMS = 165,    /* most coefficients of an expansion: 3-D, order 8 */
-	NB_FMM_TENSOR = 286,   /* most T_n: 3-D, order 10 */
-	NB_FMM_MAX_TOTAL = 14, /* largest |n| */
-	NB_FMM_TOP = 2	       /* the coarsest level that has a far field */
+	NB_FMM_TERMS = 165,	/* most coefficients of an expansion: 3-D, order 8 */
+	NB_FMM_TENSOR = 286,	/* most T_n: 3-D, order 10 */
+	NB_FMM_MAX_TOTAL = 14,	/* largest |n| */
+	NB_FMM_TABLES = 26 * 8, /* most neighbours times children */
+	NB_FMM_TOP = 2		/* the coarsest level that has a far field */
 };
+/* Rounding lets a body stand so far outside its box, in edges. */
+#define NB_FMM_SLACK 1e-6
 
 /* How many multi-indices have a degree below k. */
 static NB_HD int nb_fmm_below(int dim, int k)
@@ -35,12 +38,13 @@ static NB_HD int nb_fmm_term(int dim, int x, int y, int z)
 	return nb_fmm_below(dim, k) + (dim == 3 ? (k - x) * (k - x + 1) / 2 + z : y);
 }
 
-/* t[n] = T_n for all n of degree <= order: the recurrence for the Taylor coefficients t_n / n!,
- *     |n| R^2 c_n + (2 |n| - 1) sum_i x_i c_(n - e_i) + (|n| - 1) sum_i c_(n - 2 e_i) = 0,  R^2 = x^2 + eps2. */
-static NB_HD void nb_fmm_tensor(int dim, int order, const double *x, double eps2, double *t)
+/* t[n] = T_n for all n of degree <= order, with a softening eps: the recurrence for the Taylor coefficients t_n / n!,
+ *     |n| R^2 c_n + (2 |n| - 1) sum_i x_i c_(n - e_i) + (|n| - 1) sum_i c_(n - 2 e_i) = 0,  R^2 = x^2 + eps^2.
+ * Where eps^2 is beyond the range of numbers, only T_0 is not 0. */
+static NB_HD void nb_fmm_tensor(int dim, int order, const double *x, double eps, double *t)
 {
-	const double r2 = x[0] * x[0] + x[1] * x[1] + (dim == 3 ? x[2] * x[2] : 0) + eps2, inverse = 1 / r2;
-	t[0] = sqrt(inverse);
+	const double r2 = x[0] * x[0] + x[1] * x[1] + (dim == 3 ? x[2] * x[2] : 0) + eps * eps, inverse = 1 / r2;
+	t[0] = inverse > 0 ? sqrt(inverse) : 1 / eps;
 	for (int k = 1; k <= order; k++) {
 		const double first = (2.0 - 1.0 / k) * inverse, second = (1 - 1.0 / k) * inverse;
 		for (int a = k; a >= 0; a--)

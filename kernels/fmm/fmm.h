@@ -47,7 +47,8 @@ NB_MUST_CHECK int nb_gravity_fmm_cpu(const struct nb_gravity *g, const struct nb
 
 /* The same on the current device; arrays of *g and *boxes in its memory.  Expansions in f32, in f64 where
  * g->precision is NB_F64 or eps is more than 2^20 edges of a box.  Same bytes on every run.  n < 2^32.
- * In f32 the expansions add 1e-6 at most to the errors above. */
+ * In f32 the expansions add 1e-6 at most to the errors above.
+ * Memory: for each coefficient 8 bytes (16 in f64) a box with bodies; 8 bytes a box of all levels, 4 a body. */
 NB_MUST_CHECK int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes,
 	const struct nb_fmm *fmm, struct nb_gravity_count *count);
 

@@ -28,9 +28,9 @@ struct field {
 	struct nb_fmm_basis basis;
 	const struct nb_fmm_operators *do_;
 	struct level level[NB_BOXES_MAX_LEVEL_2D + 1];
-	int total[26 * 8];
-	unsigned apart[26 * 8]; /* neighbours x children, bit c: child c does not touch it */
-	double *tensor;		/* neighbours x children x n x children: T of the level that is computed */
+	int total[NB_FMM_TABLES];
+	unsigned apart[NB_FMM_TABLES]; /* neighbours x children, bit c: child c does not touch it */
+	double *tensor;		       /* neighbours x children x n x children: T of the level that is computed */
 	int threads;
 };
 
@@ -174,7 +174,7 @@ static void tensors(struct field *f, int level)
 			const double x[3] = {offset[0], offset[1], offset[2]};
 			f->apart[table] |= (unsigned)apart << c;
 			if (apart)
-				nb_fmm_tensor(dim, f->basis.order + 2, x, eps * eps, t);
+				nb_fmm_tensor(dim, f->basis.order + 2, x, eps, t);
 			for (int a = 0; a < n; a++)
 				to[a * children + c] = apart ? t[a] : 0;
 		}
@@ -292,7 +292,12 @@ static int field_down(struct field *f, int level, uint64_t *m2l)
 static int far_field(struct field *f, uint64_t *m2l)
 {
 	const int finest = f->fmm->level;
+	struct nb_gravity_plan plan;
+	int status = nb_gravity_plan(f->g, &plan);
+	if (status)
+		return status;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
+	f->basis.unit = plan.scale.mass;
 	f->do_ = nb_fmm_operators();
 	f->threads = nb_cpu_threads();
 	const size_t children = (size_t)f->basis.children;
@@ -300,7 +305,7 @@ static int far_field(struct field *f, uint64_t *m2l)
 		f->total[table] = nb_fmm_total(
 			f->fmm->dim, f->fmm->order, table / f->basis.children, table % f->basis.children);
 	f->tensor = nb_alloc((size_t)f->boxes->nneighbour * children * tensor_size(f), sizeof *f->tensor);
-	int status = f->tensor ? NB_OK : NB_ENOMEM;
+	status = f->tensor ? NB_OK : NB_ENOMEM;
 	for (int l = NB_FMM_TOP - 1; l <= finest && !status; l++)
 		status = occupy(f, l);
 	if (!status)

@@ -30,7 +30,7 @@ enum {
 	CHUNK = 32, /* bodies that p2m brings to shared memory at a time */
 	POWERS = NB_FMM_MAX_ORDER_2D + 2,
 	LEVELS = NB_BOXES_MAX_LEVEL_2D + 2,
-	TABLES = 26 * 8,
+	TABLES = NB_FMM_TABLES,
 	WIDEST = (NB_FMM_TERMS + 31) / 32 * 32 /* threads for coefficients */
 };
 static const uint32_t nobody = UINT32_MAX;
@@ -159,9 +159,6 @@ static __device__ __forceinline__ double place(const pyramid &p, const double *p
 	return (pos[d] - p.lo[d]) / edge - (coordinate<DIM>(box, d) + 0.5);
 }
 
-/* Rounding lets a body stand so far outside its box, in edges. */
-static constexpr double slack = 1e-6;
-
 template <int DIM, class real>
 static __global__ void __launch_bounds__(WIDEST) p2m_kernel(const pyramid p, const uint64_t *box_first,
 	const double *pos, const double *mass, uint32_t *row_of_body, real *m, struct outcome *outcome)
@@ -183,7 +180,7 @@ static __global__ void __launch_bounds__(WIDEST) p2m_kernel(const pyramid p, con
 			for (int d = 0; d < DIM; d++) {
 				const double at = place<DIM>(p, pos + 3 * i, box, d);
 				double x = d == 0 ? mass[i] * mass_unit(outcome) : 1;
-				inside = inside && fabs(at) <= 0.5 + slack;
+				inside = inside && fabs(at) <= 0.5 + NB_FMM_SLACK;
 				for (int k = 0; k <= p.order; k++) {
 					power[d][k][c] = (real)x;
 					x *= -at / (k + 1);
@@ -297,7 +294,7 @@ static __global__ void __launch_bounds__(THREADS)
 	const double x[3] = {(double)offset[0], (double)offset[1], (double)offset[2]};
 	const double soft = eps / (p.size / (double)(1u << (NB_FMM_TOP + blockIdx.y)));
 	if (apart)
-		nb_fmm_tensor(DIM, p.order + 2, x, soft * soft, value);
+		nb_fmm_tensor(DIM, p.order + 2, x, soft, value);
 	real *to = tables + blockIdx.y * stride + (size_t)(table * S::PLANES + t / S::VECTOR) * p.ntensor * S::VECTOR +
 		   t % S::VECTOR;
 	for (int a = 0; a < p.ntensor; a++)
@@ -658,6 +655,9 @@ int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes
 	sound_kernel<<<nb_cuda_blocks(boxes->nbox, THREADS), THREADS>>>(
 		*boxes, g->n, fmm->dim, fmm->level, d_outcome.ptr);
 	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
+	if (outcome.bad) /* before anything follows the lists */
+		return NB_EINVAL;
 	NB_TRY(nb_gravity_near_cuda(g, boxes, count));
 	if (g->n > 0 && fmm->level >= NB_FMM_TOP)
 		NB_TRY(far(g, boxes, fmm, d_outcome.ptr));

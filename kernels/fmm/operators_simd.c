@@ -50,9 +50,6 @@ static void m2l(const struct nb_fmm_basis *basis, int total, const double *tenso
 
 /* ---- bodies, one in each lane ---------------------------------------------------------------------- */
 
-/* Rounding lets a body stand so far outside its box, in edges. */
-static const double slack = 1e-6;
-
 /* Bodies from the centre of their box, in its edges; lanes beyond the last body hold 0.  Returns whether all are in
  * the box. */
 static int places(int dim, const double *pos, const struct nb_fmm_box *box, size_t first, size_t last, nb_vd *place)
@@ -64,7 +61,7 @@ static int places(int dim, const double *pos, const struct nb_fmm_box *box, size
 		double p[NB_WD] = {0};
 		for (size_t i = 0; i < many; i++) {
 			p[i] = (x[3 * i + (size_t)d] - box->lo[d]) / box->edge - (box->at[d] + 0.5);
-			inside &= fabs(p[i]) <= 0.5 + slack;
+			inside &= fabs(p[i]) <= 0.5 + NB_FMM_SLACK;
 		}
 		memcpy(&place[d], p, sizeof p);
 	}
@@ -83,7 +80,7 @@ static int p2m(const struct nb_fmm_basis *basis, const struct nb_gravity *g, con
 			return 1;
 		double mass[NB_WD] = {0};
 		for (size_t k = 0; k < NB_WD && i + k < last; k++)
-			mass[k] = g->mass[i + k];
+			mass[k] = g->mass[i + k] * basis->unit;
 		memcpy(&power[0], mass, sizeof mass);
 		sum[0] += power[0];
 		for (int a = 1; a < basis->n; a++) {
@@ -128,9 +125,13 @@ static void l2p(const struct nb_fmm_basis *basis, const struct nb_gravity *g, co
 				acc[d] += power[a] * slope[d][a];
 		for (int a = 0; a < basis->n && g->pot; a++)
 			pot += (a < basis->nlow ? power[a] : power[basis->from[a]] * place[basis->axis[a]]) * height[a];
-		/* acc is in units of 1 / edge^2, pot of 1 / edge */
+		/* acc is in units of 1 / edge^2, pot of 1 / edge, both of scaled masses; one factor after the other, as
+		 * their product may leave the range that the result is in */
+		const double factor = g->G / basis->unit / box->edge;
 		const size_t many = last - i < (size_t)NB_WD ? last - i : (size_t)NB_WD;
-		add_rows(g, g->G / box->edge / box->edge, i, many, acc, pot * (g->G / box->edge));
+		for (int d = 0; d < basis->dim; d++)
+			acc[d] *= factor;
+		add_rows(g, 1 / box->edge, i, many, acc, pot * factor);
 	}
 }
 

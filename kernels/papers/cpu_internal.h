@@ -1,4 +1,4 @@
-/* cpu_internal.h - what the CPU kernels of the papers share; not for callers of paper.h. */
+/* cpu_internal.h - what the CPU kernels of the papers share; not for callers of papers.h. */
 #ifndef NB_PAPERS_CPU_INTERNAL_H
 #define NB_PAPERS_CPU_INTERNAL_H
 

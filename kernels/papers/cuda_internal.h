@@ -1,4 +1,4 @@
-/* cuda_internal.h - the CUDA kernels of the papers by function; not for callers of paper.h. */
+/* cuda_internal.h - the CUDA kernels of the papers by function; not for callers of papers.h. */
 #ifndef NB_PAPERS_CUDA_INTERNAL_H
 #define NB_PAPERS_CUDA_INTERNAL_H
 

@@ -138,7 +138,7 @@ struct nb_xu_step {
  * that are looked at later see what has become of the bodies.  Then pos += dx and vel += dv. Bodies that pass through
  * each other within the step are not seen; of two bodies that still overlap after the next step the velocities turn
  * round again.  (kernels/motion/collide.h follows the bodies instead.) contacts: pairs that touched.  NB_ENONFINITE or
- * NB_EINVAL (a mass or radius is negative or not finite), with all arrays as they were. */
+ * NB_EINVAL (a mass or radius is negative or not finite), with the positions as they were. */
 NB_MUST_CHECK int nb_xu_collide(const struct nb_xu_step *step, uint64_t *contacts);
 
 #ifdef __cplusplus

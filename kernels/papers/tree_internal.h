@@ -32,8 +32,8 @@ struct nb_paper_tree {
 	int32_t *next;		    /* n: the next body in the same leaf, or NB_PAPER_NONE */
 };
 
-/* Inserts n bodies (pos n x 3, finite) in order; dim 2 (quadtree over x and y) or 3.  n < 2^31 and nnode < 2^31
- * (NB_ELIMIT).  0 or NB_ENOMEM; release with nb_paper_tree_free. */
+/* Inserts n bodies (pos n x 3, finite) in order; dim 2 (quadtree over x and y) or 3.  At most 2^31 / 48
+ * bodies (NB_ELIMIT).  0, NB_EINVAL (dim) or NB_ENOMEM; release with nb_paper_tree_free. */
 NB_MUST_CHECK int nb_paper_tree_insert(size_t n, const double *pos, int dim, struct nb_paper_tree *tree);
 void nb_paper_tree_free(struct nb_paper_tree *tree);
 

@@ -24,8 +24,8 @@ static void bounce(const double *pa, const double *pb, double ma, double mb, dou
 		dd += d[c] * d[c];
 		dw += d[c] * (vb[c] - va[c]);
 	}
-	if (dd == 0)
-		return; /* no line */
+	if (!(dd > 1e-290)) /* no line, as far as the numbers can tell */
+		return;
 	const double push = 2 * dw / dd, to_a = push * share(ma, mb), to_b = push * share(mb, ma);
 	for (int c = 0; c < 3; c++) {
 		va[c] += to_a * d[c];
@@ -49,11 +49,18 @@ static void hold(const struct nb_xu_step *s, size_t i)
 	memset(s->dv + 3 * i, 0, 3 * sizeof *s->dv);
 }
 
-int nb_xu_collide(const struct nb_xu_step *s, uint64_t *contacts)
+static int ends_finite(const struct nb_xu_step *s)
 {
-	int finite = 1, valid = 1;
+	int finite = 1;
 	for (size_t k = 0; k < 3 * s->n; k++)
 		finite &= isfinite(s->pos[k] + s->dx[k]) && isfinite(s->vel[k] + s->dv[k]);
+	return finite;
+}
+
+int nb_xu_collide(const struct nb_xu_step *s, uint64_t *contacts)
+{
+	const int finite = ends_finite(s);
+	int valid = 1;
 	for (size_t i = 0; i < s->n; i++)
 		valid &= s->mass[i] >= 0 && s->radius[i] >= 0 && isfinite(s->mass[i]) && isfinite(s->radius[i]);
 	if (!finite || !valid)
@@ -68,6 +75,8 @@ int nb_xu_collide(const struct nb_xu_step *s, uint64_t *contacts)
 				hold(s, j);
 				++*contacts;
 			}
+	if (!ends_finite(s))
+		return NB_ENONFINITE;
 	for (size_t k = 0; k < 3 * s->n; k++) {
 		s->pos[k] += s->dx[k];
 		s->vel[k] += s->dv[k];

@@ -77,6 +77,7 @@ NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct n
  * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
  * once for the group, as a local expansion about the group's centre (not in f64).  Jerks take about 100 bytes a node
  * more, for the time of the call; velocities that are not finite give jerks that are not.
+ * (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.)
  * n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all.
  * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,

@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
+#include "tests/bench/judge.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -118,16 +119,12 @@ static struct bodies make(const char *model, size_t n, double eps)
 	return b;
 }
 
+/* Infinite if a body has no number. */
 static double rms_of(const struct bodies *b)
 {
-	double wrong = 0, size = 0;
-	for (size_t k = 0; k < SAMPLES; k++)
-		for (size_t d = 0; d < 3; d++) {
-			const double want = b->truth[3 * k + d], is = b->acc[3 * b->target[k] + d];
-			wrong += (is - want) * (is - want);
-			size += want * want;
-		}
-	return sqrt(wrong / size);
+	double error[SAMPLES];
+	const struct judgement j = judge(b->n, b->acc, SAMPLES, b->target, b->truth, error);
+	return j.bad ? INFINITY : j.rms;
 }
 
 static double seconds(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm)

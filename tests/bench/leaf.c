@@ -11,6 +11,7 @@
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
 #include "kernels/models/models.h"
+#include "tests/bench/judge.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,17 +142,15 @@ static void drop(struct bodies *b)
 	nb_free(b->got);
 }
 
+/* Infinite if a body has no number. */
 static double rms_of(const struct bodies *b)
 {
 	const struct nb_space *space = b->on->space;
-	double num = 0, den = 0;
+	double *error = here(b->some, sizeof *error);
 	check(space->to_host(space, b->got, b->acc, 3 * b->n * sizeof *b->got), "copy");
-	for (size_t k = 0; k < 3 * b->some; k++) {
-		const double got = b->got[3 * b->target[k / 3] + k % 3];
-		num += (got - b->want[k]) * (got - b->want[k]);
-		den += b->want[k] * b->want[k];
-	}
-	return sqrt(num / den);
+	const struct judgement j = judge(b->n, b->got, b->some, b->target, b->want, error);
+	nb_free(error);
+	return j.bad ? INFINITY : j.rms;
 }
 
 static void poison(const struct bodies *b)

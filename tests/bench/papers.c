@@ -810,6 +810,19 @@ static void measure_once(struct session *s, const char *where, const char *text,
 	measure(where, text, threads, theta_of(field), b, out);
 }
 
+/* Splits "[cuda/]KERNEL[ -j N]"; the threads. */
+static int baseline_parts(const char *text, const char **where, char name[LINE])
+{
+	const int cuda = strncmp(text, "cuda/", 5) == 0;
+	*where = cuda ? "cuda" : "cpu";
+	snprintf(name, LINE, "%s", text + (cuda ? 5 : 0));
+	char *const j = strstr(name, " -j ");
+	const int threads = j ? atoi(j + 4) : threads_of("-");
+	if (j)
+		*j = '\0';
+	return threads;
+}
+
 /* Adds a trial unless it is known already. */
 static size_t add_trial(struct session *s, struct trial *trial, size_t count, const char *where, const char *text,
 	int threads, char *const *field)
@@ -842,10 +855,12 @@ static void measure_in_rounds(struct session *s, const char *backend, const char
 			continue;
 		snprintf(place, sizeof place, "%s:%d", path, s->line[k].number);
 		count = add_trial(s, trial, count, backend, of[KERNEL], threads_of(of[CPUS]), of);
-		const int cuda = strncmp(of[BASELINE], "cuda/", 5) == 0;
-		if (strcmp(of[BASELINE], "-") != 0)
-			count = add_trial(s, trial, count, cuda ? "cuda" : "cpu", of[BASELINE] + (cuda ? 5 : 0),
-				threads_of("-"), of);
+		if (strcmp(of[BASELINE], "-") != 0) {
+			const char *where;
+			char name[LINE];
+			const int threads = baseline_parts(of[BASELINE], &where, name);
+			count = add_trial(s, trial, count, where, name, threads, of);
+		}
 	}
 	for (size_t k = 0; k < count; k++) {
 		order[k] = k;
@@ -861,7 +876,8 @@ static void measure_in_rounds(struct session *s, const char *backend, const char
 }
 
 /* Time of a kernel on boxes of a level, of n bodies each: at the highest level at which it takes a minute at most. */
-static double boxes_ms(struct session *s, const char *where, const char *kernel, size_t n, int level, int *scaled)
+static double boxes_ms(
+	struct session *s, const char *where, const char *kernel, int threads, size_t n, int level, int *scaled)
 {
 	enum { SMALL = 4, MINUTE = 60000 };
 	int at = level < SMALL ? level : SMALL, done;
@@ -871,7 +887,7 @@ static double boxes_ms(struct session *s, const char *where, const char *kernel,
 		char data[16];
 		snprintf(data, sizeof data, "boxes%d", at);
 		make(&s->small, data, n);
-		measure(where, kernel, threads_of("-"), 0, &s->small, &out);
+		measure(where, kernel, threads, 0, &s->small, &out);
 		ms = out.ms * box_pairs(2, level, (double)n) / box_pairs(2, at, (double)n);
 		done = at;
 		while (at < level && ms * box_pairs(2, at + 1, (double)n) <= MINUTE * box_pairs(2, level, (double)n))
@@ -883,24 +899,18 @@ static double boxes_ms(struct session *s, const char *where, const char *kernel,
 
 static const struct baseline *baseline_of(struct session *s, char *const field[COLUMNS], size_t n, int level)
 {
-	char key[LINE];
-	const int cuda = strncmp(field[BASELINE], "cuda/", 5) == 0;
-	const char *where = cuda ? "cuda" : "cpu", *kernel = field[BASELINE] + (cuda ? 5 : 0);
+	char key[LINE], name[LINE];
+	const char *where;
+	const int threads = baseline_parts(field[BASELINE], &where, name);
 	baseline_key(key, field[BASELINE], field, n);
 	for (size_t k = 0; k < s->nbaseline && k < BASELINES; k++)
 		if (strcmp(key, s->baseline[k].key) == 0)
 			return &s->baseline[k];
 	if (level > 0) {
 		int scaled;
-		const double ms = boxes_ms(s, where, kernel, n, level, &scaled);
+		const double ms = boxes_ms(s, where, name, threads, n, level, &scaled);
 		return keep_baseline(s, key, ms, scaled);
 	}
-	char name[LINE];
-	snprintf(name, sizeof name, "%s", kernel);
-	char *const j = strstr(name, " -j ");
-	const int threads = j ? atoi(j + 4) : threads_of("-");
-	if (j)
-		*j = '\0';
 	struct outcome out;
 	measure_once(s, where, name, threads, field, &s->bodies, &out);
 	nb_cpu_set_threads(threads_of("-"));

@@ -199,7 +199,8 @@ static int force_fmm(struct nb_run *run, const struct force *opt, struct nb_fram
 	const int status = run->backend->gravity_fmm(g, &boxes, &fmm, count);
 	nb_release_boxes(run->backend, &boxes);
 	if (status == NB_EINVAL)
-		nb_die(NB_EXIT_FAILED, "corrupt boxes in frame %" PRIu64 ": their bodies or neighbours are others",
+		nb_die(NB_EXIT_FAILED,
+			"the boxes of frame %" PRIu64 " are not those of its keys (want " NB_BEFORE_BOXES ")",
 			frame->number);
 	return status;
 }

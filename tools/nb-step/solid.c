@@ -5,6 +5,7 @@
 #include "tools/nb-step/step.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* A body that leaves the range of numbers is found in the positions, as without radii: the drift of points makes them
@@ -121,6 +122,9 @@ static void end_as_published(struct step *s, double dt)
 	if (status == NB_EINVAL) /* as in drift */
 		nb_require_valid(s->frame);
 	if (status == NB_ENONFINITE) {
+		for (size_t k = 0; k < 3 * n; k++)
+			if (!isfinite(vel[k] + dv[k]))
+				dx[k] = vel[k] + dv[k];
 		const struct nb_collide points = {.n = n, .dt = 1, .pos = step.pos, .vel = dx};
 		status = drift_as_points(s, &points);
 	}

@@ -52,7 +52,7 @@ static void tensor(int dim, double eps)
 	const double x[3] = {2, -1.25, dim == 3 ? 0.5 : 0}, h[3] = {0.1, 0.07, dim == 3 ? -0.12 : 0};
 	const int order = dim == 3 ? 10 : 14;
 	double t[NB_FMM_TENSOR], r2 = eps * eps, sum = 0, moved = eps * eps;
-	nb_fmm_tensor(dim, order, x, eps * eps, t);
+	nb_fmm_tensor(dim, order, x, eps, t);
 	for (int d = 0; d < 3; d++) {
 		r2 += x[d] * x[d];
 		moved += (x[d] + h[d]) * (x[d] + h[d]);
