@@ -1,3 +1,4 @@
+/* The tables of a dimension and an order, for the CPU. */
 #include "kernels/fmm/cpu_internal.h"
 
 static double power(double x, int k)

@@ -26,7 +26,7 @@ struct field {
 	const struct nb_boxes *boxes;
 	const struct nb_fmm *fmm;
 	struct nb_fmm_basis basis;
-	const struct nb_fmm_operators *do_;
+	const struct nb_fmm_operators *use;
 	struct level level[NB_BOXES_MAX_LEVEL_2D + 1];
 	int total[NB_FMM_TABLES];
 	unsigned apart[NB_FMM_TABLES]; /* neighbours x children, bit c: child c does not touch it */
@@ -122,7 +122,7 @@ static int bodies_to_multipoles(struct field *f)
 	for (size_t k = 0; k < l->count; k++) {
 		const uint32_t b = l->box[k];
 		const struct nb_fmm_box box = box_of(f, f->fmm->level, b);
-		outside |= f->do_->p2m(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1],
+		outside |= f->use->p2m(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1],
 			l->m + k * (size_t)f->basis.n);
 	}
 	return outside ? NB_EINVAL : NB_OK;
@@ -147,7 +147,7 @@ static void multipoles_up(struct field *f, int level)
 	for (size_t k = 0; k < l->count; k++) {
 		const double *child[8];
 		(void)children(f, below, l->box[k], child);
-		f->do_->m2m(&f->basis, child, l->m + k * (size_t)f->basis.n);
+		f->use->m2m(&f->basis, child, l->m + k * (size_t)f->basis.n);
 	}
 }
 
@@ -213,7 +213,7 @@ static uint64_t from_neighbours(const struct field *f, const struct group *group
 			local[many++] = group->local[k];
 			pairs += (uint64_t)__builtin_popcount(met);
 		}
-		f->do_->m2l(
+		f->use->m2l(
 			&f->basis, f->total[table], f->tensor + (size_t)table * tensor_size(f), many, source, local);
 	}
 	return pairs;
@@ -235,7 +235,7 @@ static void deliver(const struct field *f, const struct group *group, int k)
 		if (below->l)
 			continue;
 		const struct nb_fmm_box box = box_of(f, group->level + 1, b);
-		f->do_->l2p(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1], row);
+		f->use->l2p(&f->basis, f->g, &box, f->boxes->box_first[b], f->boxes->box_first[b + 1], row);
 	}
 }
 
@@ -252,7 +252,7 @@ static uint64_t do_group(const struct field *f, struct group *group)
 	}
 	for (int k = 0; k < GROUP; k++) {
 		if (parents->l && k < group->many)
-			f->do_->l2l(&f->basis, parents->l + (group->first + (size_t)k) * (size_t)n, group->local[k]);
+			f->use->l2l(&f->basis, parents->l + (group->first + (size_t)k) * (size_t)n, group->local[k]);
 		else
 			memset(group->local[k], 0, (size_t)(n * f->basis.children) * sizeof(double));
 	}
@@ -298,7 +298,7 @@ static int far_field(struct field *f, uint64_t *m2l)
 		return status;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
 	f->basis.unit = plan.scale.mass;
-	f->do_ = nb_fmm_operators();
+	f->use = nb_fmm_operators();
 	f->threads = nb_cpu_threads();
 	const size_t children = (size_t)f->basis.children;
 	for (int table = 0; table < f->boxes->nneighbour * f->basis.children; table++)

@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	}
 	all_orders(most);
 	odd_counts();
-	oracle(most);
+	oracle(most < 150 ? 150 : most);
 	refusals();
 	return unit_end();
 }
