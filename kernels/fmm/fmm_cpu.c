@@ -289,15 +289,20 @@ static int field_down(struct field *f, int level, uint64_t *m2l)
 
 /* ---- all ------------------------------------------------------------------------------------------------ */
 
+/* By a power of two, so that the largest mass is about 1: the near field has looked at all of them. */
+static double mass_unit(const struct nb_gravity *g)
+{
+	double largest = 0;
+	for (size_t i = 0; i < g->n; i++)
+		largest = fmax(largest, g->mass[i]);
+	return nb_pair_power2(largest, 0);
+}
+
 static int far_field(struct field *f, uint64_t *m2l)
 {
 	const int finest = f->fmm->level;
-	struct nb_gravity_plan plan;
-	int status = nb_gravity_plan(f->g, &plan);
-	if (status)
-		return status;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
-	f->basis.unit = plan.scale.mass;
+	f->basis.unit = mass_unit(f->g);
 	f->use = nb_fmm_operators();
 	f->threads = nb_cpu_threads();
 	const size_t children = (size_t)f->basis.children;
@@ -305,7 +310,7 @@ static int far_field(struct field *f, uint64_t *m2l)
 		f->total[table] = nb_fmm_total(
 			f->fmm->dim, f->fmm->order, table / f->basis.children, table % f->basis.children);
 	f->tensor = nb_alloc((size_t)f->boxes->nneighbour * children * tensor_size(f), sizeof *f->tensor);
-	status = f->tensor ? NB_OK : NB_ENOMEM;
+	int status = f->tensor ? NB_OK : NB_ENOMEM;
 	for (int l = NB_FMM_TOP - 1; l <= finest && !status; l++)
 		status = occupy(f, l);
 	if (!status)

@@ -59,6 +59,12 @@ enum { NB_COLLIDE_MOST = 100, NB_COLLIDE_LOSSY = 50 };
 
 enum nb_collide_mode { NB_COLLIDE_ELASTIC, NB_COLLIDE_MERGE, NB_COLLIDE_BOUNCE };
 
+/* b / (a + b), where nothing overflows; equal shares where both are 0. */
+static inline double nb_share(double a, double b)
+{
+	return a == b ? 0.5 : b == 0 ? 0 : 1 / (1 + a / b);
+}
+
 struct nb_collide {
 	size_t n; /* < 2^32 - 1 */
 	enum nb_collide_mode mode;

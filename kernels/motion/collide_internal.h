@@ -215,12 +215,6 @@ static inline double nb_collide_contact(const struct nb_collide_state *x, uint32
 
 /* ---- what a contact does ---------------------------------------------------------------------------- */
 
-/* b / (a + b), where nothing overflows; equal shares where both are 0. */
-static inline double nb_share(double a, double b)
-{
-	return a == b ? 0.5 : b == 0 ? 0 : 1 / (1 + a / b);
-}
-
 static inline void nb_path_place(const struct nb_path *a, double s, double p[3])
 {
 	for (int k = 0; k < 3; k++)

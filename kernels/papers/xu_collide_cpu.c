@@ -3,16 +3,11 @@
  * The listing calls collide() for two bodies that touch, which the report does not print; it is taken for the elastic
  * collision of two spheres that its text describes, along the line between the centres that the function is given:
  * those before the step.  Nothing asks whether the two approach. */
+#include "kernels/motion/motion.h"
 #include "kernels/papers/papers.h"
 
 #include <math.h>
 #include <string.h>
-
-/* b / (a + b), where nothing overflows; half where both are 0. */
-static double share(double a, double b)
-{
-	return a == b ? 0.5 : b == 0 ? 0 : 1 / (1 + a / b);
-}
 
 /* The velocities after an elastic collision of spheres at pa and pb: along the line of centres the relative one turns
  * round. */
@@ -26,7 +21,7 @@ static void bounce(const double *pa, const double *pb, double ma, double mb, dou
 	}
 	if (!(dd > 1e-290)) /* no line, as far as the numbers can tell */
 		return;
-	const double push = 2 * dw / dd, to_a = push * share(ma, mb), to_b = push * share(mb, ma);
+	const double push = 2 * dw / dd, to_a = push * nb_share(ma, mb), to_b = push * nb_share(mb, ma);
 	for (int c = 0; c < 3; c++) {
 		va[c] += to_a * d[c];
 		vb[c] -= to_b * d[c];

@@ -26,6 +26,15 @@ static int unit_failed, unit_checked;
 		}                                                                               \
 	} while (0)
 
+/* Says which case it was: the text `label` of the test program. */
+#define WANT(condition)                                           \
+	do {                                                      \
+		const int before_ = unit_failed;                  \
+		CHECK(condition);                                 \
+		if (unit_failed != before_)                       \
+			fprintf(stderr, "  in case %s\n", label); \
+	} while (0)
+
 /* A NaN on either side fails. */
 #define CHECK_NEAR(got, want, by)                                                                                    \
 	do {                                                                                                         \

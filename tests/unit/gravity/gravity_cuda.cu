@@ -10,20 +10,12 @@
 #include "kernels/gravity/gravity.h"
 #include "kernels/order/order.h"
 #include "kernels/tree/tree.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/device.cuh"
 
 using std::vector;
 
 static size_t n_limit = SIZE_MAX, every = 1;
 static char label[200];
-
-#define WANT(condition)                                           \
-	do {                                                      \
-		const int before_ = unit_failed;                  \
-		CHECK(condition);                                 \
-		if (unit_failed != before_)                       \
-			fprintf(stderr, "  in case %s\n", label); \
-	} while (0)
 
 static const char *const precision_name[] = {"f32", "mixed", "f64"};
 
@@ -79,39 +71,7 @@ static system_ cube(size_t n, enum masses masses, double eps)
 	return s;
 }
 
-/* ---- device ------------------------------------------------------------------------------------------- */
-
-template <class T> struct device {
-	T *p = nullptr;
-	size_t n;
-	explicit device(size_t count) : n(count)
-	{
-		if (cudaMalloc((void **)&p, std::max<size_t>(1, n * sizeof(T))) != cudaSuccess)
-			exit(1);
-		poison();
-	}
-	explicit device(const vector<T> &from) : device(from.size())
-	{
-		cudaMemcpy(p, from.data(), n * sizeof(T), cudaMemcpyHostToDevice);
-	}
-	device(const device &) = delete;
-	device &operator=(const device &) = delete;
-	~device()
-	{
-		cudaFree(p);
-	}
-	/* bytes 0xff: every double a NaN */
-	void poison()
-	{
-		cudaMemset(p, 0xff, n * sizeof(T));
-	}
-	vector<T> host() const
-	{
-		vector<T> v(n);
-		cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost);
-		return v;
-	}
-};
+/* ---- on the device ------------------------------------------------------------------------------------- */
 
 struct result {
 	vector<double> acc, pot, jerk;
@@ -560,11 +520,8 @@ static void near_field(void)
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "no CUDA device: skipped\n");
+	if (no_device())
 		return 77;
-	}
 	if (argc > 1)
 		n_limit = (size_t)strtoull(argv[1], nullptr, 10);
 	if (argc > 2)

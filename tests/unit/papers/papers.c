@@ -13,14 +13,6 @@
 static const struct nb_backend *backend;
 static char label[300];
 
-#define WANT(condition)                                           \
-	do {                                                      \
-		const int before_ = unit_failed;                  \
-		CHECK(condition);                                 \
-		if (unit_failed != before_)                       \
-			fprintf(stderr, "  in case %s\n", label); \
-	} while (0)
-
 enum { LARGEST = 1500, MOST = 3200 };
 
 struct system {

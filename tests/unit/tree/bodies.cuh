@@ -1,4 +1,4 @@
-/* bodies.cuh - device arrays, sets of bodies, and cases by name, for the unit tests of the device's tree. */
+/* bodies.cuh - sets of bodies, and cases by name, for the unit tests of the device's tree. */
 #ifndef NB_UNIT_TREE_BODIES_CUH
 #define NB_UNIT_TREE_BODIES_CUH
 
@@ -10,54 +10,13 @@
 
 #include "kernels/order/order.h"
 #include "kernels/tree/tree.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/device.cuh"
 
 using std::vector;
 
 static const char *label = "";
 
 #define OK(call) CHECK((call) == NB_OK)
-/* Says which case it was. */
-#define WANT(condition)                                           \
-	do {                                                      \
-		const int before_ = unit_failed;                  \
-		CHECK(condition);                                 \
-		if (unit_failed != before_)                       \
-			fprintf(stderr, "  in case %s\n", label); \
-	} while (0)
-
-/* ---- device arrays -------------------------------------------------------------------------------------- */
-
-template <class T> struct device {
-	T *p = nullptr;
-	size_t n;
-	/* filled with bytes 0xff: NaN, and an index out of range */
-	explicit device(size_t count) : n(count)
-	{
-		if (cudaMalloc((void **)&p, std::max<size_t>(1, n * sizeof(T))) != cudaSuccess)
-			exit(1);
-		poison();
-	}
-	explicit device(const vector<T> &v) : device(v.size())
-	{
-		CHECK(cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyHostToDevice) == cudaSuccess);
-	}
-	device(const device &) = delete;
-	~device()
-	{
-		cudaFree(p);
-	}
-	void poison()
-	{
-		CHECK(cudaMemset(p, 0xff, n * sizeof(T)) == cudaSuccess);
-	}
-	vector<T> host() const
-	{
-		vector<T> v(n);
-		CHECK(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);
-		return v;
-	}
-};
 
 template <class T> static vector<T> from_device(const T *p, size_t n)
 {

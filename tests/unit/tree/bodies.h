@@ -97,6 +97,20 @@ static inline struct bodies model(enum model kind, size_t n)
 	return b;
 }
 
+/* The same Plummer sphere, however long and heavy. */
+static inline struct bodies plummer_in_units(size_t n, double length, double mass)
+{
+	random_state = 31337;
+	struct bodies b = model(PLUMMER, n);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t d = 0; d < 3; d++)
+			b.pos[3 * i + d] *= length;
+		b.mass[i] *= mass;
+	}
+	bodies_sort(&b);
+	return b;
+}
+
 static inline struct nb_tree build(const struct bodies *b, int leaf_size, int order)
 {
 	struct nb_tree tree;

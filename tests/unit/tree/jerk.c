@@ -377,14 +377,7 @@ static void test_jerk_units(void)
 		{1, 1, 1}, {1e12, 1e41, 1e5}, {1e-15, 1e-30, 1e30}, {1e60, 1e100, 1e-60}, {1e-60, 1e-100, 1e9}};
 	for (int precision = NB_F32; precision <= NB_F64; precision++)
 		for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
-			random_state = 31337;
-			struct bodies b = model(PLUMMER, 5000);
-			for (size_t i = 0; i < b.n; i++) {
-				for (size_t d = 0; d < 3; d++)
-					b.pos[3 * i + d] *= unit[u][0];
-				b.mass[i] *= unit[u][1];
-			}
-			bodies_sort(&b);
+			struct bodies b = plummer_in_units(5000, unit[u][0], unit[u][1]);
 			struct moving *m = moving(b, 0.01 * unit[u][0]);
 			for (size_t i = 0; i < b.n; i++)
 				on_sphere(unit[u][2] * uniform(), m->vel + 3 * i);

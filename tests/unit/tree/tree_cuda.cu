@@ -617,11 +617,8 @@ static void check_errors()
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "no device\n");
+	if (no_device())
 		return 77;
-	}
 	if (argc > 1)
 		n_limit = strtoul(argv[1], nullptr, 10);
 	for (int shape = 0; shape < SHAPES; shape++)

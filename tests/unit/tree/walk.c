@@ -511,14 +511,7 @@ static void test_walk_units(void)
 	const double unit[][2] = {{1, 1}, {1e12, 1e41}, {1e-15, 1e-30}, {1e90, 1e100}, {1e-80, 1e-100}};
 	for (int precision = NB_F32; precision <= NB_F64; precision++)
 		for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
-			random_state = 31337;
-			struct bodies b = model(PLUMMER, 5000);
-			for (size_t i = 0; i < b.n; i++) {
-				for (size_t d = 0; d < 3; d++)
-					b.pos[3 * i + d] *= unit[u][0];
-				b.mass[i] *= unit[u][1];
-			}
-			bodies_sort(&b);
+			struct bodies b = plummer_in_units(5000, unit[u][0], unit[u][1]);
 			struct nb_tree tree = build(&b, 16, 2);
 			struct nb_tree_walk walk = {.theta = 0.5};
 			struct errors e = walk_errors(&b, &tree, precision, 0.01 * unit[u][0], &walk, &count);
