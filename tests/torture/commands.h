@@ -57,15 +57,16 @@ static const struct {
 	       "| nb-convert --to csv"},
 };
 
-/* Cuts, flips, hostile streams: every program that reads a stream, as one process. */
+/* Cuts, flips, hostile streams: every program that reads a stream, as one process; without
+ * warnings, so that a failure is one line. */
 static const char *const stream_commands[] = {
-	"nb-stats --check",
+	"nb-stats -q --check",
 	"nb-sort-zorder",
 	"nb-force -m direct --potential",
 	"nb-build-tree -l 4",
 	"nb-step -d 0.01",
-	"nb-stats",
-	"nb-convert --to csv",
+	"nb-stats -q",
+	"nb-convert -q --to csv",
 	"nb-render-ppm -W 16 -H 16",
 	/* those above take any small frame; a cut or flipped stream sees the first ones only */
 	"nb-force -m tree -e 0.1 --potential",
@@ -97,19 +98,19 @@ static const char *const stream_commands[] = {
 	"nb-step -d 0.1 --integrator euler --collide xu",
 	"nb-step -k 0",
 	"nb-step -d 0.01 --eta 0.1",
-	"nb-stats --attributes",
-	"nb-stats --fields --format json",
-	"nb-stats --history",
-	"nb-stats --lagrangian 1,99 --epot direct",
-	"nb-stats --compare forces.nb",
+	"nb-stats -q --attributes",
+	"nb-stats -q --fields --format json",
+	"nb-stats -q --history",
+	"nb-stats -q --lagrangian 1,99 --epot direct",
+	"nb-stats -q --compare forces.nb",
 	"nb-render-ppm -W 48 -H 32 --by speed --draw density --view 30,40",
 	"nb-render-ppm -W 32 -H 32 --by species --draw discs",
 	"nb-render-ppm -W 32 -H 32 --neighbours 3 --stretch log --draw density",
-	"nb-convert --to princeton",
-	"nb-convert --to csv --frame 1",
+	"nb-convert -q --to princeton",
+	"nb-convert -q --to csv --frame 1",
 	"nb-sort-zorder | nb-build-tree | nb-force",
-	"nb-sort-zorder -j 2 | nb-build-tree --kind boxes --level 1 | nb-force -m fmm | nb-step -d 0.1 | nb-stats",
-	"nb-force | nb-step -d 0.1 --collide merge | nb-convert --to csv",
+	"nb-sort-zorder -j 2 | nb-build-tree --kind boxes --level 1 | nb-force -m fmm | nb-step -d 0.1 | nb-stats -q",
+	"nb-force | nb-step -d 0.1 --collide merge | nb-convert -q --to csv",
 	"nb-step -d 0.01 -k 2 'nb-force -e 0.1'",
 	"nb-step -d 0.01 -k 1 'nb-sort-zorder | nb-build-tree | nb-force'",
 };

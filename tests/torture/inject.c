@@ -17,7 +17,7 @@ enum { COMMANDS = sizeof fault_commands / sizeof *fault_commands, RUNS_MOST = 2 
 /* A command, folded or not. */
 struct command {
 	struct line line;
-	const char *text, *fold; /* NB_FOLD */
+	const char *fold; /* NB_FOLD */
 	char in[64];
 	struct bytes want;
 };
@@ -101,7 +101,7 @@ static void prepare(int c)
 	struct outcome o = run_command(&command[c], "none", counts);
 	command[c].want = o.out;
 	if (judge(&command[c].line, &o, &o.out) != RIGHT)
-		give_up("'%s' fails without a fault: %s", command[c].text, o.err.at);
+		give_up("'%s' fails without a fault: %s", command[c].line.source, o.err.at);
 	free(o.err.at);
 	for (int p = 0; p < (int)command[c].line.nname; p++) {
 		if (ftruncate(counts, 0) || ftruncate(counts, sizeof counted))
@@ -110,7 +110,7 @@ static void prepare(int c)
 		if (pread(counts, counted, sizeof counted, 0) != sizeof counted)
 			give_up("cannot read the counts");
 		if (counted[CALL_malloc] == 0)
-			give_up("faults.so sees no call of %s in '%s'", command[c].line.name[p], command[c].text);
+			give_up("faults.so sees no call of %s in '%s'", command[c].line.name[p], command[c].line.source);
 		add_faults(c, p, counted);
 		clear_outcome(&o);
 	}
@@ -135,7 +135,7 @@ static void inject(struct tally *t, size_t k)
 	const enum verdict v = judge(&c->line, &o, &c->want);
 	if (count_run(t, v))
 		tell(v, &o, "NB_FOLD=%s NB_FAULT='%s' LD_PRELOAD=%s PATH=%s:$PATH bash -c \"%s%s%s\"", c->fold, spec,
-			options.library, options.bin, c->text, *c->in ? " <" : "", c->in);
+			options.library, options.bin, c->line.source, *c->in ? " <" : "", c->in);
 	clear_outcome(&o);
 }
 
@@ -168,11 +168,11 @@ int main(int argc, char **argv)
 	for (size_t k = 0; k < 2 * COMMANDS; k++) {
 		struct command *c = &command[ncommand];
 		const char *in = fault_commands[k / 2].in;
-		c->text = fault_commands[k / 2].line;
+		const char *text = fault_commands[k / 2].line;
 		c->fold = k % 2 ? "off" : "on";
 		snprintf(c->in, sizeof c->in, "%s%s", in ? in : "", !in || strchr(in, '.') ? "" : ".nb");
-		parse_line(&c->line, c->text);
-		if (strstr(c->text, options.only) && (k % 2 == 0 || c->line.nprogram > 1))
+		parse_line(&c->line, text);
+		if (strstr(text, options.only) && (k % 2 == 0 || c->line.nprogram > 1))
 			prepare(ncommand++);
 	}
 	printf("torture faults: %d commands, %zu faults, of which 1 in %zu\n", ncommand, nfault, options.sample);

@@ -46,7 +46,8 @@ struct line {
 	char *argv[STAGES][WORDS + 1];
 	size_t nprogram, nname; /* also those within quotes; the same name once */
 	char name[NAMES][NAME];
-	char text[TEXT];
+	const char *source;
+	char text[TEXT]; /* the words */
 };
 
 static inline void note_names(struct line *line, const char *at)
@@ -69,6 +70,7 @@ static inline void note_names(struct line *line, const char *at)
 static inline void parse_line(struct line *line, const char *text)
 {
 	memset(line, 0, sizeof *line);
+	line->source = text;
 	note_names(line, text);
 	char *to = line->text;
 	size_t words = 0;
@@ -246,7 +248,7 @@ static inline void clear_outcome(struct outcome *o)
 enum verdict {
 	RIGHT,	 /* the output of the run without a fault, exit status 0 */
 	REFUSED, /* failed as promised: status 1 or 2, one line for each program that failed, no end marker */
-	LATE,	 /* the same, but only after the whole output */
+	LATE,	 /* the same, or SIGPIPE, but only after the whole output */
 	FINDINGS,
 	CRASH = FINDINGS, /* a signal, or a report of a sanitizer */
 	HANG,
@@ -301,11 +303,11 @@ static inline enum verdict judge(const struct line *line, const struct outcome *
 		return HANG;
 	if (strstr(o->err.at, "ERROR: ") || strstr(o->err.at, "runtime error") || strstr(o->err.at, "WARNING: Thread"))
 		return CRASH;
-	if (broken && !failed)
-		return CRASH;
 	if (o->left)
 		return LEFT;
 	const int whole = want && same(o->out, *want);
+	if (broken && !failed)
+		return whole && o->status[line->n - 1] == 0 ? LATE : CRASH;
 	if (!messages_fit(line, o->err, failed))
 		return ODD;
 	if (!failed)
@@ -326,7 +328,7 @@ struct tally {
 	double until; /* no new run after this time; 0: no limit */
 };
 
-enum { TOLD = 100 }; /* findings that are printed */
+enum { TOLD = 40 }; /* findings that are printed */
 
 static inline struct tally *new_tally(double seconds)
 {
