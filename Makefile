@@ -6,7 +6,7 @@
 #   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
-#                                    that tests put into pipelines
+#                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 FORMAT_C = $(filter-out formats/exchange/exchange.c %_internal.c,$(wildcard formats/exchange/*.c))
@@ -36,8 +36,9 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
-CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=address,undefined
+SANITIZERS ?= address,undefined,float-cast-overflow
+CFLAGS  += -fsanitize=$(SANITIZERS) -fno-sanitize-recover=all
+LDFLAGS += -fsanitize=$(SANITIZERS)
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
@@ -137,6 +138,23 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# ---- torture ---------------------------------------------------------------------------------------
+# tests/torture/run has the parts.  Faults of calls want shared libraries: the same objects, linked once more.
+TORTURE = $(BUILD)/tests/torture
+$(TORTURE)/faults.so: tests/torture/faults.c tests/torture/faults.h tests/torture/calls.def
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O1 -g -fPIC -shared -o $@ $< -ldl
+
+$(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@for t in $(TOOLS); do ln -sf nb $(@D)/$$t || exit 1; done
+
+torture-programs: all $(TORTURE)/faults.so $(TORTURE)/bin/nb $(TORTURE)/inject $(TORTURE)/vary
+torture-sanitized: all $(TORTURE)/generate
+
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
@@ -212,6 +230,17 @@ bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
 	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
 
+# TORTURE_SECONDS=N: so long at most for each part
+torture: deps-build
+	@$(MAKE) --no-print-directory CUDA=0 torture-programs test-programs
+	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	tests/torture/run $(if $(TORTURE_SECONDS),--seconds $(TORTURE_SECONDS))
+
+torture-short: deps-build
+	@$(MAKE) --no-print-directory CUDA=0 torture-programs
+	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	tests/torture/run --short
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -252,12 +281,13 @@ help:
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
+	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
-	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
+	bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

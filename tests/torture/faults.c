@@ -219,4 +219,3 @@ long syscall(long number, ...)
 	va_end(ap);
 	return fails(CALL_syscall) ? -1 : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
-

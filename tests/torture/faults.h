@@ -36,7 +36,10 @@ static inline int call_of(const char *name)
 /* EIO for a name that is not here */
 static inline int error_of(const char *name)
 {
-#define ERROR(e) {#e, e}
+#define ERROR(e)      \
+	{             \
+#e, e \
+	}
 	static const struct {
 		const char *name;
 		int number;

@@ -3,9 +3,9 @@
  *   generate [--runs N] [--seed N] [--workers N] [--seconds S] --findings DIR FILE...
  *
  * Each stream is one of FILE... in which some numbers, types, sizes, attributes, flags or rows are others: indices of
- * nodes and boxes, NaN and the ends of the range of numbers, counts that the data do not have.  Whatever a stream says, a
- * program refuses it or does its work, and from one that `nb-stats --check` accepts it makes such a one.  Stream k depends on the seed + k only.  To be built
- * with sanitizers. */
+ * nodes and boxes, NaN and the ends of the range of numbers, counts that the data do not have.  Whatever a stream says,
+ * a program refuses it or does its work, and from one that `nb-stats --check` accepts it makes such a one.  Stream k
+ * depends on the seed + k only.  To be built with sanitizers. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/commands.h"
@@ -58,8 +58,9 @@ static int chance(int percent)
 
 static double hostile_number(double was)
 {
-	static const double extreme[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 5e-324, 1e-308, 1.7976931348623157e308, -1.7e308,
-		1e300, 1e154, 1.4e154, 1e-154, 1e-160, 1, -1, 9007199254740993.0, 1e18, -1e18, 3.4e38, 1e39, 1e-45, 1e-39},
+	static const double extreme[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 5e-324, 1e-308, 1.7976931348623157e308,
+		-1.7e308, 1e300, 1e154, 1.4e154, 1e-154, 1e-160, 1, -1, 9007199254740993.0, 1e18, -1e18, 3.4e38, 1e39,
+		1e-45, 1e-39},
 			    factor[] = {-1, 2, 0.5, 1e3, 1e-3, 1e160, 1e-160, 1 + 1e-15};
 	return chance(60) ? ONE_OF(extreme) : was * ONE_OF(factor);
 }
@@ -67,8 +68,8 @@ static double hostile_number(double was)
 static uint64_t hostile_count(uint64_t was, const struct pieces *f)
 {
 	const uint64_t some[] = {0, 1, 2, was + 1, was - 1, was ^ 1ull << below(64), f->rows[0], f->rows[1], f->rows[2],
-		f->rows[1] - 1, f->rows[0] - 1, UINT64_MAX, 1ull << 63, 1ull << 31, 1ull << 32, (1ull << 32) - 1, 1ull << 40,
-		(1ull << 40) + 1, below(64), was * 2};
+		f->rows[1] - 1, f->rows[0] - 1, UINT64_MAX, 1ull << 63, 1ull << 31, 1ull << 32, (1ull << 32) - 1,
+		1ull << 40, (1ull << 40) + 1, below(64), was * 2};
 	return ONE_OF(some);
 }
 
@@ -158,8 +159,9 @@ static void resize(struct piece *x, size_t bytes)
 
 static void change_type(struct pieces *f)
 {
-	static const char *const types[] = {"<f8", "<f4", "<f2", "<f16", "<u8", "<u4", "<u2", "|u1", "<i8", "<i4", "<i2", "|i1",
-		"|S1", "|S7", "|V3", "<c8", "<c16", "|b1", "<u1", ">f8", "<f0", "<f99999", "", "<x4", "|O8", "<S4", "<f8x"};
+	static const char *const types[] = {"<f8", "<f4", "<f2", "<f16", "<u8", "<u4", "<u2", "|u1", "<i8", "<i4",
+		"<i2", "|i1", "|S1", "|S7", "|V3", "<c8", "<c16", "|b1", "<u1", ">f8", "<f0", "<f99999", "", "<x4",
+		"|O8", "<S4", "<f8x"};
 	static const uint32_t components[] = {1, 2, 3, 6, 8, 26, 100, 65536, 65537, 0};
 	struct piece *x = some_column(f);
 	memset(x->type, 0, sizeof x->type);
@@ -172,9 +174,10 @@ static void change_type(struct pieces *f)
 
 static void change_directory(struct pieces *f)
 {
-	static const char *const names[] = {"id", "mass", "pos", "vel", "acc", "pot", "jerk", "key", "radius", "species",
-		"node_first", "node_count", "node_child", "node_nchild", "node_box", "node_com", "node_mass", "node_quad",
-		"box_first", "box_neighbour", "nb_step_row", "label", "", "a b", "=cmd()", "\x1b[31m", "\xc2\x9b", "x,y"};
+	static const char *const names[] = {"id", "mass", "pos", "vel", "acc", "pot", "jerk", "key", "radius",
+		"species", "node_first", "node_count", "node_child", "node_nchild", "node_box", "node_com", "node_mass",
+		"node_quad", "box_first", "box_neighbour", "nb_step_row", "label", "", "a b", "=cmd()", "\x1b[31m",
+		"\xc2\x9b", "x,y"};
 	struct piece *x = some_column(f);
 	const size_t c = (size_t)(x - f->column);
 	switch (below(6)) {
@@ -200,12 +203,13 @@ static void change_directory(struct pieces *f)
 
 static void change_attribute(struct pieces *f)
 {
-	static const char *const keys[] = {"time", "time_rest", "step", "G", "dim", "softening", "key_cube", "tree", "leaf_size",
-		"order", "level", "pending_kick", "universe_radius", "model", "history", "seed", "units", "missing_vel", "x"};
+	static const char *const keys[] = {"time", "time_rest", "step", "G", "dim", "softening", "key_cube", "tree",
+		"leaf_size", "order", "level", "pending_kick", "universe_radius", "model", "history", "seed", "units",
+		"missing_vel", "x"};
 	static const char *const values[] = {"2", "3", "0", "-1", "1e300", "-1e300", "1e-300", "9007199254740993",
-		"18446744073709551616", "99999999999", "-2147483649", "0,0,0,1", "-1e308,-1e308,-1e308,1e308", "0,0,0,1e-320",
-		"nan,0,0,1", "nan", "inf", "disk", "merger", "solar", "boxes", "octree", "quadtree", "", "0x1p-1074", "1e-3",
-		"\xff\x1b[2J", "\\n\\\\", "a=b"};
+		"18446744073709551616", "99999999999", "-2147483649", "0,0,0,1", "-1e308,-1e308,-1e308,1e308",
+		"0,0,0,1e-320", "nan,0,0,1", "nan", "inf", "disk", "merger", "solar", "boxes", "octree", "quadtree", "",
+		"0x1p-1074", "1e-3", "\xff\x1b[2J", "\\n\\\\", "a=b"};
 	const size_t room = f->nattributes + 6000;
 	char *text = take(room), *to = text, key[32];
 	if (!text)
@@ -240,9 +244,12 @@ static void change_rows(struct pieces *f)
 /* Sizes of the finished frame that the data do not have. */
 static void lie(unsigned char *p, const struct pieces *f)
 {
-	static const int at[] = {32, 40, 48, 56, 64, 68, 72, 24, 8, 10, 12, 16, 80, 120}, entry[] = {40, 44, 48, 52, 80, 88, 96};
+	static const int at[] = {32, 40, 48, 56, 64, 68, 72, 24, 8, 10, 12, 16, 80, 120},
+			 entry[] = {40, 44, 48, 52, 80, 88, 96};
 	if (chance(60) || f->ncolumn == 0) {
-		const int where = ONE_OF(at), bytes = where == 8 || where == 10 ? 2 : where == 12 || where == 16 || where == 64 || where == 68 ? 4 : 8;
+		const int where = ONE_OF(at), bytes = where == 8 || where == 10					 ? 2
+						      : where == 12 || where == 16 || where == 64 || where == 68 ? 4
+														 : 8;
 		put_number(p + where, hostile_count(number_at(p + where, bytes), f), bytes);
 	} else {
 		unsigned char *e = p + HEAD + padded(f->nattributes) + ENTRY * below(f->ncolumn);
@@ -378,7 +385,8 @@ static void generate(struct tally *t, size_t k)
 			v = SILENT;
 		if (count_run(t, v)) {
 			keep(path, sizeof path, first_seed + k, &stream);
-			tell(v, v == SILENT && ends ? &checked : &o, through_pipe ? "cat %s | %s" : "<%s %s", path, command);
+			tell(v, v == SILENT && ends ? &checked : &o, through_pipe ? "cat %s | %s" : "<%s %s", path,
+				command);
 		}
 		if (ends)
 			clear_outcome(&checked);

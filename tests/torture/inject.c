@@ -2,9 +2,9 @@
  *
  *   inject --bin DIR --library faults.so --seeds DIR [--sample N] [--workers N] [--seconds S] [--only TEXT]
  *
- * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: every N-th case; --only: commands
- * that have TEXT.  First each command runs once without a fault, and once for each of its programs to count the calls.
- * A case is then a call, the k-th or all from the k-th on, and an error; or short reads and writes. */
+ * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: every N-th case; --only:
+ * commands that have TEXT.  First each command runs once without a fault, and once for each of its programs to count
+ * the calls. A case is then a call, the k-th or all from the k-th on, and an error; or short reads and writes. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/commands.h"
@@ -110,7 +110,8 @@ static void prepare(int c)
 		if (pread(counts, counted, sizeof counted, 0) != sizeof counted)
 			give_up("cannot read the counts");
 		if (counted[CALL_malloc] == 0)
-			give_up("faults.so sees no call of %s in '%s'", command[c].line.name[p], command[c].line.source);
+			give_up("faults.so sees no call of %s in '%s'", command[c].line.name[p],
+				command[c].line.source);
 		add_faults(c, p, counted);
 		clear_outcome(&o);
 	}

@@ -2,9 +2,9 @@
  *
  *   vary --cuts|--flips [--sample N] [--workers N] [--seconds S] [--findings DIR] FILE...
  *
- * A cut stream must be refused, unless the cut is behind an end marker within the file.  A stream with a flipped bit must
- * be refused, or give the output of the whole one, as in the padding.  Each case comes as a file and through a pipe.
- * Programs that do not take a whole file are left out. */
+ * A cut stream must be refused, unless the cut is behind an end marker within the file.  A stream with a flipped bit
+ * must be refused, or give the output of the whole one, as in the padding.  Each case comes as a file and through a
+ * pipe. Programs that do not take a whole file are left out. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/commands.h"
@@ -33,7 +33,8 @@ static int input(const char *at, size_t n, int through_pipe)
 			give_up("no file in memory");
 		return fd;
 	}
-	if (pipe2(end, O_CLOEXEC) || fcntl(end[1], F_SETPIPE_SZ, (int)n + 4096) < 0 || write(end[1], at, n) != (ssize_t)n)
+	if (pipe2(end, O_CLOEXEC) || fcntl(end[1], F_SETPIPE_SZ, (int)n + 4096) < 0 ||
+		write(end[1], at, n) != (ssize_t)n)
 		give_up("no pipe for %zu bytes", n);
 	close(end[1]);
 	return end[0];
