@@ -36,9 +36,8 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
-SANITIZERS ?= address,undefined,float-cast-overflow
-CFLAGS  += -fsanitize=$(SANITIZERS) -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=$(SANITIZERS)
+CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast

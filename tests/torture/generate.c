@@ -383,7 +383,7 @@ static void generate(struct tally *t, size_t k)
 		const int ends = v == RIGHT && sound && ends_with_marker(o.out);
 		if (ends && run_on(&check, &o.out, 0, &checked) != RIGHT)
 			v = SILENT;
-		if (count_run(t, v)) {
+		if (count_run(t, v, &o)) {
 			keep(path, sizeof path, first_seed + k, &stream);
 			tell(v, v == SILENT && ends ? &checked : &o, through_pipe ? "cat %s | %s" : "<%s %s", path,
 				command);

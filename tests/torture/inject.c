@@ -134,7 +134,7 @@ static void inject(struct tally *t, size_t k)
 	if (pread(counts, &struck, sizeof struck, CALL_KINDS * sizeof(long)) == sizeof struck && struck)
 		t->struck++;
 	const enum verdict v = judge(&c->line, &o, &c->want);
-	if (count_run(t, v))
+	if (count_run(t, v, &o))
 		tell(v, &o, "NB_FOLD=%s NB_FAULT='%s' LD_PRELOAD=%s PATH=%s:$PATH bash -c \"%s%s%s\"", c->fold, spec,
 			options.library, options.bin, c->line.source, *c->in ? " <" : "", c->in);
 	clear_outcome(&o);

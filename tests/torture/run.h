@@ -321,14 +321,16 @@ static inline enum verdict judge(const struct line *line, const struct outcome *
 
 /* ---- many runs ------------------------------------------------------------------------------------ */
 
+/* Of findings with the same verdict and message, whatever numbers are in it, so many are printed. */
+enum { TOLD_KINDS = 1024, TOLD = 3 };
+
 /* In memory that all workers share. */
 struct tally {
 	_Atomic size_t next;
-	_Atomic long runs, struck, verdict[VERDICTS], told;
-	double until; /* no new run after this time; 0: no limit */
+	_Atomic long runs, struck, verdict[VERDICTS];
+	_Atomic int told[TOLD_KINDS]; /* findings that were printed */
+	double until;		      /* no new run after this time; 0: no limit */
 };
-
-enum { TOLD = 40 }; /* findings that are printed */
 
 static inline struct tally *new_tally(double seconds)
 {
@@ -341,11 +343,17 @@ static inline struct tally *new_tally(double seconds)
 }
 
 /* Counts a run, and returns whether the caller is to tell of it. */
-static inline int count_run(struct tally *t, enum verdict v)
+static inline int count_run(struct tally *t, enum verdict v, const struct outcome *o)
 {
+	unsigned hash = v;
 	t->runs++;
 	t->verdict[v]++;
-	return v >= FINDINGS && t->told++ < TOLD;
+	if (v < FINDINGS)
+		return 0;
+	for (const char *at = o->err.at; *at && (*at != '\n' || at == o->err.at); at++)
+		if (!isdigit((unsigned char)*at))
+			hash = 31 * hash + (unsigned char)*at;
+	return t->told[hash % TOLD_KINDS]++ < TOLD;
 }
 
 /* "FINDING kind: what (first line of its messages)" */

@@ -85,7 +85,7 @@ static void vary(struct tally *t, size_t k)
 	struct outcome o = run_on(&w->line, damaged, n, through_pipe);
 	const int whole = !flips && ends_with_marker((struct bytes){damaged, n});
 	const enum verdict v = judge(&w->line, &o, flips ? &w->want : whole ? &o.out : NULL);
-	if (count_run(t, v))
+	if (count_run(t, v, &o))
 		keep(w, v, &o, damaged, n, which, through_pipe);
 	clear_outcome(&o);
 	free(damaged);
