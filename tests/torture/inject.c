@@ -2,8 +2,8 @@
  *
  *   inject --bin DIR --library faults.so --seeds DIR [--sample N] [--workers N] [--seconds S] [--only TEXT]
  *
- * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: every N-th case; --only:
- * commands that have TEXT.  First each command runs once without a fault, and once for each of its programs to count
+ * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: one case in N, more of
+ * calls that do not ask for memory; --only: commands that have TEXT.  First each command runs once without a fault, and once for each of its programs to count
  * the calls. A case is then a call, the k-th or all from the k-th on, and an error; or short reads and writes. */
 #include "tests/torture/run.h"
 
@@ -37,7 +37,10 @@ static struct {
 static struct command command[RUNS_MOST];
 static int ncommand;
 static struct fault *fault;
-static size_t nfault, room;
+static size_t nfault, room, npossible, sample;
+
+/* Nine calls in ten ask for memory; the others are worth more of a sample. */
+enum { WORTH = 8 };
 
 /* Runs a command with a fault, or counts its calls if that names only a program. */
 static struct outcome run_command(const struct command *c, const char *faulty, int counts)
@@ -62,6 +65,8 @@ static void add(int c, int program, const char *format, ...) __attribute__((form
 static void add(int c, int program, const char *format, ...)
 {
 	va_list ap;
+	if (!is_in_sample(npossible++, sample))
+		return;
 	if (nfault == room) {
 		room = 2 * room + 1000;
 		fault = realloc(fault, room * sizeof *fault);
@@ -78,9 +83,12 @@ static void add(int c, int program, const char *format, ...)
 
 static void add_faults(int c, int program, const long *counted)
 {
+	sample = 1;
 	for (int most = 1; most <= 4096; most = most == 1 ? 7 : most == 7 ? 4096 : 5000)
 		add(c, program, "short %d", most);
-	for (int call = 0; call < CALL_KINDS; call++)
+	for (int call = 0; call < CALL_KINDS; call++) {
+		const int asks = call <= CALL_setenv;
+		sample = asks ? options.sample : (options.sample + WORTH - 1) / WORTH;
 		for (const char *at = calls[call].errors; *at; at += strspn(at, " ")) {
 			const int size = (int)strcspn(at, " ");
 			const int passes = strncmp(at, "EINTR", 5) == 0 || strncmp(at, "EAGAIN", 6) == 0;
@@ -91,6 +99,7 @@ static void add_faults(int c, int program, const long *counted)
 			}
 			at += size;
 		}
+	}
 }
 
 /* A command as it is without a fault, and the faults that it can have. */
@@ -176,8 +185,8 @@ int main(int argc, char **argv)
 		if (strstr(text, options.only) && (k % 2 == 0 || c->line.nprogram > 1))
 			prepare(ncommand++);
 	}
-	printf("torture faults: %d commands, %zu faults, of which 1 in %zu\n", ncommand, nfault, options.sample);
+	printf("torture faults: %d commands, %zu of %zu faults\n", ncommand, nfault, npossible);
 	struct tally *t = new_tally(options.seconds);
-	run_all(t, options.workers, nfault, options.sample, inject);
+	run_all(t, options.workers, nfault, 1, inject);
 	return end_tally(t, "faults");
 }
