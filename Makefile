@@ -20,10 +20,11 @@ CUDA    ?= $(if $(shell command -v $(NVCC) 2>/dev/null),1,0)
 CUDA_ARCHS ?= 90
 CUDA_PTX   ?= 75
 SAN     ?= 0
+TSAN    ?= 0
 
-CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(CUDA)),cuda,cpu))
+CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(CUDA)),cuda,cpu)))
 BUILD   = build/$(CONFIG)
-ifeq ($(SAN),1)
+ifneq ($(filter 1,$(SAN) $(TSAN)),)
 override CUDA = 0
 endif
 
@@ -43,6 +44,16 @@ ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
 ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
+
+# ThreadSanitizer wants libomp, which tells it what waits for what (libarcher); libgomp does not
+ifeq ($(TSAN),1)
+CC      = clang
+OPT     = -O1 -g
+ISAS    = plain
+CFLAGS  += -fsanitize=thread -w
+LDFLAGS += -fsanitize=thread -fopenmp
+override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
+endif
 
 NVCCFLAGS = -std=c++17 -O3 -g -lineinfo -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
             -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1
@@ -153,6 +164,8 @@ $(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
 
 torture-programs: all $(TORTURE)/faults.so $(TORTURE)/bin/nb $(TORTURE)/inject $(TORTURE)/vary
 torture-sanitized: all $(TORTURE)/generate
+# with TSAN=1, if this machine has what it takes
+CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null)
 
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
@@ -233,6 +246,7 @@ bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 torture: deps-build
 	@$(MAKE) --no-print-directory CUDA=0 torture-programs test-programs
 	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	$(if $(CAN_TSAN),@$(MAKE) --no-print-directory TSAN=1 torture-sanitized)
 	tests/torture/run $(if $(TORTURE_SECONDS),--seconds $(TORTURE_SECONDS))
 
 torture-short: deps-build

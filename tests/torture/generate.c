@@ -1,6 +1,6 @@
 /* Hostile streams with right checksums, for every program and many options:
  *
- *   generate [--runs N] [--seed N] [--workers N] [--seconds S] --findings DIR FILE...
+ *   generate [--runs N] [--seed N] [--workers N] [--seconds S] [--name NAME] --findings DIR FILE...
  *
  * Each stream is one of FILE... in which some numbers, types, sizes, attributes, flags or rows are others: indices of
  * nodes and boxes, NaN and the ends of the range of numbers, counts that the data do not have.  Whatever a stream says,
@@ -397,7 +397,8 @@ static void generate(struct tally *t, size_t k)
 int main(int argc, char **argv)
 {
 	static const struct option table[] = {{"runs", 1, NULL, 'r'}, {"seed", 1, NULL, 'e'}, {"workers", 1, NULL, 'w'},
-		{"seconds", 1, NULL, 's'}, {"findings", 1, NULL, 'f'}, {0}};
+		{"seconds", 1, NULL, 's'}, {"findings", 1, NULL, 'f'}, {"name", 1, NULL, 'n'}, {0}};
+	const char *name = "generated";
 	size_t runs = 0;
 	int workers = 4;
 	double seconds = 0;
@@ -408,6 +409,7 @@ int main(int argc, char **argv)
 		case 'w': workers = atoi(optarg); break;
 		case 's': seconds = atof(optarg); break;
 		case 'f': findings = optarg; break;
+		case 'n': name = optarg; break;
 		default: return 2;
 		}
 	for (int i = optind; i < argc && nseed < SEEDS; i++) {
@@ -418,9 +420,9 @@ int main(int argc, char **argv)
 	}
 	if (workers < 1 || !findings || nseed == 0 || (runs == 0 && seconds <= 0))
 		give_up("usage: generate --runs N|--seconds S --findings DIR FILE...");
-	setenv("OMP_NUM_THREADS", "1", 1);
-	printf("torture generated: %zu files, seeds from %llu on\n", nseed, (unsigned long long)first_seed);
+	setenv("OMP_NUM_THREADS", "1", 0);
+	printf("torture %s: %zu files, seeds from %llu on\n", name, nseed, (unsigned long long)first_seed);
 	struct tally *t = new_tally(seconds);
 	run_all(t, workers, runs ? runs : SIZE_MAX, 1, generate);
-	return end_tally(t, "generated");
+	return end_tally(t, name);
 }

@@ -2,10 +2,10 @@
  *
  *   inject --bin DIR --library faults.so --seeds DIR [--sample N] [--workers N] [--seconds S] [--only TEXT]
  *
- * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: one case in N, more of calls that
- * do not ask for memory; --only: commands that have TEXT.  First each command runs once without a fault, and once for
- * each of its programs to count the calls.  A case is then a call, the k-th or all from the k-th on, and an error; or
- * short reads and writes. */
+ * DIR: programs that are linked dynamically; seeds: the files of seeds.txt.  --sample: one case in N, more of calls
+ * that do not ask for memory; --only: commands that have TEXT.  First each command runs once without a fault, and once
+ * for each of its programs to count the calls.  A case is then a call, the k-th or all from the k-th on, and an error;
+ * or short reads and writes. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/commands.h"
