@@ -49,8 +49,7 @@ ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
 ifeq ($(TSAN),1)
 CC      = clang
 OPT     = -O1 -g
-ISAS    = plain
-CFLAGS  += -fsanitize=thread -w
+CFLAGS  += -fsanitize=thread -w -include tests/torture/clang.h
 LDFLAGS += -fsanitize=thread -fopenmp
 override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
