@@ -73,8 +73,9 @@ static int any(const struct watch *w, nfds_t first, short events)
 
 static void wait_for(struct watch *w, int milliseconds)
 {
-	while (poll(w->file, w->n, milliseconds) < 0 && errno == EINTR)
-		;
+	while (poll(w->file, w->n, milliseconds) < 0)
+		if (errno != EINTR) /* a program that waits to be taken over would not be seen */
+			nb_die(NB_EXIT_FAILED, "cannot wait for input:");
 }
 
 /* The first file is the input, the second standard output, which may be closed: a write will tell. */
