@@ -284,7 +284,8 @@ static void require_in_range(
 	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
 		nb_require_done(run, run->backend->finish(), name, frame);
 	if (bad < column->rows)
-		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what, frame->number);
+		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what,
+			frame->number);
 }
 
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)
