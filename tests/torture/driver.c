@@ -226,7 +226,7 @@ static void *stub_of(const char *name, void *real)
 	void *stub = real; /* where there are more functions than stubs: none fails */
 	pthread_mutex_lock(&slots_lock);
 	int i = 0;
-	while (i < nslot && slots[i].real != real)
+	while (i < nslot && (slots[i].real != real || strncmp(slots[i].name, name, sizeof slots[i].name - 1) != 0))
 		i++;
 	if (i == nslot && i < SLOTS) {
 		slots[i].real = real;
