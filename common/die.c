@@ -1,5 +1,7 @@
 #include "common/die.h"
 
+#include "common/printable.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -55,10 +57,7 @@ static void message(const char *format, va_list ap)
 	size_t used = strlen(line);
 	if (used && line[used - 1] == ':')
 		snprintf(line + used, sizeof line - used, " %s", strerror(error));
-	/* a hostile file must not reach the terminal's control sequences */
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	nb_make_printable(line);
 	used = strlen(line);
 	line[used++] = '\n'; /* in place of the NUL */
 	(void)!write(voice->file, line, used);

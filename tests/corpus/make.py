@@ -88,29 +88,7 @@ def end(nframe=1, **lie):
 
 # ---- bodies ------------------------------------------------------------------------------------------
 
-ATTRIBUTES = b"time=0\nG=1\ndim=3\n"
-
-
-def bodies(n, single=False, dim=3, flags=None, **other):
-    """id, mass, pos, vel and acc of n bodies.  flags: of a column by its name; other: columns instead of these."""
-    flat = [0 if k == 2 and dim == 2 else 1 for k in range(3)]
-    standard = {
-        "id": whole(b"id", b"<u8", list(range(n))),
-        "mass": real(b"mass", 1, [1 / max(n, 1)] * n, single, unit=b"mass"),
-        "pos": real(b"pos", 3, [flat[k] * (i + 0.25 * k - 1) for i in range(n) for k in range(3)], single, unit=b"length"),
-        "vel": real(b"vel", 3, [flat[k] * (0.5 * k - 0.25 * i) for i in range(n) for k in range(3)], single,
-                    unit=b"velocity"),
-        "acc": real(b"acc", 3, [flat[k] * 0.125 * (k - i) for i in range(n) for k in range(3)], single, flags=DERIVED,
-                    unit=b"acceleration"),
-    }
-    standard.update(other)
-    for name, value in (flags or {}).items():
-        standard[name].flags = value
-    return list(standard.values())
-
-
-def simple(n=2, **more):
-    return frame(bodies(n, **more), [n], ATTRIBUTES)
+ATTRIBUTES = b"time=0\nG=1\ndim=3\nkey_cube=-2,-2,-2,4\n"
 
 
 def spread(cell, dim, bits):
@@ -122,17 +100,46 @@ def spread(cell, dim, bits):
     return key
 
 
+def keys(place, dim, lower, edge):
+    """Of bodies in a cube."""
+    bits = 31 if dim == 2 else 21
+    key = [spread([int((x - lower) / edge * 2**bits) for x in p[:dim]], dim, bits) for p in place]
+    assert key == sorted(key)
+    return whole(b"key", b"<u8", key, flags=DERIVED)
+
+
+def bodies(n, single=False, dim=3, flags=None, **other):
+    """id, mass, pos, vel, acc and key of n bodies that are sorted.  flags: of a column by its name; other: columns instead
+    of these."""
+    flat = [0 if k == 2 and dim == 2 else 1 for k in range(3)]
+    place = [[flat[k] * (i + 0.25 * k - 1) for k in range(3)] for i in range(n)]
+    standard = {
+        "id": whole(b"id", b"<u8", list(range(n))),
+        "mass": real(b"mass", 1, [1 / max(n, 1)] * n, single, unit=b"mass"),
+        "pos": real(b"pos", 3, sum(place, []), single, unit=b"length"),
+        "vel": real(b"vel", 3, [flat[k] * (0.5 * k - 0.25 * i) for i in range(n) for k in range(3)], single,
+                    unit=b"velocity"),
+        "acc": real(b"acc", 3, [flat[k] * 0.125 * (k - i) for i in range(n) for k in range(3)], single, flags=DERIVED,
+                    unit=b"acceleration"),
+        "key": keys(place, dim, -2, 4) if n <= 2 else None,
+    }
+    standard.update(other)
+    for name, value in (flags or {}).items():
+        standard[name].flags = value
+    return list(standard.values())
+
+
+def simple(n=2, **more):
+    return frame(bodies(n, **more), [n], ATTRIBUTES)
+
+
 def sorted_bodies(dim):
     """Two bodies in the first corner of the cube 0 to 4, one in each other corner but the last; sorted."""
-    bits = 31 if dim == 2 else 21
     corner = [[digit >> (dim - 1 - k) & 1 for k in range(dim)] for digit in range(2**dim - 1)]
     place = [[0.5] * dim] + [[0.75 + 2.5 * c for c in at] for at in corner]
     place = [p + [0] * (3 - dim) for p in place]
     n = len(place)
-    key = [spread([int(x / 4 * 2**bits) for x in p], dim, bits) for p in place]
-    assert key == sorted(key)
-    columns = bodies(n, dim=dim, pos=real(b"pos", 3, sum(place, []), unit=b"length"))
-    columns.append(whole(b"key", b"<u8", key, flags=DERIVED))
+    columns = bodies(n, dim=dim, pos=real(b"pos", 3, sum(place, []), unit=b"length"), key=keys(place, dim, 0, 4))
     return columns, place, b"time=0\nG=1\ndim=%d\nkey_cube=0,0,0,4\n" % dim
 
 
@@ -222,15 +229,14 @@ def good():
     yield "attributes", frame(bodies(2), [2], ATTRIBUTES + b"empty=\nnote=two\\nlines, a \\\\ and = too\nunits=" + LETTERS
                               + b"\nkey_9=" + b"x" * 100 + b"\nhistory=one\nhistory=two\nhistory=two\n") + end()
     yield "unknown-columns", frame(bodies(2) + strange(), [2, 1, 3], ATTRIBUTES) + end()
-    yield "two-dimensions", frame(bodies(2, dim=2), [2], b"dim=2\n") + end()
+    yield "two-dimensions", frame(bodies(2, dim=2), [2], b"dim=2\nkey_cube=-2,-2,-2,4\n") + end()
     yield "radius-species", frame(bodies(2) + [real(b"radius", 1, [0.5, 0], unit=b"length"),
                                                whole(b"species", b"|u1", [0, 255])], [2], ATTRIBUTES) + end()
     yield "potential-jerk", frame(bodies(2) + [real(b"pot", 1, [-1, -2], flags=DERIVED, unit=b"velocity^2"),
                                                real(b"jerk", 3, [1, 2, 3, 4, 5, 6], flags=DERIVED,
                                                     unit=b"acceleration/time")],
                                   [2], ATTRIBUTES + b"softening=0.125\n") + end()
-    columns, place, attributes = sorted_bodies(3)
-    yield "sorted", frame(columns, [len(place)], attributes) + end()
+    yield "unsorted", frame(bodies(2)[:5], [2], b"time=0\n") + end()
     yield "octree", tree(3, 2)
     yield "octree-order-1", tree(3, 1)
     yield "quadtree", tree(2, 2)
@@ -278,8 +284,9 @@ def bad():
     use the numbers."""
     one, last = simple(), end()
     whole_stream = one + last
-    directory = 128 + 64
-    pos = directory + 5 * 128 + 2 * 64  # behind id and mass
+    ncolumn, directory = len(bodies(2)), 128 + 64
+    columns = directory + 128 * ncolumn
+    pos = columns + 2 * 64  # behind id and mass
     sums = len(one) - 64
 
     def cut(name, at, message):
@@ -288,9 +295,9 @@ def bad():
     yield "empty", "reads", "truncated stream: empty input (want a particle stream; did the command before it fail?)", b""
     yield cut("cut-in-magic", 5, "header of frame 0 ends after 5 of 128 bytes")
     yield cut("cut-in-header", 64, "header of frame 0 ends after 64 of 128 bytes")
-    yield cut("cut-in-attributes", 130, "header of frame 0 ends after 2 of 704 bytes")
-    yield cut("cut-in-directory", 400, "header of frame 0 ends after 272 of 704 bytes")
-    yield cut("cut-before-columns", directory + 640, "column 'id' of frame 0 ends after 0 of 16 bytes")
+    yield cut("cut-in-attributes", 130, "header of frame 0 ends after 2 of %d bytes" % (columns - 128))
+    yield cut("cut-in-directory", 400, "header of frame 0 ends after 272 of %d bytes" % (columns - 128))
+    yield cut("cut-before-columns", columns, "column 'id' of frame 0 ends after 0 of 16 bytes")
     yield cut("cut-in-column", pos + 20, "column 'pos' of frame 0 ends after 20 of 48 bytes")
     yield cut("cut-in-padding", pos + 50, "padding of frame 0 ends after 2 of 16 bytes")
     yield cut("cut-before-checksums", sums, "checksums of frame 0 ends after 0 of 64 bytes")
@@ -298,7 +305,7 @@ def bad():
     yield cut("no-end-marker", len(one), "no end marker after frame 0")
     yield cut("cut-in-end-marker", len(one) + 70, "header of frame 1 ends after 70 of 128 bytes")
     yield ("half-and-whole", "reads", "corrupt stream: column 'id' of frame 0 has the wrong CRC",
-           one[:directory + 640 + 64] + whole_stream)
+           one[:columns + 64] + whole_stream)
 
     magic = "not a particle stream: wrong magic at the start of frame "
     yield "text", "reads", magic + "0", b"id,mass,x,y,z\n0,1,0,0,0\n"
@@ -364,8 +371,8 @@ def bad():
     yield "attribute-without-newline", "reads", lines, with_attributes(b"note=1")
     yield "attribute-empty-line", "reads", lines, with_attributes(b"\nnote=1\n")
     yield "attribute-with-zero-byte", "reads", lines, with_attributes(b"note=a\0b\n")
-    key = "corrupt stream: frame 0 has an attribute with the key '%s' (want a to z, 0 to 9 and _)"
-    yield "attribute-key-in-capitals", "reads", key % "Note", with_attributes(b"Note=1\n")
+    key = "corrupt stream: frame 0 has an attribute with the key '%s' (want letters a to z, digits and _)"
+    yield "attribute-key-with-dash", "reads", key % "a-note", with_attributes(b"a-note=1\n")
     yield "attribute-key-with-blank", "reads", key % "a note", with_attributes(b"a note=1\n")
     yield "attribute-key-with-control", "reads", key % "no?[31mte", with_attributes(b"no\x1b[31mte=1\n")
     yield "attribute-key-not-ascii", "reads", key % "größe", with_attributes("größe=1\n".encode())
