@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct nb_voice nobody = {"nb", 0, STDERR_FILENO, NULL};
+static struct nb_voice nobody = {NULL, 0, STDERR_FILENO, NULL}; /* the name this process was started by */
 static _Thread_local struct nb_voice *voice = &nobody;
 static volatile sig_atomic_t silent;
 
@@ -28,7 +28,7 @@ struct nb_voice *nb_speak_as(struct nb_voice *next)
 
 const char *nb_program(void)
 {
-	return voice->program;
+	return voice->program ? voice->program : program_invocation_short_name;
 }
 
 int nb_verbosity(void)
@@ -48,7 +48,7 @@ static void message(const char *format, va_list ap)
 	int error = errno;
 	while (silent)
 		pause();
-	int len = snprintf(line, sizeof line, "%s: ", voice->program);
+	int len = snprintf(line, sizeof line, "%s: ", nb_program());
 	if (len < 0)
 		return;
 	int more = vsnprintf(line + len, sizeof line - (size_t)len, format, ap);
@@ -72,6 +72,15 @@ void nb_die(int status, const char *format, ...)
 	va_end(ap);
 	if (voice->leave)
 		voice->leave(voice, status);
+	exit(status);
+}
+
+void nb_die_at_once(int status, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	message(format, ap);
+	va_end(ap);
 	exit(status);
 }
 

@@ -369,7 +369,7 @@ static int exceeds_limit(struct nb_reader *reader, const char *name, uint64_t of
 	else if (limit && *limit)
 		fail(reader->error,
 			"column '%s' of frame %" PRIu64 " has %" PRIu64
-			" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
+			" bytes, more than NB_MAX_FRAME='%.40s'",
 			name, reader->nframe, bytes, limit);
 	else
 		fail(reader->error,
