@@ -88,6 +88,50 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 	done
 }
 
+@test "each byte that a program writes is what nb-stream(5) says, padding and reserved bytes included" {
+	cat >again.py <<-'END'
+		"""Reads a stream without checks, writes it anew with the functions of the corpus, and compares."""
+		import struct, sys
+		sys.dont_write_bytecode = True
+		sys.path.insert(0, sys.argv[1])
+		import make
+		data, again, at, number = sys.stdin.buffer.read(), b"", 0, 0
+		while at < len(data):
+		    head = data[at:]
+		    kind, = struct.unpack_from("<I", head, 16)
+		    if kind == make.END:
+		        again, at, number = again + make.end(number), at + 128, 0
+		        continue
+		    *rows, size, ncolumn, _, body = struct.unpack_from("<QQQQIIQ", head, 32)
+		    entries, columns = 128 + (size + 63) // 64 * 64, []
+		    for c in range(ncolumn):
+		        e = head[entries + 128 * c:]
+		        table, ncomp, flags = struct.unpack_from("<III", e, 40)
+		        first, length = struct.unpack_from("<QQ", e, 80)
+		        text = [e[a:b].rstrip(b"\0") for a, b in ((0, 32), (32, 40), (56, 80))]
+		        columns.append(make.Column(text[0], text[1], ncomp, head[first:first + length], table, flags, text[2]))
+		    again += make.frame(columns, rows, head[128:128 + size], number)
+		    at, number = at + entries + 128 * ncolumn + body, number + 1
+		assert again == data and kind == make.END
+	END
+	local f files=("$CORPUS/good/plain.nb" "$CORPUS/good/several-frames.nb" "$CORPUS/good/f32.nb" "$CORPUS/good/unknown-columns.nb"
+		"$CORPUS/good/attributes.nb" "$CORPUS/good/two-dimensions.nb" "$CORPUS/good/later-minor.nb" "$CORPUS/good/no-frames.nb")
+	for file in "${files[@]}"; do
+		for f in nb-sort-zorder nb-build-tree 'nb-build-tree --kind boxes --level 1' 'nb-force --potential' 'nb-step -d 0.01' \
+			'nb-step -d 0.01 -k 2 nb-force'; do
+			echo "$f: $file"
+			$f <"$file" >out.nb
+			python3 again.py "$CORPUS" <out.nb
+		done
+	done
+	nb-gen merger -n 1000 | tee big.nb | python3 again.py "$CORPUS"
+	nb-convert --to csv <big.nb | nb-convert --from csv | python3 again.py "$CORPUS"
+	# it would see a byte of the padding
+	mutate flip 700 <"$CORPUS/good/plain.nb" >flipped.nb
+	run python3 again.py "$CORPUS" <flipped.nb
+	[ "$status" -eq 1 ]
+}
+
 @test "the trees and boxes of the corpus give the forces of the direct sum" {
 	for tree in octree octree-order-1 quadtree; do
 		nb-force -m direct <"$CORPUS/good/$tree.nb" >exact.nb

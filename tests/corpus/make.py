@@ -468,4 +468,5 @@ def main():
         table.write("file\trefused by\tmessage\n" + "".join(rows))
 
 
-main()
+if __name__ == "__main__":
+    main()
