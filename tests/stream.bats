@@ -162,9 +162,9 @@ setup() {
 	nb-stats --attributes <hostile.nb | grep -aFqx "note=$clean"
 	nb-stats --attributes --format tsv <hostile.nb | cut -f 3 | grep -aFqx "$clean"
 	fails_with 1 "attribute time='$clean'" 'nb-step -d 0.1 <hostile.nb'
-	nb-stats --attributes --format json <hostile.nb >json
-	grep -aFq '"note":"\ufffd31m\u009b31m\u202e\u2066\u007f\u001b[0m ü Ω"' json
-	python3 -c 'import json; json.load(open("json"))'
+	nb-stats --attributes --format json <hostile.nb >listed
+	grep -aFq '"note":"\ufffd31m\u009b31m\u202e\u2066\u007f\u001b[0m ü Ω"' listed
+	python3 -c 'import json; json.load(open("listed"))'
 	nb-stats --compare "$hostile" <f.nb 2>err || :
 	grep -aFq "$clean" err
 	cp f.nb "$hostile"

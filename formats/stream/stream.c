@@ -368,9 +368,8 @@ static int exceeds_limit(struct nb_reader *reader, const char *name, uint64_t of
 			name, reader->nframe, COUNTABLE);
 	else if (limit && *limit)
 		fail(reader->error,
-			"column '%s' of frame %" PRIu64 " has %" PRIu64
-			" bytes, more than NB_MAX_FRAME='%.40s'",
-			name, reader->nframe, bytes, limit);
+			"column '%s' of frame %" PRIu64 " has %" PRIu64 " bytes, more than NB_MAX_FRAME='%.40s'", name,
+			reader->nframe, bytes, limit);
 	else
 		fail(reader->error,
 			"column '%s' of frame %" PRIu64 " has %" PRIu64
