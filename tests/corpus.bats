@@ -94,6 +94,15 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 	done
 }
 
+@test "a derived column without its mark is dropped like one with it when bodies move" {
+	nb-step -d 0.01 <"$CORPUS/good/plain.nb" | nb-stats --fields >marked
+	nb-step -d 0.01 <"$CORPUS/good/underived-acc.nb" | nb-stats --fields >unmarked
+	cmp marked unmarked
+	run grep -w acc marked
+	[ "$status" -eq 1 ]
+	grep -w vel marked
+}
+
 @test "each byte that a program writes is what nb-stream(5) says, padding and reserved bytes included" {
 	cat >again.py <<-'END'
 		"""Reads a stream without checks, writes it anew with the functions of the corpus, and compares."""
