@@ -94,7 +94,9 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 	done
 }
 
-@test "a derived column without its mark is dropped like one with it when bodies move" {
+@test "a derived column without its mark gets it, and is dropped like one with it when bodies move" {
+	nb-build-tree <"$CORPUS/good/plain.nb" >marked.nb
+	nb-build-tree <"$CORPUS/good/underived-acc.nb" | cmp marked.nb
 	nb-step -d 0.01 <"$CORPUS/good/plain.nb" | nb-stats --fields >marked
 	nb-step -d 0.01 <"$CORPUS/good/underived-acc.nb" | nb-stats --fields >unmarked
 	cmp marked unmarked
