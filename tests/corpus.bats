@@ -46,6 +46,7 @@ refused() {
 			code=0
 			$f <"$CORPUS/bad/$file" >out 2>err || code=$?
 			refused "$f" $code "$message"
+			[[ $NB_BIN != */san/* || $f == nb-sort-zorder ]] || continue # half the time
 			code=0
 			cat "$CORPUS/bad/$file" | $f >out 2>err || code=$?
 			refused "$f" $code "$message"
