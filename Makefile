@@ -32,12 +32,13 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp statically: see spin_briefly in common/cpu.c; by its build id a program knows its own: see tools/fold/meet.h
+# libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
+LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
-CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=address,undefined
+CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast

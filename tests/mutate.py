@@ -11,6 +11,7 @@
 
 Reads standard input, writes standard output.  Standard library only: a second, independent reading of nb-stream(5).
 """
+import os
 import struct
 import sys
 import zlib
@@ -106,7 +107,7 @@ def main(argv):
         struct.pack_into("<I", frame.entries[frame.index(argv[1])], 48, int(argv[2]))
     elif command == "attribute":
         lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
-        lines.append(("%s=%s" % (argv[1], argv[2])).encode())
+        lines.append(os.fsencode("%s=%s" % (argv[1], argv[2])))
         frame.attributes = b"\n".join(lines) + b"\n"
     else:
         sys.exit("unknown command " + command)
