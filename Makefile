@@ -33,7 +33,8 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp statically: see spin_briefly in common/cpu.c; by its build id a program knows its own: see tools/fold/meet.h
+# libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
+LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
@@ -150,10 +151,11 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 # ---- torture ---------------------------------------------------------------------------------------
 # tests/torture/run has the parts.  Faults of calls want shared libraries: the same objects, linked once more.
 TORTURE = $(BUILD)/tests/torture
-$(TORTURE)/faults.so: tests/torture/faults.c tests/torture/faults.h tests/torture/calls.def
+# libraries for LD_PRELOAD
+$(BUILD)/tests/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O1 -g -fPIC -shared -o $@ $< -ldl
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -shared -fPIC -MMD -MP -MF $(@:.so=.d) -o $@ $< -ldl
 
 $(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
@@ -223,6 +225,13 @@ check-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs
 	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
 
+# the attack on a machine with a GPU; PARTS="faults hostile", ARGS="-t 300"
+PARTS ?= all
+TORTURE_GPU = build/cuda/tests/torture/driver.so build/cuda/tests/torture/hog
+torture-gpu:
+	@$(MAKE) --no-print-directory CUDA=1 all test-programs $(TORTURE_GPU)
+	tests/torture/run-gpu $(ARGS) build/cuda $(PARTS)
+
 bench: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
 	tests/bench/run-cpu $(BUILD)
@@ -290,6 +299,7 @@ help:
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
+	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
@@ -299,7 +309,7 @@ help:
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
-	bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install uninstall clean help
+.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu torture-gpu torture torture-short torture-programs torture-sanitized \
+	bench bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
