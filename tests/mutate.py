@@ -65,6 +65,12 @@ def item_format(entry):
         bytes(entry[32:40]).rstrip(b"\0").decode()]
 
 
+def set_number(frame, c, row, component, text):
+    components, code = struct.unpack_from("<I", frame.entries[c], 44)[0], item_format(frame.entries[c])
+    place = (row * components + component) * struct.calcsize(code)
+    struct.pack_into("<" + code, frame.contents[c], place, float(text) if code in "df" else int(text))
+
+
 def main(argv):
     data = sys.stdin.buffer.read()
     command = argv[0]
@@ -84,10 +90,7 @@ def main(argv):
         return
     if command == "set":
         c = frame.index(argv[1])
-        components, code = struct.unpack_from("<I", frame.entries[c], 44)[0], item_format(frame.entries[c])
-        place = (int(argv[2]) * components + int(argv[3])) * struct.calcsize(code)
-        value = float(argv[4]) if code in "df" else int(argv[4])
-        struct.pack_into("<" + code, frame.contents[c], place, value)
+        set_number(frame, c, int(argv[2]), int(argv[3]), argv[4])
     elif command == "add":
         rows = frame.rows(0)
         entry = bytearray(128)
@@ -110,4 +113,5 @@ def main(argv):
     sys.stdout.buffer.write(frame.encode() + rest)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -28,6 +28,7 @@ unit() {
 @test "what work costs" { unit backend/cost; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
+@test "tools on a device that fails at any call, or has no memory left" { unit filter/lost; }
 @test "programs meet at a FIFO" { unit fold/meet; }
 @test "programs that lie or die when they meet" { unit fold/trouble; }
 @test "random numbers and vectors of models" { unit models/simd; }

@@ -864,9 +864,10 @@ static int write_column(struct nb_writer *writer, struct nb_column *column)
 	if (!wide) {
 		const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
 		if (!data) {
-			fail(writer->error,
-				"column '%s' of frame %" PRIu64 " has no contents or does not fit into memory",
-				column->name, writer->nframe);
+			const char *why = nb_space_failure();
+			fail(writer->error, "column '%s' of frame %" PRIu64 " %s%s", column->name, writer->nframe,
+				*why ? "is on a device that failed: " : "has no contents or does not fit into memory",
+				why);
 			return -1;
 		}
 		return nb_writer_block(writer, data, column->rows * column->rowsize);

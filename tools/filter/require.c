@@ -9,8 +9,15 @@
 
 enum { LIST_SIZE = 400 };
 
+void nb_blame_device(void)
+{
+	if (*nb_space_failure())
+		nb_die(NB_EXIT_FAILED, "the device failed: %s", nb_space_failure());
+}
+
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 {
+	nb_blame_device();
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }
 
@@ -66,8 +73,10 @@ double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtyp
 {
 	struct nb_column *column = nb_frame_add_field(frame, field, dtype, 0);
 	double *data = column ? nb_column_write(column, space, NB_AS_F64) : NULL;
-	if (!data)
+	if (!data) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
+	}
 	return data;
 }
 

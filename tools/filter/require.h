@@ -5,6 +5,8 @@
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
+/* Where there was no memory for something on a device: dies of what the device said, if it was no want of memory. */
+void nb_blame_device(void);
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 

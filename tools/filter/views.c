@@ -97,8 +97,10 @@ static void *new_column(struct nb_frame *frame, enum nb_field field, uint32_t nc
 {
 	struct nb_column *column = nb_frame_add_field(frame, field, NULL, ncomp);
 	void *data = column ? nb_column_write(column, space, NB_WIRE) : NULL;
-	if (!data)
+	if (!data) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
+	}
 	return data;
 }
 
