@@ -36,7 +36,10 @@ int nb_write_error(struct nb_coprocess *co)
 static int is_readable(int fd, int milliseconds)
 {
 	struct pollfd p = {fd, POLLIN, 0};
-	return poll(&p, 1, milliseconds) > 0;
+	int n;
+	while ((n = poll(&p, 1, milliseconds)) < 0 && errno == EINTR)
+		;
+	return n != 0; /* if the system cannot tell, reading waits */
 }
 
 /* ---- a lull ------------------------------------------------------------------------------------- */
