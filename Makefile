@@ -147,6 +147,9 @@ $(BUILD)/tests/torture/%.so: tests/torture/%.c
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
+# so that it can refuse files without a name
+$(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
+
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
