@@ -2,7 +2,8 @@
  *
  * A node is a range of bodies whose keys share their leading digits.  It splits at the first digit in
  * which its first and last key differ, so every inner node has at least two children and a chain of
- * single children never exists: the tree has fewer than 2 n nodes and at most 21 (31) levels.
+ * single children never exists: the tree has fewer than 2 n nodes.  Where keys end and bodies are still too many for a
+ * leaf, they have deeper keys (kernels/order/deep.h), which replace the others from there on.
  * Built level by level: every thread splits its part of the level's nodes into a buffer of its own,
  * and the buffers are joined in order.  Moments go upwards, level by level. */
 #include "kernels/tree/tree.h"
@@ -12,11 +13,13 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "kernels/order/deep.h"
 
 enum {
-	MAX_LEVEL = 35,	   /* ends of levels: 32 digits, the root, the empty level that ends the growth, and 0 */
+	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */
 	SERIAL_LEVEL = 64, /* a level of fewer nodes is not worth a second thread */
-	SERIAL_BODIES = 1 << 12
+	SERIAL_BODIES = 1 << 12,
+	LARGE_CROWD = 1 << 13
 };
 
 struct range {
@@ -110,10 +113,80 @@ static int shape_reserve(struct shape *s, size_t nnode)
 	return NB_OK;
 }
 
+/* The sorted keys that nodes are made of. */
+struct keys {
+	size_t n;
+	const uint64_t *key;
+	uint64_t *deep; /* a copy that crowds have deeper keys in; NULL: there is none yet */
+	const double *pos;
+	int dim;
+	uint32_t leaf_size;
+};
+
+/* Whether a node is too many bodies for a leaf, all of one key. */
+static int is_crowd(const struct keys *keys, struct range node)
+{
+	return node.count > keys->leaf_size && keys->key[node.first] == keys->key[node.first + node.count - 1];
+}
+
+/* Gives a crowd deeper keys. */
+static int deepen_crowd(const struct keys *keys, struct range node)
+{
+	const double *pos = keys->pos + 3 * (size_t)node.first;
+	uint64_t *key = keys->deep + node.first;
+	int ascend = 1;
+	nb_deep_keys_cpu(node.count, NULL, pos, keys->dim, key);
+	for (size_t k = 1; k < node.count; k++)
+		ascend &= key[k - 1] <= key[k];
+	for (size_t k = 0; !ascend && k < 3 * (size_t)node.count; k++)
+		if (!isfinite(pos[k]))
+			return NB_ENONFINITE;
+	return ascend ? NB_OK : NB_EORDER;
+}
+
+/* One status of two: of many, the same in any order. */
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* The crowds of the last level get deeper keys.  NB_EORDER: they are not sorted by these. */
+static int deepen(const struct shape *s, struct keys *keys)
+{
+	const size_t lo = s->level[s->nlevel - 1], hi = s->level[s->nlevel];
+	size_t crowds = 0;
+#pragma omp parallel for schedule(static) reduction(+ : crowds) if (hi - lo > SERIAL_BODIES)
+	for (size_t i = lo; i < hi; i++)
+		crowds += is_crowd(keys, s->node.at[i]);
+	if (crowds == 0)
+		return NB_OK;
+	if (!keys->deep) {
+		keys->deep = nb_alloc(keys->n, sizeof *keys->deep);
+		if (!keys->deep)
+			return NB_ENOMEM;
+		memcpy(keys->deep, keys->key, keys->n * sizeof *keys->deep);
+		keys->key = keys->deep;
+	}
+	int status = NB_OK;
+#pragma omp parallel for schedule(dynamic, 16) reduction(max : status) if (crowds > 1)
+	for (size_t i = lo; i < hi; i++)
+		if (s->node.at[i].count < LARGE_CROWD && is_crowd(keys, s->node.at[i]))
+			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+	for (size_t i = lo; i < hi; i++) /* each by all threads */
+		if (s->node.at[i].count >= LARGE_CROWD && is_crowd(keys, s->node.at[i]))
+			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+	return status;
+}
+
 /* Splits the nodes of the last level and appends their children as the next level. */
-static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t leaf_size, struct ranges *part, int npart)
+static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, int npart)
 {
 	size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
+	if (s->nlevel + 1 >= MAX_LEVEL)
+		return NB_ELIMIT; /* not reached: every level is half of the one above */
+	int status = deepen(s, keys);
+	if (status)
+		return status;
 	int nt = n < SERIAL_LEVEL ? 1 : npart;
 	int failed = 0;
 #pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) if (nt > 1)
@@ -123,7 +196,7 @@ static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t le
 		for (size_t i = begin; i < end && !failed; i++) {
 			failed = ranges_reserve(&part[t], part[t].n + 8);
 			if (!failed)
-				s->nchild[i] = split(key, s->node.at[i], dim, leaf_size, &part[t]);
+				s->nchild[i] = split(keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part[t]);
 		}
 	}
 	size_t nnew = 0;
@@ -296,6 +369,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 		return NB_OK;
 
 	struct shape s = {.nlevel = 0};
+	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size};
 	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
 	struct ranges *part = nb_alloc_zero((size_t)npart, sizeof *part);
 	int status = part ? shape_reserve(&s, n / (size_t)leaf_size + 8) : NB_ENOMEM;
@@ -307,10 +381,11 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 		s.nlevel = 1;
 	}
 	while (!status && s.level[s.nlevel] > s.level[s.nlevel - 1])
-		status = shape_grow(&s, key, dim, (uint32_t)leaf_size, part, npart);
+		status = shape_grow(&s, &keys, part, npart);
 	for (int t = 0; part && t < npart; t++)
 		nb_free(part[t].at);
 	nb_free(part);
+	nb_free(keys.deep);
 	if (!status)
 		status = columns(tree, &s);
 	if (!status)

@@ -120,6 +120,7 @@ FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, s
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
 FAKE(sort_keys, (size_t n, uint64_t *key, uint32_t *perm), (n, key, perm))
+FAKE(sort_deep, (size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm), (n, key, pos, dim, perm))
 FAKE(permute, (size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst),
 	(n, perm, rowsize, src, dst))
 FAKE(keys_current,
@@ -226,6 +227,7 @@ const struct nb_backend nb_fake_backend = {
 	.morton_cube = fake_morton_cube,
 	.morton_keys = fake_morton_keys,
 	.sort_keys = fake_sort_keys,
+	.sort_deep = fake_sort_deep,
 	.permute = fake_permute,
 	.keys_current = fake_keys_current,
 	.first_outside = fake_first_outside,

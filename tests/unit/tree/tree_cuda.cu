@@ -30,6 +30,9 @@ static void sort_both(struct bodies &b, struct nb_cube &cube, vector<uint64_t> &
 	OK(nb_sort_keys_cuda(n, d_key.p, d_perm.p));
 	WANT(d_key.host() == key);
 	WANT(d_perm.host() == perm);
+	OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
+	OK(nb_sort_deep_cuda(n, d_key.p, pos.p, b.dim, d_perm.p));
+	WANT(d_perm.host() == perm);
 
 	for (size_t rowsize : {1, 2, 4, 8, 12, 16, 20, 24, 48}) {
 		vector<char> from(n * rowsize), to(n * rowsize);

@@ -457,7 +457,7 @@ static void test_walk_coincident(void)
 	}
 }
 
-/* Nearly in one place, by the measure of the softening: they act as a cell even on themselves. */
+/* Nearly in one place, by the measure of the root and of the softening. */
 static void test_walk_nearly_coincident(void)
 {
 	struct nb_gravity_count count;
@@ -469,18 +469,17 @@ static void test_walk_nearly_coincident(void)
 	}
 	bodies_sort(&b);
 	struct nb_tree tree = build(&b, 8, 2);
-	CHECK(tree.nnode == 3);
+	CHECK(tree.nnode > 500);
 	struct nb_tree_walk walk = {.theta = 0.5};
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
 		struct errors e = walk_errors(&b, &tree, precision, 0.01, &walk, &count);
 		CHECK_BELOW(e.rms, 1e-4);
 		CHECK_BELOW(e.pot, 1e-5);
-		CHECK(count.p2p < 10 * b.n);
-		/* without softening they are summed one by one, in f32 too: separations are relative to the
-		 * group */
+		CHECK(count.p2p < 500 * b.n);
+		/* separations are relative to the group, in f32 too */
 		e = walk_errors(&b, &tree, precision, 0, &walk, &count);
 		CHECK_BELOW(e.rms, 1e-4);
-		CHECK(count.p2p >= (b.n - 1) * (b.n - 2));
+		CHECK(count.p2p < 2000 * b.n);
 	}
 	nb_tree_free(&tree);
 	drop(&b);
