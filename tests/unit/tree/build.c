@@ -146,9 +146,12 @@ static void check_moments(const struct bodies *b, const struct nb_tree *tree, si
 			for (int l = k; l < 3; l++)
 				q[s++] += (long double)b->mass[j] * r[k] * r[l];
 	}
+	double at = 0; /* centres of mass are rounded where they are */
+	for (int d = 0; d < 3; d++)
+		at = fmax(at, fabs(com[d]));
 	for (int s = 0; s < 6; s++)
 		near(quad_name[s], i, tree->quad[6 * i + (size_t)s], (double)q[s],
-			1e-12 * (double)m * size * size + 1e-310);
+			(double)m * size * (1e-12 * size + 2e-15 * at) + 1e-310);
 }
 
 /* Everything that the header promises, by brute force. */
