@@ -151,7 +151,7 @@ static int force_tree(const struct force *opt, const struct nb_backend *backend,
 	first.jerk = NULL;
 	first.acc = backend->space->alloc(backend->space, g->n * 3 * sizeof *first.acc);
 	if (!first.acc)
-		return NB_ENOMEM;
+		return nb_space_status();
 	int status = backend->gravity_tree(&first, &tree, &walk, count);
 	walk.mac = NB_MAC_ACCELERATION;
 	walk.acc_old = first.acc;
@@ -298,8 +298,10 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 			frame->number, nb_backend_error(backend, status));
 	const double seconds = nb_now() - start;
 	const size_t bad = nb_column_first_bad(nb_frame_field(frame, NB_ACC), NB_BAD_NONFINITE);
-	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
+	if (bad == SIZE_MAX) { /* where the device tells what went wrong in the kernels before */
 		nb_require_done(run, backend->finish(), name, frame);
+		nb_out_of_memory(frame);
+	}
 	if (bad < g.n)
 		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)",
 			frame->number);
