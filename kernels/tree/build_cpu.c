@@ -14,6 +14,7 @@
 
 #include "common/mem.h"
 #include "kernels/order/deep.h"
+#include "kernels/tree/moments_internal.h"
 
 enum {
 	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */
@@ -213,99 +214,6 @@ static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, i
 	return NB_OK;
 }
 
-/* Sets box, com, mass and second moments of a leaf.  A sum is not finite where a position or mass is not. */
-static int leaf_moments(const struct nb_tree *tree, size_t i, const double *pos, const double *mass)
-{
-	size_t begin = tree->first[i], end = begin + tree->count[i];
-	double lo[3], hi[3], c[3], d[3] = {0, 0, 0}, total = 0, least = 0;
-	for (int k = 0; k < 3; k++)
-		lo[k] = hi[k] = pos[3 * begin + (size_t)k];
-	for (size_t b = begin; b < end; b++) {
-		for (int k = 0; k < 3; k++) {
-			double x = pos[3 * b + (size_t)k];
-			lo[k] = x < lo[k] ? x : lo[k];
-			hi[k] = x > hi[k] ? x : hi[k];
-		}
-		total += mass[b];
-		least = mass[b] < least ? mass[b] : least;
-	}
-	for (int k = 0; k < 3; k++)
-		c[k] = lo[k] + 0.5 * (hi[k] - lo[k]);
-	double weight = total > 0 ? 1 / total : 0;
-	if (!isfinite(weight))
-		weight = 0; /* a mass below the normal range has no direction worth knowing */
-	for (size_t b = begin; b < end; b++)
-		for (int k = 0; k < 3; k++)
-			d[k] += mass[b] * weight * (pos[3 * b + (size_t)k] - c[k]);
-	if (!isfinite(total + d[0] + d[1] + d[2]))
-		return NB_ENONFINITE;
-	if (least < 0)
-		return NB_EINVAL;
-	for (int k = 0; k < 3; k++) {
-		c[k] = lo[k] == hi[k] ? lo[k] : c[k] + d[k];
-		tree->box[6 * i + (size_t)k] = lo[k];
-		tree->box[6 * i + 3 + (size_t)k] = hi[k];
-		tree->com[3 * i + (size_t)k] = c[k];
-	}
-	tree->mass[i] = total;
-	if (!tree->quad)
-		return NB_OK;
-	double q[6] = {0, 0, 0, 0, 0, 0};
-	for (size_t b = begin; b < end; b++) {
-		double x = pos[3 * b] - c[0], y = pos[3 * b + 1] - c[1], z = pos[3 * b + 2] - c[2];
-		double mx = mass[b] * x, my = mass[b] * y, mz = mass[b] * z;
-		q[0] += mx * x;
-		q[1] += mx * y;
-		q[2] += mx * z;
-		q[3] += my * y;
-		q[4] += my * z;
-		q[5] += mz * z;
-	}
-	memcpy(tree->quad + 6 * i, q, sizeof q);
-	return NB_OK;
-}
-
-/* The same of an inner node, from its children. */
-static void inner_moments(const struct nb_tree *tree, size_t i)
-{
-	size_t begin = tree->child[i], end = begin + tree->nchild[i];
-	double *box = tree->box + 6 * i, *com = tree->com + 3 * i;
-	double c[3], d[3] = {0, 0, 0}, total = 0;
-	memcpy(box, tree->box + 6 * begin, 6 * sizeof *box);
-	for (size_t b = begin; b < end; b++) {
-		for (size_t k = 0; k < 3; k++) {
-			box[k] = fmin(box[k], tree->box[6 * b + k]);
-			box[3 + k] = fmax(box[3 + k], tree->box[6 * b + 3 + k]);
-		}
-		total += tree->mass[b];
-	}
-	for (int k = 0; k < 3; k++)
-		c[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
-	double weight = total > 0 ? 1 / total : 0;
-	if (!isfinite(weight))
-		weight = 0;
-	for (size_t b = begin; b < end; b++)
-		for (size_t k = 0; k < 3; k++)
-			d[k] += tree->mass[b] * weight * (tree->com[3 * b + k] - c[k]);
-	for (int k = 0; k < 3; k++)
-		com[k] = box[k] == box[3 + k] ? box[k] : c[k] + d[k];
-	tree->mass[i] = total;
-	if (!tree->quad)
-		return;
-	double q[6] = {0, 0, 0, 0, 0, 0};
-	for (size_t b = begin; b < end; b++) {
-		const double *cb = tree->com + 3 * b, *qb = tree->quad + 6 * b;
-		double x = cb[0] - com[0], y = cb[1] - com[1], z = cb[2] - com[2], m = tree->mass[b];
-		q[0] += qb[0] + m * x * x;
-		q[1] += qb[1] + m * x * y;
-		q[2] += qb[2] + m * x * z;
-		q[3] += qb[3] + m * y * y;
-		q[4] += qb[4] + m * y * z;
-		q[5] += qb[5] + m * z * z;
-	}
-	memcpy(tree->quad + 6 * i, q, sizeof q);
-}
-
 /* Allocates the columns for the shape and copies it into them. */
 static int columns(struct nb_tree *tree, const struct shape *s)
 {
@@ -332,14 +240,24 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 	return NB_OK;
 }
 
+static void store(const struct nb_tree *tree, size_t i, const struct nb_node_moments *m)
+{
+	memcpy(tree->box + 6 * i, m->box, sizeof m->box);
+	memcpy(tree->com + 3 * i, m->com, sizeof m->com);
+	tree->mass[i] = m->mass;
+	if (tree->quad)
+		memcpy(tree->quad + 6 * i, m->quad, sizeof m->quad);
+}
+
 static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, const double *pos, const double *mass)
 {
 	int failed = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : failed) if (n > SERIAL_BODIES)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (tree->nchild[i] == 0) {
-			int status = leaf_moments(tree, i, pos, mass);
-			failed = status > failed ? status : failed;
+			struct nb_node_moments m;
+			failed = worse(failed, nb_tree_leaf_moments(tree, i, pos, mass, &m));
+			store(tree, i, &m);
 		}
 	if (failed)
 		return failed;
@@ -347,8 +265,11 @@ static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, 
 		size_t lo = s->level[l], hi = s->level[l + 1];
 #pragma omp parallel for schedule(static) if (hi - lo >= SERIAL_LEVEL)
 		for (size_t i = lo; i < hi; i++)
-			if (tree->nchild[i])
-				inner_moments(tree, i);
+			if (tree->nchild[i]) {
+				struct nb_node_moments m;
+				nb_tree_inner_moments(tree, i, &m);
+				store(tree, i, &m);
+			}
 	}
 	return NB_OK;
 }

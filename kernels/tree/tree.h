@@ -89,11 +89,15 @@ NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct n
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
-/* Whether a tree that came from outside can be walked safely: every array index in range, children after their parent
- * and partitioning its bodies, the root holding all n.  *wrong is NULL if so, else a phrase that says what is wrong.
- * O(nnode). */
-NB_MUST_CHECK int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const char **wrong);
-NB_MUST_CHECK int nb_tree_check_cuda(const struct nb_tree *tree, size_t n, const char **wrong);
+/* Whether a tree that came from outside can be walked safely, and is that of these bodies: every array index in range,
+ * children after their parent and partitioning its bodies, the root holding all n, at most NB_TREE_LEVELS levels; boxes
+ * those of the bodies, masses and moments theirs but for rounding (1e-9).
+ *   pos, mass  n x 3, n: finite
+ * *wrong is NULL if so, else a phrase that says what is wrong.  Both backends find the same.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_tree_check_cpu(
+	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
+NB_MUST_CHECK int nb_tree_check_cuda(
+	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
 
 #ifdef __cplusplus
 }

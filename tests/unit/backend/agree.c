@@ -182,7 +182,7 @@ static void trees(size_t n)
 		d_tree.child = there(tree.child, tree.nnode * sizeof *tree.child);
 		d_tree.nchild = there(tree.nchild, tree.nnode * sizeof *tree.nchild);
 		const char *want = "", *got = "";
-		CHECK(cpu->tree_check(&tree, n, &want) == NB_OK);
+		CHECK(cpu->tree_check(&tree, n, pos, mass, &want) == NB_OK);
 		CHECK(cuda->tree_check(&d_tree, n, &got) == NB_OK);
 		if (!spoil)
 			CHECK(!want && !got);

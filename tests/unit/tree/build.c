@@ -160,7 +160,7 @@ static void check_tree(const struct bodies *bodies, const struct nb_tree *tree)
 	struct bodies with_keys = *bodies, *b = &with_keys;
 	b->key = nb_alloc(b->n, sizeof *b->key);
 	memcpy(b->key, bodies->key, b->n * sizeof *b->key);
-	CHECK(tree_fault(tree, b->n) == NULL);
+	CHECK(tree_fault(tree, b->n, b->pos, b->mass) == NULL);
 	CHECK(tree->dim == b->dim && (tree->quad != NULL) == (tree->order == 2));
 	uint32_t next = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
