@@ -47,7 +47,7 @@ static NB_HD enum nb_tree_fault nb_tree_node_fault(const struct nb_tree *tree, s
 /* Whether got is want but for rounding; both infinite, too. */
 static NB_HD int nb_tree_agrees(double got, double want, double by)
 {
-	return got == want || fabs(got - want) <= by;
+	return got == want || (isfinite(want) && fabs(got - want) <= by);
 }
 
 /* By how much moments may differ: sums in any order of any number of bodies, and of coordinates far from 0, are good to
@@ -56,17 +56,17 @@ struct nb_tree_slack {
 	double mass, com, quad;
 };
 
-/* box and com of the node, and its mass, as they should be */
-static NB_HD struct nb_tree_slack nb_tree_slack(const double *box, const double *com, double mass)
+/* box and mass of the node as they should be */
+static NB_HD struct nb_tree_slack nb_tree_slack(const double *box, double mass)
 {
 	struct nb_tree_slack by;
 	double size = 0, at = 0;
 	for (int k = 0; k < 3; k++) {
 		size = box[3 + k] - box[k] > size ? box[3 + k] - box[k] : size;
-		at = fabs(com[k]) > at ? fabs(com[k]) : at;
+		at = fmax(at, fmax(fabs(box[k]), fabs(box[3 + k])));
 	}
 	by.mass = 1e-9 * mass;
-	by.com = 1e-9 * size + 1e-15 * at;
+	by.com = 1e-9 * size + 4e-15 * at;
 	by.quad = mass * size * (1e-9 * size + 1e-14 * at) + 1e-300;
 	return by;
 }

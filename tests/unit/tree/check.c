@@ -27,7 +27,7 @@ static void refused(
 /* The same of a moment: by a factor, by nothing, and not a number. */
 static void refused_moment(const struct nb_tree *tree, const struct bodies *b, double *number, const char *want)
 {
-	const double was = *number, wrong[] = {was * (1 + 1e-6), 2 * was + 1e-9, -was - 1, 0, NAN, INFINITY, -INFINITY};
+	const double was = *number, wrong[] = {was * 1.001, 2 * was + 1e-9, -was - 1, 0, NAN, INFINITY, -INFINITY};
 	for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
 		if (wrong[k] == was)
 			continue;
