@@ -20,10 +20,11 @@ CUDA    ?= $(if $(shell command -v $(NVCC) 2>/dev/null),1,0)
 CUDA_ARCHS ?= 90
 CUDA_PTX   ?= 75
 SAN     ?= 0
+FUZZ    ?= 0
 
-CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(CUDA)),cuda,cpu))
+CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(CUDA)),cuda,cpu)))
 BUILD   = build/$(CONFIG)
-ifeq ($(SAN),1)
+ifneq ($(filter 1,$(SAN) $(FUZZ)),)
 override CUDA = 0
 endif
 
@@ -39,6 +40,19 @@ ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
 CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
+endif
+# What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
+ifeq ($(FUZZ),1)
+override CC = clang
+WARN    = -w
+OPT     = -O1 -g -fno-omit-frame-pointer
+FUZZ_SAN = address,undefined,float-cast-overflow
+# vectors as gcc has them, and so without sanitizers
+SIMD_CC := gcc
+SIMD_CFLAGS := $(CFLAGS)
+CFLAGS  += -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
+LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
+LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
@@ -119,11 +133,13 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+SIMD_CC     ?= $(CC)
+SIMD_CFLAGS ?= $(CFLAGS)
 define simd_rule
 $(BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
+	$$(Q)$(SIMD_CC) $(CPPFLAGS) $(SIMD_CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
 
@@ -147,13 +163,18 @@ $(BUILD)/tests/torture/%.so: tests/torture/%.c
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
+# so that it can refuse files without a name
+$(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
+
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
+FUZZERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
 test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop $(BUILD)/tests/bench/papers
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
+fuzz-programs: $(FUZZERS)
 
 # ---- packages --------------------------------------------------------------------------------------
 # Root installs missing packages through apt; for other users the apt-get command is printed.
@@ -161,6 +182,7 @@ DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
 DEPS_PLOT  = gnuplot-nox python3
+DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -172,7 +194,7 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_LINT)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_LINT)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:
@@ -181,6 +203,8 @@ deps-check:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
 deps-plot:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
+deps-fuzz:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
 deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
 
@@ -226,6 +250,12 @@ bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
 	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
 
+# FUZZ_SECONDS for each target; 0: the corpus once.  TARGETS="csv tree": these only
+FUZZ_SECONDS ?= 60
+fuzz: deps-fuzz
+	@$(MAKE) --no-print-directory FUZZ=1 fuzz-programs
+	tests/fuzz/run build/fuzz $(FUZZ_SECONDS) $(TARGETS)
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -267,12 +297,14 @@ help:
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
+	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu torture-gpu bench \
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
+	deps-lint deps-plot demo check check-gpu torture-gpu bench \
 	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
