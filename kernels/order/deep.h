@@ -33,8 +33,8 @@ static NB_HD struct nb_deep_cube nb_deep_cube(const double *lo, const double *hi
 		int exponent;
 		(void)frexp(extent, &exponent);
 		const int shift = (dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D) - exponent;
-		cube.scale[0] = ldexp(1, shift / 2);
-		cube.scale[1] = ldexp(1, shift - shift / 2);
+		cube.scale[0] = ldexp(1.0, shift / 2);
+		cube.scale[1] = ldexp(1.0, shift - shift / 2);
 	}
 	return cube;
 }
