@@ -898,7 +898,7 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
 {
 	const struct nb_gravity *g = w->plan->g;
-	const double pot_unit = g->G / w->plan->mass * lv->scale;
+	const double pot_unit = g->G * lv->scale / w->plan->mass;
 	for (int d = 0; d < 3; d++)
 		g->acc[3 * to + (size_t)d] = (double)w->acc[d][k] * lv->scale * pot_unit + w->remote[d] * g->G;
 	if (g->pot)
@@ -910,7 +910,7 @@ static NB_HD void T(row_jerk)(const struct T(room) * w, const struct T(level) * 
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
-	const double unit = g->G / plan->mass * lv->scale * lv->scale / plan->speed * lv->scale;
+	const double unit = g->G * lv->scale / plan->mass * lv->scale / plan->speed * lv->scale;
 	const double inverse_eps = 1 / (g->eps * lv->scale);
 	const double weight = plan->tree->mass[lv->node] * plan->mass * (inverse_eps * inverse_eps * inverse_eps);
 	for (int d = 0; d < 3; d++) {
