@@ -10,7 +10,6 @@
 #define NB_ORDER_DEEP_H
 
 #include "kernels/order/morton.h"
-#include "kernels/order/order.h"
 
 #include <math.h>
 
@@ -51,10 +50,6 @@ static NB_HD uint64_t nb_deep_key(const struct nb_deep_cube *cube, const double 
 	const uint64_t x = nb_deep_cell(cube, pos, 0, bits), y = nb_deep_cell(cube, pos, 1, bits);
 	return dim == 3 ? nb_morton_key3(x, y, nb_deep_cell(cube, pos, 2, bits)) : nb_morton_key2(x, y);
 }
-
-/* The keys of a crowd: key[i] is that of row[i] of pos (x 3), or of row i if row is NULL; all 0 if the bodies coincide.
- * The same for any number of threads. */
-void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim, uint64_t *key);
 
 enum { NB_DEEP_FEW = 8 };
 

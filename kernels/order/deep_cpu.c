@@ -2,7 +2,7 @@
  *
  * Crowds are found in one pass over the sorted keys.  Large ones are divided one after the other, each by all threads;
  * small ones, and the small parts of large ones, by a thread each. */
-#include "kernels/order/deep.h"
+#include "kernels/order/order.h"
 
 #include <omp.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static int add(struct crowds *c, struct crowd crowd)
 	return NB_OK;
 }
 
-/* The crowds among the rows first .. first+n-1, which have these sorted keys: large ones, others of at least `least`. */
+/* The crowds among the rows first .. first+n-1, which have these sorted keys: large ones, others of at least `least`.
+ */
 static int find_crowds(
 	size_t first, size_t n, const uint64_t *key, size_t least, struct crowds *large, struct crowds *small)
 {

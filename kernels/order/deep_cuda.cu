@@ -10,8 +10,8 @@
  *
  * Launch: blocks of 256 threads, a thread a body. */
 #include "kernels/device/device.cuh"
-#include "kernels/order/deep.cuh"
 #include "kernels/order/order.cuh"
+#include "kernels/order/order.h"
 
 enum { THREADS = 256, BOUNDS = 6 };
 

@@ -43,6 +43,10 @@ NB_MUST_CHECK int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm);
  * NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
 
+/* The deeper keys (deep.h) of bodies of one key: key[i] is that of row[i] of pos (x 3), or of row i if row is NULL; all
+ * 0 if the bodies coincide.  The same for any number of threads. */
+void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim, uint64_t *key);
+
 /* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
 NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 
@@ -87,6 +91,7 @@ NB_MUST_CHECK int nb_ids_match(
 }
 #endif
 
+#include "kernels/order/deep.h"
 #include "kernels/order/id.h"
 #include "kernels/order/morton.h"
 

@@ -13,12 +13,11 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "kernels/order/deep.h"
 #include "kernels/tree/moments_internal.h"
 
 enum {
 	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */
-	SERIAL_LEVEL = 64, /* a level of fewer nodes is not worth a second thread */
+	SERIAL_LEVEL = 64,		/* a level of fewer nodes is not worth a second thread */
 	SERIAL_BODIES = 1 << 12,
 	LARGE_CROWD = 1 << 13
 };

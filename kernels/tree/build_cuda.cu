@@ -27,7 +27,6 @@
 #include <string.h>
 
 #include "kernels/device/device.cuh"
-#include "kernels/order/deep.cuh"
 #include "kernels/order/order.cuh"
 #include "kernels/tree/moments_internal.cuh"
 
@@ -36,8 +35,8 @@
 enum {
 	THREADS = 256,
 	WARPS = THREADS / 32,
-	TILES = 4,	     /* a block has at most TILES times THREADS bodies, */
-	TILED = 1 << 20,     /* and THREADS where there are so few in all that blocks are short of work */
+	TILES = 4,	 /* a block has at most TILES times THREADS bodies, */
+	TILED = 1 << 20, /* and THREADS where there are so few in all that blocks are short of work */
 	MAX_LEVEL = NB_TREE_DIGITS,
 	NODE_LIMIT = 1 << 28
 };
@@ -130,8 +129,7 @@ static __device__ size_t cell_end(const struct bodies &b, size_t i, uint64_t key
 }
 
 /* Calls visit(level, count, level of the first child or 0) for each node that begins at body i, from the top. */
-template <bool DEEP, class visitor>
-static __device__ void visit_nodes(const struct bodies &b, size_t i, visitor visit)
+template <bool DEEP, class visitor> static __device__ void visit_nodes(const struct bodies &b, size_t i, visitor visit)
 {
 	const struct span s = span_of<DEEP>(b, i);
 	const uint64_t key = b.key[i];
@@ -264,17 +262,17 @@ static __global__ void __launch_bounds__(THREADS)
 /* ---- crowds ---------------------------------------------------------------------------------------------- */
 
 /* Of the nodes from .. nnode-1: which are crowds, and their bodies. */
-static __global__ void __launch_bounds__(THREADS) crowd_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size,
-	const uint32_t *count, const uint32_t *child, uint32_t *is)
+static __global__ void __launch_bounds__(THREADS) crowd_kernel(
+	uint32_t from, uint32_t nnode, uint32_t leaf_size, const uint32_t *count, const uint32_t *child, uint32_t *is)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
 	if (j < nnode)
 		is[k] = child[j] == 0 && count[j] > leaf_size;
 }
 
-static __global__ void __launch_bounds__(THREADS) list_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size,
-	const uint32_t *first, const uint32_t *count, const uint32_t *child, const uint32_t *to, uint32_t *node,
-	uint32_t *row, uint32_t *size)
+static __global__ void __launch_bounds__(THREADS)
+	list_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size, const uint32_t *first, const uint32_t *count,
+		const uint32_t *child, const uint32_t *to, uint32_t *node, uint32_t *row, uint32_t *size)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
 	if (j >= nnode || child[j] || count[j] <= leaf_size)
@@ -347,7 +345,8 @@ static int grow(uint32_t **p, size_t had, size_t n)
 
 /* Adds the nodes of one round to the tree: their integer columns but for nchild; *ncrowd of them are crowds. */
 template <bool DEEP>
-static int add_nodes(struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ncrowd)
+static int add_nodes(
+	struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ncrowd)
 {
 	const unsigned blocks = nb_cuda_blocks(b.n, b.tiles * THREADS);
 	const size_t cells = (size_t)blocks * (size_t)(b.digits + 2);
@@ -442,7 +441,8 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 		NB_TRY(column(&tree->member, (components)*nnode));
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>((uint32_t)nnode, tree->count, tree->child, tree->nchild);
+	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
+		(uint32_t)nnode, tree->count, tree->child, tree->nchild);
 	NB_CUDA_LAUNCHED();
 	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data());
 }
@@ -461,9 +461,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	tree->cube = *cube;
 	if (n == 0)
 		return NB_OK;
-	const struct bodies b = {
-		n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32, n < TILED ? 1u : (unsigned)TILES,
-		nullptr, nullptr, nullptr, nullptr, 0};
+	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
+		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0};
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);

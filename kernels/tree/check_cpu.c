@@ -36,8 +36,7 @@ static int find_depth(const struct nb_tree *tree, const char **wrong)
 	return NB_OK;
 }
 
-static enum nb_tree_fault moments_fault(
-	const struct nb_tree *tree, size_t k, const double *pos, const double *mass)
+static enum nb_tree_fault moments_fault(const struct nb_tree *tree, size_t k, const double *pos, const double *mass)
 {
 	struct nb_node_moments want;
 	if (tree->nchild[k])
@@ -59,8 +58,7 @@ static enum nb_tree_fault moments_fault(
 	return NB_TREE_SOUND;
 }
 
-int nb_tree_check_cpu(
-	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong)
+int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong)
 {
 	const size_t nnode = tree->nnode;
 	*wrong = n == 0 && nnode   ? "there are nodes but no bodies"

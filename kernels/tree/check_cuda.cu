@@ -58,8 +58,7 @@ static enum nb_tree_fault fault_of(const struct finding &finding)
 	return finding.first == ~0ull ? NB_TREE_SOUND : (enum nb_tree_fault)(finding.first % NB_TREE_FAULTS);
 }
 
-int nb_tree_check_cuda(
-	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong)
+int nb_tree_check_cuda(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong)
 {
 	const size_t nnode = tree->nnode;
 	nb_cuda_buffer<struct finding> d_finding;

@@ -44,8 +44,8 @@ static NB_HD enum nb_tree_fault nb_tree_node_fault(const struct nb_tree *tree, s
 	return first == end ? NB_TREE_SOUND : NB_TREE_PARTITION;
 }
 
-/* Whether got is want but for rounding; or neither is finite, as second moments in units beyond 1e154.  (Nothing else of
- * finite bodies is not finite, in a leaf or, so, above.) */
+/* Whether got is want but for rounding; or neither is finite, as second moments in units beyond 1e154.  (Nothing else
+ * of finite bodies is not finite, in a leaf or, so, above.) */
 static NB_HD int nb_tree_agrees(double got, double want, double by)
 {
 	return isfinite(want) ? fabs(got - want) <= by : !isfinite(got);

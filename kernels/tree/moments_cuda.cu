@@ -293,8 +293,8 @@ struct outcome {
 };
 
 template <bool CHECK, class team>
-static __device__ void finish(const struct node_columns &c, size_t j, const team &t, const struct moments &m, int failed,
-	const struct outcome &out)
+static __device__ void finish(const struct node_columns &c, size_t j, const team &t, const struct moments &m,
+	int failed, const struct outcome &out)
 {
 	if constexpr (CHECK) {
 		if (t.rank == 0) {
@@ -412,7 +412,8 @@ static int leaves(const struct nb_tree *tree, size_t n, const struct bodies &b, 
 	NB_TRY(room.alloc(n / HUGE_LEAF + 1));
 	const struct huge huge = {room.ptr, room.ptr + 1};
 	NB_CUDA_TRY(cudaMemsetAsync(huge.n, 0, sizeof *huge.n));
-	leaf_kernel<CHECK><<<nb_cuda_blocks(tree->nnode * TEAM, THREADS), THREADS>>>(b, c, (uint32_t)tree->nnode, huge, out);
+	leaf_kernel<CHECK>
+		<<<nb_cuda_blocks(tree->nnode * TEAM, THREADS), THREADS>>>(b, c, (uint32_t)tree->nnode, huge, out);
 	NB_CUDA_LAUNCHED();
 	if (n <= HUGE_LEAF)
 		return NB_OK;

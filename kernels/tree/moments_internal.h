@@ -1,4 +1,5 @@
-/* moments_internal.h - box, mass and multipole moments of a node on the CPU, for who builds a tree and who checks one. */
+/* moments_internal.h - box, mass and multipole moments of a node on the CPU, for who builds a tree and who checks one.
+ */
 #ifndef NB_TREE_MOMENTS_INTERNAL_H
 #define NB_TREE_MOMENTS_INTERNAL_H
 

@@ -594,7 +594,7 @@ static NB_HD void T(cells_add)(
 		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
 	for (int q = 0; q < nmoment; q++) {
 		const S factor = q == 0 || (q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
-				 : q < NB_WALK_VELOCITY				    ? length2
+				 : q < NB_WALK_VELOCITY					    ? length2
 											    : length;
 		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
 	}
@@ -836,7 +836,8 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (group) {
 			/* as seen from the nearest place that a target may be at */
 			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
-			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) & above(f->count, FEW) &
+			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
+				       above(f->count, FEW) &
 				       below(nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2), limit);
 			if (act) {
 				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);

@@ -392,8 +392,7 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 /* Writes the nodes first .. first+n-1 as a family. */
 static void fill_family(const struct nb_walk_plan *plan, const struct memory *m, size_t first, size_t n, size_t family)
 {
-	const size_t moments = plan->nmoment * NB_FAMILY *
-			       (plan->f64 ? sizeof(double) : sizeof(float));
+	const size_t moments = plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float));
 	double largest = 0;
 	memset(&m->family[family], 0, sizeof m->family[family]);
 	memset((char *)m->moment + family * moments, 0, moments);
@@ -439,8 +438,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 			measure_children(tree, m, i);
 	plan->f64 = plan->g->precision == NB_F64 || wants_f64(m);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily,
-		plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
+	m->moment = nb_alloc(m->nfamily, plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 	find_groups(m, tree, plan->part);

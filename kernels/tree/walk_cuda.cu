@@ -36,11 +36,12 @@
  *
  * Units and precision.  Node coordinates are kept as f32 pairs, high and low part, relative to the root's box; the
  * difference to the group's centre is then good to f32 of itself.  Interactions happen in units of the
- * group: lengths relative to its centre, divided by a power of two near its radius or what is near by the strength of the
- * field, masses by one near the root's mass.  So no caller's units and no distance can overflow or underflow what matters.
- *   f32     targets and sources as f32 relative to the group's centre
- *   mixed   the same as f32 pairs: separations good to f32 of themselves
- *   f64     targets, sources and multipoles in f64, no local expansions
+ * group: lengths relative to its centre, divided by a power of two near its radius or what is near by the strength of
+ * the field, masses by one near the root's mass.  So no caller's units and no distance can overflow or underflow what
+ * matters.
+ *   f32:    targets and sources as f32 relative to the group's centre
+ *   mixed:  the same as f32 pairs: separations good to f32 of themselves
+ *   f64:    targets, sources and multipoles in f64, no local expansions
  *
  * Velocities have a unit of their own, a power of two, and are relative to the group's mean, those of cells to the
  * root's.
@@ -77,6 +78,9 @@ enum {
 	MANY = 255
 };
 
+/* Where cells no longer count, in units in which all mass at 2^12 would be as strong as the group's field (see begin).
+ */
+static const float BEYOND = 0x1p28f;
 static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL_FAR_2 = 4;
 
 /* Found on the device, from the root. */
@@ -684,6 +688,7 @@ template <int P, bool POT, bool JERK> struct desk : desk_motion<JERK> {
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
 	uint32_t body_index[POT ? 32 : 1];    /* from the group's first */
+	float beyond;			      /* distance from where on cells do not count */
 	uint32_t top[TOP];		      /* of the stack */
 };
 
@@ -811,7 +816,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			const uint32_t link = __float_as_uint(next.b.w);
 			const float l = extent_size(next.extent), root = extent_mass(next.extent), root2 = root * root;
 			const bool open = lane < next.n && !(link & LEAF) && d2 < l * l;
-			if (lane < next.n && !open)
+			/* bodies in the place of a group that is a point do not pull it */
+			if (lane < next.n && !open && (d2 > 0 || low.w > 0))
 				sum += root2 * root2 * root2 / (d2 + near2);
 			if (__any_sync(0xffffffff, open))
 				push(link & 0x0fffffffu, open ? (link >> 28) + 1 : 0, depth);
@@ -938,15 +944,17 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 		__syncwarp();
 		const float strength = w.alpha > 0 ? least_acceleration() : field();
 		const float error = (w.alpha > 0 ? w.alpha : w.error) * strength;
-		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole would
-		 * be as strong as the field from less than 2^12 away: units stay so small that powers of distances are in
-		 * the range of f32, near and far */
+		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole
+		 * would be as strong as the field from less than 2^12 away: units stay so small that powers of
+		 * distances are in the range of f32, near and far */
 		const float least = fminf(1, rsqrtf(strength) * 0x1p-12f);
-		const float unit = __uint_as_float((254u << 23) - (__float_as_uint(fmaxf(radius, least)) & 0x7f800000u));
+		const float unit = __uint_as_float(
+			(254u << 23) - (__float_as_uint(fmaxf(radius, least)) & 0x7f800000u));
 		const double scale = length * (double)unit, eps = w.eps * scale;
 		if (lane == 0) {
 			mine.scale = scale;
 			mine.high.w = unit;
+			mine.beyond = BEYOND / unit;
 			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
@@ -1153,6 +1161,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			const bool is_leaf = link & LEAF;
 			const bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
 			const bool far = x * x + y * y + z * z > r * r;
+			/* so far that all mass there would be 2^-32 of the field: out of range of f32 */
+			const bool beyond = P != NB_F64 && dx * dx + dy * dy + dz * dz > mine.beyond * mine.beyond;
 			const bool leaf = active && !expand && is_leaf, point = leaf && reach >> 31;
 			uint32_t bodies = leaf ? point ? 1 : reach & 0xffu : 0;
 			if (bodies == MANY)
@@ -1165,8 +1175,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 				push(link & 0x0fffffffu, open ? (link >> 28) + 1 : 0, depth);
 
 			/* cells for the local expansion */
-			const unsigned expands = __ballot_sync(0xffffffff, expand);
-			if (expand)
+			const unsigned expands = __ballot_sync(0xffffffff, expand && !beyond);
+			if (expand && !beyond)
 				mine.far_queue[nfar + __popc(expands & before)] = at;
 			nfar += __popc(expands);
 			if (nfar >= 32 || (last && nfar)) {
@@ -1176,8 +1186,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			}
 
 			/* cells for each target */
-			const unsigned poles = __ballot_sync(0xffffffff, pole);
-			if (pole)
+			const unsigned poles = __ballot_sync(0xffffffff, pole && !beyond);
+			if (pole && !beyond)
 				mine.cell_queue[ncell + __popc(poles & before)] = at;
 			ncell += __popc(poles);
 			if (ncell >= 32 || (last && ncell)) {

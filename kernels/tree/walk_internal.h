@@ -28,9 +28,9 @@ static inline float round_up(double x)
 
 /* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0. */
 struct nb_family {
-	double x[3][NB_FAMILY];	 /* centre of mass, in the caller's units */
-	float radius[NB_FAMILY]; /* greatest distance of a body from it, in units of length */
-	float mass[NB_FAMILY];	 /* in tree units */
+	double x[3][NB_FAMILY];			     /* centre of mass, in the caller's units */
+	float radius[NB_FAMILY];		     /* greatest distance of a body from it, in units of length */
+	float mass[NB_FAMILY];			     /* in tree units */
 	uint32_t inner[NB_FAMILY];		     /* the family of the child's children, 0 for a leaf */
 	uint32_t first[NB_FAMILY], count[NB_FAMILY]; /* bodies */
 	double length; /* a power of two: the largest radius is between half of it and all of it; 0: all are 0 */
@@ -41,12 +41,12 @@ struct nb_family {
 struct nb_walk_plan {
 	const struct nb_gravity *g;
 	const struct nb_tree *tree;
-	double length; /* scaled length = length * x, a power of two */
-	double mass;   /* the same for masses */
+	double length;	   /* scaled length = length * x, a power of two */
+	double mass;	   /* the same for masses */
 	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
 	int deep;	   /* bodies may be remote from others */
 	double unit_limit; /* of target units: above it the softening would be too long */
-	float error;   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
+	float error;	   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
 	const float *least;    /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
 	const uint32_t *inner; /* of each node: the family of its children, 0 for a leaf */
 	const double *reach;   /* of each node: greatest distance of a body from the middle of its box */
@@ -54,10 +54,10 @@ struct nb_walk_plan {
 	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment; /* float or double [nmoment][NB_FAMILY] of each family; second moments in its length */
-	size_t nmoment;			/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
-	const double *velocity;		/* for jerks: of each node's centre of mass, 3, in the caller's units */
-	double speed;			/* scaled velocity = speed * v, a power of two */
+	const void *moment;	/* float or double [nmoment][NB_FAMILY] of each family; second moments in its length */
+	size_t nmoment;		/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
+	const double *velocity; /* for jerks: of each node's centre of mass, 3, in the caller's units */
+	double speed;		/* scaled velocity = speed * v, a power of two */
 };
 
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,

@@ -243,7 +243,6 @@ static uint32_t claim(struct nb_walk_share *share)
 int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
 	if (plan->g->jerk)
-		return plan->f64 ? walk_f64_jerk(plan, share, count)
-						    : walk_f32_jerk(plan, share, count);
+		return plan->f64 ? walk_f64_jerk(plan, share, count) : walk_f32_jerk(plan, share, count);
 	return plan->f64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
 }

@@ -145,8 +145,7 @@ FAKE(keys_current,
 FAKE(first_outside, (size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first),
 	(n, pos, from, to, cube, first))
 FAKE(ids_sum, (size_t n, const uint64_t *id, uint64_t *sum), (n, id, sum))
-FAKE(tree_check,
-	(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong),
+FAKE(tree_check, (const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong),
 	(tree, n, pos, mass, wrong))
 FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour),
 	(n, key, dim, level, box_first, neighbour))

@@ -236,8 +236,8 @@ static void check_disorder(struct bodies *b)
 	CHECK(!"no crowd");
 }
 
-/* Bodies on a line, massless bodies, many coincident ones and a few that are not, scales from 1 to 2^-1000, a crowd beside
- * others in one place; what is refused. */
+/* Bodies on a line, massless bodies, many coincident ones and a few that are not, scales from 1 to 2^-1000, a crowd
+ * beside others in one place; what is refused. */
 static void test_odd_bodies(void)
 {
 	for (int kind = 0; kind < 5; kind++) {
@@ -247,7 +247,9 @@ static void test_odd_bodies(void)
 				b.pos[3 * i + d] = kind == 0   ? ldexp(1, -(int)(i % 50))
 						   : kind == 1 ? uniform()
 						   : kind == 3 ? ldexp(uniform(), -(int)(1000 * uniform()))
-						   : kind == 4 ? (i == 0 ? 0 : i % 2 ? 1 : 1 + 1e-12 * uniform())
+						   : kind == 4 ? (i == 0	 ? 0
+									 : i % 2 ? 1
+										 : 1 + 1e-12 * uniform())
 						   : i < 10    ? uniform()
 							       : 0.3;
 			b.mass[i] = kind == 1 ? (i % 1000 ? 0 : 1) : uniform();

@@ -81,7 +81,8 @@ int main(void)
 	const uint32_t last = (uint32_t)tree.nnode - 1, child = tree.child[0];
 	CHECK(tree_fault(&tree, b.n, b.pos, b.mass) == NULL && tree.nchild[0] >= 2 && tree.nchild[last] == 0);
 	CHECK(strcmp(without_null(tree_fault(&tree, 0, b.pos, b.mass)), "there are nodes but no bodies") == 0);
-	CHECK(strcmp(without_null(tree_fault(&tree, b.n + 1, b.pos, b.mass)), "the root does not hold all bodies") == 0);
+	CHECK(strcmp(without_null(tree_fault(&tree, b.n + 1, b.pos, b.mass)), "the root does not hold all bodies") ==
+		0);
 	const struct nb_tree none = {0};
 	CHECK(tree_fault(&none, 0, NULL, NULL) == NULL);
 	CHECK(strcmp(without_null(tree_fault(&none, 1, b.pos, b.mass)), "the root does not hold all bodies") == 0);

@@ -556,8 +556,8 @@ static void test_walk_extreme_units(void)
 	nb_free(got);
 }
 
-/* Ten cores, each a thousandth of the one around it, the smallest of 1e-27, in all precisions, against sums in long double:
- * in f32 a separation may be of any size, and what is around a core is as far as that. */
+/* Ten cores, each a thousandth of the one around it, the smallest of 1e-27, in all precisions, against sums in long
+ * double: in f32 a separation may be of any size, and what is around a core is as far as that. */
 static void test_walk_cores(void)
 {
 	const size_t n = 3000;
@@ -572,7 +572,8 @@ static void test_walk_cores(void)
 	double *acc = nb_alloc(n, 3 * sizeof *acc);
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
 		struct nb_tree_walk walk = {.theta = 0.5};
-		struct nb_gravity g = {.n = n, .pos = b.pos, .mass = b.mass, .acc = acc, .G = 1, .precision = precision};
+		struct nb_gravity g = {
+			.n = n, .pos = b.pos, .mass = b.mass, .acc = acc, .G = 1, .precision = precision};
 		CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_OK);
 		double sum = 0;
 		for (size_t i = 0; i < n; i++) {
@@ -588,7 +589,8 @@ static void test_walk_cores(void)
 			}
 			for (size_t d = 0; d < 3; d++) {
 				size += want[d] * want[d];
-				error += (want[d] - (long double)acc[3 * i + d]) * (want[d] - (long double)acc[3 * i + d]);
+				error += (want[d] - (long double)acc[3 * i + d]) *
+					 (want[d] - (long double)acc[3 * i + d]);
 			}
 			sum += (double)(error / size);
 		}
@@ -667,7 +669,8 @@ static void test_walk_knot(void)
 	}
 }
 
-/* Trees that no builder made: a chain as long as the check allows, and nonsense in the floats, which the check refuses. */
+/* Trees that no builder made: a chain as long as the check allows, and nonsense in the floats, which the check refuses.
+ */
 static void test_walk_foreign(void)
 {
 	struct bodies b = model(PLUMMER, 1000);
