@@ -20,10 +20,11 @@ CUDA    ?= $(if $(shell command -v $(NVCC) 2>/dev/null),1,0)
 CUDA_ARCHS ?= 90
 CUDA_PTX   ?= 75
 SAN     ?= 0
+COV     ?= 0
 
-CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(CUDA)),cuda,cpu))
+CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))
 BUILD   = build/$(CONFIG)
-ifeq ($(SAN),1)
+ifneq ($(filter 1,$(SAN) $(COV)),)
 override CUDA = 0
 endif
 
@@ -38,6 +39,11 @@ ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
 CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=address,undefined
+endif
+# Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
+ifeq ($(COV),1)
+OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
+LDFLAGS += --coverage
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
@@ -153,6 +159,7 @@ bench-programs: $(BENCHES) $(BENCHES_CUDA)
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
+DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
@@ -165,13 +172,15 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_LINT)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:
 	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
 deps-check:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
+deps-coverage:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_COVERAGE)))
 deps-plot:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
 deps-lint:
@@ -188,6 +197,12 @@ demo: deps-demo
 check: deps-check
 	@$(MAKE) --no-print-directory all test-programs
 	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
+
+# gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
+coverage: deps-coverage
+	@$(MAKE) --no-print-directory COV=1 all test-programs $(if $(wildcard tests/torture/inject.c),torture-programs)
+	tests/coverage-run build/cov
+	tests/coverage --list build/cov/uncovered.txt build/cov
 
 # on a machine with a GPU: a test that needs one fails instead of being skipped
 check-gpu:
@@ -248,6 +263,7 @@ help:
 	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
@@ -257,7 +273,7 @@ help:
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
+.PHONY: FORCE all test-programs bench-programs coverage deps deps-build deps-coverage deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
 	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
