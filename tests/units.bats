@@ -23,6 +23,7 @@ unit() {
 @test "stream" { unit stream/stream; }
 @test "frames made in blocks" { unit stream/fill; }
 @test "frames that share columns" { unit stream/share; }
+@test "frames and streams when memory runs out" { unit stream/scarce; }
 @test "co-process" { unit filter/coprocess; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
