@@ -6,7 +6,7 @@
 #   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
-#                                    that tests put into pipelines
+#                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 FORMAT_C = $(filter-out formats/exchange/exchange.c %_internal.c,$(wildcard formats/exchange/*.c))
@@ -20,11 +20,12 @@ CUDA    ?= $(if $(shell command -v $(NVCC) 2>/dev/null),1,0)
 CUDA_ARCHS ?= 90
 CUDA_PTX   ?= 75
 SAN     ?= 0
+TSAN    ?= 0
 COV     ?= 0
 
-CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))
+CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu))))
 BUILD   = build/$(CONFIG)
-ifneq ($(filter 1,$(SAN) $(COV)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(COV)),)
 override CUDA = 0
 endif
 
@@ -37,8 +38,8 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
-CFLAGS  += -fsanitize=address,undefined -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=address,undefined
+CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
 endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)
@@ -49,6 +50,16 @@ ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
 ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
+
+# ThreadSanitizer wants libomp, which tells it what waits for what (libarcher); libgomp does not
+ifeq ($(TSAN),1)
+CC      = clang
+OPT     = -O1 -g
+ISAS    = plain
+CFLAGS  += -fsanitize=thread -w
+LDFLAGS += -fsanitize=thread -fopenmp
+override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
+endif
 
 NVCCFLAGS = -std=c++17 -O3 -g -lineinfo -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
             -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1
@@ -143,6 +154,25 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# ---- torture ---------------------------------------------------------------------------------------
+# tests/torture/run has the parts.  Faults of calls want shared libraries: the same objects, linked once more.
+TORTURE = $(BUILD)/tests/torture
+$(TORTURE)/faults.so: tests/torture/faults.c tests/torture/faults.h tests/torture/calls.def
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O1 -g -fPIC -shared -o $@ $< -ldl
+
+$(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@for t in $(TOOLS); do ln -sf nb $(@D)/$$t || exit 1; done
+
+torture-programs: all $(TORTURE)/faults.so $(TORTURE)/bin/nb $(TORTURE)/inject $(TORTURE)/vary
+torture-sanitized: all $(TORTURE)/generate
+# with TSAN=1, if this machine has what it takes
+CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null)
+
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
@@ -230,6 +260,18 @@ bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
 	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
 
+# TORTURE_SECONDS=N: so long at most for each part
+torture: deps-build
+	@$(MAKE) --no-print-directory CUDA=0 torture-programs test-programs
+	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	$(if $(CAN_TSAN),@$(MAKE) --no-print-directory TSAN=1 torture-sanitized)
+	tests/torture/run $(if $(TORTURE_SECONDS),--seconds $(TORTURE_SECONDS))
+
+torture-short: deps-build
+	@$(MAKE) --no-print-directory CUDA=0 torture-programs
+	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	tests/torture/run --short
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -271,12 +313,14 @@ help:
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
+	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs coverage deps deps-build deps-coverage deps-demo deps-check deps-lint deps-plot demo check check-gpu bench \
-	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
+.PHONY: FORCE all test-programs bench-programs coverage deps deps-build deps-coverage deps-demo deps-check deps-lint deps-plot demo check \
+	check-gpu bench bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install \
+	uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -307,7 +307,14 @@ BOXES='nb-build-tree --kind boxes --level'
 
 @test "an acceleration that overflows is an error" {
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,1e-150,0,0,0,0,0\n' | nb-convert --from csv >o.nb
-	fails_with 1 'overflows' 'nb-force <o.nb'
+	fails_with 1 'an acceleration of frame 0 overflows' 'nb-force <o.nb'
+}
+
+@test "a jerk that overflows is an error, also where the acceleration does not" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e154,-0.25,0,0,0,-1e300,0\n1,1e154,0.25,0,0,0,1e300,0\n' | nb-convert --from csv >o.nb
+	nb-force <o.nb >/dev/null
+	fails_with 1 'a jerk of frame 0 overflows' 'nb-force --jerk <o.nb'
+	fails_with 1 'a jerk of frame 0 overflows' 'nb-force --kernel xu-tree --jerk <o.nb'
 }
 
 @test "the CUDA backend without a device is an error; auto falls back to the CPU" {

@@ -614,12 +614,21 @@ static void drop_behind(struct nb_frame *frame, size_t kept, const char *key)
 	frame->nattribute = kept;
 }
 
-static const char *text_of(struct nb_attribute *attribute)
+/* Room for the text of a number, behind the key: "" until somebody asks.  So every attribute can be written, whether or
+ * not there is memory. */
+static char *digits_of(const struct nb_attribute *attribute)
 {
-	char text[NB_F64_TEXT];
-	if (!attribute->value)
-		attribute->value = strdup(nb_format_f64(attribute->number, text));
-	return attribute->value;
+	return attribute->key + strlen(attribute->key) + 1;
+}
+
+static const char *text_of(const struct nb_attribute *attribute)
+{
+	if (attribute->value)
+		return attribute->value;
+	char *digits = digits_of(attribute);
+	if (!*digits)
+		nb_format_f64(attribute->number, digits);
+	return digits;
 }
 
 const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k)
@@ -640,12 +649,15 @@ static int append(struct nb_frame *frame, const char *key, const char *value, do
 	if (!grown)
 		return NB_ENOMEM;
 	frame->attribute = grown;
-	char *k = strdup(key), *v = value ? strdup(value) : NULL;
+	const size_t size = strlen(key) + 1;
+	char *k = malloc(size + NB_F64_TEXT), *v = value ? strdup(value) : NULL;
 	if (!k || (value && !v)) {
 		free(k);
 		free(v);
 		return NB_ENOMEM;
 	}
+	memcpy(k, key, size);
+	k[size] = '\0';
 	grown[frame->nattribute++] = (struct nb_attribute){k, v, number, !v};
 	return NB_OK;
 }
@@ -673,6 +685,7 @@ static void set_number(struct nb_attribute *attribute, double value)
 {
 	free(attribute->value);
 	attribute->value = NULL;
+	*digits_of(attribute) = '\0';
 	attribute->number = value;
 	attribute->is_number = 1;
 }

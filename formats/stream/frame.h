@@ -46,7 +46,7 @@ struct nb_column {
 };
 
 struct nb_attribute {
-	char *key;
+	char *key;   /* behind it is room for the text of the number */
 	char *value; /* NULL: the number, which becomes text when somebody asks */
 	double number;
 	int is_number; /* number is what value says */
@@ -121,8 +121,8 @@ void nb_owner_release(struct nb_owner *owner);
 
 /* ---- attributes ---------------------------------------------------------------------------------
  * Keys: [a-z0-9_]+.  Values: any text without NUL. */
-const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there, or no memory */
-const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k);   /* of number k; NULL: no memory */
+const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there */
+const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k);   /* of number k */
 NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
 /* The same, and moves it behind all others; of several of this key one is left. */

@@ -320,6 +320,9 @@ static void work_on_streams(struct nb_run *run, void *context)
 
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 {
+	static struct nb_voice voice = {.file = STDERR_FILENO}; /* until there is a run, and after it */
+	voice.program = tool->name;
+	nb_speak_as(&voice);
 	struct nb_run *run = nb_run_new(tool);
 	if (!run)
 		nb_die(NB_EXIT_FAILED, "out of memory");

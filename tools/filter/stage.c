@@ -165,13 +165,17 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 struct nb_stage *nb_stage_accept(
 	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context)
 {
-	struct nb_stage *stage = calloc(1, sizeof *stage);
+	struct nb_handover from;
 	char unused[NB_WHY_SIZE];
 	const char *why;
-	if (!stage || nb_meet_accept(listener, fifo, &stage->from, unused) != 1) {
-		free(stage);
+	if (nb_meet_accept(listener, fifo, &from, unused) != 1)
+		return NULL;
+	struct nb_stage *stage = calloc(1, sizeof *stage);
+	if (!stage) { /* who waits must hear of it */
+		nb_meet_refuse(&from, "its reader is out of memory");
 		return NULL;
 	}
+	stage->from = from;
 	pthread_mutex_lock(&making);
 	stage->run = instance(&stage->from, streams, put, context, &why);
 	pthread_mutex_unlock(&making);

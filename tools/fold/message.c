@@ -118,7 +118,7 @@ static int detach(struct msghdr *m, int *fd, int *n, pid_t *pid)
 	return whole;
 }
 
-/* Waits until there is something to receive: 1, or 0 when the time is over. */
+/* Waits until there is something to receive: 1, or 0 when the time is over, or -1. */
 static int ready(int link, double until)
 {
 	struct pollfd p = {link, POLLIN, 0};
@@ -129,13 +129,16 @@ static int ready(int link, double until)
 		if (got > 0)
 			return 1;
 		if (got == 0 || errno != EINTR)
-			return 0;
+			return got;
 	}
 }
 
+/* The size of a record; 0 at the end of the link or of the time; -1 */
 static ssize_t receive(int link, struct msghdr *m, size_t control_size, double until)
 {
-	for (int resets = 0; ready(link, until);) {
+	for (int resets = 0, comes; (comes = ready(link, until)) != 0;) {
+		if (comes < 0)
+			return -1;
 		m->msg_controllen = control_size;
 		const ssize_t got = recvmsg(link, m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (got >= 0)
@@ -143,8 +146,10 @@ static ssize_t receive(int link, struct msghdr *m, size_t control_size, double u
 		/* a peer that closes before it has read all resets the connection; what it said is still there */
 		if (errno == ECONNRESET && resets++ == 0)
 			continue;
+		if (errno == ECONNRESET)
+			return 0;
 		if (errno != EINTR && errno != EAGAIN)
-			break;
+			return -1;
 	}
 	return 0;
 }
@@ -158,8 +163,8 @@ int nb_record_receive(int link, struct nb_record *record, int *fd, int *n, pid_t
 	int came[NB_OFFERED], count = 0;
 	pid_t who = 0;
 	const ssize_t got = receive(link, &m, sizeof control, until);
-	if (got == 0)
-		return 0;
+	if (got <= 0)
+		return got ? NB_RECORD_UNHEARD : 0;
 	nb_record_init(&self, NB_SAYS_HELLO, 0);
 	int fine = detach(&m, came, &count, &who);
 	fine = fine && got == (ssize_t)sizeof *record && memcmp(record->magic, self.magic, sizeof self.magic) == 0 &&

@@ -38,7 +38,9 @@ void nb_record_init(struct nb_record *record, enum nb_says says, uint32_t value)
 int nb_record_send(int link, const struct nb_record *record, const int *fd, int n, int introduce);
 /* Receives a record of this build with at most NB_OFFERED descriptors, *n of them (n NULL: with none), and the process
  * that introduces itself (*pid, 0: none; NULL: not asked).  Waits until the time `until` (nb_now), for ever if that is
- * negative.  1; 0 at the end or when the time is over; -1: not understood, and every descriptor has been closed. */
+ * negative.  1; 0 at the end or when the time is over; -1: not understood, and every descriptor has been closed;
+ * NB_RECORD_UNHEARD: the system failed, and there may be a record. */
+enum { NB_RECORD_UNHEARD = -2 };
 int nb_record_receive(int link, struct nb_record *record, int *fd, int *n, pid_t *pid, double until);
 
 /* A sealed file with these strings: its descriptor, or -1. */

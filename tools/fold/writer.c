@@ -175,6 +175,9 @@ static int accepted(int link, char why[NB_WHY_SIZE])
 		return 1;
 	if (got > 0 && answer.says == NB_SAYS_REFUSED)
 		return plain(why, "%s", answer.text);
+	/* bytes after an acceptance would be a second copy: nb_meet_wait hears what became of it, or fails */
+	if (got == NB_RECORD_UNHEARD)
+		return 1;
 	return plain(why, "the reader has gone");
 }
 
@@ -234,7 +237,10 @@ static int end_by(int number)
 int nb_meet_wait(int link)
 {
 	struct nb_record answer;
-	const int got = nb_record_receive(link, &answer, NULL, NULL, NULL, -1);
+	int got;
+	/* an acceptance that was not heard before */
+	while ((got = nb_record_receive(link, &answer, NULL, NULL, NULL, -1)) > 0 && answer.says == NB_SAYS_ACCEPTED)
+		;
 	close(link);
 	if (got > 0 && answer.says == NB_SAYS_EXITED)
 		return (int)(answer.value & 255);

@@ -274,6 +274,19 @@ static struct nb_gravity describe(
 	return g;
 }
 
+/* Finite bodies may have a result that is not.  column NULL: it was not asked for. */
+static void require_in_range(
+	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what)
+{
+	if (!column)
+		return;
+	const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
+		nb_require_done(run, run->backend->finish(), name, frame);
+	if (bad < column->rows)
+		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what, frame->number);
+}
+
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	const struct force *opt = self;
@@ -297,12 +310,9 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,
 			frame->number, nb_backend_error(backend, status));
 	const double seconds = nb_now() - start;
-	const size_t bad = nb_column_first_bad(nb_frame_field(frame, NB_ACC), NB_BAD_NONFINITE);
-	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
-		nb_require_done(run, backend->finish(), name, frame);
-	if (bad < g.n)
-		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " overflows (are the units extreme?)",
-			frame->number);
+	require_in_range(run, name, frame, nb_frame_field(frame, NB_ACC), "an acceleration");
+	require_in_range(run, name, frame, nb_frame_field(frame, NB_POT), "a potential");
+	require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
 		   ", cell-cell %" PRIu64,
 		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l);

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# Faults that make torture has found, each by itself, and that its drivers see what they are for.
+
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	[ "${NB_BIN##*san/bin}" ] || return 0
+	make_here torture-programs
+	nb-gen plummer -n 10 --no-history >ten.nb
+}
+
+setup() {
+	[ "${NB_BIN##*san/bin}" ] || skip 'AddressSanitizer takes no library before it'
+	cd "$BATS_FILE_TMPDIR" || return 1
+	TORTURE=${NB_BIN%/bin}/tests/torture
+}
+
+# with_fault 'PROGRAM CALL K ERROR' COMMAND
+with_fault() {
+	run env PATH="$TORTURE/bin:$PATH" NB_FAULT="$1" LD_PRELOAD="$TORTURE/faults.so" timeout 20 bash -o pipefail -c "$2"
+}
+
+@test "a program that cannot hear whether its work was taken over does not do it a second time" {
+	nb-gen plummer -n 10 | nb-force -j 2 | nb-stats >want.txt
+	with_fault 'nb-gen recvmsg 2 ENOMEM' 'nb-gen plummer -n 10 | nb-force -j 2 | nb-stats'
+	[ "$status" -eq 0 ]
+	equals "$output" "$(cat want.txt)"
+}
+
+@test "a program that has no memory for the work of another lets it go on by itself" {
+	for ((k = 1; k <= 16; k++)); do
+		with_fault "nb-stats calloc $k+ ENOMEM" 'nb-gen plummer -n 10 | nb-force -j 2 | nb-stats'
+		[ "$status" -ne 124 ] # it went on waiting
+	done
+}
+
+@test "a frame is written whole or not at all, whichever request for memory fails" {
+	nb-force -e 0.1 <ten.nb >want.nb
+	for ((k = 1; k <= 60; k++)); do
+		with_fault "nb-force malloc $k ENOMEM" 'nb-force -e 0.1 <ten.nb >got.nb'
+		if [ "$status" -eq 0 ]; then
+			cmp want.nb got.nb
+		else
+			[ "$status" -eq 1 ]
+			[[ $output == nb-force:* ]]
+		fi
+	done
+}
+
+@test "a fault that is let through is a finding, and so is a stream that is taken although it is cut" {
+	# a program that does not look at what it writes
+	mkdir -p careless
+	printf '#!/bin/sh\n/usr/bin/head -c 100 /dev/zero 2>/dev/null\nexit 0\n' >careless/nb-gen
+	chmod +x careless/nb-gen
+	run "$TORTURE/inject" --bin careless --library "$TORTURE/faults.so" --seeds . --only 'nb-gen solar'
+	[ "$status" -ne 0 ]
+	[[ $output == *'faults.so sees no call of nb-gen'* ]]
+	# two streams one after the other: a cut behind the first is none
+	cat ten.nb ten.nb >twice.nb
+	run "$TORTURE/vary" --cuts --sample 50 --findings . twice.nb
+	[ "$status" -eq 0 ]
+	[[ $output =~ right\ [0-9]+\ refused\ [1-9] ]]
+}
