@@ -453,6 +453,7 @@ int main(void)
 	CHECK(scarce_each("writing", write_stream, &fd, NB_ENOMEM) > 10);
 	CHECK(scarce_each("reading a file", read_stream, &(struct source){fd, 0}, NB_ENOMEM) > 5);
 	CHECK(scarce_each("reading a pipe", read_stream, &(struct source){fd, 1}, NB_ENOMEM) > 5);
+	scarce_blocks_only = 1;
 	CHECK(scarce_each("blocks", fill_stream, &fd, NB_ENOMEM) > 3);
 	close(fd);
 	return unit_end();
