@@ -16,6 +16,8 @@ unit() {
 }
 
 @test "decimal text" { unit common/decimal; }
+@test "numbers of options" { unit common/parse; }
+@test "messages" { unit common/die; }
 @test "memory" { unit common/mem; }
 @test "first bad number" { unit common/space; }
 @test "checksums" { unit stream/crc32; }

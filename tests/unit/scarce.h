@@ -28,11 +28,11 @@ static int scarce_strikes(void)
 	return scarce_fails && ++scarce_calls == scarce_fails;
 }
 
-#define SCARCE(type, name, parameters, arguments, is_block)                \
-	type __real_##name parameters;                           \
-	type __wrap_##name parameters;                           \
-	type __wrap_##name parameters                            \
-	{                                                        \
+#define SCARCE(type, name, parameters, arguments, is_block)                                                    \
+	type __real_##name parameters;                                                                         \
+	type __wrap_##name parameters;                                                                         \
+	type __wrap_##name parameters                                                                          \
+	{                                                                                                      \
 		return (is_block || !scarce_blocks_only) && scarce_strikes() ? NULL : __real_##name arguments; \
 	}
 SCARCE(void *, malloc, (size_t bytes), (bytes), 0)

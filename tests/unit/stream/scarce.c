@@ -1,5 +1,5 @@
-/* Frames and streams when memory runs out: each call that fails is reported, nothing is lost or left, and what was there
- * before is there after it.  Columns in all forms and places, against plain numbers. */
+/* Frames and streams when memory runs out: each call that fails is reported, nothing is lost or left, and what was
+ * there before is there after it.  Columns in all forms and places, against plain numbers. */
 #include "tests/unit/scarce.h"
 
 #include "common/mem.h"
@@ -201,8 +201,7 @@ static void first_bad(struct both *b, int f)
 {
 	struct nb_column *column = &b->frame[f].column[0];
 	const size_t first = nb_column_first_bad(column, NB_BAD_NONFINITE | NB_BAD_NEGATIVE);
-	CHECK(first == column->rows ||
-		(first == SIZE_MAX && may_fail(b, f)));
+	CHECK(first == column->rows || (first == SIZE_MAX && may_fail(b, f)));
 }
 
 static int same_rows(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
@@ -222,8 +221,7 @@ static void gather(struct both *b, int f)
 		row[i] = (i + 1) % N;
 	const int status = nb_frame_gather(&b->frame[f], NB_PARTICLE, N, row, places[below(3)], same_rows);
 	if (status) {
-		CHECK((status == NB_ENOMEM || status == NB_EDEVICE) &&
-			may_fail(b, f));
+		CHECK((status == NB_ENOMEM || status == NB_EDEVICE) && may_fail(b, f));
 		return;
 	}
 	for (size_t i = 0; i < N; i++)
@@ -249,8 +247,7 @@ static void share(struct both *b, int f)
 static void round_one(struct both *b, int f)
 {
 	const int status = nb_frame_round(&b->frame[f]);
-	CHECK(status == NB_OK ||
-		(status == NB_ENOMEM && may_fail(b, f)));
+	CHECK(status == NB_OK || (status == NB_ENOMEM && may_fail(b, f)));
 }
 
 static void trim(struct both *b, int f)
@@ -267,7 +264,8 @@ static void test_columns(const char *type, int rounds)
 		nb_frame_init(&b.frame[f]);
 		b.frame[f].rows[NB_PARTICLE] = N;
 		struct nb_column *column = nb_frame_add(&b.frame[f], "x", NB_PARTICLE, type, 1, "", 0);
-		CHECK(column && !nb_column_read(column, &near, NB_WIRE) && !nb_column_read(column, &nb_space_host, NB_AS_F64));
+		CHECK(column && !nb_column_read(column, &near, NB_WIRE) &&
+			!nb_column_read(column, &nb_space_host, NB_AS_F64));
 		void *data = nb_column_write(column, &nb_space_host, NB_WIRE);
 		CHECK(data != NULL);
 		for (size_t i = 0; i < N; i++)
