@@ -34,7 +34,8 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp statically: see spin_briefly in common/cpu.c; by its build id a program knows its own: see tools/fold/meet.h
+# libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
+LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
@@ -173,6 +174,12 @@ torture-sanitized: all $(TORTURE)/generate
 # with TSAN=1, if this machine has what it takes
 CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null)
 
+# libraries for LD_PRELOAD
+$(BUILD)/tests/torture/%.so: tests/torture/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -shared -fPIC -MMD -MP -MF $(@:.so=.d) -o $@ $< -ldl
+
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
@@ -242,6 +249,13 @@ check-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs
 	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
 
+# the attack on a machine with a GPU; PARTS="faults hostile", ARGS="-t 300"
+PARTS ?= all
+TORTURE_GPU = build/cuda/tests/torture/driver.so build/cuda/tests/torture/hog
+torture-gpu:
+	@$(MAKE) --no-print-directory CUDA=1 all test-programs $(TORTURE_GPU)
+	tests/torture/run-gpu $(ARGS) build/cuda $(PARTS)
+
 bench: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
 	tests/bench/run-cpu $(BUILD)
@@ -310,6 +324,7 @@ help:
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
+	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
@@ -320,7 +335,7 @@ help:
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs coverage deps deps-build deps-coverage deps-demo deps-check deps-lint deps-plot demo check \
-	check-gpu bench bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install \
+	check-gpu torture-gpu bench bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install \
 	uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

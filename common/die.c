@@ -1,5 +1,7 @@
 #include "common/die.h"
 
+#include "common/printable.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct nb_voice nobody = {"nb", 0, STDERR_FILENO, NULL};
+static struct nb_voice nobody = {NULL, 0, STDERR_FILENO, NULL}; /* the name this process was started by */
 static _Thread_local struct nb_voice *voice = &nobody;
 static volatile sig_atomic_t silent;
 
@@ -26,7 +28,7 @@ struct nb_voice *nb_speak_as(struct nb_voice *next)
 
 const char *nb_program(void)
 {
-	return voice->program;
+	return voice->program ? voice->program : program_invocation_short_name;
 }
 
 int nb_verbosity(void)
@@ -46,16 +48,13 @@ static void message(const char *format, va_list ap)
 	int error = errno;
 	while (silent)
 		pause();
-	snprintf(line, sizeof line, "%s: ", voice->program);
+	snprintf(line, sizeof line, "%s: ", nb_program());
 	size_t used = strlen(line);
 	vsnprintf(line + used, sizeof line - used, format, ap);
 	used = strlen(line);
 	if (line[used - 1] == ':')
 		snprintf(line + used, sizeof line - used, " %s", strerror(error));
-	/* a hostile file must not reach the terminal's control sequences */
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	nb_make_printable(line);
 	used = strlen(line);
 	line[used++] = '\n'; /* in place of the NUL */
 	(void)!write(voice->file, line, used);
@@ -70,6 +69,15 @@ void nb_die(int status, const char *format, ...)
 	va_end(ap);
 	if (voice->leave)
 		voice->leave(voice, status);
+	exit(status);
+}
+
+void nb_die_at_once(int status, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	message(format, ap);
+	va_end(ap);
 	exit(status);
 }
 

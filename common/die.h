@@ -15,7 +15,8 @@ struct nb_voice {
 	void (*leave)(struct nb_voice *voice, int status);
 };
 
-/* The voice of this thread from now on; NULL: that of a program without a name.  Returns the one before. */
+/* The voice of this thread from now on; NULL: that of the process, by the name that it was started by.  Returns the one
+ * before. */
 struct nb_voice *nb_speak_as(struct nb_voice *voice);
 const char *nb_program(void);
 int nb_verbosity(void);
@@ -24,6 +25,8 @@ int nb_voice_file(void);
 /* "program: message\n" on the voice's file, then the end of the instance.  A message that ends in ':' gets
  * strerror(errno). */
 _Noreturn void nb_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for code that cannot be left by longjmp, such as a callback of a library: ends the process. */
+_Noreturn void nb_die_at_once(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */
 void nb_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -72,5 +72,25 @@ static int host_first_bad(
 	return NB_OK;
 }
 
+static _Thread_local char failure[256];
+
+const char *nb_space_failure(void)
+{
+	return failure;
+}
+
+int nb_space_status(void)
+{
+	return *failure ? NB_EDEVICE : NB_ENOMEM;
+}
+
+void nb_space_note_failure(const char *why)
+{
+	const size_t length = why ? strnlen(why, sizeof failure - 1) : 0;
+	if (length)
+		memmove(failure, why, length);
+	failure[length] = '\0';
+}
+
 const struct nb_space nb_space_host = {
 	"host", -1, host_alloc, host_release, host_copy, host_copy, host_copy, host_widen, host_narrow, host_first_bad};

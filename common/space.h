@@ -30,4 +30,20 @@ struct nb_space {
 
 extern const struct nb_space nb_space_host;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a device said when it failed the last call of this thread that it failed, "" if it only lacked memory: so that
+ * a NULL of alloc, or of what is built on it, is not taken for want of memory where the device is lost. */
+const char *nb_space_failure(void);
+/* The status of such a NULL: NB_ENOMEM, or NB_EDEVICE. */
+int nb_space_status(void);
+/* Notes it, cut to 255 bytes; "" or NULL for want of memory, and where the failure has been dealt with. */
+void nb_space_note_failure(const char *why);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

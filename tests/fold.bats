@@ -421,7 +421,7 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	refused 'cat reads' 'nb-gen -n 9 | cat'
 	refused 'NB_FOLD=off' 'NB_FOLD=off nb-gen -n 9 | nb-stats'
 	refused 'nb-stats does not fold' 'nb-gen -n 9 | NB_FOLD=off nb-stats'
-	refused 'another environment: NB_SIMD' 'nb-gen -n 9 | NB_SIMD=sse2 nb-sort-zorder | nb-stats'
+	refused 'another environment: NB_SIMD' 'nb-gen -n 9 | NB_SIMD=avx2 nb-sort-zorder | nb-stats'
 	refused 'another environment: OMP_NUM_THREADS' 'nb-gen -n 9 | OMP_NUM_THREADS=1 nb-sort-zorder | nb-stats'
 	refused 'another environment: NB_MAX_FRAME' 'NB_MAX_FRAME=1000000 nb-gen -n 9 | nb-stats'
 	refused 'another niceness' 'nb-gen -n 9 | nice -n 3 nb-sort-zorder | nb-stats'
@@ -437,7 +437,7 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	fine '(umask 0022; nb-gen -n 9) | (umask 0022; nb-stats)' 'gen | stats'
 	# in the force pipeline
 	local run='nb-gen -n 30 | nb-step -d 0.1 -k 2'
-	fine "$run 'NB_SIMD=sse2 nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
+	fine "$run 'NB_SIMD=avx2 nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "$run 'nb-sort-zorder | nice nb-force' | nb-stats" 'gen | step | stats'
 	fine "$run '(umask 0777; nb-sort-zorder) | (ulimit -n 99; nb-force)' | nb-stats" 'gen | step | stats'
 	fine "$run 'NB_FOLD=off nb-sort-zorder | NB_FOLD=off nb-force' | nb-stats" 'gen | step | stats'

@@ -11,6 +11,7 @@
 
 Reads standard input, writes standard output.  Standard library only: a second, independent reading of nb-stream(5).
 """
+import os
 import struct
 import sys
 import zlib
@@ -65,6 +66,12 @@ def item_format(entry):
         bytes(entry[32:40]).rstrip(b"\0").decode()]
 
 
+def set_number(frame, c, row, component, text):
+    components, code = struct.unpack_from("<I", frame.entries[c], 44)[0], item_format(frame.entries[c])
+    place = (row * components + component) * struct.calcsize(code)
+    struct.pack_into("<" + code, frame.contents[c], place, float(text) if code in "df" else int(text))
+
+
 def main(argv):
     data = sys.stdin.buffer.read()
     command = argv[0]
@@ -84,10 +91,7 @@ def main(argv):
         return
     if command == "set":
         c = frame.index(argv[1])
-        components, code = struct.unpack_from("<I", frame.entries[c], 44)[0], item_format(frame.entries[c])
-        place = (int(argv[2]) * components + int(argv[3])) * struct.calcsize(code)
-        value = float(argv[4]) if code in "df" else int(argv[4])
-        struct.pack_into("<" + code, frame.contents[c], place, value)
+        set_number(frame, c, int(argv[2]), int(argv[3]), argv[4])
     elif command == "add":
         rows = frame.rows(0)
         entry = bytearray(128)
@@ -103,11 +107,12 @@ def main(argv):
         struct.pack_into("<I", frame.entries[frame.index(argv[1])], 48, int(argv[2]))
     elif command == "attribute":
         lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
-        lines.append(("%s=%s" % (argv[1], argv[2])).encode())
+        lines.append(os.fsencode("%s=%s" % (argv[1], argv[2])))
         frame.attributes = b"\n".join(lines) + b"\n"
     else:
         sys.exit("unknown command " + command)
     sys.stdout.buffer.write(frame.encode() + rest)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -86,3 +86,15 @@ run_examples() {
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
+
+@test "the promises of nb(7) and nb-stream(5) name the tests that there are" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	for page in nb.7 nb-stream.5; do
+		sed -n '/^\.S[hs] P[Rr][Oo][Mm][Ii][Ss][Ee][Ss]/,/^\.Sh EXAMPLES\|^\.Ss Folding/p' "$NB_TOP/man/$page" >promises
+		grep -oE '[a-z/-]+\.(bats|c)\b' promises | sort -u >names
+		[ "$(wc -l <names)" -ge 4 ]
+		while read -r name; do [ -f "$NB_TOP/tests/$name" ]; done <names
+		# and none is without a test
+		[ "$(grep -c '^\.It$' promises)" -eq "$(grep -c '^\.Pq Pa .*\.$' promises)" ]
+	done
+}

@@ -19,6 +19,8 @@ unit() {
 @test "numbers of options" { unit common/parse; }
 @test "messages" { unit common/die; }
 @test "memory" { unit common/mem; }
+@test "text for a terminal" { unit common/printable; }
+@test "messages of libgomp" { unit common/openmp; }
 @test "first bad number" { unit common/space; }
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
@@ -31,6 +33,7 @@ unit() {
 @test "what work costs" { unit backend/cost; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
+@test "tools on a device that fails at any call, or has no memory left" { unit filter/lost; }
 @test "programs meet at a FIFO" { unit fold/meet; }
 @test "programs that lie or die when they meet" { unit fold/trouble; }
 @test "random numbers and vectors of models" { unit models/simd; }

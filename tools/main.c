@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static int list(void)
 {
@@ -25,8 +26,19 @@ static const struct nb_tool *tool_named(const char *word)
 	return tool ? tool : nb_tool_find(name);
 }
 
+/* Beyond its end a stack would only raise a signal.  Threads get stacks of the same size. */
+static void require_stack(void)
+{
+	enum { LEAST = 256 << 10 }; /* twice of what nb-gen merger needs */
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < LEAST)
+		nb_die(NB_EXIT_FAILED, "stack limit of %lu KiB (want at least %d, see ulimit -s)",
+			(unsigned long)limit.rlim_cur >> 10, LEAST >> 10);
+}
+
 int main(int argc, char **argv)
 {
+	require_stack();
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const struct nb_tool *tool = argc > 0 ? nb_tool_find(slash ? slash + 1 : argv[0]) : NULL;
 	if (tool)

@@ -171,6 +171,8 @@ static void require_exported(const struct convert *opt, int status, const struct
 		nb_die(NB_EXIT_FAILED, "%s", status == NB_EINVAL ? opt->out.error : nb_status_text(status));
 	if (status == NB_EINVAL)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 ": %s", frame->number, opt->out.error);
+	if (status == NB_ENOMEM)
+		nb_out_of_memory(frame);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
 }

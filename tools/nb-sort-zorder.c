@@ -90,8 +90,10 @@ static struct order sort_bodies(struct nb_run *run, const struct sort *opt, cons
 	order.cube = choose_cube(run, opt, frame, order.dim);
 	order.key = space->alloc(space, n * sizeof *order.key);
 	order.perm = space->alloc(space, n * sizeof *order.perm);
-	if (!order.key || !order.perm)
+	if (!order.key || !order.perm) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for the keys of frame %" PRIu64, frame->number);
+	}
 	int status = backend->morton_keys(n, nb_require_f64(frame, NB_POS, space), order.dim, &order.cube, order.key);
 	if (!status)
 		status = backend->sort_keys(n, order.key, order.perm);

@@ -522,7 +522,7 @@ int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const
 			continue;
 		const void *from = nb_column_read(column, space, NB_WIRE);
 		void *to = from ? space->alloc(space, n * column->rowsize) : NULL;
-		int status = to ? gather(n, row, column->rowsize, from, to) : NB_ENOMEM;
+		int status = to ? gather(n, row, column->rowsize, from, to) : nb_space_status();
 		if (status) {
 			if (to)
 				space->release(space, to);

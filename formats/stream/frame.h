@@ -120,7 +120,7 @@ void nb_column_borrow(struct nb_column *column, struct nb_owner *owner, void *da
 void nb_owner_release(struct nb_owner *owner);
 
 /* ---- attributes ---------------------------------------------------------------------------------
- * Keys: [a-z0-9_]+.  Values: any text without NUL. */
+ * Keys: [A-Za-z0-9_]+.  Values: any text without NUL. */
 const char *nb_frame_attribute(const struct nb_frame *frame, const char *key); /* NULL: not there */
 const char *nb_frame_attribute_text(const struct nb_frame *frame, size_t k);   /* of number k */
 NB_MUST_CHECK int nb_frame_set_attribute(struct nb_frame *frame, const char *key, const char *value);

@@ -3,6 +3,7 @@
 #include "formats/stream/stream.h"
 
 #include "common/mem.h"
+#include "common/parse.h"
 #include "formats/stream/crc32_internal.h"
 
 #include <errno.h>
@@ -95,17 +96,22 @@ static int little_endian(void)
 	return first == 1;
 }
 
-/* A frame may be as large as the machine's memory, or NB_MAX_FRAME bytes; 0 if that is not a number. */
-static uint64_t frame_limit(void)
+/* More bytes no frame has, whatever the limit: sums of sizes below it stay in any type. */
+static const uint64_t COUNTABLE = PTRDIFF_MAX;
+
+int nb_reader_limit(const char *text, uint64_t *bytes)
 {
-	const char *text = getenv("NB_MAX_FRAME");
-	if (text && *text) {
-		char *end;
-		unsigned long long bytes = strtoull(text, &end, 10);
-		return *end == '\0' && *text != '-' ? bytes : 0;
+	if (!text || !*text) {
+		const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+		*bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : COUNTABLE;
+		return NB_OK;
 	}
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+	const enum nb_parse status = nb_parse_u64(text, 0, COUNTABLE, bytes);
+	if (status == NB_PARSE_TOO_LARGE)
+		*bytes = COUNTABLE;
+	else if (status != NB_PARSE_OK)
+		*bytes = 0;
+	return status == NB_PARSE_OK || status == NB_PARSE_TOO_LARGE ? NB_OK : NB_EINVAL;
 }
 
 /* With the default pipe of 64 KiB the two processes take turns, at a quarter of the speed.  Harmless if fd is not a
@@ -132,12 +138,13 @@ static void unmap(struct nb_owner *owner)
 	free(map);
 }
 
-/* Maps the file from its current offset, if it is one that can be. */
+/* Maps the file from its current offset, if it is one that can be, and if columns that begin at multiples of NB_ALIGN
+ * in the stream then do so in memory. */
 static void map_file(struct nb_reader *reader, int fd)
 {
 	struct stat st;
 	const off_t at = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
-	if (at < 0 || st.st_size <= at)
+	if (at < 0 || st.st_size <= at || at % NB_ALIGN)
 		return;
 	struct map *map = malloc(sizeof *map);
 	if (!map)
@@ -160,7 +167,7 @@ int nb_reader_open(struct nb_reader *reader, int fd)
 {
 	memset(reader, 0, sizeof *reader);
 	reader->fd = fd;
-	reader->limit = frame_limit();
+	(void)nb_reader_limit(getenv("NB_MAX_FRAME"), &reader->limit); /* 0 if that is no number */
 	map_file(reader, fd);
 	if (!reader->map) {
 		widen_pipe(fd);
@@ -213,6 +220,18 @@ static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed
 	return got;
 }
 
+static enum nb_answer ends_in(struct nb_reader *reader, const char *part, size_t got, size_t bytes)
+{
+	return fail(reader->error, "truncated stream: %s of frame %" PRIu64 " ends after %zu of %zu bytes", part,
+		reader->nframe, got, bytes);
+}
+
+static enum nb_answer ends_in_column(struct nb_reader *reader, const struct nb_column *column, size_t got)
+{
+	return fail(reader->error, "truncated stream: column '%s' of frame %" PRIu64 " ends after %zu of %zu bytes",
+		column->name, reader->nframe, got, column->rows * column->rowsize);
+}
+
 /* All of bytes, or an error that names the part. */
 static int pull_all(struct nb_reader *reader, void *to, size_t bytes, const char *part)
 {
@@ -221,8 +240,7 @@ static int pull_all(struct nb_reader *reader, void *to, size_t bytes, const char
 	if (got == bytes)
 		return 0;
 	if (!failed)
-		fail(reader->error, "truncated stream: %s of frame %" PRIu64 " ends after %zu of %zu bytes", part,
-			reader->nframe, got, bytes);
+		ends_in(reader, part, got, bytes);
 	return -1;
 }
 
@@ -256,47 +274,102 @@ static int load_text(char *to, const unsigned char *from, size_t size, int is_na
 	return length == 0 && is_name ? -1 : 0;
 }
 
+/* Undoes the escapes \\ and \n of the text up to end, which becomes a string.  -1: another escape. */
+static int undo_escapes(char *text, char *end)
+{
+	char *to = text;
+	for (const char *from = text; from < end; from++) {
+		char c = *from;
+		if (c == '\\') {
+			if (++from == end || (*from != '\\' && *from != 'n'))
+				return -1;
+			c = *from == 'n' ? '\n' : '\\';
+		}
+		*to++ = c;
+	}
+	*to = '\0';
+	return 0;
+}
+
+/* One line of the attributes without its newline. */
+static enum nb_answer parse_attribute(struct nb_reader *reader, struct nb_frame *frame, char *line, char *end)
+{
+	static const char key_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	char *equals = memchr(line, '=', (size_t)(end - line));
+	if (!equals || equals == line || memchr(line, '\0', (size_t)(end - line)))
+		return fail(reader->error, "corrupt stream: attributes of frame %" PRIu64 " are not lines of key=value",
+			reader->nframe);
+	*equals = '\0';
+	if (line[strspn(line, key_characters)])
+		return fail(reader->error,
+			"corrupt stream: frame %" PRIu64
+			" has an attribute with the key '%.40s' (want letters a to z, digits and _)",
+			reader->nframe, line);
+	if (undo_escapes(equals + 1, end))
+		return fail(reader->error,
+			"corrupt stream: attribute '%.40s' of frame %" PRIu64
+			" has a backslash that is neither \\\\ nor \\n",
+			line, reader->nframe);
+	if (nb_frame_add_attribute(frame, line, equals + 1))
+		return fail(reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
+	return NB_FRAME;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Only the history has many lines.  Sorted, as 16 MiB are millions of keys. */
+static enum nb_answer check_keys(struct nb_reader *reader, const struct nb_frame *frame)
+{
+	enum nb_answer answer = NB_FRAME;
+	size_t n = 0;
+	const char **key = malloc((frame->nattribute + 1) * sizeof *key);
+	if (!key)
+		return fail(reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
+	for (size_t i = 0; i < frame->nattribute; i++)
+		if (strcmp(frame->attribute[i].key, "history") != 0)
+			key[n++] = frame->attribute[i].key;
+	qsort(key, n, sizeof *key, by_key);
+	for (size_t i = 1; i < n && answer == NB_FRAME; i++)
+		if (strcmp(key[i - 1], key[i]) == 0)
+			answer = fail(reader->error,
+				"corrupt stream: attribute '%.40s' appears twice in frame %" PRIu64, key[i],
+				reader->nframe);
+	free(key);
+	return answer;
+}
+
 static enum nb_answer parse_attributes(struct nb_reader *reader, struct nb_frame *frame, char *text, size_t bytes)
 {
 	char *end = text + bytes;
 	for (char *line = text; line < end;) {
 		char *newline = memchr(line, '\n', (size_t)(end - line));
-		char *equals = newline ? memchr(line, '=', (size_t)(newline - line)) : NULL;
-		if (!equals || equals == line || memchr(line, '\0', (size_t)(newline - line)))
-			return fail(reader->error,
-				"corrupt stream: attributes of frame %" PRIu64 " are not lines of key=value",
-				reader->nframe);
-		/* undo the escapes \\ and \n */
-		char *to = equals + 1;
-		for (char *from = equals + 1; from < newline; from++) {
-			if (*from == '\\' && from + 1 < newline) {
-				from++;
-				*to++ = *from == 'n' ? '\n' : *from;
-			} else {
-				*to++ = *from;
-			}
-		}
-		*equals = '\0';
-		*to = '\0';
-		if (nb_frame_add_attribute(frame, line, equals + 1))
-			return fail(
-				reader->error, "out of memory for the attributes of frame %" PRIu64, reader->nframe);
+		/* a last line without its newline is as bad as one without a key */
+		const enum nb_answer answer = parse_attribute(
+			reader, frame, newline ? line : end, newline ? newline : end);
+		if (answer != NB_FRAME)
+			return answer;
 		line = newline + 1;
 	}
-	return NB_FRAME;
+	return check_keys(reader, frame);
 }
 
 /* 1 if a column of so many bytes at an offset makes the frame too large. */
 static int exceeds_limit(struct nb_reader *reader, const char *name, uint64_t offset, uint64_t bytes)
 {
 	const char *limit = getenv("NB_MAX_FRAME");
-	if (bytes <= reader->limit && offset + align_up(bytes) <= reader->limit)
+	/* offset is within the limit, as it was looked at with the column before */
+	if (bytes <= reader->limit && offset <= reader->limit && align_up(bytes) <= reader->limit - offset)
 		return 0;
-	if (limit && *limit)
+	if (reader->limit == COUNTABLE)
+		fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " ends behind %" PRIu64 " bytes",
+			name, reader->nframe, COUNTABLE);
+	else if (limit && *limit)
 		fail(reader->error,
-			"column '%s' of frame %" PRIu64 " has %" PRIu64
-			" bytes, more than NB_MAX_FRAME='%.40s' (want a number of bytes)",
-			name, reader->nframe, bytes, limit);
+			"column '%s' of frame %" PRIu64 " has %" PRIu64 " bytes, more than NB_MAX_FRAME='%.40s'", name,
+			reader->nframe, bytes, limit);
 	else
 		fail(reader->error,
 			"column '%s' of frame %" PRIu64 " has %" PRIu64
@@ -356,7 +429,14 @@ static enum nb_answer parse_entry(
 			"field '%s' of frame %" PRIu64 " is %" PRIu32 " x '%s' per %s (want %" PRIu32 " x '%s' per %s)",
 			name, nframe, ncomp, dtype, nb_table_name[table], info->ncomp, info->dtype,
 			nb_table_name[info->table]);
-	if (!nb_frame_add(frame, name, (enum nb_table)table, dtype, ncomp, unit, load32(entry + E_FLAGS)))
+	uint32_t flags = load32(entry + E_FLAGS);
+	if (info && (flags & ~info->flags & NB_DERIVED))
+		return fail(reader->error,
+			"corrupt stream: field '%s' of frame %" PRIu64 " is marked as derived (flag bit 0)", name,
+			nframe);
+	if (info)
+		flags |= info->flags; /* another writer may have left the bit out, and would have stale contents pass */
+	if (!nb_frame_add(frame, name, (enum nb_table)table, dtype, ncomp, unit, flags))
 		return fail(reader->error, "out of memory for the columns of frame %" PRIu64, nframe);
 	return NB_FRAME;
 }
@@ -455,16 +535,32 @@ static enum nb_answer read_whole_head(struct nb_reader *reader, const struct fix
 	return NB_FRAME;
 }
 
+static enum nb_answer check_end_marker(struct nb_reader *reader, const struct fixed_part *fixed)
+{
+	const unsigned char *bytes = fixed->bytes;
+	uint64_t any = fixed->attribute_bytes | fixed->ncolumn | load64(bytes + H_BODY_BYTES);
+	for (int t = 0; t < NB_NTABLE; t++)
+		any |= load64(bytes + H_ROWS + 8 * t);
+	if (any && reader->nframe)
+		return fail(reader->error, "corrupt stream: the end marker after frame %" PRIu64 " is not empty",
+			reader->nframe - 1);
+	return any ? fail(reader->error, "corrupt stream: the end marker is not empty") : NB_FRAME;
+}
+
 /* A file can be asked at once whether it holds all columns of a frame. */
 static enum nb_answer check_mapped(struct nb_reader *reader, const struct nb_frame *frame)
 {
-	uint64_t body = 0;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		body += align_up(frame->column[c].rows * frame->column[c].rowsize);
-	if (body > reader->map_size - reader->map_at)
-		return fail(reader->error,
-			"truncated stream: frame %" PRIu64 " ends after %zu of %" PRIu64 " bytes of columns",
-			reader->nframe, reader->map_size - reader->map_at, body);
+	size_t left = reader->map_size - reader->map_at;
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		const struct nb_column *column = &frame->column[c];
+		const size_t bytes = column->rows * column->rowsize, padding = (size_t)align_up(bytes) - bytes;
+		if (left < bytes)
+			return ends_in_column(reader, column, left);
+		left -= bytes;
+		if (left < padding)
+			return ends_in(reader, "padding", left, padding);
+		left -= padding;
+	}
 	return NB_FRAME;
 }
 
@@ -484,12 +580,14 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 		if (!head)
 			return fail(reader->error, "out of memory for the header of frame %" PRIu64, reader->nframe);
 		answer = read_whole_head(reader, &fixed, head);
-		if (answer == NB_FRAME)
-			reader->ended = fixed.kind == KIND_END;
 		if (answer == NB_FRAME && fixed.kind == KIND_END)
-			reader->ninner = 0;
+			answer = check_end_marker(reader, &fixed);
 		else if (answer == NB_FRAME)
 			answer = parse_head(reader, frame, &fixed, head);
+		if (answer == NB_FRAME)
+			reader->ended = fixed.kind == KIND_END;
+		if (reader->ended)
+			reader->ninner = 0;
 		free(head);
 	} while (answer == NB_FRAME && fixed.kind == KIND_END); /* cat a b: another stream may follow */
 	reader->ncolumn = frame->ncolumn;
@@ -560,10 +658,7 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 			size_t got = pull(reader, data, want, &failed);
 			if (got < want) {
 				if (!failed)
-					fail(reader->error,
-						"truncated stream: column '%s' of frame %" PRIu64
-						" ends after %zu of %zu bytes",
-						column->name, reader->nframe, at + got, bytes);
+					ends_in_column(reader, column, at + got);
 				return -1;
 			}
 		}
@@ -863,9 +958,10 @@ static int write_column(struct nb_writer *writer, struct nb_column *column)
 	if (!wide) {
 		const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
 		if (!data) {
-			fail(writer->error,
-				"column '%s' of frame %" PRIu64 " has no contents or does not fit into memory",
-				column->name, writer->nframe);
+			const char *why = nb_space_failure();
+			fail(writer->error, "column '%s' of frame %" PRIu64 " %s%s", column->name, writer->nframe,
+				*why ? "is on a device that failed: " : "has no contents or does not fit into memory",
+				why);
 			return -1;
 		}
 		return nb_writer_block(writer, data, column->rows * column->rowsize);

@@ -48,7 +48,11 @@ struct nb_reader {
 	uint32_t crc[NB_MAX_COLUMNS];
 };
 
-/* Starts reading fd (0 for stdin). A regular file is mapped from its current offset.  NB_OK or NB_ENOMEM. */
+/* Bytes that one frame may have: the machine's memory, or what the text (NULL or "": none) says, which is that of the
+ * environment variable NB_MAX_FRAME; at most PTRDIFF_MAX.  NB_OK, or NB_EINVAL and 0 if it is no number. */
+int nb_reader_limit(const char *text, uint64_t *bytes);
+/* Starts reading fd (0 for stdin). A regular file is mapped from its current offset if that is a multiple of NB_ALIGN.
+ * NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_reader_open(struct nb_reader *reader, int fd);
 /* Reads a whole frame into *frame (cleared first); CRCs are verified. On NB_ERROR reader->error says why. */
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);

@@ -114,15 +114,14 @@ int nb_backend_look(struct nb_device_speed *speed, char *why)
 	return nb_cuda_look(0, &speed->f32, &speed->f64, why, NB_BACKEND_WHY);
 }
 
-static const char *device_error(void)
+static const char *device_error(int status)
 {
-	return nb_cuda_error();
+	return nb_cuda_error(status);
 }
 
-void nb_backend_enter_thread(void)
+int nb_backend_enter_thread(void)
 {
-	if (backend_cuda.space)
-		nb_cuda_enter(backend_cuda.space);
+	return backend_cuda.space ? nb_cuda_enter(backend_cuda.space) : NB_OK;
 }
 #else
 static int no_cuda(char *why)
@@ -144,13 +143,15 @@ int nb_backend_look(struct nb_device_speed *speed, char *why)
 	return no_cuda(why);
 }
 
-static const char *device_error(void)
+static const char *device_error(int status)
 {
+	(void)status;
 	return "";
 }
 
-void nb_backend_enter_thread(void)
+int nb_backend_enter_thread(void)
 {
+	return NB_OK;
 }
 #endif
 
@@ -172,8 +173,6 @@ int nb_backend_choose(const char *name, const struct nb_backend **backend, char 
 
 const char *nb_backend_error(const struct nb_backend *backend, int status)
 {
-	const char *detail = backend->space->device >= 0 && status != NB_ENONFINITE && status != NB_EUNSUPPORTED
-				     ? device_error()
-				     : "";
+	const char *detail = backend->space->device >= 0 ? device_error(status) : "";
 	return *detail ? detail : nb_status_text(status);
 }

@@ -89,8 +89,8 @@ NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **
 /* How fast the device is that "cuda" means, without a context of it.  0, or NB_ENODEV with why. */
 NB_MUST_CHECK int nb_backend_look(struct nb_device_speed *speed, char *why);
 
-/* In a new thread that is to use what another one has chosen. */
-void nb_backend_enter_thread(void);
+/* In a new thread that is to use what another one has chosen.  0, or why its device cannot be used there. */
+NB_MUST_CHECK int nb_backend_enter_thread(void);
 
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);

@@ -12,21 +12,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/space.h"
 #include "common/status.h"
 
-/* What the last failing call of this thread said; "" before any.  One copy in the whole program. */
+/* What the last failing call of this thread said, "" before any, and the status that it became.  One copy in the whole
+ * program. */
 inline thread_local char nb_cuda_error_text[256];
+inline thread_local int nb_cuda_error_status = NB_OK;
 
-/* Turns a runtime error into a status and notes it.  Clears the runtime's own "last error", so that a
- * failed allocation is not reported again by the next, unrelated call. */
-inline int nb_cuda_status(cudaError_t error, const char *call, const char *file, int line)
+inline int nb_cuda_status_of(cudaError_t error)
 {
-	if (error == cudaSuccess)
-		return NB_OK;
-	(void)cudaGetLastError();
-	snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "%s (%s:%d, %.100s)", cudaGetErrorString(error), file,
-		line, call);
 	switch (error) {
+	case cudaSuccess: return NB_OK;
 	case cudaErrorMemoryAllocation: return NB_ENOMEM;
 	case cudaErrorNoDevice:
 	case cudaErrorInsufficientDriver:
@@ -37,6 +34,20 @@ inline int nb_cuda_status(cudaError_t error, const char *call, const char *file,
 	case cudaErrorNoKernelImageForDevice: return NB_ENODEV;
 	default: return NB_EDEVICE;
 	}
+}
+
+/* Turns a runtime error into a status and notes it.  Clears the runtime's own "last error", so that a
+ * failed allocation is not reported again by the next, unrelated call. */
+inline int nb_cuda_status(cudaError_t error, const char *call, const char *file, int line)
+{
+	if (error == cudaSuccess)
+		return NB_OK;
+	(void)cudaGetLastError();
+	snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "%s (%s:%d, %.100s)", cudaGetErrorString(error), file,
+		line, call);
+	nb_cuda_error_status = nb_cuda_status_of(error);
+	nb_space_note_failure(nb_cuda_error_status == NB_ENOMEM ? "" : nb_cuda_error_text);
+	return nb_cuda_error_status;
 }
 
 /* Returns from the calling function with the status if a runtime call fails. */
@@ -99,7 +110,8 @@ template <class T> struct nb_cuda_buffer {
 		if (n > SIZE_MAX / sizeof(T)) {
 			snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "scratch of %zu x %zu bytes", n,
 				sizeof(T));
-			return NB_ENOMEM;
+			nb_space_note_failure("");
+			return nb_cuda_error_status = NB_ENOMEM;
 		}
 		NB_TRY(nb_cuda_keep_pool());
 		NB_CUDA_TRY(cudaMallocAsync((void **)&ptr, n * sizeof(T), 0));
@@ -169,16 +181,13 @@ inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
 	return (unsigned)((n + threads - 1) / threads);
 }
 
-/* Multiprocessors of the current device; 0 where there is none. */
-inline int nb_cuda_multiprocessors(void)
+/* *count = multiprocessors of the current device. */
+NB_MUST_CHECK inline int nb_cuda_multiprocessors(int *count)
 {
-	int device, count;
-	if (cudaGetDevice(&device) != cudaSuccess ||
-		cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-		(void)cudaGetLastError();
-		return 0;
-	}
-	return count;
+	int device;
+	NB_CUDA_TRY(cudaGetDevice(&device));
+	NB_CUDA_TRY(cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device));
+	return NB_OK;
 }
 
 #endif

@@ -20,10 +20,10 @@ NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *
 NB_MUST_CHECK int nb_cuda_look(int device, double *f32, double *f64, char *why, size_t size);
 
 /* Makes the device of a space current in this thread. */
-void nb_cuda_enter(const struct nb_space *space);
+NB_MUST_CHECK int nb_cuda_enter(const struct nb_space *space);
 
-/* What the last failing call said, "" if none failed. */
-const char *nb_cuda_error(void);
+/* What the last failing call of this thread said, "" if none failed or that was not with this status. */
+const char *nb_cuda_error(int status);
 
 /* Waits until the device has finished all work, and returns what went wrong in it. */
 NB_MUST_CHECK int nb_cuda_finish(void);

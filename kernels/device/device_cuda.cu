@@ -106,8 +106,11 @@ static int device_to_host(const struct nb_space *, void *host, const void *from,
 {
 	static const size_t large = (size_t)1 << 20;
 	static thread_local struct courier courier;
-	if (bytes >= large && courier.prepare() == NB_OK) /* else no memory can be pinned */
-		return courier.bring((char *)host, (const char *)from, bytes);
+	if (bytes >= large) {
+		if (courier.prepare() == NB_OK)
+			return courier.bring((char *)host, (const char *)from, bytes);
+		nb_space_note_failure(""); /* no memory can be pinned: it goes without */
+	}
 	if (bytes)
 		NB_CUDA_TRY(cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
 	return NB_OK;
@@ -244,6 +247,7 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 	if (nb_cuda_status(cudaSetDevice(device), "cudaSetDevice", __FILE__, __LINE__) ||
 		nb_cuda_status(cudaFree(nullptr), "cudaFree", __FILE__, __LINE__)) {
 		snprintf(why, size, "CUDA device %d does not start: %.150s", device, nb_cuda_error_text);
+		nb_space_note_failure(""); /* the caller may go on without a device */
 		return NB_ENODEV;
 	}
 	snprintf(name, sizeof name, "cuda:%d", device);
@@ -253,14 +257,16 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 	return NB_OK;
 }
 
-void nb_cuda_enter(const struct nb_space *space)
+int nb_cuda_enter(const struct nb_space *space)
 {
-	(void)cudaSetDevice(space->device);
+	NB_CUDA_TRY(cudaSetDevice(space->device));
+	return NB_OK;
 }
 
-const char *nb_cuda_error(void)
+const char *nb_cuda_error(int status)
 {
-	return nb_cuda_error_text;
+	const int lost = nb_cuda_error_status == NB_ENODEV && status == NB_EDEVICE; /* as nb_space_status has it */
+	return status == nb_cuda_error_status || lost ? nb_cuda_error_text : "";
 }
 
 int nb_cuda_finish(void)

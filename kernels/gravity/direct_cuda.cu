@@ -261,9 +261,10 @@ template <class Kernel> static int resident_blocks(Kernel kernel, int threads, s
 	*blocks = cache->load(std::memory_order_relaxed);
 	if (*blocks)
 		return NB_OK;
-	int per_sm = 0;
+	int per_sm = 0, sms;
+	NB_TRY(nb_cuda_multiprocessors(&sms));
 	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, 0));
-	*blocks = std::max(1, per_sm * nb_cuda_multiprocessors());
+	*blocks = std::max(1, per_sm * sms);
 	cache->store(*blocks, std::memory_order_relaxed);
 	return NB_OK;
 }
@@ -360,9 +361,8 @@ static int scratch_limit(size_t *bytes)
 /* Dynamic shared memory that makes `blocks` blocks spread evenly where `resident` would find room: blocks that come
  * early (nb_cuda_launch) else crowd on those multiprocessors that the kernel before leaves free. */
 template <class Kernel>
-static int spreading_memory(Kernel kernel, size_t fixed, size_t blocks, int resident, size_t *bytes)
+static int spreading_memory(Kernel kernel, size_t fixed, size_t blocks, int resident, size_t sms, size_t *bytes)
 {
-	const size_t sms = (size_t)nb_cuda_multiprocessors();
 	*bytes = 0;
 	if (blocks >= (size_t)resident)
 		return NB_OK;
@@ -386,11 +386,12 @@ static int run_symmetric(const struct nb_gravity *g, int *d_status)
 	static std::atomic<int> cache;
 	const size_t tile = NB_WARP * K, npad = (g->n + tile - 1) / tile * tile;
 	const unsigned tiles = (unsigned)(npad / tile), distances = tiles / 2 + 1;
-	int resident;
+	int resident, sms;
 	size_t limit;
 	NB_TRY(resident_blocks(symmetric_kernel<P, K, POT, JERK, WARPS>, NB_WARP, &cache, &resident));
 	NB_TRY(scratch_limit(&limit));
-	const double schedulers = 4.0 * nb_cuda_multiprocessors();
+	NB_TRY(nb_cuda_multiprocessors(&sms));
+	const double schedulers = 4.0 * sms;
 	const struct nb_cuda_softening softening = nb_cuda_softening_of(g->eps, P);
 	struct nb_prepared prepared;
 	NB_TRY((prepared.template survey<P, JERK>(g, softening, npad == g->n, d_status)));
@@ -414,7 +415,7 @@ static int run_symmetric(const struct nb_gravity *g, int *d_status)
 	}
 	size_t spreading;
 	NB_TRY(spreading_memory(symmetric_kernel<P, K, POT, JERK, WARPS>, sizeof(nb_ring<P, JERK>), tiles * segments,
-		resident, &spreading));
+		resident, (size_t)sms, &spreading));
 	struct panel panel = {tiles, 0, 0, segments};
 	while (panel.end < distances) {
 		panel.begin = panel.end;

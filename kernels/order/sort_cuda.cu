@@ -86,9 +86,11 @@ int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cu
 	struct bounds found = {{0, 0, 0}, {0, 0, 0}, 0};
 	if (n) {
 		nb_cuda_buffer<struct bounds> bounds;
+		int sms;
+		NB_TRY(nb_cuda_multiprocessors(&sms));
 		NB_TRY(bounds.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
-		const unsigned most = 8 * (unsigned)nb_cuda_multiprocessors(), want = nb_cuda_blocks(n, THREADS);
+		const unsigned most = 8 * (unsigned)sms, want = nb_cuda_blocks(n, THREADS);
 		const unsigned blocks = want < most ? want : most;
 		cube_kernel<<<blocks, THREADS>>>(n, pos, bounds.ptr);
 		NB_CUDA_LAUNCHED();

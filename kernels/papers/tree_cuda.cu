@@ -172,6 +172,16 @@ static int walk(const struct nb_paper_job *job, const struct paper_call &call, c
 	return NB_OK;
 }
 
+/* Freed also where a vector finds no memory. */
+struct owned_tree {
+	struct nb_paper_tree tree = {};
+
+	~owned_tree()
+	{
+		nb_paper_tree_free(&tree);
+	}
+};
+
 static int solve(const struct nb_paper_job *job, struct nb_gravity_count *count)
 {
 	const struct nb_gravity *g = job->gravity;
@@ -187,11 +197,9 @@ static int solve(const struct nb_paper_job *job, struct nb_gravity_count *count)
 	std::vector<double> pos(3 * g->n);
 	for (size_t i = 0; i < g->n; i++)
 		pos[3 * i] = there[i].x, pos[3 * i + 1] = there[i].y;
-	struct nb_paper_tree tree;
-	NB_TRY(nb_paper_tree_insert(g->n, pos.data(), 2, &tree));
-	const int status = walk(job, call, &tree, body, count);
-	nb_paper_tree_free(&tree);
-	return status;
+	struct owned_tree owned;
+	NB_TRY(nb_paper_tree_insert(g->n, pos.data(), 2, &owned.tree));
+	return walk(job, call, &owned.tree, body, count);
 }
 
 extern "C" int nb_paper_gangavarapu_tree_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count)

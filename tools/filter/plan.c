@@ -40,7 +40,9 @@ static void describe(struct nb_plan *plan, const struct nb_frame *frame)
 	plan->row = row_of(frame);
 	plan->dim = attribute(frame, "dim", 3) == 2 ? 2 : 3;
 	plan->tree = nb_frame_field(frame, NB_NODE_FIRST) != NULL;
-	plan->level = nb_frame_field(frame, NB_BOX_FIRST) ? (int)attribute(frame, "level", 0) : -1;
+	const double level = fmin(
+		fmax(attribute(frame, "level", 0), 0), NB_BOXES_MAX_LEVEL_2D); /* the tool refuses others */
+	plan->level = nb_frame_field(frame, NB_BOX_FIRST) ? (int)level : -1;
 	plan->acc = nb_frame_field(frame, NB_ACC) != NULL;
 	plan->pot = nb_frame_field(frame, NB_POT) != NULL;
 	plan->times = 1;

@@ -16,6 +16,7 @@ struct nb_relay {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct nb_frame waiting; /* to be taken next, if there is one */
+	int entered;		 /* the device, in the thread */
 	int occupied, busy, quit;
 	int status;
 };
@@ -30,16 +31,18 @@ static void leave(struct nb_voice *voice, int status)
 /* In the thread, without the lock. */
 static int give(struct nb_relay *relay, struct nb_frame *frame)
 {
-	if (setjmp(relay->failed) == 0)
-		return relay->put(relay->context, frame, 1);
-	return relay->status;
+	if (setjmp(relay->failed) != 0)
+		return relay->status;
+	if (!relay->entered && nb_backend_enter_thread())
+		nb_out_of_memory(frame);
+	relay->entered = 1;
+	return relay->put(relay->context, frame, 1);
 }
 
 static void *work(void *context)
 {
 	struct nb_relay *relay = context;
 	nb_speak_as(&relay->voice);
-	nb_backend_enter_thread();
 	pthread_mutex_lock(&relay->lock);
 	for (;;) {
 		while (!relay->occupied && !relay->quit)

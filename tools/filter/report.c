@@ -2,6 +2,7 @@
 
 #include "common/decimal.h"
 #include "common/die.h"
+#include "common/printable.h"
 #include "tools/filter/filter.h"
 
 #include <inttypes.h>
@@ -12,48 +13,33 @@
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static int is_control(char c)
-{
-	return (unsigned char)c < 0x20 || c == 0x7f;
-}
-
 void nb_print_clean(const char *text)
 {
-	for (; *text; text++)
-		putchar(is_control(*text) ? '?' : *text);
-}
-
-/* Bytes of the UTF-8 character that text begins with; 0 if it is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	size_t n = text[0] < 0x80		       ? 1
-		   : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-		   : (text[0] & 0xf0) == 0xe0	       ? 3
-		   : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-						       : 0;
-	for (size_t i = 1; i < n; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	/* overlong forms, surrogates, beyond U+10FFFF */
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-		(text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return n;
+	while (*text) {
+		unsigned code;
+		const size_t n = nb_utf8_character(text, &code);
+		if (n && nb_is_printable(code))
+			fwrite(text, 1, n, stdout);
+		else
+			putchar('?');
+		text += n ? n : 1;
+	}
 }
 
 void nb_print_json_string(const char *text)
 {
 	putchar('"');
 	while (*text) {
-		size_t n = utf8_length((const unsigned char *)text);
+		unsigned code;
+		const size_t n = nb_utf8_character(text, &code);
 		if (*text == '"' || *text == '\\')
 			printf("\\%c", *text);
-		else if (is_control(*text))
-			printf("\\u%04x", (unsigned)*text);
-		else if (n)
+		else if (!n)
+			fputs("\\ufffd", stdout);
+		else if (nb_is_printable(code))
 			fwrite(text, 1, n, stdout);
 		else
-			fputs("\\ufffd", stdout);
+			printf("\\u%04x", code);
 		text += n ? n : 1;
 	}
 	putchar('"');

@@ -9,8 +9,15 @@
 
 enum { LIST_SIZE = 400 };
 
+void nb_blame_device(void)
+{
+	if (*nb_space_failure())
+		nb_die(NB_EXIT_FAILED, "the device failed: %s", nb_space_failure());
+}
+
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 {
+	nb_blame_device();
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }
 
@@ -62,12 +69,25 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	return id;
 }
 
+struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp)
+{
+	struct nb_column *column = nb_frame_add_field(frame, field, dtype, ncomp);
+	if (column)
+		return column;
+	if (frame->ncolumn == NB_MAX_COLUMNS)
+		nb_die(NB_EXIT_FAILED,
+			"no room for field '%s': frame %" PRIu64 " has %zu columns, the most there may be",
+			nb_field_info[field].name, frame->number, frame->ncolumn);
+	nb_out_of_memory(frame);
+}
+
 double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space)
 {
-	struct nb_column *column = nb_frame_add_field(frame, field, dtype, 0);
-	double *data = column ? nb_column_write(column, space, NB_AS_F64) : NULL;
-	if (!data)
+	double *data = nb_column_write(nb_new_column(frame, field, dtype, 0), space, NB_AS_F64);
+	if (!data) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
+	}
 	return data;
 }
 
@@ -142,6 +162,17 @@ double nb_require_attribute(const struct nb_frame *frame, const char *key, doubl
 		nb_die(NB_EXIT_FAILED, "attribute %s='%s' of frame %" PRIu64 " is not a number", key,
 			nb_frame_attribute(frame, key), frame->number);
 	return value;
+}
+
+int64_t nb_require_integer_attribute(
+	const struct nb_frame *frame, const char *key, int64_t least, int64_t most, int64_t fallback)
+{
+	const double value = nb_require_attribute(frame, key, (double)fallback);
+	if (!(value >= (double)least && value <= (double)most) || value != floor(value))
+		nb_die(NB_EXIT_FAILED,
+			"attribute %s='%s' of frame %" PRIu64 " (want an integer from %" PRId64 " to %" PRId64 ")", key,
+			nb_frame_attribute(frame, key), frame->number, least, most);
+	return (int64_t)value;
 }
 
 int nb_require_dim(const struct nb_frame *frame)

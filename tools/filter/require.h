@@ -5,6 +5,8 @@
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
+/* Where there was no memory for something on a device: dies of what the device said, if it was no want of memory. */
+void nb_blame_device(void);
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
@@ -13,6 +15,8 @@ struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field f
 const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space);
 /* The ids, of whatever width, in that place; NULL where the frame has none. */
 const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_space *space);
+/* Adds a field (dtype NULL, ncomp 0: default) without contents. */
+struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
 /* Adds a field (dtype NULL: default) and returns its f64 contents to be written in that place. */
 double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space);
 /* The dtype ("<f8" or "<f4") that a new real column should have to match the width of pos. */
@@ -33,6 +37,9 @@ uint64_t nb_body_id(const struct nb_frame *frame, size_t i);
 
 /* Numeric attribute, fallback where absent. */
 double nb_require_attribute(const struct nb_frame *frame, const char *key, double fallback);
+/* Attribute that is an integer from least to most, at most 2^53; fallback where absent. */
+int64_t nb_require_integer_attribute(
+	const struct nb_frame *frame, const char *key, int64_t least, int64_t most, int64_t fallback);
 /* Attribute dim: 2 or 3 (default). */
 int nb_require_dim(const struct nb_frame *frame);
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value);

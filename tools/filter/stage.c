@@ -1,6 +1,7 @@
 #include "tools/filter/stage.h"
 
 #include "tools/filter/choose.h"
+#include "tools/filter/environment.h"
 #include "tools/filter/input.h"
 #include "tools/filter/watch.h"
 
@@ -19,13 +20,6 @@
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- handing over ------------------------------------------------------------------------------- */
-
-static void require_known_wish(void)
-{
-	const char *wish = getenv("NB_FOLD");
-	if (wish && *wish && strcmp(wish, "on") != 0 && strcmp(wish, "off") != 0)
-		nb_die(NB_EXIT_USAGE, "NB_FOLD='%.40s' (want on or off)", wish);
-}
 
 static int is_open(int fd)
 {
@@ -65,7 +59,7 @@ static int offer(const struct nb_run *run, int argc, char **argv, int *link)
 static void find(struct nb_run *run, void *context)
 {
 	(void)context;
-	require_known_wish();
+	nb_require_environment();
 	if (run->streams & NB_READS)
 		run->files.listener = nb_meet_listen(STDIN_FILENO);
 }

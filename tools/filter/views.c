@@ -5,6 +5,7 @@
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,10 +73,7 @@ struct nb_keys nb_require_keys(
 
 void nb_store_keys(struct nb_frame *frame, const struct nb_space *space, uint64_t *key)
 {
-	struct nb_column *column = nb_frame_add_field(frame, NB_KEY, NULL, 0);
-	if (!column)
-		nb_out_of_memory(frame);
-	nb_column_adopt(column, space, key);
+	nb_column_adopt(nb_new_column(frame, NB_KEY, NULL, 0), space, key);
 }
 
 /* ---- trees and boxes ---------------------------------------------------------------------------- */
@@ -95,10 +93,11 @@ static const void *require_exact(const struct nb_frame *frame, enum nb_field fie
 
 static void *new_column(struct nb_frame *frame, enum nb_field field, uint32_t ncomp, const struct nb_space *space)
 {
-	struct nb_column *column = nb_frame_add_field(frame, field, NULL, ncomp);
-	void *data = column ? nb_column_write(column, space, NB_WIRE) : NULL;
-	if (!data)
+	void *data = nb_column_write(nb_new_column(frame, field, NULL, ncomp), space, NB_WIRE);
+	if (!data) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
+	}
 	return data;
 }
 
@@ -151,7 +150,7 @@ struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *
 	struct nb_tree tree = {
 		.nnode = frame->rows[NB_NODE],
 		.dim = keys.dim,
-		.leaf_size = (int)nb_require_attribute(frame, "leaf_size", 1),
+		.leaf_size = (int)nb_require_integer_attribute(frame, "leaf_size", 1, INT_MAX, 1),
 		.order = nb_frame_field(frame, NB_NODE_QUAD) ? 2 : 1,
 		.cube = keys.cube,
 	};
@@ -173,9 +172,7 @@ void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, str
 		void **array = node_array(tree, k);
 		if (tree->order < node_column[k].order || (node_column[k].order > 1 && !*array))
 			continue;
-		struct nb_column *column = nb_frame_add_field(frame, node_field(k), NULL, 0);
-		if (!column)
-			nb_out_of_memory(frame);
+		struct nb_column *column = nb_new_column(frame, node_field(k), NULL, 0);
 		if (*array)
 			nb_column_adopt(column, backend->space, *array);
 		else if (!nb_column_write(column, backend->space, NB_WIRE)) /* a tree without nodes */

@@ -151,7 +151,7 @@ static int force_tree(const struct force *opt, const struct nb_backend *backend,
 	first.jerk = NULL;
 	first.acc = backend->space->alloc(backend->space, g->n * 3 * sizeof *first.acc);
 	if (!first.acc)
-		return NB_ENOMEM;
+		return nb_space_status();
 	int status = backend->gravity_tree(&first, &tree, &walk, count);
 	walk.mac = NB_MAC_ACCELERATION;
 	walk.acc_old = first.acc;
@@ -281,8 +281,10 @@ static void require_in_range(
 	if (!column)
 		return;
 	const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
-	if (bad == SIZE_MAX) /* where the device tells what went wrong in the kernels before */
+	if (bad == SIZE_MAX) { /* where the device tells what went wrong in the kernels before */
 		nb_require_done(run, run->backend->finish(), name, frame);
+		nb_out_of_memory(frame);
+	}
 	if (bad < column->rows)
 		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what, frame->number);
 }

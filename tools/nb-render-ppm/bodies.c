@@ -29,7 +29,7 @@ static int keep(struct render *r, const uint32_t *row, size_t count)
 	} part[] = {{&b->mass, 1}, {&b->pos, 3}, {&b->vel, 3}, {&b->radius, 1}, {&b->species, 1}};
 	double *at = b->kept = space->alloc(space, count * 9 * sizeof *at);
 	if (!at)
-		return NB_ENOMEM;
+		return nb_space_status();
 	b->n = count;
 	for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
 		if (!*part[k].field)
@@ -49,7 +49,7 @@ static void drop_hidden(struct render *r, const unsigned char hidden[NSPECIES])
 	const struct nb_space *space = r->backend->space;
 	uint32_t *row = b->n <= SIZE_MAX / sizeof *row ? space->alloc(space, b->n * sizeof *row) : NULL;
 	size_t count;
-	int status = row ? r->backend->splat_visible(b->n, b->species, hidden, row, &count) : NB_ENOMEM;
+	int status = row ? r->backend->splat_visible(b->n, b->species, hidden, row, &count) : nb_space_status();
 	if (!status)
 		status = keep(r, row, count);
 	if (row)

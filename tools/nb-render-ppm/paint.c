@@ -21,8 +21,10 @@ void nb_render_open_canvas(struct render *r)
 	c->bright = nb_alloc(pixels, sizeof *c->bright);
 	c->rgb = nb_alloc(pixels, 3);
 	c->planes = space->device < 0 ? c->image : space->alloc(space, numbers * sizeof *c->planes);
-	if (!c->image || !c->bright || !c->rgb || !c->planes)
+	if (!c->image || !c->bright || !c->rgb || !c->planes) {
+		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for pictures of %d x %d pixels", r->width, r->height);
+	}
 }
 
 void nb_render_close_canvas(struct render *r)

@@ -10,6 +10,7 @@ enum { PAGE = 4096 };
 #define ARENA ((size_t)1 << 30)
 
 struct nb_fake_count nb_fake_count;
+struct nb_fake_fault nb_fake_fault;
 static char *arena;
 static size_t arena_used;
 
@@ -21,9 +22,22 @@ static void allow(int protection)
 	}
 }
 
+/* Whether this call fails. */
+static int fails(void)
+{
+	struct nb_fake_fault *f = &nb_fake_fault;
+	f->calls++;
+	if (!f->at || (f->lost ? f->calls < f->at : f->calls != f->at))
+		return 0;
+	nb_space_note_failure(f->status == NB_ENOMEM ? "" : "the fake is lost");
+	return 1;
+}
+
 static void *fake_alloc(const struct nb_space *space, size_t bytes)
 {
 	(void)space;
+	if (fails())
+		return NULL;
 	if (!arena) {
 		arena = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (arena == MAP_FAILED)
@@ -51,10 +65,12 @@ void nb_fake_reset(void)
 }
 
 /* Every function of the place and of the backend is one of the host or the CPU with the memory open for it. */
-#define OPEN(call)                         \
-	allow(PROT_READ | PROT_WRITE);     \
-	const int status_of_call = (call); \
-	allow(PROT_NONE);                  \
+#define OPEN(call)                           \
+	if (fails())                         \
+		return nb_fake_fault.status; \
+	allow(PROT_READ | PROT_WRITE);       \
+	const int status_of_call = (call);   \
+	allow(PROT_NONE);                    \
 	return status_of_call
 
 static int fake_from_host(const struct nb_space *space, void *to, const void *host, size_t bytes)
@@ -179,7 +195,7 @@ static int move_there(void **array, size_t bytes)
 {
 	void *there = fake_alloc(&fake_space, bytes);
 	if (!there)
-		return NB_ENOMEM;
+		return nb_space_status();
 	allow(PROT_READ | PROT_WRITE);
 	memcpy(there, *array, bytes);
 	allow(PROT_NONE);
@@ -191,6 +207,8 @@ static int fake_tree_build(size_t n, const uint64_t *key, const double *pos, con
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
 {
 	struct nb_tree heap;
+	if (fails())
+		return nb_fake_fault.status;
 	allow(PROT_READ | PROT_WRITE);
 	int status = nb_tree_build_cpu(n, key, pos, mass, dim, cube, leaf_size, order, &heap);
 	allow(PROT_NONE);
@@ -213,7 +231,7 @@ static void fake_tree_free(struct nb_tree *tree)
 
 static int fake_finish(void)
 {
-	return NB_OK;
+	return fails() ? nb_fake_fault.status : NB_OK;
 }
 
 const struct nb_backend nb_fake_backend = {

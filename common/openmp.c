@@ -1,0 +1,39 @@
+/* What libgomp says when it has no memory or no thread, or does not understand a variable: as one line that begins with
+ * the name of the program, like every other message.  libgomp is linked statically, so the linker can put these
+ * functions in the place of its own (--wrap in the Makefile). */
+#include "common/die.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { TEXT = 400 };
+
+_Noreturn void __wrap_gomp_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void __wrap_gomp_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void describe(char text[TEXT], const char *format, va_list ap)
+{
+	vsnprintf(text, TEXT, format, ap);
+	text[0] = (char)tolower((unsigned char)text[0]);
+}
+
+void __wrap_gomp_fatal(const char *format, ...)
+{
+	char text[TEXT];
+	va_list ap;
+	va_start(ap, format);
+	describe(text, format, ap);
+	va_end(ap);
+	nb_die_at_once(NB_EXIT_FAILED, "%s", text);
+}
+
+void __wrap_gomp_error(const char *format, ...)
+{
+	char text[TEXT];
+	va_list ap;
+	va_start(ap, format);
+	describe(text, format, ap);
+	va_end(ap);
+	nb_warn("%s", text);
+}

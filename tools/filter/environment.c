@@ -1,0 +1,48 @@
+#include "tools/filter/environment.h"
+
+#include "common/cpu.h"
+#include "common/die.h"
+#include "formats/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a variable that is not empty. */
+static const char *wish(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+static void require_fold(void)
+{
+	const char *fold = wish("NB_FOLD");
+	if (fold && strcmp(fold, "on") != 0 && strcmp(fold, "off") != 0)
+		nb_die(NB_EXIT_USAGE, "NB_FOLD='%.40s' (want on or off)", fold);
+}
+
+static void require_simd(void)
+{
+	const char *simd = wish("NB_SIMD");
+	for (int isa = NB_ISA_PLAIN; simd && isa <= NB_ISA_AVX512; isa++)
+		if (strcmp(simd, nb_cpu_isa_name((enum nb_isa)isa)) == 0)
+			return;
+	if (simd)
+		nb_die(NB_EXIT_USAGE, "NB_SIMD='%.40s' (want %s, %s or %s)", simd, nb_cpu_isa_name(NB_ISA_PLAIN),
+			nb_cpu_isa_name(NB_ISA_AVX2), nb_cpu_isa_name(NB_ISA_AVX512));
+}
+
+static void require_max_frame(void)
+{
+	const char *limit = wish("NB_MAX_FRAME");
+	uint64_t bytes;
+	if (limit && nb_reader_limit(limit, &bytes))
+		nb_die(NB_EXIT_USAGE, "NB_MAX_FRAME='%.40s' (want a number of bytes)", limit);
+}
+
+void nb_require_environment(void)
+{
+	require_fold();
+	require_simd();
+	require_max_frame();
+}
