@@ -41,6 +41,7 @@ unit() {
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
+@test "what is wrong with a text" { unit exchange/text; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "fast multipole method" { unit fmm/fmm; }

@@ -26,7 +26,7 @@ static void test_messages(void)
 {
 	char long_text[3000];
 	struct nb_voice voice = {"nb-test", 0, ends[1], NULL};
-	CHECK(strcmp(nb_program(), "nb") == 0 && nb_voice_file() == STDERR_FILENO);
+	CHECK(strcmp(nb_program(), "die") == 0 && nb_voice_file() == STDERR_FILENO); /* this file's */
 	nb_speak_as(&voice);
 	CHECK(strcmp(nb_program(), "nb-test") == 0 && nb_voice_file() == ends[1]);
 	nb_warn("%d bodies", 3);
