@@ -42,6 +42,7 @@ unit() {
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
+@test "formats of other programs when memory runs out" { unit exchange/scarce; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "fast multipole method" { unit fmm/fmm; }
