@@ -240,7 +240,7 @@ check: deps-check
 
 # gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
 coverage: deps-coverage
-	@$(MAKE) --no-print-directory COV=1 all test-programs $(if $(wildcard tests/torture/inject.c),torture-programs)
+	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure $(if $(wildcard tests/torture/inject.c),torture-programs)
 	tests/coverage-run build/cov
 	tests/coverage --list build/cov/uncovered.txt build/cov
 
