@@ -45,6 +45,7 @@ endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)
 OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
+CPPFLAGS += -DNB_COVERAGE
 LDFLAGS += --coverage
 endif
 ISA_plain  = -Wno-psabi
