@@ -57,8 +57,7 @@ ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
 ifeq ($(TSAN),1)
 CC      = clang
 OPT     = -O1 -g
-ISAS    = plain
-CFLAGS  += -fsanitize=thread -w
+CFLAGS  += -fsanitize=thread -w -include tests/torture/clang.h
 LDFLAGS += -fsanitize=thread -fopenmp
 override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
@@ -159,10 +158,11 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 # ---- torture ---------------------------------------------------------------------------------------
 # tests/torture/run has the parts.  Faults of calls want shared libraries: the same objects, linked once more.
 TORTURE = $(BUILD)/tests/torture
-$(TORTURE)/faults.so: tests/torture/faults.c tests/torture/faults.h tests/torture/calls.def
+# libraries for LD_PRELOAD
+$(BUILD)/tests/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O1 -g -fPIC -shared -o $@ $< -ldl
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -shared -fPIC -MMD -MP -MF $(@:.so=.d) -o $@ $< -ldl
 
 $(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
@@ -174,12 +174,6 @@ torture-programs: all $(TORTURE)/faults.so $(TORTURE)/bin/nb $(TORTURE)/inject $
 torture-sanitized: all $(TORTURE)/generate
 # with TSAN=1, if this machine has what it takes
 CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null)
-
-# libraries for LD_PRELOAD
-$(BUILD)/tests/torture/%.so: tests/torture/%.c
-	@mkdir -p $(@D)
-	$(call say,CC,$<)
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE $(WARN) -O2 -shared -fPIC -MMD -MP -MF $(@:.so=.d) -o $@ $< -ldl
 
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
@@ -240,6 +234,7 @@ check: deps-check
 	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
 
 # gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
+.PHONY: coverage deps-coverage
 coverage: deps-coverage
 	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure $(if $(wildcard tests/torture/inject.c),torture-programs)
 	tests/coverage-run build/cov
@@ -335,8 +330,7 @@ help:
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs coverage deps deps-build deps-coverage deps-demo deps-check deps-lint deps-plot demo check \
-	check-gpu torture-gpu bench bench-gpu bench-pipes bench-papers torture torture-short torture-programs torture-sanitized lint man install \
-	uninstall clean help
+.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu torture-gpu torture torture-short torture-programs torture-sanitized \
+	bench bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -42,28 +42,10 @@ setup() {
 }
 
 teardown() {
-	local pid
-	for pid in $(marked); do kill -KILL "$pid" 2>/dev/null || :; done
+	end_marked
 }
 
 # ---- helpers ----------------------------------------------------------------------------------------
-
-# The processes of this test's commands: they have its mark in their environment.
-marked() {
-	grep -lsa "FOLD_MARK=$MARK" /proc/[0-9]*/environ | cut -d / -f 3
-}
-
-# All of them end within 5 s.
-nothing_stays() {
-	local i left
-	for ((i = 0; i < 50; i++)); do
-		left=$(marked)
-		[ -n "$left" ] || return 0
-		sleep 0.1
-	done
-	echo "still there: $(for pid in $left; do tr '\0' ' ' <"/proc/$pid/cmdline"; echo "($pid)"; done)"
-	return 1
-}
 
 # try on|off COMMAND DIRECTORY: runs it there and leaves standard output, messages (in any order, without process ids and
 # seconds), and the status of every program of the last pipeline, beside the files that it writes itself.
@@ -72,7 +54,7 @@ try() {
 	rm -rf "$3"
 	mkdir "$3"
 	printf '%s\nprintf "%%s " "${PIPESTATUS[@]}" >status\n' "$2" >"$3/.command"
-	(cd "$3" && FOLD_MARK=$MARK NB_FOLD=$1 exec timeout -k 1 $PATIENCE bash .command >stdout 2>.messages) || code=$?
+	(cd "$3" && TEST_MARK=$MARK NB_FOLD=$1 exec timeout -k 1 $PATIENCE bash .command >stdout 2>.messages) || code=$?
 	# which program begins to write first is chance
 	sed -E '/: (not )?folded: /d; /^\.command: line/d; s/[0-9.e+-]+ s(econds)?\b/SECONDS/g' "$3/.messages" | sort >"$3/messages"
 	if [ $code -ge 124 ] || [ ! -s "$3/status" ]; then
@@ -145,11 +127,8 @@ fails() {
 	same "$@" || return 1
 	[[ $(<on/status) == *[1-9]* ]] || { echo "status $(<on/status): $1"; return 1; }
 	grep -qF -- "$text" on/messages || { echo "no message has '$text': $1"; cat on/messages; return 1; }
-	! ends on/stdout || { echo "the output has an end marker: $1"; return 1; }
+	! ends_well on/stdout || { echo "the output has an end marker: $1"; return 1; }
 }
-
-# ends FILE: its last 128 bytes are an end marker (nb-stream(5)).
-ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 894e42530d0a1a0a010000008000000002 ]; }
 
 # ---- nothing else changes ---------------------------------------------------------------------------
 
@@ -168,8 +147,8 @@ ends() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 89
 		fine "nb-gen uniform -n $n | nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1 | nb-step -d 0.1 | nb-stats --format tsv" \
 			'gen | sort-zorder | build-tree | force | step | stats'
 	done
-	if ends data/unended.nb; then false; fi # the check of all these tests
-	ends data/three.nb
+	if ends_well data/unended.nb; then false; fi # the check of all these tests
+	ends_well data/three.nb
 }
 
 @test "every program, with its own options, gives the same in a chain" {
@@ -400,7 +379,7 @@ refused() {
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 
 @test "of a folded chain the last process does all the work" {
-	FOLD_MARK=$MARK bash -c 'nb-gen -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -m direct -e 0.1 | nb-stats >out; :' &
+	TEST_MARK=$MARK bash -c 'nb-gen -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -m direct -e 0.1 | nb-stats >out; :' &
 	shell=$! last=
 	for ((i = 0; i < 500 && ${last:-0} < 30; i++)); do
 		read -ra pids <"/proc/$shell/task/$shell/children" || : # it has no end of line
@@ -536,7 +515,7 @@ strike() { ASAN_OPTIONS=detect_leaks=0 python3 "$NB_TOP/tests/strike.py" "$@"; }
 # killed N COMMAND: kills its Nth program, counted from 0, when it has run for a while; the pipeline must end in 5 s
 killed() {
 	local shell pids
-	FOLD_MARK=$MARK bash -c "$2; :" >out 2>messages &
+	TEST_MARK=$MARK bash -c "$2; :" >out 2>messages &
 	shell=$!
 	sleep 0.3
 	read -ra pids <"/proc/$shell/task/$shell/children" || : # it has no end of line
@@ -563,9 +542,9 @@ killed() {
 			cmp out.$i off/stdout && rm out.$i
 		done
 	END
-	FOLD_MARK=$MARK timeout 30 bash -o pipefail repeat 1 200 "$command" 2>messages
+	TEST_MARK=$MARK timeout 30 bash -o pipefail repeat 1 200 "$command" 2>messages
 	for ((k = 0; k < 16; k++)); do
-		FOLD_MARK=$MARK timeout 30 bash -o pipefail repeat $((k + 1))000 $((k + 1))009 "$command" &
+		TEST_MARK=$MARK timeout 30 bash -o pipefail repeat $((k + 1))000 $((k + 1))009 "$command" &
 	done 2>>messages
 	wait
 	[ ! -s messages ] || { cat messages; return 1; }

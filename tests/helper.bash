@@ -9,6 +9,9 @@
 #   mutate ...                              tests/mutate.py: damages a stream, or shows what is in it
 #   make_here TARGET...                     make, for the build under test
 #   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
+#   TEST_MARK=$MARK command                 a command whose processes are found again: marked prints their ids, end_marked
+#                                           kills them, and nothing_stays waits until there is none
+#   ends_well FILE                          1 if the stream does not end with an end marker
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step
 #   jerk_for INTEGRATOR                     --jerk if it needs that of nb-force
@@ -101,3 +104,28 @@ stat_of() {
 	awk -F '\t' -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == key) column = i }
 		{ value = $column } END { if (!column) { print "no column " key; exit 1 } print value }'
 }
+
+# They have the mark in their environment, unless they hide it.
+marked() {
+	grep -lsa "TEST_MARK=$MARK" /proc/[0-9]*/environ | cut -d / -f 3
+}
+
+end_marked() {
+	local pid
+	for pid in $(marked); do kill -KILL "$pid" 2>/dev/null || :; done
+}
+
+# All of them end within 5 s.
+nothing_stays() {
+	local i left
+	for ((i = 0; i < 50; i++)); do
+		left=$(marked)
+		[ -n "$left" ] || return 0
+		sleep 0.1
+	done
+	echo "still there: $(for pid in $left; do tr '\0' ' ' <"/proc/$pid/cmdline"; echo "($pid)"; done)"
+	return 1
+}
+
+# The last 128 bytes are an end marker (nb-stream(5)).
+ends_well() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 894e42530d0a1a0a010000008000000002 ]; }

@@ -452,7 +452,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	timeout --preserve-status -s INT 12 nb-step -d 0.1 -k 3 'sh -c "echo \$\$ >sponge; cat >hold; cat hold"' \
 		<five.nb >out.nb 2>err || code=$?
 	[ $code -eq 130 ]
-	[[ $(cat err) == *'no answer from the force pipeline'*'in 10 seconds in step 0'* ]]
+	[[ $(cat err) == *'waiting for 10 seconds in step 0: force pipeline '*' does not answer (does a program in it wait for the end of its input?)'* ]]
 	[ "$(wc -l <err)" -eq 1 ]
 	gone "$(cat sponge)"
 }
@@ -562,6 +562,10 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 1 'leaves the range of numbers in step 1 (time step 1e+300 too large?)' \
 		"nb-step -d 1e300 --every 0 './filter spring' <five.nb"
 	fails_with 1 'leaves the range of numbers' './filter spring <five.nb | nb-step -d 1e300'
+	# velocities, after the last kick
+	id=$(mutate show id <five.nb | sed -n 2p)
+	./filter spring <five.nb | mutate set acc 1 0 1e308 >fast.nb
+	fails_with 1 "the velocity of the body with id $id leaves the range of numbers in step 1" 'nb-step --integrator euler -d 10 <fast.nb'
 }
 
 @test "progress is shown on a terminal and nowhere else" {

@@ -35,6 +35,17 @@ with_fault() {
 	done
 }
 
+@test "a program that cannot wait, or is not heard, does not keep the others waiting" {
+	nb-gen plummer -n 10 >in.nb
+	with_fault 'nb-sort-zorder poll 1+ ENOMEM' 'nb-gen plummer -n 10 | nb-sort-zorder | nb-build-tree | nb-force | nb-stats'
+	[ "$status" -eq 1 ]
+	[[ $output == *'nb-sort-zorder: cannot wait for input: Cannot allocate memory'* ]]
+	for k in 1 2 3 4; do
+		with_fault "nb-step sendmsg $k EAGAIN" "nb-step -d 0.01 -k 2 'nb-force -e 0.1' <in.nb >out.nb"
+		[ "$status" -le 1 ]
+	done
+}
+
 @test "a frame is written whole or not at all, whichever request for memory fails" {
 	nb-force -e 0.1 <ten.nb >want.nb
 	for ((k = 1; k <= 60; k++)); do

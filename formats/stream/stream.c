@@ -202,8 +202,8 @@ static size_t pull(struct nb_reader *reader, void *to, size_t bytes, int *failed
 		return got;
 	}
 	while (got < bytes) {
-		if (reader->wait)
-			reader->wait(reader->context);
+		if (reader->wait && !reader->wait(reader->context))
+			break;
 		ssize_t n = read(reader->fd, (char *)to + got, bytes - got);
 		if (n == 0)
 			break;
@@ -747,6 +747,7 @@ static int push(struct nb_writer *writer, const void *data, size_t bytes)
 		}
 		from += n;
 		bytes -= (size_t)n;
+		__atomic_fetch_add(&writer->nbyte, (uint64_t)n, __ATOMIC_RELAXED);
 	}
 	return 0;
 }

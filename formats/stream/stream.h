@@ -32,8 +32,9 @@ struct nb_reader {
 	uint64_t nframe; /* frames read so far in the whole input */
 	uint64_t nbyte;	 /* bytes read so far */
 	char error[NB_ERROR_SIZE];
-	/* Called before a read that may have to wait, NULL: nobody. */
-	void (*wait)(void *context);
+	/* Called before a read that may have to wait, NULL: nobody.  1; or 0 if nothing more is to be read, as at the
+	 * end of the input. */
+	int (*wait)(void *context);
 	void *context;
 	/* private */
 	uint64_t ninner;	/* frames since the last end marker */
@@ -81,6 +82,7 @@ void nb_reader_close(struct nb_reader *reader);
 struct nb_writer {
 	int fd;
 	uint64_t nframe;
+	uint64_t nbyte; /* bytes written so far; atomic: another thread may look */
 	char error[NB_ERROR_SIZE];
 	/* private */
 	unsigned char *buffer;

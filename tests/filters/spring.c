@@ -10,13 +10,10 @@
  *   no-end      leaves out the end marker         fail-end    exits with status 5 after it
  *   slow        takes 0.3 s a frame               stop        sets velocities to 0, where it gets them
  *   die N       exits with status 3 instead of answering frame N */
-#include "common/die.h"
-#include "tools/filter/filter.h"
-#include "tools/filter/require.h"
+#include "tests/filters/spring.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void reverse(struct nb_frame *frame)
@@ -32,27 +29,6 @@ static void reverse(struct nb_frame *frame)
 			memcpy(data + j * size, row, size);
 		}
 	}
-}
-
-/* The same frame with other numbers of bodies: the first ones, or the last one doubled. */
-static void resize(struct nb_frame *frame, size_t n)
-{
-	struct nb_frame other;
-	nb_frame_init(&other);
-	if (nb_frame_copy(&other, frame))
-		nb_die(1, "out of memory");
-	frame->rows[NB_PARTICLE] = n;
-	for (size_t c = 0; c < other.ncolumn; c++) {
-		const struct nb_column *from = &other.column[c];
-		struct nb_column *to = nb_frame_add(
-			frame, from->name, from->table, from->dtype, from->ncomp, from->unit, from->flags);
-		char *data = nb_column_write(to, &nb_space_host, NB_WIRE);
-		const char *old = from->copy[0].data;
-		for (size_t i = 0; i < n; i++)
-			memcpy(data + i * from->rowsize, old + (i < from->rows ? i : from->rows - 1) * from->rowsize,
-				from->rowsize);
-	}
-	nb_frame_clear(&other);
 }
 
 static void label(struct nb_frame *frame)
@@ -71,34 +47,6 @@ static void label(struct nb_frame *frame)
 	id = nb_column_read(nb_frame_field(frame, NB_ID), &nb_space_host, NB_WIRE);
 	for (size_t i = 0; i < n; i++)
 		made[i] = (uint32_t)(7 * id[i] + 1);
-}
-
-static void spring(struct nb_frame *frame)
-{
-	const size_t count = 3 * frame->rows[NB_PARTICLE];
-	nb_new_f64(frame, NB_ACC, NULL, &nb_space_host);
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	double *acc = nb_column_write(nb_frame_field(frame, NB_ACC), &nb_space_host, NB_AS_F64);
-	for (size_t i = 0; i < count; i++)
-		acc[i] = -pos[i];
-	if (nb_frame_field(frame, NB_VEL)) {
-		nb_new_f64(frame, NB_JERK, NULL, &nb_space_host);
-		const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host);
-		double *jerk = nb_column_write(nb_frame_field(frame, NB_JERK), &nb_space_host, NB_AS_F64);
-		for (size_t i = 0; i < count; i++)
-			jerk[i] = -vel[i];
-	}
-	nb_set_attribute_f64(frame, "softening", 0.25);
-	if (nb_frame_add_attribute(frame, "history", "spring"))
-		nb_die(1, "out of memory");
-}
-
-static void *update(struct nb_column *column)
-{
-	void *data = column ? nb_column_update(column, &nb_space_host, NB_WIRE) : NULL;
-	if (!data)
-		nb_die(1, "no such column, or no memory");
-	return data;
 }
 
 /* What a mode does to the frame, beside the spring. */

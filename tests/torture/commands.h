@@ -51,6 +51,7 @@ static const struct {
 	{NULL, "nb-convert --from csv forces.csv"},
 	{NULL, "nb-gen plummer -n 10 | nb-sort-zorder | nb-build-tree | nb-force | nb-stats"},
 	{NULL, "nb-gen plummer -n 10 | nb-force -j 2 | nb-step -d 0.1"},
+	{NULL, "nb-gen plummer -n 10 | nb-force -e 0.1 | nb-stats --attributes"},
 	{"frames", "nb-sort-zorder | nb-render-ppm -W 16 -H 16"},
 	{NULL, "nb-gen kepler | nb-step -d 0.1 -k 3 'nb-force' | nb-stats"},
 	{NULL, "nb-gen plummer -n 10 | nb-step -d 0.1 -k 2 --eta 0.1 'nb-sort-zorder | nb-build-tree | nb-force -e "

@@ -113,6 +113,8 @@ static void prepare(int c)
 	if (judge(&command[c].line, &o, &o.out) != RIGHT)
 		give_up("'%s' fails without a fault: %s", command[c].line.source, o.err.at);
 	free(o.err.at);
+	if (c > 0 && command[c].line.source == command[c - 1].line.source && !same(o.out, command[c - 1].want))
+		give_up("'%s' gives something else with NB_FOLD=off", command[c].line.source);
 	for (int p = 0; p < (int)command[c].line.nname; p++) {
 		if (ftruncate(counts, 0) || ftruncate(counts, sizeof counted))
 			give_up("no file in memory");

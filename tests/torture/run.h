@@ -379,6 +379,8 @@ static inline void tell(enum verdict v, const struct outcome *o, const char *for
 	(void)!write(STDOUT_FILENO, text, used);
 }
 
+enum { STRIDE = 1000003 }; /* a prime */
+
 /* Cases 0 to n - 1 by some processes; of them only each `sample`-th, spread by a hash, so that a sample has some of
  * everything. */
 static inline int is_in_sample(size_t k, size_t sample)
@@ -400,9 +402,12 @@ static inline void run_all(struct tally *t, int workers, size_t n, size_t sample
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-		for (size_t k; (k = t->next++) < n && (t->until == 0 || nb_now() < t->until);)
-			if (is_in_sample(k, sample))
-				one(t, k);
+		for (size_t k; (k = t->next++) < n && (t->until == 0 || nb_now() < t->until);) {
+			/* in an order that has some of everything in any time */
+			const size_t which = n % STRIDE && n < SIZE_MAX / STRIDE ? k * STRIDE % n : k;
+			if (is_in_sample(which, sample))
+				one(t, which);
+		}
 		_exit(0);
 	}
 	for (int status; wait(&status) > 0;)

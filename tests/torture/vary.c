@@ -84,7 +84,9 @@ static void vary(struct tally *t, size_t k)
 		damaged[which / 8] ^= (char)(1 << which % 8);
 	struct outcome o = run_on(&w->line, damaged, n, through_pipe);
 	const int whole = !flips && ends_with_marker((struct bytes){damaged, n});
-	const enum verdict v = judge(&w->line, &o, flips ? &w->want : whole ? &o.out : NULL);
+	enum verdict v = judge(&w->line, &o, flips ? &w->want : whole ? &o.out : NULL);
+	if (whole && v == LATE) /* the marker was not all there */
+		v = REFUSED;
 	if (count_run(t, v, &o))
 		keep(w, v, &o, damaged, n, which, through_pipe);
 	clear_outcome(&o);

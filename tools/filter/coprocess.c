@@ -1,34 +1,22 @@
 #include "tools/filter/coprocess.h"
 
+#include "tools/filter/blame.h"
+#include "tools/filter/patience.h"
 #include "tools/filter/running.h"
 #include "tools/filter/spawn.h"
 
-#include "common/timer.h"
-
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum job { JOB_NONE, JOB_FRAME, JOB_END };
 
-/* Seconds that a command which broke its stream has to exit, and that it has to react to SIGTERM. */
-static const double GRACE = 2;
-
-static int fail(struct nb_coprocess *co, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail(struct nb_coprocess *co, const char *format, ...)
-{
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(co->error, sizeof co->error, format, ap);
-	va_end(ap);
-	return -1;
-}
+/* Seconds that what a command leaves behind has to end; between two looks while it is waited for; and of a run that
+ * needs no guardian. */
+static const double GRACE = 2, LOOK = 0.1, SHORT_RUN = 0.01;
 
 /* ---- starting --------------------------------------------------------------------------------- */
 
@@ -47,24 +35,25 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 	memset(co, 0, sizeof *co);
 	co->listener = -1;
 	if (!nb_running_enter(co))
-		return fail(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
+		return nb_blame(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
 	if (nb_spawn_pipe(to))
-		return fail(co, "cannot be started: %s", strerror(errno));
+		return nb_blame(co, "cannot be started: %s", strerror(errno));
 	if (nb_spawn_pipe(from)) {
-		fail(co, "cannot be started: %s", strerror(errno));
+		nb_blame(co, "cannot be started: %s", strerror(errno));
 		close(to[0]);
 		close(to[1]);
 		return -1;
 	}
 	co->listener = nb_meet_listen(from[0]);
-	int error = nb_spawn(command, environment, to[0], from[1], err, &co->group);
+	int error = nb_group_start(&co->group, command, environment, to[0], from[1], err);
 	close(to[0]);
 	close(from[1]);
-	if (error)
-		co->group = 0;
-	nb_running_note(co, co->group);
+	nb_running_note(co, co->group.id);
 	if (!error && (nb_writer_open(&co->to, to[1]) || nb_reader_open(&co->from, from[0])))
 		error = ENOMEM;
+	co->environment = environment;
+	co->from.wait = nb_wait_for_output;
+	co->from.context = co;
 	pthread_mutex_init(&co->lock, NULL);
 	pthread_cond_init(&co->changed, NULL);
 	if (!error) {
@@ -83,24 +72,38 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 	close(to[1]);
 	close(from[0]);
 	forget_listener(co);
-	return fail(co, "cannot be started: %s", strerror(error));
+	return nb_blame(co, "cannot be started: %s", strerror(error));
 }
 
 /* ---- the writing thread ----------------------------------------------------------------------- */
 
-/* Waits, with the lock held, for so many seconds, or less if the command ends meanwhile. */
-static void wait_for_end(struct nb_coprocess *co, double seconds)
+/* A time so many seconds from now, for pthread_cond_timedwait. */
+static struct timespec after(double seconds)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)seconds;
-	while (co->group > 0 && !co->quit && pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/* A run that ends in a few milliseconds does without it, if nothing has to be written. */
+static void start_guardian(struct nb_coprocess *co)
+{
+	const struct timespec until = after(SHORT_RUN);
+	pthread_mutex_lock(&co->lock);
+	while (!co->quit && co->job == JOB_NONE && pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
 		;
+	pthread_mutex_unlock(&co->lock);
+	nb_group_guard(&co->group, co->environment);
 }
 
 static void *write_jobs(void *context)
 {
 	struct nb_coprocess *co = context;
+	start_guardian(co);
 	pthread_mutex_lock(&co->lock);
 	while (!co->quit) {
 		const int job = co->job;
@@ -116,15 +119,7 @@ static void *write_jobs(void *context)
 		nb_frame_clear(&co->frame);
 		pthread_mutex_lock(&co->lock);
 		if (failed)
-			co->write_error = error;
-		if (failed && job == JOB_FRAME) {
-			/* The command does not read its input any more: it has died, which the reader is about to
-			 * learn, or it sits there with its output open, and somebody must end the wait for an
-			 * answer that cannot come. */
-			wait_for_end(co, GRACE);
-			if (co->group > 0)
-				kill(-co->group, SIGTERM);
-		}
+			co->write_error = error; /* who waits for the command will see */
 		co->job = JOB_NONE;
 		co->quit |= job == JOB_END;
 		pthread_cond_broadcast(&co->changed);
@@ -133,12 +128,23 @@ static void *write_jobs(void *context)
 	return NULL;
 }
 
+/* ---- frames ----------------------------------------------------------------------------------- */
+
 /* Waits until the thread is idle and gives it something to do. */
 static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
 {
+	struct nb_lull lull = nb_lull_begin(co);
+	co->awaited = NB_AWAITED_ROOM;
 	pthread_mutex_lock(&co->lock);
-	while (co->job != JOB_NONE)
-		pthread_cond_wait(&co->changed, &co->lock);
+	while (co->job != JOB_NONE) {
+		const struct timespec until = after(LOOK);
+		if (pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
+			continue;
+		pthread_mutex_unlock(&co->lock);
+		if (!nb_lull_lasts(co, &lull))
+			return nb_blame_end(co, NULL);
+		pthread_mutex_lock(&co->lock);
+	}
 	const int error = co->write_error;
 	if (!error) {
 		co->job = job;
@@ -151,72 +157,19 @@ static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
 	pthread_mutex_unlock(&co->lock);
 	if (!error)
 		return 0;
-	return error == EPIPE ? fail(co, "stopped reading its input")
-			      : fail(co, "cannot be written to: %s", strerror(error));
+	return error == EPIPE ? nb_blame(co, "stopped reading its input")
+			      : nb_blame(co, "cannot be written to: %s", strerror(error));
 }
-
-/* ---- how the command ended -------------------------------------------------------------------- */
-
-/* Waits for the shell: 1 and its status, or 0 if it still runs after so many seconds (< 0: for ever). */
-static int reap(struct nb_coprocess *co, double seconds, int *status)
-{
-	double start = nb_now();
-	pid_t pid;
-	if (co->group <= 0) /* waitpid would take a child that is not ours */
-		return 0;
-	while ((pid = waitpid(co->group, status, seconds < 0 ? 0 : WNOHANG)) <= 0) {
-		if (pid < 0 && errno != EINTR)
-			return 0;
-		if (pid == 0) {
-			if (nb_now() - start > seconds)
-				return 0;
-			nb_pause(0.005);
-		}
-	}
-	pthread_mutex_lock(&co->lock);
-	co->group = 0;
-	nb_running_note(co, 0);
-	pthread_cond_broadcast(&co->changed);
-	pthread_mutex_unlock(&co->lock);
-	return 1;
-}
-
-/* The error for a command whose output ended too early; why is what the reader saw, NULL: nothing. */
-static int ended(struct nb_coprocess *co, const char *why)
-{
-	const char *open = why ? " (" : "", *close = why ? ")" : "";
-	int status, write_error;
-	pthread_mutex_lock(&co->lock);
-	write_error = co->write_error;
-	pthread_mutex_unlock(&co->lock);
-	if (!reap(co, GRACE, &status))
-		return fail(co, "closed its output before it answered%s%s%s", open, why ? why : "", close);
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && write_error)
-		return fail(co, "stopped reading its input");
-	if (WIFSIGNALED(status))
-		return fail(co, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status))
-		return fail(co, "ended with status %d", WEXITSTATUS(status));
-	return fail(co, "ended with status 0 before it answered%s%s%s", open, why ? why : "", close);
-}
-
-/* Whether the output of the command is at its end: closed, and all read.  Waits for so many milliseconds
- * (-1: for ever) until one can tell. */
-static int at_end(const struct nb_coprocess *co, int milliseconds)
-{
-	struct pollfd p = {co->from.fd, POLLIN, 0};
-	while (poll(&p, 1, milliseconds) < 0 && errno == EINTR)
-		;
-	return p.revents && !(p.revents & POLLIN);
-}
-
-/* ---- frames ----------------------------------------------------------------------------------- */
 
 int nb_coprocess_is_folded(struct nb_coprocess *co)
 {
 	if (!co->looked) {
 		nb_ring_collect(&co->ring, co->listener, co->from.fd, co->to.fd);
 		forget_listener(co); /* whoever comes later writes bytes */
+		if (co->ring.n && !co->ring.closed) {
+			nb_ring_first(&co->ring)->in.wait = nb_wait_for_ring;
+			nb_ring_first(&co->ring)->in.context = co;
+		}
 	}
 	co->looked = 1;
 	return co->ring.closed;
@@ -225,33 +178,42 @@ int nb_coprocess_is_folded(struct nb_coprocess *co)
 int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame)
 {
 	if (nb_coprocess_is_folded(co))
-		return nb_ring_pass(&co->ring, frame) ? ended(co, NULL) : 0;
+		return nb_ring_pass(&co->ring, frame) ? nb_blame_end(co, NULL) : 0;
 	return give_job(co, JOB_FRAME, frame);
+}
+
+/* An answer by the ring, if there is one; the program before an open ring may have ended its stream. */
+static int pull(struct nb_coprocess *co)
+{
+	if (nb_ring_pull(&co->ring))
+		return nb_blame_end(co, NULL);
+	if (co->ring.nanswer)
+		return 0;
+	if (nb_ring_end(&co->ring))
+		return nb_blame_end(co, NULL);
+	return co->ring.nanswer ? 0 : nb_blame_early_end(co);
 }
 
 int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame)
 {
-	if (co->ring.n && !co->ring.closed && nb_ring_pull(&co->ring))
-		return ended(co, NULL);
-	if (nb_coprocess_is_broken(co)) {
-		kill(-co->group, SIGTERM);
-		return ended(co, NULL);
-	}
+	co->awaited = NB_AWAITED_ANSWER;
+	if (co->ring.n && !co->ring.closed && pull(co))
+		return -1;
 	if (nb_ring_answer(&co->ring, frame))
 		return nb_reader_count(&co->from, frame) == NB_ERROR
-			       ? fail(co, "wrote a bad stream: %s", co->from.error)
+			       ? nb_blame(co, "wrote a bad stream: %s", co->from.error)
 			       : 0;
-	if (at_end(co, -1))
-		return ended(co, NULL);
+	if (!nb_wait_for_output(co) || nb_is_at_end(co))
+		return nb_blame_end(co, NULL);
 	enum nb_answer answer = nb_reader_next(&co->from, frame);
 	co->ring.lost = 0; /* somebody answers */
 	if (answer == NB_FRAME)
 		return 0;
 	if (answer == NB_END)
-		return ended(co, "it ended its stream");
-	if (at_end(co, 0))
-		return ended(co, co->from.error);
-	return fail(co, "wrote a bad stream: %s", co->from.error);
+		return nb_blame_early_end(co);
+	if (co->gave_up || nb_is_at_end(co))
+		return nb_blame_end(co, co->from.error);
+	return nb_blame(co, "wrote a bad stream: %s", co->from.error);
 }
 
 static void close_input(struct nb_coprocess *co)
@@ -261,51 +223,54 @@ static void close_input(struct nb_coprocess *co)
 	nb_writer_abandon(&co->to);
 }
 
+/* Waits for the exit of the shell. */
+static int require_exit(struct nb_coprocess *co)
+{
+	struct nb_lull lull = nb_lull_begin(co);
+	co->awaited = NB_AWAITED_EXIT;
+	while (!nb_group_has_exited(&co->group, LOOK))
+		if (!nb_lull_lasts(co, &lull))
+			return nb_blame_end(co, NULL);
+	return nb_judge_exit(co);
+}
+
 int nb_coprocess_finish(struct nb_coprocess *co)
 {
 	struct nb_frame frame;
-	int status;
 	const int folded = nb_coprocess_is_folded(co);
+	co->ending = 1;
 	if (!folded && give_job(co, JOB_END, NULL))
 		return -1;
+	co->awaited = NB_AWAITED_END;
 	if (co->ring.n) {
 		if (nb_ring_end(&co->ring))
-			return ended(co, NULL);
+			return nb_blame_end(co, NULL);
 		if (folded)
 			close_input(co); /* a program that has come too late reads to the end */
 		if (co->ring.nanswer)
-			return fail(co, "wrote more frames than it was given");
+			return nb_blame(co, "wrote more frames than it was given");
 		nb_reader_count_end(&co->from);
 	}
 	nb_frame_init(&frame);
 	enum nb_answer answer = nb_reader_head(&co->from, &frame);
 	nb_frame_clear(&frame);
 	if (answer == NB_FRAME)
-		return fail(co, "wrote more frames than it was given");
+		return nb_blame(co, "wrote more frames than it was given");
+	if (co->gave_up || (answer == NB_ERROR && nb_is_at_end(co)))
+		return nb_blame_end(co, answer == NB_ERROR ? co->from.error : NULL);
 	if (answer == NB_ERROR)
-		return at_end(co, 0) ? ended(co, co->from.error) : fail(co, "wrote a bad stream: %s", co->from.error);
-	if (!reap(co, -1, &status))
-		return fail(co, "cannot be waited for: %s", strerror(errno));
-	if (WIFSIGNALED(status))
-		return fail(co, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status))
-		return fail(co, "ended with status %d", WEXITSTATUS(status));
+		return nb_blame(co, "wrote a bad stream: %s", co->from.error);
+	if (require_exit(co))
+		return -1;
+	(void)nb_group_is_gone(&co->group, GRACE);
 	nb_coprocess_kill(co);
 	return 0;
 }
 
 void nb_coprocess_kill(struct nb_coprocess *co)
 {
-	int status;
-	const pid_t group = co->group;
-	if (group > 0) {
-		kill(-group, SIGTERM);
-		kill(-group, SIGCONT); /* a stopped process must run to die */
-		(void)reap(co, GRACE, &status);
-		kill(-group, SIGKILL); /* what ignored SIGTERM, be it the shell or a child that outlived it */
-		if (co->group > 0)
-			(void)reap(co, -1, &status);
-	}
+	nb_ring_expect_end(&co->ring);
+	nb_group_end(&co->group);
 	nb_running_forget(co);
 	nb_ring_clear(&co->ring);
 	forget_listener(co);
@@ -316,9 +281,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 	pthread_cond_broadcast(&co->changed);
 	pthread_mutex_unlock(&co->lock);
 	/* a process that left the group may hold the pipe open, and the thread with it: then both stay */
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)GRACE;
+	const struct timespec until = after(GRACE);
 	if (pthread_timedjoin_np(co->thread, NULL, &until))
 		return;
 	co->writing = 0;

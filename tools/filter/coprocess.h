@@ -3,22 +3,34 @@
  * The command runs once, by "/bin/sh -c", with pipes as its standard input and output; standard error is
  * inherited.  A thread writes, so a frame can come back while it is still on its way out: whatever the
  * command buffers, nothing waits for each other.  The command runs in a process group of its own, so that
- * all of a pipeline can be ended.  No command outlives this process: its exit ends them, and so do SIGINT, SIGTERM,
- * SIGHUP, SIGQUIT and SIGPIPE, unless ignored, which are passed on to them first. Library code: nothing is printed,
- * nothing exits. */
+ * all of a pipeline can be ended.  No process of that group outlives this one: the exit of this process ends them, and
+ * so do SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE, unless ignored, which are passed on to them first, and any other
+ * end (group.h).  Library code: nothing is printed, nothing exits. */
 #ifndef NB_FILTER_COPROCESS_H
 #define NB_FILTER_COPROCESS_H
 
 #include "formats/stream/stream.h"
+#include "tools/filter/group.h"
 #include "tools/filter/ring.h"
 
 #include <pthread.h>
 #include <sys/types.h>
 
+/* What of the command this process waits for. */
+enum nb_awaited { NB_AWAITED_ROOM, NB_AWAITED_ANSWER, NB_AWAITED_REST, NB_AWAITED_END, NB_AWAITED_EXIT };
+enum nb_gave_up { NB_GAVE_UP_NOT, NB_GAVE_UP_WRITING, NB_GAVE_UP_LOST, NB_GAVE_UP_LATE };
+
 struct nb_coprocess {
-	pid_t group;		       /* process group and process id of the shell; 0: not running */
+	struct nb_group group;
 	char error[2 * NB_ERROR_SIZE]; /* after a failure: what the command did, e.g. "ended with status 3" */
+	/* May be set after the start.  Seconds in which no byte moves, in either direction ... */
+	double patience; /* ... after which the command has failed; 0: any number */
+	double notice_answer,
+		notice; /* ... after which slow is called, while an answer is awaited, or anything else; */
+	void (*slow)(void *context, enum nb_awaited awaited, double seconds); /* once for each; NULL: nobody */
+	void *context;
 	/* private */
+	char **environment;
 	struct nb_reader from;
 	struct nb_writer to;
 	pthread_t thread;
@@ -32,6 +44,10 @@ struct nb_coprocess {
 	int listener;	       /* where its last program connects, -1: nowhere */
 	int looked;	       /* the ring has been collected */
 	struct nb_ring ring;
+	enum nb_awaited awaited;
+	enum nb_gave_up gave_up; /* why nothing more was waited for */
+	unsigned noticed;	 /* bits of enum nb_awaited */
+	int ending;		 /* no more frames are sent: the command shall end its stream */
 };
 
 /* Starts the command with this environment and standard error. 0, or -1 with co->error; so in all that follows. */
@@ -42,14 +58,11 @@ int nb_coprocess_is_folded(struct nb_coprocess *co);
 /* Begins to send a frame and returns at once.  The frame's contents move to the co-process, which frees them
  * once they are on their way; *frame is then empty. */
 NB_MUST_CHECK int nb_coprocess_send(struct nb_coprocess *co, struct nb_frame *frame);
-/* Waits for the first byte of an answer (or the end) for at most so many seconds: 1, or 0 if none came. */
-int nb_coprocess_answers(struct nb_coprocess *co, double seconds);
-/* Whether the last program of the command has died before it could answer, while the shell keeps its output open. */
-int nb_coprocess_is_broken(const struct nb_coprocess *co);
-/* Reads the next frame that the command writes. */
+/* Reads the next frame that the command writes.  An end of its stream is a failure. */
 NB_MUST_CHECK int nb_coprocess_receive(struct nb_coprocess *co, struct nb_frame *frame);
 /* Ends the stream that the command reads, and waits for the end of the one that it writes, which must hold
- * no more frames, and for the command, which must exit with status 0. */
+ * no more frames, and for the command, which must exit with status 0.  Processes that it leaves behind have 2 seconds
+ * to end, then nb_coprocess_kill ends them. */
 NB_MUST_CHECK int nb_coprocess_finish(struct nb_coprocess *co);
 /* Ends all processes of the command, gently and then by force, and the thread; nothing if all is over. */
 void nb_coprocess_kill(struct nb_coprocess *co);

@@ -14,7 +14,7 @@ static const double LOOK = 0.01;
 
 enum { MOST = 64 }; /* files that are watched at once: more instances than anybody writes in a row */
 
-static void refuse_programs(void *context)
+static int refuse_programs(void *context)
 {
 	struct nb_run *run = context;
 	const char *why = run->whole_stream ? "its reader wants the bytes of the stream"
@@ -25,6 +25,7 @@ static void refuse_programs(void *context)
 		if (nb_meet_accept(run->files.listener, run->files.in, &from, unused) == 1)
 			nb_meet_refuse(&from, why);
 	}
+	return 1;
 }
 
 void nb_input_open(struct nb_run *run)
@@ -73,8 +74,9 @@ static int any(const struct watch *w, nfds_t first, short events)
 
 static void wait_for(struct watch *w, int milliseconds)
 {
-	while (poll(w->file, w->n, milliseconds) < 0 && errno == EINTR)
-		;
+	while (poll(w->file, w->n, milliseconds) < 0)
+		if (errno != EINTR) /* a program that waits to be taken over would not be seen */
+			nb_die(NB_EXIT_FAILED, "cannot wait for input:");
 }
 
 /* The first file is the input, the second standard output, which may be closed: a write will tell. */
@@ -160,7 +162,8 @@ void nb_wait_for_input(const struct nb_reader *reader)
 
 int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 {
-	refuse_programs(run);
+	if (!run->in.wait || run->in.wait(run->in.context))
+		refuse_programs(run);
 	enum nb_answer answer = nb_reader_head(&run->in, frame);
 	if (answer == NB_ERROR)
 		nb_die(NB_EXIT_FAILED, "%s", run->in.error);

@@ -1,45 +1,126 @@
-/* Waiting for the answer of a co-process. */
-#include "tools/filter/coprocess.h"
+#include "tools/filter/patience.h"
 
 #include "common/timer.h"
 #include "tools/filter/input.h"
 
+#include <errno.h>
 #include <poll.h>
 
-/* Seconds in which an answer may come although the last program of the command has died. */
-static const double GRACE = 0.5;
+/* Seconds in which an answer may come although the last program of the command has died, or the shell has failed; and
+ * that a command has to exit which does not read its input any more. */
+static const double GRACE = 0.5, BROKEN_GRACE = 2;
+
+enum { LOOK = 100 /* milliseconds between two looks */ };
+
+const char *nb_awaited_text(enum nb_awaited awaited)
+{
+	static const char *const text[] = {
+		[NB_AWAITED_ROOM] = "waiting for it to read its input",
+		[NB_AWAITED_ANSWER] = "waiting for its answer",
+		[NB_AWAITED_REST] = "waiting for the rest of its answer",
+		[NB_AWAITED_END] = "waiting for the end of its stream",
+		[NB_AWAITED_EXIT] = "waiting for its exit",
+	};
+	return text[awaited];
+}
+
+int nb_write_error(struct nb_coprocess *co)
+{
+	pthread_mutex_lock(&co->lock);
+	const int error = co->write_error;
+	pthread_mutex_unlock(&co->lock);
+	return error;
+}
 
 /* Whether there is something to read, an end included, within so many milliseconds. */
-static int has_written(const struct nb_coprocess *co, int milliseconds)
+static int is_readable(int fd, int milliseconds)
 {
-	struct pollfd p = {co->ring.n ? nb_ring_first(&co->ring)->files.in : co->from.fd, POLLIN, 0};
-	return poll(&p, 1, milliseconds) > 0;
+	struct pollfd p = {fd, POLLIN, 0};
+	int n;
+	while ((n = poll(&p, 1, milliseconds)) < 0 && errno == EINTR)
+		;
+	return n != 0; /* if the system cannot tell, reading waits */
 }
 
-/* Whether nobody can answer any more, although the output of the command is open. */
-static int is_orphaned(const struct nb_coprocess *co)
+/* ---- a lull ------------------------------------------------------------------------------------- */
+
+struct nb_lull nb_lull_begin(const struct nb_coprocess *co)
 {
-	return co->ring.lost || (co->ring.n && !nb_is_alive(nb_ring_first(&co->ring)));
+	return (struct nb_lull){nb_now(), __atomic_load_n(&co->to.nbyte, __ATOMIC_RELAXED)};
 }
 
-int nb_coprocess_is_broken(const struct nb_coprocess *co)
+static int has_failed(struct nb_group *group)
 {
-	return co->ring.lost && !has_written(co, 0);
+	return nb_group_has_exited(group, 0) && (group->status || group->signal || group->error);
 }
 
-int nb_coprocess_answers(struct nb_coprocess *co, double seconds)
+/* The stream has ended where it should, and so has the shell; what it left behind may hold the pipe open for ever. */
+static int is_over(struct nb_coprocess *co)
 {
-	enum { LOOK = 100 }; /* milliseconds */
-	const double start = nb_now();
-	if (co->ring.nanswer)
-		return 1;
-	for (;;) {
-		const double waited = nb_now() - start, left = seconds - waited;
-		if (has_written(co, left > 1e-3 * LOOK ? LOOK : left > 0 ? (int)(left * 1000) + 1 : 0))
-			return 1;
-		if (is_orphaned(co) && waited > GRACE)
-			return 1;
-		if (left <= 0)
-			return 0;
+	return co->ending && co->from.ended && nb_group_has_exited(&co->group, 0) && !is_readable(co->from.fd, 0);
+}
+
+/* Why an answer cannot come any more, nothing having moved for so many seconds. */
+static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
+{
+	const int error = nb_write_error(co);
+	if (error && (error != EPIPE || seconds > BROKEN_GRACE))
+		return NB_GAVE_UP_WRITING;
+	if (seconds > GRACE && (co->ring.lost || has_failed(&co->group)))
+		return NB_GAVE_UP_LOST;
+	return co->patience > 0 && seconds > co->patience ? NB_GAVE_UP_LATE : NB_GAVE_UP_NOT;
+}
+
+int nb_lull_lasts(struct nb_coprocess *co, struct nb_lull *lull)
+{
+	const struct nb_lull now = nb_lull_begin(co);
+	if (now.written != lull->written)
+		*lull = now;
+	const double seconds = now.since - lull->since;
+	if (is_over(co))
+		return 0;
+	co->gave_up = reason(co, seconds);
+	if (co->gave_up)
+		return 0;
+	const double notice = co->awaited == NB_AWAITED_ANSWER ? co->notice_answer : co->notice;
+	if (co->slow && seconds > notice && !(co->noticed & 1U << co->awaited)) {
+		co->noticed |= 1U << co->awaited;
+		co->slow(co->context, co->awaited, seconds);
 	}
+	return 1;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* 1: there is something to read, an end included, or a program of the ring has died. */
+static int wait_for(struct nb_coprocess *co, int fd, int by_ring)
+{
+	int there = is_readable(fd, 0);
+	if (!there) {
+		struct nb_lull lull = nb_lull_begin(co);
+		while (!(there = is_readable(fd, LOOK)) && nb_lull_lasts(co, &lull))
+			if (by_ring && nb_now() - lull.since > GRACE && !nb_is_alive(nb_ring_first(&co->ring)))
+				return 1;
+	}
+	if (there && co->awaited == NB_AWAITED_ANSWER)
+		co->awaited = NB_AWAITED_REST;
+	return there;
+}
+
+int nb_wait_for_output(void *context)
+{
+	struct nb_coprocess *co = context;
+	if (co->from.ended && !co->ending)
+		return 0; /* it has ended its stream before its time: what may follow does not matter */
+	if (co->from.ended)
+		co->awaited = NB_AWAITED_EXIT;
+	return wait_for(co, co->from.fd, 0);
+}
+
+int nb_wait_for_ring(void *context)
+{
+	struct nb_coprocess *co = context;
+	if (!wait_for(co, nb_ring_first(&co->ring)->files.in, 1))
+		nb_ring_leave(&co->ring);
+	return 1;
 }

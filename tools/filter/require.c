@@ -116,20 +116,31 @@ static double negative_in(struct nb_column *column, size_t row)
 	return 0;
 }
 
-static void require_good(const struct nb_frame *frame, struct nb_column *column, unsigned bad)
+int nb_find_bad(
+	const struct nb_frame *frame, struct nb_column *column, unsigned bad, char what[NB_BAD_TEXT], const char **want)
 {
 	const size_t row = nb_column_first_bad(column, bad);
 	if (row == SIZE_MAX)
 		nb_out_of_memory(frame);
 	if (row >= column->rows)
-		return;
+		return 0;
 	const double negative = bad & NB_BAD_NEGATIVE ? negative_in(column, row) : 0;
-	if (negative < 0 && !isinf(negative))
-		nb_die(NB_EXIT_FAILED,
-			"field '%s' of the body with id %" PRIu64 " is %g in frame %" PRIu64 " (want a number >= 0)",
-			column->name, nb_body_id(frame, row), negative, frame->number);
-	nb_die(NB_EXIT_FAILED, "field '%s' of the body with id %" PRIu64 " is not finite in frame %" PRIu64,
-		column->name, nb_body_id(frame, row), frame->number);
+	const int is_negative = negative < 0 && !isinf(negative);
+	char number[32] = "not finite";
+	if (is_negative)
+		snprintf(number, sizeof number, "%g", negative);
+	snprintf(what, NB_BAD_TEXT, "field '%s' of the body with id %" PRIu64 " is %s", column->name,
+		nb_body_id(frame, row), number);
+	*want = is_negative ? " (want a number >= 0)" : "";
+	return 1;
+}
+
+static void require_good(const struct nb_frame *frame, struct nb_column *column, unsigned bad)
+{
+	char what[NB_BAD_TEXT];
+	const char *want;
+	if (nb_find_bad(frame, column, bad, what, &want))
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64 "%s", what, frame->number, want);
 }
 
 void nb_require_finite(const struct nb_frame *frame, struct nb_column *column)

@@ -24,6 +24,11 @@ const char *nb_real_dtype(const struct nb_frame *frame);
 
 /* ---- contents ----------------------------------------------------------------------------------- */
 
+/* Whether a column of <f8 or <f4 has a bad number (NB_BAD_..., common/space.h): what says "field 'mass' of the body
+ * with id 3 is -1", and want "" or " (want a number >= 0)". */
+enum { NB_BAD_TEXT = 160 };
+int nb_find_bad(const struct nb_frame *frame, struct nb_column *column, unsigned bad, char what[NB_BAD_TEXT],
+	const char **want);
 /* Every number of the column (NULL: nothing happens), of <f8 or <f4, is finite; where the column lives. */
 void nb_require_finite(const struct nb_frame *frame, struct nb_column *column);
 /* Every field that the frame has is what its traits in field.def say: finite, not negative. */

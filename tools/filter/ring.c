@@ -179,10 +179,27 @@ static int require_done(struct nb_ring *ring, int status)
 	return require_whole(ring);
 }
 
-void nb_ring_clear(struct nb_ring *ring)
+static void note_all_broken(struct nb_ring *ring)
 {
 	for (int k = 0; k < ring->n; k++)
 		ring->stage[k]->run->status = NB_RUN_BROKEN;
+}
+
+void nb_ring_leave(struct nb_ring *ring)
+{
+	note_all_broken(ring);
+	nb_stop(nb_ring_first(ring), NB_RUN_BROKEN);
+}
+
+void nb_ring_expect_end(struct nb_ring *ring)
+{
+	for (int k = 0; k < ring->n; k++)
+		nb_watch_no_more(ring->stage[k]->from.link);
+}
+
+void nb_ring_clear(struct nb_ring *ring)
+{
+	note_all_broken(ring);
 	end_all(ring);
 	for (size_t i = 0; i < ring->nanswer; i++)
 		nb_frame_clear(&ring->answer[i]);

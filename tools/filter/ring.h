@@ -38,6 +38,11 @@ int nb_ring_answer(struct nb_ring *ring, struct nb_frame *frame);
 /* After the last frame, when the input of the command is closed or about to be: the ends of all tools, in order.  As
  * nb_ring_pass. */
 NB_MUST_CHECK int nb_ring_end(struct nb_ring *ring);
+/* To be called while the first instance of an open ring works: ends that, and lets all others end, without a message.
+ */
+_Noreturn void nb_ring_leave(struct nb_ring *ring);
+/* Its processes are about to be killed, which is no failure any more. */
+void nb_ring_expect_end(struct nb_ring *ring);
 /* Ends what is left, as if all had been interrupted. */
 void nb_ring_clear(struct nb_ring *ring);
 

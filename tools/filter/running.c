@@ -39,6 +39,7 @@ static void watch_for_end(void)
 		return;
 	watched = 1;
 	atexit(kill_all);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would take away the exit status of a command */
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		struct sigaction action, old;
 		memset(&action, 0, sizeof action);

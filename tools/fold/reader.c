@@ -217,6 +217,8 @@ void nb_meet_clear(struct nb_handover *h)
 	close_one(&h->err);
 	close_one(&h->directory);
 	close_one(&h->listener);
+	if (h->link >= 0)
+		shutdown(h->link, SHUT_RDWR); /* a thread that waits in poll() keeps it open otherwise */
 	close_one(&h->link);
 	free(h->argv);
 	free(h->text);

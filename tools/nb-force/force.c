@@ -286,7 +286,8 @@ static void require_in_range(
 		nb_out_of_memory(frame);
 	}
 	if (bad < column->rows)
-		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what, frame->number);
+		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what,
+			frame->number);
 }
 
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)

@@ -84,45 +84,44 @@ static void list_fields(struct nb_run *run, struct stats *self, struct nb_frame 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
 /* The attributes, as text, that are history, or the others, one at a time: *at moves on. NULL: no more. */
-static const struct nb_attribute *next_attribute(const struct nb_frame *frame, int history, size_t *at)
+static const char *next_attribute(const struct nb_frame *frame, int history, size_t *at, const char **key)
 {
 	while (*at < frame->nattribute) {
-		if (!nb_frame_attribute_text(frame, *at))
-			nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
-		const struct nb_attribute *attribute = &frame->attribute[(*at)++];
-		if ((strcmp(attribute->key, "history") == 0) == history)
-			return attribute;
+		const size_t k = (*at)++;
+		*key = frame->attribute[k].key;
+		if ((strcmp(*key, "history") == 0) == history)
+			return nb_frame_attribute_text(frame, k);
 	}
 	return NULL;
 }
 
 static int same_attributes(const struct nb_frame *a, const struct nb_frame *b, int history)
 {
-	const struct nb_attribute *x, *y;
+	const char *x, *y, *key_x, *key_y;
 	size_t i = 0, j = 0;
 	do {
-		x = next_attribute(a, history, &i);
-		y = next_attribute(b, history, &j);
+		x = next_attribute(a, history, &i, &key_x);
+		y = next_attribute(b, history, &j, &key_y);
 		if (!x || !y)
 			return x == y;
-	} while (strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0);
+	} while (strcmp(key_x, key_y) == 0 && strcmp(x, y) == 0);
 	return 0;
 }
 
 /* One object a frame: {"frame":0,"attributes":{"key":"value",...}}, {"frame":0,"history":["line",...]} */
 static void print_json(const struct nb_frame *frame, int history)
 {
-	const struct nb_attribute *attribute;
+	const char *key, *text;
 	size_t at = 0;
 	printf("{\"frame\":%" PRIu64 ",\"%s\":%c", frame->number, history ? "history" : "attributes",
 		history ? '[' : '{');
-	for (const char *comma = ""; (attribute = next_attribute(frame, history, &at)); comma = ",") {
+	for (const char *comma = ""; (text = next_attribute(frame, history, &at, &key)); comma = ",") {
 		fputs(comma, stdout);
 		if (!history) {
-			nb_print_json_string(attribute->key);
+			nb_print_json_string(key);
 			putchar(':');
 		}
-		nb_print_json_string(attribute->value);
+		nb_print_json_string(text);
 	}
 	puts(history ? "]}" : "}}");
 }
@@ -130,7 +129,7 @@ static void print_json(const struct nb_frame *frame, int history)
 /* A line an attribute: frame, key and value in TSV; key=value in a table, with an empty line between frames. */
 static void print_lines(struct nb_report *report, const struct nb_frame *frame, int history)
 {
-	const struct nb_attribute *attribute;
+	const char *key, *text;
 	const int tsv = report->format == NB_REPORT_TSV;
 	size_t at = 0;
 	if (tsv && !report->header_done)
@@ -138,14 +137,14 @@ static void print_lines(struct nb_report *report, const struct nb_frame *frame, 
 	if (!tsv && report->header_done)
 		putchar('\n');
 	report->header_done = 1;
-	while ((attribute = next_attribute(frame, history, &at))) {
+	while ((text = next_attribute(frame, history, &at, &key))) {
 		if (tsv)
 			printf("%" PRIu64 "\t", frame->number);
 		if (!history) {
-			nb_print_clean(attribute->key);
+			nb_print_clean(key);
 			putchar(tsv ? '\t' : '=');
 		}
-		nb_print_clean(attribute->value);
+		nb_print_clean(text);
 		putchar('\n');
 	}
 }

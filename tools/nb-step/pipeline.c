@@ -11,9 +11,9 @@
 
 enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
-/* A pipeline that waits for the end of its input never answers, nor does one of which only the first program is
- * left.  A wait longer than PATIENCE seconds and PATIENCE_FACTOR times the longest wait so far gives one warning. */
-static const double PATIENCE = 10, PATIENCE_FACTOR = 10;
+/* A pipeline that waits for the end of its input never answers.  Where nothing moves for more than NOTICE seconds there
+ * is a warning; an answer may also take NOTICE_FACTOR times as long as any before. */
+static const double NOTICE = 10, NOTICE_FACTOR = 10;
 
 /* Velocities stay here while the other columns go through the pipeline, for which they would be a third of the
  * load: in their place goes where each body is in the order of sending, and the pipeline permutes that. */
@@ -21,10 +21,22 @@ static const char row_name[] = "nb_step_row";
 /* What nb_require_field says of a missing field. */
 static const char why_missing[] = "missing_vel", why_text[] = "nb-step keeps it unless --send-velocities is given";
 
-static _Noreturn void failed(struct step *s, const char *what)
+static void tell_slow(void *context, enum nb_awaited awaited, double seconds)
 {
+	static const char *const text[] = {
+		[NB_AWAITED_ROOM] = "does not read its input",
+		[NB_AWAITED_ANSWER] = "does not answer",
+		[NB_AWAITED_REST] = "has stopped in the middle of an answer",
+		[NB_AWAITED_END] = "does not end its stream",
+		[NB_AWAITED_EXIT] = "has ended its stream and does not exit",
+	};
+	struct step *s = context;
+	struct nb_voice *before = nb_speak_as(&s->run->voice); /* a program of the pipeline may be at work here */
 	nb_step_progress_clear(s);
-	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->command, what, s->step);
+	nb_warn("waiting for %.0f seconds in step %" PRIu64 ": force pipeline '%s' %s%s", seconds, s->step, s->command,
+		text[awaited],
+		awaited == NB_AWAITED_ANSWER ? " (does a program in it wait for the end of its input?)" : "");
+	nb_speak_as(before);
 }
 
 void nb_step_start_force(struct step *s)
@@ -34,6 +46,10 @@ void nb_step_start_force(struct step *s)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	if (nb_coprocess_start(s->force, s->command, s->run->environment, s->run->voice.file))
 		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
+	s->force->patience = s->patience;
+	s->force->notice = s->force->notice_answer = NOTICE;
+	s->force->slow = tell_slow;
+	s->force->context = s;
 }
 
 void nb_step_finish_force(struct step *s)
@@ -57,6 +73,7 @@ void nb_step_kill_force(struct step *s)
 void nb_step_forget_sent(struct step *s)
 {
 	nb_frame_clear(&s->sent.kept);
+	nb_frame_clear(&s->sent.ids);
 	free(s->sent.name);
 	s->sent.name = NULL;
 }
@@ -84,7 +101,8 @@ static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 static void keep_velocities(struct step *s, struct sent *sent)
 {
 	nb_frame_init(&sent->kept);
-	if (s->send_velocities || s->integrator->needs_jerk)
+	sent->keeps = !s->send_velocities && !s->integrator->needs_jerk;
+	if (!sent->keeps)
 		return; /* jerks need velocities, too */
 	if (sent->n > UINT32_MAX)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", s->frame->number,
@@ -138,7 +156,8 @@ static int came_back_moved(struct step *s, const struct sent *sent)
 	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
 		row = nb_column_read(column, &nb_space_host, NB_WIRE);
 	if (!row || !is_permutation(sent->n, row, &moves))
-		failed(s, "changed the column 'nb_step_row'");
+		nb_step_fail_force(s, "changed the column 'nb_step_row'");
+	nb_step_check_ids(s, row);
 	return moves;
 }
 
@@ -146,7 +165,7 @@ static int came_back_moved(struct step *s, const struct sent *sent)
 static void return_velocities(struct step *s, struct sent *sent)
 {
 	struct nb_frame sorted;
-	if (!sent->kept.ncolumn)
+	if (!sent->keeps)
 		return;
 	const int moved = came_back_moved(s, sent);
 	nb_frame_drop_field(s->frame, NB_VEL); /* in case a program of the pipeline added one */
@@ -187,6 +206,18 @@ static void report_folding(struct step *s)
 
 /* ---- there and back ----------------------------------------------------------------------------- */
 
+/* The ids that are sent; no copy of them. */
+static void keep_ids(struct step *s, struct sent *sent)
+{
+	if (!nb_frame_field(s->frame, NB_ID))
+		return;
+	if (nb_frame_share(&sent->ids, s->frame))
+		nb_out_of_memory(s->frame);
+	for (size_t c = sent->ids.ncolumn; c-- > 0;)
+		if (strcmp(sent->ids.column[c].name, "id") != 0)
+			nb_frame_drop(&sent->ids, sent->ids.column[c].name);
+}
+
 static void send(struct step *s, struct sent *sent)
 {
 	sent->n = s->frame->rows[NB_PARTICLE];
@@ -208,54 +239,18 @@ static void send(struct step *s, struct sent *sent)
 		nb_column_trim(column);
 	}
 	nb_step_set_attributes(s);
+	if (sent->keeps && !folded)
+		keep_ids(s, sent);
 	if (nb_coprocess_send(s->force, s->frame))
-		failed(s, s->force->error);
+		nb_step_fail_force(s, s->force->error);
 }
 
-/* The frame that came back must be the one that was sent, with a force added, in any order. */
-static void check_answer(struct step *s, const struct sent *sent)
+static void receive(struct step *s)
 {
-	char what[160];
-	double step;
-	const char *missing = nb_step_missing(s);
-	if (nb_frame_attribute_f64(s->frame, "step", -1, &step) || step != (double)s->step) {
-		const char *tag = nb_frame_attribute(s->frame, "step");
-		snprintf(what, sizeof what, "returned a frame of step %.20s", tag ? tag : "none");
-		failed(s, what);
-	}
-	if (s->frame->rows[NB_PARTICLE] != sent->n) {
-		snprintf(what, sizeof what, "returned %" PRIu64 " bodies instead of %zu", s->frame->rows[NB_PARTICLE],
-			sent->n);
-		failed(s, what);
-	}
-	int had_id = 0;
-	for (size_t i = 0; i < sent->ncolumn; i++) {
-		had_id |= strcmp(sent->name[i], "id") == 0;
-		if (!missing && !nb_frame_find(s->frame, sent->name[i]))
-			missing = sent->name[i];
-	}
-	if (missing) {
-		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)" : "";
-		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
-		failed(s, what);
-	}
-	if (had_id && !nb_coprocess_is_folded(s->force) && nb_step_fingerprint(s) != s->ids)
-		failed(s, "returned other ids than it was given");
-}
-
-/* Waits for the pipeline to begin its answer. */
-static void wait_for_answer(struct step *s)
-{
-	if (nb_coprocess_is_folded(s->force))
-		return;
 	const double start = nb_now();
-	if (!s->warned_slow && !nb_coprocess_answers(s->force, fmax(PATIENCE, PATIENCE_FACTOR * s->longest_answer))) {
-		s->warned_slow = 1;
-		nb_step_progress_clear(s);
-		nb_warn("no answer from the force pipeline '%s' in %.0f seconds in step %" PRIu64
-			" (does a program in it wait for the end of its input?)",
-			s->command, nb_now() - start, s->step);
-	}
+	s->force->notice_answer = fmax(NOTICE, NOTICE_FACTOR * s->longest_answer);
+	if (nb_coprocess_receive(s->force, s->frame))
+		nb_step_fail_force(s, s->force->error);
 	s->longest_answer = fmax(s->longest_answer, nb_now() - start);
 }
 
@@ -266,12 +261,11 @@ void nb_step_compute_force(struct step *s)
 	struct sent *sent = &s->sent;
 	nb_step_drop_stale(s);
 	send(s, sent);
-	wait_for_answer(s);
-	if (nb_coprocess_receive(s->force, s->frame))
-		failed(s, s->force->error);
+	receive(s);
 	s->frame->number = number; /* that of the input, not of the pipeline's output */
-	check_answer(s, sent);
+	nb_step_check_answer(s);
 	return_velocities(s, sent);
+	nb_step_check_numbers(s);
 	nb_step_forget_sent(s);
 	nb_step_widen(s);
 	/* what sorting and tree building add is valid for one force only, and larger than everything else */
@@ -279,7 +273,6 @@ void nb_step_compute_force(struct step *s)
 	nb_frame_drop_tree(s->frame);
 	nb_frame_drop_attribute(s->frame, "key_cube");
 	nb_frame_drop_attribute(s->frame, "history");
-	nb_step_require_finite(s, "step");
 	if (start > 0) /* for -v */
 		s->force_seconds += nb_now() - start;
 }

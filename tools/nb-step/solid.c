@@ -57,7 +57,7 @@ static size_t drift(struct step *s, double dt)
 	int status = nb_collide_cpu(&c, &count);
 	if (status)
 		nb_step_progress_clear(s);
-	if (status == NB_EINVAL) /* the input was checked when it came in, so the pipeline made these */
+	if (status == NB_EINVAL) /* velocities: the rest was checked when it came in */
 		nb_require_valid(s->frame);
 	if (status == NB_ENONFINITE)
 		status = drift_as_points(s, &c);

@@ -122,6 +122,22 @@ double nb_step_largest_acc(struct step *s, const char *whose)
 	return largest;
 }
 
+/* After the last kick nobody else would notice: velocities that overflow throw bodies out of range in the next step. */
+static void require_finite_velocities(struct step *s)
+{
+	struct nb_column *vel = nb_frame_field(s->frame, NB_VEL);
+	const size_t bad = nb_column_first_bad(vel, NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX)
+		nb_step_fail_backend(s);
+	if (bad < vel->rows) {
+		nb_step_progress_clear(s);
+		nb_die(NB_EXIT_FAILED,
+			"the velocity of the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
+			" (time step too large?)",
+			nb_body_id(s->frame, bad), s->step);
+	}
+}
+
 /* ---- time --------------------------------------------------------------------------------------- */
 
 void nb_step_load(struct step *s)
@@ -215,6 +231,7 @@ void nb_step_output(struct step *s)
 
 void nb_step_leave_frame(struct step *s, int passed_on)
 {
+	require_finite_velocities(s);
 	describe(s);
 	nb_step_require(s, s->backend->finish());
 	if (passed_on)

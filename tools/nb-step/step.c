@@ -22,6 +22,8 @@ static const struct nb_option options[] = {
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor needs jerk"},
+	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
+		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
 		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
 	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
@@ -58,6 +60,8 @@ static void check(struct nb_run *run, void *self)
 				       : "--steps");
 	if (!s->command && s->send_velocities)
 		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
+	if (!s->command && nb_given(run, &s->patience))
+		nb_die(NB_EXIT_USAGE, "option '--patience' needs the force pipeline as operand");
 	if (s->collide == COLLIDE_XU && !s->integrator->drift)
 		nb_die(NB_EXIT_USAGE,
 			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");

@@ -17,7 +17,7 @@ struct progress {
 
 struct step {
 	/* options */
-	double dt, eta, until, restitution;
+	double dt, eta, until, restitution, patience;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities;
 	int dt_given, eta_given, until_given;
@@ -37,7 +37,9 @@ struct step {
 
 	struct nb_coprocess *force;   /* NULL: not started */
 	struct sent {		      /* what went through the pipeline last */
+		int keeps;	      /* velocities do not go through it */
 		struct nb_frame kept; /* vel */
+		struct nb_frame ids;  /* id, to be compared; empty for a folded pipeline, or with velocities */
 		size_t n, ncolumn;
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
@@ -45,7 +47,6 @@ struct step {
 	double *velocities;   /* of a step of solid bodies: of the drift, and at the end */
 	uint32_t *keep;	      /* rows of those that mergers leave */
 	double start, force_seconds, longest_answer;
-	int warned_slow;
 	int told_folding;
 	struct progress progress;
 };
@@ -86,6 +87,17 @@ double nb_step_largest_acc(struct step *s, const char *whose);
 /* One step of solid bodies, short of what needs the force at the new positions. */
 void nb_step_advance_solid(struct step *s, double dt);
 void nb_step_free_solid(struct step *s);
+
+/* ---- answer.c: what the force pipeline returns ---- */
+
+/* Says what the pipeline did, as "ended with status 3", and in which step. */
+_Noreturn void nb_step_fail_force(struct step *s, const char *what);
+/* The frame must be the one that was sent (s->sent), with a force added, its bodies in any order. */
+void nb_step_check_answer(struct step *s);
+/* Body i must have the id of the one that was sent as number row[i]. */
+void nb_step_check_ids(struct step *s, const uint32_t *row);
+/* Numbers must be as those of the input: finite, masses and radii not negative. */
+void nb_step_check_numbers(struct step *s);
 
 /* ---- pipeline.c: the force pipeline as a co-process ---- */
 

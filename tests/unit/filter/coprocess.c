@@ -1,10 +1,27 @@
 /* The co-process: frames pass through a command, and a command that fails is found out. */
 #include "tools/filter/coprocess.h"
 
+#include "common/timer.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+static _Atomic int writes, failing; /* to commands so far; the one that fails, with this errno */
+static int failing_with;
+static int command_input = -1;
+
+/* In place of that of the C library. */
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+	if (fd == command_input && ++writes == failing) {
+		errno = failing_with;
+		return -1;
+	}
+	return syscall(SYS_write, fd, data, bytes);
+}
 
 static void make_frame(struct nb_frame *frame, size_t n)
 {
@@ -39,13 +56,12 @@ static void passes(const char *command)
 		nb_frame_init(&got);
 		CHECK(nb_coprocess_send(&co, &sent) == 0);
 		CHECK(sent.ncolumn == 0);
-		CHECK(nb_coprocess_answers(&co, 60) == 1);
 		CHECK(nb_coprocess_receive(&co, &got) == 0);
 		CHECK(same_frame(&got, sizes[i]));
 		nb_frame_clear(&got);
 	}
 	CHECK(nb_coprocess_finish(&co) == 0);
-	CHECK(co.group == 0);
+	CHECK(co.group.id == 0);
 }
 
 /* The command fails to answer a large frame in the way that the error tells. */
@@ -62,7 +78,7 @@ static void fails(const char *command, const char *error)
 		fprintf(stderr, "'%s' %s, want %s\n", command, co.error, error);
 	CHECK(strstr(co.error, error) != NULL);
 	nb_coprocess_kill(&co);
-	CHECK(co.group == 0 && !co.writing);
+	CHECK(co.group.id == 0 && !co.writing);
 	nb_frame_clear(&got);
 }
 
@@ -76,16 +92,96 @@ static void dies_when_told(void)
 	end.fd = held[0];
 	CHECK(nb_coprocess_start(&co, "trap '' TERM; sleep 100 | sleep 100", environ, 2) == 0);
 	close(held[1]);
-	CHECK(nb_coprocess_answers(&co, 0.05) == 0);
+	nb_pause(0.05);
 	CHECK(poll(&end, 1, 0) == 0);
 	nb_coprocess_kill(&co);
-	CHECK(co.group == 0);
+	CHECK(co.group.id == 0);
 	CHECK(poll(&end, 1, 1000) == 1 && end.revents == POLLHUP);
 	close(held[0]);
 }
 
+/* Three frames through a command, of which one write fails: an error at once, whichever it is. */
+static void cannot_write(int which, int error, const char *command)
+{
+	struct nb_coprocess co;
+	struct nb_frame sent, got;
+	int status = 0;
+	nb_frame_init(&got);
+	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
+	writes = 0;
+	failing_with = error;
+	failing = which;
+	command_input = co.to.fd;
+	const double start = nb_now();
+	for (size_t k = 0; k < 3 && !status; k++) {
+		make_frame(&sent, 30000);
+		status = nb_coprocess_send(&co, &sent) || nb_coprocess_receive(&co, &got);
+		nb_frame_clear(&sent);
+	}
+	status = status || nb_coprocess_finish(&co);
+	CHECK(nb_now() - start < 5);
+	CHECK(status);
+	CHECK(strstr(co.error, "cannot be written to: ") && strstr(co.error, strerror(error)));
+	nb_coprocess_kill(&co);
+	CHECK(co.group.id == 0 && !co.writing);
+	command_input = -1;
+	nb_frame_clear(&got);
+}
+
+static void no_write_may_fail(void)
+{
+	static const int errors[] = {EIO, ENOSPC, ENOMEM};
+	writes = 0;
+	failing = 0;
+	/* a frame of this size takes a few writes, the end marker one: the last */
+	for (int which = 1, last = 3 * 3 + 1; which <= last; which++)
+		cannot_write(which, errors[which % 3], which % 2 ? "cat" : "cat | cat");
+	CHECK(writes == 3 * 3 + 1);
+}
+
+/* Without a byte for so long in any state, the command has failed; it says what was waited for. */
+static void loses_patience(const char *command, int frames, const char *awaited)
+{
+	struct nb_coprocess co;
+	struct nb_frame sent, got;
+	int status = 0;
+	nb_frame_init(&got);
+	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
+	co.patience = 0.3;
+	for (int k = 0; k < frames && !status; k++) {
+		make_frame(&sent, 100000);
+		status = nb_coprocess_send(&co, &sent) || nb_coprocess_receive(&co, &got);
+		nb_frame_clear(&sent);
+	}
+	status = status || nb_coprocess_finish(&co);
+	CHECK(status);
+	if (!strstr(co.error, awaited))
+		fprintf(stderr, "'%s' %s, want %s\n", command, co.error, awaited);
+	CHECK(strstr(co.error, awaited) != NULL);
+	nb_coprocess_kill(&co);
+	CHECK(co.group.id == 0 && !co.writing);
+	nb_frame_clear(&got);
+}
+
+/* One that answers what it has not read: the next frame finds no room. */
+static void finds_no_room(void)
+{
+	struct nb_frame frame;
+	struct nb_writer out;
+	char name[] = "/tmp/nb-coprocess.XXXXXX", command[80];
+	const int file = mkstemp(name);
+	make_frame(&frame, 100000);
+	CHECK(file >= 0 && nb_writer_open(&out, file) == 0);
+	CHECK(nb_writer_next(&out, &frame) == 0 && nb_writer_close(&out) == 0);
+	nb_frame_clear(&frame);
+	snprintf(command, sizeof command, "cat %s; sleep 100", name);
+	loses_patience(command, 2, "exceeded the patience of 0.3 s (waiting for it to read its input)");
+	unlink(name);
+}
+
 int main(void)
 {
+	alarm(120); /* a command that is waited for for ever */
 	passes("cat");
 	passes("cat | cat | cat");
 	passes("exec dd bs=16M status=none");
@@ -97,5 +193,15 @@ int main(void)
 	fails("cat >/dev/null & exec >&-; sleep 100", "closed its output before it answered");
 	fails("exec <&-; sleep 100", "stopped reading its input");
 	dies_when_told();
+	no_write_may_fail();
+	loses_patience("cat >/dev/null", 1, "exceeded the patience of 0.3 s (waiting for its answer)");
+	loses_patience("sleep 100", 1, "exceeded the patience of 0.3 s (waiting for its answer)");
+	loses_patience(
+		"head -c 300000; sleep 100", 1, "exceeded the patience of 0.3 s (waiting for the rest of its answer)");
+	loses_patience(
+		"cat >/dev/null; sleep 100", 0, "exceeded the patience of 0.3 s (waiting for the end of its stream)");
+	loses_patience("cat; sleep 100", 1, "exceeded the patience of 0.3 s (waiting for its exit)");
+	loses_patience("cat; exec >&-; sleep 100", 1, "exceeded the patience of 0.3 s (waiting for its exit)");
+	finds_no_room();
 	return unit_end();
 }
