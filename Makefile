@@ -21,11 +21,12 @@ CUDA_ARCHS ?= 90
 CUDA_PTX   ?= 75
 SAN     ?= 0
 TSAN    ?= 0
+FUZZ    ?= 0
 COV     ?= 0
 
-CONFIG  = $(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu))))
+CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
 BUILD   = build/$(CONFIG)
-ifneq ($(filter 1,$(SAN) $(TSAN) $(COV)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
 override CUDA = 0
 endif
 
@@ -47,6 +48,19 @@ ifeq ($(COV),1)
 OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
 CPPFLAGS += -DNB_COVERAGE
 LDFLAGS += --coverage
+endif
+# What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
+ifeq ($(FUZZ),1)
+override CC = clang
+WARN    = -w
+OPT     = -O1 -g -fno-omit-frame-pointer
+FUZZ_SAN = address,undefined,float-cast-overflow
+# vectors as gcc has them, and so without sanitizers
+SIMD_CC := gcc
+SIMD_CFLAGS := $(CFLAGS)
+CFLAGS  += -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
+LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
+LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
@@ -136,11 +150,13 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+SIMD_CC     ?= $(CC)
+SIMD_CFLAGS ?= $(CFLAGS)
 define simd_rule
 $(BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
+	$$(Q)$(SIMD_CC) $(CPPFLAGS) $(SIMD_CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
 
@@ -181,13 +197,18 @@ $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 # whose calls fail: tests/unit/scarce.h
 $(BUILD)/tests/unit/%/scarce: LDFLAGS += $(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
 
+# so that it can refuse files without a name
+$(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
+
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
+FUZZERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
 test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop $(BUILD)/tests/bench/papers
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
+fuzz-programs: $(FUZZERS)
 
 # ---- packages --------------------------------------------------------------------------------------
 # Root installs missing packages through apt; for other users the apt-get command is printed.
@@ -196,6 +217,7 @@ DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
+DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -207,7 +229,7 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:
@@ -218,6 +240,8 @@ deps-coverage:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_COVERAGE)))
 deps-plot:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
+deps-fuzz:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
 deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
 
@@ -282,6 +306,12 @@ torture-short: deps-build
 	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
 	tests/torture/run --short
 
+# FUZZ_SECONDS for each target; 0: the corpus once.  TARGETS="csv tree": these only
+FUZZ_SECONDS ?= 60
+fuzz: deps-fuzz
+	@$(MAKE) --no-print-directory FUZZ=1 fuzz-programs
+	tests/fuzz/run build/fuzz $(FUZZ_SECONDS) $(TARGETS)
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -325,12 +355,14 @@ help:
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
+	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs deps deps-build deps-demo deps-check deps-lint deps-plot demo check check-gpu torture-gpu torture torture-short torture-programs torture-sanitized \
-	bench bench-gpu bench-pipes bench-papers lint man install uninstall clean help
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
+	deps-lint deps-plot demo check check-gpu torture-gpu torture torture-short torture-programs torture-sanitized bench \
+	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

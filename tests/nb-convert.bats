@@ -347,6 +347,130 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	[ "$(cat file.txt)" = precious ]
 }
 
+@test "a failed export leaves the file as it was, and nothing beside it" {
+	mkdir -p whole && cd whole || return 1
+	nb-gen plummer -n 20000 --no-history >big.nb
+	head -c -200 big.nb >cut.nb # more than a buffer has been written by then
+	cat big.nb cut.nb >late.nb
+	for to in csv princeton; do
+		for name in old new link; do
+			echo precious >old
+			ln -sf old link
+			rm -f new
+			[ "$to" = princeton ] || fails_with 1 'truncated stream' "nb-convert -q --to $to $name <late.nb"
+			fails_with 1 '' "nb-convert -q --to $to $name <cut.nb"
+			(
+				ulimit -f 300
+				trap '' XFSZ
+				[ "$to" = princeton ] || fails_with 1 "write error: '$name': File too large" "nb-convert --to $to $name <big.nb"
+			)
+			[ "$(cat old)" = precious ]
+			[ ! -e new ]
+			[ "$(readlink link)" = old ]
+			[ "$(find . -name '.*' -type f)" = '' ]
+		done
+	done
+	# a second frame with other columns
+	printf 'x,y,s\n1,2,a\n' | from csv >one.nb
+	mutate drop s <one.nb >less.nb
+	cat one.nb less.nb >unlike.nb
+	fails_with 1 'frame 1: its columns differ' 'nb-convert -q --to csv old <unlike.nb'
+	[ "$(cat old)" = precious ]
+}
+
+@test "an export that is killed leaves the file as it was" {
+	mkdir -p killed && cd killed || return 1
+	echo precious >old
+	mkfifo feed
+	nb-gen plummer -n 20000 --no-history >big.nb
+	nb-convert --to csv old <feed &
+	pid=$!
+	exec 7>feed
+	cat big.nb big.nb >&7
+	for _ in $(seq 100); do
+		[ "$(find /proc/$pid/fd -lname '*(deleted)')" = '' ] || break
+		sleep 0.05
+	done
+	kill -KILL $pid
+	exec 7>&-
+	wait $pid || true
+	[ "$(cat old)" = precious ]
+	[ "$(find . -name '.*' -type f)" = '' ]
+}
+
+@test "an export has the mode of the file that it replaces, or that of any new file" {
+	mkdir -p modes && cd modes || return 1
+	printf 'x,y\n1,2\n' | from csv >a.nb
+	(
+		umask 027
+		nb-convert --to csv new <a.nb
+		echo old >old
+		chmod 604 old
+		ln -s old link
+		ln old other
+		nb-convert --to csv link <a.nb
+	)
+	[ "$(stat -c %a new)" = 640 ]
+	[ "$(stat -c %a old)" = 604 ]
+	[ "$(readlink link)" = old ]
+	cmp new old
+	[ "$(cat other)" = old ]
+	ln -s missing dangling
+	nb-convert --to csv dangling <a.nb
+	cmp new missing
+	nb-convert --to csv "$(pwd)/sub/../absolute" <a.nb 2>said || true
+	grep -q 'No such file' said
+	nb-convert --to csv "$(pwd)/absolute" <a.nb
+	cmp new absolute
+}
+
+@test "devices, pipes and the standard output are written as they are" {
+	mkdir -p devices && cd devices || return 1
+	printf 'x,y\n1,2\n' | from csv >a.nb
+	nb-convert --to csv <a.nb >want
+	mkfifo pipe
+	cat pipe >got &
+	nb-convert --to csv pipe <a.nb
+	wait $!
+	cmp want got
+	[ -p pipe ]
+	{
+		echo before
+		nb-convert --to csv /dev/stdout <a.nb
+		echo after
+	} >>got.txt
+	[ "$(tail -n 1 got.txt)" = after ]
+	nb-convert --to csv /dev/stdout <a.nb | cmp want -
+	nb-convert --to csv /dev/null <a.nb
+	[ -c /dev/null ]
+}
+
+@test "with --safe-cells a spreadsheet computes nothing, and the text comes back" {
+	printf '%s\n' 'x,y,"=cmd()",s,v' '1,2,"+a","=1+1",-1.5' '3,4,"b","-2",+2' '5,6,"@c","'"'"'d",-0.25' \
+		"7,8,\"\",\"$(printf '\t')=1\",3" '9,10,"x=1","a""b",4' | from csv --no-history >cells.nb
+	nb-convert --to csv <cells.nb | grep -qx '0,1,2,"+a","=1+1",-1.5'
+	nb-convert --to csv --safe-cells <cells.nb >safe.csv
+	cat safe.csv
+	head -n 1 safe.csv | grep -qxF "id,x,y,\"'=cmd()\",s,v"
+	sed -n 2p safe.csv | grep -qxF "0,1,2,\"'+a\",\"'=1+1\",-1.5"
+	sed -n 4p safe.csv | grep -qxF "2,5,6,\"'@c\",\"''d\",-0.25"
+	sed -n 6p safe.csv | grep -qxF '4,9,10,"x=1","a""b",4'
+	run grep -E "(^|,)\"?[=+@$(printf '\t')]" safe.csv
+	[ "$status" -eq 1 ]
+	nb-convert --from csv --safe-cells --no-history <safe.csv | cmp cells.nb
+	tr -d '"' <safe.csv | sed 6d | nb-convert --from csv --safe-cells | nb-convert --to csv | sed -n 3p | grep -qx '1,3,4,"b","-2",2'
+	fails_with 2 "option '--safe-cells' needs" 'nb-convert --to princeton --safe-cells <cells.nb'
+	fails_with 2 "option '--safe-cells' needs" 'nb-convert --from princeton --safe-cells </dev/null'
+}
+
+@test "a terminal gets no character that it would obey" {
+	printf 'x,y,s\n1,2,"a\302\2332Jb\342\200\256c\233d\303\251"\n' | from csv >hostile.nb
+	nb-convert --to csv <hostile.nb >plain
+	printf '0,1,2,"a\302\2332Jb\342\200\256c\233d\303\251"\n' | cmp - <(tail -n 1 plain)
+	script -qec 'nb-convert --to csv <hostile.nb' /dev/null </dev/null | tr -d '\r' | tail -n 1 >shown
+	printf '0,1,2,"a?2Jb?c?d\303\251"\n' | cmp - shown
+}
+
 @test "csv shows a NaN as it is" {
 	nb-gen plummer -n 3 | mutate set pos 1 0 nan | csv | sed -n 3p | cut -d , -f 3 | grep -qx nan
 }

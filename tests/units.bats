@@ -44,6 +44,7 @@ unit() {
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
 @test "formats of other programs when memory runs out" { unit exchange/scarce; }
+@test "a file takes its name when it is complete" { unit exchange/output; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "fast multipole method" { unit fmm/fmm; }

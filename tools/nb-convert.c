@@ -12,6 +12,7 @@ struct convert {
 	int from, to; /* number of the format */
 	double G;
 	uint64_t chosen; /* --frame */
+	int safe;	 /* --safe-cells */
 
 	const char *path; /* operand, or NULL */
 	struct nb_import in;
@@ -50,6 +51,8 @@ static const struct nb_option options[] = {
 		.help = "read this format, write a stream"},
 	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
 		.help = "gravitational constant of the imported data"},
+	{0, "safe-cells", NB_FLAG(struct convert, safe),
+		.help = "csv: an apostrophe before text that a spreadsheet would compute"},
 	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_formats, .help = "read a stream, write this format"},
 };
 
@@ -64,7 +67,10 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
 	if (!from && (G || run->common.no_history))
 		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", G ? "--G" : "--no-history");
-	opt->one = frame || !(nb_format_number((size_t)opt->to)->traits & NB_MANY_FRAMES);
+	const struct nb_format *format = nb_format_number((size_t)(from ? opt->from : opt->to));
+	if (opt->safe && !(format->traits & NB_FORMULAS))
+		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
+	opt->one = frame || !(format->traits & NB_MANY_FRAMES);
 	run->streams = from ? NB_WRITES : NB_READS;
 }
 
@@ -75,13 +81,21 @@ static void begin(struct nb_run *run, void *self)
 	if (run->streams & NB_READS) {
 		if (nb_export_open(&opt->out, nb_format_number((size_t)opt->to), opt->path))
 			nb_die(NB_EXIT_FAILED, "out of memory");
+		opt->out.safe = opt->safe;
 		return;
 	}
-	status = nb_import_open(&opt->in, nb_format_number((size_t)opt->from), run->files.in, opt->path, NULL);
+	status = nb_import_open(
+		&opt->in, nb_format_number((size_t)opt->from), run->files.in, opt->path, NULL, opt->safe);
 	if (status == -1)
 		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+}
+
+/* What has been written of a file goes; the rest ends with the process. */
+static void abandon(void *self)
+{
+	nb_export_abandon(&((struct convert *)self)->out);
 }
 
 static void clear(void *self)
@@ -289,5 +303,6 @@ const struct nb_tool nb_tool_convert = {
 	.frame = take_next,
 	.end = end,
 	.stream = convert_stream,
+	.abandon = abandon,
 	.clear = clear,
 };

@@ -5,7 +5,10 @@
  * column of one component, NAME_0, NAME_1 ... for one of more.  Read, known columns get their field's type; others
  * become <f8
  * ("nan", "inf" and nothing at all are numbers there), or text if their first cell is quoted or no number.  Without a
- * column id, ids count from 0. */
+ * column id, ids count from 0.
+ *
+ * Spreadsheets compute text that begins with =, +, - or @, even in quotes: safe (exchange.h) puts an apostrophe there.
+ */
 #include "formats/exchange/exchange.h"
 
 #include "common/decimal.h"
@@ -117,6 +120,12 @@ static char *take_cell(char *p, char **text, int *quoted, int *bad)
 		end--;
 	*end = '\0';
 	return comma ? comma + 1 : NULL;
+}
+
+/* Behind the apostrophe that --safe-cells put there. */
+static char *without_guard(const struct csv_reader *reader, char *text)
+{
+	return text + (reader->lines.in->safe && *text == '\'');
 }
 
 /* The next line that holds data. */
@@ -245,7 +254,7 @@ static int read_header(struct csv_reader *reader)
 		line = take_cell(line, &text, &quoted, &bad);
 		if (bad)
 			return nb_lines_fail(lines, "a quoted name has no closing quote");
-		if (take_name(reader, text))
+		if (take_name(reader, without_guard(reader, text)))
 			return NB_EINVAL;
 	}
 	return NB_OK;
@@ -437,6 +446,9 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 		line = take_cell(line, &text, &quoted, &bad);
 		if (bad)
 			return nb_lines_fail(lines, "a quoted cell has no closing quote");
+		char *bare = without_guard(reader, text);
+		quoted |= bare != text; /* programs that save it may leave out the quotes */
+		text = bare;
 		if (!reader->first_row_seen && place_unknown(reader, i, text, quoted))
 			return NB_EINVAL;
 		if (store_cell(reader, &reader->cell[i], text, when))
@@ -592,13 +604,19 @@ static int name_of(const struct nb_frame *frame, const struct nb_column *column,
 	return 1;
 }
 
-/* In quotes where it must be.  Returns the length. */
-static size_t quote_name(const char *name, char *to, size_t size)
+/* What comes before a text that a spreadsheet would compute, or that begins with an apostrophe already; else "". */
+static const char *guard(int safe, const char *text, size_t length)
 {
-	if (!strpbrk(name, ",\""))
+	return safe && length && strchr("=+-@\t\r'", *text) ? "'" : "";
+}
+
+/* In quotes where it must be.  Returns the length. */
+static size_t quote_name(int safe, const char *name, char *to, size_t size)
+{
+	const char *before = guard(safe, name, strlen(name));
+	if (!strpbrk(name, ",\"") && !*before)
 		return (size_t)snprintf(to, size, "%s", name);
-	size_t used = 0;
-	to[used++] = '"';
+	size_t used = (size_t)snprintf(to, size, "\"%s", before);
 	for (const char *c = name; *c && used + 3 < size; c++) {
 		if (*c == '"')
 			to[used++] = '"';
@@ -610,16 +628,16 @@ static size_t quote_name(const char *name, char *to, size_t size)
 }
 
 /* The header line of a frame, without the line end; from malloc. */
-static char *header_of(const struct nb_frame *frame, int with_frame)
+static char *header_of(const struct nb_export *out, const struct nb_frame *frame)
 {
-	enum { LONGEST = NB_NAME_SIZE + 16, NAME_ROOM = 2 * LONGEST };
+	enum { LONGEST = NB_NAME_SIZE + 16, NAME_ROOM = 2 * LONGEST + 8 };
 	size_t ncell = 2;
 	for (size_t c = 0; c < frame->ncolumn; c++)
 		ncell += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
 	char *header = malloc(ncell * NAME_ROOM + 1);
 	if (!header)
 		return NULL;
-	strcpy(header, with_frame ? "frame,time" : "");
+	strcpy(header, out->several ? "frame,time" : "");
 	size_t used = strlen(header);
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		const struct nb_column *column = &frame->column[c];
@@ -629,7 +647,7 @@ static char *header_of(const struct nb_frame *frame, int with_frame)
 				continue;
 			if (used)
 				header[used++] = ',';
-			used += quote_name(name, header + used, NAME_ROOM);
+			used += quote_name(out->safe, name, header + used, NAME_ROOM);
 		}
 	}
 	return header;
@@ -672,7 +690,7 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 {
 	struct csv_writer *writer = out->state;
 	char twice[NB_NAME_SIZE + 16];
-	writer->header = header_of(first, out->several);
+	writer->header = header_of(out, first);
 	if (!writer->header)
 		return NB_ENOMEM;
 	if (has_twins(writer->header, twice, sizeof twice))
@@ -691,7 +709,7 @@ struct source {
 	const double *real;
 	const uint64_t *whole; /* is_signed says how to read it */
 	const char *text;
-	int is_signed;
+	int is_signed, safe;
 	size_t ncomp, k, width; /* width: of a component of text */
 };
 
@@ -741,6 +759,7 @@ static int add_sources(
 	int status = read_column(column, &one);
 	for (uint32_t k = 0; !status && k < column->ncomp; k++) {
 		one.k = k;
+		one.safe = out->safe;
 		if (name_of(frame, column, k, name, sizeof name))
 			source[(*n)++] = one;
 		else
@@ -749,10 +768,10 @@ static int add_sources(
 	return status ? status : refuse_control(out, column, &one);
 }
 
-static int put_text(struct nb_output *out, const char *text, size_t width)
+static int put_text(struct nb_output *out, const char *text, size_t width, int safe)
 {
 	size_t length = strnlen(text, width);
-	if (nb_output_bytes(out, "\"", 1))
+	if (nb_output_bytes(out, "\"", 1) || nb_output_text(out, guard(safe, text, length)))
 		return -1;
 	for (size_t i = 0; i < length; i++)
 		if ((text[i] == '"' && nb_output_bytes(out, "\"", 1)) || nb_output_bytes(out, &text[i], 1))
@@ -767,7 +786,7 @@ static int put_cell(struct nb_output *out, const struct source *source, size_t i
 	if (source->real)
 		return nb_output_f64(out, source->real[at]);
 	if (source->text)
-		return put_text(out, source->text + at * source->width, source->width);
+		return put_text(out, source->text + at * source->width, source->width, source->safe);
 	int length = source->is_signed ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)source->whole[at])
 				       : snprintf(digits, sizeof digits, "%" PRIu64, source->whole[at]);
 	return nb_output_bytes(out, digits, (size_t)length);
@@ -813,7 +832,7 @@ static int write_frame(struct nb_export *out, const struct nb_frame *frame)
 	size_t most = 1;
 	for (size_t c = 0; c < frame->ncolumn; c++)
 		most += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
-	char *header = header_of(frame, out->several);
+	char *header = header_of(out, frame);
 	struct source *source = calloc(most, sizeof *source);
 	int status = header && source ? NB_OK : NB_ENOMEM;
 	if (!status && strcmp(header, writer->header) != 0)
@@ -829,7 +848,7 @@ const struct nb_format nb_format_csv = {
 	.name = "csv",
 	.about = "csv text",
 	.place = 2,
-	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE,
+	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_FORMULAS,
 	.G = 1,
 	.import_size = sizeof(struct csv_reader),
 	.open = open_csv,

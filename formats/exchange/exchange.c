@@ -71,8 +71,8 @@ static void explain(struct nb_import *in, int status)
 		snprintf(in->error, sizeof in->error, "%s", nb_status_text(status));
 }
 
-int nb_import_open(
-	struct nb_import *in, const struct nb_format *format, int fd, const char *path, const struct nb_subset *subset)
+int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
+	const struct nb_subset *subset, int safe)
 {
 	memset(in, 0, sizeof *in);
 	in->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : fd;
@@ -81,6 +81,7 @@ int nb_import_open(
 	in->path = path;
 	in->name = path ? path : "standard input";
 	in->format = format;
+	in->safe = safe;
 	if (subset)
 		in->subset = *subset;
 	in->state = new_state(format->import_size);
@@ -187,7 +188,8 @@ int nb_export_close(struct nb_export *out)
 	if (status)
 		return status;
 	status = nb_output_close(out->output);
-	release(out);
+	if (!status)
+		release(out);
 	return status;
 }
 

@@ -18,14 +18,15 @@ struct nb_import;
 struct nb_export;
 
 enum nb_format_trait {
-	NB_MANY_FRAMES = 1,	   /* a file holds several frames */
-	NB_ONLY_VALID = 2,	   /* what is written must be what field.def says of it: finite, not negative */
-	NB_LOSES_EMPTY = 4,	   /* of several frames, one without bodies leaves no trace */
-	NB_LOSES_G = 8,		   /* attribute G; readers must be told it */
-	NB_FIXED_G = 16,	   /* attribute G; readers take the G of the row */
-	NB_LOSES_KICK = 32,	   /* attribute pending_kick */
-	NB_LOSES_TIME = 64,	   /* attribute time */
-	NB_LOSES_TIME_OF_ONE = 128 /* the same, where a file holds one frame only */
+	NB_MANY_FRAMES = 1,	    /* a file holds several frames */
+	NB_ONLY_VALID = 2,	    /* what is written must be what field.def says of it: finite, not negative */
+	NB_LOSES_EMPTY = 4,	    /* of several frames, one without bodies leaves no trace */
+	NB_LOSES_G = 8,		    /* attribute G; readers must be told it */
+	NB_FIXED_G = 16,	    /* attribute G; readers take the G of the row */
+	NB_LOSES_KICK = 32,	    /* attribute pending_kick */
+	NB_LOSES_TIME = 64,	    /* attribute time */
+	NB_LOSES_TIME_OF_ONE = 128, /* the same, where a file holds one frame only */
+	NB_FORMULAS = 256	    /* spreadsheets read it, and compute text that looks like a formula: see safe */
 };
 
 struct nb_format {
@@ -75,15 +76,16 @@ struct nb_import {
 	const char *name; /* of the file, for messages */
 	int fd;		  /* open for reading, at the beginning */
 	struct nb_subset subset;
+	int safe;	 /* the text was written with safe: see nb_export */
 	uint64_t nframe; /* frames passed, wanted or not */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	void *state; /* of the format */
 };
 
-/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it.  NB_OK; -1 with
- * errno: the file cannot be opened; else in->error says why. */
-NB_MUST_CHECK int nb_import_open(
-	struct nb_import *in, const struct nb_format *format, int fd, const char *path, const struct nb_subset *subset);
+/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it; safe: as in
+ * struct nb_import.  NB_OK; -1 with errno: the file cannot be opened; else in->error says why. */
+NB_MUST_CHECK int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
+	const struct nb_subset *subset, int safe);
 /* The next frame (*frame is cleared first), which gets its number and, without an attribute G, that of the format.  On
  * NB_ERROR in->error says why. */
 enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame);
@@ -100,20 +102,24 @@ struct nb_export {
 	const struct nb_format *format;
 	const char *path; /* NULL: standard output */
 	int several;	  /* more than one frame will come: set before the first is written */
-	uint64_t nframe;  /* frames written */
+	/* Text that a spreadsheet would compute gets an apostrophe before it, and so does text that begins with one, so
+	 * that reading with safe gives the same text back; for formats with NB_FORMULAS, set before the first frame. */
+	int safe;
+	uint64_t nframe; /* frames written */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	struct nb_output *output; /* where bytes go (output_internal.h) */
 	void *state;		  /* of the format */
 };
 
-/* Prepares to write a file of this path, or (NULL) standard output.  The file is opened when the first bytes go out, so
- * that a failure before leaves an older one as it was.  NB_OK or NB_ENOMEM. */
+/* Prepares to write a file of this path, or (NULL) standard output.  A regular file gets its name when it is closed, so
+ * that a failure leaves an older one as it was (output_internal.h).  NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_export_open(struct nb_export *out, const struct nb_format *format, const char *path);
 /* Both: NB_OK; NB_EINVAL: the format cannot hold that, out->error says why; NB_ENOMEM; -1 with errno: writing failed.
- * Closing writes what is buffered, and checks. */
+ * Closing writes what is buffered, and checks; if it fails, nb_export_abandon must follow. */
 NB_MUST_CHECK int nb_export_frame(struct nb_export *out, const struct nb_frame *frame);
 NB_MUST_CHECK int nb_export_close(struct nb_export *out);
-/* Releases what is held, after a failure.  Nothing happens to one that is zero, or closed already. */
+/* Releases what is held, and drops the file, after a failure.  Nothing happens to one that is zero, or closed already.
+ */
 void nb_export_abandon(struct nb_export *out);
 /* For formats: sets out->error; returns NB_EINVAL. */
 int nb_export_fail(struct nb_export *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

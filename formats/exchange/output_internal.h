@@ -9,18 +9,26 @@
 struct nb_output {
 	int fd;
 	const char *path;
+	char *target;	 /* regular file that takes its name at the end; NULL: fd is written as it is */
+	char *temporary; /* what it is called until then; NULL: it has no name yet */
 	char *buffer;
 	size_t used;
 };
 
-/* Writes to fd, or, where fd is -1, to a file of this path, which is opened when the first bytes go out, so that a
- * failure before leaves an older file as it was.  NB_OK or NB_ENOMEM. */
+/* Writes to fd, or, where fd is -1, to a file of this path.  NB_OK or NB_ENOMEM.
+ *
+ * The file is made when the first bytes go out, in the same folder, and takes the name at closing: a failure at any
+ * time leaves an older file as it was, and no half one.  It gets the mode, and the owner, of the older one.  Written as
+ * they are: what is no regular file (a device, a pipe), a link to nothing, a file that this process has open for
+ * writing, and a file in a folder that takes no new one.  A link to a file stays, and that file is replaced.
+ *
+ * What a terminal would obey (printable.h) reaches it as '?'; anything else gets the bytes as they are. */
 NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path);
-/* All return 0, or -1 with errno set by open(), write() or close(). */
+/* All return 0, or -1 with errno set by the system. */
 NB_MUST_CHECK int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes);
 NB_MUST_CHECK int nb_output_text(struct nb_output *out, const char *text);
 NB_MUST_CHECK int nb_output_f64(struct nb_output *out, double x); /* shortest text that reads back the same */
-NB_MUST_CHECK int nb_output_close(struct nb_output *out);
-void nb_output_abandon(struct nb_output *out); /* releases memory, and closes a file that it opened */
+NB_MUST_CHECK int nb_output_close(struct nb_output *out);	  /* after a failure, nb_output_abandon */
+void nb_output_abandon(struct nb_output *out);			  /* releases memory, and drops a file that it made */
 
 #endif

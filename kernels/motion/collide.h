@@ -41,7 +41,8 @@
  * A body that touches nothing ends at pos + vel dt, to the last bit as by nb_drift_cpu.
  *
  * Time is about n log n + contacts log n, as long as few of the boxes around the paths meet; in a drift without
- * mergers every contact looks at all bodies that the two overlap.  Memory: about 200 bytes a body and 64 a contact. */
+ * mergers every contact may look at all bodies that the two overlap, so M that all overlap take up to
+ * M NB_COLLIDE_MOST / 2 contacts of some M operations.  Memory: about 300 bytes a body and 64 a contact. */
 #ifndef NB_MOTION_COLLIDE_H
 #define NB_MOTION_COLLIDE_H
 

@@ -3,9 +3,15 @@
  * Bodies are sorted along a Z-order curve of the middles of their paths; eight in a row share a leaf of a complete
  * binary tree, whose nodes hold the boxes around the paths.  Leaf by leaf and in parallel, each body finds the first
  * contact of its path with any other.  A heap of these gives the first contact of all; it changes the paths of two
- * bodies, for which new boxes and first contacts are computed, and so on.  A contact whose partner has changed its
- * path meanwhile is looked for again when its turn comes: it cannot be late, for at each time every pair is watched
- * by that one of the two that changed last.
+ * bodies, for which new boxes and first contacts are computed, and so on.  Every pair is watched by that one of the two
+ * that changed last.  So a contact whose partner has changed its path meanwhile is no longer one: when its turn comes,
+ * the body looks for the first contact with those that have not changed since.
+ *
+ * Where many bodies overlap, most contacts happen at once: at the time of the contact before.  Nothing can come
+ * earlier, so of those of one body the first is that with the partner of the smallest id.  The nodes therefore hold the
+ * smallest id below them as well: a search goes to the smaller one first, and leaves out what comes after a contact
+ * that it has.  All this begins after n/64 contacts: where there are few, it would not pay.  A body that may have no
+ * more contacts leaves the tree.
  *
  * Mergers begin with the bodies that overlap, which are joined in a forest of sets (union and find).  To be fast
  * where very many do, neighbours on the curve are joined first, and a node is not searched for partners of a leaf
@@ -24,10 +30,13 @@
 #include "common/mem.h"
 #include "kernels/order/order.h"
 
+#define LAST UINT64_MAX
+
 enum {
-	LANES = 8,  /* bodies in a leaf */
-	STACK = 80, /* nodes of a depth-first search: at most one a level waits */
-	GRAIN = 16  /* leaves that a thread takes at a time */
+	LANES = 8,	 /* bodies in a leaf */
+	STACK = 80,	 /* nodes of a depth-first search: at most one a level waits */
+	GRAIN = 16,	 /* leaves that a thread takes at a time */
+	UNLABELLED = 64, /* labels are worth making after n over this contacts */
 };
 
 /* lower corner, then the upper one with the sign turned: two boxes meet if each number of one is at most the
@@ -38,6 +47,11 @@ struct box {
 
 struct leaf {
 	double c[6][LANES];
+};
+
+/* the paths of the bodies of a leaf, side by side */
+struct course {
+	double q[3][LANES], u[3][LANES], t[LANES];
 };
 
 struct heap {
@@ -54,6 +68,12 @@ struct work {
 	struct box *node;	  /* 2 top; children of node i: 2 i and 2 i + 1; root: 1; leaf l: top + l */
 	struct leaf *leaf;	  /* nleaf */
 	struct nb_contact *first; /* n: first contact of each body */
+	uint64_t *turn;		  /* n: number of the contact that changed the body last; 0: none */
+	uint64_t turns;		  /* contacts so far */
+	int labelled;		  /* else all labels are 0 and say nothing, and there are no courses */
+	uint64_t *label;	  /* n: ids, or rows where there are none; LAST for bodies that touch nothing more */
+	uint64_t *least;	  /* 2 top: the smallest label of a node */
+	struct course *course;	  /* nleaf */
 	uint32_t *set;		  /* n, mergers: the set of a body: its parent in the forest, itself at the root */
 	uint32_t *whole;	  /* 2 top, mergers: a body of the node if all of them are in one set, else NB_NOBODY */
 	double *middle;		  /* n x 3: of the paths */
@@ -173,10 +193,67 @@ static void fit_all(struct work *w)
 	}
 }
 
-/* After the path of one body has changed. */
+static inline uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void label_leaf(struct work *w, size_t l)
+{
+	const size_t end = (l + 1) * LANES < w->x.c->n ? (l + 1) * LANES : w->x.c->n;
+	uint64_t least = LAST;
+	for (size_t a = l * LANES; a < end; a++)
+		least = smaller(least, w->label[a]);
+	w->least[w->top + l] = least;
+}
+
+/* May the body touch another one?  A merger may always: see nb_collide_contact. */
+static inline int may_touch(const struct nb_collide_state *x, uint32_t a)
+{
+	return x->c->mode == NB_COLLIDE_MERGE || x->mark[a].changes < NB_COLLIDE_MOST;
+}
+
+static void set_course(struct work *w, uint32_t a)
+{
+	const struct nb_path *path = &w->x.path[a];
+	struct course *course = &w->course[a / LANES];
+	for (int k = 0; k < 3; k++) {
+		course->q[k][a % LANES] = path->q[k];
+		course->u[k][a % LANES] = path->u[k];
+	}
+	course->t[a % LANES] = path->t;
+}
+
+static void label_all(struct work *w)
+{
+	const uint64_t *id = w->x.c->id;
+	for (uint32_t a = 0; a < w->x.c->n; a++) {
+		const uint32_t row = w->x.mark[a].row;
+		w->label[a] = !may_touch(&w->x, a) ? LAST : id ? id[row] : row;
+		set_course(w, a);
+	}
+	for (size_t l = 0; l < w->top; l++)
+		label_leaf(w, l);
+	for (size_t i = w->top - 1; i > 0; i--)
+		w->least[i] = smaller(w->least[2 * i], w->least[2 * i + 1]);
+	w->labelled = 1;
+}
+
+/* After the body has had its last contact: nothing finds it any more. */
+static void leave(struct work *w, uint32_t a)
+{
+	w->label[a] = LAST;
+	size_t i = w->top + a / LANES;
+	label_leaf(w, a / LANES);
+	for (i /= 2; i > 0; i /= 2)
+		w->least[i] = smaller(w->least[2 * i], w->least[2 * i + 1]);
+}
+
+/* After a contact of one body. */
 static void fit_one(struct work *w, uint32_t a)
 {
-	const struct box box = path_box(&w->x.path[a]);
+	const int touches = may_touch(&w->x, a);
+	const struct box box = touches ? path_box(&w->x.path[a]) : nowhere;
 	struct leaf *leaf = &w->leaf[a / LANES];
 	size_t i = w->top + a / LANES;
 	set_lane(leaf, a % LANES, &box);
@@ -184,6 +261,11 @@ static void fit_one(struct work *w, uint32_t a)
 	for (unsigned lane = 0; lane < LANES; lane++) {
 		const struct box other = lane_box(leaf, lane);
 		w->node[i] = joined(&w->node[i], &other);
+	}
+	if (w->labelled) {
+		set_course(w, a);
+		if (!touches)
+			leave(w, a);
 	}
 	for (i /= 2; i > 0; i /= 2) {
 		const struct box both = joined(&w->node[2 * i], &w->node[2 * i + 1]);
@@ -264,25 +346,60 @@ static inline void consider(const struct nb_collide_state *x, struct nb_contact 
 
 static const struct nb_contact none = {INFINITY, NB_NOBODY, NB_NOBODY};
 
-/* First contact of one body. */
-static struct nb_contact search(const struct work *w, uint32_t a)
+/* The largest label that a partner may have to come before the best contact so far: all of them may if that one is
+ * later than now.  Equal labels are decided by the rows. */
+static inline uint64_t label_before(const struct work *w, const struct nb_contact *best, double now)
+{
+	return w->labelled && best->s <= now ? w->label[best->b] : LAST;
+}
+
+/* One bit for each body of the leaf that a approaches when the later one of the two has its path, by the operations of
+ * nb_path_contact: others do not bounce off it. */
+static inline unsigned approaching(const struct course *b, const struct nb_path *a)
+{
+	unsigned bits = 0;
+	for (unsigned l = 0; l < LANES; l += 2) {
+		const duo since = {a->t, a->t}, other = two(b->t + l);
+		const duo_mask theirs = other > since;
+		const duo s = (duo)(((duo_mask)other & theirs) | ((duo_mask)since & ~theirs));
+		duo dw = {0, 0};
+		for (int k = 0; k < 3; k++) {
+			const duo w = two(b->u[k] + l) - a->u[k], d = (two(b->q[k] + l) - a->q[k]) + w * s;
+			dw = k == 0 ? d * w : dw + d * w;
+		}
+		const duo_mask towards = dw < (duo){0, 0};
+		bits |= (unsigned)(towards[0] & 1) << l | (unsigned)(towards[1] & 1) << (l + 1);
+	}
+	return bits;
+}
+
+/* First contact of one body, not before now, with those that it watches. */
+static struct nb_contact search(const struct work *w, uint32_t a, double now)
 {
 	uint32_t stack[STACK];
 	int waiting = 0;
 	struct nb_contact best = none;
+	uint64_t most = LAST;
+	const int parting = w->labelled && w->x.c->mode != NB_COLLIDE_MERGE; /* bodies that part do not touch */
 	const struct box own = lane_box(&w->leaf[a / LANES], a % LANES), reach = reach_of(&own);
 	for (size_t i = 1;;) {
-		if (meet(&w->node[i], &reach)) {
+		if (w->least[i] <= most && meet(&w->node[i], &reach)) {
 			if (i < w->top) {
-				stack[waiting++] = (uint32_t)(2 * i + 1);
-				i = 2 * i;
+				const size_t next = 2 * i + (w->least[2 * i + 1] < w->least[2 * i]);
+				stack[waiting++] = (uint32_t)(next ^ 1);
+				i = next;
 				continue;
 			}
 			const uint32_t base = (uint32_t)((i - w->top) * LANES);
-			for (unsigned bits = meet_leaf(&w->leaf[i - w->top], &reach); bits; bits &= bits - 1) {
+			unsigned bits = meet_leaf(&w->leaf[i - w->top], &reach);
+			if (bits && parting)
+				bits &= approaching(&w->course[i - w->top], &w->x.path[a]);
+			for (; bits; bits &= bits - 1) {
 				const uint32_t b = base + (uint32_t)__builtin_ctz(bits);
-				if (b != a)
-					consider(&w->x, &best, a, b);
+				if (b == a || w->turn[b] > w->turn[a] || w->label[b] > most)
+					continue;
+				consider(&w->x, &best, a, b);
+				most = label_before(w, &best, now);
 			}
 		}
 		if (waiting == 0)
@@ -450,18 +567,24 @@ static struct entry pop(struct work *w)
 	return top;
 }
 
-/* Watches for the first contact of a body. */
-static int watch(struct work *w, uint32_t a)
+/* Watches for the first contact of a body; nothing happens before now any more. */
+static int watch(struct work *w, uint32_t a, double now)
 {
-	const struct nb_contact k = search(w, a);
+	if (!may_touch(&w->x, a))
+		return NB_OK;
+	const struct nb_contact k = search(w, a, now);
 	return k.s <= 1 ? push(w, k) : NB_OK;
 }
 
 static int run(struct work *w)
 {
-	struct nb_mark *mark = w->x.mark;
+	const struct nb_mark *mark = w->x.mark;
+	const size_t n = w->x.c->n;
 	int status = NB_OK;
-	for (uint32_t a = 0; a < w->x.c->n && !status; a++)
+	memset(w->turn, 0, n * sizeof *w->turn);
+	memset(w->label, 0, n * sizeof *w->label);
+	memset(w->least, 0, 2 * w->top * sizeof *w->least);
+	for (uint32_t a = 0; a < n && !status; a++)
 		if (w->first[a].s <= 1)
 			status = push(w, w->first[a]);
 	while (w->heap.n > 0 && !status) {
@@ -470,15 +593,18 @@ static int run(struct work *w)
 		if (mark[a].changes != next.changes_a)
 			continue; /* watched anew since */
 		if (mark[b].changes != next.changes_b) {
-			status = watch(w, a);
+			status = watch(w, a, next.contact.s);
 			continue;
 		}
 		nb_collide_act(&w->x, next.contact);
+		w->turn[a] = w->turn[b] = ++w->turns;
+		if (!w->labelled && w->turns > n / UNLABELLED)
+			label_all(w);
 		fit_one(w, a);
 		fit_one(w, b);
-		status = watch(w, a);
+		status = watch(w, a, next.contact.s);
 		if (!status)
-			status = watch(w, b);
+			status = watch(w, b, next.contact.s);
 	}
 	return status;
 }
@@ -548,6 +674,10 @@ static size_t lay_out(struct work *w, uintptr_t at)
 	w->node = part(&at, 2 * w->top, sizeof *w->node);
 	w->leaf = part(&at, w->nleaf, sizeof *w->leaf);
 	w->first = part(&at, n, sizeof *w->first);
+	w->label = part(&at, n, sizeof *w->label);
+	w->least = part(&at, 2 * w->top, sizeof *w->least);
+	w->turn = part(&at, n, sizeof *w->turn);
+	w->course = part(&at, w->nleaf, sizeof *w->course);
 	w->middle = part(&at, 3 * n, sizeof *w->middle);
 	w->key = part(&at, n, sizeof *w->key);
 	w->perm = part(&at, n, sizeof *w->perm);

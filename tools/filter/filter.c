@@ -96,6 +96,8 @@ static void leave(struct nb_voice *voice, int status)
 	if (run->is_program && gettid() == getpid()) {
 		if (run->relay)
 			(void)nb_relay_drain(run->relay);
+		if (run->tool->abandon)
+			run->tool->abandon(run->self);
 		exit(status);
 	}
 	run->status = status ? status : NB_RUN_LEFT;

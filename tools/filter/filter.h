@@ -49,6 +49,8 @@ struct nb_tool {
 	 * none. */
 	int (*make)(struct nb_run *run, void *self, struct nb_frame *frame);
 	void (*end)(struct nb_run *run, void *self); /* after the last frame, before the stream is closed */
+	/* A program that fails ends without clear: takes back what would outlive it, such as half a file. */
+	void (*abandon)(void *self);
 	/* Frees what the structure holds, whatever went before. */
 	void (*clear)(void *self);
 	/* Says what it does with a frame (plan.h): without it, auto is the CPU, or where the frame is. */

@@ -92,7 +92,7 @@ static void test_subset(void)
 	nb_frame_init(&frame);
 	write_file(three);
 	const struct nb_subset one = {.first = 1, .count = 1, .wants = all_but_mass, .context = &asked};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &one) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &one, 0) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	CHECK(frame.number == 1);
 	CHECK_NEAR(x_of(&frame), 6, 0);
@@ -104,17 +104,17 @@ static void test_subset(void)
 	nb_import_close(&in);
 
 	const struct nb_subset rest = {.first = 2};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &rest) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &rest, 0) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	CHECK_NEAR(x_of(&frame), 8, 0);
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
 
 	const struct nb_subset none = {.first = 3};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &none) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &none, 0) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
-	CHECK(nb_import_open(&in, format_named("csv"), 0, "/no/such/file", NULL) == -1);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, "/no/such/file", NULL, 0) == -1);
 	nb_frame_clear(&frame);
 }
 

@@ -217,6 +217,39 @@ static void larger_against_all_pairs(void)
 	}
 }
 
+/* All bodies overlap all others, so that most contacts happen at once and ids decide; an acceleration presses some
+ * together until they may collide no more. */
+static void overlapping_against_all_pairs(void)
+{
+	enum { N = 60 };
+	double acc[3 * N];
+	for (int variant = 0; variant < 16; variant++) {
+		struct bodies a = make(N);
+		gas(&a, 10);
+		for (size_t i = 0; i < 3 * N; i++) {
+			if (variant & 1) /* towards the middle */
+				a.vel[i] = 0.5 - a.pos[i];
+			if (variant & 8) /* far less than the drift goes: contacts at other times too */
+				a.radius[i / 3] = 0.2;
+			acc[i] = 30 * (0.5 - a.pos[i]);
+			a.id[i / 3] = i / 3 * 37 % N / (variant & 2 ? 1 : 4); /* each once, or some four times */
+		}
+		struct bodies b = copy_of(&a, NULL);
+		struct nb_collide_count count[2];
+		for (int k = 0; k < 2; k++) {
+			const struct bodies *of = k ? &b : &a;
+			const struct nb_collide c = {N, variant & 4 ? NB_COLLIDE_BOUNCE : NB_COLLIDE_ELASTIC, 0.1,
+				of->pos, of->vel, of->later, of->mass, of->radius, of->id, NULL, acc, 0.05, 0.5};
+			CHECK(both[k](&c, &count[k]) == NB_OK);
+		}
+		CHECK(same(&a, &b));
+		CHECK(count[0].contacts == count[1].contacts && count[0].limited == count[1].limited);
+		CHECK(count[0].limited > 5);
+		release(&a);
+		release(&b);
+	}
+}
+
 /* ---- order of rows, threads ----------------------------------------------------------------------------- */
 
 static void any_order(void)
@@ -318,6 +351,7 @@ int main(void)
 	untouched();
 	against_all_pairs();
 	larger_against_all_pairs();
+	overlapping_against_all_pairs();
 	any_order();
 	any_threads();
 	many_at_one_place();
