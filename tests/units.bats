@@ -25,6 +25,7 @@ unit() {
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
+@test "what frames and writers refuse" { unit stream/refuse; }
 @test "numbers of every type" { unit stream/types; }
 @test "frames made in blocks" { unit stream/fill; }
 @test "frames that share columns" { unit stream/share; }

@@ -5,6 +5,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <errno.h>
+
 static _Atomic long scarce_calls, scarce_fails;
 static int scarce_blocks_only; /* only nb_alloc fails: OpenMP's own calls of malloc end the process */
 
@@ -28,12 +30,13 @@ static int scarce_strikes(void)
 	return scarce_fails && ++scarce_calls == scarce_fails;
 }
 
-#define SCARCE(type, name, parameters, arguments, is_block)                                                    \
-	type __real_##name parameters;                                                                         \
-	type __wrap_##name parameters;                                                                         \
-	type __wrap_##name parameters                                                                          \
-	{                                                                                                      \
-		return (is_block || !scarce_blocks_only) && scarce_strikes() ? NULL : __real_##name arguments; \
+#define SCARCE(type, name, parameters, arguments, is_block)                                             \
+	type __real_##name parameters;                                                                  \
+	type __wrap_##name parameters;                                                                  \
+	type __wrap_##name parameters                                                                   \
+	{                                                                                               \
+		return (is_block || !scarce_blocks_only) && scarce_strikes() ? (errno = ENOMEM, NULL)   \
+									     : __real_##name arguments; \
 	}
 SCARCE(void *, malloc, (size_t bytes), (bytes), 0)
 SCARCE(void *, calloc, (size_t count, size_t size), (count, size), 0)

@@ -3,6 +3,7 @@
 
 #include "formats/exchange/exchange.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/nb-unit-scarce-XXXXXX", to[] = "/tmp/nb-unit-scarce-XXXXXX";
@@ -31,7 +32,7 @@ static int import(void *context)
 	size_t rows = 0;
 	enum nb_answer answer = NB_ERROR;
 	nb_frame_init(&frame);
-	if (nb_import_open(&in, work->format, 0, path, NULL) == NB_OK)
+	if (nb_import_open(&in, work->format, 0, path, NULL, 0) == NB_OK)
 		while ((answer = nb_import_next(&in, &frame)) == NB_FRAME)
 			rows += frame.rows[NB_PARTICLE];
 	const int status = answer == NB_END		       ? (rows == work->rows ? 0 : -1)
@@ -53,6 +54,8 @@ static int export(void *context)
 		if (!status)
 			status = nb_export_close(&out);
 	}
+	if (status == -1 && errno == ENOMEM)
+		status = NB_ENOMEM;
 	nb_export_abandon(&out);
 	return status;
 }
@@ -67,7 +70,7 @@ static void test_format(const char *name, const char *text, size_t rows)
 	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 	CHECK(scarce_each(name, import, &work, NB_ENOMEM) > 10);
 	nb_frame_init(&frame);
-	CHECK(nb_import_open(&in, work.format, 0, path, NULL) == NB_OK);
+	CHECK(nb_import_open(&in, work.format, 0, path, NULL, 0) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	nb_import_close(&in);
 	CHECK(scarce_each(name, export, &work, NB_ENOMEM) > 2);

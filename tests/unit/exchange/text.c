@@ -34,7 +34,7 @@ static const char *import(const char *format, const char *text, struct nb_frame 
 	nb_frame_init(frame);
 	nb_frame_init(&next);
 	write_file(text);
-	if (nb_import_open(&in, format_named(format), 0, path, NULL) == NB_OK)
+	if (nb_import_open(&in, format_named(format), 0, path, NULL, 0) == NB_OK)
 		while ((answer = nb_import_next(&in, &next)) == NB_FRAME) {
 			nb_frame_clear(frame);
 			CHECK(nb_frame_give(frame, &next, 1) == NB_OK);
@@ -274,11 +274,13 @@ static int export_to(const char *where, const char *format, const struct nb_fram
 		status = nb_export_frame(&out, frame);
 	if (!status && several)
 		status = nb_export_frame(&out, frame);
-	const int code = errno;
+	int code = errno;
 	if (error)
 		snprintf(error, NB_EXCHANGE_ERROR_SIZE, "%s", out.error);
-	if (!status)
-		return nb_export_close(&out);
+	if (!status) {
+		status = nb_export_close(&out);
+		code = errno;
+	}
 	nb_export_abandon(&out);
 	errno = code;
 	return status;
