@@ -90,3 +90,19 @@ setup() {
 	fails_with 1 'a picture of size 1e-305 with zoom 1e+12 is out of scale' \
 		'nb-render-ppm -W 8 -H 8 --size 1e-305 --zoom 1e12 <sphere.nb'
 }
+
+@test "a step beyond 10^15 is written with all its digits" {
+	nb-gen kepler | nb-force >kepler.nb
+	mutate attribute step 999999999999998 <kepler.nb | nb-step -d 0.01 -k 3 nb-force | nb-stats --attributes |
+		sed -n 's/^step=//p' >steps
+	equals "$(cat steps)" "$(printf '%s\n' 999999999999998 999999999999999 1000000000000000 1000000000000001)"
+}
+
+@test "csv says which frame it has no place for" {
+	nb-gen plummer -n 0 >none.nb
+	run --separate-stderr bash -c 'cat sphere.nb none.nb sphere.nb | nb-convert --to csv'
+	[ "$status" -eq 0 ]
+	equals "$(grep -c 'no bodies' <<<"$stderr")" 1
+	[[ $stderr == *"csv text cannot represent frame 1, which has no bodies"* ]]
+	equals "$(cut -d, -f1 <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" ' 30 0 30 2 1 frame '
+}
