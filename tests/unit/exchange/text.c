@@ -229,7 +229,8 @@ static void test_many_colours(void)
 
 /* ---- writing --------------------------------------------------------------------------------------- */
 
-/* The text of row 0 is so long that each of the following bytes stands at another place of the buffer. */
+/* The text of row 0 is so long that each of the following bytes stands at another place of the buffer; those of many
+ * rows are longer than a number, before which the buffer is emptied. */
 static void make(struct nb_frame *frame, size_t n, size_t shift, int with_colour)
 {
 	static const struct {
@@ -254,7 +255,7 @@ static void make(struct nb_frame *frame, size_t n, size_t shift, int with_colour
 		return;
 	memset(to, with_colour ? 7 : 0, n * text->rowsize);
 	for (size_t i = 0; !with_colour && i < n; i++)
-		memset(to + 64 * i, i ? '"' : 'x', i ? 3 : shift);
+		memset(to + 64 * i, i ? '"' : 'x', i == 0 ? shift : n < 100 ? 3 : 60);
 	if (with_colour) /* one digit more in so many numbers */
 		for (size_t i = 0; i < shift; i++)
 			to[i] = 77;
