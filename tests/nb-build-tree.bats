@@ -99,6 +99,18 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 	fails_with 1 "is stale: bodies have moved since (put 'nb-sort-zorder' before)" 'nb-build-tree <moved.nb'
 }
 
+@test "bodies with one key are refused where they are not in order" {
+	{
+		echo id,mass,x,y,z,vx,vy,vz
+		echo 0,1,1,1,1,0,0,0
+		awk 'BEGIN { for (i = 1; i < 40; i++) printf "%d,1,%.17g,0,0,0,0,0\n", i, 1e-9 * i }'
+	} | nb-convert --from csv | nb-sort-zorder >s.nb
+	nb-build-tree -l 4 <s.nb | nb-stats --check
+	[ "$(nb-build-tree -l 4 <s.nb | mutate show node_count | wc -l)" -gt 10 ]
+	mutate set pos 3 0 30e-9 <s.nb >bad.nb
+	fails_with 1 "bodies of frame 0 with one key are not in order (put 'nb-sort-zorder' before)" 'nb-build-tree -l 4 <bad.nb'
+}
+
 @test "options are checked" {
 	nb-gen plummer -n 100 | nb-sort-zorder >s.nb
 	fails_with 2 "invalid leaf-size '0'" 'nb-build-tree -l 0 <s.nb'

@@ -294,6 +294,44 @@ BOXES='nb-build-tree --kind boxes --level'
 	fails_with 1 'corrupt tree' 'nb-force <bad.nb'
 }
 
+@test "a tree of other masses, or with damaged moments, is refused" {
+	nb-sort-zorder <plummer.nb | nb-build-tree >tree.nb
+	mutate set mass 7 0 0.5 <tree.nb >bad.nb
+	fails_with 1 "corrupt tree in frame 0: a node's mass is not the sum of its bodies' masses" 'nb-force <bad.nb'
+	for value in 0 -1 nan inf 0.123; do
+		mutate set node_mass 3 0 $value <tree.nb >bad.nb
+		fails_with 1 "corrupt tree in frame 0: a node's mass is not the sum of its bodies' masses" 'nb-force <bad.nb'
+		mutate set node_com 3 1 $value <tree.nb >bad.nb
+		fails_with 1 "corrupt tree in frame 0: a node's centre of mass is not that of its bodies" 'nb-force <bad.nb'
+		mutate set node_box 3 4 $value <tree.nb >bad.nb
+		fails_with 1 "corrupt tree in frame 0: a node's box is not that of its bodies" 'nb-force <bad.nb'
+		mutate set node_quad 3 5 $value <tree.nb >bad.nb
+		fails_with 1 "corrupt tree in frame 0: a node's second moments are not those of its bodies" 'nb-force <bad.nb'
+	done
+}
+
+# How many pairs of bodies a walk sums for each body, from -v.
+pairs_of() { # pairs_of FILE N
+	nb-sort-zorder <"$1" | nb-build-tree | NB_FOLD=off nb-force -v -e 0 --G 1e-150 2>&1 >/dev/null |
+		sed -n 's/.*body-body \([0-9]*\).*/\1/p' | awk -v n="$2" '{ print int($1 / n) }'
+}
+
+@test "a walk takes n log n whatever the distribution" {
+	# id, mass, x, y, z: uniform in a cube; half of it in a core; ten nested cores; scales from 1 to 2^-400; huge and tiny
+	for model in 'cube 1' 'core i%2?1:1e-6' 'nested 0.1^(i%10)' 'depth 2^-(400*rand())' 'huge 1e200' 'tiny 1e-200'; do
+		awk -v n=20000 'BEGIN { srand(3); print "id,mass,x,y,z,vx,vy,vz"; for (i = 0; i < n; i++) { s = '"${model#* }"'
+			printf "%d,%.17g,%.17g,%.17g,%.17g,0,0,0\n", i, 1 / n, s * rand(), s * rand(), s * rand() } }' |
+			nb-convert --from csv >"${model%% *}.nb"
+	done
+	cube=$(pairs_of cube.nb 20000)
+	[ "$cube" -gt 100 ]
+	for model in core nested depth huge tiny; do
+		pairs=$(pairs_of $model.nb 20000)
+		echo "$model: $pairs pairs a body, a cube $cube"
+		at_most $((2 * cube)) "$pairs"
+	done
+}
+
 @test "a missing field is named, with what the stream has" {
 	mutate drop mass <plummer.nb >m.nb
 	fails_with 1 "field 'mass' missing in frame 0 (stream has: id, pos, vel" 'nb-force <m.nb'

@@ -128,3 +128,60 @@ check_keys() { # check_keys FILE DIM
 	nb-gen plummer -n 2000000 | "$NB_BIN/../tests/bench/measure" f.txt nb-sort-zorder -b cpu | nb-stats --check
 	at_most "$((2000000 * 72 * 15 / 10 + 8000000))" "$(cut -d ' ' -f 3 f.txt)"
 }
+
+# bodies in a core of 1e-9 of the extent, as CSV on standard output
+core() { # core N
+	awk -v n="$1" 'BEGIN { srand(5); print "id,mass,x,y,z,vx,vy,vz"; for (i = 0; i < n; i++) { s = i % 5 ? 1e-9 : 1
+		printf "%d,1,%.17g,%.17g,%.17g,0,0,0\n", i, s * rand(), s * rand(), s * rand() } }'
+}
+
+@test "bodies with one key are in the order of deeper keys" {
+	core 2000 | nb-convert --from csv | nb-sort-zorder >s.nb
+	paste -d ' ' <(mutate show key <s.nb) <(mutate show pos <s.nb) >rows.txt
+	python3 - <<-'END'
+		import math
+		from fractions import Fraction
+		rows = [line.split() for line in open("rows.txt")]
+		def check(pos, depth):
+		    """The deeper keys of these bodies ascend, and so do those of each part that they do not tell apart."""
+		    lo = [min(p[d] for p in pos) for d in range(3)]
+		    extent = max(max(p[d] for p in pos) - lo[d] for d in range(3))
+		    if extent == 0:
+		        return depth
+		    edge = Fraction(2) ** math.frexp(extent)[1]
+		    last, part, deepest = -1, [], depth
+		    for p in pos + [None]:
+		        key = None
+		        if p:
+		            cell = [int(Fraction(p[d] - lo[d]) / edge * 2 ** 21) for d in range(3)]
+		            key = 0
+		            for b in reversed(range(21)):
+		                for d in range(3):
+		                    key = key << 1 | cell[d] >> b & 1
+		            assert key >= last, (key, last)
+		        if key != last and len(part) > 1:
+		            deepest = max(deepest, check(part, depth + 1))
+		        part = part + [p] if key == last else [p]
+		        last = key
+		    return deepest
+		key, part, most = None, [], 0
+		for k, *p in rows + [[None]]:
+		    if k != key:
+		        if len(part) > 1:
+		            most = max(most, len(part))
+		            check(part, 1)
+		        key, part = k, []
+		    part.append([float(x) for x in p])
+		assert most > 1000, most
+	END
+	# a leaf holds no more than it may
+	nb-build-tree -l 4 <s.nb | mutate show node_count >count.txt
+	nb-build-tree -l 4 <s.nb | mutate show node_nchild | paste count.txt - | awk '$2 == 0 && $1 > 4 { exit 1 }'
+}
+
+@test "bodies in one place keep their order" {
+	core 200 | awk -F , -v OFS=, 'NR > 1 && NR % 3 == 0 { $3 = $4 = $5 = 1e-10 } { print }' | nb-convert --from csv |
+		nb-sort-zorder >s.nb
+	paste -d ' ' <(mutate show id <s.nb) <(mutate show pos <s.nb) |
+		awk '$2 == 1e-10 && $3 == 1e-10 { if ($1 < last) exit 1; last = $1; n++ } END { exit n != 67 }'
+}

@@ -53,6 +53,9 @@ static void build_tree(
 	int status = backend->tree_build(n, keys->key, nb_require_f64(frame, NB_POS, backend->space),
 		nb_require_f64(frame, NB_MASS, backend->space), keys->dim, &keys->cube, opt->leaf_size, opt->order,
 		&tree);
+	if (status == NB_EORDER)
+		nb_die(NB_EXIT_FAILED, "bodies of frame %" PRIu64 " with one key are not in order (put 'nb-sort-zorder' before)",
+			frame->number);
 	nb_require_done(run, status, "tree of", frame);
 	nb_verbose("frame %" PRIu64 ": %zu nodes over %zu bodies", frame->number, tree.nnode, n);
 	nb_store_tree(frame, backend, &tree);

@@ -94,9 +94,12 @@ static struct order sort_bodies(struct nb_run *run, const struct sort *opt, cons
 		nb_blame_device();
 		nb_die(NB_EXIT_FAILED, "out of memory for the keys of frame %" PRIu64, frame->number);
 	}
-	int status = backend->morton_keys(n, nb_require_f64(frame, NB_POS, space), order.dim, &order.cube, order.key);
+	const double *pos = nb_require_f64(frame, NB_POS, space);
+	int status = backend->morton_keys(n, pos, order.dim, &order.cube, order.key);
 	if (!status)
 		status = backend->sort_keys(n, order.key, order.perm);
+	if (!status)
+		status = backend->sort_deep(n, order.key, pos, order.dim, order.perm);
 	if (!status && nb_verbosity() > 0)
 		status = backend->finish();
 	nb_require_done(run, status, "sorting", frame);

@@ -34,6 +34,7 @@ struct nb_backend {
 	int (*morton_cube)(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 	int (*sort_keys)(size_t n, uint64_t *key, uint32_t *perm);
+	int (*sort_deep)(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
 	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 	int (*keys_current)(
 		size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
@@ -42,7 +43,8 @@ struct nb_backend {
 	int (*tree_build)(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 		const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 	void (*tree_free)(struct nb_tree *tree);
-	int (*tree_check)(const struct nb_tree *tree, size_t n, const char **wrong);
+	int (*tree_check)(
+		const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
 	int (*boxes_build)(size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
 	int (*boxes_check)(const struct nb_boxes *boxes, size_t n, const char **wrong);
 

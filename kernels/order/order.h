@@ -2,7 +2,7 @@
  *
  * A key has 63 bits in 3-D (21 a dimension) and 62 in 2-D (31 a dimension); x is the highest bit of
  * each group, then y, then z.  The key cube is the smallest cube (square) with the given corner that
- * holds every body; see nb_morton_cube. */
+ * holds every body; see nb_morton_cube.  Bodies that their keys do not tell apart have an order too: see deep.h. */
 #ifndef NB_ORDER_H
 #define NB_ORDER_H
 
@@ -36,6 +36,13 @@ NB_MUST_CHECK int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const
  * n < 2^32 (NB_ELIMIT).  Same result for any number of threads. */
 NB_MUST_CHECK int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm);
 
+/* Rearranges perm, which nb_sort_keys has made of these keys, where keys are equal: bodies come in the order of their
+ * deeper keys (deep.h), and only those that coincide (in 2-D: in x and y) stay as they were.
+ *   key  n, sorted
+ *   pos  n x 3, before the sort, finite
+ * NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
+
 /* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
 NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 
@@ -48,10 +55,11 @@ NB_MUST_CHECK int nb_first_outside_cpu(
 	size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);
 
 /* The same on the current device, with the same results; arrays in its memory, *cube and *bad in the host's.
- * Work is queued on the default stream; only nb_morton_cube_cuda waits for it. */
+ * Work is queued on the default stream; only nb_morton_cube_cuda and nb_sort_deep_cuda wait for it. */
 NB_MUST_CHECK int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 NB_MUST_CHECK int nb_morton_keys_cuda(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 NB_MUST_CHECK int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm);
+NB_MUST_CHECK int nb_sort_deep_cuda(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
 NB_MUST_CHECK int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 /* These wait for the device. */
 NB_MUST_CHECK int nb_keys_current_cuda(

@@ -2,7 +2,8 @@
  *
  * A node is a range of bodies whose keys share their leading digits.  It splits at the first digit in
  * which its first and last key differ, so every inner node has at least two children and a chain of
- * single children never exists: the tree has fewer than 2 n nodes and at most 21 (31) levels.
+ * single children never exists: the tree has fewer than 2 n nodes.  Where keys end and bodies are still too many for a
+ * leaf, they have deeper keys (kernels/order/deep.h), which replace the others from there on.
  * Built level by level: every thread splits its part of the level's nodes into a buffer of its own,
  * and the buffers are joined in order.  Moments go upwards, level by level. */
 #include "kernels/tree/tree.h"
@@ -12,11 +13,14 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "kernels/order/deep.h"
+#include "kernels/tree/moments_internal.h"
 
 enum {
-	MAX_LEVEL = 35,	   /* ends of levels: 32 digits, the root, the empty level that ends the growth, and 0 */
+	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */
 	SERIAL_LEVEL = 64, /* a level of fewer nodes is not worth a second thread */
-	SERIAL_BODIES = 1 << 12
+	SERIAL_BODIES = 1 << 12,
+	LARGE_CROWD = 1 << 13
 };
 
 struct range {
@@ -110,10 +114,80 @@ static int shape_reserve(struct shape *s, size_t nnode)
 	return NB_OK;
 }
 
+/* The sorted keys that nodes are made of. */
+struct keys {
+	size_t n;
+	const uint64_t *key;
+	uint64_t *deep; /* a copy that crowds have deeper keys in; NULL: there is none yet */
+	const double *pos;
+	int dim;
+	uint32_t leaf_size;
+};
+
+/* Whether a node is too many bodies for a leaf, all of one key. */
+static int is_crowd(const struct keys *keys, struct range node)
+{
+	return node.count > keys->leaf_size && keys->key[node.first] == keys->key[node.first + node.count - 1];
+}
+
+/* Gives a crowd deeper keys. */
+static int deepen_crowd(const struct keys *keys, struct range node)
+{
+	const double *pos = keys->pos + 3 * (size_t)node.first;
+	uint64_t *key = keys->deep + node.first;
+	int ascend = 1;
+	nb_deep_keys_cpu(node.count, NULL, pos, keys->dim, key);
+	for (size_t k = 1; k < node.count; k++)
+		ascend &= key[k - 1] <= key[k];
+	for (size_t k = 0; !ascend && k < 3 * (size_t)node.count; k++)
+		if (!isfinite(pos[k]))
+			return NB_ENONFINITE;
+	return ascend ? NB_OK : NB_EORDER;
+}
+
+/* One status of two: of many, the same in any order. */
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* The crowds of the last level get deeper keys.  NB_EORDER: they are not sorted by these. */
+static int deepen(const struct shape *s, struct keys *keys)
+{
+	const size_t lo = s->level[s->nlevel - 1], hi = s->level[s->nlevel];
+	size_t crowds = 0;
+#pragma omp parallel for schedule(static) reduction(+ : crowds) if (hi - lo > SERIAL_BODIES)
+	for (size_t i = lo; i < hi; i++)
+		crowds += is_crowd(keys, s->node.at[i]);
+	if (crowds == 0)
+		return NB_OK;
+	if (!keys->deep) {
+		keys->deep = nb_alloc(keys->n, sizeof *keys->deep);
+		if (!keys->deep)
+			return NB_ENOMEM;
+		memcpy(keys->deep, keys->key, keys->n * sizeof *keys->deep);
+		keys->key = keys->deep;
+	}
+	int status = NB_OK;
+#pragma omp parallel for schedule(dynamic, 16) reduction(max : status) if (crowds > 1)
+	for (size_t i = lo; i < hi; i++)
+		if (s->node.at[i].count < LARGE_CROWD && is_crowd(keys, s->node.at[i]))
+			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+	for (size_t i = lo; i < hi; i++) /* each by all threads */
+		if (s->node.at[i].count >= LARGE_CROWD && is_crowd(keys, s->node.at[i]))
+			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+	return status;
+}
+
 /* Splits the nodes of the last level and appends their children as the next level. */
-static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t leaf_size, struct ranges *part, int npart)
+static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, int npart)
 {
 	size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
+	if (s->nlevel + 1 >= MAX_LEVEL)
+		return NB_ELIMIT; /* not reached: every level is half of the one above */
+	int status = deepen(s, keys);
+	if (status)
+		return status;
 	int nt = n < SERIAL_LEVEL ? 1 : npart;
 	int failed = 0;
 #pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) if (nt > 1)
@@ -123,7 +197,7 @@ static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t le
 		for (size_t i = begin; i < end && !failed; i++) {
 			failed = ranges_reserve(&part[t], part[t].n + 8);
 			if (!failed)
-				s->nchild[i] = split(key, s->node.at[i], dim, leaf_size, &part[t]);
+				s->nchild[i] = split(keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part[t]);
 		}
 	}
 	size_t nnew = 0;
@@ -138,99 +212,6 @@ static int shape_grow(struct shape *s, const uint64_t *key, int dim, uint32_t le
 	}
 	s->level[++s->nlevel] = s->node.n;
 	return NB_OK;
-}
-
-/* Sets box, com, mass and second moments of a leaf.  A sum is not finite where a position or mass is not. */
-static int leaf_moments(const struct nb_tree *tree, size_t i, const double *pos, const double *mass)
-{
-	size_t begin = tree->first[i], end = begin + tree->count[i];
-	double lo[3], hi[3], c[3], d[3] = {0, 0, 0}, total = 0, least = 0;
-	for (int k = 0; k < 3; k++)
-		lo[k] = hi[k] = pos[3 * begin + (size_t)k];
-	for (size_t b = begin; b < end; b++) {
-		for (int k = 0; k < 3; k++) {
-			double x = pos[3 * b + (size_t)k];
-			lo[k] = x < lo[k] ? x : lo[k];
-			hi[k] = x > hi[k] ? x : hi[k];
-		}
-		total += mass[b];
-		least = mass[b] < least ? mass[b] : least;
-	}
-	for (int k = 0; k < 3; k++)
-		c[k] = lo[k] + 0.5 * (hi[k] - lo[k]);
-	double weight = total > 0 ? 1 / total : 0;
-	if (!isfinite(weight))
-		weight = 0; /* a mass below the normal range has no direction worth knowing */
-	for (size_t b = begin; b < end; b++)
-		for (int k = 0; k < 3; k++)
-			d[k] += mass[b] * weight * (pos[3 * b + (size_t)k] - c[k]);
-	if (!isfinite(total + d[0] + d[1] + d[2]))
-		return NB_ENONFINITE;
-	if (least < 0)
-		return NB_EINVAL;
-	for (int k = 0; k < 3; k++) {
-		c[k] = lo[k] == hi[k] ? lo[k] : c[k] + d[k];
-		tree->box[6 * i + (size_t)k] = lo[k];
-		tree->box[6 * i + 3 + (size_t)k] = hi[k];
-		tree->com[3 * i + (size_t)k] = c[k];
-	}
-	tree->mass[i] = total;
-	if (!tree->quad)
-		return NB_OK;
-	double q[6] = {0, 0, 0, 0, 0, 0};
-	for (size_t b = begin; b < end; b++) {
-		double x = pos[3 * b] - c[0], y = pos[3 * b + 1] - c[1], z = pos[3 * b + 2] - c[2];
-		double mx = mass[b] * x, my = mass[b] * y, mz = mass[b] * z;
-		q[0] += mx * x;
-		q[1] += mx * y;
-		q[2] += mx * z;
-		q[3] += my * y;
-		q[4] += my * z;
-		q[5] += mz * z;
-	}
-	memcpy(tree->quad + 6 * i, q, sizeof q);
-	return NB_OK;
-}
-
-/* The same of an inner node, from its children. */
-static void inner_moments(const struct nb_tree *tree, size_t i)
-{
-	size_t begin = tree->child[i], end = begin + tree->nchild[i];
-	double *box = tree->box + 6 * i, *com = tree->com + 3 * i;
-	double c[3], d[3] = {0, 0, 0}, total = 0;
-	memcpy(box, tree->box + 6 * begin, 6 * sizeof *box);
-	for (size_t b = begin; b < end; b++) {
-		for (size_t k = 0; k < 3; k++) {
-			box[k] = fmin(box[k], tree->box[6 * b + k]);
-			box[3 + k] = fmax(box[3 + k], tree->box[6 * b + 3 + k]);
-		}
-		total += tree->mass[b];
-	}
-	for (int k = 0; k < 3; k++)
-		c[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
-	double weight = total > 0 ? 1 / total : 0;
-	if (!isfinite(weight))
-		weight = 0;
-	for (size_t b = begin; b < end; b++)
-		for (size_t k = 0; k < 3; k++)
-			d[k] += tree->mass[b] * weight * (tree->com[3 * b + k] - c[k]);
-	for (int k = 0; k < 3; k++)
-		com[k] = box[k] == box[3 + k] ? box[k] : c[k] + d[k];
-	tree->mass[i] = total;
-	if (!tree->quad)
-		return;
-	double q[6] = {0, 0, 0, 0, 0, 0};
-	for (size_t b = begin; b < end; b++) {
-		const double *cb = tree->com + 3 * b, *qb = tree->quad + 6 * b;
-		double x = cb[0] - com[0], y = cb[1] - com[1], z = cb[2] - com[2], m = tree->mass[b];
-		q[0] += qb[0] + m * x * x;
-		q[1] += qb[1] + m * x * y;
-		q[2] += qb[2] + m * x * z;
-		q[3] += qb[3] + m * y * y;
-		q[4] += qb[4] + m * y * z;
-		q[5] += qb[5] + m * z * z;
-	}
-	memcpy(tree->quad + 6 * i, q, sizeof q);
 }
 
 /* Allocates the columns for the shape and copies it into them. */
@@ -259,14 +240,24 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 	return NB_OK;
 }
 
+static void store(const struct nb_tree *tree, size_t i, const struct nb_node_moments *m)
+{
+	memcpy(tree->box + 6 * i, m->box, sizeof m->box);
+	memcpy(tree->com + 3 * i, m->com, sizeof m->com);
+	tree->mass[i] = m->mass;
+	if (tree->quad)
+		memcpy(tree->quad + 6 * i, m->quad, sizeof m->quad);
+}
+
 static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, const double *pos, const double *mass)
 {
 	int failed = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : failed) if (n > SERIAL_BODIES)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (tree->nchild[i] == 0) {
-			int status = leaf_moments(tree, i, pos, mass);
-			failed = status > failed ? status : failed;
+			struct nb_node_moments m;
+			failed = worse(failed, nb_tree_leaf_moments(tree, i, pos, mass, &m));
+			store(tree, i, &m);
 		}
 	if (failed)
 		return failed;
@@ -274,8 +265,11 @@ static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, 
 		size_t lo = s->level[l], hi = s->level[l + 1];
 #pragma omp parallel for schedule(static) if (hi - lo >= SERIAL_LEVEL)
 		for (size_t i = lo; i < hi; i++)
-			if (tree->nchild[i])
-				inner_moments(tree, i);
+			if (tree->nchild[i]) {
+				struct nb_node_moments m;
+				nb_tree_inner_moments(tree, i, &m);
+				store(tree, i, &m);
+			}
 	}
 	return NB_OK;
 }
@@ -296,6 +290,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 		return NB_OK;
 
 	struct shape s = {.nlevel = 0};
+	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size};
 	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
 	struct ranges *part = nb_alloc_zero((size_t)npart, sizeof *part);
 	int status = part ? shape_reserve(&s, n / (size_t)leaf_size + 8) : NB_ENOMEM;
@@ -307,10 +302,11 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 		s.nlevel = 1;
 	}
 	while (!status && s.level[s.nlevel] > s.level[s.nlevel - 1])
-		status = shape_grow(&s, key, dim, (uint32_t)leaf_size, part, npart);
+		status = shape_grow(&s, &keys, part, npart);
 	for (int t = 0; part && t < npart; t++)
 		nb_free(part[t].at);
 	nb_free(part);
+	nb_free(keys.deep);
 	if (!status)
 		status = columns(tree, &s);
 	if (!status)

@@ -13,7 +13,9 @@
  *   leaves   eight lanes per leaf sum over its bodies
  *   inner    level by level upwards, eight lanes per node, a lane per child; a run of small levels in one launch
  *
- * The host waits once, for the number of nodes of each level, to size the arrays.
+ * The host waits once, for the number of nodes of each level, to size the arrays; and again where keys end and bodies
+ * are still too many for a leaf.  Those crowds (kernels/order/deep.h) are then divided in the same way, all at once, by
+ * deeper keys: a round, with levels of its own below those of the rounds before, until there are none.
  *
  * Sections: nodes from keys (count, scan, place, link), moments (leaves, inner), the host's part.  Launch: blocks of
  * 256 threads; a block of count and place does up to 4 x 256 bodies; a leaf of more than 4,096 bodies gets a block of
@@ -25,20 +27,18 @@
 #include <string.h>
 
 #include "kernels/device/device.cuh"
+#include "kernels/order/deep.cuh"
 #include "kernels/order/order.cuh"
-#include "kernels/tree/tree.h"
+#include "kernels/tree/moments_internal.cuh"
+
+#include <vector>
 
 enum {
 	THREADS = 256,
 	WARPS = THREADS / 32,
 	TILES = 4,	     /* a block has at most TILES times THREADS bodies, */
 	TILED = 1 << 20,     /* and THREADS where there are so few in all that blocks are short of work */
-	MAX_LEVEL = 32,	     /* digits of a key: 32 of 2 bits, 22 of 3 bits; the root's level is 0 */
-	TEAM = 8,	     /* lanes for a node, one for each child */
-	HUGE_LEAF = 1 << 12, /* a leaf of more bodies gets a block of its own */
-	HUGE_BLOCKS = 64,
-	SMALL_THREADS = 512,
-	SMALL_LEVEL = 128, /* nodes of a level that one block does as fast as a launch would take */
+	MAX_LEVEL = NB_TREE_DIGITS,
 	NODE_LIMIT = 1 << 28
 };
 
@@ -49,7 +49,22 @@ struct bodies {
 	uint32_t leaf_size;
 	int dim, digits;
 	unsigned tiles; /* of a block */
+	/* in a round of crowds: the crowd of each body, where each begins and ends, its first row, and its node */
+	const uint32_t *crowd, *begin, *row, *node;
+	uint32_t base; /* number of the first new node */
 };
+
+/* Bodies that one root holds. */
+struct span {
+	size_t lo, hi;
+};
+
+template <bool DEEP> static __device__ __forceinline__ struct span span_of(const struct bodies &b, size_t i)
+{
+	if constexpr (DEEP)
+		return {b.begin[b.crowd[i]], b.begin[b.crowd[i] + 1]};
+	return {0, b.n};
+}
 
 /* ---- nodes from keys --------------------------------------------------------------------------------- */
 
@@ -69,20 +84,20 @@ static __device__ __forceinline__ int level_shift(const struct bodies &b, int le
 	return b.dim * (b.digits - level);
 }
 
-/* Whether the cell of level d that holds bodies i-1 and i has more than leaf_size bodies. */
-static __device__ bool cell_is_split(const struct bodies &b, size_t i, uint64_t key, int d)
+/* Whether the cell of level d that holds bodies i-1 and i, both of the span, has more than leaf_size bodies. */
+static __device__ bool cell_is_split(const struct bodies &b, struct span s, size_t i, uint64_t key, int d)
 {
 	if (d == 0)
-		return b.n > b.leaf_size;
+		return s.hi - s.lo > b.leaf_size;
 	const int shift = level_shift(b, d);
 	const uint64_t prefix = key >> shift;
 	const size_t leaf = b.leaf_size;
-	if (i - 1 + leaf < b.n && b.key[i - 1 + leaf] >> shift == prefix)
+	if (i - 1 + leaf < s.hi && b.key[i - 1 + leaf] >> shift == prefix)
 		return true;
-	if (i >= leaf && b.key[i - leaf] >> shift == prefix)
+	if (i >= s.lo + leaf && b.key[i - leaf] >> shift == prefix)
 		return true;
 	/* the cell's first body is one of lo .. hi */
-	size_t lo = i > leaf ? i - leaf + 1 : 0, hi = i - 1;
+	size_t lo = i > s.lo + leaf ? i - leaf + 1 : s.lo, hi = i - 1;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 		if (b.key[mid] >> shift == prefix)
@@ -90,7 +105,7 @@ static __device__ bool cell_is_split(const struct bodies &b, size_t i, uint64_t 
 		else
 			lo = mid + 1;
 	}
-	return lo + leaf < b.n && b.key[lo + leaf] >> shift == prefix;
+	return lo + leaf < s.hi && b.key[lo + leaf] >> shift == prefix;
 }
 
 /* The first body past i, at most end, whose first `level` digits differ from those of body i. */
@@ -115,17 +130,19 @@ static __device__ size_t cell_end(const struct bodies &b, size_t i, uint64_t key
 }
 
 /* Calls visit(level, count, level of the first child or 0) for each node that begins at body i, from the top. */
-template <class visitor> static __device__ void visit_nodes(const struct bodies &b, size_t i, visitor visit)
+template <bool DEEP, class visitor>
+static __device__ void visit_nodes(const struct bodies &b, size_t i, visitor visit)
 {
+	const struct span s = span_of<DEEP>(b, i);
 	const uint64_t key = b.key[i];
 	int level = 0;
-	size_t end = b.n;
-	if (i > 0) {
+	size_t end = s.hi;
+	if (i > s.lo) {
 		const int d = common_digits(b, b.key[i - 1], key);
-		if (d == b.digits || !cell_is_split(b, i, key, d))
+		if (d == b.digits || !cell_is_split(b, s, i, key, d))
 			return;
 		level = d + 1;
-		end = cell_end(b, i, key, level, b.n);
+		end = cell_end(b, i, key, level, s.hi);
 	}
 	for (;;) {
 		const size_t count = end - i;
@@ -154,11 +171,12 @@ static __device__ __forceinline__ uint32_t warp_or(uint32_t v)
 }
 
 /* starts[i], bit l: a node of level l + 1 begins at body i.
- * at[level][block] = nodes of that level that begin at the bodies of that block. */
+ * at[level][block] = nodes of that level that begin at the bodies of that block; behind the last level: crowds. */
+template <bool DEEP>
 static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, uint32_t *starts, uint32_t *at)
 {
-	__shared__ uint32_t found[MAX_LEVEL + 1];
-	if (threadIdx.x <= MAX_LEVEL)
+	__shared__ uint32_t found[MAX_LEVEL + 2];
+	if (threadIdx.x <= MAX_LEVEL + 1)
 		found[threadIdx.x] = 0;
 	__syncthreads();
 	for (unsigned tile = 0; tile < b.tiles; tile++) {
@@ -166,18 +184,21 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, 
 		if (i >= b.n)
 			break;
 		uint32_t mine = 0;
-		visit_nodes(b, i, [&](int level, uint32_t, int) {
+		visit_nodes<DEEP>(b, i, [&](int level, uint32_t count, int next) {
 			mine |= level ? 1u << (level - 1) : 0;
 			atomicAdd(&found[level], 1u);
+			if (!next && count > b.leaf_size && !(DEEP && level == 0))
+				atomicAdd(&found[b.digits + 1], 1u);
 		});
 		starts[i] = mine;
 	}
 	__syncthreads();
-	if (threadIdx.x <= b.digits)
+	if (threadIdx.x <= b.digits + 1)
 		at[threadIdx.x * (size_t)gridDim.x + blockIdx.x] = found[threadIdx.x];
 }
 
 /* The integer columns, from at[][] after the scan. */
+template <bool DEEP>
 static __global__ void __launch_bounds__(THREADS) place_kernel(
 	struct bodies b, const uint32_t *starts, const uint32_t *at, uint32_t *first, uint32_t *count, uint32_t *child)
 {
@@ -186,7 +207,7 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 	__shared__ uint32_t lanes[WARPS][MAX_LEVEL]; /* of the warp, where a node of level l + 1 begins */
 	const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	if (threadIdx.x < b.digits)
-		next[threadIdx.x] = at[(threadIdx.x + 1) * (size_t)gridDim.x + blockIdx.x];
+		next[threadIdx.x] = at[(threadIdx.x + 1) * (size_t)gridDim.x + blockIdx.x] + b.base;
 	for (unsigned tile = 0; tile < b.tiles; tile++) {
 		const size_t i = (blockIdx.x * (size_t)b.tiles + tile) * THREADS + threadIdx.x;
 		const uint32_t mine = i < b.n ? starts[i] : 0;
@@ -209,13 +230,15 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 		__syncthreads();
 		const auto number = [&](int level) {
 			if (level == 0)
-				return 0u;
+				return 0u; /* the root */
 			return base[warp][level - 1] + (uint32_t)__popc(lanes[warp][level - 1] & ((1u << lane) - 1));
 		};
-		if (mine || i == 0)
-			visit_nodes(b, i, [&](int level, uint32_t bodies, int child_level) {
-				const uint32_t j = number(level);
-				first[j] = (uint32_t)i;
+		const bool root = i < b.n && i == span_of<DEEP>(b, i).lo;
+		if (mine || root)
+			visit_nodes<DEEP>(b, i, [&](int level, uint32_t bodies, int child_level) {
+				const uint32_t c = DEEP ? b.crowd[i] : 0;
+				const uint32_t j = DEEP && level == 0 ? b.node[c] : number(level);
+				first[j] = DEEP ? b.row[c] + (uint32_t)(i - b.begin[c]) : (uint32_t)i;
 				count[j] = bodies;
 				child[j] = child_level ? number(child_level) : 0;
 			});
@@ -223,8 +246,8 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 	}
 }
 
-static __global__ void __launch_bounds__(THREADS) link_kernel(
-	uint32_t nnode, const uint32_t *count, const uint32_t *child, uint32_t *nchild, uint32_t *huge, uint32_t *nhuge)
+static __global__ void __launch_bounds__(THREADS)
+	link_kernel(uint32_t nnode, const uint32_t *count, const uint32_t *child, uint32_t *nchild)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= nnode)
@@ -234,301 +257,58 @@ static __global__ void __launch_bounds__(THREADS) link_kernel(
 		const uint32_t bodies = count[j];
 		for (uint32_t sum = 0; sum < bodies; children++)
 			sum += count[child[j] + children];
-	} else if (count[j] > HUGE_LEAF) {
-		huge[atomicAdd(nhuge, 1u)] = (uint32_t)j; /* in any order: each is on its own */
 	}
 	nchild[j] = children;
 }
 
-/* ---- moments ----------------------------------------------------------------------------------------- */
+/* ---- crowds ---------------------------------------------------------------------------------------------- */
 
-struct node_columns {
-	const uint32_t *first, *count, *child, *nchild;
-	double *box, *com, *mass, *quad;
-};
-
-/* Eight neighbouring lanes of a warp. */
-struct lane_team {
-	unsigned rank, mask;
-	enum { SIZE = TEAM };
-
-	__device__ lane_team() : rank(threadIdx.x % TEAM), mask(0xffu << (threadIdx.x % 32 / TEAM * TEAM))
-	{
-	}
-	template <class op> __device__ double join(double v, op f) const
-	{
-#pragma unroll
-		for (int offset = TEAM / 2; offset > 0; offset /= 2)
-			v = f(v, __shfl_xor_sync(mask, v, offset));
-		return v;
-	}
-};
-
-/* All threads of a block. */
-struct block_team {
-	unsigned rank;
-	double *part; /* WARPS, shared */
-	enum { SIZE = THREADS };
-
-	__device__ explicit block_team(double *shared) : rank(threadIdx.x), part(shared)
-	{
-	}
-	template <class op> __device__ double join(double v, op f) const
-	{
-		for (int offset = 16; offset > 0; offset /= 2)
-			v = f(v, __shfl_xor_sync(0xffffffff, v, offset));
-		__syncthreads();
-		if (rank % 32 == 0)
-			part[rank / 32] = v;
-		__syncthreads();
-		v = part[0];
-		for (int w = 1; w < WARPS; w++)
-			v = f(v, part[w]);
-		return v;
-	}
-};
-
-/* A NaN on either side stays. */
-static __device__ __forceinline__ double smaller(double a, double b)
+/* Of the nodes from .. nnode-1: which are crowds, and their bodies. */
+static __global__ void __launch_bounds__(THREADS) crowd_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size,
+	const uint32_t *count, const uint32_t *child, uint32_t *is)
 {
-	return a < b ? a : b;
-}
-static __device__ __forceinline__ double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-static __device__ __forceinline__ double sum(double a, double b)
-{
-	return a + b;
+	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
+	if (j < nnode)
+		is[k] = child[j] == 0 && count[j] > leaf_size;
 }
 
-/* Box, centre of mass, mass and second moments of what the members of a team hold; all of them get the results. */
-struct moments {
-	double lo[3], hi[3], com[3], mass, quad[6];
-
-	/* From the box and the mass of each member: those of all, and the box's centre in com. */
-	template <class team> __device__ void join_box(const team &t)
-	{
-#pragma unroll
-		for (int k = 0; k < 3; k++) {
-			lo[k] = t.join(lo[k], smaller);
-			hi[k] = t.join(hi[k], larger);
-			com[k] = lo[k] + 0.5 * (hi[k] - lo[k]);
-		}
-		mass = t.join(mass, sum);
-	}
-	/* 1 / mass, 0 where there is no mass or too little of it to be inverted */
-	__device__ double weight() const
-	{
-		const double w = mass > 0 ? 1 / mass : 0;
-		return isfinite(w) ? w : 0;
-	}
-	/* d: a member's part of the centre of mass, from the box's centre.  Returns whether all is finite. */
-	template <class team> __device__ bool join_com(const team &t, double (&d)[3])
-	{
-		double test = mass;
-#pragma unroll
-		for (int k = 0; k < 3; k++) {
-			d[k] = t.join(d[k], sum);
-			test += d[k];
-			com[k] = lo[k] == hi[k] ? lo[k] : com[k] + d[k];
-		}
-		return isfinite(test);
-	}
-	template <class team> __device__ void join_quad(const team &t)
-	{
-#pragma unroll
-		for (int k = 0; k < 6; k++)
-			quad[k] = t.join(quad[k], sum);
-	}
-	__device__ void add_point(double m, double x, double y, double z)
-	{
-		x -= com[0];
-		y -= com[1];
-		z -= com[2];
-		const double mx = m * x, my = m * y;
-		quad[0] += mx * x;
-		quad[1] += mx * y;
-		quad[2] += mx * z;
-		quad[3] += my * y;
-		quad[4] += my * z;
-		quad[5] += m * z * z;
-	}
-	/* Members 0 .. 5 write. */
-	__device__ void store(const struct node_columns &c, size_t j, unsigned rank) const
-	{
-		if (rank >= 6)
-			return;
-		const double edge = rank < 3 ? (rank == 0	   ? lo[0]
-						       : rank == 1 ? lo[1]
-								   : lo[2])
-					     : (rank == 3	   ? hi[0]
-						       : rank == 4 ? hi[1]
-								   : hi[2]);
-		c.box[6 * j + rank] = edge;
-		if (rank < 3)
-			c.com[3 * j + rank] = rank == 0 ? com[0] : rank == 1 ? com[1] : com[2];
-		else if (rank == 3)
-			c.mass[j] = mass;
-		if (c.quad)
-			c.quad[6 * j + rank] = rank < 3 ? (rank == 0	      ? quad[0]
-								  : rank == 1 ? quad[1]
-									      : quad[2])
-							: (rank == 3	      ? quad[3]
-								  : rank == 4 ? quad[4]
-									      : quad[5]);
-	}
-};
-
-/* Each member keeps its first HELD bodies in registers and reads the rest, if any, again. */
-template <int HELD, class team>
-static __device__ int leaf_moments(const struct bodies &b, const struct node_columns &c, size_t j, const team &t)
+static __global__ void __launch_bounds__(THREADS) list_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size,
+	const uint32_t *first, const uint32_t *count, const uint32_t *child, const uint32_t *to, uint32_t *node,
+	uint32_t *row, uint32_t *size)
 {
-	const size_t begin = c.first[j], end = begin + c.count[j];
-	const size_t rest = begin + t.rank + HELD * team::SIZE;
-	double held[HELD][4];
-	struct moments m;
-	double least = 0, d[3] = {0, 0, 0};
-	m.mass = 0;
-#pragma unroll
-	for (int k = 0; k < 3; k++) {
-		m.lo[k] = INFINITY;
-		m.hi[k] = -INFINITY;
-	}
-	const auto see = [&](double x, double y, double z, double mass) {
-		const double at[3] = {x, y, z};
-#pragma unroll
-		for (int k = 0; k < 3; k++) {
-			m.lo[k] = smaller(at[k], m.lo[k]);
-			m.hi[k] = larger(at[k], m.hi[k]);
-		}
-		m.mass += mass;
-		least = smaller(mass, least);
-	};
-#pragma unroll
-	for (int h = 0; h < HELD; h++) {
-		/* a member without a body takes the leaf's first, without its mass */
-		const size_t i = begin + t.rank + h * team::SIZE, from = i < end ? i : begin;
-#pragma unroll
-		for (int k = 0; k < 3; k++)
-			held[h][k] = b.pos[3 * from + k];
-		held[h][3] = i < end ? b.mass[i] : 0;
-	}
-#pragma unroll
-	for (int h = 0; h < HELD; h++)
-		see(held[h][0], held[h][1], held[h][2], held[h][3]);
-	for (size_t i = rest; i < end; i += team::SIZE)
-		see(b.pos[3 * i], b.pos[3 * i + 1], b.pos[3 * i + 2], b.mass[i]);
-	m.join_box(t);
-	least = t.join(least, smaller);
-	const double weight = m.weight();
-#pragma unroll
-	for (int k = 0; k < 3; k++) {
-#pragma unroll
-		for (int h = 0; h < HELD; h++)
-			d[k] += held[h][3] * weight * (held[h][k] - m.com[k]);
-		for (size_t i = rest; i < end; i += team::SIZE)
-			d[k] += b.mass[i] * weight * (b.pos[3 * i + k] - m.com[k]);
-	}
-	const bool finite = m.join_com(t, d);
-	if (c.quad) {
-#pragma unroll
-		for (int k = 0; k < 6; k++)
-			m.quad[k] = 0;
-#pragma unroll
-		for (int h = 0; h < HELD; h++)
-			m.add_point(held[h][3], held[h][0], held[h][1], held[h][2]);
-		for (size_t i = rest; i < end; i += team::SIZE)
-			m.add_point(b.mass[i], b.pos[3 * i], b.pos[3 * i + 1], b.pos[3 * i + 2]);
-		m.join_quad(t);
-	}
-	m.store(c, j, t.rank);
-	return !finite ? NB_ENONFINITE : least < 0 ? NB_EINVAL : NB_OK;
+	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
+	if (j >= nnode || child[j] || count[j] <= leaf_size)
+		return;
+	node[to[k]] = (uint32_t)j;
+	row[to[k]] = first[j];
+	size[to[k]] = count[j];
 }
 
-static __device__ void inner_moments(const struct node_columns &c, size_t j, const lane_team &t)
+/* The crowd and the row of each body. */
+static __global__ void __launch_bounds__(THREADS) member_kernel(
+	size_t n, uint32_t ncrowd, const uint32_t *begin, const uint32_t *first, uint32_t *crowd, uint32_t *row)
 {
-	const bool have = t.rank < c.nchild[j];
-	const size_t from = c.child[j] + (have ? t.rank : 0);
-	struct moments m;
-	double x[3], d[3];
-	double mass = c.mass[from];
-	mass = have ? mass : 0;
-	m.mass = mass;
-#pragma unroll
-	for (int k = 0; k < 3; k++) {
-		m.lo[k] = c.box[6 * from + k];
-		m.hi[k] = c.box[6 * from + 3 + k];
-		x[k] = c.com[3 * from + k];
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	uint32_t lo = 0, hi = ncrowd; /* begin[lo] <= i < begin[hi] */
+	while (hi - lo > 1) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		if (begin[mid] <= i)
+			lo = mid;
+		else
+			hi = mid;
 	}
-	m.join_box(t);
-	const double weight = m.weight();
-#pragma unroll
-	for (int k = 0; k < 3; k++)
-		d[k] = mass * weight * (x[k] - m.com[k]);
-	(void)m.join_com(t, d);
-	if (c.quad) {
-#pragma unroll
-		for (int k = 0; k < 6; k++) {
-			const double q = c.quad[6 * from + k];
-			m.quad[k] = have ? q : 0;
-		}
-		m.add_point(mass, x[0], x[1], x[2]);
-		m.join_quad(t);
-	}
-	m.store(c, j, t.rank);
-}
-
-static __global__ void __launch_bounds__(THREADS) huge_leaf_kernel(
-	struct bodies b, struct node_columns c, const uint32_t *huge, const uint32_t *nhuge, int *status)
-{
-	__shared__ double part[WARPS];
-	const block_team t(part);
-	for (uint32_t k = blockIdx.x; k < *nhuge; k += gridDim.x) {
-		const int failed = leaf_moments<1>(b, c, huge[k], t);
-		if (failed && t.rank == 0)
-			atomicMax(status, failed);
-	}
+	crowd[i] = lo;
+	row[i] = first[lo] + (uint32_t)(i - begin[lo]);
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	leaf_kernel(struct bodies b, struct node_columns c, uint32_t nnode, int *status)
+	order_kernel(size_t n, const uint32_t *crowd, const uint64_t *key, uint32_t *disorder)
 {
-	const lane_team t;
-	const size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM;
-	if (j >= nnode || c.nchild[j] || c.count[j] > HUGE_LEAF)
-		return;
-	const int failed = leaf_moments<2>(b, c, j, t);
-	if (failed && t.rank == 0)
-		atomicMax(status, failed);
-}
-
-/* The nodes from .. to-1, all of one level. */
-static __global__ void __launch_bounds__(THREADS) inner_kernel(struct node_columns c, uint32_t from, uint32_t to)
-{
-	const lane_team t;
-	const size_t j = from + (blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM;
-	if (j < to && c.nchild[j])
-		inner_moments(c, j, t);
-}
-
-/* Nodes before each level, and before the end of the last. */
-struct levels {
-	uint32_t begin[MAX_LEVEL + 2];
-};
-
-/* Levels high .. low, one after the other, by one block. */
-static __global__ void __launch_bounds__(SMALL_THREADS)
-	small_levels_kernel(struct node_columns c, struct levels levels, int high, int low)
-{
-	const lane_team t;
-	for (int l = high; l >= low; l--) {
-		for (size_t j = levels.begin[l] + threadIdx.x / TEAM; j < levels.begin[l + 1];
-			j += SMALL_THREADS / TEAM)
-			if (c.nchild[j])
-				inner_moments(c, j, t);
-		__syncthreads();
-	}
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i > 0 && i < n && crowd[i] == crowd[i - 1] && key[i] < key[i - 1])
+		*disorder = 1;
 }
 
 /* ---- the host's part ------------------------------------------------------------------------------------- */
@@ -552,73 +332,119 @@ template <class T> static int column(T **p, size_t n)
 	return NB_OK;
 }
 
-static int inner(const struct node_columns &c, const struct levels &levels, int digits)
+/* Makes room for n rows in a column of `had`. */
+static int grow(uint32_t **p, size_t had, size_t n)
 {
-	for (int l = digits; l >= 0;) {
-		int low = l; /* levels low .. l are small */
-		while (low >= 0 && levels.begin[low + 1] - levels.begin[low] <= SMALL_LEVEL)
-			low--;
-		low++;
-		const uint32_t begin = levels.begin[l], n = levels.begin[l + 1] - begin;
-		if (low > l) {
-			inner_kernel<<<nb_cuda_blocks((size_t)n * TEAM, THREADS), THREADS>>>(c, begin, begin + n);
-			low = l;
-		} else if (levels.begin[low] != levels.begin[l + 1]) {
-			small_levels_kernel<<<1, SMALL_THREADS>>>(c, levels, l, low);
-		}
-		NB_CUDA_LAUNCHED();
-		l = low - 1;
-	}
-	return NB_OK;
+	uint32_t *old = *p;
+	*p = nullptr;
+	const int status = column(p, n);
+	if (!status && had)
+		NB_CUDA_TRY(cudaMemcpyAsync(*p, old, had * sizeof **p, cudaMemcpyDeviceToDevice, 0));
+	if (old)
+		(void)cudaFreeAsync(old, 0);
+	return status;
 }
 
-static int build(const struct bodies &b, struct nb_tree *tree)
+/* Adds the nodes of one round to the tree: their integer columns but for nchild; *ncrowd of them are crowds. */
+template <bool DEEP>
+static int add_nodes(struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ncrowd)
 {
 	const unsigned blocks = nb_cuda_blocks(b.n, b.tiles * THREADS);
-	const size_t cells = (size_t)blocks * (size_t)(b.digits + 1);
+	const size_t cells = (size_t)blocks * (size_t)(b.digits + 2);
 	nb_cuda_buffer<uint32_t> at, starts;
 	NB_TRY(starts.alloc(b.n));
 	NB_TRY(at.alloc(cells + blocks)); /* then the total */
 	NB_CUDA_TRY(cudaMemsetAsync(at.ptr + cells, 0, sizeof *at.ptr));
-	count_kernel<<<blocks, THREADS>>>(b, starts.ptr, at.ptr);
+	count_kernel<DEEP><<<blocks, THREADS>>>(b, starts.ptr, at.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(cells + 1, at.ptr, at.ptr));
-	struct levels levels;
-	NB_CUDA_TRY(cudaMemcpy2D(levels.begin, sizeof *at.ptr, at.ptr, blocks * sizeof *at.ptr, sizeof *at.ptr,
-		(size_t)b.digits + 2, cudaMemcpyDeviceToHost));
-	const uint32_t nnode = levels.begin[b.digits + 1];
+	uint32_t begin[NB_TREE_DIGITS + 3];
+	NB_CUDA_TRY(cudaMemcpy2D(begin, sizeof *at.ptr, at.ptr, blocks * sizeof *at.ptr, sizeof *at.ptr,
+		(size_t)b.digits + 3, cudaMemcpyDeviceToHost));
+	*ncrowd = begin[b.digits + 2] - begin[b.digits + 1];
+	b.base = (uint32_t)tree->nnode - roots;
+	const size_t had = tree->nnode, nnode = (size_t)b.base + begin[b.digits + 1];
 	if (nnode > NODE_LIMIT)
 		return NB_ELIMIT;
+	levels->digits = b.digits;
+	for (int l = 0; l < b.digits + 2; l++)
+		levels->begin[l] = b.base + begin[l];
+	if (DEEP) /* the roots are nodes of other rounds */
+		levels->begin[0] = levels->begin[1];
+	NB_TRY(grow(&tree->first, had, nnode));
+	NB_TRY(grow(&tree->count, had, nnode));
+	NB_TRY(grow(&tree->child, had, nnode));
+	tree->nnode = nnode;
+	place_kernel<DEEP><<<blocks, THREADS>>>(b, starts.ptr, at.ptr, tree->first, tree->count, tree->child);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
 
+/* Divides the crowds among the nodes from `from` on. */
+static int add_crowds(const struct bodies &whole, uint32_t from, struct nb_tree *tree, struct nb_tree_levels *levels,
+	uint32_t *ncrowd)
+{
+	const uint32_t roots = *ncrowd, nnode = (uint32_t)tree->nnode, some = nnode - from;
+	nb_cuda_buffer<uint32_t> to, node, first, begin, crowd, row, disorder;
+	nb_cuda_buffer<uint64_t> key;
+	NB_TRY(to.alloc(some));
+	NB_TRY(node.alloc(roots));
+	NB_TRY(first.alloc(roots));
+	NB_TRY(begin.alloc((size_t)roots + 1));
+	crowd_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(
+		from, nnode, whole.leaf_size, tree->count, tree->child, to.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda(some, to.ptr, to.ptr));
+	NB_CUDA_TRY(cudaMemsetAsync(begin.ptr + roots, 0, sizeof *begin.ptr));
+	list_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(from, nnode, whole.leaf_size, tree->first, tree->count,
+		tree->child, to.ptr, node.ptr, first.ptr, begin.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda((size_t)roots + 1, begin.ptr, begin.ptr));
+	uint32_t n, found;
+	NB_CUDA_TRY(cudaMemcpy(&n, begin.ptr + roots, sizeof n, cudaMemcpyDeviceToHost));
+
+	NB_TRY(crowd.alloc(n));
+	NB_TRY(row.alloc(n));
+	NB_TRY(key.alloc(n));
+	NB_TRY(disorder.alloc(1));
+	const unsigned blocks = nb_cuda_blocks(n, THREADS);
+	member_kernel<<<blocks, THREADS>>>(n, roots, begin.ptr, first.ptr, crowd.ptr, row.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_deep_keys_cuda(n, crowd.ptr, roots, row.ptr, whole.pos, whole.dim, false, key.ptr));
+	NB_CUDA_TRY(cudaMemsetAsync(disorder.ptr, 0, sizeof *disorder.ptr));
+	order_kernel<<<blocks, THREADS>>>(n, crowd.ptr, key.ptr, disorder.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemcpy(&found, disorder.ptr, sizeof found, cudaMemcpyDeviceToHost));
+	if (found)
+		return NB_EORDER;
+	struct bodies b = whole;
+	b.n = n, b.key = key.ptr, b.tiles = n < TILED ? 1u : (unsigned)TILES;
+	b.crowd = crowd.ptr, b.begin = begin.ptr, b.row = first.ptr, b.node = node.ptr;
+	return add_nodes<true>(b, roots, tree, levels, ncrowd);
+}
+
+static int build(const struct bodies &b, struct nb_tree *tree)
+{
+	std::vector<struct nb_tree_levels> rounds(1);
+	uint32_t ncrowd;
+	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ncrowd));
+	for (uint32_t from = 0; ncrowd;) {
+		const uint32_t had = (uint32_t)tree->nnode;
+		if (rounds.size() > NB_TREE_LEVELS)
+			return NB_ELIMIT; /* not reached: every round halves the cells of crowds */
+		rounds.emplace_back();
+		NB_TRY(add_crowds(b, from, tree, &rounds.back(), &ncrowd));
+		from = had;
+	}
+	const size_t nnode = tree->nnode;
 #define NB_NODE_COLUMN(type, member, components, least) \
-	if (tree->order >= (least))                     \
-		NB_TRY(column(&tree->member, (components) * (size_t)nnode));
+	if (tree->order >= (least) && !tree->member)    \
+		NB_TRY(column(&tree->member, (components)*nnode));
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-	tree->nnode = nnode;
-
-	nb_cuda_buffer<uint32_t> huge; /* two counters, then the huge leaves */
-	NB_TRY(huge.alloc(b.n / HUGE_LEAF + 2));
-	uint32_t *nhuge = huge.ptr;
-	int *status = (int *)(huge.ptr + 1);
-	NB_CUDA_TRY(cudaMemsetAsync(huge.ptr, 0, 2 * sizeof *huge.ptr));
-	place_kernel<<<blocks, THREADS>>>(b, starts.ptr, at.ptr, tree->first, tree->count, tree->child);
+	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>((uint32_t)nnode, tree->count, tree->child, tree->nchild);
 	NB_CUDA_LAUNCHED();
-	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
-		nnode, tree->count, tree->child, tree->nchild, huge.ptr + 2, nhuge);
-	NB_CUDA_LAUNCHED();
-	const struct node_columns c = {
-		tree->first, tree->count, tree->child, tree->nchild, tree->box, tree->com, tree->mass, tree->quad};
-	if (b.n > HUGE_LEAF) {
-		huge_leaf_kernel<<<HUGE_BLOCKS, THREADS>>>(b, c, huge.ptr + 2, nhuge, status);
-		NB_CUDA_LAUNCHED();
-	}
-	leaf_kernel<<<nb_cuda_blocks((size_t)nnode * TEAM, THREADS), THREADS>>>(b, c, nnode, status);
-	NB_CUDA_LAUNCHED();
-	NB_TRY(inner(c, levels, b.digits));
-	int failed;
-	NB_CUDA_TRY(cudaMemcpy(&failed, status, sizeof failed, cudaMemcpyDeviceToHost));
-	return failed;
+	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data());
 }
 
 int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
@@ -636,7 +462,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	if (n == 0)
 		return NB_OK;
 	const struct bodies b = {
-		n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32, n < TILED ? 1u : (unsigned)TILES};
+		n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32, n < TILED ? 1u : (unsigned)TILES,
+		nullptr, nullptr, nullptr, nullptr, 0};
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);

@@ -12,10 +12,16 @@
 extern "C" {
 #endif
 
+enum {
+	/* A tree has no more levels below its root: each halves the edge of a cell, from 2^1024 to 2^-1074, but where a
+	 * crowd (kernels/order/deep.h) begins in a cube that is no power of two.  A deeper one is refused. */
+	NB_TREE_LEVELS = 2200
+};
+
 struct nb_tree {
 	size_t nnode;
 	int dim;       /* 2 quadtree, 3 octree */
-	int leaf_size; /* a node with at most this many bodies is a leaf (as is one at the last key level) */
+	int leaf_size; /* a node with at most this many bodies is a leaf (as is one whose bodies coincide) */
 	int order;     /* multipole order: 1 monopole about the centre of mass, 2 with quadrupole */
 	struct nb_cube cube;
 	/* arrays of nnode rows; NULL where the order has no such column */
@@ -25,13 +31,14 @@ struct nb_tree {
 };
 
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
- *   key        n, sorted ascending, as from nb_morton_keys in *cube
- *   leaf_size  >= 1: a node of more bodies is divided, unless all have one key
+ *   key        n, sorted ascending, as from nb_morton_keys in *cube; where keys are equal, sorted as by nb_sort_deep
+ *   leaf_size  >= 1: a node of more bodies is divided, unless all are in one place
  *   order      1 or 2
  * A node splits at the first digit in which its keys differ, so an inner node has at least two children and
  * there are fewer than 2 n nodes.  Nothing recurses; coincident bodies end in one leaf of any count.
  * Same bytes for any number of threads.  n < 2^31 (NB_ELIMIT).
- * Returns NB_ENONFINITE where a position or mass is not finite, NB_EINVAL where a mass is negative. */
+ * Returns NB_ENONFINITE where a position or mass is not finite, NB_EINVAL where a mass is negative, NB_EORDER where
+ * more than leaf_size bodies of one key are not sorted. */
 NB_MUST_CHECK int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free(struct nb_tree *tree);
@@ -61,8 +68,7 @@ struct nb_tree_walk {
 
 /* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree (which may come from outside, see
  * nb_tree_check_cpu).  Same bytes for any number of threads.
- * Coincident bodies in a leaf of their own act and are acted upon as one, so any number of them takes linear time;
- * bodies that are merely closer than 2^-21 (2-D: 2^-31) of the cube are summed directly, unless eps is far larger.
+ * Coincident bodies in a leaf of their own act and are acted upon as one, so any number of them takes linear time.
  * Errors of f32 and mixed are theirs in gravity.h; those of all precisions are bounded by theta.
  * Jerks are the time derivatives of the accelerations of the expansions (multipole_body.h); they depend on differences
  * of velocities only.  At theta 0.3, 0.5, 0.8 their rms error is 1.5e-4, 1e-3, 5e-3 at most of uniform, Plummer, disk,
@@ -83,11 +89,15 @@ NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct n
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
-/* Whether a tree that came from outside can be walked safely: every array index in range, children after their parent
- * and partitioning its bodies, the root holding all n.  *wrong is NULL if so, else a phrase that says what is wrong.
- * O(nnode). */
-NB_MUST_CHECK int nb_tree_check_cpu(const struct nb_tree *tree, size_t n, const char **wrong);
-NB_MUST_CHECK int nb_tree_check_cuda(const struct nb_tree *tree, size_t n, const char **wrong);
+/* Whether a tree that came from outside can be walked safely, and is that of these bodies: every array index in range,
+ * children after their parent and partitioning its bodies, the root holding all n, at most NB_TREE_LEVELS levels; boxes
+ * those of the bodies, masses and moments theirs but for rounding (1e-9).
+ *   pos, mass  n x 3, n: finite
+ * *wrong is NULL if so, else a phrase that says what is wrong.  Both backends find the same.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_tree_check_cpu(
+	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
+NB_MUST_CHECK int nb_tree_check_cuda(
+	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
 
 #ifdef __cplusplus
 }

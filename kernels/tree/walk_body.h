@@ -1,7 +1,7 @@
 /* walk_body.h - the walk in one arithmetic; included by walk_simd.c for f32 and, with NB_WALK_F64
  * defined, for f64; and for both again with NB_WALK_JERK, for the walk that gives jerks too.
  *
- * Lengths in here are in target units: tree units times a power of two that brings the target cell's
+ * Lengths in here are in target units: the caller's times a power of two that brings the target cell's
  * reach to 0.5 .. 1.  So nothing over- or underflows in f32 however deep the tree is, and a separation of cells is
  * taken in f64 before it is rounded.
  *
@@ -25,7 +25,8 @@
  *   V8        eight numbers, one for each child of a node; PACK packs lanes of V8, TO_V8 makes one of eight doubles
  *   LOAD(p)   the vector at p, aligned
  *   CUBE      what r^-3 of simd.h is to be multiplied by
- *   EPS2      eps^2 with the floor of pair.h */
+ *   EPS2      eps^2 with the floor of pair.h
+ *   MOST_UNIT a family whose length has so many target units is opened */
 
 #ifdef NB_WALK_JERK
 #define JERK 1
@@ -47,6 +48,7 @@
 #define W ((size_t)NB_WD)
 #define CUBE 1.0
 #define EPS2 nb_pair_eps2_f64
+#define MOST_UNIT 0x1p100f
 #define PACK pack_v8d
 #define TO_V8(v) (v)
 #else
@@ -59,6 +61,7 @@
 #define W ((size_t)NB_WF)
 #define CUBE NB_CUBE_F32
 #define EPS2 nb_pair_eps2_f32
+#define MOST_UNIT 0x1p20f
 #define PACK pack_v8f
 #define TO_V8(v) __builtin_convertvector(v, v8f)
 #endif
@@ -77,8 +80,7 @@ struct T(level) {
 	size_t begin, end;     /* in room.entry: source cells that its parent could not take as a whole */
 	size_t mark;	       /* in room.entry: what its children get begins here */
 	double centre[3];      /* of its box, in the caller's units */
-	double scale;	       /* from the caller's units to target units */
-	float sigma;	       /* from tree units to target units, a power of two */
+	double scale;	       /* from the caller's units to target units, a power of two */
 	float reach;	       /* greatest distance of a body from the centre */
 	float far;	       /* field strength, sum of m / r^2, of the cells in c */
 	float limit;	       /* error that an accepted cell may have */
@@ -110,6 +112,7 @@ struct T(room) {
 	int fine;	       /* separations of bodies are taken from pairs of f32 */
 	size_t own, own_first; /* the first `own` sources are the bodies own_first .. */
 	size_t target_first;   /* the targets are the bodies target_first .. */
+	double remote[7];      /* acceleration, potential and jerk by remote bodies, in the caller's units but for G */
 	struct runs entry;     /* of the levels, one after the other */
 	struct list open;      /* families to test */
 	struct list leaf;      /* leaves to be taken body by body: family * NB_FAMILY + lane */
@@ -366,7 +369,7 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 		}
 		w->m[k] = 0;
 	}
-	const double eps = w->plan->eps * (double)lv->sigma;
+	const double eps = w->plan->g->eps * lv->scale;
 	const S eps2 = EPS2(eps);
 	if (JERK)
 		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
@@ -404,6 +407,30 @@ static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t fir
 	}
 }
 
+/* Whether f32 does not hold squares of a separation from a lane of a family: it is so far by the target's measure. */
+static NB_HD int T(is_remote)(const struct nb_family *f, size_t lane, const struct T(level) * lv)
+{
+	double far = 0;
+	for (int d = 0; d < 3; d++)
+		far = fmax(far, fabs((lv->centre[d] - f->x[d][lane]) * lv->scale));
+	return far > REMOTE;
+}
+
+/* What bodies do that are so far that all targets feel the same: a leaf that a far smaller group lies in. */
+static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
+{
+	const struct nb_gravity *g = w->plan->g;
+	for (size_t b = first; b < first + n; b++) {
+		double x[3], v[3] = {0};
+		for (size_t d = 0; d < 3; d++)
+			x[d] = g->pos[3 * b + d] - lv->centre[d];
+		for (size_t d = 0; JERK && d < 3; d++)
+			v[d] = g->vel[3 * b + d] - w->plan->velocity[3 * (size_t)lv->node + d];
+		nb_walk_add_pair(g->mass[b], x, v, g->eps, w->remote);
+	}
+	w->count.p2p += n * w->ntarget;
+}
+
 /* Gathers the bodies of the leaves but for the group's own, which were first; adjacent leaves at once. */
 static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 {
@@ -416,6 +443,10 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 		const size_t first = f->first[b], count = f->count[b];
 		if (first - own_first < own)
 			continue;
+		if (plan->deep && T(is_remote)(f, b, lv)) {
+			T(remote_act)(w, lv, first, count);
+			continue;
+		}
 		if (count > 1 && f->radius[b] == 0) {
 			/* coincident bodies act as one */
 			const S *moment = T(moments)(plan, w->leaf.at[k] / NB_FAMILY);
@@ -445,22 +476,22 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 /* ---- cells act on a cell --------------------------------------------------------------------------- */
 
 /* The next vector of cells, in target units. */
-static NB_HD V T(cell)(const struct T(cells) * cells, size_t j, int quad, S sigma2, V x[3], V q[6])
+static NB_HD V T(cell)(const struct T(cells) * cells, size_t j, int quad, V x[3], V q[6])
 {
 	for (int d = 0; d < 3; d++)
 		x[d] = LOAD(&cells->x[d][j]);
 	for (int k = 0; k < 6; k++)
-		q[k] = quad ? LOAD(&cells->m[1 + k][j]) * sigma2 : (V){};
+		q[k] = quad ? LOAD(&cells->m[1 + k][j]) : (V){};
 	return LOAD(&cells->m[0][j]);
 }
 
 /* Velocities of these cells relative to the root, and the time derivatives p of q. */
-static NB_HD void T(cell_motion)(const struct T(cells) * cells, size_t j, int quad, S sigma, V v[3], V p[6])
+static NB_HD void T(cell_motion)(const struct T(cells) * cells, size_t j, int quad, V v[3], V p[6])
 {
 	for (int d = 0; d < 3; d++)
 		v[d] = LOAD(&cells->m[NB_WALK_VELOCITY + d][j]);
 	for (int k = 0; k < 6; k++)
-		p[k] = quad ? LOAD(&cells->m[NB_WALK_QUAD_RATE + k][j]) * sigma : (V){};
+		p[k] = quad ? LOAD(&cells->m[NB_WALK_QUAD_RATE + k][j]) : (V){};
 }
 
 /* Fills up the last vector with cells of no mass. */
@@ -477,19 +508,19 @@ static void T(cells_close)(struct T(cells) * cells, int quad)
 /* Lets the far cells act on the expansion. */
 static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
 {
-	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
 	T(cells_close)(&w->far, quad);
 	V sum[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
 	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
-		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, sigma2, x, q);
+		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, x, q);
 		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
 		F(nb_derivatives)(x[0], x[1], x[2], rinv, a);
 		F(nb_m2l)(quad, a, m, q, sum);
 		if (JERK) {
 			V v[3], p[6];
-			T(cell_motion)(&w->far, j, quad, (S)lv->sigma, v, p);
+			T(cell_motion)(&w->far, j, quad, v, p);
 			for (int d = 0; d < 3; d++)
 				v[d] = lv->frame[d] - v[d];
 			F(nb_m2l_rate)(quad, a, v[0], v[1], v[2], m, q, p, rate);
@@ -510,7 +541,7 @@ static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 /* Lets the near cells act on each target. */
 static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
 {
-	const S eps2 = EPS2(w->plan->eps * (double)lv->sigma), sigma2 = (S)lv->sigma * (S)lv->sigma;
+	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
 	T(cells_close)(&w->near, quad);
 	for (size_t i = 0; i < w->ntarget; i++) {
 		S at[3], moves[3] = {};
@@ -521,13 +552,13 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 		}
 		V acc[3] = {}, jerk[3] = {}, phi = {};
 		for (size_t j = 0; j < w->near.n; j += W) {
-			V x[3], q[6], m = T(cell)(&w->near, j, quad, sigma2, x, q);
+			V x[3], q[6], m = T(cell)(&w->near, j, quad, x, q);
 			for (int d = 0; d < 3; d++)
 				x[d] = -at[d] - x[d];
 			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
 			if (JERK) {
 				V v[3], p[6];
-				T(cell_motion)(&w->near, j, quad, (S)lv->sigma, v, p);
+				T(cell_motion)(&w->near, j, quad, v, p);
 				for (int d = 0; d < 3; d++)
 					v[d] -= moves[d];
 				F(nb_m2p_jerk)
@@ -553,14 +584,20 @@ static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1) : T(near_act_order)(w, lv, 0);
 }
 
-/* Adds the lanes of a family that are in mask. */
-static NB_HD void T(cells_add)(struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment)
+/* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
+static NB_HD void T(cells_add)(
+	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit)
 {
 	const size_t n = cells->n;
+	const S length = unit, length2 = length * length;
 	for (int d = 0; d < 3; d++)
 		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
-	for (int q = 0; q < nmoment; q++)
-		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY));
+	for (int q = 0; q < nmoment; q++) {
+		const S factor = q == 0 || (q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
+				 : q < NB_WALK_VELOCITY				    ? length2
+											    : length;
+		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
+	}
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
 
@@ -702,6 +739,8 @@ struct T(test) {
 	v8f d2, u; /* its square; with eps^2 */
 	v8f size2; /* (radius + reach)^2 */
 	v8f m;
+	v8f radius;
+	float unit; /* target units in the family's length */
 };
 
 static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T(level) * lv, float eps2)
@@ -714,7 +753,9 @@ static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T
 	}
 	t.d2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
 	t.u = t.d2 + eps2;
-	v8f size = *(const v8f *)f->radius * lv->sigma + lv->reach;
+	t.unit = (float)(lv->scale * f->length);
+	t.radius = *(const v8f *)f->radius * t.unit;
+	v8f size = t.radius + lv->reach;
 	t.size2 = size * size;
 	t.m = *(const v8f *)f->mass;
 	return t;
@@ -746,7 +787,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)plan->eps * lv->sigma, eps2 = eps * eps;
+	const float eps = (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + 0x1p-14f;
@@ -767,9 +808,13 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		v8f inv = 1.0f / t.u;
 		const S *moment = T(moments)(plan, r.family);
 		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
-		if (!small) {
+		/* of a family so much larger than the target, terms with its moments would overflow */
+		uint32_t measurable = t.unit < MOST_UNIT ? 0xff : 0;
+		if (plan->deep) /* leaves so far are for T(remote_act) */
+			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
+		if (!small && measurable) {
 			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
-			take = mask & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
+			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
 			/* softening lets cells be taken that overlap the target: those that share bodies with it must
 			 * not */
 			for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
@@ -780,7 +825,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 					take &= ~(1u << b);
 			}
 			if (take) {
-				T(cells_add)(&w->far, take, t.x, moment, nmoment);
+				T(cells_add)(&w->far, take, t.x, moment, nmoment, t.unit);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
@@ -790,12 +835,11 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		uint32_t rest = mask & ~take;
 		if (group) {
 			/* as seen from the nearest place that a target may be at */
-			v8f radius = *(const v8f *)f->radius * lv->sigma;
 			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
-			uint32_t act = rest & below(radius, away) & below(least, away2) & above(f->count, FEW) &
-				       below(nb_mac_error_body_v8f(t.m, radius * radius, 1.0f / away2), limit);
+			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) & above(f->count, FEW) &
+				       below(nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2), limit);
 			if (act) {
-				T(cells_add)(&w->near, act, t.x, moment, nmoment);
+				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
@@ -803,7 +847,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		}
 		uint32_t open = rest & above(f->inner, 0);
 		if (!group)
-			open &= below(reach, *(const v8f *)f->radius * lv->sigma);
+			open &= below(reach, t.radius);
 		rest &= ~open;
 		if (list_reserve(&w->open) ||
 			(group ? list_reserve(&w->leaf) : runs_reserve(&w->entry, w->entry.n + 1)))
@@ -854,11 +898,11 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
 {
 	const struct nb_gravity *g = w->plan->g;
-	const double pot_unit = g->G / w->plan->mass * lv->scale;
+	const double pot_unit = g->G * lv->scale / w->plan->mass;
 	for (int d = 0; d < 3; d++)
-		g->acc[3 * to + (size_t)d] = (double)w->acc[d][k] * lv->scale * pot_unit;
+		g->acc[3 * to + (size_t)d] = (double)w->acc[d][k] * lv->scale * pot_unit + w->remote[d] * g->G;
 	if (g->pot)
-		g->pot[to] = -((double)w->phi[k] + phi) * pot_unit;
+		g->pot[to] = -((double)w->phi[k] + phi) * pot_unit - w->remote[3] * g->G;
 }
 
 /* Writes the jerk of target k; with what softened bodies in the same place do to each other. */
@@ -866,14 +910,14 @@ static NB_HD void T(row_jerk)(const struct T(room) * w, const struct T(level) * 
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
-	const double unit = g->G / plan->mass * lv->scale * lv->scale / plan->speed * lv->scale;
-	const double inverse_eps = 1 / (plan->eps * (double)lv->sigma);
+	const double unit = g->G * lv->scale / plan->mass * lv->scale / plan->speed * lv->scale;
+	const double inverse_eps = 1 / (g->eps * lv->scale);
 	const double weight = plan->tree->mass[lv->node] * plan->mass * (inverse_eps * inverse_eps * inverse_eps);
 	for (int d = 0; d < 3; d++) {
 		double jerk = (double)w->jerk[d][k];
 		if (coincident) /* their velocities are relative to the mean */
 			jerk -= weight * (double)w->target_v[d][k];
-		g->jerk[3 * to + (size_t)d] = jerk * unit;
+		g->jerk[3 * to + (size_t)d] = jerk * unit + w->remote[4 + d] * g->G;
 	}
 }
 
@@ -883,8 +927,8 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)plan->eps * lv->sigma;
-	const int coincident = lv->reach == 0 && count > 1;
+	const float eps = (float)(plan->g->eps * lv->scale);
+	const int coincident = plan->reach[lv->node] == 0 && count > 1;
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
@@ -901,6 +945,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		const int small = n <= SMALL;
 		T(targets)(w, lv, first + start, n);
 		T(clear)(w);
+		memset(w->remote, 0, sizeof w->remote);
 		if (!coincident && !self) {
 			for (size_t b = first; b < first + count; b += SOURCES) {
 				size_t end = b + SOURCES < first + count ? b + SOURCES : first + count;
@@ -930,18 +975,18 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		if (JERK)
 			T(evaluate_jerk)(w, lv, c, rate);
 
-		const double inverse_eps = 1 / (plan->eps * (double)lv->sigma);
+		const double inverse_eps = 1 / (g->eps * lv->scale);
 		const size_t rows = shared ? count : n;
 		for (size_t k = 0; k < rows; k++) {
 			const size_t to = first + start + k;
 			double phi = 0;
 			if (self)
 				phi -= g->mass[to] * plan->mass * inverse_eps;
-			if (coincident && plan->eps > 0)
+			if (coincident && g->eps > 0)
 				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass * inverse_eps;
 			T(row)(w, lv, to, shared ? 0 : k, phi);
 			if (JERK)
-				T(row_jerk)(w, lv, to, k, coincident && plan->eps > 0);
+				T(row_jerk)(w, lv, to, k, coincident && g->eps > 0);
 		}
 	}
 	w->count.groups++;
@@ -967,7 +1012,7 @@ static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 			if (JERK)
 				v[k][b] = T(frame)(plan, child + b, k) - lv->frame[k];
 		}
-		unit[b] = (S)(lv->sigma / target_unit(plan, plan->reach[child + b], lv->sigma));
+		unit[b] = (S)(lv->scale / target_unit(plan, plan->reach[child + b], lv->scale));
 	}
 	for (int q = 0; q < NB_TAYLOR; q++)
 		lv->child_c[q] = (V8){} + lv->c[q];
@@ -1006,10 +1051,9 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	lv->next = 0;
 	for (int d = 0; d < 3; d++)
 		lv->centre[d] = middle(tree, lv->node, d);
-	lv->sigma = target_unit(plan, plan->reach[lv->node], up ? up->sigma : 1);
-	lv->reach = plan->reach[lv->node] * lv->sigma;
-	lv->scale = plan->length * (double)lv->sigma;
-	const float ratio = up ? up->sigma / lv->sigma : 1;
+	lv->scale = target_unit(plan, plan->reach[lv->node], up ? up->scale : plan->length);
+	lv->reach = round_up(plan->reach[lv->node] * lv->scale);
+	const float ratio = up ? (float)(up->scale / lv->scale) : 1;
 	lv->begin = up ? up->mark : 0;
 	lv->end = w->entry.n;
 	lv->far = up ? up->far * ratio * ratio : 0;
@@ -1022,10 +1066,11 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 			lv->frame[d] = T(frame)(plan, lv->node, d);
 	}
 
-	const float eps = (float)plan->eps * lv->sigma;
+	const float eps = (float)(plan->g->eps * lv->scale);
 	const int group = plan->group[lv->node];
+	const double sigma = plan->length / lv->scale;
 	if (plan->least)
-		lv->limit = plan->least[lv->node] / (lv->sigma * lv->sigma);
+		lv->limit = (float)((double)plan->least[lv->node] * sigma * sigma);
 	else if (group && up)
 		lv->limit = up->limit * ratio * ratio;
 	else
@@ -1121,5 +1166,6 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef PACK
 #undef TO_V8
 #undef LOAD
+#undef MOST_UNIT
 #undef EACH_TARGET
 #undef NB_WALK_F64

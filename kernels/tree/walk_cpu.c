@@ -23,9 +23,12 @@ enum {
 struct memory {
 	uint32_t *inner, *npart;
 	uint8_t *group;
-	float *radius, *reach, *least;
+	double *radius, *reach;
+	float *least;
+	double jump; /* the largest ratio of a node's reach and that of a child */
 	struct nb_family *family;
 	void *moment;
+	double *quad;		      /* second moments in lengths of the node, 6, where the tree's do not do */
 	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
 	size_t nfamily;
 };
@@ -40,6 +43,7 @@ static void memory_free(struct memory *m)
 	nb_free(m->least);
 	nb_free(m->family);
 	nb_free(m->moment);
+	nb_free(m->quad);
 	nb_free(m->velocity);
 	nb_free(m->quad_rate);
 }
@@ -96,19 +100,29 @@ static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t p
 	}
 }
 
-/* x rounded up to f32, with room for the rounding of what led to x */
-static float round_up(double x)
+/* The root of x^2 + y^2 + z^2 where the squares may be out of range. */
+static double length_of(double x, double y, double z)
 {
-	if (!(x > 0))
-		return 0;
-	float f = (float)(x * (1 + 0x1p-20));
-	return f > FLT_MIN ? f : FLT_MIN;
+	const double largest = fmax(fmax(fabs(x), fabs(y)), fabs(z));
+	if ((largest > 0x1p-400 && largest < 0x1p400) || !(largest > 0 && isfinite(largest)))
+		return sqrt(x * x + y * y + z * z);
+	x /= largest;
+	y /= largest;
+	z /= largest;
+	return largest * sqrt(x * x + y * y + z * z);
 }
 
 static double distance(const double *a, const double *b)
 {
-	double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-	return sqrt(x * x + y * y + z * z);
+	return length_of(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+/* The power of two that a length is half of or more, but not all of; 0 for 0. */
+static double unit_of_length(double length)
+{
+	int e = 0;
+	(void)frexp(length, &e);
+	return length > 0 ? ldexp(1, e) : 0;
 }
 
 static void box_middle(const struct nb_tree *tree, size_t i, double *middle)
@@ -118,6 +132,21 @@ static void box_middle(const struct nb_tree *tree, size_t i, double *middle)
 		middle[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
 }
 
+void nb_walk_add_pair(double mass, const double *x, const double *v, double eps, double *sum)
+{
+	const double length = length_of(length_of(x[0], x[1], x[2]), eps, 0);
+	const double pull = mass / length / length; /* at a distance without softening */
+	double along = 0;
+	for (int k = 0; k < 3; k++)
+		along += v[k] * (x[k] / length);
+	for (int k = 0; k < 3; k++) {
+		const double to = x[k] / length;
+		sum[k] += pull * to;
+		sum[4 + k] += pull / length * (v[k] - 3 * along * to);
+	}
+	sum[3] += mass / length;
+}
+
 /* Radius, reach and least |acc_old| of a cell whose bodies are not divided further; looks at every body. */
 static int measure_bodies(const struct nb_walk_plan *plan, struct memory *m, size_t i, const double *acc_old)
 {
@@ -125,12 +154,13 @@ static int measure_bodies(const struct nb_walk_plan *plan, struct memory *m, siz
 	const struct nb_gravity *g = plan->g;
 	const double *com = tree->com + 3 * i;
 	double middle[3], radius2 = 0, reach2 = 0, test = 0, least_mass = 0, least2 = INFINITY;
+	const double size = extent(tree, i), unit = nb_pair_power2(size, 0);
 	box_middle(tree, i, middle);
 	for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++) {
 		const double *x = g->pos + 3 * b;
 		double r2 = 0, s2 = 0;
 		for (int k = 0; k < 3; k++) {
-			double r = (x[k] - com[k]) * plan->length, s = (x[k] - middle[k]) * plan->length;
+			double r = (x[k] - com[k]) * unit, s = (x[k] - middle[k]) * unit;
 			r2 += r * r;
 			s2 += s * s;
 		}
@@ -149,34 +179,95 @@ static int measure_bodies(const struct nb_walk_plan *plan, struct memory *m, siz
 		return NB_ENONFINITE;
 	if (least_mass < 0)
 		return NB_EINVAL;
-	m->radius[i] = round_up(sqrt(radius2));
-	m->reach[i] = round_up(sqrt(reach2));
+	m->radius[i] = sqrt(radius2) / unit;
+	m->reach[i] = sqrt(reach2) / unit;
 	if (acc_old)
 		m->least[i] = (float)(sqrt(least2) * plan->error);
 	return NB_OK;
 }
 
 /* The same of a node, from its children: the better of two bounds. */
-static void measure_children(const struct nb_walk_plan *plan, struct memory *m, size_t i)
+static void measure_children(const struct nb_tree *tree, struct memory *m, size_t i)
 {
-	const struct nb_tree *tree = plan->tree;
 	const double *com = tree->com + 3 * i, *box = tree->box + 6 * i;
 	double middle[3], child_middle[3], corner[3], radius = 0, reach = 0;
 	float least = INFINITY;
 	box_middle(tree, i, middle);
 	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
-		radius = fmax(radius, distance(com, tree->com + 3 * c) * plan->length + (double)m->radius[c]);
+		radius = fmax(radius, distance(com, tree->com + 3 * c) + m->radius[c]);
 		box_middle(tree, c, child_middle);
-		reach = fmax(reach, distance(middle, child_middle) * plan->length + (double)m->reach[c]);
+		reach = fmax(reach, distance(middle, child_middle) + m->reach[c]);
 		if (m->least)
 			least = fminf(least, m->least[c]);
 	}
-	m->reach[i] = round_up(fmin(reach, distance(middle, box) * plan->length));
+	m->reach[i] = fmin(reach, distance(middle, box));
+	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
+		if (m->reach[c] > 0 && m->reach[i] > m->jump * m->reach[c])
+			m->jump = m->reach[i] / m->reach[c];
 	for (int k = 0; k < 3; k++)
 		corner[k] = com[k] < middle[k] ? box[3 + k] : box[k];
-	m->radius[i] = round_up(fmin(radius, distance(com, corner) * plan->length));
+	m->radius[i] = fmin(radius, distance(com, corner));
 	if (m->least)
 		m->least[i] = least;
+}
+
+/* ---- second moments where squares of lengths are out of range --------------------------------------------- */
+
+/* Whether squares of lengths of the tree may be out of range, so that its moments are; and whether some nodes are so
+ * small beside others that squares of separations are, in units of the small ones. */
+static int is_beyond_squares(const struct nb_tree *tree, const struct memory *m, int *deep)
+{
+	double least = INFINITY, least_reach = INFINITY;
+	for (size_t i = 0; i < tree->nnode; i++) {
+		if (m->inner[i] == UNREACHED)
+			continue;
+		least = m->radius[i] > 0 && m->radius[i] < least ? m->radius[i] : least;
+		least_reach = m->reach[i] > 0 && m->reach[i] < least_reach ? m->reach[i] : least_reach;
+	}
+	*deep = m->reach[0] * 0x1p-50 > least_reach;
+	return least < 0x1p-400 || m->radius[0] > 0x1p400;
+}
+
+static void add_square(double mass, const double *x, const double *com, double unit, double *q)
+{
+	double d[3];
+	for (int k = 0; k < 3; k++)
+		d[k] = (x[k] - com[k]) / unit;
+	for (int s = 0, k = 0; k < 3; k++)
+		for (int l = k; l < 3; l++, s++)
+			q[s] += mass * d[k] * d[l];
+}
+
+/* Those of node i about its centre of mass, in its own unit of length. */
+static void find_quad(const struct nb_walk_plan *plan, const struct memory *m, size_t i)
+{
+	const struct nb_tree *tree = plan->tree;
+	const struct nb_gravity *g = plan->g;
+	const double *com = tree->com + 3 * i, unit = unit_of_length(m->radius[i]);
+	double q[6] = {0};
+	if (unit > 0 && m->inner[i] == 0)
+		for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++)
+			add_square(g->mass[b], g->pos + 3 * b, com, unit, q);
+	else if (unit > 0)
+		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
+			const double ratio = unit_of_length(m->radius[c]) / unit;
+			for (size_t s = 0; s < 6; s++)
+				q[s] += m->quad[6 * (size_t)c + s] * ratio * ratio;
+			add_square(tree->mass[c], tree->com + 3 * (size_t)c, com, unit, q);
+		}
+	memcpy(m->quad + 6 * i, q, sizeof q);
+}
+
+static int find_quads(const struct nb_walk_plan *plan, struct memory *m)
+{
+	const size_t nnode = plan->tree->nnode;
+	m->quad = nb_alloc(nnode, 6 * sizeof *m->quad);
+	if (!m->quad)
+		return NB_ENOMEM;
+	for (size_t i = nnode; i-- > 0;)
+		if (m->inner[i] != UNREACHED)
+			find_quad(plan, m, i);
+	return NB_OK;
 }
 
 /* ---- how nodes move, for jerks -------------------------------------------------------------------------- */
@@ -259,13 +350,14 @@ static int measure_motions(struct nb_walk_plan *plan, struct memory *m)
 	return NB_OK;
 }
 
-/* Of node i, in scaled units, in the order of walk_internal.h. */
-static void scale_motion(const struct nb_walk_plan *plan, const struct memory *m, size_t i, double *motion)
+/* Of node i, in scaled units and lengths, in the order of walk_internal.h. */
+static void scale_motion(
+	const struct nb_walk_plan *plan, const struct memory *m, size_t i, double length, double *motion)
 {
 	for (size_t k = 0; k < 3; k++)
 		motion[k] = (m->velocity[3 * i + k] - m->velocity[k]) * plan->speed;
 	for (size_t k = 0; k < 6; k++)
-		motion[3 + k] = m->quad_rate[6 * i + k] * plan->mass * plan->length * plan->speed;
+		motion[3 + k] = length > 0 ? m->quad_rate[6 * i + k] * plan->mass * plan->speed / length : 0;
 }
 
 /* ---- what the walk reads -------------------------------------------------------------------------------- */
@@ -276,24 +368,47 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	const struct nb_tree *tree = plan->tree;
 	struct nb_family *f = &m->family[family];
 	double moment[NB_WALK_MOMENTS + NB_WALK_MOTION] = {tree->mass[i] * plan->mass};
-	double length2 = plan->length * plan->length;
-	for (int q = 0; tree->order > 1 && q < 6; q++)
-		moment[1 + q] = tree->quad[6 * i + (size_t)q] * plan->mass * length2;
+	const double length = f->length, own = m->quad ? unit_of_length(m->radius[i]) : 1;
+	for (int q = 0; tree->order > 1 && length > 0 && q < 6; q++)
+		moment[1 + q] = (m->quad ? m->quad : tree->quad)[6 * i + (size_t)q] * plan->mass * (own / length) *
+				(own / length);
 	if (plan->velocity)
-		scale_motion(plan, m, i, moment + NB_WALK_VELOCITY);
+		scale_motion(plan, m, i, length, moment + NB_WALK_VELOCITY);
 	for (int k = 0; k < 3; k++)
 		f->x[k][lane] = tree->com[3 * i + (size_t)k];
-	f->radius[lane] = m->radius[i];
+	f->radius[lane] = length > 0 ? round_up(m->radius[i] / length) : 0;
 	f->mass[lane] = round_up(moment[0]);
 	f->inner[lane] = m->inner[i];
 	f->first[lane] = tree->first[i];
 	f->count[lane] = tree->count[i];
 	size_t at = family * plan->nmoment * NB_FAMILY + lane;
 	for (size_t q = 0; q < plan->nmoment; q++)
-		if (plan->g->precision == NB_F64)
+		if (plan->f64)
 			((double *)m->moment)[at + q * NB_FAMILY] = moment[q];
 		else
 			((float *)m->moment)[at + q * NB_FAMILY] = (float)moment[q];
+}
+
+/* Writes the nodes first .. first+n-1 as a family. */
+static void fill_family(const struct nb_walk_plan *plan, const struct memory *m, size_t first, size_t n, size_t family)
+{
+	const size_t moments = plan->nmoment * NB_FAMILY *
+			       (plan->f64 ? sizeof(double) : sizeof(float));
+	double largest = 0;
+	memset(&m->family[family], 0, sizeof m->family[family]);
+	memset((char *)m->moment + family * moments, 0, moments);
+	for (size_t i = first; i < first + n; i++)
+		largest = m->radius[i] > largest ? m->radius[i] : largest;
+	m->family[family].length = unit_of_length(largest);
+	for (size_t i = 0; i < n; i++)
+		fill_lane(plan, m, first + i, family, i);
+}
+
+/* Whether terms in f32 would be out of range: where a cell is so much smaller than its parent that what the parent has
+ * not resolved is very far by the cell's measure. */
+static int wants_f64(const struct memory *m)
+{
+	return m->jump > 0x1p28;
 }
 
 static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old)
@@ -310,13 +425,6 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		return NB_ENOMEM;
 	number_families(m, tree);
 	plan->nmoment = plan->g->jerk ? NB_WALK_MOMENTS + NB_WALK_MOTION : NB_WALK_MOMENTS;
-	const size_t moments = plan->nmoment * NB_FAMILY *
-			       (plan->g->precision == NB_F64 ? sizeof(double) : sizeof(float));
-	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily, moments);
-	if (!m->family || !m->moment)
-		return NB_ENOMEM;
-
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
 	for (size_t i = 0; i < nnode; i++)
@@ -328,25 +436,26 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		return status;
 	for (size_t i = nnode; i-- > 0;)
 		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
-			measure_children(plan, m, i);
+			measure_children(tree, m, i);
+	plan->f64 = plan->g->precision == NB_F64 || wants_f64(m);
+	m->family = nb_alloc(m->nfamily, sizeof *m->family);
+	m->moment = nb_alloc(m->nfamily,
+		plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
+	if (!m->family || !m->moment)
+		return NB_ENOMEM;
 	find_groups(m, tree, plan->part);
 	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
 	if (status)
 		return status;
 
-	memset(&m->family[0], 0, sizeof m->family[0]);
-	memset(m->moment, 0, moments);
-	fill_lane(plan, m, 0, 0, 0);
+	if (is_beyond_squares(tree, m, &plan->deep) && tree->order > 1 && find_quads(plan, m))
+		return NB_ENOMEM;
+
+	fill_family(plan, m, 0, 1, 0);
 #pragma omp parallel for schedule(static)
-	for (size_t i = 0; i < nnode; i++) {
-		size_t family = m->inner[i];
-		if (family == 0 || family == UNREACHED)
-			continue;
-		memset(&m->family[family], 0, sizeof m->family[family]);
-		memset((char *)m->moment + family * moments, 0, moments);
-		for (uint32_t b = 0; b < tree->nchild[i]; b++)
-			fill_lane(plan, m, tree->child[i] + b, family, b);
-	}
+	for (size_t i = 0; i < nnode; i++)
+		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+			fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
 	plan->inner = m->inner;
 	plan->group = m->group;
 	plan->npart = m->npart;
@@ -380,7 +489,12 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	struct nb_walk_plan plan = {.g = g, .tree = tree};
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
-	plan.eps = g->eps * plan.length;
+	plan.unit_limit = INFINITY;
+	if (g->eps > 0) {
+		int e;
+		const double f = frexp(g->eps * plan.length, &e);
+		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
+	}
 	plan.error = (float)nb_opening_cpu(walk->theta);
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /

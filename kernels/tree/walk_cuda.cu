@@ -10,11 +10,9 @@
  *   a leaf                          P2P  its bodies are queued; 32 go to shared memory, then every target takes each
  *   else                            its children go onto the stack
  *
- * and a queue is worked off when it holds 32.  Nodes leave the stack from the top and their children enter in
- * order, so that depths on the stack never decrease upwards: nodes of one depth are pushed only when none is left,
- * at most 8 x 32 of them, and STACK = 256 x (22 levels) cannot overflow (2-D: 128 x 32 is less).  A tree from elsewhere
- * that is deeper than keys allow gives NaN for the groups that meet the end of the stack.  Groups are dealt
- * out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
+ * and a queue is worked off when it holds 32.  Where the stack holds more than FULL nodes, they leave it one at a
+ * time: then it grows by seven siblings a level at most, and cannot overflow in a tree of NB_TREE_LEVELS.  Groups are
+ * dealt out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
  * bytes.
  *
  * What is far.  A cell of mass m and size l (longest side of its box) at distance d leaves out a term of about
@@ -38,8 +36,8 @@
  *
  * Units and precision.  Node coordinates are kept as f32 pairs, high and low part, relative to the root's box; the
  * difference to the group's centre is then good to f32 of itself.  Interactions happen in units of the
- * group: lengths relative to its centre, divided by a power of two near its radius, masses by one near the root's
- * mass.  So no caller's units and no distance can overflow or underflow what matters.
+ * group: lengths relative to its centre, divided by a power of two near its radius or what is near by the strength of the
+ * field, masses by one near the root's mass.  So no caller's units and no distance can overflow or underflow what matters.
  *   f32     targets and sources as f32 relative to the group's centre
  *   mixed   the same as f32 pairs: separations good to f32 of themselves
  *   f64     targets, sources and multipoles in f64, no local expansions
@@ -69,7 +67,8 @@ enum {
 	WARPS = THREADS / 32,
 	SLOTS = 2, /* targets of a lane, at most */
 	GROUP = 32 * SLOTS,
-	STACK = 22 * 256,
+	FULL = 1024, /* nodes on a stack */
+	STACK = FULL + 8 * 32 + 7 * NB_TREE_LEVELS,
 	TOP = 512,	 /* of a stack in shared memory; rarely is more needed */
 	CROWD = 8,	 /* siblings share a group if their parent has at most CROWD groups' bodies */
 	TINY = 2,	 /* a leaf of so few bodies costs less than its multipole */
@@ -169,7 +168,8 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	}
 	const float m = (float)(w.node_mass[j] * w.plan->mass), l = (float)size;
 	const uint32_t children = w.nchild[j], count = w.count[j];
-	const float influence = w.alpha > 0 ? sqrtf(sqrtf(m) * l) : powf(m * l * l * l, 0.2f);
+	/* l^3 by itself would be out of range in a deep tree */
+	const float influence = w.alpha > 0 ? sqrtf(sqrtf(m) * l) : powf(m, 0.2f) * powf(l, 0.6f);
 	uint32_t reach = __float_as_uint(fmaxf(influence, 0x1p-120f));
 	if (children == 0) {
 		reach = ((reach + 0xffu) & ~0xffu) | (count < MANY ? count : (uint32_t)MANY);
@@ -731,7 +731,7 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 	__device__ __forceinline__ batch pop(unsigned &depth)
 	{
 		batch next;
-		next.n = depth < 32 ? depth : 32;
+		next.n = depth > FULL ? 1 : depth < 32 ? depth : 32;
 		depth -= next.n;
 		next.node = 0;
 		__syncwarp();
@@ -926,23 +926,28 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			r2 = fmaxf(r2, d2);
 		}
 		const float radius = sqrtf(warp_max(r2)) * (1 + 0x1p-20f);
-		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0 */
-		const float unit = __uint_as_float((254u << 23) - (__float_as_uint(fmaxf(radius, 1.0f)) & 0x7f800000u));
-		const double scale = length * (double)unit, eps = w.eps * scale;
 		__syncwarp();
 		if (lane == 0) {
 #pragma unroll
 			for (int k = 0; k < 3; k++)
 				mine.centre[k] = centre[k];
-			mine.scale = scale;
-			mine.high = make_float4(high[0], high[1], high[2], unit);
+			mine.high = make_float4(high[0], high[1], high[2], 1);
 			mine.low = make_float4(low[0], low[1], low[2], radius);
 			mine.half = make_float4(half[0], half[1], half[2], 0);
-			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 		}
 		__syncwarp();
-		const float error = w.alpha > 0 ? w.alpha * least_acceleration() : w.error * field();
+		const float strength = w.alpha > 0 ? least_acceleration() : field();
+		const float error = (w.alpha > 0 ? w.alpha : w.error) * strength;
+		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole would
+		 * be as strong as the field from less than 2^12 away: units stay so small that powers of distances are in
+		 * the range of f32, near and far */
+		const float least = fminf(1, rsqrtf(strength) * 0x1p-12f);
+		const float unit = __uint_as_float((254u << 23) - (__float_as_uint(fmaxf(radius, least)) & 0x7f800000u));
+		const double scale = length * (double)unit, eps = w.eps * scale;
 		if (lane == 0) {
+			mine.scale = scale;
+			mine.high.w = unit;
+			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
 			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w

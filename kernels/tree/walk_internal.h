@@ -4,6 +4,8 @@
 
 #include "kernels/tree/tree.h"
 
+#include <float.h>
+
 enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
 	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
@@ -15,36 +17,52 @@ enum {
 	NB_WALK_MOTION = 9
 };
 
-/* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0.
- * Lengths and masses but for x are in tree units. */
+/* x rounded up to f32, with room for the rounding of what led to x */
+static inline float round_up(double x)
+{
+	if (!(x > 0))
+		return 0;
+	float f = (float)(x * (1 + 0x1p-20));
+	return f > FLT_MIN ? f : FLT_MIN;
+}
+
+/* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0. */
 struct nb_family {
 	double x[3][NB_FAMILY];	 /* centre of mass, in the caller's units */
-	float radius[NB_FAMILY]; /* greatest distance of a body from it */
-	float mass[NB_FAMILY];
+	float radius[NB_FAMILY]; /* greatest distance of a body from it, in units of length */
+	float mass[NB_FAMILY];	 /* in tree units */
 	uint32_t inner[NB_FAMILY];		     /* the family of the child's children, 0 for a leaf */
 	uint32_t first[NB_FAMILY], count[NB_FAMILY]; /* bodies */
+	double length; /* a power of two: the largest radius is between half of it and all of it; 0: all are 0 */
 } __attribute__((aligned(64)));
 
-/* What all threads read.  Tree units: extent (or softening, if that is larger) and total mass in 0.5 .. 1. */
+/* What all threads read.  Tree units: extent (or softening, if that is larger) and total mass in 0.5 .. 1.  Lengths are
+ * in the caller's units, or in those of a family or a target: a tree may be deeper than f32 has exponents. */
 struct nb_walk_plan {
 	const struct nb_gravity *g;
 	const struct nb_tree *tree;
 	double length; /* scaled length = length * x, a power of two */
 	double mass;   /* the same for masses */
-	double eps;    /* softening, scaled */
+	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
+	int deep;	   /* bodies may be remote from others */
+	double unit_limit; /* of target units: above it the softening would be too long */
 	float error;   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
 	const float *least;    /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
 	const uint32_t *inner; /* of each node: the family of its children, 0 for a leaf */
-	const float *reach;    /* of each node: greatest distance of a body from the middle of its box, scaled */
+	const double *reach;   /* of each node: greatest distance of a body from the middle of its box */
 	const uint8_t *group;  /* of each node: whether its bodies are walked together */
 	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment;		/* float or double [nmoment][NB_FAMILY] of each family */
+	const void *moment; /* float or double [nmoment][NB_FAMILY] of each family; second moments in its length */
 	size_t nmoment;			/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
 	const double *velocity;		/* for jerks: of each node's centre of mass, 3, in the caller's units */
 	double speed;			/* scaled velocity = speed * v, a power of two */
 };
+
+/* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,
+ * but for G.  In f64, with no square that is out of range. */
+void nb_walk_add_pair(double mass, const double *x, const double *v, double eps, double *sum);
 
 /* What the threads share: parts are claimed in order. */
 struct nb_walk_share {

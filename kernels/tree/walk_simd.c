@@ -53,6 +53,9 @@ enum {
  * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
 static const float FINE = 0x1p-8f;
 
+/* From so many units of a target on, squares of lengths do not fit into f32 */
+static const double REMOTE = 0x1p60;
+
 /* Source cells: the children of a node that are in mask. */
 struct run {
 	uint32_t family, mask;
@@ -205,18 +208,17 @@ static NB_HD double middle(const struct nb_tree *tree, size_t node, int d)
 }
 
 /* The power of two that brings a reach to 0.5 .. 1; for a point, what its parent has. The softening stays
- * below 2^20 in these units. */
-static NB_HD float target_unit(const struct nb_walk_plan *plan, float reach, float parent)
+ * below 2^20 in these units, and what surrounds a cell that is far smaller than its parent below 2^63 (pair.h). */
+static NB_HD double target_unit(const struct nb_walk_plan *plan, double reach, double parent)
 {
-	float unit = parent;
+	double unit = parent;
 	if (reach > 0) {
 		int e;
-		(void)frexpf(reach, &e);
-		unit = ldexpf(1, e < -60 ? 60 : -e);
+		(void)frexp(reach, &e);
+		unit = ldexp(1, e < -1000 ? 1000 : -e);
+		unit = unit < parent * 0x1p50 ? unit : parent * 0x1p50;
 	}
-	while (unit > 1 && (float)plan->eps * unit > 0x1p20f)
-		unit /= 2;
-	return unit;
+	return unit > plan->unit_limit ? plan->unit_limit : unit;
 }
 
 /* Whether a node that lies in no part is one. */
@@ -241,7 +243,7 @@ static uint32_t claim(struct nb_walk_share *share)
 int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
 	if (plan->g->jerk)
-		return plan->g->precision == NB_F64 ? walk_f64_jerk(plan, share, count)
+		return plan->f64 ? walk_f64_jerk(plan, share, count)
 						    : walk_f32_jerk(plan, share, count);
-	return plan->g->precision == NB_F64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
+	return plan->f64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
 }

@@ -136,6 +136,7 @@ static struct result step(const struct bodies *b, double theta, double eps, doub
 		check(nb_morton_keys_cpu(n, b->pos, 3, &cube, key), "keys");
 		double t1 = nb_now();
 		check(nb_sort_keys_cpu(n, key, perm), "sort");
+		check(nb_sort_deep_cpu(n, key, b->pos, 3, perm), "sort");
 		double t2 = nb_now();
 		check(nb_permute_cpu(n, perm, 24, b->pos, s.pos), "permutation");
 		check(nb_permute_cpu(n, perm, 8, b->mass, s.mass), "permutation");

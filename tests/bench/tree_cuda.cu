@@ -136,6 +136,7 @@ static void step(const struct arrays &a, const struct test &t, struct nb_gravity
 	DO(nb_morton_keys_cuda(a.n, a.pos, 3, &cube, a.key));
 	TRY(cudaEventRecord(a.event[1]));
 	DO(nb_sort_keys_cuda(a.n, a.key, a.perm));
+	DO(nb_sort_deep_cuda(a.n, a.key, a.pos, 3, a.perm));
 	TRY(cudaEventRecord(a.event[2]));
 	DO(nb_permute_cuda(a.n, a.perm, 24, a.pos, a.sorted_pos));
 	DO(nb_permute_cuda(a.n, a.perm, 8, a.mass, a.sorted_mass));

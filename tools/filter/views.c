@@ -159,7 +159,9 @@ struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *
 			*node_array(&tree, k) = (void *)(uintptr_t)require_exact(frame, node_field(k), backend->space);
 	if (nb_frame_knows(frame, NB_TREE_SOUND))
 		return tree;
-	int status = backend->tree_check(&tree, frame->rows[NB_PARTICLE], &wrong);
+	const double *pos = nb_require_f64(frame, NB_POS, backend->space);
+	const double *mass = nb_require_f64(frame, NB_MASS, backend->space);
+	int status = backend->tree_check(&tree, frame->rows[NB_PARTICLE], pos, mass, &wrong);
 	require_sound(frame, backend, status, "tree", wrong);
 	nb_frame_note(frame, NB_TREE_SOUND);
 	return tree;

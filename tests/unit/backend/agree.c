@@ -156,6 +156,29 @@ static void boxes(size_t n, int dim, int level)
 
 /* ---- trees -------------------------------------------------------------------------------------- */
 
+static void same_tree_verdict(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, int bad)
+{
+	struct nb_tree d = *tree;
+#define NB_NODE_COLUMN(type, member, components, order) \
+	d.member = there(tree->member, tree->nnode * (components) * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	double *d_pos = there(pos, n * 3 * sizeof *pos), *d_mass = there(mass, n * sizeof *mass);
+	const char *want = "", *got = "";
+	CHECK(cpu->tree_check(tree, n, pos, mass, &want) == NB_OK);
+	CHECK(cuda->tree_check(&d, n, d_pos, d_mass, &got) == NB_OK);
+	CHECK(bad || !want);
+	const int same = want == got || (want && got && strcmp(want, got) == 0);
+	CHECK(same);
+	if (!same)
+		fprintf(stderr, "cpu '%s', cuda '%s'\n", want ? want : "", got ? got : "");
+	drop(d_pos);
+	drop(d_mass);
+#define NB_NODE_COLUMN(type, member, components, order) drop(d.member);
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+}
+
 /* Trees with one number of their nodes spoilt: the device finds what the host finds. */
 static void trees(size_t n)
 {
@@ -176,26 +199,23 @@ static void trees(size_t n)
 		const uint32_t old = number ? *number : 0;
 		if (number)
 			*number = spoil % 2 ? old + 1 : UINT32_MAX - 7;
-		struct nb_tree d_tree = tree;
-		d_tree.first = there(tree.first, tree.nnode * sizeof *tree.first);
-		d_tree.count = there(tree.count, tree.nnode * sizeof *tree.count);
-		d_tree.child = there(tree.child, tree.nnode * sizeof *tree.child);
-		d_tree.nchild = there(tree.nchild, tree.nnode * sizeof *tree.nchild);
-		const char *want = "", *got = "";
-		CHECK(cpu->tree_check(&tree, n, &want) == NB_OK);
-		CHECK(cuda->tree_check(&d_tree, n, &got) == NB_OK);
-		if (!spoil)
-			CHECK(!want && !got);
-		CHECK(want == got || (want && got && strcmp(want, got) == 0));
-		if (want != got && !(want && got && strcmp(want, got) == 0))
-			fprintf(stderr, "spoil %d: cpu '%s', cuda '%s'\n", spoil, want ? want : "", got ? got : "");
-		drop(d_tree.first);
-		drop(d_tree.count);
-		drop(d_tree.child);
-		drop(d_tree.nchild);
+		same_tree_verdict(&tree, n, pos, mass, spoil != 0);
 		if (number)
 			*number = old;
 	}
+	double *const moment[] = {tree.box, tree.com, tree.mass, tree.quad};
+	const size_t width[] = {6, 3, 1, 6};
+	const double wrong[] = {NAN, INFINITY, -1, 1e300, 0.123};
+	for (size_t spoil = 0; spoil < 4 * 5 * 3; spoil++) {
+		const size_t node = spoil / 20 * (tree.nnode - 1) / 2;
+		double *number = &moment[spoil % 4][width[spoil % 4] * node];
+		const double old = *number;
+		*number = wrong[spoil / 4 % 5];
+		same_tree_verdict(&tree, n, pos, mass, 1);
+		*number = old;
+	}
+	mass[n / 2] *= 1.5;
+	same_tree_verdict(&tree, n, pos, mass, 1);
 	cpu->tree_free(&tree);
 	nb_free(key);
 	nb_free(pos);

@@ -136,6 +136,7 @@ FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, s
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
 FAKE(sort_keys, (size_t n, uint64_t *key, uint32_t *perm), (n, key, perm))
+FAKE(sort_deep, (size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm), (n, key, pos, dim, perm))
 FAKE(permute, (size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst),
 	(n, perm, rowsize, src, dst))
 FAKE(keys_current,
@@ -144,7 +145,9 @@ FAKE(keys_current,
 FAKE(first_outside, (size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first),
 	(n, pos, from, to, cube, first))
 FAKE(ids_sum, (size_t n, const uint64_t *id, uint64_t *sum), (n, id, sum))
-FAKE(tree_check, (const struct nb_tree *tree, size_t n, const char **wrong), (tree, n, wrong))
+FAKE(tree_check,
+	(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong),
+	(tree, n, pos, mass, wrong))
 FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour),
 	(n, key, dim, level, box_first, neighbour))
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
@@ -244,6 +247,7 @@ const struct nb_backend nb_fake_backend = {
 	.morton_cube = fake_morton_cube,
 	.morton_keys = fake_morton_keys,
 	.sort_keys = fake_sort_keys,
+	.sort_deep = fake_sort_deep,
 	.permute = fake_permute,
 	.keys_current = fake_keys_current,
 	.first_outside = fake_first_outside,

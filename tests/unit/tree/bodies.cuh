@@ -37,8 +37,9 @@ static double uniform()
 	return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-enum shape { CUBE, PLUMMER, CLUMPS, POINT, PLANE, LINE, PAIRS, SHAPES };
-static const char *const shape_name[] = {"cube", "plummer", "clumps", "point", "plane", "line", "pairs"};
+enum shape { CUBE, PLUMMER, CLUMPS, POINT, PLANE, LINE, PAIRS, NESTED, DEEP_PLANE, SHAPES };
+static const char *const shape_name[] = {"cube", "plummer", "clumps", "point", "plane", "line", "pairs", "nested",
+	"deep plane"};
 
 struct bodies {
 	size_t n;
@@ -51,7 +52,7 @@ static struct bodies make(enum shape shape, size_t n)
 	struct bodies b;
 	random_state = 17 * n + shape;
 	b.n = n;
-	b.dim = shape == PLANE ? 2 : 3;
+	b.dim = shape == PLANE || shape == DEEP_PLANE ? 2 : 3;
 	b.pos.resize(3 * n);
 	b.mass.resize(n);
 	for (size_t i = 0; i < n; i++) {
@@ -76,6 +77,13 @@ static struct bodies make(enum shape shape, size_t n)
 		} else if (shape == PAIRS) { /* keys of each pair differ in the last digit, if at all */
 			for (int k = 0; k < 3; k++)
 				x[k] = (floor(x[k] * 64) + (i % 2 ? 1e-6 : 0)) / 64;
+		} else if (shape == NESTED) { /* ten cores, each a tenth of the one around it */
+			for (int k = 0; k < 3; k++)
+				x[k] = 0.3 + 0.1 * k + (x[k] - 0.5) * pow(0.1, (double)(i % 10));
+		} else if (shape == DEEP_PLANE) { /* two cores, one on the origin, far below the last digit of a key */
+			for (int k = 0; k < 2; k++)
+				x[k] = i % 3 == 0 ? x[k] : i % 3 == 1 ? 1e-14 * x[k] : 0.7 + 1e-10 * x[k];
+			x[2] = 0;
 		}
 	}
 	return b;

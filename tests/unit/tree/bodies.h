@@ -42,6 +42,7 @@ static inline void bodies_sort(struct bodies *b)
 	CHECK(nb_morton_cube_cpu(b->n, b->pos, b->dim, &b->cube, &bad) == NB_OK);
 	CHECK(nb_morton_keys_cpu(b->n, b->pos, b->dim, &b->cube, b->key) == NB_OK);
 	CHECK(nb_sort_keys_cpu(b->n, b->key, b->perm) == NB_OK);
+	CHECK(nb_sort_deep_cpu(b->n, b->key, b->pos, b->dim, b->perm) == NB_OK);
 	double *pos = nb_alloc(b->n, 3 * sizeof *pos), *mass = nb_alloc(b->n, sizeof *mass);
 	CHECK(nb_permute_cpu(b->n, b->perm, 3 * sizeof *pos, b->pos, pos) == NB_OK);
 	CHECK(nb_permute_cpu(b->n, b->perm, sizeof *mass, b->mass, mass) == NB_OK);

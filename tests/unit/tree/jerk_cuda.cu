@@ -32,6 +32,7 @@ struct flock {
 		OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, &cube, &bad));
 		OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, &cube, key.data()));
 		OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
+		OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
 		OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
 		OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
 		b.pos = pos;

@@ -4,10 +4,10 @@
 
 #include "kernels/tree/tree.h"
 
-static inline const char *tree_fault(const struct nb_tree *tree, size_t n)
+static inline const char *tree_fault(const struct nb_tree *tree, size_t n, const double *pos, const double *mass)
 {
 	const char *wrong;
-	return nb_tree_check_cpu(tree, n, &wrong) ? "out of memory" : wrong;
+	return nb_tree_check_cpu(tree, n, pos, mass, &wrong) ? "out of memory" : wrong;
 }
 
 static inline const char *boxes_fault(const struct nb_boxes *boxes, size_t n)

@@ -1,0 +1,26 @@
+/* moments_internal.cuh - boxes, masses and multipole moments of a tree's nodes on the device, for who builds a tree and who
+ * checks one. */
+#ifndef NB_TREE_MOMENTS_INTERNAL_CUH
+#define NB_TREE_MOMENTS_INTERNAL_CUH
+
+#include "kernels/tree/tree.h"
+
+enum { NB_TREE_DIGITS = 32 /* of a key, at most: 32 of 2 bits, 22 of 3 bits */ };
+
+/* Nodes before each level of a round (see build_cuda.cu), and before the end of the last; level 0 is that of its roots. */
+struct nb_tree_levels {
+	uint32_t begin[NB_TREE_DIGITS + 2];
+	int digits; /* the last level */
+};
+
+/* Fills box, com, mass and quad of a tree that has its other columns, round by round from the last.  Waits for the device.
+ * NB_ENONFINITE, NB_EINVAL as nb_tree_build_cuda. */
+NB_MUST_CHECK int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos, const double *mass,
+	size_t nround, const struct nb_tree_levels *round);
+
+/* *first becomes the smallest NB_TREE_FAULTS k + fault (check_internal.h) of a node k whose moments are not those of the
+ * bodies, or stays.  The shape is sound.  Queued on the default stream; first is in the device's memory. */
+NB_MUST_CHECK int nb_tree_moments_check_cuda(
+	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, unsigned long long *first);
+
+#endif
