@@ -78,7 +78,7 @@ void nb_die_at_once(int status, const char *format, ...)
 	va_start(ap, format);
 	message(format, ap);
 	va_end(ap);
-	exit(status);
+	_exit(status); /* other threads go on with what exit() would take down */
 }
 
 void nb_warn(const char *format, ...)

@@ -40,6 +40,9 @@ with_fault() {
 	with_fault 'nb-sort-zorder poll 1+ ENOMEM' 'nb-gen plummer -n 10 | nb-sort-zorder | nb-build-tree | nb-force | nb-stats'
 	[ "$status" -eq 1 ]
 	[[ $output == *'nb-sort-zorder: cannot wait for input: Cannot allocate memory'* ]]
+	with_fault 'nb-stats accept4 1+ EMFILE' 'nb-gen plummer -n 10 | nb-force | nb-stats'
+	[ "$status" -eq 1 ]
+	[[ $output == *'nb-stats: cannot answer a program before it'* ]]
 	for k in 1 2 3 4; do
 		with_fault "nb-step sendmsg $k EAGAIN" "nb-step -d 0.01 -k 2 'nb-force -e 0.1' <in.nb >out.nb"
 		[ "$status" -le 1 ]

@@ -174,10 +174,7 @@ static void release(struct nb_export *out)
 
 int nb_export_close(struct nb_export *out)
 {
-	int status = NB_OK;
-	if (status)
-		return status;
-	status = nb_output_close(out->output);
+	const int status = nb_output_close(out->output);
 	if (!status)
 		release(out);
 	return status;

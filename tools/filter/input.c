@@ -12,7 +12,8 @@
 /* Seconds between two looks whether processes are alive. */
 static const double LOOK = 0.01;
 
-enum { MOST = 64 }; /* files that are watched at once: more instances than anybody writes in a row */
+enum { IN_VAIN = 200 }; /* arrivals: some seconds */
+enum { MOST = 64 };	/* files that are watched at once: more instances than anybody writes in a row */
 
 static int refuse_programs(void *context)
 {
@@ -136,13 +137,22 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	watch(&w, run->files.listener, POLLIN);
 	wait_for_input(&w);
 	/* the bytes were there before who connects now */
-	if (w.file[0].revents & POLLIN)
+	if (w.file[0].revents & POLLIN) {
+		run->in_vain = 0;
 		return NB_ARRIVED_BYTES;
+	}
 	for (nfds_t i = processes; i < listener; i++)
 		if (w.file[i].revents)
 			end_broken(run);
-	if (any(&w, listener, POLLIN))
+	if (any(&w, listener, POLLIN)) {
+		/* accept() that fails for good leaves it waiting there */
+		if (++run->in_vain > IN_VAIN)
+			nb_die(NB_EXIT_FAILED,
+				"cannot answer a program before it in the pipeline (too many open files?)");
+		if (run->in_vain > MOST)
+			nb_pause(LOOK);
 		return NB_ARRIVED_PROGRAM;
+	}
 	leave_if_unread(&w);
 	return NB_ARRIVED_BYTES;
 }

@@ -228,6 +228,7 @@ void nb_stage_run(struct nb_run *run)
 	struct nb_stage *stage = nb_stage_accept(run->files.listener, run->files.in, NB_WRITES, nb_run_feed, run);
 	if (!stage)
 		return;
+	run->in_vain = 0;
 	int status = nb_stage_begin(stage);
 	if (!status)
 		status = nb_run_do(stage->run, work, NULL);

@@ -97,7 +97,7 @@ static const char *next_attribute(const struct nb_frame *frame, int history, siz
 
 static int same_attributes(const struct nb_frame *a, const struct nb_frame *b, int history)
 {
-	const char *x, *y, *key_x, *key_y;
+	const char *x, *y, *key_x = "", *key_y = "";
 	size_t i = 0, j = 0;
 	do {
 		x = next_attribute(a, history, &i, &key_x);
@@ -111,7 +111,7 @@ static int same_attributes(const struct nb_frame *a, const struct nb_frame *b, i
 /* One object a frame: {"frame":0,"attributes":{"key":"value",...}}, {"frame":0,"history":["line",...]} */
 static void print_json(const struct nb_frame *frame, int history)
 {
-	const char *key, *text;
+	const char *key = "", *text;
 	size_t at = 0;
 	printf("{\"frame\":%" PRIu64 ",\"%s\":%c", frame->number, history ? "history" : "attributes",
 		history ? '[' : '{');
@@ -129,7 +129,7 @@ static void print_json(const struct nb_frame *frame, int history)
 /* A line an attribute: frame, key and value in TSV; key=value in a table, with an empty line between frames. */
 static void print_lines(struct nb_report *report, const struct nb_frame *frame, int history)
 {
-	const char *key, *text;
+	const char *key = "", *text;
 	const int tsv = report->format == NB_REPORT_TSV;
 	size_t at = 0;
 	if (tsv && !report->header_done)
