@@ -47,6 +47,7 @@ endif
 ifeq ($(COV),1)
 OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
 CPPFLAGS += -DNB_COVERAGE
+WARN    += -Wno-maybe-uninitialized
 LDFLAGS += --coverage
 endif
 # What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
