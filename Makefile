@@ -22,10 +22,11 @@ CUDA_PTX   ?= 75
 SAN     ?= 0
 TSAN    ?= 0
 FUZZ    ?= 0
+COV     ?= 0
 
-CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(CUDA)),cuda,cpu))))
+CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
 BUILD   = build/$(CONFIG)
-ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
 override CUDA = 0
 endif
 
@@ -41,6 +42,13 @@ ifeq ($(SAN),1)
 OPT     = -O1 -g -fno-omit-frame-pointer
 CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
+endif
+# Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
+ifeq ($(COV),1)
+OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
+CPPFLAGS += -DNB_COVERAGE
+WARN    += -Wno-maybe-uninitialized
+LDFLAGS += --coverage
 endif
 # What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
 ifeq ($(FUZZ),1)
@@ -187,6 +195,9 @@ CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarch
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
+# whose calls fail: tests/unit/scarce.h
+$(BUILD)/tests/unit/%/scarce: LDFLAGS += $(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
+
 # so that it can refuse files without a name
 $(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
 
@@ -205,6 +216,7 @@ fuzz-programs: $(FUZZERS)
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
+DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
@@ -218,13 +230,15 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_LINT)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:
 	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
 deps-check:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
+deps-coverage:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_COVERAGE)))
 deps-plot:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
 deps-fuzz:
@@ -243,6 +257,13 @@ demo: deps-demo
 check: deps-check
 	@$(MAKE) --no-print-directory all test-programs
 	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
+
+# gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
+.PHONY: coverage deps-coverage
+coverage: deps-coverage
+	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure $(if $(wildcard tests/torture/inject.c),torture-programs)
+	tests/coverage-run build/cov
+	tests/coverage --list build/cov/uncovered.txt build/cov
 
 # on a machine with a GPU: a test that needs one fails instead of being skipped
 check-gpu:
@@ -328,6 +349,7 @@ help:
 	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'

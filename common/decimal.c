@@ -97,18 +97,18 @@ const char *nb_decimal_read(const char *text, double *x)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
+/* x is finite, so 17 digits suffice. */
 static size_t by_printf(double x, char *to)
 {
-	int length = 0;
-	for (int precision = 15; precision <= 17; precision++) {
-		length = snprintf(to, NB_DECIMAL_SIZE, "%.*g", precision, x);
-		if (strtod(to, NULL) == x)
-			break;
-	}
+	int length, precision = 15;
+	do
+		length = snprintf(to, NB_DECIMAL_SIZE, "%.*g", precision++, x);
+	while (strtod(to, NULL) != x);
 	return (size_t)length;
 }
 
-/* digits * 10^exponent in the form of %g: digits without trailing zeros, exponent form outside 1e-4 .. 1e16 */
+/* digits * 10^exponent in the form of %g: digits without trailing zeros, exponent form outside 1e-4 .. 1e16.  An
+ * exponent there has two digits, as powers of ten here end at MAX_POWER. */
 static size_t layout(uint64_t digits, int exponent, char *to)
 {
 	char text[24];
@@ -130,9 +130,7 @@ static size_t layout(uint64_t digits, int exponent, char *to)
 		*out++ = 'e';
 		*out++ = first < 0 ? '-' : '+';
 		int e = abs(first);
-		if (e >= 100)
-			*out++ = (char)('0' + e / 100);
-		*out++ = (char)('0' + e / 10 % 10);
+		*out++ = (char)('0' + e / 10);
 		*out++ = (char)('0' + e % 10);
 	} else if (first < 0) {
 		*out++ = '0';

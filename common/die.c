@@ -48,14 +48,11 @@ static void message(const char *format, va_list ap)
 	int error = errno;
 	while (silent)
 		pause();
-	int len = snprintf(line, sizeof line, "%s: ", nb_program());
-	if (len < 0)
-		return;
-	int more = vsnprintf(line + len, sizeof line - (size_t)len, format, ap);
-	if (more < 0)
-		return;
+	snprintf(line, sizeof line, "%s: ", nb_program());
 	size_t used = strlen(line);
-	if (used && line[used - 1] == ':')
+	vsnprintf(line + used, sizeof line - used, format, ap);
+	used = strlen(line);
+	if (line[used - 1] == ':')
 		snprintf(line + used, sizeof line - used, " %s", strerror(error));
 	nb_make_printable(line);
 	used = strlen(line);

@@ -85,7 +85,7 @@ jerk_for() {
 make_here() {
 	local config=${NB_CONFIG:-$(basename "${NB_BIN%/bin}")}
 	make -s -C "$NB_TOP" BUILD="${NB_BIN%/bin}" CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" \
-		SAN="$([ "$config" = san ] && echo 1 || echo 0)" "$@"
+		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "$@"
 }
 
 mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }

@@ -5,6 +5,7 @@
     mutate.py add NAME                         add a particle column of 3 x u2 with values row * 3 + component
     mutate.py drop COLUMN                      take a column away
     mutate.py flags COLUMN VALUE               set the flags of a column
+    mutate.py type COLUMN DTYPE                set the type of a column, whose contents become 0
     mutate.py attribute KEY VALUE              set an attribute
     mutate.py flip OFFSET                      flip one bit of byte OFFSET, checksums left alone
     mutate.py show COLUMN                      print a column as text, a row a line
@@ -105,6 +106,11 @@ def main(argv):
         del frame.entries[c], frame.contents[c]
     elif command == "flags":
         struct.pack_into("<I", frame.entries[frame.index(argv[1])], 48, int(argv[2]))
+    elif command == "type":
+        c = frame.index(argv[1])
+        table, components = struct.unpack_from("<II", frame.entries[c], 40)
+        frame.entries[c][32:40] = argv[2].encode().ljust(8, b"\0")
+        frame.contents[c] = bytearray(frame.rows(table) * components * int(argv[2][2:]))
     elif command == "attribute":
         lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
         lines.append(os.fsencode("%s=%s" % (argv[1], argv[2])))

@@ -391,7 +391,7 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	fails_with 1 'id 3 appears twice in frame 0 (bodies 3 and 250)' 'nb-stats --check <far.nb'
 	cat >narrow.py <<-'END'
 		import sys
-		code = open(sys.argv[1]).read().rsplit("main(", 1)[0]
+		code = open(sys.argv[1]).read().rsplit("if __name__", 1)[0]
 		exec(code)
 		frame = Frame(sys.stdin.buffer.read())
 		i = frame.index("id")

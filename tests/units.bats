@@ -16,6 +16,8 @@ unit() {
 }
 
 @test "decimal text" { unit common/decimal; }
+@test "numbers of options" { unit common/parse; }
+@test "messages" { unit common/die; }
 @test "memory" { unit common/mem; }
 @test "text for a terminal" { unit common/printable; }
 @test "messages of libgomp" { unit common/openmp; }
@@ -23,8 +25,11 @@ unit() {
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }
 @test "stream" { unit stream/stream; }
+@test "what frames and writers refuse" { unit stream/refuse; }
+@test "numbers of every type" { unit stream/types; }
 @test "frames made in blocks" { unit stream/fill; }
 @test "frames that share columns" { unit stream/share; }
+@test "frames and streams when memory runs out" { unit stream/scarce; }
 @test "co-process" { unit filter/coprocess; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
@@ -38,6 +43,8 @@ unit() {
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
+@test "what is wrong with a text" { unit exchange/text; }
+@test "formats of other programs when memory runs out" { unit exchange/scarce; }
 @test "a file takes its name when it is complete" { unit exchange/output; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }

@@ -653,14 +653,23 @@ static char *header_of(const struct nb_export *out, const struct nb_frame *frame
 	return header;
 }
 
+/* Up to the comma behind a name, or the end; one in quotes may have commas in it. */
+static size_t name_length(const char *name)
+{
+	size_t length = 0;
+	for (int quoted = 0; name[length] && (quoted || name[length] != ','); length++)
+		quoted ^= name[length] == '"';
+	return length;
+}
+
 /* A name that appears twice, e.g. because an unknown column is called x: into twice, at most size bytes. */
 static int has_twins(const char *header, char *twice, size_t size)
 {
 	for (const char *a = header; *a;) {
-		size_t length = strcspn(a, ",");
+		size_t length = name_length(a);
 		for (const char *b = a + length; *b;) {
 			b++;
-			size_t other = strcspn(b, ",");
+			size_t other = name_length(b);
 			if (other == length && strncmp(a, b, length) == 0) {
 				snprintf(twice, size, "%.*s", (int)length, a);
 				return 1;

@@ -54,16 +54,6 @@ const char *nb_import_tail(const struct nb_import *in)
 	return length > SHOWN ? in->name + length - SHOWN : in->name;
 }
 
-int nb_import_fail(struct nb_import *in, const char *format, ...)
-{
-	int used = snprintf(in->error, sizeof in->error, "%s: ", nb_import_tail(in));
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(in->error + used, sizeof in->error - (size_t)used, format, ap);
-	va_end(ap);
-	return NB_EINVAL;
-}
-
 /* After a failure: the text that it left, or the one of its status. */
 static void explain(struct nb_import *in, int status)
 {
@@ -184,10 +174,7 @@ static void release(struct nb_export *out)
 
 int nb_export_close(struct nb_export *out)
 {
-	int status = out->format->end ? out->format->end(out) : NB_OK;
-	if (status)
-		return status;
-	status = nb_output_close(out->output);
+	const int status = nb_output_close(out->output);
 	if (!status)
 		release(out);
 	return status;

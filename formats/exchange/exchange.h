@@ -37,7 +37,7 @@ struct nb_format {
 	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
 	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
 
-	/* Reading.  open and next return after they have set in->error (nb_import_fail); NB_ENOMEM needs none. */
+	/* Reading.  open and next return after they have set in->error; NB_ENOMEM needs none. */
 	size_t import_size; /* of in->state, which is zero before open */
 	int (*open)(struct nb_import *in);
 	/* The next frame into one that is empty. */
@@ -49,7 +49,6 @@ struct nb_format {
 	/* What comes before the first frame (or frames: out->several), which looks like this.  NULL: nothing. */
 	int (*begin)(struct nb_export *out, const struct nb_frame *first);
 	int (*frame)(struct nb_export *out, const struct nb_frame *frame); /* writes nothing if it refuses */
-	int (*end)(struct nb_export *out);	/* what comes behind the last frame.  NULL: nothing */
 	void (*release)(struct nb_export *out); /* what the state holds, whatever went before.  NULL: nothing */
 	/* 1 if a reader gets this column of bodies back, from the file or because it follows from what is there. */
 	int (*holds)(const struct nb_frame *frame, struct nb_column *column);
@@ -91,8 +90,6 @@ NB_MUST_CHECK int nb_import_open(struct nb_import *in, const struct nb_format *f
 enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame);
 /* Releases what is held.  Nothing happens to one that is zero, or closed already. */
 void nb_import_close(struct nb_import *in);
-/* For formats: sets in->error to "NAME: message"; returns NB_EINVAL. */
-int nb_import_fail(struct nb_import *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The name for a message: of a very long path the end, so that the reason still fits. */
 const char *nb_import_tail(const struct nb_import *in);
 

@@ -40,16 +40,18 @@ size_t nb_dtype_size(const char *dtype)
 }
 
 /* One loop for each type, written once. */
-#define NB_NUMBER_TYPES(DO) \
-	DO("<f8", double)   \
-	DO("<f4", float)    \
-	DO("<u8", uint64_t) \
-	DO("<i8", int64_t)  \
-	DO("<u4", uint32_t) \
-	DO("<i4", int32_t)  \
-	DO("<u2", uint16_t) \
-	DO("<i2", int16_t)  \
-	DO("|u1", uint8_t)  \
+#define NB_UNSIGNED_TYPES(DO) \
+	DO("<u8", uint64_t)   \
+	DO("<u4", uint32_t)   \
+	DO("<u2", uint16_t)   \
+	DO("|u1", uint8_t)
+#define NB_NUMBER_TYPES(DO)   \
+	NB_UNSIGNED_TYPES(DO) \
+	DO("<f8", double)     \
+	DO("<f4", float)      \
+	DO("<i8", int64_t)    \
+	DO("<i4", int32_t)    \
+	DO("<i2", int16_t)    \
 	DO("|i1", int8_t)
 
 int nb_dtype_is_number(const char *dtype)
@@ -82,7 +84,7 @@ void nb_dtype_to_u64(const char *dtype, size_t count, const void *from, uint64_t
 		for (size_t i = 0; i < count; i++) \
 			to[i] = (uint64_t)item[i]; \
 	}
-	NB_NUMBER_TYPES(NB_DO)
+	NB_UNSIGNED_TYPES(NB_DO)
 #undef NB_DO
 }
 

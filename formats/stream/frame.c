@@ -330,8 +330,8 @@ static struct nb_copy *on_host(struct nb_column *column, enum nb_form form)
 	/* the other form, then converted */
 	if (!nb_dtype_is_number(column->dtype) || (form == NB_AS_U64 && column->dtype[1] != 'u'))
 		return NULL;
-	if (!any_valid(column, 0, other_form(form)))
-		return NULL; /* never written */
+	if (form != NB_AS_U64 && !any_valid(column, 0, other_form(form)))
+		return NULL; /* never written; u64 is made of the wire form, whatever that is made of */
 	const struct nb_copy *source = on_host(column, other_form(form));
 	if (!source)
 		return NULL;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1 under sanitizers, which look at memory and not at numbers, and take ten times as long: what is checked for many
- * models or angles is then done for few. */
-#ifdef __SANITIZE_ADDRESS__
+/* 1 under sanitizers, which look at memory and not at numbers, and where branches are counted; both take many times as
+ * long: what is checked for many models or angles is then done for few. */
+#if defined(__SANITIZE_ADDRESS__) || defined(NB_COVERAGE)
 enum { UNIT_SANITIZED = 1 };
 #else
 enum { UNIT_SANITIZED = 0 };

@@ -115,5 +115,13 @@ int main(void)
 		0.0001, 0.00001, 9.999999999999999e22, 1e23, 5e-324, 1.7976931348623157e308, -0.0, 0.0};
 	for (size_t i = 0; i < sizeof special / sizeof *special; i++)
 		check_write(special[i]);
+	static const struct {
+		double x;
+		const char *text;
+	} none_finite[] = {{INFINITY, "inf"}, {-INFINITY, "-inf"}, {NAN, "nan"}};
+	for (size_t i = 0; i < 3; i++) {
+		CHECK(nb_decimal_write(none_finite[i].x, text) == strlen(none_finite[i].text));
+		CHECK(strcmp(text, none_finite[i].text) == 0);
+	}
 	return unit_end();
 }

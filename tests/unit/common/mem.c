@@ -59,6 +59,48 @@ static void steps(void)
 #endif
 }
 
+/* More large blocks than are kept, all in use at once, then none, twice: each is its own. */
+static void many(void)
+{
+	enum { MANY = 300, BYTES = 100000 };
+	static unsigned char *p[MANY];
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < MANY; i++) {
+			p[i] = nb_alloc(BYTES, 1);
+			CHECK(p[i] != NULL);
+			memset(p[i], i % 251, BYTES);
+		}
+		size_t wrong = 0;
+		for (int i = 0; i < MANY; i++)
+			wrong += p[i][0] != i % 251 || p[i][BYTES - 1] != i % 251;
+		CHECK(wrong == 0);
+		for (int i = 0; i < MANY; i++)
+			nb_free(p[i]);
+	}
+}
+
+/* What there is no room for is refused, also where blocks wait that could be given back first; they still can be used.
+ */
+static void exhausted(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit before, low;
+	CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+	char *kept = nb_alloc(64, MIB);
+	CHECK(kept != NULL);
+	nb_free(kept);
+	low = before;
+	low.rlim_cur = (rlim_t)4096 * MIB;
+	CHECK(setrlimit(RLIMIT_AS, &low) == 0);
+	CHECK(nb_alloc((size_t)8192, MIB) == NULL);
+	CHECK(nb_alloc_zero((size_t)8192, MIB) == NULL);
+	kept = nb_alloc(64, MIB);
+	CHECK(kept != NULL);
+	nb_free(kept);
+	CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+#endif
+}
+
 enum { CALLS = 20000, SHARED = 16 };
 
 static _Atomic(unsigned char *) shared[SHARED];
@@ -163,5 +205,7 @@ int main(void)
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed on purpose */
 	CHECK(usage.ru_maxrss < 300 * 1024);
 #endif
+	many();
+	exhausted();
 	return unit_end();
 }

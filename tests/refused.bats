@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# What programs refuse: command lines, and frames that are sound streams but not what a program needs.
+
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	nb-gen plummer -n 30 >sphere.nb
+	nb-sort-zorder <sphere.nb >sorted.nb
+	nb-build-tree <sorted.nb >tree.nb
+	nb-build-tree --kind boxes --level 1 <sorted.nb >boxes.nb
+	nb-force <sphere.nb >forces.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "an option without its argument, or with one that it does not take, or with no such name" {
+	fails_with 2 "option '-n' needs an argument" 'nb-gen plummer -n'
+	fails_with 2 "option '--seed' needs an argument" 'nb-gen plummer --seed'
+	fails_with 2 "option '--no-history' takes no argument" 'nb-gen plummer --no-history=3'
+	fails_with 2 "unknown option '-Y' (see 'nb-gen --help')" 'nb-gen -Y'
+	fails_with 2 "unknown or ambiguous option '--no-such'" 'nb-gen --no-such'
+	fails_with 2 "unexpected operand '/no/such/file' (see 'nb-stats --help')" 'nb-stats /no/such/file'
+	fails_with 2 "unexpected operand 'sphere.nb' (streams come from standard input: < 'sphere.nb')" 'nb-stats sphere.nb'
+}
+
+@test "nb by its own name lists the programs, tells its version, and runs them" {
+	fails_with 2 "no tool given (see 'nb --help')" nb
+	fails_with 2 "unknown tool 'no-such' (see 'nb --help')" 'nb no-such'
+	local version
+	version=$(nb-gen --version | sed 's/^nb-gen (nb)/nb/')
+	equals "$(nb --version)" "$version"
+	equals "$(nb -V)" "$version"
+	equals "$(nb -h)" "$(nb --help)"
+	equals "$(nb gen plummer -n 3 --no-history | cksum)" "$(nb nb-gen plummer -n 3 --no-history | cksum)"
+	fails_with 1 'write error' 'nb --version >/dev/full'
+}
+
+@test "a terminal is no stream" {
+	run script -qec 'nb-stats' /dev/null </dev/null
+	[ "$status" -eq 2 ]
+	[[ $output == *"standard input is a terminal"* ]]
+}
+
+@test "options that contradict each other" {
+	fails_with 2 "cannot be used with '--kind boxes'" 'nb-build-tree --kind boxes -l 4 <sorted.nb'
+	fails_with 2 "cannot be used with '--kind boxes'" 'nb-build-tree --kind boxes --order 1 <sorted.nb'
+}
+
+@test "numbers of a type that no program reads" {
+	local column
+	for column in mass pos vel; do
+		mutate type $column '<f2' <sphere.nb >half.nb
+		fails_with 1 "field '$column' of frame 0 has type '<f2', which no tool reads" 'nb-force --jerk <half.nb'
+		fails_with 1 "has type '<f2', which no tool reads" 'nb-stats --check <half.nb'
+		fails_with 1 "has type '<f2', which no tool reads" 'cat half.nb | nb-stats --check'
+	done
+}
+
+@test "columns of a tree have the types that they were made with" {
+	mutate type node_mass '<f4' <tree.nb >narrow.nb
+	fails_with 1 "field 'node_mass' of frame 0 has type '<f4' (want '<f8')" 'nb-force -m tree <narrow.nb'
+	mutate type box_first '<u4' <boxes.nb >narrow.nb
+	fails_with 1 "box" 'nb-force -m near <narrow.nb'
+}
+
+@test "attributes that are not what they are for" {
+	local text
+	mutate attribute dim 4 <sphere.nb >odd.nb
+	fails_with 1 "attribute dim='4' of frame 0 (want 2 or 3)" 'nb-sort-zorder <odd.nb'
+	for text in 0,0,0 0,0,0,0 0,0,0,-1 1,2,3,x; do
+		mutate attribute key_cube $text <sorted.nb >odd.nb
+		fails_with 1 "attribute key_cube='$text' of frame 0 (want x,y,z,edge)" 'nb-build-tree <odd.nb'
+	done
+	for text in -1 0.5 1e300; do
+		mutate attribute step $text <forces.nb >odd.nb
+		fails_with 1 'step' 'nb-step -d 0.1 <odd.nb'
+	done
+}
+
+@test "a comparison with nothing" {
+	cp "$NB_TOP/tests/corpus/good/no-frames.nb" end.nb
+	fails_with 1 "'end.nb' has no frames to compare with" 'nb-stats --compare end.nb <sphere.nb'
+	fails_with 1 'the stream has no frames, and csv text needs one for its header' 'nb-convert --to csv <end.nb'
+}
+
+@test "a picture out of scale" {
+	fails_with 1 'a picture of size 1e-305 with zoom 1e+12 is out of scale' \
+		'nb-render-ppm -W 8 -H 8 --size 1e-305 --zoom 1e12 <sphere.nb'
+}
+
+@test "a step beyond 10^15 is written with all its digits" {
+	nb-gen kepler | nb-force >kepler.nb
+	mutate attribute step 999999999999998 <kepler.nb | nb-step -d 0.01 -k 3 nb-force | nb-stats --attributes |
+		sed -n 's/^step=//p' >steps
+	equals "$(cat steps)" "$(printf '%s\n' 999999999999998 999999999999999 1000000000000000 1000000000000001)"
+}
+
+@test "csv says which frame it has no place for" {
+	nb-gen plummer -n 0 >none.nb
+	run --separate-stderr bash -c 'cat sphere.nb none.nb sphere.nb | nb-convert --to csv'
+	[ "$status" -eq 0 ]
+	equals "$(grep -c 'no bodies' <<<"$stderr")" 1
+	[[ $stderr == *"csv text cannot represent frame 1, which has no bodies"* ]]
+	equals "$(cut -d, -f1 <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" ' 30 0 30 2 1 frame '
+}

@@ -1,0 +1,156 @@
+/* Numbers of options: taken whole and in range, or refused for the right reason. */
+#include "common/parse.h"
+#include "tests/unit/unit.h"
+
+#include <inttypes.h>
+
+static const char *const reason[] = {"taken", "invalid", "too small", "too large"};
+
+static void same(const char *text, enum nb_parse got, enum nb_parse want)
+{
+	unit_checked++;
+	if (got != want) {
+		unit_failed++;
+		fprintf(stderr, "'%s' is %s, want %s\n", text, reason[got], reason[want]);
+	}
+}
+
+static void test_unsigned(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t min, max;
+		enum nb_parse want;
+		uint64_t value;
+	} at[] = {
+		{"0", 0, 9, NB_PARSE_OK, 0},
+		{"9", 0, 9, NB_PARSE_OK, 9},
+		{"007", 0, 9, NB_PARSE_OK, 7},
+		{"18446744073709551615", 0, UINT64_MAX, NB_PARSE_OK, UINT64_MAX},
+		{"10", 0, 9, NB_PARSE_TOO_LARGE, 0},
+		{"18446744073709551616", 0, UINT64_MAX, NB_PARSE_TOO_LARGE, 0},
+		{"2", 3, 9, NB_PARSE_TOO_SMALL, 0},
+		{"-1", 0, 9, NB_PARSE_TOO_SMALL, 0},
+		{"-9223372036854775808", 0, 9, NB_PARSE_TOO_SMALL, 0},
+		{"-0", 0, 9, NB_PARSE_INVALID, 0},
+		{"-", 0, 9, NB_PARSE_INVALID, 0},
+		{"-x", 0, 9, NB_PARSE_INVALID, 0},
+		{"+1", 0, 9, NB_PARSE_INVALID, 0},
+		{"", 0, 9, NB_PARSE_INVALID, 0},
+		{" 1", 0, 9, NB_PARSE_INVALID, 0},
+		{"1 ", 0, 9, NB_PARSE_INVALID, 0},
+		{"1.0", 0, 9, NB_PARSE_INVALID, 0},
+		{"1e3", 0, 9, NB_PARSE_INVALID, 0},
+		{"0x10", 0, 99, NB_PARSE_INVALID, 0},
+	};
+	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+		uint64_t value = 77;
+		same(at[k].text, nb_parse_u64(at[k].text, at[k].min, at[k].max, &value), at[k].want);
+		CHECK(value == (at[k].want == NB_PARSE_OK ? at[k].value : 77));
+	}
+}
+
+static void test_signed(void)
+{
+	static const struct {
+		const char *text;
+		int64_t min, max;
+		enum nb_parse want;
+		int64_t value;
+	} at[] = {
+		{"0", -9, 9, NB_PARSE_OK, 0},
+		{"-9", -9, 9, NB_PARSE_OK, -9},
+		{"+9", -9, 9, NB_PARSE_OK, 9},
+		{"-9223372036854775808", INT64_MIN, INT64_MAX, NB_PARSE_OK, INT64_MIN},
+		{"9223372036854775807", INT64_MIN, INT64_MAX, NB_PARSE_OK, INT64_MAX},
+		{"-10", -9, 9, NB_PARSE_TOO_SMALL, 0},
+		{"10", -9, 9, NB_PARSE_TOO_LARGE, 0},
+		{"-9223372036854775809", INT64_MIN, INT64_MAX, NB_PARSE_TOO_SMALL, 0},
+		{"9223372036854775808", INT64_MIN, INT64_MAX, NB_PARSE_TOO_LARGE, 0},
+		{"+", -9, 9, NB_PARSE_INVALID, 0},
+		{"--1", -9, 9, NB_PARSE_INVALID, 0},
+		{"", -9, 9, NB_PARSE_INVALID, 0},
+		{" 1", -9, 9, NB_PARSE_INVALID, 0},
+		{"1x", -9, 9, NB_PARSE_INVALID, 0},
+	};
+	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+		int64_t value = 77;
+		same(at[k].text, nb_parse_i64(at[k].text, at[k].min, at[k].max, &value), at[k].want);
+		CHECK(value == (at[k].want == NB_PARSE_OK ? at[k].value : 77));
+	}
+}
+
+static void test_real(void)
+{
+	static const struct {
+		const char *text;
+		enum nb_parse want;
+		double value;
+	} at[] = {
+		{"0", NB_PARSE_OK, 0},
+		{"-1.5", NB_PARSE_OK, -1.5},
+		{"+.5e1", NB_PARSE_OK, 5},
+		{"1e308", NB_PARSE_OK, 1e308},
+		{"1e-400", NB_PARSE_OK, 0},
+		{"0x1p4", NB_PARSE_OK, 16},
+		{"1e309", NB_PARSE_TOO_LARGE, 0},
+		{"-1e309", NB_PARSE_TOO_SMALL, 0},
+		{"nan", NB_PARSE_INVALID, 0},
+		{"-inf", NB_PARSE_INVALID, 0},
+		{".", NB_PARSE_INVALID, 0},
+		{"-.", NB_PARSE_INVALID, 0},
+		{"", NB_PARSE_INVALID, 0},
+		{" 1", NB_PARSE_INVALID, 0},
+		{"1,5", NB_PARSE_INVALID, 0},
+		{"1e", NB_PARSE_INVALID, 0},
+	};
+	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+		double value = 77;
+		same(at[k].text, nb_parse_f64(at[k].text, &value), at[k].want);
+		CHECK_NEAR(value, at[k].want == NB_PARSE_OK ? at[k].value : 77, 0);
+	}
+}
+
+static void test_list(void)
+{
+	char text[200];
+	double x[3];
+	size_t count;
+	CHECK(nb_parse_f64_list("1,-2.5,3e1", 3, x, &count) == NB_PARSE_OK && count == 3);
+	CHECK(x[0] == 1 && x[1] == -2.5 && x[2] == 30);
+	CHECK(nb_parse_f64_list("4", 3, x, &count) == NB_PARSE_OK && count == 1 && x[0] == 4);
+	CHECK(nb_parse_f64_list("1,2,3,4", 3, x, &count) == NB_PARSE_TOO_LARGE);
+	CHECK(nb_parse_f64_list("1,1e999", 3, x, &count) == NB_PARSE_TOO_LARGE);
+	CHECK(nb_parse_f64_list("-1e999,1", 3, x, &count) == NB_PARSE_TOO_SMALL);
+	static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1;2", "1,x"};
+	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+		same(bad[k], nb_parse_f64_list(bad[k], 3, x, &count), NB_PARSE_INVALID);
+	/* so many digits are none that anybody types */
+	memset(text, '1', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	CHECK(nb_parse_f64_list(text, 3, x, &count) == NB_PARSE_INVALID);
+	text[63] = '\0';
+	CHECK(nb_parse_f64_list(text, 3, x, &count) == NB_PARSE_OK && count == 1);
+}
+
+/* Reads back as what it was, with no more digits than that needs. */
+static void test_format(void)
+{
+	static const double numbers[] = {0, 1, -0.1, 1.0 / 3, 0.1 + 0.2, 1e300, 5e-324, 123456789012345678.0};
+	char text[NB_F64_TEXT];
+	for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+		CHECK(strtod(nb_format_f64(numbers[k], text), NULL) == numbers[k]);
+	CHECK(strcmp(nb_format_f64(0.1, text), "0.1") == 0);
+	CHECK(strcmp(nb_format_f64(0.1 + 0.2, text), "0.30000000000000004") == 0);
+	CHECK(strcmp(nb_format_f64(NAN, text), "nan") == 0 || strcmp(text, "-nan") == 0);
+}
+
+int main(void)
+{
+	test_unsigned();
+	test_signed();
+	test_real();
+	test_list();
+	test_format();
+	return unit_end();
+}
