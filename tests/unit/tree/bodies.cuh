@@ -38,8 +38,8 @@ static double uniform()
 }
 
 enum shape { CUBE, PLUMMER, CLUMPS, POINT, PLANE, LINE, PAIRS, NESTED, DEEP_PLANE, SHAPES };
-static const char *const shape_name[] = {"cube", "plummer", "clumps", "point", "plane", "line", "pairs", "nested",
-	"deep plane"};
+static const char *const shape_name[] = {
+	"cube", "plummer", "clumps", "point", "plane", "line", "pairs", "nested", "deep plane"};
 
 struct bodies {
 	size_t n;
