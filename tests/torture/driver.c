@@ -10,7 +10,9 @@
  *   NB_DRIVER_ERROR=N           with this CUresult; default 2, CUDA_ERROR_OUT_OF_MEMORY
  *   NB_DRIVER_COUNT=FILE        at the end of a process a line "KIND CALLS" for each kind is added
  *   NB_DRIVER_REPORT=FILE       the name of the first function that failed is added
- * KIND is one of the table below, or any. */
+ *   NB_DRIVER_HELD=FILE         FILE.PID holds what the process has of device memory, as four integers of 64 bits in
+ * the machine's order: blocks and bytes now, and the most there were of each; for this, allocating and freeing are done
+ * in C and never fail on request KIND is one of the table below, or any. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A name is of the first kind whose prefix it begins with. */
@@ -240,6 +243,86 @@ static void *stub_of(const char *name, void *real)
 	return stub;
 }
 
+/* ---- what is held --------------------------------------------------------------------------------- */
+
+struct held {
+	uint64_t blocks, bytes, most_blocks, most_bytes;
+};
+enum { BLOCKS = 1 << 16 };
+static struct held *held; /* of this process; NULL: nobody asked */
+static struct {
+	uint64_t at, bytes; /* at 0: free */
+} block_of[BLOCKS];
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+typedef int alloc_function(uint64_t *at, size_t bytes, void *stream);
+typedef int free_function(uint64_t at, void *stream);
+static alloc_function *real_alloc;
+static free_function *real_free;
+
+/* Maps the process's file, once it uses the device. */
+static void begin_held(void)
+{
+	char path[512];
+	const char *stem = getenv("NB_DRIVER_HELD");
+	if (!stem || held)
+		return;
+	snprintf(path, sizeof path, "%s.%d", stem, (int)getpid());
+	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	void *p = fd < 0 || ftruncate(fd, sizeof *held)
+			  ? MAP_FAILED
+			  : mmap(NULL, sizeof *held, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		fprintf(stderr, "driver: cannot map '%s'\n", path);
+		_exit(99);
+	}
+	close(fd);
+	held = p;
+}
+
+static void take(uint64_t at, uint64_t bytes)
+{
+	pthread_mutex_lock(&held_lock);
+	for (uint64_t k = 0, i = at >> 8; k < BLOCKS; k++, i++)
+		if (!block_of[i % BLOCKS].at) {
+			block_of[i % BLOCKS].at = at;
+			block_of[i % BLOCKS].bytes = bytes;
+			break;
+		}
+	if (++held->blocks > held->most_blocks)
+		held->most_blocks = held->blocks;
+	if ((held->bytes += bytes) > held->most_bytes)
+		held->most_bytes = held->bytes;
+	pthread_mutex_unlock(&held_lock);
+}
+
+static void give(uint64_t at)
+{
+	pthread_mutex_lock(&held_lock);
+	for (uint64_t k = 0, i = at >> 8; k < BLOCKS; k++, i++)
+		if (block_of[i % BLOCKS].at == at) { /* any place may have become free, so all are looked at */
+			held->blocks--;
+			held->bytes -= block_of[i % BLOCKS].bytes;
+			block_of[i % BLOCKS].at = 0;
+			break;
+		}
+	pthread_mutex_unlock(&held_lock);
+}
+
+static int held_alloc(uint64_t *at, size_t bytes, void *stream)
+{
+	const int status = real_alloc(at, bytes, stream);
+	if (!status)
+		take(*at, bytes);
+	return status;
+}
+
+static int held_free(uint64_t at, void *stream)
+{
+	give(at);
+	return real_free(at, stream);
+}
+
 /* ---- the way in ---------------------------------------------------------------------------------- */
 
 typedef int get_v1(const char *name, void **function, int version, uint64_t flags);
@@ -254,6 +337,15 @@ static void *wrapped(const char *name, void *real, int v2)
 {
 	if (!real)
 		return NULL;
+	begin_held();
+	if (held && strcmp(name, "cuMemAllocAsync") == 0) {
+		real_alloc = (alloc_function *)(uintptr_t)real;
+		return (void *)(uintptr_t)held_alloc;
+	}
+	if (held && strcmp(name, "cuMemFreeAsync") == 0) {
+		real_free = (free_function *)(uintptr_t)real;
+		return (void *)(uintptr_t)held_free;
+	}
 	if (strcmp(name, "cuGetProcAddress") != 0)
 		return stub_of(name, real);
 	if (v2)
