@@ -343,6 +343,16 @@ pairs_of() { # pairs_of FILE N
 	fails_with 2 "invalid method 'trees' (want auto|direct|tree|near|fmm)" 'nb-force -m trees <plummer.nb'
 }
 
+@test "forces near the largest double: no factor on the way is beyond it" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,10,0,0,0,0,0\n' | nb-convert --from csv |
+		nb-sort-zorder | nb-build-tree >two.nb
+	for method in 'direct' 'direct --jerk --potential' tree; do
+		ax=$(nb-force -m $method <two.nb | nb-convert --to csv |
+			awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ax") c = i } NR == 2 { print $c }')
+		close_to 1e298 "$ax" 1e291
+	done
+}
+
 @test "an acceleration that overflows is an error" {
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,1e-150,0,0,0,0,0\n' | nb-convert --from csv >o.nb
 	fails_with 1 'an acceleration of frame 0 overflows' 'nb-force <o.nb'

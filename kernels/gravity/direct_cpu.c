@@ -127,14 +127,16 @@ void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n)
 static void unscale_part(const struct nb_gravity_plan *plan, size_t first, size_t end)
 {
 	const struct nb_gravity *g = plan->g;
+	const struct nb_pair_scale *s = &plan->scale;
+	/* one factor after the other, as their product may leave the range that the result is in */
 	for (size_t i = first; i < end; i++) {
 		for (int d = 0; d < 3; d++)
-			g->acc[3 * i + d] *= plan->scale.acc_out;
+			g->acc[3 * i + d] = g->acc[3 * i + d] * s->pot_out * s->length;
 		if (g->pot)
-			g->pot[i] *= plan->scale.pot_out;
+			g->pot[i] *= s->pot_out;
 		if (g->jerk)
 			for (int d = 0; d < 3; d++)
-				g->jerk[3 * i + d] *= plan->scale.jerk_out;
+				g->jerk[3 * i + d] = g->jerk[3 * i + d] * s->pot_out * s->length / s->velocity * s->length;
 	}
 }
 

@@ -91,7 +91,7 @@ struct plan {
 	float eps;	     /* scaled */
 	double speed;	     /* from the caller's unit of velocity: a power of two */
 	unsigned next;	     /* group */
-	unsigned long long p2p, m2p, m2l;
+	unsigned long long counts[3]; /* body-body, body-cell, cell-cell */
 };
 
 /* What is known of a node:
@@ -1292,9 +1292,9 @@ static __global__ void __launch_bounds__(THREADS, JERK			? 3
 	}
 	if constexpr (COUNT)
 		if (walker.lane == 0) {
-			atomicAdd(&w.plan->p2p, walker.p2p);
-			atomicAdd(&w.plan->m2p, walker.m2p);
-			atomicAdd(&w.plan->m2l, walker.m2l);
+			atomicAdd(&w.plan->counts[0], walker.p2p);
+			atomicAdd(&w.plan->counts[1], walker.m2p);
+			atomicAdd(&w.plan->counts[2], walker.m2l);
 		}
 }
 
@@ -1404,13 +1404,13 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	default: return NB_EINVAL;
 	}
 	if (count) {
-		struct plan done;
+		unsigned long long counts[3];
 		uint32_t groups;
-		NB_CUDA_TRY(cudaMemcpy(&done, plan.ptr, sizeof done, cudaMemcpyDeviceToHost));
+		NB_CUDA_TRY(cudaMemcpy(counts, plan.ptr->counts, sizeof counts, cudaMemcpyDeviceToHost));
 		NB_CUDA_TRY(cudaMemcpy(&groups, w.ngroup, sizeof groups, cudaMemcpyDeviceToHost));
-		count->p2p += done.p2p;
-		count->m2p += done.m2p;
-		count->m2l += done.m2l;
+		count->p2p += counts[0];
+		count->m2p += counts[1];
+		count->m2l += counts[2];
 		count->groups += groups;
 	}
 	return NB_OK;

@@ -219,7 +219,7 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 		enum nb_precision precision;
 		double bound;
 	} kinds[] = {{NB_F32, shape == CLUMPS || shape == PAIRS ? INFINITY : 2e-5}, {NB_MIXED, 2e-5}, {NB_F64, 1e-12}};
-	/* where all is at angles of the same plane, the field cancels more */
+	/* the pulls of the two cores cancel in places */
 	const double wide = shape == DEEP_PLANE ? 1e-2 : 5e-3;
 	const bool points = shape == CLUMPS || shape == POINT || shape == PAIRS;
 	for (const auto &kind : kinds) {
