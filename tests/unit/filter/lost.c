@@ -5,6 +5,7 @@
 #include "tests/unit/filter/frames.h"
 
 static char label[300];
+static const char *real = "<f8"; /* what bodies are made of */
 
 struct outcome {
 	int status;
@@ -50,7 +51,7 @@ static struct outcome run(const char *const *prepare, const char *command, uint6
 	const int said = hidden_file(), out = dup(STDOUT_FILENO), printed = hidden_file();
 	nb_fake_fault = (struct nb_fake_fault){0};
 	nb_space_note_failure("");
-	make_bodies(&frame, "<f8", 3);
+	make_bodies(&frame, real, 3);
 	for (; *prepare; prepare++) {
 		split(*prepare, &words);
 		CHECK(nb_run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
@@ -164,7 +165,9 @@ int main(void)
 	attack(boxes, "nb-force -e 0.1");
 	attack(boxes, "nb-force -m fmm -p 3 -e 0.1");
 	attack(nothing, "nb-force --G 0");
+	real = "<f4";
 	attack_judged(nothing, "nb-force --G 1e300", NB_EXIT_FAILED); /* accelerations overflow */
+	real = "<f8";
 	attack(forces, "nb-step -d 0.01");
 	attack(forces, "nb-step -d 0.01 --integrator taylor");
 	attack(forces, "nb-step -d 0.01 --integrator euler --eta 0.1");
