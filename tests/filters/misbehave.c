@@ -345,6 +345,13 @@ static int finish(const char *mode, struct out *out, const struct nb_frame *last
 	return is(mode, "status5") ? 5 : 0;
 }
 
+/* It ends in the middle of its work, with memory that it holds. */
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct nb_voice voice = {"misbehave", 0, STDERR_FILENO, NULL};
