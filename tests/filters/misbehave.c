@@ -1,16 +1,27 @@
 /* A filter that misbehaves in one way: misbehave MODE [K].  It adds the acceleration of a spring to each frame, as
- * spring.c does, and at frame K (default 1) of its input changes columns  see edits[] below die, die3        exits with
- * status 0 or 3 instead of answering      kill9       kills itself skip             does not answer, and waits for the
- * next frame      hang        does not answer and waits for ever twice            answers twice             garbage
- * writes no stream      trickle   answers in small pieces, slowly half, halfhang   writes half of its answer, and exits
- * or waits for ever end, endgo       ends its stream instead of answering, or before it answers in another stream
- *   endexit          ends its stream and exits with status 0
- *   closein          answers, closes its input and waits for ever       stderr      says a million bytes first
+ * spring.c does, and at frame K (default 1) of its input does as MODE says:
+ *
+ *   the name of an edit  changes columns, see edits[] below
+ *   die, die3            exits with status 0 or 3 instead of answering
+ *   kill9                kills itself
+ *   skip                 does not answer, and waits for the next frame
+ *   hang                 does not answer, and waits for ever
+ *   twice                answers twice
+ *   garbage              writes no stream
+ *   trickle              answers in small pieces, slowly
+ *   half, halfhang       writes half of its answer, and exits or waits for ever
+ *   end, endgo           ends its stream instead of answering, or before it answers in another stream
+ *   endexit              ends its stream and exits with status 0
+ *   closein              closes its input, answers and waits for ever
+ *   stderr               says a million bytes first
+ *
  * or, after the last frame,
- *   extra            writes one frame more     trail       writes something behind the end marker
- *   status5, noend   exits with status 5, or without an end marker
- *   hangnoend        waits for ever without writing an end marker
- *   hangend, hangclosed   writes an end marker, and waits for ever, or closes its output and waits for ever */
+ *
+ *   extra                writes one frame more
+ *   trail                writes something behind the end marker
+ *   status5, noend       exits with status 5, or without an end marker
+ *   hangnoend            waits for ever without writing an end marker
+ *   hangend, hangclosed  writes an end marker, and waits for ever, or closes its output and waits for ever */
 #include "tests/filters/spring.h"
 
 #include <signal.h>
@@ -317,11 +328,11 @@ static void answer(const char *mode, int now, struct out *out, struct nb_frame *
 		return;
 	while (times-- > 0)
 		make(out, frame);
-	pass(out, pieces, 0);
-	if (now && is(mode, "closein")) {
+	if (now && is(mode, "closein"))
 		close(STDIN_FILENO);
+	pass(out, pieces, 0);
+	if (now && is(mode, "closein"))
 		wait_for_ever();
-	}
 }
 
 /* After the last frame. */
