@@ -693,6 +693,11 @@ static int use_output(void *context, size_t block, size_t n, const void *value, 
 		memcpy(to, value, n * sizeof(double));
 		return 0;
 	}
+	if (out->item == NB_ITEM_U8 && out->kind == NB_EXPR_CONDITION && out->stride == 1) {
+		for (size_t i = 0; i < n; i++)
+			to[i] = (char)(((const uint64_t *)value)[i] & 1);
+		return 0;
+	}
 	for (size_t i = 0; i < n; i++, to += out->stride) {
 		nb_whole whole;
 		if (out->item == NB_ITEM_F64) {

@@ -16,7 +16,7 @@ struct nb_expr *nb_expression(const char *text)
 	struct nb_expr_error error;
 	const int status = nb_expr_parse(&expr, text, &error);
 	if (status)
-		nb_die(status == NB_ENOMEM ? NB_EXIT_FAILED : NB_EXIT_USAGE, "'%s': %s", text, error.text);
+		nb_die(status == NB_ENOMEM ? NB_EXIT_FAILED : NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
 	return expr;
 }
 
@@ -24,9 +24,9 @@ _Noreturn void nb_expression_failed(
 	const struct nb_expr *expr, const struct nb_frame *frame, const struct nb_expr_error *error)
 {
 	if (error->row != SIZE_MAX)
-		nb_die(NB_EXIT_FAILED, "'%s': %s in row %zu of frame %" PRIu64, nb_expr_source(expr), error->text,
+		nb_die(NB_EXIT_FAILED, "'%.300s': %s in row %zu of frame %" PRIu64, nb_expr_source(expr), error->text,
 			error->row, frame->number);
-	nb_die(NB_EXIT_FAILED, "'%s': %s", nb_expr_source(expr), error->text);
+	nb_die(NB_EXIT_FAILED, "'%.300s': %s", nb_expr_source(expr), error->text);
 }
 
 /* ---- names -------------------------------------------------------------------------------------- */
@@ -243,6 +243,20 @@ static struct nb_column *numbered(const struct nb_frame *frame, const char *name
 	return column && column->ncomp > 1 && number < column->ncomp ? column : NULL;
 }
 
+struct nb_column *nb_named_column(const struct nb_frame *frame, const char *name, uint32_t *first, uint32_t *count)
+{
+	struct nb_column *column = nb_frame_find(frame, name);
+	enum nb_field field;
+	*first = 0;
+	*count = column ? column->ncomp : 1;
+	if (column)
+		return column;
+	if (!nb_component_find(name, &field, first))
+		return numbered(frame, name, first);
+	column = nb_frame_field(frame, field);
+	return column && *first < column->ncomp ? column : NULL;
+}
+
 /* What is the same for all bodies. */
 static int find_constant(struct nb_scope *scope, const char *name, struct nb_expr_value *value)
 {
@@ -266,22 +280,12 @@ int nb_scope_find(void *context, const char *name, struct nb_expr_value *value, 
 {
 	struct nb_scope *scope = context;
 	struct nb_frame *frame = scope->frame;
-	enum nb_field field;
-	uint32_t component = 0;
+	uint32_t first, count;
 	if (*name == '@')
 		return find_attribute(scope, name + 1, value, why);
-	struct nb_column *column = nb_frame_find(frame, name);
+	struct nb_column *column = nb_named_column(frame, name, &first, &count);
 	if (column)
-		return column_value(scope, column, 0, column->ncomp, value, why);
-	if (nb_component_find(name, &field, &component)) {
-		column = nb_frame_field(frame, field);
-		if (!column || component >= column->ncomp)
-			return unknown(scope, name, why);
-		return column_value(scope, column, component, 1, value, why);
-	}
-	column = numbered(frame, name, &component);
-	if (column)
-		return column_value(scope, column, component, 1, value, why);
+		return column_value(scope, column, first, count, value, why);
 	if (find_constant(scope, name, value))
 		return 1;
 	if (strcmp(name, "row") == 0)
@@ -308,7 +312,7 @@ void nb_bind_condition(struct nb_expr *expr, struct nb_frame *frame)
 {
 	nb_bind_expression(expr, frame, 1);
 	if (nb_expr_kind(expr) != NB_EXPR_CONDITION)
-		nb_die(NB_EXIT_FAILED, "'%s' is not a condition (such as 'r < 2' or 'species == 1')",
+		nb_die(NB_EXIT_FAILED, "'%.300s' is not a condition (such as 'r < 2' or 'species == 1')",
 			nb_expr_source(expr));
 }
 

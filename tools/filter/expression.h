@@ -36,6 +36,8 @@ struct nb_scope {
 nb_expr_find nb_scope_find;
 /* The field and component of a name that csv has for one, such as vx; 1, or 0 if there is none. */
 int nb_component_find(const char *name, enum nb_field *field, uint32_t *component);
+/* The column that a name means, and which of its components: all of them, or one (vx, NAME_2).  NULL: none. */
+struct nb_column *nb_named_column(const struct nb_frame *frame, const char *name, uint32_t *first, uint32_t *count);
 /* The item of a NumPy type; 1, or 0 if it is none to compute with. */
 int nb_item_of(const char *dtype, enum nb_expr_item *item);
 /* Ends the tool after a failure in a frame. */
