@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct nb_voice nobody = {NULL, 0, STDERR_FILENO, NULL}; /* the name this process was started by */
+static struct nb_voice nobody = {.file = STDERR_FILENO}; /* the name this process was started by */
 static _Thread_local struct nb_voice *voice = &nobody;
 static volatile sig_atomic_t silent;
 
@@ -41,8 +41,8 @@ int nb_voice_file(void)
 	return voice->file;
 }
 
-/* One write, so that the lines of tools that share a terminal do not mix. */
-static void message(const char *format, va_list ap)
+/* place: see struct nb_voice.  One write, so that the lines of tools that share a terminal do not mix. */
+static void message(const char *format, va_list ap, const char *place)
 {
 	char line[1024];
 	int error = errno;
@@ -54,6 +54,9 @@ static void message(const char *format, va_list ap)
 	used = strlen(line);
 	if (line[used - 1] == ':')
 		snprintf(line + used, sizeof line - used, " %s", strerror(error));
+	used = strlen(line);
+	if (place)
+		snprintf(line + used, sizeof line - used, " (%s)", place);
 	nb_make_printable(line);
 	used = strlen(line);
 	line[used++] = '\n'; /* in place of the NUL */
@@ -65,7 +68,7 @@ void nb_die(int status, const char *format, ...)
 {
 	va_list ap;
 	va_start(ap, format);
-	message(format, ap);
+	message(format, ap, voice->place);
 	va_end(ap);
 	if (voice->leave)
 		voice->leave(voice, status);
@@ -76,7 +79,7 @@ void nb_die_at_once(int status, const char *format, ...)
 {
 	va_list ap;
 	va_start(ap, format);
-	message(format, ap);
+	message(format, ap, NULL);
 	va_end(ap);
 	_exit(status); /* other threads go on with what exit() would take down */
 }
@@ -87,7 +90,7 @@ void nb_warn(const char *format, ...)
 		return;
 	va_list ap;
 	va_start(ap, format);
-	message(format, ap);
+	message(format, ap, NULL);
 	va_end(ap);
 }
 
@@ -97,6 +100,6 @@ void nb_verbose(const char *format, ...)
 		return;
 	va_list ap;
 	va_start(ap, format);
-	message(format, ap);
+	message(format, ap, NULL);
 	va_end(ap);
 }

@@ -13,6 +13,7 @@ struct nb_voice {
 	/* What nb_die does after its message, NULL: exit(status).  Must not return; a program that runs several
 	 * instances leaves the one that failed by longjmp. */
 	void (*leave)(struct nb_voice *voice, int status);
+	const char *place; /* of what is worked on, at the end of what nb_die says: "frame 2 of 'b.nb'"; NULL: none */
 };
 
 /* The voice of this thread from now on; NULL: that of the process, by the name that it was started by.  Returns the one

@@ -183,7 +183,11 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	for t in "${NB_TOOLS[@]}"; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"
-		fails_with 2 '' "$t one two three <one.nb"
+		if "$t" --help | grep -q '^usage: .*\[FILE \.\.\.\]'; then
+			fails_with 1 "No such file or directory" "$t $([ "$t" != nb-step ] || echo '-d 1') one two three <one.nb"
+		else
+			fails_with 2 "unexpected operand 'two'" "$t one two three <one.nb"
+		fi
 	done
 	for t in nb-sort-zorder nb-build-tree nb-force nb-stats; do
 		fails_with 2 "invalid threads '0' (want an integer from 1 to 4096)" "$t -j 0 <one.nb"

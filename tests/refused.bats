@@ -22,8 +22,11 @@ setup() {
 	fails_with 2 "option '--no-history' takes no argument" 'nb-gen plummer --no-history=3'
 	fails_with 2 "unknown option '-Y' (see 'nb-gen --help')" 'nb-gen -Y'
 	fails_with 2 "unknown or ambiguous option '--no-such'" 'nb-gen --no-such'
-	fails_with 2 "unexpected operand '/no/such/file' (see 'nb-stats --help')" 'nb-stats /no/such/file'
-	fails_with 2 "unexpected operand 'sphere.nb' (streams come from standard input: < 'sphere.nb')" 'nb-stats sphere.nb'
+	fails_with 2 "unexpected operand '/no/such/file' (see 'nb-gen --help')" 'nb-gen plummer /no/such/file'
+	fails_with 2 "unexpected operand 'sphere.nb' (see 'nb-convert --help')" 'nb-convert --to csv out.csv sphere.nb'
+	fails_with 2 "standard input ('-') is given as operand 2 times" 'nb-stats - sphere.nb - <sphere.nb'
+	fails_with 2 "invalid output '' (want the name of a file)" "nb-gen -o ''"
+	fails_with 2 "option '--output' needs '--from'" 'nb-convert --to csv -o out.csv <sphere.nb'
 }
 
 @test "nb by its own name lists the programs, tells its version, and runs them" {

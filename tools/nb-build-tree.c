@@ -98,7 +98,8 @@ static void build(struct nb_run *run, void *self, struct nb_frame *frame)
 const struct nb_tool nb_tool_build_tree = {
 	.name = "nb-build-tree",
 	.about = "build a tree, or uniform boxes, over the sorted bodies of each frame",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,

@@ -67,6 +67,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
 	if (!from && (G || run->common.no_history))
 		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", G ? "--G" : "--no-history");
+	if (!from && run->common.output)
+		nb_die(NB_EXIT_USAGE, "option '--output' needs '--from' (with '--to', the operand is the output)");
 	const struct nb_format *format = nb_format_number((size_t)(from ? opt->from : opt->to));
 	if (opt->safe && !(format->traits & NB_FORMULAS))
 		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
@@ -294,7 +296,7 @@ const struct nb_tool nb_tool_convert = {
 	.max_operands = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS,
+	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.footer = "FILE is read with --from and written with --to; without it, standard input or output is used.\n",
 	.size = sizeof(struct convert),
 	.check = check,

@@ -227,7 +227,8 @@ static void sort_stream(struct nb_run *run, void *self)
 const struct nb_tool nb_tool_sort_zorder = {
 	.name = "nb-sort-zorder",
 	.about = "sort the bodies of each frame along a Z-order (Morton) curve",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,

@@ -2,25 +2,21 @@
 #ifndef NB_EXCHANGE_OUTPUT_INTERNAL_H
 #define NB_EXCHANGE_OUTPUT_INTERNAL_H
 
-#include "common/status.h"
+#include "common/whole.h"
 
 #include <stddef.h>
 
 struct nb_output {
 	int fd;
 	const char *path;
-	char *target;	 /* regular file that takes its name at the end; NULL: fd is written as it is */
-	char *temporary; /* what it is called until then; NULL: it has no name yet */
+	struct nb_whole file; /* behind the path */
 	char *buffer;
 	size_t used;
 };
 
 /* Writes to fd, or, where fd is -1, to a file of this path.  NB_OK or NB_ENOMEM.
  *
- * The file is made when the first bytes go out, in the same folder, and takes the name at closing: a failure at any
- * time leaves an older file as it was, and no half one.  It gets the mode, and the owner, of the older one.  Written as
- * they are: what is no regular file (a device, a pipe), a link to nothing, a file that this process has open for
- * writing, and a file in a folder that takes no new one.  A link to a file stays, and that file is replaced.
+ * The file is made when the first bytes go out, and is written whole or not at all (whole.h).
  *
  * What a terminal would obey (printable.h) reaches it as '?'; anything else gets the bytes as they are. */
 NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path);

@@ -166,8 +166,17 @@ static void map_file(struct nb_reader *reader, int fd)
 int nb_reader_open(struct nb_reader *reader, int fd)
 {
 	memset(reader, 0, sizeof *reader);
-	reader->fd = fd;
 	(void)nb_reader_limit(getenv("NB_MAX_FRAME"), &reader->limit); /* 0 if that is no number */
+	return nb_reader_go_on(reader, fd);
+}
+
+int nb_reader_go_on(struct nb_reader *reader, int fd)
+{
+	nb_reader_close(reader);
+	reader->fd = fd;
+	reader->first = reader->nframe;
+	reader->ninner = 0;
+	reader->ended = 0;
 	map_file(reader, fd);
 	if (!reader->map) {
 		widen_pipe(fd);
@@ -251,7 +260,7 @@ static enum nb_answer at_end_of_input(struct nb_reader *reader)
 			(void)!lseek(reader->fd, (off_t)reader->map_at, SEEK_SET);
 		return NB_END;
 	}
-	if (reader->nframe == 0)
+	if (reader->nframe == reader->first)
 		return fail(reader->error,
 			"truncated stream: empty input (want a particle stream; did the command before it fail?)");
 	return fail(reader->error, "truncated stream: no end marker after frame %" PRIu64, reader->nframe - 1);

@@ -38,6 +38,7 @@ struct nb_reader {
 	void *context;
 	/* private */
 	uint64_t ninner;	/* frames since the last end marker */
+	uint64_t first;		/* number of the first frame of this input */
 	int ended;		/* the last thing read was an end marker */
 	unsigned char *map;	/* the input as a mapped file, or NULL */
 	struct nb_owner *owner; /* of the map */
@@ -55,6 +56,9 @@ int nb_reader_limit(const char *text, uint64_t *bytes);
 /* Starts reading fd (0 for stdin). A regular file is mapped from its current offset if that is a multiple of NB_ALIGN.
  * NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_reader_open(struct nb_reader *reader, int fd);
+/* After a clean end: another input, which must hold a stream, is read as if it followed.  Frames are counted on.
+ * NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_reader_go_on(struct nb_reader *reader, int fd);
 /* Reads a whole frame into *frame (cleared first); CRCs are verified. On NB_ERROR reader->error says why. */
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);
 /* The same in pieces, for tools that can begin before a frame is there, or need not hold it: reads attributes and

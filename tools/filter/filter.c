@@ -2,12 +2,14 @@
 
 #include "common/cpu.h"
 #include "tools/filter/choose.h"
+#include "tools/filter/files.h"
 #include "tools/filter/input.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,6 +100,7 @@ static void leave(struct nb_voice *voice, int status)
 			(void)nb_relay_drain(run->relay);
 		if (run->tool->abandon)
 			run->tool->abandon(run->self);
+		nb_whole_drop(&run->file);
 		exit(status);
 	}
 	run->status = status ? status : NB_RUN_LEFT;
@@ -139,7 +142,7 @@ struct nb_run *nb_run_new(const struct nb_tool *tool)
 	run->stream = tool->stream;
 	run->common.backend = "auto";
 	run->voice = (struct nb_voice){.program = tool->name, .file = STDERR_FILENO, .leave = leave};
-	run->files = (struct nb_files){STDIN_FILENO, -1, -1};
+	run->files = (struct nb_files){STDIN_FILENO, -1, -1, AT_FDCWD};
 	run->environment = environ;
 	return run;
 }
@@ -185,6 +188,8 @@ void nb_run_free(struct nb_run *run)
 		run->tool->clear(run->self);
 	if (run->in_open)
 		nb_reader_close(&run->in);
+	nb_files_close(run);
+	nb_whole_drop(&run->file);
 	if (run->out_open)
 		nb_writer_abandon(&run->out);
 	nb_frame_clear(&run->taken);
@@ -216,7 +221,7 @@ static void take(struct nb_run *run, void *context)
 {
 	(void)context;
 	if (nb_reader_count(&run->in, &run->taken) == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+		nb_fail_input(run);
 	nb_run_pass(run, &run->taken);
 	nb_frame_clear(&run->taken);
 }
@@ -235,6 +240,8 @@ void nb_run_begin(struct nb_run *run)
 {
 	if (run->streams & NB_READS)
 		nb_input_open(run);
+	if (!run->put)
+		nb_output_begin(run);
 	if ((run->streams & NB_WRITES) && !run->put) {
 		open_output(run);
 		run->out_open = 1;
@@ -318,6 +325,8 @@ static void work_on_streams(struct nb_run *run, void *context)
 	/* some file systems tell only now that the disk is full; a tool that prints nothing may have no stdout */
 	if (!(run->streams & NB_WRITES) && fclose(stdout) && errno != EBADF)
 		nb_die(NB_EXIT_FAILED, "write error:");
+	nb_output_end(run);
+	run->status = run->verdict;
 }
 
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)

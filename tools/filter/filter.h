@@ -14,6 +14,7 @@
 #define NB_FILTER_H
 
 #include "common/die.h"
+#include "common/whole.h"
 #include "formats/stream/stream.h"
 #include "kernels/backend/backend.h"
 #include "tools/filter/options.h"
@@ -27,6 +28,8 @@ struct nb_tool {
 	const char *about;    /* one line, e.g. "generate initial conditions" */
 	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
 	int max_operands;
+	int files; /* operands behind these are FILEs, read one after the other as one stream instead of standard input
+		    */
 	const struct nb_option *options; /* own rows; the common rows are added */
 	size_t noption;
 	unsigned common;	 /* which of the rows that several tools share, NB_COMMON_... */
@@ -63,9 +66,21 @@ enum { NB_READS = 1, NB_WRITES = 2 };
 
 /* What an instance has of the process whose work it does: this one, or one that has handed it over. */
 struct nb_files {
-	int in;	      /* standard input */
-	int listener; /* where programs that fold connect, -1: nowhere */
-	int link;     /* to the process whose work this is, at its end when that has died; -1: this one */
+	int in;	       /* standard input */
+	int listener;  /* where programs that fold connect, -1: nowhere */
+	int link;      /* to the process whose work this is, at its end when that has died; -1: this one */
+	int directory; /* where paths of FILE operands begin; AT_FDCWD: the one that this process is in */
+};
+
+/* FILE operands (files.h). */
+enum { NB_PLACE_SIZE = 320 };
+struct nb_operands {
+	int n;
+	char **path;
+	int next;	    /* the one to be opened next */
+	int standard_input; /* while files.in is one of several files */
+	uint64_t first;	    /* number in the stream of the first frame of this one */
+	char place[NB_PLACE_SIZE];
 };
 
 /* An instance of a tool. */
@@ -81,8 +96,9 @@ struct nb_run {
 	struct nb_common_options common;
 	uint64_t given[2]; /* which options appeared, by row */
 	char *history;	   /* "nb-force 0.1.0: nb-force -t 0.5": version and command without the silent options */
-	int noperand;	   /* operands */
+	int noperand;	   /* operands of its own, max_operands at most */
 	char **operand;
+	struct nb_operands from;
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
@@ -93,6 +109,7 @@ struct nb_run {
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;
+	struct nb_whole file; /* of --output, which is standard output then */
 	int in_open, out_open;
 	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
 	 * the last use of a frame (last) it may take the contents. */
@@ -107,6 +124,7 @@ struct nb_run {
 	struct nb_frame taken;	/* what another instance has passed on to this one */
 	jmp_buf failed;
 	int status;
+	int verdict; /* exit status after work that has been done to its end */
 };
 
 /* A status beside those of enum in die.h: there is nobody any more who wants the work, as after SIGPIPE. */
@@ -122,6 +140,8 @@ void nb_add_history(struct nb_run *run, struct nb_frame *frame);
 int nb_next_frame(struct nb_run *run, struct nb_frame *frame);
 /* The same in two pieces (nb_reader_head, nb_reader_columns). */
 int nb_next_head(struct nb_run *run, struct nb_frame *frame);
+/* Ends the tool with what the reader says. */
+_Noreturn void nb_fail_input(struct nb_run *run);
 void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);
 /* Waits for input.  A reader of stdout that goes away meanwhile ends the program, as a write would: in a pipeline that
  * is kept waiting for more, the programs before one that failed must not stay for ever. */

@@ -1,6 +1,7 @@
 #include "tools/filter/input.h"
 
 #include "common/timer.h"
+#include "tools/filter/files.h"
 #include "tools/fold/meet.h"
 
 #include <errno.h>
@@ -31,7 +32,9 @@ static int refuse_programs(void *context)
 
 void nb_input_open(struct nb_run *run)
 {
-	if (isatty(run->files.in))
+	if (run->from.n > 1)
+		nb_files_next(run);
+	else if (isatty(run->files.in))
 		nb_die(NB_EXIT_USAGE,
 			"standard input is a terminal (want a particle stream, e.g. 'nb-gen plummer -n 1000 | %s')",
 			nb_program());
@@ -170,20 +173,44 @@ void nb_wait_for_input(const struct nb_reader *reader)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
+void nb_fail_input(struct nb_run *run)
+{
+	run->voice.place = NULL;
+	const char *path = nb_files_path(run);
+	if (path)
+		nb_die(NB_EXIT_FAILED, "'%s': %s", path, run->in.error);
+	nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+}
+
+/* Whether there is another file to read, after the end of one. */
+static int open_another(struct nb_run *run)
+{
+	if (!nb_files_next(run))
+		return 0;
+	if (nb_reader_go_on(&run->in, run->files.in))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	return 1;
+}
+
 int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 {
-	if (!run->in.wait || run->in.wait(run->in.context))
-		refuse_programs(run);
-	enum nb_answer answer = nb_reader_head(&run->in, frame);
-	if (answer == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+	enum nb_answer answer;
+	do {
+		if (!run->in.wait || run->in.wait(run->in.context))
+			refuse_programs(run);
+		answer = nb_reader_head(&run->in, frame);
+		if (answer == NB_ERROR)
+			nb_fail_input(run);
+	} while (answer == NB_END && open_another(run));
+	if (answer == NB_FRAME)
+		nb_files_note_frame(run, frame->number);
 	return answer == NB_FRAME;
 }
 
 void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count)
 {
 	if (nb_reader_columns(&run->in, frame, count) == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+		nb_fail_input(run);
 }
 
 int nb_next_frame(struct nb_run *run, struct nb_frame *frame)

@@ -1,7 +1,7 @@
 #include "tools/filter/options.h"
 
 #include "common/parse.h"
-#include "tools/filter/filter.h"
+#include "tools/filter/files.h"
 #include "tools/filter/history.h"
 
 #include <getopt.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 
@@ -21,6 +20,8 @@ static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, thre
 	.fallback = "all processors", .help = "number of threads", .silent = 1};
 static const struct nb_option row_history = {
 	0, "no-history", NB_FLAG(COMMON, no_history), .help = "do not add a line to the history", .silent = 1};
+static const struct nb_option row_output = {'o', "output", NB_TEXT(COMMON, output), .arg = "FILE",
+	.fallback = "standard output", .help = "write to FILE, all of it or nothing", .silent = 1};
 static const struct nb_option row_always[] = {
 	{'q', "quiet", NB_FLAG(COMMON, quiet), .help = "no warnings, no progress", .silent = 1},
 	{'v', "verbose", NB_COUNT(COMMON, verbose), .help = "report on standard error what was done", .silent = 1},
@@ -50,6 +51,8 @@ static struct table all_rows(const struct nb_tool *tool)
 		add(&table, &row_backend);
 	if (tool->common & NB_COMMON_THREADS)
 		add(&table, &row_threads);
+	if (tool->common & NB_COMMON_OUTPUT || tool->streams & NB_WRITES)
+		add(&table, &row_output);
 	if (tool->common & NB_COMMON_HISTORY)
 		add(&table, &row_history);
 	for (size_t i = 0; i < sizeof row_always / sizeof *row_always; i++)
@@ -261,17 +264,16 @@ static size_t row_of(const struct table *table, int c)
 
 static void take_operands(struct nb_run *run, int argc, char **argv, int first)
 {
-	const int most = run->tool->max_operands;
-	run->noperand = argc - first;
+	const int most = run->tool->max_operands, n = argc - first;
+	run->noperand = n < most ? n : most;
 	run->operand = argv + first;
-	if (run->noperand > most) {
-		const char *operand = run->operand[most];
-		if (access(operand, R_OK) == 0)
-			nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (streams come from standard input: < '%s')",
-				operand, operand);
-		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", operand, nb_program());
+	if (n > most && run->tool->files) {
+		run->from.n = n - most;
+		run->from.path = run->operand + most;
+	} else if (n > most) {
+		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see '%s --help')", run->operand[most], nb_program());
 	}
-	for (int i = 0; i < run->noperand; i++) {
+	for (int i = 0; i < n; i++) {
 		nb_history_add(run, " ");
 		nb_history_quote(run, run->operand[i]);
 	}
@@ -301,5 +303,6 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 			nb_leave(run);
 	}
 	take_operands(run, argc, argv, optind);
+	nb_files_check(run);
 	run->voice.verbosity = run->common.quiet ? -1 : run->common.verbose;
 }

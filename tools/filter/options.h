@@ -55,12 +55,14 @@ enum {
 	NB_COMMON_BACKEND = 2, /* -b --backend */
 	NB_COMMON_HISTORY = 4, /* --no-history */
 	NB_COMMON_LOOKER = 8,  /* -b --backend of a tool that only looks at frames: auto is where they are */
+	NB_COMMON_OUTPUT = 16, /* -o --output, which a tool that always writes a stream has anyway */
 	NB_COMMON_PLACE = NB_COMMON_BACKEND | NB_COMMON_LOOKER
 };
 
 /* What the rows that several tools share hold. */
 struct nb_common_options {
 	const char *backend; /* "auto" by default */
+	const char *output;  /* NULL: standard output */
 	int threads;	     /* 0: default */
 	int no_history;
 	int quiet, verbose, help, version;

@@ -96,6 +96,7 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 		return NULL;
 	relay->voice = run->voice;
 	relay->voice.leave = leave;
+	relay->voice.place = NULL;
 	relay->put = run->put;
 	relay->context = run->context;
 	pthread_mutex_init(&relay->lock, NULL);

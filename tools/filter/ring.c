@@ -263,7 +263,7 @@ int nb_ring_end(struct nb_ring *ring)
 			return require_whole(ring);
 		if (ring->n > 1)
 			nb_reader_count_end(&ring->stage[ring->n - 2]->run->in);
-		nb_stage_end(stage, NB_EXIT_OK);
+		nb_stage_end(stage, stage->run->verdict);
 		ring->n--;
 	}
 	return 0;

@@ -2,6 +2,7 @@
 
 #include "tools/filter/choose.h"
 #include "tools/filter/environment.h"
+#include "tools/filter/files.h"
 #include "tools/filter/input.h"
 #include "tools/filter/watch.h"
 
@@ -60,7 +61,8 @@ static void find(struct nb_run *run, void *context)
 {
 	(void)context;
 	nb_require_environment();
-	if (run->streams & NB_READS)
+	nb_files_prepare(run);
+	if (run->streams & NB_READS && run->from.n < 2)
 		run->files.listener = nb_meet_listen(STDIN_FILENO);
 }
 
@@ -74,7 +76,12 @@ struct words {
 static void hand_over(struct nb_run *run, void *context)
 {
 	struct words *words = context;
-	if ((run->streams & NB_WRITES) && is_fifo(STDOUT_FILENO))
+	if (!(run->streams & NB_WRITES) || nb_output_is_file(run) || !is_fifo(STDOUT_FILENO))
+		return;
+	const char *path = nb_files_of_this_process(run);
+	if (path)
+		nb_verbose("not folded: only this process can open '%s'", path);
+	else
 		words->accepted = offer(run, words->argc, words->argv, &words->link);
 }
 
@@ -137,7 +144,7 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 	*why = tool ? "its reader is out of memory" : "its reader does not know this tool";
 	if (!run)
 		return NULL;
-	run->files = (struct nb_files){from->in, from->listener, from->link};
+	run->files = (struct nb_files){from->in, from->listener, from->link, from->directory};
 	run->voice.file = from->err;
 	run->environment = from->environment;
 	run->put = put;
@@ -234,7 +241,7 @@ void nb_stage_run(struct nb_run *run)
 		status = nb_run_do(stage->run, work, NULL);
 	if (!status)
 		nb_reader_count_end(&run->in);
-	nb_stage_end(stage, status);
+	nb_stage_end(stage, status ? status : stage->run->verdict);
 	if (run->status)
 		nb_stop(run, run->status);
 }

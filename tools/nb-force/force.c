@@ -327,7 +327,8 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 const struct nb_tool nb_tool_force = {
 	.name = "nb-force",
 	.about = "compute gravitational accelerations of each frame of a particle stream",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,

@@ -42,7 +42,7 @@ static const struct nb_option options[] = {
 static void check(struct nb_run *run, void *self)
 {
 	nb_render_check(run, self);
-	if (isatty(STDOUT_FILENO))
+	if (!run->common.output && isatty(STDOUT_FILENO))
 		nb_die(NB_EXIT_USAGE,
 			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
 }
@@ -79,10 +79,11 @@ static void clear(void *self)
 const struct nb_tool nb_tool_render_ppm = {
 	.name = "nb-render-ppm",
 	.about = "draw each frame of a particle stream as a PPM picture",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.size = sizeof(struct render),
 	.defaults =
 		&(const struct render){

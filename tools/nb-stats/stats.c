@@ -116,7 +116,7 @@ int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, v
 	if (!nb_next_head(run, frame))
 		return 0;
 	if (nb_reader_body(&run->in, frame, visit, context) == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", run->in.error);
+		nb_fail_input(run);
 	return 1;
 }
 
@@ -139,7 +139,8 @@ void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame
 const struct nb_tool nb_tool_stats = {
 	.name = "nb-stats",
 	.about = "measure a particle stream: energies, momenta, radii, force errors",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,

@@ -269,8 +269,9 @@ static void clear(void *self)
 const struct nb_tool nb_tool_step = {
 	.name = "nb-step",
 	.about = "integrate the motion of the bodies of each frame of a particle stream",
-	.operands = "['FORCE PIPELINE']",
+	.operands = "['FORCE PIPELINE' [FILE ...]]",
 	.max_operands = 1,
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,

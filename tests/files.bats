@@ -1,0 +1,261 @@
+#!/usr/bin/env bats
+# FILE operands of the programs that read a stream, and --output of those that write.
+
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	nb-gen plummer -n 40 --no-history >a.nb
+	nb-gen plummer -n 30 -s 2 --no-history >b.nb
+	cat a.nb b.nb >ab.nb
+	for f in a b; do nb-sort-zorder --no-history <$f.nb | nb-force --no-history -e 0.1 -m direct >ready-$f.nb; done
+	cat ready-a.nb ready-b.nb >ready-ab.nb
+	head -c -128 a.nb >unended.nb
+	head -c 1000 b.nb >cut.nb
+	: >empty.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Every reader, with options for which the frames above are ready.
+mapfile -t READERS < <(sed -n '/none$/d; /nb-convert/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats)
+
+# with_files COMMAND FILE...: the command with FILE operands; nb-step has its force pipeline before them
+with_files() {
+	local command=$1
+	shift
+	[[ $command != 'nb-step -'* || $command == *\'* ]] || command+=" 'nb-force -m direct --no-history'"
+	echo "$command $*"
+}
+
+# ---- operands ---------------------------------------------------------------------------------------
+
+@test "every reader takes files: one as from standard input, several as one stream, and - for standard input" {
+	local f history
+	[ ${#READERS[@]} -ge 7 ]
+	for f in "${READERS[@]}"; do
+		history=$("${f%% *}" --help | grep -o -- --no-history) || :
+		echo "$f"
+		bash -c "$(with_files "$f" "$history") <ready-a.nb" >want
+		bash -c "$(with_files "$f" "$history" ready-a.nb)" >got
+		cmp want got
+		bash -c "$(with_files "$f" "$history" -) <ready-a.nb" >got
+		cmp want got
+		bash -c "$(with_files "$f" "$history") <ready-ab.nb" >want
+		bash -c "$(with_files "$f" "$history" ready-a.nb ready-b.nb)" >got
+		cmp want got
+		bash -c "cat ready-a.nb | $(with_files "$f" "$history" - ready-b.nb)" >got
+		cmp want got
+		bash -c "$(with_files "$f" "$history" ready-a.nb -) <ready-b.nb" >got
+		cmp want got
+		bash -c "$(with_files "$f" "$history" '<(cat ready-a.nb)' '<(cat ready-b.nb)')" >got
+		cmp want got
+	done
+}
+
+@test "the history has the files" {
+	nb-sort-zorder a.nb 'b.nb' | nb-stats --history | grep -q ': nb-sort-zorder a.nb b.nb$'
+	nb-sort-zorder -o sorted.nb a.nb
+	nb-stats --history sorted.nb | grep -q ': nb-sort-zorder a.nb$'
+}
+
+@test "what is wrong with a file is said with its name, before any work where that can be known" {
+	fails_with 1 "nb-stats: 'none.nb': No such file or directory" 'nb-stats none.nb'
+	fails_with 1 "nb-stats: 'none.nb': No such file or directory" 'nb-stats a.nb none.nb'
+	fails_with 1 "'.': read error: Is a directory" 'nb-stats .'
+	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-sort-zorder empty.nb -o /dev/null'
+	fails_with 1 "'unended.nb': truncated stream: no end marker after frame 0" 'nb-stats --check unended.nb'
+	fails_with 1 "'cut.nb': truncated stream" 'nb-stats --check a.nb cut.nb'
+	# a stream that is not ended does not go on in the next file, and an empty file is no end
+	fails_with 1 "'unended.nb': truncated stream: no end marker after frame 0" 'nb-stats --check unended.nb b.nb'
+	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-stats --check a.nb empty.nb'
+	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-stats --check a.nb empty.nb b.nb'
+	fails_with 1 "no tree in frame 2 (put 'nb-sort-zorder | nb-build-tree' before) (frame 1 of 'ab.nb')" \
+		'nb-force -m tree -o /dev/null <(nb-sort-zorder a.nb | nb-build-tree) <(nb-sort-zorder a.nb | nb-build-tree | cat - b.nb) ab.nb' ||
+		fails_with 1 "no tree in frame 0 (put 'nb-sort-zorder | nb-build-tree' before) (frame 0 of 'ab.nb')" \
+			'nb-force -m tree -o /dev/null ab.nb b.nb'
+	[ "$(nb-stats --check a.nb b.nb ab.nb)" = "ok: 4 frames, 140 bodies, $((2 * $(stat -c %s ab.nb))) bytes" ]
+}
+
+@test "a program that reads files is the first of its chain, and folds with those behind it" {
+	nb-sort-zorder -v a.nb 2>err | nb-stats >out
+	grep -q 'folded: nb-sort-zorder | nb-stats' err
+	mkdir -p folder
+	# the directory of one program is not that of the other
+	bash -c 'cd folder && exec nb-sort-zorder -v ../a.nb ../b.nb' 2>err | nb-stats --format tsv >out
+	grep -q 'nb-sort-zorder: folded: nb-sort-zorder | nb-stats' err
+	[ "$(wc -l <out)" -eq 3 ]
+	# a path that only this process has
+	nb-sort-zorder -v <(cat a.nb) b.nb 2>err | nb-stats --format tsv >out
+	grep -q "not folded: only this process can open '/dev/fd/" err
+	[ "$(wc -l <out)" -eq 3 ]
+	ln -sf /dev/stdin link
+	nb-sort-zorder -v link b.nb 2>err <a.nb | nb-stats --format tsv >out
+	grep -q "not folded: only this process can open 'link'" err
+	[ "$(wc -l <out)" -eq 3 ]
+	nb-sort-zorder -v - b.nb 2>err <a.nb | nb-stats --format tsv >out
+	grep -q 'folded: nb-sort-zorder | nb-stats' err
+	[ "$(wc -l <out)" -eq 3 ]
+	# whatever is before it has no reader
+	run bash -c 'nb-gen -n 100000 | nb-sort-zorder a.nb | nb-stats --check; echo "${PIPESTATUS[@]}"'
+	[[ $output == "ok: 1 frames, 40 bodies, "*"141 0 0" ]]
+	# and one that writes a pipe which is an operand folds, too
+	nb-stats -v <(nb-gen -n 5) 2>&1 | grep -q 'folded: nb-gen | nb-stats'
+}
+
+@test "a file that is missing in a chain fails it as without folding" {
+	local fold
+	for fold in on off; do
+		NB_FOLD=$fold bash -c 'nb-sort-zorder a.nb none.nb | nb-force | nb-stats; echo "${PIPESTATUS[@]}"' >out 2>err
+		[ "$(<out)" = '1 1 1' ]
+		head -n 1 err | grep -q "nb-sort-zorder: 'none.nb': No such file" || grep -q "nb-sort-zorder: 'none.nb': No such file" err
+		
+		NB_FOLD=$fold bash -c 'nb-sort-zorder a.nb cut.nb | nb-force | nb-stats; echo "${PIPESTATUS[@]}"' >out 2>err
+		[ "$(tail -n 1 out)" = '1 1 1' ]
+		grep -q "nb-sort-zorder: 'cut.nb': truncated stream" err
+	done
+}
+
+# ---- output -----------------------------------------------------------------------------------------
+
+# what is in the folder, hidden files too
+entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
+
+@test "--output is the file that > would give, for every program that writes" {
+	rm -rf out
+	mkdir out
+	cd out || return 1
+	nb-gen plummer -n 40 --no-history -o a.nb
+	cmp a.nb ../a.nb
+	nb-sort-zorder --no-history ../a.nb --output=s.nb
+	nb-build-tree --no-history <s.nb -o t.nb
+	nb-force --no-history -t 0.5 t.nb -o f.nb
+	nb-sort-zorder --no-history <../a.nb | nb-build-tree --no-history | nb-force --no-history -t 0.5 | cmp f.nb
+	nb-step -d 0.01 --no-history 'nb-force -e 0.1' -o r.nb f.nb
+	nb-step -d 0.01 --no-history 'nb-force -e 0.1' <f.nb | cmp r.nb
+	nb-convert --to csv f.csv <f.nb
+	nb-convert --from csv f.csv -o g.nb
+	nb-convert --from csv f.csv | cmp g.nb
+	nb-render-ppm -W 32 -H 16 -o p.ppm r.nb
+	nb-render-ppm -W 32 -H 16 r.nb | cmp p.ppm
+	[ "$(entries)" = 'a.nb f.csv f.nb g.nb p.ppm r.nb s.nb t.nb' ]
+	# nothing goes to standard output, and the option is not in the history
+	[ "$(nb-gen -n 3 -o x.nb | wc -c)" -eq 0 ]
+	nb-stats --history x.nb | grep -q ': nb-gen -n 3$'
+	[ "$(stat -c %a x.nb)" = "$(printf '%o' $((0666 & ~0$(umask))))" ]
+}
+
+@test "a program with --output does not hand over its work, and takes over that of those before it" {
+	nb-gen -v -n 5 2>err | nb-sort-zorder -v -o folded.nb 2>>err
+	grep -q 'nb-gen: folded: nb-gen | nb-sort-zorder' err
+	nb-stats --check folded.nb
+	fails_with 1 'empty input' 'nb-gen -n 5 -o x.nb | nb-stats'
+}
+
+@test "where anything fails there is no file, and an older one stays as it was" {
+	local fold
+	for fold in on off; do
+		export NB_FOLD=$fold
+		rm -rf fail
+		mkdir fail
+		cd fail || return 1
+		run ! nb-sort-zorder ../cut.nb -o new.nb
+		run ! bash -c 'nb-sort-zorder ../unended.nb 2>/dev/null | nb-force -o new.nb'
+		run ! bash -c 'nb-gen -n 5 | nb-force -m tree | nb-sort-zorder -o new.nb'
+		run ! bash -c 'false | nb-sort-zorder -o new.nb'
+		run ! nb-sort-zorder ../a.nb ../cut.nb -o new.nb
+		run ! nb-render-ppm -W 16 -H 16 ../a.nb ../cut.nb -o new.ppm
+		run ! nb-step -d 0.01 -k 5 'nb-force | head -c 3000' ../a.nb -o new.nb
+		run nb-force --kernel help -o new.nb
+		[ "$status" -eq 0 ]
+		[ "$(entries)" = '' ]
+		echo old >old.nb
+		run ! nb-sort-zorder ../a.nb ../cut.nb -o old.nb
+		[ "$(<old.nb)" = old ]
+		run ! nb-sort-zorder ../a.nb -o none/new.nb
+		run ! nb-sort-zorder ../a.nb -o .
+		[ "$(entries)" = 'old.nb' ]
+		# a run that is killed leaves nothing
+		{
+			cat ../a.nb
+			sleep 10
+		} | nb-sort-zorder -o killed.nb &
+		sleep 0.3
+		kill %%
+		wait %% || :
+		[ "$(entries)" = 'old.nb' ]
+		cd .. || return 1
+	done
+}
+
+@test "a full disk is an error" {
+	run bash -c 'nb-gen -n 5 -o /dev/full'
+	[ "$status" -eq 1 ]
+	[[ $output == *'No space left on device' ]]
+	run nb-render-ppm -W 16 -H 16 -o /dev/full a.nb
+	[ "$status" -eq 1 ]
+	[[ $output == *'No space left on device' ]]
+}
+
+@test "the output may be one of the inputs" {
+	cp a.nb both.nb
+	nb-sort-zorder both.nb -o both.nb
+	[ "$(nb-stats --check both.nb | cut -d ' ' -f 1-5)" = 'ok: 1 frames, 40 bodies,' ]
+	nb-stats --fields both.nb | grep -q key
+	nb-force -e 0.1 -m direct both.nb -o both.nb
+	bash -c "nb-force -e 0.1 -m direct <both.nb -o both.nb"
+	nb-stats --fields both.nb | grep -q acc
+	nb-step -d 0.01 -k 1 nb-force a.nb both.nb -o both.nb
+	[ "$(nb-stats --check both.nb | cut -d ' ' -f 1-5)" = 'ok: 4 frames, 160 bodies,' ]
+}
+
+@test "a file that could only be emptied before it is read stays as it was" {
+	local as=() tight wrong=0
+	if [ "$(id -u)" -eq 0 ]; then # who writes everywhere
+		command -v setpriv >/dev/null || skip 'no setpriv'
+		as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	fi
+	tight=$(mktemp -d) # where anybody may go
+	cp a.nb b.nb "$tight/"
+	chmod 666 "$tight"/*.nb
+	chmod 555 "$tight"
+	"${as[@]}" "$NB_BIN/nb-stats" "$tight/a.nb" >/dev/null || wrong=skip
+	if [ "$wrong" = 0 ]; then
+		run "${as[@]}" nb-sort-zorder "$tight/a.nb" -o "$tight/a.nb"
+		cmp a.nb "$tight/a.nb" || wrong=1
+		[ "$output" = "nb-sort-zorder: '$tight/a.nb' is both input and output, and its folder takes no new file" ] || wrong=2
+		run "${as[@]}" nb-sort-zorder "$tight/a.nb" "$tight/b.nb" -o "$tight/b.nb"
+		cmp b.nb "$tight/b.nb" || wrong=3
+		"${as[@]}" nb-sort-zorder "$tight/a.nb" -o "$tight/b.nb" || wrong=4
+		nb-stats --fields "$tight/b.nb" | grep -q key || wrong=5
+	fi
+	chmod 755 "$tight"
+	rm -r "$tight"
+	[ "$wrong" != skip ] || skip 'nobody may read here'
+	equals "$wrong" 0
+}
+
+@test "devices, pipes and standard output are written as they are" {
+	nb-gen -n 7 --no-history >want
+	nb-gen -n 7 --no-history -o - | cmp want
+	nb-gen -n 7 --no-history -o /dev/stdout | cmp want
+	nb-gen -n 7 -v -o - 2>&1 >/dev/null | grep -q . || nb-gen -n 7 -v -o - 2>err | nb-stats
+	nb-gen -n 7 -o /dev/null
+	[ -c /dev/null ]
+	rm -f pipe
+	mkfifo pipe
+	cat pipe >got &
+	nb-gen -n 7 --no-history -o pipe
+	wait $!
+	cmp want got
+	nb-sort-zorder a.nb -o >(nb-stats --check >got)
+	for ((i = 0; i < 50; i++)); do [ ! -s got ] || break; sleep 0.1; done
+	grep -q 'ok: 1 frames' got
+	# whatever is closed
+	nb-gen -n 7 --no-history -o closed.nb >&-
+	cmp want closed.nb
+	nb-gen -n 7 --no-history -o closed.nb >&- <&-
+	cmp want closed.nb
+}

@@ -1,0 +1,159 @@
+#include "tools/filter/files.h"
+
+#include "common/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int is_standard(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+void nb_files_check(const struct nb_run *run)
+{
+	int standard = 0;
+	for (int i = 0; i < run->from.n; i++)
+		standard += is_standard(run->from.path[i]);
+	if (standard > 1)
+		nb_die(NB_EXIT_USAGE, "standard input ('-') is given as operand %d times", standard);
+	if (run->common.output && !*run->common.output)
+		nb_die(NB_EXIT_USAGE, "invalid output '' (want the name of a file)");
+}
+
+/* ---- input -------------------------------------------------------------------------------------- */
+
+static _Noreturn void cannot_open(const char *path)
+{
+	nb_die(NB_EXIT_FAILED, "'%s':", path);
+}
+
+/* The work begins only if there is something to read at every path. */
+void nb_files_prepare(struct nb_run *run)
+{
+	const struct nb_operands *from = &run->from;
+	for (int i = 0; i < from->n; i++)
+		if (!is_standard(from->path[i]) && faccessat(AT_FDCWD, from->path[i], R_OK, AT_EACCESS))
+			cannot_open(from->path[i]);
+	if (from->n != 1 || is_standard(from->path[0]))
+		return;
+	const int fd = open(from->path[0], O_RDONLY);
+	if (fd < 0)
+		cannot_open(from->path[0]);
+	if (fd != STDIN_FILENO && (dup2(fd, STDIN_FILENO) < 0 || close(fd)))
+		nb_die(NB_EXIT_FAILED, "standard input:");
+}
+
+/* A path of a process: /dev/stdin, /dev/fd/63, or a link to one. */
+static int is_of_process(const char *path)
+{
+	char link[PATH_MAX];
+	const ssize_t n = readlink(path, link, sizeof link - 1);
+	link[n > 0 ? n : 0] = '\0';
+	for (int turn = 0; turn < 2; turn++, path = link)
+		if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+			return 1;
+	return 0;
+}
+
+const char *nb_files_of_this_process(const struct nb_run *run)
+{
+	const struct nb_operands *from = &run->from;
+	for (int i = 0; i < from->n && from->n > 1; i++)
+		if (is_of_process(from->path[i]))
+			return from->path[i];
+	return NULL;
+}
+
+int nb_files_next(struct nb_run *run)
+{
+	struct nb_operands *from = &run->from;
+	run->voice.place = NULL;
+	if (from->n < 2 || from->next == from->n)
+		return 0;
+	if (from->next == 0)
+		from->standard_input = run->files.in;
+	nb_files_close(run);
+	const char *path = from->path[from->next++];
+	if (!is_standard(path))
+		run->files.in = openat(run->files.directory, path, O_RDONLY | O_CLOEXEC);
+	if (run->files.in < 0 && !is_standard(path))
+		cannot_open(path);
+	from->first = run->in.nframe;
+	return 1;
+}
+
+const char *nb_files_path(const struct nb_run *run)
+{
+	const struct nb_operands *from = &run->from;
+	const int k = from->n == 1 ? 0 : from->next - 1;
+	return from->n == 0 || k < 0 || is_standard(from->path[k]) ? NULL : from->path[k];
+}
+
+void nb_files_note_frame(struct nb_run *run, uint64_t number)
+{
+	struct nb_operands *from = &run->from;
+	if (from->n < 2)
+		return;
+	snprintf(from->place, sizeof from->place, "frame %" PRIu64 " of '%.256s'", number - from->first,
+		from->path[from->next - 1]);
+	run->voice.place = from->place;
+}
+
+void nb_files_close(struct nb_run *run)
+{
+	if (run->from.n < 2 || run->from.next == 0)
+		return;
+	if (run->files.in >= 0 && run->files.in != run->from.standard_input)
+		close(run->files.in);
+	run->files.in = run->from.standard_input;
+}
+
+/* ---- output ------------------------------------------------------------------------------------- */
+
+int nb_output_is_file(const struct nb_run *run)
+{
+	const char *path = run->common.output;
+	return path && !is_standard(path) && strcmp(path, "/dev/stdout") != 0;
+}
+
+/* The output, if it is also one of several files to be read, opened to be read; -1: it is not. */
+static int open_same(const struct nb_run *run)
+{
+	struct stat out, in;
+	for (int i = 0; i < run->from.n && stat(run->common.output, &out) == 0; i++)
+		if (stat(run->from.path[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino &&
+			S_ISREG(in.st_mode))
+			return open(run->from.path[i], O_RDONLY | O_CLOEXEC);
+	return -1;
+}
+
+void nb_output_begin(struct nb_run *run)
+{
+	if (!nb_output_is_file(run))
+		return;
+	const int same = open_same(run); /* nb_whole_open would rather fail than empty it */
+	const int failed = nb_whole_open(&run->file, run->common.output);
+	if (failed && errno == ETXTBSY)
+		nb_die(NB_EXIT_FAILED, "'%s' is both input and output, and its folder takes no new file",
+			run->common.output);
+	if (failed)
+		cannot_open(run->common.output);
+	if (same >= 0)
+		close(same);
+	run->file.fd = nb_above_standard(run->file.fd);
+	if (run->file.fd < 0 || dup2(run->file.fd, STDOUT_FILENO) < 0)
+		nb_die(NB_EXIT_FAILED, "standard output:");
+}
+
+void nb_output_end(struct nb_run *run)
+{
+	if (run->file.path && nb_whole_close(&run->file))
+		nb_die(NB_EXIT_FAILED, "write error: '%s':", run->common.output);
+}

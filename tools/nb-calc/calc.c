@@ -1,0 +1,240 @@
+/* nb-calc: columns and attributes by expressions. */
+#include "tools/nb-calc/calc.h"
+
+#include "kernels/order/order.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct nb_option options[] = {
+	{0, "dtype", NB_CHOICE(struct calc, dtype), .min = 1, .arg = NB_CALC_DTYPES,
+		.fallback = "that of the column; of a new one f8, or as the result is",
+		.help = "NumPy type of the columns that are set as a whole"},
+	{'s', "seed", NB_U64(struct calc, seed), .min = 0, .max = 0x1p64, .arg = "SEED", .fallback = "0",
+		.help = "for random() and normal()"},
+};
+
+_Noreturn void nb_calc_fail(const struct assignment *assignment, const char *format, ...)
+{
+	char text[512];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	nb_die(NB_EXIT_FAILED, "'%.300s': %s", nb_expr_source(assignment->expr), text);
+}
+
+/* ---- the command line --------------------------------------------------------------------------- */
+
+static int is_one_of(const char *name, const char *const *words)
+{
+	while (*words && strcmp(*words, name) != 0)
+		words++;
+	return *words != NULL;
+}
+
+static void check_attribute(const char *text, const char *key)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	static const char *const of_tree[] = {"key_cube", "tree", "leaf_size", "order", "level", NULL};
+	if (key[strspn(key, letters)])
+		nb_die(NB_EXIT_USAGE, "'%.300s': '%s' is no name of an attribute (want letters, digits and _)", text,
+			key);
+	if (strcmp(key, "history") == 0)
+		nb_die(NB_EXIT_USAGE, "'%.300s': every program adds its line to 'history', which cannot be set", text);
+	if (is_one_of(key, of_tree))
+		nb_die(NB_EXIT_USAGE,
+			"'%.300s': '%s' says what nb-sort-zorder and nb-build-tree have made, and cannot "
+			"be set",
+			text, key);
+}
+
+static void check_column(const char *text, const char *name)
+{
+	static const char *const attributes[] = {"time", "G", NULL};
+	static const char *const fixed[] = {"n", "frame", "row", "pi", "nan", "inf", NULL};
+	const struct nb_field_info *info = nb_field_find(name);
+	if (is_one_of(name, attributes))
+		nb_die(NB_EXIT_USAGE, "'%.300s': '%s' is the same for all bodies (want '@%s = ...')", text, name, name);
+	if (is_one_of(name, fixed))
+		nb_die(NB_EXIT_USAGE, "'%.300s': '%s' cannot be set", text, name);
+	if (info && (info->table != NB_PARTICLE || strcmp(name, "key") == 0))
+		nb_die(NB_EXIT_USAGE, "'%.300s': column '%s' is made by %s, and cannot be set", text, name,
+			info->table == NB_PARTICLE ? "nb-sort-zorder" : "nb-build-tree");
+	if (strlen(name) > NB_NAME_SIZE)
+		nb_die(NB_EXIT_USAGE, "'%.300s': the name of a column has at most %d characters", text, NB_NAME_SIZE);
+	for (const char *c = name; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			nb_die(NB_EXIT_USAGE, "'%.300s': the name of a column is plain ASCII without blanks", text);
+}
+
+static void parse(struct assignment *assignment, const char *text)
+{
+	struct nb_expr_error error;
+	const int status = nb_expr_parse_assignment(&assignment->expr, text, &assignment->target, &error);
+	const struct nb_expr_target *target = &assignment->target;
+	if (status == NB_ENOMEM)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	if (status && access(text, R_OK) == 0)
+		nb_die(NB_EXIT_USAGE, "operand '%s' is no assignment (streams come from standard input: < '%s')", text,
+			text);
+	if (status)
+		nb_die(NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
+	if (strlen(target->unit) > NB_UNIT_SIZE)
+		nb_die(NB_EXIT_USAGE, "'%.300s': a unit has at most %d characters", text, NB_UNIT_SIZE);
+	if (target->is_attribute)
+		check_attribute(text, target->name);
+	else
+		check_column(text, target->name);
+}
+
+static void check(struct nb_run *run, void *self)
+{
+	struct calc *calc = self;
+	int columns = 0;
+	if (run->noperand == 0)
+		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
+	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
+	if (!calc->list)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	for (; calc->n < (size_t)run->noperand; calc->n++) {
+		struct assignment *assignment = &calc->list[calc->n];
+		parse(assignment, run->operand[calc->n]);
+		nb_expr_set_seed(assignment->expr, calc->seed + calc->n * 0x9E3779B97F4A7C15u);
+		columns += !assignment->target.is_attribute;
+	}
+	if (calc->dtype && !columns)
+		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on attributes");
+}
+
+static void clear(void *self)
+{
+	struct calc *calc = self;
+	for (size_t k = 0; calc->list && k <= calc->n; k++)
+		if (k < calc->n)
+			nb_expr_free(calc->list[k].expr);
+	free(calc->list);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+static void drop_column(struct nb_frame *frame, size_t c, char *list, size_t size)
+{
+	const size_t used = strlen(list);
+	snprintf(list + used, size - used, " %s", frame->column[c].name);
+	nb_frame_drop(frame, frame->column[c].name);
+}
+
+static int is_stale(const struct nb_column *column, enum nb_calc_change change)
+{
+	if (!(column->flags & NB_DERIVED) || column->table != NB_PARTICLE)
+		return 0;
+	switch (change) {
+	case NB_CHANGED_POS: return 1;
+	case NB_CHANGED_VEL: return column->field == NB_JERK;
+	default: return column->field != NB_KEY;
+	}
+}
+
+void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, enum nb_calc_change change)
+{
+	struct nb_frame *frame = scope->frame;
+	char list[400] = "";
+	for (size_t c = frame->ncolumn; c-- > 0;)
+		if (is_stale(&frame->column[c], change))
+			drop_column(frame, c, list, sizeof list);
+	const int moved = change == NB_CHANGED_POS;
+	if ((moved && (nb_frame_field(frame, NB_NODE_FIRST) || nb_frame_field(frame, NB_BOX_FIRST))) ||
+		(change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))) {
+		nb_frame_drop_tree(frame);
+		snprintf(list + strlen(list), sizeof list - strlen(list), " tree");
+	}
+	if (moved)
+		nb_frame_drop_derived(frame); /* and what describes the keys */
+	if (*list) {
+		scope->dropped_by = nb_expr_source(assignment->expr);
+		nb_verbose("frame %" PRIu64 ": '%.300s' makes stale, and drops:%s", frame->number, scope->dropped_by,
+			list);
+	}
+}
+
+static int sets(const struct calc *calc, const char *name, const char *attribute)
+{
+	for (size_t k = 0; k < calc->n; k++) {
+		const struct nb_expr_target *target = &calc->list[k].target;
+		enum nb_field field;
+		uint32_t component;
+		if (target->is_attribute ? attribute && strcmp(target->name, attribute) == 0
+					 : strcmp(target->name, name) == 0 ||
+						   (nb_component_find(target->name, &field, &component) &&
+							   strcmp(nb_field_info[field].name, name) == 0))
+			return 1;
+	}
+	return 0;
+}
+
+/* Programs that compare or collide bodies would confuse two bodies with the same id. */
+static void require_unique_ids(const struct nb_frame *frame)
+{
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	const size_t n = frame->rows[NB_PARTICLE];
+	size_t first, second;
+	const int status = nb_ids_unique(n, id, &first, &second);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+	if (first < n)
+		nb_die(NB_EXIT_FAILED, "id %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
+			id[first], frame->number, first, second);
+}
+
+static void require_flat(const struct nb_frame *frame)
+{
+	if (nb_require_dim(frame) == 3 || !nb_frame_field(frame, NB_POS))
+		return;
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		if (pos[3 * i + 2] != 0)
+			nb_die(NB_EXIT_FAILED,
+				"attribute dim is 2 in frame %" PRIu64 ", but z of the body with id %" PRIu64 " is %g",
+				frame->number, nb_body_id(frame, i), pos[3 * i + 2]);
+}
+
+static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	const struct calc *calc = self;
+	struct nb_scope scope = {.frame = frame};
+	(void)run;
+	for (size_t k = 0; k < calc->n; k++)
+		if (calc->list[k].target.is_attribute)
+			nb_calc_attribute(&scope, &calc->list[k]);
+		else
+			nb_calc_column(calc, &scope, &calc->list[k]);
+	nb_require_valid(frame);
+	if (sets(calc, "id", NULL))
+		require_unique_ids(frame);
+	if (sets(calc, "pos", "dim"))
+		require_flat(frame);
+}
+
+const struct nb_tool nb_tool_calc = {
+	.name = "nb-calc",
+	.about = "compute columns and attributes of each frame by expressions",
+	.operands = "ASSIGNMENT ...",
+	.max_operands = INT_MAX,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.footer = "An assignment is NAME = EXPRESSION, of a column or component: 'e = 0.5*v2 + pot', 'mass *= 2', 'x "
+		  "+= 1';\n"
+		  "or of an attribute: '@softening = 0.1'.  The language is described in nb-calc(1).\n",
+	.size = sizeof(struct calc),
+	.streams = NB_READS | NB_WRITES,
+	.check = check,
+	.frame = compute,
+	.clear = clear,
+};
