@@ -183,7 +183,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	for t in "${NB_TOOLS[@]}"; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"
-		fails_with 2 '' "$t one two three <one.nb"
+		[ "$t" = nb-merge ] || fails_with 2 '' "$t one two three <one.nb"
 	done
 	for t in nb-sort-zorder nb-build-tree nb-force nb-stats; do
 		fails_with 2 "invalid threads '0' (want an integer from 1 to 4096)" "$t -j 0 <one.nb"

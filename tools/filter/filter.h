@@ -86,6 +86,7 @@ struct nb_run {
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
+	int private_files;		  /* set by check: reads files that only its own process can open */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */

@@ -74,7 +74,11 @@ struct words {
 static void hand_over(struct nb_run *run, void *context)
 {
 	struct words *words = context;
-	if ((run->streams & NB_WRITES) && is_fifo(STDOUT_FILENO))
+	if (!(run->streams & NB_WRITES) || !is_fifo(STDOUT_FILENO))
+		return;
+	if (run->private_files)
+		nb_verbose("not folded: it reads files that only its own process can open");
+	else
 		words->accepted = offer(run, words->argc, words->argv, &words->link);
 }
 
