@@ -21,7 +21,9 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	equals "$(mutate show id <m.nb | tr '\n' ' ')" "$(seq -s ' ' 0 79) "
 	# a single one stays as it is
 	nb-merge --no-history a.nb | cmp - a.nb
-	nb-merge --no-history - <a.nb | cmp - a.nb
+	cat a.nb | nb-merge --no-history - | cmp - a.nb
+	nb-merge --no-history - <a.nb >same.nb
+	cmp same.nb a.nb
 	nb-gen plummer -n 30 --no-history | nb-merge --no-history --ids offset b.nb - | mutate show pos |
 		cmp - <(mutate show pos <b.nb; mutate show pos <a.nb)
 }
@@ -52,7 +54,8 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1,1,1,1,0,0,0\n' | nb-convert --from csv >2.nb
 	cat 1.nb 2.nb >first.nb
 	nb-gen plummer -n 4 -s 2 >3.nb
-	nb-sort-zorder <3.nb | cat 3.nb - >second.nb
+	nb-sort-zorder <3.nb >sorted.nb
+	cat 3.nb sorted.nb >second.nb
 	nb-merge -q --ids offset first.nb second.nb >m.nb
 	nb-stats --check <m.nb
 	nb-convert --to csv --frame 1 <m.nb | cut -d , -f 1 | tail -n +2 | sort -n | tr '\n' ' ' >ids
@@ -93,9 +96,10 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 @test "a column is as wide as its widest input" {
 	nb-gen plummer -n 20 -s 2 --precision f32 >s.nb
 	for order in 'a.nb s.nb' 's.nb a.nb'; do
-		nb-merge --ids renumber $order >m.nb
+		read -ra files <<<"$order"
+		nb-merge --ids renumber "${files[@]}" >m.nb
 		nb-stats --fields <m.nb | awk '$2 == "pos" && $4 != "<f8" { exit 1 }'
-		cmp <(mutate show pos <m.nb) <(for f in $order; do mutate show pos <$f; done)
+		cmp <(mutate show pos <m.nb) <(for f in "${files[@]}"; do mutate show pos <"$f"; done)
 	done
 	nb-merge --ids renumber s.nb s.nb | nb-stats --fields | awk '$2 == "pos" && $4 != "<f4" { exit 1 }'
 	mutate add mine <a.nb >mine.nb
@@ -148,17 +152,18 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 @test "inputs of different lengths are an error, go on with their last frame, or end with the shortest" {
 	nb-step -d 0.1 -k 3 --every 1 'nb-force -e 0.1' <a.nb >ra.nb
 	for order in 'ra.nb b.nb' 'b.nb ra.nb'; do
+		read -ra files <<<"$order"
 		run bash -c "nb-merge -q --ids offset $order 2>&1 >out.nb"
 		[ "$status" -eq 1 ]
 		equals "$output" "nb-merge: 'b.nb' has 1 frames, and 'ra.nb' has more (give '--last' to go on with the last frame, or '--shortest')"
 		run ! nb-stats --check <out.nb
-		nb-merge -q --ids offset --last $order >m.nb
+		nb-merge -q --ids offset --last "${files[@]}" >m.nb
 		equals "$(nb-stats --format tsv <m.nb | awk 'NR > 1 { printf "%.9g:%s ", $2, $3 }')" '0:50 0.1:50 0.2:50 0.3:50 '
 		for k in 0 1 2 3; do nb-convert -q --frame $k --to csv <m.nb | cut -d , -f 2-8 | sort >$k.csv; done
 		nb-convert --to csv <b.nb | cut -d , -f 2-8 | tail -n +2 | sort >b.csv
 		for k in 0 3; do comm -12 $k.csv b.csv | cmp - b.csv; done
 		nb-convert -q --frame 3 --to csv <ra.nb | cut -d , -f 2-8 | tail -n +2 | sort | comm -23 - 3.csv | cmp - /dev/null
-		nb-merge -q --ids offset --shortest $order | nb-stats --check | grep -q '^ok: 1 frames, 50 bodies'
+		nb-merge -q --ids offset --shortest "${files[@]}" | nb-stats --check | grep -q '^ok: 1 frames, 50 bodies'
 	done
 	nb-convert --from csv </dev/null >none.nb 2>/dev/null || tail -c 128 a.nb | python3 -c '
 import struct, sys, zlib
@@ -196,7 +201,8 @@ nb-merge: attribute units is pc in 'a4.nb' and Henon: G=1 M=1 E=-1/4 in 'b4.nb':
 	fails_with 1 "G is 1 in 'a.nb' and 0.004 in 'h.nb': they are in different units (put 'nb-transform --units' before)" 'nb-merge a.nb h.nb'
 	nb-gen uniform --dim 2 -n 5 >flat.nb
 	for order in 'a.nb flat.nb' 'flat.nb a.nb'; do
-		nb-merge --ids renumber $order 2>err >m.nb
+		read -ra files <<<"$order"
+		nb-merge --ids renumber "${files[@]}" 2>err >m.nb
 		grep -q '^nb-merge: attribute dim is .*: 3 is taken$' err
 		attributes <m.nb | grep -qx dim=3
 	done
@@ -229,7 +235,7 @@ nb-merge --ids offset 1.nb 2.nb'
 }
 
 @test "folded and not, with files that only its own process can open" {
-	cat >command <<-'END'
+	cat >lines <<-'END'
 		nb-merge --ids renumber <(nb-gen plummer -n 20) <(nb-gen plummer -n 20 -s 2) | nb-force -e 0.1 | nb-stats --format tsv
 		nb-merge --ids renumber a.nb b.nb | nb-force -e 0.1 | nb-stats --format tsv
 		nb-merge --ids renumber a.nb - <b.nb | nb-force -e 0.1 | nb-stats --format tsv
@@ -237,10 +243,10 @@ nb-merge --ids offset 1.nb 2.nb'
 		nb-gen plummer -n 20 -s 9 | nb-merge --ids renumber a.nb /dev/stdin | nb-force -e 0.1 | nb-stats --format tsv
 		nb-merge none.nb a.nb 2>&1 | nb-stats 2>&1
 	END
-	NB_FOLD=off bash command >off 2>&1 || :
-	NB_FOLD=on bash command >on 2>&1 || :
-	[ "$(wc -l <off)" -ge 11 ]
-	cmp off on
+	NB_FOLD=off bash lines >unfolded.txt 2>&1 || :
+	NB_FOLD=on bash lines >folded.txt 2>&1 || :
+	[ "$(wc -l <unfolded.txt)" -ge 11 ]
+	cmp unfolded.txt folded.txt
 	folded() { # a busy machine may start a program too late
 		local i
 		for ((i = 0; i < 5; i++)); do bash -c "$1" 2>&1 >/dev/null | grep -q 'folded: nb-merge | nb-stats' && return; done

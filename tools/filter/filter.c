@@ -91,6 +91,8 @@ void nb_leave(struct nb_run *run)
 static void leave(struct nb_voice *voice, int status)
 {
 	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
+	if (status == NB_EXIT_FAILED && run->tool->failed)
+		status = run->tool->failed;
 	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
 	 * to end. */
 	if (run->is_program && gettid() == getpid()) {
@@ -318,6 +320,7 @@ static void work_on_streams(struct nb_run *run, void *context)
 	/* some file systems tell only now that the disk is full; a tool that prints nothing may have no stdout */
 	if (!(run->streams & NB_WRITES) && fclose(stdout) && errno != EBADF)
 		nb_die(NB_EXIT_FAILED, "write error:");
+	run->status = run->verdict;
 }
 
 int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)

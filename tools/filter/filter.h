@@ -37,6 +37,7 @@ struct nb_tool {
 	size_t size;	      /* of the tool's own structure ... */
 	const void *defaults; /* ... and its contents at the start; NULL: zeros */
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
+	int failed;	      /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
 
 	/* All get the instance and its structure.  NULL: nothing to do. */
 	/* Options and operands, before anything is opened or computed: another process may do the work. */
@@ -89,6 +90,7 @@ struct nb_run {
 	int private_files;		  /* set by check: reads files that only its own process can open */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
+	int verdict;   /* set by a tool that judges: its exit status if nothing fails */
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 
 	/* running on streams */

@@ -2,7 +2,6 @@
  * memory. */
 #include "common/mem.h"
 #include "kernels/motion/motion.h"
-#include "kernels/order/order.h"
 #include "tools/filter/require.h"
 #include "tools/nb-merge/merge.h"
 
@@ -153,7 +152,7 @@ struct target {
 	double *acc; /* for a kick that is still to be done, NULL: there is none */
 };
 
-static void *wire(const struct nb_frame *frame, struct nb_column *column)
+void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column)
 {
 	void *data = nb_column_update(column, &nb_space_host, NB_WIRE);
 	if (!data)
@@ -190,14 +189,14 @@ static int take_part(void *context, const struct nb_column *column, size_t offse
 	if (column->field == NB_ACC && target->acc)
 		nb_dtype_to_f64(column->dtype, bytes / size, data, target->acc + offset / size);
 	if (column->field == NB_ID && target->opt->ids == IDS_OFFSET) {
-		uint64_t *id = wire(frame, nb_frame_field(frame, NB_ID));
+		uint64_t *id = nb_merge_wire(frame, nb_frame_field(frame, NB_ID));
 		nb_dtype_to_u64(column->dtype, bytes / size, data, id + first + offset / size);
 		return 0;
 	}
 	struct nb_column *to = is_left_out(target->opt, column) ? NULL : nb_frame_find(frame, column->name);
 	if (!to)
 		return 0;
-	char *at = (char *)wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
+	char *at = (char *)nb_merge_wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
 	if (strcmp(column->dtype, to->dtype) == 0)
 		memcpy(at + offset % size, data, bytes);
 	else
@@ -211,7 +210,7 @@ static void complete_kick(const struct target *target, double pending)
 	const struct nb_frame *frame = target->frame;
 	struct nb_column *column = nb_frame_field(frame, NB_VEL);
 	const size_t n = target->input->frame.rows[NB_PARTICLE];
-	char *vel = (char *)wire(frame, column) + target->input->first * column->rowsize;
+	char *vel = (char *)nb_merge_wire(frame, column) + target->input->first * column->rowsize;
 	double *wide = nb_alloc(3 * n, sizeof *wide);
 	if (!wide)
 		nb_out_of_memory(frame);
@@ -256,61 +255,6 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 	nb_free(target.acc);
 }
 
-/* ---- ids ---------------------------------------------------------------------------------------- */
-
-static _Noreturn void refuse_ids(const struct merge *opt, uint64_t id, size_t first, size_t second)
-{
-	char name[2][NB_SOURCE_NAME];
-	int a = 0, b = 0;
-	while (a + 1 < opt->ninput && first >= opt->input[a + 1].first)
-		a++;
-	while (b + 1 < opt->ninput && second >= opt->input[b + 1].first)
-		b++;
-	nb_source_name(&opt->input[a].source, name[0]);
-	if (a == b)
-		nb_die(NB_EXIT_FAILED,
-			"id %" PRIu64 " appears twice in frame %" PRIu64 " of %s (give '--ids renumber')", id,
-			opt->count, name[0]);
-	nb_die(NB_EXIT_FAILED,
-		"id %" PRIu64 " is in frame %" PRIu64 " of %s and of %s (give '--ids offset' or '--ids "
-		"renumber')",
-		id, opt->count, name[0], nb_source_name(&opt->input[b].source, name[1]));
-}
-
-static void require_unique(const struct merge *opt, const struct nb_frame *frame)
-{
-	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
-	const size_t n = frame->rows[NB_PARTICLE];
-	size_t first = n, second = n;
-	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first < n)
-		refuse_ids(opt, id[first], first, second);
-}
-
-/* Those of each input lie behind the ones of the inputs before it, by the ids of the first frame. */
-static void add_offset(struct merge *opt, struct nb_frame *frame, int k)
-{
-	struct input *input = &opt->input[k];
-	uint64_t *id = (uint64_t *)wire(frame, nb_frame_field(frame, NB_ID)) + input->first, end = 0;
-	const size_t n = input->frame.rows[NB_PARTICLE];
-	if (!nb_frame_field(&input->frame, NB_ID))
-		for (size_t i = 0; i < n; i++)
-			id[i] = i;
-	for (size_t i = 0; i < n; i++) {
-		if (id[i] >= UINT64_MAX - input->offset)
-			nb_die(NB_EXIT_FAILED,
-				"id %" PRIu64 " in frame %" PRIu64 " is too large for '--ids offset' (give "
-				"'--ids renumber')",
-				id[i], opt->count);
-		id[i] += input->offset;
-		end = id[i] >= end ? id[i] + 1 : end;
-	}
-	if (opt->count == 0 && k + 1 < opt->ninput)
-		opt->input[k + 1].offset = end > input->offset ? end : input->offset;
-}
-
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 static void add_own_columns(const struct merge *opt, struct nb_frame *frame)
@@ -351,17 +295,11 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 	allocate(frame);
 	for (int k = 0; k < opt->ninput; k++) {
 		take_input(opt, frame, &opt->input[k]);
-		if (opt->ids == IDS_OFFSET)
-			add_offset(opt, frame, k);
+		nb_merge_offset(opt, frame, k);
 		if (opt->species && opt->input[k].frame.rows[NB_PARTICLE])
-			memset((char *)wire(frame, nb_frame_field(frame, NB_SPECIES)) + opt->input[k].first, k,
+			memset((char *)nb_merge_wire(frame, nb_frame_field(frame, NB_SPECIES)) + opt->input[k].first, k,
 				opt->input[k].frame.rows[NB_PARTICLE]);
 	}
-	if (opt->ids == IDS_RENUMBER) {
-		uint64_t *id = wire(frame, nb_frame_field(frame, NB_ID));
-		for (size_t i = 0; i < rows; i++)
-			id[i] = i;
-	}
-	require_unique(opt, frame);
+	nb_merge_finish_ids(opt, frame);
 	nb_require_valid(frame);
 }

@@ -32,6 +32,16 @@ struct merge {
 /* Gives the frame, which is empty, the bodies of all inputs. */
 void nb_merge_bodies(struct merge *opt, struct nb_frame *frame);
 
+/* The contents of a column of the frame, to be changed. */
+void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column);
+
+/* ---- ids.c ---------------------------------------------------------------------------------------- */
+
+/* With --ids offset: those of input k, which are in the frame, are brought behind the ones of the inputs before it. */
+void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k);
+/* After the last input: numbers them if that is wanted, and ends the tool if an id is there twice. */
+void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame);
+
 /* ---- attributes.c --------------------------------------------------------------------------------- */
 
 void nb_merge_attributes(struct merge *opt, struct nb_frame *frame);

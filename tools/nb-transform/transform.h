@@ -2,7 +2,6 @@
 #ifndef NB_TRANSFORM_H
 #define NB_TRANSFORM_H
 
-#include "formats/stream/frame.h"
 #include "tools/filter/filter.h"
 
 enum kind { SHIFT, BOOST, ROTATE, SCALE, FROM_UNITS, UNITS, RECENTER, NKIND };
