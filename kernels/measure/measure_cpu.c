@@ -201,3 +201,162 @@ done:
 	nb_free(partial);
 	return status;
 }
+
+/* ---- differences -------------------------------------------------------------------------------- */
+
+/* Without overflow or underflow on the way; infinite where it is not finite. */
+static double length_of(size_t ncomp, const double *x, const double *minus)
+{
+	double largest = 0, sum = 0;
+	for (size_t k = 0; k < ncomp; k++) {
+		const double d = fabs(minus ? x[k] - minus[k] : x[k]);
+		if (!isfinite(d))
+			return INFINITY;
+		largest = d > largest ? d : largest;
+	}
+	if (ncomp == 1 || largest == 0)
+		return largest;
+	for (size_t k = 0; k < ncomp; k++) {
+		const double d = (minus ? x[k] - minus[k] : x[k]) / largest;
+		sum += d * d;
+	}
+	return largest * sqrt(sum);
+}
+
+/* Root of the mean square of n > 0 numbers >= 0, none of which exceeds largest. */
+static double rms_of(size_t n, const uint64_t *key, double largest, double *partial)
+{
+	const size_t nchunk = chunks_of(n);
+	if (largest == 0 || isinf(largest))
+		return largest;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++) {
+		double sum = 0;
+		for (size_t k = c * CHUNK; k < chunk_end(c, n); k++) {
+			const double x = double_of(key[k]) / largest;
+			sum += x * x;
+		}
+		partial[c] = sum;
+	}
+	return largest * sqrt(nb_sum_column(nchunk, partial, 1, 0) / (double)n);
+}
+
+/* key[k] = bits of |a_k|, or of |b_k - a_k|. */
+static void lengths(size_t n, size_t ncomp, const double *a, const uint32_t *row_a, const double *b,
+	const uint32_t *row_b, uint64_t *key)
+{
+#pragma omp parallel for schedule(static) if (n > CHUNK)
+	for (size_t k = 0; k < n; k++) {
+		const double *x = &a[ncomp * (row_a ? row_a[k] : k)];
+		key[k] = bits_of(
+			b ? length_of(ncomp, &b[ncomp * (row_b ? row_b[k] : k)], x) : length_of(ncomp, x, NULL));
+	}
+}
+
+int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *row_a, const double *b,
+	const uint32_t *row_b, struct nb_difference *difference)
+{
+	*difference = (struct nb_difference){NAN, NAN, NAN, NAN, NAN, 0};
+	if (n == 0)
+		return NB_OK;
+	uint64_t *key = nb_alloc(n, sizeof *key), largest = 0;
+	uint32_t *perm = nb_alloc(n, sizeof *perm);
+	double *partial = nb_alloc(chunks_of(n), sizeof *partial);
+	int status = key && perm && partial ? NB_OK : NB_ENOMEM;
+	if (status)
+		goto done;
+	lengths(n, ncomp, a, row_a, NULL, NULL, key);
+#pragma omp parallel for schedule(static) reduction(max : largest) if (n > CHUNK)
+	for (size_t k = 0; k < n; k++)
+		largest = key[k] > largest ? key[k] : largest;
+	difference->scale = rms_of(n, key, double_of(largest), partial);
+	lengths(n, ncomp, a, row_a, b, row_b, key);
+	status = nb_sort_keys_cpu(n, key, perm);
+	if (status)
+		goto done;
+	difference->max = double_of(key[n - 1]);
+	difference->worst = perm[n - 1];
+	difference->rms = rms_of(n, key, difference->max, partial);
+	difference->median = percentile(n, key, 0.5);
+	difference->p99 = percentile(n, key, 0.99);
+done:
+	nb_free(key);
+	nb_free(perm);
+	nb_free(partial);
+	return status;
+}
+
+/* ---- the densest part --------------------------------------------------------------------------- */
+
+/* The bodies in a sphere: sums over chunks, and the largest distance squared from its centre. */
+struct sphere {
+	double centre[3], radius2;
+	double n, mass, mean[3], far2; /* the mean weighted by mass, relative to the centre */
+};
+
+enum { SPHERE_N, SPHERE_MASS, SPHERE_MEAN, SPHERE_FAR = SPHERE_MEAN + 3, SPHERE_WIDTH };
+
+static void look_into(
+	struct sphere *s, size_t n, const double *mass, const double *pos, const double *x, double *partial)
+{
+	const size_t nchunk = chunks_of(n);
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++) {
+		double *p = &partial[c * SPHERE_WIDTH];
+		memset(p, 0, SPHERE_WIDTH * sizeof *p);
+		for (size_t i = c * CHUNK; i < chunk_end(c, n); i++) {
+			double d[3];
+			for (int k = 0; k < 3; k++)
+				d[k] = pos[3 * i + k] - s->centre[k];
+			const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+			if (!(r2 <= s->radius2))
+				continue;
+			p[SPHERE_N]++;
+			p[SPHERE_MASS] += mass[i];
+			for (int k = 0; k < 3; k++)
+				p[SPHERE_MEAN + k] += mass[i] * (x ? x[3 * i + k] : d[k]);
+			p[SPHERE_FAR] = r2 > p[SPHERE_FAR] ? r2 : p[SPHERE_FAR];
+		}
+	}
+	s->n = nb_sum_column(nchunk, partial, SPHERE_WIDTH, SPHERE_N);
+	s->mass = nb_sum_column(nchunk, partial, SPHERE_WIDTH, SPHERE_MASS);
+	for (int k = 0; k < 3; k++)
+		s->mean[k] = nb_sum_column(nchunk, partial, SPHERE_WIDTH, SPHERE_MEAN + k) / s->mass;
+	s->far2 = 0;
+	for (size_t c = 0; c < nchunk; c++)
+		s->far2 = fmax(s->far2, partial[c * SPHERE_WIDTH + SPHERE_FAR]);
+}
+
+int nb_density_centre_cpu(size_t n, const double *mass, const double *pos, const double *vel, struct nb_centre *centre)
+{
+	const double factor = 0.975 * 0.975;
+	double enough = fmin(1000, (double)n / 100);
+	enough = enough < 100 ? 100 : enough;
+	*centre = (struct nb_centre){{NAN, NAN, NAN}, {NAN, NAN, NAN}, n};
+	double *partial = nb_alloc(chunks_of(n), SPHERE_WIDTH * sizeof *partial);
+	if (!partial)
+		return NB_ENOMEM;
+	int status = NB_OK;
+	struct sphere s = {.radius2 = INFINITY}, inner = s;
+	for (;;) {
+		look_into(&s, n, mass, pos, NULL, partial);
+		if (!isfinite(s.far2))
+			status = NB_ELIMIT;
+		if (status || !(s.mass > 0))
+			break; /* of a sphere without mass nothing is taken */
+		if (s.n >= (double)n / 10)
+			inner = s;
+		centre->n = (size_t)s.n;
+		for (int k = 0; k < 3; k++)
+			centre->pos[k] = s.centre[k] += s.mean[k];
+		if (s.n <= enough || s.far2 == 0)
+			break;
+		s.radius2 = factor * s.far2;
+	}
+	if (!status && vel && inner.mass > 0) {
+		look_into(&inner, n, mass, pos, vel, partial);
+		memcpy(centre->vel, inner.mean, sizeof centre->vel);
+	}
+	nb_free(partial);
+	return status;
+}

@@ -136,6 +136,32 @@ int nb_ids_match(size_t n, const uint64_t *id, size_t nwanted, const uint64_t *w
 	return bad < nwanted ? NB_EINVAL : NB_OK;
 }
 
+int nb_ids_common(size_t na, const uint64_t *id_a, size_t nb, const uint64_t *id_b, uint32_t *row_a, uint32_t *row_b,
+	size_t *count)
+{
+	uint64_t *sorted = NULL;
+	uint32_t *perm = NULL;
+	*count = 0;
+	if (na > UINT32_MAX || nb > UINT32_MAX)
+		return NB_ELIMIT;
+	if (!ascends(nb, id_b)) {
+		int status = sorted_copy(nb, id_b, &sorted, &perm);
+		if (status)
+			return status;
+	}
+	const uint64_t *key = sorted ? sorted : id_b;
+	for (size_t k = 0; k < na; k++) {
+		size_t place = search(nb, key, id_a[k]);
+		if (place == nb)
+			continue;
+		row_a[*count] = (uint32_t)k;
+		row_b[(*count)++] = perm ? perm[place] : (uint32_t)place;
+	}
+	nb_free(sorted);
+	nb_free(perm);
+	return NB_OK;
+}
+
 int nb_ids_sum_cpu(size_t n, const uint64_t *id, uint64_t *sum)
 {
 	uint64_t total = 0;

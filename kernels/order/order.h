@@ -87,6 +87,11 @@ NB_MUST_CHECK int nb_ids_unique(size_t n, const uint64_t *id, size_t *first, siz
 NB_MUST_CHECK int nb_ids_match(
 	size_t n, const uint64_t *id, size_t nwanted, const uint64_t *wanted, uint32_t *row, size_t *missing);
 
+/* The bodies that are in both: id_a[row_a[k]] = id_b[row_b[k]], k < *count, in the order of a.  The ids of each are all
+ * different; row_a and row_b have room for na and nb, whichever is fewer.  NB_OK, NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_ids_common(size_t na, const uint64_t *id_a, size_t nb, const uint64_t *id_b, uint32_t *row_a,
+	uint32_t *row_b, size_t *count);
+
 #ifdef __cplusplus
 }
 #endif

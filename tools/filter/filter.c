@@ -93,6 +93,8 @@ void nb_leave(struct nb_run *run)
 static void leave(struct nb_voice *voice, int status)
 {
 	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
+	if (status == NB_EXIT_FAILED && run->tool->failed)
+		status = run->tool->failed;
 	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
 	 * to end. */
 	if (run->is_program && gettid() == getpid()) {

@@ -40,6 +40,7 @@ struct nb_tool {
 	size_t size;	      /* of the tool's own structure ... */
 	const void *defaults; /* ... and its contents at the start; NULL: zeros */
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
+	int failed;	      /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
 
 	/* All get the instance and its structure.  NULL: nothing to do. */
 	/* Options and operands, before anything is opened or computed: another process may do the work. */
@@ -102,8 +103,10 @@ struct nb_run {
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
+	int private_files;		  /* set by check: reads files that only its own process can open */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
+	int verdict;   /* set by a tool that judges: its exit status if nothing fails */
 	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
 
 	/* running on streams */

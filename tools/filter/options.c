@@ -184,6 +184,14 @@ static void take_real(const struct nb_option *row, double *value, const char *ar
 	*value = number;
 }
 
+static void append(struct nb_ordered *list, size_t row, const char *arg)
+{
+	if (list->n == NB_MOST_ORDERED)
+		nb_die(NB_EXIT_USAGE, "more than %d operations (put some of them into another '%s' behind this one)",
+			NB_MOST_ORDERED, nb_program());
+	list->given[list->n++] = (struct nb_ordered_option){row, arg};
+}
+
 static void take(struct nb_run *run, const struct table *table, size_t k, const char *arg)
 {
 	const struct nb_option *row = table->row[k];
@@ -197,6 +205,7 @@ static void take(struct nb_run *run, const struct table *table, size_t k, const 
 	case NB_OPT_F64_POS: take_real(row, value, arg); break;
 	case NB_OPT_CHOICE: *(int *)value = (int)row->min + choice(row, arg); break;
 	case NB_OPT_TEXT: *(const char **)value = arg; break;
+	case NB_OPT_ORDERED: append(value, k, arg); break;
 	}
 	run->given[k / 64] |= (uint64_t)1 << k % 64;
 	nb_history_option(run, row, arg);

@@ -19,7 +19,8 @@ enum nb_option_kind {
 	NB_OPT_F64,	/* double in [min, max] */
 	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
 	NB_OPT_CHOICE,	/* int: min + index into the words of arg, separated by bars: "f32|f64" */
-	NB_OPT_TEXT	/* const char * */
+	NB_OPT_TEXT,	/* const char * */
+	NB_OPT_ORDERED	/* struct nb_ordered: appended, as the order of appearance matters */
 };
 
 /* Where the answer goes: the member of a structure, whose type is checked. */
@@ -32,8 +33,18 @@ enum nb_option_kind {
 #define NB_POSITIVE(structure, member) .kind = NB_OPT_F64_POS, .at = NB_MEMBER(structure, member, double)
 #define NB_CHOICE(structure, member) .kind = NB_OPT_CHOICE, .at = NB_MEMBER(structure, member, int)
 #define NB_TEXT(structure, member) .kind = NB_OPT_TEXT, .at = NB_MEMBER(structure, member, const char *)
+#define NB_ORDERED(structure, member) .kind = NB_OPT_ORDERED, .at = NB_MEMBER(structure, member, struct nb_ordered)
 
-enum { NB_OPTION_TEXT = 256 };
+enum { NB_OPTION_TEXT = 256, NB_MOST_ORDERED = 64 };
+
+/* What was given of all options that append to it, in this order. */
+struct nb_ordered {
+	size_t n;
+	struct nb_ordered_option {
+		size_t row; /* of the option in the tool's table */
+		const char *text;
+	} given[NB_MOST_ORDERED];
+};
 
 struct nb_option {
 	char letter;	  /* 0: no letter */

@@ -81,6 +81,8 @@ static void hand_over(struct nb_run *run, void *context)
 	const char *path = nb_files_of_this_process(run);
 	if (path)
 		nb_verbose("not folded: only this process can open '%s'", path);
+	else if (run->private_files)
+		nb_verbose("not folded: it reads files that only its own process can open");
 	else
 		words->accepted = offer(run, words->argc, words->argv, &words->link);
 }

@@ -1,0 +1,132 @@
+/* The attributes of a merged frame: those of the first input, and what the others have besides. */
+#include "common/parse.h"
+#include "tools/filter/require.h"
+#include "tools/nb-merge/merge.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+int nb_merge_tell(struct merge *opt, const char *what)
+{
+	if (nb_frame_attribute(&opt->told, what))
+		return 0;
+	nb_set_attribute(&opt->told, what, "");
+	return 1;
+}
+
+/* What is not compared: it says what is no longer so, or has been seen to. */
+static int is_left_out(const char *key)
+{
+	static const char *const keys[] = {"history", "model", "seed", "pending_kick", "key_cube", "time", "time_rest",
+		"tree", "leaf_size", "order", "level"};
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+		if (strcmp(key, keys[k]) == 0)
+			return 1;
+	return strncmp(key, "missing_", 8) == 0;
+}
+
+/* Of what is absent. */
+static const char *default_of(const char *key)
+{
+	return strcmp(key, "G") == 0 ? "1" : strcmp(key, "dim") == 0 ? "3" : NULL;
+}
+
+static int same(const char *x, const char *y)
+{
+	double a, b;
+	if (nb_parse_f64(x, &a) == NB_PARSE_OK && nb_parse_f64(y, &b) == NB_PARSE_OK)
+		return a == b;
+	return strcmp(x, y) == 0;
+}
+
+/* Bodies with another G are in other units. */
+static void require_same_G(const struct merge *opt, const struct input *input)
+{
+	char a[NB_SOURCE_NAME], b[NB_SOURCE_NAME];
+	const double G = nb_require_attribute(&input->frame, "G", 1);
+	const double want = nb_require_attribute(&opt->input[0].frame, "G", 1);
+	if (!(fabs(G - want) <= 0.01 * fabs(want)))
+		nb_die(NB_EXIT_FAILED,
+			"G is %g in %s and %g in %s: they are in different units (put 'nb-transform --units' before)",
+			want, nb_source_name(&opt->input[0].source, a), G, nb_source_name(&input->source, b));
+}
+
+/* The text of an input's attribute against that of the frame so far. */
+static void compare(
+	struct merge *opt, struct nb_frame *frame, const struct input *input, const char *key, const char *text)
+{
+	char a[NB_SOURCE_NAME], b[NB_SOURCE_NAME];
+	const char *known = nb_frame_attribute(frame, key), *first = known ? known : default_of(key);
+	if (strcmp(key, "G") == 0)
+		require_same_G(opt, input);
+	if (!first || same(first, text)) {
+		if (!known)
+			nb_set_attribute(frame, key, text);
+		if (!first && nb_merge_tell(opt, key))
+			nb_warn("attribute %s is %s in %s and absent in %s: it is kept", key, text,
+				nb_source_name(&input->source, b), nb_source_name(&opt->input[0].source, a));
+		return;
+	}
+	const int larger = strcmp(key, "dim") == 0 && strcmp(text, "3") == 0;
+	if (nb_merge_tell(opt, key))
+		nb_warn("attribute %s is %s in %s and %s in %s: %s is taken", key, first,
+			nb_source_name(&opt->input[0].source, a), text, nb_source_name(&input->source, b),
+			larger ? text : first);
+	if (larger)
+		nb_set_attribute(frame, key, text);
+}
+
+static void take_others(struct merge *opt, struct nb_frame *frame)
+{
+	for (int k = 1; k < opt->ninput; k++) {
+		const struct input *input = &opt->input[k];
+		const struct nb_frame *from = &input->frame;
+		for (size_t i = 0; i < from->nattribute; i++)
+			if (!is_left_out(from->attribute[i].key))
+				compare(opt, frame, input, from->attribute[i].key, nb_frame_attribute_text(from, i));
+		/* what only the first has */
+		static const char *const with_default[] = {"G", "dim"};
+		for (size_t i = 0; i < sizeof with_default / sizeof *with_default; i++)
+			if (nb_frame_attribute(frame, with_default[i]) && !nb_frame_attribute(from, with_default[i]))
+				compare(opt, frame, input, with_default[i], default_of(with_default[i]));
+	}
+}
+
+static void take_history(struct nb_frame *frame, const struct nb_frame *from)
+{
+	for (size_t i = 0; i < from->nattribute; i++)
+		if (strcmp(from->attribute[i].key, "history") == 0 &&
+			nb_frame_add_attribute(frame, "history", nb_frame_attribute_text(from, i)))
+			nb_out_of_memory(frame);
+}
+
+/* Those of the first input, in their order; the time is that of the first input that goes on. */
+static void take_first(struct merge *opt, struct nb_frame *frame)
+{
+	static const char *const clock[] = {"time", "time_rest"};
+	const struct nb_frame *first = &opt->input[0].frame;
+	int moving = 0;
+	while (moving + 1 < opt->ninput && opt->input[moving].ended)
+		moving++;
+	const struct nb_frame *at = &opt->input[moving].frame;
+	for (size_t i = 0; i < first->nattribute; i++) {
+		const char *key = first->attribute[i].key;
+		const int is_clock = strcmp(key, clock[0]) == 0 || strcmp(key, clock[1]) == 0;
+		const int says_how_made = strcmp(key, "model") == 0 || strcmp(key, "seed") == 0;
+		const char *text = is_clock ? nb_frame_attribute(at, key) : nb_frame_attribute_text(first, i);
+		if (text && (is_clock || !is_left_out(key) || (says_how_made && opt->ninput == 1)))
+			nb_set_attribute(frame, key, text);
+	}
+	for (size_t i = 0; i < sizeof clock / sizeof *clock; i++)
+		if (nb_frame_attribute(at, clock[i]))
+			nb_set_attribute(frame, clock[i], nb_frame_attribute(at, clock[i]));
+}
+
+void nb_merge_attributes(struct merge *opt, struct nb_frame *frame)
+{
+	take_first(opt, frame);
+	take_others(opt, frame);
+	for (int k = 0; k < opt->ninput; k++)
+		take_history(frame, &opt->input[k].frame);
+}

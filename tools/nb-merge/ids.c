@@ -1,0 +1,71 @@
+/* The ids of a merged frame. */
+#include "kernels/order/order.h"
+#include "tools/filter/require.h"
+#include "tools/nb-merge/merge.h"
+
+#include <inttypes.h>
+
+static _Noreturn void refuse_ids(const struct merge *opt, uint64_t id, size_t first, size_t second)
+{
+	char name[2][NB_SOURCE_NAME];
+	int a = 0, b = 0;
+	while (a + 1 < opt->ninput && first >= opt->input[a + 1].first)
+		a++;
+	while (b + 1 < opt->ninput && second >= opt->input[b + 1].first)
+		b++;
+	nb_source_name(&opt->input[a].source, name[0]);
+	if (a == b)
+		nb_die(NB_EXIT_FAILED,
+			"id %" PRIu64 " appears twice in frame %" PRIu64 " of %s (give '--ids renumber')", id,
+			opt->count, name[0]);
+	nb_die(NB_EXIT_FAILED,
+		"id %" PRIu64 " is in frame %" PRIu64 " of %s and of %s (give '--ids offset' or '--ids "
+		"renumber')",
+		id, opt->count, name[0], nb_source_name(&opt->input[b].source, name[1]));
+}
+
+static void require_unique(const struct merge *opt, const struct nb_frame *frame)
+{
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	const size_t n = frame->rows[NB_PARTICLE];
+	size_t first = n, second = n;
+	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+	if (first < n)
+		refuse_ids(opt, id[first], first, second);
+}
+
+void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k)
+{
+	struct input *input = &opt->input[k];
+	if (opt->ids != IDS_OFFSET)
+		return;
+	uint64_t *id = (uint64_t *)nb_merge_wire(frame, nb_frame_field(frame, NB_ID)) + input->first, end = 0;
+	const size_t n = input->frame.rows[NB_PARTICLE];
+	if (!nb_frame_field(&input->frame, NB_ID))
+		for (size_t i = 0; i < n; i++)
+			id[i] = i;
+	for (size_t i = 0; i < n; i++) {
+		if (id[i] >= UINT64_MAX - input->offset)
+			nb_die(NB_EXIT_FAILED,
+				"id %" PRIu64 " in frame %" PRIu64 " is too large for '--ids offset' (give "
+				"'--ids renumber')",
+				id[i], opt->count);
+		id[i] += input->offset;
+		end = id[i] >= end ? id[i] + 1 : end;
+	}
+	if (opt->count == 0 && k + 1 < opt->ninput)
+		opt->input[k + 1].offset = end > input->offset ? end : input->offset;
+}
+
+void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	if (opt->ids == IDS_RENUMBER) {
+		uint64_t *id = nb_merge_wire(frame, nb_frame_field(frame, NB_ID));
+		for (size_t i = 0; i < n; i++)
+			id[i] = i;
+	}
+	require_unique(opt, frame);
+}

@@ -1,0 +1,329 @@
+/* An operation on a frame. */
+#include "kernels/measure/measure.h"
+#include "kernels/motion/motion.h"
+#include "tools/filter/require.h"
+#include "tools/nb-transform/transform.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+/* The numbers of a field to be changed, NULL where the frame has none. */
+static double *update(struct nb_frame *frame, enum nb_field field)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
+	if (!column)
+		return NULL;
+	(void)nb_require_f64(frame, field, &nb_space_host); /* or a message */
+	double *data = nb_column_update(column, &nb_space_host, NB_AS_F64);
+	if (!data)
+		nb_out_of_memory(frame);
+	return data;
+}
+
+static void scale_field(struct nb_frame *frame, enum nb_field field, double factor)
+{
+	double *x = factor != 1 ? update(frame, field) : NULL;
+	if (x)
+		nb_scale_cpu(frame->rows[NB_PARTICLE] * nb_frame_field(frame, field)->ncomp, x, factor);
+}
+
+static void scale_attribute(struct nb_frame *frame, const char *key, double factor)
+{
+	if (factor == 1 || !nb_frame_attribute(frame, key))
+		return;
+	const double scaled = factor * nb_require_attribute(frame, key, 0);
+	if (!isfinite(scaled))
+		nb_die(NB_EXIT_FAILED, "attribute %s of frame %" PRIu64 " leaves the range of numbers", key,
+			frame->number);
+	nb_set_attribute_f64(frame, key, scaled);
+}
+
+/* What an operation makes stale that gives the bodies other places or masses: keys, trees, and columns of others that
+ * are marked as derived; acc, pot and jerk are up to the operation. */
+static void drop_stale(struct nb_frame *frame)
+{
+	nb_frame_drop_tree(frame);
+	nb_frame_drop_attribute(frame, "key_cube");
+	for (size_t c = frame->ncolumn; c-- > 0;) {
+		const struct nb_column *column = &frame->column[c];
+		const enum nb_field field = column->field;
+		if (field == NB_KEY || (field == NB_NFIELD && (column->flags & NB_DERIVED)))
+			nb_frame_drop(frame, column->name);
+	}
+}
+
+static void require_flat(const struct nb_frame *frame, const struct operation *op, const char *option, int leaves)
+{
+	if (leaves && nb_require_dim(frame) == 2)
+		nb_die(NB_EXIT_FAILED, "'--%s %s' would leave the plane of frame %" PRIu64 ", which has 2 dimensions",
+			option, op->text, frame->number);
+}
+
+/* ---- shift, boost, rotate ----------------------------------------------------------------------- */
+
+static void shift(struct nb_frame *frame, const double d[3])
+{
+	nb_require_field(frame, NB_POS);
+	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_POS), d);
+	drop_stale(frame);
+}
+
+static void boost(struct nb_frame *frame, const double d[3])
+{
+	nb_require_field(frame, NB_VEL);
+	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_VEL), d);
+}
+
+static void rotate(struct nb_frame *frame, const struct operation *op)
+{
+	static const enum nb_field vectors[] = {NB_POS, NB_VEL, NB_ACC, NB_JERK};
+	nb_require_field(frame, NB_POS);
+	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
+		double *x = update(frame, vectors[k]);
+		if (x)
+			nb_rotate_cpu(frame->rows[NB_PARTICLE], x, op->matrix);
+	}
+	drop_stale(frame);
+}
+
+/* ---- scale -------------------------------------------------------------------------------------- */
+
+/* What the fields and attributes are multiplied by. */
+struct factors {
+	double length, mass, velocity, acc, time, kick;
+};
+
+static void multiply(struct nb_frame *frame, const struct factors *f)
+{
+	scale_field(frame, NB_POS, f->length);
+	scale_field(frame, NB_RADIUS, f->length);
+	scale_field(frame, NB_MASS, f->mass);
+	scale_field(frame, NB_VEL, f->velocity);
+	scale_field(frame, NB_ACC, f->acc);
+	scale_field(frame, NB_POT, f->acc * f->length);
+	scale_field(frame, NB_JERK, f->acc * (f->velocity / f->length));
+	scale_attribute(frame, "softening", f->length);
+	scale_attribute(frame, "universe_radius", f->length);
+	scale_attribute(frame, "time", f->time);
+	scale_attribute(frame, "time_rest", f->time);
+	scale_attribute(frame, "pending_kick", f->kick);
+	if (nb_require_attribute(frame, "pending_kick", 0) == 0)
+		nb_frame_drop_attribute(frame, "pending_kick");
+	drop_stale(frame);
+}
+
+/* Another system with the same G: acc goes as mass / length^2.  The kick that is still to be done must give scaled
+ * velocities. */
+static void scale(struct nb_frame *frame, const struct scale *s)
+{
+	const double acc = s->mass / s->length / s->length;
+	const struct factors factors = {
+		.length = s->length,
+		.mass = s->mass,
+		.velocity = s->velocity,
+		.acc = acc,
+		.time = s->velocity != 0 ? s->length / s->velocity : 1,
+		.kick = s->velocity / acc,
+	};
+	multiply(frame, &factors);
+}
+
+/* ---- units -------------------------------------------------------------------------------------- */
+
+/* What the frame is in; *G: its constant in these units. */
+static struct units source_units(struct nb_frame *frame, const struct units *stated, double *G)
+{
+	const char *text = nb_frame_attribute(frame, "units");
+	struct units from = *stated;
+	if (from.length == 0 && (!text || nb_transform_known_units(text, &from)))
+		nb_die(NB_EXIT_FAILED,
+			"the units of frame %" PRIu64
+			" are not known from its attribute units='%s' (put '--from-units' "
+			"before '--units', e.g. '--from-units 1pc,1000Msun')",
+			frame->number, text ? text : "");
+	*G = nb_require_attribute(frame, "G", 1);
+	if (from.velocity != 0)
+		return from;
+	if (!(*G > 0))
+		nb_die(NB_EXIT_FAILED,
+			"attribute G=%g of frame %" PRIu64
+			" gives no unit of velocity (give it, as in '--from-units 1pc,1Msun,1km/s')",
+			*G, frame->number);
+	/* G is the constant of nature in these units if the velocity is right */
+	from.velocity = 1;
+	from.velocity = sqrt(nb_transform_G(&from) / *G);
+	return from;
+}
+
+/* Without a G of its own a frame gets that of nature; what was computed with 1 is dropped. */
+static void take_natural_G(struct nb_frame *frame, const struct units *from, double G, double natural)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
+	if (G != 1)
+		nb_die(NB_EXIT_FAILED,
+			"attribute G=%g of frame %" PRIu64
+			" is not that of the units '%s', %g (give '--from-units' with "
+			"length and mass only, and the unit of velocity follows from G)",
+			G, frame->number, from->text, natural);
+	if (nb_require_attribute(frame, "pending_kick", 0) != 0)
+		nb_die(NB_EXIT_FAILED,
+			"the velocities of frame %" PRIu64
+			" lag behind the positions, and G=1 is not that of the units '%s'",
+			frame->number, from->text);
+	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+		nb_frame_drop_field(frame, fields[k]);
+}
+
+static void name_unit(struct nb_frame *frame, enum nb_field field, const char *format, const char *a, const char *b)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
+	char text[80];
+	if (!column)
+		return;
+	const int n = *a && *b ? snprintf(text, sizeof text, format, a, b) : NB_UNIT_SIZE + 1;
+	strcpy(column->unit, n <= NB_UNIT_SIZE ? text : nb_field_info[field].unit);
+}
+
+static void name_units(struct nb_frame *frame, const struct units *to)
+{
+	const char *length = to->name[0], *velocity = to->name[2];
+	nb_set_attribute(frame, "units", to->text);
+	name_unit(frame, NB_POS, "%s", length, length);
+	name_unit(frame, NB_RADIUS, "%s", length, length);
+	name_unit(frame, NB_MASS, "%s", to->name[1], length);
+	name_unit(frame, NB_VEL, "%s", velocity, length);
+	name_unit(frame, NB_ACC, "(%s)^2/%s", velocity, length);
+	name_unit(frame, NB_POT, "(%s)^2", velocity, length);
+	name_unit(frame, NB_JERK, "(%s)^3/(%s)^2", velocity, length);
+}
+
+static void convert(struct nb_frame *frame, const struct units *to, struct units *known)
+{
+	double G;
+	const struct units from = source_units(frame, known, &G);
+	const double natural = nb_transform_G(&from);
+	const int other = !(fabs(G - natural) <= 0.01 * natural);
+	if (other)
+		take_natural_G(frame, &from, G, natural);
+	const double length = from.length / to->length, mass = from.mass / to->mass;
+	const double velocity = from.velocity / to->velocity;
+	const struct factors factors = {
+		.length = length,
+		.mass = mass,
+		.velocity = velocity,
+		.acc = velocity * velocity / length,
+		.time = length / velocity,
+		.kick = length / velocity,
+	};
+	multiply(frame, &factors);
+	/* where G is that of nature to rounding, it is so in all units */
+	const int exact = other || fabs(G - natural) <= 1e-12 * natural;
+	nb_set_attribute_f64(frame, "G", exact ? nb_transform_G(to) : G * (nb_transform_G(to) / natural));
+	name_units(frame, to);
+	*known = *to;
+}
+
+/* ---- recenter ----------------------------------------------------------------------------------- */
+
+static _Noreturn void no_centre(const struct nb_frame *frame, int status)
+{
+	if (status == NB_ENOMEM)
+		nb_out_of_memory(frame);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "the bodies of frame %" PRIu64 " are too far apart for a centre", frame->number);
+	nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no mass, and so no centre", frame->number);
+}
+
+/* Velocities at the time of the positions, of the centre: where nb-step left half a kick to be done, the kick of the
+ * centre is added. */
+static void find_centre(const struct nb_frame *frame, enum centre kind, const double *vel, struct nb_centre *centre)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	struct nb_moments m;
+	int status;
+	if (kind == CENTRE_OF_DENSITY) {
+		status = nb_density_centre_cpu(n, mass, pos, vel, centre);
+	} else {
+		status = nb_moments_cpu(n, mass, pos, vel, &m);
+		for (int k = 0; k < 3 && !status; k++) {
+			centre->pos[k] = m.com[k];
+			centre->vel[k] = m.momentum[k] / m.mass;
+		}
+	}
+	if (status || isnan(centre->pos[0]))
+		no_centre(frame, status);
+}
+
+static void recenter(struct nb_frame *frame, enum centre kind)
+{
+	const double pending = nb_require_attribute(frame, "pending_kick", 0);
+	const int moving = nb_frame_field(frame, NB_VEL) != NULL;
+	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}, 0}, kick = centre;
+	nb_require_field(frame, NB_POS);
+	nb_require_field(frame, NB_MASS);
+	if (frame->rows[NB_PARTICLE] == 0)
+		return;
+	find_centre(frame, kind, moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL, &centre);
+	if (moving && pending != 0) {
+		nb_require_finite(frame, nb_require_field(frame, NB_ACC));
+		find_centre(frame, kind, nb_require_f64(frame, NB_ACC, &nb_space_host), &kick);
+	}
+	for (int k = 0; k < 3; k++) {
+		centre.pos[k] = -centre.pos[k];
+		centre.vel[k] = -(centre.vel[k] + pending * kick.vel[k]);
+	}
+	if (nb_require_dim(frame) == 2)
+		centre.pos[2] = centre.vel[2] = 0;
+	nb_verbose("frame %" PRIu64 ": centre at (%g, %g, %g)", frame->number, -centre.pos[0], -centre.pos[1],
+		-centre.pos[2]);
+	shift(frame, centre.pos);
+	if (moving)
+		boost(frame, centre.vel);
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
+void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
+{
+	switch (op->kind) {
+	case SHIFT:
+		require_flat(frame, op, "shift", op->vector[2] != 0);
+		shift(frame, op->vector);
+		break;
+	case BOOST:
+		require_flat(frame, op, "boost", op->vector[2] != 0);
+		boost(frame, op->vector);
+		break;
+	case ROTATE:
+		require_flat(frame, op, "rotate", op->leaves_plane);
+		rotate(frame, op);
+		break;
+	case SCALE: scale(frame, &op->scale); break;
+	case FROM_UNITS: *units = op->units; break;
+	case UNITS: convert(frame, &op->units, units); break;
+	case RECENTER: recenter(frame, op->centre); break;
+	case NKIND: break;
+	}
+}
+
+void nb_transform_require_finite(const struct nb_frame *frame)
+{
+	static const enum nb_field fields[] = {NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_ACC, NB_POT, NB_JERK};
+	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+		struct nb_column *column = nb_frame_field(frame, fields[k]);
+		const size_t bad = column ? nb_column_first_bad(column, NB_BAD_NONFINITE) : 0;
+		if (bad == SIZE_MAX)
+			nb_out_of_memory(frame);
+		if (column && bad < column->rows)
+			nb_die(NB_EXIT_FAILED,
+				"field '%s' of the body with id %" PRIu64
+				" leaves the range of its type '%s' in frame %" PRIu64,
+				column->name, nb_body_id(frame, bad), column->dtype, frame->number);
+	}
+}
