@@ -100,8 +100,8 @@ static void add_chunk(
 	double d[3];
 	for (size_t i = begin; i < end; i++) {
 		const double r = distance(of, i, d);
-		if (r < edge[0]) {
-			sum[MASS] += of->mass[i];
+		if (!(r >= edge[0])) { /* or there is no centre */
+			sum[MASS] += r < edge[0] ? of->mass[i] : 0;
 			continue;
 		}
 		const size_t k = bin_of(r, nbin, edge);

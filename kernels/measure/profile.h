@@ -40,7 +40,7 @@ struct nb_profile_bin {
 	double v[3];	 /* mean velocity along r, theta, phi */
 	double sigma[3]; /* dispersions about these means */
 	double sigma_t;	 /* tangential, of one dimension: ((sigma_theta^2 + sigma_phi^2) / 2)^(1/2); 2-D: sigma_phi */
-	double beta;	 /* anisotropy 1 - sigma_t^2 / sigma_r^2 (Binney & Tremaine 2008, equation 4.61) */
+	double beta;	 /* anisotropy 1 - sigma_t^2 / sigma_r^2 (Binney & Tremaine 2008, section 4.3) */
 };
 
 /* bin[0 .. nbin - 1] from the edges, nbin + 1 of them, ascending and at least 0.  One pass.

@@ -137,6 +137,13 @@ static int same(const struct nb_shape *x, const struct nb_shape *y)
 	       !(fabs(x->c_over_a - y->c_over_a) > NB_SHAPE_TOLERANCE * y->c_over_a);
 }
 
+static void forget(struct nb_shape *shape)
+{
+	shape->b_over_a = shape->c_over_a = NAN;
+	for (int k = 0; k < 3; k++)
+		shape->axis[k][0] = shape->axis[k][1] = shape->axis[k][2] = NAN;
+}
+
 int nb_shape_of(size_t n, const double *mass, const double *pos, const double centre[3], int dim, double inner,
 	double outer, int reduced, struct nb_shape *shape)
 {
@@ -146,11 +153,17 @@ int nb_shape_of(size_t n, const double *mass, const double *pos, const double ce
 	if (!partial)
 		return NB_ENOMEM;
 	*shape = (struct nb_shape){.b_over_a = 1, .c_over_a = 1, .axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+	uint64_t first = 0;
 	for (int k = 0; k < NB_SHAPE_STEPS && !shape->settled; k++) {
 		const struct nb_shape before = *shape;
 		step(&task, partial, shape);
+		first = k ? first : shape->n;
+		if (shape->n < first && shape->n < NB_SHAPE_FEW)
+			break;
 		shape->settled = once || same(&before, shape) || isnan(shape->b_over_a);
 	}
+	if (!shape->settled)
+		forget(shape);
 	nb_free(partial);
 	return NB_OK;
 }

@@ -16,11 +16,12 @@ struct nb_shape {
 	double b_over_a, c_over_a; /* of the semi-axes a >= b >= c; c_over_a NaN in 2-D */
 	double axis[3][3];	   /* unit vectors along a, b, c; the largest component of each is positive */
 	uint64_t n;		   /* bodies that it was measured from */
-	int settled;		   /* the iteration came to its end; 0: the last of NB_SHAPE_STEPS is given */
+	int settled;		   /* 0: the iteration has no end, and ratios and axes are NaN */
 };
 
-/* Ratios settle to NB_SHAPE_TOLERANCE. */
-enum { NB_SHAPE_STEPS = 200 };
+/* Ratios settle to NB_SHAPE_TOLERANCE within NB_SHAPE_STEPS.  They do not if the ellipsoid shrinks to fewer than
+ * NB_SHAPE_FEW bodies, as it may where the density is the same everywhere and any ellipsoid is as good as another. */
+enum { NB_SHAPE_STEPS = 200, NB_SHAPE_FEW = 10 };
 #define NB_SHAPE_TOLERANCE 1e-4
 
 /* From the tensor sum m x_i x_j of the bodies between the ellipsoids of semi-major axes inner and outer (INFINITY: no

@@ -271,6 +271,14 @@ static void shapes(void)
 	check_shape(0.3, 0.7, 0, 0.7, 0.4, 0.002);
 	make_ellipsoid(0.9, 0.05);
 	check_shape(0, 0.8, 1, 0.9, 0.05, 0.002);
+	/* of the same density everywhere, there is none within a radius */
+	for (size_t i = 0; i < N; i++)
+		for (int k = 0; k < 3; k++)
+			pos[3 * i + k] = middle[k] + 2 * (random_number() - 0.5) * (k + 1);
+	for (size_t n = 2000; n <= 32000; n *= 2) {
+		CHECK(nb_shape_of(n, mass, pos, middle, 3, 0, 0.3, 0, &shape) == NB_OK);
+		CHECK(!shape.settled && isnan(shape.b_over_a) && isnan(shape.c_over_a) && isnan(shape.axis[2][2]));
+	}
 	/* a square: two equal axes in its plane */
 	const double m[4] = {1, 1, 1, 1}, x[12] = {1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0}, origin[3] = {0, 0, 0};
 	CHECK(nb_shape_of(4, m, x, origin, 3, 0, INFINITY, 0, &shape) == NB_OK);
