@@ -2,6 +2,9 @@
 # nb-stats: measures against values worked out by hand, force errors by id, and what is in a stream.
 # as a filter: nb-stats
 # as a filter: nb-stats --check
+# as a filter: nb-stats --profile --bins 3
+# as a filter: nb-stats --orbits heaviest
+# as a filter: nb-stats --bound --shape reduced --center density
 
 load helper
 
@@ -448,4 +451,309 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	fails_with 2 "unexpected operand 'file.nb' (see 'nb-stats --help')" 'nb-stats file.nb </dev/null'
 	: >file.nb
 	fails_with 2 "(streams come from standard input: < 'file.nb')" 'nb-stats file.nb </dev/null'
+}
+
+# ---- centres, species, numbers ---------------------------------------------------------------------
+
+# masses 1 at x = 0, 1, 2, 10 and 5 at x = 40; species 0 0 1 1 3
+line() {
+	bodies id,mass,species,x,y,z,vx,vy,vz 4,1,0,0,0,0,0,0,0 5,1,0,1,0,0,1,0,0 6,1,1,2,0,0,0,2,0 7,1,1,10,0,0,0,0,3 8,5,3,40,0,0,0,0,0
+}
+
+radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' ' '; }
+
+@test "--center says where radii are measured from: the centre of mass by default" {
+	line >l.nb
+	com=$(awk 'BEGIN { printf "%.17g", 213 / 9 }')
+	equals "$(radii <l.nb)" "$(radii --center com <l.nb)"
+	close_to "$(awk -v c="$com" 'BEGIN { printf "%.17g", c - 10 }')" "$(radii <l.nb | cut -d ' ' -f 1)" 1e-13
+	equals "$(radii --center origin <l.nb)" '0 40 40'
+	equals "$(radii --center 1,0,0 <l.nb)" '0 39 39'
+	equals "$(radii --center 0,3 <l.nb | cut -d ' ' -f 1)" 3
+	equals "$(radii --center id:7 <l.nb)" '0 30 30'
+	equals "$(tsv <l.nb | tail -n 1 | cut -f 1-18)" "$(tsv --center id:7 <l.nb | tail -n 1 | cut -f 1-18)"
+	fails_with 1 "frame 0 has no body with the id 9 of '--center'" 'nb-stats --center id:9 <l.nb'
+	mutate drop id <l.nb | radii --center id:3 | grep -qx '0 30 30'
+	mutate drop id <l.nb >anon.nb
+	fails_with 1 "no body with the id 5 of '--center'" 'nb-stats --center id:5 <anon.nb'
+}
+
+@test "--center density finds the dense part that a distant crowd draws the centre of mass away from" {
+	{
+		nb-gen plummer -n 3000 | nb-convert -q --to csv
+		nb-gen uniform -n 1000 -s 5 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $1 += 3000; $3 = 100 + 30 * $3; $4 *= 30; $5 *= 30; print }'
+	} | nb-convert --from csv >crowd.nb
+	tsv --epot none <crowd.nb >com
+	tsv --epot none --center density --lagrangian 30 <crowd.nb >dense
+	awk -v x="$(stat_of comx <com)" 'BEGIN { exit !(x > 20) }'
+	# masses are 1 in all for both
+	awk -v r="$(stat_of r30 <dense)" 'BEGIN { exit !(r > 0.5 && r < 2) }'
+	# which moves with the bodies
+	nb-convert -q --to csv <crowd.nb | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 1000; $5 -= 7 } 1' | nb-convert --from csv |
+		tsv --epot none --center density --lagrangian 30 | stat_of r30 >moved
+	close_to "$(stat_of r30 <dense)" "$(cat moved)" 1e-9
+}
+
+@test "--by-number counts bodies instead of masses" {
+	line >l.nb
+	equals "$(radii --by-number --center origin <l.nb)" '0 2 40'
+	bodies mass,x,y,z 0,1,0,0 0,2,0,0 >massless.nb
+	equals "$(tsv --by-number --center origin --lagrangian 50,100 <massless.nb | tail -n 1 | cut -f 19,20)" $'1\t2'
+	equals "$(tsv --center origin --lagrangian 50 <massless.nb | stat_of r50)" NA
+}
+
+@test "--by species has a line for each species, and they add up to all" {
+	line >l.nb
+	tsv --by species --center origin --lagrangian 100 <l.nb >t
+	equals "$(head -n 1 t | tr '\t' ' ')" 'frame time species n mass ekin epot etot px py pz lx ly lz comx comy comz r100 vmax'
+	equals "$(tail -n +2 t | cut -f 3-6,15,18,19 | tr '\t\n' ' ,')" '0 2 2 0.5 0.5 1 1,1 2 2 6.5 6 10 3,3 1 5 0 40 40 0,'
+	# half of the energy of each pair: with each other -1
+	close_to "$(awk 'BEGIN { printf "%.17g", -1 - (1/2 + 1/10 + 1 + 1/9 + 5/40 + 5/39) / 2 }')" "$(sed -n 2p t | cut -f 7)" 1e-14
+	for column in 4 5 6 7 8 9 10 11; do
+		all=$(tsv <l.nb | awk -F '\t' -v name="$(head -n 1 t | cut -f $column)" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } END { print $c }')
+		close_to "$all" "$(tail -n +2 t | awk -F '\t' -v c=$column '{ sum += $c } END { printf "%.17g", sum }')" 1e-13
+	done
+	bodies id,mass,species,x,y,z,pot 0,2,0,0,0,0,-3 1,4,5,2,0,0,-1.5 | tsv --by species | tail -n +2 | cut -f 3,7 | tr '\t\n' ' ,' | grep -qx '0 -3,5 -3,'
+}
+
+@test "--species restricts what is measured, and keeps its order" {
+	line >l.nb
+	tsv --species 3,0 --center origin --lagrangian 100 <l.nb >t
+	equals "$(tail -n 1 t | cut -f 1-5 | tr '\t' ' ')" '0 0 3 7 0.5'
+	equals "$(stat_of r100 <t)" 40
+	run stat_of drift <t
+	[ "$status" -ne 0 ]
+	tsv --by species --species 3,2,0 <l.nb | tail -n +2 | cut -f 3,4 | tr '\t\n' ' ,' | grep -qx '3 1,2 0,0 2,'
+	bodies mass,x,y,z 1,0,0,0 >p.nb
+	fails_with 1 "field 'species' missing in frame 0" 'nb-stats --by species <p.nb'
+	bodies id,mass,species,x,y,z | tsv --by species | wc -l | grep -qx 1
+}
+
+# ---- drift -----------------------------------------------------------------------------------------
+
+@test "drift is relative to the energy that the run has left in the frame, also for the first frame" {
+	bodies mass,x,y,z,vx,vy,vz 1,0,0,0,0,0,0 1,2,0,0,0,0,0 >p.nb # energy -1/2
+	mutate attribute etot0 -0.4 <p.nb >q.nb
+	equals "$(tsv <p.nb | stat_of drift)" 0
+	close_to -0.25 "$(tsv <q.nb | stat_of drift)" 1e-15
+	close_to -0.25 "$(cat p.nb q.nb | tsv | stat_of drift)" 1e-15
+	equals "$(cat q.nb p.nb | tsv | stat_of drift)" 0
+	# of another law, or computed in another way, it is no reference
+	equals "$(tsv -e 0 <q.nb | stat_of drift)" 0
+	equals "$(tsv --epot direct <q.nb | stat_of drift)" 0
+	mutate attribute etot0 much <p.nb >bad.nb
+	fails_with 1 "attribute etot0='much' of frame 0 is not a number" 'nb-stats <bad.nb'
+	# nb-force with another softening or another G drops it
+	mutate attribute softening 0.5 <q.nb >s.nb
+	equals "$(nb-force <s.nb | nb-stats --attributes | grep etot0)" etot0=-0.4
+	equals "$(nb-force -e 0.5 --G 1 <s.nb | nb-stats --attributes | grep etot0)" etot0=-0.4
+	equals "$(nb-force -e 0.2 <s.nb | nb-stats --attributes | grep -c etot0)" 0
+	equals "$(nb-force --G 2 <s.nb | nb-stats --attributes | grep -c etot0)" 0
+}
+
+# ---- profiles --------------------------------------------------------------------------------------
+
+@test "--profile has the bins worked out by hand" {
+	bodies mass,x,y,z,vx,vy,vz 1,1,0,0,2,3,0 3,0,2,0,-1,4,0 1,0,-2,0,5,-4,0 5,0,0,4,0,0,1 >p.nb
+	tsv --profile --center origin --axis z --spacing linear --bins 2 --range 0:4 <p.nb >t
+	equals "$(head -n 1 t | tr '\t' ' ')" \
+		'frame time bin rmin rmax r n mass mwithin density vx vy vz vr vphi sigma_r sigma_theta sigma_phi sigma_t beta'
+	# in the first bin: vr 2, 4, 4 and vphi 3, 1, 5 with masses 1, 3, 1
+	equals "$(sed -n 2p t | cut -f 3-5,7-9 | tr '\t' ' ')" '0 0 2 3 5 5'
+	awk -F '\t' 'function near(x, y) { if (!(x - y < 1e-14 && y - x < 1e-14)) { print x, "is not", y; bad = 1 } }
+		NR == 2 { near($6, 9 / 5); near($10, 5 / (32 * atan2(0, -1) / 3)); near($11, 4 / 5); near($12, 11 / 5)
+			near($14, 18 / 5); near($15, 11 / 5); near($16, sqrt((4 + 64) / 5 - 3.6 ^ 2))
+			near($18, sqrt((9 + 3 + 25) / 5 - 2.2 ^ 2)); near($19, $18 / sqrt(2)); near($20, 1 - ($19 / $16) ^ 2) }
+		END { exit bad }' t
+	equals "$(sed -n 3p t | cut -f 3-9,14,16,20 | tr '\t' ' ')" '1 2 4 4 1 5 10 1 0 NA'
+	run nb-stats --profile --center origin --bins 2 <p.nb
+	[[ ${lines[0]} == 'frame       time          r          n       mass    density         vr       vphi    sigma_r    sigma_t       beta' ]]
+	[ "${#lines[@]}" -eq 3 ]
+	nb-stats --profile --center origin --bins 2 --format json <p.nb | python3 -c 'import json, sys
+lines = [json.loads(line) for line in sys.stdin]
+assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and lines[1]["mwithin"] == 10'
+}
+
+@test "--profile of a Plummer sphere: its density, isotropic, at rest, in bins of equal mass" {
+	nb-gen plummer -n 20000 --rmax 1000 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 30; $6 += 8 } 1' | nb-convert --from csv >p.nb
+	tsv --profile --bins 10 <p.nb >t
+	# scale radius 3 pi / 16; the mass within r is (1 + (a / r)^2)^(-3/2)
+	awk -F '\t' 'NR > 1 { a = 3 * atan2(0, -1) / 16; n++
+		bad += !($7 == 2000 && $8 > 0.0999 && $8 < 0.1001)
+		if (n < 10) { m = (1 + (a / $5) ^ 2) ^ -1.5; bad += !(m - $9 < 0.012 && $9 - m < 0.012) }
+		rho = 3 / (4 * atan2(0, -1) * a ^ 3) * (1 + ($6 / a) ^ 2) ^ -2.5
+		if (n > 1 && n < 10) bad += !($10 / rho > 0.85 && $10 / rho < 1.15)
+		bad += !($14 < 0.03 && $14 > -0.03 && $15 < 0.03 && $15 > -0.03 && $20 < 0.12 && $20 > -0.12)
+		sigma = sqrt(1 / (6 * sqrt($6 ^ 2 + a ^ 2)))
+		if (n < 10) bad += !($16 / sigma > 0.95 && $16 / sigma < 1.05)
+		bad += !($11 < 1e-1 && $11 > -1e-1)
+	} END { exit bad || n != 10 }' t
+}
+
+@test "bins are spaced as asked, and --range and --center obeyed" {
+	nb-gen plummer -n 1000 >p.nb
+	tsv --profile --spacing log --bins 3 --range 0.1:2.7 <p.nb | tail -n +2 | cut -f 4,5 | tr '\t' '\n' | sed -n '1p;2p;4p;6p' >edges
+	paste edges <(printf '0.1\n0.3\n0.9\n2.7\n') | while read -r got want; do close_to "$want" "$got" 1e-14; done
+	tsv --profile --spacing log --bins 30 <p.nb | awk -F '\t' 'NR > 1 { n += $7 } END { exit n != 1000 }'
+	tsv --profile --spacing linear --bins 30 <p.nb | awk -F '\t' 'NR > 1 { n += $7 } END { exit n != 1000 }'
+	tsv --profile --spacing linear --bins 4 --range 2: <p.nb | sed -n 2p | cut -f 4 | grep -qx 2
+	tsv --profile --bins 5 --range :1 <p.nb | awk -F '\t' 'NR > 1 { n[$7]++; last = $5 } END { exit !(last == 1 && length(n) <= 2) }'
+	# of bodies that weigh differently, by mass and by number
+	line >l.nb
+	equals "$(tsv --profile --bins 2 --center origin <l.nb | cut -f 7 | tr '\n' ' ')" 'n 5 0 '
+	equals "$(tsv --profile --bins 5 --by-number --center origin <l.nb | cut -f 5,6 | tr '\t\n' ' ,')" 'rmax r,0 0,1 1,2 2,10 10,40 40,'
+	equals "$(tsv --profile --by species --spacing linear --bins 2 --center origin <l.nb | cut -f 3,4,8 | tr '\t\n' ' ,')" \
+		'species bin n,0 0 2,0 1 0,1 0 2,1 1 0,3 0 0,3 1 1,'
+	equals "$(tsv --profile --species 3 --bins 1 --center id:8 <l.nb | sed -n 2p | cut -f 6,7,11 | tr '\t' ' ')" '0 1 0'
+}
+
+@test "rotation is about the angular momentum, or the axis that is asked for" {
+	# a ring of 36 bodies in the plane of y and z that turns clockwise seen from x, about a centre that moves
+	awk 'BEGIN { print "mass,x,y,z,vx,vy,vz"; for (i = 0; i < 36; i++) { p = i * atan2(0, -1) / 18
+		printf "1,5,%.17g,%.17g,100,%.17g,%.17g\n", 2 * cos(p), 2 * sin(p), 3 * sin(p), -3 * cos(p) } }' |
+		nb-convert --from csv >ring.nb
+	for axis in angular x y; do
+		tsv --profile --bins 1 --axis $axis <ring.nb >"$axis"
+	done
+	close_to 3 "$(stat_of vphi <angular)" 1e-13
+	close_to 0 "$(stat_of vr <angular)" 1e-13
+	close_to 0 "$(stat_of vx <angular)" 1e-13
+	close_to -3 "$(stat_of vphi <x)" 1e-13
+	close_to 0 "$(stat_of vphi <y)" 1e-13
+	nb-gen plummer -n 30 | mutate attribute pending_kick 0.5 >late.nb
+	tsv -q --profile --bins 1 <late.nb | stat_of sigma_r | grep -qx NA
+	nb-force <late.nb | tsv --profile --bins 1 | stat_of sigma_r | grep -qvx NA
+}
+
+@test "profiles in two dimensions are surface densities" {
+	bodies mass,x,y,vx,vy 1,1,0,0,2 1,-1,0,0,-2 1,0,1,2,0 | mutate attribute dim 2 >p.nb
+	tsv --profile --bins 1 --range 0:2 --spacing linear --center origin --axis z <p.nb >t
+	close_to 0.238732414637843 "$(stat_of density <t)" 1e-14
+	close_to 0.66666666666666667 "$(stat_of vphi <t)" 1e-14
+	close_to "$(stat_of sigma_phi <t)" "$(stat_of sigma_t <t)" 0
+	fails_with 1 'frame 0 is two-dimensional' 'nb-stats --profile --axis x <p.nb'
+	tsv --shape unreduced --center origin <p.nb >t
+	close_to "$(awk 'BEGIN { printf "%.17g", sqrt(0.5) }')" "$(stat_of b_over_a <t)" 1e-14
+	equals "$(stat_of c_over_a <t)" NA
+}
+
+# ---- shapes, bound bodies, orbits ------------------------------------------------------------------
+
+@test "--shape finds the axis ratios of a flattened sphere, in all and within a range" {
+	# 1 : 0.8 : 0.5 along y, x, z
+	nb-gen plummer -n 40000 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 *= 0.8; $5 *= 0.5 } 1' | nb-convert --from csv >e.nb
+	for options in '--shape unreduced' '--shape reduced' '--shape unreduced --range :1' '--shape reduced --range 0.2:2'; do
+		# shellcheck disable=SC2086
+		tsv --epot none $options <e.nb >t
+		close_to 0.8 "$(stat_of b_over_a <t)" 0.04
+		close_to 0.5 "$(stat_of c_over_a <t)" 0.03
+		close_to 1 "$(stat_of majory <t)" 0.02
+		close_to 1 "$(stat_of minorz <t)" 0.02
+	done
+	equals "$(head -n 1 t | cut -f 23- | tr '\t' ' ')" 'b_over_a c_over_a nshape majorx majory majorz minorx minory minorz'
+	run nb-stats --epot none --shape reduced <e.nb
+	[[ ${lines[0]} == *'        r90   b_over_a   c_over_a' ]]
+	tsv --epot none --shape reduced --range 0.2:2 <e.nb | stat_of nshape >n
+	awk '{ exit !($1 > 20000 && $1 < 40000) }' n
+}
+
+@test "--bound counts what does not escape from the bound bodies" {
+	# a pair at rest in a frame that moves with 10, a third that leaves it, and one that stands still
+	bodies id,mass,species,x,y,z,vx,vy,vz,pot 0,2,0,0,0,0,10,0.5,0,-3 1,2,1,1,0,0,10,-0.5,0,-3 2,1,1,2,0,0,13,0,0,-3 3,0.5,0,3,0,0,0,0,0,-3 >p.nb
+	tsv --bound <p.nb >t
+	equals "$(head -n 1 t | cut -f 23- | tr '\t' ' ')" 'nbound mbound'
+	equals "$(tail -n 1 t | cut -f 23- | tr '\t' ' ')" '2 4'
+	equals "$(tsv --bound --by species <p.nb | tail -n +2 | cut -f 3,22- | tr '\t\n' ' ,')" '0 1 2,1 1 2,'
+	tsv --bound --species 1 <p.nb | tail -n 1 | cut -f 20- | grep -qx $'NA\t1\t2\|13\t1\t2\|1\t2'
+	# about one that does not move with them, only that one is
+	equals "$(tsv --bound --center id:3 <p.nb | tail -n 1 | cut -f 23- | tr '\t' ' ')" '1 0.5'
+	mutate drop vel <p.nb | tsv --bound | tail -n 1 | cut -f 23- | grep -qx $'NA\tNA'
+	nb-gen plummer -n 500 | tsv --bound -e 0.05 | stat_of mbound >m
+	awk '{ exit !($1 > 0.99 && $1 <= 1.0000001) }' m
+	# ten times as fast, all but those below a tenth of the speed of escape are free
+	nb-gen plummer -n 500 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $6 *= 10; $7 *= 10; $8 *= 10 } 1' | nb-convert --from csv |
+		tsv --bound | stat_of nbound >n
+	awk '{ exit !($1 < 50) }' n
+}
+
+@test "--orbits gives the elements of the planets that Standish and Williams publish" {
+	nb-gen solar >s.nb
+	tsv --orbits heaviest <s.nb >t
+	equals "$(head -n 1 t | tr '\t' ' ')" 'frame time id a e i Omega omega M period q'
+	# a, e, i, mean longitude, longitudes of the perihelion and of the node; period in days from Kepler's third law
+	cat >published <<-'END'
+		1 0.38709927 0.20563593 7.00497902 252.25032350 77.45779628 48.33076593
+		2 0.72333566 0.00677672 3.39467605 181.97909950 131.60246718 76.67984255
+		4 1.52371034 0.09339410 1.84969142 -4.55343205 -23.94362959 49.55953891
+		5 5.20288700 0.04838624 1.30439695 34.39644051 14.72847983 100.47390909
+		6 9.53667594 0.05386179 2.48599187 49.95424423 92.59887831 113.66242448
+		7 19.18916464 0.04725744 0.77263783 313.23810451 170.95427630 74.01692503
+		8 30.06992276 0.00859048 1.77004347 -55.12002969 44.96476227 131.78422574
+	END
+	tail -n +2 t | cut -f 3- | awk 'NR == FNR { for (k = 2; k <= 7; k++) want[$1, k] = $k; next }
+		function off(x, y) { x = (x - y) / 360; x -= int(x); if (x > 0.5) x--; if (x < -0.5) x++; return x < 0 ? -360 * x : 360 * x }
+		function near(x, y, by) { if (!(x - y < by && y - x < by)) { print $1, x, "is not", y; bad = 1 } }
+		($1, 2) in want { seen++; near($2 / want[$1, 2], 1, 1e-5); near($3, want[$1, 3], 1e-6); near($4, want[$1, 4], 1e-5)
+			near(off($5, want[$1, 7]), 0, 1e-4); near(off($5 + $6, want[$1, 6]), 0, 0.002); near(off($5 + $6 + $7, want[$1, 5]), 0, 0.002)
+			near($8 / 365.2569 / $2 ^ 1.5, 1, 0.001); near($9 / $2, 1 - $3, 1e-12) }
+		END { exit bad || seen != 7 }' published -
+	equals "$(tsv --orbits id:0 <s.nb)" "$(cat t)"
+	# about Jupiter the Sun has the same orbit, turned round
+	close_to "$(awk -F '\t' '$3 == 5 { print $4 }' t)" "$(tsv --orbits id:5 <s.nb | awk -F '\t' '$3 == 0 { print $4 }')" 1e-12
+	fails_with 1 "frame 0 has no body with the id 12 of '--orbits'" 'nb-stats --orbits id:12 <s.nb'
+	nb-stats --orbits heaviest --format json <s.nb | python3 -c 'import json, sys
+assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8]'
+	# G of the stream: four times as much, half the period
+	bodies mass,x,y,z,vx,vy,vz 1,0,0,0,0,0,0 0,1,0,0,0,2,0 | mutate attribute G 4 | tsv --orbits heaviest >t
+	close_to 3.14159265358979312 "$(stat_of period <t)" 1e-15
+	bodies mass,x,y,z 1,0,0,0 0,1,0,0 >still.nb
+	fails_with 1 "field 'vel' missing in frame 0" 'nb-stats --orbits heaviest <still.nb'
+	nb-gen kepler | mutate attribute pending_kick 0.5 >late.nb
+	run bash -c 'nb-stats -q --orbits heaviest <late.nb 2>&1'
+	[ "$status" -eq 1 ]
+	[[ $output == *'no velocities in frame 0'* ]]
+}
+
+@test "profiles, orbits, shapes and bound bodies of 0, 1 and 2 bodies, and with 1 and 3 threads" {
+	for n in 0 1 2; do
+		nb-gen plummer -n $n >p.nb
+		for options in '--profile' '--profile --spacing log' '--profile --spacing linear --center density' '--profile --by-number'; do
+			# shellcheck disable=SC2086
+			tsv $options <p.nb | tail -n +2 | awk -F '\t' -v n=$n '{ sum += $7 } END { exit !(NR == 20 && sum == n) }'
+		done
+		tsv --orbits heaviest <p.nb | wc -l | grep -qx $((n == 2 ? 2 : 1))
+		tsv --bound --shape reduced --center density --by-number <p.nb | stat_of n | grep -qx $n
+	done
+	nb-gen disk -n 20000 >d.nb
+	for options in '--profile --by species --center density' '--bound --shape reduced --range :3 --by species --epot auto -q' '--orbits id:3'; do
+		# shellcheck disable=SC2086
+		cmp <(tsv -j 1 $options <d.nb) <(tsv -j 3 $options <d.nb)
+	done
+}
+
+@test "wrong usage of centres, profiles and orbits exits 2" {
+	fails_with 2 "option '--bins' needs '--profile'" 'nb-stats --bins 3 </dev/null'
+	fails_with 2 "option '--spacing' needs '--profile'" 'nb-stats --spacing log </dev/null'
+	fails_with 2 "option '--axis' needs '--profile'" 'nb-stats --axis z </dev/null'
+	fails_with 2 "option '--range' needs '--profile' or '--shape'" 'nb-stats --range 1:2 </dev/null'
+	fails_with 2 "option '--lagrangian' has no effect with '--profile'" 'nb-stats --profile --lagrangian 50 </dev/null'
+	fails_with 2 "option '--backend' has no effect with '--profile'" 'nb-stats --profile -b cpu </dev/null'
+	fails_with 2 "option '--shape' has no effect with '--profile'" 'nb-stats --profile --shape reduced </dev/null'
+	fails_with 2 "option '--bound' has no effect with '--orbits'" 'nb-stats --orbits heaviest --bound </dev/null'
+	fails_with 2 "option '--by' has no effect with '--check'" 'nb-stats --check --by species </dev/null'
+	fails_with 2 "option '--species' has no effect with '--compare'" 'nb-stats --compare x --species 1 </dev/null'
+	fails_with 2 "option '--bound' has no effect with '--epot none'" 'nb-stats --epot none --bound </dev/null'
+	fails_with 2 'exclude each other' 'nb-stats --profile --orbits heaviest </dev/null'
+	fails_with 2 "invalid center 'middle' (want origin, com, density, X,Y,Z or id:N)" 'nb-stats --center middle </dev/null'
+	fails_with 2 "invalid center 'id:-1'" 'nb-stats --center id:-1 </dev/null'
+	fails_with 2 "invalid center '1,2,3,4'" 'nb-stats --center 1,2,3,4 </dev/null'
+	fails_with 2 "invalid orbits 'sun' (want heaviest or id:N)" 'nb-stats --orbits sun </dev/null'
+	fails_with 2 "invalid spacing 'even' (want equal|log|linear)" 'nb-stats --profile --spacing even </dev/null'
+	for range in 5 : 2:1 1:1 -1:2 x:2 1:nan; do
+		fails_with 2 "invalid range '$range' (want A:B with 0 <= A < B; A or B may be left out)" "nb-stats --profile --range $range </dev/null"
+	done
+	fails_with 2 "invalid range '0:1' (with '--spacing log'" 'nb-stats --profile --spacing log --range 0:1 </dev/null'
+	for list in 256 -1 1.5 1,1 '' 1,,2; do
+		fails_with 2 "invalid species '$list' (want numbers from 0 to 255" "nb-stats --species '$list' </dev/null"
+	done
 }

@@ -59,6 +59,8 @@ unit() {
 @test "tree walk" { unit tree/walk; }
 @test "jerks of the tree walk" { unit tree/jerk; }
 @test "diagnostics" { unit measure/measure; }
+@test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
+@test "orbital elements" { unit measure/orbit; }
 @test "splat" { unit picture/splat; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }

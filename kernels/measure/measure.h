@@ -1,4 +1,5 @@
-/* measure.h - what a set of bodies amounts to: energies, momenta, Lagrangian radii, force errors.
+/* measure.h - what a set of bodies amounts to: energies, momenta, Lagrangian radii, force errors; profiles, orbits,
+ * shapes and bound bodies in the headers that it includes.
  *
  * Plain arrays where the backend computes, in parallel.  Every sum runs over chunks of bodies that depend on their
  * number alone, whose partial sums are added in their order with compensation (Neumaier), so results are the same bytes
@@ -13,6 +14,11 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "kernels/measure/bound.h"
+#include "kernels/measure/centre.h"
+#include "kernels/measure/orbit.h"
+#include "kernels/measure/profile.h"
+#include "kernels/measure/shape.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -29,6 +29,17 @@ double nb_sum_running(size_t n, double *x);
  */
 double nb_mass_target(double fraction, double total);
 
+/* Bodies in a chunk, from their number alone, so that there are at most 256 chunks; and the chunks of n bodies. */
+static inline size_t nb_wide_chunk(size_t n)
+{
+	return n / 256 < 4096 ? 4096 : n / 256 + 1;
+}
+
+static inline size_t nb_wide_chunks(size_t n)
+{
+	return (n + nb_wide_chunk(n) - 1) / nb_wide_chunk(n);
+}
+
 /* The chunk of bodies in which the target is reached; inside[c] is the mass up to the end of chunk c.  The plain sum of
  * a chunk is off by less than the margin of the target, so its end is not passed over. */
 size_t nb_chunk_of_mass(double target, size_t nchunk, const double *inside);

@@ -180,7 +180,7 @@ void nb_report_header(struct nb_report *report)
 	nb_require_flushed();
 }
 
-void nb_report_line(struct nb_report *report)
+void nb_report_row(struct nb_report *report)
 {
 	const int json = report->format == NB_REPORT_JSON;
 	print_names(report);
@@ -189,5 +189,10 @@ void nb_report_line(struct nb_report *report)
 	print_line(report, 0);
 	puts(json ? "}" : "");
 	report->n = 0;
+}
+
+void nb_report_line(struct nb_report *report)
+{
+	nb_report_row(report);
 	nb_require_flushed();
 }

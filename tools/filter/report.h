@@ -43,6 +43,8 @@ void nb_report_text(struct nb_report *report, const char *name, int width, const
 
 /* Prints the line, and what it may need above it, at once: a reader sees it, and a full disk ends the tool. */
 void nb_report_line(struct nb_report *report);
+/* The same for one line of many: it may stay in a buffer until nb_require_flushed. */
+void nb_report_row(struct nb_report *report);
 /* Prints only what it needs above it, if that is still to be done. */
 void nb_report_header(struct nb_report *report);
 

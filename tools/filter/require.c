@@ -195,6 +195,11 @@ int nb_require_dim(const struct nb_frame *frame)
 	return (int)dim;
 }
 
+void nb_drop_run_attributes(struct nb_frame *frame)
+{
+	nb_frame_drop_attribute(frame, "etot0");
+}
+
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value)
 {
 	if (nb_frame_set_attribute(frame, key, value))

@@ -319,6 +319,8 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
 		   ", cell-cell %" PRIu64,
 		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l);
+	if (g.eps != nb_require_attribute(frame, "softening", g.eps) || g.G != nb_require_attribute(frame, "G", 1))
+		nb_drop_run_attributes(frame); /* the law is another from here on */
 	nb_set_attribute_f64(frame, "softening", g.eps);
 	if (nb_given(run, &opt->G))
 		nb_set_attribute_f64(frame, "G", g.G);

@@ -1,4 +1,5 @@
-/* Energies, momenta and radii of each frame. */
+/* Energies, momenta, radii, shapes and bound masses of each frame, or of the species in it. */
+#include "common/mem.h"
 #include "common/parse.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
@@ -6,8 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-enum { DIRECT_LIMIT = 65536 };
+#include <string.h>
 
 static void begin(struct nb_run *run, struct stats *self)
 {
@@ -31,128 +31,47 @@ static void begin(struct nb_run *run, struct stats *self)
 
 /* ---- what is looked at where it is -------------------------------------------------------------- */
 
-/* count numbers where the backend computes; release them there. */
-static double *there(const struct nb_run *run, size_t count, const struct nb_frame *frame)
+/* NaN if there are no potentials. */
+static double potential_energy(const struct nb_run *run, const struct group *group, const struct nb_frame *frame)
 {
-	const struct nb_space *space = run->backend->space;
-	double *x = count <= SIZE_MAX / sizeof *x ? space->alloc(space, count * sizeof *x) : NULL;
-	if (!x)
-		nb_out_of_memory(frame);
-	return x;
-}
-
-/* All particles against all: sum of m pot / 2. */
-static double direct_epot(const struct nb_run *run, const struct stats *self, const struct nb_frame *frame)
-{
-	const struct nb_space *space = run->backend->space;
-	const size_t n = frame->rows[NB_PARTICLE];
-	struct nb_gravity gravity = {
-		.n = n,
-		.pos = nb_require_f64(frame, NB_POS, space),
-		.mass = nb_require_f64(frame, NB_MASS, space),
-		.eps = self->eps_given ? self->eps : nb_require_attribute(frame, "softening", 0),
-		.G = nb_require_attribute(frame, "G", 1),
-		.precision = NB_F64,
-	};
-	struct nb_gravity_count count = {0};
-	double result = NAN;
-	if (!(gravity.eps >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", gravity.eps,
-			frame->number);
-	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %g", frame->number, gravity.eps);
-	gravity.acc = there(run, 3 * n, frame);
-	gravity.pot = there(run, n, frame);
-	int status = run->backend->gravity_direct(&gravity, &count);
-	if (!status)
-		status = run->backend->potential_energy(n, gravity.mass, gravity.pot, &result);
-	space->release(space, gravity.acc);
-	space->release(space, gravity.pot);
+	double result;
+	if (!group->pot)
+		return NAN;
+	int status = run->backend->potential_energy(group->n, group->mass, group->pot, &result);
 	nb_require_done(run, status, "potential energy of", frame);
 	return result;
 }
 
-/* NaN if it cannot be computed. */
-static double potential_energy(struct nb_run *run, struct stats *self, const struct nb_frame *frame)
+static struct nb_moments moments_of(const struct nb_run *run, const struct group *group, const struct nb_frame *frame)
 {
-	struct nb_column *pot = nb_frame_field(frame, NB_POT);
-	const struct nb_space *space = run->backend->space;
-	const size_t n = frame->rows[NB_PARTICLE];
-	double result;
-	if (self->epot == EPOT_NONE)
-		return NAN;
-	if (pot && self->epot == EPOT_AUTO && !self->eps_given) {
-		nb_require_finite(frame, pot);
-		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", frame->number);
-		const double *mass = nb_require_f64(frame, NB_MASS, space);
-		int status = run->backend->potential_energy(n, mass, nb_require_f64(frame, NB_POT, space), &result);
-		nb_require_done(run, status, "potential energy of", frame);
-		return result;
-	}
-	if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT)
-		return direct_epot(run, self, frame);
-	if (!self->measure.warned_of_epot++)
-		nb_warn("potential energy absent: %s and %zu bodies are too many for a direct sum (%sgive '--epot "
-			"direct')",
-			pot ? "'--softening' excludes field 'pot'" : "no field 'pot'", n,
-			pot ? "" : "put 'nb-force --potential' before, or ");
-	return NAN;
-}
-
-/* Velocities at the time of the positions: where nb-step left half a kick to be done, acc does it on a copy, which the
- * caller releases.  NULL if they cannot be computed. */
-static const double *velocities(
-	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, double **copy)
-{
-	const struct nb_space *space = run->backend->space;
-	const size_t n = frame->rows[NB_PARTICLE];
-	*copy = NULL;
-	if (!nb_frame_field(frame, NB_VEL))
-		return NULL;
-	const double *vel = nb_require_f64(frame, NB_VEL, space);
-	const double pending = nb_require_attribute(frame, "pending_kick", 0);
-	if (pending == 0)
-		return vel;
-	if (!nb_frame_field(frame, NB_ACC)) {
-		if (!self->measure.warned_of_velocities++)
-			nb_warn("velocities lag behind positions, and there is no field 'acc' to complete the kick "
-				"(put 'nb-force' before)");
-		return NULL;
-	}
-	nb_require_finite(frame, nb_frame_field(frame, NB_ACC));
-	const double *acc = nb_require_f64(frame, NB_ACC, space);
-	*copy = there(run, 3 * n, frame);
-	int status = space->copy(space, *copy, vel, 3 * n * sizeof *vel);
-	if (!status)
-		status = run->backend->kick(n, *copy, acc, pending);
-	if (status)
-		space->release(space, *copy);
-	nb_require_done(run, status, "kick of", frame);
-	return *copy;
-}
-
-static struct nb_moments moments(const struct nb_run *run, struct stats *self, const struct nb_frame *frame)
-{
-	const struct nb_space *space = run->backend->space;
 	struct nb_moments m;
-	double *copy;
-	const double *mass = nb_require_f64(frame, NB_MASS, space), *pos = nb_require_f64(frame, NB_POS, space);
-	const double *vel = velocities(run, self, frame, &copy);
-	int status = run->backend->moments(frame->rows[NB_PARTICLE], mass, pos, vel, &m);
-	if (copy)
-		space->release(space, copy);
+	int status = run->backend->moments(group->n, group->mass, group->pos, group->vel, &m);
 	nb_require_done(run, status, "moments of", frame);
 	return m;
 }
 
-/* Of the percentages asked for, about the centre of mass. */
-static void lagrangian_radii(const struct nb_run *run, const struct stats *self, const struct nb_frame *frame,
-	const struct nb_moments *m, double *radius)
+/* A mass of 1 for each body of the frame, where the backend computes. */
+static const double *same_masses(const struct nb_run *run, struct stats *self, const struct nb_frame *frame)
 {
 	const struct nb_space *space = run->backend->space;
-	const double origin[3] = {0, 0, 0}, *centre = m->mass > 0 ? m->com : origin;
-	const double *mass = nb_require_f64(frame, NB_MASS, space), *pos = nb_require_f64(frame, NB_POS, space);
-	int status = run->backend->lagrangian_radii(
-		frame->rows[NB_PARTICLE], mass, pos, centre, self->measure.nradius, self->measure.fraction, radius);
+	const size_t n = self->bodies.all.n;
+	double *there = nb_stats_there(self, n, frame), *one = nb_alloc(n, sizeof *one);
+	if (!one)
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+	for (size_t i = 0; i < n; i++)
+		one[i] = 1;
+	int status = space->from_host(space, there, one, n * sizeof *one);
+	nb_free(one);
+	if (status)
+		nb_out_of_memory(frame);
+	return there;
+}
+
+static void lagrangian_radii(const struct nb_run *run, const struct stats *self, const struct group *group,
+	const double *weight, const struct nb_frame *frame, const double centre[3], double *radius)
+{
+	int status = run->backend->lagrangian_radii(group->n, weight ? weight : group->mass, group->pos, centre,
+		self->measure.nradius, self->measure.fraction, radius);
 	nb_require_done(run, status, "radii of", frame);
 }
 
@@ -173,46 +92,157 @@ static void add_radii(const struct stats *self, struct nb_report *report, const 
 	}
 }
 
-static void measure(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+static void add_shape(struct nb_run *run, struct stats *self, const struct group *group, const struct nb_frame *frame,
+	const double centre[3])
+{
+	static const char *const major[3] = {"majorx", "majory", "majorz"}, *const minor[3] = {
+										    "minorx", "minory", "minorz"};
+	struct nb_shape shape;
+	const double *mass = nb_stats_here(self, group->mass, group->n, frame);
+	const double *pos = nb_stats_here(self, group->pos, 3 * group->n, frame);
+	int status = nb_shape_of(group->n, mass, pos, centre, nb_require_dim(frame), self->inner, self->outer,
+		self->shape == SHAPE_REDUCED, &shape);
+	nb_require_done(run, status, "shape of", frame);
+	if (!shape.settled && !self->measure.warned_of_shape++)
+		nb_warn("no shape in frame %" PRIu64 ": ellipsoids do not settle (too few bodies, or of the same "
+			"density everywhere?)",
+			frame->number);
+	nb_report_real(&self->report, "b_over_a", shape.b_over_a);
+	nb_report_real(&self->report, "c_over_a", shape.c_over_a);
+	nb_report_detail(&self->report, "nshape", (double)shape.n);
+	add_vector(&self->report, major, shape.axis[0]);
+	add_vector(&self->report, minor, shape.axis[2]);
+}
+
+/* bound: of the bodies of the frame, NULL: not known. */
+static void add_bound(
+	struct stats *self, const struct group *group, const struct nb_frame *frame, const unsigned char *bound)
+{
+	const double *mass = nb_stats_here(self, group->mass, group->n, frame);
+	const uint32_t *row = self->bodies.row ? self->bodies.row + group->begin : NULL;
+	double total = bound ? 0 : NAN, count = bound ? 0 : NAN;
+	for (size_t k = 0; bound && k < group->n; k++)
+		if (bound[row ? row[k] : k]) {
+			total += mass[k];
+			count++;
+		}
+	nb_report_real(&self->report, "nbound", count);
+	nb_report_real(&self->report, "mbound", total);
+}
+
+/* Of what the lines of a frame have in common. */
+struct frame_measures {
+	struct nb_moments moments; /* of all bodies */
+	struct nb_centre centre;
+	const double *weight; /* of Lagrangian radii, NULL: masses */
+	unsigned char *bound; /* NULL: not known */
+};
+
+/* Energy that drift is relative to: the first of the run, where nb-step has left it, else that of the first frame here.
+ */
+static double first_energy(struct stats *self, const struct nb_frame *frame, double etot)
+{
+	if (!self->measure.started++)
+		self->measure.first_etot = etot;
+	if (self->eps_given || self->epot == EPOT_DIRECT) /* energies of another law, or of other accuracy */
+		return self->measure.first_etot;
+	return nb_require_attribute(frame, "etot0", self->measure.first_etot);
+}
+
+static void measure_group(struct nb_run *run, struct stats *self, const struct group *group,
+	const struct nb_frame *frame, const struct frame_measures *common)
 {
 	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
 	static const char *const com[3] = {"comx", "comy", "comz"};
-	const size_t n = frame->rows[NB_PARTICLE];
-	nb_require_valid(frame);
-	const struct nb_moments m = moments(run, self, frame);
-	const double w = potential_energy(run, self, frame), etot = m.ekin + w;
-	if (!self->measure.started++)
-		self->measure.first_etot = etot;
-	const double first = self->measure.first_etot;
+	const int parted = self->bodies.row != NULL;
+	const struct nb_moments m = parted ? moments_of(run, group, frame) : common->moments;
+	const double w = potential_energy(run, group, frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
-	lagrangian_radii(run, self, frame, &m, radius);
+	lagrangian_radii(run, self, group, common->weight, frame, common->centre.pos, radius);
 
 	struct nb_report *report = &self->report;
 	const double time = nb_require_attribute(frame, "time", 0);
 	nb_report_integer(report, "frame", 5, frame->number);
 	nb_report_real(report, "time", time);
-	nb_report_real(report, "n", (double)n);
+	if (group->species >= 0)
+		nb_report_integer(report, "species", 7, (uint64_t)group->species);
+	nb_report_real(report, "n", (double)group->n);
 	nb_report_detail(report, "mass", m.mass);
 	nb_report_real(report, "ekin", m.ekin);
 	nb_report_real(report, "epot", w);
 	nb_report_real(report, "etot", etot);
-	nb_report_real(report, "virial", w != 0 ? m.ekin / fabs(w) : NAN);
-	nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
+	if (!parted) { /* what is true of a system, not of a part of one */
+		const double first = first_energy(self, frame, etot);
+		nb_report_real(report, "virial", w != 0 ? m.ekin / fabs(w) : NAN);
+		nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
+	}
 	add_vector(report, p, m.momentum);
 	add_vector(report, l, m.angular);
 	add_vector(report, com, m.com);
 	add_radii(self, report, radius);
 	nb_report_detail(report, "vmax", m.speed_max);
-	nb_report_line(report);
+	if (self->shape_given)
+		add_shape(run, self, group, frame, common->centre.pos);
+	if (self->bound)
+		add_bound(self, group, frame, common->bound);
+}
+
+/* Which bodies are bound, in memory of the frame in hand; NULL if they have no velocities or no potentials. */
+static unsigned char *find_bound(
+	struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_centre *centre)
+{
+	const struct group *all = &self->bodies.all;
+	double u[3];
+	if (!all->vel || !all->pot)
+		return NULL;
+	nb_free(self->measure.bound_bodies);
+	self->measure.bound_bodies = nb_alloc(all->n, 1);
+	if (!self->measure.bound_bodies)
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+	const double *mass = nb_stats_here(self, all->mass, all->n, frame);
+	const double *vel = nb_stats_here(self, all->vel, 3 * all->n, frame);
+	const double *pot = nb_stats_here(self, all->pot, all->n, frame);
+	for (int k = 0; k < 3; k++)
+		u[k] = isfinite(centre->vel[k]) ? centre->vel[k] : 0;
+	nb_require_done(
+		run, nb_bound_bodies(all->n, mass, vel, pot, u, self->measure.bound_bodies), "bound bodies of", frame);
+	return self->measure.bound_bodies;
+}
+
+static void measure(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	struct frame_measures common = {.weight = NULL};
+	nb_stats_load(run, self, frame, run->backend);
+	common.moments = moments_of(run, &self->bodies.all, frame);
+	nb_stats_potentials(run, self, frame);
+	common.centre = nb_stats_centre(run, self, frame, &common.moments);
+	if (self->by_number)
+		common.weight = same_masses(run, self, frame);
+	if (self->bound)
+		common.bound = find_bound(run, self, frame, &common.centre);
+	nb_stats_divide(run, self, frame);
+	if (self->bodies.ngroup == 0 && !self->report.header_done) {
+		const struct group none = {.mass = self->bodies.all.mass, .pos = self->bodies.all.pos};
+		measure_group(run, self, &none, frame, &common);
+		nb_report_header(&self->report);
+	}
+	for (size_t g = 0; g < self->bodies.ngroup; g++) {
+		measure_group(run, self, &self->bodies.group[g], frame, &common);
+		nb_report_line(&self->report);
+	}
+	nb_stats_release(self);
+}
+
+static void clear(struct stats *self)
+{
+	nb_stats_release(self);
+	nb_free(self->measure.bound_bodies);
 }
 
 static void work(struct stats *self, struct nb_plan *plan)
 {
-	const int from_pot = plan->pot && self->epot == EPOT_AUTO && !self->eps_given;
-	const int sums = self->epot == EPOT_DIRECT || (self->epot == EPOT_AUTO && plan->n <= DIRECT_LIMIT);
 	nb_plan_add(plan, NB_WORK_LOOK, plan->n);
-	if (sums && !from_pot)
-		nb_plan_add(plan, NB_WORK_DIRECT_F64, plan->n * plan->n * nb_cost_outputs(1, 0));
+	nb_stats_potentials_work(self, plan);
 }
 
-const struct mode nb_stats_measure = {.begin = begin, .frame = measure, .work = work};
+const struct mode nb_stats_measure = {.begin = begin, .frame = measure, .work = work, .clear = clear};

@@ -14,10 +14,23 @@ static const struct mode *const modes[NMODE] = {
 	[COMPARE] = &nb_stats_compare,
 	[FIELDS] = &nb_stats_fields,
 	[HISTORY] = &nb_stats_history,
+	[ORBITS] = &nb_stats_orbits,
+	[PROFILE] = &nb_stats_profile,
 };
 
 static const struct nb_option options[] = {
 	{0, "attributes", NB_FLAG(struct stats, wanted[ATTRIBUTES]), .help = "print the attributes of each frame"},
+	{0, "axis", NB_CHOICE(struct stats, axis), .arg = "angular|x|y|z", .fallback = "angular",
+		.help = "axis of rotation of a profile; angular: that of the angular momentum"},
+	{0, "bins", NB_INT(struct stats, bins), .min = 1, .max = NB_PROFILE_BINS, .arg = "N", .fallback = "20",
+		.help = "number of bins of a profile"},
+	{0, "bound", NB_FLAG(struct stats, bound), .help = "add number and mass of the bound bodies"},
+	{0, "by", NB_CHOICE(struct stats, by), .arg = "all|species", .fallback = "all",
+		.help = "what is measured together; species: one line, or profile, for each"},
+	{0, "by-number", NB_FLAG(struct stats, by_number),
+		.help = "count each body once in radii and profiles, instead of its mass"},
+	{0, "center", NB_TEXT(struct stats, center), .arg = "origin|com|density|X,Y,Z|id:N", .fallback = "com",
+		.help = "centre of radii, shapes and profiles; density: of the densest part"},
 	{0, "check", NB_FLAG(struct stats, wanted[CHECK]),
 		.help = "verify the stream without holding a frame in memory"},
 	{0, "compare", NB_TEXT(struct stats, compare_path), .arg = "FILE",
@@ -30,38 +43,80 @@ static const struct nb_option options[] = {
 	{0, "history", NB_FLAG(struct stats, wanted[HISTORY]), .help = "print the commands that made the stream"},
 	{0, "lagrangian", NB_TEXT(struct stats, lagrangian), .arg = "LIST", .fallback = "10,50,90",
 		.help = "percentages of the mass for the Lagrangian radii"},
+	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N",
+		.help = "print the orbital elements of all bodies about that one"},
+	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
+	{0, "range", NB_TEXT(struct stats, range), .arg = "A:B", .fallback = "all bodies",
+		.help = "radii between which a profile or a shape is measured"},
+	{0, "shape", NB_CHOICE(struct stats, shape), .arg = "reduced|unreduced",
+		.help = "add axis ratios; reduced: by a tensor that weights all radii equally"},
 	{'e', "softening", NB_REAL(struct stats, eps), .max = 1e300, .arg = "EPS",
 		.fallback = "the frame's value, else 0",
 		.help = "softening of the direct sum; the sum is then computed even if there is a field pot"},
+	{0, "spacing", NB_CHOICE(struct stats, spacing), .arg = "equal|log|linear", .fallback = "equal",
+		.help = "bins of a profile; equal: of equal mass"},
+	{0, "species", NB_TEXT(struct stats, species), .arg = "LIST", .fallback = "all",
+		.help = "species to be measured, as 0,2"},
 };
 
-/* No option is read and then ignored. */
+/* No option is read and then ignored: each belongs to some modes. */
+static void check_uses(const struct nb_run *run, const struct stats *opt, int mode)
+{
+	enum { M = 1 << MEASURE, P = 1 << PROFILE };
+	const struct {
+		int given;
+		const char *name;
+		int modes;
+		const char *needs;
+	} use[] = {
+		{nb_given(run, &opt->epot), "epot", M, NULL},
+		{opt->eps_given, "softening", M, NULL},
+		{nb_given(run, &opt->lagrangian), "lagrangian", M, NULL},
+		{strcmp(run->common.backend, "auto") != 0, "backend", M, NULL},
+		{opt->bound, "bound", M, NULL},
+		{opt->shape_given, "shape", M, NULL},
+		{nb_given(run, &opt->center), "center", M | P, NULL},
+		{nb_given(run, &opt->by), "by", M | P, NULL},
+		{opt->by_number, "by-number", M | P, NULL},
+		{nb_given(run, &opt->species), "species", M | P, NULL},
+		{nb_given(run, &opt->range), "range", opt->shape_given ? M | P : P, "profile' or '--shape"},
+		{nb_given(run, &opt->bins), "bins", P, "profile"},
+		{nb_given(run, &opt->spacing), "spacing", P, "profile"},
+		{nb_given(run, &opt->axis), "axis", P, "profile"},
+	};
+	for (size_t k = 0; k < sizeof use / sizeof *use; k++) {
+		if (!use[k].given || use[k].modes & 1 << mode)
+			continue;
+		if (mode == MEASURE)
+			nb_die(NB_EXIT_USAGE, "option '--%s' needs '--%s'", use[k].name, use[k].needs);
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--%s'", use[k].name, opt->mode->option);
+	}
+	if (opt->wanted[CHECK] && nb_given(run, &opt->report.format))
+		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with '--check'");
+	if (opt->epot == EPOT_NONE && (opt->eps_given || opt->bound))
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--epot none'",
+			opt->bound ? "bound" : "softening");
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	struct stats *opt = self;
-	int chosen = 0;
+	int chosen = 0, mode = MEASURE;
 	opt->eps_given = nb_given(run, &opt->eps);
+	opt->shape_given = nb_given(run, &opt->shape);
 	opt->wanted[COMPARE] = opt->compare_path != NULL;
-	opt->mode = modes[MEASURE];
+	opt->wanted[ORBITS] = opt->orbits != NULL;
 	for (int m = 0; m < NMODE; m++)
 		if (opt->wanted[m]) {
-			opt->mode = modes[m];
+			mode = m;
 			chosen++;
 		}
+	opt->mode = modes[mode];
 	if (chosen > 1)
-		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields' and '--history' "
-				      "exclude each other");
-	const char *idle = nb_given(run, &opt->epot)		      ? "epot"
-			   : opt->eps_given			      ? "softening"
-			   : nb_given(run, &opt->lagrangian)	      ? "lagrangian"
-			   : strcmp(run->common.backend, "auto") != 0 ? "backend"
-								      : NULL;
-	if (chosen && idle)
-		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--%s'", idle, opt->mode->option);
-	if (opt->wanted[CHECK] && nb_given(run, &opt->report.format))
-		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with '--check'");
-	if (opt->eps_given && opt->epot == EPOT_NONE)
-		nb_die(NB_EXIT_USAGE, "option '--softening' has no effect with '--epot none'");
+		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--history', "
+				      "'--orbits' and '--profile' exclude each other");
+	check_uses(run, opt, mode);
+	nb_stats_parse(opt);
 	if (!opt->mode->stream)
 		run->stream = NULL; /* frame by frame */
 	run->whole_stream = opt->wanted[CHECK];
@@ -138,14 +193,14 @@ void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame
 
 const struct nb_tool nb_tool_stats = {
 	.name = "nb-stats",
-	.about = "measure a particle stream: energies, momenta, radii, force errors",
+	.about = "measure a particle stream: energies, momenta, radii, profiles, orbits, force errors",
 	.operands = "[FILE ...]",
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
 	.size = sizeof(struct stats),
-	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90"},
+	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90", .center = "com", .bins = 20},
 	.streams = NB_READS,
 	.check = check,
 	.begin = begin,

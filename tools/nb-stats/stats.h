@@ -3,6 +3,7 @@
 #define NB_STATS_H
 
 #include "formats/stream/stream.h"
+#include "kernels/measure/measure.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/report.h"
 
@@ -20,21 +21,60 @@ struct mode {
 	void (*work)(struct stats *self, struct nb_plan *plan);
 };
 
-enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, NMODE };
+enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, ORBITS, PROFILE, NMODE };
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,
-	nb_stats_history;
+	nb_stats_history, nb_stats_orbits, nb_stats_profile;
 
 enum epot { EPOT_AUTO, EPOT_DIRECT, EPOT_NONE };
-enum { MAX_RADII = 32 };
+enum by { BY_ALL, BY_SPECIES };
+enum spacing { SPACING_EQUAL, SPACING_LOG, SPACING_LINEAR };
+enum axis { AXIS_ANGULAR, AXIS_X, AXIS_Y, AXIS_Z };
+enum shape { SHAPE_REDUCED, SHAPE_UNREDUCED };
+enum { MAX_RADII = 32, SPECIES = 256 };
+
+/* Bodies of a frame that are measured together, where the backend computes. */
+struct group {
+	int species; /* -1: any */
+	size_t begin, n;
+	const double *mass, *pos, *vel, *pot; /* vel, pot: NULL where they cannot be computed */
+};
 
 struct stats {
 	int wanted[NMODE]; /* by options */
-	const char *compare_path, *lagrangian;
+	const char *compare_path, *lagrangian, *center, *species, *range, *orbits;
+	int by, by_number, bins, spacing, axis, shape, bound; /* enums of these names, and numbers */
+	int shape_given;
 	int epot; /* enum epot */
 	double eps;
 	int eps_given;
 	struct nb_report report;
 	const struct mode *mode;
+
+	/* what the options say */
+	struct body { /* one that is named */
+		enum { BODY_HEAVIEST, BODY_ID } kind;
+		uint64_t id;
+	} orbit_of;
+	struct {
+		enum { CENTRE_ORIGIN, CENTRE_COM, CENTRE_DENSITY, CENTRE_POINT, CENTRE_ID } kind;
+		double pos[3];
+		uint64_t id;
+	} centre;
+	size_t nspecies; /* of --species, 0: not given */
+	unsigned char species_of[SPECIES];
+	double inner, outer; /* --range: 0 and INFINITY where it does not say */
+
+	/* the frame in hand */
+	struct {
+		const struct nb_backend *backend;
+		struct group all;
+		size_t ngroup;
+		struct group group[SPECIES];
+		uint32_t *row;	 /* of the frame, for each body of the groups one after the other; NULL: all in order */
+		void *owned[12]; /* where the backend computes ... */
+		size_t nowned;
+		struct here *here; /* ... and copies on the host */
+	} bodies;
 
 	/* what the modes keep from frame to frame */
 	struct {
@@ -42,8 +82,14 @@ struct stats {
 		double percent[MAX_RADII], fraction[MAX_RADII];
 		int started; /* a frame has been measured */
 		double first_etot;
-		int warned_of_epot, warned_of_velocities;
+		int warned_of_epot, warned_of_velocities, warned_of_shape;
+		unsigned char *bound_bodies;
 	} measure;
+	struct {
+		double *edge;
+		struct nb_profile_bin *bin;
+	} profile;
+	struct nb_orbit *orbit;
 	struct {
 		struct nb_reader file;
 		int opened;
@@ -70,6 +116,41 @@ struct stats {
 		int kept;
 	} check;
 };
+
+/* ---- bodies.c: the bodies of a frame, and groups of them ---- */
+
+/* Masses, positions and velocities of the frame where the backend computes, into self->bodies.all; a body without mass
+ * or position ends the tool. */
+void nb_stats_load(
+	const struct nb_run *run, struct stats *self, struct nb_frame *frame, const struct nb_backend *backend);
+/* Divides them into those that are measured together, by --species and --by. */
+void nb_stats_divide(const struct nb_run *run, struct stats *self, struct nb_frame *frame);
+/* Memory for count numbers where the backend computes, and contents of such memory on the host, both until the frame is
+ * done. */
+double *nb_stats_there(struct stats *self, size_t count, const struct nb_frame *frame);
+const double *nb_stats_here(struct stats *self, const double *there, size_t count, const struct nb_frame *frame);
+/* Forgets the bodies, and frees what was made of them. */
+void nb_stats_release(struct stats *self);
+/* The backend of the host. */
+const struct nb_backend *nb_stats_host(void);
+
+/* ---- potential.c ---- */
+
+/* Potentials of all bodies into self->bodies.all, or NULL there if they cannot be computed. */
+void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame *frame);
+void nb_stats_potentials_work(const struct stats *self, struct nb_plan *plan);
+
+/* ---- centre.c ---- */
+
+/* The options --center, --orbits, --species and --range; a bad one ends the tool. */
+void nb_stats_parse(struct stats *self);
+/* The row of a body, which must be there: option is the one that names it. */
+size_t nb_stats_row(const struct nb_frame *frame, uint64_t id, const char *option);
+/* The centre of the frame in hand, whose moments these are; its velocity is 0 where there is none. */
+struct nb_centre nb_stats_centre(
+	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_moments *moments);
+
+/* ---- stats.c ---- */
 
 /* The head of the next frame, and its contents block by block to visit (NULL: nobody): 1, or 0 at the end. */
 int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, void *context);

@@ -173,6 +173,7 @@ int main(void)
 	attack(forces, "nb-step -d 0.01 --integrator euler --eta 0.1");
 	attack(forces, "nb-step -d 0.01 --collide merge");
 	attack(forces, "nb-stats --format json");
+	attack(forces, "nb-stats --by species --center density --by-number --bound --shape reduced --format tsv");
 	attack(nothing, "nb-stats --epot direct --format tsv");
 	attack(nothing, "nb-convert --to csv");
 	attack(nothing, "nb-render-ppm -W 64 -H 64");

@@ -109,10 +109,14 @@ static void chain(const char *const *command, const char *real, int dim)
 static void lookers(void)
 {
 	static const char *const command[] = {"nb-stats --format json", "nb-stats --epot direct --format tsv",
-		"nb-stats --fields", "nb-convert --to csv", "nb-render-ppm -W 64 -H 64",
+		"nb-stats --fields",
+		"nb-stats --format tsv --by species --center density --by-number --bound --shape reduced",
+		"nb-stats --format tsv --center id:8", "nb-stats --format tsv --profile --by species",
+		"nb-stats --format tsv --orbits heaviest", "nb-convert --to csv", "nb-render-ppm -W 64 -H 64",
 		"nb-render-ppm -W 64 -H 64 --by species --hide 1,3",
 		"nb-render-ppm -W 64 -H 64 --by speed --draw discs", "nb-step -d 0.01 --collide merge"};
-	static const uint64_t most[] = {0, 0, 0, UINT64_MAX, 64 * 64 * 4, 64 * 64 * 16 + N, 64 * 64 * 8,
+	static const uint64_t most[] = {0, 0, 0, UINT64_MAX, 6 * sizeof(double) + N * sizeof(uint64_t), UINT64_MAX,
+		UINT64_MAX, UINT64_MAX, 64 * 64 * 4, 64 * 64 * 16 + N, 64 * 64 * 8,
 		UINT64_MAX}; /* bytes to the host; species, |u1, are widened there */
 	const struct nb_backend *cpu;
 	char why[NB_BACKEND_WHY];

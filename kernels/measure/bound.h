@@ -1,0 +1,25 @@
+/* bound.h - which bodies are bound.  Host memory; the same bytes for any number of threads. */
+#ifndef NB_MEASURE_BOUND_H
+#define NB_MEASURE_BOUND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NB_BOUND_STEPS = 100 };
+
+/* bound[i] = 1 if |v - u|^2 / 2 + pot < 0, else 0, where u is the mean velocity of the bound bodies, weighted with
+ * their masses; found by iteration from u as given, at most NB_BOUND_STEPS times.  Returns u in vel, which stays as it
+ * was if no mass is bound.  vel_of n x 3, mass and pot n.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_bound_bodies(
+	size_t n, const double *mass, const double *vel_of, const double *pot, double vel[3], unsigned char *bound);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

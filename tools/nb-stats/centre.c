@@ -1,0 +1,154 @@
+/* Which bodies, about which centre, and how far out. */
+#include "common/parse.h"
+#include "tools/filter/require.h"
+#include "tools/nb-stats/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+/* id:N */
+static int parse_id(const char *text, uint64_t *id)
+{
+	return strncmp(text, "id:", 3) == 0 && nb_parse_u64(text + 3, 0, UINT64_MAX, id) == NB_PARSE_OK;
+}
+
+static void parse_center(struct stats *self)
+{
+	const char *text = self->center;
+	size_t count;
+	self->centre.kind = strcmp(text, "origin") == 0	   ? CENTRE_ORIGIN
+			    : strcmp(text, "com") == 0	   ? CENTRE_COM
+			    : strcmp(text, "density") == 0 ? CENTRE_DENSITY
+							   : CENTRE_POINT;
+	if (parse_id(text, &self->centre.id))
+		self->centre.kind = CENTRE_ID;
+	else if (self->centre.kind == CENTRE_POINT &&
+		 (nb_parse_f64_list(text, 3, self->centre.pos, &count) != NB_PARSE_OK || count < 2))
+		nb_die(NB_EXIT_USAGE, "invalid center '%s' (want origin, com, density, X,Y,Z or id:N)", text);
+}
+
+static void parse_orbits(struct stats *self)
+{
+	self->orbit_of.kind = BODY_ID;
+	if (!self->orbits || parse_id(self->orbits, &self->orbit_of.id))
+		return;
+	if (strcmp(self->orbits, "heaviest") != 0)
+		nb_die(NB_EXIT_USAGE, "invalid orbits '%s' (want heaviest or id:N)", self->orbits);
+	self->orbit_of.kind = BODY_HEAVIEST;
+}
+
+static void parse_species(struct stats *self)
+{
+	const char *want = "want numbers from 0 to 255, each once, separated by commas";
+	double list[SPECIES];
+	if (!self->species)
+		return;
+	if (nb_parse_f64_list(self->species, SPECIES, list, &self->nspecies) != NB_PARSE_OK)
+		nb_die(NB_EXIT_USAGE, "invalid species '%s' (%s)", self->species, want);
+	for (size_t i = 0; i < self->nspecies; i++) {
+		int good = list[i] >= 0 && list[i] < SPECIES && list[i] == floor(list[i]);
+		for (size_t k = 0; k < i; k++)
+			good &= list[k] != list[i];
+		if (!good)
+			nb_die(NB_EXIT_USAGE, "invalid species '%s' (%s)", self->species, want);
+		self->species_of[i] = (unsigned char)list[i];
+	}
+}
+
+/* A:B; what is left out stays as it is. */
+static void parse_range(struct stats *self)
+{
+	const char *colon = self->range ? strchr(self->range, ':') : NULL;
+	char lower[64];
+	self->inner = 0;
+	self->outer = INFINITY;
+	if (!self->range)
+		return;
+	int good = colon && (size_t)(colon - self->range) < sizeof lower && strlen(self->range) > 1;
+	if (good && colon > self->range) {
+		snprintf(lower, sizeof lower, "%.*s", (int)(colon - self->range), self->range);
+		good = nb_parse_f64(lower, &self->inner) == NB_PARSE_OK;
+	}
+	if (good && colon[1])
+		good = nb_parse_f64(colon + 1, &self->outer) == NB_PARSE_OK;
+	if (!good || !(self->inner >= 0) || !(self->outer > self->inner))
+		nb_die(NB_EXIT_USAGE, "invalid range '%s' (want A:B with 0 <= A < B; A or B may be left out)",
+			self->range);
+	if (self->wanted[PROFILE] && self->spacing == SPACING_LOG && self->inner == 0 && colon > self->range)
+		nb_die(NB_EXIT_USAGE, "invalid range '%s' (with '--spacing log', want A:B with 0 < A < B)",
+			self->range);
+}
+
+void nb_stats_parse(struct stats *self)
+{
+	parse_center(self);
+	parse_orbits(self);
+	parse_species(self);
+	parse_range(self);
+}
+
+/* ---- a frame ------------------------------------------------------------------------------------ */
+
+size_t nb_stats_row(const struct nb_frame *frame, uint64_t id, const char *option)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	const uint64_t *ids = nb_require_ids(frame, &nb_space_host);
+	size_t i = 0;
+	while (ids && i < n && ids[i] != id)
+		i++;
+	if (!ids) /* where there are none, they count from 0 */
+		i = id < n ? (size_t)id : n;
+	if (i == n)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no body with the id %" PRIu64 " of '--%s'", frame->number,
+			id, option);
+	return i;
+}
+
+static void density_centre(
+	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, struct nb_centre *centre)
+{
+	const struct group *all = &self->bodies.all;
+	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	const double *vel = nb_stats_here(self, all->vel, 3 * all->n, frame);
+	nb_require_done(run, nb_density_centre(all->n, mass, pos, vel, centre), "density centre of", frame);
+}
+
+/* Row i of n x 3 numbers that are where the backend computes. */
+static void take(const struct stats *self, const struct nb_frame *frame, const double *from, size_t i, double to[3])
+{
+	const struct nb_space *space = self->bodies.backend->space;
+	if (space->to_host(space, to, from + 3 * i, 3 * sizeof *to))
+		nb_out_of_memory(frame);
+}
+
+struct nb_centre nb_stats_centre(
+	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_moments *moments)
+{
+	const struct group *all = &self->bodies.all;
+	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}};
+	size_t row;
+	switch (self->centre.kind) {
+	case CENTRE_ORIGIN: break;
+	case CENTRE_POINT: memcpy(centre.pos, self->centre.pos, sizeof centre.pos); break;
+	case CENTRE_COM:
+		memcpy(centre.pos, moments->com, sizeof centre.pos);
+		for (int k = 0; k < 3; k++)
+			centre.vel[k] = moments->momentum[k] / moments->mass;
+		break;
+	case CENTRE_DENSITY: density_centre(run, self, frame, &centre); break;
+	case CENTRE_ID:
+		row = nb_stats_row(frame, self->centre.id, "center");
+		take(self, frame, all->pos, row, centre.pos);
+		if (all->vel)
+			take(self, frame, all->vel, row, centre.vel);
+		break;
+	}
+	for (int k = 0; k < 3; k++)
+		centre.vel[k] = all->vel ? centre.vel[k] : 0;
+	return centre;
+}
