@@ -27,6 +27,7 @@ struct nb_tool {
 	const char *about;    /* one line, e.g. "generate initial conditions" */
 	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
 	int max_operands;
+	const char *quoted; /* the operand is a command of several words, "the force pipeline"; NULL: it is not */
 	const struct nb_option *options; /* own rows; the common rows are added */
 	size_t noption;
 	unsigned common;	 /* which of the rows that several tools share, NB_COMMON_... */

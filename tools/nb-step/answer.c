@@ -38,6 +38,12 @@ static void require_same_step(struct step *s)
 	}
 }
 
+/* "nb-step -d 0.1 nb-sort-zorder | nb-force": the shell leaves one word of the pipeline. */
+static int is_cut_off(const struct step *s)
+{
+	return nb_tool_find(s->command) != NULL && strcmp(s->command, "nb-force") != 0;
+}
+
 static void require_columns(struct step *s)
 {
 	char what[160];
@@ -47,7 +53,9 @@ static void require_columns(struct step *s)
 		if (!nb_frame_find(s->frame, sent->name[i]))
 			missing = sent->name[i];
 	if (missing) {
-		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)" : "";
+		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)"
+				   : is_cut_off(s)		 ? " (is the whole pipeline quoted?)"
+								 : "";
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		nb_step_fail_force(s, what);
 	}
