@@ -89,12 +89,15 @@ struct nb_run {
 	int own_backend;		  /* set by check: begin chooses it */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
-	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
+	int interrupted; /* set by a frame function that a signal has led to an early end: it gets no more frames */
+	int passed_on;	 /* set by a frame function that has passed on all there is with nb_emit */
 
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;
 	int in_open, out_open;
+	int by_fifo; /* the input comes through a pipe, perhaps from a run ... */
+	int heeds;   /* ... that has heard of a signal which came here */
 	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
 	 * the last use of a frame (last) it may take the contents. */
 	int (*put)(void *context, struct nb_frame *frame, int last);

@@ -2,6 +2,7 @@
 
 #include "common/timer.h"
 #include "tools/filter/input.h"
+#include "tools/filter/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -68,6 +69,8 @@ static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 		return NB_GAVE_UP_WRITING;
 	if (seconds > GRACE && (co->ring.lost || has_failed(&co->group)))
 		return NB_GAVE_UP_LOST;
+	if (nb_interrupted() && co->haste > 0 && seconds > co->haste)
+		return NB_GAVE_UP_HASTILY;
 	return co->patience > 0 && seconds > co->patience ? NB_GAVE_UP_LATE : NB_GAVE_UP_NOT;
 }
 

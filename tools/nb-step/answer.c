@@ -1,6 +1,7 @@
 /* What the force pipeline returns: the frame that was sent, with a force added.  Programs that are folded are those of
  * this build, which change neither ids nor any column of bodies except velocities; what others return is read as
  * carefully as the input. */
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -12,6 +13,8 @@ enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 void nb_step_fail_force(struct step *s, const char *what)
 {
 	nb_step_progress_clear(s);
+	if (s->force->gave_up == NB_GAVE_UP_HASTILY)
+		nb_interrupt_end();
 	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->command, what, s->step);
 }
 

@@ -162,6 +162,7 @@ void nb_step_load(struct step *s)
 		nb_die(NB_EXIT_FAILED, "attribute step='%s' of frame %" PRIu64 " (want an integer >= 0)",
 			nb_frame_attribute(frame, "step"), frame->number);
 	s->step = (uint64_t)step;
+	nb_frame_drop_attribute(s->frame, "first_step");
 	nb_step_energy_load(s);
 	if (s->command)
 		s->ids = nb_step_fingerprint(s);

@@ -2,6 +2,7 @@
 #include "tools/nb-step/step.h"
 
 #include "common/timer.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 
 #include <float.h>
@@ -230,6 +231,15 @@ static int is_wanted(const struct step *s, uint64_t k, double exact)
 	return s->every && k % s->every == 0;
 }
 
+/* Whether the run ends here, by a signal; a run that does not tell where it began is noted to. */
+static int is_interrupted(struct step *s, uint64_t k)
+{
+	s->run->interrupted = nb_interrupted();
+	if (s->run->interrupted && k < s->step && !s->every && !s->every_time_given)
+		nb_set_attribute_f64(s->frame, "first_step", (double)s->first_step);
+	return s->run->interrupted;
+}
+
 static void make_step(struct step *s, double dt, double exact)
 {
 	advance(s, dt);
@@ -248,19 +258,22 @@ static void integrate(struct step *s)
 	int written = s->resumed && (s->every || s->every_time_given);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
+	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
+	nb_interrupt_end();
 	if (nb_step_missing(s))
 		nb_step_compute_force(s);
 	else
 		nb_step_require_finite(s, "step");
 	finish_kick(s);
 	nb_step_energy_begin(s);
+	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->step - s->first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);
 		nb_step_energy_look(s, wanted);
 		if (wanted)
 			nb_step_output(s);
 		written |= wanted;
-		if (k >= s->steps || !plan_step(s, &dt, &exact))
+		if (k >= s->steps || is_interrupted(s, k) || !plan_step(s, &dt, &exact))
 			break;
 		make_step(s, dt, exact);
 		written = 0;
@@ -271,6 +284,8 @@ static void integrate(struct step *s)
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(s);
 	nb_step_energy_report(s);
+	if (!s->run->interrupted)
+		nb_interrupt_hold(NB_HOLD_INPUT);
 }
 
 /* ---- without a force pipeline ------------------------------------------------------------------- */
