@@ -76,9 +76,9 @@ static void watch_processes(struct watch *w, const struct nb_run *run)
 		watch(w, run->files.link, 0);
 }
 
-static int any(const struct watch *w, nfds_t first, short events)
+static int any(const struct watch *w, nfds_t first, nfds_t behind, short events)
 {
-	for (nfds_t i = first; i < w->n; i++)
+	for (nfds_t i = first; i < behind; i++)
 		if (w->file[i].revents & events)
 			return 1;
 	return 0;
@@ -123,7 +123,7 @@ int nb_is_alive(struct nb_run *run)
 	watch_processes(&w, run);
 	if (w.n)
 		wait_for(&w, 0);
-	if (any(&w, 0, POLLIN | POLLHUP | POLLERR))
+	if (any(&w, 0, w.n, POLLHUP | POLLERR))
 		return 0;
 	run->looked = now;
 	return 1;
@@ -180,11 +180,11 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	for (nfds_t i = processes; i < listener; i++)
 		if (w.file[i].revents)
 			end_broken(run);
-	if (w.file[0].revents == 0 && any(&w, interrupt, POLLIN)) {
+	if (w.file[0].revents == 0 && any(&w, interrupt, w.n, POLLIN)) {
 		leave_if_interrupted(run);
 		return nb_input_wait(run);
 	}
-	if (any(&w, listener, POLLIN)) {
+	if (any(&w, listener, interrupt, POLLIN)) {
 		/* accept() that fails for good leaves it waiting there */
 		if (++run->in_vain > IN_VAIN)
 			nb_die(NB_EXIT_FAILED,

@@ -151,7 +151,7 @@ int nb_interrupt_pass_on(int fifo)
 {
 	const pid_t writer = nb_meet_writer(fifo);
 	const union sigval value = {.sival_int = 0};
-	return writer > 0 && sigqueue(writer, asked, value) == 0;
+	return writer > 0 && getpgid(writer) == getpgrp() && sigqueue(writer, asked, value) == 0;
 }
 
 void nb_interrupt_end(void)

@@ -27,7 +27,8 @@ int nb_interrupted(void);
 int nb_interrupt_file(void);
 /* The process that waited has ended: its signal is none for others. */
 void nb_interrupt_forget(void);
-/* Passes the signal on to the program of this build that writes this FIFO.  0: there is none. */
+/* Passes the signal on to the program of this build that writes this FIFO.  0: there is none in the process group, which
+ * is that of the pipeline; what nb-step ends with its force pipeline must not end nb-step. */
 int nb_interrupt_pass_on(int fifo);
 /* Ends this process by the signal that it got itself, or returns where it got none. */
 void nb_interrupt_end(void);

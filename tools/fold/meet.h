@@ -89,7 +89,9 @@ void nb_meet_clear(struct nb_handover *h);
  * program that was found, e.g. "cat"; "" for NB_HOLDER_NONE, and for NB_HOLDER_MAYBE if the 20 ms that it may take were
  * not enough to look at all processes.  Usually 0.1 ms; 1 us when the FIFO has no writer left. */
 enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME]);
-/* The one of this build, or 0. */
+/* The same of the read end. */
+enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME]);
+/* The writer of this build, or 0. */
 pid_t nb_meet_writer(int fifo);
 
 #endif

@@ -59,6 +59,13 @@ enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME])
 	return nb_fifo_holder(&it, NB_WRITE_END, nb_now() + LOOK, name);
 }
 
+enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME])
+{
+	struct nb_fifo it;
+	name[0] = '\0';
+	return nb_fifo_of(&it, fifo) ? NB_HOLDER_NONE : nb_fifo_holder(&it, NB_READ_END, nb_now() + LOOK, name);
+}
+
 pid_t nb_meet_writer(int fifo)
 {
 	struct nb_fifo it;

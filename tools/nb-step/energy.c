@@ -44,16 +44,23 @@ void nb_step_energy_load(struct step *s)
 	e->looks = 0;
 }
 
-void nb_step_energy_begin(struct step *s)
+/* Another law has another energy. */
+static void find_first(struct step *s)
 {
 	struct energy *e = &s->energy;
 	char law[NB_LAW_TEXT];
 	note_law(s, law);
 	if (!isfinite(e->first) || strcmp(law, e->law) != 0)
 		e->first = total_energy(s);
+	memcpy(e->law, law, sizeof law);
 	e->known = isfinite(e->first);
 	if (!e->known)
 		nb_frame_drop_attribute(s->frame, "etot0");
+}
+
+void nb_step_energy_begin(struct step *s)
+{
+	find_first(s);
 }
 
 static int is_conserved(const struct step *s)
@@ -77,6 +84,9 @@ void nb_step_energy_look(struct step *s, int wanted)
 	struct energy *e = &s->energy;
 	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->step) || (!wanted && s->step % LOOK != 0))
 		return;
+	find_first(s); /* a first state that had a force already may have had another one */
+	if (!e->known)
+		return;
 	const double error = fabs((total_energy(s) - e->first) / e->first);
 	if (!isfinite(error)) /* no potential this time, or a sum that overflows */
 		return;
@@ -91,6 +101,6 @@ void nb_step_energy_report(const struct step *s)
 {
 	const struct energy *e = &s->energy;
 	if (e->looks)
-		nb_verbose("energy %.10g at first, error %.2g in the end, %.2g at most (of %" PRIu64 " states)",
-			e->first, e->error, e->largest, e->looks);
+		nb_verbose("energy %.10g at first, error %.2g in the end, %.2g at most (of %" PRIu64 " state%s)",
+			e->first, e->error, e->largest, e->looks, e->looks == 1 ? "" : "s");
 }
