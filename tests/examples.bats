@@ -21,6 +21,22 @@ assert at == len(data)
 print(count)' "$1"
 }
 
+@test "every script says what it does and how long that takes, and refuses options" {
+	for script in "$NB_TOP"/examples/*; do
+		[ -x "$script" ] || continue
+		name=$(basename "$script")
+		for option in -h --help; do
+			run "$script" $option
+			[ "$status" -eq 0 ]
+			[[ $output == *"usage: $name "* ]]
+			[[ $output == *'It takes '*' on two cores'* ]]
+			[[ $output != *set\ -* ]]
+		done
+		fails_with 2 "$name: unknown option '--size' (see $name --help)" "$script --size"
+	done
+	[ -z "$(ls)" ]
+}
+
 @test "galaxy-merger makes a movie, or its frames" {
 	N=2000 STEPS=8 "$NB_TOP/examples/galaxy-merger" out
 	[ -s out/merger.mp4 ] || [ "$(ppm_frames out/merger.ppm)" -eq 3 ]

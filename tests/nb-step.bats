@@ -37,6 +37,9 @@ gone() {
 	return 1
 }
 
+# last_state N K: the N bodies of the last frame on stdin, of K
+last_state() { nb-convert --to csv --frame "$(($2 - 1))" 2>/dev/null | tail -n "$1"; }
+
 # A pipeline that leaves the process id of each of its programs in files first and second.
 TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >second; exec cat"'
 
@@ -295,6 +298,269 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	cmp j1.nb j2.nb
 }
 
+# ---- even times -----------------------------------------------------------------------------------------
+
+@test "--every-time writes multiples of a time, exactly, and the last state" {
+	run_times() { nb-step --no-history "$@" './filter spring' <five.nb | times | tr '\n' ' '; }
+	[ "$(run_times -d 0.1 --until 1 --every-time 0.1)" = '0 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 ' ]
+	[ "$(run_times -d 0.04 --until 1 --every-time 0.3)" = '0 0.3 0.6 0.9 1 ' ]
+	[ "$(run_times -d -0.04 --until -1 --every-time 0.3)" = '0 -0.3 -0.6 -0.9 -1 ' ]
+	[ "$(run_times --eta 0.03 --until 1 --every-time 0.3)" = '0 0.3 0.6 0.9 1 ' ]
+	[ "$(run_times -d 5 --until 1 --every-time 0.5)" = '0 0.5 1 ' ]
+	[ "$(run_times -d 0.1 -k 4 --every-time 0.25)" = '0 0.25 0.3333333333333333 ' ]
+	nb-step --no-history -d 0.1 -k 3 --every 0 './filter spring' <five.nb >late.nb # time 0.3 and a rounding error
+	[ "$(nb-step -d 0.05 --until 0.5 --every-time 0.1 './filter spring' <late.nb | times | tr '\n' ' ')" = '0.30000000000000004 0.4 0.5 ' ]
+}
+
+@test "where a step divides the time, --every-time has the states of --every; else steps are equal and shorter" {
+	nb-step --no-history -d 0.01 --until 1 --every 10 './filter spring' <five.nb >every.nb
+	nb-step --no-history -d 0.01 --until 1 --every-time 0.1 './filter spring' <five.nb >time.nb
+	cmp <(nb-convert --to csv <every.nb | cut -d, -f3-) <(nb-convert --to csv <time.nb | cut -d, -f3-)
+	# 0.04 in 0.1 is three steps of a thirtieth
+	nb-step --no-history -d 0.04 -k 2 --every 0 --every-time 0.1 './filter spring' <five.nb >/dev/null 2>&1 && return 1
+	step=$(nb-step --no-history -d 0.04 -k 1 --every-time 0.1 './filter spring' <five.nb | times | tail -n 1)
+	close_to "$(awk 'BEGIN { printf "%.17g", 0.1 / 3 }')" "$step" 1e-16
+	[ "$(nb-step --no-history -d 0.04 -k 3 --every-time 0.1 './filter spring' <five.nb | times | tr '\n' ' ')" = '0 0.1 ' ]
+	fails_with 2 'give either --every or --every-time' "nb-step -d 0.1 --every 2 --every-time 1 './filter spring' <five.nb"
+	fails_with 2 "option '--every-time' needs the force pipeline" 'nb-step -d 0.1 --every-time 1 <five.nb'
+	fails_with 2 "invalid every-time '0'" "nb-step -d 0.1 --every-time 0 './filter spring' <five.nb"
+	mutate attribute time 1e9 <five.nb >far.nb
+	run bash -c "nb-step -d 0.1 --every-time 1e-9 './filter spring' <far.nb 2>&1 >/dev/null"
+	[ "$status" -eq 1 ]
+	[[ $output == *"'--every-time' 1e-09 is too small for the time 1e+09 of step 0"* ]]
+}
+
+# ---- energy -----------------------------------------------------------------------------------------------
+
+# first_energy FILE: etot of its first frame
+first_energy() { nb-stats --format tsv <"$1" | sed -n 1,2p | stat_of etot; }
+
+@test "where the pipeline gives pot, frames have the energy of the first state, and -v tells the error" {
+	nb-gen plummer -n 257 --no-history >sphere.nb
+	nb-step -v -d 0.02 -k 25 --every 7 'nb-force -e 0.1 --potential' <sphere.nb >out.nb 2>err
+	mapfile -t energies < <(grep -a '^etot0=' out.nb | sort -u)
+	[ "${#energies[@]}" -eq 1 ]
+	[ "$(grep -a -c '^etot0=' out.nb)" -eq 5 ]
+	close_to "$(first_energy out.nb)" "${energies[0]#*=}" 1e-6
+	drift=$(nb-stats --format tsv <out.nb | stat_of drift)
+	told=$(sed -n 's/.* error \([0-9.e+-]*\) in the end, .*/\1/p' err)
+	close_to "${drift#-}" "$told" "$(awk -v d="${drift#-}" 'BEGIN { print d / 10 }')"
+	# frames 0, 7, 14, 21, 25 and steps 10, 20
+	grep -q '(of 7 states)$' err
+	# a run that goes on keeps it, and both forms have it
+	nb-step -d 0.02 -k 5 --every 0 'nb-force -e 0.1 --potential' <out.nb | grep -a '^etot0=' | sort -u >more
+	[ "$(<more)" = "${energies[0]}" ]
+	nb-force -e 0.1 --potential <sphere.nb | nb-step -d 0.02 | grep -a '^etot0=' >once
+	[ "$(<once)" = "${energies[0]}" ]
+	# another softening is another energy
+	nb-step -d 0.02 --every 0 'nb-force -e 0.2 --potential' <out.nb >other.nb 2>err
+	[ ! -s err ]
+	[ "$(grep -a '^etot0=' other.nb | sort -u)" != "${energies[0]}" ]
+	# without pot nobody knows
+	nb-step -v -d 0.02 'nb-force -e 0.1' <sphere.nb 2>err | grep -a -c '^etot0=' >count || :
+	[ "$(<count)" -eq 0 ]
+	if grep -q energy err; then return 1; fi
+}
+
+@test "an energy error of more than 1 % is one warning, which -q suppresses" {
+	run bash -c "nb-gen plummer -n 100 | nb-step -d 0.1 -k 200 'nb-force --potential' 2>&1 >/dev/null"
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output =~ ^nb-step:\ the\ energy\ is\ off\ by\ [0-9.e+]+\ %\ in\ step\ [0-9]+\ \(want\ a\ smaller\ time\ step ]]
+	run bash -c "nb-gen plummer -n 100 | nb-step -q -d 0.1 -k 200 'nb-force --potential' 2>&1 >/dev/null"
+	[ -z "$output" ]
+	run bash -c "nb-gen plummer -n 100 | nb-step -d 0.005 -k 200 'nb-force -e 0.1 --potential' 2>&1 >/dev/null"
+	[ -z "$output" ]
+	# energy that mergers and slow bounces lose is no error
+	run bash -c "nb-gen uniform -n 100 --sigma 0.1 --radius 0.05 | nb-step -d 0.1 -k 20 --collide merge 'nb-force -e 0.1 --potential' 2>&1 >/dev/null"
+	[ -z "$output" ]
+}
+
+# ---- signals ----------------------------------------------------------------------------------------------
+
+# A script starts background jobs with SIGINT ignored.
+SIGNALLED=(env --default-signal=INT,TERM)
+
+until_there() { until [ -s "$1" ]; do sleep 0.02; done; }
+
+@test "SIGTERM and SIGINT end a run with a last whole frame and the end marker" {
+	for force in './filter spring' 'nb-force -e 0.1'; do
+		for signal in TERM INT; do
+			rm -f out.nb
+			"${SIGNALLED[@]}" nb-step --no-history -d 0.001 -k 100000000 --every 1000 "$force" <five.nb >out.nb 2>err &
+			step=$!
+			until_there out.nb
+			kill -$signal $step
+			code=0
+			wait $step || code=$?
+			[ $code -eq $((128 + $(kill -l $signal))) ]
+			[ ! -s err ]
+			ends_well out.nb
+			nb-stats --check <out.nb >/dev/null
+			[ "$(mutate show acc <out.nb | wc -l)" -eq 5 ]
+		done
+	done
+	# the last frame is that of its step
+	last=$(grep -a '^step=' out.nb | tail -n 1 | cut -d= -f2)
+	[ "$(times <out.nb | wc -l)" -eq $(((last + 999) / 1000 + 1)) ]
+	nb-step --no-history -d 0.001 -k "$last" --every 0 'nb-force -e 0.1' <five.nb >want.nb
+	cmp <(last_state 5 "$(times <out.nb | wc -l)" <out.nb) <(last_state 5 1 <want.nb)
+}
+
+# before_reader WHO SIGNAL: a run into a program of nb, of which a process, or all, get the signal when some frames are out
+before_reader() {
+	local code=0 pid
+	rm -f out.nb pid.* statuses
+	"${SIGNALLED[@]}" setsid bash -c 'sh -c "echo \$\$ >pid.step; exec nb-step -d 0.001 -k 100000000 --every 100 \"nb-force -e 0.1\"" <five.nb |
+		sh -c "echo \$\$ >pid.reader; exec nb-sort-zorder" >out.nb; echo "${PIPESTATUS[@]}" >statuses' 2>all &
+	pid=$!
+	until_there out.nb
+	case $1 in
+	all) kill -"$2" -- -"$(ps -o pgid= "$(<pid.step)" | tr -d ' ')" ;;
+	*) kill -"$2" "$(<"pid.$1")" ;;
+	esac
+	wait $pid || code=$?
+	gone "$(<pid.step)"
+	gone "$(<pid.reader)"
+	grep nb- all >err || : # the shell says who was terminated
+	if ! ends_well out.nb || ! nb-stats --check <out.nb >/dev/null || [ -s err ]; then
+		echo "$1 $2: status $code"
+		cat err
+		return 1
+	fi
+}
+
+@test "programs behind a run get its last frame, whichever process is signalled, folded or not" {
+	for fold in on off; do
+		export NB_FOLD=$fold
+		for signal in TERM INT; do
+			number=$((128 + $(kill -l $signal)))
+			before_reader step $signal
+			[ "$(<statuses)" = "$number 0" ]
+			before_reader reader $signal
+			[ "$(<statuses)" = "$number $number" ]
+			before_reader all $signal
+		done
+	done
+}
+
+@test "timeout, which signals twice, gets a whole frame too, from all programs" {
+	"${SIGNALLED[@]}" timeout 1 nb-step -d 0.001 -k 100000000 --every 10000 'nb-force -e 0.1' <five.nb >out.nb || code=$?
+	[ "$code" -eq 124 ]
+	ends_well out.nb
+	"${SIGNALLED[@]}" timeout 1 bash -c "nb-step -d 0.001 -k 100000000 --every 10000 'nb-force -e 0.1' <five.nb | nb-stats --format tsv >table" || code=$?
+	[ "$code" -eq 124 ]
+	for ((i = 0; i < 100; i++)); do [ ! -s table ] || break; sleep 0.05; done
+	[ "$(wc -l <table)" -ge 3 ]
+}
+
+@test "a second signal ends the run at once" {
+	mkfifo full
+	sleep 30 <>full & # nobody reads, so the last frame cannot be written
+	holder=$!
+	"${SIGNALLED[@]}" nb-step -d 0.001 -k 100000000 'nb-force -e 0.1' <many.nb >full 2>err &
+	step=$!
+	until timeout 0.1 head -c 100 full | grep -q .; do :; done
+	kill -TERM $step
+	sleep 0.5
+	kill -0 $step
+	kill -TERM $step
+	code=0
+	wait $step || code=$?
+	[ $code -eq 143 ]
+	kill $holder
+	[ ! -s err ]
+}
+
+@test "a force pipeline that stands still does not keep a run from its end for long" {
+	"${SIGNALLED[@]}" nb-step -d 0.001 -k 100000000 --every 1 "exec $NB_BIN/../tests/filters/misbehave hang 3" <five.nb >out.nb 2>err &
+	step=$!
+	until [ "$(times <out.nb | wc -l)" -eq 3 ]; do sleep 0.02; done
+	kill -TERM $step
+	code=0
+	wait $step || code=$?
+	[ $code -eq 143 ]
+	if ends_well out.nb; then return 1; fi
+	[ ! -s err ]
+}
+
+# ---- going on ---------------------------------------------------------------------------------------------
+
+@test "--resume goes on from the last whole frame of a cut stream to the same end" {
+	mapfile -t each < <(integrators | sed 's/^/-d 0.1 -k 20 --every 3 --integrator /')
+	for options in "${each[@]}" '-d 0.1 --until 2 --every 3' '--eta 0.03 -k 20 --every 1' '-d 0.1 --until 2 --every-time 0.33' \
+		'--eta 0.05 --until 1 --every-time 0.13'; do
+		for force in './filter spring' './filter reverse'; do
+			s="nb-step --no-history $options"
+			$s "$force" <five.nb >whole.nb
+			count=$(times <whole.nb | wc -l)
+			for part in 40 75 100; do
+				head -c $(($(stat -c %s whole.nb) * part / 100 - 1)) whole.nb >cut.nb
+				$s --resume cut.nb "$force" >rest.nb 2>err
+				grep -q "^nb-step: 'cut.nb': truncated stream: .*; the run goes on from frame [0-9]*, step [0-9]*$" err
+				from=$(sed -n 's/.* from frame \([0-9]*\),.*/\1/p' err)
+				# no frame twice, and none is missing
+				[ "$(times <whole.nb)" = "$(times <whole.nb | head -n $((from + 1)); times <rest.nb)" ]
+				[ "$part" -lt 100 ] || [ "$(times <rest.nb | wc -l)" -eq 0 ] || return 1
+				[ "$part" -eq 100 ] || cmp <(last_state 5 "$count" <whole.nb) <(last_state 5 $((count - from - 1)) <rest.nb)
+			done
+		done
+	done
+}
+
+@test "a run that was interrupted and goes on ends with the same bytes, wherever it began" {
+	for force in './filter spring' 'nb-force -e 0.1 --potential'; do
+		nb-step --no-history -d 0.001 -k 13 --every 0 "$force" <n257.nb >start.nb
+		s='nb-step --no-history -d 0.001 -k 20000 --every 0'
+		$s "$force" <start.nb >whole.nb
+		for ((i = 0; i < 20; i++)); do
+			"${SIGNALLED[@]}" timeout 0.$((2 + i % 7)) $s "$force" <start.nb >part.nb || :
+			if ends_well part.nb && [ "$(grep -a '^step=' part.nb)" != step=20013 ]; then break; fi
+		done
+		[ "$(grep -a '^first_step=' part.nb)" = first_step=13 ]
+		$s --resume part.nb "$force" >rest.nb
+		cmp whole.nb rest.nb
+	done
+}
+
+@test "a resumed run may be appended to its file, but not to one that is cut or that the shell has emptied" {
+	nb-step -d 0.1 -k 9 './filter spring' <five.nb >whole.nb
+	nb-step -d 0.1 -k 4 './filter spring' <five.nb >run.nb
+	cp run.nb saved.nb
+	nb-step -d 0.1 -k 9 --resume run.nb './filter spring' >>run.nb
+	[ "$(times <whole.nb)" = "$(times <run.nb)" ]
+	nb-stats --check <run.nb >/dev/null
+	nb-step -d 0.1 -k 9 --resume run.nb './filter spring' >>run.nb # again: nothing is left to do
+	[ "$(times <whole.nb)" = "$(times <run.nb)" ]
+	head -c -200 saved.nb >cut.nb
+	cp cut.nb before.nb
+	code=0
+	nb-step -d 0.1 -k 9 --resume cut.nb './filter spring' 2>err >>cut.nb || code=$?
+	[ $code -eq 1 ]
+	[ "$(<err)" = "nb-step: standard output is 'cut.nb' itself, whose end is cut: what is appended could not be read (want another file)" ]
+	cmp cut.nb before.nb
+	code=0
+	nb-step -d 0.1 -k 9 --resume saved.nb './filter spring' 2>err >saved.nb || code=$?
+	[ $code -eq 1 ]
+	[ "$(<err)" = "nb-step: standard output is 'saved.nb' itself, which the shell has emptied (want another file)" ]
+}
+
+@test "--resume refuses what has no whole frame" {
+	s="nb-step -d 0.1 -k 2"
+	fails_with 1 "'none.nb': No such file" "$s --resume none.nb './filter spring'"
+	head -c 300 five.nb >stub.nb
+	fails_with 1 "'stub.nb' has no whole frame to go on from: truncated stream" "$s --resume stub.nb './filter spring'"
+	echo text >text.nb
+	fails_with 1 "'text.nb' has no whole frame to go on from: not a particle stream" "$s --resume text.nb './filter spring'"
+	fails_with 2 "option '--resume' needs the force pipeline" 'nb-step -d 0.1 --resume five.nb'
+	# a damaged one: what comes before the damage
+	nb-step -d 0.1 -k 4 './filter spring' <five.nb >run.nb
+	at=$(grep -abo '^step=3$' run.nb | cut -d: -f1)
+	(head -c "$at" run.nb; printf 'stop'; tail -c +$((at + 5)) run.nb) >damaged.nb
+	[ "$(nb-step -d 0.1 -k 4 --resume damaged.nb './filter spring' 2>err | times | tr '\n' ' ')" = '0.30000000000000004 0.4 ' ]
+	grep -q 'corrupt stream.*; the run goes on from frame 2, step 2' err
+}
+
 # ---- what a frame carries -----------------------------------------------------------------------------------
 
 @test "unknown columns stay with their bodies, in whatever order the pipeline returns them" {
@@ -436,6 +702,17 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	[[ $output == *'no end marker after frame 3'* ]]
 }
 
+@test "a pipeline through CSV is refused before it hangs" {
+	for fold in on off; do
+		for force in 'nb-convert --to csv | nb-convert --from csv' 'nb-convert --to csv | cat' 'nb-convert --to csv | awk 1 | nb-convert --from csv'; do
+			code=0
+			NB_FOLD=$fold timeout 30 nb-step -d 0.1 "$force" <five.nb >out 2>err || code=$?
+			[ $code -eq 1 ]
+			[ "$(tail -n 1 err)" = "nb-step: force pipeline '$force' cannot answer: nb-convert waits for the end of its input before it converts a frame (want programs that read and write the stream, see nb-filter(7)) in step 0" ]
+		done
+	done
+}
+
 @test "no pipeline deadlocks, however it buffers" {
 	for force in './filter spring' './filter spring | cat' 'cat | ./filter spring' 'cat | cat | ./filter reverse | cat' \
 		'stdbuf -o0 cat | ./filter spring | dd bs=7 status=none' './filter spring | (sleep 0.3; cat)'; do
@@ -531,6 +808,14 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "option '--send-velocities' needs the force pipeline" 'nb-step -d 0.1 --send-velocities <five.nb'
 	fails_with 2 "unexpected operand '|'" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
 	fails_with 2 'unknown' 'nb-step --radius <five.nb'
+	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 --until 1 'nb-force -e 0.05')" \
+		'nb-step -d 0.1 --until 1 nb-force -e 0.05 <five.nb'
+	fails_with 2 "unknown option '--potential' (quote the force pipeline: nb-step -d 0.1 'nb-force --potential')" \
+		'nb-step -d 0.1 nb-force --potential <five.nb'
+	fails_with 2 "unexpected operand 'nb-force' (quote the force pipeline: " 'nb-step -d 0.1 nb-sort-zorder nb-force <five.nb'
+	fails_with 2 "unknown option '-x' (see" "nb-step -d 0.1 -x 'nb-force -e 0.05' <five.nb"
+	run bash -c 'nb-step -d 0.1 nb-sort-zorder <five.nb 2>&1 >/dev/null'
+	[ "$output" = "nb-step: force pipeline 'nb-sort-zorder' returned no field 'acc' (is the whole pipeline quoted?) in step 0" ]
 	fails_with 2 "backend 'abacus'" 'nb-step -d 0.1 -b abacus <five.nb'
 }
 

@@ -6,8 +6,9 @@
 Each command runs so many times in a new folder ./struck, and one of its processes, be it one that the shell has not yet
 made a program, gets one of the signals at a moment between its start and its end: "KILL,TERM".  A signal such as "-INT"
 goes to the whole group, as from a keyboard; after STOP comes CONT.  Then the pipeline must end within 5 s, and either its
-output is what it is without a signal, or the status of some program is not 0 and there is no end marker of a stream;
-after STOP and CONT its output must be whole.  No process of it may stay, and no zombie.  Prints the first failure.
+output is what it is without a signal, or the status of some program is not 0 and there is no end marker of a stream, or,
+after INT or TERM, a whole stream and a program that has been ended by that signal; after STOP and CONT its output must be
+whole.  No process of it may stay, and no zombie.  Prints the first failure.
 """
 import os
 import pathlib
@@ -91,6 +92,11 @@ def hit(shell, name, which):
     return pids, pid
 
 
+def is_whole(stream):
+    """Whether it is one that nb-stats accepts."""
+    return subprocess.run(["nb-stats", "--check"], input=stream, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def wrong(shell, name, whole):
     """What is wrong with the end, or None."""
     try:
@@ -108,7 +114,9 @@ def wrong(shell, name, whole):
         return None
     if name == "STOP":
         return "the output is not whole"
-    if out[-128:].startswith(MARKER):
+    number = getattr(signal, "SIG" + name.lstrip("-"))
+    early = number in (signal.SIGINT, signal.SIGTERM) and (str(128 + number) in status or shell.returncode == -number)
+    if out[-128:].startswith(MARKER) and not (early and is_whole(out)):
         return "the output is not whole, and has an end marker"
     return "the output is not whole, and every status is 0" if set(status) == {"0"} else None
 

@@ -68,19 +68,6 @@ struct nb_vector_error {
 NB_MUST_CHECK int nb_vector_error(
 	size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error);
 
-/* The middle of the densest part of n > 0 bodies: the centre of mass of a sphere that shrinks by 2.5 % at a time, each
- * time about the centre of mass of the bodies in it, until it has at most 1000 bodies or 1 % of them, whichever is
- * fewer, but not fewer than 100 (Power et al. 2003, MNRAS 338, 14, section 2.5).  Its velocity (NaN where vel is NULL)
- * is the mean, weighted by mass, of the last of these spheres that had a tenth of the bodies.  NaN where there is no
- * mass.  In host memory; the same bytes for any number of threads. */
-struct nb_centre {
-	double pos[3], vel[3];
-	size_t n; /* bodies in the last sphere */
-};
-/* NB_OK, NB_ENOMEM, NB_ELIMIT (bodies further apart than the root of the largest double). */
-NB_MUST_CHECK int nb_density_centre_cpu(
-	size_t n, const double *mass, const double *pos, const double *vel, struct nb_centre *centre);
-
 /* How a column b differs from a, row by row: d_k = |b_k - a_k|, the length of the difference of two vectors of ncomp
  * numbers; infinite where that is not a number. */
 struct nb_difference {

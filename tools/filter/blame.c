@@ -36,6 +36,12 @@ int nb_blame_end(struct nb_coprocess *co, const char *why)
 	const int error = nb_write_error(co);
 	if (co->gave_up == NB_GAVE_UP_LATE && !error)
 		return nb_blame(co, "exceeded the patience of %g s (%s)", co->patience, nb_awaited_text(co->awaited));
+	if (co->gave_up == NB_GAVE_UP_CONVERTED)
+		return nb_blame(co, "cannot answer: nb-convert waits for the end of its input before it converts a "
+				    "frame (want programs that read and write the stream, see nb-filter(7))");
+	if (co->gave_up == NB_GAVE_UP_HASTILY && !error)
+		return nb_blame(co, "did not let the run end within %g s after a signal (%s)", co->haste,
+			nb_awaited_text(co->awaited));
 	if (error && error != EPIPE)
 		return nb_blame(co, "cannot be written to: %s", strerror(error));
 	if (!nb_group_has_exited(&co->group, co->gave_up ? SHORT_GRACE : GRACE))

@@ -18,13 +18,14 @@
 
 /* What of the command this process waits for. */
 enum nb_awaited { NB_AWAITED_ROOM, NB_AWAITED_ANSWER, NB_AWAITED_REST, NB_AWAITED_END, NB_AWAITED_EXIT };
-enum nb_gave_up { NB_GAVE_UP_NOT, NB_GAVE_UP_WRITING, NB_GAVE_UP_LOST, NB_GAVE_UP_LATE };
+enum nb_gave_up { NB_GAVE_UP_NOT, NB_GAVE_UP_WRITING, NB_GAVE_UP_LOST, NB_GAVE_UP_LATE, NB_GAVE_UP_HASTILY, NB_GAVE_UP_CONVERTED };
 
 struct nb_coprocess {
 	struct nb_group group;
 	char error[2 * NB_ERROR_SIZE]; /* after a failure: what the command did, e.g. "ended with status 3" */
 	/* May be set after the start.  Seconds in which no byte moves, in either direction ... */
-	double patience; /* ... after which the command has failed; 0: any number */
+	double patience; /* ... after which the command has failed; 0: any number; */
+	double haste;	 /* ... after which it has, once a signal asks for an early end (interrupt.h); 0: any number */
 	double notice_answer,
 		notice; /* ... after which slow is called, while an answer is awaited, or anything else; */
 	void (*slow)(void *context, enum nb_awaited awaited, double seconds); /* once for each; NULL: nobody */

@@ -4,6 +4,7 @@
 #include "tools/filter/choose.h"
 #include "tools/filter/files.h"
 #include "tools/filter/input.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stage.h"
@@ -231,7 +232,7 @@ static void take(struct nb_run *run, void *context)
 int nb_run_feed(void *to, struct nb_frame *frame, int last)
 {
 	struct nb_run *run = to;
-	if (!nb_is_alive(run))
+	if (!nb_is_alive(run) || run->interrupted)
 		return NB_RUN_BROKEN;
 	if (nb_frame_give(&run->taken, frame, last))
 		nb_out_of_memory(frame);
@@ -271,7 +272,7 @@ static int program_comes(struct nb_run *run)
 static void read_all(struct nb_run *run)
 {
 	struct nb_frame *frame = &run->taken;
-	for (;;) {
+	while (!run->interrupted) {
 		if (program_comes(run)) {
 			nb_stage_run(run);
 			continue;
@@ -295,7 +296,7 @@ static void make_all(struct nb_run *run)
 		run->stream(run, run->self);
 		return;
 	}
-	while (make(run, &run->taken))
+	while (!run->interrupted && make(run, &run->taken))
 		nb_run_pass(run, &run->taken);
 }
 
@@ -345,6 +346,11 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 		status = nb_stage_hand_over(run, argc, argv);
 	if (status == NB_STAGE_HERE)
 		status = nb_run_do(run, work_on_streams, NULL);
+	const int interrupted = run->interrupted;
 	nb_run_free(run);
+	if (status == NB_EXIT_OK)
+		nb_interrupt_end();
+	if (status == NB_EXIT_OK && interrupted)
+		nb_interrupt_end_by(interrupted);
 	return status == NB_RUN_LEFT ? NB_EXIT_OK : status;
 }

@@ -30,6 +30,7 @@ struct nb_tool {
 	int max_operands;
 	int files; /* operands behind these are FILEs, read one after the other as one stream instead of standard input
 		    */
+	const char *quoted; /* the operand is a command of several words, "the force pipeline"; NULL: it is not */
 	const struct nb_option *options; /* own rows; the common rows are added */
 	size_t noption;
 	unsigned common;	 /* which of the rows that several tools share, NB_COMMON_... */
@@ -106,14 +107,16 @@ struct nb_run {
 	int private_files;		  /* set by check: reads files that only its own process can open */
 	int decided;			  /* what auto is has been found out, for this one and those behind it */
 
-	int verdict;   /* set by a tool that judges: its exit status if nothing fails */
-	int passed_on; /* set by a frame function that has passed on all there is with nb_emit */
+	int interrupted; /* set by a frame function that a signal has led to an early end: it gets no more frames */
+	int passed_on;	 /* set by a frame function that has passed on all there is with nb_emit */
 
 	/* running on streams */
 	struct nb_reader in;
 	struct nb_writer out;
 	struct nb_whole file; /* of --output, which is standard output then */
 	int in_open, out_open;
+	int by_fifo; /* the input comes through a pipe, perhaps from a run ... */
+	int heeds;   /* ... that has heard of a signal which came here */
 	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
 	 * the last use of a frame (last) it may take the contents. */
 	int (*put)(void *context, struct nb_frame *frame, int last);

@@ -2,12 +2,14 @@
 
 #include "common/timer.h"
 #include "tools/filter/files.h"
+#include "tools/filter/interrupt.h"
 #include "tools/fold/meet.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Seconds between two looks whether processes are alive. */
@@ -15,6 +17,12 @@ static const double LOOK = 0.01;
 
 enum { IN_VAIN = 200 }; /* arrivals: some seconds */
 enum { MOST = 64 };	/* files that are watched at once: more instances than anybody writes in a row */
+
+static int is_fifo(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
 
 static int refuse_programs(void *context)
 {
@@ -41,6 +49,9 @@ void nb_input_open(struct nb_run *run)
 	if (nb_reader_open(&run->in, run->files.in))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->in_open = 1;
+	run->by_fifo = is_fifo(run->files.in);
+	if (run->by_fifo)
+		nb_interrupt_watch();
 	if (run->files.listener >= 0) {
 		run->in.wait = refuse_programs;
 		run->in.context = run;
@@ -65,12 +76,12 @@ static void watch(struct watch *w, int fd, short events)
 static void watch_processes(struct watch *w, const struct nb_run *run)
 {
 	for (; run; run = run->next)
-		watch(w, run->files.link, POLLIN);
+		watch(w, run->files.link, 0);
 }
 
-static int any(const struct watch *w, nfds_t first, short events)
+static int any(const struct watch *w, nfds_t first, nfds_t behind, short events)
 {
-	for (nfds_t i = first; i < w->n; i++)
+	for (nfds_t i = first; i < behind; i++)
 		if (w->file[i].revents & events)
 			return 1;
 	return 0;
@@ -115,7 +126,7 @@ int nb_is_alive(struct nb_run *run)
 	watch_processes(&w, run);
 	if (w.n)
 		wait_for(&w, 0);
-	if (any(&w, 0, POLLIN | POLLHUP | POLLERR))
+	if (any(&w, 0, w.n, POLLHUP | POLLERR))
 		return 0;
 	run->looked = now;
 	return 1;
@@ -125,6 +136,29 @@ void nb_require_alive(struct nb_run *run)
 {
 	if (!nb_is_alive(run))
 		end_broken(run);
+}
+
+/* A signal has come while nothing else has: a program of this build before this one will end the stream, which is then
+ * worth waiting for; others are not.  The frames of a run in this process are its own matter. */
+static void leave_if_interrupted(struct nb_run *run)
+{
+	if (run->heeds || !nb_interrupted())
+		return;
+	run->heeds = 1;
+	if (nb_interrupt_pass_on(run->files.in))
+		return;
+	nb_interrupt_end();
+	end_broken(run);
+}
+
+/* What waits for input must live until there is none, if that comes from a run. */
+static void watch_interrupt(struct watch *w, struct nb_run *run)
+{
+	if (!run->by_fifo || nb_interrupt_held() >= NB_HOLD_RUN)
+		return;
+	nb_interrupt_hold(NB_HOLD_INPUT);
+	if (!run->heeds)
+		watch(w, nb_interrupt_file(), POLLIN);
 }
 
 enum nb_arrival nb_input_wait(struct nb_run *run)
@@ -138,6 +172,8 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	watch_processes(&w, run);
 	const nfds_t listener = w.n;
 	watch(&w, run->files.listener, POLLIN);
+	const nfds_t interrupt = w.n;
+	watch_interrupt(&w, run);
 	wait_for_input(&w);
 	/* the bytes were there before who connects now */
 	if (w.file[0].revents & POLLIN) {
@@ -147,7 +183,11 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	for (nfds_t i = processes; i < listener; i++)
 		if (w.file[i].revents)
 			end_broken(run);
-	if (any(&w, listener, POLLIN)) {
+	if (w.file[0].revents == 0 && any(&w, interrupt, w.n, POLLIN)) {
+		leave_if_interrupted(run);
+		return nb_input_wait(run);
+	}
+	if (any(&w, listener, interrupt, POLLIN)) {
 		/* accept() that fails for good leaves it waiting there */
 		if (++run->in_vain > IN_VAIN)
 			nb_die(NB_EXIT_FAILED,
@@ -173,8 +213,10 @@ void nb_wait_for_input(const struct nb_reader *reader)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
+/* That the stream of a program is cut which got the same signal is no news. */
 void nb_fail_input(struct nb_run *run)
 {
+	nb_interrupt_end();
 	run->voice.place = NULL;
 	const char *path = nb_files_path(run);
 	if (path)
@@ -204,6 +246,12 @@ int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 	} while (answer == NB_END && open_another(run));
 	if (answer == NB_FRAME)
 		nb_files_note_frame(run, frame->number);
+	/* work on a frame is left at once unless the frame is one of a run */
+	if (answer == NB_FRAME && run->by_fifo && nb_interrupt_held() < NB_HOLD_RUN &&
+		!nb_frame_attribute(frame, "step")) {
+		nb_interrupt_hold(NB_HOLD_NOTHING);
+		nb_interrupt_end();
+	}
 	return answer == NB_FRAME;
 }
 

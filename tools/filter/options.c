@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 
@@ -247,8 +248,34 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
 }
 
-static _Noreturn void bad_option(const struct table *table, int c, const char *given)
+enum { HINT = 400 };
+
+/* " (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05')" where a command that should be one operand begins
+ * among these words, or "". */
+static const char *quote_hint(const struct nb_tool *tool, char **words, char hint[HINT])
 {
+	size_t first = 1, used;
+	hint[0] = '\0';
+	while (words && words[first - 1] && words[first] && !nb_tool_find(words[first]))
+		first++;
+	if (!tool->quoted || !words || !words[first - 1] || !words[first] || !words[first + 1])
+		return hint;
+	used = (size_t)snprintf(hint, HINT, " (quote %s: %s", tool->quoted, tool->name);
+	for (size_t i = 1; words[i] && used < HINT; i++) {
+		/* a word that the shell has cut out of quotes does not look as it was typed */
+		if (words[i][strcspn(words[i], " \t\n'\"\\")] != '\0')
+			return strcpy(hint, " (is the whole command quoted?)");
+		used += (size_t)snprintf(hint + used, HINT - used, " %s%s", i == first ? "'" : "", words[i]);
+	}
+	if (used + 3 > HINT)
+		return strcpy(hint, " (is the whole command quoted?)");
+	return strcat(hint, "')");
+}
+
+static _Noreturn void bad_option(const struct table *table, int c, const char *given, const char *hint)
+{
+	if (*hint && c == '?')
+		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
 	if (c == ':' && optopt >= LONG_BASE)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument", table->row[optopt - LONG_BASE]->name);
 	if (c == ':')
@@ -271,11 +298,14 @@ static size_t row_of(const struct table *table, int c)
 	return k;
 }
 
-static void take_operands(struct nb_run *run, int argc, char **argv, int first)
+static void take_operands(struct nb_run *run, int argc, char **argv, int first, const char *hint)
 {
 	const int most = run->tool->max_operands, n = argc - first;
 	run->noperand = n < most ? n : most;
 	run->operand = argv + first;
+	for (int i = most; i < n && *hint; i++)
+		if (strcmp(run->operand[i], "-") != 0 && access(run->operand[i], F_OK))
+			nb_die(NB_EXIT_USAGE, "unexpected operand '%s'%s", run->operand[i], hint);
 	if (n > most && run->tool->files) {
 		run->from.n = n - most;
 		run->from.path = run->operand + most;
@@ -293,6 +323,8 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	const struct nb_tool *tool = run->tool;
 	const struct table table = all_rows(tool);
 	struct getopt_table names;
+	char hint[HINT];
+	quote_hint(tool, argc > 0 ? argv : NULL, hint); /* getopt changes the order of the words */
 	fill_getopt(&table, &names);
 	nb_history_add(run, tool->name);
 	nb_history_add(run, " " NB_VERSION ": ");
@@ -302,7 +334,7 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	int c;
 	while ((c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1) {
 		if (c == ':' || c == '?')
-			bad_option(&table, c, optind > 0 && optind <= argc ? argv[optind - 1] : "");
+			bad_option(&table, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint);
 		take(run, &table, row_of(&table, c), optarg);
 		if (run->common.help)
 			print_help(tool, &table);
@@ -311,7 +343,7 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 		if (run->common.help || run->common.version)
 			nb_leave(run);
 	}
-	take_operands(run, argc, argv, optind);
+	take_operands(run, argc, argv, optind, hint);
 	nb_files_check(run);
 	run->voice.verbosity = run->common.quiet ? -1 : run->common.verbose;
 }

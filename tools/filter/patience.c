@@ -2,13 +2,18 @@
 
 #include "common/timer.h"
 #include "tools/filter/input.h"
+#include "tools/filter/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 
 /* Seconds in which an answer may come although the last program of the command has died, or the shell has failed; and
  * that a command has to exit which does not read its input any more. */
 static const double GRACE = 0.5, BROKEN_GRACE = 2;
+
+/* When to look whether the command converts what it gets: in a while without an answer. */
+static const double CONVERT_FROM = 0.5, CONVERT_TO = 10;
 
 enum { LOOK = 100 /* milliseconds between two looks */ };
 
@@ -60,6 +65,17 @@ static int is_over(struct nb_coprocess *co)
 	return co->ending && co->from.ended && nb_group_has_exited(&co->group, 0) && !is_readable(co->from.fd, 0);
 }
 
+/* nb-convert reads what is sent, or writes the answer: it knows that a frame is over, or that it is the only one, when
+ * another one comes or its input ends, and neither happens. */
+static int is_converted(struct nb_coprocess *co, double seconds)
+{
+	char name[NB_HOLDER_NAME];
+	if (co->awaited != NB_AWAITED_ANSWER || seconds < CONVERT_FROM || seconds > CONVERT_TO)
+		return 0;
+	return (nb_meet_writers(co->from.fd, name) == NB_HOLDER_OURS && strcmp(name, "nb-convert") == 0) ||
+	       (nb_meet_readers(co->to.fd, name) == NB_HOLDER_OURS && strcmp(name, "nb-convert") == 0);
+}
+
 /* Why an answer cannot come any more, nothing having moved for so many seconds. */
 static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 {
@@ -68,6 +84,10 @@ static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 		return NB_GAVE_UP_WRITING;
 	if (seconds > GRACE && (co->ring.lost || has_failed(&co->group)))
 		return NB_GAVE_UP_LOST;
+	if (is_converted(co, seconds))
+		return NB_GAVE_UP_CONVERTED;
+	if (nb_interrupted() && co->haste > 0 && seconds > co->haste)
+		return NB_GAVE_UP_HASTILY;
 	return co->patience > 0 && seconds > co->patience ? NB_GAVE_UP_LATE : NB_GAVE_UP_NOT;
 }
 

@@ -6,6 +6,7 @@
 #include "tools/filter/watch.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -193,8 +194,10 @@ void nb_ring_leave(struct nb_ring *ring)
 
 void nb_ring_expect_end(struct nb_ring *ring)
 {
-	for (int k = 0; k < ring->n; k++)
+	for (int k = 0; k < ring->n; k++) {
 		nb_watch_no_more(ring->stage[k]->from.link);
+		nb_meet_dismiss(ring->stage[k]->from.link, SIGTERM);
+	}
 }
 
 void nb_ring_clear(struct nb_ring *ring)

@@ -1,6 +1,7 @@
 #include "tools/filter/running.h"
 
 #include "common/die.h"
+#include "tools/filter/interrupt.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -33,11 +34,12 @@ static void kill_all(void)
 
 static void watch_for_end(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	static const int signals[] = {SIGHUP, SIGQUIT, SIGPIPE};
 	static int watched;
 	if (watched)
 		return;
 	watched = 1;
+	nb_interrupt_watch();
 	atexit(kill_all);
 	signal(SIGCHLD, SIG_DFL); /* ignored, it would take away the exit status of a command */
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {

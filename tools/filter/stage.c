@@ -4,6 +4,7 @@
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/input.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/watch.h"
 
 #include <errno.h>
@@ -106,7 +107,9 @@ int nb_stage_hand_over(struct nb_run *run, int argc, char **argv)
 		(void)nb_claim_device(run);
 		return NB_STAGE_HERE;
 	}
-	status = nb_meet_wait(words.link);
+	nb_interrupt_tell(words.link);
+	status = nb_meet_wait(words.link, nb_interrupt_end);
+	nb_interrupt_tell(-1);
 	return status == NB_MEET_BROKEN ? nb_run_do(run, report_broken, NULL) : status;
 }
 
@@ -219,9 +222,10 @@ int nb_stage_begin(struct nb_stage *stage)
 
 void nb_stage_end(struct nb_stage *stage, int status)
 {
+	const int interrupted = status ? 0 : stage->run->interrupted;
 	nb_watch_no_more(stage->from.link);
 	nb_run_free(stage->run);
-	nb_meet_tell(&stage->from, status, status == NB_RUN_BROKEN ? SIGPIPE : 0);
+	nb_meet_tell(&stage->from, status, status == NB_RUN_BROKEN ? SIGPIPE : interrupted);
 	nb_meet_clear(&stage->from);
 	free(stage);
 }
@@ -244,6 +248,8 @@ void nb_stage_run(struct nb_run *run)
 	if (!status)
 		nb_reader_count_end(&run->in);
 	nb_stage_end(stage, status ? status : stage->run->verdict);
+	if (!run->interrupted)
+		nb_interrupt_forget();
 	if (run->status)
 		nb_stop(run, run->status);
 }

@@ -3,7 +3,9 @@
 #include "common/descriptor.h"
 #include "common/die.h"
 #include "common/timer.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/running.h"
+#include "tools/fold/meet.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -49,10 +51,20 @@ static nfds_t list(struct pollfd file[MOST + 1])
 	return n;
 }
 
+/* Something to read is no end. */
 int nb_link_is_at_end(int link)
 {
-	struct pollfd file = {link, POLLIN, 0};
+	struct pollfd file = {link, 0, 0};
 	return poll(&file, 1, 0) > 0;
+}
+
+/* A process that got a signal asks whether it is to end by it. */
+static void answer(int link)
+{
+	int signal;
+	while ((signal = nb_meet_hear(link)) > 0)
+		if (!nb_interrupt_hear(signal))
+			nb_meet_dismiss(link, signal);
 }
 
 /* Notes which links are at their end, as they are now: since work() was woken, one may have been closed, and its number
@@ -61,6 +73,8 @@ static int note(void)
 {
 	int any = 0;
 	for (int i = 0; i < all.n; i++) {
+		if (!all.died[i])
+			answer(all.link[i]);
 		if (!all.died[i] && nb_link_is_at_end(all.link[i]))
 			all.died[i] = nb_now();
 		if (all.died[i] && nb_now() - all.died[i] > PATIENCE)

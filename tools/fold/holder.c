@@ -200,6 +200,7 @@ struct search {
 	double until;
 	enum nb_holder best;
 	char *name;
+	pid_t pid;
 };
 
 static void found(struct search *s, pid_t pid)
@@ -208,6 +209,7 @@ static void found(struct search *s, pid_t pid)
 	const enum nb_holder kind = kind_of(pid, name);
 	if (kind > s->best) {
 		s->best = kind;
+		s->pid = pid;
 		memcpy(s->name, name, sizeof name);
 	}
 }
@@ -257,13 +259,27 @@ static void look_everywhere(struct search *s, int anywhere)
 	closedir(dir);
 }
 
-enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
+static struct search look(
+	const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
 {
-	struct search s = {fifo, end, until, NB_HOLDER_NONE, name};
+	struct search s = {fifo, end, until, NB_HOLDER_NONE, name, 0};
 	name[0] = '\0';
 	look_near(&s);
 	for (int anywhere = 0; anywhere < 2 && s.best == NB_HOLDER_NONE; anywhere++)
 		look_everywhere(&s, anywhere);
+	return s;
+}
+
+pid_t nb_fifo_partner(const struct nb_fifo *fifo, enum nb_fifo_end end, double until)
+{
+	char name[NB_HOLDER_NAME];
+	const struct search s = look(fifo, end, until, name);
+	return s.best == NB_HOLDER_OURS ? s.pid : 0;
+}
+
+enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
+{
+	const struct search s = look(fifo, end, until, name);
 	if (s.best > NB_HOLDER_NONE || nb_now() < until)
 		return s.best;
 	return NB_HOLDER_MAYBE;

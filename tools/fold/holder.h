@@ -34,6 +34,8 @@ int nb_fifo_held(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end, do
  * (nb_now) with what it has found by then: NB_HOLDER_MAYBE and "" if there are too many processes to know. */
 enum nb_holder nb_fifo_holder(
 	const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME]);
+/* The one of this build, or 0. */
+pid_t nb_fifo_partner(const struct nb_fifo *fifo, enum nb_fifo_end end, double until);
 /* Whether a process runs the very file that this one runs. */
 int nb_runs_this_program(pid_t pid);
 

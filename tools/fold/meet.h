@@ -56,11 +56,13 @@ int nb_meet_listen(int fd);
  * may wait for each other in a circle. */
 NB_MUST_CHECK int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE]);
 
-/* Waits for the answer: returns the exit status, or raises the signal that ended the work.  If that is SIGPIPE, or the
- * host dies without an answer, this is as a write would be: where the signal is ignored it returns NB_MEET_BROKEN, and
- * the caller reports the broken pipe. */
+/* Waits for the answer: returns the exit status, or raises the signal that ended the work, after a call of before_end
+ * (NULL: nothing).  If that is SIGPIPE, or the host dies without an answer, this is as a write would be: where the
+ * signal is ignored it returns NB_MEET_BROKEN, and the caller reports the broken pipe. */
 enum { NB_MEET_BROKEN = -1 };
-NB_MUST_CHECK int nb_meet_wait(int link);
+NB_MUST_CHECK int nb_meet_wait(int link, void (*before_end)(void));
+/* Tells the host meanwhile that this process got a signal; for a signal handler.  0, or -1. */
+NB_MUST_CHECK int nb_meet_signalled(int link, int signal);
 
 /* ---- the reader -------------------------------------------------------------------------------- */
 
@@ -76,6 +78,10 @@ NB_MUST_CHECK int nb_meet_take(struct nb_handover *h);
 void nb_meet_refuse(struct nb_handover *h, const char *why);
 /* Says how the work ended: exit status, or the number of a signal if that is not 0.  Once, then nb_meet_clear. */
 void nb_meet_tell(struct nb_handover *h, int status, int signal);
+/* The signal that the process at the other end of a link says it got; 0: it has said nothing. */
+int nb_meet_hear(int link);
+/* Lets that process end by the signal. */
+void nb_meet_dismiss(int link, int signal);
 /* Closes and frees.  A waiting process that has been told nothing ends as if its reader had gone. */
 void nb_meet_clear(struct nb_handover *h);
 
@@ -83,5 +89,9 @@ void nb_meet_clear(struct nb_handover *h);
  * program that was found, e.g. "cat"; "" for NB_HOLDER_NONE, and for NB_HOLDER_MAYBE if the 20 ms that it may take were
  * not enough to look at all processes.  Usually 0.1 ms; 1 us when the FIFO has no writer left. */
 enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME]);
+/* The same of the read end. */
+enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME]);
+/* The writer of this build, or 0. */
+pid_t nb_meet_writer(int fifo);
 
 #endif

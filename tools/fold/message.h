@@ -4,6 +4,7 @@
  *   host    NB_SAYS_HELLO                    with its credentials
  *   writer  NB_SAYS_OFFER     value: which descriptors come, in the order of enum nb_offered
  *   host    NB_SAYS_ACCEPTED  or NB_SAYS_REFUSED, text: why; this may come instead of HELLO, too
+ *   writer  NB_SAYS_SIGNALLED value: a signal that it got, perhaps
  *   host    NB_SAYS_EXITED    value: exit status; or NB_SAYS_KILLED, value: signal
  * The strings of the command line and of the environment may be too long for a record and go through a sealed file in
  * memory: argc and the number of variables (4 bytes each), then all strings, each with its NUL. */
@@ -17,7 +18,15 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum nb_says { NB_SAYS_HELLO = 1, NB_SAYS_OFFER, NB_SAYS_ACCEPTED, NB_SAYS_REFUSED, NB_SAYS_EXITED, NB_SAYS_KILLED };
+enum nb_says {
+	NB_SAYS_HELLO = 1,
+	NB_SAYS_OFFER,
+	NB_SAYS_ACCEPTED,
+	NB_SAYS_REFUSED,
+	NB_SAYS_SIGNALLED,
+	NB_SAYS_EXITED,
+	NB_SAYS_KILLED
+};
 enum nb_offered { NB_OFFERS_STRINGS, NB_OFFERS_DIRECTORY, NB_OFFERS_IN, NB_OFFERS_ERR, NB_OFFERS_LISTENER, NB_OFFERED };
 enum { NB_BUILD_SIZE = 20 };
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,22 @@ enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME])
 	if (nb_fifo_of(&it, fifo) || (poll(&p, 1, 0) == 1 && p.revents & POLLHUP))
 		return NB_HOLDER_NONE;
 	return nb_fifo_holder(&it, NB_WRITE_END, nb_now() + LOOK, name);
+}
+
+enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME])
+{
+	struct nb_fifo it;
+	name[0] = '\0';
+	return nb_fifo_of(&it, fifo) ? NB_HOLDER_NONE : nb_fifo_holder(&it, NB_READ_END, nb_now() + LOOK, name);
+}
+
+pid_t nb_meet_writer(int fifo)
+{
+	struct nb_fifo it;
+	struct pollfd p = {fifo, POLLIN, 0};
+	if (nb_fifo_of(&it, fifo) || (poll(&p, 1, 0) == 1 && p.revents & POLLHUP))
+		return 0;
+	return nb_fifo_partner(&it, NB_WRITE_END, nb_now() + LOOK);
 }
 
 /* ---- who comes ---------------------------------------------------------------------------------- */
@@ -202,6 +219,20 @@ void nb_meet_tell(struct nb_handover *h, int status, int signal)
 {
 	/* one that has died needs no answer */
 	(void)say(h, signal ? NB_SAYS_KILLED : NB_SAYS_EXITED, (uint32_t)(signal ? signal : status));
+}
+
+int nb_meet_hear(int link)
+{
+	struct nb_record record;
+	const int got = nb_record_receive(link, &record, NULL, NULL, NULL, 0);
+	return got > 0 && record.says == NB_SAYS_SIGNALLED && record.value < NSIG ? (int)record.value : 0;
+}
+
+void nb_meet_dismiss(int link, int signal)
+{
+	struct nb_record record;
+	nb_record_init(&record, NB_SAYS_KILLED, (uint32_t)signal);
+	(void)nb_record_send(link, &record, NULL, 0, 0);
 }
 
 static void close_one(int *fd)

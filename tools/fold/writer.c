@@ -29,6 +29,9 @@ static int plain(char why[NB_WHY_SIZE], const char *format, ...)
 	return 0;
 }
 
+/* Made before a signal handler may need it. */
+static struct nb_record signalled;
+
 /* ---- finding the reader ------------------------------------------------------------------------- */
 
 /* Whether it is worth while to try again: looks at who reads. */
@@ -212,6 +215,7 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 		close(offer->in);
 	if (offer->listener >= 0)
 		close(offer->listener);
+	nb_record_init(&signalled, NB_SAYS_SIGNALLED, 0);
 	*link = to;
 	return 1;
 }
@@ -234,7 +238,13 @@ static int end_by(int number)
 	return 128 + number; /* one that ends nothing */
 }
 
-int nb_meet_wait(int link)
+int nb_meet_signalled(int link, int signal)
+{
+	signalled.value = (uint32_t)signal;
+	return nb_record_send(link, &signalled, NULL, 0, 0);
+}
+
+int nb_meet_wait(int link, void (*before_end)(void))
 {
 	struct nb_record answer;
 	int got;
@@ -244,6 +254,8 @@ int nb_meet_wait(int link)
 	close(link);
 	if (got > 0 && answer.says == NB_SAYS_EXITED)
 		return (int)(answer.value & 255);
+	if (before_end)
+		before_end();
 	const int number = got > 0 && answer.says == NB_SAYS_KILLED && answer.value < NSIG ? (int)answer.value
 											   : SIGPIPE;
 	if (number > 0 && number != SIGPIPE)

@@ -1,6 +1,7 @@
 /* What the force pipeline returns: the frame that was sent, with a force added.  Programs that are folded are those of
  * this build, which change neither ids nor any column of bodies except velocities; what others return is read as
  * carefully as the input. */
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -12,6 +13,8 @@ enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 void nb_step_fail_force(struct step *s, const char *what)
 {
 	nb_step_progress_clear(s);
+	if (s->force->gave_up == NB_GAVE_UP_HASTILY)
+		nb_interrupt_end();
 	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->command, what, s->step);
 }
 
@@ -38,6 +41,12 @@ static void require_same_step(struct step *s)
 	}
 }
 
+/* "nb-step -d 0.1 nb-sort-zorder | nb-force": the shell leaves one word of the pipeline. */
+static int is_cut_off(const struct step *s)
+{
+	return nb_tool_find(s->command) != NULL && strcmp(s->command, "nb-force") != 0;
+}
+
 static void require_columns(struct step *s)
 {
 	char what[160];
@@ -47,7 +56,9 @@ static void require_columns(struct step *s)
 		if (!nb_frame_find(s->frame, sent->name[i]))
 			missing = sent->name[i];
 	if (missing) {
-		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)" : "";
+		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)"
+				   : is_cut_off(s)		 ? " (is the whole pipeline quoted?)"
+								 : "";
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		nb_step_fail_force(s, what);
 	}

@@ -15,6 +15,9 @@ enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
  * is a warning; an answer may also take NOTICE_FACTOR times as long as any before. */
 static const double NOTICE = 10, NOTICE_FACTOR = 10;
 
+/* The same for a pipeline that keeps a run from ending after a signal. */
+static const double HASTE = 2;
+
 /* Velocities stay here while the other columns go through the pipeline, for which they would be a third of the
  * load: in their place goes where each body is in the order of sending, and the pipeline permutes that. */
 static const char row_name[] = "nb_step_row";
@@ -47,6 +50,7 @@ void nb_step_start_force(struct step *s)
 	if (nb_coprocess_start(s->force, s->command, s->run->environment, s->run->voice.file))
 		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
 	s->force->patience = s->patience;
+	s->force->haste = HASTE;
 	s->force->notice = s->force->notice_answer = NOTICE;
 	s->force->slow = tell_slow;
 	s->force->context = s;
@@ -55,6 +59,10 @@ void nb_step_start_force(struct step *s)
 void nb_step_finish_force(struct step *s)
 {
 	if (nb_coprocess_finish(s->force)) {
+		if (s->run->interrupted) { /* what it should have computed has been written */
+			nb_step_kill_force(s);
+			return;
+		}
 		nb_step_progress_clear(s);
 		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
 	}
@@ -249,6 +257,7 @@ static void receive(struct step *s)
 {
 	const double start = nb_now();
 	s->force->notice_answer = fmax(NOTICE, NOTICE_FACTOR * s->longest_answer);
+	s->force->haste = s->longest_answer > 0 ? fmax(HASTE, NOTICE_FACTOR * s->longest_answer) : NOTICE;
 	if (nb_coprocess_receive(s->force, s->frame))
 		nb_step_fail_force(s, s->force->error);
 	s->longest_answer = fmax(s->longest_answer, nb_now() - start);

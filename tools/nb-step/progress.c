@@ -29,7 +29,7 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 	if (elapsed < 1 || now - p->shown < 0.2)
 		return;
 	p->shown = now;
-	char line[160], total[32] = "", left[40] = "";
+	char line[200], total[32] = "", left[40] = "", energy[40] = "";
 	double part = s->until_given ? (s->time - p->first_time) / (s->until - p->first_time) : 0;
 	if (s->steps != UINT64_MAX) {
 		snprintf(total, sizeof total, " of %" PRIu64, s->steps);
@@ -40,8 +40,10 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 		const unsigned long seconds = (unsigned long)(rest + 0.5);
 		snprintf(left, sizeof left, ", %lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 	}
-	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s", nb_program(),
-		done, total, s->time, (double)done / elapsed, left);
+	if (s->energy.looks)
+		snprintf(energy, sizeof energy, ", energy error %.1e", s->energy.error);
+	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s%s",
+		nb_program(), done, total, s->time, (double)done / elapsed, energy, left);
 	dprintf(nb_voice_file(), "\r%-*s", p->width, line);
 	p->width = width;
 }

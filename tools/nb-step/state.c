@@ -162,6 +162,8 @@ void nb_step_load(struct step *s)
 		nb_die(NB_EXIT_FAILED, "attribute step='%s' of frame %" PRIu64 " (want an integer >= 0)",
 			nb_frame_attribute(frame, "step"), frame->number);
 	s->step = (uint64_t)step;
+	nb_frame_drop_attribute(s->frame, "first_step");
+	nb_step_energy_load(s);
 	if (s->command)
 		s->ids = nb_step_fingerprint(s);
 }
@@ -199,6 +201,8 @@ void nb_step_set_attributes(struct step *s)
 		set_last(s, "pending_kick", s->pending);
 	else
 		nb_frame_drop_attribute(s->frame, "pending_kick");
+	if (s->energy.known)
+		set_last(s, "etot0", s->energy.first);
 }
 
 /* ---- history ------------------------------------------------------------------------------------ */

@@ -2,11 +2,14 @@
 #include "tools/nb-step/step.h"
 
 #include "common/timer.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct nb_option options[] = {
 	{'d', "dt", NB_REAL(struct step, dt), .min = -1e300, .max = 1e300, .arg = "DT",
@@ -20,12 +23,16 @@ static const struct nb_option options[] = {
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
+	{0, "every-time", NB_POSITIVE(struct step, every_time), .max = 1e300, .arg = "T",
+		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor needs jerk"},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
 		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
+	{0, "resume", NB_TEXT(struct step, resume), .arg = "FILE",
+		.help = "go on from the last whole frame of FILE, a stream that this command has written", .silent = 1},
 	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
 		.help = "let the force pipeline see and change velocities"},
 	{0, "until", NB_REAL(struct step, until), .min = -1e300, .max = 1e300, .arg = "T",
@@ -40,6 +47,7 @@ static void check(struct nb_run *run, void *self)
 	s->dt_given = nb_given(run, &s->dt);
 	s->eta_given = nb_given(run, &s->eta);
 	s->until_given = nb_given(run, &s->until);
+	s->every_time_given = nb_given(run, &s->every_time);
 	s->integrator = nb_integrator((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
 	if (nb_given(run, &s->restitution) && s->collide != COLLIDE_BOUNCE)
@@ -58,15 +66,22 @@ static void check(struct nb_run *run, void *self)
 			s->until_given ? "--until"
 			: every_given  ? "--every"
 				       : "--steps");
-	if (!s->command && s->send_velocities)
-		nb_die(NB_EXIT_USAGE, "option '--send-velocities' needs the force pipeline as operand");
-	if (!s->command && nb_given(run, &s->patience))
-		nb_die(NB_EXIT_USAGE, "option '--patience' needs the force pipeline as operand");
+	const char *word = s->every_time_given		 ? "every-time"
+			   : s->resume			 ? "resume"
+			   : s->send_velocities		 ? "send-velocities"
+			   : nb_given(run, &s->patience) ? "patience"
+							 : NULL;
+	if (!s->command && word)
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
+	if (every_given && s->every_time_given)
+		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
 	if (s->collide == COLLIDE_XU && !s->integrator->drift)
 		nb_die(NB_EXIT_USAGE,
 			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");
 	if (s->until_given && !steps_given)
 		s->steps = UINT64_MAX;
+	if (s->resume)
+		run->streams = NB_WRITES;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
@@ -132,7 +147,7 @@ static double choose_dt(struct step *s)
 			s->frame->number, eps);
 	if (s->dt_given && !(dt <= fabs(s->dt)))
 		dt = fabs(s->dt);
-	if (!isfinite(dt) && !s->until_given)
+	if (!isfinite(dt) && !s->until_given && !s->every_time_given)
 		nb_die(NB_EXIT_FAILED,
 			"no body of frame %" PRIu64 " is accelerated, so '--eta' sets no time step "
 			"(give -d as the largest one)",
@@ -145,54 +160,132 @@ static double choose_dt(struct step *s)
 
 /* ---- a run -------------------------------------------------------------------------------------- */
 
-/* Shortens the step that would pass --until: 1 if it is the last then, -1 if none is left, else 0. */
-static int meet_until(const struct step *s, double *dt)
+/* Times that differ by less are the same but for rounding. */
+static double slack(const struct step *s, double time)
 {
-	if (!s->until_given)
+	return 4 * DBL_EPSILON * fmax(fabs(s->time), fabs(time));
+}
+
+/* How far it is to a time in the direction of the steps. */
+static double time_left(const struct step *s, double time)
+{
+	const double left = (time - s->time) - s->time_rest;
+	return s->dt < 0 ? -left : left;
+}
+
+/* k t as a person means it: 7 times 0.1 is 0.7 and not 0.7000000000000001. */
+static double multiple(double k, double t)
+{
+	for (double power = 1; power < 1e16; power *= 10) {
+		const double digits = rint(t * power);
+		if (fabs(t * power - digits) <= 2 * DBL_EPSILON * fabs(digits) && fabs(k * digits) < 0x1p53)
+			return k * digits / power + 0.0;
+	}
+	return k * t + 0.0; /* no -0 */
+}
+
+/* The next multiple of --every-time, or --until before that. */
+static double next_mark(const struct step *s)
+{
+	const double t = s->dt < 0 ? -s->every_time : s->every_time, k = floor(s->time / t);
+	double mark = multiple(k + 1, t);
+	if (time_left(s, mark) <= slack(s, mark))
+		mark = multiple(k + 2, t);
+	if (time_left(s, mark) <= slack(s, mark) || !isfinite(mark))
+		nb_die(NB_EXIT_FAILED, "'--every-time' %g is too small for the time %g of step %" PRIu64, s->every_time,
+			s->time, s->step);
+	return s->until_given && time_left(s, s->until) < time_left(s, mark) ? s->until : mark;
+}
+
+/* The way to the next mark in equal steps that are not longer than dt: so the steps of a run stay equal if dt is. */
+static double divide(const struct step *s, double mark, double dt, double *exact)
+{
+	const double left = time_left(s, mark), n = fmax(ceil(left / dt - 1e-6), 1);
+	if (n == 1)
+		*exact = mark;
+	return fabs(left - n * dt) <= slack(s, mark) ? dt : left / n;
+}
+
+/* The next step: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
+static int plan_step(struct step *s, double *dt, double *exact)
+{
+	double length = fabs(choose_dt(s));
+	*exact = NAN;
+	if (s->until_given && !(time_left(s, s->until) > (s->eta_given || s->every_time_given ? 0 : length / 2)))
 		return 0;
-	double left = (s->until - s->time) - s->time_rest;
-	if (*dt < 0)
-		left = -left;
-	if (!(left > (s->eta_given ? 0 : fabs(*dt) / 2)))
-		return -1;
-	if (!s->eta_given || left > fabs(*dt))
-		return 0;
-	*dt = *dt < 0 ? -left : left;
+	if (s->every_time_given) {
+		length = divide(s, next_mark(s), length, exact);
+	} else if (s->until_given && s->eta_given && time_left(s, s->until) <= length) {
+		length = time_left(s, s->until);
+		*exact = s->until;
+	}
+	*dt = s->dt < 0 ? -length : length;
 	return 1;
 }
 
+/* Whether the state after k steps of the run is written, be it the last or not. */
+static int is_wanted(const struct step *s, uint64_t k, double exact)
+{
+	if (s->every_time_given)
+		return k == 0 || isfinite(exact);
+	return s->every && k % s->every == 0;
+}
+
+/* Whether the run ends here, by a signal; a run that does not tell where it began is noted to. */
+static int is_interrupted(struct step *s, uint64_t k)
+{
+	s->run->interrupted = nb_interrupted();
+	if (s->run->interrupted && k < s->step && !s->every && !s->every_time_given)
+		nb_set_attribute_f64(s->frame, "first_step", (double)s->first_step);
+	return s->run->interrupted;
+}
+
+static void make_step(struct step *s, double dt, double exact)
+{
+	advance(s, dt);
+	if (isfinite(exact)) {
+		s->time = exact;
+		s->time_rest = 0;
+	}
+	nb_step_compute_force(s);
+	finish_kick(s);
+}
+
+/* The first state of a run is never written twice: not again where it is the last of a saved stream. */
 static void integrate(struct step *s)
 {
-	int written = 0;
+	double dt, exact = NAN;
+	int written = s->resumed && (s->every || s->every_time_given);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
+	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
+	nb_interrupt_end();
 	if (nb_step_missing(s))
 		nb_step_compute_force(s);
 	else
 		nb_step_require_finite(s, "step");
 	finish_kick(s);
-	for (uint64_t k = 0;; k++) {
-		written = s->every && k % s->every == 0;
-		if (written)
+	nb_step_energy_begin(s);
+	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
+	for (uint64_t k = s->step - s->first_step;; k++) {
+		const int wanted = !written && is_wanted(s, k, exact);
+		nb_step_energy_look(s, wanted);
+		if (wanted)
 			nb_step_output(s);
-		if (k == s->steps)
+		written |= wanted;
+		if (k >= s->steps || is_interrupted(s, k) || !plan_step(s, &dt, &exact))
 			break;
-		double dt = choose_dt(s);
-		const int last = meet_until(s, &dt);
-		if (last < 0)
-			break;
-		advance(s, dt);
-		if (last) {
-			s->time = s->until;
-			s->time_rest = 0;
-		}
-		nb_step_compute_force(s);
-		finish_kick(s);
+		make_step(s, dt, exact);
+		written = 0;
 		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
 	}
+	nb_step_energy_look(s, 1);
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(s);
+	nb_step_energy_report(s);
+	if (!s->run->interrupted)
+		nb_interrupt_hold(NB_HOLD_INPUT);
 }
 
 /* ---- without a force pipeline ------------------------------------------------------------------- */
@@ -211,6 +304,7 @@ static void step_once(struct step *s)
 		nb_step_widen(s);
 		nb_step_require_finite(s, "frame");
 		finish_kick(s);
+		nb_step_energy_begin(s);
 		if (s->steps)
 			advance(s, choose_dt(s));
 	}
@@ -224,6 +318,8 @@ static void begin(struct nb_run *run, void *self)
 {
 	struct step *s = self;
 	(void)run;
+	if (s->resume)
+		nb_step_open_saved(s);
 	if (s->command)
 		nb_step_start_force(s);
 	s->start = nb_now();
@@ -235,12 +331,27 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 	s->frame = frame;
 	s->backend = run->backend;
 	nb_step_load(s);
+	if (!s->resumed)
+		s->first_step = s->step;
 	if (!s->command) {
 		step_once(s);
 		return;
 	}
 	nb_step_progress_start(s);
 	integrate(s);
+}
+
+/* With --resume, the only frame there is, unless all of the run has been written. */
+static int go_on(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct step *s = self;
+	if (s->resumed)
+		return 0;
+	nb_step_read_saved(s, frame);
+	s->resumed = 1;
+	run->passed_on = 0;
+	step(run, self, frame);
+	return !run->passed_on;
 }
 
 static void end(struct nb_run *run, void *self)
@@ -262,6 +373,8 @@ static void clear(void *self)
 	nb_step_kill_force(s);
 	nb_step_forget_sent(s);
 	nb_step_free_solid(s);
+	if (s->saved >= 0)
+		close(s->saved);
 	nb_frame_clear(&s->past);
 	nb_frame_clear(&s->rows);
 }
@@ -272,6 +385,7 @@ const struct nb_tool nb_tool_step = {
 	.operands = "['FORCE PIPELINE' [FILE ...]]",
 	.max_operands = 1,
 	.files = 1,
+	.quoted = "the force pipeline",
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
@@ -279,11 +393,12 @@ const struct nb_tool nb_tool_step = {
 		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.size = sizeof(struct step),
-	.defaults = &(const struct step){.steps = 1, .every = 1, .restitution = 1},
+	.defaults = &(const struct step){.steps = 1, .every = 1, .restitution = 1, .saved = -1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,
 	.frame = step,
+	.make = go_on,
 	.end = end,
 	.clear = clear,
 	.work = nb_step_work,

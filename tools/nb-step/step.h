@@ -15,20 +15,36 @@ struct progress {
 	double first_time;
 };
 
+/* Errors are relative to the energy of the run's first state. */
+enum { NB_LAW_TEXT = 128 };
+struct energy {
+	int known;	/* there is a first one: */
+	double first;	/* attribute etot0 */
+	double error;	/* of the state that was looked at last, in this step; */
+	uint64_t step;
+	double largest; /* of so many */
+	uint64_t looks;
+	char law[NB_LAW_TEXT]; /* softening and G of the input, of which its etot0 is */
+	int warned;
+};
+
 struct step {
 	/* options */
-	double dt, eta, until, restitution, patience;
+	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities;
-	int dt_given, eta_given, until_given;
+	int dt_given, eta_given, until_given, every_time_given;
 	const struct nb_integrator *integrator;
 	const char *command; /* the force pipeline, NULL: one step a frame */
+	const char *resume;  /* path of the saved stream that goes on, NULL: standard input is read */
 
 	struct nb_run *run;
 	const struct nb_backend *backend;
 	struct nb_frame *frame; /* the bodies ... */
 	double time, time_rest; /* ... and their time, the sum of both: the rest is what rounding to one double loses */
-	uint64_t step;
+	uint64_t step, first_step; /* made so far; and before the run began */
+	int saved;		   /* descriptor of the saved stream; -1: none, or it has been read */
+	int resumed;		   /* the first state is one of a saved stream, and is not written again */
 	double pending;	      /* vel lags behind pos by this time */
 	uint64_t ids;	      /* fingerprint of the set of ids */
 	struct nb_frame past; /* history lines of the input; the pipeline's own are not kept */
@@ -49,6 +65,7 @@ struct step {
 	double start, force_seconds, longest_answer;
 	int told_folding;
 	struct progress progress;
+	struct energy energy;
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */
@@ -82,6 +99,12 @@ void nb_step_require_finite(struct step *s, const char *whose);
 /* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
 double nb_step_largest_acc(struct step *s, const char *whose);
 
+/* ---- resume.c: a saved stream ---- */
+
+void nb_step_open_saved(struct step *s);
+/* Reads its last whole frame and finds out with which step its run began. */
+void nb_step_read_saved(struct step *s, struct nb_frame *frame);
+
 /* ---- solid.c: bodies with a radius ---- */
 
 /* One step of solid bodies, short of what needs the force at the new positions. */
@@ -108,6 +131,16 @@ void nb_step_finish_force(struct step *s);
 void nb_step_forget_sent(struct step *s);
 /* Ends it, whatever it does. */
 void nb_step_kill_force(struct step *s);
+
+/* ---- energy.c ---- */
+
+/* At the input, before any force. */
+void nb_step_energy_load(struct step *s);
+/* In the first state, whose velocities belong to its positions: its energy is that of the input, or is computed. */
+void nb_step_energy_begin(struct step *s);
+/* In a later one: the error, if it is time for a look or one is wanted. */
+void nb_step_energy_look(struct step *s, int wanted);
+void nb_step_energy_report(const struct step *s); /* after -v */
 
 /* ---- work.c: what a run costs, for -b auto ---- */
 

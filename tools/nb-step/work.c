@@ -8,7 +8,7 @@ static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 {
 	double time;
 	if (!s->until_given)
-		return (double)s->steps;
+		return (double)s->steps - (double)(s->step - s->first_step);
 	if (!s->dt_given || nb_frame_attribute_f64(frame, "time", 0, &time))
 		return fmin(1, (double)s->steps);
 	const double steps = ceil((s->until - time) / s->dt - 0.5);
@@ -18,6 +18,8 @@ static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 /* Frames 0, N, 2N ... and the last. */
 static double frames_of(const struct step *s, double steps)
 {
+	if (s->every_time_given)
+		return 2 + (s->dt_given ? steps * fabs(s->dt) / s->every_time : 0);
 	return s->every ? 1 + ceil(steps / (double)s->every) : 1;
 }
 

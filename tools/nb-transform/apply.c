@@ -248,7 +248,7 @@ static void find_centre(const struct nb_frame *frame, enum centre kind, const do
 	struct nb_moments m;
 	int status;
 	if (kind == CENTRE_OF_DENSITY) {
-		status = nb_density_centre_cpu(n, mass, pos, vel, centre);
+		status = nb_density_centre(n, mass, pos, vel, centre);
 	} else {
 		status = nb_moments_cpu(n, mass, pos, vel, &m);
 		for (int k = 0; k < 3 && !status; k++) {
@@ -264,7 +264,7 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 {
 	const double pending = nb_require_attribute(frame, "pending_kick", 0);
 	const int moving = nb_frame_field(frame, NB_VEL) != NULL;
-	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}, 0}, kick = centre;
+	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}}, kick = centre;
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
 	if (frame->rows[NB_PARTICLE] == 0)

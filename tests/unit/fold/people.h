@@ -88,7 +88,7 @@ static inline void write_fifo(int fd, int listener)
 	experience->seconds = nb_now() - start;
 	if (!accepted)
 		_exit(PLAIN);
-	const int status = nb_meet_wait(link);
+	const int status = nb_meet_wait(link, NULL);
 	_exit(status == NB_MEET_BROKEN ? BROKEN : status);
 }
 

@@ -180,49 +180,10 @@ static void differences(void)
 	CHECK_NEAR(d.scale / 5e200, 1, 1e-15);
 }
 
-/* A clump of 400 bodies beside a cloud of all others. */
-static void densest_part(void)
-{
-	enum { CLUMP = 400 };
-	static double m[N], x[3 * N], v[3 * N];
-	struct nb_centre centre;
-	for (size_t i = 0; i < N; i++) {
-		m[i] = 1;
-		for (size_t k = 3 * i; k < 3 * i + 3; k++) {
-			const double size = i < CLUMP ? 0.02 : 20;
-			x[k] = size * (random_number() - 0.5) + (i < CLUMP ? 4 : 0);
-			v[k] = random_number() - 0.5;
-		}
-	}
-	CHECK(nb_density_centre_cpu(N, m, x, v, &centre) == NB_OK);
-	for (int k = 0; k < 3; k++) {
-		CHECK_NEAR(centre.pos[k], 4, 0.003);
-		CHECK_NEAR(centre.vel[k], 0, 0.03); /* of 2000 bodies */
-	}
-	CHECK(centre.n <= N / 100 && centre.n > N / 110);
-	/* few bodies, and one place, have their centre of mass */
-	const double two[6] = {1, 2, 3, 3, 2, 1}, w[2] = {3, 1}, far[3] = {1e300, 0, 0}, fast[6] = {4, 0, 0, 0, 4, 0};
-	CHECK(nb_density_centre_cpu(2, w, two, fast, &centre) == NB_OK && centre.n == 2);
-	CHECK_NEAR(centre.pos[0], 1.5, 1e-15);
-	CHECK_NEAR(centre.pos[2], 2.5, 1e-15);
-	CHECK_NEAR(centre.vel[0], 3, 1e-15);
-	CHECK_NEAR(centre.vel[1], 1, 1e-15);
-	for (size_t i = 0; i < 3 * N; i++)
-		x[i] = 0.1;
-	CHECK(nb_density_centre_cpu(N, m, x, NULL, &centre) == NB_OK);
-	CHECK_NEAR(centre.pos[1], 0.1, 1e-15);
-	CHECK(isnan(centre.vel[0]));
-	for (size_t i = 0; i < N; i++)
-		m[i] = 0;
-	CHECK(nb_density_centre_cpu(N, m, x, v, &centre) == NB_OK && isnan(centre.pos[0]) && isnan(centre.vel[0]));
-	CHECK(nb_density_centre_cpu(1, w, far, NULL, &centre) == NB_ELIMIT);
-}
-
 static void same_bytes_for_any_threads(void)
 {
 	const double fraction[3] = {0.1, 0.5, 0.9};
 	struct {
-		struct nb_centre centre;
 		struct nb_difference difference;
 		struct nb_moments moments;
 		struct nb_vector_error error;
@@ -233,7 +194,6 @@ static void same_bytes_for_any_threads(void)
 		nb_cpu_set_threads(t + 1);
 		CHECK(nb_moments_cpu(N, mass, pos, vel, &result[t].moments) == NB_OK);
 		CHECK(nb_vector_error(N, acc, NULL, vel, &result[t].error) == NB_OK);
-		CHECK(nb_density_centre_cpu(N, mass, pos, vel, &result[t].centre) == NB_OK);
 		CHECK(nb_difference_cpu(N, 3, acc, NULL, vel, NULL, &result[t].difference) == NB_OK);
 		CHECK(nb_potential_energy_cpu(N, mass, pot, &result[t].epot) == NB_OK);
 		CHECK(nb_lagrangian_radii_cpu(N, mass, pos, result[t].moments.com, 3, fraction, result[t].radius) ==
@@ -255,7 +215,6 @@ int main(void)
 	shells();
 	errors();
 	differences();
-	densest_part();
 	same_bytes_for_any_threads();
 	return unit_end();
 }

@@ -1,0 +1,161 @@
+#include "tools/filter/interrupt.h"
+
+#include "common/descriptor.h"
+#include "common/die.h"
+#include "tools/filter/running.h"
+#include "tools/fold/meet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Signals that come in less than so many seconds are one: timeout(1) sends each twice, to the process and to its group,
+ * and of a pipeline each process hears of it. */
+static const double ONE = 0.1;
+
+static volatile sig_atomic_t watched, held, own, asked;
+static volatile sig_atomic_t link_of = -1, file = -1;
+static volatile double first; /* when the first came */
+
+/* common/timer.h, for a signal handler */
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void nb_interrupt_end_by(int number)
+{
+	struct sigaction action;
+	sigset_t set;
+	nb_fall_silent(); /* of the commands that end now */
+	nb_running_pass_on(number);
+	memset(&action, 0, sizeof action);
+	action.sa_handler = SIG_DFL;
+	sigemptyset(&action.sa_mask);
+	sigaction(number, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + number); /* not reached */
+}
+
+static void wake(void)
+{
+	const uint64_t one = 1;
+	if (file >= 0)
+		(void)!write(file, &one, sizeof one);
+}
+
+static void show(void)
+{
+	static const char text[] = "\nnb-step: ends after this step, with a last frame (a second signal: at once)\n";
+	(void)!write(STDERR_FILENO, text, sizeof text - 1);
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+	const double time = now();
+	const int saved = errno;
+	(void)context;
+	/* one that a reader passes on is the same one, too, however late it comes */
+	if (own && (time - first < ONE || info->si_code == SI_QUEUE))
+		return;
+	if (own || (!held && link_of < 0))
+		nb_interrupt_end_by(number);
+	first = time;
+	own = asked = number;
+	if (held == NB_HOLD_SHOWN_RUN)
+		show();
+	wake();
+	if (link_of >= 0 && nb_meet_signalled(link_of, number))
+		nb_interrupt_end_by(number);
+	errno = saved;
+}
+
+void nb_interrupt_watch(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	if (watched)
+		return;
+	watched = 1;
+	file = nb_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct sigaction action, old;
+		memset(&action, 0, sizeof action);
+		action.sa_sigaction = handle;
+		action.sa_flags = SA_RESTART | SA_SIGINFO;
+		sigemptyset(&action.sa_mask);
+		sigaddset(&action.sa_mask, SIGINT);
+		sigaddset(&action.sa_mask, SIGTERM);
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+void nb_interrupt_hold(enum nb_hold what)
+{
+	held = (int)what;
+}
+
+enum nb_hold nb_interrupt_held(void)
+{
+	return (enum nb_hold)held;
+}
+
+void nb_interrupt_tell(int link)
+{
+	link_of = link;
+	nb_interrupt_watch();
+}
+
+int nb_interrupt_hear(int number)
+{
+	if (!held)
+		return 0;
+	if (!asked)
+		asked = number;
+	wake();
+	return 1;
+}
+
+int nb_interrupted(void)
+{
+	return asked;
+}
+
+int nb_interrupt_file(void)
+{
+	return file;
+}
+
+void nb_interrupt_forget(void)
+{
+	uint64_t unused;
+	if (own)
+		return;
+	asked = 0;
+	if (file >= 0)
+		(void)!read(file, &unused, sizeof unused);
+}
+
+int nb_interrupt_pass_on(int fifo)
+{
+	const pid_t writer = nb_meet_writer(fifo);
+	const union sigval value = {.sival_int = 0};
+	return writer > 0 && getpgid(writer) == getpgrp() && sigqueue(writer, asked, value) == 0;
+}
+
+void nb_interrupt_end(void)
+{
+	if (own)
+		nb_interrupt_end_by(own);
+}

@@ -1,0 +1,106 @@
+/* The energy of a run, where the force pipeline gives the potential: how far it is from that of the first state.
+ * Beside the forces a look costs little, and nothing leaves the device but two numbers. */
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { LOOK = 10 /* steps from one look to the next; states that are written are looked at in any case */ };
+
+/* Relative error from which on a run is not to be trusted. */
+static const double TOO_LARGE = 0.01;
+
+/* The total energy of the state as it is, NaN if something is missing; velocities belong to the positions. */
+static double total_energy(struct step *s)
+{
+	const struct nb_space *space = s->backend->space;
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	struct nb_moments moments;
+	double epot;
+	if (!nb_frame_field(s->frame, NB_POT) || !nb_frame_field(s->frame, NB_MASS))
+		return NAN;
+	const double *mass = nb_step_read(s, NB_MASS, space), *vel = nb_step_read(s, NB_VEL, space);
+	nb_step_require(s, s->backend->moments(n, mass, nb_step_read(s, NB_POS, space), vel, &moments));
+	nb_step_require(s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT, space), &epot));
+	return moments.ekin + epot;
+}
+
+/* What the potential follows from beside the bodies. */
+static void note_law(const struct step *s, char law[NB_LAW_TEXT])
+{
+	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
+	snprintf(law, NB_LAW_TEXT, "%.60s %.60s", eps ? eps : "", G ? G : "1");
+}
+
+void nb_step_energy_load(struct step *s)
+{
+	struct energy *e = &s->energy;
+	e->first = nb_require_attribute(s->frame, "etot0", NAN);
+	note_law(s, e->law);
+	e->known = 0;
+	e->error = e->largest = 0;
+	e->looks = 0;
+}
+
+/* Another law has another energy. */
+static void find_first(struct step *s)
+{
+	struct energy *e = &s->energy;
+	char law[NB_LAW_TEXT];
+	note_law(s, law);
+	if (!isfinite(e->first) || strcmp(law, e->law) != 0)
+		e->first = total_energy(s);
+	memcpy(e->law, law, sizeof law);
+	e->known = isfinite(e->first);
+	if (!e->known)
+		nb_frame_drop_attribute(s->frame, "etot0");
+}
+
+void nb_step_energy_begin(struct step *s)
+{
+	find_first(s);
+}
+
+static int is_conserved(const struct step *s)
+{
+	return !s->send_velocities && (s->collide == COLLIDE_NONE || s->collide == COLLIDE_ELASTIC);
+}
+
+static void warn(struct step *s)
+{
+	if (s->energy.warned || !is_conserved(s) || !(s->energy.error > TOO_LARGE))
+		return;
+	s->energy.warned = 1;
+	nb_step_progress_clear(s);
+	nb_warn("the energy is off by %.2g %% in step %" PRIu64
+		" (want a smaller time step or a larger softening, see nb-step(1))",
+		100 * s->energy.error, s->step);
+}
+
+void nb_step_energy_look(struct step *s, int wanted)
+{
+	struct energy *e = &s->energy;
+	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->step) || (!wanted && s->step % LOOK != 0))
+		return;
+	find_first(s); /* a first state that had a force already may have had another one */
+	if (!e->known)
+		return;
+	const double error = fabs((total_energy(s) - e->first) / e->first);
+	if (!isfinite(error)) /* no potential this time, or a sum that overflows */
+		return;
+	e->error = error;
+	e->largest = fmax(e->largest, error);
+	e->step = s->step;
+	e->looks++;
+	warn(s);
+}
+
+void nb_step_energy_report(const struct step *s)
+{
+	const struct energy *e = &s->energy;
+	if (e->looks)
+		nb_verbose("energy %.10g at first, error %.2g in the end, %.2g at most (of %" PRIu64 " state%s)",
+			e->first, e->error, e->largest, e->looks, e->looks == 1 ? "" : "s");
+}

@@ -1,0 +1,97 @@
+/* --resume: the last whole frame of a saved stream, which may have been cut, is where the run goes on. */
+#include "tools/filter/choose.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void nb_step_open_saved(struct step *s)
+{
+	s->saved = open(s->resume, O_RDONLY | O_CLOEXEC);
+	if (s->saved < 0)
+		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
+}
+
+static int is_own_output(const struct step *s)
+{
+	struct stat file, out;
+	return s->run->files.link < 0 && fstat(s->saved, &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+	       S_ISREG(file.st_mode) && file.st_dev == out.st_dev && file.st_ino == out.st_ino;
+}
+
+static uint64_t step_of(const struct nb_frame *frame, const char *key)
+{
+	return (uint64_t)nb_require_integer_attribute(frame, key, 0, (int64_t)1 << 53, 0);
+}
+
+/* The frame, and the step with which its run began: that of the first frame, or of the first after which the count of
+ * steps does not grow, as that is another run.  Returns why reading ended too early, NULL: it did not. */
+static const char *read_last(struct step *s, struct nb_reader *in, struct nb_frame *last, uint64_t *count)
+{
+	struct nb_frame next;
+	uint64_t before = 0;
+	enum nb_answer answer;
+	nb_frame_init(&next);
+	for (*count = 0; (answer = nb_reader_next(in, &next)) == NB_FRAME; ++*count) {
+		const uint64_t step = step_of(&next, "step");
+		if (*count == 0 || step <= before)
+			s->first_step = step;
+		before = step;
+		nb_frame_clear(last);
+		if (nb_frame_give(last, &next, 1))
+			nb_out_of_memory(last);
+	}
+	nb_frame_clear(&next);
+	return answer == NB_ERROR ? in->error : NULL;
+}
+
+static void refuse_own_output(const struct step *s, const char *cut, int empty)
+{
+	if (!is_own_output(s) || !cut)
+		return;
+	if (empty)
+		nb_die(NB_EXIT_FAILED, "standard output is '%s' itself, which the shell has emptied (want another file)",
+			s->resume);
+	nb_die(NB_EXIT_FAILED,
+		"standard output is '%s' itself, whose end is cut: what is appended could not be read (want another "
+		"file)",
+		s->resume);
+}
+
+/* A run without --every writes its first state; else it is noted in the frame that an interrupt has left. */
+static void find_beginning(struct step *s, struct nb_frame *last)
+{
+	if (!s->every && !s->every_time_given)
+		s->first_step = step_of(last, "first_step");
+}
+
+void nb_step_read_saved(struct step *s, struct nb_frame *frame)
+{
+	struct nb_reader in;
+	struct stat file;
+	uint64_t count;
+	if (nb_reader_open(&in, s->saved))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	const char *cut = read_last(s, &in, frame, &count);
+	refuse_own_output(s, cut, fstat(s->saved, &file) == 0 && file.st_size == 0);
+	if (count == 0)
+		nb_die(NB_EXIT_FAILED, "'%s' has no whole frame to go on from%s%s", s->resume, cut ? ": " : "",
+			cut ? cut : "");
+	find_beginning(s, frame);
+	const uint64_t step = s->step = step_of(frame, "step");
+	if (cut)
+		nb_warn("'%s': %s; the run goes on from frame %" PRIu64 ", step %" PRIu64, s->resume, cut,
+			frame->number, step);
+	else
+		nb_verbose("the run goes on from frame %" PRIu64 " of '%s', step %" PRIu64, frame->number, s->resume,
+			step);
+	nb_reader_close(&in);
+	close(s->saved);
+	s->saved = -1;
+	nb_require_backend(s->run, frame);
+}
