@@ -66,6 +66,20 @@ setup() {
 	cmp a b
 }
 
+@test "counts may be written as 1e3, 1.5k or 1Ki" {
+	local text
+	nb-gen -n 1000 --no-history >plain.nb
+	for text in 1e3 1k 1K 1.0e+3 0.001M; do
+		nb-gen -n $text --no-history | cmp - plain.nb
+	done
+	equals "$(nb-gen -n 1.5k | nb-stats --check | cut -d , -f 2)" ' 1500 bodies'
+	equals "$(nb-gen -n 1Ki | nb-stats --check | cut -d , -f 2)" ' 1024 bodies'
+	nb-gen -n 9 -s 1e3 | grep -aq '^seed=1000$'
+	# a count that is an int, and one that is not
+	equals "$(nb-gen kepler | nb-force | nb-step -d 0.01 -k 2e0 --every 1 nb-force | nb-stats --check | cut -d , -f 1)" 'ok: 3 frames'
+	nb-gen -n 9 --threads 0.1e1 | nb-stats --check
+}
+
 @test "any number of bodies, numbered from 0" {
 	local m n
 	for m in $FREE; do
@@ -182,7 +196,10 @@ setup() {
 @test "bad numbers and names are refused" {
 	fails_with 2 "unknown model 'plumer'" 'nb-gen plumer'
 	fails_with 2 "unknown model ''" "nb-gen ''"
-	fails_with 2 "invalid count '1e3' (want an integer from 0 to 1099511627776)" 'nb-gen -n 1e3'
+	fails_with 2 "invalid count '1e-3' (want an integer from 0 to 1099511627776)" 'nb-gen -n 1e-3'
+	fails_with 2 "invalid count '1.5' (want an integer" 'nb-gen -n 1.5'
+	fails_with 2 "invalid count '2T' (want an integer" 'nb-gen -n 2T'
+	fails_with 2 "invalid count '10m' (want an integer" 'nb-gen -n 10m'
 	fails_with 2 "invalid count '-1'" 'nb-gen -n -1'
 	fails_with 2 "invalid seed '18446744073709551616'" 'nb-gen -s 18446744073709551616'
 	fails_with 2 "invalid dim '4' (want 2|3)" 'nb-gen uniform --dim 4'
