@@ -87,6 +87,20 @@ run_examples() {
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
 
+@test "man -k finds the suite by nbody, N-body, galaxy and simulation" {
+	local word
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir -p man/man1 man/man5 man/man7
+	for page in "$NB_TOP"/man/*.[157]; do cp "$page" "man/man${page##*.}"; done
+	makewhatis man
+	for word in nbody N-body galaxy simulation; do
+		mapropos -M man "$word" >found
+		grep -q '^nb(7)' found
+	done
+	mapropos -M man simulation | grep -q '^nb-step(1)'
+	mapropos -M man galaxy | grep -q '^nb-gen(1)'
+}
+
 @test "the promises of nb(7) and nb-stream(5) name the tests that there are" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	for page in nb.7 nb-stream.5; do

@@ -120,6 +120,12 @@ static void print_help(const struct nb_tool *tool, const struct table *rows)
 	}
 }
 
+void nb_options_help(const struct nb_tool *tool)
+{
+	const struct table table = all_rows(tool);
+	print_help(tool, &table);
+}
+
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 static _Noreturn void invalid(const struct nb_option *row, const char *arg, const char *want)

@@ -67,7 +67,10 @@ struct nb_common_options {
 };
 
 struct nb_run;
+struct nb_tool;
 
+/* Prints what --help prints, in the name of nb_program. */
+void nb_options_help(const struct nb_tool *tool);
 /* Parses the arguments for an instance: its answers, operands, history line and verbosity.  -h, --help, -V and
  * --version print and end it with status 0. */
 void nb_options_parse(struct nb_run *run, int argc, char **argv);
