@@ -47,7 +47,7 @@ setup() {
 		# shellcheck disable=SC2086
 		nb-gen $options --no-history >given.nb
 		# shellcheck disable=SC2086
-		nb-gen $(sed "s/ --mass-range.*//; /imf kroupa/!s/ .*//" <<<"$options") --no-history >default.nb
+		nb-gen ${options%% *} --no-history >default.nb
 		cmp given.nb default.nb
 	done <<-'END'
 		uniform -n 65536 -s 1 --dim 3 --size 1 --sigma 0
@@ -61,10 +61,11 @@ setup() {
 		hernquist --rmax 20
 		nfw --concentration 10
 		ring -n 65536 -s 1 --inner 1 --outer 2 --ring-mass 0.001 --eccentricity 0.01 --dim 3
-		king --imf kroupa --mass-range 0.08,100
 		solar -n 9
 		figure8 -n 3
 	END
+	nb-gen king --imf kroupa --mass-range 0.08,100 --no-history >given.nb
+	nb-gen king --imf kroupa --no-history | cmp - given.nb
 	# only what the units are called differs
 	for options in 'plummer --mass 1' 'hernquist --G 1' 'kepler --rscale 1' 'ring --mass 1'; do
 		# shellcheck disable=SC2086
