@@ -382,11 +382,11 @@ static void from_elements(const struct planet *p, double mu, double pos[3], doub
 	const double degree = M_PI / 180;
 	const double mean = remainder(p->longitude - p->perihelion, 360) * degree;
 	double E = mean + p->e * sin(mean);
-	for (int k = 0; k < 20; k++) { /* Newton on Kepler's equation */
-		const double next = E - (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
-		if (next == E)
+	for (int k = 0; k < 20; k++) { /* Newton on Kepler's equation, which squares the error at each step */
+		const double change = (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
+		E -= change;
+		if (fabs(change) < 1e-9)
 			break;
-		E = next;
 	}
 	const double b = sqrt((1 - p->e) * (1 + p->e)), rate = sqrt(mu / p->a) / (1 - p->e * cos(E));
 	const double plane[4] = {p->a * (cos(E) - p->e), p->a * b * sin(E), -rate * sin(E), rate * b * cos(E)};
