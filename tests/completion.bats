@@ -68,11 +68,12 @@ completes() {
 }
 
 @test "columns, one or a list" {
-	fake() { printf 'options:\n      --by density|speed|COLUMN  text\n      --fields COLUMN,...  text\n'; }
+	fake() { printf 'options:\n      --by density|speed|COLUMN  text\n      --fields LIST  text\n      --sort [-]COLUMN  text\n'; }
 	completes 'pos pot' fake --by po
 	completes 'density' fake --by d
 	equals "$(complete_line fake --fields '' | wc -l)" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
 	completes 'pos,vel' fake --fields pos,v
+	completes 'mass' fake --sort ma
 }
 
 @test "the command nb" {

@@ -73,6 +73,11 @@ lacking() {
 	# a run in two pieces is one run
 	nb-gen plummer -n 300 | nb-step -d 0.02 -k 40 --every 0 'nb-force -e 0.05' | nb-convert --to csv >one.csv
 	nb-convert --to csv <whole.nb | cmp - one.csv
+	# what was saved of a run, and what was done after it, are the run
+	if [ -s rest.nb ] && [ -s saved.nb ]; then
+		nb-stats --format tsv <run.nb | cut -f 2- >all.tsv
+		cat saved.nb rest.nb | nb-stats --format tsv | cut -f 2- | cmp - all.tsv
+	fi
 	# pictures, tables and runs are there
 	grep -q '<path' radii.svg
 	grep -q '<path\|<use' xy.svg

@@ -56,6 +56,7 @@ _nb_program() {
 	COMPREPLY=()
 	[[ $previous == [\<\>]* ]] && argument=FILE
 	[[ $previous == -?* ]] && argument=$(_nb_argument "$program" "$previous")
+	[[ $previous == --@(fields|drop) && $argument == LIST ]] && argument=COLUMN
 	case $argument in
 	'') # no argument: an option or an operand
 		if [[ $current == -* ]]; then
