@@ -46,6 +46,102 @@ enum nb_parse nb_parse_i64(const char *text, int64_t min, int64_t max, int64_t *
 	return NB_PARSE_OK;
 }
 
+/* Digits with a point somewhere: the number without the point, and how many of its digits are behind it.  Zeros at the
+ * end of a fraction do not count. */
+static enum nb_parse take_digits(const char **text, uint64_t *number, int *behind)
+{
+	const char *c = *text, *point = NULL, *last = NULL; /* the last digit that counts */
+	if (*c < '0' || *c > '9')
+		return NB_PARSE_INVALID;
+	for (; (*c >= '0' && *c <= '9') || (*c == '.' && !point); c++) {
+		if (*c == '.')
+			point = c;
+		else if (!point || *c != '0')
+			last = c;
+	}
+	*number = 0;
+	*behind = point && last > point ? (int)(last - point) : 0;
+	for (const char *d = *text; d <= last; d++) {
+		const uint64_t digit = (uint64_t)(*d - '0');
+		if (d == point)
+			continue;
+		if (*number > (UINT64_MAX - digit) / 10)
+			return NB_PARSE_TOO_LARGE;
+		*number = 10 * *number + digit;
+	}
+	*text = c;
+	return NB_PARSE_OK;
+}
+
+/* e6, e+6, e-3; none is 0.  Beyond 99 no count is in range anyway. */
+static enum nb_parse take_exponent(const char **text, int *exponent)
+{
+	const char *c = *text;
+	*exponent = 0;
+	if (*c != 'e' && *c != 'E')
+		return NB_PARSE_OK;
+	const int negative = *++c == '-';
+	c += *c == '-' || *c == '+';
+	if (*c < '0' || *c > '9')
+		return NB_PARSE_INVALID;
+	for (; *c >= '0' && *c <= '9'; c++)
+		*exponent = *exponent < 99 ? 10 * *exponent + (*c - '0') : 99;
+	if (negative)
+		*exponent = -*exponent;
+	*text = c;
+	return NB_PARSE_OK;
+}
+
+/* What is left must be a suffix: its power of 10, and its power of 2. */
+static enum nb_parse take_suffix(const char *text, int *decimal, int *binary)
+{
+	static const char letter[] = "kMGT";
+	*decimal = *binary = 0;
+	if (*text == '\0')
+		return NB_PARSE_OK;
+	const char *at = *text == 'K' ? letter : strchr(letter, *text);
+	if (!at || (text[1] && strcmp(text + 1, "i") != 0))
+		return NB_PARSE_INVALID;
+	const int step = (int)(at - letter) + 1;
+	*decimal = text[1] ? 0 : 3 * step;
+	*binary = text[1] ? 10 * step : 0;
+	return NB_PARSE_OK;
+}
+
+enum nb_parse nb_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	uint64_t value;
+	int behind, exponent, decimal, binary;
+	if (*text == '-') {
+		uint64_t positive;
+		const enum nb_parse why = nb_parse_count(text + 1, 0, UINT64_MAX, &positive);
+		return why == NB_PARSE_OK && positive > 0 ? NB_PARSE_TOO_SMALL : NB_PARSE_INVALID;
+	}
+	enum nb_parse why = take_digits(&text, &value, &behind);
+	if (why == NB_PARSE_OK)
+		why = take_exponent(&text, &exponent);
+	if (why == NB_PARSE_OK)
+		why = take_suffix(text, &decimal, &binary);
+	if (why != NB_PARSE_OK)
+		return why;
+	if (binary && value > UINT64_MAX >> binary)
+		return NB_PARSE_TOO_LARGE;
+	value <<= binary;
+	for (int power = exponent + decimal - behind; value && power; power += power < 0 ? 1 : -1) {
+		if (power < 0 && value % 10)
+			return NB_PARSE_INVALID;
+		if (power > 0 && value > UINT64_MAX / 10)
+			return NB_PARSE_TOO_LARGE;
+		value = power < 0 ? value / 10 : value * 10;
+	}
+	if (value < min)
+		return NB_PARSE_TOO_SMALL;
+	if (value > max)
+		return NB_PARSE_TOO_LARGE;
+	*out = value;
+	return NB_PARSE_OK;
+}
+
 enum nb_parse nb_parse_f64(const char *text, double *out)
 {
 	/* refuse what strtod takes and people do not mean: leading space, "nan", "inf" */

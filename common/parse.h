@@ -10,6 +10,9 @@ enum nb_parse { NB_PARSE_OK = 0, NB_PARSE_INVALID, NB_PARSE_TOO_SMALL, NB_PARSE_
 /* A decimal integer in [min, max], nothing before or after it. */
 enum nb_parse nb_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 enum nb_parse nb_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out);
+/* A count in [min, max] as people write it: 250, 1e6, 1.5k = 1500, 2M, 1Mi = 2^20.  The suffixes are k (or K), M, G and
+ * T, powers of 1000, and Ki, Mi, Gi and Ti, powers of 1024.  The value is exact: 1.5 and 1e-3 are invalid. */
+enum nb_parse nb_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 /* A finite decimal (or hexadecimal) floating-point number, nothing before or after it; the decimal
  * point is '.' whatever the locale. */
 enum nb_parse nb_parse_f64(const char *text, double *out);

@@ -55,7 +55,7 @@ file == 3 && /^\.It / {
 	item = ""
 	if ($2 == "Cm")
 		described[$3] = 1
-	else if (match($0, /Fl -[a-z-]+/))
+	else if (match($0, /Fl -[A-Za-z][A-Za-z0-9-]*/))
 		item = substr($0, RSTART + 4, RLENGTH - 4)
 	next
 }
@@ -96,6 +96,8 @@ function check_models(name,    i, takers, others, has, all_takers, all_others) {
 }
 
 function check_defaults(name,    part, n, i, x) {
+	if (kind[name] == "CHOICE")
+		return # tests/lint looks for its words
 	n = split(value[name], part, " ")
 	for (i = 1; i <= n; i++) {
 		x = part[i]
@@ -109,7 +111,7 @@ function check_defaults(name,    part, n, i, x) {
 }
 
 function check_range(name,    x) {
-	if (kind[name] == "ANGLES")
+	if (kind[name] ~ /^(ANGLES|RANGE|CHOICE)$/)
 		return
 	x = low[name]
 	if (kind[name] == "POSITIVE" && !says(name, "above " x "|above that|larger than " x "|larger than that"))

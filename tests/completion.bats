@@ -52,8 +52,8 @@ completes() {
 	completes '-n' nb-gen -n
 	for tool in $(nb --help | awk '/^  nb-/ { print $1 }'); do
 		complete_line "$tool" - | grep -qx -- --help
-		complete_line "$tool" - | grep -x -- '--[A-Za-z-]*' >options
-		"$tool" --help | grep -oE -- '^  (-., |    )--[A-Za-z-]+' | grep -oE -- '--[A-Za-z-]+' | sort >want
+		complete_line "$tool" - | grep -x -- '--[A-Za-z0-9-]*' >options
+		"$tool" --help | grep -oE -- '^  (-., |    )--[A-Za-z0-9-]+' | grep -oE -- '--[A-Za-z0-9-]+' | sort >want
 		cmp options want
 	done
 }
@@ -65,6 +65,26 @@ completes() {
 	completes 'auto cpu cuda' nb-force -b ''
 	completes 'auto cpu cuda' nb-force --backend ''
 	completes 'xy xz yz' nb-render-ppm --view ''
+}
+
+@test "columns, one or a list" {
+	fake() { printf 'options:\n      --by density|speed|COLUMN  text\n      --fields LIST  text\n      --sort [-]COLUMN  text\n'; }
+	completes 'pos pot' fake --by po
+	completes 'density' fake --by d
+	equals "$(complete_line fake --fields '' | wc -l)" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
+	completes 'pos,vel' fake --fields pos,v
+	completes 'mass' fake --sort ma
+}
+
+@test "the command nb" {
+	completes 'step' nb ste
+	completes 'gen' nb g
+	completes 'sort-zorder stats step' nb help s
+	completes 'plummer' nb gen pl
+	completes '--precision' nb nb-force --prec
+	completes 'mixed' nb force --precision m
+	complete_line nb '' | grep -qx help
+	equals "$(complete_line nb '' | wc -l)" $((${#NB_TOOLS[@]} + 3))
 }
 
 @test "nothing for a number" {

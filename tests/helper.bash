@@ -127,5 +127,14 @@ nothing_stays() {
 	return 1
 }
 
+# A Python that has NumPy.
+numpy_python() {
+	for p in python3 /usr/bin/python3; do
+		"$p" -c 'import numpy' 2>/dev/null && echo "$p" && return
+	done
+	echo 'no python3 with numpy' >&2
+	return 1
+}
+
 # The last 128 bytes are an end marker (nb-stream(5)).
 ends_well() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 894e42530d0a1a0a010000008000000002 ]; }

@@ -37,7 +37,7 @@ setup() {
 
 @test "plummer with 65536 bodies is the default" {
 	nb-gen --no-history >a.nb
-	nb-gen plummer -n 65536 -s 1 --no-history --precision f64 --dim 3 --rmax 20 >b.nb
+	nb-gen plummer -n 65536 -s 1 --no-history --precision f64 --dim 3 --rmax 20 --imf none >b.nb
 	cmp a.nb b.nb
 }
 
@@ -57,13 +57,40 @@ setup() {
 		merger --disk 0.15 --bulge 0.04 --toomre 1.2 --height 0.15 --pericentre 0.2 --separation 2.5 --eccentricity 1 --ratio 1 --inclination 15,60 --node 0,90
 		boxes -n 262144 --level 7 --per-box 16 --sigma 0 --dim 2
 		kepler -n 2 --eccentricity 0.5 --ratio 1
+		king -n 65536 -s 1 --w0 6 --dim 3 --imf none
+		hernquist --rmax 20
+		nfw --concentration 10
+		ring -n 65536 -s 1 --inner 1 --outer 2 --ring-mass 0.001 --eccentricity 0.01 --dim 3
 		solar -n 9
 		figure8 -n 3
 	END
+	nb-gen king --imf kroupa --mass-range 0.08,100 --no-history >given.nb
+	nb-gen king --imf kroupa --no-history | cmp - given.nb
+	# only what the units are called differs
+	for options in 'plummer --mass 1' 'hernquist --G 1' 'kepler --rscale 1' 'ring --mass 1'; do
+		# shellcheck disable=SC2086
+		nb-gen $options | mutate show vel >a
+		nb-gen "${options%% *}" | mutate show vel >b
+		cmp a b
+	done
 	# a sphere of radius 2.4 is the one of energy -1/4; only what the units are called differs
 	nb-gen sphere -n 100 | mutate show pos >a
 	nb-gen sphere -n 100 --size 2.4 | mutate show pos >b
 	cmp a b
+}
+
+@test "counts may be written as 1e3, 1.5k or 1Ki" {
+	local text
+	nb-gen -n 1000 --no-history >plain.nb
+	for text in 1e3 1k 1K 1.0e+3 0.001M; do
+		nb-gen -n $text --no-history | cmp - plain.nb
+	done
+	equals "$(nb-gen -n 1.5k | nb-stats --check | cut -d , -f 2)" ' 1500 bodies'
+	equals "$(nb-gen -n 1Ki | nb-stats --check | cut -d , -f 2)" ' 1024 bodies'
+	nb-gen -n 9 -s 1e3 | grep -aq '^seed=1000$'
+	# a count that is an int, and one that is not
+	equals "$(nb-gen kepler | nb-force | nb-step -d 0.01 -k 2e0 --every 1 nb-force | nb-stats --check | cut -d , -f 1)" 'ok: 3 frames'
+	nb-gen -n 9 --threads 0.1e1 | nb-stats --check
 }
 
 @test "any number of bodies, numbered from 0" {
@@ -118,6 +145,59 @@ setup() {
 	done
 }
 
+@test "masses, lengths and G of other units leave the virial ratio" {
+	local m
+	for m in plummer king hernquist nfw disk; do
+		nb-gen $m -n 4000 --mass 1e5 --rscale 5 --G 4.30091e-3 >m.nb
+		grep -aq '^G=0.00430091$' m.nb
+		grep -aq '^units=G=0.00430091 M=100000$' m.nb
+		nb-force --potential <m.nb | nb-stats --format tsv >s
+		close_to 1e5 "$(stat_of mass <s)" 1e-5
+		close_to 0.5 "$(stat_of virial <s)" 0.025
+	done
+	# a circular orbit with G M = 3 (2 pi)^2 and radius 2 takes sqrt(8 / 3)
+	nb-gen kepler --eccentricity 0 --mass 3 --rscale 2 --G 39.47841760435743 >k.nb
+	nb-step -d 8.16496580927726e-4 -k 2000 --every 0 nb-force <k.nb >end.nb
+	close_to "$(mutate show pos <k.nb | awk 'NR == 1 { print $1 }')" "$(mutate show pos <end.nb | awk 'NR == 1 { print $1 }')" 1e-2
+}
+
+@test "a mass function keeps the total mass, the centre and the range of masses" {
+	for imf in kroupa salpeter; do
+		nb-gen plummer -n 10k --imf $imf --mass-range 0.5,8 --mass 3 >m.nb
+		nb-stats --format tsv <m.nb >s
+		close_to 3 "$(stat_of mass <s)" 1e-12
+		for c in x y z; do
+			close_to 0 "$(stat_of com$c <s)" 1e-14
+			close_to 0 "$(stat_of p$c <s)" 1e-14
+		done
+		mutate show mass <m.nb | sort -g | awk 'NR == 1 { low = $1 } END { print $1 / low; exit !($1 / low > 12 && $1 / low < 16) }'
+	done
+	equals "$(nb-gen plummer -n 100 | mutate show mass | sort -u)" 0.01
+}
+
+@test "King, Hernquist and NFW spheres keep their radii and energy for some dynamical times" {
+	local m key
+	for m in king hernquist nfw; do
+		nb-gen $m -n 3000 | nb-step -d 0.01 -k 800 --every 0 'nb-force -m direct --precision f32 -e 0.01 --potential' >end.nb
+		nb-gen $m -n 3000 | nb-stats --format tsv >before
+		nb-stats --format tsv <end.nb >after
+		for key in r10 r50 r90; do
+			echo "$m $key $(stat_of $key <before) $(stat_of $key <after)"
+			awk -v a="$(stat_of $key <before)" -v b="$(stat_of $key <after)" 'BEGIN { exit !(b > 0.9 * a && b < 1.12 * a) }'
+		done
+		close_to 0.5 "$(stat_of virial <after)" 0.03
+	done
+}
+
+@test "a ring stays a ring" {
+	nb-gen ring -n 301 --eccentricity 0.02 | nb-step -d 0.01 -k 630 --every 0 'nb-force -e 0.001' >end.nb
+	mutate show pos <end.nb | awk 'NR == 1 { x = $1; y = $2; next }
+		{ r = sqrt(($1 - x) ^ 2 + ($2 - y) ^ 2); if (r < 0.9 || r > 2.2) { print NR, r; bad = 1 } } END { exit bad || NR != 301 }'
+	equals "$(mutate show species <end.nb | sort -n | uniq -c | awk '{ print $2 ":" $1 }' | paste -sd ' ')" '0:1 1:300'
+	# without mass they are test particles
+	nb-gen ring -n 3 --ring-mass 0 | mutate show mass | paste -sd ' ' | grep -qx '1.0 0.0 0.0'
+}
+
 @test "a disk holds its half-mass radius and its thickness for a rotation" {
 	half() { mutate show species | paste -d ' ' - "$1" | awk '$1 == 0 { print sqrt($2 * $2 + $3 * $3) }' | sort -g |
 		awk '{ r[NR] = $1 } END { print r[int(NR / 2)] }'; }
@@ -154,6 +234,15 @@ setup() {
 }
 
 @test "a parameter that the model does not take is refused" {
+	fails_with 2 "model 'king' takes no --rmax" 'nb-gen king --rmax 5'
+	fails_with 2 "model 'nfw' takes no --w0" 'nb-gen nfw --w0 5'
+	fails_with 2 "model 'nfw' takes no --imf" 'nb-gen nfw --imf kroupa'
+	fails_with 2 "model 'solar' takes no --mass" 'nb-gen solar --mass 2'
+	fails_with 2 "model 'figure8' takes no --G" 'nb-gen figure8 --G 2'
+	fails_with 2 "model 'merger' takes no --rscale" 'nb-gen merger --rscale 2'
+	fails_with 2 "model 'king' has no --dim 2" 'nb-gen king --dim 2'
+	fails_with 2 '--mass-range needs --imf' 'nb-gen king --mass-range 1,2'
+	fails_with 2 '--mass-range needs --imf' 'nb-gen king --imf none --mass-range 1,2'
 	fails_with 2 "model 'plummer' takes no --virial" 'nb-gen plummer --virial 0.5'
 	fails_with 2 "model 'plummer' takes no --size" 'nb-gen --size 2'
 	fails_with 2 "model 'sphere' takes no --rmax" 'nb-gen sphere --rmax 5'
@@ -182,12 +271,27 @@ setup() {
 @test "bad numbers and names are refused" {
 	fails_with 2 "unknown model 'plumer'" 'nb-gen plumer'
 	fails_with 2 "unknown model ''" "nb-gen ''"
-	fails_with 2 "invalid count '1e3' (want an integer from 0 to 1099511627776)" 'nb-gen -n 1e3'
+	fails_with 2 "invalid count '1e-3' (want an integer from 0 to 1099511627776)" 'nb-gen -n 1e-3'
+	fails_with 2 "invalid count '1.5' (want an integer" 'nb-gen -n 1.5'
+	fails_with 2 "invalid count '2T' (want an integer" 'nb-gen -n 2T'
+	fails_with 2 "invalid count '10m' (want an integer" 'nb-gen -n 10m'
 	fails_with 2 "invalid count '-1'" 'nb-gen -n -1'
 	fails_with 2 "invalid seed '18446744073709551616'" 'nb-gen -s 18446744073709551616'
 	fails_with 2 "invalid dim '4' (want 2|3)" 'nb-gen uniform --dim 4'
 	fails_with 2 "invalid precision 'f16' (want f32|f64)" 'nb-gen --precision f16'
-	fails_with 2 "invalid rmax '1' (want a number >= 1.5" 'nb-gen --rmax 1'
+	fails_with 2 'rmax must be at least 1.5' 'nb-gen --rmax 1'
+	fails_with 2 'rmax must be at least 1.5' 'nb-gen hernquist --rmax 1.4'
+	fails_with 2 'rmax must be at least a tenth of rscale' 'nb-gen hernquist --rmax 1 --rscale 11'
+	fails_with 2 "invalid rmax '0' (want a number > 0" 'nb-gen --rmax 0'
+	fails_with 2 "invalid mass '0' (want a number > 0" 'nb-gen --mass 0'
+	fails_with 2 "invalid w0 '17' (want a number >= 0.1 and <= 16)" 'nb-gen king --w0 17'
+	fails_with 2 "invalid imf 'chabrier' (want none|kroupa|salpeter)" 'nb-gen --imf chabrier'
+	fails_with 2 "invalid mass-range '2,1' (want two numbers, LOW,HIGH, above 0, the smaller first)" 'nb-gen --imf kroupa --mass-range 2,1'
+	fails_with 2 "invalid mass-range '0,1'" 'nb-gen --imf kroupa --mass-range 0,1'
+	fails_with 2 'the outer radius must exceed the inner one' 'nb-gen ring --inner 2'
+	fails_with 2 'eccentricity must be at least 0 and at most 0.5' 'nb-gen ring --eccentricity 0.6'
+	fails_with 2 'mass, rscale and G give lengths or velocities out of range' 'nb-gen --mass 1e100 --G 1e100 --rscale 1e-120'
+	nb-gen -n 3 --rmax 1 --rscale 0.1 | nb-stats --check
 	fails_with 2 "invalid size '0' (want a number > 0" 'nb-gen uniform --size 0'
 	fails_with 2 "invalid level '13' (want an integer from 0 to 12)" 'nb-gen boxes --level 13'
 	fails_with 2 "invalid per-box '0'" 'nb-gen boxes --per-box 0'

@@ -28,6 +28,98 @@ run_examples() {
 
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
 @test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
+
+# the recipes of nb-cookbook(7), one after the other in one directory
+unroff() { sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\&//g; s/\\\\e/\\\\/g"; }
+
+cookbook_files() { # those of .\" file: NAME
+	local name
+	while read -r name; do
+		sed -n "/^\.\\\\\" file: $name\$/,/^\.Ed/p" "$NB_TOP/man/nb-cookbook.7" | sed '/^\.\\"/d; /^\.[BE]d/d' | unroff >"$name"
+	done < <(sed -n 's/^\.\\" file: //p' "$NB_TOP/man/nb-cookbook.7")
+}
+
+# what a command needs and is not here: a program, or an option of one of those of the suite
+lacking() {
+	local word help=''
+	while read -r word; do
+		command -v "$word" >/dev/null || { echo "$word" && return; }
+		[[ $word != nb-* ]] || help+=$("$word" --help)
+	done < <(grep -oE '\b(nb-[a-z-]+[a-z]|ffmpeg|magick|jq|gnuplot|pnmtopng|pnmsplit|python3|bats)( |$)' <<<"$1" | tr -d ' ')
+	while read -r word; do
+		grep -q -e "$word " <<<"$help" || { echo "$word" && return; }
+	done < <(sed 's/pnm.*//; s/ffmpeg.*//; s/jq.*//' <<<"$1" | grep -oE -- ' --[A-Za-z0-9-]+' | tr -d ' ')
+}
+
+@test "the recipes of nb-cookbook(7) run, and do what it says" {
+	local line count=0 lacks
+	cd "$BATS_TEST_TMPDIR" || return 1
+	cookbook_files
+	mkdir bin
+	ln -s "$(command -v "$(numpy_python)")" bin/python3
+	PATH=$PWD/bin:$PATH
+	while read -r line; do
+		lacks=$(lacking "$line")
+		if [ -n "$lacks" ]; then
+			echo "# without $lacks: $line"
+			continue
+		fi
+		echo "$line"
+		bash -o pipefail -c "$line" >out </dev/null
+		[[ $line != *'frames("run.nb")'* ]] || cp out frames.out
+		count=$((count + 1))
+	done < <(sed -n 's/^\.Dl //p' "$NB_TOP/man/nb-cookbook.7" | unroff)
+	[ "$count" -ge 30 ]
+	# a run in two pieces is one run
+	nb-gen plummer -n 300 | nb-step -d 0.02 -k 40 --every 0 'nb-force -e 0.05' | nb-convert --to csv >one.csv
+	nb-convert --to csv <whole.nb | cmp - one.csv
+	# what was saved of a run, and what was done after it, are the run
+	if [ -s rest.nb ] && [ -s saved.nb ]; then
+		nb-stats --format tsv <run.nb | cut -f 2- >all.tsv
+		cat saved.nb rest.nb | nb-stats --format tsv | cut -f 2- | cmp - all.tsv
+	fi
+	# pictures, tables and runs are there
+	grep -q '<path' radii.svg
+	grep -q '<path\|<use' xy.svg
+	[ "$(printf '%s\n' frame-*.png | wc -l)" -eq 11 ]
+	[ "$(wc -l <frames.out)" -eq 11 ]
+	for seed in 1 2 3; do [ "$(wc -l <seed-$seed.tsv)" -eq 12 ]; done
+	for f in eps-0.02.nb eps-0.2.nb; do nb-stats --check <$f; done
+	# the Earth is back after a year
+	nb-step -q -d 0.001 -k 1000 --every 0 nb-force <earth.nb | nb-convert --to csv >year.csv
+	close_to 1 "$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "x") at = i } END { print $at }' year.csv)" 1e-3
+	# the line of cron under its environment
+	env -i HOME="$PWD" PATH="$NB_BIN:/usr/bin:/bin" sh -c "$(cut -d ' ' -f 6- crontab.txt)"
+	grep -aq '^step=25$' half.nb
+}
+
+@test "what nb-cookbook(7) says of units and of messages is so" {
+	local page=$NB_TOP/man/nb-cookbook.7 command text
+	cd "$BATS_TEST_TMPDIR" || return 1
+	awk '/^\.It .* Ta [0-9.e-]+$/ { sub(/^\.It /, ""); split($0, side, " Ta "); split(side[1], u, ", "); unit(u, side[2]) }
+		function unit(u, want,    g) {
+			g = 6.6743e-11 * mass(u[2]) / of[u[1]]
+			g = u[3] == "km/s" ? g / 1e6 : g / of[u[1]] ^ 2 * of[u[3]] ^ 2
+			count++
+			if (!(g / want > 1 - 3e-5 && g / want < 1 + 3e-5)) { print $0 ": " g; bad = 1 }
+		}
+		function mass(text,    n) { n = text ~ /^1e10 / ? 1e10 : 1; sub(/^1e10 /, "", text); return n * of[text] }
+		BEGIN { pc = 3.0856775814913673e16; of["pc"] = pc; of["kpc"] = 1e3 * pc; of["Mpc"] = 1e6 * pc; of["m"] = 1; of["cm"] = 0.01
+			of["AU"] = 149597870700; of["Msun"] = 1.3271244e20 / 6.6743e-11; of["kg"] = 1; of["g"] = 1e-3
+			of["s"] = 1; of["d"] = 86400; of["yr"] = 365.25 * 86400; of["Myr"] = 1e6 * of["yr"] }
+		END { exit bad || count != 9 }' "$page"
+	awk 'BEGIN { pc = 3.0856775814913673e16; v = sqrt(1.3271244e20 / pc); t = pc / v / (365.25e6 * 86400)
+		exit !(sprintf("%.5f", v / 1e3) == "0.06558" && sprintf("%.2f", t) == "14.91") }'
+	nb-gen merger -n 60 >start.nb
+	[ "$(grep -c '^\.\\" shown by: ' "$page")" -ge 10 ]
+	while read -r command && read -r text; do
+		echo "$command"
+		run bash -c "$command >out"
+		[ "$status" -ne 0 ]
+		grep -qF -- "$text" <<<"$output"
+	done < <(sed -n '/^\.\\" shown by: /{s///p;n;s/^\.It //p}' "$page")
+}
+
 @test "the commands of nb-papers(7) that need no GPU run" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	sed -n '/^\.Dl nb-/s/^\.Dl //p' "$NB_TOP/man/nb-papers.7" | sed "s/\\\\(aq/'/g; s/\\\\-/-/g" | grep -v -e '-b cuda' >commands
@@ -82,9 +174,23 @@ run_examples() {
 	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
 	equals "$(find bin -type f)" bin/nb
 	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
-	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 4))
+	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 5))
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
+}
+
+@test "man -k finds the suite by nbody, N-body, galaxy and simulation" {
+	local word
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir -p man/man1 man/man5 man/man7
+	for page in "$NB_TOP"/man/*.[157]; do cp "$page" "man/man${page##*.}"; done
+	makewhatis man
+	for word in nbody N-body galaxy simulation; do
+		mapropos -M man "$word" >found
+		grep -q '^nb(7)' found
+	done
+	mapropos -M man simulation | grep -q '^nb-step(1)'
+	mapropos -M man galaxy | grep -q '^nb-gen(1)'
 }
 
 @test "the promises of nb(7) and nb-stream(5) name the tests that there are" {

@@ -30,8 +30,9 @@ setup() {
 }
 
 @test "nb by its own name lists the programs, tells its version, and runs them" {
-	fails_with 2 "no tool given (see 'nb --help')" nb
-	fails_with 2 "unknown tool 'no-such' (see 'nb --help')" 'nb no-such'
+	fails_with 2 "unknown tool 'no-such' (see 'nb --help' or 'nb help WORD')" 'nb no-such'
+	equals "$(nb)" "$(nb --help)"
+	equals "$(nb help)" "$(nb --help)"
 	local version
 	version=$(nb-gen --version | sed 's/^nb-gen (nb)/nb/')
 	equals "$(nb --version)" "$version"
@@ -39,6 +40,38 @@ setup() {
 	equals "$(nb -h)" "$(nb --help)"
 	equals "$(nb gen plummer -n 3 --no-history | cksum)" "$(nb nb-gen plummer -n 3 --no-history | cksum)"
 	fails_with 1 'write error' 'nb --version >/dev/full'
+}
+
+@test "nb help finds programs, options, models, columns and pages" {
+	equals "$(nb help step)" "$(nb-step --help)"
+	equals "$(nb help nb-step)" "$(nb-step --help)"
+	# the option of each program that has it, with all its lines
+	nb help softening >found
+	[ "$(grep -c '^nb-[a-z-]*: ' found)" -ge 2 ]
+	grep -A 1 '^nb-force: ' found | grep -q '^  -e, --softening LENGTH '
+	grep -q '^      --eta ETA  ' found
+	run ! grep -q -e '--theta' found
+	nb help PRECISION | grep -A 1 -e '--precision f32|mixed|f64|auto' | grep -q '^  *arithmetic of the pair interactions'
+	# all words in one place
+	nb help opening angle | grep -q -e '-t, --theta'
+	run ! grep -q -e '--softening' <(nb help opening angle)
+	# a program by what it is for
+	nb help z-order | grep -q '^nb-sort-zorder: '
+	# models one by one, and all
+	nb help halo | grep -q '^  nfw '
+	run ! grep -q '^  figure8' <(nb help halo)
+	equals "$(nb help models | grep -c '^  [a-z0-9][a-z0-9]* ')" "$(nb-gen --help | sed '1,/^models:/d' | wc -l)"
+	# columns and pages
+	equals "$(nb help columns | grep -c '^  column ')" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
+	nb help potential | grep -q '^  column pot '
+	nb help galaxy | grep -q '^nb(7): '
+	fails_with 1 "nb: nothing about 'no-such' (see 'nb help'" 'nb help no-such'
+	fails_with 1 'write error' 'nb help softening >/dev/full'
+	# what is said about a page is what the page says
+	for page in "$NB_TOP"/man/*.[57]; do
+		name=$(basename "$page")
+		nb help | grep -qxF "  man ${name##*.} $(printf %-13s "${name%.*}")$(sed -n 's/^\.Nd //p' "$page")"
+	done
 }
 
 @test "a terminal is no stream" {

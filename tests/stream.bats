@@ -10,14 +10,6 @@ example() {
 	awk -v start="$1" '$0 ~ start { found = 1 } found && /^\.Ed/ { exit } on { gsub(/\\e/, "\\"); print } found && /^\.Bd/ { on = 1 }' "$PAGE"
 }
 
-numpy_python() {
-	for p in python3 /usr/bin/python3; do
-		"$p" -c 'import numpy' 2>/dev/null && echo "$p" && return
-	done
-	echo 'no python3 with numpy' >&2
-	return 1
-}
-
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	nb-gen plummer -n 1000 >f.nb

@@ -40,6 +40,7 @@ unit() {
 @test "programs that lie or die when they meet" { unit fold/trouble; }
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
+@test "spherical models, rings and mass functions" { unit models/sphere; }
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }

@@ -1,7 +1,7 @@
 # completion.bash - bash completion for the nb programs.  What there is to complete comes from --help.
 #
-# Installed under the name of a program, it serves that program; sourced as completion.bash, it serves all programs that
-# 'nb --help' lists.
+# Installed under the name of a program, it serves that program; sourced as completion.bash or nb, it serves nb and all
+# programs that 'nb --help' lists.
 
 _nb_options() { # the options of program $1
 	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'
@@ -24,11 +24,39 @@ _nb_kernels() { # of nb-force, which is program $1
 	"$1" --kernel help 2>/dev/null | awk '/^[^ ]/ { print $1 } END { print "help" }'
 }
 
+_nb_columns() { # those of nb-stream(5)
+	nb help columns 2>/dev/null | awk '$1 == "column" { print $2 }'
+}
+
+_nb_tools() { # the programs, without nb-
+	nb --help 2>/dev/null | sed -n 's/^  nb-\([a-z-]*\) .*/\1/p'
+}
+
 _nb() {
-	local program=$1 current=$2 previous=$3 words='' argument=''
+	if [[ ${1##*/} == nb ]]; then
+		_nb_command "$2" "$3"
+	else
+		_nb_program "$@"
+	fi
+}
+
+_nb_command() { # nb TOOL ..., nb help TOOL
+	local tool=${COMP_WORDS[1]}
+	if [[ $COMP_CWORD -eq 1 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_nb_tools) help --help --version" -- "$1")
+	elif [[ $tool == help ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_nb_tools)" -- "$1")
+	else
+		_nb_program "nb-${tool#nb-}" "$1" "$2"
+	fi
+}
+
+_nb_program() {
+	local program=$1 current=$2 previous=$3 words='' argument='' before=''
 	COMPREPLY=()
 	[[ $previous == [\<\>]* ]] && argument=FILE
 	[[ $previous == -?* ]] && argument=$(_nb_argument "$program" "$previous")
+	[[ $previous == --@(fields|drop) && $argument == LIST ]] && argument=COLUMN
 	case $argument in
 	'') # no argument: an option or an operand
 		if [[ $current == -* ]]; then
@@ -37,7 +65,14 @@ _nb() {
 			words=$(_nb_models "$program")
 		fi
 		;;
-	*'|'*) words=$(tr '|' '\n' <<<"$argument" | grep -xE '[a-z0-9_-]+') ;; # the others are names, as AZIMUTH
+	*'|'*) # words, and names such as AZIMUTH
+		words=$(tr '|' '\n' <<<"$argument" | grep -xE '[a-z0-9_-]+')
+		[[ $argument != *COLUMN* ]] || words+=$'\n'$(_nb_columns)
+		;;
+	*COLUMN*) # one, or a list
+		[[ $current != *,* ]] || before=${current%,*},
+		words=$(_nb_columns | sed "s/^/$before/")
+		;;
 	*FILE*) ;;
 	NAME*) [[ $previous == --kernel ]] && words=$(_nb_kernels "$program") ;;
 	*) return ;; # a number
@@ -49,7 +84,7 @@ _nb() {
 if [[ ${BASH_SOURCE[0]##*/} == nb-* ]]; then
 	complete -o filenames -F _nb "${BASH_SOURCE[0]##*/}"
 else
-	mapfile -t _nb_tools < <(nb --help 2>/dev/null | awk '/^  nb-/ { print $1 }')
-	[[ ${#_nb_tools[@]} -eq 0 ]] || complete -o filenames -F _nb "${_nb_tools[@]}"
-	unset _nb_tools
+	mapfile -t _nb_names < <(_nb_tools | sed 's/^/nb-/')
+	[[ ${#_nb_names[@]} -eq 0 ]] || complete -o filenames -F _nb nb "${_nb_names[@]}"
+	unset _nb_names
 fi

@@ -1,21 +1,11 @@
 /* The one program behind all names: nb-gen, nb-force and the others are links to it, so that they share their code, on
- * disk and in memory.  As nb it lists them, and "nb force ..." runs nb-force. */
+ * disk and in memory.  As nb it lists them, "nb force ..." runs nb-force, and "nb help ..." finds what --help says. */
 #include "tools/filter/filter.h"
+#include "tools/filter/help.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-
-static int list(void)
-{
-	const struct nb_tool *tool;
-	puts("usage: nb-TOOL [options], or nb TOOL [options]\nN-body gravity as a chain of Unix filters\n\ntools:");
-	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
-		printf("  %-16s%s\n", tool->name, tool->about);
-	puts("\nEach tool has --help and a manual page; begin with 'man 7 nb'.");
-	nb_require_flushed();
-	return NB_EXIT_OK;
-}
 
 /* "force" or "nb-force" */
 static const struct nb_tool *tool_named(const char *word)
@@ -24,6 +14,15 @@ static const struct nb_tool *tool_named(const char *word)
 	const struct nb_tool *tool = nb_tool_find(word);
 	snprintf(name, sizeof name, "nb-%s", word);
 	return tool ? tool : nb_tool_find(name);
+}
+
+/* Of a tool its --help; anything else is looked for. */
+static int help(int nword, char **word)
+{
+	const struct nb_tool *tool = nword == 1 ? tool_named(word[0]) : NULL;
+	if (tool)
+		return nb_tool_main(tool, 2, (char *[]){word[0], "--help", NULL});
+	return nword ? nb_help_search(nword, word) : nb_help_list();
 }
 
 /* Beyond its end a stack would only raise a signal.  Threads get stacks of the same size. */
@@ -43,10 +42,10 @@ int main(int argc, char **argv)
 	const struct nb_tool *tool = argc > 0 ? nb_tool_find(slash ? slash + 1 : argv[0]) : NULL;
 	if (tool)
 		return nb_tool_main(tool, argc, argv);
-	if (argc < 2)
-		nb_die(NB_EXIT_USAGE, "no tool given (see 'nb --help')");
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return list();
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return nb_help_list();
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		puts("nb " NB_VERSION);
 		nb_require_flushed();
@@ -54,6 +53,6 @@ int main(int argc, char **argv)
 	}
 	tool = tool_named(argv[1]);
 	if (!tool)
-		nb_die(NB_EXIT_USAGE, "unknown tool '%s' (see 'nb --help')", argv[1]);
+		nb_die(NB_EXIT_USAGE, "unknown tool '%s' (see 'nb --help' or 'nb help WORD')", argv[1]);
 	return nb_tool_main(tool, argc - 1, argv + 1);
 }

@@ -16,9 +16,9 @@
 enum precision { PRECISION_F32, PRECISION_F64 };
 
 struct gen {
-	struct nb_model_param answer;	   /* of the options; what was not given is undefined */
-	const char *angles[NB_NPARAMETER]; /* of parameters that are angles */
-	int precision;			   /* enum precision */
+	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
+	const char *pair[NB_NPARAMETER]; /* of parameters that are two numbers */
+	int precision;			 /* enum precision */
 
 	struct nb_model_param param;
 	struct nb_model *model;
@@ -30,7 +30,9 @@ struct gen {
 #define POSITIVE(member) NB_POSITIVE(struct gen, answer.member)
 #define INT(member) NB_INT(struct gen, answer.member)
 #define COUNT(member) NB_U64(struct gen, answer.member)
-#define ANGLES(member) NB_TEXT(struct gen, angles[NB_PARAMETER_##member])
+#define ANGLES(member) NB_TEXT(struct gen, pair[NB_PARAMETER_##member])
+#define RANGE(member) ANGLES(member)
+#define CHOICE(member) NB_CHOICE(struct gen, answer.member)
 
 static const struct nb_option options[] = {
 	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3; boxes: 2",
@@ -46,7 +48,7 @@ static void list_models(void)
 {
 	puts("models:");
 	for (int k = 0; k < NB_MODEL_NKIND; k++)
-		printf("  %-8s  %s\n", nb_model_info[k].name, nb_model_info[k].about);
+		printf("  %-9s  %s\n", nb_model_info[k].name, nb_model_info[k].about);
 }
 
 /* ---- the model ---------------------------------------------------------------------------------- */
@@ -59,11 +61,15 @@ static enum nb_model_kind model_of(const char *name)
 	nb_die(NB_EXIT_USAGE, "unknown model '%s' (see '%s --help')", name, nb_program());
 }
 
+static int is_pair(enum nb_parameter p)
+{
+	return nb_parameter_info[p].kind == NB_KIND_ANGLES || nb_parameter_info[p].kind == NB_KIND_RANGE;
+}
+
 static int is_given(const struct nb_run *run, const struct gen *gen, enum nb_parameter p)
 {
-	const struct nb_parameter_info *info = &nb_parameter_info[p];
-	return nb_given(run,
-		info->kind == NB_KIND_ANGLES ? (const void *)&gen->angles[p] : (const char *)&gen->answer + info->at);
+	const char *answer = (const char *)&gen->answer + nb_parameter_info[p].at;
+	return nb_given(run, is_pair(p) ? (const void *)&gen->pair[p] : answer);
 }
 
 /* A model refuses the parameters that it has no use for: none is parsed and ignored.  But a number of bodies may be the
@@ -78,11 +84,14 @@ static void refuse_useless(const struct nb_run *run, const struct gen *gen, enum
 		nb_die(NB_EXIT_USAGE, "model '%s' has no --dim %d", model->name, gen->answer.dim);
 }
 
-static void take_angles(const char *name, const char *text, double angles[2])
+static void take_pair(const struct nb_parameter_info *info, const char *text, double pair[2])
 {
 	size_t count;
-	if (nb_parse_f64_list(text, 2, angles, &count) != NB_PARSE_OK || count != 2)
-		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want two numbers in degrees, A,B)", name, text);
+	const int angles = info->kind == NB_KIND_ANGLES;
+	if (nb_parse_f64_list(text, 2, pair, &count) != NB_PARSE_OK || count != 2 ||
+		!(angles || (pair[0] > info->low && pair[0] < pair[1] && pair[1] <= info->high)))
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want two numbers%s)", info->option, text,
+			angles ? " in degrees, A,B" : ", LOW,HIGH, above 0, the smaller first");
 }
 
 /* What was given replaces the model's own default. */
@@ -94,8 +103,8 @@ static void take_parameters(const struct nb_run *run, struct gen *gen, enum nb_m
 	for (enum nb_parameter p = 0; p < NB_NPARAMETER; p++) {
 		const struct nb_parameter_info *info = &nb_parameter_info[p];
 		void *to = (char *)&gen->param + info->at;
-		if (is_given(run, gen, p) && info->kind == NB_KIND_ANGLES)
-			take_angles(info->option, gen->angles[p], to);
+		if (is_given(run, gen, p) && is_pair(p))
+			take_pair(info, gen->pair[p], to);
 		else if (is_given(run, gen, p))
 			memcpy(to, (const char *)&gen->answer + info->at, info->size);
 	}
@@ -107,6 +116,8 @@ static void check(struct nb_run *run, void *self)
 	const enum nb_model_kind kind = run->noperand ? model_of(run->operand[0]) : (enum nb_model_kind)0;
 	refuse_useless(run, gen, kind);
 	take_parameters(run, gen, kind);
+	if (is_given(run, gen, NB_PARAMETER_mass_range) && gen->param.imf == 0)
+		nb_die(NB_EXIT_USAGE, "--mass-range needs --imf kroupa or --imf salpeter");
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -136,6 +147,18 @@ static void add_field(struct nb_frame *frame, enum nb_field field, const char *d
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }
 
+/* Those of the model, unless parameters have changed them; a sphere of another radius has another energy. */
+static void set_units(const struct nb_run *run, const struct gen *gen, struct nb_frame *frame)
+{
+	const struct nb_model_param *param = &gen->param;
+	char text[2 * NB_F64_TEXT + 8], G[NB_F64_TEXT], mass[NB_F64_TEXT];
+	snprintf(text, sizeof text, "G=%s M=%s", nb_format_f64(param->G, G), nb_format_f64(param->mass, mass));
+	const int scaled = is_given(run, gen, NB_PARAMETER_mass) || is_given(run, gen, NB_PARAMETER_rscale) ||
+			   is_given(run, gen, NB_PARAMETER_G) ||
+			   (param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size));
+	nb_set_attribute(frame, "units", scaled ? text : nb_model_info[param->kind].units);
+}
+
 /* Attributes, and columns without contents. */
 static void describe(const struct nb_run *run, const struct gen *gen, struct nb_frame *frame)
 {
@@ -154,9 +177,7 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 	nb_set_attribute_f64(frame, "time", 0);
 	nb_set_attribute_f64(frame, "G", nb_model_G(gen->model));
 	nb_set_attribute_f64(frame, "dim", param->dim);
-	/* a sphere of another radius has another energy */
-	const int other_energy = param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size);
-	nb_set_attribute(frame, "units", other_energy ? "G=1 M=1" : info->units);
+	set_units(run, gen, frame);
 	nb_set_attribute(frame, "model", info->name);
 	if (nb_model_takes(param->kind, NB_PARAMETER_seed)) {
 		char seed[24];

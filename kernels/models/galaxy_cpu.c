@@ -3,9 +3,8 @@
 #include "kernels/models/galaxy_internal.h"
 
 #include "common/mem.h"
-#include "kernels/models/random_internal.h"
+#include "kernels/models/sample_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -322,26 +321,6 @@ double nb_galaxy_length(const struct nb_galaxy *galaxy)
 
 /* ---- drawing ------------------------------------------------------------------------------------ */
 
-struct source {
-	uint64_t seed, index;
-	uint32_t stream;
-};
-
-enum { DRAW_VEL = 16 };
-
-static void draw(const struct source *from, uint32_t number, double u[2])
-{
-	nb_random2(from->seed, from->stream, from->index, number, u);
-}
-
-static void spherical(double radius, double u, double turn, double out[3])
-{
-	const double z = 2 * u - 1, ring = sqrt((1 - z) * (1 + z)) * radius, phi = 2 * M_PI * turn;
-	out[0] = ring * cos(phi);
-	out[1] = ring * sin(phi);
-	out[2] = radius * z;
-}
-
 static void draw_spheroid(
 	const struct nb_galaxy *g, const struct spheroid *s, const struct source *from, double pos[3], double vel[3])
 {
@@ -384,18 +363,6 @@ static void draw_disk(const struct nb_galaxy *g, const struct source *from, doub
 	vel[0] = vR * c - vphi * s;
 	vel[1] = vR * s + vphi * c;
 	vel[2] = norm1 * cos(2 * M_PI * w[1]) * (a->sigma_z + part * (b->sigma_z - a->sigma_z));
-}
-
-/* Turns a (count numbers) against the sum and adds it. */
-static void balance(double *sum, double *a, int count)
-{
-	double along = 0;
-	for (int k = 0; k < count; k++)
-		along += sum[k] * a[k];
-	for (int k = 0; k < count; k++) {
-		a[k] = along >= 0 ? -a[k] : a[k];
-		sum[k] += a[k];
-	}
 }
 
 void nb_galaxy_draw(const struct nb_galaxy *galaxy, enum nb_galaxy_component component, uint64_t seed, uint32_t stream,

@@ -4,16 +4,21 @@
  * motion (struct nb_model_part).  A model is one to eight parts, or a table of up to nine bodies worked out when it is
  * created; a galaxy has a part for each component, a merger two galaxies.  Body i is found by its part and its number
  * there, and drawn from its own random numbers, so that any range of bodies can be had in any order and by any thread.
- * What is random is drawn in model_simd.c and galaxy_cpu.c.
+ * What is random is drawn in model_simd.c, galaxy_cpu.c and sphere_cpu.c, and rings here.
  *
- * Sections: parameters and what is refused; models of one part, or of eight (clusters); galaxies and mergers; systems
- * of a few bodies; the interface, which fills columns. */
+ * Sections: models of one part, or of eight (clusters); galaxies and mergers; systems of a few bodies; rings; bodies of
+ * a part; what is done to a whole model: masses from a mass function, centring, scaling; the interface, which fills
+ * columns.
+ */
 #include "kernels/models/models.h"
 
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/models/galaxy_internal.h"
+#include "kernels/models/imf_internal.h"
 #include "kernels/models/part_internal.h"
+#include "kernels/models/sample_internal.h"
+#include "kernels/models/sphere_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,6 +33,9 @@ struct nb_model {
 	size_t npart;
 	struct nb_model_part part[MAX_PARTS];
 	struct nb_galaxy *galaxy;
+	struct nb_sphere *sphere;
+	struct nb_imf imf;
+	double scale_radius;	  /* of the model as built; of the models that take rscale */
 	const char *why;	  /* it was refused */
 	double radius[MAX_TABLE]; /* the first that of all, unless there is a table */
 	/* NB_SAMPLE_TABLE: one part whose bodies are these */
@@ -74,18 +82,40 @@ static void plummer_energies(double mu, double *ekin, double *epot)
 	*epot = -3 * i4 / (mass * mass);
 }
 
+/* Where a sphere is cut: in scale radii if both are given, or in units of E = -1/4. */
+struct cut {
+	double scaled, henon; /* one of them; the other is 0 */
+};
+
+static int take_cut(struct nb_model *model, const struct nb_model_param *p, struct cut *cut)
+{
+	*cut = (struct cut){0, p->rmax > 0 ? p->rmax : 20};
+	if (p->rscale > 0 && p->rmax > 0)
+		*cut = (struct cut){p->rmax / p->rscale, 0};
+	if (cut->henon > 0 && !(cut->henon >= 1.5))
+		return refuse(model, "rmax must be at least 1.5");
+	if (cut->scaled > 0 && !(cut->scaled >= 0.1))
+		return refuse(model, "rmax must be at least a tenth of rscale");
+	return NB_OK;
+}
+
 /* Cut at rmax, then scaled so that T = 1/4 and W = -1/2: length = 2 |W|, rmax = length r(mu). */
 static int plummer(struct nb_model *model, const struct nb_model_param *p)
 {
+	struct cut cut;
+	if (take_cut(model, p, &cut))
+		return NB_EINVAL;
 	double low = 0.1, high = 1, ekin, epot;
-	for (int k = 0; k < 100; k++) {
+	for (int k = 0; k < 100 && cut.henon > 0; k++) {
 		const double mu = (low + high) / 2;
 		plummer_energies(mu, &ekin, &epot);
-		if (-2 * epot * mu / sqrt((1 - mu) * (1 + mu)) < p->rmax)
+		if (-2 * epot * mu / sqrt((1 - mu) * (1 + mu)) < cut.henon)
 			low = mu;
 		else
 			high = mu;
 	}
+	if (cut.scaled > 0)
+		low = fmin(cut.scaled / hypot(1, cut.scaled), 1 - 0x1p-53);
 	plummer_energies(low, &ekin, &epot);
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_PLUMMER, 3, p->n);
 	part->mu = low;
@@ -93,7 +123,41 @@ static int plummer(struct nb_model *model, const struct nb_model_param *p)
 	part->speed = sqrt(2) * sqrt(0.25 / ekin); /* v_esc = sqrt(2) psi^(1/2) */
 	part->centred = 1;
 	part->mass = 1 / (double)p->n;
+	model->scale_radius = part->length;
 	return NB_OK;
+}
+
+static int add_sphere(struct nb_model *model, uint64_t n, enum nb_sphere_profile profile, double shape)
+{
+	int status = nb_sphere_create(profile, shape, &model->sphere);
+	if (status)
+		return status;
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_SPHERE, 3, n);
+	part->sphere = model->sphere;
+	part->length = model->scale_radius = nb_sphere_length(model->sphere);
+	part->speed = nb_sphere_speed(model->sphere);
+	part->centred = 1;
+	part->mass = 1 / (double)n;
+	return NB_OK;
+}
+
+static int king(struct nb_model *model, const struct nb_model_param *p)
+{
+	return add_sphere(model, p->n, NB_SPHERE_KING, p->w0);
+}
+
+static int hernquist(struct nb_model *model, const struct nb_model_param *p)
+{
+	struct cut cut;
+	if (take_cut(model, p, &cut))
+		return NB_EINVAL;
+	return add_sphere(model, p->n, NB_SPHERE_HERNQUIST,
+		fmin(cut.henon > 0 ? nb_sphere_hernquist_cut(cut.henon) : cut.scaled, 1e12));
+}
+
+static int nfw(struct nb_model *model, const struct nb_model_param *p)
+{
+	return add_sphere(model, p->n, NB_SPHERE_NFW, p->concentration);
 }
 
 static int uniform(struct nb_model *model, const struct nb_model_param *p)
@@ -206,9 +270,11 @@ static int disk(struct nb_model *model, const struct nb_model_param *p)
 {
 	static const double zero[3], upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	int status = make_galaxy(model, p);
-	if (status == NB_OK)
-		add_galaxy(model, p, p->n, 1, 0, zero, zero, upright);
-	return status;
+	if (status)
+		return status;
+	add_galaxy(model, p, p->n, 1, 0, zero, zero, upright);
+	model->scale_radius = nb_galaxy_length(model->galaxy);
+	return NB_OK;
 }
 
 /* Relative orbit (second minus first) of two point masses of total mass 1, separation s, moving inward; pericentre in
@@ -316,8 +382,12 @@ static void from_elements(const struct planet *p, double mu, double pos[3], doub
 	const double degree = M_PI / 180;
 	const double mean = remainder(p->longitude - p->perihelion, 360) * degree;
 	double E = mean + p->e * sin(mean);
-	for (int k = 0; k < 20; k++) /* Newton on Kepler's equation */
-		E -= (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
+	for (int k = 0; k < 20; k++) { /* Newton on Kepler's equation, which squares the error at each step */
+		const double change = (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
+		E -= change;
+		if (fabs(change) < 1e-9)
+			break;
+	}
 	const double b = sqrt((1 - p->e) * (1 + p->e)), rate = sqrt(mu / p->a) / (1 - p->e * cos(E));
 	const double plane[4] = {p->a * (cos(E) - p->e), p->a * b * sin(E), -rate * sin(E), rate * b * cos(E)};
 	const double i = p->inclination * degree, node = p->node * degree, w = (p->perihelion - p->node) * degree;
@@ -377,6 +447,276 @@ static int kepler(struct nb_model *model, const struct nb_model_param *p)
 	model->pos[3] = m0 * r;
 	model->vel[1] = -m1 * v;
 	model->vel[4] = m0 * v;
+	model->scale_radius = 1;
+	return NB_OK;
+}
+
+/* ---- rings -------------------------------------------------------------------------------------- */
+
+/* The central body is a table of one, at the origin until all is centred. */
+static int ring(struct nb_model *model, const struct nb_model_param *p)
+{
+	if (p->inner >= p->outer)
+		return refuse(model, "the outer radius must exceed the inner one");
+	if (!(p->eccentricity <= 0.5))
+		return refuse(model, "eccentricity must be at least 0 and at most 0.5");
+	if (p->n > 0)
+		table_begin(model, 1);
+	const uint64_t n = p->n > 0 ? p->n - 1 : 0;
+	model->mass[0] = n > 0 ? 1 - p->ring_mass : 1;
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_RING, p->dim, n);
+	part->turn[0] = part->turn[4] = part->turn[8] = 1;
+	part->ring = (struct nb_ring){p->inner, p->outer, p->eccentricity, model->mass[0]};
+	part->mass = p->ring_mass / (double)n;
+	part->speed = 1;
+	part->species = 1;
+	for (size_t k = 0; k < model->npart; k++)
+		model->part[k].centred = model->part[k].whole = 1;
+	model->has_species = 1;
+	return NB_OK;
+}
+
+/* A number with Rayleigh's distribution and this root mean square, below 0.95 */
+static double rayleigh(double rms, double u)
+{
+	return rms > 0 ? sqrt(-rms * rms * log1p(u * expm1(-0.95 * 0.95 / (rms * rms)))) : 0;
+}
+
+/* Eccentricities and inclinations as in a disk of planetesimals in equilibrium, <e^2> = 4 <i^2> (Ida & Makino 1992,
+ * Icarus 96, 107).  A body may be turned by half a turn about the axis, and mirrored at the plane. */
+static void ring_block(
+	const struct nb_model_part *part, uint64_t seed, uint64_t start, size_t count, double *pos, double *vel)
+{
+	const struct nb_ring *ring = &part->ring;
+	const double inner2 = ring->inner * ring->inner, outer2 = ring->outer * ring->outer;
+	const double scale = ring->outer * sqrt(ring->outer); /* velocities count as much as positions */
+	double sum_plane[4] = {0}, sum_height[2] = {0};
+	for (size_t i = 0; i < count; i++) {
+		const struct source from = {seed, start + i, part->stream};
+		double u[2], v[2], w[2], *x = pos + 3 * i, *y = vel + 3 * i;
+		draw(&from, 0, u);
+		draw(&from, 1, v);
+		draw(&from, 2, w);
+		const struct planet orbit = {.a = sqrt(inner2 + u[0] * (outer2 - inner2)),
+			.e = rayleigh(ring->eccentricity, w[0]),
+			.inclination = part->dim == 2 ? 0 : rayleigh(ring->eccentricity / 2, w[1]) * 180 / M_PI,
+			.longitude = 360 * u[1],
+			.perihelion = 360 * v[0],
+			.node = 360 * v[1]};
+		from_elements(&orbit, ring->mass, x, y);
+		double plane[4] = {x[0], x[1], y[0] * scale, y[1] * scale}, height[2] = {x[2], y[2] * scale};
+		balance(sum_plane, plane, 4);
+		balance(sum_height, height, 2);
+		memcpy(x, plane, 2 * sizeof *x);
+		x[2] = height[0];
+		y[0] = plane[2] / scale;
+		y[1] = plane[3] / scale;
+		y[2] = height[1] / scale;
+	}
+}
+
+/* ---- bodies of a part --------------------------------------------------------------------------- */
+
+typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
+typedef void shift_function(size_t, int, const double[3], double *);
+
+struct kernels {
+	draw_function *draw;
+	shift_function *shift;
+};
+
+static struct kernels choose(void)
+{
+#ifdef __x86_64__
+	switch (nb_cpu_isa()) {
+	case NB_ISA_AVX512: return (struct kernels){nb_model_draw_avx512, nb_model_shift_avx512};
+	case NB_ISA_AVX2: return (struct kernels){nb_model_draw_avx2, nb_model_shift_avx2};
+	default: break;
+	}
+#endif
+	return (struct kernels){nb_model_draw_plain, nb_model_shift_plain};
+}
+
+/* One block of a part whose positions and velocities are made together, since signs go by both. */
+static int pair_block(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
+	size_t count, double *out)
+{
+	double *other = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *other);
+	if (!other)
+		return NB_ENOMEM;
+	double *pos = vel ? other : out, *v = vel ? out : other;
+	if (part->sampler == NB_SAMPLE_GALAXY)
+		nb_galaxy_draw(part->galaxy, (enum nb_galaxy_component)part->component, model->seed, part->stream,
+			start, count, pos, v);
+	else
+		ring_block(part, model->seed, start, count, pos, v);
+	const double scale = vel ? part->speed : part->length, *t = part->turn;
+	for (size_t i = 0; i < count; i++) {
+		double *a = out + 3 * i;
+		const double x = a[0] * scale, y = a[1] * scale, z = a[2] * scale;
+		a[0] = t[0] * x + t[1] * y + t[2] * z;
+		a[1] = t[3] * x + t[4] * y + t[5] * z;
+		a[2] = t[6] * x + t[7] * y + t[8] * z;
+	}
+	nb_free(other);
+	return NB_OK;
+}
+
+static int whole_block(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
+	int vel, uint64_t start, size_t count, double *out)
+{
+	if (part->sampler == NB_SAMPLE_SPHERE) {
+		nb_sphere_draw(part->sphere, model->seed, part->stream, vel, start, count, out);
+		const double scale = vel ? part->speed : part->length;
+		for (size_t i = 0; i < 3 * count; i++)
+			out[i] *= scale;
+	} else if (part->sampler == NB_SAMPLE_GALAXY || part->sampler == NB_SAMPLE_RING) {
+		int status = pair_block(model, part, vel, start, count, out);
+		if (status)
+			return status;
+	} else {
+		kernels->draw(part, model->seed, vel, start, count, out);
+	}
+	kernels->shift(count, !part->whole && (vel || part->centred), vel ? part->motion : part->centre, out);
+	return NB_OK;
+}
+
+static double mass_of(const struct nb_model *model, const struct nb_model_part *part, uint64_t i)
+{
+	if (part->sampler == NB_SAMPLE_TABLE)
+		return model->mass[i];
+	if (!part->imf)
+		return part->mass;
+	const struct source from = {model->seed, i, part->stream};
+	double u[2];
+	draw(&from, DRAW_MASS, u);
+	return part->mass * nb_imf_mass(part->imf, u[0]);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* Of a number of bodies: mass, mass times position, mass times velocity. */
+struct moment {
+	double mass, pos[3], vel[3];
+};
+
+static int block_moment(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
+	uint64_t start, struct moment *sum)
+{
+	const uint64_t left = part->n - start;
+	const size_t count = left < NB_MODEL_BLOCK ? (size_t)left : (size_t)NB_MODEL_BLOCK;
+	double *pos = nb_alloc(6 * NB_MODEL_BLOCK, sizeof *pos), *vel = pos + 3 * NB_MODEL_BLOCK;
+	int status = pos ? whole_block(kernels, model, part, 0, start, count, pos) : NB_ENOMEM;
+	if (status == NB_OK)
+		status = whole_block(kernels, model, part, 1, start, count, vel);
+	memset(sum, 0, sizeof *sum);
+	for (size_t i = 0; i < count && status == NB_OK; i++) {
+		const double mass = mass_of(model, part, start + i);
+		sum->mass += mass;
+		for (int c = 0; c < 3; c++) {
+			sum->pos[c] += mass * pos[3 * i + c];
+			sum->vel[c] += mass * vel[3 * i + c];
+		}
+	}
+	nb_free(pos);
+	return status;
+}
+
+/* Adds a part; block by block, so that the sum is the same for any number of threads. */
+static int add_moment(const struct nb_model *model, const struct nb_model_part *part, struct moment *sum)
+{
+	const struct kernels kernels = choose();
+	const int64_t n = (int64_t)((part->n + NB_MODEL_BLOCK - 1) / NB_MODEL_BLOCK);
+	struct moment *block = nb_alloc((size_t)n, sizeof *block);
+	int status = block || n == 0 ? NB_OK : NB_ENOMEM;
+#pragma omp parallel for schedule(dynamic) if (status == NB_OK)
+	for (int64_t b = 0; b < (block ? n : 0); b++) {
+		int got = block_moment(&kernels, model, part, (uint64_t)b * NB_MODEL_BLOCK, &block[b]);
+		if (got) {
+#pragma omp atomic write
+			status = got;
+		}
+	}
+	for (int64_t b = 0; b < n && status == NB_OK; b++) {
+		sum->mass += block[b].mass;
+		for (int c = 0; c < 3; c++) {
+			sum->pos[c] += block[b].pos[c];
+			sum->vel[c] += block[b].vel[c];
+		}
+	}
+	nb_free(block);
+	return status;
+}
+
+/* Brings the centre of mass and the momentum of parts that are not centred block by block to 0, and the masses of a
+ * mass function to a total of 1. */
+static int settle(struct nb_model *model)
+{
+	struct moment sum = {0};
+	for (size_t k = 0; k < model->npart; k++) {
+		const struct nb_model_part *part = &model->part[k];
+		if (part->sampler == NB_SAMPLE_TABLE) {
+			sum.mass += model->mass[0];
+			continue;
+		}
+		int status = add_moment(model, part, &sum);
+		if (status)
+			return status;
+	}
+	for (size_t k = 0; k < model->npart && sum.mass > 0; k++) {
+		struct nb_model_part *part = &model->part[k];
+		part->mass = part->imf ? part->mass / sum.mass : part->mass;
+		for (int c = 0; c < 3; c++) {
+			double *x = part->sampler == NB_SAMPLE_TABLE ? &model->pos[c] : &part->centre[c];
+			double *v = part->sampler == NB_SAMPLE_TABLE ? &model->vel[c] : &part->motion[c];
+			*x -= part->centred ? sum.pos[c] / sum.mass : 0;
+			*v -= sum.vel[c] / sum.mass;
+		}
+	}
+	return NB_OK;
+}
+
+static int take_imf(struct nb_model *model, const struct nb_model_param *p)
+{
+	if (nb_model_takes(p->kind, NB_PARAMETER_imf) && p->imf != NB_IMF_NONE) {
+		nb_imf_init(&model->imf, (enum nb_imf_kind)p->imf, p->mass_range[0], p->mass_range[1]);
+		for (size_t k = 0; k < model->npart; k++) {
+			model->part[k].imf = &model->imf;
+			model->part[k].mass = 1;
+			model->part[k].whole = 1;
+		}
+	}
+	return model->npart && model->part[model->npart - 1].whole ? settle(model) : NB_OK;
+}
+
+/* Velocities that follow from gravity go as sqrt(G M / length). */
+static int rescale(struct nb_model *model, const struct nb_model_param *p)
+{
+	if (!nb_model_takes(p->kind, NB_PARAMETER_mass))
+		return NB_OK;
+	const double mass = p->mass,
+		     length = p->rscale > 0 && model->scale_radius > 0 ? p->rscale / model->scale_radius : 1;
+	const double speed = nb_model_takes(p->kind, NB_PARAMETER_sigma) ? 1 : sqrt(p->G) * sqrt(mass) / sqrt(length);
+	if (!(speed > tiny && speed < 1 / tiny && length > tiny && length < 1 / tiny))
+		return refuse(model, "mass, rscale and G give lengths or velocities out of range");
+	model->G *= p->G;
+	for (size_t k = 0; k < model->npart; k++) {
+		struct nb_model_part *part = &model->part[k];
+		part->mass *= mass;
+		part->length *= length;
+		part->speed *= speed;
+		for (int c = 0; c < 3; c++) {
+			part->centre[c] *= length;
+			part->motion[c] *= speed;
+		}
+	}
+	for (int i = 0; i < MAX_TABLE; i++) {
+		model->mass[i] *= mass;
+		for (int c = 0; c < 3; c++) {
+			model->pos[3 * i + c] *= length;
+			model->vel[3 * i + c] *= speed;
+		}
+	}
 	return NB_OK;
 }
 
@@ -404,6 +744,10 @@ int nb_model_create(const struct nb_model_param *param, struct nb_model **out, c
 			model->radius[i] = param->radius;
 	}
 	int status = build[param->kind](model, param);
+	if (status == NB_OK)
+		status = take_imf(model, param);
+	if (status == NB_OK)
+		status = rescale(model, param);
 	if (status) {
 		*why = model->why;
 		nb_model_free(model);
@@ -415,8 +759,10 @@ int nb_model_create(const struct nb_model_param *param, struct nb_model **out, c
 
 void nb_model_free(struct nb_model *model)
 {
-	if (model)
+	if (model) {
 		nb_galaxy_free(model->galaxy);
+		nb_sphere_free(model->sphere);
+	}
 	nb_free(model);
 }
 
@@ -438,61 +784,6 @@ int nb_model_has_species(const struct nb_model *model)
 int nb_model_has_radius(const struct nb_model *model)
 {
 	return model->has_radius;
-}
-
-typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
-typedef void shift_function(size_t, int, const double[3], double *);
-
-struct kernels {
-	draw_function *draw;
-	shift_function *shift;
-};
-
-static struct kernels choose(void)
-{
-#ifdef __x86_64__
-	switch (nb_cpu_isa()) {
-	case NB_ISA_AVX512: return (struct kernels){nb_model_draw_avx512, nb_model_shift_avx512};
-	case NB_ISA_AVX2: return (struct kernels){nb_model_draw_avx2, nb_model_shift_avx2};
-	default: break;
-	}
-#endif
-	return (struct kernels){nb_model_draw_plain, nb_model_shift_plain};
-}
-
-/* One block of a galaxy: both fields are made, since a disk's signs go by both. */
-static int galaxy_block(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
-	size_t count, double *out)
-{
-	double *other = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *other);
-	if (!other)
-		return NB_ENOMEM;
-	nb_galaxy_draw(part->galaxy, (enum nb_galaxy_component)part->component, model->seed, part->stream, start, count,
-		vel ? other : out, vel ? out : other);
-	const double scale = vel ? part->speed : part->length, *t = part->turn;
-	for (size_t i = 0; i < count; i++) {
-		double *a = out + 3 * i;
-		const double x = a[0] * scale, y = a[1] * scale, z = a[2] * scale;
-		a[0] = t[0] * x + t[1] * y + t[2] * z;
-		a[1] = t[3] * x + t[4] * y + t[5] * z;
-		a[2] = t[6] * x + t[7] * y + t[8] * z;
-	}
-	nb_free(other);
-	return NB_OK;
-}
-
-static int whole_block(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
-	int vel, uint64_t start, size_t count, double *out)
-{
-	if (part->sampler == NB_SAMPLE_GALAXY) {
-		int status = galaxy_block(model, part, vel, start, count, out);
-		if (status)
-			return status;
-	} else {
-		kernels->draw(part, model->seed, vel, start, count, out);
-	}
-	kernels->shift(count, vel || part->centred, vel ? part->motion : part->centre, out);
-	return NB_OK;
 }
 
 /* Bodies [from, to) of a part, which lie in one block. */
@@ -518,10 +809,11 @@ static int part_range(const struct nb_model *model, const struct nb_model_part *
 	uint64_t from, uint64_t to, double *out)
 {
 	if (field == NB_MODEL_MASS || field == NB_MODEL_RADIUS) {
-		const double *table = field == NB_MODEL_MASS ? model->mass : model->radius;
-		const double all = field == NB_MODEL_MASS ? part->mass : model->radius[0];
+#pragma omp parallel for if (part->imf && to - from > NB_MODEL_BLOCK)
 		for (uint64_t i = from; i < to; i++)
-			out[i - from] = part->sampler == NB_SAMPLE_TABLE ? table[i] : all;
+			out[i - from] = field == NB_MODEL_MASS		   ? mass_of(model, part, i)
+					: part->sampler == NB_SAMPLE_TABLE ? model->radius[i]
+									   : model->radius[0];
 		return NB_OK;
 	}
 	const int vel = field == NB_MODEL_VEL;

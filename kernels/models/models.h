@@ -5,15 +5,20 @@
  * part also on the number of bodies: see centring).
  *
  * Units: G = 1 and total mass 1, except solar (AU, day, solar mass) and figure8 (three masses of 1).
- * plummer and sphere have energy -1/4 (Henon units); uniform, clusters and boxes have edge 1 unless told otherwise;
- * a disk has energy -1/4 to about 2 %, a merger the same before its galaxies interact; kepler has semi-major axis 1.
+ * plummer, king, hernquist, nfw and sphere have energy -1/4 (Henon units); uniform, clusters and boxes have edge 1
+ * unless told otherwise; a disk has energy -1/4 to about 2 %, a merger the same before its galaxies interact; kepler
+ * has semi-major axis 1, and a ring reaches from 1 to 2. The parameters mass, rscale and G change these units: masses
+ * are multiplied, lengths too, and all velocities that follow from gravity (so not sigma), so that the virial ratio
+ * stays.
  *
- * Centring: plummer, sphere, clusters, disk and merger have their centre of mass and total momentum at 0 to rounding,
- * because each block of NB_MODEL_BLOCK bodies has (its mean is taken off; signs are drawn so that this mean
- * is small, see model_simd.c).  uniform and boxes have zero momentum; their positions stay where they were drawn.
+ * Centring: plummer, king, hernquist, nfw, sphere, clusters, disk and merger have their centre of mass and total
+ * momentum at 0 to rounding, because each block of NB_MODEL_BLOCK bodies has (its mean is taken off; signs are drawn so
+ * that this mean is small, see model_simd.c).  A ring, and what has an initial mass function, has them there as a
+ * whole, which takes a pass over all bodies when the model is created.  uniform and boxes have zero momentum; their
+ * positions stay where they were drawn.
  *
- * Same bytes for any number of threads and for every instruction set (disk and merger also use the C library's
- * elementary functions and are the same bytes wherever these are). */
+ * Same bytes for any number of threads and for every instruction set (disk, merger, king, hernquist, nfw, ring
+ * and mass functions also use the C library's elementary functions and are the same bytes wherever these are). */
 #ifndef NB_MODELS_H
 #define NB_MODELS_H
 
@@ -53,6 +58,8 @@ struct nb_model_param {
 #define NB_TYPE_INT(member) int member;
 #define NB_TYPE_COUNT(member) uint64_t member;
 #define NB_TYPE_ANGLES(member) double member[2];
+#define NB_TYPE_RANGE(member) double member[2];
+#define NB_TYPE_CHOICE(member) int member;
 #define NB_PARAMETER_ROW(member, letter, option, kind, ...) NB_TYPE_##kind(member)
 #include "kernels/models/parameter.def"
 #undef NB_TYPE_REAL
@@ -60,6 +67,8 @@ struct nb_model_param {
 #undef NB_TYPE_INT
 #undef NB_TYPE_COUNT
 #undef NB_TYPE_ANGLES
+#undef NB_TYPE_RANGE
+#undef NB_TYPE_CHOICE
 };
 
 enum nb_parameter {
@@ -68,7 +77,15 @@ enum nb_parameter {
 	NB_NPARAMETER
 };
 
-enum nb_parameter_kind { NB_KIND_REAL, NB_KIND_POSITIVE, NB_KIND_INT, NB_KIND_COUNT, NB_KIND_ANGLES };
+enum nb_parameter_kind {
+	NB_KIND_REAL,
+	NB_KIND_POSITIVE,
+	NB_KIND_INT,
+	NB_KIND_COUNT,
+	NB_KIND_ANGLES,
+	NB_KIND_RANGE,
+	NB_KIND_CHOICE
+};
 
 struct nb_parameter_info {
 	const char *option; /* name of the option, without dashes */
@@ -109,6 +126,7 @@ NB_MUST_CHECK int nb_model_fill(
 	const struct nb_model *model, enum nb_model_field field, uint64_t first, size_t count, double *out);
 /* Species of bodies [first, first + count); 0 where the model has none.
  *   clusters: number of the corner, bit 0 for x, bit 1 for y, bit 2 for z     solar: 0 Sun, 1 Mercury ... 8 Neptune
+ *   ring: 0 central body, 1 ring
  *   disk, merger: 0 disk, 1 bulge, 2 halo; 3, 4, 5 those of the second galaxy */
 void nb_model_species(const struct nb_model *model, uint64_t first, size_t count, uint8_t *out);
 

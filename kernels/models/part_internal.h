@@ -19,6 +19,8 @@ enum nb_model_sampler {
 	NB_SAMPLE_BALL,	   /* length[0] radius; a disc where dim is 2 */
 	NB_SAMPLE_BOXES,   /* level */
 	NB_SAMPLE_GALAXY,  /* kernels/models/galaxy_cpu.c: component of *galaxy */
+	NB_SAMPLE_SPHERE,  /* kernels/models/sphere_cpu.c: *sphere */
+	NB_SAMPLE_RING,	   /* ring; speed, length: units */
 	NB_SAMPLE_TABLE	   /* bodies of struct nb_model: pos and vel are theirs */
 };
 
@@ -27,6 +29,15 @@ enum nb_model_sampler {
 #define NB_MODEL_BOX_MARGIN 0x1p-22
 
 struct nb_galaxy;
+struct nb_sphere;
+struct nb_imf;
+
+/* Orbits about a mass at the origin, the plane x-y. */
+struct nb_ring {
+	double inner, outer; /* semi-major axes, of uniform surface density */
+	double eccentricity; /* root mean square; that of the inclinations is half of it, or 0 in two dimensions */
+	double mass;	     /* of the central body */
+};
 
 struct nb_model_part {
 	enum nb_model_sampler sampler;
@@ -34,16 +45,20 @@ struct nb_model_part {
 	uint32_t stream; /* number of the part: word 3 of the random counter */
 	int species;
 	uint64_t first, n;
-	double mass;   /* of each body */
+	double mass; /* of each body, or what its mass from imf is multiplied by */
+	const struct nb_imf *imf;
 	double length; /* see the samplers */
-	double speed;  /* unit of velocity (PLUMMER, GALAXY), else the dispersion of one component */
+	double speed;  /* unit of velocity (PLUMMER, GALAXY, SPHERE, RING), else the dispersion of one component */
 	double mu;     /* PLUMMER: sqrt(s), s = r^2 / (1 + r^2) at the truncation radius */
 	int level;     /* BOXES */
 	int centred;   /* the mean position of the bodies is made 0 before centre is added */
+	int whole; /* the blocks keep their means: the centre of mass of all bodies is made 0 by centre and motion */
 	double centre[3], motion[3];
-	double turn[9]; /* GALAXY: rotation matrix, row-major */
+	double turn[9]; /* GALAXY, RING: rotation matrix, row-major */
 	const struct nb_galaxy *galaxy;
 	int component;
+	const struct nb_sphere *sphere;
+	struct nb_ring ring;
 };
 
 struct nb_model_param;

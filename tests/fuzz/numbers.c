@@ -47,6 +47,14 @@ static void parse(const char *text)
 		REQUIRE(u >= 3 && u <= 1000);
 	if (nb_parse_u64(text, 0, UINT64_MAX, &u) == NB_PARSE_OK)
 		REQUIRE(u == strtoull(text, NULL, 10));
+	if (nb_parse_count(text, 3, 1000, &u) == NB_PARSE_OK)
+		REQUIRE(u >= 3 && u <= 1000);
+	if (nb_parse_u64(text, 0, UINT64_MAX, &u) == NB_PARSE_OK) {
+		uint64_t same;
+		REQUIRE(nb_parse_count(text, 0, UINT64_MAX, &same) == NB_PARSE_OK && same == u);
+	} else if (nb_parse_f64(text, &x) == NB_PARSE_OK && nb_parse_count(text, 0, UINT64_MAX, &u) == NB_PARSE_OK) {
+		REQUIRE(fabs((double)u - x) <= 1e-15 * x);
+	}
 	if (nb_parse_i64(text, INT64_MIN, INT64_MAX, &i) == NB_PARSE_OK)
 		REQUIRE(i == strtoll(text, NULL, 10));
 	if (nb_parse_f64_list(text, 4, list, &count) == NB_PARSE_OK)

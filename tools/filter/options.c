@@ -124,6 +124,12 @@ static void print_help(const struct nb_tool *tool, const struct table *rows)
 	}
 }
 
+void nb_options_help(const struct nb_tool *tool)
+{
+	const struct table table = all_rows(tool);
+	print_help(tool, &table);
+}
+
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 static _Noreturn void invalid(const struct nb_option *row, const char *arg, const char *want)
@@ -156,16 +162,13 @@ static void take_integer(const struct nb_option *row, void *value, const char *a
 		snprintf(want, sizeof want, "an integer from %.0f to %.0f", row->min, row->max);
 	else
 		snprintf(want, sizeof want, "an integer >= %.0f", row->min);
-	if (row->kind == NB_OPT_INT) {
-		int64_t number;
-		if (nb_parse_i64(arg, (int64_t)row->min, (int64_t)row->max, &number) != NB_PARSE_OK)
-			invalid(row, arg, want);
+	uint64_t number, max = row->max >= 0x1p64 ? UINT64_MAX : (uint64_t)row->max;
+	if (nb_parse_count(arg, (uint64_t)row->min, max, &number) != NB_PARSE_OK)
+		invalid(row, arg, want);
+	if (row->kind == NB_OPT_INT)
 		*(int *)value = (int)number;
-	} else {
-		uint64_t max = row->max >= 0x1p64 ? UINT64_MAX : (uint64_t)row->max;
-		if (nb_parse_u64(arg, (uint64_t)row->min, max, value) != NB_PARSE_OK)
-			invalid(row, arg, want);
-	}
+	else
+		*(uint64_t *)value = number;
 }
 
 static void take_real(const struct nb_option *row, double *value, const char *arg)

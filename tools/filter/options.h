@@ -14,8 +14,8 @@
 enum nb_option_kind {
 	NB_OPT_FLAG,	/* int: set to 1 */
 	NB_OPT_COUNT,	/* int: counts its appearances */
-	NB_OPT_INT,	/* int in [min, max] */
-	NB_OPT_U64,	/* uint64_t in [min, max] */
+	NB_OPT_INT,	/* int in [min, max], min >= 0, as nb_parse_count reads it: 1e6, 10k */
+	NB_OPT_U64,	/* uint64_t, the same */
 	NB_OPT_F64,	/* double in [min, max] */
 	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
 	NB_OPT_CHOICE,	/* int: min + index into the words of arg, separated by bars: "f32|f64" */
@@ -80,7 +80,10 @@ struct nb_common_options {
 };
 
 struct nb_run;
+struct nb_tool;
 
+/* Prints what --help prints, in the name of nb_program. */
+void nb_options_help(const struct nb_tool *tool);
 /* Parses the arguments for an instance: its answers, operands, history line and verbosity.  -h, --help, -V and
  * --version print and end it with status 0. */
 void nb_options_parse(struct nb_run *run, int argc, char **argv);

@@ -50,6 +50,73 @@ static void test_unsigned(void)
 	}
 }
 
+static void test_count(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t min, max;
+		enum nb_parse want;
+		uint64_t value;
+	} at[] = {
+		{"0", 0, 9, NB_PARSE_OK, 0},
+		{"007", 0, 9, NB_PARSE_OK, 7},
+		{"18446744073709551615", 0, UINT64_MAX, NB_PARSE_OK, UINT64_MAX},
+		{"1e6", 0, UINT64_MAX, NB_PARSE_OK, 1000000},
+		{"1E+6", 0, UINT64_MAX, NB_PARSE_OK, 1000000},
+		{"1.25e2", 0, UINT64_MAX, NB_PARSE_OK, 125},
+		{"1500e-2", 0, UINT64_MAX, NB_PARSE_OK, 15},
+		{"1.0", 0, 9, NB_PARSE_OK, 1},
+		{"3.", 0, 9, NB_PARSE_OK, 3},
+		{"0.0e99", 0, 9, NB_PARSE_OK, 0},
+		{"10k", 0, UINT64_MAX, NB_PARSE_OK, 10000},
+		{"10K", 0, UINT64_MAX, NB_PARSE_OK, 10000},
+		{"1.5k", 0, UINT64_MAX, NB_PARSE_OK, 1500},
+		{"2M", 0, UINT64_MAX, NB_PARSE_OK, 2000000},
+		{"0.000000001G", 0, 9, NB_PARSE_OK, 1},
+		{"3T", 0, UINT64_MAX, NB_PARSE_OK, 3000000000000},
+		{"1e1k", 0, UINT64_MAX, NB_PARSE_OK, 10000},
+		{"1Ki", 0, UINT64_MAX, NB_PARSE_OK, 1024},
+		{"1.5Ki", 0, UINT64_MAX, NB_PARSE_OK, 1536},
+		{"1Mi", 0, UINT64_MAX, NB_PARSE_OK, 1 << 20},
+		{"0.25Gi", 0, UINT64_MAX, NB_PARSE_OK, 1 << 28},
+		{"1Ti", 0, UINT64_MAX, NB_PARSE_OK, (uint64_t)1 << 40},
+		{"9007199254740993e0", 0, UINT64_MAX, NB_PARSE_OK, 9007199254740993}, /* 2^53 + 1: no double */
+		{"1.5", 0, 9, NB_PARSE_INVALID, 0},
+		{"1e-3", 0, 9, NB_PARSE_INVALID, 0},
+		{"1.0005k", 0, UINT64_MAX, NB_PARSE_INVALID, 0},
+		{"1.1Ki", 0, UINT64_MAX, NB_PARSE_INVALID, 0},
+		{"1e", 0, 9, NB_PARSE_INVALID, 0},
+		{"1e+", 0, 9, NB_PARSE_INVALID, 0},
+		{"e6", 0, 9, NB_PARSE_INVALID, 0},
+		{".5k", 0, UINT64_MAX, NB_PARSE_INVALID, 0},
+		{"k", 0, 9, NB_PARSE_INVALID, 0},
+		{"1m", 0, 9, NB_PARSE_INVALID, 0},
+		{"1kk", 0, UINT64_MAX, NB_PARSE_INVALID, 0},
+		{"1k ", 0, UINT64_MAX, NB_PARSE_INVALID, 0},
+		{"1.2.3", 0, 9, NB_PARSE_INVALID, 0},
+		{"0x10", 0, 99, NB_PARSE_INVALID, 0},
+		{"", 0, 9, NB_PARSE_INVALID, 0},
+		{" 1", 0, 9, NB_PARSE_INVALID, 0},
+		{"+1", 0, 9, NB_PARSE_INVALID, 0},
+		{"-0", 0, 9, NB_PARSE_INVALID, 0},
+		{"-", 0, 9, NB_PARSE_INVALID, 0},
+		{"nan", 0, 9, NB_PARSE_INVALID, 0},
+		{"-1", 0, 9, NB_PARSE_TOO_SMALL, 0},
+		{"-1k", 0, 9, NB_PARSE_TOO_SMALL, 0},
+		{"2", 3, 9, NB_PARSE_TOO_SMALL, 0},
+		{"1k", 0, 999, NB_PARSE_TOO_LARGE, 0},
+		{"18446744073709551616", 0, UINT64_MAX, NB_PARSE_TOO_LARGE, 0},
+		{"1e20", 0, UINT64_MAX, NB_PARSE_TOO_LARGE, 0},
+		{"1e999999999999", 0, UINT64_MAX, NB_PARSE_TOO_LARGE, 0},
+		{"20000000Ti", 0, UINT64_MAX, NB_PARSE_TOO_LARGE, 0},
+	};
+	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+		uint64_t value = 77;
+		same(at[k].text, nb_parse_count(at[k].text, at[k].min, at[k].max, &value), at[k].want);
+		CHECK(value == (at[k].want == NB_PARSE_OK ? at[k].value : 77));
+	}
+}
+
 static void test_signed(void)
 {
 	static const struct {
@@ -148,6 +215,7 @@ static void test_format(void)
 int main(void)
 {
 	test_unsigned();
+	test_count();
 	test_signed();
 	test_real();
 	test_list();

@@ -130,6 +130,21 @@ static void test_invalid(void)
 	REFUSED(NB_MODEL_KEPLER, radius = -2);
 	REFUSED(NB_MODEL_CLUSTERS, size = 1e-160);
 	REFUSED(NB_MODEL_SOLAR, dim = 2);
+	REFUSED(NB_MODEL_PLUMMER, mass = 0);
+	REFUSED(NB_MODEL_PLUMMER, rscale = -1);
+	REFUSED(NB_MODEL_PLUMMER, G = NAN);
+	REFUSED(NB_MODEL_PLUMMER, imf = 3);
+	REFUSED(NB_MODEL_PLUMMER, mass_range[0] = 0);
+	REFUSED(NB_MODEL_PLUMMER, mass_range[0] = 100);
+	REFUSED(NB_MODEL_PLUMMER, mass_range[1] = INFINITY);
+	REFUSED(NB_MODEL_KING, w0 = 0);
+	REFUSED(NB_MODEL_KING, w0 = 17);
+	REFUSED(NB_MODEL_HERNQUIST, rmax = 1.4);
+	REFUSED(NB_MODEL_HERNQUIST, rmax = -1);
+	REFUSED(NB_MODEL_RING, outer = 1);
+	REFUSED(NB_MODEL_RING, inner = 2);
+	REFUSED(NB_MODEL_RING, eccentricity = 0.6);
+	REFUSED(NB_MODEL_RING, ring_mass = 1);
 }
 
 /* The tables: what --help says of a parameter is what the model has. */
@@ -169,9 +184,10 @@ static void test_ranges(void)
 	p.level = 99;
 	EXPECT(nb_model_create(&p, &model, &why) == NB_OK, "%s", why ? why : "");
 	nb_model_free(model);
-	p.rmax = 1.4;
+	p = defaults(NB_MODEL_NFW);
+	p.concentration = 0.5;
 	EXPECT(nb_model_create(&p, &model, &why) == NB_EINVAL &&
-			strcmp(why, "rmax must be at least 1.5 and at most 1e100") == 0,
+			strcmp(why, "concentration must be at least 1 and at most 100") == 0,
 		"%s", why ? why : "");
 	/* a radius for all bodies */
 	for (int kind = 0; kind < NB_MODEL_NKIND; kind++) {

@@ -1,0 +1,172 @@
+#include "tools/filter/help.h"
+
+#include "tools/filter/filter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* As in the line .Nd of the page. */
+static const struct page {
+	const char *name, *section, *about;
+} pages[] = {
+	{"nb", "7", "N-body simulation (nbody) of galaxy, star cluster and planets as a chain of Unix filters"},
+	{"nb-cookbook", "7",
+		"recipes for N-body simulation in the shell: restart, select, combine, units, films, scripts"},
+	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},
+	{"nb-papers", "7", "the five publications whose algorithms nb unites, and where its kernels differ from them"},
+	{"nb-stream", "5", "binary particle stream of the nb programs"},
+};
+
+enum { NPAGE = sizeof pages / sizeof *pages, INDENT = 30 };
+
+int nb_help_list(void)
+{
+	const struct nb_tool *tool;
+	puts("usage: nb-TOOL [options], or nb TOOL [options]\nN-body gravity as a chain of Unix filters\n\ntools:");
+	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
+		printf("  %-16s%s\n", tool->name, tool->about);
+	puts("\nmanual pages:");
+	for (int i = 0; i < NPAGE; i++)
+		printf("  man %s %-13s%s\n", pages[i].section, pages[i].name, pages[i].about);
+	puts("\n'nb help TOOL' shows the options of a program, and 'nb help WORD' every program, option, model, column "
+	     "and\n"
+	     "page with that word.  Each program has a manual page; begin with 'man 7 nb'.");
+	nb_require_flushed();
+	return NB_EXIT_OK;
+}
+
+/* ---- search ------------------------------------------------------------------------------------- */
+
+struct search {
+	int nword;
+	char **word;
+	int found;
+	const char *name, *about; /* of what is being searched */
+	int named;		  /* it has been printed */
+};
+
+static int has(const char *text, const char *word)
+{
+	const size_t length = strlen(word);
+	for (; *text; text++)
+		if (strncasecmp(text, word, length) == 0)
+			return 1;
+	return 0;
+}
+
+static int matches(const struct search *search, const char *text)
+{
+	for (int i = 0; i < search->nword; i++)
+		if (!has(text, search->word[i]))
+			return 0;
+	return 1;
+}
+
+static void print_name(struct search *search)
+{
+	if (!search->named)
+		printf("%s%s: %s\n", search->found ? "\n" : "", search->name, search->about);
+	search->named = search->found = 1;
+}
+
+static void begin(struct search *search, const char *name, const char *about)
+{
+	char line[512];
+	search->name = name;
+	search->about = about;
+	search->named = 0;
+	snprintf(line, sizeof line, "%s %s", name, about);
+	if (matches(search, line))
+		print_name(search);
+}
+
+/* An item as it is printed, which may have several lines. */
+static void look_at(struct search *search, const char *item, int always)
+{
+	if (*item && (always || matches(search, item))) {
+		print_name(search);
+		fputs(item, stdout);
+	}
+}
+
+/* What --help prints: the options one by one, then other lines; a heading that matches, as "models:", brings all that
+ * it stands above. */
+static void search_help(struct search *search, FILE *help)
+{
+	char line[1024], item[4096] = "";
+	int options = 0, all = 0, more = 1;
+	while (more) {
+		more = fgets(line, sizeof line, help) != NULL;
+		const size_t length = more ? strlen(line) : 0;
+		if (more && *item && strspn(line, " ") >= INDENT && strlen(item) + length < sizeof item) {
+			strcat(item, line);
+			continue;
+		}
+		look_at(search, item, all);
+		*item = '\0';
+		const int heading = length > 2 && *line != ' ' && strcmp(line + length - 2, ":\n") == 0;
+		if (heading) {
+			all = options && matches(search, line);
+			options = 1;
+		} else if (options && length > 1) {
+			strcpy(item, line);
+			all = all && *line == ' ';
+		}
+	}
+}
+
+/* What the tool prints goes to standard output, which is a file meanwhile. */
+static void search_tool(struct search *search, const struct nb_tool *tool)
+{
+	struct nb_voice voice = {.program = tool->name, .file = 2};
+	FILE *help = tmpfile();
+	fflush(stdout);
+	const int kept = help ? dup(1) : -1;
+	if (kept < 0 || dup2(fileno(help), 1) < 0)
+		nb_die(NB_EXIT_FAILED, "cannot make a temporary file:");
+	struct nb_voice *own = nb_speak_as(&voice);
+	nb_options_help(tool);
+	nb_speak_as(own);
+	const int status = fflush(stdout);
+	if (dup2(kept, 1) < 0 || status)
+		nb_die(NB_EXIT_FAILED, "cannot write a temporary file:");
+	close(kept);
+	rewind(help);
+	begin(search, tool->name, tool->about);
+	search_help(search, help);
+	fclose(help);
+}
+
+static void search_columns(struct search *search)
+{
+	const int all = search->nword == 1 && strcasecmp(search->word[0], "columns") == 0;
+	for (int i = 0; i < NB_NFIELD; i++) {
+		const struct nb_field_info *field = &nb_field_info[i];
+		char item[256];
+		snprintf(item, sizeof item, "  column %-15s%s%s%s\n", field->name, field->meaning,
+			*field->unit ? "; unit: " : "", field->unit);
+		look_at(search, item, all);
+	}
+}
+
+int nb_help_search(int nword, char **word)
+{
+	struct search search = {.nword = nword, .word = word};
+	const struct nb_tool *tool;
+	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
+		search_tool(&search, tool);
+	for (int i = 0; i < NPAGE; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%s(%s)", pages[i].name, pages[i].section);
+		begin(&search, name, pages[i].about);
+		if (strcmp(pages[i].name, "nb-stream") == 0)
+			search_columns(&search);
+	}
+	nb_require_flushed();
+	if (!search.found)
+		nb_die(NB_EXIT_FAILED, "nothing about '%s' (see 'nb help', or 'man -k nbody')", word[0]);
+	return NB_EXIT_OK;
+}
