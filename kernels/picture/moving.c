@@ -1,5 +1,5 @@
 /* What changes from frame to frame: where the camera looks, how much it shows, and how much light is too much.  In host
- * memory, on one thread. */
+ * memory. */
 #include "kernels/picture/picture.h"
 
 #include <float.h>
@@ -118,16 +118,45 @@ static float density_at(enum nb_stretch stretch, float lo, float hi, float v)
 	}
 }
 
-static double share_above(const size_t *above, enum nb_stretch stretch, float lo, float hi)
+/* The densities from which on a pixel has light, and the top colour. */
+static void bounds_of(enum nb_stretch stretch, float lo, float hi, float bound[2])
 {
-	const float lit = density_at(stretch, lo, hi, NB_LIT), top = density_at(stretch, lo, hi, NB_TOP);
-	const size_t lights = above[step_of(fmaxf(lit, FLT_MIN))], tops = above[step_of(fmaxf(top, FLT_MIN))];
+	bound[0] = fmaxf(density_at(stretch, lo, hi, NB_LIT), FLT_MIN);
+	bound[1] = fmaxf(density_at(stretch, lo, hi, NB_TOP), FLT_MIN);
+}
+
+static double share_of(size_t tops, size_t lights)
+{
 	return lights ? (double)tops / (double)lights : 0;
+}
+
+/* Raises *hi, with above[s] the pixels of step s or a higher one. */
+static void raise(const size_t *above, enum nb_stretch stretch, double most, float lo, float *hi)
+{
+	float bound[2];
+	for (size_t step = step_of(*hi) + 1; step < step_of(FLT_MAX); step++) {
+		*hi = start_of(step);
+		bounds_of(stretch, lo, *hi, bound);
+		if (share_of(above[step_of(bound[1])], above[step_of(bound[0])]) <= most)
+			return;
+	}
 }
 
 int nb_exposure_limit(
 	size_t n, const float *image, enum nb_stretch stretch, double most, float lo, float *hi, double *share)
 {
+	float bound[2];
+	size_t lights = 0, tops = 0;
+	bounds_of(stretch, lo, *hi, bound);
+	const float light = bound[0], top = bound[1];
+#pragma omp parallel for schedule(static) reduction(+ : lights, tops) if (n > 10000)
+	for (size_t p = 0; p < n; p++) {
+		lights += image[p] >= light;
+		tops += image[p] >= top;
+	}
+	*share = share_of(tops, lights);
+	if (!(*share > most))
+		return NB_OK;
 	size_t *above = nb_alloc_zero(NSTEP, sizeof *above);
 	if (!above)
 		return NB_ENOMEM;
@@ -136,10 +165,7 @@ int nb_exposure_limit(
 			above[step_of(image[p])]++;
 	for (size_t s = NSTEP - 1; s-- > 0;)
 		above[s] += above[s + 1];
-	*share = share_above(above, stretch, lo, *hi);
-	size_t step = step_of(*hi);
-	for (double now = *share; now > most && step + 1 < step_of(FLT_MAX); now = share_above(above, stretch, lo, *hi))
-		*hi = start_of(++step);
+	raise(above, stretch, most, lo, hi);
 	nb_free(above);
 	return NB_OK;
 }

@@ -14,6 +14,7 @@
 #define MOST_AT_TOP 0.015
 /* Room around the bodies that are to be seen. */
 #define MARGIN 1.06
+#define LEAST_MARGIN 1.02
 
 /* ---- camera --------------------------------------------------------------------------------------- */
 
@@ -108,7 +109,7 @@ void nb_render_move_camera(struct render *r)
 	if (!(r->parsed.fit > 0))
 		return;
 	const double fit = size_to_fit(r), before = scene->camera.pixels_per_length;
-	scene->size = fmax(pow(scene->size, 1 - PACE) * pow(MARGIN * fit, PACE), fit);
+	scene->size = fmax(pow(scene->size, 1 - PACE) * pow(MARGIN * fit, PACE), LEAST_MARGIN * fit);
 	point_camera(r);
 	/* the same surface density stays as bright */
 	const double change = before / scene->camera.pixels_per_length;
@@ -160,13 +161,14 @@ void nb_render_measure(struct render *r)
 void nb_render_limit(struct render *r)
 {
 	struct scene *scene = &r->scene;
+	const int fixed = r->range || r->expose == EXPOSE_FIRST;
 	float hi = scene->hi;
 	double share;
-	if (scene->discs)
+	if (scene->discs || (fixed && nb_verbosity() < 1))
 		return;
 	nb_render_require_ok(r, nb_exposure_limit((size_t)r->width * (size_t)r->height, r->canvas.image,
 					(enum nb_stretch)r->stretch, MOST_AT_TOP, scene->lo, &hi, &share));
-	if (r->range || r->expose == EXPOSE_FIRST) {
+	if (fixed) {
 		nb_render_watch_clip(r, share);
 	} else {
 		scene->lo = below(r, scene->lo, hi);
@@ -186,6 +188,8 @@ void nb_render_report(const struct render *r)
 	nb_verbose("from frame %" PRIu64 ": --center %s,%s,%s", number, nb_format_f64(c[0], t[0]),
 		nb_format_f64(c[1], t[1]), nb_format_f64(c[2], t[2]));
 	nb_verbose("from frame %" PRIu64 ": --size %s", number, nb_format_f64(scene->size, t[0]));
+	if (scene->points)
+		nb_verbose("from frame %" PRIu64 ": --draw points", number);
 	if (!scene->discs)
 		nb_verbose("from frame %" PRIu64 ": --range %s,%s", number, nb_format_f64(scene->lo * unit, t[0]),
 			nb_format_f64(scene->hi * unit, t[1]));
