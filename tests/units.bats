@@ -60,6 +60,7 @@ unit() {
 @test "jerks of the tree walk" { unit tree/jerk; }
 @test "diagnostics" { unit measure/measure; }
 @test "splat" { unit picture/splat; }
+@test "what moves in a picture" { unit picture/moving; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
 @test "the largest acceleration" { unit motion/step; }

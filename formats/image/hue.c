@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Saturated but not harsh, each far from those before it. */
-static const uint32_t kind_hue[NB_HUE_KINDS] = {0xffc27a, 0x5c9dff, 0xff7fb8, 0x5ce1e6, 0xff6f5f, 0x7fe07f, 0xb38cff,
+static const uint32_t kind_hue[NB_HUE_KINDS] = {0xffc27a, 0x5c9dff, 0xff7fb8, 0x5aeacb, 0xff6f5f, 0x7fe07f, 0xb38cff,
 	0xf2e85c, 0xff9a4d, 0x4fb0a5, 0x8a6fd1, 0xe0e0e0};
 
 /* In the order of nb-gen's merger: disk, bulge, halo, and those of the second galaxy. */

@@ -173,7 +173,7 @@ static void draw_way(struct render *r, const struct point *from, const struct po
 		project(&r->scene.camera, pos, &end[1]);
 		light_of(r, hue, age + 1 - t, end[1].rgb);
 		if (k)
-			nb_line_draw(r->canvas.rgb, r->width, r->height, end, fmax(r->height / 360.0, 1));
+			nb_line_draw(r->canvas.rgb, r->width, r->height, end, fmax(r->height / 360.0, 1.5));
 		end[0] = end[1];
 	}
 }
