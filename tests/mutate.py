@@ -4,6 +4,7 @@
     mutate.py set COLUMN ROW COMPONENT VALUE   set one number of a real column (VALUE may be nan, inf)
     mutate.py add NAME                         add a particle column of 3 x u2 with values row * 3 + component
     mutate.py drop COLUMN                      take a column away
+    mutate.py rename COLUMN NAME               call a column by another name
     mutate.py flags COLUMN VALUE               set the flags of a column
     mutate.py type COLUMN DTYPE                set the type of a column, whose contents become 0
     mutate.py attribute KEY VALUE              set an attribute
@@ -104,6 +105,8 @@ def main(argv):
     elif command == "drop":
         c = frame.index(argv[1])
         del frame.entries[c], frame.contents[c]
+    elif command == "rename":
+        frame.entries[frame.index(argv[1])][:32] = argv[2].encode().ljust(32, b"\0")
     elif command == "flags":
         struct.pack_into("<I", frame.entries[frame.index(argv[1])], 48, int(argv[2]))
     elif command == "type":

@@ -79,6 +79,7 @@ setup() {
 
 @test "the kernels pass their unit test" {
 	"$NB_BIN/../tests/unit/picture/splat"
+	"$NB_BIN/../tests/unit/picture/moving"
 }
 
 @test "each frame gives one picture of the size asked for, 1280 x 720 by default" {
@@ -164,7 +165,8 @@ setup() {
 
 @test "the same bytes for any number of threads" {
 	nb-gen merger -n 30000 >big.nb
-	for o in '' '--by speed' '--by species' '--draw discs' '--neighbours 0'; do
+	for o in '' '--by speed' '--by species' '--draw discs' '--neighbours 0' \
+		'--draw points --by mass --label colour,scale' '--fit 95 --follow densest --hide none --by id'; do
 		# shellcheck disable=SC2086
 		{
 			nb-render-ppm -W 320 -H 180 -j 1 $o <big.nb >a.ppm
@@ -206,10 +208,11 @@ setup() {
 	cmp <(tail -c 6912 a.ppm) <(tail -c 6912 b.ppm)
 }
 
-@test "brightness, camera and colours stay those of the first frame" {
+@test "camera, colours, and brightness after --expose first, stay those of the first frame" {
 	# half the mass a thousandth of it, moved by one length: a dimmer spot, 20 pixels further
 	bodies frame,id,mass,x,y,z 0,0,4,0.025,0.025,0 1,0,2,1.025,0.025,0 >movie.nb
-	nb-render-ppm -W 128 -H 96 --size 4.8 --draw density --neighbours 0 --stretch linear --colormap gray <movie.nb >a.ppm
+	nb-render-ppm -W 128 -H 96 --size 4.8 --draw density --neighbours 0 --stretch linear --colormap gray --expose first \
+		<movie.nb >a.ppm
 	read -r x0 y0 v0 < <(ppm brightest a.ppm 0)
 	read -r x1 y1 v1 < <(ppm brightest a.ppm 1)
 	[ $((x1 - x0)) -eq 20 ]
@@ -233,7 +236,7 @@ setup() {
 }
 
 @test "what -v says gives the same picture" {
-	for o in '' '--by speed' '--stretch log'; do
+	for o in '' '--by speed' '--stretch log' '--draw density' '--by mass --draw points'; do
 		# shellcheck disable=SC2086
 		nb-render-ppm -W 160 -H 90 -v $o <plummer.nb >a.ppm 2>said
 		mapfile -t given < <(sed -n 's/.*: --/--/p' said | tr ' ' '\n')
@@ -299,8 +302,8 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	[ "$g" -gt "$b" ]
 	read -r r g b < <(ppm pixel a.ppm 0 84 48)
 	# cool
-	[ "$b" -gt "$g" ]
 	[ "$g" -gt "$r" ]
+	[ "$b" -gt "$r" ]
 	[ "$(ppm pixel a.ppm 0 64 28)" != '0 0 0' ]
 	$D --hide 2 <three.nb >b.ppm
 	[ "$(ppm pixel b.ppm 0 64 28)" = '0 0 0' ]
@@ -431,6 +434,264 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	[[ $output == *'standard output is a terminal'* ]]
 }
 
+# top FILE: for each picture the per cent of the lit pixels that have inferno's last colour, or nearly
+top() {
+	python3 - "$1" <<-'END'
+		import re, sys
+		data, at = open(sys.argv[1], "rb").read(), 0
+		while at < len(data):
+		    head = re.compile(rb"P6\n(\d+) (\d+)\n255\n").match(data, at)
+		    at, size = head.end(), 3 * int(head[1]) * int(head[2])
+		    p = data[at:at + size]
+		    at += size
+		    lit = sum(max(p[k:k + 3]) > 20 for k in range(0, size, 3))
+		    top = sum(p[k] >= 243 and p[k + 1] >= 248 and p[k + 2] >= 125 for k in range(0, size, 3))
+		    print("%.2f" % (100 * top / max(lit, 1)))
+	END
+}
+
+@test "no frame of a collapse is overexposed, unless its brightness is that of the first" {
+	nb-gen sphere -n 2000 |
+		nb-step -d 0.05 -k 110 --every 10 'nb-sort-zorder | nb-build-tree | nb-force -t 0.7 -e 0.05' >collapse.nb
+	for o in '' '--expose frame' '--draw density'; do
+		# shellcheck disable=SC2086
+		nb-render-ppm -W 240 -H 240 $o <collapse.nb >a.ppm
+		[ "$(top a.ppm | wc -l)" -eq 12 ]
+		top a.ppm | awk '$1 > 2 { exit 1 }'
+		# nor is the densest one dark
+		[ "$(ppm lit a.ppm 8 128)" -gt 60 ]
+	done
+	nb-render-ppm -W 240 -H 240 --draw density --expose first -v <collapse.nb >a.ppm 2>said
+	top a.ppm | awk '$1 > 20 { n++ } END { exit !(n > 2) }'
+	equals "$(grep -c 'overexposed' said)" 1
+	grep -q 'from frame [1-9] on parts of the picture are overexposed: .* % of what has light (--expose smooth shows them)' said
+	# told only after -v
+	nb-render-ppm -W 240 -H 240 --draw density --expose first <collapse.nb 2>said >b.ppm
+	[ ! -s said ]
+	cmp a.ppm b.ppm
+}
+
+@test "--expose smooth goes only a part of the way to a darker frame" {
+	# one body, that loses most of its mass and keeps it so
+	bodies frame,id,mass,x,y,z 0,0,1,0,0,0 1,0,0.1,0,0,0 2,0,0.1,0,0,0 3,0,0.1,0,0,0 >fade.nb
+	nb-render-ppm -W 64 -H 64 --size 4 --draw density --stretch linear --colormap gray <fade.nb >smooth.ppm
+	nb-render-ppm -W 64 -H 64 --size 4 --draw density --stretch linear --colormap gray --expose frame <fade.nb >frame.ppm
+	brightest() { ppm brightest "$1" "$2" | cut -d' ' -f3; }
+	[ "$(brightest smooth.ppm 1)" -lt $(($(brightest smooth.ppm 0) / 2)) ]
+	[ "$(brightest smooth.ppm 2)" -gt "$(brightest smooth.ppm 1)" ]
+	[ "$(brightest smooth.ppm 3)" -gt "$(brightest smooth.ppm 2)" ]
+	at_most 3 $(($(brightest frame.ppm 0) - $(brightest frame.ppm 1)))
+}
+
+@test "--fit keeps its share of the bodies in every picture" {
+	# a ring that widens threefold and narrows again, and two bodies that are always far away
+	awk 'BEGIN { print "frame,id,mass,x,y,z"; for (f = 0; f < 9; f++) { r = 1 + 2 * (f > 1 && f < 5); for (i = 0; i < 200; i++)
+		print f "," i ",1," (i < 2 ? 50 : r * cos(i)) "," r * sin(i) ",0" } }' | nb-convert --from csv >ring.nb
+	nb-render-ppm -W 160 -H 90 --draw discs --disc-size 0.5 --fit 99 -v <ring.nb >a.ppm 2>said
+	run ! grep outside said
+	# all of the ring is seen: its top and bottom rows are lit, the edges of the picture are not
+	for f in 0 1 2 3 4 5 8; do
+		read -r top bottom edge < <(python3 - a.ppm $f <<-'END'
+			import sys
+			w, h, f = 160, 90, int(sys.argv[2])
+			size = len(b"P6\n160 90\n255\n") + 3 * w * h
+			p = open(sys.argv[1], "rb").read()[size * f + size - 3 * w * h:size * (f + 1)]
+			rows = [y for y in range(h) if max(p[3 * w * y:3 * w * (y + 1)]) > 250]
+			print(rows[0], rows[-1], rows[-1] - rows[0])
+		END
+		)
+		[ "$top" -ge 0 ]
+		[ "$bottom" -le 89 ]
+		# large enough: at once when it widens, slowly when it narrows
+		if [ "$f" -lt 5 ]; then
+			[ "$edge" -ge 78 ]
+		fi
+	done
+	# with the size of the first frame they are lost, which -v says once
+	nb-render-ppm -W 160 -H 90 --size 2.1 -v <ring.nb 2>said >/dev/null
+	equals "$(grep -c outside said)" 1
+	grep -q 'from frame 2 on bodies are outside of the picture: [0-9.]* % (--fit 99 shows 99 % of them)' said
+	# all of them: so far away that the ring is small
+	nb-render-ppm -W 160 -H 90 --draw discs --fit all <ring.nb >b.ppm
+	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
+}
+
+@test "--follow keeps the body, the densest place or the centre of mass in the middle" {
+	# a heavy body that stays, a light one that moves, and ten close together that move the other way
+	awk 'BEGIN { print "frame,id,mass,x,y,z"; for (f = 0; f < 3; f++) { print f ",7,100,0,1,0"; print f ",9,1," f ",-1,0"
+		for (i = 0; i < 40; i++) print f "," (10 + i) ",0.001," (0.001 * i - f - 2) ",-1,0" } }' | nb-convert --from csv >moving.nb
+	middle() { # middle PICTURE OPTIONS: brightness of the pixel in the middle
+		local k=$1
+		shift
+		nb-render-ppm -W 64 -H 64 --size 8 --draw discs --colormap gray "$@" <moving.nb >a.ppm
+		ppm pixel a.ppm "$k" 32 32 | cut -d' ' -f1
+	}
+	for k in 0 2; do
+		[ "$(middle $k --follow id:9)" -eq 255 ]
+		[ "$(middle $k --follow densest)" -eq 255 ]
+		[ "$(middle $k --follow com)" -eq 255 ]
+	done
+	[ "$(middle 0 --center 0,-1)" -eq 255 ]
+	[ "$(middle 2 --center 0,-1)" -eq 0 ]
+	fails_with 1 'no body with id 8 to follow in frame 0' 'nb-render-ppm -W 16 -H 16 --follow id:8 <moving.nb'
+	# where the body is no more, the camera stays
+	bodies frame,id,mass,x,y,z 0,1,1,2,0,0 0,2,1,-2,0,0 1,2,1,2,0,0 >gone.nb
+	nb-render-ppm -W 64 -H 64 --size 8 --draw discs --colormap gray --follow id:1 <gone.nb >a.ppm
+	[ "$(ppm pixel a.ppm 1 32 32)" = '255 255 255' ]
+}
+
+@test "--by takes any column, a vector by its length" {
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8'
+	bodies id,mass,x,y,z,vx,vy,vz 0,1,-1,0,0,1,2,2 1,10,1,0,0,0,0,30 >two.nb
+	$D --by mass <two.nb >a.ppm
+	low=$(ppm pixel a.ppm 0 44 48)
+	high=$(ppm pixel a.ppm 0 84 48)
+	read -r r g b <<<"$low"
+	[ "$b" -gt "$r" ]
+	read -r r g b <<<"$high"
+	[ "$r" -gt "$b" ]
+	# the length of a vector, which speed is too
+	$D --by vel <two.nb >b.ppm
+	$D --by speed <two.nb | cmp - b.ppm
+	# 3 is a half of 0 to 6, and in the middle of 1 to 9 in steps of the logarithm
+	$D --by vel --by-range 0,6 <two.nb >a.ppm
+	$D --by speed --speed-range 0,6 <two.nb | cmp - a.ppm
+	$D --by vel --by-range 1,9 --by-scale log <two.nb | cmp - a.ppm
+	$D --by speed --by-range 1,9 --by-scale log <two.nb | cmp - a.ppm
+	[ "$(ppm pixel a.ppm 0 84 48)" = "$high" ]
+	# integers, and columns that no program knows
+	mutate rename vel wind <two.nb >wind.nb
+	$D --by wind --by-range 0,6 <wind.nb | cmp - a.ppm
+	# densities by column, and no numbers above 0
+	nb-force --potential <plummer.nb | nb-render-ppm -W 64 -H 64 --by pot >a.ppm
+	[ "$(ppm lit a.ppm 0 128)" -gt 20 ]
+	fails_with 1 "field 'pot' has no number above 0 for a logarithmic scale in frame 0" \
+		"nb-force --potential <plummer.nb | nb-render-ppm -W 64 -H 64 --by pot --by-scale log"
+	fails_with 1 "field 'heat' missing in frame 0 (stream has: id, mass, pos" 'nb-render-ppm -W 16 -H 16 --by heat <plummer.nb'
+	nb-convert --from princeton "$NB_TOP/tests/data/princeton-names.txt" >names.nb
+	fails_with 1 "field 'name' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by name <names.nb'
+	nb-sort-zorder <plummer.nb | nb-build-tree >tree.nb
+	fails_with 1 "field 'node_mass' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by node_mass <tree.nb'
+}
+
+@test "--by colour draws the colours of a Princeton file, --by id different ones" {
+	printf '2\n9\n-1 0 0 1 1e10 200 0 0\n1 0 0 -1 1e10 0 0 255\n' | nb-convert --from princeton >two.nb
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8'
+	for shape in discs density points; do
+		$D --by colour --draw $shape <two.nb >a.ppm
+		read -r r g b < <(ppm pixel a.ppm 0 44 48)
+		[ "$r" -gt 150 ]
+		[ "$g" -eq "$b" ]
+		[ "$b" -lt "$r" ]
+		read -r r g b < <(ppm pixel a.ppm 0 84 48)
+		[ "$b" -gt 150 ]
+		[ "$g" -eq "$r" ]
+		[ "$r" -lt "$b" ]
+	done
+	$D --by id <two.nb >b.ppm
+	[ "$(ppm pixel b.ppm 0 44 48)" != "$(ppm pixel b.ppm 0 84 48)" ]
+	fails_with 1 "field 'colour' missing in frame 0" 'nb-render-ppm -W 16 -H 16 --by colour <plummer.nb'
+	mutate rename vel colour <plummer.nb >bad.nb
+	fails_with 1 "field 'colour' is 3 x <f8 in frame 0 (want 3 x |u1: red, green, blue)" 'nb-render-ppm -W 16 -H 16 --by colour <bad.nb'
+}
+
+@test "a trail shows where a body has been, and fades" {
+	# from the left to the right in five frames; another body stays
+	bodies frame,id,mass,x,y,z 0,0,1,-2,0,0 0,1,1,0,2,0 1,0,1,-1,0,0 1,1,1,0,2,0 2,0,1,0,0,0 2,1,1,0,2,0 \
+		3,0,1,1,0,0 3,1,1,0,2,0 4,0,1,2,0,0 4,1,1,0,2,0 >way.nb
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8 --colormap gray --disc-size 1 --draw discs'
+	$D --trail 3 <way.nb >a.ppm
+	light() { ppm pixel a.ppm "$1" "$2" 48 | cut -d' ' -f1; }
+	# nothing in the first frame; then brighter where the body was last, to nothing after three frames
+	[ "$(light 0 44)" -eq 0 ]
+	[ "$(light 4 94)" -gt 80 ]
+	[ "$(light 4 74)" -lt "$(light 4 94)" ]
+	[ "$(light 4 54)" -lt "$(light 4 74)" ]
+	[ "$(light 4 54)" -gt 5 ]
+	[ "$(light 4 34)" -eq 0 ]
+	$D <way.nb >a.ppm
+	[ "$(light 4 74)" -eq 0 ]
+	# in the colour of the body; also in the order that a sort leaves
+	${D/--colormap gray/} --by id --trail 3 <way.nb >a.ppm
+	read -r r g b < <(ppm pixel a.ppm 4 94 48)
+	[ "$r" -gt "$g" ]
+	[ "$g" -gt "$b" ]
+	nb-sort-zorder <way.nb | ${D/--colormap gray/} --by id --trail 3 | cmp - a.ppm
+	# velocities bend it: a quarter of a circle passes through its middle
+	bodies time,frame,id,mass,x,y,z,vx,vy,vz 0,0,0,1,2,0,0,0,2,0 1.5707963,1,0,1,0,2,0,-2,0,0 >arc.nb
+	$D --trail 3 <arc.nb >a.ppm
+	[ "$(ppm pixel a.ppm 1 91 19 | cut -d' ' -f1)" -gt 100 ]
+	[ "$(ppm pixel a.ppm 1 84 28 | cut -d' ' -f1)" -eq 0 ]
+	# without them it is straight
+	bodies frame,id,mass,x,y,z 0,0,1,2,0,0 1,0,1,0,2,0 >line.nb
+	$D --trail 3 <line.nb >a.ppm
+	[ "$(ppm pixel a.ppm 1 84 28 | cut -d' ' -f1)" -gt 100 ]
+	fails_with 1 'trails of 100000 frames of 3000 bodies are too long in frame 0' 'nb-render-ppm -W 16 -H 16 --trail 100000 <plummer.nb'
+}
+
+@test "labels: time, scale bar, colour bar and title" {
+	D='nb-render-ppm -W 320 -H 240 --center 0,0 --size 4.8 --colormap gray --draw density'
+	$D <single.nb >plain.ppm
+	# box FILE X Y W H: number of bright pixels in a part of the picture
+	box() {
+		python3 - "$@" <<-'END'
+			import sys
+			x, y, w, h = map(int, sys.argv[2:])
+			p = open(sys.argv[1], "rb").read()[-3 * 320 * 240:]
+			print(sum(p[3 * (320 * r + c)] > 200 for r in range(y, y + h) for c in range(x, x + w)))
+		END
+	}
+	$D --label time <single.nb >a.ppm
+	[ "$(box plain.ppm 0 0 80 20)" -eq 0 ]
+	[ "$(box a.ppm 6 6 60 7)" -gt 40 ]
+	[ "$(box a.ppm 0 20 320 100)" -eq "$(box plain.ppm 0 20 320 100)" ]
+	mutate attribute time 12.5 <single.nb | $D --label time >b.ppm
+	run ! cmp a.ppm b.ppm
+	# 50 pixels are a length; the bar is 1 long, 320 / 4 / 50 rounded down
+	$D --label scale <single.nb >a.ppm
+	[ "$(box a.ppm 6 232 50 2)" -eq 100 ]
+	[ "$(box a.ppm 57 232 100 2)" -eq 0 ]
+	$D --label colour <single.nb >a.ppm
+	[ "$(box a.ppm 290 200 30 40)" -gt 60 ]
+	$D --title 'One body' <single.nb >a.ppm
+	[ "$(box a.ppm 136 6 48 7)" -gt 60 ]
+	$D --label time,scale,colour --title 'One body' <single.nb >a.ppm
+	[ "$(box a.ppm 6 6 60 7)" -gt 40 ]
+	[ "$(box a.ppm 6 232 50 2)" -eq 100 ]
+	# of a column and of species
+	${D/--colormap gray/} --by mass --label colour <single.nb >a.ppm
+	[ "$(box a.ppm 290 200 30 40)" -gt 60 ]
+	bodies id,mass,x,y,z,species 0,1,-1,0,0,0 1,1,1,0,0,3 >kinds.nb
+	${D/--colormap gray/} --by species --label colour <kinds.nb >a.ppm
+	[ "$(ppm pixel a.ppm 0 284 230)" = '255 194 122' ]
+	# a frame without bodies has its time, a picture too small for any of them is one
+	nb-gen plummer -n 0 | $D --label time,scale,colour >a.ppm
+	[ "$(box a.ppm 6 6 60 7)" -gt 40 ]
+	nb-render-ppm -W 8 -H 6 --label time,scale,colour --title 'too long for it' <plummer.nb >a.ppm
+	[ "$(ppm sizes a.ppm)" = 8x6 ]
+}
+
+@test "each species is smoothed over its own neighbours" {
+	# a dense square of light bodies around and between a few heavy ones: no speckles
+	awk 'function random() { x = (x * 16807) % 2147483647; return x / 2147483648 }
+		BEGIN { print "mass,x,y,z,species"; x = 5
+		for (i = 0; i < 20000; i++) print "1," random() "," random() ",0,0"
+		for (i = 0; i < 400; i++) print "200," random() "," random() ",0,1" }' | nb-convert --from csv >mixed.nb
+	D='nb-render-ppm -W 200 -H 200 --center 0.5,0.5 --size 1 --colormap gray --stretch linear --range 0,200000'
+	# roughness: mean difference of neighbouring pixels, as per cent of their mean
+	rough() {
+		python3 - "$1" <<-'END'
+			import sys
+			p = open(sys.argv[1], "rb").read()[-3 * 200 * 200::3]
+			rows = [p[200 * y + 30:200 * y + 170] for y in range(30, 170)]
+			print(100 * sum(abs(a - b) for r in rows for a, b in zip(r, r[1:])) / sum(map(sum, rows)))
+		END
+	}
+	$D <mixed.nb >a.ppm
+	mutate rename species kind <mixed.nb | $D >b.ppm
+	awk "BEGIN { exit !($(rough a.ppm) < $(rough b.ppm) / 2) }"
+}
+
 @test "bad options are usage errors" {
 	R='nb-render-ppm'
 	S='<plummer.nb'
@@ -453,8 +714,11 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 		fails_with 2 "invalid hide '$o'" "$R --hide '$o' $S"
 		fails_with 2 "invalid only '$o'" "$R --only '$o' $S"
 	done
-	for o in '--zoom 0' '--zoom -1' '--size 0' '--size x' '--neighbours -1' '--colormap jet' '--by mass' '--draw dots' \
-		'--stretch sqrt' '--speed-range 2,1 --by speed'; do
+	for o in '--zoom 0' '--zoom -1' '--size 0' '--size x' '--neighbours -1' '--colormap jet' '--draw dots' \
+		'--stretch sqrt' '--speed-range 2,1 --by speed' '--by-range 2,1 --by mass' '--by-range 0,1 --by mass --by-scale log' \
+		'--speed-range 0,1 --by speed --by-scale log' '--by-scale sqrt' '--expose last' '--follow mass' '--follow id:' \
+		'--follow id:-1' '--fit 0' '--fit 101' '--fit most' '--label clock' '--label time,,scale' '--trail -1' \
+		'--disc-size 0' '--title é'; do
 		read -r name value _ <<<"$o"
 		fails_with 2 "invalid ${name#--} '$value'" "$R $o $S"
 	done
@@ -469,7 +733,16 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	fails_with 2 "'--colormap' needs '--by density'" "$R --by species --colormap viridis $S"
 	fails_with 2 "'--speed-range' needs '--by speed'" "$R --speed-range 0,1 $S"
 	fails_with 2 "'--hide' and '--only' exclude each other" "$R --hide 1 --only 2 $S"
-	for o in '--range 1,2' '--stretch log' '--neighbours 3'; do
+	fails_with 2 "'--by-range' needs '--by speed' or a column" "$R --by-range 0,1 $S"
+	fails_with 2 "'--by-scale' needs '--by speed' or a column" "$R --by id --by-scale log $S"
+	fails_with 2 "'--by-range' and '--speed-range' exclude each other" "$R --by speed --by-range 0,1 --speed-range 0,1 $S"
+	fails_with 2 "'--center' and '--follow' exclude each other" "$R --center 0,0 --follow com $S"
+	fails_with 2 "'--size' and '--fit' exclude each other" "$R --size 2 --fit all $S"
+	fails_with 2 "'--range' and '--expose' exclude each other" "$R --range 1,2 --expose first $S"
+	fails_with 2 "'--disc-size' needs '--draw discs'" "$R --disc-size 3 $S"
+	fails_with 2 "label 'colour' has no meaning with '--by id'" "$R --by id --label colour $S"
+	fails_with 1 'no colours to label in frame 0' "$R --draw discs --label colour $S"
+	for o in '--range 1,2' '--stretch log' '--neighbours 3' '--expose frame'; do
 		fails_with 2 "'${o%% *}' has no meaning with '--draw discs'" "$R --draw discs $o $S"
 	done
 	fails_with 1 "range '1e-300,2e-300' is out of scale" "$R --range 1e-300,2e-300 $S"

@@ -63,6 +63,7 @@ unit() {
 @test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
 @test "orbital elements" { unit measure/orbit; }
 @test "splat" { unit picture/splat; }
+@test "what moves in a picture" { unit picture/moving; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
 @test "the largest acceleration" { unit motion/step; }

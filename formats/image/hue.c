@@ -2,16 +2,25 @@
 
 #include <math.h>
 
-/* Saturated but not harsh; in the order of nb-gen's merger: disk, bulge, halo, and those of the second galaxy. */
-static const uint32_t kind_hue[] = {0xffc27a, 0xff8a52, 0x8a6fd1, 0x74b6ff, 0x4f7dff, 0x4fb0a5, 0xff7fa8, 0x9be564,
-	0xf2e85c, 0xc792ea, 0x5ce1e6, 0xffa3a3};
+/* Saturated but not harsh, each far from those before it. */
+static const uint32_t kind_hue[NB_HUE_KINDS] = {0xffc27a, 0x5c9dff, 0xff7fb8, 0x5aeacb, 0xff6f5f, 0x7fe07f, 0xb38cff,
+	0xf2e85c, 0xff9a4d, 0x4fb0a5, 0x8a6fd1, 0xe0e0e0};
+
+/* In the order of nb-gen's merger: disk, bulge, halo, and those of the second galaxy. */
+static const uint32_t component_hue[] = {0xffc27a, 0xff8a52, 0x8a6fd1, 0x74b6ff, 0x4f7dff, 0x4fb0a5};
 
 /* From slow to fast, at equal steps; hues that stay pleasant where they are dim. */
 static const uint32_t speed_hue[] = {0x3c6eff, 0x8fb2ff, 0xffefe6, 0xffb060, 0xff5028};
 
 uint32_t nb_hue_of_kind(unsigned kind)
 {
-	return kind_hue[kind % (sizeof kind_hue / sizeof *kind_hue)];
+	return kind_hue[kind % NB_HUE_KINDS];
+}
+
+uint32_t nb_hue_of_component(unsigned component)
+{
+	const unsigned n = sizeof component_hue / sizeof *component_hue;
+	return component < n ? component_hue[component] : nb_hue_of_kind(component);
 }
 
 void nb_hue_of_speed(float speed, float hue[3])

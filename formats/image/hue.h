@@ -4,8 +4,12 @@
 
 #include <stdint.h>
 
-/* Colour 0xrrggbb of bodies of that kind; after twelve kinds they come again. */
+/* Colour 0xrrggbb of bodies of that kind; after so many kinds they come again. */
+enum { NB_HUE_KINDS = 12 };
 uint32_t nb_hue_of_kind(unsigned kind);
+
+/* The same for the species of nb-gen's galaxies: warm for those of one, cool for those of the other. */
+uint32_t nb_hue_of_component(unsigned component);
 
 /* Hue of a speed from 0, slow and blue, over white to 1, fast and red; red, green and blue in [0, 1], the strongest of
  * them 1.  speed < 0 (and NaN) is taken as 0, speed > 1 as 1. */

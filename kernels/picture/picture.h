@@ -69,6 +69,16 @@ NB_MUST_CHECK int nb_splat_extent_cpu(size_t n, const double *pos, const double 
 NB_MUST_CHECK int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size);
 NB_MUST_CHECK int nb_camera_size_cuda(size_t n, const double *pos, const double centre[3], double *size);
 
+/* In host memory.  The length that the smaller edge of the picture must show so that this share, in (0, 1], of the n >
+ * 0 bodies lies in it, whatever camera->pixels_per_length is; at most 1e300.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_camera_keep(
+	size_t n, const double *pos, const struct nb_camera *camera, double share, double *size);
+
+/* In host memory.  Where n > 0 bodies lie closest: the mean of the bodies in a sphere that shrinks about it until 32
+ * are left.  It begins with all bodies, or with the quarter nearest to start, if that is not NULL.  NB_ENOMEM. Source:
+ * the shrinking spheres of Power et al. 2003, MNRAS 338, 14, by number instead of radius. */
+NB_MUST_CHECK int nb_camera_densest(size_t n, const double *pos, const double *start, double centre[3]);
+
 /* Pixel coordinates of n bodies.  Bodies far outside of the picture (more than its size beyond its edges, or
  * where the arithmetic overflows) are marked by x = y = NB_SPLAT_AWAY; every other function skips those. */
 #define NB_SPLAT_AWAY (-1e9f)
@@ -186,6 +196,14 @@ NB_MUST_CHECK int nb_exposure_range_cpu(size_t n, const float *x, const float *y
 	const float *image, enum nb_stretch stretch, float *lo, float *hi);
 NB_MUST_CHECK int nb_exposure_range_cuda(size_t n, const float *x, const float *y, int width, int height,
 	const float *image, enum nb_stretch stretch, float *lo, float *hi);
+
+/* In host memory.  *share = pixels of at least NB_TOP of the brightness among those of at least NB_LIT, for the range
+ * from lo to *hi; where it is more than most, *hi becomes the least above it, in steps below 1 %, for which it is not.
+ * NB_ENOMEM. */
+#define NB_LIT (1.0f / 32)
+#define NB_TOP 0.98f
+NB_MUST_CHECK int nb_exposure_limit(
+	size_t n, const float *image, enum nb_stretch stretch, double most, float lo, float *hi, double *share);
 
 /* Speeds between which colours change: the 2nd and 98th percentile, the extremes where n <= NB_PICTURE_FEW; slow < fast
  * always: 0 and the speed where all are equal, 0 and 1 where all are 0.  vel n x 3, n > 0.  NB_ENOMEM. */

@@ -52,24 +52,106 @@ static void take_species(const char *name, const char *text, unsigned char set[N
 			NSPECIES - 1);
 }
 
+static void take_by(struct render *r)
+{
+	static const char *const word[] = {"density", "speed", "species", "colour", "id"};
+	r->by = BY_COLUMN;
+	r->column = r->by_word;
+	for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+		if (strcmp(r->by_word, word[k]) == 0)
+			r->by = (enum by)k;
+	/* speed itself is linear; it is the length of a vector */
+	if (r->by == BY_SPEED && r->log_scale) {
+		r->by = BY_COLUMN;
+		r->column = "vel";
+	}
+}
+
+static void take_follow(const char *text, struct parsed *parsed)
+{
+	parsed->follow = strcmp(text, "com") == 0	? FOLLOW_COM
+			 : strcmp(text, "densest") == 0 ? FOLLOW_DENSEST
+			 : strncmp(text, "id:", 3) == 0 ? FOLLOW_ID
+							: FOLLOW_NOTHING;
+	if (parsed->follow == FOLLOW_NOTHING ||
+		(parsed->follow == FOLLOW_ID &&
+			nb_parse_u64(text + 3, 0, UINT64_MAX, &parsed->followed) != NB_PARSE_OK))
+		nb_die(NB_EXIT_USAGE, "invalid follow '%s' (want com, densest or id:N, e.g. id:0)", text);
+}
+
+static void take_fit(const char *text, double *fit)
+{
+	double percent = 100;
+	if (strcmp(text, "all") != 0 &&
+		(nb_parse_f64(text, &percent) != NB_PARSE_OK || !(percent > 0 && percent <= 100)))
+		nb_die(NB_EXIT_USAGE, "invalid fit '%s' (want all, or per cent of the bodies, e.g. 99)", text);
+	*fit = percent / 100;
+}
+
+static void take_labels(const char *text, struct parsed *parsed)
+{
+	const struct {
+		const char *word;
+		int *to;
+	} label[] = {{"time", &parsed->time}, {"scale", &parsed->length}, {"colour", &parsed->colour}};
+	for (const char *at = text;;) {
+		const size_t length = strcspn(at, ",");
+		size_t k = 0;
+		while (k < 3 && (strlen(label[k].word) != length || strncmp(at, label[k].word, length) != 0))
+			k++;
+		if (k == 3)
+			nb_die(NB_EXIT_USAGE, "invalid label '%s' (want some of time,scale,colour)", text);
+		*label[k].to = 1;
+		if (!at[length])
+			return;
+		at += length + 1;
+	}
+}
+
+static void refuse_discs(const struct nb_run *run, const struct render *r)
+{
+	const char *density = r->range			   ? "range"
+			      : nb_given(run, &r->stretch) ? "stretch"
+			      : nb_given(run, &r->expose)  ? "expose"
+			      : r->neighbours_given	   ? "neighbours"
+							   : NULL;
+	if (r->draw == DRAW_DISCS && density)
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no meaning with '--draw discs'", density);
+	if (r->draw != DRAW_DISCS && r->disc_size_given)
+		nb_die(NB_EXIT_USAGE, "option '--disc-size' needs '--draw discs'");
+}
+
+static void refuse_hues(const struct nb_run *run, const struct render *r)
+{
+	const int speed = strcmp(r->by_word, "speed") == 0;
+	if (r->by != BY_DENSITY && nb_given(run, &r->colormap))
+		nb_die(NB_EXIT_USAGE, "option '--colormap' needs '--by density'");
+	if (!speed && r->speeds)
+		nb_die(NB_EXIT_USAGE, "option '--speed-range' needs '--by speed'");
+	if (r->speeds && r->hues)
+		nb_die(NB_EXIT_USAGE, "options '--by-range' and '--speed-range' exclude each other");
+	if (r->by != BY_SPEED && r->by != BY_COLUMN && (r->hues || nb_given(run, &r->log_scale)))
+		nb_die(NB_EXIT_USAGE, "option '--by-%s' needs '--by speed' or a column", r->hues ? "range" : "scale");
+	if ((r->by == BY_COLOUR || r->by == BY_ID) && r->parsed.colour)
+		nb_die(NB_EXIT_USAGE, "label 'colour' has no meaning with '--by %s'", r->by_word);
+}
+
 /* What does not go together is refused, not ignored. */
 static void refuse_contradictions(const struct nb_run *run, const struct render *r)
 {
-	const int stretch_given = nb_given(run, &r->stretch);
 	if (r->width % 2 || r->height % 2)
 		nb_die(NB_EXIT_USAGE, "invalid %s '%d' (want an even number, as most movie formats do)",
 			r->width % 2 ? "width" : "height", r->width % 2 ? r->width : r->height);
 	if (r->hide && r->only)
 		nb_die(NB_EXIT_USAGE, "options '--hide' and '--only' exclude each other");
-	if (r->by != BY_DENSITY && nb_given(run, &r->colormap))
-		nb_die(NB_EXIT_USAGE, "option '--colormap' needs '--by density'");
-	if (r->by != BY_SPEED && r->speeds)
-		nb_die(NB_EXIT_USAGE, "option '--speed-range' needs '--by speed'");
-	if (r->draw == DRAW_DISCS && (r->range || stretch_given || r->neighbours_given))
-		nb_die(NB_EXIT_USAGE, "option '--%s' has no meaning with '--draw discs'",
-			r->range	? "range"
-			: stretch_given ? "stretch"
-					: "neighbours");
+	if (r->center && r->follow)
+		nb_die(NB_EXIT_USAGE, "options '--center' and '--follow' exclude each other");
+	if (r->size_given && r->fit)
+		nb_die(NB_EXIT_USAGE, "options '--size' and '--fit' exclude each other");
+	if (r->range && nb_given(run, &r->expose))
+		nb_die(NB_EXIT_USAGE, "options '--range' and '--expose' exclude each other");
+	refuse_discs(run, r);
+	refuse_hues(run, r);
 }
 
 void nb_render_check(struct nb_run *run, struct render *r)
@@ -77,9 +159,19 @@ void nb_render_check(struct nb_run *run, struct render *r)
 	struct parsed *parsed = &r->parsed;
 	r->size_given = nb_given(run, &r->size);
 	r->neighbours_given = nb_given(run, &r->neighbours);
+	r->disc_size_given = nb_given(run, &r->disc_size);
+	take_by(r);
+	if (r->label)
+		take_labels(r->label, parsed);
 	refuse_contradictions(run, r);
-	if (r->range || r->neighbours_given || nb_given(run, &r->stretch))
+	if (r->draw == DRAW_AUTO && (r->range || r->neighbours_given || nb_given(run, &r->stretch)))
 		r->draw = DRAW_DENSITY;
+	if (r->follow)
+		take_follow(r->follow, parsed);
+	if (r->fit)
+		take_fit(r->fit, &parsed->fit);
+	if (r->title && !nb_text_possible(r->title))
+		nb_die(NB_EXIT_USAGE, "invalid title '%s' (want ASCII characters, which the letters have)", r->title);
 
 	take_view(r->view, parsed->right, parsed->up);
 	if (r->center)
@@ -89,7 +181,12 @@ void nb_render_check(struct nb_run *run, struct render *r)
 	if (r->range && r->stretch != NB_STRETCH_LINEAR && !(parsed->range[0] > 0))
 		nb_die(NB_EXIT_USAGE, "invalid range '%s' (want lo > 0 unless the stretch is linear)", r->range);
 	if (r->speeds)
-		take_pair("speed-range", r->speeds, parsed->speeds);
+		take_pair("speed-range", r->speeds, parsed->hues);
+	if (r->hues)
+		take_pair("by-range", r->hues, parsed->hues);
+	if ((r->speeds || r->hues) && r->log_scale && !(parsed->hues[0] > 0))
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want lo > 0 for a logarithmic scale)",
+			r->hues ? "by-range" : "speed-range", r->hues ? r->hues : r->speeds);
 	if (r->hide && strcmp(r->hide, "none") != 0)
 		take_species("hide", r->hide, parsed->hidden);
 	if (r->only) {

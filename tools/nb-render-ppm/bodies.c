@@ -1,8 +1,21 @@
 /* nb-render-ppm: the bodies of a frame that are to be drawn. */
+#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+int nb_render_is_galaxy(const struct nb_frame *frame)
+{
+	const char *model = nb_frame_attribute(frame, "model");
+	return model && (strcmp(model, "disk") == 0 || strcmp(model, "merger") == 0);
+}
+
+unsigned nb_render_kind(double species)
+{
+	return species >= 0 && species < NSPECIES ? (unsigned)species : 0;
+}
 
 /* Which species of this frame to leave out; NULL: none. */
 static const unsigned char *hidden_species(const struct render *r, const struct nb_frame *frame)
@@ -11,9 +24,7 @@ static const unsigned char *hidden_species(const struct render *r, const struct 
 	if (r->hide || r->only)
 		return r->hide && strcmp(r->hide, "none") == 0 ? NULL : r->parsed.hidden;
 	/* the dark halo of nb-gen's galaxies, which would outshine the stars */
-	const char *model = nb_frame_attribute(frame, "model");
-	if (!model || (strcmp(model, "disk") != 0 && strcmp(model, "merger") != 0) ||
-		!nb_frame_field(frame, NB_SPECIES))
+	if (!nb_render_is_galaxy(frame) || !nb_frame_field(frame, NB_SPECIES))
 		return NULL;
 	return halos;
 }
@@ -50,6 +61,10 @@ static void drop_hidden(struct render *r, const unsigned char hidden[NSPECIES])
 	uint32_t *row = b->n <= SIZE_MAX / sizeof *row ? space->alloc(space, b->n * sizeof *row) : NULL;
 	size_t count;
 	int status = row ? r->backend->splat_visible(b->n, b->species, hidden, row, &count) : nb_space_status();
+	if (!status) {
+		r->bodies.row = nb_alloc(count, sizeof *row);
+		status = r->bodies.row ? space->to_host(space, r->bodies.row, row, count * sizeof *row) : NB_ENOMEM;
+	}
 	if (!status)
 		status = keep(r, row, count);
 	if (row)
@@ -76,11 +91,31 @@ void nb_render_load(struct render *r, const struct nb_frame *frame)
 		b->radius = nb_require_f64(frame, NB_RADIUS, space);
 	if (hidden)
 		drop_hidden(r, hidden);
+	nb_render_load_hues(r);
+}
+
+double *nb_render_numbers(const struct render *r, struct nb_column *column)
+{
+	const struct bodies *b = &r->bodies;
+	const size_t ncomp = column->ncomp;
+	if (column->table != NB_PARTICLE || !nb_dtype_is_number(column->dtype))
+		nb_die(NB_EXIT_FAILED, "field '%s' has no numbers of bodies in frame %" PRIu64, column->name,
+			b->frame->number);
+	const double *all = nb_column_read(column, &nb_space_host, NB_AS_F64);
+	double *number = all ? nb_alloc(b->n, ncomp * sizeof *number) : NULL;
+	if (!number)
+		nb_out_of_memory(b->frame);
+	for (size_t i = 0; i < b->n; i++)
+		memcpy(&number[ncomp * i], &all[ncomp * (b->row ? b->row[i] : i)], ncomp * sizeof *number);
+	return number;
 }
 
 void nb_render_release_bodies(struct render *r)
 {
 	if (r->bodies.kept)
 		r->backend->space->release(r->backend->space, r->bodies.kept);
+	nb_free(r->bodies.row);
+	nb_free(r->bodies.value);
+	nb_free(r->bodies.colour);
 	memset(&r->bodies, 0, sizeof r->bodies);
 }

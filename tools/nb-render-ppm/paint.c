@@ -6,17 +6,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Planes: weight alone, or with its product with the speed (0..1), or with red, green and blue. */
-static int channels(const struct render *r)
+/* Of bodies that are points in a cloud: what of their light is in the points. */
+#define POINT_LIGHT 0.4
+
+int nb_render_channels(const struct render *r)
 {
-	return r->by == BY_SPECIES ? 4 : r->by == BY_SPEED ? 2 : 1;
+	return r->by == BY_DENSITY ? 1 : r->by == BY_SPEED || r->by == BY_COLUMN ? 2 : 4;
 }
 
 void nb_render_open_canvas(struct render *r)
 {
 	struct canvas *c = &r->canvas;
 	const struct nb_space *space = r->backend->space;
-	const size_t pixels = (size_t)r->width * (size_t)r->height, numbers = pixels * (size_t)channels(r);
+	const size_t pixels = (size_t)r->width * (size_t)r->height, numbers = pixels * (size_t)nb_render_channels(r);
 	c->image = nb_alloc(numbers, sizeof *c->image);
 	c->bright = nb_alloc(pixels, sizeof *c->bright);
 	c->rgb = nb_alloc(pixels, 3);
@@ -33,6 +35,7 @@ void nb_render_close_canvas(struct render *r)
 	nb_render_wipe(r);
 	if (c->planes && c->planes != c->image)
 		r->backend->space->release(r->backend->space, c->planes);
+	nb_free(c->host);
 	nb_free(c->image);
 	nb_free(c->bright);
 	nb_free(c->rgb);
@@ -40,68 +43,86 @@ void nb_render_close_canvas(struct render *r)
 
 /* ---- bodies to surface densities ------------------------------------------------------------------ */
 
-/* Channels 1 to 3: the weight times red, green and blue of the species. */
-static int set_species_weights(const struct render *r, float *weight)
-{
-	uint32_t colour[NSPECIES];
-	for (unsigned kind = 0; kind < NSPECIES; kind++)
-		colour[kind] = nb_hue_of_kind(kind);
-	return r->backend->splat_colour_weights(r->bodies.n, r->bodies.species, colour, weight);
-}
-
-static int set_weights(const struct render *r, double cap, float *weight)
+/* Weights of a share of the light. */
+static int set_weights(struct render *r, double cap, double share, float *weight)
 {
 	const struct bodies *b = &r->bodies;
 	const struct scene *scene = &r->scene;
 	const struct nb_mass_scale equal = {.unit = 1, .massless = 1};
+	struct nb_mass_scale masses = scene->masses;
+	masses.unit /= share;
 	int status = r->backend->splat_weights(
-		b->n, b->mass, scene->discs ? &equal : &scene->masses, cap, channels(r), weight);
-	if (!status && r->by == BY_SPEED)
-		status = r->backend->splat_speed_weights(b->n, b->vel, scene->slow, scene->fast, channels(r), weight);
-	else if (!status && r->by == BY_SPECIES)
-		status = set_species_weights(r, weight);
-	return status;
+		b->n, b->mass, scene->discs ? &equal : &masses, cap, nb_render_channels(r), weight);
+	return status || r->by == BY_DENSITY ? status : nb_render_tint(r, weight);
 }
 
-static int set_radii(const struct render *r, const struct canvas *c)
+static int set_radii(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
 	const struct scene *scene = &r->scene;
+	const struct canvas *c = &r->canvas;
 	if (scene->discs)
 		return r->backend->splat_disc_radii(b->n, b->mass, &scene->masses, b->radius,
 			scene->camera.pixels_per_length, scene->disc_size, c->radius);
-	int status = r->backend->splat_radii(b->n, c->x, c->y, r->width, r->height, scene->neighbours, c->radius);
+	int status = nb_render_smooth(r);
 	if (!status)
 		status = r->backend->splat_sharpen(
 			b->n, b->mass, scene->masses.heavy, (float)r->height / 180, c->radius);
 	return status;
 }
 
+/* Radius of a point, less for more bodies. */
+static double point_size(const struct render *r)
+{
+	return r->height / 300.0 * fmin(fmax(pow(4000 / (double)r->bodies.n, 0.25), 1), 2);
+}
+
+/* The bodies once more, as points, behind those that are spread. */
+static int add_points(struct render *r, double cap)
+{
+	const struct bodies *b = &r->bodies;
+	const struct scene *scene = &r->scene;
+	const struct canvas *c = &r->canvas;
+	const size_t n = b->n;
+	int status = r->backend->splat_project(n, b->pos, &scene->camera, c->x + n, c->y + n);
+	if (!status)
+		status = r->backend->splat_disc_radii(
+			n, b->mass, &scene->masses, NULL, 0, point_size(r), c->radius + n);
+	if (!status)
+		status = set_weights(r, cap, POINT_LIGHT, c->weight + n * (size_t)nb_render_channels(r));
+	return status;
+}
+
 void nb_render_splat(struct render *r, double cap)
 {
 	const struct bodies *b = &r->bodies;
+	const struct scene *scene = &r->scene;
 	const struct nb_space *space = r->backend->space;
-	const size_t numbers = 3 + (size_t)channels(r);
+	const size_t numbers = 3 + (size_t)nb_render_channels(r), each = scene->points ? 2 : 1;
 	struct canvas *c = &r->canvas;
 	nb_render_wipe(r);
-	c->x = b->n <= SIZE_MAX / (numbers * sizeof *c->x) ? space->alloc(space, b->n * numbers * sizeof *c->x) : NULL;
+	if (b->n <= SIZE_MAX / (each * numbers * sizeof *c->x))
+		c->x = space->alloc(space, b->n * each * numbers * sizeof *c->x);
 	if (!c->x)
 		nb_out_of_memory(b->frame);
-	c->y = c->x + b->n;
-	c->radius = c->y + b->n;
-	c->weight = c->radius + b->n;
-	int status = r->backend->splat_project(b->n, b->pos, &r->scene.camera, c->x, c->y);
+	const size_t count = b->n * each;
+	c->y = c->x + count;
+	c->radius = c->y + count;
+	c->weight = c->radius + count;
+	int status = r->backend->splat_project(b->n, b->pos, &scene->camera, c->x, c->y);
 	if (!status)
-		status = set_radii(r, c);
+		status = set_radii(r);
 	if (!status)
-		status = set_weights(r, cap, c->weight);
-	const struct nb_splat job = {.n = b->n,
+		status = set_weights(r, cap, scene->points ? 1 - POINT_LIGHT : 1, c->weight);
+	if (!status && scene->points)
+		status = add_points(r, cap);
+	const struct nb_splat job = {.n = count,
 		.x = c->x,
 		.y = c->y,
 		.radius = c->radius,
 		.weight = c->weight,
-		.nchannel = channels(r),
-		.shape = r->scene.discs ? NB_SPLAT_DISC : NB_SPLAT_SMOOTH,
+		.nchannel = nb_render_channels(r),
+		.shape = scene->discs ? NB_SPLAT_DISC : NB_SPLAT_SMOOTH,
 		.width = r->width,
 		.height = r->height,
 		.image = c->planes};
@@ -123,7 +144,7 @@ static void fetch(const struct render *r)
 {
 	const struct canvas *c = &r->canvas;
 	const struct nb_space *space = r->backend->space;
-	const size_t numbers = (size_t)r->width * (size_t)r->height * (size_t)channels(r);
+	const size_t numbers = (size_t)r->width * (size_t)r->height * (size_t)nb_render_channels(r);
 	if (c->image != c->planes)
 		nb_render_require_ok(r, space->to_host(space, c->image, c->planes, numbers * sizeof *c->image));
 }
@@ -140,7 +161,7 @@ static void colour_of(const struct render *r, size_t p, float rgb[3])
 		rgb[0] = rgb[1] = rgb[2] = 0;
 		return;
 	}
-	if (r->by == BY_SPEED) {
+	if (nb_render_channels(r) == 2) {
 		nb_hue_of_speed(image[pixels + p] / image[p], hue);
 	} else {
 		for (size_t k = 0; k < 3; k++)
@@ -172,13 +193,28 @@ static void set_colours(const struct render *r)
 
 void nb_render_paint(struct render *r)
 {
-	if (r->scene.ready && r->bodies.n > 0) {
+	struct scene *scene = &r->scene;
+	if (scene->ready && r->bodies.n > 0) {
+		/* the masses of the heaviest hundredth are cut when the range is taken, so that a few heavy bodies,
+		 * such as the black holes of galaxies, do not darken the rest */
+		const int adapts = nb_render_adapts(r), cut = adapts && scene->masses.heavy < scene->masses.unit;
+		if (cut) {
+			nb_render_splat(r, scene->masses.heavy);
+			nb_render_measure(r);
+		}
 		nb_render_splat(r, INFINITY);
+		if (adapts && !cut)
+			nb_render_measure(r);
+		nb_render_watch_crop(r);
 		fetch(r);
 		nb_render_wipe(r);
+		nb_render_limit(r);
+		if (!scene->exposed)
+			nb_render_report(r);
+		scene->exposed = 1;
 	} else {
 		memset(r->canvas.image, 0,
-			(size_t)r->width * (size_t)r->height * (size_t)channels(r) * sizeof *r->canvas.image);
+			(size_t)r->width * (size_t)r->height * (size_t)nb_render_channels(r) * sizeof *r->canvas.image);
 	}
 	set_colours(r);
 }

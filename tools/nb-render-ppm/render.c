@@ -10,17 +10,32 @@ static const struct nb_option options[] = {
 		.fallback = "720", .help = "height of the pictures, an even number"},
 	{'W', "width", NB_INT(struct render, width), .min = 2, .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
 		.fallback = "1280", .help = "width of the pictures, an even number"},
-	{0, "by", NB_CHOICE(struct render, by), .arg = "density|speed|species", .fallback = "density",
-		.help = "what the colour shows"},
+	{0, "by", NB_TEXT(struct render, by_word), .arg = "density|speed|species|colour|id|COLUMN",
+		.fallback = "density", .help = "what the colour shows"},
+	{0, "by-range", NB_TEXT(struct render, hues), .arg = "LO,HI", .fallback = "from the first frame",
+		.help = "numbers at which the colours of --by COLUMN begin and end"},
+	{0, "by-scale", NB_CHOICE(struct render, log_scale), .arg = "linear|log", .fallback = "linear",
+		.help = "how the colours of --by COLUMN go between them"},
 	{0, "center", NB_TEXT(struct render, center), .arg = "X,Y,Z", .fallback = "from the first frame",
 		.help = "point at the centre of the picture"},
 	{0, "colormap", NB_CHOICE(struct render, colormap), .arg = NB_COLORMAP_WORDS, .fallback = "inferno",
 		.help = "colours for --by density"},
-	{0, "draw", NB_CHOICE(struct render, draw), .arg = "auto|density|discs",
-		.fallback = "auto: discs for at most 100 bodies",
-		.help = "draw the surface density, or each body as a disc"},
+	{0, "disc-size", NB_POSITIVE(struct render, disc_size), .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
+		.fallback = "1/180 of the height, less for more than 10 bodies",
+		.help = "radius of a disc for a body of little mass; twice that for the heaviest"},
+	{0, "draw", NB_CHOICE(struct render, draw), .arg = "auto|density|discs|points",
+		.fallback = "auto: discs up to 100 bodies, points below 10,000",
+		.help = "draw the surface density, each body as a disc, or as a point in a cloud"},
+	{0, "expose", NB_CHOICE(struct render, expose), .arg = "smooth|frame|first", .fallback = "smooth",
+		.help = "range of brightness: follows the frames slowly, is of each frame, or of the first one"},
+	{0, "fit", NB_TEXT(struct render, fit), .arg = "all|PERCENT",
+		.help = "choose the size so that each frame shows that share of the bodies"},
+	{0, "follow", NB_TEXT(struct render, follow), .arg = "com|densest|id:N",
+		.help = "move the centre with the centre of mass, the densest place or a body"},
 	{0, "hide", NB_TEXT(struct render, hide), .arg = "LIST|none",
 		.fallback = "the halos of the models disk and merger", .help = "species to leave out, e.g. 2,5"},
+	{0, "label", NB_TEXT(struct render, label), .arg = "time|scale|colour|LIST",
+		.help = "write the time, a scale bar, a bar of colours; e.g. time,scale"},
 	{0, "neighbours", NB_REAL(struct render, neighbours), .max = 1e6, .arg = "K",
 		.fallback = "64; fewer below 10,000 bodies",
 		.help = "number of neighbours to smooth over; 0: least smoothing"},
@@ -30,9 +45,12 @@ static const struct nb_option options[] = {
 	{0, "size", NB_POSITIVE(struct render, size), .max = 1e300, .arg = "LENGTH", .fallback = "from the first frame",
 		.help = "length that the smaller edge of the picture shows"},
 	{0, "speed-range", NB_TEXT(struct render, speeds), .arg = "LO,HI", .fallback = "from the first frame",
-		.help = "range of speeds over which the colour changes"},
+		.help = "the same as --by-range, for --by speed"},
 	{0, "stretch", NB_CHOICE(struct render, stretch), .arg = "asinh|log|linear", .fallback = "asinh",
 		.help = "how brightness grows with surface density"},
+	{0, "title", NB_TEXT(struct render, title), .arg = "TEXT", .help = "text at the top of each picture"},
+	{0, "trail", NB_INT(struct render, trail), .min = 0, .max = 100000, .arg = "FRAMES", .fallback = "0",
+		.help = "draw where each body was in the last frames"},
 	{0, "view", NB_TEXT(struct render, view), .arg = "xy|xz|yz|AZIMUTH,ELEVATION", .fallback = "xy",
 		.help = "axes of the picture, or the direction from which it is seen, in degrees"},
 	{0, "zoom", NB_POSITIVE(struct render, zoom), .max = 1e12, .arg = "FACTOR", .fallback = "1",
@@ -64,7 +82,11 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_render_load(r, frame);
 	if (!r->scene.ready && r->bodies.n > 0)
 		nb_render_choose_scene(r);
+	else if (r->bodies.n > 0)
+		nb_render_move_camera(r);
 	nb_render_paint(r);
+	nb_render_trail(r);
+	nb_render_legend(r);
 	nb_render_release_bodies(r);
 	if (nb_ppm_write(stdout, r->width, r->height, r->canvas.rgb))
 		nb_die(NB_EXIT_FAILED, "cannot write picture %" PRIu64 ":", frame->number);
@@ -74,6 +96,7 @@ static void clear(void *self)
 {
 	nb_render_release_bodies(self);
 	nb_render_close_canvas(self);
+	nb_render_release_trail(self);
 }
 
 const struct nb_tool nb_tool_render_ppm = {
@@ -90,6 +113,7 @@ const struct nb_tool nb_tool_render_ppm = {
 			.width = 1280,
 			.height = 720,
 			.colormap = NB_INFERNO,
+			.by_word = "density",
 			.view = "xy",
 			.zoom = 1,
 			.neighbours = 64,

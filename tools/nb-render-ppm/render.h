@@ -6,15 +6,21 @@
 #include "kernels/picture/picture.h"
 #include "tools/filter/filter.h"
 
-enum by { BY_DENSITY, BY_SPEED, BY_SPECIES };
-enum draw { DRAW_AUTO, DRAW_DENSITY, DRAW_DISCS };
+enum by { BY_DENSITY, BY_SPEED, BY_SPECIES, BY_COLOUR, BY_ID, BY_COLUMN };
+enum draw { DRAW_AUTO, DRAW_DENSITY, DRAW_DISCS, DRAW_POINTS };
+enum expose { EXPOSE_SMOOTH, EXPOSE_FRAME, EXPOSE_FIRST };
+enum follow { FOLLOW_NOTHING, FOLLOW_COM, FOLLOW_DENSEST, FOLLOW_ID };
 enum { NSPECIES = NB_PICTURE_SPECIES };
 
-/* The options whose arguments are lists, parsed. */
+/* The options whose arguments are words, lists or numbers, parsed. */
 struct parsed {
 	double right[3], up[3]; /* axes of the picture */
-	double center[3], range[2], speeds[2];
+	double center[3], range[2], hues[2];
 	unsigned char hidden[NSPECIES]; /* of --hide and --only */
+	enum follow follow;
+	uint64_t followed;	  /* id, of FOLLOW_ID */
+	double fit;		  /* share of the bodies to show; 0: as many as there are */
+	int time, length, colour; /* --label */
 };
 
 /* The bodies to draw; arrays are where the backend computes. */
@@ -23,37 +29,56 @@ struct bodies {
 	size_t n;
 	const double *pos, *mass, *vel, *radius, *species; /* NULL where not needed */
 	double *kept;					   /* memory of the above where some bodies are hidden */
+	/* in host memory */
+	uint32_t *row;	 /* of each body in its frame, NULL: its own number */
+	double *value;	 /* what BY_COLUMN shows */
+	uint8_t *colour; /* red, green and blue, of BY_COLOUR and BY_ID */
 };
 
-/* What the first frame that has bodies decides for the whole movie. */
+/* What the first frame that has bodies decides for the whole movie, except what options let change. */
 struct scene {
-	int ready, discs;
+	int ready, exposed, discs, points;
 	struct nb_camera camera;
+	double size; /* that the smaller edge of the picture shows at zoom 1 */
 	struct nb_mass_scale masses;
-	float lo, hi;	   /* range of brightness, weight per pixel */
-	double slow, fast; /* speeds between which the colour changes */
-	double neighbours; /* to smooth over */
-	double disc_size;  /* radius of the lightest discs, pixels */
+	float lo, hi;		       /* range of brightness, weight per pixel */
+	double slow, fast;	       /* speeds, or numbers of a column, between which the colour changes */
+	double neighbours;	       /* to smooth over */
+	double disc_size;	       /* radius of the lightest discs, pixels */
+	unsigned char kinds[NSPECIES]; /* species seen so far, where they are to be listed */
 };
 
 struct canvas {
 	float *x, *y, *radius, *weight; /* of the bodies, where the backend computes; one block */
+	size_t count;			/* numbers in x; each body is there twice where points are drawn */
 	float *planes;			/* of the picture, there */
 	float *image, *bright;		/* planes and brightness, in host memory; image is planes if that is there */
+	float *host;			/* scratch of this frame, in host memory */
 	uint8_t *rgb;
 };
 
+/* What -v has said about bodies that cannot be seen. */
+struct watch {
+	int crops, clips; /* it goes on */
+};
+
+struct trail;
+
 struct render {
 	const struct nb_backend *backend;
-	int width, height, by, colormap, draw, stretch;
-	const char *view, *center, *range, *speeds, *hide, *only;
-	double zoom, size, neighbours;
-	int size_given, neighbours_given;
+	int width, height, colormap, draw, stretch, expose, log_scale, trail;
+	const char *by_word, *view, *center, *range, *speeds, *hues, *hide, *only, *follow, *fit, *label, *title;
+	double zoom, size, neighbours, disc_size;
+	int size_given, neighbours_given, disc_size_given;
 
+	enum by by;
+	const char *column; /* of BY_COLUMN */
 	struct parsed parsed;
 	struct bodies bodies;
 	struct scene scene;
 	struct canvas canvas;
+	struct watch watch;
+	struct trail *trails;
 };
 
 /* Ends the tool if something failed with the frame whose bodies are loaded. */
@@ -62,15 +87,52 @@ void nb_render_require_ok(const struct render *r, int status);
 /* Checks the options and parses those that are lists (arguments.c). */
 void nb_render_check(struct nb_run *run, struct render *r);
 
-/* r->bodies: those of a frame that are not hidden (bodies.c). */
+/* ---- bodies.c ---- */
+
+/* r->bodies: those of a frame that are not hidden. */
 void nb_render_load(struct render *r, const struct nb_frame *frame);
 void nb_render_release_bodies(struct render *r);
+/* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, then of another. */
+int nb_render_is_galaxy(const struct nb_frame *frame);
+/* The species that a number stands for; what is none counts as 0. */
+unsigned nb_render_kind(double species);
+/* The numbers of a column, of the bodies that are drawn, in host memory of nb_alloc. */
+double *nb_render_numbers(const struct render *r, struct nb_column *column);
 
-/* r->scene, from bodies, of which there must be some (scene.c). */
+/* ---- scene.c ---- */
+
+/* r->scene, from bodies, of which there must be some. */
 void nb_render_choose_scene(struct render *r);
+/* Points the camera at the bodies of a later frame, where options say so. */
+void nb_render_move_camera(struct render *r);
+/* Whether the range of brightness is to be taken from this frame ... */
+int nb_render_adapts(const struct render *r);
+/* ... which it is from the bodies that are splatted ... */
+void nb_render_measure(struct render *r);
+/* ... and raised where too much of r->canvas.image would have the top colour, unless options fix it. */
+void nb_render_limit(struct render *r);
+/* After -v: the options that give the scene of this frame for another stream. */
+void nb_render_report(const struct render *r);
+
+/* ---- hues.c: --by speed, species, colour, id and a column ---- */
+
+/* Red, green and blue of a kind of body, 0xrrggbb: species are those of galaxies, or of anything. */
+uint32_t nb_render_hue_of_kind(const struct render *r, unsigned kind);
+/* r->bodies.value or colour, where that is what is shown. */
+void nb_render_load_hues(struct render *r);
+/* scene->slow and fast, from the option or the bodies. */
+void nb_render_choose_hues(struct render *r);
+/* Where a number lies between slow and fast, in [0, 1]. */
+double nb_render_hue_at(const struct render *r, double value);
+/* The other channels of weights whose channel 0 is there, all where the backend computes; not for BY_DENSITY. */
+int nb_render_tint(struct render *r, float *weight);
+/* n x 3: the colour of each body, its strongest part 1; not for BY_DENSITY. */
+void nb_render_hues_of_bodies(const struct render *r, float *hue);
 
 /* ---- paint.c ---- */
 
+/* Planes: weight alone, or with its product with the number that is shown (0..1), or with red, green and blue. */
+int nb_render_channels(const struct render *r);
 void nb_render_open_canvas(struct render *r);
 void nb_render_close_canvas(struct render *r);
 /* Sums the bodies into r->canvas.planes, those of a mass above cap as if they had that; x and y remain until the bodies
@@ -79,5 +141,22 @@ void nb_render_splat(struct render *r, double cap);
 void nb_render_wipe(struct render *r);
 /* r->canvas.rgb: the picture of r->bodies. */
 void nb_render_paint(struct render *r);
+
+/* r->canvas.radius of bodies that are smoothed over their neighbours (smooth.c). */
+int nb_render_smooth(struct render *r);
+
+/* ---- trail.c ---- */
+
+/* Draws where the bodies have been, and notes where they are. */
+void nb_render_trail(struct render *r);
+void nb_render_release_trail(struct render *r);
+
+/* Title, time, scale and colours (legend.c). */
+void nb_render_legend(struct render *r);
+
+/* After -v: says when bodies are outside of the picture (watch.c), before they are wiped off, and when a
+ * larger share of the pixels with light has the top colour. */
+void nb_render_watch_crop(struct render *r);
+void nb_render_watch_clip(struct render *r, double share);
 
 #endif

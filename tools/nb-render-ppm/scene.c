@@ -1,42 +1,123 @@
-/* nb-render-ppm: what the first frame that has bodies decides for the whole movie. */
+/* nb-render-ppm: what the first frame that has bodies decides for the whole movie, and what follows the bodies. */
+#include "common/mem.h"
 #include "common/parse.h"
+#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Returns the length that the smaller edge of the picture shows at zoom 1. */
-static double choose_camera(const struct render *r, struct nb_camera *camera)
+/* Of the way to what suits a frame alone, which the range and the camera go in each frame. */
+#define PACE 0.2
+/* Share of the pixels with light that may have the top colour: less than what is said to be kept. */
+#define MOST_AT_TOP 0.015
+/* Room around the bodies that are to be seen. */
+#define MARGIN 1.06
+#define LEAST_MARGIN 1.02
+
+/* ---- camera --------------------------------------------------------------------------------------- */
+
+static double scale_of(const struct render *r)
+{
+	return (r->width < r->height ? r->width : r->height) / r->scene.size * r->zoom;
+}
+
+static void point_camera(struct render *r)
+{
+	struct nb_camera *camera = &r->scene.camera;
+	camera->pixels_per_length = scale_of(r);
+	if (!(camera->pixels_per_length > 0 && isfinite(camera->pixels_per_length)))
+		nb_die(NB_EXIT_FAILED, "a picture of size %g with zoom %g is out of scale", r->scene.size, r->zoom);
+}
+
+/* The body with that id.  Where it is no more, the camera stays; in the first frame it must be there. */
+static void look_at_body(const struct render *r, double centre[3])
+{
+	const struct nb_frame *frame = r->bodies.frame;
+	nb_require_field(frame, NB_ID);
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		if (id[i] == r->parsed.followed) {
+			memcpy(centre, &pos[3 * i], 3 * sizeof *centre);
+			return;
+		}
+	if (!r->scene.ready)
+		nb_die(NB_EXIT_FAILED, "no body with id %" PRIu64 " to follow in frame %" PRIu64, r->parsed.followed,
+			frame->number);
+}
+
+static void look_at_densest(const struct render *r, double centre[3])
+{
+	double *pos = nb_render_numbers(r, nb_require_field(r->bodies.frame, NB_POS)), at[3];
+	const int status = nb_camera_densest(r->bodies.n, pos, r->scene.ready ? centre : NULL, at);
+	nb_free(pos);
+	nb_render_require_ok(r, status);
+	if (isfinite(at[0]) && isfinite(at[1]) && isfinite(at[2]))
+		memcpy(centre, at, sizeof at);
+}
+
+static void choose_centre(struct render *r)
+{
+	const struct bodies *b = &r->bodies;
+	double *centre = r->scene.camera.centre;
+	switch (r->parsed.follow) {
+	case FOLLOW_ID: look_at_body(r, centre); break;
+	case FOLLOW_DENSEST: look_at_densest(r, centre); break;
+	default: nb_render_require_ok(r, r->backend->splat_centre(b->n, b->pos, b->mass, centre)); break;
+	}
+}
+
+/* The size that shows the bodies that are to be seen. */
+static double size_to_fit(const struct render *r)
+{
+	double size;
+	double *pos = nb_render_numbers(r, nb_require_field(r->bodies.frame, NB_POS));
+	const int status = nb_camera_keep(r->bodies.n, pos, &r->scene.camera, r->parsed.fit, &size);
+	nb_free(pos);
+	nb_render_require_ok(r, status);
+	return size > 0 ? size : 1;
+}
+
+static void choose_camera(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
 	const struct parsed *parsed = &r->parsed;
-	double size = r->size;
+	struct scene *scene = &r->scene;
+	struct nb_camera *camera = &scene->camera;
 	memcpy(camera->right, parsed->right, sizeof parsed->right);
 	memcpy(camera->up, parsed->up, sizeof parsed->up);
 	memcpy(camera->centre, parsed->center, sizeof parsed->center);
 	camera->width = r->width;
 	camera->height = r->height;
 	if (!r->center)
-		nb_render_require_ok(r, r->backend->splat_centre(b->n, b->pos, b->mass, camera->centre));
-	if (!r->size_given)
-		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &size));
-	camera->pixels_per_length = (r->width < r->height ? r->width : r->height) / size * r->zoom;
-	if (!(camera->pixels_per_length > 0 && isfinite(camera->pixels_per_length)))
-		nb_die(NB_EXIT_FAILED, "a picture of size %g with zoom %g is out of scale", size, r->zoom);
-	return size;
+		choose_centre(r);
+	scene->size = r->size;
+	if (parsed->fit > 0)
+		scene->size = MARGIN * size_to_fit(r);
+	else if (!r->size_given)
+		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &scene->size));
+	point_camera(r);
 }
 
-static void choose_speeds(const struct render *r, struct scene *scene)
+void nb_render_move_camera(struct render *r)
 {
-	if (r->speeds) {
-		scene->slow = r->parsed.speeds[0];
-		scene->fast = r->parsed.speeds[1];
-	} else {
-		const struct bodies *b = &r->bodies;
-		nb_render_require_ok(r, r->backend->exposure_speeds(b->n, b->vel, &scene->slow, &scene->fast));
-	}
+	struct scene *scene = &r->scene;
+	if (r->parsed.follow != FOLLOW_NOTHING)
+		choose_centre(r);
+	if (!(r->parsed.fit > 0))
+		return;
+	const double fit = size_to_fit(r), before = scene->camera.pixels_per_length;
+	scene->size = fmax(pow(scene->size, 1 - PACE) * pow(MARGIN * fit, PACE), LEAST_MARGIN * fit);
+	point_camera(r);
+	/* the same surface density stays as bright */
+	const double change = before / scene->camera.pixels_per_length;
+	scene->lo = (float)(scene->lo * change * change);
+	scene->hi = (float)(scene->hi * change * change);
 }
+
+/* ---- brightness ----------------------------------------------------------------------------------- */
 
 /* From the option; unit: surface density of a body of weight 1 on one pixel. */
 static void take_range(const struct render *r, struct scene *scene, double unit)
@@ -49,51 +130,97 @@ static void take_range(const struct render *r, struct scene *scene, double unit)
 			scene->masses.unit, unit);
 }
 
-/* From the bodies, with the masses of the heaviest hundredth cut, so that a few heavy bodies, such as the black holes
- * of galaxies, do not darken the rest. */
-static void choose_range(struct render *r, struct scene *scene)
+/* lo as nb_exposure_range keeps it. */
+static float below(const struct render *r, float lo, float hi)
 {
-	const struct canvas *c = &r->canvas;
-	nb_render_splat(r, scene->masses.heavy);
-	nb_render_require_ok(r, r->backend->exposure_range(r->bodies.n, c->x, c->y, r->width, r->height, c->planes,
-					(enum nb_stretch)r->stretch, &scene->lo, &scene->hi));
-	nb_render_wipe(r);
+	return r->stretch == NB_STRETCH_LINEAR ? lo : fminf(fmaxf(lo, hi * 1e-4f), hi / 4);
 }
 
-/* After -v: the options that give the same scene for another stream. */
-static void report_scene(const struct render *r, double size, double unit)
+int nb_render_adapts(const struct render *r)
 {
 	const struct scene *scene = &r->scene;
+	return !scene->discs && !r->range && (!scene->exposed || r->expose != EXPOSE_FIRST);
+}
+
+void nb_render_measure(struct render *r)
+{
+	struct scene *scene = &r->scene;
+	const struct canvas *c = &r->canvas;
+	const float pace = scene->exposed && r->expose == EXPOSE_SMOOTH ? (float)PACE : 1;
+	float lo, hi;
+	nb_render_require_ok(r, r->backend->exposure_range(r->bodies.n, c->x, c->y, r->width, r->height, c->planes,
+					(enum nb_stretch)r->stretch, &lo, &hi));
+	if (pace < 1) {
+		hi = scene->hi * powf(hi / scene->hi, pace);
+		lo = lo > 0 && scene->lo > 0 ? below(r, scene->lo * powf(lo / scene->lo, pace), hi) : lo;
+	}
+	scene->lo = lo;
+	scene->hi = hi;
+}
+
+void nb_render_limit(struct render *r)
+{
+	struct scene *scene = &r->scene;
+	const int fixed = r->range || r->expose == EXPOSE_FIRST;
+	float hi = scene->hi;
+	double share;
+	if (scene->discs || (fixed && nb_verbosity() < 1))
+		return;
+	nb_render_require_ok(r, nb_exposure_limit((size_t)r->width * (size_t)r->height, r->canvas.image,
+					(enum nb_stretch)r->stretch, MOST_AT_TOP, scene->lo, &hi, &share));
+	if (fixed) {
+		nb_render_watch_clip(r, share);
+	} else {
+		scene->lo = below(r, scene->lo, hi);
+		scene->hi = hi;
+	}
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------ */
+
+void nb_render_report(const struct render *r)
+{
+	const struct scene *scene = &r->scene;
+	const double scale = scene->camera.pixels_per_length, unit = scene->masses.unit * scale * scale;
 	const uint64_t number = r->bodies.frame->number;
 	const double *c = scene->camera.centre;
 	char t[3][NB_F64_TEXT];
 	nb_verbose("from frame %" PRIu64 ": --center %s,%s,%s", number, nb_format_f64(c[0], t[0]),
 		nb_format_f64(c[1], t[1]), nb_format_f64(c[2], t[2]));
-	nb_verbose("from frame %" PRIu64 ": --size %s", number, nb_format_f64(size, t[0]));
+	nb_verbose("from frame %" PRIu64 ": --size %s", number, nb_format_f64(scene->size, t[0]));
+	if (scene->points)
+		nb_verbose("from frame %" PRIu64 ": --draw points", number);
 	if (!scene->discs)
 		nb_verbose("from frame %" PRIu64 ": --range %s,%s", number, nb_format_f64(scene->lo * unit, t[0]),
 			nb_format_f64(scene->hi * unit, t[1]));
-	if (r->by == BY_SPEED)
-		nb_verbose("from frame %" PRIu64 ": --speed-range %s,%s", number, nb_format_f64(scene->slow, t[0]),
+	if (r->by == BY_SPEED || r->by == BY_COLUMN)
+		nb_verbose("from frame %" PRIu64 ": --by-range %s,%s", number, nb_format_f64(scene->slow, t[0]),
 			nb_format_f64(scene->fast, t[1]));
+}
+
+/* Few bodies are discs; more are points in a faint cloud, many only that. */
+static void choose_shape(struct render *r)
+{
+	enum { MANY = 10000 };
+	struct scene *scene = &r->scene;
+	const size_t n = r->bodies.n;
+	scene->discs = r->draw == DRAW_DISCS || (r->draw == DRAW_AUTO && n <= NB_PICTURE_FEW);
+	scene->points = r->draw == DRAW_POINTS || (r->draw == DRAW_AUTO && n > NB_PICTURE_FEW && n < MANY);
+	scene->neighbours = r->neighbours_given ? r->neighbours : nb_exposure_neighbours(n);
+	scene->disc_size = r->disc_size_given ? r->disc_size : nb_exposure_disc_size(n, r->height);
 }
 
 void nb_render_choose_scene(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
 	struct scene *scene = &r->scene;
-	scene->discs = r->draw == DRAW_DISCS || (r->draw == DRAW_AUTO && b->n <= NB_PICTURE_FEW);
-	scene->neighbours = r->neighbours_given ? r->neighbours : nb_exposure_neighbours(b->n);
-	scene->disc_size = nb_exposure_disc_size(b->n, r->height);
-	const double size = choose_camera(r, &scene->camera), scale = scene->camera.pixels_per_length;
+	choose_shape(r);
+	choose_camera(r);
+	const double scale = scene->camera.pixels_per_length;
 	nb_render_require_ok(r, r->backend->exposure_masses(b->n, b->mass, &scene->masses));
-	const double unit = scene->masses.unit * scale * scale;
-	if (r->by == BY_SPEED)
-		choose_speeds(r, scene);
+	if (r->by == BY_SPEED || r->by == BY_COLUMN)
+		nb_render_choose_hues(r);
 	if (r->range)
-		take_range(r, scene, unit);
-	else if (!scene->discs)
-		choose_range(r, scene);
+		take_range(r, scene, scene->masses.unit * scale * scale);
 	scene->ready = 1;
-	report_scene(r, size, unit);
 }

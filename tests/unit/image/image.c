@@ -1,4 +1,4 @@
-/* Colour tables, hues and PPM. */
+/* Colour tables, hues, text, lines and PPM. */
 #include "formats/image/image.h"
 
 #include "tests/unit/unit.h"
@@ -36,6 +36,16 @@ static void kinds(void)
 			CHECK(nb_hue_of_kind(a) != nb_hue_of_kind(b));
 	}
 	CHECK(nb_hue_of_kind(0) == 0xffc27a && nb_hue_of_kind(255) == nb_hue_of_kind(3));
+	/* the first four are far apart */
+	for (unsigned a = 0; a < 4; a++)
+		for (unsigned b = 0; b < a; b++) {
+			const uint32_t x = nb_hue_of_kind(a), y = nb_hue_of_kind(b);
+			double d = 0;
+			for (int k = 0; k < 24; k += 8)
+				d = hypot(d, (double)(x >> k & 255) - (double)(y >> k & 255));
+			CHECK(d > 80);
+		}
+	CHECK(nb_hue_of_component(3) == 0x74b6ff && nb_hue_of_component(7) == nb_hue_of_kind(7));
 }
 
 static float strongest(const float rgb[3])
@@ -98,6 +108,86 @@ static void brightness(void)
 	}
 }
 
+enum { W = 40, H = 20 };
+
+static int lit(const uint8_t *rgb, int x, int y)
+{
+	return rgb[3 * (y * W + x)];
+}
+
+static void text(void)
+{
+	static uint8_t rgb[3 * W * H], shifted[3 * W * H];
+	const uint8_t white[3] = {255, 255, 255};
+	CHECK(nb_text_possible("t = 1.5e-3 ~!") && !nb_text_possible("\303\251") && !nb_text_possible("a\tb"));
+	CHECK(nb_text_width("", 2) == 0 && nb_text_width("a", 2) == 10 && nb_text_width("ab", 1) == 11);
+	memset(rgb, 100, sizeof rgb);
+	nb_text_draw(rgb, W, H, 4, 5, 1, "L", white);
+	/* a stem and a foot, with a black outline, in its box of 5 x 7 */
+	for (int y = 0; y < NB_TEXT_HEIGHT; y++)
+		CHECK(lit(rgb, 4, 5 + y) == 255 && lit(rgb, 3, 5 + y) == 0);
+	for (int x = 0; x < 5; x++)
+		CHECK(lit(rgb, 4 + x, 11) == 255 && lit(rgb, 4 + x, 12) == 0);
+	CHECK(lit(rgb, 6, 8) == 100 && lit(rgb, 10, 11) == 100 && lit(rgb, 4, 3) == 100);
+	/* beyond the edges nothing is written */
+	for (int k = 0; k < 2; k++) {
+		memset(rgb, 0, sizeof rgb);
+		nb_text_draw(rgb, W, H, k ? -1000 : 1000, k ? -3 : 17, 3, "beyond", white);
+		for (int p = 0; p < W * H; p++)
+			CHECK(rgb[3 * p] == 0);
+	}
+	/* and what is half outside is cut */
+	memset(rgb, 0, sizeof rgb);
+	nb_text_draw(rgb, W, H, -2, -3, 1, "HHHHHHHHH", white);
+	memset(shifted, 0, sizeof shifted);
+	nb_text_draw(shifted, W, H, 4, 3, 1, "HHHHHHHHH", white);
+	for (int y = 0; y < 4; y++)
+		for (int x = 0; x < W - 6; x++)
+			CHECK(lit(rgb, x, y) == lit(shifted, x + 6, y + 6));
+	/* every character but the blank has dots, and no two are alike */
+	static uint8_t seen[128][3 * W * H];
+	for (char c = '!'; c <= '~'; c++) {
+		const char word[2] = {c, 0};
+		nb_text_draw(seen[(int)c], W, H, 1, 1, 1, word, white);
+		for (char b = ' '; b < c; b++)
+			CHECK(memcmp(seen[(int)c], seen[(int)b], sizeof *seen) != 0);
+	}
+}
+
+static void lines(void)
+{
+	static uint8_t rgb[3 * W * H];
+	struct nb_line_end end[2] = {{5, 10, {1, 0, 0}}, {35, 10, {0, 0, 1}}};
+	nb_line_draw(rgb, W, H, end, 2);
+	/* two pixels thick, from red to blue, and dark beside it */
+	CHECK(lit(rgb, 6, 9) == lit(rgb, 6, 10) && lit(rgb, 6, 9) > 230 && lit(rgb, 33, 9) < 20);
+	CHECK_NEAR(lit(rgb, 20, 9), 255 / 2.0, 5);
+	CHECK_NEAR(rgb[3 * (9 * W + 20) + 2], 255 / 2.0, 5);
+	CHECK(lit(rgb, 20, 7) == 0 && lit(rgb, 20, 12) == 0 && lit(rgb, 2, 9) == 0 && lit(rgb, 38, 9) == 0);
+	/* again changes nothing: the stronger light stays */
+	static uint8_t twice[3 * W * H];
+	memcpy(twice, rgb, sizeof rgb);
+	nb_line_draw(twice, W, H, end, 2);
+	CHECK(memcmp(twice, rgb, sizeof rgb) == 0);
+	/* from beyond the edge, of no length, and out of reach */
+	memset(rgb, 0, sizeof rgb);
+	struct nb_line_end slope[2] = {{-900, -900, {1, 1, 1}}, {900, 900, {1, 1, 1}}};
+	nb_line_draw(rgb, W, H, slope, 1.5);
+	CHECK(lit(rgb, 0, 0) == 255 && lit(rgb, 15, 15) == 255 && lit(rgb, 15, 5) == 0);
+	memset(rgb, 0, sizeof rgb);
+	struct nb_line_end point[2] = {{20.5, 10.5, {1, 1, 1}}, {20.5, 10.5, {1, 1, 1}}};
+	nb_line_draw(rgb, W, H, point, 3);
+	CHECK(lit(rgb, 20, 10) == 255 && lit(rgb, 21, 10) == 255 && lit(rgb, 24, 10) == 0);
+	memset(rgb, 0, sizeof rgb);
+	static const double nowhere[] = {NAN, INFINITY, -INFINITY, 1e300, 2e6};
+	for (int k = 0; k < 5; k++) {
+		slope[1].x = nowhere[k];
+		nb_line_draw(rgb, W, H, slope, 2);
+		for (int p = 0; p < W * H; p++)
+			CHECK(rgb[3 * p] == 0);
+	}
+}
+
 static void ppm(void)
 {
 	static const uint8_t rgb[] = {0, 1, 2, 255, 254, 253};
@@ -135,6 +225,8 @@ int main(int argc, char **argv)
 	kinds();
 	speeds();
 	brightness();
+	text();
+	lines();
 	ppm();
 	return unit_end();
 }

@@ -1,0 +1,203 @@
+/* nb-render-ppm: where the bodies have been. */
+#include "common/mem.h"
+#include "tools/filter/require.h"
+#include "tools/nb-render-ppm/render.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_POINTS = 1 << 22, PIECES = 16 };
+
+/* Of its full colour, what a trail has where it begins. */
+#define TRAIL_LIGHT 0.75
+
+struct point {
+	uint64_t id;
+	double pos[3], vel[3];
+	float hue[3]; /* not of BY_DENSITY */
+};
+
+/* The bodies of one frame, by id. */
+struct moment {
+	double time;
+	size_t n;
+	int moves; /* velocities are there */
+	struct point *point;
+};
+
+struct trail {
+	int count;		/* moments, the newest first */
+	struct moment moment[]; /* as many as the option says, and one */
+};
+
+void nb_render_release_trail(struct render *r)
+{
+	for (int k = 0; r->trails && k < r->trails->count; k++)
+		nb_free(r->trails->moment[k].point);
+	nb_free(r->trails);
+	r->trails = NULL;
+}
+
+/* ---- what is noted -------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct point *)a)->id, y = ((const struct point *)b)->id;
+	return (x > y) - (x < y);
+}
+
+static void set_vectors(const struct render *r, struct moment *m, enum nb_field field, size_t offset)
+{
+	double *number = nb_render_numbers(r, nb_require_field(r->bodies.frame, field));
+	for (size_t i = 0; i < m->n; i++)
+		memcpy((char *)&m->point[i] + offset, &number[3 * i], 3 * sizeof *number);
+	nb_free(number);
+}
+
+static void set_hues(const struct render *r, struct moment *m)
+{
+	float *hue = nb_alloc(m->n, 3 * sizeof *hue);
+	if (!hue)
+		nb_out_of_memory(r->bodies.frame);
+	nb_render_hues_of_bodies(r, hue);
+	for (size_t i = 0; i < m->n; i++)
+		memcpy(m->point[i].hue, &hue[3 * i], sizeof m->point[i].hue);
+	nb_free(hue);
+}
+
+/* The place for a new moment, the oldest one having gone. */
+static struct moment *make_room(struct render *r)
+{
+	struct trail *t = r->trails;
+	const size_t size = sizeof *t + ((size_t)r->trail + 1) * sizeof *t->moment;
+	if (!t)
+		t = r->trails = nb_alloc_zero(1, size);
+	if (!t)
+		nb_out_of_memory(r->bodies.frame);
+	if (t->count == r->trail + 1)
+		nb_free(t->moment[--t->count].point);
+	memmove(&t->moment[1], &t->moment[0], (size_t)t->count * sizeof *t->moment);
+	memset(&t->moment[0], 0, sizeof *t->moment);
+	t->count++;
+	return &t->moment[0];
+}
+
+static void note(struct render *r)
+{
+	const struct nb_frame *frame = r->bodies.frame;
+	const size_t n = r->bodies.n;
+	if (n > (size_t)MAX_POINTS / ((size_t)r->trail + 1))
+		nb_die(NB_EXIT_FAILED,
+			"trails of %d frames of %zu bodies are too long in frame %" PRIu64 " (want at most %d points)",
+			r->trail, n, frame->number, MAX_POINTS);
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	struct moment *m = make_room(r);
+	m->point = nb_alloc_zero(n, sizeof *m->point);
+	if (!m->point)
+		nb_out_of_memory(frame);
+	m->n = n;
+	m->time = nb_require_attribute(frame, "time", 0);
+	m->moves = nb_frame_field(frame, NB_VEL) != NULL;
+	for (size_t i = 0; i < n; i++) {
+		const size_t row = r->bodies.row ? r->bodies.row[i] : i;
+		m->point[i].id = id ? id[row] : row;
+	}
+	set_vectors(r, m, NB_POS, offsetof(struct point, pos));
+	if (m->moves)
+		set_vectors(r, m, NB_VEL, offsetof(struct point, vel));
+	if (r->by != BY_DENSITY && n > 0)
+		set_hues(r, m);
+	qsort(m->point, n, sizeof *m->point, by_id);
+}
+
+/* ---- what is drawn -------------------------------------------------------------------------------- */
+
+static void light_of(const struct render *r, const float hue[3], double age, float rgb[3])
+{
+	const double light = fmax(1 - age / r->trail, 0) * TRAIL_LIGHT;
+	if (r->by == BY_DENSITY) {
+		nb_colormap_at(nb_colormap_table((enum nb_colormap)r->colormap), (float)light, rgb);
+		return;
+	}
+	for (int k = 0; k < 3; k++)
+		rgb[k] = (float)light * hue[k];
+}
+
+static void project(const struct nb_camera *c, const double pos[3], struct nb_line_end *end)
+{
+	end->x = c->width / 2.0;
+	end->y = c->height / 2.0;
+	for (int k = 0; k < 3; k++) {
+		end->x += (pos[k] - c->centre[k]) * c->right[k] * c->pixels_per_length;
+		end->y -= (pos[k] - c->centre[k]) * c->up[k] * c->pixels_per_length;
+	}
+}
+
+/* Whether velocities say how a body came from one place to the other in time dt: their mean would lead there, more or
+ * less, so it has neither gone round meanwhile nor bounced. */
+static int is_smooth(const struct point *from, const struct point *to, double dt)
+{
+	double way = 0, miss = 0;
+	for (int k = 0; k < 3; k++) {
+		const double d = to->pos[k] - from->pos[k];
+		way = hypot(way, d);
+		miss = hypot(miss, d - dt * (from->vel[k] / 2 + to->vel[k] / 2));
+	}
+	return miss <= way / 2;
+}
+
+/* Hermite's cubic through both places with both velocities, at t in [0, 1]. */
+static void place_at(const struct point *from, const struct point *to, double dt, double t, double pos[3])
+{
+	const double s = 1 - t;
+	for (int k = 0; k < 3; k++)
+		pos[k] = s * s * (1 + 2 * t) * from->pos[k] + t * t * (1 + 2 * s) * to->pos[k] +
+			 s * t * dt * (s * from->vel[k] - t * to->vel[k]);
+}
+
+static void draw_way(struct render *r, const struct point *from, const struct point *to, double dt, int smooth, int age)
+{
+	const int pieces = smooth && is_smooth(from, to, dt) ? PIECES : 1;
+	struct nb_line_end end[2];
+	for (int k = 0; k <= pieces; k++) {
+		const double t = (double)k / pieces;
+		double pos[3];
+		float hue[3];
+		place_at(from, to, pieces > 1 ? dt : 0, t, pos);
+		if (k == 0 || k == pieces)
+			memcpy(pos, k ? to->pos : from->pos, sizeof pos);
+		for (int c = 0; c < 3; c++)
+			hue[c] = (float)(1 - t) * from->hue[c] + (float)t * to->hue[c];
+		project(&r->scene.camera, pos, &end[1]);
+		light_of(r, hue, age + 1 - t, end[1].rgb);
+		if (k)
+			nb_line_draw(r->canvas.rgb, r->width, r->height, end, fmax(r->height / 360.0, 1.5));
+		end[0] = end[1];
+	}
+}
+
+/* From an older moment to the newer one, which is age frames old. */
+static void draw_ways(struct render *r, const struct moment *older, const struct moment *newer, int age)
+{
+	const double dt = newer->time - older->time;
+	const int smooth = older->moves && newer->moves && isfinite(dt);
+	for (size_t i = 0, j = 0; i < older->n && j < newer->n;) {
+		const struct point *from = &older->point[i], *to = &newer->point[j];
+		if (from->id == to->id)
+			draw_way(r, from, to, dt, smooth, age);
+		i += from->id <= to->id;
+		j += to->id <= from->id;
+	}
+}
+
+void nb_render_trail(struct render *r)
+{
+	if (r->trail == 0)
+		return;
+	note(r);
+	const struct trail *t = r->trails;
+	for (int k = t->count - 1; k > 0 && r->scene.ready; k--)
+		draw_ways(r, &t->moment[k], &t->moment[k - 1], k - 1);
+}
