@@ -62,11 +62,7 @@ static const char *choose_dtype(const struct calc *calc, const struct place *pla
 		return given;
 	if (now || place->info)
 		return now ? now : place->info->dtype;
-	switch (nb_expr_kind(expr)) {
-	case NB_EXPR_WHOLE: return nb_expr_is_unsigned(expr) ? "<u8" : "<i8";
-	case NB_EXPR_CONDITION: return "|u1";
-	default: return "<f8";
-	}
+	return nb_expr_kind(expr) == NB_EXPR_CONDITION ? "|u1" : "<f8";
 }
 
 /* The unit that was given, or that of the column, or for a new one that of the result. */
@@ -121,6 +117,19 @@ static void require_finite(const struct nb_scope *scope, const struct assignment
 	}
 }
 
+/* A column that nobody has given a type does not round ids. */
+static void require_exact(
+	const struct nb_scope *scope, const struct assignment *assignment, const char *data, size_t rowsize)
+{
+	const double most = 0x1p53;
+	for (size_t i = 0; i < scope->frame->rows[NB_PARTICLE]; i++)
+		if (!(fabs(real_at(data + i * rowsize, 0)) < most))
+			nb_calc_fail(assignment,
+				"a whole number in row %zu of frame %" PRIu64
+				" is too large for type f8 (want --dtype %s)",
+				i, scope->frame->number, nb_expr_is_unsigned(assignment->expr) ? "u8" : "i8");
+}
+
 /* The contents of the column, in memory of their own. */
 static char *make_contents(
 	const struct nb_scope *scope, const struct assignment *assignment, const struct place *place, const char *dtype)
@@ -152,6 +161,9 @@ static char *make_contents(
 		if (item == NB_ITEM_F64 || item == NB_ITEM_F32)
 			require_finite(scope, assignment, to, rowsize, item == NB_ITEM_F32);
 	}
+	if (!place->column && item == NB_ITEM_F64 && nb_expr_kind(assignment->expr) == NB_EXPR_WHOLE)
+		for (uint32_t k = 0; k < place->count; k++)
+			require_exact(scope, assignment, data + k * size, rowsize);
 	return data;
 }
 
