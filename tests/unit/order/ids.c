@@ -45,6 +45,25 @@ static void test_match(void)
 	CHECK(nb_ids_match(0, id, 0, bad, row, &missing) == NB_OK);
 }
 
+static void test_common(void)
+{
+	size_t count;
+	static uint32_t row_a[N], row_b[N];
+	const uint64_t some[4] = {N + 5, 17, 0, N}, sorted[3] = {0, 17, N + 9};
+	CHECK(nb_ids_common(4, some, N, id, row_a, row_b, &count) == NB_OK && count == 2);
+	CHECK(row_a[0] == 1 && row_a[1] == 2 && id[row_b[0]] == 17 && id[row_b[1]] == 0);
+	CHECK(nb_ids_common(N, id, 4, some, row_a, row_b, &count) == NB_OK && count == 2);
+	for (size_t k = 0; k < 2; k++)
+		CHECK(id[row_a[k]] == some[row_b[k]]);
+	CHECK(row_a[0] < row_a[1]);
+	CHECK(nb_ids_common(4, some, 3, sorted, row_a, row_b, &count) == NB_OK && count == 2);
+	CHECK(row_a[0] == 1 && row_b[0] == 1 && row_a[1] == 2 && row_b[1] == 0);
+	CHECK(nb_ids_common(0, some, 3, sorted, row_a, row_b, &count) == NB_OK && count == 0);
+	CHECK(nb_ids_common(3, sorted, 0, some, row_a, row_b, &count) == NB_OK && count == 0);
+	CHECK(nb_ids_common((size_t)UINT32_MAX + 1, some, 0, some, row_a, row_b, &count) == NB_ELIMIT);
+	CHECK(nb_ids_common(0, some, (size_t)UINT32_MAX + 1, some, row_a, row_b, &count) == NB_ELIMIT);
+}
+
 static uint64_t sum_of(size_t n, const uint64_t *ids)
 {
 	uint64_t sum = 0;
@@ -80,6 +99,7 @@ int main(void)
 		id[i] = (i * 7919) % N; /* a permutation: N and 7919 are coprime */
 	test_unique();
 	test_match();
+	test_common();
 	test_sum();
 	return unit_end();
 }
