@@ -47,12 +47,13 @@ print(count)' "$1"
 	[ "$status" -eq 0 ]
 	drift=$(nb-stats --format tsv <out/solar.nb | stat_of drift)
 	at_most 1e-5 "${drift#-}"
-	[ "$(ppm_frames out/solar.ppm)" -eq 11 ]
+	[ "$(ppm_frames out/solar.ppm)" -eq 37 ]
 }
 
 @test "figure-eight closes after a period" {
 	run "$NB_TOP/examples/figure-eight" out
 	[ "$status" -eq 0 ]
+	[ "$(ppm_frames out/figure8.ppm)" -eq 21 ]
 	python3 - <<-'END'
 		import csv
 		rows = list(csv.DictReader(open("out/figure8.csv")))

@@ -170,8 +170,9 @@ fails() {
 		fine "nb-gen -n 200 --no-history | nb-force -e 0.1 | nb-stats $options" 'gen | force | stats'
 	done
 	fine 'nb-gen -n 200 | nb-stats --check' # wants the bytes
-	for options in '--by speed' '--view 30,40 --zoom 2' '--draw discs' '--range 0.1,10 --stretch log' '--neighbours 4'; do
-		fine "nb-gen -n 200 | nb-render-ppm -W 24 -H 16 $options" 'gen | render-ppm'
+	for options in '--by speed' '--view 30,40 --zoom 2' '--draw discs' '--range 0.1,10 --stretch log' '--neighbours 4' \
+		'--by acc --by-scale log --label colour' '--follow densest --fit 90' '--by id --trail 2 --draw points --label time,scale --title x'; do
+		fine "nb-gen -n 200 | nb-force -e 0.1 | nb-render-ppm -W 24 -H 16 $options" 'gen | force | render-ppm'
 	done
 	fine "nb-gen merger -n 500 | nb-render-ppm -W 24 -H 16 --by species --only 2,3" 'gen | render-ppm'
 	fine 'nb-convert --from csv ../data/one.csv | nb-sort-zorder' 'convert | sort-zorder'
@@ -197,6 +198,7 @@ fails() {
 	fine "nb-gen -n 64 --radius 0.05 | nb-step -d 0.01 --collide bounce --restitution 0.5 -k 5 'nb-force' | nb-stats" 'gen | step | stats' 'force'
 	fine "nb-step -d 0.01 -k 2 'nb-sort-zorder | nb-force' <../data/three.nb" 'sort-zorder | force'
 	fine "nb-step -d 86400 -k 3 'nb-force --potential' <../data/planets.nb | nb-render-ppm -W 16 -H 16" 'step | render-ppm' 'force'
+	fine "nb-step -d 86400 -k 3 'nb-force' <../data/planets.nb | nb-render-ppm -W 16 -H 16 --trail 2 --follow id:0 --fit all" 'step | render-ppm' 'force'
 	fine "$gen -k 2 'nb-force | nb-step -k 0 -d 1' --send-velocities | nb-stats" # no force; as a filter within
 	fine "$gen -k 2 'nb-force' | nb-step -d 0.02 -k 2 'nb-force -e 0.1' | nb-stats" 'gen | step | step | stats' 'force'
 	same "$gen -k 2 'nb-step -d 0.001 -k 2 \"nb-force\" --every 0 | nb-force' | nb-stats" 'gen | step | stats'

@@ -44,6 +44,7 @@ static const struct {
 	{"tree", "nb-stats --attributes"},
 	{"sphere", "nb-render-ppm -W 16 -H 16"},
 	{"merger", "nb-render-ppm -W 16 -H 16 --by species --neighbours 4 --draw density"},
+	{"frames", "nb-render-ppm -W 16 -H 16 --by id --trail 2 --follow densest --fit 90 --label time,scale"},
 	{"forces", "nb-convert --to csv"},
 	{"plane", "nb-convert -q --to princeton"},
 	{"forces.csv", "nb-convert --from csv"},
@@ -107,6 +108,9 @@ static const char *const stream_commands[] = {
 	"nb-stats -q --compare forces.nb",
 	"nb-render-ppm -W 48 -H 32 --by speed --draw density --view 30,40",
 	"nb-render-ppm -W 32 -H 32 --by species --draw discs",
+	"nb-render-ppm -W 32 -H 32 --by vel --by-scale log --trail 3 --follow densest --fit 95 --label "
+	"time,scale,colour",
+	"nb-render-ppm -W 32 -H 32 --by id --draw points --follow id:1 --fit all --title x",
 	"nb-render-ppm -W 32 -H 32 --neighbours 3 --stretch log --draw density",
 	"nb-convert -q --to princeton",
 	"nb-convert -q --to csv --frame 1",
