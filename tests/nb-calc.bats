@@ -47,6 +47,8 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'pos -= sum(mass*pos)/sum(mass)' 'vel -= sum(mass*vel)/sum(mass)' '@x = sum(x)' '@vz = sum(vz)' \
 		'@d = max(abs(norm(pos) - r))' <p.nb | nb-stats --attributes >attributes
 	awk -F = '$1 ~ /^(x|vz|d)$/ { n++; if (!($2 ^ 2 < 1e-26)) exit 1 } END { exit n != 3 }' attributes
+	# a new column, whose name looks like a component that there is not
+	equals "$(nb-calc 'strange_7 = row' <p.nb | mutate show strange_7 | tail -n 1)" 49.0
 	# of a new standard column
 	nb-gen kepler | nb-calc 'acc = -pos/r^3' | fields | grep -q -x 'acc <f8 3 acceleration'
 }

@@ -418,9 +418,9 @@ static void fill_constants(const struct nb_expr *expr, const struct nb_expr_pass
 {
 	for (int k = 0; k < pass->n; k++) {
 		const struct nb_expr_instr *instr = &expr->instr[pass->order[k]];
-		char *slot = scratch + (size_t)pass->place[pass->order[k]] * NB_EXPR_SLOT;
 		if (instr->op != NB_OP_CONST || instr->kind == NB_EXPR_TEXT)
 			continue;
+		char *slot = scratch + (size_t)pass->place[pass->order[k]] * NB_EXPR_SLOT;
 		for (size_t i = 0; i < n; i++)
 			if (instr->kind == NB_EXPR_WHOLE)
 				((nb_whole *)(void *)slot)[i] = instr->value.whole;
