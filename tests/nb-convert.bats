@@ -6,7 +6,7 @@ load helper
 
 DATA=$NB_TOP/tests/data
 
-csv() { nb-convert -q --to csv; }
+csv() { nb-convert -q --no-comments --to csv "$@"; }
 from() { nb-convert --no-history --from "$@"; }
 
 setup() {
@@ -183,6 +183,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	csv <a.nb >b.csv
 	from csv b.csv | cmp a.nb -
 	from csv b.csv | csv | cmp b.csv -
+	nb-convert --to csv <a.nb | from csv | cmp a.nb -
 	diff <(show pos a.nb) <(tail -n +2 a.csv | python3 -c 'import sys
 for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	[ "$(show id a.nb | head -n 1)" = 1000 ]
@@ -247,16 +248,16 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	for t in 0 0.1 0.2; do
 		nb-gen uniform -n 3 -s "${t#0.}" --no-history | mutate attribute time $t
 	done >a.nb
-	nb-convert --to csv <a.nb >a.csv
+	nb-convert --no-comments --to csv <a.nb >a.csv
 	[ "$(head -n 1 a.csv | cut -d , -f 1-4)" = frame,time,id,mass ]
 	[ "$(tail -n +2 a.csv | cut -d , -f 1-3 | tr '\n' ' ')" = '0,0,0 0,0,1 0,0,2 1,0.1,0 1,0.1,1 1,0.1,2 2,0.2,0 2,0.2,1 2,0.2,2 ' ]
 	from csv a.csv >b.nb
 	nb-stats --check <b.nb | grep -q '^ok: 3 frames, 9 bodies'
 	nb-stats --format tsv <a.nb >a.tsv
 	nb-stats --format tsv <b.nb | cmp a.tsv -
-	nb-convert --to csv <b.nb | cmp a.csv -
+	nb-convert --no-comments --to csv <b.nb | cmp a.csv -
 	# one of them
-	nb-convert -q --to csv --frame 1 <a.nb | tail -n +2 | diff - <(grep '^1,' a.csv | cut -d , -f 3-)
+	csv --frame 1 <a.nb | tail -n +2 | diff - <(grep '^1,' a.csv | cut -d , -f 3-)
 	fails_with 1 'the stream has no frame 3 (it has 3)' 'nb-convert --to csv --frame 3 <a.nb'
 	head -c -1 a.nb >cut.nb
 	fails_with 1 'truncated stream' 'nb-convert --to csv --frame 0 <cut.nb'
@@ -271,13 +272,14 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 		fails_with 1 "nb-convert: standard input line $1" 'cat bad.csv | nb-convert --from csv'
 	}
 	bad '0: the file is empty' ''
-	bad '2: the file is empty' '# x,y\n\n'
+	bad '2: the file is empty' '# a table\n\n'
 	bad "1: column 'x' is missing" 'id,mass\n1,2\n'
 	bad "1: column 'y' is missing" 'x,mass\n1,2\n'
 	bad "1: column 'vz' is missing" 'x,y,z,vx,vy\n1,2,3,4,5\n'
 	bad "1: there is a column 'az' but no column 'z'" 'x,y,ax,ay,az\n1,2,3,4,5\n'
 	bad "1: column 'x' appears twice" 'x,y,X\n1,2,3\n'
-	bad '1: column 3 has no name' 'x,y,\n1,2,3\n'
+	bad '1: column 2 has no name' 'x,,y\n1,2,3\n'
+	bad "2: '3' in column 3, which has no name in the header" 'x,y,\n1,2,3\n'
 	bad "1: column 'pos' is not a single number per body" 'x,y,pos\n1,2,3\n'
 	bad '1: name of column 3 is not plain ASCII' 'x,y,\0303\0251\n1,2,3\n'
 	bad '1: a quoted name has no closing quote' 'x,"y\n1,2\n'
@@ -329,7 +331,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	[ -z "$output" ]
 	cmp a.txt b.txt
 	run bash -c 'mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
-		mutate attribute G 2 <a.nb | mutate attribute pending_kick 0.5 | nb-convert --to csv >a.csv'
+		mutate attribute G 2 <a.nb | mutate attribute pending_kick 0.5 | nb-convert --no-comments --to csv >a.csv'
 	[ "$status" -eq 0 ]
 	[[ $output == *'attribute G=2'*'attribute pending_kick=0.5'*'attribute time=3'* ]]
 	[ "$(head -n 1 a.csv)" = id,mass,x,y,vx,vy,strange_0,strange_1,strange_2 ]
@@ -448,8 +450,8 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 @test "with --safe-cells a spreadsheet computes nothing, and the text comes back" {
 	printf '%s\n' 'x,y,"=cmd()",s,v' '1,2,"+a","=1+1",-1.5' '3,4,"b","-2",+2' '5,6,"@c","'"'"'d",-0.25' \
 		"7,8,\"\",\"$(printf '\t')=1\",3" '9,10,"x=1","a""b",4' | from csv --no-history >cells.nb
-	nb-convert --to csv <cells.nb | grep -qx '0,1,2,"+a","=1+1",-1.5'
-	nb-convert --to csv --safe-cells <cells.nb >safe.csv
+	csv <cells.nb | grep -qx '0,1,2,"+a","=1+1",-1.5'
+	csv --safe-cells <cells.nb >safe.csv
 	cat safe.csv
 	head -n 1 safe.csv | grep -qxF "id,x,y,\"'=cmd()\",s,v"
 	sed -n 2p safe.csv | grep -qxF "0,1,2,\"'+a\",\"'=1+1\",-1.5"
@@ -458,7 +460,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	run grep -E "(^|,)\"?[=+@$(printf '\t')]" safe.csv
 	[ "$status" -eq 1 ]
 	nb-convert --from csv --safe-cells --no-history <safe.csv | cmp cells.nb
-	tr -d '"' <safe.csv | sed 6d | nb-convert --from csv --safe-cells | nb-convert --to csv | sed -n 3p | grep -qx '1,3,4,"b","-2",2'
+	tr -d '"' <safe.csv | sed 6d | nb-convert --from csv --safe-cells | csv | sed -n 3p | grep -qx '1,3,4,"b","-2",2'
 	fails_with 2 "option '--safe-cells' needs" 'nb-convert --to princeton --safe-cells <cells.nb'
 	fails_with 2 "option '--safe-cells' needs" 'nb-convert --from princeton --safe-cells </dev/null'
 }
@@ -469,6 +471,148 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	printf '0,1,2,"a\302\2332Jb\342\200\256c\233d\303\251"\n' | cmp - <(tail -n 1 plain)
 	script -qec 'nb-convert --to csv <hostile.nb' /dev/null </dev/null | tr -d '\r' | tail -n 1 >shown
 	printf '0,1,2,"a?2Jb?c?d\303\251"\n' | cmp - shown
+}
+
+# FILE comes back from csv byte for byte, with its frames apart too
+comes_back() {
+	nb-convert --to csv <"$1" >back.csv
+	from csv back.csv >back.nb
+	cmp "$1" back.nb || { echo "$2"; head -n 20 back.csv; return 1; }
+}
+
+@test "csv keeps every byte of every model, with forces, in both precisions" {
+	local model precision
+	for model in $(nb-gen --help | awk '/^[^ ]/ { on = $0 == "models:" } on && /^  / { print $1 }'); do
+		for precision in f32 f64; do
+			nb-gen "$model" --precision $precision | nb-force -e 0.1 --jerk --potential >a.nb
+			comes_back a.nb "$model $precision"
+		done
+	done
+}
+
+@test "csv keeps frames of 0, 1 and 2 bodies, columns that nobody knows, and runs" {
+	for n in 0 1 2; do
+		nb-gen plummer -n $n | mutate add strange | mutate attribute softening 0.1 >a.nb
+		comes_back a.nb $n
+		cat a.nb a.nb | nb-sort-zorder >b.nb # one stream
+		comes_back b.nb "twice $n"
+	done
+	nb-gen merger -n 50 | nb-step -d 0.01 -k 20 --every 5 'nb-force -e 0.1' >a.nb
+	comes_back a.nb run
+	# a frame says what is not as before it
+	[ "$(sed -n '/^# frame 2/,/^2,/p' back.csv | grep -c '^# ')" -le 4 ]
+	(nb-gen plummer -n 0; nb-gen plummer -n 3; nb-gen plummer -n 0; nb-gen plummer -n 0) | nb-sort-zorder >a.nb
+	comes_back a.nb 'with empty frames'
+	printf 'x,y,frame\n' | from csv >none.nb # a stream without frames
+	comes_back none.nb 'no frames'
+	[ "$(cat back.csv)" = '# nb-stream 1' ]
+}
+
+@test "csv keeps types, shapes, units and flags, also of what it has no numbers for" {
+	local file
+	for file in attributes f32 middle-of-run narrow-ids no-attributes no-bodies no-frames one-body plain potential-jerk \
+		radius-species several-frames two-dimensions unknown-flags unsorted; do
+		comes_back "$NB_TOP/tests/corpus/good/$file.nb" $file
+	done
+	# what the programs do not pass on, such as a later minor version, and tables other than the bodies aside
+	for file in later-minor two-streams underived-acc; do
+		nb-sort-zorder --no-history <"$NB_TOP/tests/corpus/good/$file.nb" >a.nb
+		comes_back a.nb $file
+	done
+	nb-convert --to csv <"$NB_TOP/tests/corpus/good/unknown-columns.nb" | from csv >a.nb
+	nb-stats --fields <"$NB_TOP/tests/corpus/good/unknown-columns.nb" | grep -v of_ | diff - <(nb-stats --fields <a.nb)
+	comes_back a.nb 'unknown columns'
+	nb-sort-zorder <"$NB_TOP/tests/corpus/good/octree.nb" | nb-build-tree >tree.nb
+	nb-convert --to csv <tree.nb | from csv >a.nb
+	run bash -c 'nb-stats --attributes <a.nb | grep -E "^(tree|leaf_size|order)="'
+	[ "$status" -eq 1 ]
+	nb-build-tree <a.nb | nb-stats --check
+}
+
+@test "a NaN keeps its sign, and attributes keep line ends, backslashes and controls" {
+	printf 'x,y,a\n1,2,nan\n3,4,-nan\n5,6,-inf\n' | from csv >a.nb
+	comes_back a.nb nan
+	tail -n 3 back.csv | cut -d , -f 4 | diff - <(printf 'nan\n-nan\n-inf\n')
+	python3 - >b.nb <<-'END'
+		import sys
+		sys.path.insert(0, "$NB_TOP/tests".replace("$NB_TOP", __import__("os").environ["NB_TOP"]))
+		import mutate
+		frame = mutate.Frame(open("a.nb", "rb").read())
+		frame.attributes += b"note=a\\nb\\\\c\rd\te  \nempty=\nhistory=one\nhistory=two, =1+1\n"
+		sys.stdout.buffer.write(frame.encode() + open("a.nb", "rb").read()[frame.size:])
+	END
+	nb-stats --check <b.nb
+	comes_back b.nb attributes
+	nb-convert --safe-cells --to csv <b.nb >safe.csv
+	run grep -E '^#.*([,; 	]=|	)' safe.csv
+	[ "$status" -eq 1 ]
+	from csv --safe-cells safe.csv | cmp b.nb -
+	sed 's/$/\r/' back.csv | from csv | cmp b.nb -
+}
+
+@test "a table that a person has changed is what the columns say" {
+	nb-gen plummer -n 4 --precision f32 | nb-force -e 0.1 >a.nb
+	nb-convert --to csv <a.nb >a.csv
+	# without the accelerations, which a comment still describes; other columns keep their types
+	cut -d , -f 1-8 a.csv | from csv >b.nb
+	nb-stats --fields <b.nb | awk 'NR > 1 { print $2, $4 }' | diff - <(printf 'id <u8\nmass <f4\npos <f4\nvel <f4\n')
+	nb-stats --attributes <b.nb | grep -qx softening=0.1
+	# a row less, a column more, another time
+	awk -F , -v OFS=, '/^#/ { print; next } !h { h = 1; print $0, "time", "hue"; next } h++ < 4 { print $0, 7, "red" }' a.csv | from csv >b.nb
+	nb-stats --attributes <b.nb | grep -qx time=7
+	[ "$(show mass b.nb | wc -l)" -eq 3 ]
+	nb-stats --fields <b.nb | grep -q 'hue .*|S32'
+	# in the plane
+	cut -d , -f 1-4 a.csv | from csv | nb-stats --attributes | grep -qx dim=2
+	sed 's/^# dim=3/# dim=2/; s/^# G=1/# G=3/' a.csv | from csv | nb-stats --attributes | grep -E '^(G|dim)=' | diff - <(printf 'G=3\ndim=2\n')
+}
+
+@test "comments of a person set attributes, and prose is passed over" {
+	printf '# made by hand, x=1\n# G=43007.1\n#softening=0.5  \n# frame 7\n# column x\nmass,x,y\n1,2,3\n# time=9\n' | from csv >a.nb
+	nb-stats --attributes <a.nb | sort | diff - <(printf 'G=43007.1\ndim=2\nsoftening=0.5\ntime=0\n')
+	from csv --G 2 <<<$'# G=1\nx,y\n1,2' | nb-stats --attributes | grep -qx G=2
+	bad() { # bad MESSAGE TEXT
+		printf %b "$2" >bad.csv
+		fails_with 1 "nb-convert: bad.csv line $1" 'nb-convert --from csv bad.csv'
+	}
+	bad "2: attribute 'G' appears twice" '# G=1\n# G=2\nx,y\n'
+	bad "1: csv text of another version, 'nb-stream 2'" '# nb-stream 2\nx,y\n'
+	bad "2: attribute 'a' has a backslash that is no escape" '# nb-stream 1\n# a=\\q\nx,y\n'
+	bad "2: attribute 'a' has a backslash that is no escape" '# nb-stream 1\n# a=\\x0\nx,y\n'
+	bad "2: attribute 'a' has a backslash that is no escape" '# nb-stream 1\n# a=\\x00\nx,y\n'
+	bad "4: attribute 'G' stands behind the rows of its frame" '# nb-stream 1\nx,y\n1,2\n# G=1\n'
+	bad "2: 'frame one' is not the number of a frame" '# nb-stream 1\n# frame one\nx,y\n'
+	bad "3: frame 1 begins before the header line" '# nb-stream 1\n# frame 0\n# frame 1\nx,y\n'
+	printf '# nb-stream 1\n# frame 3\nx,y\n1,2\n# frame 1\n' >bad.csv
+	run bash -c 'nb-convert --from csv bad.csv >bad.nb'
+	[[ $output == *'line 5: frame 1 after frame 3' ]]
+	bad "2: 'pos' describes no column" '# nb-stream 1\n# column pos\nx,y\n'
+	bad "2: 'pos <f8 2 0 length' describes no column" '# nb-stream 1\n# column pos <f8 2 0 length\nx,y\n'
+	bad "2: 'pos <u8 3 0' describes no column" '# nb-stream 1\n# column pos <u8 3 0\nx,y\n'
+	bad "2: 'pos <f8 3 1' describes no column" '# nb-stream 1\n# column pos <f8 3 1\nx,y\n'
+	bad "2: 'a <f8 0 0' describes no column" '# nb-stream 1\n# column a <f8 0 0\nx,y,a\n'
+	bad "2: 'a >f8 1 0' describes no column" '# nb-stream 1\n# column a >f8 1 0\nx,y,a\n'
+	bad "2: 'node_mass <f8 1 1' describes no column" '# nb-stream 1\n# column node_mass <f8 1 1\nx,y\n'
+	bad "3: column 'a' is described twice" '# nb-stream 1\n# column a <f8 1 0\n# column a <f8 1 0\nx,y\n'
+	bad "3: column 'a_1' is missing ('a' has 2 components)" '# nb-stream 1\n# column a <f8 2 0\nx,y,a_0\n1,2,3\n'
+	bad "4: '1.5' in column 'a' is not a whole number from -32768 to 32767" '# nb-stream 1\n# column a <i2 1 0\nx,y,a\n1,2,1.5\n'
+	bad "4: text in column 'a_1' is longer than 2 bytes" '# nb-stream 1\n# column a |S2 2 0\nx,y,a_0,a_1\n1,2,ab,abc\n'
+	bad "4: column 'a' wants 4 hexadecimal digits" '# nb-stream 1\n# column a |V2 1 0\nx,y,a\n1,2,ab0g\n'
+	bad "4: column 'a' wants 4 hexadecimal digits" '# nb-stream 1\n# column a |V2 1 0\nx,y,a\n1,2,ab01f\n'
+}
+
+@test "frame last is the last, and -1 too" {
+	(nb-gen -n 3; nb-gen -n 4; nb-gen -n 5 -s 2) | nb-sort-zorder >a.nb
+	csv --frame 2 <a.nb >want.csv
+	csv --frame last <a.nb | cmp want.csv -
+	csv --frame -1 <a.nb | cmp want.csv -
+	NB_FOLD=off bash -c 'cat a.nb | nb-convert --no-comments --to csv --frame last' | cmp want.csv -
+	[ "$(wc -l <want.csv)" -eq 6 ]
+	printf 'x,y,frame\n' | from csv >none.nb
+	fails_with 1 'the stream has no frames, and csv text needs one' 'nb-convert --to csv --frame last <none.nb'
+	head -c -200 a.nb >cut.nb
+	fails_with 1 'truncated stream' 'nb-convert --to csv --frame last <cut.nb'
+	nb-convert --to csv --frame last <a.nb | nb-convert --from csv | nb-stats --history | grep -q 'nb-sort-zorder$'
 }
 
 @test "csv shows a NaN as it is" {
@@ -497,7 +641,12 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	fails_with 2 "option '--frame' needs '--to'" 'nb-convert --from csv --frame 0 </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
-	fails_with 2 "invalid frame '-1'" 'nb-convert --to csv --frame -1 </dev/null'
+	fails_with 2 "invalid frame '-2' (want a number from 0, or 'last')" 'nb-convert --to csv --frame -2 </dev/null'
+	fails_with 2 "invalid frame 'first'" 'nb-convert --to csv --frame first </dev/null'
+	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --to csv --columns x,y </dev/null'
+	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --from princeton --columns x,y </dev/null'
+	fails_with 2 "option '--no-comments' needs '--to csv'" 'nb-convert --from csv --no-comments </dev/null'
+	fails_with 2 "option '--no-comments' needs '--to csv'" 'nb-convert --to princeton --no-comments </dev/null'
 	fails_with 2 "invalid G 'x'" 'nb-convert --from csv --G x </dev/null'
 	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-convert --nonsense </dev/null'
 	fails_with 2 "unexpected operand 'b'" 'nb-convert --to csv a b </dev/null'

@@ -18,7 +18,7 @@ setup_file() {
 		echo 'id,mass,x,y,z,vx,vy,vz'
 		echo '1000000,0.5,1000,0,0,0,0,0'
 		echo '1000001,0.5,1000.001,0,0,0,0,0'
-		nb-gen plummer -n 3000 | nb-convert --to csv | awk -F, '
+		nb-gen plummer -n 3000 | nb-convert --no-comments --to csv | awk -F, '
 			NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
 			{ print $c["id"] "," $c["mass"] "," $c["x"] "," $c["y"] "," $c["z"] "," $c["vx"] "," $c["vy"] "," $c["vz"] }'
 	} | nb-convert --from csv >pair.nb
@@ -95,7 +95,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 		close_to -0.125 "$jx" 1e-14
 		close_to 0.03125 "$jy" 1e-14
 	done
-	nb-convert --to csv <j.nb | cut -d, -f 1-5 | nb-convert --from csv >still.nb
+	nb-convert --no-comments --to csv <j.nb | cut -d, -f 1-5 | nb-convert --from csv >still.nb
 	fails_with 1 "field 'vel' missing" 'nb-sort-zorder <still.nb | nb-build-tree | nb-force --jerk'
 }
 
@@ -124,7 +124,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 }
 
 @test "mixed keeps close pairs exact far from the origin" {
-	nb-convert --to csv <plummer.nb | awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; print; next }
+	nb-convert --no-comments --to csv <plummer.nb | awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; print; next }
 		{ $c["x"] = sprintf("%.17g", $c["x"] + 1e6); print }' | nb-convert --from csv >far.nb
 	nb-force --precision f64 -e 0.001 <far.nb >far-exact.nb
 	at_most 1e-6 "$(nb-force --precision mixed -e 0.001 <far.nb | compare far-exact.nb rms)"
@@ -187,7 +187,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 }
 
 @test "random, radius-sorted and Z-sorted input give each id the same force" {
-	nb-convert --to csv <plummer.nb >p.csv
+	nb-convert --no-comments --to csv <plummer.nb >p.csv
 	{ head -n 1 p.csv; tail -n +2 p.csv | sort -R --random-source=p.csv; } | nb-convert --from csv >random.nb
 	nb-sort-zorder <plummer.nb >sorted.nb
 	for order in random sorted; do
@@ -347,7 +347,7 @@ pairs_of() { # pairs_of FILE N
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,10,0,0,0,0,0\n' | nb-convert --from csv |
 		nb-sort-zorder | nb-build-tree >two.nb
 	for method in 'direct' 'direct --jerk --potential' tree; do
-		ax=$(nb-force -m $method <two.nb | nb-convert --to csv |
+		ax=$(nb-force -m $method <two.nb | nb-convert --no-comments --to csv |
 			awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ax") c = i } NR == 2 { print $c }')
 		close_to 1e298 "$ax" 1e291
 	done

@@ -351,8 +351,8 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 @test "--check names the body that has a NaN, an infinity or a negative mass, wherever ids come from" {
 	n=20000
 	nb-gen plummer -n $n >p.nb
-	nb-convert -q --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = ($1 * 7919) % 20000 } 1' | nb-convert --from csv >shuffled.nb
-	nb-convert -q --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = sprintf("%.0f", $1 + 5000000000) } 1' | nb-convert --from csv >later.nb
+	nb-convert -q --no-comments --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = ($1 * 7919) % 20000 } 1' | nb-convert --from csv >shuffled.nb
+	nb-convert -q --no-comments --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = sprintf("%.0f", $1 + 5000000000) } 1' | nb-convert --from csv >later.nb
 	mutate drop id <p.nb >anon.nb
 	for field in pos vel mass; do
 		for value in nan inf -inf; do
@@ -365,7 +365,7 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	mutate set vel 19999 2 nan <later.nb >bad.nb
 	fails_with 1 'body with id 5000019999 is not finite' 'nb-stats --check <bad.nb'
 	# ids that count up for more than a block of the reader, then do not
-	nb-convert -q --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = NR > 19000 ? 90000 - NR : 500 + NR }  1' |
+	nb-convert -q --no-comments --to csv <p.nb | awk -F , -v OFS=, 'NR > 1 { $1 = NR > 19000 ? 90000 - NR : 500 + NR }  1' |
 		nb-convert --from csv | mutate set mass 7 0 nan >bad.nb
 	fails_with 1 'body with id 509 is not finite' 'nb-stats --check <bad.nb'
 	mutate set pos 3 2 nan <anon.nb >bad.nb

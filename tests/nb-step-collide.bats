@@ -150,7 +150,7 @@ sums() {
 	nb-step -d 0.005 -k 4000 --every 2000 --collide bounce --restitution 0.5 'nb-force -e 0' <bodies.nb 2>said >rest.nb
 	[ ! -s said ]
 	for frame in 1 2; do
-		nb-convert --to csv --frame $frame <rest.nb | awk -F , '
+		nb-convert --no-comments --to csv --frame $frame <rest.nb | awk -F , '
 			NR == 1 { for (i = 1; i <= NF; i++) if ($i == "x") x = i; else if ($i == "vx") v = i }
 			NR > 1 { at[NR] = $x; go[NR] = $v }
 			END { d = at[2] - at[3]; d = d < 0 ? -d : d; w = go[2] - go[3]; print d, w; exit !(NR == 3 && (d - 1) ^ 2 < 1e-4 && w ^ 2 < 1e-3) }'

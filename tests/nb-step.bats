@@ -106,7 +106,7 @@ order_of() {
 
 @test "each frame has the acceleration of its own positions" {
 	nb-step -d 0.1 -k 2 './filter spring' <five.nb >out.nb
-	nb-convert --to csv <out.nb | awk -F, '
+	nb-convert --no-comments --to csv <out.nb | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
 		{ rows++; for (k = 1; k <= 3; k++) if ($(c[substr("xyz", k, 1)]) != -$(c["a" substr("xyz", k, 1)])) exit 1 }
 		END { if (rows != 15) exit 1 }'
@@ -255,9 +255,9 @@ order_of() {
 	done
 	# by time; and the frames in between are the same, too
 	s='nb-step --no-history -d 0.1'
-	$s --until 3 './filter spring' <five.nb | nb-convert --to csv | cut -d, -f2- | tail -n 80 >whole.csv
+	$s --until 3 './filter spring' <five.nb | nb-convert --no-comments --to csv | cut -d, -f2- | tail -n 80 >whole.csv
 	$s --until 1.4 --every 0 './filter spring' <five.nb | $s --until 3 './filter spring' |
-		nb-convert --to csv | cut -d, -f2- | tail -n 80 >parts.csv
+		nb-convert --no-comments --to csv | cut -d, -f2- | tail -n 80 >parts.csv
 	cmp whole.csv parts.csv
 }
 
@@ -278,9 +278,9 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	for n in 0 1 2 255 257; do
 		for integrator in $(integrators); do
 			nb-step -d 0.01 -k 3 --every 0 --integrator "$integrator" './filter spring' <n$n.nb >out.nb
-			[ "$(nb-convert --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
 			nb-force --jerk -e 0.1 <n$n.nb | nb-step -d 0.01 --integrator "$integrator" >out.nb
-			[ "$(nb-convert --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
 		done
 	done
 }
@@ -601,7 +601,7 @@ before_reader() {
 
 @test "keys and trees are not written, and the next sort finds sorted bodies" {
 	nb-step -d 0.01 -k 2 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1' <n257.nb >out.nb
-	[ "$(nb-convert --to csv <out.nb | head -n 1)" = 'frame,time,id,mass,x,y,z,vx,vy,vz,ax,ay,az' ]
+	[ "$(nb-convert --no-comments --to csv <out.nb | head -n 1)" = 'frame,time,id,mass,x,y,z,vx,vy,vz,ax,ay,az' ]
 	run grep -a -c -e '^key_cube=' -e '^tree=' -e '^leaf_size=' -e node_ out.nb
 	[ "$status" -eq 1 ]
 	nb-step -d 0.01 -k 2 --every 0 'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 -e 0.1' <n257.nb >out.nb
@@ -697,7 +697,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 @test "frames that were written before a failure stay, without an end marker" {
 	run bash -c "nb-step -d 0.1 -k 9 './filter die 4' <five.nb >out.nb"
 	[ "$status" -eq 1 ]
-	run nb-convert --to csv <out.nb
+	run nb-convert --no-comments --to csv <out.nb
 	[ "$status" -eq 1 ]
 	[[ $output == *'no end marker after frame 3'* ]]
 }

@@ -85,7 +85,7 @@ threads_of() {
 	drift=$(nb-stats --format tsv <run.nb | stat_of drift)
 	at_most 1e-4 "${drift#-}"
 	# the Earth is where its year of 365 days puts it, seen from the Sun
-	nb-convert -q --to csv --frame 1 <run.nb | awk -F , 'NR > 1 { print $3, $4 }' >end
+	nb-convert -q --no-comments --to csv --frame 1 <run.nb | awk -F , 'NR > 1 { print $3, $4 }' >end
 	angle=$(awk 'NR == 1 { x = $1; y = $2 } NR == 4 { a = atan2($2 - y, $1 - x) / (8 * atan2(1, 1)); print a < 0 ? a + 1 : a }' end)
 	close_to "$(awk 'BEGIN { print 200 / 365.25 }')" "$angle" 0.01
 }

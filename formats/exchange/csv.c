@@ -1,20 +1,17 @@
-/* Comma-separated values: a header line of names, then one line for each body.  Blank lines, and those that begin with
- * #, are skipped.
+/* Comma-separated values, or other tables: a header line of names, then one line for each body.  Blank lines are
+ * skipped; lines that begin with # are comments (csv_internal.h).
  *
  * Names: those of the last column of field.def; frame and time where there are several frames; NAME for any other
- * column of one component, NAME_0, NAME_1 ... for one of more.  Read, known columns get their field's type; others
- * become <f8
- * ("nan", "inf" and nothing at all are numbers there), or text if their first cell is quoted or no number.  Without a
- * column id, ids count from 0.
+ * column of one component, NAME_0, NAME_1 ... for one of more.  The header, or the list of the caller, names the cells
+ * of a line; what the columns are follows from the comments, from the names, and for a column that neither knows from
+ * its first cell: <f8 ("nan", "inf" and nothing at all are numbers there), or text if it is quoted or no number.
+ * Without a column id, ids count from 0.
  *
  * Spreadsheets compute text that begins with =, +, - or @, even in quotes: safe (exchange.h) puts an apostrophe there.
  */
-#include "formats/exchange/exchange.h"
-
 #include "common/decimal.h"
 #include "common/mem.h"
-#include "formats/exchange/lines_internal.h"
-#include "formats/exchange/output_internal.h"
+#include "formats/exchange/csv_internal.h"
 #include "formats/exchange/rows_internal.h"
 
 #include <ctype.h>
@@ -23,103 +20,74 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { SHOWN = 40, TEXT_WIDTH = 32 };
 
-/* ---- names of known columns --------------------------------------------------------------------- */
-
-/* The name of component k of a field into name, as field.def has it; *flat: it is not there where dim is 2.  0 if there
- * is no such component, or no name for it. */
-static int component_name(int field, uint32_t k, char name[NB_NAME_SIZE + 1], int *flat)
-{
-	const char *word = nb_field_info[field].csv;
-	for (; k > 0 && *word; k--) {
-		word += strcspn(word, " ");
-		word += *word == ' ';
-	}
-	*flat = *word == '[';
-	word += *flat;
-	const size_t length = strcspn(word, " ]");
-	snprintf(name, NB_NAME_SIZE + 1, "%.*s", (int)length, word);
-	return length > 0;
-}
-
-/* The field that a column of bodies is, or -1: one that csv has no names for. */
-static int field_of(const struct nb_column *column)
-{
-	for (int f = 0; f < NB_NFIELD; f++)
-		if (*nb_field_info[f].csv && strcmp(column->name, nb_field_info[f].name) == 0 &&
-			column->ncomp == nb_field_info[f].ncomp)
-			return f;
-	return -1;
-}
-
-/* ---- reading: what the cells of a line are ------------------------------------------------------ */
-
 enum cell_kind {
-	CELL_REAL, /* a finite number of a known field */
+	CELL_UNKNOWN, /* the first row decides */
+	CELL_REAL,    /* a finite number of a known field */
 	CELL_WHOLE,
 	CELL_FREE, /* any number, or nothing */
 	CELL_TEXT,
+	CELL_BYTES, /* as hexadecimal digits */
 	CELL_FRAME,
-	CELL_TIME
+	CELL_TIME,
+	CELL_SKIPPED
 };
 
+static const size_t NONE = SIZE_MAX;
+
 struct cell {
-	char name[NB_NAME_SIZE + 1];
+	char raw[NB_CSV_NAME + 1];  /* as in the header */
+	char name[NB_CSV_NAME + 1]; /* as it is meant */
+	char unit[NB_UNIT_SIZE + 1];
 	enum cell_kind kind;
 	int not_negative;
-	char type;     /* of a whole number: 'u', 'i' */
-	size_t size;   /* bytes of a number */
-	size_t column; /* in rows */
+	char type;     /* of a whole number: 'u', 'i', 'b' */
+	size_t size;   /* bytes of a number, or of one text of several */
+	size_t column; /* in rows, or NONE */
 	size_t offset; /* in the row */
+};
+
+/* A column of the frame to be. */
+struct target {
+	char name[NB_NAME_SIZE + 1];
+	char dtype[NB_DTYPE_SIZE + 1];
+	char unit[NB_UNIT_SIZE + 1];
+	uint32_t ncomp, flags;
+	int widens; /* one text for each body, as long as the longest */
 };
 
 struct csv_reader {
 	struct nb_lines lines;
+	struct nb_csv_said said;
+	char separator;
+	char *pending;	   /* a line that has been read and not been used */
 	struct cell *cell; /* of each cell of a line */
 	size_t ncell;
+	int trailing; /* the header ends with a separator */
+	int by_list;  /* names come from the caller */
 	struct nb_rows rows;
-	int *field; /* of each column of rows: an enum nb_field, or -1 */
+	struct target *target; /* of each column of rows */
 	int dim;
 	int has_frame, has_time, has_id;
-	int first_row_seen;
-	int frames_begun;      /* frames given out or begun */
+	int has_gaps;	    /* components without a cell, which are 0 */
+	int laid_out;	    /* cells, rows and targets belong to what was said */
+	int first_row_seen; /* of this layout */
+	int open;	    /* a frame has begun */
+	double carried_time;
 	int carried;	       /* row 0 belongs to the next frame already */
 	uint64_t frame_number; /* of the frame that is being filled */
 	double time;
+	int next_begins; /* a comment has begun the next frame ... */
+	uint64_t next_number;
+	int next_anew;
 	int ended;
 };
 
-/* Takes one cell off the line: *text, NUL-terminated and without quotes (*quoted says whether there were any) and outer
- * white space.  Returns where the next cell begins, or NULL behind the last; sets *bad for a quote that does not end.
- */
-static char *take_cell(char *p, char **text, int *quoted, int *bad)
+static int no_memory(struct csv_reader *reader)
 {
-	p = nb_text_skip(p);
-	*quoted = *p == '"';
-	*bad = 0;
-	if (*quoted) {
-		char *to = ++p;
-		*text = p;
-		for (; *p && (*p != '"' || p[1] == '"'); p++) {
-			p += *p == '"';
-			*to++ = *p;
-		}
-		*bad = *p != '"';
-		p += *p == '"';
-		*to = '\0';
-		p = nb_text_skip(p);
-		*bad |= *p != ',' && *p != '\0';
-		return *p == ',' ? p + 1 : NULL;
-	}
-	*text = p;
-	char *comma = strchr(p, ','), *end = comma ? comma : p + strlen(p);
-	while (end > p && isspace((unsigned char)end[-1]))
-		end--;
-	*end = '\0';
-	return comma ? comma + 1 : NULL;
+	return nb_lines_fail(&reader->lines, "out of memory");
 }
 
 /* Behind the apostrophe that --safe-cells put there. */
@@ -128,26 +96,15 @@ static char *without_guard(const struct csv_reader *reader, char *text)
 	return text + (reader->lines.in->safe && *text == '\'');
 }
 
-/* The next line that holds data. */
-static char *next_line(struct nb_lines *lines)
+static const char *separator_name(const struct csv_reader *reader)
 {
-	char *line;
-	do
-		line = nb_lines_next_filled(lines);
-	while (line && *nb_text_skip(line) == '#');
-	return line;
+	return reader->separator == ','	   ? "commas"
+	       : reader->separator == '\t' ? "tabs"
+	       : reader->separator == ';'  ? "semicolons"
+					   : "blanks";
 }
 
-/* A column of the frame to be: an enum nb_field, or -1 for one that no one knows. */
-static int add_column(struct csv_reader *reader, int field, size_t rowsize)
-{
-	int *grown = realloc(reader->field, (reader->rows.ncolumn + 1) * sizeof *grown);
-	if (!grown)
-		return NB_ENOMEM;
-	reader->field = grown;
-	grown[reader->rows.ncolumn] = field;
-	return nb_rows_add(&reader->rows, rowsize);
-}
+/* ---- the names ---------------------------------------------------------------------------------- */
 
 static struct cell *find_cell(const struct csv_reader *reader, const char *name)
 {
@@ -157,106 +114,441 @@ static struct cell *find_cell(const struct csv_reader *reader, const char *name)
 	return NULL;
 }
 
-/* The name that is meant, whatever its case in the header: into name, or 0 if it is none that is known. */
-static int known_name(const char *text, char name[NB_NAME_SIZE + 1])
-{
-	int flat;
-	for (int f = 0; f < NB_NFIELD; f++)
-		for (uint32_t k = 0; component_name(f, k, name, &flat); k++)
-			if (strcasecmp(text, name) == 0)
-				return 1;
-	strcpy(name, strcasecmp(text, "frame") == 0 ? "frame" : "time");
-	return strcasecmp(text, name) == 0;
-}
-
+/* A name of the header. */
 static int take_name(struct csv_reader *reader, const char *text)
 {
 	struct nb_lines *lines = &reader->lines;
 	const size_t place = reader->ncell + 1;
-	char name[NB_NAME_SIZE + 1];
-	const int known = known_name(text, name);
-	if (known)
-		text = name;
 	if (!*text)
 		return nb_lines_fail(lines, "column %zu has no name", place);
-	if (strlen(text) > NB_NAME_SIZE)
+	if (strlen(text) > NB_CSV_NAME)
 		return nb_lines_fail(lines, "name '%.*s...' of column %zu is longer than %d characters", SHOWN, text,
 			place, NB_NAME_SIZE);
-	struct cell cell = {.kind = CELL_FREE};
+	struct cell cell = {.column = NONE};
 	for (size_t i = 0; text[i]; i++) {
+		if (text[i] == '\r')
+			return nb_lines_fail(lines, "lines end in CR alone (put \"tr '\\r' '\\n'\" before)");
 		if (!isascii((unsigned char)text[i]) || iscntrl((unsigned char)text[i]))
 			return nb_lines_fail(lines, "name of column %zu is not plain ASCII", place);
-		cell.name[i] = text[i] == ' ' ? '_' : text[i];
+		cell.raw[i] = text[i];
 	}
-	if (find_cell(reader, cell.name))
-		return nb_lines_fail(lines, "column '%s' appears twice", cell.name);
-	for (int f = 0; !known && f < NB_NFIELD; f++)
-		if (strcmp(cell.name, nb_field_info[f].name) == 0)
-			return nb_lines_fail(lines,
-				"column '%s' is not a single number per body (vectors are x,y,z  vx,vy,vz ...)",
-				cell.name);
+	if (reader->separator == ' ' && strchr("[(", *cell.raw))
+		return nb_lines_fail(lines, "name '%.*s' of column %zu is a unit (write it without a blank, as x[kpc])",
+			SHOWN, cell.raw, place);
 	struct cell *grown = realloc(reader->cell, (reader->ncell + 1) * sizeof *grown);
 	if (!grown)
-		return nb_lines_fail(lines, "out of memory");
+		return no_memory(reader);
 	reader->cell = grown;
 	grown[reader->ncell++] = cell;
 	return NB_OK;
 }
 
-/* What the cell of a component is, from the field's type and traits. */
-static void describe_cell(struct cell *cell, int field, size_t column, uint32_t k)
+/* The names in a line, which is changed. */
+static int take_names(struct csv_reader *reader, char *line)
 {
-	const struct nb_field_info *info = &nb_field_info[field];
-	cell->type = info->dtype[1];
-	cell->kind = cell->type == 'S' ? CELL_TEXT : cell->type == 'f' ? CELL_REAL : CELL_WHOLE;
-	cell->not_negative = (info->traits & NB_NOT_NEGATIVE) != 0;
-	cell->size = nb_dtype_size(info->dtype);
-	cell->column = column;
-	cell->offset = k * cell->size;
+	struct nb_lines *lines = &reader->lines;
+	while (line) {
+		char *text;
+		int quoted, bad;
+		line = nb_csv_cell(reader->separator, line, &text, &quoted, &bad);
+		if (bad)
+			return nb_lines_fail(lines, "a quoted name has no closing quote");
+		if (!line && !*text && !quoted && reader->ncell > 1) {
+			reader->trailing = 1;
+			break;
+		}
+		if (take_name(reader, without_guard(reader, text)))
+			return NB_EINVAL;
+		if (reader->by_list && strcmp(text, "-") == 0)
+			reader->cell[reader->ncell - 1].kind = CELL_SKIPPED;
+	}
+	return NB_OK;
 }
 
-/* The components of a field are all there or all absent. */
-static int place_field(struct csv_reader *reader, int field)
+/* What a line could be: cells that csv knows as x and y, and cells that are numbers. */
+struct look {
+	size_t ncell;
+	int has_xy, has_number;
+};
+
+static int look_at(const char *line, char separator, struct look *look)
 {
-	char name[NB_NAME_SIZE + 1];
-	int flat, present = 0;
-	uint32_t ncomp = 0;
-	for (; component_name(field, ncomp, name, &flat); ncomp++)
-		present += find_cell(reader, name) != NULL;
-	if (!present && field != NB_POS)
-		return NB_OK;
-	for (uint32_t k = 0; component_name(field, k, name, &flat); k++) {
-		struct cell *cell = find_cell(reader, name);
-		flat &= reader->dim == 2;
-		if (!cell && !flat)
-			return nb_lines_fail(&reader->lines, "column '%s' is missing", name);
-		if (cell && flat)
-			return nb_lines_fail(&reader->lines, "there is a column '%s' but no column 'z'", name);
-		if (cell)
-			describe_cell(cell, field, reader->rows.ncolumn, k);
+	char *copy = strdup(line), *text, known[NB_NAME_SIZE + 1], unit[NB_UNIT_SIZE + 1];
+	if (!copy)
+		return NB_ENOMEM;
+	int quoted, bad, has_x = 0, has_y = 0;
+	double x;
+	*look = (struct look){0};
+	for (char *p = copy; p; look->ncell++) {
+		p = nb_csv_cell(separator, p, &text, &quoted, &bad);
+		if (!p && !*text && !quoted && look->ncell > 0)
+			break;
+		text += *text == '\'';
+		if (nb_csv_meant(text, known, unit)) {
+			has_x |= strcmp(known, "x") == 0;
+			has_y |= strcmp(known, "y") == 0;
+		}
+		look->has_number |= *text && !quoted && nb_csv_number(text, &x) == 0;
 	}
-	if (add_column(reader, field, ncomp * nb_dtype_size(nb_field_info[field].dtype)))
-		return nb_lines_fail(&reader->lines, "out of memory");
+	look->has_xy = has_x && has_y;
+	free(copy);
 	return NB_OK;
+}
+
+/* The separator by which the line has as many cells as there are names. */
+static int find_separator(struct csv_reader *reader, const char *line)
+{
+	static const char separators[] = ",\t; ";
+	struct look look;
+	reader->separator = nb_csv_separator(line);
+	for (const char *s = separators; *s; s++) {
+		if (look_at(line, *s, &look))
+			return no_memory(reader);
+		if (look.ncell == reader->ncell) {
+			reader->separator = *s;
+			break;
+		}
+	}
+	return NB_OK;
+}
+
+/* The next line of data; comments are read.  NULL: the end, a failure, or a frame that a comment begins. */
+static char *next_line(struct csv_reader *reader)
+{
+	char *line = reader->pending;
+	reader->pending = NULL;
+	while (!line && !reader->next_begins && (line = nb_lines_next_filled(&reader->lines))) {
+		const char *begin = nb_text_skip(line);
+		if (*begin != '#')
+			break;
+		line = NULL;
+		switch (nb_csv_comment(&reader->lines, &reader->said, begin + 1, reader->rows.n > 0,
+			&reader->next_number, &reader->next_anew)) {
+		case NB_CSV_BAD: return NULL;
+		case NB_CSV_FRAME: reader->next_begins = 1; break;
+		case NB_CSV_REMARK:
+		case NB_CSV_TAKEN: break;
+		}
+	}
+	return line;
+}
+
+/* The lines before the first of data; *header is the last of them that could be a header, from malloc. */
+static char *before_header(struct csv_reader *reader, char **header)
+{
+	struct nb_lines *lines = &reader->lines;
+	char *line;
+	while ((line = nb_lines_next_filled(lines)) != NULL && *nb_text_skip(line) == '#') {
+		const char *text = nb_text_skip(line) + 1;
+		struct look look;
+		const enum nb_csv_comment answer = nb_csv_comment(
+			lines, &reader->said, text, 0, &reader->next_number, &reader->next_anew);
+		if (answer == NB_CSV_BAD)
+			return NULL;
+		if (answer == NB_CSV_FRAME && reader->open) {
+			nb_lines_fail(lines, "frame %" PRIu64 " begins before the header line", reader->next_number);
+			return NULL;
+		}
+		if (answer == NB_CSV_FRAME) {
+			reader->open = 1;
+			reader->frame_number = reader->next_number;
+		}
+		if (answer != NB_CSV_REMARK || reader->said.complete)
+			continue;
+		if (look_at(text, nb_csv_separator(text), &look)) {
+			no_memory(reader);
+			return NULL;
+		}
+		if (look.has_xy) {
+			free(*header);
+			*header = strdup(text);
+		}
+	}
+	return line;
+}
+
+/* Names from a comment, if the first line of data is none of names. */
+static int header_of(struct csv_reader *reader, char *line, char *comment)
+{
+	struct look look;
+	reader->separator = nb_csv_separator(line);
+	if (look_at(line, reader->separator, &look))
+		return no_memory(reader);
+	if (look.has_xy || (!comment && !look.has_number))
+		return take_names(reader, line);
+	if (!comment)
+		return nb_lines_fail(&reader->lines,
+			"numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')");
+	reader->separator = nb_csv_separator(comment);
+	if (take_names(reader, comment))
+		return NB_EINVAL;
+	reader->pending = line;
+	return find_separator(reader, line);
+}
+
+static int names_from_list(struct csv_reader *reader, const char *list, char *line)
+{
+	char *copy = strdup(list);
+	if (!copy)
+		return no_memory(reader);
+	reader->by_list = 1;
+	reader->separator = ',';
+	const int status = take_names(reader, copy);
+	free(copy);
+	reader->pending = line;
+	return status ? status : find_separator(reader, line ? line : "");
 }
 
 static int read_header(struct csv_reader *reader)
 {
 	struct nb_lines *lines = &reader->lines;
-	char *line = next_line(lines);
-	if (!line)
-		return nb_lines_failed(lines)
-			       ? NB_EINVAL
-			       : nb_lines_fail(lines, "the file is empty (want a header line: id,mass,x,y,z,...)");
-	while (line) {
-		char *text;
-		int quoted, bad;
-		line = take_cell(line, &text, &quoted, &bad);
-		if (bad)
-			return nb_lines_fail(lines, "a quoted name has no closing quote");
-		if (take_name(reader, without_guard(reader, text)))
-			return NB_EINVAL;
+	char *comment = NULL;
+	char *line = before_header(reader, &comment);
+	int status;
+	if (nb_lines_failed(lines))
+		status = NB_EINVAL;
+	else if (reader->lines.in->columns)
+		status = names_from_list(reader, reader->lines.in->columns, line);
+	else if (line)
+		status = header_of(reader, line, comment);
+	else if (comment)
+		status = header_of(reader, comment, NULL);
+	else if (reader->said.complete && !reader->open)
+		status = NB_OK, reader->ended = 1;
+	else
+		status = nb_lines_fail(lines, "the file is empty (want a header line: id,mass,x,y,z,...)");
+	free(comment);
+	return status;
+}
+
+/* ---- what the names mean ------------------------------------------------------------------------ */
+
+/* The cells without a meaning so far whose name is that one (exact), or could be meant so: how many; the first in
+ * *found, the second in *other. */
+static size_t cells_for(
+	struct csv_reader *reader, const char *name, int exact, struct cell **found, struct cell **other)
+{
+	size_t n = 0;
+	char known[NB_NAME_SIZE + 1], unit[NB_UNIT_SIZE + 1];
+	for (size_t i = 0; i < reader->ncell; i++) {
+		struct cell *cell = &reader->cell[i];
+		if (*cell->name || cell->kind == CELL_SKIPPED)
+			continue;
+		const int is = exact ? nb_csv_known(cell->raw, known) : nb_csv_meant(cell->raw, known, unit);
+		if (!is || strcmp(known, name) != 0)
+			continue;
+		*(n ? other : found) = cell;
+		n++;
 	}
+	return n;
+}
+
+static int find_meaning(struct csv_reader *reader, const char *name)
+{
+	struct nb_lines *lines = &reader->lines;
+	struct cell *cell = NULL, *other = NULL;
+	char known[NB_NAME_SIZE + 1];
+	size_t n = find_cell(reader, name) ? 0 : cells_for(reader, name, 1, &cell, &other);
+	if (n > 1)
+		return nb_lines_fail(lines, "column '%s' appears twice", name);
+	if (n == 0 && !find_cell(reader, name))
+		n = cells_for(reader, name, 0, &cell, &other);
+	if (n > 1)
+		return nb_lines_fail(lines, "columns '%s' and '%s' could both be %s (call one of them so)", cell->raw,
+			other->raw, name);
+	if (n == 1 && nb_csv_meant(cell->raw, known, cell->unit) == NB_ELIMIT)
+		return nb_lines_fail(lines, "the unit in '%s' is longer than %d characters", cell->raw, NB_UNIT_SIZE);
+	if (n == 1)
+		strcpy(cell->name, name);
+	return NB_OK;
+}
+
+/* A name that csv does not know: that of a column, without blanks. */
+static int keep_name(struct csv_reader *reader, struct cell *cell)
+{
+	struct nb_lines *lines = &reader->lines;
+	char name[NB_CSV_NAME + 1];
+	size_t i = 0;
+	for (; cell->raw[i]; i++)
+		name[i] = cell->raw[i] == ' ' ? '_' : cell->raw[i];
+	name[i] = '\0';
+	if (i > NB_NAME_SIZE)
+		return nb_lines_fail(lines, "name '%.*s...' of column %zu is longer than %d characters", SHOWN, name,
+			(size_t)(cell - reader->cell) + 1, NB_NAME_SIZE);
+	if (find_cell(reader, name))
+		return nb_lines_fail(lines, "column '%s' appears twice", name);
+	if (nb_field_find(name))
+		return nb_lines_fail(
+			lines, "column '%s' is not a single number per body (vectors are x,y,z  vx,vy,vz ...)", name);
+	strcpy(cell->name, name);
+	return NB_OK;
+}
+
+/* Names that the comments do not explain. */
+static int understand_names(struct csv_reader *reader)
+{
+	char name[NB_NAME_SIZE + 1];
+	int flat;
+	if (find_meaning(reader, "frame") || find_meaning(reader, "time"))
+		return NB_EINVAL;
+	for (int f = 0; f < NB_NFIELD; f++)
+		for (uint32_t k = 0; nb_csv_component(f, k, name, &flat); k++)
+			if (find_meaning(reader, name))
+				return NB_EINVAL;
+	for (size_t i = 0; i < reader->ncell; i++)
+		if (!*reader->cell[i].name && reader->cell[i].kind != CELL_SKIPPED &&
+			keep_name(reader, &reader->cell[i]))
+			return NB_EINVAL;
+	return NB_OK;
+}
+
+/* ---- what the columns are ----------------------------------------------------------------------- */
+
+static int add_target(struct csv_reader *reader, const struct target *target)
+{
+	struct target *grown = realloc(reader->target, (reader->rows.ncolumn + 1) * sizeof *grown);
+	if (!grown)
+		return no_memory(reader);
+	reader->target = grown;
+	grown[reader->rows.ncolumn] = *target;
+	const size_t rowsize = target->ncomp * nb_dtype_size(target->dtype);
+	return nb_rows_add(&reader->rows, rowsize) ? no_memory(reader) : NB_OK;
+}
+
+/* The cell is component k of the column to be added next. */
+static void describe_cell(struct csv_reader *reader, struct cell *cell, const struct target *target, uint32_t k)
+{
+	const struct nb_field_info *info = nb_field_find(target->name);
+	cell->type = target->dtype[1];
+	switch (cell->type) {
+	case 'f': cell->kind = info ? CELL_REAL : CELL_FREE; break;
+	case 'u':
+	case 'i': cell->kind = CELL_WHOLE; break;
+	case 'S': cell->kind = CELL_TEXT; break;
+	default: cell->kind = CELL_BYTES;
+	}
+	if (cell->type != 'S' && !nb_dtype_is_number(target->dtype))
+		cell->kind = CELL_BYTES;
+	cell->not_negative = info && (info->traits & NB_NOT_NEGATIVE);
+	cell->size = nb_dtype_size(target->dtype);
+	cell->column = reader->rows.ncolumn;
+	cell->offset = k * cell->size;
+}
+
+/* A column that the comments describe: its components are all in the header, or none of them. */
+static int place_described(struct csv_reader *reader, const struct nb_column *column, size_t *hint)
+{
+	struct target target = {.ncomp = column->ncomp, .flags = column->flags};
+	strcpy(target.name, column->name);
+	strcpy(target.dtype, column->dtype);
+	strcpy(target.unit, column->unit);
+	target.widens = column->dtype[1] == 'S' && column->ncomp == 1;
+	uint32_t present = 0, absent = 0;
+	char name[NB_CSV_NAME + 1], missing[NB_CSV_NAME + 1] = "";
+	int flat;
+	for (uint32_t k = 0; k < column->ncomp; k++) {
+		nb_csv_name(column, k, name, &flat);
+		struct cell *cell = NULL;
+		for (size_t i = 0; i < reader->ncell && !cell; i++, *hint = *hint + 1 < reader->ncell ? *hint + 1 : 0)
+			if (!*reader->cell[*hint].name && reader->cell[*hint].kind != CELL_SKIPPED &&
+				strcmp(reader->cell[*hint].raw, name) == 0)
+				cell = &reader->cell[*hint];
+		if (cell) {
+			strcpy(cell->name, name);
+			describe_cell(reader, cell, &target, k);
+			present++;
+		} else if (!flat) {
+			absent++;
+			strcpy(missing, name);
+		}
+		if (!present && absent > 1)
+			break; /* it has been taken out of the table */
+	}
+	if (present && absent)
+		return nb_lines_fail(&reader->lines, "column '%s' is missing ('%s' has %" PRIu32 " components)",
+			missing, column->name, column->ncomp);
+	reader->has_gaps |= present && present < column->ncomp;
+	return present ? add_target(reader, &target) : NB_OK;
+}
+
+/* The components of a field are all there or all absent. */
+static int place_field(struct csv_reader *reader, int field)
+{
+	const struct nb_field_info *info = &nb_field_info[field];
+	struct target target = {.ncomp = info->ncomp, .flags = info->flags};
+	const struct cell *first = NULL;
+	char name[NB_NAME_SIZE + 1];
+	int flat, present = 0;
+	uint32_t k = 0;
+	for (; nb_csv_component(field, k, name, &flat); k++) {
+		const struct cell *cell = find_cell(reader, name);
+		present += cell != NULL;
+		first = first ? first : cell;
+		if (cell && cell->column != NONE)
+			return NB_OK; /* the comments have described it */
+	}
+	if (k == 0 || (!present && field != NB_POS))
+		return NB_OK;
+	strcpy(target.name, info->name);
+	strcpy(target.dtype, info->dtype);
+	strcpy(target.unit, first && *first->unit ? first->unit : info->unit);
+	target.widens = info->dtype[1] == 'S';
+	for (k = 0; nb_csv_component(field, k, name, &flat); k++) {
+		struct cell *cell = find_cell(reader, name);
+		flat &= reader->dim == 2;
+		if (!cell && !flat)
+			return nb_lines_fail(&reader->lines, "column '%s' is missing%s", name,
+				present || field != NB_POS ? ""
+							   : " (name it so, or name all columns with '--columns')");
+		if (cell && flat)
+			return nb_lines_fail(&reader->lines, "there is a column '%s' but no column 'z'", name);
+		if (cell && strcmp(cell->unit, first->unit) != 0)
+			return nb_lines_fail(
+				&reader->lines, "columns '%s' and '%s' have different units", first->raw, cell->raw);
+		if (cell)
+			describe_cell(reader, cell, &target, k);
+	}
+	return add_target(reader, &target);
+}
+
+/* What each cell of a line becomes, from what the header and the comments say. */
+static int lay_out(struct csv_reader *reader)
+{
+	size_t hint = 0;
+	nb_rows_clear(&reader->rows);
+	reader->has_gaps = 0;
+	for (size_t i = 0; i < reader->ncell; i++) {
+		struct cell *cell = &reader->cell[i];
+		cell->kind = cell->kind == CELL_SKIPPED ? CELL_SKIPPED : CELL_UNKNOWN;
+		cell->column = NONE;
+		*cell->name = *cell->unit = '\0';
+	}
+	for (size_t c = 0; c < reader->said.frame.ncolumn; c++)
+		if (place_described(reader, &reader->said.frame.column[c], &hint))
+			return NB_EINVAL;
+	if (understand_names(reader))
+		return NB_EINVAL;
+	struct cell *frame = find_cell(reader, "frame"), *time = find_cell(reader, "time");
+	reader->has_frame = frame && frame->column == NONE;
+	reader->has_time = time && time->column == NONE;
+	reader->has_id = find_cell(reader, "id") != NULL;
+	if (reader->has_frame) {
+		frame->kind = CELL_FRAME;
+		frame->type = 'u';
+		frame->size = sizeof(uint64_t);
+	}
+	if (reader->has_time) {
+		time->kind = CELL_TIME;
+		time->size = sizeof(double);
+	}
+	const struct cell *z = find_cell(reader, "z");
+	reader->dim = z && (z->column == NONE || strcmp(reader->target[z->column].name, "pos") == 0) ? 3 : 2;
+	reader->has_gaps |= reader->dim == 2;
+	for (int f = 0; f < NB_NFIELD; f++)
+		if (place_field(reader, f))
+			return NB_EINVAL;
+	reader->first_row_seen = 0;
+	reader->laid_out = 1;
 	return NB_OK;
 }
 
@@ -264,60 +556,48 @@ static int open_csv(struct nb_import *in)
 {
 	struct csv_reader *reader = in->state;
 	nb_rows_init(&reader->rows);
+	nb_frame_init(&reader->said.frame);
 	if (nb_lines_open(&reader->lines, in))
 		return NB_ENOMEM;
 	if (read_header(reader))
 		return NB_EINVAL;
-	struct cell *frame = find_cell(reader, "frame"), *time = find_cell(reader, "time");
-	reader->has_frame = frame != NULL;
-	reader->has_time = time != NULL;
-	reader->has_id = find_cell(reader, "id") != NULL;
-	if (frame) {
-		frame->kind = CELL_FRAME;
-		frame->type = 'u';
-		frame->size = sizeof(uint64_t);
-	}
-	if (time)
-		time->kind = CELL_TIME;
-	reader->dim = find_cell(reader, "z") ? 3 : 2;
-	for (int f = 0; f < NB_NFIELD; f++)
-		if (place_field(reader, f))
-			return NB_EINVAL;
-	return NB_OK;
+	in->complete = reader->said.complete;
+	return reader->ended ? NB_OK : lay_out(reader);
 }
 
 static void close_csv(struct nb_import *in)
 {
 	struct csv_reader *reader = in->state;
 	nb_rows_clear(&reader->rows);
+	nb_frame_clear(&reader->said.frame);
 	free(reader->cell);
-	free(reader->field);
+	free(reader->target);
 	nb_lines_close(&reader->lines);
 }
 
-/* ---- reading: rows ------------------------------------------------------------------------------ */
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* As 1,5: digits around a comma. */
+static int has_decimal_comma(const char *text)
+{
+	text += *text == '-' || *text == '+';
+	const size_t whole = strspn(text, "0123456789");
+	return text[whole] == ',' && isdigit((unsigned char)text[whole + 1]);
+}
 
 static int bad_cell(struct csv_reader *reader, const struct cell *cell, const char *text, const char *want)
 {
+	const char *name = *cell->name ? cell->name : cell->raw;
 	if (!*text)
-		return nb_lines_fail(&reader->lines, "column '%s' is empty (want %s)", cell->name, want);
-	return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s", SHOWN, text, cell->name, want);
-}
-
-/* Any number that a person or a program may write, or nothing: NaN. */
-static int free_number(const char *text, double *x)
-{
-	const char *end = nb_decimal_read(text, x);
-	if (end)
-		return *end ? -1 : 0;
-	const char *word = text + (*text == '-' || *text == '+');
-	if (!*text || strcasecmp(word, "nan") == 0 || strcasecmp(word, "na") == 0)
-		*x = NAN;
-	else if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
-		*x = *text == '-' ? -INFINITY : INFINITY;
-	else
-		return -1;
-	return 0;
+		return nb_lines_fail(&reader->lines, "column '%s' is empty (want %s)", name, want);
+	if (has_decimal_comma(text))
+		return nb_lines_fail(&reader->lines,
+			"'%.*s' in column '%s' is not %s (decimal comma: put 'tr , .' before)", SHOWN, text, name,
+			want);
+	return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s%s", SHOWN, text, name, want,
+		reader->by_list && !reader->first_row_seen
+			? " (if this is a header line, take it off, as by 'tail -n +2', or leave out --columns)"
+			: "");
 }
 
 /* Digits, or a number that happens to be whole, such as 17.0. */
@@ -346,14 +626,24 @@ struct row_time {
 	double time;
 };
 
+static int check_real(struct csv_reader *reader, const struct cell *cell, double x)
+{
+	if (cell->not_negative && x < 0)
+		return nb_lines_fail(&reader->lines, "%s %g is negative", cell->name, x);
+	return NB_OK;
+}
+
+static int is_finite(const struct cell *cell, double x)
+{
+	return isfinite(x) && (cell->size != sizeof(float) || isfinite((float)x));
+}
+
 static int take_real(struct csv_reader *reader, const struct cell *cell, const char *text, double *x)
 {
 	const char *end = nb_decimal_read(text, x);
-	if (!end || *end || !isfinite(*x) || (cell->size == sizeof(float) && !isfinite((float)*x)))
+	if (!end || *end || !is_finite(cell, *x))
 		return bad_cell(reader, cell, text, "a finite number");
-	if (cell->not_negative && *x < 0)
-		return nb_lines_fail(&reader->lines, "%s %g is negative", cell->name, *x);
-	return NB_OK;
+	return check_real(reader, cell, *x);
 }
 
 /* Into *bits, of which the lowest are the number in its type. */
@@ -373,6 +663,41 @@ static int take_whole(struct csv_reader *reader, const struct cell *cell, const 
 	return NB_OK;
 }
 
+static int take_text(struct csv_reader *reader, const struct cell *cell, const char *text, char *to)
+{
+	const size_t length = strlen(text);
+	int status = NB_OK;
+	if (reader->target[cell->column].widens) {
+		status = nb_rows_text(&reader->rows, cell->column, text, length);
+	} else if (length > cell->size) {
+		return nb_lines_fail(
+			&reader->lines, "text in column '%s' is longer than %zu bytes", cell->name, cell->size);
+	} else {
+		memset(to, 0, cell->size);
+		memcpy(to, text, length);
+	}
+	if (status == NB_ELIMIT)
+		return nb_lines_fail(&reader->lines, "text in column '%s' is too long", cell->name);
+	return status ? no_memory(reader) : NB_OK;
+}
+
+static int take_bytes(struct csv_reader *reader, const struct cell *cell, const char *text, char *to)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < cell->size; i++) {
+		const char *high = text[0] ? strchr(digits, text[0]) : NULL;
+		const char *low = high && text[1] ? strchr(digits, text[1]) : NULL;
+		if (!low)
+			break;
+		to[i] = (char)(16 * (high - digits) + (low - digits));
+		text += 2;
+		if (i + 1 == cell->size && !*text)
+			return NB_OK;
+	}
+	return nb_lines_fail(&reader->lines, "column '%s' wants %zu hexadecimal digits (0 to 9, a to f)", cell->name,
+		2 * cell->size);
+}
+
 static void store_real(const struct cell *cell, void *to, double x)
 {
 	if (cell->size == sizeof x)
@@ -381,14 +706,17 @@ static void store_real(const struct cell *cell, void *to, double x)
 		memcpy(to, &(float){(float)x}, sizeof(float));
 }
 
+static char *place_of(const struct csv_reader *reader, const struct cell *cell)
+{
+	return (char *)nb_rows_at(&reader->rows, cell->column, reader->rows.n) + cell->offset;
+}
+
 static int store_cell(struct csv_reader *reader, const struct cell *cell, const char *text, struct row_time *when)
 {
 	double x;
 	uint64_t bits;
 	int status;
-	char *to = cell->kind < CELL_FRAME
-			   ? (char *)nb_rows_at(&reader->rows, cell->column, reader->rows.n) + cell->offset
-			   : NULL;
+	char *to = cell->column != NONE ? place_of(reader, cell) : NULL;
 	switch (cell->kind) {
 	case CELL_REAL:
 		status = take_real(reader, cell, text, &x);
@@ -401,34 +729,72 @@ static int store_cell(struct csv_reader *reader, const struct cell *cell, const 
 			memcpy(to, &bits, cell->size); /* little-endian */
 		return status;
 	case CELL_FREE:
-		if (free_number(text, &x))
+		if (nb_csv_number(text, &x))
 			return bad_cell(reader, cell, text, "a number (the first row has one)");
-		memcpy(to, &x, sizeof x);
+		store_real(cell, to, x);
 		return NB_OK;
-	case CELL_TEXT:
-		status = nb_rows_text(&reader->rows, cell->column, text, strlen(text));
-		if (status == NB_ELIMIT)
-			return nb_lines_fail(&reader->lines, "text in column '%s' is too long", cell->name);
-		return status ? nb_lines_fail(&reader->lines, "out of memory") : NB_OK;
+	case CELL_TEXT: return take_text(reader, cell, text, to);
+	case CELL_BYTES: return take_bytes(reader, cell, text, to);
 	case CELL_FRAME: return take_whole(reader, cell, text, &when->frame);
 	case CELL_TIME: return take_real(reader, cell, text, &when->time);
+	case CELL_SKIPPED: return NB_OK;
+	case CELL_UNKNOWN: break;
 	}
 	return NB_EINVAL;
 }
 
 /* The first row decides whether a column that no one knows is a number or text. */
-static int place_unknown(struct csv_reader *reader, size_t i, const char *text, int quoted)
+static int place_unknown(struct csv_reader *reader, struct cell *cell, const char *text, int quoted)
 {
-	struct cell *cell = &reader->cell[i];
+	struct target target = {.ncomp = 1};
 	double x;
-	if (cell->kind != CELL_FREE)
+	if (cell->kind != CELL_UNKNOWN)
 		return NB_OK;
-	if (quoted || free_number(text, &x))
-		cell->kind = CELL_TEXT;
-	cell->column = reader->rows.ncolumn;
-	return add_column(reader, -1, cell->kind == CELL_TEXT ? TEXT_WIDTH : sizeof(double))
-		       ? nb_lines_fail(&reader->lines, "out of memory")
-		       : NB_OK;
+	target.widens = quoted || nb_csv_number(text, &x);
+	strcpy(target.name, cell->name);
+	if (target.widens)
+		snprintf(target.dtype, sizeof target.dtype, "|S%d", TEXT_WIDTH);
+	else
+		strcpy(target.dtype, "<f8");
+	describe_cell(reader, cell, &target, 0);
+	return add_target(reader, &target);
+}
+
+/* A number of a known field, without looking for the end of its cell first.  Where the next cell begins, NULL behind
+ * the last; line itself where it takes more. */
+static char *store_number(struct csv_reader *reader, const struct cell *cell, char *line, int *failed)
+{
+	const char separator = reader->separator;
+	double x;
+	const char *begin = nb_csv_skip(separator, line);
+	const char *end = nb_decimal_read(begin, &x);
+	if (!end)
+		return line;
+	const char *after = nb_csv_skip(separator, end);
+	if ((*after && *after != separator && (separator != ' ' || after == end)) || !is_finite(cell, x))
+		return line;
+	if (cell->not_negative && x < 0) {
+		*failed = check_real(reader, cell, x);
+		return NULL;
+	}
+	store_real(cell, place_of(reader, cell), x);
+	return *after ? (char *)after + (separator != ' ') : NULL;
+}
+
+/* What stands behind the last cell: nothing but a separator. */
+static int refuse_rest(struct csv_reader *reader, char *line, size_t ncell)
+{
+	char *text = NULL;
+	int quoted = 0, bad = 0;
+	for (; line; ncell++)
+		line = nb_csv_cell(reader->separator, line, &text, &quoted, &bad);
+	if (ncell == reader->ncell + 1 && !*text && !quoted)
+		return NB_OK;
+	if (ncell == reader->ncell + 1 && reader->trailing)
+		return nb_lines_fail(
+			&reader->lines, "'%.*s' in column %zu, which has no name in the header", SHOWN, text, ncell);
+	return nb_lines_fail(&reader->lines, "%zu cells (the %s has %zu)", ncell, reader->by_list ? "list" : "header",
+		reader->ncell);
 }
 
 /* One line into row n. */
@@ -437,64 +803,96 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 	struct nb_lines *lines = &reader->lines;
 	size_t i = 0;
 	if (nb_rows_reserve(&reader->rows))
-		return nb_lines_fail(lines, "out of memory");
-	for (size_t c = 0; reader->dim == 2 && c < reader->rows.ncolumn; c++) /* z and its like are 0 */
+		return no_memory(reader);
+	for (size_t c = 0; reader->has_gaps && c < reader->rows.ncolumn; c++) /* z and its like are 0 */
 		memset(nb_rows_at(&reader->rows, c, reader->rows.n), 0, reader->rows.column[c].rowsize);
 	for (; line && i < reader->ncell; i++) {
-		char *text;
-		int quoted, bad;
-		line = take_cell(line, &text, &quoted, &bad);
+		struct cell *cell = &reader->cell[i];
+		char *text, *from = line;
+		int quoted, bad, failed = 0;
+		if (cell->kind == CELL_REAL) {
+			line = store_number(reader, cell, line, &failed);
+			if (failed)
+				return NB_EINVAL;
+			if (line != from)
+				continue;
+		}
+		line = nb_csv_cell(reader->separator, line, &text, &quoted, &bad);
 		if (bad)
 			return nb_lines_fail(lines, "a quoted cell has no closing quote");
 		char *bare = without_guard(reader, text);
 		quoted |= bare != text; /* programs that save it may leave out the quotes */
 		text = bare;
-		if (!reader->first_row_seen && place_unknown(reader, i, text, quoted))
+		if (!reader->first_row_seen && place_unknown(reader, cell, text, quoted))
 			return NB_EINVAL;
-		if (store_cell(reader, &reader->cell[i], text, when))
+		if (store_cell(reader, cell, text, when))
 			return NB_EINVAL;
 	}
+	if (i < reader->ncell && i == 1)
+		return nb_lines_fail(lines, "1 cells (the %s has %zu, separated by %s)",
+			reader->by_list ? "list" : "header", reader->ncell, separator_name(reader));
 	if (i < reader->ncell)
-		return nb_lines_fail(lines, "%zu cells (the header has %zu)", i, reader->ncell);
-	if (line) {
-		char *text;
-		int quoted, bad;
-		for (; line; i++)
-			line = take_cell(line, &text, &quoted, &bad);
-		return nb_lines_fail(lines, "%zu cells (the header has %zu)", i, reader->ncell);
-	}
+		return nb_lines_fail(
+			lines, "%zu cells (the %s has %zu)", i, reader->by_list ? "list" : "header", reader->ncell);
+	if (line && refuse_rest(reader, line, i))
+		return NB_EINVAL;
 	reader->first_row_seen = 1;
 	return NB_OK;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+/* Attributes: what the comments say; the columns know better what time and dim are. */
+static int set_attributes(struct csv_reader *reader, struct nb_frame *frame)
+{
+	const struct nb_frame *said = &reader->said.frame;
+	const int complete = reader->said.complete;
+	for (size_t k = 0; k < said->nattribute; k++)
+		if (nb_frame_add_attribute(frame, said->attribute[k].key, nb_frame_attribute_text(said, k)))
+			return NB_ENOMEM;
+	const char *dim = nb_frame_attribute(frame, "dim");
+	const int by_rows = reader->has_time && reader->rows.n > 0;
+	double time;
+	const int bad = nb_frame_attribute_f64(frame, "time", 0, &time) != NB_OK;
+	if (by_rows && (bad || time != reader->time))
+		time = reader->time;
+	else if (complete || nb_frame_attribute(frame, "time"))
+		time = NAN;
+	if (!isnan(time) && nb_frame_set_attribute_f64(frame, "time", time))
+		return NB_ENOMEM;
+	if (reader->dim == 2 && (!dim || strcmp(dim, "2") != 0))
+		return nb_frame_set_attribute(frame, "dim", "2");
+	return !dim && !complete ? nb_frame_set_attribute(frame, "dim", "3") : NB_OK;
+}
+
+/* Without a column id they count from 0, unless the text is complete and says nothing of ids. */
+static int add_ids(struct csv_reader *reader, struct nb_frame *frame)
+{
+	if (reader->has_id || (reader->said.complete && !nb_frame_field(&reader->said.frame, NB_ID)))
+		return NB_OK;
+	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
+	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	for (size_t i = 0; id && i < reader->rows.n; i++)
+		id[i] = i;
+	return id ? NB_OK : NB_ENOMEM;
 }
 
 static int make_frame(struct csv_reader *reader, struct nb_frame *frame)
 {
 	struct nb_rows *rows = &reader->rows;
 	frame->rows[NB_PARTICLE] = rows->n;
-	if (nb_frame_set_attribute_f64(frame, "time", reader->has_time ? reader->time : 0) ||
-		nb_frame_set_attribute(frame, "dim", reader->dim == 2 ? "2" : "3"))
+	if (set_attributes(reader, frame) || add_ids(reader, frame))
 		return NB_ENOMEM;
-	if (!reader->has_id) {
-		struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
-		uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
-		if (!id)
-			return NB_ENOMEM;
-		for (size_t i = 0; i < rows->n; i++)
-			id[i] = i;
-	}
 	/* in the order of the header */
 	for (size_t i = 0; i < reader->ncell; i++) {
-		const struct cell *cell = &reader->cell[i];
-		const size_t c = cell->column;
-		if (cell->kind >= CELL_FRAME || !rows->column[c].data)
+		const size_t c = reader->cell[i].column;
+		if (c == NONE || !rows->column[c].data)
 			continue; /* no column of the frame, or the vector has been given already */
-		const int field = reader->field[c];
-		char dtype[NB_DTYPE_SIZE + 1] = "<f8";
-		if (cell->kind == CELL_TEXT)
-			snprintf(dtype, sizeof dtype, "|S%zu", rows->column[c].rowsize);
-		const char *own = cell->kind == CELL_TEXT ? dtype : NULL; /* texts are as wide as the longest */
-		struct nb_column *column = field >= 0 ? nb_frame_add_field(frame, (enum nb_field)field, own, 0)
-						      : nb_frame_add(frame, cell->name, NB_PARTICLE, dtype, 1, "", 0);
+		struct target *target = &reader->target[c];
+		if (target->widens)
+			snprintf(target->dtype, sizeof target->dtype, "|S%zu", rows->column[c].rowsize);
+		struct nb_column *column = nb_frame_add(
+			frame, target->name, NB_PARTICLE, target->dtype, target->ncomp, target->unit, target->flags);
 		if (!column)
 			return NB_ENOMEM;
 		nb_rows_give(rows, c, column);
@@ -508,6 +906,9 @@ static int finish_frame(struct csv_reader *reader, struct nb_frame *frame, int w
 	struct nb_rows *rows = &reader->rows, next;
 	nb_rows_init(&next);
 	int status = NB_OK;
+	for (size_t i = 0; i < reader->ncell && !reader->first_row_seen; i++)
+		if (place_unknown(reader, &reader->cell[i], "", 0)) /* no row says what they are: numbers */
+			return NB_EINVAL;
 	for (size_t c = 0; !status && c < rows->ncolumn; c++) {
 		status = nb_rows_add(&next, rows->column[c].rowsize);
 		if (!status && with_next)
@@ -517,7 +918,54 @@ static int finish_frame(struct csv_reader *reader, struct nb_frame *frame, int w
 		status = make_frame(reader, frame);
 	nb_rows_clear(rows);
 	*rows = next;
-	return status;
+	return status ? no_memory(reader) : NB_OK;
+}
+
+/* A comment has begun a frame.  Nothing of the one before is left if it is anew. */
+static int begin_frame(struct csv_reader *reader)
+{
+	if (reader->open && reader->next_number <= reader->frame_number)
+		return nb_lines_fail(&reader->lines, "frame %" PRIu64 " after frame %" PRIu64, reader->next_number,
+			reader->frame_number);
+	reader->said.again = !reader->next_anew;
+	if (reader->next_anew) {
+		nb_frame_clear(&reader->said.frame);
+		reader->laid_out = 0;
+	}
+	reader->frame_number = reader->next_number;
+	reader->open = 1;
+	reader->next_begins = 0;
+	return NB_OK;
+}
+
+/* Takes a row: 1 if it belongs to the next frame, 0, -1 if it is wrong. */
+static int take_row(struct csv_reader *reader, char *line)
+{
+	struct nb_lines *lines = &reader->lines;
+	struct row_time when = {reader->frame_number, reader->time};
+	if ((!reader->laid_out && lay_out(reader)) || read_row(reader, line, &when))
+		return -1;
+	const int begins = !reader->open, next = !begins && when.frame != reader->frame_number;
+	if (next && when.frame < reader->frame_number) {
+		nb_lines_fail(lines, "frame %" PRIu64 " after frame %" PRIu64 " (sort the rows by frame)", when.frame,
+			reader->frame_number);
+		return -1;
+	}
+	if (!next && reader->rows.n > 0 && when.time != reader->time) {
+		nb_lines_fail(lines, "time %g in a frame of time %g%s", when.time, reader->time,
+			reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
+		return -1;
+	}
+	reader->open = 1;
+	if (!next) {
+		reader->frame_number = when.frame;
+		reader->time = when.time;
+		reader->rows.n++;
+		return 0;
+	}
+	reader->next_number = when.frame;
+	reader->carried_time = when.time;
+	return 1;
 }
 
 static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
@@ -528,335 +976,50 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 		return NB_END;
 	reader->rows.n = (size_t)reader->carried;
 	reader->carried = 0;
-	char *line;
-	while ((line = next_line(lines))) {
-		struct row_time when = {reader->frame_number, reader->time};
-		if (read_row(reader, line, &when))
+	if (reader->next_begins && begin_frame(reader))
+		return NB_ERROR;
+	for (;;) {
+		char *line = next_line(reader);
+		if (!line && nb_lines_failed(lines))
 			return NB_ERROR;
-		int first = reader->frames_begun == 0, new_frame = !first && when.frame != reader->frame_number;
-		if (new_frame && when.frame < reader->frame_number) {
-			nb_lines_fail(lines, "frame %" PRIu64 " after frame %" PRIu64 " (sort the rows by frame)",
-				when.frame, reader->frame_number);
-			return NB_ERROR;
+		if (!line && reader->next_begins && !reader->open) {
+			if (begin_frame(reader))
+				return NB_ERROR;
+			continue;
 		}
-		if (!first && !new_frame && when.time != reader->time) {
-			nb_lines_fail(lines, "time %g in a frame of time %g%s", when.time, reader->time,
-				reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
+		const int next = line ? take_row(reader, line) : 1;
+		if (next < 0)
 			return NB_ERROR;
-		}
-		if (new_frame && finish_frame(reader, frame, 1)) {
-			nb_lines_fail(lines, "out of memory");
+		if (next == 0)
+			continue;
+		reader->ended = !line && !reader->next_begins;
+		if (!reader->open && reader->has_frame)
+			return NB_END; /* a header alone has no frame */
+		if ((!reader->laid_out && lay_out(reader)) || finish_frame(reader, frame, line != NULL))
 			return NB_ERROR;
-		}
-		reader->frame_number = when.frame;
-		reader->time = when.time;
-		reader->frames_begun += first || new_frame;
-		if (new_frame) {
+		if (line) {
 			reader->carried = 1;
-			return NB_FRAME;
+			reader->frame_number = reader->next_number;
+			reader->time = reader->carried_time;
 		}
-		reader->rows.n++;
+		return NB_FRAME;
 	}
-	if (nb_lines_failed(lines))
-		return NB_ERROR;
-	reader->ended = 1;
-	if (reader->frames_begun == 0 && reader->has_frame)
-		return NB_END; /* a header alone has no frame */
-	for (size_t i = 0; i < reader->ncell && !reader->first_row_seen; i++)
-		if (place_unknown(reader, i, "", 0)) /* no row says what they are: numbers */
-			return NB_ERROR;
-	if (finish_frame(reader, frame, 0)) {
-		nb_lines_fail(lines, "out of memory");
-		return NB_ERROR;
-	}
-	return NB_FRAME;
-}
-
-/* ---- writing ------------------------------------------------------------------------------------ */
-
-/* A line has a place for numbers and text. */
-static int is_written(const struct nb_column *column)
-{
-	return column->table == NB_PARTICLE && (nb_dtype_is_number(column->dtype) || column->dtype[1] == 'S');
-}
-
-static int holds(const struct nb_frame *frame, struct nb_column *column)
-{
-	(void)frame;
-	return is_written(column);
-}
-
-/* The name of component k; 0 if it is left out because dim is 2. */
-static int name_of(const struct nb_frame *frame, const struct nb_column *column, uint32_t k, char *to, size_t size)
-{
-	const int field = field_of(column);
-	char name[NB_NAME_SIZE + 1];
-	int flat;
-	if (field >= 0 && component_name(field, k, name, &flat)) {
-		const char *dim = nb_frame_attribute(frame, "dim");
-		snprintf(to, size, "%s", name);
-		return !(flat && dim && strcmp(dim, "2") == 0);
-	}
-	if (column->ncomp == 1)
-		snprintf(to, size, "%s", column->name);
-	else
-		snprintf(to, size, "%s_%" PRIu32, column->name, k);
-	return 1;
-}
-
-/* What comes before a text that a spreadsheet would compute, or that begins with an apostrophe already; else "". */
-static const char *guard(int safe, const char *text, size_t length)
-{
-	return safe && length && strchr("=+-@\t\r'", *text) ? "'" : "";
-}
-
-/* In quotes where it must be.  Returns the length. */
-static size_t quote_name(int safe, const char *name, char *to, size_t size)
-{
-	const char *before = guard(safe, name, strlen(name));
-	if (!strpbrk(name, ",\"") && !*before)
-		return (size_t)snprintf(to, size, "%s", name);
-	size_t used = (size_t)snprintf(to, size, "\"%s", before);
-	for (const char *c = name; *c && used + 3 < size; c++) {
-		if (*c == '"')
-			to[used++] = '"';
-		to[used++] = *c;
-	}
-	to[used++] = '"';
-	to[used] = '\0';
-	return used;
-}
-
-/* The header line of a frame, without the line end; from malloc. */
-static char *header_of(const struct nb_export *out, const struct nb_frame *frame)
-{
-	enum { LONGEST = NB_NAME_SIZE + 16, NAME_ROOM = 2 * LONGEST + 8 };
-	size_t ncell = 2;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		ncell += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
-	char *header = malloc(ncell * NAME_ROOM + 1);
-	if (!header)
-		return NULL;
-	strcpy(header, out->several ? "frame,time" : "");
-	size_t used = strlen(header);
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		const struct nb_column *column = &frame->column[c];
-		for (uint32_t k = 0; is_written(column) && k < column->ncomp; k++) {
-			char name[LONGEST];
-			if (!name_of(frame, column, k, name, sizeof name))
-				continue;
-			if (used)
-				header[used++] = ',';
-			used += quote_name(out->safe, name, header + used, NAME_ROOM);
-		}
-	}
-	return header;
-}
-
-/* Up to the comma behind a name, or the end; one in quotes may have commas in it. */
-static size_t name_length(const char *name)
-{
-	size_t length = 0;
-	for (int quoted = 0; name[length] && (quoted || name[length] != ','); length++)
-		quoted ^= name[length] == '"';
-	return length;
-}
-
-/* A name that appears twice, e.g. because an unknown column is called x: into twice, at most size bytes. */
-static int has_twins(const char *header, char *twice, size_t size)
-{
-	for (const char *a = header; *a;) {
-		size_t length = name_length(a);
-		for (const char *b = a + length; *b;) {
-			b++;
-			size_t other = name_length(b);
-			if (other == length && strncmp(a, b, length) == 0) {
-				snprintf(twice, size, "%.*s", (int)length, a);
-				return 1;
-			}
-			b += other;
-		}
-		a += length + (a[length] == ',');
-	}
-	return 0;
-}
-
-/* What one frame was like, all are. */
-struct csv_writer {
-	char *header;
-};
-
-static int begin(struct nb_export *out, const struct nb_frame *first)
-{
-	struct csv_writer *writer = out->state;
-	char twice[NB_NAME_SIZE + 16];
-	writer->header = header_of(out, first);
-	if (!writer->header)
-		return NB_ENOMEM;
-	if (has_twins(writer->header, twice, sizeof twice))
-		return nb_export_fail(out, "two columns would be called '%s' in csv", twice);
-	return nb_output_text(out->output, writer->header) || nb_output_text(out->output, "\n") ? -1 : NB_OK;
-}
-
-static void release(struct nb_export *out)
-{
-	struct csv_writer *writer = out->state;
-	free(writer->header);
-}
-
-/* Where the cells of a column of text come from: component k of a column, one of the three pointers. */
-struct source {
-	const double *real;
-	const uint64_t *whole; /* is_signed says how to read it */
-	const char *text;
-	int is_signed, safe;
-	size_t ncomp, k, width; /* width: of a component of text */
-};
-
-static int read_column(struct nb_column *column, struct source *source)
-{
-	const int wide = strcmp(column->dtype, "<u8") == 0 || strcmp(column->dtype, "<i8") == 0;
-	const int text = column->dtype[1] == 'S';
-	const void *data = nb_column_read(column, &nb_space_host, wide || text ? NB_WIRE : NB_AS_F64);
-	*source = (struct source){
-		.is_signed = column->dtype[1] == 'i', .ncomp = column->ncomp, .width = column->rowsize / column->ncomp};
-	if (wide)
-		source->whole = data;
-	else if (text)
-		source->text = data;
-	else
-		source->real = data;
-	return data ? NB_OK : NB_ENOMEM;
-}
-
-/* A component that is left out because dim is 2 must be 0. */
-static int refuse_third(struct nb_export *out, const struct nb_column *column, const struct source *source)
-{
-	for (size_t i = 0; source->real && i < column->rows; i++) {
-		const double x = source->real[i * source->ncomp + source->k];
-		if (x != 0)
-			return nb_export_fail(out, "attribute dim is 2, but row %zu of '%s' has a third component %g",
-				i, column->name, x);
-	}
-	return NB_OK;
-}
-
-static int refuse_control(struct nb_export *out, const struct nb_column *column, const struct source *source)
-{
-	for (size_t i = 0; source->text && i < column->rows * column->rowsize; i++)
-		if (source->text[i] && nb_text_is_control(source->text[i]))
-			return nb_export_fail(out, "text in row %zu of '%s' has a control character",
-				i / column->rowsize, column->name);
-	return NB_OK;
-}
-
-/* Adds the components of a column that are written to source[*n] and on. */
-static int add_sources(
-	struct nb_export *out, const struct nb_frame *frame, struct nb_column *column, struct source *source, size_t *n)
-{
-	struct source one;
-	char name[NB_NAME_SIZE + 16];
-	int status = read_column(column, &one);
-	for (uint32_t k = 0; !status && k < column->ncomp; k++) {
-		one.k = k;
-		one.safe = out->safe;
-		if (name_of(frame, column, k, name, sizeof name))
-			source[(*n)++] = one;
-		else
-			status = refuse_third(out, column, &one);
-	}
-	return status ? status : refuse_control(out, column, &one);
-}
-
-static int put_text(struct nb_output *out, const char *text, size_t width, int safe)
-{
-	size_t length = strnlen(text, width);
-	if (nb_output_bytes(out, "\"", 1) || nb_output_text(out, guard(safe, text, length)))
-		return -1;
-	for (size_t i = 0; i < length; i++)
-		if ((text[i] == '"' && nb_output_bytes(out, "\"", 1)) || nb_output_bytes(out, &text[i], 1))
-			return -1;
-	return nb_output_bytes(out, "\"", 1);
-}
-
-static int put_cell(struct nb_output *out, const struct source *source, size_t i)
-{
-	const size_t at = i * source->ncomp + source->k;
-	char digits[24];
-	if (source->real)
-		return nb_output_f64(out, source->real[at]);
-	if (source->text)
-		return put_text(out, source->text + at * source->width, source->width, source->safe);
-	int length = source->is_signed ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)source->whole[at])
-				       : snprintf(digits, sizeof digits, "%" PRIu64, source->whole[at]);
-	return nb_output_bytes(out, digits, (size_t)length);
-}
-
-static int put_rows(struct nb_output *out, size_t n, const struct source *source, size_t nsource, const char *prefix)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (nb_output_text(out, prefix))
-			return -1;
-		for (size_t s = 0; s < nsource; s++)
-			if (((s || *prefix) && nb_output_bytes(out, ",", 1)) || put_cell(out, &source[s], i))
-				return -1;
-		if (nb_output_bytes(out, "\n", 1))
-			return -1;
-	}
-	return NB_OK;
-}
-
-static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct source *source)
-{
-	size_t n = 0;
-	int status = NB_OK;
-	for (size_t c = 0; !status && c < frame->ncolumn; c++)
-		if (is_written(&frame->column[c]))
-			status = add_sources(out, frame, &frame->column[c], source, &n);
-	if (status)
-		return status;
-	char prefix[2 * NB_DECIMAL_SIZE] = "";
-	double time = 0;
-	if (nb_frame_attribute_f64(frame, "time", 0, &time))
-		return nb_export_fail(out, "attribute time='%s' is not a number", nb_frame_attribute(frame, "time"));
-	if (out->several) {
-		int length = snprintf(prefix, NB_DECIMAL_SIZE, "%" PRIu64 ",", out->nframe);
-		nb_decimal_write(time, prefix + length);
-	}
-	return put_rows(out->output, frame->rows[NB_PARTICLE], source, n, prefix);
-}
-
-static int write_frame(struct nb_export *out, const struct nb_frame *frame)
-{
-	const struct csv_writer *writer = out->state;
-	size_t most = 1;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		most += is_written(&frame->column[c]) ? frame->column[c].ncomp : 0;
-	char *header = header_of(out, frame);
-	struct source *source = calloc(most, sizeof *source);
-	int status = header && source ? NB_OK : NB_ENOMEM;
-	if (!status && strcmp(header, writer->header) != 0)
-		status = nb_export_fail(out, "its columns differ from those of the frames before");
-	if (!status)
-		status = put_frame(out, frame, source);
-	free(source);
-	free(header);
-	return status;
 }
 
 const struct nb_format nb_format_csv = {
 	.name = "csv",
 	.about = "csv text",
 	.place = 2,
-	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_FORMULAS,
+	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_TABLE,
 	.G = 1,
 	.import_size = sizeof(struct csv_reader),
 	.open = open_csv,
 	.next = next,
 	.close = close_csv,
-	.export_size = sizeof(struct csv_writer),
-	.begin = begin,
-	.frame = write_frame,
-	.release = release,
-	.holds = holds,
+	.export_size = sizeof(struct nb_csv_writer),
+	.begin = nb_csv_begin,
+	.frame = nb_csv_frame,
+	.none = nb_csv_none,
+	.release = nb_csv_release,
+	.holds = nb_csv_holds,
 };

@@ -62,7 +62,7 @@ static void explain(struct nb_import *in, int status)
 }
 
 int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
-	const struct nb_subset *subset, int safe)
+	const struct nb_subset *subset, const struct nb_table_text *table)
 {
 	memset(in, 0, sizeof *in);
 	in->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : fd;
@@ -71,7 +71,10 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 	in->path = path;
 	in->name = path ? path : "standard input";
 	in->format = format;
-	in->safe = safe;
+	if (table) {
+		in->safe = table->safe;
+		in->columns = table->columns;
+	}
 	if (subset)
 		in->subset = *subset;
 	in->state = new_state(format->import_size);
@@ -113,7 +116,7 @@ enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame)
 		return answer;
 	frame->number = in->nframe - 1;
 	drop_unwanted(subset, frame);
-	if (!nb_frame_attribute(frame, "G") && nb_frame_set_attribute_f64(frame, "G", in->format->G)) {
+	if (!in->complete && !nb_frame_attribute(frame, "G") && nb_frame_set_attribute_f64(frame, "G", in->format->G)) {
 		explain(in, NB_ENOMEM);
 		return NB_ERROR;
 	}

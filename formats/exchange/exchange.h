@@ -26,7 +26,8 @@ enum nb_format_trait {
 	NB_LOSES_KICK = 32,	    /* attribute pending_kick */
 	NB_LOSES_TIME = 64,	    /* attribute time */
 	NB_LOSES_TIME_OF_ONE = 128, /* the same, where a file holds one frame only */
-	NB_FORMULAS = 256	    /* spreadsheets read it, and compute text that looks like a formula: see safe */
+	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
+			  it loses no attribute and no frame */
 };
 
 struct nb_format {
@@ -49,9 +50,10 @@ struct nb_format {
 	/* What comes before the first frame (or frames: out->several), which looks like this.  NULL: nothing. */
 	int (*begin)(struct nb_export *out, const struct nb_frame *first);
 	int (*frame)(struct nb_export *out, const struct nb_frame *frame); /* writes nothing if it refuses */
+	int (*none)(struct nb_export *out); /* a stream without frames, unless it is plain.  NULL: it has no place */
 	void (*release)(struct nb_export *out); /* what the state holds, whatever went before.  NULL: nothing */
 	/* 1 if a reader gets this column of bodies back, from the file or because it follows from what is there. */
-	int (*holds)(const struct nb_frame *frame, struct nb_column *column);
+	int (*holds)(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column);
 };
 
 #define NB_NEED(field) ((uint64_t)1 << (field))
@@ -75,16 +77,24 @@ struct nb_import {
 	const char *name; /* of the file, for messages */
 	int fd;		  /* open for reading, at the beginning */
 	struct nb_subset subset;
-	int safe;	 /* the text was written with safe: see nb_export */
-	uint64_t nframe; /* frames passed, wanted or not */
+	int safe;	     /* the text was written with safe: see nb_export */
+	const char *columns; /* names of the columns of a text without header, as "mass,x,y"; NULL: the text has one */
+	int complete;	     /* set by the format: nothing is to be added to what the file says */
+	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame that is not all that the file holds */
+	uint64_t nframe;		      /* frames passed, wanted or not */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	void *state; /* of the format */
 };
 
-/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it; safe: as in
- * struct nb_import.  NB_OK; -1 with errno: the file cannot be opened; else in->error says why. */
+struct nb_table_text {
+	int safe;
+	const char *columns;
+};
+
+/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it; table: as in
+ * struct nb_import, NULL: zeros.  NB_OK; -1 with errno: the file cannot be opened; else in->error says why. */
 NB_MUST_CHECK int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
-	const struct nb_subset *subset, int safe);
+	const struct nb_subset *subset, const struct nb_table_text *table);
 /* The next frame (*frame is cleared first), which gets its number and, without an attribute G, that of the format.  On
  * NB_ERROR in->error says why. */
 enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame);
@@ -100,8 +110,9 @@ struct nb_export {
 	const char *path; /* NULL: standard output */
 	int several;	  /* more than one frame will come: set before the first is written */
 	/* Text that a spreadsheet would compute gets an apostrophe before it, and so does text that begins with one, so
-	 * that reading with safe gives the same text back; for formats with NB_FORMULAS, set before the first frame. */
+	 * that reading with safe gives the same text back; for formats with NB_TABLE, set before the first frame. */
 	int safe;
+	int plain;	 /* no comments: for formats with NB_TABLE, set before the first frame */
 	uint64_t nframe; /* frames written */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	struct nb_output *output; /* where bytes go (output_internal.h) */

@@ -355,8 +355,9 @@ static int is_row_number(struct nb_column *id)
 	return value != NULL;
 }
 
-static int holds(const struct nb_frame *frame, struct nb_column *column)
+static int holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
 {
+	(void)out;
 	const struct nb_column *name = name_column(frame), *colour = name ? NULL : colour_column(frame);
 	static const enum nb_field field[] = {NB_MASS, NB_POS, NB_VEL};
 	for (size_t k = 0; k < sizeof field / sizeof *field; k++)

@@ -184,8 +184,7 @@ void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table)
 	frame->rows[table] = 0;
 }
 
-/* What describes a tree or boxes. */
-static int is_of_tree(const char *key)
+int nb_attribute_is_of_tree(const char *key)
 {
 	switch (key[0]) {
 	case 't': return strcmp(key, "tree") == 0;
@@ -200,7 +199,7 @@ void nb_frame_drop_tree(struct nb_frame *frame)
 	nb_frame_drop_table(frame, NB_NODE);
 	nb_frame_drop_table(frame, NB_BOX);
 	for (size_t i = frame->nattribute; i-- > 0;)
-		if (is_of_tree(frame->attribute[i].key))
+		if (nb_attribute_is_of_tree(frame->attribute[i].key))
 			drop_attribute_at(frame, i);
 }
 

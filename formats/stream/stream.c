@@ -5,6 +5,7 @@
 #include "common/mem.h"
 #include "common/parse.h"
 #include "formats/stream/crc32_internal.h"
+#include "formats/stream/foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -481,6 +482,18 @@ static enum nb_answer parse_head(
 	return NB_FRAME;
 }
 
+/* What begins where a frame should, its first same bytes as in one. */
+static enum nb_answer refuse_foreign(struct nb_reader *reader, const unsigned char *head, size_t n, size_t same)
+{
+	const char *what = same > 3 ? "damaged by a text-mode transfer" : NULL;
+	if (!what && reader->nframe == 0)
+		what = nb_foreign(head, n);
+	if (!what && reader->nframe == 0)
+		what = nb_foreign_text(head, n);
+	return fail(reader->error, "not a particle stream: wrong magic at the start of frame %" PRIu64 "%s%s%s",
+		reader->nframe, what ? " (" : "", what ? what : "", what ? ")" : "");
+}
+
 /* NB_FRAME: there is a header, and its sizes are possible; NB_END: the input has ended, and was to. */
 static enum nb_answer read_fixed_part(struct nb_reader *reader, struct fixed_part *fixed)
 {
@@ -496,8 +509,7 @@ static enum nb_answer read_fixed_part(struct nb_reader *reader, struct fixed_par
 	while (same < sizeof magic && same < got && bytes[same] == magic[same])
 		same++;
 	if (same < sizeof magic && same < got)
-		return fail(reader->error, "not a particle stream: wrong magic at the start of frame %" PRIu64 "%s",
-			reader->nframe, same > 3 ? " (damaged by a text-mode transfer)" : "");
+		return refuse_foreign(reader, bytes, got, same);
 	if (got == sizeof magic)
 		got += pull(reader, bytes + got, NB_HEADER_SIZE - got, &failed);
 	if (failed)

@@ -308,7 +308,17 @@ def bad():
            one[:columns + 64] + whole_stream)
 
     magic = "not a particle stream: wrong magic at the start of frame "
-    yield "text", "reads", magic + "0", b"id,mass,x,y,z\n0,1,0,0,0\n"
+    yield ("text", "reads",
+           magic + "0 (this looks like text: put 'nb-convert --from csv' or 'nb-convert --from princeton' before)",
+           b"id,mass,x,y,z\n0,1,0,0,0\n")
+    for name, begin, what in (
+            ("gzip", b"\x1f\x8b\x08\0\0\0\0\0", "gzip: put 'gzip -dc' before"),
+            ("zstd", b"\x28\xb5\x2f\xfd\x24\x80\x11\0", "zstd: put 'zstd -dc' before"),
+            ("xz", b"\xfd7zXZ\0\0\x04", "xz: put 'xz -dc' before"),
+            ("bzip2", b"BZh91AY&SY", "bzip2: put 'bzip2 -dc' before"),
+            ("hdf5", b"\x89HDF\r\n\x1a\n", "HDF5: write a table of it, then nb-convert --from csv"),
+            ("npy", b"\x93NUMPY\x01\0", "a NumPy array: nb-stream(5) has a writer of streams in NumPy")):
+        yield "foreign-" + name, "reads", magic + "0 (this is " + what + ")", begin + bytes(32)
     yield "wrong-magic", "reads", magic + "0", changed(whole_stream, 1)
     yield ("text-mode-transfer", "reads", magic + "0 (damaged by a text-mode transfer)",
            whole_stream.replace(b"\r\n", b"\n"))

@@ -48,7 +48,7 @@ static inline int fuzz_import(
 	const int fd = fuzz_file(data, size);
 	enum nb_answer answer = NB_ERROR;
 	int n = 0;
-	int status = nb_import_open(&in, format, fd, NULL, NULL, safe);
+	int status = nb_import_open(&in, format, fd, NULL, NULL, &(struct nb_table_text){.safe = safe});
 	while (!status && n < FUZZ_FRAMES) {
 		nb_frame_init(&frame[n]);
 		answer = nb_import_next(&in, &frame[n]);

@@ -92,7 +92,7 @@ static void test_subset(void)
 	nb_frame_init(&frame);
 	write_file(three);
 	const struct nb_subset one = {.first = 1, .count = 1, .wants = all_but_mass, .context = &asked};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &one, 0) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &one, NULL) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	CHECK(frame.number == 1);
 	CHECK_NEAR(x_of(&frame), 6, 0);
@@ -104,17 +104,17 @@ static void test_subset(void)
 	nb_import_close(&in);
 
 	const struct nb_subset rest = {.first = 2};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &rest, 0) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &rest, NULL) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	CHECK_NEAR(x_of(&frame), 8, 0);
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
 
 	const struct nb_subset none = {.first = 3};
-	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &none, 0) == NB_OK);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &none, NULL) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
-	CHECK(nb_import_open(&in, format_named("csv"), 0, "/no/such/file", NULL, 0) == -1);
+	CHECK(nb_import_open(&in, format_named("csv"), 0, "/no/such/file", NULL, NULL) == -1);
 	nb_frame_clear(&frame);
 }
 
@@ -135,31 +135,31 @@ static void give(struct nb_run *run, struct nb_frame *frame, uint64_t number, do
 
 static void test_export_in_memory(void)
 {
-	char *argv[] = {"nb-convert", "-q", "--to", "csv", path, NULL},
-	     *chosen[] = {"nb-convert", "-q", "--to", "csv", "--frame", "1", path, NULL};
+	char *argv[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", path, NULL},
+	     *chosen[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", "--frame", "1", path, NULL};
 	struct nb_run *run;
 	struct nb_frame frame;
 	nb_frame_init(&frame);
 	/* one frame has no columns frame and time, several have */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 5, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n5,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 5, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("frame,time,x,y,z\n0,0,0,0,0\n1,1,1,0,0\n2,2,2,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, chosen, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 8, chosen, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));
 	/* a frame that is held back and never written is released, and the file stays */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 5, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));

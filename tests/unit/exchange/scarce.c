@@ -32,7 +32,7 @@ static int import(void *context)
 	size_t rows = 0;
 	enum nb_answer answer = NB_ERROR;
 	nb_frame_init(&frame);
-	if (nb_import_open(&in, work->format, 0, path, NULL, 0) == NB_OK)
+	if (nb_import_open(&in, work->format, 0, path, NULL, NULL) == NB_OK)
 		while ((answer = nb_import_next(&in, &frame)) == NB_FRAME)
 			rows += frame.rows[NB_PARTICLE];
 	const int status = answer == NB_END		       ? (rows == work->rows ? 0 : -1)
@@ -70,7 +70,7 @@ static void test_format(const char *name, const char *text, size_t rows)
 	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 	CHECK(scarce_each(name, import, &work, NB_ENOMEM) > 10);
 	nb_frame_init(&frame);
-	CHECK(nb_import_open(&in, work.format, 0, path, NULL, 0) == NB_OK);
+	CHECK(nb_import_open(&in, work.format, 0, path, NULL, NULL) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	nb_import_close(&in);
 	CHECK(scarce_each(name, export, &work, NB_ENOMEM) > 2);

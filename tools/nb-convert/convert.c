@@ -1,0 +1,209 @@
+/* nb-convert: particle streams from and to the formats of other programs (formats/exchange). */
+#include "tools/nb-convert/convert.h"
+
+#include "common/parse.h"
+#include "kernels/order/order.h"
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+/* "princeton|csv" */
+static void list_formats(char *to, size_t size)
+{
+	const struct nb_format *format;
+	size_t used = 0;
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size; k++)
+		used += (size_t)snprintf(to + used, size - used, "%s%s", k ? "|" : "", format->name);
+}
+
+/* "1; princeton: 6.67e-11" */
+static void list_G(char *to, size_t size)
+{
+	const struct nb_format *format;
+	size_t used = (size_t)snprintf(to, size, "1");
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size; k++)
+		if (format->G != 1)
+			used += (size_t)snprintf(to + used, size - used, "; %s: %g", format->name, format->G);
+}
+
+static const struct nb_option options[] = {
+	{0, "columns", NB_TEXT(struct convert, columns), .arg = "LIST", .fallback = "a header line",
+		.help = "csv: names of the columns of a table without header, - for one to skip"},
+	{0, "frame", NB_TEXT(struct convert, chosen_text), .arg = "K", .fallback = "all",
+		.help = "export frame K only, counted from 0, or 'last'"},
+	{0, "from", NB_CHOICE(struct convert, from), .make_arg = list_formats,
+		.help = "read this format, write a stream"},
+	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
+		.help = "gravitational constant of the imported data"},
+	{0, "no-comments", NB_FLAG(struct convert, plain),
+		.help = "csv: no lines with attributes and types before the header"},
+	{0, "safe-cells", NB_FLAG(struct convert, safe),
+		.help = "csv: an apostrophe before text that a spreadsheet would compute"},
+	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_formats, .help = "read a stream, write this format"},
+};
+
+/* --frame: a number, last, or -1, which is the last too */
+static void parse_frame(struct convert *opt)
+{
+	opt->last = strcmp(opt->chosen_text, "last") == 0 || strcmp(opt->chosen_text, "-1") == 0;
+	if (!opt->last && nb_parse_u64(opt->chosen_text, 0, UINT64_MAX, &opt->chosen) != NB_PARSE_OK)
+		nb_die(NB_EXIT_USAGE, "invalid frame '%s' (want a number from 0, or 'last')", opt->chosen_text);
+}
+
+/* Options that only one way, or a table, has. */
+static void check_options(struct nb_run *run, const struct convert *opt, int from, const struct nb_format *format)
+{
+	const int table = (format->traits & NB_TABLE) != 0;
+	if (from && opt->chosen_text)
+		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
+	if (!from && (nb_given(run, &opt->G) || run->common.no_history))
+		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", nb_given(run, &opt->G) ? "--G" : "--no-history");
+	if (!from && run->common.output)
+		nb_die(NB_EXIT_USAGE, "option '--output' needs '--from' (with '--to', the operand is the output)");
+	if (opt->safe && !table)
+		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
+	if (opt->columns && (!from || !table))
+		nb_die(NB_EXIT_USAGE, "option '--columns' needs '--from csv'");
+	if (opt->plain && (from || !table))
+		nb_die(NB_EXIT_USAGE, "option '--no-comments' needs '--to csv'");
+}
+
+static void check(struct nb_run *run, void *self)
+{
+	struct convert *opt = self;
+	const int from = nb_given(run, &opt->from);
+	opt->path = run->noperand && strcmp(run->operand[0], "-") != 0 ? run->operand[0] : NULL;
+	if (from == nb_given(run, &opt->to))
+		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
+	const struct nb_format *format = nb_format_number((size_t)(from ? opt->from : opt->to));
+	check_options(run, opt, from, format);
+	if (opt->chosen_text)
+		parse_frame(opt);
+	opt->one = opt->chosen_text || !(format->traits & NB_MANY_FRAMES);
+	run->streams = from ? NB_WRITES : NB_READS;
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct convert *opt = self;
+	int status;
+	if (run->streams & NB_READS) {
+		if (nb_export_open(&opt->out, nb_format_number((size_t)opt->to), opt->path))
+			nb_die(NB_EXIT_FAILED, "out of memory");
+		opt->out.safe = opt->safe;
+		opt->out.plain = opt->plain;
+		return;
+	}
+	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns};
+	status = nb_import_open(&opt->in, nb_format_number((size_t)opt->from), run->files.in, opt->path, NULL, &table);
+	if (status == -1)
+		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+}
+
+/* What has been written of a file goes; the rest ends with the process. */
+static void abandon(void *self)
+{
+	nb_export_abandon(&((struct convert *)self)->out);
+}
+
+static void clear(void *self)
+{
+	struct convert *opt = self;
+	nb_import_close(&opt->in);
+	nb_export_abandon(&opt->out);
+	nb_frame_clear(&opt->frame);
+}
+
+/* ---- import ------------------------------------------------------------------------------------- */
+
+/* Programs that compare or collide bodies would confuse two bodies with the same id. */
+static void require_unique_ids(const struct nb_frame *frame, const char *name)
+{
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	const size_t n = frame->rows[NB_PARTICLE];
+	size_t first = n, second = n;
+	int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+	if (first < n)
+		nb_die(NB_EXIT_FAILED, "%s: id %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
+			name, id[first], frame->number, first, second);
+}
+
+static int import(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct convert *opt = self;
+	enum nb_answer answer = nb_import_next(&opt->in, frame);
+	if (answer == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+	if (answer == NB_END)
+		return 0;
+	if (*opt->in.warning)
+		nb_warn("%s", opt->in.warning);
+	require_unique_ids(frame, opt->in.name);
+	if (nb_given(run, &opt->G))
+		nb_set_attribute_f64(frame, "G", opt->G);
+	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", frame->number, frame->rows[NB_PARTICLE]);
+	return 1;
+}
+
+/* ---- export ------------------------------------------------------------------------------------- */
+
+static void take_next(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	(void)run;
+	nb_convert_expect(self);
+	nb_convert_take(self, frame);
+}
+
+static void end(struct nb_run *run, void *self)
+{
+	if (run->streams & NB_READS)
+		nb_convert_end(self);
+}
+
+/* ---- on streams --------------------------------------------------------------------------------- */
+
+/* What is known once the head of a frame has come need not wait for the rest. */
+static void convert_stream(struct nb_run *run, void *self)
+{
+	struct convert *opt = self;
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	if (run->streams & NB_WRITES)
+		while (import(run, opt, &frame))
+			nb_emit(run, &frame);
+	else
+		while (nb_next_head(run, &frame)) {
+			nb_convert_expect(opt);
+			nb_next_columns(run, &frame, SIZE_MAX);
+			nb_convert_take(opt, &frame);
+		}
+	nb_frame_clear(&frame);
+}
+
+const struct nb_tool nb_tool_convert = {
+	.name = "nb-convert",
+	.about = "convert particle streams from and to other formats",
+	.operands = "[FILE]",
+	.max_operands = 1,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
+	.footer = "FILE is read with --from and written with --to; without it, standard input or output is used.\n",
+	.size = sizeof(struct convert),
+	.check = check,
+	.begin = begin,
+	.make = import,
+	.frame = take_next,
+	.end = end,
+	.stream = convert_stream,
+	.abandon = abandon,
+	.clear = clear,
+};
