@@ -348,8 +348,8 @@ first_energy() { nb-stats --format tsv <"$1" | sed -n 1,2p | stat_of etot; }
 	# frames 0, 7, 14, 21, 25 and steps 10, 20
 	grep -q '(of 7 states)$' err
 	# a run that goes on keeps it, and both forms have it
-	nb-step -d 0.02 -k 5 --every 0 'nb-force -e 0.1 --potential' <out.nb | grep -a '^etot0=' | sort -u >more
-	[ "$(<more)" = "${energies[0]}" ]
+	nb-step -d 0.02 -k 5 --every 0 'nb-force -e 0.1 --potential' <out.nb | grep -a '^etot0=' | sort -u >again
+	[ "$(<again)" = "${energies[0]}" ]
 	nb-force -e 0.1 --potential <sphere.nb | nb-step -d 0.02 | grep -a '^etot0=' >once
 	[ "$(<once)" = "${energies[0]}" ]
 	# another softening is another energy
@@ -379,7 +379,7 @@ first_energy() { nb-stats --format tsv <"$1" | sed -n 1,2p | stat_of etot; }
 # ---- signals ----------------------------------------------------------------------------------------------
 
 # A script starts background jobs with SIGINT ignored.
-SIGNALLED=(env --default-signal=INT,TERM)
+SIGNALLED=(env --default-signal=INT --default-signal=TERM)
 
 until_there() { until [ -s "$1" ]; do sleep 0.02; done; }
 
@@ -511,18 +511,19 @@ before_reader() {
 @test "a run that was interrupted and goes on ends with the same bytes, wherever it began" {
 	for force in './filter spring' 'nb-force -e 0.1 --potential'; do
 		nb-step --no-history -d 0.001 -k 13 --every 0 "$force" <n257.nb >start.nb
-		s='nb-step --no-history -d 0.001 -k 20000 --every 0'
-		$s "$force" <start.nb >whole.nb
+		go=(nb-step --no-history -d 0.001 -k 20000 --every 0)
+		"${go[@]}" "$force" <start.nb >whole.nb
 		for ((i = 0; i < 20; i++)); do
-			"${SIGNALLED[@]}" timeout 0.$((2 + i % 7)) $s "$force" <start.nb >part.nb || :
+			"${SIGNALLED[@]}" timeout "0.$((2 + i % 7))" "${go[@]}" "$force" <start.nb >part.nb || :
 			if ends_well part.nb && [ "$(grep -a '^step=' part.nb)" != step=20013 ]; then break; fi
 		done
 		[ "$(grep -a '^first_step=' part.nb)" = first_step=13 ]
-		$s --resume part.nb "$force" >rest.nb
+		"${go[@]}" --resume part.nb "$force" >rest.nb
 		cmp whole.nb rest.nb
 	done
 }
 
+# shellcheck disable=SC2094 # this is what is tested
 @test "a resumed run may be appended to its file, but not to one that is cut or that the shell has emptied" {
 	nb-step -d 0.1 -k 9 './filter spring' <five.nb >whole.nb
 	nb-step -d 0.1 -k 4 './filter spring' <five.nb >run.nb

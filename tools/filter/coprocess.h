@@ -18,7 +18,14 @@
 
 /* What of the command this process waits for. */
 enum nb_awaited { NB_AWAITED_ROOM, NB_AWAITED_ANSWER, NB_AWAITED_REST, NB_AWAITED_END, NB_AWAITED_EXIT };
-enum nb_gave_up { NB_GAVE_UP_NOT, NB_GAVE_UP_WRITING, NB_GAVE_UP_LOST, NB_GAVE_UP_LATE, NB_GAVE_UP_HASTILY, NB_GAVE_UP_CONVERTED };
+enum nb_gave_up {
+	NB_GAVE_UP_NOT,
+	NB_GAVE_UP_WRITING,
+	NB_GAVE_UP_LOST,
+	NB_GAVE_UP_LATE,
+	NB_GAVE_UP_HASTILY,
+	NB_GAVE_UP_CONVERTED
+};
 
 struct nb_coprocess {
 	struct nb_group group;

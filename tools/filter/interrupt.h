@@ -1,8 +1,8 @@
 /* interrupt.h - SIGINT and SIGTERM in a pipeline with a run that shall not be lost.
  *
- * nb-step ends its run after the step that it is in, with a last frame and the end marker.  As Ctrl-C and a batch system
- * signal all processes of a pipeline, those behind nb-step must live until they have got that frame, and those whose
- * work another process does (stage.h) must leave it to that one to decide.  So the first of these signals is held
+ * nb-step ends its run after the step that it is in, with a last frame and the end marker.  As Ctrl-C and a batch
+ * system signal all processes of a pipeline, those behind nb-step must live until they have got that frame, and those
+ * whose work another process does (stage.h) must leave it to that one to decide.  So the first of these signals is held
  * wherever a run is in progress or may be upstream; what holds it then comes to its end by itself, and the process ends
  * by the signal after that.  A second signal, or one where nothing holds it, ends the process at once, as do all if the
  * process was started with the signal ignored, which is left as it is. */
@@ -27,8 +27,8 @@ int nb_interrupted(void);
 int nb_interrupt_file(void);
 /* The process that waited has ended: its signal is none for others. */
 void nb_interrupt_forget(void);
-/* Passes the signal on to the program of this build that writes this FIFO.  0: there is none in the process group, which
- * is that of the pipeline; what nb-step ends with its force pipeline must not end nb-step. */
+/* Passes the signal on to the program of this build that writes this FIFO.  0: there is none in the process group,
+ * which is that of the pipeline; what nb-step ends with its force pipeline must not end nb-step. */
 int nb_interrupt_pass_on(int fifo);
 /* Ends this process by the signal that it got itself, or returns where it got none. */
 void nb_interrupt_end(void);

@@ -6,7 +6,6 @@
 #include "tools/filter/watch.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -196,7 +195,7 @@ void nb_ring_expect_end(struct nb_ring *ring)
 {
 	for (int k = 0; k < ring->n; k++) {
 		nb_watch_no_more(ring->stage[k]->from.link);
-		nb_meet_dismiss(ring->stage[k]->from.link, SIGTERM);
+		nb_meet_be_deaf(ring->stage[k]->from.link);
 	}
 }
 

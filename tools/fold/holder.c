@@ -259,8 +259,7 @@ static void look_everywhere(struct search *s, int anywhere)
 	closedir(dir);
 }
 
-static struct search look(
-	const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
+static struct search look(const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
 {
 	struct search s = {fifo, end, until, NB_HOLDER_NONE, name, 0};
 	name[0] = '\0';

@@ -80,6 +80,8 @@ void nb_meet_refuse(struct nb_handover *h, const char *why);
 void nb_meet_tell(struct nb_handover *h, int status, int signal);
 /* The signal that the process at the other end of a link says it got; 0: it has said nothing. */
 int nb_meet_hear(int link);
+/* It is to hear nothing more: one that gets a signal shall find out at once that nobody wants to know. */
+void nb_meet_be_deaf(int link);
 /* Lets that process end by the signal. */
 void nb_meet_dismiss(int link, int signal);
 /* Closes and frees.  A waiting process that has been told nothing ends as if its reader had gone. */

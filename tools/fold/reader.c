@@ -228,6 +228,11 @@ int nb_meet_hear(int link)
 	return got > 0 && record.says == NB_SAYS_SIGNALLED && record.value < NSIG ? (int)record.value : 0;
 }
 
+void nb_meet_be_deaf(int link)
+{
+	(void)shutdown(link, SHUT_RD);
+}
+
 void nb_meet_dismiss(int link, int signal)
 {
 	struct nb_record record;

@@ -57,8 +57,8 @@ static void require_columns(struct step *s)
 			missing = sent->name[i];
 	if (missing) {
 		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)"
-				   : is_cut_off(s)		 ? " (is the whole pipeline quoted?)"
-								 : "";
+				   : is_cut_off(s)		? " (is the whole pipeline quoted?)"
+								: "";
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		nb_step_fail_force(s, what);
 	}

@@ -55,8 +55,8 @@ static void refuse_own_output(const struct step *s, const char *cut, int empty)
 	if (!is_own_output(s) || !cut)
 		return;
 	if (empty)
-		nb_die(NB_EXIT_FAILED, "standard output is '%s' itself, which the shell has emptied (want another file)",
-			s->resume);
+		nb_die(NB_EXIT_FAILED,
+			"standard output is '%s' itself, which the shell has emptied (want another file)", s->resume);
 	nb_die(NB_EXIT_FAILED,
 		"standard output is '%s' itself, whose end is cut: what is appended could not be read (want another "
 		"file)",

@@ -5,7 +5,6 @@
 #include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -133,95 +132,7 @@ static void advance(struct step *s, double dt)
 	}
 }
 
-static double choose_dt(struct step *s)
-{
-	if (!s->eta_given)
-		return s->dt;
-	const double eps = nb_require_attribute(s->frame, "softening", 0);
-	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
-	double dt = s->eta * sqrt(eps / a);
-	if (!(eps > 0))
-		nb_die(NB_EXIT_FAILED,
-			"option '--eta' needs a softening, and attribute softening of frame %" PRIu64
-			" is %g (give nb-force a softening > 0)",
-			s->frame->number, eps);
-	if (s->dt_given && !(dt <= fabs(s->dt)))
-		dt = fabs(s->dt);
-	if (!isfinite(dt) && !s->until_given && !s->every_time_given)
-		nb_die(NB_EXIT_FAILED,
-			"no body of frame %" PRIu64 " is accelerated, so '--eta' sets no time step "
-			"(give -d as the largest one)",
-			s->frame->number);
-	if (dt == 0)
-		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " is too large for '--eta'",
-			s->frame->number);
-	return s->dt < 0 ? -dt : dt;
-}
-
 /* ---- a run -------------------------------------------------------------------------------------- */
-
-/* Times that differ by less are the same but for rounding. */
-static double slack(const struct step *s, double time)
-{
-	return 4 * DBL_EPSILON * fmax(fabs(s->time), fabs(time));
-}
-
-/* How far it is to a time in the direction of the steps. */
-static double time_left(const struct step *s, double time)
-{
-	const double left = (time - s->time) - s->time_rest;
-	return s->dt < 0 ? -left : left;
-}
-
-/* k t as a person means it: 7 times 0.1 is 0.7 and not 0.7000000000000001. */
-static double multiple(double k, double t)
-{
-	for (double power = 1; power < 1e16; power *= 10) {
-		const double digits = rint(t * power);
-		if (fabs(t * power - digits) <= 2 * DBL_EPSILON * fabs(digits) && fabs(k * digits) < 0x1p53)
-			return k * digits / power + 0.0;
-	}
-	return k * t + 0.0; /* no -0 */
-}
-
-/* The next multiple of --every-time, or --until before that. */
-static double next_mark(const struct step *s)
-{
-	const double t = s->dt < 0 ? -s->every_time : s->every_time, k = floor(s->time / t);
-	double mark = multiple(k + 1, t);
-	if (time_left(s, mark) <= slack(s, mark))
-		mark = multiple(k + 2, t);
-	if (time_left(s, mark) <= slack(s, mark) || !isfinite(mark))
-		nb_die(NB_EXIT_FAILED, "'--every-time' %g is too small for the time %g of step %" PRIu64, s->every_time,
-			s->time, s->step);
-	return s->until_given && time_left(s, s->until) < time_left(s, mark) ? s->until : mark;
-}
-
-/* The way to the next mark in equal steps that are not longer than dt: so the steps of a run stay equal if dt is. */
-static double divide(const struct step *s, double mark, double dt, double *exact)
-{
-	const double left = time_left(s, mark), n = fmax(ceil(left / dt - 1e-6), 1);
-	if (n == 1)
-		*exact = mark;
-	return fabs(left - n * dt) <= slack(s, mark) ? dt : left / n;
-}
-
-/* The next step: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
-static int plan_step(struct step *s, double *dt, double *exact)
-{
-	double length = fabs(choose_dt(s));
-	*exact = NAN;
-	if (s->until_given && !(time_left(s, s->until) > (s->eta_given || s->every_time_given ? 0 : length / 2)))
-		return 0;
-	if (s->every_time_given) {
-		length = divide(s, next_mark(s), length, exact);
-	} else if (s->until_given && s->eta_given && time_left(s, s->until) <= length) {
-		length = time_left(s, s->until);
-		*exact = s->until;
-	}
-	*dt = s->dt < 0 ? -length : length;
-	return 1;
-}
 
 /* Whether the state after k steps of the run is written, be it the last or not. */
 static int is_wanted(const struct step *s, uint64_t k, double exact)
@@ -273,7 +184,7 @@ static void integrate(struct step *s)
 		if (wanted)
 			nb_step_output(s);
 		written |= wanted;
-		if (k >= s->steps || is_interrupted(s, k) || !plan_step(s, &dt, &exact))
+		if (k >= s->steps || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
 			break;
 		make_step(s, dt, exact);
 		written = 0;
@@ -306,7 +217,7 @@ static void step_once(struct step *s)
 		finish_kick(s);
 		nb_step_energy_begin(s);
 		if (s->steps)
-			advance(s, choose_dt(s));
+			advance(s, nb_step_choose_dt(s));
 	}
 	nb_step_keep_history(s);
 	nb_step_leave_frame(s, 0);

@@ -18,9 +18,9 @@ struct progress {
 /* Errors are relative to the energy of the run's first state. */
 enum { NB_LAW_TEXT = 128 };
 struct energy {
-	int known;	/* there is a first one: */
-	double first;	/* attribute etot0 */
-	double error;	/* of the state that was looked at last, in this step; */
+	int known;    /* there is a first one: */
+	double first; /* attribute etot0 */
+	double error; /* of the state that was looked at last, in this step; */
 	uint64_t step;
 	double largest; /* of so many */
 	uint64_t looks;
@@ -45,10 +45,10 @@ struct step {
 	uint64_t step, first_step; /* made so far; and before the run began */
 	int saved;		   /* descriptor of the saved stream; -1: none, or it has been read */
 	int resumed;		   /* the first state is one of a saved stream, and is not written again */
-	double pending;	      /* vel lags behind pos by this time */
-	uint64_t ids;	      /* fingerprint of the set of ids */
-	struct nb_frame past; /* history lines of the input; the pipeline's own are not kept */
-	uint64_t contacts;    /* collisions or mergers of the run */
+	double pending;		   /* vel lags behind pos by this time */
+	uint64_t ids;		   /* fingerprint of the set of ids */
+	struct nb_frame past;	   /* history lines of the input; the pipeline's own are not kept */
+	uint64_t contacts;	   /* collisions or mergers of the run */
 	int warned_limited;
 
 	struct nb_coprocess *force;   /* NULL: not started */
@@ -98,6 +98,13 @@ const char *nb_step_missing(const struct step *s);
 void nb_step_require_finite(struct step *s, const char *whose);
 /* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
 double nb_step_largest_acc(struct step *s, const char *whose);
+
+/* ---- schedule.c ---- */
+
+/* The time step that -d and --eta give the state as it is. */
+double nb_step_choose_dt(struct step *s);
+/* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
+int nb_step_plan(struct step *s, double *dt, double *exact);
 
 /* ---- resume.c: a saved stream ---- */
 
