@@ -156,7 +156,6 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	bad "3: '3x' is not a finite number" '1\n1\n1 2 3x 4 5\n'
 	bad "3: '0x10' is not a finite number" '1\n1\n1 2 0x10 4 5\n'
 	bad '3: mass -5 is negative' '1\n1\n1 2 3 4 -5\n'
-	bad '5: there is another body after the 2 that line 1 promises' '2\n1\n1 2 3 4 5\n1 2 3 4 5\n1 2 3 4 5 earth\n'
 	bad '3: has a NUL byte' '1\n1\n1 2 3 4\00005\n'
 	printf '1\n1\n1 2 3 4 5 ' >bad.txt
 	head -c 5000 /dev/zero | tr '\0' n >>bad.txt
@@ -613,6 +612,153 @@ comes_back() {
 	head -c -200 a.nb >cut.nb
 	fails_with 1 'truncated stream' 'nb-convert --to csv --frame last <cut.nb'
 	nb-convert --to csv --frame last <a.nb | nb-convert --from csv | nb-stats --history | grep -q 'nb-sort-zorder$'
+}
+
+@test "more bodies than a princeton file promises are not taken, and counted" {
+	{ printf '2\n1\n'; for i in 1 2 3 4; do echo "$i 2 3 4 5 earth"; done; echo 'and 1 2 3 4 5'; } >more.txt
+	run --separate-stderr bash -c 'nb-convert --no-history --from princeton more.txt >more.nb'
+	[ "$status" -eq 0 ]
+	equals "$stderr" 'nb-convert: more.txt has 4 bodies, but line 1 promises 2: the first 2 are taken'
+	head -n 4 more.txt | from princeton | cmp more.nb -
+	run nb-convert -q --from princeton more.txt
+	[ "$status" -eq 0 ]
+	[ -z "$(nb-convert -q --from princeton more.txt 2>&1 >/dev/null)" ]
+}
+
+# reads 'TEXT' 'CSV LINES' OPTION...: that is what the text means
+reads() {
+	local got
+	got=$(printf %b "$1" | from csv "${@:3}" | csv | paste -sd ' ')
+	equals "$got" "$2"
+}
+
+@test "tables of other programs: blanks, tabs, semicolons, a header in a comment, other spellings" {
+	reads 'mass x y z\n1 2 3 4\n' 'id,mass,x,y,z 0,1,2,3,4'
+	reads '  mass \t x y z  \n\t1   2 3 4 \n' 'id,mass,x,y,z 0,1,2,3,4'
+	reads 'x;y;name\n1;2;"a;b"\n' 'id,x,y,name 0,1,2,"a;b"'
+	reads 'x\ty\tmy name\tb\n1\t2\t\t5\n' 'id,x,y,my_name,b 0,1,2,nan,5'
+	reads '"x" "y" "my name"\n1 2 "a b"\n' 'id,x,y,my_name 0,1,2,"a b"'
+	reads 'x,y,\n1,2,\n3,4\n' 'id,x,y 0,1,2 1,3,4'
+	reads 'x\ty\t\n1\t2\t\n' 'id,x,y 0,1,2'
+	reads '#id,mass,x,y\n7,1,2,3\n' 'id,mass,x,y 7,1,2,3'
+	reads '# made in 1999\n#id mass x y z\n# more\n7 1 2 3 4\n' 'id,mass,x,y,z 7,1,2,3,4'
+	reads '# id, mass, x, y\n7 1 2 3\n' 'id,mass,x,y 7,1,2,3'
+	reads '# name x y\nsun 1 2\n' 'id,name,x,y 0,"sun",1,2'
+	reads '# x y\n' 'id,x,y'
+	reads '# old x and y\nx,y\n1,2\n' 'id,x,y 0,1,2'
+	reads 'ParticleIDs\tM\tposX\tPosY\tPOS_Z\tvel_x\tvely\tV_Z\tPotential\n1\t2\t3\t4\t5\t6\t7\t8\t9\n' 'id,mass,x,y,z,vx,vy,vz,pot 1,2,3,4,5,6,7,8,9'
+	# what has the name itself is meant; others stay as they are
+	reads 'm,mass,x,y,r,t\n1,2,3,4,5,6\n' 'id,m,mass,x,y,r,t 0,1,2,3,4,5,6'
+	printf 'm [Msun],x[kpc],y(kpc),T[K]\n1,2,3,4\n' | from csv >u.nb
+	nb-stats --fields <u.nb | awk 'NR > 1 { print $2, $4, $6 }' | diff - <(printf 'id <u8 1\nmass <f8 Msun\npos <f8 kpc\nT[K] <f8 1\n')
+}
+
+@test "--columns names those of a table without header" {
+	reads '1 2 3 4\n' 'id,mass,x,y,z 0,1,2,3,4' --columns mass,x,y,z
+	reads '1;2;3;4\n' 'id,mass,x,y,z 0,1,2,4,3' --columns mass,x,z,y
+	reads '# two\n\n1,2,z,4\n5,6,,8' 'id,mass,x,y 0,1,2,4 1,5,6,8' --columns mass,x,-,y
+	reads '1\t2\t9\t\n' 'id,x,y 0,1,2' --columns x,y,-
+	reads '' 'id,x,y' --columns x,y
+	reads '# G=2\n-1.5 2 sun\n' 'id,x,y,name 0,-1.5,2,"sun"' --columns x,y,name
+	bad() { # bad MESSAGE TEXT LIST
+		printf %b "$2" >bad.txt
+		fails_with 1 "nb-convert: bad.txt line $1" "nb-convert --from csv --columns $3 bad.txt"
+	}
+	bad '1: 3 cells (the list has 2)' '1 2 3\n' x,y
+	bad '2: 1 cells (the list has 2); what divides them is a blank' '1 2\n3\n' x,y
+	bad "1: 'x' in column 'x' is not a finite number (if this is a header line, take it off" 'x y\n1 2\n' x,y
+	bad "0: column 'y' is missing" '' x
+	bad "0: column 2 has no name" '' x,,y
+	bad "1: column 'x' appears twice" '1 2\n' x,x
+}
+
+@test "tables that are not understood are refused with what to do" {
+	bad() { # bad MESSAGE TEXT
+		printf %b "$2" >bad.csv
+		fails_with 1 "nb-convert: bad.csv line $1" 'nb-convert --from csv bad.csv'
+	}
+	bad "2: '1,5' in column 'x' is not a finite number (decimal comma: put 'tr , .' before)" 'x;y\n1,5;2\n'
+	tr , . <bad.csv | from csv | csv | grep -qx 0,1.5,2
+	bad "2: '-1,5' in column 'y' is not a finite number (decimal comma" 'x y\n1 -1,5\n'
+	bad "1: numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')" '1 2 3 4\n'
+	bad "2: '1 2' in column 'x' is not a finite number (what divides cells is a comma)" 'x,y\n1 2\n'
+	bad "2: '1;2' in column 'x' is not a finite number (what divides cells is a comma)" 'x,y\n1;2\n'
+	bad "1: column 'x' is missing (name it so, or name all columns with '--columns')" 'id mass\n1 2\n'
+	bad "1: columns 'm' and 'masses' could both be mass (call one of them so)" 'm,masses,x,y\n1,2,3,4\n'
+	bad "1: columns 'x[kpc]' and 'y[pc]' have different units" 'x[kpc],y[pc]\n1,2\n'
+	bad "1: the unit in 'x[aaaaaaaaaaaaaaaaaaaaaaaaa]' is longer than 24 characters" 'x[aaaaaaaaaaaaaaaaaaaaaaaaa],y\n1,2\n'
+	bad "1: name '[kpc]' of column 2 is a unit (write it without a blank, as x[kpc])" 'x [kpc] y [kpc]\n1 2\n'
+	bad "1: lines end in CR alone (put \"tr '\\r' '\\n'\" before)" 'x,y\r1,2\r3,4\r'
+	foreign() { # foreign MESSAGE, of the file foreign
+		for format in csv princeton; do
+			fails_with 1 "nb-convert: standard input: this is $1" "nb-convert --from $format <foreign"
+			fails_with 1 "nb-convert: foreign: this is $1" "nb-convert --from $format foreign"
+		done
+	}
+	printf 'x,y\n1,2\n' | gzip >foreign
+	foreign "gzip: put 'gzip -dc' before"
+	printf 'x,y\n1,2\n' | iconv -f UTF-8 -t UTF-16 >foreign
+	foreign "UTF-16 text: put 'iconv -f UTF-16 -t UTF-8' before"
+	iconv -f UTF-16 -t UTF-8 <foreign | from csv | nb-stats --check
+	nb-gen >foreign
+	foreign "a particle stream (it needs no '--from')"
+}
+
+numpy_python() {
+	for p in python3 /usr/bin/python3; do
+		"$p" -c 'import numpy' 2>/dev/null && echo "$p" && return
+	done
+	echo 'no python3 with numpy' >&2
+	return 1
+}
+
+# as numpy.load reads it, without NumPy: the type of a record, and the records
+show_npy() {
+	python3 - "$1" <<-'END'
+		import ast, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		assert data[:8] == b"\x93NUMPY\2\0"
+		size = struct.unpack_from("<I", data, 8)[0]
+		assert (12 + size) % 64 == 0 and data[11 + size:12 + size] == b"\n"
+		header = ast.literal_eval(data[12:12 + size].decode("ascii").strip())
+		assert header["fortran_order"] is False
+		print(header["descr"], header["shape"])
+		code = {"<f8": "d", "<f4": "f", "<u8": "Q", "<u2": "H", "|u1": "B"}
+		form = "<" + "".join(code[d[1]] * (d[2][0] if len(d) > 2 else 1) for d in header["descr"])
+		assert len(data) == 12 + size + header["shape"][0] * struct.calcsize(form)
+		for row in struct.iter_unpack(form, data[12 + size:]):
+		    print(*row)
+	END
+}
+
+@test "npy is a structured array with a record for each body" {
+	nb-gen merger -n 3 --precision f32 | mutate add "it's" >a.nb
+	nb-convert --to npy a.npy <a.nb
+	show_npy a.npy >got
+	equals "$(head -n 1 got)" "[('id', '<u8'), ('mass', '<f4'), ('pos', '<f4', (3,)), ('vel', '<f4', (3,)), ('species', '|u1'), (\"it's\", '<u2', (3,))] (3,)"
+	csv <a.nb | tail -n +2 | python3 -c 'import sys
+for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w in enumerate(line.split(","))])' | diff <(tail -n +2 got) -
+	nb-gen -n 0 | nb-convert --to npy >a.npy
+	equals "$(show_npy a.npy)" "[('id', '<u8'), ('mass', '<f8'), ('pos', '<f8', (3,)), ('vel', '<f8', (3,))] (0,)"
+	nb-gen -n 2 | nb-sort-zorder | nb-build-tree | nb-convert --to npy >a.npy
+	run grep -c node_ a.npy
+	[ "$output" = 0 ]
+	(nb-gen -n 2; nb-gen -n 3) >two.nb
+	fails_with 1 'several frames, but a NumPy array holds only one' 'nb-convert --to npy <two.nb'
+	nb-convert --to npy --frame last <two.nb >a.npy
+	[ "$(show_npy a.npy | wc -l)" -eq 4 ]
+	printf 'x,y,frame\n' | from csv >none.nb
+	fails_with 1 'the stream has no frames, and a NumPy array needs one' 'nb-convert --to npy <none.nb'
+	fails_with 2 "invalid from 'npy' (want princeton|csv)" 'nb-convert --from npy </dev/null'
+	run --separate-stderr bash -c 'nb-gen -n 2 | nb-force -e 0.1 | nb-convert --to npy'
+	[[ $stderr == *'a NumPy array cannot represent attribute softening=0.1'* ]]
+}
+
+@test "numpy.load reads npy" {
+	python=$(numpy_python) || skip 'no python3 with numpy'
+	nb-gen plummer -n 4 | nb-convert --to npy a.npy
+	"$python" -c 'import numpy; a = numpy.load("a.npy"); print(a["pos"].shape, a["mass"].sum(), a.dtype.names)' >got
+	equals "$(cat got)" "(4, 3) 1.0 ('id', 'mass', 'pos', 'vel')"
 }
 
 @test "csv shows a NaN as it is" {

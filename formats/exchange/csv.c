@@ -98,10 +98,17 @@ static char *without_guard(const struct csv_reader *reader, char *text)
 
 static const char *separator_name(const struct csv_reader *reader)
 {
-	return reader->separator == ','	   ? "commas"
-	       : reader->separator == '\t' ? "tabs"
-	       : reader->separator == ';'  ? "semicolons"
-					   : "blanks";
+	return reader->separator == ','	   ? "a comma"
+	       : reader->separator == '\t' ? "a tab"
+	       : reader->separator == ';'  ? "a semicolon"
+					   : "a blank";
+}
+
+static int wrong_count(struct csv_reader *reader, size_t ncell)
+{
+	return nb_lines_fail(&reader->lines, "%zu cells (the %s has %zu)%s%s", ncell,
+		reader->by_list ? "list" : "header", reader->ncell, ncell == 1 ? "; what divides them is " : "",
+		ncell == 1 ? separator_name(reader) : "");
 }
 
 /* ---- the names ---------------------------------------------------------------------------------- */
@@ -126,8 +133,6 @@ static int take_name(struct csv_reader *reader, const char *text)
 			place, NB_NAME_SIZE);
 	struct cell cell = {.column = NONE};
 	for (size_t i = 0; text[i]; i++) {
-		if (text[i] == '\r')
-			return nb_lines_fail(lines, "lines end in CR alone (put \"tr '\\r' '\\n'\" before)");
 		if (!isascii((unsigned char)text[i]) || iscntrl((unsigned char)text[i]))
 			return nb_lines_fail(lines, "name of column %zu is not plain ASCII", place);
 		cell.raw[i] = text[i];
@@ -165,6 +170,8 @@ static int take_names(struct csv_reader *reader, char *line)
 	return NB_OK;
 }
 
+static const char separators[] = ",\t; ";
+
 /* What a line could be: cells that csv knows as x and y, and cells that are numbers. */
 struct look {
 	size_t ncell;
@@ -195,10 +202,25 @@ static int look_at(const char *line, char separator, struct look *look)
 	return NB_OK;
 }
 
+/* The separator by which the line is a header, if there is one; what it is then. */
+static int look_for_header(struct csv_reader *reader, const char *line, struct look *look)
+{
+	reader->separator = nb_csv_separator(line);
+	int status = look_at(line, reader->separator, look);
+	for (const char *s = separators; *s && !status && !look->has_xy; s++) {
+		struct look other;
+		status = look_at(line, *s, &other);
+		if (!status && other.has_xy) {
+			reader->separator = *s;
+			*look = other;
+		}
+	}
+	return status ? no_memory(reader) : NB_OK;
+}
+
 /* The separator by which the line has as many cells as there are names. */
 static int find_separator(struct csv_reader *reader, const char *line)
 {
-	static const char separators[] = ",\t; ";
 	struct look look;
 	reader->separator = nb_csv_separator(line);
 	for (const char *s = separators; *s; s++) {
@@ -255,10 +277,8 @@ static char *before_header(struct csv_reader *reader, char **header)
 		}
 		if (answer != NB_CSV_REMARK || reader->said.complete)
 			continue;
-		if (look_at(text, nb_csv_separator(text), &look)) {
-			no_memory(reader);
+		if (look_for_header(reader, text, &look))
 			return NULL;
-		}
 		if (look.has_xy) {
 			free(*header);
 			*header = strdup(text);
@@ -271,16 +291,16 @@ static char *before_header(struct csv_reader *reader, char **header)
 static int header_of(struct csv_reader *reader, char *line, char *comment)
 {
 	struct look look;
-	reader->separator = nb_csv_separator(line);
-	if (look_at(line, reader->separator, &look))
-		return no_memory(reader);
+	if (strchr(line, '\r'))
+		return nb_lines_fail(&reader->lines, "lines end in CR alone (put \"tr '\\r' '\\n'\" before)");
+	if (look_for_header(reader, line, &look))
+		return NB_EINVAL;
 	if (look.has_xy || (!comment && !look.has_number))
 		return take_names(reader, line);
 	if (!comment)
 		return nb_lines_fail(&reader->lines,
 			"numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')");
-	reader->separator = nb_csv_separator(comment);
-	if (take_names(reader, comment))
+	if (look_for_header(reader, comment, &look) || take_names(reader, comment))
 		return NB_EINVAL;
 	reader->pending = line;
 	return find_separator(reader, line);
@@ -594,6 +614,9 @@ static int bad_cell(struct csv_reader *reader, const struct cell *cell, const ch
 		return nb_lines_fail(&reader->lines,
 			"'%.*s' in column '%s' is not %s (decimal comma: put 'tr , .' before)", SHOWN, text, name,
 			want);
+	if (strpbrk(text, " \t;") && *text != ' ')
+		return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s (what divides cells is %s)",
+			SHOWN, text, name, want, separator_name(reader));
 	return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s%s", SHOWN, text, name, want,
 		reader->by_list && !reader->first_row_seen
 			? " (if this is a header line, take it off, as by 'tail -n +2', or leave out --columns)"
@@ -793,8 +816,7 @@ static int refuse_rest(struct csv_reader *reader, char *line, size_t ncell)
 	if (ncell == reader->ncell + 1 && reader->trailing)
 		return nb_lines_fail(
 			&reader->lines, "'%.*s' in column %zu, which has no name in the header", SHOWN, text, ncell);
-	return nb_lines_fail(&reader->lines, "%zu cells (the %s has %zu)", ncell, reader->by_list ? "list" : "header",
-		reader->ncell);
+	return wrong_count(reader, ncell);
 }
 
 /* One line into row n. */
@@ -828,12 +850,8 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 		if (store_cell(reader, cell, text, when))
 			return NB_EINVAL;
 	}
-	if (i < reader->ncell && i == 1)
-		return nb_lines_fail(lines, "1 cells (the %s has %zu, separated by %s)",
-			reader->by_list ? "list" : "header", reader->ncell, separator_name(reader));
 	if (i < reader->ncell)
-		return nb_lines_fail(
-			lines, "%zu cells (the %s has %zu)", i, reader->by_list ? "list" : "header", reader->ncell);
+		return wrong_count(reader, i);
 	if (line && refuse_rest(reader, line, i))
 		return NB_EINVAL;
 	reader->first_row_seen = 1;

@@ -38,7 +38,8 @@ struct nb_format {
 	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
 	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
 
-	/* Reading.  open and next return after they have set in->error; NB_ENOMEM needs none. */
+	/* Reading, if open is not NULL; formats without it stand behind the others.  open and next return after they
+	 * have set in->error; NB_ENOMEM needs none. */
 	size_t import_size; /* of in->state, which is zero before open */
 	int (*open)(struct nb_import *in);
 	/* The next frame into one that is empty. */

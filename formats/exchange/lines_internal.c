@@ -1,6 +1,7 @@
 #include "formats/exchange/lines_internal.h"
 
 #include "common/mem.h"
+#include "formats/stream/foreign.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,6 +35,12 @@ int nb_lines_fail(struct nb_lines *lines, const char *format, ...)
 	return NB_EINVAL;
 }
 
+/* What the file is that begins with these bytes and is no text. */
+static const char *foreign(const char *head, size_t n)
+{
+	return nb_is_stream(head, n) ? "this is a particle stream (it needs no '--from')" : nb_foreign(head, n);
+}
+
 /* More bytes behind what the buffer holds. */
 static int refill(struct nb_lines *lines)
 {
@@ -51,6 +58,12 @@ static int refill(struct nb_lines *lines)
 	if (got < 0) {
 		snprintf(lines->in->error, sizeof lines->in->error, "read error in %s: %s", lines->in->name,
 			strerror(errno));
+		return NB_EINVAL;
+	}
+	const char *what = lines->number == 0 && lines->end == 0 && got > 0 ? foreign(lines->buffer, (size_t)got)
+									    : NULL;
+	if (what) {
+		snprintf(lines->in->error, sizeof lines->in->error, "%s: %s", nb_import_tail(lines->in), what);
 		return NB_EINVAL;
 	}
 	lines->ended = got == 0;

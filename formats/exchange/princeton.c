@@ -4,9 +4,9 @@
  *
  * Read, it becomes the fields id (0 .. N-1), mass, pos and vel; column "colour" (3 x |u1) and field species (distinct
  * colours in order of appearance) where every row ends in a colour, else column "name" where any row has a rest;
- * attributes time, dim, G, units, universe_radius.  What follows row N is ignored unless its first filled line is
- * another row.  Written are mass, pos, vel, and the column name or else colour; the radius is the attribute
- * universe_radius, else the largest |coordinate|. */
+ * attributes time, dim, G, units, universe_radius.  What follows row N is ignored, with a warning if there are more
+ * rows.  Written are mass, pos, vel, and the column name or else colour; the radius is the attribute universe_radius,
+ * else the largest |coordinate|. */
 #include "formats/exchange/exchange.h"
 
 #include "common/decimal.h"
@@ -196,6 +196,23 @@ static int read_row(struct nb_lines *lines, const char *line, struct nb_rows *ro
 	return status;
 }
 
+/* What follows body n is not taken, as Princeton's own reader does: prose, or bodies that line 1 has not counted, of
+ * which there is a warning. */
+static int pass_rest(struct nb_lines *lines, uint64_t n, uint64_t header_line)
+{
+	double x[NUMBERS];
+	char *rest;
+	uint64_t more = 0;
+	for (const char *line; (line = nb_lines_next_filled(lines)) != NULL;)
+		more += numbers_of(line, x, &rest) == NUMBERS;
+	if (more)
+		snprintf(lines->in->warning, sizeof lines->in->warning,
+			"%s has %" PRIu64 " bodies, but line %" PRIu64 " promises %" PRIu64 ": the first %" PRIu64
+			" are taken",
+			nb_import_tail(lines->in), n + more, header_line, n, n);
+	return nb_lines_failed(lines) ? NB_EINVAL : NB_OK;
+}
+
 static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, struct nb_rows *rows, enum rest *kind)
 {
 	while (rows->n < n) {
@@ -210,16 +227,7 @@ static int read_rows(struct nb_lines *lines, uint64_t n, uint64_t header_line, s
 		if (status)
 			return status;
 	}
-	/* prose may follow, another body must not */
-	const char *line = nb_lines_next_filled(lines);
-	double x[NUMBERS];
-	char *rest;
-	if (line && numbers_of(line, x, &rest) == NUMBERS)
-		return nb_lines_fail(lines,
-			"there is another body after the %" PRIu64 " that line %" PRIu64 " promises", n, header_line);
-	while (line)
-		line = nb_lines_next(lines);
-	return nb_lines_failed(lines) ? NB_EINVAL : NB_OK;
+	return pass_rest(lines, n, header_line);
 }
 
 /* species = number of the colour in order of appearance; not for pictures with more colours than a byte counts. */

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct nb_format *format;
 	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++) {
 		const int most = format->traits & NB_MANY_FRAMES ? n : n < 1 ? n : 1;
-		int needs = 1;
+		int needs = format->open != NULL;
 		for (int f = 0; f < NB_NFIELD; f++)
 			needs &= most < 1 || !(format->needs & NB_NEED(f)) ||
 				 nb_frame_field(&frame[0], (enum nb_field)f);

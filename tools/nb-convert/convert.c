@@ -11,13 +11,23 @@
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* "princeton|csv" */
-static void list_formats(char *to, size_t size)
+/* "princeton|csv|npy", or only those that are read, which stand before the others */
+static void list_formats(char *to, size_t size, int read)
 {
 	const struct nb_format *format;
 	size_t used = 0;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size; k++)
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
 		used += (size_t)snprintf(to + used, size - used, "%s%s", k ? "|" : "", format->name);
+}
+
+static void list_from(char *to, size_t size)
+{
+	list_formats(to, size, 1);
+}
+
+static void list_to(char *to, size_t size)
+{
+	list_formats(to, size, 0);
 }
 
 /* "1; princeton: 6.67e-11" */
@@ -26,7 +36,7 @@ static void list_G(char *to, size_t size)
 	const struct nb_format *format;
 	size_t used = (size_t)snprintf(to, size, "1");
 	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size; k++)
-		if (format->G != 1)
+		if (format->open && format->G != 1)
 			used += (size_t)snprintf(to + used, size - used, "; %s: %g", format->name, format->G);
 }
 
@@ -35,15 +45,14 @@ static const struct nb_option options[] = {
 		.help = "csv: names of the columns of a table without header, - for one to skip"},
 	{0, "frame", NB_TEXT(struct convert, chosen_text), .arg = "K", .fallback = "all",
 		.help = "export frame K only, counted from 0, or 'last'"},
-	{0, "from", NB_CHOICE(struct convert, from), .make_arg = list_formats,
-		.help = "read this format, write a stream"},
+	{0, "from", NB_CHOICE(struct convert, from), .make_arg = list_from, .help = "read this format, write a stream"},
 	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
 		.help = "gravitational constant of the imported data"},
 	{0, "no-comments", NB_FLAG(struct convert, plain),
 		.help = "csv: no lines with attributes and types before the header"},
 	{0, "safe-cells", NB_FLAG(struct convert, safe),
 		.help = "csv: an apostrophe before text that a spreadsheet would compute"},
-	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_formats, .help = "read a stream, write this format"},
+	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_to, .help = "read a stream, write this format"},
 };
 
 /* --frame: a number, last, or -1, which is the last too */

@@ -31,8 +31,8 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 	const char *softening = nb_frame_attribute(frame, "softening");
 	const double G = nb_require_attribute(frame, "G", 1), time = nb_require_attribute(frame, "time", 0);
 	if ((traits & NB_LOSES_G) && G != format->G)
-		nb_warn("%s cannot represent attribute G=%s (give '--G' when it is read back)", format->about,
-			nb_frame_attribute(frame, "G"));
+		nb_warn("%s cannot represent attribute G=%s%s", format->about, nb_frame_attribute(frame, "G"),
+			format->open ? " (give '--G' when it is read back)" : "");
 	if ((traits & NB_FIXED_G) && G != format->G)
 		nb_warn("attribute G is %.17g, but readers of %s assume %g", G, format->about, format->G);
 	if ((traits & NB_LOSES_KICK) && kick)

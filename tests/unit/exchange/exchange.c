@@ -38,16 +38,19 @@ static const struct nb_format *format_named(const char *name)
 static void test_table(void)
 {
 	const struct nb_format *format;
-	int before = 0;
+	int before = 0, reads = 1;
 	size_t k = 0;
 	for (; (format = nb_format_number(k)) != NULL; k++) {
 		CHECK(format->place >= before);
 		CHECK(format_named(format->name) == format);
-		CHECK(format->open && format->next && format->close && format->frame && format->holds);
+		CHECK(format->frame && format->holds && !format->open == !format->next &&
+			!format->open == !format->close);
+		CHECK(reads || !format->open);
+		reads = format->open != NULL;
 		before = format->place;
 	}
-	CHECK(k >= 2);
-	CHECK(format_named("csv") && format_named("princeton"));
+	CHECK(k >= 3);
+	CHECK(format_named("npy") && format_named("csv") && format_named("princeton"));
 }
 
 /* field.def: a name for each component or none at all, and no name twice. */

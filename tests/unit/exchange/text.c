@@ -63,7 +63,8 @@ static void test_bad_csv(void)
 	static const char *const cases[][2] = {
 		{"", "the file is empty"},
 		{"# only a remark\n\n", "the file is empty"},
-		{"x,y,z,\n", "column 4 has no name"},
+		{"x,,y,z\n", "column 2 has no name"},
+		{"x,y,z,\n1,2,3,4\n", "'4' in column 4, which has no name in the header"},
 		{"x,y,z,a\tb\n", "name of column 4 is not plain ASCII"},
 		{"x,y,z,\"caf\xc3\xa9\"\n", "name of column 4 is not plain ASCII"},
 		{"x,y,z,\"a\n", "a quoted name has no closing quote"},
@@ -179,7 +180,6 @@ static void test_bad_princeton(void)
 		{"1 5\n1 2 3 4 5x\n", "'5x' is not a finite number"},
 		{"1 5\n1 2 3 4 .x\n", "'.x' is not a finite number"},
 		{"1 5\n1 2 3 4 -5\n", "mass -5 is negative"},
-		{"1 5\n1 2 3 4 5\n1 2 3 4 5\n", "there is another body after the 1 that line 1 promises"},
 	};
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
 		refuses("princeton", cases[k][0], cases[k][1]);
