@@ -10,9 +10,7 @@
 #include "tools/filter/stage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- streams ------------------------------------------------------------------------------------ */
@@ -86,119 +84,6 @@ void nb_leave(struct nb_run *run)
 {
 	nb_require_flushed();
 	nb_stop(run, NB_EXIT_OK);
-}
-
-/* ---- protection --------------------------------------------------------------------------------- */
-
-/* From inside nb_run_do. */
-static void leave(struct nb_voice *voice, int status)
-{
-	struct nb_run *run = (struct nb_run *)(void *)((char *)voice - offsetof(struct nb_run, voice));
-	if (status == NB_EXIT_FAILED && run->tool->failed)
-		status = run->tool->failed;
-	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
-	 * to end. */
-	if (run->is_program && gettid() == getpid()) {
-		if (run->relay)
-			(void)nb_relay_drain(run->relay);
-		if (run->tool->abandon)
-			run->tool->abandon(run->self);
-		nb_whole_drop(&run->file);
-		exit(status);
-	}
-	run->status = status ? status : NB_RUN_LEFT;
-	longjmp(run->failed, 1);
-}
-
-int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context)
-{
-	struct nb_voice *const voice = nb_speak_as(&run->voice);
-	const int threads = nb_cpu_threads();
-	jmp_buf outer; /* of a call that this one is inside of */
-	memcpy(&outer, &run->failed, sizeof outer);
-	nb_cpu_set_threads(run->common.threads);
-	run->status = NB_EXIT_OK;
-	if (setjmp(run->failed) == 0)
-		act(run, context);
-	memcpy(&run->failed, &outer, sizeof outer);
-	nb_speak_as(voice);
-	nb_cpu_set_threads(threads);
-	return run->status;
-}
-
-/* ---- the life of an instance -------------------------------------------------------------------- */
-
-struct nb_run *nb_run_new(const struct nb_tool *tool)
-{
-	struct nb_run *run = calloc(1, sizeof *run);
-	void *self = calloc(1, tool->size ? tool->size : 1);
-	if (!run || !self) {
-		free(run);
-		free(self);
-		return NULL;
-	}
-	if (tool->defaults)
-		memcpy(self, tool->defaults, tool->size);
-	run->tool = tool;
-	run->self = self;
-	run->streams = tool->streams;
-	run->stream = tool->stream;
-	run->common.backend = "auto";
-	run->voice = (struct nb_voice){.program = tool->name, .file = STDERR_FILENO, .leave = leave};
-	run->files = (struct nb_files){STDIN_FILENO, -1, -1, AT_FDCWD};
-	run->environment = environ;
-	return run;
-}
-
-struct arguments {
-	int argc;
-	char **argv;
-};
-
-static void prepare(struct nb_run *run, void *context)
-{
-	const struct arguments *a = context;
-	nb_options_parse(run, a->argc, a->argv);
-	nb_cpu_set_threads(run->common.threads);
-	if (run->tool->check)
-		run->tool->check(run, run->self);
-}
-
-int nb_run_prepare(struct nb_run *run, int argc, char **argv)
-{
-	struct arguments arguments = {argc, argv};
-	return nb_run_do(run, prepare, &arguments);
-}
-
-/* All that comes before the first frame but the input.  A backend that is asked for by name must be there from the
- * start; what auto means depends on the frames (choose.h). */
-void nb_run_start(struct nb_run *run)
-{
-	const struct nb_tool *tool = run->tool;
-	if ((tool->common & NB_COMMON_PLACE) && !run->backend && !run->own_backend &&
-		strcmp(run->common.backend, "auto") != 0)
-		nb_choose_backend(run, run->common.backend);
-	if (tool->begin)
-		tool->begin(run, run->self);
-}
-
-void nb_run_free(struct nb_run *run)
-{
-	if (!run)
-		return;
-	nb_relay_stop(run->relay);
-	if (run->tool->clear)
-		run->tool->clear(run->self);
-	if (run->in_open)
-		nb_reader_close(&run->in);
-	nb_files_close(run);
-	nb_whole_drop(&run->file);
-	if (run->out_open)
-		nb_writer_abandon(&run->out);
-	nb_frame_clear(&run->taken);
-	free(run->history);
-	free(run->self);
-	free(run);
 }
 
 /* ---- work --------------------------------------------------------------------------------------- */

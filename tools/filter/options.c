@@ -3,6 +3,7 @@
 #include "common/parse.h"
 #include "tools/filter/files.h"
 #include "tools/filter/history.h"
+#include "tools/filter/quote.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -251,30 +252,6 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
 }
 
-enum { HINT = 400 };
-
-/* " (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05')" where a command that should be one operand begins
- * among these words, or "". */
-static const char *quote_hint(const struct nb_tool *tool, char **words, char hint[HINT])
-{
-	size_t first = 1, used;
-	hint[0] = '\0';
-	while (words && words[first - 1] && words[first] && !nb_tool_find(words[first]))
-		first++;
-	if (!tool->quoted || !words || !words[first - 1] || !words[first] || !words[first + 1])
-		return hint;
-	used = (size_t)snprintf(hint, HINT, " (quote %s: %s", tool->quoted, tool->name);
-	for (size_t i = 1; words[i] && used < HINT; i++) {
-		/* a word that the shell has cut out of quotes does not look as it was typed */
-		if (words[i][strcspn(words[i], " \t\n'\"\\")] != '\0')
-			return strcpy(hint, " (is the whole command quoted?)");
-		used += (size_t)snprintf(hint + used, HINT - used, " %s%s", i == first ? "'" : "", words[i]);
-	}
-	if (used + 3 > HINT)
-		return strcpy(hint, " (is the whole command quoted?)");
-	return strcat(hint, "')");
-}
-
 static _Noreturn void bad_option(const struct table *table, int c, const char *given, const char *hint)
 {
 	if (*hint && c == '?')
@@ -326,8 +303,8 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	const struct nb_tool *tool = run->tool;
 	const struct table table = all_rows(tool);
 	struct getopt_table names;
-	char hint[HINT];
-	quote_hint(tool, argc > 0 ? argv : NULL, hint); /* getopt changes the order of the words */
+	char hint[NB_QUOTE_HINT];
+	nb_quote_hint(tool, argc > 0 ? argv : NULL, hint); /* getopt changes the order of the words */
 	fill_getopt(&table, &names);
 	nb_history_add(run, tool->name);
 	nb_history_add(run, " " NB_VERSION ": ");
