@@ -359,7 +359,7 @@ recovers() {
 	recovers '0 1 2 3 5 6 7 8 9 10' 'frame 4' shorter.nb
 	recovers '0 1 5 6 7 8 9 10' 'frame 2 is numbered 5' gap.nb
 	recovers '0 1 2 3 4 5 6 0 1 2 3 4 5 6 7 8 9 10' 'frame 7 is numbered 0' twice.nb
-	recovers '0 1 2 3 4 5 6 7 8 9 10' 'header of frame 0 has' mess.nb
+	recovers '0 1 2 3 4 5 6 7 8 9 10' 'not a particle stream: wrong magic at the start of frame 1' mess.nb
 	# frames keep their numbers
 	recovers '5 7 9' 'frame 4' --frames 5:9:2 header.nb
 	# of a pipe, behind a frame whose length is known
