@@ -63,7 +63,7 @@ class Frame:
 
 
 def item_format(entry):
-    return {"<f8": "d", "<f4": "f", "<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B", "<i4": "i"}[
+    return {"<f8": "d", "<f4": "f", "<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B", "<i8": "q", "<i4": "i", "<i2": "h", "|i1": "b"}[
         bytes(entry[32:40]).rstrip(b"\0").decode()]
 
 

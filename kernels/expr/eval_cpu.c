@@ -128,6 +128,18 @@ static void apply_condition(
 	}
 }
 
+/* 1 if the product has more than 128 bits.  (__builtin_mul_overflow wants a function that not every compiler's library
+ * has.) */
+static int multiply(nb_whole x, nb_whole y, nb_whole *to)
+{
+	typedef unsigned __int128 size;
+	const size a = x < 0 ? -(size)x : (size)x, b = y < 0 ? -(size)y : (size)y, most = ~(size)0 >> 1;
+	if ((a | b) >> 63 && b != 0 && a > most / b)
+		return 1;
+	*to = (x < 0) != (y < 0) ? -(nb_whole)(a * b) : (nb_whole)(a * b);
+	return 0;
+}
+
 /* Returns the first row whose result has more than 128 bits, or is a remainder of a division by 0; n: none. */
 static size_t apply_whole(
 	int what, size_t n, const nb_whole *restrict a, const nb_whole *restrict b, nb_whole *restrict to)
@@ -138,7 +150,7 @@ static size_t apply_whole(
 		switch ((enum nb_apply)what) {
 		case NB_DO_ADD: bad = __builtin_add_overflow(x, y, &to[i]); break;
 		case NB_DO_SUB: bad = __builtin_sub_overflow(x, y, &to[i]); break;
-		case NB_DO_MUL: bad = __builtin_mul_overflow(x, y, &to[i]); break;
+		case NB_DO_MUL: bad = multiply(x, y, &to[i]); break;
 		case NB_DO_NEG: bad = __builtin_sub_overflow((nb_whole)0, x, &to[i]); break;
 		case NB_DO_ABS: bad = x < 0 ? __builtin_sub_overflow((nb_whole)0, x, &to[i]) : (to[i] = x, 0); break;
 		case NB_DO_MOD: bad = y == 0 ? 1 : (to[i] = y == -1 ? 0 : x % y, 0); break;
@@ -406,9 +418,9 @@ static void fill_constants(const struct nb_expr *expr, const struct nb_expr_pass
 {
 	for (int k = 0; k < pass->n; k++) {
 		const struct nb_expr_instr *instr = &expr->instr[pass->order[k]];
-		char *slot = scratch + (size_t)pass->place[pass->order[k]] * NB_EXPR_SLOT;
 		if (instr->op != NB_OP_CONST || instr->kind == NB_EXPR_TEXT)
 			continue;
+		char *slot = scratch + (size_t)pass->place[pass->order[k]] * NB_EXPR_SLOT;
 		for (size_t i = 0; i < n; i++)
 			if (instr->kind == NB_EXPR_WHOLE)
 				((nb_whole *)(void *)slot)[i] = instr->value.whole;
@@ -460,7 +472,7 @@ struct trouble {
 
 static void note(struct trouble *trouble, size_t block, size_t row, int instr)
 {
-#pragma omp critical(nb_expr_trouble)
+#pragma omp critical
 	if (block < trouble->block)
 		*trouble = (struct trouble){block, row, instr};
 }

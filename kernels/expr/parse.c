@@ -249,14 +249,17 @@ static int take_call(struct parser *p, const char *name, size_t length)
 
 static int take_number(struct parser *p)
 {
+	const nb_whole most = (nb_whole)(~(unsigned __int128)0 >> 1);
 	struct nb_expr_node node = {.kind = NB_NODE_WHOLE, .arg = {-1, -1, -1}, .at = (size_t)(p->at - p->text)};
 	const char *end = nb_decimal_read(p->at, &node.real), *digit = p->at;
 	if (!end)
 		return fail_at(p, p->at, "expected a number");
-	for (; is_digit(*digit); digit++)
-		if (__builtin_mul_overflow(node.whole, 10, &node.whole) ||
-			__builtin_add_overflow(node.whole, *digit - '0', &node.whole))
+	for (; is_digit(*digit); digit++) {
+		if (node.whole > (most - (*digit - '0')) / 10)
 			node.kind = NB_NODE_REAL;
+		else
+			node.whole = 10 * node.whole + (*digit - '0');
+	}
 	if (digit != end)
 		node.kind = NB_NODE_REAL;
 	p->at = end;

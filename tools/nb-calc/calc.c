@@ -13,7 +13,7 @@
 
 static const struct nb_option options[] = {
 	{0, "dtype", NB_CHOICE(struct calc, dtype), .min = 1, .arg = NB_CALC_DTYPES,
-		.fallback = "that of the column; of a new one f8, or as the result is",
+		.fallback = "that of the column; of a new one f8, or u1 for a condition",
 		.help = "NumPy type of the columns that are set as a whole"},
 	{'s', "seed", NB_U64(struct calc, seed), .min = 0, .max = 0x1p64, .arg = "SEED", .fallback = "0",
 		.help = "for random() and normal()"},
@@ -102,11 +102,11 @@ static void check(struct nb_run *run, void *self)
 	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
 	if (!calc->list)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	for (; calc->n < (size_t)run->noperand; calc->n++) {
-		struct assignment *assignment = &calc->list[calc->n];
-		parse(assignment, run->operand[calc->n]);
-		nb_expr_set_seed(assignment->expr, calc->seed + calc->n * 0x9E3779B97F4A7C15u);
-		columns += !assignment->target.is_attribute;
+	while (calc->n < (size_t)run->noperand) {
+		const size_t k = calc->n++;
+		parse(&calc->list[k], run->operand[k]);
+		nb_expr_set_seed(calc->list[k].expr, calc->seed + k * 0x9E3779B97F4A7C15u);
+		columns += !calc->list[k].target.is_attribute;
 	}
 	if (calc->dtype && !columns)
 		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on attributes");
@@ -115,10 +115,11 @@ static void check(struct nb_run *run, void *self)
 static void clear(void *self)
 {
 	struct calc *calc = self;
-	for (size_t k = 0; calc->list && k <= calc->n; k++)
-		if (k < calc->n)
-			nb_expr_free(calc->list[k].expr);
+	for (size_t k = 0; k < calc->n; k++)
+		nb_expr_free(calc->list[k].expr);
 	free(calc->list);
+	if (calc->contents)
+		nb_space_host.release(&nb_space_host, calc->contents);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */
@@ -206,7 +207,7 @@ static void require_flat(const struct nb_frame *frame)
 
 static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 {
-	const struct calc *calc = self;
+	struct calc *calc = self;
 	struct nb_scope scope = {.frame = frame};
 	(void)run;
 	for (size_t k = 0; k < calc->n; k++)

@@ -16,6 +16,7 @@ struct calc {
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
+	void *contents; /* of a column that is being made; of nb_space_host */
 };
 
 #define NB_CALC_DTYPES "f8|f4|u8|u4|u2|u1|i8|i4|i2|i1"
@@ -23,7 +24,7 @@ struct calc {
 /* Sets an attribute, or a column or a component of one; scope->dropped_by becomes the text if that makes derived
  * columns stale, which are dropped. */
 void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignment);
-void nb_calc_column(const struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
+void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 
 /* What follows from it. */
 enum nb_calc_change { NB_CHANGED_POS, NB_CHANGED_MASS, NB_CHANGED_VEL, NB_CHANGED_FORCE };

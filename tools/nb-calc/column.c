@@ -40,6 +40,7 @@ static struct place find_place(const struct nb_frame *frame, const struct assign
 			nb_field_info[field].name, frame->number, nb_field_info[field].name);
 	if (target->component >= 0)
 		nb_calc_fail(assignment, "no column '%s' in frame %" PRIu64, target->name, frame->number);
+	place.first = 0;
 	place.count = place.info ? place.info->ncomp : 0;
 	return place;
 }
@@ -62,11 +63,7 @@ static const char *choose_dtype(const struct calc *calc, const struct place *pla
 		return given;
 	if (now || place->info)
 		return now ? now : place->info->dtype;
-	switch (nb_expr_kind(expr)) {
-	case NB_EXPR_WHOLE: return nb_expr_is_unsigned(expr) ? "<u8" : "<i8";
-	case NB_EXPR_CONDITION: return "|u1";
-	default: return "<f8";
-	}
+	return nb_expr_kind(expr) == NB_EXPR_CONDITION ? "|u1" : "<f8";
 }
 
 /* The unit that was given, or that of the column, or for a new one that of the result. */
@@ -121,9 +118,22 @@ static void require_finite(const struct nb_scope *scope, const struct assignment
 	}
 }
 
-/* The contents of the column, in memory of their own. */
-static char *make_contents(
-	const struct nb_scope *scope, const struct assignment *assignment, const struct place *place, const char *dtype)
+/* A column that nobody has given a type does not round ids. */
+static void require_exact(
+	const struct nb_scope *scope, const struct assignment *assignment, const char *data, size_t rowsize)
+{
+	const double most = 0x1p53;
+	for (size_t i = 0; i < scope->frame->rows[NB_PARTICLE]; i++)
+		if (!(fabs(real_at(data + i * rowsize, 0)) < most))
+			nb_calc_fail(assignment,
+				"a whole number in row %zu of frame %" PRIu64
+				" is too large for type f8 (want --dtype %s)",
+				i, scope->frame->number, nb_expr_is_unsigned(assignment->expr) ? "u8" : "i8");
+}
+
+/* calc->contents of the column: memory of their own. */
+static void make_contents(struct calc *calc, const struct nb_scope *scope, const struct assignment *assignment,
+	const struct place *place, const char *dtype)
 {
 	const struct nb_frame *frame = scope->frame;
 	const size_t n = frame->rows[NB_PARTICLE], size = nb_dtype_size(dtype);
@@ -136,7 +146,7 @@ static char *make_contents(
 	if (!nb_item_of(dtype, &item) || item == NB_ITEM_TEXT)
 		nb_calc_fail(assignment, "column '%s' of frame %" PRIu64 " has type '%s', which cannot be set",
 			place->column->name, frame->number, dtype);
-	char *data = nb_space_host.alloc(&nb_space_host, n * rowsize);
+	char *data = calc->contents = nb_space_host.alloc(&nb_space_host, n * rowsize);
 	if (!data)
 		nb_out_of_memory(frame);
 	if (place->count < ncomp && n > 0) {
@@ -152,7 +162,9 @@ static char *make_contents(
 		if (item == NB_ITEM_F64 || item == NB_ITEM_F32)
 			require_finite(scope, assignment, to, rowsize, item == NB_ITEM_F32);
 	}
-	return data;
+	if (!place->column && item == NB_ITEM_F64 && nb_expr_kind(assignment->expr) == NB_EXPR_WHOLE)
+		for (uint32_t k = 0; k < place->count; k++)
+			require_exact(scope, assignment, data + k * size, rowsize);
 }
 
 static void drop_stale(struct nb_scope *scope, const struct assignment *assignment, const struct nb_field_info *info)
@@ -166,7 +178,7 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 		nb_calc_drop(scope, assignment, NB_CHANGED_VEL);
 }
 
-void nb_calc_column(const struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)
+void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)
 {
 	struct nb_frame *frame = scope->frame;
 	struct place place = find_place(frame, assignment);
@@ -184,7 +196,7 @@ void nb_calc_column(const struct calc *calc, struct nb_scope *scope, const struc
 	place.count = nb_expr_ncomp(expr);
 	snprintf(dtype, sizeof dtype, "%s", choose_dtype(calc, &place, expr));
 	choose_unit(scope, assignment, &place, unit);
-	char *data = make_contents(scope, assignment, &place, dtype);
+	make_contents(calc, scope, assignment, &place, dtype);
 	snprintf(name, sizeof name, "%.*s", NB_NAME_SIZE, place.column ? place.column->name : assignment->target.name);
 	if (!place.column || strcmp(place.column->dtype, dtype) != 0) {
 		const uint32_t flags = place.column ? place.column->flags : place.info ? place.info->flags : 0;
@@ -196,7 +208,8 @@ void nb_calc_column(const struct calc *calc, struct nb_scope *scope, const struc
 		if (!place.column)
 			nb_out_of_memory(frame);
 	}
-	nb_column_adopt(place.column, &nb_space_host, data);
+	nb_column_adopt(place.column, &nb_space_host, calc->contents);
+	calc->contents = NULL;
 	snprintf(place.column->unit, sizeof place.column->unit, "%s", unit);
 	drop_stale(scope, assignment, place.info);
 }
