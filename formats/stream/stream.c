@@ -594,6 +594,9 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 	struct fixed_part fixed;
 	enum nb_answer answer;
 	do {
+		reader->begin = reader->nbyte;
+		reader->frame_at = reader->map_at;
+		reader->passed = 0;
 		answer = read_fixed_part(reader, &fixed);
 		if (answer != NB_FRAME)
 			return answer;
@@ -671,6 +674,8 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 		unsigned char *data;
 		if (reader->map) {
 			data = reader->map + reader->map_at; /* nb_reader_head has checked that it is all there */
+			if (to)
+				memcpy(to + at, data, want);
 			reader->map_at += want;
 			reader->nbyte += want;
 		} else {
@@ -697,6 +702,7 @@ static enum nb_answer check_trailer(struct nb_reader *reader, const struct nb_fr
 	unsigned char trailer[4 * NB_MAX_COLUMNS + NB_ALIGN];
 	if (pull_all(reader, trailer, align_up(4 * reader->ncolumn), "checksums"))
 		return NB_ERROR;
+	reader->passed = 1;
 	for (size_t c = 0; c < reader->ncolumn; c++)
 		if (load32(trailer + 4 * c) != reader->crc[c])
 			return fail(reader->error, "corrupt stream: column '%s' of frame %" PRIu64 " has the wrong CRC",
@@ -713,7 +719,7 @@ static enum nb_answer read_columns(
 	for (; reader->column < count && reader->column < reader->ncolumn; reader->column++) {
 		struct nb_column *column = &frame->column[reader->column];
 		unsigned char *to = NULL;
-		if (keep && reader->map) {
+		if (keep && reader->map && reader->map_at % NB_ALIGN == 0) {
 			nb_column_borrow(column, reader->owner, reader->map + reader->map_at);
 		} else if (keep) {
 			to = nb_column_write(column, &nb_space_host, NB_WIRE);
@@ -737,6 +743,93 @@ enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, 
 {
 	return read_columns(reader, frame, SIZE_MAX, 0, visit, context);
 }
+
+enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame)
+{
+	unsigned char rest[4 * NB_MAX_COLUMNS + NB_ALIGN];
+	for (; reader->column < reader->ncolumn; reader->column++) {
+		const struct nb_column *column = &frame->column[reader->column];
+		const size_t bytes = column->rows * column->rowsize;
+		if (reader->map) {
+			reader->map_at += bytes; /* nb_reader_head has checked that it is all there */
+			reader->nbyte += bytes;
+		}
+		for (size_t at = 0, want; !reader->map && at < bytes; at += want) {
+			int failed;
+			want = bytes - at < NB_BLOCK ? bytes - at : NB_BLOCK;
+			const size_t got = pull(reader, reader->buffer, want, &failed);
+			if (got < want)
+				return failed ? NB_ERROR : ends_in_column(reader, column, at + got);
+		}
+		if (pull_all(reader, rest, align_up(bytes) - bytes, "padding"))
+			return NB_ERROR;
+	}
+	if (pull_all(reader, rest, align_up(4 * reader->ncolumn), "checksums"))
+		return NB_ERROR;
+	reader->nframe++;
+	reader->ninner++;
+	return NB_FRAME;
+}
+
+/* ---- after an error ----------------------------------------------------------------------------- */
+
+/* Whether a whole header with the right CRC begins there; its number. */
+static int is_header(struct nb_reader *reader, size_t at, uint64_t *number)
+{
+	const struct nb_reader before = *reader;
+	struct fixed_part fixed;
+	int is = 0;
+	reader->map_at = at;
+	if (read_fixed_part(reader, &fixed) == NB_FRAME && fixed.whole <= reader->map_size - at) {
+		unsigned char *head = malloc(fixed.whole);
+		*number = reader->ninner = load64(fixed.bytes + H_NUMBER);
+		is = head && read_whole_head(reader, &fixed, head) == NB_FRAME;
+		free(head);
+	}
+	*reader = before;
+	return is;
+}
+
+/* The next place from there on where a frame or an end marker begins; map_size if there is none. */
+static size_t find_header(struct nb_reader *reader, size_t at, uint64_t *number)
+{
+	if (at > reader->map_size)
+		at = reader->map_size;
+	while (at < reader->map_size) {
+		const unsigned char *found = memmem(reader->map + at, reader->map_size - at, magic, sizeof magic);
+		at = found ? (size_t)(found - reader->map) : reader->map_size;
+		if (found && is_header(reader, at, number))
+			break;
+		at += found != NULL;
+	}
+	return at;
+}
+
+int nb_reader_recover(struct nb_reader *reader)
+{
+	uint64_t number = reader->ninner + 1;
+	if (!reader->map && !reader->passed)
+		return 0;
+	if (reader->map) {
+		/* bytes that are missing in a frame shift the next one into it */
+		size_t at = reader->map_at;
+		if (!reader->passed || !is_header(reader, at, &number)) {
+			/* a sound header with a number that was not expected is one to go on with */
+			const int is_sound = is_header(reader, reader->frame_at, &number) && number != reader->ninner;
+			at = is_sound ? reader->frame_at : find_header(reader, reader->frame_at + 1, &number);
+		}
+		reader->nbyte = reader->begin + (at - reader->frame_at);
+		reader->map_at = at;
+		if (at == reader->map_size)
+			return 0;
+	}
+	if (number > reader->ninner)
+		reader->nframe += number - reader->ninner;
+	reader->ninner = number;
+	return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------- */
 
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame)
 {

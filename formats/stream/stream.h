@@ -31,6 +31,7 @@ struct nb_reader {
 	int fd;
 	uint64_t nframe; /* frames read so far in the whole input */
 	uint64_t nbyte;	 /* bytes read so far */
+	uint64_t begin;	 /* of which so many before the present frame, or what stands in its place */
 	char error[NB_ERROR_SIZE];
 	/* Called before a read that may have to wait, NULL: nobody.  1; or 0 if nothing more is to be read, as at the
 	 * end of the input. */
@@ -47,6 +48,8 @@ struct nb_reader {
 	uint64_t limit;		/* bytes one frame may have */
 	size_t ncolumn, column; /* of the frame being read: how many, how many of them are read */
 	int whole;		/* and whether its CRCs are read too */
+	int passed;		/* all its bytes are behind the reader */
+	size_t frame_at;	/* map_at where it begins */
 	uint32_t crc[NB_MAX_COLUMNS];
 };
 
@@ -73,6 +76,12 @@ enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *fram
  * NB_ERROR and reader->error is left to visit).  visit may be NULL. */
 typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context);
+/* ... or leaves them out, with their CRCs: damage there is not noticed. */
+enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame);
+/* After NB_ERROR goes on where a header with the right CRC begins, and counts the frames in between: 1; or 0, nothing
+ * more can be read.  A mapped file is searched to its end; anything else goes on only behind a frame that was read to
+ * its end, which has the wrong CRC of a column. */
+int nb_reader_recover(struct nb_reader *reader);
 /* A frame of this input that came in another way than through fd is counted as if it had been read ... */
 enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame);
 /* ... and so is an end marker. */

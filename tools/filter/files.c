@@ -68,7 +68,57 @@ const char *nb_files_of_this_process(const struct nb_run *run)
 	for (int i = 0; i < from->n && from->n > 1; i++)
 		if (is_of_process(from->path[i]))
 			return from->path[i];
-	return NULL;
+	return run->opens && is_of_process(run->opens) ? run->opens : NULL;
+}
+
+/* Counts the frames of a file from where it is now, and goes back there: 0, or -1 if that cannot be done. */
+static int count_frames(struct nb_run *run, int fd, uint64_t *count)
+{
+	struct stat st;
+	struct nb_reader reader;
+	struct nb_frame frame;
+	enum nb_answer answer;
+	const off_t start = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+	if (start < 0)
+		return -1;
+	if (nb_reader_open(&reader, fd))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	nb_frame_init(&frame);
+	while ((answer = nb_reader_head(&reader, &frame)) == NB_FRAME)
+		if (nb_reader_skip(&reader, &frame) == NB_ERROR) {
+			answer = NB_ERROR;
+			break;
+		}
+	nb_frame_clear(&frame);
+	nb_reader_close(&reader);
+	*count += reader.nframe;
+	if (answer == NB_ERROR) {
+		memcpy(run->in.error, reader.error, sizeof reader.error);
+		nb_fail_input(run);
+	}
+	return lseek(fd, start, SEEK_SET) == start ? 0 : -1;
+}
+
+int nb_files_count_frames(struct nb_run *run, uint64_t *count)
+{
+	struct nb_operands *from = &run->from;
+	const int next = from->next;
+	int status = 0;
+	*count = 0;
+	if (from->n < 2)
+		return count_frames(run, run->files.in, count);
+	for (from->next = 1; from->next <= from->n && !status; from->next++) {
+		const char *path = from->path[from->next - 1];
+		const int fd = is_standard(path) ? from->standard_input
+						 : openat(run->files.directory, path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			cannot_open(path);
+		status = count_frames(run, fd, count);
+		if (!is_standard(path))
+			close(fd);
+	}
+	from->next = next;
+	return status;
 }
 
 int nb_files_next(struct nb_run *run)

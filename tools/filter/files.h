@@ -14,8 +14,10 @@
 void nb_files_check(const struct nb_run *run);
 /* In the process that they were given to: all can be read, and a single one is standard input from now on. */
 void nb_files_prepare(struct nb_run *run);
-/* The first operand of several that another process would not find under this path, NULL if there is none. */
+/* The first operand of several, or path of run->opens, that another process would not find; NULL if there is none. */
 const char *nb_files_of_this_process(const struct nb_run *run);
+/* The number of frames of all that is to be read, before any is.  0; or -1: it can be read only once, as a pipe. */
+NB_MUST_CHECK int nb_files_count_frames(struct nb_run *run, uint64_t *count);
 /* Makes run->files.in the next of several files: 1, or 0 if there is none. */
 int nb_files_next(struct nb_run *run);
 /* The path of the file that is read, NULL: standard input. */

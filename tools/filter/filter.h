@@ -53,6 +53,9 @@ struct nb_tool {
 	/* For a tool that reads no stream, instead: makes the next frame in one that is empty; 1, or 0 if there is
 	 * none. */
 	int (*make)(struct nb_run *run, void *self, struct nb_frame *frame);
+	/* Whether a frame, which has no contents yet, shall be read at all; NULL: each.  One that comes in memory is
+	 * not asked for. */
+	int (*wants)(struct nb_run *run, void *self, const struct nb_frame *frame);
 	void (*end)(struct nb_run *run, void *self); /* after the last frame, before the stream is closed */
 	/* A program that fails ends without clear: takes back what would outlive it, such as half a file. */
 	void (*abandon)(void *self);
@@ -91,7 +94,8 @@ struct nb_run {
 	void *self;					/* the tool's structure */
 	unsigned streams;				/* those of the tool, unless check says otherwise; */
 	void (*stream)(struct nb_run *run, void *self); /* this too */
-	int whole_stream; /* set by check: wants the bytes of a stream, which frames in memory do not have */
+	int whole_stream;  /* set by check: wants the bytes of a stream, which frames in memory do not have */
+	const char *opens; /* set by check: a path that begin opens to read; NULL: none */
 	struct nb_voice voice;
 	struct nb_files files;
 	char **environment; /* for commands that it runs */
@@ -133,8 +137,9 @@ struct nb_run {
 	int verdict; /* exit status after work that has been done to its end */
 };
 
-/* A status beside those of enum in die.h: there is nobody any more who wants the work, as after SIGPIPE. */
-enum { NB_RUN_BROKEN = 128 + 13 };
+/* Statuses beside those of enum in die.h: something of the input is lost, and the output is whole; there is nobody any
+ * more who wants the work, as after SIGPIPE. */
+enum { NB_EXIT_LOST = 3, NB_RUN_BROKEN = 128 + 13 };
 
 /* ---- for tools ---------------------------------------------------------------------------------- */
 
@@ -146,6 +151,7 @@ void nb_add_history(struct nb_run *run, struct nb_frame *frame);
 int nb_next_frame(struct nb_run *run, struct nb_frame *frame);
 /* The same in two pieces (nb_reader_head, nb_reader_columns). */
 int nb_next_head(struct nb_run *run, struct nb_frame *frame);
+int nb_next_wanted(struct nb_run *run, struct nb_frame *frame); /* the head of one that the tool wants */
 /* Ends the tool with what the reader says. */
 _Noreturn void nb_fail_input(struct nb_run *run);
 void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);

@@ -261,9 +261,21 @@ void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count)
 		nb_fail_input(run);
 }
 
+int nb_next_wanted(struct nb_run *run, struct nb_frame *frame)
+{
+	for (;;) {
+		if (!nb_next_head(run, frame))
+			return 0;
+		if (!run->tool->wants || run->tool->wants(run, run->self, frame))
+			return 1;
+		if (nb_reader_skip(&run->in, frame) == NB_ERROR)
+			nb_fail_input(run);
+	}
+}
+
 int nb_next_frame(struct nb_run *run, struct nb_frame *frame)
 {
-	if (!nb_next_head(run, frame))
+	if (!nb_next_wanted(run, frame))
 		return 0;
 	nb_next_columns(run, frame, SIZE_MAX);
 	return 1;

@@ -80,7 +80,9 @@ static void hand_over(struct nb_run *run, void *context)
 	if (!(run->streams & NB_WRITES) || nb_output_is_file(run) || !is_fifo(STDOUT_FILENO))
 		return;
 	const char *path = nb_files_of_this_process(run);
-	if (path)
+	if (run->whole_stream)
+		nb_verbose("not folded: it works on the bytes of the stream");
+	else if (path)
 		nb_verbose("not folded: only this process can open '%s'", path);
 	else if (run->private_files)
 		nb_verbose("not folded: it reads files that only its own process can open");

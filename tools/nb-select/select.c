@@ -1,0 +1,190 @@
+/* nb-select: frames, bodies and columns of a particle stream. */
+#include "tools/nb-select/select.h"
+
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct nb_option options[] = {
+	{0, "drop", NB_TEXT(struct select, drop), .arg = "LIST", .help = "columns to leave out"},
+	{0, "drop-table", NB_CHOICE(struct select, drop_table), .min = 1 + NB_NODE, .arg = "node|box",
+		.help = "leave out a tree, or boxes"},
+	{0, "fields", NB_TEXT(struct select, fields), .arg = "LIST",
+		.help = "columns of the bodies to keep, no others"},
+	{0, "frames", NB_TEXT(struct select, frames), .arg = "LIST",
+		.help = "numbers and ranges FIRST:LAST:STEP, from 0; -1 or last: the last one"},
+	{0, "ids", NB_TEXT(struct select, ids), .arg = "LIST|FILE",
+		.help = "bodies with these ids, such as 1,2,5-9; or those in FILE, one a line"},
+	{0, "keep-derived", NB_FLAG(struct select, keep_derived),
+		.help = "keep acc, pot and the like where bodies are left out"},
+	{0, "recover", NB_FLAG(struct select, recover),
+		.help = "all whole frames of a stream that is cut or damaged; exit status 3 if any is lost"},
+	{0, "sample", NB_TEXT(struct select, sample), .arg = "PART|N",
+		.help = "a random part of the bodies, such as 0.1 or 10%, or N of them"},
+	{'s', "seed", NB_U64(struct select, seed), .max = 0x1p64, .arg = "SEED", .fallback = "0",
+		.help = "for --sample"},
+	{0, "sort", NB_TEXT(struct select, sort), .arg = "[-]COLUMN",
+		.help = "order of the bodies: by a column or an expression, ascending; -COLUMN: descending"},
+	{0, "time", NB_TEXT(struct select, times), .arg = "LIST", .help = "frames of times and ranges FIRST:LAST"},
+	{0, "where", NB_TEXT(struct select, where_text), .arg = "CONDITION",
+		.help = "bodies for which this holds, such as 'species == 0 && r < 2'"},
+};
+
+char **nb_select_words(const char *option, const char *list)
+{
+	const size_t last = strlen(list);
+	size_t n = 1;
+	for (const char *c = list; *c; c++)
+		n += *c == ',';
+	if (!*list || *list == ',' || list[last - 1] == ',' || strstr(list, ",,"))
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want names of columns, separated by commas)", option, list);
+	char **words = calloc(n + 1, sizeof *words);
+	int failed = !words;
+	for (size_t k = 0; k < n && !failed; k++) {
+		const size_t length = strcspn(list, ",");
+		words[k] = strndup(list, length);
+		failed = !words[k];
+		list += length + 1;
+	}
+	if (failed) {
+		nb_select_free_words(words);
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	}
+	return words;
+}
+
+void nb_select_free_words(char **words)
+{
+	for (size_t k = 0; words && words[k]; k++)
+		free(words[k]);
+	free(words);
+}
+
+static void check(struct nb_run *run, void *self)
+{
+	struct select *s = self;
+	if (nb_given(run, &s->seed) && !s->sample)
+		nb_die(NB_EXIT_USAGE, "option '--seed' needs '--sample'");
+	if (s->fields && s->drop)
+		nb_die(NB_EXIT_USAGE, "options '--fields' and '--drop' exclude each other");
+	if (s->fields && s->drop_table)
+		nb_die(NB_EXIT_USAGE, "option '--drop-table' has no effect with '--fields', which leaves out tables");
+	if (s->frames)
+		nb_select_parse_frames(s);
+	if (s->times)
+		nb_select_parse_times(s);
+	if (s->where_text)
+		s->where = nb_expression(s->where_text);
+	if (s->sample)
+		nb_select_parse_sample(s);
+	if (s->sort)
+		nb_select_parse_order(s);
+	if (s->fields)
+		s->field = nb_select_words("fields", s->fields);
+	if (s->drop)
+		s->dropped = nb_select_words("drop", s->drop);
+	if (s->keep_derived && !s->where && !s->ids && !s->sample)
+		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--where', '--ids' or '--sample'");
+	if (s->ids && s->ids[strspn(s->ids, "0123456789,-")])
+		run->opens = s->ids;
+	run->whole_stream = s->recover;
+	run->stream = s->recover		    ? nb_select_recover
+		      : nb_select_touches_bodies(s) ? NULL /* frame by frame */
+						    : nb_select_copy;
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct select *s = self;
+	if (s->ids)
+		nb_select_read_ids(s);
+	nb_select_count_frames(run, s);
+	if (s->holds)
+		run->stream = s->recover ? run->stream : NULL;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+static void emit(struct nb_run *run, struct select *s, struct nb_frame *frame)
+{
+	if (nb_select_touches_bodies(s))
+		nb_select_bodies(run, s, frame);
+	else
+		nb_select_columns(s, frame);
+	nb_emit(run, frame);
+}
+
+static void emit_held(struct nb_run *run, struct select *s, int is_last)
+{
+	if (s->is_held && nb_select_wants_now(s, &s->held, is_last))
+		emit(run, s, &s->held);
+	nb_frame_clear(&s->held);
+	s->is_held = 0;
+}
+
+void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame)
+{
+	const int may_be = nb_select_wants(run, s, frame);
+	s->nseen = frame->number + 1;
+	if (s->holds) {
+		emit_held(run, s, 0);
+		if (!may_be)
+			return;
+		s->held = *frame;
+		s->is_held = 1;
+		nb_frame_init(frame);
+	} else if (may_be && nb_select_wants_now(s, frame, frame->number + 1 == s->total)) {
+		emit(run, s, frame);
+	}
+}
+
+static void take(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	nb_select_take(run, self, frame);
+	run->passed_on = 1;
+}
+
+static void end(struct nb_run *run, void *self)
+{
+	struct select *s = self;
+	if (!s->recover) /* also those that nobody wanted */
+		s->nseen = run->in.nframe;
+	emit_held(run, s, s->held.number + 1 == s->nseen);
+	nb_select_require_found(s);
+}
+
+static void clear(void *self)
+{
+	struct select *s = self;
+	nb_select_free_words(s->field);
+	nb_select_free_words(s->dropped);
+	nb_expr_free(s->where);
+	nb_expr_free(s->order);
+	nb_frame_clear(&s->held);
+	free(s->frame);
+	free(s->time);
+	free(s->id);
+}
+
+const struct nb_tool nb_tool_select = {
+	.name = "nb-select",
+	.about = "select frames, bodies and columns of a particle stream",
+	.operands = "[FILE ...]",
+	.files = 1,
+	.options = options,
+	.noption = sizeof options / sizeof *options,
+	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.footer = "Both ends of a range are included: --frames 0:100:10 is 0, 10, ... 100, and --frames -3:-1 the last "
+		  "three.\nThe language of CONDITION is described in nb-calc(1).\n",
+	.size = sizeof(struct select),
+	.defaults = &(const struct select){.total = UINT64_MAX},
+	.streams = NB_READS | NB_WRITES,
+	.check = check,
+	.begin = begin,
+	.frame = take,
+	.wants = nb_select_wants,
+	.end = end,
+	.clear = clear,
+};
