@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # nb-transform: shifts, boosts, rotations, scales, units and centres, against independent arithmetic and what they
 # must not change.
-# as a filter: nb-transform --shift 1,2,3 --rotate 1,1,0:30
+# as a filter: nb-transform --shift 1,2 --boost 3,4 --rotate z:30
 # as a filter: nb-transform --scale length=2,mass=3,velocity=virial
 
 load helper
