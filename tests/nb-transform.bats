@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # nb-transform: shifts, boosts, rotations, scales, units and centres, against independent arithmetic and what they
 # must not change.
-# as a filter: nb-transform --shift 1,2,3 --rotate 1,1,0:30
+# as a filter: nb-transform --shift 1,2 --boost 3,4 --rotate z:30
 # as a filter: nb-transform --scale length=2,mass=3,velocity=virial
 
 load helper
@@ -145,6 +145,10 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	nb-transform --recenter com --boost 1,0,0 <lag.nb | nb-stats --format tsv >c.tsv
 	close_to 1 "$(stat_of px <c.tsv)" 1e-13
 	close_to 0 "$(stat_of py <c.tsv)" 1e-13
+	# that of the densest part is not 0; nb-merge completes the kick
+	nb-transform --recenter density <lag.nb | nb-merge - >after.nb
+	nb-merge lag.nb | nb-transform --recenter density >before.nb
+	near before.nb vel after.nb vel 1e-13
 	# at rest there is none
 	nb-transform --scale velocity=0 <lag.nb >rest.nb
 	run ! grep -a -q pending_kick <(nb-stats --attributes <rest.nb)
