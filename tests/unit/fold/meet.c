@@ -427,7 +427,7 @@ static void again_and_again(int fd, int times)
 			.directory = -1,
 			.listener = -1};
 		const int end = dup(fd);
-		if (nb_meet_hand_over(end, &offer, &link, experience->why) != 1 || nb_meet_wait(link) != (i & 255))
+		if (nb_meet_hand_over(end, &offer, &link, experience->why) != 1 || nb_meet_wait(link, NULL) != (i & 255))
 			_exit(PLAIN);
 	}
 	_exit(open_descriptors() == before ? 0 : 1);
