@@ -65,7 +65,7 @@ print(count)' "$1"
 }
 
 @test "cold-collapse contracts and rebounds" {
-	N=2000 STEPS=400 run "$NB_TOP/examples/cold-collapse" out
+	N=2000 ETA=0.3 run "$NB_TOP/examples/cold-collapse" out
 	[ "$status" -eq 0 ]
 	nb-stats --format tsv <out/collapse.nb | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "r50") c = i; next }
 		NR == 2 { first = $c; least = $c } { if ($c < least) least = $c } END { exit !(least < first / 2) }'
