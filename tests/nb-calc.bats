@@ -16,7 +16,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 
 @test "the energy of each body is what awk makes of its CSV, to the last bits" {
 	nb-gen plummer -n 3000 | nb-force -e 0.01 --potential | nb-calc 'e = 0.5*v2 + pot' 'l2 = l^2' >e.nb
-	nb-convert --to csv <e.nb >e.csv
+	nb-convert --no-comments --to csv <e.nb >e.csv
 	head -n 1 e.csv | grep -q -x 'id,mass,x,y,z,vx,vy,vz,ax,ay,az,pot,e,l2'
 	awk -F, 'NR > 1 {
 		e = 0.5 * ($6 * $6 + $7 * $7 + $8 * $8) + $12
@@ -175,7 +175,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 		'@time = time + 0.5' '@time *= 2' '@big = 1e300' '@there = count(x > 0) + count(x <= 0)' <p.nb | nb-stats --attributes >a
 	for line in softening=0.1 model=king empty= many=1000 is=1 time=1 big=1e+300 there=100; do grep -q -x -F -- "$line" a; done
 	[ "$(grep -c '^time=' a)" -eq 1 ]
-	nb-convert --to csv <p.nb | awk -F, 'NR > 1 { s += $3 ^ 2 + $4 ^ 2 + $5 ^ 2 } END { printf "%.12f\n", sqrt(s / 100) }' >want
+	nb-convert --no-comments --to csv <p.nb | awk -F, 'NR > 1 { s += $3 ^ 2 + $4 ^ 2 + $5 ^ 2 } END { printf "%.12f\n", sqrt(s / 100) }' >want
 	close_to "$(<want)" "$(sed -n 's/^rms=//p' a)" 1e-11
 	fails_with 1 "'@a = x': an attribute is the same for all bodies of frame 0 (want such as max(x) or mean(x))" "nb-calc '@a = x' <p.nb"
 	fails_with 1 "'@a = 0/0': the result is nan in frame 0" "nb-calc '@a = 0/0' <p.nb"
@@ -194,7 +194,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	cat p.nb p.nb | nb-calc 'u = random()' 'g = normal()' 'h = normal()' >two.nb
 	nb-calc -j 3 'u = random()' 'g = normal()' 'h = normal()' <p.nb | mutate show u >u.txt
 	mutate show u <two.nb | cmp - u.txt
-	nb-convert --to csv --frame 1 <two.nb | cut -d , -f 9 | tail -n +2 | awk '{ printf "%.17g\n", $1 }' >second
+	nb-convert --no-comments --to csv --frame 1 <two.nb | cut -d , -f 9 | tail -n +2 | awk '{ printf "%.17g\n", $1 }' >second
 	awk '{ printf "%.17g\n", $1 }' u.txt | cmp - second
 	nb-sort-zorder <p.nb | nb-calc 'u = random()' >s.nb
 	paste -d ' ' <(mutate show id <s.nb) <(mutate show u <s.nb) | sort -n | cut -d ' ' -f 2 | cmp - u.txt
@@ -255,14 +255,14 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	printf 'id,x,y,z,q\n0,1,1,1,2\n1,1,1,1,\n2,1,1,1,0\n' | nb-convert --from csv >p.nb
 	equals "$(nb-calc 'a = q + 1' <p.nb | mutate show a | paste -sd ' ')" '3.0 nan 1.0'
 	equals "$(nb-calc 'a = isnan(q) ? 7 : q' <p.nb | mutate show a | paste -sd ' ')" '2.0 7.0 0.0'
-	equals "$(nb-calc 'a = q > 1' 'b = q <= 1' 'c = q != q' <p.nb | nb-convert --to csv | cut -d , -f 6-8 | paste -sd ' ')" 'a,b,c 1,0,0 0,0,1 0,1,0'
+	equals "$(nb-calc 'a = q > 1' 'b = q <= 1' 'c = q != q' <p.nb | nb-convert --no-comments --to csv | cut -d , -f 6-8 | paste -sd ' ')" 'a,b,c 1,0,0 0,0,1 0,1,0'
 	fails_with 1 'the result is inf in row 2 of frame 0' "nb-calc 'a = 1/q' <p.nb"
 	fails_with 1 "field 'pos' of the body with id 1 is not finite in frame 0" "nb-calc 'x = q' <p.nb"
 }
 
 @test "texts are compared" {
 	printf 'id,x,y,z,name\n0,1,1,1,Sun\n1,1,1,1,Earth\n' | nb-convert --from csv >p.nb
-	equals "$(nb-calc 'sun = name == "Sun"' "other = 'Sun' != name" <p.nb | nb-convert --to csv | cut -d , -f 5-7 | paste -sd ' ')" \
+	equals "$(nb-calc 'sun = name == "Sun"' "other = 'Sun' != name" <p.nb | nb-convert --no-comments --to csv | cut -d , -f 5-7 | paste -sd ' ')" \
 		'name,sun,other "Sun",1,0 "Earth",0,1'
 	fails_with 1 'a text is compared with a number at character 10' "nb-calc 'e = name == 1' <p.nb"
 	fails_with 1 "column 'name' of frame 0 has type '|S" "nb-calc 'name = 1' <p.nb"
@@ -280,7 +280,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-gen plummer -n 3 >p.nb
 	nb-calc 'e = 1' <"$NB_TOP/tests/corpus/good/no-frames.nb" >none.nb
 	cmp none.nb "$NB_TOP/tests/corpus/good/no-frames.nb"
-	cat p.nb p.nb p.nb | nb-calc 'f = frame' | nb-convert --to csv | cut -d , -f 1,11 | tail -n +2 | awk -F, '$1 != $2 { exit 1 } END { exit NR != 9 }'
+	cat p.nb p.nb p.nb | nb-calc 'f = frame' | nb-convert --no-comments --to csv | cut -d , -f 1,11 | tail -n +2 | awk -F, '$1 != $2 { exit 1 } END { exit NR != 9 }'
 	fails_with 1 'the result is nan in frame 0' "nb-gen uniform -n 0 | nb-calc '@m = mean(x)'"
 }
 

@@ -58,7 +58,7 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	cat 3.nb sorted.nb >second.nb
 	nb-merge -q --ids offset first.nb second.nb >m.nb
 	nb-stats --check <m.nb
-	nb-convert --to csv --frame 1 <m.nb | cut -d , -f 1 | tail -n +2 | sort -n | tr '\n' ' ' >ids
+	nb-convert --no-comments --to csv --frame 1 <m.nb | cut -d , -f 1 | tail -n +2 | sort -n | tr '\n' ' ' >ids
 	equals "$(<ids)" '0 1 3 4 5 6 '
 }
 
@@ -160,7 +160,7 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 		nb-merge -q --ids offset --last "${files[@]}" >m.nb
 		equals "$(nb-stats --format tsv <m.nb | awk 'NR > 1 { printf "%.9g:%s ", $2, $3 }')" '0:50 0.1:50 0.2:50 0.3:50 '
 		for k in 0 1 2 3; do nb-convert -q --frame $k --to csv <m.nb | cut -d , -f 2-8 | sort >$k.csv; done
-		nb-convert --to csv <b.nb | cut -d , -f 2-8 | tail -n +2 | sort >b.csv
+		nb-convert --no-comments --to csv <b.nb | cut -d , -f 2-8 | tail -n +2 | sort >b.csv
 		for k in 0 3; do comm -12 $k.csv b.csv | cmp - b.csv; done
 		nb-convert -q --frame 3 --to csv <ra.nb | cut -d , -f 2-8 | tail -n +2 | sort | comm -23 - 3.csv | cmp - /dev/null
 		nb-merge -q --ids offset --shortest "${files[@]}" | nb-stats --check | grep -q '^ok: 1 frames, 50 bodies'

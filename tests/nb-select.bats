@@ -214,9 +214,9 @@ column() { mutate show "$1" | paste -sd ' '; }
 @test "bodies in the order of a column or an expression, stable" {
 	nb-gen plummer -n 50 -o fifty.nb
 	equals "$(nb-select --sort -id fifty.nb | column id)" "$(seq 49 -1 0 | paste -sd ' ')"
-	nb-select --sort -r fifty.nb | nb-select --sort x | nb-convert --to csv | awk -F , 'NR > 2 && $3 < last { exit 1 } { last = $3 }'
-	nb-select --sort vx*vx fifty.nb | nb-convert --to csv | awk -F , 'NR > 2 && $6 * $6 < last { exit 1 } { last = $6 * $6 }'
-	nb-select --sort '-x + 0' fifty.nb | nb-convert --to csv | awk -F , 'NR > 2 && -$3 < last { exit 1 } { last = NR == 1 ? -1e9 : -$3 }'
+	nb-select --sort -r fifty.nb | nb-select --sort x | nb-convert --no-comments --to csv | awk -F , 'NR > 2 && $3 < last { exit 1 } { last = $3 }'
+	nb-select --sort vx*vx fifty.nb | nb-convert --no-comments --to csv | awk -F , 'NR > 2 && $6 * $6 < last { exit 1 } { last = $6 * $6 }'
+	nb-select --sort '-x + 0' fifty.nb | nb-convert --no-comments --to csv | awk -F , 'NR > 2 && -$3 < last { exit 1 } { last = NR == 1 ? -1e9 : -$3 }'
 	printf '%s\n' id,mass,x,y,k 9,1,0,0,2 4,1,-0,0,nan 7,1,0,0,-3 1,1,1,0,2 3,1,-1,0,-0 8,1,0,0,0 | nb-convert --from csv -o k.nb
 	equals "$(nb-select --sort k k.nb | column id)" '7 3 8 9 1 4'
 	equals "$(nb-select --sort -k k.nb | column id)" '9 1 3 8 7 4'

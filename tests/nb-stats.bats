@@ -448,7 +448,7 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	fails_with 2 "invalid format 'xml' (want table|tsv|json)" 'nb-stats --format xml </dev/null'
 	fails_with 2 "invalid epot 'often' (want auto|direct|none)" 'nb-stats --epot often </dev/null'
 	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-stats --nonsense </dev/null'
-	fails_with 2 "unexpected operand 'file.nb' (see 'nb-stats --help')" 'nb-stats file.nb </dev/null'
+	fails_with 1 "'file.nb': No such file" 'nb-stats file.nb </dev/null'
 	: >file.nb
 	fails_with 2 "(streams come from standard input: < 'file.nb')" 'nb-stats file.nb </dev/null'
 }
@@ -480,8 +480,8 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 
 @test "--center density finds the dense part that a distant crowd draws the centre of mass away from" {
 	{
-		nb-gen plummer -n 3000 | nb-convert -q --to csv
-		nb-gen uniform -n 1000 -s 5 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $1 += 3000; $3 = 100 + 30 * $3; $4 *= 30; $5 *= 30; print }'
+		nb-gen plummer -n 3000 | nb-convert --no-comments --to csv
+		nb-gen uniform -n 1000 -s 5 | nb-convert --no-comments --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $1 += 3000; $3 = 100 + 30 * $3; $4 *= 30; $5 *= 30; print }'
 	} | nb-convert --from csv >crowd.nb
 	tsv --epot none <crowd.nb >com
 	tsv --epot none --center density --lagrangian 30 <crowd.nb >dense
@@ -489,7 +489,7 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	# masses are 1 in all for both
 	awk -v r="$(stat_of r30 <dense)" 'BEGIN { exit !(r > 0.5 && r < 2) }'
 	# which moves with the bodies
-	nb-convert -q --to csv <crowd.nb | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 1000; $5 -= 7 } 1' | nb-convert --from csv |
+	nb-convert --no-comments --to csv <crowd.nb | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 1000; $5 -= 7 } 1' | nb-convert --from csv |
 		tsv --epot none --center density --lagrangian 30 | stat_of r30 >moved
 	close_to "$(stat_of r30 <dense)" "$(cat moved)" 1e-9
 }
@@ -575,7 +575,7 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 }
 
 @test "--profile of a Plummer sphere: its density, isotropic, at rest, in bins of equal mass" {
-	nb-gen plummer -n 20000 --rmax 1000 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 30; $6 += 8 } 1' | nb-convert --from csv >p.nb
+	nb-gen plummer -n 20000 --rmax 1000 | nb-convert --no-comments --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 += 30; $6 += 8 } 1' | nb-convert --from csv >p.nb
 	tsv --profile --bins 10 <p.nb >t
 	# scale radius 3 pi / 16; the mass within r is (1 + (a / r)^2)^(-3/2)
 	awk -F '\t' 'NR > 1 { a = 3 * atan2(0, -1) / 16; n++
@@ -641,7 +641,7 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 
 @test "--shape finds the axis ratios of a flattened sphere, in all and within a range" {
 	# 1 : 0.8 : 0.5 along y, x, z
-	nb-gen plummer -n 40000 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 *= 0.8; $5 *= 0.5 } 1' | nb-convert --from csv >e.nb
+	nb-gen plummer -n 40000 | nb-convert --no-comments --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $3 *= 0.8; $5 *= 0.5 } 1' | nb-convert --from csv >e.nb
 	for options in '--shape unreduced' '--shape reduced' '--shape unreduced --range :1' '--shape reduced --range 0.2:2'; do
 		# shellcheck disable=SC2086
 		tsv --epot none $options <e.nb >t
@@ -671,7 +671,7 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 	nb-gen plummer -n 500 | tsv --bound -e 0.05 | stat_of mbound >m
 	awk '{ exit !($1 > 0.99 && $1 <= 1.0000001) }' m
 	# ten times as fast, all but those below a tenth of the speed of escape are free
-	nb-gen plummer -n 500 | nb-convert -q --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $6 *= 10; $7 *= 10; $8 *= 10 } 1' | nb-convert --from csv |
+	nb-gen plummer -n 500 | nb-convert --no-comments --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $6 *= 10; $7 *= 10; $8 *= 10 } 1' | nb-convert --from csv |
 		tsv --bound | stat_of nbound >n
 	awk '{ exit !($1 < 50) }' n
 }

@@ -38,7 +38,7 @@ gone() {
 }
 
 # last_state N K: the N bodies of the last frame on stdin, of K
-last_state() { nb-convert --to csv --frame "$(($2 - 1))" 2>/dev/null | tail -n "$1"; }
+last_state() { nb-convert --no-comments --to csv --frame "$(($2 - 1))" 2>/dev/null | tail -n "$1"; }
 
 # A pipeline that leaves the process id of each of its programs in files first and second.
 TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >second; exec cat"'
@@ -315,7 +315,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 @test "where a step divides the time, --every-time has the states of --every; else steps are equal and shorter" {
 	nb-step --no-history -d 0.01 --until 1 --every 10 './filter spring' <five.nb >every.nb
 	nb-step --no-history -d 0.01 --until 1 --every-time 0.1 './filter spring' <five.nb >time.nb
-	cmp <(nb-convert --to csv <every.nb | cut -d, -f3-) <(nb-convert --to csv <time.nb | cut -d, -f3-)
+	cmp <(nb-convert --no-comments --to csv <every.nb | cut -d, -f3-) <(nb-convert --no-comments --to csv <time.nb | cut -d, -f3-)
 	# 0.04 in 0.1 is three steps of a thirtieth
 	nb-step --no-history -d 0.04 -k 2 --every 0 --every-time 0.1 './filter spring' <five.nb >/dev/null 2>&1 && return 1
 	step=$(nb-step --no-history -d 0.04 -k 1 --every-time 0.1 './filter spring' <five.nb | times | tail -n 1)
@@ -705,7 +705,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 
 @test "a pipeline through CSV is refused before it hangs" {
 	for fold in on off; do
-		for force in 'nb-convert --to csv | nb-convert --from csv' 'nb-convert --to csv | cat' 'nb-convert --to csv | awk 1 | nb-convert --from csv'; do
+		for force in 'nb-convert --no-comments --to csv | nb-convert --from csv' 'nb-convert --no-comments --to csv | cat' 'nb-convert --no-comments --to csv | awk 1 | nb-convert --from csv'; do
 			code=0
 			NB_FOLD=$fold timeout 30 nb-step -d 0.1 "$force" <five.nb >out 2>err || code=$?
 			[ $code -eq 1 ]

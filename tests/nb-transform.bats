@@ -118,8 +118,8 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	nb-step -d 0.01 -k 20 --every 10 'nb-force -e 0.1' <p.nb | nb-transform --scale length=4,velocity=virial >scaled.nb
 	nb-transform --scale length=4,velocity=virial <p.nb | nb-step -d 0.08 -k 20 --every 10 'nb-force -e 0.4' >direct.nb
 	close_to 1.6 "$(nb-stats --format tsv <scaled.nb | stat_of time)" 1e-12
-	nb-convert --to csv <scaled.nb >scaled.csv
-	nb-convert --to csv <direct.nb >direct.csv
+	nb-convert --no-comments --to csv <scaled.nb >scaled.csv
+	nb-convert --no-comments --to csv <direct.nb >direct.csv
 	paste -d , scaled.csv direct.csv | awk -F, 'NR > 1 { for (i = 1; i <= NF / 2; i++) { d = $i - $(i + NF / 2)
 		if (!(d < 1e-11 && d > -1e-11)) { print; exit 1 } } } END { exit NR != 1501 }'
 	# velocity and time are two ways to say the same
@@ -171,8 +171,8 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 
 @test "the densest part is found beside a massive cloud" {
 	# 3000 bodies in a sphere of 0.1 at (3, 0, 0), moving, beside 3000 that are spread over 10 and have the same mass
-	nb-gen uniform -n 3000 --size 20 | nb-convert --to csv >cloud.csv
-	nb-gen plummer -n 3000 --rmax 2 | nb-transform --scale length=0.05 --shift 3,0,0 --boost 0,7,0 | nb-convert --to csv |
+	nb-gen uniform -n 3000 --size 20 | nb-convert --no-comments --to csv >cloud.csv
+	nb-gen plummer -n 3000 --rmax 2 | nb-transform --scale length=0.05 --shift 3,0,0 --boost 0,7,0 | nb-convert --no-comments --to csv |
 		awk -F, -v OFS=, 'NR > 1 { $1 += 3000; print }' | cat cloud.csv - | nb-convert --from csv >both.nb
 	nb-transform --recenter density <both.nb >t.nb
 	mutate show pos <t.nb | tail -n 3000 | awk '{ for (i = 1; i <= 3; i++) s[i] += $i / 3000 }
