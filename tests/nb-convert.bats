@@ -566,6 +566,16 @@ comes_back() {
 	sed 's/^# dim=3/# dim=2/; s/^# G=1/# G=3/' a.csv | from csv | nb-stats --attributes | grep -E '^(G|dim)=' | diff - <(printf 'G=3\ndim=2\n')
 }
 
+@test "the masses that the page doubles keep all their digits" {
+	command=$(sed -n '/^Change the data/,/^The last frame/s/^\.Dl //p' "$NB_TOP/man/nb-convert.1" | sed "s/\\\\(aq/'/g; s/ | nb-stats\$//")
+	[[ $command == *awk* ]]
+	bash -o pipefail -c "$command" >a.nb
+	show mass a.nb | python3 -c 'import sys
+for line in sys.stdin: print(repr(float(line) / 2))' | diff - <(nb-gen solar | mutate show mass)
+	equals "$(nb-stats --attributes <a.nb)" "$(nb-gen solar | nb-stats --attributes)"
+	show pos a.nb | diff - <(nb-gen solar | mutate show pos)
+}
+
 @test "comments of a person set attributes, and prose is passed over" {
 	printf '# made by hand, x=1\n# G=43007.1\n#softening=0.5  \n# frame 7\n# column x\nmass,x,y\n1,2,3\n# time=9\n' | from csv >a.nb
 	nb-stats --attributes <a.nb | sort | diff - <(printf 'G=43007.1\ndim=2\nsoftening=0.5\ntime=0\n')
@@ -650,7 +660,7 @@ reads() {
 	# what has the name itself is meant; others stay as they are
 	reads 'm,mass,x,y,r,t\n1,2,3,4,5,6\n' 'id,m,mass,x,y,r,t 0,1,2,3,4,5,6'
 	printf 'm [Msun],x[kpc],y(kpc),T[K]\n1,2,3,4\n' | from csv >u.nb
-	nb-stats --fields <u.nb | awk 'NR > 1 { print $2, $4, $6 }' | diff - <(printf 'id <u8 1\nmass <f8 Msun\npos <f8 kpc\nT[K] <f8 1\n')
+	nb-stats --fields <u.nb | awk 'NR > 1 { print $2, $4, $6 }' | diff - <(printf 'id <u8 -\nmass <f8 Msun\npos <f8 kpc\nT[K] <f8 -\n')
 }
 
 @test "--columns names those of a table without header" {

@@ -55,11 +55,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int f = 0; f < NB_NFIELD; f++)
 			needs &= most < 1 || !(format->needs & NB_NEED(f)) ||
 				 nb_frame_field(&frame[0], (enum nb_field)f);
-		for (int safe = 0; needs && most > 0 && safe <= ((format->traits & NB_FORMULAS) != 0); safe++) {
-			const int exact = is_exact(&frame[0]);
+		for (int way = 0; needs && most > 0 && way <= (format->traits & NB_TABLE ? 3 : 0); way++) {
+			const int safe = way & 1;
+			fuzz_plain = way >> 1;
+			const int exact = is_exact(&frame[0]) || ((format->traits & NB_TABLE) && !fuzz_plain);
 			const int m = fuzz_round(format, frame, most, safe, exact, back);
 			const int l = m > 0 ? fuzz_round(format, back, m, safe, 1, again) : 0;
-			REQUIRE(l != FUZZ_LOST);
+			REQUIRE(l != FUZZ_LOST || fuzz_plain);
 			fuzz_release(again, l);
 			fuzz_release(back, m);
 		}

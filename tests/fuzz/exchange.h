@@ -13,6 +13,8 @@ static inline const struct nb_format *fuzz_format(const char *name)
 	return NULL;
 }
 
+static int fuzz_plain; /* csv without comments */
+
 /* Text of the frames; from malloc, NULL where the format cannot hold them. */
 static inline char *fuzz_export(
 	const struct nb_format *format, struct nb_frame *frame, size_t n, int safe, size_t *size)
@@ -24,6 +26,7 @@ static inline char *fuzz_export(
 	REQUIRE(fd >= 0 && nb_export_open(&out, format, path) == NB_OK);
 	out.several = n > 1;
 	out.safe = safe;
+	out.plain = fuzz_plain;
 	int status = NB_OK;
 	for (size_t k = 0; k < n && !status; k++)
 		status = nb_export_frame(&out, &frame[k]);
