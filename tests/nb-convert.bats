@@ -182,6 +182,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	csv <a.nb >b.csv
 	from csv b.csv | cmp a.nb -
 	from csv b.csv | csv | cmp b.csv -
+	# shellcheck disable=SC2094
 	nb-convert --to csv <a.nb | from csv | cmp a.nb -
 	diff <(show pos a.nb) <(tail -n +2 a.csv | python3 -c 'import sys
 for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')

@@ -1,7 +1,7 @@
 #include "formats/exchange/lines_internal.h"
 
 #include "common/mem.h"
-#include "formats/stream/foreign.h"
+#include "formats/stream/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
