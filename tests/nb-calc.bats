@@ -242,7 +242,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	fails_with 1 "field 'mass' of the body with id 4 is -1 in frame 0 (want a number >= 0)" "nb-calc 'mass = row == 4 ? -1 : 1' <p.nb"
 	fails_with 1 'id 0 appears twice in frame 0 (bodies 0 and 1)' "nb-calc 'id = 0' <p.nb"
 	fails_with 2 "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')" 'nb-calc <p.nb'
-	fails_with 2 "operand 'p.nb' is no assignment (streams come from standard input: < 'p.nb')" 'nb-calc p.nb'
+	fails_with 2 "operand 'p.nb' is no assignment (want such as 'e = 0.5*v2 + pot' before files)" 'nb-calc p.nb'
 	fails_with 2 "option '--dtype' has no effect on attributes" "nb-calc --dtype f4 '@a = 1' <p.nb"
 	fails_with 2 "invalid dtype 'f2' (want f8|f4|u8|u4|u2|u1|i8|i4|i2|i1)" "nb-calc --dtype f2 'a = 1' <p.nb"
 	# the frame that fails, in a stream of several

@@ -98,8 +98,7 @@ selects() {
 
 @test "frames that are no numbers or ranges" {
 	local list
-	for list in '' x 1: : 1,,2 "1," 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 99999999999999999999 first; do
-		[[ $list != 1: && $list != : ]] || continue
+	for list in '' x '1,,2' '1,' 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 99999999999999999999 first; do
 		fails_with 2 "invalid frames '$list'" "nb-select --frames '$list' run.nb"
 	done
 	nb-select --frames : run.nb | nb-stats --check
@@ -118,8 +117,7 @@ selects() {
 
 @test "what is left out is not checked for damage, what goes out is" {
 	local at
-	# shellcheck disable=SC2094
-	mutate flip $(($(stat -c %s run.nb) / 22)) <run.nb >flipped.nb # in a column of frame 0
+	mutate flip 2000 <run.nb >flipped.nb # in a column of frame 0
 	fails_with 1 'has the wrong CRC' 'nb-stats --check flipped.nb'
 	for at in '<flipped.nb' flipped.nb; do
 		bash -c "nb-select --frames 1: $at" | nb-stats --check
@@ -312,7 +310,7 @@ recovers() {
 }
 
 @test "a stream that is cut keeps its whole frames, and says what is lost" {
-	local size
+	local size k
 	size=$(stat -c %s run.nb)
 	recovers '0 1 2 3 4 5 6 7 8 9 10' "'unended.nb': truncated stream: no end marker after frame 10" unended.nb
 	grep -q '11 whole frames recovered' messages

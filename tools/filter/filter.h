@@ -28,6 +28,8 @@ struct nb_tool {
 	const char *about;    /* one line, e.g. "generate initial conditions" */
 	const char *operands; /* for the usage line, e.g. "[MODEL]", or "" */
 	int max_operands;
+	/* How many of n operands are its own, if that depends on them; NULL: max_operands. */
+	int (*own_operands)(int n, char **operand);
 	int files; /* operands behind these are FILEs, read one after the other as one stream instead of standard input
 		    */
 	const char *quoted; /* the operand is a command of several words, "the force pipeline"; NULL: it is not */

@@ -280,7 +280,8 @@ static size_t row_of(const struct table *table, int c)
 
 static void take_operands(struct nb_run *run, int argc, char **argv, int first, const char *hint)
 {
-	const int most = run->tool->max_operands, n = argc - first;
+	const int n = argc - first;
+	const int most = run->tool->own_operands ? run->tool->own_operands(n, argv + first) : run->tool->max_operands;
 	run->noperand = n < most ? n : most;
 	run->operand = argv + first;
 	for (int i = most; i < n && *hint; i++)

@@ -4,7 +4,6 @@
 #include "kernels/order/order.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +80,7 @@ static void parse(struct assignment *assignment, const char *text)
 	if (status == NB_ENOMEM)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	if (status && access(text, R_OK) == 0)
-		nb_die(NB_EXIT_USAGE, "operand '%s' is no assignment (streams come from standard input: < '%s')", text,
+		nb_die(NB_EXIT_USAGE, "operand '%s' is no assignment (want such as 'e = 0.5*v2 + pot' before files)",
 			text);
 	if (status)
 		nb_die(NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
@@ -91,6 +90,15 @@ static void parse(struct assignment *assignment, const char *text)
 		check_attribute(text, target->name);
 	else
 		check_column(text, target->name);
+}
+
+/* The first, and what follows with a '='. */
+static int count_assignments(int n, char **operand)
+{
+	int own = n > 0;
+	while (own < n && strchr(operand[own], '='))
+		own++;
+	return own;
 }
 
 static void check(struct nb_run *run, void *self)
@@ -225,8 +233,9 @@ static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 const struct nb_tool nb_tool_calc = {
 	.name = "nb-calc",
 	.about = "compute columns and attributes of each frame by expressions",
-	.operands = "ASSIGNMENT ...",
-	.max_operands = INT_MAX,
+	.operands = "ASSIGNMENT ... [FILE ...]",
+	.own_operands = count_assignments,
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
