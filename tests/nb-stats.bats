@@ -549,6 +549,12 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	equals "$(nb-force -e 0.5 --G 1 <s.nb | nb-stats --attributes | grep etot0)" etot0=-0.4
 	equals "$(nb-force -e 0.2 <s.nb | nb-stats --attributes | grep -c etot0)" 0
 	equals "$(nb-force --G 2 <s.nb | nb-stats --attributes | grep -c etot0)" 0
+	for same in 'nb-transform --shift 1,2,3 --rotate z:30' 'nb-select --sort -mass' "nb-calc 'e = v2'"; do
+		equals "$(bash -c "$same" <s.nb | nb-stats --attributes | grep etot0)" etot0=-0.4
+	done
+	for other in 'nb-transform --boost 1,0,0' 'nb-transform --scale mass=2' 'nb-select --sample 0.5' "nb-calc 'vx = 2*vx'" 'nb-merge -'; do
+		equals "$(bash -c "$other" <s.nb | nb-stats --attributes | grep -c etot0)" 0
+	done
 }
 
 # ---- profiles --------------------------------------------------------------------------------------

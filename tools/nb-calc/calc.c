@@ -2,6 +2,7 @@
 #include "tools/nb-calc/calc.h"
 
 #include "kernels/order/order.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -154,6 +155,7 @@ void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, e
 {
 	struct nb_frame *frame = scope->frame;
 	char list[400] = "";
+	nb_drop_run_attributes(frame);
 	for (size_t c = frame->ncolumn; c-- > 0;)
 		if (is_stale(&frame->column[c], change))
 			drop_column(frame, c, list, sizeof list);

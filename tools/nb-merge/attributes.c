@@ -19,7 +19,7 @@ int nb_merge_tell(struct merge *opt, const char *what)
 static int is_left_out(const char *key)
 {
 	static const char *const keys[] = {"history", "model", "seed", "pending_kick", "key_cube", "time", "time_rest",
-		"tree", "leaf_size", "order", "level"};
+		"tree", "leaf_size", "order", "level", "etot0"};
 	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
 		if (strcmp(key, keys[k]) == 0)
 			return 1;

@@ -211,6 +211,8 @@ static int keys_ascend(struct nb_frame *frame)
 static void drop_stale(const struct select *s, struct nb_frame *frame, int dropped, int reordered)
 {
 	nb_frame_drop_tree(frame);
+	if (dropped)
+		nb_drop_run_attributes(frame);
 	for (size_t c = frame->ncolumn; dropped && !s->keep_derived && c-- > 0;) {
 		const struct nb_column *column = &frame->column[c];
 		if ((column->flags & NB_DERIVED) && column->field != NB_KEY && !nb_select_names(s, column->name))

@@ -291,6 +291,8 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
 {
+	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS)
+		nb_drop_run_attributes(frame);
 	switch (op->kind) {
 	case SHIFT:
 		require_flat(frame, op, "shift", op->vector[2] != 0);
