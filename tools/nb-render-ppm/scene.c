@@ -146,7 +146,8 @@ void nb_render_measure(struct render *r)
 {
 	struct scene *scene = &r->scene;
 	const struct canvas *c = &r->canvas;
-	const float pace = scene->exposed && r->expose == EXPOSE_SMOOTH ? (float)PACE : 1;
+	const int usable = scene->exposed && scene->hi > 0 && isfinite(scene->hi); /* after any change of the size */
+	const float pace = usable && r->expose == EXPOSE_SMOOTH ? (float)PACE : 1;
 	float lo, hi;
 	nb_render_require_ok(r, r->backend->exposure_range(r->bodies.n, c->x, c->y, r->width, r->height, c->planes,
 					(enum nb_stretch)r->stretch, &lo, &hi));
