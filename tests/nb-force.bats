@@ -347,6 +347,7 @@ pairs_of() { # pairs_of FILE N
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1e300,0,0,0,0,0,0\n1,1e300,10,0,0,0,0,0\n' | nb-convert --from csv |
 		nb-sort-zorder | nb-build-tree >two.nb
 	for method in 'direct' 'direct --jerk --potential' tree; do
+		# shellcheck disable=SC2086
 		ax=$(nb-force -m $method <two.nb | nb-convert --to csv |
 			awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ax") c = i } NR == 2 { print $c }')
 		close_to 1e298 "$ax" 1e291

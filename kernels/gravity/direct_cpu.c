@@ -136,7 +136,8 @@ static void unscale_part(const struct nb_gravity_plan *plan, size_t first, size_
 			g->pot[i] *= s->pot_out;
 		if (g->jerk)
 			for (int d = 0; d < 3; d++)
-				g->jerk[3 * i + d] = g->jerk[3 * i + d] * s->pot_out * s->length / s->velocity * s->length;
+				g->jerk[3 * i + d] = g->jerk[3 * i + d] * s->pot_out * s->length / s->velocity *
+						     s->length;
 	}
 }
 

@@ -85,12 +85,12 @@ static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL
 
 /* Found on the device, from the root. */
 struct plan {
-	double origin[3];    /* centre of the root's box */
-	double length, mass; /* from the caller's units: powers of two */
-	double unlength;     /* 1 / length */
-	float eps;	     /* scaled */
-	double speed;	     /* from the caller's unit of velocity: a power of two */
-	unsigned next;	     /* group */
+	double origin[3];	      /* centre of the root's box */
+	double length, mass;	      /* from the caller's units: powers of two */
+	double unlength;	      /* 1 / length */
+	float eps;		      /* scaled */
+	double speed;		      /* from the caller's unit of velocity: a power of two */
+	unsigned next;		      /* group */
 	unsigned long long counts[3]; /* body-body, body-cell, cell-cell */
 };
 
