@@ -174,7 +174,7 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 				echo "$f: $file"
 				[ $code -eq 1 ]
 				[ "$(wc -l <err)" -eq 1 ]
-				grep -qE 'missing|not sorted' err
+				grep -qE 'missing|not sorted|no column' err
 			fi
 		done
 	done

@@ -183,11 +183,12 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "usage errors exit 2 with one line and no output" {
+	local -A own=([nb-step]='-d 1' [nb-calc]='e=1') # what must stand before a file
 	for t in "${NB_TOOLS[@]}"; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"
 		if "$t" --help | grep -q '^usage: .*\[FILE \.\.\.\]'; then
-			fails_with 1 "No such file or directory" "$t $([ "$t" != nb-step ] || echo '-d 1') one two three <one.nb"
+			fails_with 1 "No such file or directory" "$t ${own[$t]:-} one two three <one.nb"
 		elif [ "$t" != nb-merge ]; then
 			fails_with 2 "operand" "$t one two three <one.nb"
 		fi

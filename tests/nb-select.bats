@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nb-select: frames, bodies, columns, order, and what is whole of a damaged stream.
-# as a filter: nb-select --where 'id>=0'
+# as a filter: nb-select --where mass!=-1
 
 load helper
 
