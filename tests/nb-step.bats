@@ -456,9 +456,10 @@ before_reader() {
 
 @test "a second signal ends the run at once" {
 	mkfifo full
-	sleep 30 <>full & # nobody reads, so the last frame cannot be written
+	sleep 300 <>full & # nobody reads, so the last frame cannot be written
 	holder=$!
-	"${SIGNALLED[@]}" nb-step -d 0.001 -k 100000000 'nb-force -e 0.1' <many.nb >full 2>err &
+	nb-gen plummer -n 20000 >large.nb
+	"${SIGNALLED[@]}" nb-step -d 0.001 -k 100000000 'nb-force -e 0.1' <large.nb >full 2>err &
 	step=$!
 	until timeout 0.1 head -c 100 full | grep -q .; do :; done
 	kill -TERM $step

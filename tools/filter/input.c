@@ -145,7 +145,10 @@ static void leave_if_interrupted(struct nb_run *run)
 	if (run->heeds || !nb_interrupted())
 		return;
 	run->heeds = 1;
+	struct pollfd input = {run->files.in, POLLIN, 0};
 	if (nb_interrupt_pass_on(run->files.in))
+		return;
+	if (poll(&input, 1, 0) > 0) /* it has written its last frame, and is gone */
 		return;
 	nb_interrupt_end();
 	end_broken(run);

@@ -16,8 +16,8 @@
 
 extern char **environ;
 
-/* Seconds for a peer that has connected to make its offer, and for a look at all processes. */
-static const double OFFER = 1, LOOK = 0.020;
+/* Seconds for a peer that has connected to make its offer; for a look at all processes; and for one that must find. */
+static const double OFFER = 1, LOOK = 0.020, PATIENCE = 1;
 enum { PENDING_MOST = 64 };
 
 /* One descriptor kept for the moment when there is no other: a connection that cannot be accepted can then still be
@@ -72,7 +72,7 @@ pid_t nb_meet_writer(int fifo)
 	struct pollfd p = {fifo, POLLIN, 0};
 	if (nb_fifo_of(&it, fifo) || (poll(&p, 1, 0) == 1 && p.revents & POLLHUP))
 		return 0;
-	return nb_fifo_partner(&it, NB_WRITE_END, nb_now() + LOOK);
+	return nb_fifo_partner(&it, NB_WRITE_END, nb_now() + PATIENCE);
 }
 
 /* ---- who comes ---------------------------------------------------------------------------------- */
