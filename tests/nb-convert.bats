@@ -484,7 +484,10 @@ comes_back() {
 	local model precision
 	for model in $(nb-gen --help | awk '/^[^ ]/ { on = $0 == "models:" } on && /^  / { print $1 }'); do
 		for precision in f32 f64; do
-			{ nb-gen "$model" -n 64 --precision $precision 2>/dev/null || nb-gen "$model" --precision $precision; } >b.nb
+			small=(-n 64)
+			[[ $model != @(solar|figure8|kepler) ]] || small=()
+			[ "$model" != boxes ] || small=(--level 2 --per-box 3)
+			nb-gen "$model" "${small[@]}" --precision $precision >b.nb
 			nb-force -e 0.1 --jerk --potential <b.nb >a.nb
 			comes_back a.nb "$model $precision"
 		done
