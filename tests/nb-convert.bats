@@ -507,6 +507,9 @@ comes_back() {
 	[ "$(sed -n '/^# frame 2/,/^2,/p' back.csv | grep -c '^# ')" -le 4 ]
 	(nb-gen plummer -n 0; nb-gen plummer -n 3; nb-gen plummer -n 0; nb-gen plummer -n 0) | nb-sort-zorder >a.nb
 	comes_back a.nb 'with empty frames'
+	nb-gen plummer -n 2 --no-history >one.nb
+	for k in a b b=1 c; do mutate attribute "${k%=*}" "${k#*=}" <one.nb; done | cat - one.nb | nb-sort-zorder --no-history >a.nb
+	comes_back a.nb 'with attributes that come and go'
 	printf 'x,y,frame\n' | from csv >none.nb # a stream without frames
 	comes_back none.nb 'no frames'
 	[ "$(cat back.csv)" = '# nb-stream 1' ]
