@@ -58,7 +58,7 @@ print(count)' "$1"
 	[ "$(ppm_frames out/figure8.ppm)" -eq 21 ]
 	python3 - <<-'END'
 		import csv
-		rows = list(csv.DictReader(open("out/figure8.csv")))
+		rows = list(csv.DictReader(line for line in open("out/figure8.csv") if line[0] != "#"))
 		start, end = rows[:3], rows[-3:]
 		for a in start:
 		    b = next(r for r in end if r["id"] == a["id"])

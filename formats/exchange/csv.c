@@ -649,11 +649,13 @@ struct row_time {
 	double time;
 };
 
-static int check_real(struct csv_reader *reader, const struct cell *cell, double x)
+/* 1, with the error set, if the number must not be negative and is. */
+static int refuse_negative(struct csv_reader *reader, const struct cell *cell, double x)
 {
-	if (cell->not_negative && x < 0)
-		return nb_lines_fail(&reader->lines, "%s %g is negative", cell->name, x);
-	return NB_OK;
+	if (!cell->not_negative || x >= 0)
+		return 0;
+	nb_lines_fail(&reader->lines, "%s %g is negative", cell->name, x);
+	return 1;
 }
 
 static int is_finite(const struct cell *cell, double x)
@@ -666,7 +668,7 @@ static int take_real(struct csv_reader *reader, const struct cell *cell, const c
 	const char *end = nb_decimal_read(text, x);
 	if (!end || *end || !is_finite(cell, *x))
 		return bad_cell(reader, cell, text, "a finite number");
-	return check_real(reader, cell, *x);
+	return refuse_negative(reader, cell, *x) ? NB_EINVAL : NB_OK;
 }
 
 /* Into *bits, of which the lowest are the number in its type. */
@@ -796,10 +798,9 @@ static char *store_number(struct csv_reader *reader, const struct cell *cell, ch
 	const char *after = nb_csv_skip(separator, end);
 	if ((*after && *after != separator && (separator != ' ' || after == end)) || !is_finite(cell, x))
 		return line;
-	if (cell->not_negative && x < 0) {
-		*failed = check_real(reader, cell, x);
+	*failed = refuse_negative(reader, cell, x);
+	if (*failed)
 		return NULL;
-	}
 	store_real(cell, place_of(reader, cell), x);
 	return *after ? (char *)after + (separator != ' ') : NULL;
 }

@@ -1,7 +1,6 @@
 #include "formats/exchange/lines_internal.h"
 
 #include "common/mem.h"
-#include "formats/stream/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-#include "formats/stream/foreign.h"
+/* What a file is that is no particle stream, by its first bytes. */
+#include "formats/stream/stream.h"
 
 #include <string.h>
 

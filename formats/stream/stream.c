@@ -5,7 +5,6 @@
 #include "common/mem.h"
 #include "common/parse.h"
 #include "formats/stream/crc32_internal.h"
-#include "formats/stream/foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -91,6 +91,16 @@ void nb_reader_count_end(struct nb_reader *reader);
 int nb_reader_is_between(const struct nb_reader *reader);
 void nb_reader_close(struct nb_reader *reader);
 
+/* ---- other files, by their first bytes ----------------------------------------------------------- */
+
+/* What the file is that begins with these bytes (8 are enough), and what to do with it, as "gzip: put 'gzip -dc'
+ * before"; NULL: nothing that is known. */
+const char *nb_foreign(const void *head, size_t n);
+/* The same of ASCII text, which has no signature: NULL if these bytes are none. */
+const char *nb_foreign_text(const void *head, size_t n);
+/* Whether a particle stream begins so; of fewer bytes than its signature has, whether it may. */
+int nb_is_stream(const void *head, size_t n);
+
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 struct nb_writer {
