@@ -6,7 +6,6 @@
 #define NB_STREAM_H
 
 #include "formats/stream/fill.h"
-#include "formats/stream/foreign.h"
 #include "formats/stream/frame.h"
 
 #include <stdio.h>
