@@ -5,7 +5,7 @@ load helper
 
 # the .Dl lines below EXAMPLES, roff escapes undone
 examples() {
-	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/s/^\.Dl //p' "$1" | sed "s/\\\\(aq/'/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/s/^\.Dl //p' "$1" | sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
 }
 
 run_examples() {

@@ -64,6 +64,7 @@ unit() {
 @test "colours and PPM" { unit image/image; }
 @test "the largest acceleration" { unit motion/step; }
 @test "expressions" { unit expr/expr; }
+@test "expressions when memory runs out" { unit expr/scarce; }
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions that lose energy" { unit motion/restitution; }
 @test "collisions and mergers of many" { unit motion/collide; }

@@ -454,6 +454,10 @@ static struct value bind_formula(struct binder *b, const char *name, const char 
 		return failed;
 	}
 	const int status = nb_expr_tree_parse(&tree, formula, NULL, &inner);
+	if (status == NB_ENOMEM) {
+		b->status = nb_expr_no_memory(b->error);
+		return failed;
+	}
 	if (status) {
 		b->status = nb_expr_fail(b->error, at, "'%s' is %.200s:", name, inner.text);
 		return failed;
