@@ -459,7 +459,7 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 		fails_with 2 "invalid ${name#--} '$value'" "$R $o $S"
 	done
 	fails_with 2 "unknown or ambiguous option '--colour'" "$R --colour $S"
-	fails_with 2 "unexpected operand 'x.ppm'" "$R x.ppm $S"
+	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
 }
 
 @test "options that would be ignored are refused" {
