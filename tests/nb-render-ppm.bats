@@ -723,7 +723,7 @@ top() {
 		fails_with 2 "invalid ${name#--} '$value'" "$R $o $S"
 	done
 	fails_with 2 "unknown or ambiguous option '--colour'" "$R --colour $S"
-	fails_with 1 "'x.ppm': No such file" "$R x.ppm $S"
+	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
 }
 
 @test "options that would be ignored are refused" {

@@ -448,9 +448,9 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	fails_with 2 "invalid format 'xml' (want table|tsv|json)" 'nb-stats --format xml </dev/null'
 	fails_with 2 "invalid epot 'often' (want auto|direct|none)" 'nb-stats --epot often </dev/null'
 	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-stats --nonsense </dev/null'
-	fails_with 1 "'file.nb': No such file" 'nb-stats file.nb </dev/null'
+	fails_with 1 "'file.nb': No such file or directory" 'nb-stats file.nb </dev/null'
 	: >file.nb
-	fails_with 2 "(streams come from standard input: < 'file.nb')" 'nb-stats file.nb </dev/null'
+	fails_with 1 "'file.nb': truncated stream: empty input" 'nb-stats file.nb </dev/null'
 }
 
 # ---- centres, species, numbers ---------------------------------------------------------------------
