@@ -135,6 +135,20 @@ static void test_long_name(void)
 	CHECK(strcmp(nb_import_tail(&end), "end.csv") == 0);
 }
 
+/* Reading fails behind the first line, not at the end of the file. */
+static void test_broken_header(void)
+{
+	struct nb_import in;
+	struct nb_frame frame;
+	FILE *file = fopen(path, "w");
+	CHECK(file && fwrite("5\n\0\n", 1, 4, file) == 4 && fclose(file) == 0);
+	nb_frame_init(&frame);
+	CHECK(nb_import_open(&in, format_named("princeton"), 0, path, NULL, 0) == NB_OK);
+	CHECK(nb_import_next(&in, &frame) == NB_ERROR && strstr(in.error, "has a NUL byte"));
+	nb_import_close(&in);
+	nb_frame_clear(&frame);
+}
+
 /* ---- frames that no file has -------------------------------------------------------------------- */
 
 /* A column of bytes, all of them fill. */
@@ -333,6 +347,7 @@ int main(void)
 	test_csv_names();
 	test_subset();
 	test_long_name();
+	test_broken_header();
 	test_strange_columns();
 	test_full_disk();
 	test_export_in_memory();
