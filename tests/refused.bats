@@ -99,6 +99,11 @@ setup() {
 	nb-gen disk -n 1000 --bulge 0 | nb-stats --check
 }
 
+@test "a frame that is too large for a reader in the same process" {
+	fails_with 1 "column 'pos' of frame 0 has 2400 bytes, more than NB_MAX_FRAME='4000'" \
+		'export NB_MAX_FRAME=4000; nb-gen plummer -n 100 | nb-stats'
+}
+
 @test "a comparison with nothing" {
 	cp "$NB_TOP/tests/corpus/good/no-frames.nb" end.nb
 	fails_with 1 "'end.nb' has no frames to compare with" 'nb-stats --compare end.nb <sphere.nb'
