@@ -211,7 +211,10 @@ static void without_a_listener(void)
 	char name[NB_HOLDER_NAME];
 	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
 	const pid_t writer = writer_of(fifo, NULL);
-	CHECK(nb_meet_writers(fifo[0], name) == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
+	enum nb_holder holder = NB_HOLDER_MAYBE; /* where the processors have other work, it may lack the time to look */
+	for (int tries = 0; tries < 100 && holder == NB_HOLDER_MAYBE; tries++)
+		holder = nb_meet_writers(fifo[0], name);
+	CHECK(holder == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
 	CHECK(exits_with(writer, PLAIN));
 	CHECK(strcmp(experience->why, "meet does not fold") == 0);
 	CHECK(experience->seconds >= 0.015 && experience->seconds < 0.100);
