@@ -211,7 +211,8 @@ static void without_a_listener(void)
 	char name[NB_HOLDER_NAME];
 	CHECK(pipe2(fifo, O_CLOEXEC) == 0);
 	const pid_t writer = writer_of(fifo, NULL);
-	enum nb_holder holder = NB_HOLDER_MAYBE; /* where the processors have other work, it may lack the time to look */
+	enum nb_holder holder =
+		NB_HOLDER_MAYBE; /* where the processors have other work, it may lack the time to look */
 	for (int tries = 0; tries < 100 && holder == NB_HOLDER_MAYBE; tries++)
 		holder = nb_meet_writers(fifo[0], name);
 	CHECK(holder == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
