@@ -544,9 +544,9 @@ killed() {
 			cmp out.$i off/stdout && rm out.$i
 		done
 	END
-	TEST_MARK=$MARK timeout 30 bash -o pipefail repeat 1 200 "$command" 2>messages
+	TEST_MARK=$MARK timeout 120 bash -o pipefail repeat 1 200 "$command" 2>messages
 	for ((k = 0; k < 16; k++)); do
-		TEST_MARK=$MARK timeout 30 bash -o pipefail repeat $((k + 1))000 $((k + 1))009 "$command" &
+		TEST_MARK=$MARK timeout 120 bash -o pipefail repeat $((k + 1))000 $((k + 1))009 "$command" &
 	done 2>>messages
 	wait
 	[ ! -s messages ] || { cat messages; return 1; }

@@ -156,6 +156,8 @@ every_kernel() {
 	fails_with 2 'kernel shan-serial does not offer that' 'nb-force --kernel shan-serial --precision f64 <boxes.nb'
 	fails_with 2 'has no opening angle' 'nb-force --kernel xu-pairs -t 0.5 <space.nb'
 	fails_with 2 "contradict '--kernel'" 'nb-force -m direct --kernel xu-pairs <space.nb'
+	fails_with 2 "contradict '--kernel'" 'nb-force --mac acceleration --kernel xu-pairs <space.nb'
+	nb-force -b cpu --kernel direct --potential <space.nb | nb-stats --check
 }
 
 @test "a frame that a kernel cannot take is an error that says why" {

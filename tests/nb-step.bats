@@ -237,6 +237,8 @@ order_of() {
 @test "--eta needs a softening and an acceleration" {
 	./filter spring <five.nb | mutate attribute softening 0 >hard.nb
 	fails_with 1 "needs a softening" 'nb-step --eta 0.1 <hard.nb'
+	nb-force -e 1e-5 <five.nb >soft.nb
+	fails_with 1 "too large for '--eta'" 'nb-step --eta 1e-323 <soft.nb'
 	nb-force -e 0.1 <n1.nb >one.nb
 	fails_with 1 "no body of frame 0 is accelerated" 'nb-step --eta 0.1 <one.nb'
 	[ "$(nb-step --eta 0.1 -d 0.5 <one.nb | times)" = 0.5 ]

@@ -100,6 +100,8 @@ setup() {
 	fails_with 1 "field 'node_mass' of frame 0 has type '<f4' (want '<f8')" 'nb-force -m tree <narrow.nb'
 	mutate type box_first '<u4' <boxes.nb >narrow.nb
 	fails_with 1 "box" 'nb-force -m near <narrow.nb'
+	mutate type key '<u4' <sorted.nb >narrow.nb
+	fails_with 1 'the order of frame 0 is stale' 'nb-build-tree <narrow.nb'
 }
 
 @test "attributes that are not what they are for" {
@@ -114,6 +116,28 @@ setup() {
 		mutate attribute step $text <forces.nb >odd.nb
 		fails_with 1 'step' 'nb-step -d 0.1 <odd.nb'
 	done
+}
+
+@test "attributes of a law that are negative" {
+	mutate attribute softening -1 <sphere.nb >odd.nb
+	fails_with 1 'has softening -1 and G 1 (want both >= 0)' 'nb-force <odd.nb'
+	mutate attribute G -1 <sphere.nb >odd.nb
+	fails_with 1 'G -1 (want both >= 0)' 'nb-force <odd.nb'
+}
+
+@test "models whose sizes have squares that are 0, and galaxies almost without a disk" {
+	fails_with 2 'size must be > 0' 'nb-gen uniform -n 3 --size 1e-300'
+	fails_with 2 'size must be > 0' 'nb-gen sphere -n 3 --size 1e-300'
+	fails_with 2 'spread must be > 0' 'nb-gen clusters -n 16 --spread 1e-300'
+	fails_with 2 'eccentricity and mass ratio must be > 0' 'nb-gen merger -n 100 --eccentricity 0'
+	fails_with 2 'the disk must have at least 1e-6 of the mass' 'nb-gen disk -n 100 --disk 1e-9'
+	fails_with 2 'the disk must have at least 1e-6 of the mass' 'nb-gen merger -n 100 --disk 1e-9'
+	nb-gen disk -n 1000 --bulge 0 | nb-stats --check
+}
+
+@test "a frame that is too large for a reader in the same process" {
+	fails_with 1 "column 'pos' of frame 0 has 2400 bytes, more than NB_MAX_FRAME='4000'" \
+		'export NB_MAX_FRAME=4000; nb-gen plummer -n 100 | nb-stats'
 }
 
 @test "a comparison with nothing" {

@@ -21,6 +21,7 @@ unit() {
 @test "memory" { unit common/mem; }
 @test "text for a terminal" { unit common/printable; }
 @test "messages of libgomp" { unit common/openmp; }
+@test "texts of statuses" { unit common/status; }
 @test "first bad number" { unit common/space; }
 @test "checksums" { unit stream/crc32; }
 @test "checksums without wide instructions" { NB_SIMD=plain unit stream/crc32; }

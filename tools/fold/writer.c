@@ -16,7 +16,12 @@
 
 /* Seconds: of the search for a reader; before the first look at who reads; between looks; between attempts to connect;
  * and, once there is a connection, for a reader that may be waiting for this process, and to look at one process. */
-static const double SEARCH = 0.020, FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, PATIENCE = 1;
+#ifdef __SANITIZE_ADDRESS__
+static const double SEARCH = 0.100; /* programs start that much later */
+#else
+static const double SEARCH = 0.020;
+#endif
+static const double FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, PATIENCE = 1;
 
 /* Says why it stays with plain bytes; returns 0. */
 static int plain(char why[NB_WHY_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));

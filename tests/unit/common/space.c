@@ -50,8 +50,17 @@ static void test_the_first_of_several_is_found_in_arrays_of_any_length(void)
 	free(y);
 }
 
+static void test_why_something_failed_is_told_once_there_is_a_reason(void)
+{
+	nb_space_note_failure("no room");
+	CHECK(strcmp(nb_space_failure(), "no room") == 0);
+	nb_space_note_failure(NULL);
+	CHECK(strcmp(nb_space_failure(), "") == 0);
+}
+
 int main(void)
 {
+	test_why_something_failed_is_told_once_there_is_a_reason();
 	test_each_kind_of_number_is_judged();
 	test_the_first_of_several_is_found_in_arrays_of_any_length();
 	return unit_end();

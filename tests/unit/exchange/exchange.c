@@ -113,11 +113,156 @@ static void test_subset(void)
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
 
+	const struct nb_subset two = {.first = 1, .count = 2};
+	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &two, 0) == NB_OK);
+	CHECK(nb_import_next(&in, &frame) == NB_FRAME && nb_import_next(&in, &frame) == NB_FRAME);
+	CHECK(nb_import_next(&in, &frame) == NB_END);
+	nb_import_close(&in);
+
 	const struct nb_subset none = {.first = 3};
 	CHECK(nb_import_open(&in, format_named("csv"), 0, path, &none, NULL) == NB_OK);
 	CHECK(nb_import_next(&in, &frame) == NB_END);
 	nb_import_close(&in);
 	CHECK(nb_import_open(&in, format_named("csv"), 0, "/no/such/file", NULL, NULL) == -1);
+	nb_frame_clear(&frame);
+}
+
+/* A message names the end of a long path. */
+static void test_long_name(void)
+{
+	char name[300];
+	memset(name, 'a', sizeof name);
+	memcpy(name + sizeof name - 9, "/end.csv", 9);
+	const struct nb_import in = {.name = name}, end = {.name = "end.csv"};
+	CHECK(strlen(nb_import_tail(&in)) == 200 && strcmp(nb_import_tail(&in) + 193, "end.csv") == 0);
+	CHECK(strcmp(nb_import_tail(&end), "end.csv") == 0);
+}
+
+/* Reading fails behind the first line, not at the end of the file. */
+static void test_broken_header(void)
+{
+	struct nb_import in;
+	struct nb_frame frame;
+	FILE *file = fopen(path, "w");
+	CHECK(file && fwrite("5\n\0\n", 1, 4, file) == 4 && fclose(file) == 0);
+	nb_frame_init(&frame);
+	CHECK(nb_import_open(&in, format_named("princeton"), 0, path, NULL, 0) == NB_OK);
+	CHECK(nb_import_next(&in, &frame) == NB_ERROR && strstr(in.error, "has a NUL byte"));
+	nb_import_close(&in);
+	nb_frame_clear(&frame);
+}
+
+/* ---- frames that no file has -------------------------------------------------------------------- */
+
+/* A column of bytes, all of them fill. */
+static void add_column(struct nb_frame *frame, const char *name, const char *dtype, uint32_t ncomp, int fill)
+{
+	struct nb_column *column = nb_frame_add(frame, name, NB_PARTICLE, dtype, ncomp, "", 0);
+	void *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	CHECK(data != NULL);
+	if (data)
+		memset(data, fill, column->rows * column->rowsize);
+}
+
+static int export_to(const char *to, const char *format, int safe, const struct nb_frame *frame)
+{
+	struct nb_export out;
+	CHECK(nb_export_open(&out, format_named(format), to) == NB_OK);
+	out.safe = safe;
+	int status = nb_export_frame(&out, frame);
+	if (!status)
+		status = nb_export_close(&out);
+	nb_export_abandon(&out);
+	return status;
+}
+
+static void begin_frame(struct nb_frame *frame, size_t rows)
+{
+	nb_frame_clear(frame);
+	frame->rows[NB_PARTICLE] = rows;
+}
+
+/* Columns whose names are known, but not their types. */
+static void test_strange_columns(void)
+{
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	begin_frame(&frame, 1);
+	add_column(&frame, "pos", "<f8", 2, 0);
+	add_column(&frame, "vel", "<i8", 3, 0);
+	CHECK(nb_frame_set_attribute(&frame, "dim", "2") == NB_OK);
+	CHECK(export_to(path, "csv", 0, &frame) == NB_OK);
+	CHECK(file_is("pos_0,pos_1,vx,vy\n0,0,0,0\n"));
+	/* princeton text: contents that were never written, one after the other */
+	static const char *const name[] = {"pos", "vel", "mass", "name"};
+	for (int there = 0; there <= 4; there++) {
+		begin_frame(&frame, 1);
+		for (int c = 0; c < 4; c++) {
+			const char *dtype = c == 3 ? "|S2" : "<f8";
+			if (c < there)
+				add_column(&frame, name[c], dtype, c < 2 ? 3 : 1, c == 3 ? 'a' : 0);
+			else
+				CHECK(nb_frame_add(&frame, name[c], NB_PARTICLE, dtype, c < 2 ? 3 : 1, "", 0) != NULL);
+		}
+		CHECK(export_to(path, "princeton", 0, &frame) == (there == 4 ? NB_OK : NB_ENOMEM));
+	}
+	CHECK(file_is("1\n0\n0 0 0 0 0 aa\n")); /* a name as wide as its column */
+	for (int kind = 0; kind < 4; kind++) {	/* no colour, no name; a colour that was never written */
+		begin_frame(&frame, 1);
+		for (int c = 0; c < 3; c++)
+			add_column(&frame, name[c], "<f8", c < 2 ? 3 : 1, 0);
+		if (kind == 0)
+			add_column(&frame, "colour", "|u1", 4, 0);
+		else if (kind == 1)
+			add_column(&frame, "colour", "<u2", 3, 0);
+		else if (kind == 2)
+			add_column(&frame, "name", "|S2", 2, 'a');
+		else
+			CHECK(nb_frame_add(&frame, "colour", NB_PARTICLE, "|u1", 3, "", 0) != NULL);
+		CHECK(export_to(path, "princeton", 0, &frame) == (kind < 3 ? NB_OK : NB_ENOMEM));
+		CHECK(kind == 3 || file_is("1\n0\n0 0 0 0 0\n"));
+	}
+	/* species follow from colours, where there is no name */
+	begin_frame(&frame, 1);
+	add_column(&frame, "species", "|u1", 1, 0);
+	CHECK(!format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	add_column(&frame, "colour", "|u1", 3, 0);
+	CHECK(format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	add_column(&frame, "name", "|S2", 1, 'a');
+	CHECK(!format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	nb_frame_clear(&frame);
+}
+
+/* The disk is full at each place of a row in turn. */
+static void test_full_disk(void)
+{
+	enum { ROWS = 9000, SHIFT = 32 };
+	struct nb_frame frame;
+	nb_frame_init(&frame);
+	for (size_t shift = 0; shift < SHIFT; shift++) {
+		begin_frame(&frame, ROWS);
+		for (int c = 0; c < 2; c++) {
+			struct nb_column *text = nb_frame_add(&frame, c ? "b" : "a", NB_PARTICLE, "|S40", 1, "", 0);
+			char *to = text ? nb_column_write(text, &nb_space_host, NB_WIRE) : NULL;
+			if (to)
+				memset(to, 0, 40 * ROWS);
+			for (size_t i = 0; to && i < ROWS; i++)
+				memcpy(to + 40 * i, "=\"\"", 4);
+			if (to && c == 0)
+				memset(to, 'a', shift);
+		}
+		CHECK(export_to("/dev/full", "csv", 1, &frame) == -1);
+		begin_frame(&frame, ROWS);
+		add_column(&frame, "pos", "<f8", 3, 0);
+		add_column(&frame, "vel", "<f8", 3, 0);
+		add_column(&frame, "colour", "|u1", 3, 255);
+		struct nb_column *mass = nb_frame_add_field(&frame, NB_MASS, NULL, 0);
+		double *m = mass ? nb_column_write(mass, &nb_space_host, NB_WIRE) : NULL;
+		for (size_t i = 0; m && i < ROWS; i++)
+			m[i] = i ? 2.2250738585072014e-308 : pow(10, (double)(shift % 16));
+		CHECK(nb_frame_set_attribute(&frame, "universe_radius", shift < 16 ? "1" : "1e-200") == NB_OK);
+		CHECK(export_to("/dev/full", "princeton", 0, &frame) == -1);
+	}
 	nb_frame_clear(&frame);
 }
 
@@ -204,6 +349,10 @@ int main(void)
 	test_table();
 	test_csv_names();
 	test_subset();
+	test_long_name();
+	test_broken_header();
+	test_strange_columns();
+	test_full_disk();
 	test_export_in_memory();
 	test_import_in_memory();
 	unlink(path);

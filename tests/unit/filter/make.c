@@ -103,6 +103,24 @@ static void test_refusal(void)
 	nb_run_free(run);
 }
 
+/* What is made is sound, and nb-stats checks it in memory as it does in a stream. */
+static void test_checked(void)
+{
+	char *make[] = {"nb-gen", "plummer", "-n", "100", NULL}, *look[] = {"nb-stats", "--check", NULL};
+	struct nb_run *maker, *checker;
+	struct nb_frame frame;
+	int there;
+	nb_frame_init(&frame);
+	CHECK(nb_run_create(&maker, &nb_tool_gen, count(make), make, NULL) == 0);
+	CHECK(nb_run_create(&checker, nb_tool_find("nb-stats"), count(look), look, NULL) == 0);
+	CHECK(nb_run_make(maker, &frame, &there) == 0 && there);
+	CHECK(nb_run_frame(checker, &frame) == 0);
+	CHECK(nb_run_end(checker) == 0);
+	nb_run_free(checker);
+	nb_run_free(maker);
+	nb_frame_clear(&frame);
+}
+
 int main(void)
 {
 	const int fd = mkstemp(path);
@@ -110,6 +128,7 @@ int main(void)
 	close(fd);
 	test_frames();
 	test_refusal();
+	test_checked();
 	unlink(path);
 	return unit_end();
 }

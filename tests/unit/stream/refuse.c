@@ -1,4 +1,5 @@
 /* What a frame and a writer refuse, and a stream that cannot be written, wherever that is found out. */
+#include "formats/stream/crc32_internal.h"
 #include "formats/stream/stream.h"
 #include "tests/unit/unit.h"
 
@@ -238,6 +239,139 @@ static void test_unmapped(void)
 	nb_frame_clear(&frame);
 }
 
+/* The buffer is full when the end marker comes, or while a column is rounded. */
+static void test_full_at_the_end(void)
+{
+	struct nb_frame frame;
+	for (uint32_t bytes = 60000; bytes < 65536; bytes += 64) {
+		init(&frame, 1);
+		for (int c = 0; c < 2; c++) {
+			struct nb_column *column = add(&frame, c ? "b" : "a", "|u1", c ? bytes : 65472, "");
+			void *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+			CHECK(data != NULL);
+			if (data)
+				memset(data, 1, column->rowsize);
+		}
+		CHECK(write_to(open("/dev/full", O_WRONLY), &frame, 1) == -1);
+		nb_frame_clear(&frame);
+	}
+	init(&frame, 100000);
+	struct nb_column *column = add(&frame, "a", "<f4", 1, "");
+	double *x = column ? nb_column_write(column, &nb_space_host, NB_AS_F64) : NULL;
+	for (size_t i = 0; x && i < frame.rows[NB_PARTICLE]; i++)
+		x[i] = 1;
+	CHECK(write_to(open("/dev/full", O_WRONLY), &frame, 1) == -1);
+	nb_frame_clear(&frame);
+}
+
+/* A row larger than what is moved at once, and a name as long as it may be. */
+static void test_largest(void)
+{
+	static const char name[] = "a-name-of-thirty-two-characters.";
+	struct nb_frame frame;
+	struct nb_reader reader;
+	const int fd = memfd_create("stream", MFD_CLOEXEC);
+	init(&frame, 2);
+	struct nb_column *column = add(&frame, name, "<f8", 65536, "");
+	double *x = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	for (size_t i = 0; x && i < 2 * 65536; i++)
+		x[i] = (double)i;
+	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && write_to(dup(fd), &frame, 1) == 0);
+	CHECK(lseek(fd, 1, SEEK_SET) == 1);
+	CHECK(nb_reader_open(&reader, fd) == NB_OK && nb_reader_next(&reader, &frame) == NB_FRAME);
+	CHECK(frame.ncolumn == 1 && strcmp(frame.column[0].name, name) == 0);
+	const double *back = frame.ncolumn ? nb_column_read(&frame.column[0], &nb_space_host, NB_WIRE) : NULL;
+	CHECK(back && back[65536] == 65536 && back[2 * 65536 - 1] == 2 * 65536 - 1);
+	CHECK(!nb_column_read(&frame.column[0], &nb_space_host, NB_AS_U64));
+	nb_reader_close(&reader);
+	close(fd);
+	nb_frame_clear(&frame);
+}
+
+/* An end marker before any frame that is not empty. */
+static void test_end_marker(void)
+{
+	enum { SIZE = 128, AT_CRC = 20, AT_ROWS = 32 };
+	struct nb_frame frame;
+	struct nb_reader reader;
+	struct nb_writer writer;
+	unsigned char head[SIZE] = {0};
+	const int fd = memfd_create("stream", MFD_CLOEXEC);
+	CHECK(nb_writer_open(&writer, dup(fd)) == NB_OK && nb_writer_close(&writer) == 0);
+	const ssize_t size = pread(fd, head, sizeof head, 0);
+	CHECK(size >= AT_ROWS + 8);
+	head[AT_ROWS] = 1;
+	memset(head + AT_CRC, 0, 4);
+	const uint32_t crc = nb_crc32(0, head, (size_t)size);
+	memcpy(head + AT_CRC, &crc, sizeof crc);
+	CHECK(pwrite(fd, head, (size_t)size, 0) == size && lseek(fd, 0, SEEK_SET) == 0);
+	nb_frame_init(&frame);
+	CHECK(nb_reader_open(&reader, fd) == NB_OK);
+	CHECK(nb_reader_next(&reader, &frame) == NB_ERROR && strstr(reader.error, "the end marker is not empty"));
+	nb_reader_close(&reader);
+	close(fd);
+	nb_frame_clear(&frame);
+}
+
+static enum nb_answer count_within(const char *limit, struct nb_frame *frame, const char *want)
+{
+	struct nb_reader reader;
+	setenv("NB_MAX_FRAME", limit, 1);
+	CHECK(nb_reader_open(&reader, -1) == NB_OK);
+	const enum nb_answer answer = nb_reader_count(&reader, frame);
+	CHECK(answer == NB_FRAME || strstr(reader.error, want));
+	nb_reader_close(&reader);
+	unsetenv("NB_MAX_FRAME");
+	return answer;
+}
+
+/* A frame in memory is as large as it would be in the stream. */
+static void test_counted(void)
+{
+	struct nb_frame frame;
+	init(&frame, 1000);
+	CHECK(nb_frame_set_attribute(&frame, "note", "one") == NB_OK);
+	CHECK(add(&frame, "a", "<f8", 1, "") != NULL && add(&frame, "b", "<f8", 1, "") != NULL);
+	CHECK(count_within("", &frame, "") == NB_FRAME);
+	CHECK(count_within("20000", &frame, "") == NB_FRAME);
+	CHECK(count_within("10000", &frame, "column 'b' of frame 0 has 8000 bytes, more than NB_MAX_FRAME='10000'") ==
+		NB_ERROR);
+	CHECK(count_within("100", &frame, "column 'a' of frame 0 has 8000 bytes") == NB_ERROR);
+	nb_frame_clear(&frame);
+	init(&frame, (size_t)1 << 50);
+	CHECK(add(&frame, "a", "|u1", 1, "") != NULL);
+	CHECK(count_within("", &frame, "more than this machine's memory") == NB_ERROR);
+	nb_frame_clear(&frame);
+	/* one byte, but behind too many others */
+	init(&frame, 1);
+	CHECK(add(&frame, "a", "|u1", 1, "") != NULL);
+	CHECK(count_within("64", &frame, "column 'a' of frame 0 has 1 bytes, more than NB_MAX_FRAME='64'") == NB_ERROR);
+	nb_frame_clear(&frame);
+}
+
+static int no_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes)
+{
+	(void)column, (void)data;
+	*(size_t *)context += bytes;
+	return offset == 0 ? -1 : 0;
+}
+
+static void test_visit_that_fails(void)
+{
+	struct nb_frame frame;
+	struct nb_reader reader;
+	size_t seen = 0;
+	const int fd = memfd_create("stream", MFD_CLOEXEC);
+	init(&frame, 100);
+	add_bytes(&frame, "a");
+	CHECK(fd >= 0 && write_to(dup(fd), &frame, 1) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	CHECK(nb_reader_open(&reader, fd) == NB_OK && nb_reader_head(&reader, &frame) == NB_FRAME);
+	CHECK(nb_reader_body(&reader, &frame, no_visit, &seen) == NB_ERROR && seen == 100);
+	nb_reader_close(&reader);
+	close(fd);
+	nb_frame_clear(&frame);
+}
+
 int main(void)
 {
 	test_columns();
@@ -246,5 +380,10 @@ int main(void)
 	test_full_disk();
 	test_interrupted();
 	test_unmapped();
+	test_full_at_the_end();
+	test_largest();
+	test_end_marker();
+	test_counted();
+	test_visit_that_fails();
 	return unit_end();
 }
