@@ -5,8 +5,10 @@
  *   NB_FAULT='nb-step short 1'         reads and writes of at most 1 byte
  *   NB_FAULT_COUNTS=FILE               how many calls of each kind programs of that name make (an array of long)
  *
- * calls.def lists the calls.  Those that the C library makes for its own purposes are not seen; a message on standard
- * error never fails, as it says what failed.  Programs must be linked dynamically. */
+ * calls.def lists the calls, which are counted from main() on: what libraries do before, such as the CUDA run time,
+ * which notes every kernel and does not look at what malloc returns, is not the program's.  Those that the C library
+ * makes for its own purposes are not seen; a message on standard error never fails, as it says what failed.  Programs
+ * must be linked dynamically. */
 #include "tests/torture/faults.h"
 
 #include <dirent.h>
@@ -37,7 +39,8 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 	*__libc_memalign(size_t, size_t);
 
 static struct {
-	int on;	     /* in this program */
+	int wanted;  /* in this program */
+	int on;	     /* and its main() has begun */
 	int call;    /* enum call_kind, or -1 */
 	long at;     /* 1 is the first call */
 	int forever; /* and all after it */
@@ -98,7 +101,27 @@ __attribute__((constructor)) static void look(void)
 			fault.counted = map;
 		close(fd);
 	}
-	fault.on = 1;
+	fault.wanted = 1;
+}
+
+typedef int main_function(int, char **, char **);
+
+static main_function *program_main;
+
+static int main_with_faults(int argc, char **argv, char **environment)
+{
+	fault.on = fault.wanted;
+	return program_main(argc, argv, environment);
+}
+
+/* What begins every program calls this with its main(). */
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+	void (*rtld_fini)(void), void *stack_end)
+{
+	int (*real)(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *) = dlsym(
+		RTLD_NEXT, "__libc_start_main");
+	program_main = main;
+	return real(main_with_faults, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 #ifdef NB_COVERAGE

@@ -47,13 +47,20 @@ int nb_meet_listen(int fd);
 
 /* ---- the writer -------------------------------------------------------------------------------- */
 
+/* Seconds that the search for a reader takes at most; under AddressSanitizer programs start that much later. */
+#ifdef __SANITIZE_ADDRESS__
+#define NB_MEET_SEARCH 0.100
+#else
+#define NB_MEET_SEARCH 0.020
+#endif
+
 /* Looks for the reader of the FIFO whose write end is fd and hands over.  1: accepted; then fd, offer->in and
  * offer->listener have been closed, and nb_meet_wait(*link) must follow at once.  0: plain bytes, nothing has changed,
  * and why says the reason as a phrase, "cat reads" or "another environment: NB_SIMD".
- * The search takes at most 20 ms (about 0.1 ms with a reader that listens, 1 ms with a reader of another program). Once
- * a reader of this build is found the function waits for its answer as long as that process lives, as it may be busy
- * with the stream of another writer; only 1 s if meanwhile somebody waits for this process in the same way, as the two
- * may wait for each other in a circle. */
+ * The search takes NB_MEET_SEARCH at most (about 0.1 ms with a reader that listens, 1 ms with a reader of another
+ * program). Once a reader of this build is found the function waits for its answer as long as that process lives, as it
+ * may be busy with the stream of another writer; only 1 s if meanwhile somebody waits for this process in the same way,
+ * as the two may wait for each other in a circle. */
 NB_MUST_CHECK int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE]);
 
 /* Waits for the answer: returns the exit status, or raises the signal that ended the work, after a call of before_end

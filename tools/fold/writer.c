@@ -14,13 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Seconds: of the search for a reader; before the first look at who reads; between looks; between attempts to connect;
- * and, once there is a connection, for a reader that may be waiting for this process, and to look at one process. */
-#ifdef __SANITIZE_ADDRESS__
-static const double SEARCH = 0.100; /* programs start that much later */
-#else
-static const double SEARCH = 0.020;
-#endif
+/* Seconds, besides those of the search for a reader: before the first look at who reads; between looks; between
+ * attempts to connect; and, once there is a connection, for a reader that may be waiting for this process, and to look
+ * at one process. */
 static const double FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, PATIENCE = 1;
 
 /* Says why it stays with plain bytes; returns 0. */
@@ -67,7 +63,7 @@ static int connect_to(int fd, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 {
 	struct sockaddr_un address;
 	const socklen_t length = nb_fold_address(&address, fifo);
-	const double start = nb_now(), until = start + SEARCH;
+	const double start = nb_now(), until = start + NB_MEET_SEARCH;
 	double look = start + FIRST_LOOK;
 	int nobody = 0;
 	int link = nb_above_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -103,7 +99,7 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 		return plain(why, "it reads its own output");
 	const int same = pid > 0 && nb_runs_this_program(pid);
 	const int reads = pid > 0 && nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE);
-	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + SEARCH, name) == NB_HOLDER_OURS))
+	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + NB_MEET_SEARCH, name) == NB_HOLDER_OURS))
 		return 1;
 	if (reads)
 		return plain(why, "the reader is another program, or of another build");

@@ -1,19 +1,8 @@
 /* Formats of other programs: the table, parts of what is there, and nb-convert on frames in memory. */
-#include "formats/exchange/exchange.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/exchange/file.h"
 #include "tools/filter/filter.h"
 
-#include <unistd.h>
-
 static const char three[] = "frame,time,id,mass,x,y\n0,0,7,1,2,3\n0,0,8,1,4,5\n1,0.5,7,1,6,7\n2,1,7,1,8,9\n";
-static char path[] = "/tmp/nb-unit-exchange-XXXXXX";
-
-static void write_file(const char *text)
-{
-	FILE *file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0);
-	CHECK(file && fclose(file) == 0);
-}
 
 static int file_is(const char *text)
 {
@@ -24,15 +13,6 @@ static int file_is(const char *text)
 		fclose(file);
 	got[n] = '\0';
 	return strcmp(got, text) == 0;
-}
-
-static const struct nb_format *format_named(const char *name)
-{
-	const struct nb_format *format;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
-		if (strcmp(format->name, name) == 0)
-			return format;
-	return NULL;
 }
 
 static void test_table(void)
@@ -343,9 +323,7 @@ static void test_import_in_memory(void)
 
 int main(void)
 {
-	int fd = mkstemp(path);
-	CHECK(fd >= 0);
-	close(fd);
+	make_path();
 	test_table();
 	test_csv_names();
 	test_subset();

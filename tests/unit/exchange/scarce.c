@@ -1,28 +1,17 @@
 /* Import and export when memory runs out: each call that fails is reported, and nothing is left. */
 #include "tests/unit/scarce.h"
 
-#include "formats/exchange/exchange.h"
+#include "tests/unit/exchange/file.h"
 
 #include <errno.h>
-#include <unistd.h>
 
-static char path[] = "/tmp/nb-unit-scarce-XXXXXX", to[] = "/tmp/nb-unit-scarce-XXXXXX";
+static char to[] = "/tmp/nb-unit-scarce-XXXXXX";
 
 struct work {
 	const struct nb_format *format;
-	const char *text;
 	struct nb_frame *frame; /* to be exported */
 	size_t rows;
 };
-
-static const struct nb_format *format_named(const char *name)
-{
-	const struct nb_format *format;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
-		if (strcmp(format->name, name) == 0)
-			return format;
-	return NULL;
-}
 
 static int import(void *context)
 {
@@ -66,8 +55,7 @@ static void test_format(const char *name, const char *text, size_t rows)
 	struct nb_import in;
 	struct nb_frame frame;
 	struct work work = {.format = format_named(name), .rows = rows, .frame = &frame};
-	FILE *file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+	write_file(text);
 	CHECK(scarce_each(name, import, &work, NB_ENOMEM) > 10);
 	nb_frame_init(&frame);
 	CHECK(nb_import_open(&in, work.format, 0, path, NULL, NULL) == NB_OK);
@@ -80,10 +68,10 @@ static void test_format(const char *name, const char *text, size_t rows)
 int main(void)
 {
 	static char many[200000];
-	int fd = mkstemp(path), other = mkstemp(to);
-	CHECK(fd >= 0 && other >= 0);
-	close(fd);
+	const int other = mkstemp(to);
+	CHECK(other >= 0);
 	close(other);
+	make_path();
 	test_format("csv", "frame,time,id,x,y,a,word\n0,0,7,1,2,3,one\n0,0,8,1,2,4,two\n1,1,7,1,2,3,three\n", 3);
 	test_format("csv", "x,y,z,a\n", 0);
 	test_format(

@@ -1,28 +1,8 @@
 /* What is wrong with a text, in its own words; names and cells that need care; an export that cannot be written,
  * wherever in a row that is found out. */
-#include "formats/exchange/exchange.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/exchange/file.h"
 
 #include <errno.h>
-#include <unistd.h>
-
-static char path[] = "/tmp/nb-unit-text-XXXXXX";
-
-static const struct nb_format *format_named(const char *name)
-{
-	const struct nb_format *format;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
-		if (strcmp(format->name, name) == 0)
-			return format;
-	return NULL;
-}
-
-static void write_file(const char *text)
-{
-	FILE *file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0);
-	CHECK(file && fclose(file) == 0);
-}
 
 /* All frames; the last one is left in *frame.  NULL, or what is wrong. */
 static const char *import(const char *format, const char *text, struct nb_frame *frame)
@@ -422,9 +402,7 @@ static void test_princeton_rows(void)
 
 int main(void)
 {
-	int fd = mkstemp(path);
-	CHECK(fd >= 0);
-	close(fd);
+	make_path();
 	test_bad_csv();
 	test_good_csv();
 	test_bad_princeton();

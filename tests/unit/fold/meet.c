@@ -169,13 +169,6 @@ static pid_t command(int fd, const char *program, char *const *argv)
 	return pid;
 }
 
-/* Seconds that a writer searches for its reader (writer.c). */
-#ifdef __SANITIZE_ADDRESS__
-static const double SEARCH = 0.100;
-#else
-static const double SEARCH = 0.020;
-#endif
-
 static void another_program_reads(const char *program, char *const *argv, const char *phrase, double most)
 {
 	int fifo[2];
@@ -208,7 +201,7 @@ static void nobody_reads(void)
 	close(fifo[1]);
 	CHECK(exits_with(writer, PLAIN));
 	CHECK(strcmp(experience->why, "nobody reads") == 0);
-	CHECK(experience->seconds < 5 * SEARCH);
+	CHECK(experience->seconds < 5 * NB_MEET_SEARCH);
 	printf("nobody: plain bytes after %.2f ms\n", experience->seconds * 1000);
 }
 
@@ -225,7 +218,7 @@ static void without_a_listener(void)
 	CHECK(holder == NB_HOLDER_OURS && strcmp(name, "meet") == 0);
 	CHECK(exits_with(writer, PLAIN));
 	CHECK(strcmp(experience->why, "meet does not fold") == 0);
-	CHECK(experience->seconds >= 0.75 * SEARCH && experience->seconds < 5 * SEARCH);
+	CHECK(experience->seconds >= 0.75 * NB_MEET_SEARCH && experience->seconds < 5 * NB_MEET_SEARCH);
 	printf("a reader that does not listen: plain bytes after %.2f ms\n", experience->seconds * 1000);
 	close(fifo[0]);
 }
@@ -488,8 +481,8 @@ int main(void)
 	the_last_collects_the_chain(0);
 	the_last_collects_the_chain(1);
 	writers_come_one_after_the_other();
-	another_program_reads("/bin/cat", by_cat, "cat reads", 5 * SEARCH);
-	another_program_reads("/bin/sh", by_shell, "sh reads", 6 * SEARCH);
+	another_program_reads("/bin/cat", by_cat, "cat reads", 5 * NB_MEET_SEARCH);
+	another_program_reads("/bin/sh", by_shell, "sh reads", 6 * NB_MEET_SEARCH);
 	nobody_reads();
 	without_a_listener();
 	its_own_reader();

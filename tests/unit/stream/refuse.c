@@ -133,10 +133,14 @@ static int write_to(int fd, const struct nb_frame *frame, int frames)
 	int status = 0;
 	for (int k = 0; k < frames && !status; k++)
 		status = nb_writer_next(&writer, frame);
+	const int ended = !status;
+	if (ended)
+		status = nb_writer_close(&writer);
 	if (!status)
-		return nb_writer_close(&writer);
+		return 0;
 	CHECK(strstr(writer.error, "write error: ") != NULL);
-	close(writer.fd);
+	if (!ended)
+		close(writer.fd);
 	nb_writer_abandon(&writer);
 	return status;
 }
