@@ -205,11 +205,11 @@ static void test_strange_columns(void)
 	/* species follow from colours, where there is no name */
 	begin_frame(&frame, 1);
 	add_column(&frame, "species", "|u1", 1, 0);
-	CHECK(!format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	CHECK(!format_named("princeton")->holds(NULL, &frame, nb_frame_field(&frame, NB_SPECIES)));
 	add_column(&frame, "colour", "|u1", 3, 0);
-	CHECK(format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	CHECK(format_named("princeton")->holds(NULL, &frame, nb_frame_field(&frame, NB_SPECIES)));
 	add_column(&frame, "name", "|S2", 1, 'a');
-	CHECK(!format_named("princeton")->holds(&frame, nb_frame_field(&frame, NB_SPECIES)));
+	CHECK(!format_named("princeton")->holds(NULL, &frame, nb_frame_field(&frame, NB_SPECIES)));
 	nb_frame_clear(&frame);
 }
 
