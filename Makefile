@@ -215,7 +215,7 @@ fuzz-programs: $(FUZZERS)
 # Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox
+DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
