@@ -137,8 +137,8 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	nb-merge -q --ids offset ra.nb rb.nb >m.nb
 	equals "$(nb-stats --format tsv <m.nb | awk 'NR > 1 { printf "%s:%s ", $2, $3 }')" '0:50 0.2:50 0.4:50 '
 	for k in 0 1 2; do
-		nb-convert -q --frame $k --to csv <m.nb | cut -d , -f 2-8 | tail -n +2 >m.csv
-		for f in ra rb; do nb-convert -q --frame $k --to csv <$f.nb | cut -d , -f 2-8 | tail -n +2; done | cmp - m.csv
+		nb-convert -q --no-comments --frame $k --to csv <m.nb | cut -d , -f 2-8 | tail -n +2 >m.csv
+		for f in ra rb; do nb-convert -q --no-comments --frame $k --to csv <$f.nb | cut -d , -f 2-8 | tail -n +2; done | cmp - m.csv
 	done
 	nb-step -d 0.06 -k 8 --every 4 'nb-force -e 0.1' <b.nb >rc.nb
 	run bash -c 'nb-merge -q --ids offset ra.nb rc.nb 2>&1 >out.nb'
@@ -159,10 +159,10 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 		run ! nb-stats --check <out.nb
 		nb-merge -q --ids offset --last "${files[@]}" >m.nb
 		equals "$(nb-stats --format tsv <m.nb | awk 'NR > 1 { printf "%.9g:%s ", $2, $3 }')" '0:50 0.1:50 0.2:50 0.3:50 '
-		for k in 0 1 2 3; do nb-convert -q --frame $k --to csv <m.nb | cut -d , -f 2-8 | sort >$k.csv; done
+		for k in 0 1 2 3; do nb-convert -q --no-comments --frame $k --to csv <m.nb | cut -d , -f 2-8 | sort >$k.csv; done
 		nb-convert --no-comments --to csv <b.nb | cut -d , -f 2-8 | tail -n +2 | sort >b.csv
 		for k in 0 3; do comm -12 $k.csv b.csv | cmp - b.csv; done
-		nb-convert -q --frame 3 --to csv <ra.nb | cut -d , -f 2-8 | tail -n +2 | sort | comm -23 - 3.csv | cmp - /dev/null
+		nb-convert -q --no-comments --frame 3 --to csv <ra.nb | cut -d , -f 2-8 | tail -n +2 | sort | comm -23 - 3.csv | cmp - /dev/null
 		nb-merge -q --ids offset --shortest "${files[@]}" | nb-stats --check | grep -q '^ok: 1 frames, 50 bodies'
 	done
 	nb-convert --from csv </dev/null >none.nb 2>/dev/null || tail -c 128 a.nb | python3 -c '
@@ -279,4 +279,24 @@ nb-merge --ids offset 1.nb 2.nb'
 	nb-gen plummer -n 500000 >big.nb
 	"$NB_BIN/../tests/bench/measure" m.txt nb-merge --ids offset <(cat big.nb) <(cat big.nb) | cat >/dev/null
 	at_most "$((1000000 * 64 * 12 / 10 + 8000000))" "$(cut -d ' ' -f 3 m.txt)"
+}
+
+@test "an input without bodies neither hides a column of another nor adds one" {
+	nb-gen plummer -n 3 | nb-calc 'foo = 1' >with.nb
+	nb-select --where 'id < 0' <with.nb >none.nb
+	nb-gen plummer -n 3 >without.nb
+	fails_with 1 "missing in frame 0 of 'without.nb': foo" 'nb-merge --ids renumber none.nb without.nb with.nb'
+	fails_with 1 "missing in frame 0 of 'without.nb': foo" 'nb-merge --ids renumber without.nb with.nb none.nb'
+	nb-merge --ids renumber none.nb without.nb | nb-stats --fields >fields
+	run ! grep -q foo fields
+	nb-merge --ids renumber none.nb with.nb | nb-stats --fields | grep -q foo
+	nb-merge --ids renumber none.nb none.nb | nb-stats --fields | grep -q foo
+}
+
+@test "messages name standard input, and give advice that helps" {
+	nb-gen plummer -n 3 >three.nb
+	fails_with 1 'id 0 is in frame 0 of standard input and of '"'three.nb'" 'nb-merge - three.nb <three.nb'
+	cat three.nb three.nb | nb-select --where 'frame > 0 || id < 2' >grows.nb
+	fails_with 1 "ids grow after the first frame: give '--ids renumber'" 'nb-merge --ids offset -o out.nb grows.nb grows.nb'
+	fails_with 1 'standard input has 1 frames, and '"'grows.nb'"' has more' 'nb-merge --ids offset -o out.nb - grows.nb <three.nb'
 }

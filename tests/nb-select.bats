@@ -406,3 +406,24 @@ recovers() {
 	mutate attribute time soon <full.nb >odd.nb
 	fails_with 1 "attribute time='soon'" 'nb-select --time 1: odd.nb -o /dev/null'
 }
+
+@test "velocities that lag behind are completed before acc goes" {
+	nb-gen plummer -n 100 | nb-force -e 0.1 | nb-step -d 0.5 | nb-force -e 0.1 >lag.nb
+	nb-stats --attributes <lag.nb | grep -q pending_kick
+	nb-select --where 'id < 50' --keep-derived <lag.nb | nb-stats --epot none --format tsv | cut -f 1-4 >want
+	for how in "--where 'id < 50'" "--where 'id < 50' --fields id,mass,pos,vel"; do
+		bash -c "nb-select $how <lag.nb" | nb-force -e 0.1 | nb-stats --epot none --format tsv | cut -f 1-4 | cmp - want
+	done
+	nb-stats --epot none --format tsv <lag.nb | cut -f 1-4 >want
+	nb-select --drop acc <lag.nb | nb-stats --epot none --format tsv | cut -f 1-4 | cmp - want
+	# without acc the next forces complete the kick, as they would have
+	nb-gen plummer -n 100 | nb-force -e 0.1 | nb-step -d 0.5 | nb-select --where 'id < 50' | nb-stats --attributes | grep -q pending_kick
+}
+
+@test "one frame is in memory when the last is wanted" {
+	[ -x "$NB_BIN/../tests/bench/measure" ] || make_here "${NB_BIN%/bin}/tests/bench/measure"
+	[[ $NB_BIN == */san/* ]] && skip 'sanitizers use memory of their own'
+	nb-gen plummer -n 500000 >big.nb
+	"$NB_BIN/../tests/bench/measure" m.txt nb-select --frames last <(cat big.nb big.nb big.nb) | cat >/dev/null
+	at_most "$((500000 * 64 * 12 / 10 + 8000000))" "$(cut -d ' ' -f 3 m.txt)"
+}

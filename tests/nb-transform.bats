@@ -317,3 +317,13 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	mutate drop vel <p.nb >still.nb
 	fails_with 1 "field 'vel' missing" 'nb-transform --boost 1,1,1 <still.nb >/dev/null'
 }
+
+@test "files are operands, and units keep the first energy of a run" {
+	nb-gen plummer -n 20 >a.nb
+	nb-gen plummer -n 20 -s 2 >b.nb
+	cat a.nb b.nb | nb-transform --shift 1,0,0 --no-history >want.nb
+	nb-transform --shift 1,0,0 --no-history a.nb b.nb | cmp - want.nb
+	nb-step -d 0.05 -k 20 --every 0 'nb-force -e 0.05 --potential' <a.nb >run.nb
+	drift() { nb-stats --format json | grep -o '"drift":[^,}]*' | cut -d : -f 2; }
+	close_to "$(drift <run.nb)" "$(nb-transform --from-units 1kpc,1e10Msun --units pc,Msun,km/s run.nb | drift)" 1e-6
+}

@@ -68,8 +68,9 @@ void nb_source_close(struct nb_source *source)
 const char *nb_source_name(const struct nb_source *source, char name[NB_SOURCE_NAME])
 {
 	if (is_standard_input(source->path))
-		return "standard input";
-	snprintf(name, NB_SOURCE_NAME, "'%.120s'", source->path);
+		snprintf(name, NB_SOURCE_NAME, "standard input");
+	else
+		snprintf(name, NB_SOURCE_NAME, "'%.120s'", source->path);
 	return name;
 }
 

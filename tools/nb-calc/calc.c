@@ -2,6 +2,7 @@
 #include "tools/nb-calc/calc.h"
 
 #include "kernels/order/order.h"
+#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -220,6 +221,8 @@ static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 	struct calc *calc = self;
 	struct nb_scope scope = {.frame = frame};
 	(void)run;
+	if (sets(calc, "pos", "dim") || sets(calc, "mass", "G") || sets(calc, "vel", "softening"))
+		nb_complete_kick(frame); /* before acc goes, and before velocities are seen */
 	for (size_t k = 0; k < calc->n; k++)
 		if (calc->list[k].target.is_attribute)
 			nb_calc_attribute(&scope, &calc->list[k]);

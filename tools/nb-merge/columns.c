@@ -20,7 +20,13 @@ static int is_left_out(const struct merge *opt, const struct nb_column *column)
 	       (column->field == NB_ID && opt->ids != IDS_KEEP) || (column->field == NB_SPECIES && opt->species);
 }
 
-/* What an input without the column says: nothing where it has no bodies. */
+/* Whether an input says what columns there are: one without bodies does only where none has any. */
+static int counts(const struct input *input, const struct nb_frame *merged)
+{
+	return input->frame.rows[NB_PARTICLE] > 0 || merged->rows[NB_PARTICLE] == 0;
+}
+
+/* An input with bodies and without the column. */
 static const struct input *who_lacks(const struct merge *opt, const char *name)
 {
 	for (int k = 0; k < opt->ninput; k++)
@@ -107,10 +113,11 @@ static void note(struct missing *missing, const struct nb_column *column, const 
 		missing->input = lacks;
 }
 
-static int has_been_seen(const struct merge *opt, int before, const char *name)
+/* Whether an input before this one, which counts, has the column. */
+static int has_been_seen(const struct merge *opt, const struct nb_frame *merged, int before, const char *name)
 {
 	for (int k = 0; k < before; k++)
-		if (nb_frame_find(&opt->input[k].frame, name))
+		if (counts(&opt->input[k], merged) && nb_frame_find(&opt->input[k].frame, name))
 			return 1;
 	return 0;
 }
@@ -121,11 +128,12 @@ static void add_columns(struct merge *opt, struct nb_frame *frame)
 	for (int k = 0; k < opt->ninput; k++)
 		for (size_t c = 0; c < opt->input[k].frame.ncolumn; c++) {
 			const struct nb_column *column = &opt->input[k].frame.column[c];
-			const struct input *lacks = who_lacks(opt, column->name);
-			if (is_left_out(opt, column) || has_been_seen(opt, k, column->name) || (lacks && opt->common))
+			if (!counts(&opt->input[k], frame) || is_left_out(opt, column) ||
+				has_been_seen(opt, frame, k, column->name))
 				continue;
-			if (lacks && !opt->input[k].frame.rows[NB_PARTICLE])
-				continue; /* nothing of it is there */
+			const struct input *lacks = who_lacks(opt, column->name);
+			if (lacks && opt->common)
+				continue;
 			if (lacks && opt->fill && may_be_zero(column))
 				note(&zero, column, lacks);
 			else if (lacks)

@@ -18,10 +18,10 @@ static _Noreturn void refuse_ids(const struct merge *opt, uint64_t id, size_t fi
 		nb_die(NB_EXIT_FAILED,
 			"id %" PRIu64 " appears twice in frame %" PRIu64 " of %s (give '--ids renumber')", id,
 			opt->count, name[0]);
-	nb_die(NB_EXIT_FAILED,
-		"id %" PRIu64 " is in frame %" PRIu64 " of %s and of %s (give '--ids offset' or '--ids "
-		"renumber')",
-		id, opt->count, name[0], nb_source_name(&opt->input[b].source, name[1]));
+	nb_die(NB_EXIT_FAILED, "id %" PRIu64 " is in frame %" PRIu64 " of %s and of %s (%s)", id, opt->count, name[0],
+		nb_source_name(&opt->input[b].source, name[1]),
+		opt->ids == IDS_OFFSET ? "ids grow after the first frame: give '--ids renumber'"
+				       : "give '--ids offset' or '--ids renumber'");
 }
 
 static void require_unique(const struct merge *opt, const struct nb_frame *frame)

@@ -3,6 +3,7 @@
 
 #include "common/mem.h"
 #include "kernels/order/order.h"
+#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -232,6 +233,8 @@ void nb_select_bodies(struct nb_run *run, struct select *s, struct nb_frame *fra
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", frame->number, n,
 			UINT32_MAX);
 	uint32_t *row = choose(run, s, frame, &count);
+	if (count < n && !s->keep_derived)
+		nb_complete_kick(frame);
 	const int reordered = s->order && sort(run, s, frame, row, count);
 	nb_select_columns(s, frame); /* what is left out need not move */
 	if (count < n || reordered) {

@@ -219,6 +219,10 @@ int nb_select_wants(struct nb_run *run, void *self, const struct nb_frame *frame
 	struct select *s = self;
 	int wanted = s->nframe == 0;
 	(void)run;
+	if (s->is_held && !nb_select_wants_now(s, &s->held, 0)) { /* it was not the last, and makes room for this one */
+		nb_frame_clear(&s->held);
+		s->is_held = 0;
+	}
 	for (size_t k = 0; k < s->nframe && !wanted; k++)
 		wanted = s->total == UINT64_MAX ? may_have_number(&s->frame[k], frame->number)
 						: has_number(&s->frame[k], frame->number, s->total);

@@ -111,6 +111,7 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	scale_attribute(frame, "time", f->time);
 	scale_attribute(frame, "time_rest", f->time);
 	scale_attribute(frame, "pending_kick", f->kick);
+	scale_attribute(frame, "etot0", f->mass * f->velocity * f->velocity);
 	if (nb_require_attribute(frame, "pending_kick", 0) == 0)
 		nb_frame_drop_attribute(frame, "pending_kick");
 	drop_stale(frame);
@@ -207,8 +208,10 @@ static void convert(struct nb_frame *frame, const struct units *to, struct units
 	const struct units from = source_units(frame, known, &G);
 	const double natural = nb_transform_G(&from);
 	const int other = !(fabs(G - natural) <= 0.01 * natural);
-	if (other)
+	if (other) {
+		nb_drop_run_attributes(frame);
 		take_natural_G(frame, &from, G, natural);
+	}
 	const double length = from.length / to->length, mass = from.mass / to->mass;
 	const double velocity = from.velocity / to->velocity;
 	const struct factors factors = {
@@ -291,7 +294,7 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
 {
-	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS)
+	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS && op->kind != UNITS)
 		nb_drop_run_attributes(frame);
 	switch (op->kind) {
 	case SHIFT:

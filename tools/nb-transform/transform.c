@@ -71,7 +71,8 @@ static void clear(void *self)
 const struct nb_tool nb_tool_transform = {
 	.name = "nb-transform",
 	.about = "shift, boost, rotate, scale, convert to units, recentre: in the order of the options",
-	.operands = "",
+	.operands = "[FILE ...]",
+	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
