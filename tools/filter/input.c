@@ -52,7 +52,7 @@ void nb_input_open(struct nb_run *run)
 	run->by_fifo = is_fifo(run->files.in);
 	if (run->by_fifo)
 		nb_interrupt_watch();
-	if (run->files.listener >= 0) {
+	if (run->files.listener >= 0 || run->by_fifo) { /* a signal ends the wait */
 		run->in.wait = refuse_programs;
 		run->in.context = run;
 	}

@@ -31,7 +31,7 @@ static double total_energy(struct step *s)
 static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 {
 	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
-	snprintf(law, NB_LAW_TEXT, "%.60s %.60s", eps ? eps : "", G ? G : "1");
+	snprintf(law, NB_LAW_TEXT, "softening %.48s, G %.48s", eps ? eps : "unknown", G ? G : "1");
 }
 
 void nb_step_energy_load(struct step *s)
@@ -50,6 +50,11 @@ static void find_first(struct step *s)
 	struct energy *e = &s->energy;
 	char law[NB_LAW_TEXT];
 	note_law(s, law);
+	if (s->resumed && !e->other_law && strcmp(law, e->law) != 0) {
+		e->other_law = 1;
+		nb_step_progress_clear(s);
+		nb_warn("'%s' was computed with %s, and this run with %s", s->resume, e->law, law);
+	}
 	if (!isfinite(e->first) || strcmp(law, e->law) != 0)
 		e->first = total_energy(s);
 	memcpy(e->law, law, sizeof law);
@@ -70,11 +75,11 @@ static int is_conserved(const struct step *s)
 
 static void warn(struct step *s)
 {
-	if (s->energy.warned || !is_conserved(s) || !(s->energy.error > TOO_LARGE))
+	if (s->energy.warned > 0 || !is_conserved(s) || !(s->energy.error > TOO_LARGE))
 		return;
-	s->energy.warned = 1;
+	s->energy.warned = s->energy.error;
 	nb_step_progress_clear(s);
-	nb_warn("the energy is off by %.2g %% in step %" PRIu64
+	nb_warn("the energy is off by %.3g %% in step %" PRIu64
 		" (want a smaller time step or a larger softening, see nb-step(1))",
 		100 * s->energy.error, s->step);
 }
@@ -100,6 +105,8 @@ void nb_step_energy_look(struct step *s, int wanted)
 void nb_step_energy_report(const struct step *s)
 {
 	const struct energy *e = &s->energy;
+	if (e->warned > 0 && e->error > 2 * e->warned)
+		nb_warn("the energy is off by %.3g %% at the end", 100 * e->error);
 	if (e->looks)
 		nb_verbose("energy %.10g at first, error %.2g in the end, %.2g at most (of %" PRIu64 " state%s)",
 			e->first, e->error, e->largest, e->looks, e->looks == 1 ? "" : "s");

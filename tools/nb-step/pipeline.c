@@ -209,7 +209,7 @@ static void report_folding(struct step *s)
 		nb_verbose("not folded: force pipeline: NB_FOLD=off");
 	else
 		nb_verbose("not folded: force pipeline: %s%s", *before ? before : "its last program",
-			*before ? " writes" : " does not fold");
+			*before ? " writes" : " does not fold, or started too late");
 }
 
 /* ---- there and back ----------------------------------------------------------------------------- */

@@ -12,9 +12,17 @@
 
 void nb_step_open_saved(struct step *s)
 {
+	const char *output = s->run->common.output;
+	struct stat file, out;
 	s->saved = open(s->resume, O_RDONLY | O_CLOEXEC);
 	if (s->saved < 0)
 		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
+	if (output && fstat(s->saved, &file) == 0 && stat(output, &out) == 0 && file.st_dev == out.st_dev &&
+		file.st_ino == out.st_ino)
+		nb_die(NB_EXIT_USAGE,
+			"'--output' is the file of '--resume', whose frames would be lost (want another file, or "
+			"'>> %s' where it is whole)",
+			s->resume);
 }
 
 static int is_own_output(const struct step *s)

@@ -25,7 +25,8 @@ struct energy {
 	double largest; /* of so many */
 	uint64_t looks;
 	char law[NB_LAW_TEXT]; /* softening and G of the input, of which its etot0 is */
-	int warned;
+	int other_law;	       /* this run has others: told */
+	double warned;	       /* of this error, 0: not yet */
 };
 
 struct step {
