@@ -427,3 +427,14 @@ recovers() {
 	"$NB_BIN/../tests/bench/measure" m.txt nb-select --frames last <(cat big.nb big.nb big.nb) | cat >/dev/null
 	at_most "$((500000 * 64 * 12 / 10 + 8000000))" "$(cut -d ' ' -f 3 m.txt)"
 }
+
+@test "a frame that was lost is not selected from what is whole" {
+	nb-gen plummer -n 50 | nb-step -d 0.02 -k 4 --every 1 'nb-force -e 0.1' >run.nb
+	size=$(($(wc -c <run.nb) / 5))
+	{ head -c $((size + size / 2)) run.nb; printf XXXX; tail -c +$((size + size / 2 + 5)) run.nb; } >damaged.nb
+	run bash -c 'nb-select --recover --frames 1 damaged.nb 2>&1 >out.nb'
+	[ "$status" -eq 1 ]
+	[[ $output == *'frame 1 is not among those that are whole'* ]]
+	run bash -c 'nb-select --recover --frames 2 damaged.nb 2>/dev/null | nb-stats --format tsv | tail -n 1 | cut -f 2'
+	equals "$output" 0.04
+}

@@ -126,7 +126,7 @@ static void finish(const struct nb_profile *of, const double *sum, struct nb_pro
 	bin->n = (uint64_t)sum[COUNT];
 	bin->mass = sum[MASS];
 	bin->radius = weight > 0 ? sum[DISTANCE] / weight : NAN;
-	bin->density = bin->mass / volume(bin->inner, bin->outer, of->dim);
+	bin->density = bin->outer > bin->inner ? bin->mass / volume(bin->inner, bin->outer, of->dim) : NAN;
 	for (int k = 0; k < 3; k++) {
 		bin->vel[k] = of->vel && weight > 0 ? sum[VELOCITY + k] / weight : NAN;
 		bin->v[k] = turning > 0 ? sum[ALONG + k] / turning : NAN;

@@ -1,7 +1,6 @@
 /* Which columns: --fields, --drop and --drop-table. */
 #include "tools/nb-select/select.h"
 
-#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -63,12 +62,15 @@ static void drop_dependent(struct nb_frame *frame, int had_pos, int had_mass)
 		nb_frame_drop_tree(frame);
 }
 
+int nb_select_drops_acc(const struct select *s)
+{
+	const char *const acc = nb_field_info[NB_ACC].name;
+	return (s->field && !is_one_of(s->field, acc)) || (s->dropped && is_one_of(s->dropped, acc));
+}
+
 void nb_select_columns(const struct select *s, struct nb_frame *frame)
 {
 	const int had_pos = nb_frame_field(frame, NB_POS) != NULL, had_mass = nb_frame_field(frame, NB_MASS) != NULL;
-	const char *const acc = nb_field_info[NB_ACC].name;
-	if ((s->field && !is_one_of(s->field, acc)) || (s->dropped && is_one_of(s->dropped, acc)))
-		nb_complete_kick(frame);
 	if (s->field) {
 		require_columns(frame, s->field);
 		nb_frame_drop_tree(frame);

@@ -244,6 +244,9 @@ void nb_select_require_found(struct select *s)
 	for (size_t k = 0; k < s->nframe; k++) {
 		const struct frame_range *range = &s->frame[k];
 		const int64_t number = resolved(range->from, s->nseen);
+		if (range->single && s->recover && range->from >= 0 && !range->found)
+			nb_die(NB_EXIT_FAILED, "frame %.*s is not among those that are whole", range->length,
+				range->text);
 		if (range->single && (number < 0 || (uint64_t)number >= s->nseen))
 			nb_die(NB_EXIT_FAILED, "the stream has no frame %.*s (it has %" PRIu64 ")", range->length,
 				range->text, s->nseen);

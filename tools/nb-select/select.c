@@ -1,6 +1,7 @@
 /* nb-select: frames, bodies and columns of a particle stream. */
 #include "tools/nb-select/select.h"
 
+#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -109,6 +110,10 @@ static void begin(struct nb_run *run, void *self)
 
 static void emit(struct nb_run *run, struct select *s, struct nb_frame *frame)
 {
+	for (size_t k = 0; k < s->nframe; k++)
+		s->frame[k].found |= s->frame[k].from == (int64_t)frame->number;
+	if (nb_select_drops_acc(s))
+		nb_complete_kick(frame);
 	if (nb_select_touches_bodies(s))
 		nb_select_bodies(run, s, frame);
 	else

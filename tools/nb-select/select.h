@@ -9,7 +9,7 @@
 struct frame_range {
 	int64_t from, to;
 	uint64_t step;
-	int single;
+	int single, found;
 	const char *text; /* where it begins in the option, of so many characters */
 	int length;
 };
@@ -90,6 +90,8 @@ void nb_select_bodies(struct nb_run *run, struct select *s, struct nb_frame *fra
 
 /* ---- columns.c: which columns ---- */
 
+/* Whether the accelerations go, and with them what could complete a kick (tools/filter/kick.h). */
+int nb_select_drops_acc(const struct select *s);
 /* Drops the columns that the options leave out. */
 void nb_select_columns(const struct select *s, struct nb_frame *frame);
 /* Whether --fields names it. */

@@ -1,5 +1,6 @@
 /* On streams: copies of frames that are not held, and what is whole of a stream that is cut or damaged. */
 #include "tools/filter/files.h"
+#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 #include "tools/nb-select/select.h"
 
@@ -49,6 +50,13 @@ void nb_select_copy(struct nb_run *run, void *self)
 	nb_frame_init(&frame);
 	nb_frame_init(&copy.head);
 	while (nb_next_wanted(run, &frame)) {
+		if (nb_select_drops_acc(s) && nb_require_attribute(&frame, "pending_kick", 0) != 0) {
+			nb_next_columns(run, &frame, SIZE_MAX);
+			nb_complete_kick(&frame);
+			nb_select_columns(s, &frame);
+			nb_emit(run, &frame);
+			continue;
+		}
 		copy_head(&copy.head, &frame);
 		nb_select_columns(s, &copy.head);
 		nb_add_history(run, &copy.head);
