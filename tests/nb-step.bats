@@ -810,7 +810,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "option '--every' needs the force pipeline" 'nb-step -d 0.1 --every 1 <five.nb'
 	fails_with 2 "option '--until' needs the force pipeline" 'nb-step -d 0.1 --until 1 <five.nb'
 	fails_with 2 "option '--send-velocities' needs the force pipeline" 'nb-step -d 0.1 --send-velocities <five.nb'
-	fails_with 1 "'|': No such file or directory" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
+	fails_with 2 "unexpected operand '|' (quote the force pipeline" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
 	fails_with 2 'unknown' 'nb-step --radius <five.nb'
 	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 --until 1 'nb-force -e 0.05')" \
 		'nb-step -d 0.1 --until 1 nb-force -e 0.05 <five.nb'
