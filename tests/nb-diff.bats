@@ -138,7 +138,7 @@ vel	0	$(diff_of scale vel a.nb a.nb)	NA	within"
 nb-diff: frame 0: 1 of 300 bodies are only in 'c.nb' (the first has id 1000)"
 	mutate set id 3 0 4 <a.nb >twice.nb
 	gives 2 nb-diff a.nb twice.nb
-	equals "$output" "nb-diff: id 4 appears twice in frame 0 of 'twice.nb'"
+	equals "$output" "nb-diff: 'twice.nb': id 4 appears twice in frame 0 (bodies 3 and 4)"
 	# without ids row by row
 	mutate drop id <a.nb >none.nb
 	gives 0 nb-diff -q none.nb none.nb

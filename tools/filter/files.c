@@ -50,14 +50,14 @@ void nb_files_prepare(struct nb_run *run)
 		nb_die(NB_EXIT_FAILED, "standard input:");
 }
 
-/* A path of a process: /dev/stdin, /dev/fd/63, or a link to one. */
-static int is_of_process(const char *path)
+int nb_path_is_of_process(const char *path)
 {
+	static const char *const start[] = {"/dev/fd/", "/dev/stdin", "/proc/"};
 	char link[PATH_MAX];
 	const ssize_t n = readlink(path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = '\0';
-	for (int turn = 0; turn < 2; turn++, path = link)
-		if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+	for (size_t k = 0; k < sizeof start / sizeof *start; k++)
+		if (strncmp(path, start[k], strlen(start[k])) == 0 || strncmp(link, start[k], strlen(start[k])) == 0)
 			return 1;
 	return 0;
 }
@@ -66,9 +66,9 @@ const char *nb_files_of_this_process(const struct nb_run *run)
 {
 	const struct nb_operands *from = &run->from;
 	for (int i = 0; i < from->n && from->n > 1; i++)
-		if (is_of_process(from->path[i]))
+		if (nb_path_is_of_process(from->path[i]))
 			return from->path[i];
-	return run->opens && is_of_process(run->opens) ? run->opens : NULL;
+	return run->opens && nb_path_is_of_process(run->opens) ? run->opens : NULL;
 }
 
 /* Counts the frames of a file from where it is now, and goes back there: 0, or -1 if that cannot be done. */

@@ -1,6 +1,7 @@
 #include "tools/filter/require.h"
 
 #include "common/die.h"
+#include "kernels/order/order.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -66,6 +67,20 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	const uint64_t *id = nb_column_read(column, space, NB_AS_U64);
 	if (!id)
 		nb_out_of_memory(frame);
+	return id;
+}
+
+const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where)
+{
+	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
+	const size_t n = frame->rows[NB_PARTICLE];
+	size_t first = n, second = n;
+	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+	if (first < n)
+		nb_die(NB_EXIT_FAILED, "%s%sid %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
+			where, *where ? ": " : "", id[first], frame->number, first, second);
 	return id;
 }
 
@@ -198,6 +213,14 @@ int nb_require_dim(const struct nb_frame *frame)
 void nb_drop_run_attributes(struct nb_frame *frame)
 {
 	nb_frame_drop_attribute(frame, "etot0");
+}
+
+int nb_tell_once(struct nb_frame *told, const char *what)
+{
+	if (nb_frame_attribute(told, what))
+		return 0;
+	nb_set_attribute(told, what, "");
+	return 1;
 }
 
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value)

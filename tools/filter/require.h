@@ -35,6 +35,9 @@ void nb_require_finite(const struct nb_frame *frame, struct nb_column *column);
 void nb_require_valid(const struct nb_frame *frame);
 /* What is bad (NB_BAD_..., common/space.h) in a column of these traits, whatever the tool does with it. */
 unsigned nb_bad_by_traits(unsigned traits);
+/* No two bodies have the same id: programs that compare or collide them would confuse two.  where: "" or the file, for
+ * the message.  Returns the ids; NULL: the frame has none. */
+const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where);
 /* The id of body i, for messages; i itself where there are no ids. */
 uint64_t nb_body_id(const struct nb_frame *frame, size_t i);
 
@@ -50,6 +53,8 @@ int nb_require_dim(const struct nb_frame *frame);
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);
+/* Whether something of that name is to be told, which it is once; its names are kept as attributes of this frame. */
+int nb_tell_once(struct nb_frame *told, const char *what);
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 void nb_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
 

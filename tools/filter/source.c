@@ -1,5 +1,7 @@
 #include "tools/filter/source.h"
 
+#include "tools/filter/files.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,22 +12,12 @@ static int is_standard_input(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* Names that mean another file in another process. */
-static int is_private(const char *path)
-{
-	static const char *const start[] = {"/dev/fd/", "/dev/stdin", "/proc/self/", "/proc/thread-self/"};
-	for (size_t k = 0; k < sizeof start / sizeof *start; k++)
-		if (strncmp(path, start[k], strlen(start[k])) == 0)
-			return 1;
-	return 0;
-}
-
 void nb_source_check(struct nb_run *run)
 {
 	int standard = 0;
 	for (int k = 0; k < run->noperand; k++) {
 		standard += is_standard_input(run->operand[k]);
-		run->private_files |= is_private(run->operand[k]);
+		run->private_files |= nb_path_is_of_process(run->operand[k]);
 	}
 	if (standard > 1)
 		nb_die(NB_EXIT_USAGE, "standard input can be read only once (operand '-' is given %d times)", standard);

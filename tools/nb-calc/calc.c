@@ -190,20 +190,6 @@ static int sets(const struct calc *calc, const char *name, const char *attribute
 	return 0;
 }
 
-/* Programs that compare or collide bodies would confuse two bodies with the same id. */
-static void require_unique_ids(const struct nb_frame *frame)
-{
-	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
-	const size_t n = frame->rows[NB_PARTICLE];
-	size_t first, second;
-	const int status = nb_ids_unique(n, id, &first, &second);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first < n)
-		nb_die(NB_EXIT_FAILED, "id %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
-			id[first], frame->number, first, second);
-}
-
 static void require_flat(const struct nb_frame *frame)
 {
 	if (nb_require_dim(frame) == 3 || !nb_frame_field(frame, NB_POS))
@@ -230,7 +216,7 @@ static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 			nb_calc_column(calc, &scope, &calc->list[k]);
 	nb_require_valid(frame);
 	if (sets(calc, "id", NULL))
-		require_unique_ids(frame);
+		nb_require_unique_ids(frame, "");
 	if (sets(calc, "pos", "dim"))
 		require_flat(frame);
 }

@@ -131,20 +131,6 @@ static void clear(void *self)
 
 /* ---- import ------------------------------------------------------------------------------------- */
 
-/* Programs that compare or collide bodies would confuse two bodies with the same id. */
-static void require_unique_ids(const struct nb_frame *frame, const char *name)
-{
-	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
-	const size_t n = frame->rows[NB_PARTICLE];
-	size_t first = n, second = n;
-	int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first < n)
-		nb_die(NB_EXIT_FAILED, "%s: id %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
-			name, id[first], frame->number, first, second);
-}
-
 static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct convert *opt = self;
@@ -155,7 +141,7 @@ static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 		return 0;
 	if (*opt->in.warning)
 		nb_warn("%s", opt->in.warning);
-	require_unique_ids(frame, opt->in.name);
+	nb_require_unique_ids(frame, opt->in.name);
 	if (nb_given(run, &opt->G))
 		nb_set_attribute_f64(frame, "G", opt->G);
 	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", frame->number, frame->rows[NB_PARTICLE]);

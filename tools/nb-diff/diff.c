@@ -27,14 +27,6 @@ void nb_diff_found(struct nb_run *run)
 	run->verdict = DIFFERENT;
 }
 
-int nb_diff_tell(struct diff *opt, const char *what)
-{
-	if (nb_frame_attribute(&opt->told, what))
-		return 0;
-	nb_set_attribute(&opt->told, what, "");
-	return 1;
-}
-
 /* ---- options ------------------------------------------------------------------------------------ */
 
 static void check_fields(const char *fields)
@@ -90,20 +82,6 @@ static void clear(void *self)
 
 /* ---- bodies ------------------------------------------------------------------------------------- */
 
-static const uint64_t *unique_ids(const struct side *side)
-{
-	const uint64_t *id = nb_require_ids(side->frame, &nb_space_host);
-	const size_t n = side->frame->rows[NB_PARTICLE];
-	size_t first = n, second = n;
-	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), side->frame->number);
-	if (first < n)
-		nb_die(NB_EXIT_FAILED, "id %" PRIu64 " appears twice in frame %" PRIu64 " of %s", id[first],
-			side->frame->number, side->name);
-	return id;
-}
-
 /* Rows of the bodies that both have, for each side. */
 static void match(struct diff *opt, size_t na, const uint64_t *a, size_t nb, const uint64_t *b)
 {
@@ -145,7 +123,7 @@ static void match_bodies(struct nb_run *run, struct diff *opt)
 	for (int s = 0; s < 2; s++) {
 		nb_free(opt->side[s].row);
 		opt->side[s].row = NULL;
-		id[s] = unique_ids(&opt->side[s]);
+		id[s] = nb_require_unique_ids(opt->side[s].frame, opt->side[s].name);
 		n[s] = opt->side[s].frame->rows[NB_PARTICLE];
 	}
 	if (!id[0] != !id[1] || (!id[0] && n[0] != n[1]))
@@ -171,7 +149,7 @@ static void tell_times(struct diff *opt)
 {
 	const double a = nb_require_attribute(opt->side[0].frame, "time", 0);
 	const double b = nb_require_attribute(opt->side[1].frame, "time", 0);
-	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))) && nb_diff_tell(opt, "time"))
+	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))) && nb_tell_once(&opt->told, "time"))
 		nb_warn("frame %" PRIu64 " is at time %.10g in %s and at %.10g in %s", opt->side[0].frame->number, a,
 			opt->side[0].name, b, opt->side[1].name);
 }

@@ -32,7 +32,5 @@ struct diff {
 void nb_diff_columns(struct nb_run *run, struct diff *opt);
 /* The streams differ. */
 void nb_diff_found(struct nb_run *run);
-/* Whether something of that name is to be told, which it is once. */
-int nb_diff_tell(struct diff *opt, const char *what);
 
 #endif

@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-int nb_merge_tell(struct merge *opt, const char *what)
-{
-	if (nb_frame_attribute(&opt->told, what))
-		return 0;
-	nb_set_attribute(&opt->told, what, "");
-	return 1;
-}
-
 /* What is not compared: it says what is no longer so, or has been seen to. */
 static int is_left_out(const char *key)
 {
@@ -63,13 +55,13 @@ static void compare(
 	if (!first || same(first, text)) {
 		if (!known)
 			nb_set_attribute(frame, key, text);
-		if (!first && nb_merge_tell(opt, key))
+		if (!first && nb_tell_once(&opt->told, key))
 			nb_warn("attribute %s is %s in %s and absent in %s: it is kept", key, text,
 				nb_source_name(&input->source, b), nb_source_name(&opt->input[0].source, a));
 		return;
 	}
 	const int larger = strcmp(key, "dim") == 0 && strcmp(text, "3") == 0;
-	if (nb_merge_tell(opt, key))
+	if (nb_tell_once(&opt->told, key))
 		nb_warn("attribute %s is %s in %s and %s in %s: %s is taken", key, first,
 			nb_source_name(&opt->input[0].source, a), text, nb_source_name(&input->source, b),
 			larger ? text : first);

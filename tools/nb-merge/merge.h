@@ -45,7 +45,5 @@ void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame);
 /* ---- attributes.c --------------------------------------------------------------------------------- */
 
 void nb_merge_attributes(struct merge *opt, struct nb_frame *frame);
-/* Whether something of that name is to be told, which it is once. */
-int nb_merge_tell(struct merge *opt, const char *what);
 
 #endif
