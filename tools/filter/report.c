@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
@@ -191,8 +192,18 @@ void nb_report_row(struct nb_report *report)
 	report->n = 0;
 }
 
+/* The line of progress of a program before this one, which is rewritten in place, may stand where the row comes. */
+static void wipe_progress(void)
+{
+	static const char wipe[] = "\r\33[K";
+	const char *terminal = getenv("TERM");
+	if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0)
+		(void)!write(STDERR_FILENO, wipe, sizeof wipe - 1);
+}
+
 void nb_report_line(struct nb_report *report)
 {
+	wipe_progress();
 	nb_report_row(report);
 	nb_require_flushed();
 }
