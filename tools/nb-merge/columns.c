@@ -243,7 +243,7 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 			"complete the kick (put 'nb-force' before)",
 			from->number, nb_source_name(&input->source, name));
 	if (pending != 0) {
-		target.acc = nb_alloc(3 * n, sizeof *target.acc);
+		target.acc = opt->acc = nb_alloc(3 * n, sizeof *target.acc);
 		if (!target.acc)
 			nb_out_of_memory(frame);
 	}
@@ -260,7 +260,8 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 		nb_source_body(&input->source, from, take_part, &target);
 	if (pending != 0 && nb_frame_field(frame, NB_VEL))
 		complete_kick(&target, pending);
-	nb_free(target.acc);
+	nb_free(opt->acc);
+	opt->acc = NULL;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------- */

@@ -60,6 +60,7 @@ static void clear(void *self)
 		nb_source_close(&opt->input[k].source);
 	}
 	nb_free(opt->input);
+	nb_free(opt->acc);
 	nb_frame_clear(&opt->told);
 }
 

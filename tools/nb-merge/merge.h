@@ -23,6 +23,7 @@ struct merge {
 
 	struct input *input;
 	int ninput;
+	double *acc;	      /* of an input whose velocities lag, while it is read */
 	uint64_t count;	      /* frames made */
 	struct nb_frame told; /* its attributes have the keys of what need not be told again */
 };

@@ -15,6 +15,23 @@ int nb_select_touches_bodies(const struct select *s)
 	return s->where || s->ids || s->sample || s->sort;
 }
 
+/* ---- memory for a frame ------------------------------------------------------------------------- */
+
+/* An error may end this tool in a process that goes on: what is allocated must be known where that is cleaned up. */
+static void *take(struct select *s, const struct nb_frame *frame, size_t n, size_t size)
+{
+	void *p = s->nscratch < NB_SELECT_SCRATCH ? nb_alloc(n, size) : NULL;
+	if (!p)
+		nb_out_of_memory(frame);
+	return s->scratch[s->nscratch++] = p;
+}
+
+void nb_select_release(struct select *s, int kept)
+{
+	while (s->nscratch > kept)
+		nb_free(s->scratch[--s->nscratch]);
+}
+
 /* ---- which -------------------------------------------------------------------------------------- */
 
 static const uint64_t *require_ids(const struct nb_frame *frame)
@@ -79,15 +96,14 @@ static void mark_part(const struct select *s, const struct nb_frame *frame, uint
 }
 
 /* Those with the smallest lots. */
-static void mark_number(struct nb_run *run, const struct select *s, const struct nb_frame *frame, uint8_t *mask)
+static void mark_number(struct nb_run *run, struct select *s, const struct nb_frame *frame, uint8_t *mask)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
 	const uint64_t *id = require_ids(frame);
-	uint64_t *lot = nb_alloc(n, sizeof *lot);
-	uint32_t *row = nb_alloc(n, sizeof *row), *perm = nb_alloc(n, sizeof *perm);
+	const int kept = s->nscratch;
+	uint64_t *lot = take(s, frame, n, sizeof *lot);
+	uint32_t *row = take(s, frame, n, sizeof *row), *perm = take(s, frame, n, sizeof *perm);
 	size_t count = 0;
-	if (!lot || !row || !perm)
-		nb_out_of_memory(frame);
 	for (size_t i = 0; i < n; i++)
 		if (mask[i]) {
 			lot[count] = lot_of(id[i], s->seed);
@@ -96,19 +112,16 @@ static void mark_number(struct nb_run *run, const struct select *s, const struct
 	nb_require_done(run, nb_sort_keys_cpu(count, lot, perm), "sampling", frame);
 	for (size_t k = s->number < count ? s->number : count; k < count; k++)
 		mask[row[perm[k]]] = 0;
-	nb_free(perm);
-	nb_free(row);
-	nb_free(lot);
+	nb_select_release(s, kept);
 }
 
 /* The rows of the bodies that stay, and their number. */
 static uint32_t *choose(struct nb_run *run, struct select *s, struct nb_frame *frame, size_t *count)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
-	uint8_t *mask = nb_alloc(n, 1);
-	uint32_t *row = nb_alloc(n, sizeof *row);
-	if (!mask || !row)
-		nb_out_of_memory(frame);
+	uint32_t *row = take(s, frame, n, sizeof *row);
+	const int kept = s->nscratch;
+	uint8_t *mask = take(s, frame, n, 1);
 	memset(mask, 1, n);
 	if (s->where) {
 		nb_bind_condition(s->where, frame);
@@ -125,7 +138,7 @@ static uint32_t *choose(struct nb_run *run, struct select *s, struct nb_frame *f
 		row[*count] = (uint32_t)i;
 		*count += mask[i];
 	}
-	nb_free(mask);
+	nb_select_release(s, kept);
 	return row;
 }
 
@@ -172,14 +185,13 @@ static void make_keys(const struct select *s, struct nb_frame *frame, uint64_t *
 }
 
 /* Sorts the rows that stay: 1 if that changes their order. */
-static int sort(struct nb_run *run, const struct select *s, struct nb_frame *frame, uint32_t *row, size_t count)
+static int sort(struct nb_run *run, struct select *s, struct nb_frame *frame, uint32_t *row, size_t count)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
-	uint64_t *key = nb_alloc(n, sizeof *key);
-	uint32_t *perm = nb_alloc(n, sizeof *perm);
+	const int kept = s->nscratch;
+	uint64_t *key = take(s, frame, n, sizeof *key);
+	uint32_t *perm = take(s, frame, n, sizeof *perm);
 	int changed = 0;
-	if (!key || !perm)
-		nb_out_of_memory(frame);
 	make_keys(s, frame, key);
 	for (size_t k = 0; k < count; k++) /* row[k] >= k */
 		key[k] = key[row[k]];
@@ -189,8 +201,7 @@ static int sort(struct nb_run *run, const struct select *s, struct nb_frame *fra
 		perm[k] = row[perm[k]];
 	}
 	memcpy(row, perm, count * sizeof *row);
-	nb_free(perm);
-	nb_free(key);
+	nb_select_release(s, kept);
 	return changed;
 }
 
@@ -242,7 +253,7 @@ void nb_select_bodies(struct nb_run *run, struct select *s, struct nb_frame *fra
 			"selecting from", frame);
 		drop_stale(s, frame, count < n, reordered);
 	}
-	nb_free(row);
+	nb_select_release(s, 0);
 	nb_require_valid(frame);
 	nb_verbose("frame %" PRIu64 ": %zu of %zu bodies", frame->number, count, n);
 }

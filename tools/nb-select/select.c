@@ -168,6 +168,7 @@ static void clear(void *self)
 	nb_expr_free(s->where);
 	nb_expr_free(s->order);
 	nb_frame_clear(&s->held);
+	nb_select_release(s, 0);
 	free(s->frame);
 	free(s->time);
 	free(s->id);

@@ -5,6 +5,8 @@
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
 
+enum { NB_SELECT_SCRATCH = 8 };
+
 /* Frames from to to, both included, every step-th; negative: from the end, -1 is the last. */
 struct frame_range {
 	int64_t from, to;
@@ -43,6 +45,8 @@ struct select {
 	size_t nid;
 	char **field, **dropped; /* names, NULL-terminated; NULL: not given */
 	struct nb_expr *where, *order;
+	void *scratch[NB_SELECT_SCRATCH]; /* memory for one frame */
+	int nscratch;
 	int descending;
 	enum sample_kind sample_kind;
 	double part;
@@ -87,6 +91,8 @@ void nb_select_read_ids(struct select *s);
 int nb_select_touches_bodies(const struct select *s);
 /* These, of the columns that nb_select_columns leaves. */
 void nb_select_bodies(struct nb_run *run, struct select *s, struct nb_frame *frame);
+/* Releases the memory for a frame but the first so many blocks. */
+void nb_select_release(struct select *s, int kept);
 
 /* ---- columns.c: which columns ---- */
 
