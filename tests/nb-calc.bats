@@ -311,6 +311,8 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 		run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 		[[ $output == "nb-calc: 'e = "*"': the expression is nested too deeply at character "* ]]
 	done
+	deep=$(printf 'f%.0s' {1..500})
+	fails_with 2 "no function '${deep:0:63}' (there are: abs acos" "nb-calc 'e = $deep(1)' <p.nb"
 	deep=$(for ((i = 0; i < 5000; i++)); do printf '+1'; done)
 	run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 	[[ $output == *'the expression is too long at character '* ]]

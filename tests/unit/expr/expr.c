@@ -434,6 +434,16 @@ static void deep_and_long(void)
 	memset(text, 'x', 200);
 	text[200] = '\0';
 	CHECK(refused(text, "the name is too long at character 1"));
+	/* a function of a name that fills any message */
+	static const size_t lengths[] = {63, 64, 500, 640, MOST};
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		char want[100];
+		memset(text, 'f', lengths[k]);
+		strcpy(text + lengths[k], "(1)");
+		snprintf(want, sizeof want, "no function '%.63s' (there are: abs acos ", text);
+		CHECK(bound(text, 1, 1) == NULL && strncmp(error.text, want, strlen(want)) == 0);
+		CHECK(strstr(error.text, ") at character 1"));
+	}
 	memset(text, '9', 400);
 	text[400] = '\0';
 	CHECK(at(text, 0) == INFINITY);
