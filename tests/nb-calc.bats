@@ -207,6 +207,21 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'vel = normal()' <p.nb | mutate show vel | awk '{ a += $1 * $2; b += $2 * $3 } END { exit !((a / NR) ^ 2 < 16 / NR && (b / NR) ^ 2 < 16 / NR) }'
 }
 
+@test "formulas are made of pos and vel, whatever other columns are called" {
+	nb-gen plummer -n 50 >p.nb
+	local f
+	for f in r R v speed vr vt vphi phi; do
+		nb-calc 'r2 = 4711' 'R = 7' 'l = 2' 'v2 = 1' 'lx = 3' 'lz = 8' "q = $f" <p.nb | mutate show q >got
+		[ "$f" = R ] || nb-calc "q = $f" <p.nb | mutate show q | cmp - got
+	done
+	nb-calc 'r = 100' 'q = vr' <p.nb | mutate show q | cmp - <(nb-calc 'q = vr' <p.nb | mutate show q)
+	# the name itself is the column
+	for f in r R v speed r2 v2 vr vt vphi lx lz l; do
+		equals "$(nb-calc "$f = 5" "q = $f" <p.nb | one q)" 5.0
+	done
+	fails_with 1 "'e = v': no column 'vel' in frame 0 (there are: id mass x y z)" "nb-select --drop vel p.nb | nb-calc 'e = v'"
+}
+
 @test "the message says what is wrong, and where" {
 	nb-gen plummer -n 10 >p.nb
 	calc() { fails_with "$1" "nb-calc: '$2': $3" "nb-calc \"$2\" <p.nb"; }
