@@ -54,6 +54,9 @@ selects() {
 	selects '0 1 2 3 4 5 6 7 8 9' --frames 0:-2
 	selects '0 2 4 6 8' --frames :-2:2
 	selects '' --frames 11:20
+	selects '0 1 2 3 4 5 6 7 8 9 10' --frames 0:1e1
+	selects '10' --frames 1e1
+	selects '0 10' --frames 0:1k:1e1
 }
 
 @test "frames counted from the end of a file" {
@@ -98,7 +101,7 @@ selects() {
 
 @test "frames that are no numbers or ranges" {
 	local list
-	for list in '' x '1,,2' '1,' 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 99999999999999999999 first; do
+	for list in '' x '1,,2' '1,' 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 1e-1 --1 -+1 1kk 1e30 99999999999999999999 first; do
 		fails_with 2 "invalid frames '$list'" "nb-select --frames '$list' run.nb"
 	done
 	nb-select --frames : run.nb | nb-stats --check
@@ -205,8 +208,13 @@ column() { mutate show "$1" | paste -sd ' '; }
 	close_to 50000 "$(nb-select --sample 0.1 many.nb | column id | tr ' ' '\n' | awk '{ s += $1 } END { print s / NR }')" 1000
 	# of those that the other options leave
 	equals "$(nb-select --sample 7 --where 'id < 10' many.nb | column id | tr ' ' '\n' | awk '$1 < 10' | wc -l)" 7
+	# as people write numbers
+	cmp <(nb-select --sample 1e3 --no-history many.nb) <(nb-select --sample 1000 --no-history many.nb)
+	cmp <(nb-select --sample 1.5k --no-history many.nb) <(nb-select --sample 1500 --no-history many.nb)
+	equals "$(nb-select --sample 10k many.nb | column id | wc -w)" 10000
+	cmp <(nb-select --sample 1e-1 --no-history many.nb) <(nb-select --sample 0.1 --no-history many.nb)
 	local part
-	for part in 0 -1 1.5 101% 0% x '' %; do fails_with 2 "invalid sample '$part'" "nb-select --sample '$part' run.nb"; done
+	for part in 0 -1 1.0 -1k 1e30 0.1k2 1.5 101% 0% x '' %; do fails_with 2 "invalid sample '$part'" "nb-select --sample '$part' run.nb"; done
 	fails_with 2 "option '--seed' needs '--sample'" 'nb-select -s 1 run.nb'
 }
 
