@@ -183,8 +183,17 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	fails_with 1 "attribute G='a' of frame 0 is not a number" "nb-calc '@G = \"a\"' <p.nb"
 	fails_with 1 "attribute dim='4' of frame 0 (want 2 or 3)" "nb-calc '@dim = 4' <p.nb"
 	fails_with 1 'attribute dim is 2 in frame 0, but z of the body with id 0 is' "nb-calc '@dim = 2' <p.nb"
-	nb-calc 'z = 0' '@dim = 2' <p.nb | nb-sort-zorder | nb-stats --attributes | grep -q -x dim=2
-	fails_with 1 'but z of the body with id 1 is 1' "nb-gen uniform --dim 2 -n 3 | nb-calc 'z = row == 1'"
+	nb-calc 'z = 0' 'vz = 0' '@dim = 2' <p.nb | nb-sort-zorder | nb-stats --attributes | grep -q -x dim=2
+	fails_with 1 'but vz of the body with id 0 is' "nb-calc 'z = 0' '@dim = 2' <p.nb"
+	local set
+	nb-gen uniform --dim 2 -n 3 | nb-force >flat.nb
+	for set in 'z = row == 1' 'pos_2 = row == 1' 'pos[2] = row == 1' 'pos += row == 1'; do
+		fails_with 1 'but z of the body with id 1 is 1' "nb-calc '$set' <flat.nb"
+	done
+	fails_with 1 'attribute dim is 2 in frame 0, but vz of the body with id 0 is 1' "nb-calc 'vz = 1' <flat.nb"
+	fails_with 1 'but vz of the body with id 0 is' "nb-calc 'vel = normal()' <flat.nb"
+	fails_with 1 'but az of the body with id 0 is 2' "nb-calc 'acc_2 = 2' <flat.nb"
+	nb-calc 'pos_1 = row' 'vx = 1' 'acc = -pos' <flat.nb | nb-convert --to csv >/dev/null
 	fails_with 1 "no attribute '@nothing' in frame 0 (there are: @time @G @dim" "nb-calc 'e = @nothing' <p.nb"
 	fails_with 1 'is not a whole number from' "nb-calc '@a = 18446744073709551616' <p.nb"
 }

@@ -84,7 +84,7 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 		nb_frame_drop_attribute(frame, "time_rest");
 }
 
-void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignment)
+void nb_calc_attribute(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)
 {
 	struct nb_frame *frame = scope->frame;
 	const char *key = assignment->target.name;
@@ -101,6 +101,8 @@ void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignme
 	if (had && (strcmp(key, "G") == 0 || strcmp(key, "softening") == 0 || strcmp(key, "dim") == 0))
 		before = nb_require_attribute(frame, key, before);
 	set(scope, assignment);
+	if (strcmp(key, "dim") == 0)
+		calc->set |= 1u << NB_POS | 1u << NB_VEL | 1u << NB_ACC | 1u << NB_JERK;
 	require_sense(scope, assignment);
 	drop_stale(scope, assignment, had, before);
 }

@@ -174,21 +174,6 @@ void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, e
 	}
 }
 
-static int sets(const struct calc *calc, const char *name, const char *attribute)
-{
-	for (size_t k = 0; k < calc->n; k++) {
-		const struct nb_expr_target *target = &calc->list[k].target;
-		enum nb_field field;
-		uint32_t component;
-		if (target->is_attribute ? attribute && strcmp(target->name, attribute) == 0
-					 : strcmp(target->name, name) == 0 ||
-						   (nb_component_find(target->name, &field, &component) &&
-							   strcmp(nb_field_info[field].name, name) == 0))
-			return 1;
-	}
-	return 0;
-}
-
 /* Programs that compare or collide bodies would confuse two bodies with the same id. */
 static void require_unique_ids(const struct nb_frame *frame)
 {
@@ -203,16 +188,25 @@ static void require_unique_ids(const struct nb_frame *frame)
 			id[first], frame->number, first, second);
 }
 
-static void require_flat(const struct nb_frame *frame)
+/* In two dimensions what was set, or all if the number of dimensions was, has third components of 0. */
+static void require_flat(const struct nb_frame *frame, unsigned set)
 {
-	if (nb_require_dim(frame) == 3 || !nb_frame_field(frame, NB_POS))
-		return;
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		if (pos[3 * i + 2] != 0)
-			nb_die(NB_EXIT_FAILED,
-				"attribute dim is 2 in frame %" PRIu64 ", but z of the body with id %" PRIu64 " is %g",
-				frame->number, nb_body_id(frame, i), pos[3 * i + 2]);
+	static const struct {
+		enum nb_field field;
+		const char *third;
+	} vectors[] = {{NB_POS, "z"}, {NB_VEL, "vz"}, {NB_ACC, "az"}, {NB_JERK, "jz"}};
+	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
+		const enum nb_field field = vectors[k].field;
+		if (!(set & 1u << field) || !nb_frame_field(frame, field) || nb_require_dim(frame) == 3)
+			continue;
+		const double *x = nb_require_f64(frame, field, &nb_space_host);
+		for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+			if (x[3 * i + 2] != 0)
+				nb_die(NB_EXIT_FAILED,
+					"attribute dim is 2 in frame %" PRIu64 ", but %s of the body with id %" PRIu64
+					" is %g",
+					frame->number, vectors[k].third, nb_body_id(frame, i), x[3 * i + 2]);
+	}
 }
 
 static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
@@ -220,16 +214,16 @@ static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 	struct calc *calc = self;
 	struct nb_scope scope = {.frame = frame};
 	(void)run;
+	calc->set = 0;
 	for (size_t k = 0; k < calc->n; k++)
 		if (calc->list[k].target.is_attribute)
-			nb_calc_attribute(&scope, &calc->list[k]);
+			nb_calc_attribute(calc, &scope, &calc->list[k]);
 		else
 			nb_calc_column(calc, &scope, &calc->list[k]);
 	nb_require_valid(frame);
-	if (sets(calc, "id", NULL))
+	if (calc->set & 1u << NB_ID)
 		require_unique_ids(frame);
-	if (sets(calc, "pos", "dim"))
-		require_flat(frame);
+	require_flat(frame, calc->set);
 }
 
 const struct nb_tool nb_tool_calc = {

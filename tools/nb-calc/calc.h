@@ -16,6 +16,7 @@ struct calc {
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
+	unsigned set;	/* which fields the assignments have set in this frame: bit 1 << field */
 	void *contents; /* of a column that is being made; of nb_space_host */
 };
 
@@ -23,7 +24,7 @@ struct calc {
 
 /* Sets an attribute, or a column or a component of one; scope->dropped_by becomes the text if that makes derived
  * columns stale, which are dropped. */
-void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignment);
+void nb_calc_attribute(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 
 /* What follows from it. */

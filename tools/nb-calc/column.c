@@ -211,5 +211,6 @@ void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assi
 	nb_column_adopt(place.column, &nb_space_host, calc->contents);
 	calc->contents = NULL;
 	snprintf(place.column->unit, sizeof place.column->unit, "%s", unit);
+	calc->set |= place.info ? 1u << (place.info - nb_field_info) : 0;
 	drop_stale(scope, assignment, place.info);
 }
