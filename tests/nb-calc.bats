@@ -100,6 +100,14 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	for t in f8 f4 u8 u4 u2 u1 i8 i4 i2 i1; do
 		equals "$(nb-calc --dtype $t 'q = 100 + row' <p.nb | mutate show q | awk 'END { print $1 + 0 }')" 109
 	done
+	local set
+	for set in 'pos = 1' 'pos[0] = 1' 'x = 1' 'mass[0] = 1'; do
+		fails_with 2 "option '--dtype' has no effect on components of columns, and standard columns of another kind" \
+			"nb-calc --dtype u8 '$set' '@a = 1' <p.nb"
+	done
+	fails_with 2 "option '--dtype' has no effect on components" "nb-calc --dtype f4 'pos[0] = 1' <p.nb"
+	fails_with 1 'standard columns of another kind (such as u8 for f8) in frame 0' "nb-calc --dtype f4 'pos_0 = 1' <p.nb"
+	equals "$(nb-calc --dtype f8 'mass[0] = 1' <p.nb | fields | grep -c '<f8')" 1
 	fails_with 1 '256 is not a whole number from 0 to 255 in row 0' "nb-calc 'species = 256' <p.nb"
 	fails_with 1 '0.5 is not a whole number from 0 to 255 in row 1' "nb-calc 'species = row/2' <p.nb"
 	fails_with 1 '-129 is not a whole number from -128 to 127 in row 3' "nb-calc --dtype i1 'q = -126 - row' <p.nb"

@@ -93,6 +93,20 @@ static void parse(struct assignment *assignment, const char *text)
 		check_column(text, target->name);
 }
 
+/* Whether --dtype may say the type of what is set, in some frame: of a whole column, of the same kind. */
+static int may_take_dtype(const struct calc *calc, const struct nb_expr_target *target)
+{
+	static const char kinds[] = NB_CALC_DTYPES; /* of two letters and a bar each */
+	const struct nb_field_info *info = nb_field_find(target->name);
+	enum nb_field field;
+	uint32_t component;
+	if (target->is_attribute)
+		return 0;
+	if (!info)
+		return !nb_component_find(target->name, &field, &component);
+	return info->dtype[1] == kinds[3 * (calc->dtype - 1)] && (target->component < 0 || info->ncomp == 1);
+}
+
 /* The first, and what follows with a '='. */
 static int count_assignments(int n, char **operand)
 {
@@ -102,10 +116,12 @@ static int count_assignments(int n, char **operand)
 	return own;
 }
 
+#define NO_DTYPE "components of columns, and standard columns of another kind (such as u8 for f8)"
+
 static void check(struct nb_run *run, void *self)
 {
 	struct calc *calc = self;
-	int columns = 0;
+	int columns = 0, takes = 0;
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
 	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
@@ -116,9 +132,12 @@ static void check(struct nb_run *run, void *self)
 		parse(&calc->list[k], run->operand[k]);
 		nb_expr_set_seed(calc->list[k].expr, calc->seed + k * 0x9E3779B97F4A7C15u);
 		columns += !calc->list[k].target.is_attribute;
+		takes += calc->dtype && may_take_dtype(calc, &calc->list[k].target);
 	}
 	if (calc->dtype && !columns)
 		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on attributes");
+	if (calc->dtype && !takes)
+		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on %s", NO_DTYPE);
 }
 
 static void clear(void *self)
@@ -215,11 +234,15 @@ static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 	struct nb_scope scope = {.frame = frame};
 	(void)run;
 	calc->set = 0;
+	calc->took = 0;
 	for (size_t k = 0; k < calc->n; k++)
 		if (calc->list[k].target.is_attribute)
 			nb_calc_attribute(calc, &scope, &calc->list[k]);
 		else
 			nb_calc_column(calc, &scope, &calc->list[k]);
+	if (calc->dtype && !calc->took)
+		nb_die(NB_EXIT_FAILED, "option '--dtype' has no effect on %s in frame %" PRIu64, NO_DTYPE,
+			frame->number);
 	nb_require_valid(frame);
 	if (calc->set & 1u << NB_ID)
 		require_unique_ids(frame);

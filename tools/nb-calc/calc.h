@@ -16,9 +16,12 @@ struct calc {
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
-	unsigned set;	/* which fields the assignments have set in this frame: bit 1 << field */
-	void *contents; /* of a column that is being made; of nb_space_host */
+	int took;	      /* an assignment has taken the type of --dtype in this frame */
+	unsigned set;	      /* which fields the assignments have set in this frame: bit 1 << field */
+	void *contents;	      /* of a column that is being made; of nb_space_host */
 };
+
+_Static_assert(NB_NFIELD <= 32, "set has a bit for each field");
 
 #define NB_CALC_DTYPES "f8|f4|u8|u4|u2|u1|i8|i4|i2|i1"
 
