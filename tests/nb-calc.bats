@@ -313,7 +313,22 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'e = 1' <"$NB_TOP/tests/corpus/good/no-frames.nb" >none.nb
 	cmp none.nb "$NB_TOP/tests/corpus/good/no-frames.nb"
 	cat p.nb p.nb p.nb | nb-calc 'f = frame' | nb-convert --no-comments --to csv | cut -d , -f 1,11 | tail -n +2 | awk -F, '$1 != $2 { exit 1 } END { exit NR != 9 }'
-	fails_with 1 'the result is nan in frame 0' "nb-gen uniform -n 0 | nb-calc '@m = mean(x)'"
+	# a mean and an extreme of nothing
+	nb-gen uniform -n 0 >empty.nb
+	cat p.nb empty.nb p.nb | nb-calc -v '@m = 5' '@n = n' '@m = max(x)' '@w = @m*2' '@s = sum(x)' 'x -= @m' 'e = @w' >three.nb 2>err
+	for k in 0 1 2; do
+		nb-select --frames $k three.nb | nb-stats --attributes | cut -d = -f 1 | grep -xE 'm|n|w|s' | sort | paste -sd ' '
+	done >names
+	diff - names <<-'END'
+		m n s w
+		n s
+		m n s w
+	END
+	equals "$(grep -c 'frame 1: no bodies, and so no attribute' err)" 2
+	grep -q -x "nb-calc: frame 1: no bodies, and so no attribute '@m'" err
+	fails_with 1 "no attribute '@q' in frame 0" "nb-calc '@m = max(x)' 'e = @q' <empty.nb"
+	fails_with 1 "'@m = -1/0': the result is -inf in frame 0" "nb-calc '@m = -1/0' <empty.nb"
+	fails_with 1 "'@time = mean(x)': the result is nan in frame 0" "nb-calc '@time = mean(x)' <empty.nb"
 }
 
 @test "it folds: the same bytes as separate programs, and as part of a force pipeline" {

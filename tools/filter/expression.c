@@ -180,6 +180,9 @@ static int find_attribute(struct nb_scope *scope, const char *key, struct nb_exp
 	const char *text = nb_frame_attribute(scope->frame, key);
 	double x;
 	uint64_t whole;
+	for (size_t k = 0; !text && k < scope->nnothing; k++)
+		if (strcmp(scope->nothing[k], key) == 0)
+			return real_value(scope, NAN, unit_of_attribute(key), value);
 	if (!text) {
 		char list[400] = "";
 		size_t used = 0;

@@ -29,7 +29,9 @@ void nb_expression_f64(const struct nb_expr *expr, const struct nb_frame *frame,
 /* What names mean in a frame: the context of nb_scope_find. */
 struct nb_scope {
 	struct nb_frame *frame;
-	const char *dropped_by; /* the text that made derived columns stale, for messages; NULL: none */
+	const char *dropped_by;	    /* the text that made derived columns stale, for messages; NULL: none */
+	const char *const *nothing; /* attributes that are NaN if the frame does not have them ... */
+	size_t nnothing;	    /* ... so many */
 	double real;
 	uint64_t whole;
 };

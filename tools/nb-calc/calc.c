@@ -125,7 +125,8 @@ static void check(struct nb_run *run, void *self)
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
 	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
-	if (!calc->list)
+	calc->nothing = calloc((size_t)run->noperand, sizeof *calc->nothing);
+	if (!calc->list || !calc->nothing)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	while (calc->n < (size_t)run->noperand) {
 		const size_t k = calc->n++;
@@ -146,6 +147,7 @@ static void clear(void *self)
 	for (size_t k = 0; k < calc->n; k++)
 		nb_expr_free(calc->list[k].expr);
 	free(calc->list);
+	free(calc->nothing);
 	if (calc->contents)
 		nb_space_host.release(&nb_space_host, calc->contents);
 }
@@ -231,10 +233,11 @@ static void require_flat(const struct nb_frame *frame, unsigned set)
 static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct calc *calc = self;
-	struct nb_scope scope = {.frame = frame};
+	struct nb_scope scope = {.frame = frame, .nothing = calc->nothing};
 	(void)run;
 	calc->set = 0;
 	calc->took = 0;
+	calc->nnothing = 0;
 	for (size_t k = 0; k < calc->n; k++)
 		if (calc->list[k].target.is_attribute)
 			nb_calc_attribute(calc, &scope, &calc->list[k]);

@@ -16,6 +16,8 @@ struct calc {
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
+	const char **nothing; /* attributes that this frame does not get, as their values are those of no bodies; */
+	size_t nnothing;      /* room for n */
 	int took;	      /* an assignment has taken the type of --dtype in this frame */
 	unsigned set;	      /* which fields the assignments have set in this frame: bit 1 << field */
 	void *contents;	      /* of a column that is being made; of nb_space_host */
