@@ -217,6 +217,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	paste -d ' ' <(mutate show id <s.nb) <(mutate show u <s.nb) | sort -n | cut -d ' ' -f 2 | cmp - u.txt
 	run cmp -s <(nb-calc -s 1 'u = random()' <p.nb | mutate show u) u.txt
 	[ "$status" -eq 1 ]
+	fails_with 2 "option '--seed' needs random() or normal()" "nb-calc -s 1 'u = x' <p.nb"
 	# mean, variance and correlation within four standard deviations
 	paste -d ' ' u.txt <(mutate show g <two.nb) <(mutate show h <two.nb) | awk '{ a += $1; b += $1 ^ 2; c += $2; d += $2 ^ 2; e += $2 * $3
 		if (!($1 > 0 && $1 < 1)) exit 1 } END { n = NR; exit !(n == 20000 && (a / n - 0.5) ^ 2 < 16 / 12 / n &&

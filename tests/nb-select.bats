@@ -218,6 +218,23 @@ column() { mutate show "$1" | paste -sd ' '; }
 	fails_with 2 "option '--seed' needs '--sample'" 'nb-select -s 1 run.nb'
 }
 
+@test "random() in a condition has a seed, and numbers of its own" {
+	nb-gen -n 20000 | nb-calc 'u = random()' -o u.nb
+	nb-select --where 'random() < 0.1' u.nb -o tenth.nb
+	close_to 2000 "$(column id <tenth.nb | wc -w)" 170
+	# those of nb-calc are other ones: their mean is 0.5
+	close_to 0.5 "$(column u <tenth.nb | tr ' ' '\n' | awk '{ s += $1 } END { print s / NR }')" 0.03
+	nb-select -s 0 --where 'random() < 0.1' u.nb | column id | cmp - <(column id <tenth.nb)
+	nb-select -s 7 --where 'random() < 0.1' u.nb -o other.nb
+	close_to 2000 "$(column id <other.nb | wc -w)" 170
+	close_to 200 "$(comm -12 <(column id <tenth.nb | tr ' ' '\n' | sort) <(column id <other.nb | tr ' ' '\n' | sort) | wc -l)" 60
+	# the order is another draw than the condition
+	nb-select --where 'random() < 0.5' --sort 'random()' u.nb | column u | tr ' ' '\n' | head -n 100 >first
+	run cmp -s first <(nb-select --where 'random() < 0.5' --sort 'random()' -s 1 u.nb | column u | tr ' ' '\n' | head -n 100)
+	[ "$status" -eq 1 ]
+	fails_with 2 "option '--seed' needs '--sample', or random() in '--where' or '--sort'" "nb-select -s 1 --where 'x > 0' --sort x u.nb"
+}
+
 @test "bodies in the order of a column or an expression, stable" {
 	nb-gen plummer -n 50 -o fifty.nb
 	equals "$(nb-select --sort -id fifty.nb | column id)" "$(seq 49 -1 0 | paste -sd ' ')"

@@ -85,6 +85,8 @@ const char *nb_expr_source(const struct nb_expr *expr); /* the text */
 const char *nb_expr_name(const struct nb_expr *expr, size_t k);
 /* random() and normal() give other numbers for another seed; 0 at first. */
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed);
+/* Whether it has one of these. */
+int nb_expr_is_random(const struct nb_expr *expr);
 void nb_expr_free(struct nb_expr *expr);
 
 /* ---- values ------------------------------------------------------------------------------------- */

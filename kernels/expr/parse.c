@@ -569,6 +569,11 @@ const char *nb_expr_name(const struct nb_expr *expr, size_t k)
 	return NULL;
 }
 
+int nb_expr_is_random(const struct nb_expr *expr)
+{
+	return expr->tree.nrandom > 0;
+}
+
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed)
 {
 	expr->seed = seed;

@@ -2,6 +2,7 @@
 
 #include "common/die.h"
 #include "common/parse.h"
+#include "kernels/order/order.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -18,6 +19,14 @@ struct nb_expr *nb_expression(const char *text)
 	if (status)
 		nb_die(status == NB_ENOMEM ? NB_EXIT_FAILED : NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
 	return expr;
+}
+
+void nb_expression_seed(struct nb_expr *expr, const char *program, uint64_t place, uint64_t seed)
+{
+	uint64_t stream = nb_id_hash(place);
+	for (const char *c = program; *c; c++)
+		stream = nb_id_hash(stream ^ (unsigned char)*c);
+	nb_expr_set_seed(expr, stream + seed);
 }
 
 _Noreturn void nb_expression_failed(

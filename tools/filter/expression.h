@@ -14,6 +14,8 @@
 #include "kernels/expr/expr.h"
 
 struct nb_expr *nb_expression(const char *text);
+/* The seed of --seed: each program, and each of its expressions by its place, then has other random numbers. */
+void nb_expression_seed(struct nb_expr *expr, const char *program, uint64_t place, uint64_t seed);
 /* Binds an expression to a frame.  ncomp: components of the result, 0: any.  The contents of columns that it names must
  * not change as long as it is used. */
 void nb_bind_expression(struct nb_expr *expr, struct nb_frame *frame, uint32_t ncomp);

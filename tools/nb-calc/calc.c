@@ -121,7 +121,7 @@ static int count_assignments(int n, char **operand)
 static void check(struct nb_run *run, void *self)
 {
 	struct calc *calc = self;
-	int columns = 0, takes = 0;
+	int columns = 0, takes = 0, random = 0;
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
 	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
@@ -131,10 +131,13 @@ static void check(struct nb_run *run, void *self)
 	while (calc->n < (size_t)run->noperand) {
 		const size_t k = calc->n++;
 		parse(&calc->list[k], run->operand[k]);
-		nb_expr_set_seed(calc->list[k].expr, calc->seed + k * 0x9E3779B97F4A7C15u);
+		nb_expression_seed(calc->list[k].expr, run->tool->name, k, calc->seed);
+		random |= nb_expr_is_random(calc->list[k].expr);
 		columns += !calc->list[k].target.is_attribute;
 		takes += calc->dtype && may_take_dtype(calc, &calc->list[k].target);
 	}
+	if (nb_given(run, &calc->seed) && !random)
+		nb_die(NB_EXIT_USAGE, "option '--seed' needs random() or normal()");
 	if (calc->dtype && !columns)
 		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on attributes");
 	if (calc->dtype && !takes)
