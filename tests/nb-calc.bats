@@ -170,7 +170,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'mass *= 2' <b.nb | nb-force -m near >/dev/null
 	fails_with 1 'no boxes in frame 0' "nb-calc 'x *= 1' <b.nb | nb-sort-zorder | nb-force -m near"
 	fails_with 1 "'e = pot': no column 'pot' in frame 0 ('x += 1' made it stale)" "nb-calc 'x += 1' 'e = pot' <t.nb"
-	nb-calc -v 'x += 1' <t.nb 2>&1 >/dev/null | grep -q -x "nb-calc: frame 0: 'x += 1' makes stale, and drops: pot acc key tree"
+	nb-calc -v 'x += 1' <t.nb 2>&1 >/dev/null | grep -q -x "nb-calc: frame 0: 'x += 1' makes stale, and drops: key acc pot tree"
 	# time and the rest that rounding has left of it
 	nb-gen plummer -n 2 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 >s.nb
 	nb-stats --attributes <s.nb | grep -q '^time_rest='

@@ -260,6 +260,10 @@ holds() { { nb-stats --fields --format tsv "$1" | cut -f 2 | tail -n +2; nb-stat
 	nb-stats --attributes tree.nb | grep -q ^leaf_size
 	nb-select --where 'id % 2 == 0' tree.nb -o half.nb
 	equals "$(holds half.nb)" "$(holds full.nb | tr ' ' '\n' | grep -vxE 'acc|pot' | paste -sd ' ')"
+	nb-select -v --where 'id % 2 == 0' tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: leaving out bodies makes stale, and drops: acc pot tree'
+	nb-select -v --sort x tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: another order makes stale, and drops: key tree'
+	nb-select -v --drop mass,acc tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: leaving out columns makes stale, and drops: tree'
+	run ! grep stale <(nb-select -v --where 'id >= 0' --fields id,mass,pos tree.nb 2>&1 >/dev/null)
 	nb-select --where 'id % 2 == 0' --keep-derived tree.nb -o half.nb
 	equals "$(holds half.nb)" "$(holds full.nb)"
 	nb-select --where 'id % 2 == 0' --fields id,pot,mass tree.nb -o half.nb

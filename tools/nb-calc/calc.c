@@ -3,6 +3,7 @@
 
 #include "kernels/order/order.h"
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -157,13 +158,6 @@ static void clear(void *self)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
-static void drop_column(struct nb_frame *frame, size_t c, char *list, size_t size)
-{
-	const size_t used = strlen(list);
-	snprintf(list + used, size - used, " %s", frame->column[c].name);
-	nb_frame_drop(frame, frame->column[c].name);
-}
-
 static int is_stale(const struct nb_column *column, enum nb_calc_change change)
 {
 	if (!(column->flags & NB_DERIVED) || column->table != NB_PARTICLE)
@@ -178,24 +172,19 @@ static int is_stale(const struct nb_column *column, enum nb_calc_change change)
 void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, enum nb_calc_change change)
 {
 	struct nb_frame *frame = scope->frame;
-	char list[400] = "";
+	const char *text = nb_expr_source(assignment->expr);
+	char before[NB_STALE_TEXT] = "";
+	nb_list_derived(frame, before);
 	nb_drop_run_attributes(frame);
 	for (size_t c = frame->ncolumn; c-- > 0;)
 		if (is_stale(&frame->column[c], change))
-			drop_column(frame, c, list, sizeof list);
-	const int moved = change == NB_CHANGED_POS;
-	if ((moved && (nb_frame_field(frame, NB_NODE_FIRST) || nb_frame_field(frame, NB_BOX_FIRST))) ||
-		(change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))) {
+			nb_frame_drop(frame, frame->column[c].name);
+	if (change == NB_CHANGED_POS)
+		nb_frame_drop_derived(frame); /* the tree or boxes, and what describes the keys */
+	else if (change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))
 		nb_frame_drop_tree(frame);
-		snprintf(list + strlen(list), sizeof list - strlen(list), " tree");
-	}
-	if (moved)
-		nb_frame_drop_derived(frame); /* and what describes the keys */
-	if (*list) {
-		scope->dropped_by = nb_expr_source(assignment->expr);
-		nb_verbose("frame %" PRIu64 ": '%.300s' makes stale, and drops:%s", frame->number, scope->dropped_by,
-			list);
-	}
+	if (nb_tell_stale(frame, before, "'%.300s'", text))
+		scope->dropped_by = text;
 }
 
 /* Programs that compare or collide bodies would confuse two bodies with the same id. */
