@@ -100,6 +100,14 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	for t in f8 f4 u8 u4 u2 u1 i8 i4 i2 i1; do
 		equals "$(nb-calc --dtype $t 'q = 100 + row' <p.nb | mutate show q | awk 'END { print $1 + 0 }')" 109
 	done
+	local set
+	for set in 'pos = 1' 'pos[0] = 1' 'x = 1' 'mass[0] = 1'; do
+		fails_with 2 "option '--dtype' has no effect on components of columns, and standard columns of another kind" \
+			"nb-calc --dtype u8 '$set' '@a = 1' <p.nb"
+	done
+	fails_with 2 "option '--dtype' has no effect on components" "nb-calc --dtype f4 'pos[0] = 1' <p.nb"
+	fails_with 1 'standard columns of another kind (such as u8 for f8) in frame 0' "nb-calc --dtype f4 'pos_0 = 1' <p.nb"
+	equals "$(nb-calc --dtype f8 'mass[0] = 1' <p.nb | fields | grep -c '<f8')" 1
 	fails_with 1 '256 is not a whole number from 0 to 255 in row 0' "nb-calc 'species = 256' <p.nb"
 	fails_with 1 '0.5 is not a whole number from 0 to 255 in row 1' "nb-calc 'species = row/2' <p.nb"
 	fails_with 1 '-129 is not a whole number from -128 to 127 in row 3' "nb-calc --dtype i1 'q = -126 - row' <p.nb"
@@ -162,7 +170,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'mass *= 2' <b.nb | nb-force -m near >/dev/null
 	fails_with 1 'no boxes in frame 0' "nb-calc 'x *= 1' <b.nb | nb-sort-zorder | nb-force -m near"
 	fails_with 1 "'e = pot': no column 'pot' in frame 0 ('x += 1' made it stale)" "nb-calc 'x += 1' 'e = pot' <t.nb"
-	nb-calc -v 'x += 1' <t.nb 2>&1 >/dev/null | grep -q -x "nb-calc: frame 0: 'x += 1' makes stale, and drops: pot acc key tree"
+	nb-calc -v 'x += 1' <t.nb 2>&1 >/dev/null | grep -q -x "nb-calc: frame 0: 'x += 1' makes stale, and drops: key acc pot tree"
 	# time and the rest that rounding has left of it
 	nb-gen plummer -n 2 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 >s.nb
 	nb-stats --attributes <s.nb | grep -q '^time_rest='
@@ -183,8 +191,17 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	fails_with 1 "attribute G='a' of frame 0 is not a number" "nb-calc '@G = \"a\"' <p.nb"
 	fails_with 1 "attribute dim='4' of frame 0 (want 2 or 3)" "nb-calc '@dim = 4' <p.nb"
 	fails_with 1 'attribute dim is 2 in frame 0, but z of the body with id 0 is' "nb-calc '@dim = 2' <p.nb"
-	nb-calc 'z = 0' '@dim = 2' <p.nb | nb-sort-zorder | nb-stats --attributes | grep -q -x dim=2
-	fails_with 1 'but z of the body with id 1 is 1' "nb-gen uniform --dim 2 -n 3 | nb-calc 'z = row == 1'"
+	nb-calc 'z = 0' 'vz = 0' '@dim = 2' <p.nb | nb-sort-zorder | nb-stats --attributes | grep -q -x dim=2
+	fails_with 1 'but vz of the body with id 0 is' "nb-calc 'z = 0' '@dim = 2' <p.nb"
+	local set
+	nb-gen uniform --dim 2 -n 3 | nb-force >flat.nb
+	for set in 'z = row == 1' 'pos_2 = row == 1' 'pos[2] = row == 1' 'pos += row == 1'; do
+		fails_with 1 'but z of the body with id 1 is 1' "nb-calc '$set' <flat.nb"
+	done
+	fails_with 1 'attribute dim is 2 in frame 0, but vz of the body with id 0 is 1' "nb-calc 'vz = 1' <flat.nb"
+	fails_with 1 'but vz of the body with id 0 is' "nb-calc 'vel = normal()' <flat.nb"
+	fails_with 1 'but az of the body with id 0 is 2' "nb-calc 'acc_2 = 2' <flat.nb"
+	nb-calc 'pos_1 = row' 'vx = 1' 'acc = -pos' <flat.nb | nb-convert --to csv >/dev/null
 	fails_with 1 "no attribute '@nothing' in frame 0 (there are: @time @G @dim" "nb-calc 'e = @nothing' <p.nb"
 	fails_with 1 'is not a whole number from' "nb-calc '@a = 18446744073709551616' <p.nb"
 }
@@ -200,11 +217,27 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	paste -d ' ' <(mutate show id <s.nb) <(mutate show u <s.nb) | sort -n | cut -d ' ' -f 2 | cmp - u.txt
 	run cmp -s <(nb-calc -s 1 'u = random()' <p.nb | mutate show u) u.txt
 	[ "$status" -eq 1 ]
+	fails_with 2 "option '--seed' needs random() or normal()" "nb-calc -s 1 'u = x' <p.nb"
 	# mean, variance and correlation within four standard deviations
 	paste -d ' ' u.txt <(mutate show g <two.nb) <(mutate show h <two.nb) | awk '{ a += $1; b += $1 ^ 2; c += $2; d += $2 ^ 2; e += $2 * $3
 		if (!($1 > 0 && $1 < 1)) exit 1 } END { n = NR; exit !(n == 20000 && (a / n - 0.5) ^ 2 < 16 / 12 / n &&
 		(b / n - 1 / 3) ^ 2 < 16 * 4 / 45 / n && (c / n) ^ 2 < 16 / n && (d / n - 1) ^ 2 < 16 * 2 / n && (e / n) ^ 2 < 16 / n) }'
 	nb-calc 'vel = normal()' <p.nb | mutate show vel | awk '{ a += $1 * $2; b += $2 * $3 } END { exit !((a / NR) ^ 2 < 16 / NR && (b / NR) ^ 2 < 16 / NR) }'
+}
+
+@test "formulas are made of pos and vel, whatever other columns are called" {
+	nb-gen plummer -n 50 >p.nb
+	local f
+	for f in r R v speed vr vt vphi phi; do
+		nb-calc 'r2 = 4711' 'R = 7' 'l = 2' 'v2 = 1' 'lx = 3' 'lz = 8' "q = $f" <p.nb | mutate show q >got
+		[ "$f" = R ] || nb-calc "q = $f" <p.nb | mutate show q | cmp - got
+	done
+	nb-calc 'r = 100' 'q = vr' <p.nb | mutate show q | cmp - <(nb-calc 'q = vr' <p.nb | mutate show q)
+	# the name itself is the column
+	for f in r R v speed r2 v2 vr vt vphi lx lz l; do
+		equals "$(nb-calc "$f = 5" "q = $f" <p.nb | one q)" 5.0
+	done
+	fails_with 1 "'e = v': no column 'vel' in frame 0 (there are: id mass x y z)" "nb-select --drop vel p.nb | nb-calc 'e = v'"
 }
 
 @test "the message says what is wrong, and where" {
@@ -281,7 +314,22 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'e = 1' <"$NB_TOP/tests/corpus/good/no-frames.nb" >none.nb
 	cmp none.nb "$NB_TOP/tests/corpus/good/no-frames.nb"
 	cat p.nb p.nb p.nb | nb-calc 'f = frame' | nb-convert --no-comments --to csv | cut -d , -f 1,11 | tail -n +2 | awk -F, '$1 != $2 { exit 1 } END { exit NR != 9 }'
-	fails_with 1 'the result is nan in frame 0' "nb-gen uniform -n 0 | nb-calc '@m = mean(x)'"
+	# a mean and an extreme of nothing
+	nb-gen uniform -n 0 >empty.nb
+	cat p.nb empty.nb p.nb | nb-calc -v '@m = 5' '@n = n' '@m = max(x)' '@w = @m*2' '@s = sum(x)' 'x -= @m' 'e = @w' >three.nb 2>err
+	for k in 0 1 2; do
+		nb-select --frames $k three.nb | nb-stats --attributes | cut -d = -f 1 | grep -xE 'm|n|w|s' | sort | paste -sd ' '
+	done >names
+	diff - names <<-'END'
+		m n s w
+		n s
+		m n s w
+	END
+	equals "$(grep -c 'frame 1: no bodies, and so no attribute' err)" 2
+	grep -q -x "nb-calc: frame 1: no bodies, and so no attribute '@m'" err
+	fails_with 1 "no attribute '@q' in frame 0" "nb-calc '@m = max(x)' 'e = @q' <empty.nb"
+	fails_with 1 "'@m = -1/0': the result is -inf in frame 0" "nb-calc '@m = -1/0' <empty.nb"
+	fails_with 1 "'@time = mean(x)': the result is nan in frame 0" "nb-calc '@time = mean(x)' <empty.nb"
 }
 
 @test "it folds: the same bytes as separate programs, and as part of a force pipeline" {
@@ -311,6 +359,8 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 		run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 		[[ $output == "nb-calc: 'e = "*"': the expression is nested too deeply at character "* ]]
 	done
+	deep=$(printf 'f%.0s' {1..500})
+	fails_with 2 "no function '${deep:0:63}' (there are: abs acos" "nb-calc 'e = $deep(1)' <p.nb"
 	deep=$(for ((i = 0; i < 5000; i++)); do printf '+1'; done)
 	run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 	[[ $output == *'the expression is too long at character '* ]]

@@ -258,6 +258,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	nb-convert --no-comments --to csv <b.nb | cmp a.csv -
 	# one of them
 	csv --frame 1 <a.nb | tail -n +2 | diff - <(grep '^1,' a.csv | cut -d , -f 3-)
+	csv --frame 1e0 <a.nb | cmp - <(csv --frame 1 <a.nb)
 	fails_with 1 'the stream has no frame 3 (it has 3)' 'nb-convert --to csv --frame 3 <a.nb'
 	head -c -1 a.nb >cut.nb
 	fails_with 1 'truncated stream' 'nb-convert --to csv --frame 0 <cut.nb'

@@ -54,6 +54,9 @@ selects() {
 	selects '0 1 2 3 4 5 6 7 8 9' --frames 0:-2
 	selects '0 2 4 6 8' --frames :-2:2
 	selects '' --frames 11:20
+	selects '0 1 2 3 4 5 6 7 8 9 10' --frames 0:1e1
+	selects '10' --frames 1e1
+	selects '0 10' --frames 0:1k:1e1
 }
 
 @test "frames counted from the end of a file" {
@@ -98,7 +101,7 @@ selects() {
 
 @test "frames that are no numbers or ranges" {
 	local list
-	for list in '' x '1,,2' '1,' 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 99999999999999999999 first; do
+	for list in '' x '1,,2' '1,' 5:2 -1:-2 1:2:0 1:2:-1 1:2:3:4 0x1 1.5 1e-1 --1 -+1 1kk 1e30 99999999999999999999 first; do
 		fails_with 2 "invalid frames '$list'" "nb-select --frames '$list' run.nb"
 	done
 	nb-select --frames : run.nb | nb-stats --check
@@ -205,9 +208,31 @@ column() { mutate show "$1" | paste -sd ' '; }
 	close_to 50000 "$(nb-select --sample 0.1 many.nb | column id | tr ' ' '\n' | awk '{ s += $1 } END { print s / NR }')" 1000
 	# of those that the other options leave
 	equals "$(nb-select --sample 7 --where 'id < 10' many.nb | column id | tr ' ' '\n' | awk '$1 < 10' | wc -l)" 7
+	# as people write numbers
+	cmp <(nb-select --sample 1e3 --no-history many.nb) <(nb-select --sample 1000 --no-history many.nb)
+	cmp <(nb-select --sample 1.5k --no-history many.nb) <(nb-select --sample 1500 --no-history many.nb)
+	equals "$(nb-select --sample 10k many.nb | column id | wc -w)" 10000
+	cmp <(nb-select --sample 1e-1 --no-history many.nb) <(nb-select --sample 0.1 --no-history many.nb)
 	local part
-	for part in 0 -1 1.5 101% 0% x '' %; do fails_with 2 "invalid sample '$part'" "nb-select --sample '$part' run.nb"; done
+	for part in 0 -1 1.0 -1k 1e30 0.1k2 1.5 101% 0% x '' %; do fails_with 2 "invalid sample '$part'" "nb-select --sample '$part' run.nb"; done
 	fails_with 2 "option '--seed' needs '--sample'" 'nb-select -s 1 run.nb'
+}
+
+@test "random() in a condition has a seed, and numbers of its own" {
+	nb-gen -n 20000 | nb-calc 'u = random()' -o u.nb
+	nb-select --where 'random() < 0.1' u.nb -o tenth.nb
+	close_to 2000 "$(column id <tenth.nb | wc -w)" 170
+	# those of nb-calc are other ones: their mean is 0.5
+	close_to 0.5 "$(column u <tenth.nb | tr ' ' '\n' | awk '{ s += $1 } END { print s / NR }')" 0.03
+	nb-select -s 0 --where 'random() < 0.1' u.nb | column id | cmp - <(column id <tenth.nb)
+	nb-select -s 7 --where 'random() < 0.1' u.nb -o other.nb
+	close_to 2000 "$(column id <other.nb | wc -w)" 170
+	close_to 200 "$(comm -12 <(column id <tenth.nb | tr ' ' '\n' | sort) <(column id <other.nb | tr ' ' '\n' | sort) | wc -l)" 60
+	# the order is another draw than the condition
+	nb-select --where 'random() < 0.5' --sort 'random()' u.nb | column u | tr ' ' '\n' | head -n 100 >first
+	run cmp -s first <(nb-select --where 'random() < 0.5' --sort 'random()' -s 1 u.nb | column u | tr ' ' '\n' | head -n 100)
+	[ "$status" -eq 1 ]
+	fails_with 2 "option '--seed' needs '--sample', or random() in '--where' or '--sort'" "nb-select -s 1 --where 'x > 0' --sort x u.nb"
 }
 
 @test "bodies in the order of a column or an expression, stable" {
@@ -235,6 +260,10 @@ holds() { { nb-stats --fields --format tsv "$1" | cut -f 2 | tail -n +2; nb-stat
 	nb-stats --attributes tree.nb | grep -q ^leaf_size
 	nb-select --where 'id % 2 == 0' tree.nb -o half.nb
 	equals "$(holds half.nb)" "$(holds full.nb | tr ' ' '\n' | grep -vxE 'acc|pot' | paste -sd ' ')"
+	nb-select -v --where 'id % 2 == 0' tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: leaving out bodies makes stale, and drops: acc pot tree'
+	nb-select -v --sort x tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: another order makes stale, and drops: key tree'
+	nb-select -v --drop mass,acc tree.nb 2>&1 >/dev/null | grep -q -x 'nb-select: frame 0: leaving out columns makes stale, and drops: tree'
+	run ! grep stale <(nb-select -v --where 'id >= 0' --fields id,mass,pos tree.nb 2>&1 >/dev/null)
 	nb-select --where 'id % 2 == 0' --keep-derived tree.nb -o half.nb
 	equals "$(holds half.nb)" "$(holds full.nb)"
 	nb-select --where 'id % 2 == 0' --fields id,pot,mass tree.nb -o half.nb

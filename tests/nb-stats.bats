@@ -471,6 +471,9 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	equals "$(radii --center 1,0,0 <l.nb)" '0 39 39'
 	equals "$(radii --center 0,3 <l.nb | cut -d ' ' -f 1)" 3
 	equals "$(radii --center id:7 <l.nb)" '0 30 30'
+	nb-gen uniform --dim 2 -n 3 >flat.nb
+	fails_with 1 "'--center 1,2,3' is not in the plane of frame 0, which has 2 dimensions" 'nb-stats --center 1,2,3 <flat.nb'
+	cmp <(tsv --center 1,2,0 <flat.nb) <(tsv --center 1,2 <flat.nb)
 	equals "$(tsv <l.nb | tail -n 1 | cut -f 1-18)" "$(tsv --center id:7 <l.nb | tail -n 1 | cut -f 1-18)"
 	fails_with 1 "frame 0 has no body with the id 9 of '--center'" 'nb-stats --center id:9 <l.nb'
 	mutate drop id <l.nb | radii --center id:3 | grep -qx '0 30 30'

@@ -258,6 +258,8 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 		grep -q pot <(nb-stats --fields <t.nb)
 		nb-sort-zorder <t.nb | nb-build-tree | nb-force -t 0.5 | nb-stats --check
 	done
+	nb-transform -v --shift 1,0,0 <tree.nb 2>&1 >/dev/null | grep -q -x "nb-transform: frame 0: '--shift 1,0,0' makes stale, and drops: key tree"
+	run ! grep stale <(nb-transform -v --boost 1,0,0 <tree.nb 2>&1 >/dev/null)
 	nb-transform --boost 1,0,0 <tree.nb | nb-force -t 0.5 | nb-stats --check
 	# a column of others that is derived from positions goes, too
 	mutate add mine <p.nb >mine.nb

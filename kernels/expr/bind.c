@@ -474,7 +474,7 @@ static struct value bind_name(struct binder *b, const char *name, int component,
 	struct nb_expr_value found = {.ncomp = 1, .unit = ""};
 	struct value value = {1, {-1}};
 	char why[NB_EXPR_MESSAGE] = "";
-	if (!b->find(b->context, name, &found, why)) {
+	if (!b->find(b->context, name, b->depth > 0, &found, why)) {
 		b->status = nb_expr_fail(b->error, SIZE_MAX, "%s", why);
 		return failed;
 	}
@@ -519,7 +519,7 @@ static struct value bind_random(struct binder *b, int what, size_t at)
 	struct nb_expr_value found = {.ncomp = 1, .unit = ""};
 	struct value value = {b->wanted ? b->wanted : 1, {-1}};
 	char why[NB_EXPR_MESSAGE];
-	const int has_id = b->find(b->context, "id", &found, why) && !found.formula && !found.is_row &&
+	const int has_id = b->find(b->context, "id", 0, &found, why) && !found.formula && !found.is_row &&
 			   found.stride > 0 && found.ncomp == 1 && kind_of_item(found.item) == NB_EXPR_WHOLE;
 	struct nb_expr_instr row = empty_instr(NB_OP_ROW, NB_EXPR_WHOLE, at);
 	const int counter = has_id ? load(b, &found, 0, at) : add_instr(b, &row);

@@ -55,8 +55,10 @@ struct nb_expr_value {
 	const char *unit; /* as in a stream, "velocity^2"; "": none */
 };
 
-/* Looks up a name, which is "@key" for an attribute.  1, or 0 and the reason in why. */
-typedef int nb_expr_find(void *context, const char *name, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE]);
+/* Looks up a name, which is "@key" for an attribute; in_formula: one in a formula, that of a name before.  1, or 0 and
+ * the reason in why. */
+typedef int nb_expr_find(
+	void *context, const char *name, int in_formula, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE]);
 
 struct nb_expr;
 
@@ -83,6 +85,8 @@ const char *nb_expr_source(const struct nb_expr *expr); /* the text */
 const char *nb_expr_name(const struct nb_expr *expr, size_t k);
 /* random() and normal() give other numbers for another seed; 0 at first. */
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed);
+/* Whether it has one of these. */
+int nb_expr_is_random(const struct nb_expr *expr);
 void nb_expr_free(struct nb_expr *expr);
 
 /* ---- values ------------------------------------------------------------------------------------- */

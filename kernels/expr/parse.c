@@ -201,10 +201,11 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 static int unknown_function(struct parser *p, const char *name, size_t length)
 {
 	char text[NB_EXPR_MESSAGE];
-	size_t used = (size_t)snprintf(text, sizeof text, "no function '%.*s' (there are:", (int)length, name);
-	for (size_t k = 0; k < FUNCTIONS; k++)
-		used += (size_t)snprintf(text + used, sizeof text - used, " %s", functions[k].name);
-	snprintf(text + used, sizeof text - used, ")");
+	size_t used = (size_t)snprintf(text, sizeof text,
+		"no function '%.*s' (there are:", (int)(length < NB_EXPR_NAME ? length : NB_EXPR_NAME - 1), name);
+	for (size_t k = 0; k < FUNCTIONS && used < sizeof text; k++)
+		used += (size_t)snprintf(
+			text + used, sizeof text - used, " %s%s", functions[k].name, k + 1 == FUNCTIONS ? ")" : "");
 	return fail_at(p, name, text);
 }
 
@@ -566,6 +567,11 @@ const char *nb_expr_name(const struct nb_expr *expr, size_t k)
 		if (expr->tree.node[i].kind == NB_NODE_NAME && k-- == 0)
 			return expr->tree.names + expr->tree.node[i].text;
 	return NULL;
+}
+
+int nb_expr_is_random(const struct nb_expr *expr)
+{
+	return expr->tree.nrandom > 0;
 }
 
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed)

@@ -2,6 +2,7 @@
 
 #include "common/die.h"
 #include "common/parse.h"
+#include "kernels/order/order.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -18,6 +19,14 @@ struct nb_expr *nb_expression(const char *text)
 	if (status)
 		nb_die(status == NB_ENOMEM ? NB_EXIT_FAILED : NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
 	return expr;
+}
+
+void nb_expression_seed(struct nb_expr *expr, const char *program, uint64_t place, uint64_t seed)
+{
+	uint64_t stream = nb_id_hash(place);
+	for (const char *c = program; *c; c++)
+		stream = nb_id_hash(stream ^ (unsigned char)*c);
+	nb_expr_set_seed(expr, stream + seed);
 }
 
 _Noreturn void nb_expression_failed(
@@ -180,6 +189,9 @@ static int find_attribute(struct nb_scope *scope, const char *key, struct nb_exp
 	const char *text = nb_frame_attribute(scope->frame, key);
 	double x;
 	uint64_t whole;
+	for (size_t k = 0; !text && k < scope->nnothing; k++)
+		if (strcmp(scope->nothing[k], key) == 0)
+			return real_value(scope, NAN, unit_of_attribute(key), value);
 	if (!text) {
 		char list[400] = "";
 		size_t used = 0;
@@ -276,11 +288,40 @@ static int find_constant(struct nb_scope *scope, const char *name, struct nb_exp
 	return strcmp(name, "inf") == 0 ? real_value(scope, INFINITY, "", value) : 0;
 }
 
-int nb_scope_find(void *context, const char *name, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
+static int find_formula(const char *name, struct nb_expr_value *value)
+{
+	for (size_t k = 0; k < sizeof derived / sizeof *derived; k++)
+		if (strcmp(name, derived[k].name) == 0) {
+			value->formula = derived[k].formula;
+			return 1;
+		}
+	return 0;
+}
+
+/* What formulas are made of: each other, and components of standard columns.  A column of that name with another
+ * meaning would make them wrong. */
+static int find_in_formula(struct nb_scope *scope, const char *name, struct nb_expr_value *value, char *why)
+{
+	enum nb_field field;
+	uint32_t component;
+	if (find_formula(name, value))
+		return 1;
+	if (!nb_component_find(name, &field, &component))
+		return unknown(scope, name, why);
+	struct nb_column *column = nb_frame_field(scope->frame, field);
+	if (column && component < column->ncomp)
+		return column_value(scope, column, component, 1, value, why);
+	return unknown(scope, nb_field_info[field].name, why);
+}
+
+int nb_scope_find(
+	void *context, const char *name, int in_formula, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
 {
 	struct nb_scope *scope = context;
 	struct nb_frame *frame = scope->frame;
 	uint32_t first, count;
+	if (in_formula)
+		return find_in_formula(scope, name, value, why);
 	if (*name == '@')
 		return find_attribute(scope, name + 1, value, why);
 	struct nb_column *column = nb_named_column(frame, name, &first, &count);
@@ -290,12 +331,7 @@ int nb_scope_find(void *context, const char *name, struct nb_expr_value *value, 
 		return 1;
 	if (strcmp(name, "row") == 0)
 		return value->is_row = 1;
-	for (size_t k = 0; k < sizeof derived / sizeof *derived; k++)
-		if (strcmp(name, derived[k].name) == 0) {
-			value->formula = derived[k].formula;
-			return 1;
-		}
-	return unknown(scope, name, why);
+	return find_formula(name, value) || unknown(scope, name, why);
 }
 
 /* ---- values ------------------------------------------------------------------------------------- */

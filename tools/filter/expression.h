@@ -14,6 +14,8 @@
 #include "kernels/expr/expr.h"
 
 struct nb_expr *nb_expression(const char *text);
+/* The seed of --seed: each program, and each of its expressions by its place, then has other random numbers. */
+void nb_expression_seed(struct nb_expr *expr, const char *program, uint64_t place, uint64_t seed);
 /* Binds an expression to a frame.  ncomp: components of the result, 0: any.  The contents of columns that it names must
  * not change as long as it is used. */
 void nb_bind_expression(struct nb_expr *expr, struct nb_frame *frame, uint32_t ncomp);
@@ -29,7 +31,9 @@ void nb_expression_f64(const struct nb_expr *expr, const struct nb_frame *frame,
 /* What names mean in a frame: the context of nb_scope_find. */
 struct nb_scope {
 	struct nb_frame *frame;
-	const char *dropped_by; /* the text that made derived columns stale, for messages; NULL: none */
+	const char *dropped_by;	    /* the text that made derived columns stale, for messages; NULL: none */
+	const char *const *nothing; /* attributes that are NaN if the frame does not have them ... */
+	size_t nnothing;	    /* ... so many */
 	double real;
 	uint64_t whole;
 };

@@ -9,6 +9,32 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Attributes that programs compute with. */
+static int has_meaning(const char *key)
+{
+	return strcmp(key, "time") == 0 || strcmp(key, "G") == 0 || strcmp(key, "softening") == 0 ||
+	       strcmp(key, "dim") == 0;
+}
+
+/* A mean or an extreme of no bodies is no number, and none that a frame without bodies gets. */
+static int is_of_nothing(const struct nb_scope *scope, const struct assignment *assignment)
+{
+	struct nb_expr_error error;
+	double x = 0;
+	if (scope->frame->rows[NB_PARTICLE] > 0 || nb_expr_kind(assignment->expr) != NB_EXPR_REAL ||
+		has_meaning(assignment->target.name))
+		return 0;
+	return nb_expr_values(assignment->expr, 0, 1, 0, NB_ITEM_F64, &x, sizeof x, &error) == NB_OK && isnan(x);
+}
+
+static void leave_out(struct calc *calc, struct nb_scope *scope, const char *key)
+{
+	nb_frame_drop_attribute(scope->frame, key);
+	calc->nothing[calc->nnothing++] = key;
+	scope->nnothing = calc->nnothing;
+	nb_verbose("frame %" PRIu64 ": no bodies, and so no attribute '@%s'", scope->frame->number, key);
+}
+
 /* A number that the result is, as text. */
 static void number_of(const struct nb_scope *scope, const struct assignment *assignment, char number[NB_F64_TEXT])
 {
@@ -58,14 +84,13 @@ static void set(struct nb_scope *scope, const struct assignment *assignment)
 	nb_free(copy);
 }
 
-/* Attributes that programs compute with. */
 static void require_sense(const struct nb_scope *scope, const struct assignment *assignment)
 {
 	const char *key = assignment->target.name;
 	double x;
 	if (strcmp(key, "dim") == 0)
 		(void)nb_require_dim(scope->frame);
-	if (strcmp(key, "time") != 0 && strcmp(key, "G") != 0 && strcmp(key, "softening") != 0)
+	else if (!has_meaning(key))
 		return;
 	x = nb_require_attribute(scope->frame, key, 0);
 	if (x < 0 && strcmp(key, "softening") == 0)
@@ -84,7 +109,7 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 		nb_frame_drop_attribute(frame, "time_rest");
 }
 
-void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignment)
+void nb_calc_attribute(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)
 {
 	struct nb_frame *frame = scope->frame;
 	const char *key = assignment->target.name;
@@ -97,10 +122,16 @@ void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignme
 		nb_calc_fail(assignment,
 			"an attribute is the same for all bodies of frame %" PRIu64 " (want such as max(x) or mean(x))",
 			frame->number);
+	if (is_of_nothing(scope, assignment)) {
+		leave_out(calc, scope, key);
+		return;
+	}
 	const int had = nb_frame_attribute(frame, key) != NULL;
 	if (had && (strcmp(key, "G") == 0 || strcmp(key, "softening") == 0 || strcmp(key, "dim") == 0))
 		before = nb_require_attribute(frame, key, before);
 	set(scope, assignment);
+	if (strcmp(key, "dim") == 0)
+		calc->set |= 1u << NB_POS | 1u << NB_VEL | 1u << NB_ACC | 1u << NB_JERK;
 	require_sense(scope, assignment);
 	drop_stale(scope, assignment, had, before);
 }

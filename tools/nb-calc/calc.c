@@ -4,6 +4,7 @@
 #include "kernels/order/order.h"
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -94,6 +95,20 @@ static void parse(struct assignment *assignment, const char *text)
 		check_column(text, target->name);
 }
 
+/* Whether --dtype may say the type of what is set, in some frame: of a whole column, of the same kind. */
+static int may_take_dtype(const struct calc *calc, const struct nb_expr_target *target)
+{
+	static const char kinds[] = NB_CALC_DTYPES; /* of two letters and a bar each */
+	const struct nb_field_info *info = nb_field_find(target->name);
+	enum nb_field field;
+	uint32_t component;
+	if (target->is_attribute)
+		return 0;
+	if (!info)
+		return !nb_component_find(target->name, &field, &component);
+	return info->dtype[1] == kinds[3 * (calc->dtype - 1)] && (target->component < 0 || info->ncomp == 1);
+}
+
 /* The first, and what follows with a '='. */
 static int count_assignments(int n, char **operand)
 {
@@ -103,23 +118,32 @@ static int count_assignments(int n, char **operand)
 	return own;
 }
 
+#define NO_DTYPE "components of columns, and standard columns of another kind (such as u8 for f8)"
+
 static void check(struct nb_run *run, void *self)
 {
 	struct calc *calc = self;
-	int columns = 0;
+	int columns = 0, takes = 0, random = 0;
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
 	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
-	if (!calc->list)
+	calc->nothing = calloc((size_t)run->noperand, sizeof *calc->nothing);
+	if (!calc->list || !calc->nothing)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	while (calc->n < (size_t)run->noperand) {
 		const size_t k = calc->n++;
 		parse(&calc->list[k], run->operand[k]);
-		nb_expr_set_seed(calc->list[k].expr, calc->seed + k * 0x9E3779B97F4A7C15u);
+		nb_expression_seed(calc->list[k].expr, run->tool->name, k, calc->seed);
+		random |= nb_expr_is_random(calc->list[k].expr);
 		columns += !calc->list[k].target.is_attribute;
+		takes += calc->dtype && may_take_dtype(calc, &calc->list[k].target);
 	}
+	if (nb_given(run, &calc->seed) && !random)
+		nb_die(NB_EXIT_USAGE, "option '--seed' needs random() or normal()");
 	if (calc->dtype && !columns)
 		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on attributes");
+	if (calc->dtype && !takes)
+		nb_die(NB_EXIT_USAGE, "option '--dtype' has no effect on %s", NO_DTYPE);
 }
 
 static void clear(void *self)
@@ -128,18 +152,12 @@ static void clear(void *self)
 	for (size_t k = 0; k < calc->n; k++)
 		nb_expr_free(calc->list[k].expr);
 	free(calc->list);
+	free(calc->nothing);
 	if (calc->contents)
 		nb_space_host.release(&nb_space_host, calc->contents);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */
-
-static void drop_column(struct nb_frame *frame, size_t c, char *list, size_t size)
-{
-	const size_t used = strlen(list);
-	snprintf(list + used, size - used, " %s", frame->column[c].name);
-	nb_frame_drop(frame, frame->column[c].name);
-}
 
 static int is_stale(const struct nb_column *column, enum nb_calc_change change)
 {
@@ -155,70 +173,82 @@ static int is_stale(const struct nb_column *column, enum nb_calc_change change)
 void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, enum nb_calc_change change)
 {
 	struct nb_frame *frame = scope->frame;
-	char list[400] = "";
+	const char *text = nb_expr_source(assignment->expr);
+	char before[NB_STALE_TEXT] = "";
+	nb_list_derived(frame, before);
 	nb_drop_run_attributes(frame);
 	for (size_t c = frame->ncolumn; c-- > 0;)
 		if (is_stale(&frame->column[c], change))
-			drop_column(frame, c, list, sizeof list);
-	const int moved = change == NB_CHANGED_POS;
-	if ((moved && (nb_frame_field(frame, NB_NODE_FIRST) || nb_frame_field(frame, NB_BOX_FIRST))) ||
-		(change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))) {
+			nb_frame_drop(frame, frame->column[c].name);
+	if (change == NB_CHANGED_POS)
+		nb_frame_drop_derived(frame); /* the tree or boxes, and what describes the keys */
+	else if (change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))
 		nb_frame_drop_tree(frame);
-		snprintf(list + strlen(list), sizeof list - strlen(list), " tree");
-	}
-	if (moved)
-		nb_frame_drop_derived(frame); /* and what describes the keys */
-	if (*list) {
-		scope->dropped_by = nb_expr_source(assignment->expr);
-		nb_verbose("frame %" PRIu64 ": '%.300s' makes stale, and drops:%s", frame->number, scope->dropped_by,
-			list);
-	}
+	if (nb_tell_stale(frame, before, "'%.300s'", text))
+		scope->dropped_by = text;
 }
 
-static int sets(const struct calc *calc, const char *name, const char *attribute)
+/* Whether velocities are set, or anything that makes accelerations stale. */
+static int touches_kick(const struct calc *calc, const struct nb_frame *frame)
 {
 	for (size_t k = 0; k < calc->n; k++) {
-		const struct nb_expr_target *target = &calc->list[k].target;
-		enum nb_field field;
-		uint32_t component;
-		if (target->is_attribute ? attribute && strcmp(target->name, attribute) == 0
-					 : strcmp(target->name, name) == 0 ||
-						   (nb_component_find(target->name, &field, &component) &&
-							   strcmp(nb_field_info[field].name, name) == 0))
+		const char *name = calc->list[k].target.name;
+		uint32_t first, count;
+		if (calc->list[k].target.is_attribute) {
+			if (strcmp(name, "dim") == 0 || strcmp(name, "G") == 0 || strcmp(name, "softening") == 0)
+				return 1;
+			continue;
+		}
+		const struct nb_column *column = nb_named_column(frame, name, &first, &count);
+		if (column && (column->field == NB_POS || column->field == NB_MASS || column->field == NB_VEL))
 			return 1;
 	}
 	return 0;
 }
 
-static void require_flat(const struct nb_frame *frame)
+/* In two dimensions what was set, or all if the number of dimensions was, has third components of 0. */
+static void require_flat(const struct nb_frame *frame, unsigned set)
 {
-	if (nb_require_dim(frame) == 3 || !nb_frame_field(frame, NB_POS))
-		return;
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		if (pos[3 * i + 2] != 0)
-			nb_die(NB_EXIT_FAILED,
-				"attribute dim is 2 in frame %" PRIu64 ", but z of the body with id %" PRIu64 " is %g",
-				frame->number, nb_body_id(frame, i), pos[3 * i + 2]);
+	static const struct {
+		enum nb_field field;
+		const char *third;
+	} vectors[] = {{NB_POS, "z"}, {NB_VEL, "vz"}, {NB_ACC, "az"}, {NB_JERK, "jz"}};
+	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
+		const enum nb_field field = vectors[k].field;
+		if (!(set & 1u << field) || !nb_frame_field(frame, field) || nb_require_dim(frame) == 3)
+			continue;
+		const double *x = nb_require_f64(frame, field, &nb_space_host);
+		for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+			if (x[3 * i + 2] != 0)
+				nb_die(NB_EXIT_FAILED,
+					"attribute dim is 2 in frame %" PRIu64 ", but %s of the body with id %" PRIu64
+					" is %g",
+					frame->number, vectors[k].third, nb_body_id(frame, i), x[3 * i + 2]);
+	}
 }
 
 static void compute(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct calc *calc = self;
-	struct nb_scope scope = {.frame = frame};
+	struct nb_scope scope = {.frame = frame, .nothing = calc->nothing};
 	(void)run;
-	if (sets(calc, "pos", "dim") || sets(calc, "mass", "G") || sets(calc, "vel", "softening"))
+	if (touches_kick(calc, frame))
 		nb_complete_kick(frame); /* before acc goes, and before velocities are seen */
+	calc->set = 0;
+	calc->took = 0;
+	calc->nnothing = 0;
 	for (size_t k = 0; k < calc->n; k++)
 		if (calc->list[k].target.is_attribute)
-			nb_calc_attribute(&scope, &calc->list[k]);
+			nb_calc_attribute(calc, &scope, &calc->list[k]);
 		else
 			nb_calc_column(calc, &scope, &calc->list[k]);
+	if (calc->dtype && !calc->took)
+		nb_die(NB_EXIT_FAILED, "option '--dtype' has no effect on %s in frame %" PRIu64, NO_DTYPE,
+			frame->number);
 	nb_require_valid(frame);
-	if (sets(calc, "id", NULL))
+	if (calc->set & 1u << NB_ID)
 		nb_require_unique_ids(frame, "");
-	if (sets(calc, "pos", "dim"))
-		require_flat(frame);
+	require_flat(frame, calc->set);
 }
 
 const struct nb_tool nb_tool_calc = {

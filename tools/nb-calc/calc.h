@@ -16,14 +16,20 @@ struct calc {
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
-	void *contents; /* of a column that is being made; of nb_space_host */
+	const char **nothing; /* attributes that this frame does not get, as their values are those of no bodies; */
+	size_t nnothing;      /* room for n */
+	int took;	      /* an assignment has taken the type of --dtype in this frame */
+	unsigned set;	      /* which fields the assignments have set in this frame: bit 1 << field */
+	void *contents;	      /* of a column that is being made; of nb_space_host */
 };
+
+_Static_assert(NB_NFIELD <= 32, "set has a bit for each field");
 
 #define NB_CALC_DTYPES "f8|f4|u8|u4|u2|u1|i8|i4|i2|i1"
 
 /* Sets an attribute, or a column or a component of one; scope->dropped_by becomes the text if that makes derived
  * columns stale, which are dropped. */
-void nb_calc_attribute(struct nb_scope *scope, const struct assignment *assignment);
+void nb_calc_attribute(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 
 /* What follows from it. */

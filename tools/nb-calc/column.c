@@ -55,12 +55,14 @@ static const char *dtype_given(const struct calc *calc)
 }
 
 /* A standard column keeps its kind. */
-static const char *choose_dtype(const struct calc *calc, const struct place *place, const struct nb_expr *expr)
+static const char *choose_dtype(struct calc *calc, const struct place *place, const struct nb_expr *expr)
 {
 	const char *given = dtype_given(calc), *now = place->column ? place->column->dtype : NULL;
 	const int whole = !place->column || (place->first == 0 && place->count == place->column->ncomp);
-	if (given && whole && (!place->info || place->info->dtype[1] == given[1]))
+	if (given && whole && (!place->info || place->info->dtype[1] == given[1])) {
+		calc->took = 1;
 		return given;
+	}
 	if (now || place->info)
 		return now ? now : place->info->dtype;
 	return nb_expr_kind(expr) == NB_EXPR_CONDITION ? "|u1" : "<f8";
@@ -211,5 +213,6 @@ void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assi
 	nb_column_adopt(place.column, &nb_space_host, calc->contents);
 	calc->contents = NULL;
 	snprintf(place.column->unit, sizeof place.column->unit, "%s", unit);
+	calc->set |= place.info ? 1u << (place.info - nb_field_info) : 0;
 	drop_stale(scope, assignment, place.info);
 }

@@ -59,7 +59,7 @@ static const struct nb_option options[] = {
 static void parse_frame(struct convert *opt)
 {
 	opt->last = strcmp(opt->chosen_text, "last") == 0 || strcmp(opt->chosen_text, "-1") == 0;
-	if (!opt->last && nb_parse_u64(opt->chosen_text, 0, UINT64_MAX, &opt->chosen) != NB_PARSE_OK)
+	if (!opt->last && nb_parse_count(opt->chosen_text, 0, UINT64_MAX, &opt->chosen) != NB_PARSE_OK)
 		nb_die(NB_EXIT_USAGE, "invalid frame '%s' (want a number from 0, or 'last')", opt->chosen_text);
 }
 

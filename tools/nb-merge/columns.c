@@ -3,6 +3,7 @@
 #include "common/mem.h"
 #include "kernels/motion/motion.h"
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 #include "tools/nb-merge/merge.h"
 
 #include <inttypes.h>
@@ -289,6 +290,9 @@ static void allocate(struct nb_frame *frame)
 void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 {
 	uint64_t rows = 0;
+	char before[NB_STALE_TEXT] = "";
+	for (int k = 0; k < opt->ninput; k++)
+		nb_list_derived(&opt->input[k].frame, before);
 	for (int k = 0; k < opt->ninput; k++) {
 		opt->input[k].first = rows;
 		rows += opt->input[k].frame.rows[NB_PARTICLE]; /* of at most 2^40 each */
@@ -311,4 +315,5 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 	}
 	nb_merge_finish_ids(opt, frame);
 	nb_require_valid(frame);
+	(void)nb_tell_stale(frame, before, "putting bodies together");
 }

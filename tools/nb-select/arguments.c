@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A number of bodies, which 1.0 is not: it looks like a part. */
+static int parse_number(const char *text, uint64_t *number)
+{
+	const int is_real = strchr(text, '.') && !text[strspn(text, "0123456789.")];
+	return !is_real && nb_parse_count(text, 1, UINT64_MAX, number) == NB_PARSE_OK;
+}
+
 void nb_select_parse_sample(struct select *s)
 {
 	const size_t length = strlen(s->sample);
@@ -18,7 +25,7 @@ void nb_select_parse_sample(struct select *s)
 	if (length < sizeof text) {
 		memcpy(text, s->sample, length + 1);
 		text[length - (size_t)percent] = '\0';
-		if (!percent && nb_parse_u64(text, 1, UINT64_MAX, &s->number) == NB_PARSE_OK) {
+		if (!percent && parse_number(text, &s->number)) {
 			s->sample_kind = SAMPLE_NUMBER;
 			return;
 		}
@@ -29,7 +36,7 @@ void nb_select_parse_sample(struct select *s)
 	if (!(s->part > 0) || !(percent ? s->part <= 1 : s->part < 1))
 		nb_die(NB_EXIT_USAGE,
 			"invalid sample '%s' (want a part > 0 and < 1, a percentage such as 10%%, or a number of "
-			"bodies)",
+			"bodies such as 500 or 10k)",
 			s->sample);
 	s->sample_kind = SAMPLE_PART;
 }

@@ -5,6 +5,7 @@
 #include "kernels/order/order.h"
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -222,6 +223,8 @@ static int keys_ascend(struct nb_frame *frame)
 
 static void drop_stale(const struct select *s, struct nb_frame *frame, int dropped, int reordered)
 {
+	char before[NB_STALE_TEXT] = "";
+	nb_list_derived(frame, before);
 	nb_frame_drop_tree(frame);
 	if (dropped)
 		nb_drop_run_attributes(frame);
@@ -234,6 +237,7 @@ static void drop_stale(const struct select *s, struct nb_frame *frame, int dropp
 		nb_frame_drop_field(frame, NB_KEY);
 		nb_frame_drop_attribute(frame, "key_cube");
 	}
+	(void)nb_tell_stale(frame, before, "%s", dropped ? "leaving out bodies" : "another order");
 }
 
 void nb_select_bodies(struct nb_run *run, struct select *s, struct nb_frame *frame)

@@ -2,6 +2,7 @@
 #include "tools/nb-select/select.h"
 
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,6 +54,8 @@ static void drop_table(struct nb_frame *frame, enum nb_table table)
 /* What says something about a column that is no longer there. */
 static void drop_dependent(struct nb_frame *frame, int had_pos, int had_mass)
 {
+	char before[NB_STALE_TEXT] = "";
+	nb_list_derived(frame, before);
 	const int lost_pos = had_pos && !nb_frame_field(frame, NB_POS);
 	if (lost_pos)
 		nb_frame_drop_field(frame, NB_KEY);
@@ -60,6 +63,7 @@ static void drop_dependent(struct nb_frame *frame, int had_pos, int had_mass)
 		nb_frame_drop_attribute(frame, "key_cube");
 	if (!nb_frame_field(frame, NB_KEY) || (had_mass && !nb_frame_field(frame, NB_MASS)))
 		nb_frame_drop_tree(frame);
+	(void)nb_tell_stale(frame, before, "leaving out columns");
 }
 
 int nb_select_drops_acc(const struct select *s)

@@ -35,10 +35,15 @@ static int take_number(const char **at, const char *end, int64_t *number)
 	*at += length;
 	if (length == 0)
 		return 0;
-	if (strcmp(word, "last") == 0)
+	if (strcmp(word, "last") == 0) {
 		*number = -1;
-	else if (nb_parse_i64(word, -MOST, MOST, number) != NB_PARSE_OK)
+		return 1;
+	}
+	uint64_t count;
+	const int is_signed = *word == '-' || *word == '+';
+	if (word[is_signed] == '-' || nb_parse_count(word + is_signed, 0, MOST, &count) != NB_PARSE_OK)
 		return -1;
+	*number = *word == '-' ? -(int64_t)count : (int64_t)count;
 	return 1;
 }
 

@@ -25,7 +25,7 @@ static const struct nb_option options[] = {
 	{0, "sample", NB_TEXT(struct select, sample), .arg = "PART|N",
 		.help = "a random part of the bodies, such as 0.1 or 10%, or N of them"},
 	{'s', "seed", NB_U64(struct select, seed), .max = 0x1p64, .arg = "SEED", .fallback = "0",
-		.help = "for --sample"},
+		.help = "for --sample, and for random() and normal() in --where and --sort"},
 	{0, "sort", NB_TEXT(struct select, sort), .arg = "[-]COLUMN",
 		.help = "order of the bodies: by a column or an expression, ascending; -COLUMN: descending"},
 	{0, "time", NB_TEXT(struct select, times), .arg = "LIST", .help = "frames of times and ranges FIRST:LAST"},
@@ -63,11 +63,23 @@ void nb_select_free_words(char **words)
 	free(words);
 }
 
+/* Of the expressions. */
+static void seed(struct nb_run *run, struct select *s)
+{
+	struct nb_expr *const random[] = {s->where, s->order};
+	int used = s->sample != NULL;
+	for (size_t k = 0; k < sizeof random / sizeof *random; k++)
+		if (random[k] && nb_expr_is_random(random[k])) {
+			nb_expression_seed(random[k], run->tool->name, k, s->seed);
+			used = 1;
+		}
+	if (nb_given(run, &s->seed) && !used)
+		nb_die(NB_EXIT_USAGE, "option '--seed' needs '--sample', or random() in '--where' or '--sort'");
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	struct select *s = self;
-	if (nb_given(run, &s->seed) && !s->sample)
-		nb_die(NB_EXIT_USAGE, "option '--seed' needs '--sample'");
 	if (s->fields && s->drop)
 		nb_die(NB_EXIT_USAGE, "options '--fields' and '--drop' exclude each other");
 	if (s->fields && s->drop_table)
@@ -82,6 +94,7 @@ static void check(struct nb_run *run, void *self)
 		nb_select_parse_sample(s);
 	if (s->sort)
 		nb_select_parse_order(s);
+	seed(run, s);
 	if (s->fields)
 		s->field = nb_select_words("fields", s->fields);
 	if (s->drop)

@@ -134,7 +134,13 @@ struct nb_centre nb_stats_centre(
 	size_t row;
 	switch (self->centre.kind) {
 	case CENTRE_ORIGIN: break;
-	case CENTRE_POINT: memcpy(centre.pos, self->centre.pos, sizeof centre.pos); break;
+	case CENTRE_POINT:
+		if (self->centre.pos[2] != 0 && nb_require_dim(frame) == 2)
+			nb_die(NB_EXIT_FAILED,
+				"'--center %s' is not in the plane of frame %" PRIu64 ", which has 2 dimensions",
+				self->center, frame->number);
+		memcpy(centre.pos, self->centre.pos, sizeof centre.pos);
+		break;
 	case CENTRE_COM:
 		memcpy(centre.pos, moments->com, sizeof centre.pos);
 		for (int k = 0; k < 3; k++)

@@ -2,6 +2,7 @@
 #include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
 #include "tools/filter/require.h"
+#include "tools/filter/stale.h"
 #include "tools/nb-transform/transform.h"
 
 #include <inttypes.h>
@@ -294,6 +295,8 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
 {
+	char before[NB_STALE_TEXT] = "";
+	nb_list_derived(frame, before);
 	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS && op->kind != UNITS)
 		nb_drop_run_attributes(frame);
 	switch (op->kind) {
@@ -315,6 +318,7 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 	case RECENTER: recenter(frame, op->centre); break;
 	case NKIND: break;
 	}
+	(void)nb_tell_stale(frame, before, "'--%s %.300s'", nb_transform_name(op->kind), op->text);
 }
 
 void nb_transform_require_finite(const struct nb_frame *frame)

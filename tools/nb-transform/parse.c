@@ -10,6 +10,11 @@
 
 static const char *const names[NKIND] = {"shift", "boost", "rotate", "scale", "from-units", "units", "recenter"};
 
+const char *nb_transform_name(enum kind kind)
+{
+	return names[kind];
+}
+
 static _Noreturn void invalid(enum kind kind, const char *text, const char *want)
 {
 	nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want %s)", names[kind], text, want);

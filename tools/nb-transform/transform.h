@@ -30,6 +30,8 @@ struct operation {
 
 /* ---- parse.c, units.c: what is wrong in the text ends the tool with status 2 ---------------------- */
 
+/* "shift", as the option is called. */
+const char *nb_transform_name(enum kind kind);
 struct operation nb_transform_parse(enum kind kind, const char *text);
 /* LENGTH,MASS[,VELOCITY or TIME]; at most so many parts are missing.  0, or -1 with why. */
 NB_MUST_CHECK int nb_transform_parse_units(const char *text, struct units *units, const char **why);

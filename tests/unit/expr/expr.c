@@ -34,7 +34,7 @@ static void make_rows(void)
 
 static const char *loop; /* what the name "loop" stands for */
 
-static int find(void *context, const char *name, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
+static int find(void *context, const char *name, int in_formula, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
 {
 	static const double half = 0.5, none = NAN;
 	static const struct {
@@ -66,6 +66,10 @@ static int find(void *context, const char *name, struct nb_expr_value *value, ch
 			*value = known[k].value;
 			return 1;
 		}
+	if (strcmp(name, "within") == 0) {
+		*value = (struct nb_expr_value){.item = NB_ITEM_F64, .data = in_formula ? &none : &half, .ncomp = 1};
+		return 1;
+	}
 	if (strcmp(name, "loop") == 0) {
 		value->formula = loop;
 		return 1;
@@ -406,6 +410,8 @@ static void errors(void)
 	CHECK(refused("1 % 0", "a remainder of a division by 0 at character 3"));
 	loop = "loop + 1";
 	CHECK(refused("loop", "formulas stand for each other at character 1"));
+	loop = "within + 1";
+	CHECK(isnan(at("loop", 0)) && at("within", 0) == 0.5 && holds("isnan(loop) && within == 0.5"));
 	loop = "label == 'a'";
 	CHECK(refused("loop", "a formula with a text at character 1"));
 	CHECK(strncmp(bound("foo(1)", 1, 1) ? "" : error.text, "no function 'foo' (there are: abs acos ", 39) == 0);
@@ -434,6 +440,16 @@ static void deep_and_long(void)
 	memset(text, 'x', 200);
 	text[200] = '\0';
 	CHECK(refused(text, "the name is too long at character 1"));
+	/* a function of a name that fills any message */
+	static const size_t lengths[] = {63, 64, 500, 640, MOST};
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		char want[100];
+		memset(text, 'f', lengths[k]);
+		strcpy(text + lengths[k], "(1)");
+		snprintf(want, sizeof want, "no function '%.63s' (there are: abs acos ", text);
+		CHECK(bound(text, 1, 1) == NULL && strncmp(error.text, want, strlen(want)) == 0);
+		CHECK(strstr(error.text, ") at character 1"));
+	}
 	memset(text, '9', 400);
 	text[400] = '\0';
 	CHECK(at(text, 0) == INFINITY);

@@ -7,9 +7,10 @@ enum { N = 2000 };
 
 static double x[N];
 
-static int find(void *context, const char *name, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
+static int find(void *context, const char *name, int in_formula, struct nb_expr_value *value, char why[NB_EXPR_MESSAGE])
 {
 	(void)context;
+	(void)in_formula;
 	(void)why;
 	if (strcmp(name, "twice") == 0)
 		value->formula = "2*x";
