@@ -149,6 +149,7 @@ static int export_to(const char *to, const char *format, int safe, const struct 
 	struct nb_export out;
 	CHECK(nb_export_open(&out, format_named(format), to) == NB_OK);
 	out.safe = safe;
+	out.plain = 1;
 	int status = nb_export_frame(&out, frame);
 	if (!status)
 		status = nb_export_close(&out);
