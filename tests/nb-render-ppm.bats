@@ -516,6 +516,23 @@ top() {
 	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
 }
 
+@test "up to ten bodies are all in the picture; of more, the outermost does not make the rest a spot" {
+	ring() { # ring N: N - 1 bodies at a distance of 1 from the origin, and one at 40
+		awk -v n="$1" 'BEGIN { print "id,mass,x,y,z"
+			for (i = 1; i < n; i++) print i ",1," cos(6.2832 * i / (n - 1)) "," sin(6.2832 * i / (n - 1)) ",0"
+			print "0,0.001,40,0,0" }' | nb-convert --from csv
+	}
+	size() { nb-render-ppm -v -W 32 -H 32 2>&1 >/dev/null | sed -n 's/.*--size //p'; }
+	close_to 96 "$(ring 10 | size)" 1
+	for n in 11 20 50 100 101 255; do
+		close_to 2.4 "$(ring $n | size)" 0.1
+	done
+	# planets and orbits stay whole
+	at_most 85 "$(nb-gen solar | size)"
+	at_most -70 "-$(nb-gen solar | size)"
+	close_to 2.4 "$(nb-gen figure8 | size)" 0.01
+}
+
 @test "--follow keeps the body, the densest place or the centre of mass in the middle" {
 	# a heavy body that stays, a light one that moves, and ten close together that move the other way
 	awk 'BEGIN { print "frame,id,mass,x,y,z"; for (f = 0; f < 3; f++) { print f ",7,100,0,1,0"; print f ",9,1," f ",-1,0"
