@@ -584,11 +584,57 @@ top() {
 	[ "$(ppm lit a.ppm 0 128)" -gt 20 ]
 	fails_with 1 "field 'pot' has no number above 0 for a logarithmic scale in frame 0" \
 		"nb-force --potential <plummer.nb | nb-render-ppm -W 64 -H 64 --by pot --by-scale log"
-	fails_with 1 "field 'heat' missing in frame 0 (stream has: id, mass, pos" 'nb-render-ppm -W 16 -H 16 --by heat <plummer.nb'
+	fails_with 1 "no column 'heat' in frame 0 (there are: id mass x y z vx vy vz)" 'nb-render-ppm -W 16 -H 16 --by heat <plummer.nb'
 	nb-convert --from princeton "$NB_TOP/tests/data/princeton-names.txt" >names.nb
 	fails_with 1 "field 'name' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by name <names.nb'
 	nb-sort-zorder <plummer.nb | nb-build-tree >tree.nb
 	fails_with 1 "field 'node_mass' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by node_mass <tree.nb'
+}
+
+@test "--by takes expressions as --where does" {
+	D='nb-render-ppm -W 64 -H 48 --center 0,0 --size 4.8'
+	cat plummer.nb plummer.nb >two.nb
+	for pair in x=pos_0 'vy=0+vy' 'r=sqrt(x*x+y*y+z*z)' 'v=vel' 'v2/2=(vx^2+vy^2+vz^2)/2' '-vel=vel' 'row=id+0'; do
+		nb-calc "q [] = ${pair%%=*}" <two.nb | $D --by q >want.ppm
+		$D --by "${pair%%=*}" <two.nb | cmp - want.ppm
+		$D --by "${pair#*=}" <two.nb | cmp - want.ppm
+		nb-sort-zorder <two.nb | nb-select --sort id | $D --by "${pair%%=*}" | cmp - want.ppm
+		NB_FOLD=off bash -c "nb-sort-zorder <two.nb | nb-select --sort id | $D --by '${pair%%=*}'" | cmp - want.ppm
+	done
+	# of the bodies that are drawn only
+	nb-calc 'q [] = vz' <merger.nb | $D --by q --only 1,3 >want.ppm
+	$D --by vz --only 1,3 <merger.nb | cmp - want.ppm
+	# a column of that name comes first, whatever it is called
+	printf 'x,y,T[K],x+\n-1,0,1,2\n1,0,4,8\n' | nb-convert --from csv | nb-calc mass=1 >odd.nb
+	$D --by 'x+' odd.nb >want.ppm
+	$D --by 'T[K]' odd.nb | cmp - want.ppm
+	fails_with 2 "invalid by 'x*' (no column in frame 0 has that name, and: expected a number, a name or '(' at character 3)" "$D --by 'x*' plummer.nb"
+	fails_with 1 "'vx>0' is not a number" "$D --by 'vx>0' plummer.nb"
+	fails_with 1 "no column 'vw' in frame 0" "$D --by 'vw+1' plummer.nb"
+}
+
+@test "colours of bodies that begin at rest have the range of the frames that follow" {
+	frames() { awk -v list="$1" 'BEGIN { print "frame,id,mass,x,y,z,vx,vy,vz"; n = split(list, v, " ")
+		for (f = 1; f <= n; f++) for (i = 0; i < 4; i++) print f "," i ",1," (i - 1.5) ",0,0," i * v[f] / 3 ",0,0" }' | nb-convert --from csv; }
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8'
+	frames '0 0 0.03 0.06' >rest.nb
+	for by in speed vel vx; do
+		$D --by $by <rest.nb >a.ppm
+		# blue and red are the slowest and the fastest of the first frame that moves, and of one with faster ones
+		for k in 2 3; do
+			read -r r g b < <(ppm pixel a.ppm $k 34 48)
+			[ "$b" -gt $((r + 40)) ]
+			read -r r g b < <(ppm pixel a.ppm $k 94 48)
+			[ "$r" -gt $((b + 40)) ]
+		done
+	done
+	# one that does not begin so keeps its range, and so does one that is given
+	frames '0.03 0.06' >moves.nb
+	$D --by speed <moves.nb >b.ppm
+	[ "$(ppm pixel b.ppm 1 74 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
+	$D --by speed --by-range 0,0.03 <rest.nb >c.ppm
+	[ "$(ppm pixel c.ppm 3 94 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
+	[ "$(ppm pixel c.ppm 3 74 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
 }
 
 @test "--by colour draws the colours of a Princeton file, --by id different ones" {
