@@ -734,6 +734,83 @@ top() {
 	[ "$(ppm sizes a.ppm)" = 8x6 ]
 }
 
+@test "labels say units, where the stream has them" {
+	nb-gen plummer -n 200 --G 4.3009e-3 | nb-force --potential | nb-transform --from-units pc,Msun --units kpc,Msun,km/s >u.nb
+	D='nb-render-ppm -W 640 -H 360'
+	# where the time ends, and where the name of the bar begins
+	plain() { python3 - "$1" <<-'END'
+		import sys
+		p = open(sys.argv[1], "rb").read()[-3 * 640 * 360:]
+		lit = [i // 3 % 640 for i in range(0, 3 * 640 * 20, 3) if p[i] > 200]
+		low = [i // 3 % 640 for i in range(3 * 640 * 331, 3 * 640 * 340, 3) if i // 3 % 640 > 320 and p[i] == p[i + 1] == p[i + 2] == 225]
+		print(max(lit, default=0), min(low, default=640))
+	END
+	}
+	for o in density speed pot vx v2; do
+		$D --by $o --draw density --label time,colour u.nb >a.ppm
+		nb-transform --scale length=1 <u.nb | python3 "$NB_TOP/tests/mutate.py" attribute units '' | nb-convert --no-comments --to csv -q | nb-convert --from csv |
+			$D --by $o --draw density --label time,colour >b.ppm
+		read -r time_a left_a < <(plain a.ppm)
+		read -r time_b left_b < <(plain b.ppm)
+		# "t = 0.000 kpc/(km/s)" and "speed [km/s]" are longer
+		[ "$time_a" -gt $((time_b + 60)) ]
+		[ "$left_a" -lt "$left_b" ]
+	done
+	# days of the planets, seconds of SI
+	nb-gen solar | $D --label time >a.ppm
+	nb-gen solar | python3 "$NB_TOP/tests/mutate.py" attribute units none | $D --label time >b.ppm
+	read -r time_a _ < <(plain a.ppm)
+	read -r time_b _ < <(plain b.ppm)
+	close_to 12 $((time_a - time_b)) 1
+}
+
+@test "labels that have no room are shortened or left out, and never lie on each other" {
+	# edge W H FILE: whether letters touch the left edge of the picture, and how far to the right they go in the top line
+	edge() { python3 - "$@" <<-'END'
+		import sys
+		w, h = int(sys.argv[1]), int(sys.argv[2])
+		p = open(sys.argv[3], "rb").read()[-3 * w * h:]
+		at = lambda x, y: p[3 * (y * w + x):3 * (y * w + x) + 3] == bytes([225] * 3)
+		print(sum(at(x, y) for x in range(5) for y in range(h)), max((x for x in range(w) for y in range(14) if at(x, y)), default=0),
+			min((x for x in range(w) for y in range(14) if at(x, y)), default=0))
+	END
+	}
+	nb-gen plummer -n 200 | nb-calc 'species [] = row % 30' 'big [] = x * 1.23e9' 'same [] = 1.23e8 + x * 1e3' >many.nb
+	long='A title that is much longer than the picture is wide, by far'
+	for o in '--by big' '--by same' '--by species' '--by r' '--draw density'; do
+		for w in 8 40 100 160 240 320; do
+			# shellcheck disable=SC2086
+			nb-render-ppm -W $w -H 120 $o --label time,scale,colour --title "$long" many.nb >a.ppm
+			read -r touches end begin < <(edge $w 120 a.ppm)
+			equals "$touches" 0
+			[ "$end" -lt $((w > 6 ? w - 6 : w)) ]
+		done
+	done
+	# a title that is shortened begins behind the time
+	nb-render-ppm -W 240 -H 120 --title "$long" many.nb >a.ppm
+	read -r _ end begin < <(edge 240 120 a.ppm)
+	[ "$begin" -ge 6 ]
+	[ "$end" -gt 200 ]
+	nb-render-ppm -W 240 -H 120 --title "$long" --label time many.nb >b.ppm
+	nb-render-ppm -W 240 -H 120 --label time many.nb >c.ppm
+	cut_left() { python3 -c "
+import sys
+p = open(sys.argv[1], 'rb').read()[-3 * 240 * 120:]
+sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 66] for y in range(16)))" "$1"; }
+	cmp <(cut_left b.ppm) <(cut_left c.ppm)
+	# all of 30 species are in the legend: as many squares of their colours
+	nb-render-ppm -W 160 -H 120 --by species --label colour --center 99,99 --size 1 many.nb >a.ppm
+	python3 - a.ppm <<-'END'
+		import sys
+		w, h = 160, 120
+		p = open(sys.argv[1], "rb").read()[-3 * w * h:]
+		px = lambda x, y: p[3 * (y * w + x):3 * (y * w + x) + 3]
+		squares = sum(all(px(x + i, y + j) == px(x, y) for i in range(7) for j in range(7)) and max(px(x, y)) > 100
+			for x in range(w - 7) for y in range(h - 7))
+		assert squares == 30, squares
+	END
+}
+
 @test "each species is smoothed over its own neighbours" {
 	# a dense square of light bodies around and between a few heavy ones: no speckles
 	awk 'function random() { x = (x * 16807) % 2147483647; return x / 2147483648 }
