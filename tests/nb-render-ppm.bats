@@ -866,6 +866,19 @@ sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 66] for y in ra
 	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
 }
 
+@test "a name of another format gets a warning" {
+	for pair in x.png=pnmtopng y.PNG=pnmtopng film.mp4=ffmpeg a.b.jpeg=pnmtojpeg; do
+		run --separate-stderr nb-render-ppm -W 8 -H 8 -o "${pair%=*}" plummer.nb
+		equals "$status" 0
+		equals "$stderr" "nb-render-ppm: '${pair%=*}' is PPM, whatever its name says (for another format pipe it through ${pair#*=})"
+		[ "$(ppm sizes "${pair%=*}")" = 8x8 ]
+	done
+	for name in x.ppm png x.pngs /dev/null; do
+		equals "$(nb-render-ppm -W 8 -H 8 -o "$name" plummer.nb 2>&1)" ''
+	done
+	equals "$(nb-render-ppm -q -W 8 -H 8 -o x.png plummer.nb 2>&1)" ''
+}
+
 @test "options that would be ignored are refused" {
 	R='nb-render-ppm'
 	S='<plummer.nb'

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const struct nb_option options[] = {
@@ -57,9 +59,24 @@ static const struct nb_option options[] = {
 		.help = "enlargement about the centre"},
 };
 
+/* A name that promises another format. */
+static void warn_of_name(const char *path)
+{
+	static const struct {
+		const char *ending, *program;
+	} known[] = {{".png", "pnmtopng"}, {".jpg", "pnmtojpeg"}, {".jpeg", "pnmtojpeg"}, {".gif", "ffmpeg"},
+		{".mp4", "ffmpeg"}, {".webm", "ffmpeg"}, {".mkv", "ffmpeg"}, {".avi", "ffmpeg"}, {".mov", "ffmpeg"}};
+	const char *dot = path ? strrchr(path, '.') : NULL;
+	for (size_t k = 0; dot && k < sizeof known / sizeof *known; k++)
+		if (strcasecmp(dot, known[k].ending) == 0)
+			nb_warn("'%s' is PPM, whatever its name says (for another format pipe it through %s)", path,
+				known[k].program);
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	nb_render_check(run, self);
+	warn_of_name(run->common.output);
 	if (!run->common.output && isatty(STDOUT_FILENO))
 		nb_die(NB_EXIT_USAGE,
 			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
