@@ -799,6 +799,49 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	nb-convert --from csv --G 3 <<<$'x,y\n1,2' | nb-stats --history | grep -q 'nb-convert --from csv --G 3$'
 }
 
+@test "with --to and -o the operand is the input, and without -o a stream is never taken for the output" {
+	nb-gen plummer -n 20 >a.nb
+	nb-gen plummer -n 5 >victim.nb
+	cp victim.nb copy.nb
+	nb-convert --to csv <a.nb >want.csv
+	nb-convert --to csv -o out.csv a.nb
+	cmp want.csv out.csv
+	nb-convert --to csv -o out.csv <a.nb
+	cmp want.csv out.csv
+	nb-convert --to csv -o - a.nb | cmp want.csv
+	nb-convert --to csv -o out.csv - <a.nb
+	cmp want.csv out.csv
+	nb-convert --to npy <a.nb >want.npy
+	nb-convert --to npy a.nb -o out.npy
+	cmp want.npy out.npy
+	# other programs fold with it as before
+	for fold in on off; do
+		NB_FOLD=$fold bash -c 'nb-gen plummer -n 20 | nb-convert --to csv -o out.csv'
+		cmp want.csv out.csv
+	done
+	for format in csv princeton npy; do
+		fails_with 2 "'victim.nb' is a particle stream, and with '--to' FILE is the output (want 'nb-convert --to $format -o OUT FILE')" \
+			"nb-convert --to $format victim.nb <a.nb"
+	done
+	cmp victim.nb copy.nb
+	# any other file is replaced, as it was
+	nb-convert --to csv out.csv <a.nb
+	cmp want.csv out.csv
+	echo text >out.csv
+	nb-convert --to csv out.csv <a.nb
+	cmp want.csv out.csv
+	# nothing is lost where the input fails
+	head -c 500 a.nb >cut.nb
+	fails_with 1 'truncated stream' 'nb-convert --to csv -o out.csv cut.nb'
+	fails_with 1 "'none.nb': No such file" 'nb-convert --to csv -o out.csv none.nb'
+	fails_with 1 'truncated stream' 'nb-convert --to csv out.csv <cut.nb'
+	cmp want.csv out.csv
+	# it may be asked to, where both are one file
+	cp a.nb both
+	nb-convert --to csv -o both both
+	cmp want.csv both
+}
+
 @test "wrong usage of nb-convert exits 2" {
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'

@@ -79,6 +79,30 @@ setup() {
 	cmp a b
 }
 
+@test "masses of an initial mass function may stay as they were drawn" {
+	for imf in kroupa salpeter; do
+		for model in plummer king hernquist uniform sphere; do
+			nb-gen $model -n 5000 --imf $imf --imf-total drawn --G 4.30091e-3 >drawn.nb
+			nb-gen $model -n 5000 --imf $imf >scaled.nb
+			mutate show mass <drawn.nb >m
+			awk 'NR == 1 { low = high = $1 } { s += $1; low = $1 < low ? $1 : low; high = $1 > high ? $1 : high }
+				END { exit !(low >= 0.08 && low < 0.0802 && high > 10 && high <= 100); }' m
+			total=$(awk '{ s += $1 } END { printf "%.12g", s }' m)
+			# the same draw, in other units
+			awk -v m="$total" '{ printf "%.5g\n", $1 * m }' <(mutate show mass <scaled.nb) | diff - <(awk '{ printf "%.5g\n", $1 }' m)
+			close_to "$(nb-stats --format tsv scaled.nb | stat_of virial)" "$(nb-stats --format tsv drawn.nb | stat_of virial)" 1e-9
+			close_to "$total" "$(nb-stats --attributes drawn.nb | sed -n 's/^units=.*M=//p')" 1e-6
+		done
+	done
+	close_to 0.574 "$(nb-gen uniform -n 1e6 --imf kroupa --imf-total drawn | nb-calc '@mean=mean(mass)' | nb-stats --attributes | sed -n 's/^mean=//p')" 0.01
+	close_to 0.283 "$(nb-gen uniform -n 1e6 --imf salpeter --imf-total drawn | nb-calc '@mean=mean(mass)' | nb-stats --attributes | sed -n 's/^mean=//p')" 0.005
+	nb-gen plummer -n 0 --imf kroupa --imf-total drawn | nb-stats --check
+	nb-gen king --imf kroupa --imf-total mass --no-history | cmp - <(nb-gen king --imf kroupa --no-history)
+	fails_with 2 '--imf-total needs --imf kroupa or --imf salpeter' 'nb-gen king --imf-total drawn'
+	fails_with 2 '--imf-total drawn and --mass exclude each other' 'nb-gen king --imf kroupa --imf-total drawn --mass 3'
+	fails_with 2 "model 'nfw' takes no --imf-total" 'nb-gen nfw --imf-total drawn'
+}
+
 @test "counts may be written as 1e3, 1.5k or 1Ki" {
 	local text
 	nb-gen -n 1000 --no-history >plain.nb

@@ -210,6 +210,19 @@ nb-merge: attribute units is pc in 'a4.nb' and Henon: G=1 M=1 E=-1/4 in 'b4.nb':
 	done
 }
 
+@test "models of other masses have the same units, which G says" {
+	for pair in 'plummer --mass 2000 --G 0.0043|king --mass 1000 --G 0.0043|G=0.0043' 'plummer|uniform|G=1' 'plummer|king|Henon: G=1 M=1 E=-1/4'; do
+		IFS='|' read -r one two want <<<"$pair"
+		# shellcheck disable=SC2086
+		nb-gen $one -n 5 >one.nb
+		# shellcheck disable=SC2086
+		nb-gen $two -n 5 >two.nb
+		run --separate-stderr bash -c 'nb-merge --ids renumber one.nb two.nb >both.nb'
+		equals "$status$(grep units <<<"$stderr")" 0
+		equals "$(nb-stats --attributes both.nb | grep ^units)" "units=$want"
+	done
+}
+
 @test "units of columns that differ are told" {
 	nb-transform --from-units 1pc,1Msun --units pc,Msun,km/s <b.nb | nb-transform --shift 1,1,1 | mutate attribute G 1 >u.nb
 	nb-merge --ids renumber a.nb u.nb 2>err >m.nb

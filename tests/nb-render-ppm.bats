@@ -516,6 +516,23 @@ top() {
 	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
 }
 
+@test "up to ten bodies are all in the picture; of more, the outermost does not make the rest a spot" {
+	ring() { # ring N: N - 1 bodies at a distance of 1 from the origin, and one at 40
+		awk -v n="$1" 'BEGIN { print "id,mass,x,y,z"
+			for (i = 1; i < n; i++) print i ",1," cos(6.2832 * i / (n - 1)) "," sin(6.2832 * i / (n - 1)) ",0"
+			print "0,0.001,40,0,0" }' | nb-convert --from csv
+	}
+	size() { nb-render-ppm -v -W 32 -H 32 2>&1 >/dev/null | sed -n 's/.*--size //p'; }
+	close_to 96 "$(ring 10 | size)" 1
+	for n in 11 20 50 100 101 255; do
+		close_to 2.4 "$(ring $n | size)" 0.1
+	done
+	# planets and orbits stay whole
+	at_most 85 "$(nb-gen solar | size)"
+	at_most -70 "-$(nb-gen solar | size)"
+	close_to 2.4 "$(nb-gen figure8 | size)" 0.01
+}
+
 @test "--follow keeps the body, the densest place or the centre of mass in the middle" {
 	# a heavy body that stays, a light one that moves, and ten close together that move the other way
 	awk 'BEGIN { print "frame,id,mass,x,y,z"; for (f = 0; f < 3; f++) { print f ",7,100,0,1,0"; print f ",9,1," f ",-1,0"
@@ -567,11 +584,57 @@ top() {
 	[ "$(ppm lit a.ppm 0 128)" -gt 20 ]
 	fails_with 1 "field 'pot' has no number above 0 for a logarithmic scale in frame 0" \
 		"nb-force --potential <plummer.nb | nb-render-ppm -W 64 -H 64 --by pot --by-scale log"
-	fails_with 1 "field 'heat' missing in frame 0 (stream has: id, mass, pos" 'nb-render-ppm -W 16 -H 16 --by heat <plummer.nb'
+	fails_with 1 "no column 'heat' in frame 0 (there are: id mass x y z vx vy vz)" 'nb-render-ppm -W 16 -H 16 --by heat <plummer.nb'
 	nb-convert --from princeton "$NB_TOP/tests/data/princeton-names.txt" >names.nb
 	fails_with 1 "field 'name' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by name <names.nb'
 	nb-sort-zorder <plummer.nb | nb-build-tree >tree.nb
 	fails_with 1 "field 'node_mass' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by node_mass <tree.nb'
+}
+
+@test "--by takes expressions as --where does" {
+	D='nb-render-ppm -W 64 -H 48 --center 0,0 --size 4.8'
+	cat plummer.nb plummer.nb >two.nb
+	for pair in x=pos_0 'vy=0+vy' 'r=sqrt(x*x+y*y+z*z)' 'v=vel' 'v2/2=(vx^2+vy^2+vz^2)/2' '-vel=vel' 'row=id+0'; do
+		nb-calc "q [] = ${pair%%=*}" <two.nb | $D --by q >want.ppm
+		$D --by "${pair%%=*}" <two.nb | cmp - want.ppm
+		$D --by "${pair#*=}" <two.nb | cmp - want.ppm
+		nb-sort-zorder <two.nb | nb-select --sort id | $D --by "${pair%%=*}" | cmp - want.ppm
+		NB_FOLD=off bash -c "nb-sort-zorder <two.nb | nb-select --sort id | $D --by '${pair%%=*}'" | cmp - want.ppm
+	done
+	# of the bodies that are drawn only
+	nb-calc 'q [] = vz' <merger.nb | $D --by q --only 1,3 >want.ppm
+	$D --by vz --only 1,3 <merger.nb | cmp - want.ppm
+	# a column of that name comes first, whatever it is called
+	printf 'x,y,T[K],x+\n-1,0,1,2\n1,0,4,8\n' | nb-convert --from csv | nb-calc mass=1 >odd.nb
+	$D --by 'x+' odd.nb >want.ppm
+	$D --by 'T[K]' odd.nb | cmp - want.ppm
+	fails_with 2 "invalid by 'x*' (no column in frame 0 has that name, and: expected a number, a name or '(' at character 3)" "$D --by 'x*' plummer.nb"
+	fails_with 1 "'vx>0' is not a number" "$D --by 'vx>0' plummer.nb"
+	fails_with 1 "no column 'vw' in frame 0" "$D --by 'vw+1' plummer.nb"
+}
+
+@test "colours of bodies that begin at rest have the range of the frames that follow" {
+	frames() { awk -v list="$1" 'BEGIN { print "frame,id,mass,x,y,z,vx,vy,vz"; n = split(list, v, " ")
+		for (f = 1; f <= n; f++) for (i = 0; i < 4; i++) print f "," i ",1," (i - 1.5) ",0,0," i * v[f] / 3 ",0,0" }' | nb-convert --from csv; }
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8'
+	frames '0 0 0.03 0.06' >rest.nb
+	for by in speed vel vx; do
+		$D --by $by <rest.nb >a.ppm
+		# blue and red are the slowest and the fastest of the first frame that moves, and of one with faster ones
+		for k in 2 3; do
+			read -r r g b < <(ppm pixel a.ppm $k 34 48)
+			[ "$b" -gt $((r + 40)) ]
+			read -r r g b < <(ppm pixel a.ppm $k 94 48)
+			[ "$r" -gt $((b + 40)) ]
+		done
+	done
+	# one that does not begin so keeps its range, and so does one that is given
+	frames '0.03 0.06' >moves.nb
+	$D --by speed <moves.nb >b.ppm
+	[ "$(ppm pixel b.ppm 1 74 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
+	$D --by speed --by-range 0,0.03 <rest.nb >c.ppm
+	[ "$(ppm pixel c.ppm 3 94 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
+	[ "$(ppm pixel c.ppm 3 74 48)" = "$(ppm pixel b.ppm 0 94 48)" ]
 }
 
 @test "--by colour draws the colours of a Princeton file, --by id different ones" {
@@ -671,6 +734,83 @@ top() {
 	[ "$(ppm sizes a.ppm)" = 8x6 ]
 }
 
+@test "labels say units, where the stream has them" {
+	nb-gen plummer -n 200 --G 4.3009e-3 | nb-force --potential | nb-transform --from-units pc,Msun --units kpc,Msun,km/s >u.nb
+	D='nb-render-ppm -W 640 -H 360'
+	# where the time ends, and where the name of the bar begins
+	plain() { python3 - "$1" <<-'END'
+		import sys
+		p = open(sys.argv[1], "rb").read()[-3 * 640 * 360:]
+		lit = [i // 3 % 640 for i in range(0, 3 * 640 * 20, 3) if p[i] > 200]
+		low = [i // 3 % 640 for i in range(3 * 640 * 331, 3 * 640 * 340, 3) if i // 3 % 640 > 320 and p[i] == p[i + 1] == p[i + 2] == 225]
+		print(max(lit, default=0), min(low, default=640))
+	END
+	}
+	for o in density speed pot vx v2; do
+		$D --by $o --draw density --label time,colour u.nb >a.ppm
+		nb-transform --scale length=1 <u.nb | python3 "$NB_TOP/tests/mutate.py" attribute units '' | nb-convert --no-comments --to csv -q | nb-convert --from csv |
+			$D --by $o --draw density --label time,colour >b.ppm
+		read -r time_a left_a < <(plain a.ppm)
+		read -r time_b left_b < <(plain b.ppm)
+		# "t = 0.000 kpc/(km/s)" and "speed [km/s]" are longer
+		[ "$time_a" -gt $((time_b + 60)) ]
+		[ "$left_a" -lt "$left_b" ]
+	done
+	# days of the planets, seconds of SI
+	nb-gen solar | $D --label time >a.ppm
+	nb-gen solar | python3 "$NB_TOP/tests/mutate.py" attribute units none | $D --label time >b.ppm
+	read -r time_a _ < <(plain a.ppm)
+	read -r time_b _ < <(plain b.ppm)
+	close_to 12 $((time_a - time_b)) 1
+}
+
+@test "labels that have no room are shortened or left out, and never lie on each other" {
+	# edge W H FILE: whether letters touch the left edge of the picture, and how far to the right they go in the top line
+	edge() { python3 - "$@" <<-'END'
+		import sys
+		w, h = int(sys.argv[1]), int(sys.argv[2])
+		p = open(sys.argv[3], "rb").read()[-3 * w * h:]
+		at = lambda x, y: p[3 * (y * w + x):3 * (y * w + x) + 3] == bytes([225] * 3)
+		print(sum(at(x, y) for x in range(5) for y in range(h)), max((x for x in range(w) for y in range(14) if at(x, y)), default=0),
+			min((x for x in range(w) for y in range(14) if at(x, y)), default=0))
+	END
+	}
+	nb-gen plummer -n 200 | nb-calc 'species [] = row % 30' 'big [] = x * 1.23e9' 'same [] = 1.23e8 + x * 1e3' >many.nb
+	long='A title that is much longer than the picture is wide, by far'
+	for o in '--by big' '--by same' '--by species' '--by r' '--draw density'; do
+		for w in 8 40 100 160 240 320; do
+			# shellcheck disable=SC2086
+			nb-render-ppm -W $w -H 120 $o --label time,scale,colour --title "$long" many.nb >a.ppm
+			read -r touches end begin < <(edge $w 120 a.ppm)
+			equals "$touches" 0
+			[ "$end" -lt $((w > 6 ? w - 6 : w)) ]
+		done
+	done
+	# a title that is shortened begins behind the time
+	nb-render-ppm -W 240 -H 120 --title "$long" many.nb >a.ppm
+	read -r _ end begin < <(edge 240 120 a.ppm)
+	[ "$begin" -ge 6 ]
+	[ "$end" -gt 200 ]
+	nb-render-ppm -W 240 -H 120 --title "$long" --label time many.nb >b.ppm
+	nb-render-ppm -W 240 -H 120 --label time many.nb >c.ppm
+	cut_left() { python3 -c "
+import sys
+p = open(sys.argv[1], 'rb').read()[-3 * 240 * 120:]
+sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 66] for y in range(16)))" "$1"; }
+	cmp <(cut_left b.ppm) <(cut_left c.ppm)
+	# all of 30 species are in the legend: as many squares of their colours
+	nb-render-ppm -W 160 -H 120 --by species --label colour --center 99,99 --size 1 many.nb >a.ppm
+	python3 - a.ppm <<-'END'
+		import sys
+		w, h = 160, 120
+		p = open(sys.argv[1], "rb").read()[-3 * w * h:]
+		px = lambda x, y: p[3 * (y * w + x):3 * (y * w + x) + 3]
+		squares = sum(all(px(x + i, y + j) == px(x, y) for i in range(7) for j in range(7)) and max(px(x, y)) > 100
+			for x in range(w - 7) for y in range(h - 7))
+		assert squares == 30, squares
+	END
+}
+
 @test "each species is smoothed over its own neighbours" {
 	# a dense square of light bodies around and between a few heavy ones: no speckles
 	awk 'function random() { x = (x * 16807) % 2147483647; return x / 2147483648 }
@@ -724,6 +864,19 @@ top() {
 	done
 	fails_with 2 "unknown or ambiguous option '--colour'" "$R --colour $S"
 	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
+}
+
+@test "a name of another format gets a warning" {
+	for pair in x.png=pnmtopng y.PNG=pnmtopng film.mp4=ffmpeg a.b.jpeg=pnmtojpeg; do
+		run --separate-stderr nb-render-ppm -W 8 -H 8 -o "${pair%=*}" plummer.nb
+		equals "$status" 0
+		equals "$stderr" "nb-render-ppm: '${pair%=*}' is PPM, whatever its name says (for another format pipe it through ${pair#*=})"
+		[ "$(ppm sizes "${pair%=*}")" = 8x8 ]
+	done
+	for name in x.ppm png x.pngs /dev/null; do
+		equals "$(nb-render-ppm -W 8 -H 8 -o "$name" plummer.nb 2>&1)" ''
+	done
+	equals "$(nb-render-ppm -q -W 8 -H 8 -o x.png plummer.nb 2>&1)" ''
 }
 
 @test "options that would be ignored are refused" {

@@ -222,6 +222,27 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	close_to 4.498502e-2 "$(attribute G myr.nb)" 1e-7
 }
 
+@test "units: what is proposed is right for the G of the frame" {
+	local G want said
+	while read -r G want; do
+		nb-gen plummer -n 10 --mass 2000 --G "$G" >g.nb
+		said=$(nb-transform --units kpc,Msun,km/s <g.nb 2>&1 >/dev/null) || :
+		[[ $said == *"e.g. '--from-units $want')" ]]
+		# it works, and the masses are what they were
+		nb-transform --from-units "$want" --units pc,Msun,km/s <g.nb | nb-stats --check
+	done <<-'END'
+		4.3e-3 pc,Msun,km/s
+		4.30091e-3 pc,Msun,km/s
+		43007.1 kpc,1e10Msun,km/s
+		39.478 AU,Msun,yr
+		6.674e-11 m,kg,s
+		1 1pc,1000Msun
+		7 pc,Msun
+	END
+	nb-gen plummer -n 10 --mass 2000 --G 4.3e-3 | nb-transform --from-units pc,Msun,km/s --units pc,Msun,km/s >t.nb
+	mutate show mass <t.nb | sort -u | diff - <(echo 200.0)
+}
+
 @test "units: numbers in physical units without a G get that of nature" {
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,1,0,0,0,1,0\n1,1,0,0,1,1,2,3\n' | nb-convert --from csv | nb-force >c.nb
 	nb-transform --from-units pc,Msun,km/s --units pc,Msun,km/s <c.nb >t.nb

@@ -26,7 +26,6 @@ setup() {
 	fails_with 2 "unexpected operand 'sphere.nb' (see 'nb-convert --help')" 'nb-convert --to csv out.csv sphere.nb'
 	fails_with 2 "standard input ('-') is given as operand 2 times" 'nb-stats - sphere.nb - <sphere.nb'
 	fails_with 2 "invalid output '' (want the name of a file)" "nb-gen -o ''"
-	fails_with 2 "option '--output' needs '--from'" 'nb-convert --to csv -o out.csv <sphere.nb'
 }
 
 @test "nb by its own name lists the programs, tells its version, and runs them" {

@@ -118,6 +118,10 @@ static void check(struct nb_run *run, void *self)
 	take_parameters(run, gen, kind);
 	if (is_given(run, gen, NB_PARAMETER_mass_range) && gen->param.imf == 0)
 		nb_die(NB_EXIT_USAGE, "--mass-range needs --imf kroupa or --imf salpeter");
+	if (is_given(run, gen, NB_PARAMETER_imf_total) && gen->param.imf == 0)
+		nb_die(NB_EXIT_USAGE, "--imf-total needs --imf kroupa or --imf salpeter");
+	if (gen->param.imf_total && is_given(run, gen, NB_PARAMETER_mass))
+		nb_die(NB_EXIT_USAGE, "--imf-total drawn and --mass exclude each other");
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -152,9 +156,10 @@ static void set_units(const struct nb_run *run, const struct gen *gen, struct nb
 {
 	const struct nb_model_param *param = &gen->param;
 	char text[2 * NB_F64_TEXT + 8], G[NB_F64_TEXT], mass[NB_F64_TEXT];
-	snprintf(text, sizeof text, "G=%s M=%s", nb_format_f64(param->G, G), nb_format_f64(param->mass, mass));
+	snprintf(text, sizeof text, "G=%s M=%s", nb_format_f64(param->G, G),
+		nb_format_f64(nb_model_mass(gen->model), mass));
 	const int scaled = is_given(run, gen, NB_PARAMETER_mass) || is_given(run, gen, NB_PARAMETER_rscale) ||
-			   is_given(run, gen, NB_PARAMETER_G) ||
+			   is_given(run, gen, NB_PARAMETER_G) || param->imf_total ||
 			   (param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size));
 	nb_set_attribute(frame, "units", scaled ? text : nb_model_info[param->kind].units);
 }

@@ -35,6 +35,7 @@ struct nb_model {
 	struct nb_galaxy *galaxy;
 	struct nb_sphere *sphere;
 	struct nb_imf imf;
+	double drawn, total;	  /* mass as imf has it; as it is */
 	double scale_radius;	  /* of the model as built; of the models that take rscale */
 	const char *why;	  /* it was refused */
 	double radius[MAX_TABLE]; /* the first that of all, unless there is a table */
@@ -663,6 +664,7 @@ static int settle(struct nb_model *model)
 		if (status)
 			return status;
 	}
+	model->drawn = sum.mass;
 	for (size_t k = 0; k < model->npart && sum.mass > 0; k++) {
 		struct nb_model_part *part = &model->part[k];
 		part->mass = part->imf ? part->mass / sum.mass : part->mass;
@@ -694,12 +696,15 @@ static int rescale(struct nb_model *model, const struct nb_model_param *p)
 {
 	if (!nb_model_takes(p->kind, NB_PARAMETER_mass))
 		return NB_OK;
-	const double mass = p->mass,
+	const int drawn = nb_model_takes(p->kind, NB_PARAMETER_imf) && p->imf != NB_IMF_NONE && p->imf_total &&
+			  model->drawn > 0;
+	const double mass = drawn ? model->drawn : p->mass,
 		     length = p->rscale > 0 && model->scale_radius > 0 ? p->rscale / model->scale_radius : 1;
 	const double speed = nb_model_takes(p->kind, NB_PARAMETER_sigma) ? 1 : sqrt(p->G) * sqrt(mass) / sqrt(length);
 	if (!(speed > tiny && speed < 1 / tiny && length > tiny && length < 1 / tiny))
 		return refuse(model, "mass, rscale and G give lengths or velocities out of range");
 	model->G *= p->G;
+	model->total = mass;
 	for (size_t k = 0; k < model->npart; k++) {
 		struct nb_model_part *part = &model->part[k];
 		part->mass *= mass;
@@ -769,6 +774,11 @@ void nb_model_free(struct nb_model *model)
 uint64_t nb_model_count(const struct nb_model *model)
 {
 	return model->n;
+}
+
+double nb_model_mass(const struct nb_model *model)
+{
+	return model->total;
 }
 
 double nb_model_G(const struct nb_model *model)

@@ -116,6 +116,7 @@ void nb_model_free(struct nb_model *model);
 
 uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
+double nb_model_mass(const struct nb_model *model); /* in all, of models that take the parameter mass */
 int nb_model_has_species(const struct nb_model *model);
 int nb_model_has_radius(const struct nb_model *model); /* solar, and where param.radius >= 0 */
 

@@ -26,6 +26,8 @@ enum { NB_SPLAT_MAX_CHANNEL = 4, NB_SPLAT_MAX_SIZE = 16384 };
 
 /* Up to so many bodies all count; of more, the outermost, fastest ... few percent are taken for exceptions. */
 enum { NB_PICTURE_FEW = 100 };
+/* Up to so many bodies are all in the picture, such as planets; of more, the outermost may make the rest a spot. */
+enum { NB_PICTURE_WHOLE = 10 };
 
 /* Species are numbers from 0 to NB_PICTURE_SPECIES - 1. */
 enum { NB_PICTURE_SPECIES = 256 };
@@ -65,7 +67,7 @@ NB_MUST_CHECK int nb_splat_centre_cuda(size_t n, const double *pos, const double
 NB_MUST_CHECK int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], double q, double *radius);
 
 /* The length that a picture about centre should show: 2.4 times the distance within which 95 % of the bodies lie, all
- * of them where n <= NB_PICTURE_FEW; 1 where that is 0, at most 1e300.  n > 0.  NB_ENOMEM. */
+ * of them where n <= NB_PICTURE_WHOLE; 1 where that is 0, at most 1e300.  n > 0.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_camera_size_cpu(size_t n, const double *pos, const double centre[3], double *size);
 NB_MUST_CHECK int nb_camera_size_cuda(size_t n, const double *pos, const double centre[3], double *size);
 

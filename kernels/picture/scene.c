@@ -5,7 +5,7 @@
 
 double nb_size_share(size_t n)
 {
-	return n <= NB_PICTURE_FEW ? 1 : 0.95;
+	return n <= NB_PICTURE_WHOLE ? 1 : 0.95;
 }
 
 double nb_size_of(double radius)

@@ -165,6 +165,18 @@ void nb_files_close(struct nb_run *run)
 	run->files.in = run->from.standard_input;
 }
 
+int nb_file_is_stream(const char *path)
+{
+	char head[8];
+	struct stat st;
+	const int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return 0;
+	const ssize_t n = pread(fd, head, sizeof head, 0);
+	close(fd);
+	return n == (ssize_t)sizeof head && nb_is_stream(head, sizeof head);
+}
+
 /* ---- output ------------------------------------------------------------------------------------- */
 
 int nb_output_is_file(const struct nb_run *run)

@@ -27,6 +27,8 @@ const char *nb_files_path(const struct nb_run *run);
 /* For messages about frames of several files: this one of the stream is read. */
 void nb_files_note_frame(struct nb_run *run, uint64_t number);
 void nb_files_close(struct nb_run *run);
+/* Whether there is a regular file of this name that begins as a particle stream does. */
+int nb_file_is_stream(const char *path);
 
 /* ---- output ------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "common/parse.h"
 #include "kernels/order/order.h"
+#include "tools/filter/files.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -71,8 +72,6 @@ static void check_options(struct nb_run *run, const struct convert *opt, int fro
 		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
 	if (!from && (nb_given(run, &opt->G) || run->common.no_history))
 		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", nb_given(run, &opt->G) ? "--G" : "--no-history");
-	if (!from && run->common.output)
-		nb_die(NB_EXIT_USAGE, "option '--output' needs '--from' (with '--to', the operand is the output)");
 	if (opt->safe && !table)
 		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
 	if (opt->columns && (!from || !table))
@@ -81,15 +80,35 @@ static void check_options(struct nb_run *run, const struct convert *opt, int fro
 		nb_die(NB_EXIT_USAGE, "option '--no-comments' needs '--to csv'");
 }
 
+/* With --to the operand is the output, unless that is given with --output: it is the input then.  A stream is not
+ * taken for the output, as it would be the input of any other program. */
+static void check_operand(struct nb_run *run, struct convert *opt, int from)
+{
+	if (run->noperand == 0)
+		return;
+	const char *path = run->operand[0];
+	if (!from && run->common.output) {
+		run->from = (struct nb_operands){.n = 1, .path = run->operand};
+		return;
+	}
+	opt->path = strcmp(path, "-") != 0 ? path : NULL;
+	if (!from && nb_file_is_stream(path))
+		nb_die(NB_EXIT_USAGE,
+			"'%s' is a particle stream, and with '--to' FILE is the output (want 'nb-convert --to %s -o "
+			"OUT "
+			"FILE')",
+			path, nb_format_number((size_t)opt->to)->name);
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	struct convert *opt = self;
 	const int from = nb_given(run, &opt->from);
-	opt->path = run->noperand && strcmp(run->operand[0], "-") != 0 ? run->operand[0] : NULL;
 	if (from == nb_given(run, &opt->to))
 		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
 	const struct nb_format *format = nb_format_number((size_t)(from ? opt->from : opt->to));
 	check_options(run, opt, from, format);
+	check_operand(run, opt, from);
 	if (opt->chosen_text)
 		parse_frame(opt);
 	opt->one = opt->chosen_text || !(format->traits & NB_MANY_FRAMES);
@@ -191,7 +210,9 @@ const struct nb_tool nb_tool_convert = {
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
-	.footer = "FILE is read with --from and written with --to; without it, standard input or output is used.\n",
+	.footer = "With --from, FILE is read.  With --to, FILE is written, or, after -o OUT, the stream in FILE is "
+		  "read.\n"
+		  "Without FILE, standard input or output is used.\n",
 	.size = sizeof(struct convert),
 	.check = check,
 	.begin = begin,

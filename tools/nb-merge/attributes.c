@@ -44,6 +44,22 @@ static void require_same_G(const struct merge *opt, const struct input *input)
 			want, nb_source_name(&opt->input[0].source, a), G, nb_source_name(&input->source, b));
 }
 
+/* "G=0.0043 M=2000", as nb-gen says: the masses are those of the bodies, and G is compared for itself. */
+static int is_model_units(const char *key, const char *text)
+{
+	static const char henon[] = "Henon: ";
+	const size_t skip = strncmp(text, henon, sizeof henon - 1) == 0 ? sizeof henon - 1 : 0;
+	return strcmp(key, "units") == 0 && strncmp(text + skip, "G=", 2) == 0;
+}
+
+/* Of several models the constant remains. */
+static void join_model_units(struct nb_frame *frame)
+{
+	char text[NB_F64_TEXT + 2] = "G=";
+	(void)nb_format_f64(nb_require_attribute(frame, "G", 1), text + 2);
+	nb_set_attribute(frame, "units", text);
+}
+
 /* The text of an input's attribute against that of the frame so far. */
 static void compare(
 	struct merge *opt, struct nb_frame *frame, const struct input *input, const char *key, const char *text)
@@ -58,6 +74,10 @@ static void compare(
 		if (!first && nb_tell_once(&opt->told, key))
 			nb_warn("attribute %s is %s in %s and absent in %s: it is kept", key, text,
 				nb_source_name(&input->source, b), nb_source_name(&opt->input[0].source, a));
+		return;
+	}
+	if (is_model_units(key, first) && is_model_units(key, text)) {
+		join_model_units(frame);
 		return;
 	}
 	const int larger = strcmp(key, "dim") == 0 && strcmp(text, "3") == 0;

@@ -65,6 +65,12 @@ static void take_by(struct render *r)
 		r->by = BY_COLUMN;
 		r->column = "vel";
 	}
+	/* a column may have any name, so only a frame says whether wrong text is one */
+	if (r->by == BY_COLUMN && nb_expr_parse(&r->expression, r->column, &r->wrong)) {
+		r->expression = NULL;
+		if (!*r->wrong.text)
+			nb_die(NB_EXIT_FAILED, "out of memory");
+	}
 }
 
 static void take_follow(const char *text, struct parsed *parsed)

@@ -72,7 +72,7 @@ static void drop_hidden(struct render *r, const unsigned char hidden[NSPECIES])
 	nb_render_require_ok(r, status);
 }
 
-void nb_render_load(struct render *r, const struct nb_frame *frame)
+void nb_render_load(struct render *r, struct nb_frame *frame)
 {
 	const unsigned char *hidden = hidden_species(r, frame);
 	const struct nb_space *space = r->backend->space;

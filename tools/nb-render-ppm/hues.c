@@ -26,13 +26,38 @@ static struct nb_column *require_column(const struct render *r, const char *name
 	return column;
 }
 
+/* Of all components, of the bodies that are drawn. */
+static double *compute(struct render *r, size_t *ncomp)
+{
+	const struct bodies *b = &r->bodies;
+	const size_t all = b->frame->rows[NB_PARTICLE];
+	struct nb_expr_error error;
+	if (!r->expression)
+		nb_die(NB_EXIT_USAGE, "invalid by '%.300s' (no column in frame %" PRIu64 " has that name, and: %s)",
+			r->column, b->frame->number, r->wrong.text);
+	nb_bind_expression(r->expression, b->frame, 0);
+	if (nb_expr_kind(r->expression) == NB_EXPR_CONDITION || nb_expr_kind(r->expression) == NB_EXPR_TEXT)
+		nb_die(NB_EXIT_FAILED, "'%.300s' is not a number (such as 'vy' or 'v2/2')", r->column);
+	*ncomp = nb_expr_ncomp(r->expression);
+	double *number = all <= SIZE_MAX / *ncomp ? nb_alloc(all * *ncomp, sizeof *number) : NULL;
+	if (!number)
+		nb_out_of_memory(b->frame);
+	for (size_t k = 0; k < *ncomp; k++)
+		if (nb_expr_values(r->expression, 0, all, (uint32_t)k, NB_ITEM_F64, number + k, *ncomp * sizeof *number,
+			    &error))
+			nb_expression_failed(r->expression, b->frame, &error);
+	for (size_t i = 0; b->row && i < b->n; i++) /* rows ascend */
+		memmove(&number[*ncomp * i], &number[*ncomp * b->row[i]], *ncomp * sizeof *number);
+	return number;
+}
+
 /* The number itself, or the length of the vector. */
 static void load_values(struct render *r)
 {
 	struct bodies *b = &r->bodies;
-	struct nb_column *column = require_column(r, r->column);
-	const size_t ncomp = column->ncomp;
-	b->value = nb_render_numbers(r, column);
+	struct nb_column *column = nb_frame_find(b->frame, r->column);
+	size_t ncomp = column ? column->ncomp : 1;
+	b->value = column ? nb_render_numbers(r, column) : compute(r, &ncomp);
 	for (size_t i = 0; ncomp > 1 && i < b->n; i++) {
 		double length = 0;
 		for (size_t k = 0; k < ncomp; k++)
@@ -85,25 +110,35 @@ void nb_render_load_hues(struct render *r)
 
 /* ---- range ---------------------------------------------------------------------------------------- */
 
-static void choose_column_range(struct render *r)
+/* Speeds, or the numbers of a column or an expression, in ascending order: those that few do not exceed, or fall below.
+ * Returns how many there are. */
+static size_t find_range(const struct render *r, double end[2])
 {
 	const struct bodies *b = &r->bodies;
-	struct scene *scene = &r->scene;
-	size_t count = 0;
+	double *vel = r->by == BY_SPEED ? nb_render_numbers(r, nb_require_field(b->frame, NB_VEL)) : NULL;
 	double *x = nb_alloc(b->n, sizeof *x);
+	size_t count = 0;
 	if (!x)
 		nb_out_of_memory(b->frame);
-	for (size_t i = 0; i < b->n; i++)
-		if (isfinite(b->value[i]) && (!r->log_scale || b->value[i] > 0))
-			x[count++] = b->value[i];
+	for (size_t i = 0; i < b->n; i++) {
+		const double value = vel ? hypot(hypot(vel[3 * i], vel[3 * i + 1]), vel[3 * i + 2]) : b->value[i];
+		if (isfinite(value) && (!r->log_scale || value > 0))
+			x[count++] = value;
+	}
 	const double few = count <= NB_PICTURE_FEW ? 0 : 0.02;
-	scene->slow = count ? nb_splat_quantile(count, x, few) : 1;
-	scene->fast = count ? nb_splat_quantile(count, x, 1 - few) : 1;
+	end[0] = count ? nb_splat_quantile(count, x, few) : 1;
+	end[1] = count ? nb_splat_quantile(count, x, 1 - few) : 1;
 	nb_free(x);
-	if (!count)
-		nb_die(NB_EXIT_FAILED, "field '%s' has no number%s in frame %" PRIu64, r->column,
-			r->log_scale ? " above 0 for a logarithmic scale" : "", b->frame->number);
-	if (!(scene->fast > scene->slow)) { /* all the same: the middle of the scale */
+	nb_free(vel);
+	return count;
+}
+
+static void choose_column_range(struct render *r, const double end[2])
+{
+	struct scene *scene = &r->scene;
+	scene->slow = end[0];
+	scene->fast = end[1];
+	if (scene->flat) { /* the middle of the scale */
 		const double middle = scene->slow, wide = r->log_scale || middle == 0 ? 1 : fabs(middle) / 2;
 		scene->slow = r->log_scale ? middle / 2 : middle - wide;
 		scene->fast = r->log_scale ? middle * 2 : middle + wide;
@@ -114,14 +149,33 @@ void nb_render_choose_hues(struct render *r)
 {
 	struct scene *scene = &r->scene;
 	const struct bodies *b = &r->bodies;
+	double end[2];
 	if (r->speeds || r->hues) {
 		scene->slow = r->parsed.hues[0];
 		scene->fast = r->parsed.hues[1];
-	} else if (r->by == BY_SPEED) {
-		nb_render_require_ok(r, r->backend->exposure_speeds(b->n, b->vel, &scene->slow, &scene->fast));
-	} else {
-		choose_column_range(r);
+		return;
 	}
+	if (find_range(r, end) == 0)
+		nb_die(NB_EXIT_FAILED, "field '%s' has no number%s in frame %" PRIu64, r->column,
+			r->log_scale ? " above 0 for a logarithmic scale" : "", b->frame->number);
+	scene->flat = !(end[1] > end[0]);
+	if (r->by == BY_SPEED)
+		nb_render_require_ok(r, r->backend->exposure_speeds(b->n, b->vel, &scene->slow, &scene->fast));
+	else
+		choose_column_range(r, end);
+}
+
+/* A collapse begins at rest: the range is that of the first frame that has one, and grows with those that follow. */
+void nb_render_widen_hues(struct render *r)
+{
+	enum { WIDENS = 2 };
+	struct scene *scene = &r->scene;
+	double end[2];
+	if (!scene->flat || find_range(r, end) == 0 || (scene->flat != WIDENS && !(end[1] > end[0])))
+		return;
+	scene->slow = scene->flat == WIDENS ? fmin(scene->slow, end[0]) : end[0];
+	scene->fast = scene->flat == WIDENS ? fmax(scene->fast, end[1]) : end[1];
+	scene->flat = WIDENS;
 }
 
 double nb_render_hue_at(const struct render *r, double value)

@@ -63,43 +63,79 @@ static double round_length(double x)
 	return (digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * ten;
 }
 
-static void format_number(double x, char text[LABEL_SIZE])
+/* Whether the text is at most so many pixels wide. */
+static int fits(const struct render *r, const char *text, int room)
 {
-	snprintf(text, LABEL_SIZE, "%.3g", x);
+	return nb_text_width(text, dot(r)) <= room;
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */
 
-static void write_time(struct render *r)
+/* Returns where the text ends. */
+static int write_time(struct render *r)
 {
+	const int left = margin(r), room = r->width - 2 * left;
+	struct unit_names names;
 	char text[LABEL_SIZE];
 	format_time(nb_require_attribute(r->bodies.frame, "time", 0), text);
-	write_at(r, margin(r), margin(r), text);
+	nb_render_unit_names(r->bodies.frame, &names);
+	const size_t used = strlen(text);
+	if (names.time[0])
+		snprintf(text + used, sizeof text - used, " %s", names.time);
+	if (!fits(r, text, room))
+		text[used] = '\0';
+	if (!fits(r, text, room))
+		return 0;
+	write_at(r, left, left, text);
+	return left + nb_text_width(text, dot(r));
 }
 
-static void write_title(struct render *r)
+/* In the middle, unless the time, which ends at this x, is there; shortened to the room that is left. */
+static void write_title(struct render *r, int time)
 {
-	write_at(r, (r->width - nb_text_width(r->title, dot(r))) / 2, margin(r), r->title);
+	enum { LEAST = 6 }; /* letters of a title that has been shortened */
+	const int gap = 2 * NB_TEXT_ADVANCE * dot(r), left = time ? time + gap : margin(r);
+	const int room = r->width - margin(r) - left, most = room / (NB_TEXT_ADVANCE * dot(r));
+	const size_t length = strlen(r->title);
+	char text[NB_SPLAT_MAX_SIZE / NB_TEXT_ADVANCE + 4];
+	if (fits(r, r->title, room))
+		snprintf(text, sizeof text, "%s", r->title);
+	else if (most >= LEAST && length > LEAST)
+		snprintf(text, sizeof text, "%.*s...", most - 3, r->title);
+	else
+		return;
+	const int middle = (r->width - nb_text_width(text, dot(r))) / 2;
+	write_at(r, middle > left ? middle : left, margin(r), text);
+}
+
+/* The room of the scale on the left, and of the colours on the right. */
+static int half(const struct render *r)
+{
+	return r->width / 2 - margin(r) - NB_TEXT_ADVANCE * dot(r) / 2;
 }
 
 /* A bar of a round length, about a fifth of the width, with that length above. */
 static void draw_scale(struct render *r)
 {
 	const struct nb_camera *camera = &r->scene.camera;
-	const struct nb_column *pos = nb_frame_field(r->bodies.frame, NB_POS);
 	const double length = round_length(r->width / 4.0 / camera->pixels_per_length);
 	const int pixels = (int)(length * camera->pixels_per_length + 0.5), thick = 2 * dot(r);
 	const int y = r->height - margin(r) - thick;
 	char text[LABEL_SIZE];
-	format_number(length, text);
-	if (pos && pos->unit[0] && strcmp(pos->unit, "length") != 0 && nb_text_possible(pos->unit)) {
-		const size_t used = strlen(text);
-		snprintf(text + used, sizeof text - used, " %s", pos->unit);
-	}
+	snprintf(text, sizeof text, "%.3g", length);
+	struct unit_names names;
+	nb_render_unit_names(r->bodies.frame, &names);
+	const size_t used = strlen(text);
+	if (names.length[0])
+		snprintf(text + used, sizeof text - used, " %s", names.length);
+	if (!fits(r, text, half(r)))
+		text[used] = '\0';
 	static const uint8_t black[3];
 	fill(r, margin(r) - dot(r), y - dot(r), pixels + 2 * dot(r), thick + 2 * dot(r), black);
 	fill(r, margin(r), y, pixels, thick, pale);
-	write_at(r, margin(r) + (pixels - nb_text_width(text, dot(r))) / 2, y - line_height(r), text);
+	const int middle = (pixels - nb_text_width(text, dot(r))) / 2;
+	if (fits(r, text, half(r)))
+		write_at(r, margin(r) + (middle > 0 ? middle : 0), y - line_height(r), text);
 }
 
 /* ---- colours -------------------------------------------------------------------------------------- */
@@ -110,56 +146,159 @@ static void to_bytes(const float rgb[3], uint8_t colour[3])
 		colour[k] = (uint8_t)(255 * rgb[k] + 0.5f);
 }
 
-/* The species seen so far, each with its number, from right to left. */
-static void draw_kinds(struct render *r)
+static void note_kinds(struct render *r)
 {
 	double *species = nb_render_numbers(r, nb_require_field(r->bodies.frame, NB_SPECIES));
 	for (size_t i = 0; i < r->bodies.n; i++)
 		r->scene.kinds[nb_render_kind(species[i])] = 1;
 	nb_free(species);
-	const int size = NB_TEXT_HEIGHT * dot(r), y = r->height - margin(r) - size;
-	int x = r->width - margin(r);
-	for (unsigned kind = NSPECIES; kind-- > 0;) {
-		if (!r->scene.kinds[kind])
-			continue;
-		char text[LABEL_SIZE];
-		const uint32_t hue = nb_render_hue_of_kind(r, kind);
-		const uint8_t colour[3] = {(uint8_t)(hue >> 16), (uint8_t)(hue >> 8 & 255), (uint8_t)(hue & 255)};
-		snprintf(text, sizeof text, "%u", kind);
-		x -= nb_text_width(text, dot(r));
-		write_at(r, x, y, text);
-		x -= size + 2 * dot(r);
-		fill(r, x, y, size, size, colour);
-		x -= 4 * dot(r);
-	}
 }
 
-/* What the bar shows, and its ends. */
-static void name_bar(const struct render *r, char name[LABEL_SIZE], double end[2])
+/* A number with its colour on the left; x: of its right edge. */
+static void draw_kind(struct render *r, unsigned kind, int x, int y)
+{
+	const int size = NB_TEXT_HEIGHT * dot(r);
+	const uint32_t hue = nb_render_hue_of_kind(r, kind);
+	const uint8_t colour[3] = {(uint8_t)(hue >> 16), (uint8_t)(hue >> 8 & 255), (uint8_t)(hue & 255)};
+	char text[LABEL_SIZE];
+	snprintf(text, sizeof text, "%u", kind);
+	x -= nb_text_width(text, dot(r));
+	write_at(r, x, y, text);
+	fill(r, x - size - 2 * dot(r), y, size, size, colour);
+}
+
+/* From one number to the next. */
+static int kind_width(const struct render *r, unsigned kind)
+{
+	const int digits = 1 + (kind >= 10) + (kind >= 100);
+	return (NB_TEXT_ADVANCE * digits - 1 + NB_TEXT_HEIGHT + 2 + 4) * dot(r);
+}
+
+/* The species seen so far, each with its number: from right to left, or, if one line has not the room, in columns of
+ * the same width from the right, and as many of them as fit. */
+static void draw_kinds(struct render *r)
+{
+	unsigned list[NSPECIES], n = 0;
+	int widest = 0, all = 0;
+	note_kinds(r);
+	for (unsigned kind = 0; kind < NSPECIES; kind++)
+		if (r->scene.kinds[kind]) {
+			const int width = kind_width(r, kind);
+			list[n++] = kind;
+			all += width;
+			widest = width > widest ? width : widest;
+		}
+	const int right = r->width - margin(r), bottom = r->height - margin(r) - NB_TEXT_HEIGHT * dot(r);
+	const int room = r->parsed.length ? half(r) : r->width - 2 * margin(r);
+	if (n == 0 || widest > room)
+		return;
+	if (all <= room) {
+		for (int x = right; n-- > 0; x -= kind_width(r, list[n]))
+			draw_kind(r, list[n], x, bottom);
+		return;
+	}
+	const unsigned columns = (unsigned)(room / widest), lines = (unsigned)(r->height / 2 / line_height(r));
+	const unsigned most = columns * (lines ? lines : 1), shown = n < most ? n : most;
+	const unsigned used = (shown + columns - 1) / columns;
+	for (unsigned k = 0; k < shown; k++)
+		draw_kind(r, list[k], right - (int)(columns - 1 - k % columns) * widest,
+			bottom - (int)(used - 1 - k / columns) * line_height(r));
+}
+
+/* The unit of what the bar shows, in the order of a name. */
+static void unit_of_bar(const struct render *r, char unit[LABEL_SIZE])
+{
+	const struct nb_frame *frame = r->bodies.frame;
+	struct unit_names names;
+	unit[0] = '\0';
+	if (r->by == BY_COLUMN) {
+		const struct nb_column *column = nb_frame_find(frame, r->column);
+		nb_render_value_unit(frame, column ? column->unit : nb_expr_unit(r->expression), unit);
+		return;
+	}
+	nb_render_unit_names(frame, &names);
+	if (r->by == BY_SPEED)
+		snprintf(unit, LABEL_SIZE, "%s", names.velocity);
+	else if (names.mass[0] && names.length[0])
+		snprintf(unit, LABEL_SIZE, "%s/%s^2", names.mass, names.length);
+}
+
+/* What the bar shows, with its unit and how the colours go, as far as there is room. */
+static void name_bar(const struct render *r, char name[2 * LABEL_SIZE])
+{
+	const char *what = r->by == BY_DENSITY ? "surface density" : r->by == BY_SPEED ? "speed" : r->column;
+	const char *stretch = r->stretch == NB_STRETCH_ASINH ? " (asinh)"
+			      : r->stretch == NB_STRETCH_LOG ? " (log)"
+							     : "";
+	const char *how = r->by == BY_DENSITY ? stretch : r->log_scale ? " (log)" : "";
+	char unit[LABEL_SIZE], in[LABEL_SIZE + 4] = "";
+	unit_of_bar(r, unit);
+	if (*unit)
+		snprintf(in, sizeof in, " [%s]", unit);
+	const char *const part[][2] = {{in, how}, {in, ""}, {"", how}, {"", ""}};
+	for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
+		const int n = snprintf(name, 2 * LABEL_SIZE, "%s%s%s", what, part[k][0], part[k][1]);
+		if (n < 2 * LABEL_SIZE && fits(r, name, half(r)))
+			return;
+	}
+	name[0] = '\0';
+}
+
+/* The ends of the bar. */
+static void find_ends(const struct render *r, double end[2])
 {
 	const struct scene *scene = &r->scene;
-	const char *what = r->by == BY_DENSITY ? "surface density" : r->by == BY_SPEED ? "speed" : r->column;
 	const double scale = scene->camera.pixels_per_length, unit = scene->masses.unit * scale * scale;
 	end[0] = r->by == BY_DENSITY ? scene->lo * unit : scene->slow;
 	end[1] = r->by == BY_DENSITY ? scene->hi * unit : scene->fast;
 	/* asinh begins at 0, not at lo, below which it is linear */
 	if (r->by == BY_DENSITY && r->stretch == NB_STRETCH_ASINH)
 		end[0] = 0;
-	const char *how = r->by == BY_DENSITY ? (r->stretch == NB_STRETCH_ASINH	       ? "asinh"
-							: r->stretch == NB_STRETCH_LOG ? "log"
-										       : NULL)
-			  : r->log_scale      ? "log"
-					      : NULL;
-	snprintf(name, LABEL_SIZE, how ? "%s (%s)" : "%s", what, how);
+}
+
+/* Their texts, with as many digits as tell them apart and have room; the lower one is left out first. */
+static void write_ends(const double end[2], int room, char text[2][LABEL_SIZE])
+{
+	int digits = 3;
+	for (;; digits++) {
+		for (int k = 0; k < 2; k++)
+			snprintf(text[k], LABEL_SIZE, "%.*g", digits, end[k]);
+		if (strcmp(text[0], text[1]) != 0 || digits == 9)
+			break;
+	}
+	for (; digits > 0; digits--) {
+		char shorter[2][LABEL_SIZE];
+		for (int k = 0; k < 2; k++)
+			snprintf(shorter[k], LABEL_SIZE, "%.*g", digits, end[k]);
+		if (strcmp(shorter[0], shorter[1]) == 0)
+			break;
+		memcpy(text, shorter, sizeof shorter);
+		if (nb_text_width(text[0], 1) + nb_text_width(text[1], 1) + 2 * NB_TEXT_ADVANCE <= room)
+			return;
+	}
+	text[0][0] = '\0';
+	for (digits = 3; digits > 0; digits--) {
+		snprintf(text[1], LABEL_SIZE, "%.*g", digits, end[1]);
+		if (nb_text_width(text[1], 1) <= room)
+			return;
+	}
+	text[1][0] = '\0';
+}
+
+/* A quarter of the width, but room for two numbers if there is. */
+static int bar_width(const struct render *r)
+{
+	const int wanted = 20 * NB_TEXT_ADVANCE * dot(r), quarter = r->width / 4;
+	return quarter >= wanted ? quarter : wanted < half(r) ? wanted : half(r) > quarter ? half(r) : quarter;
 }
 
 static void draw_bar(struct render *r)
 {
-	const int width = r->width / 4, thick = 4 * dot(r), left = r->width - margin(r) - width;
+	const int width = bar_width(r), thick = 4 * dot(r), left = r->width - margin(r) - width;
 	const int below = r->height - margin(r) - NB_TEXT_HEIGHT * dot(r), top = below - thick - 2 * dot(r);
 	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
 	double end[2];
-	char name[LABEL_SIZE], text[LABEL_SIZE];
+	char name[2 * LABEL_SIZE], text[2][LABEL_SIZE];
 	for (int x = 0; x < width; x++) {
 		const float v = ((float)x + 0.5f) / (float)width;
 		float rgb[3];
@@ -171,12 +310,12 @@ static void draw_bar(struct render *r)
 		to_bytes(rgb, colour);
 		fill(r, left + x, top, 1, thick, colour);
 	}
-	name_bar(r, name, end);
+	name_bar(r, name);
 	write_at(r, r->width - margin(r) - nb_text_width(name, dot(r)), top - line_height(r), name);
-	format_number(end[0], text);
-	write_at(r, left, below, text);
-	format_number(end[1], text);
-	write_at(r, left + width - nb_text_width(text, dot(r)), below, text);
+	find_ends(r, end);
+	write_ends(end, width / dot(r), text);
+	write_at(r, left, below, text[0]);
+	write_at(r, left + width - nb_text_width(text[1], dot(r)), below, text[1]);
 }
 
 static void draw_colours(struct render *r)
@@ -194,10 +333,9 @@ static void draw_colours(struct render *r)
 void nb_render_legend(struct render *r)
 {
 	const struct parsed *parsed = &r->parsed;
+	const int time = parsed->time ? write_time(r) : 0;
 	if (r->title)
-		write_title(r);
-	if (parsed->time)
-		write_time(r);
+		write_title(r, time);
 	if (!r->scene.ready)
 		return;
 	if (parsed->length)

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const struct nb_option options[] = {
@@ -10,12 +12,12 @@ static const struct nb_option options[] = {
 		.fallback = "720", .help = "height of the pictures, an even number"},
 	{'W', "width", NB_INT(struct render, width), .min = 2, .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
 		.fallback = "1280", .help = "width of the pictures, an even number"},
-	{0, "by", NB_TEXT(struct render, by_word), .arg = "density|speed|species|colour|id|COLUMN",
+	{0, "by", NB_TEXT(struct render, by_word), .arg = "density|speed|species|colour|id|COLUMN|EXPRESSION",
 		.fallback = "density", .help = "what the colour shows"},
 	{0, "by-range", NB_TEXT(struct render, hues), .arg = "LO,HI", .fallback = "from the first frame",
-		.help = "numbers at which the colours of --by COLUMN begin and end"},
+		.help = "numbers at which the colours of --by begin and end"},
 	{0, "by-scale", NB_CHOICE(struct render, log_scale), .arg = "linear|log", .fallback = "linear",
-		.help = "how the colours of --by COLUMN go between them"},
+		.help = "how the colours of --by go between them"},
 	{0, "center", NB_TEXT(struct render, center), .arg = "X,Y,Z", .fallback = "from the first frame",
 		.help = "point at the centre of the picture"},
 	{0, "colormap", NB_CHOICE(struct render, colormap), .arg = NB_COLORMAP_WORDS, .fallback = "inferno",
@@ -57,9 +59,24 @@ static const struct nb_option options[] = {
 		.help = "enlargement about the centre"},
 };
 
+/* A name that promises another format. */
+static void warn_of_name(const char *path)
+{
+	static const struct {
+		const char *ending, *program;
+	} known[] = {{".png", "pnmtopng"}, {".jpg", "pnmtojpeg"}, {".jpeg", "pnmtojpeg"}, {".gif", "ffmpeg"},
+		{".mp4", "ffmpeg"}, {".webm", "ffmpeg"}, {".mkv", "ffmpeg"}, {".avi", "ffmpeg"}, {".mov", "ffmpeg"}};
+	const char *dot = path ? strrchr(path, '.') : NULL;
+	for (size_t k = 0; dot && k < sizeof known / sizeof *known; k++)
+		if (strcasecmp(dot, known[k].ending) == 0)
+			nb_warn("'%s' is PPM, whatever its name says (for another format pipe it through %s)", path,
+				known[k].program);
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	nb_render_check(run, self);
+	warn_of_name(run->common.output);
 	if (!run->common.output && isatty(STDOUT_FILENO))
 		nb_die(NB_EXIT_USAGE,
 			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
@@ -70,6 +87,12 @@ void nb_render_require_ok(const struct render *r, int status)
 	if (status)
 		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", r->bodies.frame->number,
 			nb_backend_error(r->backend, status));
+}
+
+static void follow_bodies(struct render *r)
+{
+	nb_render_move_camera(r);
+	nb_render_widen_hues(r);
 }
 
 static void render(struct nb_run *run, void *self, struct nb_frame *frame)
@@ -83,7 +106,7 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (!r->scene.ready && r->bodies.n > 0)
 		nb_render_choose_scene(r);
 	else if (r->bodies.n > 0)
-		nb_render_move_camera(r);
+		follow_bodies(r);
 	nb_render_paint(r);
 	nb_render_trail(r);
 	nb_render_legend(r);
@@ -97,6 +120,7 @@ static void clear(void *self)
 	nb_render_release_bodies(self);
 	nb_render_close_canvas(self);
 	nb_render_release_trail(self);
+	nb_expr_free(((struct render *)self)->expression);
 }
 
 const struct nb_tool nb_tool_render_ppm = {

@@ -4,6 +4,7 @@
 
 #include "formats/image/image.h"
 #include "kernels/picture/picture.h"
+#include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
 
 enum by { BY_DENSITY, BY_SPEED, BY_SPECIES, BY_COLOUR, BY_ID, BY_COLUMN };
@@ -25,7 +26,7 @@ struct parsed {
 
 /* The bodies to draw; arrays are where the backend computes. */
 struct bodies {
-	const struct nb_frame *frame;
+	struct nb_frame *frame;
 	size_t n;
 	const double *pos, *mass, *vel, *radius, *species; /* NULL where not needed */
 	double *kept;					   /* memory of the above where some bodies are hidden */
@@ -43,6 +44,7 @@ struct scene {
 	struct nb_mass_scale masses;
 	float lo, hi;		       /* range of brightness, weight per pixel */
 	double slow, fast;	       /* speeds, or numbers of a column, between which the colour changes */
+	int flat;		       /* all bodies of the first frame had the same: slow and fast follow */
 	double neighbours;	       /* to smooth over */
 	double disc_size;	       /* radius of the lightest discs, pixels */
 	unsigned char kinds[NSPECIES]; /* species seen so far, where they are to be listed */
@@ -72,7 +74,9 @@ struct render {
 	int size_given, neighbours_given, disc_size_given;
 
 	enum by by;
-	const char *column; /* of BY_COLUMN */
+	const char *column;	    /* of BY_COLUMN: the name of a column ... */
+	struct nb_expr *expression; /* ... or what it says where no column has that name; NULL: nothing ... */
+	struct nb_expr_error wrong; /* ... since this is wrong with it */
 	struct parsed parsed;
 	struct bodies bodies;
 	struct scene scene;
@@ -90,7 +94,7 @@ void nb_render_check(struct nb_run *run, struct render *r);
 /* ---- bodies.c ---- */
 
 /* r->bodies: those of a frame that are not hidden. */
-void nb_render_load(struct render *r, const struct nb_frame *frame);
+void nb_render_load(struct render *r, struct nb_frame *frame);
 void nb_render_release_bodies(struct render *r);
 /* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, then of another. */
 int nb_render_is_galaxy(const struct nb_frame *frame);
@@ -122,6 +126,8 @@ uint32_t nb_render_hue_of_kind(const struct render *r, unsigned kind);
 void nb_render_load_hues(struct render *r);
 /* scene->slow and fast, from the option or the bodies. */
 void nb_render_choose_hues(struct render *r);
+/* The same in a later frame, if those of the first had no range. */
+void nb_render_widen_hues(struct render *r);
 /* Where a number lies between slow and fast, in [0, 1]. */
 double nb_render_hue_at(const struct render *r, double value);
 /* The other channels of weights whose channel 0 is there, all where the backend computes; not for BY_DENSITY. */
@@ -150,6 +156,16 @@ int nb_render_smooth(struct render *r);
 /* Draws where the bodies have been, and notes where they are. */
 void nb_render_trail(struct render *r);
 void nb_render_release_trail(struct render *r);
+
+/* ---- units.c ---- */
+
+/* Empty where the frame does not say. */
+struct unit_names {
+	char length[NB_UNIT_SIZE + 1], mass[NB_UNIT_SIZE + 1], velocity[NB_UNIT_SIZE + 1], time[NB_UNIT_SIZE + 1];
+};
+void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names);
+/* How to write the unit of a column or an expression. */
+void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char to[NB_UNIT_SIZE + 1]);
 
 /* Title, time, scale and colours (legend.c). */
 void nb_render_legend(struct render *r);

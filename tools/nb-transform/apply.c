@@ -136,6 +136,20 @@ static void scale(struct nb_frame *frame, const struct scale *s)
 
 /* ---- units -------------------------------------------------------------------------------------- */
 
+/* Units for --from-units in which a constant of this size is that of nature; without one of velocity, which follows. */
+static const char *likely_units(double G)
+{
+	static const char *const common[] = {"pc,Msun,km/s", "kpc,Msun,km/s", "kpc,1e10Msun,km/s", "Mpc,1e10Msun,km/s",
+		"AU,Msun,yr", "AU,Msun,d", "pc,Msun,Myr", "m,kg,s", "cm,g,s"};
+	const char *why;
+	struct units units;
+	for (size_t k = 0; k < sizeof common / sizeof *common; k++)
+		if (nb_transform_parse_units(common[k], &units, &why) == 0 &&
+			fabs(G / nb_transform_G(&units) - 1) <= 0.01)
+			return common[k];
+	return G == 1 ? "1pc,1000Msun" : "pc,Msun";
+}
+
 /* What the frame is in; *G: its constant in these units. */
 static struct units source_units(struct nb_frame *frame, const struct units *stated, double *G)
 {
@@ -145,8 +159,8 @@ static struct units source_units(struct nb_frame *frame, const struct units *sta
 		nb_die(NB_EXIT_FAILED,
 			"the units of frame %" PRIu64
 			" are not known from its attribute units='%s' (put '--from-units' "
-			"before '--units', e.g. '--from-units 1pc,1000Msun')",
-			frame->number, text ? text : "");
+			"before '--units', e.g. '--from-units %s')",
+			frame->number, text ? text : "", likely_units(nb_require_attribute(frame, "G", 1)));
 	*G = nb_require_attribute(frame, "G", 1);
 	if (from.velocity != 0)
 		return from;

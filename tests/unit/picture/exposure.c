@@ -60,8 +60,12 @@ static void size(void)
 	double length;
 	for (size_t i = 0; i < N; i++)
 		pos[3 * i] = (double)(i + 1); /* distances 1, 2 ... */
-	CHECK(nb_camera_size_cpu(NB_PICTURE_FEW, pos, centre, &length) == NB_OK);
-	CHECK_NEAR(length, 2.4 * NB_PICTURE_FEW, 1e-9);
+	CHECK(nb_camera_size_cpu(NB_PICTURE_WHOLE, pos, centre, &length) == NB_OK);
+	CHECK_NEAR(length, 2.4 * NB_PICTURE_WHOLE, 1e-9);
+	CHECK(nb_camera_size_cpu(NB_PICTURE_WHOLE + 1, pos, centre, &length) == NB_OK);
+	CHECK_NEAR(length, 2.4 * 10, 1e-9);
+	CHECK(nb_camera_size_cpu(100, pos, centre, &length) == NB_OK);
+	CHECK_NEAR(length, 2.4 * 95, 1e-9);
 	CHECK(nb_camera_size_cpu(1001, pos, centre, &length) == NB_OK);
 	CHECK_NEAR(length, 2.4 * 951, 1e-9);
 	/* a single body in the centre; distances beyond all pictures */

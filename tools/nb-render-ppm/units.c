@@ -1,0 +1,110 @@
+/* nb-render-ppm: the units of the numbers in the legend. */
+#include "tools/nb-render-ppm/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "length", "velocity^2": what it is, not how much. */
+static int is_general(const char *unit)
+{
+	static const char *const words[] = {"length", "mass", "velocity", "time", "acceleration"};
+	for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+		if (strstr(unit, words[k]))
+			return 1;
+	return 0;
+}
+
+/* Nothing where it is too long. */
+static void join(char to[NB_UNIT_SIZE + 1], const char *first, const char *between, const char *second, const char *end)
+{
+	char text[3 * NB_UNIT_SIZE];
+	const int n = snprintf(text, sizeof text, "%s%s%s%s", first, between, second, end);
+	if (n <= NB_UNIT_SIZE)
+		memcpy(to, text, (size_t)n + 1);
+}
+
+static void set(char to[NB_UNIT_SIZE + 1], const char *text, size_t length)
+{
+	if (length <= NB_UNIT_SIZE)
+		snprintf(to, NB_UNIT_SIZE + 1, "%.*s", (int)length, text);
+	if (!nb_text_possible(to))
+		*to = '\0';
+}
+
+/* The unit of the column of this field, if it says one. */
+static void take_column(const struct nb_frame *frame, enum nb_field field, char to[NB_UNIT_SIZE + 1])
+{
+	const struct nb_column *column = nb_frame_field(frame, field);
+	if (column && column->unit[0] && !is_general(column->unit))
+		set(to, column->unit, strlen(column->unit));
+}
+
+/* LENGTH,MASS,VELOCITY or LENGTH,MASS,TIME, as nb-transform writes them; those of nb-gen solar; and SI. */
+static void take_attribute(const struct nb_frame *frame, char part[3][NB_UNIT_SIZE + 1])
+{
+	const char *text = nb_frame_attribute(frame, "units");
+	if (!text || strpbrk(text, "=\n"))
+		return;
+	if (strcmp(text, "SI") == 0)
+		text = "m,kg,m/s";
+	else if (strncmp(text, "AU, day, solar mass", 19) == 0)
+		text = "AU,Msun,AU/d";
+	const char *comma = strchr(text, ','), *next = comma ? strchr(comma + 1, ',') : NULL;
+	if (!next || strpbrk(text, " ;"))
+		return;
+	set(part[0], text, (size_t)(comma - text));
+	set(part[1], comma + 1, (size_t)(next - comma - 1));
+	set(part[2], next + 1, strlen(next + 1));
+}
+
+/* The unit of time is that in which a unit of length is gone at a velocity of 1. */
+static void set_time(struct unit_names *names, const char *third)
+{
+	const size_t length = strlen(names->length);
+	const char *velocity = names->velocity;
+	if (*third && !strchr(third, '/'))
+		set(names->time, third, strlen(third));
+	else if (length && strncmp(velocity, names->length, length) == 0 && velocity[length] == '/')
+		set(names->time, velocity + length + 1, strlen(velocity + length + 1));
+	else if (length && *velocity)
+		join(names->time, names->length, "/(", velocity, ")");
+}
+
+void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names)
+{
+	char part[3][NB_UNIT_SIZE + 1] = {"", "", ""};
+	memset(names, 0, sizeof *names);
+	take_attribute(frame, part);
+	strcpy(names->length, part[0]);
+	strcpy(names->mass, part[1]);
+	if (strchr(part[2], '/'))
+		strcpy(names->velocity, part[2]);
+	else if (*part[2])
+		join(names->velocity, part[0], "/", part[2], "");
+	take_column(frame, NB_POS, names->length);
+	take_column(frame, NB_MASS, names->mass);
+	take_column(frame, NB_VEL, names->velocity);
+	set_time(names, part[2]);
+}
+
+/* Of a column or an expression: powers of velocity stand for themselves. */
+void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char to[NB_UNIT_SIZE + 1])
+{
+	struct unit_names names;
+	to[0] = '\0';
+	if (!is_general(unit)) {
+		set(to, unit, strlen(unit));
+		return;
+	}
+	nb_render_unit_names(frame, &names);
+	if (strcmp(unit, "length") == 0)
+		strcpy(to, names.length);
+	else if (strcmp(unit, "mass") == 0)
+		strcpy(to, names.mass);
+	else if (strcmp(unit, "time") == 0)
+		strcpy(to, names.time);
+	else if (strcmp(unit, "velocity") == 0)
+		strcpy(to, names.velocity);
+	else if (strcmp(unit, "velocity^2") == 0 && names.velocity[0])
+		join(to, "(", names.velocity, ")^2", "");
+}
