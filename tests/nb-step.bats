@@ -810,13 +810,21 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "option '--every' needs the force pipeline" 'nb-step -d 0.1 --every 1 <five.nb'
 	fails_with 2 "option '--until' needs the force pipeline" 'nb-step -d 0.1 --until 1 <five.nb'
 	fails_with 2 "option '--send-velocities' needs the force pipeline" 'nb-step -d 0.1 --send-velocities <five.nb'
-	fails_with 1 "'|': No such file or directory" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
+	fails_with 2 "unexpected operand '|' (quote the force pipeline: nb-step -d 0.1 'nb-force | nb-force')" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
 	fails_with 2 'unknown' 'nb-step --radius <five.nb'
 	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 --until 1 'nb-force -e 0.05')" \
 		'nb-step -d 0.1 --until 1 nb-force -e 0.05 <five.nb'
 	fails_with 2 "unknown option '--potential' (quote the force pipeline: nb-step -d 0.1 'nb-force --potential')" \
 		'nb-step -d 0.1 nb-force --potential <five.nb'
 	fails_with 2 "unexpected operand 'nb-force' (quote the force pipeline: " 'nb-step -d 0.1 nb-sort-zorder nb-force <five.nb'
+	# streams behind the command are operands, and an option before it is none of its own
+	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05' five.nb n2.nb)" \
+		'nb-step -d 0.1 nb-force -e 0.05 five.nb n2.nb'
+	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -e 0.1 nb-force five.nb'
+	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -d 0.1 -e 0.1 nb-force --potential <five.nb'
+	fails_with 2 "'five.nb' is a particle stream, and the first operand is the force pipeline (want nb-step ... 'nb-force -e 0.01' five.nb)" \
+		'nb-step -d 0.1 five.nb'
+	fails_with 2 "'five.nb' is a particle stream, and the first operand" 'nb-step -d 0.1 five.nb n2.nb'
 	fails_with 2 "unknown option '-x' (see" "nb-step -d 0.1 -x 'nb-force -e 0.05' <five.nb"
 	run bash -c 'nb-step -d 0.1 nb-sort-zorder <five.nb 2>&1 >/dev/null'
 	[ "$output" = "nb-step: force pipeline 'nb-sort-zorder' returned no field 'acc' (is the whole pipeline quoted?) in step 0" ]
