@@ -381,13 +381,13 @@ first_energy() { nb-stats --format tsv <"$1" | sed -n 1,2p | stat_of etot; }
 # ---- signals ----------------------------------------------------------------------------------------------
 
 # A script starts background jobs with SIGINT ignored.
-SIGNALLED=(env --default-signal=INT --default-signal=TERM)
+SIGNALLED=(env --default-signal=INT --default-signal=TERM --default-signal=HUP)
 
 until_there() { until [ -s "$1" ]; do sleep 0.02; done; }
 
-@test "SIGTERM and SIGINT end a run with a last whole frame and the end marker" {
+@test "SIGTERM, SIGINT and SIGHUP end a run with a last whole frame and the end marker" {
 	for force in './filter spring' 'nb-force -e 0.1'; do
-		for signal in TERM INT; do
+		for signal in TERM INT HUP; do
 			rm -f out.nb
 			"${SIGNALLED[@]}" nb-step --no-history -d 0.001 -k 100000000 --every 1000 "$force" <five.nb >out.nb 2>err &
 			step=$!
@@ -424,7 +424,7 @@ before_reader() {
 	wait $pid || code=$?
 	gone "$(<pid.step)"
 	gone "$(<pid.reader)"
-	grep nb- all >err || : # the shell says who was terminated
+	grep ^nb- all >err || : # the shell says who was terminated
 	if ! ends_well out.nb || ! nb-stats --check <out.nb >/dev/null || [ -s err ]; then
 		echo "$1 $2: status $code"
 		cat err
@@ -435,7 +435,7 @@ before_reader() {
 @test "programs behind a run get its last frame, whichever process is signalled, folded or not" {
 	for fold in on off; do
 		export NB_FOLD=$fold
-		for signal in TERM INT; do
+		for signal in TERM INT HUP; do
 			number=$((128 + $(kill -l $signal)))
 			before_reader step $signal
 			[ "$(<statuses)" = "$number 0" ]
@@ -444,6 +444,21 @@ before_reader() {
 			before_reader all $signal
 		done
 	done
+}
+
+@test "a run through tee is saved though Ctrl-C ends what stands behind tee" {
+	# saved REST: a run into tee -i and the REST is signalled as by Ctrl-C
+	saved() {
+		rm -f run.nb pid
+		"${SIGNALLED[@]}" setsid bash -c "echo \$\$ >pid; nb-step -d 0.001 -k 100000000 --every 100 'nb-force -e 0.1' <five.nb | $1" >got 2>/dev/null &
+		until_there run.nb
+		kill -INT -- -"$(<pid)"
+		wait $! || :
+		ends_well run.nb && nb-stats --check <run.nb >/dev/null
+	}
+	saved 'tee -ip run.nb | cat'
+	saved "tee -i run.nb | (trap '' INT; exec nb-stats)"
+	[ "$(wc -l <got)" -gt 2 ]
 }
 
 @test "timeout, which signals twice, gets a whole frame too, from all programs" {
@@ -810,13 +825,21 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "option '--every' needs the force pipeline" 'nb-step -d 0.1 --every 1 <five.nb'
 	fails_with 2 "option '--until' needs the force pipeline" 'nb-step -d 0.1 --until 1 <five.nb'
 	fails_with 2 "option '--send-velocities' needs the force pipeline" 'nb-step -d 0.1 --send-velocities <five.nb'
-	fails_with 2 "unexpected operand '|' (quote the force pipeline" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
+	fails_with 2 "unexpected operand '|' (quote the force pipeline: nb-step -d 0.1 'nb-force | nb-force')" "nb-step -d 0.1 nb-force '|' nb-force <five.nb"
 	fails_with 2 'unknown' 'nb-step --radius <five.nb'
 	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 --until 1 'nb-force -e 0.05')" \
 		'nb-step -d 0.1 --until 1 nb-force -e 0.05 <five.nb'
 	fails_with 2 "unknown option '--potential' (quote the force pipeline: nb-step -d 0.1 'nb-force --potential')" \
 		'nb-step -d 0.1 nb-force --potential <five.nb'
 	fails_with 2 "unexpected operand 'nb-force' (quote the force pipeline: " 'nb-step -d 0.1 nb-sort-zorder nb-force <five.nb'
+	# streams behind the command are operands, and an option before it is none of its own
+	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05' five.nb n2.nb)" \
+		'nb-step -d 0.1 nb-force -e 0.05 five.nb n2.nb'
+	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -e 0.1 nb-force five.nb'
+	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -d 0.1 -e 0.1 nb-force --potential <five.nb'
+	fails_with 2 "'five.nb' is a particle stream, and the first operand is the force pipeline (want nb-step ... 'nb-force -e 0.01' five.nb)" \
+		'nb-step -d 0.1 five.nb'
+	fails_with 2 "'five.nb' is a particle stream, and the first operand" 'nb-step -d 0.1 five.nb n2.nb'
 	fails_with 2 "unknown option '-x' (see" "nb-step -d 0.1 -x 'nb-force -e 0.05' <five.nb"
 	run bash -c 'nb-step -d 0.1 nb-sort-zorder <five.nb 2>&1 >/dev/null'
 	[ "$output" = "nb-step: force pipeline 'nb-sort-zorder' returned no field 'acc' (is the whole pipeline quoted?) in step 0" ]

@@ -83,7 +83,7 @@ static void handle(int number, siginfo_t *info, void *context)
 
 void nb_interrupt_watch(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	if (watched)
 		return;
 	watched = 1;
@@ -94,8 +94,8 @@ void nb_interrupt_watch(void)
 		action.sa_sigaction = handle;
 		action.sa_flags = SA_RESTART | SA_SIGINFO;
 		sigemptyset(&action.sa_mask);
-		sigaddset(&action.sa_mask, SIGINT);
-		sigaddset(&action.sa_mask, SIGTERM);
+		for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
+			sigaddset(&action.sa_mask, signals[k]);
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}

@@ -1,4 +1,4 @@
-/* interrupt.h - SIGINT and SIGTERM in a pipeline with a run that shall not be lost.
+/* interrupt.h - SIGINT, SIGTERM and SIGHUP in a pipeline with a run that shall not be lost.
  *
  * nb-step ends its run after the step that it is in, with a last frame and the end marker.  As Ctrl-C and a batch
  * system signal all processes of a pipeline, those behind nb-step must live until they have got that frame, and those
@@ -9,7 +9,7 @@
 #ifndef NB_FILTER_INTERRUPT_H
 #define NB_FILTER_INTERRUPT_H
 
-/* From now on both signals come here; any number of calls. */
+/* From now on these signals come here; any number of calls. */
 void nb_interrupt_watch(void);
 /* What holds the first one from now on: nothing; a stream that may come from a run; or a run in this process, and one
  * whose user sits at the terminal is told that it goes on. */

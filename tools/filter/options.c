@@ -252,8 +252,19 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
 }
 
-static _Noreturn void bad_option(const struct table *table, int c, const char *given, const char *hint)
+/* An unknown option before the command that the tool takes as an operand cannot be one of its words. */
+static int is_before(const char *given, const char *before)
 {
+	char line[NB_QUOTE_HINT + 2];
+	snprintf(line, sizeof line, "\n%.*s\n", NB_QUOTE_HINT - 1, given);
+	return strstr(before, line) != NULL;
+}
+
+static _Noreturn void bad_option(
+	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
+{
+	if (c == '?' && is_before(given, before))
+		nb_die(NB_EXIT_USAGE, "unknown option '%s' (one of %s stands within its quotes)", given, quoted);
 	if (*hint && c == '?')
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
 	if (c == ':' && optopt >= LONG_BASE)
@@ -304,8 +315,9 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	const struct nb_tool *tool = run->tool;
 	const struct table table = all_rows(tool);
 	struct getopt_table names;
-	char hint[NB_QUOTE_HINT];
+	char hint[NB_QUOTE_HINT], before[NB_QUOTE_HINT];
 	nb_quote_hint(tool, argc > 0 ? argv : NULL, hint); /* getopt changes the order of the words */
+	nb_quote_before(tool, argc > 0 ? argv : NULL, before);
 	fill_getopt(&table, &names);
 	nb_history_add(run, tool->name);
 	nb_history_add(run, " " NB_VERSION ": ");
@@ -315,7 +327,8 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	int c;
 	while ((c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1) {
 		if (c == ':' || c == '?')
-			bad_option(&table, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint);
+			bad_option(&table, tool->quoted, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint,
+				before);
 		take(run, &table, row_of(&table, c), optarg);
 		if (run->common.help)
 			print_help(tool, &table);

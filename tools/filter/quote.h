@@ -9,5 +9,7 @@ enum { NB_QUOTE_HINT = 400 };
 /* " (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05')" where a command that should be one operand begins
  * among these words, or "". */
 const char *nb_quote_hint(const struct nb_tool *tool, char **words, char hint[NB_QUOTE_HINT]);
+/* The words before that command, each between line ends; "" if there is none. */
+void nb_quote_before(const struct nb_tool *tool, char **words, char before[NB_QUOTE_HINT]);
 
 #endif

@@ -34,7 +34,7 @@ static void kill_all(void)
 
 static void watch_for_end(void)
 {
-	static const int signals[] = {SIGHUP, SIGQUIT, SIGPIPE};
+	static const int signals[] = {SIGQUIT, SIGPIPE};
 	static int watched;
 	if (watched)
 		return;

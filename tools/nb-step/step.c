@@ -2,6 +2,7 @@
 #include "tools/nb-step/step.h"
 
 #include "common/timer.h"
+#include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 
@@ -49,6 +50,11 @@ static void check(struct nb_run *run, void *self)
 	s->every_time_given = nb_given(run, &s->every_time);
 	s->integrator = nb_integrator((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
+	if (s->command && nb_file_is_stream(s->command))
+		nb_die(NB_EXIT_USAGE,
+			"'%s' is a particle stream, and the first operand is the force pipeline (want nb-step ... "
+			"'nb-force -e 0.01' %s)",
+			s->command, s->command);
 	if (nb_given(run, &s->restitution) && s->collide != COLLIDE_BOUNCE)
 		nb_die(NB_EXIT_USAGE, "option '--restitution' needs '--collide bounce'");
 	if (s->dt < 0 && s->restitution < 1)

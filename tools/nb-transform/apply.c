@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
@@ -50,10 +49,9 @@ static void drop_stale(struct nb_frame *frame)
 	nb_frame_drop_tree(frame);
 	nb_frame_drop_attribute(frame, "key_cube");
 	for (size_t c = frame->ncolumn; c-- > 0;) {
-		const struct nb_column *column = &frame->column[c];
-		const enum nb_field field = column->field;
-		if (field == NB_KEY || (field == NB_NFIELD && (column->flags & NB_DERIVED)))
-			nb_frame_drop(frame, column->name);
+		const enum nb_field field = frame->column[c].field;
+		if (field == NB_KEY || (field == NB_NFIELD && (frame->column[c].flags & NB_DERIVED)))
+			nb_frame_drop(frame, frame->column[c].name);
 	}
 }
 
