@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
@@ -64,14 +65,14 @@ static void require_flat(const struct nb_frame *frame, const struct operation *o
 
 /* ---- shift, boost, rotate ----------------------------------------------------------------------- */
 
-static void shift(struct nb_frame *frame, const double d[3])
+void nb_transform_shift(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_POS);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_POS), d);
 	drop_stale(frame);
 }
 
-static void boost(struct nb_frame *frame, const double d[3])
+void nb_transform_boost(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_VEL);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_VEL), d);
@@ -243,66 +244,6 @@ static void convert(struct nb_frame *frame, const struct units *to, struct units
 	*known = *to;
 }
 
-/* ---- recenter ----------------------------------------------------------------------------------- */
-
-static _Noreturn void no_centre(const struct nb_frame *frame, int status)
-{
-	if (status == NB_ENOMEM)
-		nb_out_of_memory(frame);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "the bodies of frame %" PRIu64 " are too far apart for a centre", frame->number);
-	nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no mass, and so no centre", frame->number);
-}
-
-/* Velocities at the time of the positions, of the centre: where nb-step left half a kick to be done, the kick of the
- * centre is added. */
-static void find_centre(const struct nb_frame *frame, enum centre kind, const double *vel, struct nb_centre *centre)
-{
-	const size_t n = frame->rows[NB_PARTICLE];
-	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	struct nb_moments m;
-	int status;
-	if (kind == CENTRE_OF_DENSITY) {
-		status = nb_density_centre(n, mass, pos, vel, centre);
-	} else {
-		status = nb_moments_cpu(n, mass, pos, vel, &m);
-		for (int k = 0; k < 3 && !status; k++) {
-			centre->pos[k] = m.com[k];
-			centre->vel[k] = m.momentum[k] / m.mass;
-		}
-	}
-	if (status || isnan(centre->pos[0]))
-		no_centre(frame, status);
-}
-
-static void recenter(struct nb_frame *frame, enum centre kind)
-{
-	const double pending = nb_require_attribute(frame, "pending_kick", 0);
-	const int moving = nb_frame_field(frame, NB_VEL) != NULL;
-	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}}, kick = centre;
-	nb_require_field(frame, NB_POS);
-	nb_require_field(frame, NB_MASS);
-	if (frame->rows[NB_PARTICLE] == 0)
-		return;
-	find_centre(frame, kind, moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL, &centre);
-	if (moving && pending != 0) {
-		nb_require_finite(frame, nb_require_field(frame, NB_ACC));
-		find_centre(frame, kind, nb_require_f64(frame, NB_ACC, &nb_space_host), &kick);
-	}
-	for (int k = 0; k < 3; k++) {
-		centre.pos[k] = -centre.pos[k];
-		centre.vel[k] = -(centre.vel[k] + pending * kick.vel[k]);
-	}
-	if (nb_require_dim(frame) == 2)
-		centre.pos[2] = centre.vel[2] = 0;
-	nb_verbose("frame %" PRIu64 ": centre at (%g, %g, %g)", frame->number, -centre.pos[0], -centre.pos[1],
-		-centre.pos[2]);
-	shift(frame, centre.pos);
-	if (moving)
-		boost(frame, centre.vel);
-}
-
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
@@ -314,11 +255,11 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 	switch (op->kind) {
 	case SHIFT:
 		require_flat(frame, op, "shift", op->vector[2] != 0);
-		shift(frame, op->vector);
+		nb_transform_shift(frame, op->vector);
 		break;
 	case BOOST:
 		require_flat(frame, op, "boost", op->vector[2] != 0);
-		boost(frame, op->vector);
+		nb_transform_boost(frame, op->vector);
 		break;
 	case ROTATE:
 		require_flat(frame, op, "rotate", op->leaves_plane);
@@ -327,7 +268,7 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 	case SCALE: scale(frame, &op->scale); break;
 	case FROM_UNITS: *units = op->units; break;
 	case UNITS: convert(frame, &op->units, units); break;
-	case RECENTER: recenter(frame, op->centre); break;
+	case RECENTER: nb_transform_recenter(frame, op->centre); break;
 	case NKIND: break;
 	}
 	(void)nb_tell_stale(frame, before, "'--%s %.300s'", nb_transform_name(op->kind), op->text);

@@ -43,7 +43,14 @@ double nb_transform_G(const struct units *units);
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *operation, struct units *units);
+void nb_transform_shift(struct nb_frame *frame, const double d[3]);
+void nb_transform_boost(struct nb_frame *frame, const double d[3]);
 /* Columns that have left the range of their types end the tool. */
 void nb_transform_require_finite(const struct nb_frame *frame);
+
+/* ---- recenter.c ----------------------------------------------------------------------------------- */
+
+/* The centre of the bodies becomes the origin, and is at rest. */
+void nb_transform_recenter(struct nb_frame *frame, enum centre kind);
 
 #endif
