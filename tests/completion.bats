@@ -79,7 +79,7 @@ completes() {
 @test "the command nb" {
 	completes 'step' nb ste
 	completes 'gen' nb g
-	completes 'sort-zorder stats step' nb help s
+	completes 'select sort-zorder stats step' nb help s
 	completes 'plummer' nb gen pl
 	completes '--precision' nb nb-force --prec
 	completes 'mixed' nb force --precision m
