@@ -128,11 +128,13 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 }
 
 @test "wrong princeton text is refused with file, line and reason" {
-	bad() { # bad MESSAGE TEXT
+	bad() { # bad LINE:MESSAGE TEXT; 0: in no line
+		local where=" line $1"
+		[[ $1 != 0:* ]] || where=${1#0}
 		printf %b "$2" >bad.txt
-		fails_with 1 "nb-convert: bad.txt line $1" 'nb-convert --from princeton bad.txt'
-		fails_with 1 "nb-convert: standard input line $1" 'nb-convert --from princeton <bad.txt'
-		fails_with 1 "nb-convert: standard input line $1" 'cat bad.txt | nb-convert --from princeton -'
+		fails_with 1 "nb-convert: bad.txt$where" 'nb-convert --from princeton bad.txt'
+		fails_with 1 "nb-convert: standard input$where" 'nb-convert --from princeton <bad.txt'
+		fails_with 1 "nb-convert: standard input$where" 'cat bad.txt | nb-convert --from princeton -'
 	}
 	bad '0: the file is empty' ''
 	bad '3: the file is empty' '\n \n\n'
@@ -267,10 +269,12 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 }
 
 @test "wrong csv is refused with file, line and reason" {
-	bad() { # bad MESSAGE TEXT
+	bad() { # bad LINE:MESSAGE TEXT; 0: in no line
+		local where=" line $1"
+		[[ $1 != 0:* ]] || where=${1#0}
 		printf %b "$2" >bad.csv
-		fails_with 1 "nb-convert: bad.csv line $1" 'nb-convert --from csv bad.csv'
-		fails_with 1 "nb-convert: standard input line $1" 'cat bad.csv | nb-convert --from csv'
+		fails_with 1 "nb-convert: bad.csv$where" 'nb-convert --from csv bad.csv'
+		fails_with 1 "nb-convert: standard input$where" 'cat bad.csv | nb-convert --from csv'
 	}
 	bad '0: the file is empty' ''
 	bad '2: the file is empty' '# a table\n\n'
@@ -679,9 +683,11 @@ reads() {
 	reads '1\t2\t9\t\n' 'id,x,y 0,1,2' --columns x,y,-
 	reads '' 'id,x,y' --columns x,y
 	reads '# G=2\n-1.5 2 sun\n' 'id,x,y,name 0,-1.5,2,"sun"' --columns x,y,name
-	bad() { # bad MESSAGE TEXT LIST
+	bad() { # bad LINE:MESSAGE TEXT LIST; 0: in no line
+		local where=" line $1"
+		[[ $1 != 0:* ]] || where=${1#0}
 		printf %b "$2" >bad.txt
-		fails_with 1 "nb-convert: bad.txt line $1" "nb-convert --from csv --columns $3 bad.txt"
+		fails_with 1 "nb-convert: bad.txt$where" "nb-convert --from csv --columns $3 bad.txt"
 	}
 	bad '1: 3 cells (the list has 2)' '1 2 3\n' x,y
 	bad '2: 1 cells (the list has 2); what divides them is a blank' '1 2\n3\n' x,y

@@ -811,6 +811,24 @@ sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 66] for y in ra
 	END
 }
 
+@test "stars with a mass function are points, not spots" {
+	for imf in kroupa salpeter; do
+		nb-gen king -n 3000 --imf $imf >few.nb
+		nb-render-ppm -W 160 -H 120 few.nb | cmp - <(nb-render-ppm -W 160 -H 120 --draw points --neighbours 0 few.nb)
+		nb-gen king -n 12000 --imf $imf >many.nb
+		nb-render-ppm -W 160 -H 120 many.nb | cmp - <(nb-render-ppm -W 160 -H 120 --neighbours 0 many.nb)
+	done
+	# equal masses, and those of two kinds of bodies, are smoothed
+	nb-gen king -n 12000 >equal.nb
+	nb-calc 'mass = row % 3 == 0 ? 10 : 1' <equal.nb >two.nb
+	nb-calc 'species [] = row % 2' <many.nb >kinds.nb
+	for f in equal two kinds; do
+		nb-render-ppm -W 160 -H 120 $f.nb >a.ppm
+		nb-render-ppm -W 160 -H 120 --neighbours 0 $f.nb >b.ppm
+		[ "$(ppm differ a.ppm b.ppm)" -gt 50 ]
+	done
+}
+
 @test "each species is smoothed over its own neighbours" {
 	# a dense square of light bodies around and between a few heavy ones: no speckles
 	awk 'function random() { x = (x * 16807) % 2147483647; return x / 2147483648 }

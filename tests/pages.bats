@@ -174,6 +174,8 @@ cookbook_files() { # those of .\" file: NAME
 		grep -q '^nb(7)' found
 	done
 	mapropos -M man simulation | grep -q '^nb-step(1)'
+	mapropos -M man csv | grep -q '^nb-convert(1)'
+	mapropos -M man softening | grep -q '^nb-force(1)'
 	mapropos -M man galaxy | grep -q '^nb-gen(1)'
 }
 

@@ -54,6 +54,15 @@ setup() {
 	# all words in one place
 	nb help opening angle | grep -q -e '-t, --theta'
 	run ! grep -q -e '--softening' <(nb help opening angle)
+	# also where they were quoted; of several places, those of a program that has them all
+	equals "$(nb help 'opening angle')" "$(nb help opening angle)"
+	nb help 'king imf' >found
+	equals "$(grep -c '^nb-[a-z-]*: ' found)" 1
+	grep -q '^nb-gen: ' found
+	grep -q -e '--imf' found
+	grep -q '^  king ' found
+	nb help completion | grep -q 'share/bash-completion/completions/nb'
+	fails_with 1 "nothing about 'king xyzzy'" "nb help 'king xyzzy'"
 	# a program by what it is for
 	nb help z-order | grep -q '^nb-sort-zorder: '
 	# models one by one, and all

@@ -26,7 +26,9 @@ void nb_lines_close(struct nb_lines *lines)
 int nb_lines_fail(struct nb_lines *lines, const char *format, ...)
 {
 	struct nb_import *in = lines->in;
-	int used = snprintf(in->error, sizeof in->error, "%s line %" PRIu64 ": ", nb_import_tail(in), lines->number);
+	int used = lines->number == 0 ? snprintf(in->error, sizeof in->error, "%s: ", nb_import_tail(in))
+				      : snprintf(in->error, sizeof in->error, "%s line %" PRIu64 ": ",
+						nb_import_tail(in), lines->number);
 	va_list ap;
 	va_start(ap, format);
 	vsnprintf(in->error + used, sizeof in->error - (size_t)used, format, ap);

@@ -43,6 +43,7 @@ int nb_help_list(void)
 struct search {
 	int nword;
 	char **word;
+	int any; /* items that have some of the words, of programs that have all; else items that have all */
 	int found;
 	const char *name, *about; /* of what is being searched */
 	int named;		  /* it has been printed */
@@ -59,9 +60,24 @@ static int has(const char *text, const char *word)
 
 static int matches(const struct search *search, const char *text)
 {
+	int count = 0;
 	for (int i = 0; i < search->nword; i++)
-		if (!has(text, search->word[i]))
+		count += has(text, search->word[i]);
+	return search->any ? count > 0 : count == search->nword;
+}
+
+/* Whether each word is somewhere in the name, the line about it, or the help. */
+static int has_all(const struct search *search, const struct nb_tool *tool, FILE *help)
+{
+	for (int i = 0; i < search->nword; i++) {
+		char line[1024];
+		int there = has(tool->name, search->word[i]) || has(tool->about, search->word[i]);
+		rewind(help);
+		while (!there && fgets(line, sizeof line, help))
+			there = has(line, search->word[i]);
+		if (!there)
 			return 0;
+	}
 	return 1;
 }
 
@@ -134,9 +150,11 @@ static void search_tool(struct search *search, const struct nb_tool *tool)
 	if (dup2(kept, 1) < 0 || status)
 		nb_die(NB_EXIT_FAILED, "cannot write a temporary file:");
 	close(kept);
-	rewind(help);
-	begin(search, tool->name, tool->about);
-	search_help(search, help);
+	if (!search->any || has_all(search, tool, help)) {
+		rewind(help);
+		begin(search, tool->name, tool->about);
+		search_help(search, help);
+	}
 	fclose(help);
 }
 
@@ -152,21 +170,54 @@ static void search_columns(struct search *search)
 	}
 }
 
-int nb_help_search(int nword, char **word)
+static void search_pages(struct search *search)
 {
-	struct search search = {.nword = nword, .word = word};
-	const struct nb_tool *tool;
-	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
-		search_tool(&search, tool);
 	for (int i = 0; i < NPAGE; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "%s(%s)", pages[i].name, pages[i].section);
-		begin(&search, name, pages[i].about);
+		begin(search, name, pages[i].about);
+		if (strcmp(pages[i].name, "nb") == 0)
+			look_at(search,
+				"  bash completion  loaded by 'source PREFIX/share/bash-completion/completions/nb'\n",
+				0);
 		if (strcmp(pages[i].name, "nb-stream") == 0)
-			search_columns(&search);
+			search_columns(search);
+	}
+}
+
+static void search_all(struct search *search)
+{
+	const struct nb_tool *tool;
+	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
+		search_tool(search, tool);
+	if (!search->any)
+		search_pages(search);
+}
+
+/* The words of an argument that was quoted are several. */
+static int split(int nargument, char **argument, char **word, int most)
+{
+	int n = 0;
+	for (int i = 0; i < nargument; i++)
+		for (char *rest, *at = strtok_r(argument[i], " \t\n", &rest); at && n < most;
+			at = strtok_r(NULL, " \t\n", &rest))
+			word[n++] = at;
+	return n;
+}
+
+int nb_help_search(int nword, char **word)
+{
+	char *each[64], first[256];
+	snprintf(first, sizeof first, "%s", word[0]);
+	struct search search = {.word = each};
+	search.nword = split(nword, word, each, (int)(sizeof each / sizeof *each));
+	search_all(&search);
+	if (!search.found && search.nword > 1) {
+		search.any = 1;
+		search_all(&search);
 	}
 	nb_require_flushed();
 	if (!search.found)
-		nb_die(NB_EXIT_FAILED, "nothing about '%s' (see 'nb help', or 'man -k nbody')", word[0]);
+		nb_die(NB_EXIT_FAILED, "nothing about '%s' (see 'nb help', or 'man -k nbody')", first);
 	return NB_EXIT_OK;
 }

@@ -199,6 +199,20 @@ void nb_render_report(const struct render *r)
 			nb_format_f64(scene->fast, t[1]));
 }
 
+/* Whether the masses are spread as those of stars are, not those of a few kinds of bodies.  Smoothed over its
+ * neighbours a star of a hundred times the mass of others would be a large spot of its own. */
+static int has_mass_function(const struct render *r)
+{
+	const struct bodies *b = &r->bodies;
+	if (b->n <= NB_PICTURE_FEW || nb_frame_field(b->frame, NB_SPECIES))
+		return 0;
+	double *mass = nb_render_numbers(r, nb_require_field(b->frame, NB_MASS));
+	const double middle = nb_splat_quantile(b->n, mass, 0.5), high = nb_splat_quantile(b->n, mass, 0.9);
+	const double top = nb_splat_quantile(b->n, mass, 0.99);
+	nb_free(mass);
+	return middle > 0 && high > 2 * middle && top > 2 * high;
+}
+
 /* Few bodies are discs; more are points in a faint cloud, many only that. */
 static void choose_shape(struct render *r)
 {
@@ -207,7 +221,7 @@ static void choose_shape(struct render *r)
 	const size_t n = r->bodies.n;
 	scene->discs = r->draw == DRAW_DISCS || (r->draw == DRAW_AUTO && n <= NB_PICTURE_FEW);
 	scene->points = r->draw == DRAW_POINTS || (r->draw == DRAW_AUTO && n > NB_PICTURE_FEW && n < MANY);
-	scene->neighbours = r->neighbours_given ? r->neighbours : nb_exposure_neighbours(n);
+	scene->neighbours = r->neighbours_given ? r->neighbours : has_mass_function(r) ? 0 : nb_exposure_neighbours(n);
 	scene->disc_size = r->disc_size_given ? r->disc_size : nb_exposure_disc_size(n, r->height);
 }
 
