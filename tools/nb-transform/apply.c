@@ -1,5 +1,4 @@
 /* An operation on a frame. */
-#include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
