@@ -93,6 +93,7 @@ says() {
 }
 
 @test "a program that reads files is the first of its chain, and folds with those behind it" {
+	export NB_FOLD=on
 	mkdir -p folder
 	ln -sf /dev/stdin link
 	says 'folded: nb-sort-zorder | nb-stats' 'nb-sort-zorder -v <(cat a.nb b.nb) | nb-stats --format tsv'
@@ -154,6 +155,7 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 
 @test "a program with --output does not hand over its work, and takes over that of those before it" {
 	local k
+	export NB_FOLD=on
 	for ((k = 0; k < 20; k++)); do # it may start late
 		nb-gen -v -n 5 2>err | nb-sort-zorder -o folded.nb
 		! grep -q 'nb-gen: folded: nb-gen | nb-sort-zorder' err || break

@@ -265,11 +265,11 @@ nb-diff: column 'acc' is only in 'two.nb'"
 	NB_FOLD=on
 	folded() { # a busy machine may start a program too late
 		local i
-		for ((i = 0; i < 5; i++)); do
+		for ((i = 0; i < 20; i++)); do
 			nb-gen plummer -n 300 | nb-diff -v a.nb - >out 2>&1
 			grep -q 'folded: nb-gen | nb-diff' out && break
 		done
-		((i < 5))
+		((i < 20))
 	}
 	folded
 }

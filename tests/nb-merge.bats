@@ -262,9 +262,10 @@ nb-merge --ids offset 1.nb 2.nb'
 	NB_FOLD=on bash lines >folded.txt 2>&1 || :
 	[ "$(wc -l <unfolded.txt)" -ge 11 ]
 	cmp unfolded.txt folded.txt
+	export NB_FOLD=on
 	folded() { # a busy machine may start a program too late
 		local i
-		for ((i = 0; i < 5; i++)); do bash -c "$1" 2>&1 >/dev/null | grep -q 'folded: nb-merge | nb-stats' && return; done
+		for ((i = 0; i < 20; i++)); do bash -c "$1" 2>&1 >/dev/null | grep -q 'folded: nb-merge | nb-stats' && return; done
 		return 1
 	}
 	folded 'nb-merge -v --ids renumber a.nb b.nb | nb-stats'

@@ -410,6 +410,7 @@ recovers() {
 	nb-stats --check saved.nb
 	nb-select --recover saved.nb | nb-stats --check
 	# programs before it write bytes
+	export NB_FOLD=on
 	for ((k = 0; k < 20; k++)); do # it may start late
 		nb-gen -n 5 -v 2>err | nb-select --recover | nb-stats >/dev/null
 		! grep -q 'nb-gen: not folded: its reader wants the bytes of the stream' err || break
