@@ -261,9 +261,9 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	nb-gen -n 7 --no-history -o pipe
 	wait $!
 	cmp want got
-	nb-sort-zorder a.nb -o >(nb-stats --check >got)
-	for ((i = 0; i < 50; i++)); do [ ! -s got ] || break; sleep 0.1; done
-	grep -q 'ok: 1 frames' got
+	nb-sort-zorder a.nb -o >(nb-stats --check >checked)
+	for ((i = 0; i < 50; i++)); do [ ! -s checked ] || break; sleep 0.1; done
+	grep -q 'ok: 1 frames' checked
 	# whatever is closed
 	nb-gen -n 7 --no-history -o closed.nb >&-
 	cmp want closed.nb

@@ -7,7 +7,7 @@ Each command runs so many times in a new folder ./struck, and one of its process
 made a program, gets one of the signals at a moment between its start and its end: "KILL,TERM".  A signal such as "-INT"
 goes to the whole group, as from a keyboard; after STOP comes CONT.  Then the pipeline must end within 5 s, and either its
 output is what it is without a signal, or the status of some program is not 0 and there is no end marker of a stream, or,
-after INT or TERM, a whole stream and a program that has been ended by that signal; after STOP and CONT its output must be
+after INT, TERM or HUP, a whole stream and a program that has been ended by that signal; after STOP and CONT its output must be
 whole.  No process of it may stay, and no zombie.  Prints the first failure.
 """
 import os
@@ -115,7 +115,7 @@ def wrong(shell, name, whole):
     if name == "STOP":
         return "the output is not whole"
     number = getattr(signal, "SIG" + name.lstrip("-"))
-    early = number in (signal.SIGINT, signal.SIGTERM) and (str(128 + number) in status or shell.returncode == -number)
+    early = number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) and (str(128 + number) in status or shell.returncode == -number)
     if out[-128:].startswith(MARKER) and not (early and is_whole(out)):
         return "the output is not whole, and has an end marker"
     return "the output is not whole, and every status is 0" if set(status) == {"0"} else None
