@@ -66,10 +66,12 @@ static void message(const char *format, va_list ap, const char *place)
 
 void nb_die(int status, const char *format, ...)
 {
-	va_list ap;
-	va_start(ap, format);
-	message(format, ap, voice->place);
-	va_end(ap);
+	if (!voice->died || !__atomic_exchange_n(voice->died, 1, __ATOMIC_RELAXED)) {
+		va_list ap;
+		va_start(ap, format);
+		message(format, ap, voice->place);
+		va_end(ap);
+	}
 	if (voice->leave)
 		voice->leave(voice, status);
 	exit(status);

@@ -14,6 +14,9 @@ struct nb_voice {
 	 * instances leaves the one that failed by longjmp. */
 	void (*leave)(struct nb_voice *voice, int status);
 	const char *place; /* of what is worked on, at the end of what nb_die says: "frame 2 of 'b.nb'"; NULL: none */
+	/* Of an instance with two threads, both of which may fail: set by the first nb_die, the only one that says
+	 * why.  NULL: one thread. */
+	int *died;
 };
 
 /* The voice of this thread from now on; NULL: that of the process, by the name that it was started by.  Returns the one

@@ -432,7 +432,7 @@ ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 	}
 	told 'folded: force pipeline: nb-sort-zorder | nb-build-tree | nb-force' 'nb-sort-zorder | nb-build-tree | nb-force'
 	told 'folded: force pipeline: nb-force, but not cat' 'nb-sort-zorder | cat | nb-force'
-	told 'not folded: force pipeline: its last program does not fold' 'nb-force | cat'
+	told 'not folded: force pipeline: its last program does not fold, or started too late' 'nb-force | cat'
 	told 'not folded: force pipeline: nb-force writes' 'nb-sort-zorder | NB_FOLD=off nb-force'
 	run='nb-gen -n 30 | NB_FOLD=off nb-step -v -d 0.1 -k 2'
 	told 'not folded: force pipeline: NB_FOLD=off' 'nb-force'

@@ -76,3 +76,11 @@ with_fault() {
 	[ "$status" -eq 0 ]
 	[[ $output =~ right\ [0-9]+\ refused\ [1-9] ]]
 }
+
+@test "of two threads of a program that fail at once, one says why" {
+	for ((k = 0; k < 3; k++)); do cat ten.nb; done >frames.nb
+	for ((k = 10; k <= 60; k++)); do
+		with_fault "nb-select calloc $k+ ENOMEM" "nb-select --where 'r < 1' --sample 3 --sort -x --drop vel <frames.nb >out.nb"
+		[ "${#lines[@]}" -le 1 ]
+	done
+}

@@ -365,7 +365,7 @@ int __lsan_is_turned_off(void)
 
 int main(int argc, char **argv)
 {
-	struct nb_voice voice = {"misbehave", 0, STDERR_FILENO, NULL, NULL};
+	struct nb_voice voice = {"misbehave", 0, STDERR_FILENO, NULL, NULL, NULL};
 	const char *mode = argc > 1 ? argv[1] : "";
 	const uint64_t when = strtoull(argc > 2 ? argv[2] : "1", NULL, 10);
 	struct nb_reader in;

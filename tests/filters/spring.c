@@ -83,7 +83,7 @@ static void write_frame(struct nb_writer *out, const struct nb_frame *frame)
 
 int main(int argc, char **argv)
 {
-	struct nb_voice voice = {"filter", 0, STDERR_FILENO, NULL, NULL};
+	struct nb_voice voice = {"filter", 0, STDERR_FILENO, NULL, NULL, NULL};
 	const char *mode = argc > 1 ? argv[1] : "spring";
 	struct nb_reader in;
 	struct nb_writer out;

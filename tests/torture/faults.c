@@ -114,6 +114,8 @@ static int main_with_faults(int argc, char **argv, char **environment)
 	return program_main(argc, argv, environment);
 }
 
+int __libc_start_main(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+
 /* What begins every program calls this with its main(). */
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
 	void (*rtld_fini)(void), void *stack_end)

@@ -9,6 +9,8 @@
 
 struct nb_relay {
 	struct nb_voice voice; /* that of the instance, but for where a failure leads; the first member */
+	struct nb_voice *main; /* of the instance itself */
+	int died;	       /* see struct nb_voice */
 	jmp_buf failed;
 	int (*put)(void *context, struct nb_frame *frame, int last);
 	void *context;
@@ -97,6 +99,8 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 	relay->voice = run->voice;
 	relay->voice.leave = leave;
 	relay->voice.place = NULL;
+	relay->main = &run->voice;
+	relay->voice.died = &relay->died;
 	relay->put = run->put;
 	relay->context = run->context;
 	pthread_mutex_init(&relay->lock, NULL);
@@ -112,6 +116,7 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 		free(relay);
 		return NULL;
 	}
+	run->voice.died = &relay->died;
 	run->put = put;
 	run->context = relay;
 	return relay;
@@ -136,6 +141,7 @@ void nb_relay_stop(struct nb_relay *relay)
 	pthread_cond_broadcast(&relay->changed);
 	pthread_mutex_unlock(&relay->lock);
 	pthread_join(relay->thread, NULL);
+	relay->main->died = NULL;
 	pthread_cond_destroy(&relay->changed);
 	pthread_mutex_destroy(&relay->lock);
 	free(relay);

@@ -25,7 +25,7 @@ static const char *heard(void)
 static void test_messages(void)
 {
 	char long_text[3000];
-	struct nb_voice voice = {"nb-test", 0, ends[1], NULL, NULL};
+	struct nb_voice voice = {"nb-test", 0, ends[1], NULL, NULL, NULL};
 	CHECK(strcmp(nb_program(), "die") == 0 && nb_voice_file() == STDERR_FILENO); /* this file's */
 	nb_speak_as(&voice);
 	CHECK(strcmp(nb_program(), "nb-test") == 0 && nb_voice_file() == ends[1]);
@@ -67,7 +67,7 @@ static void leave(struct nb_voice *voice, int status)
 /* One of several instances leaves alone; a program with one ends. */
 static void test_ends(void)
 {
-	struct nb_voice alone = {"nb-test", -1, ends[1], NULL, NULL}, one = {"nb-one", 0, ends[1], leave, NULL};
+	struct nb_voice alone = {"nb-test", -1, ends[1], NULL, NULL, NULL}, one = {"nb-one", 0, ends[1], leave, NULL, NULL};
 	nb_speak_as(&one);
 	if (!setjmp(out))
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'", "-x");
@@ -91,7 +91,7 @@ static void finish(int number)
 /* Of what ends because a signal ends the process, nobody hears. */
 static void test_silence(void)
 {
-	struct nb_voice voice = {"nb-test", 0, ends[1], NULL, NULL};
+	struct nb_voice voice = {"nb-test", 0, ends[1], NULL, NULL, NULL};
 	nb_speak_as(&voice);
 	const pid_t child = fork();
 	if (child == 0) {

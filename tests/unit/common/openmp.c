@@ -38,7 +38,7 @@ static void leave(struct nb_voice *voice, int status)
 
 static void lack_memory(void)
 {
-	struct nb_voice voice = {"nb-force", 0, STDERR_FILENO, leave};
+	struct nb_voice voice = {"nb-force", 0, STDERR_FILENO, leave, NULL, NULL};
 	nb_speak_as(&voice);
 	gomp_fatal("Out of memory allocating %lu bytes", 12ul);
 }
