@@ -12,7 +12,7 @@
 
 #include "formats/stream/stream.h"
 
-enum { NB_EXCHANGE_ERROR_SIZE = 640 };
+enum { NB_EXCHANGE_ERROR_SIZE = 640, NB_HEAD = 4096 };
 
 struct nb_import;
 struct nb_export;
@@ -37,6 +37,10 @@ struct nb_format {
 	unsigned traits;   /* what it can hold and what it loses */
 	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
 	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
+
+	/* 1 if a file is of this format that begins with these n bytes (all that it has, or NB_HEAD) and has so many
+	 * bytes (0: that is not known, as of a pipe).  NULL: a file of this format cannot be told from others. */
+	int (*recognises)(const unsigned char *head, size_t n, uint64_t size);
 
 	/* Reading, if open is not NULL; formats without it stand behind the others.  open and next return after they
 	 * have set in->error; NB_ENOMEM needs none. */
