@@ -14,8 +14,14 @@
 
 enum { NB_EXCHANGE_ERROR_SIZE = 640, NB_HEAD = 4096 };
 
+/* Attribute of a frame: "gadget" where species are the particle types of GADGET, 0 gas, 1 halo, 2 disk, 3 bulge,
+ * 4 stars, 5 black holes or boundary; elsewhere species are what a model has numbered. */
+#define NB_TYPES "types"
+
 struct nb_import;
 struct nb_export;
+struct nb_bytes;
+struct nb_output;
 
 enum nb_format_trait {
 	NB_MANY_FRAMES = 1,	    /* a file holds several frames */
@@ -26,6 +32,7 @@ enum nb_format_trait {
 	NB_LOSES_KICK = 32,	    /* attribute pending_kick */
 	NB_LOSES_TIME = 64,	    /* attribute time */
 	NB_LOSES_TIME_OF_ONE = 128, /* the same, where a file holds one frame only */
+	NB_MANY_FILES = 512,	    /* a frame may be spread over several files */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */
 };
@@ -68,27 +75,41 @@ const struct nb_format *nb_format_number(size_t k);
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* Part of what is there.  A format that can skip the rest does; what it reads all the same is dropped for it. */
+/* Part of what is there; zeros: all.  A format that can skip the rest does (subset_internal.h); what it reads all the
+ * same is dropped for it. */
 struct nb_subset {
 	uint64_t first, count; /* count frames (0: all) from number first */
 	/* whether a column is wanted, NULL: all are */
 	int (*wants)(void *context, const char *name);
 	void *context;
+	/* bodies, all of which must hold: of the rows of the frame, numbered from 0 in the order of the file, those
+	 * from row_first to row_last, every row_step-th (0: all); */
+	uint64_t row_first, row_last, row_step;
+	uint64_t species[4];  /* those of species s: bit s % 64 of number s / 64; no bit: all */
+	const double *sphere; /* those in a sphere x, y, z, radius, with its surface; NULL: all */
+	int keep_derived;     /* columns that follow from all bodies stay where bodies are left out */
 };
+
+/* Which bodies a format has left out of a frame, in this order: by rows, by species too, by all. */
+enum nb_selected { NB_SELECTED_NONE, NB_SELECTED_ROWS, NB_SELECTED_SPECIES, NB_SELECTED_ALL };
 
 struct nb_import {
 	const struct nb_format *format;
-	const char *path; /* NULL: fd is all there is */
-	const char *name; /* of the file, for messages */
-	int fd;		  /* open for reading, at the beginning */
+	const char *path;	/* NULL: fd is all there is */
+	const char *name;	/* of the file, for messages */
+	int fd;			/* open for reading */
+	struct nb_bytes *bytes; /* what it says, from the beginning (bytes_internal.h) */
 	struct nb_subset subset;
+	enum nb_selected selected; /* set by the format with a frame */
+	int usual_units;     /* set by the format: G and units of the frame are not from the file, but what is usual */
 	int safe;	     /* the text was written with safe: see nb_export */
 	const char *columns; /* names of the columns of a text without header, as "mass,x,y"; NULL: the text has one */
 	int complete;	     /* set by the format: nothing is to be added to what the file says */
 	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame that is not all that the file holds */
 	uint64_t nframe;		      /* frames passed, wanted or not */
 	char error[NB_EXCHANGE_ERROR_SIZE];
-	void *state; /* of the format */
+	char *opened; /* the path that was opened, where it is another than the one given */
+	void *state;  /* of the format */
 };
 
 struct nb_table_text {
@@ -96,8 +117,14 @@ struct nb_table_text {
 	const char *columns;
 };
 
-/* Begins to read the file of this path, or (NULL) standard input, which is fd; subset NULL: all of it; table: as in
- * struct nb_import, NULL: zeros.  NB_OK; -1 with errno: the file cannot be opened; else in->error says why. */
+/* The format of a file that begins with these n bytes: the first, in the order of lists, that recognises it; size as
+ * for struct nb_format.  NULL: none does. */
+const struct nb_format *nb_format_recognised(const unsigned char *head, size_t n, uint64_t size);
+
+/* Begins to read the file of this path, or (NULL) standard input, which is fd; format NULL: the one that recognises it;
+ * subset NULL: all of it; table: as in struct nb_import, NULL: zeros.  If there is no such file, but PATH.0 or
+ * PATH.0.hdf5, the first of several files, that is read.  NB_OK; -1 with errno: the file cannot be opened; else
+ * in->error says why. */
 NB_MUST_CHECK int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd, const char *path,
 	const struct nb_subset *subset, const struct nb_table_text *table);
 /* The next frame (*frame is cleared first), which gets its number and, without an attribute G, that of the format.  On
@@ -118,9 +145,12 @@ struct nb_export {
 	 * that reading with safe gives the same text back; for formats with NB_TABLE, set before the first frame. */
 	int safe;
 	int plain;	 /* no comments: for formats with NB_TABLE, set before the first frame */
+	unsigned files;	 /* files that a frame is to be spread over; 0: as many as it needs */
 	uint64_t nframe; /* frames written */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	struct nb_output *output; /* where bytes go (output_internal.h) */
+	struct nb_beside *beside; /* further files, the last first */
+	int only_beside;	  /* set by the format: they are all there is, output stays empty and gets no name */
 	void *state;		  /* of the format */
 };
 
@@ -134,6 +164,8 @@ NB_MUST_CHECK int nb_export_close(struct nb_export *out);
 /* Releases what is held, and drops the file, after a failure.  Nothing happens to one that is zero, or closed already.
  */
 void nb_export_abandon(struct nb_export *out);
+/* For formats: a further file of this path, which gets its name when all are written.  NULL: out of memory. */
+struct nb_output *nb_export_beside(struct nb_export *out, const char *path);
 /* For formats: sets out->error; returns NB_EINVAL. */
 int nb_export_fail(struct nb_export *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
