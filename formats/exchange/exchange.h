@@ -144,9 +144,10 @@ struct nb_export {
 	/* Text that a spreadsheet would compute gets an apostrophe before it, and so does text that begins with one, so
 	 * that reading with safe gives the same text back; for formats with NB_TABLE, set before the first frame. */
 	int safe;
-	int plain;	 /* no comments: for formats with NB_TABLE, set before the first frame */
-	unsigned files;	 /* files that a frame is to be spread over; 0: as many as it needs */
-	uint64_t nframe; /* frames written */
+	int plain;			      /* no comments: for formats with NB_TABLE, set before the first frame */
+	unsigned files;			      /* files that a frame is to be spread over; 0: as many as it needs */
+	uint64_t nframe;		      /* frames written */
+	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame of which something is changed */
 	char error[NB_EXCHANGE_ERROR_SIZE];
 	struct nb_output *output; /* where bytes go (output_internal.h) */
 	struct nb_beside *beside; /* further files, the last first */
