@@ -280,6 +280,11 @@ static void release(struct nb_export *out)
 int nb_export_close(struct nb_export *out)
 {
 	int status = 0;
+	/* all bytes are in place before the first file takes its name */
+	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
+		status = nb_output_flush(&file->output);
+	if (out->beside && !out->only_beside && !status)
+		status = nb_output_flush(out->output);
 	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
 		status = nb_output_close(&file->output);
 	if (!status && out->only_beside)

@@ -673,8 +673,8 @@ static int is_label(const struct gadget_reader *reader, const char *label)
 
 static int wrong_size(struct gadget_reader *reader, uint64_t rows, unsigned ncomp)
 {
-	return fail(reader, "has %" PRIu32 " bytes, but %" PRIu64 " bodies want %" PRIu64 " or %" PRIu64,
-		reader->block_size, rows, rows * ncomp * 4, rows * ncomp * 8);
+	return fail(reader, "has %" PRIu32 " bytes, want %" PRIu64 " or %" PRIu64 " (bodies: %" PRIu64 ")",
+		reader->block_size, rows * ncomp * 4, rows * ncomp * 8, rows);
 }
 
 /* Bytes of each of so many numbers, 0: it is neither 4 nor 8. */
@@ -1078,6 +1078,15 @@ static int check_masses(
 	return NB_OK;
 }
 
+/* Without labels, what every body has must be there. */
+static int check_end(struct gadget_reader *reader, const struct part *part)
+{
+	for (unsigned b = NB_GADGET_VEL; b <= NB_GADGET_MASSES && !reader->labels; b++)
+		if (!(part->seen >> b & 1) && (b < NB_GADGET_MASSES ? reader->head.rows > 0 : with_masses(reader) > 0))
+			return fail(reader, "the file ends before block '%s'", nb_gadget_blocks[b].label);
+	return NB_OK;
+}
+
 /* All files have the same blocks of what every body has. */
 static int check_blocks(struct gadget_reader *reader, struct nb_frame *frame)
 {
@@ -1094,6 +1103,10 @@ static int check_blocks(struct gadget_reader *reader, struct nb_frame *frame)
 			some |= has;
 			lack |= !has;
 		}
+		if (!some && lack && all[k] < NB_GADGET_POT)
+			warn(reader, "%s has no block '%s'%s", nb_import_tail(reader->in),
+				nb_gadget_blocks[all[k]].label,
+				all[k] == NB_GADGET_ID ? ": ids are the numbers of rows" : "");
 		if (!some || !lack)
 			continue;
 		if (all[k] < NB_GADGET_POT)
@@ -1139,9 +1152,20 @@ static int read_rest(struct gadget_reader *reader, struct nb_frame *frame)
 		if (!status)
 			status = read_blocks(reader, part, frame);
 		if (!status)
+			status = check_end(reader, part);
+		if (!status)
 			status = check_masses(reader, part, frame, &without, &with);
 	}
+	if (!status && without)
+		warn(reader, "%s has no masses", nb_import_tail(reader->in));
 	return status ? status : check_blocks(reader, frame);
+}
+
+/* Files without bodies may have no blocks. */
+static int add_no_velocities(struct nb_frame *frame)
+{
+	struct nb_column *column = nb_frame_add_field(frame, NB_VEL, NULL, 0);
+	return column && nb_column_write(column, &nb_space_host, NB_WIRE) ? NB_OK : NB_ENOMEM;
 }
 
 static int read_snapshot(struct gadget_reader *reader, struct nb_frame *frame)
@@ -1151,8 +1175,8 @@ static int read_snapshot(struct gadget_reader *reader, struct nb_frame *frame)
 		status = read_rest(reader, frame);
 	if (!status)
 		status = check_numbers(reader, frame);
-	if (!status && frame->rows[NB_PARTICLE] == 0 && wanted(reader, NB_VEL) && !nb_frame_field(frame, NB_VEL))
-		status = nb_frame_add_field(frame, NB_VEL, NULL, 0) ? NB_OK : NB_ENOMEM;
+	if (!status && frame->rows[NB_PARTICLE] == 0 && wanted(reader, NB_VEL))
+		status = add_no_velocities(frame);
 	if (!status && wanted(reader, NB_ID) && !nb_frame_field(frame, NB_ID))
 		status = number_bodies(reader, frame);
 	if (!status)

@@ -37,7 +37,7 @@ static void tame(struct nb_output *out)
 	out->used = kept;
 }
 
-static int flush(struct nb_output *out)
+int nb_output_flush(struct nb_output *out)
 {
 	if (out->fd < 0) {
 		if (nb_whole_open(&out->file, out->path))
@@ -67,7 +67,7 @@ int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes)
 		out->used += part;
 		from += part;
 		bytes -= part;
-		if (out->used == OUT_SIZE && flush(out))
+		if (out->used == OUT_SIZE && nb_output_flush(out))
 			return -1;
 	}
 	return 0;
@@ -80,7 +80,7 @@ int nb_output_text(struct nb_output *out, const char *text)
 
 int nb_output_f64(struct nb_output *out, double x)
 {
-	if (OUT_SIZE - out->used < NB_DECIMAL_SIZE && flush(out))
+	if (OUT_SIZE - out->used < NB_DECIMAL_SIZE && nb_output_flush(out))
 		return -1;
 	out->used += nb_decimal_write(x, out->buffer + out->used);
 	return 0;
@@ -88,7 +88,7 @@ int nb_output_f64(struct nb_output *out, double x)
 
 int nb_output_close(struct nb_output *out)
 {
-	if (flush(out))
+	if (nb_output_flush(out))
 		return -1;
 	const int fd = out->fd;
 	out->fd = -1;

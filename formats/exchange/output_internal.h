@@ -24,7 +24,8 @@ NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path
 NB_MUST_CHECK int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes);
 NB_MUST_CHECK int nb_output_text(struct nb_output *out, const char *text);
 NB_MUST_CHECK int nb_output_f64(struct nb_output *out, double x); /* shortest text that reads back the same */
-NB_MUST_CHECK int nb_output_close(struct nb_output *out);	  /* after a failure, nb_output_abandon */
-void nb_output_abandon(struct nb_output *out);			  /* releases memory, and drops a file that it made */
+NB_MUST_CHECK int nb_output_flush(struct nb_output *out);
+NB_MUST_CHECK int nb_output_close(struct nb_output *out); /* after a failure, nb_output_abandon */
+void nb_output_abandon(struct nb_output *out);		  /* releases memory, and drops a file that it made */
 
 #endif
