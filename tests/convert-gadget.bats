@@ -184,8 +184,11 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 			from gadget b >b.nb
 			csv <a.nb | cmp - <(csv <b.nb)
 			nb-convert -q --to "$to" <b.nb | cmp - b
-			# the mass of a lone body goes into the header
-			[ "$n" = '(1,2,0,0,0,0)' ] || cmp a b
+			case $labels$n in
+			*'(1,2,0'*) ;; # the mass of a lone body goes into the header,
+			1*'2,0)' | 1*'2,2)') ;; # and AGE has NaN for bodies that are no stars
+			*) cmp a b ;;
+			esac
 		done
 	done
 }
