@@ -112,6 +112,7 @@ python_with() {
 
 @test "what is not wanted of a file is not read" {
 	make_snapshot g n='(0,400000,100,0,0,0)'
+	export ASAN_OPTIONS=detect_leaks=0 # which does not work under strace
 	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --species 2 --no-history g >/dev/null || skip 'no strace'
 	awk -F '= ' '/\\1\\0\\0|"/ { n += $NF } END { exit !(n < 4e6) }' trace
 	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --no-history g >/dev/null
@@ -133,7 +134,7 @@ python_with() {
 	for rows in x 5:2 1:2:0 '' 1:2:3:4 -1; do
 		fails_with 2 "invalid rows '$rows'" "nb-convert --from csv --rows '$rows' </dev/null"
 	done
-	for species in 256 a '' 1,,2 1,; do
+	for species in 256 a '' 1,,2 '1,'; do
 		fails_with 2 "invalid species '$species'" "nb-convert --from csv --species '$species' </dev/null"
 	done
 	for sphere in 1,2,3 1,2,3,-1 1,2,3,4,5 a,b,c,d 0,0,0,nan; do
@@ -289,9 +290,9 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	make_snapshot g labels=1 swap=1
 	size=$(stat -c %s g)
 	for ((n = 0; n < size; n += 5)); do
-		head -c "$n" g >cut
+		head -c "$n" g >part
 		code=0
-		nb-convert -q --from gadget cut >out 2>err || code=$?
+		nb-convert -q --from gadget part >out 2>err || code=$?
 		if [ "$code" -eq 0 ]; then
 			# only behind MASS, at the end of a block
 			[ "$n" -ge 556 ]
@@ -300,16 +301,16 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 		[ "$code" -eq 1 ]
 		[ ! -s out ]
 		[ "$(wc -l <err)" -eq 1 ]
-		grep -q '^nb-convert: cut' err
+		grep -q '^nb-convert: part' err
 		code=0
-		cat cut | nb-convert -q --from gadget >out 2>err || code=$?
+		cat part | nb-convert -q --from gadget >out 2>err || code=$?
 		[ "$code" -eq 1 ]
 		[ ! -s out ]
 	done
 	make_snapshot h
 	for n in 264 344 424 456; do
-		head -c "$n" h >cut
-		fails_with 1 'cut' 'nb-convert --from gadget cut'
+		head -c "$n" h >part
+		fails_with 1 'part' 'nb-convert --from gadget part'
 	done
 }
 
@@ -335,7 +336,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	make_snapshot g labels=1
 	at() { # at OFFSET BYTES
 		cp g bad
-		printf "$2" | dd of=bad bs=1 seek="$1" conv=notrunc 2>/dev/null
+		printf '%b' "$2" | dd of=bad bs=1 seek="$1" conv=notrunc 2>/dev/null
 	}
 	at 20 '\xff\xff\xff\xff'
 	fails_with 1 'bad: the header counts -1 bodies of type 0' 'nb-convert --from gadget bad'
@@ -398,11 +399,10 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	from gadget "$DATA/formats/gassphere_bigendian.dat" >b.nb
 	[ ! -r "$DATA/gassphere_littleendian.dat" ] || from gadget "$DATA/gassphere_littleendian.dat" | cmp - b.nb
 	nb-stats --fields <b.nb | grep -q 'internal_energy .*<f4 .* 1472 '
+	# the accelerations in the file are those that its bodies have with G = 43007.1, as GADGET's tree saw them
 	from gadget "$DATA/formats/pot_acc.format2.gadget2" >p.nb
-	show acc p.nb >acc
-	# the forces of the file are those of its bodies, with its G
 	nb-select --no-history --drop acc,pot <p.nb | nb-force -m direct -e 0 >f.nb
-	[ "$(wc -l <acc)" -eq 1000 ]
+	at_most 0.03 "$(compare p.nb median <f.nb)"
 	from gadget "$DATA/formats/snap_002" 2>said >s.nb
 	[ "$(nb-stats --format tsv <s.nb | stat_of n)" = 800 ]
 }

@@ -35,8 +35,6 @@ else:
     snapshot = pynbody.load(path)
     assert type(snapshot).__name__ == 'GadgetSnap'
     assert snapshot.header.time == float(time)
-    families = [pynbody.family.gas, pynbody.family.dm, pynbody.family.disk if hasattr(pynbody.family, 'disk') else None]
-    del families
     take(0, snapshot['iord'], snapshot['mass'], snapshot['pos'], snapshot['vel'])
 
 assert at == len(want), (at, len(want))
