@@ -101,7 +101,9 @@ static int open_path(struct nb_import *in)
 	const size_t room = strlen(in->path) + 16;
 	char *path = malloc(room);
 	in->fd = -1;
-	for (size_t k = 0; path && in->fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
+	if (!path)
+		return NB_ENOMEM;
+	for (size_t k = 0; in->fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
 		snprintf(path, room, "%s%s", in->path, suffix[k]);
 		in->fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (in->fd < 0 && errno != ENOENT)
@@ -130,8 +132,11 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 	in->fd = fd;
 	in->path = path;
 	in->name = "standard input";
-	if (path && open_path(in))
-		return -1;
+	const int opened = path ? open_path(in) : NB_OK;
+	if (opened == NB_ENOMEM)
+		explain(in, opened);
+	if (opened)
+		return opened;
 	if (table) {
 		in->safe = table->safe;
 		in->columns = table->columns;
