@@ -284,7 +284,7 @@ static void release(struct nb_export *out)
 
 int nb_export_close(struct nb_export *out)
 {
-	int status = 0;
+	int status = out->format->end ? out->format->end(out) : NB_OK;
 	/* all bytes are in place before the first file takes its name */
 	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
 		status = nb_output_flush(&file->output);

@@ -45,11 +45,15 @@ struct nb_format {
 	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
 	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
 
+	/* What this build lacks to read it, for a message; NULL: nothing. */
+	const char *(*lacks)(void);
+
 	/* 1 if a file is of this format that begins with these n bytes (all that it has, or NB_HEAD) and has so many
 	 * bytes (0: that is not known, as of a pipe).  NULL: a file of this format cannot be told from others. */
 	int (*recognises)(const unsigned char *head, size_t n, uint64_t size);
 
-	/* Reading, if open is not NULL; formats without it stand behind the others.  open and next return after they
+	/* Reading, if open is not NULL; formats without it stand behind the others, formats that are only read before
+	 * them.  open and next return after they
 	 * have set in->error; NB_ENOMEM needs none. */
 	size_t import_size; /* of in->state, which is zero before open */
 	int (*open)(struct nb_import *in);
@@ -57,11 +61,13 @@ struct nb_format {
 	enum nb_answer (*next)(struct nb_import *in, struct nb_frame *frame);
 	void (*close)(struct nb_import *in); /* releases what the state holds, whatever went before */
 
-	/* Writing.  All return NB_OK; NB_EINVAL after nb_export_fail; NB_ENOMEM; -1 with errno: writing failed. */
+	/* Writing, if frame is not NULL.  All return NB_OK; NB_EINVAL after nb_export_fail; NB_ENOMEM; -1 with errno:
+	 * writing failed. */
 	size_t export_size; /* of out->state, which is zero before begin */
 	/* What comes before the first frame (or frames: out->several), which looks like this.  NULL: nothing. */
 	int (*begin)(struct nb_export *out, const struct nb_frame *first);
 	int (*frame)(struct nb_export *out, const struct nb_frame *frame); /* writes nothing if it refuses */
+	int (*end)(struct nb_export *out);  /* what comes behind the last frame.  NULL: nothing */
 	int (*none)(struct nb_export *out); /* a stream without frames, unless it is plain.  NULL: it has no place */
 	void (*release)(struct nb_export *out); /* what the state holds, whatever went before.  NULL: nothing */
 	/* 1 if a reader gets this column of bodies back, from the file or because it follows from what is there. */

@@ -11,13 +11,23 @@
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* "princeton|csv|npy", or only those that are read, which stand before the others */
+/* How many formats stand before those that are written. */
+static size_t only_read(void)
+{
+	size_t k = 0;
+	while (!nb_format_number(k)->frame)
+		k++;
+	return k;
+}
+
+/* "princeton|csv|npy" of those that are written, or those that are read, which stand before the others */
 static void list_formats(char *to, size_t size, int read)
 {
 	const struct nb_format *format;
+	const size_t first = read ? 0 : only_read();
 	size_t used = 0;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
-		used += (size_t)snprintf(to + used, size - used, "%s%s", k ? "|" : "", format->name);
+	for (size_t k = first; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
+		used += (size_t)snprintf(to + used, size - used, "%s%s", k > first ? "|" : "", format->name);
 }
 
 static void list_from(char *to, size_t size)
@@ -119,7 +129,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
 	const struct nb_format *format = from && opt->from == AUTO
 						 ? NULL
-						 : nb_format_number((size_t)(from ? opt->from : opt->to));
+						 : nb_format_number(
+							   from ? (size_t)opt->from : only_read() + (size_t)opt->to);
 	check_options(run, opt, from, format);
 	if (opt->chosen_text)
 		parse_frame(opt);
@@ -133,7 +144,7 @@ static void begin(struct nb_run *run, void *self)
 	struct convert *opt = self;
 	int status;
 	if (run->streams & NB_READS) {
-		if (nb_export_open(&opt->out, nb_format_number((size_t)opt->to), opt->path))
+		if (nb_export_open(&opt->out, nb_format_number(only_read() + (size_t)opt->to), opt->path))
 			nb_die(NB_EXIT_FAILED, "out of memory");
 		opt->out.safe = opt->safe;
 		opt->out.plain = opt->plain;
@@ -259,6 +270,15 @@ static void convert_stream(struct nb_run *run, void *self)
 	nb_frame_clear(&frame);
 }
 
+/* Formats that this build lacks something for. */
+static void list_lacking(void)
+{
+	const struct nb_format *format;
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
+		if (format->lacks && format->lacks())
+			printf("--from %s is %s.\n", format->name, format->lacks());
+}
+
 const struct nb_tool nb_tool_convert = {
 	.name = "nb-convert",
 	.about = "convert particle streams from and to other formats",
@@ -268,6 +288,7 @@ const struct nb_tool nb_tool_convert = {
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.footer = "FILE is read with --from and written with --to; without it, standard input or output is used.\n",
+	.more_help = list_lacking,
 	.size = sizeof(struct convert),
 	.check = check,
 	.begin = begin,
