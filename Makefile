@@ -91,6 +91,15 @@ ifeq ($(CONFIG),cpu)
 PROGRAM_LDFLAGS ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 endif
 
+# libhdf5 is in a program of its own (hdf5_internal.h), which nb holds as data: the programs start as fast as without it.
+# Without it, or with HDF5=0, nb-convert says that it is not built in.
+HDF5_C  = formats/exchange/hdf5_library_internal.c
+HDF5_A := $(firstword $(filter /%,$(foreach f,hdf5/serial/libhdf5.a libhdf5.a,$(shell $(CC) -print-file-name=$f))))
+HDF5   ?= $(if $(HDF5_A),1,0)
+HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/include/hdf5/serial)
+HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
+HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
+
 # one short line for each file; V=1 prints the commands
 ifeq ($(V),1)
 Q =
@@ -103,7 +112,7 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD),$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C),$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
               tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
               $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
@@ -136,15 +145,22 @@ $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 $(BUILD)/bin/nb-%: $(PROGRAM)
 	$(Q)ln -sf nb $@
 
-# The tools and formats that there are, for the two files that list them; written anew when a file came or went.
+# The tools and formats that there are, for the files that list them, and whether libhdf5 is; written anew when a file came or went.
 # nb-sort-zorder is nb_tool_sort_zorder.
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
-		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' >$@.new
+		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o: CPPFLAGS += -include $(BUILD)/lists.h
-$(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o: $(BUILD)/lists.h
+LISTED = $(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o $(BUILD)/formats/exchange/hdf5_program_internal.o
+$(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
+$(LISTED): $(BUILD)/lists.h
+
+$(BUILD)/hdf5-library: $(HDF5_C) $(BUILD)/lists.h
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(HDF5_INCLUDE) -std=c17 $(WARN) -O2 -MMD -MP -MF $@.d $(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
+$(BUILD)/formats/exchange/hdf5_program_internal.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/hdf5-library"'
+$(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BUILD)/hdf5-library)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -213,9 +229,9 @@ fuzz-programs: $(FUZZERS)
 
 # ---- packages --------------------------------------------------------------------------------------
 # Root installs missing packages through apt; for other users the apt-get command is printed.
-DEPS_BUILD = gcc libc6-dev libdeflate-dev
+DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq
+DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev

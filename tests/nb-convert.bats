@@ -774,7 +774,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	[ "$(show_npy a.npy | wc -l)" -eq 4 ]
 	printf 'x,y,frame\n' | from csv >none.nb
 	fails_with 1 'the stream has no frames, and a NumPy array needs one' 'nb-convert --to npy <none.nb'
-	fails_with 2 "invalid from 'npy' (want princeton|csv)" 'nb-convert --from npy </dev/null'
+	fails_with 2 "invalid from 'npy' (want auto|amuse|princeton|csv" 'nb-convert --from npy </dev/null'
 	run --separate-stderr bash -c 'nb-gen -n 2 | nb-force -e 0.1 | nb-convert --to npy'
 	[[ $stderr == *'a NumPy array cannot represent attribute softening=0.1'* ]]
 }
@@ -851,8 +851,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 @test "wrong usage of nb-convert exits 2" {
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'
-	fails_with 2 "invalid from 'gadget' (want princeton|csv" 'nb-convert --from gadget </dev/null'
-	fails_with 2 "option '--frame' needs '--to'" 'nb-convert --from csv --frame 0 </dev/null'
+	fails_with 2 "invalid from 'xyz' (want auto|amuse|princeton|csv" 'nb-convert --from xyz </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
 	fails_with 2 "invalid frame '-2' (want a number from 0, or 'last')" 'nb-convert --to csv --frame -2 </dev/null'

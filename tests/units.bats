@@ -46,6 +46,7 @@ unit() {
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
+@test "parts of what is imported, and its bytes" { unit exchange/part; }
 @test "formats of other programs when memory runs out" { unit exchange/scarce; }
 @test "a file takes its name when it is complete" { unit exchange/output; }
 @test "a tool that makes frames in memory" { unit filter/make; }

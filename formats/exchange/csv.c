@@ -987,6 +987,18 @@ static int take_row(struct csv_reader *reader, char *line)
 	return 1;
 }
 
+/* Text that begins with a comment or the name of a column. */
+static int recognises(const unsigned char *head, size_t n, uint64_t size)
+{
+	size_t at;
+	(void)size;
+	if (!nb_text_begins(head, n, &at) || nb_foreign(head, n))
+		return 0;
+	while (at < n && (head[at] <= ' ' || head[at] == '"' || head[at] == '\''))
+		at++;
+	return at < n && (head[at] == '#' || head[at] == '_' || isalpha(head[at]));
+}
+
 static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 {
 	struct csv_reader *reader = in->state;
@@ -1031,6 +1043,7 @@ const struct nb_format nb_format_csv = {
 	.place = 2,
 	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_TABLE,
 	.G = 1,
+	.recognises = recognises,
 	.import_size = sizeof(struct csv_reader),
 	.open = open_csv,
 	.next = next,

@@ -2,8 +2,11 @@
  * and gives their names in NB_FORMATS as FORMAT(csv) ... */
 #include "formats/exchange/exchange.h"
 
+#include "formats/exchange/bytes_internal.h"
 #include "formats/exchange/output_internal.h"
+#include "formats/exchange/subset_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,6 +57,67 @@ const char *nb_import_tail(const struct nb_import *in)
 	return length > SHOWN ? in->name + length - SHOWN : in->name;
 }
 
+const struct nb_format *nb_format_recognised(const unsigned char *head, size_t n, uint64_t size)
+{
+	const struct nb_format *format;
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
+		if (format->open && format->recognises && format->recognises(head, n, size))
+			return format;
+	return NULL;
+}
+
+/* The format by the head of the file; NULL after in->error is set. */
+static const struct nb_format *recognise(struct nb_import *in)
+{
+	const struct nb_format *format;
+	size_t n, used;
+	const unsigned char *head = nb_bytes_peek(in->bytes, NB_HEAD, &n);
+	if (!head) {
+		snprintf(in->error, sizeof in->error, "read error in %s: %s", in->name, strerror(errno));
+		return NULL;
+	}
+	format = nb_format_recognised(head, n, in->bytes->size);
+	if (format)
+		return format;
+	const char *what = n == 0		   ? "the file is empty"
+			   : nb_is_stream(head, n) ? "this is a particle stream (it needs no '--from')"
+						   : nb_foreign(head, n);
+	if (what) {
+		snprintf(in->error, sizeof in->error, "%s: %s", nb_import_tail(in), what);
+		return NULL;
+	}
+	used = (size_t)snprintf(in->error, sizeof in->error, "%s is none of", nb_import_tail(in));
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < sizeof in->error; k++)
+		if (format->open && format->recognises)
+			used += (size_t)snprintf(
+				in->error + used, sizeof in->error - used, "%s %s", k ? "," : "", format->name);
+	return NULL;
+}
+
+/* Opens in->path, or the first of several files of this stem. */
+static int open_path(struct nb_import *in)
+{
+	static const char *const suffix[] = {"", ".0", ".0.hdf5"};
+	const size_t room = strlen(in->path) + 16;
+	char *path = malloc(room);
+	in->fd = -1;
+	if (!path)
+		return NB_ENOMEM;
+	for (size_t k = 0; in->fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
+		snprintf(path, room, "%s%s", in->path, suffix[k]);
+		in->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (in->fd < 0 && errno != ENOENT)
+			break;
+	}
+	if (in->fd < 0) {
+		free(path);
+		return -1;
+	}
+	in->opened = path;
+	in->path = in->name = path;
+	return NB_OK;
+}
+
 /* After a failure: the text that it left, or the one of its status. */
 static void explain(struct nb_import *in, int status)
 {
@@ -65,20 +129,30 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 	const struct nb_subset *subset, const struct nb_table_text *table)
 {
 	memset(in, 0, sizeof *in);
-	in->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : fd;
-	if (path && in->fd < 0)
-		return -1;
+	in->fd = fd;
 	in->path = path;
-	in->name = path ? path : "standard input";
-	in->format = format;
+	in->name = "standard input";
+	const int opened = path ? open_path(in) : NB_OK;
+	if (opened == NB_ENOMEM)
+		explain(in, opened);
+	if (opened)
+		return opened;
 	if (table) {
 		in->safe = table->safe;
 		in->columns = table->columns;
 	}
 	if (subset)
 		in->subset = *subset;
-	in->state = new_state(format->import_size);
-	int status = in->state ? format->open(in) : NB_ENOMEM;
+	in->bytes = new_state(sizeof *in->bytes);
+	int status = in->bytes ? nb_bytes_open(in->bytes, in->fd) : NB_ENOMEM;
+	if (!status) {
+		in->format = format ? format : recognise(in);
+		status = in->format ? NB_OK : NB_EINVAL;
+	}
+	if (!status) {
+		in->state = new_state(in->format->import_size);
+		status = in->state ? in->format->open(in) : NB_ENOMEM;
+	}
 	if (status)
 		explain(in, status);
 	return status;
@@ -87,6 +161,8 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 static enum nb_answer next_frame(struct nb_import *in, struct nb_frame *frame)
 {
 	nb_frame_clear(frame);
+	in->selected = NB_SELECTED_NONE;
+	in->usual_units = 0;
 	enum nb_answer answer = in->format->next(in, frame);
 	if (answer == NB_ERROR)
 		explain(in, NB_ENOMEM);
@@ -115,6 +191,11 @@ enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame)
 	if (answer != NB_FRAME)
 		return answer;
 	frame->number = in->nframe - 1;
+	const int status = nb_subset_apply(subset, in->selected, frame, in->error, sizeof in->error);
+	if (status) {
+		explain(in, status);
+		return NB_ERROR;
+	}
 	drop_unwanted(subset, frame);
 	if (!in->complete && !nb_frame_attribute(frame, "G") && nb_frame_set_attribute_f64(frame, "G", in->format->G)) {
 		explain(in, NB_ENOMEM);
@@ -125,14 +206,17 @@ enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame)
 
 void nb_import_close(struct nb_import *in)
 {
-	if (!in->format)
-		return;
 	if (in->state)
 		in->format->close(in);
 	free(in->state);
-	if (in->path)
+	if (in->bytes)
+		nb_bytes_close(in->bytes);
+	free(in->bytes);
+	if (in->opened)
 		close(in->fd);
-	in->format = NULL;
+	free(in->opened);
+	memset(in, 0, offsetof(struct nb_import, warning));
+	in->opened = in->state = NULL;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -166,10 +250,33 @@ int nb_export_frame(struct nb_export *out, const struct nb_frame *frame)
 	return status;
 }
 
+struct nb_beside {
+	struct nb_beside *before;
+	struct nb_output output;
+	char path[];
+};
+
+struct nb_output *nb_export_beside(struct nb_export *out, const char *path)
+{
+	struct nb_beside *file = new_state(sizeof *file + strlen(path) + 1);
+	if (!file)
+		return NULL;
+	strcpy(file->path, path);
+	file->before = out->beside;
+	out->beside = file;
+	return nb_output_open(&file->output, -1, file->path) == NB_OK ? &file->output : NULL;
+}
+
 static void release(struct nb_export *out)
 {
 	if (out->state && out->format->release)
 		out->format->release(out);
+	for (struct nb_beside *file = out->beside, *before; file; file = before) {
+		before = file->before;
+		nb_output_abandon(&file->output);
+		free(file);
+	}
+	out->beside = NULL;
 	free(out->state);
 	free(out->output);
 	out->format = NULL;
@@ -177,7 +284,18 @@ static void release(struct nb_export *out)
 
 int nb_export_close(struct nb_export *out)
 {
-	const int status = nb_output_close(out->output);
+	int status = out->format->end ? out->format->end(out) : NB_OK;
+	/* all bytes are in place before the first file takes its name */
+	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
+		status = nb_output_flush(&file->output);
+	if (out->beside && !out->only_beside && !status)
+		status = nb_output_flush(out->output);
+	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
+		status = nb_output_close(&file->output);
+	if (!status && out->only_beside)
+		nb_output_abandon(out->output);
+	else if (!status)
+		status = nb_output_close(out->output);
 	if (!status)
 		release(out);
 	return status;

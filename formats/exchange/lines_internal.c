@@ -1,6 +1,7 @@
 #include "formats/exchange/lines_internal.h"
 
 #include "common/mem.h"
+#include "formats/exchange/bytes_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,10 +53,7 @@ static int refill(struct nb_lines *lines)
 		lines->number++;
 		return nb_lines_fail(lines, "longer than %d bytes (is this a text file?)", NB_MAX_LINE);
 	}
-	ssize_t got;
-	do
-		got = read(lines->in->fd, lines->buffer + lines->end, NB_MAX_LINE - lines->end);
-	while (got < 0 && errno == EINTR);
+	const ssize_t got = nb_bytes_read(lines->in->bytes, lines->buffer + lines->end, NB_MAX_LINE - lines->end);
 	if (got < 0) {
 		snprintf(lines->in->error, sizeof lines->in->error, "read error in %s: %s", lines->in->name,
 			strerror(errno));
@@ -111,6 +109,15 @@ char *nb_text_skip(const char *text)
 	while (*text == ' ' || (*text >= '\t' && *text <= '\r'))
 		text++;
 	return (char *)text;
+}
+
+int nb_text_begins(const unsigned char *head, size_t n, size_t *mark)
+{
+	*mark = n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	for (size_t i = *mark; i < n; i++)
+		if (head[i] == 0x7f || (head[i] < 0x20 && !(head[i] >= '\t' && head[i] <= '\r')))
+			return 0;
+	return n > *mark;
 }
 
 int nb_text_is_control(char c)

@@ -29,6 +29,9 @@ void nb_lines_close(struct nb_lines *lines);
 /* The first character that is not white space. */
 char *nb_text_skip(const char *text);
 
+/* 1 if a text may begin with these bytes; *mark: how many of them are a byte order mark. */
+int nb_text_begins(const unsigned char *head, size_t n, size_t *mark);
+
 /* 1 for what would break a line or act on a terminal: control characters other than the tab. */
 int nb_text_is_control(char c);
 

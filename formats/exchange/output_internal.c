@@ -5,7 +5,9 @@
 #include "common/printable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OUT_SIZE = 128 << 10 };
@@ -37,7 +39,7 @@ static void tame(struct nb_output *out)
 	out->used = kept;
 }
 
-static int flush(struct nb_output *out)
+int nb_output_flush(struct nb_output *out)
 {
 	if (out->fd < 0) {
 		if (nb_whole_open(&out->file, out->path))
@@ -67,7 +69,7 @@ int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes)
 		out->used += part;
 		from += part;
 		bytes -= part;
-		if (out->used == OUT_SIZE && flush(out))
+		if (out->used == OUT_SIZE && nb_output_flush(out))
 			return -1;
 	}
 	return 0;
@@ -80,15 +82,36 @@ int nb_output_text(struct nb_output *out, const char *text)
 
 int nb_output_f64(struct nb_output *out, double x)
 {
-	if (OUT_SIZE - out->used < NB_DECIMAL_SIZE && flush(out))
+	if (OUT_SIZE - out->used < NB_DECIMAL_SIZE && nb_output_flush(out))
 		return -1;
 	out->used += nb_decimal_write(x, out->buffer + out->used);
 	return 0;
 }
 
+int nb_output_goes_back(struct nb_output *out)
+{
+	struct stat s;
+	if (nb_output_flush(out) || fstat(out->fd, &s))
+		return -1;
+	return S_ISREG(s.st_mode) && !(fcntl(out->fd, F_GETFL) & O_APPEND) && lseek(out->fd, 0, SEEK_CUR) == 0;
+}
+
+int nb_output_again(struct nb_output *out, size_t at, const void *data, size_t bytes)
+{
+	if (nb_output_flush(out))
+		return -1;
+	for (size_t done = 0; done < bytes;) {
+		const ssize_t n = pwrite(out->fd, (const char *)data + done, bytes - done, (off_t)(at + done));
+		if (n < 0 && errno != EINTR)
+			return -1;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 int nb_output_close(struct nb_output *out)
 {
-	if (flush(out))
+	if (nb_output_flush(out))
 		return -1;
 	const int fd = out->fd;
 	out->fd = -1;

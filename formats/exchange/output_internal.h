@@ -24,7 +24,12 @@ NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path
 NB_MUST_CHECK int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes);
 NB_MUST_CHECK int nb_output_text(struct nb_output *out, const char *text);
 NB_MUST_CHECK int nb_output_f64(struct nb_output *out, double x); /* shortest text that reads back the same */
-NB_MUST_CHECK int nb_output_close(struct nb_output *out);	  /* after a failure, nb_output_abandon */
-void nb_output_abandon(struct nb_output *out);			  /* releases memory, and drops a file that it made */
+/* Whether it is a new regular file, of which bytes can be written once more; -1 with errno: it cannot be made. */
+NB_MUST_CHECK int nb_output_goes_back(struct nb_output *out);
+/* Bytes in place of those at this offset, which have been written to such a file. */
+NB_MUST_CHECK int nb_output_again(struct nb_output *out, size_t at, const void *data, size_t bytes);
+NB_MUST_CHECK int nb_output_flush(struct nb_output *out);
+NB_MUST_CHECK int nb_output_close(struct nb_output *out); /* after a failure, nb_output_abandon */
+void nb_output_abandon(struct nb_output *out);		  /* releases memory, and drops a file that it made */
 
 #endif

@@ -316,6 +316,30 @@ static int read_text(struct nb_lines *lines, struct nb_frame *frame)
 	return status;
 }
 
+/* Digits alone, then a number on its own; both may stand on one line. */
+static int recognises(const unsigned char *head, size_t n, uint64_t size)
+{
+	char text[256];
+	double radius;
+	size_t mark;
+	const size_t used = n < sizeof text ? n : sizeof text - 1;
+	(void)size;
+	if (!nb_text_begins(head, used, &mark))
+		return 0;
+	memcpy(text, head, used);
+	text[used] = '\0';
+	const char *at = nb_text_skip(text + mark);
+	const size_t digits = strspn(at, "0123456789");
+	if (digits == 0 || !isspace((unsigned char)at[digits]))
+		return 0;
+	const char *end = nb_decimal_read(nb_text_skip(at + digits), &radius);
+	if (!end)
+		return 0;
+	while (*end == ' ' || *end == '\t' || *end == '\r')
+		end++;
+	return *end == '\n' || *end == '\0';
+}
+
 static int open_text(struct nb_import *in)
 {
 	struct princeton_reader *reader = in->state;
@@ -456,6 +480,7 @@ const struct nb_format nb_format_princeton = {
 	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_LOSES_TIME,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),
 	.G = PRINCETON_G,
+	.recognises = recognises,
 	.import_size = sizeof(struct princeton_reader),
 	.open = open_text,
 	.next = next,

@@ -16,7 +16,7 @@ static const struct {
 	{"BZh", 3, "this is bzip2: put 'bzip2 -dc' before"},
 	{"\x04\"M\x18", 4, "this is lz4: put 'lz4 -dc' before"},
 	{"PK\x03\x04", 4, "this is a zip archive: put 'unzip -p FILE' before"},
-	{"\x89HDF\r\n\x1a\n", 8, "this is HDF5: write a table of it, then nb-convert --from csv"},
+	{"\x89HDF\r\n\x1a\n", 8, "this is HDF5: put 'nb-convert --from auto' before"},
 	{"\x93NUMPY", 6, "this is a NumPy array: nb-stream(5) has a writer of streams in NumPy"},
 	{"P6\n", 3, "this is a PPM picture"},
 	{"\xff\xfe", 2, "this is UTF-16 text: put 'iconv -f UTF-16 -t UTF-8' before"},

@@ -316,7 +316,7 @@ def bad():
             ("zstd", b"\x28\xb5\x2f\xfd\x24\x80\x11\0", "zstd: put 'zstd -dc' before"),
             ("xz", b"\xfd7zXZ\0\0\x04", "xz: put 'xz -dc' before"),
             ("bzip2", b"BZh91AY&SY", "bzip2: put 'bzip2 -dc' before"),
-            ("hdf5", b"\x89HDF\r\n\x1a\n", "HDF5: write a table of it, then nb-convert --from csv"),
+            ("hdf5", b"\x89HDF\r\n\x1a\n", "HDF5: put 'nb-convert --from auto' before"),
             ("npy", b"\x93NUMPY\x01\0", "a NumPy array: nb-stream(5) has a writer of streams in NumPy")):
         yield "foreign-" + name, "reads", magic + "0 (this is " + what + ")", begin + bytes(32)
     yield "wrong-magic", "reads", magic + "0", changed(whole_stream, 1)

@@ -12,18 +12,29 @@
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* "princeton|csv|npy", or only those that are read, which stand before the others */
+/* How many formats stand before those that are written. */
+static size_t only_read(void)
+{
+	size_t k = 0;
+	while (!nb_format_number(k)->frame)
+		k++;
+	return k;
+}
+
+/* "princeton|csv|npy" of those that are written, or those that are read, which stand before the others */
 static void list_formats(char *to, size_t size, int read)
 {
 	const struct nb_format *format;
+	const size_t first = read ? 0 : only_read();
 	size_t used = 0;
-	for (size_t k = 0; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
-		used += (size_t)snprintf(to + used, size - used, "%s%s", k ? "|" : "", format->name);
+	for (size_t k = first; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
+		used += (size_t)snprintf(to + used, size - used, "%s%s", k > first ? "|" : "", format->name);
 }
 
 static void list_from(char *to, size_t size)
 {
-	list_formats(to, size, 1);
+	const size_t used = (size_t)snprintf(to, size, "auto|");
+	list_formats(to + used, size - used, 1);
 }
 
 static void list_to(char *to, size_t size)
@@ -45,14 +56,27 @@ static const struct nb_option options[] = {
 	{0, "columns", NB_TEXT(struct convert, columns), .arg = "LIST", .fallback = "a header line",
 		.help = "csv: names of the columns of a table without header, - for one to skip"},
 	{0, "frame", NB_TEXT(struct convert, chosen_text), .arg = "K", .fallback = "all",
-		.help = "export frame K only, counted from 0, or 'last'"},
-	{0, "from", NB_CHOICE(struct convert, from), .make_arg = list_from, .help = "read this format, write a stream"},
+		.help = "frame K only, counted from 0, or 'last'"},
+	{0, "fields", NB_TEXT(struct convert, fields), .arg = "LIST", .fallback = "all",
+		.help = "import these columns only"},
+	{0, "files", NB_U64(struct convert, files), .min = 1, .max = NB_CONVERT_MOST_FILES, .arg = "N",
+		.fallback = "as few as hold it", .help = "gadget: spread a frame over N files FILE.0, FILE.1 ..."},
+	{0, "from", NB_CHOICE(struct convert, from), .min = AUTO, .make_arg = list_from,
+		.help = "read this format, write a stream; auto: the one that the file has"},
 	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
 		.help = "gravitational constant of the imported data"},
+	{0, "keep-derived", NB_FLAG(struct convert, keep_derived),
+		.help = "keep acc, pot and the like where bodies are left out"},
 	{0, "no-comments", NB_FLAG(struct convert, plain),
 		.help = "csv: no lines with attributes and types before the header"},
+	{0, "rows", NB_TEXT(struct convert, rows), .arg = "FIRST:LAST:STEP", .fallback = "all",
+		.help = "import these bodies only, counted from 0 as they stand in the file; ::10 is every tenth"},
 	{0, "safe-cells", NB_FLAG(struct convert, safe),
 		.help = "csv: an apostrophe before text that a spreadsheet would compute"},
+	{0, "species", NB_TEXT(struct convert, species), .arg = "LIST", .fallback = "all",
+		.help = "import bodies of these species (types of GADGET) only, such as 1,2"},
+	{0, "sphere", NB_TEXT(struct convert, sphere), .arg = "X,Y,Z,RADIUS", .fallback = "all",
+		.help = "import the bodies in this sphere only"},
 	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_to, .help = "read a stream, write this format"},
 };
 
@@ -64,12 +88,27 @@ static void parse_frame(struct convert *opt)
 		nb_die(NB_EXIT_USAGE, "invalid frame '%s' (want a number from 0, or 'last')", opt->chosen_text);
 }
 
-/* Options that only one way, or a table, has. */
+/* Options of an import alone. */
+static const char *part_option(const struct convert *opt)
+{
+	return opt->fields	   ? "fields"
+	       : opt->keep_derived ? "keep-derived"
+	       : opt->rows	   ? "rows"
+	       : opt->species	   ? "species"
+	       : opt->sphere	   ? "sphere"
+				   : NULL;
+}
+
+/* Options that only one way, or a table, has; format NULL: it is not known yet. */
 static void check_options(struct nb_run *run, const struct convert *opt, int from, const struct nb_format *format)
 {
-	const int table = (format->traits & NB_TABLE) != 0;
-	if (from && opt->chosen_text)
-		nb_die(NB_EXIT_USAGE, "option '--frame' needs '--to'");
+	const int table = format && (format->traits & NB_TABLE) != 0;
+	if (!from && part_option(opt))
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--from'", part_option(opt));
+	if (opt->files && (from || !(format->traits & NB_MANY_FILES)))
+		nb_die(NB_EXIT_USAGE, "option '--files' needs '--to gadget'");
+	if (opt->files > 1 && !opt->path)
+		nb_die(NB_EXIT_USAGE, "option '--files' needs a FILE");
 	if (!from && (nb_given(run, &opt->G) || run->common.no_history))
 		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", nb_given(run, &opt->G) ? "--G" : "--no-history");
 	if (opt->safe && !table)
@@ -97,7 +136,7 @@ static void check_operand(struct nb_run *run, struct convert *opt, int from)
 			"'%s' is a particle stream, and with '--to' FILE is the output (want 'nb-convert --to %s -o "
 			"OUT "
 			"FILE')",
-			path, nb_format_number((size_t)opt->to)->name);
+			path, nb_format_number(only_read() + (size_t)opt->to)->name);
 }
 
 static void check(struct nb_run *run, void *self)
@@ -106,12 +145,16 @@ static void check(struct nb_run *run, void *self)
 	const int from = nb_given(run, &opt->from);
 	if (from == nb_given(run, &opt->to))
 		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
-	const struct nb_format *format = nb_format_number((size_t)(from ? opt->from : opt->to));
-	check_options(run, opt, from, format);
+	const struct nb_format *format = from && opt->from == AUTO
+						 ? NULL
+						 : nb_format_number(
+							   from ? (size_t)opt->from : only_read() + (size_t)opt->to);
 	check_operand(run, opt, from);
+	check_options(run, opt, from, format);
 	if (opt->chosen_text)
 		parse_frame(opt);
-	opt->one = opt->chosen_text || !(format->traits & NB_MANY_FRAMES);
+	nb_convert_parse_part(opt);
+	opt->one = !from && (opt->chosen_text || !(format->traits & NB_MANY_FRAMES));
 	run->streams = from ? NB_WRITES : NB_READS;
 }
 
@@ -120,18 +163,22 @@ static void begin(struct nb_run *run, void *self)
 	struct convert *opt = self;
 	int status;
 	if (run->streams & NB_READS) {
-		if (nb_export_open(&opt->out, nb_format_number((size_t)opt->to), opt->path))
+		if (nb_export_open(&opt->out, nb_format_number(only_read() + (size_t)opt->to), opt->path))
 			nb_die(NB_EXIT_FAILED, "out of memory");
 		opt->out.safe = opt->safe;
 		opt->out.plain = opt->plain;
+		opt->out.files = (unsigned)opt->files;
 		return;
 	}
+	const struct nb_format *format = opt->from == AUTO ? NULL : nb_format_number((size_t)opt->from);
 	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns};
-	status = nb_import_open(&opt->in, nb_format_number((size_t)opt->from), run->files.in, opt->path, NULL, &table);
+	status = nb_import_open(&opt->in, format, run->files.in, opt->path, &opt->subset, &table);
 	if (status == -1)
 		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+	if (!format)
+		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
 }
 
 /* What has been written of a file goes; the rest ends with the process. */
@@ -150,19 +197,45 @@ static void clear(void *self)
 
 /* ---- import ------------------------------------------------------------------------------------- */
 
+static int next_frame(struct convert *opt, struct nb_frame *frame)
+{
+	const enum nb_answer answer = nb_import_next(&opt->in, frame);
+	if (answer == NB_ERROR)
+		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+	if (answer == NB_FRAME && *opt->in.warning)
+		nb_warn("%s", opt->in.warning);
+	return answer == NB_FRAME;
+}
+
+/* The last frame; 0 if there is none, or it has been taken. */
+static int last_frame(struct convert *opt, struct nb_frame *frame)
+{
+	int there = 0;
+	while (next_frame(opt, &opt->frame)) {
+		nb_frame_clear(frame);
+		*frame = opt->frame;
+		nb_frame_init(&opt->frame);
+		there = 1;
+	}
+	return there;
+}
+
 static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct convert *opt = self;
-	enum nb_answer answer = nb_import_next(&opt->in, frame);
-	if (answer == NB_ERROR)
-		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
-	if (answer == NB_END)
+	const int there = opt->last ? last_frame(opt, frame) : next_frame(opt, frame);
+	if (!there && opt->subset.count && opt->in.nframe <= opt->subset.first)
+		nb_die(NB_EXIT_FAILED, "%s has no frame %" PRIu64 " (it has %" PRIu64 ")", opt->in.name, opt->chosen,
+			opt->in.nframe);
+	if (!there)
 		return 0;
-	if (*opt->in.warning)
-		nb_warn("%s", opt->in.warning);
+	nb_convert_require_fields(opt, frame);
 	nb_require_unique_ids(frame, opt->in.name);
-	if (nb_given(run, &opt->G))
+	if (nb_given(run, &opt->G)) {
 		nb_set_attribute_f64(frame, "G", opt->G);
+		if (opt->in.usual_units)
+			nb_frame_drop_attribute(frame, "units");
+	}
 	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", frame->number, frame->rows[NB_PARTICLE]);
 	return 1;
 }
@@ -202,6 +275,15 @@ static void convert_stream(struct nb_run *run, void *self)
 	nb_frame_clear(&frame);
 }
 
+/* Formats that this build lacks something for. */
+static void list_lacking(void)
+{
+	const struct nb_format *format;
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
+		if (format->lacks && format->lacks())
+			printf("--from %s is %s.\n", format->name, format->lacks());
+}
+
 const struct nb_tool nb_tool_convert = {
 	.name = "nb-convert",
 	.about = "convert particle streams from and to other formats",
@@ -213,6 +295,7 @@ const struct nb_tool nb_tool_convert = {
 	.footer = "With --from, FILE is read.  With --to, FILE is written, or, after -o OUT, the stream in FILE is "
 		  "read.\n"
 		  "Without FILE, standard input or output is used.\n",
+	.more_help = list_lacking,
 	.size = sizeof(struct convert),
 	.check = check,
 	.begin = begin,

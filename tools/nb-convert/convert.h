@@ -6,7 +6,7 @@
 #include "tools/filter/filter.h"
 
 struct convert {
-	int from, to; /* number of the format */
+	int from, to; /* number of the format; from: AUTO, the one that recognises the file */
 	double G;
 	const char *chosen_text; /* --frame */
 	uint64_t chosen;	 /* what it says ... */
@@ -14,6 +14,12 @@ struct convert {
 	int plain;		 /* --no-comments */
 	const char *columns;	 /* --columns */
 	int safe;		 /* --safe-cells */
+
+	const char *fields, *rows, *species, *sphere; /* which part is imported */
+	int keep_derived;
+	struct nb_subset subset; /* what they say */
+	double ball[4];		 /* of --sphere */
+	uint64_t files;		 /* --files */
 
 	const char *path; /* operand, or NULL */
 	struct nb_import in;
@@ -23,6 +29,17 @@ struct convert {
 	struct nb_frame *held; /* to be written when it is known what follows */
 	struct nb_frame frame; /* what held points to */
 };
+
+enum { AUTO = -1, NB_CONVERT_MOST_FILES = 1000 };
+
+/* ---- part.c: what is imported ---- */
+
+/* Reads --fields, --rows, --species and --sphere; wrong usage ends the tool. */
+void nb_convert_parse_part(struct convert *opt);
+/* Ends the tool if a column of --fields is not there. */
+void nb_convert_require_fields(const struct convert *opt, const struct nb_frame *frame);
+
+/* ---- export.c ---- */
 
 /* Another frame follows those that have been taken ... */
 void nb_convert_expect(struct convert *opt);

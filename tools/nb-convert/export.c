@@ -76,6 +76,9 @@ static void export(struct convert *opt, const struct nb_frame *frame)
 	if ((format->traits & NB_LOSES_EMPTY) && opt->plain && opt->out.several && frame->rows[NB_PARTICLE] == 0)
 		nb_warn("%s cannot represent frame %" PRIu64 ", which has no bodies", format->about, frame->number);
 	nb_verbose("frame %" PRIu64 ": %" PRIu64 " bodies", frame->number, frame->rows[NB_PARTICLE]);
+	if (*opt->out.warning)
+		nb_warn("%s", opt->out.warning);
+	*opt->out.warning = '\0';
 	if (opt->out.nframe == 1) {
 		warn_of_columns(&opt->out, frame);
 		warn_of_losses(&opt->out, frame);

@@ -140,20 +140,20 @@ static const char *likely_units(double G)
 	static const char *const common[] = {"pc,Msun,km/s", "kpc,Msun,km/s", "kpc,1e10Msun,km/s", "Mpc,1e10Msun,km/s",
 		"AU,Msun,yr", "AU,Msun,d", "pc,Msun,Myr", "m,kg,s", "cm,g,s"};
 	const char *why;
-	struct units units;
+	struct nb_unit_system units;
 	for (size_t k = 0; k < sizeof common / sizeof *common; k++)
-		if (nb_transform_parse_units(common[k], &units, &why) == 0 &&
-			fabs(G / nb_transform_G(&units) - 1) <= 0.01)
+		if (nb_unit_system_parse(common[k], &units, &why) == 0 &&
+			fabs(G / nb_unit_system_G(&units) - 1) <= 0.01)
 			return common[k];
 	return G == 1 ? "1pc,1000Msun" : "pc,Msun";
 }
 
 /* What the frame is in; *G: its constant in these units. */
-static struct units source_units(struct nb_frame *frame, const struct units *stated, double *G)
+static struct nb_unit_system source_units(struct nb_frame *frame, const struct nb_unit_system *stated, double *G)
 {
 	const char *text = nb_frame_attribute(frame, "units");
-	struct units from = *stated;
-	if (from.length == 0 && (!text || nb_transform_known_units(text, &from)))
+	struct nb_unit_system from = *stated;
+	if (from.length == 0 && (!text || nb_unit_system_known(text, &from)))
 		nb_die(NB_EXIT_FAILED,
 			"the units of frame %" PRIu64
 			" are not known from its attribute units='%s' (put '--from-units' "
@@ -169,12 +169,12 @@ static struct units source_units(struct nb_frame *frame, const struct units *sta
 			*G, frame->number);
 	/* G is the constant of nature in these units if the velocity is right */
 	from.velocity = 1;
-	from.velocity = sqrt(nb_transform_G(&from) / *G);
+	from.velocity = sqrt(nb_unit_system_G(&from) / *G);
 	return from;
 }
 
 /* Without a G of its own a frame gets that of nature; what was computed with 1 is dropped. */
-static void take_natural_G(struct nb_frame *frame, const struct units *from, double G, double natural)
+static void take_natural_G(struct nb_frame *frame, const struct nb_unit_system *from, double G, double natural)
 {
 	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
 	if (G != 1)
@@ -202,7 +202,7 @@ static void name_unit(struct nb_frame *frame, enum nb_field field, const char *f
 	strcpy(column->unit, n <= NB_UNIT_SIZE ? text : nb_field_info[field].unit);
 }
 
-static void name_units(struct nb_frame *frame, const struct units *to)
+static void name_units(struct nb_frame *frame, const struct nb_unit_system *to)
 {
 	const char *length = to->name[0], *velocity = to->name[2];
 	nb_set_attribute(frame, "units", to->text);
@@ -215,11 +215,11 @@ static void name_units(struct nb_frame *frame, const struct units *to)
 	name_unit(frame, NB_JERK, "(%s)^3/(%s)^2", velocity, length);
 }
 
-static void convert(struct nb_frame *frame, const struct units *to, struct units *known)
+static void convert(struct nb_frame *frame, const struct nb_unit_system *to, struct nb_unit_system *known)
 {
 	double G;
-	const struct units from = source_units(frame, known, &G);
-	const double natural = nb_transform_G(&from);
+	const struct nb_unit_system from = source_units(frame, known, &G);
+	const double natural = nb_unit_system_G(&from);
 	const int other = !(fabs(G - natural) <= 0.01 * natural);
 	if (other) {
 		nb_drop_run_attributes(frame);
@@ -238,14 +238,14 @@ static void convert(struct nb_frame *frame, const struct units *to, struct units
 	multiply(frame, &factors);
 	/* where G is that of nature to rounding, it is so in all units */
 	const int exact = other || fabs(G - natural) <= 1e-12 * natural;
-	nb_set_attribute_f64(frame, "G", exact ? nb_transform_G(to) : G * (nb_transform_G(to) / natural));
+	nb_set_attribute_f64(frame, "G", exact ? nb_unit_system_G(to) : G * (nb_unit_system_G(to) / natural));
 	name_units(frame, to);
 	*known = *to;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------- */
 
-void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct units *units)
+void nb_transform_apply(struct nb_frame *frame, const struct operation *op, struct nb_unit_system *units)
 {
 	char before[NB_STALE_TEXT] = "";
 	nb_list_derived(frame, before);

@@ -159,7 +159,7 @@ static void parse_scale(struct operation *op)
 static void parse_units(struct operation *op)
 {
 	const char *why;
-	if (nb_transform_parse_units(op->text, &op->units, &why))
+	if (nb_unit_system_parse(op->text, &op->units, &why))
 		invalid(op->kind, op->text, why);
 	if (op->kind == UNITS && op->units.velocity == 0)
 		invalid(op->kind, op->text, "LENGTH,MASS,VELOCITY such as pc,Msun,km/s, or LENGTH,MASS,TIME");

@@ -54,7 +54,7 @@ static void check(struct nb_run *run, void *self)
 static void transform(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	const struct transform *opt = self;
-	struct units units = {.length = 0};
+	struct nb_unit_system units = {.length = 0};
 	(void)run;
 	nb_require_valid(frame);
 	for (size_t k = 0; k < opt->given.n; k++)

@@ -2,16 +2,10 @@
 #ifndef NB_TRANSFORM_H
 #define NB_TRANSFORM_H
 
+#include "common/units.h"
 #include "tools/filter/filter.h"
 
 enum kind { SHIFT, BOOST, ROTATE, SCALE, FROM_UNITS, UNITS, RECENTER, NKIND };
-
-/* A unit system: what one unit is in metres, kilograms and metres per second, and how people write it. */
-struct units {
-	double length, mass, velocity; /* velocity 0: follows from G */
-	const char *text;	       /* "pc,Msun,km/s" */
-	char name[3][24];	       /* "pc", "Msun", "km/s" */
-};
 
 enum centre { CENTRE_OF_MASS, CENTRE_OF_DENSITY };
 
@@ -24,25 +18,19 @@ struct operation {
 	struct scale {
 		double length, mass, velocity;
 	} scale;
-	struct units units; /* FROM_UNITS, UNITS */
-	enum centre centre; /* RECENTER */
+	struct nb_unit_system units; /* FROM_UNITS, UNITS */
+	enum centre centre;	     /* RECENTER */
 };
 
-/* ---- parse.c, units.c: what is wrong in the text ends the tool with status 2 ---------------------- */
+/* ---- parse.c: what is wrong in the text ends the tool with status 2 ------------------------------- */
 
 /* "shift", as the option is called. */
 const char *nb_transform_name(enum kind kind);
 struct operation nb_transform_parse(enum kind kind, const char *text);
-/* LENGTH,MASS[,VELOCITY or TIME]; at most so many parts are missing.  0, or -1 with why. */
-NB_MUST_CHECK int nb_transform_parse_units(const char *text, struct units *units, const char **why);
-/* The units that the text of attribute units says; 0, or -1 if it says none. */
-NB_MUST_CHECK int nb_transform_known_units(const char *text, struct units *units);
-/* Newton's constant in these units, whose velocity is known. */
-double nb_transform_G(const struct units *units);
 
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 
-void nb_transform_apply(struct nb_frame *frame, const struct operation *operation, struct units *units);
+void nb_transform_apply(struct nb_frame *frame, const struct operation *operation, struct nb_unit_system *units);
 void nb_transform_shift(struct nb_frame *frame, const double d[3]);
 void nb_transform_boost(struct nb_frame *frame, const double d[3]);
 /* Columns that have left the range of their types end the tool. */

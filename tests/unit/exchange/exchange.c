@@ -18,14 +18,16 @@ static int file_is(const char *text)
 static void test_table(void)
 {
 	const struct nb_format *format;
-	int before = 0, reads = 1;
+	int before = -1, reads = 1, writes = 0;
 	size_t k = 0;
 	for (; (format = nb_format_number(k)) != NULL; k++) {
 		CHECK(format->place >= before);
 		CHECK(format_named(format->name) == format);
-		CHECK(format->frame && format->holds && !format->open == !format->next &&
-			!format->open == !format->close);
+		CHECK(!format->frame == !format->holds && !format->open == !format->next &&
+			!format->open == !format->close && (format->frame || format->open));
 		CHECK(reads || !format->open);
+		CHECK(format->frame || !writes);
+		writes |= format->frame != NULL;
 		reads = format->open != NULL;
 		before = format->place;
 	}

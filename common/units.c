@@ -1,6 +1,6 @@
 /* Units by name.  Sizes: IAU 2012 B2 (AU), 2015 B2 and B3 (pc, nominal solar values), CODATA 2018 (G). */
+#include "common/units.h"
 #include "common/parse.h"
-#include "tools/nb-transform/transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,9 +91,9 @@ static int parse_part(const char *text, double *size, enum dimension *dimension,
 	return 0;
 }
 
-int nb_transform_parse_units(const char *text, struct units *units, const char **why)
+int nb_unit_system_parse(const char *text, struct nb_unit_system *units, const char **why)
 {
-	*units = (struct units){.text = text};
+	*units = (struct nb_unit_system){.text = text};
 	*why = "LENGTH,MASS,VELOCITY such as pc,Msun,km/s";
 	size_t part = 0;
 	for (const char *at = text;; at++, part++) {
@@ -129,7 +129,7 @@ int nb_transform_parse_units(const char *text, struct units *units, const char *
 	return part >= 1 ? 0 : -1;
 }
 
-int nb_transform_known_units(const char *text, struct units *units)
+int nb_unit_system_known(const char *text, struct nb_unit_system *units)
 {
 	static const char *const known[][2] = {
 		{"SI", "m,kg,m/s"}, /* of nb-convert, and of nb-gen solar */
@@ -138,11 +138,51 @@ int nb_transform_known_units(const char *text, struct units *units)
 	const char *why;
 	for (size_t k = 0; k < sizeof known / sizeof *known; k++)
 		if (strcmp(text, known[k][0]) == 0)
-			return nb_transform_parse_units(known[k][1], units, &why);
-	return nb_transform_parse_units(text, units, &why) || units->velocity == 0 ? -1 : 0;
+			return nb_unit_system_parse(known[k][1], units, &why);
+	return nb_unit_system_parse(text, units, &why) || units->velocity == 0 ? -1 : 0;
 }
 
-double nb_transform_G(const struct units *units)
+double nb_unit_system_G(const struct nb_unit_system *units)
 {
 	return NEWTON * units->mass / (units->length * units->velocity * units->velocity);
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+/* "1e10Msun" of this size: the unit of the list of which it is the smallest power of ten; else in the last.  The number
+ * is divided by h. */
+static void name_part(
+	char *text, size_t room, double size, double h, const char *const list[], size_t n, const char *behind)
+{
+	const char *unit = list[n - 1];
+	double best = 100, number = size / find(unit, strlen(unit))->size / h;
+	for (size_t k = 0; k < n; k++) {
+		const double ratio = size / find(list[k], strlen(list[k]))->size, power = round(log10(ratio));
+		if (fabs(ratio / pow(10, power) - 1) > 5e-4 || fabs(power) >= fabs(best))
+			continue;
+		best = power;
+		unit = list[k];
+		number = pow(10, power) / h;
+	}
+	if (number == 1)
+		snprintf(text, room, "%s%s", unit, behind);
+	else if (best < 100 && h == 1)
+		snprintf(text, room, "1e%.0f%s%s", best, unit, behind);
+	else
+		snprintf(text, room, "%.10g%s%s", number, unit, behind);
+	char *plus = strchr(text, '+');
+	if (plus)
+		memmove(plus, plus + 1, strlen(plus));
+}
+
+const char *nb_unit_system_name(double length, double mass, double velocity, double h, char *text)
+{
+	static const char *const lengths[] = {"kpc", "Mpc", "pc", "AU", "m", "cm"},
+				 *const masses[] = {"Msun", "kg", "g"}, *const velocities[] = {"km", "m", "cm"};
+	char part[3][NB_UNIT_SYSTEM_TEXT / 3];
+	name_part(part[0], sizeof part[0], length, h, lengths, sizeof lengths / sizeof *lengths, "");
+	name_part(part[1], sizeof part[1], mass, h, masses, sizeof masses / sizeof *masses, "");
+	name_part(part[2], sizeof part[2], velocity, 1, velocities, sizeof velocities / sizeof *velocities, "/s");
+	snprintf(text, NB_UNIT_SYSTEM_TEXT, "%s,%s,%s", part[0], part[1], part[2]);
+	return text;
 }

@@ -1,0 +1,402 @@
+/* The program that reads with libhdf5: hdf5_internal.h says why.  It is no part of the library. */
+#include "formats/exchange/hdf5_internal.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	SOCKET = 0,
+	FILE_FD = NB_H5_FILE,
+	DEPTH = 6,	 /* of groups */
+	PATH = 1024,	 /* bytes of the path of an object */
+	OBJECTS = 50000, /* taken into the list */
+	NUMBERS = 4096,	 /* in an attribute */
+	TEXT = 1 << 16,
+	SECONDS = 60 /* to compute, for the list and for each request */
+};
+#define MEMORY ((uint64_t)256 << 20) /* more than rows need */
+
+struct walk {
+	FILE *list;
+	unsigned depth, objects;
+	uint64_t ndataset;
+	char path[PATH];
+	size_t length;
+};
+
+/* ---- limits ------------------------------------------------------------------------------------- */
+
+static void limit(int what, uint64_t soft)
+{
+	struct rlimit l;
+	if (getrlimit(what, &l) == 0) {
+		l.rlim_cur = soft < l.rlim_max ? soft : l.rlim_max;
+		setrlimit(what, &l);
+	}
+}
+
+/* From here on so many seconds and bytes more. */
+static void limit_work(uint64_t bytes)
+{
+	struct rusage used;
+	unsigned long long pages = 0;
+	if (getrusage(RUSAGE_SELF, &used) == 0)
+		limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + SECONDS);
+	FILE *file = fopen("/proc/self/statm", "r");
+	if (file && fscanf(file, "%llu", &pages) == 1)
+		limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + MEMORY + bytes);
+	if (file)
+		fclose(file);
+}
+
+/* ---- talking ------------------------------------------------------------------------------------ */
+
+static void send_bytes(const void *data, size_t n)
+{
+	for (const char *at = data; n;) {
+		const ssize_t part = write(SOCKET, at, n);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0)
+			_exit(1);
+		at += part;
+		n -= (size_t)part;
+	}
+}
+
+static void answer(int failed, const void *data, size_t bytes)
+{
+	const struct nb_h5_answer head = {(uint64_t)failed, bytes};
+	send_bytes(&head, sizeof head);
+	send_bytes(data, bytes);
+}
+
+/* The innermost reason is the first. */
+static herr_t take_reason(unsigned k, const H5E_error2_t *error, void *text)
+{
+	if (k == 0)
+		snprintf(text, 200, "%s", error->desc);
+	return 0;
+}
+
+static void refuse(const char *what)
+{
+	char reason[200] = "", text[PATH + 300];
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, reason);
+	const int n = snprintf(text, sizeof text, "%s%s%s", what, *reason ? ": " : "", reason);
+	answer(1, text, (size_t)n);
+}
+
+/* ---- the list ----------------------------------------------------------------------------------- */
+
+static void put(
+	struct walk *walk, struct nb_h5_record *record, const char *name, const double *number, const char *text)
+{
+	static const char zero[8];
+	char path[2 * PATH];
+	snprintf(path, sizeof path, "%s%s%s", walk->path, name ? "@" : "", name ? name : "");
+	record->path_bytes = strlen(path) + 1;
+	record->text_bytes = text ? strlen(text) + 1 : 0;
+	const size_t bytes = record->path_bytes + record->text_bytes;
+	fwrite(record, sizeof *record, 1, walk->list);
+	if (number)
+		fwrite(number, sizeof *number, record->item.count, walk->list);
+	fwrite(path, 1, record->path_bytes, walk->list);
+	if (text)
+		fwrite(text, 1, record->text_bytes, walk->list);
+	fwrite(zero, 1, (8 - bytes % 8) % 8, walk->list);
+}
+
+static int is_ieee(hid_t type, size_t size)
+{
+	size_t sign, exponent, esize, mantissa, msize;
+	if (H5Tget_fields(type, &sign, &exponent, &esize, &mantissa, &msize) < 0)
+		return 0;
+	const size_t want = size == 8 ? 11 : size == 4 ? 8 : 5;
+	return (size == 2 || size == 4 || size == 8) && esize == want && mantissa == 0 &&
+	       msize == 8 * size - 1 - want && exponent == msize && sign == 8 * size - 1;
+}
+
+static void describe_type(hid_t type, struct nb_h5_item *item)
+{
+	const H5T_class_t class = H5Tget_class(type);
+	item->kind = '?';
+	item->size = H5Tget_size(type);
+	const int whole = H5Tget_precision(type) == 8 * item->size && H5Tget_offset(type) == 0;
+	if (class == H5T_FLOAT && is_ieee(type, item->size))
+		item->kind = 'f';
+	if (class == H5T_INTEGER && whole && (item->size == 1 || item->size == 2 || item->size == 4 || item->size == 8))
+		item->kind = H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
+	if (class == H5T_STRING && !H5Tis_variable_str(type))
+		item->kind = 'S';
+	item->big = (class == H5T_FLOAT || class == H5T_INTEGER) && H5Tget_order(type) == H5T_ORDER_BE;
+}
+
+static int describe_space(hid_t space, struct nb_h5_item *item)
+{
+	hsize_t dim[H5S_MAX_RANK];
+	const int rank = H5Sget_simple_extent_dims(space, dim, NULL);
+	if (rank < 0 || rank > NB_H5_RANK || H5Sget_simple_extent_type(space) == H5S_NULL)
+		return -1;
+	item->rank = (unsigned)rank;
+	for (int k = 0; k < rank; k++)
+		item->dim[k] = dim[k];
+	return 0;
+}
+
+static herr_t attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
+{
+	struct walk *walk = context;
+	struct nb_h5_record record = {.item.is_attribute = 1};
+	struct nb_h5_item *item = &record.item;
+	double number[NUMBERS];
+	char *text = NULL;
+	(void)info;
+	if (walk->objects++ >= OBJECTS)
+		return -1;
+	const hid_t id = H5Aopen(object, name, H5P_DEFAULT);
+	if (id < 0)
+		return -1;
+	const hid_t type = H5Aget_type(id), space = H5Aget_space(id);
+	const hssize_t count = H5Sget_simple_extent_npoints(space);
+	if (describe_space(space, item) == 0 && count >= 1 && count <= NUMBERS && strlen(name) < PATH) {
+		describe_type(type, item);
+		item->count = (uint64_t)count;
+		if (item->kind != 'S' && item->kind != '?' && H5Aread(id, H5T_NATIVE_DOUBLE, number) >= 0)
+			put(walk, &record, name, number, NULL);
+		if (item->kind == 'S' && count == 1 && item->size < TEXT && (text = calloc(1, item->size + 1)) &&
+			H5Aread(id, type, text) >= 0)
+			put(walk, &record, name, NULL, text);
+		if (count == 1 && H5Tis_variable_str(type) > 0 && H5Aread(id, type, &text) >= 0 && text) {
+			item->kind = 'S';
+			if (strlen(text) < TEXT)
+				put(walk, &record, name, NULL, text);
+		}
+	}
+	free(text);
+	H5Sclose(space);
+	H5Tclose(type);
+	H5Aclose(id);
+	return 0;
+}
+
+static void describe_layout(hid_t set, struct nb_h5_item *item)
+{
+	hsize_t chunk[H5S_MAX_RANK];
+	const hid_t list = H5Dget_create_plist(set);
+	const H5D_layout_t layout = H5Pget_layout(list);
+	item->layout = NB_H5_BY_LIBRARY;
+	item->chunk = 1;
+	if (layout == H5D_CONTIGUOUS) {
+		const haddr_t offset = H5Dget_offset(set);
+		item->layout = H5Pget_external_count(list) > 0 ? NB_H5_EXTERNAL
+			       : offset == HADDR_UNDEF	       ? NB_H5_NEVER_WRITTEN
+							       : NB_H5_IN_PLACE;
+		item->offset = offset;
+	} else if (layout == H5D_CHUNKED) {
+		const int rank = H5Pget_chunk(list, H5S_MAX_RANK, chunk);
+		item->chunk = rank > 0 ? chunk[0] : 1;
+		item->chunk_bytes = item->size;
+		for (int k = 0; k < rank; k++)
+			if (__builtin_mul_overflow(item->chunk_bytes, chunk[k], &item->chunk_bytes))
+				item->chunk_bytes = UINT64_MAX;
+		for (int k = 0; k < H5Pget_nfilters(list); k++) {
+			unsigned flags, values;
+			size_t none = 0;
+			if (H5Zfilter_avail(H5Pget_filter2(list, (unsigned)k, &flags, &none, NULL, 0, NULL, &values)) <=
+				0)
+				item->layout = NB_H5_NO_FILTER;
+		}
+	} else if (layout != H5D_COMPACT) {
+		item->layout = NB_H5_VIRTUAL;
+	}
+	H5Pclose(list);
+}
+
+static void dataset(hid_t set, struct walk *walk)
+{
+	struct nb_h5_record record = {.item.k = walk->ndataset++};
+	const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+	describe_type(type, &record.item);
+	if (describe_space(space, &record.item))
+		record.item.kind = '?';
+	else
+		describe_layout(set, &record.item);
+	put(walk, &record, NULL, NULL, NULL);
+	H5Sclose(space);
+	H5Tclose(type);
+}
+
+/* Links to links, and to other files, are other names for the same. */
+static herr_t object(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+	struct walk *walk = context;
+	const size_t length = walk->length, more = strlen(name) + (length != 0);
+	if (info->type != H5L_TYPE_HARD || length + more >= PATH)
+		return 0;
+	snprintf(walk->path + length, PATH - length, "%s%s", length ? "/" : "", name);
+	walk->length += more;
+	if (walk->objects++ >= OBJECTS)
+		return -1;
+	const hid_t id = H5Oopen(group, name, H5P_DEFAULT);
+	if (id < 0)
+		return -1;
+	const H5I_type_t type = H5Iget_type(id);
+	herr_t status = 0;
+	if (type == H5I_DATASET)
+		dataset(id, walk);
+	if (type == H5I_DATASET || type == H5I_GROUP)
+		status = H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, walk);
+	if (status >= 0 && type == H5I_GROUP && walk->depth < DEPTH) {
+		walk->depth++;
+		status = H5Literate(id, H5_INDEX_NAME, H5_ITER_INC, NULL, object, walk);
+		walk->depth--;
+	}
+	H5Oclose(id);
+	if (status >= 0)
+		walk->path[walk->length = length] = '\0';
+	return status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* The path of dataset k in the list, NULL: there is none. */
+static const char *path_of(const char *list, size_t size, uint64_t k, struct nb_h5_item *item)
+{
+	struct nb_h5_record record;
+	for (size_t at = 0; at < size;) {
+		memcpy(&record, list + at, sizeof record);
+		const size_t path = at + sizeof record + nb_h5_numbers(&record.item) * sizeof(double);
+		if (!record.item.is_attribute && record.item.k == k) {
+			*item = record.item;
+			return list + path;
+		}
+		at = path + (record.path_bytes + record.text_bytes + 7) / 8 * 8;
+	}
+	return NULL;
+}
+
+static void send_rows(hid_t file, const char *list, size_t size, const struct nb_h5_request *request)
+{
+	struct nb_h5_item item = {0};
+	const char *path = path_of(list, size, request->k, &item);
+	hsize_t first[NB_H5_RANK] = {request->first}, count[NB_H5_RANK] = {request->count};
+	size_t bytes = item.size * request->count;
+	for (unsigned k = 1; k < item.rank; k++)
+		bytes *= count[k] = item.dim[k];
+	limit_work(3 * item.chunk_bytes + 2 * bytes);
+	void *data = malloc(bytes + 1);
+	const hid_t set = path ? H5Dopen2(file, path, H5P_DEFAULT) : -1;
+	const hid_t from = H5Dget_space(set), to = H5Screate_simple((int)item.rank, count, NULL),
+		    type = H5Dget_type(set);
+	if (data && set >= 0 && H5Sselect_hyperslab(from, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
+		H5Dread(set, type, to, from, H5P_DEFAULT, data) >= 0)
+		answer(0, data, bytes);
+	else
+		refuse("cannot be read");
+	H5Tclose(type);
+	H5Sclose(to);
+	H5Sclose(from);
+	H5Dclose(set);
+	free(data);
+}
+
+static int next_request(struct nb_h5_request *request)
+{
+	for (size_t at = 0; at < sizeof *request;) {
+		const ssize_t n = read(SOCKET, (char *)request + at, sizeof *request - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		at += (size_t)n;
+	}
+	return 1;
+}
+
+/* ---- the file, mapped: it may have no name, and is not locked ------------------------------------- */
+
+static void *mapped;
+
+static void *take_image(size_t size, H5FD_file_image_op_t op, void *context)
+{
+	(void)size, (void)op, (void)context;
+	return mapped;
+}
+
+static void *copy_image(void *to, const void *from, size_t size, H5FD_file_image_op_t op, void *context)
+{
+	(void)from, (void)size, (void)op, (void)context;
+	return to;
+}
+
+static void *grow_image(void *data, size_t size, H5FD_file_image_op_t op, void *context)
+{
+	(void)data, (void)size, (void)op, (void)context;
+	return NULL;
+}
+
+static herr_t free_image(void *data, H5FD_file_image_op_t op, void *context)
+{
+	(void)data, (void)op, (void)context;
+	return 0;
+}
+
+static hid_t open_mapped(uint64_t size)
+{
+	H5FD_file_image_callbacks_t calls = {take_image, copy_image, grow_image, free_image, NULL, NULL, NULL};
+	const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+	mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, FILE_FD, 0);
+	if (mapped == MAP_FAILED || H5Pset_fapl_core(access, 1 << 16, 0) < 0 ||
+		H5Pset_file_image_callbacks(access, &calls) < 0 || H5Pset_file_image(access, mapped, size) < 0)
+		return -1;
+	return H5Fopen("snapshot", H5F_ACC_RDONLY, access);
+}
+
+static void serve(void)
+{
+	struct walk walk = {0};
+	struct stat s;
+	char *list = NULL;
+	size_t size = 0;
+	close_range(FILE_FD + 1, ~0u, 0);
+	if (fstat(FILE_FD, &s) || !S_ISREG(s.st_mode))
+		return;
+	limit(RLIMIT_CORE, 0);
+	limit_work((uint64_t)s.st_size);
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	H5PLset_loading_state(0);
+	const hid_t file = open_mapped((uint64_t)s.st_size);
+	if (file < 0) {
+		refuse("this is no whole HDF5 file");
+		_exit(0);
+	}
+	walk.list = open_memstream(&list, &size);
+	herr_t status = walk.list ? H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, &walk) : -1;
+	if (status >= 0)
+		status = H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, object, &walk);
+	if (status < 0 || ferror(walk.list) || fclose(walk.list)) {
+		char what[PATH + 40];
+		snprintf(what, sizeof what, "%s at '/%.900s'",
+			walk.objects >= OBJECTS ? "more objects than a snapshot has," : "damaged", walk.path);
+		refuse(what);
+		_exit(0);
+	}
+	answer(0, list, size);
+	for (struct nb_h5_request request; next_request(&request);)
+		send_rows(file, list, size, &request);
+	_exit(0);
+}
+
+int main(void)
+{
+	serve();
+	return 1;
+}

@@ -1,0 +1,447 @@
+#!/usr/bin/env bats
+# nb-convert and the snapshots of GADGET, the recognition of formats, and import of a part.
+
+load helper
+
+DATA=${NB_DATA:-$NB_TOP/../shared/data}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+from() { nb-convert --no-history --from "$@"; }
+show() { mutate show "$1" <"$2"; }
+csv() { nb-convert -q --no-comments --to csv; }
+make_snapshot() { python3 "$NB_TOP/tests/gadget.py" "$@"; }
+attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
+
+needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $DATA/formats/$1 (set NB_DATA)"; }
+
+# python3 with the module $1
+python_with() {
+	local p
+	for p in python3 /usr/bin/python3 ${NB_PYTHON:-}; do
+		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
+	done
+	return 1
+}
+
+# ---- recognition ----
+
+@test "--from auto recognises each format by its first bytes, from files and pipes, and -v tells which" {
+	make_snapshot one labels=0
+	make_snapshot two labels=1 swap=1
+	from gadget one 2>/dev/null | csv >want.csv
+	cp "$NB_TOP/tests/data/planets.txt" planets
+	printf 'w,x,y\n1,2,3\n' >table
+	for file in one:gadget two:gadget want.csv:csv planets:princeton table:csv; do
+		name=${file%:*} format=${file#*:}
+		from "$format" "$name" >want.nb
+		from auto "$name" | cmp want.nb
+		cat "$name" | from auto | cmp want.nb
+		nb-convert -v --from auto "$name" 2>said >/dev/null
+		grep -q "^nb-convert: $name is .*: --from $format\$" said
+	done
+}
+
+@test "text is csv if it begins with a word, princeton if with a number of bodies" {
+	printf '\xef\xbb\xbf"x",y\n1,2\n' | from auto | csv | grep -q '^0,1,2$'
+	printf '# G=2\nx,y\n1,2\n' | from auto >c.nb
+	[ "$(attribute G c.nb)" = 2 ]
+	printf '0 1.5\n' | from auto >p.nb
+	[ "$(attribute universe_radius p.nb)" = 1.5 ]
+	fails_with 1 'standard input is none of princeton, csv, gadget' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
+	fails_with 1 'standard input is none of princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
+	fails_with 1 'standard input: the file is empty' 'nb-convert --from auto </dev/null'
+	fails_with 1 "standard input: this is a particle stream (it needs no '--from')" 'nb-gen kepler | nb-convert --from auto'
+	fails_with 1 "standard input: this is gzip: put 'gzip -dc' before" 'echo x | gzip | nb-convert --from auto'
+	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --from auto --columns x,y </dev/null'
+}
+
+# ---- parts ----
+
+@test "--rows, --species and --sphere take the same bodies of a file, a pipe and a table" {
+	make_snapshot g n='(300,500,200,0,100,0)' f8=1
+	from gadget g >all.nb
+	nb-convert -q --to csv all.csv <all.nb
+	run -0 nb-stats --check <all.nb
+	for part in '--rows 7' '--rows 3:900:11' '--rows ::13' '--rows 299:500' '--rows 5000:' '--species 0' '--species 1,4' \
+		'--species 3' '--species 2 --rows 5::3' '--sphere 0,0,0,1' '--sphere 0.5,0,0,1.5 --species 1,2' \
+		'--sphere 0,0,0,0' '--rows 1::2 --species 0,1,4 --sphere 0,0.5,0,1.2'; do
+		read -ra words <<<"$part"
+		from gadget "${words[@]}" g >file.nb
+		cat g | from gadget "${words[@]}" | cmp file.nb
+		csv <file.nb >file.csv
+		from csv "${words[@]}" all.csv | csv >table.csv
+		cmp file.csv table.csv
+	done
+	# and those are the ones that are meant
+	from gadget --species 2,4 --rows 790::10 g | csv | cut -d , -f 8 | tail -n +2 | tr '\n' ' ' >ids
+	[ "$(cat ids)" = '801 811 821 831 841 851 861 871 881 891 901 911 921 931 941 951 961 971 981 991 1001 1011 1021 1031 1041 1051 1061 1071 1081 1091 ' ]
+	nb-select --no-history --where 'x^2 + y^2 + z^2 <= 1' <all.nb | csv >want.csv
+	from gadget --sphere 0,0,0,1 g | csv | cmp - want.csv
+	[ "$(wc -l <want.csv)" -gt 100 ]
+}
+
+@test "what follows from all bodies is left out with bodies, unless --keep-derived" {
+	make_snapshot g n='(0,50,0,0,0,0)'
+	from gadget g >all.nb
+	nb-stats --fields <all.nb | grep -q ' acc '
+	from gadget --rows 0:9 g >part.nb
+	run nb-stats --fields <part.nb
+	[[ $output != *' acc '* ]]
+	[[ $output != *' pot '* ]]
+	from gadget --rows 0:9 --keep-derived g >kept.nb
+	show acc all.nb | head -n 10 | cmp - <(show acc kept.nb)
+	nb-convert -q --to csv all.csv <all.nb
+	from csv --rows 0:9 --keep-derived all.csv | csv | cmp - <(csv <kept.nb)
+	from csv --rows 0:9 all.csv | csv | cmp - <(csv <part.nb)
+	from gadget --rows 0: g | cmp - all.nb
+	fails_with 2 "option '--keep-derived' needs '--rows', '--species' or '--sphere'" 'nb-convert --from gadget --keep-derived g'
+}
+
+@test "--fields reads these columns only, and what the choice of bodies needs is not in the frame" {
+	make_snapshot g n='(0,50,20,0,0,0)'
+	run nb-stats --fields --format tsv < <(from gadget --fields id,mass --sphere 0,0,0,1 --species 2 g)
+	[ "${#lines[@]}" -eq 3 ]
+	show id <(from gadget --species 2 --sphere 0,0,0,1 g) >want
+	[ -s want ]
+	show id <(from gadget --fields id --sphere 0,0,0,1 --species 2 g) | cmp - want
+	fails_with 1 "column 'density' missing in frame 0 of g (of '--fields' it has: id)" 'nb-convert --from gadget --fields id,density g'
+}
+
+@test "what is not wanted of a file is not read" {
+	make_snapshot g n='(0,400000,100,0,0,0)'
+	export ASAN_OPTIONS=detect_leaks=0 # which does not work under strace
+	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --species 2 --no-history g >/dev/null || skip 'no strace'
+	awk -F '= ' '/\\1\\0\\0|"/ { n += $NF } END { exit !(n < 4e6) }' trace
+	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --no-history g >/dev/null
+	awk -F '= ' '{ n += $NF } END { exit !(n > 16e6) }' trace
+}
+
+@test "--frame takes one frame of several, or the last" {
+	nb-gen kepler | nb-step -d 0.1 -k 3 nb-force | nb-convert -q --to csv run.csv
+	for k in 0 2 3; do
+		from csv --frame "$k" run.csv >k.nb
+		[ "$(nb-stats --format tsv <k.nb | wc -l)" -eq 2 ]
+		[ "$(nb-stats --format tsv <k.nb | stat_of time)" = "$(from csv run.csv | nb-select --frames "$k" | nb-stats --format tsv | stat_of time)" ]
+	done
+	from csv --frame last run.csv | csv | cmp - <(from csv --frame 3 run.csv | csv)
+	fails_with 1 'run.csv has no frame 4 (it has 4)' 'nb-convert --from csv --frame 4 run.csv'
+}
+
+@test "wrong parts are usage errors, and species need a column" {
+	for rows in x 5:2 1:2:0 '' 1:2:3:4 -1; do
+		fails_with 2 "invalid rows '$rows'" "nb-convert --from csv --rows '$rows' </dev/null"
+	done
+	for species in 256 a '' 1,,2 '1,'; do
+		fails_with 2 "invalid species '$species'" "nb-convert --from csv --species '$species' </dev/null"
+	done
+	for sphere in 1,2,3 1,2,3,-1 1,2,3,4,5 a,b,c,d 0,0,0,nan; do
+		fails_with 2 "invalid sphere '$sphere'" "nb-convert --from csv --sphere '$sphere' </dev/null"
+	done
+	for option in '--rows 1' '--species 1' '--sphere 0,0,0,1' '--fields id' '--keep-derived'; do
+		fails_with 2 "option '${option%% *}' needs '--from'" "nb-convert --to csv $option </dev/null"
+	done
+	fails_with 1 'the bodies have no species to choose by' "printf 'x,y\n1,2\n' | nb-convert --from csv --species 1"
+}
+
+# ---- snapshots ----
+
+@test "a snapshot has the same bodies in both byte orders, with numbers of 4 and 8 bytes, with labels and without" {
+	for labels in 0 1; do
+		for wide in 0 1; do
+			make_snapshot little labels=$labels f8=$wide u8=$wide
+			make_snapshot big labels=$labels f8=$wide u8=$wide swap=1
+			run -1 cmp -s little big
+			from gadget little >$labels$wide.nb
+			from gadget big | cmp - $labels$wide.nb
+			cat big | from gadget | cmp - $labels$wide.nb
+		done
+		csv <${labels}0.nb >${labels}0.csv
+		csv <${labels}1.nb | cmp - ${labels}0.csv
+	done
+	[ "$(show id 00.nb | tr '\n' ' ')" = '1 2 3 4 5 6 ' ]
+	[ "$(show species 00.nb | tr '\n' ' ')" = '0 0 1 1 1 4 ' ]
+	[ "$(show mass 00.nb | tr '\n' ' ')" = '1.0 2.0 0.5 0.5 0.5 3.0 ' ]
+	[ "$(show internal_energy 00.nb | tail -n 4 | tr '\n' ' ')" = 'nan nan nan nan ' ]
+	[ "$(show age 10.nb | head -n 5 | tr '\n' ' ')" = 'nan nan nan nan nan ' ]
+	run cut -d , -f 1-16 10.csv
+	[ "$output" = "$(cut -d , -f 1-15,16 00.csv | sed 's/species$/age/; s/,[0-9]$/,nan/' | head -n 6)
+$(tail -n 1 10.csv | cut -d , -f 1-16)" ]
+	nb-stats --attributes <00.nb | sort >attributes
+	printf 'G=43007.1\ndim=3\nhubble_param=1\ntime=0.25\ntypes=gadget\nunits=kpc,1e10Msun,km/s\n' | diff attributes -
+}
+
+@test "what a snapshot holds comes back, and a file that was read is written as the same bytes" {
+	for labels in 0 1; do
+		to=gadget$([ $labels = 0 ] || echo 2)
+		for n in '(2,3,0,0,2,0)' '(0,0,0,0,0,0)' '(0,1,0,0,0,0)' '(255,0,0,0,0,0)' '(0,200,57,0,0,0)' '(2,2,2,2,2,2)' '(1,2,0,0,0,0)'; do
+			mass='(0,.5,0,0,0,0)'
+			[[ $n != '('*,0,0,0,0,0')' ]] || mass='(0,0,0,0,0,0)'
+			make_snapshot a labels=$labels n="$n" mass="$mass"
+			from gadget a >a.nb
+			nb-convert -q --to "$to" b <a.nb
+			from gadget b >b.nb
+			csv <a.nb | cmp - <(csv <b.nb)
+			nb-convert -q --to "$to" <b.nb | cmp - b
+			case $labels$n in
+			*'(1,2,0'*) ;; # the mass of a lone body goes into the header,
+			1*'2,0)' | 1*'2,2)') ;; # and AGE has NaN for bodies that are no stars
+			*) cmp a b ;;
+			esac
+		done
+	done
+}
+
+@test "bodies stand in the order of types, and the attributes of the header come back" {
+	printf '# types=gadget\n# time=0.5\n# G=43007.1\n# redshift=3\n# box_size=7\n# omega0=0.3\n# omega_lambda=0.7\n# hubble_param=0.6\n# flag_sfr=1\n# lpt_scalingfactor=0.5\nid,mass,x,y,z,vx,vy,vz,species\n10,1,1,2,3,4,5,6,4\n11,2,1,2,3,4,5,6,1\n12,3,1,2,3,4,5,6,4\n13,2,1,2,3,4,5,6,0\n' |
+		from csv >a.nb
+	nb-convert --to gadget a <a.nb 2>said
+	[ ! -s said ]
+	nb-convert --no-history --from gadget a >b.nb 2>said
+	grep -q 'a is cosmological (omega0 = 0.3)' said
+	[ "$(show id b.nb | tr '\n' ' ')" = '13 11 10 12 ' ]
+	[ "$(show mass b.nb | tr '\n' ' ')" = '2.0 2.0 1.0 3.0 ' ]
+	for key in time redshift box_size omega0 omega_lambda hubble_param flag_sfr lpt_scalingfactor types; do
+		equals "$(attribute $key b.nb)" "$(attribute $key a.nb)"
+	done
+	[ -z "$(attribute units b.nb)" ]
+	# the mass of a type whose bodies are equal is in the header, with all digits
+	printf 'mass,x,y,z,vx,vy,vz\n0.1,1,2,3,4,5,6\n0.1,1,2,3,4,5,6\n' | from csv --G 43007.1 | nb-convert --to gadget | from gadget >c.nb
+	[ "$(show mass c.nb | tr '\n' ' ')" = '0.1 0.1 ' ]
+}
+
+@test "species of a model become types above gas, and a warning says so" {
+	nb-gen disk -n 100 | nb-convert --to gadget m 2>said
+	grep -q 'species 0 to 2 become types 1 to 3, since type 0 is gas' said
+	from gadget m >m.nb
+	[ "$(show species m.nb | sort | uniq -c | tr -s ' \n' ' ')" = ' 50 1 10 2 40 3 ' ]
+	nb-gen solar | nb-convert --to gadget s 2>said
+	grep -q 'cannot represent these columns, which are left out: .*species' said
+	[ "$(from gadget s | mutate show species | sort -u)" = 1 ]
+	fails_with 1 'frame 0: body 1 is of species 6, but types are 0 to 5' \
+		"printf '# types=gadget\nmass,x,y,z,vx,vy,vz,species\n1,1,2,3,4,5,6,5\n1,1,2,3,4,5,6,6\n' | nb-convert --from csv | nb-convert --to gadget"
+}
+
+@test "--G sets G, and the usual units are no longer stated" {
+	make_snapshot g
+	from gadget --G 1 g >g.nb
+	[ "$(attribute G g.nb)" = 1 ]
+	[ -z "$(attribute units g.nb)" ]
+	from gadget g | nb-transform --units pc,Msun,km/s >t.nb
+	close_to 1000 "$(awk -v a="$(show pos t.nb | head -n 1 | cut -d ' ' -f 1)" -v b="$(show pos g.nb | head -n 1 | cut -d ' ' -f 1)" 'BEGIN { print a / b }')" 1e-6
+}
+
+@test "a frame is spread over several files, which are read from any of them or from their stem" {
+	make_snapshot g n='(10,203,50,0,7,0)'
+	from gadget g >g.nb
+	nb-convert -q --to gadget --files 4 part <g.nb
+	[ "$(echo part*)" = 'part.0 part.1 part.2 part.3' ]
+	from gadget part >p.nb
+	for file in part.0 part.3; do from gadget "$file" | cmp - p.nb; done
+	from auto part | cmp - p.nb
+	# the same bodies in another order
+	nb-select --no-history --sort id <p.nb | csv >p.csv
+	csv <g.nb | cmp - p.csv
+	from gadget --species 1,4 --rows 3::2 --sphere 0,0,0,1.5 part | csv >part.csv
+	nb-convert -q --to csv p.csv <p.nb
+	from csv --species 1,4 --rows 3::2 --sphere 0,0,0,1.5 p.csv | csv | cmp - part.csv
+	nb-convert -q --to gadget2 --files 3 few < <(nb-gen plummer -n 2)
+	[ "$(from gadget few.1 | mutate show id | tr '\n' ' ')" = '0 1 ' ]
+	# a file is missing, is of another snapshot, or is alone
+	mv part.2 away
+	fails_with 1 'part.2: this file of 4 cannot be opened: No such file or directory' 'nb-convert --from gadget part'
+	cp few.1 part.2
+	fails_with 1 'part.2: it is of another snapshot' 'nb-convert --from gadget part.1'
+	cp part.1 part.2
+	fails_with 1 'the files hold' 'nb-convert --from gadget part.1'
+	fails_with 1 'standard input: this is one of 4 files of a snapshot (give the FILE' 'nb-convert --from gadget <part.1'
+	mv part.1 part.9
+	fails_with 1 'part.9: this is one of 4 files, but the name does not end in .0 to .3' 'nb-convert --from gadget part.9'
+	fails_with 2 "option '--files' needs a FILE" 'nb-convert --to gadget --files 2 <g.nb'
+	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 x <g.nb'
+	fails_with 1 'No such file' 'nb-convert --from gadget nothing'
+}
+
+@test "nothing of several files takes its name if one cannot be written" {
+	nb-gen plummer -n 1000 >p.nb
+	mkdir out.1
+	fails_with 1 'write error' 'nb-convert -q --to gadget --files 3 out <p.nb'
+	[ "$(echo out*)" = out.1 ]
+}
+
+@test "what a snapshot cannot hold is told" {
+	nb-gen plummer -n 10 | nb-calc 'eps = 0.1' | nb-calc 'abc = 3' | nb-calc 'longname = 3' >p.nb
+	nb-convert --to gadget p <p.nb 2>said
+	grep -q 'cannot represent these columns, which are left out: eps, abc, longname' said
+	grep -q 'attribute G is 1, but readers of a GADGET snapshot assume 43007.1' said
+	nb-convert --to gadget2 q <p.nb 2>said
+	grep -q 'cannot represent these columns, which are left out: eps, longname' said
+	from gadget q 2>/dev/null | nb-stats --fields | grep -q 'abc .*<f4'
+	fails_with 1 "frame 0: column 'pos' has 1e+39, which is too large for a number of 4 bytes" \
+		"printf 'mass,x,y,z,vx,vy,vz\n1,1e39,2,3,4,5,6\n' | nb-convert --from csv | nb-convert --to gadget"
+	fails_with 1 "attribute flag_sfr=1.5 is not a whole number" \
+		"printf '# flag_sfr=1.5\nmass,x,y,z,vx,vy,vz\n1,1,2,3,4,5,6\n' | nb-convert --from csv | nb-convert --to gadget"
+	fails_with 1 "field 'vel' missing in frame 0" "printf 'mass,x,y,z\n1,1,2,3\n' | nb-convert --from csv | nb-convert --to gadget"
+}
+
+@test "a file that is cut anywhere is refused, except between blocks that need not be there" {
+	make_snapshot g labels=1 swap=1
+	size=$(stat -c %s g)
+	for ((n = 0; n < size; n += 5)); do
+		head -c "$n" g >part
+		code=0
+		nb-convert -q --from gadget part >out 2>err || code=$?
+		if [ "$code" -eq 0 ]; then
+			# only behind MASS, at the end of a block
+			[ "$n" -ge 556 ]
+			continue
+		fi
+		[ "$code" -eq 1 ]
+		[ ! -s out ]
+		[ "$(wc -l <err)" -eq 1 ]
+		grep -q '^nb-convert: part' err
+		code=0
+		cat part | nb-convert -q --from gadget >out 2>err || code=$?
+		[ "$code" -eq 1 ]
+		[ ! -s out ]
+	done
+	make_snapshot h
+	for n in 264 344 424 456; do
+		head -c "$n" h >part
+		fails_with 1 'part' 'nb-convert --from gadget part'
+	done
+}
+
+@test "a byte that is wrong anywhere gives a snapshot or one line, never a crash" {
+	make_snapshot g labels=1
+	python3 - <<-'END'
+		import subprocess
+		good = open('g', 'rb').read()
+		refused = 0
+		for i in list(range(0, 300, 7)) + list(range(300, len(good), 17)):
+		    for x in 0x01, 0x80, 0xff:
+		        bad = good[:i] + bytes([good[i] ^ x]) + good[i + 1:]
+		        p = subprocess.run(['nb-convert', '-q', '--from', 'gadget'], input=bad, capture_output=True)
+		        assert p.returncode in (0, 1), (i, x, p.returncode, p.stderr)
+		        if p.returncode == 1:
+		            refused += 1
+		            assert p.stderr.count(b'\n') == 1 and not p.stdout, (i, x, p.stderr)
+		assert refused > 30
+	END
+}
+
+@test "wrong counts, masses and sizes are refused with file, block and byte" {
+	make_snapshot g labels=1
+	at() { # at OFFSET BYTES
+		cp g bad
+		printf '%b' "$2" | dd of=bad bs=1 seek="$1" conv=notrunc 2>/dev/null
+	}
+	at 20 '\xff\xff\xff\xff'
+	fails_with 1 'bad: the header counts -1 bodies of type 0' 'nb-convert --from gadget bad'
+	at 20 '\xff\xff\xff\x7f'
+	fails_with 1 'bad: the header counts 2147483651 bodies, but the file has' 'nb-convert --from gadget bad'
+	fails_with 1 "standard input block 1 'POS ' at byte 280: has 72 bytes, want 25769803812 or" 'cat bad | nb-convert --from gadget'
+	at 44 '\0\0\0\0\0\0\xf0\xff'
+	fails_with 1 'bad: the header has mass -inf for type 0' 'nb-convert --from gadget bad'
+	at 92 '\0\0\0\0\0\0\xf8\x7f'
+	fails_with 1 'bad: the header has time nan' 'nb-convert --from gadget bad'
+	at 144 '\xff\xff\xff\x7f'
+	fails_with 1 'bad: the header counts 2147483647 files' 'nb-convert --from gadget bad'
+	at 284 'VEL '
+	fails_with 1 "bad block 1 'VEL ' at byte 280: the first block must be POS" 'nb-convert --from gadget bad'
+	at 380 'POS '
+	fails_with 1 "bad block 2 'POS ' at byte 376: there is another block of this kind before it" 'nb-convert --from gadget bad'
+	at 296 '\xff\xff\xff\xff'
+	fails_with 1 "bad block 1 'POS ' at byte 280: has 4294967295 bytes, but the file ends after" 'nb-convert --from gadget bad'
+	at 372 '\x47'
+	fails_with 1 "bad block 1 'POS ' at byte 280: has 72 bytes, but 71 stands behind it" 'nb-convert --from gadget bad'
+	at 300 '\0\0\xc0\x7f'
+	fails_with 1 "bad: block 'POS ': body 0 has a number that is not finite" 'nb-convert --from gadget bad'
+	make_snapshot one labels=0
+	head -c 424 one >bad
+	fails_with 1 "the file ends before block 'ID  '" 'nb-convert --from gadget bad'
+	make_snapshot more total='(2,9,0,0,1,0)'
+	nb-convert --from gadget more 2>&1 >/dev/null | grep -q 'more has 3 bodies of type 1, but its header promises 9 in all files'
+}
+
+@test "a header that promises more bodies than a pipe brings takes no memory for them" {
+	make_snapshot g labels=0
+	cp g bad
+	printf '\x54\x55\x55\x0a' | dd of=bad bs=1 seek=8 conv=notrunc 2>/dev/null # 173 million bodies of type 1
+	printf '\xf8\xff\xff\x7f' | dd of=bad bs=1 seek=264 conv=notrunc 2>/dev/null
+	[ "${NB_CONFIG:-}" = san ] || ulimit -v 1500000
+	fails_with 1 "standard input block 1 'POS ' at byte 264" 'cat bad | nb-convert -j 1 --from gadget'
+}
+
+@test "a full disk is noticed when a snapshot is written" {
+	nb-gen plummer -n 5000 >p.nb
+	fails_with 1 'No space left on device' 'nb-convert -q --to gadget /dev/full <p.nb'
+	fails_with 1 'No space left on device' 'nb-convert -q --to gadget2 <p.nb >/dev/full'
+}
+
+# ---- real files, and other readers ----
+
+@test "the two galaxies of GADGET-2 are read, and written as the same bytes" {
+	needs_data galaxy_littleendian.dat
+	from auto "$DATA/formats/galaxy_littleendian.dat" >g.nb
+	[ "$(nb-stats --format tsv <g.nb | stat_of n)" = 60000 ]
+	[ "$(show species g.nb | sort | uniq -c | tr -s ' \n' ' ')" = ' 40000 1 20000 2 ' ]
+	nb-convert --to gadget g <g.nb
+	# except for the number of files, which is 0 there
+	[ "$(cmp -l g "$DATA/formats/galaxy_littleendian.dat" | tr -s ' ')" = ' 129 1 0' ] || [ "$(cmp -l g "$DATA/formats/galaxy_littleendian.dat" | tr -s ' ')" = '129 1 0' ]
+}
+
+@test "real snapshots: both byte orders, labels with POT and ACCE, four files" {
+	needs_data gassphere_bigendian.dat
+	needs_data snap_002.0
+	from gadget "$DATA/formats/gassphere_bigendian.dat" >b.nb
+	[ ! -r "$DATA/gassphere_littleendian.dat" ] || from gadget "$DATA/gassphere_littleendian.dat" | cmp - b.nb
+	nb-stats --fields <b.nb | grep -q 'internal_energy .*<f4 .* 1472 '
+	# the accelerations in the file are those that its bodies have with G = 43007.1, as GADGET's tree saw them
+	from gadget "$DATA/formats/pot_acc.format2.gadget2" >p.nb
+	nb-select --no-history --drop acc,pot <p.nb | nb-force -m direct -e 0 >f.nb
+	at_most 0.03 "$(compare p.nb median <f.nb)"
+	from gadget "$DATA/formats/snap_002" 2>said >s.nb
+	[ "$(nb-stats --format tsv <s.nb | stat_of n)" = 800 ]
+}
+
+@test "yt reads what is exported" {
+	python=$(python_with yt) || skip 'no yt (python3-yt)'
+	make_snapshot g n='(20,300,50,0,30,0)'
+	from gadget g >g.nb
+	for to in gadget gadget2; do
+		nb-convert -q --to $to $to.dat <g.nb
+		nb-convert -q --to npy g.npy <g.nb
+		"$python" "$NB_TOP/tests/gadget-read.py" yt $to.dat g.npy 0.25
+	done
+	nb-gen plummer -n 1000 >p.nb
+	nb-convert -q --to gadget p.dat <p.nb
+	nb-convert -q --to npy p.npy <p.nb
+	"$python" "$NB_TOP/tests/gadget-read.py" yt p.dat p.npy 0
+}
+
+@test "pynbody reads what is exported" {
+	python=$(python_with pynbody) || skip 'no pynbody (NB_PYTHON names a python that has it)'
+	make_snapshot g n='(20,300,50,0,30,0)'
+	from gadget g >g.nb
+	nb-convert -q --to npy g.npy <g.nb
+	nb-convert -q --to gadget g1.dat <g.nb
+	nb-convert -q --to gadget2 g2.dat <g.nb
+	nb-convert -q --to gadget --files 3 g3 <g.nb
+	for file in g1.dat g2.dat g3; do
+		"$python" "$NB_TOP/tests/gadget-read.py" pynbody $file g.npy 0.25
+	done
+}
+
+@test "splash reads what is exported" {
+	command -v splash >/dev/null || skip 'no splash'
+	nb-gen merger -n 500 | nb-convert -q --to gadget p.dat
+	from gadget p.dat >p.nb
+	splash -gadget to ascii p.dat </dev/null >/dev/null 2>&1
+	grep -v '^ *#' p.dat.ascii | awk '{ print $1 + 0, $2 + 0, $3 + 0, $4 + 0, $5 + 0, $6 + 0, $7 + 0 }' >got
+	csv <p.nb | tail -n +2 | awk -F , '{ print $1 + 0, $2 + 0, $3 + 0, $5 + 0, $6 + 0, $7 + 0, $4 + 0 }' >want
+	[ "$(wc -l <want)" -eq 500 ]
+	diff got want
+}

@@ -1,0 +1,439 @@
+#!/usr/bin/env bats
+# nb-convert: snapshots in HDF5, in and out, and the programs that read what goes out.
+
+load helper
+
+setup_file() {
+	# the first Python that has h5py; NB_PYTHON may be one with newer readers
+	for python in ${NB_PYTHON:-} python3 /usr/bin/python3; do
+		if "$python" -c 'import h5py' 2>/dev/null; then
+			export PYTHON_H5=$python
+			break
+		fi
+	done
+	if (nb-convert --from gadget-hdf5 "$NB_TOP/Makefile" 2>&1 || :) | grep -q 'HDF5 is not built in'; then
+		export NO_HDF5=1
+	fi
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+needs_h5py() { [ -n "${PYTHON_H5:-}" ] || skip 'no Python with h5py (python3-h5py)'; }
+needs_hdf5() {
+	[ -z "${NO_HDF5:-}" ] || skip 'nb is built without libhdf5'
+	[ "$#" -eq 0 ] || needs_h5py
+}
+make_hdf5() { "$PYTHON_H5" "$NB_TOP/tests/make-hdf5.py" "$@"; }
+from() { nb-convert --no-history --from "$@"; }
+show() { mutate show "$1" <"$2" | tr '\n' ' '; }
+attributes() { nb-stats --attributes <"$1"; }
+attribute() { attributes "$1" | sed -n "s/^$2=//p"; }
+
+# 3 components of pos of the given ids, as make-hdf5.py makes them
+vectors() {
+	local scale=$1
+	shift
+	printf '%s\n' "$@" | awk -v s="$scale" '{ printf "%.2f %.2f %.2f\n", $1 * s, $1 * s + 0.25, -$1 * s }'
+}
+
+has_vectors() { # COLUMN SCALE FILE ID...
+	local column=$1 scale=$2 file=$3
+	shift 3
+	diff <(mutate show "$column" <"$file" | awk '{ printf "%.2f %.2f %.2f\n", $1, $2, $3 }') <(vectors "$scale" "$@")
+}
+
+@test "GADGET-2: types become species, masses and all datasets come along" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb
+	nb-stats --check <s.nb
+	equals "$(show id s.nb)" '10 11 12 13 14 40 41 42 '
+	equals "$(show species s.nb)" '1 1 1 1 1 4 4 4 '
+	equals "$(show mass s.nb)" '1.25 1.375 1.5 1.625 1.75 5.0 5.125 5.25 '
+	has_vectors pos 1 s.nb 10 11 12 13 14 40 41 42
+	has_vectors vel 0.5 s.nb 10 11 12 13 14 40 41 42
+	# other types have no such number; a standard column is f64, another one keeps its type
+	equals "$(show star_formation_rate s.nb)" 'nan nan nan nan nan 20.0 20.5 21.0 '
+	equals "$(show pot s.nb)" '0.0 0.0 0.0 0.0 0.0 -40.0 -41.0 -42.0 '
+	nb-stats --fields --format tsv <s.nb >fields
+	grep -q $'\tstar_formation_rate\tparticle\t<f4' fields
+	grep -q $'\tvel\tparticle\t<f8' fields
+	diff <(attributes s.nb | sort) - <<-'END'
+		G=43007.1
+		dim=3
+		flag_sfr=1
+		hubble_param=0.7
+		time=0.5
+		types=gadget
+		units=kpc,1e10Msun,km/s
+	END
+}
+
+@test "GADGET-4: five types, masses in the header, units and softenings in Parameters" {
+	needs_hdf5 h5py
+	make_hdf5 gadget4 s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb
+	equals "$(show mass s.nb)" '0.25 0.25 0.25 0.25 0.25 0.5 0.5 0.5 '
+	equals "$(show eps s.nb)" '1.0 1.0 1.0 1.0 1.0 1.5 1.5 1.5 '
+	equals "$(show species s.nb)" '1 1 1 1 1 4 4 4 '
+	equals "$(attribute s.nb units)" kpc,1e10Msun,km/s
+	# 6.6738e-8 cm^3 / (g s^2) in these units
+	close_to 43018.70837 "$(attribute s.nb G)" 1e-4
+}
+
+@test "SWIFT: seven types, chunks with gzip, shuffle and checksums, plural names, other units" {
+	needs_hdf5 h5py
+	make_hdf5 swift s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb 2>warnings
+	equals "$(cat warnings)" 'nb-convert: s.hdf5 is cosmological: positions are comoving, at a scale factor of 0.5; nothing has been converted'
+	equals "$(show id s.nb)" '10 11 12 13 14 40 41 42 '
+	has_vectors pos 1 s.nb 10 11 12 13 14 40 41 42
+	equals "$(show pot s.nb)" '-10.0 -11.0 -12.0 -13.0 -14.0 -40.0 -41.0 -42.0 '
+	equals "$(show eps s.nb)" '0.625 0.6875 0.75 0.8125 0.875 2.5 2.5625 2.625 '
+	equals "$(attribute s.nb units)" Mpc,1e10Msun,km/s
+	equals "$(attribute s.nb box_size)" 8
+	equals "$(attribute s.nb redshift)" 1
+	close_to 43.009175 "$(attribute s.nb G)" 1e-5
+}
+
+@test "AREPO: units in the header, per h, big-endian numbers, and what cannot be read is told" {
+	needs_hdf5 h5py
+	make_hdf5 arepo s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb 2>warnings
+	grep -q '; not read: PartType0/Complex, PartType0/Odd$' warnings
+	equals "$(show id s.nb)" '1 2 3 10 11 12 13 14 40 41 42 '
+	has_vectors pos 1 s.nb 1 2 3 10 11 12 13 14 40 41 42
+	equals "$(show mass s.nb)" '0.125 0.25 0.375 0.25 0.25 0.25 0.25 0.25 5.0 5.125 5.25 '
+	# f4 in one type, f8 in another
+	equals "$(show internal_energy s.nb)" '1.0 2.0 3.0 nan nan nan nan nan 40.0 41.0 42.0 '
+	equals "$(show flags s.nb)" '1 2 3 0 0 0 0 0 0 0 0 '
+	nb-stats --fields --format tsv <s.nb >fields
+	grep -q $'\tinternal_energy\tparticle\t<f8' fields
+	grep -q $'\tgfm_metals\tparticle\t<f8\t3' fields
+	grep -q $'\tflags\tparticle\t<i2' fields
+	equals "$(attribute s.nb units)" 2Mpc,2e10Msun,km/s
+	nb-transform --units Mpc,1e10Msun,km/s <s.nb >t.nb
+	close_to 2 "$(mutate show pos <t.nb | awk 'NR == 1 { print $1 }')" 1e-12
+	# sizes that have no name
+	"$PYTHON_H5" -c 'import h5py; h = h5py.File("s.hdf5", "a")["Header"].attrs; h["UnitLength_in_cm"] = 1.5e20; h["UnitMass_in_g"] = 3e40; h["UnitVelocity_in_cm_per_s"] = 31'
+	from gadget-hdf5 -q s.hdf5 >s.nb
+	equals "$(attribute s.nb units)" 3e20cm,6e40g,31cm/s
+}
+
+@test "several files: any of them stands for all, in the order of types" {
+	needs_hdf5 h5py
+	make_hdf5 parts s.0.hdf5 0
+	make_hdf5 parts s.1.hdf5 1
+	for name in s.0.hdf5 s.1.hdf5 s; do
+		from gadget-hdf5 "$name" >"$name.nb"
+		equals "$(show id "$name.nb")" '10 11 12 13 14 40 41 42 '
+		has_vectors pos 1 "$name.nb" 10 11 12 13 14 40 41 42
+	done
+	fails_with 1 'standard input: this is one of 2 files of a snapshot: give its path' 'nb-convert --from gadget-hdf5 <s.0.hdf5'
+	rm s.1.hdf5
+	fails_with 1 's.1.hdf5: cannot be opened: No such file or directory' 'nb-convert --from gadget-hdf5 s.0.hdf5'
+	cp s.0.hdf5 s.1.hdf5
+	fails_with 1 's.1.hdf5: Header/NumPart_Total says 5 bodies of type 1, but the files have 4' 'nb-convert --from gadget-hdf5 s.0.hdf5'
+}
+
+@test "what goes out comes back to the byte: columns of any type, attributes, ids, through pipes too" {
+	needs_hdf5
+	nb-gen plummer -n 257 | nb-force -e 0.05 | mutate add spins >f.nb
+	nb-convert --to gadget-hdf5 f.hdf5 <f.nb
+	from gadget-hdf5 f.hdf5 | cmp - f.nb
+	from gadget-hdf5 <f.hdf5 | cmp - f.nb
+	cat f.hdf5 | from auto | cmp - f.nb
+	nb-convert --to gadget-hdf5 <f.nb | cmp - f.hdf5
+	# text, whole numbers, f32 and names that GADGET does not have
+	printf 'id,mass,x,y,z,vx,vy,vz,tag,a_1,2nd\n7,1,2,3,4,5,6,7,"a b",3,1\n8,2,3,4,5,6,7,8,c,4,2\n' | nb-convert --from csv >c.nb
+	nb-convert --to gadget-hdf5 c.hdf5 <c.nb
+	from gadget-hdf5 c.hdf5 | cmp - c.nb
+	nb-gen plummer -n 100 --precision f32 >s.nb
+	nb-convert --to gadget-hdf5 s.hdf5 <s.nb
+	from gadget-hdf5 s.hdf5 | nb-diff - s.nb
+}
+
+@test "n = 0 and 1" {
+	needs_hdf5
+	for n in 0 1; do
+		nb-gen uniform -n $n >n.nb
+		nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+		from gadget-hdf5 n.hdf5 | cmp - n.nb
+		cat n.hdf5 | from gadget-hdf5 | cmp - n.nb
+	done
+	needs_h5py
+	make_hdf5 empty e.hdf5
+	from gadget-hdf5 e.hdf5 | nb-stats --fields >fields
+	grep -q 'pos\|mass' fields
+}
+
+@test "types go out as groups and come back, whatever the order of the bodies" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb
+	nb-convert --to gadget-hdf5 t.hdf5 <s.nb
+	from gadget-hdf5 t.hdf5 | cmp - s.nb
+	equals "$(h5 t.hdf5 'list(f["PartType4/ParticleIDs"][:]), list(f["Header"].attrs["NumPart_ThisFile"])')" '([40, 41, 42], [0, 5, 0, 0, 3, 0])'
+	# shuffled: the same bodies, sorted by type
+	nb-select --sort -mass <s.nb >r.nb
+	nb-convert --to gadget-hdf5 r.hdf5 <r.nb
+	equals "$(h5 r.hdf5 'list(f["PartType4/ParticleIDs"][:]), list(f["PartType1/ParticleIDs"][:])')" '([42, 41, 40], [14, 13, 12, 11, 10])'
+	nb-convert --from gadget-hdf5 r.hdf5 | nb-select --sort id >again.nb
+	for column in id species mass pos vel star_formation_rate; do
+		equals "$(show $column again.nb)" "$(show $column s.nb)"
+	done
+	# species of a model are no types of GADGET: 0 is not gas
+	nb-gen merger -n 100 >m.nb
+	nb-convert -q --to gadget-hdf5 m.hdf5 <m.nb
+	run ! h5 m.hdf5 'f["PartType0"]'
+	from gadget-hdf5 m.hdf5 | nb-diff - m.nb
+}
+
+# what an expression of the file f is, in numbers of Python
+h5() {
+	"$PYTHON_H5" - "$@" 2>&1 <<-'END'
+		import sys, h5py
+		def plain(x):
+		    if hasattr(x, "tolist"):
+		        return x.tolist()
+		    return type(x)(map(plain, x)) if isinstance(x, (list, tuple)) else x
+		f = h5py.File(sys.argv[1])
+		print(plain(eval(sys.argv[2])))
+	END
+}
+
+@test "h5py reads what goes out: header, units, G" {
+	needs_h5py
+	nb-gen plummer -n 100 | nb-transform --from-units 1kpc,1e10Msun --units kpc,1e10Msun,km/s >p.nb
+	nb-convert --to gadget-hdf5 p.hdf5 <p.nb
+	equals "$(h5 p.hdf5 'f["PartType1/Coordinates"].shape, f["PartType1/Coordinates"].dtype.str, f["PartType1/ParticleIDs"].dtype.str')" "((100, 3), '<f8', '<u8')"
+	equals "$(h5 p.hdf5 '[list(f["Header"].attrs[k]) for k in ("NumPart_ThisFile", "NumPart_Total", "MassTable")]')" '[[0, 100, 0, 0, 0, 0], [0, 100, 0, 0, 0, 0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]'
+	close_to 3.0856776e21 "$(h5 p.hdf5 'f["Units"].attrs["UnitLength_in_cm"]')" 1e14
+	close_to 1.98840987e43 "$(h5 p.hdf5 'f["Units"].attrs["UnitMass_in_g"]')" 1e35
+	close_to 100000 "$(h5 p.hdf5 'f["Units"].attrs["UnitVelocity_in_cm_per_s"]')" 1e-9
+	equals "$(h5 p.hdf5 'f["Parameters"].attrs["GravityConstantInternal"]')" "$(attribute p.nb G)"
+	[ "$(h5 p.hdf5 'f["PartType1/Coordinates"][41].tolist()' | tr -d '[],')" = "$(mutate show pos <p.nb | sed -n 42p)" ]
+	# without units of its own G = 1 gives the unit of mass
+	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 q.hdf5
+	close_to 1 "$(h5 q.hdf5 '6.6743e-8 * f["Units"].attrs["UnitMass_in_g"] / (f["Units"].attrs["UnitLength_in_cm"] * 1e10)')" 1e-6
+}
+
+@test "yt reads what goes out: masses, places, velocities, ids, time" {
+	needs_h5py
+	"$PYTHON_H5" -W ignore -c 'import yt' 2>/dev/null || skip 'no yt (python3-yt)'
+	nb-gen plummer -n 300 | nb-step -d 0.125 -k 2 nb-force | nb-select --frames 2 >p.nb
+	nb-convert --to gadget-hdf5 p.hdf5 <p.nb
+	"$PYTHON_H5" -W ignore - <<-'END' >yt.txt
+		import yt, numpy as np
+		yt.set_log_level(50)
+		d = yt.load("p.hdf5", bounding_box=[[-50, 50]] * 3)
+		a = d.all_data()
+		n = np.argsort(a["PartType1", "ParticleIDs"])
+		print(repr(float(d.current_time.to("code_time"))))
+		for field in "Masses", "Coordinates", "Velocities":
+		    for row in np.atleast_2d(np.array(a["PartType1", field])[n].T).T:
+		        print(*[repr(float(x)) for x in row])
+	END
+	equals "$(head -n 1 yt.txt)" 0.25
+	{
+		mutate show mass <p.nb
+		mutate show pos <p.nb
+		mutate show vel <p.nb
+	} >want
+	tail -n +2 yt.txt | diff -q - want
+}
+
+@test "a part: columns, types, every third body" {
+	needs_hdf5 h5py
+	make_hdf5 swift s.hdf5
+	from gadget-hdf5 -q s.hdf5 >s.nb
+	from gadget-hdf5 -q --species 4 s.hdf5 >t.nb
+	equals "$(show id t.nb)" '40 41 42 '
+	has_vectors pos 1 t.nb 40 41 42
+	from gadget-hdf5 -q --rows 1::3 s.hdf5 >t.nb
+	equals "$(show id t.nb)" '11 14 42 '
+	has_vectors vel 0.5 t.nb 11 14 42
+	from gadget-hdf5 -q --rows 1:5 --species 1 s.hdf5 >t.nb
+	equals "$(show id t.nb)" '11 12 13 14 '
+	from gadget-hdf5 -q --fields id,mass --sphere 10,10.25,-10,4 s.hdf5 >t.nb
+	equals "$(show id t.nb)" '10 11 12 '
+	nb-stats --fields --format tsv <t.nb >fields
+	run ! grep -qE '\b(pos|vel)\b' fields
+}
+
+@test "files that say the impossible are refused in one line" {
+	needs_hdf5 h5py
+	refused() { # FLAVOUR MESSAGE
+		make_hdf5 "$1" bad.hdf5
+		fails_with 1 "$2" 'nb-convert --from gadget-hdf5 bad.hdf5'
+	}
+	refused counts "bad.hdf5: dataset 'PartType1/Coordinates' has 5 rows of 3 numbers, but Header/NumPart_ThisFile says 2147483647 bodies of type 1"
+	refused no-mass 'bad.hdf5: there is neither PartType1/Masses nor a mass of type 1 in Header/MassTable'
+	refused negative 'bad.hdf5: NumPart_ThisFile has the number -5'
+	refused total 'bad.hdf5: Header/NumPart_Total says 1 bodies of type 0, but this is one file with 0'
+	refused no-header 'bad.hdf5: this HDF5 file is no GADGET snapshot (it has no Header/NumPart_ThisFile)'
+	refused no-coordinates 'but there is no PartType1/Coordinates'
+	refused huge "bad.hdf5: dataset 'PartType1/Coordinates' has 1649267441664 bytes, which the file of"
+	refused unwritten "dataset 'PartType1/Coordinates' has never been written"
+	refused chunk "dataset 'PartType1/Velocities' has chunks of 3221225472 bytes, which the file of"
+	refused rank "dataset 'PartType1/Coordinates' has 5 rows of 4 numbers"
+	refused text "dataset 'PartType1/Coordinates' has a shape or a type that pos cannot have"
+	refused ids "dataset 'PartType1/ParticleIDs': row 2 is negative"
+	refused nan 'mass of body 2 is negative or not finite'
+	refused virtual 'is in other files (a virtual dataset): give one of these'
+	refused external "dataset 'PartType1/Coordinates' is in other files"
+	refused lzf 'is compressed in a way that is not known here (h5repack -f NONE IN OUT undoes it)'
+	refused files 'this is one of 3 files of a snapshot, whose names should end in .0.hdf5'
+	fails_with 1 'is no whole HDF5 file' "nb-convert --from gadget-hdf5 '$NB_TOP/Makefile'"
+	fails_with 1 'standard input: the file is empty' ': | nb-convert --from gadget-hdf5'
+	# a group that contains itself has an end
+	make_hdf5 loop loop.hdf5
+	equals "$(from gadget-hdf5 loop.hdf5 | nb-stats --format tsv | stat_of n)" 8
+	make_hdf5 plain plain.hdf5
+	"$PYTHON_H5" -c 'import h5py; h5py.File("other.hdf5", "w")["x"] = 1'
+	fails_with 1 'this HDF5 file is no GADGET snapshot' 'nb-convert --from gadget-hdf5 other.hdf5'
+}
+
+@test "AMUSE: sets become frames, in SI or N-body units" {
+	needs_hdf5
+	data=${NB_DATA:-$NB_TOP/../shared/data}/formats/amuse_plummer.hdf5
+	if [ -e "$data" ]; then
+		nb-convert --from auto -v "$data" 2>said >a.nb
+		grep -q 'AMUSE HDF5: --from amuse' said
+		equals "$(attribute a.nb units) $(attribute a.nb G)" 'SI 6.6743e-11'
+		nb-stats --check <a.nb
+		close_to 0.5 "$(nb-stats --format tsv <a.nb | stat_of virial)" 0.01
+	fi
+	needs_h5py
+	make_hdf5 amuse a.hdf5
+	from amuse a.hdf5 >a.nb 2>warnings
+	equals "$(cat warnings)" 'nb-convert: not read: particles/0000000001/attributes/child'
+	equals "$(nb-stats --format tsv <a.nb | awk -F '\t' 'NR > 1 { print $2, $3 }' | tr '\n' ' ')" '31557600 3 2 2 '
+	nb-select --frames 0 <a.nb >s.nb
+	equals "$(show id s.nb)" '1 2 18446744073709551615 '
+	equals "$(show pos s.nb)" '1000.0 4000.0 7000.0 2000.0 5000.0 8000.0 3000.0 6000.0 9000.0 '
+	equals "$(show vel s.nb)" '0.5 0.5 0.5 1.0 1.0 1.0 1.5 1.5 1.5 '
+	equals "$(show mass s.nb)" '2e+30 4e+30 6.000000000000001e+30 '
+	equals "$(show temperature s.nb)" '10.0 20.0 30.0 '
+	equals "$(show stellar_type s.nb)" '1 2 3 '
+	nb-stats --fields <s.nb | grep -q 'luminosity .*kg\*s^-3'
+	nb-select --frames 1 <a.nb >n.nb
+	equals "$(attribute n.nb G)" 1
+	equals "$(attribute n.nb units)" ''
+	from amuse --frame 1 a.hdf5 | nb-diff - n.nb
+	from amuse --fields id,mass --frame 1 a.hdf5 | nb-stats --fields >fields
+	run ! grep -qE '\b(pos|vel)\b' fields
+	refused() { # HOW MESSAGE
+		make_hdf5 "amuse-$1" bad.hdf5
+		fails_with 1 "$2" 'nb-convert --from amuse bad.hdf5'
+	}
+	refused unit "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
+	refused wrong "dataset 'particles/0000000001/attributes/mass' has the unit of something else"
+	refused short "dataset 'particles/0000000001/attributes/y' has not a number for each particle"
+	refused vector "'particles/0000000001' has vel incomplete"
+	refused count "'particles/0000000001@number_of_particles' is no number of particles"
+	make_hdf5 plain g.hdf5
+	fails_with 1 'g.hdf5: this HDF5 file has no particles of AMUSE' 'nb-convert --from amuse g.hdf5'
+}
+
+@test "VTKHDF: a frame through a pipe, a run as a time series in a file, with any number of bodies" {
+	nb-gen plummer -n 257 | nb-force >f.nb
+	nb-convert -q --to vtkhdf f.vtkhdf <f.nb
+	nb-convert -q --to vtkhdf <f.nb | cmp - f.vtkhdf
+	{
+		nb-gen plummer -n 300 | mutate attribute time 1
+		nb-gen uniform -n 0 | mutate attribute time 2
+		nb-gen plummer -n 200000 -s 3 | mutate attribute time 3
+		nb-gen plummer -n 7 -s 4 | mutate attribute time 4
+	} >run.nb
+	nb-convert --to vtkhdf run.vtkhdf <run.nb
+	fails_with 1 'VTKHDF of several frames is written to a file only' 'nb-convert --to vtkhdf <run.nb | cat'
+	{ nb-gen plummer -n 3 | nb-force; nb-gen plummer -n 3; } >less.nb
+	fails_with 1 "frame 1: column 'acc' is missing" 'nb-convert -q --to vtkhdf less.vtkhdf <less.nb'
+	[ ! -e less.vtkhdf ]
+	{ nb-gen plummer -n 3; nb-gen plummer -n 3 | nb-force; } | nb-convert --to vtkhdf more.vtkhdf 2>said
+	grep -q 'columns that the first frame does not have are left out' said
+	nb-gen uniform -n 0 | nb-convert --to vtkhdf empty.vtkhdf
+	needs_h5py
+	equals "$(h5 f.vtkhdf 'f["VTKHDF"].attrs["Type"], f["VTKHDF/Points"].shape, list(f["VTKHDF/Vertices/Offsets"][-2:]), sorted(f["VTKHDF/PointData"])')" "(b'PolyData', (257, 3), [256, 257], ['acc', 'id', 'mass', 'vel'])"
+	equals "$(h5 run.vtkhdf 'list(f["VTKHDF/NumberOfPoints"]), list(f["VTKHDF/Steps/Values"]), list(f["VTKHDF/Steps/PointOffsets"]), f["VTKHDF/Steps"].attrs["NSteps"]')" '([300, 0, 200000, 7], [1.0, 2.0, 3.0, 4.0], [0, 300, 300, 200300], 4)'
+	[ "$(h5 run.vtkhdf 'f["VTKHDF/Points"][200300 + 6].tolist()' | tr -d '[],')" = "$(nb-select --frames 3 <run.nb | mutate show pos | tail -n 1)" ]
+	[ "$(h5 run.vtkhdf 'f["VTKHDF/PointData/vel"][300 + 123456].tolist()' | tr -d '[],')" = "$(nb-select --frames 2 <run.nb | mutate show vel | sed -n 123457p)" ]
+	"$PYTHON_H5" -c 'from vtk import vtkVersion as v; assert v().GetVTKMajorVersion() * 100 + v().GetVTKMinorVersion() >= 903' 2>/dev/null || skip 'no VTK of version 9.3 or later'
+	"$PYTHON_H5" - <<-'END' >steps
+		import vtk
+		r = vtk.vtkHDFReader()
+		r.SetFileName("run.vtkhdf")
+		for t in 1.0, 3.0, 4.0:
+		    r.UpdateTimeStep(t)
+		    o = r.GetOutputDataObject(0)
+		    v = o.GetPointData().GetArray("vel")
+		    print(o.GetNumberOfPoints(), o.GetNumberOfVerts(), v.GetTuple(v.GetNumberOfTuples() - 1)[0])
+	END
+	for k in 0 2 3; do
+		nb-select --frames $k <run.nb | mutate show vel | awk -v k="$k" '{ x = $1 } END { print NR, NR, x }'
+	done | diff steps -
+}
+
+@test "a chain of trees of chunks: more chunks than a node of the tree holds" {
+	needs_h5py
+	nb-gen kepler | nb-step -d 0.001 -k 9000 nb-force | nb-convert -q --to vtkhdf long.vtkhdf
+	equals "$(h5 long.vtkhdf 'f["VTKHDF/Points"].shape, f["VTKHDF/Points"].chunks, float(f["VTKHDF/PointData/mass"][:].sum())')" "$(printf "((18002, 3), (2, 3), %s)" "$(nb-gen kepler | mutate show mass | awk '{ s += $1 } END { printf "%.1f", 9001 * s }')")"
+	[ "$(h5 long.vtkhdf 'f["VTKHDF/Points"][18001].tolist()' | tr -d '[],')" = "$(nb-gen kepler | nb-step -d 0.001 -k 9000 --every 9000 nb-force | nb-select --frames 1 | mutate show pos | tail -n 1)" ]
+}
+
+@test "a build without libhdf5 says so, and writes all the same" {
+	[ -n "${NO_HDF5:-}" ] || skip 'nb is built with libhdf5'
+	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 s.hdf5
+	fails_with 1 's.hdf5: HDF5 is not built in: install libhdf5-dev, and build nb again' 'nb-convert --from gadget-hdf5 s.hdf5'
+	nb-convert --help | grep -qx -- '--from gadget-hdf5 is not built in: install libhdf5-dev, and build nb again.'
+}
+
+# 0 with a whole stream, or 1 with one line and nothing else
+sound_or_refused() {
+	local code=0
+	timeout 60 nb-convert -q --from "$1" "$2" >out 2>err || code=$?
+	if [ "$code" -eq 0 ]; then
+		nb-stats --check <out >/dev/null
+	else
+		[ "$code $(wc -l <err) $(grep -c '^nb-convert: ' err) $(wc -c <out)" = '1 1 1 0' ]
+	fi || { echo "$2: exit status $code"; cat err; return 1; }
+}
+
+@test "a file that is cut anywhere is refused in one line" {
+	needs_hdf5
+	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 s.hdf5
+	size=$(stat -c %s s.hdf5)
+	for ((n = 0; n < size; n += n < 200 ? 29 : 499)); do
+		head -c "$n" s.hdf5 >cut.hdf5
+		fails_with 1 'cut.hdf5: ' 'nb-convert --from gadget-hdf5 cut.hdf5'
+	done
+	head -c -1 s.hdf5 | fails_with 1 'standard input: this is no whole HDF5 file: truncated file' 'nb-convert --from gadget-hdf5'
+}
+
+# every STEP-th byte with all bits turned over, one file for each in the folder struck
+strike() { # FILE STEP
+	rm -rf struck
+	mkdir struck
+	python3 - "$@" <<-'END'
+		import sys
+		b = bytearray(open(sys.argv[1], "rb").read())
+		for k in range(0, len(b), int(sys.argv[2])):
+		    b[k] ^= 255
+		    open(f"struck/{k}", "wb").write(b)
+		    b[k] ^= 255
+	END
+}
+
+@test "flipped bytes end in a sound stream or one line" {
+	needs_hdf5
+	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 s.hdf5
+	strike s.hdf5 61
+	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
+	needs_h5py
+	make_hdf5 swift s.hdf5
+	strike s.hdf5 409
+	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
+}

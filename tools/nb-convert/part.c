@@ -1,0 +1,112 @@
+/* nb-convert --from: which frames, bodies and columns are imported. */
+#include "tools/nb-convert/convert.h"
+
+#include "common/parse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number up to the next of these characters, or the end; *at moves there.  1; 0: there is none; -1: it is no number.
+ */
+static int take_number(const char **at, const char *ends, uint64_t most, uint64_t *number)
+{
+	char word[32];
+	const size_t length = strcspn(*at, ends);
+	if (length >= sizeof word)
+		return -1;
+	memcpy(word, *at, length);
+	word[length] = '\0';
+	*at += length;
+	return length == 0 ? 0 : nb_parse_u64(word, 0, most, number) == NB_PARSE_OK ? 1 : -1;
+}
+
+/* FIRST, FIRST:LAST or FIRST:LAST:STEP, each of which may be empty in a range. */
+static int parse_rows(const char *at, struct nb_subset *part)
+{
+	part->row_first = 0;
+	part->row_last = UINT64_MAX;
+	part->row_step = 1;
+	const int first = take_number(&at, ":", UINT64_MAX, &part->row_first);
+	if (first < 0 || (first == 0 && !*at))
+		return -1;
+	if (!*at) {
+		part->row_last = part->row_first;
+		return 0;
+	}
+	at++;
+	if (take_number(&at, ":", UINT64_MAX, &part->row_last) < 0)
+		return -1;
+	if (*at) {
+		at++;
+		if (take_number(&at, "", UINT64_MAX, &part->row_step) < 0)
+			return -1;
+	}
+	return part->row_step > 0 && part->row_first <= part->row_last ? 0 : -1;
+}
+
+/* "0,1,4" */
+static int parse_species(const char *at, struct nb_subset *part)
+{
+	uint64_t s;
+	for (;; at++) {
+		if (take_number(&at, ",", 255, &s) != 1)
+			return -1;
+		part->species[s / 64] |= (uint64_t)1 << s % 64;
+		if (!*at)
+			return 0;
+	}
+}
+
+static int has_word(const char *list, const char *word)
+{
+	const size_t length = strlen(word);
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (strncmp(list, word, length) == 0 && (list[length] == ',' || !list[length]))
+			return 1;
+	return 0;
+}
+
+static int wants(void *context, const char *name)
+{
+	return has_word(((const struct convert *)context)->fields, name);
+}
+
+void nb_convert_parse_part(struct convert *opt)
+{
+	struct nb_subset *part = &opt->subset;
+	size_t n;
+	if (opt->rows && parse_rows(opt->rows, part))
+		nb_die(NB_EXIT_USAGE, "invalid rows '%s' (want FIRST:LAST:STEP, such as ::10 or 0:999)", opt->rows);
+	if (opt->species && parse_species(opt->species, part))
+		nb_die(NB_EXIT_USAGE, "invalid species '%s' (want numbers from 0 to 255, such as 1,2)", opt->species);
+	if (opt->sphere &&
+		(nb_parse_f64_list(opt->sphere, 4, opt->ball, &n) != NB_PARSE_OK || n != 4 || !(opt->ball[3] >= 0)))
+		nb_die(NB_EXIT_USAGE, "invalid sphere '%s' (want X,Y,Z,RADIUS, such as 0,0,0,10)", opt->sphere);
+	if (opt->keep_derived && !opt->rows && !opt->species && !opt->sphere)
+		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--rows', '--species' or '--sphere'");
+	part->keep_derived = opt->keep_derived;
+	part->sphere = opt->sphere ? opt->ball : NULL;
+	if (opt->fields) {
+		part->wants = wants;
+		part->context = opt;
+	}
+	if (opt->chosen_text && !opt->last) {
+		part->first = opt->chosen;
+		part->count = 1;
+	}
+}
+
+void nb_convert_require_fields(const struct convert *opt, const struct nb_frame *frame)
+{
+	char word[NB_NAME_SIZE + 1], list[400];
+	for (const char *at = opt->fields; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		const size_t length = strcspn(at, ",");
+		memcpy(word, at, length < sizeof word ? length : sizeof word - 1);
+		word[length < sizeof word ? length : sizeof word - 1] = '\0';
+		if (!nb_frame_find(frame, word))
+			nb_die(NB_EXIT_FAILED,
+				"column '%s' missing in frame %" PRIu64 " of %s (of '--fields' it has: %s)", word,
+				frame->number, opt->in.name, nb_frame_list(frame, list, sizeof list));
+	}
+}
