@@ -279,7 +279,7 @@ static void release(struct nb_export *out)
 
 int nb_export_close(struct nb_export *out)
 {
-	int status = 0;
+	int status = out->format->end ? out->format->end(out) : NB_OK;
 	for (struct nb_beside *file = out->beside; file && !status; file = file->before)
 		status = nb_output_close(&file->output);
 	if (!status && out->only_beside)

@@ -33,6 +33,7 @@ enum nb_format_trait {
 	NB_LOSES_TIME = 64,	    /* attribute time */
 	NB_LOSES_TIME_OF_ONE = 128, /* the same, where a file holds one frame only */
 	NB_MANY_FILES = 512,	    /* a frame may be spread over several files */
+	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */
 };
@@ -62,6 +63,7 @@ struct nb_format {
 	/* What comes before the first frame (or frames: out->several), which looks like this.  NULL: nothing. */
 	int (*begin)(struct nb_export *out, const struct nb_frame *first);
 	int (*frame)(struct nb_export *out, const struct nb_frame *frame); /* writes nothing if it refuses */
+	int (*end)(struct nb_export *out);  /* what comes behind the last frame.  NULL: nothing */
 	int (*none)(struct nb_export *out); /* a stream without frames, unless it is plain.  NULL: it has no place */
 	void (*release)(struct nb_export *out); /* what the state holds, whatever went before.  NULL: nothing */
 	/* 1 if a reader gets this column of bodies back, from the file or because it follows from what is there. */
