@@ -31,9 +31,9 @@ kinds() {
 		# column metallicity <f4 1 0
 		# column formation_time <f4 1 0
 		id,mass,x,y,z,vx,vy,vz,species,eps,pot,density,temperature,metallicity,formation_time
-		0,1,1.5,2,3,-1,-2,-3,0,0.25,-7,11,12,0.5,0
-		1,2,4,5,6,-4,-5,-6,1,0.5,-8,0,0,0,0
-		2,4,7,8,9,-7,-8,-9,4,0.75,-9,0,0,0.125,21
+		0,1,1.5,2,3,-1,-2,-3,0,0.25,-7,11,12,0.5,nan
+		1,2,4,5,6,-4,-5,-6,1,0.5,-8,nan,nan,nan,nan
+		2,4,7,8,9,-7,-8,-9,4,0.75,-9,nan,nan,0.125,21
 	END
 	from csv kinds.csv >kinds.nb
 }
@@ -165,7 +165,7 @@ make_tipsy() {
 	[ "$(show id a.nb | tr '\n' ' ')" = '10 18446744073709551615 12 ' ]
 	[ "$(show hi a.nb | tr '\n' ' ')" = '1.0 2.5 -300.0 ' ]
 	[ "$(show acc a.nb | tr '\n' ' ')" = '1.0 4.0 7.0 2.0 5.0 8.0 3.0 6.0 9.0 ' ]
-	[ "$(show density a.nb | tr '\n' ' ')" = '11.0 0.0 0.0 ' ]
+	[ "$(show density a.nb | tr '\n' ' ')" = '11.0 nan nan ' ]
 	[ "$(show density_array a.nb | tr '\n' ' ')" = '4.0 5.0 6.0 ' ]
 	[ "$(show amiga_grp a.nb | tr '\n' ' ')" = '1 2 2 ' ]
 	[ "$(show oxmassfrac a.nb | tr '\n' ' ')" = '1.0 2.0 4.0 ' ]
@@ -536,9 +536,9 @@ sys.stdout.buffer.write(b"\x92\x09(\0SnapShot\0\x92\x09(\0Particles\0\x92\x0bd\0
 	make_tipsy '>' 32 f >n.tipsy
 	for format in nemo tipsy; do
 		for i in 1 30 100 156 159; do
-			head -c "$i" "n.$format" >cut
-			fails_with 1 'nb-convert: cut: ' "nb-convert --from $format cut"
-			fails_with 1 'nb-convert: standard input: the file ends at byte' "cat cut | nb-convert --from $format"
+			head -c "$i" "n.$format" >short
+			fails_with 1 'nb-convert: short: ' "nb-convert --from $format short"
+			fails_with 1 'nb-convert: standard input: the file ends at byte' "cat short | nb-convert --from $format"
 		done
 	done
 }

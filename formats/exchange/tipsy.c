@@ -150,8 +150,9 @@ static inline __attribute__((always_inline)) void take_records(const struct nb_r
 		const unsigned char *at = from + vel_at + 12 + 4 * (place < 0 ? 0 : place);
 		void *to = nb_rows_at(rows, (size_t)column[t], rows->n);
 		const size_t width = rows->column[column[t]].rowsize;
-		if (place < 0)
-			memset(to, 0, count * width);
+		if (place < 0) /* an f4, as all kinds have the others */
+			for (size_t i = 0; i < count; i++)
+				((float *)to)[i] = NAN;
 		else if (width == sizeof(double))
 			for (size_t i = 0; i < count; i++)
 				nb_wire_widen(1, at + i * size, big, (double *)to + i);

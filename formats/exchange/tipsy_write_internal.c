@@ -70,7 +70,7 @@ static int keeps_types(const struct nb_frame *frame)
 	return type != NULL;
 }
 
-/* Whether bodies that are of none of the kinds that have this number all have 0 there. */
+/* Whether the bodies of other kinds than those that have this number have none: NaN, or 0. */
 static int keeps_tail(const struct nb_frame *frame, int tail)
 {
 	struct numbers numbers;
@@ -79,7 +79,7 @@ static int keeps_tail(const struct nb_frame *frame, int tail)
 	if (failed || read_numbers(frame, nb_tipsy_name[tail], 1, &numbers))
 		return 0;
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		if (nb_tipsy_place[kind_of(type, i)][tail] < 0 && number(&numbers, i) != 0)
+		if (nb_tipsy_place[kind_of(type, i)][tail] < 0 && fabs(number(&numbers, i)) > 0)
 			return 0;
 	return 1;
 }
