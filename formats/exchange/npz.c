@@ -30,8 +30,8 @@ struct npz_writer {
 
 static unsigned char *put(unsigned char *to, uint64_t value, int bytes)
 {
-	for (int i = 0; i < bytes; i++)
-		*to++ = (unsigned char)(value >> 8 * i);
+	for (; bytes > 0; bytes--, value >>= 8)
+		*to++ = (unsigned char)value;
 	return to;
 }
 
