@@ -48,6 +48,7 @@ unit() {
 @test "what is wrong with a text" { unit exchange/text; }
 @test "parts of what is imported, and its bytes" { unit exchange/part; }
 @test "formats of other programs when memory runs out" { unit exchange/scarce; }
+@test "binary formats that are damaged" { unit exchange/damage; }
 @test "a file takes its name when it is complete" { unit exchange/output; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }

@@ -230,6 +230,7 @@ static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (!there)
 		return 0;
 	nb_convert_require_fields(opt, frame);
+	nb_require_valid(frame);
 	nb_require_unique_ids(frame, opt->in.name);
 	if (nb_given(run, &opt->G)) {
 		nb_set_attribute_f64(frame, "G", opt->G);

@@ -1,0 +1,358 @@
+/* TIPSY binary, in both byte orders, standard form when written. */
+#include "formats/exchange/rows_internal.h"
+#include "formats/exchange/tipsy_internal.h"
+#include "formats/exchange/wire_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const nb_tipsy_name[NB_TIPSY_NTAIL] = {
+	"eps", "pot", "density", "temperature", "metallicity", "formation_time"};
+const signed char nb_tipsy_place[NB_TIPSY_KINDS][NB_TIPSY_NTAIL] = {
+	{2, 4, 0, 1, 3, -1}, {0, 1, -1, -1, -1, -1}, {2, 3, -1, -1, 0, 1}};
+const unsigned char nb_tipsy_type[NB_TIPSY_KINDS] = {0, 1, 4};
+
+static const char *const kind_name[NB_TIPSY_KINDS] = {"gas", "dark", "star"};
+
+size_t nb_tipsy_record(int kind, int wide)
+{
+	static const size_t words[NB_TIPSY_KINDS] = {12, 9, 11};
+	return 4 * (words[kind] + (wide ? 3 : 0));
+}
+
+/* ---- the header --------------------------------------------------------------------------------- */
+
+struct header {
+	int big, wide;
+	size_t size; /* bytes */
+	double time;
+	uint32_t total, dim, count[NB_TIPSY_KINDS];
+};
+
+static uint64_t bytes_of(const struct header *header)
+{
+	uint64_t size = header->size;
+	for (int k = 0; k < NB_TIPSY_KINDS; k++)
+		size += header->count[k] * (uint64_t)nb_tipsy_record(k, header->wide);
+	return size;
+}
+
+/* The order of bytes is the one in which the number of dimensions is 1 to 3. */
+static int parse_header(const unsigned char *from, struct header *header)
+{
+	*header = (struct header){.size = NB_TIPSY_HEADER};
+	for (header->big = 1; header->big >= 0; header->big--) {
+		header->dim = nb_wire_u32(from + 12, header->big);
+		if (header->dim < 1 || header->dim > 3)
+			continue;
+		header->time = nb_wire_f64(from, header->big);
+		header->total = nb_wire_u32(from + 8, header->big);
+		for (int k = 0; k < NB_TIPSY_KINDS; k++)
+			header->count[k] = nb_wire_u32(from + 16 + 4 * k, header->big);
+		return 1;
+	}
+	return 0;
+}
+
+static int is_sum(const struct header *header)
+{
+	return header->total == (uint64_t)header->count[0] + header->count[1] + header->count[2];
+}
+
+/* The length of the header and the width of positions with which a file has so many bytes.  Where 4 bytes follow a
+ * short header that are 0, they are those of a long one, and the file has been cut: no body has mass 0 there. */
+static int fits(struct header *header, const unsigned char *head, size_t n, uint64_t size)
+{
+	static const size_t length[] = {NB_TIPSY_HEADER, NB_TIPSY_SHORT_HEADER};
+	const int is_long = n >= NB_TIPSY_HEADER && nb_wire_u32(head + NB_TIPSY_SHORT_HEADER, 0) == 0;
+	for (header->wide = 0; header->wide < 2; header->wide++)
+		for (int k = 0; k < (is_long ? 1 : 2); k++) {
+			header->size = length[k];
+			if (bytes_of(header) == size)
+				return 1;
+		}
+	header->wide = 0;
+	header->size = NB_TIPSY_HEADER;
+	return 0;
+}
+
+static int recognises(const unsigned char *head, size_t n, uint64_t size)
+{
+	struct header header;
+	if (n < NB_TIPSY_SHORT_HEADER || !parse_header(head, &header) || !is_sum(&header) || !isfinite(header.time))
+		return 0;
+	if (size)
+		return fits(&header, head, n, size);
+	return header.total > 0 && n >= NB_TIPSY_HEADER && nb_wire_u32(head + NB_TIPSY_SHORT_HEADER, 0) == 0;
+}
+
+static int read_header(struct nb_import *in, struct header *header)
+{
+	const unsigned char *from;
+	const size_t have = nb_wire_look(in, NB_TIPSY_HEADER, &from);
+	if (have == SIZE_MAX)
+		return NB_EINVAL;
+	if (have < NB_TIPSY_SHORT_HEADER)
+		return nb_wire_fail(
+			in, "the file ends at byte %zu, in the header, which has %d", have, NB_TIPSY_HEADER);
+	if (!parse_header(from, header))
+		return nb_wire_fail(in, "this is no TIPSY file (%" PRIu32 " or %" PRIu32 " dimensions at byte 12)",
+			nb_wire_u32(from + 12, 0), nb_wire_u32(from + 12, 1));
+	const uint32_t *count = header->count;
+	if (!is_sum(header))
+		return nb_wire_fail(in,
+			"the header says %" PRIu32 " bodies, but %" PRIu32 " gas, %" PRIu32 " dark and %" PRIu32
+			" star",
+			header->total, count[0], count[1], count[2]);
+	if (!isfinite(header->time))
+		return nb_wire_fail(in, "the time in the header, at byte 0, is not finite");
+	if (header->dim == 1)
+		return nb_wire_fail(in, "bodies in 1 dimension (want 2 or 3)");
+	if (nb_wire_size(in) != UINT64_MAX && !fits(header, from, have, nb_wire_size(in)))
+		return nb_wire_fail(in,
+			"%" PRIu64 " bytes, but its header says %" PRIu32 " gas, %" PRIu32 " dark and %" PRIu32
+			" star bodies, which are %" PRIu64,
+			nb_wire_size(in), count[0], count[1], count[2], bytes_of(header));
+	nb_bytes_pass(in->bytes, header->size < have ? header->size : have);
+	return NB_OK;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+enum { C_MASS, C_POS, C_VEL, C_TAIL }; /* columns of rows, and those of the tails that there are */
+
+struct tipsy_reader {
+	int done;
+};
+
+/* Each column is one loop over records that are in the cache. */
+static inline __attribute__((always_inline)) void take_records(const struct nb_rows *rows, const int *column, int kind,
+	int wide, int big, size_t count, const unsigned char *from)
+{
+	const size_t size = nb_tipsy_record(kind, wide), vel_at = wide ? 28 : 16;
+	double *mass = nb_rows_at(rows, C_MASS, rows->n);
+	double *pos = nb_rows_at(rows, C_POS, rows->n), *vel = nb_rows_at(rows, C_VEL, rows->n);
+	for (size_t i = 0; i < count; i++) {
+		const unsigned char *record = from + i * size;
+		nb_wire_widen(1, record, big, &mass[i]);
+		if (wide)
+			nb_wire_order(3, sizeof(double), record + 4, big, &pos[3 * i]);
+		else
+			nb_wire_widen(3, record + 4, big, &pos[3 * i]);
+		nb_wire_widen(3, record + vel_at, big, &vel[3 * i]);
+	}
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++) {
+		if (column[t] < 0)
+			continue;
+		const int place = nb_tipsy_place[kind][t];
+		const unsigned char *at = from + vel_at + 12 + 4 * (place < 0 ? 0 : place);
+		void *to = nb_rows_at(rows, (size_t)column[t], rows->n);
+		const size_t width = rows->column[column[t]].rowsize;
+		if (place < 0) /* an f4, as all kinds have the others */
+			for (size_t i = 0; i < count; i++)
+				((float *)to)[i] = NAN;
+		else if (width == sizeof(double))
+			for (size_t i = 0; i < count; i++)
+				nb_wire_widen(1, at + i * size, big, (double *)to + i);
+		else
+			for (size_t i = 0; i < count; i++)
+				((uint32_t *)to)[i] = nb_wire_u32(at + i * size, big);
+	}
+}
+
+static void take(const struct header *header, const struct nb_rows *rows, const int *column, int kind, size_t count,
+	const unsigned char *from)
+{
+	if (header->wide)
+		take_records(rows, column, kind, 1, header->big, count, from);
+	else if (header->big)
+		take_records(rows, column, kind, 0, 1, count, from);
+	else
+		take_records(rows, column, kind, 0, 0, count, from);
+}
+
+static int read_records(
+	struct nb_import *in, const struct header *header, struct nb_rows *rows, const int *column, int kind)
+{
+	const size_t size = nb_tipsy_record(kind, header->wide);
+	char what[40];
+	for (uint64_t left = header->count[kind]; left > 0;) {
+		if (nb_rows_reserve(rows))
+			return NB_ENOMEM;
+		size_t part = NB_BLOCK / size;
+		part = left < part ? (size_t)left : part;
+		part = rows->capacity - rows->n < part ? rows->capacity - rows->n : part;
+		snprintf(what, sizeof what, "the %s bodies", kind_name[kind]);
+		const unsigned char *from = nb_wire_take(in, part * size, what);
+		if (!from)
+			return NB_EINVAL;
+		take(header, rows, column, kind, part, from);
+		rows->n += part;
+		left -= part;
+	}
+	return NB_OK;
+}
+
+/* Nothing may follow.  Only a pipe comes so far with more, since the size of a file has been looked at. */
+static int require_end(struct nb_import *in)
+{
+	const unsigned char *next;
+	const size_t have = nb_wire_look(in, 1, &next);
+	if (have == SIZE_MAX)
+		return NB_EINVAL;
+	return have ? nb_wire_fail(in,
+			      "more bytes behind the last body, at byte %" PRIu64
+			      " (positions in f8 and headers of 28 bytes can only be read from a FILE)",
+			      in->bytes->at)
+		    : NB_OK;
+}
+
+/* ---- the frame ---------------------------------------------------------------------------------- */
+
+/* Columns for what records of the kinds that there are have. */
+static int add_rows(const struct header *header, struct nb_rows *rows, int *column)
+{
+	static const size_t rowsize[] = {sizeof(double), 3 * sizeof(double), 3 * sizeof(double)};
+	for (size_t c = 0; c < C_TAIL; c++)
+		if (nb_rows_add(rows, rowsize[c]))
+			return NB_ENOMEM;
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++) {
+		int present = t == NB_TIPSY_EPS || t == NB_TIPSY_POT;
+		for (int k = 0; k < NB_TIPSY_KINDS; k++)
+			present |= header->count[k] > 0 && nb_tipsy_place[k][t] >= 0;
+		column[t] = present ? (int)rows->ncolumn : -1;
+		if (present && nb_rows_add(rows, nb_field_find(nb_tipsy_name[t]) ? sizeof(double) : sizeof(float)))
+			return NB_ENOMEM;
+	}
+	return NB_OK;
+}
+
+static int is_zero(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != 0)
+			return 0;
+	return 1;
+}
+
+static int add_species(const struct header *header, struct nb_frame *frame)
+{
+	struct nb_column *ids = nb_frame_add_field(frame, NB_ID, NULL, 0);
+	uint64_t *id = ids ? nb_column_write(ids, &nb_space_host, NB_WIRE) : NULL;
+	struct nb_column *kinds = id ? nb_frame_add_field(frame, NB_SPECIES, NULL, 0) : NULL;
+	unsigned char *species = kinds ? nb_column_write(kinds, &nb_space_host, NB_WIRE) : NULL;
+	if (!species)
+		return NB_ENOMEM;
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		id[i] = i;
+	for (int k = 0; k < NB_TIPSY_KINDS; species += header->count[k], k++)
+		memset(species, nb_tipsy_type[k], header->count[k]);
+	return NB_OK;
+}
+
+static int make_frame(const struct header *header, struct nb_rows *rows, const int *column, struct nb_frame *frame)
+{
+	frame->rows[NB_PARTICLE] = rows->n;
+	if (nb_frame_set_attribute_f64(frame, "time", header->time) ||
+		nb_frame_set_attribute(frame, "dim", header->dim == 2 ? "2" : "3") ||
+		nb_frame_set_attribute(frame, NB_TYPES, "gadget") ||
+		(header->wide && nb_frame_set_attribute(frame, "tipsy_positions", "f8")))
+		return NB_ENOMEM;
+	if (add_species(header, frame))
+		return NB_ENOMEM;
+	static const enum nb_field field[] = {NB_MASS, NB_POS, NB_VEL};
+	for (size_t c = 0; c < C_TAIL; c++) {
+		struct nb_column *to = nb_frame_add_field(frame, field[c], NULL, 0);
+		if (!to)
+			return NB_ENOMEM;
+		nb_rows_give(rows, c, to);
+	}
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++) {
+		if (column[t] < 0)
+			continue;
+		const struct nb_field_info *info = nb_field_find(nb_tipsy_name[t]);
+		if (t == NB_TIPSY_POT && is_zero(nb_rows_at(rows, (size_t)column[t], 0), rows->n))
+			continue; /* nobody has computed them */
+		struct nb_column *to = info ? nb_frame_add_field(frame, (enum nb_field)(info - nb_field_info), NULL, 0)
+					    : nb_frame_add(frame, nb_tipsy_name[t], NB_PARTICLE, "<f4", 1, "", 0);
+		if (!to)
+			return NB_ENOMEM;
+		nb_rows_give(rows, (size_t)column[t], to);
+	}
+	return NB_OK;
+}
+
+/* dim is 2: nothing may stand out of the plane. */
+static int require_flat(struct nb_import *in, const struct nb_rows *rows)
+{
+	const double *pos = nb_rows_at(rows, C_POS, 0), *vel = nb_rows_at(rows, C_VEL, 0);
+	for (size_t i = 0; i < rows->n; i++)
+		if (pos[3 * i + 2] != 0 || vel[3 * i + 2] != 0)
+			return nb_wire_fail(in, "2 dimensions, but body %zu has z = %g and vz = %g", i, pos[3 * i + 2],
+				vel[3 * i + 2]);
+	return NB_OK;
+}
+
+static int read_file(struct nb_import *in, struct nb_frame *frame)
+{
+	struct header header;
+	struct nb_rows rows;
+	enum { UNPROVED = 1 << 16 }; /* rows of a pipe that may end any time: more as they come */
+	int column[NB_TIPSY_NTAIL];
+	nb_rows_init(&rows);
+	int status = read_header(in, &header);
+	if (status)
+		return status;
+	rows.capacity = nb_wire_size(in) != UINT64_MAX || header.total < UNPROVED ? (size_t)header.total + 1 : UNPROVED;
+	status = add_rows(&header, &rows, column);
+	for (int k = 0; k < NB_TIPSY_KINDS && !status; k++)
+		status = read_records(in, &header, &rows, column, k);
+	if (!status)
+		status = require_end(in);
+	if (!status && header.dim == 2)
+		status = require_flat(in, &rows);
+	if (!status)
+		status = make_frame(&header, &rows, column, frame);
+	if (!status && in->path)
+		status = nb_tipsy_read_arrays(in, frame, header.big);
+	nb_rows_clear(&rows);
+	return status;
+}
+
+static int open_file(struct nb_import *in)
+{
+	(void)in; /* it is read at once */
+	return NB_OK;
+}
+
+static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
+{
+	struct tipsy_reader *reader = in->state;
+	if (reader->done)
+		return NB_END;
+	reader->done = 1;
+	return read_file(in, frame) ? NB_ERROR : NB_FRAME;
+}
+
+static void close_file(struct nb_import *in)
+{
+	(void)in;
+}
+
+const struct nb_format nb_format_tipsy = {
+	.name = "tipsy",
+	.about = "a TIPSY file",
+	.place = 4,
+	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_HOLDS_SOFTENING,
+	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),
+	.G = 1,
+	.recognises = recognises,
+	.import_size = sizeof(struct tipsy_reader),
+	.open = open_file,
+	.next = next,
+	.close = close_file,
+	.frame = nb_tipsy_frame,
+	.holds = nb_tipsy_holds,
+};

@@ -1,0 +1,331 @@
+/* Writing TIPSY: the kinds of bodies one after the other; numbers that are not those of the rows into FILE.iord. */
+#include "common/mem.h"
+#include "formats/exchange/output_internal.h"
+#include "formats/exchange/tipsy_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PART = 1 << 10 }; /* records at once */
+
+/* ---- what there is ------------------------------------------------------------------------------ */
+
+/* Numbers of a column, or the same one for all bodies. */
+struct numbers {
+	const float *narrow;
+	const double *wide;
+	double same;
+};
+
+static double number(const struct numbers *from, size_t i)
+{
+	return from->wide ? from->wide[i] : from->narrow ? from->narrow[i] : from->same;
+}
+
+static int read_numbers(const struct nb_frame *frame, const char *name, uint32_t ncomp, struct numbers *numbers)
+{
+	struct nb_column *column = nb_frame_find(frame, name);
+	*numbers = (struct numbers){0};
+	if (!column || column->table != NB_PARTICLE || column->ncomp != ncomp || !nb_dtype_is_number(column->dtype))
+		return NB_OK;
+	if (strcmp(column->dtype, "<f4") == 0)
+		numbers->narrow = nb_column_read(column, &nb_space_host, NB_WIRE);
+	else
+		numbers->wide = nb_column_read(column, &nb_space_host, NB_AS_F64);
+	return numbers->narrow || numbers->wide || column->rows == 0 ? NB_OK : NB_ENOMEM;
+}
+
+/* The column of species says which bodies are gas and which are stars only if it holds GADGET's types; else all are
+ * dark. */
+static const unsigned char *types_of(const struct nb_frame *frame, int *failed)
+{
+	struct nb_column *column = nb_frame_field(frame, NB_SPECIES);
+	const char *types = nb_frame_attribute(frame, NB_TYPES);
+	const unsigned char *type = NULL;
+	*failed = 0;
+	if (column && types && strcmp(types, "gadget") == 0 && strcmp(column->dtype, "|u1") == 0) {
+		type = nb_column_read(column, &nb_space_host, NB_WIRE);
+		*failed = !type && column->rows;
+	}
+	return type;
+}
+
+static int kind_of(const unsigned char *type, size_t i)
+{
+	return !type ? 1 : type[i] == nb_tipsy_type[0] ? 0 : type[i] == nb_tipsy_type[2] ? 2 : 1;
+}
+
+/* What a reader sees as types is what the bodies have. */
+static int keeps_types(const struct nb_frame *frame)
+{
+	int failed;
+	const unsigned char *type = types_of(frame, &failed);
+	for (size_t i = 0; type && i < frame->rows[NB_PARTICLE]; i++)
+		if (type[i] != nb_tipsy_type[kind_of(type, i)])
+			return 0;
+	return type != NULL;
+}
+
+/* Whether the bodies of other kinds than those that have this number have none: NaN, or 0. */
+static int keeps_tail(const struct nb_frame *frame, int tail)
+{
+	struct numbers numbers;
+	int failed;
+	const unsigned char *type = types_of(frame, &failed);
+	if (failed || read_numbers(frame, nb_tipsy_name[tail], 1, &numbers))
+		return 0;
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		if (nb_tipsy_place[kind_of(type, i)][tail] < 0 && fabs(number(&numbers, i)) > 0)
+			return 0;
+	return 1;
+}
+
+/* The id of the body in row i, as bodies stand in the file: is it the number of its place? */
+static int ids_follow(const struct nb_frame *frame, const uint64_t *id)
+{
+	int failed;
+	const unsigned char *type = types_of(frame, &failed);
+	uint64_t place = 0;
+	for (int k = 0; k < NB_TIPSY_KINDS; k++)
+		for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+			if (kind_of(type, i) == k && id[i] != place++)
+				return 0;
+	return 1;
+}
+
+/* Beside a file, not beside a pipe or a device. */
+static int can_have_arrays(const char *path)
+{
+	struct stat about;
+	return path && (stat(path, &about) ? 1 : S_ISREG(about.st_mode));
+}
+
+int nb_tipsy_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
+{
+	static const enum nb_field field[] = {NB_MASS, NB_POS, NB_VEL};
+	for (size_t k = 0; k < sizeof field / sizeof *field; k++)
+		if (column == nb_frame_field(frame, field[k]))
+			return 1;
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
+		if (strcmp(column->name, nb_tipsy_name[t]) == 0)
+			return column->ncomp == 1 && nb_dtype_is_number(column->dtype) && keeps_tail(frame, t);
+	if (column == nb_frame_field(frame, NB_ID)) {
+		const uint64_t *id = nb_column_read(column, &nb_space_host, NB_AS_U64);
+		return can_have_arrays(out->path) || (id && ids_follow(frame, id));
+	}
+	if (column == nb_frame_field(frame, NB_SPECIES))
+		return keeps_types(frame);
+	return (column->flags & NB_DERIVED) != 0 && column->field == NB_KEY;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+struct source {
+	struct numbers mass, pos, vel, tail[NB_TIPSY_NTAIL];
+	const unsigned char *type;
+	int wide, big;
+};
+
+static int read_source(struct nb_export *out, const struct nb_frame *frame, struct source *source)
+{
+	double softening;
+	int failed;
+	if (nb_frame_attribute_f64(frame, "softening", 0, &softening))
+		return nb_export_fail(
+			out, "attribute softening='%s' is not a number", nb_frame_attribute(frame, "softening"));
+	source->type = types_of(frame, &failed);
+	if (failed || read_numbers(frame, "mass", 1, &source->mass) || read_numbers(frame, "pos", 3, &source->pos) ||
+		read_numbers(frame, "vel", 3, &source->vel))
+		return NB_ENOMEM;
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
+		if (read_numbers(frame, nb_tipsy_name[t], 1, &source->tail[t]))
+			return NB_ENOMEM;
+	source->tail[NB_TIPSY_EPS].same = softening;
+	const char *positions = nb_frame_attribute(frame, "tipsy_positions");
+	source->wide = positions && strcmp(positions, "f8") == 0;
+	source->big = strcmp(out->format->name, "tipsy") == 0;
+	return NB_OK;
+}
+
+/* Numbers that f4 cannot hold. */
+static int refuse_large(struct nb_export *out, const char *name, const struct numbers *numbers, size_t n, size_t ncomp)
+{
+	for (size_t i = 0; numbers->wide && i < n * ncomp; i++)
+		if (isfinite(numbers->wide[i]) && !isfinite((float)numbers->wide[i]))
+			return nb_export_fail(out, "row %zu of '%s' has %g, which single precision cannot hold",
+				i / ncomp, name, numbers->wide[i]);
+	return isfinite((float)numbers->same)
+		       ? NB_OK
+		       : nb_export_fail(out, "'%s' is %g, which single precision cannot hold", name, numbers->same);
+}
+
+static int refuse(struct nb_export *out, const struct nb_frame *frame, const struct source *source)
+{
+	const uint64_t n = frame->rows[NB_PARTICLE];
+	if (n > INT32_MAX)
+		return nb_export_fail(out, "%" PRIu64 " bodies, but a TIPSY file counts to %d", n, INT32_MAX);
+	int status = refuse_large(out, "mass", &source->mass, n, 1);
+	if (!status && !source->wide)
+		status = refuse_large(out, "pos", &source->pos, n, 3);
+	if (!status)
+		status = refuse_large(out, "vel", &source->vel, n, 3);
+	for (int t = 0; t < NB_TIPSY_NTAIL && !status; t++)
+		status = refuse_large(out, nb_tipsy_name[t], &source->tail[t], n, 1);
+	return status;
+}
+
+static unsigned char *put_f4(unsigned char *to, double x, int big)
+{
+	const float narrow = (float)x;
+	uint32_t bits;
+	memcpy(&bits, &narrow, sizeof bits);
+	bits = big ? __builtin_bswap32(bits) : bits;
+	memcpy(to, &bits, sizeof bits);
+	return to + sizeof bits;
+}
+
+static unsigned char *put_f8(unsigned char *to, double x, int big)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	bits = big ? __builtin_bswap64(bits) : bits;
+	memcpy(to, &bits, sizeof bits);
+	return to + sizeof bits;
+}
+
+static unsigned char *put_u4(unsigned char *to, uint64_t x, int big)
+{
+	const uint32_t bits = big ? __builtin_bswap32((uint32_t)x) : (uint32_t)x;
+	memcpy(to, &bits, sizeof bits);
+	return to + sizeof bits;
+}
+
+static inline __attribute__((always_inline)) unsigned char *put_record(
+	unsigned char *to, const struct source *source, int kind, size_t i, int wide, int big)
+{
+	unsigned char *end = put_f4(to, number(&source->mass, i), big);
+	for (size_t k = 0; k < 3; k++)
+		end = wide ? put_f8(end, number(&source->pos, 3 * i + k), big)
+			   : put_f4(end, number(&source->pos, 3 * i + k), big);
+	for (size_t k = 0; k < 3; k++)
+		end = put_f4(end, number(&source->vel, 3 * i + k), big);
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
+		if (nb_tipsy_place[kind][t] >= 0)
+			put_f4(end + 4 * nb_tipsy_place[kind][t], number(&source->tail[t], i), big);
+	return to + nb_tipsy_record(kind, wide);
+}
+
+static unsigned char *put(unsigned char *to, const struct source *source, int kind, size_t i)
+{
+	if (source->wide)
+		return put_record(to, source, kind, i, 1, source->big);
+	return source->big ? put_record(to, source, kind, i, 0, 1) : put_record(to, source, kind, i, 0, 0);
+}
+
+static int put_kind(struct nb_output *out, const struct source *source, int kind, size_t n, unsigned char *buffer)
+{
+	unsigned char *const full = buffer + PART * nb_tipsy_record(kind, source->wide);
+	unsigned char *end = buffer;
+	for (size_t i = 0; i < n; i++) {
+		if (kind_of(source->type, i) != kind)
+			continue;
+		end = put(end, source, kind, i);
+		if (end == full) {
+			if (nb_output_bytes(out, buffer, (size_t)(end - buffer)))
+				return -1;
+			end = buffer;
+		}
+	}
+	return nb_output_bytes(out, buffer, (size_t)(end - buffer)) ? -1 : NB_OK;
+}
+
+static int put_header(struct nb_export *out, const struct nb_frame *frame, const struct source *source)
+{
+	const char *dim = nb_frame_attribute(frame, "dim");
+	uint64_t count[NB_TIPSY_KINDS] = {0};
+	unsigned char header[NB_TIPSY_HEADER] = {0};
+	double time;
+	if (nb_frame_attribute_f64(frame, "time", 0, &time))
+		return nb_export_fail(out, "attribute time='%s' is not a number", nb_frame_attribute(frame, "time"));
+	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+		count[kind_of(source->type, i)]++;
+	unsigned char *to = put_f8(header, time, source->big);
+	to = put_u4(to, frame->rows[NB_PARTICLE], source->big);
+	to = put_u4(to, dim && strcmp(dim, "2") == 0 ? 2 : 3, source->big);
+	for (int k = 0; k < NB_TIPSY_KINDS; k++)
+		to = put_u4(to, count[k], source->big);
+	return nb_output_bytes(out->output, header, sizeof header) ? -1 : NB_OK;
+}
+
+/* ---- FILE.iord ---------------------------------------------------------------------------------- */
+
+/* The file of ids, if there must be one: they do not follow from the rows, or there is such a file already, which
+ * would then belong to other bodies.  *to is NULL if not. */
+static int begin_ids(struct nb_export *out, const struct nb_frame *frame, const uint64_t *id, struct nb_output **to)
+{
+	struct stat about;
+	*to = NULL;
+	if (!can_have_arrays(out->path))
+		return NB_OK;
+	char *path = malloc(strlen(out->path) + sizeof ".iord");
+	if (!path)
+		return NB_ENOMEM;
+	sprintf(path, "%s.iord", out->path);
+	const int wanted = (id && !ids_follow(frame, id)) || stat(path, &about) == 0;
+	*to = wanted ? nb_export_beside(out, path) : NULL;
+	free(path);
+	return wanted && !*to ? NB_ENOMEM : NB_OK;
+}
+
+static int put_id(struct nb_output *out, uint64_t id)
+{
+	char text[24], *at = text + sizeof text;
+	*--at = '\n';
+	do
+		*--at = (char)('0' + id % 10);
+	while (id /= 10);
+	return nb_output_bytes(out, at, (size_t)(text + sizeof text - at));
+}
+
+static int put_ids(struct nb_export *out, const struct nb_frame *frame, const struct source *source)
+{
+	struct nb_column *column = nb_frame_field(frame, NB_ID);
+	const size_t n = frame->rows[NB_PARTICLE];
+	const uint64_t *id = column ? nb_column_read(column, &nb_space_host, NB_AS_U64) : NULL;
+	struct nb_output *to;
+	uint64_t place = 0;
+	if (column && !id && n)
+		return NB_ENOMEM;
+	if (begin_ids(out, frame, id, &to))
+		return NB_ENOMEM;
+	if (to && put_id(to, n))
+		return -1;
+	for (int k = 0; k < NB_TIPSY_KINDS && to; k++)
+		for (size_t i = 0; i < n; i++)
+			if (kind_of(source->type, i) == k && put_id(to, id ? id[i] : place++))
+				return -1;
+	return NB_OK;
+}
+
+/* ---- the file ----------------------------------------------------------------------------------- */
+
+int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
+{
+	struct source source;
+	int status = read_source(out, frame, &source);
+	if (!status)
+		status = refuse(out, frame, &source);
+	unsigned char *buffer = status ? NULL : nb_alloc(PART, nb_tipsy_record(0, 1));
+	if (!status && !buffer)
+		status = NB_ENOMEM;
+	if (!status)
+		status = put_header(out, frame, &source);
+	for (int k = 0; k < NB_TIPSY_KINDS && !status; k++)
+		status = put_kind(out->output, &source, k, frame->rows[NB_PARTICLE], buffer);
+	nb_free(buffer);
+	return status ? status : put_ids(out, frame, &source);
+}

@@ -1,0 +1,727 @@
+#!/usr/bin/env bats
+# nb-convert: TIPSY, NEMO, VTK, npz - read by other programs, and back again to the bit.
+
+load helper
+
+DATA=$NB_TOP/tests/data
+
+from() { nb-convert --no-history --from "$@"; }
+show() { mutate show "$1" <"$2"; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	small='ulimit -v 500000' # AddressSanitizer has most of the address space
+	[ "${NB_CONFIG:-}" != san ] || small=:
+}
+
+# A Python that has a module.
+python_with() {
+	local p
+	for p in python3 /usr/bin/python3; do
+		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
+	done
+	return 1
+}
+
+# three bodies, one of each kind of TIPSY, with all that its records have
+kinds() {
+	cat >kinds.csv <<-'END'
+		# types=gadget
+		# time=0.5
+		# column density <f4 1 0
+		# column temperature <f4 1 0
+		# column metallicity <f4 1 0
+		# column formation_time <f4 1 0
+		id,mass,x,y,z,vx,vy,vz,species,eps,pot,density,temperature,metallicity,formation_time
+		0,1,1.5,2,3,-1,-2,-3,0,0.25,-7,11,12,0.5,nan
+		1,2,4,5,6,-4,-5,-6,1,0.5,-8,nan,nan,nan,nan
+		2,4,7,8,9,-7,-8,-9,4,0.75,-9,nan,nan,0.125,21
+	END
+	from csv kinds.csv >kinds.nb
+}
+
+real() {
+	[ -n "${NB_DATA:-}" ] || skip 'NB_DATA is not set'
+	[ -r "$NB_DATA/formats/$1" ] || skip "no formats/$1 in $NB_DATA"
+}
+
+# ---- TIPSY ----
+
+# a TIPSY file by the description of the format: make_tipsy ORDER HEADER POSITIONS
+make_tipsy() {
+	python3 - "$@" <<-'END'
+		import struct, sys
+		o, header, p = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+		out = struct.pack(o + "d5i", 0.5, 3, 3, 1, 1, 1) + b"\0" * (header - 28)
+		out += struct.pack(o + "f3" + p + "3f5f", 1, 1.5, 2, 3, -1, -2, -3, 11, 12, 0.25, 0.5, -7)
+		out += struct.pack(o + "f3" + p + "3f2f", 2, 4, 5, 6, -4, -5, -6, 0.5, -8)
+		out += struct.pack(o + "f3" + p + "3f4f", 4, 7, 8, 9, -7, -8, -9, 0.125, 21, 0.75, -9)
+		sys.stdout.buffer.write(out)
+	END
+}
+
+@test "a TIPSY file of both byte orders, both headers and both positions is the same frame" {
+	kinds
+	for order in '>' '<'; do
+		for header in 28 32; do
+			for positions in f d; do
+				make_tipsy "$order" "$header" "$positions" >a.tipsy
+				from tipsy a.tipsy >a.nb
+				for c in id mass pos vel species eps pot density temperature metallicity formation_time; do
+					diff <(show $c a.nb) <(show $c kinds.nb)
+				done
+			done
+		done
+	done
+	nb-stats --check <a.nb
+	nb-stats --attributes <a.nb | sort >attributes
+	printf 'G=1\ndim=3\ntime=0.5\ntipsy_positions=f8\ntypes=gadget\n' | diff attributes -
+}
+
+@test "TIPSY is written byte for byte as its description says" {
+	kinds
+	nb-convert --to tipsy k.tipsy <kinds.nb
+	make_tipsy '>' 32 f | cmp - k.tipsy
+	nb-convert --to tipsy-native k.native <kinds.nb
+	make_tipsy '<' 32 f | cmp - k.native
+	[ ! -e k.tipsy.iord ]
+	# positions in f8 stay so, in both orders
+	make_tipsy '>' 32 d >d.tipsy
+	from tipsy d.tipsy | nb-convert --to tipsy | cmp - d.tipsy
+	make_tipsy '<' 32 d >e.tipsy
+	from tipsy d.tipsy | nb-convert --to tipsy-native | cmp - e.tipsy
+	# through pipes too
+	make_tipsy '>' 32 f | cat | from tipsy | nb-convert --to tipsy | cat | cmp - k.tipsy
+}
+
+@test "the three kinds stand one after the other in TIPSY, and their ids go beside the file" {
+	kinds
+	nb-select --sort -id <kinds.nb >turned.nb
+	[ "$(show id turned.nb | tr '\n' ' ')" = '2 1 0 ' ]
+	nb-convert --to tipsy t.tipsy <turned.nb
+	nb-convert --to tipsy k.tipsy <kinds.nb
+	cmp t.tipsy k.tipsy
+	[ ! -e t.tipsy.iord ]
+	nb-calc 'id = id + 5' <kinds.nb >five.nb
+	run --separate-stderr nb-convert --to tipsy f.tipsy <five.nb
+	[ "$stderr" = '' ]
+	[ "$(tr '\n' ' ' <f.tipsy.iord)" = '3 5 6 7 ' ]
+	from tipsy f.tipsy >back.nb
+	[ "$(show id back.nb | tr '\n' ' ')" = '5 6 7 ' ]
+	# a file of ids that belongs to other bodies does not stay
+	nb-convert --to tipsy f.tipsy <kinds.nb
+	[ "$(tr '\n' ' ' <f.tipsy.iord)" = '3 0 1 2 ' ]
+	# a pipe has nothing beside it
+	run nb-convert --to tipsy /dev/null <five.nb
+	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: id' ]
+}
+
+@test "bodies whose species are no types are dark in TIPSY, and what is lost is told" {
+	nb-gen merger -n 50 >m.nb
+	run nb-convert --to tipsy m.tipsy <m.nb
+	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: species' ]
+	from tipsy m.tipsy >back.nb
+	[ "$(show species back.nb | sort -u)" = 1 ]
+	kinds
+	nb-calc 'density = 5' <kinds.nb >dense.nb
+	run nb-convert --to tipsy d.tipsy <dense.nb
+	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: density' ]
+	nb-calc 'species = 3' <kinds.nb | nb-convert --to tipsy d.tipsy 2>err
+	grep -q 'left out: species, density' err
+	from csv --G 5 kinds.csv >g.nb
+	run nb-convert --to tipsy d.tipsy <g.nb
+	[ "$output" = 'nb-convert: attribute G is 5, but readers of a TIPSY file assume 1' ]
+}
+
+@test "the softening of a frame is that of its bodies in TIPSY and NEMO" {
+	nb-gen plummer -n 10 | nb-force -e 0.125 >p.nb
+	for format in tipsy nemo; do
+		run --separate-stderr nb-convert --to "$format" "p.$format" <p.nb
+		[[ $stderr != *softening* ]]
+		from "$format" "p.$format" >back.nb
+		[ "$(show eps back.nb | sort -u)" = 0.125 ]
+	done
+}
+
+@test "potentials of TIPSY that nobody computed do not become a column" {
+	nb-gen plummer -n 10 | nb-convert --to tipsy p.tipsy
+	from tipsy p.tipsy | nb-stats --fields >fields
+	grep -q ' eps ' fields
+	run ! grep -q ' pot ' fields
+}
+
+@test "arrays beside a TIPSY file become columns" {
+	make_tipsy '>' 32 f >a.tipsy
+	printf '3\n10\n18446744073709551615\n12\n' >a.tipsy.iord
+	printf '3\n1\n2.5\n-3e2\n' >a.HI
+	printf '3\n1\n2\n3\n4\n5\n6\n7\n8\n9\n' >a.tipsy.acc
+	printf '3\n4\n5\n6\n' >a.tipsy.density
+	printf '3\n1\n2\n2\n' >a.tipsy.amiga.grp
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">i3f", 3, 1, 2, 4))' >a.tipsy.OxMassFrac
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">i9f", 3, *range(9)))' >a.tipsy.field
+	printf 'a log file\n' >a.tipsy.log
+	: >a.tipsy.empty
+	mkdir a.tipsy.folder
+	mkfifo a.tipsy.pipe
+	from tipsy a.tipsy >a.nb
+	[ "$(show id a.nb | tr '\n' ' ')" = '10 18446744073709551615 12 ' ]
+	[ "$(show hi a.nb | tr '\n' ' ')" = '1.0 2.5 -300.0 ' ]
+	[ "$(show acc a.nb | tr '\n' ' ')" = '1.0 4.0 7.0 2.0 5.0 8.0 3.0 6.0 9.0 ' ]
+	[ "$(show density a.nb | tr '\n' ' ')" = '11.0 nan nan ' ]
+	[ "$(show density_array a.nb | tr '\n' ' ')" = '4.0 5.0 6.0 ' ]
+	[ "$(show amiga_grp a.nb | tr '\n' ' ')" = '1 2 2 ' ]
+	[ "$(show oxmassfrac a.nb | tr '\n' ' ')" = '1.0 2.0 4.0 ' ]
+	[ "$(show field a.nb | tr '\n' ' ')" = '0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0 ' ]
+	nb-stats --check <a.nb
+	nb-stats --fields <a.nb >fields
+	run ! grep -qE 'log|empty|folder|pipe' fields
+	# from another folder
+	mkdir other
+	(cd other && from tipsy ../a.tipsy) | cmp - a.nb
+	# in the other byte order
+	make_tipsy '<' 28 f >b.tipsy
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<i3i", 3, 8, 9, 7))' >b.iord
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<i3d", 3, 8, 9, 0.1))' >b.wide
+	from tipsy b.tipsy >b.nb
+	[ "$(show id b.nb | tr '\n' ' ')" = '8 9 7 ' ]
+	[ "$(show wide b.nb | tr '\n' ' ')" = '8.0 9.0 0.1 ' ]
+}
+
+@test "an array beside a TIPSY file that is wrong is refused" {
+	make_tipsy '>' 32 f >a.tipsy
+	bad() {
+		fails_with 1 "$1" 'nb-convert --from tipsy a.tipsy'
+		rm a.tipsy.?*
+	}
+	printf '3\n1\n2\n' >a.tipsy.iord
+	bad 'nb-convert: a.tipsy.iord line 3: 2 numbers for 3 bodies'
+	printf '3\n1\n2\n3\n4\n' >a.tipsy.iord
+	bad 'a.tipsy.iord line 5: 4 numbers for 3 bodies'
+	printf '3\n1\n2.5\n3\n' >a.tipsy.iord
+	bad "a.tipsy.iord line 3: '2.5' is not a whole number"
+	printf '3\n1\n2\n99999999999999999999\n' >a.tipsy.iord
+	bad "line 4: '99999999999999999999' is not a whole number"
+	printf '3\n1\nx\n3\n' >a.tipsy.den
+	bad "a.tipsy.den line 3: 'x' is not a number"
+	printf '3\n1\n1\n3\n' >a.tipsy.iord
+	bad 'id 1 appears twice in frame 0 (bodies 0 and 1)'
+	printf '3\n1\n2\n3\n' >a.tipsy.acc
+	bad 'a.tipsy.acc line 4: 3 numbers for 3 bodies'
+	printf '\0\0\0\3\0\0\0\1' >a.tipsy.iord
+	bad 'a.tipsy.iord: 8 bytes, which are no array of 3 bodies'
+	printf '\0\0\0\3\0\0\0\1\0\0\0\1\0\0\0\1' >a.tipsy.acc
+	bad 'a.tipsy.acc: 1 numbers for each body (want 3)'
+}
+
+@test "wrong TIPSY files are refused with the reason" {
+	bad() { # bad MESSAGE: as a file, and through a pipe
+		fails_with 1 "$1" 'nb-convert --from tipsy bad.tipsy'
+		fails_with 1 "$1" 'cat bad.tipsy | nb-convert --from tipsy'
+	}
+	: >bad.tipsy
+	bad ': the file ends at byte 0, in the header, which has 32'
+	head -c 27 <(make_tipsy '>' 32 f) >bad.tipsy
+	bad ': the file ends at byte 27, in the header'
+	printf '%64s' x >bad.tipsy
+	bad 'this is no TIPSY file (538976288 or 538976288 dimensions at byte 12)'
+	make_tipsy '>' 32 f >bad.tipsy
+	printf 'xx' >>bad.tipsy
+	fails_with 1 'bad.tipsy: 162 bytes, but its header says 1 gas, 1 dark and 1 star bodies, which are 160' 'nb-convert --from tipsy bad.tipsy'
+	fails_with 1 'standard input: more bytes behind the last body, at byte 160 (positions in f8' 'cat bad.tipsy | nb-convert --from tipsy'
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i", 0, 5, 3, 1, 2, 3, 0))' >bad.tipsy
+	bad 'the header says 5 bodies, but 1 gas, 2 dark and 3 star'
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i", float("nan"), 0, 3, 0, 0, 0, 0))' >bad.tipsy
+	bad 'the time in the header, at byte 0, is not finite'
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i", 0, 0, 1, 0, 0, 0, 0))' >bad.tipsy
+	bad 'bodies in 1 dimension (want 2 or 3)'
+	# four thousand million bodies, of which there is none, cost no memory
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6I", 0, 4000000000, 3, 0, 4000000000, 0, 0))' >bad.tipsy
+	fails_with 1 'standard input: the file ends at byte 32, in the dark bodies' "$small && cat bad.tipsy | nb-convert --from tipsy"
+	fails_with 1 'bad.tipsy: 32 bytes, but its header says' 'nb-convert --from tipsy bad.tipsy'
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i9f", 0, 1, 3, 0, 1, 0, 0, 1, float("nan"), 0, 0, 0, 0, 0, 0, 0))' >bad.tipsy
+	bad "field 'pos'"
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i9f", 0, 1, 2, 0, 1, 0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0))' >bad.tipsy
+	bad '2 dimensions, but body 0 has z = 5 and vz = 0'
+}
+
+@test "TIPSY refuses numbers that single precision cannot hold" {
+	kinds
+	nb-calc 'pos = 1e39 * pos' <kinds.nb >large.nb
+	fails_with 1 "row 0 of 'pos' has 1.5e+39, which single precision cannot hold" 'nb-convert --to tipsy <large.nb'
+	[ ! -e l.tipsy ]
+	fails_with 1 "row 0 of 'pos'" 'nb-convert --to tipsy l.tipsy <large.nb'
+	[ ! -e l.tipsy ]
+}
+
+@test "TIPSY of two dimensions stays so" {
+	printf 'id,mass,x,y,vx,vy\n0,1,2,3,4,5\n1,1,2,4,4,5\n' | from csv >flat.nb
+	nb-convert --to tipsy f.tipsy <flat.nb
+	from tipsy f.tipsy >back.nb
+	[ "$(nb-stats --attributes <back.nb | grep dim)" = dim=2 ]
+	diff <(show pos flat.nb) <(show pos back.nb)
+}
+
+@test "yt reads what is written as TIPSY" {
+	yt=$(python_with yt) || skip 'no yt'
+	nb-gen plummer -n 100 >p.nb
+	kinds
+	for f in p kinds; do
+		for format in tipsy tipsy-native; do
+			nb-convert --to "$format" "$f.$format" <"$f.nb"
+			nb-convert -q --no-comments --to csv "$f.csv" <"$f.nb"
+			NB_CSV=$f.csv NB_FILE=$f.$format "$yt" - <<-'END'
+				import os, csv, numpy as np, yt
+				yt.set_log_level(50)
+				rows = list(csv.DictReader(open(os.environ["NB_CSV"])))
+				ds = yt.load(os.environ["NB_FILE"])
+				ad = ds.all_data()
+				of = {"0": "Gas", "4": "Stars"}
+				time = 0.5 if "species" in rows[0] else 0.0
+				assert float(ds.current_time.v) == time, ds.current_time
+				n = 0
+				for kind in "Gas", "DarkMatter", "Stars":
+				    mine = [r for r in rows if of.get(r.get("species"), "DarkMatter") == kind]
+				    if not mine:
+				        continue
+				    n += len(mine)
+				    want = lambda *names: np.array([[float(r[k]) for k in names] for r in mine]).squeeze()
+				    got = lambda name: np.array(ad[kind, name].v).squeeze()
+				    order = np.argsort(want("x")) if len(mine) > 1 else [0]
+				    here = np.argsort(got("Coordinates")[:, 0]) if len(mine) > 1 else [0]
+				    pick = lambda a, o: a[o] if len(mine) > 1 else a
+				    for name, columns in ("Mass", ("mass",)), ("Coordinates", "xyz"), ("Velocities", ("vx", "vy", "vz")):
+				        a, b = pick(got(name), here), pick(want(*columns), order)
+				        assert a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0), (kind, name)
+				assert n == len(rows)
+			END
+		done
+	done
+}
+
+@test "TIPSY files in NB_DATA go through and back to the byte" {
+	real tiny.000640.tipsy
+	cp "$NB_DATA"/formats/tiny.000640.* .
+	chmod u+w tiny*
+	from tipsy tiny.000640.tipsy >t.nb
+	[ "$(show species t.nb | sort -n | uniq -c | tr -s ' \n' ' ')" = ' 171 0 3078 1 49 4 ' ]
+	[ "$(show id t.nb | sed -n '2p;$p' | tr '\n' ' ')" = '10000 33020437 ' ]
+	[ "$(nb-stats --attributes <t.nb | grep time)" = time=0.25228136787231603 ]
+	nb-convert --to tipsy back.tipsy <t.nb
+	cmp back.tipsy tiny.000640.tipsy
+	python3 - <<-'END'
+		import struct
+		b = open("tiny.000640.iord", "rb").read()
+		n = struct.unpack(">i", b[:4])[0]
+		assert list(struct.unpack(">%di" % n, b[4:])) == [int(x) for x in open("back.tipsy.iord")][1:]
+	END
+	real king_soft.tipsy
+	from tipsy <"$NB_DATA/formats/king_soft.tipsy" >king.nb
+	nb-convert --to tipsy <king.nb | cmp - "$NB_DATA/formats/king_soft.tipsy"
+	nb-convert --to tipsy-native king.native <king.nb
+	from tipsy king.native >back.nb
+	cmp back.nb king.nb
+}
+
+# ---- NEMO ----
+
+# a NEMO file by the description of the format: make_nemo ORDER FORM TYPE, two snapshots of two bodies; the second has no
+# masses, and a snapshot between them only diagnostics
+make_nemo() {
+	python3 - "$@" <<-'END'
+		import struct, sys
+		o, form, real = sys.argv[1:4]
+		out = bytearray()
+		def head(kind, tag, dims):
+		    out.extend(struct.pack(o + "H", 0x0B92 if dims else 0x0992) + kind.encode() + b"\0")
+		    if tag is not None:
+		        out.extend(tag.encode() + b"\0")
+		    if dims:
+		        out.extend(struct.pack(o + "%di" % (len(dims) + 1), *dims, 0))
+		def item(kind, tag, data, *dims):
+		    head(kind, tag, dims)
+		    out.extend(data if kind == "c" else struct.pack(o + "%d%s" % (len(data), kind), *data))
+		def end():
+		    head(")", None, ())
+		item("c", "Headline", b"two bodies\0", 11)
+		item("c", "History", b"mk out=x\0", 9)
+		for k in range(2):
+		    head("(", "SnapShot", ())
+		    head("(", "Parameters", ())
+		    item("i", "Nobj", [2])
+		    item(real, "Time", [0.25 + k])
+		    end()
+		    head("(", "Particles", ())
+		    item("i", "CoordSystem", [0x10302])
+		    if k == 0:
+		        item(real, "Mass", [1, 2], 2)
+		    pos, vel = [1, 2, 3, 4, 5, 6 + k], [-1, -2, -3, -4, -5, -6]
+		    if form == "together":
+		        item(real, "PhaseSpace", pos[:3] + vel[:3] + pos[3:] + vel[3:], 2, 2, 3)
+		    else:
+		        item(real, "Position", pos, 2, 3)
+		        item(real, "Velocity", vel, 2, 3)
+		    item(real, "Potential", [-0.5, -0.25], 2)
+		    item(real, "Acceleration", [0, 1, 2, 3, 4, 5], 2, 3)
+		    item("i", "Key", [7, 3], 2)
+		    item("f", "Density", [8, 16], 2)
+		    item(real, "Eps", [0.125, 0.5], 2)
+		    item("d", "Aux", [0.1, 0.2], 2)
+		    end()
+		    end()
+		    head("(", "SnapShot", ())
+		    head("(", "Parameters", ())
+		    item("i", "Nobj", [2])
+		    end()
+		    head("(", "Diagnostics", ())
+		    item("d", "Energy", [-1, 2, -3], 3)
+		    end()
+		    end()
+		sys.stdout.buffer.write(out)
+	END
+}
+
+@test "NEMO snapshots of both byte orders, both forms and both precisions are the same frames" {
+	make_nemo '<' together d >n.nemo
+	from nemo n.nemo >n.nb
+	nb-stats --check <n.nb | grep -q '^ok: 2 frames, 4 bodies'
+	nb-select --frames 0 <n.nb >first.nb
+	[ "$(show id first.nb | tr '\n' ' ')" = '7 3 ' ]
+	[ "$(show mass first.nb | tr '\n' ' ')" = '1.0 2.0 ' ]
+	[ "$(show pos first.nb | tr '\n' ' ')" = '1.0 2.0 3.0 4.0 5.0 6.0 ' ]
+	[ "$(show vel first.nb | tr '\n' ' ')" = '-1.0 -2.0 -3.0 -4.0 -5.0 -6.0 ' ]
+	[ "$(show pot first.nb | tr '\n' ' ')" = '-0.5 -0.25 ' ]
+	[ "$(show acc first.nb | tr '\n' ' ')" = '0.0 1.0 2.0 3.0 4.0 5.0 ' ]
+	[ "$(show eps first.nb | tr '\n' ' ')" = '0.125 0.5 ' ]
+	[ "$(show density first.nb | tr '\n' ' ')" = '8.0 16.0 ' ]
+	[ "$(show aux first.nb | tr '\n' ' ')" = '0.1 0.2 ' ]
+	nb-stats --attributes <first.nb | sort >attributes
+	printf 'G=1\ndim=3\nheadline=two bodies\ntime=0.25\n' | diff attributes -
+	nb-stats --history <first.nb | grep -qx 'mk out=x'
+	# masses that a later snapshot does not have stay
+	nb-select --frames 1 <n.nb >second.nb
+	[ "$(show mass second.nb | tr '\n' ' ')" = '1.0 2.0 ' ]
+	[ "$(show pos second.nb | tail -n 1)" = '4.0 5.0 7.0' ]
+	[ "$(nb-stats --attributes <second.nb | grep time)" = time=1.25 ]
+	# NEMO_i of any kind is the same stream, but for where the columns stand
+	for order in '<' '>'; do
+		make_nemo "$order" together d | from nemo | cmp - n.nb
+		for form in together apart; do
+			for real in f d; do
+				make_nemo "$order" "$form" "$real" | cat | from nemo >o.nb
+				nb-diff --quiet n.nb o.nb
+			done
+		done
+	done
+}
+
+@test "NEMO is written so that it reads back as the same stream" {
+	make_nemo '<' together d | from nemo >n.nb
+	nb-convert --to nemo-split <n.nb >split.nemo
+	for format in nemo nemo-split; do
+		nb-convert --to "$format" "out.$format" <n.nb
+		from nemo "out.$format" | cmp - n.nb
+		nb-convert --to "$format" <n.nb | cat >piped
+		cmp piped "out.$format"
+	done
+	cmp split.nemo out.nemo-split
+	grep -aq PhaseSpace out.nemo
+	run ! grep -aq Position out.nemo
+	grep -aq Position out.nemo-split
+	run ! grep -aq PhaseSpace out.nemo-split
+	# as the description says: an own reader
+	python3 - out.nemo <<-'END'
+		import struct, sys
+		b, at, depth, seen = open(sys.argv[1], "rb").read(), 0, 0, []
+		size = {"c": 1, "b": 1, "s": 2, "i": 4, "l": 8, "f": 4, "d": 8}
+		while at < len(b):
+		    magic, = struct.unpack_from("<H", b, at)
+		    assert magic in (0x0992, 0x0B92)
+		    kind, at = chr(b[at + 2]), at + 4
+		    if kind == ")":
+		        depth -= 1
+		        continue
+		    end = b.index(0, at)
+		    tag, at, n = b[at:end].decode(), end + 1, 1
+		    if kind == "(":
+		        depth += 1
+		        continue
+		    while magic == 0x0B92:
+		        d, = struct.unpack_from("<i", b, at)
+		        at += 4
+		        if not d:
+		            break
+		        n *= d
+		    seen.append((depth, tag, struct.unpack_from("<%d%s" % (n, kind), b, at) if kind != "c" else b[at:at + n]))
+		    at += n * size[kind]
+		assert depth == 0
+		assert seen[0] == (0, "Headline", b"two bodies\0") or seen[1] == (0, "Headline", b"two bodies\0"), seen[:2]
+		assert (2, "Nobj", (2,)) in seen and (2, "Time", (1.25,)) in seen and (2, "Key", (7, 3)) in seen
+		assert (2, "PhaseSpace", (1, 2, 3, -1, -2, -3, 4, 5, 6, -4, -5, -6)) in seen
+	END
+}
+
+@test "a run of several frames goes to NEMO and back" {
+	nb-gen plummer -n 20 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25 --potential' >run.nb
+	nb-convert --to nemo run.nemo <run.nb
+	from nemo run.nemo >back.nb
+	nb-diff --quiet --fields pos,vel,mass,id,acc,pot run.nb back.nb
+	nb-convert --frame last --to nemo <run.nb | from nemo | nb-stats --check | grep -q '^ok: 1 frames'
+}
+
+@test "what NEMO cannot hold is told, and columns of its own names stay" {
+	kinds
+	run nb-convert --to nemo k.nemo <kinds.nb
+	[ "$output" = '' ]
+	from nemo k.nemo >back.nb
+	for c in id mass pos vel species eps pot density temperature metallicity formation_time; do
+		diff <(show $c back.nb) <(show $c kinds.nb)
+	done
+	nb-calc 'id = id + 3000000000' <kinds.nb >large.nb
+	run nb-convert --to nemo l.nemo <large.nb
+	[ "$output" = 'nb-convert: a NEMO snapshot cannot represent these columns, which are left out: id' ]
+	# keys that are no ids are a column of that name
+	make_nemo '<' together d | sed 's/\x07\x00\x00\x00\x03\x00\x00\x00/\x03\x00\x00\x00\x03\x00\x00\x00/g' >same.nemo
+	from nemo same.nemo >same.nb
+	nb-select --frames 0 <same.nb >first.nb
+	[ "$(show nemo_key first.nb | tr '\n' ' ')" = '3 3 ' ]
+	[ "$(show id first.nb | tr '\n' ' ')" = '0 1 ' ]
+	nb-convert --to nemo same2.nemo <same.nb
+	from nemo same2.nemo >back.nb
+	cmp back.nb same.nb
+}
+
+@test "NEMO frames without bodies, and with one, go through and back" {
+	for n in 0 1; do
+		nb-gen plummer -n "$n" | nb-convert --to nemo "$n.nemo"
+		from nemo "$n.nemo" >back.nb
+		nb-stats --check <back.nb | grep -q "^ok: 1 frames, $n bodies"
+		nb-gen plummer -n "$n" | nb-convert --to tipsy "$n.tipsy"
+		from tipsy "$n.tipsy" | nb-stats --check | grep -q "^ok: 1 frames, $n bodies"
+	done
+}
+
+@test "wrong NEMO files are refused with item and byte" {
+	make_nemo '<' together d >n.nemo
+	bad() { # bad MESSAGE PYTHON: b is the file
+		python3 -c 'import sys
+b = open("n.nemo", "rb").read()
+def swap(old, new, count=1):
+    global b
+    assert old in b
+    b = b.replace(old, new, count)
+'"$2"'
+sys.stdout.buffer.write(b)' >bad.nemo
+		fails_with 1 "$1" 'nb-convert --from nemo bad.nemo'
+		fails_with 1 "$1" 'cat bad.nemo | nb-convert --from nemo'
+	}
+	bad ': no snapshot with particles' 'b = b""'
+	bad ': no item of a NEMO file begins at byte 0' 'b = b"hello, world"'
+	bad "has the type 'q', which is not known" 'swap(b"d\0Time", b"q\0Time")'
+	bad "item 'Nobj' at byte" 'swap(b"i\0Nobj", b"b\0Nobj")'
+	bad 'has 2 bodies, but its Nobj is 3' 'swap(b"Nobj\0\2", b"Nobj\0\3")'
+	bad "item 'PhaseSpace' at byte" 'swap(b"PhaseSpace\0\2\0\0\0\2", b"PhaseSpace\0\2\0\0\0\3")'
+	bad 'is 0x10303 (want 0x10302: cartesian, 3-D)' 'swap(b"CoordSystem\0\2", b"CoordSystem\0\3")'
+	bad "item 'Potential' at byte" 'swap(b"Potential\0\2", b"Potential\0\3")'
+	bad 'has impossible dimensions' 'swap(b"Mass\0\2\0\0\0", b"Mass\0\xff\xff\xff\xff")'
+	bad 'has no Position and no PhaseSpace' 'swap(b"PhaseSpace\0\2\0\0\0\2\0\0\0\3\0\0\0", b"PhaseSpaze\0\2\0\0\0\2\0\0\0\3\0\0\0", 2)'
+	bad 'a set ends at byte 0 that has not begun' 'b = b"\x92\x09)\0" + b'
+	bad 'more than 64 sets in one another' 'b = b"\x92\x09(\0A\0" * 100'
+	# more bodies than the file has bytes for cost no memory
+	python3 -c 'import struct, sys
+sys.stdout.buffer.write(b"\x92\x09(\0SnapShot\0\x92\x09(\0Particles\0\x92\x0bd\0Mass\0" + struct.pack("<2i", 2000000000, 0))' >bad.nemo
+	fails_with 1 'the file ends at byte 44, in Mass' "$small && cat bad.nemo | nb-convert --from nemo"
+	fails_with 1 'the file ends at byte 44, in Mass, which has 16000000000 bytes from byte 44' 'nb-convert --from nemo bad.nemo'
+}
+
+@test "cut files are refused, and leave no stream that looks whole" {
+	make_nemo '>' apart f >n.nemo
+	make_tipsy '>' 32 f >n.tipsy
+	for format in nemo tipsy; do
+		for i in 1 30 100 156 159; do
+			head -c "$i" "n.$format" >short
+			fails_with 1 'nb-convert: short: ' "nb-convert --from $format short"
+			fails_with 1 'nb-convert: standard input: the file ends at byte' "cat short | nb-convert --from $format"
+		done
+	done
+}
+
+@test "the NEMO file in NB_DATA goes through and back" {
+	real disk.nemo
+	from nemo "$NB_DATA/formats/disk.nemo" >d.nb
+	nb-stats --check <d.nb | grep -q '^ok: 1 frames, 10001 bodies'
+	[ "$(nb-stats --attributes <d.nb | grep time)" = time=600 ]
+	nb-stats --history <d.nb | grep -q 'snapmask_s bhg067.snap_sp'
+	for format in nemo nemo-split; do
+		nb-convert --to "$format" <d.nb >"d.$format"
+		from nemo "d.$format" >back.nb
+		cmp back.nb d.nb
+	done
+	# the bytes themselves: position of body 0, of the last, and a mass
+	python3 - "$NB_DATA/formats/disk.nemo" >want <<-'END'
+		import struct, sys
+		b = open(sys.argv[1], "rb").read()
+		at = b.index(b"Position\0") + 9 + 12
+		for i in 0, 10000:
+		    print(*struct.unpack_from("<3f", b, at + 12 * i))
+	END
+	show pos d.nb | sed -n '1p;$p' | diff want -
+}
+
+# ---- npz ----
+
+@test "NumPy reads an npz file: arrays for columns, and attributes" {
+	nb-gen plummer -n 17 | nb-force -e 0.25 --potential >p.nb
+	nb-convert --to npz p.npz <p.nb
+	nb-convert --to npz <p.nb | cmp - p.npz
+	nb-convert --to npy p.npy <p.nb
+	"$(numpy_python)" - <<-'END'
+		import numpy as np, zipfile
+		assert zipfile.ZipFile("p.npz").testzip() is None
+		a, b = np.load("p.npz"), np.load("p.npy")
+		for name in b.dtype.names:
+		    assert a[name].dtype == b[name].dtype and np.array_equal(a[name], b[name]), name
+		assert a["pos"].shape == (17, 3) and a["softening"] == 0.25 and a["G"] == 1 and a["time"] == 0
+		assert str(a["model"]) == "plummer" and a["history"].shape == (2,) and "nb-force" in a["history"][1]
+	END
+}
+
+@test "an npz file of several frames has their numbers before the names" {
+	nb-gen plummer -n 5 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25' >run.nb
+	nb-convert --to npz run.npz <run.nb
+	nb-convert --frame 1 --to npz one.npz <run.nb
+	nb-gen plummer -n 0 | nb-convert --to npz none.npz
+	printf '# nb-stream 1\n' | from csv | nb-convert --to npz empty.npz
+	"$(numpy_python)" - <<-'END'
+		import numpy as np
+		a, one, none = np.load("run.npz"), np.load("one.npz"), np.load("none.npz")
+		assert [float(a["%d/time" % k]) for k in range(3)] == [0, 0.02, 0.04]
+		assert np.array_equal(a["1/pos"], one["pos"]) and not np.array_equal(a["0/pos"], a["2/pos"])
+		assert none["pos"].shape == (0, 3) and none["mass"].shape == (0,)
+		assert np.load("empty.npz").files == []
+	END
+}
+
+@test "an npz file keeps text, odd types and names that are attributes too" {
+	printf '# time=3\n# note=caf\xc3\xa9 \xff\nx,y,z,name,time\n1,2,3,"a",7\n' | from csv >a.nb
+	printf '# time=3\n# note=caf\xc3\xa9\nx,y,z,name\n1,2,3,"a"\n' | from csv | nb-calc 'note = 4' | nb-convert --to npz a.npz
+	"$(numpy_python)" - <<-'END'
+		import numpy as np
+		a = np.load("a.npz")
+		assert a["name"][0] == b"a" and a["note"][0] == 4 and str(a["attribute_note"]) == "caf\xe9" and a["time"] == 3
+	END
+	nb-convert --to npz <a.nb >b.npz
+	"$(numpy_python)" -c 'import numpy as np; assert str(np.load("b.npz")["note"]) == "caf\xe9 \xff"'
+}
+
+# ---- VTK ----
+
+# what VTK sees in a .vtp file, as columns
+vtk_of() {
+	"$vtk" - "$1" <<-'END'
+		import sys
+		from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+		from vtkmodules.util.numpy_support import vtk_to_numpy
+		r = vtkXMLPolyDataReader()
+		r.SetFileName(sys.argv[1])
+		r.Update()
+		p = r.GetOutput()
+		n = p.GetNumberOfPoints()
+		assert p.GetNumberOfVerts() == n and (n == 0 or p.GetCell(n - 1).GetPointId(0) == n - 1)
+		a = {"pos": vtk_to_numpy(p.GetPoints().GetData())} if n else {}
+		d, f = p.GetPointData(), p.GetFieldData()
+		for i in range(d.GetNumberOfArrays()):
+		    a[d.GetArrayName(i)] = vtk_to_numpy(d.GetArray(i))
+		for name in sorted(a):
+		    print(name, a[name].dtype, *(repr(float(x)) for x in a[name].ravel()))
+		for i in range(f.GetNumberOfArrays()):
+		    print("#", f.GetArrayName(i), f.GetAbstractArray(i).GetVariantValue(0).ToString())
+	END
+}
+
+@test "VTK reads a vtp file: points, columns and attributes" {
+	vtk=$(python_with vtkmodules.vtkIOXML) || skip 'no VTK for Python'
+	nb-gen merger -n 30 | nb-force -e 0.25 --potential >p.nb
+	nb-convert --to vtp p.vtp <p.nb
+	nb-convert --to vtp <p.nb | cmp - p.vtp
+	nb-convert --to npy p.npy <p.nb
+	vtk_of p.vtp >seen
+	grep -v '^#' seen >columns
+	"$(numpy_python)" -c 'import numpy as np
+a = np.load("p.npy")
+for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) for x in a[name].ravel()))' | diff columns -
+	grep -qx '# TimeValue 0' seen
+	grep -qx '# softening 0.25' seen
+	grep -qx '# model merger' seen
+	grep -q '^# history_1 nb-force' seen
+	# single precision, and no bodies
+	nb-gen plummer -n 3 --precision f32 >f.nb
+	nb-convert --to vtp f.vtp <f.nb
+	vtk_of f.vtp | grep -q '^pos float32'
+	nb-gen plummer -n 0 | nb-convert --to vtp n.vtp
+	vtk_of n.vtp | grep -qx '# model plummer'
+}
+
+@test "a vtp file says where its arrays are, and is well-formed before them" {
+	printf '# note=<&">\nx,y,z,a&b\n1,2,3,4\n' | from csv >p.nb
+	nb-convert --to vtp p.vtp <p.nb
+	python3 - <<-'END'
+		import re, struct, xml.etree.ElementTree as T
+		b = open("p.vtp", "rb").read()
+		head, raw = b.split(b'<AppendedData encoding="raw">\n_', 1)
+		tree = T.fromstring(head + b"</VTKFile>")
+		arrays = {a.get("Name"): a for a in tree.iter("DataArray") if a.get("format") == "appended"}
+		def data(name, kind):
+		    at = int(arrays[name].get("offset"))
+		    size, = struct.unpack_from("<Q", raw, at)
+		    return struct.unpack_from("<%d%s" % (size // struct.calcsize(kind), kind), raw, at + 8)
+		assert data("Points", "d") == (1, 2, 3) and data("a&b", "d") == (4,) and data("id", "Q") == (0,)
+		assert data("connectivity", "i") == (0,) and data("offsets", "i") == (1,)
+		assert raw.endswith(b"\n</AppendedData>\n</VTKFile>\n")
+		note = [a for a in tree.iter("Array") if a.get("Name") == "note"][0]
+		assert bytes(int(c) for c in note.text.split()) == b'<&">\0'
+	END
+}
+
+@test "a run becomes a .pvd list with a vtp file for each frame" {
+	nb-gen plummer -n 5 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25' >run.nb
+	mkdir out
+	nb-convert --to vtp 'out/a&b.pvd' <run.nb
+	[ "$(cd out && printf '%s ' *)" = 'a&b.pvd a&b_000000.vtp a&b_000001.vtp a&b_000002.vtp ' ]
+	python3 - <<-'END'
+		import xml.etree.ElementTree as T
+		sets = list(T.parse("out/a&b.pvd").iter("DataSet"))
+		assert [s.get("file") for s in sets] == ["a&b_00000%d.vtp" % k for k in range(3)]
+		assert [float(s.get("timestep")) for s in sets] == [0, 0.02, 0.04]
+	END
+	nb-convert --frame 1 --to vtp one.vtp <run.nb
+	cmp one.vtp 'out/a&b_000001.vtp'
+	fails_with 1 "a .vtp file holds only one frame (choose it with '--frame K', or give a FILE that ends in .pvd for all)" 'nb-convert --to vtp <run.nb'
+	fails_with 1 'holds only one frame' 'nb-convert --to vtp run.vtp <run.nb'
+	[ ! -e run.vtp ]
+	# the list comes when all is there
+	mkdir locked_000001.vtp
+	fails_with 1 "frame 1: write error: 'locked_000001.vtp':" 'nb-convert --to vtp locked.pvd <run.nb'
+	[ ! -e locked.pvd ]
+}
+
+@test "vtp leaves out text, and says so" {
+	from princeton "$DATA/princeton-names.txt" >n.nb
+	run nb-convert --to vtp n.vtp <n.nb
+	[ "$output" = 'nb-convert: a VTK file of points cannot represent these columns, which are left out: name' ]
+}
+
+# ---- all of them ----
+
+@test "binary formats are recognised, and a full disk is reported" {
+	kinds
+	for format in tipsy tipsy-native nemo nemo-split; do
+		nb-convert --to "$format" "k.$format" <kinds.nb
+		run -0 --separate-stderr bash -c "nb-convert -v --from auto k.$format | nb-stats --check"
+		[[ $stderr == *"--from ${format%-*}"* ]]
+		cat "k.$format" | from auto | cmp - <(from "${format%-*}" "k.$format")
+	done
+	for format in tipsy tipsy-native nemo nemo-split npz vtp; do
+		fails_with 1 'nb-convert: write error' "nb-convert --to $format >/dev/full <kinds.nb"
+		fails_with 1 "nb-convert: write error: '/dev/full'" "nb-convert --to $format /dev/full <kinds.nb"
+	done
+}
