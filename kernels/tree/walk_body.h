@@ -25,7 +25,7 @@
  *   V8        eight numbers, one for each child of a node; PACK packs lanes of V8, TO_V8 makes one of eight doubles
  *   LOAD(p)   the vector at p, aligned
  *   CUBE      what r^-3 of simd.h is to be multiplied by
- *   EPS2      eps^2 with the floor of pair.h
+ *   EPS2      eps^2 with the floor of pair.h, FLOOR
  *   MOST_UNIT a family whose length has so many target units is opened */
 
 #ifdef NB_WALK_JERK
@@ -48,6 +48,7 @@
 #define W ((size_t)NB_WD)
 #define CUBE 1.0
 #define EPS2 nb_pair_eps2_f64
+#define FLOOR NB_PAIR_FLOOR_F64
 #define MOST_UNIT 0x1p100f
 #define PACK pack_v8d
 #define TO_V8(v) (v)
@@ -61,6 +62,7 @@
 #define W ((size_t)NB_WF)
 #define CUBE NB_CUBE_F32
 #define EPS2 nb_pair_eps2_f32
+#define FLOOR NB_PAIR_FLOOR_F32
 #define MOST_UNIT 0x1p20f
 #define PACK pack_v8f
 #define TO_V8(v) __builtin_convertvector(v, v8f)
@@ -84,11 +86,14 @@ struct T(level) {
 	float reach;	       /* greatest distance of a body from the centre */
 	float far;	       /* field strength, sum of m / r^2, of the cells in c */
 	float limit;	       /* error that an accepted cell may have */
+	double eps[NB_SOFT];   /* of its bodies, except for NB_LAW_COMMON */
 };
 
 /* Source cells, column by column: target - source, moments. */
 struct T(cells) {
 	S x[3][LIST + 16], m[MOMENTS][LIST + 16];
+	S eps2[LIST +
+		16]; /* NB_LAW_PLUMMER: those of the pair, where the cells act through the expansion; else their own */
 	size_t n;
 } __attribute__((aligned(64)));
 
@@ -120,6 +125,8 @@ struct T(room) {
 	size_t nlevel, level_capacity;
 	struct nb_gravity_count count;
 	int counts; /* 0 above the parts, where another thread does and counts the same */
+	/* nb_gravity_soft, except for NB_LAW_COMMON */
+	S soft[SOURCES + 80] __attribute__((aligned(64))), target_soft[TARGETS + 80];
 } __attribute__((aligned(64)));
 
 /* the moments of a family, in the order of walk_internal.h, of each lane */
@@ -227,6 +234,18 @@ static NB_HD void T(velocities)(
 	const struct nb_walk_plan *plan = w->plan;
 	const double *frame = plan->velocity + 3 * (size_t)lv->node;
 	T(columns)(plan->g->vel, plan->g->n, first, n, frame, plan->speed, 0, v, v);
+}
+
+/* Their softenings. */
+static void T(softs)(const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *soft)
+{
+	double some[64];
+	for (size_t k = 0; k < n; k += 64) {
+		const size_t count = n - k < 64 ? n - k : 64;
+		nb_gravity_soft(w->plan->g, first + k, count, lv->scale, FLOOR, some);
+		for (size_t j = 0; j < count; j++)
+			soft[k + j] = (S)some[j];
+	}
 }
 
 /* Targets are taken two at a time, each broadcast to all lanes; sources run through the lanes, software-
@@ -354,6 +373,39 @@ static NB_HD void T(sweep_jerk)(struct T(room) * w, int fine, S eps2, S none)
 	}
 }
 
+/* All of these, of pairs with softenings of their own or of a spline. */
+static NB_HD void T(sweep_soft)(struct T(room) * w, int fine, int spline)
+{
+	const size_t end = w->nsource;
+	for (size_t i = 0; i < w->ntarget; i++) {
+		V acc[3] = {}, jerk[3] = {}, phi = {};
+		const V own = (V){} + w->target_soft[i];
+		const ptrdiff_t self = T(self)(w, i);
+		for (size_t j = 0; j < end; j += W) {
+			V x[3], v[3], m = LOAD(&w->m[j]), soft = LOAD(&w->soft[j]);
+			for (int d = 0; d < 3; d++)
+				x[d] = T(apart)(w, fine, d, i, j);
+			soft = F(nb_choose)(spline ? soft < own : soft > own, soft, own);
+			V r2 = F(nb_pair_r2)(x[0], x[1], x[2], spline ? (V){} + (S)FLOOR : soft);
+			struct F(nb_pull) pull = F(nb_soften)(spline, JERK, r2, soft);
+			phi += m * F(nb_where)(F(nb_lane)() != (int)(self - (ptrdiff_t)j), pull.p);
+			F(nb_pair_add)(m * pull.w, x[0], x[1], x[2], &acc[0], &acc[1], &acc[2]);
+			if (!JERK)
+				continue;
+			for (int d = 0; d < 3; d++)
+				v[d] = LOAD(&w->v[d][j]) - w->target_v[d][i];
+			F(nb_turn)(pull.f, x[0], x[1], x[2], &v[0], &v[1], &v[2]);
+			F(nb_pair_add)(m * pull.w, v[0], v[1], v[2], &jerk[0], &jerk[1], &jerk[2]);
+		}
+		for (int d = 0; d < 3; d++) {
+			w->acc[d][i] += F(nb_sum)(acc[d]);
+			if (JERK)
+				w->jerk[d][i] += F(nb_sum)(jerk[d]);
+		}
+		w->phi[i] += F(nb_sum)(phi);
+	}
+}
+
 /* Lets the gathered bodies act. */
 static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 {
@@ -368,10 +420,15 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 				w->v[d][k] = 0;
 		}
 		w->m[k] = 0;
+		w->soft[k] = (S)FLOOR;
 	}
 	const double eps = w->plan->g->eps * lv->scale;
 	const S eps2 = EPS2(eps);
-	if (JERK)
+	if (w->plan->law == NB_LAW_PLUMMER)
+		w->fine ? T(sweep_soft)(w, 1, 0) : T(sweep_soft)(w, 0, 0);
+	else if (w->plan->law == NB_LAW_SPLINE)
+		w->fine ? T(sweep_soft)(w, 1, 1) : T(sweep_soft)(w, 0, 1);
+	else if (JERK)
 		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
 			: T(sweep_jerk)(w, 0, eps2, eps > 0 ? -1 : eps2);
 	else if (w->plan->g->pot)
@@ -402,6 +459,8 @@ static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t fir
 		}
 		for (size_t k = 0; k < n; k++)
 			w->m[row + k] = (S)(mass[first + k] * scale);
+		if (w->plan->law != NB_LAW_COMMON)
+			T(softs)(w, lv, first, n, w->soft + row);
 		w->nsource += n;
 		first += n;
 	}
@@ -426,7 +485,8 @@ static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t
 			x[d] = g->pos[3 * b + d] - lv->centre[d];
 		for (size_t d = 0; JERK && d < 3; d++)
 			v[d] = g->vel[3 * b + d] - w->plan->velocity[3 * (size_t)lv->node + d];
-		nb_walk_add_pair(g->mass[b], x, v, g->eps, w->remote);
+		/* softenings, of a pair too, are below 2^20 target units */
+		nb_walk_add_pair(g->mass[b], x, v, w->plan->law == NB_LAW_COMMON ? g->eps : 0, w->remote);
 	}
 	w->count.p2p += n * w->ntarget;
 }
@@ -447,7 +507,7 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 			T(remote_act)(w, lv, first, count);
 			continue;
 		}
-		if (count > 1 && f->radius[b] == 0) {
+		if (count > 1 && f->radius[b] == 0 && has_one_eps(plan, w->leaf.at[k] / NB_FAMILY, b)) {
 			/* coincident bodies act as one */
 			const S *moment = T(moments)(plan, w->leaf.at[k] / NB_FAMILY);
 			if (w->nsource == SOURCES)
@@ -460,6 +520,8 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 					w->v[d][w->nsource] = moment[(NB_WALK_VELOCITY + d) * NB_FAMILY + (int)b] -
 							      lv->frame[d];
 			}
+			if (plan->law != NB_LAW_COMMON)
+				T(softs)(w, lv, first, 1, w->soft + w->nsource);
 			w->m[w->nsource++] = moment[b];
 			continue;
 		}
@@ -502,20 +564,28 @@ static void T(cells_close)(struct T(cells) * cells, int quad)
 			cells->x[d][j] = 1;
 		for (int k = 0; k < (quad || JERK ? MOMENTS : 1); k++)
 			cells->m[k][j] = 0;
+		cells->eps2[j] = 0;
 	}
 }
 
-/* Lets the far cells act on the expansion. */
-static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+/* eps^2 of all pairs that cells take part in; a spline is Newton's there. */
+static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(level) * lv)
 {
-	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
+	return EPS2(plan->law == NB_LAW_COMMON ? plan->g->eps * lv->scale : 0);
+}
+
+/* Lets the far cells act on the expansion.  each: with eps2 of their own */
+static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+{
+	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->far, quad);
 	V sum[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
 	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
 		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, x, q);
-		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+		V soft = each ? LOAD(&w->far.eps2[j]) + eps2 : (V){} + eps2;
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 		F(nb_derivatives)(x[0], x[1], x[2], rinv, a);
 		F(nb_m2l)(quad, a, m, q, sum);
 		if (JERK) {
@@ -534,14 +604,17 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 
 static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 {
-	if (w->far.n)
-		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1) : T(far_act_order)(w, lv, 0);
+	const int quad = w->plan->tree->order > 1;
+	if (w->far.n && w->plan->law == NB_LAW_PLUMMER)
+		quad ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
+	else if (w->far.n)
+		quad ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
 }
 
-/* Lets the near cells act on each target. */
-static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+/* Lets the near cells act on each target.  each: with softenings of their own */
+static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
 {
-	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
+	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->near, quad);
 	for (size_t i = 0; i < w->ntarget; i++) {
 		S at[3], moves[3] = {};
@@ -555,7 +628,10 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 			V x[3], q[6], m = T(cell)(&w->near, j, quad, x, q);
 			for (int d = 0; d < 3; d++)
 				x[d] = -at[d] - x[d];
-			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+			V soft = (V){} + (each ? w->target_soft[i] : eps2);
+			if (each)
+				soft = F(nb_choose)(LOAD(&w->near.eps2[j]) > soft, LOAD(&w->near.eps2[j]), soft);
+			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 			if (JERK) {
 				V v[3], p[6];
 				T(cell_motion)(&w->near, j, quad, v, p);
@@ -580,13 +656,17 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 
 static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 {
-	if (w->near.n)
-		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1) : T(near_act_order)(w, lv, 0);
+	const int quad = w->plan->tree->order > 1;
+	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
+		quad ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
+	else if (w->near.n)
+		quad ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
 }
 
-/* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
+/* Adds the lanes of a family that are in mask; unit: target units in the family's length.  eps2: NULL or what cells has
+ */
 static NB_HD void T(cells_add)(
-	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit)
+	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit, const v8d *eps2)
 {
 	const size_t n = cells->n;
 	const S length = unit, length2 = length * length;
@@ -598,6 +678,8 @@ static NB_HD void T(cells_add)(
 											    : length;
 		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
 	}
+	if (eps2)
+		PACK(&cells->eps2[n], mask, TO_V8(*eps2));
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
 
@@ -741,10 +823,46 @@ struct T(test) {
 	v8f m;
 	v8f radius;
 	float unit; /* target units in the family's length */
+	/* with softenings of their own, of pairs: */
+	v8d cell, pair; /* Plummer: eps^2 for the cell on bodies, and through the expansion */
+	v8f on_bodies;	/* by how much eps^2 of a pair may be off that, on bodies */
+	v8f on_cell;	/* and through the expansion */
+	v8f support;	/* spline: the largest */
 };
 
-static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T(level) * lv, float eps2)
+/* Softenings of pairs of the target's bodies and those of each of eight sources.  Plummer: the least takes part in u.
+ */
+static NB_HD void T(measure_soft)(
+	const struct nb_walk_plan *plan, size_t family, const struct T(level) * lv, struct T(test) * t)
 {
+	v8d eps[NB_SOFT], least, far;
+	for (int k = 0; k < NB_SOFT; k++) /* squares */
+		eps[k] = square(*(const v8d *)plan->family_soft[family].eps[k] * lv->scale);
+	if (plan->law == NB_LAW_SPLINE) {
+		const v8f largest = __builtin_convertvector(eps[NB_SOFT_LARGEST], v8f);
+		const float own = (float)(lv->eps[NB_SOFT_LARGEST] * lv->scale);
+		t->support = (float)(NB_SPLINE_SUPPORT * (1 + 0x1p-20)) * square_root(larger_f(largest, own * own));
+		return;
+	}
+	/* of the softest target or less, what the others differ less from */
+	const double mine = lv->eps[NB_SOFT_LEAST] * lv->scale;
+	least = larger(eps[NB_SOFT_LEAST], mine * mine);
+	t->cell = eps[NB_SOFT_MEAN];
+	far = larger(t->cell, mine * mine);
+	t->on_bodies = __builtin_convertvector(
+		larger_v(larger(eps[NB_SOFT_LARGEST], mine * mine) - far, far - least), v8f);
+	const double mean = lv->eps[NB_SOFT_MEAN] * lv->scale, most = lv->eps[NB_SOFT_LARGEST] * lv->scale;
+	t->pair = larger(t->cell, mean * mean);
+	t->on_cell = __builtin_convertvector(
+		larger_v(larger(eps[NB_SOFT_LARGEST], most * most) - t->pair, t->pair - least), v8f);
+	t->u = t->d2 + __builtin_convertvector(least, v8f);
+}
+
+/* soft: with softenings of their own */
+static NB_HD struct T(test)
+	T(measure)(const struct nb_walk_plan *plan, size_t family, const struct T(level) * lv, float eps2, int soft)
+{
+	const struct nb_family *f = &plan->family[family];
 	struct T(test) t;
 	v8f x[3];
 	for (int d = 0; d < 3; d++) {
@@ -758,17 +876,19 @@ static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T
 	v8f size = t.radius + lv->reach;
 	t.size2 = size * size;
 	t.m = *(const v8f *)f->mass;
+	if (soft)
+		T(measure_soft)(plan, family, lv, &t);
 	return t;
 }
 
 /* Sums a field strength over the source cells that are still to be resolved: m / r^2, each as if spread over
  * its size and the target's. */
-static float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2)
+static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2, int soft)
 {
 	v8f sum = {};
 	for (size_t e = lv->begin; e < lv->end; e++) {
 		struct run r = w->entry.at[e];
-		struct T(test) t = T(measure)(&w->plan->family[r.family], lv, eps2);
+		struct T(test) t = T(measure)(w->plan, r.family, lv, eps2, soft);
 		sum += only(r.mask, t.m / (t.u + 0.5f * t.size2 + 0x1p-60f));
 	}
 	float total = 0;
@@ -782,12 +902,14 @@ static float T(strength)(const struct T(room) * w, const struct T(level) * lv, f
  * entries, or, where the target is a group, the leaves to w->leaf. Branches here are unpredictable, hence the
  * packing of lanes; opened cells wait in a queue, so that what is tested next does not hang on the test before.
  *   small   the group has so few bodies that cells act on each of them only
- *   self    the group may act on itself as a cell */
-static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+ *   self    the group may act on itself as a cell
+ *   soft    not NB_LAW_COMMON */
+static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self, int soft)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
+	const int plummer = soft && plan->law == NB_LAW_PLUMMER, spline = soft && !plummer;
+	const float eps = soft ? 0 : (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + 0x1p-14f;
@@ -804,7 +926,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			crowd += w->open.crowd[next++];
 		}
 		const struct nb_family *f = &plan->family[r.family];
-		struct T(test) t = T(measure)(f, lv, eps2);
+		struct T(test) t = T(measure)(plan, r.family, lv, eps2, soft);
 		v8f inv = 1.0f / t.u;
 		const S *moment = T(moments)(plan, r.family);
 		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
@@ -814,18 +936,23 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
 		if (!small && measurable) {
 			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
+			if (plummer)
+				error += nb_soft_error_v8f(t.m, t.on_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
+			if (spline)
+				take &= below(t.radius + lv->reach + t.support, square_root(t.d2));
 			/* softening lets cells be taken that overlap the target: those that share bodies with it must
 			 * not */
-			for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
-				int b = __builtin_ctz(soft);
+			for (uint32_t shares = take & ~below(t.size2, t.d2); shares; shares &= shares - 1) {
+				int b = __builtin_ctz(shares);
 				int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
 				if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] &&
 					!(self && is_self))
 					take &= ~(1u << b);
 			}
 			if (take) {
-				T(cells_add)(&w->far, take, t.x, moment, nmoment, t.unit);
+				T(cells_add)
+				(&w->far, take, t.x, moment, nmoment, t.unit, plummer ? &t.pair : NULL);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
@@ -835,12 +962,18 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		uint32_t rest = mask & ~take;
 		if (group) {
 			/* as seen from the nearest place that a target may be at */
-			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
+			v8f away = square_root(t.d2) - reach,
+			    away2 = away * away + (plummer ? t.u - t.d2 : (v8f){} + eps2);
+			v8f error = nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2);
+			if (plummer)
+				error += nb_soft_error_v8f(t.m, t.on_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
-				       above(f->count, FEW) &
-				       below(nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2), limit);
+				       above(f->count, FEW) & below(error, limit);
+			if (spline)
+				act &= below(t.radius + t.support, away);
 			if (act) {
-				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);
+				T(cells_add)
+				(&w->near, act, t.x, moment, nmoment, t.unit, plummer ? &t.cell : NULL);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
@@ -871,6 +1004,18 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	return NB_OK;
 }
 
+/* By the law, for which it is compiled twice. */
+static int T(deal)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+{
+	if (w->plan->law != NB_LAW_COMMON)
+		return !group  ? T(resolve)(w, lv, 0, 0, 0, 1)
+		       : small ? T(resolve)(w, lv, 1, 1, 0, 1)
+			       : T(resolve)(w, lv, 1, 0, self, 1);
+	return !group  ? T(resolve)(w, lv, 0, 0, 0, 0)
+	       : small ? T(resolve)(w, lv, 1, 1, 0, 0)
+		       : T(resolve)(w, lv, 1, 0, self, 0);
+}
+
 /* Makes n bodies from first on the targets. */
 static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
 {
@@ -882,6 +1027,8 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 	T(positions)(w, lv, first, n, x, low);
 	if (JERK)
 		T(velocities)(w, lv, first, n, v);
+	if (w->plan->law != NB_LAW_COMMON)
+		T(softs)(w, lv, first, n, w->target_soft);
 	for (int d = 0; d < 3; d++) {
 		/* targets are taken in pairs */
 		w->target[d][n] = w->target[d][n - 1];
@@ -906,17 +1053,20 @@ static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, s
 		g->pot[to] = -((double)w->phi[k] + phi) * pot_unit - w->remote[3] * g->G;
 }
 
-/* Writes the jerk of target k; with what softened bodies in the same place do to each other. */
-static NB_HD void T(row_jerk)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, int coincident)
+/* Writes the jerk of target k; with what softened bodies in the same place do to each other.
+ *   inverse_eps  1 / their softening in target units, or 0 where there are none */
+static NB_HD void T(row_jerk)(
+	const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double inverse_eps)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
 	const double unit = g->G * lv->scale / plan->mass * lv->scale / plan->speed * lv->scale;
-	const double inverse_eps = 1 / (g->eps * lv->scale);
-	const double weight = plan->tree->mass[lv->node] * plan->mass * (inverse_eps * inverse_eps * inverse_eps);
+	const double middle = plan->law == NB_LAW_SPLINE ? nb_spline_inner_acc_f64(0) / SUPPORT3 : 1;
+	const double weight = plan->tree->mass[lv->node] * plan->mass * middle *
+			      (inverse_eps * inverse_eps * inverse_eps);
 	for (int d = 0; d < 3; d++) {
 		double jerk = (double)w->jerk[d][k];
-		if (coincident) /* their velocities are relative to the mean */
+		if (inverse_eps > 0) /* their velocities are relative to the mean */
 			jerk -= weight * (double)w->target_v[d][k];
 		g->jerk[3 * to + (size_t)d] = jerk * unit + w->remote[4 + d] * g->G;
 	}
@@ -928,13 +1078,16 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)(plan->g->eps * lv->scale);
-	const int coincident = plan->reach[lv->node] == 0 && count > 1;
+	const int common = plan->law == NB_LAW_COMMON;
+	const double least_eps = common ? g->eps : lv->eps[NB_SOFT_LEAST];
+	const float eps = (float)(least_eps * lv->scale);
+	const int coincident = plan->reach[lv->node] == 0 && count > 1 &&
+			       (common || least_eps == lv->eps[NB_SOFT_LARGEST]);
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
-	if (count > NB_WALK_GROUP && !coincident) {
-		struct T(test) t = T(measure)(&plan->family[lv->family], lv, eps * eps);
+	if (count > NB_WALK_GROUP && !coincident && common) {
+		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
 		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
@@ -957,7 +1110,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 			}
 			w->count.p2p -= n;
 		}
-		int status = small ? T(resolve)(w, lv, 1, 1, 0) : T(resolve)(w, lv, 1, 0, self);
+		int status = T(deal)(w, lv, 1, small, self);
 		if (status)
 			return status;
 		T(gather_leaves)(w, lv);
@@ -976,18 +1129,18 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		if (JERK)
 			T(evaluate_jerk)(w, lv, c, rate);
 
-		const double inverse_eps = 1 / (g->eps * lv->scale);
+		const double inverse_eps = 1 / (least_eps * lv->scale);
 		const size_t rows = shared ? count : n;
 		for (size_t k = 0; k < rows; k++) {
 			const size_t to = first + start + k;
 			double phi = 0;
 			if (self)
 				phi -= g->mass[to] * plan->mass * inverse_eps;
-			if (coincident && g->eps > 0)
+			if (coincident && least_eps > 0)
 				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass * inverse_eps;
 			T(row)(w, lv, to, shared ? 0 : k, phi);
 			if (JERK)
-				T(row_jerk)(w, lv, to, k, coincident && g->eps > 0);
+				T(row_jerk)(w, lv, to, k, coincident && least_eps > 0 ? inverse_eps : 0);
 		}
 	}
 	w->count.groups++;
@@ -1067,7 +1220,9 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 			lv->frame[d] = T(frame)(plan, lv->node, d);
 	}
 
-	const float eps = (float)(plan->g->eps * lv->scale);
+	for (size_t k = 0; plan->soft && k < NB_SOFT; k++)
+		lv->eps[k] = plan->soft[NB_SOFT * (size_t)lv->node + k];
+	const float eps = plan->soft ? 0 : (float)(plan->g->eps * lv->scale);
 	const int group = plan->group[lv->node];
 	const double sigma = plan->length / lv->scale;
 	if (plan->least)
@@ -1075,14 +1230,15 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	else if (group && up)
 		lv->limit = up->limit * ratio * ratio;
 	else
-		lv->limit = plan->error * (lv->far + T(strength)(w, lv, eps * eps));
+		lv->limit = plan->error *
+			    (lv->far + (plan->soft ? T(strength)(w, lv, 0, 1) : T(strength)(w, lv, eps * eps, 0)));
 	if (group)
 		return T(group)(w, lv);
 
 	T(clear)(w);
 	w->ntarget = 0;
 	lv->mark = w->entry.n;
-	int status = T(resolve)(w, lv, 0, 0, 0);
+	int status = T(deal)(w, lv, 0, 0, 0);
 	if (status)
 		return status;
 	T(far_act)(w, lv);
@@ -1164,6 +1320,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef W
 #undef CUBE
 #undef EPS2
+#undef FLOOR
 #undef PACK
 #undef TO_V8
 #undef LOAD

@@ -56,6 +56,8 @@ static const float FINE = 0x1p-8f;
 /* From so many units of a target on, squares of lengths do not fit into f32 */
 static const double REMOTE = 0x1p60;
 
+static const double SUPPORT3 = NB_SPLINE_SUPPORT * NB_SPLINE_SUPPORT * NB_SPLINE_SUPPORT;
+
 /* Source cells: the children of a node that are in mask. */
 struct run {
 	uint32_t family, mask;
@@ -148,6 +150,38 @@ static NB_HD v8f square_root(v8f v)
 		v[k] = sqrtf(v[k]);
 	return v;
 #endif
+}
+
+/* the larger number, lane by lane */
+static NB_HD v8d larger_v(v8d a, v8d b)
+{
+	const v8l more = a > b;
+	return (v8d)(((v8l)a & more) | ((v8l)b & ~more));
+}
+
+static NB_HD v8d larger(v8d a, double b)
+{
+	return larger_v(a, (v8d){} + b);
+}
+
+static NB_HD v8f larger_f(v8f a, float b)
+{
+	const v8i more = a > b;
+	return (v8f)(((v8i)a & more) | ((v8i)((v8f){} + b) & ~more));
+}
+
+static NB_HD v8d square(v8d v)
+{
+	return v * v;
+}
+
+/* Whether all bodies of a lane of a family have the same softening. */
+static NB_HD int has_one_eps(const struct nb_walk_plan *plan, size_t family, size_t lane)
+{
+	if (plan->law == NB_LAW_COMMON)
+		return 1;
+	const struct nb_family_soft *f = &plan->family_soft[family];
+	return f->eps[NB_SOFT_LEAST][lane] == f->eps[NB_SOFT_LARGEST][lane];
 }
 
 /* the lanes in mask, side by side, at to, where there is room for all eight */
