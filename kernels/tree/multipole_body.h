@@ -104,12 +104,6 @@ static NB_HD NB_REAL NB_M(nb_mac_error_body)(NB_REAL mass, NB_REAL radius2, NB_R
 	return 0.5f * inv_d2 * mass * (t * t);
 }
 
-/* What it adds to this that eps^2 of some pairs is off by up to `off`: |d/d(eps^2) m d / (d^2 + eps^2)^(3/2)| off. */
-static NB_HD NB_REAL NB_M(nb_soft_error)(NB_REAL mass, NB_REAL off, NB_REAL inv_d2)
-{
-	return 1.5f * mass * off * (inv_d2 * inv_d2);
-}
-
 /* Adds the acceleration by a cell of mass m and second moments q (xx xy xz yy yz zz; quad = 0: not looked
  * at) at separation d = com - target, and its potential (positive).  y = 1 / sqrt(d^2 + eps^2). */
 static NB_HD void NB_M(nb_m2p)(int quad, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL rinv, NB_REAL m, const NB_REAL *q,

@@ -87,6 +87,8 @@ struct T(level) {
 	float far;	       /* field strength, sum of m / r^2, of the cells in c */
 	float limit;	       /* error that an accepted cell may have */
 	double eps[NB_SOFT];   /* of its bodies, except for NB_LAW_COMMON */
+	double kind[KINDS];    /* of a group, NB_LAW_PLUMMER: the softenings there are, if they are at most KINDS */
+	int nkind;
 };
 
 /* Source cells, column by column: target - source, moments. */
@@ -823,39 +825,72 @@ struct T(test) {
 	v8f m;
 	v8f radius;
 	float unit; /* target units in the family's length */
-	/* with softenings of their own, of pairs: */
-	v8d cell, pair; /* Plummer: eps^2 for the cell on bodies, and through the expansion */
-	v8f on_bodies;	/* by how much eps^2 of a pair may be off that, on bodies */
-	v8f on_cell;	/* and through the expansion */
-	v8f support;	/* spline: the largest */
+	/* where pairs are not softened alike.  Plummer: eps^2 of the cell, and of a pair through the expansion; by how
+	 * much that of some pairs may be off, on bodies and on the cell; and how eps^2 is spread in the source, as a
+	 * variance, where only that makes an error */
+	v8d own, pair;
+	v8f off_bodies, off_cell, spread_bodies, spread_cell;
+	v8f support; /* spline: the largest of a pair */
+	v8f weak;    /* u for the target that feels the source least */
 };
 
-/* Softenings of pairs of the target's bodies and those of each of eight sources.  Plummer: the least takes part in u.
- */
+/* Lanes in which the softening of some target is between those of the source. */
+static NB_HD v8l T(between)(const struct T(level) * lv, v8d least, v8d largest)
+{
+	v8l between = {};
+	if (lv->nkind > KINDS)
+		return (least < lv->eps[NB_SOFT_LARGEST]) & (largest > lv->eps[NB_SOFT_LEAST]);
+	for (int k = 0; k < lv->nkind; k++)
+		between |= (least < lv->kind[k]) & (largest > lv->kind[k]);
+	return between;
+}
+
+/* Of pairs of the target's bodies and those of each of eight sources.  A pair has the larger softening.  So a source
+ * acts with its mean eps^2 on targets that are softened less than all of it, but for the spread; without error on those
+ * that are softened more; and on those between with an error of first order. */
 static NB_HD void T(measure_soft)(
 	const struct nb_walk_plan *plan, size_t family, const struct T(level) * lv, struct T(test) * t)
 {
-	v8d eps[NB_SOFT], least, far;
-	for (int k = 0; k < NB_SOFT; k++) /* squares */
-		eps[k] = square(*(const v8d *)plan->family_soft[family].eps[k] * lv->scale);
+	const struct nb_family_soft *f = &plan->family_soft[family];
+	const v8d least = *(const v8d *)f->eps[NB_SOFT_LEAST], largest = *(const v8d *)f->eps[NB_SOFT_LARGEST];
+	const double scale = lv->scale;
+	t->weak = t->d2 +
+		  __builtin_convertvector(
+			  square(larger(*(const v8d *)f->eps[NB_SOFT_MEAN], lv->eps[NB_SOFT_LARGEST]) * scale), v8f);
 	if (plan->law == NB_LAW_SPLINE) {
-		const v8f largest = __builtin_convertvector(eps[NB_SOFT_LARGEST], v8f);
-		const float own = (float)(lv->eps[NB_SOFT_LARGEST] * lv->scale);
-		t->support = (float)(NB_SPLINE_SUPPORT * (1 + 0x1p-20)) * square_root(larger_f(largest, own * own));
+		const v8d eps = larger(largest, lv->eps[NB_SOFT_LARGEST]) * (NB_SPLINE_SUPPORT * (1 + 0x1p-20) * scale);
+		t->support = __builtin_convertvector(eps, v8f);
 		return;
 	}
-	/* of the softest target or less, what the others differ less from */
-	const double mine = lv->eps[NB_SOFT_LEAST] * lv->scale;
-	least = larger(eps[NB_SOFT_LEAST], mine * mine);
-	t->cell = eps[NB_SOFT_MEAN];
-	far = larger(t->cell, mine * mine);
-	t->on_bodies = __builtin_convertvector(
-		larger_v(larger(eps[NB_SOFT_LARGEST], mine * mine) - far, far - least), v8f);
-	const double mean = lv->eps[NB_SOFT_MEAN] * lv->scale, most = lv->eps[NB_SOFT_LARGEST] * lv->scale;
-	t->pair = larger(t->cell, mean * mean);
-	t->on_cell = __builtin_convertvector(
-		larger_v(larger(eps[NB_SOFT_LARGEST], most * most) - t->pair, t->pair - least), v8f);
-	t->u = t->d2 + __builtin_convertvector(least, v8f);
+	const v8d low = square(least * scale), high = square(largest * scale);
+	const double target_low = lv->eps[NB_SOFT_LEAST] * scale, target_mean = lv->eps[NB_SOFT_MEAN] * scale,
+		     target_high = lv->eps[NB_SOFT_LARGEST] * scale;
+	const v8d pair_low = larger(low, target_low * target_low);
+	t->own = square(*(const v8d *)f->eps[NB_SOFT_MEAN] * scale);
+	t->pair = larger(t->own, target_mean * target_mean);
+	t->u = t->d2 + __builtin_convertvector(pair_low, v8f);
+	const v8f spread = __builtin_convertvector((high - t->own) * (t->own - low), v8f); /* Bhatia & Davis 2000 */
+
+	const v8d on_softest = larger(t->own, target_low * target_low);
+	const v8d off_bodies = larger_v(larger(high, target_low * target_low) - on_softest, on_softest - pair_low);
+	const v8i between = __builtin_convertvector(T(between)(lv, least, largest), v8i);
+	const v8i softer = __builtin_convertvector((v8l)(largest > lv->eps[NB_SOFT_LEAST]), v8i);
+	t->off_bodies = (v8f)((v8i) __builtin_convertvector(off_bodies, v8f) & between);
+	t->spread_bodies = (v8f)((v8i)spread & softer & ~between);
+
+	const v8d off_cell = larger_v(larger(high, target_high * target_high) - t->pair, t->pair - pair_low);
+	const v8i below_all = __builtin_convertvector((v8l)(least >= lv->eps[NB_SOFT_LARGEST]), v8i);
+	t->off_cell = (v8f)((v8i) __builtin_convertvector(off_cell, v8f) & ~below_all);
+	t->spread_cell = (v8f)((v8i)spread & below_all);
+}
+
+/* Estimated error of that. */
+static NB_HD v8f T(soft_error)(const struct nb_walk_plan *plan, const struct T(test) * t, v8f off, v8f spread, v8f inv)
+{
+	const v8f spread2 = spread * (inv * inv);
+	return t->m * inv *
+	       (plan->soft_weight * (1.5f * off * inv + 1.875f * spread2) +
+		       3 * square_root(t->radius * t->radius * inv * spread2));
 }
 
 /* soft: with softenings of their own */
@@ -889,7 +924,7 @@ static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) *
 	for (size_t e = lv->begin; e < lv->end; e++) {
 		struct run r = w->entry.at[e];
 		struct T(test) t = T(measure)(w->plan, r.family, lv, eps2, soft);
-		sum += only(r.mask, t.m / (t.u + 0.5f * t.size2 + 0x1p-60f));
+		sum += only(r.mask, t.m / ((soft ? t.weak : t.u) + 0.5f * t.size2 + 0x1p-60f));
 	}
 	float total = 0;
 	for (int k = 0; k < 8; k++)
@@ -937,7 +972,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (!small && measurable) {
 			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
 			if (plummer)
-				error += nb_soft_error_v8f(t.m, t.on_cell, inv);
+				error += T(soft_error)(plan, &t, t.off_cell, t.spread_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
 			if (spline)
 				take &= below(t.radius + lv->reach + t.support, square_root(t.d2));
@@ -956,7 +991,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
-					field += only(take, t.m * inv);
+					field += only(take, soft ? t.m / t.weak : t.m * inv);
 			}
 		}
 		uint32_t rest = mask & ~take;
@@ -966,14 +1001,14 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			    away2 = away * away + (plummer ? t.u - t.d2 : (v8f){} + eps2);
 			v8f error = nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2);
 			if (plummer)
-				error += nb_soft_error_v8f(t.m, t.on_bodies, 1.0f / away2);
+				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
 				       above(f->count, FEW) & below(error, limit);
 			if (spline)
 				act &= below(t.radius + t.support, away);
 			if (act) {
 				T(cells_add)
-				(&w->near, act, t.x, moment, nmoment, t.unit, plummer ? &t.cell : NULL);
+				(&w->near, act, t.x, moment, nmoment, t.unit, plummer ? &t.own : NULL);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
@@ -1069,6 +1104,20 @@ static NB_HD void T(row_jerk)(
 		if (inverse_eps > 0) /* their velocities are relative to the mean */
 			jerk -= weight * (double)w->target_v[d][k];
 		g->jerk[3 * to + (size_t)d] = jerk * unit + w->remote[4 + d] * g->G;
+	}
+}
+
+/* Finds the softenings of a group's bodies. */
+static void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level) * lv)
+{
+	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	lv->nkind = 0;
+	for (size_t b = first; b < first + count && lv->nkind <= KINDS; b++) {
+		int k = 0;
+		while (k < lv->nkind && lv->kind[k] != plan->g->body_eps[b])
+			k++;
+		if (k == lv->nkind && lv->nkind++ < KINDS)
+			lv->kind[k] = plan->g->body_eps[b];
 	}
 }
 
@@ -1222,6 +1271,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 
 	for (size_t k = 0; plan->soft && k < NB_SOFT; k++)
 		lv->eps[k] = plan->soft[NB_SOFT * (size_t)lv->node + k];
+	lv->nkind = 0;
 	const float eps = plan->soft ? 0 : (float)(plan->g->eps * lv->scale);
 	const int group = plan->group[lv->node];
 	const double sigma = plan->length / lv->scale;
@@ -1232,6 +1282,8 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	else
 		lv->limit = plan->error *
 			    (lv->far + (plan->soft ? T(strength)(w, lv, 0, 1) : T(strength)(w, lv, eps * eps, 0)));
+	if (group && plan->law == NB_LAW_PLUMMER)
+		T(find_kinds)(plan, lv);
 	if (group)
 		return T(group)(w, lv);
 

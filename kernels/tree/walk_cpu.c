@@ -563,6 +563,7 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
 	}
 	plan.error = (float)nb_opening_cpu(walk->theta);
+	plan.soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));

@@ -71,6 +71,7 @@ struct nb_walk_plan {
 	enum nb_pair_law law;
 	const double *soft; /* of each node: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
 	const struct nb_family_soft *family_soft;
+	float soft_weight; /* of errors of softenings beside those of multipoles */
 };
 
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,

@@ -46,7 +46,8 @@ enum {
 	SOURCES = 1024, /* bodies gathered before they act */
 	TARGETS = 256,	/* bodies of one group acted on at once */
 	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
-	FEW = 4		/* so few sources that their multipole costs more than they */
+	FEW = 4,	/* so few sources that their multipole costs more than they */
+	KINDS = 8	/* so many softenings in a group are looked at one by one */
 };
 
 /* With a softening below this, in units of a group's reach, bodies may be so close by its measure that f32
@@ -162,12 +163,6 @@ static NB_HD v8d larger_v(v8d a, v8d b)
 static NB_HD v8d larger(v8d a, double b)
 {
 	return larger_v(a, (v8d){} + b);
-}
-
-static NB_HD v8f larger_f(v8f a, float b)
-{
-	const v8i more = a > b;
-	return (v8f)(((v8i)a & more) | ((v8i)((v8f){} + b) & ~more));
 }
 
 static NB_HD v8d square(v8d v)

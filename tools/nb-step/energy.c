@@ -31,7 +31,8 @@ static double total_energy(struct step *s)
 static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 {
 	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
-	snprintf(law, NB_LAW_TEXT, "%.60s %.60s", eps ? eps : "", G ? G : "1");
+	const char *kernel = nb_frame_attribute(s->frame, "softening_kernel");
+	snprintf(law, NB_LAW_TEXT, "%.60s %.60s %.20s", eps ? eps : "", G ? G : "1", kernel ? kernel : "plummer");
 }
 
 void nb_step_energy_load(struct step *s)
