@@ -136,7 +136,8 @@ struct walk {
 	const double *body_eps; /* or NULL: eps is that of all */
 	const double *node_eps; /* softness_internal.cuh */
 	float soft_weight;	/* nb_opening_soft */
-	float4 *soft;		/* the same numbers, scaled */
+	enum nb_pair_law law;
+	float4 *soft; /* the same numbers, scaled */
 
 	struct plan *plan;
 	float4 *place, *moment, *motion;
@@ -208,6 +209,7 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	w.moment[2 * j + 1] = make_float4(s[3], s[4], s[5], 0);
 }
 
+#ifdef NB_WALK_SOFT
 static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
@@ -216,6 +218,7 @@ static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
 	const double *eps = w.node_eps + 3 * j, length = w.plan->length;
 	w.soft[j] = make_float4((float)(eps[0] * length), (float)(eps[1] * length), (float)(eps[2] * length), 0);
 }
+#endif
 
 /* After cell_kernel. */
 static __global__ void __launch_bounds__(THREADS) motion_kernel(struct walk w)
@@ -455,7 +458,13 @@ struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<
 	__device__ __forceinline__ void take(const source<P, JERK, LAW> &s, real eps2, real guard, bool self)
 	{
 		if constexpr (LAW != NB_LAW_COMMON)
-			return take_soft(s, self);
+			take_soft(s, self);
+		else
+			take_common(s, eps2, guard, self);
+	}
+
+	__device__ __forceinline__ void take_common(const source<P, JERK, LAW> &s, real eps2, real guard, bool self)
+	{
 		const auto d = at.to(s.at);
 		const real r2 = squared(d.x, d.y, d.z, eps2);
 		const real rinv = inverse_root(r2), mrinv = s.mass * rinv, rinv2 = rinv * rinv;
@@ -970,8 +979,15 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 					    1.7321f * size;
 			far &= near2 > reach * reach;
 			expand &= edge > reach;
-			return;
+		} else {
+			judge_plummer(eps, extent, near2, edge, far, expand);
 		}
+	}
+
+	__device__ __forceinline__ void judge_plummer(
+		const float4 &eps, uint32_t extent, float near2, float edge, bool &far, bool &expand) const
+	{
+		const float size = extent_size(extent);
 		const float root = extent_mass(extent), root2 = root * root;
 		const float mass = w.alpha > 0 ? root2 * root2 : root2 * root2 * root2;
 		const float low = eps.x * eps.x, own = eps.y * eps.y, high = eps.z * eps.z;
@@ -1504,8 +1520,8 @@ template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, 
 {
 #ifdef NB_WALK_SOFT /* counted always: it costs little, and halves the kernels */
 	(void)count;
-	return w.soft_weight < 0 ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w)
-				 : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w);
+	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w)
+				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w);
 #else
 	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON>(w) : launch<P, POT, JERK, false, NB_LAW_COMMON>(w);
 #endif
@@ -1586,7 +1602,8 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(nb_tree_softness_cuda(g, tree, &node_eps));
 	NB_TRY(soft.alloc(nnode));
 	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr;
-	w.soft_weight = g->softening == NB_SPLINE ? -1 : (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
+	w.law = nb_pair_law_of(g);
+	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
 #endif
 	plan_kernel<<<1, 1>>>(w);
 	NB_CUDA_LAUNCHED();
