@@ -132,7 +132,7 @@ total() { # of the energies
 }
 
 @test "--eta takes the least sqrt(eps / a) of any body" {
-	pair 2 0.04 0.09 | nb-step --eta 0.5 -k 1 nb-force >eta.nb
+	pair 2 0.09 0.04 | nb-step --eta 0.5 -k 1 nb-force >eta.nb
 	time=$(nb-select --frames 1 <eta.nb | nb-stats --attributes | sed -n 's/^time=//p')
 	close_to "$(number '0.5 * (0.04 / a) ^ 0.5' 'a = 2 / (4 + 0.0081) ^ 1.5')" "$time" 1e-9
 	pair 2 0 0.09 >zero.nb
