@@ -64,9 +64,9 @@ struct T(tile) {
 	S v[3][CAPACITY];
 	S pot[CAPACITY];
 	S jerk[3][CAPACITY];
-	S soft[CAPACITY]; /* nb_gravity_soft, except for NB_LAW_COMMON */
 	size_t n;
-	int uniform; /* all m are equal */
+	int uniform;				       /* all m are equal */
+	S soft[CAPACITY] __attribute__((aligned(64))); /* nb_gravity_soft, except for NB_LAW_COMMON */
 } __attribute__((aligned(64)));
 _Static_assert(CAPACITY * sizeof(S) % 64 == 0 && CAPACITY >= TILE_ROWS + 3 * NB_VECTOR / sizeof(S), "aligned, padded");
 _Static_assert(2 * sizeof(TILE) <= NB_TILE_ROOM, "two tiles fit");
@@ -118,8 +118,9 @@ static void T(tile_close)(TILE *t, size_t n, const struct nb_gravity_plan *plan,
 			t->v[d][k] = 0;
 		}
 		t->m[k] = 0;
-		t->soft[k] = (S)FLOOR;
 	}
+	for (size_t k = n; plan->law != NB_LAW_COMMON && k < end; k++)
+		t->soft[k] = (S)FLOOR;
 	S low = (S)INFINITY, high = -(S)INFINITY;
 #pragma omp simd reduction(min : low) reduction(max : high)
 	for (size_t k = 0; k < n; k++) {
@@ -340,7 +341,7 @@ static NB_HD void T(sweep_soft)(
 	}
 }
 
-static NB_HD void T(sweep_law)(
+static NB_HD void T(sweep_wanted)(
 	enum nb_masses masses, enum nb_pair_law law, const struct nb_gravity *g, TILE *a, TILE *b, ptrdiff_t self)
 {
 	if (g->jerk)
@@ -349,6 +350,18 @@ static NB_HD void T(sweep_law)(
 		T(sweep_soft)(masses, law, 1, 0, a, b, self);
 	else
 		T(sweep_soft)(masses, law, 0, 0, a, b, self);
+}
+
+/* Apart from interact, so that the loops there stay as they are. */
+static __attribute__((noinline)) void T(sweep_law)(
+	int one, enum nb_pair_law law, const struct nb_gravity *g, TILE *a, TILE *b, ptrdiff_t self)
+{
+	if (law == NB_LAW_PLUMMER)
+		one ? T(sweep_wanted)(NB_SOURCE, NB_LAW_PLUMMER, g, a, b, self)
+		    : T(sweep_wanted)(NB_EACH, NB_LAW_PLUMMER, g, a, b, self);
+	else
+		one ? T(sweep_wanted)(NB_SOURCE, NB_LAW_SPLINE, g, a, b, self)
+		    : T(sweep_wanted)(NB_EACH, NB_LAW_SPLINE, g, a, b, self);
 }
 
 /* ---- two tiles ------------------------------------------------------------------------------------- */
@@ -373,14 +386,8 @@ static void T(interact)(enum nb_masses masses, const struct nb_gravity_plan *pla
 	const S eps2 = T(eps2)(plan);
 	const S none = plan->eps > 0 ? -1 : eps2;
 	const int one = masses == NB_SOURCE, pot = plan->g->pot != NULL, jerk = plan->g->jerk != NULL;
-	if (plan->law == NB_LAW_PLUMMER && one)
-		T(sweep_law)(NB_SOURCE, NB_LAW_PLUMMER, plan->g, a, b, self);
-	else if (plan->law == NB_LAW_PLUMMER)
-		T(sweep_law)(NB_EACH, NB_LAW_PLUMMER, plan->g, a, b, self);
-	else if (plan->law == NB_LAW_SPLINE && one)
-		T(sweep_law)(NB_SOURCE, NB_LAW_SPLINE, plan->g, a, b, self);
-	else if (plan->law == NB_LAW_SPLINE)
-		T(sweep_law)(NB_EACH, NB_LAW_SPLINE, plan->g, a, b, self);
+	if (plan->law != NB_LAW_COMMON)
+		T(sweep_law)(one, plan->law, plan->g, a, b, self);
 	else if (!pot && !jerk)
 		switch (masses) {
 		case NB_EACH: T(sweep)(NB_EACH, a, b, eps2); break;

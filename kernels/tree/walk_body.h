@@ -94,8 +94,6 @@ struct T(level) {
 /* Source cells, column by column: target - source, moments. */
 struct T(cells) {
 	S x[3][LIST + 16], m[MOMENTS][LIST + 16];
-	S eps2[LIST +
-		16]; /* NB_LAW_PLUMMER: those of the pair, where the cells act through the expansion; else their own */
 	size_t n;
 } __attribute__((aligned(64)));
 
@@ -129,6 +127,8 @@ struct T(room) {
 	int counts; /* 0 above the parts, where another thread does and counts the same */
 	/* nb_gravity_soft, except for NB_LAW_COMMON */
 	S soft[SOURCES + 80] __attribute__((aligned(64))), target_soft[TARGETS + 80];
+	/* NB_LAW_PLUMMER: eps^2 of the far cells with the target, and of the near cells themselves */
+	S far_eps2[LIST + 16], near_eps2[LIST + 16];
 } __attribute__((aligned(64)));
 
 /* the moments of a family, in the order of walk_internal.h, of each lane */
@@ -239,7 +239,7 @@ static NB_HD void T(velocities)(
 }
 
 /* Their softenings. */
-static void T(softs)(const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *soft)
+static APART void T(softs)(const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *soft)
 {
 	double some[64];
 	for (size_t k = 0; k < n; k += 64) {
@@ -408,6 +408,16 @@ static NB_HD void T(sweep_soft)(struct T(room) * w, int fine, int spline)
 	}
 }
 
+static APART void T(sweep_law)(struct T(room) * w)
+{
+	for (size_t k = w->nsource; k < w->nsource + 2 * W; k++)
+		w->soft[k] = (S)FLOOR;
+	if (w->plan->law == NB_LAW_PLUMMER)
+		w->fine ? T(sweep_soft)(w, 1, 0) : T(sweep_soft)(w, 0, 0);
+	else
+		w->fine ? T(sweep_soft)(w, 1, 1) : T(sweep_soft)(w, 0, 1);
+}
+
 /* Lets the gathered bodies act. */
 static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 {
@@ -422,14 +432,11 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 				w->v[d][k] = 0;
 		}
 		w->m[k] = 0;
-		w->soft[k] = (S)FLOOR;
 	}
 	const double eps = w->plan->g->eps * lv->scale;
 	const S eps2 = EPS2(eps);
-	if (w->plan->law == NB_LAW_PLUMMER)
-		w->fine ? T(sweep_soft)(w, 1, 0) : T(sweep_soft)(w, 0, 0);
-	else if (w->plan->law == NB_LAW_SPLINE)
-		w->fine ? T(sweep_soft)(w, 1, 1) : T(sweep_soft)(w, 0, 1);
+	if (w->plan->law != NB_LAW_COMMON)
+		T(sweep_law)(w);
 	else if (JERK)
 		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
 			: T(sweep_jerk)(w, 0, eps2, eps > 0 ? -1 : eps2);
@@ -566,7 +573,6 @@ static void T(cells_close)(struct T(cells) * cells, int quad)
 			cells->x[d][j] = 1;
 		for (int k = 0; k < (quad || JERK ? MOMENTS : 1); k++)
 			cells->m[k][j] = 0;
-		cells->eps2[j] = 0;
 	}
 }
 
@@ -586,7 +592,7 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
 		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, x, q);
-		V soft = each ? LOAD(&w->far.eps2[j]) + eps2 : (V){} + eps2;
+		V soft = each ? LOAD(&w->far_eps2[j]) + eps2 : (V){} + eps2;
 		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 		F(nb_derivatives)(x[0], x[1], x[2], rinv, a);
 		F(nb_m2l)(quad, a, m, q, sum);
@@ -604,13 +610,19 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 	w->far.n = 0;
 }
 
+static APART void T(far_act_each)(struct T(room) * w, const struct T(level) * lv)
+{
+	for (size_t j = w->far.n; j % W; j++)
+		w->far_eps2[j] = 0;
+	w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
+}
+
 static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 {
-	const int quad = w->plan->tree->order > 1;
 	if (w->far.n && w->plan->law == NB_LAW_PLUMMER)
-		quad ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
+		T(far_act_each)(w, lv);
 	else if (w->far.n)
-		quad ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
+		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
 }
 
 /* Lets the near cells act on each target.  each: with softenings of their own */
@@ -632,7 +644,7 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 				x[d] = -at[d] - x[d];
 			V soft = (V){} + (each ? w->target_soft[i] : eps2);
 			if (each)
-				soft = F(nb_choose)(LOAD(&w->near.eps2[j]) > soft, LOAD(&w->near.eps2[j]), soft);
+				soft = F(nb_choose)(LOAD(&w->near_eps2[j]) > soft, LOAD(&w->near_eps2[j]), soft);
 			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 			if (JERK) {
 				V v[3], p[6];
@@ -656,19 +668,24 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 	w->near.n = 0;
 }
 
-static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
+static APART void T(near_act_each)(struct T(room) * w, const struct T(level) * lv)
 {
-	const int quad = w->plan->tree->order > 1;
-	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
-		quad ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
-	else if (w->near.n)
-		quad ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
+	for (size_t j = w->near.n; j % W; j++)
+		w->near_eps2[j] = 0;
+	w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
 }
 
-/* Adds the lanes of a family that are in mask; unit: target units in the family's length.  eps2: NULL or what cells has
- */
+static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
+{
+	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
+		T(near_act_each)(w, lv);
+	else if (w->near.n)
+		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
+}
+
+/* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
 static NB_HD void T(cells_add)(
-	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit, const v8d *eps2)
+	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit)
 {
 	const size_t n = cells->n;
 	const S length = unit, length2 = length * length;
@@ -680,8 +697,6 @@ static NB_HD void T(cells_add)(
 											    : length;
 		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
 	}
-	if (eps2)
-		PACK(&cells->eps2[n], mask, TO_V8(*eps2));
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
 
@@ -932,6 +947,11 @@ static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) *
 	return total;
 }
 
+static APART float T(strength_soft)(const struct T(room) * w, const struct T(level) * lv)
+{
+	return T(strength)(w, lv, 0, 1);
+}
+
 /* Resolves the target's sources: accepted cells go to w->far (and those that may act on bodies to w->near), and act
  * whenever it is full; of the others, cells larger than the target are opened; the rest goes to the children's
  * entries, or, where the target is a group, the leaves to w->leaf. Branches here are unpredictable, hence the
@@ -986,8 +1006,9 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 					take &= ~(1u << b);
 			}
 			if (take) {
-				T(cells_add)
-				(&w->far, take, t.x, moment, nmoment, t.unit, plummer ? &t.pair : NULL);
+				if (plummer)
+					PACK(&w->far_eps2[w->far.n], take, TO_V8(t.pair));
+				T(cells_add)(&w->far, take, t.x, moment, nmoment, t.unit);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
@@ -1007,8 +1028,9 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (spline)
 				act &= below(t.radius + t.support, away);
 			if (act) {
-				T(cells_add)
-				(&w->near, act, t.x, moment, nmoment, t.unit, plummer ? &t.own : NULL);
+				if (plummer)
+					PACK(&w->near_eps2[w->near.n], act, TO_V8(t.own));
+				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
@@ -1039,16 +1061,12 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	return NB_OK;
 }
 
-/* By the law, for which it is compiled twice. */
-static int T(deal)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+/* For other laws than the common one. */
+static APART int T(resolve_soft)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
 {
-	if (w->plan->law != NB_LAW_COMMON)
-		return !group  ? T(resolve)(w, lv, 0, 0, 0, 1)
-		       : small ? T(resolve)(w, lv, 1, 1, 0, 1)
-			       : T(resolve)(w, lv, 1, 0, self, 1);
-	return !group  ? T(resolve)(w, lv, 0, 0, 0, 0)
-	       : small ? T(resolve)(w, lv, 1, 1, 0, 0)
-		       : T(resolve)(w, lv, 1, 0, self, 0);
+	return !group  ? T(resolve)(w, lv, 0, 0, 0, 1)
+	       : small ? T(resolve)(w, lv, 1, 1, 0, 1)
+		       : T(resolve)(w, lv, 1, 0, self, 1);
 }
 
 /* Makes n bodies from first on the targets. */
@@ -1108,7 +1126,7 @@ static NB_HD void T(row_jerk)(
 }
 
 /* Finds the softenings of a group's bodies. */
-static void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level) * lv)
+static APART void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level) * lv)
 {
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
 	lv->nkind = 0;
@@ -1159,7 +1177,9 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 			}
 			w->count.p2p -= n;
 		}
-		int status = T(deal)(w, lv, 1, small, self);
+		int status = !common ? T(resolve_soft)(w, lv, 1, small, self)
+			     : small ? T(resolve)(w, lv, 1, 1, 0, 0)
+				     : T(resolve)(w, lv, 1, 0, self, 0);
 		if (status)
 			return status;
 		T(gather_leaves)(w, lv);
@@ -1281,7 +1301,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 		lv->limit = up->limit * ratio * ratio;
 	else
 		lv->limit = plan->error *
-			    (lv->far + (plan->soft ? T(strength)(w, lv, 0, 1) : T(strength)(w, lv, eps * eps, 0)));
+			    (lv->far + (plan->soft ? T(strength_soft)(w, lv) : T(strength)(w, lv, eps * eps, 0)));
 	if (group && plan->law == NB_LAW_PLUMMER)
 		T(find_kinds)(plan, lv);
 	if (group)
@@ -1290,7 +1310,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	T(clear)(w);
 	w->ntarget = 0;
 	lv->mark = w->entry.n;
-	int status = T(deal)(w, lv, 0, 0, 0);
+	int status = plan->soft ? T(resolve_soft)(w, lv, 0, 0, 0) : T(resolve)(w, lv, 0, 0, 0, 0);
 	if (status)
 		return status;
 	T(far_act)(w, lv);

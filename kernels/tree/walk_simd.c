@@ -50,6 +50,9 @@ enum {
 	KINDS = 8	/* so many softenings in a group are looked at one by one */
 };
 
+/* What serves other softenings than one for all is compiled apart, so that the loops for one stay as they are. */
+#define APART __attribute__((noinline))
+
 /* With a softening below this, in units of a group's reach, bodies may be so close by its measure that f32
  * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
 static const float FINE = 0x1p-8f;

@@ -264,6 +264,6 @@ void nb_require_softening(struct nb_frame *frame, const struct nb_space *space, 
 	g->body_eps = nb_frame_field(frame, NB_EPS) ? nb_require_f64(frame, NB_EPS, space) : NULL;
 	g->eps = g->body_eps ? 0 : nb_require_attribute(frame, "softening", 0);
 	if (!(g->eps >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute softening of frame %" PRIu64 " is %g (want a number >= 0)",
-			frame->number, g->eps);
+		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", g->eps,
+			frame->number);
 }

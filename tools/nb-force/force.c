@@ -251,8 +251,7 @@ static struct nb_gravity describe(
 		opt->kernel ? opt->kernel->name : nb_method_name[method]);
 	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
 	if (!(g.G >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute G of frame %" PRIu64 " is %g (want a number >= 0)", frame->number,
-			g.G);
+		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", g.G, frame->number);
 	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, what, frame);
 	g.precision = choose_precision(opt, method);

@@ -30,8 +30,8 @@ static const double *direct_sum(const struct nb_run *run, struct stats *self, st
 	char eps[32] = "of each body";
 	if (!gravity.body_eps)
 		snprintf(eps, sizeof eps, "%g", gravity.eps);
-	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %s, %s", frame->number, eps,
-		nb_softening_name[gravity.softening]);
+	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %s%s", frame->number, eps,
+		gravity.softening == NB_SPLINE ? ", spline" : "");
 	gravity.pot = nb_stats_there(self, n, frame);
 	gravity.acc = nb_stats_there(self, 3 * n, frame);
 	int status = self->bodies.backend->gravity_direct(&gravity, &count);
