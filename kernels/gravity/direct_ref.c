@@ -15,7 +15,7 @@ static void add(struct sum *s, double x)
 	s->value = t;
 }
 
-/* Of a pair at squared distance d2, per mass: acc is w d, pot -p, jerk w v - f (d.v) d. */
+/* Of a pair at squared distance d2, per mass: acc is w d, pot -p, jerk w (v - f (d.v) d). */
 struct pull {
 	double w, p, f;
 };
@@ -23,21 +23,24 @@ struct pull {
 static struct pull plummer(double d2, double eps)
 {
 	const double r2 = d2 + eps * eps, r = sqrt(r2);
-	return (struct pull){1 / (r2 * r), 1 / r, 3 / (r2 * r2 * r)};
+	return (struct pull){1 / (r2 * r), 1 / r, 3 / r2};
 }
 
 /* GADGET's polynomials (Springel, Yoshida & White 2001, eq. 71, and its derivatives). */
 static struct pull spline(double d2, double eps)
 {
-	const double h = 2.8 * eps, r = sqrt(d2), u = r / h, u2 = u * u;
+	const double h = 2.8 * eps, r = sqrt(d2), u = r / h, u2 = u * u, u3 = u2 * u;
 	if (!(r < h))
 		return plummer(d2, 0);
-	if (u < 0.5)
-		return (struct pull){(32.0 / 3 + u2 * (32 * u - 38.4)) / (h * h * h),
-			(2.8 - u2 * (16.0 / 3 + u2 * (6.4 * u - 9.6))) / h, (76.8 - 96 * u) / (h * h * h * h * h)};
-	return (struct pull){(64.0 / 3 - 48 * u + 38.4 * u2 - 32.0 / 3 * u2 * u - 1 / (15 * u2 * u)) / (h * h * h),
+	if (u < 0.5) {
+		const double w = 32.0 / 3 + u2 * (32 * u - 38.4);
+		return (struct pull){w / (h * h * h), (2.8 - u2 * (16.0 / 3 + u2 * (6.4 * u - 9.6))) / h,
+			(76.8 - 96 * u) / w / (h * h)};
+	}
+	const double w = 64.0 / 3 - 48 * u + 38.4 * u2 - 32.0 / 3 * u3 - 1 / (15 * u3);
+	return (struct pull){w / (h * h * h),
 		(3.2 - 1 / (15 * u) - u2 * (32.0 / 3 + u * (-16 + u * (9.6 - 32.0 / 15 * u)))) / h,
-		(48 / u - 76.8 + 32 * u - 1 / (5 * u2 * u2 * u)) / (h * h * h * h * h)};
+		(48 / u - 76.8 + 32 * u - 1 / (5 * u2 * u3)) / w / (h * h)};
 }
 
 static double pair_eps(const struct nb_gravity *g, size_t i, size_t j)
@@ -80,7 +83,7 @@ int nb_gravity_ref(
 				g->vel[3 * j + 2] - g->vel[3 * i + 2]};
 			const double along = d[0] * v[0] + d[1] * v[1] + d[2] * v[2];
 			for (int c = 0; c < 3; c++)
-				add(&s[c], m * (pull.w * v[c] - pull.f * along * d[c]));
+				add(&s[c], m * pull.w * (v[c] - pull.f * along * d[c]));
 		}
 		for (int c = 0; c < 3; c++)
 			acc[3 * k + c] = g->G * (a[c].value + a[c].error);
