@@ -63,6 +63,31 @@ setup() {
 	paste drift.25 drift.50 drift.100 | awk '{ print; exit !($1 / $2 > 3.4 && $1 / $2 < 4.6 && $2 / $3 > 3.4 && $2 / $3 < 4.6) }'
 }
 
+@test "softenings of single bodies, and splines, are those of the CPU: direct sum, tree and near field" {
+	nb-calc --no-history 'eps = x > 0 ? 0.05 : 0.01' <p4099.nb >eps.nb
+	for kernel in plummer spline; do
+		nb-force -b cpu --softening-kernel $kernel --potential <eps.nb >cpu.nb
+		for precision in f32 mixed f64; do
+			limit=3e-6
+			[ $precision = f64 ] && limit=1e-11
+			nb-force -b cuda -m direct --softening-kernel $kernel --precision $precision --potential <eps.nb >gpu.nb
+			at_most $limit "$(compare cpu.nb rms_ratio <gpu.nb)"
+			nb-sort-zorder -b cuda <eps.nb | nb-build-tree -b cuda |
+				nb-force -b cuda -t 0.5 --softening-kernel $kernel --precision $precision --potential >tree.nb
+			at_most 3e-4 "$(compare cpu.nb rms_ratio <tree.nb)"
+			# boxes of level 1 are all neighbours
+			nb-sort-zorder -b cuda <eps.nb | nb-build-tree -b cuda --kind boxes --level 1 |
+				nb-force -b cuda -m near --softening-kernel $kernel --precision $precision >near.nb
+			at_most $limit "$(compare cpu.nb rms_ratio <near.nb)"
+		done
+		nb-step -b cuda -d 0.005 -k 4 --every 4 "nb-force -b cuda --softening-kernel $kernel --precision f64" <eps.nb |
+			nb-select --frames 1 >gpu.nb
+		nb-step -b cpu -d 0.005 -k 4 --every 4 "nb-force -b cpu --softening-kernel $kernel --precision f64" <eps.nb |
+			nb-select --frames 1 >cpu.nb
+		at_most 1e-9 "$(compare cpu.nb rms_ratio <gpu.nb)"
+	done
+}
+
 @test "sort: the same bytes as on the CPU, 2-D and 3-D" {
 	for n in 1 2 33 4099; do
 		for dim in 2 3; do

@@ -128,9 +128,9 @@ setup() {
 
 @test "attributes of a law that are negative" {
 	mutate attribute softening -1 <sphere.nb >odd.nb
-	fails_with 1 'has softening -1 and G 1 (want both >= 0)' 'nb-force <odd.nb'
+	fails_with 1 'attribute softening=-1 of frame 0 is negative' 'nb-force <odd.nb'
 	mutate attribute G -1 <sphere.nb >odd.nb
-	fails_with 1 'G -1 (want both >= 0)' 'nb-force <odd.nb'
+	fails_with 1 'attribute G=-1 of frame 0 is negative' 'nb-force <odd.nb'
 }
 
 @test "models whose sizes have squares that are 0, and galaxies almost without a disk" {

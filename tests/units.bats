@@ -52,6 +52,7 @@ unit() {
 @test "a file takes its name when it is complete" { unit exchange/output; }
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
+@test "softenings of single bodies, and splines" { unit gravity/soften; }
 @test "fast multipole method" { unit fmm/fmm; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
@@ -62,6 +63,7 @@ unit() {
 @test "multipoles" { unit tree/multipole; }
 @test "tree walk" { unit tree/walk; }
 @test "jerks of the tree walk" { unit tree/jerk; }
+@test "softenings in the tree walk" { unit tree/soften; }
 @test "diagnostics" { unit measure/measure; }
 @test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
 @test "orbital elements" { unit measure/orbit; }
@@ -93,6 +95,7 @@ unit() {
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu
 @test "jerks of the tree walk on the GPU" { unit tree/jerk_cuda; }
+@test "softenings in the tree walk on the GPU" { unit tree/soften_cuda; }
 
 @test "every unit test program is in the list above" {
 	for f in "$NB_TOP"/tests/unit/*/*.c "$NB_TOP"/tests/unit/*/*.cu; do

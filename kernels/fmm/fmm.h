@@ -40,8 +40,8 @@ struct nb_fmm {
  * count: p2p of the near field; m2l, pairs of boxes with bodies.
  * Memory beyond the arrays: for each coefficient 8 bytes a box of the finest level that has bodies, 16 a coarser one;
  * 5 bytes a box.  84 coefficients at order 6 in 3-D, 45 at order 8 in 2-D.
- * Returns as the near field does, and NB_EUNSUPPORTED for a jerk, NB_EINVAL for boxes that are not those of dim and
- * level, or bodies that are not in their boxes, or in 2-D not in the plane. */
+ * Returns as the near field does, and NB_EUNSUPPORTED for a jerk, a body_eps or a spline, NB_EINVAL for boxes that are
+ * not those of dim and level, or bodies that are not in their boxes, or in 2-D not in the plane. */
 NB_MUST_CHECK int nb_gravity_fmm_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
 	struct nb_gravity_count *count);
 

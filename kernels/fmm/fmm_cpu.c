@@ -327,7 +327,7 @@ int nb_gravity_fmm_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count)
 {
 	uint64_t m2l = 0;
-	if (g->jerk)
+	if (g->jerk || g->body_eps || g->softening != NB_PLUMMER)
 		return NB_EUNSUPPORTED;
 	if (!nb_fmm_sound(boxes, fmm) || !neighbours_are_right(boxes, fmm))
 		return NB_EINVAL;

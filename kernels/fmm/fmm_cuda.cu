@@ -644,7 +644,7 @@ static int far(
 int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, const struct nb_fmm *fmm,
 	struct nb_gravity_count *count)
 {
-	if (g->jerk)
+	if (g->jerk || g->body_eps || g->softening != NB_PLUMMER)
 		return NB_EUNSUPPORTED;
 	if (!nb_fmm_sound(boxes, fmm))
 		return NB_EINVAL;

@@ -714,6 +714,12 @@ static __device__ __forceinline__ double nb_masses_factor(const struct nb_cuda_s
 						    : 1;
 }
 
+/* Direct sum (boxes null) or near field of pairs that are not all softened alike (soft_cuda.cu), queued.  d_status as
+ * that of nb_gravity_direct_cuda_queue, NB_EINVAL too for a softening below 0; interactions of the near field are added
+ * to *d_p2p.  g is checked, boxes are sound, n > 0. */
+NB_MUST_CHECK int nb_gravity_soft_cuda(
+	const struct nb_gravity *g, const struct nb_boxes *boxes, unsigned long long *d_p2p, int *d_status);
+
 /* The arguments that both kernels refuse, before any work. */
 static inline int nb_gravity_cuda_check(const struct nb_gravity *g)
 {

@@ -91,13 +91,47 @@ static struct survey survey(const struct nb_gravity *g)
 	return all;
 }
 
+int nb_gravity_largest_eps(const struct nb_gravity *g, double *largest)
+{
+	double most = g->eps, least = g->eps, bad = 0;
+	if (g->body_eps) {
+		most = least = 0;
+#pragma omp parallel for simd schedule(static) reduction(max : most) reduction(min : least) reduction(+ : bad) if ( \
+		g->n > PARALLEL)
+		for (size_t i = 0; i < g->n; i++) {
+			const double eps = g->body_eps[i];
+			most = eps > most ? eps : most;
+			least = eps < least ? eps : least;
+			bad += eps - eps;
+		}
+	}
+	*largest = most;
+	return bad != 0 ? NB_ENONFINITE : least < 0 ? NB_EINVAL : NB_OK;
+}
+
+void nb_gravity_soft(const struct nb_gravity *g, size_t first, size_t n, double length, double floor, double *soft)
+{
+	const double most = 2 / sqrt(floor);
+	for (size_t k = 0; k < n; k++) {
+		const double eps = (g->body_eps ? g->body_eps[first + k] : g->eps) * length;
+		if (g->softening == NB_SPLINE)
+			soft[k] = fmin(1 / (NB_SPLINE_SUPPORT * eps), most);
+		else
+			soft[k] = fmax(eps * eps, floor);
+	}
+}
+
 int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 {
-	*plan = (struct nb_gravity_plan){.g = g};
+	double eps = 0;
+	*plan = (struct nb_gravity_plan){.g = g, .law = nb_pair_law_of(g)};
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (g->jerk && !g->vel))
 		return NB_EINVAL;
 	if (g->n == 0)
 		return NB_OK;
+	const int status = nb_gravity_largest_eps(g, &eps);
+	if (status)
+		return status;
 	const struct survey s = survey(g);
 	const double x0 = s.low[0], y0 = s.low[1], z0 = s.low[2], x1 = s.high[0], y1 = s.high[1], z1 = s.high[2];
 	if (s.bad != 0) /* NaN */
@@ -107,7 +141,7 @@ int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
 	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
 	const double extent = fmax(side, 0x1p-60 * far);
-	plan->scale = nb_pair_scale_of(fmax(extent, g->eps), s.mass, s.speed, g->G);
+	plan->scale = nb_pair_scale_of(fmax(extent, eps), s.mass, s.speed, g->G);
 	plan->eps = g->eps * plan->scale.length;
 	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
 	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;

@@ -481,6 +481,8 @@ extern "C" int nb_gravity_direct_cuda_queue(const struct nb_gravity *g, enum nb_
 		NB_CUDA_TRY(cudaMemsetAsync(d_status, 0, sizeof *d_status, 0));
 		return NB_OK;
 	}
+	if (nb_pair_law_of(g) != NB_LAW_COMMON)
+		return kernel == NB_DIRECT_AUTO ? nb_gravity_soft_cuda(g, nullptr, nullptr, d_status) : NB_EUNSUPPORTED;
 	const std::lock_guard<std::mutex> lock(nb_survey_lock);
 	switch (g->precision) {
 	case NB_F32: return run_wanted<NB_F32>(g, kernel, d_status);

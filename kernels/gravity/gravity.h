@@ -5,7 +5,10 @@
  * Units: the caller's.  acc = G m / length^2, pot = -G m / length, jerk = G m velocity / length^3.
  * The interaction is Plummer-softened Newtonian gravity,
  *     a_i = G sum_j m_j (x_j - x_i) / (r^2 + eps^2)^(3/2),    j != i;
- * with eps = 0 a coincident pair contributes nothing.  Bodies with mass 0 feel but do not attract. */
+ * with eps = 0 a coincident pair contributes nothing.  Bodies with mass 0 feel but do not attract.
+ * If bodies have softenings of their own, that of a pair is the larger one, as in GADGET (Springel 2005, MNRAS 364,
+ * 1105; so do AREPO and SWIFT): it is the same for both bodies, so momentum and energy are conserved; bodies of one
+ * softening have that softening; and a pair that both would see unsoftened beyond some distance stays so. */
 #ifndef NB_GRAVITY_H
 #define NB_GRAVITY_H
 
@@ -25,6 +28,11 @@ enum nb_precision {
 	NB_F64	  /* everything in f64 */
 };
 
+enum nb_softening {
+	NB_PLUMMER,
+	NB_SPLINE /* GADGET's, of Plummer-equivalent length eps: exactly Newton's beyond 2.8 eps (pair.h) */
+};
+
 /* What to compute, from what, and where to put it.  All arrays live where the backend computes:
  * host memory for the CPU, device memory (of the device that is current) for CUDA. */
 struct nb_gravity {
@@ -38,6 +46,9 @@ struct nb_gravity {
 	double eps;	    /* Plummer softening length, >= 0 */
 	double G;	    /* gravitational constant */
 	enum nb_precision precision;
+	/* what runs of one Plummer softening leave 0: they have kernels of their own */
+	enum nb_softening softening;
+	const double *body_eps; /* n: the softening of each body, >= 0, in place of eps; or NULL */
 };
 
 /* What a force computation did; the kernel adds to it. */
@@ -60,8 +71,9 @@ NB_MUST_CHECK int nb_gravity_ref(
  * Any units: the kernel scales by powers of two.  rms(|da|) / rms(|a|) is about 2e-7 in f32, 1e-7 in mixed
  * and 3e-16 in f64.  In f32 each separation has an error of up to 1e-7 of the extent of the tile (up to 960
  * consecutive bodies), so close pairs are less accurate, and sorted bodies fare better.
- * Returns 0, or NB_EINVAL (eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE, NB_ENOMEM.
- * Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
+ * A body_eps or a spline takes about 1.5 times as long.
+ * Returns 0, or NB_EINVAL (eps or a body_eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE,
+ * NB_ENOMEM. Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);
 /* The same on the current device, all arrays of *g in its memory; kernels by name: kernels_cuda.h.
  * Same bytes on every run. n < 2^32 (NB_ELIMIT). */

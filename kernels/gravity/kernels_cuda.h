@@ -18,7 +18,8 @@ enum nb_direct_kernel {
 	NB_DIRECT_SYMMETRIC /* Newton's third law: each pair once, the sources' sums travel through the lanes */
 };
 
-/* Like nb_gravity_direct_cuda, with a kernel of the caller's choice. */
+/* Like nb_gravity_direct_cuda, with a kernel of the caller's choice.  NB_EUNSUPPORTED for one of these, and below for
+ * one of the near field's, if pairs are not all softened alike. */
 NB_MUST_CHECK int nb_gravity_direct_cuda_with(
 	const struct nb_gravity *g, enum nb_direct_kernel kernel, struct nb_gravity_count *count);
 

@@ -742,7 +742,15 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 	NB_TRY(d_outcome.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof(struct outcome), 0));
 	int status = NB_EINVAL;
-	{
+	if (nb_pair_law_of(g) != NB_LAW_COMMON) {
+		const char *wrong;
+		if (kernel != NB_NEAR_AUTO)
+			return NB_EUNSUPPORTED;
+		NB_TRY(nb_boxes_check_cuda(boxes, g->n, &wrong));
+		if (wrong)
+			return NB_EINVAL;
+		status = nb_gravity_soft_cuda(g, boxes, &d_outcome.ptr->p2p, &d_outcome.ptr->status);
+	} else {
 		const std::lock_guard<std::mutex> lock(nb_survey_lock);
 		switch (g->precision) {
 		case NB_F32: status = run_wanted<NB_F32>(g, boxes, kernel, d_outcome.ptr); break;

@@ -9,17 +9,36 @@
 extern "C" {
 #endif
 
+/* How pairs are softened, as the loops are compiled. */
+enum nb_pair_law {
+	NB_LAW_COMMON, /* Plummer, one eps for all pairs */
+	NB_LAW_PLUMMER,
+	NB_LAW_SPLINE
+};
+static inline enum nb_pair_law nb_pair_law_of(const struct nb_gravity *g)
+{
+	return g->softening == NB_SPLINE ? NB_LAW_SPLINE : g->body_eps ? NB_LAW_PLUMMER : NB_LAW_COMMON;
+}
+
 /* A checked problem in scaled units (pair.h). */
 struct nb_gravity_plan {
 	const struct nb_gravity *g;
 	struct nb_pair_scale scale;
-	double eps;	  /* scaled */
+	double eps; /* scaled; NB_LAW_COMMON */
+	enum nb_pair_law law;
 	double middle[3]; /* of the bounding box, scaled */
 	/* direct sum only: body i is in tile i / tile */
 	size_t tile;
 	size_t ntile;
 	const double *centre; /* ntile x 3: the middle of each tile, scaled */
 };
+
+/* Of rows first..first+n-1, the number by which pairs are softened, with lengths times length: Plummer, eps^2 or floor
+ * if that is larger (of a pair: the larger one); spline, the inverse of the support, at most 2 / sqrt(floor) (of a
+ * pair: the smaller one).  floor is that of pair.h. */
+void nb_gravity_soft(const struct nb_gravity *g, size_t first, size_t n, double length, double floor, double *soft);
+/* Largest softening.  NB_EINVAL, NB_ENONFINITE for one that is none. */
+NB_MUST_CHECK int nb_gravity_largest_eps(const struct nb_gravity *g, double *largest);
 
 /* Checks the arguments and that everything read is finite, and finds the scale.  Same bytes for any
  * number of threads.  Returns 0, or NB_EINVAL, NB_ENONFINITE. */

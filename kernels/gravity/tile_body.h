@@ -28,6 +28,7 @@
 #define TILE_ROWS NB_TILE_F64
 #define FAR 0x1p+400
 #define CUBE 1.0
+#define FLOOR NB_PAIR_FLOOR_F64
 #else
 #if NB_TILE_PRECISION == 1
 #define T(name) name##_mixed
@@ -46,6 +47,7 @@
 #define W ((size_t)NB_WF)
 #define FAR 0x1p+60
 #define CUBE NB_CUBE_F32
+#define FLOOR NB_PAIR_FLOOR_F32
 #endif
 
 /* room for the last, partly filled vector and the two that the pipeline reads ahead; columns start
@@ -63,10 +65,22 @@ struct T(tile) {
 	S pot[CAPACITY];
 	S jerk[3][CAPACITY];
 	size_t n;
-	int uniform; /* all m are equal */
+	int uniform;				       /* all m are equal */
+	S soft[CAPACITY] __attribute__((aligned(64))); /* nb_gravity_soft, except for NB_LAW_COMMON */
 } __attribute__((aligned(64)));
 _Static_assert(CAPACITY * sizeof(S) % 64 == 0 && CAPACITY >= TILE_ROWS + 3 * NB_VECTOR / sizeof(S), "aligned, padded");
 _Static_assert(2 * sizeof(TILE) <= NB_TILE_ROOM, "two tiles fit");
+
+static void T(fill_soft)(TILE *t, size_t at, const struct nb_gravity_plan *plan, size_t first, size_t n)
+{
+	double soft[64];
+	for (size_t k = 0; k < n; k += sizeof soft / sizeof *soft) {
+		const size_t some = n - k < sizeof soft / sizeof *soft ? n - k : sizeof soft / sizeof *soft;
+		nb_gravity_soft(plan->g, first + k, some, plan->scale.length, FLOOR, soft);
+		for (size_t j = 0; j < some; j++)
+			t->soft[at + k + j] = (S)soft[j];
+	}
+}
 
 /* Rows at.. of the tile from bodies first..first+n-1; origin in scaled units. */
 static void T(tile_fill)(
@@ -83,6 +97,8 @@ static void T(tile_fill)(
 	}
 	for (size_t k = 0; k < n; k++)
 		t->m[at + k] = (S)(mass[k] * mscale);
+	if (plan->law != NB_LAW_COMMON)
+		T(fill_soft)(t, at, plan, first, n);
 	if (!plan->g->jerk)
 		return;
 	const double *vel = plan->g->vel + 3 * first;
@@ -103,6 +119,8 @@ static void T(tile_close)(TILE *t, size_t n, const struct nb_gravity_plan *plan,
 		}
 		t->m[k] = 0;
 	}
+	for (size_t k = n; plan->law != NB_LAW_COMMON && k < end; k++)
+		t->soft[k] = (S)FLOOR;
 	S low = (S)INFINITY, high = -(S)INFINITY;
 #pragma omp simd reduction(min : low) reduction(max : high)
 	for (size_t k = 0; k < n; k++) {
@@ -272,6 +290,80 @@ static NB_HD void T(sweep_more)(
 	}
 }
 
+/* ---- with softenings of their own, or a spline ------------------------------------------------------ */
+
+/* As sweep_more, of pairs of a law that is not common. */
+static NB_HD void T(sweep_soft)(
+	enum nb_masses masses, enum nb_pair_law law, int pot, int jerk, TILE *ti, TILE *tj, ptrdiff_t self)
+{
+	const int spline = law == NB_LAW_SPLINE;
+	const size_t end = (tj->n + W - 1) / W * W;
+	for (size_t i = 0; i < ti->n; i++) {
+		V acc[3] = {}, turn[3] = {}, p = {};
+		const V mi = (V){} + ti->m[i], si = (V){} + ti->soft[i];
+		for (size_t j = 0; j < end; j += W) {
+			V d[3], v[3], sj = LOAD(&tj->soft[j]), mj = LOAD(&tj->m[j]);
+			for (int c = 0; c < 3; c++)
+				d[c] = T(apart)(&tj->x[c][j], ti->x[c][i]);
+			const V soft = F(nb_choose)(spline ? sj < si : sj > si, sj, si);
+			const V eps2 = spline ? (V){} + (S)FLOOR : soft;
+			struct F(nb_pull)
+				pull = F(nb_soften)(spline, jerk, F(nb_pair_r2)(d[0], d[1], d[2], eps2), soft);
+			if (masses == NB_SOURCE)
+				pull.p = F(nb_where)(F(nb_lane)() != (I)(self + (ptrdiff_t)i - (ptrdiff_t)j), pull.p);
+			const V wi = mj * pull.w, wj = mi * pull.w; /* of the target, of the source */
+			F(nb_pair_add)(wi, d[0], d[1], d[2], &acc[0], &acc[1], &acc[2]);
+			if (masses == NB_EACH)
+				F(nb_pair_sub)
+			(wj, d[0], d[1], d[2], (V *)&tj->acc[0][j], (V *)&tj->acc[1][j], (V *)&tj->acc[2][j]);
+			if (pot) {
+				p -= mj * pull.p;
+				if (masses == NB_EACH)
+					*(V *)&tj->pot[j] -= mi * pull.p;
+			}
+			if (!jerk)
+				continue;
+			for (int c = 0; c < 3; c++)
+				v[c] = LOAD(&tj->v[c][j]) - ti->v[c][i];
+			F(nb_turn)(pull.f, d[0], d[1], d[2], &v[0], &v[1], &v[2]);
+			F(nb_pair_add)(wi, v[0], v[1], v[2], &turn[0], &turn[1], &turn[2]);
+			if (masses == NB_EACH)
+				F(nb_pair_sub)
+			(wj, v[0], v[1], v[2], (V *)&tj->jerk[0][j], (V *)&tj->jerk[1][j], (V *)&tj->jerk[2][j]);
+		}
+		for (int c = 0; c < 3; c++) {
+			ti->acc[c][i] = F(nb_sum)(acc[c]);
+			if (jerk)
+				ti->jerk[c][i] = F(nb_sum)(turn[c]);
+		}
+		if (pot)
+			ti->pot[i] = F(nb_sum)(p);
+	}
+}
+
+static NB_HD void T(sweep_wanted)(
+	enum nb_masses masses, enum nb_pair_law law, const struct nb_gravity *g, TILE *a, TILE *b, ptrdiff_t self)
+{
+	if (g->jerk)
+		T(sweep_soft)(masses, law, 1, 1, a, b, self);
+	else if (g->pot)
+		T(sweep_soft)(masses, law, 1, 0, a, b, self);
+	else
+		T(sweep_soft)(masses, law, 0, 0, a, b, self);
+}
+
+/* Apart from interact, so that the loops there stay as they are. */
+static __attribute__((noinline)) void T(sweep_law)(
+	int one, enum nb_pair_law law, const struct nb_gravity *g, TILE *a, TILE *b, ptrdiff_t self)
+{
+	if (law == NB_LAW_PLUMMER)
+		one ? T(sweep_wanted)(NB_SOURCE, NB_LAW_PLUMMER, g, a, b, self)
+		    : T(sweep_wanted)(NB_EACH, NB_LAW_PLUMMER, g, a, b, self);
+	else
+		one ? T(sweep_wanted)(NB_SOURCE, NB_LAW_SPLINE, g, a, b, self)
+		    : T(sweep_wanted)(NB_EACH, NB_LAW_SPLINE, g, a, b, self);
+}
+
 /* ---- two tiles ------------------------------------------------------------------------------------- */
 
 static enum nb_masses T(masses_of)(const TILE *a, const TILE *b)
@@ -294,7 +386,9 @@ static void T(interact)(enum nb_masses masses, const struct nb_gravity_plan *pla
 	const S eps2 = T(eps2)(plan);
 	const S none = plan->eps > 0 ? -1 : eps2;
 	const int one = masses == NB_SOURCE, pot = plan->g->pot != NULL, jerk = plan->g->jerk != NULL;
-	if (!pot && !jerk)
+	if (plan->law != NB_LAW_COMMON)
+		T(sweep_law)(one, plan->law, plan->g, a, b, self);
+	else if (!pot && !jerk)
 		switch (masses) {
 		case NB_EACH: T(sweep)(NB_EACH, a, b, eps2); break;
 		case NB_UNIFORM: T(sweep)(NB_UNIFORM, a, b, eps2); break;
@@ -315,7 +409,7 @@ static void T(tile_add)(
 	enum nb_masses masses, const struct nb_gravity_plan *plan, const TILE *t, const TILE *other, size_t first)
 {
 	const struct nb_gravity *g = plan->g;
-	const int more = g->pot || g->jerk;
+	const int more = g->pot || g->jerk || plan->law != NB_LAW_COMMON;
 	const double factor = more ? 1 : masses == NB_UNIFORM ? CUBE * (double)other->m[0] : CUBE;
 	double *acc = g->acc + 3 * first;
 	for (size_t k = 0; k < t->n; k++)
@@ -438,6 +532,7 @@ static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb
 #undef TILE_ROWS
 #undef FAR
 #undef CUBE
+#undef FLOOR
 #undef CAPACITY
 #undef LOAD
 #undef TILE

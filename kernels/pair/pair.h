@@ -61,6 +61,50 @@
 NB_PAIR_DEFINE(f32, float)
 NB_PAIR_DEFINE(f64, double)
 
+/* The spline kernel of Monaghan and Lattanzio (1985, A&A 149, 135), as GADGET softens with it: Springel 2005, MNRAS
+ * 364, 1105, eq. 4 is the density, Springel, Yoshida & White 2001, New Astronomy 6, 79, eq. 71 the potential.  Its
+ * support is h = NB_SPLINE_SUPPORT eps, so that the potential of a body at its own place is -G m / eps, as that of a
+ * Plummer sphere. With u = r / h the functions give what acc, pot and jerk are made of, acc   w d        pot   -p jerk
+ * w (v - f (d.v) d), from u = 0 to 1/2 in units of h, and from there on in units of r.  Beyond the support they are
+ * Newton's. inner   w h^3, p h, f h^2 outer   w r^3, p r, f r^2;  s = 1 - u, or 0 if that is negative In s, unlike in
+ * u, no terms cancel, so f32 keeps its digits. */
+#define NB_SPLINE_SUPPORT 2.8
+
+/* clang-format off: one line of the macro per line of code */
+#define NB_SPLINE_DEFINE(T, real, lane)                                              \
+	static NB_HD real nb_spline_inner_acc_##T(real u)                            \
+	{                                                                            \
+		return (u * u * (480 * u - 576) + 160) * (lane)(1.0 / 15);           \
+	}                                                                            \
+	static NB_HD real nb_spline_inner_pot_##T(real u)                            \
+	{                                                                            \
+		real u2 = u * u;                                                     \
+		return (u2 * (u2 * (144 - 96 * u) - 80) + 42) * (lane)(1.0 / 15);    \
+	}                                                                            \
+	static NB_HD real nb_spline_inner_jerk_##T(real u)                           \
+	{                                                                            \
+		return (1152 - 1440 * u) / (u * u * (480 * u - 576) + 160);          \
+	}                                                                            \
+	static NB_HD real nb_spline_outer_acc_##T(real s)                            \
+	{                                                                            \
+		real s2 = s * s;                                                     \
+		return 1 - s2 * s2 * (s * (160 * s - 384) + 240) * (lane)(1.0 / 15); \
+	}                                                                            \
+	static NB_HD real nb_spline_outer_pot_##T(real s)                            \
+	{                                                                            \
+		real s2 = s * s;                                                     \
+		return 1 - s2 * s2 * s * (48 - 32 * s) * (lane)(1.0 / 15);           \
+	}                                                                            \
+	static NB_HD real nb_spline_outer_jerk_##T(real u, real s, real acc)         \
+	{                                                                            \
+		real su = s * u;                                                     \
+		return 3 - 64 * (su * su * su) / acc;                                \
+	}
+/* clang-format on */
+
+NB_SPLINE_DEFINE(f32, float, float)
+NB_SPLINE_DEFINE(f64, double, double)
+
 /* Floors of eps^2 in scaled units: rinv^3 is 2^123 and 2^180, and every r2 is a normal f32 number, so
  * that an f32 reciprocal root may start the f64 one. */
 #define NB_PAIR_FLOOR_F32 0x1p-82f

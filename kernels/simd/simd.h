@@ -39,6 +39,8 @@ enum { NB_WF = NB_VECTOR / sizeof(float), NB_WD = NB_VECTOR / sizeof(double) };
 
 NB_PAIR_DEFINE(vf, nb_vf)
 NB_PAIR_DEFINE(vd, nb_vd)
+NB_SPLINE_DEFINE(vf, nb_vf, float)
+NB_SPLINE_DEFINE(vd, nb_vd, double)
 
 /* lanes 0, 1, 2, ... */
 static NB_HD nb_vfi nb_lane_vf(void)
@@ -66,6 +68,17 @@ static NB_HD nb_vf nb_where_vf(nb_vfi mask, nb_vf v)
 static NB_HD nb_vd nb_where_vd(nb_vdi mask, nb_vd v)
 {
 	return (nb_vd)((nb_vdi)v & mask);
+}
+
+/* a where mask, else b */
+static NB_HD nb_vf nb_choose_vf(nb_vfi mask, nb_vf a, nb_vf b)
+{
+	return (nb_vf)(((nb_vfi)a & mask) | ((nb_vfi)b & ~mask));
+}
+
+static NB_HD nb_vd nb_choose_vd(nb_vdi mask, nb_vd a, nb_vd b)
+{
+	return (nb_vd)(((nb_vdi)a & mask) | ((nb_vdi)b & ~mask));
 }
 
 /* the sum of the lanes, by halves; always in the same order */
@@ -173,6 +186,49 @@ static NB_HD nb_vd nb_rsqrt_vd(nb_vd r2)
 #endif
 	return y;
 }
+
+/* What a pair does if it has a softening of its own, see NB_SPLINE_DEFINE: acc is w d, pot -p, jerk w (v - f (d.v) d).
+ *   spline   0: Plummer, r2 has eps^2 in it; 1: r2 has the floor of pair.h in it
+ *   inverse  spline: 1 / support of the pair
+ * Unsoftened, bodies in the same place do nothing. */
+#define NB_SOFTEN_DEFINE(T, V, VI, S, FLOOR)                                                                      \
+	struct nb_pull_##T {                                                                                      \
+		V w, p, f;                                                                                        \
+	};                                                                                                        \
+	static NB_HD struct nb_pull_##T nb_soften_##T(int spline, int jerk, V r2, V inverse) {                    \
+		const V y = nb_rsqrt_##T(r2), y2 = y * y;                                                         \
+		VI counts = r2 > (S)FLOOR;                                                                        \
+		struct nb_pull_##T pull = {y2 * y, y, 3 * y2};                                                    \
+		if (spline) {                                                                                     \
+			const V u = r2 * y * inverse, s = nb_where_##T(u < 1, 1 - u);                             \
+			const V acc = nb_spline_outer_acc_##T(s), i2 = inverse * inverse;                         \
+			const VI inner = u < (S)0.5;                                                              \
+			pull.w = nb_choose_##T(inner, nb_spline_inner_acc_##T(u) * (i2 * inverse), acc * pull.w); \
+			pull.p = nb_choose_##T(                                                                   \
+				inner, nb_spline_inner_pot_##T(u) * inverse, nb_spline_outer_pot_##T(s) * y);     \
+			if (jerk)                                                                                 \
+				pull.f = nb_choose_##T(inner, nb_spline_inner_jerk_##T(u) * i2,                   \
+					nb_spline_outer_jerk_##T(u, s, acc) * y2);                                \
+			counts |= u < 1;                                                                          \
+		}                                                                                                 \
+		pull.w = nb_where_##T(counts, pull.w);                                                            \
+		pull.p = nb_where_##T(counts, pull.p);                                                            \
+		return pull;                                                                                      \
+	}
+NB_SOFTEN_DEFINE(vf, nb_vf, nb_vfi, float, NB_PAIR_FLOOR_F32)
+NB_SOFTEN_DEFINE(vd, nb_vd, nb_vdi, double, NB_PAIR_FLOOR_F64)
+
+/* v becomes v - f (d.v) d */
+#define NB_TURN_DEFINE(T, V)                                                      \
+	static NB_HD void nb_turn_##T(V f, V dx, V dy, V dz, V *vx, V *vy, V *vz) \
+	{                                                                         \
+		f *= dz * *vz + (dy * *vy + dx * *vx);                            \
+		*vx -= f * dx;                                                    \
+		*vy -= f * dy;                                                    \
+		*vz -= f * dz;                                                    \
+	}
+NB_TURN_DEFINE(vf, nb_vf)
+NB_TURN_DEFINE(vd, nb_vd)
 
 /* lo and hi, one after the other, rounded to f32 */
 static NB_HD nb_vf nb_narrow(nb_vd lo, nb_vd hi)

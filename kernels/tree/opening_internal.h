@@ -43,4 +43,12 @@ static inline double nb_opening_cpu(double theta)
 	return 1 / (pow(NB_OPENING_CPU * theta, -6) + pow(NB_OPENING_CPU * NB_OPENING_LEVEL, -6));
 }
 
+/* Weight of the error that unequal Plummer softenings make of a multipole, beside that of the multipole itself.  Theirs
+ * have the same sign for all cells around, so they add up, and those of multipoles, for which the tolerance is meant,
+ * do not.  Chosen so that errors are as with one softening. */
+static inline double nb_opening_soft(double theta)
+{
+	return 30 * fmax(1, pow(2 * theta, 3));
+}
+
 #endif

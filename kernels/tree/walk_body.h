@@ -25,7 +25,7 @@
  *   V8        eight numbers, one for each child of a node; PACK packs lanes of V8, TO_V8 makes one of eight doubles
  *   LOAD(p)   the vector at p, aligned
  *   CUBE      what r^-3 of simd.h is to be multiplied by
- *   EPS2      eps^2 with the floor of pair.h
+ *   EPS2      eps^2 with the floor of pair.h, FLOOR
  *   MOST_UNIT a family whose length has so many target units is opened */
 
 #ifdef NB_WALK_JERK
@@ -48,6 +48,7 @@
 #define W ((size_t)NB_WD)
 #define CUBE 1.0
 #define EPS2 nb_pair_eps2_f64
+#define FLOOR NB_PAIR_FLOOR_F64
 #define MOST_UNIT 0x1p100f
 #define PACK pack_v8d
 #define TO_V8(v) (v)
@@ -61,6 +62,7 @@
 #define W ((size_t)NB_WF)
 #define CUBE NB_CUBE_F32
 #define EPS2 nb_pair_eps2_f32
+#define FLOOR NB_PAIR_FLOOR_F32
 #define MOST_UNIT 0x1p20f
 #define PACK pack_v8f
 #define TO_V8(v) __builtin_convertvector(v, v8f)
@@ -84,6 +86,9 @@ struct T(level) {
 	float reach;	       /* greatest distance of a body from the centre */
 	float far;	       /* field strength, sum of m / r^2, of the cells in c */
 	float limit;	       /* error that an accepted cell may have */
+	double eps[NB_SOFT];   /* of its bodies, except for NB_LAW_COMMON */
+	double kind[KINDS];    /* of a group, NB_LAW_PLUMMER: the softenings there are, if they are at most KINDS */
+	int nkind;
 };
 
 /* Source cells, column by column: target - source, moments. */
@@ -120,6 +125,10 @@ struct T(room) {
 	size_t nlevel, level_capacity;
 	struct nb_gravity_count count;
 	int counts; /* 0 above the parts, where another thread does and counts the same */
+	/* nb_gravity_soft, except for NB_LAW_COMMON */
+	S soft[SOURCES + 80] __attribute__((aligned(64))), target_soft[TARGETS + 80];
+	/* NB_LAW_PLUMMER: eps^2 of the far cells with the target, and of the near cells themselves */
+	S far_eps2[LIST + 16], near_eps2[LIST + 16];
 } __attribute__((aligned(64)));
 
 /* the moments of a family, in the order of walk_internal.h, of each lane */
@@ -227,6 +236,18 @@ static NB_HD void T(velocities)(
 	const struct nb_walk_plan *plan = w->plan;
 	const double *frame = plan->velocity + 3 * (size_t)lv->node;
 	T(columns)(plan->g->vel, plan->g->n, first, n, frame, plan->speed, 0, v, v);
+}
+
+/* Their softenings. */
+static APART void T(softs)(const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *soft)
+{
+	double some[64];
+	for (size_t k = 0; k < n; k += 64) {
+		const size_t count = n - k < 64 ? n - k : 64;
+		nb_gravity_soft(w->plan->g, first + k, count, lv->scale, FLOOR, some);
+		for (size_t j = 0; j < count; j++)
+			soft[k + j] = (S)some[j];
+	}
 }
 
 /* Targets are taken two at a time, each broadcast to all lanes; sources run through the lanes, software-
@@ -354,6 +375,49 @@ static NB_HD void T(sweep_jerk)(struct T(room) * w, int fine, S eps2, S none)
 	}
 }
 
+/* All of these, of pairs with softenings of their own or of a spline. */
+static NB_HD void T(sweep_soft)(struct T(room) * w, int fine, int spline)
+{
+	const size_t end = w->nsource;
+	for (size_t i = 0; i < w->ntarget; i++) {
+		V acc[3] = {}, jerk[3] = {}, phi = {};
+		const V own = (V){} + w->target_soft[i];
+		const ptrdiff_t self = T(self)(w, i);
+		for (size_t j = 0; j < end; j += W) {
+			V x[3], v[3], m = LOAD(&w->m[j]), soft = LOAD(&w->soft[j]);
+			for (int d = 0; d < 3; d++)
+				x[d] = T(apart)(w, fine, d, i, j);
+			soft = F(nb_choose)(spline ? soft < own : soft > own, soft, own);
+			V r2 = F(nb_pair_r2)(x[0], x[1], x[2], spline ? (V){} + (S)FLOOR : soft);
+			struct F(nb_pull) pull = F(nb_soften)(spline, JERK, r2, soft);
+			phi += m * F(nb_where)(F(nb_lane)() != (int)(self - (ptrdiff_t)j), pull.p);
+			F(nb_pair_add)(m * pull.w, x[0], x[1], x[2], &acc[0], &acc[1], &acc[2]);
+			if (!JERK)
+				continue;
+			for (int d = 0; d < 3; d++)
+				v[d] = LOAD(&w->v[d][j]) - w->target_v[d][i];
+			F(nb_turn)(pull.f, x[0], x[1], x[2], &v[0], &v[1], &v[2]);
+			F(nb_pair_add)(m * pull.w, v[0], v[1], v[2], &jerk[0], &jerk[1], &jerk[2]);
+		}
+		for (int d = 0; d < 3; d++) {
+			w->acc[d][i] += F(nb_sum)(acc[d]);
+			if (JERK)
+				w->jerk[d][i] += F(nb_sum)(jerk[d]);
+		}
+		w->phi[i] += F(nb_sum)(phi);
+	}
+}
+
+static APART void T(sweep_law)(struct T(room) * w)
+{
+	for (size_t k = w->nsource; k < w->nsource + 2 * W; k++)
+		w->soft[k] = (S)FLOOR;
+	if (w->plan->law == NB_LAW_PLUMMER)
+		w->fine ? T(sweep_soft)(w, 1, 0) : T(sweep_soft)(w, 0, 0);
+	else
+		w->fine ? T(sweep_soft)(w, 1, 1) : T(sweep_soft)(w, 0, 1);
+}
+
 /* Lets the gathered bodies act. */
 static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 {
@@ -371,7 +435,9 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 	}
 	const double eps = w->plan->g->eps * lv->scale;
 	const S eps2 = EPS2(eps);
-	if (JERK)
+	if (w->plan->law != NB_LAW_COMMON)
+		T(sweep_law)(w);
+	else if (JERK)
 		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
 			: T(sweep_jerk)(w, 0, eps2, eps > 0 ? -1 : eps2);
 	else if (w->plan->g->pot)
@@ -402,6 +468,8 @@ static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t fir
 		}
 		for (size_t k = 0; k < n; k++)
 			w->m[row + k] = (S)(mass[first + k] * scale);
+		if (w->plan->law != NB_LAW_COMMON)
+			T(softs)(w, lv, first, n, w->soft + row);
 		w->nsource += n;
 		first += n;
 	}
@@ -426,7 +494,8 @@ static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t
 			x[d] = g->pos[3 * b + d] - lv->centre[d];
 		for (size_t d = 0; JERK && d < 3; d++)
 			v[d] = g->vel[3 * b + d] - w->plan->velocity[3 * (size_t)lv->node + d];
-		nb_walk_add_pair(g->mass[b], x, v, g->eps, w->remote);
+		/* softenings, of a pair too, are below 2^20 target units */
+		nb_walk_add_pair(g->mass[b], x, v, w->plan->law == NB_LAW_COMMON ? g->eps : 0, w->remote);
 	}
 	w->count.p2p += n * w->ntarget;
 }
@@ -447,7 +516,7 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 			T(remote_act)(w, lv, first, count);
 			continue;
 		}
-		if (count > 1 && f->radius[b] == 0) {
+		if (count > 1 && f->radius[b] == 0 && has_one_eps(plan, w->leaf.at[k] / NB_FAMILY, b)) {
 			/* coincident bodies act as one */
 			const S *moment = T(moments)(plan, w->leaf.at[k] / NB_FAMILY);
 			if (w->nsource == SOURCES)
@@ -460,6 +529,8 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 					w->v[d][w->nsource] = moment[(NB_WALK_VELOCITY + d) * NB_FAMILY + (int)b] -
 							      lv->frame[d];
 			}
+			if (plan->law != NB_LAW_COMMON)
+				T(softs)(w, lv, first, 1, w->soft + w->nsource);
 			w->m[w->nsource++] = moment[b];
 			continue;
 		}
@@ -505,17 +576,24 @@ static void T(cells_close)(struct T(cells) * cells, int quad)
 	}
 }
 
-/* Lets the far cells act on the expansion. */
-static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+/* eps^2 of all pairs that cells take part in; a spline is Newton's there. */
+static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(level) * lv)
 {
-	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
+	return EPS2(plan->law == NB_LAW_COMMON ? plan->g->eps * lv->scale : 0);
+}
+
+/* Lets the far cells act on the expansion.  each: with eps2 of their own */
+static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+{
+	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->far, quad);
 	V sum[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
 	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
 		V x[3], q[6], a[NB_TAYLOR], m = T(cell)(&w->far, j, quad, x, q);
-		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+		V soft = each ? LOAD(&w->far_eps2[j]) + eps2 : (V){} + eps2;
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 		F(nb_derivatives)(x[0], x[1], x[2], rinv, a);
 		F(nb_m2l)(quad, a, m, q, sum);
 		if (JERK) {
@@ -532,16 +610,25 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 	w->far.n = 0;
 }
 
-static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
+static APART void T(far_act_each)(struct T(room) * w, const struct T(level) * lv)
 {
-	if (w->far.n)
-		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1) : T(far_act_order)(w, lv, 0);
+	for (size_t j = w->far.n; j % W; j++)
+		w->far_eps2[j] = 0;
+	w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
 }
 
-/* Lets the near cells act on each target. */
-static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad)
+static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 {
-	const S eps2 = EPS2(w->plan->g->eps * lv->scale);
+	if (w->far.n && w->plan->law == NB_LAW_PLUMMER)
+		T(far_act_each)(w, lv);
+	else if (w->far.n)
+		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
+}
+
+/* Lets the near cells act on each target.  each: with softenings of their own */
+static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+{
+	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->near, quad);
 	for (size_t i = 0; i < w->ntarget; i++) {
 		S at[3], moves[3] = {};
@@ -555,7 +642,10 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 			V x[3], q[6], m = T(cell)(&w->near, j, quad, x, q);
 			for (int d = 0; d < 3; d++)
 				x[d] = -at[d] - x[d];
-			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + eps2));
+			V soft = (V){} + (each ? w->target_soft[i] : eps2);
+			if (each)
+				soft = F(nb_choose)(LOAD(&w->near_eps2[j]) > soft, LOAD(&w->near_eps2[j]), soft);
+			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
 			if (JERK) {
 				V v[3], p[6];
 				T(cell_motion)(&w->near, j, quad, v, p);
@@ -578,10 +668,19 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 	w->near.n = 0;
 }
 
+static APART void T(near_act_each)(struct T(room) * w, const struct T(level) * lv)
+{
+	for (size_t j = w->near.n; j % W; j++)
+		w->near_eps2[j] = 0;
+	w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
+}
+
 static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 {
-	if (w->near.n)
-		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1) : T(near_act_order)(w, lv, 0);
+	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
+		T(near_act_each)(w, lv);
+	else if (w->near.n)
+		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
 }
 
 /* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
@@ -741,10 +840,79 @@ struct T(test) {
 	v8f m;
 	v8f radius;
 	float unit; /* target units in the family's length */
+	/* where pairs are not softened alike.  Plummer: eps^2 of the cell, and of a pair through the expansion; by how
+	 * much that of some pairs may be off, on bodies and on the cell; and how eps^2 is spread in the source, as a
+	 * variance, where only that makes an error */
+	v8d own, pair;
+	v8f off_bodies, off_cell, spread_bodies, spread_cell;
+	v8f support; /* spline: the largest of a pair */
+	v8f weak;    /* u for the target that feels the source least */
 };
 
-static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T(level) * lv, float eps2)
+/* Lanes in which the softening of some target is between those of the source. */
+static NB_HD v8l T(between)(const struct T(level) * lv, v8d least, v8d largest)
 {
+	v8l between = {};
+	if (lv->nkind > KINDS)
+		return (least < lv->eps[NB_SOFT_LARGEST]) & (largest > lv->eps[NB_SOFT_LEAST]);
+	for (int k = 0; k < lv->nkind; k++)
+		between |= (least < lv->kind[k]) & (largest > lv->kind[k]);
+	return between;
+}
+
+/* Of pairs of the target's bodies and those of each of eight sources.  A pair has the larger softening.  So a source
+ * acts with its mean eps^2 on targets that are softened less than all of it, but for the spread; without error on those
+ * that are softened more; and on those between with an error of first order. */
+static NB_HD void T(measure_soft)(
+	const struct nb_walk_plan *plan, size_t family, const struct T(level) * lv, struct T(test) * t)
+{
+	const struct nb_family_soft *f = &plan->family_soft[family];
+	const v8d least = *(const v8d *)f->eps[NB_SOFT_LEAST], largest = *(const v8d *)f->eps[NB_SOFT_LARGEST];
+	const double scale = lv->scale;
+	t->weak = t->d2 +
+		  __builtin_convertvector(
+			  square(larger(*(const v8d *)f->eps[NB_SOFT_MEAN], lv->eps[NB_SOFT_LARGEST]) * scale), v8f);
+	if (plan->law == NB_LAW_SPLINE) {
+		const v8d eps = larger(largest, lv->eps[NB_SOFT_LARGEST]) * (NB_SPLINE_SUPPORT * (1 + 0x1p-20) * scale);
+		t->support = __builtin_convertvector(eps, v8f);
+		return;
+	}
+	const v8d low = square(least * scale), high = square(largest * scale);
+	const double target_low = lv->eps[NB_SOFT_LEAST] * scale, target_mean = lv->eps[NB_SOFT_MEAN] * scale,
+		     target_high = lv->eps[NB_SOFT_LARGEST] * scale;
+	const v8d pair_low = larger(low, target_low * target_low);
+	t->own = square(*(const v8d *)f->eps[NB_SOFT_MEAN] * scale);
+	t->pair = larger(t->own, target_mean * target_mean);
+	t->u = t->d2 + __builtin_convertvector(pair_low, v8f);
+	const v8f spread = __builtin_convertvector((high - t->own) * (t->own - low), v8f); /* Bhatia & Davis 2000 */
+
+	const v8d on_softest = larger(t->own, target_low * target_low);
+	const v8d off_bodies = larger_v(larger(high, target_low * target_low) - on_softest, on_softest - pair_low);
+	const v8i between = __builtin_convertvector(T(between)(lv, least, largest), v8i);
+	const v8i softer = __builtin_convertvector((v8l)(largest > lv->eps[NB_SOFT_LEAST]), v8i);
+	t->off_bodies = (v8f)((v8i) __builtin_convertvector(off_bodies, v8f) & between);
+	t->spread_bodies = (v8f)((v8i)spread & softer & ~between);
+
+	const v8d off_cell = larger_v(larger(high, target_high * target_high) - t->pair, t->pair - pair_low);
+	const v8i below_all = __builtin_convertvector((v8l)(least >= lv->eps[NB_SOFT_LARGEST]), v8i);
+	t->off_cell = (v8f)((v8i) __builtin_convertvector(off_cell, v8f) & ~below_all);
+	t->spread_cell = (v8f)((v8i)spread & below_all);
+}
+
+/* Estimated error of that. */
+static NB_HD v8f T(soft_error)(const struct nb_walk_plan *plan, const struct T(test) * t, v8f off, v8f spread, v8f inv)
+{
+	const v8f spread2 = spread * (inv * inv);
+	return t->m * inv *
+	       (plan->soft_weight * (1.5f * off * inv + 1.875f * spread2) +
+		       3 * square_root(t->radius * t->radius * inv * spread2));
+}
+
+/* soft: with softenings of their own */
+static NB_HD struct T(test)
+	T(measure)(const struct nb_walk_plan *plan, size_t family, const struct T(level) * lv, float eps2, int soft)
+{
+	const struct nb_family *f = &plan->family[family];
 	struct T(test) t;
 	v8f x[3];
 	for (int d = 0; d < 3; d++) {
@@ -758,18 +926,20 @@ static NB_HD struct T(test) T(measure)(const struct nb_family *f, const struct T
 	v8f size = t.radius + lv->reach;
 	t.size2 = size * size;
 	t.m = *(const v8f *)f->mass;
+	if (soft)
+		T(measure_soft)(plan, family, lv, &t);
 	return t;
 }
 
 /* Sums a field strength over the source cells that are still to be resolved: m / r^2, each as if spread over
  * its size and the target's. */
-static float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2)
+static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2, int soft)
 {
 	v8f sum = {};
 	for (size_t e = lv->begin; e < lv->end; e++) {
 		struct run r = w->entry.at[e];
-		struct T(test) t = T(measure)(&w->plan->family[r.family], lv, eps2);
-		sum += only(r.mask, t.m / (t.u + 0.5f * t.size2 + 0x1p-60f));
+		struct T(test) t = T(measure)(w->plan, r.family, lv, eps2, soft);
+		sum += only(r.mask, t.m / ((soft ? t.weak : t.u) + 0.5f * t.size2 + 0x1p-60f));
 	}
 	float total = 0;
 	for (int k = 0; k < 8; k++)
@@ -777,17 +947,24 @@ static float T(strength)(const struct T(room) * w, const struct T(level) * lv, f
 	return total;
 }
 
+static APART float T(strength_soft)(const struct T(room) * w, const struct T(level) * lv)
+{
+	return T(strength)(w, lv, 0, 1);
+}
+
 /* Resolves the target's sources: accepted cells go to w->far (and those that may act on bodies to w->near), and act
  * whenever it is full; of the others, cells larger than the target are opened; the rest goes to the children's
  * entries, or, where the target is a group, the leaves to w->leaf. Branches here are unpredictable, hence the
  * packing of lanes; opened cells wait in a queue, so that what is tested next does not hang on the test before.
  *   small   the group has so few bodies that cells act on each of them only
- *   self    the group may act on itself as a cell */
-static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+ *   self    the group may act on itself as a cell
+ *   soft    not NB_LAW_COMMON */
+static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self, int soft)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
+	const int plummer = soft && plan->law == NB_LAW_PLUMMER, spline = soft && !plummer;
+	const float eps = soft ? 0 : (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + 0x1p-14f;
@@ -804,7 +981,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			crowd += w->open.crowd[next++];
 		}
 		const struct nb_family *f = &plan->family[r.family];
-		struct T(test) t = T(measure)(f, lv, eps2);
+		struct T(test) t = T(measure)(plan, r.family, lv, eps2, soft);
 		v8f inv = 1.0f / t.u;
 		const S *moment = T(moments)(plan, r.family);
 		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
@@ -814,32 +991,45 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
 		if (!small && measurable) {
 			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
+			if (plummer)
+				error += T(soft_error)(plan, &t, t.off_cell, t.spread_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
+			if (spline)
+				take &= below(t.radius + lv->reach + t.support, square_root(t.d2));
 			/* softening lets cells be taken that overlap the target: those that share bodies with it must
 			 * not */
-			for (uint32_t soft = take & ~below(t.size2, t.d2); soft; soft &= soft - 1) {
-				int b = __builtin_ctz(soft);
+			for (uint32_t shares = take & ~below(t.size2, t.d2); shares; shares &= shares - 1) {
+				int b = __builtin_ctz(shares);
 				int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
 				if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] &&
 					!(self && is_self))
 					take &= ~(1u << b);
 			}
 			if (take) {
+				if (plummer)
+					PACK(&w->far_eps2[w->far.n], take, TO_V8(t.pair));
 				T(cells_add)(&w->far, take, t.x, moment, nmoment, t.unit);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
-					field += only(take, t.m * inv);
+					field += only(take, soft ? t.m / t.weak : t.m * inv);
 			}
 		}
 		uint32_t rest = mask & ~take;
 		if (group) {
 			/* as seen from the nearest place that a target may be at */
-			v8f away = square_root(t.d2) - reach, away2 = away * away + eps2;
+			v8f away = square_root(t.d2) - reach,
+			    away2 = away * away + (plummer ? t.u - t.d2 : (v8f){} + eps2);
+			v8f error = nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2);
+			if (plummer)
+				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
-				       above(f->count, FEW) &
-				       below(nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2), limit);
+				       above(f->count, FEW) & below(error, limit);
+			if (spline)
+				act &= below(t.radius + t.support, away);
 			if (act) {
+				if (plummer)
+					PACK(&w->near_eps2[w->near.n], act, TO_V8(t.own));
 				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
@@ -871,6 +1061,14 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	return NB_OK;
 }
 
+/* For other laws than the common one. */
+static APART int T(resolve_soft)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+{
+	return !group  ? T(resolve)(w, lv, 0, 0, 0, 1)
+	       : small ? T(resolve)(w, lv, 1, 1, 0, 1)
+		       : T(resolve)(w, lv, 1, 0, self, 1);
+}
+
 /* Makes n bodies from first on the targets. */
 static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
 {
@@ -882,6 +1080,8 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 	T(positions)(w, lv, first, n, x, low);
 	if (JERK)
 		T(velocities)(w, lv, first, n, v);
+	if (w->plan->law != NB_LAW_COMMON)
+		T(softs)(w, lv, first, n, w->target_soft);
 	for (int d = 0; d < 3; d++) {
 		/* targets are taken in pairs */
 		w->target[d][n] = w->target[d][n - 1];
@@ -906,19 +1106,36 @@ static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, s
 		g->pot[to] = -((double)w->phi[k] + phi) * pot_unit - w->remote[3] * g->G;
 }
 
-/* Writes the jerk of target k; with what softened bodies in the same place do to each other. */
-static NB_HD void T(row_jerk)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, int coincident)
+/* Writes the jerk of target k; with what softened bodies in the same place do to each other.
+ *   inverse_eps  1 / their softening in target units, or 0 where there are none */
+static NB_HD void T(row_jerk)(
+	const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double inverse_eps)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
 	const double unit = g->G * lv->scale / plan->mass * lv->scale / plan->speed * lv->scale;
-	const double inverse_eps = 1 / (g->eps * lv->scale);
-	const double weight = plan->tree->mass[lv->node] * plan->mass * (inverse_eps * inverse_eps * inverse_eps);
+	const double middle = plan->law == NB_LAW_SPLINE ? nb_spline_inner_acc_f64(0) / SUPPORT3 : 1;
+	const double weight = plan->tree->mass[lv->node] * plan->mass * middle *
+			      (inverse_eps * inverse_eps * inverse_eps);
 	for (int d = 0; d < 3; d++) {
 		double jerk = (double)w->jerk[d][k];
-		if (coincident) /* their velocities are relative to the mean */
+		if (inverse_eps > 0) /* their velocities are relative to the mean */
 			jerk -= weight * (double)w->target_v[d][k];
 		g->jerk[3 * to + (size_t)d] = jerk * unit + w->remote[4 + d] * g->G;
+	}
+}
+
+/* Finds the softenings of a group's bodies. */
+static APART void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level) * lv)
+{
+	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	lv->nkind = 0;
+	for (size_t b = first; b < first + count && lv->nkind <= KINDS; b++) {
+		int k = 0;
+		while (k < lv->nkind && lv->kind[k] != plan->g->body_eps[b])
+			k++;
+		if (k == lv->nkind && lv->nkind++ < KINDS)
+			lv->kind[k] = plan->g->body_eps[b];
 	}
 }
 
@@ -928,13 +1145,16 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
 	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const float eps = (float)(plan->g->eps * lv->scale);
-	const int coincident = plan->reach[lv->node] == 0 && count > 1;
+	const int common = plan->law == NB_LAW_COMMON;
+	const double least_eps = common ? g->eps : lv->eps[NB_SOFT_LEAST];
+	const float eps = (float)(least_eps * lv->scale);
+	const int coincident = plan->reach[lv->node] == 0 && count > 1 &&
+			       (common || least_eps == lv->eps[NB_SOFT_LARGEST]);
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
-	if (count > NB_WALK_GROUP && !coincident) {
-		struct T(test) t = T(measure)(&plan->family[lv->family], lv, eps * eps);
+	if (count > NB_WALK_GROUP && !coincident && common) {
+		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
 		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
@@ -957,7 +1177,9 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 			}
 			w->count.p2p -= n;
 		}
-		int status = small ? T(resolve)(w, lv, 1, 1, 0) : T(resolve)(w, lv, 1, 0, self);
+		int status = !common ? T(resolve_soft)(w, lv, 1, small, self)
+			     : small ? T(resolve)(w, lv, 1, 1, 0, 0)
+				     : T(resolve)(w, lv, 1, 0, self, 0);
 		if (status)
 			return status;
 		T(gather_leaves)(w, lv);
@@ -976,18 +1198,18 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		if (JERK)
 			T(evaluate_jerk)(w, lv, c, rate);
 
-		const double inverse_eps = 1 / (g->eps * lv->scale);
+		const double inverse_eps = 1 / (least_eps * lv->scale);
 		const size_t rows = shared ? count : n;
 		for (size_t k = 0; k < rows; k++) {
 			const size_t to = first + start + k;
 			double phi = 0;
 			if (self)
 				phi -= g->mass[to] * plan->mass * inverse_eps;
-			if (coincident && g->eps > 0)
+			if (coincident && least_eps > 0)
 				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass * inverse_eps;
 			T(row)(w, lv, to, shared ? 0 : k, phi);
 			if (JERK)
-				T(row_jerk)(w, lv, to, k, coincident && g->eps > 0);
+				T(row_jerk)(w, lv, to, k, coincident && least_eps > 0 ? inverse_eps : 0);
 		}
 	}
 	w->count.groups++;
@@ -1067,7 +1289,10 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 			lv->frame[d] = T(frame)(plan, lv->node, d);
 	}
 
-	const float eps = (float)(plan->g->eps * lv->scale);
+	for (size_t k = 0; plan->soft && k < NB_SOFT; k++)
+		lv->eps[k] = plan->soft[NB_SOFT * (size_t)lv->node + k];
+	lv->nkind = 0;
+	const float eps = plan->soft ? 0 : (float)(plan->g->eps * lv->scale);
 	const int group = plan->group[lv->node];
 	const double sigma = plan->length / lv->scale;
 	if (plan->least)
@@ -1075,14 +1300,17 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	else if (group && up)
 		lv->limit = up->limit * ratio * ratio;
 	else
-		lv->limit = plan->error * (lv->far + T(strength)(w, lv, eps * eps));
+		lv->limit = plan->error *
+			    (lv->far + (plan->soft ? T(strength_soft)(w, lv) : T(strength)(w, lv, eps * eps, 0)));
+	if (group && plan->law == NB_LAW_PLUMMER)
+		T(find_kinds)(plan, lv);
 	if (group)
 		return T(group)(w, lv);
 
 	T(clear)(w);
 	w->ntarget = 0;
 	lv->mark = w->entry.n;
-	int status = T(resolve)(w, lv, 0, 0, 0);
+	int status = plan->soft ? T(resolve_soft)(w, lv, 0, 0, 0) : T(resolve)(w, lv, 0, 0, 0, 0);
 	if (status)
 		return status;
 	T(far_act)(w, lv);
@@ -1164,6 +1392,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef W
 #undef CUBE
 #undef EPS2
+#undef FLOOR
 #undef PACK
 #undef TO_V8
 #undef LOAD

@@ -30,6 +30,8 @@ struct memory {
 	void *moment;
 	double *quad;		      /* second moments in lengths of the node, 6, where the tree's do not do */
 	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
+	double *soft;		      /* of each node, NB_SOFT, except for NB_LAW_COMMON */
+	struct nb_family_soft *family_soft;
 	size_t nfamily;
 };
 
@@ -46,6 +48,8 @@ static void memory_free(struct memory *m)
 	nb_free(m->quad);
 	nb_free(m->velocity);
 	nb_free(m->quad_rate);
+	nb_free(m->soft);
+	nb_free(m->family_soft);
 }
 
 enum { UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
@@ -360,6 +364,61 @@ static void scale_motion(
 		motion[3 + k] = length > 0 ? m->quad_rate[6 * i + k] * plan->mass * plan->speed / length : 0;
 }
 
+/* ---- softenings of nodes --------------------------------------------------------------------------------- */
+
+/* Adds bodies or nodes to those of a node whose softenings are soft; mean is then a sum, in units of the largest of
+ * all. eps  of the first, the rest every `step` */
+static void add_soft(const double *eps, const double *mass, size_t count, size_t step, double unit, double *soft)
+{
+	for (size_t b = 0; b < count; b++) {
+		const double *e = eps + b * step, mean = e[step > 1 ? NB_SOFT_MEAN : 0] * unit;
+		soft[NB_SOFT_LEAST] = fmin(soft[NB_SOFT_LEAST], e[NB_SOFT_LEAST]);
+		soft[NB_SOFT_LARGEST] = fmax(soft[NB_SOFT_LARGEST], e[step > 1 ? NB_SOFT_LARGEST : 0]);
+		soft[NB_SOFT_MEAN] += mass[b] * (mean * mean);
+	}
+}
+
+/* Of node i, from the bodies if it is not divided further, else from its children. */
+static void measure_soft(const struct nb_walk_plan *plan, struct memory *m, size_t i, double unit)
+{
+	const struct nb_tree *tree = plan->tree;
+	const struct nb_gravity *g = plan->g;
+	const size_t first = tree->first[i], child = tree->child[i];
+	double soft[NB_SOFT] = {INFINITY, 0, 0};
+	if (m->inner[i] == 0)
+		add_soft(g->body_eps + first, g->mass + first, tree->count[i], 1, unit, soft);
+	else
+		add_soft(m->soft + NB_SOFT * child, tree->mass + child, tree->nchild[i], NB_SOFT, unit, soft);
+	const double mean = sqrt(soft[NB_SOFT_MEAN] / tree->mass[i]) / unit;
+	/* not a number where there is no mass */
+	soft[NB_SOFT_MEAN] = mean < soft[NB_SOFT_LARGEST] ? fmax(mean, soft[NB_SOFT_LEAST]) : soft[NB_SOFT_LARGEST];
+	memcpy(m->soft + NB_SOFT * i, soft, sizeof soft);
+}
+
+static int measure_softs(struct nb_walk_plan *plan, struct memory *m, double largest)
+{
+	const size_t nnode = plan->tree->nnode;
+	const double unit = nb_pair_power2(largest, 0);
+	m->soft = nb_alloc(nnode, NB_SOFT * sizeof *m->soft);
+	m->family_soft = nb_alloc(m->nfamily, sizeof *m->family_soft);
+	if (!m->soft || !m->family_soft)
+		return NB_ENOMEM;
+	for (size_t k = 0; !plan->g->body_eps && k < NB_SOFT * nnode; k++)
+		m->soft[k] = plan->g->eps;
+	if (plan->g->body_eps) {
+#pragma omp parallel for schedule(dynamic, 256)
+		for (size_t i = 0; i < nnode; i++)
+			if (m->inner[i] == 0)
+				measure_soft(plan, m, i, unit);
+		for (size_t i = nnode; i-- > 0;)
+			if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+				measure_soft(plan, m, i, unit);
+	}
+	plan->soft = m->soft;
+	plan->family_soft = m->family_soft;
+	return NB_OK;
+}
+
 /* ---- what the walk reads -------------------------------------------------------------------------------- */
 
 /* Writes node i to its place among its siblings. */
@@ -381,6 +440,8 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	f->inner[lane] = m->inner[i];
 	f->first[lane] = tree->first[i];
 	f->count[lane] = tree->count[i];
+	for (size_t k = 0; m->soft && k < NB_SOFT; k++)
+		m->family_soft[family].eps[k][lane] = m->soft[NB_SOFT * i + k];
 	size_t at = family * plan->nmoment * NB_FAMILY + lane;
 	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->f64)
@@ -396,6 +457,8 @@ static void fill_family(const struct nb_walk_plan *plan, const struct memory *m,
 	double largest = 0;
 	memset(&m->family[family], 0, sizeof m->family[family]);
 	memset((char *)m->moment + family * moments, 0, moments);
+	if (m->soft)
+		memset(&m->family_soft[family], 0, sizeof m->family_soft[family]);
 	for (size_t i = first; i < first + n; i++)
 		largest = m->radius[i] > largest ? m->radius[i] : largest;
 	m->family[family].length = unit_of_length(largest);
@@ -410,7 +473,7 @@ static int wants_f64(const struct memory *m)
 	return m->jump > 0x1p28;
 }
 
-static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old)
+static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old, double eps)
 {
 	const struct nb_tree *tree = plan->tree;
 	const size_t nnode = tree->nnode;
@@ -443,6 +506,8 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		return NB_ENOMEM;
 	find_groups(m, tree, plan->part);
 	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
+	if (!status && plan->law != NB_LAW_COMMON)
+		status = measure_softs(plan, m, eps);
 	if (status)
 		return status;
 
@@ -479,21 +544,26 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	if (tree->nnode == 0 || tree->count[0] != g->n || (by_acc && !walk->acc_old))
 		return NB_EINVAL;
 
-	double size = g->eps;
+	double eps;
+	const int bad_eps = nb_gravity_largest_eps(g, &eps);
+	if (bad_eps)
+		return bad_eps;
+	double size = eps;
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, tree->box[3 + k] - tree->box[k]);
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
-	struct nb_walk_plan plan = {.g = g, .tree = tree};
+	struct nb_walk_plan plan = {.g = g, .tree = tree, .law = nb_pair_law_of(g)};
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.unit_limit = INFINITY;
-	if (g->eps > 0) {
+	if (eps > 0) {
 		int e;
-		const double f = frexp(g->eps * plan.length, &e);
+		const double f = frexp(eps * plan.length, &e);
 		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
 	}
 	plan.error = (float)nb_opening_cpu(walk->theta);
+	plan.soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));
@@ -502,7 +572,7 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
 
 	struct memory memory = {0};
-	int status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL);
+	int status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL, eps);
 	if (!status) {
 		struct nb_walk_share share = {0};
 		int (*const walk_isa[])(

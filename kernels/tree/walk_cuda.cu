@@ -49,6 +49,11 @@
  * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together.  With jerks
  * 30, 100 and 320.
  *
+ * Where pairs are not all softened alike (LAW is not NB_LAW_COMMON; compiled by walk_soft_cuda.cu, which includes this
+ * file), cells are also kept to where that makes no larger error than the rest, as in the CPU's walk
+ * (T(measure_soft) in walk_body.h): beyond the support of a spline, where all is Newton's; and Plummer's where the
+ * spread of softenings in the cell and the group is too small to count.
+ *
  * Sections: preparation (groups are found, bodies and nodes packed), interactions in units of the group (one lane's
  * work: P2P, M2P, M2L and L2P), the walk (walker: a warp's work, its stack and queues), the host's part. */
 #include <limits.h>
@@ -56,11 +61,13 @@
 #include <type_traits>
 
 #include "kernels/device/device.cuh"
+#include "kernels/gravity/plan.h"
 #include "kernels/order/order.cuh"
-#include "kernels/pair/pair.h"
+#include "kernels/pair/pair.cuh"
 #include "kernels/tree/motion_internal.cuh"
 #include "kernels/tree/multipole_body.h"
 #include "kernels/tree/opening_internal.h"
+#include "kernels/tree/softness_internal.cuh"
 #include "kernels/tree/tree.h"
 
 enum {
@@ -75,7 +82,8 @@ enum {
 	TINY = 2,	 /* a leaf of so few bodies costs less than its multipole */
 	SMALL = 3 << 16, /* so few bodies make too few groups of GROUP to fill a device */
 	LEAF = 1u << 31, /* in a link */
-	MANY = 255
+	MANY = 255,
+	KINDS = 8 /* so many softenings in a group are looked at one by one */
 };
 
 /* Where cells no longer count, in units in which all mass at 2^12 would be as strong as the group's field (see begin).
@@ -124,6 +132,13 @@ struct walk {
 	const double *velocity, *quad_rate;
 	const unsigned long long *fastest;
 
+	/* not for NB_LAW_COMMON: */
+	const double *body_eps; /* or NULL: eps is that of all */
+	const double *node_eps; /* softness_internal.cuh */
+	float soft_weight;	/* nb_opening_soft */
+	enum nb_pair_law law;
+	float4 *soft; /* the same numbers, scaled */
+
 	struct plan *plan;
 	float4 *place, *moment, *motion;
 	uint32_t *extent;
@@ -136,7 +151,7 @@ struct walk {
 static __global__ void plan_kernel(struct walk w)
 {
 	struct plan p = {};
-	double extent = w.eps;
+	double extent = w.node_eps ? w.node_eps[2] : w.eps;
 	for (int k = 0; k < 3; k++) {
 		const double lo = w.box[k], hi = w.box[3 + k];
 		p.origin[k] = lo + 0.5 * (hi - lo);
@@ -178,7 +193,8 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	if (children == 0) {
 		reach = ((reach + 0xffu) & ~0xffu) | (count < MANY ? count : (uint32_t)MANY);
 		/* in a softened potential they are not one body to each other: none must meet itself */
-		if (size == 0 && count > 1 && !(w.pot && w.eps > 0))
+		const bool alike = !w.node_eps || w.node_eps[3 * j] == w.node_eps[3 * j + 2];
+		if (size == 0 && count > 1 && alike && !(w.pot && (w.node_eps ? w.node_eps[3 * j + 2] : w.eps) > 0))
 			reach |= 1u << 31;
 	}
 	float s[6] = {0, 0, 0, 0, 0, 0};
@@ -192,6 +208,17 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	w.moment[2 * j] = make_float4(m, s[0], s[1], s[2]);
 	w.moment[2 * j + 1] = make_float4(s[3], s[4], s[5], 0);
 }
+
+#ifdef NB_WALK_SOFT
+static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
+{
+	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (j >= w.nnode)
+		return;
+	const double *eps = w.node_eps + 3 * j, length = w.plan->length;
+	w.soft[j] = make_float4((float)(eps[0] * length), (float)(eps[1] * length), (float)(eps[2] * length), 0);
+}
+#endif
 
 /* After cell_kernel. */
 static __global__ void __launch_bounds__(THREADS) motion_kernel(struct walk w)
@@ -383,23 +410,60 @@ template <class real> struct turning<real, true> {
 	real vel[3], jerk[3];
 };
 
+/* What only bodies with softenings of their own, or of a spline, have: nb_gravity_soft. */
+template <class real, bool SOFT> struct softened {
+};
+template <class real> struct softened<real, true> {
+	real soft;
+};
+
 /* Staged in shared memory, read by all lanes at once. */
-template <int P, bool JERK> struct alignas(16) source : moving<typename arith<P>::real, JERK> {
+template <int P, bool JERK, int LAW>
+struct alignas(16) source : moving<typename arith<P>::real, JERK>, softened<typename arith<P>::real, LAW != 0> {
 	place<P> at;
 	typename arith<P>::real mass;
 };
 template <class real, bool JERK> struct alignas(16) pole : changing<real, JERK> {
-	real x, y, z, mass, moment[6], unused[2];
+	real x, y, z, mass, moment[6], eps2, unused; /* eps2: NB_LAW_PLUMMER, the cell's own */
 };
 
-template <int P, bool POT, bool JERK> struct target : turning<typename arith<P>::real, JERK> {
+template <int P, bool POT, bool JERK, int LAW>
+struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<P>::real, LAW != 0> {
 	typedef typename arith<P>::real real;
 	place<P> at;
 	real acc[3];
 	real pot[1];
 
+	__device__ __forceinline__ void take_soft(const source<P, JERK, LAW> &s, bool self)
+	{
+		constexpr bool spline = LAW == NB_LAW_SPLINE;
+		const real floor = P == NB_F64 ? (real)NB_PAIR_FLOOR_F64 : (real)NB_PAIR_FLOOR_F32;
+		const auto d = at.to(s.at);
+		const real soft = spline ? min(this->soft, s.soft) : max(this->soft, s.soft);
+		const real r2 = squared(d.x, d.y, d.z, spline ? floor : soft);
+		const nb_pull<real> pull = nb_soften<spline, POT, JERK>(r2, inverse_root(r2), soft, floor);
+		const real weight = s.mass * pull.w;
+		add_scaled(weight, d.x, d.y, d.z, acc);
+		if constexpr (POT)
+			pot[0] += self ? 0 : s.mass * pull.p;
+		if constexpr (JERK) {
+			const real x = s.vel[0] - this->vel[0], y = s.vel[1] - this->vel[1],
+				   z = s.vel[2] - this->vel[2];
+			const real f = pull.f * (d.z * z + (d.y * y + d.x * x));
+			add_scaled(weight, x - f * d.x, y - f * d.y, z - f * d.z, this->jerk);
+		}
+	}
+
 	/* self: the source is the target, or so near that it counts as such where eps is 0 */
-	__device__ __forceinline__ void take(const source<P, JERK> &s, real eps2, real guard, bool self)
+	__device__ __forceinline__ void take(const source<P, JERK, LAW> &s, real eps2, real guard, bool self)
+	{
+		if constexpr (LAW != NB_LAW_COMMON)
+			take_soft(s, self);
+		else
+			take_common(s, eps2, guard, self);
+	}
+
+	__device__ __forceinline__ void take_common(const source<P, JERK, LAW> &s, real eps2, real guard, bool self)
 	{
 		const auto d = at.to(s.at);
 		const real r2 = squared(d.x, d.y, d.z, eps2);
@@ -416,6 +480,8 @@ template <int P, bool POT, bool JERK> struct target : turning<typename arith<P>:
 
 	__device__ __forceinline__ void take(const pole<real, JERK> &c, real eps2)
 	{
+		if constexpr (LAW == NB_LAW_PLUMMER)
+			eps2 = max(this->soft, c.eps2);
 		const real x = c.x - at.x, y = c.y - at.y, z = c.z - at.z;
 		const real rinv = inverse_root(squared(x, y, z, eps2));
 		real phi = 0;
@@ -672,8 +738,18 @@ template <> struct desk_motion<true> {
 	float drift[3];
 };
 
+/* Softenings of the group, in the cells' units: the least, root of the mean square, and the largest; Plummer: all that
+ * there are, if they are at most KINDS; error: that an accepted cell may have. */
+template <bool SOFT> struct desk_soft {
+};
+template <> struct desk_soft<true> {
+	float eps_low, eps_mean, eps_high, error;
+	float kind[KINDS];
+	int nkind;
+};
+
 /* A warp's shared memory. */
-template <int P, bool POT, bool JERK> struct desk : desk_motion<JERK> {
+template <int P, bool POT, bool JERK, int LAW> struct desk : desk_motion<JERK>, desk_soft<LAW != 0> {
 	typedef typename arith<P>::real real;
 	double centre[3], scale; /* group units: (x - centre) scale */
 	float4 high;		 /* the centre, as for the cells; group units from the cells' */
@@ -682,7 +758,7 @@ template <int P, bool POT, bool JERK> struct desk : desk_motion<JERK> {
 	float spread;		 /* the same for the local expansion, times the root of mass in extent */
 	real eps2;
 	union {
-		source<P, JERK> body[32];
+		source<P, JERK, LAW> body[32];
 		pole<real, JERK> cell[32];
 	};
 	uint32_t body_queue[64];
@@ -693,15 +769,15 @@ template <int P, bool POT, bool JERK> struct desk : desk_motion<JERK> {
 };
 
 /* One warp at one group, in registers. */
-template <int P, bool POT, bool JERK, bool COUNT> struct walker {
+template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 	typedef typename arith<P>::real real;
 	const struct walk &w;
-	struct desk<P, POT, JERK> &mine;
+	struct desk<P, POT, JERK, LAW> &mine;
 	uint32_t *stack;
 	const unsigned lane;
 
 	uint32_t first, num; /* the group's bodies */
-	struct target<P, POT, JERK> target[SLOTS];
+	struct target<P, POT, JERK, LAW> target[SLOTS];
 	struct expansion local;
 	typename std::conditional<JERK && P != NB_F64, struct expansion_rate, struct no_expansion_rate>::type
 		local_rate;
@@ -709,7 +785,7 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 	bool expanded, broken;
 	unsigned long long p2p, m2p, m2l;
 
-	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT, JERK> &d, uint32_t *s)
+	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT, JERK, LAW> &d, uint32_t *s)
 	    : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
 	{
 	}
@@ -804,7 +880,10 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 	__device__ __forceinline__ float field()
 	{
 		const float4 high = mine.high, low = mine.low;
-		const float near2 = low.w * low.w + w.plan->eps * w.plan->eps + 1e-30f;
+		float eps = w.plan->eps;
+		if constexpr (LAW != NB_LAW_COMMON)
+			eps = mine.eps_high; /* for the target that feels the field least */
+		const float near2 = low.w * low.w + eps * eps + 1e-30f;
 		unsigned depth = 1;
 		if (lane == 0)
 			mine.top[0] = 0;
@@ -836,6 +915,107 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 		else
 			at.set((x[0] - mine.centre[0]) * mine.scale, (x[1] - mine.centre[1]) * mine.scale,
 				(x[2] - mine.centre[2]) * mine.scale);
+	}
+
+	/* Softenings of the targets. */
+	__device__ __forceinline__ void begin_soft()
+	{
+		float eps[SLOTS], low = INFINITY, high = 0, sum = 0;
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+			eps[t] = (float)((w.body_eps ? w.body_eps[i] : w.eps) * w.plan->length);
+			low = fminf(low, eps[t]);
+			high = fmaxf(high, eps[t]);
+			sum += t * 32 + lane < num ? eps[t] * eps[t] : 0;
+		}
+		low = warp_min(low);
+		high = warp_max(high);
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2)
+			sum += __shfl_xor_sync(0xffffffff, sum, offset);
+		int nkind = 0;
+		for (float last = -1; LAW == NB_LAW_PLUMMER && nkind <= KINDS; nkind++) {
+			float next = INFINITY;
+#pragma unroll
+			for (int t = 0; t < SLOTS; t++)
+				next = fminf(next, eps[t] > last ? eps[t] : INFINITY);
+			last = warp_min(next);
+			if (last == INFINITY)
+				break;
+			if (lane == 0 && nkind < KINDS)
+				mine.kind[nkind] = last;
+		}
+		if (lane == 0) {
+			mine.eps_low = low, mine.eps_high = high, mine.nkind = nkind;
+			mine.eps_mean = fmaxf(low, fminf(high, sqrtf(sum / num)));
+		}
+		__syncwarp();
+	}
+
+	/* After the group's units are known. */
+	__device__ __forceinline__ void set_soft()
+	{
+		const double floor = P == NB_F64 ? NB_PAIR_FLOOR_F64 : (double)NB_PAIR_FLOOR_F32;
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+			target[t].soft = (real)nb_soft_of<LAW == NB_LAW_SPLINE>(
+				w.body_eps ? w.body_eps[i] : w.eps, mine.scale, floor);
+		}
+	}
+
+	/* Whether a node may act on bodies (far) and through the local expansion (expand), for what softenings are.
+	 *   near2  squared distance of its centre of mass from the group's box
+	 *   d2     and from its centre */
+	__device__ __forceinline__ void judge_soft(
+		uint32_t node, uint32_t extent, float near2, float d2, bool &far, bool &expand) const
+	{
+		const float4 eps = __ldg(&w.soft[node]);
+		const float size = extent_size(extent), edge = fmaxf(sqrtf(d2) - mine.low.w, 0);
+		if constexpr (LAW == NB_LAW_SPLINE) {
+			/* no body of the node is farther than the diagonal from its centre of mass */
+			const float reach = (float)(NB_SPLINE_SUPPORT * (1 + 0x1p-18)) * fmaxf(eps.z, mine.eps_high) +
+					    1.7321f * size;
+			far &= near2 > reach * reach;
+			expand &= edge > reach;
+		} else {
+			judge_plummer(eps, extent, near2, edge, far, expand);
+		}
+	}
+
+	__device__ __forceinline__ void judge_plummer(
+		const float4 &eps, uint32_t extent, float near2, float edge, bool &far, bool &expand) const
+	{
+		const float size = extent_size(extent);
+		const float root = extent_mass(extent), root2 = root * root;
+		const float mass = w.alpha > 0 ? root2 * root2 : root2 * root2 * root2;
+		const float low = eps.x * eps.x, own = eps.y * eps.y, high = eps.z * eps.z;
+		const float target_low = mine.eps_low * mine.eps_low, target_mean = mine.eps_mean * mine.eps_mean,
+			    target_high = mine.eps_high * mine.eps_high;
+		const float pair_low = fmaxf(low, target_low), spread = (high - own) * (own - low);
+		bool between = mine.nkind > KINDS && eps.x < mine.eps_high && eps.z > mine.eps_low;
+		for (int k = 0; mine.nkind <= KINDS && k < mine.nkind; k++)
+			between |= eps.x < mine.kind[k] && eps.z > mine.kind[k];
+		const float softest = fmaxf(own, target_low),
+			    off = fmaxf(fmaxf(high, target_low) - softest, softest - pair_low);
+		far &= soft_error(mass, size, between ? off : 0, !between && eps.z > mine.eps_low ? spread : 0,
+			       near2 + pair_low) <= mine.error;
+		const bool below_all = eps.x >= mine.eps_high;
+		const float pair = fmaxf(own, target_mean);
+		const float off_cell = fmaxf(fmaxf(high, target_high) - pair, pair - pair_low);
+		expand &= soft_error(mass, size, below_all ? 0 : off_cell, below_all ? spread : 0,
+				  edge * edge + pair_low) <= mine.error;
+	}
+
+	/* As T(soft_error) in walk_body.h, of a node at squared distance r2, softened. */
+	__device__ __forceinline__ float soft_error(float mass, float size, float off, float spread, float r2) const
+	{
+		if (off == 0 && spread == 0)
+			return 0;
+		const float inv = 1 / r2, spread2 = fmaxf(spread, 0) * (inv * inv);
+		return mass * inv *
+		       (w.soft_weight * (1.5f * off * inv + 1.875f * spread2) + 3 * sqrtf(size * size * inv * spread2));
 	}
 
 	/* Velocities of the targets, relative to their mean. */
@@ -942,6 +1122,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			mine.half = make_float4(half[0], half[1], half[2], 0);
 		}
 		__syncwarp();
+		if constexpr (LAW != NB_LAW_COMMON)
+			begin_soft();
 		const float strength = w.alpha > 0 ? least_acceleration() : field();
 		const float error = (w.alpha > 0 ? w.alpha : w.error) * strength;
 		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole
@@ -950,12 +1132,14 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 		const float least = fminf(1, rsqrtf(strength) * 0x1p-12f);
 		const float unit = __uint_as_float(
 			(254u << 23) - (__float_as_uint(fmaxf(radius, least)) & 0x7f800000u));
-		const double scale = length * (double)unit, eps = w.eps * scale;
+		const double scale = length * (double)unit, eps = LAW == NB_LAW_COMMON ? w.eps * scale : 0;
 		if (lane == 0) {
 			mine.scale = scale;
 			mine.high.w = unit;
 			mine.beyond = BEYOND / unit;
 			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
+			if constexpr (LAW != NB_LAW_COMMON)
+				mine.error = error;
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
 			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w
@@ -970,6 +1154,8 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 				target[t].acc[k] = 0;
 			target[t].pot[0] = 0;
 		}
+		if constexpr (LAW != NB_LAW_COMMON)
+			set_soft();
 		local.clear();
 		if constexpr (JERK)
 			begin_motion();
@@ -993,8 +1179,11 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 					vel = w.velocity + 3 * j;
 				i = w.first[j];
 			}
-			source<P, JERK> s;
+			source<P, JERK, LAW> s;
 			set(s.at, w.pos + 3 * i);
+			if constexpr (LAW != NB_LAW_COMMON)
+				s.soft = (real)nb_soft_of<LAW == NB_LAW_SPLINE>(w.body_eps ? w.body_eps[i] : w.eps,
+					mine.scale, P == NB_F64 ? NB_PAIR_FLOOR_F64 : (double)NB_PAIR_FLOOR_F32);
 			s.mass = (real)(*mass * w.plan->mass);
 			if constexpr (JERK)
 				set_velocity(s.vel, vel);
@@ -1002,7 +1191,7 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			if constexpr (POT)
 				mine.body_index[lane] = (uint32_t)i - first;
 		} else {
-			mine.body[lane] = source<P, JERK>();
+			mine.body[lane] = source<P, JERK, LAW>();
 			if constexpr (POT)
 				mine.body_index[lane] = UINT_MAX;
 		}
@@ -1020,7 +1209,7 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 		const real eps2 = mine.eps2, guard = w.eps > 0 ? (real)-1 : eps2;
 #pragma unroll 4
 		for (unsigned k = 0; k < 32; k++) {
-			const source<P, JERK> s = mine.body[k];
+			const source<P, JERK, LAW> s = mine.body[k];
 			uint32_t index = 0;
 			if constexpr (POT)
 				index = mine.body_index[k];
@@ -1073,7 +1262,11 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 				c.moment[0] = f * m.y, c.moment[1] = f * m.z, c.moment[2] = f * m.w;
 				c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
 			}
-			c.unused[0] = c.unused[1] = 0;
+			c.eps2 = c.unused = 0;
+			if constexpr (LAW == NB_LAW_PLUMMER) {
+				const double eps = w.node_eps[3 * j + 1] * mine.scale;
+				c.eps2 = (real)(eps * eps);
+			}
 			if constexpr (JERK)
 				set_motion(c, j);
 			mine.cell[lane] = c;
@@ -1110,15 +1303,19 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 				const float unit = mine.high.w, f = unit * unit;
 				const float half_moments[6] = {f * m.y, f * m.z, f * m.w, f * s.x, f * s.y, f * s.z};
 				const float x = -unit * at.x, y = -unit * at.y, z = -unit * at.z;
-				float terms[expansion::TERMS];
-				local.template add<POT>(m.x, half_moments, x, y, z, mine.eps2, terms);
+				float terms[expansion::TERMS], eps2 = mine.eps2;
+				if constexpr (LAW == NB_LAW_PLUMMER) {
+					const float eps = unit * fmaxf(__ldg(&w.soft[j]).y, mine.eps_mean);
+					eps2 += eps * eps;
+				}
+				local.template add<POT>(m.x, half_moments, x, y, z, eps2, terms);
 				if constexpr (JERK) {
 					const float4 a = __ldg(&w.motion[2 * j]), b = __ldg(&w.motion[2 * j + 1]);
 					const float v[3] = {
 						mine.drift[0] - a.x, mine.drift[1] - a.y, mine.drift[2] - a.z};
 					const float half_rates[6] = {
 						unit * a.w, unit * b.x, unit * b.y, unit * b.z, unit * b.w, unit * s.w};
-					local_rate.add(terms, half_rates, x, y, z, v, mine.eps2);
+					local_rate.add(terms, half_rates, x, y, z, v, eps2);
 				}
 			}
 			expanded = true;
@@ -1159,8 +1356,11 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 			const float edge = fmaxf(
 				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
 			const bool is_leaf = link & LEAF;
-			const bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
-			const bool far = x * x + y * y + z * z > r * r;
+			bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
+			bool far = x * x + y * y + z * z > r * r;
+			if constexpr (LAW != NB_LAW_COMMON)
+				judge_soft(node, next.extent, x * x + y * y + z * z, dx * dx + dy * dy + dz * dz, far,
+					expand);
 			/* so far that all mass there would be 2^-32 of the field: out of range of f32 */
 			const bool beyond = P != NB_F64 && dx * dx + dy * dy + dz * dz > mine.beyond * mine.beyond;
 			const bool leaf = active && !expand && is_leaf, point = leaf && reach >> 31;
@@ -1270,14 +1470,14 @@ template <int P, bool POT, bool JERK, bool COUNT> struct walker {
 };
 
 /* Blocks on a multiprocessor: registers for 5 where that spills nothing, and with jerks for 3. */
-template <int P, bool POT, bool JERK, bool COUNT>
+template <int P, bool POT, bool JERK, bool COUNT, int LAW>
 static __global__ void __launch_bounds__(THREADS, JERK			? 3
 						  : P == NB_F32 && !POT ? 5
 									: 4) walk_kernel(const struct walk w)
 {
-	__shared__ struct desk<P, POT, JERK> desks[WARPS];
+	__shared__ struct desk<P, POT, JERK, LAW> desks[WARPS];
 	const unsigned warp = threadIdx.x / 32;
-	walker<P, POT, JERK, COUNT> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
+	walker<P, POT, JERK, COUNT, LAW> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
 	const uint32_t ngroup = *w.ngroup;
 	for (;;) {
 		uint32_t group = 0;
@@ -1300,25 +1500,31 @@ static __global__ void __launch_bounds__(THREADS, JERK			? 3
 
 /* ---- the host's part ---------------------------------------------------------------------------------------- */
 
-template <int P, bool POT, bool JERK, bool COUNT> static int launch(struct walk &w)
+template <int P, bool POT, bool JERK, bool COUNT, int LAW> static int launch(struct walk &w)
 {
 	int device, multiprocessors, blocks;
 	NB_CUDA_TRY(cudaGetDevice(&device));
 	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-	NB_CUDA_TRY(
-		cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_kernel<P, POT, JERK, COUNT>, THREADS, 0));
+	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+		&blocks, walk_kernel<P, POT, JERK, COUNT, LAW>, THREADS, 0));
 	const unsigned grid = (unsigned)(blocks * multiprocessors);
 	nb_cuda_buffer<uint32_t> stack;
 	NB_TRY(stack.alloc((size_t)grid * WARPS * STACK));
 	w.stack = stack.ptr;
-	walk_kernel<P, POT, JERK, COUNT><<<grid, THREADS>>>(w);
+	walk_kernel<P, POT, JERK, COUNT, LAW><<<grid, THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
 template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, bool count)
 {
-	return count ? launch<P, POT, JERK, true>(w) : launch<P, POT, JERK, false>(w);
+#ifdef NB_WALK_SOFT /* counted always: it costs little, and halves the kernels */
+	(void)count;
+	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w)
+				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w);
+#else
+	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON>(w) : launch<P, POT, JERK, false, NB_LAW_COMMON>(w);
+#endif
 }
 
 template <int P> static int launch_precision(struct walk &w, bool count)
@@ -1328,8 +1534,13 @@ template <int P> static int launch_precision(struct walk &w, bool count)
 	return w.pot ? launch_outputs<P, true, false>(w, count) : launch_outputs<P, false, false>(w, count);
 }
 
+#ifdef NB_WALK_SOFT
+int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+#else
 int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	struct nb_gravity_count *count)
+#endif
 {
 	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))
@@ -1344,6 +1555,10 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		return NB_OK;
 	if (tree->nnode == 0)
 		return NB_EINVAL;
+#ifndef NB_WALK_SOFT
+	if (nb_pair_law_of(g) != NB_LAW_COMMON)
+		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
+#endif
 	const size_t n = g->n, nnode = tree->nnode, words = (n + 31) / 32;
 
 	nb_cuda_buffer<struct plan> plan;
@@ -1381,10 +1596,23 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.velocity = motion.velocity.ptr, w.quad_rate = motion.quad_rate.ptr, w.fastest = motion.fastest.ptr;
 	w.motion = packed.ptr;
 
+#ifdef NB_WALK_SOFT
+	nb_cuda_buffer<double> node_eps;
+	nb_cuda_buffer<float4> soft;
+	NB_TRY(nb_tree_softness_cuda(g, tree, &node_eps));
+	NB_TRY(soft.alloc(nnode));
+	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr;
+	w.law = nb_pair_law_of(g);
+	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
+#endif
 	plan_kernel<<<1, 1>>>(w);
 	NB_CUDA_LAUNCHED();
 	cell_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
+#ifdef NB_WALK_SOFT
+	soft_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+#endif
 	if (g->jerk) {
 		motion_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 		NB_CUDA_LAUNCHED();

@@ -2,6 +2,7 @@
 #ifndef NB_TREE_WALK_INTERNAL_H
 #define NB_TREE_WALK_INTERNAL_H
 
+#include "kernels/gravity/plan.h"
 #include "kernels/tree/tree.h"
 
 #include <float.h>
@@ -36,6 +37,15 @@ struct nb_family {
 	double length; /* a power of two: the largest radius is between half of it and all of it; 0: all are 0 */
 } __attribute__((aligned(64)));
 
+/* Softenings of a node's bodies, where they are not one Plummer softening: the least, the root of the mean square, by
+ * mass, and the largest. */
+enum { NB_SOFT_LEAST, NB_SOFT_MEAN, NB_SOFT_LARGEST, NB_SOFT };
+
+/* Those of a family, in the caller's units. */
+struct nb_family_soft {
+	double eps[NB_SOFT][NB_FAMILY];
+} __attribute__((aligned(64)));
+
 /* What all threads read.  Tree units: extent (or softening, if that is larger) and total mass in 0.5 .. 1.  Lengths are
  * in the caller's units, or in those of a family or a target: a tree may be deeper than f32 has exponents. */
 struct nb_walk_plan {
@@ -58,6 +68,10 @@ struct nb_walk_plan {
 	size_t nmoment;		/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
 	const double *velocity; /* for jerks: of each node's centre of mass, 3, in the caller's units */
 	double speed;		/* scaled velocity = speed * v, a power of two */
+	enum nb_pair_law law;
+	const double *soft; /* of each node: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
+	const struct nb_family_soft *family_soft;
+	float soft_weight; /* of errors of softenings beside those of multipoles */
 };
 
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,

@@ -46,8 +46,12 @@ enum {
 	SOURCES = 1024, /* bodies gathered before they act */
 	TARGETS = 256,	/* bodies of one group acted on at once */
 	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
-	FEW = 4		/* so few sources that their multipole costs more than they */
+	FEW = 4,	/* so few sources that their multipole costs more than they */
+	KINDS = 8	/* so many softenings in a group are looked at one by one */
 };
+
+/* What serves other softenings than one for all is compiled apart, so that the loops for one stay as they are. */
+#define APART __attribute__((noinline))
 
 /* With a softening below this, in units of a group's reach, bodies may be so close by its measure that f32
  * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
@@ -55,6 +59,8 @@ static const float FINE = 0x1p-8f;
 
 /* From so many units of a target on, squares of lengths do not fit into f32 */
 static const double REMOTE = 0x1p60;
+
+static const double SUPPORT3 = NB_SPLINE_SUPPORT * NB_SPLINE_SUPPORT * NB_SPLINE_SUPPORT;
 
 /* Source cells: the children of a node that are in mask. */
 struct run {
@@ -148,6 +154,32 @@ static NB_HD v8f square_root(v8f v)
 		v[k] = sqrtf(v[k]);
 	return v;
 #endif
+}
+
+/* the larger number, lane by lane */
+static NB_HD v8d larger_v(v8d a, v8d b)
+{
+	const v8l more = a > b;
+	return (v8d)(((v8l)a & more) | ((v8l)b & ~more));
+}
+
+static NB_HD v8d larger(v8d a, double b)
+{
+	return larger_v(a, (v8d){} + b);
+}
+
+static NB_HD v8d square(v8d v)
+{
+	return v * v;
+}
+
+/* Whether all bodies of a lane of a family have the same softening. */
+static NB_HD int has_one_eps(const struct nb_walk_plan *plan, size_t family, size_t lane)
+{
+	if (plan->law == NB_LAW_COMMON)
+		return 1;
+	const struct nb_family_soft *f = &plan->family_soft[family];
+	return f->eps[NB_SOFT_LEAST][lane] == f->eps[NB_SOFT_LARGEST][lane];
 }
 
 /* the lanes in mask, side by side, at to, where there is room for all eight */

@@ -93,7 +93,8 @@ struct system_ {
 		for (size_t k = 0; k < target.size(); k++)
 			target[k] = k * n / target.size();
 		truth.resize(3 * target.size());
-		struct nb_gravity g = {n, pos.data(), nullptr, mass.data(), nullptr, nullptr, nullptr, 0.01, 1, NB_F64};
+		struct nb_gravity g = {n, pos.data(), nullptr, mass.data(), nullptr, nullptr, nullptr, 0.01, 1, NB_F64,
+			NB_PLUMMER, nullptr};
 		if (nb_gravity_ref(&g, target.data(), target.size(), truth.data(), nullptr, nullptr))
 			exit(1);
 	}
@@ -104,7 +105,8 @@ static bool run(system_ &s, const struct test &t, const char *device)
 {
 	s.make(t.n, t.equal);
 	struct nb_gravity g = {t.n, s.d_pos, t.outputs & 2 ? s.d_vel : nullptr, s.d_mass, s.d_out[0],
-		t.outputs & 1 ? s.d_out[1] : nullptr, t.outputs & 2 ? s.d_out[2] : nullptr, 0.01, 1, t.precision};
+		t.outputs & 1 ? s.d_out[1] : nullptr, t.outputs & 2 ? s.d_out[2] : nullptr, 0.01, 1, t.precision,
+		NB_PLUMMER, nullptr};
 	TRY(cudaMemset(s.d_out[0], 0xff, 3 * t.n * sizeof(double)));
 	const int status = nb_gravity_direct_cuda_with(&g, t.kernel, nullptr);
 	if (status) {

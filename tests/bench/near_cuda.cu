@@ -100,8 +100,8 @@ static system_ make(int dim, int level, size_t each, bool equal)
 		for (int q = 0; q < s.nneighbour; q++)
 			if (s.neighbour[box * s.nneighbour + q] >= 0)
 				take((size_t)s.neighbour[box * s.nneighbour + q]);
-		struct nb_gravity g = {
-			mass.size(), pos.data(), nullptr, mass.data(), nullptr, nullptr, nullptr, s.eps, 1, NB_F64};
+		struct nb_gravity g = {mass.size(), pos.data(), nullptr, mass.data(), nullptr, nullptr, nullptr, s.eps,
+			1, NB_F64, NB_PLUMMER, nullptr};
 		if (nb_gravity_ref(&g, target.data(), each, &s.truth[3 * each * k], nullptr, nullptr))
 			exit(1);
 	}
@@ -115,7 +115,8 @@ static bool run(int dim, int level, size_t each, enum nb_precision precision, bo
 	double *const pos = upload(s.pos), *const mass = upload(s.mass), *const acc = upload(s.pos);
 	uint64_t *const first = upload(s.first);
 	int32_t *const neighbour = upload(s.neighbour);
-	const struct nb_gravity g = {s.n, pos, nullptr, mass, acc, nullptr, nullptr, s.eps, 1, precision};
+	const struct nb_gravity g = {
+		s.n, pos, nullptr, mass, acc, nullptr, nullptr, s.eps, 1, precision, NB_PLUMMER, nullptr};
 	const struct nb_boxes boxes = {s.nbox, first, neighbour, s.nneighbour};
 	cudaEvent_t begin, end;
 	TRY(cudaEventCreate(&begin));

@@ -144,7 +144,7 @@ static struct result step(const struct bodies *b, double theta, double eps, doub
 		double t3 = nb_now();
 		check(nb_tree_build_cpu(n, key, s.pos, s.mass, 3, &cube, LEAF, 2, &tree), "tree");
 		double t4 = nb_now();
-		const struct nb_gravity g = {n, s.pos, NULL, s.mass, acc, NULL, NULL, eps, 1, NB_F32};
+		const struct nb_gravity g = {n, s.pos, NULL, s.mass, acc, NULL, NULL, eps, 1, NB_F32, NB_PLUMMER, NULL};
 		const struct nb_tree_walk walk = {.theta = theta, .mac = NB_MAC_GEOMETRIC};
 		memset(acc, 0xff, n * 24); /* NaN where nothing is written */
 		double t5 = nb_now();

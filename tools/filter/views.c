@@ -240,3 +240,30 @@ void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, co
 	nb_set_attribute_f64(frame, "level", level);
 	nb_frame_note(frame, NB_BOXES_SOUND);
 }
+
+/* ---- softening ---------------------------------------------------------------------------------- */
+
+const char *const nb_softening_name[] = {"plummer", "spline", NULL};
+
+enum nb_softening nb_require_softening_kernel(const struct nb_frame *frame)
+{
+	const char *name = nb_frame_attribute(frame, "softening_kernel");
+	int k = 0;
+	while (name && nb_softening_name[k] && strcmp(name, nb_softening_name[k]) != 0)
+		k++;
+	if (!nb_softening_name[k])
+		nb_die(NB_EXIT_FAILED,
+			"attribute softening_kernel of frame %" PRIu64 " is '%s' (want plummer or spline)",
+			frame->number, name);
+	return (enum nb_softening)k;
+}
+
+void nb_require_softening(struct nb_frame *frame, const struct nb_space *space, struct nb_gravity *g)
+{
+	g->softening = nb_require_softening_kernel(frame);
+	g->body_eps = nb_frame_field(frame, NB_EPS) ? nb_require_f64(frame, NB_EPS, space) : NULL;
+	g->eps = g->body_eps ? 0 : nb_require_attribute(frame, "softening", 0);
+	if (!(g->eps >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", g->eps,
+			frame->number);
+}

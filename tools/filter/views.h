@@ -39,4 +39,12 @@ void nb_release_boxes(const struct nb_backend *backend, struct nb_boxes *boxes);
 /* Divides the cube of the keys into boxes of a level, and gives them to the frame. */
 void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, const struct nb_keys *keys, int level);
 
+/* The softening kernels by name, in the order of enum nb_softening: "plummer", "spline", NULL. */
+extern const char *const nb_softening_name[];
+/* How the frame says that its forces are softened: g->softening by attribute softening_kernel; g->body_eps is column
+ * eps, or g->eps attribute softening. */
+void nb_require_softening(struct nb_frame *frame, const struct nb_space *space, struct nb_gravity *g);
+/* Attribute softening_kernel; without it it is that of Plummer. */
+enum nb_softening nb_require_softening_kernel(const struct nb_frame *frame);
+
 #endif

@@ -195,12 +195,14 @@ static int touches_kick(const struct calc *calc, const struct nb_frame *frame)
 		const char *name = calc->list[k].target.name;
 		uint32_t first, count;
 		if (calc->list[k].target.is_attribute) {
-			if (strcmp(name, "dim") == 0 || strcmp(name, "G") == 0 || strcmp(name, "softening") == 0)
+			if (strcmp(name, "dim") == 0 || strcmp(name, "G") == 0 || strcmp(name, "softening") == 0 ||
+				strcmp(name, "softening_kernel") == 0)
 				return 1;
 			continue;
 		}
 		const struct nb_column *column = nb_named_column(frame, name, &first, &count);
-		if (column && (column->field == NB_POS || column->field == NB_MASS || column->field == NB_VEL))
+		if (column && (column->field == NB_POS || column->field == NB_MASS || column->field == NB_VEL ||
+				      column->field == NB_EPS))
 			return 1;
 	}
 	return 0;

@@ -178,6 +178,8 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 		nb_calc_drop(scope, assignment, NB_CHANGED_MASS);
 	else if (field == NB_VEL)
 		nb_calc_drop(scope, assignment, NB_CHANGED_VEL);
+	else if (field == NB_EPS)
+		nb_calc_drop(scope, assignment, NB_CHANGED_FORCE);
 }
 
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)

@@ -15,7 +15,7 @@ const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
 
 static const struct nb_option options[] = {
 	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
-		.fallback = "the frame's value, else 0", .help = "Plummer softening length"},
+		.fallback = "the frame's value, else 0", .help = "softening length of all bodies"},
 	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm",
 		.fallback = "auto: tree or near if the frame has a tree or boxes, else direct",
 		.help = "how to sum the forces"},
@@ -36,6 +36,8 @@ static const struct nb_option options[] = {
 	{0, "precision", NB_CHOICE(struct force, precision), .arg = "f32|mixed|f64|auto",
 		.fallback = "auto: f32 for tree and fmm, that of the paper for --kernel, else f64",
 		.help = "arithmetic of the pair interactions"},
+	{0, "softening-kernel", NB_CHOICE(struct force, kernel_of_softening), .arg = "plummer|spline",
+		.fallback = "the frame's, else plummer", .help = "how close interactions are softened"},
 };
 
 static void check(struct nb_run *run, void *self)
@@ -244,16 +246,14 @@ static struct nb_gravity describe(
 	const struct nb_space *space = run->backend->space;
 	const char *dtype = nb_real_dtype(frame);
 	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE]};
-	g.eps = nb_given(run, &opt->softening) ? opt->softening : nb_require_attribute(frame, "softening", 0);
+	char what[64];
+	snprintf(what, sizeof what, "%s %s", opt->kernel ? "kernel" : "method",
+		opt->kernel ? opt->kernel->name : nb_method_name[method]);
 	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
-	if (!(g.eps >= 0) || !(g.G >= 0))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has softening %g and G %g (want both >= 0)", frame->number,
-			g.eps, g.G);
-	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE) {
-		char what[64];
-		snprintf(what, sizeof what, "kernel %s", opt->kernel->name);
+	if (!(g.G >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", g.G, frame->number);
+	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, what, frame);
-	}
 	g.precision = choose_precision(opt, method);
 	/* columns are added before pointers into the frame are taken */
 	nb_require_field(frame, NB_POS);
@@ -269,8 +269,10 @@ static struct nb_gravity describe(
 	} else {
 		nb_frame_drop(frame, "jerk");
 	}
+	nb_force_spread_softening(run, opt, frame);
 	g.pos = nb_require_f64(frame, NB_POS, space);
 	g.mass = nb_require_f64(frame, NB_MASS, space);
+	nb_force_soften(run, opt, frame, &g, what, opt->kernel || method == METHOD_FMM);
 	return g;
 }
 
@@ -319,11 +321,7 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
 		   ", cell-cell %" PRIu64,
 		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l);
-	if (g.eps != nb_require_attribute(frame, "softening", g.eps) || g.G != nb_require_attribute(frame, "G", 1))
-		nb_drop_run_attributes(frame); /* the law is another from here on */
-	nb_set_attribute_f64(frame, "softening", g.eps);
-	if (nb_given(run, &opt->G))
-		nb_set_attribute_f64(frame, "G", g.G);
+	nb_force_note_law(run, opt, frame, &g);
 }
 
 const struct nb_tool nb_tool_force = {

@@ -12,7 +12,7 @@ enum { PRECISION_AUTO = NB_F64 + 1 };
 
 struct force {
 	int method, precision, mac, order;
-	int potential, jerk;
+	int potential, jerk, kernel_of_softening;
 	double softening, theta, alpha, G;
 	int theta_given, mac_given, order_given;
 
@@ -29,6 +29,17 @@ void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
 _Noreturn void nb_force_list_kernels(struct nb_run *run);
 int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count);
+/* ---- softening (softening.c) ---- */
+
+/* Before pointers into the frame are taken: column eps says what -e says. */
+void nb_force_spread_softening(struct nb_run *run, const struct force *opt, struct nb_frame *frame);
+/* What the options and the frame say of it.  who: the method or kernel, which only_common says has one Plummer
+ * softening for all bodies. */
+void nb_force_soften(struct nb_run *run, const struct force *opt, struct nb_frame *frame, struct nb_gravity *g,
+	const char *who, int only_common);
+/* Says in the frame what law of force g was; drops what a run under another law has left there. */
+void nb_force_note_law(struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g);
+
 /* What ("kernel NAME", "method fmm") is 2-D and the frame is not: ends the tool. */
 void nb_force_require_plane(const struct nb_run *run, const char *what, const struct nb_frame *frame);
 

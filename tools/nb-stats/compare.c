@@ -3,6 +3,7 @@
 #include "kernels/measure/measure.h"
 #include "kernels/order/order.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-stats/stats.h"
 
 #include <fcntl.h>
@@ -103,6 +104,19 @@ static void warn_if_other_law(struct stats *self, const struct nb_frame *frame)
 		if (x != y)
 			nb_warn("%s is %g in frame %" PRIu64 " and %g in '%s'", key[k], x, frame->number, y,
 				self->compare_path);
+	}
+	const int has = nb_frame_field(frame, NB_EPS) != NULL;
+	if (!self->compare.warned_of_law && has != (nb_frame_field(&self->compare.ref, NB_EPS) != NULL)) {
+		self->compare.warned_of_law = 1;
+		nb_warn("frame %" PRIu64 " has %s column 'eps', unlike '%s'", frame->number, has ? "a" : "no",
+			self->compare_path);
+	}
+	const enum nb_softening kernel = nb_require_softening_kernel(frame),
+				other = nb_require_softening_kernel(&self->compare.ref);
+	if (!self->compare.warned_of_law && kernel != other) {
+		self->compare.warned_of_law = 1;
+		nb_warn("the softening kernel is %s in frame %" PRIu64 " and %s in '%s'", nb_softening_name[kernel],
+			frame->number, nb_softening_name[other], self->compare_path);
 	}
 }
 

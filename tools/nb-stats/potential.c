@@ -1,14 +1,16 @@
 /* Potentials of the bodies: those of the frame, or a direct sum. */
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-stats/stats.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { DIRECT_LIMIT = 65536 };
 
 /* All particles against all. */
-static const double *direct_sum(const struct nb_run *run, struct stats *self, const struct nb_frame *frame)
+static const double *direct_sum(const struct nb_run *run, struct stats *self, struct nb_frame *frame)
 {
 	const struct nb_space *space = self->bodies.backend->space;
 	const size_t n = self->bodies.all.n;
@@ -16,15 +18,20 @@ static const double *direct_sum(const struct nb_run *run, struct stats *self, co
 		.n = n,
 		.pos = self->bodies.all.pos,
 		.mass = self->bodies.all.mass,
-		.eps = self->eps_given ? self->eps : nb_require_attribute(frame, "softening", 0),
 		.G = nb_require_attribute(frame, "G", 1),
 		.precision = NB_F64,
 	};
 	struct nb_gravity_count count = {0};
-	if (!(gravity.eps >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute softening=%g of frame %" PRIu64 " is negative", gravity.eps,
-			frame->number);
-	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %g", frame->number, gravity.eps);
+	nb_require_softening(frame, space, &gravity);
+	if (self->eps_given) {
+		gravity.eps = self->eps;
+		gravity.body_eps = NULL;
+	}
+	char eps[32] = "of each body";
+	if (!gravity.body_eps)
+		snprintf(eps, sizeof eps, "%g", gravity.eps);
+	nb_verbose("frame %" PRIu64 ": potential energy by a direct sum, softening %s%s", frame->number, eps,
+		gravity.softening == NB_SPLINE ? ", spline" : "");
 	gravity.pot = nb_stats_there(self, n, frame);
 	gravity.acc = nb_stats_there(self, 3 * n, frame);
 	int status = self->bodies.backend->gravity_direct(&gravity, &count);

@@ -31,7 +31,9 @@ static double total_energy(struct step *s)
 static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 {
 	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
-	snprintf(law, NB_LAW_TEXT, "softening %.48s, G %.48s", eps ? eps : "unknown", G ? G : "1");
+	const char *kernel = nb_frame_attribute(s->frame, "softening_kernel");
+	snprintf(law, NB_LAW_TEXT, "softening %.48s%s%.20s, G %.40s", eps ? eps : "unknown", kernel ? " by " : "",
+		kernel ? kernel : "", G ? G : "1");
 }
 
 void nb_step_energy_load(struct step *s)

@@ -6,18 +6,40 @@
 #include <inttypes.h>
 #include <math.h>
 
-double nb_step_choose_dt(struct step *s)
+static double common_softening(const struct step *s)
 {
-	if (!s->eta_given)
-		return s->dt;
 	const double eps = nb_require_attribute(s->frame, "softening", 0);
-	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
-	double dt = s->eta * sqrt(eps / a);
 	if (!(eps > 0))
 		nb_die(NB_EXIT_FAILED,
 			"option '--eta' needs a softening, and attribute softening of frame %" PRIu64
 			" is %g (give nb-force a softening > 0)",
 			s->frame->number, eps);
+	return eps;
+}
+
+/* Least sqrt(eps / |a|) of bodies with softenings of their own. */
+static double shortest_fall(struct step *s)
+{
+	const double *eps = nb_step_read(s, NB_EPS, &nb_space_host), *acc = nb_step_read(s, NB_ACC, &nb_space_host);
+	double least = INFINITY;
+	for (size_t i = 0; i < s->frame->rows[NB_PARTICLE]; i++) {
+		const double a = hypot(hypot(acc[3 * i], acc[3 * i + 1]), acc[3 * i + 2]);
+		if (!(eps[i] > 0))
+			nb_die(NB_EXIT_FAILED,
+				"option '--eta' needs softenings, and field 'eps' of the body with id %" PRIu64
+				" in frame %" PRIu64 " is 0 (give nb-force a softening > 0)",
+				nb_body_id(s->frame, i), s->frame->number);
+		least = fmin(least, sqrt(eps[i] / a));
+	}
+	return least;
+}
+
+double nb_step_choose_dt(struct step *s)
+{
+	if (!s->eta_given)
+		return s->dt;
+	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
+	double dt = s->eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
 	if (s->dt_given && !(dt <= fabs(s->dt)))
 		dt = fabs(s->dt);
 	if (!isfinite(dt) && !s->until_given && !s->every_time_given)

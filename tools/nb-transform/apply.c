@@ -100,6 +100,7 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 {
 	scale_field(frame, NB_POS, f->length);
 	scale_field(frame, NB_RADIUS, f->length);
+	scale_field(frame, NB_EPS, f->length);
 	scale_field(frame, NB_MASS, f->mass);
 	scale_field(frame, NB_VEL, f->velocity);
 	scale_field(frame, NB_ACC, f->acc);
@@ -208,6 +209,7 @@ static void name_units(struct nb_frame *frame, const struct nb_unit_system *to)
 	nb_set_attribute(frame, "units", to->text);
 	name_unit(frame, NB_POS, "%s", length, length);
 	name_unit(frame, NB_RADIUS, "%s", length, length);
+	name_unit(frame, NB_EPS, "%s", length, length);
 	name_unit(frame, NB_MASS, "%s", to->name[1], length);
 	name_unit(frame, NB_VEL, "%s", velocity, length);
 	name_unit(frame, NB_ACC, "(%s)^2/%s", velocity, length);
@@ -275,7 +277,7 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 
 void nb_transform_require_finite(const struct nb_frame *frame)
 {
-	static const enum nb_field fields[] = {NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_ACC, NB_POT, NB_JERK};
+	static const enum nb_field fields[] = {NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_EPS, NB_ACC, NB_POT, NB_JERK};
 	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
 		struct nb_column *column = nb_frame_field(frame, fields[k]);
 		const size_t bad = column ? nb_column_first_bad(column, NB_BAD_NONFINITE) : 0;

@@ -83,7 +83,8 @@ static inline void free_system(struct system_ *s)
 
 static inline struct nb_gravity gravity_of(const struct system_ *s, enum nb_precision precision)
 {
-	return (struct nb_gravity){s->n, s->pos, NULL, s->mass, s->acc, s->pot, NULL, s->eps, s->G, precision};
+	return (struct nb_gravity){
+		s->n, s->pos, NULL, s->mass, s->acc, s->pot, NULL, s->eps, s->G, precision, NB_PLUMMER, NULL};
 }
 
 static inline struct nb_boxes boxes_of(const struct system_ *s)

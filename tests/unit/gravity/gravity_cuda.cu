@@ -42,8 +42,9 @@ enum masses { EQUAL, SIMILAR, ANY, MASSES };
 static const char *const masses_name[] = {"equal", "similar", "any"};
 
 struct system_ {
-	vector<double> pos, vel, mass;
+	vector<double> pos, vel, mass, body_eps; /* body_eps: empty, or of each body */
 	double eps, G;
+	enum nb_softening softening = NB_PLUMMER;
 	size_t n() const
 	{
 		return mass.size();
@@ -83,9 +84,9 @@ struct result {
 template <class Compute>
 static result on_device(const system_ &s, enum nb_precision precision, bool pot, bool jerk, Compute compute)
 {
-	device<double> pos(s.pos), vel(s.vel), mass(s.mass), acc(3 * s.n()), p(s.n()), j(3 * s.n());
+	device<double> pos(s.pos), vel(s.vel), mass(s.mass), eps(s.body_eps), acc(3 * s.n()), p(s.n()), j(3 * s.n());
 	struct nb_gravity g = {s.n(), pos.p, jerk ? vel.p : nullptr, mass.p, acc.p, pot ? p.p : nullptr,
-		jerk ? j.p : nullptr, s.eps, s.G, precision};
+		jerk ? j.p : nullptr, s.eps, s.G, precision, s.softening, s.body_eps.empty() ? nullptr : eps.p};
 	result r;
 	r.count = {0, 0, 0, 0};
 	r.status = compute(&g, &r.count);
@@ -132,8 +133,8 @@ static result oracle(const system_ &s)
 	r.acc.resize(3 * s.n());
 	r.pot.resize(s.n());
 	r.jerk.resize(3 * s.n());
-	struct nb_gravity g = {
-		s.n(), s.pos.data(), s.vel.data(), s.mass.data(), nullptr, nullptr, nullptr, s.eps, s.G, NB_F64};
+	struct nb_gravity g = {s.n(), s.pos.data(), s.vel.data(), s.mass.data(), nullptr, nullptr, nullptr, s.eps, s.G,
+		NB_F64, s.softening, s.body_eps.empty() ? nullptr : s.body_eps.data()};
 	r.status = nb_gravity_ref(&g, nullptr, 0, r.acc.data(), r.pot.data(), r.jerk.data());
 	CHECK(r.status == NB_OK);
 	return r;
@@ -299,7 +300,7 @@ static void refused(void)
 			WANT(status(s, k, precision, false) == NB_EINVAL);
 		}
 	double one[3];
-	struct nb_gravity g = {1, one, nullptr, one, one, nullptr, one, 0, 1, NB_F64};
+	struct nb_gravity g = {1, one, nullptr, one, one, nullptr, one, 0, 1, NB_F64, NB_PLUMMER, nullptr};
 	CHECK(nb_gravity_direct_cuda(&g, nullptr) == NB_EINVAL); /* jerk without velocities */
 	system_ s = cube(n, SIMILAR, 0.1);
 	s.pos[0] = 1e308, s.pos[3] = -1e308;
@@ -330,8 +331,8 @@ static void large(void)
 		for (size_t k = 0; k < target.size(); k++)
 			target[k] = k * (n / 100) + k % 7;
 		vector<double> want(3 * target.size());
-		struct nb_gravity g = {
-			n, s.pos.data(), nullptr, s.mass.data(), nullptr, nullptr, nullptr, 0, 1, NB_F64};
+		struct nb_gravity g = {n, s.pos.data(), nullptr, s.mass.data(), nullptr, nullptr, nullptr, 0, 1, NB_F64,
+			NB_PLUMMER, nullptr};
 		CHECK(nb_gravity_ref(&g, target.data(), target.size(), want.data(), nullptr, nullptr) == NB_OK);
 		for (int kernel = NB_DIRECT_TILED; kernel <= NB_DIRECT_SYMMETRIC; kernel++)
 			for (int precision = 0; precision < 3; precision++) {
@@ -401,6 +402,8 @@ static boxed in_boxes(system_ s, int dim, int level)
 			b.s.vel[3 * i + c] = s.vel[3 * (size_t)perm[i] + c];
 		}
 		b.s.mass[i] = s.mass[perm[i]];
+		if (!s.body_eps.empty())
+			b.s.body_eps[i] = s.body_eps[perm[i]];
 	}
 	return b;
 }
@@ -421,6 +424,8 @@ static result near_oracle(const boxed &b, uint64_t *interactions)
 				part.pos.insert(part.pos.end(), &b.s.pos[3 * i], &b.s.pos[3 * i] + 3);
 				part.vel.insert(part.vel.end(), &b.s.vel[3 * i], &b.s.vel[3 * i] + 3);
 				part.mass.push_back(b.s.mass[i]);
+				if (!b.s.body_eps.empty())
+					part.body_eps.push_back(b.s.body_eps[i]);
 			}
 		};
 		take(box);
@@ -434,7 +439,8 @@ static result near_oracle(const boxed &b, uint64_t *interactions)
 		vector<size_t> target(own);
 		std::iota(target.begin(), target.end(), 0);
 		struct nb_gravity g = {part.n(), part.pos.data(), part.vel.data(), part.mass.data(), nullptr, nullptr,
-			nullptr, b.s.eps, b.s.G, NB_F64};
+			nullptr, b.s.eps, b.s.G, NB_F64, b.s.softening,
+			part.body_eps.empty() ? nullptr : part.body_eps.data()};
 		CHECK(nb_gravity_ref(&g, target.data(), own, &r.acc[3 * at], &r.pot[at], &r.jerk[3 * at]) == NB_OK);
 	}
 	r.status = NB_OK;
@@ -468,6 +474,105 @@ static void every_near(const char *name, const boxed &b, const struct tolerance 
 					b, (enum nb_near_kernel)kernel, (enum nb_precision)precision, pot, jerk);
 				compare(got, want, pot, jerk, tolerance.by[precision]);
 				WANT(got.count.p2p == interactions);
+			}
+}
+
+/* ---- softenings of single bodies, and splines -------------------------------------------------------------- */
+
+/* As cube, softened from 0, every third body, to half of the edge. */
+static system_ softened(size_t n, enum nb_softening softening)
+{
+	system_ s = cube(n, SIMILAR, 0);
+	s.softening = softening;
+	for (size_t i = 0; i < n; i++)
+		s.body_eps.push_back(i % 3 == 2 ? 0 : 0.5 * pow(uniform(), 3));
+	return s;
+}
+
+static const char *const softening_name[] = {"plummer", "spline"};
+/* f32: unsoftened bodies meet, see odd_sizes */
+static const struct tolerance softened_by = {{2e-4, 3e-6, 1e-12}};
+
+static void direct_softened(const char *name, const system_ &s, const struct tolerance &tolerance)
+{
+	const result want = oracle(s);
+	for (int precision = 0; precision < 3; precision++)
+		for (int out = 0; out < 4; out++) {
+			const bool pot = out & 1, jerk = out & 2;
+			if (!turn())
+				continue;
+			snprintf(label, sizeof label, "%s, %s, n = %zu, %s%s%s", name, softening_name[s.softening],
+				s.n(), precision_name[precision], pot ? ", pot" : "", jerk ? ", jerk" : "");
+			const result got = direct(s, NB_DIRECT_AUTO, (enum nb_precision)precision, pot, jerk);
+			compare(got, want, pot, jerk, tolerance.by[precision]);
+			WANT(got.count.p2p == (uint64_t)s.n() * (s.n() - (s.n() > 0)));
+		}
+}
+
+static void softenings(void)
+{
+	for (enum nb_softening softening : {NB_PLUMMER, NB_SPLINE}) {
+		for (size_t n : {0, 1, 2, 31, 33, 127, 129, 1000, 4097})
+			if (n <= n_limit)
+				direct_softened("softened", softened(n, softening), softened_by);
+		const size_t n = std::min<size_t>(1000, n_limit);
+		system_ s = softened(n, softening);
+		for (size_t i = 0; i < s.pos.size(); i++) /* all in one place */
+			s.pos[i] = 0.25;
+		direct_softened("in one place", s, {{1e-6, 1e-6, 1e-12}});
+		for (double unit : {1e21, 1e-30, 1e150}) {
+			s = softened(n, softening);
+			for (double &x : s.pos)
+				x *= unit;
+			for (double &e : s.body_eps)
+				e *= unit;
+			s.G = unit; /* or accelerations leave the range of numbers */
+			direct_softened("in other units", s, softened_by);
+		}
+		s = softened(n, softening);
+		s.body_eps[0] = 1e6; /* far above the extent */
+		direct_softened("one giant", s, {{3e-3, 3e-3, 1e-12}});
+		/* one length for all */
+		s = cube(n, SIMILAR, 0.05);
+		s.softening = softening;
+		const result want = oracle(s);
+		if (softening == NB_SPLINE)
+			direct_softened("common", s, {{2e-6, 2e-6, 1e-12}});
+		s.body_eps.assign(n, 0.05);
+		s.eps = 0;
+		direct_softened("common", s, {{2e-6, 2e-6, 1e-12}});
+		compare(direct(s, NB_DIRECT_AUTO, NB_F64, true, true), want, true, true, 1e-12);
+		snprintf(label, sizeof label, "kernels by name");
+		WANT(direct(s, NB_DIRECT_TILED, NB_F32, false, false).status == NB_EUNSUPPORTED);
+		s.body_eps[n / 2] = -1;
+		WANT(direct(s, NB_DIRECT_AUTO, NB_F32, false, false).status == NB_EINVAL);
+		s.body_eps[n / 2] = NAN;
+		WANT(direct(s, NB_DIRECT_AUTO, NB_F32, false, false).status == NB_ENONFINITE);
+	}
+}
+
+/* After every_near: the near field with the only kernel that it has there. */
+static void near_softened(void)
+{
+	for (enum nb_softening softening : {NB_PLUMMER, NB_SPLINE})
+		for (int dim = 2; dim <= 3; dim++)
+			for (size_t n : {5, 500, 5000}) {
+				if (n > n_limit)
+					continue;
+				const boxed b = in_boxes(softened(n, softening), dim, 2);
+				uint64_t interactions;
+				const result want = near_oracle(b, &interactions);
+				for (int precision = 0; precision < 3; precision++)
+					for (int out = 0; out < 4; out++) {
+						if (!turn())
+							continue;
+						snprintf(label, sizeof label, "near, softened, %s, %d-D, n = %zu, %s",
+							softening_name[softening], dim, n, precision_name[precision]);
+						const result got = near(b, NB_NEAR_AUTO, (enum nb_precision)precision,
+							out & 1, out & 2);
+						compare(got, want, out & 1, out & 2, softened_by.by[precision]);
+						WANT(got.count.p2p == interactions);
+					}
 			}
 }
 
@@ -533,5 +638,7 @@ int main(int argc, char **argv)
 	refused();
 	large();
 	near_field();
+	softenings();
+	near_softened();
 	return unit_end();
 }
