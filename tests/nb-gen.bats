@@ -200,6 +200,7 @@ setup() {
 }
 
 @test "King, Hernquist and NFW spheres keep their radii and energy for some dynamical times" {
+	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its programs are tested elsewhere'
 	local m key
 	for m in king hernquist nfw; do
 		nb-gen $m -n 3000 | nb-step -d 0.01 -k 800 --every 0 'nb-force -m direct --precision f32 -e 0.01 --potential' >end.nb
@@ -223,6 +224,7 @@ setup() {
 }
 
 @test "a disk holds its half-mass radius and its thickness for a rotation" {
+	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its programs are tested elsewhere'
 	half() { mutate show species | paste -d ' ' - "$1" | awk '$1 == 0 { print sqrt($2 * $2 + $3 * $3) }' | sort -g |
 		awk '{ r[NR] = $1 } END { print r[int(NR / 2)] }'; }
 	height() { mutate show species | paste -d ' ' - "$1" | awk '$1 == 0 { print $4 < 0 ? -$4 : $4 }' | sort -g |

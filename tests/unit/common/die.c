@@ -67,7 +67,8 @@ static void leave(struct nb_voice *voice, int status)
 /* One of several instances leaves alone; a program with one ends. */
 static void test_ends(void)
 {
-	struct nb_voice alone = {"nb-test", -1, ends[1], NULL, NULL, NULL}, one = {"nb-one", 0, ends[1], leave, NULL, NULL};
+	struct nb_voice alone = {"nb-test", -1, ends[1], NULL, NULL, NULL},
+			one = {"nb-one", 0, ends[1], leave, NULL, NULL};
 	nb_speak_as(&one);
 	if (!setjmp(out))
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'", "-x");
