@@ -71,7 +71,7 @@ NB_MUST_CHECK int nb_gravity_ref(
  * Any units: the kernel scales by powers of two.  rms(|da|) / rms(|a|) is about 2e-7 in f32, 1e-7 in mixed
  * and 3e-16 in f64.  In f32 each separation has an error of up to 1e-7 of the extent of the tile (up to 960
  * consecutive bodies), so close pairs are less accurate, and sorted bodies fare better.
- * A body_eps or a spline takes about 1.5 times as long.
+ * With a body_eps or a spline it takes about twice as long.
  * Returns 0, or NB_EINVAL (eps or a body_eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE,
  * NB_ENOMEM. Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);

@@ -61,7 +61,6 @@
 #include <type_traits>
 
 #include "kernels/device/device.cuh"
-#include "kernels/gravity/plan.h"
 #include "kernels/order/order.cuh"
 #include "kernels/pair/pair.cuh"
 #include "kernels/tree/motion_internal.cuh"

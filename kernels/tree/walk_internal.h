@@ -2,7 +2,6 @@
 #ifndef NB_TREE_WALK_INTERNAL_H
 #define NB_TREE_WALK_INTERNAL_H
 
-#include "kernels/gravity/plan.h"
 #include "kernels/tree/tree.h"
 
 #include <float.h>
