@@ -88,6 +88,27 @@ setup() {
 	done
 }
 
+@test "forces near the largest double: no factor on the way is beyond it" {
+	printf 'id,mass,x,y,z,vx,vy,vz,eps\n0,1e300,0,0,0,0,0,0,0.1\n1,1e300,10,0,0,0,0,0,0.1\n' | nb-convert --from csv |
+		nb-sort-zorder -b cpu >two.nb
+	nb-build-tree -b cpu <two.nb >two-tree.nb
+	nb-build-tree -b cpu --kind boxes --level 1 <two.nb >two-boxes.nb
+	for kernel in none plummer spline; do
+		for precision in f32 mixed f64; do
+			for method in direct tree near; do
+				[ $method = direct ] && f=two || f=two-${method/near/boxes}
+				[ $kernel = none ] && choice='-e 0.1' fields='--drop eps' || choice="--softening-kernel $kernel" fields=
+				# shellcheck disable=SC2086
+				nb-select $fields $f.nb | nb-force -b cuda -m $method --precision $precision $choice --potential --jerk |
+					nb-convert -q --no-comments --to csv >out.csv
+				awk -F, -v of="$kernel $precision $method" 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i } NR == 2 {
+					print of, $column["ax"], $column["pot"]
+					exit !($column["ax"] > 0.999e298 && $column["ax"] < 1.001e298 && $column["pot"] < -0.99e299) }' out.csv
+			done
+		done
+	done
+}
+
 @test "sort: the same bytes as on the CPU, 2-D and 3-D" {
 	for n in 1 2 33 4099; do
 		for dim in 2 3; do

@@ -158,7 +158,7 @@ cookbook_files() { # those of .\" file: NAME
 	cd "$BATS_TEST_TMPDIR/root/usr" || return 1
 	equals "$(find bin -type f)" bin/nb
 	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
-	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 5))
+	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 6))
 	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }

@@ -50,7 +50,9 @@ enum nb_masses {
 struct nb_cuda_scale {
 	double length, mass, velocity;
 	double length_more; /* the second factor of positions, see above */
-	double out[3];	    /* what makes the sums acc, pot and jerk of the caller's units */
+	/* what makes the sums those of the caller's units, one factor after the other: their product may leave the
+	 * range that the result is in (nb_acc_out) */
+	double acc_out, pot_out, length_out, velocity_out;
 	double equal;	    /* NB_MASSES_EQUAL: the mass of every body */
 	int masses;	    /* the enum nb_masses that the masses allow */
 	int status;	    /* enum nb_status */
@@ -531,10 +533,10 @@ static __device__ inline void nb_survey_scale(const double *v, int flags, int pr
 	const double length = s.length * (precision == NB_F64 ? 0x1p64 : 1);
 	const double once = precision == NB_F64 ? 0.81649658092772603 : 1,
 		     thrice = precision == NB_F64 ? 0.54433105395181736 : 1;
-	const double pot = G * nb_power2_inverse(s.mass) * length;
-	s.out[0] = pot * length * thrice;
-	s.out[1] = -pot * once;
-	s.out[2] = s.out[0] * nb_power2_inverse(s.velocity) * length;
+	s.acc_out = G * thrice * nb_power2_inverse(s.mass);
+	s.pot_out = -G * once * nb_power2_inverse(s.mass);
+	s.length_out = length;
+	s.velocity_out = nb_power2_inverse(s.velocity);
 	*out = s;
 }
 
@@ -704,6 +706,20 @@ static __global__ void nb_order_kernel(size_t n, const double *pos, uint64_t *ke
 		key[i] = nb_morton_key3(nb_morton_cell(pos[3 * i], scale->lo[0], cells, 21),
 			nb_morton_cell(pos[3 * i + 1], scale->lo[1], cells, 21),
 			nb_morton_cell(pos[3 * i + 2], scale->lo[2], cells, 21));
+}
+
+/* Finished sums in the caller's units. */
+static __device__ __forceinline__ double nb_acc_out(const struct nb_cuda_scale *scale, double sum)
+{
+	return sum * scale->length_out * scale->acc_out * scale->length_out;
+}
+static __device__ __forceinline__ double nb_pot_out(const struct nb_cuda_scale *scale, double sum)
+{
+	return sum * scale->length_out * scale->pot_out;
+}
+static __device__ __forceinline__ double nb_jerk_out(const struct nb_cuda_scale *scale, double sum)
+{
+	return nb_acc_out(scale, sum) * scale->velocity_out * scale->length_out;
 }
 
 /* What a finished sum of accelerations is multiplied by (see enum nb_masses), besides the scale. */

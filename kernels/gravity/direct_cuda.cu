@@ -246,7 +246,7 @@ static __global__ void __launch_bounds__(NB_WARP *SUM_GROUPS)
 	if (!first)
 		sum += *place;
 	if (last) {
-		sum *= scale->out[is_pot ? 1 : is_jerk ? 2 : 0];
+		sum = is_pot ? nb_pot_out(scale, sum) : is_jerk ? nb_jerk_out(scale, sum) : nb_acc_out(scale, sum);
 		if (weighted)
 			sum *= nb_masses_factor(scale, mass[old]);
 	}

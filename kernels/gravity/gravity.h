@@ -62,7 +62,8 @@ struct nb_gravity_count {
 /* The oracle: accelerations of the ntarget bodies target[k] (NULL: all n, ntarget ignored) by
  * plain f64 loops with compensated sums, no SIMD tricks, O(ntarget n).
  *   acc   ntarget x 3, pot ntarget or NULL, jerk ntarget x 3 or NULL, in the order of target
- * g->acc, g->pot, g->jerk and g->precision are ignored.  Host memory only. */
+ * g->acc, g->pot, g->jerk and g->precision are ignored.  Units are not scaled: cubes of separations must be in the
+ * range of a double.  Host memory only. */
 NB_MUST_CHECK int nb_gravity_ref(
 	const struct nb_gravity *g, const size_t *target, size_t ntarget, double *acc, double *pot, double *jerk);
 

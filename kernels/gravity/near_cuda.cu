@@ -124,13 +124,13 @@ static __device__ __forceinline__ void write_result(
 	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
 #pragma unroll
 	for (int c = 0; c < 3; c++)
-		out.acc[3 * i + c] = total.v[c] * scale->out[0];
+		out.acc[3 * i + c] = nb_acc_out(scale, total.v[c]);
 	if constexpr (POT)
-		out.pot[i] = total.v[3] * scale->out[1];
+		out.pot[i] = nb_pot_out(scale, total.v[3]);
 	if constexpr (JERK)
 #pragma unroll
 		for (int c = 0; c < 3; c++)
-			out.jerk[3 * i + c] = total.v[3 + POT + c] * scale->out[2];
+			out.jerk[3 * i + c] = nb_jerk_out(scale, total.v[3 + POT + c]);
 }
 
 template <class real, bool POT, bool JERK>

@@ -103,7 +103,7 @@ template <int P, bool JERK> struct body {
 
 /* Kernel units: those of the survey, but for softenings that are larger than the extent. */
 struct units {
-	double length, mass, velocity, acc_out, pot_out, jerk_out;
+	double length, mass, velocity, mass_out, velocity_out;
 
 	__device__ __forceinline__ units(const struct sum_of &s)
 	{
@@ -111,9 +111,12 @@ struct units {
 		const double largest = __longlong_as_double((long long)*s.largest);
 		length = largest > 0 ? fmin(scale->length, nb_power2(largest, 20)) : scale->length;
 		mass = scale->mass, velocity = scale->velocity;
-		pot_out = s.G * nb_power2_inverse(mass) * length;
-		acc_out = pot_out * length;
-		jerk_out = acc_out * nb_power2_inverse(velocity) * length;
+		mass_out = s.G * nb_power2_inverse(mass), velocity_out = nb_power2_inverse(velocity);
+	}
+	/* one factor after the other, as nb_acc_out */
+	__device__ __forceinline__ double acc_of(double sum) const
+	{
+		return sum * length * mass_out * length;
 	}
 };
 
@@ -217,13 +220,14 @@ template <int P, bool SPLINE, bool POT, bool JERK> struct block {
 			return;
 #pragma unroll
 		for (int c = 0; c < 3; c++)
-			s.acc[3 * index + c] = total.v[c] * unit.acc_out;
+			s.acc[3 * index + c] = unit.acc_of(total.v[c]);
 		if constexpr (POT)
-			s.pot[index] = -total.v[3] * unit.pot_out;
+			s.pot[index] = -total.v[3] * unit.length * unit.mass_out;
 		if constexpr (JERK)
 #pragma unroll
 			for (int c = 0; c < 3; c++)
-				s.jerk[3 * index + c] = total.v[3 + POT + c] * unit.jerk_out;
+				s.jerk[3 * index + c] = unit.acc_of(total.v[3 + POT + c]) * unit.velocity_out *
+							unit.length;
 	}
 };
 

@@ -520,7 +520,7 @@ static void softenings(void)
 		for (size_t i = 0; i < s.pos.size(); i++) /* all in one place */
 			s.pos[i] = 0.25;
 		direct_softened("in one place", s, {{1e-6, 1e-6, 1e-12}});
-		for (double unit : {1e21, 1e-30, 1e150}) {
+		for (double unit : {1e21, 1e-30, 1e100}) {
 			s = softened(n, softening);
 			for (double &x : s.pos)
 				x *= unit;
