@@ -214,6 +214,10 @@ h5() {
 	close_to 1.98840987e43 "$(h5 p.hdf5 'f["Units"].attrs["UnitMass_in_g"]')" 1e35
 	close_to 100000 "$(h5 p.hdf5 'f["Units"].attrs["UnitVelocity_in_cm_per_s"]')" 1e-9
 	equals "$(h5 p.hdf5 'f["Parameters"].attrs["GravityConstantInternal"]')" "$(attribute p.nb G)"
+	# a factor 1/h in Parameters is for readers a reason to think of comoving numbers
+	equals "$(h5 p.hdf5 '["HubbleParam" in f[k].attrs for k in ("Header", "Parameters")]')" '[True, False]'
+	mutate attribute omega0 0.3 <p.nb | nb-convert --to gadget-hdf5 c.hdf5
+	equals "$(h5 c.hdf5 '[f["Parameters"].attrs[k] for k in ("Omega0", "HubbleParam")]')" '[0.3, 1.0]'
 	[ "$(h5 p.hdf5 'f["PartType1/Coordinates"][41].tolist()' | tr -d '[],')" = "$(mutate show pos <p.nb | sed -n 42p)" ]
 	# without units of its own G = 1 gives the unit of mass
 	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 q.hdf5
