@@ -292,6 +292,12 @@ h5() {
 	refused files 'this is one of 3 files of a snapshot, whose names should end in .0.hdf5'
 	fails_with 1 'is no whole HDF5 file' "nb-convert --from gadget-hdf5 '$NB_TOP/Makefile'"
 	fails_with 1 'standard input: the file is empty' ': | nb-convert --from gadget-hdf5'
+	# catalogues of groups, with a count of bodies and without
+	for counts in 'h["NumPart_ThisFile"] = [0] * 6' ''; do
+		"$PYTHON_H5" -c "import h5py; f = h5py.File('fof.hdf5', 'w'); f['Group/GroupMass'] = [1.0, 2.0]
+h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
+		fails_with 1 'fof.hdf5: this is a catalogue of groups, which has no bodies (give the snapshot' 'nb-convert --from auto fof.hdf5'
+	done
 	# a group that contains itself has an end
 	make_hdf5 loop loop.hdf5
 	equals "$(from gadget-hdf5 loop.hdf5 | nb-stats --format tsv | stat_of n)" 8
