@@ -77,8 +77,8 @@ python_with() {
 	fails_with 1 "; it looks like a TIPSY file: --from tipsy" 'cat p.tipsy | nb-convert --from gadget'
 	fails_with 1 "; this is a particle stream (it needs no '--from')" 'nb-convert --from nemo p.nb'
 	# a file of the right format that is wrong in itself has no such hint
-	head -c 400 p.nemo >cut
-	fails_with 1 'cut: the file ends at byte 400' 'nb-convert --from nemo cut'
+	head -c 400 p.nemo >short
+	fails_with 1 'short: the file ends at byte 400' 'nb-convert --from nemo short'
 	run ! grep -q 'looks like' "$BATS_TEST_TMPDIR/fails.err"
 	# rows of a table that come one by one are not waited for
 	mkfifo rows
@@ -99,8 +99,8 @@ python_with() {
 
 @test "a TIPSY file that is cut is told from a file of no known format" {
 	nb-gen plummer -n 50 | nb-convert -q --to tipsy p.tipsy
-	head -c 1000 p.tipsy >cut
-	fails_with 1 'cut: 1000 bytes, but its header says 0 gas, 50 dark and 0 star bodies, which are 1832' 'nb-convert --from auto cut'
+	head -c 1000 p.tipsy >short
+	fails_with 1 'short: 1000 bytes, but its header says 0 gas, 50 dark and 0 star bodies, which are 1832' 'nb-convert --from auto short'
 }
 
 # ---- parts ----

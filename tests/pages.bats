@@ -100,8 +100,8 @@ recipes() {
 	[ "$(ffprobe -v error -count_frames -show_entries stream=nb_read_frames -of csv=p=0 galaxies.mp4)" -eq 11 ]
 	at_most 1e-3 "$(sed -n 's/.*energy .*error .* in the end, \([^ ]*\) at most.*/\1/p' galaxies.txt)"
 	# the snapshots are frames 0, 5 and 10, and ParaView sees their times
-	nb-stats --format tsv <units.nb | awk 'NR == 2 || NR == 7 || NR == 12 { printf "%.6f\n", $2 }' >times
-	sed -n 's/.*timestep="\([^"]*\)".*/\1/p' paraview.pvd | xargs printf '%.6f\n' | diff times -
+	nb-stats --format tsv <units.nb | awk 'NR == 2 || NR == 7 || NR == 12 { printf "%.6f\n", $2 }' >seen
+	sed -n 's/.*timestep="\([^"]*\)".*/\1/p' paraview.pvd | xargs printf '%.6f\n' | diff seen -
 	for seed in 1 2 3; do [ "$(wc -l <seed-$seed.tsv)" -eq 12 ]; done
 	for f in eps-0.02.nb eps-0.2.nb; do nb-stats --check <$f; done
 	# the Earth is back after a year
