@@ -125,7 +125,7 @@ comes_back() {
 	nb-stats --check <back.nb
 	nb-select -q --no-history --fields "$columns" --sort id <full.nb >want.nb
 	nb-select -q --no-history --fields "$columns" --sort id <back.nb >got.nb
-	nb-diff --quiet want.nb got.nb || { nb-diff want.nb got.nb && return 1; }
+	nb-diff want.nb got.nb
 	for key in $3; do
 		equals "$(nb-stats --attributes <back.nb | grep "^$key=")" "$(nb-stats --attributes <full.nb | grep "^$key=")"
 	done
