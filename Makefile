@@ -231,7 +231,8 @@ fuzz-programs: $(FUZZERS)
 # Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt
+DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
+	python3-astropy python3-vtk9 splash
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev

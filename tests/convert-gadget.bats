@@ -50,12 +50,57 @@ python_with() {
 	[ "$(attribute G c.nb)" = 2 ]
 	printf '0 1.5\n' | from auto >p.nb
 	[ "$(attribute universe_radius p.nb)" = 1.5 ]
-	fails_with 1 'standard input is none of amuse, princeton, csv, gadget, tipsy, gadget-hdf5, nemo' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
-	fails_with 1 'standard input is none of amuse, princeton, csv, gadget, tipsy, gadget-hdf5, nemo' "printf 'a\0b' | nb-convert --from auto"
+	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
+	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
 	fails_with 1 'standard input: the file is empty' 'nb-convert --from auto </dev/null'
 	fails_with 1 "standard input: this is a particle stream (it needs no '--from')" 'nb-gen kepler | nb-convert --from auto'
 	fails_with 1 "standard input: this is gzip: put 'gzip -dc' before" 'echo x | gzip | nb-convert --from auto'
 	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --from auto --columns x,y </dev/null'
+}
+
+@test "a file of another format than --from says is refused with the format that it has" {
+	make_snapshot galaxy.gadget
+	nb-gen plummer -n 5 >p.nb
+	for format in tipsy nemo gadget-hdf5; do nb-convert -q --to $format p.$format <p.nb; done
+	nb-convert -q --no-comments --to csv p.csv <p.nb
+	cp "$NB_TOP/tests/data/planets.txt" planets.princeton
+	for file in galaxy.gadget p.tipsy p.nemo p.gadget-hdf5 p.csv planets.princeton; do
+		format=${file##*.}
+		for wrong in gadget tipsy nemo csv princeton; do
+			[ "$wrong" != "$format" ] || continue
+			fails_with 1 "nb-convert: $file" "nb-convert --from $wrong $file"
+			grep -q "; it looks like .*: --from $format\$" "$BATS_TEST_TMPDIR/fails.err"
+		done
+	done
+	gzip -c p.tipsy >p.gz
+	fails_with 1 "; this is gzip: put 'gzip -dc' before" 'nb-convert --from tipsy p.gz'
+	fails_with 1 "; it looks like a TIPSY file: --from tipsy" 'cat p.tipsy | nb-convert --from gadget'
+	fails_with 1 "; this is a particle stream (it needs no '--from')" 'nb-convert --from nemo p.nb'
+	# a file of the right format that is wrong in itself has no such hint
+	head -c 400 p.nemo >short
+	fails_with 1 'short: the file ends at byte 400' 'nb-convert --from nemo short'
+	run ! grep -q 'looks like' "$BATS_TEST_TMPDIR/fails.err"
+	# rows of a table that come one by one are not waited for
+	mkfifo rows
+	timeout 20 nb-convert --from csv <rows >out 2>err &
+	exec {to}>rows
+	printf 'a,b\n1,2\n' >&"$to"
+	for ((i = 0; i < 100; i++)); do
+		[ ! -s err ] || break
+		sleep 0.1
+	done
+	exec {to}>&-
+	wait $! || :
+	[ "$i" -lt 100 ]
+	# and other programs know what to put before
+	fails_with 1 "(this looks like a GADGET snapshot: put 'nb-convert --from gadget' before)" 'nb-stats galaxy.gadget'
+	fails_with 1 "(this is a NEMO snapshot: put 'nb-convert --from nemo' before)" 'nb-stats <p.nemo'
+}
+
+@test "a TIPSY file that is cut is told from a file of no known format" {
+	nb-gen plummer -n 50 | nb-convert -q --to tipsy p.tipsy
+	head -c 1000 p.tipsy >short
+	fails_with 1 'short: 1000 bytes, but its header says 0 gas, 50 dark and 0 star bodies, which are 1832' 'nb-convert --from auto short'
 }
 
 # ---- parts ----

@@ -214,6 +214,10 @@ h5() {
 	close_to 1.98840987e43 "$(h5 p.hdf5 'f["Units"].attrs["UnitMass_in_g"]')" 1e35
 	close_to 100000 "$(h5 p.hdf5 'f["Units"].attrs["UnitVelocity_in_cm_per_s"]')" 1e-9
 	equals "$(h5 p.hdf5 'f["Parameters"].attrs["GravityConstantInternal"]')" "$(attribute p.nb G)"
+	# a factor 1/h in Parameters is for readers a reason to think of comoving numbers
+	equals "$(h5 p.hdf5 '["HubbleParam" in f[k].attrs for k in ("Header", "Parameters")]')" '[True, False]'
+	mutate attribute omega0 0.3 <p.nb | nb-convert --to gadget-hdf5 c.hdf5
+	equals "$(h5 c.hdf5 '[f["Parameters"].attrs[k] for k in ("Omega0", "HubbleParam")]')" '[0.3, 1.0]'
 	[ "$(h5 p.hdf5 'f["PartType1/Coordinates"][41].tolist()' | tr -d '[],')" = "$(mutate show pos <p.nb | sed -n 42p)" ]
 	# without units of its own G = 1 gives the unit of mass
 	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 q.hdf5
@@ -288,6 +292,12 @@ h5() {
 	refused files 'this is one of 3 files of a snapshot, whose names should end in .0.hdf5'
 	fails_with 1 'is no whole HDF5 file' "nb-convert --from gadget-hdf5 '$NB_TOP/Makefile'"
 	fails_with 1 'standard input: the file is empty' ': | nb-convert --from gadget-hdf5'
+	# catalogues of groups, with a count of bodies and without
+	for counts in 'h["NumPart_ThisFile"] = [0] * 6' ''; do
+		"$PYTHON_H5" -c "import h5py; f = h5py.File('fof.hdf5', 'w'); f['Group/GroupMass'] = [1.0, 2.0]
+h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
+		fails_with 1 'fof.hdf5: this is a catalogue of groups, which has no bodies (give the snapshot' 'nb-convert --from auto fof.hdf5'
+	done
 	# a group that contains itself has an end
 	make_hdf5 loop loop.hdf5
 	equals "$(from gadget-hdf5 loop.hdf5 | nb-stats --format tsv | stat_of n)" 8

@@ -322,6 +322,18 @@ make_tipsy() {
 	cmp back.nb king.nb
 }
 
+@test "the King model of ChaNGa has the energy that PKDGRAV found" {
+	real king_soft.tipsy
+	real king_pkdgrav.log
+	# its splines end at twice the softening, those of nb at 2.8 times
+	from tipsy "$NB_DATA/formats/king_soft.tipsy" | nb-calc 'eps /= 1.4' | nb-sort-zorder | nb-build-tree |
+		nb-force -m tree -t 0.5 --softening-kernel spline --potential | nb-stats --format tsv >found
+	read -r _ _ etot ekin epot _ < <(grep -v '^#' "$NB_DATA/formats/king_pkdgrav.log")
+	close_to "$etot" "$(stat_of etot <found)" 1.5e-3
+	close_to "$ekin" "$(stat_of ekin <found)" 1e-5
+	close_to "$epot" "$(stat_of epot <found)" 1.5e-3
+}
+
 # ---- NEMO ----
 
 # a NEMO file by the description of the format: make_nemo ORDER FORM TYPE, two snapshots of two bodies; the second has no

@@ -66,6 +66,38 @@ const struct nb_format *nb_format_recognised(const unsigned char *head, size_t n
 	return NULL;
 }
 
+/* What the file is that begins so if it is none of a known format; NULL: that is not known. */
+static const char *stranger(const unsigned char *head, size_t n)
+{
+	return nb_is_stream(head, n) ? "this is a particle stream (it needs no '--from')" : nb_foreign(head, n);
+}
+
+/* What the user may have meant who asked for in->format. */
+static void prepare_hint(struct nb_import *in)
+{
+	size_t n;
+	const int table = (in->format->traits & NB_TABLE) != 0;
+	/* rows of a table may come one by one through a pipe, without header if they are named */
+	const int waits = table && (in->columns || in->bytes->size == 0);
+	const unsigned char *head = waits ? NULL : nb_bytes_peek(in->bytes, NB_HEAD, &n);
+	if (!head || n == 0)
+		return;
+	const struct nb_format *other = nb_format_recognised(head, n, in->bytes->size);
+	const char *what = other ? NULL : stranger(head, n);
+	if (other && other != in->format)
+		snprintf(in->hint, sizeof in->hint, "it looks like %s: --from %s", other->about, other->name);
+	else if (what)
+		snprintf(in->hint, sizeof in->hint, "%s", what);
+}
+
+/* Once nothing of the file has been read: a message of its own may have said that already. */
+static void add_hint(struct nb_import *in)
+{
+	const size_t used = strlen(in->error);
+	if (in->nframe == 0 && *in->hint && !strstr(in->error, in->hint) && !strstr(in->error, "--from"))
+		snprintf(in->error + used, sizeof in->error - used, "; %s", in->hint);
+}
+
 /* The format by the head of the file; NULL after in->error is set. */
 static const struct nb_format *recognise(struct nb_import *in)
 {
@@ -79,9 +111,7 @@ static const struct nb_format *recognise(struct nb_import *in)
 	format = nb_format_recognised(head, n, in->bytes->size);
 	if (format)
 		return format;
-	const char *what = n == 0		   ? "the file is empty"
-			   : nb_is_stream(head, n) ? "this is a particle stream (it needs no '--from')"
-						   : nb_foreign(head, n);
+	const char *what = n == 0 ? "the file is empty" : stranger(head, n);
 	if (what) {
 		snprintf(in->error, sizeof in->error, "%s: %s", nb_import_tail(in), what);
 		return NULL;
@@ -150,11 +180,15 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 		status = in->format ? NB_OK : NB_EINVAL;
 	}
 	if (!status) {
+		if (format)
+			prepare_hint(in);
 		in->state = new_state(in->format->import_size);
 		status = in->state ? in->format->open(in) : NB_ENOMEM;
 	}
-	if (status)
+	if (status) {
 		explain(in, status);
+		add_hint(in);
+	}
 	return status;
 }
 
@@ -164,8 +198,10 @@ static enum nb_answer next_frame(struct nb_import *in, struct nb_frame *frame)
 	in->selected = NB_SELECTED_NONE;
 	in->usual_units = 0;
 	enum nb_answer answer = in->format->next(in, frame);
-	if (answer == NB_ERROR)
+	if (answer == NB_ERROR) {
 		explain(in, NB_ENOMEM);
+		add_hint(in);
+	}
 	in->nframe += answer == NB_FRAME;
 	return answer;
 }

@@ -115,8 +115,9 @@ struct nb_import {
 	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame that is not all that the file holds */
 	uint64_t nframe;		      /* frames passed, wanted or not */
 	char error[NB_EXCHANGE_ERROR_SIZE];
-	char *opened; /* the path that was opened, where it is another than the one given */
-	void *state;  /* of the format */
+	char hint[128]; /* what the file seems to be if it is not of the format that was asked for */
+	char *opened;	/* the path that was opened, where it is another than the one given */
+	void *state;	/* of the format */
 };
 
 struct nb_table_text {

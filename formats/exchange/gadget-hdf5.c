@@ -115,10 +115,19 @@ static int whole(struct gadget_hdf5_reader *reader, const char *path, size_t k, 
 	return NB_OK;
 }
 
+static int refuse_catalogue(struct gadget_hdf5_reader *reader)
+{
+	return nb_h5_fail(&reader->file,
+		"this is a catalogue of groups, which has no bodies (give the snapshot that it belongs to)");
+}
+
 /* Bodies of each type in the present file. */
 static int count_bodies(struct gadget_hdf5_reader *reader, uint64_t n[TYPES])
 {
 	const struct nb_h5_item *item = nb_h5_find(&reader->file, "Header@NumPart_ThisFile");
+	uint64_t all = 0;
+	if ((!item || !item->number) && nb_h5_find(&reader->file, "Header@Ngroups_ThisFile"))
+		return refuse_catalogue(reader);
 	if (!item || !item->number)
 		return nb_h5_fail(
 			&reader->file, "this HDF5 file is no GADGET snapshot (it has no Header/NumPart_ThisFile)");
@@ -129,6 +138,10 @@ static int count_bodies(struct gadget_hdf5_reader *reader, uint64_t n[TYPES])
 	for (unsigned t = 0; t < item->count; t++)
 		if (whole(reader, item->path, t, (double)NB_MAX_ROWS, &n[t]))
 			return NB_EINVAL;
+		else
+			all += n[t];
+	if (all == 0 && nb_h5_find(&reader->file, "Header@Ngroups_ThisFile"))
+		return refuse_catalogue(reader);
 	if (reader->ntype < item->count)
 		reader->ntype = (unsigned)item->count;
 	return NB_OK;

@@ -145,7 +145,7 @@ static void describe_units(struct nb_h5_file *file, struct nb_h5_node *root, con
 	static const double kpc = 3.0856775814913673e21, kms = 1e5;
 	const char *text = nb_frame_attribute(frame, "units");
 	struct nb_unit_system units;
-	double G, softening, length = kpc, velocity = kms, mass;
+	double G, softening, omega0, length = kpc, velocity = kms, mass;
 	if (nb_frame_attribute_f64(frame, "G", 1, &G))
 		G = 1;
 	if (nb_frame_attribute_f64(frame, "softening", 0, &softening))
@@ -163,7 +163,9 @@ static void describe_units(struct nb_h5_file *file, struct nb_h5_node *root, con
 		nb_h5_attribute_f64(file, group[k], "UnitVelocity_in_cm_per_s", velocity);
 	}
 	nb_h5_attribute_f64(file, group[0], "GravityConstantInternal", G);
-	describe_cosmology(file, group[0], frame);
+	/* HubbleParam is there for pynbody a reason to take numbers for comoving ones */
+	if (nb_frame_attribute_f64(frame, "omega0", 0, &omega0) || omega0 != 0)
+		describe_cosmology(file, group[0], frame);
 	if (softening > 0 && !nb_frame_field(frame, NB_EPS)) {
 		nb_h5_attribute_f64(file, group[0], "SofteningComovingClass0", softening);
 		nb_h5_attribute_f64(file, group[0], "SofteningMaxPhysClass0", softening);

@@ -37,10 +37,13 @@ int nb_lines_fail(struct nb_lines *lines, const char *format, ...)
 	return NB_EINVAL;
 }
 
-/* What the file is that begins with these bytes and is no text. */
+/* What the file is that begins with these bytes and is no text; NULL: another format may recognise it. */
 static const char *foreign(const char *head, size_t n)
 {
-	return nb_is_stream(head, n) ? "this is a particle stream (it needs no '--from')" : nb_foreign(head, n);
+	const char *what = nb_foreign(head, n);
+	return nb_is_stream(head, n)		    ? "this is a particle stream (it needs no '--from')"
+	       : what && strstr(what, "nb-convert") ? NULL
+						    : what;
 }
 
 /* More bytes behind what the buffer holds. */

@@ -83,8 +83,9 @@ static int recognises(const unsigned char *head, size_t n, uint64_t size)
 	struct header header;
 	if (n < NB_TIPSY_SHORT_HEADER || !parse_header(head, &header) || !is_sum(&header) || !isfinite(header.time))
 		return 0;
-	if (size)
-		return fits(&header, head, n, size);
+	if (size && fits(&header, head, n, size))
+		return 1;
+	/* a pipe, or a file that has been cut */
 	return header.total > 0 && n >= NB_TIPSY_HEADER && nb_wire_u32(head + NB_TIPSY_SHORT_HEADER, 0) == 0;
 }
 

@@ -14,7 +14,8 @@ static const struct page {
 } pages[] = {
 	{"nb", "7", "N-body simulation (nbody) of galaxy, star cluster and planets as a chain of Unix filters"},
 	{"nb-cookbook", "7",
-		"recipes for N-body simulation in the shell: restart, select, combine, units, films, scripts"},
+		"recipes for N-body simulation in the shell: restart, select, combine, units, films, snapshots, "
+		"scripts"},
 	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},
 	{"nb-formats", "7", "formats of other programs: what each holds, which programs read it, how units and G map"},
 	{"nb-papers", "7", "the five publications whose algorithms nb unites, and where its kernels differ from them"},
