@@ -848,6 +848,34 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	cmp want.csv both
 }
 
+@test "with -o an output of several files is written as with an operand" {
+	nb-gen plummer -n 40 | nb-calc 'id += 100' >p.nb
+	nb-gen kepler | nb-step -d 0.1 -k 2 nb-force >run.nb
+	mkdir operand option
+	nb-convert -q --to gadget --files 4 operand/snap <p.nb
+	nb-convert -q --to tipsy operand/p.tipsy <p.nb
+	nb-convert -q --to vtp operand/run.pvd <run.nb
+	nb-convert -q --to gadget --files 4 -o option/snap p.nb
+	nb-convert -q --to tipsy p.nb -o option/p.tipsy
+	nb-convert -q --to vtp -o option/run.pvd <run.nb
+	equals "$(cd option && echo *)" 'p.tipsy p.tipsy.iord run.pvd run_000000.vtp run_000001.vtp run_000002.vtp snap.0 snap.1 snap.2 snap.3'
+	diff -r operand option
+	# a failure leaves what was there, and nothing else
+	head -c 1500 p.nb >cut.nb
+	fails_with 1 'truncated stream' 'nb-convert -q --to gadget --files 4 -o option/snap cut.nb'
+	fails_with 1 'truncated stream' 'nb-convert -q --to tipsy -o option/p.tipsy cut.nb'
+	diff -r operand option
+	rm option/snap.2
+	mkdir option/snap.2
+	nb-gen plummer -n 50 >other.nb
+	fails_with 1 "write error: 'option/snap': Is a directory" 'nb-convert -q --to gadget --files 4 -o option/snap other.nb'
+	rmdir option/snap.2
+	cp operand/snap.2 option/
+	diff -r operand option
+	fails_with 2 "option '--files' needs a FILE" 'nb-convert -q --to gadget --files 4 -o - p.nb'
+	fails_with 2 "invalid output ''" "nb-convert --to csv -o '' p.nb"
+}
+
 @test "wrong usage of nb-convert exits 2" {
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
 	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'

@@ -119,17 +119,21 @@ static void check_options(struct nb_run *run, const struct convert *opt, int fro
 		nb_die(NB_EXIT_USAGE, "option '--no-comments' needs '--to csv'");
 }
 
-/* With --to the operand is the output, unless that is given with --output: it is the input then.  A stream is not
- * taken for the output, as it would be the input of any other program. */
+/* With --to the operand is the output, unless that is given with --output: it is the input then.  The format opens
+ * either, as it may need several files.  A stream is not taken for the output, as it would be the input of any other
+ * program. */
 static void check_operand(struct nb_run *run, struct convert *opt, int from)
 {
-	if (run->noperand == 0)
+	const int named = !from && run->common.output;
+	if (named && run->noperand)
+		run->from = (struct nb_operands){.n = 1, .path = run->operand};
+	if (named && nb_output_is_file(run)) {
+		opt->path = run->common.output;
+		run->common.output = NULL;
+	}
+	if (named || run->noperand == 0)
 		return;
 	const char *path = run->operand[0];
-	if (!from && run->common.output) {
-		run->from = (struct nb_operands){.n = 1, .path = run->operand};
-		return;
-	}
 	opt->path = strcmp(path, "-") != 0 ? path : NULL;
 	if (!from && nb_file_is_stream(path))
 		nb_die(NB_EXIT_USAGE,
