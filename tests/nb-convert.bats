@@ -697,6 +697,49 @@ reads() {
 	bad "1: column 'x' appears twice" '1 2\n' x,x
 }
 
+@test "--separator divides the cells of a table both ways, to the same bytes" {
+	printf '%s\n' '# column a;b <f8 1 0' '# column note |S32 1 0' '# unit=a|b' 'id,mass,x,y,z,"a,b","c d",a;b,e|f,note' \
+		'7,1.5,1,2,3,-1e-300,nan,6,7,"a b;c|d	e,""f"""' '3,2,-1,-2,-3,4,5,,0.1,""' | from csv - >t.nb
+	nb-gen plummer -n 50 | nb-step --no-history -d 0.01 -k 2 nb-force >run.nb
+	from csv --columns x,y,z <<<'1 2 3' | nb-calc --no-history 'species = 3' >one.nb
+	for file in t run one; do
+		for separator in tab space ';' , '|' : '&'; do
+			nb-convert --to csv --separator "$separator" -o "$file.txt" "$file.nb"
+			from csv --separator "$separator" "$file.txt" | cmp - "$file.nb"
+			nb-convert --to csv --safe-cells --separator "$separator" -o safe.txt "$file.nb"
+			from csv --safe-cells --separator "$separator" safe.txt | cmp - "$file.nb"
+			case $separator in
+			tab | space | ';') from csv "$file.txt" | cmp - "$file.nb" ;; # as the header has it
+			,) nb-convert --to csv "$file.nb" -o - | cmp - "$file.txt" ;;
+			esac
+		done
+	done
+	nb-convert --to csv --no-comments --separator ';' <t.nb >t.txt
+	equals "$(head -n 2 t.txt)" 'id;mass;x;y;z;"a,b";c_d;"a;b";e|f;note
+7;1.5;1;2;3;-1e-300;nan;6;7;"a b;c|d	e,""f"""'
+	# numbers of other programs agree, by the same separator
+	nb-convert --to csv --no-comments --separator tab --frame 1 <run.nb >tab.txt
+	nb-convert --to csv --no-comments --frame 1 <run.nb | tr , '\t' | cmp - tab.txt
+	close_to "$(nb-convert --to csv --no-comments --separator '|' --frame 1 <run.nb | awk -F '|' 'NR > 1 { s += $2 } END { print s }')" 1 1e-9
+	python3 -c '
+import csv
+rows = list(csv.reader(open("t.txt"), delimiter=";"))
+assert rows[0] == ["id", "mass", "x", "y", "z", "a,b", "c_d", "a;b", "e|f", "note"], rows
+assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len(rows) == 3, rows'
+	# the one that is given wins over what would be guessed
+	reads '1;2;"a;b"\n' 'id,x,y,name 0,1,2,"a;b"' --separator ';' --columns x,y,name
+	reads '1|2|sun\n3|4|\n' 'id,x,y,name 0,1,2,"sun" 1,3,4,""' --separator '|' --columns x,y,name
+	reads 'x:y:n,m\n1:2:3\n' 'id,x,y,"n,m" 0,1,2,3' --separator :
+	reads '# x|y\n1|2\n' 'id,x,y 0,1,2' --separator '|'
+	printf 'name|x|y\nq,1,2\n' >c.txt
+	fails_with 1 "c.txt line 2: 1 cells (the header has 3); what divides them is '|'" "nb-convert --from csv --separator '|' c.txt"
+	for bad in '' a 7 '"' '#' . -- ,, tabs $'\xc3'; do
+		fails_with 2 "invalid separator '" "nb-convert --from csv --separator '$bad' </dev/null"
+	done
+	fails_with 2 "option '--separator' needs '--from csv' or '--to csv'" 'nb-convert --from princeton --separator tab </dev/null'
+	fails_with 2 "option '--separator' needs '--from csv' or '--to csv'" 'nb-convert --to npy --separator tab <t.nb'
+}
+
 @test "tables that are not understood are refused with what to do" {
 	bad() { # bad MESSAGE TEXT
 		printf %b "$2" >bad.csv
