@@ -50,8 +50,8 @@ python_with() {
 	[ "$(attribute G c.nb)" = 2 ]
 	printf '0 1.5\n' | from auto >p.nb
 	[ "$(attribute universe_radius p.nb)" = 1.5 ]
-	fails_with 1 'standard input is none of princeton, csv, gadget' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
-	fails_with 1 'standard input is none of princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
+	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
+	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
 	fails_with 1 'standard input: the file is empty' 'nb-convert --from auto </dev/null'
 	fails_with 1 "standard input: this is a particle stream (it needs no '--from')" 'nb-gen kepler | nb-convert --from auto'
 	fails_with 1 "standard input: this is gzip: put 'gzip -dc' before" 'echo x | gzip | nb-convert --from auto'
