@@ -703,7 +703,7 @@ reads() {
 	nb-gen plummer -n 50 | nb-step --no-history -d 0.01 -k 2 nb-force >run.nb
 	from csv --columns x,y,z <<<'1 2 3' | nb-calc --no-history 'species = 3' >one.nb
 	for file in t run one; do
-		for separator in tab space ';' , '|' : '&'; do
+		for separator in tab space ';' ',' '|' : '&'; do
 			nb-convert --to csv --separator "$separator" -o "$file.txt" "$file.nb"
 			from csv --separator "$separator" "$file.txt" | cmp - "$file.nb"
 			nb-convert --to csv --safe-cells --separator "$separator" -o safe.txt "$file.nb"
@@ -733,7 +733,7 @@ assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len
 	reads '# x|y\n1|2\n' 'id,x,y 0,1,2' --separator '|'
 	printf 'name|x|y\nq,1,2\n' >c.txt
 	fails_with 1 "c.txt line 2: 1 cells (the header has 3); what divides them is '|'" "nb-convert --from csv --separator '|' c.txt"
-	for bad in '' a 7 '"' '#' . -- ,, tabs $'\xc3'; do
+	for bad in '' a 7 '"' '#' . -- ',,' tabs $'\xc3'; do
 		fails_with 2 "invalid separator '" "nb-convert --from csv --separator '$bad' </dev/null"
 	done
 	fails_with 2 "option '--separator' needs '--from csv' or '--to csv'" 'nb-convert --from princeton --separator tab </dev/null'
