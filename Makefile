@@ -307,6 +307,11 @@ bench-pipes: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
 	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
+# speed and memory of nb-convert for each format: tests/bench/run-formats
+bench-formats: deps-build
+	@$(MAKE) --no-print-directory all
+	tests/bench/run-formats $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
+
 # PLOT=1: pictures too
 bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
@@ -371,6 +376,7 @@ help:
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
+	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
 	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
@@ -381,6 +387,6 @@ help:
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
 	deps-lint deps-plot demo check check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-pipes bench-papers lint man install uninstall clean help
+	bench-gpu bench-pipes bench-formats bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

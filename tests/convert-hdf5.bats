@@ -447,3 +447,32 @@ strike() { # FILE STEP
 	strike s.hdf5 409
 	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
 }
+
+@test "of a huge HDF5 snapshot only what is wanted is read" {
+	needs_h5py
+	"$PYTHON_H5" - <<-'END'
+		import h5py, numpy
+		n = 10**8
+		with h5py.File("huge.hdf5", "w") as f:
+		    h = f.create_group("Header").attrs
+		    h["NumPart_ThisFile"] = h["NumPart_Total"] = numpy.array([5, n], "u4")
+		    h["MassTable"] = numpy.array([1.0, 2.0])
+		    h["NumFilesPerSnapshot"], h["Time"] = 1, 0.5
+		    for t, rows in (0, 5), (1, n):
+		        for name, shape, kind in ("Coordinates", (rows, 3), "f4"), ("Velocities", (rows, 3), "f4"), ("ParticleIDs", (rows,), "u4"):
+		            p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+		            p.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+		            p.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+		            p.set_layout(h5py.h5d.CONTIGUOUS)
+		            g = f.require_group("PartType%d" % t)
+		            d = h5py.Dataset(h5py.h5d.create(g.id, name.encode(), h5py.h5t.py_create(numpy.dtype(kind)), h5py.h5s.create_simple(shape), p))
+		            d[rows - 1:] = 7
+	END
+	[ "$(stat -c %s huge.hdf5)" -gt 2000000000 ]
+	[ "$(du -m huge.hdf5 | cut -f 1)" -lt 10 ]
+	# the library that lists what is there is a file of some MB, which is written and read too
+	at_most 2000000 "$(bytes_read 'nb-convert --from gadget-hdf5 --no-history --species 0 --fields pos,vel,mass huge.hdf5')"
+	[ "$(nb-stats --format tsv out | stat_of n)" = 5 ]
+	at_most 2000000 "$(bytes_read 'nb-convert --from gadget-hdf5 --no-history --rows 4:100000004:25000000 --fields pos,mass,species huge.hdf5')"
+	equals "$(mutate show pos <out | sed -n '1p;$p' | paste -sd ' ' | tr -d ',') $(mutate show mass <out | paste -sd ' ')" '7.0 7.0 7.0 7.0 7.0 7.0 1.0 2.0 2.0 2.0 2.0'
+}

@@ -722,6 +722,105 @@ for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) f
 	[ "$output" = 'nb-convert: a VTK file of points cannot represent these columns, which are left out: name' ]
 }
 
+# ---- parts ----
+
+# as the same of a table, from a file and from a pipe: parts_agree FORMAT FILE
+parts_agree() {
+	local part words
+	from "$1" "$2" >all.nb
+	nb-convert -q --to csv -o all.csv all.nb
+	for part in '--rows 7' '--rows 3:250:11' '--rows ::13' '--rows 99:200' '--rows 5000:' '--species 0' '--species 1,4' \
+		'--species 3' '--species 4 --rows 5::3' '--sphere 0,0,0,1' '--sphere 0.5,0,0,1.5 --species 1,4' \
+		'--rows 1::2 --species 0,4 --sphere 0,0.5,0,1.2' '--fields pos,vel --rows 3:9' '--fields id,mass --rows 4::100' \
+		'--fields id --sphere 0,0,0,1' '--rows ::2 --keep-derived'; do
+		[[ $1 != nemo || $part != *--species* ]] || continue
+		read -ra words <<<"$part"
+		from csv "${words[@]}" all.csv >want.nb
+		from "$1" "${words[@]}" "$2" | cmp - want.nb || { echo "$part"; return 1; }
+		[ -e "$2.iord" ] || from "$1" "${words[@]}" - <"$2" | cmp - want.nb || { echo "pipe $part"; return 1; }
+	done
+}
+
+@test "--rows, --species, --sphere and --fields take the same bodies of TIPSY, NEMO and a table" {
+	(
+		echo '# types=gadget'
+		nb-gen plummer -n 300 | nb-force -e 0.1 --potential | nb-convert --to csv --no-comments |
+			awk -F , -v OFS=, 'NR == 1 { print $0, "species,eps"; next } { print $0, (NR < 100 ? 0 : NR < 180 ? 1 : 4), NR / 1000 }' |
+			cut -d , -f 1-8,12-
+	) >mixed.csv
+	head -n 2 mixed.csv | tail -n 1 | grep -qx id,mass,x,y,z,vx,vy,vz,pot,species,eps
+	from csv mixed.csv >m.nb
+	nb-convert -q --to tipsy -o m.tipsy m.nb
+	parts_agree tipsy m.tipsy
+	# with ids and arrays of others beside it
+	nb-calc 'id = 1000 - id' m.nb | nb-convert -q --to tipsy -o a.tipsy
+	(echo 300 && seq 1 0.5 150.5) >a.tipsy.HI
+	from tipsy --rows 17 a.tipsy | nb-convert --to csv --no-comments | tail -n 1 | grep -q ',9.5$'
+	parts_agree tipsy a.tipsy
+	nb-convert -q --to nemo -o m.nemo m.nb
+	parts_agree nemo m.nemo
+	nb-convert -q --to nemo-split -o s.nemo m.nb
+	parts_agree nemo s.nemo
+}
+
+@test "of a huge TIPSY file only what is wanted is read" {
+	python3 - <<-'END'
+		import struct
+		with open("huge.tipsy", "wb") as f:
+		    n = 100 * 10**6
+		    f.write(struct.pack(">d6i", 0, n + 7, 3, 3, n, 4, 0))
+		    f.write(struct.pack(">12f", *range(12)) * 3)
+		    f.seek(n * 36, 1)
+		    f.write(struct.pack(">11f", *range(1, 12)) * 4)
+	END
+	at_most 600000 "$(bytes_read 'nb-convert --from tipsy --no-history --species 0,4 huge.tipsy')"
+	[ "$(nb-stats --format tsv out | stat_of n)" = 7 ]
+	at_most 600000 "$(bytes_read 'nb-convert --from tipsy --no-history --rows 1:100000002:33333333 huge.tipsy')"
+	equals "$(mutate show id <out | paste -sd ' ')" '1 33333334 66666667 100000000'
+	at_most 600000 "$(bytes_read 'nb-convert --from tipsy --no-history --rows 100000003: --fields id,mass huge.tipsy')"
+	equals "$(mutate show mass <out | paste -sd ' ')" '1.0 1.0 1.0 1.0'
+}
+
+@test "of a huge NEMO file only what is wanted is read" {
+	python3 - <<-'END'
+		import struct
+		def item(f, kind, tag, data):
+		    f.write(struct.pack("<H", 0x0992) + kind + b"\0" + tag + b"\0" + data)
+		def hole(f, tag, *dims):
+		    f.write(struct.pack("<H", 0x0b92) + b"f\0" + tag + b"\0" + struct.pack("<%di" % (len(dims) + 1), *dims, 0))
+		    size = 4
+		    for d in dims:
+		        size *= d
+		    f.seek(size - 4, 1)
+		    f.write(struct.pack("<f", 7))
+		def end(f):
+		    f.write(struct.pack("<H", 0x0992) + b")\0")
+		n = 100 * 10**6
+		with open("huge.nemo", "wb") as f:
+		    for time in 1.0, 2.0:
+		        item(f, b"(", b"SnapShot", b"")
+		        item(f, b"(", b"Parameters", b"")
+		        item(f, b"i", b"Nobj", struct.pack("<i", n))
+		        item(f, b"d", b"Time", struct.pack("<d", time))
+		        end(f)
+		        item(f, b"(", b"Particles", b"")
+		        if time == 1:
+		            hole(f, b"Mass", n)
+		        hole(f, b"PhaseSpace", n, 2, 3)
+		        hole(f, b"Aux", n)
+		        end(f)
+		        end(f)
+	END
+	at_most 600000 "$(bytes_read 'nb-convert --from nemo --no-history --rows 99999990: --frame 1 huge.nemo')"
+	equals "$(nb-stats --format tsv out | stat_of time)" 2
+	equals "$(mutate show id <out | tail -n 1) $(mutate show mass <out | tail -n 1) $(mutate show aux <out | paste -sd ' ')" \
+		'99999999 7.0 0.0 0.0 0.0 0.0 0.0 0.0 0.0 0.0 0.0 7.0'
+	at_most 600000 "$(bytes_read 'nb-convert --from nemo --no-history --rows 9:99999999:33333330 --fields id,vel --frame 0 huge.nemo')"
+	equals "$(mutate show vel <out | tail -n 1 | tr -d ',')" '0.0 0.0 7.0'
+	truncate -s 3000000000 huge.nemo # what is cut is refused, wanted or not
+	fails_with 1 "the file ends at byte 3000000000, in Aux" 'nb-convert --from nemo --rows 1 --fields id,pos huge.nemo'
+}
+
 # ---- all of them ----
 
 @test "binary formats are recognised, and a full disk is reported" {

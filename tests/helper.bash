@@ -12,6 +12,7 @@
 #   TEST_MARK=$MARK command                 a command whose processes are found again: marked prints their ids, end_marked
 #                                           kills them, and nothing_stays waits until there is none
 #   ends_well FILE                          1 if the stream does not end with an end marker
+#   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step
 #   jerk_for INTEGRATOR                     --jerk if it needs that of nb-force
@@ -68,6 +69,11 @@ close_to() {
 		d = got - want; if (d < 0) d = -d
 		if (!(d <= by)) { print got " is not within " by " of " want; exit 1 }
 	}'
+}
+
+bytes_read() {
+	[ -r /proc/self/io ] || skip 'no /proc/self/io'
+	bash -c "$1"' >out; cat /proc/$$/io' | awk '$1 == "rchar:" { print $2 }'
 }
 
 equals() {

@@ -697,6 +697,49 @@ reads() {
 	bad "1: column 'x' appears twice" '1 2\n' x,x
 }
 
+@test "--separator divides the cells of a table both ways, to the same bytes" {
+	printf '%s\n' '# column a;b <f8 1 0' '# column note |S32 1 0' '# unit=a|b' 'id,mass,x,y,z,"a,b","c d",a;b,e|f,note' \
+		'7,1.5,1,2,3,-1e-300,nan,6,7,"a b;c|d	e,""f"""' '3,2,-1,-2,-3,4,5,,0.1,""' | from csv - >t.nb
+	nb-gen plummer -n 50 | nb-step --no-history -d 0.01 -k 2 nb-force >run.nb
+	from csv --columns x,y,z <<<'1 2 3' | nb-calc --no-history 'species = 3' >one.nb
+	for file in t run one; do
+		for separator in tab space ';' ',' '|' : '&'; do
+			nb-convert --to csv --separator "$separator" -o "$file.txt" "$file.nb"
+			from csv --separator "$separator" "$file.txt" | cmp - "$file.nb"
+			nb-convert --to csv --safe-cells --separator "$separator" -o safe.txt "$file.nb"
+			from csv --safe-cells --separator "$separator" safe.txt | cmp - "$file.nb"
+			case $separator in
+			tab | space | ';') from csv "$file.txt" | cmp - "$file.nb" ;; # as the header has it
+			,) nb-convert --to csv "$file.nb" -o - | cmp - "$file.txt" ;;
+			esac
+		done
+	done
+	nb-convert --to csv --no-comments --separator ';' <t.nb >t.txt
+	equals "$(head -n 2 t.txt)" 'id;mass;x;y;z;"a,b";c_d;"a;b";e|f;note
+7;1.5;1;2;3;-1e-300;nan;6;7;"a b;c|d	e,""f"""'
+	# numbers of other programs agree, by the same separator
+	nb-convert --to csv --no-comments --separator tab --frame 1 <run.nb >tab.txt
+	nb-convert --to csv --no-comments --frame 1 <run.nb | tr , '\t' | cmp - tab.txt
+	close_to "$(nb-convert --to csv --no-comments --separator '|' --frame 1 <run.nb | awk -F '|' 'NR > 1 { s += $2 } END { print s }')" 1 1e-9
+	python3 -c '
+import csv
+rows = list(csv.reader(open("t.txt"), delimiter=";"))
+assert rows[0] == ["id", "mass", "x", "y", "z", "a,b", "c_d", "a;b", "e|f", "note"], rows
+assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len(rows) == 3, rows'
+	# the one that is given wins over what would be guessed
+	reads '1;2;"a;b"\n' 'id,x,y,name 0,1,2,"a;b"' --separator ';' --columns x,y,name
+	reads '1|2|sun\n3|4|\n' 'id,x,y,name 0,1,2,"sun" 1,3,4,""' --separator '|' --columns x,y,name
+	reads 'x:y:n,m\n1:2:3\n' 'id,x,y,"n,m" 0,1,2,3' --separator :
+	reads '# x|y\n1|2\n' 'id,x,y 0,1,2' --separator '|'
+	printf 'name|x|y\nq,1,2\n' >c.txt
+	fails_with 1 "c.txt line 2: 1 cells (the header has 3); what divides them is '|'" "nb-convert --from csv --separator '|' c.txt"
+	for bad in '' a 7 '"' '#' . -- ',,' tabs $'\xc3'; do
+		fails_with 2 "invalid separator '" "nb-convert --from csv --separator '$bad' </dev/null"
+	done
+	fails_with 2 "option '--separator' needs '--from csv' or '--to csv'" 'nb-convert --from princeton --separator tab </dev/null'
+	fails_with 2 "option '--separator' needs '--from csv' or '--to csv'" 'nb-convert --to npy --separator tab <t.nb'
+}
+
 @test "tables that are not understood are refused with what to do" {
 	bad() { # bad MESSAGE TEXT
 		printf %b "$2" >bad.csv
@@ -846,6 +889,34 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	cp a.nb both
 	nb-convert --to csv -o both both
 	cmp want.csv both
+}
+
+@test "with -o an output of several files is written as with an operand" {
+	nb-gen plummer -n 40 | nb-calc 'id += 100' >p.nb
+	nb-gen kepler | nb-step -d 0.1 -k 2 nb-force >run.nb
+	mkdir operand option
+	nb-convert -q --to gadget --files 4 operand/snap <p.nb
+	nb-convert -q --to tipsy operand/p.tipsy <p.nb
+	nb-convert -q --to vtp operand/run.pvd <run.nb
+	nb-convert -q --to gadget --files 4 -o option/snap p.nb
+	nb-convert -q --to tipsy p.nb -o option/p.tipsy
+	nb-convert -q --to vtp -o option/run.pvd <run.nb
+	equals "$(cd option && echo *)" 'p.tipsy p.tipsy.iord run.pvd run_000000.vtp run_000001.vtp run_000002.vtp snap.0 snap.1 snap.2 snap.3'
+	diff -r operand option
+	# a failure leaves what was there, and nothing else
+	head -c 1500 p.nb >cut.nb
+	fails_with 1 'truncated stream' 'nb-convert -q --to gadget --files 4 -o option/snap cut.nb'
+	fails_with 1 'truncated stream' 'nb-convert -q --to tipsy -o option/p.tipsy cut.nb'
+	diff -r operand option
+	rm option/snap.2
+	mkdir option/snap.2
+	nb-gen plummer -n 50 >other.nb
+	fails_with 1 "write error: 'option/snap': Is a directory" 'nb-convert -q --to gadget --files 4 -o option/snap other.nb'
+	rmdir option/snap.2
+	cp operand/snap.2 option/
+	diff -r operand option
+	fails_with 2 "option '--files' needs a FILE" 'nb-convert -q --to gadget --files 4 -o - p.nb'
+	fails_with 2 "invalid output ''" "nb-convert --to csv -o '' p.nb"
 }
 
 @test "wrong usage of nb-convert exits 2" {

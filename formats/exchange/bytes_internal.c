@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* A gap that is at most so large is read: that costs less than to go there. */
-enum { NEAR = 64 << 10 };
+enum { NEAR = 64 << 10, FIRST_AHEAD = 4 << 10 };
 
 int nb_bytes_open(struct nb_bytes *bytes, int fd)
 {
@@ -17,6 +17,7 @@ int nb_bytes_open(struct nb_bytes *bytes, int fd)
 	const off_t from = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
 	bytes->seekable = from >= 0;
 	bytes->size = from >= 0 && st.st_size > from ? (uint64_t)(st.st_size - from) : 0;
+	bytes->ahead = NB_BYTES_MOST;
 	bytes->buffer = nb_alloc(NB_BYTES_MOST, 1);
 	return bytes->buffer ? NB_OK : NB_ENOMEM;
 }
@@ -38,9 +39,12 @@ const unsigned char *nb_bytes_peek(struct nb_bytes *bytes, size_t n, size_t *the
 		bytes->begin = 0;
 	}
 	while (bytes->end - bytes->begin < n && !bytes->ended) {
-		const ssize_t got = read_some(bytes->fd, bytes->buffer + bytes->end, NB_BYTES_MOST - bytes->end);
+		const size_t room = NB_BYTES_MOST - bytes->end, want = n - (bytes->end - bytes->begin),
+			     most = want > bytes->ahead ? want : bytes->ahead;
+		const ssize_t got = read_some(bytes->fd, bytes->buffer + bytes->end, room < most ? room : most);
 		if (got < 0)
 			return NULL;
+		bytes->ahead = bytes->ahead < NB_BYTES_MOST / 2 ? 2 * bytes->ahead : NB_BYTES_MOST;
 		bytes->ended = got == 0;
 		bytes->end += (size_t)got;
 	}
@@ -98,6 +102,7 @@ int nb_bytes_seek(struct nb_bytes *bytes, uint64_t at)
 	if (lseek(bytes->fd, by, SEEK_CUR) < 0)
 		return -1;
 	bytes->begin = bytes->end = 0;
+	bytes->ahead = FIRST_AHEAD;
 	bytes->ended = 0;
 	bytes->at = at;
 	return 0;

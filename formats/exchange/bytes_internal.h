@@ -18,6 +18,7 @@ struct nb_bytes {
 	/* private */
 	unsigned char *buffer;
 	size_t begin, end;
+	size_t ahead; /* read at once: little behind a jump, since another may follow */
 	int ended;
 };
 

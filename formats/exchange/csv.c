@@ -62,6 +62,7 @@ struct csv_reader {
 	struct nb_lines lines;
 	struct nb_csv_said said;
 	char separator;
+	char shown[4];	   /* the same in quotes */
 	char *pending;	   /* a line that has been read and not been used */
 	struct cell *cell; /* of each cell of a line */
 	size_t ncell;
@@ -96,12 +97,14 @@ static char *without_guard(const struct csv_reader *reader, char *text)
 	return text + (reader->lines.in->safe && *text == '\'');
 }
 
-static const char *separator_name(const struct csv_reader *reader)
+static const char *separator_name(struct csv_reader *reader)
 {
+	reader->shown[1] = reader->separator;
 	return reader->separator == ','	   ? "a comma"
 	       : reader->separator == '\t' ? "a tab"
 	       : reader->separator == ';'  ? "a semicolon"
-					   : "a blank";
+	       : reader->separator == ' '  ? "a blank"
+					   : reader->shown;
 }
 
 static int wrong_count(struct csv_reader *reader, size_t ncell)
@@ -202,12 +205,13 @@ static int look_at(const char *line, char separator, struct look *look)
 	return NB_OK;
 }
 
-/* The separator by which the line is a header, if there is one; what it is then. */
+/* The separator by which the line is a header, if there is one, or the one that is given; what it is then. */
 static int look_for_header(struct csv_reader *reader, const char *line, struct look *look)
 {
-	reader->separator = nb_csv_separator(line);
+	const char given = reader->lines.in->separator;
+	reader->separator = given ? given : nb_csv_separator(line);
 	int status = look_at(line, reader->separator, look);
-	for (const char *s = separators; *s && !status && !look->has_xy; s++) {
+	for (const char *s = separators; *s && !status && !look->has_xy && !given; s++) {
 		struct look other;
 		status = look_at(line, *s, &other);
 		if (!status && other.has_xy) {
@@ -222,8 +226,9 @@ static int look_for_header(struct csv_reader *reader, const char *line, struct l
 static int find_separator(struct csv_reader *reader, const char *line)
 {
 	struct look look;
-	reader->separator = nb_csv_separator(line);
-	for (const char *s = separators; *s; s++) {
+	const char given = reader->lines.in->separator;
+	reader->separator = given ? given : nb_csv_separator(line);
+	for (const char *s = separators; *s && !given; s++) {
 		if (look_at(line, *s, &look))
 			return no_memory(reader);
 		if (look.ncell == reader->ncell) {
@@ -577,6 +582,7 @@ static int open_csv(struct nb_import *in)
 	struct csv_reader *reader = in->state;
 	nb_rows_init(&reader->rows);
 	nb_frame_init(&reader->said.frame);
+	strcpy(reader->shown, "' '");
 	if (nb_lines_open(&reader->lines, in))
 		return NB_ENOMEM;
 	if (read_header(reader))

@@ -18,11 +18,11 @@ int nb_csv_writes(const struct nb_column *column, int plain)
 
 /* Escapes: a backslash, a line end, and \x.. for other controls.  Where it must be safe, also what may divide a line in
  * a spreadsheet, and what would be computed if a blank did. */
-static void put_escaped(FILE *to, const char *text, int safe)
+static void put_escaped(FILE *to, const char *text, int safe, char separator)
 {
 	for (const char *c = text; *c; c++) {
-		const int divides = safe &&
-				    (strchr(",;\t|", *c) || (strchr("=+-@", *c) && (c == text || c[-1] == ' ')));
+		const int divides = safe && (strchr(",;\t|", *c) || (*c == separator && *c != ' ') ||
+						    (strchr("=+-@", *c) && (c == text || c[-1] == ' ')));
 		if (*c == '\\')
 			fputs("\\\\", to);
 		else if (*c == '\n')
@@ -42,7 +42,7 @@ static int has_table(const struct nb_frame *frame)
 	return 0;
 }
 
-char *nb_csv_describe(const struct nb_frame *frame, int safe)
+char *nb_csv_describe(const struct nb_frame *frame, int safe, char separator)
 {
 	char *text = NULL;
 	size_t size;
@@ -55,7 +55,7 @@ char *nb_csv_describe(const struct nb_frame *frame, int safe)
 		if (no_tree && nb_attribute_is_of_tree(key))
 			continue;
 		fprintf(to, "# %s=", key);
-		put_escaped(to, nb_frame_attribute_text(frame, k), safe);
+		put_escaped(to, nb_frame_attribute_text(frame, k), safe, separator);
 		putc('\n', to);
 	}
 	for (size_t c = 0; c < frame->ncolumn; c++) {
@@ -63,10 +63,10 @@ char *nb_csv_describe(const struct nb_frame *frame, int safe)
 		if (!nb_csv_writes(column, 0))
 			continue;
 		fputs("# column ", to);
-		put_escaped(to, column->name, safe);
+		put_escaped(to, column->name, safe, separator);
 		fprintf(to, " %s %" PRIu32 " %" PRIu32 "%s", column->dtype, column->ncomp, column->flags,
 			*column->unit ? " " : "");
-		put_escaped(to, column->unit, safe);
+		put_escaped(to, column->unit, safe, separator);
 		putc('\n', to);
 	}
 	const int failed = ferror(to);

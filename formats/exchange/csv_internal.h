@@ -47,8 +47,8 @@ int nb_csv_number(const char *text, double *x);
 int nb_csv_writes(const struct nb_column *column, int plain);
 
 /* The lines of attributes and columns of a frame; from malloc, NULL: out of memory.  safe: nothing that a spreadsheet
- * would compute, wherever it divides the line. */
-char *nb_csv_describe(const struct nb_frame *frame, int safe);
+ * would compute, wherever it divides the line, as by this separator. */
+char *nb_csv_describe(const struct nb_frame *frame, int safe, char separator);
 /* What of the lines (now) is not the same in those of the frame before: lines with the values of attributes that have
  * changed.  *anew: something else has changed, and these are all lines.  From malloc, NULL: out of memory. */
 char *nb_csv_changes(const char *before, const char *now, int *anew);

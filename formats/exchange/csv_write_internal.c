@@ -57,11 +57,17 @@ static const char *guard(int safe, const char *text, size_t length)
 	return safe && length && strchr("=+-@\t\r'", *text) ? "'" : "";
 }
 
-/* In quotes where it must be.  Returns the length. */
-static size_t quote_name(int safe, const char *name, char *to, size_t size)
+static char separator_of(const struct nb_export *out)
 {
-	const char *before = guard(safe, name, strlen(name));
-	if (!strpbrk(name, ",\"") && *name != '#' && !*before)
+	return out->separator ? out->separator : ',';
+}
+
+/* In quotes where it must be, and where a reader might guess another separator.  Returns the length. */
+static size_t quote_name(const struct nb_export *out, const char *name, char *to, size_t size)
+{
+	const char separator = separator_of(out), *before = guard(out->safe, name, strlen(name));
+	if (!strpbrk(name, separator == ',' ? ",\"" : " ,;\t\"") && !strchr(name, separator) && *name != '#' &&
+		!*before)
 		return (size_t)snprintf(to, size, "%s", name);
 	size_t used = (size_t)snprintf(to, size, "\"%s", before);
 	for (const char *c = name; *c && used + 3 < size; c++) {
@@ -84,7 +90,10 @@ static char *header_of(const struct nb_export *out, const struct nb_frame *frame
 	char *header = malloc(ncell * NAME_ROOM + 1);
 	if (!header)
 		return NULL;
-	strcpy(header, out->several ? "frame,time" : "");
+	if (out->several)
+		sprintf(header, "frame%ctime", separator_of(out));
+	else
+		*header = '\0';
 	size_t used = strlen(header);
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		const struct nb_column *column = &frame->column[c];
@@ -93,37 +102,37 @@ static char *header_of(const struct nb_export *out, const struct nb_frame *frame
 			if (!name_of(out, frame, column, k, name))
 				continue;
 			if (used)
-				header[used++] = ',';
-			used += quote_name(out->safe, name, header + used, NAME_ROOM);
+				header[used++] = separator_of(out);
+			used += quote_name(out, name, header + used, NAME_ROOM);
 		}
 	}
 	return header;
 }
 
-/* Up to the comma behind a name, or the end; one in quotes may have commas in it. */
-static size_t name_length(const char *name)
+/* Up to the separator behind a name, or the end; one in quotes may have separators in it. */
+static size_t name_length(const char *name, char separator)
 {
 	size_t length = 0;
-	for (int quoted = 0; name[length] && (quoted || name[length] != ','); length++)
+	for (int quoted = 0; name[length] && (quoted || name[length] != separator); length++)
 		quoted ^= name[length] == '"';
 	return length;
 }
 
 /* A name that appears twice, e.g. because an unknown column is called x: into twice, at most size bytes. */
-static int has_twins(const char *header, char *twice, size_t size)
+static int has_twins(const char *header, char separator, char *twice, size_t size)
 {
 	for (const char *a = header; *a;) {
-		size_t length = name_length(a);
+		size_t length = name_length(a, separator);
 		for (const char *b = a + length; *b;) {
 			b++;
-			size_t other = name_length(b);
+			size_t other = name_length(b, separator);
 			if (other == length && strncmp(a, b, length) == 0) {
 				snprintf(twice, size, "%.*s", (int)length, a);
 				return 1;
 			}
 			b += other;
 		}
-		a += length + (a[length] == ',');
+		a += length + (a[length] == separator);
 	}
 	return 0;
 }
@@ -136,10 +145,10 @@ int nb_csv_begin(struct nb_export *out, const struct nb_frame *first)
 	if (find_signs(out, first))
 		return NB_ENOMEM;
 	writer->header = header_of(out, first);
-	writer->said = out->plain ? NULL : nb_csv_describe(first, out->safe);
+	writer->said = out->plain ? NULL : nb_csv_describe(first, out->safe, separator_of(out));
 	if (!writer->header || (!out->plain && !writer->said))
 		return NB_ENOMEM;
-	if (has_twins(writer->header, twice, sizeof twice))
+	if (has_twins(writer->header, separator_of(out), twice, sizeof twice))
 		return nb_export_fail(out, "two columns would be called '%s' in csv", twice);
 	if (!out->plain && (nb_csv_none(out) || (out->several && nb_output_text(to, "# frame 0\n")) ||
 				   nb_output_text(to, writer->said)))
@@ -275,13 +284,14 @@ static int put_cell(struct nb_output *out, const struct source *source, size_t i
 	return nb_output_bytes(out, digits, (size_t)length);
 }
 
-static int put_rows(struct nb_output *out, size_t n, const struct source *source, size_t nsource, const char *prefix)
+static int put_rows(struct nb_output *out, size_t n, const struct source *source, size_t nsource, const char *prefix,
+	const char separator)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (nb_output_text(out, prefix))
 			return -1;
 		for (size_t s = 0; s < nsource; s++)
-			if (((s || *prefix) && nb_output_bytes(out, ",", 1)) || put_cell(out, &source[s], i))
+			if (((s || *prefix) && nb_output_bytes(out, &separator, 1)) || put_cell(out, &source[s], i))
 				return -1;
 		if (nb_output_bytes(out, "\n", 1))
 			return -1;
@@ -293,7 +303,7 @@ static int put_rows(struct nb_output *out, size_t n, const struct source *source
 static int put_changes(struct nb_export *out, const struct nb_frame *frame)
 {
 	struct nb_csv_writer *writer = out->state;
-	char line[64], *now = nb_csv_describe(frame, out->safe);
+	char line[64], *now = nb_csv_describe(frame, out->safe, separator_of(out));
 	int anew = 0;
 	char *changes = now ? nb_csv_changes(writer->said, now, &anew) : NULL;
 	if (!changes) {
@@ -322,12 +332,12 @@ static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct
 	if (nb_frame_attribute_f64(frame, "time", 0, &time))
 		return nb_export_fail(out, "attribute time='%s' is not a number", nb_frame_attribute(frame, "time"));
 	if (out->several) {
-		int length = snprintf(prefix, NB_DECIMAL_SIZE, "%" PRIu64 ",", out->nframe);
+		int length = snprintf(prefix, NB_DECIMAL_SIZE, "%" PRIu64 "%c", out->nframe, separator_of(out));
 		nb_decimal_write(time, prefix + length);
 	}
 	if (!out->plain && out->nframe > 0)
 		status = put_changes(out, frame);
-	return status ? status : put_rows(out->output, frame->rows[NB_PARTICLE], source, n, prefix);
+	return status ? status : put_rows(out->output, frame->rows[NB_PARTICLE], source, n, prefix, separator_of(out));
 }
 
 int nb_csv_frame(struct nb_export *out, const struct nb_frame *frame)

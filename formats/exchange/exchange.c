@@ -170,6 +170,7 @@ int nb_import_open(struct nb_import *in, const struct nb_format *format, int fd,
 	if (table) {
 		in->safe = table->safe;
 		in->columns = table->columns;
+		in->separator = table->separator;
 	}
 	if (subset)
 		in->subset = *subset;

@@ -111,6 +111,7 @@ struct nb_import {
 	int usual_units;     /* set by the format: G and units of the frame are not from the file, but what is usual */
 	int safe;	     /* the text was written with safe: see nb_export */
 	const char *columns; /* names of the columns of a text without header, as "mass,x,y"; NULL: the text has one */
+	char separator;	     /* of the cells of a text, ' ': any white space; 0: what divides its header line */
 	int complete;	     /* set by the format: nothing is to be added to what the file says */
 	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame that is not all that the file holds */
 	uint64_t nframe;		      /* frames passed, wanted or not */
@@ -123,6 +124,7 @@ struct nb_import {
 struct nb_table_text {
 	int safe;
 	const char *columns;
+	char separator;
 };
 
 /* The format of a file that begins with these n bytes: the first, in the order of lists, that recognises it; size as
@@ -153,6 +155,7 @@ struct nb_export {
 	 * that reading with safe gives the same text back; for formats with NB_TABLE, set before the first frame. */
 	int safe;
 	int plain;			      /* no comments: for formats with NB_TABLE, set before the first frame */
+	char separator;			      /* of cells, 0: a comma; for formats with NB_TABLE */
 	unsigned files;			      /* files that a frame is to be spread over; 0: as many as it needs */
 	uint64_t nframe;		      /* frames written */
 	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame of which something is changed */

@@ -1,6 +1,7 @@
 /* Writing of GADGET's snapshots: bodies by type, f4 blocks, since most readers take no others. */
 #include "formats/exchange/gadget_internal.h"
 #include "formats/exchange/output_internal.h"
+#include "formats/exchange/wire_internal.h"
 
 #include "common/mem.h"
 
@@ -109,7 +110,6 @@ static int add_source(struct writer *writer, struct nb_column *column, const cha
 	const int f4 = strcmp(column->dtype, "<f4") == 0;
 	const void *data = nb_column_read(column, &nb_space_host, f4 ? NB_WIRE : NB_AS_F64);
 	const size_t n = column->rows * column->ncomp;
-	double most = 0;
 	if (!data && n)
 		return NB_ENOMEM;
 	if (writer->nsource == MOST_SOURCES)
@@ -119,15 +119,10 @@ static int add_source(struct writer *writer, struct nb_column *column, const cha
 	source->f4 = f4 ? data : NULL;
 	source->f8 = f4 ? NULL : data;
 	writer->nsource++;
-	for (size_t i = 0; !f4 && i < n; i++) {
-		const double x = fabs(source->f8[i]);
-		most = x > most && x <= DBL_MAX ? x : most;
-	}
-	return most <= FLT_MAX ? NB_OK
-			       : nb_export_fail(writer->out,
-					 "column '%s' has %g, which is too large for a number of "
-					 "4 bytes",
-					 column->name, most);
+	const size_t bad = f4 ? n : nb_wire_beyond_f4(n, source->f8);
+	return bad == n ? NB_OK
+			: nb_export_fail(writer->out, "column '%s' has %g, which is too large for a number of 4 bytes",
+				  column->name, source->f8[bad]);
 }
 
 /* A type whose bodies have the same mass needs no block. */

@@ -1,8 +1,10 @@
-/* Snapshots of NEMO: reading; written with positions and velocities in one array. */
+/* Snapshots of NEMO: reading; written with positions and velocities in one array.  Arrays and rows that are not wanted,
+ * also of frames before those that are, are passed over. */
 #include "formats/exchange/nemo_internal.h"
 
 #include "common/mem.h"
 #include "formats/exchange/rows_internal.h"
+#include "formats/exchange/subset_internal.h"
 #include "formats/exchange/wire_internal.h"
 
 #include <ctype.h>
@@ -20,7 +22,8 @@ const char *const nb_nemo_tag[][2] = {{"mass", "Mass"}, {"pos", "Position"}, {"v
 struct nemo_reader {
 	struct nb_frame said;	/* attributes of all frames: history, headline */
 	size_t text;		/* bytes of them */
-	struct nb_frame before; /* the masses of the frame before, for those that have none */
+	struct nb_frame before; /* the masses of the frame before, for those that have none, */
+	uint64_t nbefore;	/* and its bodies in the file */
 };
 
 /* ---- items -------------------------------------------------------------------------------------- */
@@ -171,9 +174,10 @@ static int take_number(struct nb_import *in, const struct item *item, double *x)
 /* What a snapshot says. */
 struct snapshot {
 	struct nb_frame *frame;
-	double n, time; /* n: -1: nothing was said */
-	uint64_t rows;	/* of the arrays */
-	int has_particles, has_rows, has_mass;
+	double n, time;		     /* n: -1: nothing was said */
+	uint64_t rows;		     /* of the arrays */
+	uint64_t first, step, count; /* those that are wanted: first, first + step ... */
+	int has_particles, has_rows, has_mass, has_pos;
 	char left_out[200];
 };
 
@@ -253,34 +257,47 @@ static void part_phases(const struct item *item, size_t n, const unsigned char *
 	}
 }
 
+/* What is behind the array in the file is next. */
+static int skip_rows(struct nb_import *in, const struct item *item, uint64_t rows)
+{
+	return rows ? nb_wire_skip(in, rows * (item->count / item->dim[0]) * item->size, item->tag) : NB_OK;
+}
+
 /* Rows as they come, since a pipe may end any time; of a file of known size there is room for all at once. */
-static int read_rows(struct nb_import *in, const struct item *item, const struct target *target, struct nb_rows *rows)
+static int read_rows(struct nb_import *in, const struct item *item, const struct snapshot *snapshot,
+	const struct target *target, struct nb_rows *rows)
 {
 	enum { UNPROVED = 1 << 16 };
-	const uint64_t n = item->dim[0];
-	const size_t per_row = item->count / n, row = per_row * item->size;
+	const uint64_t n = snapshot->count, step = snapshot->step;
+	const size_t per_row = item->count / item->dim[0], row = per_row * item->size;
 	const int is_phase = strcmp(item->tag, "PhaseSpace") == 0;
-	if (nb_wire_need(in, n * row, item->tag))
+	if (nb_wire_need(in, item->dim[0] * row, item->tag))
 		return NB_EINVAL;
-	rows->capacity = nb_wire_size(in) != UINT64_MAX || n < UNPROVED ? n : UNPROVED;
+	rows->capacity = nb_wire_size(in) != UINT64_MAX || n < UNPROVED ? n + 1 : UNPROVED;
 	const size_t width = is_phase ? 3 * sizeof(double) : target->ncomp * nb_dtype_size(target->dtype);
 	if (nb_rows_add(rows, width) || (is_phase && nb_rows_add(rows, width)))
 		return NB_ENOMEM;
+	/* rows that are not next to each other are read one by one */
+	const size_t most = step > 1 ? 1 : NB_BLOCK / row;
+	uint64_t at = 0;
 	while (rows->n < n) {
 		if (nb_rows_reserve(rows))
 			return NB_ENOMEM;
 		size_t part = rows->capacity - rows->n < n - rows->n ? rows->capacity - rows->n : n - rows->n;
-		part = part < NB_BLOCK / row ? part : NB_BLOCK / row;
+		part = part < most ? part : most;
+		if (skip_rows(in, item, snapshot->first + rows->n * step - at))
+			return NB_EINVAL;
 		const unsigned char *from = nb_wire_take(in, part * row, item->tag);
 		if (!from)
 			return NB_EINVAL;
+		at = snapshot->first + rows->n * step + part;
 		if (is_phase)
 			part_phases(item, part, from, nb_rows_at(rows, 0, rows->n), nb_rows_at(rows, 1, rows->n));
 		else
 			convert(item, target->widens, part * per_row, from, nb_rows_at(rows, 0, rows->n));
 		rows->n += part;
 	}
-	return NB_OK;
+	return skip_rows(in, item, item->dim[0] - at);
 }
 
 static int give(struct nb_frame *frame, struct nb_rows *rows, size_t c, const struct target *target)
@@ -293,15 +310,30 @@ static int give(struct nb_frame *frame, struct nb_rows *rows, size_t c, const st
 }
 
 /* Ids and masses stand first in all frames, wherever they come from. */
-static int begin_rows(struct snapshot *snapshot, uint64_t n)
+static int begin_rows(struct nb_import *in, struct snapshot *snapshot, uint64_t n)
 {
 	snapshot->rows = n;
+	snapshot->count = nb_subset_rows(&in->subset, 0, n, &snapshot->first, &snapshot->step);
 	snapshot->has_rows = 1;
-	snapshot->frame->rows[NB_PARTICLE] = n;
+	snapshot->frame->rows[NB_PARTICLE] = snapshot->count;
 	return nb_frame_add_field(snapshot->frame, NB_ID, NULL, 0) &&
 			       nb_frame_add_field(snapshot->frame, NB_MASS, NULL, 0)
 		       ? NB_OK
 		       : NB_ENOMEM;
+}
+
+/* Whether a column is to be read: of frames before the wanted ones only masses, which may hold for others; keys are
+ * ids. */
+static int is_needed(struct nb_import *in, const struct snapshot *snapshot, const struct target *target)
+{
+	const struct nb_subset *subset = &in->subset;
+	const int derived = target->field < NB_NFIELD && (nb_field_info[target->field].flags & NB_DERIVED);
+	if (in->nframe < subset->first && target->field != NB_MASS)
+		return 0;
+	if (derived && snapshot->count < snapshot->rows && !subset->keep_derived)
+		return 0;
+	return nb_subset_needs(subset, target->name) ||
+	       (strcmp(target->name, "nemo_key") == 0 && nb_subset_needs(subset, nb_field_info[NB_ID].name));
 }
 
 static int fail_components(struct nb_import *in, const struct item *item, const char *want)
@@ -311,7 +343,7 @@ static int fail_components(struct nb_import *in, const struct item *item, const 
 
 static int take_array(struct nb_import *in, const struct item *item, struct snapshot *snapshot)
 {
-	static const struct target pos = {.field = NB_POS}, vel = {.field = NB_VEL};
+	static const struct target pos = {.name = "pos", .field = NB_POS}, vel = {.name = "vel", .field = NB_VEL};
 	struct target target;
 	struct nb_rows rows;
 	const int is_phase = strcmp(item->tag, "PhaseSpace") == 0, is_real = item->type == 'f' || item->type == 'd';
@@ -325,11 +357,16 @@ static int take_array(struct nb_import *in, const struct item *item, struct snap
 	find_target(item, &target);
 	if ((strcmp(item->tag, "Position") == 0 || strcmp(item->tag, "Velocity") == 0) && target.field == NB_NFIELD)
 		return fail_components(in, item, "an array of 3 real numbers for each body");
-	int status = snapshot->has_rows ? NB_OK : begin_rows(snapshot, item->dim[0]);
+	int status = snapshot->has_rows ? NB_OK : begin_rows(in, snapshot, item->dim[0]);
 	snapshot->has_mass |= strcmp(item->tag, "Mass") == 0;
+	snapshot->has_pos |= is_phase || target.field == NB_POS;
+	if (!status && !(is_phase ? is_needed(in, snapshot, &pos) || is_needed(in, snapshot, &vel)
+				  : is_needed(in, snapshot, &target)))
+		return nb_wire_need(in, item->count * item->size, item->tag) ? NB_EINVAL
+									     : skip_rows(in, item, item->dim[0]);
 	nb_rows_init(&rows);
 	if (!status)
-		status = read_rows(in, item, &target, &rows);
+		status = read_rows(in, item, snapshot, &target, &rows);
 	if (!status)
 		status = give(snapshot->frame, &rows, 0, is_phase ? &pos : &target);
 	if (!status && is_phase)
@@ -440,8 +477,9 @@ static int are_ids(size_t n, const int32_t *key, uint64_t *id)
 }
 
 /* The keys of NEMO are ids if they can be; else ids count from 0. */
-static int add_ids(struct nb_frame *frame)
+static int add_ids(const struct snapshot *snapshot)
 {
+	struct nb_frame *frame = snapshot->frame;
 	struct nb_column *key = nb_frame_find(frame, "nemo_key");
 	const int32_t *from = key && strcmp(key->dtype, "<i4") == 0 && key->ncomp == 1
 				      ? nb_column_read(key, &nb_space_host, NB_WIRE)
@@ -454,7 +492,7 @@ static int add_ids(struct nb_frame *frame)
 		nb_frame_drop(frame, "nemo_key");
 	else
 		for (size_t i = 0; i < n; i++)
-			id[i] = i;
+			id[i] = snapshot->first + i * snapshot->step;
 	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
 	if (!column) {
 		nb_free(id);
@@ -465,12 +503,13 @@ static int add_ids(struct nb_frame *frame)
 }
 
 /* A snapshot without masses has those of the one before, as NEMO's programs that follow a run take it. */
-static int keep_masses(struct nemo_reader *reader, const struct snapshot *snapshot)
+static int keep_masses(struct nemo_reader *reader, const struct snapshot *snapshot, int needs_mass)
 {
 	struct nb_frame *frame = snapshot->frame;
 	struct nb_frame *before = &reader->before;
 	const struct nb_column *old = nb_frame_field(before, NB_MASS);
-	if (!snapshot->has_mass && (!old || old->rows != frame->rows[NB_PARTICLE])) {
+	const int same = old && reader->nbefore == snapshot->rows;
+	if ((!snapshot->has_mass && !same) || !needs_mass) {
 		nb_frame_drop_field(frame, NB_MASS);
 		return NB_OK;
 	}
@@ -483,6 +522,7 @@ static int keep_masses(struct nemo_reader *reader, const struct snapshot *snapsh
 		return NB_OK;
 	}
 	nb_frame_clear(before);
+	reader->nbefore = snapshot->rows;
 	if (nb_frame_share(before, frame))
 		return NB_ENOMEM;
 	for (size_t c = before->ncolumn; c-- > 0;)
@@ -501,12 +541,14 @@ static int finish(struct nb_import *in, struct snapshot *snapshot)
 			in->bytes->at, snapshot->rows, snapshot->n);
 	static const enum nb_field all[] = {NB_ID, NB_MASS, NB_POS, NB_VEL};
 	snapshot->has_mass |= !snapshot->has_rows;
+	snapshot->has_pos |= !snapshot->has_rows;
+	snapshot->step = snapshot->has_rows ? snapshot->step : 1;
 	for (size_t k = 0; k < sizeof all / sizeof *all && !snapshot->has_rows; k++) {
 		struct nb_column *empty = nb_frame_add_field(frame, all[k], NULL, 0);
 		if (!empty || !nb_column_write(empty, &nb_space_host, NB_WIRE))
 			return NB_ENOMEM;
 	}
-	if (!nb_frame_field(frame, NB_POS))
+	if (!snapshot->has_pos)
 		return nb_wire_fail(in, "the snapshot that ends at byte %" PRIu64 " has no Position and no PhaseSpace",
 			in->bytes->at);
 	if (*snapshot->left_out)
@@ -518,7 +560,9 @@ static int finish(struct nb_import *in, struct snapshot *snapshot)
 			return NB_ENOMEM;
 	if (nb_frame_set_attribute_f64(frame, "time", snapshot->time) || nb_frame_set_attribute(frame, "dim", "3"))
 		return NB_ENOMEM;
-	return add_ids(frame) || keep_masses(reader, snapshot) ? NB_ENOMEM : NB_OK;
+	in->selected = NB_SELECTED_ROWS;
+	const int needs_mass = nb_subset_needs(&in->subset, nb_field_info[NB_MASS].name);
+	return add_ids(snapshot) || keep_masses(reader, snapshot, needs_mass) ? NB_ENOMEM : NB_OK;
 }
 
 /* An item outside of snapshots: the history of the file, and its title. */

@@ -1,5 +1,7 @@
-/* TIPSY binary, in both byte orders, standard form when written. */
+/* TIPSY binary, in both byte orders, standard form when written.  Records of kinds and rows that are not wanted are
+ * passed over. */
 #include "formats/exchange/rows_internal.h"
+#include "formats/exchange/subset_internal.h"
 #include "formats/exchange/tipsy_internal.h"
 #include "formats/exchange/wire_internal.h"
 
@@ -128,15 +130,41 @@ struct tipsy_reader {
 	int done;
 };
 
-/* Each column is one loop over records that are in the cache. */
-static inline __attribute__((always_inline)) void take_records(const struct nb_rows *rows, const int *column, int kind,
-	int wide, int big, size_t count, const unsigned char *from)
+/* What has been read of the bodies. */
+struct table {
+	struct nb_rows rows;
+	int column[NB_TIPSY_NTAIL]; /* of a tail in rows, or -1 */
+	int has_pot;		    /* some potential was not 0; before, none is stored */
+};
+
+/* Bodies of a kind that are wanted, numbered from its first one: first, first + step ... */
+struct part {
+	uint64_t first, step, count;
+};
+
+/* Potentials that nobody has computed take no memory. */
+static int begins_pot(struct table *table, const unsigned char *at, size_t stride, size_t count)
 {
-	const size_t size = nb_tipsy_record(kind, wide), vel_at = wide ? 28 : 16;
+	uint32_t any = 0;
+	for (size_t i = 0; i < count; i++)
+		any |= nb_wire_u32(at + i * stride, 0);
+	if (any && !table->has_pot)
+		memset(nb_rows_at(&table->rows, (size_t)table->column[NB_TIPSY_POT], 0), 0,
+			table->rows.n * sizeof(double));
+	table->has_pot |= any != 0;
+	return table->has_pot;
+}
+
+/* Each column is one loop over records that are in the cache, one every stride bytes. */
+static inline __attribute__((always_inline)) void take_records(
+	struct table *table, int kind, int wide, int big, size_t stride, size_t count, const unsigned char *from)
+{
+	const struct nb_rows *rows = &table->rows;
+	const size_t vel_at = wide ? 28 : 16;
 	double *mass = nb_rows_at(rows, C_MASS, rows->n);
 	double *pos = nb_rows_at(rows, C_POS, rows->n), *vel = nb_rows_at(rows, C_VEL, rows->n);
 	for (size_t i = 0; i < count; i++) {
-		const unsigned char *record = from + i * size;
+		const unsigned char *record = from + i * stride;
 		nb_wire_widen(1, record, big, &mass[i]);
 		if (wide)
 			nb_wire_order(3, sizeof(double), record + 4, big, &pos[3 * i]);
@@ -145,55 +173,62 @@ static inline __attribute__((always_inline)) void take_records(const struct nb_r
 		nb_wire_widen(3, record + vel_at, big, &vel[3 * i]);
 	}
 	for (int t = 0; t < NB_TIPSY_NTAIL; t++) {
-		if (column[t] < 0)
-			continue;
-		const int place = nb_tipsy_place[kind][t];
+		const int column = table->column[t], place = nb_tipsy_place[kind][t];
 		const unsigned char *at = from + vel_at + 12 + 4 * (place < 0 ? 0 : place);
-		void *to = nb_rows_at(rows, (size_t)column[t], rows->n);
-		const size_t width = rows->column[column[t]].rowsize;
+		if (column < 0 || (t == NB_TIPSY_POT && !begins_pot(table, at, stride, count)))
+			continue;
+		void *to = nb_rows_at(rows, (size_t)column, rows->n);
 		if (place < 0) /* an f4, as all kinds have the others */
 			for (size_t i = 0; i < count; i++)
 				((float *)to)[i] = NAN;
-		else if (width == sizeof(double))
+		else if (rows->column[column].rowsize == sizeof(double))
 			for (size_t i = 0; i < count; i++)
-				nb_wire_widen(1, at + i * size, big, (double *)to + i);
+				nb_wire_widen(1, at + i * stride, big, (double *)to + i);
 		else
 			for (size_t i = 0; i < count; i++)
-				((uint32_t *)to)[i] = nb_wire_u32(at + i * size, big);
+				((uint32_t *)to)[i] = nb_wire_u32(at + i * stride, big);
 	}
 }
 
-static void take(const struct header *header, const struct nb_rows *rows, const int *column, int kind, size_t count,
+static void take(const struct header *header, struct table *table, int kind, size_t stride, size_t count,
 	const unsigned char *from)
 {
 	if (header->wide)
-		take_records(rows, column, kind, 1, header->big, count, from);
+		take_records(table, kind, 1, header->big, stride, count, from);
 	else if (header->big)
-		take_records(rows, column, kind, 0, 1, count, from);
+		take_records(table, kind, 0, 1, stride, count, from);
 	else
-		take_records(rows, column, kind, 0, 0, count, from);
+		take_records(table, kind, 0, 0, stride, count, from);
 }
 
+/* The wanted records of a kind; goes on behind all of them. */
 static int read_records(
-	struct nb_import *in, const struct header *header, struct nb_rows *rows, const int *column, int kind)
+	struct nb_import *in, const struct header *header, struct table *table, int kind, const struct part *part)
 {
 	const size_t size = nb_tipsy_record(kind, header->wide);
+	struct nb_rows *rows = &table->rows;
 	char what[40];
-	for (uint64_t left = header->count[kind]; left > 0;) {
+	uint64_t at = 0; /* records that have been passed */
+	snprintf(what, sizeof what, "the %s bodies", kind_name[kind]);
+	for (uint64_t k = 0; k < part->count;) {
+		const uint64_t most = part->step > NB_BLOCK / size ? 1 : (NB_BLOCK / size - 1) / part->step + 1,
+			       begin = part->first + k * part->step;
 		if (nb_rows_reserve(rows))
 			return NB_ENOMEM;
-		size_t part = NB_BLOCK / size;
-		part = left < part ? (size_t)left : part;
-		part = rows->capacity - rows->n < part ? rows->capacity - rows->n : part;
-		snprintf(what, sizeof what, "the %s bodies", kind_name[kind]);
-		const unsigned char *from = nb_wire_take(in, part * size, what);
+		size_t n = rows->capacity - rows->n < most ? rows->capacity - rows->n : (size_t)most;
+		n = part->count - k < n ? (size_t)(part->count - k) : n;
+		const size_t span = (n - 1) * (size_t)part->step + 1;
+		if (begin > at && nb_wire_skip(in, (begin - at) * size, what))
+			return NB_EINVAL;
+		const unsigned char *from = nb_wire_take(in, span * size, what);
 		if (!from)
 			return NB_EINVAL;
-		take(header, rows, column, kind, part, from);
-		rows->n += part;
-		left -= part;
+		take(header, table, kind, (size_t)part->step * size, n, from);
+		rows->n += n;
+		k += n;
+		at = begin + span;
 	}
-	return NB_OK;
+	return at < header->count[kind] ? nb_wire_skip(in, (header->count[kind] - at) * size, what) : NB_OK;
 }
 
 /* Nothing may follow.  Only a pipe comes so far with more, since the size of a file has been looked at. */
@@ -213,8 +248,9 @@ static int require_end(struct nb_import *in)
 /* ---- the frame ---------------------------------------------------------------------------------- */
 
 /* Columns for what records of the kinds that there are have. */
-static int add_rows(const struct header *header, struct nb_rows *rows, int *column)
+static int add_rows(const struct header *header, struct table *table)
 {
+	struct nb_rows *rows = &table->rows;
 	static const size_t rowsize[] = {sizeof(double), 3 * sizeof(double), 3 * sizeof(double)};
 	for (size_t c = 0; c < C_TAIL; c++)
 		if (nb_rows_add(rows, rowsize[c]))
@@ -223,7 +259,7 @@ static int add_rows(const struct header *header, struct nb_rows *rows, int *colu
 		int present = t == NB_TIPSY_EPS || t == NB_TIPSY_POT;
 		for (int k = 0; k < NB_TIPSY_KINDS; k++)
 			present |= header->count[k] > 0 && nb_tipsy_place[k][t] >= 0;
-		column[t] = present ? (int)rows->ncolumn : -1;
+		table->column[t] = present ? (int)rows->ncolumn : -1;
 		if (present && nb_rows_add(rows, nb_field_find(nb_tipsy_name[t]) ? sizeof(double) : sizeof(float)))
 			return NB_ENOMEM;
 	}
@@ -238,30 +274,35 @@ static int is_zero(const double *x, size_t n)
 	return 1;
 }
 
-static int add_species(const struct header *header, struct nb_frame *frame)
+static int add_species(const struct header *header, const struct part *part, struct nb_frame *frame)
 {
 	struct nb_column *ids = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = ids ? nb_column_write(ids, &nb_space_host, NB_WIRE) : NULL;
+	uint64_t *id = ids ? nb_column_write(ids, &nb_space_host, NB_WIRE) : NULL, begin = 0;
 	struct nb_column *kinds = id ? nb_frame_add_field(frame, NB_SPECIES, NULL, 0) : NULL;
 	unsigned char *species = kinds ? nb_column_write(kinds, &nb_space_host, NB_WIRE) : NULL;
 	if (!species)
 		return NB_ENOMEM;
-	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		id[i] = i;
-	for (int k = 0; k < NB_TIPSY_KINDS; species += header->count[k], k++)
-		memset(species, nb_tipsy_type[k], header->count[k]);
+	for (int k = 0; k < NB_TIPSY_KINDS; begin += header->count[k++]) {
+		for (uint64_t i = 0; i < part[k].count; i++)
+			*id++ = begin + part[k].first + i * part[k].step;
+		memset(species, nb_tipsy_type[k], part[k].count);
+		species += part[k].count;
+	}
 	return NB_OK;
 }
 
-static int make_frame(const struct header *header, struct nb_rows *rows, const int *column, struct nb_frame *frame)
+static int make_frame(const struct header *header, const struct part *part, struct table *table, int keeps_pot,
+	struct nb_frame *frame)
 {
+	struct nb_rows *rows = &table->rows;
+	const int *column = table->column;
 	frame->rows[NB_PARTICLE] = rows->n;
 	if (nb_frame_set_attribute_f64(frame, "time", header->time) ||
 		nb_frame_set_attribute(frame, "dim", header->dim == 2 ? "2" : "3") ||
 		nb_frame_set_attribute(frame, NB_TYPES, "gadget") ||
 		(header->wide && nb_frame_set_attribute(frame, "tipsy_positions", "f8")))
 		return NB_ENOMEM;
-	if (add_species(header, frame))
+	if (add_species(header, part, frame))
 		return NB_ENOMEM;
 	static const enum nb_field field[] = {NB_MASS, NB_POS, NB_VEL};
 	for (size_t c = 0; c < C_TAIL; c++) {
@@ -274,8 +315,9 @@ static int make_frame(const struct header *header, struct nb_rows *rows, const i
 		if (column[t] < 0)
 			continue;
 		const struct nb_field_info *info = nb_field_find(nb_tipsy_name[t]);
-		if (t == NB_TIPSY_POT && is_zero(nb_rows_at(rows, (size_t)column[t], 0), rows->n))
-			continue; /* nobody has computed them */
+		if (t == NB_TIPSY_POT &&
+			(!keeps_pot || !table->has_pot || is_zero(nb_rows_at(rows, (size_t)column[t], 0), rows->n)))
+			continue; /* nobody has computed them, or not for these bodies alone */
 		struct nb_column *to = info ? nb_frame_add_field(frame, (enum nb_field)(info - nb_field_info), NULL, 0)
 					    : nb_frame_add(frame, nb_tipsy_name[t], NB_PARTICLE, "<f4", 1, "", 0);
 		if (!to)
@@ -296,29 +338,49 @@ static int require_flat(struct nb_import *in, const struct nb_rows *rows)
 	return NB_OK;
 }
 
+/* The wanted bodies of each kind; how many there are. */
+static uint64_t choose(const struct nb_subset *subset, const struct header *header, struct part *part)
+{
+	uint64_t begin = 0, all = 0;
+	for (int k = 0; k < NB_TIPSY_KINDS; k++) {
+		const uint64_t end = begin + header->count[k];
+		uint64_t first = begin, step = 1;
+		const uint64_t count = nb_subset_species(subset, nb_tipsy_type[k])
+					       ? nb_subset_rows(subset, begin, end, &first, &step)
+					       : 0;
+		part[k] = (struct part){.first = first - begin, .step = step, .count = count};
+		all += count;
+		begin = end;
+	}
+	return all;
+}
+
 static int read_file(struct nb_import *in, struct nb_frame *frame)
 {
 	struct header header;
-	struct nb_rows rows;
+	struct part part[NB_TIPSY_KINDS];
+	struct table table = {0};
+	struct nb_rows *rows = &table.rows;
 	enum { UNPROVED = 1 << 16 }; /* rows of a pipe that may end any time: more as they come */
-	int column[NB_TIPSY_NTAIL];
-	nb_rows_init(&rows);
+	nb_rows_init(rows);
 	int status = read_header(in, &header);
 	if (status)
 		return status;
-	rows.capacity = nb_wire_size(in) != UINT64_MAX || header.total < UNPROVED ? (size_t)header.total + 1 : UNPROVED;
-	status = add_rows(&header, &rows, column);
+	const uint64_t n = choose(&in->subset, &header, part);
+	rows->capacity = nb_wire_size(in) != UINT64_MAX || n < UNPROVED ? (size_t)n + 1 : UNPROVED;
+	status = add_rows(&header, &table);
 	for (int k = 0; k < NB_TIPSY_KINDS && !status; k++)
-		status = read_records(in, &header, &rows, column, k);
+		status = read_records(in, &header, &table, k, &part[k]);
 	if (!status)
 		status = require_end(in);
 	if (!status && header.dim == 2)
-		status = require_flat(in, &rows);
+		status = require_flat(in, rows);
 	if (!status)
-		status = make_frame(&header, &rows, column, frame);
+		status = make_frame(&header, part, &table, n == header.total || in->subset.keep_derived, frame);
 	if (!status && in->path)
-		status = nb_tipsy_read_arrays(in, frame, header.big);
-	nb_rows_clear(&rows);
+		status = nb_tipsy_read_arrays(in, frame, header.big, header.total);
+	nb_rows_clear(rows);
+	in->selected = NB_SELECTED_SPECIES;
 	return status;
 }
 

@@ -2,7 +2,9 @@
  * of text, with one number on each line behind it (of vectors all x, then all y, then all z), or as an i4, with f4, i4,
  * 8 bytes or three f4 for each body behind it.  Other files that are called so are left alone. */
 #include "common/decimal.h"
+#include "common/mem.h"
 #include "formats/exchange/lines_internal.h"
+#include "formats/exchange/subset_internal.h"
 #include "formats/exchange/tipsy_internal.h"
 #include "formats/exchange/wire_internal.h"
 
@@ -198,7 +200,8 @@ static int read_array(struct nb_import *in, struct array *array, struct nb_frame
 }
 
 /* The column of the array FILE.SUFFIX.  What the records have is not replaced.  0: it can have none. */
-static int name_column(const struct nb_frame *frame, const char *suffix, char name[NB_NAME_SIZE + 1])
+static int name_column(
+	const struct nb_frame *frame, const struct nb_frame *arrays, const char *suffix, char name[NB_NAME_SIZE + 1])
 {
 	static const char other[] = "_array";
 	size_t i = 0;
@@ -214,7 +217,8 @@ static int name_column(const struct nb_frame *frame, const char *suffix, char na
 	}
 	const struct nb_field_info *info = nb_field_find(name);
 	const char *dtype = is_whole(name) ? "<u8" : "<f8";
-	if (nb_frame_find(frame, name) || (info && (info->table != NB_PARTICLE || strcmp(info->dtype, dtype) != 0)))
+	if (nb_frame_find(frame, name) || nb_frame_find(arrays, name) ||
+		(info && (info->table != NB_PARTICLE || strcmp(info->dtype, dtype) != 0)))
 		strcpy(name + i, other);
 	return i > 0;
 }
@@ -240,8 +244,55 @@ static const char *suffix_of(const char *name, const char *base)
 	return NULL;
 }
 
-int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big)
+/* Columns of arrays, which have the bodies of the frame only: those that the frame gets. */
+static int move_columns(struct nb_frame *arrays, struct nb_frame *frame)
 {
+	int status = NB_OK;
+	for (size_t c = 0; c < arrays->ncolumn && !status; c++) {
+		struct nb_column *from = &arrays->column[c];
+		struct nb_column *to = from->field < NB_NFIELD
+					       ? nb_frame_add_field(frame, from->field, NULL, 0)
+					       : nb_frame_add(frame, from->name, NB_PARTICLE, from->dtype, from->ncomp,
+							 from->unit, from->flags);
+		const void *data = nb_column_read(from, &nb_space_host, NB_WIRE);
+		void *copy = to && data ? nb_column_write(to, &nb_space_host, NB_WIRE) : NULL;
+		if (copy)
+			memcpy(copy, data, to->rows * to->rowsize);
+		else if (!to || to->rows)
+			status = NB_ENOMEM;
+	}
+	return status;
+}
+
+static int gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
+{
+	for (size_t i = 0; i < n; i++)
+		memcpy((char *)to + i * rowsize, (const char *)from + row[i] * rowsize, rowsize);
+	return NB_OK;
+}
+
+/* Of arrays of all bodies those of the frame, whose ids are their rows. */
+static int choose_rows(struct nb_frame *arrays, struct nb_frame *frame)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	const uint64_t *id = nb_column_read(nb_frame_field(frame, NB_ID), &nb_space_host, NB_WIRE);
+	uint32_t *row = nb_alloc(n, sizeof *row);
+	int status = row && (id || n == 0) ? NB_OK : NB_ENOMEM;
+	for (size_t i = 0; i < n && !status; i++)
+		row[i] = (uint32_t)id[i];
+	if (!status)
+		status = nb_frame_gather(arrays, NB_PARTICLE, n, row, &nb_space_host, gather);
+	nb_free(row);
+	return status ? status : move_columns(arrays, frame);
+}
+
+int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big, uint64_t n)
+{
+	struct nb_frame all;
+	const int some = frame->rows[NB_PARTICLE] < n;
+	nb_frame_init(&all);
+	all.rows[NB_PARTICLE] = n;
+	struct nb_frame *arrays = some ? &all : frame;
 	const char *slash = strrchr(in->path, '/'), *base = slash ? slash + 1 : in->path;
 	const size_t before = (size_t)(base - in->path);
 	char *folder = slash ? strndup(in->path, before) : strdup(".");
@@ -251,9 +302,10 @@ int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big)
 	char column[NB_NAME_SIZE + 1];
 	for (int k = 0; k < nentry; k++) {
 		const char *name = entry[k]->d_name;
-		struct array array = {.n = frame->rows[NB_PARTICLE], .big = big};
+		struct array array = {.n = n, .big = big};
 		const char *suffix = suffix_of(name, base);
-		if (!status && suffix && name_column(frame, suffix, column)) {
+		if (!status && suffix && name_column(frame, arrays, suffix, column) &&
+			nb_subset_needs(&in->subset, column)) {
 			array.name = column;
 			array.is_whole = is_whole(array.name);
 			array.path = malloc(before + strlen(name) + 1);
@@ -262,12 +314,15 @@ int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big)
 		if (array.path) {
 			memcpy(array.path, in->path, before);
 			strcpy(array.path + before, name);
-			status = read_array(in, &array, frame);
+			status = read_array(in, &array, arrays);
 		}
 		free(array.path);
 		free(entry[k]);
 	}
 	free(entry);
 	free(folder);
+	if (!status && some && all.ncolumn)
+		status = choose_rows(&all, frame);
+	nb_frame_clear(&all);
 	return status;
 }

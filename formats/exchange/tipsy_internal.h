@@ -34,8 +34,9 @@ extern const unsigned char nb_tipsy_type[NB_TIPSY_KINDS];		 /* GADGET's, for the
 size_t nb_tipsy_record(int kind, int wide);
 
 /* Arrays of the bodies in files beside the one that was read (FILE.iord, ...) become columns of the frame: big, the
- * order of bytes of that file.  NB_OK; NB_ENOMEM; NB_EINVAL and in->error. */
-NB_MUST_CHECK int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big);
+ * order of bytes of that file; n, the bodies in it, of which those of the frame have their rows for ids.  NB_OK;
+ * NB_ENOMEM; NB_EINVAL and in->error. */
+NB_MUST_CHECK int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big, uint64_t n);
 
 /* Writing, as in exchange.h. */
 int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame);

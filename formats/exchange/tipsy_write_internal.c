@@ -2,6 +2,7 @@
 #include "common/mem.h"
 #include "formats/exchange/output_internal.h"
 #include "formats/exchange/tipsy_internal.h"
+#include "formats/exchange/wire_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -154,10 +155,10 @@ static int read_source(struct nb_export *out, const struct nb_frame *frame, stru
 /* Numbers that f4 cannot hold. */
 static int refuse_large(struct nb_export *out, const char *name, const struct numbers *numbers, size_t n, size_t ncomp)
 {
-	for (size_t i = 0; numbers->wide && i < n * ncomp; i++)
-		if (isfinite(numbers->wide[i]) && !isfinite((float)numbers->wide[i]))
-			return nb_export_fail(out, "row %zu of '%s' has %g, which single precision cannot hold",
-				i / ncomp, name, numbers->wide[i]);
+	const size_t bad = numbers->wide ? nb_wire_beyond_f4(n * ncomp, numbers->wide) : n * ncomp;
+	if (bad < n * ncomp)
+		return nb_export_fail(out, "row %zu of '%s' has %g, which single precision cannot hold", bad / ncomp,
+			name, numbers->wide[bad]);
 	return isfinite((float)numbers->same)
 		       ? NB_OK
 		       : nb_export_fail(out, "'%s' is %g, which single precision cannot hold", name, numbers->same);
@@ -204,43 +205,67 @@ static unsigned char *put_u4(unsigned char *to, uint64_t x, int big)
 	return to + sizeof bits;
 }
 
-static inline __attribute__((always_inline)) unsigned char *put_record(
-	unsigned char *to, const struct source *source, int kind, size_t i, int wide, int big)
+/* Bodies of one kind for a part of the file: these rows, or (NULL) those from first on. */
+struct chosen {
+	const uint32_t *row;
+	size_t first, count;
+};
+
+/* The numbers of a column, one every stride bytes.  Copies, since what is written could be what from points to. */
+static inline __attribute__((always_inline)) void put_each(const struct numbers *from, const struct chosen *bodies,
+	size_t ncomp, int f8, int big, size_t stride, unsigned char *to)
 {
-	unsigned char *end = put_f4(to, number(&source->mass, i), big);
-	for (size_t k = 0; k < 3; k++)
-		end = wide ? put_f8(end, number(&source->pos, 3 * i + k), big)
-			   : put_f4(end, number(&source->pos, 3 * i + k), big);
-	for (size_t k = 0; k < 3; k++)
-		end = put_f4(end, number(&source->vel, 3 * i + k), big);
-	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
-		if (nb_tipsy_place[kind][t] >= 0)
-			put_f4(end + 4 * nb_tipsy_place[kind][t], number(&source->tail[t], i), big);
-	return to + nb_tipsy_record(kind, wide);
+	const struct numbers numbers = *from;
+	const struct chosen chosen = *bodies;
+	for (size_t i = 0; i < chosen.count; i++, to += stride) {
+		const size_t row = chosen.row ? chosen.row[i] : chosen.first + i;
+		for (size_t k = 0; k < ncomp; k++)
+			if (f8)
+				put_f8(to + 8 * k, number(&numbers, row * ncomp + k), big);
+			else
+				put_f4(to + 4 * k, number(&numbers, row * ncomp + k), big);
+	}
 }
 
-static unsigned char *put(unsigned char *to, const struct source *source, int kind, size_t i)
+static inline __attribute__((always_inline)) void put_columns(
+	const struct source *source, int kind, const struct chosen *bodies, int wide, int big, unsigned char *to)
+{
+	const size_t stride = nb_tipsy_record(kind, wide), vel_at = wide ? 28 : 16;
+	put_each(&source->mass, bodies, 1, 0, big, stride, to);
+	put_each(&source->pos, bodies, 3, wide, big, stride, to + 4);
+	put_each(&source->vel, bodies, 3, 0, big, stride, to + vel_at);
+	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
+		if (nb_tipsy_place[kind][t] >= 0)
+			put_each(&source->tail[t], bodies, 1, 0, big, stride,
+				to + vel_at + 12 + 4 * nb_tipsy_place[kind][t]);
+}
+
+static int put_part(struct nb_output *out, const struct source *source, int kind, const struct chosen *bodies,
+	unsigned char *buffer)
 {
 	if (source->wide)
-		return put_record(to, source, kind, i, 1, source->big);
-	return source->big ? put_record(to, source, kind, i, 0, 1) : put_record(to, source, kind, i, 0, 0);
+		put_columns(source, kind, bodies, 1, source->big, buffer);
+	else if (source->big)
+		put_columns(source, kind, bodies, 0, 1, buffer);
+	else
+		put_columns(source, kind, bodies, 0, 0, buffer);
+	return nb_output_bytes(out, buffer, bodies->count * nb_tipsy_record(kind, source->wide)) ? -1 : NB_OK;
 }
 
 static int put_kind(struct nb_output *out, const struct source *source, int kind, size_t n, unsigned char *buffer)
 {
-	unsigned char *const full = buffer + PART * nb_tipsy_record(kind, source->wide);
-	unsigned char *end = buffer;
-	for (size_t i = 0; i < n; i++) {
-		if (kind_of(source->type, i) != kind)
-			continue;
-		end = put(end, source, kind, i);
-		if (end == full) {
-			if (nb_output_bytes(out, buffer, (size_t)(end - buffer)))
-				return -1;
-			end = buffer;
+	uint32_t row[PART];
+	struct chosen bodies = {.row = source->type ? row : NULL};
+	int status = NB_OK;
+	for (size_t i = 0; i < n && !status && (source->type || kind == kind_of(NULL, 0));) {
+		bodies.first = i;
+		for (bodies.count = 0; i < n && bodies.count < PART; i++) {
+			row[bodies.count] = (uint32_t)i;
+			bodies.count += kind_of(source->type, i) == kind;
 		}
+		status = put_part(out, source, kind, &bodies, buffer);
 	}
-	return nb_output_bytes(out, buffer, (size_t)(end - buffer)) ? -1 : NB_OK;
+	return status;
 }
 
 static int put_header(struct nb_export *out, const struct nb_frame *frame, const struct source *source)

@@ -1,7 +1,9 @@
 #include "formats/exchange/wire_internal.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,4 +149,25 @@ void nb_wire_order(size_t count, size_t size, const void *from, int big, void *t
 			memcpy(out + 8 * i, &u8, 8);
 		}
 	}
+}
+
+static int is_beyond_f4(double x)
+{
+	/* from here on rounding gives infinity */
+	return (fabs(x) >= 0x1.ffffffp127) & (fabs(x) <= DBL_MAX);
+}
+
+size_t nb_wire_beyond_f4(size_t count, const double *x)
+{
+	enum { PART = 1024 };
+	for (size_t i = 0; i < count; i += PART) {
+		const size_t end = count - i < PART ? count : i + PART;
+		int64_t any = 0;
+		for (size_t k = i; k < end; k++)
+			any |= is_beyond_f4(x[k]);
+		for (size_t k = i; any && k < end; k++)
+			if (is_beyond_f4(x[k]))
+				return k;
+	}
+	return count;
 }

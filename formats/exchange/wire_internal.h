@@ -29,5 +29,7 @@ double nb_wire_f64(const void *from, int big);
 void nb_wire_widen(size_t count, const void *from, int big, double *to);
 /* count numbers of 1, 2, 4 or 8 bytes into little-endian ones */
 void nb_wire_order(size_t count, size_t size, const void *from, int big, void *to);
+/* The first of them that is finite, but becomes infinite as a float; count: none does. */
+size_t nb_wire_beyond_f4(size_t count, const double *x);
 
 #endif

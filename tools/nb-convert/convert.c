@@ -6,6 +6,7 @@
 #include "tools/filter/files.h"
 #include "tools/filter/require.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,9 @@ static const struct nb_option options[] = {
 		.help = "import these bodies only, counted from 0 as they stand in the file; ::10 is every tenth"},
 	{0, "safe-cells", NB_FLAG(struct convert, safe),
 		.help = "csv: an apostrophe before text that a spreadsheet would compute"},
+	{0, "separator", NB_TEXT(struct convert, separator), .arg = "CHAR",
+		.fallback = "a comma, or as the header has it",
+		.help = "csv: what divides cells, a character such as ';', or tab, or space"},
 	{0, "species", NB_TEXT(struct convert, species), .arg = "LIST", .fallback = "all",
 		.help = "import bodies of these species (types of GADGET) only, such as 1,2"},
 	{0, "sphere", NB_TEXT(struct convert, sphere), .arg = "X,Y,Z,RADIUS", .fallback = "all",
@@ -86,6 +90,21 @@ static void parse_frame(struct convert *opt)
 	opt->last = strcmp(opt->chosen_text, "last") == 0 || strcmp(opt->chosen_text, "-1") == 0;
 	if (!opt->last && nb_parse_count(opt->chosen_text, 0, UINT64_MAX, &opt->chosen) != NB_PARSE_OK)
 		nb_die(NB_EXIT_USAGE, "invalid frame '%s' (want a number from 0, or 'last')", opt->chosen_text);
+}
+
+/* --separator: a character that is part of no number and has no other meaning in a table */
+static void parse_separator(struct convert *opt)
+{
+	static const char taken[] = "\"'#+-._\\";
+	const char *text = opt->separator;
+	opt->divider = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0 ? '\t'
+		       : strcmp(text, "space") == 0			    ? ' '
+		       : *text && !text[1]				    ? *text
+									    : '\0';
+	const char c = opt->divider;
+	if (c != '\t' && (c < ' ' || c > '~' || isalnum((unsigned char)c) || strchr(taken, c)))
+		nb_die(NB_EXIT_USAGE, "invalid separator '%s' (want a character such as ; or |, or 'tab', or 'space')",
+			text);
 }
 
 /* Options of an import alone. */
@@ -113,23 +132,29 @@ static void check_options(struct nb_run *run, const struct convert *opt, int fro
 		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", nb_given(run, &opt->G) ? "--G" : "--no-history");
 	if (opt->safe && !table)
 		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
+	if (opt->separator && !table)
+		nb_die(NB_EXIT_USAGE, "option '--separator' needs '--from csv' or '--to csv'");
 	if (opt->columns && (!from || !table))
 		nb_die(NB_EXIT_USAGE, "option '--columns' needs '--from csv'");
 	if (opt->plain && (from || !table))
 		nb_die(NB_EXIT_USAGE, "option '--no-comments' needs '--to csv'");
 }
 
-/* With --to the operand is the output, unless that is given with --output: it is the input then.  A stream is not
- * taken for the output, as it would be the input of any other program. */
+/* With --to the operand is the output, unless that is given with --output: it is the input then.  The format opens
+ * either, as it may need several files.  A stream is not taken for the output, as it would be the input of any other
+ * program. */
 static void check_operand(struct nb_run *run, struct convert *opt, int from)
 {
-	if (run->noperand == 0)
+	const int named = !from && run->common.output;
+	if (named && run->noperand)
+		run->from = (struct nb_operands){.n = 1, .path = run->operand};
+	if (named && nb_output_is_file(run)) {
+		opt->path = run->common.output;
+		run->common.output = NULL;
+	}
+	if (named || run->noperand == 0)
 		return;
 	const char *path = run->operand[0];
-	if (!from && run->common.output) {
-		run->from = (struct nb_operands){.n = 1, .path = run->operand};
-		return;
-	}
 	opt->path = strcmp(path, "-") != 0 ? path : NULL;
 	if (!from && nb_file_is_stream(path))
 		nb_die(NB_EXIT_USAGE,
@@ -153,6 +178,8 @@ static void check(struct nb_run *run, void *self)
 	check_options(run, opt, from, format);
 	if (opt->chosen_text)
 		parse_frame(opt);
+	if (opt->separator)
+		parse_separator(opt);
 	nb_convert_parse_part(opt);
 	opt->one = !from && (opt->chosen_text || !(format->traits & NB_MANY_FRAMES));
 	run->streams = from ? NB_WRITES : NB_READS;
@@ -167,11 +194,12 @@ static void begin(struct nb_run *run, void *self)
 			nb_die(NB_EXIT_FAILED, "out of memory");
 		opt->out.safe = opt->safe;
 		opt->out.plain = opt->plain;
+		opt->out.separator = opt->divider;
 		opt->out.files = (unsigned)opt->files;
 		return;
 	}
 	const struct nb_format *format = opt->from == AUTO ? NULL : nb_format_number((size_t)opt->from);
-	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns};
+	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns, .separator = opt->divider};
 	status = nb_import_open(&opt->in, format, run->files.in, opt->path, &opt->subset, &table);
 	if (status == -1)
 		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);

@@ -14,6 +14,8 @@ struct convert {
 	int plain;		 /* --no-comments */
 	const char *columns;	 /* --columns */
 	int safe;		 /* --safe-cells */
+	const char *separator;	 /* --separator */
+	char divider;		 /* what it says, 0: nothing */
 
 	const char *fields, *rows, *species, *sphere; /* which part is imported */
 	int keep_derived;
