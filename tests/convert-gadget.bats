@@ -100,6 +100,19 @@ python_with() {
 	fails_with 2 "option '--keep-derived' needs '--rows', '--species' or '--sphere'" 'nb-convert --from gadget --keep-derived g'
 }
 
+@test "a choice of no bodies of a snapshot has the columns that all bodies have" {
+	make_snapshot g labels=1
+	nb-convert -q --from gadget --keep-derived --species 3 g | nb-stats --fields --format tsv | cut -f 2-5 >some
+	nb-convert -q --from gadget g | nb-stats --fields --format tsv | cut -f 2-5 | diff some -
+	# a file with positions alone
+	make_snapshot g labels=1 mass='[0] * 6'
+	head -c 376 g >places
+	for part in '--species 3' '--rows 0:'; do
+		nb-convert -q --from gadget --keep-derived $part places >part.nb
+		[ "$(nb-stats --fields --format tsv <part.nb | sed 1d | cut -f 2 | sort | tr '\n' ' ')" = 'id pos species ' ]
+	done
+}
+
 @test "--fields reads these columns only, and what the choice of bodies needs is not in the frame" {
 	make_snapshot g n='(0,50,20,0,0,0)'
 	run nb-stats --fields --format tsv < <(from gadget --fields id,mass --sphere 0,0,0,1 --species 2 g)

@@ -244,6 +244,20 @@ make_tipsy() {
 	bad '2 dimensions, but body 0 has z = 5 and vz = 0'
 }
 
+@test "a TIPSY file without bodies that ends within its header is refused, through a pipe too" {
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i", 0.5, 0, 3, 0, 0, 0, 0))' >none.tipsy
+	for n in 28 32; do # headers of both lengths
+		head -c $n none.tipsy | from tipsy >out.nb
+		head -c $n none.tipsy >whole.tipsy
+		from tipsy whole.tipsy | cmp - out.nb
+	done
+	for n in 29 30 31; do
+		head -c $n none.tipsy >cut.tipsy
+		fails_with 1 "cut.tipsy: $n bytes, but its header says 0 gas" 'nb-convert --from tipsy cut.tipsy'
+		fails_with 1 "standard input: $n bytes, but its header says 0 gas" 'cat cut.tipsy | nb-convert --from tipsy'
+	done
+}
+
 @test "TIPSY refuses numbers that single precision cannot hold" {
 	kinds
 	nb-calc 'pos = 1e39 * pos' <kinds.nb >large.nb
