@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -448,6 +449,27 @@ static size_t to_unsigned(const struct nb_h5_item *item, const char *dtype, size
 				 : unsigned8(n, data, to);
 }
 
+/* Real numbers of 2 bytes, which no column of a stream has as numbers. */
+static void half_to_f64(size_t n, const void *from, double *to)
+{
+	const uint16_t *half = from;
+	for (size_t i = 0; i < n; i++) {
+		const int exponent = half[i] >> 10 & 31, fraction = half[i] & 1023;
+		const double size = exponent == 31  ? (fraction ? NAN : INFINITY)
+				    : exponent == 0 ? ldexp(fraction, -24)
+						    : ldexp(fraction + 1024, exponent - 25);
+		to[i] = half[i] >> 15 ? -size : size;
+	}
+}
+
+static void to_f64(const struct nb_h5_item *item, const char *dtype, size_t n, const void *data, double *to)
+{
+	if (item->kind == 'f' && item->size == 2)
+		half_to_f64(n, data, to);
+	else
+		nb_dtype_to_f64(dtype, n, data, to);
+}
+
 /* Rows as they are in the file, which can hold them. */
 static int read_raw(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
 	uint64_t rowsize, void *to)
@@ -506,7 +528,7 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 			break;
 		to_little(item, n * width, raw);
 		if (!same && strcmp(dtype, "<f8") == 0)
-			nb_dtype_to_f64(own, n * width, raw, (double *)(void *)target);
+			to_f64(item, own, n * width, raw, (double *)(void *)target);
 		if (!same && strcmp(dtype, "<u8") == 0) {
 			const size_t bad = to_unsigned(item, own, n * width, raw, (uint64_t *)(void *)target);
 			if (bad < n * width)
