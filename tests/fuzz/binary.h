@@ -50,7 +50,11 @@ static inline void fuzz_same_part(const struct nb_subset *subset, struct nb_fram
 			REQUIRE(b && b->rowsize == a->rowsize && to < b->rows);
 			const char *from = nb_column_read(a, &nb_space_host, NB_WIRE);
 			const char *got = nb_column_read(b, &nb_space_host, NB_WIRE);
-			REQUIRE(memcmp(got + to * b->rowsize, from + i * a->rowsize, a->rowsize) == 0);
+			const int same = memcmp(got + to * b->rowsize, from + i * a->rowsize, a->rowsize) == 0;
+			if (!same)
+				fprintf(stderr, "row %zu of all, %zu of the part, of column %s %s\n", i, to, a->name,
+					a->dtype);
+			REQUIRE(same);
 		}
 		to++;
 	}
