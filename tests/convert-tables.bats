@@ -213,6 +213,16 @@ make_tipsy() {
 	bad 'a.tipsy.acc: 1 numbers for each body (want 3)'
 }
 
+@test "an array beside a TIPSY file that cannot be opened is an error, a folder is none" {
+	kinds
+	nb-convert -q --to tipsy a <kinds.nb
+	ln -s nowhere a.iord
+	fails_with 1 'a.iord: cannot be opened: No such file or directory' 'nb-convert --from tipsy a'
+	rm a.iord
+	mkdir a.folder
+	nb-convert --from tipsy a | nb-stats --check
+}
+
 @test "wrong TIPSY files are refused with the reason" {
 	bad() { # bad MESSAGE: as a file, and through a pipe
 		fails_with 1 "$1" 'nb-convert --from tipsy bad.tipsy'
@@ -535,6 +545,7 @@ sys.stdout.buffer.write(b)' >bad.nemo
 	bad 'has 2 bodies, but its Nobj is 3' 'swap(b"Nobj\0\2", b"Nobj\0\3")'
 	bad "item 'PhaseSpace' at byte" 'swap(b"PhaseSpace\0\2\0\0\0\2", b"PhaseSpace\0\2\0\0\0\3")'
 	bad 'is 0x10303 (want 0x10302: cartesian, 3-D)' 'swap(b"CoordSystem\0\2", b"CoordSystem\0\3")'
+	bad "item 'Mass' at byte 157 is not an array of a real number for each body" 'swap(b"d\0Mass", b"l\0Mass")'
 	bad "item 'Potential' at byte" 'swap(b"Potential\0\2", b"Potential\0\3")'
 	bad 'has impossible dimensions' 'swap(b"Mass\0\2\0\0\0", b"Mass\0\xff\xff\xff\xff")'
 	bad 'has no Position and no PhaseSpace' 'swap(b"PhaseSpace\0\2\0\0\0\2\0\0\0\3\0\0\0", b"PhaseSpaze\0\2\0\0\0\2\0\0\0\3\0\0\0", 2)'

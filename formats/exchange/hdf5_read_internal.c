@@ -151,7 +151,9 @@ static int receive(struct nb_h5_reader *reader, void *to, uint64_t bytes)
 		const ssize_t n = read(reader->socket, (char *)to + at, bytes - at);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n < 0)
+			return nb_h5_fail(reader, "the HDF5 library is not heard: %s", strerror(errno));
+		if (n == 0)
 			return died(reader);
 		at += (uint64_t)n;
 	}
@@ -172,7 +174,7 @@ static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t b
 	if (head.failed) {
 		char text[2000] = "";
 		if (head.bytes >= sizeof text)
-			return died(reader);
+			return nb_h5_fail(reader, "the HDF5 library gives a reason of %" PRIu64 " bytes", head.bytes);
 		if (receive(reader, text, head.bytes))
 			return NB_EINVAL;
 		return what ? nb_h5_fail(reader, "dataset '%.200s' %s", what, text) : nb_h5_fail(reader, "%s", text);
@@ -390,7 +392,9 @@ static int read_by_library(struct nb_h5_reader *reader, const struct nb_h5_item 
 	if (!reader->process)
 		return nb_h5_fail(reader, "the HDF5 library has broken down");
 	if (send(reader->socket, &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-		return died(reader);
+		return errno == EPIPE || errno == ECONNRESET
+			       ? died(reader)
+			       : nb_h5_fail(reader, "the HDF5 library cannot be asked: %s", strerror(errno));
 	return take_answer(reader, item->path, bytes, &to, &got);
 }
 

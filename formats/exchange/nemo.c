@@ -325,8 +325,10 @@ static int take_array(struct nb_import *in, const struct item *item, struct snap
 	find_target(item, &target);
 	if ((strcmp(item->tag, "Position") == 0 || strcmp(item->tag, "Velocity") == 0) && target.field == NB_NFIELD)
 		return fail_components(in, item, "an array of 3 real numbers for each body");
+	if (strcmp(item->tag, "Mass") == 0 && target.field == NB_NFIELD)
+		return fail_components(in, item, "an array of a real number for each body");
 	int status = snapshot->has_rows ? NB_OK : begin_rows(snapshot, item->dim[0]);
-	snapshot->has_mass |= strcmp(item->tag, "Mass") == 0;
+	snapshot->has_mass |= target.field == NB_MASS;
 	nb_rows_init(&rows);
 	if (!status)
 		status = read_rows(in, item, &target, &rows);
