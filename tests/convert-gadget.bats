@@ -83,6 +83,26 @@ python_with() {
 	[ "$(wc -l <want.csv)" -gt 100 ]
 }
 
+@test "the last row of --rows, and a body on the surface of the sphere, are taken" {
+	printf 'x,y,z\n1,0,0\n0,3,4\n0,0,5.5\n' | from csv >three.nb
+	for format in csv nemo; do
+		nb-convert -q --to $format three <three.nb
+		from $format --rows 1:2 three >part.nb
+		[ "$(show id part.nb | tr '\n' ' ')" = '1 2 ' ]
+		from $format --sphere 0,0,0,5 three >part.nb
+		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
+	done
+}
+
+@test "bodies of a snapshot without ids have the numbers of their rows, of a part too" {
+	make_snapshot g labels=1 mass='[1] * 6'
+	head -c 472 g >places # POS and VEL only
+	nb-convert -q --from gadget --rows 1::2 places >part.nb
+	[ "$(show id part.nb | tr '\n' ' ')" = '1 3 5 ' ]
+	nb-convert -q --from gadget --species 1 places >part.nb
+	[ "$(show id part.nb | tr '\n' ' ')" = '2 3 4 ' ]
+}
+
 @test "what follows from all bodies is left out with bodies, unless --keep-derived" {
 	make_snapshot g n='(0,50,0,0,0,0)'
 	from gadget g >all.nb
@@ -370,6 +390,10 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 "bad block 1 'POS ' at byte 280: has 4294967295 bytes, but the file ends after" 'nb-convert --from gadget bad'
 	at 372 '\x47'
 	fails_with 1 "bad block 1 'POS ' at byte 280: has 72 bytes, but 71 stands behind it" 'nb-convert --from gadget bad'
+	for n in 280 292; do
+		at $n '\x09'
+		fails_with 1 'bad block 1 at byte 280: no label of 8 bytes is before it' 'nb-convert --from gadget bad'
+	done
 	at 300 '\0\0\xc0\x7f'
 	fails_with 1 "bad: block 'POS ': body 0 has a number that is not finite" 'nb-convert --from gadget bad'
 	make_snapshot one labels=0

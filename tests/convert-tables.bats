@@ -232,6 +232,9 @@ make_tipsy() {
 	bad ': the file ends at byte 0, in the header, which has 32'
 	head -c 27 <(make_tipsy '>' 32 f) >bad.tipsy
 	bad ': the file ends at byte 27, in the header'
+	make_tipsy '>' 32 f >bad.tipsy
+	printf '\0\0\0\4' | dd of=bad.tipsy bs=1 seek=8 conv=notrunc 2>/dev/null
+	bad 'the header says 4 bodies, but 1 gas, 1 dark and 1 star'
 	printf '%64s' x >bad.tipsy
 	bad 'this is no TIPSY file (538976288 or 538976288 dimensions at byte 12)'
 	make_tipsy '>' 32 f >bad.tipsy

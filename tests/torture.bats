@@ -115,3 +115,11 @@ with_fault() {
 		[ "$status" -eq 0 ] || [ ! -s out.nb ]
 	done
 }
+
+@test "csv is read or refused, whichever request for memory fails" {
+	nb-convert --to csv <ten.nb >ten.csv
+	for ((k = 30; k <= 50; k++)); do
+		with_fault "nb-convert malloc $k ENOMEM" 'nb-convert --from csv ten.csv >got.nb'
+		[ "$status" -le 1 ]
+	done
+}

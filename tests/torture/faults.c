@@ -254,6 +254,15 @@ int fcntl(int fd, int command, ...)
 	return !looks && fails(CALL_fcntl) ? -1 : (int)system_call(SYS_fcntl, fd, command, argument, 0);
 }
 
+int asprintf(char **to, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	const int n = fails(CALL_asprintf) ? -1 : vasprintf(to, format, ap);
+	va_end(ap);
+	return n;
+}
+
 int printf(const char *format, ...)
 {
 	va_list ap;
