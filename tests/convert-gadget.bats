@@ -128,7 +128,8 @@ python_with() {
 	make_snapshot g labels=1 mass='[0] * 6'
 	head -c 376 g >places
 	for part in '--species 3' '--rows 0:'; do
-		nb-convert -q --from gadget --keep-derived $part places >part.nb
+		read -ra words <<<"$part"
+		nb-convert -q --from gadget --keep-derived "${words[@]}" places >part.nb
 		[ "$(nb-stats --fields --format tsv <part.nb | sed 1d | cut -f 2 | sort | tr '\n' ' ')" = 'id pos species ' ]
 	done
 }

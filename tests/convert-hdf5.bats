@@ -141,7 +141,8 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	from gadget-hdf5 s.hdf5 >s.nb
 	equals "$(show id s.nb)" '0 1 2 3 4 5 6 7 '
 	for part in '--rows 1::3' '--species 4' '--rows 2: --species 1,4' '--sphere 40,40.25,-40,2'; do
-		from gadget-hdf5 $part s.hdf5 >part.nb
+		read -ra words <<<"$part"
+		from gadget-hdf5 "${words[@]}" s.hdf5 >part.nb
 		nb-select --ids "$(show id part.nb | sed 's/ $//; s/ /,/g')" --fields id,mass,pos,vel <s.nb >same.nb
 		nb-select --fields id,mass,pos,vel <part.nb | nb-diff - same.nb
 	done
