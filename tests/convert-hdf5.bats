@@ -150,6 +150,14 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	equals "$(from gadget-hdf5 --rows 1::3 s.hdf5 >part.nb && show id part.nb)" '1 4 7 '
 }
 
+@test "a dataset of velocities with other rows than the header counts is refused" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	"$PYTHON_H5" -c 'import h5py; g = h5py.File("s.hdf5", "a")["PartType1"]; v = g["Velocities"][:4]; del g["Velocities"]; g["Velocities"] = v'
+	fails_with 1 "dataset 'PartType1/Velocities' has 4 rows, but Header/NumPart_ThisFile says 5 bodies of type 1" \
+		'nb-convert --from gadget-hdf5 s.hdf5'
+}
+
 @test "several files: any of them stands for all, in the order of types" {
 	needs_hdf5 h5py
 	make_hdf5 parts s.0.hdf5 0
