@@ -117,7 +117,7 @@ with h5py.File(name, "w") as f:
 
         x = np.array([1.0, 2.0, 3.0])
         km, speed = f"(1000.0 * {length})", f"({length} * ({time}**-1))"
-        c = {"x": (x, km), "y": (x + 3, km), "z": (x + 6, km), "vx": (x / 2, speed), "vy": (x / 2, f"{length} / {time}"), "vz": (x / 2, speed)}
+        c = {"x": (x, km), "y": (x + 3, km), "z": (x + 6, km), "vx": (x / 2, speed), "vy": (32 * x, f"{length} / (64.0 * {time})"), "vz": (x / 2, speed)}
         c["mass"] = x, f"(2e+30 * {mass})"
         c["temperature"] = 10 * x, "system.get('S.I.').base('thermodynamic temperature')"
         c["luminosity"] = x, f"({mass} * {time}**-3)"
