@@ -87,20 +87,20 @@ python_with() {
 	printf 'x,y,z\n1,0,0\n0,3,4\n0,0,5.5\n' | from csv >three.nb
 	for format in csv nemo; do
 		nb-convert -q --to $format three <three.nb
-		from $format --rows 1:2 three >part.nb
-		[ "$(show id part.nb | tr '\n' ' ')" = '1 2 ' ]
+		from $format --rows 0:1 three >part.nb
+		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
 		from $format --sphere 0,0,0,5 three >part.nb
 		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
 	done
 }
 
 @test "bodies of a snapshot without ids have the numbers of their rows, of a part too" {
-	make_snapshot g labels=1 mass='[1] * 6'
+	make_snapshot g labels=1 n='(1,5,0,0,0,0)' mass='[1] * 6'
 	head -c 472 g >places # POS and VEL only
 	nb-convert -q --from gadget --rows 1::2 places >part.nb
 	[ "$(show id part.nb | tr '\n' ' ')" = '1 3 5 ' ]
 	nb-convert -q --from gadget --species 1 places >part.nb
-	[ "$(show id part.nb | tr '\n' ' ')" = '2 3 4 ' ]
+	[ "$(show id part.nb | tr '\n' ' ')" = '1 2 3 4 5 ' ]
 }
 
 @test "what follows from all bodies is left out with bodies, unless --keep-derived" {
