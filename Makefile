@@ -214,6 +214,9 @@ $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 # whose calls fail: tests/unit/scarce.h
 $(BUILD)/tests/unit/%/scarce: LDFLAGS += $(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
 
+# which answers for the process that reads HDF5
+$(BUILD)/tests/fuzz/hdf5: LDFLAGS += $(foreach f,socketpair posix_spawn kill waitpid send,-Wl,--wrap=$f)
+
 # so that it can refuse files without a name
 $(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
 

@@ -128,6 +128,26 @@ python_with() {
 	[ "$(wc -l <want.csv)" -gt 100 ]
 }
 
+@test "the last row of --rows, and a body on the surface of the sphere, are taken" {
+	printf 'x,y,z\n1,0,0\n0,3,4\n0,0,5.5\n' | from csv >three.nb
+	for format in csv nemo; do
+		nb-convert -q --to $format three <three.nb
+		from $format --rows 0:1 three >part.nb
+		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
+		from $format --sphere 0,0,0,5 three >part.nb
+		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
+	done
+}
+
+@test "bodies of a snapshot without ids have the numbers of their rows, of a part too" {
+	make_snapshot g labels=1 n='(1,5,0,0,0,0)' mass='[1] * 6'
+	head -c 472 g >places # POS and VEL only
+	nb-convert -q --from gadget --rows 1::2 places >part.nb
+	[ "$(show id part.nb | tr '\n' ' ')" = '1 3 5 ' ]
+	nb-convert -q --from gadget --species 1 places >part.nb
+	[ "$(show id part.nb | tr '\n' ' ')" = '1 2 3 4 5 ' ]
+}
+
 @test "what follows from all bodies is left out with bodies, unless --keep-derived" {
 	make_snapshot g n='(0,50,0,0,0,0)'
 	from gadget g >all.nb
@@ -143,6 +163,20 @@ python_with() {
 	from csv --rows 0:9 all.csv | csv | cmp - <(csv <part.nb)
 	from gadget --rows 0: g | cmp - all.nb
 	fails_with 2 "option '--keep-derived' needs '--rows', '--species' or '--sphere'" 'nb-convert --from gadget --keep-derived g'
+}
+
+@test "a choice of no bodies of a snapshot has the columns that all bodies have" {
+	make_snapshot g labels=1
+	nb-convert -q --from gadget --keep-derived --species 3 g | nb-stats --fields --format tsv | cut -f 2-5 >some
+	nb-convert -q --from gadget g | nb-stats --fields --format tsv | cut -f 2-5 | diff some -
+	# a file with positions alone
+	make_snapshot g labels=1 mass='[0] * 6'
+	head -c 376 g >places
+	for part in '--species 3' '--rows 0:'; do
+		read -ra words <<<"$part"
+		nb-convert -q --from gadget --keep-derived "${words[@]}" places >part.nb
+		[ "$(nb-stats --fields --format tsv <part.nb | sed 1d | cut -f 2 | sort | tr '\n' ' ')" = 'id pos species ' ]
+	done
 }
 
 @test "--fields reads these columns only, and what the choice of bodies needs is not in the frame" {
@@ -402,6 +436,10 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 "bad block 1 'POS ' at byte 280: has 4294967295 bytes, but the file ends after" 'nb-convert --from gadget bad'
 	at 372 '\x47'
 	fails_with 1 "bad block 1 'POS ' at byte 280: has 72 bytes, but 71 stands behind it" 'nb-convert --from gadget bad'
+	for n in 280 292; do
+		at $n '\x09'
+		fails_with 1 'bad block 1 at byte 280: no label of 8 bytes is before it' 'nb-convert --from gadget bad'
+	done
 	at 300 '\0\0\xc0\x7f'
 	fails_with 1 "bad: block 'POS ': body 0 has a number that is not finite" 'nb-convert --from gadget bad'
 	make_snapshot one labels=0

@@ -122,6 +122,42 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	equals "$(attribute s.nb units)" 3e20cm,6e40g,31cm/s
 }
 
+@test "real numbers of 2 bytes are read" {
+	needs_hdf5 h5py
+	make_hdf5 half s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb
+	has_vectors pos 1 s.nb 10 11 12 13 14 40 41 42
+	equals "$(show mass s.nb | cut -d " " -f 6-)" '5.960464477539063e-08 6.097555160522461e-05 65504.0 '
+	equals "$(show vel s.nb | cut -d " " -f 16-18)" '-1.5 -6.103515625e-05 1.0009765625'
+	equals "$(show pot s.nb | cut -d " " -f 6-)" 'inf -inf nan '
+	from gadget-hdf5 --fields id,mass,pos,vel --rows 1:5:2 s.hdf5 >part.nb
+	nb-select --ids 11,13,40 --fields id,mass,pos,vel <s.nb | nb-diff - part.nb
+}
+
+@test "bodies without ids have the numbers of their rows, of a part too" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	"$PYTHON_H5" -c 'import h5py; f = h5py.File("s.hdf5", "a"); del f["PartType1/ParticleIDs"], f["PartType4/ParticleIDs"]'
+	from gadget-hdf5 s.hdf5 >s.nb
+	equals "$(show id s.nb)" '0 1 2 3 4 5 6 7 '
+	for part in '--rows 1::3' '--species 4' '--rows 2: --species 1,4' '--sphere 40,40.25,-40,2'; do
+		read -ra words <<<"$part"
+		from gadget-hdf5 "${words[@]}" s.hdf5 >part.nb
+		nb-select --ids "$(show id part.nb | sed 's/ $//; s/ /,/g')" --fields id,mass,pos,vel <s.nb >same.nb
+		nb-select --fields id,mass,pos,vel <part.nb | nb-diff - same.nb
+	done
+	equals "$(show id part.nb)" '5 6 '
+	equals "$(from gadget-hdf5 --rows 1::3 s.hdf5 >part.nb && show id part.nb)" '1 4 7 '
+}
+
+@test "a dataset of velocities with other rows than the header counts is refused" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	"$PYTHON_H5" -c 'import h5py; g = h5py.File("s.hdf5", "a")["PartType1"]; v = g["Velocities"][:4]; del g["Velocities"]; g["Velocities"] = v'
+	fails_with 1 "dataset 'PartType1/Velocities' has 4 rows, but Header/NumPart_ThisFile says 5 bodies of type 1" \
+		'nb-convert --from gadget-hdf5 s.hdf5'
+}
+
 @test "several files: any of them stands for all, in the order of types" {
 	needs_hdf5 h5py
 	make_hdf5 parts s.0.hdf5 0

@@ -213,6 +213,16 @@ make_tipsy() {
 	bad 'a.tipsy.acc: 1 numbers for each body (want 3)'
 }
 
+@test "an array beside a TIPSY file that cannot be opened is an error, a folder is none" {
+	kinds
+	nb-convert -q --to tipsy a <kinds.nb
+	ln -s nowhere a.iord
+	fails_with 1 'a.iord: cannot be opened: No such file or directory' 'nb-convert --from tipsy a'
+	rm a.iord
+	mkdir a.folder
+	nb-convert --from tipsy a | nb-stats --check
+}
+
 @test "wrong TIPSY files are refused with the reason" {
 	bad() { # bad MESSAGE: as a file, and through a pipe
 		fails_with 1 "$1" 'nb-convert --from tipsy bad.tipsy'
@@ -222,6 +232,9 @@ make_tipsy() {
 	bad ': the file ends at byte 0, in the header, which has 32'
 	head -c 27 <(make_tipsy '>' 32 f) >bad.tipsy
 	bad ': the file ends at byte 27, in the header'
+	make_tipsy '>' 32 f >bad.tipsy
+	printf '\0\0\0\4' | dd of=bad.tipsy bs=1 seek=8 conv=notrunc 2>/dev/null
+	bad 'the header says 4 bodies, but 1 gas, 1 dark and 1 star'
 	printf '%64s' x >bad.tipsy
 	bad 'this is no TIPSY file (538976288 or 538976288 dimensions at byte 12)'
 	make_tipsy '>' 32 f >bad.tipsy
@@ -242,6 +255,20 @@ make_tipsy() {
 	bad "field 'pos'"
 	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i9f", 0, 1, 2, 0, 1, 0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0))' >bad.tipsy
 	bad '2 dimensions, but body 0 has z = 5 and vz = 0'
+}
+
+@test "a TIPSY file without bodies that ends within its header is refused, through a pipe too" {
+	python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack(">d6i", 0.5, 0, 3, 0, 0, 0, 0))' >none.tipsy
+	for n in 28 32; do # headers of both lengths
+		head -c $n none.tipsy | from tipsy >out.nb
+		head -c $n none.tipsy >whole.tipsy
+		from tipsy whole.tipsy | cmp - out.nb
+	done
+	for n in 29 30 31; do
+		head -c $n none.tipsy >cut.tipsy
+		fails_with 1 "cut.tipsy: $n bytes, but its header says 0 gas" 'nb-convert --from tipsy cut.tipsy'
+		fails_with 1 "standard input: $n bytes, but its header says 0 gas" 'cat cut.tipsy | nb-convert --from tipsy'
+	done
 }
 
 @test "TIPSY refuses numbers that single precision cannot hold" {
@@ -533,6 +560,7 @@ sys.stdout.buffer.write(b)' >bad.nemo
 	bad 'has 2 bodies, but its Nobj is 3' 'swap(b"Nobj\0\2", b"Nobj\0\3")'
 	bad "item 'PhaseSpace' at byte" 'swap(b"PhaseSpace\0\2\0\0\0\2", b"PhaseSpace\0\2\0\0\0\3")'
 	bad 'is 0x10303 (want 0x10302: cartesian, 3-D)' 'swap(b"CoordSystem\0\2", b"CoordSystem\0\3")'
+	bad "item 'Mass' at byte 157 is not an array of a real number for each body" 'swap(b"d\0Mass", b"l\0Mass")'
 	bad "item 'Potential' at byte" 'swap(b"Potential\0\2", b"Potential\0\3")'
 	bad 'has impossible dimensions' 'swap(b"Mass\0\2\0\0\0", b"Mass\0\xff\xff\xff\xff")'
 	bad 'has no Position and no PhaseSpace' 'swap(b"PhaseSpace\0\2\0\0\0\2\0\0\0\3\0\0\0", b"PhaseSpaze\0\2\0\0\0\2\0\0\0\3\0\0\0", 2)'

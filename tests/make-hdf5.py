@@ -91,6 +91,13 @@ with h5py.File(name, "w") as f:
         g = bodies(f, 4)
         g["InternalEnergy"] = ids[4].astype("f8")
         f.create_group("Config").attrs["VORONOI"] = ""
+    elif flavour == "half":  # real numbers of 2 bytes, of all sizes
+        header(f, np.array(counts, "i4"), [0] * 6)
+        bodies(f, 1, ">f2")
+        g = bodies(f, 4, "f2")
+        g["Masses"][:] = [2.0**-24, 1023 * 2.0**-24, 65504]
+        g["Velocities"][0] = [-1.5, -(2.0**-14), 1 + 2.0**-10]
+        g["Potential"] = np.array([np.inf, -np.inf, np.nan], "f2")
     elif flavour == "parts":
         header(f, np.array(counts, "i4"), [0] * 6, 2, np.array([0, 5, 0, 0, 3, 0], "u4"))
         for t in (1, 4):
@@ -110,7 +117,7 @@ with h5py.File(name, "w") as f:
 
         x = np.array([1.0, 2.0, 3.0])
         km, speed = f"(1000.0 * {length})", f"({length} * ({time}**-1))"
-        c = {"x": (x, km), "y": (x + 3, km), "z": (x + 6, km), "vx": (x / 2, speed), "vy": (x / 2, f"{length} / {time}"), "vz": (x / 2, speed)}
+        c = {"x": (x, km), "y": (x + 3, km), "z": (x + 6, km), "vx": (x / 2, speed), "vy": (32 * x, f"{length} / (64.0 * {time})"), "vz": (x / 2, speed)}
         c["mass"] = x, f"(2e+30 * {mass})"
         c["temperature"] = 10 * x, "system.get('S.I.').base('thermodynamic temperature')"
         c["luminosity"] = x, f"({mass} * {time}**-3)"

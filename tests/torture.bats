@@ -84,3 +84,42 @@ with_fault() {
 		[ "${#lines[@]}" -le 1 ]
 	done
 }
+
+@test "an array beside a TIPSY file is read, or the file is refused, whichever call fails" {
+	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy beside
+	nb-convert --no-history --from tipsy beside >want.nb
+	for fault in 'open 2' 'open 2+' 'fstat 2' 'fstat 3' 'lseek 1+' 'lseek 2' 'read 2'; do
+		with_fault "nb-convert $fault EIO" 'nb-convert --no-history --from tipsy beside >got.nb'
+		if [ "$status" -eq 0 ]; then
+			cmp want.nb got.nb
+		else
+			[ "$status" -eq 1 ]
+			[ "${#lines[@]}" -eq 1 ]
+		fi
+	done
+}
+
+@test "an array beside a TIPSY file that may not be read is told" {
+	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy beside
+	with_fault 'nb-convert open 2 EACCES' 'nb-convert --from tipsy beside >out.nb'
+	[ "$status" -eq 0 ]
+	[ "$output" = 'nb-convert: beside.iord is not read: Permission denied' ]
+}
+
+@test "nobody waits for the process that reads HDF5 when it is not heard" {
+	nb-convert --to gadget-hdf5 ten.hdf5 <ten.nb 2>err || skip "$(cat err)"
+	nb-convert --from gadget-hdf5 ten.hdf5 >out.nb 2>err || skip "$(cat err)"
+	for fault in 'read 2 EIO' 'read 2 EAGAIN' 'read 3 EIO' 'send 1 ENOMEM'; do
+		with_fault "nb-convert $fault" 'nb-convert --from auto ten.hdf5 >out.nb'
+		[ "$status" -le 1 ] # 124: it waited
+		[ "$status" -eq 0 ] || [ ! -s out.nb ]
+	done
+}
+
+@test "csv is read or refused, whichever request for memory fails" {
+	nb-convert --to csv <ten.nb >ten.csv
+	for ((k = 30; k <= 50; k++)); do
+		with_fault "nb-convert malloc $k ENOMEM" 'nb-convert --from csv ten.csv >got.nb'
+		[ "$status" -le 1 ]
+	done
+}

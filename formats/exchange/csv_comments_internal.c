@@ -194,8 +194,10 @@ static enum nb_csv_comment add_column(struct nb_lines *lines, struct nb_csv_said
 		rest += *rest == ' ';
 		name = without_escapes(text, length, &bad_name);
 		unit = without_escapes(rest, strlen(rest), &bad_unit);
-		if (!name || !unit)
+		if (!name || !unit) {
 			answer = no_memory(lines);
+			good = 0;
+		}
 	}
 	if (answer == NB_CSV_TAKEN && good)
 		good = !bad_name && !bad_unit && *name && strlen(name) <= NB_NAME_SIZE &&

@@ -609,6 +609,34 @@ static void fill(const struct gadget_hdf5_reader *reader, const struct nb_column
 		memset(to, 0xff, n * column->rowsize);
 }
 
+/* Which rows of a type of the present file are wanted: how many. */
+static uint64_t wanted(
+	const struct gadget_hdf5_reader *reader, unsigned type, uint64_t n, uint64_t *first, uint64_t *step)
+{
+	uint64_t before = reader->seen[type];
+	for (unsigned t = 0; t < type; t++)
+		before += reader->n[t];
+	*first = before;
+	*step = 1;
+	if (!nb_subset_species(&reader->in->subset, type))
+		return 0;
+	const uint64_t count = nb_subset_rows(&reader->in->subset, before, before + n, first, step);
+	*first -= before;
+	return count;
+}
+
+/* Bodies without ids are numbered as they stand in the files, wanted or not. */
+static void number_bodies(const struct gadget_hdf5_reader *reader, uint64_t *id)
+{
+	uint64_t before = 0;
+	for (unsigned t = 0; t < TYPES; before += reader->n[t++]) {
+		uint64_t first, step;
+		const uint64_t count = wanted(reader, t, reader->n[t], &first, &step);
+		for (uint64_t i = 0; i < count; i++)
+			*id++ = before + first + i * step;
+	}
+}
+
 static int add_columns(struct gadget_hdf5_reader *reader, struct nb_frame *frame, const uint64_t n[TYPES])
 {
 	for (size_t k = 0; k < reader->nplan; k++) {
@@ -622,8 +650,8 @@ static int add_columns(struct gadget_hdf5_reader *reader, struct nb_frame *frame
 		if (!data)
 			return out_of_memory(reader);
 		const int numbered = column->field == NB_ID && !plan->read;
-		for (uint64_t i = 0; numbered && i < column->rows; i++)
-			((uint64_t *)(void *)data)[i] = i;
+		if (numbered)
+			number_bodies(reader, (uint64_t *)(void *)data);
 		for (unsigned t = 0; !numbered && t < TYPES; data += n[t++] * column->rowsize)
 			fill(reader, column, t, n[t], data);
 	}
@@ -651,22 +679,6 @@ static int read_rows(struct nb_h5_reader *file, const struct nb_h5_item *item, u
 	}
 	nb_free(span);
 	return status;
-}
-
-/* Which rows of a type of the present file are wanted: how many. */
-static uint64_t wanted(
-	const struct gadget_hdf5_reader *reader, unsigned type, uint64_t n, uint64_t *first, uint64_t *step)
-{
-	uint64_t before = reader->seen[type];
-	for (unsigned t = 0; t < type; t++)
-		before += reader->n[t];
-	*first = before;
-	*step = 1;
-	if (!nb_subset_species(&reader->in->subset, type))
-		return 0;
-	const uint64_t count = nb_subset_rows(&reader->in->subset, before, before + n, first, step);
-	*first -= before;
-	return count;
 }
 
 /* A dataset that another of this type and column comes before is not read. */

@@ -438,7 +438,7 @@ static int read_snapshot(struct nb_gadget_reader *reader, struct nb_frame *frame
 		status = read_rest(reader, frame);
 	if (!status)
 		status = check_numbers(reader, frame);
-	if (!status && frame->rows[NB_PARTICLE] == 0 && wanted(reader, NB_VEL))
+	if (!status && reader->rows == 0 && wanted(reader, NB_VEL))
 		status = add_no_velocities(frame);
 	if (!status && wanted(reader, NB_ID) && !nb_frame_field(frame, NB_ID))
 		status = number_bodies(reader, frame);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -150,7 +151,9 @@ static int receive(struct nb_h5_reader *reader, void *to, uint64_t bytes)
 		const ssize_t n = read(reader->socket, (char *)to + at, bytes - at);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n < 0)
+			return nb_h5_fail(reader, "the HDF5 library is not heard: %s", strerror(errno));
+		if (n == 0)
 			return died(reader);
 		at += (uint64_t)n;
 	}
@@ -171,7 +174,7 @@ static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t b
 	if (head.failed) {
 		char text[2000] = "";
 		if (head.bytes >= sizeof text)
-			return died(reader);
+			return nb_h5_fail(reader, "the HDF5 library gives a reason of %" PRIu64 " bytes", head.bytes);
 		if (receive(reader, text, head.bytes))
 			return NB_EINVAL;
 		return what ? nb_h5_fail(reader, "dataset '%.200s' %s", what, text) : nb_h5_fail(reader, "%s", text);
@@ -389,7 +392,9 @@ static int read_by_library(struct nb_h5_reader *reader, const struct nb_h5_item 
 	if (!reader->process)
 		return nb_h5_fail(reader, "the HDF5 library has broken down");
 	if (send(reader->socket, &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-		return died(reader);
+		return errno == EPIPE || errno == ECONNRESET
+			       ? died(reader)
+			       : nb_h5_fail(reader, "the HDF5 library cannot be asked: %s", strerror(errno));
 	return take_answer(reader, item->path, bytes, &to, &got);
 }
 
@@ -446,6 +451,27 @@ static size_t to_unsigned(const struct nb_h5_item *item, const char *dtype, size
 	       : item->size == 4 ? unsigned32(n, data, to)
 	       : item->size == 2 ? unsigned16(n, data, to)
 				 : unsigned8(n, data, to);
+}
+
+/* Real numbers of 2 bytes, which no column of a stream has as numbers. */
+static void half_to_f64(size_t n, const void *from, double *to)
+{
+	const uint16_t *half = from;
+	for (size_t i = 0; i < n; i++) {
+		const int exponent = half[i] >> 10 & 31, fraction = half[i] & 1023;
+		const double size = exponent == 31  ? (fraction ? NAN : INFINITY)
+				    : exponent == 0 ? ldexp(fraction, -24)
+						    : ldexp(fraction + 1024, exponent - 25);
+		to[i] = half[i] >> 15 ? -size : size;
+	}
+}
+
+static void to_f64(const struct nb_h5_item *item, const char *dtype, size_t n, const void *data, double *to)
+{
+	if (item->kind == 'f' && item->size == 2)
+		half_to_f64(n, data, to);
+	else
+		nb_dtype_to_f64(dtype, n, data, to);
 }
 
 /* Rows as they are in the file, which can hold them. */
@@ -506,7 +532,7 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 			break;
 		to_little(item, n * width, raw);
 		if (!same && strcmp(dtype, "<f8") == 0)
-			nb_dtype_to_f64(own, n * width, raw, (double *)(void *)target);
+			to_f64(item, own, n * width, raw, (double *)(void *)target);
 		if (!same && strcmp(dtype, "<u8") == 0) {
 			const size_t bad = to_unsigned(item, own, n * width, raw, (uint64_t *)(void *)target);
 			if (bad < n * width)

@@ -357,8 +357,10 @@ static int take_array(struct nb_import *in, const struct item *item, struct snap
 	find_target(item, &target);
 	if ((strcmp(item->tag, "Position") == 0 || strcmp(item->tag, "Velocity") == 0) && target.field == NB_NFIELD)
 		return fail_components(in, item, "an array of 3 real numbers for each body");
+	if (strcmp(item->tag, "Mass") == 0 && target.field == NB_NFIELD)
+		return fail_components(in, item, "an array of a real number for each body");
 	int status = snapshot->has_rows ? NB_OK : begin_rows(in, snapshot, item->dim[0]);
-	snapshot->has_mass |= strcmp(item->tag, "Mass") == 0;
+	snapshot->has_mass |= target.field == NB_MASS;
 	snapshot->has_pos |= is_phase || target.field == NB_POS;
 	if (!status && !(is_phase ? is_needed(in, snapshot, &pos) || is_needed(in, snapshot, &vel)
 				  : is_needed(in, snapshot, &target)))

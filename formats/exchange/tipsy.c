@@ -113,11 +113,12 @@ static int read_header(struct nb_import *in, struct header *header)
 		return nb_wire_fail(in, "the time in the header, at byte 0, is not finite");
 	if (header->dim == 1)
 		return nb_wire_fail(in, "bodies in 1 dimension (want 2 or 3)");
-	if (nb_wire_size(in) != UINT64_MAX && !fits(header, from, have, nb_wire_size(in)))
+	const uint64_t size = have < NB_TIPSY_HEADER ? have : nb_wire_size(in);
+	if (size != UINT64_MAX && !fits(header, from, have, size))
 		return nb_wire_fail(in,
 			"%" PRIu64 " bytes, but its header says %" PRIu32 " gas, %" PRIu32 " dark and %" PRIu32
 			" star bodies, which are %" PRIu64,
-			nb_wire_size(in), count[0], count[1], count[2], bytes_of(header));
+			size, count[0], count[1], count[2], bytes_of(header));
 	nb_bytes_pass(in->bytes, header->size < have ? header->size : have);
 	return NB_OK;
 }

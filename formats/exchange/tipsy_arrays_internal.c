@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,6 +164,22 @@ static int looks_like(const struct array *array, const unsigned char *head, size
 	return n >= 4 && nb_wire_u32(head, array->big) == array->n ? 2 : 0;
 }
 
+/* One that the user may not read is told of; sockets are none. */
+static int cannot_open(struct nb_import *in, const char *path)
+{
+	const struct nb_import beside = {.name = path};
+	if (errno == ENXIO)
+		return NB_OK;
+	if (errno == EACCES) {
+		const size_t used = strlen(in->warning);
+		snprintf(in->warning + used, sizeof in->warning - used, "%s%s is not read: %s", used ? "; " : "",
+			nb_import_tail(&beside), strerror(errno));
+		return NB_OK;
+	}
+	snprintf(in->error, sizeof in->error, "%s: cannot be opened: %s", nb_import_tail(&beside), strerror(errno));
+	return NB_EINVAL;
+}
+
 static int read_array(struct nb_import *in, struct array *array, struct nb_frame *frame)
 {
 	struct nb_import beside = {.name = array->path, .path = array->path};
@@ -171,10 +188,13 @@ static int read_array(struct nb_import *in, struct array *array, struct nb_frame
 	struct stat about;
 	const unsigned char *head;
 	beside.fd = open(array->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (beside.fd < 0 || fstat(beside.fd, &about) || !S_ISREG(about.st_mode)) {
-		if (beside.fd >= 0)
-			close(beside.fd);
-		return NB_OK;
+	if (beside.fd < 0)
+		return cannot_open(in, array->path);
+	const int unknown = fstat(beside.fd, &about);
+	if (unknown || !S_ISREG(about.st_mode)) {
+		const int status = unknown ? cannot_open(in, array->path) : NB_OK;
+		close(beside.fd);
+		return status;
 	}
 	beside.bytes = &bytes;
 	int status = nb_bytes_open(&bytes, beside.fd);
@@ -185,8 +205,9 @@ static int read_array(struct nb_import *in, struct array *array, struct nb_frame
 	if (what == 2) {
 		nb_bytes_pass(&bytes, 4);
 		status = read_binary(&beside, array, frame);
-	} else if (what == 1 && nb_bytes_seek(&bytes, 0) == 0) {
-		status = nb_lines_open(&lines, &beside);
+	} else if (what == 1) {
+		status = nb_bytes_seek(&bytes, 0) ? nb_wire_fail(&beside, "read error: %s", strerror(errno))
+						  : nb_lines_open(&lines, &beside);
 		if (!status) {
 			status = read_text(&lines, array, frame);
 			nb_lines_close(&lines);
@@ -298,7 +319,7 @@ int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big, 
 	char *folder = slash ? strndup(in->path, before) : strdup(".");
 	struct dirent **entry = NULL;
 	const int nentry = folder ? scandir(folder, &entry, NULL, by_name) : -1;
-	int status = folder ? NB_OK : NB_ENOMEM;
+	int status = !folder ? NB_ENOMEM : nentry < 0 ? cannot_open(in, folder) : NB_OK;
 	char column[NB_NAME_SIZE + 1];
 	for (int k = 0; k < nentry; k++) {
 		const char *name = entry[k]->d_name;

@@ -13,6 +13,15 @@ static inline const struct nb_format *fuzz_format(const char *name)
 	return NULL;
 }
 
+/* Whether a frame has the fields without which the format writes none. */
+static inline int fuzz_has_needs(const struct nb_format *format, struct nb_frame *frame)
+{
+	int has = 1;
+	for (int f = 0; f < NB_NFIELD; f++)
+		has &= !(format->needs & NB_NEED(f)) || nb_frame_field(frame, (enum nb_field)f);
+	return has;
+}
+
 static int fuzz_plain; /* csv without comments */
 
 /* Text of the frames; from malloc, NULL where the format cannot hold them. */
@@ -43,20 +52,21 @@ static inline char *fuzz_export(
 
 enum { FUZZ_FRAMES = 8 };
 
-/* Frames of a text, at most FUZZ_FRAMES of them; -1 where it is refused. */
-static inline int fuzz_import(
-	const struct nb_format *format, const void *data, size_t size, int safe, struct nb_frame *frame)
+/* Frames of what a descriptor gives, which is closed, at most FUZZ_FRAMES of them; -1 where it is refused. */
+static inline int fuzz_import_from(
+	const struct nb_format *format, int fd, const struct nb_subset *subset, int safe, struct nb_frame *frame)
 {
 	struct nb_import in;
-	const int fd = fuzz_file(data, size);
 	enum nb_answer answer = NB_ERROR;
 	int n = 0;
-	int status = nb_import_open(&in, format, fd, NULL, NULL, &(struct nb_table_text){.safe = safe});
+	int status = nb_import_open(&in, format, fd, NULL, subset, &(struct nb_table_text){.safe = safe});
 	while (!status && n < FUZZ_FRAMES) {
 		nb_frame_init(&frame[n]);
 		answer = nb_import_next(&in, &frame[n]);
-		if (answer != NB_FRAME)
+		if (answer != NB_FRAME) {
+			nb_frame_clear(&frame[n]);
 			break;
+		}
 		fuzz_look(&frame[n++]);
 	}
 	REQUIRE((!status && answer != NB_ERROR) || *in.error);
@@ -68,6 +78,13 @@ static inline int fuzz_import(
 		return -1;
 	}
 	return n;
+}
+
+/* The same of a text. */
+static inline int fuzz_import(
+	const struct nb_format *format, const void *data, size_t size, int safe, struct nb_frame *frame)
+{
+	return fuzz_import_from(format, fuzz_file(data, size), NULL, safe, frame);
 }
 
 static inline void fuzz_release(struct nb_frame *frame, int n)

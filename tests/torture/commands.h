@@ -50,6 +50,28 @@ static const struct {
 	{"forces.csv", "nb-convert --from csv"},
 	{"princeton.txt", "nb-convert --from princeton"},
 	{NULL, "nb-convert --from csv forces.csv"},
+	{"labels.gadget", "nb-convert -q --from gadget"},
+	{NULL, "nb-convert -q --from gadget --sphere 0,0,0,1 parts"},
+	{NULL, "nb-convert -q --from auto --species 1 --rows 1::2 labels.gadget"},
+	{"bodies.tipsy", "nb-convert -q --from tipsy"},
+	{NULL, "nb-convert -q --from tipsy --fields id,pos beside"},
+	{"run.nemo", "nb-convert -q --from nemo"},
+	{NULL, "nb-convert -q --from auto --frame 1 run.nemo"},
+	{"bodies.hdf5", "nb-convert -q --from gadget-hdf5"},
+	{NULL, "nb-convert -q --from auto --rows 1::2 bodies.hdf5"},
+	{"forces", "nb-convert -q --to gadget"},
+	{"merger", "nb-convert -q --to gadget2 labels.out"},
+	{"merger", "nb-convert -q --to gadget --files 2 parts.out"},
+	{"forces", "nb-convert -q --to tipsy"},
+	{"merger", "nb-convert -q --to tipsy-native beside.out"},
+	{"frames", "nb-convert -q --to nemo"},
+	{"frames", "nb-convert -q --to nemo-split run.out"},
+	{"merger", "nb-convert -q --to gadget-hdf5"},
+	{"forces", "nb-convert -q --to gadget-hdf5 bodies.out"},
+	{"forces", "nb-convert -q --to npy"},
+	{"frames", "nb-convert -q --to npz"},
+	{"forces", "nb-convert -q --to vtp"},
+	{"frames", "nb-convert -q --to vtkhdf run.vtkhdf"},
 	{NULL, "nb-sort-zorder forces.nb sphere.nb"},
 	{"frames", "nb-select --frames -2"},
 	{"frames", "nb-select --where 'r < 1' --sample 3 --sort -x --drop vel"},
@@ -129,5 +151,20 @@ static const char *const stream_commands[] = {
 	"nb-step -d 0.01 -k 1 'nb-sort-zorder | nb-build-tree | nb-force'",
 };
 enum { STREAM_COMMANDS = sizeof stream_commands / sizeof *stream_commands, PLAIN_COMMANDS = 8 };
+
+/* Cuts and flips of files of other programs, which have no checksums: what is taken must be a whole stream.  Where a
+ * cut leaves a file that is whole too; 0: nowhere. */
+static const struct {
+	const char *file, *command;
+	size_t whole[4];
+} foreign_commands[] = {
+	/* behind a block that need not be followed by others */
+	{"labels.gadget", "nb-convert -q --from gadget", {328, 376, 408, 440}},
+	{"bodies.gadget", "nb-convert -q --from gadget", {0}},
+	{"bodies.tipsy", "nb-convert -q --from tipsy", {0}},
+	{"run.nemo", "nb-convert -q --from nemo", {373, 746}}, /* behind a snapshot */
+	{"bodies.hdf5", "nb-convert -q --from gadget-hdf5", {0}},
+};
+enum { FOREIGN_COMMANDS = sizeof foreign_commands / sizeof *foreign_commands };
 
 #endif

@@ -249,6 +249,7 @@ enum verdict {
 	RIGHT,	 /* the output of the run without a fault, exit status 0 */
 	REFUSED, /* failed as promised: status 1 or 2, one line for each program that failed, no end marker */
 	LATE,	 /* the same, or SIGPIPE, but only after the whole output */
+	TAKEN,	 /* another whole stream with exit status 0, where nothing tells that the input is damaged */
 	FINDINGS,
 	CRASH = FINDINGS, /* a signal, or a report of a sanitizer */
 	HANG,
@@ -260,7 +261,7 @@ enum verdict {
 };
 
 static const char *const verdict_names[] = {
-	"right", "refused", "late", "crash", "hang", "left", "silent", "marker", "message"};
+	"right", "refused", "late", "taken", "crash", "hang", "left", "silent", "marker", "message"};
 
 static inline int same(struct bytes a, struct bytes b)
 {
@@ -425,7 +426,7 @@ static inline int end_tally(const struct tally *t, const char *name)
 	if (t->struck)
 		printf(" struck %ld", t->struck);
 	for (int v = 0; v < VERDICTS; v++) {
-		if (v < FINDINGS || t->verdict[v])
+		if (v < TAKEN || t->verdict[v])
 			printf(" %s %ld", verdict_names[v], t->verdict[v]);
 		findings += v >= FINDINGS ? t->verdict[v] : 0;
 	}

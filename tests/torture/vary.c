@@ -3,8 +3,9 @@
  *   vary --cuts|--flips [--sample N] [--workers N] [--seconds S] [--findings DIR] FILE...
  *
  * A cut stream must be refused, unless the cut is behind an end marker within the file.  A stream with a flipped bit
- * must be refused, or give the output of the whole one, as in the padding.  Each case comes as a file and through a
- * pipe. Programs that do not take a whole file are left out. */
+ * must be refused, or give the output of the whole one, as in the padding.  Files of other programs have no checksums:
+ * a flipped bit may give another stream with its end marker, and so may a cut where commands.h says so.  Each case
+ * comes as a file and through a pipe.  Programs that do not take a whole file are left out. */
 #include "tests/torture/run.h"
 
 #include "tests/torture/commands.h"
@@ -16,6 +17,7 @@ struct work {
 	const char *path;
 	struct line line;
 	struct bytes in, want;
+	int foreign;  /* of foreign_commands, -1: a particle stream */
 	size_t first; /* of its cases in all */
 };
 
@@ -63,6 +65,21 @@ static void keep(const struct work *w, enum verdict v, const struct outcome *o, 
 	tell(v, o, "%s%s %s%s", through_pipe ? "cat " : "<", path, through_pipe ? "| " : "", w->line.source);
 }
 
+/* Whether a damaged file of another program may be taken. */
+static int may_be_whole(const struct work *w, size_t n)
+{
+	for (size_t k = 0; !flips && k < sizeof foreign_commands->whole / sizeof(size_t); k++)
+		if (n && foreign_commands[w->foreign].whole[k] == n)
+			return 1;
+	return flips;
+}
+
+static enum verdict judge_foreign(const struct work *w, const struct outcome *o, size_t n)
+{
+	const enum verdict v = judge(&w->line, o, flips ? &w->want : NULL);
+	return v == SILENT && o->status[0] == 0 && may_be_whole(w, n) && ends_with_marker(o->out) ? TAKEN : v;
+}
+
 static void vary(struct tally *t, size_t k)
 {
 	size_t low = 0, high = nwork;
@@ -83,8 +100,12 @@ static void vary(struct tally *t, size_t k)
 	if (flips)
 		damaged[which / 8] ^= (char)(1 << which % 8);
 	struct outcome o = run_on(&w->line, damaged, n, through_pipe);
-	const int whole = !flips && ends_with_marker((struct bytes){damaged, n});
-	enum verdict v = judge(&w->line, &o, flips ? &w->want : whole ? &o.out : NULL);
+	const int whole = !flips && w->foreign < 0 && ends_with_marker((struct bytes){damaged, n});
+	enum verdict v = w->foreign < 0 ? judge(&w->line, &o,
+						  flips	  ? &w->want
+						  : whole ? &o.out
+							  : NULL)
+					: judge_foreign(w, &o, n);
 	if (whole && v == LATE) /* the marker was not all there */
 		v = REFUSED;
 	if (count_run(t, v, &o))
@@ -93,7 +114,7 @@ static void vary(struct tally *t, size_t k)
 	free(damaged);
 }
 
-static void prepare(const char *path, const struct bytes *in, const char *command)
+static void prepare(const char *path, const struct bytes *in, const char *command, int foreign)
 {
 	struct work *w = calloc(1, sizeof *w);
 	work = realloc(work, (nwork + 1) * sizeof *work);
@@ -101,9 +122,13 @@ static void prepare(const char *path, const struct bytes *in, const char *comman
 		give_up("out of memory");
 	parse_line(&w->line, command);
 	struct outcome o = run_on(&w->line, in->at, in->n, 0);
-	if (judge(&w->line, &o, &o.out) != RIGHT)
+	if (judge(&w->line, &o, &o.out) != RIGHT) {
+		if (foreign >= 0)
+			give_up("'%s' does not take %s: %s", command, path, o.err.at);
 		return;
+	}
 	w->path = path;
+	w->foreign = foreign;
 	w->in = *in;
 	w->want = o.out;
 	w->first = ncase;
@@ -134,8 +159,14 @@ int main(int argc, char **argv)
 	setenv("OMP_NUM_THREADS", "1", 1);
 	for (int i = optind; i < argc; i++) {
 		const struct bytes in = bytes_of_file(argv[i]);
-		for (int c = 0; c < PLAIN_COMMANDS; c++)
-			prepare(argv[i], &in, stream_commands[c]);
+		const char *name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i];
+		int foreign = 0;
+		while (foreign < FOREIGN_COMMANDS && strcmp(foreign_commands[foreign].file, name) != 0)
+			foreign++;
+		if (foreign < FOREIGN_COMMANDS)
+			prepare(argv[i], &in, foreign_commands[foreign].command, foreign);
+		for (int c = 0; foreign == FOREIGN_COMMANDS && c < PLAIN_COMMANDS; c++)
+			prepare(argv[i], &in, stream_commands[c], -1);
 	}
 	printf("torture %s: %d files, %zu programs on files, %zu cases, of which 1 in %zu\n", flips ? "flips" : "cuts",
 		argc - optind, nwork, ncase, sample);
