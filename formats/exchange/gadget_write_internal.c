@@ -21,6 +21,7 @@ enum { ALL = 0x3f, CHUNK = 4096 }; /* CHUNK: rows that are converted at once */
 /* A block that is written: a column, in one of two forms. */
 struct source {
 	char label[5];
+	const char *name;
 	unsigned ncomp, mask; /* the types that have it */
 	const float *f4;
 	const double *f8;
@@ -31,6 +32,7 @@ struct writer {
 	struct nb_export *out;
 	struct nb_output *to;
 	int labels;
+	int late; /* a number too large for f4 is found when it is written: a file that is not whole gets no name */
 	struct nb_types types;
 	double mass[NB_NTYPE]; /* of all bodies of a type, 0: they are in a block */
 	const uint64_t *id;    /* NULL: bodies are numbered */
@@ -103,6 +105,15 @@ int nb_gadget_holds(const struct nb_export *out, const struct nb_frame *frame, s
 	return b < NB_GADGET_NBLOCK ? state->written >> b & 1 : state->labels && becomes_label(column);
 }
 
+/* NB_EINVAL if one of n numbers from number first on is too large for f4. */
+static int refuse_large(struct writer *writer, const struct source *source, size_t first, size_t n)
+{
+	const size_t bad = nb_wire_beyond_f4(n, source->f8 + first);
+	return bad == n ? NB_OK
+			: nb_export_fail(writer->out, "column '%s' has %g, which is too large for a number of 4 bytes",
+				  source->name, source->f8[first + bad]);
+}
+
 /* The contents of a column; NB_ENOMEM, or NB_EINVAL where a number is too large for f4. */
 static int add_source(struct writer *writer, struct nb_column *column, const char *label, unsigned mask)
 {
@@ -118,11 +129,9 @@ static int add_source(struct writer *writer, struct nb_column *column, const cha
 	snprintf(source->label, sizeof source->label, "%-4.4s", label);
 	source->f4 = f4 ? data : NULL;
 	source->f8 = f4 ? NULL : data;
+	source->name = column->name;
 	writer->nsource++;
-	const size_t bad = f4 ? n : nb_wire_beyond_f4(n, source->f8);
-	return bad == n ? NB_OK
-			: nb_export_fail(writer->out, "column '%s' has %g, which is too large for a number of 4 bytes",
-				  column->name, source->f8[bad]);
+	return f4 || writer->late ? NB_OK : refuse_large(writer, source, 0, n);
 }
 
 /* A type whose bodies have the same mass needs no block. */
@@ -278,7 +287,7 @@ static int begin_block(struct writer *writer, const char *label, uint64_t size)
 	return put_count(writer, size);
 }
 
-/* Bodies k to k + n in the order of types. */
+/* Bodies k to k + n in the order of types; NB_OK, NB_EINVAL or -1. */
 static int put_rows(struct writer *writer, const struct source *source, uint64_t k, uint64_t n)
 {
 	const unsigned ncomp = source->ncomp;
@@ -289,6 +298,8 @@ static int put_rows(struct writer *writer, const struct source *source, uint64_t
 	for (uint64_t done = 0, part; done < n; done += part) {
 		part = n - done < CHUNK ? n - done : CHUNK;
 		const uint64_t first = k + done;
+		if (writer->late && source->f8 && refuse_large(writer, source, first * ncomp, part * ncomp))
+			return NB_EINVAL;
 		if (!row)
 			for (size_t i = 0; i < part * ncomp; i++)
 				to[i] = (float)source->f8[first * ncomp + i];
@@ -312,11 +323,11 @@ static int put_source(struct writer *writer, const struct source *source)
 		return 0;
 	if (begin_block(writer, source->label, size))
 		return -1;
-	for (unsigned t = 0; t < NB_NTYPE; t++)
-		if ((source->mask >> t & 1) &&
-			put_rows(writer, source, begin_of(&writer->types, t) + writer->from[t], writer->n[t]))
-			return -1;
-	return put_count(writer, size);
+	int status = NB_OK;
+	for (unsigned t = 0; t < NB_NTYPE && !status; t++)
+		if (source->mask >> t & 1)
+			status = put_rows(writer, source, begin_of(&writer->types, t) + writer->from[t], writer->n[t]);
+	return status ? status : put_count(writer, size);
 }
 
 static int put_ids(struct writer *writer)
@@ -355,8 +366,9 @@ static int put_file(struct writer *writer, unsigned k, unsigned char *header)
 		put_count(writer, NB_GADGET_HEADER))
 		return -1;
 	for (size_t s = 0; s < writer->nsource; s++) {
-		if (put_source(writer, &writer->source[s]))
-			return -1;
+		const int status = put_source(writer, &writer->source[s]);
+		if (status)
+			return status;
 		if (s == NB_GADGET_VEL && put_ids(writer))
 			return -1;
 	}
@@ -420,6 +432,7 @@ static int prepare(struct writer *writer, const struct nb_frame *frame, unsigned
 	int status = mass || column->rows == 0 ? nb_types_find(writer->out, frame, &writer->types) : NB_ENOMEM;
 	if (!status)
 		status = find_files(writer, frame->rows[NB_PARTICLE]);
+	writer->late = writer->out->path && !writer->types.row;
 	if (!status)
 		find_masses(writer, mass);
 	if (!status)

@@ -152,16 +152,36 @@ static int read_source(struct nb_export *out, const struct nb_frame *frame, stru
 	return NB_OK;
 }
 
-/* Numbers that f4 cannot hold. */
-static int refuse_large(struct nb_export *out, const char *name, const struct numbers *numbers, size_t n, size_t ncomp)
+/* Numbers of rows first to first + n that f4 cannot hold. */
+static int refuse_large(
+	struct nb_export *out, const char *name, const struct numbers *numbers, size_t first, size_t n, size_t ncomp)
 {
-	const size_t bad = numbers->wide ? nb_wire_beyond_f4(n * ncomp, numbers->wide) : n * ncomp;
+	const size_t at = first * ncomp,
+		     bad = numbers->wide ? nb_wire_beyond_f4(n * ncomp, numbers->wide + at) : n * ncomp;
 	if (bad < n * ncomp)
-		return nb_export_fail(out, "row %zu of '%s' has %g, which single precision cannot hold", bad / ncomp,
-			name, numbers->wide[bad]);
+		return nb_export_fail(out, "row %zu of '%s' has %g, which single precision cannot hold",
+			first + bad / ncomp, name, numbers->wide[at + bad]);
 	return isfinite((float)numbers->same)
 		       ? NB_OK
 		       : nb_export_fail(out, "'%s' is %g, which single precision cannot hold", name, numbers->same);
+}
+
+static int refuse_rows(struct nb_export *out, const struct source *source, size_t first, size_t n)
+{
+	int status = refuse_large(out, "mass", &source->mass, first, n, 1);
+	if (!status && !source->wide)
+		status = refuse_large(out, "pos", &source->pos, first, n, 3);
+	if (!status)
+		status = refuse_large(out, "vel", &source->vel, first, n, 3);
+	for (int t = 0; t < NB_TIPSY_NTAIL && !status; t++)
+		status = refuse_large(out, nb_tipsy_name[t], &source->tail[t], first, n, 1);
+	return status;
+}
+
+/* A number that is too large is found when it is written, where a file that is not whole gets no name. */
+static int is_late(const struct nb_export *out, const struct source *source)
+{
+	return out->path && !source->type;
 }
 
 static int refuse(struct nb_export *out, const struct nb_frame *frame, const struct source *source)
@@ -169,14 +189,7 @@ static int refuse(struct nb_export *out, const struct nb_frame *frame, const str
 	const uint64_t n = frame->rows[NB_PARTICLE];
 	if (n > INT32_MAX)
 		return nb_export_fail(out, "%" PRIu64 " bodies, but a TIPSY file counts to %d", n, INT32_MAX);
-	int status = refuse_large(out, "mass", &source->mass, n, 1);
-	if (!status && !source->wide)
-		status = refuse_large(out, "pos", &source->pos, n, 3);
-	if (!status)
-		status = refuse_large(out, "vel", &source->vel, n, 3);
-	for (int t = 0; t < NB_TIPSY_NTAIL && !status; t++)
-		status = refuse_large(out, nb_tipsy_name[t], &source->tail[t], n, 1);
-	return status;
+	return is_late(out, source) ? NB_OK : refuse_rows(out, source, 0, n);
 }
 
 static unsigned char *put_f4(unsigned char *to, double x, int big)
@@ -252,7 +265,7 @@ static int put_part(struct nb_output *out, const struct source *source, int kind
 	return nb_output_bytes(out, buffer, bodies->count * nb_tipsy_record(kind, source->wide)) ? -1 : NB_OK;
 }
 
-static int put_kind(struct nb_output *out, const struct source *source, int kind, size_t n, unsigned char *buffer)
+static int put_kind(struct nb_export *out, const struct source *source, int kind, size_t n, unsigned char *buffer)
 {
 	uint32_t row[PART];
 	struct chosen bodies = {.row = source->type ? row : NULL};
@@ -263,7 +276,10 @@ static int put_kind(struct nb_output *out, const struct source *source, int kind
 			row[bodies.count] = (uint32_t)i;
 			bodies.count += kind_of(source->type, i) == kind;
 		}
-		status = put_part(out, source, kind, &bodies, buffer);
+		if (is_late(out, source))
+			status = refuse_rows(out, source, bodies.first, bodies.count);
+		if (!status)
+			status = put_part(out->output, source, kind, &bodies, buffer);
 	}
 	return status;
 }
@@ -350,7 +366,7 @@ int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
 	if (!status)
 		status = put_header(out, frame, &source);
 	for (int k = 0; k < NB_TIPSY_KINDS && !status; k++)
-		status = put_kind(out->output, &source, k, frame->rows[NB_PARTICLE], buffer);
+		status = put_kind(out, &source, k, frame->rows[NB_PARTICLE], buffer);
 	nb_free(buffer);
 	return status ? status : put_ids(out, frame, &source);
 }

@@ -151,22 +151,26 @@ void nb_wire_order(size_t count, size_t size, const void *from, int big, void *t
 	}
 }
 
-static int is_beyond_f4(double x)
-{
-	/* from here on rounding gives infinity */
-	return (fabs(x) >= 0x1.ffffffp127) & (fabs(x) <= DBL_MAX);
-}
+/* From here on rounding gives infinity. */
+#define BEYOND_F4 0x1.ffffffp127
 
 size_t nb_wire_beyond_f4(size_t count, const double *x)
 {
-	enum { PART = 1024 };
+	enum { LANES = 8, PART = 1024 };
 	for (size_t i = 0; i < count; i += PART) {
 		const size_t end = count - i < PART ? count : i + PART;
-		int64_t any = 0;
-		for (size_t k = i; k < end; k++)
-			any |= is_beyond_f4(x[k]);
-		for (size_t k = i; any && k < end; k++)
-			if (is_beyond_f4(x[k]))
+		double most[LANES] = {0}; /* each of every eighth number, as vectors have them; NaN is never larger */
+		size_t k = i;
+		for (; k + LANES <= end; k += LANES)
+			for (int l = 0; l < LANES; l++)
+				most[l] = fabs(x[k + l]) > most[l] ? fabs(x[k + l]) : most[l];
+		for (; k < end; k++)
+			most[0] = fabs(x[k]) > most[0] ? fabs(x[k]) : most[0];
+		int any = 0;
+		for (int l = 0; l < LANES; l++)
+			any |= most[l] >= BEYOND_F4;
+		for (k = i; any && k < end; k++) /* infinity stays what it is */
+			if (fabs(x[k]) >= BEYOND_F4 && fabs(x[k]) <= DBL_MAX)
 				return k;
 	}
 	return count;
