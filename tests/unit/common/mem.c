@@ -20,7 +20,7 @@ static long faults(void)
 static void same_block(void)
 {
 #ifndef __SANITIZE_ADDRESS__
-	for (size_t bytes = 1; bytes < 40u * MIB; bytes += bytes / 3 + 1) {
+	for (size_t bytes = 1; bytes < (UNIT_SANITIZED ? 4u : 40u) * MIB; bytes += bytes / 3 + 1) {
 		char *p = nb_alloc(bytes, 1);
 		nb_free(p);
 		char *q = nb_alloc(bytes, 1);
@@ -35,7 +35,7 @@ static void same_block(void)
  * were in use at once. */
 static void steps(void)
 {
-	enum { BLOCKS = 40, STEPS = 50 };
+	enum { BLOCKS = 40, STEPS = UNIT_SANITIZED ? 5 : 50 };
 	long before = 0;
 	for (int step = 0; step < STEPS; step++) {
 		for (int phase = 0; phase < 2; phase++) {
@@ -156,7 +156,7 @@ int main(void)
 	CHECK(nb_alloc(SIZE_MAX / 2, 3) == NULL);
 	CHECK(nb_alloc(SIZE_MAX, 1) == NULL);
 
-	for (size_t bytes = 0; bytes < 40u * MIB; bytes = bytes ? 3 * bytes : 1) {
+	for (size_t bytes = 0; bytes < (UNIT_SANITIZED ? 4u : 40u) * MIB; bytes = bytes ? 3 * bytes : 1) {
 		unsigned char *p = nb_alloc(bytes, 1), *q = nb_alloc_zero(bytes, 1);
 		CHECK(p && q && p != q && (uintptr_t)p % 64 == 0 && (uintptr_t)q % 64 == 0);
 		memset(p, 1, bytes);

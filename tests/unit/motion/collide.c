@@ -289,7 +289,7 @@ static void any_threads(void)
 {
 	for (int mode = 0; mode < 3; mode++)
 		for (int kind = 0; kind < 2; kind++) {
-			struct bodies a = make(kind ? 6000 : 20000), first = {0};
+			struct bodies a = make(kind || UNIT_SANITIZED ? 6000 : 20000), first = {0};
 			gas(&a, kind ? 0.02 : 1e-3); /* many overlaps, and few */
 			a.restitution = 0.5;
 			for (int threads = 1; threads <= 4; threads++) {
@@ -315,7 +315,7 @@ static void many_at_one_place(void)
 {
 	/* in no more than n log n; all pairs would take minutes */
 	for (int kind = 0; kind < 3; kind++) {
-		struct bodies b = make(300000);
+		struct bodies b = make(UNIT_SANITIZED ? 30000 : 300000);
 		for (size_t i = 0; i < b.n; i++) {
 			b.radius[i] = 0.03;
 			for (size_t d = 3 * i; d < 3 * i + 3; d++) {
@@ -332,7 +332,7 @@ static void many_at_one_place(void)
 		release(&b);
 	}
 	/* points at one place have nothing to do with each other, one ball among them or not */
-	struct bodies b = make(300000);
+	struct bodies b = make(UNIT_SANITIZED ? 30000 : 300000);
 	memset(b.radius, 0, b.n * sizeof *b.radius);
 	for (size_t i = 0; i < 3 * b.n; i++)
 		b.vel[i] = uniform() - 0.5;

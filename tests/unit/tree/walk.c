@@ -29,7 +29,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* What the forces on at most SAMPLE bodies should be; remembered as long as the bodies and eps are the same. */
-enum { SAMPLE = 1000 };
+enum { SAMPLE = UNIT_SANITIZED ? 300 : 1000, N_MODEL = UNIT_SANITIZED ? 6000 : 20000 };
 static struct {
 	const double *pos;
 	size_t n;
@@ -199,7 +199,7 @@ static void test_walk_errors(void)
 		[DISK_2D] = {4e-4, 2e-4, 2e-3, 4e-2, 1e-4},
 	};
 	for (int kind = 0; kind < MODELS; kind++) {
-		struct bodies b = model(kind, 20000);
+		struct bodies b = model(kind, N_MODEL);
 		struct nb_tree tree = build(&b, 32, 2);
 		double rms = 0;
 		for (int isa = 0; isa < 3; isa++)
@@ -213,8 +213,8 @@ static void test_walk_errors(void)
 					printf("%s: theta 0.5: rms %.1e, median %.1e, 99 %% %.1e, most %.1e, pot %.1e; "
 					       "%.0f p2p, %.0f m2p, %.1f m2l a body\n",
 						model_name[kind], e.rms, e.p50, e.p99, e.most, e.pot,
-						(double)count.p2p / 20000, (double)count.m2p / 20000,
-						(double)count.m2l / 20000);
+						(double)count.p2p / N_MODEL, (double)count.m2p / N_MODEL,
+						(double)count.m2l / N_MODEL);
 				}
 				CHECK_BELOW(e.rms, bound[kind].rms);
 				CHECK_BELOW(e.p50, bound[kind].p50);
@@ -222,7 +222,7 @@ static void test_walk_errors(void)
 				CHECK_BELOW(e.most, bound[kind].most);
 				CHECK_BELOW(e.pot, bound[kind].pot);
 				CHECK_NEAR(e.rms, rms, 2e-6);
-				CHECK(count.p2p < (uint64_t)b.n * b.n / 4);
+				CHECK(count.p2p < (uint64_t)b.n * b.n / (UNIT_SANITIZED ? 2 : 4));
 			}
 		unsetenv("NB_SIMD");
 		nb_tree_free(&tree);
@@ -233,7 +233,7 @@ static void test_walk_errors(void)
 /* Errors fall with theta, and in f64 without end; quadrupoles and the relative criterion do what they should. */
 static void test_walk_theta(void)
 {
-	struct bodies b = model(PLUMMER, 20000);
+	struct bodies b = model(PLUMMER, N_MODEL);
 	struct nb_tree tree = build(&b, 16, 2), monopole = build(&b, 16, 1);
 	struct nb_gravity_count count;
 	const double theta[] = {1, 0.7, 0.5, 0.35, 0.25};
@@ -329,7 +329,7 @@ static void test_walk_least_acceleration(void)
 			size = fmax(size, fabs(want[d]));
 		}
 		CHECK_BELOW(error, 1e-12 * size);
-		CHECK(count.p2p < (uint64_t)b.n * b.n / 4);
+		CHECK(count.p2p < (uint64_t)b.n * b.n / (UNIT_SANITIZED ? 2 : 4));
 	}
 	nb_free(acc);
 	nb_free(old);
@@ -341,7 +341,7 @@ static void test_walk_least_acceleration(void)
 static void test_walk_reproducible(void)
 {
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
-		struct bodies b = model(CLUSTERS, 30000);
+		struct bodies b = model(CLUSTERS, UNIT_SANITIZED ? 5000 : 30000);
 		struct nb_tree tree = build(&b, 16, 2);
 		const size_t bytes = b.n * 3 * sizeof(double);
 		double *one = nb_alloc(1, bytes), *more = nb_alloc(1, bytes), *pot = nb_alloc(b.n, 16);
@@ -410,7 +410,7 @@ static void test_walk_coincident(void)
 {
 	struct nb_gravity_count count;
 	for (int kind = 0; kind < 3; kind++) {
-		const size_t n = kind ? 5000 : 1000000, others = kind ? 100 : 0;
+		const size_t n = kind ? 5000 : UNIT_SANITIZED ? 100000 : 1000000, others = kind ? 100 : 0;
 		struct bodies b = bodies_alloc(n, 3);
 		for (size_t i = 0; i < n; i++) {
 			for (size_t d = 0; d < 3; d++)
