@@ -135,6 +135,7 @@ struct walk {
 	const double *body_eps; /* or NULL: eps is that of all */
 	const double *node_eps; /* softness_internal.cuh */
 	float soft_weight;	/* nb_opening_soft */
+	float soft_error;	/* tolerance of what softenings do, the CPU's, over the field or the old acceleration */
 	enum nb_pair_law law;
 	float4 *soft; /* the same numbers, scaled */
 
@@ -1138,7 +1139,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 			mine.beyond = BEYOND / unit;
 			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 			if constexpr (LAW != NB_LAW_COMMON)
-				mine.error = error;
+				mine.error = w.soft_error * strength;
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
 			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w
@@ -1603,6 +1604,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr;
 	w.law = nb_pair_law_of(g);
 	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
+	w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta);
 #endif
 	plan_kernel<<<1, 1>>>(w);
 	NB_CUDA_LAUNCHED();
