@@ -45,8 +45,8 @@ static inline double nb_opening_cpu(double theta)
 
 /* Weight of the error that unequal Plummer softenings make of a multipole, beside that of the multipole itself.  Theirs
  * have the same sign for all cells around, so they add up, and those of multipoles, for which the tolerance is meant,
- * do not.  Chosen so that errors are as with one softening where nb_opening_cpu is the tolerance.  The device's walk holds
- * them to that too: its own, for other estimates of multipoles, is 4 to 8 times larger. */
+ * do not.  Chosen so that errors are as with one softening where nb_opening_cpu is the tolerance.  The device's walk
+ * holds them to that too: its own, for other estimates of multipoles, is 4 to 8 times larger. */
 static inline double nb_opening_soft(double theta)
 {
 	return 30 * fmax(1, pow(2 * theta, 3));
