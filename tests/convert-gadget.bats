@@ -305,6 +305,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	mv part.1 part.9
 	fails_with 1 'part.9: this is one of 4 files, but the name does not end in .0 to .3' 'nb-convert --from gadget part.9'
 	fails_with 2 "option '--files' needs a FILE" 'nb-convert --to gadget --files 2 <g.nb'
+	fails_with 1 '(give a FILE)' 'nb-convert --to gadget --files 2 /dev/stdout <g.nb'
 	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 x <g.nb'
 	fails_with 1 'No such file' 'nb-convert --from gadget nothing'
 }

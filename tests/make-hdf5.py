@@ -122,6 +122,8 @@ with h5py.File(name, "w") as f:
             c["mass"] = x, length
         elif flavour == "amuse-short":
             c["y"] = x[:2], km
+        elif flavour == "amuse-names":
+            c["two words"] = c["two\nlines"] = x, None
         elif flavour == "amuse-vector":
             del c["vy"]
         g = sets(1, 3 if flavour != "amuse-count" else -3, c, np.array([1, 2, 2**64 - 1], "u8"))
@@ -182,6 +184,13 @@ with h5py.File(name, "w") as f:
         elif flavour == "external":
             del g["Coordinates"]
             g.create_dataset("Coordinates", (5, 3), "f8", external="/etc/passwd")
+        elif flavour == "names":  # what no column of a stream may be called
+            g["Foo"], g["Bar"] = ids[1], ids[1]
+            g["Foo"].attrs["column"], g["Foo"].attrs["unit"] = "two\nlines", "\u00e9\n"
+            g["Bar"].attrs["column"], g["Bar"].attrs["unit"] = "two words", "kpc km/s"
+        elif flavour == "units":
+            u = f.create_group("Units").attrs
+            u["UnitLength_in_cm"], u["UnitMass_in_g"], u["UnitVelocity_in_cm_per_s"] = 1e-200, 1e300, 1e-200
         elif flavour == "lzf":
             del g["Coordinates"]
             g.create_dataset("Coordinates", data=vectors(ids[1], 1.0), chunks=(5, 3), compression="lzf")

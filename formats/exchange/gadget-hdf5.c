@@ -170,7 +170,7 @@ static void column_of(const struct gadget_hdf5_reader *reader, const struct nb_h
 	char name[NB_NAME_SIZE + 1])
 {
 	const char *own = text_of(reader, item, "column");
-	if (own && strlen(own) <= NB_NAME_SIZE)
+	if (own && nb_h5_is_plain(own, 0))
 		strcpy(name, own);
 	else
 		nb_gadget_column_name(dataset, name);
@@ -194,7 +194,7 @@ static int make_plan(const struct gadget_hdf5_reader *reader, const struct nb_h5
 		return -1;
 	if (own && strcmp(own, "|b1") == 0 && strcmp(plan->dtype, "|u1") == 0)
 		strcpy(plan->dtype, own);
-	if (unit && strlen(unit) <= NB_UNIT_SIZE)
+	if (unit && nb_h5_is_plain(unit, 1))
 		strcpy(plan->unit, unit);
 	if (!field)
 		return 0;
@@ -499,6 +499,8 @@ static int take_units(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
 	if (G == 0)
 		G = known ? units.G * units.mass / (units.length * units.velocity * units.velocity)
 			  : reader->in->format->G;
+	if (!isfinite(G))
+		return nb_h5_fail(&reader->file, "its units give no gravitational constant");
 	reader->in->usual_units = !known;
 	nb_unit_system_name(units.length / 100, units.mass / 1000, units.velocity / 100, h, text);
 	if (cosmological)
@@ -506,7 +508,9 @@ static int take_units(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
 			"%s is cosmological: positions are comoving, at a scale factor of %g; nothing has been "
 			"converted",
 			reader->file.name, scale);
-	return nb_frame_set_attribute_f64(frame, "G", G) || nb_frame_set_attribute(frame, "units", text);
+	return nb_frame_set_attribute_f64(frame, "G", G) || nb_frame_set_attribute(frame, "units", text)
+		       ? out_of_memory(reader)
+		       : NB_OK;
 }
 
 /* The softening of a type as a Plummer length; -1: the file says none. */
@@ -775,9 +779,9 @@ static int take_attributes(struct gadget_hdf5_reader *reader, struct nb_frame *f
 	const int types = !own || (meaning && meaning->text && strcmp(meaning->text, "types") == 0);
 	reader->in->complete = own;
 	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || take_header(reader, frame, own) ||
-		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")) || (!own && take_units(reader, frame)))
+		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")))
 		return out_of_memory(reader);
-	return NB_OK;
+	return own ? NB_OK : take_units(reader, frame);
 }
 
 static int read_snapshot(struct gadget_hdf5_reader *reader, struct nb_frame *frame)

@@ -79,6 +79,8 @@ NB_MUST_CHECK int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_ite
 	const char *dtype, void *to);
 /* All of a list of texts, each with a zero behind it. */
 NB_MUST_CHECK int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item, char *to);
+/* Whether a stream can hold this name of a column, or (as_unit) unit. */
+int nb_h5_is_plain(const char *text, int as_unit);
 const char *nb_h5_lacks(void);
 /* Whether a file that begins so is HDF5. */
 int nb_h5_recognises(const unsigned char *head, size_t n);

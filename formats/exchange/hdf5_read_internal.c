@@ -320,6 +320,14 @@ int nb_h5_dtype(const struct nb_h5_item *item, char dtype[NB_DTYPE_SIZE + 1])
 	return 0;
 }
 
+int nb_h5_is_plain(const char *text, int as_unit)
+{
+	size_t n = 0;
+	while (text[n] >= (as_unit ? ' ' : '!') && text[n] <= '~')
+		n++;
+	return !text[n] && n <= (as_unit ? NB_UNIT_SIZE : NB_NAME_SIZE) && (n || as_unit);
+}
+
 uint64_t nb_h5_width(const struct nb_h5_item *item)
 {
 	uint64_t n = 1;
