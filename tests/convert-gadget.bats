@@ -310,6 +310,19 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 'No such file' 'nb-convert --from gadget nothing'
 }
 
+@test "files of a snapshot may have numbers of different widths" {
+	make_snapshot one 'n=(0,3,0,0,3,0)'
+	make_snapshot m.0 'n=(0,3,0,0,3,0)' 'total=(0,6,0,0,6,0)'
+	make_snapshot m.1 'n=(0,3,0,0,3,0)' 'total=(0,6,0,0,6,0)' f8=1
+	for file in m.0 m.1; do printf '\2' | dd of=$file bs=1 seek=128 conv=notrunc status=none; done
+	from gadget --fields pos,vel,mass,pot,acc,species m >m.nb
+	from gadget --fields pos,vel,mass,pot,acc,species one >one.nb
+	for column in pos pot acc; do
+		equals "$(mutate show $column <m.nb | head -n 6)" "$(mutate show $column <one.nb)"
+		equals "$(mutate show $column <m.nb | tail -n 6)" "$(mutate show $column <one.nb)"
+	done
+}
+
 @test "nothing of several files takes its name if one cannot be written" {
 	nb-gen plummer -n 1000 >p.nb
 	mkdir out.1

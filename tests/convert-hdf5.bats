@@ -290,7 +290,7 @@ h5() {
 	from gadget-hdf5 s.hdf5 >s.nb
 	nb-stats --check <s.nb
 	nb-stats --fields --format tsv <s.nb | cut -f 2,6 >fields
-	grep -qx $'foo\t-\?' fields
+	grep -qx $'foo\t' fields
 	grep -qx $'bar\tkpc km/s' fields
 	make_hdf5 amuse-names a.hdf5
 	from amuse a.hdf5 >a.nb 2>warnings
@@ -299,6 +299,17 @@ h5() {
 	# a G beyond all numbers
 	make_hdf5 units u.hdf5
 	fails_with 1 'u.hdf5: its units give no gravitational constant' 'nb-convert --from gadget-hdf5 u.hdf5'
+}
+
+@test "a crowd of datasets takes no time, and a wide one no memory" {
+	needs_hdf5 h5py
+	make_hdf5 crowd s.hdf5
+	timeout 30 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
+	equals "$(grep -c ' foo' fields)" 490
+	grep -q 'not read: PartType1/A00000' warnings
+	make_hdf5 wide w.hdf5
+	fails_with 1 'w.hdf5: the columns of all bodies have 1.31e+11 bytes, which files of' 'nb-convert --from gadget-hdf5 w.hdf5'
+	equals "$(from gadget-hdf5 --species 0 w.hdf5 | nb-stats --format tsv | stat_of n)" 1
 }
 
 @test "files that say the impossible are refused in one line" {

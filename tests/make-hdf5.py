@@ -191,6 +191,21 @@ with h5py.File(name, "w") as f:
         elif flavour == "units":
             u = f.create_group("Units").attrs
             u["UnitLength_in_cm"], u["UnitMass_in_g"], u["UnitVelocity_in_cm_per_s"] = 1e-200, 1e300, 1e-200
+        elif flavour == "crowd":  # of datasets that are no columns
+            for k in range(4000):
+                g[f"A{k:05d}"] = np.zeros(1, "i1")
+            for k in range(490):
+                g[f"Foo{k}"] = ids[1]
+        elif flavour == "wide":  # a body whose columns would fill the memory if the bodies of the other type had them
+            del g["Coordinates"], h["NumPart_ThisFile"], h["NumPart_Total"], f["PartType4"]
+            h["NumPart_ThisFile"] = h["NumPart_Total"] = np.array([1, 100000, 0, 0, 0, 0], "u4")
+            h["MassTable"] = np.ones(6)
+            for k in list(g):
+                del g[k]
+            g.create_dataset("Coordinates", (100000, 3), "f4", chunks=True, compression="gzip", data=np.zeros((100000, 3), "f4"))
+            f["PartType0/Coordinates"] = np.zeros((1, 3))
+            for k in range(40):
+                f[f"PartType0/Wide{k}"] = np.zeros((1, 4096))
         elif flavour == "lzf":
             del g["Coordinates"]
             g.create_dataset("Coordinates", data=vectors(ids[1], 1.0), chunks=(5, 3), compression="lzf")

@@ -23,8 +23,6 @@ enum {
 	BLOCK_BY_LIBRARY = 4 << 20 /* and of chunks */
 };
 #define MOST_LIST ((uint64_t)256 << 20)
-/* Of rows to the bytes that they take in the file: deflate does not do better. */
-#define MOST_RATIO 1100
 
 int nb_h5_fail(struct nb_h5_reader *reader, const char *format, ...)
 {
@@ -186,6 +184,22 @@ static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t b
 
 /* ---- the list ----------------------------------------------------------------------------------- */
 
+static int compare(const void *a, const void *b)
+{
+	return strcmp((*(const struct nb_h5_item *const *)a)->path, (*(const struct nb_h5_item *const *)b)->path);
+}
+
+static int sort_list(struct nb_h5_reader *reader)
+{
+	reader->by_path = calloc(reader->nitem + 1, sizeof *reader->by_path);
+	if (!reader->by_path)
+		return out_of_memory(reader);
+	for (size_t k = 0; k < reader->nitem; k++)
+		reader->by_path[k] = &reader->item[k];
+	qsort(reader->by_path, reader->nitem, sizeof *reader->by_path, compare);
+	return NB_OK;
+}
+
 static int take_list(struct nb_h5_reader *reader)
 {
 	void *list = NULL;
@@ -219,7 +233,7 @@ static int take_list(struct nb_h5_reader *reader)
 			return out_of_memory(reader);
 	}
 	reader->nitem = n;
-	return NB_OK;
+	return sort_list(reader);
 }
 
 /* A pipe: into memory, which then is a file. */
@@ -292,6 +306,7 @@ void nb_h5_close(struct nb_h5_reader *reader)
 		close(reader->fd);
 	free(reader->list);
 	free(reader->item);
+	free(reader->by_path);
 	*reader = (struct nb_h5_reader){0};
 }
 
@@ -299,10 +314,11 @@ void nb_h5_close(struct nb_h5_reader *reader)
 
 const struct nb_h5_item *nb_h5_find(const struct nb_h5_reader *reader, const char *path)
 {
-	for (size_t k = 0; k < reader->nitem; k++)
-		if (strcmp(reader->item[k].path, path) == 0)
-			return &reader->item[k];
-	return NULL;
+	const struct nb_h5_item key = {.path = path}, *wanted = &key;
+	const struct nb_h5_item **found = reader->nitem ? bsearch(&wanted, reader->by_path, reader->nitem,
+								  sizeof *found, compare)
+							: NULL;
+	return found ? *found : NULL;
 }
 
 double nb_h5_number(const struct nb_h5_reader *reader, const char *path, size_t k, double fallback)
@@ -362,11 +378,11 @@ int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item)
 			item->path, bytes, item->offset, reader->size);
 	if (item->layout != NB_H5_BY_LIBRARY)
 		return NB_OK;
-	if (item->chunk_bytes / MOST_RATIO > reader->size || bytes / MOST_RATIO > reader->size)
+	if (item->chunk_bytes / NB_H5_MOST_RATIO > reader->size || bytes / NB_H5_MOST_RATIO > reader->size)
 		return nb_h5_fail(reader,
 			"dataset '%.200s' has %s%" PRIu64 " bytes, which the file of %" PRIu64 " bytes cannot hold",
-			item->path, bytes / MOST_RATIO > reader->size ? "" : "chunks of ",
-			bytes / MOST_RATIO > reader->size ? bytes : item->chunk_bytes, reader->size);
+			item->path, bytes / NB_H5_MOST_RATIO > reader->size ? "" : "chunks of ",
+			bytes / NB_H5_MOST_RATIO > reader->size ? bytes : item->chunk_bytes, reader->size);
 	return NB_OK;
 }
 
