@@ -196,6 +196,8 @@ with h5py.File(name, "w") as f:
                 g[f"A{k:05d}"] = np.zeros(1, "i1")
             for k in range(490):
                 g[f"Foo{k}"] = ids[1]
+        elif flavour == "lines":  # of attributes that nb should have written
+            f.create_group("nb").create_dataset("Attributes", (20000000,), "S1", chunks=(1000000,), compression="gzip", data=np.zeros(20000000, "S1"))
         elif flavour == "wide":  # a body whose columns would fill the memory if the bodies of the other type had them
             del g["Coordinates"], h["NumPart_ThisFile"], h["NumPart_Total"], f["PartType4"]
             h["NumPart_ThisFile"] = h["NumPart_Total"] = np.array([1, 100000, 0, 0, 0, 0], "u4")

@@ -122,7 +122,8 @@ static int start(struct nb_h5_reader *reader)
 	if (error) {
 		close(pair[0]);
 		reader->process = 0;
-		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s", strerror(error));
+		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s%s", strerror(error),
+			error == ENOENT ? " (is /proc there?)" : "");
 	}
 	reader->socket = pair[0];
 	return NB_OK;
@@ -481,17 +482,33 @@ static int read_raw(struct nb_h5_reader *reader, const struct nb_h5_item *item, 
 		       : read_by_library(reader, item, first, count, count * rowsize, to);
 }
 
+/* Rows that are read at once: whole chunks, but at most count. */
+static uint64_t block_of(const struct nb_h5_item *item, uint64_t rowsize, uint64_t count)
+{
+	const int place = item->layout == NB_H5_IN_PLACE;
+	const uint64_t chunk = place || !item->chunk ? 1 : item->chunk;
+	const uint64_t most = (place ? BLOCK : BLOCK_BY_LIBRARY) / (rowsize ? rowsize : 1) / chunk * chunk,
+		       block = most < chunk ? chunk : most;
+	return block < count ? block : count;
+}
+
 int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item, char *to)
 {
+	const uint64_t n = item->dim[0], block = block_of(item, item->size, n);
 	if (nb_h5_check(reader, item))
 		return NB_EINVAL;
-	for (uint64_t k = 0; k < item->dim[0]; k++) {
-		char *text = to + k * (item->size + 1);
-		if (item->size && read_raw(reader, item, k, 1, item->size, text))
-			return NB_EINVAL;
-		text[item->size] = '\0';
+	char *buffer = nb_alloc(block, item->size);
+	int status = buffer ? NB_OK : out_of_memory(reader);
+	for (uint64_t row = 0, some; !status && row < n; row += some) {
+		some = n - row < block ? n - row : block;
+		status = read_raw(reader, item, row, some, item->size, buffer);
+		for (uint64_t k = 0; !status && k < some; k++, to += item->size + 1) {
+			memcpy(to, buffer + k * item->size, item->size);
+			to[item->size] = '\0';
+		}
 	}
-	return NB_OK;
+	nb_free(buffer);
+	return status;
 }
 
 int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
@@ -503,14 +520,8 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 	if (nb_h5_dtype(item, own))
 		own[0] = '\0';
 	const uint64_t width = nb_h5_width(item), rowsize = width * item->size, out = width * nb_dtype_size(dtype);
-	const int same = strcmp(own, dtype) == 0, place = item->layout == NB_H5_IN_PLACE;
-	uint64_t block = (place ? BLOCK : BLOCK_BY_LIBRARY) / (rowsize ? rowsize : 1);
-	if (!place && item->chunk)
-		block = block / item->chunk * item->chunk;
-	if (block < (place ? 1 : item->chunk))
-		block = place ? 1 : item->chunk;
-	if (block > count)
-		block = count;
+	const uint64_t block = block_of(item, rowsize, count);
+	const int same = strcmp(own, dtype) == 0;
 	const int whole = item->kind == 'i' || item->kind == 'u';
 	if (!same && !(whole && strcmp(dtype, "<u8") == 0) &&
 		!((whole || item->kind == 'f') && strcmp(dtype, "<f8") == 0))
