@@ -304,11 +304,11 @@ h5() {
 @test "a crowd of datasets or lines takes no time, and a wide dataset no memory" {
 	needs_hdf5 h5py
 	make_hdf5 crowd s.hdf5
-	timeout 30 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
+	timeout 60 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
 	equals "$(grep -c ' foo' fields)" 490
 	grep -q 'not read: PartType1/A00000' warnings
 	make_hdf5 lines l.hdf5
-	timeout 30 nb-convert --no-history --from gadget-hdf5 l.hdf5 | nb-stats --check
+	timeout 60 nb-convert --no-history --from gadget-hdf5 l.hdf5 | nb-stats --check
 	make_hdf5 wide w.hdf5
 	fails_with 1 'w.hdf5: the columns of all bodies have 1.31e+11 bytes, which files of' 'nb-convert --from gadget-hdf5 w.hdf5'
 	equals "$(from gadget-hdf5 --species 0 w.hdf5 | nb-stats --format tsv | stat_of n)" 1

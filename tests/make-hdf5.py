@@ -192,7 +192,7 @@ with h5py.File(name, "w") as f:
             u = f.create_group("Units").attrs
             u["UnitLength_in_cm"], u["UnitMass_in_g"], u["UnitVelocity_in_cm_per_s"] = 1e-200, 1e300, 1e-200
         elif flavour == "crowd":  # of datasets that are no columns
-            for k in range(4000):
+            for k in range(10000):
                 g[f"A{k:05d}"] = np.zeros(1, "i1")
             for k in range(490):
                 g[f"Foo{k}"] = ids[1]
