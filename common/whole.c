@@ -89,12 +89,18 @@ static int take_after(int fd, const struct stat *old)
 	return (made.st_mode & 07777) == (old->st_mode & 07777) ? 0 : fchmod(fd, old->st_mode & 07777);
 }
 
+int nb_whole_is_named(const char *path)
+{
+	struct stat old, link;
+	return stat(path, &old) == 0 ? S_ISREG(old.st_mode) && !is_ours(&old, 1) : lstat(path, &link) != 0;
+}
+
 /* Opens what will be renamed.  0; 1: the path must be written as it is; -1 with errno. */
 static int open_beside(struct nb_whole *file)
 {
-	struct stat old, link;
+	struct stat old;
 	const int exists = stat(file->path, &old) == 0;
-	if (exists ? !S_ISREG(old.st_mode) || is_ours(&old, 1) : lstat(file->path, &link) == 0)
+	if (!nb_whole_is_named(file->path))
 		return 1;
 	if (exists && faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS))
 		return -1;

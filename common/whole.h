@@ -20,6 +20,8 @@ struct nb_whole {
  * A structure of zeros is one that is closed. */
 NB_MUST_CHECK int nb_whole_open(struct nb_whole *file, const char *path);
 NB_MUST_CHECK int nb_whole_close(struct nb_whole *file); /* after a failure, nb_whole_drop */
-void nb_whole_drop(struct nb_whole *file);		 /* without a name; nothing happens if it is closed */
+/* Whether a path leads to a file that gets its name from nb_whole_close: not to a pipe, a device or /dev/stdout. */
+int nb_whole_is_named(const char *path);
+void nb_whole_drop(struct nb_whole *file); /* without a name; nothing happens if it is closed */
 
 #endif

@@ -339,8 +339,22 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	mv part.1 part.9
 	fails_with 1 'part.9: this is one of 4 files, but the name does not end in .0 to .3' 'nb-convert --from gadget part.9'
 	fails_with 2 "option '--files' needs a FILE" 'nb-convert --to gadget --files 2 <g.nb'
+	fails_with 1 '(give a FILE)' 'nb-convert --to gadget --files 2 /dev/stdout <g.nb'
 	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 x <g.nb'
 	fails_with 1 'No such file' 'nb-convert --from gadget nothing'
+}
+
+@test "files of a snapshot may have numbers of different widths" {
+	make_snapshot one 'n=(0,3,0,0,3,0)'
+	make_snapshot m.0 'n=(0,3,0,0,3,0)' 'total=(0,6,0,0,6,0)'
+	make_snapshot m.1 'n=(0,3,0,0,3,0)' 'total=(0,6,0,0,6,0)' f8=1
+	for file in m.0 m.1; do printf '\2' | dd of=$file bs=1 seek=128 conv=notrunc status=none; done
+	from gadget --fields pos,vel,mass,pot,acc,species m >m.nb
+	from gadget --fields pos,vel,mass,pot,acc,species one >one.nb
+	for column in pos pot acc; do
+		equals "$(mutate show $column <m.nb | head -n 6)" "$(mutate show $column <one.nb)"
+		equals "$(mutate show $column <m.nb | tail -n 6)" "$(mutate show $column <one.nb)"
+	done
 }
 
 @test "nothing of several files takes its name if one cannot be written" {

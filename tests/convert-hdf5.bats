@@ -191,6 +191,23 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	from gadget-hdf5 s.hdf5 | nb-diff - s.nb
 }
 
+@test "columns of gas go out under GADGET's names, and no two columns under the same name" {
+	needs_hdf5 h5py
+	nb-gen plummer -n 5 | nb-calc 'density=mass' 'internal_energy=mass' 'smoothing_length=mass' 'metallicity=mass' |
+		nb-convert --to gadget-hdf5 d.hdf5
+	equals "$(h5 d.hdf5 'list(f["PartType1"])')" "['Coordinates', 'Density', 'InternalEnergy', 'Masses', 'Metallicity', 'ParticleIDs', 'SmoothingLength', 'Velocities']"
+	# names that are those of other columns in GADGET
+	nb-gen plummer -n 5 | nb-calc 'Coordinates=id' 'Masses=mass*7' 'AbC=mass' 'ab_c=mass*2' 'nb_Masses=mass*3' >c.nb
+	nb-convert --to gadget-hdf5 c.hdf5 <c.nb
+	equals "$(h5 c.hdf5 'len(set(f["PartType1"])), len(f["PartType1"])')" '(9, 9)'
+	from gadget-hdf5 c.hdf5 | cmp - c.nb
+	# names that are paths
+	nb-gen plummer -n 5 >p.nb
+	mutate add a/b <p.nb | nb-convert --to gadget-hdf5 s.hdf5 2>warnings
+	grep -q 'which are left out: a/b$' warnings
+	from gadget-hdf5 s.hdf5 | cmp - p.nb
+}
+
 @test "n = 0 and 1" {
 	needs_hdf5
 	for n in 0 1; do
@@ -301,6 +318,36 @@ h5() {
 	equals "$(show id t.nb)" '10 11 12 '
 	nb-stats --fields --format tsv <t.nb >fields
 	run ! grep -qE '\b(pos|vel)\b' fields
+}
+
+@test "names and units that a stream cannot hold do not get into one" {
+	needs_hdf5 h5py
+	make_hdf5 names s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb
+	nb-stats --check <s.nb
+	nb-stats --fields --format tsv <s.nb | cut -f 2,6 >fields
+	grep -qx $'foo\t' fields
+	grep -qx $'bar\tkpc km/s' fields
+	make_hdf5 amuse-names a.hdf5
+	from amuse a.hdf5 >a.nb 2>warnings
+	nb-stats --check <a.nb
+	grep -q 'not read: .*/two words' warnings
+	# a G beyond all numbers
+	make_hdf5 units u.hdf5
+	fails_with 1 'u.hdf5: its units give no gravitational constant' 'nb-convert --from gadget-hdf5 u.hdf5'
+}
+
+@test "a crowd of datasets or lines takes no time, and a wide dataset no memory" {
+	needs_hdf5 h5py
+	make_hdf5 crowd s.hdf5
+	timeout 60 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
+	equals "$(grep -c ' foo' fields)" 490
+	grep -q 'not read: PartType1/A00000' warnings
+	make_hdf5 lines l.hdf5
+	timeout 60 nb-convert --no-history --from gadget-hdf5 l.hdf5 | nb-stats --check
+	make_hdf5 wide w.hdf5
+	fails_with 1 'w.hdf5: the columns of all bodies have 1.31e+11 bytes, which files of' 'nb-convert --from gadget-hdf5 w.hdf5'
+	equals "$(from gadget-hdf5 --species 0 w.hdf5 | nb-stats --format tsv | stat_of n)" 1
 }
 
 @test "files that say the impossible are refused in one line" {

@@ -111,9 +111,14 @@ make_tipsy() {
 	# a file of ids that belongs to other bodies does not stay
 	nb-convert --to tipsy f.tipsy <kinds.nb
 	[ "$(tr '\n' ' ' <f.tipsy.iord)" = '3 0 1 2 ' ]
-	# a pipe has nothing beside it
+	# a pipe has nothing beside it, nor has a file that is standard output
 	run nb-convert --to tipsy /dev/null <five.nb
 	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: id' ]
+	ln -s /proc/self/fd/1 out
+	nb-convert --to tipsy out <five.nb 2>err >o.tipsy
+	grep -q 'left out: id$' err
+	[ ! -e out.iord ]
+	cmp o.tipsy f.tipsy
 }
 
 @test "bodies whose species are no types are dark in TIPSY, and what is lost is told" {
@@ -518,6 +523,11 @@ make_nemo() {
 	nb-calc 'id = id + 3000000000' <kinds.nb >large.nb
 	run nb-convert --to nemo l.nemo <large.nb
 	[ "$output" = 'nb-convert: a NEMO snapshot cannot represent these columns, which are left out: id' ]
+	# columns whose names are the tags of others
+	nb-calc 'Position=mass' 'Mass=id' 'Key=id' 'PhaseSpace=pos' <kinds.nb >tags.nb
+	run nb-convert --to nemo t.nemo <tags.nb
+	[ "$output" = 'nb-convert: a NEMO snapshot cannot represent these columns, which are left out: Position, Mass, Key, PhaseSpace' ]
+	diff <(from nemo t.nemo | nb-stats --fields) <(nb-stats --fields <back.nb)
 	# keys that are no ids are a column of that name
 	make_nemo '<' together d | sed 's/\x07\x00\x00\x00\x03\x00\x00\x00/\x03\x00\x00\x00\x03\x00\x00\x00/g' >same.nemo
 	from nemo same.nemo >same.nb

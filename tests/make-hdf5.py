@@ -129,6 +129,8 @@ with h5py.File(name, "w") as f:
             c["mass"] = x, length
         elif flavour == "amuse-short":
             c["y"] = x[:2], km
+        elif flavour == "amuse-names":
+            c["two words"] = c["two\nlines"] = x, None
         elif flavour == "amuse-vector":
             del c["vy"]
         g = sets(1, 3 if flavour != "amuse-count" else -3, c, np.array([1, 2, 2**64 - 1], "u8"))
@@ -189,6 +191,30 @@ with h5py.File(name, "w") as f:
         elif flavour == "external":
             del g["Coordinates"]
             g.create_dataset("Coordinates", (5, 3), "f8", external="/etc/passwd")
+        elif flavour == "names":  # what no column of a stream may be called
+            g["Foo"], g["Bar"] = ids[1], ids[1]
+            g["Foo"].attrs["column"], g["Foo"].attrs["unit"] = "two\nlines", "\u00e9\n"
+            g["Bar"].attrs["column"], g["Bar"].attrs["unit"] = "two words", "kpc km/s"
+        elif flavour == "units":
+            u = f.create_group("Units").attrs
+            u["UnitLength_in_cm"], u["UnitMass_in_g"], u["UnitVelocity_in_cm_per_s"] = 1e-200, 1e300, 1e-200
+        elif flavour == "crowd":  # of datasets that are no columns
+            for k in range(10000):
+                g[f"A{k:05d}"] = np.zeros(1, "i1")
+            for k in range(490):
+                g[f"Foo{k}"] = ids[1]
+        elif flavour == "lines":  # of attributes that nb should have written
+            f.create_group("nb").create_dataset("Attributes", (20000000,), "S1", chunks=(1000000,), compression="gzip", data=np.zeros(20000000, "S1"))
+        elif flavour == "wide":  # a body whose columns would fill the memory if the bodies of the other type had them
+            del g["Coordinates"], h["NumPart_ThisFile"], h["NumPart_Total"], f["PartType4"]
+            h["NumPart_ThisFile"] = h["NumPart_Total"] = np.array([1, 100000, 0, 0, 0, 0], "u4")
+            h["MassTable"] = np.ones(6)
+            for k in list(g):
+                del g[k]
+            g.create_dataset("Coordinates", (100000, 3), "f4", chunks=True, compression="gzip", data=np.zeros((100000, 3), "f4"))
+            f["PartType0/Coordinates"] = np.zeros((1, 3))
+            for k in range(40):
+                f[f"PartType0/Wide{k}"] = np.zeros((1, 4096))
         elif flavour == "lzf":
             del g["Coordinates"]
             g.create_dataset("Coordinates", data=vectors(ids[1], 1.0), chunks=(5, 3), compression="lzf")

@@ -330,9 +330,8 @@ static int read_others(struct amuse_reader *reader, struct set *set, struct nb_f
 		if (item->is_attribute || strncmp(item->path, before, (size_t)length) != 0 || strchr(name, '/') ||
 			is_part(name))
 			continue;
-		if (nb_field_find(name) || strlen(name) > NB_NAME_SIZE || strspn(name, " ") || item->kind == '?' ||
-			item->rank == 0 || item->dim[0] != set->n || nb_h5_width(item) == 0 ||
-			nb_h5_width(item) > 4096) {
+		if (nb_field_find(name) || !nb_h5_is_plain(name, 0) || item->kind == '?' || item->rank == 0 ||
+			item->dim[0] != set->n || nb_h5_width(item) == 0 || nb_h5_width(item) > 4096) {
 			const size_t used = strlen(reader->in->warning);
 			snprintf(reader->in->warning + used, sizeof reader->in->warning - used, "%s %.60s",
 				used ? "," : "not read:", item->path);

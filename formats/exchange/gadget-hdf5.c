@@ -25,7 +25,8 @@ enum { TYPES = 32, MOST_FILES = 1 << 16, MOST_COLUMNS = 512, PATH = 160, TEXT = 
 struct plan {
 	char name[NB_NAME_SIZE + 1], dtype[NB_DTYPE_SIZE + 1], unit[NB_UNIT_SIZE + 1];
 	uint64_t ncomp;
-	int read; /* its rows are read, not filled in */
+	int read;	/* its rows are read, not filled in */
+	uint32_t types; /* bits of those that have a dataset for it in the present file */
 	size_t rank;
 };
 
@@ -39,6 +40,7 @@ struct gadget_hdf5_reader {
 	double mass[TYPES];   /* of all bodies of the type, 0: each has its own */
 	uint64_t row[TYPES];  /* of the frame: the next one of the type */
 	uint64_t seen[TYPES]; /* rows of the type in the files before */
+	uint64_t bytes;	      /* of all files */
 	struct plan plan[MOST_COLUMNS];
 	size_t nplan;
 	char unread[300];
@@ -170,7 +172,7 @@ static void column_of(const struct gadget_hdf5_reader *reader, const struct nb_h
 	char name[NB_NAME_SIZE + 1])
 {
 	const char *own = text_of(reader, item, "column");
-	if (own && strlen(own) <= NB_NAME_SIZE)
+	if (own && nb_h5_is_plain(own, 0))
 		strcpy(name, own);
 	else
 		nb_gadget_column_name(dataset, name);
@@ -194,7 +196,7 @@ static int make_plan(const struct gadget_hdf5_reader *reader, const struct nb_h5
 		return -1;
 	if (own && strcmp(own, "|b1") == 0 && strcmp(plan->dtype, "|u1") == 0)
 		strcpy(plan->dtype, own);
-	if (unit && strlen(unit) <= NB_UNIT_SIZE)
+	if (unit && nb_h5_is_plain(unit, 1))
 		strcpy(plan->unit, unit);
 	if (!field)
 		return 0;
@@ -285,6 +287,7 @@ static int survey(struct gadget_hdf5_reader *reader)
 	uint64_t n[TYPES];
 	if (count_bodies(reader, n))
 		return NB_EINVAL;
+	reader->bytes += reader->file.size;
 	for (unsigned t = 0; t < TYPES; t++) {
 		if (check_type(reader, t, n))
 			return NB_EINVAL;
@@ -499,6 +502,8 @@ static int take_units(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
 	if (G == 0)
 		G = known ? units.G * units.mass / (units.length * units.velocity * units.velocity)
 			  : reader->in->format->G;
+	if (!isfinite(G))
+		return nb_h5_fail(&reader->file, "its units give no gravitational constant");
 	reader->in->usual_units = !known;
 	nb_unit_system_name(units.length / 100, units.mass / 1000, units.velocity / 100, h, text);
 	if (cosmological)
@@ -506,7 +511,9 @@ static int take_units(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
 			"%s is cosmological: positions are comoving, at a scale factor of %g; nothing has been "
 			"converted",
 			reader->file.name, scale);
-	return nb_frame_set_attribute_f64(frame, "G", G) || nb_frame_set_attribute(frame, "units", text);
+	return nb_frame_set_attribute_f64(frame, "G", G) || nb_frame_set_attribute(frame, "units", text)
+		       ? out_of_memory(reader)
+		       : NB_OK;
 }
 
 /* The softening of a type as a Plummer length; -1: the file says none. */
@@ -637,6 +644,22 @@ static void number_bodies(const struct gadget_hdf5_reader *reader, uint64_t *id)
 	}
 }
 
+/* Types that lack a dataset get what fills a column, at most about as many bytes as the files could hold. */
+static int check_memory(struct gadget_hdf5_reader *reader, const struct nb_frame *frame)
+{
+	enum { ALWAYS = 64 << 20 };
+	double bytes = 0;
+	for (size_t k = 0; k < reader->nplan; k++)
+		bytes += (double)frame->rows[NB_PARTICLE] * (double)reader->plan[k].ncomp *
+			 (double)nb_dtype_size(reader->plan[k].dtype);
+	return bytes <= ALWAYS + 2.0 * NB_H5_MOST_RATIO * (double)reader->bytes
+		       ? NB_OK
+		       : nb_h5_fail(&reader->file,
+				 "the columns of all bodies have %.3g bytes, which files of %" PRIu64
+				 " bytes cannot hold (choose some with '--fields' or '--species')",
+				 bytes, reader->bytes);
+}
+
 static int add_columns(struct gadget_hdf5_reader *reader, struct nb_frame *frame, const uint64_t n[TYPES])
 {
 	for (size_t k = 0; k < reader->nplan; k++) {
@@ -681,22 +704,6 @@ static int read_rows(struct nb_h5_reader *file, const struct nb_h5_item *item, u
 	return status;
 }
 
-/* A dataset that another of this type and column comes before is not read. */
-static int comes_later(const struct gadget_hdf5_reader *reader, size_t k, unsigned type, const char *name)
-{
-	for (size_t i = 0; i < k; i++) {
-		unsigned other;
-		const char *dataset;
-		char column[NB_NAME_SIZE + 1];
-		if (!is_of_type(&reader->file.item[i], &other, &dataset) || other != type)
-			continue;
-		column_of(reader, &reader->file.item[i], dataset, column);
-		if (strcmp(column, name) == 0)
-			return 1;
-	}
-	return 0;
-}
-
 static int read_dataset(struct gadget_hdf5_reader *reader, struct nb_frame *frame, size_t k, const uint64_t n[TYPES])
 {
 	const struct nb_h5_item *item = &reader->file.item[k];
@@ -706,14 +713,16 @@ static int read_dataset(struct gadget_hdf5_reader *reader, struct nb_frame *fram
 	if (!is_of_type(item, &type, &dataset) || item->rank == 0 || item->dim[0] != n[type])
 		return NB_OK;
 	column_of(reader, item, dataset, own.name);
-	struct nb_column *column = find_plan(reader, own.name) ? nb_frame_find(frame, own.name) : NULL;
+	struct plan *plan = find_plan(reader, own.name);
+	struct nb_column *column = plan ? nb_frame_find(frame, own.name) : NULL;
 	if (!column || make_plan(reader, item, &own) || own.ncomp != column->ncomp ||
 		(own.dtype[1] == 'S' && strcmp(own.dtype, column->dtype) != 0))
 		return NB_OK;
-	if (comes_later(reader, k, type, own.name)) {
+	if (plan->types >> type & 1) { /* another dataset is the column of this type */
 		note_unread(reader, item->path);
 		return NB_OK;
 	}
+	plan->types |= (uint32_t)1 << type;
 	uint64_t first, step;
 	const uint64_t count = wanted(reader, type, n[type], &first, &step);
 	unsigned char *to = nb_column_update(column, &nb_space_host, NB_WIRE);
@@ -732,6 +741,8 @@ static int read_file(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
 	for (unsigned t = 0; t < TYPES; t++)
 		if (n[t] > reader->n[t] - reader->seen[t])
 			return nb_h5_fail(&reader->file, "the file has changed");
+	for (size_t k = 0; k < reader->nplan; k++)
+		reader->plan[k].types = 0;
 	for (size_t k = 0; k < reader->file.nitem; k++)
 		if (read_dataset(reader, frame, k, n))
 			return NB_EINVAL;
@@ -787,9 +798,9 @@ static int take_attributes(struct gadget_hdf5_reader *reader, struct nb_frame *f
 	const int types = !own || (meaning && meaning->text && strcmp(meaning->text, "types") == 0);
 	reader->in->complete = own;
 	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || take_header(reader, frame, own) ||
-		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")) || (!own && take_units(reader, frame)))
+		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")))
 		return out_of_memory(reader);
-	return NB_OK;
+	return own ? NB_OK : take_units(reader, frame);
 }
 
 static int read_snapshot(struct gadget_hdf5_reader *reader, struct nb_frame *frame)
@@ -799,7 +810,7 @@ static int read_snapshot(struct gadget_hdf5_reader *reader, struct nb_frame *fra
 		return NB_EINVAL;
 	const int own = nb_h5_find(&reader->file, "nb/Attributes") != NULL;
 	complete_plan(reader, own);
-	if (take_attributes(reader, frame, own) || add_columns(reader, frame, n))
+	if (take_attributes(reader, frame, own) || check_memory(reader, frame) || add_columns(reader, frame, n))
 		return NB_EINVAL;
 	for (unsigned k = 0; k < reader->nfile; k++)
 		if ((reader->stem && open_file(reader, k)) || read_file(reader, frame))

@@ -410,6 +410,7 @@ static int read_rest(struct nb_gadget_reader *reader, struct nb_frame *frame)
 		if (!status && reader->several && nb_bytes_seek(reader->bytes, part->behind))
 			return nb_gadget_fail_read(reader);
 		reader->block = 1;
+		reader->width = part->width;
 		if (!status)
 			status = set_masses(reader, part, frame);
 		if (!status)

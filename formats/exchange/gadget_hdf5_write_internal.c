@@ -22,6 +22,11 @@ static const char *const known[][2] = {
 	{"acc", "Acceleration"},
 	{"eps", "Softenings"},
 	{"formation_time", "StellarFormationTime"},
+	{"density", "Density"},
+	{"internal_energy", "InternalEnergy"},
+	{"smoothing_length", "SmoothingLength"},
+	{"temperature", "Temperature"},
+	{"metallicity", "Metallicity"},
 	/* of SWIFT and AREPO */
 	{"pot", "Potentials"},
 	{"acc", "Accelerations"},
@@ -69,16 +74,14 @@ void nb_gadget_dataset_name(const char *column, char name[NB_GADGET_NAME])
 			name[n++] = k == 0 || column[k - 1] == '_' ? (char)toupper((unsigned char)column[k])
 								   : column[k];
 	name[n] = '\0';
+	/* no two columns have the same dataset: a name that is read as another one gets a prefix of its own */
 	char back[NB_NAME_SIZE + 1];
 	nb_gadget_column_name(name, back);
-	if (strcmp(back, column) != 0)
-		strcpy(name, column);
-	/* parts of a path */
-	for (char *c = name; *c; c++)
-		if (*c == '/')
-			*c = '_';
-	if (strcmp(name, ".") == 0)
-		strcpy(name, "_");
+	if (strcmp(back, column) == 0)
+		return;
+	nb_gadget_column_name(column, back);
+	snprintf(name, NB_GADGET_NAME, "%s%s", strcmp(back, column) != 0 || strncmp(column, "nb_", 3) == 0 ? "nb_" : "",
+		column);
 }
 
 int nb_gadget_hdf5_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
@@ -86,6 +89,9 @@ int nb_gadget_hdf5_holds(const struct nb_export *out, const struct nb_frame *fra
 	(void)out;
 	if (column->field == NB_SPECIES)
 		return nb_types_hold_species(frame);
+	/* in HDF5 these are paths */
+	if (strchr(column->name, '/') || strcmp(column->name, ".") == 0)
+		return 0;
 	return column->dtype[1] != 'c' && column->dtype[1] != 'V';
 }
 

@@ -33,6 +33,7 @@ struct nb_gadget_part {
 	uint64_t begin;	 /* its first row in the frame */
 	uint64_t behind; /* offset behind POS */
 	unsigned seen;	 /* blocks that it has, bits of enum nb_gadget_number */
+	unsigned width;	 /* of the numbers of POS */
 };
 
 struct nb_gadget_reader {

@@ -241,7 +241,7 @@ static int read_places(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 	const unsigned width = nb_gadget_width(reader, reader->head.rows, 3);
 	if (!width)
 		return nb_gadget_wrong_size(reader, reader->head.rows, 3);
-	reader->width = width;
+	part->width = width;
 	sink->take = nb_gadget_take_as(NB_POS, width);
 	int status = choose_rows(reader, part);
 	if (!status && reader->in->subset.sphere) {

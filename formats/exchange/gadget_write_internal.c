@@ -401,10 +401,10 @@ static int find_files(struct writer *writer, uint64_t n)
 {
 	const uint64_t least = n ? (n - 1) / MOST_BODIES + 1 : 1;
 	writer->nfile = writer->out->files > least ? writer->out->files : (unsigned)least;
-	if (writer->nfile > 1 && !writer->out->path)
+	if (writer->nfile > 1 && (!writer->out->path || !nb_whole_is_named(writer->out->path)))
 		return nb_export_fail(writer->out,
-			"%" PRIu64 " bodies need %u files, since a file has room for %" PRIu64 " (give a FILE)", n,
-			writer->nfile, MOST_BODIES);
+			"%" PRIu64 " bodies in %u files, which cannot stand beside a pipe or a device (give a FILE)", n,
+			writer->nfile);
 	return NB_OK;
 }
 

@@ -11,7 +11,10 @@
 
 #include <sys/types.h>
 
-enum { NB_H5_RANK = 4 };
+enum {
+	NB_H5_RANK = 4,
+	NB_H5_MOST_RATIO = 1100 /* of rows to the bytes that they take in the file: deflate does not do better */
+};
 
 /* How the rows of a dataset can be had; what is behind NB_H5_BY_LIBRARY cannot. */
 enum nb_h5_layout {
@@ -53,6 +56,7 @@ struct nb_h5_reader {
 	pid_t process;
 	char *list;
 	struct nb_h5_item *item;
+	const struct nb_h5_item **by_path; /* the same, sorted */
 	size_t nitem;
 	char error[NB_EXCHANGE_ERROR_SIZE / 2 + 200];
 };
@@ -79,6 +83,8 @@ NB_MUST_CHECK int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_ite
 	const char *dtype, void *to);
 /* All of a list of texts, each with a zero behind it. */
 NB_MUST_CHECK int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item, char *to);
+/* Whether a stream can hold this name of a column, or (as_unit) unit. */
+int nb_h5_is_plain(const char *text, int as_unit);
 const char *nb_h5_lacks(void);
 /* Whether a file that begins so is HDF5. */
 int nb_h5_recognises(const unsigned char *head, size_t n);

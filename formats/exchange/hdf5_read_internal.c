@@ -24,8 +24,6 @@ enum {
 	BLOCK_BY_LIBRARY = 4 << 20 /* and of chunks */
 };
 #define MOST_LIST ((uint64_t)256 << 20)
-/* Of rows to the bytes that they take in the file: deflate does not do better. */
-#define MOST_RATIO 1100
 
 int nb_h5_fail(struct nb_h5_reader *reader, const char *format, ...)
 {
@@ -125,7 +123,8 @@ static int start(struct nb_h5_reader *reader)
 	if (error) {
 		close(pair[0]);
 		reader->process = 0;
-		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s", strerror(error));
+		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s%s", strerror(error),
+			error == ENOENT ? " (is /proc there?)" : "");
 	}
 	reader->socket = pair[0];
 	return NB_OK;
@@ -189,6 +188,22 @@ static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t b
 
 /* ---- the list ----------------------------------------------------------------------------------- */
 
+static int compare(const void *a, const void *b)
+{
+	return strcmp((*(const struct nb_h5_item *const *)a)->path, (*(const struct nb_h5_item *const *)b)->path);
+}
+
+static int sort_list(struct nb_h5_reader *reader)
+{
+	reader->by_path = calloc(reader->nitem + 1, sizeof *reader->by_path);
+	if (!reader->by_path)
+		return out_of_memory(reader);
+	for (size_t k = 0; k < reader->nitem; k++)
+		reader->by_path[k] = &reader->item[k];
+	qsort(reader->by_path, reader->nitem, sizeof *reader->by_path, compare);
+	return NB_OK;
+}
+
 static int take_list(struct nb_h5_reader *reader)
 {
 	void *list = NULL;
@@ -222,7 +237,7 @@ static int take_list(struct nb_h5_reader *reader)
 			return out_of_memory(reader);
 	}
 	reader->nitem = n;
-	return NB_OK;
+	return sort_list(reader);
 }
 
 /* A pipe: into memory, which then is a file. */
@@ -295,6 +310,7 @@ void nb_h5_close(struct nb_h5_reader *reader)
 		close(reader->fd);
 	free(reader->list);
 	free(reader->item);
+	free(reader->by_path);
 	*reader = (struct nb_h5_reader){0};
 }
 
@@ -302,10 +318,11 @@ void nb_h5_close(struct nb_h5_reader *reader)
 
 const struct nb_h5_item *nb_h5_find(const struct nb_h5_reader *reader, const char *path)
 {
-	for (size_t k = 0; k < reader->nitem; k++)
-		if (strcmp(reader->item[k].path, path) == 0)
-			return &reader->item[k];
-	return NULL;
+	const struct nb_h5_item key = {.path = path}, *wanted = &key;
+	const struct nb_h5_item **found = reader->nitem ? bsearch(&wanted, reader->by_path, reader->nitem,
+								  sizeof *found, compare)
+							: NULL;
+	return found ? *found : NULL;
 }
 
 double nb_h5_number(const struct nb_h5_reader *reader, const char *path, size_t k, double fallback)
@@ -321,6 +338,14 @@ int nb_h5_dtype(const struct nb_h5_item *item, char dtype[NB_DTYPE_SIZE + 1])
 	snprintf(dtype, NB_DTYPE_SIZE + 1, "%c%c%u", item->kind == 'S' || item->size == 1 ? '|' : '<', item->kind,
 		(unsigned)item->size);
 	return 0;
+}
+
+int nb_h5_is_plain(const char *text, int as_unit)
+{
+	size_t n = 0;
+	while (text[n] >= (as_unit ? ' ' : '!') && text[n] <= '~')
+		n++;
+	return !text[n] && n <= (as_unit ? NB_UNIT_SIZE : NB_NAME_SIZE) && (n || as_unit);
 }
 
 uint64_t nb_h5_width(const struct nb_h5_item *item)
@@ -357,11 +382,11 @@ int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item)
 			item->path, bytes, item->offset, reader->size);
 	if (item->layout != NB_H5_BY_LIBRARY)
 		return NB_OK;
-	if (item->chunk_bytes / MOST_RATIO > reader->size || bytes / MOST_RATIO > reader->size)
+	if (item->chunk_bytes / NB_H5_MOST_RATIO > reader->size || bytes / NB_H5_MOST_RATIO > reader->size)
 		return nb_h5_fail(reader,
 			"dataset '%.200s' has %s%" PRIu64 " bytes, which the file of %" PRIu64 " bytes cannot hold",
-			item->path, bytes / MOST_RATIO > reader->size ? "" : "chunks of ",
-			bytes / MOST_RATIO > reader->size ? bytes : item->chunk_bytes, reader->size);
+			item->path, bytes / NB_H5_MOST_RATIO > reader->size ? "" : "chunks of ",
+			bytes / NB_H5_MOST_RATIO > reader->size ? bytes : item->chunk_bytes, reader->size);
 	return NB_OK;
 }
 
@@ -483,17 +508,33 @@ static int read_raw(struct nb_h5_reader *reader, const struct nb_h5_item *item, 
 		       : read_by_library(reader, item, first, count, count * rowsize, to);
 }
 
+/* Rows that are read at once: whole chunks, but at most count. */
+static uint64_t block_of(const struct nb_h5_item *item, uint64_t rowsize, uint64_t count)
+{
+	const int place = item->layout == NB_H5_IN_PLACE;
+	const uint64_t chunk = place || !item->chunk ? 1 : item->chunk;
+	const uint64_t most = (place ? BLOCK : BLOCK_BY_LIBRARY) / (rowsize ? rowsize : 1) / chunk * chunk,
+		       block = most < chunk ? chunk : most;
+	return block < count ? block : count;
+}
+
 int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item, char *to)
 {
+	const uint64_t n = item->dim[0], block = block_of(item, item->size, n);
 	if (nb_h5_check(reader, item))
 		return NB_EINVAL;
-	for (uint64_t k = 0; k < item->dim[0]; k++) {
-		char *text = to + k * (item->size + 1);
-		if (item->size && read_raw(reader, item, k, 1, item->size, text))
-			return NB_EINVAL;
-		text[item->size] = '\0';
+	char *buffer = nb_alloc(block, item->size);
+	int status = buffer ? NB_OK : out_of_memory(reader);
+	for (uint64_t row = 0, some; !status && row < n; row += some) {
+		some = n - row < block ? n - row : block;
+		status = read_raw(reader, item, row, some, item->size, buffer);
+		for (uint64_t k = 0; !status && k < some; k++, to += item->size + 1) {
+			memcpy(to, buffer + k * item->size, item->size);
+			to[item->size] = '\0';
+		}
 	}
-	return NB_OK;
+	nb_free(buffer);
+	return status;
 }
 
 int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
@@ -505,14 +546,8 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 	if (nb_h5_dtype(item, own))
 		own[0] = '\0';
 	const uint64_t width = nb_h5_width(item), rowsize = width * item->size, out = width * nb_dtype_size(dtype);
-	const int same = strcmp(own, dtype) == 0, place = item->layout == NB_H5_IN_PLACE;
-	uint64_t block = (place ? BLOCK : BLOCK_BY_LIBRARY) / (rowsize ? rowsize : 1);
-	if (!place && item->chunk)
-		block = block / item->chunk * item->chunk;
-	if (block < (place ? 1 : item->chunk))
-		block = place ? 1 : item->chunk;
-	if (block > count)
-		block = count;
+	const uint64_t block = block_of(item, rowsize, count);
+	const int same = strcmp(own, dtype) == 0;
 	const int whole = item->kind == 'i' || item->kind == 'u';
 	if (!same && !(whole && strcmp(dtype, "<u8") == 0) &&
 		!((whole || item->kind == 'f') && strcmp(dtype, "<f8") == 0))

@@ -103,9 +103,24 @@ static int writes_ids(const struct nb_frame *frame)
 	return id && kind_of_ids(id) == 0;
 }
 
+/* Whether a column would be read as another one that has its own tag. */
+static int takes_a_tag(const struct nb_column *column)
+{
+	static const char *const other[] = {"PhaseSpace", "CoordSystem", "Key"};
+	for (size_t k = 0; nb_nemo_tag[k][0]; k++)
+		if (strcmp(column->name, nb_nemo_tag[k][1]) == 0)
+			return 1;
+	for (size_t k = 0; k < sizeof other / sizeof *other; k++)
+		if (strcmp(column->name, other[k]) == 0)
+			return 1;
+	return 0;
+}
+
 int nb_nemo_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
 {
 	(void)out;
+	if (takes_a_tag(column))
+		return 0;
 	if (column->field == NB_ID)
 		return kind_of_ids(column) >= 0;
 	if (strcmp(column->name, "nemo_key") == 0)

@@ -101,8 +101,7 @@ static int ids_follow(const struct nb_frame *frame, const uint64_t *id)
 /* Beside a file, not beside a pipe or a device. */
 static int can_have_arrays(const char *path)
 {
-	struct stat about;
-	return path && (stat(path, &about) ? 1 : S_ISREG(about.st_mode));
+	return path && nb_whole_is_named(path);
 }
 
 int nb_tipsy_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
