@@ -1,9 +1,13 @@
 /* Import and export when memory runs out: each call that fails is reported, and nothing is left. */
 #include "tests/unit/scarce.h"
 
+#include "tests/unit/exchange/bodies.h"
 #include "tests/unit/exchange/file.h"
 
 #include <errno.h>
+#include <math.h>
+
+enum { MOST = 1 << 16 };
 
 static char to[] = "/tmp/nb-unit-scarce-XXXXXX";
 
@@ -11,7 +15,33 @@ struct work {
 	const struct nb_format *format;
 	struct nb_frame *frame; /* to be exported */
 	size_t rows;
+	const unsigned char *want; /* what is written; NULL: nobody looks */
+	size_t size;
 };
+
+/* All of a file, without a call that could fail. */
+static size_t bytes_of(const char *name, unsigned char to_bytes[MOST])
+{
+	FILE *file = fopen(name, "r");
+	const size_t n = file ? fread(to_bytes, 1, MOST, file) : 0;
+	CHECK(file && n < MOST && fclose(file) == 0);
+	return n;
+}
+
+/* A frame of which no other form has been kept, so that each conversion needs memory; this itself never fails. */
+static void renew(struct nb_frame *frame)
+{
+	const long fails = scarce_fails;
+	scarce_fails = 0;
+	nb_frame_clear(frame);
+	make_bodies(frame);
+	/* density of gas only */
+	float *density = nb_column_write(nb_frame_find(frame, "density"), &nb_space_host, NB_WIRE);
+	CHECK(density != NULL);
+	if (density)
+		density[1] = NAN;
+	scarce_fails = fails;
+}
 
 static int import(void *context)
 {
@@ -36,6 +66,8 @@ static int export(void *context)
 {
 	const struct work *work = context;
 	struct nb_export out;
+	if (work->want)
+		renew(work->frame);
 	int status = nb_export_open(&out, work->format, to);
 	if (!status) {
 		out.several = strcmp(work->format->name, "csv") == 0;
@@ -46,6 +78,10 @@ static int export(void *context)
 	if (status == -1 && errno == ENOMEM)
 		status = NB_ENOMEM;
 	nb_export_abandon(&out);
+	if (!status && work->want) {
+		static unsigned char got[MOST];
+		status = bytes_of(to, got) == work->size && memcmp(got, work->want, work->size) == 0 ? 0 : -1;
+	}
 	return status;
 }
 
@@ -62,6 +98,29 @@ static void test_format(const char *name, const char *text, size_t rows)
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	nb_import_close(&in);
 	CHECK(scarce_each(name, export, &work, NB_ENOMEM) > 2);
+	nb_frame_clear(&frame);
+}
+
+/* Writes bodies, and reads them if there is a reader; both with each call failing. */
+static void test_bodies(const char *written, const char *read)
+{
+	static unsigned char want[MOST];
+	struct nb_frame frame;
+	struct work work = {.format = format_named(written), .rows = 2, .frame = &frame};
+	if (work.format->lacks && work.format->lacks())
+		return;
+	nb_frame_init(&frame);
+	renew(&frame);
+	CHECK(export(&work) == 0);
+	work.size = bytes_of(to, want);
+	work.want = want;
+	CHECK(scarce_each(written, export, &work, NB_ENOMEM) > 2);
+	if (read) {
+		FILE *file = fopen(path, "w");
+		CHECK(file && fwrite(want, 1, work.size, file) == work.size && fclose(file) == 0);
+		work.format = format_named(read);
+		CHECK(scarce_each(read, import, &work, NB_ENOMEM) > 10);
+	}
 	nb_frame_clear(&frame);
 }
 
@@ -88,6 +147,19 @@ int main(void)
 	test_format("princeton", "2 5\n1 2 3 4 5 1 2 3\n1 2 3 4 5 3 4 5\n", 2);
 	test_format("princeton", "3 5\n1 2 3 4 5 1 2 3\n1 2 3 4 5 moon\n1 2 3 4 5 sun\n", 3);
 	test_format("princeton", "2 5\n1 2 3 4 5 sun\n1 2 3 4 5 a name that is longer than thirty-two characters\n", 2);
+	test_bodies("tipsy", "tipsy");
+	test_bodies("nemo", "nemo");
+	test_bodies("nemo-split", "nemo");
+	test_bodies("gadget", "gadget");
+	test_bodies("gadget2", "gadget");
+	test_bodies("gadget-hdf5", "gadget-hdf5");
+	test_bodies("vtkhdf", NULL);
+	test_bodies("vtp", NULL);
+	test_bodies("npy", NULL);
+	test_bodies("npz", NULL);
+	char ids[sizeof to + 8];
+	snprintf(ids, sizeof ids, "%s.iord", to);
+	unlink(ids);
 	unlink(path);
 	unlink(to);
 	return unit_end();
