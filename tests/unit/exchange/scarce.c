@@ -1,5 +1,8 @@
-/* Import and export when memory runs out: each call that fails is reported, and nothing is left. */
+/* Import and export when memory runs out, or when reading or writing fails: each call that fails is reported, and
+ * nothing is left. */
 #include "tests/unit/scarce.h"
+#include "formats/exchange/bytes_internal.h"
+#include "formats/exchange/output_internal.h"
 
 #include "tests/unit/exchange/bodies.h"
 #include "tests/unit/exchange/file.h"
@@ -7,7 +10,29 @@
 #include <errno.h>
 #include <math.h>
 
-enum { MOST = 1 << 16 };
+enum { MOST = 1 << 16, BROKEN = 1000 /* status: EIO, which is reported */ };
+
+/* What fails instead of memory: reading or writing of bytes, with EIO. */
+static int reads_fail, writes_fail;
+
+#define FAILING(fails, type, name, parameters, arguments, failure)                                   \
+	type __real_##name parameters;                                                               \
+	type __wrap_##name parameters;                                                               \
+	type __wrap_##name parameters                                                                \
+	{                                                                                            \
+		return fails && scarce_strikes() ? (errno = EIO, failure) : __real_##name arguments; \
+	}
+FAILING(writes_fail, int, nb_output_bytes, (struct nb_output * out, const void *data, size_t n), (out, data, n), -1)
+FAILING(writes_fail, int, nb_output_text, (struct nb_output * out, const char *text), (out, text), -1)
+FAILING(writes_fail, int, nb_output_f64, (struct nb_output * out, double x), (out, x), -1)
+FAILING(writes_fail, int, nb_output_goes_back, (struct nb_output * out), (out), -1)
+FAILING(writes_fail, int, nb_output_again, (struct nb_output * out, size_t at, const void *data, size_t n),
+	(out, at, data, n), -1)
+FAILING(reads_fail, const unsigned char *, nb_bytes_peek, (struct nb_bytes * bytes, size_t n, size_t *there),
+	(bytes, n, there), NULL)
+FAILING(reads_fail, ssize_t, nb_bytes_read, (struct nb_bytes * bytes, void *to, size_t most), (bytes, to, most), -1)
+FAILING(reads_fail, int, nb_bytes_skip, (struct nb_bytes * bytes, uint64_t n), (bytes, n), -1)
+FAILING(reads_fail, int, nb_bytes_seek, (struct nb_bytes * bytes, uint64_t at), (bytes, at), -1)
 
 static char to[] = "/tmp/nb-unit-scarce-XXXXXX";
 
@@ -56,6 +81,7 @@ static int import(void *context)
 			rows += frame.rows[NB_PARTICLE];
 	const int status = answer == NB_END		       ? (rows == work->rows ? 0 : -1)
 			   : strstr(in.error, "out of memory") ? NB_ENOMEM
+			   : strstr(in.error, strerror(EIO))   ? BROKEN
 							       : -1;
 	nb_import_close(&in);
 	nb_frame_clear(&frame);
@@ -75,14 +101,23 @@ static int export(void *context)
 		if (!status)
 			status = nb_export_close(&out);
 	}
-	if (status == -1 && errno == ENOMEM)
-		status = NB_ENOMEM;
+	if (status == -1 && (errno == ENOMEM || errno == EIO))
+		status = errno == EIO ? BROKEN : NB_ENOMEM;
 	nb_export_abandon(&out);
 	if (!status && work->want) {
 		static unsigned char got[MOST];
 		status = bytes_of(to, got) == work->size && memcmp(got, work->want, work->size) == 0 ? 0 : -1;
 	}
 	return status;
+}
+
+/* As scarce_each, but not memory fails. */
+static long broken_each(const char *label, int (*work)(void *context), void *context)
+{
+	scarce_not_memory = 1;
+	const long calls = scarce_each(label, work, context, BROKEN);
+	scarce_not_memory = 0;
+	return calls;
 }
 
 /* Reads the text, then writes what it holds; both with each call failing. */
@@ -98,6 +133,9 @@ static void test_format(const char *name, const char *text, size_t rows)
 	CHECK(nb_import_next(&in, &frame) == NB_FRAME);
 	nb_import_close(&in);
 	CHECK(scarce_each(name, export, &work, NB_ENOMEM) > 2);
+	writes_fail = rows <= 3;
+	CHECK(rows > 3 || broken_each(name, export, &work) > 2);
+	writes_fail = 0;
 	nb_frame_clear(&frame);
 }
 
@@ -115,11 +153,17 @@ static void test_bodies(const char *written, const char *read)
 	work.size = bytes_of(to, want);
 	work.want = want;
 	CHECK(scarce_each(written, export, &work, NB_ENOMEM) > 2);
+	writes_fail = 1;
+	CHECK(broken_each(written, export, &work) > 2);
+	writes_fail = 0;
 	if (read) {
 		FILE *file = fopen(path, "w");
 		CHECK(file && fwrite(want, 1, work.size, file) == work.size && fclose(file) == 0);
 		work.format = format_named(read);
 		CHECK(scarce_each(read, import, &work, NB_ENOMEM) > 10);
+		reads_fail = 1;
+		CHECK(broken_each(read, import, &work) > 0);
+		reads_fail = 0;
 	}
 	nb_frame_clear(&frame);
 }
