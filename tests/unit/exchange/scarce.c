@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <math.h>
 
-enum { MOST = 1 << 16, BROKEN = 1000 /* status: EIO, which is reported */ };
+enum { MOST = 1 << 20, BROKEN = 1000 /* status: EIO, which is reported */ };
 
 /* What fails instead of memory: reading or writing of bytes, with EIO. */
 static int reads_fail, writes_fail;
@@ -34,13 +34,16 @@ FAILING(reads_fail, ssize_t, nb_bytes_read, (struct nb_bytes * bytes, void *to, 
 FAILING(reads_fail, int, nb_bytes_skip, (struct nb_bytes * bytes, uint64_t n), (bytes, n), -1)
 FAILING(reads_fail, int, nb_bytes_seek, (struct nb_bytes * bytes, uint64_t at), (bytes, at), -1)
 
-static char to[] = "/tmp/nb-unit-scarce-XXXXXX";
+static char folder[] = "/tmp/nb-unit-scarce-XXXXXX", to[64];
 
 struct work {
 	const struct nb_format *format;
 	struct nb_frame *frame; /* to be exported */
+	const char *from;	/* what is imported, with so many rows in all */
 	size_t rows;
-	const unsigned char *want; /* what is written; NULL: nobody looks */
+	const struct nb_subset *subset; /* NULL: all */
+	int frames;			/* that are exported, 0: one */
+	const unsigned char *want;	/* what is written; NULL: nobody looks */
 	size_t size;
 };
 
@@ -76,7 +79,7 @@ static int import(void *context)
 	size_t rows = 0;
 	enum nb_answer answer = NB_ERROR;
 	nb_frame_init(&frame);
-	if (nb_import_open(&in, work->format, 0, path, NULL, NULL) == NB_OK)
+	if (nb_import_open(&in, work->format, 0, work->from, work->subset, NULL) == NB_OK)
 		while ((answer = nb_import_next(&in, &frame)) == NB_FRAME)
 			rows += frame.rows[NB_PARTICLE];
 	const int status = answer == NB_END		       ? (rows == work->rows ? 0 : -1)
@@ -96,13 +99,19 @@ static int export(void *context)
 		renew(work->frame);
 	int status = nb_export_open(&out, work->format, to);
 	if (!status) {
-		out.several = strcmp(work->format->name, "csv") == 0;
+		out.several = work->frames > 1 || strcmp(work->format->name, "csv") == 0;
 		status = nb_export_frame(&out, work->frame);
+		for (int k = 1; !status && k < work->frames; k++)
+			status = nb_export_frame(&out, work->frame);
 		if (!status)
 			status = nb_export_close(&out);
 	}
 	if (status == -1 && (errno == ENOMEM || errno == EIO))
 		status = errno == EIO ? BROKEN : NB_ENOMEM;
+	if (status == NB_EINVAL && strstr(out.error, strerror(EIO)))
+		status = BROKEN;
+	if (status == NB_EINVAL && strstr(out.error, strerror(ENOMEM)))
+		status = NB_ENOMEM;
 	nb_export_abandon(&out);
 	if (!status && work->want) {
 		static unsigned char got[MOST];
@@ -125,7 +134,7 @@ static void test_format(const char *name, const char *text, size_t rows)
 {
 	struct nb_import in;
 	struct nb_frame frame;
-	struct work work = {.format = format_named(name), .rows = rows, .frame = &frame};
+	struct work work = {.format = format_named(name), .from = path, .rows = rows, .frame = &frame};
 	write_file(text);
 	CHECK(scarce_each(name, import, &work, NB_ENOMEM) > 10);
 	nb_frame_init(&frame);
@@ -139,41 +148,70 @@ static void test_format(const char *name, const char *text, size_t rows)
 	nb_frame_clear(&frame);
 }
 
-/* Writes bodies, and reads them if there is a reader; both with each call failing. */
-static void test_bodies(const char *written, const char *read)
+/* Writes bodies with each call failing; the file stays. */
+static void test_writing(struct work *work)
 {
 	static unsigned char want[MOST];
-	struct nb_frame frame;
-	struct work work = {.format = format_named(written), .rows = 2, .frame = &frame};
-	if (work.format->lacks && work.format->lacks())
-		return;
-	nb_frame_init(&frame);
-	renew(&frame);
-	CHECK(export(&work) == 0);
-	work.size = bytes_of(to, want);
-	work.want = want;
-	CHECK(scarce_each(written, export, &work, NB_ENOMEM) > 2);
+	const char *name = work->format->name;
+	renew(work->frame);
+	work->want = NULL;
+	CHECK(export(work) == 0);
+	work->size = bytes_of(to, want);
+	work->want = want;
+	CHECK(scarce_each(name, export, work, NB_ENOMEM) > 2);
 	writes_fail = 1;
-	CHECK(broken_each(written, export, &work) > 2);
+	CHECK(broken_each(name, export, work) > 2);
 	writes_fail = 0;
-	if (read) {
-		FILE *file = fopen(path, "w");
-		CHECK(file && fwrite(want, 1, work.size, file) == work.size && fclose(file) == 0);
-		work.format = format_named(read);
-		CHECK(scarce_each(read, import, &work, NB_ENOMEM) > 10);
-		reads_fail = 1;
-		CHECK(broken_each(read, import, &work) > 0);
-		reads_fail = 0;
+	CHECK(export(work) == 0);
+}
+
+static void test_reading(struct work *work)
+{
+	const char *name = work->format->name;
+	CHECK(scarce_each(name, import, work, NB_ENOMEM) > 10);
+	reads_fail = 1;
+	CHECK(broken_each(name, import, work) > 0);
+	reads_fail = 0;
+}
+
+/* Both, if there is a reader, which then also takes only the second body. */
+static void test_bodies(const char *written, const char *read)
+{
+	static const double sphere[] = {1.5, 2.5, 3.5, 10};
+	static const struct nb_subset second = {
+		.row_first = 1, .row_last = 1, .row_step = 1, .species = {1 << 4 | 1}, .sphere = sphere};
+	struct nb_frame frame;
+	struct work work = {.format = format_named(written), .from = to, .rows = 2, .frame = &frame};
+	nb_frame_init(&frame);
+	test_writing(&work);
+	work.format = read ? format_named(read) : NULL;
+	if (read && !(work.format->lacks && work.format->lacks())) {
+		test_reading(&work);
+		work.subset = &second;
+		work.rows = 1;
+		test_reading(&work);
 	}
+	nb_frame_clear(&frame);
+}
+
+/* Two frames, into a file of this name. */
+static void test_run(const char *written, const char *name)
+{
+	struct nb_frame frame;
+	struct work work = {.format = format_named(written), .frame = &frame, .frames = 2};
+	nb_frame_init(&frame);
+	snprintf(to, sizeof to, "%s/%s", folder, name);
+	test_writing(&work);
+	unlink(to);
 	nb_frame_clear(&frame);
 }
 
 int main(void)
 {
 	static char many[200000];
-	const int other = mkstemp(to);
-	CHECK(other >= 0);
-	close(other);
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(to, sizeof to, "%s/out", folder);
 	make_path();
 	test_format("csv", "frame,time,id,x,y,a,word\n0,0,7,1,2,3,one\n0,0,8,1,2,4,two\n1,1,7,1,2,3,three\n", 3);
 	test_format("csv", "x,y,z,a\n", 0);
@@ -201,10 +239,17 @@ int main(void)
 	test_bodies("vtp", NULL);
 	test_bodies("npy", NULL);
 	test_bodies("npz", NULL);
-	char ids[sizeof to + 8];
-	snprintf(ids, sizeof ids, "%s.iord", to);
-	unlink(ids);
 	unlink(path);
 	unlink(to);
+	test_run("vtp", "run.pvd");
+	test_run("vtkhdf", "run.hdf");
+	test_run("npz", "run.npz");
+	test_run("nemo", "run.nemo");
+	static const char *const beside[] = {"out.iord", "run_000000.vtp", "run_000001.vtp"};
+	for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
+		snprintf(to, sizeof to, "%s/%s", folder, beside[k]);
+		CHECK(unlink(to) == 0);
+	}
+	CHECK(rmdir(folder) == 0); /* no failure has left a file */
 	return unit_end();
 }
