@@ -155,6 +155,28 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	from gadget-hdf5 s.hdf5 | nb-diff - s.nb
 }
 
+@test "columns whose datasets would have one name get others, and come back" {
+	needs_hdf5
+	nb-gen plummer -n 9 | nb-force -e 0.1 --jerk >f.nb
+	for names in 'vel Coordinates' 'vel Potential' 'vel ParticleIDs' 'vel Accelerations' 'vel Foo_2' 'vel a/b'; do
+		read -r from to <<<"$names"
+		mutate rename "$from" "$to" <f.nb >n.nb
+		nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+		from gadget-hdf5 n.hdf5 | cmp - n.nb
+	done
+	mutate rename jerk FooBar <f.nb | mutate flags FooBar 0 | mutate rename acc Foo_Bar | mutate flags Foo_Bar 0 | mutate rename vel foo_bar >n.nb
+	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	from gadget-hdf5 n.hdf5 | cmp - n.nb
+	# numbers of bodies without ids are not those of a column of that name
+	mutate drop id <f.nb | mutate rename vel ParticleIDs >n.nb
+	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	from gadget-hdf5 n.hdf5 >m.nb
+	cmp <(mutate show ParticleIDs <m.nb) <(mutate show vel <f.nb)
+	cmp <(mutate show id <m.nb) <(seq 0 8)
+	mutate rename vel a/b <f.nb | mutate rename acc a_b >n.nb
+	fails_with 1 "two columns would be called 'a_b'" 'nb-convert --to vtkhdf <n.nb'
+}
+
 @test "n = 0 and 1" {
 	needs_hdf5
 	for n in 0 1; do

@@ -258,6 +258,33 @@ static int is_written(const struct nb_export *out, const struct nb_frame *frame,
 	return column->table == NB_PARTICLE && column->field != NB_SPECIES && nb_gadget_hdf5_holds(out, frame, column);
 }
 
+/* Whether a dataset of this name is there, or is that of a later column which is read as its own by that name alone. */
+static int is_taken(const struct nb_export *out, const struct nb_frame *frame, const struct nb_h5_node *group, size_t c,
+	const char *name)
+{
+	char other[NB_GADGET_NAME], back[NB_NAME_SIZE + 1];
+	for (size_t k = c + 1; k < frame->ncolumn; k++) {
+		if (!is_written(out, frame, &frame->column[k]))
+			continue;
+		nb_gadget_dataset_name(frame->column[k].name, other);
+		nb_gadget_column_name(other, back);
+		if (strcmp(other, name) == 0 && strcmp(back, frame->column[k].name) == 0)
+			return 1;
+	}
+	return nb_h5_has(group, name) || (!nb_frame_field(frame, NB_ID) && strcmp(name, "ParticleIDs") == 0);
+}
+
+/* A name that no other column of the type has. */
+static void name_dataset(const struct nb_export *out, const struct nb_frame *frame, const struct nb_h5_node *group,
+	size_t c, char name[NB_GADGET_NAME])
+{
+	char first[NB_GADGET_NAME];
+	nb_gadget_dataset_name(frame->column[c].name, first);
+	strcpy(name, first);
+	for (size_t k = 2; is_taken(out, frame, group, c, name); k++)
+		snprintf(name, NB_GADGET_NAME, "%.*s_%zu", NB_GADGET_NAME - 24, first, k);
+}
+
 /* The datasets of a type with n bodies, in the order of the columns. */
 static void describe_type(struct nb_export *out, const struct nb_frame *frame, struct nb_h5_node *group, uint64_t n,
 	struct nb_h5_node **dataset)
@@ -269,7 +296,7 @@ static void describe_type(struct nb_export *out, const struct nb_frame *frame, s
 		if (!is_written(out, frame, column))
 			continue;
 		const int is_bool = strcmp(column->dtype, "|b1") == 0;
-		nb_gadget_dataset_name(column->name, name);
+		name_dataset(out, frame, group, c, name);
 		nb_gadget_column_name(name, back);
 		*dataset = nb_h5_dataset(file, group, name, is_bool ? "|u1" : column->dtype,
 			column->ncomp > 1 ? column->ncomp : 0, n, 0);
