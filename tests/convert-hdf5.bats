@@ -350,8 +350,11 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 	equals "$(show mass s.nb)" '2e+30 4e+30 6.000000000000001e+30 '
 	equals "$(show temperature s.nb)" '10.0 20.0 30.0 '
 	equals "$(show stellar_type s.nb)" '1 2 3 '
+	equals "$(show age s.nb)" '1000000.0 2000000.0 3000000.0 '
+	equals "$(nb-convert -q --no-comments --to csv <s.nb | grep -o '"[a-z]*"$' | paste -sd ' ')" '"one" "two" "six"'
 	nb-stats --fields <s.nb | grep -q 'luminosity .*kg\*s^-3'
 	nb-select --frames 1 <a.nb >n.nb
+	equals "$(show id n.nb)" '0 1 '
 	equals "$(attribute n.nb G)" 1
 	equals "$(attribute n.nb units)" ''
 	from amuse --frame 1 a.hdf5 | nb-diff - n.nb
@@ -361,7 +364,13 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 		make_hdf5 "amuse-$1" bad.hdf5
 		fails_with 1 "$2" 'nb-convert --from amuse bad.hdf5'
 	}
-	refused unit "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
+	for unit in units.furlong "system.get('S.I.').base('smell')" "system.get('nbody').base('length') * system.get('S.I.').base('mass')" \
+		'(1000.0' '1e300**2' "$(printf '%.0s(' {1..300})"; do
+		refused "unit=$unit" "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
+	done
+	refused twice "dataset 'particles/0000000001/attributes/age' has a unit that is neither of SI nor of N-body units"
+	refused nowhere "'particles/0000000001' has no positions"
+	refused keys "dataset 'particles/0000000001/keys' has not a number for each particle"
 	refused wrong "dataset 'particles/0000000001/attributes/mass' has the unit of something else"
 	refused short "dataset 'particles/0000000001/attributes/y' has not a number for each particle"
 	refused vector "'particles/0000000001' has vel incomplete"
