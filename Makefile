@@ -213,6 +213,8 @@ $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
 # whose calls fail: tests/unit/scarce.h
 $(BUILD)/tests/unit/%/scarce: LDFLAGS += $(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
+$(BUILD)/tests/unit/exchange/scarce: LDFLAGS += $(foreach f,output_bytes output_text output_f64 output_goes_back \
+	output_again bytes_peek bytes_read bytes_skip bytes_seek,-Wl,--wrap=nb_$f)
 
 # which answers for the process that reads HDF5
 $(BUILD)/tests/fuzz/hdf5: LDFLAGS += $(foreach f,socketpair posix_spawn kill waitpid send,-Wl,--wrap=$f)

@@ -208,6 +208,28 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	from gadget-hdf5 s.hdf5 | cmp - p.nb
 }
 
+@test "columns whose datasets would have one name get others, and come back" {
+	needs_hdf5
+	nb-gen plummer -n 9 | nb-force -e 0.1 --jerk >f.nb
+	for names in 'vel Coordinates' 'vel Potential' 'vel ParticleIDs' 'vel Accelerations' 'vel Foo_2'; do
+		read -r from to <<<"$names"
+		mutate rename "$from" "$to" <f.nb >n.nb
+		nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+		from gadget-hdf5 n.hdf5 | cmp - n.nb
+	done
+	mutate rename jerk FooBar <f.nb | mutate flags FooBar 0 | mutate rename acc Foo_Bar | mutate flags Foo_Bar 0 | mutate rename vel foo_bar >n.nb
+	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	from gadget-hdf5 n.hdf5 | cmp - n.nb
+	# numbers of bodies without ids are not those of a column of that name
+	mutate drop id <f.nb | mutate rename vel ParticleIDs >n.nb
+	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	from gadget-hdf5 n.hdf5 >m.nb
+	cmp <(mutate show ParticleIDs <m.nb) <(mutate show vel <f.nb)
+	cmp <(mutate show id <m.nb) <(seq 0 8)
+	mutate rename vel a/b <f.nb | mutate rename acc a_b >n.nb
+	fails_with 1 "two columns would be called 'a_b'" 'nb-convert --to vtkhdf <n.nb'
+}
+
 @test "n = 0 and 1" {
 	needs_hdf5
 	for n in 0 1; do
@@ -411,8 +433,11 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 	equals "$(show mass s.nb)" '2e+30 4e+30 6.000000000000001e+30 '
 	equals "$(show temperature s.nb)" '10.0 20.0 30.0 '
 	equals "$(show stellar_type s.nb)" '1 2 3 '
+	equals "$(show age s.nb)" '1000000.0 2000000.0 3000000.0 '
+	equals "$(nb-convert -q --no-comments --to csv <s.nb | grep -o '"[a-z]*"$' | paste -sd ' ')" '"one" "two" "six"'
 	nb-stats --fields <s.nb | grep -q 'luminosity .*kg\*s^-3'
 	nb-select --frames 1 <a.nb >n.nb
+	equals "$(show id n.nb)" '0 1 '
 	equals "$(attribute n.nb G)" 1
 	equals "$(attribute n.nb units)" ''
 	from amuse --frame 1 a.hdf5 | nb-diff - n.nb
@@ -422,7 +447,13 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 		make_hdf5 "amuse-$1" bad.hdf5
 		fails_with 1 "$2" 'nb-convert --from amuse bad.hdf5'
 	}
-	refused unit "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
+	for unit in units.furlong "system.get('S.I.').base('smell')" "system.get('nbody').base('length') * system.get('S.I.').base('mass')" \
+		'(1000.0' '1e300**2' "$(printf '%.0s(' {1..300})"; do
+		refused "unit=$unit" "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
+	done
+	refused twice "dataset 'particles/0000000001/attributes/age' has a unit that is neither of SI nor of N-body units"
+	refused nowhere "'particles/0000000001' has no positions"
+	refused keys "dataset 'particles/0000000001/keys' has not a number for each particle"
 	refused wrong "dataset 'particles/0000000001/attributes/mass' has the unit of something else"
 	refused short "dataset 'particles/0000000001/attributes/y' has not a number for each particle"
 	refused vector "'particles/0000000001' has vel incomplete"

@@ -108,7 +108,8 @@ with h5py.File(name, "w") as f:
         def sets(number, n, columns, keys):
             g = f.create_group(f"particles/{number:010d}")
             g.attrs["type"], g.attrs["number_of_particles"] = "particles", n
-            g["keys"] = keys
+            if keys is not None:
+                g["keys"] = keys
             for k, (values, unit) in columns.items():
                 g[f"attributes/{k}"] = values
                 if unit:
@@ -121,10 +122,16 @@ with h5py.File(name, "w") as f:
         c["mass"] = x, f"(2e+30 * {mass})"
         c["temperature"] = 10 * x, "system.get('S.I.').base('thermodynamic temperature')"
         c["luminosity"] = x, f"({mass} * {time}**-3)"
+        c["age"] = x, f"(1000000.0 * {time})"
+        c["word"] = np.array([b"one", b"two", b"six"]), None
         c["stellar_type"] = np.arange(1, 4), "none"
         c["child"] = np.array(["a", "b", "c"], dtype=h5py.string_dtype()), None
-        if flavour == "amuse-unit":
-            c["x"] = x, "units.furlong"
+        if flavour.startswith("amuse-unit="):
+            c["x"] = x, flavour[len("amuse-unit="):]
+        elif flavour == "amuse-nowhere":
+            del c["x"]
+        elif flavour == "amuse-twice":  # two systems of units
+            c["age"] = x, "system.get('nbody').base('time')"
         elif flavour == "amuse-wrong":
             c["mass"] = x, length
         elif flavour == "amuse-short":
@@ -133,11 +140,12 @@ with h5py.File(name, "w") as f:
             c["two words"] = c["two\nlines"] = x, None
         elif flavour == "amuse-vector":
             del c["vy"]
-        g = sets(1, 3 if flavour != "amuse-count" else -3, c, np.array([1, 2, 2**64 - 1], "u8"))
+        keys = np.array([1, 2, 2**64 - 1], "u8")
+        g = sets(1, 3 if flavour != "amuse-count" else -3, c, keys if flavour != "amuse-keys" else keys[:2])
         g.attrs["timestamp"], g.attrs["timestamp_unit"] = 1.0, f"(31557600.0 * {time})"
         length, mass, time = [f"system.get('nbody').base('{b}')" for b in ("length", "mass", "time")]
         x = np.array([1.0, 2.0])
-        g = sets(2, 2, {"x": (x, length), "y": (x, length), "z": (x, length), "mass": (x, mass)}, np.arange(2))
+        g = sets(2, 2, {"x": (x, length), "y": (x, length), "z": (x, length), "mass": (x, mass)}, None)
         g.attrs["timestamp"], g.attrs["timestamp_unit"] = 2.0, time
     elif flavour == "empty":
         header(f, np.zeros(6, "i4"), [0] * 6)

@@ -182,6 +182,11 @@ nb-diff: column 'pos' is '<f8' in 'both.nb' and '<f4' in 'two.nb'
 nb-diff: column 'vel' is '<f8' in 'both.nb' and '<f4' in 'two.nb'
 nb-diff: column 'acc' is only in 'two.nb'"
 	gives 1 nb-diff -q both.nb two.nb
+	nb-calc 'wide = pos' a.nb | cat - <(nb-calc 'wide = pos' a.nb) >two.nb
+	nb-calc 'wide = x' a.nb | cat - <(nb-calc 'wide = x' a.nb) >both.nb
+	run --separate-stderr nb-diff two.nb both.nb
+	[ "$status" -eq 1 ]
+	equals "$stderr" "nb-diff: column 'wide' has 3 components in 'two.nb' and 1 in 'both.nb'"
 }
 
 @test "columns by name: any numbers, of any width" {

@@ -112,6 +112,9 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	printf '1\n10\n0 0 0 0 1 jupiter.gif\n' | nb-convert --from princeton >q.nb
 	equals "$(nb-merge --ids renumber p.nb q.nb | nb-convert --to princeton | awk 'NR > 2 { print $NF }' | tr '\n' ' ')" 'sun.gif p jupiter.gif '
 	equals "$(nb-merge --ids renumber q.nb p.nb | nb-convert --to princeton | awk 'NR > 2 { print $NF }' | tr '\n' ' ')" 'jupiter.gif sun.gif p '
+	long=a-name-that-is-longer-than-32-characters.gif
+	printf '1\n10\n0 0 0 0 1 %s\n' $long | nb-convert --from princeton >q.nb
+	equals "$(nb-merge --ids renumber p.nb q.nb | nb-convert --to princeton | awk 'NR > 2 { print $NF }' | tr '\n' ' ')" "sun.gif p $long "
 }
 
 @test "what follows from positions is dropped, and a kick that is still to be done is completed" {

@@ -95,7 +95,7 @@ selects() {
 	equals "$(nb-select --time 0.3:0.7 tenth.nb | nb-stats --format tsv | wc -l)" 6
 	fails_with 1 'the stream has no frame of time 0.26' 'nb-select --time 0.26 run.nb -o /dev/null'
 	fails_with 2 "invalid time '5:2'" 'nb-select --time 5:2 run.nb'
-	fails_with 2 "invalid time 'x'" 'nb-select --time x run.nb'
+	for time in x x:1 0:x; do fails_with 2 "invalid time '$time'" "nb-select --time $time run.nb"; done
 	fails_with 2 "invalid time ''" "nb-select --time '' run.nb"
 }
 
@@ -249,6 +249,7 @@ column() { mutate show "$1" | paste -sd ' '; }
 	equals "$(nb-select --sort=-2*id k.nb | column id)" '9 8 7 4 3 1'
 	fails_with 1 "no column 'weight' in frame 0" 'nb-select --sort weight k.nb -o /dev/null'
 	fails_with 1 "'pos'" 'nb-select --sort pos k.nb -o /dev/null'
+	fails_with 1 "'\"a\"' is a text, and bodies are sorted by numbers" "nb-select --sort '\"a\"' k.nb"
 }
 
 # ---- what becomes stale -----------------------------------------------------------------------------
@@ -446,6 +447,9 @@ recovers() {
 	done
 	nb-stats --epot none --format tsv <lag.nb | cut -f 1-4 >want
 	nb-select --drop acc <lag.nb | nb-stats --epot none --format tsv | cut -f 1-4 | cmp - want
+	cat lag.nb lag.nb | nb-select --drop acc -o two.nb # as it is read
+	run ! grep -a -q pending_kick <(nb-stats --attributes two.nb)
+	nb-stats --epot none --format tsv two.nb | tail -n 1 | cut -f 2-4 | cmp - <(tail -n 1 want | cut -f 2-4)
 	# without acc the next forces complete the kick, as they would have
 	nb-gen plummer -n 100 | nb-force -e 0.1 | nb-step -d 0.5 | nb-select --where 'id < 50' | nb-stats --attributes | grep -q pending_kick
 }

@@ -339,6 +339,12 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	fails_with 2 "invalid scale" 'nb-transform --scale time=1e-320,length=1e300 <p.nb'
 	mutate drop vel <p.nb >still.nb
 	fails_with 1 "field 'vel' missing" 'nb-transform --boost 1,1,1 <still.nb >/dev/null'
+	mutate attribute softening 1e300 <p.nb >soft.nb
+	fails_with 1 'attribute softening of frame 0 leaves the range of numbers' 'nb-transform --scale length=1e100 <soft.nb'
+	mutate attribute G 0 <p.nb >free.nb
+	fails_with 1 'attribute G=0 of frame 0 gives no unit of velocity' 'nb-transform --from-units 1pc,1Msun --units pc,Msun,km/s <free.nb'
+	mutate attribute pending_kick 0.5 <p.nb | mutate attribute units pc,Msun,km/s >late.nb
+	fails_with 1 'the velocities of frame 0 lag behind the positions, and G=1 is not that of the units' 'nb-transform --units pc,Msun,km/s <late.nb'
 }
 
 @test "files are operands, and units keep the first energy of a run" {

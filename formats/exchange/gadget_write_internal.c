@@ -166,14 +166,17 @@ static uint64_t rows_of(const struct writer *writer, unsigned mask)
 }
 
 /* Which types have numbers in a column that others may lack: gas, or ALL; 0: none has. */
-static unsigned types_with_numbers(const struct writer *writer, struct nb_column *column)
+static int types_with_numbers(const struct writer *writer, struct nb_column *column, unsigned *mask)
 {
 	const double *x = nb_column_read(column, &nb_space_host, NB_AS_F64);
 	const uint64_t gas = writer->types.n[0];
 	uint64_t k = gas;
-	while (x && k < column->rows && isnan(x[row_of(&writer->types, k)]))
+	if (!x && column->rows)
+		return NB_ENOMEM;
+	while (k < column->rows && isnan(x[row_of(&writer->types, k)]))
 		k++;
-	return k < column->rows ? ALL : gas ? 0x01 : 0;
+	*mask = k < column->rows ? ALL : gas ? 0x01 : 0;
+	return NB_OK;
 }
 
 /* Whether readers of a file without labels take the block for what it is. */
@@ -206,7 +209,9 @@ static int find_sources(struct writer *writer, const struct nb_frame *frame)
 				nb_gadget_blocks[b].ncomp);
 		if (!fits || b == NB_GADGET_ID)
 			continue;
-		unsigned mask = nb_gadget_blocks[b].gas ? types_with_numbers(writer, column) : ALL;
+		unsigned mask = ALL;
+		if (nb_gadget_blocks[b].gas && types_with_numbers(writer, column, &mask))
+			return NB_ENOMEM;
 		if (b == NB_GADGET_MASSES)
 			mask = nb_gadget_with_masses(writer->types.n, writer->mass);
 		if (b > NB_GADGET_MASSES && (!mask || (!writer->labels && !is_known_by_place(writer, b, mask))))

@@ -131,6 +131,14 @@ void nb_h5_link(struct nb_h5_file *file, struct nb_h5_node *parent, const char *
 	node->names++;
 }
 
+int nb_h5_has(const struct nb_h5_node *group, const char *name)
+{
+	for (size_t k = 0; group && k < group->nlink; k++)
+		if (strcmp(group->link[k].name, name) == 0)
+			return 1;
+	return 0;
+}
+
 struct nb_h5_node *nb_h5_root(struct nb_h5_file *file, struct nb_output *output)
 {
 	file->output = output;

@@ -32,6 +32,8 @@ struct nb_h5_node *nb_h5_dataset(struct nb_h5_file *file, struct nb_h5_node *par
 	const char *dtype, uint32_t ncomp, uint64_t rows, uint64_t chunk);
 /* The same dataset or group under another name. */
 void nb_h5_link(struct nb_h5_file *file, struct nb_h5_node *parent, const char *name, struct nb_h5_node *node);
+/* Whether the group has a link of this name. */
+int nb_h5_has(const struct nb_h5_node *group, const char *name);
 /* count values of this type, 0: a single one; at most 60000 bytes. */
 void nb_h5_attribute(struct nb_h5_file *file, struct nb_h5_node *node, const char *name, const char *dtype,
 	uint32_t count, const void *data);

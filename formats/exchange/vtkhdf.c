@@ -114,6 +114,8 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 		for (char *at = to->name; *at; at++)
 			if (*at == '/')
 				*at = '_';
+		if (nb_h5_has(data, to->name))
+			return nb_export_fail(out, "two columns would be called '%s'", to->name);
 		strcpy(to->dtype, from->dtype);
 		to->ncomp = from->ncomp;
 		to->data = nb_h5_dataset(file, data, to->name, from->dtype, from->ncomp > 1 ? from->ncomp : 0, n,

@@ -9,6 +9,7 @@
 
 static _Atomic long scarce_calls, scarce_fails;
 static int scarce_blocks_only; /* only nb_alloc fails: OpenMP's own calls of malloc end the process */
+static int scarce_not_memory;  /* another call of the test program fails instead, which asks scarce_strikes */
 
 /* The k-th call from now on fails, k = 0: none. */
 static void scarce_at(long k)
@@ -30,13 +31,14 @@ static int scarce_strikes(void)
 	return scarce_fails && ++scarce_calls == scarce_fails;
 }
 
-#define SCARCE(type, name, parameters, arguments, is_block)                                             \
-	type __real_##name parameters;                                                                  \
-	type __wrap_##name parameters;                                                                  \
-	type __wrap_##name parameters                                                                   \
-	{                                                                                               \
-		return (is_block || !scarce_blocks_only) && scarce_strikes() ? (errno = ENOMEM, NULL)   \
-									     : __real_##name arguments; \
+#define SCARCE(type, name, parameters, arguments, is_block)                                        \
+	type __real_##name parameters;                                                             \
+	type __wrap_##name parameters;                                                             \
+	type __wrap_##name parameters                                                              \
+	{                                                                                          \
+		return !scarce_not_memory && (is_block || !scarce_blocks_only) && scarce_strikes() \
+			       ? (errno = ENOMEM, NULL)                                            \
+			       : __real_##name arguments;                                          \
 	}
 SCARCE(void *, malloc, (size_t bytes), (bytes), 0)
 SCARCE(void *, calloc, (size_t count, size_t size), (count, size), 0)

@@ -1,39 +1,10 @@
 /* Binary formats: a file that is cut anywhere, or in which any byte is another, is read or refused with a reason. */
+#include "tests/unit/exchange/bodies.h"
 #include "tests/unit/exchange/file.h"
 
 #include <fcntl.h>
 
 enum { MOST = 4096 };
-
-/* Two bodies with all that the formats hold. */
-static void make_frame(struct nb_frame *frame)
-{
-	static const struct {
-		const char *name, *dtype;
-		uint32_t ncomp;
-	} columns[] = {{"id", "<u8", 1}, {"mass", "<f8", 1}, {"pos", "<f8", 3}, {"vel", "<f8", 3}, {"eps", "<f8", 1},
-		{"density", "<f4", 1}, {"species", "|u1", 1}};
-	nb_frame_init(frame);
-	frame->rows[NB_PARTICLE] = 2;
-	CHECK(nb_frame_set_attribute(frame, "time", "0.5") == NB_OK);
-	CHECK(nb_frame_set_attribute(frame, NB_TYPES, "gadget") == NB_OK);
-	CHECK(nb_frame_set_attribute(frame, "history", "a line") == NB_OK);
-	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-		struct nb_column *column = nb_frame_add(
-			frame, columns[c].name, NB_PARTICLE, columns[c].dtype, columns[c].ncomp, "", 0);
-		unsigned char *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
-		CHECK(data != NULL);
-		for (size_t i = 0; data && i < column->rows * column->ncomp; i++)
-			if (columns[c].dtype[1] == 'f' && columns[c].dtype[2] == '8')
-				memcpy(data + 8 * i, &(double){1.5 + (double)i}, 8);
-			else if (columns[c].dtype[1] == 'f')
-				memcpy(data + 4 * i, &(float){2.5f}, 4);
-			else if (columns[c].dtype[2] == '8')
-				memcpy(data + 8 * i, &(uint64_t){7 - i}, 8);
-			else
-				data[i] = (unsigned char)(i == 0 ? 0 : 4);
-	}
-}
 
 static size_t make_file(const char *format, const struct nb_frame *frame, unsigned char *to)
 {
@@ -78,7 +49,7 @@ static void test_format(const char *written, const char *read, int several)
 	unsigned char whole[MOST], bad[MOST];
 	const struct nb_format *format = format_named(read);
 	struct nb_frame frame;
-	make_frame(&frame);
+	make_bodies(&frame);
 	const size_t n = make_file(written, &frame, whole);
 	int refused = 0;
 	CHECK(format->recognises(whole, n, n) && format->recognises(whole, n, 0));
