@@ -1601,8 +1601,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	nb_cuda_buffer<float4> soft;
 	NB_TRY(nb_tree_softness_cuda(g, tree, &node_eps));
 	NB_TRY(soft.alloc(nnode));
-	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr;
-	w.law = nb_pair_law_of(g);
+	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr, w.law = nb_pair_law_of(g);
 	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
 	w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta);
 #endif
