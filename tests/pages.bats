@@ -194,7 +194,7 @@ recipes() {
 	equals "$(find bin -type f)" bin/nb
 	equals "$(find bin -type l | wc -l)" ${#NB_TOOLS[@]}
 	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 6))
-	[ "$(stat -c %s bin/nb)" -lt $((30 << 20)) ]
+	[ "$(stat -c %s bin/nb)" -lt $((48 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
 }
 
