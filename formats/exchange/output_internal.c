@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OUT_SIZE = 128 << 10 };
+enum { OUT_SIZE = 128 << 10, LARGE = 64 << 10 }; /* pieces of at least LARGE bytes are not copied */
 
 int nb_output_open(struct nb_output *out, int fd, const char *path)
 {
@@ -39,6 +39,18 @@ static void tame(struct nb_output *out)
 	out->used = kept;
 }
 
+static int put(struct nb_output *out, const char *data, size_t bytes)
+{
+	while (bytes) {
+		const ssize_t n = write(out->fd, data, bytes);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		data += n > 0 ? n : 0;
+		bytes -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 int nb_output_flush(struct nb_output *out)
 {
 	if (out->fd < 0) {
@@ -48,14 +60,8 @@ int nb_output_flush(struct nb_output *out)
 	}
 	if (out->used && isatty(out->fd))
 		tame(out);
-	for (size_t at = 0; at < out->used;) {
-		ssize_t n = write(out->fd, out->buffer + at, out->used - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += (size_t)n;
-	}
+	if (put(out, out->buffer, out->used))
+		return -1;
 	out->used = 0;
 	return 0;
 }
@@ -63,6 +69,12 @@ int nb_output_flush(struct nb_output *out)
 int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes)
 {
 	const char *from = data;
+	if (bytes >= LARGE) {
+		if (nb_output_flush(out))
+			return -1;
+		if (!isatty(out->fd))
+			return put(out, from, bytes);
+	}
 	while (bytes) {
 		size_t free_bytes = OUT_SIZE - out->used, part = bytes < free_bytes ? bytes : free_bytes;
 		memcpy(out->buffer + out->used, from, part);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PART = 1 << 10 }; /* records at once */
+enum { PART = 1 << 11 }; /* records at once */
 
 /* ---- what there is ------------------------------------------------------------------------------ */
 
