@@ -33,7 +33,7 @@ endif
 VERSION = 0.1.0
 WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3 -g
-CPPFLAGS += -I. -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 # libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
@@ -161,6 +161,14 @@ $(BUILD)/hdf5-library: $(HDF5_C) $(BUILD)/lists.h
 	$(Q)$(CC) $(CPPFLAGS) $(HDF5_INCLUDE) -std=c17 $(WARN) -O2 -MMD -MP -MF $@.d $(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
 $(BUILD)/formats/exchange/hdf5_program_internal.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/hdf5-library"'
 $(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BUILD)/hdf5-library)
+
+# expansions, written out term by term
+$(BUILD)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
+	@mkdir -p $(@D)
+	$(call say,AWK,$@)
+	$(Q)awk -f $< >$@.new && mv $@.new $@
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/tree/*.c)) $(foreach i,plain avx2 avx512,$(BUILD)/kernels/tree/walk_simd-$(i).o) \
+$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/tree/*.cu)): | $(BUILD)/kernels/tree/high_terms.h
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -164,6 +164,33 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	at_most "$monopole" "$(awk -v q="$quadrupole" 'BEGIN { print 2 * q }')"
 }
 
+@test "an angle means the same error with multipoles of third and fourth order, with fewer pairs of bodies" {
+	nb-gen plummer -n 20000 -s 3 | nb-sort-zorder >sorted.nb
+	nb-build-tree <sorted.nb >tree.nb
+	nb-build-tree -p 1 <sorted.nb >low.nb
+	nb-force -b cpu -m direct -e 0.001 <sorted.nb >exact.nb
+	for t in 0.5 0.2; do
+		two=$(nb-force -b cpu -m tree -t $t -e 0.001 <tree.nb | compare exact.nb rms_ratio)
+		pairs=$(nb-force -v -b cpu -m tree -t $t -e 0.001 <tree.nb 2>&1 >/dev/null | sed -n 's/.*body-body \([0-9]*\).*/\1/p')
+		for p in 3 4; do
+			error=$(nb-force -b cpu -m tree -p $p -t $t -e 0.001 <tree.nb | compare exact.nb rms_ratio)
+			at_most "$(awk -v e="$two" 'BEGIN { print 1.5 * e }')" "$error"
+			at_most "$error" "$(awk -v e="$two" 'BEGIN { print e / 1.5 }')"
+			fewer=$(nb-force -v -b cpu -m tree -p $p -t $t -e 0.001 <tree.nb 2>&1 >/dev/null | sed -n 's/.*body-body \([0-9]*\).*/\1/p')
+			[ "$fewer" -gt 0 ]
+			[ "$fewer" -lt $((pairs * 3 / 4)) ]
+		done
+	done
+	# whatever moments the tree has
+	for p in 1 2 3; do
+		nb-force -b cpu -m tree -p $p -e 0.001 --no-history <tree.nb | nb-select --fields id,acc --no-history >with
+		nb-force -b cpu -m tree -p $p -e 0.001 --no-history <low.nb | nb-select --fields id,acc --no-history >without
+		nb-diff --tolerance 1e-6 with without
+	done
+	fails_with 2 "option '--order' is 5 (limit 4 for method tree)" 'nb-force -m tree -p 5 <tree.nb'
+	fails_with 2 "option '--jerk' of method tree goes with '--order' 1 or 2" 'nb-force -m tree -p 3 --jerk <tree.nb'
+}
+
 @test "the acceleration criterion reaches its tolerance" {
 	coarse=$(bash -c "cat clusters.nb | $TREE --mac acceleration --alpha 0.01 -e 0.001" | compare clusters-exact.nb rms)
 	fine=$(bash -c "cat clusters.nb | $TREE --mac acceleration --alpha 0.0005 -e 0.001" | compare clusters-exact.nb rms)
@@ -239,7 +266,7 @@ BOXES='nb-build-tree --kind boxes --level'
 	nb-sort-zorder <uniform.nb | $BOXES 3 >boxes.nb
 	fails_with 1 "is not sorted (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m fmm <uniform.nb'
 	fails_with 1 'no boxes in frame 0' 'nb-sort-zorder <uniform.nb | nb-force -m fmm'
-	fails_with 2 "option '--order' needs '--method fmm'" 'nb-force -p 4 <boxes.nb'
+	fails_with 2 "option '--order' needs '--method tree' or fmm" 'nb-force -p 4 <boxes.nb'
 	fails_with 2 "invalid order '0' (want" 'nb-force -m fmm -p 0 <boxes.nb'
 	fails_with 1 "option '--order' is 9 for frame 0 (limit 8 in 3-D, 12 in 2-D)" 'nb-force -m fmm -p 9 <boxes.nb'
 	fails_with 1 'method fmm offers no jerk' 'nb-force -m fmm --jerk <boxes.nb'

@@ -64,6 +64,7 @@ struct nb_tree_walk {
 	enum nb_mac mac;
 	double alpha;	       /* >= 0, for NB_MAC_ACCELERATION; 0 as theta = 0 */
 	const double *acc_old; /* n x 3, for NB_MAC_ACCELERATION */
+	int order; /* of the multipoles, 1 to 4; 0: the tree's.  Errors are those of theta, whatever it is */
 };
 
 /* Gravity of all n bodies (sorted as for nb_tree_build) by a walk of the tree (which may come from outside, see
@@ -73,9 +74,10 @@ struct nb_tree_walk {
  * Jerks are the time derivatives of the accelerations of the expansions (multipole_body.h); they depend on differences
  * of velocities only.  At theta 0.3, 0.5, 0.8 their rms error is 1.5e-4, 1e-3, 5e-3 at most of uniform, Plummer, disk,
  * and clusters that fly through each other (20,000 bodies): 1.2 to 8 times that of the accelerations.
- * Memory: about 12 bytes a body beside the tree, 25 with jerks.  count may be NULL.
+ * Moments that the tree does not have, those of third and fourth order among them, are computed for the walk.
+ * Memory: about 12 bytes a body beside the tree, 25 with jerks, 33 and 45 with orders 3 and 4.  count may be NULL.
  * Returns NB_ENONFINITE (position, mass, or velocity where jerks are wanted), NB_EINVAL (also: a mass < 0, jerks
- * without velocities). */
+ * without velocities), NB_EUNSUPPORTED (jerks of an order above 2). */
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
@@ -83,6 +85,7 @@ NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct n
  * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
  * once for the group, as a local expansion about the group's centre (not in f64).  Jerks take about 100 bytes a node
  * more, for the time of the call; velocities that are not finite give jerks that are not.
+ * Orders up to that of the tree; NB_EUNSUPPORTED for others.
  * (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.)
  * n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all.
  * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */

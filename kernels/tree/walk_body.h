@@ -28,14 +28,34 @@
  *   EPS2      eps^2 with the floor of pair.h, FLOOR
  *   MOST_UNIT a family whose length has so many target units is opened */
 
-#ifdef NB_WALK_JERK
+#if defined(NB_WALK_JERK)
 #define JERK 1
+#define HIGH 0
 #define WITH(name, real) name##_##real##_jerk
 #define MOMENTS (NB_WALK_MOMENTS + NB_WALK_MOTION)
+#elif defined(NB_WALK_HIGH)
+#define JERK 0
+#define HIGH NB_WALK_HIGH
+#define PASTE_WITH(name, real, p) name##_##real##_p##p
+#define PASTE_ORDER(name, real, p) PASTE_WITH(name, real, p)
+#define WITH(name, real) PASTE_ORDER(name, real, NB_WALK_HIGH)
+#define MOMENTS (HIGH == 3 ? NB_HIGH_FOURTH : NB_HIGH_MOMENTS)
 #else
 #define JERK 0
+#define HIGH 0
 #define WITH(name, real) name##_##real
 #define MOMENTS NB_WALK_MOMENTS
+#endif
+#if HIGH
+#define ORDER (HIGH + NB_HIGH_EXTRA)
+#define TERMS (HIGH == 3 ? NB_HIGH_TERMS_3 : NB_HIGH_TERMS_4)
+#define ROW(k, j) taylor_row_high[HIGH - 3][k][j]
+#define LEAST 0x1p-10f
+#else
+#define ORDER NB_TAYLOR_ORDER
+#define TERMS NB_TAYLOR
+#define ROW(k, j) taylor_row[k][j]
+#define LEAST 0x1p-14f
 #endif
 #define JERK_ROWS(n) (JERK ? (n) : 1)
 #ifdef NB_WALK_F64
@@ -71,11 +91,11 @@
 
 /* A target cell on the way from the root to the group being walked. */
 struct T(level) {
-	V8 child_c[NB_TAYLOR]; /* its children's expansions, each about its own centre and in its own units */
-	S c[NB_TAYLOR];	       /* local expansion */
-	V8 child_rate[JERK_ROWS(NB_TAYLOR)];
-	S rate[JERK_ROWS(NB_TAYLOR)]; /* time derivative of c about a centre that moves with the velocity of the node */
-	S frame[3];		      /* that velocity, of its centre of mass, relative to the root's */
+	V8 child_c[TERMS]; /* its children's expansions, each about its own centre and in its own units */
+	S c[TERMS];	   /* local expansion */
+	V8 child_rate[JERK_ROWS(TERMS)];
+	S rate[JERK_ROWS(TERMS)]; /* time derivative of c about a centre that moves with the velocity of the node */
+	S frame[3];		  /* that velocity, of its centre of mass, relative to the root's */
 	uint32_t node;
 	uint32_t family, lane; /* the same node as a source */
 	uint32_t next;	       /* children already walked */
@@ -106,12 +126,12 @@ struct T(room) {
 	S target[3][TARGETS + 80], target_low[3][TARGETS + 80];
 	S acc[3][TARGETS + 80];
 	S phi[TARGETS + 80];
-	V sum[NB_TAYLOR]; /* of the local expansion: lane by lane, times factorials */
+	V sum[TERMS]; /* of the local expansion: lane by lane, times factorials */
 	/* for jerks: velocities relative to the target node's, and the same sums */
 	S v[3][JERK_ROWS(SOURCES + 80)];
 	S target_v[3][JERK_ROWS(TARGETS + 80)];
 	S jerk[3][JERK_ROWS(TARGETS + 80)];
-	V rate[JERK_ROWS(NB_TAYLOR)];
+	V rate[JERK_ROWS(TERMS)];
 	const struct nb_walk_plan *plan;
 	size_t nsource, ntarget;
 	int fine;	       /* separations of bodies are taken from pairs of f32 */
@@ -571,7 +591,7 @@ static void T(cells_close)(struct T(cells) * cells, int quad)
 	for (size_t j = cells->n; j % W; j++) {
 		for (int d = 0; d < 3; d++)
 			cells->x[d][j] = 1;
-		for (int k = 0; k < (quad || JERK ? MOMENTS : 1); k++)
+		for (int k = 0; k < (quad || JERK || HIGH ? MOMENTS : 1); k++)
 			cells->m[k][j] = 0;
 	}
 }
@@ -582,12 +602,40 @@ static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(leve
 	return EPS2(plan->law == NB_LAW_COMMON ? plan->g->eps * lv->scale : 0);
 }
 
+#if HIGH
+/* Lets the far cells act on the expansion.  each: with eps2 of their own */
+static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+{
+	const S eps2 = T(cell_eps2)(w->plan, lv);
+	(void)quad;
+	T(cells_close)(&w->far, 1);
+	for (size_t j = 0; j < w->far.n; j += W) {
+		enum { POWERS = HIGH == 3 ? NB_HIGH_POWERS - 15 : NB_HIGH_POWERS };
+		V x[3], a[TERMS], m[POWERS];
+		for (int d = 0; d < 3; d++)
+			x[d] = LOAD(&w->far.x[d][j]);
+		for (int k = 0; k < POWERS; k++)
+			m[k] = k >= 1 && k < 4 ? (V){} : LOAD(&w->far.m[k < 1 ? 0 : k - 3][j]) * (S)high_weight[k];
+		V soft = each ? LOAD(&w->far_eps2[j]) + eps2 : (V){} + eps2;
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
+		if (HIGH == 3) {
+			F(nb_tensor_3)(x[0], x[1], x[2], rinv, a);
+			F(nb_m2l_3)(a, m, w->sum);
+		} else {
+			F(nb_tensor_4)(x[0], x[1], x[2], rinv, a);
+			F(nb_m2l_4)(a, m, w->sum);
+		}
+	}
+	w->count.m2l += w->counts ? w->far.n : 0;
+	w->far.n = 0;
+}
+#else
 /* Lets the far cells act on the expansion.  each: with eps2 of their own */
 static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->far, quad);
-	V sum[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)]; /* copies, of which the compiler may keep parts in registers */
+	V sum[TERMS], rate[JERK_ROWS(TERMS)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
 	memcpy(rate, w->rate, sizeof rate);
 	for (size_t j = 0; j < w->far.n; j += W) {
@@ -609,12 +657,13 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 	w->count.m2l += w->counts ? w->far.n : 0;
 	w->far.n = 0;
 }
+#endif
 
 static APART void T(far_act_each)(struct T(room) * w, const struct T(level) * lv)
 {
 	for (size_t j = w->far.n; j % W; j++)
 		w->far_eps2[j] = 0;
-	w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
+	w->plan->order > 1 ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
 }
 
 static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
@@ -622,7 +671,7 @@ static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 	if (w->far.n && w->plan->law == NB_LAW_PLUMMER)
 		T(far_act_each)(w, lv);
 	else if (w->far.n)
-		w->plan->tree->order > 1 ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
+		w->plan->order > 1 ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
 }
 
 /* Lets the near cells act on each target.  each: with softenings of their own */
@@ -646,7 +695,12 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 			if (each)
 				soft = F(nb_choose)(LOAD(&w->near_eps2[j]) > soft, LOAD(&w->near_eps2[j]), soft);
 			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
-			if (JERK) {
+			if (HIGH) {
+				V all[MOMENTS];
+				for (int k = 0; k < MOMENTS; k++)
+					all[k] = LOAD(&w->near.m[k][j]);
+				F(nb_m2p_high)(HIGH, x[0], x[1], x[2], rinv, all, &acc[0], &acc[1], &acc[2], &phi);
+			} else if (JERK) {
 				V v[3], p[6];
 				T(cell_motion)(&w->near, j, quad, v, p);
 				for (int d = 0; d < 3; d++)
@@ -672,7 +726,7 @@ static APART void T(near_act_each)(struct T(room) * w, const struct T(level) * l
 {
 	for (size_t j = w->near.n; j % W; j++)
 		w->near_eps2[j] = 0;
-	w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
+	w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
 }
 
 static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
@@ -680,7 +734,7 @@ static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
 		T(near_act_each)(w, lv);
 	else if (w->near.n)
-		w->plan->tree->order > 1 ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
+		w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
 }
 
 /* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
@@ -692,9 +746,11 @@ static NB_HD void T(cells_add)(
 	for (int d = 0; d < 3; d++)
 		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
 	for (int q = 0; q < nmoment; q++) {
-		const S factor = q == 0 || (q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
-				 : q < NB_WALK_VELOCITY					    ? length2
-											    : length;
+		const S factor = q == 0 || (JERK && q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
+				 : q < NB_WALK_VELOCITY						    ? length2
+				 : !HIGH							    ? length
+				 : q < NB_HIGH_FOURTH						    ? length2 * length
+												    : length2 * length2;
 		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
 	}
 	cells->n = n + (size_t)__builtin_popcount(mask);
@@ -702,34 +758,34 @@ static NB_HD void T(cells_add)(
 
 static void T(clear)(struct T(room) * w)
 {
-	for (int q = 0; q < NB_TAYLOR; q++)
+	for (int q = 0; q < TERMS; q++)
 		w->sum[q] = (V){};
-	for (int q = 0; JERK && q < NB_TAYLOR; q++)
+	for (int q = 0; JERK && q < TERMS; q++)
 		w->rate[q] = (V){};
 }
 
 /* Adds the sums of the M2L to the expansion c. */
 static void T(collect)(const V *sum, S *c)
 {
-	for (int k = 0; k <= NB_TAYLOR_ORDER; k++)
-		for (int j = 0; j + k <= NB_TAYLOR_ORDER; j++)
-			for (int i = 0; i + j + k <= NB_TAYLOR_ORDER; i++) {
-				int at = taylor_row[k][j] + i;
+	for (int k = 0; k <= ORDER; k++)
+		for (int j = 0; j + k <= ORDER; j++)
+			for (int i = 0; i + j + k <= ORDER; i++) {
+				int at = ROW(k, j) + i;
 				S factor = (S)(inverse_factorial[i] * inverse_factorial[j] * inverse_factorial[k]);
 				c[at] += factor * F(nb_sum)(sum[at]);
 			}
 }
 
 /* Coefficients of the derivatives of c by x, y, z, which are of fourth order. */
-static NB_HD void T(gradient)(const S *c, S g[3][NB_TAYLOR])
+static NB_HD void T(gradient)(const S *c, S g[3][TERMS])
 {
-	for (int k = 0; k < NB_TAYLOR_ORDER; k++)
-		for (int j = 0; j + k < NB_TAYLOR_ORDER; j++)
-			for (int i = 0; i + j + k < NB_TAYLOR_ORDER; i++) {
-				const int at = taylor_row[k][j] + i;
+	for (int k = 0; k < ORDER; k++)
+		for (int j = 0; j + k < ORDER; j++)
+			for (int i = 0; i + j + k < ORDER; i++) {
+				const int at = ROW(k, j) + i;
 				g[0][at] = (S)(i + 1) * c[at + 1];
-				g[1][at] = (S)(j + 1) * c[taylor_row[k][j + 1] + i];
-				g[2][at] = (S)(k + 1) * c[taylor_row[k + 1][j] + i];
+				g[1][at] = (S)(j + 1) * c[ROW(k, j + 1) + i];
+				g[2][at] = (S)(k + 1) * c[ROW(k + 1, j) + i];
 			}
 }
 
@@ -738,10 +794,10 @@ static NB_HD void T(gradient)(const S *c, S g[3][NB_TAYLOR])
  * unit is that of the value. */
 static void T(shift)(V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio, V8 unit)
 {
-	enum { N = NB_TAYLOR_ORDER };
+	enum { N = ORDER };
 	for (int k = 0; k <= N; k++)
 		for (int j = 0; j + k <= N; j++) {
-			V8 *row = c + taylor_row[k][j];
+			V8 *row = c + ROW(k, j);
 			for (int s = 0; s < N - j - k; s++)
 				for (int t = N - j - k - 1; t >= s; t--)
 					row[t] += dx * row[t + 1];
@@ -750,12 +806,12 @@ static void T(shift)(V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio, V8 unit)
 		for (int i = 0; i + k <= N; i++)
 			for (int s = 0; s < N - i - k; s++)
 				for (int t = N - i - k - 1; t >= s; t--)
-					c[taylor_row[k][t] + i] += dy * c[taylor_row[k][t + 1] + i];
+					c[ROW(k, t) + i] += dy * c[ROW(k, t + 1) + i];
 	for (int j = 0; j <= N; j++)
 		for (int i = 0; i + j <= N; i++)
 			for (int s = 0; s < N - i - j; s++)
 				for (int t = N - i - j - 1; t >= s; t--)
-					c[taylor_row[t][j] + i] += dz * c[taylor_row[t + 1][j] + i];
+					c[ROW(t, j) + i] += dz * c[ROW(t + 1, j) + i];
 	V8 power[N + 1];
 	power[0] = unit;
 	for (int n = 1; n <= N; n++)
@@ -763,7 +819,7 @@ static void T(shift)(V8 *c, V8 dx, V8 dy, V8 dz, V8 ratio, V8 unit)
 	for (int k = 0; k <= N; k++)
 		for (int j = 0; j + k <= N; j++)
 			for (int i = 0; i + j + k <= N; i++)
-				c[taylor_row[k][j] + i] *= power[i + j + k];
+				c[ROW(k, j) + i] *= power[i + j + k];
 }
 
 /* Value and gradient of an expansion of order N at x, by Horner's rule in x, y and z. */
@@ -773,7 +829,7 @@ static NB_HD void T(horner)(int N, const S *c, const V *x, V *value, V *grad)
 	for (int k = N; k >= 0; k--) {
 		V g = {}, gx = {}, gy = {};
 		for (int j = N - k; j >= 0; j--) {
-			const S *row = c + taylor_row[k][j];
+			const S *row = c + ROW(k, j);
 			V h = {}, hx = {};
 			for (int i = N - k - j; i >= 0; i--) {
 				hx = hx * x[0] + h;
@@ -801,7 +857,7 @@ static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S 
 		V x[3], f, grad[3];
 		for (int d = 0; d < 3; d++)
 			x[d] = LOAD(&w->target[d][at]) - T(centre)(lv, d);
-		T(horner)(NB_TAYLOR_ORDER, c, x, &f, grad);
+		T(horner)(ORDER, c, x, &f, grad);
 		for (int d = 0; d < 3; d++)
 			*(V *)&w->acc[d][at] += grad[d];
 		*(V *)&w->phi[at] += f;
@@ -811,8 +867,8 @@ static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S 
 /* The same of the jerk: the gradient of the expansion's time derivative, and what the target finds where it goes. */
 static void T(evaluate_jerk)(struct T(room) * w, const struct T(level) * lv, const S *c, const S *rate)
 {
-	enum { N = NB_TAYLOR_ORDER - 1 };
-	S g[3][NB_TAYLOR];
+	enum { N = ORDER - 1 };
+	S g[3][TERMS];
 	T(gradient)(c, g);
 	for (size_t at = 0; at < w->ntarget; at += W) {
 		V x[3], f, jerk[3];
@@ -967,8 +1023,8 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	const float eps = soft ? 0 : (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
-	const v8f least = (v8f){} + 0x1p-14f;
-	const int nmoment = JERK || plan->tree->order > 1 ? MOMENTS : 1;
+	const v8f least = (v8f){} + LEAST;
+	const int nmoment = JERK || HIGH || plan->order > 1 ? MOMENTS : 1;
 	v8f field = {};
 	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
 		struct run r;
@@ -990,7 +1046,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (plan->deep) /* leaves so far are for T(remote_act) */
 			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
 		if (!small && measurable) {
-			v8f error = nb_mac_error_v8f(t.m, crowd, t.size2, reach * reach, inv);
+			v8f error = error_on_cell(HIGH, t.m, crowd, t.size2, reach * reach, inv);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_cell, t.spread_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
@@ -1020,7 +1076,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			/* as seen from the nearest place that a target may be at */
 			v8f away = square_root(t.d2) - reach,
 			    away2 = away * away + (plummer ? t.u - t.d2 : (v8f){} + eps2);
-			v8f error = nb_mac_error_body_v8f(t.m, t.radius * t.radius, 1.0f / away2);
+			v8f error = error_on_body(HIGH, t.m, t.radius * t.radius, 1.0f / away2);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
@@ -1155,7 +1211,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	int self = 0;
 	if (count > NB_WALK_GROUP && !coincident && common) {
 		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
-		v8f error = nb_mac_error_v8f(t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
+		v8f error = error_on_cell(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
 	/* coincident bodies have one acceleration, but each its jerk */
@@ -1186,7 +1242,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		T(sources_act)(w, lv);
 		T(far_act)(w, lv);
 		T(near_act)(w, lv);
-		S c[NB_TAYLOR], rate[JERK_ROWS(NB_TAYLOR)];
+		S c[TERMS], rate[JERK_ROWS(TERMS)];
 		memcpy(c, lv->c, sizeof c);
 		memcpy(rate, lv->rate, sizeof rate);
 		if (!small) {
@@ -1237,15 +1293,15 @@ static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 		}
 		unit[b] = (S)(lv->scale / target_unit(plan, plan->reach[child + b], lv->scale));
 	}
-	for (int q = 0; q < NB_TAYLOR; q++)
+	for (int q = 0; q < TERMS; q++)
 		lv->child_c[q] = (V8){} + lv->c[q];
 	T(shift)(lv->child_c, d[0], d[1], d[2], unit, unit);
 	if (!JERK)
 		return;
 	/* a centre that moves otherwise finds another field where it goes */
-	S g[3][NB_TAYLOR] = {};
+	S g[3][TERMS] = {};
 	T(gradient)(lv->c, g);
-	for (int q = 0; q < NB_TAYLOR; q++)
+	for (int q = 0; q < TERMS; q++)
 		lv->child_rate[q] = lv->rate[q] + v[0] * g[0][q] + v[1] * g[1][q] + v[2] * g[2][q];
 	T(shift)(lv->child_rate, d[0], d[1], d[2], unit, unit * unit);
 }
@@ -1280,10 +1336,10 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	lv->begin = up ? up->mark : 0;
 	lv->end = w->entry.n;
 	lv->far = up ? up->far * ratio * ratio : 0;
-	for (int q = 0; q < NB_TAYLOR; q++)
+	for (int q = 0; q < TERMS; q++)
 		lv->c[q] = up ? up->child_c[q][lane] : 0;
 	if (JERK) {
-		for (int q = 0; q < NB_TAYLOR; q++)
+		for (int q = 0; q < TERMS; q++)
 			lv->rate[q] = up ? up->child_rate[q][lane] : 0;
 		for (int d = 0; d < 3; d++)
 			lv->frame[d] = T(frame)(plan, lv->node, d);
@@ -1380,6 +1436,11 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 }
 
 #undef T
+#undef HIGH
+#undef ORDER
+#undef TERMS
+#undef ROW
+#undef LEAST
 #undef WITH
 #undef JERK
 #undef JERK_ROWS
@@ -1398,4 +1459,6 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef LOAD
 #undef MOST_UNIT
 #undef EACH_TARGET
+#undef PASTE_WITH
+#undef PASTE_ORDER
 #undef NB_WALK_F64

@@ -10,6 +10,7 @@
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/pair/pair.h"
+#include "kernels/tree/high_body.h"
 #include "kernels/tree/opening_internal.h"
 
 enum {
@@ -28,7 +29,8 @@ struct memory {
 	double jump; /* the largest ratio of a node's reach and that of a child */
 	struct nb_family *family;
 	void *moment;
-	double *quad;		      /* second moments in lengths of the node, 6, where the tree's do not do */
+	double *own; /* moments in lengths of the node, nown of each, where the tree's do not do */
+	size_t nown;
 	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
 	double *soft;		      /* of each node, NB_SOFT, except for NB_LAW_COMMON */
 	struct nb_family_soft *family_soft;
@@ -45,7 +47,7 @@ static void memory_free(struct memory *m)
 	nb_free(m->least);
 	nb_free(m->family);
 	nb_free(m->moment);
-	nb_free(m->quad);
+	nb_free(m->own);
 	nb_free(m->velocity);
 	nb_free(m->quad_rate);
 	nb_free(m->soft);
@@ -232,45 +234,104 @@ static int is_beyond_squares(const struct nb_tree *tree, const struct memory *m,
 	return least < 0x1p-400 || m->radius[0] > 0x1p400;
 }
 
-static void add_square(double mass, const double *x, const double *com, double unit, double *q)
+/* The place of a component among those of its degree (high_body.h); k <= l <= n. */
+static int pair_place(int k, int l)
 {
-	double d[3];
-	for (int k = 0; k < 3; k++)
-		d[k] = (x[k] - com[k]) / unit;
+	const int r = (k > 0) + (l > 0), c = (k > 1) + (l > 1);
+	return r * (r + 1) / 2 + c;
+}
+
+static int triple_place(int k, int l, int n)
+{
+	const int r = (k > 0) + (l > 0) + (n > 0), c = (k > 1) + (l > 1) + (n > 1);
+	return r * (r + 1) / 2 + c;
+}
+
+/* Moments of these degrees, 1 / n! sum m x^n for n = 2 .. 4, of a part of a cell: of a point (own NULL), or of a cell
+ * about its own centre, in its own unit of length, which is `ratio` of the whole's.
+ *   x      n x 3: place of the part in the whole, in units of the whole
+ *   count  of moments: those of second degree, or all */
+static void add_moments(double mass, const double *x, const double *own, double ratio, int count, double *sum)
+{
+	double q[6], o[10], part[NB_HIGH_MOMENTS - 1] = {0};
+	const double r2 = ratio * ratio, r3 = r2 * ratio, r4 = r2 * r2;
+	for (int k = 0; own && k < count; k++)
+		part[k] = own[k] * (k < 6 ? r2 : k < 16 ? r3 : r4);
 	for (int s = 0, k = 0; k < 3; k++)
-		for (int l = k; l < 3; l++, s++)
-			q[s] += mass * d[k] * d[l];
+		for (int l = k; l < 3; l++, s++) {
+			q[s] = 0.5 * mass * x[k] * x[l];
+			sum[s] += part[s] + q[s];
+		}
+	if (count < 16)
+		return;
+	/* a component of n + 1 in terms of those of n: place p of the next lower degree with one x, y or z more */
+	for (int t = 0, k = 0; k < 3; k++)
+		for (int l = k; l < 3; l++)
+			for (int n = l; n < 3; n++, t++) {
+				o[t] = mass * x[k] * x[l] * x[n] / 6;
+				sum[6 + t] += part[6 + t] + o[t] +
+					      (part[pair_place(k, l)] * x[n] + part[pair_place(k, n)] * x[l] +
+						      part[pair_place(l, n)] * x[k]) /
+						      3;
+			}
+	if (count < 31)
+		return;
+	for (int t = 0, k = 0; k < 3; k++)
+		for (int l = k; l < 3; l++)
+			for (int n = l; n < 3; n++)
+				for (int r = n; r < 3; r++, t++)
+					sum[16 + t] += part[16 + t] + o[triple_place(k, l, n)] * x[r] / 4 +
+						       (part[6 + triple_place(k, l, n)] * x[r] +
+							       part[6 + triple_place(k, l, r)] * x[n] +
+							       part[6 + triple_place(k, n, r)] * x[l] +
+							       part[6 + triple_place(l, n, r)] * x[k]) /
+							       4 +
+						       (part[pair_place(k, l)] * x[n] * x[r] +
+							       part[pair_place(k, n)] * x[l] * x[r] +
+							       part[pair_place(k, r)] * x[l] * x[n] +
+							       part[pair_place(l, n)] * x[k] * x[r] +
+							       part[pair_place(l, r)] * x[k] * x[n] +
+							       part[pair_place(n, r)] * x[k] * x[l]) /
+							       12;
 }
 
 /* Those of node i about its centre of mass, in its own unit of length. */
-static void find_quad(const struct nb_walk_plan *plan, const struct memory *m, size_t i)
+static void find_moments_of(const struct nb_walk_plan *plan, const struct memory *m, size_t i)
 {
 	const struct nb_tree *tree = plan->tree;
 	const struct nb_gravity *g = plan->g;
 	const double *com = tree->com + 3 * i, unit = unit_of_length(m->radius[i]);
-	double q[6] = {0};
+	double *sum = m->own + m->nown * i, x[3];
+	memset(sum, 0, m->nown * sizeof *sum);
 	if (unit > 0 && m->inner[i] == 0)
-		for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++)
-			add_square(g->mass[b], g->pos + 3 * b, com, unit, q);
+		for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++) {
+			for (int k = 0; k < 3; k++)
+				x[k] = (g->pos[3 * b + (size_t)k] - com[k]) / unit;
+			add_moments(g->mass[b], x, NULL, 0, (int)m->nown, sum);
+		}
 	else if (unit > 0)
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
-			const double ratio = unit_of_length(m->radius[c]) / unit;
-			for (size_t s = 0; s < 6; s++)
-				q[s] += m->quad[6 * (size_t)c + s] * ratio * ratio;
-			add_square(tree->mass[c], tree->com + 3 * (size_t)c, com, unit, q);
+			for (int k = 0; k < 3; k++)
+				x[k] = (tree->com[3 * (size_t)c + (size_t)k] - com[k]) / unit;
+			add_moments(tree->mass[c], x, m->own + m->nown * c, unit_of_length(m->radius[c]) / unit,
+				(int)m->nown, sum);
 		}
-	memcpy(m->quad + 6 * i, q, sizeof q);
 }
 
-static int find_quads(const struct nb_walk_plan *plan, struct memory *m)
+static int find_moments(const struct nb_walk_plan *plan, struct memory *m)
 {
 	const size_t nnode = plan->tree->nnode;
-	m->quad = nb_alloc(nnode, 6 * sizeof *m->quad);
-	if (!m->quad)
+	m->nown = plan->order > 3 ? NB_HIGH_MOMENTS - 1 : plan->order > 2 ? NB_HIGH_FOURTH - 1 : 6;
+	m->own = nb_alloc(nnode, m->nown * sizeof *m->own);
+	if (!m->own)
 		return NB_ENOMEM;
+#pragma omp parallel for schedule(dynamic, 256)
+	for (size_t i = 0; i < nnode; i++)
+		if (m->inner[i] == 0)
+			find_moments_of(plan, m, i);
 	for (size_t i = nnode; i-- > 0;)
-		if (m->inner[i] != UNREACHED)
-			find_quad(plan, m, i);
+		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+			find_moments_of(plan, m, i);
 	return NB_OK;
 }
 
@@ -426,11 +487,19 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 {
 	const struct nb_tree *tree = plan->tree;
 	struct nb_family *f = &m->family[family];
-	double moment[NB_WALK_MOMENTS + NB_WALK_MOTION] = {tree->mass[i] * plan->mass};
-	const double length = f->length, own = m->quad ? unit_of_length(m->radius[i]) : 1;
-	for (int q = 0; tree->order > 1 && length > 0 && q < 6; q++)
-		moment[1 + q] = (m->quad ? m->quad : tree->quad)[6 * i + (size_t)q] * plan->mass * (own / length) *
-				(own / length);
+	double moment[NB_HIGH_MOMENTS] = {tree->mass[i] * plan->mass};
+	const double length = f->length;
+	if (m->own && length > 0) {
+		const double ratio = unit_of_length(m->radius[i]) / length, r2 = ratio * ratio;
+		for (size_t q = 0; q < m->nown; q++)
+			moment[1 + q] = m->own[m->nown * i + q] * (plan->order > 2 ? 1 : 2) * plan->mass *
+					(q < 6		 ? r2
+						: q < 16 ? r2 * ratio
+							 : r2 * r2);
+	} else if (plan->order > 1 && length > 0) {
+		for (size_t q = 0; q < 6; q++)
+			moment[1 + q] = tree->quad[6 * i + q] * plan->mass / length / length;
+	}
 	if (plan->velocity)
 		scale_motion(plan, m, i, length, moment + NB_WALK_VELOCITY);
 	for (int k = 0; k < 3; k++)
@@ -486,7 +555,10 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (!m->inner || !m->npart || !m->group || !m->radius || !m->reach || (acc_old && !m->least))
 		return NB_ENOMEM;
 	number_families(m, tree);
-	plan->nmoment = plan->g->jerk ? NB_WALK_MOMENTS + NB_WALK_MOTION : NB_WALK_MOMENTS;
+	plan->nmoment = plan->order > 3	  ? NB_HIGH_MOMENTS
+			: plan->order > 2 ? NB_HIGH_FOURTH
+			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
+					  : NB_WALK_MOMENTS;
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
 	for (size_t i = 0; i < nnode; i++)
@@ -511,7 +583,8 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (status)
 		return status;
 
-	if (is_beyond_squares(tree, m, &plan->deep) && tree->order > 1 && find_quads(plan, m))
+	const int beyond = is_beyond_squares(tree, m, &plan->deep);
+	if (plan->order > 1 && (beyond || plan->order > 2 || !tree->quad) && find_moments(plan, m))
 		return NB_ENOMEM;
 
 	fill_family(plan, m, 0, 1, 0);
@@ -532,9 +605,11 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	struct nb_gravity_count *count)
 {
-	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
-	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || tree->order < 1 || tree->order > 2)
+	const int by_acc = walk->mac == NB_MAC_ACCELERATION, order = walk->order ? walk->order : tree->order;
+	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || order < 1 || order > 4)
 		return NB_EINVAL;
+	if (g->jerk && order > 2)
+		return NB_EUNSUPPORTED;
 	if (g->jerk && !g->vel)
 		return NB_EINVAL;
 	if (by_acc ? !(walk->alpha >= 0 && isfinite(walk->alpha)) : !(walk->theta >= 0 && isfinite(walk->theta)))
@@ -554,6 +629,7 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
 	struct nb_walk_plan plan = {.g = g, .tree = tree, .law = nb_pair_law_of(g)};
+	plan.order = order;
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.unit_limit = INFINITY;
@@ -562,8 +638,10 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 		const double f = frexp(eps * plan.length, &e);
 		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
 	}
-	plan.error = (float)nb_opening_cpu(walk->theta);
+	plan.error = (float)nb_opening_cpu(walk->theta, plan.order);
 	plan.soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
+	if (!by_acc && walk->theta > 0) /* what softenings do is held to the tolerance of second order */
+		plan.soft_weight *= (float)(nb_opening_cpu(walk->theta, plan.order) / nb_opening_cpu(walk->theta, 2));
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));

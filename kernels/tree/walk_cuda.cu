@@ -1545,10 +1545,10 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))
 		return NB_EINVAL;
-	if (by_acceleration ? !(walk->alpha > 0 && walk->acc_old) : !(walk->theta >= 0))
+	if ((by_acceleration ? !(walk->alpha > 0 && walk->acc_old) : !(walk->theta >= 0)) || (g->jerk && !g->vel))
 		return NB_EINVAL;
-	if (g->jerk && !g->vel)
-		return NB_EINVAL;
+	if (walk->order > 2 || (walk->order == 2 && !tree->quad))
+		return NB_EUNSUPPORTED;
 	if (g->n > INT_MAX || tree->nnode > 1u << 28)
 		return NB_ELIMIT;
 	if (g->n == 0)
@@ -1577,7 +1577,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.pos = g->pos, w.mass = g->mass, w.acc = g->acc, w.pot = g->pot;
 	w.eps = g->eps, w.G = g->G;
 	w.first = tree->first, w.count = tree->count, w.child = tree->child, w.nchild = tree->nchild;
-	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass, w.quad = tree->quad;
+	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass, w.quad = walk->order == 1 ? NULL : tree->quad;
 	w.error = (float)nb_opening_cuda(walk->theta);
 	w.alpha = by_acceleration ? (float)walk->alpha : 0;
 	w.acc_old = walk->acc_old;
@@ -1603,7 +1603,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(soft.alloc(nnode));
 	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr, w.law = nb_pair_law_of(g);
 	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
-	w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta);
+	w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta, 2);
 #endif
 	plan_kernel<<<1, 1>>>(w);
 	NB_CUDA_LAUNCHED();

@@ -10,7 +10,7 @@ enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
 	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
 	NB_WALK_GROUP = 96,  /* targets that share one list of sources, unless they are of one leaf */
-	NB_WALK_MOMENTS = 7, /* mass, second moments */
+	NB_WALK_MOMENTS = 7, /* mass, second moments; of higher orders: high_body.h */
 	/* then, for jerks: velocity relative to the root, time derivatives of the second moments */
 	NB_WALK_VELOCITY = NB_WALK_MOMENTS,
 	NB_WALK_QUAD_RATE = NB_WALK_VELOCITY + 3,
@@ -52,6 +52,7 @@ struct nb_walk_plan {
 	const struct nb_tree *tree;
 	double length;	   /* scaled length = length * x, a power of two */
 	double mass;	   /* the same for masses */
+	int order;	   /* of the multipoles: 1 to 4 */
 	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
 	int deep;	   /* bodies may be remote from others */
 	double unit_limit; /* of target units: above it the softening would be too long */
@@ -63,8 +64,8 @@ struct nb_walk_plan {
 	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment;	/* float or double [nmoment][NB_FAMILY] of each family; second moments in its length */
-	size_t nmoment;		/* NB_WALK_MOMENTS, and NB_WALK_MOTION if jerks are wanted */
+	const void *moment;	/* float or double [nmoment][NB_FAMILY] of each family; higher ones in its length */
+	size_t nmoment;		/* of so many kinds */
 	const double *velocity; /* for jerks: of each node's centre of mass, 3, in the caller's units */
 	double speed;		/* scaled velocity = speed * v, a power of two */
 	enum nb_pair_law law;

@@ -32,6 +32,15 @@
 #define NB_REAL_NAME vd
 #include "kernels/tree/multipole_body.h"
 
+#define NB_REAL nb_vf
+#define NB_REAL_NAME vf
+#define NB_SCALAR float
+#include "kernels/tree/high_body.h"
+#define NB_REAL nb_vd
+#define NB_REAL_NAME vd
+#define NB_SCALAR double
+#include "kernels/tree/high_body.h"
+
 /* eight siblings */
 typedef double v8d __attribute__((vector_size(64)));
 typedef float v8f __attribute__((vector_size(32)));
@@ -182,6 +191,27 @@ static NB_HD int has_one_eps(const struct nb_walk_plan *plan, size_t family, siz
 	return f->eps[NB_SOFT_LEAST][lane] == f->eps[NB_SOFT_LARGEST][lane];
 }
 
+/* nb_mac_error for sources of third and fourth order (high), of one and two powers more. */
+static NB_HD v8f error_on_cell(int high, v8f mass, v8f crowd, v8f size2, v8f reach2, v8f inv_d2)
+{
+	if (!high)
+		return nb_mac_error_v8f(mass, crowd, size2, reach2, inv_d2);
+	v8f t = size2 * inv_d2, s = reach2 * inv_d2;
+	if (high == 3)
+		return inv_d2 * (mass * (t * t * t * square_root(t)) + 0.5f * crowd * (s * s * s * square_root(s)));
+	t *= t;
+	s *= s;
+	return inv_d2 * (mass * (t * t) + 0.5f * crowd * (s * s));
+}
+
+/* The same of nb_mac_error_body. */
+static NB_HD v8f error_on_body(int high, v8f mass, v8f radius2, v8f inv_d2)
+{
+	const v8f t = radius2 * inv_d2;
+	return high ? 0.5f * inv_d2 * mass * (t * t * (high == 3 ? square_root(t) : t))
+		    : nb_mac_error_body_v8f(mass, radius2, inv_d2);
+}
+
 /* the lanes in mask, side by side, at to, where there is room for all eight */
 static NB_HD void pack_v8f(float *to, uint32_t mask, v8f v)
 {
@@ -222,15 +252,43 @@ static NB_HD v8f only(uint32_t mask, v8f v)
 
 /* where the Taylor coefficients (i, j, k), i = 0, 1 .. begin */
 static const uint8_t taylor_row[NB_TAYLOR_ORDER + 1][NB_TAYLOR_ORDER + 1] = {
-	{NB_C000, NB_C010, NB_C020, NB_C030, NB_C040, NB_C050},
-	{NB_C001, NB_C011, NB_C021, NB_C031, NB_C041},
-	{NB_C002, NB_C012, NB_C022, NB_C032},
-	{NB_C003, NB_C013, NB_C023},
-	{NB_C004, NB_C014},
-	{NB_C005},
+	{0, 6, 11, 15, 18, 20},
+	{21, 26, 30, 33, 35},
+	{36, 40, 43, 45},
+	{46, 49, 51},
+	{52, 54},
+	{55},
 };
-/* 1 / (i! j! k!) */
-static const double inverse_factorial[NB_TAYLOR_ORDER + 1] = {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120};
+/* the same in expansions of sixth and seventh order, for sources of third and fourth */
+static const uint8_t taylor_row_high[2][8][8] = {
+	{
+		{0, 7, 13, 18, 22, 25, 27},
+		{28, 34, 39, 43, 46, 48},
+		{49, 54, 58, 61, 63},
+		{64, 68, 71, 73},
+		{74, 77, 79},
+		{80, 82},
+		{83},
+	},
+	{
+		{0, 8, 15, 21, 26, 30, 33, 35},
+		{36, 43, 49, 54, 58, 61, 63},
+		{64, 70, 75, 79, 82, 84},
+		{85, 90, 94, 97, 99},
+		{100, 104, 107, 109},
+		{110, 113, 115},
+		{116, 118},
+		{119},
+	},
+};
+/* 1 / k! */
+static const double inverse_factorial[] = {
+	1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320};
+
+/* Multi-indices of degree up to 4, by degree, falling x and falling y: how often the component of a moment counts, with
+ * its sign: (-1)^k k! / (x! y! z!). */
+static const signed char high_weight[NB_HIGH_POWERS] = {1, -1, -1, -1, 1, 2, 2, 1, 2, 1, -1, -3, -3, -3, -6, -3, -1, -3,
+	-3, -1, 1, 4, 4, 6, 12, 6, 4, 12, 12, 4, 1, 4, 6, 4, 1};
 
 /* The middle of a node's box: the centre of its expansion. */
 static NB_HD double middle(const struct nb_tree *tree, size_t node, int d)
@@ -271,10 +329,24 @@ static uint32_t claim(struct nb_walk_share *share)
 #include "kernels/tree/walk_body.h"
 #define NB_WALK_F64
 #include "kernels/tree/walk_body.h"
+#undef NB_WALK_JERK
+#define NB_WALK_HIGH 3
+#include "kernels/tree/walk_body.h"
+#define NB_WALK_F64
+#include "kernels/tree/walk_body.h"
+#undef NB_WALK_HIGH
+#define NB_WALK_HIGH 4
+#include "kernels/tree/walk_body.h"
+#define NB_WALK_F64
+#include "kernels/tree/walk_body.h"
 
 int NB_ISA(nb_walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
 	if (plan->g->jerk)
 		return plan->f64 ? walk_f64_jerk(plan, share, count) : walk_f32_jerk(plan, share, count);
+	if (plan->order == 3)
+		return plan->f64 ? walk_f64_p3(plan, share, count) : walk_f32_p3(plan, share, count);
+	if (plan->order == 4)
+		return plan->f64 ? walk_f64_p4(plan, share, count) : walk_f32_p4(plan, share, count);
 	return plan->f64 ? walk_f64(plan, share, count) : walk_f32(plan, share, count);
 }

@@ -20,7 +20,8 @@ static const struct nb_option options[] = {
 		.fallback = "auto: tree or near if the frame has a tree or boxes, else direct",
 		.help = "how to sum the forces"},
 	{'p', "order", NB_INT(struct force, order), .min = 1, .max = NB_FMM_MAX_ORDER_2D, .arg = "N",
-		.fallback = "6, in 2-D 8", .help = "order of the expansions of fmm"},
+		.fallback = "that of the tree; for fmm 6, in 2-D 8",
+		.help = "order of the multipoles of tree (1 to 4), of the expansions of fmm"},
 	{'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5",
 		.help = "opening angle of the tree; 0 opens every cell"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
@@ -48,8 +49,7 @@ static void check(struct nb_run *run, void *self)
 	opt->order_given = nb_given(run, &opt->order);
 	if (nb_given(run, &opt->alpha) && opt->mac != NB_MAC_ACCELERATION)
 		nb_die(NB_EXIT_USAGE, "option '--alpha' needs '--mac acceleration'");
-	if (opt->order_given && opt->method != METHOD_FMM)
-		nb_die(NB_EXIT_USAGE, "option '--order' needs '--method fmm'");
+	nb_force_check_order(opt);
 	if ((opt->theta_given || opt->mac_given) && opt->method != METHOD_AUTO && opt->method != METHOD_TREE)
 		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' belong to method tree, not %s",
 			nb_method_name[opt->method]);
@@ -143,7 +143,10 @@ static int force_tree(const struct force *opt, const struct nb_backend *backend,
 	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	const struct nb_tree tree = nb_require_tree(frame, backend);
-	struct nb_tree_walk walk = {.theta = opt->theta, .mac = NB_MAC_GEOMETRIC, .alpha = opt->alpha};
+	struct nb_tree_walk walk = {.theta = opt->theta,
+		.mac = NB_MAC_GEOMETRIC,
+		.alpha = opt->alpha,
+		.order = opt->order_given ? opt->order : 0};
 	if (opt->mac == NB_MAC_GEOMETRIC)
 		return backend->gravity_tree(g, &tree, &walk, count);
 
@@ -307,6 +310,8 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
 	int status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
+	if (status == NB_EUNSUPPORTED && method == METHOD_TREE)
+		nb_force_refuse_order(run, opt, frame);
 	if (status == NB_EUNSUPPORTED && opt->jerk)
 		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct or tree)", nb_method_name[method]);
 	if (!status && told)

@@ -29,6 +29,13 @@ void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
 _Noreturn void nb_force_list_kernels(struct nb_run *run);
 int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count);
+/* ---- order of the multipoles of a tree (order.c) ---- */
+
+/* Ends the tool if -p does not go with the other options. */
+void nb_force_check_order(const struct force *opt);
+/* Ends it where the backend has no walk of that order. */
+_Noreturn void nb_force_refuse_order(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+
 /* ---- softening (softening.c) ---- */
 
 /* Before pointers into the frame are taken: column eps says what -e says. */

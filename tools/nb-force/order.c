@@ -1,0 +1,26 @@
+/* nb-force -p: the order of the multipoles, or of the expansions of fmm. */
+#include "tools/nb-force/force.h"
+
+#include <inttypes.h>
+
+enum { MOST = 4 };
+
+void nb_force_check_order(const struct force *opt)
+{
+	if (!opt->order_given)
+		return;
+	if (opt->method != METHOD_FMM && opt->method != METHOD_TREE)
+		nb_die(NB_EXIT_USAGE, "option '--order' needs '--method tree' or fmm");
+	if (opt->method == METHOD_TREE && opt->order > MOST)
+		nb_die(NB_EXIT_USAGE, "option '--order' is %d (limit %d for method tree)", opt->order, MOST);
+	if (opt->method == METHOD_TREE && opt->order > 2 && opt->jerk)
+		nb_die(NB_EXIT_USAGE, "option '--jerk' of method tree goes with '--order' 1 or 2");
+}
+
+void nb_force_refuse_order(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
+{
+	nb_die(NB_EXIT_FAILED,
+		"method tree has no order %d for frame %" PRIu64
+		" on backend %s (want nb-build-tree -p 2 for order 2, and -b cpu for 3 and 4)",
+		opt->order, frame->number, run->backend->name);
+}
