@@ -54,6 +54,7 @@ unit() {
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "softenings of single bodies, and splines" { unit gravity/soften; }
 @test "fast multipole method" { unit fmm/fmm; }
+@test "fields of potentials" { unit field/field; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }
