@@ -140,6 +140,35 @@ drift_of() {
 	run ! grep -q etot0 <(nb-field 'point m=1' <run.nb | nb-stats --attributes)
 }
 
+@test "a run in a field goes on where it was stopped, with the same bytes, and has jerks for Taylor steps" {
+	local pipe="nb-force -e 0.1 --potential | nb-field 'nfw m=1 rs=1 vx=0.1; bar m=1 a=1 b=0.3 c=0.2 omega=0.7'"
+	nb-step -d 0.01 -k 20 --every 5 "$pipe" <p.nb >whole.nb
+	head -c 100000 whole.nb >cut.nb
+	nb-step --resume cut.nb -d 0.01 -k 20 --every 5 "$pipe" <p.nb >rest.nb
+	nb-select --frames last <whole.nb >want.nb
+	nb-select --frames last <rest.nb >got.nb
+	for c in pos vel acc pot pot_field; do cmp <(mutate show $c <want.nb) <(mutate show $c <got.nb); done
+	equals "$(nb-stats --attributes <got.nb)" "$(nb-stats --attributes <want.nb)"
+	# second order, as without a field
+	local steps
+	for steps in 10 20 40; do
+		nb-step --integrator taylor -d "$(awk -v k=$steps 'BEGIN { print 0.2 / k }')" -k $steps --every 0 \
+			"nb-force -e 0.3 --jerk --potential | nb-field 'plummer m=1 a=0.5; disk m=1 a=0.5 b=0.4'" <p.nb |
+			nb-stats --format tsv | stat_of drift | sed 's/^-//' >drift.$steps
+	done
+	paste drift.10 drift.20 drift.40 | awk '{ print; exit !($1 / $2 > 3.4 && $1 / $2 < 9 && $2 / $3 > 3.4 && $2 / $3 < 9) }'
+}
+
+@test "a table is found from where the program was started, also where it folds" {
+	mkdir -p folder
+	printf '0 -1\n1 -0.5\n2 -0.3\n' >folder/t.txt
+	printf '0 -7\n1 -0.5\n2 -0.3\n' >t.txt
+	nb-field --alone 'table file=folder/t.txt' <p.nb | mutate show acc >want
+	nb-gen plummer -n 257 | env -C folder nb-field --alone table:file=t.txt | nb-calc 'e = 1' | mutate show acc | cmp want -
+	nb-field --alone 'table file=/dev/fd/9' <p.nb 9<folder/t.txt | mutate show acc | cmp want -
+	nb-gen plummer -n 257 | nb-field --alone 'table file=/dev/fd/9' 9<folder/t.txt | nb-calc 'e = 1' | mutate show acc | cmp want -
+}
+
 @test "bodies are bound to each other, not to the field" {
 	local want
 	want=$(nb-stats --bound --format tsv <f.nb | stat_of nbound)

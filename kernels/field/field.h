@@ -48,7 +48,8 @@ struct nb_potential {
 	size_t file_length;
 };
 
-/* "NAME KEY=VALUE ...; NAME:KEY=VALUE,..." into at most NB_POTENTIALS potentials; 0, or NB_EINVAL and a phrase in why. */
+/* "NAME KEY=VALUE ...; NAME:KEY=VALUE,..." into at most NB_POTENTIALS potentials; 0, or NB_EINVAL and a phrase in why.
+ */
 NB_MUST_CHECK int nb_potentials_parse(
 	const char *text, struct nb_potential potential[NB_POTENTIALS], int *n, char why[NB_POTENTIAL_WHY]);
 /* Whether it is not the same at all times. */

@@ -17,8 +17,8 @@ int nb_external_add_cuda(const struct nb_external *external, const struct nb_ext
 {
 	if (bodies->n == 0)
 		return NB_OK;
-	const unsigned blocks = nb_cuda_blocks(bodies->n, BLOCK), most = MAX_GRID;
-	add_kernel < <<blocks<most ? blocks : most, BLOCK>>>(*external, *bodies);
+	const unsigned blocks = nb_cuda_blocks(bodies->n, BLOCK), most = MAX_GRID, grid = blocks < most ? blocks : most;
+	add_kernel<<<grid, BLOCK>>>(*external, *bodies);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }

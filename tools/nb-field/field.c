@@ -22,7 +22,7 @@ static void list_potentials(void)
 	printf("potentials, each with x= y= z= vx= vy= vz=:\n");
 	for (int k = 0; k < NB_NPOTENTIAL; k++) {
 		const struct nb_potential_info *info = &nb_potential_info[k];
-		printf("  %-10s %s\n%13s%s\n", info->name, info->keys, "", info->formula);
+		printf("  %-10s %s\n%30s%s\n", info->name, info->keys, "", info->formula);
 	}
 }
 
