@@ -3,7 +3,7 @@
  * All write their result so that neither a small nor a large distance loses digits or overflows before the result does:
  * quotients come before products, and differences that cancel are expanded.  Sources: Plummer 1911, MNRAS 71, 460;
  * Hernquist 1990, ApJ 356, 359; Navarro, Frenk & White 1997, ApJ 490, 493; Miyamoto & Nagai 1975, PASJ 27, 533; Binney
- * & Tremaine 2008, section 2.3.2 (logarithmic); Long & Murali 1992, ApJ 397, 44, eqs 8 and 9 (bar). */
+ * & Tremaine 2008, section 2.3.2 (logarithmic); Long & Murali 1992, ApJ 397, 44 (bar). */
 #ifndef NB_FIELD_POTENTIAL_INTERNAL_H
 #define NB_FIELD_POTENTIAL_INTERNAL_H
 
