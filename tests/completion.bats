@@ -37,6 +37,11 @@ completes() {
 	for model in $(complete_line nb-gen ''); do nb-gen "$model" | nb-stats --check; done
 }
 
+@test "potentials" {
+	completes "$(sed -n 's/^NB_POTENTIAL([A-Z]*, "\([a-z]*\)".*/\1/p' "$NB_TOP/kernels/field/potential.def" | sort | paste -sd ' ')" nb-field ''
+	completes 'plummer point' nb-field p
+}
+
 @test "kernels of the papers" {
 	completes 'shan-serial' nb-force --kernel shan-s
 	completes 'help' nb-force --kernel he
@@ -69,7 +74,7 @@ completes() {
 
 @test "columns, one or a list" {
 	fake() { printf 'options:\n      --by density|speed|COLUMN  text\n      --fields LIST  text\n      --sort [-]COLUMN  text\n'; }
-	completes 'pos pot' fake --by po
+	completes 'pos pot pot_field' fake --by po
 	completes 'density' fake --by d
 	equals "$(complete_line fake --fields '' | wc -l)" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
 	completes 'pos,vel' fake --fields pos,v

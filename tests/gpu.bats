@@ -284,3 +284,19 @@ same_pictures() {
 	nb-gen plummer -n 0 | nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 | nb-step -b cuda -d 0.01 |
 		nb-stats --check
 }
+
+@test "external fields are those of the CPU, in a run that stays on the device" {
+	awk 'BEGIN { for (r = 0; r <= 10; r += 0.05) print r, -1 / sqrt(r * r + 1) }' >t.txt
+	local field='nfw m=1 rs=0.5; disk m=0.5 a=0.5 b=0.1 inc=30; bar m=0.3 a=1 b=0.2 c=0.1 omega=0.5; table file=t.txt x=0.3 vx=0.1'
+	for n in 1 257 4099; do
+		nb-force -b cpu -e 0.1 --potential --jerk <p$n.nb >forces.nb
+		nb-field -b cpu "$field" <forces.nb >cpu.nb
+		nb-field -b cuda "$field" <forces.nb >gpu.nb
+		nb-diff --fields acc,pot,pot_field,jerk --tolerance 1e-11 cpu.nb gpu.nb
+		nb-field -b cuda "$field" <forces.nb | cmp gpu.nb -
+	done
+	nb-step -b cuda -d 0.01 -k 20 --every 0 "nb-force -b cuda -e 0.1 --potential | nb-field -b cuda '$field'" <p4099.nb >gpu.nb
+	nb-step -b cpu -d 0.01 -k 20 --every 0 "nb-force -b cpu -e 0.1 --potential | nb-field -b cpu '$field'" <p4099.nb >cpu.nb
+	nb-diff --fields pos,vel --tolerance 1e-9 cpu.nb gpu.nb
+	close_to "$(nb-stats -b cpu --format tsv <cpu.nb | stat_of etot)" "$(nb-stats -b cuda --format tsv <gpu.nb | stat_of etot)" 1e-10
+}

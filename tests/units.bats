@@ -54,6 +54,7 @@ unit() {
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "softenings of single bodies, and splines" { unit gravity/soften; }
 @test "fast multipole method" { unit fmm/fmm; }
+@test "fields of potentials" { unit field/field; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }
@@ -91,6 +92,8 @@ unit() {
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
 # bats test_tags=gpu
 @test "fast multipole method on the GPU" { unit fmm/device; }
+# bats test_tags=gpu
+@test "fields of potentials on the GPU" { unit field/device; }
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu

@@ -8,6 +8,7 @@
 
 #include "common/space.h"
 #include "kernels/backend/cost.h"
+#include "kernels/field/field.h"
 #include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/measure/measure.h"
@@ -30,6 +31,8 @@ struct nb_backend {
 		struct nb_gravity_count *count);
 	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count);
+
+	int (*external_add)(const struct nb_external *external, const struct nb_external_bodies *bodies);
 
 	int (*morton_cube)(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);

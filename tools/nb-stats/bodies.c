@@ -215,11 +215,13 @@ void nb_stats_divide(const struct nb_run *run, struct stats *self, struct nb_fra
 	const double *pos = gather(run, self, frame, n, row, 3, all->pos);
 	const double *vel = gather(run, self, frame, n, row, 3, all->vel);
 	const double *pot = gather(run, self, frame, n, row, 1, all->pot);
+	const double *pot_field = gather(run, self, frame, n, row, 1, all->pot_field);
 	for (size_t g = 0; g < self->bodies.ngroup; g++) {
 		struct group *group = &self->bodies.group[g];
 		group->mass = mass + group->begin;
 		group->pos = pos + 3 * group->begin;
 		group->vel = vel ? vel + 3 * group->begin : NULL;
 		group->pot = pot ? pot + group->begin : NULL;
+		group->pot_field = pot_field ? pot_field + group->begin : NULL;
 	}
 }

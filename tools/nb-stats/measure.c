@@ -31,15 +31,25 @@ static void begin(struct nb_run *run, struct stats *self)
 
 /* ---- what is looked at where it is -------------------------------------------------------------- */
 
-/* NaN if there are no potentials. */
-static double potential_energy(const struct nb_run *run, const struct group *group, const struct nb_frame *frame)
+static double half_sum(
+	const struct nb_run *run, const struct group *group, const double *pot, const struct nb_frame *frame)
 {
 	double result;
-	if (!group->pot)
-		return NAN;
-	int status = run->backend->potential_energy(group->n, group->mass, group->pot, &result);
+	int status = run->backend->potential_energy(group->n, group->mass, pot, &result);
 	nb_require_done(run, status, "potential energy of", frame);
 	return result;
+}
+
+/* Of pairs, half for each of the two, and of a field, all of it.  NaN if there are no potentials. */
+static double potential_energy(
+	const struct nb_run *run, const struct stats *self, const struct group *group, const struct nb_frame *frame)
+{
+	if (!group->pot)
+		return NAN;
+	const double of_pot = half_sum(run, group, group->pot, frame);
+	if (!group->pot_field)
+		return of_pot;
+	return of_pot + (self->bodies.pot_has_field ? 1 : 2) * half_sum(run, group, group->pot_field, frame);
 }
 
 static struct nb_moments moments_of(const struct nb_run *run, const struct group *group, const struct nb_frame *frame)
@@ -156,7 +166,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	static const char *const com[3] = {"comx", "comy", "comz"};
 	const int parted = self->bodies.row != NULL;
 	const struct nb_moments m = parted ? moments_of(run, group, frame) : common->moments;
-	const double w = potential_energy(run, group, frame), etot = m.ekin + w;
+	const double w = potential_energy(run, self, group, frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
 	lagrangian_radii(run, self, group, common->weight, frame, common->centre.pos, radius);
 
@@ -187,7 +197,25 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 		add_bound(self, group, frame, common->bound);
 }
 
-/* Which bodies are bound, in memory of the frame in hand; NULL if they have no velocities or no potentials. */
+/* Potentials that the bodies give each other, on the host. */
+static const double *own_potentials(struct stats *self, const struct nb_frame *frame)
+{
+	const struct group *all = &self->bodies.all;
+	const double *pot = nb_stats_here(self, all->pot, all->n, frame);
+	if (!self->bodies.pot_has_field)
+		return pot;
+	const double *of_field = nb_stats_here(self, all->pot_field, all->n, frame);
+	nb_free(self->measure.own_pot);
+	self->measure.own_pot = nb_alloc(all->n, sizeof *self->measure.own_pot);
+	if (!self->measure.own_pot)
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+	for (size_t i = 0; i < all->n; i++)
+		self->measure.own_pot[i] = pot[i] - of_field[i];
+	return self->measure.own_pot;
+}
+
+/* Which bodies are bound to each other, in memory of the frame in hand; NULL if they have no velocities or no
+ * potentials. */
 static unsigned char *find_bound(
 	struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_centre *centre)
 {
@@ -201,7 +229,7 @@ static unsigned char *find_bound(
 		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 	const double *mass = nb_stats_here(self, all->mass, all->n, frame);
 	const double *vel = nb_stats_here(self, all->vel, 3 * all->n, frame);
-	const double *pot = nb_stats_here(self, all->pot, all->n, frame);
+	const double *pot = own_potentials(self, frame);
 	for (int k = 0; k < 3; k++)
 		u[k] = isfinite(centre->vel[k]) ? centre->vel[k] : 0;
 	nb_require_done(
@@ -237,6 +265,7 @@ static void clear(struct stats *self)
 {
 	nb_stats_release(self);
 	nb_free(self->measure.bound_bodies);
+	nb_free(self->measure.own_pot);
 }
 
 static void work(struct stats *self, struct nb_plan *plan)

@@ -49,10 +49,16 @@ void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame
 	const size_t n = self->bodies.all.n;
 	if (self->epot == EPOT_NONE)
 		return;
+	if (nb_frame_field(frame, NB_POT_FIELD)) {
+		nb_require_finite(frame, nb_frame_field(frame, NB_POT_FIELD));
+		self->bodies.all.pot_field = nb_require_f64(frame, NB_POT_FIELD, self->bodies.backend->space);
+	}
+	self->bodies.pot_has_field = 0;
 	if (pot && self->epot == EPOT_AUTO && !self->eps_given) {
 		nb_require_finite(frame, pot);
 		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", frame->number);
 		self->bodies.all.pot = nb_require_f64(frame, NB_POT, self->bodies.backend->space);
+		self->bodies.pot_has_field = self->bodies.all.pot_field != NULL;
 	} else if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT) {
 		self->bodies.all.pot = direct_sum(run, self, frame);
 	} else if (!self->measure.warned_of_epot++) {

@@ -37,6 +37,7 @@ struct group {
 	int species; /* -1: any */
 	size_t begin, n;
 	const double *mass, *pos, *vel, *pot; /* vel, pot: NULL where they cannot be computed */
+	const double *pot_field;	      /* of an external field, NULL: there is none */
 };
 
 struct stats {
@@ -68,6 +69,7 @@ struct stats {
 	struct {
 		const struct nb_backend *backend;
 		struct group all;
+		int pot_has_field; /* pot is the sum of that of the bodies and pot_field */
 		size_t ngroup;
 		struct group group[SPECIES];
 		uint32_t *row;	 /* of the frame, for each body of the groups one after the other; NULL: all in order */
@@ -84,6 +86,7 @@ struct stats {
 		double first_etot;
 		int warned_of_epot, warned_of_velocities, warned_of_shape;
 		unsigned char *bound_bodies;
+		double *own_pot; /* without that of a field */
 	} measure;
 	struct {
 		double *edge;

@@ -18,13 +18,17 @@ static double total_energy(struct step *s)
 	const struct nb_space *space = s->backend->space;
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_moments moments;
-	double epot;
+	double epot, of_field = 0;
 	if (!nb_frame_field(s->frame, NB_POT) || !nb_frame_field(s->frame, NB_MASS))
 		return NAN;
 	const double *mass = nb_step_read(s, NB_MASS, space), *vel = nb_step_read(s, NB_VEL, space);
 	nb_step_require(s, s->backend->moments(n, mass, nb_step_read(s, NB_POS, space), vel, &moments));
 	nb_step_require(s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT, space), &epot));
-	return moments.ekin + epot;
+	/* pairs share the half of pot that is theirs; what a field gives a body is its own */
+	if (nb_frame_field(s->frame, NB_POT_FIELD))
+		nb_step_require(
+			s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT_FIELD, space), &of_field));
+	return moments.ekin + epot + of_field;
 }
 
 /* What the potential follows from beside the bodies. */
@@ -32,8 +36,9 @@ static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 {
 	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
 	const char *kernel = nb_frame_attribute(s->frame, "softening_kernel");
-	snprintf(law, NB_LAW_TEXT, "softening %.48s%s%.20s, G %.40s", eps ? eps : "unknown", kernel ? " by " : "",
-		kernel ? kernel : "", G ? G : "1");
+	const char *field = nb_frame_attribute(s->frame, "field");
+	snprintf(law, NB_LAW_TEXT, "softening %.48s%s%.20s, G %.40s%s%.240s", eps ? eps : "unknown",
+		kernel ? " by " : "", kernel ? kernel : "", G ? G : "1", field ? ", field " : "", field ? field : "");
 }
 
 void nb_step_energy_load(struct step *s)
@@ -72,7 +77,8 @@ void nb_step_energy_begin(struct step *s)
 
 static int is_conserved(const struct step *s)
 {
-	return !s->send_velocities && (s->collide == COLLIDE_NONE || s->collide == COLLIDE_ELASTIC);
+	return !s->send_velocities && !nb_frame_attribute(s->frame, "field_varies") &&
+	       (s->collide == COLLIDE_NONE || s->collide == COLLIDE_ELASTIC);
 }
 
 static void warn(struct step *s)

@@ -16,7 +16,7 @@ struct progress {
 };
 
 /* Errors are relative to the energy of the run's first state. */
-enum { NB_LAW_TEXT = 128 };
+enum { NB_LAW_TEXT = 400 };
 struct energy {
 	int known;    /* there is a first one: */
 	double first; /* attribute etot0 */
@@ -24,7 +24,7 @@ struct energy {
 	uint64_t step;
 	double largest; /* of so many */
 	uint64_t looks;
-	char law[NB_LAW_TEXT]; /* softening and G of the input, of which its etot0 is */
+	char law[NB_LAW_TEXT]; /* softening, G and field of the input, of which its etot0 is */
 	int other_law;	       /* this run has others: told */
 	double warned;	       /* of this error, 0: not yet */
 };

@@ -105,6 +105,7 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	scale_field(frame, NB_VEL, f->velocity);
 	scale_field(frame, NB_ACC, f->acc);
 	scale_field(frame, NB_POT, f->acc * f->length);
+	scale_field(frame, NB_POT_FIELD, f->acc * f->length);
 	scale_field(frame, NB_JERK, f->acc * (f->velocity / f->length));
 	scale_attribute(frame, "softening", f->length);
 	scale_attribute(frame, "universe_radius", f->length);
@@ -177,7 +178,7 @@ static struct nb_unit_system source_units(struct nb_frame *frame, const struct n
 /* Without a G of its own a frame gets that of nature; what was computed with 1 is dropped. */
 static void take_natural_G(struct nb_frame *frame, const struct nb_unit_system *from, double G, double natural)
 {
-	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK};
 	if (G != 1)
 		nb_die(NB_EXIT_FAILED,
 			"attribute G=%g of frame %" PRIu64
@@ -214,6 +215,7 @@ static void name_units(struct nb_frame *frame, const struct nb_unit_system *to)
 	name_unit(frame, NB_VEL, "%s", velocity, length);
 	name_unit(frame, NB_ACC, "(%s)^2/%s", velocity, length);
 	name_unit(frame, NB_POT, "(%s)^2", velocity, length);
+	name_unit(frame, NB_POT_FIELD, "(%s)^2", velocity, length);
 	name_unit(frame, NB_JERK, "(%s)^3/(%s)^2", velocity, length);
 }
 
@@ -251,6 +253,8 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 {
 	char before[NB_STALE_TEXT] = "";
 	nb_list_derived(frame, before);
+	if (op->kind != FROM_UNITS)
+		nb_frame_drop_attribute(frame, "field"); /* its words are about another frame of reference, or units */
 	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS && op->kind != UNITS)
 		nb_drop_run_attributes(frame);
 	switch (op->kind) {
@@ -277,7 +281,8 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 
 void nb_transform_require_finite(const struct nb_frame *frame)
 {
-	static const enum nb_field fields[] = {NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_EPS, NB_ACC, NB_POT, NB_JERK};
+	static const enum nb_field fields[] = {
+		NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_EPS, NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK};
 	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
 		struct nb_column *column = nb_frame_field(frame, fields[k]);
 		const size_t bad = column ? nb_column_first_bad(column, NB_BAD_NONFINITE) : 0;

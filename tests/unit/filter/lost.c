@@ -165,6 +165,8 @@ int main(void)
 	attack(boxes, "nb-force -e 0.1");
 	attack(boxes, "nb-force -m fmm -p 3 -e 0.1");
 	attack(nothing, "nb-force --G 0");
+	attack(forces, "nb-field nfw:m=1,rs=0.5;disk:m=1,a=1,b=0.1,vx=1");
+	attack(nothing, "nb-field --alone log:v0=1,rc=1");
 	real = "<f4";
 	attack_judged(nothing, "nb-force --G 1e300", NB_EXIT_FAILED); /* accelerations overflow */
 	real = "<f8";

@@ -224,7 +224,8 @@ int main(void)
 		"nb-force -t 0.6 -e 0.01 --potential", "nb-step -d 0.01", "nb-sort-zorder", "nb-build-tree -p 1",
 		"nb-force -t 0.6 --mac acceleration", NULL};
 	static const char *const direct[] = {"nb-sort-zorder --cube -1,-1,-1,4", "nb-force --jerk -e 0.1",
-		"nb-step --integrator taylor -d 0.01", "nb-force -e 0.1", "nb-step --integrator euler --eta 0.1", NULL};
+		"nb-field nfw:m=1,rs=0.5;bar:m=1,a=1,b=0.1,c=0.2,omega=1", "nb-step --integrator taylor -d 0.01",
+		"nb-force -e 0.1", "nb-field --alone disk:m=1,a=1,b=0.1", "nb-step --integrator euler --eta 0.1", NULL};
 	static const char *const near[] = {
 		"nb-sort-zorder", "nb-build-tree --kind boxes --level 3", "nb-force -e 0.01", "nb-step -d 0.01", NULL};
 	static const char *const fmm[] = {"nb-sort-zorder", "nb-build-tree --kind boxes --level 3",

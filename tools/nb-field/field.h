@@ -1,0 +1,42 @@
+/* field.h - an instance of nb-field, for the files of the tool. */
+#ifndef NB_FIELD_TOOL_H
+#define NB_FIELD_TOOL_H
+
+#include "kernels/field/field.h"
+#include "tools/filter/filter.h"
+
+#include <stdio.h>
+
+/* A table that a potential is read from. */
+struct field_table {
+	char *path;
+	size_t n, room;
+	double *r, *phi;
+	double *row; /* n x NB_POTENTIAL_ROW (nb_potential_table) ... */
+	void *there; /* ... and where the backend computes, if that is not the host */
+	const struct nb_space *space;
+};
+
+struct field {
+	int alone;
+	int n;
+	struct nb_potential potential[NB_POTENTIALS];
+	struct field_table table[NB_POTENTIALS]; /* path NULL: none */
+	char *text;				 /* the potentials, with single blanks */
+
+	/* a table that is being read */
+	FILE *file;
+	char *line;
+	size_t line_size;
+};
+
+/* ---- table.c ---- */
+
+/* Reads the file of a table; one that is none ends the tool. */
+void nb_field_read_table(struct nb_run *run, struct field *self, struct field_table *table);
+/* Its rows where the backend computes. */
+const double *nb_field_place_table(
+	struct field_table *table, const struct nb_space *space, const struct nb_frame *frame);
+void nb_field_free_table(struct field_table *table);
+
+#endif
