@@ -30,6 +30,7 @@ struct nb_backend {
 		struct nb_gravity_count *count);
 	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count);
+	int (*gravity_points)(const struct nb_gravity *g, const struct nb_gravity_points *points);
 
 	int (*morton_cube)(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 	int (*morton_keys)(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);

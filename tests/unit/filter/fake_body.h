@@ -132,6 +132,7 @@ FAKE(gravity_tree,
 	(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count),
 	(g, tree, walk, count))
+FAKE(gravity_points, (const struct nb_gravity *g, const struct nb_gravity_points *points), (g, points))
 FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad), (n, pos, dim, cube, bad))
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
@@ -243,6 +244,7 @@ const struct nb_backend nb_fake_backend = {
 	.gravity_near = fake_gravity_near,
 	.gravity_fmm = fake_gravity_fmm,
 	.gravity_tree = fake_gravity_tree,
+	.gravity_points = fake_gravity_points,
 	.morton_cube = fake_morton_cube,
 	.morton_keys = fake_morton_keys,
 	.sort_keys = fake_sort_keys,
