@@ -24,6 +24,8 @@ static const struct nb_option options[] = {
 		.help = "opening angle of the tree; 0 opens every cell"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
 		.help = "tolerance of --mac acceleration"},
+	{0, "at", NB_TEXT(struct force, at_path), .arg = "FILE",
+		.help = "compute the field at the positions of the stream in FILE, and write that"},
 	{0, "audit", NB_INT(struct force, audit), .min = 0, .max = 1000000000, .arg = "N", .fallback = "0: none",
 		.help = "measure the errors of N bodies of each frame by direct sums"},
 	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's value, else 1",
@@ -56,12 +58,14 @@ static void check(struct nb_run *run, void *self)
 			nb_method_name[opt->method]);
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
+	nb_force_at_check(run, opt);
 	run->own_backend = opt->kernel_text != NULL;
 }
 
 static void clear(void *self)
 {
 	nb_force_audit_clear(self);
+	nb_force_at_clear(self);
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -69,6 +73,13 @@ static void begin(struct nb_run *run, void *self)
 	struct force *opt = self;
 	if (opt->kernel_text)
 		nb_force_choose_kernel(run, opt);
+	nb_force_at_begin(run, opt);
+}
+
+static void end(struct nb_run *run, void *self)
+{
+	(void)run;
+	nb_force_at_end(self);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------ */
@@ -173,6 +184,14 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
 
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
+{
+	const double G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
+	if (!(G >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", G, frame->number);
+	return G;
+}
+
 /* What to compute: the law, and columns of the frame. */
 static struct nb_gravity describe(
 	struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame)
@@ -183,9 +202,7 @@ static struct nb_gravity describe(
 	char what[64];
 	snprintf(what, sizeof what, "%s %s", opt->kernel ? "kernel" : "method",
 		opt->kernel ? opt->kernel->name : nb_method_name[method]);
-	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
-	if (!(g.G >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", g.G, frame->number);
+	g.G = nb_force_constant(run, opt, frame);
 	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, what, frame);
 	g.precision = nb_force_precision(opt, method);
@@ -210,8 +227,7 @@ static struct nb_gravity describe(
 	return g;
 }
 
-/* Finite bodies may have a result that is not.  column NULL: it was not asked for. */
-static void require_in_range(
+void nb_force_require_in_range(
 	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what)
 {
 	if (!column)
@@ -236,6 +252,10 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
 	struct nb_gravity_count count = {0, 0, 0, 0};
 
+	if (opt->at_path) {
+		nb_force_at(run, opt, frame);
+		return;
+	}
 	nb_require_valid(frame);
 	nb_force_audit_check(opt, method, frame);
 	const struct nb_gravity g = describe(run, opt, method, frame);
@@ -251,9 +271,9 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,
 			frame->number, nb_backend_error(backend, status));
 	const double seconds = nb_now() - start;
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_ACC), "an acceleration");
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_POT), "a potential");
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_ACC), "an acceleration");
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_POT), "a potential");
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
 	nb_force_note_law(run, opt, frame, &g);
 	nb_force_audit(run, opt, frame, &g, errors);
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
@@ -278,5 +298,6 @@ const struct nb_tool nb_tool_force = {
 	.begin = begin,
 	.frame = force,
 	.work = nb_force_work,
+	.end = end,
 	.clear = clear,
 };

@@ -4,6 +4,7 @@
 
 #include "kernels/papers/papers.h"
 #include "tools/filter/filter.h"
+#include "tools/filter/source.h"
 
 enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM };
 extern const char *const nb_method_name[];
@@ -23,6 +24,14 @@ struct force {
 		void *here[5]; /* ... and on the host */
 		size_t nhere;
 	} scratch;
+
+	const char *at_path; /* --at */
+	struct {
+		struct nb_source source;
+		struct nb_frame now, next, out; /* points, those after them, and with forces */
+		int several, more;		/* the file has several frames; next is one */
+		uint64_t count;			/* frames of sources so far */
+	} at;
 
 	const char *kernel_text; /* --kernel */
 	const struct nb_paper_kernel *kernel;
@@ -48,6 +57,24 @@ void nb_force_audit_check(const struct force *opt, enum method method, const str
 void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
 	char text[NB_FORCE_ERRORS]);
 void nb_force_audit_clear(struct force *opt);
+
+/* ---- forces at points (points.c) ---- */
+
+/* What contradicts --at ends the tool. */
+void nb_force_at_check(struct nb_run *run, const struct force *opt);
+void nb_force_at_begin(struct nb_run *run, struct force *opt);
+/* Makes a frame of sources the frame of the points, with the field there. */
+void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame);
+/* Points that no sources have come for are an error. */
+void nb_force_at_end(const struct force *opt);
+void nb_force_at_clear(struct force *opt);
+
+/* ---- a frame (force.c) ---- */
+
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+/* Finite bodies may have a result that is not: ends the tool.  column NULL: it was not asked for. */
+void nb_force_require_in_range(
+	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what);
 
 /* ---- kernels of the papers (kernels.c) ---- */
 

@@ -53,6 +53,16 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	static const enum nb_work walk[] = {
 		[NB_F32] = NB_WORK_WALK_F32, [NB_MIXED] = NB_WORK_WALK_MIXED, [NB_F64] = NB_WORK_WALK_F64};
 	const struct force *opt = self;
+	if (opt->at_path) { /* which may not be open yet */
+		const double n = opt->at.count || opt->at.now.ncolumn ? (double)opt->at.now.rows[NB_PARTICLE] : plan->n;
+		nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * n * plan->n);
+		plan->n = n;
+		plan->tree = 0;
+		plan->level = -1;
+		plan->acc = 1;
+		plan->pot = opt->potential;
+		return;
+	}
 	const enum method method = nb_force_method(opt, plan->tree, plan->level >= 0);
 	const enum nb_precision precision = nb_force_precision(opt, method);
 	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
