@@ -53,6 +53,7 @@ unit() {
 @test "a tool that makes frames in memory" { unit filter/make; }
 @test "direct sum and near field" { unit gravity/gravity; }
 @test "softenings of single bodies, and splines" { unit gravity/soften; }
+@test "the field at points" { unit gravity/points; }
 @test "fast multipole method" { unit fmm/fmm; }
 @test "fields of potentials" { unit field/field; }
 @test "Morton keys" { unit order/morton; }
@@ -90,6 +91,8 @@ unit() {
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
+# bats test_tags=gpu
+@test "the field at points on the GPU" { unit gravity/points_cuda; }
 # bats test_tags=gpu
 @test "fast multipole method on the GPU" { unit fmm/device; }
 # bats test_tags=gpu

@@ -27,4 +27,28 @@ NB_GRAVITY_UNITS(plain)
 NB_GRAVITY_UNITS(avx2)
 NB_GRAVITY_UNITS(avx512)
 
+/* ---- the field at points ---- */
+
+enum {
+	NB_POINTS_TARGETS = 64, /* of a unit of work */
+	NB_POINTS_TILE = 480,	/* sources that stay in the first-level cache */
+	NB_POINTS_SUMS = 5	/* acc, pot, strength */
+};
+
+struct nb_points_job {
+	struct nb_gravity_plan plan;
+	const struct nb_gravity_points *points;
+	size_t parts, part; /* number of parts of the sources, and bodies in each but the last */
+	double *sum;	    /* parts x points->n x NB_POINTS_SUMS, scaled */
+};
+
+/* nb_gravity_plan of bodies that act on points too. */
+NB_MUST_CHECK int nb_gravity_plan_points(
+	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_plan *plan);
+
+/* What part of the sources does to targets block NB_POINTS_TARGETS ... */
+void nb_points_unit_plain(const struct nb_points_job *job, size_t block, size_t part);
+void nb_points_unit_avx2(const struct nb_points_job *job, size_t block, size_t part);
+void nb_points_unit_avx512(const struct nb_points_job *job, size_t block, size_t part);
+
 #endif

@@ -121,18 +121,29 @@ void nb_gravity_soft(const struct nb_gravity *g, size_t first, size_t n, double 
 	}
 }
 
-int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+int nb_gravity_plan_points(
+	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_plan *plan)
 {
-	double eps = 0;
+	double eps = 0, point_eps = 0;
 	*plan = (struct nb_gravity_plan){.g = g, .law = nb_pair_law_of(g)};
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || (g->jerk && !g->vel))
 		return NB_EINVAL;
 	if (g->n == 0)
 		return NB_OK;
-	const int status = nb_gravity_largest_eps(g, &eps);
+	int status = nb_gravity_largest_eps(g, &eps);
+	if (!status && points->eps) {
+		const struct nb_gravity own = {.n = points->n, .body_eps = points->eps};
+		status = nb_gravity_largest_eps(&own, &point_eps);
+	}
 	if (status)
 		return status;
-	const struct survey s = survey(g);
+	struct survey s = survey(g);
+	for (size_t k = 0; k < 3 * points->n && points->pos; k++) {
+		const double x = points->pos[k];
+		s.low[k % 3] = lesser(x, s.low[k % 3]);
+		s.high[k % 3] = greater(x, s.high[k % 3]);
+		s.bad += x - x;
+	}
 	const double x0 = s.low[0], y0 = s.low[1], z0 = s.low[2], x1 = s.high[0], y1 = s.high[1], z1 = s.high[2];
 	if (s.bad != 0) /* NaN */
 		return NB_ENONFINITE;
@@ -141,12 +152,18 @@ int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
 	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
 	const double extent = fmax(side, 0x1p-60 * far);
-	plan->scale = nb_pair_scale_of(fmax(extent, eps), s.mass, s.speed, g->G);
+	plan->scale = nb_pair_scale_of(fmax(extent, fmax(eps, point_eps)), s.mass, s.speed, g->G);
 	plan->eps = g->eps * plan->scale.length;
 	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
 	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;
 	plan->middle[2] = (0.5 * z0 + 0.5 * z1) * plan->scale.length;
 	return NB_OK;
+}
+
+int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+{
+	const struct nb_gravity_points none = {.n = 0};
+	return nb_gravity_plan_points(g, &none, plan);
 }
 
 void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n)

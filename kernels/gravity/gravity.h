@@ -96,5 +96,6 @@ NB_MUST_CHECK int nb_gravity_near_cuda(
 
 #include "kernels/gravity/kernels_cuda.h"
 #include "kernels/gravity/plan.h"
+#include "kernels/gravity/points.h"
 
 #endif

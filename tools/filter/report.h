@@ -17,7 +17,7 @@ enum nb_report_format { NB_REPORT_TABLE, NB_REPORT_TSV, NB_REPORT_JSON };
 /* The same as words, for an option: NB_CHOICE(struct x, report.format), .arg = NB_REPORT_FORMATS */
 #define NB_REPORT_FORMATS "table|tsv|json"
 
-enum { NB_REPORT_VALUES = 64 };
+enum { NB_REPORT_VALUES = 80 };
 
 struct nb_report {
 	int format;	 /* enum nb_report_format */

@@ -2,7 +2,6 @@
 #include "tools/nb-force/force.h"
 
 #include "common/timer.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
 
@@ -26,6 +25,10 @@ static const struct nb_option options[] = {
 		.help = "opening angle of the tree; 0 opens every cell"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
 		.help = "tolerance of --mac acceleration"},
+	{0, "at", NB_TEXT(struct force, at_path), .arg = "FILE",
+		.help = "compute the field at the positions of the stream in FILE, and write that"},
+	{0, "audit", NB_INT(struct force, audit), .min = 0, .max = 1000000000, .arg = "N", .fallback = "0: none",
+		.help = "measure the errors of N bodies of each frame by direct sums"},
 	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's value, else 1",
 		.help = "gravitational constant"},
 	{0, "jerk", NB_FLAG(struct force, jerk), .help = "add field jerk, the time derivative of acc"},
@@ -55,7 +58,14 @@ static void check(struct nb_run *run, void *self)
 			nb_method_name[opt->method]);
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
+	nb_force_at_check(run, opt);
 	run->own_backend = opt->kernel_text != NULL;
+}
+
+static void clear(void *self)
+{
+	nb_force_audit_clear(self);
+	nb_force_at_clear(self);
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -63,78 +73,13 @@ static void begin(struct nb_run *run, void *self)
 	struct force *opt = self;
 	if (opt->kernel_text)
 		nb_force_choose_kernel(run, opt);
+	nb_force_at_begin(run, opt);
 }
 
-/* For a frame with or without a tree, and boxes. */
-static enum method choose_method(const struct force *opt, int tree, int boxes)
+static void end(struct nb_run *run, void *self)
 {
-	if (opt->kernel)
-		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
-	if (opt->method != METHOD_AUTO)
-		return (enum method)opt->method;
-	if (tree || opt->theta_given || opt->mac_given)
-		return METHOD_TREE;
-	return boxes ? METHOD_NEAR : METHOD_DIRECT;
-}
-
-static enum nb_precision choose_precision(const struct force *opt, enum method method)
-{
-	if (opt->precision != PRECISION_AUTO)
-		return (enum nb_precision)opt->precision;
-	if (opt->kernel)
-		return nb_paper_precision(opt->kernel);
-	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
-}
-
-/* ---- what it costs ------------------------------------------------------------------------------ */
-
-/* Pairs of all bodies, or of those in a box and its neighbours. */
-static double pairs(const struct nb_plan *plan, enum method method)
-{
-	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
-	return plan->n * plan->n * (method != METHOD_DIRECT && around < boxes ? around / boxes : 1);
-}
-
-static int choose_order(const struct force *opt, int dim)
-{
-	return opt->order_given ? opt->order : dim == 2 ? NB_FMM_ORDER_2D : NB_FMM_ORDER_3D;
-}
-
-/* Multiply-adds of the far field: of pairs of boxes, at all levels, and of bodies. */
-static double terms(const struct force *opt, const struct nb_plan *plan)
-{
-	const double boxes = ldexp(1, plan->dim * plan->level), children = plan->dim == 2 ? 4 : 8;
-	const double each = nb_fmm_terms(plan->dim, choose_order(opt, plan->dim));
-	return plan->level < 2 ? 0 : fmin(boxes, plan->n) * children / (children - 1) * each + plan->n * sqrt(each);
-}
-
-static void work(struct nb_run *run, void *self, struct nb_plan *plan)
-{
-	static const enum nb_work direct[] = {
-		[NB_F32] = NB_WORK_DIRECT_F32, [NB_MIXED] = NB_WORK_DIRECT_MIXED, [NB_F64] = NB_WORK_DIRECT_F64};
-	static const enum nb_work walk[] = {
-		[NB_F32] = NB_WORK_WALK_F32, [NB_MIXED] = NB_WORK_WALK_MIXED, [NB_F64] = NB_WORK_WALK_F64};
-	const struct force *opt = self;
-	const enum method method = choose_method(opt, plan->tree, plan->level >= 0);
-	const enum nb_precision precision = choose_precision(opt, method);
-	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
-	const int none = nb_given(run, &opt->G) && opt->G == 0;
-	if (method == METHOD_TREE && !none) {
-		const double bodies = nb_cost_angle(opt->theta, plan->n);
-		if (opt->mac == NB_MAC_ACCELERATION) { /* after a walk for nothing but accelerations */
-			nb_plan_add(plan, walk[precision], plan->n * bodies);
-			nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_alpha(opt->alpha, plan->n));
-		} else {
-			nb_plan_add(plan, walk[precision], plan->n * outputs * bodies);
-		}
-	} else if (!none) {
-		nb_plan_add(plan, direct[precision], outputs * pairs(plan, method));
-		if (method == METHOD_FMM)
-			nb_plan_add(plan, precision == NB_F64 ? NB_WORK_TERM_F64 : NB_WORK_TERM_F32, terms(opt, plan));
-	}
-	plan->row += plan->acc ? 0 : 3 * sizeof(double);
-	plan->acc = 1;
-	plan->pot = opt->potential;
+	(void)run;
+	nb_force_at_end(self);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------ */
@@ -180,7 +125,7 @@ static struct nb_fmm require_fmm(
 	const struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g)
 {
 	const struct nb_keys keys = nb_require_keys(frame, run->backend, "boxes", NB_BEFORE_BOXES);
-	struct nb_fmm fmm = {.dim = keys.dim, .order = choose_order(opt, keys.dim), .cube = keys.cube};
+	struct nb_fmm fmm = {.dim = keys.dim, .order = nb_force_order(opt, keys.dim), .cube = keys.cube};
 	size_t bad;
 	if (fmm.dim == 3 && fmm.order > NB_FMM_MAX_ORDER_3D)
 		nb_die(NB_EXIT_FAILED, "option '--order' is %d for frame %" PRIu64 " (limit %d in 3-D, %d in 2-D)",
@@ -242,6 +187,14 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
 
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
+{
+	const double G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
+	if (!(G >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", G, frame->number);
+	return G;
+}
+
 /* What to compute: the law, and columns of the frame. */
 static struct nb_gravity describe(
 	struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame)
@@ -252,12 +205,10 @@ static struct nb_gravity describe(
 	char what[64];
 	snprintf(what, sizeof what, "%s %s", opt->kernel ? "kernel" : "method",
 		opt->kernel ? opt->kernel->name : nb_method_name[method]);
-	g.G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
-	if (!(g.G >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", g.G, frame->number);
+	g.G = nb_force_constant(run, opt, frame);
 	if (opt->kernel && opt->kernel->traits & NB_PAPER_PLANE)
 		nb_force_require_plane(run, what, frame);
-	g.precision = choose_precision(opt, method);
+	g.precision = nb_force_precision(opt, method);
 	/* columns are added before pointers into the frame are taken */
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
@@ -280,8 +231,7 @@ static struct nb_gravity describe(
 	return g;
 }
 
-/* Finite bodies may have a result that is not.  column NULL: it was not asked for. */
-static void require_in_range(
+void nb_force_require_in_range(
 	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what)
 {
 	if (!column)
@@ -298,14 +248,20 @@ static void require_in_range(
 
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 {
-	const struct force *opt = self;
+	struct force *opt = self;
 	const struct nb_backend *backend = run->backend;
-	const enum method method = choose_method(
+	char errors[NB_FORCE_ERRORS];
+	const enum method method = nb_force_method(
 		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
 	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
 	struct nb_gravity_count count = {0, 0, 0, 0};
 
+	if (opt->at_path) {
+		nb_force_at(run, opt, frame);
+		return;
+	}
 	nb_require_valid(frame);
+	nb_force_audit_check(opt, method, frame);
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
 	/* counting, and waiting for the device, is for who wants to read of it */
@@ -321,13 +277,14 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,
 			frame->number, nb_backend_error(backend, status));
 	const double seconds = nb_now() - start;
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_ACC), "an acceleration");
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_POT), "a potential");
-	require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
-	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
-		   ", cell-cell %" PRIu64,
-		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l);
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_ACC), "an acceleration");
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_POT), "a potential");
+	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
 	nb_force_note_law(run, opt, frame, &g);
+	nb_force_audit(run, opt, frame, &g, errors);
+	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
+		   ", cell-cell %" PRIu64 "%s",
+		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l, errors);
 }
 
 const struct nb_tool nb_tool_force = {
@@ -346,5 +303,7 @@ const struct nb_tool nb_tool_force = {
 	.check = check,
 	.begin = begin,
 	.frame = force,
-	.work = work,
+	.work = nb_force_work,
+	.end = end,
+	.clear = clear,
 };

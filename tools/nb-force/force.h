@@ -4,6 +4,7 @@
 
 #include "kernels/papers/papers.h"
 #include "tools/filter/filter.h"
+#include "tools/filter/source.h"
 
 enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM };
 extern const char *const nb_method_name[];
@@ -15,11 +16,65 @@ struct force {
 	int potential, jerk, kernel_of_softening;
 	double softening, theta, alpha, G;
 	int theta_given, mac_given, order_given;
+	int audit; /* bodies */
+	struct {
+		const struct nb_space *space;
+		void *there[4]; /* while a frame is audited: in space ... */
+		size_t nthere;
+		void *here[5]; /* ... and on the host */
+		size_t nhere;
+	} scratch;
+
+	const char *at_path; /* --at */
+	struct {
+		struct nb_source source;
+		struct nb_frame now, next, out; /* points, those after them, and with forces */
+		int several, more;		/* the file has several frames; next is one */
+		uint64_t count;			/* frames of sources so far */
+	} at;
 
 	const char *kernel_text; /* --kernel */
 	const struct nb_paper_kernel *kernel;
 	int kernel_parameter[NB_PAPER_PARAMETERS];
 };
+
+/* ---- what to do (work.c) ---- */
+
+/* For a frame with or without a tree, and boxes. */
+enum method nb_force_method(const struct force *opt, int tree, int boxes);
+enum nb_precision nb_force_precision(const struct force *opt, enum method method);
+/* Of fmm. */
+int nb_force_order(const struct force *opt, int dim);
+void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
+
+/* ---- measured errors (audit.c) ---- */
+
+enum { NB_FORCE_ERRORS = 120 };
+/* A method whose forces are not those of all bodies cannot be audited: ends the tool. */
+void nb_force_audit_check(const struct force *opt, enum method method, const struct nb_frame *frame);
+/* Compares accelerations of some bodies with direct sums: the attributes of the frame, and text for people; drops those
+ * of earlier forces.  text is "" without --audit. */
+void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
+	char text[NB_FORCE_ERRORS]);
+void nb_force_audit_clear(struct force *opt);
+
+/* ---- forces at points (points.c) ---- */
+
+/* What contradicts --at ends the tool. */
+void nb_force_at_check(struct nb_run *run, const struct force *opt);
+void nb_force_at_begin(struct nb_run *run, struct force *opt);
+/* Makes a frame of sources the frame of the points, with the field there. */
+void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame);
+/* Points that no sources have come for are an error. */
+void nb_force_at_end(const struct force *opt);
+void nb_force_at_clear(struct force *opt);
+
+/* ---- a frame (force.c) ---- */
+
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+/* Finite bodies may have a result that is not: ends the tool.  column NULL: it was not asked for. */
+void nb_force_require_in_range(
+	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what);
 
 /* ---- kernels of the papers (kernels.c) ---- */
 

@@ -159,6 +159,22 @@ static double first_energy(struct stats *self, const struct nb_frame *frame, dou
 	return nb_require_attribute(frame, "etot0", self->measure.first_etot);
 }
 
+/* What nb-force --audit measured, in every line if it is in the first. */
+static void add_errors(struct stats *self, const struct nb_frame *frame)
+{
+	static const char *const names[] = {
+		"error_p50", "error_p99", "error_p9999", "error_max", "error_rms", "error_bodies"};
+	if (self->measure.started == 1)
+		self->measure.audited = nb_frame_attribute(frame, "error_p99") != NULL;
+	for (size_t k = 0; k < sizeof names / sizeof *names && self->measure.audited; k++) {
+		const double x = nb_require_attribute(frame, names[k], NAN);
+		if (strcmp(names[k], "error_p99") == 0)
+			nb_report_real(&self->report, names[k], x);
+		else
+			nb_report_detail(&self->report, names[k], x);
+	}
+}
+
 static void measure_group(struct nb_run *run, struct stats *self, const struct group *group,
 	const struct nb_frame *frame, const struct frame_measures *common)
 {
@@ -191,6 +207,8 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	add_vector(report, com, m.com);
 	add_radii(self, report, radius);
 	nb_report_detail(report, "vmax", m.speed_max);
+	if (!parted)
+		add_errors(self, frame);
 	if (self->shape_given)
 		add_shape(run, self, group, frame, common->centre.pos);
 	if (self->bound)

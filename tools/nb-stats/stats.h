@@ -82,7 +82,8 @@ struct stats {
 	struct {
 		size_t nradius;
 		double percent[MAX_RADII], fraction[MAX_RADII];
-		int started; /* a frame has been measured */
+		int started; /* frames that have been measured */
+		int audited; /* the first one has errors */
 		double first_etot;
 		int warned_of_epot, warned_of_velocities, warned_of_shape;
 		unsigned char *bound_bodies;

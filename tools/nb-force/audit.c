@@ -1,0 +1,161 @@
+/* nb-force --audit: the errors of the accelerations of some bodies, measured by direct sums in f64. */
+#include "common/mem.h"
+#include "kernels/order/order.h"
+#include "tools/filter/require.h"
+#include "tools/nb-force/force.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- memory, which a failure may leave ---------------------------------------------------------- */
+
+static void *here(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
+{
+	void *memory = nb_alloc(count, size);
+	if (!memory)
+		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+	return opt->scratch.here[opt->scratch.nhere++] = memory;
+}
+
+static void *there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
+{
+	const struct nb_space *space = opt->scratch.space;
+	void *memory = count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL;
+	if (!memory)
+		nb_out_of_memory(frame);
+	return opt->scratch.there[opt->scratch.nthere++] = memory;
+}
+
+static double *fetch(struct force *opt, const struct nb_frame *frame, const double *from, size_t count)
+{
+	const struct nb_space *space = opt->scratch.space;
+	double *to = here(opt, frame, count, sizeof *to);
+	if (space->to_host(space, to, from, count * sizeof *to))
+		nb_out_of_memory(frame);
+	return to;
+}
+
+void nb_force_audit_clear(struct force *opt)
+{
+	const struct nb_space *space = opt->scratch.space;
+	while (opt->scratch.nthere > 0)
+		space->release(space, opt->scratch.there[--opt->scratch.nthere]);
+	while (opt->scratch.nhere > 0)
+		nb_free(opt->scratch.here[--opt->scratch.nhere]);
+}
+
+/* ---- which bodies ------------------------------------------------------------------------------- */
+
+/* Of each of count equal pieces of the rows one, by the hash of the state, the number of rows and the piece: the same
+ * on every run, also in one that goes on from a frame of another. */
+static void choose(const struct nb_frame *frame, size_t n, size_t count, uint32_t *row)
+{
+	const double step = nb_require_attribute(frame, "step", (double)frame->number);
+	const uint64_t state = step >= 0 && step < 0x1p63 ? (uint64_t)step : 0;
+	const uint64_t seed = nb_id_hash(nb_id_hash(state + 1) ^ n);
+	for (size_t k = 0; k < count; k++) {
+		/* count and n are below 2^32 */
+		const uint64_t first = (uint64_t)k * n / count, end = (uint64_t)(k + 1) * n / count;
+		row[k] = (uint32_t)(first + ((nb_id_hash(seed + k + 1) >> 32) * (end - first) >> 32));
+	}
+}
+
+/* ---- errors ------------------------------------------------------------------------------------- */
+
+struct errors {
+	double p50, p99, p9999, max, rms;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* As numpy.percentile has it. */
+static double percentile(size_t n, const double *sorted, double p)
+{
+	const double at = p * (double)(n - 1);
+	const size_t k = (size_t)at;
+	return k + 1 < n ? sorted[k] + (at - (double)k) * (sorted[k + 1] - sorted[k]) : sorted[n - 1];
+}
+
+/* error: room for n numbers.  Squares are those of numbers near 1, whatever the units. */
+static struct errors measure(size_t n, const double *acc, const double *exact, const double *strength, double *error)
+{
+	double largest = 0, wrong = 0, size = 0;
+	for (size_t k = 0; k < n; k++)
+		largest = fmax(largest, strength[k]);
+	for (size_t k = 0; k < n; k++) {
+		double own = 0;
+		for (size_t d = 3 * k; d < 3 * k + 3; d++) {
+			const double da = acc[d] - exact[d], e = da == 0 ? 0 : da / strength[k];
+			own += e * e;
+			wrong += largest > 0 ? da / largest * (da / largest) : 0;
+			size += largest > 0 ? exact[d] / largest * (exact[d] / largest) : 0;
+		}
+		error[k] = sqrt(own);
+	}
+	qsort(error, n, sizeof *error, by_value);
+	return (struct errors){percentile(n, error, 0.5), percentile(n, error, 0.99), percentile(n, error, 0.9999),
+		error[n - 1], wrong == 0 ? 0 : sqrt(wrong / size)};
+}
+
+static void note(struct nb_frame *frame, const struct errors *e, size_t count)
+{
+	nb_set_attribute_f64(frame, "error_p50", e->p50);
+	nb_set_attribute_f64(frame, "error_p99", e->p99);
+	nb_set_attribute_f64(frame, "error_p9999", e->p9999);
+	nb_set_attribute_f64(frame, "error_max", e->max);
+	nb_set_attribute_f64(frame, "error_rms", e->rms);
+	nb_set_attribute_f64(frame, "error_bodies", (double)count);
+	nb_set_attribute(frame, "error_measure", "strength");
+}
+
+/* ---- a frame ------------------------------------------------------------------------------------ */
+
+void nb_force_audit_check(const struct force *opt, enum method method, const struct nb_frame *frame)
+{
+	if (opt->audit && method == METHOD_NEAR)
+		nb_die(NB_EXIT_FAILED,
+			"option '--audit' compares with the field of all bodies, and %s %s of frame %" PRIu64
+			" sums over adjacent boxes only (want -m direct, tree or fmm)",
+			opt->kernel ? "kernel" : "method", opt->kernel ? opt->kernel->name : "near", frame->number);
+}
+
+void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
+	char text[NB_FORCE_ERRORS])
+{
+	const struct nb_backend *backend = run->backend;
+	const size_t count = g->n < (size_t)opt->audit ? g->n : (size_t)opt->audit;
+	*text = '\0';
+	nb_drop_errors(frame);
+	if (count == 0)
+		return;
+	if (g->n > UINT32_MAX)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit of '--audit': %" PRIu32 ")",
+			frame->number, g->n, UINT32_MAX);
+	const struct nb_space *space = opt->scratch.space = backend->space;
+	uint32_t *row = here(opt, frame, count, sizeof *row);
+	uint32_t *target = there(opt, frame, count, sizeof *target);
+	choose(frame, g->n, count, row);
+	if (space->from_host(space, target, row, count * sizeof *row))
+		nb_out_of_memory(frame);
+	double *exact = there(opt, frame, count, 3 * sizeof *exact);
+	double *strength = there(opt, frame, count, sizeof *strength);
+	double *acc = there(opt, frame, count, 3 * sizeof *acc);
+	const struct nb_gravity_points points = {.n = count, .target = target, .acc = exact, .strength = strength};
+	nb_require_done(run, backend->gravity_points(g, &points), "direct sums of", frame);
+	nb_require_done(run,
+		backend->permute(count, target, 3 * sizeof *acc, nb_require_f64(frame, NB_ACC, space), acc),
+		"accelerations of", frame);
+	const double *host_strength = fetch(opt, frame, strength, count);
+	const struct errors e = measure(count, fetch(opt, frame, acc, 3 * count), fetch(opt, frame, exact, 3 * count),
+		host_strength, here(opt, frame, count, sizeof(double)));
+	nb_force_audit_clear(opt);
+	note(frame, &e, count);
+	snprintf(text, NB_FORCE_ERRORS, ", errors of %zu bodies: p50 %.3g, p99 %.3g, largest %.3g", count, e.p50, e.p99,
+		e.max);
+}
