@@ -62,8 +62,10 @@ order_of() {
 	for integrator in $(integrators); do
 		order=$(order_of "$integrator")
 		[ -n "$order" ] || { echo "nb-step(1) does not give the order of $integrator"; return 1; }
-		for k in 100 200 400; do
-			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k $k --every 0 './filter spring' \
+		ks='100 200 400'
+		[ "$order" -lt 4 ] || ks='8 16 32' # errors above those of rounding
+		for k in $ks; do
+			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 './filter spring' \
 				<five.nb | first_x
 		done | awk -v want="$want" -v order="$order" -v name="$integrator" '
 			{ e = $1 - want; if (e < 0) e = -e; error[NR] = e }
@@ -113,7 +115,7 @@ order_of() {
 }
 
 @test "both forms give the same bytes" {
-	for i in $(integrators) leapfrog:--potential; do
+	for i in $(one_force) leapfrog:--potential; do
 		integrator=${i%:*} more=${i#"$integrator"}
 		more=${more#:} more=${more:-$(jerk_for "$integrator")}
 		f="nb-force --no-history -e 0.1 $more"
@@ -281,6 +283,8 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 		for integrator in $(integrators); do
 			nb-step -d 0.01 -k 3 --every 0 --integrator "$integrator" './filter spring' <n$n.nb >out.nb
 			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+		done
+		for integrator in $(one_force); do
 			nb-force --jerk -e 0.1 <n$n.nb | nb-step -d 0.01 --integrator "$integrator" >out.nb
 			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
 		done
