@@ -92,6 +92,9 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	$s './filter reverse' <soft.nb >back.nb
 	for f in tag x vy level; do cmp <(field $f <straight.nb) <(field $f <back.nb); done
 	[ "$(field level <straight.nb | cut -d' ' -f2 | sort -u | wc -l)" -ge 3 ]
+	# those that were sent alone are where they were: the order is that of the other bodies, reversed or not
+	mutate show id <back.nb >ids
+	[ "$(cat ids)" = "$(mutate show id <soft.nb)" ] || [ "$(cat ids)" = "$(mutate show id <soft.nb | tac)" ]
 	$s './filter label' <soft.nb >labelled.nb
 	cmp <(field vy <straight.nb) <(field vy <labelled.nb)
 }
