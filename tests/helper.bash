@@ -15,6 +15,7 @@
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step
+#   one_force                               those that make a step with one force, so without a force pipeline, too
 #   jerk_for INTEGRATOR                     --jerk if it needs that of nb-force
 
 bats_require_minimum_version 1.5.0
@@ -81,6 +82,15 @@ equals() {
 }
 
 integrators() { nb-step --help | sed -n 's/.*--integrator \([a-z0-9_|]*\).*/\1/p' | tr '|' '\n'; }
+
+one_force() {
+	local integrator
+	nb-gen kepler | nb-force --jerk >"$BATS_TEST_TMPDIR/one_force.nb"
+	for integrator in $(integrators); do
+		nb-step -d 0.1 --integrator "$integrator" <"$BATS_TEST_TMPDIR/one_force.nb" >/dev/null 2>&1 || continue
+		echo "$integrator"
+	done
+}
 
 jerk_for() {
 	local message

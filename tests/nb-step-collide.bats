@@ -137,7 +137,7 @@ sums() {
 	done
 	nb-step --no-history -d 1.75 --every 0 --collide bounce "$FREE" <bodies.nb >default.nb
 	nb-step --no-history -d 1.75 --every 0 --collide elastic "$FREE" <bodies.nb | cmp - default.nb
-	for integrator in $(integrators); do
+	for integrator in $(one_force); do
 		nb-step -d 0.02 -k 10 --every 0 --integrator "$integrator" --collide bounce --restitution 0.5 \
 			"$FREE $(jerk_for "$integrator")" <cloud.nb | shown radius pos vel >free
 		[ "$integrator" != leapfrog ] || cp free free.leapfrog
@@ -189,7 +189,7 @@ sums() {
 
 @test "collisions conserve momentum and energy, mergers mass, momentum, centre of mass and volume" {
 	sums <cloud.nb >before
-	for integrator in $(integrators); do
+	for integrator in $(one_force); do
 		for mode in elastic merge; do
 			nb-step -v -d 0.02 -k 20 --every 0 --integrator "$integrator" --collide $mode "$FREE $(jerk_for "$integrator")" \
 				<cloud.nb 2>said >after.nb
@@ -217,7 +217,7 @@ sums() {
 
 @test "the integrators agree where there is no force, and with it to their order" {
 	for mode in elastic merge; do
-		for integrator in $(integrators); do
+		for integrator in $(one_force); do
 			nb-step -d 0.02 -k 10 --every 0 --integrator "$integrator" --collide $mode "$FREE $(jerk_for "$integrator")" <cloud.nb |
 				shown mass radius pos vel >free
 			[ "$integrator" != leapfrog ] || cp free free.leapfrog
@@ -271,7 +271,7 @@ sums() {
 
 @test "both forms give the same bytes, and so does a run that is stopped and resumed" {
 	for mode in elastic merge; do
-		for integrator in $(integrators); do
+		for integrator in $(one_force); do
 			f="nb-force --no-history -e 0.1 $(jerk_for "$integrator")"
 			s="nb-step --no-history --integrator $integrator -d 0.05 --collide $mode"
 			$s -k 3 --every 0 "$f" <cloud.nb >one.nb

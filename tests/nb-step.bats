@@ -62,8 +62,10 @@ order_of() {
 	for integrator in $(integrators); do
 		order=$(order_of "$integrator")
 		[ -n "$order" ] || { echo "nb-step(1) does not give the order of $integrator"; return 1; }
-		for k in 100 200 400; do
-			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k $k --every 0 './filter spring' \
+		ks='100 200 400'
+		[ "$order" -lt 4 ] || ks='8 16 32' # errors above those of rounding
+		for k in $ks; do
+			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 './filter spring' \
 				<five.nb | first_x
 		done | awk -v want="$want" -v order="$order" -v name="$integrator" '
 			{ e = $1 - want; if (e < 0) e = -e; error[NR] = e }
@@ -74,6 +76,44 @@ order_of() {
 					if (!(measured > order - 0.1 && measured < order + 0.1)) exit 1
 				}
 			}'
+	done
+}
+
+@test "the integrators of fourth order have it for an orbit and for a cluster" {
+	# place INPUT STEPS: where the bodies are in the end
+	place() { nb-convert -q --no-comments --to csv | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print $(c["x"]), $(c["y"]), $(c["z"]) }'; }
+	nb-gen kepler --no-history >orbit.nb
+	nb-gen plummer -n 20 -s 7 --no-history >cluster.nb
+	place <orbit.nb >orbit.want # after one period
+	nb-step --integrator chin -d 0.0009765625 --until 1 --every 0 'nb-force -e 0.2' <cluster.nb | place >cluster.want
+	for integrator in yoshida chin; do
+		for k in 64 128 256; do
+			nb-step --integrator $integrator -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
+				-k $((4 * k)) --every 0 nb-force <orbit.nb | place | paste orbit.want - >orbit.$k
+			nb-step --integrator $integrator -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 'nb-force -e 0.2' \
+				<cluster.nb | place | paste cluster.want - >cluster.$k
+		done
+		for what in orbit cluster; do
+			for k in 64 128 256; do
+				awk '{ for (j = 1; j < 4; j++) s += ($j - $(j + 3)) ^ 2 } END { print sqrt(s) }' $what.$k
+			done | awk -v name="$integrator, $what" '{ e[NR] = $1 } END {
+				for (i = 1; i < 3; i++) {
+					order = log(e[i] / e[i + 1]) / log(2)
+					print name, e[i], "order", order
+					if (!(order > 3.8 && order < 4.2)) exit 1
+				}
+			}'
+		done
+	done
+}
+
+@test "integrators with several forces in a step need the pipeline, and points" {
+	for i in yoshida chin; do
+		fails_with 2 'needs several forces in a step (give the force pipeline as operand)' "nb-step -d 0.1 --integrator $i <five.nb"
+		fails_with 2 "'--collide' needs an integrator with one force" "nb-step -d 0.1 --integrator $i --collide merge nb-force <five.nb"
+		fails_with 2 "'--send-velocities' needs an integrator with one force" \
+			"nb-step -d 0.1 --integrator $i --send-velocities nb-force <five.nb"
 	done
 }
 
@@ -113,7 +153,7 @@ order_of() {
 }
 
 @test "both forms give the same bytes" {
-	for i in $(integrators) leapfrog:--potential; do
+	for i in $(one_force) leapfrog:--potential; do
 		integrator=${i%:*} more=${i#"$integrator"}
 		more=${more#:} more=${more:-$(jerk_for "$integrator")}
 		f="nb-force --no-history -e 0.1 $more"
@@ -281,6 +321,8 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 		for integrator in $(integrators); do
 			nb-step -d 0.01 -k 3 --every 0 --integrator "$integrator" './filter spring' <n$n.nb >out.nb
 			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+		done
+		for integrator in $(one_force); do
 			nb-force --jerk -e 0.1 <n$n.nb | nb-step -d 0.01 --integrator "$integrator" >out.nb
 			[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
 		done

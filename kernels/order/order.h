@@ -49,6 +49,8 @@ void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim,
 
 /* dst row k = src row perm[k]; rows of rowsize bytes, any rowsize > 0; dst and src do not overlap. */
 NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+/* The reverse: dst row row[k] = src row k, k < n, no two row[k] the same; the other rows of dst stay as they are. */
+NB_MUST_CHECK int nb_scatter_cpu(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst);
 
 /* *current = 1 if key is ascending and is the Morton key of each position in the cube, i.e. nothing moved since the
  * sort, else 0. */
@@ -65,6 +67,7 @@ NB_MUST_CHECK int nb_morton_keys_cuda(size_t n, const double *pos, int dim, cons
 NB_MUST_CHECK int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm);
 NB_MUST_CHECK int nb_sort_deep_cuda(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
 NB_MUST_CHECK int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
+NB_MUST_CHECK int nb_scatter_cuda(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst);
 /* These wait for the device. */
 NB_MUST_CHECK int nb_keys_current_cuda(
 	size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);

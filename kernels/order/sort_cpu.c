@@ -170,3 +170,15 @@ int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *s
 	}
 	return NB_OK;
 }
+
+int nb_scatter_cpu(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst)
+{
+	if (rowsize == 0)
+		return NB_EINVAL;
+	const char *from = src;
+	char *to = dst;
+#pragma omp parallel for schedule(static) if (n > SMALL)
+	for (size_t k = 0; k < n; k++)
+		memcpy(to + (size_t)row[k] * rowsize, from + k * rowsize, rowsize);
+	return NB_OK;
+}

@@ -4,7 +4,7 @@
  *           atomicMax does the rest, in any order the same), and the first body that is not finite into a seventh.
  * keys      A thread per body; kernels/order/morton.h, the same key as on the CPU.
  * sort      CUB's radix sort ("onesweep": Adinets & Merrill 2022, arXiv:2206.01784), stable, 8 bits a pass.
- * permute   A thread per word of the row, words as large as the row size and both addresses allow. */
+ * permute, scatter   A thread per word of the row, words as large as the row size and both addresses allow. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -235,6 +235,44 @@ int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *
 	if (aligned % 4 == 0)
 		return permute<uint32_t>(n, perm, rowsize, src, dst);
 	return permute<uint8_t>(n, perm, rowsize, src, dst);
+}
+
+/* Rows of `words` words to where they belong. */
+template <class word>
+static __global__ void __launch_bounds__(THREADS)
+	scatter_kernel(size_t n, const uint32_t *row, unsigned words, const word *src, word *dst)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	const size_t k = i / words;
+	if (k < n)
+		dst[(size_t)row[k] * words + (i - k * words)] = src[i];
+}
+
+template <class word> static int scatter(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst)
+{
+	const size_t words = rowsize / sizeof(word);
+	if (words > SIZE_MAX / n || words * n > (size_t)INT_MAX * THREADS || words > UINT_MAX)
+		return NB_ELIMIT;
+	scatter_kernel<<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
+		n, row, (unsigned)words, (const word *)src, (word *)dst);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+int nb_scatter_cuda(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst)
+{
+	if (rowsize == 0)
+		return NB_EINVAL;
+	if (n > UINT32_MAX)
+		return NB_ELIMIT;
+	if (n == 0)
+		return NB_OK;
+	const size_t aligned = rowsize | (size_t)(uintptr_t)src | (size_t)(uintptr_t)dst;
+	if (aligned % 8 == 0)
+		return scatter<uint64_t>(n, row, rowsize, src, dst);
+	if (aligned % 4 == 0)
+		return scatter<uint32_t>(n, row, rowsize, src, dst);
+	return scatter<uint8_t>(n, row, rowsize, src, dst);
 }
 
 /* ---- prefix sums, short sort ----------------------------------------------------------------------- */

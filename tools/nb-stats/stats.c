@@ -14,6 +14,7 @@ static const struct mode *const modes[NMODE] = {
 	[COMPARE] = &nb_stats_compare,
 	[FIELDS] = &nb_stats_fields,
 	[HISTORY] = &nb_stats_history,
+	[LEVELS] = &nb_stats_levels,
 	[ORBITS] = &nb_stats_orbits,
 	[PROFILE] = &nb_stats_profile,
 };
@@ -43,6 +44,7 @@ static const struct nb_option options[] = {
 	{0, "history", NB_FLAG(struct stats, wanted[HISTORY]), .help = "print the commands that made the stream"},
 	{0, "lagrangian", NB_TEXT(struct stats, lagrangian), .arg = "LIST", .fallback = "10,50,90",
 		.help = "percentages of the mass for the Lagrangian radii"},
+	{0, "levels", NB_FLAG(struct stats, wanted[LEVELS]), .help = "print how many bodies made steps of each length"},
 	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N",
 		.help = "print the orbital elements of all bodies about that one"},
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
@@ -114,7 +116,7 @@ static void check(struct nb_run *run, void *self)
 	opt->mode = modes[mode];
 	if (chosen > 1)
 		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--history', "
-				      "'--orbits' and '--profile' exclude each other");
+				      "'--levels', '--orbits' and '--profile' exclude each other");
 	check_uses(run, opt, mode);
 	nb_stats_parse(opt);
 	if (!opt->mode->stream)

@@ -21,9 +21,9 @@ struct mode {
 	void (*work)(struct stats *self, struct nb_plan *plan);
 };
 
-enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, ORBITS, PROFILE, NMODE };
+enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, LEVELS, ORBITS, PROFILE, NMODE };
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,
-	nb_stats_history, nb_stats_orbits, nb_stats_profile;
+	nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile;
 
 enum epot { EPOT_AUTO, EPOT_DIRECT, EPOT_NONE };
 enum by { BY_ALL, BY_SPECIES };

@@ -5,8 +5,8 @@
 #include "kernels/backend/backend.h"
 
 /* in the order of --help */
-#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor)
-/* as words of an option, "leapfrog|euler|taylor" */
+#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin)
+/* as words of an option, "leapfrog|euler ..." */
 #define NB_INTEGRATOR_WORD(name) "|" #name
 #define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
 
@@ -18,12 +18,22 @@ struct nb_bodies {
 	const double *jerk; /* n x 3; NULL unless needed */
 };
 
+/* A kick with the force at the positions x before it, and the drift after it, as shares of dt. */
+struct nb_kick_drift {
+	double kick, drift;
+	double ahead; /* the force is a(x + ahead dt^2 a(x)) instead of a(x), which costs a second one */
+};
+
 struct nb_integrator {
 	int needs_jerk; /* beside acc, which all need */
 	/* After the step velocities lag behind positions by this share of dt: a kick with the force at the new
 	 * positions ends it, and the first act of a step is a kick of the same share. */
 	double lag;
-	/* The step of point masses but for that last kick.  Returns 0 or an enum nb_status. */
+	/* The step of point masses but for that last kick is made of these, with a force between one and the next; ...
+	 */
+	const struct nb_kick_drift *stage; /* NULL: none */
+	size_t nstage;
+	/* ... or, without them, by a function of its own.  Returns 0 or an enum nb_status. */
 	int (*advance)(const struct nb_backend *backend, const struct nb_bodies *b, double dt);
 
 	/* For solid bodies, which move on straight lines: the velocities that the drift has, and those that the step
@@ -37,5 +47,7 @@ NB_INTEGRATORS(NB_INTEGRATOR_DECLARE)
 #undef NB_INTEGRATOR_DECLARE
 
 const struct nb_integrator *nb_integrator(size_t k); /* number k of NB_INTEGRATORS */
+/* How many forces a step needs. */
+size_t nb_integrator_forces(const struct nb_integrator *integrator);
 
 #endif

@@ -169,6 +169,20 @@ static int came_back_moved(struct step *s, const struct sent *sent)
 	return moves;
 }
 
+/* What else stayed here, in the order of row. */
+static void sort_aside(struct step *s, struct nb_column *row)
+{
+	for (size_t c = 0; s->aside && c < s->aside->ncolumn; c++) {
+		const char *name = s->aside->column[c].name;
+		struct nb_frame sorted;
+		nb_frame_init(&sorted);
+		sorted.rows[NB_PARTICLE] = s->sent.n;
+		permute(s, &s->aside->column[c], row, &sorted);
+		nb_frame_exchange(s->aside, name, &sorted, name);
+		nb_frame_clear(&sorted);
+	}
+}
+
 /* Puts the velocities back, in the order in which the bodies came back. */
 static void return_velocities(struct step *s, struct sent *sent)
 {
@@ -179,6 +193,7 @@ static void return_velocities(struct step *s, struct sent *sent)
 	nb_frame_drop_field(s->frame, NB_VEL); /* in case a program of the pipeline added one */
 	nb_frame_drop_attribute(s->frame, why_missing);
 	if (moved) {
+		sort_aside(s, nb_frame_find(s->frame, row_name));
 		nb_frame_init(&sorted);
 		sorted.rows[NB_PARTICLE] = sent->n;
 		permute(s, nb_frame_field(&sent->kept, NB_VEL), nb_frame_find(s->frame, row_name), &sorted);

@@ -34,9 +34,15 @@ static double shortest_fall(struct step *s)
 	return least;
 }
 
+/* Whether --eta sets the step of all bodies. */
+static int is_adaptive(const struct step *s)
+{
+	return s->eta_given && !s->levels_given;
+}
+
 double nb_step_choose_dt(struct step *s)
 {
-	if (!s->eta_given)
+	if (!is_adaptive(s))
 		return s->dt;
 	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
 	double dt = s->eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
@@ -103,11 +109,11 @@ int nb_step_plan(struct step *s, double *dt, double *exact)
 {
 	double length = fabs(nb_step_choose_dt(s));
 	*exact = NAN;
-	if (s->until_given && !(time_left(s, s->until) > (s->eta_given || s->every_time_given ? 0 : length / 2)))
+	if (s->until_given && !(time_left(s, s->until) > (is_adaptive(s) || s->every_time_given ? 0 : length / 2)))
 		return 0;
 	if (s->every_time_given) {
 		length = divide(s, next_mark(s), length, exact);
-	} else if (s->until_given && s->eta_given && time_left(s, s->until) <= length) {
+	} else if (s->until_given && is_adaptive(s) && time_left(s, s->until) <= length) {
 		length = time_left(s, s->until);
 		*exact = s->until;
 	}

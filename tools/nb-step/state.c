@@ -138,6 +138,20 @@ static void require_finite_velocities(struct step *s)
 	}
 }
 
+void nb_step_require_in_range(struct step *s, uint64_t step, double dt)
+{
+	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX)
+		nb_step_fail_backend(s);
+	if (bad < s->frame->rows[NB_PARTICLE]) {
+		nb_step_progress_clear(s);
+		nb_die(NB_EXIT_FAILED,
+			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
+			" (time step %g too large?)",
+			nb_body_id(s->frame, bad), step, dt);
+	}
+}
+
 /* ---- time --------------------------------------------------------------------------------------- */
 
 void nb_step_load(struct step *s)
@@ -163,17 +177,24 @@ void nb_step_load(struct step *s)
 			nb_frame_attribute(frame, "step"), frame->number);
 	s->step = (uint64_t)step;
 	nb_frame_drop_attribute(s->frame, "first_step");
+	if (s->levels == 1) /* those of another run */
+		nb_frame_drop_field(s->frame, NB_LEVEL);
 	nb_step_energy_load(s);
 	if (s->command)
 		s->ids = nb_step_fingerprint(s);
 }
 
-void nb_step_advance_clock(struct step *s, double dt)
+void nb_step_set_clock(struct step *s, double time, double rest, double dt)
 {
 	/* an exact sum of two (Knuth), so that any way of splitting a run gives the same times */
-	const double y = dt + s->time_rest, t = s->time + y, part = t - s->time;
-	s->time_rest = (s->time - (t - part)) + (y - part);
+	const double y = dt + rest, t = time + y, part = t - time;
+	s->time_rest = (time - (t - part)) + (y - part);
 	s->time = t;
+}
+
+void nb_step_advance_clock(struct step *s, double dt)
+{
+	nb_step_set_clock(s, s->time, s->time_rest, dt);
 	s->step++;
 }
 
@@ -203,6 +224,17 @@ void nb_step_set_attributes(struct step *s)
 		nb_frame_drop_attribute(s->frame, "pending_kick");
 	if (s->energy.known)
 		set_last(s, "etot0", s->energy.first);
+}
+
+void nb_step_finish_kick(struct step *s)
+{
+	const struct nb_space *space = s->backend->space;
+	if (s->pending == 0)
+		return;
+	double *vel = nb_step_update(s, NB_VEL, space);
+	const double *acc = nb_step_read(s, NB_ACC, space);
+	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, s->pending));
+	s->pending = 0;
 }
 
 /* ---- history ------------------------------------------------------------------------------------ */

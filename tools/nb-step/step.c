@@ -20,13 +20,16 @@ static const struct nb_option options[] = {
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
-		.help = "adaptive step: ETA sqrt(softening / largest acceleration)"},
+		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "every-time", NB_POSITIVE(struct step, every_time), .max = 1e300, .arg = "T",
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor needs jerk"},
+	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
+		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes one below ETA sqrt(softening / "
+			"acceleration)"},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
@@ -48,6 +51,7 @@ static void check(struct nb_run *run, void *self)
 	s->eta_given = nb_given(run, &s->eta);
 	s->until_given = nb_given(run, &s->until);
 	s->every_time_given = nb_given(run, &s->every_time);
+	s->levels_given = nb_given(run, &s->levels);
 	s->integrator = nb_integrator((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
 	if (s->command && nb_file_is_stream(s->command))
@@ -80,6 +84,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
 	if (every_given && s->every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
+	nb_step_stages_check(s);
+	nb_step_blocks_check(s);
 	if (s->collide == COLLIDE_XU && !s->integrator->drift)
 		nb_die(NB_EXIT_USAGE,
 			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");
@@ -90,18 +96,6 @@ static void check(struct nb_run *run, void *self)
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
-
-/* Brings the velocities to the time of the positions. */
-static void finish_kick(struct step *s)
-{
-	const struct nb_space *space = s->backend->space;
-	if (s->pending == 0)
-		return;
-	double *vel = nb_step_update(s, NB_VEL, space);
-	const double *acc = nb_step_read(s, NB_ACC, space);
-	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, s->pending));
-	s->pending = 0;
-}
 
 static void advance_points(struct step *s, double dt)
 {
@@ -121,21 +115,16 @@ static void advance_points(struct step *s, double dt)
 /* One step, short of the last kick, which needs the force at the new positions. */
 static void advance(struct step *s, double dt)
 {
-	if (s->collide == COLLIDE_NONE)
+	if (s->levels > 1)
+		nb_step_advance_blocks(s, dt);
+	else if (s->collide == COLLIDE_NONE && s->integrator->nstage)
+		nb_step_advance_stages(s, dt);
+	else if (s->collide == COLLIDE_NONE)
 		advance_points(s, dt);
 	else
 		nb_step_advance_solid(s, dt);
 	nb_step_advance_clock(s, dt);
-	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
-	if (bad == SIZE_MAX)
-		nb_step_fail_backend(s);
-	if (bad < s->frame->rows[NB_PARTICLE]) {
-		nb_step_progress_clear(s);
-		nb_die(NB_EXIT_FAILED,
-			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
-			" (time step %g too large?)",
-			nb_body_id(s->frame, bad), s->step, dt);
-	}
+	nb_step_require_in_range(s, s->step, dt);
 }
 
 /* ---- a run -------------------------------------------------------------------------------------- */
@@ -165,7 +154,7 @@ static void make_step(struct step *s, double dt, double exact)
 		s->time_rest = 0;
 	}
 	nb_step_compute_force(s);
-	finish_kick(s);
+	nb_step_finish_kick(s);
 }
 
 /* The first state of a run is never written twice: not again where it is the last of a saved stream. */
@@ -175,13 +164,14 @@ static void integrate(struct step *s)
 	int written = s->resumed && (s->every || s->every_time_given);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
+	nb_step_blocks_begin(s);
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
 	if (nb_step_missing(s))
 		nb_step_compute_force(s);
 	else
 		nb_step_require_finite(s, "step");
-	finish_kick(s);
+	nb_step_finish_kick(s);
 	nb_step_energy_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->step - s->first_step;; k++) {
@@ -220,7 +210,7 @@ static void step_once(struct step *s)
 	if (s->steps || s->pending != 0) {
 		nb_step_widen(s);
 		nb_step_require_finite(s, "frame");
-		finish_kick(s);
+		nb_step_finish_kick(s);
 		nb_step_energy_begin(s);
 		if (s->steps)
 			advance(s, nb_step_choose_dt(s));
@@ -277,6 +267,7 @@ static void end(struct nb_run *run, void *self)
 	(void)run;
 	if (s->command) {
 		nb_step_finish_force(s);
+		nb_step_blocks_report(s);
 		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force_seconds);
 	}
 	if (s->collide != COLLIDE_NONE)
@@ -290,8 +281,10 @@ static void clear(void *self)
 	nb_step_kill_force(s);
 	nb_step_forget_sent(s);
 	nb_step_free_solid(s);
+	nb_step_blocks_free(s);
 	if (s->saved >= 0)
 		close(s->saved);
+	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);
 	nb_frame_clear(&s->rows);
 }
@@ -310,7 +303,7 @@ const struct nb_tool nb_tool_step = {
 		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.size = sizeof(struct step),
-	.defaults = &(const struct step){.steps = 1, .every = 1, .restitution = 1, .saved = -1},
+	.defaults = &(const struct step){.steps = 1, .every = 1, .levels = 1, .restitution = 1, .saved = -1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,

@@ -29,12 +29,27 @@ struct energy {
 	double warned;	       /* of this error, 0: not yet */
 };
 
+/* Block time steps: the sub-frames that are open, one a level. */
+enum { NB_STEP_LEVELS = 32 };
+struct blocks {
+	struct sub {
+		struct nb_frame frame;		/* bodies with a shorter step */
+		struct nb_frame home;		/* one column: where they are in ... */
+		struct nb_frame *whole, *aside; /* ... the frame that they are of; and step.aside of that */
+	} sub[NB_STEP_LEVELS];
+	unsigned char *mark; /* of each body of the frame at work, whether it gets a shorter step */
+	double time, rest;   /* when the step of all bodies began */
+	int deepest, most;   /* level of the step that is made; of the run */
+	double sent, whole;  /* bodies through the pipeline; if all made the shortest step of each step */
+	double last, hasty;  /* steps of the last level; those that should be shorter */
+};
+
 struct step {
 	/* options */
 	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
-	int integrator_number, collide, send_velocities;
-	int dt_given, eta_given, until_given, every_time_given;
+	int integrator_number, collide, send_velocities, levels;
+	int levels_given, dt_given, eta_given, until_given, every_time_given;
 	const struct nb_integrator *integrator;
 	const char *command; /* the force pipeline, NULL: one step a frame */
 	const char *resume;  /* path of the saved stream that goes on, NULL: standard input is read */
@@ -60,6 +75,9 @@ struct step {
 		size_t n, ncolumn;
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
+	struct nb_frame here;	/* positions, while the force is that of others */
+	struct nb_frame *aside; /* columns of the bodies that stay here, too; NULL: none */
+	struct blocks blocks;
 	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
 	double *velocities;   /* of a step of solid bodies: of the drift, and at the end */
 	uint32_t *keep;	      /* rows of those that mergers leave */
@@ -80,6 +98,12 @@ void nb_step_output(struct step *s);
 /* The frame as it shall be after the last step, for the skeleton to pass on unless nb_step_output has done so. */
 void nb_step_leave_frame(struct step *s, int passed_on);
 void nb_step_advance_clock(struct step *s, double dt);
+/* The clock is at a time, given as the sum of two, plus dt; the count of steps stays. */
+void nb_step_set_clock(struct step *s, double time, double rest, double dt);
+/* Brings the velocities to the time of the positions. */
+void nb_step_finish_kick(struct step *s);
+/* A body whose position is not finite after step number step, dt, ends the tool. */
+void nb_step_require_in_range(struct step *s, uint64_t step, double dt);
 /* All fields that follow from positions, whether or not their writer flagged them so. */
 void nb_step_drop_stale(struct step *s);
 /* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */
@@ -118,6 +142,27 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame);
 /* One step of solid bodies, short of what needs the force at the new positions. */
 void nb_step_advance_solid(struct step *s, double dt);
 void nb_step_free_solid(struct step *s);
+
+/* ---- stages.c: integrators that are a list of kicks and drifts ---- */
+
+void nb_step_stages_check(const struct step *s); /* of the options */
+/* One step of point masses, short of the last kick, which needs the force at the new positions. */
+void nb_step_advance_stages(struct step *s, double dt);
+
+/* ---- blocks.c: block time steps ---- */
+
+void nb_step_blocks_check(struct step *s); /* of the options */
+/* The first state of a run has levels, too: 0. */
+void nb_step_blocks_begin(struct step *s);
+/* One step of all bodies, short of the last kick, which needs the force at the new positions. */
+void nb_step_advance_blocks(struct step *s, double dt);
+void nb_step_blocks_report(const struct step *s); /* after -v */
+void nb_step_blocks_free(struct step *s);
+
+/* ---- wishes.c: who makes which block time step ---- */
+
+/* How many bodies of the frame at work leave the step h of this level for a shorter one; blocks.mark says which. */
+size_t nb_step_choose_fast(struct step *s, int level, double h);
 
 /* ---- answer.c: what the force pipeline returns ---- */
 

@@ -45,7 +45,7 @@ void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	plan->acc = 0;
 	if (s->command) {
 		const double row = plan->row;
-		plan->times = frames * (steps + first);
+		plan->times = frames * (steps * (double)nb_integrator_forces(s->integrator) + first);
 		plan_force(s, plan);
 		plan->row = row + (first ? 3 * sizeof(double) : 0);
 		plan->acc = 1;

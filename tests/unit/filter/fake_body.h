@@ -141,6 +141,7 @@ FAKE(sort_keys, (size_t n, uint64_t *key, uint32_t *perm), (n, key, perm))
 FAKE(sort_deep, (size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm), (n, key, pos, dim, perm))
 FAKE(permute, (size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst),
 	(n, perm, rowsize, src, dst))
+FAKE(scatter, (size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst), (n, row, rowsize, src, dst))
 FAKE(keys_current,
 	(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current),
 	(n, pos, dim, cube, key, current))
@@ -252,6 +253,7 @@ const struct nb_backend nb_fake_backend = {
 	.sort_keys = fake_sort_keys,
 	.sort_deep = fake_sort_deep,
 	.permute = fake_permute,
+	.scatter = fake_scatter,
 	.keys_current = fake_keys_current,
 	.first_outside = fake_first_outside,
 	.ids_sum = fake_ids_sum,

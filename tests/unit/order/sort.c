@@ -79,9 +79,42 @@ static void test_permute(void)
 	nb_free(perm);
 }
 
+/* Of a permutation, the reverse of nb_permute_cpu; of some rows, the others stay. */
+static void test_scatter(void)
+{
+	enum { MOST = 40000 };
+	uint32_t *row = nb_alloc(MOST, sizeof *row);
+	const size_t sizes[] = {1, 3, 8, 24, 40};
+	for (size_t i = 0; i < MOST; i++)
+		row[i] = (uint32_t)((i * 7919 + 13) % MOST);
+	for (size_t r = 0; r < sizeof sizes / sizeof *sizes; r++) {
+		const size_t size = sizes[r];
+		unsigned char *from = nb_alloc(MOST, size), *there = nb_alloc(MOST, size), *back = nb_alloc(MOST, size);
+		for (size_t i = 0; i < MOST * size; i++)
+			from[i] = (unsigned char)random_u64();
+		CHECK(nb_permute_cpu(MOST, row, size, from, there) == NB_OK);
+		CHECK(nb_scatter_cpu(MOST, row, size, there, back) == NB_OK);
+		CHECK(memcmp(from, back, MOST * size) == 0);
+		memset(back, 0, MOST * size);
+		CHECK(nb_scatter_cpu(100, row, size, from, back) == NB_OK);
+		size_t changed = 0, right = 0;
+		for (size_t i = 0; i < 100; i++)
+			right += memcmp(back + row[i] * size, from + i * size, size) == 0;
+		for (size_t i = 0; i < MOST * size; i++)
+			changed += back[i] != 0;
+		CHECK(right == 100 && changed <= 100 * size);
+		nb_free(from);
+		nb_free(there);
+		nb_free(back);
+	}
+	CHECK(nb_scatter_cpu(1, row, 0, NULL, NULL) == NB_EINVAL);
+	nb_free(row);
+}
+
 int main(void)
 {
 	test_sort();
 	test_permute();
+	test_scatter();
 	return unit_end();
 }

@@ -42,6 +42,9 @@ static void sort_both(struct bodies &b, struct nb_cube &cube, vector<uint64_t> &
 		OK(nb_permute_cpu(n, perm.data(), rowsize, from.data(), to.data()));
 		OK(nb_permute_cuda(n, d_perm.p, rowsize, d_from.p, d_to.p));
 		WANT(d_to.host() == to);
+		OK(nb_scatter_cpu(n, perm.data(), rowsize, from.data(), to.data()));
+		OK(nb_scatter_cuda(n, d_perm.p, rowsize, d_from.p, d_to.p));
+		WANT(d_to.host() == to);
 	}
 	vector<double> moved(3 * n);
 	OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), moved.data()));
