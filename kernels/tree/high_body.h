@@ -35,6 +35,7 @@ enum {
 #define NB_M_PASTE(f, name) NB_M_PASTE2(f, name)
 #define NB_M(f) NB_M_PASTE(f, NB_REAL_NAME)
 
+/* clang-format off */
 #define NB_ROW(p, r) to[p] = x * t[p] + y * t[(p) + (r) + 1] + z * t[(p) + (r) + 2];
 static NB_HD void NB_M(nb_contract2)(const NB_REAL *t, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL *to)
 {
@@ -46,10 +47,10 @@ static NB_HD void NB_M(nb_contract3)(const NB_REAL *t, NB_REAL x, NB_REAL y, NB_
 }
 static NB_HD void NB_M(nb_contract4)(const NB_REAL *t, NB_REAL x, NB_REAL y, NB_REAL z, NB_REAL *to)
 {
-	NB_ROW(0, 0)
-	NB_ROW(1, 1) NB_ROW(2, 1) NB_ROW(3, 2) NB_ROW(4, 2) NB_ROW(5, 2) NB_ROW(6, 3) NB_ROW(7, 3) NB_ROW(8, 3)
-		NB_ROW(9, 3)
+	NB_ROW(0, 0) NB_ROW(1, 1) NB_ROW(2, 1) NB_ROW(3, 2) NB_ROW(4, 2) NB_ROW(5, 2)
+	NB_ROW(6, 3) NB_ROW(7, 3) NB_ROW(8, 3) NB_ROW(9, 3)
 }
+/* clang-format on */
 #undef NB_ROW
 
 /* Adds what a cell with moments up to `order` does to a body; as nb_m2p. */

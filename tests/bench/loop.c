@@ -101,8 +101,8 @@ static void book(struct bodies *b, enum part part, double *since)
 
 static void sum_forces(struct bodies *b, const struct nb_tree *tree)
 {
-	const struct nb_gravity g = {
-		b->n, b->column[POS], NULL, b->column[MASS], b->acc, NULL, NULL, opt.eps, 1, opt.precision};
+	const struct nb_gravity g = {b->n, b->column[POS], NULL, b->column[MASS], b->acc, NULL, NULL, opt.eps, 1,
+		opt.precision, NB_PLUMMER, NULL};
 	const struct nb_tree_walk walk = {.theta = opt.theta, .mac = NB_MAC_GEOMETRIC};
 	require(b, tree ? b->backend->gravity_tree(&g, tree, &walk, NULL) : b->backend->gravity_direct(&g, NULL),
 		"forces");

@@ -13,6 +13,7 @@ struct wish {
 	double eta, eps;
 	double total, pull;			  /* mass of all bodies; G times it */
 	const double *acc, *pot, *own_eps, *mass; /* NULL: there is none */
+	const double *field;			  /* what of pot is of an external field, or NULL */
 };
 
 static const double *read_if_there(const struct step *s, enum nb_field field)
@@ -27,6 +28,7 @@ static struct wish find_wish(struct step *s)
 		.eps = nb_require_attribute(s->frame, "softening", 0),
 		.acc = nb_step_read(s, NB_ACC, &nb_space_host),
 		.pot = read_if_there(s, NB_POT),
+		.field = read_if_there(s, NB_POT_FIELD),
 		.own_eps = read_if_there(s, NB_EPS),
 		.mass = read_if_there(s, NB_MASS),
 	};
@@ -42,10 +44,17 @@ static struct wish find_wish(struct step *s)
  * softened bodies are 30 to 500 times smaller than without potentials, for three times the work. */
 static const double DEPTH_SOFTENED = 10, DEPTH = 1;
 
+/* The potential of the bodies themselves. */
+static double potential(const struct wish *w, size_t i)
+{
+	return w->field ? w->pot[i] - w->field[i] : w->pot[i];
+}
+
 static double strength(const struct wish *w, size_t i, double depth)
 {
 	const double *acc = w->acc + 3 * i, a = sqrt(acc[0] * acc[0] + acc[1] * acc[1] + acc[2] * acc[2]);
-	return w->pot && w->pull > 0 ? fmax(a, depth * w->pot[i] * w->pot[i] / w->pull) : a;
+	const double pot = w->pot && w->pull > 0 ? potential(w, i) : 0;
+	return pot != 0 ? fmax(a, depth * pot * pot / w->pull) : a;
 }
 
 /* Whether eta sqrt(eps / f), or eta sqrt(|pot|) / f of a body without softening, is less than h > 0, where f is the
@@ -55,8 +64,8 @@ static int wants_less(const struct wish *w, size_t i, double h)
 	const double eps = w->own_eps ? w->own_eps[i] : w->eps;
 	if (eps > 0)
 		return w->eta * sqrt(eps) < h * sqrt(strength(w, i, DEPTH_SOFTENED));
-	if (w->pot)
-		return w->eta * sqrt(fabs(w->pot[i])) < h * strength(w, i, DEPTH);
+	if (w->pot && potential(w, i) != 0)
+		return w->eta * sqrt(fabs(potential(w, i))) < h * strength(w, i, DEPTH);
 	return strength(w, i, 0) > 0 ? 2 : 0;
 }
 
