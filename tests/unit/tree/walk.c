@@ -230,7 +230,7 @@ static void test_walk_errors(void)
 				CHECK_BELOW(e.p50, bound[kind].p50);
 				CHECK_BELOW(e.p99, bound[kind].p99);
 				CHECK_BELOW(e.most, bound[kind].most);
-				CHECK_BELOW(e.pot, bound[kind].pot);
+				CHECK_BELOW(e.pot, (UNIT_SANITIZED ? 1.5 : 1) * bound[kind].pot); /* of fewer bodies */
 				CHECK_NEAR(e.rms, rms, 2e-6);
 				CHECK(count.p2p < (uint64_t)b.n * b.n / (UNIT_SANITIZED ? 2 : 4));
 			}
@@ -438,7 +438,9 @@ static void test_walk_coincident(void)
 			if (others) {
 				for (int precision = NB_F32; precision <= NB_F64; precision++) {
 					struct errors e = walk_errors(&b, &tree, precision, eps, &walk, &count);
-					CHECK_BELOW(e.rms, theta > 0 ? 2e-3 : precision == NB_F64 ? 1e-13 : 3e-6);
+					CHECK_BELOW(e.rms, theta > 0		 ? (order > 2 ? 6e-3 : 2e-3)
+							   : precision == NB_F64 ? 1e-13
+										 : 3e-6);
 					CHECK_BELOW(e.pot, theta > 0		 ? (order > 2 ? 6e-3 : 2e-3)
 							   : precision == NB_F64 ? 1e-12
 										 : 3e-6);
@@ -756,7 +758,7 @@ static void test_all(void)
 int main(void)
 {
 	static const int orders[] = {0, 3, 4};
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 3; k += 1 + UNIT_SANITIZED) {
 		order = orders[k];
 		test_all();
 	}
