@@ -131,6 +131,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	const struct nb_backend *backend = run->backend;
 	const size_t count = g->n < (size_t)opt->audit ? g->n : (size_t)opt->audit;
 	*text = '\0';
+	opt->audited = 0;
 	nb_drop_errors(frame);
 	if (count == 0)
 		return;
@@ -156,6 +157,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 		host_strength, here(opt, frame, count, sizeof(double)));
 	nb_force_audit_clear(opt);
 	note(frame, &e, count);
+	opt->audited = e.p99;
 	snprintf(text, NB_FORCE_ERRORS, ", errors of %zu bodies: p50 %.3g, p99 %.3g, largest %.3g", count, e.p50, e.p99,
 		e.max);
 }

@@ -23,6 +23,8 @@ static const struct nb_option options[] = {
 		.help = "order of the multipoles of tree (1 to 4), of the expansions of fmm"},
 	{'t', "theta", NB_REAL(struct force, theta), .max = 10, .arg = "ANGLE", .fallback = "0.5",
 		.help = "opening angle of the tree; 0 opens every cell"},
+	{0, "accuracy", NB_POSITIVE(struct force, accuracy), .max = 0.1, .arg = "A",
+		.help = "99th percentile of the errors, as shares of the strength of the field"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
 		.help = "tolerance of --mac acceleration"},
 	{0, "at", NB_TEXT(struct force, at_path), .arg = "FILE",
@@ -58,6 +60,7 @@ static void check(struct nb_run *run, void *self)
 			nb_method_name[opt->method]);
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
+	nb_force_accuracy_check(run, opt);
 	nb_force_at_check(run, opt);
 	run->own_backend = opt->kernel_text != NULL;
 }
@@ -84,14 +87,15 @@ static void end(struct nb_run *run, void *self)
 
 /* ---- methods ------------------------------------------------------------------------------------ */
 
-static int force_tree(const struct force *opt, const struct nb_backend *backend, struct nb_frame *frame,
+static int force_tree(const struct nb_run *run, const struct force *opt, struct nb_frame *frame,
 	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
+	const struct nb_backend *backend = run->backend;
 	const struct nb_tree tree = nb_require_tree(frame, backend);
 	struct nb_tree_walk walk = {.theta = opt->theta,
 		.mac = NB_MAC_GEOMETRIC,
 		.alpha = opt->alpha,
-		.order = opt->order_given ? opt->order : 0};
+		.order = nb_force_tree_order(run, opt)};
 	if (opt->mac == NB_MAC_GEOMETRIC)
 		return backend->gravity_tree(g, &tree, &walk, count);
 
@@ -177,7 +181,7 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 	if (g->G == 0)
 		return no_force(frame);
 	if (method == METHOD_TREE)
-		return force_tree(opt, backend, frame, g, count);
+		return force_tree(run, opt, frame, g, count);
 	if (method == METHOD_NEAR)
 		return force_near(opt, backend, frame, g, count);
 	if (method == METHOD_FMM)
@@ -246,22 +250,13 @@ void nb_force_require_in_range(
 			frame->number);
 }
 
-static void force(struct nb_run *run, void *self, struct nb_frame *frame)
+/* The forces of a frame, their errors, and what is said of both. */
+static void compute(struct nb_run *run, struct force *opt, enum method method, struct nb_frame *frame)
 {
-	struct force *opt = self;
 	const struct nb_backend *backend = run->backend;
-	char errors[NB_FORCE_ERRORS];
-	const enum method method = nb_force_method(
-		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
 	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
+	char errors[NB_FORCE_ERRORS];
 	struct nb_gravity_count count = {0, 0, 0, 0};
-
-	if (opt->at_path) {
-		nb_force_at(run, opt, frame);
-		return;
-	}
-	nb_require_valid(frame);
-	nb_force_audit_check(opt, method, frame);
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
 	/* counting, and waiting for the device, is for who wants to read of it */
@@ -285,6 +280,23 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
 		   ", cell-cell %" PRIu64 "%s",
 		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l, errors);
+}
+
+static void force(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct force *opt = self;
+	const enum method method = nb_force_method(
+		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
+	if (opt->at_path) {
+		nb_force_at(run, opt, frame);
+		return;
+	}
+	nb_require_valid(frame);
+	nb_force_aim(opt, method, frame);
+	nb_force_audit_check(opt, method, frame);
+	do
+		compute(run, opt, method, frame);
+	while (nb_force_missed(opt, method, frame));
 }
 
 const struct nb_tool nb_tool_force = {

@@ -16,7 +16,10 @@ struct force {
 	int potential, jerk, kernel_of_softening;
 	double softening, theta, alpha, G;
 	int theta_given, mac_given, order_given;
-	int audit; /* bodies */
+	int audit;	 /* bodies */
+	double audited;	 /* the 99th percentile of their errors */
+	double accuracy; /* 0: not asked for */
+	int attempts;
 	struct {
 		const struct nb_space *space;
 		void *there[4]; /* while a frame is audited: in space ... */
@@ -57,6 +60,21 @@ void nb_force_audit_check(const struct force *opt, enum method method, const str
 void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
 	char text[NB_FORCE_ERRORS]);
 void nb_force_audit_clear(struct force *opt);
+
+/* ---- errors that are asked for (accuracy.c) ---- */
+
+enum { NB_FORCE_AUDITED = 1024 }; /* bodies, unless --audit says another number */
+void nb_force_accuracy_check(const struct nb_run *run, struct force *opt);
+/* The angle whose errors are about these. */
+double nb_force_angle(double accuracy);
+enum nb_precision nb_force_accurate_precision(const struct force *opt, enum method method);
+/* Of the walk of a tree, 0: that of the tree. */
+int nb_force_tree_order(const struct nb_run *run, const struct force *opt);
+/* Before the forces of a frame: sets the angle. */
+void nb_force_aim(struct force *opt, enum method method, struct nb_frame *frame);
+/* After them and their audit: leaves the angle of the next frame in this one, and sets it; whether the forces are to be
+ * computed again with it. */
+int nb_force_missed(struct force *opt, enum method method, struct nb_frame *frame);
 
 /* ---- forces at points (points.c) ---- */
 

@@ -27,7 +27,10 @@ void nb_force_at_check(struct nb_run *run, const struct force *opt)
 	if (opt->precision == NB_F32 || opt->precision == NB_MIXED)
 		nb_die(NB_EXIT_USAGE, "option '--at' computes in f64 only");
 	if (opt->jerk || opt->audit)
-		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--at'", opt->jerk ? "jerk" : "audit");
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--at'",
+			opt->jerk	    ? "jerk"
+			: opt->accuracy > 0 ? "accuracy"
+					    : "audit");
 	run->opens = opt->at_path;
 }
 

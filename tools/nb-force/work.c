@@ -21,6 +21,8 @@ enum nb_precision nb_force_precision(const struct force *opt, enum method method
 		return (enum nb_precision)opt->precision;
 	if (opt->kernel)
 		return nb_paper_precision(opt->kernel);
+	if (opt->accuracy > 0)
+		return nb_force_accurate_precision(opt, method);
 	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
 }
 

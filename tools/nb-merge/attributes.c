@@ -15,7 +15,7 @@ static int is_left_out(const char *key)
 	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
 		if (strcmp(key, keys[k]) == 0)
 			return 1;
-	return strncmp(key, "missing_", 8) == 0 || strncmp(key, "error_", 6) == 0;
+	return strncmp(key, "missing_", 8) == 0 || strncmp(key, "error_", 6) == 0 || strncmp(key, "accuracy", 8) == 0;
 }
 
 /* Of what is absent. */

@@ -1,0 +1,108 @@
+/* nb-force --accuracy: the opening angle, the order and the precision that give the error that was asked for, held to
+ * what --audit measures. */
+#include "tools/filter/require.h"
+#include "tools/nb-force/force.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What errors angles give: the 99th percentile of |da| / f, the middle of Plummer, King, Hernquist and uniform spheres
+ * and disks of 100,000 bodies, which differ by 1.6 at most; from 0.05 on it falls with the power POWER. */
+static const struct {
+	double theta, error;
+} known[] = {{1.6, 4e-3}, {1, 1.8e-3}, {0.5, 1.4e-4}, {0.2, 6.5e-6}, {0.1, 8.2e-7}, {0.05, 1.3e-7}};
+enum { KNOWN = sizeof known / sizeof *known, ATTEMPTS = 4 };
+static const double POWER = 2.7;
+
+/* The share of what is asked for that is aimed at; more than MISSED times it is computed again; less than PAID, the
+ * next frame gets a larger angle. */
+static const double AIM = 0.7, MISSED = 1.5, PAID = 1.0 / 3;
+/* What each arithmetic can give. */
+static const double LEAST_F32 = 5e-7, LEAST_MIXED = 1e-6;
+
+double nb_force_angle(double accuracy)
+{
+	const double error = AIM * accuracy;
+	int k = 0;
+	if (error >= known[0].error)
+		return known[0].theta;
+	while (k < KNOWN - 1 && error < known[k + 1].error)
+		k++;
+	if (k == KNOWN - 1)
+		return known[k].theta * pow(error / known[k].error, 1 / POWER);
+	const double power = log(known[k].error / known[k + 1].error) / log(known[k].theta / known[k + 1].theta);
+	return known[k].theta * pow(error / known[k].error, 1 / power);
+}
+
+enum nb_precision nb_force_accurate_precision(const struct force *opt, enum method method)
+{
+	if (method == METHOD_TREE)
+		return opt->accuracy < LEAST_F32 ? NB_F64 : NB_F32;
+	return opt->accuracy < LEAST_MIXED ? NB_F64 : NB_MIXED;
+}
+
+int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
+{
+	if (opt->order_given || opt->accuracy == 0)
+		return opt->order_given ? opt->order : 0;
+	if (strcmp(run->backend->name, "cpu") != 0 || opt->jerk)
+		return 0;
+	return opt->theta > 0.5 ? 2 : opt->theta > 0.22 ? 3 : 4; /* the fastest, nb-force(1) */
+}
+
+void nb_force_accuracy_check(const struct nb_run *run, struct force *opt)
+{
+	if (opt->accuracy == 0)
+		return;
+	if (opt->theta_given || opt->mac_given)
+		nb_die(NB_EXIT_USAGE, "options '--theta' and '--mac' contradict '--accuracy', which sets the angle");
+	if (opt->kernel_text || opt->method == METHOD_NEAR || opt->method == METHOD_FMM)
+		nb_die(NB_EXIT_USAGE, "option '--accuracy' belongs to the methods tree and direct, not %s%s",
+			opt->kernel_text ? "kernel " : "",
+			opt->kernel_text ? opt->kernel_text : nb_method_name[opt->method]);
+	if (!nb_given(run, &opt->audit))
+		opt->audit = NB_FORCE_AUDITED;
+	opt->theta = nb_force_angle(opt->accuracy);
+}
+
+void nb_force_aim(struct force *opt, enum method method, struct nb_frame *frame)
+{
+	if (opt->accuracy == 0)
+		return;
+	if (method == METHOD_NEAR || method == METHOD_FMM)
+		nb_die(NB_EXIT_FAILED,
+			"option '--accuracy' belongs to the methods tree and direct (want -m direct, or a tree of "
+			"nb-build-tree)");
+	opt->attempts = 0;
+	opt->theta = nb_force_angle(opt->accuracy);
+	/* what the frame before has taught */
+	if (method == METHOD_TREE && nb_require_attribute(frame, "accuracy", 0) == opt->accuracy) {
+		const double theta = nb_require_attribute(frame, "accuracy_theta", opt->theta);
+		opt->theta = fmin(fmax(theta, opt->theta / 4), 4 * opt->theta);
+	}
+}
+
+/* The angle at which the error is `share` of what is asked for. */
+static double angle_for(const struct force *opt, double share)
+{
+	return opt->theta * pow(share * opt->accuracy / opt->audited, 1 / POWER);
+}
+
+int nb_force_missed(struct force *opt, enum method method, struct nb_frame *frame)
+{
+	const double error = opt->audited, theta = opt->theta;
+	if (opt->accuracy == 0 || method != METHOD_TREE)
+		return 0;
+	nb_set_attribute_f64(frame, "accuracy", opt->accuracy);
+	if (opt->audit == 0 || frame->rows[NB_PARTICLE] == 0) {
+		nb_set_attribute_f64(frame, "accuracy_theta", theta);
+		return 0;
+	}
+	if (error > opt->accuracy)
+		opt->theta = fmax(angle_for(opt, AIM), theta / 2);
+	else if (error < PAID * opt->accuracy)
+		opt->theta = error > 0 ? fmin(angle_for(opt, AIM), 1.5 * theta) : theta;
+	opt->theta = fmin(opt->theta, known[0].theta);
+	nb_set_attribute_f64(frame, "accuracy_theta", opt->theta);
+	return error > MISSED * opt->accuracy && ++opt->attempts < ATTEMPTS;
+}
