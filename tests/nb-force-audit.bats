@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nb-force --audit: errors that a frame carries, against those of nb-stats --compare and of NumPy.
-# as a filter: nb-force --audit 20
+# as a filter: nb-force -m direct --precision f32 --audit 20
 
 load helper
 

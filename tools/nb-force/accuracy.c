@@ -69,10 +69,6 @@ void nb_force_aim(struct force *opt, enum method method, struct nb_frame *frame)
 {
 	if (opt->accuracy == 0)
 		return;
-	if (method == METHOD_NEAR || method == METHOD_FMM)
-		nb_die(NB_EXIT_FAILED,
-			"option '--accuracy' belongs to the methods tree and direct (want -m direct, or a tree of "
-			"nb-build-tree)");
 	opt->attempts = 0;
 	opt->theta = nb_force_angle(opt->accuracy);
 	/* what the frame before has taught */

@@ -12,7 +12,7 @@ enum method nb_force_method(const struct force *opt, int tree, int boxes)
 		return (enum method)opt->method;
 	if (tree || opt->theta_given || opt->mac_given)
 		return METHOD_TREE;
-	return boxes ? METHOD_NEAR : METHOD_DIRECT;
+	return boxes && opt->accuracy == 0 ? METHOD_NEAR : METHOD_DIRECT; /* boxes alone leave out what is far */
 }
 
 enum nb_precision nb_force_precision(const struct force *opt, enum method method)
