@@ -100,7 +100,7 @@ static void ascend(struct step *s, struct sub *sub)
 		nb_out_of_memory(s->frame);
 	for (size_t c = 0; c < sub->frame.ncolumn; c++) {
 		struct nb_column *from = &sub->frame.column[c], *to = nb_frame_find(sub->whole, from->name);
-		if (from->table != NB_PARTICLE || !to || nb_field_info[from->field].flags & NB_DERIVED)
+		if (from->table != NB_PARTICLE || !to || (from->flags & NB_DERIVED))
 			continue;
 		if (strcmp(from->dtype, to->dtype) != 0 || from->ncomp != to->ncomp) {
 			char what[160];
