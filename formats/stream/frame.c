@@ -147,12 +147,18 @@ static void drop_attribute_at(struct nb_frame *frame, size_t i)
 	memmove(&frame->attribute[i], &frame->attribute[i + 1], (frame->nattribute - i) * sizeof *frame->attribute);
 }
 
+void nb_frame_drop_errors(struct nb_frame *frame)
+{
+	for (size_t a = frame->nattribute; a-- > 0;)
+		if (strncmp(frame->attribute[a].key, "error_", 6) == 0)
+			drop_attribute_at(frame, a);
+}
+
 /* What is said of a column goes with it. */
 static void drop_at(struct nb_frame *frame, size_t i)
 {
-	for (size_t a = frame->nattribute; frame->column[i].field == NB_ACC && a-- > 0;)
-		if (strncmp(frame->attribute[a].key, "error_", 6) == 0)
-			drop_attribute_at(frame, a);
+	if (frame->column[i].field == NB_ACC)
+		nb_frame_drop_errors(frame);
 	release_column(&frame->column[i]);
 	frame->ncolumn--;
 	memmove(&frame->column[i], &frame->column[i + 1], (frame->ncolumn - i) * sizeof *frame->column);

@@ -130,6 +130,9 @@ NB_MUST_CHECK int nb_frame_set_attribute_f64(struct nb_frame *frame, const char 
 NB_MUST_CHECK int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, double value);
 NB_MUST_CHECK int nb_frame_add_attribute(struct nb_frame *frame, const char *key, const char *value); /* repeats */
 void nb_frame_drop_attribute(struct nb_frame *frame, const char *key);
+/* The attributes error_..., which nb-force --audit leaves with acc: for who changes it.  They also go when it is
+ * dropped. */
+void nb_frame_drop_errors(struct nb_frame *frame);
 /* Numeric attribute; fallback where absent. NB_EINVAL if present and no finite number. */
 NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value);
 

@@ -181,15 +181,20 @@ int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm)
 
 /* ---- permutation ----------------------------------------------------------------------------------- */
 
-/* Rows of `words` words. */
-template <class word>
+/* Rows of `words` words: row k of dst is row perm[k] of src, or the reverse (BACK). */
+template <class word, bool BACK>
 static __global__ void __launch_bounds__(THREADS)
 	permute_kernel(size_t n, const uint32_t *perm, unsigned words, const word *src, word *dst)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	const size_t row = i / words;
-	if (row < n)
-		dst[i] = src[(size_t)perm[row] * words + (i - row * words)];
+	if (row >= n)
+		return;
+	const size_t other = (size_t)perm[row] * words + (i - row * words);
+	if (BACK)
+		dst[other] = src[i];
+	else
+		dst[i] = src[other];
 }
 
 /* Rows of three words, e.g. positions: a division by a constant. */
@@ -202,18 +207,19 @@ static __global__ void __launch_bounds__(THREADS)
 		dst[i] = src[(size_t)perm[row] * 3 + (i - row * 3)];
 }
 
-template <class word> static int permute(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
+template <class word, bool BACK>
+static int permute(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
 {
 	const size_t words = rowsize / sizeof(word);
 	if (words > SIZE_MAX / n || words * n > (size_t)INT_MAX * THREADS || words > UINT_MAX)
 		return NB_ELIMIT;
-	permute_kernel<<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
+	permute_kernel<word, BACK><<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
 		n, perm, (unsigned)words, (const word *)src, (word *)dst);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
+template <bool BACK> static int permute_rows(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
 {
 	if (rowsize == 0)
 		return NB_EINVAL;
@@ -222,57 +228,29 @@ int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *
 	if (n == 0)
 		return NB_OK;
 	const size_t aligned = rowsize | (size_t)(uintptr_t)src | (size_t)(uintptr_t)dst;
-	if (rowsize == 24 && aligned % 8 == 0) {
+	if (!BACK && rowsize == 24 && aligned % 8 == 0) {
 		permute3_kernel<<<nb_cuda_blocks(3 * n, THREADS), THREADS>>>(
 			n, perm, (const uint64_t *)src, (uint64_t *)dst);
 		NB_CUDA_LAUNCHED();
 		return NB_OK;
 	}
 	if (aligned % 16 == 0)
-		return permute<uint4>(n, perm, rowsize, src, dst);
+		return permute<uint4, BACK>(n, perm, rowsize, src, dst);
 	if (aligned % 8 == 0)
-		return permute<uint64_t>(n, perm, rowsize, src, dst);
+		return permute<uint64_t, BACK>(n, perm, rowsize, src, dst);
 	if (aligned % 4 == 0)
-		return permute<uint32_t>(n, perm, rowsize, src, dst);
-	return permute<uint8_t>(n, perm, rowsize, src, dst);
+		return permute<uint32_t, BACK>(n, perm, rowsize, src, dst);
+	return permute<uint8_t, BACK>(n, perm, rowsize, src, dst);
 }
 
-/* Rows of `words` words to where they belong. */
-template <class word>
-static __global__ void __launch_bounds__(THREADS)
-	scatter_kernel(size_t n, const uint32_t *row, unsigned words, const word *src, word *dst)
+int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst)
 {
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	const size_t k = i / words;
-	if (k < n)
-		dst[(size_t)row[k] * words + (i - k * words)] = src[i];
-}
-
-template <class word> static int scatter(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst)
-{
-	const size_t words = rowsize / sizeof(word);
-	if (words > SIZE_MAX / n || words * n > (size_t)INT_MAX * THREADS || words > UINT_MAX)
-		return NB_ELIMIT;
-	scatter_kernel<<<nb_cuda_blocks(n * words, THREADS), THREADS>>>(
-		n, row, (unsigned)words, (const word *)src, (word *)dst);
-	NB_CUDA_LAUNCHED();
-	return NB_OK;
+	return permute_rows<false>(n, perm, rowsize, src, dst);
 }
 
 int nb_scatter_cuda(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst)
 {
-	if (rowsize == 0)
-		return NB_EINVAL;
-	if (n > UINT32_MAX)
-		return NB_ELIMIT;
-	if (n == 0)
-		return NB_OK;
-	const size_t aligned = rowsize | (size_t)(uintptr_t)src | (size_t)(uintptr_t)dst;
-	if (aligned % 8 == 0)
-		return scatter<uint64_t>(n, row, rowsize, src, dst);
-	if (aligned % 4 == 0)
-		return scatter<uint32_t>(n, row, rowsize, src, dst);
-	return scatter<uint8_t>(n, row, rowsize, src, dst);
+	return permute_rows<true>(n, row, rowsize, src, dst);
 }
 
 /* ---- prefix sums, short sort ----------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LIST_SIZE = 400 };
@@ -214,19 +213,7 @@ int nb_require_dim(const struct nb_frame *frame)
 void nb_drop_run_attributes(struct nb_frame *frame)
 {
 	nb_frame_drop_attribute(frame, "etot0");
-	nb_drop_errors(frame);
-}
-
-void nb_drop_errors(struct nb_frame *frame)
-{
-	for (size_t i = frame->nattribute; i-- > 0;)
-		if (strncmp(frame->attribute[i].key, "error_", 6) == 0) {
-			char *key = strdup(frame->attribute[i].key);
-			if (!key)
-				nb_out_of_memory(frame);
-			nb_frame_drop_attribute(frame, key);
-			free(key);
-		}
+	nb_frame_drop_errors(frame);
 }
 
 int nb_tell_once(struct nb_frame *told, const char *what)

@@ -53,9 +53,6 @@ int nb_require_dim(const struct nb_frame *frame);
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);
-/* The attributes error_..., which nb-force --audit leaves with acc: for a tool that sets acc.  nb_drop_run_attributes
- * drops them too, and so does the frame with acc. */
-void nb_drop_errors(struct nb_frame *frame);
 /* Whether something of that name is to be told, which it is once; its names are kept as attributes of this frame. */
 int nb_tell_once(struct nb_frame *told, const char *what);
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value);

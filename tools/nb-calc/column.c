@@ -181,7 +181,7 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 	else if (field == NB_EPS)
 		nb_calc_drop(scope, assignment, NB_CHANGED_FORCE);
 	else if (field == NB_ACC)
-		nb_drop_errors(scope->frame);
+		nb_frame_drop_errors(scope->frame);
 }
 
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)

@@ -132,7 +132,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	const size_t count = g->n < (size_t)opt->audit ? g->n : (size_t)opt->audit;
 	*text = '\0';
 	opt->audited = 0;
-	nb_drop_errors(frame);
+	nb_frame_drop_errors(frame);
 	if (count == 0)
 		return;
 	if (g->n > UINT32_MAX)

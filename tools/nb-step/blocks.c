@@ -124,13 +124,6 @@ static void ascend(struct step *s, struct sub *sub)
 
 /* ---- steps -------------------------------------------------------------------------------------- */
 
-static void kick(struct step *s, double dt)
-{
-	const struct nb_space *space = s->backend->space;
-	const double *acc = nb_step_read(s, NB_ACC, space);
-	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_VEL, space), acc, dt));
-}
-
 static void drift(struct step *s, struct nb_frame *frame, double dt)
 {
 	const struct nb_space *space = s->backend->space;
@@ -157,14 +150,14 @@ static void make_parts(struct step *s, int level, double h, double at, size_t fa
 	struct sub *sub = &s->blocks.sub[level];
 	descend(s, sub, fast);
 	compute_force(s, at);
-	kick(s, -h / 2);
+	nb_step_kick(s, -h / 2);
 	drift(s, sub->whole, h);
 	for (int half = 0; half < 2; half++) {
 		make_step(s, level + 1, h / 2, at + half * (h / 2));
 		compute_force(s, at + (half + 1) * (h / 2));
 		nb_step_finish_kick(s);
 	}
-	kick(s, -h / 2);
+	nb_step_kick(s, -h / 2);
 	ascend(s, sub);
 }
 
@@ -183,7 +176,7 @@ static void make_step(struct step *s, int level, double h, double at)
 	}
 	b->deepest = level > b->deepest ? level : b->deepest;
 	set_level(s, level);
-	kick(s, h / 2);
+	nb_step_kick(s, h / 2);
 	if (fast)
 		make_parts(s, level, h, at, fast);
 	else

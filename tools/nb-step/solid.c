@@ -71,9 +71,7 @@ static size_t drift(struct step *s, double dt)
 
 static void first_kick(struct step *s, double dt)
 {
-	const struct nb_space *space = s->backend->space;
-	double *vel = nb_step_update(s, NB_VEL, space);
-	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, nb_step_read(s, NB_ACC, space), dt));
+	nb_step_kick(s, dt);
 	nb_step_require(s, s->backend->finish());
 	s->pending = dt;
 }

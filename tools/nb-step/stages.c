@@ -56,9 +56,8 @@ void nb_step_advance_stages(struct step *s, double dt)
 			compute_force(s);
 		if (stage->ahead != 0)
 			look_ahead(s, stage->ahead * dt * dt);
-		double *vel = nb_step_update(s, NB_VEL, space);
-		const double *acc = nb_step_read(s, NB_ACC, space);
-		nb_step_require(s, s->backend->kick(n, vel, acc, stage->kick * dt));
+		nb_step_kick(s, stage->kick * dt);
+		const double *vel = nb_step_read(s, NB_VEL, space);
 		nb_step_require(s, s->backend->drift(n, nb_step_update(s, NB_POS, space), vel, stage->drift * dt));
 		nb_step_drop_stale(s);
 		nb_step_require_in_range(s, s->step + 1, dt);

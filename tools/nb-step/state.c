@@ -226,14 +226,19 @@ void nb_step_set_attributes(struct step *s)
 		set_last(s, "etot0", s->energy.first);
 }
 
-void nb_step_finish_kick(struct step *s)
+void nb_step_kick(struct step *s, double dt)
 {
 	const struct nb_space *space = s->backend->space;
-	if (s->pending == 0)
-		return;
 	double *vel = nb_step_update(s, NB_VEL, space);
 	const double *acc = nb_step_read(s, NB_ACC, space);
-	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, s->pending));
+	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, dt));
+}
+
+void nb_step_finish_kick(struct step *s)
+{
+	if (s->pending == 0)
+		return;
+	nb_step_kick(s, s->pending);
 	s->pending = 0;
 }
 

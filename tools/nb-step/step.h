@@ -100,6 +100,8 @@ void nb_step_leave_frame(struct step *s, int passed_on);
 void nb_step_advance_clock(struct step *s, double dt);
 /* The clock is at a time, given as the sum of two, plus dt; the count of steps stays. */
 void nb_step_set_clock(struct step *s, double time, double rest, double dt);
+/* Kicks all bodies of the frame at work with its accelerations. */
+void nb_step_kick(struct step *s, double dt);
 /* Brings the velocities to the time of the positions. */
 void nb_step_finish_kick(struct step *s);
 /* A body whose position is not finite after step number step, dt, ends the tool. */
