@@ -125,11 +125,14 @@ BINS        = $(PROGRAM) $(TOOLS:%=$(BUILD)/bin/%)
 .SECONDARY:
 all: $(BINS)
 
+# The new contents, which the same shell wrote, take a file's place if they differ.  Each make has a name of its own for
+# them, as several may run at a time.
+replace = if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+
 # the objects of the library; written anew when a source came or went
 $(BUILD)/lib.list: FORCE
 	@mkdir -p $(@D)
-	@echo '$(LIB_O)' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@echo '$(LIB_O)' >$@.$$$$ && $(replace)
 
 $(LIB): $(LIB_O) $(BUILD)/lib.list
 	@rm -f $@
@@ -150,8 +153,7 @@ $(BUILD)/bin/nb-%: $(PROGRAM)
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
-		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.$$$$ && $(replace)
 LISTED = $(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o $(BUILD)/formats/exchange/hdf5_program_internal.o
 $(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
 $(LISTED): $(BUILD)/lists.h
@@ -166,7 +168,7 @@ $(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BU
 $(BUILD)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
 	@mkdir -p $(@D)
 	$(call say,AWK,$@)
-	$(Q)awk -f $< >$@.new && mv $@.new $@
+	$(Q)awk -f $< >$@.$$$$ && mv $@.$$$$ $@
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/tree/*.c)) $(foreach i,plain avx2 avx512,$(BUILD)/kernels/tree/walk_simd-$(i).o) \
 $(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/tree/*.cu)): | $(BUILD)/kernels/tree/high_terms.h
 
