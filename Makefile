@@ -26,6 +26,7 @@ COV     ?= 0
 
 CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
 BUILD   = build/$(CONFIG)
+MADE    = build/made
 ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
 override CUDA = 0
 endif
@@ -33,15 +34,18 @@ endif
 VERSION = 0.1.0
 WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3 -g
-CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 # libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
-OPT     = -O1 -g -fno-omit-frame-pointer
-CFLAGS  += -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=address,undefined,float-cast-overflow
+# At fixed addresses, as else each start relocates 20 MB of what UBSan could say.  Oracles are not under test.
+OPT     = $(if $(filter %_ref.c,$<),-O3,-O1 -fno-omit-frame-pointer) -g -fno-pie
+CFLAGS  += $(if $(filter %_ref.c,$<),,-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
+LDFLAGS += -fsanitize=address,undefined,float-cast-overflow -no-pie
+# With all checks gcc takes minutes for the walk; what these find, AddressSanitizer or the compiler finds too.
+SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=300
 endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)
@@ -66,6 +70,12 @@ endif
 ISA_plain  = -Wno-psabi
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
+# Functions of thousands of lines, in which gcc would follow each variable for the debugger.
+ifneq ($(filter cpu cuda,$(CONFIG)),)
+SIMD_OPT = -g1
+endif
+# The same with CUDA and without.
+SIMD_BUILD = $(if $(filter cpu cuda,$(CONFIG)),build/simd,$(BUILD))
 ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
 
 # ThreadSanitizer wants libomp, which tells it what waits for what (libarcher); libgomp does not
@@ -114,8 +124,8 @@ KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
 LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C),$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
               tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
-LIB_O       = $(LIB_C:%.c=$(BUILD)/%.o) $(KERNEL_CU:%.cu=$(BUILD)/%.o) \
-              $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(BUILD)/%-$(i).o))
+# what compiles longest comes first
+LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
 LIB         = $(BUILD)/libnb.a
 # all tools are one program under several names: tools/main.c
 PROGRAM     = $(BUILD)/bin/nb
@@ -165,12 +175,12 @@ $(BUILD)/formats/exchange/hdf5_program_internal.o: CPPFLAGS += -DNB_HDF5_PROGRAM
 $(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BUILD)/hdf5-library)
 
 # expansions, written out term by term
-$(BUILD)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
+$(MADE)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
 	@mkdir -p $(@D)
 	$(call say,AWK,$@)
 	$(Q)awk -f $< >$@.$$$$ && mv $@.$$$$ $@
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/tree/*.c)) $(foreach i,plain avx2 avx512,$(BUILD)/kernels/tree/walk_simd-$(i).o) \
-$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/tree/*.cu)): | $(BUILD)/kernels/tree/high_terms.h
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/tree/*.c)) $(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/tree/walk_simd-$(i).o) \
+$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/tree/*.cu)): | $(MADE)/kernels/tree/high_terms.h
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -180,10 +190,10 @@ $(BUILD)/%.o: %.c
 SIMD_CC     ?= $(CC)
 SIMD_CFLAGS ?= $(CFLAGS)
 define simd_rule
-$(BUILD)/%-$(1).o: %.c
+$(SIMD_BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$$(Q)$(SIMD_CC) $(CPPFLAGS) $(SIMD_CFLAGS) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
+	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
 
@@ -404,4 +414,4 @@ help:
 	deps-lint deps-plot demo check check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
 	bench-gpu bench-pipes bench-formats bench-papers lint man install uninstall clean help
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) $(SIMD_BUILD) -name '*.d' 2>/dev/null)

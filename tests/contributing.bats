@@ -12,6 +12,8 @@ setup_file() {
 	mkdir -p "build/$config/tests/filters" man
 	cp -p "$NB_TOP/man/nb-step.1" man/
 	for folder in common formats kernels tools libnb.a; do cp -rp "$build/$folder" "build/$config/"; done
+	cp -rp "$NB_TOP"/build/made build
+	[ ! -d "$NB_TOP/build/simd" ] || cp -rp "$NB_TOP"/build/simd build
 	sample tools/nb-reverse.c
 	sample tools/nb-step/semi_implicit.c
 	sed -i 's/^\(#define NB_INTEGRATORS(DO) .*\)/\1 DO(semi_implicit)/' tools/nb-step/integrators.h

@@ -140,7 +140,7 @@ static void errors(void)
 {
 	static const double angle[] = {0.3, 0.5, 0.8};
 	for (int kind = PLUMMER; kind <= CLUSTERS; kind++) {
-		struct bodies b = model((enum model)kind, UNIT_SANITIZED ? 4000 : 20000);
+		struct bodies b = model((enum model)kind, UNIT_SANITIZED ? 2500 : 20000);
 		struct nb_tree tree = build(&b, 16, 2);
 		for (size_t a = 0; a < 3; a++) {
 			struct nb_tree_walk how = {.theta = angle[a]};

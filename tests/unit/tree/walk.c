@@ -722,8 +722,10 @@ static void test_walk_foreign(void)
 	for (int k = 0; k < 2000; k++) {
 		double *column = k % 4 == 0 ? tree.box : k % 4 == 1 ? tree.com : k % 4 == 2 ? tree.mass : tree.quad;
 		size_t width = k % 4 == 2 ? 1 : k % 4 == 1 ? 3 : 6, at = random_u64() % (tree.nnode * width);
-		double was = column[at];
-		column[at] = nasty[random_u64() % 6];
+		double was = column[at], put = nasty[random_u64() % 6];
+		if (UNIT_SANITIZED && k / 4 % 8)
+			continue;
+		column[at] = put;
 		int status = walk_tree(&g, &tree, &walk, NULL);
 		CHECK(status == NB_OK || status == NB_ENONFINITE);
 		CHECK(column[at] == was || tree_fault(&tree, b.n, b.pos, b.mass) != NULL);
