@@ -81,6 +81,7 @@ python_with() {
 	fails_with 1 'short: the file ends at byte 400' 'nb-convert --from nemo short'
 	run ! grep -q 'looks like' "$BATS_TEST_TMPDIR/fails.err"
 	# rows of a table that come one by one are not waited for
+	rm -f err
 	mkfifo rows
 	nb-convert --from csv <rows >out 2>err &
 	exec {to}>rows

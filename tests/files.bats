@@ -266,6 +266,7 @@ writes_file() { [ -n "$(find "/proc/$1/fd" -lname "$PWD/*")" ]; }
 	nb-gen -n 7 --no-history -o pipe
 	wait $!
 	cmp want got
+	rm -f checked
 	nb-sort-zorder a.nb -o >(nb-stats --check >checked)
 	wait_until test -s checked
 	grep -q 'ok: 1 frames' checked
