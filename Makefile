@@ -145,9 +145,8 @@ $(BUILD)/lib.list: FORCE
 	@echo '$(LIB_O)' >$@.$$$$ && $(replace)
 
 $(LIB): $(LIB_O) $(BUILD)/lib.list
-	@rm -f $@
 	$(call say,AR,$@)
-	$(Q)ar rcs $@ $(LIB_O)
+	$(Q)rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_O) && mv $@.$$$$ $@
 
 $(PROGRAM): $(BUILD)/tools/main.o $(LIB)
 	@mkdir -p $(@D)
@@ -248,7 +247,7 @@ FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))
 BENCHES    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 BENCHES_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/bench/*.cu)))
 FUZZERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*.c))
-test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(BUILD)/tests/bench/loop $(BUILD)/tests/bench/papers
+test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(foreach p,loop measure papers,$(BUILD)/tests/bench/$p)
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 fuzz-programs: $(FUZZERS)
 

@@ -362,11 +362,11 @@ h5() {
 @test "a crowd of datasets or lines takes no time, and a wide dataset no memory" {
 	needs_hdf5 h5py
 	make_hdf5 crowd s.hdf5
-	timeout 60 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
+	timeout 600 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
 	equals "$(grep -c ' foo' fields)" 490
 	grep -q 'not read: PartType1/A00000' warnings
 	make_hdf5 lines l.hdf5
-	timeout 60 nb-convert --no-history --from gadget-hdf5 l.hdf5 | nb-stats --check
+	timeout 600 nb-convert --no-history --from gadget-hdf5 l.hdf5 | nb-stats --check
 	make_hdf5 wide w.hdf5
 	fails_with 1 'w.hdf5: the columns of all bodies have 1.31e+11 bytes, which files of' 'nb-convert --from gadget-hdf5 w.hdf5'
 	equals "$(from gadget-hdf5 --species 0 w.hdf5 | nb-stats --format tsv | stat_of n)" 1
@@ -518,7 +518,7 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 # 0 with a whole stream, or 1 with one line and nothing else
 sound_or_refused() {
 	local code=0
-	timeout 60 nb-convert -q --from "$1" "$2" >out 2>err || code=$?
+	timeout 600 nb-convert -q --from "$1" "$2" >out 2>err || code=$?
 	if [ "$code" -eq 0 ]; then
 		nb-stats --check <out >/dev/null
 	else

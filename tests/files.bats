@@ -165,6 +165,9 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	fails_with 1 'empty input' 'nb-gen -n 5 -o x.nb | nb-stats'
 }
 
+# writes_file PID: it has a file of this folder open
+writes_file() { [ -n "$(find "/proc/$1/fd" -lname "$PWD/*")" ]; }
+
 @test "where anything fails there is no file, and an older one stays as it was" {
 	local fold
 	for fold in on off; do
@@ -189,13 +192,15 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 		run ! nb-sort-zorder ../a.nb -o .
 		[ "$(entries)" = 'old.nb' ]
 		# a run that is killed leaves nothing
-		{
-			cat ../a.nb
-			sleep 10
-		} | nb-sort-zorder -o killed.nb &
-		sleep 0.3
-		kill %%
-		wait %% || :
+		mkfifo ../feed
+		nb-sort-zorder -o killed.nb <../feed &
+		exec 7>../feed
+		cat ../a.nb >&7
+		wait_until writes_file $! # without a name, or with another one
+		kill $!
+		wait $! || :
+		exec 7>&-
+		rm ../feed
 		[ "$(entries)" = 'old.nb' ]
 		cd .. || return 1
 	done
@@ -261,8 +266,9 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	nb-gen -n 7 --no-history -o pipe
 	wait $!
 	cmp want got
+	rm -f checked
 	nb-sort-zorder a.nb -o >(nb-stats --check >checked)
-	for ((i = 0; i < 50; i++)); do [ ! -s checked ] || break; sleep 0.1; done
+	wait_until test -s checked
 	grep -q 'ok: 1 frames' checked
 	# whatever is closed
 	nb-gen -n 7 --no-history -o closed.nb >&-

@@ -11,6 +11,10 @@
 #   compare EXACT KEY                       error KEY of the stream on stdin against that in file EXACT
 #   TEST_MARK=$MARK command                 a command whose processes are found again: marked prints their ids, end_marked
 #                                           kills them, and nothing_stays waits until there is none
+#   wait_until COMMAND...                   until it succeeds; fails after a time that only what hangs needs
+#   in_one_of 5 COMMAND...                  it succeeds in one of 5 runs: what other work of the machine may spoil, and a
+#                                           defect spoils each time
+#   without_waiting FILE                    its lines, except those that tell of 10 seconds of silence
 #   ends_well FILE                          1 if the stream does not end with an end marker
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
 #   "${NB_TOOLS[@]}"                        the names of all programs
@@ -121,24 +125,41 @@ stat_of() {
 		{ value = $column } END { if (!column) { print "no column " key; exit 1 } print value }'
 }
 
-# They have the mark in their environment, unless they hide it.
-marked() {
-	grep -lsa "TEST_MARK=$MARK" /proc/[0-9]*/environ | cut -d / -f 3
+wait_until() {
+	local end=$((SECONDS + 300))
+	until "$@"; do
+		[ "$SECONDS" -lt $end ] || { echo "not within 300 s: $*"; return 1; }
+		sleep 0.02
+	done
 }
+
+in_one_of() {
+	local i
+	for ((i = 1; i < $1; i++)); do
+		if "${@:2}" >"$BATS_TEST_TMPDIR/one_of"; then return 0; fi
+	done
+	"${@:2}"
+}
+
+without_waiting() { grep -vE '^nb-step: waiting for [0-9]+ seconds in step ' "$1" || :; }
+
+# They have the mark, or one that goes on with a point, in their environment, unless they hide it.
+marked() {
+	grep -lsazxE "TEST_MARK=${MARK//./[.]}([.].*)?" /proc/[0-9]*/environ | cut -d / -f 3
+}
+
+nothing_is_marked() { [ -z "$(marked)" ]; }
 
 end_marked() {
 	local pid
 	for pid in $(marked); do kill -KILL "$pid" 2>/dev/null || :; done
 }
 
-# All of them end within 5 s.
+# All of them end, within 300 s: one that sleeps must do so for longer.
 nothing_stays() {
-	local i left
-	for ((i = 0; i < 50; i++)); do
-		left=$(marked)
-		[ -n "$left" ] || return 0
-		sleep 0.1
-	done
+	local left
+	wait_until nothing_is_marked >/dev/null && return 0
+	left=$(marked)
 	echo "still there: $(for pid in $left; do tr '\0' ' ' <"/proc/$pid/cmdline"; echo "($pid)"; done)"
 	return 1
 }

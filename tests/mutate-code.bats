@@ -53,18 +53,20 @@ load helper
 		printf '%s\n' "id: $id" 'breaks: see its name' 'in: kernels/order/morton_cpu.c' "text: $text" "with: $with" \
 			'by: unit order/morton' ${more:+"$more"} '' >>list.txt
 	done
-	run "$NB_TOP/tests/mutate-code" -j2 --limit 5 --list list.txt --scratch scratch \
+	run "$NB_TOP/tests/mutate-code" -j2 --list list.txt --scratch scratch \
 		--config "${NB_CONFIG:-$(basename "${NB_BIN%/bin}")}"
 	echo "$output"
 	[ "$status" -eq 1 ]
 	grep -q '^killed  *order-cube-flat: unit order/morton fails' <<<"$output"
 	grep -q '^survived  *survivor: see its name' <<<"$output"
 	grep -q '^known  *known: blocks of any size' <<<"$output"
-	grep -q '^killed  *endless: unit order/morton is stopped after 5 s' <<<"$output"
+	grep -q '^killed  *endless: unit order/morton is stopped after [0-9]* s' <<<"$output"
 	grep -q '^broken  *no-c: does not build' <<<"$output"
 	[[ ${lines[-1]} == '5 mutants: 2 killed, 1 survived, 1 known, 1 broken' ]]
-	# what is known is not done again
-	run timeout 10 "$NB_TOP/tests/mutate-code" --list list.txt --scratch scratch order-cube-flat known
+	# what is known is not done again: nothing is built
+	rm -r scratch/pristine scratch/job-*
+	run "$NB_TOP/tests/mutate-code" --list list.txt --scratch scratch order-cube-flat known
 	[ "$status" -eq 0 ]
 	[[ ${lines[-1]} == '2 mutants: 1 killed, 0 survived, 1 known, 0 broken' ]]
+	[ ! -e scratch/pristine ]
 }

@@ -68,7 +68,7 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 		awk -v spread=$spread 'BEGIN { srand(1); print "id,mass,x,y,z,vx,vy,vz"
 			for (i = 0; i < 1000000; i++) printf "%d,1e-6,%.17g,0.25,0.125,0,0,0\n", i, 0.5 + spread * rand() }' |
 			nb-convert --from csv >c.nb
-		timeout 120 bash -o pipefail -c 'nb-sort-zorder <c.nb | nb-build-tree | nb-force -t 0.7 -e 0.01 | nb-stats --check'
+		timeout 1200 bash -o pipefail -c 'nb-sort-zorder <c.nb | nb-build-tree | nb-force -t 0.7 -e 0.01 | nb-stats --check'
 	done
 }
 

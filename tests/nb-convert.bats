@@ -394,10 +394,9 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	pid=$!
 	exec 7>feed
 	cat big.nb big.nb >&7
-	for _ in $(seq 100); do
-		[ "$(find /proc/$pid/fd -lname '*(deleted)')" = '' ] || break
-		sleep 0.05
-	done
+	# a file of this folder, without a name or with another one
+	writes_file() { [ -n "$(find "/proc/$pid/fd" -lname "$PWD/*" ! -lname '*/feed')" ]; }
+	wait_until writes_file
 	kill -KILL $pid
 	exec 7>&-
 	wait $pid || true

@@ -173,8 +173,9 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 }
 
 @test "an interrupt leaves a whole state" {
+	rm -f out.nb
 	$BLOCKS -k 100000 "$FORCE" <king.nb >out.nb &
-	until [ -s out.nb ]; do sleep 0.02; done
+	wait_until test -s out.nb
 	kill -TERM $!
 	code=0
 	wait $! || code=$?

@@ -5,7 +5,7 @@
 
 Each command runs so many times in a new folder ./struck, and one of its processes, be it one that the shell has not yet
 made a program, gets one of the signals at a moment between its start and its end: "KILL,TERM".  A signal such as "-INT"
-goes to the whole group, as from a keyboard; after STOP comes CONT.  Then the pipeline must end within 5 s, and either its
+goes to the whole group, as from a keyboard; after STOP comes CONT.  Then the pipeline must end, and either its
 output is what it is without a signal, or the status of some program is not 0 and there is no end marker of a stream, or,
 after INT, TERM or HUP, a whole stream and a program that has been ended by that signal; after STOP and CONT its output must be
 whole.  No process of it may stay, and no zombie.  Prints the first failure.
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 5
+PATIENCE = 300  # what takes longer hangs; it must be longer than what a program waits for
 MARKER = bytes.fromhex("894e42530d0a1a0a010000008000000002")
 FOLDER = pathlib.Path("struck")
 
@@ -138,17 +138,22 @@ def run_once(command, name, which, delay, whole):
 
 
 def duration(command):
-    """Of a run without a signal, from its first process; and what it writes."""
-    best = PATIENCE
-    for _ in range(3):
+    """Of a run without a signal, from its first process; and what it writes.  On a busy machine a run may exceed its
+    own --patience, but not each time."""
+    best, runs, tries = PATIENCE, 0, 0
+    while runs < 3:
         shell = start(command)
         first_child(shell)
         begin = time.monotonic()
         shell.wait()
-        best = min(best, time.monotonic() - begin)
-        if set((FOLDER / "status").read_text().split()) != {"0"}:
+        tries += 1
+        if set((FOLDER / "status").read_text().split()) == {"0"}:
+            runs += 1
+            best = min(best, time.monotonic() - begin)
+            out = (FOLDER / "stdout").read_bytes()
+        elif tries == 20 or "exceeded the patience" not in (FOLDER / "messages").read_text():
             sys.exit(f"{command}\nfails by itself: " + (FOLDER / "messages").read_text())
-    return best, (FOLDER / "stdout").read_bytes()
+    return best, out
 
 
 def main(signals, times, *commands):

@@ -14,7 +14,7 @@
 #include <getopt.h>
 #include <math.h>
 
-enum { SEEDS = 64, BYTES_MOST = 900000, SLOW = 20 };
+enum { SEEDS = 64, BYTES_MOST = 900000, SLOW = 120 };
 
 static struct bytes seed_file[SEEDS];
 static size_t nseed;

@@ -56,7 +56,7 @@ static struct outcome run_command(const struct command *c, const char *faulty, i
 	const int in = open(*c->in ? c->in : "/dev/null", O_RDONLY | O_CLOEXEC);
 	if (in < 0)
 		give_up("cannot open '%s'", c->in);
-	struct how how = {options.bin, environment, in, 10};
+	struct how how = {options.bin, environment, in, PATIENCE};
 	struct outcome o = run_line(&c->line, &how);
 	close(in);
 	return o;

@@ -28,6 +28,10 @@
 
 enum { STAGES = 6, WORDS = 31, TEXT = 512, NAMES = 8, NAME = 24 };
 
+/* Seconds after which a pipeline hangs, and what it has left does not end: many, as other work may have the processors.
+ */
+enum { PATIENCE = 120, REST_PATIENCE = 60 };
+
 static inline _Noreturn __attribute__((format(printf, 1, 2))) void give_up(const char *format, ...)
 {
 	va_list ap;
@@ -204,7 +208,7 @@ static inline void wait_for(const pid_t *pid, size_t n, double seconds, struct o
 		close(p.fd);
 		waitpid(pid[k], &o->status[k], 0);
 	}
-	o->left = end_rest(o->hung ? 0.1 : 3) && !o->hung;
+	o->left = end_rest(o->hung ? 0.1 : REST_PATIENCE) && !o->hung;
 }
 
 /* Runs a pipeline.  The caller clears the outcome. */

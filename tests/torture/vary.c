@@ -45,7 +45,7 @@ static int input(const char *at, size_t n, int through_pipe)
 static struct outcome run_on(const struct line *line, const char *at, size_t n, int through_pipe)
 {
 	const int in = input(at, n, through_pipe);
-	struct how how = {NULL, NULL, in, 10};
+	struct how how = {NULL, NULL, in, PATIENCE};
 	struct outcome o = run_line(line, &how);
 	close(in);
 	return o;
