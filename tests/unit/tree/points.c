@@ -315,7 +315,7 @@ static void orders(void)
 static void cost(void)
 {
 	static double at[3 * 64], acc[3 * 64];
-	struct bodies b = model(PLUMMER, 4 * N);
+	struct bodies b = model(PLUMMER, 40000);
 	struct nb_tree tree = build(&b, 16, 2);
 	const struct nb_gravity g = {.n = b.n, .pos = b.pos, .mass = b.mass, .G = 1, .eps = 0.01, .precision = NB_F32};
 	const struct nb_tree_walk walk = {.theta = 0.6};
