@@ -146,7 +146,7 @@ static void softening(void)
 	struct nb_tree tree = build(&b, 16, 2);
 	double *eps = nb_alloc(b.n, sizeof *eps);
 	for (size_t i = 0; i < b.n; i++)
-		eps[i] = i % 3 ? 0.3 * pow(uniform(), 4) : 0;
+		eps[i] = 1e-4 + (i % 3 ? 0.3 * pow(uniform(), 4) : 0);
 	for (int c = 0; c < 16; c++) {
 		struct nb_gravity g = {.n = b.n, .pos = b.pos, .mass = b.mass, .G = 1, .precision = NB_F64};
 		struct nb_gravity_points points = {.pos = at, .acc = acc, .pot = pot};
