@@ -42,6 +42,15 @@ setup() {
 	done
 }
 
+@test "forces at points by the tree are computed on the CPU, and asked for on a device refused" {
+	nb-sort-zorder -b cuda <p4099.nb | nb-build-tree -b cuda >tree.nb
+	fails_with 2 'method tree computes forces at points on the CPU only (want -b cpu, or -m direct' \
+		'nb-force -b cuda -m tree --at p257.nb <tree.nb'
+	nb-force -b cpu -m tree --no-history --at p257.nb <tree.nb >cpu.nb
+	nb-force -b auto -m tree --no-history --at p257.nb <tree.nb | cmp - cpu.nb
+	nb-sort-zorder -b cuda <p4099.nb | nb-build-tree -b cuda | nb-force -m tree --no-history --at p257.nb | nb-stats --check
+}
+
 @test "tree: the jerk of the direct sum to the opening angle's accuracy, and Taylor steps that keep the energy" {
 	nb-gen clusters -n 20001 --sigma 0.1 --no-history >moving.nb
 	for f in p257 p4099 moving; do

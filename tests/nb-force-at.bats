@@ -111,12 +111,72 @@ attribute() { nb-stats --attributes | sed -n "s/^$1=//p"; }
 	nb-force --at at.nb <p.nb | head -c 1000 >/dev/null || true
 }
 
+# how far acc of the points in $1 is from that in $2: rms over rms
+apart() {
+	mutate show acc <"$1" >apart-a
+	mutate show acc <"$2" | paste apart-a - | awk '
+		{ for (k = 1; k <= 3; k++) { wrong += ($k - $(k + 3)) ^ 2; all += $(k + 3) ^ 2 } n++ }
+		END { print (n > 0 ? sqrt(wrong / all) : "none") }'
+}
+
+@test "the tree gives points the field of the direct sum, as well as it gives it to bodies" {
+	nb-gen plummer -n 8000 | nb-sort-zorder | nb-build-tree >tree.nb
+	nb-select --fields id,pos --sample 1000 --seed 3 <tree.nb >bodies.nb
+	nb-gen uniform -n 1000 --seed 7 | nb-calc 'pos *= 3' >around.nb
+	nb-calc 'pos *= 1000' <around.nb >far.nb
+	for e in 0 0.05; do
+		for points in bodies around far; do
+			nb-force -e $e --potential --at $points.nb <tree.nb >exact.nb
+			for t in 0.5 0.3; do
+				nb-force -e $e -t $t --potential --at $points.nb <tree.nb >out.nb
+				at_most "$(awk -v t=$t 'BEGIN { print (t > 0.4 ? 4e-4 : 1e-4) }')" "$(apart out.nb exact.nb)"
+			done
+			# every cell is opened
+			nb-force -e $e -t 0 --precision f64 --at $points.nb <tree.nb >out.nb
+			at_most 1e-13 "$(apart out.nb exact.nb)"
+		done
+	done
+	# orders, and what they are of
+	for p in 1 3 4; do
+		nb-force -m tree -p $p -e 0.05 -v --at around.nb <tree.nb 2>told >out.nb
+		at_most 4e-4 "$(apart out.nb <(nb-force -e 0.05 --at around.nb <tree.nb))"
+		grep -q 'frame 0: tree on cpu, n 8000 at 1000 points, .* body-body [0-9]*, body-cell [0-9]*, cell-cell [0-9]' told
+	done
+}
+
+@test "the tree's field at points does not hang on their order, their number or the number of threads" {
+	nb-gen plummer -n 3000 | nb-sort-zorder | nb-build-tree >tree.nb
+	nb-gen uniform -n 500 --seed 9 >in.nb
+	nb-sort-zorder <in.nb | nb-select --drop key >sorted.nb
+	nb-force -m tree -j 1 --potential --at in.nb <tree.nb | nb-sort-zorder | nb-select --fields id,pos,acc,pot | mutate show acc >one
+	nb-force -m tree -j 3 --potential --at sorted.nb <tree.nb | nb-select --fields id,pos,acc,pot | mutate show acc >three
+	cmp one three
+	[ "$(wc -l <one)" -ge 500 ]
+	nb-gen plummer -n 0 >none.nb
+	nb-force -m tree --potential --at none.nb <tree.nb | nb-stats --check
+	nb-sort-zorder <none.nb | nb-build-tree | nb-force -m tree --potential --at at.nb >out.nb
+	[ "$(mutate show acc <out.nb | tr -s ' -' '\n' | sort -u | tr -d '\n')" = 0.0 ]
+	# one point, in the place of a body, and very far
+	nb-gen plummer -n 1 | nb-calc 'x = 1e150' 'y = 0' 'z = 0' >one.nb
+	nb-force -m tree --potential --at one.nb <tree.nb >out.nb
+	close_to -1e-150 "$(mutate show pot <out.nb)" 1e-155
+	nb-select --fields id,pos --ids 0 <tree.nb >self.nb
+	nb-force -m tree -t 0 --precision f64 --potential --at self.nb <tree.nb | mutate show pot >got
+	nb-force --potential --at self.nb <tree.nb | mutate show pot >want
+	close_to "$(<want)" "$(<got)" 1e-10
+	run bash -c 'nb-force -m tree --at at.nb <tree.nb >/dev/full'
+	[ "$status" -eq 1 ]
+	nb-force -m tree --at at.nb <tree.nb | head -c 1000 >/dev/null || true
+}
+
 @test "what makes no sense at points is refused" {
-	fails_with 2 'method tree computes no forces at points' 'nb-force -m tree --at at.nb <p.nb'
-	fails_with 2 "option '--theta' has no effect with '--at'" 'nb-force -t 0.3 --at at.nb <p.nb'
+	fails_with 2 'method fmm computes no forces at points' 'nb-force -m fmm --at at.nb <p.nb'
+	fails_with 2 "option '--mac' has no effect with '--at'" 'nb-force --mac acceleration --at at.nb <p.nb'
+	fails_with 2 "option '--accuracy' has no effect with '--at'" 'nb-force -m tree --accuracy 1e-4 --at at.nb <p.nb'
+	fails_with 1 "no tree in frame 0" 'nb-force -m tree --at at.nb <p.nb'
 	fails_with 2 "option '--jerk' has no effect with '--at'" 'nb-force --jerk --at at.nb <p.nb'
 	fails_with 2 "option '--audit' has no effect with '--at'" 'nb-force --audit 3 --at at.nb <p.nb'
-	fails_with 2 "option '--at' computes in f64 only" 'nb-force --precision f32 --at at.nb <p.nb'
+	fails_with 2 "option '--at' computes direct sums in f64 only" 'nb-force --precision f32 --at at.nb <p.nb'
 	fails_with 2 "standard input has the sources" 'nb-force --at - <p.nb'
 	fails_with 1 "'no-such.nb'" 'nb-force --at no-such.nb <p.nb'
 	head -c 3000 at.nb >cut.nb

@@ -64,6 +64,7 @@ unit() {
 @test "what is no tree" { unit tree/check; }
 @test "multipoles" { unit tree/multipole; }
 @test "tree walk" { unit tree/walk; }
+@test "the field at points by the tree" { unit tree/points; }
 @test "jerks of the tree walk" { unit tree/jerk; }
 @test "softenings in the tree walk" { unit tree/soften; }
 @test "diagnostics" { unit measure/measure; }

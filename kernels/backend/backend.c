@@ -22,6 +22,7 @@ static const struct nb_backend backend_cpu = {
 	.gravity_tree = nb_gravity_tree_cpu,
 	.external_add = nb_external_add_cpu,
 	.gravity_points = nb_gravity_points_cpu,
+	.gravity_tree_points = nb_gravity_tree_points_cpu,
 	.morton_cube = nb_morton_cube_cpu,
 	.morton_keys = nb_morton_keys_cpu,
 	.sort_keys = nb_sort_keys_cpu,
@@ -61,6 +62,17 @@ static const struct nb_backend backend_cpu = {
 };
 
 #ifdef NB_CUDA
+static int no_tree_points(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	const struct nb_gravity_points *points, struct nb_gravity_count *count)
+{
+	(void)g;
+	(void)tree;
+	(void)walk;
+	(void)points;
+	(void)count;
+	return NB_EUNSUPPORTED;
+}
+
 static struct nb_backend backend_cuda = {
 	.name = "cuda",
 	.gravity_direct = nb_gravity_direct_cuda,
@@ -69,6 +81,7 @@ static struct nb_backend backend_cuda = {
 	.gravity_tree = nb_gravity_tree_cuda,
 	.external_add = nb_external_add_cuda,
 	.gravity_points = nb_gravity_points_cuda,
+	.gravity_tree_points = no_tree_points,
 	.morton_cube = nb_morton_cube_cuda,
 	.morton_keys = nb_morton_keys_cuda,
 	.sort_keys = nb_sort_keys_cuda,

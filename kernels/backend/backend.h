@@ -32,6 +32,9 @@ struct nb_backend {
 	int (*gravity_tree)(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		struct nb_gravity_count *count);
 	int (*gravity_points)(const struct nb_gravity *g, const struct nb_gravity_points *points);
+	int (*gravity_tree_points)(const struct nb_gravity *g, const struct nb_tree *tree,
+		const struct nb_tree_walk *walk, const struct nb_gravity_points *points,
+		struct nb_gravity_count *count);
 
 	int (*external_add)(const struct nb_external *external, const struct nb_external_bodies *bodies);
 

@@ -81,14 +81,24 @@ struct nb_tree_walk {
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
-/* The same on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree together:
- * a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther still,
- * once for the group, as a local expansion about the group's centre (not in f64).  Jerks take about 100 bytes a node
- * more, for the time of the call; velocities that are not finite give jerks that are not.
- * Orders up to that of the tree; NB_EUNSUPPORTED for others.
- * (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.)
- * n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all.
- * Queued on the default stream; waits only if count is not NULL.  Same bytes on every run. */
+/* The field of these bodies at points, by the same walk: a point is a target of no mass, and what it gets is what
+ * nb_gravity_points_cpu computes, but for errors: at bodies those of nb_gravity_tree_cpu at the same angle and
+ * precision at most, on grids between them up to twice those. points  pos, eps, acc, pot as there; acc is wanted.  In
+ * any order; results do not depend on it The points are sorted, and get a tree of their own.  Points farther than 2^26
+ * times the extent of the sources (or the largest softening) feel one mass at their centre, in f64.  Where lengths
+ * differ by more than f32 can stand, all is computed in f64.  Memory: about 90 bytes a point and 12 to 33 a body beside
+ * the tree.  count may be NULL. Same bytes for any number of threads. Returns as that, NB_EUNSUPPORTED for
+ * NB_MAC_ACCELERATION, NB_ELIMIT for more than 2^31 - 1 points and for an extent of them that no double holds. */
+NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, const struct nb_gravity_points *points, struct nb_gravity_count *count);
+
+/* nb_gravity_tree_cpu on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree
+ * together: a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther
+ * still, once for the group, as a local expansion about the group's centre (not in f64).  Jerks take about 100 bytes a
+ * node more, for the time of the call; velocities that are not finite give jerks that are not. Orders up to that of the
+ * tree; NB_EUNSUPPORTED for others. (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.) n <
+ * 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all. Queued on the
+ * default stream; waits only if count is not NULL.  Same bytes on every run. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 

@@ -109,6 +109,7 @@ struct T(level) {
 	double eps[NB_SOFT];   /* of its bodies, except for NB_LAW_COMMON */
 	double kind[KINDS];    /* of a group, NB_LAW_PLUMMER: the softenings there are, if they are at most KINDS */
 	int nkind;
+	int group; /* its bodies are walked together */
 };
 
 /* Source cells, column by column: target - source, moments. */
@@ -240,11 +241,10 @@ static NB_HD void T(columns)(const double *row, size_t all, size_t first, size_t
 	}
 }
 
-/* Positions of n bodies from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low. */
-static NB_HD void T(positions)(
-	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const x[3], S *const low[3])
+/* Positions of n bodies of g from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low. */
+static NB_HD void T(positions)(const struct T(room) * w, const struct nb_gravity *g, const struct T(level) * lv,
+	size_t first, size_t n, S *const x[3], S *const low[3])
 {
-	const struct nb_gravity *g = w->plan->g;
 	const double c[3] = {T(origin)(lv, 0), T(origin)(lv, 1), T(origin)(lv, 2)};
 	T(columns)(g->pos, g->n, first, n, c, lv->scale, w->fine, x, low);
 }
@@ -259,12 +259,12 @@ static NB_HD void T(velocities)(
 }
 
 /* Their softenings. */
-static APART void T(softs)(const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *soft)
+static APART void T(softs)(const struct nb_gravity *g, const struct T(level) * lv, size_t first, size_t n, S *soft)
 {
 	double some[64];
 	for (size_t k = 0; k < n; k += 64) {
 		const size_t count = n - k < 64 ? n - k : 64;
-		nb_gravity_soft(w->plan->g, first + k, count, lv->scale, FLOOR, some);
+		nb_gravity_soft(g, first + k, count, lv->scale, FLOOR, some);
 		for (size_t j = 0; j < count; j++)
 			soft[k + j] = (S)some[j];
 	}
@@ -460,7 +460,7 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 	else if (JERK)
 		w->fine ? T(sweep_jerk)(w, 1, eps2, eps > 0 ? -1 : eps2)
 			: T(sweep_jerk)(w, 0, eps2, eps > 0 ? -1 : eps2);
-	else if (w->plan->g->pot)
+	else if (w->plan->at->pot)
 		w->fine ? T(sweep_pot)(w, 1, eps2, eps > 0 ? -1 : eps2) : T(sweep_pot)(w, 0, eps2, eps > 0 ? -1 : eps2);
 	else
 		w->fine ? T(sweep)(w, 1, eps2) : T(sweep)(w, 0, eps2);
@@ -472,7 +472,7 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 /* Gathers the bodies first .. end-1 as sources. */
 static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t end)
 {
-	const double *mass = w->plan->g->mass;
+	const struct nb_gravity *g = w->plan->g;
 	const double scale = w->plan->mass;
 	while (first < end) {
 		if (w->nsource == SOURCES)
@@ -481,15 +481,15 @@ static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t fir
 		n = n < SOURCES - row ? n : SOURCES - row;
 		S *const x[3] = {&w->x[0][row], &w->x[1][row], &w->x[2][row]};
 		S *const low[3] = {&w->low[0][row], &w->low[1][row], &w->low[2][row]};
-		T(positions)(w, lv, first, n, x, low);
+		T(positions)(w, g, lv, first, n, x, low);
 		if (JERK) {
 			S *const v[3] = {&w->v[0][row], &w->v[1][row], &w->v[2][row]};
 			T(velocities)(w, lv, first, n, v);
 		}
 		for (size_t k = 0; k < n; k++)
-			w->m[row + k] = (S)(mass[first + k] * scale);
+			w->m[row + k] = (S)(g->mass[first + k] * scale);
 		if (w->plan->law != NB_LAW_COMMON)
-			T(softs)(w, lv, first, n, w->soft + row);
+			T(softs)(g, lv, first, n, w->soft + row);
 		w->nsource += n;
 		first += n;
 	}
@@ -524,7 +524,8 @@ static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t
 static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
-	const size_t own_first = plan->tree->first[lv->node], own = plan->tree->count[lv->node];
+	const size_t own_first = plan->target->first[lv->node];
+	const size_t own = plan->apart ? 0 : plan->target->count[lv->node];
 	size_t begin = 0, end = 0;
 	for (size_t k = 0; k < w->leaf.n; k++) {
 		const struct nb_family *f = &plan->family[w->leaf.at[k] / NB_FAMILY];
@@ -550,7 +551,7 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 							      lv->frame[d];
 			}
 			if (plan->law != NB_LAW_COMMON)
-				T(softs)(w, lv, first, 1, w->soft + w->nsource);
+				T(softs)(plan->g, lv, first, 1, w->soft + w->nsource);
 			w->m[w->nsource++] = moment[b];
 			continue;
 		}
@@ -1018,7 +1019,7 @@ static APART float T(strength_soft)(const struct T(room) * w, const struct T(lev
 static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self, int soft)
 {
 	const struct nb_walk_plan *plan = w->plan;
-	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	const size_t first = plan->target->first[lv->node], count = plan->target->count[lv->node];
 	const int plummer = soft && plan->law == NB_LAW_PLUMMER, spline = soft && !plummer;
 	const float eps = soft ? 0 : (float)(plan->g->eps * lv->scale), eps2 = eps * eps;
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
@@ -1054,7 +1055,8 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 				take &= below(t.radius + lv->reach + t.support, square_root(t.d2));
 			/* softening lets cells be taken that overlap the target: those that share bodies with it must
 			 * not */
-			for (uint32_t shares = take & ~below(t.size2, t.d2); shares; shares &= shares - 1) {
+			for (uint32_t shares = take & ~below(t.size2, t.d2); shares && !plan->apart;
+				shares &= shares - 1) {
 				int b = __builtin_ctz(shares);
 				int is_self = r.family == lv->family && (uint32_t)b == lv->lane;
 				if (f->first[b] < first + count && first < (size_t)f->first[b] + f->count[b] &&
@@ -1133,11 +1135,11 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 	S *const x[3] = {w->target[0], w->target[1], w->target[2]};
 	S *const low[3] = {w->target_low[0], w->target_low[1], w->target_low[2]};
 	S *const v[3] = {w->target_v[0], w->target_v[1], w->target_v[2]};
-	T(positions)(w, lv, first, n, x, low);
+	T(positions)(w, w->plan->at, lv, first, n, x, low);
 	if (JERK)
 		T(velocities)(w, lv, first, n, v);
 	if (w->plan->law != NB_LAW_COMMON)
-		T(softs)(w, lv, first, n, w->target_soft);
+		T(softs)(w->plan->at, lv, first, n, w->target_soft);
 	for (int d = 0; d < 3; d++) {
 		/* targets are taken in pairs */
 		w->target[d][n] = w->target[d][n - 1];
@@ -1151,11 +1153,12 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 	memset(w->phi, 0, (n + 1) * sizeof(S));
 }
 
-/* Writes acceleration and potential of target k, to which phi belongs too, to row `to`. */
+/* Writes acceleration and potential of target k, to which phi belongs too, to the row of body `to`. */
 static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
 {
-	const struct nb_gravity *g = w->plan->g;
+	const struct nb_gravity *g = w->plan->at;
 	const double pot_unit = g->G * lv->scale / w->plan->mass;
+	to = w->plan->row ? w->plan->row[to] : to;
 	for (int d = 0; d < 3; d++)
 		g->acc[3 * to + (size_t)d] = (double)w->acc[d][k] * lv->scale * pot_unit + w->remote[d] * g->G;
 	if (g->pot)
@@ -1184,14 +1187,15 @@ static NB_HD void T(row_jerk)(
 /* Finds the softenings of a group's bodies. */
 static APART void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level) * lv)
 {
-	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
+	const size_t first = plan->target->first[lv->node], count = plan->target->count[lv->node];
 	lv->nkind = 0;
 	for (size_t b = first; b < first + count && lv->nkind <= KINDS; b++) {
+		const double eps = plan->at->body_eps ? plan->at->body_eps[b] : plan->at->eps;
 		int k = 0;
-		while (k < lv->nkind && lv->kind[k] != plan->g->body_eps[b])
+		while (k < lv->nkind && lv->kind[k] != eps)
 			k++;
 		if (k == lv->nkind && lv->nkind++ < KINDS)
-			lv->kind[k] = plan->g->body_eps[b];
+			lv->kind[k] = eps;
 	}
 }
 
@@ -1200,8 +1204,8 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
-	const size_t first = plan->tree->first[lv->node], count = plan->tree->count[lv->node];
-	const int common = plan->law == NB_LAW_COMMON;
+	const size_t first = plan->target->first[lv->node], count = plan->target->count[lv->node];
+	const int common = plan->law == NB_LAW_COMMON, apart = plan->apart;
 	const double least_eps = common ? g->eps : lv->eps[NB_SOFT_LEAST];
 	const float eps = (float)(least_eps * lv->scale);
 	const int coincident = plan->reach[lv->node] == 0 && count > 1 &&
@@ -1209,7 +1213,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
-	if (count > NB_WALK_GROUP && !coincident && common) {
+	if (count > NB_WALK_GROUP && !coincident && common && !apart) {
 		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
 		v8f error = error_on_cell(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
@@ -1219,11 +1223,11 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const size_t ntarget = shared ? 1 : count;
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
-		const int small = n <= SMALL;
+		const int small = ntarget <= SMALL;
 		T(targets)(w, lv, first + start, n);
 		T(clear)(w);
 		memset(w->remote, 0, sizeof w->remote);
-		if (!coincident && !self) {
+		if (!coincident && !self && !apart) {
 			for (size_t b = first; b < first + count; b += SOURCES) {
 				size_t end = b + SOURCES < first + count ? b + SOURCES : first + count;
 				T(sources_act)(w, lv);
@@ -1261,7 +1265,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 			double phi = 0;
 			if (self)
 				phi -= g->mass[to] * plan->mass * inverse_eps;
-			if (coincident && least_eps > 0)
+			if (coincident && !apart && least_eps > 0)
 				phi += (plan->tree->mass[lv->node] - g->mass[to]) * plan->mass * inverse_eps;
 			T(row)(w, lv, to, shared ? 0 : k, phi);
 			if (JERK)
@@ -1282,7 +1286,7 @@ static NB_HD S T(frame)(const struct nb_walk_plan *plan, size_t node, int d)
 static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
-	const struct nb_tree *tree = plan->tree;
+	const struct nb_tree *tree = plan->target;
 	const uint32_t child = tree->child[lv->node], nchild = tree->nchild[lv->node];
 	V8 d[3] = {}, v[3] = {}, unit = (V8){} + 1;
 	for (uint32_t b = 0; b < nchild; b++) {
@@ -1291,7 +1295,7 @@ static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 			if (JERK)
 				v[k][b] = T(frame)(plan, child + b, k) - lv->frame[k];
 		}
-		unit[b] = (S)(lv->scale / target_unit(plan, plan->reach[child + b], lv->scale));
+		unit[b] = (S)(lv->scale / child_unit(plan, lv->node, child + b, lv->scale));
 	}
 	for (int q = 0; q < TERMS; q++)
 		lv->child_c[q] = (V8){} + lv->c[q];
@@ -1306,11 +1310,31 @@ static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 	T(shift)(lv->child_rate, d[0], d[1], d[2], unit, unit * unit);
 }
 
+/* Whether a node of points has so many sources around it that its children are better walked one by one: a list for all
+ * would be a long one. */
+static APART int T(is_crowded)(const struct T(room) * w, const struct T(level) * lv)
+{
+	float sum = 0;
+	if (w->nlevel == 1) /* nothing has been opened yet */
+		return w->plan->g->n > CROWD;
+	for (size_t e = lv->begin; e < lv->end; e++) {
+		const struct run r = w->entry.at[e];
+		const struct nb_family *f = &w->plan->family[r.family];
+		const struct T(test) t = T(measure)(w->plan, r.family, lv, 0, 0);
+		/* of a source that is much larger not all is near, but perhaps most of it */
+		for (uint32_t mask = r.mask & below(t.d2, t.size2); mask; mask &= mask - 1) {
+			const int b = __builtin_ctz(mask);
+			sum += (float)f->count[b] * fminf(1, 2 * lv->reach / (lv->reach + t.radius[b]));
+		}
+	}
+	return sum > CROWD;
+}
+
 /* Enters a node: child `lane` of the node of the last level, or the root. */
 static int T(enter)(struct T(room) * w, uint32_t lane)
 {
 	const struct nb_walk_plan *plan = w->plan;
-	const struct nb_tree *tree = plan->tree;
+	const struct nb_tree *tree = plan->target;
 	if (w->nlevel == w->level_capacity) {
 		size_t capacity = 2 * w->level_capacity + 32;
 		struct T(level) *level = nb_alloc(capacity, sizeof *level);
@@ -1325,12 +1349,13 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	struct T(level) *lv = &w->level[w->nlevel++];
 	const struct T(level) *up = w->nlevel > 1 ? lv - 1 : NULL;
 	lv->node = up ? tree->child[up->node] + lane : 0;
-	lv->family = up ? plan->inner[up->node] : 0;
+	lv->family = up && !plan->apart ? plan->inner[up->node] : 0;
 	lv->lane = lane;
 	lv->next = 0;
 	for (int d = 0; d < 3; d++)
 		lv->centre[d] = middle(tree, lv->node, d);
-	lv->scale = target_unit(plan, plan->reach[lv->node], up ? up->scale : plan->length);
+	lv->scale = up ? child_unit(plan, up->node, lv->node, up->scale)
+		       : target_unit(plan, plan->reach[lv->node], plan->length);
 	lv->reach = round_up(plan->reach[lv->node] * lv->scale);
 	const float ratio = up ? (float)(up->scale / lv->scale) : 1;
 	lv->begin = up ? up->mark : 0;
@@ -1349,15 +1374,19 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 		lv->eps[k] = plan->soft[NB_SOFT * (size_t)lv->node + k];
 	lv->nkind = 0;
 	const float eps = plan->soft ? 0 : (float)(plan->g->eps * lv->scale);
-	const int group = plan->group[lv->node];
+	const int group = plan->group[lv->node] && !(plan->apart && tree->nchild[lv->node] > 0 && T(is_crowded)(w, lv));
+	lv->group = group;
 	const double sigma = plan->length / lv->scale;
 	if (plan->least)
 		lv->limit = (float)((double)plan->least[lv->node] * sigma * sigma);
-	else if (group && up)
+	else if (group && up && !plan->apart)
 		lv->limit = up->limit * ratio * ratio;
 	else
 		lv->limit = plan->error *
 			    (lv->far + (plan->soft ? T(strength_soft)(w, lv) : T(strength)(w, lv, eps * eps, 0)));
+	/* points need not be where sources are, and the field not what it is around them */
+	if (group && up && plan->apart)
+		lv->limit = fminf(lv->limit, up->limit * ratio * ratio);
 	if (group && plan->law == NB_LAW_PLUMMER)
 		T(find_kinds)(plan, lv);
 	if (group)
@@ -1408,7 +1437,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 		/* on to the next child, sibling, or sibling of an ancestor */
 		while (w->nlevel) {
 			struct T(level) *lv = &w->level[w->nlevel - 1];
-			if (!plan->group[lv->node] && lv->next < plan->tree->nchild[lv->node])
+			if (!lv->group && lv->next < plan->target->nchild[lv->node])
 				break;
 			if (part == w->nlevel) {
 				part = 0;
@@ -1421,7 +1450,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 			break;
 		struct T(level) *lv = &w->level[w->nlevel - 1];
 		lane = lv->next++;
-		node = plan->tree->child[lv->node] + lane;
+		node = plan->target->child[lv->node] + lane;
 	}
 	count->p2p += w->count.p2p;
 	count->m2p += w->count.m2p;

@@ -20,6 +20,10 @@ enum {
 	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
 
+/* The tolerance at points, as a share of that on bodies: between bodies none is so near that its pull, which is exact,
+ * is a large part of the strength of the field. */
+static const double AT_POINTS = 0.6;
+
 /* Everything that nb_gravity_tree_cpu allocates. */
 struct memory {
 	uint32_t *inner, *npart;
@@ -154,10 +158,9 @@ void nb_walk_add_pair(double mass, const double *x, const double *v, double eps,
 }
 
 /* Radius, reach and least |acc_old| of a cell whose bodies are not divided further; looks at every body. */
-static int measure_bodies(const struct nb_walk_plan *plan, struct memory *m, size_t i, const double *acc_old)
+static int measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, size_t i,
+	const double *acc_old, double error)
 {
-	const struct nb_tree *tree = plan->tree;
-	const struct nb_gravity *g = plan->g;
 	const double *com = tree->com + 3 * i;
 	double middle[3], radius2 = 0, reach2 = 0, test = 0, least_mass = 0, least2 = INFINITY;
 	const double size = extent(tree, i), unit = nb_pair_power2(size, 0);
@@ -188,7 +191,7 @@ static int measure_bodies(const struct nb_walk_plan *plan, struct memory *m, siz
 	m->radius[i] = sqrt(radius2) / unit;
 	m->reach[i] = sqrt(reach2) / unit;
 	if (acc_old)
-		m->least[i] = (float)(sqrt(least2) * plan->error);
+		m->least[i] = (float)(sqrt(least2) * error);
 	return NB_OK;
 }
 
@@ -440,10 +443,9 @@ static void add_soft(const double *eps, const double *mass, size_t count, size_t
 }
 
 /* Of node i, from the bodies if it is not divided further, else from its children. */
-static void measure_soft(const struct nb_walk_plan *plan, struct memory *m, size_t i, double unit)
+static void measure_soft(
+	const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, size_t i, double unit)
 {
-	const struct nb_tree *tree = plan->tree;
-	const struct nb_gravity *g = plan->g;
 	const size_t first = tree->first[i], child = tree->child[i];
 	double soft[NB_SOFT] = {INFINITY, 0, 0};
 	if (m->inner[i] == 0)
@@ -456,27 +458,25 @@ static void measure_soft(const struct nb_walk_plan *plan, struct memory *m, size
 	memcpy(m->soft + NB_SOFT * i, soft, sizeof soft);
 }
 
-static int measure_softs(struct nb_walk_plan *plan, struct memory *m, double largest)
+/* Of all nodes of a tree of the bodies of g. */
+static int measure_softs(const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, double largest)
 {
-	const size_t nnode = plan->tree->nnode;
+	const size_t nnode = tree->nnode;
 	const double unit = nb_pair_power2(largest, 0);
 	m->soft = nb_alloc(nnode, NB_SOFT * sizeof *m->soft);
-	m->family_soft = nb_alloc(m->nfamily, sizeof *m->family_soft);
-	if (!m->soft || !m->family_soft)
+	if (!m->soft)
 		return NB_ENOMEM;
-	for (size_t k = 0; !plan->g->body_eps && k < NB_SOFT * nnode; k++)
-		m->soft[k] = plan->g->eps;
-	if (plan->g->body_eps) {
+	for (size_t k = 0; !g->body_eps && k < NB_SOFT * nnode; k++)
+		m->soft[k] = g->eps;
+	if (g->body_eps) {
 #pragma omp parallel for schedule(dynamic, 256)
 		for (size_t i = 0; i < nnode; i++)
 			if (m->inner[i] == 0)
-				measure_soft(plan, m, i, unit);
+				measure_soft(g, tree, m, i, unit);
 		for (size_t i = nnode; i-- > 0;)
 			if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
-				measure_soft(plan, m, i, unit);
+				measure_soft(g, tree, m, i, unit);
 	}
-	plan->soft = m->soft;
-	plan->family_soft = m->family_soft;
 	return NB_OK;
 }
 
@@ -542,48 +542,65 @@ static int wants_f64(const struct memory *m)
 	return m->jump > 0x1p28;
 }
 
-static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old, double eps)
+/* Memory for what is known of nodes as targets, and of the bodies in them. */
+static int allocate_nodes(struct memory *m, size_t nnode, int by_acc)
 {
-	const struct nb_tree *tree = plan->tree;
-	const size_t nnode = tree->nnode;
 	m->inner = nb_alloc(nnode, sizeof *m->inner);
 	m->npart = nb_alloc(nnode, sizeof *m->npart);
 	m->group = nb_alloc(nnode, sizeof *m->group);
 	m->radius = nb_alloc(nnode, sizeof *m->radius);
 	m->reach = nb_alloc(nnode, sizeof *m->reach);
-	m->least = acc_old ? nb_alloc(nnode, sizeof *m->least) : NULL;
-	if (!m->inner || !m->npart || !m->group || !m->radius || !m->reach || (acc_old && !m->least))
+	m->least = by_acc ? nb_alloc(nnode, sizeof *m->least) : NULL;
+	return m->inner && m->npart && m->group && m->radius && m->reach && (!by_acc || m->least) ? NB_OK : NB_ENOMEM;
+}
+
+static int measure_nodes(
+	const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, const double *acc_old, double error)
+{
+	int status = NB_OK;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
+	for (size_t i = 0; i < tree->nnode; i++)
+		if (m->inner[i] == 0) {
+			int s = measure_bodies(g, tree, m, i, acc_old, error);
+			status = s > status ? s : status;
+		}
+	for (size_t i = tree->nnode; !status && i-- > 0;)
+		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+			measure_children(tree, m, i);
+	return status;
+}
+
+static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old, double eps)
+{
+	const struct nb_tree *tree = plan->tree;
+	const size_t nnode = tree->nnode;
+	if (allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
 	number_families(m, tree);
 	plan->nmoment = plan->order > 3	  ? NB_HIGH_MOMENTS
 			: plan->order > 2 ? NB_HIGH_FOURTH
 			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
 					  : NB_WALK_MOMENTS;
-	int status = NB_OK;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
-	for (size_t i = 0; i < nnode; i++)
-		if (m->inner[i] == 0) {
-			int s = measure_bodies(plan, m, i, acc_old);
-			status = s > status ? s : status;
-		}
+	int status = measure_nodes(plan->g, tree, m, acc_old, plan->error);
 	if (status)
 		return status;
-	for (size_t i = nnode; i-- > 0;)
-		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
-			measure_children(tree, m, i);
-	plan->f64 = plan->g->precision == NB_F64 || wants_f64(m);
+	plan->f64 |= plan->g->precision == NB_F64 || wants_f64(m);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
 	m->moment = nb_alloc(m->nfamily, plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 	find_groups(m, tree, plan->part);
 	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
-	if (!status && plan->law != NB_LAW_COMMON)
-		status = measure_softs(plan, m, eps);
+	if (!status && plan->law != NB_LAW_COMMON) {
+		m->family_soft = nb_alloc(m->nfamily, sizeof *m->family_soft);
+		status = m->family_soft ? measure_softs(plan->g, tree, m, eps) : NB_ENOMEM;
+	}
 	if (status)
 		return status;
 
-	const int beyond = is_beyond_squares(tree, m, &plan->deep);
+	int deep;
+	const int beyond = is_beyond_squares(tree, m, &deep);
+	plan->deep |= deep;
 	if (plan->order > 1 && (beyond || plan->order > 2 || !tree->quad) && find_moments(plan, m))
 		return NB_ENOMEM;
 
@@ -593,17 +610,62 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
 			fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
 	plan->inner = m->inner;
-	plan->group = m->group;
-	plan->npart = m->npart;
-	plan->reach = m->reach;
-	plan->least = m->least;
 	plan->family = m->family;
+	plan->family_soft = m->family_soft;
 	plan->moment = m->moment;
 	return NB_OK;
 }
 
-int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	struct nb_gravity_count *count)
+/* Nodes as targets. */
+static void aim(struct nb_walk_plan *plan, const struct memory *m)
+{
+	plan->group = m->group;
+	plan->npart = m->npart;
+	plan->reach = m->reach;
+	plan->least = m->least;
+	plan->soft = m->soft;
+}
+
+/* ---- points ----------------------------------------------------------------------------------------------- */
+
+/* The least reach of a node that sets a unit of length of its own; INFINITY: there is none. */
+static double least_reach(const struct nb_tree *tree, const struct memory *m)
+{
+	double least = m->reach[0] > 0 ? m->reach[0] : INFINITY;
+	for (size_t i = 0; i < tree->nnode; i++)
+		for (uint32_t c = tree->child[i]; !m->group[i] && c < tree->child[i] + tree->nchild[i]; c++)
+			least = m->reach[c] > 0 && m->reach[c] < least ? m->reach[c] : least;
+	return least;
+}
+
+/* The nodes of the points' tree, and what their lengths beside those of the sources ask for. */
+static int prepare_points(struct nb_walk_plan *plan, struct memory *m, double eps)
+{
+	const struct nb_tree *tree = plan->target, *sources = plan->tree;
+	double size = eps;
+	if (allocate_nodes(m, tree->nnode, 0))
+		return NB_ENOMEM;
+	for (size_t i = 0; i < tree->nnode; i++)
+		m->inner[i] = tree->nchild[i] > 0;
+	int status = measure_nodes(plan->at, tree, m, NULL, 0);
+	if (!status && plan->law != NB_LAW_COMMON)
+		status = measure_softs(plan->at, tree, m, eps);
+	if (status)
+		return status;
+	find_groups(m, tree, plan->part);
+	/* among nodes below groups there may be any ratio: they have the units of these */
+	for (int k = 0; k < 3; k++)
+		size = fmax(size, fmax(tree->box[3 + k], sources->box[3 + k]) - fmin(tree->box[k], sources->box[k]));
+	const double least = least_reach(tree, m);
+	plan->f64 = size * 0x1p-28 > least;
+	plan->deep = size * 0x1p-50 > least;
+	aim(plan, m);
+	return NB_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------- */
+
+int nb_walk_check(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk)
 {
 	const int by_acc = walk->mac == NB_MAC_ACCELERATION, order = walk->order ? walk->order : tree->order;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G) || order < 1 || order > 4)
@@ -614,21 +676,82 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 		return NB_EINVAL;
 	if (by_acc ? !(walk->alpha >= 0 && isfinite(walk->alpha)) : !(walk->theta >= 0 && isfinite(walk->theta)))
 		return NB_EINVAL;
-	if (g->n == 0)
-		return NB_OK;
-	if (tree->nnode == 0 || tree->count[0] != g->n || (by_acc && !walk->acc_old))
+	if (g->n > 0 && (tree->nnode == 0 || tree->count[0] != g->n || (by_acc && !walk->acc_old)))
 		return NB_EINVAL;
+	return NB_OK;
+}
 
-	double eps;
-	const int bad_eps = nb_gravity_largest_eps(g, &eps);
-	if (bad_eps)
-		return bad_eps;
+static int walk_all(const struct nb_walk_plan *plan, struct nb_gravity_count *count)
+{
+	struct nb_walk_share share = {0};
+	int (*const walk_isa[])(const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
+		[NB_ISA_PLAIN] = nb_walk_plain,
+#ifdef __x86_64__
+		[NB_ISA_AVX2] = nb_walk_avx2,
+		[NB_ISA_AVX512] = nb_walk_avx512,
+#endif
+	};
+	enum nb_isa isa = nb_cpu_isa();
+	uint64_t p2p = 0, m2p = 0, m2l = 0, groups = 0;
+	int status = NB_OK;
+#pragma omp parallel reduction(max : status) reduction(+ : p2p, m2p, m2l, groups)
+	{
+		struct nb_gravity_count mine = {0};
+		status = walk_isa[isa](plan, &share, &mine);
+		p2p = mine.p2p;
+		m2p = mine.m2p;
+		m2l = mine.m2l;
+		groups = mine.groups;
+	}
+	if (count) {
+		count->p2p += p2p;
+		count->m2p += m2p;
+		count->m2l += m2l;
+		count->groups += groups;
+	}
+	return status;
+}
+
+/* The bodies of a plan's points.  Where pairs are not softened alike, points without eps have none. */
+static struct nb_gravity bodies_of(const struct nb_gravity *g, const struct nb_walk_points *points)
+{
+	struct nb_gravity at = *g;
+	at.n = points->n;
+	at.pos = points->pos;
+	at.mass = points->mass;
+	at.acc = points->acc;
+	at.pot = points->pot;
+	at.body_eps = points->eps;
+	at.eps = 0;
+	return at;
+}
+
+int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	const struct nb_walk_points *points, struct nb_gravity_count *count)
+{
+	const int by_acc = walk->mac == NB_MAC_ACCELERATION, order = walk->order ? walk->order : tree->order;
+	int status = nb_walk_check(g, tree, walk);
+	if (status || g->n == 0)
+		return status;
+	double eps, point_eps = 0;
+	status = nb_gravity_largest_eps(g, &eps);
+	struct nb_gravity at = *g;
+	if (points)
+		at = bodies_of(g, points);
+	if (!status && points)
+		status = nb_gravity_largest_eps(&at, &point_eps);
+	if (status)
+		return status;
+	eps = fmax(eps, point_eps);
 	double size = eps;
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, tree->box[3 + k] - tree->box[k]);
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
-	struct nb_walk_plan plan = {.g = g, .tree = tree, .law = nb_pair_law_of(g)};
+	struct nb_walk_plan plan = {.g = g, .tree = tree, .at = &at, .target = points ? points->tree : tree};
+	plan.law = points && points->eps ? nb_pair_law_of(&at) : nb_pair_law_of(g);
+	plan.apart = points != NULL;
+	plan.row = points ? points->row : NULL;
 	plan.order = order;
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
@@ -638,7 +761,7 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 		const double f = frexp(eps * plan.length, &e);
 		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
 	}
-	plan.error = (float)nb_opening_cpu(walk->theta, plan.order);
+	plan.error = (float)((points ? AT_POINTS : 1) * nb_opening_cpu(walk->theta, plan.order));
 	plan.soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
 	if (!by_acc && walk->theta > 0) /* what softenings do is held to the tolerance of second order */
 		plan.soft_weight *= (float)(nb_opening_cpu(walk->theta, plan.order) / nb_opening_cpu(walk->theta, 2));
@@ -646,39 +769,25 @@ int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, 
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));
 	int nthread = omp_get_max_threads() < MAX_THREADS ? omp_get_max_threads() : MAX_THREADS;
-	size_t part = g->n / ((size_t)nthread * PARTS);
+	size_t part = at.n / ((size_t)nthread * PARTS);
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
 
-	struct memory memory = {0};
-	int status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL, eps);
-	if (!status) {
-		struct nb_walk_share share = {0};
-		int (*const walk_isa[])(
-			const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
-			[NB_ISA_PLAIN] = nb_walk_plain,
-#ifdef __x86_64__
-			[NB_ISA_AVX2] = nb_walk_avx2,
-			[NB_ISA_AVX512] = nb_walk_avx512,
-#endif
-		};
-		enum nb_isa isa = nb_cpu_isa();
-		uint64_t p2p = 0, m2p = 0, m2l = 0, groups = 0;
-#pragma omp parallel reduction(max : status) reduction(+ : p2p, m2p, m2l, groups)
-		{
-			struct nb_gravity_count mine = {0};
-			status = walk_isa[isa](&plan, &share, &mine);
-			p2p = mine.p2p;
-			m2p = mine.m2p;
-			m2l = mine.m2l;
-			groups = mine.groups;
-		}
-		if (count) {
-			count->p2p += p2p;
-			count->m2p += m2p;
-			count->m2l += m2l;
-			count->groups += groups;
-		}
-	}
+	struct memory memory = {0}, point_memory = {0};
+	if (points)
+		status = prepare_points(&plan, &point_memory, eps);
+	if (!status)
+		status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL, eps);
+	if (!status && !points)
+		aim(&plan, &memory);
+	if (!status)
+		status = walk_all(&plan, count);
 	memory_free(&memory);
+	memory_free(&point_memory);
 	return status;
+}
+
+int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+{
+	return nb_walk_cpu(g, tree, walk, NULL, count);
 }

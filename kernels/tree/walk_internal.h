@@ -50,18 +50,22 @@ struct nb_family_soft {
 struct nb_walk_plan {
 	const struct nb_gravity *g;
 	const struct nb_tree *tree;
-	double length;	   /* scaled length = length * x, a power of two */
-	double mass;	   /* the same for masses */
-	int order;	   /* of the multipoles: 1 to 4 */
+	const struct nb_gravity *at;  /* what is acted on, and what is written: g itself, or points ... */
+	const struct nb_tree *target; /* ... and their tree */
+	int apart;		      /* these are points, none of which is a source */
+	const uint32_t *row;	      /* of points: where results belong */
+	double length;		      /* scaled length = length * x, a power of two */
+	double mass;		      /* the same for masses */
+	int order;		      /* of the multipoles: 1 to 4 */
 	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
-	int deep;	   /* bodies may be remote from others */
+	int deep;	   /* sources may be remote from targets */
 	double unit_limit; /* of target units: above it the softening would be too long */
 	float error;	   /* tolerated error of an interaction: by the field strength at the target, or 1 with least */
 	const float *least;    /* smallest tolerated error of each node's bodies, scaled; NULL: by the field strength */
-	const uint32_t *inner; /* of each node: the family of its children, 0 for a leaf */
-	const double *reach;   /* of each node: greatest distance of a body from the middle of its box */
-	const uint8_t *group;  /* of each node: whether its bodies are walked together */
-	const uint32_t *npart; /* of each node: the parts that it consists of, as threads claim them */
+	const uint32_t *inner; /* of each node of tree: the family of its children, 0 for a leaf */
+	const double *reach;   /* of each target: greatest distance of a body from the middle of its box */
+	const uint8_t *group;  /* of each target: whether its bodies are walked together, where sources are not dense */
+	const uint32_t *npart; /* of each target: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
 	const void *moment;	/* float or double [nmoment][NB_FAMILY] of each family; higher ones in its length */
@@ -69,7 +73,7 @@ struct nb_walk_plan {
 	const double *velocity; /* for jerks: of each node's centre of mass, 3, in the caller's units */
 	double speed;		/* scaled velocity = speed * v, a power of two */
 	enum nb_pair_law law;
-	const double *soft; /* of each node: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
+	const double *soft; /* of each target: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
 	const struct nb_family_soft *family_soft;
 	float soft_weight; /* of errors of softenings beside those of multipoles */
 };
@@ -77,6 +81,21 @@ struct nb_walk_plan {
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,
  * but for G.  In f64, with no square that is out of range. */
 void nb_walk_add_pair(double mass, const double *x, const double *v, double eps, double *sum);
+
+/* Points as the walk has them (points_cpu.c), at least one. */
+struct nb_walk_points {
+	size_t n;
+	const struct nb_tree *tree;	/* of them */
+	const double *pos, *mass, *eps; /* n x 3, n, n: sorted as the tree; masses are those of the tree; eps or NULL */
+	const uint32_t *row;		/* n: where in acc and pot a point belongs */
+	double *acc, *pot;		/* pot or NULL */
+};
+/* What is wrong with the arguments, before memory is taken: 0, NB_EINVAL, NB_EUNSUPPORTED. */
+NB_MUST_CHECK int nb_walk_check(
+	const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk);
+/* nb_gravity_tree_cpu and, unless points is NULL, nb_gravity_tree_points_cpu. */
+NB_MUST_CHECK int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	const struct nb_walk_points *points, struct nb_gravity_count *count);
 
 /* What the threads share: parts are claimed in order. */
 struct nb_walk_share {

@@ -51,12 +51,13 @@ typedef int32_t v8i __attribute__((vector_size(32)));
 #include "kernels/tree/multipole_body.h"
 
 enum {
-	LIST = 256,	/* cells gathered before they act */
-	SOURCES = 1024, /* bodies gathered before they act */
-	TARGETS = 256,	/* bodies of one group acted on at once */
-	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
-	FEW = 4,	/* so few sources that their multipole costs more than they */
-	KINDS = 8	/* so many softenings in a group are looked at one by one */
+	LIST = 256,	 /* cells gathered before they act */
+	SOURCES = 1024,	 /* bodies gathered before they act */
+	TARGETS = 256,	 /* bodies of one group acted on at once */
+	SMALL = 2,	 /* so few targets that an expansion costs more than it saves */
+	FEW = 4,	 /* so few sources that their multipole costs more than they */
+	CROWD = 1 << 14, /* sources around points that are not walked together */
+	KINDS = 8	 /* so many softenings in a group are looked at one by one */
 };
 
 /* What serves other softenings than one for all is compiled apart, so that the loops for one stay as they are. */
@@ -311,10 +312,16 @@ static NB_HD double target_unit(const struct nb_walk_plan *plan, double reach, d
 	return unit > plan->unit_limit ? plan->unit_limit : unit;
 }
 
+/* The same of a child; one of a group that was divided after all has its parent's. */
+static NB_HD double child_unit(const struct nb_walk_plan *plan, uint32_t parent, uint32_t child, double unit)
+{
+	return plan->group[parent] ? unit : target_unit(plan, plan->reach[child], unit);
+}
+
 /* Whether a node that lies in no part is one. */
 static NB_HD int is_part(const struct nb_walk_plan *plan, size_t node)
 {
-	return plan->group[node] || plan->tree->count[node] <= plan->part;
+	return plan->group[node] || plan->target->count[node] <= plan->part;
 }
 
 static uint32_t claim(struct nb_walk_share *share)

@@ -61,8 +61,8 @@ static void check(struct nb_run *run, void *self)
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
 	nb_force_accuracy_check(run, opt);
-	nb_force_at_check(run, opt);
 	run->own_backend = opt->kernel_text != NULL;
+	nb_force_at_check(run, opt);
 }
 
 static void clear(void *self)

@@ -80,6 +80,8 @@ int nb_force_missed(struct force *opt, enum method method, struct nb_frame *fram
 
 /* What contradicts --at ends the tool. */
 void nb_force_at_check(struct nb_run *run, const struct force *opt);
+/* METHOD_DIRECT or METHOD_TREE. */
+enum method nb_force_at_method(const struct force *opt);
 void nb_force_at_begin(struct nb_run *run, struct force *opt);
 /* Makes a frame of sources the frame of the points, with the field there. */
 void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame);

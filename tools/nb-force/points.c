@@ -2,6 +2,7 @@
 #include "tools/filter/files.h"
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-force/force.h"
 
 #include "common/timer.h"
@@ -16,28 +17,43 @@ void nb_force_at_check(struct nb_run *run, const struct force *opt)
 		return;
 	if (strcmp(opt->at_path, "-") == 0)
 		nb_die(NB_EXIT_USAGE, "option '--at' wants a file: standard input has the sources");
-	if (opt->method != METHOD_AUTO && opt->method != METHOD_DIRECT)
-		nb_die(NB_EXIT_USAGE, "method %s computes no forces at points (want -m direct with '--at')",
+	if (opt->method == METHOD_NEAR || opt->method == METHOD_FMM)
+		nb_die(NB_EXIT_USAGE, "method %s computes no forces at points (want -m direct or tree with '--at')",
 			nb_method_name[opt->method]);
-	if (opt->theta_given || opt->mac_given || opt->kernel_text)
-		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--at', which sums directly",
-			opt->theta_given ? "theta"
-			: opt->mac_given ? "mac"
-					 : "kernel");
-	if (opt->precision == NB_F32 || opt->precision == NB_MIXED)
-		nb_die(NB_EXIT_USAGE, "option '--at' computes in f64 only");
-	if (opt->jerk || opt->audit)
+	if (opt->mac_given || opt->kernel_text)
+		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--at'", opt->mac_given ? "mac" : "kernel");
+	if (nb_force_at_method(opt) == METHOD_DIRECT && (opt->precision == NB_F32 || opt->precision == NB_MIXED))
+		nb_die(NB_EXIT_USAGE, "option '--at' computes direct sums in f64 only (want -m tree for others)");
+	if (opt->jerk || opt->audit || opt->accuracy > 0)
 		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--at'",
 			opt->jerk	    ? "jerk"
 			: opt->accuracy > 0 ? "accuracy"
 					    : "audit");
 	run->opens = opt->at_path;
+	run->own_backend = nb_force_at_method(opt) == METHOD_TREE;
+}
+
+enum method nb_force_at_method(const struct force *opt)
+{
+	return nb_force_method(opt, 0, 0);
+}
+
+/* The walk for points is one of the CPU. */
+static void choose_backend(struct nb_run *run)
+{
+	const char *name = run->common.backend;
+	nb_choose_backend(run, strcmp(name, "auto") == 0 ? "cpu" : name);
+	if (run->backend->space->device >= 0)
+		nb_die(NB_EXIT_USAGE, "method tree computes forces at points on the CPU only (want -b cpu, or -m "
+				      "direct with '--at')");
 }
 
 void nb_force_at_begin(struct nb_run *run, struct force *opt)
 {
 	if (!opt->at_path)
 		return;
+	if (run->own_backend)
+		choose_backend(run);
 	nb_source_open(run, &opt->at.source, opt->at_path);
 	if (!nb_source_next(&opt->at.source, &opt->at.now))
 		nb_die(NB_EXIT_FAILED, "'%s' has no frames with points", opt->at_path);
@@ -71,6 +87,29 @@ void nb_force_at_clear(struct force *opt)
 	nb_frame_clear(&opt->at.next);
 	nb_frame_clear(&opt->at.out);
 	nb_source_close(&opt->at.source);
+}
+
+/* The field of g at the points, by the tree of its frame or directly; says what it took. */
+static void compute(struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
+	const struct nb_gravity_points *points)
+{
+	const struct nb_backend *backend = run->backend;
+	const int walks = nb_force_at_method(opt) == METHOD_TREE;
+	const struct nb_tree tree = walks ? nb_require_tree(frame, backend) : (struct nb_tree){.nnode = 0};
+	const struct nb_tree_walk walk = {
+		.theta = opt->theta, .mac = NB_MAC_GEOMETRIC, .order = nb_force_tree_order(run, opt)};
+	struct nb_gravity_count count = {0, 0, 0, 0};
+	char counted[120] = "";
+	const double start = nb_now();
+	const int status = walks ? backend->gravity_tree_points(g, &tree, &walk, points, &count)
+				 : backend->gravity_points(g, points);
+	nb_require_done(run, status, "the forces at points of", frame);
+	const double seconds = nb_now() - start;
+	if (walks)
+		snprintf(counted, sizeof counted, ", body-body %" PRIu64 ", body-cell %" PRIu64 ", cell-cell %" PRIu64,
+			count.p2p, count.m2p, count.m2l);
+	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu at %zu points, %.4g s%s", frame->number,
+		nb_method_name[nb_force_at_method(opt)], backend->name, g->n, points->n, seconds, counted);
 }
 
 /* The points without what is said of forces there, at the time of the sources. */
@@ -108,7 +147,8 @@ static struct nb_frame *prepare(struct force *opt, struct nb_frame *sources)
 void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 {
 	const struct nb_space *space = run->backend->space;
-	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE], .precision = NB_F64};
+	const enum method method = nb_force_at_method(opt);
+	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE], .precision = nb_force_precision(opt, method)};
 	struct nb_gravity_points points = {.n = 0};
 	nb_require_valid(frame);
 	advance(opt);
@@ -129,13 +169,10 @@ void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 	points.pos = nb_require_f64(out, NB_POS, space);
 	if (nb_frame_field(out, NB_EPS) && !nb_given(run, &opt->softening))
 		points.eps = nb_require_f64(out, NB_EPS, space);
-	const double start = nb_now();
-	nb_require_done(run, run->backend->gravity_points(&g, &points), "the forces at points of", frame);
-	const double seconds = nb_now() - start;
-	nb_force_require_in_range(run, "direct", out, nb_frame_field(out, NB_ACC), "an acceleration");
-	nb_force_require_in_range(run, "direct", out, nb_frame_field(out, NB_POT), "a potential");
-	nb_verbose("frame %" PRIu64 ": direct on %s, n %zu at %zu points, %.4g s", frame->number, run->backend->name,
-		g.n, points.n, seconds);
+	compute(run, opt, frame, &g, &points);
+	const char *name = nb_method_name[method];
+	nb_force_require_in_range(run, name, out, nb_frame_field(out, NB_ACC), "an acceleration");
+	nb_force_require_in_range(run, name, out, nb_frame_field(out, NB_POT), "a potential");
 	nb_force_note_law(run, opt, out, &g);
 
 	const struct nb_frame sources = *frame;

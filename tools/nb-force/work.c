@@ -57,7 +57,11 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	const struct force *opt = self;
 	if (opt->at_path) { /* which may not be open yet */
 		const double n = opt->at.count || opt->at.now.ncolumn ? (double)opt->at.now.rows[NB_PARTICLE] : plan->n;
-		nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * n * plan->n);
+		if (nb_force_at_method(opt) == METHOD_DIRECT)
+			nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * n * plan->n);
+		else
+			nb_plan_add(plan, NB_WORK_WALK_F32,
+				n * nb_cost_outputs(opt->potential, 0) * nb_cost_angle(opt->theta, plan->n));
 		plan->n = n;
 		plan->tree = 0;
 		plan->level = -1;

@@ -134,6 +134,10 @@ FAKE(gravity_tree,
 	(g, tree, walk, count))
 FAKE(external_add, (const struct nb_external *external, const struct nb_external_bodies *bodies), (external, bodies))
 FAKE(gravity_points, (const struct nb_gravity *g, const struct nb_gravity_points *points), (g, points))
+FAKE(gravity_tree_points,
+	(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+		const struct nb_gravity_points *points, struct nb_gravity_count *count),
+	(g, tree, walk, points, count))
 FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad), (n, pos, dim, cube, bad))
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
@@ -248,6 +252,7 @@ const struct nb_backend nb_fake_backend = {
 	.gravity_tree = fake_gravity_tree,
 	.external_add = fake_external_add,
 	.gravity_points = fake_gravity_points,
+	.gravity_tree_points = fake_gravity_tree_points,
 	.morton_cube = fake_morton_cube,
 	.morton_keys = fake_morton_keys,
 	.sort_keys = fake_sort_keys,
