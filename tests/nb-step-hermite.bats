@@ -168,7 +168,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	$s './filter spring' <tagged.nb >straight.nb
 	$s './filter reverse' <tagged.nb >out.nb
 	mutate show id <out.nb >ids
-	if [ "$(cat ids)" = "$(mutate show id <tagged.nb)" ]; then order=cat; else order=tac; fi
+	if [ "$(cat ids)" = "$(mutate show id <tagged.nb)" ]; then order="cat"; else order="tac"; fi
 	[ "$($order ids)" = "$(mutate show id <tagged.nb)" ]
 	for field in pos vel acc jerk timescale tag; do
 		[ "$(mutate show $field <out.nb | $order)" = "$(mutate show $field <straight.nb)" ]
