@@ -20,7 +20,8 @@ static const struct nb_option options[] = {
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
-		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body"},
+		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
+			"hermite: sqrt(ETA) times the shortest time scale of a force"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "every-time", NB_POSITIVE(struct step, every_time), .max = 1e300, .arg = "T",
