@@ -75,6 +75,7 @@ unit() {
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
 @test "the largest acceleration" { unit motion/step; }
+@test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }
 @test "expressions when memory runs out" { unit expr/scarce; }
 @test "collisions and mergers by hand" { unit motion/contact; }
@@ -85,7 +86,7 @@ unit() {
 @test "what the benchmark of the papers accepts" { unit papers/judge; }
 @test "collisions of Xu, Xu & Chen" { unit papers/collide; }
 # bats test_tags=gpu
-@test "checks, conversions, boxes and measures on the GPU" { unit backend/agree; }
+@test "checks, conversions, boxes, measures and Hermite's corrector on the GPU" { unit backend/agree; }
 # bats test_tags=gpu
 @test "pictures on the GPU" { unit backend/pictures; }
 # bats test_tags=gpu

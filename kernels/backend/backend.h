@@ -59,6 +59,8 @@ struct nb_backend {
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
+	int (*hermite)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, const double *acc_was,
+		const double *jerk_was, double ahead, double dt);
 	int (*largest_acc)(size_t n, const double *acc, double *largest);
 
 	int (*moments)(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments);

@@ -165,7 +165,7 @@ static int is_stale(const struct nb_column *column, enum nb_calc_change change)
 		return 0;
 	switch (change) {
 	case NB_CHANGED_POS: return 1;
-	case NB_CHANGED_VEL: return column->field == NB_JERK;
+	case NB_CHANGED_VEL: return column->field == NB_JERK || column->field == NB_TIMESCALE;
 	default: return column->field != NB_KEY;
 	}
 }

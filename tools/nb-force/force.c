@@ -217,6 +217,7 @@ static struct nb_gravity describe(
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
 	nb_frame_drop(frame, "pot_field"); /* of forces that are made anew */
+	nb_frame_drop(frame, "timescale");
 	g.acc = nb_new_f64(frame, NB_ACC, dtype, space);
 	if (opt->potential)
 		g.pot = nb_new_f64(frame, NB_POT, dtype, space);

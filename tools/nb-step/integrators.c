@@ -14,6 +14,8 @@ const struct nb_integrator *nb_integrator(size_t k)
 size_t nb_integrator_forces(const struct nb_integrator *integrator)
 {
 	size_t forces = integrator->nstage ? integrator->nstage : 1;
+	if (integrator->corrections)
+		return (size_t)integrator->corrections;
 	for (size_t k = 0; k < integrator->nstage; k++)
 		forces += integrator->stage[k].ahead != 0;
 	return forces;

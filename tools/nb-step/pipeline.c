@@ -109,13 +109,21 @@ static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 static void keep_velocities(struct step *s, struct sent *sent)
 {
 	nb_frame_init(&sent->kept);
-	sent->keeps = !s->send_velocities && !s->integrator->needs_jerk;
-	if (!sent->keeps)
-		return; /* jerks need velocities, too */
+	sent->keeps = !s->send_velocities && !s->integrator->needs_jerk; /* jerks need velocities, too */
+	sent->tracks = sent->keeps || s->integrator->corrections;
+	if (!sent->tracks)
+		return;
 	if (sent->n > UINT32_MAX)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit %" PRIu32 ")", s->frame->number,
 			sent->n, UINT32_MAX);
 	add_rows(s, &sent->kept, sent->n);
+	if (!sent->keeps) {
+		if (!nb_frame_add(s->frame, row_name, NB_PARTICLE, "<u4", 1, "", 0))
+			nb_out_of_memory(s->frame);
+		nb_frame_exchange(s->frame, row_name, &sent->kept, row_name);
+		nb_frame_clear(&sent->kept);
+		return;
+	}
 	nb_frame_exchange(s->frame, "vel", &sent->kept, row_name);
 	nb_set_attribute(s->frame, why_missing, why_text);
 }
@@ -183,13 +191,19 @@ static void sort_aside(struct step *s, struct nb_column *row)
 	}
 }
 
-/* Puts the velocities back, in the order in which the bodies came back. */
+/* Puts the velocities back, and what else stayed here, in the order in which the bodies came back. */
 static void return_velocities(struct step *s, struct sent *sent)
 {
 	struct nb_frame sorted;
-	if (!sent->keeps)
+	if (!sent->tracks)
 		return;
 	const int moved = came_back_moved(s, sent);
+	if (!sent->keeps) {
+		if (moved)
+			sort_aside(s, nb_frame_find(s->frame, row_name));
+		nb_frame_drop(s->frame, row_name);
+		return;
+	}
 	nb_frame_drop_field(s->frame, NB_VEL); /* in case a program of the pipeline added one */
 	nb_frame_drop_attribute(s->frame, why_missing);
 	if (moved) {
@@ -262,7 +276,7 @@ static void send(struct step *s, struct sent *sent)
 		nb_column_trim(column);
 	}
 	nb_step_set_attributes(s);
-	if (sent->keeps && !folded)
+	if (sent->tracks && !folded)
 		keep_ids(s, sent);
 	if (nb_coprocess_send(s->force, s->frame))
 		nb_step_fail_force(s, s->force->error);

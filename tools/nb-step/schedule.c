@@ -34,6 +34,13 @@ static double shortest_fall(struct step *s)
 	return least;
 }
 
+/* The step that accelerations and softenings allow. */
+static double fall_step(struct step *s)
+{
+	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
+	return s->eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
+}
+
 /* Whether --eta sets the step of all bodies. */
 static int is_adaptive(const struct step *s)
 {
@@ -44,8 +51,7 @@ double nb_step_choose_dt(struct step *s)
 {
 	if (!is_adaptive(s))
 		return s->dt;
-	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
-	double dt = s->eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
+	double dt = s->integrator->corrections ? nb_step_hermite_dt(s) : fall_step(s);
 	if (s->dt_given && !(dt <= fabs(s->dt)))
 		dt = fabs(s->dt);
 	if (!isfinite(dt) && !s->until_given && !s->every_time_given)

@@ -81,7 +81,7 @@ uint64_t nb_step_fingerprint(const struct step *s)
 
 void nb_step_drop_stale(struct step *s)
 {
-	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK, NB_KEY};
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK, NB_KEY, NB_TIMESCALE};
 	nb_frame_drop_derived(s->frame);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		nb_frame_drop_field(s->frame, fields[i]);

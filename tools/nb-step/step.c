@@ -20,13 +20,14 @@ static const struct nb_option options[] = {
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
-		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body"},
+		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
+			"hermite: sqrt(ETA) times the shortest time scale of a force"},
 	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "every-time", NB_POSITIVE(struct step, every_time), .max = 1e300, .arg = "T",
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
-		.help = "integration scheme; taylor needs jerk"},
+		.help = "integration scheme; taylor and hermite need jerk"},
 	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes one below ETA sqrt(softening / "
 			"acceleration)"},
@@ -99,6 +100,8 @@ static void check(struct nb_run *run, void *self)
 
 static void advance_points(struct step *s, double dt)
 {
+	if (s->integrator->corrections)
+		nb_step_hermite_keep(s);
 	const struct nb_space *space = s->backend->space;
 	const struct nb_bodies b = {
 		.n = s->frame->rows[NB_PARTICLE],
@@ -155,6 +158,8 @@ static void make_step(struct step *s, double dt, double exact)
 	}
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
+	if (s->integrator->corrections)
+		nb_step_hermite_correct(s, dt);
 }
 
 /* The first state of a run is never written twice: not again where it is the last of a saved stream. */
@@ -172,6 +177,7 @@ static void integrate(struct step *s)
 	else
 		nb_step_require_finite(s, "step");
 	nb_step_finish_kick(s);
+	nb_step_hermite_begin(s);
 	nb_step_energy_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->step - s->first_step;; k++) {

@@ -69,13 +69,14 @@ struct step {
 
 	struct nb_coprocess *force;   /* NULL: not started */
 	struct sent {		      /* what went through the pipeline last */
-		int keeps;	      /* velocities do not go through it */
+		int keeps;	      /* velocities do not go through it; */
+		int tracks;	      /* numbers of rows do */
 		struct nb_frame kept; /* vel */
 		struct nb_frame ids;  /* id, to be compared; empty for a folded pipeline, or with velocities */
 		size_t n, ncolumn;
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
-	struct nb_frame here;	/* positions, while the force is that of others */
+	struct nb_frame here;	/* what bodies have, while the force is that at other positions */
 	struct nb_frame *aside; /* columns of the bodies that stay here, too; NULL: none */
 	struct blocks blocks;
 	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
@@ -150,6 +151,17 @@ void nb_step_free_solid(struct step *s);
 void nb_step_stages_check(const struct step *s); /* of the options */
 /* One step of point masses, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance_stages(struct step *s, double dt);
+
+/* ---- hermite.c: integrators that correct a step by the force at its end ---- */
+
+/* The first state of a run with --eta gets its time scales, if it has none. */
+void nb_step_hermite_begin(struct step *s);
+/* Keeps the force at the beginning of a step, before the bodies are moved. */
+void nb_step_hermite_keep(struct step *s);
+/* Corrects the end of the step dt, where the force has been computed. */
+void nb_step_hermite_correct(struct step *s, double dt);
+/* The step that --eta allows. */
+double nb_step_hermite_dt(struct step *s);
 
 /* ---- blocks.c: block time steps ---- */
 

@@ -50,7 +50,8 @@ static void drop_stale(struct nb_frame *frame)
 	nb_frame_drop_attribute(frame, "key_cube");
 	for (size_t c = frame->ncolumn; c-- > 0;) {
 		const enum nb_field field = frame->column[c].field;
-		if (field == NB_KEY || (field == NB_NFIELD && (frame->column[c].flags & NB_DERIVED)))
+		if (field == NB_KEY || field == NB_TIMESCALE ||
+			(field == NB_NFIELD && (frame->column[c].flags & NB_DERIVED)))
 			nb_frame_drop(frame, frame->column[c].name);
 	}
 }

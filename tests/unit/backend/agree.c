@@ -1,5 +1,6 @@
 /* The table of the CUDA backend against that of the CPU: what looks at arrays where they are (checks, conversions,
- * boxes, measures) gives the same answers on the device.  Exit status 77: there is no device. */
+ * boxes, measures), and Hermite's corrector, give the same answers on the device.  Exit status 77: there is no device.
+ */
 #include "common/mem.h"
 #include "tests/unit/backend/there.h"
 
@@ -344,6 +345,33 @@ static void measures(size_t n)
 	bodies_free(&b);
 }
 
+/* ---- motion ------------------------------------------------------------------------------------- */
+
+/* The same bytes. */
+static void corrector(size_t n)
+{
+	enum { ARRAYS = 6 };
+	const size_t bytes = 3 * n * sizeof(double);
+	double *here[ARRAYS], *away[ARRAYS], *got = nb_alloc(3 * n, sizeof *got);
+	uint64_t state = 7;
+	for (int k = 0; k < ARRAYS; k++) {
+		here[k] = nb_alloc(3 * n, sizeof(double));
+		for (size_t i = 0; i < 3 * n; i++)
+			here[k][i] = uniform(&state) - 0.5;
+		away[k] = there(here[k], bytes);
+	}
+	for (double ahead = 0; ahead < 0.6; ahead += 0.3) {
+		CHECK(cpu->hermite(n, here[0], here[1], here[2], here[3], here[4], here[5], ahead, 0.3) == NB_OK);
+		CHECK(cuda->hermite(n, away[0], away[1], away[2], away[3], away[4], away[5], ahead, 0.3) == NB_OK);
+	}
+	for (int k = 0; k < ARRAYS; k++) {
+		back(got, away[k], bytes);
+		CHECK(memcmp(got, here[k], bytes) == 0);
+		nb_free(here[k]);
+	}
+	nb_free(got);
+}
+
 int main(void)
 {
 	static const size_t counts[] = {0, 1, 2, 255, 257, 1000, 2048, 2049, 100000};
@@ -361,5 +389,7 @@ int main(void)
 	trees(20000);
 	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
 		measures(counts[k]);
+	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+		corrector(counts[k]);
 	return unit_end();
 }

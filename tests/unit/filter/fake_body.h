@@ -159,6 +159,10 @@ FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
 FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel, dt))
+FAKE(hermite,
+	(size_t n, double *pos, double *vel, const double *acc, const double *jerk, const double *acc_was,
+		const double *jerk_was, double ahead, double dt),
+	(n, pos, vel, acc, jerk, acc_was, jerk_was, ahead, dt))
 FAKE(taylor, (size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt),
 	(n, pos, vel, acc, jerk, dt))
 FAKE(largest_acc, (size_t n, const double *acc, double *largest), (n, acc, largest))
@@ -270,6 +274,7 @@ const struct nb_backend nb_fake_backend = {
 	.kick = fake_kick,
 	.drift = fake_drift,
 	.taylor = fake_taylor,
+	.hermite = fake_hermite,
 	.largest_acc = fake_largest_acc,
 	.moments = fake_moments,
 	.potential_energy = fake_potential_energy,

@@ -1,0 +1,41 @@
+/* hermite.h - the corrector of Hermite's fourth-order integrator, and time scales of the motion, on plain arrays.
+ *
+ * Arrays are n x 3, row-major, if nothing else is said; any n, including 0.  dt may be negative.  Each number follows
+ * from those of its own body, so the result is the same bytes for any number of threads.
+ * Sources: Makino & Aarseth 1992, PASJ 44, 141; Aarseth 1985, in Multiple Time Scales, 377. */
+#ifndef NB_MOTION_HERMITE_H
+#define NB_MOTION_HERMITE_H
+
+#include <stddef.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Corrects pos and vel at the end of a step dt, which are those that a Taylor step (step.h) or the last correction has
+ * left, by how much the force there, acc and jerk, differs from acc_was + ahead jerk_was and jerk_was.  With acc_was
+ * and jerk_was from the beginning of the step and ahead = dt it gives vel = vel0 + (acc_was + acc) dt/2 + (jerk_was -
+ * jerk) dt^2/12, pos = pos0 + (vel0 + vel) dt/2 + (acc_was - acc) dt^2/12; with those of the last correction and ahead
+ * = 0, the same once more.  Fourth order.  Returns 0, and a device also NB_EDEVICE. */
+NB_MUST_CHECK int nb_hermite_cpu(size_t n, double *pos, double *vel, const double *acc, const double *jerk,
+	const double *acc_was, const double *jerk_was, double ahead, double dt);
+/* The same on the current device, queued on its default stream; the same bytes. */
+NB_MUST_CHECK int nb_hermite_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk,
+	const double *acc_was, const double *jerk_was, double ahead, double dt);
+
+/* The time in which the force on a body changes much, after Aarseth: if a step dt leads from acc0, jerk0 to acc1,
+ * jerk1, and s and c are the derivatives of the jerk that fit them,
+ *     scale^2 = (|acc| |s| + |jerk|^2) / (|jerk| |c| + |s|^2)
+ * at its end, or with at_end 0 at its beginning; at most NB_TIMESCALE_MOST, which stands for a force that does not
+ * change; 0 for one that changes by more than a double can hold.  A step is to be sqrt(eta) times that, with eta about
+ * 0.02.  scale: n, in time; host memory. */
+#define NB_TIMESCALE_MOST 1e300
+void nb_hermite_timescales(size_t n, const double *acc0, const double *jerk0, const double *acc1, const double *jerk1,
+	double dt, int at_end, double *scale);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,139 @@
+/* Hermite's corrector and the time scales of Aarseth, for forces that are polynomials in time. */
+#include "kernels/motion/motion.h"
+
+#include "tests/unit/unit.h"
+
+/* Derivative k of component i of an acceleration of degree 3 at time t. */
+static double force(size_t i, int degree, int k, double t)
+{
+	double sum = 0;
+	for (int p = k; p <= degree; p++) {
+		double term = cos((double)i + 2.5 * p);
+		for (int q = p; q > p - k; q--)
+			term *= q;
+		sum += term * pow(t, p - k);
+	}
+	return sum;
+}
+
+struct state {
+	size_t count;
+	double *pos, *vel, *acc0, *jerk0, *acc1, *jerk1;
+};
+
+/* Each at the beginning of a step dt, predicted, and with the force at its end. */
+static struct state make(size_t n, int degree, double dt)
+{
+	struct state s = {.count = 3 * n};
+	double **const arrays[] = {&s.pos, &s.vel, &s.acc0, &s.jerk0, &s.acc1, &s.jerk1};
+	for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+		*arrays[k] = calloc(s.count + 1, sizeof(double));
+	for (size_t i = 0; i < s.count; i++) {
+		s.pos[i] = sin((double)i);
+		s.vel[i] = sin((double)i + 0.5);
+		s.acc0[i] = force(i, degree, 0, 0);
+		s.jerk0[i] = force(i, degree, 1, 0);
+		s.acc1[i] = force(i, degree, 0, dt);
+		s.jerk1[i] = force(i, degree, 1, dt);
+	}
+	CHECK(nb_taylor_cpu(n, s.pos, s.vel, s.acc0, s.jerk0, dt) == NB_OK);
+	return s;
+}
+
+static void drop(struct state *s)
+{
+	double *const arrays[] = {s->pos, s->vel, s->acc0, s->jerk0, s->acc1, s->jerk1};
+	for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+		free(arrays[k]);
+}
+
+/* Velocities are exact for forces of third degree, positions for those of second. */
+static void check_end(const struct state *s, int degree, double dt)
+{
+	size_t wrong = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		double v = sin((double)i + 0.5), x = sin((double)i) + v * dt;
+		for (int p = 0; p <= degree; p++) {
+			const double c = cos((double)i + 2.5 * p);
+			v += c * pow(dt, p + 1) / (p + 1);
+			x += c * pow(dt, p + 2) / (p + 1) / (p + 2);
+		}
+		wrong += !(fabs(s->vel[i] - v) < 1e-14);
+		wrong += degree <= 2 && !(fabs(s->pos[i] - x) < 1e-14);
+		wrong += degree > 2 && fabs(s->pos[i] - x) < 1e-14;
+	}
+	CHECK(wrong == 0);
+}
+
+static void test_corrector(size_t n, int degree, double dt)
+{
+	struct state s = make(n, degree, dt);
+	CHECK(nb_hermite_cpu(n, s.pos, s.vel, s.acc1, s.jerk1, s.acc0, s.jerk0, dt, dt) == NB_OK);
+	check_end(&s, degree, dt);
+	drop(&s);
+	/* first with another force, then with how far it was off */
+	s = make(n, degree, dt);
+	double *acc = calloc(s.count + 1, sizeof *acc), *jerk = calloc(s.count + 1, sizeof *jerk);
+	for (size_t i = 0; i < s.count; i++) {
+		acc[i] = s.acc1[i] + 0.25 * cos((double)i);
+		jerk[i] = s.jerk1[i] - 0.5 * sin((double)i);
+	}
+	CHECK(nb_hermite_cpu(n, s.pos, s.vel, acc, jerk, s.acc0, s.jerk0, dt, dt) == NB_OK);
+	CHECK(nb_hermite_cpu(n, s.pos, s.vel, s.acc1, s.jerk1, acc, jerk, 0, dt) == NB_OK);
+	check_end(&s, degree, dt);
+	free(acc);
+	free(jerk);
+	drop(&s);
+}
+
+static double norm(size_t body, int k, double t)
+{
+	double square = 0;
+	for (size_t c = 0; c < 3; c++)
+		square += pow(force(3 * body + c, 3, k, t), 2);
+	return sqrt(square);
+}
+
+static void test_timescales(size_t n, double dt)
+{
+	struct state s = make(n, 3, dt);
+	double *scale = calloc(n + 1, sizeof *scale);
+	for (int at_end = 0; at_end < 2; at_end++) {
+		const double t = at_end ? dt : 0;
+		size_t wrong = 0;
+		nb_hermite_timescales(n, s.acc0, s.jerk0, s.acc1, s.jerk1, dt, at_end, scale);
+		for (size_t i = 0; i < n; i++) {
+			const double a = norm(i, 0, t), j = norm(i, 1, t), snap = norm(i, 2, t), c = norm(i, 3, t);
+			const double want = sqrt((a * snap + j * j) / (j * c + snap * snap));
+			wrong += !(fabs(scale[i] / want - 1) < 1e-9);
+		}
+		CHECK(wrong == 0);
+	}
+	free(scale);
+	drop(&s);
+}
+
+static double timescale(double acc0, double jerk0, double acc1, double jerk1, double dt)
+{
+	const double a0[3] = {acc0}, j0[3] = {0, jerk0}, a1[3] = {acc1}, j1[3] = {0, jerk1};
+	double scale = -1;
+	nb_hermite_timescales(1, a0, j0, a1, j1, dt, 1, &scale);
+	return scale;
+}
+
+int main(void)
+{
+	static const size_t sizes[] = {0, 1, 2, 255, 257, 40000 /* threads */};
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		for (int degree = 0; degree <= 3; degree++)
+			for (double dt = -0.25; dt < 0.5; dt += 0.5)
+				test_corrector(sizes[k], degree, dt);
+		test_timescales(sizes[k], 0.125);
+		test_timescales(sizes[k], -0.125);
+	}
+	CHECK(timescale(0, 0, 0, 0, 0.5) == NB_TIMESCALE_MOST);
+	CHECK(timescale(2, 0, 2, 0, 0.5) == NB_TIMESCALE_MOST);
+	CHECK(timescale(1e200, 0, -1e200, 0, 0.5) > 0 && timescale(1e200, 0, -1e200, 0, 0.5) < 1);
+	CHECK(timescale(1e308, 0, -1e308, 1e308, 0.5) == 0);
+	return unit_end();
+}
