@@ -84,8 +84,8 @@ NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct n
 /* The field of these bodies at points, by the same walk: a point is a target of no mass, and what it gets is what
  * nb_gravity_points_cpu computes, but for errors: at bodies those of nb_gravity_tree_cpu at the same angle and
  * precision at most, on grids between them up to twice those. points  pos, eps, acc, pot as there; acc is wanted.  In
- * any order; results do not depend on it The points are sorted, and get a tree of their own.  Points farther than 2^26
- * times the extent of the sources (or the largest softening) feel one mass at their centre, in f64.  Where lengths
+ * any order; results do not depend on it.  The points are sorted, and get a tree of their own.  Points farther than
+ * 2^26 times the extent of the sources (or the largest softening) feel one mass at their centre, in f64.  Where lengths
  * differ by more than f32 can stand, all is computed in f64.  Memory: about 90 bytes a point and 12 to 33 a body beside
  * the tree.  count may be NULL. Same bytes for any number of threads. Returns as that, NB_EUNSUPPORTED for
  * NB_MAC_ACCELERATION, NB_ELIMIT for more than 2^31 - 1 points and for an extent of them that no double holds. */
