@@ -271,10 +271,11 @@ static void play(const struct nb_gravity_plan *plan, const struct unit *unit, at
 			wait_turn(&met[b], round);
 		if (plays)
 			unit->add(plan, a, b, room);
+		/* once, if a tile meets itself: then others may go on with it, and count */
 		if (a < tiles)
-			atomic_store_explicit(&met[a], round + 1, memory_order_release);
-		if (b < tiles)
-			atomic_store_explicit(&met[b], round + 1, memory_order_release);
+			atomic_fetch_add_explicit(&met[a], 1, memory_order_release);
+		if (b < tiles && b != a)
+			atomic_fetch_add_explicit(&met[b], 1, memory_order_release);
 	}
 }
 
