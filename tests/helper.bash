@@ -104,7 +104,9 @@ jerk_for() {
 # make in the configuration of the programs under test, whose build directory it uses
 make_here() {
 	local config=${NB_CONFIG:-$(basename "${NB_BIN%/bin}")}
-	make -s -C "$NB_TOP" BUILD="${NB_BIN%/bin}" CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" \
+	local build=${NB_BIN%/bin}
+	# by the name that make check has for it, as under another one all would be put together again, beside other tests
+	make -s -C "$NB_TOP" BUILD="${build#"$NB_TOP"/}" CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" \
 		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "$@"
 }
 
