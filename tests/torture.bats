@@ -87,6 +87,17 @@ with_fault() {
 	done
 }
 
+@test "a program without a backend says in which frame memory ran out" {
+	local failed=0
+	for ((k = 1; k <= 40; k++)); do
+		with_fault "nb-select aligned_alloc $k+ ENOMEM" "nb-select --where 'r < 9' --sample 3 --sort -x <ten.nb >out.nb"
+		[ "$status" -le 1 ]
+		[ "${#lines[@]}" -le 1 ]
+		[[ $output != *'frame 0: out of memory' ]] || failed=1
+	done
+	[ $failed = 1 ]
+}
+
 @test "an array beside a TIPSY file is read, or the file is refused, whichever call fails" {
 	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy beside
 	nb-convert --no-history --from tipsy beside >want.nb

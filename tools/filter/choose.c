@@ -20,9 +20,12 @@ void nb_choose_backend(struct nb_run *run, const char *name)
 
 void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame)
 {
+	const struct nb_backend *backend = run->backend;
+	if (status && backend)
+		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 " on backend %s: %s", what, frame->number, backend->name,
+			nb_backend_error(backend, status));
 	if (status)
-		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 " on backend %s: %s", what, frame->number,
-			run->backend->name, nb_backend_error(run->backend, status));
+		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 ": %s", what, frame->number, nb_status_text(status));
 }
 
 /* ---- auto --------------------------------------------------------------------------------------- */

@@ -164,7 +164,8 @@ void nb_wait_for_input(const struct nb_reader *reader);
 void nb_require_alive(struct nb_run *run);
 /* Chooses run->backend by name, or ends the tool. */
 void nb_choose_backend(struct nb_run *run, const char *name);
-/* Ends the tool if the backend failed while it did what, e.g. "sorting", with a frame. */
+/* Ends the tool if its backend, or the host where it has none, failed while it did what, e.g. "sorting", with a frame.
+ */
 void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame);
 /* Ends the tool with status 0, after it has printed what was asked for instead of its work, as --help. */
 _Noreturn void nb_leave(struct nb_run *run);

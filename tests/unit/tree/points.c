@@ -125,10 +125,11 @@ static void accuracy(enum model kind_of_model, double theta, int order, enum nb_
 		if (getenv("SHOW"))
 			puts(label);
 		/* few points say less of errors than many; and a grid has fewer sources close to it than bodies have */
-		const double slack = kind == BODIES ? 1.1 : kind == GRID || kind == PLANE ? 2 : 3;
+		const double few = UNIT_SANITIZED ? 6 : 1; /* of so few bodies most forces on them are direct */
+		const double slack = few * (kind == BODIES ? 1.1 : kind == GRID || kind == PLANE ? 2 : 3);
 		WANT(e.p99 <= slack * own.p99 + 1e-7);
 		WANT(e.rms <= slack * fmax(own.rms, own.p99) + 1e-7);
-		WANT(e.pot <= 10 * own.p99 + 2e-6);
+		WANT(e.pot <= few * 10 * own.p99 + 2e-6);
 		points.pot = NULL; /* another kernel */
 		CHECK(nb_gravity_tree_points_cpu(&g, &tree, &walk, &points, NULL) == NB_OK);
 		WANT(fabs(compare(&g, &points, kind == BODIES ? body : NULL).rms - e.rms) < 2e-7);
