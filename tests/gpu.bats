@@ -155,6 +155,30 @@ setup() {
 	at_most 2e-3 "$(nb-sort-zorder <q.nb | nb-build-tree | nb-force -b cuda -t 0.4 -e 0.01 | compare exact.nb rms_ratio)"
 }
 
+@test "tree: orders 3 and 4, without softening, with one, with one of each body, and with a spline" {
+	nb-gen plummer -n 30000 | nb-calc 'eps = id % 4 == 1 ? 0.02 : 0.005' | nb-sort-zorder >each.nb
+	nb-select --drop eps each.nb >one.nb
+	for law in 'one -e 0' 'one -e 0.01' 'each' 'one -e 0.01 --softening-kernel spline'; do
+		read -r -a options <<<"$law"
+		file=${options[0]} options=("${options[@]:1}")
+		nb-force -b cuda -m direct --precision f64 "${options[@]}" --potential <$file.nb >exact.nb
+		nb-build-tree <$file.nb >t.nb
+		for order in 3 4; do
+			for precision in f32 mixed f64; do
+				nb-force -b cuda -m tree -p $order -t 0.25 --precision $precision "${options[@]}" --potential <t.nb >got.nb
+				at_most 4e-5 "$(compare exact.nb rms_ratio <got.nb)"
+				at_most 2e-4 "$(compare exact.nb p99 <got.nb)"
+			done
+		done
+		nb-force -b cuda -m tree -p 4 -t 0.25 --precision f64 "${options[@]}" --potential <t.nb | cmp - got.nb
+	done
+	# an order that is asked for by its error
+	for accuracy in 1e-4 1e-6; do
+		nb-build-tree <one.nb | nb-force -b cuda -e 0 --accuracy $accuracy >got.nb
+		at_most "$(awk "BEGIN { print 1.5 * $accuracy }")" "$(nb-stats --attributes got.nb | sed -n 's/^error_p99=//p')"
+	done
+}
+
 # within VALUE VALUE FACTOR
 within() {
 	at_most "$(awk -v b="$2" -v f="$3" 'BEGIN { print f * b }')" "$1"

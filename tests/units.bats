@@ -104,6 +104,8 @@ unit() {
 # bats test_tags=gpu
 @test "jerks of the tree walk on the GPU" { unit tree/jerk_cuda; }
 @test "softenings in the tree walk on the GPU" { unit tree/soften_cuda; }
+# bats test_tags=gpu
+@test "cells of high order in the tree walk on the GPU" { unit tree/high_cuda; }
 
 @test "every unit test program is in the list above" {
 	for f in "$NB_TOP"/tests/unit/*/*.c "$NB_TOP"/tests/unit/*/*.cu; do

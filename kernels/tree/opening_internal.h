@@ -8,7 +8,8 @@
  *   CPU     m ((radius + reach) / d)^6 / d^2 and a term for what is around the source, between cells, with spheres
  *           about centres; m (radius / d)^4 / (2 d^2) on a body; local expansions of fifth order (multipole_body.h)
  *   device  m (l / d)^3 / d^2, l the longest side of the cell's box; m (2.7 radius / d)^4 / d^2 for what the
- *           group's own extent adds; local expansions of fourth order, of groups of bodies only (walk_cuda.cu)
+ *           group's own extent adds; local expansions of fourth order, of groups of bodies only (walk_cuda.cu); with
+ *           sources of orders 3 and 4 the powers are 4 and 5, those of the extent 5 to 7
  * The device also keeps d > 1.2 l and d > 1.8 radius, so that its error grows slowly near theta = 1; the CPU's
  * tolerance does the same.
  *
@@ -22,24 +23,30 @@
  *              device  6.0e-6 2.6e-5    2.1e-5 9.4e-5    1.1e-4 5.3e-4    3.6e-4 1.6e-3    8.7e-4 4.3e-3
  *     disk,    CPU     1.2e-5 2.3e-5    3.8e-5 7.4e-5    2.0e-4 4.0e-4    5.1e-4 1.3e-3    1.2e-3 2.9e-3
  *              device  8.5e-6 1.9e-5    3.2e-5 6.5e-5    1.7e-4 3.6e-4    5.0e-4 1.0e-3    1.2e-3 2.4e-3
- * With orders 3 and 4 the CPU's errors are within 1.3 of those of order 2 from 0.2 to 0.5 (Plummer, uniform, clusters,
- * disk, 20,000 and 100,000 bodies), and up to 1.6 times as large at 0.1.
- * Ratios are within 1.5, except: disk of 10^5 at 0.2 (1.6), uniform of 10^6 from 0.8 (up to 1.7), and 10^4 bodies,
- * where single cells decide: at 0.2 (rms 0.66 to 1.5, p99 0.35 to 1.4) and from 0.8 (the CPU's errors down to half). */
+ * With orders 3 and 4 the device's are, of 2^20 bodies (Plummer, uniform, clusters, eps 0 and 0.01), within 1.3 of
+ * those of order 2 from 0.1 to 0.5, of 100,000 within 2.  With orders 3 and 4 the CPU's errors are within 1.3 of those
+ * of order 2 from 0.2 to 0.5 (Plummer, uniform, clusters, disk, 20,000 and 100,000 bodies), and up to 1.6 times as
+ * large at 0.1. Ratios are within 1.5, except: disk of 10^5 at 0.2 (1.6), uniform of 10^6 from 0.8 (up to 1.7), and
+ * 10^4 bodies, where single cells decide: at 0.2 (rms 0.66 to 1.5, p99 0.35 to 1.4) and from 0.8 (the CPU's errors down
+ * to half). */
 #ifndef NB_TREE_OPENING_INTERNAL_H
 #define NB_TREE_OPENING_INTERNAL_H
 
 #include <math.h>
 
 #define NB_OPENING_CUDA 0.364
+#define NB_OPENING_CUDA_3 0.321
+#define NB_OPENING_CUDA_4 0.360
 #define NB_OPENING_CPU 0.372
 #define NB_OPENING_CPU_3 0.386
 #define NB_OPENING_CPU_4 0.336
 #define NB_OPENING_LEVEL 1.0 /* the angle about which the CPU's tolerance ceases to grow */
 
-static inline double nb_opening_cuda(double theta)
+static inline double nb_opening_cuda(double theta, int order)
 {
-	return pow(NB_OPENING_CUDA * theta, 5);
+	return order < 3    ? pow(NB_OPENING_CUDA * theta, 5)
+	       : order == 3 ? pow(NB_OPENING_CUDA_3 * theta, 4.4)
+			    : pow(NB_OPENING_CUDA_4 * theta, 4.1);
 }
 
 /* Sources of orders 1 and 2, 3, 4 have estimates of sixth, seventh and eighth power between cells, and of fourth, fifth

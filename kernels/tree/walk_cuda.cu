@@ -41,13 +41,21 @@
  * matters.
  *   f32:    targets and sources as f32 relative to the group's centre
  *   mixed:  the same as f32 pairs: separations good to f32 of themselves
- *   f64:    targets, sources and multipoles in f64, no local expansions
+ *   f64:    targets, sources and multipoles in f64, no local expansions in order 2
  *
  * Velocities have a unit of their own, a power of two, and are relative to the group's mean, those of cells to the
  * root's.
  *
  * Operations: P2P 12 FP32 + 1 MUFU each; M2P 34 + 1; M2L about 150 for 32 cells and all targets together.  With jerks
  * 30, 100 and 320.
+ *
+ * Orders 3 and 4 (walk_high_cuda.cu, which includes this file; the formulas are in high_internal.cuh) have M2P of about
+ * 70 and 125 operations, and local expansions of fifth to seventh order in shared memory, one for each lane, as
+ * registers have no room: about 450 and 950 operations for 32 cells.  What a batch of 32 gives to a target is added
+ * with compensation. f64 has local expansions too.  An H200, 2^20 bodies (tests/bench/results/tree-orders-h200.tsv): at
+ * equal error order 2 is the fastest above 3e-5 rms, order 3 to 1e-5, order 4 below.  Tried, and slower: groups filled
+ * up with parts of the next node (longer lists: 10 to 30 %); local expansions of order P + 2 where P + 3 is possible
+ * (12 % at equal error).
  *
  * Where pairs are not all softened alike (LAW is not NB_LAW_COMMON; compiled by walk_soft_cuda.cu, which includes this
  * file), cells are also kept to where that makes no larger error than the rest, as in the CPU's walk
@@ -63,6 +71,7 @@
 #include "kernels/device/device.cuh"
 #include "kernels/order/order.cuh"
 #include "kernels/pair/pair.cuh"
+#include "kernels/tree/high_internal.cuh"
 #include "kernels/tree/motion_internal.cuh"
 #include "kernels/tree/multipole_body.h"
 #include "kernels/tree/opening_internal.h"
@@ -70,15 +79,22 @@
 #include "kernels/tree/tree.h"
 
 enum {
+#ifdef NB_WALK_HIGH
+	THREADS = 64, /* local expansions of high order stand in shared memory */
+#else
 	THREADS = 128,
+#endif
 	WARPS = THREADS / 32,
 	SLOTS = 2, /* targets of a lane, at most */
 	GROUP = 32 * SLOTS,
 	FULL = 1024, /* nodes on a stack */
 	STACK = FULL + 8 * 32 + 7 * NB_TREE_LEVELS,
-	TOP = 512,	 /* of a stack in shared memory; rarely is more needed */
+#ifdef NB_WALK_HIGH
+	TOP = 256, /* of a stack in shared memory; rarely is more needed */
+#else
+	TOP = 512,
+#endif
 	CROWD = 8,	 /* siblings share a group if their parent has at most CROWD groups' bodies */
-	TINY = 2,	 /* a leaf of so few bodies costs less than its multipole */
 	SMALL = 3 << 16, /* so few bodies make too few groups of GROUP to fill a device */
 	LEAF = 1u << 31, /* in a link */
 	MANY = 255,
@@ -88,7 +104,23 @@ enum {
 /* Where cells no longer count, in units in which all mass at 2^12 would be as strong as the group's field (see begin).
  */
 static const float BEYOND = 0x1p28f;
-static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR = 2.7f, LOCAL_FAR_2 = 4;
+static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR_2 = 4;
+
+/* What depends on the order of the multipoles, and on whether the field is harmonic (high_internal.cuh). */
+template <int ORDER, bool HARMONIC> struct of_order {
+	enum {
+		FAR = ORDER + 3, /* m (l/d)^(ORDER + 1) / d^2 is compared by this root of m l^(ORDER + 1) */
+		LOCAL = ORDER == 2 ? 4 : nb_high_local(ORDER, HARMONIC), /* order of the local expansion */
+		/* a leaf of so few bodies costs less than its multipole */
+		TINY = ORDER == 2   ? 2
+		       : ORDER == 3 ? 6
+				    : 12
+	};
+	static __host__ __device__ constexpr float local_far()
+	{
+		return ORDER == 2 ? 2.7f : HARMONIC ? 1.85f : 2.2f;
+	}
+};
 
 /* Found on the device, from the root. */
 struct plan {
@@ -131,13 +163,18 @@ struct walk {
 	const double *velocity, *quad_rate;
 	const unsigned long long *fastest;
 
+	/* orders 3 and 4: of nb_tree_high_cuda; what nb_high_pack makes of it, in the precision of the walk */
+	const double *rows;
+	void *body_rows, *far_rows;
+
+	enum nb_pair_law law;
+
 	/* not for NB_LAW_COMMON: */
 	const double *body_eps; /* or NULL: eps is that of all */
 	const double *node_eps; /* softness_internal.cuh */
 	float soft_weight;	/* nb_opening_soft */
 	float soft_error;	/* tolerance of what softenings do, the CPU's, over the field or the old acceleration */
-	enum nb_pair_law law;
-	float4 *soft; /* the same numbers, scaled */
+	float4 *soft;		/* the same numbers, scaled */
 
 	struct plan *plan;
 	float4 *place, *moment, *motion;
@@ -171,7 +208,21 @@ static __device__ uint32_t high_half(float x)
 	return (__float_as_uint(x) + 0xffffu) >> 16;
 }
 
-static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
+/* The ORDER-dependent root of a cell's influence, and that of its mass. */
+template <int ORDER, bool HARMONIC> static __device__ float influence_of(float m, float l, bool by_acceleration)
+{
+	if (by_acceleration)
+		return sqrtf(sqrtf(m) * l);
+	/* l^3 by itself would be out of range in a deep tree */
+	constexpr float root = 1.0f / of_order<ORDER, HARMONIC>::FAR;
+	return powf(m, root) * powf(l, (ORDER + 1) * root);
+}
+template <int ORDER, bool HARMONIC> static __device__ float root_of_mass(float m, bool by_acceleration)
+{
+	return by_acceleration ? sqrtf(sqrtf(m)) : powf(m, 1.0f / (of_order<ORDER, HARMONIC>::LOCAL + 2));
+}
+
+template <int ORDER, bool HARMONIC> static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= w.nnode)
@@ -187,8 +238,7 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	}
 	const float m = (float)(w.node_mass[j] * w.plan->mass), l = (float)size;
 	const uint32_t children = w.nchild[j], count = w.count[j];
-	/* l^3 by itself would be out of range in a deep tree */
-	const float influence = w.alpha > 0 ? sqrtf(sqrtf(m) * l) : powf(m, 0.2f) * powf(l, 0.6f);
+	const float influence = influence_of<ORDER, HARMONIC>(m, l, w.alpha > 0);
 	uint32_t reach = __float_as_uint(fmaxf(influence, 0x1p-120f));
 	if (children == 0) {
 		reach = ((reach + 0xffu) & ~0xffu) | (count < MANY ? count : (uint32_t)MANY);
@@ -204,10 +254,23 @@ static __global__ void __launch_bounds__(THREADS) cell_kernel(struct walk w)
 	const uint32_t link = children ? w.child[j] | (children - 1) << 28 : (uint32_t)LEAF | w.first[j];
 	w.place[2 * j] = make_float4(hi[0], hi[1], hi[2], __uint_as_float(reach));
 	w.place[2 * j + 1] = make_float4(lo[0], lo[1], lo[2], __uint_as_float(link));
-	w.extent[j] = high_half(l) << 16 | high_half(w.alpha > 0 ? sqrtf(sqrtf(m)) : powf(m, 1.0f / 6));
+	w.extent[j] = high_half(l) << 16 | high_half(root_of_mass<ORDER, HARMONIC>(m, w.alpha > 0));
 	w.moment[2 * j] = make_float4(m, s[0], s[1], s[2]);
 	w.moment[2 * j + 1] = make_float4(s[3], s[4], s[5], 0);
 }
+
+#ifdef NB_WALK_HIGH
+template <int ORDER, bool HARMONIC, class real>
+static __global__ void __launch_bounds__(THREADS) row_kernel(struct walk w)
+{
+	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (j < w.nnode)
+		nb_high_pack<ORDER, HARMONIC>(w.rows + nb_high_row(ORDER) * j,
+			std::is_same<real, double>::value ? 1 : w.plan->length,
+			(real *)w.body_rows + nb_high_body_row(ORDER) * j,
+			(real *)w.far_rows + nb_high_far_row(ORDER, HARMONIC) * j);
+}
+#endif
 
 #ifdef NB_WALK_SOFT
 static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
@@ -427,12 +490,66 @@ template <class real, bool JERK> struct alignas(16) pole : changing<real, JERK> 
 	real x, y, z, mass, moment[6], eps2, unused; /* eps2: NB_LAW_PLUMMER, the cell's own */
 };
 
-template <int P, bool POT, bool JERK, int LAW>
+/* A sum of many sums: what rounding takes from one is given to the next (Kahan 1965, Comm. ACM 8, 40). */
+struct long_sum {
+	float sum, lost;
+
+	__device__ __forceinline__ void add(float v)
+	{
+		const float more = __fsub_rn(v, lost), next = __fadd_rn(sum, more);
+		lost = __fsub_rn(__fsub_rn(next, sum), more);
+		sum = next;
+	}
+};
+
+/* Sums over all that a target has taken, in high orders; of f64 not needed. */
+template <bool LONG> struct summed {
+	__device__ __forceinline__ void clear()
+	{
+	}
+	template <class real> __device__ __forceinline__ void keep(real (&)[3], real (&)[1])
+	{
+	}
+	template <class real> __device__ __forceinline__ void end(real (&)[3], real (&)[1])
+	{
+	}
+};
+template <> struct summed<true> {
+	long_sum all[4];
+
+	__device__ __forceinline__ void clear()
+	{
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			all[k].sum = all[k].lost = 0;
+	}
+	__device__ __forceinline__ void keep(float (&acc)[3], float (&pot)[1])
+	{
+#pragma unroll
+		for (int k = 0; k < 3; k++) {
+			all[k].add(acc[k]);
+			acc[k] = 0;
+		}
+		all[3].add(pot[0]);
+		pot[0] = 0;
+	}
+	__device__ __forceinline__ void end(float (&acc)[3], float (&pot)[1])
+	{
+		keep(acc, pot);
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			acc[k] = all[k].sum;
+		pot[0] = all[3].sum;
+	}
+};
+
+template <int P, bool POT, bool JERK, int LAW, int ORDER, bool HARMONIC>
 struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<P>::real, LAW != 0> {
 	typedef typename arith<P>::real real;
 	place<P> at;
 	real acc[3];
 	real pot[1];
+	summed<(ORDER > 2 && P != NB_F64)> sums;
 
 	__device__ __forceinline__ void take_soft(const source<P, JERK, LAW> &s, bool self)
 	{
@@ -478,6 +595,15 @@ struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<
 		}
 	}
 
+#ifdef NB_WALK_HIGH
+	template <class pole> __device__ __forceinline__ void take(const pole &c, real eps2)
+	{
+		if constexpr (LAW == NB_LAW_PLUMMER)
+			eps2 = max(this->soft, c.eps2);
+		const real x = c.x - at.x, y = c.y - at.y, z = c.z - at.z;
+		nb_high_acts<ORDER, HARMONIC, POT, real>(c, x, y, z, inverse_root(squared(x, y, z, eps2)), acc, pot[0]);
+	}
+#else
 	__device__ __forceinline__ void take(const pole<real, JERK> &c, real eps2)
 	{
 		if constexpr (LAW == NB_LAW_PLUMMER)
@@ -494,6 +620,7 @@ struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<
 		if constexpr (POT)
 			pot[0] += phi;
 	}
+#endif
 };
 
 /* Index, among the components of a symmetric tensor of one order more, of component k with one more x, y or z (d). */
@@ -748,8 +875,22 @@ template <> struct desk_soft<true> {
 	int nkind;
 };
 
+#ifdef NB_WALK_HIGH
+/* The group's local expansion, one of each lane, and what stands for a cell. */
+template <class real, bool JERK, int LAW, int ORDER, bool HARMONIC> struct cells {
+	typedef typename std::conditional<LAW == NB_LAW_PLUMMER, nb_high_soft_pole<real, ORDER>,
+		nb_high_pole<real, ORDER, HARMONIC>>::type pole_type;
+	alignas(16) real sums[nb_high_far<ORDER, HARMONIC>::TERMS * 32];
+};
+#else
+template <class real, bool JERK, int LAW, int ORDER, bool HARMONIC> struct cells {
+	typedef pole<real, JERK> pole_type;
+};
+#endif
+
 /* A warp's shared memory. */
-template <int P, bool POT, bool JERK, int LAW> struct desk : desk_motion<JERK>, desk_soft<LAW != 0> {
+template <int P, bool POT, bool JERK, int LAW, int ORDER, bool HARMONIC>
+struct desk : desk_motion<JERK>, desk_soft<LAW != 0>, cells<typename arith<P>::real, JERK, LAW, ORDER, HARMONIC> {
 	typedef typename arith<P>::real real;
 	double centre[3], scale; /* group units: (x - centre) scale */
 	float4 high;		 /* the centre, as for the cells; group units from the cells' */
@@ -759,7 +900,7 @@ template <int P, bool POT, bool JERK, int LAW> struct desk : desk_motion<JERK>, 
 	real eps2;
 	union {
 		source<P, JERK, LAW> body[32];
-		pole<real, JERK> cell[32];
+		typename cells<real, JERK, LAW, ORDER, HARMONIC>::pole_type cell[32];
 	};
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
@@ -769,23 +910,26 @@ template <int P, bool POT, bool JERK, int LAW> struct desk : desk_motion<JERK>, 
 };
 
 /* One warp at one group, in registers. */
-template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
+template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> struct walker {
 	typedef typename arith<P>::real real;
 	const struct walk &w;
-	struct desk<P, POT, JERK, LAW> &mine;
+	struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> &mine;
 	uint32_t *stack;
 	const unsigned lane;
 
 	uint32_t first, num; /* the group's bodies */
-	struct target<P, POT, JERK, LAW> target[SLOTS];
+	struct target<P, POT, JERK, LAW, ORDER, HARMONIC> target[SLOTS];
+#ifndef NB_WALK_HIGH
 	struct expansion local;
+#endif
 	typename std::conditional<JERK && P != NB_F64, struct expansion_rate, struct no_expansion_rate>::type
 		local_rate;
 	unsigned nbody, ncell, nfar;
 	bool expanded, broken;
 	unsigned long long p2p, m2p, m2l;
 
-	__device__ __forceinline__ walker(const struct walk &in, struct desk<P, POT, JERK, LAW> &d, uint32_t *s)
+	__device__ __forceinline__ walker(
+		const struct walk &in, struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> &d, uint32_t *s)
 	    : w(in), mine(d), stack(s), lane(threadIdx.x % 32), p2p(0), m2p(0), m2l(0)
 	{
 	}
@@ -863,6 +1007,16 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 	{
 		return __uint_as_float(extent << 16);
 	}
+	/* Mass from its root. */
+	static __device__ __forceinline__ float mass_of(float root)
+	{
+		constexpr int power = of_order<ORDER, HARMONIC>::LOCAL + 2;
+		const float root2 = root * root, root6 = root2 * root2 * root2;
+		return power == 6   ? root6
+		       : power == 7 ? root6 * root
+		       : power == 8 ? root6 * root2
+				    : root6 * (root2 * root);
+	}
 
 	/* Smallest old acceleration, in the cells' units. */
 	__device__ __forceinline__ float least_acceleration() const
@@ -893,11 +1047,11 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 				    dy = next.a.y - high.y + (next.b.y - low.y),
 				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
 			const uint32_t link = __float_as_uint(next.b.w);
-			const float l = extent_size(next.extent), root = extent_mass(next.extent), root2 = root * root;
+			const float l = extent_size(next.extent), mass = mass_of(extent_mass(next.extent));
 			const bool open = lane < next.n && !(link & LEAF) && d2 < l * l;
 			/* bodies in the place of a group that is a point do not pull it */
 			if (lane < next.n && !open && (d2 > 0 || low.w > 0))
-				sum += root2 * root2 * root2 / (d2 + near2);
+				sum += mass / (d2 + near2);
 			if (__any_sync(0xffffffff, open))
 				push(link & 0x0fffffffu, open ? (link >> 28) + 1 : 0, depth);
 		}
@@ -989,7 +1143,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 	{
 		const float size = extent_size(extent);
 		const float root = extent_mass(extent), root2 = root * root;
-		const float mass = w.alpha > 0 ? root2 * root2 : root2 * root2 * root2;
+		const float mass = w.alpha > 0 ? root2 * root2 : mass_of(root);
 		const float low = eps.x * eps.x, own = eps.y * eps.y, high = eps.z * eps.z;
 		const float target_low = mine.eps_low * mine.eps_low, target_mean = mine.eps_mean * mine.eps_mean,
 			    target_high = mine.eps_high * mine.eps_high;
@@ -1140,10 +1294,13 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 			mine.eps2 = P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 			if constexpr (LAW != NB_LAW_COMMON)
 				mine.error = w.soft_error * strength;
-			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -0.2f);
-			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : LOCAL_FAR) * radius;
+			constexpr int power = of_order<ORDER, HARMONIC>::LOCAL;
+			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -1.0f / of_order<ORDER, HARMONIC>::FAR);
+			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : of_order<ORDER, HARMONIC>::local_far()) *
+					     radius;
 			mine.spread = w.alpha > 0 ? powf(spread, 0.5f) * mine.half.w
-						  : powf(spread, 2.0f / 3) * powf(error, -1.0f / 6);
+						  : powf(spread, (float)power / (power + 2)) *
+							    powf(error, -1.0f / (power + 2));
 		}
 		__syncwarp();
 #pragma unroll
@@ -1153,10 +1310,17 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 			for (int k = 0; k < 3; k++)
 				target[t].acc[k] = 0;
 			target[t].pot[0] = 0;
+			target[t].sums.clear();
 		}
 		if constexpr (LAW != NB_LAW_COMMON)
 			set_soft();
+#ifdef NB_WALK_HIGH
+#pragma unroll 4
+		for (int k = 0; k < far_field::TERMS; k++)
+			mine.sums[32 * k + lane] = 0;
+#else
 		local.clear();
+#endif
 		if constexpr (JERK)
 			begin_motion();
 		expanded = false;
@@ -1217,6 +1381,15 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 			for (int t = 0; t < T; t++)
 				target[t].take(s, eps2, guard, POT && index == t * 32 + lane);
 		}
+		keep<T>();
+	}
+
+	/* What a batch has given. */
+	template <int T> __device__ __forceinline__ void keep()
+	{
+#pragma unroll
+		for (int t = 0; t < T; t++)
+			target[t].sums.keep(target[t].acc, target[t].pot);
 	}
 
 	/* Velocity relative to the group and rates of second moments of node j, in group units. */
@@ -1237,40 +1410,163 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 		}
 	}
 
-	__device__ __forceinline__ void take_cells(unsigned n)
+#ifdef NB_WALK_HIGH
+	typedef struct nb_high_far<ORDER, HARMONIC> far_field;
+
+	/* A row of N numbers; in 16 bytes at once. */
+	template <int N> __device__ __forceinline__ void load_row(const void *rows, size_t j, real (&r)[N]) const
+	{
+		if constexpr (P == NB_F64) {
+			const double2 *from = (const double2 *)rows + N / 2 * j;
+#pragma unroll
+			for (int k = 0; k < N / 2; k++) {
+				const double2 v = __ldg(from + k);
+				r[2 * k] = v.x, r[2 * k + 1] = v.y;
+			}
+		} else {
+			const float4 *from = (const float4 *)rows + N / 4 * j;
+#pragma unroll
+			for (int k = 0; k < N / 4; k++) {
+				const float4 v = __ldg(from + k);
+				r[4 * k] = v.x, r[4 * k + 1] = v.y, r[4 * k + 2] = v.z, r[4 * k + 3] = v.w;
+			}
+		}
+	}
+	/* Mass of node j; size of a node, whose s is given, in group units. */
+	__device__ __forceinline__ real mass_at(size_t j) const
+	{
+		if constexpr (P == NB_F64)
+			return w.node_mass[j] * w.plan->mass;
+		else
+			return __ldg(&w.moment[2 * j]).x;
+	}
+	__device__ __forceinline__ real size_of(real s) const
+	{
+		if constexpr (P == NB_F64)
+			return s * mine.scale;
+		else
+			return s * mine.high.w;
+	}
+
+	__device__ __forceinline__ void stage_cell()
+	{
+		const size_t j = __float_as_uint(mine.cell_queue[lane].w);
+		typename cells<real, JERK, LAW, ORDER, HARMONIC>::pole_type c;
+		place<P> com;
+		set(com, w.com + 3 * j);
+		c.x = com.x, c.y = com.y, c.z = com.z;
+		constexpr size_t far_row = nb_high_far_row(ORDER, HARMONIC), s = nb_high_far_moments(ORDER, HARMONIC);
+		real r[nb_high_body_row(ORDER)];
+		load_row(w.body_rows, j, r);
+		c.mass = mass_at(j);
+		nb_high_set<ORDER, HARMONIC, real>(c, r, size_of(__ldg((const real *)w.far_rows + far_row * j + s)));
+		if constexpr (LAW == NB_LAW_PLUMMER) {
+			const double eps = w.node_eps[3 * j + 1] * mine.scale;
+			c.eps2 = (real)(eps * eps);
+		}
+		mine.cell[lane] = c;
+	}
+
+	__device__ __forceinline__ void take_far(unsigned n)
 	{
 		__syncwarp();
 		if (lane < n) {
-			const float4 at = mine.cell_queue[lane];
-			const size_t j = __float_as_uint(at.w);
-			pole<real, JERK> c;
-			if constexpr (P == NB_F64) {
-				place<P> com;
-				set(com, w.com + 3 * j);
-				c.x = com.x, c.y = com.y, c.z = com.z;
-				c.mass = w.node_mass[j] * w.plan->mass;
+			const size_t j = __float_as_uint(mine.far_queue[lane].w);
+			real d[3], eps2 = mine.eps2;
 #pragma unroll
-				for (int k = 0; k < 6; k++)
-					c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale *
-								       mine.scale
-							     : 0;
-			} else {
-				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
-				const float unit = mine.high.w, f = 2 * unit * unit;
-				c.x = unit * at.x, c.y = unit * at.y, c.z = unit * at.z;
-				c.mass = m.x;
-				c.moment[0] = f * m.y, c.moment[1] = f * m.z, c.moment[2] = f * m.w;
-				c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
-			}
-			c.eps2 = c.unused = 0;
+			for (int k = 0; k < 3; k++)
+				d[k] = (real)((mine.centre[k] - w.com[3 * j + k]) * mine.scale);
 			if constexpr (LAW == NB_LAW_PLUMMER) {
-				const double eps = w.node_eps[3 * j + 1] * mine.scale;
-				c.eps2 = (real)(eps * eps);
+				const real eps = (real)mine.high.w * (real)fmaxf(__ldg(&w.soft[j]).y, mine.eps_mean);
+				eps2 += eps * eps;
 			}
-			if constexpr (JERK)
-				set_motion(c, j);
-			mine.cell[lane] = c;
+			real r[nb_high_far_row(ORDER, HARMONIC)];
+			load_row(w.far_rows, j, r);
+			far_field::template add<POT>(mass_at(j), r, size_of(r[nb_high_far_moments(ORDER, HARMONIC)]), d,
+				inverse_root(squared(d[0], d[1], d[2], eps2)), mine.sums + lane);
 		}
+		expanded = true;
+		if constexpr (COUNT)
+			m2l += n;
+	}
+
+	/* The sums of all lanes, and of a harmonic field what follows from them: all terms at the beginning of sums. */
+	__device__ __forceinline__ void join()
+	{
+		constexpr int TURNS = (far_field::TERMS + 31) / 32;
+		real sum[TURNS];
+		__syncwarp();
+#pragma unroll
+		for (int turn = 0; turn < TURNS; turn++) {
+			const int t = min(32 * turn + (int)lane, far_field::TERMS - 1);
+			sum[turn] = 0;
+#pragma unroll 8
+			for (unsigned k = 0; k < 32; k++)
+				sum[turn] += mine.sums[32 * t + (k + lane) % 32];
+		}
+		__syncwarp();
+#pragma unroll
+		for (int turn = 0; turn < TURNS; turn++)
+			if (32 * turn + (int)lane < far_field::TERMS)
+				mine.sums[nb_monomial_kept(32 * turn + (int)lane, HARMONIC).place()] = sum[turn];
+		__syncwarp();
+		for (int k = 2; HARMONIC && k <= far_field::L; k++) {
+			for (int t = (int)lane; t < far_field::ALL; t += 32)
+				if (nb_monomial_of(t).k == k)
+					far_field::complete(mine.sums, nb_monomial_of(t));
+			__syncwarp();
+		}
+	}
+
+	/* What the local expansion does to a target. */
+	__device__ __forceinline__ void value(const struct place<P> &at, real (&a)[3], real &u) const
+	{
+		real x[3] = {at.x, at.y, at.z};
+		if constexpr (P == NB_F64) {
+#pragma unroll
+			for (int k = 0; k < 3; k++)
+				x[k] -= mine.centre[k] * mine.scale;
+		}
+		far_field::template value<POT>(mine.sums, x, a, u);
+	}
+#else
+	__device__ __forceinline__ void stage_cell()
+	{
+		const float4 at = mine.cell_queue[lane];
+		const size_t j = __float_as_uint(at.w);
+		pole<real, JERK> c;
+		if constexpr (P == NB_F64) {
+			place<P> com;
+			set(com, w.com + 3 * j);
+			c.x = com.x, c.y = com.y, c.z = com.z;
+			c.mass = w.node_mass[j] * w.plan->mass;
+#pragma unroll
+			for (int k = 0; k < 6; k++)
+				c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale * mine.scale : 0;
+		} else {
+			const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
+			const float unit = mine.high.w, f = 2 * unit * unit;
+			c.x = unit * at.x, c.y = unit * at.y, c.z = unit * at.z;
+			c.mass = m.x;
+			c.moment[0] = f * m.y, c.moment[1] = f * m.z, c.moment[2] = f * m.w;
+			c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
+		}
+		c.eps2 = c.unused = 0;
+		if constexpr (LAW == NB_LAW_PLUMMER) {
+			const double eps = w.node_eps[3 * j + 1] * mine.scale;
+			c.eps2 = (real)(eps * eps);
+		}
+		if constexpr (JERK)
+			set_motion(c, j);
+		mine.cell[lane] = c;
+	}
+#endif
+
+	__device__ __forceinline__ void take_cells(unsigned n)
+	{
+		__syncwarp();
+		if (lane < n)
+			stage_cell();
 		__syncwarp();
 		if (num > 32)
 			staged_cells<2>(n);
@@ -1285,13 +1581,15 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 		const real eps2 = mine.eps2;
 #pragma unroll 1
 		for (unsigned k = 0; k < n; k++) {
-			const pole<real, JERK> c = mine.cell[k];
+			const auto c = mine.cell[k];
 #pragma unroll
 			for (int t = 0; t < T; t++)
 				target[t].take(c, eps2);
 		}
+		keep<T>();
 	}
 
+#ifndef NB_WALK_HIGH
 	__device__ __forceinline__ void take_far(unsigned n)
 	{
 		if constexpr (P != NB_F64) {
@@ -1323,6 +1621,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 				m2l += n;
 		}
 	}
+#endif
 
 	/* Drops the first `done` of a queue of n < 64. */
 	template <class T> __device__ __forceinline__ void advance(T *queue, unsigned &n, unsigned done)
@@ -1367,7 +1666,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 			uint32_t bodies = leaf ? point ? 1 : reach & 0xffu : 0;
 			if (bodies == MANY)
 				bodies = __ldg(&w.count[node]);
-			const bool near = leaf && (!far || bodies <= TINY);
+			const bool near = leaf && (!far || bodies <= of_order<ORDER, HARMONIC>::TINY);
 			const bool pole = active && !expand && far && !near;
 			const bool open = active && !expand && !is_leaf && !far;
 			const float4 at = make_float4(dx, dy, dz, __uint_as_float(node));
@@ -1427,16 +1726,33 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 
 	__device__ __forceinline__ void end()
 	{
+#ifdef NB_WALK_HIGH
+		if (expanded)
+			join();
+#else
 		if constexpr (P != NB_F64)
 			if (expanded) {
 				local.template join<POT>();
 				if constexpr (JERK)
 					local_rate.join();
 			}
+#endif
 		const double pot_out = broken ? (double)NAN : w.G / w.plan->mass * mine.scale,
 			     acc_out = pot_out * mine.scale;
 #pragma unroll
 		for (int t = 0; t < SLOTS; t++) {
+#ifdef NB_WALK_HIGH
+			if (expanded) {
+				real a[3], u = 0;
+				value(target[t].at, a, u);
+#pragma unroll
+				for (int k = 0; k < 3; k++)
+					target[t].acc[k] += a[k];
+				if constexpr (POT)
+					target[t].pot[0] += u;
+			}
+			target[t].sums.end(target[t].acc, target[t].pot);
+#else
 			if constexpr (P != NB_F64)
 				if (expanded) {
 					float a[3], u = 0;
@@ -1451,6 +1767,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 						local_rate.value(local, x, target[t].vel, target[t].jerk);
 					}
 				}
+#endif
 			if (t * 32 + lane < num) {
 				const size_t i = first + t * 32 + lane;
 #pragma unroll
@@ -1469,15 +1786,32 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> struct walker {
 	}
 };
 
-/* Blocks on a multiprocessor: registers for 5 where that spills nothing, and with jerks for 3. */
-template <int P, bool POT, bool JERK, bool COUNT, int LAW>
-static __global__ void __launch_bounds__(THREADS, JERK			? 3
-						  : P == NB_F32 && !POT ? 5
-									: 4) walk_kernel(const struct walk w)
+/* Blocks on a multiprocessor: registers for 5 where that spills nothing, and with jerks for 3.  In high orders shared
+ * memory is the limit: 228 KiB for all, and, of devices before 8.0, 64 KiB for one. */
+static __host__ __device__ constexpr int blocks_of(int P, bool POT, bool JERK, int ORDER, bool HARMONIC)
 {
-	__shared__ struct desk<P, POT, JERK, LAW> desks[WARPS];
+	return ORDER == 3	     ? 8
+	       : ORDER == 4	     ? P == NB_F64 && HARMONIC ? 8
+				       : HARMONIC	       ? 6
+							       : 5
+	       : JERK		     ? 3
+	       : P == NB_F32 && !POT ? 5
+				     : 4;
+}
+static __host__ __device__ constexpr int warps_of(int P, int ORDER)
+{
+	return ORDER > 2 && P == NB_F64 ? 1 : (int)WARPS;
+}
+template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC>
+static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, POT, JERK, ORDER, HARMONIC))
+	walk_kernel(const struct walk w)
+{
+	extern __shared__ __align__(16) char room[];
+	typedef struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> one;
+	constexpr int WARPS = warps_of(P, ORDER);
 	const unsigned warp = threadIdx.x / 32;
-	walker<P, POT, JERK, COUNT, LAW> walker(w, desks[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
+	walker<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC> walker(
+		w, ((one *)room)[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
 	const uint32_t ngroup = *w.ngroup;
 	for (;;) {
 		uint32_t group = 0;
@@ -1500,42 +1834,103 @@ static __global__ void __launch_bounds__(THREADS, JERK			? 3
 
 /* ---- the host's part ---------------------------------------------------------------------------------------- */
 
-template <int P, bool POT, bool JERK, bool COUNT, int LAW> static int launch(struct walk &w)
+template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> static int launch(struct walk &w)
 {
+	constexpr int WARPS = warps_of(P, ORDER), threads = 32 * WARPS;
+	const size_t shared = WARPS * sizeof(struct desk<P, POT, JERK, LAW, ORDER, HARMONIC>);
+	const auto kernel = walk_kernel<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC>;
 	int device, multiprocessors, blocks;
 	NB_CUDA_TRY(cudaGetDevice(&device));
 	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-		&blocks, walk_kernel<P, POT, JERK, COUNT, LAW>, THREADS, 0));
+	NB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
 	const unsigned grid = (unsigned)(blocks * multiprocessors);
 	nb_cuda_buffer<uint32_t> stack;
 	NB_TRY(stack.alloc((size_t)grid * WARPS * STACK));
 	w.stack = stack.ptr;
-	walk_kernel<P, POT, JERK, COUNT, LAW><<<grid, THREADS>>>(w);
+	kernel<<<grid, threads, shared>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, bool count)
+template <int P, bool POT, bool JERK, int ORDER> static int launch_outputs(struct walk &w, bool count)
 {
-#ifdef NB_WALK_SOFT /* counted always: it costs little, and halves the kernels */
+#if defined NB_WALK_SOFT /* counted always: it costs little, and halves the kernels */
 	(void)count;
-	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w)
-				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w);
+	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE, ORDER, (ORDER > 2)>(w)
+				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER, ORDER, false>(w);
+#elif defined NB_WALK_HIGH
+	(void)count;
+	return w.eps > 0 ? launch<P, POT, JERK, true, NB_LAW_COMMON, ORDER, false>(w)
+			 : launch<P, POT, JERK, true, NB_LAW_COMMON, ORDER, true>(w);
 #else
-	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON>(w) : launch<P, POT, JERK, false, NB_LAW_COMMON>(w);
+	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON, ORDER, false>(w)
+		     : launch<P, POT, JERK, false, NB_LAW_COMMON, ORDER, false>(w);
 #endif
 }
 
-template <int P> static int launch_precision(struct walk &w, bool count)
+template <int P, int ORDER> static int launch_precision(struct walk &w, bool count)
 {
+#ifndef NB_WALK_HIGH
 	if (w.jerk)
-		return w.pot ? launch_outputs<P, true, true>(w, count) : launch_outputs<P, false, true>(w, count);
-	return w.pot ? launch_outputs<P, true, false>(w, count) : launch_outputs<P, false, false>(w, count);
+		return w.pot ? launch_outputs<P, true, true, ORDER>(w, count)
+			     : launch_outputs<P, false, true, ORDER>(w, count);
+#endif
+	return w.pot ? launch_outputs<P, true, false, ORDER>(w, count)
+		     : launch_outputs<P, false, false, ORDER>(w, count);
 }
 
-#ifdef NB_WALK_SOFT
+template <int ORDER> static int launch_order(struct walk &w, enum nb_precision precision, bool count)
+{
+	switch (precision) {
+	case NB_F32: return launch_precision<NB_F32, ORDER>(w, count);
+	case NB_MIXED: return launch_precision<NB_MIXED, ORDER>(w, count);
+	case NB_F64: return launch_precision<NB_F64, ORDER>(w, count);
+	}
+	return NB_EINVAL;
+}
+
+/* Cells act where all is Newton's: without softening, and where it is a spline's, which has a support. */
+#ifdef NB_WALK_HIGH
+static bool harmonic_of(const struct walk &w)
+{
+	return w.law == NB_LAW_SPLINE || (w.law == NB_LAW_COMMON && w.eps == 0);
+}
+#endif
+
+/* Packs the nodes. */
+template <int ORDER> static int pack(const struct walk &w, enum nb_precision precision)
+{
+	const unsigned blocks = nb_cuda_blocks(w.nnode, THREADS);
+	plan_kernel<<<1, 1>>>(w);
+	NB_CUDA_LAUNCHED();
+#ifndef NB_WALK_HIGH
+	(void)precision;
+	cell_kernel<ORDER, false><<<blocks, THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+#else
+	const bool harmonic = harmonic_of(w);
+	harmonic ? cell_kernel<ORDER, true><<<blocks, THREADS>>>(w) : cell_kernel<ORDER, false><<<blocks, THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+	if (precision == NB_F64)
+		harmonic ? row_kernel<ORDER, true, double><<<blocks, THREADS>>>(w)
+			 : row_kernel<ORDER, false, double><<<blocks, THREADS>>>(w);
+	else
+		harmonic ? row_kernel<ORDER, true, float><<<blocks, THREADS>>>(w)
+			 : row_kernel<ORDER, false, float><<<blocks, THREADS>>>(w);
+	NB_CUDA_LAUNCHED();
+#endif
+	return NB_OK;
+}
+
+#if defined NB_WALK_SOFT && defined NB_WALK_HIGH
+int nb_gravity_tree_high_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, struct nb_gravity_count *count)
+#elif defined NB_WALK_SOFT
 int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+#elif defined NB_WALK_HIGH
+int nb_gravity_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	struct nb_gravity_count *count)
 #else
 int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
@@ -1547,7 +1942,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		return NB_EINVAL;
 	if ((by_acceleration ? !(walk->alpha > 0 && walk->acc_old) : !(walk->theta >= 0)) || (g->jerk && !g->vel))
 		return NB_EINVAL;
-	if (walk->order > 2 || (walk->order == 2 && !tree->quad))
+	if (walk->order > 4 || (walk->order > 2 && g->jerk) || (walk->order == 2 && !tree->quad))
 		return NB_EUNSUPPORTED;
 	if (g->n > INT_MAX || tree->nnode > 1u << 28)
 		return NB_ELIMIT;
@@ -1555,8 +1950,12 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		return NB_OK;
 	if (tree->nnode == 0)
 		return NB_EINVAL;
-#ifndef NB_WALK_SOFT
-	if (nb_pair_law_of(g) != NB_LAW_COMMON)
+#if !defined NB_WALK_SOFT && !defined NB_WALK_HIGH
+	const bool soft = nb_pair_law_of(g) != NB_LAW_COMMON;
+	if (walk->order > 2)
+		return soft ? nb_gravity_tree_high_soft_cuda(g, tree, walk, count)
+			    : nb_gravity_tree_high_cuda(g, tree, walk, count);
+	if (soft)
 		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
 #endif
 	const size_t n = g->n, nnode = tree->nnode, words = (n + 31) / 32;
@@ -1577,11 +1976,13 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.pos = g->pos, w.mass = g->mass, w.acc = g->acc, w.pot = g->pot;
 	w.eps = g->eps, w.G = g->G;
 	w.first = tree->first, w.count = tree->count, w.child = tree->child, w.nchild = tree->nchild;
-	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass, w.quad = walk->order == 1 ? NULL : tree->quad;
-	w.error = (float)nb_opening_cuda(walk->theta);
+	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass,
+	w.quad = walk->order == 1 || walk->order > 2 ? NULL : tree->quad;
+	w.law = nb_pair_law_of(g);
+	w.error = (float)nb_opening_cuda(walk->theta, walk->order);
 	w.alpha = by_acceleration ? (float)walk->alpha : 0;
 	w.acc_old = walk->acc_old;
-	w.local = g->precision != NB_F64 && (by_acceleration || walk->theta > 0);
+	w.local = (walk->order > 2 || g->precision != NB_F64) && (by_acceleration || walk->theta > 0);
 	w.group = n < SMALL ? GROUP / 2 : GROUP;
 	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
 	w.start = start.ptr, w.ngroup = at.ptr + words;
@@ -1601,14 +2002,22 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	nb_cuda_buffer<float4> soft;
 	NB_TRY(nb_tree_softness_cuda(g, tree, &node_eps));
 	NB_TRY(soft.alloc(nnode));
-	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr, w.law = nb_pair_law_of(g);
+	w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = soft.ptr;
 	w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
 	w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta, 2);
 #endif
-	plan_kernel<<<1, 1>>>(w);
-	NB_CUDA_LAUNCHED();
-	cell_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
-	NB_CUDA_LAUNCHED();
+#ifdef NB_WALK_HIGH
+	nb_cuda_buffer<double> rows;
+	nb_cuda_buffer<char> body_rows, far_rows;
+	const size_t real = g->precision == NB_F64 ? sizeof(double) : sizeof(float);
+	NB_TRY(nb_tree_high_cuda(g, tree, walk->order, &rows));
+	NB_TRY(body_rows.alloc(nnode * real * (size_t)nb_high_body_row(walk->order)));
+	NB_TRY(far_rows.alloc(nnode * real * (size_t)nb_high_far_row(walk->order, harmonic_of(w))));
+	w.rows = rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;
+	NB_TRY(walk->order == 3 ? pack<3>(w, g->precision) : pack<4>(w, g->precision));
+#else
+	NB_TRY(pack<2>(w, g->precision));
+#endif
 #ifdef NB_WALK_SOFT
 	soft_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
@@ -1625,12 +2034,11 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(nb_scan_cuda(words + 1, at.ptr, at.ptr));
 	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr, n, start.ptr);
 	NB_CUDA_LAUNCHED();
-	switch (g->precision) {
-	case NB_F32: NB_TRY(launch_precision<NB_F32>(w, count)); break;
-	case NB_MIXED: NB_TRY(launch_precision<NB_MIXED>(w, count)); break;
-	case NB_F64: NB_TRY(launch_precision<NB_F64>(w, count)); break;
-	default: return NB_EINVAL;
-	}
+#ifdef NB_WALK_HIGH
+	NB_TRY(walk->order == 3 ? launch_order<3>(w, g->precision, count) : launch_order<4>(w, g->precision, count));
+#else
+	NB_TRY(launch_order<2>(w, g->precision, count));
+#endif
 	if (count) {
 		unsigned long long counts[3];
 		uint32_t groups;

@@ -1,7 +1,8 @@
 /* tree_cuda - the whole force step on the device: cube, keys, sort, permutation, tree, walk.
  *
- *   tree_cuda                                    the cases of the table in tests/bench/results/
- *   tree_cuda MODEL N THETA LEAF [EPS [REPS]]    one case; a MODEL is plummer, uniform or clusters
+ *   tree_cuda                                    the cases of the table in tests/bench/results/tree-h200.tsv
+ *   tree_cuda orders                             those of tree-orders-h200.tsv: what cells of higher order give
+ *   tree_cuda MODEL N THETA LEAF [EPS [REPS [ORDER [PRECISION]]]]    one case; a MODEL is plummer, uniform or clusters
  * THETA below 0 stands for the criterion by acceleration with alpha = -THETA and the accelerations of theta = 0.5.
  *
  * Every case is checked against a direct sum in f64 over 1024 of its bodies before it is timed, with outputs
@@ -46,7 +47,10 @@ struct test {
 	double eps;
 	int reps;
 	double rms_most, p99_most; /* what the table asks for; 0: nothing */
+	int order = 0;		   /* 0: 2 */
+	enum nb_precision precision = NB_F32;
 };
+static const char *const precision_name[] = {"f32", "mixed", "f64"};
 
 static __device__ double uniform(uint64_t &state)
 {
@@ -83,30 +87,30 @@ static __global__ void generate(int model, size_t n, double *pos, double *mass)
 	mass[i] = 1.0 / (double)n;
 }
 
-/* The truth: block t sums over all bodies for body t n / TARGETS, in f64. */
+/* The truth: block t sums over all bodies for body t n / TARGETS, in f64: acceleration, and strength of the field. */
 static __global__ void __launch_bounds__(256)
 	reference(size_t n, const double *pos, const double *mass, double eps, double *acc)
 {
-	__shared__ double part[256][3];
+	__shared__ double part[256][4];
 	const size_t i = (size_t)blockIdx.x * n / TARGETS;
-	double a[3] = {0, 0, 0};
+	double a[4] = {0, 0, 0, 0};
 	for (size_t j = threadIdx.x; j < n; j += 256) {
 		const double x = pos[3 * j] - pos[3 * i], y = pos[3 * j + 1] - pos[3 * i + 1],
 			     z = pos[3 * j + 2] - pos[3 * i + 2];
 		const double r2 = x * x + y * y + z * z + eps * eps, rinv = r2 > 0 ? 1 / sqrt(r2) : 0;
 		const double w = mass[j] * rinv * rinv * rinv;
-		a[0] += w * x, a[1] += w * y, a[2] += w * z;
+		a[0] += w * x, a[1] += w * y, a[2] += w * z, a[3] += w * sqrt(x * x + y * y + z * z);
 	}
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 4; k++)
 		part[threadIdx.x][k] = a[k];
 	for (unsigned half = 128; half > 0; half /= 2) {
 		__syncthreads();
 		if (threadIdx.x < half)
-			for (int k = 0; k < 3; k++)
+			for (int k = 0; k < 4; k++)
 				part[threadIdx.x][k] += part[threadIdx.x + half][k];
 	}
-	if (threadIdx.x < 3)
-		acc[3 * (size_t)blockIdx.x + threadIdx.x] = part[0][threadIdx.x];
+	if (threadIdx.x < 4)
+		acc[4 * (size_t)blockIdx.x + threadIdx.x] = part[0][threadIdx.x];
 }
 
 template <class T> static T *allocate(size_t n)
@@ -144,9 +148,10 @@ static void step(const struct arrays &a, const struct test &t, struct nb_gravity
 	DO(nb_tree_build_cuda(a.n, a.key, a.sorted_pos, a.sorted_mass, 3, &cube, t.leaf, 2, &tree));
 	TRY(cudaEventRecord(a.event[4]));
 	struct nb_gravity g = {};
-	g.n = a.n, g.pos = a.sorted_pos, g.mass = a.sorted_mass, g.acc = a.acc, g.eps = t.eps, g.G = 1;
+	g.n = a.n, g.pos = a.sorted_pos, g.mass = a.sorted_mass, g.acc = a.acc, g.eps = t.eps, g.G = 1,
+	g.precision = t.precision;
 	struct nb_tree_walk w = {};
-	w.theta = t.theta;
+	w.theta = t.theta, w.order = t.order;
 	if (t.theta < 0) {
 		w.mac = NB_MAC_ACCELERATION;
 		w.alpha = -t.theta;
@@ -170,7 +175,7 @@ static bool run(const struct test &t)
 	const size_t n = a.n = t.n;
 	a.pos = allocate<double>(3 * n), a.mass = allocate<double>(n), a.acc = allocate<double>(3 * n);
 	a.sorted_pos = allocate<double>(3 * n), a.sorted_mass = allocate<double>(n),
-	a.truth = allocate<double>(3 * TARGETS);
+	a.truth = allocate<double>(4 * TARGETS);
 	a.key = allocate<uint64_t>(n), a.perm = allocate<uint32_t>(n);
 	for (cudaEvent_t &e : a.event)
 		TRY(cudaEventCreate(&e));
@@ -192,23 +197,26 @@ static bool run(const struct test &t)
 	TRY(cudaMemset(a.acc, 0xff, 3 * n * sizeof *a.acc));
 	step(a, t, nullptr);
 	TRY(cudaDeviceSynchronize());
-	std::vector<double> truth(3 * TARGETS), acc(3 * n), each;
+	std::vector<double> truth(4 * TARGETS), acc(3 * n), each, scaled;
 	TRY(cudaMemcpy(truth.data(), a.truth, truth.size() * sizeof truth[0], cudaMemcpyDeviceToHost));
 	TRY(cudaMemcpy(acc.data(), a.acc, acc.size() * sizeof acc[0], cudaMemcpyDeviceToHost));
 	size_t unwritten = 0;
 	for (double x : acc)
 		unwritten += !isfinite(x);
-	double d2 = 0, a2 = 0;
+	double d2 = 0, a2 = 0, scaled2 = 0;
 	for (size_t k = 0; k < TARGETS; k++) {
 		double d = 0, s = 0;
 		for (int c = 0; c < 3; c++) {
-			const double want = truth[3 * k + c], got = acc[3 * (k * n / TARGETS) + c];
+			const double want = truth[4 * k + c], got = acc[3 * (k * n / TARGETS) + c];
 			d += (got - want) * (got - want), s += want * want;
 		}
 		d2 += d, a2 += s;
 		each.push_back(sqrt(d / s));
+		scaled.push_back(sqrt(d) / truth[4 * k + 3]);
+		scaled2 += scaled.back() * scaled.back();
 	}
 	std::sort(each.begin(), each.end());
+	std::sort(scaled.begin(), scaled.end());
 	const double rms = sqrt(d2 / a2), p99 = each[TARGETS * 99 / 100];
 
 	std::vector<float> ms[STAGES + 1];
@@ -227,9 +235,10 @@ static bool run(const struct test &t)
 	for (const auto &m : ms)
 		printf("\t%.3f", median(m));
 	const double groups = (double)count.groups;
-	printf("\t%.3e\t%.3e\t%.2e\t%.1f\t%.1f\t%.1f\t%.1f\n", rms, p99, each[TARGETS - 1],
+	printf("\t%.3e\t%.3e\t%.2e\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%s\t%.3e\t%.3e\n", rms, p99, each[TARGETS - 1],
 		(double)count.p2p / (double)n, (double)count.m2p / (double)n, (double)count.m2l / groups,
-		(double)n / groups);
+		(double)n / groups, t.order ? t.order : 2, precision_name[t.precision], sqrt(scaled2 / TARGETS),
+		scaled[TARGETS * 99 / 100]);
 	fflush(stdout);
 	for (cudaEvent_t e : a.event)
 		TRY(cudaEventDestroy(e));
@@ -270,14 +279,40 @@ int main(int argc, char **argv)
 		{"plummer", 1 << 24, 1.6, 16, 0, 7, 6.6e-3, 0},
 		{"uniform", 1 << 24, 0.7, 16, 0, 7, 4e-4, 0},
 	};
+	static const struct test orders[] = {
+		{"plummer", 1 << 20, 0.49, 24, 0, 21, 1.4e-4, 0, 2},
+		{"plummer", 1 << 20, 0.49, 24, 0.01, 21, 1.4e-4, 0, 2},
+		{"plummer", 1 << 20, 0.305, 32, 0, 11, 3e-5, 0, 3},
+		{"plummer", 1 << 20, 0.305, 32, 0.01, 11, 3e-5, 0, 3},
+		{"plummer", 1 << 20, 0.115, 48, 0, 11, 1.2e-6, 0, 4},
+		{"plummer", 1 << 20, 0.115, 48, 0.01, 11, 1.2e-6, 0, 4},
+		{"plummer", 1 << 20, 0.06, 32, 0, 7, 2e-7, 0, 4, NB_MIXED},
+		{"plummer", 1 << 20, 0.055, 32, 0, 7, 1.2e-7, 0, 4, NB_F64},
+		{"plummer", 1 << 20, 0.055, 32, 0.01, 7, 1.2e-7, 0, 4, NB_F64},
+		{"plummer", 1 << 20, 0.03, 32, 0, 3, 4e-8, 0, 4, NB_F64},
+		{"uniform", 1 << 20, 0.3, 32, 0, 11, 4e-5, 0, 3},
+		{"uniform", 1 << 20, 0.115, 48, 0, 11, 2e-6, 0, 4},
+		{"clusters", 1 << 20, 0.3, 32, 0, 11, 4e-5, 0, 3},
+		{"clusters", 1 << 20, 0.115, 48, 0, 11, 2e-6, 0, 4},
+		{"plummer", 1 << 24, 0.51, 32, 0, 7, 1.6e-4, 0, 2},
+		{"plummer", 1 << 24, 0.3, 32, 0, 7, 3e-5, 0, 3},
+		{"plummer", 1 << 24, 0.12, 48, 0, 3, 1.6e-6, 0, 4},
+	};
 	printf("model\tn\ttheta\tleaf\teps\tkeys\tsort\tpermute\ttree\twalk\ttotal\trms\tp99\tmax\tp2p/body\tm2p/"
 	       "body\tm2l/group"
-	       "\tbodies/group\n");
+	       "\tbodies/group\torder\tprecision\trms_f\tp99_f\n");
 	bool good = true;
 	if (argc > 4) {
 		const struct test one = {argv[1], (size_t)strtod(argv[2], nullptr), atof(argv[3]), atoi(argv[4]),
-			argc > 5 ? atof(argv[5]) : 0, argc > 6 ? atoi(argv[6]) : 11, 0, 0};
+			argc > 5 ? atof(argv[5]) : 0, argc > 6 ? atoi(argv[6]) : 11, 0, 0, argc > 7 ? atoi(argv[7]) : 0,
+			argc <= 8			? NB_F32
+			: strcmp(argv[8], "f64") == 0	? NB_F64
+			: strcmp(argv[8], "mixed") == 0 ? NB_MIXED
+							: NB_F32};
 		good = run(one);
+	} else if (argc == 2 && strcmp(argv[1], "orders") == 0) {
+		for (const struct test &t : orders)
+			good &= run(t);
 	} else {
 		for (const struct test &t : table)
 			good &= run(t);

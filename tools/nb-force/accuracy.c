@@ -45,9 +45,12 @@ int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
 {
 	if (opt->order_given || opt->accuracy == 0)
 		return opt->order_given ? opt->order : 0;
-	if (strcmp(run->backend->name, "cpu") != 0 || opt->jerk)
+	if (opt->jerk)
 		return 0;
-	return opt->theta > 0.5 ? 2 : opt->theta > 0.22 ? 3 : 4; /* the fastest, nb-force(1) */
+	const int cpu = strcmp(run->backend->name, "cpu") == 0;
+	if (opt->theta > (cpu ? 0.5 : 0.4))
+		return cpu ? 2 : 0;	  /* on a device second order comes with the tree or not at all */
+	return opt->theta > 0.22 ? 3 : 4; /* the fastest, nb-force(1) */
 }
 
 void nb_force_accuracy_check(const struct nb_run *run, struct force *opt)

@@ -20,7 +20,6 @@ void nb_force_check_order(const struct force *opt)
 void nb_force_refuse_order(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
 {
 	nb_die(NB_EXIT_FAILED,
-		"method tree has no order %d for frame %" PRIu64
-		" on backend %s (want nb-build-tree -p 2 for order 2, and -b cpu for 3 and 4)",
+		"method tree has no order %d for frame %" PRIu64 " on backend %s (want nb-build-tree -p 2 for order 2)",
 		opt->order, frame->number, run->backend->name);
 }
