@@ -146,9 +146,10 @@ struct walk {
 	uint32_t *stack;
 	const uint32_t *start, *ngroup;
 
-	/* Groups begin .. end - 1 are to be walked, by the counter next; end 0: all from begin on. */
+	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
 	uint32_t begin, end;
 	unsigned *next;
+	struct nb_lane *lane; /* for the host alone */
 };
 
 /* ---- preparation ------------------------------------------------------------------------------------- */
@@ -1505,14 +1506,9 @@ static __global__ void __launch_bounds__(THREADS, JERK			? 3
 
 /* ---- the host's part ---------------------------------------------------------------------------------------- */
 
-/* Where walks run one after the other, with memory for their stacks; hand: that of a member of the team, or null. */
-struct lane {
-	cudaStream_t stream = 0;
-	struct nb_team_hand *hand = nullptr;
-	nb_cuda_buffer<uint32_t> stack;
-};
+#include "kernels/tree/share_internal.cuh"
 
-template <int P, bool POT, bool JERK, bool COUNT, int LAW> static int launch(struct walk &w, struct lane &lane)
+template <int P, bool POT, bool JERK, bool COUNT, int LAW> static int launch(struct walk &w)
 {
 	int device, multiprocessors, blocks;
 	NB_CUDA_TRY(cudaGetDevice(&device));
@@ -1520,166 +1516,39 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW> static int launch(str
 	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 		&blocks, walk_kernel<P, POT, JERK, COUNT, LAW>, THREADS, 0));
 	const unsigned grid = (unsigned)(blocks * multiprocessors);
-	if (!lane.stack.ptr) {
-		NB_TRY(lane.stack.alloc((size_t)grid * WARPS * STACK));
-		if (lane.hand)
-			NB_TRY(lane.hand->settle());
-	}
-	w.stack = lane.stack.ptr;
-	walk_kernel<P, POT, JERK, COUNT, LAW><<<grid, THREADS, 0, lane.stream>>>(w);
+	NB_TRY(nb_lane_stack(w, (size_t)grid * WARPS * STACK));
+	walk_kernel<P, POT, JERK, COUNT, LAW><<<grid, THREADS, 0, w.lane->stream>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, bool count, struct lane &lane)
+template <int P, bool POT, bool JERK> static int launch_outputs(struct walk &w, bool count)
 {
 #ifdef NB_WALK_SOFT /* counted always: it costs little, and halves the kernels */
 	(void)count;
-	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w, lane)
-				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w, lane);
+	return w.law == NB_LAW_SPLINE ? launch<P, POT, JERK, true, NB_LAW_SPLINE>(w)
+				      : launch<P, POT, JERK, true, NB_LAW_PLUMMER>(w);
 #else
-	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON>(w, lane)
-		     : launch<P, POT, JERK, false, NB_LAW_COMMON>(w, lane);
+	return count ? launch<P, POT, JERK, true, NB_LAW_COMMON>(w) : launch<P, POT, JERK, false, NB_LAW_COMMON>(w);
 #endif
 }
 
-template <int P> static int launch_precision(struct walk &w, bool count, struct lane &lane)
+template <int P> static int launch_precision(struct walk &w, bool count)
 {
 	if (w.jerk)
-		return w.pot ? launch_outputs<P, true, true>(w, count, lane)
-			     : launch_outputs<P, false, true>(w, count, lane);
-	return w.pot ? launch_outputs<P, true, false>(w, count, lane) : launch_outputs<P, false, false>(w, count, lane);
+		return w.pot ? launch_outputs<P, true, true>(w, count) : launch_outputs<P, false, true>(w, count);
+	return w.pot ? launch_outputs<P, true, false>(w, count) : launch_outputs<P, false, false>(w, count);
 }
 
-static int launch_walk(struct walk &w, enum nb_precision precision, bool count, struct lane &lane)
+static int launch_walk(struct walk &w, enum nb_precision precision, bool count)
 {
 	switch (precision) {
-	case NB_F32: return launch_precision<NB_F32>(w, count, lane);
-	case NB_MIXED: return launch_precision<NB_MIXED>(w, count, lane);
-	case NB_F64: return launch_precision<NB_F64>(w, count, lane);
+	case NB_F32: return launch_precision<NB_F32>(w, count);
+	case NB_MIXED: return launch_precision<NB_MIXED>(w, count);
+	case NB_F64: return launch_precision<NB_F64>(w, count);
 	}
 	return NB_EINVAL;
 }
-
-/* ---- several devices ------------------------------------------------------------------------------------------ */
-
-enum {
-	SHARED = 1 << 16,  /* bodies: fewer are walked at home sooner than they are copied */
-	PART_LEAST = 2048, /* groups, about as many as an H200 walks at a time */
-	PARTS_MOST = 64
-};
-
-/* What is counted, of one device. */
-struct tally {
-	unsigned long long counts[3];
-};
-
-/* Lets a member of the team have what the walk reads; its outputs are its own. */
-static int replicate(struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, uint32_t groups)
-{
-	const size_t n = w->n, nnode = w->nnode;
-	if (copies.hand.is_home())
-		return NB_OK;
-	w->child = w->nchild = nullptr; /* of the preparation alone */
-	w->box = nullptr;
-	w->fastest = nullptr;
-	NB_TRY(copies.add(&w->plan, 1));
-	NB_TRY(copies.add(&w->pos, 3 * n));
-	NB_TRY(copies.add(&w->mass, n));
-	NB_TRY(copies.add(&w->start, groups + (size_t)1));
-	NB_TRY(copies.add(&w->place, 2 * nnode));
-	NB_TRY(copies.add(&w->moment, 2 * nnode));
-	NB_TRY(copies.add(&w->extent, nnode));
-	NB_TRY(copies.add(&w->first, nnode));
-	NB_TRY(copies.add(&w->count, nnode));
-	NB_TRY(copies.add(&w->node_mass, nnode));
-	NB_TRY(copies.add(&w->acc_old, 3 * n));
-	NB_TRY(copies.add(&w->body_eps, n));
-	NB_TRY(copies.add(&w->node_eps, 3 * nnode));
-	NB_TRY(copies.add(&w->soft, nnode));
-	if (precision == NB_F64) {
-		NB_TRY(copies.add(&w->com, 3 * nnode));
-		NB_TRY(copies.add(&w->quad, 6 * nnode));
-	}
-	if (w->jerk) {
-		NB_TRY(copies.add(&w->vel, 3 * n));
-		NB_TRY(copies.add(&w->velocity, 3 * nnode));
-		NB_TRY(copies.add(&w->motion, 2 * nnode));
-		if (precision == NB_F64)
-			NB_TRY(copies.add(&w->quad_rate, 6 * nnode));
-	}
-	return NB_OK;
-}
-
-/* The walk of one member: part k is groups k size .. (k + 1) size - 1, whose bodies begin at bound[k]. */
-static int walk_parts(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
-	uint32_t groups, uint32_t size, const uint32_t *bound, struct tally *tally)
-{
-	const size_t n = home.n, parts = (groups + size - 1) / size;
-	struct lane lane[NB_TEAM_UNDER_WAY];
-	nb_cuda_buffer<double> acc, pot, jerk;
-	nb_cuda_buffer<unsigned> next;
-	struct nb_team_copies copies(hand);
-	struct walk w = home;
-	NB_TRY(next.alloc(parts));
-	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
-	if (!hand.is_home()) {
-		NB_TRY(acc.alloc(3 * n));
-		NB_TRY(pot.alloc(home.pot ? n : 0));
-		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
-		w.acc = acc.ptr, w.pot = pot.ptr, w.jerk = jerk.ptr;
-	}
-	NB_TRY(replicate(copies, &w, precision, groups));
-	NB_TRY(copies.fetch());
-	if (!hand.is_home()) { /* home may have counted before it was copied */
-		NB_CUDA_TRY(cudaMemsetAsync(w.plan->counts, 0, sizeof w.plan->counts, 0));
-		NB_TRY(hand.settle());
-	}
-	for (size_t k; hand.next(&k);) {
-		const size_t first = bound[k], bodies = bound[k + 1] - first;
-		struct lane &here = lane[hand.parts % NB_TEAM_UNDER_WAY];
-		here.stream = hand.stream(), here.hand = &hand;
-		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
-		w.next = next.ptr + k;
-		NB_TRY(launch_walk(w, precision, count, here));
-		NB_TRY(hand.bring(home.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
-		if (w.pot)
-			NB_TRY(hand.bring(home.pot + first, w.pot + first, bodies * sizeof *w.pot));
-		if (w.jerk)
-			NB_TRY(hand.bring(home.jerk + 3 * first, w.jerk + 3 * first, 3 * bodies * sizeof *w.jerk));
-	}
-	NB_TRY(hand.finish());
-	if (count)
-		NB_CUDA_TRY(cudaMemcpy(tally, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost));
-	return NB_OK;
-}
-
-/* The walk by all of the team; the counts of the others are added to those of home. */
-static int share_walk(const struct walk &w, enum nb_precision precision, bool count)
-{
-	uint32_t groups, bound[PARTS_MOST + 1];
-	struct tally tally[NB_TEAM_MOST] = {};
-	NB_CUDA_TRY(cudaMemcpy(&groups, w.ngroup, sizeof groups, cudaMemcpyDeviceToHost));
-	const uint32_t wanted = groups / PART_LEAST < 1		   ? 1
-				: groups / PART_LEAST < PARTS_MOST ? groups / PART_LEAST
-								   : (uint32_t)PARTS_MOST;
-	const uint32_t size = (groups + wanted - 1) / wanted, parts = (groups + size - 1) / size;
-	NB_CUDA_TRY(cudaMemcpy2D(
-		bound, sizeof *bound, w.start, size * sizeof *bound, sizeof *bound, parts, cudaMemcpyDeviceToHost));
-	bound[parts] = (uint32_t)w.n;
-	NB_TRY(nb_team_run(parts, [&](struct nb_team_hand &hand) {
-		return walk_parts(hand, w, precision, count, groups, size, bound, &tally[hand.member]);
-	}));
-	struct tally all = {};
-	for (const struct tally &t : tally)
-		for (int c = 0; c < 3; c++)
-			all.counts[c] += t.counts[c];
-	if (count)
-		NB_CUDA_TRY(cudaMemcpy(w.plan->counts, &all, sizeof all, cudaMemcpyHostToDevice));
-	return NB_OK;
-}
-
-/* ---- one device, or the team ------------------------------------------------------------------------------------ */
 
 #ifdef NB_WALK_SOFT
 int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
@@ -1772,12 +1641,9 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(nb_scan_cuda(words + 1, at.ptr, at.ptr));
 	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr, n, start.ptr);
 	NB_CUDA_LAUNCHED();
-	struct lane lane;
 	w.next = &plan.ptr->next;
-	if (nb_team_size() > 1 && n >= SHARED)
-		NB_TRY(share_walk(w, g->precision, count));
-	else
-		NB_TRY(launch_walk(w, g->precision, count, lane));
+	NB_TRY(nb_walk_groups(
+		w, g->precision, count, [&](struct walk &part) { return launch_walk(part, g->precision, count); }));
 	if (count) {
 		unsigned long long counts[3];
 		uint32_t groups;

@@ -20,7 +20,7 @@ struct outcome {
 	int status;
 };
 
-/* FNV-1a over numbers. */
+/* Of the bytes. */
 static uint64_t hash(const vector<double> &v)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -28,6 +28,7 @@ static uint64_t hash(const vector<double> &v)
 		uint64_t bits;
 		memcpy(&bits, &x, sizeof bits);
 		h = (h ^ bits) * 0x100000001b3u;
+		h ^= h >> 32;
 	}
 	return h;
 }
