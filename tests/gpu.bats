@@ -373,7 +373,8 @@ same_for_lists() {
 		run_on "$list" >several.nb
 		cmp one.nb several.nb
 		[ "$(grep -c 'nb-force: device [0-9]*, .* parts in .* s, waited .* s, .* GB of memory' told)" -ge 2 ]
-		run ! grep ': 0 parts' told
+		# of many devices some are left without a part
+		[ "$list" = cuda:all ] || run ! grep ': 0 parts' told
 	done
 	cat p.nb p.nb | nb-force -b cuda --no-history -e 0.01 >one.nb
 	cat p.nb p.nb | nb-force -b cuda:0,0 --no-history -e 0.01 | cmp - one.nb
@@ -386,5 +387,8 @@ same_for_lists() {
 	nb-gen uniform -n 100001 >s.nb
 	[ "$(nb-force -b cuda:0,0 -e 0.01 <s.nb | head -c 1000 | wc -c)" -eq 1000 ]
 	fails_with 1 'No space left on device' 'nb-force -b cuda:0,0 -e 0.01 <s.nb >/dev/full'
-	nb-sort-zorder -b cuda:0,0 <s.nb | nb-stats --check -b cuda:0,0
+	nb-sort-zorder -b cuda:0,0 --no-history <s.nb >several.nb
+	nb-sort-zorder -b cuda --no-history <s.nb | cmp - several.nb
+	nb-stats -b cuda:0,0 --epot direct -e 0.01 --format tsv <s.nb >several.tsv
+	nb-stats -b cuda --epot direct -e 0.01 --format tsv <s.nb | cmp - several.tsv
 }

@@ -331,6 +331,40 @@ static void failing(void)
 	dealing(); /* the next round is as if nothing had been */
 }
 
+/* Where the devices have no memory left, a call fails or gets by, and the next one is as if nothing had been. */
+static void full(void)
+{
+	const struct system_ s(make(PLUMMER, 100001));
+	const struct wanted w = {NB_F32, true, true, 0.01, NB_PLUMMER, false};
+	const struct outcome want = compute(s, w, "before", nb_gravity_direct_cuda);
+	vector<void *> hog;
+	int home;
+	CHECK(cudaGetDevice(&home) == cudaSuccess);
+	{
+		device<double> acc(3 * s.n), pot(s.n), jerk(3 * s.n);
+		const struct nb_gravity g = {
+			s.n, s.pos.p, s.vel.p, s.mass.p, acc.p, pot.p, jerk.p, 0.01, 1, NB_F32, NB_PLUMMER, nullptr};
+		OK(nb_team_run(0, [&](struct nb_team_hand &hand) {
+			cudaMemPool_t pool;
+			NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, hand.device));
+			NB_CUDA_TRY(cudaDeviceSynchronize());
+			NB_CUDA_TRY(cudaMemPoolTrimTo(pool, 0));
+			return hand.finish();
+		}));
+		for (size_t bytes = (size_t)1 << 36; bytes >= (size_t)1 << 20; bytes /= 2)
+			for (void *p; cudaMalloc(&p, bytes) == cudaSuccess;)
+				hog.push_back(p);
+		(void)cudaGetLastError();
+		const int status = nb_gravity_direct_cuda(&g, nullptr);
+		CHECK(status == NB_ENOMEM);
+		for (void *p : hog)
+			CHECK(cudaFree(p) == cudaSuccess);
+	}
+	int now;
+	CHECK(cudaGetDevice(&now) == cudaSuccess && now == home);
+	compare(want, compute(s, w, "before", nb_gravity_direct_cuda));
+}
+
 static void opening(const struct nb_device_list *list)
 {
 	char why[200] = "", line[300];
@@ -383,6 +417,7 @@ int main(int argc, char **argv)
 	CHECK(one.size() == many.size());
 	for (size_t k = 0; k < one.size() && k < many.size(); k++)
 		compare(one[k], many[k]);
+	full();
 	reporting();
 	printf("%zu cases on %s\n", one.size(), nb_team_name());
 	return unit_end();
