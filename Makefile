@@ -326,6 +326,11 @@ bench-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
 	tests/bench/run-gpu build/cuda
 
+# one GPU against several; ARGS=large: 2^28 bodies, too
+bench-devices:
+	@$(MAKE) --no-print-directory CUDA=1 build/cuda/tests/bench/devices
+	tests/bench/run-devices build/cuda $(ARGS)
+
 # ROWS="step-* film": these rows only; ARGS=--quick, --best
 bench-pipes: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
@@ -411,6 +416,6 @@ help:
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
 	deps-lint deps-plot demo check check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-pipes bench-formats bench-papers lint man install uninstall clean help
+	bench-gpu bench-devices bench-pipes bench-formats bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) -name '*.d' 2>/dev/null)

@@ -165,7 +165,7 @@ setup() {
 		nb-build-tree <$file.nb >t.nb
 		for order in 3 4; do
 			for precision in f32 mixed f64; do
-				nb-force -b cuda -m tree -p $order -t 0.25 --precision $precision "${options[@]}" --potential <t.nb >got.nb
+				nb-force -b cuda -m tree -p "$order" -t 0.25 --precision "$precision" "${options[@]}" --potential <t.nb >got.nb
 				at_most 4e-5 "$(compare exact.nb rms_ratio <got.nb)"
 				at_most 2e-4 "$(compare exact.nb p99 <got.nb)"
 			done
@@ -332,4 +332,91 @@ same_pictures() {
 	nb-step -b cpu -d 0.01 -k 20 --every 0 "nb-force -b cpu -e 0.1 --potential | nb-field -b cpu '$field'" <p4099.nb >cpu.nb
 	nb-diff --fields pos,vel --tolerance 1e-9 cpu.nb gpu.nb
 	close_to "$(nb-stats -b cpu --format tsv <cpu.nb | stat_of etot)" "$(nb-stats -b cuda --format tsv <gpu.nb | stat_of etot)" 1e-10
+}
+
+# lists of several devices that this machine has: one twice, and two if there are two
+lists() {
+	echo cuda:0,0
+	[ "$(nvidia-smi --list-gpus | wc -l)" -lt 2 ] || printf '%s\n' cuda:0,1 cuda:1,0 cuda:all
+}
+
+# same_for_lists STREAM OPTION...: nb-force gives the bytes of one device
+same_for_lists() {
+	local stream=$1 list
+	shift
+	nb-force -b cuda --no-history "$@" <"$stream" >one.nb
+	for list in $(lists); do
+		nb-force -b "$list" --no-history "$@" <"$stream" >several.nb
+		cmp one.nb several.nb || { echo "$list: $stream $*"; return 1; }
+	done
+}
+
+@test "several devices give the bytes of one: direct sum, tree and near field of 100001 bodies" {
+	for model in plummer uniform clusters; do
+		nb-gen $model -n 100001 --no-history | nb-sort-zorder -b cuda --no-history >s.nb
+		nb-build-tree -b cuda --no-history <s.nb >t.nb
+		nb-build-tree -b cuda --no-history --kind boxes --level 3 <s.nb >b.nb
+		for precision in f32 mixed f64; do
+			same_for_lists s.nb -m direct --precision $precision -e 0
+			same_for_lists t.nb -m tree --precision $precision -e 0.01
+			same_for_lists b.nb -m near --precision $precision -e 0
+		done
+		for order in 3 4; do
+			same_for_lists t.nb -m tree -p "$order" --precision mixed -e 0
+			same_for_lists t.nb -m tree -p "$order" --precision f64 -e 0.01
+		done
+		same_for_lists t.nb -m tree -e 0 --potential --jerk
+		same_for_lists b.nb -m near -e 0.01 --potential
+		same_for_lists s.nb -m direct -e 0.01 --potential --jerk
+	done
+}
+
+@test "several devices give the bytes of one: as few bodies as devices, and fewer" {
+	for n in 0 1 2 3 33 1000; do
+		nb-gen plummer -n $n --no-history | nb-sort-zorder -b cuda --no-history >s.nb
+		nb-build-tree -b cuda --no-history <s.nb >t.nb
+		nb-build-tree -b cuda --no-history --kind boxes --level 1 <s.nb >b.nb
+		same_for_lists s.nb -m direct -e 0.01
+		same_for_lists t.nb -m tree -e 0.01
+		same_for_lists b.nb -m near -e 0.01
+	done
+	nb-gen uniform -n 100001 --no-history >s.nb
+	for kernel in direct-tiled direct-blocked direct-symmetric; do
+		same_for_lists s.nb --kernel $kernel -e 0.01
+	done
+	fails_with 2 'kernel gems3 runs on one device (want -b cuda:N)' 'nb-force -b cuda:0,0 --kernel gems3 <s.nb'
+	fails_with 2 'kernel gems3 runs on one device (want -b cuda:N)' 'nb-force -b cuda:all --kernel gems3 <s.nb'
+}
+
+@test "several devices give the bytes of one: steps in one process, and a second frame" {
+	nb-gen plummer -n 150000 --no-history >p.nb
+	local list steps='-d 0.001 -k 3 --every 1 --no-history'
+	run_on() {
+		# shellcheck disable=SC2086
+		nb-step -v -b "$1" $steps "nb-sort-zorder -b $1 --no-history | nb-build-tree -b $1 --no-history |
+			nb-force -v -b $1 --no-history -t 0.5 -e 0.01 --potential" <p.nb 2>told
+	}
+	run_on cuda >one.nb
+	for list in $(lists); do
+		run_on "$list" >several.nb
+		cmp one.nb several.nb
+		[ "$(grep -c 'nb-force: device [0-9]*, .* parts in .* s, waited .* s, .* GB of memory' told)" -ge 2 ]
+		# of many devices some are left without a part
+		[ "$list" = cuda:all ] || run ! grep ': 0 parts' told
+	done
+	cat p.nb p.nb | nb-force -b cuda --no-history -e 0.01 >one.nb
+	cat p.nb p.nb | nb-force -b cuda:0,0 --no-history -e 0.01 | cmp - one.nb
+}
+
+@test "several devices: those that are not there, closed pipes and full disks" {
+	fails_with 1 "backend 'cuda:0,99': no CUDA device 99 (there " 'nb-force -b cuda:0,99 <p33.nb'
+	fails_with 1 "backend 'cuda:99,0': no CUDA device 99 (there " 'nb-force -b cuda:99,0 <p33.nb'
+	fails_with 2 "'' is not the number of a device" 'nb-force -b cuda:0,,0 <p33.nb'
+	nb-gen uniform -n 100001 >s.nb
+	[ "$(nb-force -b cuda:0,0 -e 0.01 <s.nb | head -c 1000 | wc -c)" -eq 1000 ]
+	fails_with 1 'No space left on device' 'nb-force -b cuda:0,0 -e 0.01 <s.nb >/dev/full'
+	nb-sort-zorder -b cuda:0,0 --no-history <s.nb >several.nb
+	nb-sort-zorder -b cuda --no-history <s.nb | cmp - several.nb
+	nb-stats -b cuda:0,0 --epot direct -e 0.01 --format tsv <s.nb >several.tsv
+	nb-stats -b cuda --epot direct -e 0.01 --format tsv <s.nb | cmp - several.tsv
 }

@@ -81,6 +81,7 @@ unit() {
 @test "collisions and mergers by hand" { unit motion/contact; }
 @test "collisions that lose energy" { unit motion/restitution; }
 @test "collisions and mergers of many" { unit motion/collide; }
+@test "lists of devices" { unit backend/list; }
 @test "kernels of the papers" { unit papers/papers; }
 @test "threads of the kernels of the papers" { unit papers/threads; }
 @test "what the benchmark of the papers accepts" { unit papers/judge; }
@@ -93,6 +94,15 @@ unit() {
 @test "kernels of the papers on the GPU" { unit papers/papers cuda; }
 # bats test_tags=gpu
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
+# bats test_tags=gpu
+@test "one GPU that does the work of two" { unit team/team_cuda; }
+# bats test_tags=gpu
+@test "one GPU that does the work of three" { unit team/team_cuda 0,0,0; }
+# bats test_tags=gpu
+@test "two GPUs" {
+	[ "$(nvidia-smi --list-gpus 2>/dev/null | wc -l)" -ge 2 ] || skip 'fewer than two CUDA devices'
+	unit team/team_cuda 0,1
+}
 # bats test_tags=gpu
 @test "the field at points on the GPU" { unit gravity/points_cuda; }
 # bats test_tags=gpu

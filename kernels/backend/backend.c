@@ -1,10 +1,9 @@
 /* Asks NB_CUDA which backends there are; papers/choose.c does for the kernels of the papers, and nobody else. */
 #include "kernels/backend/backend.h"
 
-#include "common/parse.h"
 #include "kernels/device/device.h"
+#include "kernels/team/team.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,14 +121,23 @@ static struct nb_backend backend_cuda = {
 	.finish = nb_cuda_finish,
 };
 
-static int open_cuda(int device, const struct nb_backend **backend, char *why)
+static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
 {
-	int status = nb_cuda_open(device, &backend_cuda.space, why, NB_BACKEND_WHY);
+	int status = list->n ? NB_OK : nb_team_list_all(NB_DEVICES_MOST, list->id, &list->n, why, NB_BACKEND_WHY);
+	if (!status)
+		status = nb_cuda_open(list->id[0], &backend_cuda.space, why, NB_BACKEND_WHY);
+	if (!status && list->n > 1)
+		status = nb_team_open(list->n, list->id, why, NB_BACKEND_WHY);
 	if (!status) {
-		backend_cuda.name = backend_cuda.space->name;
+		backend_cuda.name = nb_team_size() > 1 ? nb_team_name() : backend_cuda.space->name;
 		*backend = &backend_cuda;
 	}
 	return status;
+}
+
+int nb_backend_report(const struct nb_backend *backend, int k, char *line)
+{
+	return backend == &backend_cuda ? nb_team_report(k, line, NB_BACKEND_REPORT) : NB_EINVAL;
 }
 
 int nb_backend_look(struct nb_device_speed *speed, char *why)
@@ -153,11 +161,19 @@ static int no_cuda(char *why)
 	return NB_ENODEV;
 }
 
-static int open_cuda(int device, const struct nb_backend **backend, char *why)
+static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
 {
-	(void)device;
+	(void)list;
 	(void)backend;
 	return no_cuda(why);
+}
+
+int nb_backend_report(const struct nb_backend *backend, int k, char *line)
+{
+	(void)backend;
+	(void)k;
+	(void)line;
+	return NB_EINVAL;
 }
 
 int nb_backend_look(struct nb_device_speed *speed, char *why)
@@ -180,18 +196,15 @@ int nb_backend_enter_thread(void)
 
 int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why)
 {
-	uint64_t device = 0;
+	struct nb_device_list list;
 	*backend = NULL;
 	why[0] = '\0';
-	if (strcmp(name, "cuda") == 0 ||
-		(strncmp(name, "cuda:", 5) == 0 && nb_parse_u64(name + 5, 0, INT_MAX, &device) == NB_PARSE_OK))
-		return open_cuda((int)device, backend, why);
 	if (strcmp(name, "cpu") == 0) {
 		*backend = &backend_cpu;
 		return NB_OK;
 	}
-	snprintf(why, NB_BACKEND_WHY, "want auto, cpu, cuda or cuda:N");
-	return NB_EINVAL;
+	int status = nb_device_list_read(name, &list, why, NB_BACKEND_WHY);
+	return status ? status : open_cuda(&list, backend, why);
 }
 
 const char *nb_backend_error(const struct nb_backend *backend, int status)

@@ -8,6 +8,7 @@
 
 #include "common/space.h"
 #include "kernels/backend/cost.h"
+#include "kernels/backend/list.h"
 #include "kernels/field/field.h"
 #include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
@@ -22,7 +23,7 @@ extern "C" {
 #endif
 
 struct nb_backend {
-	const char *name; /* "cpu", "cuda:0" */
+	const char *name; /* "cpu", "cuda:0", "cuda:0,1" */
 	const struct nb_space *space;
 
 	int (*gravity_direct)(const struct nb_gravity *g, struct nb_gravity_count *count);
@@ -93,13 +94,19 @@ struct nb_backend {
 	int (*finish)(void);
 };
 
-/* "cpu", "cuda" or "cuda:N"; what "auto" means is for the caller to say (cost.h).
- * Returns 0 and the table, or NB_EINVAL (no such name), NB_ENODEV. why then holds a phrase of at most
+/* "cpu", or the devices of list.h; what "auto" means is for the caller to say (cost.h).  Several devices share the
+ * direct sum, the walk of a tree and the near field; arrays are in the memory of the first one, which does the rest.
+ * Returns 0 and the table, or NB_EINVAL (no such name), NB_ENODEV, NB_EDEVICE. why then holds a phrase of at most
  * NB_BACKEND_WHY bytes, e.g. "this program was built without CUDA". */
 enum { NB_BACKEND_WHY = 200 };
 NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **backend, char *why);
 /* How fast the device is that "cuda" means, without a context of it.  0, or NB_ENODEV with why. */
 NB_MUST_CHECK int nb_backend_look(struct nb_device_speed *speed, char *why);
+
+/* What device number k of those that share the work has done up to now, as a line for people; NB_EINVAL if there is no
+ * such device, or only one. */
+enum { NB_BACKEND_REPORT = 300 };
+NB_MUST_CHECK int nb_backend_report(const struct nb_backend *backend, int k, char *line);
 
 /* In a new thread that is to use what another one has chosen.  0, or why its device cannot be used there. */
 NB_MUST_CHECK int nb_backend_enter_thread(void);

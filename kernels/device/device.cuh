@@ -128,13 +128,14 @@ template <class T> struct nb_cuda_buffer {
 	}
 };
 
-/* Launches a kernel on the default stream, with dynamic shared memory, so that it may overlap the end of the
+/* Launches a kernel on a stream, with dynamic shared memory, so that it may overlap the end of the
  * kernel before it ("programmatic dependent launch"): its blocks take their places early and wait in
  * nb_cuda_wait_previous, which a kernel launched like this must call before it touches memory that any
  * earlier kernel used.  Worth a microsecond or two a kernel in a chain of short ones.
  * Only on compute capability 9: a newer card might run the PTX of an older one, which does not wait. */
 template <class... Parameters, class... Arguments>
-int nb_cuda_launch_shared(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, Arguments &&...arguments)
+int nb_cuda_launch_on(cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared,
+	Arguments &&...arguments)
 {
 	static std::atomic<int> major[64];
 	int device, cc = 0;
@@ -153,10 +154,18 @@ int nb_cuda_launch_shared(void (*kernel)(Parameters...), dim3 grid, dim3 block, 
 	config.gridDim = grid;
 	config.blockDim = block;
 	config.dynamicSmemBytes = shared;
+	config.stream = stream;
 	config.attrs = &early;
 	config.numAttrs = cc == 9;
 	NB_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments &&>(arguments)...));
 	return NB_OK;
+}
+
+/* The same on the default stream. */
+template <class... Parameters, class... Arguments>
+int nb_cuda_launch_shared(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared, Arguments &&...arguments)
+{
+	return nb_cuda_launch_on(0, kernel, grid, block, shared, static_cast<Arguments &&>(arguments)...);
 }
 
 template <class... Parameters, class... Arguments>

@@ -31,6 +31,7 @@
 #include "kernels/gravity/gravity.h"
 #include "kernels/order/order.h"
 #include "kernels/pair/pair.h"
+#include "kernels/team/team.cuh"
 
 enum { NB_WARP = 32 };
 
@@ -736,6 +737,23 @@ static __device__ __forceinline__ double nb_masses_factor(const struct nb_cuda_s
 NB_MUST_CHECK int nb_gravity_soft_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, unsigned long long *d_p2p, int *d_status);
 
+/* The scale of the current device; to be asked for at home before members replicate it. */
+static inline int nb_survey_scale_of(struct nb_cuda_scale **scale)
+{
+	struct nb_survey *survey;
+	NB_CUDA_TRY(cudaGetSymbolAddress((void **)&survey, nb_survey_state));
+	*scale = &survey->scale;
+	return NB_OK;
+}
+
+/* Lets a member of the team know the scale that home has found. */
+static inline int nb_survey_replicate(struct nb_team_copies &copies, const struct nb_cuda_scale *home)
+{
+	struct nb_cuda_scale *here;
+	NB_TRY(nb_survey_scale_of(&here));
+	return copies.put(here, home, sizeof *here);
+}
+
 /* The arguments that both kernels refuse, before any work. */
 static inline int nb_gravity_cuda_check(const struct nb_gravity *g)
 {
@@ -798,6 +816,19 @@ struct nb_prepared {
 		}
 		return nb_cuda_launch(nb_pack_kernel<P, JERK>, (unsigned)(npad / tile), tile, g->n, g->pos, g->vel,
 			g->mass, (const uint32_t *)perm.ptr, packed);
+	}
+
+	/* *in: the records, as a member of the team gets them. */
+	int replicate(struct nb_team_copies &copies, struct nb_packed *in) const
+	{
+		double2 *records = memory.ptr;
+		*in = packed;
+		NB_TRY(copies.add(&records, memory.count));
+		NB_TRY(copies.add(&in->origin, origin.count));
+		const auto moved = [&](double2 *plane) { return plane ? records + (plane - memory.ptr) : nullptr; };
+		in->p0 = moved(packed.p0), in->p1 = moved(packed.p1);
+		in->v0 = moved(packed.v0), in->v1 = moved(packed.v1);
+		return NB_OK;
 	}
 };
 

@@ -30,10 +30,10 @@ enum { THREADS = 128 };
 
 /* ---- one target or several per thread ------------------------------------------------------------ */
 
-/* Grid: x tiles of THREADS R targets, y splits of the sources; slot = split.  The sum over a tile of sources
- * is f32, the sum of the tiles f64. */
+/* Grid: x tiles of THREADS R targets from number first_tile on, y splits of the sources; slot = split.  The sum over a
+ * tile of sources is f32, the sum of the tiles f64. */
 template <int P, int R, bool POT, bool JERK>
-static __global__ void __launch_bounds__(THREADS) tiled_kernel(struct nb_packed in, size_t npad,
+static __global__ void __launch_bounds__(THREADS) tiled_kernel(struct nb_packed in, size_t npad, unsigned first_tile,
 	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, typename nb_arith<P>::real *slots)
 {
 	typedef typename nb_arith<P>::real real;
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(THREADS) tiled_kernel(struct nb_packed 
 	__shared__ nb_vec<real> tile_vel[JERK ? THREADS : 1];
 	nb_cuda_wait_previous();
 	const unsigned thread = threadIdx.x;
-	const size_t first = blockIdx.x * (size_t)(THREADS * R);
+	const size_t first = (first_tile + blockIdx.x) * (size_t)(THREADS * R);
 	const size_t tiles = npad / THREADS;
 	const size_t begin = tiles * blockIdx.y / gridDim.y, end = tiles * (blockIdx.y + 1) / gridDim.y;
 
@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS) tiled_kernel(struct nb_packed 
 		__syncthreads();
 		nb_body<P> own_source = nb_body_load<P, true>(in, t * THREADS + thread);
 		if constexpr (P == NB_F32) {
-			const nb_shift shift = nb_shift_of<P>(in, t / R, blockIdx.x);
+			const nb_shift shift = nb_shift_of<P>(in, t / R, first_tile + blockIdx.x);
 			own_source.x += shift.x, own_source.y += shift.y, own_source.z += shift.z;
 		}
 		tile[thread] = own_source;
@@ -203,20 +203,44 @@ template <class real> struct slot_vector {
 	alignas(16) real v[SIZE];
 };
 
-/* Block: 32 x 16 bytes of component blockIdx.y; threadIdx.y takes every SUM_GROUPS-th slot, and these shares are added
- * in order.  Bodies below lacks_below have nothing in the last slot (panel.lacks_last: the tile half a ring ahead of
- * them did not do that distance; tiles are whole blocks).  weighted: the sums are those of enum nb_masses. */
+/* Where component c of the sum of a body goes, and what it is in the caller's units; old: its place in his order. */
+template <bool POT, bool JERK> struct finished {
+	enum { COMPONENTS = 3 + POT + 3 * JERK };
+	int c;
+	size_t old;
+
+	__device__ __forceinline__ double *place(const struct outputs &out) const
+	{
+		return POT && c == 3	      ? out.pot + old
+		       : JERK && c >= 3 + POT ? out.jerk + 3 * old + (c - 3 - POT)
+					      : out.acc + 3 * old + c;
+	}
+	/* weighted: the sums are those of enum nb_masses */
+	__device__ __forceinline__ double value(double sum, bool weighted, const double *mass) const
+	{
+		const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+		sum = POT && c == 3	     ? nb_pot_out(scale, sum)
+		      : JERK && c >= 3 + POT ? nb_jerk_out(scale, sum)
+					     : nb_acc_out(scale, sum);
+		return weighted ? sum * nb_masses_factor(scale, mass[old]) : sum;
+	}
+};
+
+/* Block: 32 x 16 bytes of component blockIdx.y, from block first_block on; threadIdx.y takes every SUM_GROUPS-th slot,
+ * and these shares are added in order.  Bodies below lacks_below have nothing in the last slot (panel.lacks_last: the
+ * tile half a ring ahead of them did not do that distance; tiles are whole blocks).  first: nothing is there to be
+ * added to.  part: COMPONENTS planes of npad, for sums that are not finished; else last makes them the caller's. */
 template <class real, bool POT, bool JERK>
-static __global__ void __launch_bounds__(NB_WARP *SUM_GROUPS)
-	sum_kernel(size_t n, size_t npad, const real *slots, unsigned nslot, size_t lacks_below, bool first, bool last,
-		bool weighted, const double *mass, const uint32_t *perm, struct outputs out)
+static __global__ void __launch_bounds__(NB_WARP *SUM_GROUPS) sum_kernel(size_t n, size_t npad, unsigned first_block,
+	const real *slots, unsigned nslot, size_t lacks_below, bool first, bool last, bool weighted, const double *mass,
+	const uint32_t *perm, struct outputs out, double *part_out)
 {
 	typedef slot_vector<real> vector;
 	enum { COMPONENTS = 3 + POT + 3 * JERK, SIZE = vector::SIZE, BODIES = NB_WARP * SIZE };
 	__shared__ double part[SUM_GROUPS][BODIES];
 	nb_cuda_wait_previous();
 	const int c = (int)blockIdx.y;
-	const size_t base = blockIdx.x * (size_t)BODIES;
+	const size_t base = (first_block + blockIdx.x) * (size_t)BODIES;
 	const unsigned count = nslot - (base < lacks_below);
 	const vector *const mine = (const vector *)(slots + c * npad + base) + threadIdx.x;
 	const size_t stride = COMPONENTS * npad / SIZE;
@@ -236,21 +260,37 @@ static __global__ void __launch_bounds__(NB_WARP *SUM_GROUPS)
 	const size_t body = base + which;
 	if (which >= BODIES || body >= n)
 		return;
-	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
-	const bool is_pot = POT && c == 3, is_jerk = JERK && c >= 3 + POT;
-	const size_t old = nb_old_index(perm, body);
-	double *place = is_pot ? out.pot + old : is_jerk ? out.jerk + 3 * old + (c - 3 - POT) : out.acc + 3 * old + c;
+	const struct finished<POT, JERK> f = {
+		c, part_out ? 0 : nb_old_index(perm, body)
+	};
+	double *place = part_out ? part_out + c * npad + body : f.place(out);
 	double sum = 0;
 	for (int g = 0; g < SUM_GROUPS; g++)
 		sum += part[g][which];
 	if (!first)
 		sum += *place;
-	if (last) {
-		sum = is_pot ? nb_pot_out(scale, sum) : is_jerk ? nb_jerk_out(scale, sum) : nb_acc_out(scale, sum);
-		if (weighted)
-			sum *= nb_masses_factor(scale, mass[old]);
-	}
-	*place = sum;
+	*place = last ? f.value(sum, weighted, mass) : sum;
+}
+
+/* Thread: component blockIdx.y of a body.  Adds `count` parts, COMPONENTS planes of npad each, in order; first and last
+ * as above. */
+template <bool POT, bool JERK>
+static __global__ void __launch_bounds__(THREADS) join_kernel(size_t n, size_t npad, const double *part, unsigned count,
+	bool first, bool last, bool weighted, const double *mass, const uint32_t *perm, struct outputs out)
+{
+	nb_cuda_wait_previous();
+	const int c = (int)blockIdx.y;
+	const size_t body = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (body >= n)
+		return;
+	const struct finished<POT, JERK> f = {
+		c, nb_old_index(perm, body)
+	};
+	double *const place = f.place(out);
+	double sum = first ? part[c * npad + body] : part[c * npad + body] + *place;
+	for (unsigned s = 1; s < count; s++)
+		sum += part[(s * (size_t)finished<POT, JERK>::COMPONENTS + c) * npad + body];
+	*place = last ? f.value(sum, weighted, mass) : sum;
 }
 
 /* ---- host ---------------------------------------------------------------------------------------------- */
@@ -269,22 +309,90 @@ template <class Kernel> static int resident_blocks(Kernel kernel, int threads, s
 	return NB_OK;
 }
 
-template <int P, bool POT, bool JERK>
-static int sum_slots(const struct nb_gravity *g, size_t npad, const typename nb_arith<P>::real *slots, unsigned nslot,
-	size_t lacks_below, bool first, bool last, bool weighted, const uint32_t *perm)
+/* What sums over slots have in common. */
+struct sums {
+	const struct nb_gravity *g;
+	size_t npad;
+	const uint32_t *perm;
+	bool weighted;
+
+	struct outputs outputs() const
+	{
+		return {g->acc, g->pot, g->jerk};
+	}
+
+	/* Sums of `bodies` bodies from the first-th on, which are whole blocks, in the order of the records. */
+	template <class real, bool POT, bool JERK>
+	int add(cudaStream_t stream, size_t first_body, size_t bodies, const real *slots, unsigned nslot,
+		size_t lacks_below, bool first, bool last, double *part) const
+	{
+		const size_t block = NB_WARP * slot_vector<real>::SIZE;
+		return nb_cuda_launch_on(stream, sum_kernel<real, POT, JERK>,
+			dim3((unsigned)(bodies / block), nb_sum<real, POT, JERK>::COMPONENTS),
+			dim3(NB_WARP, SUM_GROUPS), 0, g->n, npad, (unsigned)(first_body / block), slots, nslot,
+			lacks_below, first, last, weighted, g->mass, perm, outputs(), part);
+	}
+
+	template <bool POT, bool JERK> int join(const double *part, unsigned count, bool first, bool last) const
+	{
+		return nb_cuda_launch(join_kernel<POT, JERK>,
+			dim3(nb_cuda_blocks(g->n, THREADS), finished<POT, JERK>::COMPONENTS), THREADS, g->n, npad, part,
+			count, first, last, weighted, g->mass, perm, outputs());
+	}
+};
+
+/* Into how many parts a sum is divided that several devices may share.  By n alone, so that one device gives the same
+ * bytes as several: parts of a millisecond or more on an H200, since each part ends with an idle moment. */
+static unsigned part_count(size_t n)
 {
-	const struct outputs out = {g->acc, g->pot, g->jerk};
-	typedef typename nb_arith<P>::real real;
-	const unsigned blocks = (unsigned)(npad / (NB_WARP * slot_vector<real>::SIZE));
-	return nb_cuda_launch(sum_kernel<real, POT, JERK>, dim3(blocks, nb_sum<real, POT, JERK>::COMPONENTS),
-		dim3(NB_WARP, SUM_GROUPS), g->n, npad, slots, nslot, lacks_below, first, last, weighted, g->mass, perm,
-		out);
+	return n < 98304 ? 1 : n < 200000 ? 4 : n < 400000 ? 8 : 16;
 }
 
 /* Whether to sort the bodies first, for f32's sake: where it costs a few per cent at most. */
 template <int P> static bool in_order(const struct nb_gravity *g)
 {
 	return P == NB_F32 && g->n >= 100000;
+}
+
+/* The team shares the targets: each part is some tiles of them. */
+template <int P, int R, bool POT, bool JERK>
+static int share_tiled(const struct sums &sums, const struct nb_prepared &prepared,
+	const struct nb_cuda_softening &softening, unsigned splits)
+{
+	typedef typename nb_arith<P>::real real;
+	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
+	const size_t tile = THREADS * R, npad = sums.npad, tiles = npad / tile, parts = part_count(sums.g->n);
+	struct nb_cuda_scale *scale;
+	nb_cuda_buffer<double> all;
+	NB_TRY(all.alloc(COMPONENTS * npad));
+	NB_TRY(nb_survey_scale_of(&scale));
+	NB_TRY(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+		nb_cuda_buffer<real> slots;
+		nb_cuda_buffer<double> own;
+		struct nb_team_copies copies(hand);
+		struct nb_packed in;
+		hand.lanes = 1;
+		NB_TRY(slots.alloc(splits * COMPONENTS * npad));
+		NB_TRY(own.alloc(hand.is_home() ? 0 : COMPONENTS * npad));
+		NB_TRY(prepared.replicate(copies, &in));
+		NB_TRY(nb_survey_replicate(copies, scale));
+		NB_TRY(copies.fetch());
+		double *const here = hand.is_home() ? all.ptr : own.ptr;
+		for (size_t part; hand.next(&part);) {
+			const size_t begin = tiles * part / parts, end = tiles * (part + 1) / parts;
+			const size_t first = begin * tile, bodies = (end - begin) * tile;
+			NB_TRY(nb_cuda_launch_on(hand.stream(), tiled_kernel<P, R, POT, JERK>,
+				dim3((unsigned)(end - begin), splits), THREADS, 0, in, npad, (unsigned)begin,
+				(real)softening.eps2, (real)softening.guard, slots.ptr));
+			NB_TRY((sums.add<real, POT, JERK>(
+				hand.stream(), first, bodies, slots.ptr, splits, 0, true, false, here)));
+			for (int c = 0; c < COMPONENTS; c++)
+				NB_TRY(hand.bring(
+					all.ptr + c * npad + first, here + c * npad + first, bodies * sizeof *here));
+		}
+		return hand.finish();
+	}));
+	return sums.join<POT, JERK>(all.ptr, 1, true, true);
 }
 
 template <int P, int R, bool POT, bool JERK> static int run_tiled(const struct nb_gravity *g, bool split, int *d_status)
@@ -305,11 +413,14 @@ template <int P, int R, bool POT, bool JERK> static int run_tiled(const struct n
 	struct nb_prepared prepared;
 	NB_TRY((prepared.template survey<P, JERK>(g, softening, npad == g->n, d_status)));
 	NB_TRY((prepared.template pack<P, JERK>(g, npad, (unsigned)tile, in_order<P>(g))));
+	const struct sums sums = {g, npad, prepared.perm.ptr, false};
+	if (nb_team_size() > 1 && part_count(g->n) > 1)
+		return share_tiled<P, R, POT, JERK>(sums, prepared, softening, splits);
 	nb_cuda_buffer<real> slots;
 	NB_TRY(slots.alloc((size_t)splits * nb_sum<real, POT, JERK>::COMPONENTS * npad));
-	NB_TRY(nb_cuda_launch(tiled_kernel<P, R, POT, JERK>, dim3(tiles, splits), THREADS, prepared.packed, npad,
+	NB_TRY(nb_cuda_launch(tiled_kernel<P, R, POT, JERK>, dim3(tiles, splits), THREADS, prepared.packed, npad, 0u,
 		(real)softening.eps2, (real)softening.guard, slots.ptr));
-	return sum_slots<P, POT, JERK>(g, npad, slots.ptr, splits, 0, true, true, false, prepared.perm.ptr);
+	return sums.add<real, POT, JERK>(0, 0, npad, slots.ptr, splits, 0, true, true, nullptr);
 }
 
 /* Into how many segments to split the work of each of `tiles` tiles, `units` units long: the least estimated time
@@ -378,57 +489,139 @@ static int spreading_memory(Kernel kernel, size_t fixed, size_t blocks, int resi
 	return NB_OK;
 }
 
+/* A sum by the symmetric kernel: its ring of tiles, and the distances in it divided into parts, which are divided into
+ * panels. */
+template <int P, int K, bool POT, bool JERK, int WARPS> struct symmetric_sum {
+	typedef typename nb_arith<P>::real real;
+	enum { TILE = NB_WARP * K, COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
+	static_assert(K % slot_vector<real>::SIZE == 0, "tiles are whole blocks of sum_kernel");
+
+	struct sums sums;
+	struct nb_cuda_softening softening;
+	unsigned tiles, distances, parts;
+	unsigned width, segments; /* of a panel, at most */
+	size_t spreading;
+
+	/* As few panels in a part as the memory allows. */
+	int plan(nb_cuda_buffer<real> &slots)
+	{
+		static std::atomic<int> cache;
+		int resident, sms;
+		size_t limit;
+		NB_TRY(resident_blocks(symmetric_kernel<P, K, POT, JERK, WARPS>, NB_WARP, &cache, &resident));
+		NB_TRY(scratch_limit(&limit));
+		NB_TRY(nb_cuda_multiprocessors(&sms));
+		const double schedulers = 4.0 * sms;
+		width = (distances + parts - 1) / parts;
+		for (;;) {
+			segments = choose_segments(tiles, width * K, schedulers, resident / schedulers, K);
+			if (slot_count() * sizeof(real) <= limit || width == 1) {
+				const int status = slots.alloc(slot_count());
+				if (status == NB_OK)
+					break;
+				if (status != NB_ENOMEM || width == 1)
+					return status;
+			}
+			width = (width + 1) / 2;
+		}
+		return spreading_memory(symmetric_kernel<P, K, POT, JERK, WARPS>, sizeof(nb_ring<P, JERK>),
+			tiles * segments, resident, (size_t)sms, &spreading);
+	}
+
+	size_t slot_count() const
+	{
+		return (size_t)(segments + width) * COMPONENTS * sums.npad;
+	}
+
+	/* Part number k into planes of npad; into the outputs where there is but one. */
+	int compute(cudaStream_t stream, unsigned k, const struct nb_packed &in, real *slots, double *part) const
+	{
+		const unsigned first = (unsigned)((uint64_t)distances * k / parts),
+			       stop = (unsigned)((uint64_t)distances * (k + 1) / parts);
+		struct panel panel = {tiles, first, first, segments};
+		while (panel.end < stop) {
+			panel.begin = panel.end;
+			panel.end = std::min(panel.begin + width, stop);
+			NB_TRY(nb_cuda_launch_on(stream, symmetric_kernel<P, K, POT, JERK, WARPS>, tiles * segments,
+				NB_WARP, spreading, in, sums.npad, panel, (real)softening.eps2, (real)softening.guard,
+				slots));
+			const bool even = tiles % 2 == 0 && panel.end == distances && tiles > 1;
+			NB_TRY((sums.template add<real, POT, JERK>(stream, 0, sums.npad, slots,
+				segments + panel.counters(), even ? tiles / 2 * TILE : 0, panel.begin == first,
+				!part && panel.end == distances, part)));
+		}
+		return NB_OK;
+	}
+
+	/* One device, part after part. */
+	int alone(const struct nb_packed &in, real *slots) const
+	{
+		nb_cuda_buffer<double> part;
+		if (parts == 1)
+			return compute(0, 0, in, slots, nullptr);
+		NB_TRY(part.alloc(COMPONENTS * sums.npad));
+		for (unsigned k = 0; k < parts; k++) {
+			NB_TRY(compute(0, k, in, slots, part.ptr));
+			NB_TRY((sums.template join<POT, JERK>(part.ptr, 1, k == 0, k + 1 == parts)));
+		}
+		return NB_OK;
+	}
+
+	/* A member of the team: its parts, which it brings to parts_at. */
+	int member(struct nb_team_hand &hand, const struct nb_prepared &prepared, const struct nb_cuda_scale *scale,
+		real *home_slots, double *parts_at) const
+	{
+		const size_t size = COMPONENTS * sums.npad;
+		nb_cuda_buffer<real> slots;
+		nb_cuda_buffer<double> part[NB_TEAM_UNDER_WAY];
+		struct nb_team_copies copies(hand);
+		struct nb_packed in;
+		hand.lanes = 1; /* the slots serve one part at a time */
+		if (!hand.is_home()) {
+			NB_TRY(slots.alloc(slot_count()));
+			for (nb_cuda_buffer<double> &p : part)
+				NB_TRY(p.alloc(size));
+		}
+		NB_TRY(prepared.replicate(copies, &in));
+		NB_TRY(nb_survey_replicate(copies, scale));
+		NB_TRY(copies.fetch());
+		for (size_t k; hand.next(&k);) {
+			double *const to = parts_at + k * size;
+			double *const here = hand.is_home() ? to : part[hand.parts % NB_TEAM_UNDER_WAY].ptr;
+			NB_TRY(compute(hand.stream(), (unsigned)k, in, hand.is_home() ? home_slots : slots.ptr, here));
+			NB_TRY(hand.bring(to, here, size * sizeof *to));
+		}
+		return hand.finish();
+	}
+
+	int together(const struct nb_prepared &prepared, real *slots) const
+	{
+		nb_cuda_buffer<double> parts_at;
+		struct nb_cuda_scale *scale;
+		NB_TRY(parts_at.alloc(parts * COMPONENTS * sums.npad));
+		NB_TRY(nb_survey_scale_of(&scale));
+		NB_TRY(nb_team_run(parts,
+			[&](struct nb_team_hand &hand) { return member(hand, prepared, scale, slots, parts_at.ptr); }));
+		return sums.template join<POT, JERK>(parts_at.ptr, parts, true, true);
+	}
+};
+
 template <int P, int K, bool POT, bool JERK, int WARPS>
 static int run_symmetric(const struct nb_gravity *g, int *d_status)
 {
-	typedef typename nb_arith<P>::real real;
-	static_assert(K % slot_vector<real>::SIZE == 0, "tiles are whole blocks of sum_kernel");
-	static std::atomic<int> cache;
-	const size_t tile = NB_WARP * K, npad = (g->n + tile - 1) / tile * tile;
-	const unsigned tiles = (unsigned)(npad / tile), distances = tiles / 2 + 1;
-	int resident, sms;
-	size_t limit;
-	NB_TRY(resident_blocks(symmetric_kernel<P, K, POT, JERK, WARPS>, NB_WARP, &cache, &resident));
-	NB_TRY(scratch_limit(&limit));
-	NB_TRY(nb_cuda_multiprocessors(&sms));
-	const double schedulers = 4.0 * sms;
-	const struct nb_cuda_softening softening = nb_cuda_softening_of(g->eps, P);
+	typedef struct symmetric_sum<P, K, POT, JERK, WARPS> symmetric;
+	const size_t tile = symmetric::TILE, npad = (g->n + tile - 1) / tile * tile;
+	symmetric s;
+	s.softening = nb_cuda_softening_of(g->eps, P);
+	s.tiles = (unsigned)(npad / tile), s.distances = s.tiles / 2 + 1, s.parts = part_count(g->n);
 	struct nb_prepared prepared;
-	NB_TRY((prepared.template survey<P, JERK>(g, softening, npad == g->n, d_status)));
+	NB_TRY((prepared.template survey<P, JERK>(g, s.softening, npad == g->n, d_status)));
 	NB_TRY((prepared.template pack<P, JERK>(g, npad, (unsigned)tile, in_order<P>(g))));
-
-	/* as few panels as the memory allows */
-	nb_cuda_buffer<real> slots;
-	unsigned width = distances;
-	unsigned segments;
-	for (;;) {
-		segments = choose_segments(tiles, width * K, schedulers, resident / schedulers, K);
-		const size_t count = (size_t)(segments + width) * nb_sum<real, POT, JERK>::COMPONENTS * npad;
-		if (count * sizeof(real) <= limit || width == 1) {
-			const int status = slots.alloc(count);
-			if (status == NB_OK)
-				break;
-			if (status != NB_ENOMEM || width == 1)
-				return status;
-		}
-		width = (width + 1) / 2;
-	}
-	size_t spreading;
-	NB_TRY(spreading_memory(symmetric_kernel<P, K, POT, JERK, WARPS>, sizeof(nb_ring<P, JERK>), tiles * segments,
-		resident, (size_t)sms, &spreading));
-	struct panel panel = {tiles, 0, 0, segments};
-	while (panel.end < distances) {
-		panel.begin = panel.end;
-		panel.end = std::min(panel.begin + width, distances);
-		NB_TRY(nb_cuda_launch_shared(symmetric_kernel<P, K, POT, JERK, WARPS>, tiles * segments, NB_WARP,
-			spreading, prepared.packed, npad, panel, (real)softening.eps2, (real)softening.guard,
-			slots.ptr));
-		const bool even = tiles % 2 == 0 && panel.end == distances && tiles > 1;
-		NB_TRY((sum_slots<P, POT, JERK>(g, npad, slots.ptr, segments + panel.counters(),
-			even ? tiles / 2 * tile : 0, panel.begin == 0, panel.end == distances, !POT && !JERK,
-			prepared.perm.ptr)));
-	}
-	return NB_OK;
+	s.sums = {g, npad, prepared.perm.ptr, !POT && !JERK};
+	nb_cuda_buffer<typename symmetric::real> slots;
+	NB_TRY(s.plan(slots));
+	return nb_team_size() > 1 && s.parts > 1 ? s.together(prepared, slots.ptr)
+						 : s.alone(prepared.packed, slots.ptr);
 }
 
 /* The tile size of the symmetric kernel and the registers it gets, by n and by what is wanted: larger tiles spend

@@ -20,6 +20,9 @@
  *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
  * Every sum is in a fixed order: the same bytes on every run.
  *
+ * Several devices share the boxes, which are in Z-order, by ranges.  For n3 a box before the range is done again for
+ * those of its neighbours that are in the range: what they get from it goes to their slots, what it gets is dropped.
+ *
  * Long f32 sums: after every 512 sources at most, partial sums are added up in another place.
  *
  * Layout: packed records of pair units, f32 ones relative to their box (cuda_internal.cuh has records, precisions and
@@ -43,6 +46,7 @@ struct field {
 	const int32_t *neighbour; /* nbox x nneighbour */
 	int nneighbour;
 	const uint32_t *box_of; /* n */
+	size_t begin, end;	/* the boxes that a launch of n3 is for */
 };
 
 struct outputs {
@@ -169,9 +173,10 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
 };
 
-/* A thread of a block of W warps that does a box, in rounds of 32 K W targets, a tile of 32 K for each warp.
- *   own    COMPONENTS planes of n doubles, zero: what a body got in its own rounds and box
- *   slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index */
+/* A thread of a block of W warps that does a box, in rounds of 32 K W targets, a tile of 32 K for each warp.  Of a box
+ * before f.begin, only what neighbours from f.begin on get is kept; of one from f.begin on, what boxes before f.end
+ * get. own    COMPONENTS planes of n doubles, zero: what a body got in its own rounds and box slots  for each direction
+ * k COMPONENTS planes of n: what a body got from its neighbour k of smaller index */
 template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker {
 	typedef typename nb_arith<P>::real real;
 	typedef nb_sum<real, POT, JERK> sum;
@@ -239,7 +244,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 #pragma unroll
 		for (int k = 0; k < K; k++) {
 			const uint64_t i = mine + k * NB_WARP + lane;
-			if (i < end)
+			if (i < end && box >= f.begin)
 #pragma unroll
 				for (int c = 0; c < COMPONENTS; c++)
 					own[c * f.n + i] += P == NB_F64 ? targets.a[k].v[c]
@@ -357,6 +362,9 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		const int64_t other = box_around(f, box, k);
 		if (other < (int64_t)box || (k >= 0 && other == (int64_t)box))
 			return;
+		const bool theirs = (size_t)other < f.end; /* they are to get what this box does to them */
+		if (box < f.begin && !(theirs && (size_t)other >= f.begin))
+			return;
 		const uint64_t stop = f.first[other + 1];
 		uint64_t begin = k < 0 ? round + ROUND : f.first[other];
 		if (begin >= stop)
@@ -383,7 +391,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 					const size_t place = c * f.n + j;
 					if (k < 0)
 						own[place] += all.v[c];
-					else
+					else if (theirs)
 						slot[place] = first ? all.v[c] : slot[place] + all.v[c];
 				}
 			took(W);
@@ -405,9 +413,11 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 	worker w = {shared, in, f, eps2, guard, own, slots, outcome, box, warp, lane, f.first[box + 1], targets};
 	for (uint64_t round = f.first[box]; round < w.end; round += worker::ROUND) {
 		w.begin_round(round);
-		w.tile_with_itself();
-		if constexpr (W > 1)
-			w.tiles_of_round();
+		if (box >= f.begin) {
+			w.tile_with_itself();
+			if constexpr (W > 1)
+				w.tiles_of_round();
+		}
 		for (int k = -1; k < f.nneighbour; k++)
 			w.with_box(k);
 		w.flush();
@@ -435,15 +445,16 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, eps2, guard, own, slots, outcome);
 }
 
-/* Thread: a body.  Its own sum, and what came from neighbours of smaller index, in the order of directions. */
+/* Thread: a body, from first on and before last.  Its own sum, and what came from neighbours of smaller index, in the
+ * order of directions. */
 template <class real, bool POT, bool JERK>
-static __global__ void n3_sum_kernel(
-	struct field f, const double *own, const real *slots, const double *mass, struct outputs out)
+static __global__ void n3_sum_kernel(struct field f, size_t first, size_t last, const double *own, const real *slots,
+	const double *mass, struct outputs out)
 {
 	enum { COMPONENTS = 3 + POT + 3 * JERK };
 	nb_cuda_wait_previous();
-	const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-	if (i >= f.n)
+	const size_t i = first + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	if (i >= last)
 		return;
 	const int64_t box = f.box_of[i];
 	nb_sum<double, POT, JERK> total;
@@ -586,16 +597,16 @@ template <int P, int K, bool POT, bool JERK> struct warp_targets {
 	}
 };
 
-/* Block: one warp, bodies 32 K b .. 32 K (b + 1) - 1, box after box.  With K = 1, a box of at most 16 bodies gets
- * groups of `group` = 2^g lanes, one target a lane, and the groups take turns at the list. */
+/* Block: one warp, bodies 32 K b .. 32 K (b + 1) - 1 with b from first_block on, box after box.  With K = 1, a box of
+ * at most 16 bodies gets groups of `group` = 2^g lanes, one target a lane, and the groups take turns at the list. */
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
 static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_packed in, struct field f,
-	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, struct outputs out)
+	size_t first_block, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, struct outputs out)
 {
 	__shared__ source_list<P, POT, JERK> list;
 	nb_cuda_wait_previous();
 	const unsigned lane = threadIdx.x;
-	const size_t slice = (size_t)blockIdx.x * (NB_WARP * K), slice_end = min(slice + NB_WARP * K, f.n);
+	const size_t slice = (first_block + blockIdx.x) * (NB_WARP * K), slice_end = min(slice + NB_WARP * K, f.n);
 	for (size_t start = slice; start < slice_end;) {
 		const size_t box = f.box_of[start];
 		const size_t stop = min((size_t)f.first[box + 1], slice_end);
@@ -639,28 +650,168 @@ struct prepared_field {
 	size_t mean = 0; /* bodies a box, rounded up */
 };
 
+/* ---- several devices ------------------------------------------------------------------------------------------ */
+
+enum { SHARED = 1 << 16 /* bodies: fewer are done at home sooner than they are copied */ };
+
+static bool is_shared(const struct prepared_field &p)
+{
+	return nb_team_size() > 1 && p.f.n >= SHARED;
+}
+
+/* What a member of the team reads, and its outputs, which are home's at home. */
+struct member_field {
+	struct nb_packed in = {};
+	struct field f = {};
+	const double *mass = nullptr;
+	struct outputs out = {};
+	nb_cuda_buffer<double> acc, pot, jerk;
+
+	/* Copies are queued, not fetched. */
+	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale)
+	{
+		f = p.f, mass = p.mass, out = p.out;
+		NB_TRY(p.bodies.replicate(copies, &in));
+		NB_TRY(nb_survey_replicate(copies, scale));
+		NB_TRY(copies.add(&f.first, f.nbox + 1));
+		NB_TRY(copies.add(&f.neighbour, f.nbox * (size_t)f.nneighbour));
+		NB_TRY(copies.add(&f.box_of, f.n));
+		NB_TRY(copies.add(&mass, f.n));
+		if (copies.hand.is_home())
+			return NB_OK;
+		NB_TRY(acc.alloc(3 * f.n));
+		NB_TRY(pot.alloc(out.pot ? f.n : 0));
+		NB_TRY(jerk.alloc(out.jerk ? 3 * f.n : 0));
+		out = {acc.ptr, pot.ptr, jerk.ptr};
+		return NB_OK;
+	}
+
+	/* Results of bodies first .. last - 1 of a part. */
+	int bring(struct nb_team_hand &hand, const struct outputs &home, size_t first, size_t last) const
+	{
+		const size_t bytes = (last - first) * sizeof(double);
+		NB_TRY(hand.bring(home.acc + 3 * first, out.acc + 3 * first, 3 * bytes));
+		if (out.pot)
+			NB_TRY(hand.bring(home.pot + first, out.pot + first, bytes));
+		if (out.jerk)
+			NB_TRY(hand.bring(home.jerk + 3 * first, out.jerk + 3 * first, 3 * bytes));
+		return NB_OK;
+	}
+};
+
+/* Memory of n3: sums of a box's own, and the slots. */
+template <class real> struct n3_memory {
+	nb_cuda_buffer<double> own;
+	nb_cuda_buffer<real> slots;
+
+	int alloc(const struct field &f, size_t components)
+	{
+		NB_TRY(own.alloc(components * f.n));
+		NB_TRY(slots.alloc((size_t)f.nneighbour * components * f.n));
+		NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, components * f.n * sizeof(double), 0));
+		return NB_OK;
+	}
+};
+
+/* Boxes f.begin .. f.end - 1, which have bodies first .. last - 1. */
+template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
+static int n3_boxes(cudaStream_t stream, const struct nb_packed &in, const struct field &f, size_t first, size_t last,
+	const struct nb_cuda_softening &soft, const struct n3_memory<typename nb_arith<P>::real> &memory,
+	const double *mass, const struct outputs &out, struct outcome *d_outcome)
+{
+	typedef typename nb_arith<P>::real real;
+	if (first == last)
+		return NB_OK;
+	NB_TRY(nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)f.end, NB_WARP * W, 0, in, f,
+		(real)soft.eps2, (real)soft.guard, memory.own.ptr, memory.slots.ptr, d_outcome));
+	return nb_cuda_launch_on(stream, n3_sum_kernel<real, POT, JERK>, nb_cuda_blocks(last - first, 256), 256, 0, f,
+		first, last, (const double *)memory.own.ptr, (const real *)memory.slots.ptr, mass, out);
+}
+
+/* Boxes in parts, two for each member: more parts have more boxes at their edges, which are done twice. */
+template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
+static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft)
+{
+	typedef typename nb_arith<P>::real real;
+	enum { PARTS = 2 * NB_TEAM_MOST };
+	uint64_t bound[PARTS + 1];
+	const size_t wanted = 2 * (size_t)nb_team_size(), size = (p.f.nbox + wanted - 1) / wanted,
+		     parts = (p.f.nbox + size - 1) / size;
+	struct nb_cuda_scale *scale;
+	NB_TRY(nb_survey_scale_of(&scale));
+	NB_CUDA_TRY(cudaMemcpy2D(
+		bound, sizeof *bound, p.f.first, size * sizeof *bound, sizeof *bound, parts, cudaMemcpyDeviceToHost));
+	bound[parts] = p.f.n;
+	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
+		struct member_field m;
+		struct n3_memory<real> memory;
+		nb_cuda_buffer<struct outcome> d_outcome;
+		struct outcome outcome;
+		struct nb_team_copies copies(hand);
+		NB_TRY(m.replicate(copies, p, scale));
+		NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
+		NB_TRY(d_outcome.alloc(1));
+		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
+		NB_TRY(copies.fetch());
+		for (size_t k; hand.next(&k);) {
+			m.f.begin = k * size, m.f.end = k + 1 < parts ? (k + 1) * size : p.f.nbox;
+			NB_TRY((n3_boxes<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, bound[k], bound[k + 1],
+				soft, memory, m.mass, m.out, d_outcome.ptr)));
+			NB_TRY(m.bring(hand, p.out, bound[k], bound[k + 1]));
+		}
+		NB_TRY(hand.finish());
+		NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
+		return outcome.status;
+	});
+}
+
+/* Slices in parts. */
+template <int P, int K, bool POT, bool JERK, int BLOCKS>
+static int share_warp(const struct prepared_field &p, const struct nb_cuda_softening &soft)
+{
+	typedef typename nb_arith<P>::real real;
+	const size_t slice = NB_WARP * K, slices = (p.f.n + slice - 1) / slice, parts = 8 * (size_t)nb_team_size();
+	struct nb_cuda_scale *scale;
+	NB_TRY(nb_survey_scale_of(&scale));
+	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
+		struct member_field m;
+		struct nb_team_copies copies(hand);
+		NB_TRY(m.replicate(copies, p, scale));
+		NB_TRY(copies.fetch());
+		for (size_t k; hand.next(&k);) {
+			const size_t begin = slices * k / parts, end = slices * (k + 1) / parts;
+			const size_t last = end * slice < p.f.n ? end * slice : p.f.n;
+			NB_TRY(nb_cuda_launch_on(hand.stream(), warp_kernel<P, K, POT, JERK, BLOCKS>,
+				(unsigned)(end - begin), NB_WARP, 0, m.in, m.f, begin, (real)soft.eps2,
+				(real)soft.guard, m.out));
+			NB_TRY(m.bring(hand, p.out, begin * slice, last));
+		}
+		return hand.finish();
+	});
+}
+
+/* ---- one device, or the team ------------------------------------------------------------------------------------ */
+
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
-	nb_cuda_buffer<double> own;
-	nb_cuda_buffer<real> slots;
-	NB_TRY(own.alloc(COMPONENTS * p.f.n));
-	NB_TRY(slots.alloc((size_t)p.f.nneighbour * COMPONENTS * p.f.n));
-	NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, COMPONENTS * p.f.n * sizeof(double), 0));
-	NB_TRY(nb_cuda_launch(n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)p.f.nbox, NB_WARP * W, p.bodies.packed,
-		p.f, (real)soft.eps2, (real)soft.guard, own.ptr, slots.ptr, d_outcome));
-	return nb_cuda_launch(n3_sum_kernel<real, POT, JERK>, nb_cuda_blocks(p.f.n, 256), 256, p.f,
-		(const double *)own.ptr, (const real *)slots.ptr, p.mass, p.out);
+	struct n3_memory<real> memory;
+	if (is_shared(p))
+		return share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
+	NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
+	return n3_boxes<P, K, W, POT, JERK, BLOCKS>(
+		0, p.bodies.packed, p.f, 0, p.f.n, soft, memory, p.mass, p.out, d_outcome);
 }
 
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
 static int run_warp(const struct prepared_field &p, const struct nb_cuda_softening &soft)
 {
 	typedef typename nb_arith<P>::real real;
+	if (is_shared(p))
+		return share_warp<P, K, POT, JERK, BLOCKS>(p, soft);
 	return nb_cuda_launch(warp_kernel<P, K, POT, JERK, BLOCKS>, nb_cuda_blocks(p.f.n, NB_WARP * K), NB_WARP,
-		p.bodies.packed, p.f, (real)soft.eps2, (real)soft.guard, p.out);
+		p.bodies.packed, p.f, (size_t)0, (real)soft.eps2, (real)soft.guard, p.out);
 }
 
 template <int P, bool POT, bool JERK>
@@ -705,7 +856,7 @@ static int run(
 	struct prepared_field p;
 	NB_TRY((p.bodies.alloc<P, JERK>(g->n, boxes->nbox)));
 	NB_TRY(p.box_of.alloc(g->n));
-	p.f = {g->n, boxes->nbox, boxes->box_first, boxes->neighbour, boxes->nneighbour, p.box_of.ptr};
+	p.f = {g->n, boxes->nbox, boxes->box_first, boxes->neighbour, boxes->nneighbour, p.box_of.ptr, 0, boxes->nbox};
 	p.out = {g->acc, g->pot, g->jerk};
 	p.mass = g->mass;
 	p.mean = (g->n + boxes->nbox - 1) / boxes->nbox;

@@ -22,6 +22,7 @@ struct sum_of {
 	double common_eps, G;
 	double *acc, *pot, *jerk;
 	const unsigned long long *largest; /* bits of the largest softening */
+	size_t first_block;		   /* of a launch: blocks of targets, or boxes */
 	/* near field only: */
 	size_t nbox;
 	const uint64_t *box_first;
@@ -238,7 +239,7 @@ static __global__ void __launch_bounds__(THREADS) direct_kernel(struct sum_of s)
 	__shared__ struct body<P, JERK> source[THREADS];
 	nb_cuda_wait_previous();
 	struct block<P, SPLINE, POT, JERK> block(s, source);
-	block.begin(blockIdx.x * (size_t)TARGETS, s.n);
+	block.begin((s.first_block + blockIdx.x) * TARGETS, s.n);
 	block.act(0, s.n);
 	block.end(s.n);
 }
@@ -250,7 +251,7 @@ static __global__ void __launch_bounds__(THREADS) near_kernel(struct sum_of s)
 	__shared__ struct body<P, JERK> source[THREADS];
 	nb_cuda_wait_previous();
 	struct block<P, SPLINE, POT, JERK> block(s, source);
-	const size_t box = blockIdx.x, first = s.box_first[box], end = s.box_first[box + 1];
+	const size_t box = s.first_block + blockIdx.x, first = s.box_first[box], end = s.box_first[box + 1];
 	unsigned long long felt = 0;
 	for (size_t at = first; at < end; at += TARGETS) {
 		felt = 0;
@@ -270,24 +271,131 @@ static __global__ void __launch_bounds__(THREADS) near_kernel(struct sum_of s)
 
 /* ---- host ------------------------------------------------------------------------------------------------ */
 
-template <int P, bool SPLINE, bool POT, bool JERK> static int launch(const struct sum_of &s)
+/* How many blocks there are, and those that a launch does. */
+static size_t all_blocks(const struct sum_of &s)
 {
-	if (s.box_first)
-		return nb_cuda_launch(near_kernel<P, SPLINE, POT, JERK>, (unsigned)s.nbox, THREADS, s);
-	return nb_cuda_launch(direct_kernel<P, SPLINE, POT, JERK>, nb_cuda_blocks(s.n, TARGETS), THREADS, s);
+	return s.box_first ? s.nbox : (s.n + TARGETS - 1) / TARGETS;
 }
 
-template <int P, bool SPLINE> static int launch_wanted(const struct sum_of &s)
+struct range {
+	cudaStream_t stream;
+	size_t begin, end;
+};
+
+template <int P, bool SPLINE, bool POT, bool JERK> static int launch(struct sum_of s, const struct range &r)
+{
+	const unsigned blocks = (unsigned)(r.end - r.begin);
+	s.first_block = r.begin;
+	if (blocks == 0)
+		return NB_OK;
+	if (s.box_first)
+		return nb_cuda_launch_on(r.stream, near_kernel<P, SPLINE, POT, JERK>, blocks, THREADS, 0, s);
+	return nb_cuda_launch_on(r.stream, direct_kernel<P, SPLINE, POT, JERK>, blocks, THREADS, 0, s);
+}
+
+template <int P, bool SPLINE> static int launch_wanted(const struct sum_of &s, const struct range &r)
 {
 	if (s.pot)
-		return s.jerk ? launch<P, SPLINE, true, true>(s) : launch<P, SPLINE, true, false>(s);
-	return s.jerk ? launch<P, SPLINE, false, true>(s) : launch<P, SPLINE, false, false>(s);
+		return s.jerk ? launch<P, SPLINE, true, true>(s, r) : launch<P, SPLINE, true, false>(s, r);
+	return s.jerk ? launch<P, SPLINE, false, true>(s, r) : launch<P, SPLINE, false, false>(s, r);
 }
 
-template <int P> static int launch_law(const struct sum_of &s, bool spline)
+template <int P> static int launch_law(const struct sum_of &s, bool spline, const struct range &r)
 {
-	return spline ? launch_wanted<P, true>(s) : launch_wanted<P, false>(s);
+	return spline ? launch_wanted<P, true>(s, r) : launch_wanted<P, false>(s, r);
 }
+
+static int launch_range(const struct sum_of &s, const struct nb_gravity *g, const struct range &r)
+{
+	switch (g->precision) {
+	case NB_F32: return launch_law<NB_F32>(s, g->softening == NB_SPLINE, r);
+	case NB_MIXED: return launch_law<NB_MIXED>(s, g->softening == NB_SPLINE, r);
+	case NB_F64: return launch_law<NB_F64>(s, g->softening == NB_SPLINE, r);
+	}
+	return NB_EINVAL;
+}
+
+/* ---- several devices --------------------------------------------------------------------------------------- */
+
+enum { PARTS = 64, SHARED_DIRECT = 98304, SHARED_NEAR = 1 << 16 /* bodies: fewer are left to home */ };
+
+static bool is_shared(const struct sum_of &s)
+{
+	return nb_team_size() > 1 && s.n >= (s.box_first ? SHARED_NEAR : SHARED_DIRECT);
+}
+
+static int replicate(struct nb_team_copies &copies, struct sum_of *s)
+{
+	NB_TRY(copies.add(&s->pos, 3 * s->n));
+	NB_TRY(copies.add(&s->vel, 3 * s->n));
+	NB_TRY(copies.add(&s->mass, s->n));
+	NB_TRY(copies.add(&s->eps, s->n));
+	NB_TRY(copies.add(&s->largest, 1));
+	NB_TRY(copies.add(&s->box_first, s->nbox + 1));
+	NB_TRY(copies.add(&s->neighbour, s->nbox * (size_t)s->nneighbour));
+	return NB_OK;
+}
+
+/* The parts of one member; part k has bodies bound[k] .. bound[k + 1] - 1. */
+static int do_parts(struct nb_team_hand &hand, const struct sum_of &home, const struct nb_gravity *g, size_t parts,
+	const uint64_t *bound, const struct nb_cuda_scale *scale, unsigned long long *p2p)
+{
+	const size_t n = home.n, blocks = all_blocks(home);
+	nb_cuda_buffer<double> acc, pot, jerk;
+	nb_cuda_buffer<unsigned long long> counted;
+	struct nb_team_copies copies(hand);
+	struct sum_of s = home;
+	NB_TRY(counted.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(counted.ptr, 0, sizeof *counted.ptr, 0));
+	s.p2p = counted.ptr;
+	if (!hand.is_home()) {
+		NB_TRY(acc.alloc(3 * n));
+		NB_TRY(pot.alloc(home.pot ? n : 0));
+		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
+		s.acc = acc.ptr, s.pot = pot.ptr, s.jerk = jerk.ptr;
+	}
+	NB_TRY(replicate(copies, &s));
+	NB_TRY(nb_survey_replicate(copies, scale));
+	NB_TRY(copies.fetch());
+	for (size_t k; hand.next(&k);) {
+		const size_t first = bound[k], bytes = (bound[k + 1] - first) * sizeof(double);
+		NB_TRY(launch_range(s, g, {hand.stream(), blocks * k / parts, blocks * (k + 1) / parts}));
+		NB_TRY(hand.bring(home.acc + 3 * first, s.acc + 3 * first, 3 * bytes));
+		if (s.pot)
+			NB_TRY(hand.bring(home.pot + first, s.pot + first, bytes));
+		if (s.jerk)
+			NB_TRY(hand.bring(home.jerk + 3 * first, s.jerk + 3 * first, 3 * bytes));
+	}
+	NB_TRY(hand.finish());
+	NB_CUDA_TRY(cudaMemcpy(p2p, counted.ptr, sizeof *p2p, cudaMemcpyDeviceToHost));
+	return NB_OK;
+}
+
+static int share(const struct sum_of &s, const struct nb_gravity *g)
+{
+	const size_t blocks = all_blocks(s), parts = blocks < PARTS ? blocks : (size_t)PARTS;
+	uint64_t bound[PARTS + 1];
+	unsigned long long p2p[NB_TEAM_MOST] = {}, all = 0;
+	struct nb_cuda_scale *scale;
+	NB_TRY(nb_survey_scale_of(&scale));
+	for (size_t k = 0; k <= parts; k++) {
+		const size_t block = blocks * k / parts;
+		bound[k] = k == parts ? s.n : block * TARGETS;
+		if (s.box_first)
+			NB_CUDA_TRY(
+				cudaMemcpy(&bound[k], s.box_first + block, sizeof bound[k], cudaMemcpyDeviceToHost));
+	}
+	NB_TRY(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+		return do_parts(hand, s, g, parts, bound, scale, &p2p[hand.member]);
+	}));
+	for (const unsigned long long count : p2p)
+		all += count;
+	if (s.box_first)
+		NB_CUDA_TRY(cudaMemcpy(s.p2p, &all, sizeof all, cudaMemcpyHostToDevice));
+	return NB_OK;
+}
+
+/* ---- one device, or the team -------------------------------------------------------------------------------- */
 
 int nb_gravity_soft_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, unsigned long long *d_p2p, int *d_status)
@@ -311,10 +419,5 @@ int nb_gravity_soft_cuda(
 	NB_TRY(nb_cuda_launch(nb_survey_kernel, blocks, NB_SURVEY_THREADS, g->n, g->pos, s.vel, g->mass,
 		(int)(g->precision == NB_F64 ? NB_F64 : NB_F32), none, g->G, false, d_status));
 	NB_TRY(nb_cuda_launch(largest_kernel, blocks, NB_SURVEY_THREADS, s, largest.ptr, d_status));
-	switch (g->precision) {
-	case NB_F32: return launch_law<NB_F32>(s, g->softening == NB_SPLINE);
-	case NB_MIXED: return launch_law<NB_MIXED>(s, g->softening == NB_SPLINE);
-	case NB_F64: return launch_law<NB_F64>(s, g->softening == NB_SPLINE);
-	}
-	return NB_EINVAL;
+	return is_shared(s) ? share(s, g) : launch_range(s, g, {0, 0, all_blocks(s)});
 }

@@ -95,11 +95,12 @@ NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const s
 /* nb_gravity_tree_cpu on the current device, all arrays in its memory.  Groups of neighbouring bodies walk the tree
  * together: a cell that is far enough from all of them is taken as a multipole for each body, or, if it is farther
  * still, once for the group, as a local expansion about the group's centre (in f64 of orders 3 and 4 only).  Jerks take
- * about 100 bytes a node more, for the time of the call; velocities that are not finite give jerks that are not.  Order 2
- * needs second moments in the tree; the moments of orders 3 and 4 are computed for the walk, which takes up to 500 bytes a
- * node more (750 in f64), and gives no jerks; NB_EUNSUPPORTED for others. (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.) n <
- * 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all. Queued on the
- * default stream; waits only if count is not NULL.  Same bytes on every run. */
+ * about 100 bytes a node more, for the time of the call; velocities that are not finite give jerks that are not.  Order
+ * 2 needs second moments in the tree; the moments of orders 3 and 4 are computed for the walk, which takes up to 500
+ * bytes a node more (750 in f64), and gives no jerks; NB_EUNSUPPORTED for others. (Jerks of nodes whose mass is a
+ * subnormal number, below 2.2e-308, lose digits.) n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one
+ * interaction may be counted for all. Queued on the default stream; waits only if count is not NULL.  Same bytes on
+ * every run. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 

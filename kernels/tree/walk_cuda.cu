@@ -71,6 +71,7 @@
 #include "kernels/device/device.cuh"
 #include "kernels/order/order.cuh"
 #include "kernels/pair/pair.cuh"
+#include "kernels/team/team.cuh"
 #include "kernels/tree/high_internal.cuh"
 #include "kernels/tree/motion_internal.cuh"
 #include "kernels/tree/multipole_body.h"
@@ -165,7 +166,8 @@ struct walk {
 
 	/* orders 3 and 4: of nb_tree_high_cuda; what nb_high_pack makes of it, in the precision of the walk */
 	const double *rows;
-	void *body_rows, *far_rows;
+	char *body_rows, *far_rows;
+	size_t body_bytes, far_bytes; /* of all rows */
 
 	enum nb_pair_law law;
 
@@ -181,6 +183,11 @@ struct walk {
 	uint32_t *extent;
 	uint32_t *stack;
 	const uint32_t *start, *ngroup;
+
+	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
+	uint32_t begin, end;
+	unsigned *next;
+	struct nb_lane *lane; /* for the host alone */
 };
 
 /* ---- preparation ------------------------------------------------------------------------------------- */
@@ -1812,13 +1819,13 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 	const unsigned warp = threadIdx.x / 32;
 	walker<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC> walker(
 		w, ((one *)room)[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
-	const uint32_t ngroup = *w.ngroup;
+	const uint32_t end = w.end ? w.end : *w.ngroup;
 	for (;;) {
 		uint32_t group = 0;
 		if (walker.lane == 0)
-			group = atomicAdd(&w.plan->next, 1u);
+			group = w.begin + atomicAdd(w.next, 1u);
 		group = __shfl_sync(0xffffffff, group, 0);
-		if (group >= ngroup)
+		if (group >= end)
 			break;
 		walker.begin(group);
 		walker.run();
@@ -1834,6 +1841,8 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 
 /* ---- the host's part ---------------------------------------------------------------------------------------- */
 
+#include "kernels/tree/share_internal.cuh"
+
 template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> static int launch(struct walk &w)
 {
 	constexpr int WARPS = warps_of(P, ORDER), threads = 32 * WARPS;
@@ -1845,10 +1854,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	NB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
 	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
 	const unsigned grid = (unsigned)(blocks * multiprocessors);
-	nb_cuda_buffer<uint32_t> stack;
-	NB_TRY(stack.alloc((size_t)grid * WARPS * STACK));
-	w.stack = stack.ptr;
-	kernel<<<grid, threads, shared>>>(w);
+	NB_TRY(nb_lane_stack(w, (size_t)grid * WARPS * STACK));
+	kernel<<<grid, threads, shared, w.lane->stream>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -1890,6 +1897,16 @@ template <int ORDER> static int launch_order(struct walk &w, enum nb_precision p
 	return NB_EINVAL;
 }
 
+static int launch_walk(struct walk &w, int order, enum nb_precision precision, bool count)
+{
+#ifdef NB_WALK_HIGH
+	return order == 3 ? launch_order<3>(w, precision, count) : launch_order<4>(w, precision, count);
+#else
+	(void)order;
+	return launch_order<2>(w, precision, count);
+#endif
+}
+
 /* Cells act where all is Newton's: without softening, and where it is a spline's, which has a support. */
 #ifdef NB_WALK_HIGH
 static bool harmonic_of(const struct walk &w)
@@ -1920,6 +1937,34 @@ template <int ORDER> static int pack(const struct walk &w, enum nb_precision pre
 			 : row_kernel<ORDER, false, float><<<blocks, THREADS>>>(w);
 	NB_CUDA_LAUNCHED();
 #endif
+	return NB_OK;
+}
+
+/* Where each group begins, and how many there are. */
+static int find_groups(const struct walk &w, size_t words, uint32_t *mark, uint32_t *at, uint32_t *start)
+{
+	NB_CUDA_TRY(cudaMemsetAsync(mark, 0, words * sizeof *mark));
+	mark_kernel<<<nb_cuda_blocks(w.nnode, THREADS), THREADS>>>(w, mark);
+	NB_CUDA_LAUNCHED();
+	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark, at);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda(words + 1, at, at));
+	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark, at, w.n, start);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+/* Waits for the device. */
+static int add_counts(const struct walk &w, struct nb_gravity_count *count)
+{
+	unsigned long long counts[3];
+	uint32_t groups;
+	NB_CUDA_TRY(cudaMemcpy(counts, w.plan->counts, sizeof counts, cudaMemcpyDeviceToHost));
+	NB_CUDA_TRY(cudaMemcpy(&groups, w.ngroup, sizeof groups, cudaMemcpyDeviceToHost));
+	count->p2p += counts[0];
+	count->m2p += counts[1];
+	count->m2l += counts[2];
+	count->groups += groups;
 	return NB_OK;
 }
 
@@ -2014,6 +2059,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(body_rows.alloc(nnode * real * (size_t)nb_high_body_row(walk->order)));
 	NB_TRY(far_rows.alloc(nnode * real * (size_t)nb_high_far_row(walk->order, harmonic_of(w))));
 	w.rows = rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;
+	w.body_bytes = body_rows.count, w.far_bytes = far_rows.count;
 	NB_TRY(walk->order == 3 ? pack<3>(w, g->precision) : pack<4>(w, g->precision));
 #else
 	NB_TRY(pack<2>(w, g->precision));
@@ -2026,28 +2072,9 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		motion_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 		NB_CUDA_LAUNCHED();
 	}
-	NB_CUDA_TRY(cudaMemsetAsync(mark.ptr, 0, words * sizeof *mark.ptr));
-	mark_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w, mark.ptr);
-	NB_CUDA_LAUNCHED();
-	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr);
-	NB_CUDA_LAUNCHED();
-	NB_TRY(nb_scan_cuda(words + 1, at.ptr, at.ptr));
-	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark.ptr, at.ptr, n, start.ptr);
-	NB_CUDA_LAUNCHED();
-#ifdef NB_WALK_HIGH
-	NB_TRY(walk->order == 3 ? launch_order<3>(w, g->precision, count) : launch_order<4>(w, g->precision, count));
-#else
-	NB_TRY(launch_order<2>(w, g->precision, count));
-#endif
-	if (count) {
-		unsigned long long counts[3];
-		uint32_t groups;
-		NB_CUDA_TRY(cudaMemcpy(counts, plan.ptr->counts, sizeof counts, cudaMemcpyDeviceToHost));
-		NB_CUDA_TRY(cudaMemcpy(&groups, w.ngroup, sizeof groups, cudaMemcpyDeviceToHost));
-		count->p2p += counts[0];
-		count->m2p += counts[1];
-		count->m2l += counts[2];
-		count->groups += groups;
-	}
-	return NB_OK;
+	NB_TRY(find_groups(w, words, mark.ptr, at.ptr, start.ptr));
+	w.next = &plan.ptr->next;
+	NB_TRY(nb_walk_groups(w, g->precision, count,
+		[&](struct walk &part) { return launch_walk(part, walk->order, g->precision, count); }));
+	return count ? add_counts(w, count) : NB_OK;
 }

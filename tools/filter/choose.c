@@ -1,11 +1,9 @@
 #include "tools/filter/choose.h"
 
-#include "common/parse.h"
 #include "tools/filter/plan.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <string.h>
 
 struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose};
@@ -108,18 +106,30 @@ void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 	nb_choose_backend(run, space ? space->name : "cpu");
 }
 
-/* ---- one device for all -------------------------------------------------------------------------- */
+/* ---- the same devices for all -------------------------------------------------------------------- */
 
 int nb_claim_device(const struct nb_run *run)
 {
-	static _Atomic int claimed = -1;
-	const char *wish = run->common.backend;
-	uint64_t number = 0;
-	int none = -1;
-	if (!(run->tool->common & NB_COMMON_PLACE) || strncmp(wish, "cuda", 4) != 0)
-		return 1;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct nb_device_list claimed;
+	static int is_claimed;
+	struct nb_device_list list;
+	char why[NB_BACKEND_WHY];
 	/* a name that is none is found when it is looked for */
-	if (wish[4] && (wish[4] != ':' || nb_parse_u64(wish + 5, 0, INT_MAX, &number) != NB_PARSE_OK))
+	if (!(run->tool->common & NB_COMMON_PLACE) || nb_device_list_read(run->common.backend, &list, why, sizeof why))
 		return 1;
-	return atomic_compare_exchange_strong(&claimed, &none, (int)number) || none == (int)number;
+	pthread_mutex_lock(&lock);
+	if (!is_claimed)
+		claimed = list;
+	is_claimed = 1;
+	const int same = nb_device_list_equal(&claimed, &list);
+	pthread_mutex_unlock(&lock);
+	return same;
+}
+
+void nb_report_devices(const struct nb_run *run)
+{
+	char line[NB_BACKEND_REPORT];
+	for (int k = 0; run->backend && nb_backend_report(run->backend, k, line) == NB_OK; k++)
+		nb_verbose("%s", line);
 }

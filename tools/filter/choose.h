@@ -16,8 +16,8 @@ struct nb_devices {
 };
 extern struct nb_devices nb_devices;
 
-/* One device serves a process: the one that an instance named first, by -b cuda or -b cuda:N.  0 if this one has named
- * another; else 1, and its device, if it names one, is that of the process. */
+/* The same devices serve all of a process: those that an instance named first, by -b cuda, -b cuda:N or a list.  0 if
+ * this one has named others; else 1, and its devices, if it names any, are those of the process. */
 int nb_claim_device(const struct nb_run *run);
 
 #endif

@@ -164,6 +164,8 @@ void nb_wait_for_input(const struct nb_reader *reader);
 void nb_require_alive(struct nb_run *run);
 /* Chooses run->backend by name, or ends the tool. */
 void nb_choose_backend(struct nb_run *run, const char *name);
+/* With -v, a line for each of several devices: what it has done in this process. */
+void nb_report_devices(const struct nb_run *run);
 /* Ends the tool if its backend, or the host where it has none, failed while it did what, e.g. "sorting", with a frame.
  */
 void nb_require_done(const struct nb_run *run, int status, const char *what, const struct nb_frame *frame);

@@ -16,8 +16,8 @@ enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 
 #define COMMON struct nb_common_options
 
-static const struct nb_option row_backend = {'b', "backend", NB_TEXT(COMMON, backend), .arg = "auto|cpu|cuda|cuda:N",
-	.fallback = "auto", .help = "where to compute"};
+static const struct nb_option row_backend = {'b', "backend", NB_TEXT(COMMON, backend), .arg = "auto|cpu|cuda|cuda:LIST",
+	.fallback = "auto", .help = "where to compute; LIST: a device, several (0,1), or all"};
 static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, threads), .min = 1, .max = 4096, .arg = "N",
 	.fallback = "all processors", .help = "number of threads", .silent = 1};
 static const struct nb_option row_history = {

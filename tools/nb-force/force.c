@@ -81,8 +81,8 @@ static void begin(struct nb_run *run, void *self)
 
 static void end(struct nb_run *run, void *self)
 {
-	(void)run;
 	nb_force_at_end(self);
+	nb_report_devices(run);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------ */

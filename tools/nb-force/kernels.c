@@ -41,6 +41,17 @@ static const char *auto_backend(const char *kernel)
 	return nb_paper_runs(kernel, "cuda") && !nb_backend_choose("cuda", &backend, unused) ? "cuda" : "cpu";
 }
 
+/* Several devices share only our own kernels. */
+static void require_one_device(const struct nb_paper_kernel *kernel, const char *name)
+{
+	static const char shared[] = "kernels/gravity/";
+	struct nb_device_list list;
+	char why[NB_BACKEND_WHY];
+	if (nb_device_list_read(name, &list, why, sizeof why) == NB_OK && list.n != 1 &&
+		strncmp(kernel->file, shared, strlen(shared)) != 0)
+		nb_die(NB_EXIT_USAGE, "kernel %s runs on one device (want -b cuda:N)", kernel->name);
+}
+
 void nb_force_choose_kernel(struct nb_run *run, struct force *opt)
 {
 	char why[NB_PAPER_WHY];
@@ -61,6 +72,7 @@ void nb_force_choose_kernel(struct nb_run *run, struct force *opt)
 		nb_die(NB_EXIT_USAGE, "kernel %s offers no jerk", kernel->name);
 	if (opt->precision != PRECISION_AUTO && !nb_paper_offers(kernel, (enum nb_precision)opt->precision))
 		nb_die(NB_EXIT_USAGE, "kernel %s does not offer that precision", kernel->name);
+	require_one_device(kernel, name);
 	nb_choose_backend(run, name);
 }
 

@@ -320,6 +320,8 @@ static void one_device(void)
 	CHECK(claims("nb-stats -b cuda"));
 	CHECK(claims("nb-force -b cuda:0") && claims("nb-force -b cuda") && claims("nb-stats -b cpu"));
 	CHECK(!claims("nb-force -b cuda:1") && !claims("nb-render-ppm -b cuda:7"));
+	CHECK(!claims("nb-force -b cuda:0,1") && !claims("nb-force -b cuda:all"));
+	CHECK(claims("nb-force -b cuda:x")); /* which is no name: found later */
 }
 
 int main(void)

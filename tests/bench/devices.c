@@ -1,0 +1,272 @@
+/* devices - direct sum, steps with a tree and near field on one or several devices.
+ *
+ *   devices LIST [large]     LIST as in -b cuda:LIST; large: a uniform cube of 2^28 bodies, too
+ *
+ * Rows: direct sum in f32 of a Plummer sphere, eps 0.01; force steps in f32 (cube, keys, sort, permutation, tree, walk)
+ * of Plummer spheres, at an angle for an error of about 2e-4 and one of about 2e-5, and of a uniform cube; the near
+ * field in f32 of 512 bodies in each box of level 7 in 2-D.  rms is that of the error over that of the force, by direct
+ * sums in f64 for 1024 bodies ("-": near field).  Times are medians in ms by the clock of the host, from idle devices
+ * to idle devices, inputs resident.  hash is that of all bytes of the result: tests/bench/run-devices compares it.
+ * What each device did goes to stderr. */
+#include "common/timer.h"
+#include "kernels/backend/backend.h"
+#include "kernels/models/models.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TARGETS = 1024, REPS_MOST = 15 };
+
+static const struct nb_backend *backend;
+
+static void require(int status, const char *what)
+{
+	if (!status)
+		return;
+	fprintf(stderr, "devices: %s: %s\n", what, nb_backend_error(backend, status));
+	exit(1);
+}
+#define DO(call) require((call), #call)
+
+static void *host_array(size_t bytes)
+{
+	void *p = malloc(bytes);
+	require(p ? NB_OK : NB_ENOMEM, "host memory");
+	return p;
+}
+
+static void *device_array(size_t bytes)
+{
+	void *p = backend->space->alloc(backend->space, bytes);
+	require(p ? NB_OK : nb_space_status(), "device memory");
+	return p;
+}
+
+struct row {
+	const char *what;
+	enum nb_model_kind model;
+	int dim;
+	uint64_t n;	   /* not of boxes */
+	double theta, eps; /* theta 0: direct sum, or near field of boxes */
+	int reps;
+};
+
+struct arrays {
+	size_t n, nbox;
+	double *pos, *mass, *sorted_pos, *sorted_mass, *acc;
+	uint64_t *key, *first;
+	uint32_t *perm;
+	int32_t *neighbour;
+};
+
+enum { LEVEL = 7 };
+
+/* ---- bodies --------------------------------------------------------------------------------------------- */
+
+static double *filled(const struct nb_model *model, enum nb_model_field field, size_t n, size_t components)
+{
+	const size_t bytes = components * n * sizeof(double);
+	double *host = host_array(bytes), *there = device_array(bytes);
+	DO(nb_model_fill(model, field, 0, n, host));
+	DO(backend->space->from_host(backend->space, there, host, bytes));
+	free(host);
+	return there;
+}
+
+static void sort(const struct row *r, const struct arrays *a, struct nb_cube *cube)
+{
+	size_t bad;
+	DO(backend->morton_cube(a->n, a->pos, r->dim, cube, &bad));
+	if (r->model == NB_MODEL_BOXES)
+		*cube = (struct nb_cube){{0, 0, 0}, 1};
+	DO(backend->morton_keys(a->n, a->pos, r->dim, cube, a->key));
+	DO(backend->sort_keys(a->n, a->key, a->perm));
+	DO(backend->sort_deep(a->n, a->key, a->pos, r->dim, a->perm));
+	DO(backend->permute(a->n, a->perm, 24, a->pos, a->sorted_pos));
+	DO(backend->permute(a->n, a->perm, 8, a->mass, a->sorted_mass));
+}
+
+static void make(const struct row *r, struct arrays *a)
+{
+	struct nb_model_param param;
+	struct nb_model *model;
+	struct nb_cube cube;
+	const char *why;
+	nb_model_defaults(&param, r->model);
+	param.dim = r->dim;
+	if (r->model == NB_MODEL_BOXES) {
+		param.level = LEVEL;
+		param.per_box = 512;
+	} else {
+		param.n = r->n;
+	}
+	DO(nb_model_create(&param, &model, &why));
+	memset(a, 0, sizeof *a);
+	const size_t n = a->n = nb_model_count(model);
+	a->pos = filled(model, NB_MODEL_POS, n, 3);
+	a->mass = filled(model, NB_MODEL_MASS, n, 1);
+	nb_model_free(model);
+	a->sorted_pos = device_array(24 * n);
+	a->sorted_mass = device_array(8 * n);
+	a->acc = device_array(24 * n);
+	a->key = device_array(8 * n);
+	a->perm = device_array(4 * n);
+	sort(r, a, &cube);
+	if (r->model == NB_MODEL_BOXES) {
+		a->nbox = (size_t)1 << 2 * LEVEL;
+		a->first = device_array((a->nbox + 1) * sizeof *a->first);
+		a->neighbour = device_array(8 * a->nbox * sizeof *a->neighbour);
+		DO(backend->boxes_build(n, a->key, 2, LEVEL, a->first, a->neighbour));
+	}
+}
+
+static void clear(struct arrays *a)
+{
+	void *const all[] = {
+		a->pos, a->mass, a->sorted_pos, a->sorted_mass, a->acc, a->key, a->perm, a->first, a->neighbour};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		if (all[k])
+			backend->space->release(backend->space, all[k]);
+}
+
+/* ---- work ----------------------------------------------------------------------------------------------- */
+
+static struct nb_gravity gravity(const struct row *r, const struct arrays *a)
+{
+	return (struct nb_gravity){.n = a->n,
+		.pos = a->sorted_pos,
+		.mass = a->sorted_mass,
+		.acc = a->acc,
+		.eps = r->eps,
+		.G = 1,
+		.precision = NB_F32};
+}
+
+static void compute(const struct row *r, const struct arrays *a)
+{
+	const struct nb_gravity g = gravity(r, a);
+	if (r->model == NB_MODEL_BOXES) {
+		const struct nb_boxes boxes = {a->nbox, a->first, a->neighbour, 8};
+		DO(backend->gravity_near(&g, &boxes, NULL));
+	} else if (r->theta == 0) {
+		DO(backend->gravity_direct(&g, NULL));
+	} else {
+		const struct nb_tree_walk walk = {.theta = r->theta};
+		struct nb_tree tree;
+		struct nb_cube cube;
+		sort(r, a, &cube);
+		DO(backend->tree_build(a->n, a->key, a->sorted_pos, a->sorted_mass, 3, &cube, 16, 2, &tree));
+		DO(backend->gravity_tree(&g, &tree, &walk, NULL));
+		backend->tree_free(&tree);
+	}
+	DO(backend->finish());
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double milliseconds(const struct row *r, const struct arrays *a)
+{
+	double ms[REPS_MOST];
+	for (int k = 0; k < r->reps; k++) {
+		const double begin = nb_now();
+		compute(r, a);
+		ms[k] = 1e3 * (nb_now() - begin);
+	}
+	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
+	return ms[r->reps / 2];
+}
+
+/* ---- results -------------------------------------------------------------------------------------------- */
+
+/* A hash of the bytes; exits if one is not finite. */
+static uint64_t hash(const double *x, size_t n, const char *what)
+{
+	uint64_t h = 0xcbf29ce484222325u, bits;
+	for (size_t i = 0; i < n; i++) {
+		if (!isfinite(x[i])) {
+			fprintf(stderr, "devices: %s: a result is not finite\n", what);
+			exit(1);
+		}
+		memcpy(&bits, &x[i], sizeof bits);
+		h = (h ^ bits) * 0x100000001b3u;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static double error_of(const struct row *r, const struct arrays *a, const double *acc)
+{
+	static uint32_t row[TARGETS];
+	static double truth[3 * TARGETS];
+	uint32_t *target = device_array(sizeof row);
+	double *there = device_array(sizeof truth), wrong = 0, size = 0;
+	const struct nb_gravity g = gravity(r, a);
+	const struct nb_gravity_points points = {.n = TARGETS, .target = target, .acc = there};
+	for (size_t k = 0; k < TARGETS; k++)
+		row[k] = (uint32_t)(k * a->n / TARGETS);
+	DO(backend->space->from_host(backend->space, target, row, sizeof row));
+	DO(backend->gravity_points(&g, &points));
+	DO(backend->space->to_host(backend->space, truth, there, sizeof truth));
+	for (size_t k = 0; k < TARGETS; k++)
+		for (size_t c = 0; c < 3; c++) {
+			const double want = truth[3 * k + c], got = acc[3 * (size_t)row[k] + c];
+			wrong += (got - want) * (got - want);
+			size += want * want;
+		}
+	backend->space->release(backend->space, target);
+	backend->space->release(backend->space, there);
+	return sqrt(wrong / size);
+}
+
+static void run(const struct row *r)
+{
+	struct arrays a;
+	make(r, &a);
+	compute(r, &a);
+	double *acc = host_array(24 * a.n);
+	DO(backend->space->to_host(backend->space, acc, a.acc, 24 * a.n));
+	const unsigned long long h = hash(acc, 3 * a.n, r->what);
+	char rms[30] = "-";
+	if (r->model != NB_MODEL_BOXES)
+		snprintf(rms, sizeof rms, "%.2e", error_of(r, &a, acc));
+	free(acc);
+	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a.n, milliseconds(r, &a), rms, h);
+	fflush(stdout);
+	clear(&a);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct row table[] = {
+		{"direct f32", NB_MODEL_PLUMMER, 3, 1 << 20, 0, 0.01, 5},
+		{"tree step plummer 2e-4", NB_MODEL_PLUMMER, 3, 1 << 24, 0.54, 0, 9},
+		{"tree step plummer 2e-5", NB_MODEL_PLUMMER, 3, 1 << 24, 0.27, 0, 7},
+		{"near 512 a box, level 7", NB_MODEL_BOXES, 2, 0, 0, 0.01 / (1 << LEVEL), 9},
+	};
+	static const struct row large = {"tree step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3};
+	char name[200], why[NB_BACKEND_WHY], line[NB_BACKEND_REPORT];
+	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[2], "large") != 0)) {
+		fprintf(stderr, "usage: devices LIST [large]\n");
+		return 2;
+	}
+	snprintf(name, sizeof name, "cuda:%s", argv[1]);
+	const int status = nb_backend_choose(name, &backend, why);
+	if (status) {
+		fprintf(stderr, "devices: %s: %s\n", name, why);
+		return status == NB_EINVAL ? 2 : 77;
+	}
+	printf("work\tn\tms\trms\thash\n");
+	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+		run(&table[k]);
+	if (argc == 3)
+		run(&large);
+	for (int k = 0; nb_backend_report(backend, k, line) == NB_OK; k++)
+		fprintf(stderr, "%s\n", line);
+	return 0;
+}

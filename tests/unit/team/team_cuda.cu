@@ -1,0 +1,428 @@
+/* Several devices: how parts are dealt and copies go, and the bytes of one device from direct sum, tree walk and near
+ * field.  Exit 77 where there is no device.
+ *   team_cuda [LIST]    e.g. 0,1; without it 0,0: one device that does the work of two */
+#include <atomic>
+#include <string>
+
+#include "kernels/backend/backend.h"
+#include "kernels/boxes/boxes.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/team/team.cuh"
+#include "tests/unit/tree/bodies.cuh"
+
+/* ---- what is computed --------------------------------------------------------------------------------- */
+
+struct outcome {
+	std::string label;
+	uint64_t acc, pot, jerk; /* hashes of the bytes */
+	bool finite;		 /* all that was wanted */
+	struct nb_gravity_count count;
+	int status;
+};
+
+/* Of the bytes. */
+static uint64_t hash(const vector<double> &v)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (const double &x : v) {
+		uint64_t bits;
+		memcpy(&bits, &x, sizeof bits);
+		h = (h ^ bits) * 0x100000001b3u;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static bool all_finite(const vector<double> &v)
+{
+	return std::all_of(v.begin(), v.end(), [](double x) { return isfinite(x); });
+}
+
+/* All that a case has, on the device. */
+struct system_ {
+	size_t n;
+	int dim;
+	device<double> pos, vel, mass, eps;
+	vector<double> velocities;
+
+	static vector<double> random(size_t count, double low, double high)
+	{
+		vector<double> v(count);
+		for (double &x : v)
+			x = low + (high - low) * uniform();
+		return v;
+	}
+	explicit system_(const struct bodies &b)
+	    : n(b.n), dim(b.dim), pos(b.pos), vel(random(3 * b.n, -0.5, 0.5)), mass(b.mass),
+	      eps(random(b.n, 0.001, 0.01))
+	{
+	}
+};
+
+struct wanted {
+	enum nb_precision precision;
+	bool pot, jerk;
+	double eps;
+	enum nb_softening softening;
+	bool own_eps; /* each body has a softening of its own */
+};
+
+static const char *const precision_name[] = {"f32", "mixed", "f64"};
+
+template <class Compute>
+static struct outcome compute(const struct system_ &s, const struct wanted &w, const char *what, Compute call)
+{
+	struct outcome o;
+	char text[200];
+	device<double> acc(3 * s.n), pot(s.n), jerk(3 * s.n);
+	const struct nb_gravity g = {s.n, s.pos.p, w.jerk ? s.vel.p : nullptr, s.mass.p, acc.p, w.pot ? pot.p : nullptr,
+		w.jerk ? jerk.p : nullptr, w.eps, 1, w.precision, w.softening, w.own_eps ? s.eps.p : nullptr};
+	snprintf(text, sizeof text, "%s, n %zu, %s%s%s, eps %g%s%s", what, s.n, precision_name[w.precision],
+		w.pot ? ", pot" : "", w.jerk ? ", jerk" : "", w.eps, w.own_eps ? ", own eps" : "",
+		w.softening == NB_SPLINE ? ", spline" : "");
+	o.label = text;
+	o.count = {0, 0, 0, 0};
+	o.status = call(&g, &o.count);
+	const vector<double> a = acc.host(), p = pot.host(), j = jerk.host();
+	o.acc = hash(a), o.pot = hash(p), o.jerk = hash(j);
+	o.finite = all_finite(a) && (!w.pot || all_finite(p)) && (!w.jerk || all_finite(j));
+	return o;
+}
+
+static void direct_sums(vector<struct outcome> &out)
+{
+	for (size_t n : {0, 1, 2, 3, 33, 1000, 100001, 200003, 400009}) {
+		const struct system_ s(make(n % 2 ? PLUMMER : CUBE, n));
+		for (int kernel = NB_DIRECT_AUTO; nb_direct_kernel_name((enum nb_direct_kernel)kernel); kernel++)
+			for (int precision = 0; precision < 3; precision++)
+				for (int k = 0; k < 8; k++) {
+					if (n > 200000 && (kernel != NB_DIRECT_AUTO || k % 4 != 0))
+						continue;
+					const struct wanted w = {(enum nb_precision)precision, (k & 1) != 0,
+						(k & 2) != 0, k & 4 ? 0.01 : 0, NB_PLUMMER, false};
+					out.push_back(compute(s, w,
+						nb_direct_kernel_name((enum nb_direct_kernel)kernel),
+						[&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+							return nb_gravity_direct_cuda_with(
+								g, (enum nb_direct_kernel)kernel, count);
+						}));
+				}
+		for (int k = 0; k < 12 && n < 200000; k++) {
+			const struct wanted w = {(enum nb_precision)(k % 3), k % 2 != 0, k % 4 == 3, 0.01,
+				k < 6 ? NB_PLUMMER : NB_SPLINE, k < 6 || k % 2};
+			out.push_back(compute(s, w, "softened", nb_gravity_direct_cuda));
+		}
+	}
+}
+
+/* Sorted bodies with their keys. */
+static struct bodies sorted(enum shape shape, size_t n, struct nb_cube *cube, vector<uint64_t> &key)
+{
+	struct bodies b = make(shape, n);
+	size_t bad;
+	vector<uint32_t> perm(n);
+	key.resize(n);
+	OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, cube, &bad));
+	OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, cube, key.data()));
+	OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
+	OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
+	vector<double> pos(3 * n), mass(n);
+	OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
+	OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
+	b.pos = pos, b.mass = mass;
+	return b;
+}
+
+static void walks(vector<struct outcome> &out)
+{
+	for (enum shape shape : {PLUMMER, CUBE, CLUMPS, NESTED})
+		for (size_t n : {0, 1, 2, 33, 1000, 65536, 100001, 300007}) {
+			struct nb_cube cube;
+			vector<uint64_t> key;
+			if (n > 200000 && shape != PLUMMER)
+				continue;
+			const struct bodies b = sorted(shape, n, &cube, key);
+			const struct system_ s(b);
+			const device<uint64_t> d_key(key);
+			struct nb_tree tree;
+			OK(nb_tree_build_cuda(n, d_key.p, s.pos.p, s.mass.p, b.dim, &cube, 16, 2, &tree));
+			device<double> old(3 * n);
+			OK(cudaMemcpy(old.p, s.vel.p, 3 * n * sizeof(double), cudaMemcpyDeviceToDevice) == cudaSuccess
+					? NB_OK
+					: NB_EDEVICE);
+			for (int k = 0; k < 48; k++) {
+				const struct wanted w = {(enum nb_precision)(k % 3), (k / 3) % 2 != 0, (k / 6) % 2 != 0,
+					k % 5 ? 0.01 : 0, k / 12 == 3 ? NB_SPLINE : NB_PLUMMER, k / 12 == 2};
+				const struct nb_tree_walk walk = {0.5,
+					k % 7 == 3 ? NB_MAC_ACCELERATION : NB_MAC_GEOMETRIC, 0.002, old.p,
+					k % 4 == 3   ? 1
+					: w.jerk     ? 0
+					: k % 4 == 1 ? 3
+					: k % 4 == 2 ? 4
+						     : 0};
+				const std::string what = std::string("walk, ") + shape_name[shape] +
+							 (walk.mac ? ", by acceleration" : "") + ", order " +
+							 std::to_string(walk.order);
+				out.push_back(compute(s, w, what.c_str(),
+					[&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+						return nb_gravity_tree_cuda(g, &tree, &walk, k % 2 ? count : nullptr);
+					}));
+			}
+			nb_tree_free_cuda(&tree);
+		}
+}
+
+static void near_fields(vector<struct outcome> &out)
+{
+	static const struct {
+		enum shape shape;
+		size_t n;
+		int level;
+	} test[] = {{CUBE, 1000, 2}, {CUBE, 100001, 0}, {CUBE, 100001, 1}, {CUBE, 100001, 2}, {CUBE, 100001, 3},
+		{CUBE, 100001, 4}, {PLUMMER, 100001, 4}, {CLUMPS, 70001, 3}, {PLANE, 100001, 2}, {PLANE, 100001, 4},
+		{PLANE, 100001, 5}, {PLANE, 100001, 7}, {CUBE, 65536, 5}, {CUBE, 3, 1}, {CUBE, 0, 1}};
+	for (const auto &t : test) {
+		struct nb_cube cube;
+		vector<uint64_t> key;
+		const struct bodies b = sorted(t.shape, t.n, &cube, key);
+		const struct system_ s(b);
+		const device<uint64_t> d_key(key);
+		const int nneighbour = b.dim == 2 ? 8 : 26;
+		const size_t nbox = (size_t)1 << b.dim * t.level;
+		device<uint64_t> first(nbox + 1);
+		device<int32_t> neighbour(nbox * (size_t)nneighbour);
+		OK(nb_boxes_build_cuda(t.n, d_key.p, b.dim, t.level, first.p, neighbour.p));
+		const struct nb_boxes boxes = {nbox, first.p, neighbour.p, nneighbour};
+		for (int kernel = NB_NEAR_AUTO; nb_near_kernel_name((enum nb_near_kernel)kernel); kernel++)
+			for (int k = 0; k < 12; k++) {
+				const struct wanted w = {(enum nb_precision)(k % 3), (k / 3) % 2 != 0, k / 6 != 0,
+					k % 2 ? 0.01 : 0, NB_PLUMMER, false};
+				char what[100];
+				snprintf(what, sizeof what, "near %s, %s, level %d",
+					nb_near_kernel_name((enum nb_near_kernel)kernel), shape_name[t.shape], t.level);
+				out.push_back(compute(
+					s, w, what, [&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+						return nb_gravity_near_cuda_with(
+							g, &boxes, (enum nb_near_kernel)kernel, count);
+					}));
+			}
+		for (int k = 0; k < 6; k++) {
+			const struct wanted w = {(enum nb_precision)(k % 3), k % 2 != 0, k == 5, 0.01,
+				k < 3 ? NB_PLUMMER : NB_SPLINE, k < 3};
+			out.push_back(compute(
+				s, w, "near softened", [&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+					return nb_gravity_near_cuda(g, &boxes, count);
+				}));
+		}
+	}
+}
+
+/* A body that is not finite among many. */
+static void refused(vector<struct outcome> &out)
+{
+	struct bodies b = make(CUBE, 150000);
+	b.pos[3 * 77777] = NAN;
+	const struct system_ s(b);
+	const struct wanted w = {NB_F32, false, false, 0.01, NB_PLUMMER, false};
+	struct outcome o = compute(s, w, "not finite", nb_gravity_direct_cuda);
+	CHECK(o.status == NB_ENONFINITE);
+	o.acc = 0, o.finite = true; /* undefined */
+	out.push_back(o);
+}
+
+static vector<struct outcome> everything(void)
+{
+	vector<struct outcome> out;
+	direct_sums(out);
+	walks(out);
+	near_fields(out);
+	refused(out);
+	return out;
+}
+
+static void compare(const struct outcome &one, const struct outcome &many)
+{
+	label = one.label.c_str();
+	WANT(one.label == many.label);
+	WANT(one.status == many.status);
+	WANT(one.finite || one.status);
+	WANT(one.acc == many.acc);
+	WANT(one.pot == many.pot);
+	WANT(one.jerk == many.jerk);
+	WANT(memcmp(&one.count, &many.count, sizeof one.count) == 0);
+}
+
+/* ---- parts and copies ------------------------------------------------------------------------------------ */
+
+static void dealing(void)
+{
+	const size_t members = (size_t)nb_team_size();
+	for (size_t parts : {(size_t)0, (size_t)1, members, members + 1, (size_t)1000}) {
+		vector<std::atomic<int>> taken(parts ? parts : 1);
+		std::atomic<int> calls(0), wrong(0);
+		for (auto &t : taken)
+			t = 0;
+		OK(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+			struct nb_team_copies copies(hand);
+			size_t first = parts;
+			int device = -1;
+			NB_TRY(copies.fetch());
+			NB_CUDA_TRY(cudaGetDevice(&device));
+			wrong += device != hand.device;
+			for (size_t k; hand.next(&k);) {
+				first = first == parts ? k : first;
+				wrong += k >= parts;
+				taken[k]++;
+			}
+			wrong += first != ((size_t)hand.member < parts ? (size_t)hand.member : parts);
+			calls++;
+			return hand.finish();
+		}));
+		CHECK((size_t)calls == members);
+		CHECK(wrong == 0);
+		for (size_t k = 0; k < parts; k++)
+			CHECK(taken[k] == 1);
+	}
+}
+
+static void copying(void)
+{
+	const size_t n = 1000003, parts = 37;
+	vector<uint32_t> numbers(n);
+	std::iota(numbers.begin(), numbers.end(), 5u);
+	const device<uint32_t> source(numbers);
+	device<uint32_t> target(n);
+	std::atomic<int> wrong(0);
+	OK(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+		const uint32_t *in = source.p;
+		nb_cuda_buffer<uint32_t> out;
+		struct nb_team_copies copies(hand);
+		NB_TRY(copies.add(&in, n));
+		NB_TRY(out.alloc(hand.is_home() ? 0 : n));
+		NB_TRY(copies.fetch());
+		wrong += hand.is_home() != (in == source.p);
+		uint32_t *const here = hand.is_home() ? target.p : out.ptr;
+		for (size_t k; hand.next(&k);) {
+			const size_t first = n * k / parts, count = n * (k + 1) / parts - first;
+			NB_CUDA_TRY(cudaMemcpyAsync(
+				here + first, in + first, count * sizeof *in, cudaMemcpyDeviceToDevice, hand.stream()));
+			NB_TRY(hand.bring(target.p + first, here + first, count * sizeof *in));
+		}
+		return hand.finish();
+	}));
+	CHECK(wrong == 0);
+	CHECK(target.host() == numbers);
+}
+
+static void failing(void)
+{
+	const int last = nb_team_size() - 1;
+	CHECK(nb_team_run(100, [&](struct nb_team_hand &hand) {
+		size_t k;
+		if (hand.member == last)
+			return (int)NB_ELIMIT;
+		while (hand.next(&k))
+			;
+		return hand.finish();
+	}) == NB_ELIMIT);
+	nb_cuda_error_text[0] = '\0';
+	CHECK(nb_team_run(100, [&](struct nb_team_hand &hand) {
+		if (hand.member == last)
+			NB_CUDA_TRY(cudaSetDevice(9999));
+		return hand.finish();
+	}) == NB_ENODEV);
+	CHECK(strncmp(nb_cuda_error_text, "device ", 7) == 0);
+	dealing(); /* the next round is as if nothing had been */
+}
+
+/* Where the devices have no memory left, a call fails or gets by, and the next one is as if nothing had been. */
+static void full(void)
+{
+	const struct system_ s(make(PLUMMER, 100001));
+	const struct wanted w = {NB_F32, true, true, 0.01, NB_PLUMMER, false};
+	const struct outcome want = compute(s, w, "before", nb_gravity_direct_cuda);
+	vector<void *> hog;
+	int home;
+	CHECK(cudaGetDevice(&home) == cudaSuccess);
+	{
+		device<double> acc(3 * s.n), pot(s.n), jerk(3 * s.n);
+		const struct nb_gravity g = {
+			s.n, s.pos.p, s.vel.p, s.mass.p, acc.p, pot.p, jerk.p, 0.01, 1, NB_F32, NB_PLUMMER, nullptr};
+		OK(nb_team_run(0, [&](struct nb_team_hand &hand) {
+			cudaMemPool_t pool;
+			NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, hand.device));
+			NB_CUDA_TRY(cudaDeviceSynchronize());
+			NB_CUDA_TRY(cudaMemPoolTrimTo(pool, 0));
+			return hand.finish();
+		}));
+		for (size_t bytes = (size_t)1 << 36; bytes >= (size_t)1 << 20; bytes /= 2)
+			for (void *p; cudaMalloc(&p, bytes) == cudaSuccess;)
+				hog.push_back(p);
+		(void)cudaGetLastError();
+		const int status = nb_gravity_direct_cuda(&g, nullptr);
+		CHECK(status == NB_ENOMEM);
+		for (void *p : hog)
+			CHECK(cudaFree(p) == cudaSuccess);
+	}
+	int now;
+	CHECK(cudaGetDevice(&now) == cudaSuccess && now == home);
+	compare(want, compute(s, w, "before", nb_gravity_direct_cuda));
+}
+
+static void opening(const struct nb_device_list *list)
+{
+	char why[200] = "", line[300];
+	int missing[2] = {list->id[0], 9999}, other[3] = {list->id[0], list->id[0], list->id[0]}, n = 0,
+	    all[NB_DEVICES_MOST];
+	CHECK(nb_team_size() == 1 && nb_team_report(0, line, sizeof line) == NB_EINVAL);
+	CHECK(nb_team_open(2, missing, why, sizeof why) == NB_ENODEV && strstr(why, "no CUDA device 9999 (there "));
+	CHECK(nb_team_size() == 1);
+	OK(nb_team_list_all(NB_DEVICES_MOST, all, &n, why, sizeof why));
+	CHECK(n > 0 && all[n - 1] == n - 1);
+	OK(nb_team_open(list->n, list->id, why, sizeof why));
+	OK(nb_team_open(list->n, list->id, why, sizeof why));
+	if (list->n != 3)
+		CHECK(nb_team_open(3, other, why, sizeof why) == NB_ENODEV && strstr(why, nb_team_name()));
+	CHECK(nb_team_size() == list->n);
+}
+
+static void reporting(void)
+{
+	char line[300];
+	for (int k = 0; k < nb_team_size(); k++) {
+		OK(nb_team_report(k, line, sizeof line));
+		printf("%s\n", line);
+		CHECK(strstr(line, " parts in ") && !strstr(line, ": 0 parts"));
+	}
+	CHECK(nb_team_report(nb_team_size(), line, sizeof line) == NB_EINVAL);
+	CHECK(nb_team_report(-1, line, sizeof line) == NB_EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+	char name[200], why[200] = "";
+	struct nb_device_list list;
+	if (no_device())
+		return 77;
+	snprintf(name, sizeof name, "cuda:%s", argc > 1 ? argv[1] : "0,0");
+	if (nb_device_list_read(name, &list, why, sizeof why) || list.n < 2 ||
+		cudaSetDevice(list.id[0]) != cudaSuccess) {
+		fprintf(stderr, "%s: %s\n", name, *why ? why : "want several devices that are there");
+		return 1;
+	}
+	const vector<struct outcome> one = everything();
+	opening(&list);
+	if (nb_team_size() != list.n)
+		return unit_end();
+	dealing();
+	copying();
+	failing();
+	const vector<struct outcome> many = everything();
+	CHECK(one.size() == many.size());
+	for (size_t k = 0; k < one.size() && k < many.size(); k++)
+		compare(one[k], many[k]);
+	full();
+	reporting();
+	printf("%zu cases on %s\n", one.size(), nb_team_name());
+	return unit_end();
+}
