@@ -98,7 +98,8 @@ NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const s
  * node more, for the time of the call; velocities that are not finite give jerks that are not. Orders up to that of the
  * tree; NB_EUNSUPPORTED for others. (Jerks of nodes whose mass is a subnormal number, below 2.2e-308, lose digits.) n <
  * 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one interaction may be counted for all. Queued on the
- * default stream; waits only if count is not NULL.  Same bytes on every run. */
+ * default stream; waits only if count is not NULL, or if a team of devices shares the work (kernels/team/team.h).  Same
+ * bytes on every run, and for any team of devices of one kind. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
