@@ -313,14 +313,19 @@ static void copying(void)
 static void failing(void)
 {
 	const int last = nb_team_size() - 1;
-	CHECK(nb_team_run(100, [&](struct nb_team_hand &hand) {
+	std::atomic<int> endless(0);
+	CHECK(nb_team_run((size_t)1 << 60, [&](struct nb_team_hand &hand) {
 		size_t k;
 		if (hand.member == last)
 			return (int)NB_ELIMIT;
 		while (hand.next(&k))
-			;
+			if (hand.parts > 100000) {
+				endless++;
+				break;
+			}
 		return hand.finish();
 	}) == NB_ELIMIT);
+	CHECK(endless == 0); /* the others stop, too */
 	nb_cuda_error_text[0] = '\0';
 	CHECK(nb_team_run(100, [&](struct nb_team_hand &hand) {
 		if (hand.member == last)
