@@ -403,7 +403,7 @@ help:
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
-	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU'
+	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU, bench-devices: several GPUs'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'

@@ -77,7 +77,8 @@ NB_MUST_CHECK int nb_gravity_ref(
  * NB_ENOMEM. Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);
 /* The same on the current device, all arrays of *g in its memory; kernels by name: kernels_cuda.h.
- * Same bytes on every run. n < 2^32 (NB_ELIMIT). */
+ * Same bytes on every run, and for any team of devices of one kind (kernels/team/team.h), to which the current one is
+ * home.  n < 2^32 (NB_ELIMIT). */
 NB_MUST_CHECK int nb_gravity_direct_cuda(const struct nb_gravity *g, struct nb_gravity_count *count);
 
 /* Near field of uniform boxes (boxes.h): each body feels the bodies of its own box and of the adjacent boxes only.
@@ -86,7 +87,8 @@ NB_MUST_CHECK int nb_gravity_direct_cuda(const struct nb_gravity *g, struct nb_g
  * Source: Shan & Lei 2012, section II. */
 NB_MUST_CHECK int nb_gravity_near_cpu(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
-/* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run. */
+/* The same on the current device; the arrays of *boxes are in its memory too.  Same bytes on every run, and for any
+ * team, as above. */
 NB_MUST_CHECK int nb_gravity_near_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 

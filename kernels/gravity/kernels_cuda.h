@@ -24,7 +24,8 @@ NB_MUST_CHECK int nb_gravity_direct_cuda_with(
 	const struct nb_gravity *g, enum nb_direct_kernel kernel, struct nb_gravity_count *count);
 
 /* The same, queued on the default stream.  When the work is done, *d_status (device memory) holds NB_OK
- * or NB_ENONFINITE; in the latter case the outputs are undefined.  Other errors are returned at once. */
+ * or NB_ENONFINITE; in the latter case the outputs are undefined.  Other errors are returned at once.  Where a team
+ * shares the work, it is done when this returns. */
 NB_MUST_CHECK int nb_gravity_direct_cuda_queue(const struct nb_gravity *g, enum nb_direct_kernel kernel, int *d_status);
 
 /* Most bytes of device memory that the partial sums of a direct sum may take from now on; 0, as at the start: an

@@ -728,14 +728,14 @@ static int n3_boxes(cudaStream_t stream, const struct nb_packed &in, const struc
 		first, last, (const double *)memory.own.ptr, (const real *)memory.slots.ptr, mass, out);
 }
 
-/* Boxes in parts, two for each member: more parts have more boxes at their edges, which are done twice. */
+/* Boxes in parts, four for each member: more parts have more boxes at their edges, which are done twice. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft)
 {
 	typedef typename nb_arith<P>::real real;
-	enum { PARTS = 2 * NB_TEAM_MOST };
+	enum { EACH = 4, PARTS = EACH * NB_TEAM_MOST };
 	uint64_t bound[PARTS + 1];
-	const size_t wanted = 2 * (size_t)nb_team_size(), size = (p.f.nbox + wanted - 1) / wanted,
+	const size_t wanted = EACH * (size_t)nb_team_size(), size = (p.f.nbox + wanted - 1) / wanted,
 		     parts = (p.f.nbox + size - 1) / size;
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));

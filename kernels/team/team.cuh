@@ -14,9 +14,10 @@
  *           return hand.finish();
  *       });
  *
- * Each device has a host thread, that of home is the caller's.  Member k begins with part k; all others are dealt one
- * by one to the member that asks first, so that devices that differ share the work by what they get done.  Two parts
- * of a member are under way at a time, on two streams, so that the end of one overlaps the beginning of the next. */
+ * Each device has a host thread, that of home is the caller's; members that are more than the parts stay idle.  Member
+ * k begins with part k; all others are dealt one by one to the member that asks first, so that devices that differ
+ * share the work by what they get done.  Two parts of a member are under way at a time, on two streams, so that the end
+ * of one overlaps the beginning of the next. */
 #ifndef NB_TEAM_CUH
 #define NB_TEAM_CUH
 

@@ -3,6 +3,7 @@
  * Each member has two streams for its parts and one for copies to home; copies from home run on a stream of home, one
  * for each member, so that the device that has the data pushes it (a pair of H200s reaches 370 GB/s so).  Where one
  * device cannot write to the memory of another, the same calls go through the host. */
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -374,10 +375,12 @@ int nb_team_run_with(size_t parts, nb_team_work work, void *context)
 	struct turn turn[NB_TEAM_MOST] = {};
 	struct nb_team_round round;
 	const std::lock_guard<std::mutex> lock(team.lock);
+	/* those without a part would only copy */
+	const int members = parts < (size_t)team.n ? std::max(1, (int)parts) : team.n;
 	round.parts = parts, round.work = work, round.context = context;
-	round.dealt = (size_t)team.n, round.stop = false;
+	round.dealt = (size_t)members, round.stop = false;
 	NB_CUDA_TRY(cudaEventRecord(team.ready, 0));
-	for (int k = 0; k < team.n; k++) {
+	for (int k = 0; k < members; k++) {
 		turn[k].round = &round;
 		turn[k].member = k;
 		if (k > 0) {
@@ -389,17 +392,19 @@ int nb_team_run_with(size_t parts, nb_team_work work, void *context)
 		}
 	}
 	member_thread(&turn[0]);
-	for (int k = 1; k < team.n; k++)
+	for (int k = 1; k < members; k++)
 		if (turn[k].started)
 			(void)pthread_join(turn[k].thread, nullptr);
 	const double end = now();
-	for (int k = 0; k < team.n; k++) {
+	for (int k = 0; k < members; k++) {
 		struct member *m = &team.member[k];
 		m->parts += turn[k].parts;
 		m->worked += turn[k].end - turn[k].begin - turn[k].idle;
 		m->waited += turn[k].idle + (turn[k].started || k == 0 ? end - turn[k].end : 0);
 	}
-	for (int k = 0; k < team.n; k++)
+	for (int k = members; k < team.n; k++)
+		team.member[k].waited += end - turn[0].begin;
+	for (int k = 0; k < members; k++)
 		if (turn[k].status)
 			return fail(&turn[k]);
 	return NB_OK;

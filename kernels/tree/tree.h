@@ -99,8 +99,8 @@ NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const s
  * 2 needs second moments in the tree; the moments of orders 3 and 4 are computed for the walk, which takes up to 500
  * bytes a node more (750 in f64), and gives no jerks; NB_EUNSUPPORTED for others. (Jerks of nodes whose mass is a
  * subnormal number, below 2.2e-308, lose digits.) n < 2^31, at most 2^28 nodes (NB_ELIMIT).  Of coincident bodies one
- * interaction may be counted for all. Queued on the default stream; waits only if count is not NULL.  Same bytes on
- * every run. */
+ * interaction may be counted for all. Queued on the default stream; waits only if count is not NULL, or if a team of
+ * devices shares the work (kernels/team/team.h).  Same bytes on every run, and for any team of devices of one kind. */
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
