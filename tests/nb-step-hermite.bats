@@ -27,29 +27,6 @@ places() { nb-convert -q --no-comments --to csv | awk -F, '
 # the error at most that -v tells
 worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 
-@test "a fixed step has fourth order for an orbit and for a cluster" {
-	nb-gen kepler --no-history >round.nb
-	places <round.nb >orbit.want # after one period
-	nb-step --integrator chin -d 0.0009765625 --until 1 --every 0 'nb-force -e 0.2' <cluster.nb | places >cluster.want
-	for k in 64 128 256; do
-		$HERMITE -d "$(awk "BEGIN { printf \"%.17g\", $PERIOD / (4 * $k) }")" -k $((4 * k)) --every 0 'nb-force --jerk' <round.nb |
-			places | paste orbit.want - >orbit.$k
-		$HERMITE -d "$(awk "BEGIN { print 1 / $k }")" -k $k --every 0 'nb-force --jerk -e 0.2' <cluster.nb |
-			places | paste cluster.want - >cluster.$k
-	done
-	for what in orbit cluster; do
-		for k in 64 128 256; do
-			awk '{ for (j = 1; j < 4; j++) s += ($j - $(j + 3)) ^ 2 } END { print sqrt(s) }' $what.$k
-		done | awk -v name="$what" '{ e[NR] = $1 } END {
-			for (i = 1; i < 3; i++) {
-				order = log(e[i] / e[i + 1]) / log(2)
-				print name, e[i], "order", order
-				if (!(order > 3.8 && order < 4.2)) exit 1
-			}
-		}'
-	done
-}
-
 @test "one step has the formulas of the page" {
 	nb-force --jerk -e 0.1 --no-history <n5.nb >start.nb
 	for dt in 0.25 -0.25; do
