@@ -27,8 +27,8 @@ void nb_step_blocks_check(struct step *s)
 		return;
 	if (!s->command)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs the force pipeline as operand");
-	if (s->integrator != &nb_integrator_leapfrog)
-		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog'");
+	if (s->integrator != &nb_integrator_leapfrog && !s->integrator->corrections)
+		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog' or 'hermite'");
 	if (other)
 		nb_die(NB_EXIT_USAGE,
 			"give either --levels or --%s (bodies that make steps of their own are sent alone)", other);
@@ -39,8 +39,7 @@ void nb_step_blocks_check(struct step *s)
 
 /* ---- sub-frames --------------------------------------------------------------------------------- */
 
-/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
-static void set_level(struct step *s, int level)
+void nb_step_set_level(struct step *s, int level)
 {
 	struct nb_column *column = nb_frame_field(s->frame, NB_LEVEL);
 	if (!column || strcmp(column->dtype, "|u1") != 0 || column->ncomp != 1)
@@ -175,7 +174,7 @@ static void make_step(struct step *s, int level, double h, double at)
 		return;
 	}
 	b->deepest = level > b->deepest ? level : b->deepest;
-	set_level(s, level);
+	nb_step_set_level(s, level);
 	nb_step_kick(s, h / 2);
 	if (fast)
 		make_parts(s, level, h, at, fast);
@@ -204,7 +203,7 @@ void nb_step_advance_blocks(struct step *s, double dt)
 void nb_step_blocks_begin(struct step *s)
 {
 	if (s->levels > 1 && !nb_frame_field(s->frame, NB_LEVEL))
-		set_level(s, 0);
+		nb_step_set_level(s, 0);
 }
 
 void nb_step_blocks_report(const struct step *s)
@@ -212,10 +211,9 @@ void nb_step_blocks_report(const struct step *s)
 	const struct blocks *b = &s->blocks;
 	if (s->levels < 2 || b->sent == 0)
 		return;
-	nb_verbose(
-		"levels: shortest step dt/%.0f; %.4g times as many bodies through the force pipeline if all made that "
-		"of each dt",
-		ldexp(1, b->most), b->whole / b->sent);
+	nb_verbose("levels: shortest step dt/%.0f; %.4g times as many %s if all made that of each dt",
+		ldexp(1, b->most), b->whole / b->sent,
+		s->integrator->corrections ? "forces" : "bodies through the force pipeline");
 	if (b->hasty > 0)
 		nb_verbose("levels: %.3g %% of the steps of the last level should be shorter (want more --levels?)",
 			100 * b->hasty / b->last);

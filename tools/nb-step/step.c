@@ -29,8 +29,7 @@ static const struct nb_option options[] = {
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor and hermite need jerk"},
 	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
-		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes one below ETA sqrt(softening / "
-			"acceleration)"},
+		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it"},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
@@ -118,7 +117,9 @@ static void advance_points(struct step *s, double dt)
 /* One step, short of the last kick, which needs the force at the new positions. */
 static void advance(struct step *s, double dt)
 {
-	if (s->levels > 1)
+	if (s->levels > 1 && s->integrator->corrections)
+		nb_step_advance_individual(s, dt);
+	else if (s->levels > 1)
 		nb_step_advance_blocks(s, dt);
 	else if (s->collide == COLLIDE_NONE && s->integrator->nstage)
 		nb_step_advance_stages(s, dt);
@@ -158,7 +159,9 @@ static void make_step(struct step *s, double dt, double exact)
 	}
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
-	if (s->integrator->corrections)
+	if (s->integrator->corrections && s->levels > 1)
+		nb_step_end_individual(s);
+	else if (s->integrator->corrections)
 		nb_step_hermite_correct(s, dt);
 }
 

@@ -37,11 +37,13 @@ struct blocks {
 		struct nb_frame home;		/* one column: where they are in ... */
 		struct nb_frame *whole, *aside; /* ... the frame that they are of; and step.aside of that */
 	} sub[NB_STEP_LEVELS];
-	unsigned char *mark; /* of each body of the frame at work, whether it gets a shorter step */
-	double time, rest;   /* when the step of all bodies began */
-	int deepest, most;   /* level of the step that is made; of the run */
-	double sent, whole;  /* bodies through the pipeline; if all made the shortest step of each step */
-	double last, hasty;  /* steps of the last level; those that should be shorter */
+	unsigned char
+		*mark;	   /* of each body of the frame at work, whether it gets a shorter step; of hermite, ends one */
+	double time, rest; /* when the step of all bodies began */
+	int deepest, most; /* level of the step that is made; of the run */
+	double sent, whole; /* bodies through the pipeline; if all made the shortest step of each step */
+	double last, hasty; /* steps of the last level; those that should be shorter */
+	double unit;	    /* of hermite: the shortest step there may be */
 };
 
 struct step {
@@ -170,8 +172,17 @@ void nb_step_blocks_check(struct step *s); /* of the options */
 void nb_step_blocks_begin(struct step *s);
 /* One step of all bodies, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance_blocks(struct step *s, double dt);
+/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
+void nb_step_set_level(struct step *s, int level);
 void nb_step_blocks_report(const struct step *s); /* after -v */
 void nb_step_blocks_free(struct step *s);
+
+/* ---- individual.c: the same for hermite ---- */
+
+/* One step of all bodies, short of the force at its end. */
+void nb_step_advance_individual(struct step *s, double dt);
+/* After that force. */
+void nb_step_end_individual(struct step *s);
 
 /* ---- wishes.c: who makes which block time step ---- */
 
