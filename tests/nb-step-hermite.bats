@@ -91,6 +91,9 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	nb-gen kepler --eccentricity 0 | $HERMITE --eta 0.0001 -k 2 'nb-force --jerk' >out.nb
 	[ "$(mutate show timescale <out.nb | wc -l)" -ge 2 ]
 	mutate show timescale <out.nb | awk '{ if (!(($1 - 1) ^ 2 < 1e-6)) { print; exit 1 } }'
+	# that of the first state is found by shorter and shorter steps
+	nb-gen kepler --eccentricity 0 | $HERMITE --eta 0.0001 -d 2 -k 0 'nb-force --jerk' >out.nb
+	mutate show timescale <out.nb | awk '{ if (!(($1 - 1) ^ 2 < 1e-3)) { print; exit 1 } } END { exit NR != 2 }'
 	$HERMITE -d 0.1 'nb-force --jerk' <orbit.nb >out.nb
 	nb-select --columns timescale <out.nb 2>/dev/null | mutate show timescale >shown 2>/dev/null || :
 	[ ! -s shown ]
