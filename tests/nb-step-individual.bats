@@ -223,9 +223,20 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	done
 	# what is not these sums is computed of all
 	nb-calc --no-history 'active = id == 3' <n257.nb >some.nb
-	for how in '-m direct --precision f32' '--audit 257' '-e 1 -m tree'; do
+	for how in '-m direct --precision f32' '-m direct --audit 257' '-m tree --audit 257' '-m tree --jerk' '--mac acceleration'; do
 		bash -c "nb-sort-zorder <some.nb | nb-build-tree | nb-force $how" >out.nb
 		[ "$(mutate show acc <out.nb | grep -c '^0.0 0.0 0.0$')" -eq 0 ]
+	done
+	# a tree gives some bodies what it gives all, as well as the direct sum knows
+	for law in '-e 0.05' '-e 0' '-e 0.05 --softening-kernel spline'; do
+		nb-gen plummer -n 3000 --no-history | nb-calc --no-history 'active = id % 30 == 0' >many.nb
+		bash -c "nb-sort-zorder <many.nb | nb-build-tree | nb-force -m tree -t 0.4 --potential --precision f64 $law" >some.nb
+		bash -c "nb-force --potential $law <many.nb" | nb-select --keep-derived --where 'id % 30 == 0' >want.nb
+		paste <(mutate show id <some.nb) <(mutate show acc <some.nb) <(mutate show pot <some.nb) | sort -n |
+			awk '$1 % 30 == 0 { print; next } $2 != 0 || $5 != 0 { exit 1 }' >tree.txt
+		paste <(mutate show id <want.nb) <(mutate show acc <want.nb) <(mutate show pot <want.nb) | sort -n | paste tree.txt - |
+			awk '{ for (k = 2; k <= 5; k++) { d = ($k - $(k + 5)) ^ 2; if (d > most) most = d } }
+				END { print sqrt(most); exit !(NR == 100 && most > 0 && most < (1e-3) ^ 2) }'
 	done
 	nb-calc --no-history 'active = 0 * id' <n257.nb | nb-force --jerk --potential >none.nb
 	[ "$(mutate show acc <none.nb | grep -c '^0.0 0.0 0.0$')" -eq 257 ]

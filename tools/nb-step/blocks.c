@@ -23,12 +23,19 @@ static const char home_name[] = "nb_step_home";
 void nb_step_blocks_check(struct step *s)
 {
 	const char *other = s->collide != COLLIDE_NONE ? "collide" : s->send_velocities ? "send-velocities" : NULL;
+	const int given = nb_given(s->run, &s->blocks_number);
+	if (given && s->levels < 2)
+		nb_die(NB_EXIT_USAGE, "option '--blocks' needs '--levels' of 2 or more");
 	if (!s->levels_given)
 		return;
 	if (!s->command)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs the force pipeline as operand");
 	if (s->integrator != &nb_integrator_leapfrog && !s->integrator->corrections)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog' or 'hermite'");
+	if (given && s->blocks_number == BLOCKS_SPLIT && s->integrator->corrections)
+		nb_die(NB_EXIT_USAGE,
+			"'--integrator hermite' makes no split steps (want '--blocks whole', or nothing)");
+	s->whole = s->blocks_number == BLOCKS_WHOLE || s->integrator->corrections;
 	if (other)
 		nb_die(NB_EXIT_USAGE,
 			"give either --levels or --%s (bodies that make steps of their own are sent alone)", other);
@@ -212,8 +219,7 @@ void nb_step_blocks_report(const struct step *s)
 	if (s->levels < 2 || b->sent == 0)
 		return;
 	nb_verbose("levels: shortest step dt/%.0f; %.4g times as many %s if all made that of each dt",
-		ldexp(1, b->most), b->whole / b->sent,
-		s->integrator->corrections ? "forces" : "bodies through the force pipeline");
+		ldexp(1, b->most), b->whole / b->sent, s->whole ? "forces" : "bodies through the force pipeline");
 	if (b->hasty > 0)
 		nb_verbose("levels: %.3g %% of the steps of the last level should be shorter (want more --levels?)",
 			100 * b->hasty / b->last);

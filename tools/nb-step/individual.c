@@ -1,8 +1,12 @@
-/* Hermite's integrator with block time steps: each body makes the step dt/2^level that suits it, and whenever one or
- * more come to the end of theirs, all are predicted for that moment and only these get a force, and are corrected by
- * it. Times of a step dt of all bodies are counted in the shortest step that --levels allows, so they are exact; at its
- * end all bodies are there, and get the force at their corrected places.  Sources: Makino & Aarseth 1992, PASJ 44, 141;
- * McMillan 1986, in The Use of Supercomputers in Stellar Dynamics, 156, for steps that are powers of two. */
+/* Block time steps with whole frames: each body makes the step dt/2^level that suits it, and whenever one or more come
+ * to the end of theirs, all are predicted for that moment and only these get a force.  With hermite, that corrects
+ * them. With the leapfrog, bodies drift with the velocities in the middle of their steps, and the force is that of two
+ * half kicks, which end a step and begin the next.  Times of a step dt of all bodies are counted in the shortest step
+ * that
+ * --levels allows, so they are exact; at its end all bodies are there, and get the force at their places.
+ *
+ * Sources: Makino & Aarseth 1992, PASJ 44, 141; McMillan 1986, in The Use of Supercomputers in Stellar Dynamics, 156,
+ * for steps that are powers of two; Springel 2005, MNRAS 364, 1105, section 4, for kicks and drifts. */
 #include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
@@ -14,7 +18,8 @@
 /* The column of when the step of a body began. */
 static const char begun_name[] = "nb_step_begun";
 
-/* The bodies at the beginnings of their steps (s->here), on the host. */
+/* The bodies at the beginnings of their steps (s->here), on the host.  Those of the leapfrog have no forces there, and
+ * velocities half a step later. */
 struct bodies {
 	struct nb_hermite at;
 	unsigned char *level;
@@ -22,8 +27,9 @@ struct bodies {
 
 static double *update(struct step *s, const char *name)
 {
-	double *data = nb_column_update(nb_frame_find(&s->here, name), &nb_space_host, NB_AS_F64);
-	if (!data)
+	struct nb_column *column = nb_frame_find(&s->here, name);
+	double *data = column ? nb_column_update(column, &nb_space_host, NB_AS_F64) : NULL;
+	if (column && !data)
 		nb_out_of_memory(s->frame);
 	return data;
 }
@@ -74,6 +80,45 @@ static int choose_level(struct step *s, int level, double scale, double now)
 	return level;
 }
 
+/* The longest one that the leapfrog may begin now. */
+static int choose_by_field(struct step *s, const struct wish *w, size_t i, double now)
+{
+	struct blocks *b = &s->blocks;
+	int level = 0, wants = 0;
+	for (; level + 1 < s->levels; level++) {
+		wants = nb_step_wants_less(w, i, length(s, level) * fabs(b->unit));
+		if (!wants && fmod(now, length(s, level)) == 0)
+			break;
+	}
+	if (wants == 2)
+		nb_step_refuse_wish(s);
+	if (level + 1 == s->levels) {
+		b->last++;
+		b->hasty += nb_step_wants_less(w, i, length(s, level) * fabs(b->unit));
+	}
+	b->deepest = level > b->deepest ? level : b->deepest;
+	return level;
+}
+
+/* Half of the step of a body. */
+static void kick(const struct bodies *b, const struct step *s, const double *acc, size_t i)
+{
+	const double half = length(s, b->level[i]) * s->blocks.unit / 2;
+	for (size_t k = 3 * i; k < 3 * i + 3; k++)
+		b->at.vel[k] += half * acc[k];
+}
+
+/* Begins the leapfrog's steps of the bodies that are marked, or of all. */
+static void begin_kicks(struct step *s, const struct bodies *b, double now)
+{
+	const struct wish w = nb_step_find_wish(s);
+	for (size_t i = 0; i < b->at.n; i++)
+		if (now == 0 || s->blocks.mark[i]) {
+			b->level[i] = (unsigned char)choose_by_field(s, &w, i, now);
+			kick(b, s, w.acc, i);
+		}
+}
+
 static void choose_levels(struct step *s, const struct bodies *b, double now)
 {
 	for (size_t i = 0; i < b->at.n; i++)
@@ -106,10 +151,16 @@ static size_t mark_ends(struct step *s, const struct bodies *b, double now)
 static void predict(struct step *s, const struct bodies *b, double now)
 {
 	double *pos = nb_column_write(nb_frame_field(s->frame, NB_POS), &nb_space_host, NB_AS_F64);
-	double *vel = nb_column_write(nb_frame_field(s->frame, NB_VEL), &nb_space_host, NB_AS_F64);
-	if (!pos || !vel)
+	if (!pos)
 		nb_out_of_memory(s->frame);
-	nb_hermite_predict(&b->at, now, pos, vel);
+	if (s->integrator->corrections) {
+		double *vel = nb_column_write(nb_frame_field(s->frame, NB_VEL), &nb_space_host, NB_AS_F64);
+		if (!vel)
+			nb_out_of_memory(s->frame);
+		nb_hermite_predict(&b->at, now, pos, vel);
+	} else {
+		nb_drift_from(b->at.n, b->at.begun, now, b->at.unit, b->at.pos, b->at.vel, pos);
+	}
 	nb_step_require_in_range(s, s->step + 1, s->dt);
 }
 
@@ -134,7 +185,8 @@ static void compute_forces(struct step *s, size_t count, double now)
 /* What stays here while forces are computed. */
 static void set_aside(struct step *s)
 {
-	static const char *const kept[] = {"pos", "vel", "acc", "jerk", "timescale", "level"};
+	static const char *const kept[] = {"pos", "vel", "level", "acc", "jerk", "timescale"};
+	const size_t nkept = s->integrator->corrections ? 6 : 3;
 	struct nb_frame *here = &s->here;
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_column *level = nb_frame_field(s->frame, NB_LEVEL);
@@ -144,9 +196,9 @@ static void set_aside(struct step *s)
 		nb_out_of_memory(s->frame);
 	for (size_t c = here->ncolumn; c-- > 0;) {
 		size_t k = 0;
-		while (k < sizeof kept / sizeof *kept && strcmp(here->column[c].name, kept[k]) != 0)
+		while (k < nkept && strcmp(here->column[c].name, kept[k]) != 0)
 			k++;
-		if (k == sizeof kept / sizeof *kept)
+		if (k == nkept)
 			nb_frame_drop(here, here->column[c].name);
 	}
 	struct nb_column *column = nb_frame_add(here, begun_name, NB_PARTICLE, "<f8", 1, "", 0);
@@ -160,32 +212,67 @@ static void set_aside(struct step *s)
 	s->aside = here;
 }
 
+/* Of hermite, whose steps end there: corrects them, and chooses the next ones. */
+static void end_and_begin(struct step *s, double now)
+{
+	struct bodies b = look(s);
+	mark_ends(s, &b, now);
+	nb_hermite_correct(&b.at, now, s->blocks.mark, nb_step_read(s, NB_ACC, &nb_space_host),
+		nb_step_read(s, NB_JERK, &nb_space_host));
+	if (now < length(s, 0))
+		choose_levels(s, &b, now);
+}
+
+/* The same of the leapfrog. */
+static void kick_twice(struct step *s, double now)
+{
+	const struct bodies b = look(s);
+	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host), *pos = nb_step_read(s, NB_POS, &nb_space_host);
+	mark_ends(s, &b, now);
+	for (size_t i = 0; i < b.at.n; i++)
+		if (s->blocks.mark[i]) {
+			kick(&b, s, acc, i);
+			memcpy(b.at.pos + 3 * i, pos + 3 * i, 3 * sizeof *pos);
+			b.at.begun[i] = now;
+		}
+	begin_kicks(s, &b, now);
+}
+
 void nb_step_advance_individual(struct step *s, double dt)
 {
 	struct blocks *b = &s->blocks;
-	const double all = length(s, 0);
+	const int corrects = s->integrator->corrections;
 	const size_t n = s->frame->rows[NB_PARTICLE];
+	const double all = ldexp(1, s->levels - 1);
 	b->time = s->time;
 	b->rest = s->time_rest;
 	b->unit = dt / all;
 	b->deepest = 0;
 	set_aside(s);
 	struct bodies bodies = look(s);
-	choose_levels(s, &bodies, 0);
+	if (corrects) {
+		choose_levels(s, &bodies, 0);
+	} else {
+		nb_step_find_mean(s);
+		begin_kicks(s, &bodies, 0);
+	}
 	for (double now = 0; n > 0 && now < all;) {
+		bodies = look(s);
 		now = next_end(s, &bodies);
 		const size_t count = mark_ends(s, &bodies, now);
 		predict(s, &bodies, now);
+		if (now == all && !corrects) /* where they are: the force at the end of the step is this one */
+			break;
 		compute_forces(s, count, now);
-		bodies = look(s);
-		mark_ends(s, &bodies, now);
-		nb_hermite_correct(&bodies.at, now, b->mark, nb_step_read(s, NB_ACC, &nb_space_host),
-			nb_step_read(s, NB_JERK, &nb_space_host));
-		if (now < all)
-			choose_levels(s, &bodies, now);
+		if (corrects)
+			end_and_begin(s, now);
+		else
+			kick_twice(s, now);
 	}
-	nb_frame_exchange(s->frame, "pos", &s->here, "pos");
-	nb_frame_exchange(s->frame, "vel", &s->here, "vel");
+	if (corrects) {
+		nb_frame_exchange(s->frame, "pos", &s->here, "pos");
+		nb_frame_exchange(s->frame, "vel", &s->here, "vel");
+	}
 	nb_step_drop_stale(s);
 	s->time = b->time;
 	s->time_rest = b->rest;
@@ -196,8 +283,16 @@ void nb_step_advance_individual(struct step *s, double dt)
 
 void nb_step_end_individual(struct step *s)
 {
-	nb_new_column(s->frame, NB_TIMESCALE, NULL, 0);
-	nb_frame_exchange(s->frame, "timescale", &s->here, "timescale");
+	if (s->integrator->corrections) {
+		nb_new_column(s->frame, NB_TIMESCALE, NULL, 0);
+		nb_frame_exchange(s->frame, "timescale", &s->here, "timescale");
+	} else {
+		const struct bodies b = look(s);
+		const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
+		for (size_t i = 0; i < b.at.n; i++)
+			kick(&b, s, acc, i);
+		nb_frame_exchange(s->frame, "vel", &s->here, "vel");
+	}
 	nb_frame_exchange(s->frame, "level", &s->here, "level");
 	s->aside = NULL;
 	nb_frame_clear(&s->here);

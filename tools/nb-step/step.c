@@ -17,6 +17,10 @@ static const struct nb_option options[] = {
 	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
+	{0, "blocks", NB_CHOICE(struct step, blocks_number), .arg = "split|whole",
+		.fallback = "split; for hermite whole",
+		.help = "with --levels: bodies with shorter steps alone feel each other between those of others, or "
+			"all bodies"},
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
@@ -117,7 +121,7 @@ static void advance_points(struct step *s, double dt)
 /* One step, short of the last kick, which needs the force at the new positions. */
 static void advance(struct step *s, double dt)
 {
-	if (s->levels > 1 && s->integrator->corrections)
+	if (s->levels > 1 && s->whole)
 		nb_step_advance_individual(s, dt);
 	else if (s->levels > 1)
 		nb_step_advance_blocks(s, dt);
@@ -159,7 +163,7 @@ static void make_step(struct step *s, double dt, double exact)
 	}
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
-	if (s->integrator->corrections && s->levels > 1)
+	if (s->levels > 1 && s->whole)
 		nb_step_end_individual(s);
 	else if (s->integrator->corrections)
 		nb_step_hermite_correct(s, dt);

@@ -116,6 +116,9 @@ static void test_individual(size_t n, double unit)
 			wrong += !(fabs(vel[k] - (v + a * dt + j * dt * dt / 2)) < 1e-14);
 		}
 	}
+	nb_drift_from(n, begun, now, unit, end.pos, end.vel, pos);
+	for (size_t k = 0; k < 3 * n; k++)
+		wrong += !(fabs(pos[k] - (sin((double)k) + sin((double)k + 0.5) * (double)(k / 3 % 4) * unit)) < 1e-14);
 	CHECK(wrong == 0);
 	nb_hermite_correct(&b, now, mark, end.acc1, end.jerk1);
 	for (size_t i = 0; i < n; i++) {
