@@ -243,6 +243,29 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	run ! grep -a -q 'column active\|column nb_step' out.nb
 }
 
+@test "whole frames: steps are those of the page" {
+	# so short that nobody moves
+	$WHOLE -d 1e-5 --eta 3e-4 -k 1 --every 0 "$FORCE" <king.nb >out.nb
+	$FORCE <king.nb >start.nb
+	paste <(mutate show mass <start.nb) <(mutate show acc <start.nb) <(mutate show pot <start.nb) <(mutate show level <out.nb) |
+		awk '
+			{ m[NR] = $1; a[NR] = sqrt($2 ^ 2 + $3 ^ 2 + $4 ^ 2); p[NR] = -$5; level[NR] = $6; M += $1; mean += $1 * -$5 }
+			END {
+				mean /= M
+				for (i = 1; i <= NR; i++) {
+					f = 2.5 * p[i] ^ 3 / (M * mean)
+					deep += f > a[i]
+					f = f > a[i] ? f : a[i]
+					for (l = 0; 1e-5 / 2 ^ l > 3e-4 * sqrt(0.002 / f); l++);
+					wrong += l != level[i]
+					seen[l] = 1
+				}
+				for (l in seen) n++
+				print NR, wrong, deep, n
+				exit !(NR == 1000 && wrong == 0 && deep > 100 && n >= 4)
+			}'
+}
+
 @test "whole frames: halving dt and eta divides the error by four" {
 	for k in 1 2 4; do
 		nb-gen kepler --eccentricity 0.6 | nb-step -v -d "$(awk "BEGIN { print 0.125 / $k }")" --levels 9 --blocks whole \
