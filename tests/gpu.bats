@@ -304,6 +304,25 @@ same_pictures() {
 	at_most 1e-4 "${change#-}"
 }
 
+@test "block steps of whole frames on the device, where all forces are computed, go where those of the CPU go" {
+	for how in '--integrator hermite --eta 0.02' '--blocks whole --eta 0.1'; do
+		s="nb-step --no-history --levels 10 -d 0.03125 -k 3 --every 0 $how"
+		f='nb-force -m direct --precision f64 -e 0.02 --jerk --potential'
+		bash -c "$s -b cpu '$f -b cpu'" <p257.nb >cpu.nb
+		bash -c "$s -b cuda '$f -b cuda'" <p257.nb >gpu.nb
+		bash -c "$s -b cuda '$f -b cuda'" <p257.nb | cmp - gpu.nb
+		for c in pos vel acc; do
+			paste -d ' ' <(mutate show $c <cpu.nb) <(mutate show $c <gpu.nb) | awk '
+				{ for (i = 1; i <= 3; i++) if (!(($i - $(i + 3)) ^ 2 < 1e-18)) { print; exit 1 } } END { exit NR != 257 }'
+		done
+		cmp <(mutate show level <cpu.nb) <(mutate show level <gpu.nb)
+	done
+	# some forces of a frame on the device, too: all of them
+	nb-calc 'active = id == 7' <p257.nb | nb-force -b cuda -m direct --precision f64 -e 0.01 >some.nb
+	nb-force -b cpu -m direct --precision f64 -e 0.01 <p257.nb >cpu.nb
+	at_most 1e-12 "$(compare cpu.nb rms_ratio <some.nb)"
+}
+
 @test "auto takes the device for long work and says so; a device that is not there is an error" {
 	run bash -c 'nb-force -v <p33.nb 2>&1 >/dev/null'
 	[[ $output == *' backend cpu: '*' on a device'* ]]

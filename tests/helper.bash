@@ -98,7 +98,7 @@ one_force() {
 
 jerk_for() {
 	local message
-	message=$(nb-gen kepler | nb-force | nb-step -d 0.1 --integrator "$1" 2>&1 >/dev/null) || [[ $message != *--jerk* ]] || echo --jerk
+	message=$(nb-gen kepler | nb-step -d 0.1 --integrator "$1" nb-force 2>&1 >/dev/null) || [[ $message != *--jerk* ]] || echo --jerk
 }
 
 # make in the configuration of the programs under test, whose build directory it uses

@@ -194,9 +194,122 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	fails_with 2 "give either --levels or --collide" "nb-step -d 0.1 --eta 0.1 --levels 4 --collide merge nb-force <n2.nb"
 	fails_with 2 "give either --levels or --send-velocities" \
 		"nb-step -d 0.1 --eta 0.1 --levels 4 --send-velocities nb-force <n2.nb"
+	fails_with 2 "option '--blocks' needs '--levels' of 2 or more" "nb-step -d 0.1 --blocks whole nb-force <n2.nb"
+	fails_with 2 "option '--blocks' needs '--levels' of 2 or more" \
+		"nb-step -d 0.1 --eta 0.1 --levels 1 --blocks split nb-force <n2.nb"
+	fails_with 2 "'--integrator hermite' makes no split steps" \
+		"nb-step -d 0.1 --eta 0.1 --levels 2 --blocks split --integrator hermite 'nb-force --jerk' <n2.nb"
 	fails_with 2 "levels" "nb-step -d 0.1 --eta 0.1 --levels 0 nb-force <n2.nb"
 	fails_with 2 "levels" "nb-step -d 0.1 --eta 0.1 --levels 33 nb-force <n2.nb"
 	fails_with 1 "needs a softening or potentials in step 0 (give nb-force a softening > 0, or --potential)" \
 		"nb-step --every 0 -d 0.1 --eta 0.1 --levels 4 nb-force <n2.nb"
+	fails_with 1 "needs a softening or potentials in step 0 (give nb-force a softening > 0, or --potential)" \
+		"nb-step --every 0 -d 0.1 --eta 0.1 --levels 4 --blocks whole nb-force <n2.nb"
 	nb-step --every 0 -d 0.1 --eta 0.1 --levels 4 'nb-force --potential' <n2.nb | nb-stats --check
+	nb-step --every 0 -d 0.1 --eta 0.1 --levels 4 --blocks whole 'nb-force --potential' <n2.nb | nb-stats --check
+}
+
+# ---- whole frames -----------------------------------------------------------------------------------
+
+WHOLE="$BLOCKS --blocks whole"
+TREE='nb-sort-zorder | nb-build-tree | nb-force -e 0.002 --potential'
+
+# forces of -v if all made the shortest step, over those that were computed
+saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$1"; }
+
+@test "whole frames: one level is the run without levels, and bodies of one step make it alike" {
+	for dt in 0.03 -0.03; do
+		s="nb-step --no-history -d $dt -k 5 --every 0"
+		$s "$FORCE" <king.nb >plain.nb
+		$s --levels 4 --eta 1e9 --blocks whole "$FORCE" <king.nb >slow.nb # nobody wants less
+		for f in pos vel acc; do
+			paste <(mutate show $f <plain.nb) <(mutate show $f <slow.nb) | awk '
+				{ for (k = 1; k < 4; k++) if (!(($k - $(k + 3)) ^ 2 <= 1e-20 * (1 + $k ^ 2))) { print; exit 1 } }
+				END { exit NR != 1000 }'
+		done
+	done
+}
+
+@test "whole frames: the energy is kept as by a global step of the smallest size, with a fifth of the forces" {
+	nb-step -v -d 0.03125 --levels 9 --eta 0.2 --blocks whole --until 0.25 --every 0 "$FORCE" <king.nb 2>blocks.txt >out.nb
+	shortest=$(sed -n 's/.*shortest step dt.\([0-9]*\);.*/\1/p' blocks.txt)
+	[ "$shortest" -ge 64 ]
+	nb-step -v -d "$(awk "BEGIN { print 0.03125 / $shortest }")" --until 0.25 --every 0 "$FORCE" <king.nb 2>global.txt >/dev/null
+	awk -v blocks="$(worst blocks.txt)" -v global="$(worst global.txt)" -v saved="$(saved blocks.txt)" 'BEGIN {
+		print "errors", blocks, global, "work 1 /", saved
+		exit !(blocks > 0 && blocks <= 4 * global && saved >= 5)
+	}'
+	[ "$(nb-stats --levels --format tsv <out.nb | awk '$3 > 0 && $4 > 0' | wc -l)" -ge 4 ]
+	run ! grep -a -q 'column active\|column nb_step' out.nb
+}
+
+@test "whole frames: steps are those of the page" {
+	# so short that nobody moves
+	$WHOLE -d 1e-5 --eta 3e-4 -k 1 --every 0 "$FORCE" <king.nb >out.nb
+	$FORCE <king.nb >start.nb
+	paste <(mutate show mass <start.nb) <(mutate show acc <start.nb) <(mutate show pot <start.nb) <(mutate show level <out.nb) |
+		awk '
+			{ m[NR] = $1; a[NR] = sqrt($2 ^ 2 + $3 ^ 2 + $4 ^ 2); p[NR] = -$5; level[NR] = $6; M += $1; mean += $1 * -$5 }
+			END {
+				mean /= M
+				for (i = 1; i <= NR; i++) {
+					f = 2.5 * p[i] ^ 3 / (M * mean)
+					deep += f > a[i]
+					f = f > a[i] ? f : a[i]
+					for (l = 0; 1e-5 / 2 ^ l > 3e-4 * sqrt(0.002 / f); l++);
+					wrong += l != level[i]
+					seen[l] = 1
+				}
+				for (l in seen) n++
+				print NR, wrong, deep, n
+				exit !(NR == 1000 && wrong == 0 && deep > 100 && n >= 4)
+			}'
+}
+
+@test "whole frames: halving dt and eta divides the error by four" {
+	for k in 1 2 4; do
+		nb-gen kepler --eccentricity 0.6 | nb-step -v -d "$(awk "BEGIN { print 0.125 / $k }")" --levels 9 --blocks whole \
+			--eta "$(awk "BEGIN { print 0.1 / $k }")" --until 3 --every 0 'nb-force --potential' 2>said >/dev/null
+		worst said
+	done | awk '{ e[NR] = $1; print } END { exit !(NR == 3 && e[3] > 0 && e[1] / e[3] > 9 && e[1] / e[3] < 40) }'
+}
+
+@test "whole frames: the same bytes for any number of threads, folded or not, and in a run that goes on" {
+	for pipe in "$FORCE" "$TREE"; do
+		s="$WHOLE -k 3"
+		$s -j 1 "$pipe" <king.nb >one.nb
+		$s -j 3 "$pipe" <king.nb >three.nb
+		cmp one.nb three.nb
+		NB_FOLD=off $s "$pipe" <king.nb >pipes.nb
+		cmp one.nb pipes.nb
+		head -c $(($(stat -c %s one.nb) / 2)) one.nb >cut.nb
+		$s --resume cut.nb "$pipe" >rest.nb 2>/dev/null
+		cmp <(nb-select --frames last --no-history <one.nb) <(nb-select --frames last --no-history <rest.nb)
+	done
+}
+
+@test "whole frames: bodies keep what is theirs in whatever order the pipeline returns them, at exact times" {
+	mutate add tag <king.nb >tagged.nb
+	$WHOLE --until 0.0625 --every-time 0.03125 "nb-sort-zorder | $FORCE" <tagged.nb >sorted.nb
+	$WHOLE --until 0.0625 --every-time 0.03125 "$FORCE" <tagged.nb >straight.nb
+	[ "$(grep -a -o 'time=[-+.0-9e]*' sorted.nb | tr '\n' ' ')" = 'time=0 time=0.03125 time=0.0625 ' ]
+	for f in straight sorted; do
+		nb-select --frames last <$f.nb >last.nb
+		paste <(mutate show id <last.nb) <(mutate show tag <last.nb) | sort -n >$f.tags
+		paste <(mutate show id <last.nb) <(mutate show pos <last.nb) <(mutate show vel <last.nb) | sort -n >$f.txt
+		$FORCE --no-history <last.nb >again.nb
+		cmp <(mutate show acc <last.nb) <(mutate show acc <again.nb)
+	done
+	cmp straight.tags sorted.tags
+	paste straight.txt sorted.txt | awk '{ for (k = 2; k <= 7; k++) if (!(($k - $(k + 7)) ^ 2 < 1e-16)) { print; exit 1 } }'
+}
+
+@test "whole frames: any number of bodies" {
+	for n in 0 1 2; do
+		$WHOLE -k 3 --every 0 "$FORCE" <n$n.nb >out.nb
+		[ "$(nb-convert --no-comments --to csv <out.nb | wc -l)" -eq $((n + 1)) ]
+	done
+	nb-calc 'pos = id < 2 ? 0 * pos : pos' 'mass = id == 2 ? 0 : mass' <king.nb >odd.nb
+	$WHOLE -k 2 --every 0 "$FORCE" <odd.nb | nb-stats --check
+	nb-calc 'mass = 0' <n2.nb | $WHOLE -k 2 --every 0 "$FORCE" | nb-stats --check
 }

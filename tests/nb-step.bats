@@ -77,18 +77,19 @@ order_of() {
 }
 
 @test "the integrators of fourth order have it for an orbit and for a cluster" {
-	# place INPUT STEPS: where the bodies are in the end
+	# place: where the bodies of the stream on stdin are
 	place() { nb-convert -q --no-comments --to csv | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print $(c["x"]), $(c["y"]), $(c["z"]) }'; }
 	nb-gen kepler --no-history >orbit.nb
 	nb-gen plummer -n 20 -s 7 --no-history >cluster.nb
 	place <orbit.nb >orbit.want # after one period
 	nb-step --integrator chin -d 0.0009765625 --until 1 --every 0 'nb-force -e 0.2' <cluster.nb | place >cluster.want
-	for integrator in yoshida chin; do
+	for integrator in yoshida chin hermite; do
+		force="nb-force $(jerk_for $integrator)"
 		for k in 64 128 256; do
 			nb-step --integrator $integrator -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
-				-k $((4 * k)) --every 0 nb-force <orbit.nb | place | paste orbit.want - >orbit.$k
-			nb-step --integrator $integrator -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 'nb-force -e 0.2' \
+				-k $((4 * k)) --every 0 "$force" <orbit.nb | place | paste orbit.want - >orbit.$k
+			nb-step --integrator $integrator -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 "$force -e 0.2" \
 				<cluster.nb | place | paste cluster.want - >cluster.$k
 		done
 		for what in orbit cluster; do

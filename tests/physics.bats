@@ -160,6 +160,21 @@ largest_drift() {
 	at_most 0.2 "$(quotient "$(largest_drift <adaptive.nb)" "$(largest_drift <equal.nb)")"
 }
 
+@test "a King sphere with a wide range of block steps keeps its energy as published, with a quarter of the forces" {
+	# 36000 bodies for a unit of time in 10 steps: 5e-6 by PKDGRAV, as in teststep of ChaNGa
+	local n=36000 eta=0.15 most=5e-6
+	[ "${NB_CONFIG:-}" != san ] || n=1500 eta=0.4 most=1e-3
+	nb-gen king -n $n --w0 12 -s 1 | nb-step -v -d 0.1 --levels 10 --eta $eta --blocks whole --until 1 \
+		'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.5 -p 4 -e 0.01 --potential' 2>said | nb-select --frames last >out.nb
+	cat said
+	at_most $most "$(sed -n 's/.*error \([-+.0-9e]*\) in the end.*/\1/p' said)"
+	at_most "$(awk "BEGIN { print 2 * $most }")" "$(sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' said)"
+	at_most "$(sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' said)" 4
+	# the shortest steps are those of a few
+	nb-stats --levels --format tsv <out.nb >levels.tsv
+	awk -F'\t' '$4 > 0 { levels++; last = $5 } END { print levels, last; exit !(levels >= 5 && last < 0.1) }' levels.tsv
+}
+
 @test "a tree and the direct sum carry bodies to the same places" {
 	nb-gen plummer -n 2000 -s 5 >start.nb
 	nb-step -d 0.02 -k 50 --every 0 'nb-force -e 0.05' <start.nb >direct.nb

@@ -32,7 +32,7 @@ NB_GRAVITY_UNITS(avx512)
 enum {
 	NB_POINTS_TARGETS = 64, /* of a unit of work */
 	NB_POINTS_TILE = 480,	/* sources that stay in the first-level cache */
-	NB_POINTS_SUMS = 5	/* acc, pot, strength */
+	NB_POINTS_SUMS = 8	/* acc, pot, strength, jerk */
 };
 
 struct nb_points_job {

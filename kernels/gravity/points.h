@@ -17,6 +17,7 @@ struct nb_gravity_points {
 	double *acc;		/* n x 3, out, or NULL */
 	double *pot;		/* n, out, or NULL */
 	double *strength;	/* n, out, or NULL */
+	double *jerk;		/* with target, n x 3, out, or NULL; needs the velocities of the bodies */
 };
 
 /* The field of the bodies of *g at the points, O(n points).  Of *g the bodies, the softening and G are used.
@@ -28,9 +29,10 @@ struct nb_gravity_points {
  * 1, 1.  It is never negative if no mass is.
  * Sources without mass cost nothing on the CPU.  Any units: the kernel scales by powers of two.  |da| / f, the error of
  * pot and that of f itself are below 1e-13.  Same bytes for any number of threads.
- * Returns as the direct sum does; NB_EINVAL for a target that is no row of the sources. */
+ * Returns as the direct sum does; NB_EINVAL for a target that is no row of the sources, and for jerks at pos. */
 NB_MUST_CHECK int nb_gravity_points_cpu(const struct nb_gravity *g, const struct nb_gravity_points *points);
-/* The same on the current device.  Same bytes on every run.  Fewer than 2^32 bodies and points (NB_ELIMIT). */
+/* The same on the current device.  Same bytes on every run.  Fewer than 2^32 bodies and points (NB_ELIMIT); no jerks
+ * (NB_EUNSUPPORTED). */
 NB_MUST_CHECK int nb_gravity_points_cuda(const struct nb_gravity *g, const struct nb_gravity_points *points);
 
 #ifdef __cplusplus

@@ -38,7 +38,9 @@ static int make_job(const struct nb_gravity *g, const struct nb_gravity_points *
 	enum { UNITS = 512, LEAST = 4 * NB_POINTS_TILE };
 	struct nb_gravity bodies = *g;
 	struct nb_gravity_points at = *points;
-	bodies.jerk = NULL;
+	bodies.jerk = points->jerk; /* so that velocities are looked at */
+	if (points->jerk && !points->target)
+		return NB_EINVAL;
 	if (points->target) {
 		at.pos = NULL; /* within the bodies */
 		at.eps = NULL;
@@ -75,6 +77,8 @@ static void finish(const struct nb_points_job *job)
 			points->pot[k] = sum[3] * s->pot_out;
 		if (points->strength)
 			points->strength[k] = sum[4] * s->pot_out * s->length;
+		for (int c = 0; c < 3 && points->jerk; c++)
+			points->jerk[3 * k + (size_t)c] = sum[5 + c] * s->pot_out * s->length / s->velocity * s->length;
 	}
 }
 
@@ -87,6 +91,8 @@ static void clear(const struct nb_gravity_points *points)
 			points->pot[k] = 0;
 		if (points->strength)
 			points->strength[k] = 0;
+		for (int c = 0; c < 3 && points->jerk; c++)
+			points->jerk[3 * k + (size_t)c] = 0;
 	}
 }
 

@@ -298,6 +298,8 @@ int nb_gravity_points_cuda(const struct nb_gravity *g, const struct nb_gravity_p
 	enum { BLOCKS = 2112, LEAST = 4 * THREADS }; /* 16 for each multiprocessor of an H200; sources of a part */
 	if (!(g->eps >= 0) || !isfinite(g->eps) || !isfinite(g->G))
 		return NB_EINVAL;
+	if (points->jerk)
+		return NB_EUNSUPPORTED;
 	if (g->n >= (size_t)1 << 32 || points->n >= (size_t)1 << 32)
 		return NB_ELIMIT;
 	if (points->n == 0)

@@ -20,13 +20,13 @@ enum { GROUP = 2 };
 enum { CAPACITY = NB_POINTS_TILE + 24 };
 
 struct tile {
-	double x[3][CAPACITY], m[CAPACITY], soft[CAPACITY];
+	double x[3][CAPACITY], v[3][CAPACITY], m[CAPACITY], soft[CAPACITY];
 	int64_t row[CAPACITY];
 	size_t n;
 } __attribute__((aligned(64)));
 
 struct block {
-	double x[3][NB_POINTS_TARGETS], soft[NB_POINTS_TARGETS];
+	double x[3][NB_POINTS_TARGETS], v[3][NB_POINTS_TARGETS], soft[NB_POINTS_TARGETS];
 	int64_t row[NB_POINTS_TARGETS]; /* of the sources, -1: none */
 	double sum[NB_POINTS_TARGETS][NB_POINTS_SUMS];
 	size_t n;
@@ -44,6 +44,8 @@ static void block_fill(struct block *b, const struct nb_points_job *job, size_t 
 		const double *x = (points->target ? g->pos : points->pos) + 3 * at;
 		for (int d = 0; d < 3; d++)
 			b->x[d][k] = x[d] * length;
+		for (int d = 0; d < 3 && points->jerk; d++)
+			b->v[d][k] = g->vel[3 * at + (size_t)d] * job->plan.scale.velocity;
 		b->row[k] = points->target ? (int64_t)at : -1;
 		if (job->plan.law != NB_LAW_COMMON)
 			nb_gravity_soft(points->target ? g : &own, at, 1, length, NB_PAIR_FLOOR_F64, &b->soft[k]);
@@ -59,6 +61,8 @@ static void tile_fill(struct tile *t, const struct nb_points_job *job, size_t *a
 	for (; i < end && n < NB_POINTS_TILE; i++) {
 		for (int d = 0; d < 3; d++)
 			t->x[d][n] = g->pos[3 * i + (size_t)d] * s->length;
+		for (int d = 0; d < 3 && job->points->jerk; d++)
+			t->v[d][n] = g->vel[3 * i + (size_t)d] * s->velocity;
 		t->m[n] = g->mass[i] * s->mass;
 		t->row[n] = (int64_t)i;
 		if (job->plan.law != NB_LAW_COMMON && g->mass[i] != 0)
@@ -69,7 +73,7 @@ static void tile_fill(struct tile *t, const struct nb_points_job *job, size_t *a
 	t->n = n;
 	for (; n % NB_WD; n++) {
 		for (int d = 0; d < 3; d++)
-			t->x[d][n] = 0;
+			t->x[d][n] = t->v[d][n] = 0;
 		t->m[n] = 0;
 		t->row[n] = -2;
 		t->soft[n] = 1;
@@ -124,6 +128,48 @@ static NB_HD void sweep(enum nb_pair_law law, int more, const struct tile *t, st
 	}
 }
 
+/* How a pair pulls: w and f as of nb_soften_vd, and p, of which only pairs with r2 > none count by the common law. */
+static NB_HD struct nb_pull_vd pull_of(
+	enum nb_pair_law law, const nb_vd d[3], nb_vd own, nb_vd other, double eps2, double none)
+{
+	const int spline = law == NB_LAW_SPLINE;
+	if (law == NB_LAW_COMMON) {
+		const nb_vd r2 = nb_pair_r2_vd(d[0], d[1], d[2], (nb_vd){} + eps2);
+		const nb_vd p = nb_where_vd(r2 > none, nb_rsqrt_vd(r2)), p2 = p * p;
+		return (struct nb_pull_vd){p2 * p, p, 3 * p2};
+	}
+	const nb_vd soft = nb_choose_vd(spline ? other < own : other > own, other, own);
+	const nb_vd least = spline ? (nb_vd){} + NB_PAIR_FLOOR_F64 : soft;
+	return nb_soften_vd(spline, 1, nb_pair_r2_vd(d[0], d[1], d[2], least), soft);
+}
+
+/* With jerks, and all else. */
+static NB_HD void sweep_jerk(enum nb_pair_law law, const struct tile *t, struct block *b, double eps2, double none)
+{
+	const size_t end = (t->n + NB_WD - 1) / NB_WD * NB_WD;
+	for (size_t i = 0; i < b->n; i++) {
+		nb_vd sum[NB_POINTS_SUMS] = {};
+		for (size_t j = 0; j < end; j += NB_WD) {
+			nb_vd d[3], v[3], m = LOAD(&t->m[j]);
+			for (int c = 0; c < 3; c++) {
+				d[c] = LOAD(&t->x[c][j]) - b->x[c][i];
+				v[c] = LOAD(&t->v[c][j]) - b->v[c][i];
+			}
+			const nb_vdi row = *(const nb_vdi *)&t->row[j];
+			const struct nb_pull_vd pull = pull_of(
+				law, d, (nb_vd){} + b->soft[i], LOAD(&t->soft[j]), eps2, none);
+			const nb_vd p = nb_where_vd(row != b->row[i], pull.p), w = m * pull.w;
+			nb_pair_add_vd(w, d[0], d[1], d[2], &sum[0], &sum[1], &sum[2]);
+			sum[3] -= m * p;
+			sum[4] += m * (p * p);
+			nb_turn_vd(pull.f, d[0], d[1], d[2], &v[0], &v[1], &v[2]);
+			nb_pair_add_vd(w, v[0], v[1], v[2], &sum[5], &sum[6], &sum[7]);
+		}
+		for (int c = 0; c < NB_POINTS_SUMS; c++)
+			b->sum[i][c] += nb_sum_vd(sum[c]);
+	}
+}
+
 static NB_HD void sweep_law(int more, const struct nb_points_job *job, const struct tile *t, struct block *b)
 {
 	const double eps2 = nb_pair_eps2_f64(job->plan.eps), none = job->plan.eps > 0 ? -1 : eps2;
@@ -131,6 +177,16 @@ static NB_HD void sweep_law(int more, const struct nb_points_job *job, const str
 	case NB_LAW_COMMON: sweep(NB_LAW_COMMON, more, t, b, eps2, none); break;
 	case NB_LAW_PLUMMER: sweep(NB_LAW_PLUMMER, more, t, b, 0, 0); break;
 	case NB_LAW_SPLINE: sweep(NB_LAW_SPLINE, more, t, b, 0, 0); break;
+	}
+}
+
+static void sweep_law_jerk(const struct nb_points_job *job, const struct tile *t, struct block *b)
+{
+	const double eps2 = nb_pair_eps2_f64(job->plan.eps), none = job->plan.eps > 0 ? -1 : eps2;
+	switch (job->plan.law) {
+	case NB_LAW_COMMON: sweep_jerk(NB_LAW_COMMON, t, b, eps2, none); break;
+	case NB_LAW_PLUMMER: sweep_jerk(NB_LAW_PLUMMER, t, b, 0, 0); break;
+	case NB_LAW_SPLINE: sweep_jerk(NB_LAW_SPLINE, t, b, 0, 0); break;
 	}
 }
 
@@ -145,7 +201,9 @@ void NB_ISA(nb_points_unit)(const struct nb_points_job *job, size_t block, size_
 	block_fill(&b, job, first);
 	while (at < end) {
 		tile_fill(&tile, job, &at, end);
-		if (more)
+		if (job->points->jerk)
+			sweep_law_jerk(job, &tile, &b);
+		else if (more)
 			sweep_law(1, job, &tile, &b);
 		else
 			sweep_law(0, job, &tile, &b);

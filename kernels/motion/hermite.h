@@ -35,6 +35,23 @@ NB_MUST_CHECK int nb_hermite_cuda(size_t n, double *pos, double *vel, const doub
 void nb_hermite_timescales(size_t n, const double *acc0, const double *jerk0, const double *acc1, const double *jerk1,
 	double dt, int at_end, double *scale);
 
+/* Bodies whose steps begin and end at times of their own, counted in units from a common beginning; host memory. */
+struct nb_hermite {
+	size_t n;
+	double unit;	    /* of time; not 0 */
+	double *pos, *vel;  /* n x 3, at the beginning of the step of each body, */
+	double *acc, *jerk; /* n x 3, with the force there */
+	double *begun;	    /* n, units: when that was */
+	double *scale;	    /* n, time: as of nb_hermite_timescales, of the step that has ended there */
+};
+
+/* pos and vel of all bodies, n x 3 each, out, at time now (units), by the Taylor step of step.h. */
+void nb_hermite_predict(const struct nb_hermite *b, double now, double *pos, double *vel);
+/* Ends the steps of the bodies i that have mark[i] != 0 at time now, where they have the forces acc[i] and jerk[i] at
+ * the predicted places of all: one correction as that of nb_hermite_cpu; begun becomes now, and *b has the forces. */
+void nb_hermite_correct(
+	struct nb_hermite *b, double now, const unsigned char *mark, const double *acc, const double *jerk);
+
 #ifdef __cplusplus
 }
 #endif

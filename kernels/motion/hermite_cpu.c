@@ -53,3 +53,49 @@ void nb_hermite_timescales(size_t n, const double *acc0, const double *jerk0, co
 	for (size_t i = 0; i < n; i++)
 		scale[i] = timescale(acc0 + 3 * i, jerk0 + 3 * i, acc1 + 3 * i, jerk1 + 3 * i, dt, at_end);
 }
+
+/* ---- steps of their own ------------------------------------------------------------------------- */
+
+static void predict(const struct nb_hermite *b, double now, size_t i, double *pos, double *vel)
+{
+	const double dt = (now - b->begun[i]) * b->unit, half = dt / 2, third = dt / 3;
+	for (size_t k = 3 * i; k < 3 * i + 3; k++) {
+		pos[k] = b->pos[k] + dt * (b->vel[k] + half * (b->acc[k] + third * b->jerk[k]));
+		vel[k] = b->vel[k] + dt * (b->acc[k] + half * b->jerk[k]);
+	}
+}
+
+void nb_hermite_predict(const struct nb_hermite *b, double now, double *pos, double *vel)
+{
+	if (3 * b->n <= PARALLEL) {
+		for (size_t i = 0; i < b->n; i++)
+			predict(b, now, i, pos, vel);
+		return;
+	}
+#pragma omp parallel for schedule(static)
+	for (size_t i = 0; i < b->n; i++)
+		predict(b, now, i, pos, vel);
+}
+
+static void correct(struct nb_hermite *b, double now, size_t i, const double *acc, const double *jerk)
+{
+	const double dt = (now - b->begun[i]) * b->unit, half = dt / 2, sixth = dt / 6;
+	double *a = b->acc + 3 * i, *j = b->jerk + 3 * i;
+	b->scale[i] = timescale(a, j, acc + 3 * i, jerk + 3 * i, dt, 1);
+	for (size_t k = 0; k < 3; k++) {
+		const double v = b->vel[3 * i + k], a1 = acc[3 * i + k], j1 = jerk[3 * i + k];
+		b->vel[3 * i + k] = v + half * ((a[k] + a1) + sixth * (j[k] - j1));
+		b->pos[3 * i + k] += half * ((v + b->vel[3 * i + k]) + sixth * (a[k] - a1));
+		a[k] = a1;
+		j[k] = j1;
+	}
+	b->begun[i] = now;
+}
+
+void nb_hermite_correct(
+	struct nb_hermite *b, double now, const unsigned char *mark, const double *acc, const double *jerk)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (mark[i])
+			correct(b, now, i, acc, jerk);
+}

@@ -21,6 +21,10 @@ NB_MUST_CHECK int nb_kick_cpu(size_t n, double *vel, const double *acc, double d
 /* pos += vel dt */
 NB_MUST_CHECK int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt);
 
+/* pos = from + vel (now - begun) unit: of bodies that have drifted since times of their own, begun, n.  Host memory. */
+void nb_drift_from(
+	size_t n, const double *begun, double now, double unit, const double *from, const double *vel, double *pos);
+
 /* One Taylor step with the time derivative of the acceleration:
  *     pos += vel dt + acc dt^2/2 + jerk dt^3/6,    vel += acc dt + jerk dt^2/2
  * The first neglected term of vel is of order dt^3, so the step is of second order.

@@ -42,6 +42,15 @@ int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt)
 	return add_scaled(n, pos, vel, dt);
 }
 
+void nb_drift_from(
+	size_t n, const double *begun, double now, double unit, const double *from, const double *vel, double *pos)
+{
+#pragma omp parallel for schedule(static) if (3 * n > PARALLEL)
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 3 * i; k < 3 * i + 3; k++)
+			pos[k] = from[k] + vel[k] * ((now - begun[i]) * unit);
+}
+
 static void taylor_part(
 	size_t first, size_t end, double *pos, double *vel, const double *acc, const double *jerk, double dt)
 {

@@ -11,7 +11,7 @@
 
 /* ---- memory, which a failure may leave ---------------------------------------------------------- */
 
-static void *here(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
+void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
 {
 	void *memory = nb_alloc(count, size);
 	if (!memory)
@@ -31,13 +31,13 @@ static void *there(struct force *opt, const struct nb_frame *frame, size_t count
 static double *fetch(struct force *opt, const struct nb_frame *frame, const double *from, size_t count)
 {
 	const struct nb_space *space = opt->scratch.space;
-	double *to = here(opt, frame, count, sizeof *to);
+	double *to = nb_force_here(opt, frame, count, sizeof *to);
 	if (space->to_host(space, to, from, count * sizeof *to))
 		nb_out_of_memory(frame);
 	return to;
 }
 
-void nb_force_audit_clear(struct force *opt)
+void nb_force_scratch_clear(struct force *opt)
 {
 	const struct nb_space *space = opt->scratch.space;
 	while (opt->scratch.nthere > 0)
@@ -139,7 +139,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit of '--audit': %" PRIu32 ")",
 			frame->number, g->n, UINT32_MAX);
 	const struct nb_space *space = opt->scratch.space = backend->space;
-	uint32_t *row = here(opt, frame, count, sizeof *row);
+	uint32_t *row = nb_force_here(opt, frame, count, sizeof *row);
 	uint32_t *target = there(opt, frame, count, sizeof *target);
 	choose(frame, g->n, count, row);
 	if (space->from_host(space, target, row, count * sizeof *row))
@@ -154,8 +154,8 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 		"accelerations of", frame);
 	const double *host_strength = fetch(opt, frame, strength, count);
 	const struct errors e = measure(count, fetch(opt, frame, acc, 3 * count), fetch(opt, frame, exact, 3 * count),
-		host_strength, here(opt, frame, count, sizeof(double)));
-	nb_force_audit_clear(opt);
+		host_strength, nb_force_here(opt, frame, count, sizeof(double)));
+	nb_force_scratch_clear(opt);
 	note(frame, &e, count);
 	opt->audited = e.p99;
 	snprintf(text, NB_FORCE_ERRORS, ", errors of %zu bodies: p50 %.3g, p99 %.3g, largest %.3g", count, e.p50, e.p99,

@@ -67,7 +67,7 @@ static void check(struct nb_run *run, void *self)
 
 static void clear(void *self)
 {
-	nb_force_audit_clear(self);
+	nb_force_scratch_clear(self);
 	nb_force_at_clear(self);
 }
 
@@ -262,7 +262,9 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 	const double start = nb_now();
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
-	int status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
+	int status;
+	if (!nb_force_active(run, opt, method, frame, &g, told ? &count : NULL, &status))
+		status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
 	if (status == NB_EUNSUPPORTED && method == METHOD_TREE)
 		nb_force_refuse_order(run, opt, frame);
 	if (status == NB_EUNSUPPORTED && opt->jerk)

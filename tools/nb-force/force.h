@@ -20,9 +20,9 @@ struct force {
 	double audited;	 /* the 99th percentile of their errors */
 	double accuracy; /* 0: not asked for */
 	int attempts;
-	struct {
+	struct { /* memory of a frame */
 		const struct nb_space *space;
-		void *there[4]; /* while a frame is audited: in space ... */
+		void *there[4]; /* while it is audited: in space ... */
 		size_t nthere;
 		void *here[5]; /* ... and on the host */
 		size_t nhere;
@@ -52,6 +52,11 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
 
 /* ---- measured errors (audit.c) ---- */
 
+/* Memory of a frame on the host, count times size bytes, until nb_force_scratch_clear; ends the tool if there is none.
+ */
+void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t count, size_t size);
+void nb_force_scratch_clear(struct force *opt);
+
 enum { NB_FORCE_ERRORS = 120 };
 /* A method whose forces are not those of all bodies cannot be audited: ends the tool. */
 void nb_force_audit_check(const struct force *opt, enum method method, const struct nb_frame *frame);
@@ -59,7 +64,13 @@ void nb_force_audit_check(const struct force *opt, enum method method, const str
  * of earlier forces.  text is "" without --audit. */
 void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
 	char text[NB_FORCE_ERRORS]);
-void nb_force_audit_clear(struct force *opt);
+
+/* ---- forces on some bodies (active.c) ---- */
+
+/* Computes the forces on the bodies whose column active is not 0, where that is less work than all of them; the others
+ * have 0.  Returns 0 if all forces are to be computed, else 1 with *status. */
+int nb_force_active(struct nb_run *run, struct force *opt, enum method method, struct nb_frame *frame,
+	const struct nb_gravity *g, struct nb_gravity_count *count, int *status);
 
 /* ---- errors that are asked for (accuracy.c) ---- */
 

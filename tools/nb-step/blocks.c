@@ -23,12 +23,19 @@ static const char home_name[] = "nb_step_home";
 void nb_step_blocks_check(struct step *s)
 {
 	const char *other = s->collide != COLLIDE_NONE ? "collide" : s->send_velocities ? "send-velocities" : NULL;
+	const int given = nb_given(s->run, &s->blocks_number);
+	if (given && s->levels < 2)
+		nb_die(NB_EXIT_USAGE, "option '--blocks' needs '--levels' of 2 or more");
 	if (!s->levels_given)
 		return;
 	if (!s->command)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs the force pipeline as operand");
-	if (s->integrator != &nb_integrator_leapfrog)
-		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog'");
+	if (s->integrator != &nb_integrator_leapfrog && !s->integrator->corrections)
+		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog' or 'hermite'");
+	if (given && s->blocks_number == BLOCKS_SPLIT && s->integrator->corrections)
+		nb_die(NB_EXIT_USAGE,
+			"'--integrator hermite' makes no split steps (want '--blocks whole', or nothing)");
+	s->whole = s->blocks_number == BLOCKS_WHOLE || s->integrator->corrections;
 	if (other)
 		nb_die(NB_EXIT_USAGE,
 			"give either --levels or --%s (bodies that make steps of their own are sent alone)", other);
@@ -39,8 +46,7 @@ void nb_step_blocks_check(struct step *s)
 
 /* ---- sub-frames --------------------------------------------------------------------------------- */
 
-/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
-static void set_level(struct step *s, int level)
+void nb_step_set_level(struct step *s, int level)
 {
 	struct nb_column *column = nb_frame_field(s->frame, NB_LEVEL);
 	if (!column || strcmp(column->dtype, "|u1") != 0 || column->ncomp != 1)
@@ -175,7 +181,7 @@ static void make_step(struct step *s, int level, double h, double at)
 		return;
 	}
 	b->deepest = level > b->deepest ? level : b->deepest;
-	set_level(s, level);
+	nb_step_set_level(s, level);
 	nb_step_kick(s, h / 2);
 	if (fast)
 		make_parts(s, level, h, at, fast);
@@ -204,7 +210,7 @@ void nb_step_advance_blocks(struct step *s, double dt)
 void nb_step_blocks_begin(struct step *s)
 {
 	if (s->levels > 1 && !nb_frame_field(s->frame, NB_LEVEL))
-		set_level(s, 0);
+		nb_step_set_level(s, 0);
 }
 
 void nb_step_blocks_report(const struct step *s)
@@ -212,10 +218,8 @@ void nb_step_blocks_report(const struct step *s)
 	const struct blocks *b = &s->blocks;
 	if (s->levels < 2 || b->sent == 0)
 		return;
-	nb_verbose(
-		"levels: shortest step dt/%.0f; %.4g times as many bodies through the force pipeline if all made that "
-		"of each dt",
-		ldexp(1, b->most), b->whole / b->sent);
+	nb_verbose("levels: shortest step dt/%.0f; %.4g times as many %s if all made that of each dt",
+		ldexp(1, b->most), b->whole / b->sent, s->whole ? "forces" : "bodies through the force pipeline");
 	if (b->hasty > 0)
 		nb_verbose("levels: %.3g %% of the steps of the last level should be shorter (want more --levels?)",
 			100 * b->hasty / b->last);

@@ -177,7 +177,8 @@ void nb_step_load(struct step *s)
 			nb_frame_attribute(frame, "step"), frame->number);
 	s->step = (uint64_t)step;
 	nb_frame_drop_attribute(s->frame, "first_step");
-	if (s->levels == 1) /* those of another run */
+	nb_frame_drop_field(s->frame, NB_ACTIVE); /* the force on all is wanted */
+	if (s->levels == 1)			  /* those of another run */
 		nb_frame_drop_field(s->frame, NB_LEVEL);
 	nb_step_energy_load(s);
 	if (s->command)

@@ -17,6 +17,10 @@ static const struct nb_option options[] = {
 	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
+	{0, "blocks", NB_CHOICE(struct step, blocks_number), .arg = "split|whole",
+		.fallback = "split; for hermite whole",
+		.help = "with --levels: bodies with shorter steps alone feel each other between those of others, or "
+			"all bodies"},
 	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
@@ -29,8 +33,7 @@ static const struct nb_option options[] = {
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor and hermite need jerk"},
 	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
-		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes one below ETA sqrt(softening / "
-			"acceleration)"},
+		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it"},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
@@ -118,7 +121,9 @@ static void advance_points(struct step *s, double dt)
 /* One step, short of the last kick, which needs the force at the new positions. */
 static void advance(struct step *s, double dt)
 {
-	if (s->levels > 1)
+	if (s->levels > 1 && s->whole)
+		nb_step_advance_individual(s, dt);
+	else if (s->levels > 1)
 		nb_step_advance_blocks(s, dt);
 	else if (s->collide == COLLIDE_NONE && s->integrator->nstage)
 		nb_step_advance_stages(s, dt);
@@ -158,7 +163,9 @@ static void make_step(struct step *s, double dt, double exact)
 	}
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
-	if (s->integrator->corrections)
+	if (s->levels > 1 && s->whole)
+		nb_step_end_individual(s);
+	else if (s->integrator->corrections)
 		nb_step_hermite_correct(s, dt);
 }
 

@@ -6,6 +6,7 @@
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
 
+enum { BLOCKS_SPLIT, BLOCKS_WHOLE };
 enum collide { COLLIDE_NONE, COLLIDE_BOUNCE, COLLIDE_ELASTIC, COLLIDE_MERGE, COLLIDE_XU };
 
 /* Progress on a terminal. */
@@ -29,6 +30,15 @@ struct energy {
 	double warned;	       /* of this error, 0: not yet */
 };
 
+/* What sets the block time steps of the leapfrog in a frame, on the host. */
+struct wish {
+	double eta, eps, depth;
+	double total, pull;			  /* mass of all bodies; G times it */
+	double mean;				  /* |pot|, of whole frames; else 0 */
+	const double *acc, *pot, *own_eps, *mass; /* NULL: there is none */
+	const double *field;			  /* what of pot is of an external field, or NULL */
+};
+
 /* Block time steps: the sub-frames that are open, one a level. */
 enum { NB_STEP_LEVELS = 32 };
 struct blocks {
@@ -37,19 +47,23 @@ struct blocks {
 		struct nb_frame home;		/* one column: where they are in ... */
 		struct nb_frame *whole, *aside; /* ... the frame that they are of; and step.aside of that */
 	} sub[NB_STEP_LEVELS];
-	unsigned char *mark; /* of each body of the frame at work, whether it gets a shorter step */
-	double time, rest;   /* when the step of all bodies began */
-	int deepest, most;   /* level of the step that is made; of the run */
-	double sent, whole;  /* bodies through the pipeline; if all made the shortest step of each step */
-	double last, hasty;  /* steps of the last level; those that should be shorter */
+	unsigned char *
+		mark; /* of each body of the frame at work, whether it gets a shorter step; of whole frames, ends one */
+	double time, rest;  /* when the step of all bodies began */
+	int deepest, most;  /* level of the step that is made; of the run */
+	double sent, whole; /* bodies through the pipeline; if all made the shortest step of each step */
+	double last, hasty; /* steps of the last level; those that should be shorter */
+	double unit;	    /* of steps in whole frames: the shortest one that there may be */
+	double mean;	    /* |pot| of all bodies when the step of all began */
 };
 
 struct step {
 	/* options */
 	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
-	int integrator_number, collide, send_velocities, levels;
+	int integrator_number, collide, send_velocities, levels, blocks_number;
 	int levels_given, dt_given, eta_given, until_given, every_time_given;
+	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
 	const struct nb_integrator *integrator;
 	const char *command; /* the force pipeline, NULL: one step a frame */
 	const char *resume;  /* path of the saved stream that goes on, NULL: standard input is read */
@@ -170,11 +184,27 @@ void nb_step_blocks_check(struct step *s); /* of the options */
 void nb_step_blocks_begin(struct step *s);
 /* One step of all bodies, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance_blocks(struct step *s, double dt);
+/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
+void nb_step_set_level(struct step *s, int level);
 void nb_step_blocks_report(const struct step *s); /* after -v */
 void nb_step_blocks_free(struct step *s);
 
+/* ---- individual.c: the same with whole frames, for hermite and the leapfrog ---- */
+
+/* One step of all bodies, short of the force at its end. */
+void nb_step_advance_individual(struct step *s, double dt);
+/* After that force. */
+void nb_step_end_individual(struct step *s);
+
 /* ---- wishes.c: who makes which block time step ---- */
 
+struct wish nb_step_find_wish(struct step *s);
+/* Whether eta sqrt(eps / f), or eta sqrt(|pot|) / f of a body without softening, is less than h > 0, where f is the
+ * strength of the field: 1, or 0; 2 if there is neither. */
+int nb_step_wants_less(const struct wish *w, size_t i, double h);
+_Noreturn void nb_step_refuse_wish(struct step *s); /* of a body of the last kind */
+/* Of the frame at work, to blocks.mean. */
+void nb_step_find_mean(struct step *s);
 /* How many bodies of the frame at work leave the step h of this level for a shorter one; blocks.mark says which. */
 size_t nb_step_choose_fast(struct step *s, int level, double h);
 

@@ -9,9 +9,9 @@
 
 enum { MOST = 5000 };
 
-static double pos[3 * MOST], mass[MOST], eps[MOST], at[3 * MOST], at_eps[MOST];
-static double acc[3 * MOST], pot[MOST], strength[MOST];
-static double ref_acc[3 * MOST], ref_pot[MOST], ref_strength[MOST];
+static double pos[3 * MOST], vel[3 * MOST], mass[MOST], eps[MOST], at[3 * MOST], at_eps[MOST];
+static double acc[3 * MOST], pot[MOST], strength[MOST], jerk[3 * MOST];
+static double ref_acc[3 * MOST], ref_pot[MOST], ref_strength[MOST], ref_jerk[3 * MOST], ref_turn[MOST];
 static uint32_t target[MOST];
 static const char *const isa_name[] = {"plain", "avx2", "avx512"};
 enum law { COMMON, UNSOFTENED, EACH, SPLINE, EACH_SPLINE, LAWS };
@@ -23,6 +23,8 @@ static struct nb_gravity problem(size_t n, enum law law)
 	for (size_t i = 0; i < n; i++) {
 		for (size_t d = 0; d < 3; d++)
 			pos[3 * i + d] = uniform() - 0.5;
+		for (size_t d = 0; d < 3; d++)
+			vel[3 * i + d] = 4 * (uniform() - 0.5);
 		mass[i] = i % 5 == 2 ? 0 : 0.1 + uniform();
 		eps[i] = i % 3 == 2 ? 0 : 0.5 * pow(uniform(), 3);
 	}
@@ -30,6 +32,7 @@ static struct nb_gravity problem(size_t n, enum law law)
 		memcpy(pos + 6, pos + 9, 3 * sizeof *pos);
 	return (struct nb_gravity){.n = n,
 		.pos = pos,
+		.vel = vel,
 		.mass = mass,
 		.eps = law == COMMON || law == SPLINE ? 0.03 : 0,
 		.G = 1.5,
@@ -51,15 +54,21 @@ static double pull(const struct nb_gravity *g, double d2, double e)
 	return (3.2 - 1 / (15 * u) - u2 * (32.0 / 3 + u * (-16 + u * (9.6 - 32.0 / 15 * u)))) / h;
 }
 
-/* The sum of G m p^2 at x, without body self. */
-static double slow_strength(const struct nb_gravity *g, size_t self, const double *x, double own)
+/* The sum of G m p^2 at x, without body self; and that of 4 G m p^3 u, u the speed relative to a body at row self: what
+ * a jerk could be without cancellation. */
+static double slow_strength(const struct nb_gravity *g, size_t self, const double *x, double own, double *turn)
 {
 	double sum = 0, lost = 0;
+	*turn = 0;
 	for (size_t j = 0; j < g->n; j++) {
 		const double *y = g->pos + 3 * j, e = fmax(own, g->body_eps ? g->body_eps[j] : g->eps);
 		const double d2 = (x[0] - y[0]) * (x[0] - y[0]) + (x[1] - y[1]) * (x[1] - y[1]) +
 				  (x[2] - y[2]) * (x[2] - y[2]);
-		const double p = j == self ? 0 : pull(g, d2, e), term = g->G * g->mass[j] * p * p - lost;
+		const double *v = g->vel + 3 * j, *w = g->vel + 3 * (self < g->n ? self : j);
+		const double u = hypot(hypot(v[0] - w[0], v[1] - w[1]), v[2] - w[2]);
+		const double p = j == self ? 0 : pull(g, d2, e);
+		*turn += 4 * g->G * g->mass[j] * p * p * p * u;
+		const double term = g->G * g->mass[j] * p * p - lost;
 		const double next = sum + term;
 		lost = (next - sum) - term;
 		sum = next;
@@ -85,13 +94,13 @@ static void ask_oracle(const struct nb_gravity *g, const struct nb_gravity_point
 			all_mass[i] = 0;
 			all_eps[i] = points->eps ? points->eps[k] : 0;
 		}
-		ref_strength[k] = slow_strength(g, i, all_pos + 3 * i, all_eps[i]);
+		ref_strength[k] = slow_strength(g, i, all_pos + 3 * i, all_eps[i], &ref_turn[k]);
 	}
 	all.n = points->target ? g->n : g->n + n;
 	all.pos = all_pos;
 	all.mass = all_mass;
 	all.body_eps = all_eps;
-	CHECK(nb_gravity_ref(&all, row, n, ref_acc, ref_pot, NULL) == 0);
+	CHECK(nb_gravity_ref(&all, row, n, ref_acc, ref_pot, points->target ? ref_jerk : NULL) == 0);
 }
 
 static void poison(void)
@@ -99,15 +108,18 @@ static void poison(void)
 	memset(acc, 0xff, sizeof acc);
 	memset(pot, 0xff, sizeof pot);
 	memset(strength, 0xff, sizeof strength);
+	memset(jerk, 0xff, sizeof jerk);
 }
 
-/* |da| / f, and the errors of pot and f themselves. */
+/* |da| / f, the same of jerks, and the errors of pot and f themselves. */
 static void compare(const struct nb_gravity_points *points, double by)
 {
 	for (size_t k = 0; k < points->n; k++) {
 		const double f = ref_strength[k];
 		for (size_t d = 0; d < 3 && points->acc; d++)
 			WANT(fabs(acc[3 * k + d] - ref_acc[3 * k + d]) <= by * f);
+		for (size_t d = 0; d < 3 && points->jerk; d++)
+			WANT(fabs(jerk[3 * k + d] - ref_jerk[3 * k + d]) <= by * ref_turn[k]);
 		if (points->pot)
 			WANT(fabs(pot[k] - ref_pot[k]) <= by * fabs(ref_pot[k]));
 		if (points->strength)
@@ -140,10 +152,11 @@ static void accuracy(int best)
 			snprintf(label, sizeof label, "%s, law %d, n %zu, %zu points of kind %d", isa_name[isa], law, n,
 				count, kind);
 			setenv("NB_SIMD", isa_name[isa], 1);
-			for (int more = 0; more < 2; more++) {
+			for (int more = 0; more < 4; more++) {
 				points.acc = acc;
-				points.pot = more ? pot : NULL;
-				points.strength = more ? strength : NULL;
+				points.pot = more % 2 ? pot : NULL;
+				points.strength = more % 2 ? strength : NULL;
+				points.jerk = more / 2 && points.target ? jerk : NULL;
 				poison();
 				WANT(nb_gravity_points_cpu(&g, &points) == 0);
 				compare(&points, 1e-13);
@@ -183,9 +196,14 @@ static void edges(void)
 	CHECK(nb_gravity_points_cpu(&g, &points) == 0);
 	CHECK(acc[0] == 0 && pot[0] == 0 && strength[0] == 0);
 
+	points.jerk = jerk;
+	CHECK(nb_gravity_points_cpu(&g, &points) == 0);
+	CHECK(acc[0] == 0 && pot[0] == 0 && jerk[0] == 0 && jerk[2] == 0);
 	target[0] = 1;
 	CHECK(nb_gravity_points_cpu(&g, &points) == NB_EINVAL);
 	points.target = NULL;
+	CHECK(nb_gravity_points_cpu(&g, &points) == NB_EINVAL); /* of what velocity? */
+	points.jerk = NULL;
 	at[1] = NAN;
 	CHECK(nb_gravity_points_cpu(&g, &points) == NB_ENONFINITE);
 	at[1] = 0;
@@ -205,13 +223,18 @@ static void edges(void)
 /* In other units all outputs change by powers of them; a point far from all bodies is inside the scale. */
 static void units(void)
 {
-	static double other_acc[3 * MOST], other_pot[MOST], other_strength[MOST];
+	static double other_acc[3 * MOST], other_pot[MOST], other_strength[MOST], other_jerk[3 * MOST];
 	const double length = 0x1p300, weight = 0x1p-500;
 	for (enum law law = COMMON; law < LAWS; law++) {
 		struct nb_gravity g = problem(700, law);
 		for (size_t k = 0; k < 3 * 20; k++)
 			at[k] = k == 0 ? 1e9 : uniform();
 		struct nb_gravity_points points = {.n = 20, .pos = at, .acc = acc, .pot = pot, .strength = strength};
+		struct nb_gravity_points bodies = {.n = 20, .target = target, .jerk = jerk};
+		for (size_t k = 0; k < 20; k++)
+			target[k] = (uint32_t)(7 * k);
+		CHECK(nb_gravity_points_cpu(&g, &bodies) == 0);
+		memcpy(other_jerk, jerk, sizeof jerk);
 		CHECK(nb_gravity_points_cpu(&g, &points) == 0);
 		CHECK_NEAR(acc[0] * 1e18, pot[0] * 1e9, 1e-6 * fabs(pot[0] * 1e9));
 		memcpy(other_acc, acc, sizeof acc);
@@ -233,24 +256,32 @@ static void units(void)
 			CHECK(pot[k] == other_pot[k] * weight / length);
 			CHECK(strength[k] == other_strength[k] * weight / length / length);
 		}
+		for (size_t i = 0; i < 3 * g.n; i++)
+			vel[i] *= 0x1p40;
+		CHECK(nb_gravity_points_cpu(&g, &bodies) == 0);
+		for (size_t k = 0; k < 60; k++)
+			CHECK(jerk[k] == other_jerk[k] * weight / length / length * 0x1p40 / length);
 	}
 }
 
 /* The same bytes for any number of threads. */
 static void threads(void)
 {
-	static double one[3 * MOST];
+	static double one[3 * MOST], one_jerk[3 * MOST];
 	const struct nb_gravity g = problem(MOST, COMMON);
-	const struct nb_gravity_points points = {.n = 100, .pos = at, .acc = acc, .pot = pot, .strength = strength};
-	for (size_t k = 0; k < 300; k++)
-		at[k] = uniform();
+	const struct nb_gravity_points points = {.n = 100, .target = target, .acc = acc, .pot = pot, .jerk = jerk};
+	for (size_t k = 0; k < 100; k++)
+		target[k] = (uint32_t)(49 * k);
 	for (int n = 1; n <= 5; n++) {
 		nb_cpu_set_threads(n);
 		poison();
 		CHECK(nb_gravity_points_cpu(&g, &points) == 0);
-		if (n == 1)
+		if (n == 1) {
 			memcpy(one, acc, 300 * sizeof *one);
+			memcpy(one_jerk, jerk, 300 * sizeof *one);
+		}
 		CHECK(memcmp(one, acc, 300 * sizeof *one) == 0);
+		CHECK(memcmp(one_jerk, jerk, 300 * sizeof *one) == 0);
 	}
 	nb_cpu_set_threads(0);
 }

@@ -52,13 +52,18 @@ static int on_device(const system_ &s, bool each, int kind, bool more, vector<do
 	struct nb_gravity g = s.g;
 	g.pos = pos.p, g.mass = mass.p, g.body_eps = each ? eps.p : nullptr;
 	const struct nb_gravity_points points = {n, kind ? at.p : nullptr, kind ? nullptr : target.p,
-		kind == 2 ? at_eps.p : nullptr, acc.p, more ? pot.p : nullptr, more ? f.p : nullptr};
+		kind == 2 ? at_eps.p : nullptr, acc.p, more ? pot.p : nullptr, more ? f.p : nullptr, nullptr};
 	const int status = nb_gravity_points_cuda(&g, &points);
 	out[0] = acc.host(), out[1] = pot.host(), out[2] = f.host();
 	acc.poison(), pot.poison(), f.poison();
 	WANT(nb_gravity_points_cuda(&g, &points) == status);
 	if (status)
 		return status;
+	if (!kind) {
+		struct nb_gravity_points jerks = points;
+		jerks.jerk = acc.p;
+		WANT(nb_gravity_points_cuda(&g, &jerks) == NB_EUNSUPPORTED);
+	}
 	const vector<double> again[3] = {acc.host(), pot.host(), f.host()};
 	for (int k = 0; k < 3; k++)
 		WANT(memcmp(again[k].data(), out[k].data(), out[k].size() * sizeof(double)) == 0);
@@ -72,7 +77,7 @@ static int on_cpu(const system_ &s, bool each, int kind, vector<double> *out)
 	g.pos = s.pos.data(), g.mass = s.mass.data(), g.body_eps = each ? s.eps.data() : nullptr;
 	out[0].resize(3 * n), out[1].resize(n), out[2].resize(n);
 	const struct nb_gravity_points points = {n, kind ? s.at.data() : nullptr, kind ? nullptr : s.target.data(),
-		kind == 2 ? s.at_eps.data() : nullptr, out[0].data(), out[1].data(), out[2].data()};
+		kind == 2 ? s.at_eps.data() : nullptr, out[0].data(), out[1].data(), out[2].data(), nullptr};
 	return nb_gravity_points_cpu(&g, &points);
 }
 

@@ -86,6 +86,73 @@ static void test_corrector(size_t n, int degree, double dt)
 	drop(&s);
 }
 
+/* Bodies that began their steps 0 to 3 units ago, at different times; the forces on every third are those of the end.
+ */
+static void test_individual(size_t n, double unit)
+{
+	const double now = 5;
+	struct state end = make(n, 3, 0);
+	double *begun = calloc(n + 1, sizeof *begun), *scale = calloc(n + 1, sizeof *scale);
+	double *pos = calloc(3 * n + 1, sizeof *pos), *vel = calloc(3 * n + 1, sizeof *vel);
+	unsigned char *mark = calloc(n + 1, 1);
+	size_t wrong = 0;
+	struct nb_hermite b = {n, unit, end.pos, end.vel, end.acc0, end.jerk0, begun, scale};
+	for (size_t i = 0; i < n; i++) {
+		begun[i] = now - (double)(i % 4);
+		mark[i] = i % 3 == 1;
+		scale[i] = -1;
+		for (size_t k = 3 * i; k < 3 * i + 3; k++) {
+			end.acc1[k] = force(k, 3, 0, (now - begun[i]) * unit);
+			end.jerk1[k] = force(k, 3, 1, (now - begun[i]) * unit);
+		}
+	}
+	nb_hermite_predict(&b, now, pos, vel);
+	for (size_t i = 0; i < n; i++) {
+		const double dt = (double)(i % 4) * unit;
+		for (size_t k = 3 * i; k < 3 * i + 3; k++) {
+			const double a = force(k, 3, 0, 0), j = force(k, 3, 1, 0), v = sin((double)k + 0.5);
+			wrong += !(fabs(pos[k] - (sin((double)k) + v * dt + a * dt * dt / 2 + j * pow(dt, 3) / 6)) <
+				   1e-14);
+			wrong += !(fabs(vel[k] - (v + a * dt + j * dt * dt / 2)) < 1e-14);
+		}
+	}
+	nb_drift_from(n, begun, now, unit, end.pos, end.vel, pos);
+	for (size_t k = 0; k < 3 * n; k++)
+		wrong += !(fabs(pos[k] - (sin((double)k) + sin((double)k + 0.5) * (double)(k / 3 % 4) * unit)) < 1e-14);
+	CHECK(wrong == 0);
+	nb_hermite_correct(&b, now, mark, end.acc1, end.jerk1);
+	for (size_t i = 0; i < n; i++) {
+		/* corrected bodies have velocities that are exact for this force; the others are where they began */
+		const double dt = mark[i] ? (double)(i % 4) * unit : 0;
+		wrong += begun[i] != (mark[i] ? now : now - (double)(i % 4)) || (scale[i] != -1) != mark[i];
+		if (mark[i] && dt != 0) {
+			double want;
+			nb_hermite_timescales(1,
+				(double[]){force(3 * i, 3, 0, 0), force(3 * i + 1, 3, 0, 0), force(3 * i + 2, 3, 0, 0)},
+				(double[]){force(3 * i, 3, 1, 0), force(3 * i + 1, 3, 1, 0), force(3 * i + 2, 3, 1, 0)},
+				end.acc1 + 3 * i, end.jerk1 + 3 * i, dt, 1, &want);
+			wrong += scale[i] != want;
+		}
+		for (size_t k = 3 * i; k < 3 * i + 3; k++) {
+			double v = sin((double)k + 0.5), x = sin((double)k) + v * dt;
+			const double a0 = force(k, 3, 0, 0), a1 = end.acc1[k];
+			for (int p = 0; p <= 3; p++)
+				v += cos((double)k + 2.5 * p) * pow(dt, p + 1) / (p + 1);
+			x += (v - sin((double)k + 0.5)) * dt / 2 + (mark[i] ? (a0 - a1) * dt * dt / 12 : 0);
+			wrong += !(fabs(b.vel[k] - v) < 1e-14) || !(fabs(b.pos[k] - x) < 1e-14);
+			wrong += b.acc[k] != (mark[i] ? a1 : a0);
+			wrong += b.jerk[k] != (mark[i] ? end.jerk1[k] : force(k, 3, 1, 0));
+		}
+	}
+	CHECK(wrong == 0);
+	free(begun);
+	free(scale);
+	free(pos);
+	free(vel);
+	free(mark);
+	drop(&end);
+}
+
 static double norm(size_t body, int k, double t)
 {
 	double square = 0;
@@ -128,6 +195,8 @@ int main(void)
 		for (int degree = 0; degree <= 3; degree++)
 			for (double dt = -0.25; dt < 0.5; dt += 0.5)
 				test_corrector(sizes[k], degree, dt);
+		test_individual(sizes[k], 0.0625);
+		test_individual(sizes[k], -0.0625);
 		test_timescales(sizes[k], 0.125);
 		test_timescales(sizes[k], -0.125);
 	}

@@ -194,7 +194,7 @@ static void extremes(void)
 					.pos = b.pos,
 					.mass = b.mass,
 					.eps = f % 2 ? 0.01 : 0,
-					.G = 1,
+					.G = 1.5,
 					.precision = precision};
 				const size_t n = together ? COUNT : 1;
 				for (size_t k = 0; k < 3 * n; k++)
