@@ -500,6 +500,10 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 		for (size_t q = 0; q < 6; q++)
 			moment[1 + q] = tree->quad[6 * i + q] * plan->mass / length / length;
 	}
+	double folded[NB_FOLDED_MOMENTS] = {0};
+	const double *kept = plan->folded ? folded : moment;
+	if (plan->folded)
+		nb_fold_moments(plan->order, moment, folded);
 	if (plan->velocity)
 		scale_motion(plan, m, i, length, moment + NB_WALK_VELOCITY);
 	for (int k = 0; k < 3; k++)
@@ -514,9 +518,9 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	size_t at = family * plan->nmoment * NB_FAMILY + lane;
 	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->f64)
-			((double *)m->moment)[at + q * NB_FAMILY] = moment[q];
+			((double *)m->moment)[at + q * NB_FAMILY] = kept[q];
 		else
-			((float *)m->moment)[at + q * NB_FAMILY] = (float)moment[q];
+			((float *)m->moment)[at + q * NB_FAMILY] = (float)kept[q];
 }
 
 /* Writes the nodes first .. first+n-1 as a family. */
@@ -577,8 +581,8 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
 	number_families(m, tree);
-	plan->nmoment = plan->order > 3	  ? NB_HIGH_MOMENTS
-			: plan->order > 2 ? NB_HIGH_FOURTH
+	plan->nmoment = plan->order > 3	  ? (plan->folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
+			: plan->order > 2 ? (plan->folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
 			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
 					  : NB_WALK_MOMENTS;
 	int status = measure_nodes(plan->g, tree, m, acc_old, plan->error);
@@ -753,6 +757,7 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	plan.apart = points != NULL;
 	plan.row = points ? points->row : NULL;
 	plan.order = order;
+	plan.folded = order > 2 && (plan.law == NB_LAW_SPLINE || (plan.law == NB_LAW_COMMON && g->eps == 0));
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.unit_limit = INFINITY;

@@ -57,6 +57,7 @@ struct nb_walk_plan {
 	double length;		      /* scaled length = length * x, a power of two */
 	double mass;		      /* the same for masses */
 	int order;		      /* of the multipoles: 1 to 4 */
+	int folded;		      /* orders 3 and 4: cells act without softening, by folded moments (high_body.h) */
 	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
 	int deep;	   /* sources may be remote from targets */
 	double unit_limit; /* of target units: above it the softening would be too long */

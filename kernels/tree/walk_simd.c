@@ -291,6 +291,10 @@ static const double inverse_factorial[] = {
 static const signed char high_weight[NB_HIGH_POWERS] = {1, -1, -1, -1, 1, 2, 2, 1, 2, 1, -1, -3, -3, -3, -6, -3, -1, -3,
 	-3, -1, 1, 4, 4, 6, 12, 6, 4, 12, 12, 4, 1, 4, 6, 4, 1};
 
+/* The same of folded moments, without those of first degree: (-1)^n times a binomial coefficient. */
+static const signed char folded_weight[NB_FOLDED_MOMENTS] = {
+	1, 1, 2, 1, 1, 1, -1, -3, -3, -1, -1, -2, -1, 1, 4, 6, 4, 1, 1, 3, 3, 1};
+
 /* The middle of a node's box: the centre of its expansion. */
 static NB_HD double middle(const struct nb_tree *tree, size_t node, int d)
 {
