@@ -1142,7 +1142,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
-				       above(f->count, FEW) & below(error, limit);
+				       above(f->count, HIGH > 3 ? FEW_4 : FEW) & below(error, limit);
 			if (spline)
 				act &= below(t.radius + t.support, away);
 			if (act) {
@@ -1273,7 +1273,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
-	if (count > NB_WALK_GROUP && !coincident && common && !apart) {
+	if (count > (HIGH > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP) && !coincident && common && !apart) {
 		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
 		v8f error = error_on_cell(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
