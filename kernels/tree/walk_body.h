@@ -50,8 +50,10 @@
 #define ORDER (HIGH + NB_HIGH_EXTRA)
 #define TERMS (HIGH == 3 ? NB_HIGH_TERMS_3 : NB_HIGH_TERMS_4)
 #define ROW(k, j) taylor_row_high[HIGH - 3][k][j]
+#define FOLDED (HIGH == 3 ? NB_FOLDED_FOURTH : NB_FOLDED_MOMENTS)
 #define LEAST 0x1p-10f
 #else
+#define FOLDED 0
 #define ORDER NB_TAYLOR_ORDER
 #define TERMS NB_TAYLOR
 #define ROW(k, j) taylor_row[k][j]
@@ -155,7 +157,7 @@ struct T(room) {
 /* the moments of a family, in the order of walk_internal.h, of each lane */
 static NB_HD const S *T(moments)(const struct nb_walk_plan *plan, size_t family)
 {
-	return (const S *)plan->moment + family * MOMENTS * NB_FAMILY;
+	return (const S *)plan->moment + family * (HIGH ? plan->nmoment : MOMENTS) * NB_FAMILY;
 }
 
 /* ---- bodies act on bodies -------------------------------------------------------------------------- */
@@ -604,6 +606,29 @@ static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(leve
 }
 
 #if HIGH
+/* Lets the far cells act on the expansion by folded moments. */
+static APART void T(far_act_folded)(struct T(room) * w)
+{
+	T(cells_close)(&w->far, 1);
+	for (size_t j = 0; j < w->far.n; j += W) {
+		V x[3], a[NB_FOLDED_TERMS], b[NB_FOLDED_SUMS], m[FOLDED];
+		for (int d = 0; d < 3; d++)
+			x[d] = LOAD(&w->far.x[d][j]);
+		for (int k = 0; k < FOLDED; k++)
+			m[k] = LOAD(&w->far.m[k][j]) * (S)folded_weight[k];
+		V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], (V){} + (S)FLOOR));
+		if (HIGH == 3) {
+			F(nb_harmonic_tensor_3)(x[0], x[1], x[2], rinv, a, b);
+			F(nb_harmonic_m2l_3)(a, b, m, w->sum);
+		} else {
+			F(nb_harmonic_tensor_4)(x[0], x[1], x[2], rinv, a, b);
+			F(nb_harmonic_m2l_4)(a, b, m, w->sum);
+		}
+	}
+	w->count.m2l += w->counts ? w->far.n : 0;
+	w->far.n = 0;
+}
+
 /* Lets the far cells act on the expansion.  each: with eps2 of their own */
 static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
 {
@@ -669,14 +694,20 @@ static APART void T(far_act_each)(struct T(room) * w, const struct T(level) * lv
 
 static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 {
+#if HIGH
+	if (w->far.n && w->plan->folded) {
+		T(far_act_folded)(w);
+		return;
+	}
+#endif
 	if (w->far.n && w->plan->law == NB_LAW_PLUMMER)
 		T(far_act_each)(w, lv);
 	else if (w->far.n)
 		w->plan->order > 1 ? T(far_act_order)(w, lv, 1, 0) : T(far_act_order)(w, lv, 0, 0);
 }
 
-/* Lets the near cells act on each target.  each: with softenings of their own */
-static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+/* Lets the near cells act on each target.  each: with softenings of their own; folded: by folded moments */
+static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each, int folded)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->near, quad);
@@ -696,10 +727,13 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 			if (each)
 				soft = F(nb_choose)(LOAD(&w->near_eps2[j]) > soft, LOAD(&w->near_eps2[j]), soft);
 			V rinv = F(nb_rsqrt)(F(nb_pair_r2)(x[0], x[1], x[2], soft));
-			if (HIGH) {
-				V all[MOMENTS];
-				for (int k = 0; k < MOMENTS; k++)
-					all[k] = LOAD(&w->near.m[k][j]);
+			V all[MOMENTS];
+			for (int k = 0; HIGH && k < (folded ? FOLDED : MOMENTS); k++)
+				all[k] = LOAD(&w->near.m[k][j]);
+			if (folded) {
+				F(nb_m2p_folded)
+				(HIGH, x[0], x[1], x[2], rinv, all, &acc[0], &acc[1], &acc[2], &phi);
+			} else if (HIGH) {
 				F(nb_m2p_high)(HIGH, x[0], x[1], x[2], rinv, all, &acc[0], &acc[1], &acc[2], &phi);
 			} else if (JERK) {
 				V v[3], p[6];
@@ -727,15 +761,17 @@ static APART void T(near_act_each)(struct T(room) * w, const struct T(level) * l
 {
 	for (size_t j = w->near.n; j % W; j++)
 		w->near_eps2[j] = 0;
-	w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 1) : T(near_act_order)(w, lv, 0, 1);
+	w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 1, 0) : T(near_act_order)(w, lv, 0, 1, 0);
 }
 
 static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 {
 	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
 		T(near_act_each)(w, lv);
+	else if (w->near.n && HIGH)
+		w->plan->folded ? T(near_act_order)(w, lv, 1, 0, 1) : T(near_act_order)(w, lv, 1, 0, 0);
 	else if (w->near.n)
-		w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 0) : T(near_act_order)(w, lv, 0, 0);
+		w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 0, 0) : T(near_act_order)(w, lv, 0, 0, 0);
 }
 
 /* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
@@ -749,13 +785,35 @@ static NB_HD void T(cells_add)(
 	for (int q = 0; q < nmoment; q++) {
 		const S factor = q == 0 || (JERK && q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
 				 : q < NB_WALK_VELOCITY						    ? length2
-				 : !HIGH							    ? length
-				 : q < NB_HIGH_FOURTH						    ? length2 * length
-												    : length2 * length2;
+												    : length;
 		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
 	}
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
+
+#if HIGH
+/* The same with third and fourth moments.  folded: all of them are */
+static void T(cells_add_high)(
+	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int folded, float unit)
+{
+	const size_t n = cells->n;
+	const int end[4] = {1, folded ? NB_FOLDED_THIRD : NB_HIGH_THIRD, folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH,
+		HIGH == 3 ? 0
+		: folded  ? NB_FOLDED_MOMENTS
+			  : NB_HIGH_MOMENTS};
+	const S length = unit,
+		power[4] = {1, length * length, length * length * length, length * length * (length * length)};
+	for (int d = 0; d < 3; d++)
+		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
+	for (int q = 0, p = 0; p < HIGH; p++)
+		for (; q < end[p]; q++)
+			PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * power[p]);
+	cells->n = n + (size_t)__builtin_popcount(mask);
+}
+#define ADD(cells, mask) T(cells_add_high)(cells, mask, t.x, moment, plan->folded, t.unit)
+#else
+#define ADD(cells, mask) T(cells_add)(cells, mask, t.x, moment, JERK || plan->order > 1 ? MOMENTS : 1, t.unit)
+#endif
 
 static void T(clear)(struct T(room) * w)
 {
@@ -765,15 +823,18 @@ static void T(clear)(struct T(room) * w)
 		w->rate[q] = (V){};
 }
 
-/* Adds the sums of the M2L to the expansion c. */
-static void T(collect)(const V *sum, S *c)
+/* Adds the sums of the M2L to the expansion c.  folded: only those of degree 0 or 1 in z are there */
+static void T(collect)(const V *sum, int folded, S *c)
 {
+	S all[TERMS];
 	for (int k = 0; k <= ORDER; k++)
 		for (int j = 0; j + k <= ORDER; j++)
 			for (int i = 0; i + j + k <= ORDER; i++) {
 				int at = ROW(k, j) + i;
 				S factor = (S)(inverse_factorial[i] * inverse_factorial[j] * inverse_factorial[k]);
-				c[at] += factor * F(nb_sum)(sum[at]);
+				all[at] = folded && k > 1 ? -(all[ROW(k - 2, j) + i + 2] + all[ROW(k - 2, j + 2) + i])
+							  : F(nb_sum)(sum[at]);
+				c[at] += factor * all[at];
 			}
 }
 
@@ -1025,7 +1086,6 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	const v8f limit = (v8f){} + lv->limit, reach = (v8f){} + lv->reach;
 	/* closer than this (in f32, powers of the distance would overflow) only bodies act */
 	const v8f least = (v8f){} + LEAST;
-	const int nmoment = JERK || HIGH || plan->order > 1 ? MOMENTS : 1;
 	v8f field = {};
 	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
 		struct run r;
@@ -1066,7 +1126,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (take) {
 				if (plummer)
 					PACK(&w->far_eps2[w->far.n], take, TO_V8(t.pair));
-				T(cells_add)(&w->far, take, t.x, moment, nmoment, t.unit);
+				ADD(&w->far, take);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
@@ -1082,13 +1142,13 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
-				       above(f->count, FEW) & below(error, limit);
+				       above(f->count, HIGH > 3 ? FEW_4 : FEW) & below(error, limit);
 			if (spline)
 				act &= below(t.radius + t.support, away);
 			if (act) {
 				if (plummer)
 					PACK(&w->near_eps2[w->near.n], act, TO_V8(t.own));
-				T(cells_add)(&w->near, act, t.x, moment, nmoment, t.unit);
+				ADD(&w->near, act);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
@@ -1213,7 +1273,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
-	if (count > NB_WALK_GROUP && !coincident && common && !apart) {
+	if (count > (HIGH > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP) && !coincident && common && !apart) {
 		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
 		v8f error = error_on_cell(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
@@ -1250,9 +1310,9 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 		memcpy(c, lv->c, sizeof c);
 		memcpy(rate, lv->rate, sizeof rate);
 		if (!small) {
-			T(collect)(w->sum, c);
+			T(collect)(w->sum, HIGH && plan->folded, c);
 			if (JERK)
-				T(collect)(w->rate, rate);
+				T(collect)(w->rate, 0, rate);
 		}
 		T(evaluate)(w, lv, c);
 		if (JERK)
@@ -1399,9 +1459,9 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	if (status)
 		return status;
 	T(far_act)(w, lv);
-	T(collect)(w->sum, lv->c);
+	T(collect)(w->sum, HIGH && plan->folded, lv->c);
 	if (JERK)
-		T(collect)(w->rate, lv->rate);
+		T(collect)(w->rate, 0, lv->rate);
 	T(hand_down)(w, lv);
 	return NB_OK;
 }
@@ -1468,7 +1528,9 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef HIGH
 #undef ORDER
 #undef TERMS
+#undef ADD
 #undef ROW
+#undef FOLDED
 #undef LEAST
 #undef WITH
 #undef JERK

@@ -78,16 +78,15 @@ static int has_knot(const struct nb_tree *tree, size_t i)
 	return 0;
 }
 
-/* Numbers the families. A node is reached before its children. */
-static void number_families(struct memory *m, const struct nb_tree *tree)
+/* Numbers the families. A node is reached before its children; one of at most `leaf` bodies is not divided. */
+static void number_families(struct memory *m, const struct nb_tree *tree, uint32_t leaf)
 {
 	m->inner[0] = 0;
 	for (size_t i = 1; i < tree->nnode; i++)
 		m->inner[i] = UNREACHED;
 	m->nfamily = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 ||
-			(tree->count[i] <= NB_WALK_LEAF && !has_knot(tree, i)))
+		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !has_knot(tree, i)))
 			continue;
 		m->inner[i] = (uint32_t)m->nfamily++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
@@ -95,12 +94,12 @@ static void number_families(struct memory *m, const struct nb_tree *tree)
 	}
 }
 
-/* Finds the groups, and where threads may part. */
-static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t part)
+/* Finds the groups, of at most `most` bodies unless they are not divided, and where threads may part. */
+static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
 {
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int divided = m->inner[i] != 0 && m->inner[i] != UNREACHED;
-		m->group[i] = !divided || (tree->count[i] <= NB_WALK_GROUP && !has_knot(tree, i));
+		m->group[i] = !divided || (tree->count[i] <= most && !has_knot(tree, i));
 		m->npart[i] = 1;
 		if (m->group[i] || tree->count[i] <= part)
 			continue;
@@ -500,6 +499,10 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 		for (size_t q = 0; q < 6; q++)
 			moment[1 + q] = tree->quad[6 * i + q] * plan->mass / length / length;
 	}
+	double folded[NB_FOLDED_MOMENTS] = {0};
+	const double *kept = plan->folded ? folded : moment;
+	if (plan->folded)
+		nb_fold_moments(plan->order, moment, folded);
 	if (plan->velocity)
 		scale_motion(plan, m, i, length, moment + NB_WALK_VELOCITY);
 	for (int k = 0; k < 3; k++)
@@ -514,9 +517,9 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	size_t at = family * plan->nmoment * NB_FAMILY + lane;
 	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->f64)
-			((double *)m->moment)[at + q * NB_FAMILY] = moment[q];
+			((double *)m->moment)[at + q * NB_FAMILY] = kept[q];
 		else
-			((float *)m->moment)[at + q * NB_FAMILY] = (float)moment[q];
+			((float *)m->moment)[at + q * NB_FAMILY] = (float)kept[q];
 }
 
 /* Writes the nodes first .. first+n-1 as a family. */
@@ -576,9 +579,9 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	const size_t nnode = tree->nnode;
 	if (allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
-	number_families(m, tree);
-	plan->nmoment = plan->order > 3	  ? NB_HIGH_MOMENTS
-			: plan->order > 2 ? NB_HIGH_FOURTH
+	number_families(m, tree, plan->order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF);
+	plan->nmoment = plan->order > 3	  ? (plan->folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
+			: plan->order > 2 ? (plan->folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
 			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
 					  : NB_WALK_MOMENTS;
 	int status = measure_nodes(plan->g, tree, m, acc_old, plan->error);
@@ -589,7 +592,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	m->moment = nb_alloc(m->nfamily, plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
-	find_groups(m, tree, plan->part);
+	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);
 	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
 	if (!status && plan->law != NB_LAW_COMMON) {
 		m->family_soft = nb_alloc(m->nfamily, sizeof *m->family_soft);
@@ -652,7 +655,7 @@ static int prepare_points(struct nb_walk_plan *plan, struct memory *m, double ep
 		status = measure_softs(plan->at, tree, m, eps);
 	if (status)
 		return status;
-	find_groups(m, tree, plan->part);
+	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);
 	/* among nodes below groups there may be any ratio: they have the units of these */
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, fmax(tree->box[3 + k], sources->box[3 + k]) - fmin(tree->box[k], sources->box[k]));
@@ -753,6 +756,7 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	plan.apart = points != NULL;
 	plan.row = points ? points->row : NULL;
 	plan.order = order;
+	plan.folded = order > 2 && (plan.law == NB_LAW_SPLINE || (plan.law == NB_LAW_COMMON && g->eps == 0));
 	plan.length = nb_pair_power2(size, 0);
 	plan.mass = nb_pair_power2(tree->mass[0], 0);
 	plan.unit_limit = INFINITY;

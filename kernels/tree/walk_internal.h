@@ -9,7 +9,10 @@
 enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
 	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
-	NB_WALK_GROUP = 96,  /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
+	/* the same of fourth order: cells cost more, and errors so small take many bodies anyway */
+	NB_WALK_LEAF_4 = 64,
+	NB_WALK_GROUP_4 = 160,
 	NB_WALK_MOMENTS = 7, /* mass, second moments; of higher orders: high_body.h */
 	/* then, for jerks: velocity relative to the root, time derivatives of the second moments */
 	NB_WALK_VELOCITY = NB_WALK_MOMENTS,
@@ -57,6 +60,7 @@ struct nb_walk_plan {
 	double length;		      /* scaled length = length * x, a power of two */
 	double mass;		      /* the same for masses */
 	int order;		      /* of the multipoles: 1 to 4 */
+	int folded;		      /* orders 3 and 4: cells act without softening, by folded moments (high_body.h) */
 	int f64;	   /* arithmetic in f64, asked for or needed for what a cell's parent has not resolved */
 	int deep;	   /* sources may be remote from targets */
 	double unit_limit; /* of target units: above it the softening would be too long */

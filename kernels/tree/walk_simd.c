@@ -5,9 +5,9 @@
  * - Targets are visited from the root down. A target cell tests the source cells that its parent could not
  *   take as a whole, eight siblings at a time. A source is accepted into the target's local expansion
  *   (M2L); or it is larger than the target and opened; or it is left for the target's children.
- * - A target of at most NB_WALK_GROUP bodies is a group. Its expansion has by then come down from its ancestors
- *   (L2L), and is evaluated at each body (L2P). Of what is not accepted into it, small cells act on each body
- *   (M2P); the rest is opened, down to bodies (P2P).
+ * - A target of at most NB_WALK_GROUP bodies (fourth order: NB_WALK_GROUP_4) is a group. Its expansion has by
+ *   then come down from its ancestors (L2L), and is evaluated at each body (L2P). Of what is not accepted into
+ *   it, small cells act on each body (M2P); the rest is opened, down to bodies (P2P).
  * - Accepted are cells whose estimated error (multipole_body.h) is below a fraction of the field strength at the
  *   target, sum m / r^2, which is itself estimated on the way down. Errors are so the same fraction everywhere,
  *   and the cells of the halo, to which the core is one heavy cell, are as well off as those of the core.
@@ -51,11 +51,12 @@ typedef int32_t v8i __attribute__((vector_size(32)));
 #include "kernels/tree/multipole_body.h"
 
 enum {
-	LIST = 256,	 /* cells gathered before they act */
-	SOURCES = 1024,	 /* bodies gathered before they act */
-	TARGETS = 256,	 /* bodies of one group acted on at once */
-	SMALL = 2,	 /* so few targets that an expansion costs more than it saves */
-	FEW = 4,	 /* so few sources that their multipole costs more than they */
+	LIST = 256,	/* cells gathered before they act */
+	SOURCES = 1024, /* bodies gathered before they act */
+	TARGETS = 256,	/* bodies of one group acted on at once */
+	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
+	FEW = 4,	/* so few sources that their multipole costs more than they; of fourth order: */
+	FEW_4 = 12,
 	CROWD = 1 << 14, /* sources around points that are not walked together */
 	KINDS = 8	 /* so many softenings in a group are looked at one by one */
 };
@@ -290,6 +291,10 @@ static const double inverse_factorial[] = {
  * its sign: (-1)^k k! / (x! y! z!). */
 static const signed char high_weight[NB_HIGH_POWERS] = {1, -1, -1, -1, 1, 2, 2, 1, 2, 1, -1, -3, -3, -3, -6, -3, -1, -3,
 	-3, -1, 1, 4, 4, 6, 12, 6, 4, 12, 12, 4, 1, 4, 6, 4, 1};
+
+/* The same of folded moments, without those of first degree: (-1)^n times a binomial coefficient. */
+static const signed char folded_weight[NB_FOLDED_MOMENTS] = {
+	1, 1, 2, 1, 1, 1, -1, -3, -3, -1, -1, -2, -1, 1, 4, 6, 4, 1, 1, 3, 3, 1};
 
 /* The middle of a node's box: the centre of its expansion. */
 static NB_HD double middle(const struct nb_tree *tree, size_t node, int d)

@@ -1,5 +1,11 @@
 /* Multipoles and local expansions against the sum over bodies. */
 #include "kernels/tree/multipole_body.h"
+
+#define NB_REAL double
+#define NB_REAL_NAME f64
+#define NB_SCALAR double
+#include "kernels/tree/high_body.h"
+
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
@@ -183,6 +189,110 @@ static void test_coefficients(void)
 	}
 }
 
+/* ---- third and fourth moments ---------------------------------------------------------------------- */
+
+/* Moments of the cell: 1 / n! sum m x^n, n = 0, 2, 3, 4. */
+static void high_moments(double *moment)
+{
+	memset(moment, 0, NB_HIGH_MOMENTS * sizeof *moment);
+	for (int b = 0; b < CELL; b++) {
+		const double *x = cell_x[b];
+		int at = 0;
+		for (int n = 0; n <= 4; n++)
+			for (int r = 0; n != 1 && r <= n; r++)
+				for (int c = 0; c <= r; c++)
+					moment[at++] += cell_m[b] * pow(x[0], n - r) * pow(x[1], r - c) * pow(x[2], c) /
+							tgamma(n + 1);
+	}
+}
+
+/* As m2p_error, of a cell of third or fourth order. */
+static double m2p_high_error(int order, int folded, double d, double eps)
+{
+	double e2 = 0, moment[NB_HIGH_MOMENTS], fold[NB_FOLDED_MOMENTS];
+	random_state = 4711;
+	high_moments(moment);
+	nb_fold_moments(order, moment, fold);
+	for (int k = 0; k < 200; k++) {
+		double x[3], want[3], a[3] = {0, 0, 0}, phi, p = 0;
+		on_sphere(d, x);
+		cell_exact(x, eps, want, &phi);
+		if (folded)
+			nb_m2p_folded_f64(order, -x[0], -x[1], -x[2], 1 / d, fold, &a[0], &a[1], &a[2], &p);
+		else
+			nb_m2p_high_f64(order, -x[0], -x[1], -x[2], 1 / sqrt(d * d + eps * eps), moment, &a[0], &a[1],
+				&a[2], &p);
+		for (int c = 0; c < 3; c++)
+			e2 += (a[c] - want[c]) * (a[c] - want[c]);
+	}
+	return sqrt(e2 / 200) / (cell_mass / (d * d));
+}
+
+static const double binomial[5][5] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}};
+
+/* Without softening folded moments act as all of them do, on bodies and on cells. */
+static void test_folded(int order, const double *x)
+{
+	const double rinv = 1 / sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+	double moment[NB_HIGH_MOMENTS], fold[NB_FOLDED_MOMENTS];
+	double acc[2][3] = {{0}}, phi[2] = {0};
+	high_moments(moment);
+	nb_fold_moments(order, moment, fold);
+	nb_m2p_high_f64(order, x[0], x[1], x[2], rinv, moment, &acc[0][0], &acc[0][1], &acc[0][2], &phi[0]);
+	nb_m2p_folded_f64(order, x[0], x[1], x[2], rinv, fold, &acc[1][0], &acc[1][1], &acc[1][2], &phi[1]);
+	CHECK_NEAR(phi[1], phi[0], 1e-13 * phi[0]);
+	for (int d = 0; d < 3; d++)
+		CHECK_NEAR(acc[1][d], acc[0][d], 1e-13 * cell_mass * rinv * rinv);
+
+	double m[NB_HIGH_POWERS] = {0}, a[NB_HIGH_TERMS_4], all[NB_HIGH_TERMS_4] = {0}, few[NB_HIGH_TERMS_4] = {0};
+	double b[NB_FOLDED_TERMS], c[NB_FOLDED_SUMS];
+	int at = 0, full = 0;
+	for (int n = 0; n <= order; n++)
+		for (int r = 0; r <= n; r++)
+			for (int z = 0; z <= r; z++, full++)
+				if (n != 1)
+					m[full] = moment[at++] * (n % 2 ? -1 : 1) * binomial[n][r] * binomial[r][z];
+	for (int n = 2; n <= order; n++)
+		for (int z = 0; z < 2; z++)
+			for (int k = 0; k <= n - z; k++)
+				fold[n * n + z * (n + 1) + k - 3] *= (n % 2 ? -1 : 1) * binomial[n - z][k];
+	if (order == 3) {
+		nb_tensor_3_f64(x[0], x[1], x[2], rinv, a);
+		nb_m2l_3_f64(a, m, all);
+		nb_harmonic_tensor_3_f64(x[0], x[1], x[2], rinv, b, c);
+		nb_harmonic_m2l_3_f64(b, c, fold, few);
+	} else {
+		nb_tensor_4_f64(x[0], x[1], x[2], rinv, a);
+		nb_m2l_4_f64(a, m, all);
+		nb_harmonic_tensor_4_f64(x[0], x[1], x[2], rinv, b, c);
+		nb_harmonic_m2l_4_f64(b, c, fold, few);
+	}
+	const int N = order + NB_HIGH_EXTRA;
+	CHECK(all[0] > 0);
+	for (int k = 0; k < (N + 1) * (N + 1); k++)
+		CHECK_NEAR(few[k], all[k], 1e-14 * tgamma(N + 1) * cell_mass);
+	for (int k = (N + 1) * (N + 1); k < NB_HIGH_TERMS_4; k++)
+		CHECK(few[k] == 0);
+}
+
+static void test_high(void)
+{
+	const double x[2][3] = {{0.5, -0.8, 0.4}, {-0.2, 0.6, 0.8}};
+	for (int k = 0; k < 4; k++) {
+		random_state = 3000 + (uint64_t)k;
+		make_cell();
+		/* what is left out falls as the power order + 1 of the distance, relative to the whole */
+		for (int order = 3; order <= 4; order++) {
+			for (int folded = 0; folded < 2; folded++) {
+				const double eps = k % 2 && !folded ? 3 : 0;
+				const double near = m2p_high_error(order, folded, 20, eps);
+				CHECK_NEAR(log2(near / m2p_high_error(order, folded, 40, eps)), order + 1, 0.2);
+			}
+			test_folded(order, x[k % 2]);
+		}
+	}
+}
+
 /* ---- time derivatives ------------------------------------------------------------------------------ */
 
 /* The cell and a target, a time t after they were as they are. */
@@ -338,6 +448,7 @@ int main(void)
 {
 	test_multipoles();
 	test_coefficients();
+	test_high();
 	test_rates();
 	return unit_end();
 }
