@@ -266,7 +266,7 @@ static void check_accuracy(void)
 					label = text;
 					/* the table of nb-force's --accuracy */
 					below(e.p99, 2.5 * 1.4e-4 * pow(theta / 0.5, 3.3), "p99");
-					below(e.p99, n < 100000 ? INFINITY : (theta < 0.5 ? 0.6 : 0.9) * last[order],
+					below(e.p99, n < 100000 ? INFINITY : (theta < 0.5 ? 0.6 : 1.3) * last[order],
 						"p99, beside that of the larger angle,");
 					last[order] = e.p99;
 				}
