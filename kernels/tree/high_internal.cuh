@@ -1,17 +1,19 @@
 /* high_internal.cuh - cells with moments up to third or fourth order on the device: their moments, what they do to a
  * body, and the local expansion that they are gathered in; not for callers of tree.h.
  *
- * A monomial x^i y^j z^k, and a component of a symmetric tensor, has the place n (n + 1) (n + 2) / 6 + r (r + 1) / 2 +
- * k, n = i + j + k, r = j + k: by degree, then by falling powers of x, then of y (as in high_body.h).
+ * A monomial x^i y^j z^k, and a component of a symmetric tensor, has a place: by degree, then by falling powers of x,
+ * then of y (as in high_body.h).  With n = i + j + k, r = j + k it is n (n + 1) (n + 2) / 6 + r (r + 1) / 2 + k.
  *
  * All lengths are relative, so that no power of any leaves the range of f32.  A node of mass M and size s (a power of
  * two, 0 of a point) has
  *     R_ijk = sum m x^i y^j z^k / (i! j! k! M s^n)
- * about its centre of mass, n = 0 .. P; R_000 = 1, and there is no dipole.  It acts from a distance d, u^2 = d^2 +
- * eps^2, through e = d / u and the derivatives a_ijk of D = 1/u, times u^(n + 1), which depend on e only: potential at
- * x from a centre at distance d = M / u sum_T x^T / (T! u^|T|) sum_S (-1)^|S| R_S (s / u)^|S| a_(S + T). The local
- * expansion has the terms T up to |T| = L (nb_high_local), and those of the sum with |S| + |T| <= L (Dehnen 2002, J.
- * Comput. Phys. 179, 27).  The derivatives come from the recurrence of McMurchie and Davidson (multipole_body.h).
+ * about its centre of mass, n = 0 .. P; R_000 = 1, and there is no dipole.  It acts from a distance d,
+ * u^2 = d^2 + eps^2, through e = d / u and the derivatives a_ijk of D = 1/u, times u^(n + 1), which depend on e only.
+ * Its potential at x from a centre at distance d is
+ *     M / u sum_T x^T / (T! u^|T|) sum_S (-1)^|S| R_S (s / u)^|S| a_(S + T).
+ * The local expansion has the terms T up to |T| = L (nb_high_local), and those of the sum with |S| + |T| <= L (Dehnen
+ * 2002, J. Comput. Phys. 179, 27).  The derivatives come from the recurrence of McMurchie and Davidson
+ * (multipole_body.h).
  *
  * HARMONIC: there is no softening, so a_xx.. + a_yy.. + a_zz.. = 0.  Then what has z^2 or more is replaced by what has
  * not, in sources and in targets: 2 n + 1 terms of each degree are left; and the tensors that act on bodies are without
@@ -90,11 +92,6 @@ struct nb_monomial {
 	{
 		return nb_high_count(degree() - 1) + (j + k) * (j + k + 1) / 2 + k;
 	}
-	/* Among those that are kept: of a harmonic function z^0, z^1 only. */
-	__host__ __device__ constexpr int kept_place(bool harmonic) const
-	{
-		return !harmonic ? place() : degree() * degree() + (k == 0 ? j : degree() + 1 + j);
-	}
 };
 static __host__ __device__ constexpr nb_monomial nb_monomial_of(int place)
 {
@@ -107,6 +104,7 @@ static __host__ __device__ constexpr nb_monomial nb_monomial_of(int place)
 	place -= r * (r + 1) / 2;
 	return {n - r, r - place, place};
 }
+/* Of those that are kept: of a harmonic function z^0 and z^1 only. */
 static __host__ __device__ constexpr nb_monomial nb_monomial_kept(int place, bool harmonic)
 {
 	if (!harmonic)
