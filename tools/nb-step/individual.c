@@ -1,9 +1,8 @@
 /* Block time steps with whole frames: each body makes the step dt/2^level that suits it, and whenever one or more come
  * to the end of theirs, all are predicted for that moment and only these get a force.  With hermite, that corrects
- * them. With the leapfrog, bodies drift with the velocities in the middle of their steps, and the force is that of two
+ * them.  With the leapfrog, bodies drift with the velocities in the middle of their steps, and the force is that of two
  * half kicks, which end a step and begin the next.  Times of a step dt of all bodies are counted in the shortest step
- * that
- * --levels allows, so they are exact; at its end all bodies are there, and get the force at their places.
+ * that the levels allow, so they are exact; at its end all bodies are there, and get the force at their places.
  *
  * Sources: Makino & Aarseth 1992, PASJ 44, 141; McMillan 1986, in The Use of Supercomputers in Stellar Dynamics, 156,
  * for steps that are powers of two; Springel 2005, MNRAS 364, 1105, section 4, for kicks and drifts. */
