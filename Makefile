@@ -88,8 +88,10 @@ override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 
 NVCCFLAGS = -std=c++17 -O3 -g -lineinfo -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
-            -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1
+            -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1 $(NVCC_SMALL)
 ifeq ($(CUDA),1)
+# kernels with their lines take a fifth of the room, where all drivers can read them so
+NVCC_SMALL := $(if $(filter 13 14 15,$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p')),--compress-mode=size)
 CPPFLAGS += -DNB_CUDA=1
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthread
