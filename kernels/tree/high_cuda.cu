@@ -7,6 +7,7 @@
  * second-level cache, after fences on both sides of the counter. */
 #include <math.h>
 
+#include "kernels/tree/climb_internal.cuh"
 #include "kernels/tree/high_internal.cuh"
 
 enum {
@@ -17,7 +18,6 @@ enum {
 	POWERS = 5,
 	MOST = 35,    /* monomials */
 	DIRECT = 512, /* bodies: three levels of a tree, each of which takes the time of a sum over all bodies */
-	NO_PARENT = 0xffffffff
 };
 
 struct climb {
@@ -29,15 +29,6 @@ struct climb {
 	uint32_t *parent, *arrived;
 	double *rows;
 };
-
-static __global__ void __launch_bounds__(THREADS) parent_kernel(struct climb c)
-{
-	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (j >= c.nnode)
-		return;
-	for (uint32_t k = c.child[j]; k < c.child[j] + c.nchild[j]; k++)
-		c.parent[k] = (uint32_t)j;
-}
 
 /* A power of two: the longest side of the box is one to two times as long.  0 of a point. */
 static __device__ double size_of(const struct climb &c, size_t j)
@@ -170,7 +161,7 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 	}
 	for (;;) {
 		const uint32_t up = c.parent[j];
-		if (up == NO_PARENT || c.count[up] <= DIRECT)
+		if (up == NB_CLIMB_NO_PARENT || c.count[up] <= DIRECT)
 			break;
 		__threadfence();
 		__syncwarp();
@@ -189,12 +180,9 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 int nb_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, int order, nb_cuda_buffer<double> *rows)
 {
 	const size_t nnode = tree->nnode;
-	nb_cuda_buffer<uint32_t> parent, arrived;
-	NB_TRY(parent.alloc(nnode));
-	NB_TRY(arrived.alloc(nnode));
+	struct nb_tree_climb climb;
+	NB_TRY(climb.begin(tree));
 	NB_TRY(rows->alloc(nnode * (size_t)nb_high_row(order)));
-	NB_CUDA_TRY(cudaMemsetAsync(parent.ptr, 0xff, nnode * sizeof *parent.ptr)); /* NO_PARENT */
-	NB_CUDA_TRY(cudaMemsetAsync(arrived.ptr, 0, nnode * sizeof *arrived.ptr));
 	/* NaN, where a tree that is none leaves nodes out */
 	NB_CUDA_TRY(cudaMemsetAsync(rows->ptr, 0xff, rows->count * sizeof *rows->ptr));
 	struct climb c = {};
@@ -202,9 +190,7 @@ int nb_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, in
 	c.pos = g->pos, c.mass = g->mass;
 	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
 	c.box = tree->box, c.com = tree->com, c.node_mass = tree->mass;
-	c.parent = parent.ptr, c.arrived = arrived.ptr, c.rows = rows->ptr;
-	parent_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(c);
-	NB_CUDA_LAUNCHED();
+	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr, c.rows = rows->ptr;
 	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;

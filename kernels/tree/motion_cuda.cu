@@ -6,9 +6,10 @@
  * read from the second-level cache, after fences on both sides of the counter.  Sums are in f64. */
 #include <math.h>
 
+#include "kernels/tree/climb_internal.cuh"
 #include "kernels/tree/motion_internal.cuh"
 
-enum { THREADS = 128, WARP = 32, NO_PARENT = 0xffffffff };
+enum { THREADS = 128, WARP = 32 };
 
 struct climb {
 	size_t n, nnode;
@@ -19,15 +20,6 @@ struct climb {
 	double *velocity, *quad_rate;
 	unsigned long long *fastest;
 };
-
-static __global__ void __launch_bounds__(THREADS) parent_kernel(struct climb c)
-{
-	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (j >= c.nnode)
-		return;
-	for (uint32_t k = c.child[j]; k < c.child[j] + c.nchild[j]; k++)
-		c.parent[k] = (uint32_t)j;
-}
 
 /* Bodies or nodes that make up one: their sums, relative to the velocity v0. */
 struct sums {
@@ -151,7 +143,7 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 		return;
 	for (;;) {
 		const uint32_t up = c.parent[j];
-		if (up == NO_PARENT)
+		if (up == NB_CLIMB_NO_PARENT)
 			break;
 		__threadfence();
 		if (atomicAdd(&c.arrived[up], 1u) + 1 != c.nchild[up])
@@ -178,14 +170,11 @@ static __global__ void __launch_bounds__(THREADS) fastest_kernel(struct climb c)
 int nb_tree_motion_cuda(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_tree_motion *motion)
 {
 	const size_t nnode = tree->nnode;
-	nb_cuda_buffer<uint32_t> parent, arrived;
-	NB_TRY(parent.alloc(nnode));
-	NB_TRY(arrived.alloc(nnode));
+	struct nb_tree_climb climb;
+	NB_TRY(climb.begin(tree));
 	NB_TRY(motion->velocity.alloc(3 * nnode));
 	NB_TRY(motion->quad_rate.alloc(6 * nnode));
 	NB_TRY(motion->fastest.alloc(1));
-	NB_CUDA_TRY(cudaMemsetAsync(parent.ptr, 0xff, nnode * sizeof *parent.ptr)); /* NO_PARENT */
-	NB_CUDA_TRY(cudaMemsetAsync(arrived.ptr, 0, nnode * sizeof *arrived.ptr));
 	/* NaN, where a tree that is none leaves nodes out */
 	NB_CUDA_TRY(cudaMemsetAsync(motion->velocity.ptr, 0xff, 3 * nnode * sizeof(double)));
 	NB_CUDA_TRY(cudaMemsetAsync(motion->quad_rate.ptr, 0xff, 6 * nnode * sizeof(double)));
@@ -195,10 +184,8 @@ int nb_tree_motion_cuda(const struct nb_gravity *g, const struct nb_tree *tree, 
 	c.pos = g->pos, c.vel = g->vel, c.mass = g->mass;
 	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
 	c.com = tree->com, c.node_mass = tree->mass;
-	c.parent = parent.ptr, c.arrived = arrived.ptr;
+	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr;
 	c.velocity = motion->velocity.ptr, c.quad_rate = motion->quad_rate.ptr, c.fastest = motion->fastest.ptr;
-	parent_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(c);
-	NB_CUDA_LAUNCHED();
 	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	fastest_kernel<<<nb_cuda_blocks(g->n, THREADS), THREADS>>>(c);

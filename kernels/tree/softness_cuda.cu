@@ -2,9 +2,10 @@
  * thread goes up, where it is the last of siblings. */
 #include <math.h>
 
+#include "kernels/tree/climb_internal.cuh"
 #include "kernels/tree/softness_internal.cuh"
 
-enum { THREADS = 128, WARP = 32, NO_PARENT = 0xffffffff };
+enum { THREADS = 128, WARP = 32 };
 
 struct climb {
 	size_t n, nnode;
@@ -15,15 +16,6 @@ struct climb {
 	uint32_t *parent, *arrived;
 	double *eps;
 };
-
-static __global__ void __launch_bounds__(THREADS) parent_kernel(struct climb c)
-{
-	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (j >= c.nnode)
-		return;
-	for (uint32_t k = c.child[j]; k < c.child[j] + c.nchild[j]; k++)
-		c.parent[k] = (uint32_t)j;
-}
 
 /* Of some bodies or nodes that make up one. */
 struct range {
@@ -101,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 		return;
 	for (;;) {
 		const uint32_t up = c.parent[j];
-		if (up == NO_PARENT)
+		if (up == NB_CLIMB_NO_PARENT)
 			break;
 		__threadfence();
 		if (atomicAdd(&c.arrived[up], 1u) + 1 != c.nchild[up])
@@ -115,21 +107,16 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 int nb_tree_softness_cuda(const struct nb_gravity *g, const struct nb_tree *tree, nb_cuda_buffer<double> *eps)
 {
 	const size_t nnode = tree->nnode;
-	nb_cuda_buffer<uint32_t> parent, arrived;
-	NB_TRY(parent.alloc(nnode));
-	NB_TRY(arrived.alloc(nnode));
+	struct nb_tree_climb climb;
+	NB_TRY(climb.begin(tree));
 	NB_TRY(eps->alloc(3 * nnode));
-	NB_CUDA_TRY(cudaMemsetAsync(parent.ptr, 0xff, nnode * sizeof *parent.ptr)); /* NO_PARENT */
-	NB_CUDA_TRY(cudaMemsetAsync(arrived.ptr, 0, nnode * sizeof *arrived.ptr));
 	NB_CUDA_TRY(cudaMemsetAsync(eps->ptr, 0xff, 3 * nnode * sizeof(double))); /* NaN */
 	struct climb c = {};
 	c.n = g->n, c.nnode = nnode;
 	c.mass = g->mass, c.body_eps = g->body_eps, c.common_eps = g->eps;
 	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
 	c.node_mass = tree->mass;
-	c.parent = parent.ptr, c.arrived = arrived.ptr, c.eps = eps->ptr;
-	parent_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(c);
-	NB_CUDA_LAUNCHED();
+	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr, c.eps = eps->ptr;
 	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
