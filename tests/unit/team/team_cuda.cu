@@ -121,17 +121,7 @@ static void direct_sums(vector<struct outcome> &out)
 static struct bodies sorted(enum shape shape, size_t n, struct nb_cube *cube, vector<uint64_t> &key)
 {
 	struct bodies b = make(shape, n);
-	size_t bad;
-	vector<uint32_t> perm(n);
-	key.resize(n);
-	OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, cube, &bad));
-	OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, cube, key.data()));
-	OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
-	OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
-	vector<double> pos(3 * n), mass(n);
-	OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
-	OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
-	b.pos = pos, b.mass = mass;
+	sort_bodies(b, *cube, key);
 	return b;
 }
 

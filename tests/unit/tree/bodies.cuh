@@ -89,4 +89,22 @@ static struct bodies make(enum shape shape, size_t n)
 	return b;
 }
 
+/* Puts the bodies into the order of their keys, on the host; their cube, and the keys in that order. */
+static inline void sort_bodies(struct bodies &b, struct nb_cube &cube, vector<uint64_t> &key)
+{
+	const size_t n = b.n;
+	size_t bad;
+	vector<uint32_t> perm(n);
+	vector<double> pos(3 * n), mass(n);
+	key.resize(n);
+	OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, &cube, &bad));
+	OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, &cube, key.data()));
+	OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
+	OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
+	OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
+	OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
+	b.pos = pos;
+	b.mass = mass;
+}
+
 #endif

@@ -22,22 +22,12 @@ struct flock {
 	    : b(make(shape, n)), eps(n)
 	{
 		struct nb_cube cube;
-		size_t bad;
-		vector<uint64_t> key(n);
-		vector<uint32_t> perm(n);
-		vector<double> pos(3 * n), mass(n);
+		vector<uint64_t> key;
 		for (double &x : b.pos)
 			x *= length;
 		for (size_t i = 0; i < n; i++)
 			b.mass[i] *= i % 11 == 3 ? 0 : mass_unit;
-		OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, &cube, &bad));
-		OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, &cube, key.data()));
-		OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
-		OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
-		OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
-		OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
-		b.pos = pos;
-		b.mass = mass;
+		sort_bodies(b, cube, key);
 		for (double &e : eps)
 			e = length * (uniform() < 0.75 ? 0.02 : 0.005);
 		device<uint64_t> d_key(key);

@@ -25,18 +25,8 @@ struct flock {
 		for (double &m : b.mass)
 			m *= unit[1];
 		struct nb_cube cube;
-		size_t bad;
-		vector<uint64_t> key(n);
-		vector<uint32_t> perm(n);
-		vector<double> pos(3 * n), mass(n);
-		OK(nb_morton_cube_cpu(n, b.pos.data(), b.dim, &cube, &bad));
-		OK(nb_morton_keys_cpu(n, b.pos.data(), b.dim, &cube, key.data()));
-		OK(nb_sort_keys_cpu(n, key.data(), perm.data()));
-		OK(nb_sort_deep_cpu(n, key.data(), b.pos.data(), b.dim, perm.data()));
-		OK(nb_permute_cpu(n, perm.data(), 24, b.pos.data(), pos.data()));
-		OK(nb_permute_cpu(n, perm.data(), 8, b.mass.data(), mass.data()));
-		b.pos = pos;
-		b.mass = mass;
+		vector<uint64_t> key;
+		sort_bodies(b, cube, key);
 		const double middle = n ? b.pos[3 * (n / 2)] : 0;
 		for (size_t i = 0; i < 3 * n; i++) {
 			vel[i] = 2 * uniform() - 1;
