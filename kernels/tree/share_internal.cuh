@@ -12,7 +12,10 @@
 struct nb_lane {
 	cudaStream_t stream = 0;
 	struct nb_team_hand *hand = nullptr;
-	nb_cuda_buffer<uint32_t> stack;
+	nb_cuda_buffer<uint32_t> stack, region_listed, region_list;
+	nb_cuda_buffer<struct region_place> region_place;
+	nb_cuda_buffer<char> region_terms;
+	size_t regions = 0; /* in a range, at most */
 };
 
 /* Gives a walk room for `count` nodes on stacks. */
@@ -24,6 +27,24 @@ static int nb_lane_stack(struct walk &w, size_t count)
 			NB_TRY(w.lane->hand->settle());
 	}
 	w.stack = w.lane->stack.ptr;
+	return NB_OK;
+}
+
+/* Memory for what walks of regions leave, with expansions of so many bytes. */
+static int nb_lane_regions(struct walk &w, size_t bytes)
+{
+	struct nb_lane &lane = *w.lane;
+	if (!lane.region_place.ptr) {
+		NB_TRY(lane.region_listed.alloc(lane.regions));
+		NB_TRY(lane.region_place.alloc(lane.regions));
+		NB_TRY(lane.region_terms.alloc(lane.regions * bytes));
+		NB_TRY(lane.region_list.alloc(lane.regions * w.region.room));
+		if (lane.hand)
+			NB_TRY(lane.hand->settle());
+	}
+	w.region.listed = lane.region_listed.ptr, w.region.place = lane.region_place.ptr;
+	w.region.terms = lane.region_terms.ptr, w.region.list = lane.region_list.ptr;
+	NB_CUDA_TRY(cudaMemsetAsync(w.region.listed, 0xff, lane.regions * sizeof *w.region.listed, lane.stream));
 	return NB_OK;
 }
 
@@ -52,6 +73,9 @@ static int nb_walk_replicate(
 	NB_TRY(copies.add(&w->pos, 3 * n));
 	NB_TRY(copies.add(&w->mass, n));
 	NB_TRY(copies.add(&w->start, groups + (size_t)1));
+	NB_TRY(copies.add(&w->region.mark, (n + 31) / 32));
+	NB_TRY(copies.add(&w->region.at, (n + 31) / 32 + 1));
+	NB_TRY(copies.add(&w->region.node, n / (w->group + 1) + 1));
 	NB_TRY(copies.add(&w->place, 2 * nnode));
 	NB_TRY(copies.add(&w->moment, 2 * nnode));
 	NB_TRY(copies.add(&w->extent, nnode));
@@ -114,6 +138,7 @@ static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enu
 		const size_t first = division.bound[k], bodies = division.bound[k + 1] - first;
 		struct nb_lane &here = lane[hand.parts % NB_TEAM_UNDER_WAY];
 		here.stream = hand.stream(), here.hand = &hand;
+		here.regions = (size_t)size * home.group / (home.group + 1) + 2;
 		w.lane = &here;
 		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
@@ -170,6 +195,7 @@ static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool coun
 	if (nb_team_size() > 1 && w.n >= NB_SHARE_BODIES)
 		return nb_walk_share(w, precision, count, launch);
 	w.lane = &lane;
+	lane.regions = w.n / (w.group + 1) + 1;
 	return launch(w);
 }
 

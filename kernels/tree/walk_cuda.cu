@@ -145,6 +145,20 @@ struct plan {
  *   motion[0]  with jerks: velocity relative to the root's, x y z; the time derivatives of half the second moments xx
  *   motion[1]  xy xz yy yz
  */
+struct region_tables {
+	uint32_t bodies; /* of a region, at most; 0: there are none */
+	/* bit b % 32 of mark[b / 32]: a region begins at body b; at: how many begin before body 32 k, plus at[0];
+	 * node[r]: of region r */
+	const uint32_t *mark, *at, *node;
+
+	/* of regions in the range that is walked: nodes on their lists, or REGION_PENDING or REGION_NONE; where they
+	 * are; local expansions; lists of `room` nodes each */
+	uint32_t *listed;
+	struct region_place *place;
+	char *terms;
+	uint32_t *list, room;
+};
+
 struct walk {
 	size_t n, nnode;
 	const double *pos, *mass, *vel;
@@ -183,6 +197,8 @@ struct walk {
 	uint32_t *extent;
 	uint32_t *stack;
 	const uint32_t *start, *ngroup;
+
+	struct region_tables region;
 
 	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
 	uint32_t begin, end;
@@ -313,7 +329,8 @@ static __device__ void mark_body(uint32_t *mark, uint32_t i)
 	atomicOr(&mark[i / 32], 1u << i % 32);
 }
 
-static __global__ void __launch_bounds__(THREADS) mark_kernel(struct walk w, uint32_t *mark)
+static __global__ void __launch_bounds__(THREADS)
+	mark_kernel(struct walk w, uint32_t *mark, uint32_t *region_mark, uint32_t *region_at_word)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= w.nnode)
@@ -332,6 +349,10 @@ static __global__ void __launch_bounds__(THREADS) mark_kernel(struct walk w, uin
 		const uint32_t count = w.count[k];
 		if (count > w.group) {
 			room = 0;
+			if (w.count[j] > w.region.bodies && count <= w.region.bodies) {
+				mark_body(region_mark, w.first[k]);
+				region_at_word[w.first[k] / 32] = k; /* of more than 32 bodies: no other in this word */
+			}
 			continue;
 		}
 		if (count > room) {
@@ -342,25 +363,87 @@ static __global__ void __launch_bounds__(THREADS) mark_kernel(struct walk w, uin
 	}
 }
 
-static __global__ void __launch_bounds__(THREADS) mark_count_kernel(size_t words, const uint32_t *mark, uint32_t *at)
-{
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i <= words)
-		at[i] = i < words ? (uint32_t)__popc(mark[i]) : 0;
-}
-
+/* Of groups, then of regions. */
 static __global__ void __launch_bounds__(THREADS)
-	start_kernel(size_t words, const uint32_t *mark, const uint32_t *at, size_t n, uint32_t *start)
+	mark_count_kernel(size_t words, const uint32_t *mark, const uint32_t *region_mark, uint32_t *at)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i > words)
 		return;
+	at[i] = i < words ? (uint32_t)__popc(mark[i]) : 0;
+	at[words + 1 + i] = i < words ? (uint32_t)__popc(region_mark[i]) : 0;
+}
+
+static __global__ void __launch_bounds__(THREADS) start_kernel(size_t words, const uint32_t *mark, const uint32_t *at,
+	size_t n, uint32_t *start, const uint32_t *region_mark, const uint32_t *region_at_word, uint32_t *region_node)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i > words)
+		return;
+	if (i < words && region_mark[i])
+		region_node[at[words + 1 + i] - at[words + 1]] = region_at_word[i];
 	uint32_t to = at[i];
 	if (i == words)
 		start[to] = (uint32_t)n;
 	else
 		for (uint32_t bits = mark[i]; bits; bits &= bits - 1)
 			start[to++] = (uint32_t)(32 * i) + (uint32_t)__ffs((int)bits) - 1;
+}
+
+/* ---- regions: what their walks leave to groups (region_internal.cuh) -------------------------------------- */
+
+enum {
+	REGION = 1024, /* bodies of a region, at most */
+	REGION_PENDING = 0xffffffffu,
+	REGION_NONE = 0xfffffffeu, /* its list would be too long: groups begin at the root */
+};
+
+struct region_place {
+	double centre[3], scale; /* of the local expansion, as a group's */
+};
+
+/* Numbers in a local expansion. */
+template <int ORDER, bool HARMONIC> static __host__ __device__ constexpr int region_terms()
+{
+#ifdef NB_WALK_HIGH
+	return nb_high_far<ORDER, HARMONIC>::ALL;
+#else
+	return 35;
+#endif
+}
+
+/* How many regions begin at body b or before it. */
+static __device__ __forceinline__ uint32_t region_rank(const struct walk &w, uint32_t b)
+{
+	return __ldg(&w.region.at[b / 32]) - __ldg(&w.region.at[0]) +
+	       (uint32_t)__popc(__ldg(&w.region.mark[b / 32]) & (0xffffffffu >> (31 - b % 32)));
+}
+
+/* The first region that groups w.begin .. end - 1 can be in, and how many there are. */
+static __device__ __forceinline__ void region_range(
+	const struct walk &w, uint32_t end, uint32_t *first, uint32_t *count)
+{
+	*first = *count = 0;
+	if (w.region.bodies == 0)
+		return;
+	const uint32_t rank = region_rank(w, w.start[w.begin]);
+	*first = rank ? rank - 1 : 0;
+	*count = region_rank(w, w.start[end] - 1) - *first;
+}
+
+static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *at)
+{
+	uint32_t v;
+	asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+	return v;
+}
+static __device__ __forceinline__ void store_release(uint32_t *at, uint32_t v)
+{
+	asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(at), "r"(v) : "memory");
+}
+static __device__ __forceinline__ void nap()
+{
+	__nanosleep(100);
 }
 
 /* ---- interactions, in units of the group ---------------------------------------------------------------- */
@@ -401,15 +484,21 @@ static __device__ __forceinline__ void turn(double rinv2, double x, double y, do
 	nb_pair_jerk_f64(rinv2, x, y, z, &v[0], &v[1], &v[2]);
 }
 
+/* nb_m2p; q: three times the second moments, trace: 3/2 of theirs, which saves two operations. */
+template <class real>
 static __device__ __forceinline__ void cell_acts(
-	float x, float y, float z, float rinv, float m, const float *moment, float (&a)[3], float &phi)
+	real x, real y, real z, real rinv, real m, const real *q, real trace, real (&a)[3], real &phi)
 {
-	nb_m2p_f32(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
-}
-static __device__ __forceinline__ void cell_acts(
-	double x, double y, double z, double rinv, double m, const double *moment, double (&a)[3], double &phi)
-{
-	nb_m2p_f64(1, x, y, z, rinv, m, moment, &a[0], &a[1], &a[2], &phi);
+	const real r2 = rinv * rinv, r3 = rinv * r2, r5 = r3 * r2;
+	const real vx = q[0] * x + q[1] * y + q[2] * z;
+	const real vy = q[1] * x + q[3] * y + q[4] * z;
+	const real vz = q[2] * x + q[4] * y + q[5] * z;
+	const real h = r2 * (x * vx + y * vy + z * vz);
+	const real w = r3 * (m + r2 * ((real)2.5 * h - trace));
+	a[0] += w * x - r5 * vx;
+	a[1] += w * y - r5 * vy;
+	a[2] += w * z - r5 * vz;
+	phi += m * rinv + r3 * ((real)0.5 * h - trace * (real)(1.0 / 3));
 }
 
 static __device__ __forceinline__ void moving_cell_acts(float x, float y, float z, const float (&u)[3], float rinv,
@@ -493,8 +582,9 @@ struct alignas(16) source : moving<typename arith<P>::real, JERK>, softened<type
 	place<P> at;
 	typename arith<P>::real mass;
 };
+/* moment: three times the second moments; trace: 3/2 of theirs; eps2: NB_LAW_PLUMMER, the cell's own */
 template <class real, bool JERK> struct alignas(16) pole : changing<real, JERK> {
-	real x, y, z, mass, moment[6], eps2, unused; /* eps2: NB_LAW_PLUMMER, the cell's own */
+	real x, y, z, mass, moment[6], trace, eps2;
 };
 
 /* A sum of many sums: what rounding takes from one is given to the next (Kahan 1965, Comm. ACM 8, 40). */
@@ -622,7 +712,7 @@ struct target : turning<typename arith<P>::real, JERK>, softened<typename arith<
 			const real u[3] = {c.vel[0] - this->vel[0], c.vel[1] - this->vel[1], c.vel[2] - this->vel[2]};
 			moving_cell_acts(x, y, z, u, rinv, c.mass, c.moment, c.rate, acc, phi, this->jerk);
 		} else {
-			cell_acts(x, y, z, rinv, c.mass, c.moment, acc, phi);
+			cell_acts(x, y, z, rinv, c.mass, c.moment, c.trace, acc, phi);
 		}
 		if constexpr (POT)
 			pot[0] += phi;
@@ -912,6 +1002,7 @@ struct desk : desk_motion<JERK>, desk_soft<LAW != 0>, cells<typename arith<P>::r
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
 	uint32_t body_index[POT ? 32 : 1];    /* from the group's first */
+	uint32_t region_begin, regions;	      /* the first region of the range; how many there are */
 	float beyond;			      /* distance from where on cells do not count */
 	uint32_t top[TOP];		      /* of the stack */
 };
@@ -919,13 +1010,24 @@ struct desk : desk_motion<JERK>, desk_soft<LAW != 0>, cells<typename arith<P>::r
 /* One warp at one group, in registers. */
 template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> struct walker {
 	typedef typename arith<P>::real real;
+	typedef struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> desk_type;
+	enum {
+		PRECISION = P,
+		REGIONS = !JERK && (ORDER > 2 || P != NB_F64),
+		TERMS = region_terms<ORDER, HARMONIC>() /* of a region's local expansion */
+	};
 	const struct walk &w;
-	struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> &mine;
+	desk_type &mine;
 	uint32_t *stack;
 	const unsigned lane;
 
-	uint32_t first, num; /* the group's bodies */
-	struct target<P, POT, JERK, LAW, ORDER, HARMONIC> target[SLOTS];
+	uint32_t first, num;  /* the group's bodies */
+	const uint32_t *list; /* of its region, nodes to begin with beside those on the stack */
+	uint32_t unseen;      /* of them */
+	bool in_region; /* else the walk begins at the root */
+	uint32_t region; /* in the range */
+	typedef struct target<P, POT, JERK, LAW, ORDER, HARMONIC> target_type;
+	target_type target[SLOTS];
 #ifndef NB_WALK_HIGH
 	struct expansion local;
 #endif
@@ -969,6 +1071,14 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		__syncwarp();
 		if (lane < next.n)
 			next.node = depth + lane < TOP ? mine.top[depth + lane] : stack[depth + lane];
+		if (depth == 0 && unseen) { /* then no more than 32 were there */
+			const uint32_t more = unseen < 32 - next.n ? unseen : 32 - next.n;
+			if (lane >= next.n && lane < next.n + more)
+				next.node = __ldcg(list + (lane - next.n));
+			next.n += more;
+			list += more;
+			unseen -= more;
+		}
 		next.a = __ldg(&w.place[2 * (size_t)next.node]);
 		next.b = __ldg(&w.place[2 * (size_t)next.node + 1]);
 		next.extent = __ldg(&w.extent[next.node]);
@@ -978,14 +1088,14 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	/* Every lane's children, in the order of the lanes. */
 	__device__ __forceinline__ void push(uint32_t child, uint32_t children, unsigned &depth)
 	{
-		uint32_t sum = children;
+		const uint32_t before = (1u << lane) - 1;
+		uint32_t to = depth, all = 0;
 #pragma unroll
-		for (int offset = 1; offset < 32; offset *= 2) {
-			const uint32_t below = __shfl_up_sync(0xffffffff, sum, offset);
-			sum += lane >= (unsigned)offset ? below : 0;
+		for (int bit = 0; bit < 4; bit++) { /* and all have read what they popped */
+			const uint32_t have = __ballot_sync(0xffffffff, children >> bit & 1);
+			to += (uint32_t)__popc(have & before) << bit;
+			all += (uint32_t)__popc(have) << bit;
 		}
-		const uint32_t to = depth + (sum - children);
-		const uint32_t all = __shfl_sync(0xffffffff, sum, 31); /* and all have read what they popped */
 		__syncwarp();
 		if (depth + all > STACK) {
 			broken = true;
@@ -1090,11 +1200,6 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			high = fmaxf(high, eps[t]);
 			sum += t * 32 + lane < num ? eps[t] * eps[t] : 0;
 		}
-		low = warp_min(low);
-		high = warp_max(high);
-#pragma unroll
-		for (int offset = 16; offset > 0; offset /= 2)
-			sum += __shfl_xor_sync(0xffffffff, sum, offset);
 		int nkind = 0;
 		for (float last = -1; LAW == NB_LAW_PLUMMER && nkind <= KINDS; nkind++) {
 			float next = INFINITY;
@@ -1107,11 +1212,45 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			if (lane == 0 && nkind < KINDS)
 				mine.kind[nkind] = last;
 		}
+		set_soft_range(low, high, sum, nkind);
+	}
+
+	/* From what each lane has seen of them: least, largest, sum of squares. */
+	__device__ __forceinline__ void set_soft_range(float low, float high, float sum, int nkind)
+	{
+		low = warp_min(low);
+		high = warp_max(high);
+#pragma unroll
+		for (int offset = 16; offset > 0; offset /= 2)
+			sum += __shfl_xor_sync(0xffffffff, sum, offset);
 		if (lane == 0) {
 			mine.eps_low = low, mine.eps_high = high, mine.nkind = nkind;
 			mine.eps_mean = fmaxf(low, fminf(high, sqrtf(sum / num)));
 		}
 		__syncwarp();
+	}
+
+	/* Of all bodies of a region; which softenings there are is not looked at. */
+	__device__ __forceinline__ void begin_soft_all()
+	{
+		if constexpr (LAW != NB_LAW_COMMON) {
+			float low = INFINITY, high = 0, sum = 0;
+			for (uint32_t t = lane; t < num; t += 32) {
+				const float eps =
+					(float)((w.body_eps ? w.body_eps[first + t] : w.eps) * w.plan->length);
+				low = fminf(low, eps);
+				high = fmaxf(high, eps);
+				sum += eps * eps;
+			}
+			set_soft_range(low, high, sum, KINDS + 1);
+		}
+	}
+
+	__device__ __forceinline__ void judge_expand(uint32_t node, uint32_t extent, float d2, bool &expand) const
+	{
+		bool far = false;
+		if constexpr (LAW != NB_LAW_COMMON)
+			judge_soft(node, extent, 0, d2, far, expand);
 	}
 
 	/* After the group's units are known. */
@@ -1231,46 +1370,41 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			v[k] = (real)((from[k] - mine.velocity[k]) * mine.speed);
 	}
 
-	__device__ __forceinline__ void begin(uint32_t group)
+	/* Box of the bodies, of which each lane has some: from what they span, relative to *origin. */
+	__device__ __forceinline__ void set_box(
+		const double *origin, float (&lo)[3], float (&hi)[3], double (&centre)[3], float (&half)[3])
 	{
-		broken = false;
-		first = w.start[group];
-		num = w.start[group + 1] - first;
-		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)first;
-		double x[SLOTS][3], centre[3];
-		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-		float high[3], low[3], half[3];
-#pragma unroll
-		for (int t = 0; t < SLOTS; t++) {
-			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
-#pragma unroll
-			for (int k = 0; k < 3; k++) {
-				x[t][k] = w.pos[3 * i + k];
-				const float rel = (float)((x[t][k] - origin[k]) * length);
-				lo[k] = fminf(lo[k], rel);
-				hi[k] = fmaxf(hi[k], rel);
-			}
-		}
 #pragma unroll
 		for (int k = 0; k < 3; k++) {
 			lo[k] = warp_min(lo[k]);
 			hi[k] = warp_max(hi[k]);
 			centre[k] = origin[k] + (double)(0.5f * (lo[k] + hi[k])) * w.plan->unlength;
 			half[k] = 0.5f * (hi[k] - lo[k]) * (1 + 0x1p-20f);
+		}
+	}
+
+	static __device__ __forceinline__ float distance2(const double *x, const double (&centre)[3], double length)
+	{
+		float d2 = 0;
+#pragma unroll
+		for (int k = 0; k < 3; k++) {
+			const float d = (float)((x[k] - centre[k]) * length);
+			d2 += d * d;
+		}
+		return d2;
+	}
+
+	/* Where the bodies are, and from how strong the field is there, what is far, and the unit of length; r2: the
+	 * largest squared distance from the centre. */
+	__device__ __forceinline__ void set_place(const double (&centre)[3], const float (&half)[3], float r2)
+	{
+		const double length = w.plan->length;
+		float high[3], low[3];
+#pragma unroll
+		for (int k = 0; k < 3; k++) {
 			const double c = (centre[k] - w.plan->origin[k]) * length;
 			high[k] = (float)c;
 			low[k] = (float)(c - high[k]);
-		}
-		float r2 = 0;
-#pragma unroll
-		for (int t = 0; t < SLOTS; t++) {
-			float d2 = 0;
-#pragma unroll
-			for (int k = 0; k < 3; k++) {
-				const float d = (float)((x[t][k] - centre[k]) * length);
-				d2 += d * d;
-			}
-			r2 = fmaxf(r2, d2);
 		}
 		const float radius = sqrtf(warp_max(r2)) * (1 + 0x1p-20f);
 		__syncwarp();
@@ -1283,8 +1417,12 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			mine.half = make_float4(half[0], half[1], half[2], 0);
 		}
 		__syncwarp();
-		if constexpr (LAW != NB_LAW_COMMON)
-			begin_soft();
+	}
+
+	__device__ __forceinline__ void set_units()
+	{
+		const double length = w.plan->length;
+		const float radius = mine.low.w;
 		const float strength = w.alpha > 0 ? least_acceleration() : field();
 		const float error = (w.alpha > 0 ? w.alpha : w.error) * strength;
 		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole
@@ -1310,6 +1448,50 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 							    powf(error, -1.0f / (power + 2));
 		}
 		__syncwarp();
+	}
+
+	__device__ __forceinline__ void clear_local()
+	{
+#ifdef NB_WALK_HIGH
+#pragma unroll 4
+		for (int k = 0; k < far_field::TERMS; k++)
+			mine.sums[32 * k + lane] = 0;
+#else
+		local.clear();
+#endif
+		expanded = false;
+		nfar = 0;
+	}
+
+	__device__ __forceinline__ void begin(uint32_t group)
+	{
+		broken = false;
+		unseen = 0;
+		first = w.start[group];
+		num = w.start[group + 1] - first;
+		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)first;
+		double x[SLOTS][3], centre[3];
+		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, half[3];
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++) {
+			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+#pragma unroll
+			for (int k = 0; k < 3; k++) {
+				x[t][k] = w.pos[3 * i + k];
+				const float rel = (float)((x[t][k] - origin[k]) * length);
+				lo[k] = fminf(lo[k], rel);
+				hi[k] = fmaxf(hi[k], rel);
+			}
+		}
+		set_box(origin, lo, hi, centre, half);
+		float r2 = 0;
+#pragma unroll
+		for (int t = 0; t < SLOTS; t++)
+			r2 = fmaxf(r2, distance2(x[t], centre, length));
+		set_place(centre, half, r2);
+		if constexpr (LAW != NB_LAW_COMMON)
+			begin_soft();
+		set_units();
 #pragma unroll
 		for (int t = 0; t < SLOTS; t++) {
 			set(target[t].at, x[t]);
@@ -1321,25 +1503,44 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		}
 		if constexpr (LAW != NB_LAW_COMMON)
 			set_soft();
-#ifdef NB_WALK_HIGH
-#pragma unroll 4
-		for (int k = 0; k < far_field::TERMS; k++)
-			mine.sums[32 * k + lane] = 0;
-#else
-		local.clear();
-#endif
+		clear_local();
 		if constexpr (JERK)
 			begin_motion();
-		expanded = false;
-		nbody = ncell = nfar = 0;
+		nbody = ncell = 0;
+		find_region();
 	}
 
-	/* The bodies at the head of the queue act on the targets. */
+	/* What the walk of its region has left to this group; waits for it. */
+	__device__ __forceinline__ void find_region()
+	{
+		in_region = false;
+		if (!REGIONS || mine.regions == 0)
+			return;
+		const uint32_t rank = region_rank(w, first);
+		if (rank == 0)
+			return;
+		const uint32_t node = __ldg(&w.region.node[rank - 1]);
+		if (first >= w.first[node] + w.count[node])
+			return;
+		region = rank - 1 - mine.region_begin;
+		uint32_t listed = 0;
+		if (lane == 0)
+			while ((listed = load_acquire(&w.region.listed[region])) == REGION_PENDING)
+				nap();
+		listed = __shfl_sync(0xffffffff, listed, 0);
+		if (listed == REGION_NONE)
+			return;
+		in_region = true;
+		unseen = listed;
+		list = w.region.list + (size_t)region * w.region.room;
+	}
+
+	/* The last n bodies of the queue act on the targets. */
 	__device__ __forceinline__ void take_bodies(unsigned n)
 	{
 		__syncwarp();
 		if (lane < n) {
-			size_t i = mine.body_queue[lane];
+			size_t i = mine.body_queue[nbody - n + lane];
 			const double *mass = &w.mass[i], *vel = nullptr;
 			if constexpr (JERK)
 				vel = w.vel + 3 * i;
@@ -1371,6 +1572,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			staged_bodies<2>();
 		else
 			staged_bodies<1>();
+		nbody -= n;
 		if constexpr (COUNT)
 			p2p += (unsigned long long)n * num;
 	}
@@ -1455,9 +1657,9 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			return s * mine.high.w;
 	}
 
-	__device__ __forceinline__ void stage_cell()
+	__device__ __forceinline__ void stage_cell(unsigned slot)
 	{
-		const size_t j = __float_as_uint(mine.cell_queue[lane].w);
+		const size_t j = __float_as_uint(mine.cell_queue[slot].w);
 		typename cells<real, JERK, LAW, ORDER, HARMONIC>::pole_type c;
 		place<P> com;
 		set(com, w.com + 3 * j);
@@ -1478,7 +1680,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	{
 		__syncwarp();
 		if (lane < n) {
-			const size_t j = __float_as_uint(mine.far_queue[lane].w);
+			const size_t j = __float_as_uint(mine.far_queue[nfar - n + lane].w);
 			real d[3], eps2 = mine.eps2;
 #pragma unroll
 			for (int k = 0; k < 3; k++)
@@ -1492,6 +1694,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			far_field::template add<POT>(mass_at(j), r, size_of(r[nb_high_far_moments(ORDER, HARMONIC)]), d,
 				inverse_root(squared(d[0], d[1], d[2], eps2)), mine.sums + lane);
 		}
+		__syncwarp(); /* whoever writes next may write where others have just read */
+		nfar -= n;
 		expanded = true;
 		if constexpr (COUNT)
 			m2l += n;
@@ -1524,41 +1728,32 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			__syncwarp();
 		}
 	}
-
-	/* What the local expansion does to a target. */
-	__device__ __forceinline__ void value(const struct place<P> &at, real (&a)[3], real &u) const
-	{
-		real x[3] = {at.x, at.y, at.z};
-		if constexpr (P == NB_F64) {
-#pragma unroll
-			for (int k = 0; k < 3; k++)
-				x[k] -= mine.centre[k] * mine.scale;
-		}
-		far_field::template value<POT>(mine.sums, x, a, u);
-	}
 #else
-	__device__ __forceinline__ void stage_cell()
+	__device__ __forceinline__ void stage_cell(unsigned slot)
 	{
-		const float4 at = mine.cell_queue[lane];
+		const float4 at = mine.cell_queue[slot];
 		const size_t j = __float_as_uint(at.w);
 		pole<real, JERK> c;
+		constexpr int times = JERK ? 1 : 3;
 		if constexpr (P == NB_F64) {
 			place<P> com;
 			set(com, w.com + 3 * j);
 			c.x = com.x, c.y = com.y, c.z = com.z;
 			c.mass = w.node_mass[j] * w.plan->mass;
+			const double f = times * w.plan->mass * mine.scale * mine.scale;
 #pragma unroll
 			for (int k = 0; k < 6; k++)
-				c.moment[k] = w.quad ? w.quad[6 * j + k] * w.plan->mass * mine.scale * mine.scale : 0;
+				c.moment[k] = w.quad ? w.quad[6 * j + k] * f : 0;
 		} else {
 			const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
-			const float unit = mine.high.w, f = 2 * unit * unit;
+			const float unit = mine.high.w, f = 2 * times * unit * unit;
 			c.x = unit * at.x, c.y = unit * at.y, c.z = unit * at.z;
 			c.mass = m.x;
 			c.moment[0] = f * m.y, c.moment[1] = f * m.z, c.moment[2] = f * m.w;
 			c.moment[3] = f * s.x, c.moment[4] = f * s.y, c.moment[5] = f * s.z;
 		}
-		c.eps2 = c.unused = 0;
+		c.trace = (real)0.5 * (c.moment[0] + c.moment[3] + c.moment[5]);
+		c.eps2 = 0;
 		if constexpr (LAW == NB_LAW_PLUMMER) {
 			const double eps = w.node_eps[3 * j + 1] * mine.scale;
 			c.eps2 = (real)(eps * eps);
@@ -1573,12 +1768,13 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	{
 		__syncwarp();
 		if (lane < n)
-			stage_cell();
+			stage_cell(ncell - n + lane);
 		__syncwarp();
 		if (num > 32)
 			staged_cells<2>(n);
 		else
 			staged_cells<1>(n);
+		ncell -= n;
 		if constexpr (COUNT)
 			m2p += (unsigned long long)n * num;
 	}
@@ -1602,7 +1798,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		if constexpr (P != NB_F64) {
 			__syncwarp();
 			if (lane < n) {
-				const float4 at = mine.far_queue[lane];
+				const float4 at = mine.far_queue[nfar - n + lane];
 				const size_t j = __float_as_uint(at.w);
 				const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
 				const float unit = mine.high.w, f = unit * unit;
@@ -1623,6 +1819,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 					local_rate.add(terms, half_rates, x, y, z, v, eps2);
 				}
 			}
+			__syncwarp(); /* whoever writes next may write where others have just read */
+			nfar -= n;
 			expanded = true;
 			if constexpr (COUNT)
 				m2l += n;
@@ -1630,21 +1828,11 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	}
 #endif
 
-	/* Drops the first `done` of a queue of n < 64. */
-	template <class T> __device__ __forceinline__ void advance(T *queue, unsigned &n, unsigned done)
-	{
-		n -= done;
-		__syncwarp();
-		if (lane < n)
-			queue[lane] = queue[lane + 32];
-		__syncwarp(); /* whoever writes next may write where others have just read */
-	}
-
 	/* The walk; a last turn without nodes empties the queues. */
 	__device__ __forceinline__ void run()
 	{
 		const unsigned before = (1u << lane) - 1;
-		unsigned depth = 1; /* of the stack */
+		unsigned depth = in_region ? 0 : 1; /* of the stack */
 		if (lane == 0)
 			mine.top[0] = 0;
 		bool last = false;
@@ -1688,7 +1876,6 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			if (nfar >= 32 || (last && nfar)) {
 				const unsigned some = nfar < 32 ? nfar : 32;
 				take_far(some);
-				advance(mine.far_queue, nfar, some);
 			}
 
 			/* cells for each target */
@@ -1699,82 +1886,131 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 			if (ncell >= 32 || (last && ncell)) {
 				const unsigned some = ncell < 32 ? ncell : 32;
 				take_cells(some);
-				advance(mine.cell_queue, ncell, some);
 			}
 
 			/* bodies of one leaf after the other, at most 32 at a time */
 			const uint32_t body = point ? LEAF | node : link & ~(uint32_t)LEAF;
-			unsigned leaves = __ballot_sync(0xffffffff, near);
-			uint32_t begin = 0, left = 0;
-			while (left || leaves || (last && nbody)) {
-				if (left == 0 && leaves) {
-					const int from = __ffs((int)leaves) - 1;
-					begin = __shfl_sync(0xffffffff, body, from);
-					left = __shfl_sync(0xffffffff, bodies, from);
-					leaves &= leaves - 1;
-				}
-				const uint32_t some = left < 32 ? left : 32;
-				if (lane < some)
-					mine.body_queue[nbody + lane] = begin + lane;
-				begin += some;
-				left -= some;
-				nbody += some;
-				if (nbody >= 32 || (last && nbody)) {
-					const unsigned full = nbody < 32 ? nbody : 32;
-					take_bodies(full);
-					advance(mine.body_queue, nbody, full);
-				}
+			for (unsigned leaves = __ballot_sync(0xffffffff, near); leaves || (last && nbody);
+				leaves &= leaves - 1) {
+				const int from = __ffs((int)leaves) - 1; /* any other lane has no bodies */
+				uint32_t begin = __shfl_sync(0xffffffff, body, from) + lane;
+				uint32_t left = __shfl_sync(0xffffffff, bodies, from);
+				do {
+					const uint32_t some = left < 32 ? left : 32;
+					if (lane < left)
+						mine.body_queue[nbody + lane] = begin;
+					begin += 32;
+					left -= some;
+					nbody += some;
+					if (nbody >= 32 || last) {
+						const unsigned full = nbody < 32 ? nbody : 32;
+						take_bodies(full);
+					}
+				} while (left);
 			}
 			if (last)
 				break;
-			last = depth == 0;
+			last = depth == 0 && unseen == 0;
 		}
+	}
+
+	__device__ __forceinline__ void join_local()
+	{
+#ifdef NB_WALK_HIGH
+		join();
+#else
+		local.template join<POT>();
+		if constexpr (JERK)
+			local_rate.join();
+#endif
+	}
+
+	/* What the local expansion does to the target at x from its centre, in units of the group: f times its own. */
+	__device__ __forceinline__ void take_local(target_type &to, const real (&x)[3], real f) const
+	{
+		real a[3], u = 0;
+#ifdef NB_WALK_HIGH
+		far_field::template value<POT>(mine.sums, x, a, u);
+#else
+		local.template value<POT>(x[0], x[1], x[2], a, u);
+#endif
+#pragma unroll
+		for (int k = 0; k < 3; k++)
+			to.acc[k] += f * f * a[k];
+		if constexpr (POT)
+			to.pot[0] += f * u;
+		to.sums.keep(to.acc, to.pot);
+	}
+
+	/* After join_local. */
+	template <int N> __device__ __forceinline__ void store_local(real *terms) const
+	{
+#ifdef NB_WALK_HIGH
+		for (int k = (int)lane; k < N; k += 32)
+			terms[k] = mine.sums[k];
+#else
+#pragma unroll
+		for (int k = POT ? 0 : 1; k < N; k++)
+			if ((int)lane == k % 32)
+				terms[k] = local.c[k];
+#endif
+	}
+
+	/* The local expansion of the region in the place of the group's. */
+	__device__ __forceinline__ void load_region()
+	{
+		const real *terms = (const real *)w.region.terms + (size_t)region * region_terms<ORDER, HARMONIC>();
+		__syncwarp();
+#ifdef NB_WALK_HIGH
+		for (int k = (int)lane; k < region_terms<ORDER, HARMONIC>(); k += 32)
+			mine.sums[k] = __ldcg(terms + k);
+#else
+#pragma unroll
+		for (int k = POT ? 0 : 1; k < expansion::TERMS; k++)
+			local.c[k] = __ldcg(terms + k);
+#endif
+		__syncwarp();
 	}
 
 	__device__ __forceinline__ void end()
 	{
-#ifdef NB_WALK_HIGH
-		if (expanded)
-			join();
-#else
-		if constexpr (P != NB_F64)
+		if constexpr (ORDER > 2 || P != NB_F64) {
 			if (expanded) {
-				local.template join<POT>();
-				if constexpr (JERK)
-					local_rate.join();
-			}
+				join_local();
+#pragma unroll
+				for (int t = 0; t < SLOTS; t++) {
+					real x[3] = {target[t].at.x, target[t].at.y, target[t].at.z};
+#pragma unroll
+					for (int k = 0; k < 3 && P == NB_F64; k++)
+						x[k] -= mine.centre[k] * mine.scale;
+					take_local(target[t], x, 1);
+#ifndef NB_WALK_HIGH
+					if constexpr (JERK)
+						local_rate.value(local, x, target[t].vel, target[t].jerk);
 #endif
+				}
+			}
+			if (REGIONS && in_region) {
+				const struct region_place *place = w.region.place + region;
+				const double scale = __ldcg(&place->scale);
+				const real f = (real)(scale / mine.scale);
+				load_region();
+#pragma unroll
+				for (int t = 0; t < SLOTS; t++) {
+					const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
+					real x[3];
+#pragma unroll
+					for (int k = 0; k < 3; k++)
+						x[k] = (real)((w.pos[3 * i + k] - __ldcg(&place->centre[k])) * scale);
+					take_local(target[t], x, f);
+				}
+			}
+		}
 		const double pot_out = broken ? (double)NAN : w.G / w.plan->mass * mine.scale,
 			     acc_out = pot_out * mine.scale;
 #pragma unroll
 		for (int t = 0; t < SLOTS; t++) {
-#ifdef NB_WALK_HIGH
-			if (expanded) {
-				real a[3], u = 0;
-				value(target[t].at, a, u);
-#pragma unroll
-				for (int k = 0; k < 3; k++)
-					target[t].acc[k] += a[k];
-				if constexpr (POT)
-					target[t].pot[0] += u;
-			}
 			target[t].sums.end(target[t].acc, target[t].pot);
-#else
-			if constexpr (P != NB_F64)
-				if (expanded) {
-					float a[3], u = 0;
-					local.template value<POT>(target[t].at.x, target[t].at.y, target[t].at.z, a, u);
-#pragma unroll
-					for (int k = 0; k < 3; k++)
-						target[t].acc[k] += a[k];
-					if constexpr (POT)
-						target[t].pot[0] += u;
-					if constexpr (JERK) {
-						const float x[3] = {target[t].at.x, target[t].at.y, target[t].at.z};
-						local_rate.value(local, x, target[t].vel, target[t].jerk);
-					}
-				}
-#endif
 			if (t * 32 + lane < num) {
 				const size_t i = first + t * 32 + lane;
 #pragma unroll
@@ -1792,6 +2028,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		}
 	}
 };
+
+#include "kernels/tree/region_internal.cuh"
 
 /* Blocks on a multiprocessor: registers for 5 where that spills nothing, and with jerks for 3.  In high orders shared
  * memory is the limit: 228 KiB for all, and, of devices before 8.0, 64 KiB for one. */
@@ -1814,19 +2052,36 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 	walk_kernel(const struct walk w)
 {
 	extern __shared__ __align__(16) char room[];
-	typedef struct desk<P, POT, JERK, LAW, ORDER, HARMONIC> one;
+	typedef struct walker<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC> walker_type;
+	typedef typename walker_type::desk_type one;
 	constexpr int WARPS = warps_of(P, ORDER);
 	const unsigned warp = threadIdx.x / 32;
-	walker<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC> walker(
-		w, ((one *)room)[warp], w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
+	one &mine = ((one *)room)[warp];
+	walker_type walker(w, mine, w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
 	const uint32_t end = w.end ? w.end : *w.ngroup;
+	if (walker_type::REGIONS && walker.lane == 0)
+		region_range(w, end, &mine.region_begin, &mine.regions);
+	__syncwarp();
 	for (;;) {
 		uint32_t group = 0;
 		if (walker.lane == 0)
-			group = w.begin + atomicAdd(w.next, 1u);
+			group = atomicAdd(w.next, 1u);
 		group = __shfl_sync(0xffffffff, group, 0);
-		if (group >= end)
+		if constexpr (walker_type::REGIONS) {
+			if (group < mine.regions) { /* before all groups, so none waits for ever */
+				surveyor<walker_type>(walker).survey(group);
+				continue;
+			}
+			group -= mine.regions;
+		}
+		/* large ones first, so that the last to end are small */
+		const uint32_t all = end - w.begin;
+		if (group >= 2 * all)
 			break;
+		const bool small = group >= all;
+		group = w.begin + (small ? group - all : group);
+		if ((w.start[group + 1] - w.start[group] <= 32) != small)
+			continue;
 		walker.begin(group);
 		walker.run();
 		walker.end();
@@ -1843,18 +2098,28 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 
 #include "kernels/tree/share_internal.cuh"
 
-template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> static int launch(struct walk &w)
+/* As many blocks as the device has room for. */
+template <class Kernel> static int grid_of(Kernel kernel, int threads, size_t shared, unsigned *grid)
 {
-	constexpr int WARPS = warps_of(P, ORDER), threads = 32 * WARPS;
-	const size_t shared = WARPS * sizeof(struct desk<P, POT, JERK, LAW, ORDER, HARMONIC>);
-	const auto kernel = walk_kernel<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC>;
 	int device, multiprocessors, blocks;
 	NB_CUDA_TRY(cudaGetDevice(&device));
 	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
 	NB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
 	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
-	const unsigned grid = (unsigned)(blocks * multiprocessors);
+	*grid = (unsigned)(blocks * multiprocessors);
+	return NB_OK;
+}
+
+template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMONIC> static int launch(struct walk &w)
+{
+	constexpr int WARPS = warps_of(P, ORDER), threads = 32 * WARPS;
+	const size_t shared = WARPS * sizeof(struct desk<P, POT, JERK, LAW, ORDER, HARMONIC>);
+	const auto kernel = walk_kernel<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC>;
+	unsigned grid;
+	NB_TRY(grid_of(kernel, threads, shared, &grid));
 	NB_TRY(nb_lane_stack(w, (size_t)grid * WARPS * STACK));
+	if (w.region.bodies)
+		NB_TRY(nb_lane_regions(w, region_terms<ORDER, HARMONIC>() * sizeof(typename arith<P>::real)));
 	kernel<<<grid, threads, shared, w.lane->stream>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
@@ -1940,16 +2205,44 @@ template <int ORDER> static int pack(const struct walk &w, enum nb_precision pre
 	return NB_OK;
 }
 
-/* Where each group begins, and how many there are. */
-static int find_groups(const struct walk &w, size_t words, uint32_t *mark, uint32_t *at, uint32_t *start)
+/* Whether regions are walked first: where there is something for their local expansions, and so many bodies that it
+ * pays (an H200: at 2^20 it saves 15 %, at 2^17 it costs 10 in order 2). */
+static bool use_regions(const struct walk &w, const struct nb_tree_walk *walk)
 {
-	NB_CUDA_TRY(cudaMemsetAsync(mark, 0, words * sizeof *mark));
-	mark_kernel<<<nb_cuda_blocks(w.nnode, THREADS), THREADS>>>(w, mark);
+	if (!w.local || w.jerk || w.alpha > 0 || walk->regions < 0)
+		return false;
+	return walk->regions > 0 || w.n >= (size_t)1 << (walk->order > 2 ? 17 : 18);
+}
+
+/* Where groups and regions begin, and how many there are. */
+struct marks {
+	size_t words; /* of 32 bodies */
+	nb_cuda_buffer<uint32_t> group, region, region_at_word, at, start, region_node;
+
+	int alloc(size_t n, uint32_t group_most)
+	{
+		words = (n + 31) / 32;
+		NB_TRY(group.alloc(words));
+		NB_TRY(region.alloc(words));
+		NB_TRY(region_at_word.alloc(words));
+		NB_TRY(at.alloc(2 * (words + 1)));
+		NB_TRY(start.alloc(n + 1));
+		return region_node.alloc(n / (group_most + 1) + 1);
+	}
+};
+
+static int find_groups(const struct walk &w, struct marks &m)
+{
+	const size_t words = m.words;
+	NB_CUDA_TRY(cudaMemsetAsync(m.group.ptr, 0, words * sizeof(uint32_t)));
+	NB_CUDA_TRY(cudaMemsetAsync(m.region.ptr, 0, words * sizeof(uint32_t)));
+	mark_kernel<<<nb_cuda_blocks(w.nnode, THREADS), THREADS>>>(w, m.group.ptr, m.region.ptr, m.region_at_word.ptr);
 	NB_CUDA_LAUNCHED();
-	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark, at);
+	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.region.ptr, m.at.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(nb_scan_cuda(words + 1, at, at));
-	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, mark, at, w.n, start);
+	NB_TRY(nb_scan_cuda(2 * (words + 1), m.at.ptr, m.at.ptr));
+	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.at.ptr, w.n, m.start.ptr,
+		m.region.ptr, m.region_at_word.ptr, m.region_node.ptr);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -2003,18 +2296,17 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	if (soft)
 		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
 #endif
-	const size_t n = g->n, nnode = tree->nnode, words = (n + 31) / 32;
+	const size_t n = g->n, nnode = tree->nnode;
 
 	nb_cuda_buffer<struct plan> plan;
 	nb_cuda_buffer<float4> place, moment;
-	nb_cuda_buffer<uint32_t> extent, mark, at, start;
+	nb_cuda_buffer<uint32_t> extent;
+	struct marks marks;
 	NB_TRY(plan.alloc(1));
 	NB_TRY(place.alloc(2 * nnode));
 	NB_TRY(moment.alloc(2 * nnode));
 	NB_TRY(extent.alloc(nnode));
-	NB_TRY(mark.alloc(words));
-	NB_TRY(at.alloc(words + 1));
-	NB_TRY(start.alloc(n + 1));
+	NB_TRY(marks.alloc(n, n < SMALL ? GROUP / 2 : GROUP));
 
 	struct walk w = {};
 	w.n = n, w.nnode = nnode;
@@ -2030,7 +2322,10 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.local = (walk->order > 2 || g->precision != NB_F64) && (by_acceleration || walk->theta > 0);
 	w.group = n < SMALL ? GROUP / 2 : GROUP;
 	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
-	w.start = start.ptr, w.ngroup = at.ptr + words;
+	w.start = marks.start.ptr, w.ngroup = marks.at.ptr + marks.words;
+	w.region.room = g->precision == NB_F32 ? 4096 : 8192;
+	w.region.mark = marks.region.ptr, w.region.at = marks.at.ptr + marks.words + 1;
+	w.region.node = marks.region_node.ptr;
 
 	struct nb_tree_motion motion;
 	nb_cuda_buffer<float4> packed;
@@ -2039,6 +2334,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		NB_TRY(packed.alloc(2 * nnode));
 	}
 	w.vel = g->vel, w.jerk = g->jerk;
+	w.region.bodies = use_regions(w, walk) ? (uint32_t)REGION : 0;
 	w.velocity = motion.velocity.ptr, w.quad_rate = motion.quad_rate.ptr, w.fastest = motion.fastest.ptr;
 	w.motion = packed.ptr;
 
@@ -2072,7 +2368,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		motion_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(w);
 		NB_CUDA_LAUNCHED();
 	}
-	NB_TRY(find_groups(w, words, mark.ptr, at.ptr, start.ptr));
+	NB_TRY(find_groups(w, marks));
 	w.next = &plan.ptr->next;
 	NB_TRY(nb_walk_groups(w, g->precision, count,
 		[&](struct walk &part) { return launch_walk(part, walk->order, g->precision, count); }));
