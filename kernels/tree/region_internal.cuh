@@ -11,8 +11,7 @@
 #ifndef NB_TREE_REGION_INTERNAL_CUH
 #define NB_TREE_REGION_INTERNAL_CUH
 
-/* A node that is too large for a group whose centre is this share of the radius beyond the nearest point of the region is
- * opened. */
+/* A node is opened if it is too large for groups nearer to it than the region's centre by this share of the radius. */
 static const float EAGER = 0.3f;
 
 template <class walker_type> struct surveyor {
@@ -95,7 +94,6 @@ template <class walker_type> struct surveyor {
 			bool expand = active && d2 > edge * edge;
 			by.judge_expand(next.node, next.extent, d2, expand);
 			const bool beyond = walker_type::PRECISION != NB_F64 && d2 > mine.beyond * mine.beyond;
-			/* too large for groups in the middle of the region */
 			const float reach = r + EAGER * low.w;
 			const bool open = active && !expand && !(link & LEAF) && d2 < reach * reach;
 			put(active && !expand && !open, next.node);
