@@ -1,10 +1,15 @@
 /* share_internal.cuh - how the devices of a team share a walk (team.cuh).  A part of walk_cuda.cu, whose struct walk it
  * copies and divides.
  *
- * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, walks runs of groups
- * that it is dealt, and brings home what their bodies feel.  Nothing that a group gets depends on who walks it. */
+ * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, of the bodies while
+ * the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use home's memory, one kernel a member
+ * walks the groups that it draws from home's counter, and writes what their bodies feel where it belongs; what is read
+ * once a group, or rarely, is not copied.  Elsewhere members are dealt runs of groups, and bring home what their bodies
+ * feel.  Nothing that a group gets depends on who walks it. */
 #ifndef NB_TREE_SHARE_INTERNAL_CUH
 #define NB_TREE_SHARE_INTERNAL_CUH
+
+#include <string.h>
 
 #include "kernels/team/team.cuh"
 
@@ -27,54 +32,85 @@ static int nb_lane_stack(struct walk &w, size_t count)
 	return NB_OK;
 }
 
+/* What is left of a device's blocks where several members share it, so that each of them gets groups. */
+static unsigned nb_lane_share(const struct walk &w, unsigned blocks)
+{
+	const unsigned sharers = w.drawn ? (unsigned)w.lane->hand->sharers : 1;
+	return blocks < sharers ? 1 : blocks / sharers;
+}
+
 enum {
-	NB_SHARE_BODIES = 1 << 16, /* fewer are walked at home sooner than they are copied */
-	NB_SHARE_GROUPS = 2048,	   /* of a part, at least: about as many as an H200 walks at a time */
+	NB_SHARE_GROUPS = 2048, /* of a part, at least: about as many as an H200 walks at a time */
 	NB_SHARE_PARTS = 64
 };
 
 /* What is counted, of one device. */
 struct nb_walk_tally {
-	unsigned long long counts[3];
+	unsigned long long counts[4];
 };
 
-/* Lets a member of the team have all that walk_kernel reads; a pointer that is missing here still points home. */
-static int nb_walk_replicate(
-	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, uint32_t groups)
+/* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
+ * that is missing here still points home.  copies: a member's, or nb_walk_sender. */
+template <class Copies>
+static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
 	const size_t n = w->n, nnode = w->nnode;
-	if (copies.hand.is_home())
-		return NB_OK;
-	w->child = w->nchild = nullptr; /* of the preparation alone */
-	w->box = nullptr;
-	w->fastest = nullptr;
 	NB_TRY(copies.add(&w->plan, 1));
 	NB_TRY(copies.add(&w->pos, 3 * n));
 	NB_TRY(copies.add(&w->mass, n));
-	NB_TRY(copies.add(&w->start, groups + (size_t)1));
 	NB_TRY(copies.add(&w->place, 2 * nnode));
 	NB_TRY(copies.add(&w->moment, 2 * nnode));
 	NB_TRY(copies.add(&w->extent, nnode));
-	NB_TRY(copies.add(&w->first, nnode));
-	NB_TRY(copies.add(&w->count, nnode));
-	NB_TRY(copies.add(&w->node_mass, nnode));
-	NB_TRY(copies.add(&w->acc_old, 3 * n));
 	NB_TRY(copies.add(&w->body_eps, n));
 	NB_TRY(copies.add(&w->node_eps, 3 * nnode));
 	NB_TRY(copies.add(&w->soft, nnode));
-	w->rows = nullptr;
 	NB_TRY(copies.add(&w->body_rows, w->body_bytes));
 	NB_TRY(copies.add(&w->far_rows, w->far_bytes));
 	if (precision == NB_F64 || w->body_rows)
 		NB_TRY(copies.add(&w->com, 3 * nnode));
 	if (precision == NB_F64)
 		NB_TRY(copies.add(&w->quad, 6 * nnode));
+	if (precision == NB_F64 || !direct) /* else of leaves that are a point */
+		NB_TRY(copies.add(&w->node_mass, nnode));
 	if (w->jerk) {
 		NB_TRY(copies.add(&w->vel, 3 * n));
 		NB_TRY(copies.add(&w->velocity, 3 * nnode));
 		NB_TRY(copies.add(&w->motion, 2 * nnode));
 		if (precision == NB_F64)
 			NB_TRY(copies.add(&w->quad_rate, 6 * nnode));
+	}
+	if (direct)
+		return NB_OK;
+	NB_TRY(copies.add(&w->start, groups + (size_t)1)); /* once a group, as the next */
+	NB_TRY(copies.add(&w->acc_old, 3 * n));
+	NB_TRY(copies.add(&w->first, nnode)); /* of leaves that are a point */
+	NB_TRY(copies.add(&w->count, nnode)); /* of leaves of many bodies */
+	return NB_OK;
+}
+
+/* Sends what members will ask for. */
+struct nb_walk_sender {
+	template <class T> int add(T **array, size_t count)
+	{
+		return nb_team_send(*array, count * sizeof(T));
+	}
+};
+
+/* Lets a member have its copies. */
+static int nb_walk_replicate(
+	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
+{
+	if (!copies.hand.is_home()) {
+		w->child = w->nchild = nullptr; /* of the preparation alone */
+		w->box = nullptr;
+		w->fastest = nullptr;
+		w->rows = nullptr;
+		NB_TRY(nb_walk_copy(copies, w, precision, direct, groups));
+	}
+	NB_TRY(copies.fetch());
+	if (!copies.hand.is_home()) { /* home may have counted before it was copied */
+		NB_CUDA_TRY(cudaMemsetAsync(w->plan->counts, 0, sizeof w->plan->counts, 0));
+		NB_TRY(copies.hand.settle());
 	}
 	return NB_OK;
 }
@@ -84,7 +120,33 @@ struct nb_walk_division {
 	uint32_t groups, size, parts, bound[NB_SHARE_PARTS + 1];
 };
 
-/* The walk of one member. */
+/* The walk of one member, by one kernel. */
+template <class Launch>
+static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, Launch launch,
+	struct nb_walk_tally *tally)
+{
+	struct nb_lane lane;
+	struct nb_team_copies copies(hand);
+	struct walk w = home;
+	NB_TRY(nb_walk_replicate(copies, &w, precision, true, 0));
+	w.drawn = true;
+	w.lane = &lane;
+	lane.hand = &hand;
+	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
+	for (size_t k; hand.next(&k);) {
+		lane.stream = hand.stream();
+		NB_TRY(launch(w));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			hand.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, hand.stream()));
+	}
+	NB_TRY(hand.finish());
+	if (hand.parts > 0)
+		memcpy(tally, hand.note, sizeof *tally);
+	hand.drawn = tally->counts[3];
+	return NB_OK;
+}
+
+/* The walk of one member, part after part. */
 template <class Launch>
 static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
 	Launch launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
@@ -104,12 +166,7 @@ static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enu
 		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
 		w.acc = acc.ptr, w.pot = pot.ptr, w.jerk = jerk.ptr;
 	}
-	NB_TRY(nb_walk_replicate(copies, &w, precision, groups));
-	NB_TRY(copies.fetch());
-	if (!hand.is_home()) { /* home may have counted before it was copied */
-		NB_CUDA_TRY(cudaMemsetAsync(w.plan->counts, 0, sizeof w.plan->counts, 0));
-		NB_TRY(hand.settle());
-	}
+	NB_TRY(nb_walk_replicate(copies, &w, precision, false, groups));
 	for (size_t k; hand.next(&k);) {
 		const size_t first = division.bound[k], bodies = division.bound[k + 1] - first;
 		struct nb_lane &here = lane[hand.parts % NB_TEAM_UNDER_WAY];
@@ -148,14 +205,21 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 template <class Launch>
 static int nb_walk_share(const struct walk &w, enum nb_precision precision, bool count, Launch launch)
 {
-	struct nb_walk_division division;
+	const bool direct = nb_team_direct();
+	struct nb_walk_division division = {};
 	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
-	NB_TRY(nb_walk_divide(w, &division));
-	NB_TRY(nb_team_run(division.parts, [&](struct nb_team_hand &hand) {
-		return nb_walk_parts(hand, w, precision, count, launch, division, &tally[hand.member]);
+	struct nb_walk_sender sender;
+	struct walk sent = w;
+	if (!direct)
+		NB_TRY(nb_walk_divide(w, &division));
+	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
+	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_hand &hand) {
+		struct nb_walk_tally *mine = &tally[hand.member];
+		return direct ? nb_walk_draw(hand, w, precision, launch, mine)
+			      : nb_walk_parts(hand, w, precision, count, launch, division, mine);
 	}));
 	for (const struct nb_walk_tally &t : tally)
-		for (int c = 0; c < 3; c++)
+		for (int c = 0; c < 4; c++)
 			all.counts[c] += t.counts[c];
 	if (count)
 		NB_CUDA_TRY(cudaMemcpy(w.plan->counts, &all, sizeof all, cudaMemcpyHostToDevice));
@@ -167,7 +231,7 @@ template <class Launch>
 static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, Launch launch)
 {
 	struct nb_lane lane;
-	if (nb_team_size() > 1 && w.n >= NB_SHARE_BODIES)
+	if (nb_team_size() > 1 && w.n >= NB_TEAM_BODIES)
 		return nb_walk_share(w, precision, count, launch);
 	w.lane = &lane;
 	return launch(w);

@@ -131,7 +131,7 @@ struct plan {
 	float eps;		      /* scaled */
 	double speed;		      /* from the caller's unit of velocity: a power of two */
 	unsigned next;		      /* group */
-	unsigned long long counts[3]; /* body-body, body-cell, cell-cell */
+	unsigned long long counts[4]; /* body-body, body-cell, cell-cell; groups that were drawn, if several draw */
 };
 
 /* What is known of a node:
@@ -187,6 +187,7 @@ struct walk {
 	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
 	uint32_t begin, end;
 	unsigned *next;
+	bool drawn;	      /* by several devices, which share next */
 	struct nb_lane *lane; /* for the host alone */
 };
 
@@ -1823,10 +1824,12 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 	for (;;) {
 		uint32_t group = 0;
 		if (walker.lane == 0)
-			group = w.begin + atomicAdd(w.next, 1u);
+			group = w.begin + (w.drawn ? atomicAdd_system(w.next, 1u) : atomicAdd(w.next, 1u));
 		group = __shfl_sync(0xffffffff, group, 0);
 		if (group >= end)
 			break;
+		if (w.drawn && walker.lane == 0)
+			atomicAdd(&w.plan->counts[3], 1ull);
 		walker.begin(group);
 		walker.run();
 		walker.end();
@@ -1853,7 +1856,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	NB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
 	NB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
 	NB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
-	const unsigned grid = (unsigned)(blocks * multiprocessors);
+	const unsigned grid = nb_lane_share(w, (unsigned)(blocks * multiprocessors));
 	NB_TRY(nb_lane_stack(w, (size_t)grid * WARPS * STACK));
 	kernel<<<grid, threads, shared, w.lane->stream>>>(w);
 	NB_CUDA_LAUNCHED();
