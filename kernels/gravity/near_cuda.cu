@@ -695,6 +695,14 @@ static int divide(struct prepared_field &p)
 	return NB_OK;
 }
 
+/* Sends what members copy. */
+static int send_bodies(const struct prepared_field &p)
+{
+	NB_TRY(nb_team_send(p.bodies.memory.ptr, p.bodies.memory.count * sizeof *p.bodies.memory.ptr));
+	NB_TRY(nb_team_send(p.f.box_of, p.f.n * sizeof *p.f.box_of));
+	return nb_team_send(p.mass, p.f.n * sizeof *p.mass);
+}
+
 /* What a member of the team reads, and its outputs, which are home's at home.  Where each body is read a few times for
  * many interactions, kernels of other members read it at home: then they need not wait for copies. */
 struct member_field {
@@ -791,6 +799,8 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	const struct box_division &d = p.division;
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
+	if (!is_lent(p))
+		NB_TRY(send_bodies(p));
 	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
 		struct n3_memory<real> memory;
@@ -828,6 +838,7 @@ static int share_warp(const struct prepared_field &p, const struct nb_cuda_softe
 	const size_t slice = NB_WARP * K, slices = (p.f.n + slice - 1) / slice, parts = 8 * (size_t)nb_team_size();
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
+	NB_TRY(send_bodies(p));
 	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
 		struct nb_team_copies copies(hand);
