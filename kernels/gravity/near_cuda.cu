@@ -409,6 +409,11 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
 	const size_t box = blockIdx.x;
 	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
+	if (box < f.begin) { /* most of these are far from the boxes that are to be done */
+		const int64_t other = (int)lane < f.nneighbour ? box_around(f, box, (int)lane) : -1;
+		if (!__any_sync(0xffffffff, other >= (int64_t)f.begin && other < (int64_t)f.end))
+			return;
+	}
 	nb_targets<P, K, POT, JERK> targets;
 	worker w = {shared, in, f, eps2, guard, own, slots, outcome, box, warp, lane, f.first[box + 1], targets};
 	for (uint64_t round = f.first[box]; round < w.end; round += worker::ROUND) {
@@ -640,6 +645,14 @@ static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_
 
 /* ---- host ---------------------------------------------------------------------------------------------------- */
 
+/* Parts of boxes for the team, four for each member: more parts have more boxes at their edges, which are done twice.
+ * Part k has boxes k size .. (k + 1) size - 1, and bodies bound[k] .. bound[k + 1] - 1. */
+struct box_division {
+	enum { EACH = 4, PARTS = EACH * NB_TEAM_MOST };
+	size_t size, parts;
+	uint64_t bound[PARTS + 1];
+};
+
 /* What a call has prepared. */
 struct prepared_field {
 	struct nb_prepared bodies;
@@ -648,18 +661,50 @@ struct prepared_field {
 	struct outputs out = {};
 	const double *mass = nullptr;
 	size_t mean = 0; /* bodies a box, rounded up */
+	struct box_division division = {};
 };
 
 /* ---- several devices ------------------------------------------------------------------------------------------ */
 
-enum { SHARED = 1 << 16 /* bodies: fewer are done at home sooner than they are copied */ };
+enum {
+	SHARED = 1 << 16, /* bodies: fewer are done at home sooner than they are copied */
+	LENT = 256	  /* bodies a box: so many do so much with a body that it can be read where it is */
+};
 
 static bool is_shared(const struct prepared_field &p)
 {
 	return nb_team_size() > 1 && p.f.n >= SHARED;
 }
 
-/* What a member of the team reads, and its outputs, which are home's at home. */
+/* Of n3. */
+static bool is_lent(const struct prepared_field &p)
+{
+	return nb_team_direct() && p.mean >= LENT;
+}
+
+/* Waits for the device: best before there is work for it. */
+static int divide(struct prepared_field &p)
+{
+	struct box_division &d = p.division;
+	const size_t wanted = (size_t)box_division::EACH * (size_t)nb_team_size();
+	d.size = (p.f.nbox + wanted - 1) / wanted;
+	d.parts = (p.f.nbox + d.size - 1) / d.size;
+	NB_CUDA_TRY(cudaMemcpy2D(d.bound, sizeof *d.bound, p.f.first, d.size * sizeof *d.bound, sizeof *d.bound,
+		d.parts, cudaMemcpyDeviceToHost));
+	d.bound[d.parts] = p.f.n;
+	return NB_OK;
+}
+
+/* Sends what members copy. */
+static int send_bodies(const struct prepared_field &p)
+{
+	NB_TRY(nb_team_send(p.bodies.memory.ptr, p.bodies.memory.count * sizeof *p.bodies.memory.ptr));
+	NB_TRY(nb_team_send(p.f.box_of, p.f.n * sizeof *p.f.box_of));
+	return nb_team_send(p.mass, p.f.n * sizeof *p.mass);
+}
+
+/* What a member of the team reads, and its outputs, which are home's at home.  Where each body is read a few times for
+ * many interactions, kernels of other members read it at home: then they need not wait for copies. */
 struct member_field {
 	struct nb_packed in = {};
 	struct field f = {};
@@ -668,15 +713,21 @@ struct member_field {
 	nb_cuda_buffer<double> acc, pot, jerk;
 
 	/* Copies are queued, not fetched. */
-	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale)
+	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale,
+		bool lent)
 	{
 		f = p.f, mass = p.mass, out = p.out;
-		NB_TRY(p.bodies.replicate(copies, &in));
 		NB_TRY(nb_survey_replicate(copies, scale));
 		NB_TRY(copies.add(&f.first, f.nbox + 1));
 		NB_TRY(copies.add(&f.neighbour, f.nbox * (size_t)f.nneighbour));
-		NB_TRY(copies.add(&f.box_of, f.n));
-		NB_TRY(copies.add(&mass, f.n));
+		if (lent) {
+			in = p.bodies.packed;
+			NB_TRY(copies.add(&in.origin, p.bodies.origin.count));
+		} else {
+			NB_TRY(p.bodies.replicate(copies, &in));
+			NB_TRY(copies.add(&f.box_of, f.n));
+			NB_TRY(copies.add(&mass, f.n));
+		}
 		if (copies.hand.is_home())
 			return NB_OK;
 		NB_TRY(acc.alloc(3 * f.n));
@@ -713,51 +764,65 @@ template <class real> struct n3_memory {
 	}
 };
 
-/* Boxes f.begin .. f.end - 1, which have bodies first .. last - 1. */
+/* The pairs of boxes f.begin .. f.end - 1. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
-static int n3_boxes(cudaStream_t stream, const struct nb_packed &in, const struct field &f, size_t first, size_t last,
+static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f,
 	const struct nb_cuda_softening &soft, const struct n3_memory<typename nb_arith<P>::real> &memory,
-	const double *mass, const struct outputs &out, struct outcome *d_outcome)
+	struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	if (first == last)
-		return NB_OK;
-	NB_TRY(nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)f.end, NB_WARP * W, 0, in, f,
-		(real)soft.eps2, (real)soft.guard, memory.own.ptr, memory.slots.ptr, d_outcome));
-	return nb_cuda_launch_on(stream, n3_sum_kernel<real, POT, JERK>, nb_cuda_blocks(last - first, 256), 256, 0, f,
-		first, last, (const double *)memory.own.ptr, (const real *)memory.slots.ptr, mass, out);
+	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)f.end, NB_WARP * W, 0, in, f,
+		(real)soft.eps2, (real)soft.guard, memory.own.ptr, memory.slots.ptr, d_outcome);
 }
 
-/* Boxes in parts, four for each member: more parts have more boxes at their edges, which are done twice. */
+/* The sums of their bodies first .. last - 1; not none. */
+template <class real, bool POT, bool JERK>
+static int n3_sums(cudaStream_t stream, const struct field &f, size_t first, size_t last,
+	const struct n3_memory<real> &memory, const double *mass, const struct outputs &out)
+{
+	const unsigned blocks = nb_cuda_blocks(last - first, 256);
+	const double *const own = memory.own.ptr;
+	const real *const slots = memory.slots.ptr;
+	if (stream == 0) /* right behind the kernel that it waits for */
+		return nb_cuda_launch(
+			n3_sum_kernel<real, POT, JERK>, blocks, 256, f, first, last, own, slots, mass, out);
+	n3_sum_kernel<real, POT, JERK><<<blocks, 256, 0, stream>>>(f, first, last, own, slots, mass, out);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+/* Boxes in parts. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft)
 {
 	typedef typename nb_arith<P>::real real;
-	enum { EACH = 4, PARTS = EACH * NB_TEAM_MOST };
-	uint64_t bound[PARTS + 1];
-	const size_t wanted = EACH * (size_t)nb_team_size(), size = (p.f.nbox + wanted - 1) / wanted,
-		     parts = (p.f.nbox + size - 1) / size;
+	const struct box_division &d = p.division;
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
-	NB_CUDA_TRY(cudaMemcpy2D(
-		bound, sizeof *bound, p.f.first, size * sizeof *bound, sizeof *bound, parts, cudaMemcpyDeviceToHost));
-	bound[parts] = p.f.n;
-	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
+	if (!is_lent(p))
+		NB_TRY(send_bodies(p));
+	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
 		struct n3_memory<real> memory;
 		nb_cuda_buffer<struct outcome> d_outcome;
 		struct outcome outcome;
 		struct nb_team_copies copies(hand);
-		NB_TRY(m.replicate(copies, p, scale));
+		NB_TRY(m.replicate(copies, p, scale, is_lent(p)));
 		NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
+		hand.under_way = hand.lanes = NB_TEAM_LANES;
 		NB_TRY(copies.fetch());
 		for (size_t k; hand.next(&k);) {
-			m.f.begin = k * size, m.f.end = k + 1 < parts ? (k + 1) * size : p.f.nbox;
-			NB_TRY((n3_boxes<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, bound[k], bound[k + 1],
-				soft, memory, m.mass, m.out, d_outcome.ptr)));
-			NB_TRY(m.bring(hand, p.out, bound[k], bound[k + 1]));
+			const size_t first = d.bound[k], last = d.bound[k + 1];
+			m.f.begin = k * d.size, m.f.end = k + 1 < d.parts ? (k + 1) * d.size : p.f.nbox;
+			if (first == last)
+				continue;
+			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+				hand.stream(), m.in, m.f, soft, memory, d_outcome.ptr)));
+			NB_TRY(hand.hurry());
+			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, first, last, memory, m.mass, m.out)));
+			NB_TRY(m.bring(hand, p.out, first, last));
 		}
 		NB_TRY(hand.finish());
 		NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
@@ -773,10 +838,11 @@ static int share_warp(const struct prepared_field &p, const struct nb_cuda_softe
 	const size_t slice = NB_WARP * K, slices = (p.f.n + slice - 1) / slice, parts = 8 * (size_t)nb_team_size();
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
+	NB_TRY(send_bodies(p));
 	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
 		struct nb_team_copies copies(hand);
-		NB_TRY(m.replicate(copies, p, scale));
+		NB_TRY(m.replicate(copies, p, scale, false));
 		NB_TRY(copies.fetch());
 		for (size_t k; hand.next(&k);) {
 			const size_t begin = slices * k / parts, end = slices * (k + 1) / parts;
@@ -800,8 +866,8 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 	if (is_shared(p))
 		return share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
 	NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
-	return n3_boxes<P, K, W, POT, JERK, BLOCKS>(
-		0, p.bodies.packed, p.f, 0, p.f.n, soft, memory, p.mass, p.out, d_outcome);
+	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(0, p.bodies.packed, p.f, soft, memory, d_outcome)));
+	return n3_sums<real, POT, JERK>(0, p.f, 0, p.f.n, memory, p.mass, p.out);
 }
 
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
@@ -860,6 +926,8 @@ static int run(
 	p.out = {g->acc, g->pot, g->jerk};
 	p.mass = g->mass;
 	p.mean = (g->n + boxes->nbox - 1) / boxes->nbox;
+	if (is_shared(p))
+		NB_TRY(divide(p));
 	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
 	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
 		p.bodies.packed, p.box_of.ptr, d_outcome));

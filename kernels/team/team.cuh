@@ -16,15 +16,29 @@
  *
  * Each device has a host thread, that of home is the caller's; members that are more than the parts stay idle.  Member
  * k begins with part k; all others are dealt one by one to the member that asks first, so that devices that differ
- * share the work by what they get done.  Two parts of a member are under way at a time, on two streams, so that the end
- * of one overlaps the beginning of the next. */
+ * share the work by what they get done.  Two or three parts of a member are under way at a time, on as many streams, so
+ * that the end of one overlaps the beginning of the next.
+ *
+ * What members read may be on its way before a round: nb_team_send, called at home, starts copies in the order of the
+ * calls, and the copies.add() of the round that follows find them.  Through members in a chain, piece by piece, they
+ * cost home's links one copy, however many members there are.
+ *
+ * Where kernels of all members may use home's memory (nb_team_direct), with atomic operations too, they can be given
+ * home's arrays: to read little of them, to write results, and to deal work by one counter. */
 #ifndef NB_TEAM_CUH
 #define NB_TEAM_CUH
 
 #include "kernels/device/device.cuh"
 #include "kernels/team/team.h"
 
-enum { NB_TEAM_MOST = 16, NB_TEAM_UNDER_WAY = 2, NB_TEAM_COPIES = 32 };
+enum {
+	NB_TEAM_MOST = 16,
+	NB_TEAM_UNDER_WAY = 2, /* parts of a member, if it says nothing else; */
+	NB_TEAM_LANES = 3,     /* at most */
+	NB_TEAM_COPIES = 32,
+	NB_TEAM_NOTE = 64,	 /* bytes */
+	NB_TEAM_BODIES = 1 << 16 /* of a tree: fewer are walked at home sooner than they are copied */
+};
 
 struct nb_team_round;
 
@@ -33,13 +47,19 @@ struct nb_team_hand {
 	struct nb_team_round *round;
 	int member; /* 0: home */
 	int device, home_device;
+	int sharers; /* members in the round, of this device */
+	int under_way = NB_TEAM_UNDER_WAY;
 	int lanes = NB_TEAM_UNDER_WAY; /* 1: its parts run one after the other, as they share memory */
-	cudaStream_t work[NB_TEAM_UNDER_WAY];
-	cudaEvent_t done[NB_TEAM_UNDER_WAY], made; /* of this device */
-	cudaStream_t push, back;		   /* copies from home, on a stream of home, and to home */
-	size_t parts = 0;			   /* that it was given */
-	int status = NB_OK;			   /* of a call in next() that failed */
-	double idle = 0;			   /* seconds until all was there to begin with */
+	cudaStream_t work[NB_TEAM_LANES];
+	cudaStream_t urgent;		       /* of high priority */
+	cudaEvent_t done[NB_TEAM_LANES], made; /* of this device */
+	cudaStream_t push, back;	       /* copies from home, on a stream of home, and to home */
+	cudaStream_t pass, watch;	       /* of nb_team_send: its copies to this member, and their sums */
+	size_t parts = 0;		       /* that it was given */
+	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves */
+	void *note;			       /* NB_TEAM_NOTE bytes of pinned memory, for what comes to the host */
+	int status = NB_OK;		       /* of a call in next() that failed */
+	double idle = 0;		       /* seconds until all was there to begin with */
 
 	bool is_home() const
 	{
@@ -55,8 +75,12 @@ struct nb_team_hand {
 		return work[(parts - 1) % (size_t)lanes];
 	}
 
-	/* Queues a copy to home's memory of what the part's stream has computed up to now; nothing if that is the same
-	 * place. */
+	/* What comes next in the part's stream may go to urgent instead, behind what is there: kernels that end a part,
+	 * and would else wait for room until those of the next part end. */
+	NB_MUST_CHECK int hurry();
+
+	/* Queues a copy to home's memory of what the part's stream has computed up to now, and urgent; nothing if that
+	 * is the same place. */
 	NB_MUST_CHECK int bring(void *to, const void *from, size_t bytes);
 
 	/* Lets the parts use memory that was allocated since fetch(). */
@@ -74,6 +98,7 @@ struct nb_team_copies {
 		const void *there;
 		size_t bytes;
 		bool owned;
+		const struct nb_team_sent *sent; /* on its way already, or null */
 	} row[NB_TEAM_COPIES];
 	int n = 0;
 
@@ -101,6 +126,28 @@ struct nb_team_copies {
 	 * may use what this member has allocated up to now. */
 	NB_MUST_CHECK int fetch();
 };
+
+/* Starts copies of an array at home to all other members, after all that is queued on home's default stream; copies of
+ * the next round have it.  It must stay as it is until the end of that round.  Without memory for it nothing is sent,
+ * and members copy by themselves. */
+NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes);
+
+/* The same for an array that may be asked for: the next round takes what was sent if nb_team_send is called for it, and
+ * copies anew if it has changed.  bytes: a multiple of 8.  What was sent early before, and not used, is dropped. */
+struct nb_team_early {
+	bool sent = false;
+	/* Sends them if that is wanted, and a team can. */
+	nb_team_early(bool wanted, const void *one, size_t bytes, const void *other, size_t other_bytes);
+	/* What is queued on home's default stream from here on comes after the copies. */
+	~nb_team_early();
+	nb_team_early(const nb_team_early &) = delete;
+	nb_team_early &operator=(const nb_team_early &) = delete;
+};
+
+/* Whether kernels of all members may use home's memory. */
+bool nb_team_direct(void);
+/* For tests: from now on they may if they can, or not. */
+void nb_team_let_direct(bool may);
 
 /* What nb_team_run calls for each member. */
 typedef int (*nb_team_work)(struct nb_team_hand *hand, void *context);

@@ -28,7 +28,8 @@ int nb_team_size(void);
 /* "cuda:0,1", "" where none was opened. */
 const char *nb_team_name(void);
 
-/* What member k has done up to now: a line with its name, parts of the work, seconds at work and seconds waiting,
+/* What member k has done up to now: a line with its name, parts of the work (of a walk its groups, if they are
+ * drawn one by one), seconds at work and seconds waiting,
  * memory at most and the way of copies.  NB_EINVAL if there is no such member. */
 NB_MUST_CHECK int nb_team_report(int k, char *line, size_t size);
 

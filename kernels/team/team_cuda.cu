@@ -1,6 +1,6 @@
 /* team_cuda.cu - the devices that share the work of a process: who they are, how parts are dealt, how copies go.
  *
- * Each member has two streams for its parts and one for copies to home; copies from home run on a stream of home, one
+ * Each member has streams for its parts and one for copies to home; copies from home run on a stream of home, one
  * for each member, so that the device that has the data pushes it (a pair of H200s reaches 370 GB/s so).  Where one
  * device cannot write to the memory of another, the same calls go through the host. */
 #include <algorithm>
@@ -15,9 +15,16 @@
 
 struct member {
 	int device;
-	bool peer; /* copies between it and home need no way through the host */
-	cudaStream_t work[NB_TEAM_UNDER_WAY], push, back;
-	cudaEvent_t done[NB_TEAM_UNDER_WAY], made;
+	bool peer;   /* copies between it and home need no way through the host */
+	bool direct; /* its kernels may use home's memory */
+	int from;    /* the member that passes on to it what is sent */
+	cudaStream_t work[NB_TEAM_LANES], urgent, push, back;
+	cudaEvent_t done[NB_TEAM_LANES], made;
+	void *note;
+	cudaStream_t watch;  /* of this device: sums of what was sent */
+	cudaEvent_t room;    /* of this device: there is memory for what is sent */
+	cudaStream_t pass;   /* of from's device */
+	cudaEvent_t arrived; /* of from's device: up to here it was sent */
 	/* up to now: */
 	size_t parts;
 	double worked, waited; /* s */
@@ -28,15 +35,42 @@ static struct {
 	char name[5 + 11 * NB_TEAM_MOST];
 	struct member member[NB_TEAM_MOST];
 	cudaEvent_t ready; /* of home: what the parts read is there */
+	cudaEvent_t begun; /* of home: what is sent is there */
+	bool direct, may_direct;
 	std::mutex lock;
 } team;
 
+/* An array at home, and its copies at the other members, followed by their sums if it was sent early. */
+struct nb_team_sent {
+	const void *there;
+	size_t bytes;
+	void *here[NB_TEAM_MOST];
+	bool early, asked;	 /* early: is to be compared; asked: for the next round */
+	unsigned long long *sum; /* of an early one: at home */
+};
+
+/* For the next round. */
+static struct {
+	int n;
+	struct nb_team_sent row[NB_TEAM_COPIES];
+	std::mutex lock;
+} ahead;
+
 struct nb_team_round {
 	size_t parts;
+	int members;
 	nb_team_work work;
 	void *context;
 	std::atomic<size_t> dealt;
 	std::atomic<bool> stop;
+	int nsent;
+	struct nb_team_sent sent[NB_TEAM_COPIES];
+
+	/* Takes what was sent for it; drops it at its end, when all members are done. */
+	nb_team_round(size_t p, int m, nb_team_work w, void *c);
+	~nb_team_round();
+	nb_team_round(const nb_team_round &) = delete;
+	nb_team_round &operator=(const nb_team_round &) = delete;
 };
 
 /* s */
@@ -95,6 +129,31 @@ static int open_way(int a, int b, bool *can)
 	return NB_OK;
 }
 
+static int may_use_directly(int device, int home, bool *may)
+{
+	int atomics = 0;
+	NB_CUDA_TRY(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, device, home));
+	*may = atomics;
+	return NB_OK;
+}
+
+/* How what is sent comes to member k: by the member before it, or else from home. */
+static int open_chain(int k)
+{
+	struct member *m = &team.member[k];
+	const int before = team.member[k - 1].device;
+	bool there = true, back = true;
+	if (before != m->device) {
+		NB_TRY(open_way(before, m->device, &there));
+		NB_TRY(open_way(m->device, before, &back));
+	}
+	m->from = there && back ? k - 1 : 0;
+	NB_CUDA_TRY(cudaSetDevice(team.member[m->from].device));
+	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->pass, cudaStreamNonBlocking));
+	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->arrived, cudaEventDisableTiming));
+	return NB_OK;
+}
+
 static int open_member(struct member *m, int device, int home)
 {
 	*m = {};
@@ -102,17 +161,25 @@ static int open_member(struct member *m, int device, int home)
 	NB_CUDA_TRY(cudaSetDevice(device));
 	NB_CUDA_TRY(cudaFree(nullptr));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->back, cudaStreamNonBlocking));
+	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->watch, cudaStreamNonBlocking));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->made, cudaEventDisableTiming));
-	for (int k = 0; k < NB_TEAM_UNDER_WAY; k++) {
+	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->room, cudaEventDisableTiming));
+	NB_CUDA_TRY(cudaMallocHost(&m->note, NB_TEAM_NOTE));
+	int low, high;
+	NB_CUDA_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
+	NB_CUDA_TRY(cudaStreamCreateWithPriority(&m->urgent, cudaStreamNonBlocking, high));
+	for (int k = 0; k < NB_TEAM_LANES; k++) {
 		NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->work[k], cudaStreamNonBlocking));
 		NB_CUDA_TRY(cudaEventCreateWithFlags(&m->done[k], cudaEventDisableTiming));
 	}
-	m->peer = true;
+	m->peer = m->direct = true;
 	if (device != home) {
 		bool there = false, back = false;
 		NB_TRY(open_way(device, home, &there));
 		NB_TRY(open_way(home, device, &back));
 		m->peer = there && back;
+		NB_TRY(may_use_directly(device, home, &m->direct));
+		m->direct = m->direct && m->peer;
 	}
 	NB_CUDA_TRY(cudaSetDevice(home));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->push, cudaStreamNonBlocking));
@@ -122,11 +189,17 @@ static int open_member(struct member *m, int device, int home)
 static int open_members(int n, const int *id)
 {
 	size_t used = (size_t)snprintf(team.name, sizeof team.name, "cuda:");
+	team.direct = team.may_direct = true;
 	for (int k = 0; k < n; k++) {
 		NB_TRY(open_member(&team.member[k], id[k], id[0]));
+		if (k > 0)
+			NB_TRY(open_chain(k));
+		team.direct = team.direct && team.member[k].direct;
 		used += (size_t)snprintf(team.name + used, sizeof team.name - used, "%s%d", k ? "," : "", id[k]);
 	}
+	NB_CUDA_TRY(cudaSetDevice(id[0]));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&team.ready, cudaEventDisableTiming));
+	NB_CUDA_TRY(cudaEventCreateWithFlags(&team.begun, cudaEventDisableTiming));
 	return NB_OK;
 }
 
@@ -177,6 +250,16 @@ const char *nb_team_name(void)
 	return team.n ? team.name : "";
 }
 
+bool nb_team_direct(void)
+{
+	return team.n > 1 && team.direct && team.may_direct;
+}
+
+void nb_team_let_direct(bool may)
+{
+	team.may_direct = may;
+}
+
 int nb_team_report(int k, char *line, size_t size)
 {
 	if (k < 0 || k >= team.n)
@@ -210,14 +293,15 @@ static int follow(const struct nb_team_hand &hand, cudaStream_t by, cudaStream_t
 	return NB_OK;
 }
 
-/* Ends the part that was dealt last, and waits for the one before it. */
+/* Ends the part that was dealt last, and waits until less than under_way are. */
 static int close_part(const struct nb_team_hand &hand)
 {
-	const size_t last = hand.parts - 1;
+	const size_t under_way = (size_t)hand.under_way, last = hand.parts - 1, next = hand.parts;
 	NB_TRY(follow(hand, hand.stream(), hand.back));
-	NB_CUDA_TRY(cudaEventRecord(hand.done[last % NB_TEAM_UNDER_WAY], hand.back));
-	if (last > 0)
-		NB_CUDA_TRY(cudaEventSynchronize(hand.done[(last - 1) % NB_TEAM_UNDER_WAY]));
+	NB_TRY(follow(hand, hand.urgent, hand.back));
+	NB_CUDA_TRY(cudaEventRecord(hand.done[last % under_way], hand.back));
+	if (next >= under_way)
+		NB_CUDA_TRY(cudaEventSynchronize(hand.done[next % under_way]));
 	return NB_OK;
 }
 
@@ -232,11 +316,17 @@ bool nb_team_hand::next(size_t *part)
 	return true;
 }
 
+int nb_team_hand::hurry()
+{
+	return follow(*this, stream(), urgent);
+}
+
 int nb_team_hand::bring(void *to, const void *from, size_t bytes)
 {
 	if (to == from || bytes == 0)
 		return NB_OK;
 	NB_TRY(follow(*this, stream(), back));
+	NB_TRY(follow(*this, urgent, back));
 	NB_CUDA_TRY(cudaMemcpyPeerAsync(to, home_device, from, device, bytes, back));
 	return NB_OK;
 }
@@ -244,22 +334,213 @@ int nb_team_hand::bring(void *to, const void *from, size_t bytes)
 int nb_team_hand::settle()
 {
 	NB_CUDA_TRY(cudaEventRecord(made, 0));
-	for (int k = 0; k < NB_TEAM_UNDER_WAY; k++)
+	for (int k = 0; k < NB_TEAM_LANES; k++)
 		NB_CUDA_TRY(cudaStreamWaitEvent(work[k], made, 0));
+	NB_CUDA_TRY(cudaStreamWaitEvent(urgent, made, 0));
 	NB_CUDA_TRY(cudaStreamWaitEvent(back, made, 0));
 	return NB_OK;
 }
 
 int nb_team_hand::finish()
 {
-	for (int k = 0; k < NB_TEAM_UNDER_WAY; k++)
+	for (int k = 0; k < NB_TEAM_LANES; k++)
 		NB_CUDA_TRY(cudaStreamSynchronize(work[k]));
+	NB_CUDA_TRY(cudaStreamSynchronize(urgent));
 	NB_CUDA_TRY(cudaStreamSynchronize(push));
 	NB_CUDA_TRY(cudaStreamSynchronize(back));
 	return status;
 }
 
+/* ---- what is sent ahead of a round --------------------------------------------------------------------- */
+
+enum { SUM_THREADS = 256 };
+static const size_t piece_bytes = (size_t)64 << 20; /* that go through a chain of members one after the other */
+
+/* *sum, which is 0 before, = a sum over the words and their places, in any order the same. */
+static __global__ void __launch_bounds__(SUM_THREADS)
+	sum_kernel(size_t words, const unsigned long long *word, unsigned long long *sum)
+{
+	const size_t step = (size_t)gridDim.x * SUM_THREADS;
+	unsigned long long all = 0;
+#pragma unroll 4
+	for (size_t i = blockIdx.x * (size_t)SUM_THREADS + threadIdx.x; i < words; i += step) {
+		unsigned long long h = (word[i] ^ (i + 1) * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+		h = (h ^ h >> 32) * 0x94d049bb133111ebull;
+		all += h ^ h >> 29;
+	}
+	for (int offset = 16; offset > 0; offset /= 2)
+		all += __shfl_xor_sync(0xffffffff, all, offset);
+	if (threadIdx.x % 32 == 0)
+		atomicAdd(sum, all);
+}
+
+/* Of an array of the current device. */
+static int queue_sum(cudaStream_t stream, const void *array, size_t bytes, unsigned long long *sum)
+{
+	int sms;
+	NB_TRY(nb_cuda_multiprocessors(&sms));
+	NB_CUDA_TRY(cudaMemsetAsync(sum, 0, sizeof *sum, stream));
+	sum_kernel<<<8 * (unsigned)sms, SUM_THREADS, 0, stream>>>(bytes / 8, (const unsigned long long *)array, sum);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+static unsigned long long *sum_after(void *copy, size_t bytes)
+{
+	return (unsigned long long *)((char *)copy + bytes);
+}
+
+/* Gives their memory back, once nothing uses it; home is current. */
+static void drop(int n, struct nb_team_sent *sent)
+{
+	if (n == 0)
+		return;
+	for (int k = 1; k < team.n; k++) {
+		(void)cudaStreamSynchronize(team.member[k].pass);
+		(void)cudaStreamSynchronize(team.member[k].watch);
+	}
+	for (int k = 1; k < team.n; k++) {
+		(void)cudaSetDevice(team.member[k].device);
+		for (int s = 0; s < n; s++)
+			if (sent[s].here[k])
+				(void)cudaFreeAsync(sent[s].here[k], 0);
+	}
+	(void)cudaSetDevice(team.member[0].device);
+	for (int s = 0; s < n; s++)
+		if (sent[s].sum)
+			(void)cudaFreeAsync(sent[s].sum, 0);
+	(void)cudaGetLastError();
+}
+
+/* Drops what nobody asked for, or all.  Under ahead.lock. */
+static void drop_ahead(bool all)
+{
+	struct nb_team_sent *const end = ahead.row + ahead.n;
+	struct nb_team_sent *const rest = std::stable_partition(
+		ahead.row, end, [&](const struct nb_team_sent &s) { return !all && s.asked; });
+	drop((int)(end - rest), rest);
+	ahead.n = (int)(rest - ahead.row);
+}
+
+/* Memory for copies; false: there is none.  Home is current, before and after. */
+static bool find_room(struct nb_team_sent *s)
+{
+	bool found = true;
+	for (int k = 1; k < team.n && found; k++) {
+		struct member *m = &team.member[k];
+		found = cudaSetDevice(m->device) == cudaSuccess && nb_cuda_keep_pool() == NB_OK &&
+			cudaMallocAsync(&s->here[k], s->bytes + sizeof *s->sum, 0) == cudaSuccess &&
+			cudaEventRecord(m->room, 0) == cudaSuccess &&
+			cudaStreamWaitEvent(m->pass, m->room, 0) == cudaSuccess;
+	}
+	(void)cudaSetDevice(team.member[0].device);
+	if (s->early)
+		found = found && cudaMallocAsync((void **)&s->sum, sizeof *s->sum, 0) == cudaSuccess;
+	(void)cudaGetLastError();
+	return found;
+}
+
+/* Queues the copies, each piece to one member after the other. */
+static int pass_on(const struct nb_team_sent *s)
+{
+	const size_t most = team.n > 2 ? piece_bytes : s->bytes;
+	NB_CUDA_TRY(cudaEventRecord(team.begun, 0));
+	for (int k = 1; k < team.n; k++)
+		if (team.member[k].from == 0)
+			NB_CUDA_TRY(cudaStreamWaitEvent(team.member[k].pass, team.begun, 0));
+	for (size_t at = 0; at < s->bytes; at += most)
+		for (int k = 1; k < team.n; k++) {
+			const struct member *m = &team.member[k];
+			const char *from = (const char *)(m->from ? s->here[m->from] : s->there);
+			if (m->from)
+				NB_CUDA_TRY(cudaStreamWaitEvent(m->pass, team.member[m->from].arrived, 0));
+			NB_CUDA_TRY(cudaMemcpyPeerAsync((char *)s->here[k] + at, m->device, from + at,
+				team.member[m->from].device, std::min(most, s->bytes - at), m->pass));
+			NB_CUDA_TRY(cudaEventRecord(m->arrived, m->pass));
+		}
+	return NB_OK;
+}
+
+/* Sums of what arrives. */
+static int watch_over(struct nb_team_sent *s)
+{
+	int status = NB_OK;
+	for (int k = 1; k < team.n && !status; k++) {
+		struct member *m = &team.member[k];
+		NB_CUDA_TRY(cudaStreamWaitEvent(m->watch, m->arrived, 0));
+		NB_CUDA_TRY(cudaSetDevice(m->device));
+		status = queue_sum(m->watch, s->here[k], s->bytes, sum_after(s->here[k], s->bytes));
+	}
+	NB_CUDA_TRY(cudaSetDevice(team.member[0].device));
+	return status;
+}
+
+/* Under ahead.lock. */
+static int send(const void *array, size_t bytes, bool early)
+{
+	if (ahead.n == NB_TEAM_COPIES)
+		return NB_OK;
+	struct nb_team_sent *s = &ahead.row[ahead.n];
+	*s = {};
+	s->there = array, s->bytes = bytes, s->early = early, s->asked = !early;
+	if (!find_room(s)) {
+		drop(1, s);
+		return NB_OK;
+	}
+	ahead.n++;
+	NB_TRY(pass_on(s));
+	return early ? watch_over(s) : NB_OK;
+}
+
+int nb_team_send(const void *array, size_t bytes)
+{
+	if (team.n < 2 || !array || bytes == 0)
+		return NB_OK;
+	const std::lock_guard<std::mutex> lock(ahead.lock);
+	for (int k = 0; k < ahead.n; k++) {
+		struct nb_team_sent *s = &ahead.row[k];
+		if (s->there != array || s->bytes != bytes)
+			continue;
+		if (s->early && !s->asked)
+			NB_TRY(queue_sum(0, array, bytes, s->sum));
+		s->asked = true;
+		return NB_OK;
+	}
+	const int status = send(array, bytes, false);
+	if (status)
+		drop_ahead(true);
+	return status;
+}
+
+nb_team_early::nb_team_early(bool wanted, const void *one, size_t bytes, const void *other, size_t other_bytes)
+{
+	if (!wanted || !nb_team_direct())
+		return;
+	sent = true;
+	const std::lock_guard<std::mutex> lock(ahead.lock);
+	drop_ahead(false);
+	if (send(one, bytes, true) || send(other, other_bytes, true))
+		drop_ahead(false); /* what fails here fails in the round, too */
+}
+
+nb_team_early::~nb_team_early()
+{
+	for (int k = 1; sent && k < team.n; k++)
+		if (team.member[k].from == 0)
+			(void)cudaStreamWaitEvent(0, team.member[k].arrived, 0);
+}
+
 /* ---- copies from home ---------------------------------------------------------------------------------- */
+
+/* Null if it was not sent ahead of this round. */
+static const struct nb_team_sent *find_sent(const struct nb_team_hand &hand, const void *array, size_t bytes)
+{
+	const struct nb_team_round *round = hand.round;
+	for (int k = 0; k < round->nsent; k++)
+		if (round->sent[k].there == array && round->sent[k].bytes == bytes)
+			return &round->sent[k];
+	return nullptr;
+}
 
 int nb_team_copies::add_bytes(void **array, size_t bytes)
 {
@@ -267,10 +548,15 @@ int nb_team_copies::add_bytes(void **array, size_t bytes)
 		return NB_OK;
 	if (n == NB_TEAM_COPIES)
 		return NB_ELIMIT;
-	void *here;
-	NB_TRY(nb_cuda_keep_pool());
-	NB_CUDA_TRY(cudaMallocAsync(&here, bytes, 0));
-	row[n++] = {here, *array, bytes, true};
+	void *here = nullptr;
+	const struct nb_team_sent *const sent = find_sent(hand, *array, bytes);
+	if (sent) {
+		here = sent->here[hand.member];
+	} else {
+		NB_TRY(nb_cuda_keep_pool());
+		NB_CUDA_TRY(cudaMallocAsync(&here, bytes, 0));
+	}
+	row[n++] = {here, *array, bytes, !sent, sent};
 	*array = here;
 	return NB_OK;
 }
@@ -281,22 +567,49 @@ int nb_team_copies::put(void *here, const void *there, size_t bytes)
 		return NB_OK;
 	if (n == NB_TEAM_COPIES)
 		return NB_ELIMIT;
-	row[n++] = {here, there, bytes, false};
+	row[n++] = {here, there, bytes, false, nullptr};
+	return NB_OK;
+}
+
+/* Waits for what was sent early; *same: it is what home has now. */
+static int compare(const struct nb_team_hand &hand, const struct nb_team_sent &s, bool *same)
+{
+	unsigned long long at_home, here;
+	NB_CUDA_TRY(cudaMemcpyAsync(&at_home, s.sum, sizeof at_home, cudaMemcpyDeviceToHost, hand.push));
+	NB_CUDA_TRY(cudaMemcpyAsync(
+		&here, sum_after(s.here[hand.member], s.bytes), sizeof here, cudaMemcpyDeviceToHost, hand.watch));
+	NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
+	NB_CUDA_TRY(cudaStreamSynchronize(hand.watch));
+	*same = at_home == here;
 	return NB_OK;
 }
 
 int nb_team_copies::fetch()
 {
 	const double start = now();
+	const auto copy = [&](int k) {
+		NB_CUDA_TRY(cudaMemcpyPeerAsync(
+			row[k].here, hand.device, row[k].there, hand.home_device, row[k].bytes, hand.push));
+		return (int)NB_OK;
+	};
 	if (n > 0) {
 		NB_CUDA_TRY(cudaStreamWaitEvent(hand.push, team.ready, 0));
 		NB_TRY(follow(hand, 0, hand.push)); /* the memory is there */
 	}
 	for (int k = 0; k < n; k++)
-		NB_CUDA_TRY(cudaMemcpyPeerAsync(
-			row[k].here, hand.device, row[k].there, hand.home_device, row[k].bytes, hand.push));
-	if (!hand.is_home())
+		if (!row[k].sent)
+			NB_TRY(copy(k));
+	for (int k = 0; k < n; k++) {
+		bool same = true;
+		if (row[k].sent && row[k].sent->early)
+			NB_TRY(compare(hand, *row[k].sent, &same));
+		if (!same)
+			NB_TRY(copy(k));
+	}
+	if (!hand.is_home()) {
 		NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
+		NB_CUDA_TRY(cudaStreamSynchronize(hand.pass));
+	}
 	hand.idle += now() - start;
 	return hand.settle();
 }
@@ -310,6 +623,24 @@ nb_team_copies::~nb_team_copies()
 }
 
 /* ---- a round ------------------------------------------------------------------------------------------- */
+
+nb_team_round::nb_team_round(size_t p, int m, nb_team_work w, void *c)
+    : parts(p), members(m), work(w), context(c), dealt((size_t)m), stop(false), nsent(0)
+{
+	const std::lock_guard<std::mutex> lock(ahead.lock);
+	int left = 0;
+	for (int k = 0; k < ahead.n; k++)
+		if (ahead.row[k].asked)
+			sent[nsent++] = ahead.row[k];
+		else
+			ahead.row[left++] = ahead.row[k];
+	ahead.n = left;
+}
+
+nb_team_round::~nb_team_round()
+{
+	drop(nsent, sent);
+}
 
 /* A member in a round, and how that went. */
 struct turn {
@@ -334,12 +665,17 @@ static int take_turn(struct turn *t)
 	hand.home_device = team.member[0].device;
 	memcpy(hand.work, m->work, sizeof hand.work);
 	memcpy(hand.done, m->done, sizeof hand.done);
+	hand.urgent = m->urgent, hand.note = m->note;
 	hand.made = m->made, hand.push = m->push, hand.back = m->back;
+	hand.pass = m->pass, hand.watch = m->watch;
+	hand.sharers = 0;
+	for (int k = 0; k < t->round->members; k++)
+		hand.sharers += team.member[k].device == m->device;
 	NB_CUDA_TRY(cudaSetDevice(m->device));
 	int status = t->round->work(&hand, t->round->context);
 	if (!status)
 		status = hand.finish();
-	t->parts = hand.parts;
+	t->parts = hand.drawn ? hand.drawn : hand.parts;
 	t->idle = hand.idle;
 	return status;
 }
@@ -373,12 +709,10 @@ static int fail(const struct turn *t)
 int nb_team_run_with(size_t parts, nb_team_work work, void *context)
 {
 	struct turn turn[NB_TEAM_MOST] = {};
-	struct nb_team_round round;
 	const std::lock_guard<std::mutex> lock(team.lock);
 	/* those without a part would only copy */
 	const int members = parts < (size_t)team.n ? std::max(1, (int)parts) : team.n;
-	round.parts = parts, round.work = work, round.context = context;
-	round.dealt = (size_t)members, round.stop = false;
+	struct nb_team_round round(parts, members, work, context);
 	NB_CUDA_TRY(cudaEventRecord(team.ready, 0));
 	for (int k = 0; k < members; k++) {
 		turn[k].round = &round;

@@ -28,6 +28,7 @@
 
 #include "kernels/device/device.cuh"
 #include "kernels/order/order.cuh"
+#include "kernels/team/team.cuh"
 #include "kernels/tree/moments_internal.cuh"
 
 #include <vector>
@@ -463,6 +464,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 		return NB_OK;
 	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
 		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0};
+	/* for the walk */
+	const struct nb_team_early early(n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);

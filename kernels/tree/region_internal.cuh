@@ -19,29 +19,36 @@ template <class walker_type> struct surveyor {
 	walker_type &by;
 	uint32_t *list;
 	uint32_t listed;
+	unsigned long long counted; /* cells of groups up to now */
 
 	__device__ __forceinline__ explicit surveyor(walker_type &walker) : by(walker)
 	{
 	}
 
-	/* Of region r of the range. */
-	__device__ __forceinline__ void survey(uint32_t r)
+	__device__ __forceinline__ void survey(uint32_t region)
 	{
 		const struct walk &w = by.w;
+		const uint32_t r = region - by.mine.region_begin;
+		uint32_t before = 0;
+		if (by.lane == 0) /* on the edge of a range it may be that of another, too */
+			before = atomicCAS(&w.region.listed[r], (uint32_t)REGION_PENDING, (uint32_t)REGION_BUSY);
+		if (__shfl_sync(0xffffffff, before, 0) != REGION_PENDING)
+			return;
 		list = w.region.list + (size_t)r * w.region.room;
 		listed = 0;
-		begin(w.region.node[by.mine.region_begin + r]);
+		counted = by.m2l;
+		begin(__ldg(&w.region.span[region]));
 		run();
 		end(r);
 	}
 
-	__device__ __forceinline__ void begin(uint32_t node)
+	__device__ __forceinline__ void begin(const uint4 &span)
 	{
 		const struct walk &w = by.w;
 		by.broken = false;
 		by.unseen = 0;
-		by.first = w.first[node];
-		by.num = w.count[node];
+		by.first = span.y;
+		by.num = span.z - span.y;
 		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)by.first;
 		double centre[3];
 		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, half[3], r2 = 0;
@@ -126,7 +133,9 @@ template <class walker_type> struct surveyor {
 			for (int k = 0; k < 3; k++)
 				place->centre[k] = by.mine.centre[k];
 			place->scale = by.mine.scale;
+			place->m2l = (uint32_t)(by.m2l - counted);
 		}
+		by.m2l = counted;
 		__threadfence();
 		__syncwarp();
 		if (by.lane == 0)

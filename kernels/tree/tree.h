@@ -46,7 +46,9 @@ void nb_tree_free(struct nb_tree *tree);
 /* The same on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
  * The same nodes as on the CPU, moments equal to rounding; in a level, nodes are in the order of their
  * bodies, and a level is that of the first key digit that sets a node apart from its siblings.
- * Waits for the device.  Same bytes on every run.  At most 2^28 nodes (NB_ELIMIT). */
+ * Waits for the device.  Same bytes on every run.  At most 2^28 nodes (NB_ELIMIT).  Where a team of devices shares
+ * walks, pos and mass are copied to the others meanwhile; nb_gravity_tree_cuda uses these copies if they are still the
+ * same. */
 NB_MUST_CHECK int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free_cuda(struct nb_tree *tree);

@@ -10,10 +10,14 @@
  *   a leaf                          P2P  its bodies are queued; 32 go to shared memory, then every target takes each
  *   else                            its children go onto the stack
  *
- * and a queue is worked off when it holds 32.  Where the stack holds more than FULL nodes, they leave it one at a
+ * and a queue is worked off when it holds 32, from its end.  Where the stack holds more than FULL nodes, they leave it one at a
  * time: then it grows by seven siblings a level at most, and cannot overflow in a tree of NB_TREE_LEVELS.  Groups are
  * dealt out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
  * bytes.
+ *
+ * Regions of up to REGION bodies are walked before their groups (region_internal.cuh), which then begin with a list of
+ * nodes instead of the root: 2^24 bodies in order 2 take 19.3 instead of 26 ms, 2^20 in orders 2, 3, 4 2.05 for 2.4, 3.9
+ * for 5.0, 10.1 for 13.0.
  *
  * What is far.  A cell of mass m and size l (longest side of its box) at distance d leaves out a term of about
  * m (l/d)^3 / d^2, the octupole.  It is far if that is at most
@@ -55,7 +59,8 @@
  * with compensation. f64 has local expansions too.  An H200, 2^20 bodies (tests/bench/results/tree-orders-h200.tsv): at
  * equal error order 2 is the fastest above 3e-5 rms, order 3 to 1e-5, order 4 below.  Tried, and slower: groups filled
  * up with parts of the next node (longer lists: 10 to 30 %); local expansions of order P + 2 where P + 3 is possible
- * (12 % at equal error).
+ * (12 % at equal error); tests of 64 nodes at a time (15 %: registers); six blocks instead of five (6 %, likewise);
+ * prefetches of what is queued.
  *
  * Where pairs are not all softened alike (LAW is not NB_LAW_COMMON; compiled by walk_soft_cuda.cu, which includes this
  * file), cells are also kept to where that makes no larger error than the rest, as in the CPU's walk
@@ -131,7 +136,7 @@ struct plan {
 	float eps;		      /* scaled */
 	double speed;		      /* from the caller's unit of velocity: a power of two */
 	unsigned next;		      /* group */
-	unsigned long long counts[3]; /* body-body, body-cell, cell-cell */
+	unsigned long long counts[4]; /* body-body, body-cell, cell-cell; groups that were drawn, if several draw */
 };
 
 /* What is known of a node:
@@ -148,8 +153,10 @@ struct plan {
 struct region_tables {
 	uint32_t bodies; /* of a region, at most; 0: there are none */
 	/* bit b % 32 of mark[b / 32]: a region begins at body b; at: how many begin before body 32 k, plus at[0];
-	 * node[r]: of region r */
-	const uint32_t *mark, *at, *node;
+	 * span[r]: node of region r, its first body and the one after its last */
+	const uint32_t *mark, *at;
+	const uint4 *span;
+	size_t count; /* of all, where devices share a walk */
 
 	/* of regions in the range that is walked: nodes on their lists, or REGION_PENDING or REGION_NONE; where they
 	 * are; local expansions; lists of `room` nodes each */
@@ -157,6 +164,15 @@ struct region_tables {
 	struct region_place *place;
 	char *terms;
 	uint32_t *list, room;
+};
+
+/* Where devices share a walk, each draws ranges of NB_DRAW_GROUPS groups from home's counter, and its warps draw tasks
+ * of these, TASKS of each range, from one of its own. */
+enum { NB_DRAW_GROUPS = 1024 };
+struct drawn_ranges {
+	uint4 *of;	 /* begin and end, the first region and how many there are; null: all is one range */
+	uint32_t *ready; /* not 0: it is known */
+	unsigned *next;
 };
 
 struct walk {
@@ -203,6 +219,7 @@ struct walk {
 	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
 	uint32_t begin, end;
 	unsigned *next;
+	struct drawn_ranges drawn; /* if several devices share next */
 	struct nb_lane *lane; /* for the host alone */
 };
 
@@ -374,32 +391,45 @@ static __global__ void __launch_bounds__(THREADS)
 	at[words + 1 + i] = i < words ? (uint32_t)__popc(region_mark[i]) : 0;
 }
 
+static __device__ uint4 span_of(const struct walk &w, uint32_t node)
+{
+	return make_uint4(node, w.first[node], w.first[node] + w.count[node], 0);
+}
+
 static __global__ void __launch_bounds__(THREADS) start_kernel(size_t words, const uint32_t *mark, const uint32_t *at,
-	size_t n, uint32_t *start, const uint32_t *region_mark, const uint32_t *region_at_word, uint32_t *region_node)
+	struct walk w, uint32_t *start, const uint32_t *region_mark, const uint32_t *region_at_word, uint4 *span)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i > words)
 		return;
 	if (i < words && region_mark[i])
-		region_node[at[words + 1 + i] - at[words + 1]] = region_at_word[i];
+		span[at[words + 1 + i] - at[words + 1]] = span_of(w, region_at_word[i]);
 	uint32_t to = at[i];
 	if (i == words)
-		start[to] = (uint32_t)n;
+		start[to] = (uint32_t)w.n;
 	else
 		for (uint32_t bits = mark[i]; bits; bits &= bits - 1)
 			start[to++] = (uint32_t)(32 * i) + (uint32_t)__ffs((int)bits) - 1;
 }
+
+/* What a warp does next. */
+struct task {
+	enum { REGION, GROUP, NOTHING, END } kind;
+	uint32_t which;
+};
 
 /* ---- regions: what their walks leave to groups (region_internal.cuh) -------------------------------------- */
 
 enum {
 	REGION = 1024, /* bodies of a region, at most */
 	REGION_PENDING = 0xffffffffu,
-	REGION_NONE = 0xfffffffeu, /* its list would be too long: groups begin at the root */
+	REGION_BUSY = 0xfffffffeu, /* somebody walks it */
+	REGION_NONE = 0xfffffffdu, /* its list would be too long: groups begin at the root */
 };
 
 struct region_place {
 	double centre[3], scale; /* of the local expansion, as a group's */
+	uint32_t m2l, unused;	 /* cells in it */
 };
 
 /* Numbers in a local expansion. */
@@ -419,16 +449,16 @@ static __device__ __forceinline__ uint32_t region_rank(const struct walk &w, uin
 	       (uint32_t)__popc(__ldg(&w.region.mark[b / 32]) & (0xffffffffu >> (31 - b % 32)));
 }
 
-/* The first region that groups w.begin .. end - 1 can be in, and how many there are. */
-static __device__ __forceinline__ void region_range(
-	const struct walk &w, uint32_t end, uint32_t *first, uint32_t *count)
+/* Groups begin .. end - 1, the first region that they can be in, and how many there are. */
+static __device__ __forceinline__ uint4 range_of(const struct walk &w, uint32_t begin, uint32_t end, bool regions)
 {
-	*first = *count = 0;
-	if (w.region.bodies == 0)
-		return;
-	const uint32_t rank = region_rank(w, w.start[w.begin]);
-	*first = rank ? rank - 1 : 0;
-	*count = region_rank(w, w.start[end] - 1) - *first;
+	uint4 range = {begin, end, 0, 0};
+	if (regions && w.region.bodies && begin < end) {
+		const uint32_t rank = region_rank(w, w.start[begin]);
+		range.z = rank ? rank - 1 : 0;
+		range.w = region_rank(w, w.start[end] - 1) - range.z;
+	}
+	return range;
 }
 
 static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *at)
@@ -1002,7 +1032,8 @@ struct desk : desk_motion<JERK>, desk_soft<LAW != 0>, cells<typename arith<P>::r
 	uint32_t body_queue[64];
 	float4 cell_queue[64], far_queue[64]; /* place relative to the group's centre, in the cells' units; node */
 	uint32_t body_index[POT ? 32 : 1];    /* from the group's first */
-	uint32_t region_begin, regions;	      /* the first region of the range; how many there are */
+	uint4 range;			      /* range_of */
+	uint32_t region_begin;		      /* the first region that there is room for */
 	float beyond;			      /* distance from where on cells do not count */
 	uint32_t top[TOP];		      /* of the stack */
 };
@@ -1510,27 +1541,92 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		find_region();
 	}
 
+	/* Which tasks there are, if they are of one range. */
+	__device__ __forceinline__ void open_range()
+	{
+		if (lane == 0) {
+			mine.range = w.drawn.of ? make_uint4(0, 0, 0, 0)
+						: range_of(w, w.begin, w.end ? w.end : *w.ngroup, REGIONS);
+			mine.region_begin = mine.range.z;
+		}
+		__syncwarp();
+	}
+
+	/* Regions come before groups, so that none waits for ever; and large groups before small ones, so that the last
+	 * to end are small. */
+	__device__ __forceinline__ struct task draw()
+	{
+		uint32_t t = 0;
+		__syncwarp();
+		if (lane == 0) {
+			t = atomicAdd(w.drawn.of ? w.drawn.next : w.next, 1u);
+			if (w.drawn.of)
+				t = find_range(t);
+		}
+		t = __shfl_sync(0xffffffff, t, 0);
+		__syncwarp();
+		const uint4 range = mine.range;
+		const uint32_t groups = range.y - range.x;
+		if (range.x >= range.y)
+			return {task::END, 0};
+		if (t < range.w)
+			return {task::REGION, range.z + t};
+		t -= range.w;
+		if (t >= 2 * groups)
+			return {w.drawn.of ? task::NOTHING : task::END, 0};
+		const bool small = t >= groups;
+		const uint32_t group = range.x + (small ? t - groups : t);
+		if ((w.start[group + 1] - w.start[group] <= 32) != small)
+			return {task::NOTHING, 0};
+		if (w.drawn.of && lane == 0)
+			atomicAdd(&w.plan->counts[3], 1ull);
+		return {task::GROUP, group};
+	}
+
+	/* Which range task t of this device is of, and which of its tasks; who draws its first task draws the range. */
+	__device__ __forceinline__ uint32_t find_range(uint32_t t)
+	{
+		constexpr uint32_t TASKS = 2 * NB_DRAW_GROUPS + NB_DRAW_GROUPS / 2 + 2; /* a region has two groups */
+		const uint32_t slot = t / TASKS;
+		t %= TASKS;
+		if (t == 0) {
+			const uint32_t all = *w.ngroup, begin = NB_DRAW_GROUPS * atomicAdd_system(w.next, 1u),
+				       end = all - begin < NB_DRAW_GROUPS ? all : begin + NB_DRAW_GROUPS;
+			const uint4 range = begin < all ? range_of(w, begin, end, REGIONS) : make_uint4(0, 0, 0, 0);
+			__stcg(&w.drawn.of[slot], range);
+			store_release(&w.drawn.ready[slot], 1);
+			mine.range = range;
+			return t;
+		}
+		while (!load_acquire(&w.drawn.ready[slot]))
+			nap();
+		mine.range = __ldcg(&w.drawn.of[slot]);
+		return t;
+	}
+
 	/* What the walk of its region has left to this group; waits for it. */
 	__device__ __forceinline__ void find_region()
 	{
 		in_region = false;
-		if (!REGIONS || mine.regions == 0)
+		if (!REGIONS || w.region.bodies == 0)
 			return;
 		const uint32_t rank = region_rank(w, first);
 		if (rank == 0)
 			return;
-		const uint32_t node = __ldg(&w.region.node[rank - 1]);
-		if (first >= w.first[node] + w.count[node])
+		const uint4 span = __ldg(&w.region.span[rank - 1]);
+		if (first >= span.z)
 			return;
 		region = rank - 1 - mine.region_begin;
 		uint32_t listed = 0;
 		if (lane == 0)
-			while ((listed = load_acquire(&w.region.listed[region])) == REGION_PENDING)
+			while ((listed = load_acquire(&w.region.listed[region])) >= REGION_BUSY)
 				nap();
 		listed = __shfl_sync(0xffffffff, listed, 0);
 		if (listed == REGION_NONE)
 			return;
 		in_region = true;
+		if constexpr (COUNT) /* once, wherever it was walked */
+			m2l += first == span.y ? __ldcg(&w.region.place[region].m2l) : 0;
 		unseen = listed;
 		list = w.region.list + (size_t)region * w.region.room;
 	}
@@ -2058,33 +2154,19 @@ static __global__ void __launch_bounds__(32 * warps_of(P, ORDER), blocks_of(P, P
 	const unsigned warp = threadIdx.x / 32;
 	one &mine = ((one *)room)[warp];
 	walker_type walker(w, mine, w.stack + (blockIdx.x * (size_t)WARPS + warp) * STACK);
-	const uint32_t end = w.end ? w.end : *w.ngroup;
-	if (walker_type::REGIONS && walker.lane == 0)
-		region_range(w, end, &mine.region_begin, &mine.regions);
-	__syncwarp();
+	walker.open_range();
 	for (;;) {
-		uint32_t group = 0;
-		if (walker.lane == 0)
-			group = atomicAdd(w.next, 1u);
-		group = __shfl_sync(0xffffffff, group, 0);
-		if constexpr (walker_type::REGIONS) {
-			if (group < mine.regions) { /* before all groups, so none waits for ever */
-				surveyor<walker_type>(walker).survey(group);
-				continue;
-			}
-			group -= mine.regions;
-		}
-		/* large ones first, so that the last to end are small */
-		const uint32_t all = end - w.begin;
-		if (group >= 2 * all)
+		const struct task task = walker.draw();
+		if (task.kind == task::END)
 			break;
-		const bool small = group >= all;
-		group = w.begin + (small ? group - all : group);
-		if ((w.start[group + 1] - w.start[group] <= 32) != small)
-			continue;
-		walker.begin(group);
-		walker.run();
-		walker.end();
+		if (task.kind == task::GROUP) {
+			walker.begin(task.which);
+			walker.run();
+			walker.end();
+		} else if constexpr (walker_type::REGIONS) {
+			if (task.kind == task::REGION)
+				surveyor<walker_type>(walker).survey(task.which);
+		}
 	}
 	if constexpr (COUNT)
 		if (walker.lane == 0) {
@@ -2117,6 +2199,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	const auto kernel = walk_kernel<P, POT, JERK, COUNT, LAW, ORDER, HARMONIC>;
 	unsigned grid;
 	NB_TRY(grid_of(kernel, threads, shared, &grid));
+	grid = nb_lane_share(w, grid);
 	NB_TRY(nb_lane_stack(w, (size_t)grid * WARPS * STACK));
 	if (w.region.bodies)
 		NB_TRY(nb_lane_regions(w, region_terms<ORDER, HARMONIC>() * sizeof(typename arith<P>::real)));
@@ -2217,7 +2300,8 @@ static bool use_regions(const struct walk &w, const struct nb_tree_walk *walk)
 /* Where groups and regions begin, and how many there are. */
 struct marks {
 	size_t words; /* of 32 bodies */
-	nb_cuda_buffer<uint32_t> group, region, region_at_word, at, start, region_node;
+	nb_cuda_buffer<uint32_t> group, region, region_at_word, at, start;
+	nb_cuda_buffer<uint4> span; /* of regions */
 
 	int alloc(size_t n, uint32_t group_most)
 	{
@@ -2227,7 +2311,7 @@ struct marks {
 		NB_TRY(region_at_word.alloc(words));
 		NB_TRY(at.alloc(2 * (words + 1)));
 		NB_TRY(start.alloc(n + 1));
-		return region_node.alloc(n / (group_most + 1) + 1);
+		return span.alloc(n / (group_most + 1) + 1);
 	}
 };
 
@@ -2241,8 +2325,8 @@ static int find_groups(const struct walk &w, struct marks &m)
 	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.region.ptr, m.at.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(2 * (words + 1), m.at.ptr, m.at.ptr));
-	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.at.ptr, w.n, m.start.ptr,
-		m.region.ptr, m.region_at_word.ptr, m.region_node.ptr);
+	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.at.ptr, w, m.start.ptr,
+		m.region.ptr, m.region_at_word.ptr, m.span.ptr);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -2325,7 +2409,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.start = marks.start.ptr, w.ngroup = marks.at.ptr + marks.words;
 	w.region.room = g->precision == NB_F32 ? 4096 : 8192;
 	w.region.mark = marks.region.ptr, w.region.at = marks.at.ptr + marks.words + 1;
-	w.region.node = marks.region_node.ptr;
+	w.region.span = marks.span.ptr;
 
 	struct nb_tree_motion motion;
 	nb_cuda_buffer<float4> packed;

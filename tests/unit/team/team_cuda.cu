@@ -151,7 +151,8 @@ static void walks(vector<struct outcome> &out)
 					: w.jerk     ? 0
 					: k % 4 == 1 ? 3
 					: k % 4 == 2 ? 4
-						     : 0};
+						     : 0,
+					k % 3 ? 1 : 0};
 				const std::string what = std::string("walk, ") + shape_name[shape] +
 							 (walk.mac ? ", by acceleration" : "") + ", order " +
 							 std::to_string(walk.order);
@@ -162,6 +163,47 @@ static void walks(vector<struct outcome> &out)
 			}
 			nb_tree_free_cuda(&tree);
 		}
+}
+
+/* Positions or masses that change between the tree and its walk, and arrays that are not those of the tree. */
+static void moved(vector<struct outcome> &out)
+{
+	struct nb_cube cube;
+	vector<uint64_t> key;
+	const struct bodies b = sorted(PLUMMER, 150001, &cube, key);
+	struct bodies other = b;
+	for (size_t i = 0; i < b.n; i += 1000) {
+		other.pos[3 * i] += 1e-3;
+		other.mass[i] *= 2;
+	}
+	const struct system_ s(b), t(other);
+	const device<uint64_t> d_key(key);
+	const struct wanted w = {NB_F32, true, false, 0.01, NB_PLUMMER, false};
+	const struct nb_tree_walk walk = {0.5, NB_MAC_GEOMETRIC, 0, nullptr, 0, 1};
+	for (int k = 0; k < 6; k++) {
+		struct nb_tree tree;
+		const bool pos = k % 3 == 1, mass = k % 3 == 2;
+		const auto change = [&](const double *to_pos, const double *to_mass) {
+			if (pos)
+				CHECK(cudaMemcpy(s.pos.p, to_pos, 24 * b.n, cudaMemcpyDeviceToDevice) == cudaSuccess);
+			if (mass)
+				CHECK(cudaMemcpy(s.mass.p, to_mass, 8 * b.n, cudaMemcpyDeviceToDevice) == cudaSuccess);
+		};
+		OK(nb_tree_build_cuda(b.n, d_key.p, s.pos.p, s.mass.p, b.dim, &cube, 16, 2, &tree));
+		change(t.pos.p, t.mass.p);
+		out.push_back(compute(k < 3 ? s : t, w,
+			pos    ? "moved"
+			: mass ? "heavier"
+			       : "as they were",
+			[&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+				return nb_gravity_tree_cuda(g, &tree, &walk, count);
+			}));
+		const device<double> old_pos(b.pos), old_mass(b.mass);
+		change(old_pos.p, old_mass.p);
+		nb_tree_free_cuda(&tree);
+	}
+	CHECK(out[out.size() - 6].acc != out[out.size() - 5].acc); /* that much is felt */
+	CHECK(out[out.size() - 6].acc != out[out.size() - 4].acc);
 }
 
 static void near_fields(vector<struct outcome> &out)
@@ -226,14 +268,19 @@ static void refused(vector<struct outcome> &out)
 	out.push_back(o);
 }
 
-static vector<struct outcome> everything(void)
+/* All, or of the team's ways the tree and the near field alone. */
+static vector<struct outcome> everything(bool all)
 {
 	vector<struct outcome> out;
 	const struct {
 		const char *name;
 		void (*add)(vector<struct outcome> &);
-	} part[] = {{"direct sums", direct_sums}, {"walks", walks}, {"near fields", near_fields}, {"refused", refused}};
+		bool always;
+	} part[] = {{"walks", walks, true}, {"moved", moved, true}, {"near fields", near_fields, true},
+		{"direct sums", direct_sums, false}, {"refused", refused, false}};
 	for (const auto &p : part) {
+		if (!all && !p.always)
+			continue;
 		const size_t before = out.size();
 		const time_t start = time(nullptr);
 		p.add(out);
@@ -315,6 +362,98 @@ static void copying(void)
 	}));
 	CHECK(wrong == 0);
 	CHECK(target.host() == numbers);
+}
+
+/* Copies that are on their way before a round: sent, sent early and asked for or not, and changed since.  Large enough
+ * for several pieces. */
+static void sending(void)
+{
+	const size_t n = (size_t)10000001, members = (size_t)nb_team_size();
+	vector<double> first(n), second(n);
+	std::iota(first.begin(), first.end(), 1.0);
+	std::iota(second.begin(), second.end(), 2.0);
+	const device<double> later(second);
+	for (int k = 0; k < 8; k++) {
+		const bool changed = k & 1, asked = k & 2, sent = k & 4;
+		const device<double> early(first), also(first);
+		device<double> back(n * members), also_back(n * members);
+		{
+			const struct nb_team_early guard(true, early.p, 8 * n, also.p, 8 * n);
+		}
+		if (changed) /* the one word in the middle */
+			CHECK(cudaMemcpy(early.p + n / 2, later.p + n / 2, 8, cudaMemcpyDeviceToDevice) == cudaSuccess);
+		if (asked)
+			OK(nb_team_send(early.p, 8 * n));
+		if (sent)
+			OK(nb_team_send(later.p, 8 * n));
+		OK(nb_team_run(members, [&](struct nb_team_hand &hand) {
+			struct nb_team_copies copies(hand);
+			const double *one = early.p, *two = later.p;
+			NB_TRY(copies.add(&one, n));
+			NB_TRY(copies.add(&two, n));
+			NB_TRY(copies.fetch());
+			for (size_t part; hand.next(&part);) {
+				NB_CUDA_TRY(cudaMemcpyPeerAsync(
+					back.p + part * n, hand.home_device, one, hand.device, 8 * n, hand.stream()));
+				NB_CUDA_TRY(cudaMemcpyPeerAsync(also_back.p + part * n, hand.home_device, two,
+					hand.device, 8 * n, hand.stream()));
+			}
+			return hand.finish();
+		}));
+		vector<double> want = first;
+		if (changed)
+			want[n / 2] = second[n / 2];
+		const vector<double> got = back.host(), got_also = also_back.host();
+		for (size_t m = 0; m < members; m++) {
+			CHECK(memcmp(got.data() + m * n, want.data(), 8 * n) == 0);
+			CHECK(memcmp(got_also.data() + m * n, second.data(), 8 * n) == 0);
+		}
+	}
+	OK(nb_team_send(nullptr, 8));
+	OK(nb_team_send(later.p, 0));
+}
+
+static size_t parts_of(int member)
+{
+	char line[300];
+	size_t parts = 0;
+	OK(nb_team_report(member, line, sizeof line));
+	const char *at = strstr(line, ": ");
+	CHECK(at && sscanf(at, ": %zu parts", &parts) == 1);
+	return parts;
+}
+
+/* All members walk groups, and each group is walked once. */
+static void drawing(void)
+{
+	struct nb_cube cube;
+	vector<uint64_t> key;
+	const struct bodies b = sorted(PLUMMER, 400009, &cube, key);
+	const struct system_ s(b);
+	const device<uint64_t> d_key(key);
+	const struct wanted w = {NB_F64, false, false, 0.01, NB_PLUMMER, false};
+	const struct nb_tree_walk walk = {0.3, NB_MAC_GEOMETRIC, 0, nullptr, 4, 1};
+	struct nb_tree tree;
+	vector<size_t> before;
+	size_t drawn = 0;
+	if (!nb_team_direct())
+		return;
+	for (int k = 0; k < nb_team_size(); k++)
+		before.push_back(parts_of(k));
+	OK(nb_tree_build_cuda(b.n, d_key.p, s.pos.p, s.mass.p, b.dim, &cube, 16, 2, &tree));
+	const struct outcome o = compute(
+		s, w, "drawn", [&](const struct nb_gravity *g, struct nb_gravity_count *count) {
+			return nb_gravity_tree_cuda(g, &tree, &walk, count);
+		});
+	nb_tree_free_cuda(&tree);
+	OK(o.status);
+	for (int k = 0; k < nb_team_size(); k++) {
+		const size_t more = parts_of(k) - before[(size_t)k];
+		printf("member %d drew %zu groups of %zu\n", k, more, (size_t)o.count.groups);
+		CHECK(more > 10);
+		drawn += more;
+	}
+	CHECK(drawn == (size_t)o.count.groups);
 }
 
 static void failing(void)
@@ -418,17 +557,24 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", name, *why ? why : "want several devices that are there");
 		return 1;
 	}
-	const vector<struct outcome> one = everything();
+	const vector<struct outcome> one = everything(true);
 	opening(&list);
 	if (nb_team_size() != list.n)
 		return unit_end();
 	dealing();
 	copying();
+	sending();
+	drawing();
 	failing();
-	const vector<struct outcome> many = everything();
-	CHECK(one.size() == many.size());
-	for (size_t k = 0; k < one.size() && k < many.size(); k++)
-		compare(one[k], many[k]);
+	for (const bool direct : {true, false}) {
+		nb_team_let_direct(direct);
+		printf("direct: %s\n", nb_team_direct() ? "yes" : "no");
+		const vector<struct outcome> many = everything(direct);
+		CHECK(direct ? one.size() == many.size() : one.size() > many.size() && many.size() > 100);
+		for (size_t k = 0; k < one.size() && k < many.size(); k++)
+			compare(one[k], many[k]);
+	}
+	nb_team_let_direct(true);
 	full();
 	reporting();
 	printf("%zu cases on %s\n", one.size(), nb_team_name());

@@ -95,6 +95,8 @@ static void check_moments(enum shape shape, size_t n, int leaf_size, int order, 
 
 /* ---- the walk -------------------------------------------------------------------------------------------------- */
 
+static int regions; /* of walks: nb_tree_walk */
+
 struct setting {
 	enum law law;
 	enum nb_precision precision;
@@ -127,7 +129,7 @@ static struct result walk(const struct flock &f, const struct setting &s)
 	g.pos = pos.p, g.mass = mass.p, g.acc = acc.p, g.pot = s.pot ? pot.p : nullptr;
 	g.body_eps = s.law == EACH ? eps.p : nullptr;
 	struct nb_tree_walk w = {};
-	w.theta = s.theta, w.order = s.order;
+	w.theta = s.theta, w.order = s.order, w.regions = regions;
 	struct result r = {};
 	OK(nb_gravity_tree_cuda(&g, &f.tree, &w, &r.count));
 	r.acc = acc.host();
@@ -309,6 +311,12 @@ int main(int argc, char **argv)
 		check_walk((enum shape)shape, 4000, 16);
 	for (size_t n : {1, 2, 3, 33, 63, 65, 257, 1000})
 		check_walk(PLUMMER, n, n % 2 ? 16 : 1);
+	check_accuracy();
+	check_units();
+	regions = 1;
+	for (int shape = 0; shape < SHAPES; shape++)
+		check_walk((enum shape)shape, 4000, 16);
+	check_walk(PLUMMER, 20001, 48);
 	check_accuracy();
 	check_units();
 	return unit_end();

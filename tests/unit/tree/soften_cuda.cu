@@ -65,6 +65,8 @@ static struct nb_gravity law(const struct flock &f, const struct setting &s)
 	return g;
 }
 
+static int regions; /* of walks: nb_tree_walk */
+
 static struct result walk(const struct flock &f, const struct setting &s)
 {
 	const size_t n = f.b.n;
@@ -73,7 +75,7 @@ static struct result walk(const struct flock &f, const struct setting &s)
 	g.pos = pos.p, g.vel = vel.p, g.mass = mass.p, g.body_eps = s.each ? eps.p : nullptr;
 	g.acc = acc.p, g.pot = s.pot ? pot.p : nullptr, g.jerk = s.jerk ? jerk.p : nullptr;
 	struct nb_tree_walk w = {};
-	w.theta = s.theta;
+	w.theta = s.theta, w.regions = regions;
 	struct result r = {};
 	OK(nb_gravity_tree_cuda(&g, &f.tree, &w, &r.count));
 	r.acc = acc.host();
@@ -224,6 +226,12 @@ int main(int argc, char **argv)
 		for (size_t n : {1, 2, 3, 63, 65, 257, 1000, 9999})
 			check_walk(PLUMMER, n, (enum mix)mix, n % 2 ? 16 : 1);
 		check_walk(POINT, 500, (enum mix)mix, 16);
+		check_walk(CUBE, 3000, (enum mix)mix, 16);
+	}
+	check_accuracy();
+	regions = 1;
+	for (int mix = 0; mix < MIXES; mix++) {
+		check_walk(PLUMMER, 9999, (enum mix)mix, 16);
 		check_walk(CUBE, 3000, (enum mix)mix, 16);
 	}
 	check_accuracy();

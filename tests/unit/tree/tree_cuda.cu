@@ -139,6 +139,8 @@ struct setting {
 	const double *acc_old;
 };
 
+static int regions; /* of walks: nb_tree_walk */
+
 static struct result walk(const struct bodies &b, const struct nb_tree &tree, const struct setting &s)
 {
 	const size_t n = b.n;
@@ -147,7 +149,7 @@ static struct result walk(const struct bodies &b, const struct nb_tree &tree, co
 	g.n = n, g.pos = pos.p, g.mass = mass.p, g.acc = acc.p, g.pot = s.pot ? pot.p : nullptr;
 	g.eps = s.eps, g.G = s.G, g.precision = s.precision;
 	struct nb_tree_walk w = {};
-	w.theta = s.theta, w.mac = s.mac, w.alpha = s.alpha, w.acc_old = s.acc_old;
+	w.theta = s.theta, w.mac = s.mac, w.alpha = s.alpha, w.acc_old = s.acc_old, w.regions = regions;
 	struct result r;
 	memset(&r.count, 0, sizeof r.count);
 	OK(nb_gravity_tree_cuda(&g, &tree, &w, s.count ? &r.count : nullptr));
@@ -485,7 +487,7 @@ static void check_crowd()
 	struct nb_gravity g = {};
 	g.n = n, g.pos = sorted.p, g.mass = mass.p, g.acc = acc.p, g.G = 1;
 	struct nb_tree_walk w = {};
-	w.theta = 0.5;
+	w.theta = 0.5, w.regions = regions;
 	for (int with_pot = 0; with_pot < 2; with_pot++) {
 		g.pot = with_pot ? pot.p : nullptr;
 		struct nb_gravity_count count = {};
@@ -650,21 +652,25 @@ int main(int argc, char **argv)
 					check_case((enum shape)shape, n, leaf_size, 2);
 	if (argc > 2)
 		return unit_end();
-	check_case(PLUMMER, 100000, 16, 2);
-	check_case(CLUMPS, 100000, 7, 2);
-	check_case(POINT, 100000, 16, 2);
-	check_case(CUBE, 5000, 8, 1);
 	check_errors();
-	check_units();
-	check_softening();
-	check_lopsided();
-	if (n_limit > 100000) {
-		check_accuracy();
-		check_backends();
-		check_crowd();
-		check_deep_tree(40, true);
-		check_deep_tree(NB_TREE_LEVELS, true);
-		check_deep_tree(NB_TREE_LEVELS + 400, false);
+	for (regions = 0; regions < 2; regions++) {
+		for (int shape = 0; shape < SHAPES && regions; shape++)
+			check_case((enum shape)shape, 9999, 16, 2);
+		check_case(PLUMMER, 100000, 16, 2);
+		check_case(CLUMPS, 100000, 7, 2);
+		check_case(POINT, 100000, 16, 2);
+		check_case(CUBE, 5000, 8, 1);
+		check_units();
+		check_softening();
+		check_lopsided();
+		if (n_limit > 100000) {
+			check_accuracy();
+			check_backends();
+			check_crowd();
+			check_deep_tree(40, true);
+			check_deep_tree(NB_TREE_LEVELS, true);
+			check_deep_tree(NB_TREE_LEVELS + 400, false);
+		}
 	}
 	return unit_end();
 }
