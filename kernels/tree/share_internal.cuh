@@ -296,7 +296,7 @@ template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
 {
 	struct nb_lane lane;
 	w.lane = &lane;
-	lane.regions = nb_regions_in(w, w.n / (w.group + 1));
+	lane.regions = w.n / (w.group + 1) + 1;
 	if (!w.region.bodies || lane.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
 		return launch(w);
 	uint32_t groups;

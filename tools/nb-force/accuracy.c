@@ -43,12 +43,14 @@ enum nb_precision nb_force_accurate_precision(const struct force *opt, enum meth
 
 int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
 {
-	if (opt->order_given || opt->accuracy == 0)
-		return opt->order_given ? opt->order : 0;
-	if (opt->jerk)
-		return 0;
+	if (opt->order_given)
+		return opt->order;
 	const int cpu = strcmp(run->backend->name, "cpu") == 0;
-	if (opt->theta > (cpu ? 0.5 : 0.4))
+	/* in f64 a device's second order has no local expansions */
+	const int slow = !cpu && nb_force_precision(opt, METHOD_TREE) == NB_F64 && opt->mac == NB_MAC_GEOMETRIC;
+	if (opt->jerk || (opt->accuracy == 0 && !slow))
+		return 0;
+	if (opt->theta > (cpu ? 0.5 : 0.4) && !slow)
 		return cpu ? 2 : 0;	  /* on a device second order comes with the tree or not at all */
 	return opt->theta > 0.22 ? 3 : 4; /* the fastest, nb-force(1) */
 }
