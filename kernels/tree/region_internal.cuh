@@ -4,7 +4,8 @@
  * A region is a node of more than one group and of REGION bodies at most, under a larger one.  Cells that are far from
  * all of it go into a local expansion of its own, and its groups need not look at them any more.  All other nodes are
  * listed, about as large as groups can use them: the walks of the region's groups begin with that list instead of the
- * root, and add the region's local expansion to their own.  (One level of the downward pass of a fast multipole method.)
+ * root, and add the region's local expansion to their own.  (One level of the downward pass of a fast multipole
+ * method.)
  *
  * Regions are dealt before groups, and a group waits for its own.  Where the list has no room, the region is given up,
  * and its groups walk from the root.  Nothing depends on who walks. */
@@ -51,7 +52,8 @@ template <class walker_type> struct surveyor {
 		by.num = span.z - span.y;
 		const double length = w.plan->length, *origin = w.pos + 3 * (size_t)by.first;
 		double centre[3];
-		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, half[3], r2 = 0;
+		float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, half[3],
+		      r2 = 0;
 		for (uint32_t t = by.lane; t < by.num; t += 32) {
 #pragma unroll
 			for (int k = 0; k < 3; k++) {
@@ -93,8 +95,7 @@ template <class walker_type> struct surveyor {
 			const float dx = next.a.x - high.x + (next.b.x - low.x),
 				    dy = next.a.y - high.y + (next.b.y - low.y),
 				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
-			const float r =
-				fmaxf(LEAST_FAR * by.extent_size(next.extent), half.w * fabsf(next.a.w));
+			const float r = fmaxf(LEAST_FAR * by.extent_size(next.extent), half.w * fabsf(next.a.w));
 			const float edge = fmaxf(
 				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * by.extent_mass(next.extent)));
 			const uint32_t link = __float_as_uint(next.b.w);
@@ -110,8 +111,8 @@ template <class walker_type> struct surveyor {
 
 			const unsigned expands = __ballot_sync(0xffffffff, expand && !beyond);
 			if (expand && !beyond)
-				mine.far_queue[by.nfar + __popc(expands & before)] =
-					make_float4(dx, dy, dz, __uint_as_float(next.node));
+				mine.far_queue[by.nfar + __popc(expands & before)] = make_float4(
+					dx, dy, dz, __uint_as_float(next.node));
 			by.nfar += __popc(expands);
 			while (by.nfar >= 32 || (last && by.nfar)) {
 				const unsigned some = by.nfar < 32 ? by.nfar : 32;

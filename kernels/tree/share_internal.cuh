@@ -73,13 +73,11 @@ static size_t nb_regions_in(const struct walk &w, size_t groups)
 /* How many groups and regions there are.  Waits for the device. */
 static int nb_walk_count(struct walk &w, uint32_t *groups)
 {
-	uint32_t first = 0, last = 0;
-	NB_CUDA_TRY(cudaMemcpy(groups, w.ngroup, sizeof *groups, cudaMemcpyDeviceToHost));
-	if (w.region.bodies) {
-		NB_CUDA_TRY(cudaMemcpy(&first, w.region.at, sizeof first, cudaMemcpyDeviceToHost));
-		NB_CUDA_TRY(cudaMemcpy(&last, w.region.at + (w.n + 31) / 32, sizeof last, cudaMemcpyDeviceToHost));
-	}
-	w.region.count = last - first;
+	uint32_t sum[2]; /* of groups; of these and regions, as region.at goes on from there */
+	NB_CUDA_TRY(cudaMemcpy2D(sum, sizeof *sum, w.ngroup, ((w.n + 31) / 32 + 1) * sizeof *sum, sizeof *sum, 2,
+		cudaMemcpyDeviceToHost));
+	*groups = sum[0];
+	w.region.count = w.region.bodies ? sum[1] - sum[0] : 0;
 	if (w.region.count == 0)
 		w.region.bodies = 0;
 	return NB_OK;
@@ -103,7 +101,8 @@ struct nb_walk_tally {
 };
 
 /* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
- * that is missing here still points home.  copies: a member's, or nb_walk_sender. */
+ * that is missing here still points home.  copies: a member's, or nb_walk_sender.  groups: 0: not known yet, as
+ * region.count. */
 template <class Copies>
 static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
@@ -130,7 +129,8 @@ static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precis
 		NB_TRY(copies.add(&w->quad, 6 * nnode));
 	if (precision == NB_F64 || !direct) /* else of leaves that are a point */
 		NB_TRY(copies.add(&w->node_mass, nnode));
-	NB_TRY(copies.add(&w->start, groups + (size_t)1));
+	if (groups)
+		NB_TRY(copies.add(&w->start, groups + (size_t)1));
 	if (w->jerk) {
 		NB_TRY(copies.add(&w->vel, 3 * n));
 		NB_TRY(copies.add(&w->velocity, 3 * nnode));
@@ -141,8 +141,8 @@ static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precis
 	if (direct)
 		return NB_OK;
 	NB_TRY(copies.add(&w->acc_old, 3 * n)); /* once a group */
-	NB_TRY(copies.add(&w->first, nnode)); /* of leaves that are a point */
-	NB_TRY(copies.add(&w->count, nnode)); /* of leaves of many bodies */
+	NB_TRY(copies.add(&w->first, nnode));	/* of leaves that are a point */
+	NB_TRY(copies.add(&w->count, nnode));	/* of leaves of many bodies */
 	return NB_OK;
 }
 
@@ -184,10 +184,10 @@ static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum
 	uint32_t groups, struct nb_walk_tally *tally)
 {
 	struct nb_lane lane;
-	struct nb_team_copies copies(hand);
-	struct walk w = home;
 	nb_cuda_buffer<uint4> ranges;
 	nb_cuda_buffer<unsigned> drawn;
+	struct nb_team_copies copies(hand);
+	struct walk w = home;
 	NB_TRY(ranges.alloc(groups / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
 	NB_TRY(drawn.alloc(1 + ranges.count));
 	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
@@ -266,15 +266,17 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 }
 
 /* The walk by all of the team; what all count is counted at home. */
-template <class Launch>
-static int nb_walk_share(struct walk &w, enum nb_precision precision, bool count, Launch launch)
+template <class Launch> static int nb_walk_share(struct walk &w, enum nb_precision precision, bool count, Launch launch)
 {
 	struct nb_walk_division division = {};
 	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
 	struct nb_walk_sender sender;
+	struct walk sent = w;
+	/* while the device is still at work on what is asked for then */
+	NB_TRY(nb_walk_copy(sender, &sent, precision, true, 0));
 	NB_TRY(nb_walk_count(w, &division.groups));
 	const bool direct = nb_team_direct() && w.region.count * nb_region_bytes(w) <= NB_REGIONS_MOST;
-	struct walk sent = w;
+	sent = w;
 	if (!direct)
 		NB_TRY(nb_walk_divide(w, &division));
 	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
@@ -322,7 +324,7 @@ template <class Launch>
 static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, Launch launch)
 {
 	return nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share(w, precision, count, launch)
-							     : nb_walk_alone(w, launch);
+							   : nb_walk_alone(w, launch);
 }
 
 #endif

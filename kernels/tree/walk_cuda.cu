@@ -10,14 +10,14 @@
  *   a leaf                          P2P  its bodies are queued; 32 go to shared memory, then every target takes each
  *   else                            its children go onto the stack
  *
- * and a queue is worked off when it holds 32, from its end.  Where the stack holds more than FULL nodes, they leave it one at a
- * time: then it grows by seven siblings a level at most, and cannot overflow in a tree of NB_TREE_LEVELS.  Groups are
- * dealt out by a counter; what a group gets does not depend on the warp that takes it, so every run gives the same
- * bytes.
+ * and a queue is worked off when it holds 32, from its end.  Where the stack holds more than FULL nodes, they leave it
+ * one at a time: then it grows by seven siblings a level at most, and cannot overflow in a tree of NB_TREE_LEVELS.
+ * Groups are dealt out by a counter; what a group gets does not depend on the warp that takes it, so every run gives
+ * the same bytes.
  *
  * Regions of up to REGION bodies are walked before their groups (region_internal.cuh), which then begin with a list of
- * nodes instead of the root: 2^24 bodies in order 2 take 19.3 instead of 26 ms, 2^20 in orders 2, 3, 4 2.05 for 2.4, 3.9
- * for 5.0, 10.1 for 13.0.
+ * nodes instead of the root: 2^24 bodies in order 2 take 19.3 instead of 26 ms, 2^20 in orders 2, 3, 4 2.05
+ * for 2.4, 3.9 for 5.0, 10.1 for 13.0.
  *
  * What is far.  A cell of mass m and size l (longest side of its box) at distance d leaves out a term of about
  * m (l/d)^3 / d^2, the octupole.  It is far if that is at most
@@ -220,7 +220,7 @@ struct walk {
 	uint32_t begin, end;
 	unsigned *next;
 	struct drawn_ranges drawn; /* if several devices share next */
-	struct nb_lane *lane; /* for the host alone */
+	struct nb_lane *lane;	   /* for the host alone */
 };
 
 /* ---- preparation ------------------------------------------------------------------------------------- */
@@ -1055,8 +1055,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	uint32_t first, num;  /* the group's bodies */
 	const uint32_t *list; /* of its region, nodes to begin with beside those on the stack */
 	uint32_t unseen;      /* of them */
-	bool in_region; /* else the walk begins at the root */
-	uint32_t region; /* in the range */
+	bool in_region;	      /* else the walk begins at the root */
+	uint32_t region;      /* in the range */
 	typedef struct target<P, POT, JERK, LAW, ORDER, HARMONIC> target_type;
 	target_type target[SLOTS];
 #ifndef NB_WALK_HIGH
@@ -1267,8 +1267,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		if constexpr (LAW != NB_LAW_COMMON) {
 			float low = INFINITY, high = 0, sum = 0;
 			for (uint32_t t = lane; t < num; t += 32) {
-				const float eps =
-					(float)((w.body_eps ? w.body_eps[first + t] : w.eps) * w.plan->length);
+				const float eps = (float)((w.body_eps ? w.body_eps[first + t] : w.eps) *
+							  w.plan->length);
 				low = fminf(low, eps);
 				high = fmaxf(high, eps);
 				sum += eps * eps;
@@ -2325,8 +2325,8 @@ static int find_groups(const struct walk &w, struct marks &m)
 	mark_count_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.region.ptr, m.at.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(2 * (words + 1), m.at.ptr, m.at.ptr));
-	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(words, m.group.ptr, m.at.ptr, w, m.start.ptr,
-		m.region.ptr, m.region_at_word.ptr, m.span.ptr);
+	start_kernel<<<nb_cuda_blocks(words + 1, THREADS), THREADS>>>(
+		words, m.group.ptr, m.at.ptr, w, m.start.ptr, m.region.ptr, m.region_at_word.ptr, m.span.ptr);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
