@@ -36,7 +36,7 @@ static double bodies_that_fit(const struct nb_plan *plan, struct nb_run *first, 
 	double n = plan->n, most = plan->held[undecided].most;
 	for (int k = 0; k < 20 && most > room; k++) {
 		n *= fmin(room / most, 0.99);
-		nb_plan_make(&trial, first, plan->frame, n, plan->machine.device);
+		nb_plan_make(&trial, first, plan->frame, &(struct nb_plan_case){n, plan->machine.device, plan->alone});
 		most = trial.held[undecided].most;
 	}
 	if (most > room || n < 1)
@@ -107,7 +107,7 @@ static const struct nb_backend *find_device(
 		return fits(plan, first, plan->device, NB_ON_DEVICE, why) ? plan->device : NULL;
 	if (nb_devices.look(&speed, why))
 		return NULL;
-	nb_plan_make(plan, first, frame, plan->n, speed);
+	nb_plan_make(plan, first, frame, &(struct nb_plan_case){plan->n, speed, 0});
 	if (!device_wins(plan) || nb_devices.choose(plan->space ? plan->space->name : "cuda", &backend, why))
 		return NULL;
 	return fits(plan, first, backend, NB_ON_DEVICE, why) ? backend : NULL;
@@ -136,9 +136,10 @@ static void report(const struct nb_run *run, const struct choice *choice)
 
 static void decide(struct nb_run *first, const struct nb_frame *frame)
 {
+	const struct nb_plan_case suppose = {(double)frame->rows[NB_PARTICLE], {1, 1}, 0};
 	struct nb_plan plan;
 	struct choice choice = {.backend = NULL};
-	nb_plan_make(&plan, first, frame, (double)frame->rows[NB_PARTICLE], (struct nb_device_speed){1, 1});
+	nb_plan_make(&plan, first, frame, &suppose);
 	if (plan.undecided)
 		choose(&plan, first, frame, &choice);
 	const int device = choice.backend && choice.backend->space->device >= 0;
@@ -156,11 +157,12 @@ static void decide(struct nb_run *first, const struct nb_frame *frame)
 	}
 }
 
-/* The choice stays. */
+/* The choice stays; those behind this instance look for themselves. */
 static void decide_again(struct nb_run *first, const struct nb_frame *frame)
 {
+	const struct nb_plan_case suppose = {(double)frame->rows[NB_PARTICLE], {1, 1}, 1};
 	struct nb_plan plan;
-	nb_plan_make(&plan, first, frame, (double)frame->rows[NB_PARTICLE], (struct nb_device_speed){1, 1});
+	nb_plan_make(&plan, first, frame, &suppose);
 	require_fits(&plan, first, plan.device, NB_ON_CPU);
 	for (int i = 0; i < plan.nmember; i++)
 		plan.member[i]->fits = frame->rows[NB_PARTICLE];

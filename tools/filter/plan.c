@@ -227,7 +227,7 @@ static void visit(struct nb_plan *plan, struct nb_run *run)
 static void visit_all(struct nb_plan *plan, struct nb_run *first)
 {
 	static const enum nb_place host[2] = {NB_ON_CPU, NB_ON_CPU};
-	for (struct nb_run *run = first; run; run = run->next) {
+	for (struct nb_run *run = first; run; run = plan->alone ? NULL : run->next) {
 		visit(plan, run);
 		if (!run->next && run->streams & NB_WRITES)
 			move(plan, host);
@@ -255,13 +255,14 @@ void nb_plan_by_host(struct nb_plan *plan)
 	move(plan, back);
 }
 
-void nb_plan_make(struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, double n,
-	struct nb_device_speed device)
+void nb_plan_make(
+	struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, const struct nb_plan_case *suppose)
 {
 	memset(plan, 0, sizeof *plan);
 	plan->machine.isa = nb_cpu_isa();
-	plan->machine.device = device;
-	describe(plan, frame, n);
+	plan->machine.device = suppose->device;
+	plan->alone = suppose->alone;
+	describe(plan, frame, suppose->n);
 	visit_all(plan, first);
 	if (!plan->device && !plan->space)
 		plan->seconds[NB_ON_DEVICE] += nb_cost_context();

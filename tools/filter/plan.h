@@ -45,6 +45,7 @@ struct nb_plan {
 		double wire, wide; /* bytes for each body of a column, and of its f64 form if that is another */
 	} column[NB_PLAN_COLUMNS];
 	struct nb_machine machine;
+	int alone;		       /* the first instance is the last */
 	const char *tool;	       /* name of its tool */
 	enum nb_place at[2], where[2]; /* where the instance computes, and where the frame is */
 	double seconds[2];
@@ -77,9 +78,16 @@ void nb_plan_by_host(struct nb_plan *plan);
 
 /* ---- for choose.c ------------------------------------------------------------------------------- */
 
-/* All that follows from a frame which has come to an instance, as if it had n bodies. */
-void nb_plan_make(struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, double n,
-	struct nb_device_speed device);
+/* What to suppose: a number of bodies; a device; and whether to leave out the instances behind the first one, to which
+ * another thread may have given a frame already. */
+struct nb_plan_case {
+	double n;
+	struct nb_device_speed device;
+	int alone;
+};
+/* All that follows from a frame which has come to an instance. */
+void nb_plan_make(
+	struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, const struct nb_plan_case *suppose);
 /* Whether auto is what the instance was given and it has no backend yet. */
 int nb_plan_is_undecided(const struct nb_run *run);
 /* The device that a frame must be fetched from, NULL if its positions are on the host. */

@@ -61,7 +61,7 @@ static struct nb_plan_held plan_of(const char *commands, const char *force, doub
 		make_ring(&ring, chain.run[0], force);
 	make_frame(&frame, n, dtype);
 	CHECK(nb_frame_set_attribute_f64(&frame, "dim", dim) == NB_OK);
-	nb_plan_make(&plan, chain.run[0], &frame, n, (struct nb_device_speed){1, 1});
+	nb_plan_make(&plan, chain.run[0], &frame, &(struct nb_plan_case){n, {1, 1}, 0});
 	nb_frame_clear(&frame);
 	if (force)
 		free_ring(&ring);
@@ -152,7 +152,7 @@ static void elsewhere(void)
 	struct nb_plan plan;
 	make_chain(&chain, "nb-sort-zorder -b cuda");
 	make_frame(&frame, 1e9, "<f8");
-	nb_plan_make(&plan, chain.run[0], &frame, 1e9, (struct nb_device_speed){1, 1});
+	nb_plan_make(&plan, chain.run[0], &frame, &(struct nb_plan_case){1e9, {1, 1}, 0});
 	CHECK_NEAR(plan.held[NB_ON_CPU].most / 1e9, STATE + 12 + 24, 0.01);
 	nb_frame_clear(&frame);
 	free_chain(&chain);
