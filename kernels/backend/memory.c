@@ -34,6 +34,15 @@ double nb_memory_nodes(double n, double leaf_size)
 	return fmin(1.4 * n, 3.8 * n / leaf_size);
 }
 
+/* Of at most 1024 bodies, 600 is usual; groups have 65 or more on average. */
+double nb_memory_regions(double n, double bytes, int shared)
+{
+	const double each = bytes + 1024, bound = n / 66, usual = n / 600;
+	if (shared)
+		return usual;
+	return bound * each <= 0x1p29 ? bound : fmin(usual, 0x1p30 / each);
+}
+
 double nb_memory_context(void)
 {
 	return 0.6e9;

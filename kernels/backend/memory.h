@@ -43,7 +43,15 @@ enum nb_memory_stage {
 	NB_MEMORY_STAGES
 };
 
-enum nb_memory_unit { NB_MEMORY_BODY, NB_MEMORY_NODE, NB_MEMORY_BOX, NB_MEMORY_SLOT, NB_MEMORY_TERM, NB_MEMORY_UNITS };
+enum nb_memory_unit {
+	NB_MEMORY_BODY,
+	NB_MEMORY_NODE,
+	NB_MEMORY_REGION,
+	NB_MEMORY_BOX,
+	NB_MEMORY_SLOT,
+	NB_MEMORY_TERM,
+	NB_MEMORY_UNITS
+};
 
 /* Units that a job has, and its traits. */
 struct nb_memory_job {
@@ -58,6 +66,9 @@ const char *nb_memory_stage_name(enum nb_memory_stage stage);
 
 /* Nodes of a tree over n bodies with so many of them in a leaf at most. */
 double nb_memory_nodes(double n, double leaf_size);
+/* Regions whose lists there is room for at once in a walk over n bodies, with lists of so many bytes; shared: by
+ * several devices.  As tree/share_internal.cuh has it. */
+double nb_memory_regions(double n, double bytes, int shared);
 /* Bytes that a process takes on a device whatever the number of bodies: the context, kernels, stacks of a walk. */
 double nb_memory_context(void);
 

@@ -331,9 +331,10 @@ static void run_steps(const struct row *r)
 {
 	struct arrays a = {.n = r->n};
 	const double n = (double)r->n;
-	struct nb_memory_job job = {.traits = NB_HAS_QUAD};
+	struct nb_memory_job job = {.traits = NB_HAS_QUAD | NB_HAS_F32};
 	job.count[NB_MEMORY_BODY] = n;
 	job.count[NB_MEMORY_NODE] = nb_memory_nodes(n, r->leaf_size);
+	job.count[NB_MEMORY_REGION] = nb_memory_regions(n, 4096 * 4, 0);
 	const double bytes = 80 * n + nb_memory_of(NB_MEMORY_TREE, &job) +
 			     nb_memory_of(NB_MEMORY_WALK, &job); /* pos, vel, mass, acc */
 	fprintf(stderr, "%s, %.0f bodies: about %.4g GB of memory, %.0f bytes a body\n", r->what, n, bytes / 1e9,

@@ -34,8 +34,8 @@ static double bodies_that_fit(const struct nb_plan *plan, struct nb_run *first, 
 {
 	struct nb_plan trial;
 	double n = plan->n, most = plan->held[undecided].most;
-	for (int k = 0; k < 20 && most > room; k++) {
-		n *= fmin(room / most, 0.99);
+	for (int k = 0; k < 100 && most > room; k++) {
+		n *= fmin(room / most, 0.999);
 		nb_plan_make(&trial, first, plan->frame, &(struct nb_plan_case){n, plan->machine.device, plan->alone});
 		most = trial.held[undecided].most;
 	}

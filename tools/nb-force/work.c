@@ -82,6 +82,16 @@ static unsigned traits_of(
 	return traits;
 }
 
+/* Whether, as the device has it, and how many. */
+static double regions(const struct nb_run *run, const struct force *opt, double n, unsigned traits)
+{
+	const int high = traits & (NB_HAS_ORDER_3 | NB_HAS_ORDER_4);
+	const int several = strchr(run->common.backend, ',') || strcmp(run->common.backend, "cuda:all") == 0;
+	if (opt->jerk || n < (high ? 0x1p17 : 0x1p18) || (traits & NB_HAS_DOUBLE && !high))
+		return 0;
+	return nb_memory_regions(n, traits & NB_HAS_F32 ? 4096 * 4 : 8192 * 4, several);
+}
+
 static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_plan *plan, enum method method,
 	enum nb_precision precision)
 {
@@ -98,6 +108,7 @@ static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_p
 	nb_plan_make_columns(plan, of_force);
 	plan->row += of_force - (plan->acc ? 3 * (double)sizeof(double) : 0) -
 		     (plan->pot && opt->potential ? (double)sizeof(double) : 0);
+	plan->count[NB_MEMORY_REGION] = regions(run, opt, plan->n, traits);
 	plan->count[NB_MEMORY_SLOT] = plan->n * (plan->dim == 2 ? 8 : 26);
 	plan->count[NB_MEMORY_TERM] = fmin(boxes, plan->n) * children / (children - 1) *
 				      coefficients(plan->dim, nb_force_order(opt, plan->dim));
