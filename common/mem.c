@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 enum {
@@ -204,6 +205,16 @@ static void shorten_list(size_t bytes)
 		to_system(take(0));
 }
 
+/* Bytes that the machine has, with swap space.  The system grants more, and ends the program where it is used. */
+static size_t machine_bytes(void)
+{
+	static _Atomic size_t all;
+	struct sysinfo info;
+	if (!all)
+		all = sysinfo(&info) ? SIZE_MAX : ((size_t)info.totalram + info.totalswap) * info.mem_unit;
+	return all;
+}
+
 /* A block or NULL.  Counts the bytes as in use, and gives back what is then too much. */
 static void *large_alloc(size_t bytes)
 {
@@ -215,6 +226,14 @@ static void *large_alloc(size_t bytes)
 	shorten_list(most_in_use - in_use);
 	pthread_mutex_unlock(&list_lock);
 	return p;
+}
+
+static int large_fits(size_t bytes)
+{
+	pthread_mutex_lock(&list_lock);
+	const int fits = bytes <= machine_bytes() && in_use <= machine_bytes() - bytes;
+	pthread_mutex_unlock(&list_lock);
+	return fits;
 }
 
 /* 1 if the list took it; without p, the bytes are no longer in use. */
@@ -248,6 +267,8 @@ static void *large_retry(size_t bytes)
 static void *alloc_class(size_t bytes)
 {
 	const int large = bytes > LARGE;
+	if (large && !large_fits(bytes))
+		return NULL;
 	void *p = large ? large_alloc(bytes) : from_slot(bytes);
 	if (!p)
 		p = from_system(bytes);

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /* count * size bytes, 64-byte aligned, large blocks backed by huge pages where the system offers them.
- * NULL when memory is exhausted or the product overflows.  nb_alloc(0, s) is a valid empty block. */
+ * NULL when memory is exhausted, when large blocks would be more than the machine has, with swap space, and when the
+ * product overflows.  nb_alloc(0, s) is a valid empty block. */
 void *nb_alloc(size_t count, size_t size);
 void *nb_alloc_zero(size_t count, size_t size);
 void nb_free(void *p);

@@ -115,6 +115,25 @@ accepted() {
 	[ "$(grep -c "^  galaxy30k.txt .*(file absent: generated bodies, not the paper's)" <<<"$output")" -eq 1 ]
 }
 
+@test "rows of several devices: as many as are asked for, or none; how many times as fast as one" {
+	run -77 "$programs/bench/papers" cuda:0,998,999 "$NB_TOP/tests/bench/papers/devices.tsv" out.tsv
+	[[ $output == 'papers: cuda:0,998,999: '* ]]
+	[ ! -e out.tsv ]
+	run -2 "$programs/bench/papers" counts cuda:0
+	# every kernel and n on 1, 2, 4 and 8
+	grep -v '^#' "$NB_TOP/tests/bench/papers/devices.tsv" | tail -n +2 | cut -f 3-5 | sort | uniq -c >counts
+	[ "$(awk '{ print $1 }' counts | sort -u)" = 4 ]
+	row() { printf 'x-devices\tcuda*%s\t%s\t%s\t%s\t-\t-\t%s\t-\t-\t-\t-\t%s\t%s\tnan\t1e-7\t-\n' "$1" "$2" "$3" "$4" "$5" "$1" "$6"; }
+	{ row 1 plummer 1000 direct G/s 100; row 1 boxes7 64 near ms 8; row 2 plummer 1000 direct G/s 150; row 4 boxes7 64 near ms 2.5; } >all.tsv
+	awk -f "$NB_TOP/tests/bench/scaling.awk" all.tsv | tr -s ' ' >table
+	cat table
+	grep -q '^ plummer 1000 direct G/s 100 150 1.50 - -$' table
+	grep -q '^ boxes7 64 near ms 8 - - 2.5 3.20$' table
+	# of one device there is nothing to compare
+	grep 'cuda\*1' all.tsv >one.tsv
+	[ -z "$(awk -f "$NB_TOP/tests/bench/scaling.awk" one.tsv)" ]
+}
+
 @test "every line of every figure has rows in the files of the papers, and a panel has at most six lines" {
 	python3 -B - "$NB_TOP" <<-'END'
 		import importlib.machinery, importlib.util, sys

@@ -442,3 +442,43 @@ same_for_lists() {
 	nb-stats -b cuda:0,0 --epot direct -e 0.01 --format tsv <s.nb >several.tsv
 	nb-stats -b cuda --epot direct -e 0.01 --format tsv <s.nb | cmp - several.tsv
 }
+
+# The figures of -v: what was expected, and what was used at most by a device alone.  Ratio of the two.
+ratio_of_memory() { # ratio_of_memory FILE
+	awk '/memory of cuda:0: about / && !want { for (i = 1; i < NF; i++) if ($i == "about") want = $(i + 1) }
+		/: device 0, .* GB of memory at most/ { for (i = 1; i < NF; i++) if ($(i + 1) == "GB" && $(i + 3) == "memory") got = $i }
+		END { if (want == "" || got == "") exit 1; printf "%g %g %.3f\n", want, got, got / want }' "$1"
+}
+
+@test "memory: a step takes what was expected, to a tenth" {
+	nb-gen plummer -n 4194304 --no-history >p.nb
+	local options
+	for options in '' '--potential' '-p 3' '-p 4 --precision f64' '--mac acceleration' '--softening-kernel spline'; do
+		nb-step -v -b cuda --no-history -d 0.001 -k 2 --every 0 \
+			"nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -v -b cuda -m tree -e 0.01 $options" <p.nb 2>told >/dev/null
+		cat told
+		ratio_of_memory told >ratio
+		echo "options '$options': expected, used, ratio: $(cat ratio)"
+		awk '{ exit !($3 > 0.9 && $3 < 1.1) }' ratio
+	done
+}
+
+@test "memory: near fields of boxes and a walk in one pass take what was expected, to a tenth" {
+	nb-gen boxes --level 7 --per-box 256 --no-history >b.nb
+	nb-gen uniform -n 4194304 --no-history >u.nb
+	nb-sort-zorder -v -b cuda <b.nb | nb-build-tree -v -b cuda --kind boxes --level 7 | nb-force -v -b cuda --precision f32 -e 1e-4 2>told >/dev/null
+	ratio_of_memory told >ratio || { cat told; return 1; }
+	awk '{ print; exit !($3 > 0.9 && $3 < 1.1) }' ratio
+	nb-sort-zorder -v -b cuda <u.nb | nb-build-tree -v -b cuda -l 32 | nb-force -v -b cuda -t 0.5 -e 1e-4 2>told >/dev/null
+	ratio_of_memory told >ratio || { cat told; return 1; }
+	# nodes of a uniform cube are 0.5 to 1.4 times those that are expected
+	awk '{ print; exit !($3 > 0.75 && $3 < 1.2) }' ratio
+}
+
+@test "memory: a frame that does not fit is refused before it is read" {
+	local most
+	most=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -n 1)
+	[ "$most" -lt 180000 ] || skip "this device has $most MiB"
+	export NB_FOLD=off
+	fails_with 1 '4200000000 bodies do not fit into the ' 'nb-gen uniform -n 4200000000 | nb-sort-zorder -b cuda'
+}

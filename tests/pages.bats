@@ -225,3 +225,9 @@ recipes() {
 		[ "$(grep -c '^\.It$' promises)" -eq "$(grep -c '^\.Pq Pa .*\.$' promises)" ]
 	done
 }
+
+@test "the table of memory in nb(7) has the figures of the plans" {
+	sed -n '/^\.\\" the rows of: /,/^\.\\" end of the rows/p' "$NB_TOP/man/nb.7" | sed '/^\.\\"/d' >"$BATS_TEST_TMPDIR/page"
+	"$NB_BIN/../tests/unit/filter/capacity" table | diff "$BATS_TEST_TMPDIR/page" -
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/page")" -ge 16 ]
+}

@@ -34,6 +34,7 @@ unit() {
 @test "co-process" { unit filter/coprocess; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
+@test "what work takes in the memory of a device" { unit filter/capacity; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }
 @test "tools on a device that fails at any call, or has no memory left" { unit filter/lost; }

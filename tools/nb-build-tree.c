@@ -4,6 +4,7 @@
 #include "tools/filter/views.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum kind { KIND_AUTO, KIND_OCTREE, KIND_QUADTREE, KIND_BOXES };
 static const char *const kind_name[] = {"auto", "octree", "quadtree", "boxes"};
@@ -32,7 +33,10 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "options '--leaf-size' and '--order' cannot be used with '--kind boxes'");
 }
 
-enum { NODE_BYTES = 40 /* of the nodes, for each body: 0.24 nodes at the default leaf size */ };
+static unsigned traits_of(const struct build_tree *opt, int dim)
+{
+	return (opt->order == 2 ? NB_HAS_QUAD : 0) | (dim == 2 ? NB_HAS_FLAT : NB_HAS_SPACE);
+}
 
 static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 {
@@ -41,7 +45,13 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	nb_plan_add(plan, NB_WORK_TREE, plan->n);
 	plan->tree = opt->kind != KIND_BOXES;
 	plan->level = plan->tree ? -1 : opt->level;
-	plan->row += plan->tree ? NODE_BYTES : 0;
+	plan->tables = 0;
+	plan->count[NB_MEMORY_NODE] = plan->tree ? nb_memory_nodes(plan->n, opt->leaf_size) : 0;
+	plan->count[NB_MEMORY_BOX] = plan->tree ? 0 : ldexp(1, plan->dim * opt->level);
+	nb_plan_use(plan, plan->tree ? NB_PLAN(KEY) | NB_PLAN(POS) | NB_PLAN(MASS) : NB_PLAN(KEY) | NB_PLAN(POS));
+	if (plan->tree)
+		nb_plan_take(plan, NB_MEMORY_PLACE, 0);
+	nb_plan_add_table(plan, plan->tree ? NB_MEMORY_TREE : NB_MEMORY_BOXES, traits_of(opt, plan->dim));
 }
 
 static void build_tree(

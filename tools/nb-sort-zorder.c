@@ -15,6 +15,7 @@ struct sort {
 	int dim;
 	const char *cube_text;
 	struct nb_cube cube; /* of --cube */
+	int by_blocks;	     /* columns are permuted on the host */
 };
 
 static const struct nb_option options[] = {
@@ -39,9 +40,19 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	(void)run;
 	nb_plan_add(plan, NB_WORK_SORT, plan->n);
 	plan->dim = opt->dim ? opt->dim : plan->dim;
-	plan->row += sizeof(uint64_t);
 	plan->tree = 0;
 	plan->level = -1;
+	nb_plan_use(plan, NB_PLAN(POS));
+	nb_plan_take(plan, NB_MEMORY_SORT, 0);
+	plan->tables = 0;
+	if (opt->by_blocks) {
+		nb_plan_release(plan);
+	} else {
+		nb_plan_use_all(plan);
+		nb_plan_take(plan, NB_MEMORY_PERMUTE, 0);
+	}
+	plan->row += plan->column[NB_PLAN_KEY].wire > 0 ? 0 : sizeof(uint64_t);
+	plan->column[NB_PLAN_KEY].wire = sizeof(uint64_t);
 }
 
 /* ---- the order ---------------------------------------------------------------------------------- */
@@ -202,9 +213,10 @@ static void *bring(const struct nb_run *run, const struct nb_frame *frame, void 
  * by then, and the peak stays below 1.2 times the frame. */
 static void sort_stream(struct nb_run *run, void *self)
 {
-	const struct sort *opt = self;
+	struct sort *opt = self;
 	struct nb_frame frame;
 	nb_frame_init(&frame);
+	opt->by_blocks = 1;
 	while (nb_next_head(run, &frame)) {
 		nb_require_backend(run, &frame);
 		const size_t n = frame.rows[NB_PARTICLE];

@@ -121,6 +121,8 @@ static struct nb_backend backend_cuda = {
 	.finish = nb_cuda_finish,
 };
 
+static struct nb_device_list opened;
+
 static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
 {
 	int status = list->n ? NB_OK : nb_team_list_all(NB_DEVICES_MOST, list->id, &list->n, why, NB_BACKEND_WHY);
@@ -131,13 +133,34 @@ static int open_cuda(struct nb_device_list *list, const struct nb_backend **back
 	if (!status) {
 		backend_cuda.name = nb_team_size() > 1 ? nb_team_name() : backend_cuda.space->name;
 		*backend = &backend_cuda;
+		opened = *list;
 	}
 	return status;
 }
 
+int nb_backend_room(const struct nb_backend *backend, struct nb_device_room *room)
+{
+	double bytes;
+	room->bytes = 0;
+	for (int k = 0; backend == &backend_cuda && k < opened.n; k++) {
+		int status = nb_cuda_memory(opened.id[k], &bytes);
+		if (status)
+			return status;
+		if (room->bytes > 0 && room->bytes <= bytes)
+			continue;
+		room->bytes = bytes;
+		snprintf(room->name, sizeof room->name, "device %d", opened.id[k]);
+	}
+	return room->bytes > 0 ? NB_OK : NB_EINVAL;
+}
+
 int nb_backend_report(const struct nb_backend *backend, int k, char *line)
 {
-	return backend == &backend_cuda ? nb_team_report(k, line, NB_BACKEND_REPORT) : NB_EINVAL;
+	if (backend != &backend_cuda)
+		return NB_EINVAL;
+	if (nb_team_size() > 1)
+		return nb_team_report(k, line, NB_BACKEND_REPORT);
+	return k == 0 && opened.n ? nb_cuda_report(opened.id[0], line, NB_BACKEND_REPORT) : NB_EINVAL;
 }
 
 int nb_backend_look(struct nb_device_speed *speed, char *why)
@@ -173,6 +196,13 @@ int nb_backend_report(const struct nb_backend *backend, int k, char *line)
 	(void)backend;
 	(void)k;
 	(void)line;
+	return NB_EINVAL;
+}
+
+int nb_backend_room(const struct nb_backend *backend, struct nb_device_room *room)
+{
+	(void)backend;
+	(void)room;
 	return NB_EINVAL;
 }
 

@@ -9,6 +9,7 @@
 #include "common/space.h"
 #include "kernels/backend/cost.h"
 #include "kernels/backend/list.h"
+#include "kernels/backend/memory.h"
 #include "kernels/field/field.h"
 #include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
@@ -103,8 +104,16 @@ NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **
 /* How fast the device is that "cuda" means, without a context of it.  0, or NB_ENODEV with why. */
 NB_MUST_CHECK int nb_backend_look(struct nb_device_speed *speed, char *why);
 
-/* What device number k of those that share the work has done up to now, as a line for people; NB_EINVAL if there is no
- * such device, or only one. */
+/* The memory of a device: of the one of a backend that has the least.  0, NB_EINVAL for the CPU, or what the device
+ * says. */
+struct nb_device_room {
+	double bytes;
+	char name[24]; /* "device 0" */
+};
+NB_MUST_CHECK int nb_backend_room(const struct nb_backend *backend, struct nb_device_room *room);
+
+/* What device number k of those that share the work has done up to now, as a line for people, with the memory that it
+ * used at most; NB_EINVAL if there is no such device. */
 enum { NB_BACKEND_REPORT = 300 };
 NB_MUST_CHECK int nb_backend_report(const struct nb_backend *backend, int k, char *line);
 

@@ -22,6 +22,12 @@ NB_MUST_CHECK int nb_cuda_look(int device, double *f32, double *f64, char *why, 
 /* Makes the device of a space current in this thread. */
 NB_MUST_CHECK int nb_cuda_enter(const struct nb_space *space);
 
+/* Bytes of its memory, without a context. */
+NB_MUST_CHECK int nb_cuda_memory(int device, double *bytes);
+
+/* What the process has done with device 0 .. up to now, as a line: its name, and the memory of arrays at most. */
+NB_MUST_CHECK int nb_cuda_report(int device, char *line, size_t size);
+
 /* What the last failing call of this thread said, "" if none failed or that was not with this status. */
 const char *nb_cuda_error(int status);
 

@@ -234,6 +234,27 @@ int nb_cuda_look(int device, double *f32, double *f64, char *why, size_t size)
 	return NB_OK;
 }
 
+int nb_cuda_memory(int device, double *bytes)
+{
+	cudaDeviceProp properties;
+	NB_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+	*bytes = (double)properties.totalGlobalMem;
+	return NB_OK;
+}
+
+int nb_cuda_report(int device, char *line, size_t size)
+{
+	cudaDeviceProp properties;
+	cudaMemPool_t pool;
+	uint64_t most = 0;
+	NB_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
+	NB_CUDA_TRY(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+	snprintf(
+		line, size, "device %d, %.60s: %.4g GB of memory at most", device, properties.name, (double)most / 1e9);
+	return NB_OK;
+}
+
 int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size)
 {
 	static char name[32];

@@ -813,6 +813,7 @@ struct nb_prepared {
 			NB_TRY(perm.alloc(g->n));
 			NB_TRY(nb_cuda_launch(nb_order_kernel, nb_cuda_blocks(g->n, 256), 256, g->n, g->pos, key.ptr));
 			NB_TRY(nb_sort_keys_cuda(g->n, key.ptr, perm.ptr));
+			key.release();
 		}
 		return nb_cuda_launch(nb_pack_kernel<P, JERK>, (unsigned)(npad / tile), tile, g->n, g->pos, g->vel,
 			g->mass, (const uint32_t *)perm.ptr, packed);

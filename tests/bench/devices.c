@@ -1,13 +1,14 @@
 /* devices - direct sum, steps with a tree and near field on one or several devices.
  *
- *   devices LIST [large]     LIST as in -b cuda:LIST; large: a uniform cube of 2^28 bodies, too
+ *   devices LIST [large|huge]     LIST as in -b cuda:LIST; large: uniform cubes of 2^28 bodies, too; huge: and of 2^30
  *
  * Rows: direct sum in f32 of a Plummer sphere, eps 0.01; force steps in f32 (cube, keys, sort, permutation, tree, walk)
  * of Plummer spheres, at an angle for an error of about 2e-4 and one of about 2e-5, and of a uniform cube; the near
  * field in f32 of 512 bodies in each box of level 7 in 2-D.  rms is that of the error over that of the force, by direct
- * sums in f64 for 1024 bodies ("-": near field).  Times are medians in ms by the clock of the host, from idle devices
- * to idle devices, inputs resident.  hash is that of all bytes of the result: tests/bench/run-devices compares it.
- * What each device did goes to stderr. */
+ * sums in f64 for 1024 bodies ("-": near field).  Whole steps kick, drift, and compute the force in as little memory as
+ * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before.  Times are medians in ms by
+ * the clock of the host, from idle devices to idle devices, inputs resident.  hash is that of all bytes of the result:
+ * tests/bench/run-devices compares it. What each device did goes to stderr. */
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
 #include "kernels/models/models.h"
@@ -51,11 +52,12 @@ struct row {
 	uint64_t n;	   /* not of boxes */
 	double theta, eps; /* theta 0: direct sum, or near field of boxes */
 	int reps;
+	int leaf_size; /* of whole steps */
 };
 
 struct arrays {
 	size_t n, nbox;
-	double *pos, *mass, *sorted_pos, *sorted_mass, *acc;
+	double *pos, *mass, *sorted_pos, *sorted_mass, *vel, *acc;
 	uint64_t *key, *first;
 	uint32_t *perm;
 	int32_t *neighbour;
@@ -122,10 +124,26 @@ static void make(const struct row *r, struct arrays *a)
 	}
 }
 
+/* Bodies for whole steps, which have one array of each. */
+static void fill(const struct row *r, struct arrays *a)
+{
+	struct nb_model_param param;
+	struct nb_model *model;
+	const char *why;
+	nb_model_defaults(&param, r->model);
+	param.n = r->n;
+	param.sigma = 0.1;
+	DO(nb_model_create(&param, &model, &why));
+	a->sorted_pos = filled(model, NB_MODEL_POS, a->n, 3);
+	a->vel = filled(model, NB_MODEL_VEL, a->n, 3);
+	a->sorted_mass = filled(model, NB_MODEL_MASS, a->n, 1);
+	nb_model_free(model);
+}
+
 static void clear(struct arrays *a)
 {
-	void *const all[] = {
-		a->pos, a->mass, a->sorted_pos, a->sorted_mass, a->acc, a->key, a->perm, a->first, a->neighbour};
+	void *const all[] = {a->pos, a->mass, a->sorted_pos, a->sorted_mass, a->vel, a->acc, a->key, a->perm, a->first,
+		a->neighbour};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
 		if (all[k])
 			backend->space->release(backend->space, all[k]);
@@ -170,7 +188,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double milliseconds(const struct row *r, const struct arrays *a)
+static double milliseconds(const struct row *r, struct arrays *a)
 {
 	double ms[REPS_MOST];
 	for (int k = 0; k < r->reps; k++) {
@@ -224,35 +242,127 @@ static double error_of(const struct row *r, const struct arrays *a, const double
 	return sqrt(wrong / size);
 }
 
+/* Prints all but the time, which comes in between. */
+static void print_row(
+	const struct row *r, const struct arrays *a, double (*measure)(const struct row *, struct arrays *))
+{
+	double *acc = host_array(24 * a->n);
+	DO(backend->space->to_host(backend->space, acc, a->acc, 24 * a->n));
+	const unsigned long long h = hash(acc, 3 * a->n, r->what);
+	char rms[30] = "-";
+	if (r->model != NB_MODEL_BOXES)
+		snprintf(rms, sizeof rms, "%.2e", error_of(r, a, acc));
+	free(acc);
+	struct arrays moved = *a;
+	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a->n, measure(r, &moved), rms, h);
+	fflush(stdout);
+	clear(&moved);
+}
+
 static void run(const struct row *r)
 {
 	struct arrays a;
 	make(r, &a);
 	compute(r, &a);
-	double *acc = host_array(24 * a.n);
-	DO(backend->space->to_host(backend->space, acc, a.acc, 24 * a.n));
-	const unsigned long long h = hash(acc, 3 * a.n, r->what);
-	char rms[30] = "-";
-	if (r->model != NB_MODEL_BOXES)
-		snprintf(rms, sizeof rms, "%.2e", error_of(r, &a, acc));
-	free(acc);
-	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a.n, milliseconds(r, &a), rms, h);
-	fflush(stdout);
-	clear(&a);
+	print_row(r, &a, milliseconds);
+}
+
+/* ---- whole steps ---------------------------------------------------------------------------------------- */
+
+static void release(void *array)
+{
+	backend->space->release(backend->space, array);
+}
+
+static double *permuted(const struct arrays *a, size_t components, double *from)
+{
+	double *to = device_array(components * a->n * sizeof *to);
+	DO(backend->permute(a->n, a->perm, components * sizeof *to, from, to));
+	release(from);
+	return to;
+}
+
+/* From one force to the next; what is not needed any more is given back at once. */
+static void step(const struct row *r, struct arrays *a)
+{
+	static const double dt = 1e-6;
+	const struct nb_tree_walk walk = {.theta = r->theta};
+	struct nb_tree tree;
+	struct nb_cube cube;
+	size_t bad;
+	if (a->acc) {
+		DO(backend->kick(a->n, a->vel, a->acc, dt));
+		DO(backend->drift(a->n, a->sorted_pos, a->vel, dt));
+		release(a->acc);
+	}
+	a->key = device_array(8 * a->n);
+	a->perm = device_array(4 * a->n);
+	DO(backend->morton_cube(a->n, a->sorted_pos, r->dim, &cube, &bad));
+	DO(backend->morton_keys(a->n, a->sorted_pos, r->dim, &cube, a->key));
+	DO(backend->sort_keys(a->n, a->key, a->perm));
+	DO(backend->sort_deep(a->n, a->key, a->sorted_pos, r->dim, a->perm));
+	a->sorted_pos = permuted(a, 3, a->sorted_pos);
+	a->vel = permuted(a, 3, a->vel);
+	a->sorted_mass = permuted(a, 1, a->sorted_mass);
+	release(a->perm);
+	DO(backend->tree_build(a->n, a->key, a->sorted_pos, a->sorted_mass, 3, &cube, r->leaf_size, 2, &tree));
+	release(a->key);
+	a->key = NULL, a->perm = NULL;
+	a->acc = device_array(24 * a->n);
+	const struct nb_gravity g = gravity(r, a);
+	DO(backend->gravity_tree(&g, &tree, &walk, NULL));
+	backend->tree_free(&tree);
+	DO(backend->finish());
+}
+
+static double milliseconds_of_steps(const struct row *r, struct arrays *a)
+{
+	double ms[REPS_MOST];
+	for (int k = 0; k < r->reps; k++) {
+		const double begin = nb_now();
+		step(r, a);
+		ms[k] = 1e3 * (nb_now() - begin);
+	}
+	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
+	return ms[r->reps / 2];
+}
+
+static void run_steps(const struct row *r)
+{
+	struct arrays a = {.n = r->n};
+	const double n = (double)r->n;
+	struct nb_memory_job job = {.traits = NB_HAS_QUAD | NB_HAS_F32};
+	job.count[NB_MEMORY_BODY] = n;
+	job.count[NB_MEMORY_NODE] = nb_memory_nodes(n, r->leaf_size);
+	job.count[NB_MEMORY_REGION] = nb_memory_regions(n, 4096 * 4, 0);
+	const double bytes = 80 * n + nb_memory_of(NB_MEMORY_TREE, &job) +
+			     nb_memory_of(NB_MEMORY_WALK, &job); /* pos, vel, mass, acc */
+	fprintf(stderr, "%s, %.0f bodies: about %.4g GB of memory, %.0f bytes a body\n", r->what, n, bytes / 1e9,
+		bytes / n);
+	fill(r, &a);
+	step(r, &a);
+	step(r, &a);
+	print_row(r, &a, milliseconds_of_steps);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct row table[] = {
-		{"direct f32", NB_MODEL_PLUMMER, 3, 1 << 20, 0, 0.01, 5},
-		{"tree step plummer 2e-4", NB_MODEL_PLUMMER, 3, 1 << 24, 0.54, 0, 9},
-		{"tree step plummer 2e-5", NB_MODEL_PLUMMER, 3, 1 << 24, 0.27, 0, 7},
-		{"near 512 a box, level 7", NB_MODEL_BOXES, 2, 0, 0, 0.01 / (1 << LEVEL), 9},
+		{"direct f32", NB_MODEL_PLUMMER, 3, 1 << 20, 0, 0.01, 5, 0},
+		{"tree step plummer 2e-4", NB_MODEL_PLUMMER, 3, 1 << 24, 0.54, 0, 9, 0},
+		{"tree step plummer 2e-5", NB_MODEL_PLUMMER, 3, 1 << 24, 0.27, 0, 7, 0},
+		{"near 512 a box, level 7", NB_MODEL_BOXES, 2, 0, 0, 0.01 / (1 << LEVEL), 9, 0},
 	};
-	static const struct row large = {"tree step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3};
+	static const struct row large = {
+		"tree step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3, 0};
+	static const struct row whole[] = {
+		{"whole step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3, 16},
+		{"whole step uniform, leaves of 32", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 30, 0.62, 0, 3, 32},
+	};
 	char name[200], why[NB_BACKEND_WHY], line[NB_BACKEND_REPORT];
-	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[2], "large") != 0)) {
-		fprintf(stderr, "usage: devices LIST [large]\n");
+	const int more = argc < 3 ? 0 : strcmp(argv[2], "large") == 0 ? 1 : strcmp(argv[2], "huge") == 0 ? 2 : -1;
+	if (argc < 2 || argc > 3 || more < 0) {
+		fprintf(stderr, "usage: devices LIST [large|huge]\n");
 		return 2;
 	}
 	snprintf(name, sizeof name, "cuda:%s", argv[1]);
@@ -264,8 +374,10 @@ int main(int argc, char **argv)
 	printf("work\tn\tms\trms\thash\n");
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
 		run(&table[k]);
-	if (argc == 3)
+	if (more)
 		run(&large);
+	for (int k = 0; k < more; k++)
+		run_steps(&whole[k]);
 	for (int k = 0; nb_backend_report(backend, k, line) == NB_OK; k++)
 		fprintf(stderr, "%s\n", line);
 	return 0;

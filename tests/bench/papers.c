@@ -1,13 +1,14 @@
 /* papers.c - the tables and figures of the papers beside what their kernels, and ours, do on this machine.
  *
  *     papers cpu|cuda FILE.tsv OUT.tsv [DATA]     the rows of a file that run on that backend
+ *     papers cuda:LIST FILE.tsv OUT.tsv [DATA]    those of as many devices as are in LIST, on these
  *     papers counts cpu|cuda                      Shan & Lei, tables I and II, with a run that counts: on the device
  *                                                 by the kernels that are timed, else by a model of them
  *
  * A file has comments, which are printed above the rows that follow, and rows of tab-separated columns, named in the
  * first line that is no comment; '-' is none:
  *     table      identifier, for the plots
- *     backend    cpu or cuda
+ *     backend    cpu or cuda; cuda*N: N devices that share the work, which have no baseline in the same process
  *     data       plummer, uniform, clusters; boxesK or boxesK~L (boxes of level K, of n bodies each; with ~L measured
  *                at level L and scaled by the interactions); cubesK (3-D, level K, n bodies each); planets.txt,
  *                galaxy30k.txt (from the folder DATA, else generated bodies of the same number, which the row says);
@@ -347,12 +348,13 @@ struct trial {
 /* text: a name and parameters, then options */
 static void choose(struct trial *t, const char *where, const char *text)
 {
+	const char *family = strncmp(where, "cuda", 4) == 0 ? "cuda" : where;
 	char why[NB_PAPER_WHY], name[LINE]; /* as long as NB_BACKEND_WHY */
 	snprintf(t->text, sizeof t->text, "%s", text);
 	snprintf(t->row, sizeof t->row, "%s", place);
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
 	if (nb_backend_choose(where, &t->backend, why) ||
-		nb_paper_choose(name, where, &t->kernel, t->job.parameter, why))
+		nb_paper_choose(name, family, &t->kernel, t->job.parameter, why))
 		die(text, why);
 	t->gravity.precision = nb_paper_precision(t->kernel);
 	/* the Taylor step of Xu, Xu & Chen needs the jerk */
@@ -709,6 +711,8 @@ static double abscissa(char *const field[COLUMNS], double n)
 		return figure(field[THETA]);
 	if (dash && strcmp(dash, "-cpus") == 0)
 		return figure(field[CPUS]);
+	if (dash && strcmp(dash, "-devices") == 0)
+		return strtod(field[BACKEND] + strcspn(field[BACKEND], "*") + 1, NULL);
 	if (dash) {
 		snprintf(pattern, sizeof pattern, "%s=", dash + 1);
 		key = strstr(field[KERNEL], pattern);
@@ -1029,11 +1033,24 @@ static int split(char *line, char *field[COLUMNS])
 	return count == COLUMNS;
 }
 
+/* What the column backend has for -b WHERE: cpu, cuda, cuda*N. */
+static const char *column_of(const char *where, char tag[16])
+{
+	int devices = 1;
+	if (strncmp(where, "cuda:", 5) != 0)
+		return where;
+	for (const char *c = where; *c; c++)
+		devices += *c == ',';
+	snprintf(tag, 16, "cuda*%d", devices);
+	return tag;
+}
+
 /* The rows of a backend with the comments above them.  A block of comments belongs to all rows until the next one. */
 static void read_file(struct session *s, const char *backend, const char *path)
 {
 	FILE *file = fopen(path, "r");
-	char text[LINE], title[8 * LINE] = "";
+	char text[LINE], title[8 * LINE] = "", tag[16];
+	const char *wanted = column_of(backend, tag);
 	int named = 0, number = 0, shown = 0, fresh = 1;
 	if (!file)
 		die(path, "does not open");
@@ -1067,8 +1084,10 @@ static void read_file(struct session *s, const char *backend, const char *path)
 			continue;
 		}
 		shown = 1;
-		if (strcmp(line->field[BACKEND], backend) != 0)
+		if (strcmp(line->field[BACKEND], wanted) != 0)
 			continue;
+		if (wanted == tag && strcmp(line->field[BASELINE], "-") != 0)
+			die(path, "a row of several devices has a baseline");
 		line->number = number;
 		line->starts = fresh;
 		fresh = 0;
@@ -1216,8 +1235,10 @@ int main(int argc, char **argv)
 	char why[NB_BACKEND_WHY];
 	const int counts = argc == 3 && strcmp(argv[1], "counts") == 0;
 	const char *where = argc > 1 ? argv[counts ? 2 : 1] : "";
-	if ((!counts && argc < 4) || (strcmp(where, "cpu") != 0 && strcmp(where, "cuda") != 0)) {
-		fprintf(stderr, "usage: papers cpu|cuda FILE.tsv OUT.tsv [DATA]\n       papers counts cpu|cuda\n");
+	const int list = !counts && strncmp(where, "cuda:", 5) == 0;
+	if ((!counts && argc < 4) || (strcmp(where, "cpu") != 0 && strcmp(where, "cuda") != 0 && !list)) {
+		fprintf(stderr, "usage: papers cpu|cuda|cuda:LIST FILE.tsv OUT.tsv [DATA]\n       papers counts "
+				"cpu|cuda\n");
 		return 2;
 	}
 	if (nb_backend_choose(where, &backend, why)) {

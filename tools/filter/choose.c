@@ -3,10 +3,11 @@
 #include "tools/filter/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
-struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose};
+struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose, nb_backend_room};
 
 void nb_choose_backend(struct nb_run *run, const char *name)
 {
@@ -24,6 +25,62 @@ void nb_require_done(const struct nb_run *run, int status, const char *what, con
 			nb_backend_error(backend, status));
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s frame %" PRIu64 ": %s", what, frame->number, nb_status_text(status));
+}
+
+/* ---- memory of a device ------------------------------------------------------------------------- */
+
+/* Frames of which the work fits are looked for by trial, as what it takes is not quite a multiple of the bodies. */
+static double bodies_that_fit(const struct nb_plan *plan, struct nb_run *first, enum nb_place undecided, double room)
+{
+	struct nb_plan trial;
+	double n = plan->n, most = plan->held[undecided].most;
+	for (int k = 0; k < 100 && most > room; k++) {
+		n *= fmin(room / most, 0.999);
+		nb_plan_make(&trial, first, plan->frame, &(struct nb_plan_case){n, plan->machine.device, plan->alone});
+		most = trial.held[undecided].most;
+	}
+	if (most > room || n < 1)
+		return 0;
+	const double unit = pow(10, floor(log10(n)) - 2);
+	return n > 1000 ? floor(n / unit) * unit : floor(n);
+}
+
+/* 1 if the work fits into the memory of the backend's devices, or nobody knows that; else 0 and why not. */
+static int fits(const struct nb_plan *plan, struct nb_run *first, const struct nb_backend *backend,
+	enum nb_place undecided, char *why)
+{
+	const struct nb_plan_held *held = &plan->held[undecided];
+	struct nb_device_room room;
+	if (held->most == 0 || !nb_devices.room || nb_devices.room(backend, &room))
+		return 1;
+	const double left = room.bytes - nb_memory_context();
+	if (held->most <= left)
+		return 1;
+	snprintf(why, NB_BACKEND_WHY,
+		"%.0f bodies do not fit into the %.1f GiB of %s (%s, %s: %.0f bytes a body): %.0f would", plan->n,
+		room.bytes / 0x1p30, room.name, held->stage[held->at].tool, nb_memory_stage_name(held->at),
+		held->most / plan->n, bodies_that_fit(plan, first, undecided, left));
+	return 0;
+}
+
+static void report_memory(const struct nb_plan *plan, const struct nb_backend *backend, enum nb_place undecided)
+{
+	const struct nb_plan_held *held = &plan->held[undecided];
+	if (held->most > 0)
+		nb_verbose("memory of %s: about %.4g GB at most (%s, %s: %.0f bytes a body)", backend->name,
+			held->most / 1e9, held->stage[held->at].tool, nb_memory_stage_name(held->at),
+			held->most / plan->n);
+}
+
+static void require_fits(
+	const struct nb_plan *plan, struct nb_run *first, const struct nb_backend *backend, enum nb_place undecided)
+{
+	char why[NB_BACKEND_WHY];
+	if (!backend || backend->space->device < 0 || plan->n == 0)
+		return;
+	report_memory(plan, backend, undecided);
+	if (!fits(plan, first, backend, undecided, why))
+		nb_die(NB_EXIT_FAILED, "%s", why);
 }
 
 /* ---- auto --------------------------------------------------------------------------------------- */
@@ -47,13 +104,13 @@ static const struct nb_backend *find_device(
 	const struct nb_backend *backend = NULL;
 	struct nb_device_speed speed;
 	if (plan->device)
-		return plan->device;
+		return fits(plan, first, plan->device, NB_ON_DEVICE, why) ? plan->device : NULL;
 	if (nb_devices.look(&speed, why))
 		return NULL;
-	nb_plan_make(plan, first, frame, speed);
+	nb_plan_make(plan, first, frame, &(struct nb_plan_case){plan->n, speed, 0});
 	if (!device_wins(plan) || nb_devices.choose(plan->space ? plan->space->name : "cuda", &backend, why))
 		return NULL;
-	return backend;
+	return fits(plan, first, backend, NB_ON_DEVICE, why) ? backend : NULL;
 }
 
 static void choose(struct nb_plan *plan, struct nb_run *first, const struct nb_frame *frame, struct choice *choice)
@@ -79,14 +136,18 @@ static void report(const struct nb_run *run, const struct choice *choice)
 
 static void decide(struct nb_run *first, const struct nb_frame *frame)
 {
+	const struct nb_plan_case suppose = {(double)frame->rows[NB_PARTICLE], {1, 1}, 0};
 	struct nb_plan plan;
-	struct choice choice;
-	nb_plan_make(&plan, first, frame, (struct nb_device_speed){1, 1});
+	struct choice choice = {.backend = NULL};
+	nb_plan_make(&plan, first, frame, &suppose);
 	if (plan.undecided)
 		choose(&plan, first, frame, &choice);
+	const int device = choice.backend && choice.backend->space->device >= 0;
+	require_fits(&plan, first, device ? choice.backend : plan.device, device ? NB_ON_DEVICE : NB_ON_CPU);
 	for (int i = 0; i < plan.nmember; i++) {
 		struct nb_run *run = plan.member[i];
 		run->decided = 1;
+		run->fits = frame->rows[NB_PARTICLE];
 		if (!nb_plan_is_undecided(run))
 			continue;
 		report(run, &choice);
@@ -96,10 +157,23 @@ static void decide(struct nb_run *first, const struct nb_frame *frame)
 	}
 }
 
+/* The choice stays; those behind this instance look for themselves. */
+static void decide_again(struct nb_run *first, const struct nb_frame *frame)
+{
+	const struct nb_plan_case suppose = {(double)frame->rows[NB_PARTICLE], {1, 1}, 1};
+	struct nb_plan plan;
+	nb_plan_make(&plan, first, frame, &suppose);
+	require_fits(&plan, first, plan.device, NB_ON_CPU);
+	for (int i = 0; i < plan.nmember; i++)
+		plan.member[i]->fits = frame->rows[NB_PARTICLE];
+}
+
 void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 {
 	if (!run->decided)
 		decide(run, frame);
+	else if (frame->rows[NB_PARTICLE] > run->fits)
+		decide_again(run, frame);
 	if (run->backend || !(run->tool->common & NB_COMMON_PLACE))
 		return;
 	const struct nb_space *space = nb_plan_space(frame);

@@ -4,15 +4,18 @@
 
 #include "tools/filter/filter.h"
 
-/* Chooses run->backend for frames like this one, unless that is done already or the tool has none.  The first instance
- * of a chain chooses for all that are free to, by what the whole work costs (plan.h): the choice is the same for all of
- * them, and the others find it made.  A looker without the hook work computes where the frame is. */
+/* Chooses run->backend for frames like this one, unless that is done already or the tool has none.  Work that does not
+ * fit into the memory of a device that was asked for ends the tool before it begins, also if a later frame is larger.
+ * The first instance of a chain chooses for all that are free to, by what the whole work costs (plan.h): the choice is
+ * the same for all of them, and the others find it made.  A looker without the hook work computes where the frame is.
+ */
 void nb_require_backend(struct nb_run *run, const struct nb_frame *frame);
 
-/* Where a device is found, as by nb_backend_look and nb_backend_choose; a test puts in another one. */
+/* Where a device is found, as by nb_backend_look, nb_backend_choose and nb_backend_room; a test puts in another one. */
 struct nb_devices {
 	int (*look)(struct nb_device_speed *speed, char *why);
 	int (*choose)(const char *name, const struct nb_backend **backend, char *why);
+	int (*room)(const struct nb_backend *backend, struct nb_device_room *room);
 };
 extern struct nb_devices nb_devices;
 

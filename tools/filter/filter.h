@@ -111,7 +111,8 @@ struct nb_run {
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
 	int private_files;		  /* set by check: reads files that only its own process can open */
-	int decided;			  /* what auto is has been found out, for this one and those behind it */
+	int decided;			  /* what auto is has been found out, for this one and those behind it ... */
+	uint64_t fits;			  /* ... and that frames of so many bodies fit into a device */
 
 	int interrupted; /* set by a frame function that a signal has led to an early end: it gets no more frames */
 	int passed_on;	 /* set by a frame function that has passed on all there is with nb_emit */

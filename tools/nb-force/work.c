@@ -3,6 +3,7 @@
 #include "tools/nb-force/force.h"
 
 #include <math.h>
+#include <string.h>
 
 enum method nb_force_method(const struct force *opt, int tree, int boxes)
 {
@@ -48,6 +49,75 @@ static double terms(const struct force *opt, const struct nb_plan *plan)
 	return plan->level < 2 ? 0 : fmin(boxes, plan->n) * children / (children - 1) * each + plan->n * sqrt(each);
 }
 
+/* ---- the memory it takes ------------------------------------------------------------------------ */
+
+/* As the device's own choice of a kernel. */
+static int is_computed_once(const struct nb_plan *plan)
+{
+	const double boxes = plan->count[NB_MEMORY_BOX];
+	return boxes >= 2048 && ceil(plan->n / boxes) > 48;
+}
+
+static double coefficients(int dim, double order)
+{
+	return dim == 2 ? (order + 1) * (order + 2) / 2 : (order + 1) * (order + 2) * (order + 3) / 6;
+}
+
+static unsigned traits_of(
+	struct nb_run *run, const struct force *opt, const struct nb_plan *plan, enum nb_precision precision)
+{
+	const char *kernel = nb_frame_attribute(plan->frame, "softening_kernel");
+	const int own = plan->column[NB_PLAN_EPS].wire > 0 && !nb_given(run, &opt->softening);
+	const int spline = nb_given(run, &opt->kernel_of_softening) ? opt->kernel_of_softening == NB_SPLINE
+								    : kernel && strcmp(kernel, "spline") == 0;
+	unsigned traits = precision == NB_F64 ? NB_HAS_DOUBLE : NB_HAS_SINGLE;
+	traits |= precision == NB_F32 ? NB_HAS_F32 : precision == NB_MIXED ? NB_HAS_MIXED : 0;
+	traits |= opt->potential ? NB_HAS_POT : 0;
+	traits |= opt->jerk ? NB_HAS_JERK : 0;
+	traits |= opt->order_given && opt->order == 3 ? NB_HAS_ORDER_3 : 0;
+	traits |= opt->order_given && opt->order == 4 ? NB_HAS_ORDER_4 : 0;
+	traits |= opt->mac == NB_MAC_ACCELERATION ? NB_HAS_OLD : 0;
+	traits |= own || spline ? NB_HAS_SOFT : 0;
+	traits |= is_computed_once(plan) ? NB_HAS_ONCE : 0;
+	return traits;
+}
+
+/* Whether, as the device has it, and how many. */
+static double regions(const struct nb_run *run, const struct force *opt, double n, unsigned traits)
+{
+	const int high = traits & (NB_HAS_ORDER_3 | NB_HAS_ORDER_4);
+	const int several = strchr(run->common.backend, ',') || strcmp(run->common.backend, "cuda:all") == 0;
+	if (opt->jerk || n < (high ? 0x1p17 : 0x1p18) || (traits & NB_HAS_DOUBLE && !high))
+		return 0;
+	return nb_memory_regions(n, traits & NB_HAS_F32 ? 4096 * 4 : 8192 * 4, several);
+}
+
+static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_plan *plan, enum method method,
+	enum nb_precision precision)
+{
+	static const enum nb_memory_stage stage[] = {[METHOD_DIRECT] = NB_MEMORY_DIRECT,
+		[METHOD_TREE] = NB_MEMORY_WALK,
+		[METHOD_NEAR] = NB_MEMORY_NEAR,
+		[METHOD_FMM] = NB_MEMORY_NEAR};
+	const unsigned traits = traits_of(run, opt, plan, precision);
+	const double of_force = (3 + (opt->potential ? 1 : 0) + (opt->jerk ? 3 : 0)) * (double)sizeof(double);
+	const double boxes = plan->count[NB_MEMORY_BOX], children = plan->dim == 2 ? 4 : 8;
+	nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(MASS) | (opt->jerk ? NB_PLAN(VEL) : 0) |
+				  (traits & NB_HAS_SOFT ? NB_PLAN(EPS) : 0) |
+				  (method != METHOD_DIRECT ? NB_PLAN(KEY) : 0));
+	nb_plan_make_columns(plan, of_force);
+	plan->row += of_force - (plan->acc ? 3 * (double)sizeof(double) : 0) -
+		     (plan->pot && opt->potential ? (double)sizeof(double) : 0);
+	plan->count[NB_MEMORY_REGION] = regions(run, opt, plan->n, traits);
+	plan->count[NB_MEMORY_SLOT] = plan->n * (plan->dim == 2 ? 8 : 26);
+	plan->count[NB_MEMORY_TERM] = fmin(boxes, plan->n) * children / (children - 1) *
+				      coefficients(plan->dim, nb_force_order(opt, plan->dim));
+	if (!opt->kernel) /* those of papers differ */
+		nb_plan_take(plan, stage[method], traits);
+	if (method == METHOD_FMM)
+		nb_plan_take(plan, NB_MEMORY_FAR, traits);
+}
+
 void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 {
 	static const enum nb_work direct[] = {
@@ -88,7 +158,7 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	}
 	/* a pair that acts on one of its bodies alone takes nearly as long as one that acts on both */
 	nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * fmin(opt->audit, plan->n) * plan->n);
-	plan->row += plan->acc ? 0 : 3 * sizeof(double);
+	plan_memory(run, opt, plan, method, precision);
 	plan->acc = 1;
 	plan->pot = opt->potential;
 }

@@ -292,6 +292,14 @@ static void receive(struct step *s)
 	s->longest_answer = fmax(s->longest_answer, nb_now() - start);
 }
 
+/* What sorting and tree building add is valid for one force only, and larger than everything else. */
+static void drop_order(struct step *s)
+{
+	nb_frame_drop_field(s->frame, NB_KEY);
+	nb_frame_drop_tree(s->frame);
+	nb_frame_drop_attribute(s->frame, "key_cube");
+}
+
 void nb_step_compute_force(struct step *s)
 {
 	const double start = nb_verbosity() > 0 ? nb_now() : 0;
@@ -302,14 +310,11 @@ void nb_step_compute_force(struct step *s)
 	receive(s);
 	s->frame->number = number; /* that of the input, not of the pipeline's output */
 	nb_step_check_answer(s);
-	return_velocities(s, sent);
 	nb_step_check_numbers(s);
+	drop_order(s); /* before velocities are there twice */
+	return_velocities(s, sent);
 	nb_step_forget_sent(s);
 	nb_step_widen(s);
-	/* what sorting and tree building add is valid for one force only, and larger than everything else */
-	nb_frame_drop_field(s->frame, NB_KEY);
-	nb_frame_drop_tree(s->frame);
-	nb_frame_drop_attribute(s->frame, "key_cube");
 	nb_frame_drop_attribute(s->frame, "history");
 	if (start > 0) /* for -v */
 		s->force_seconds += nb_now() - start;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { SCALAR = sizeof(double), VECTOR = 3 * sizeof(double), ROW_NUMBER = sizeof(uint32_t) };
+
 /* At least so many: with --eta it is the forces that set the steps. */
 static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 {
@@ -32,6 +34,41 @@ static void plan_force(struct step *s, struct nb_plan *plan)
 		nb_plan_by_host(plan);
 }
 
+/* With what stays here meanwhile: velocities in the order in which they were sent, and numbers in place of them; the
+ * accelerations that a corrector wants; a state that is on its way out. */
+static void plan_forces(struct step *s, struct nb_plan *plan, int writes)
+{
+	const int keeps = !s->send_velocities && !s->integrator->needs_jerk, corrects = s->integrator->corrections > 0;
+	const double row = plan->row - (plan->acc ? VECTOR : 0) - (plan->pot ? SCALAR : 0), aside = plan->aside;
+	plan->aside += writes ? row + VECTOR : 0;
+	plan->aside += corrects ? 2 * VECTOR : 0;
+	plan->row = row;
+	if (keeps || corrects) {
+		plan->row += ROW_NUMBER;
+		plan->aside += ROW_NUMBER;
+	}
+	if (keeps) {
+		plan->row -= VECTOR;
+		plan->aside += VECTOR;
+		plan->column[NB_PLAN_VEL].wire = 0;
+	}
+	plan->acc = plan->pot = 0;
+	nb_plan_use_all(plan); /* from the second force on */
+	plan_force(s, plan);
+	plan->tables = 0;
+	const double answer = row + VECTOR + (plan->pot ? SCALAR : 0);
+	nb_plan_use_all(plan);
+	if (plan->column[NB_PLAN_KEY].wire > 0) { /* dropped again */
+		plan->row -= plan->column[NB_PLAN_KEY].wire;
+		plan->column[NB_PLAN_KEY].wire = 0;
+		nb_plan_take(plan, NB_MEMORY_RETURN, 0);
+	}
+	plan->column[NB_PLAN_VEL].wire = VECTOR;
+	plan->row = answer;
+	plan->aside = aside;
+	plan->acc = 1;
+}
+
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan)
 {
 	struct step *s = self;
@@ -40,17 +77,21 @@ void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	(void)run;
 	plan->times = frames * steps;
 	nb_plan_add(plan, NB_WORK_MOVE, plan->n);
+	nb_plan_widen(plan, NB_PLAN(POS) | NB_PLAN(VEL) | (s->collide == COLLIDE_MERGE ? NB_PLAN(MASS) : 0));
+	nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(VEL));
 	if (s->collide != COLLIDE_NONE)
 		nb_plan_by_host(plan);
-	plan->acc = 0;
 	if (s->command) {
-		const double row = plan->row;
 		plan->times = frames * (steps * (double)nb_integrator_forces(s->integrator) + first);
-		plan_force(s, plan);
-		plan->row = row + (first ? 3 * sizeof(double) : 0);
-		plan->acc = 1;
+		plan_forces(s, plan, frames_of(s, steps) > 1);
 		plan->times = frames * frames_of(s, steps);
+	} else {
+		plan->row -= plan->acc ? VECTOR : 0;
+		plan->acc = 0;
+		nb_plan_make_columns(plan, VECTOR); /* acc, of the input */
+		nb_plan_take(plan, NB_MEMORY_STEP, 0);
 	}
+	plan->tables = 0;
 	plan->tree = 0;
 	plan->level = -1;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 enum { MIB = 1 << 20 };
 
@@ -27,6 +28,30 @@ static void same_block(void)
 		CHECK(p && p == q);
 		nb_free(q);
 	}
+#endif
+}
+
+/* Blocks that are larger together than memory and swap space are not given, though the system would: each alone could
+ * be had. */
+static void more_than_there_is(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	enum { PARTS = 8 };
+	struct sysinfo info;
+	char *part[PARTS];
+	size_t given = 0;
+	CHECK(sysinfo(&info) == 0);
+	const size_t all = ((size_t)info.totalram + info.totalswap) * info.mem_unit;
+	for (int k = 0; k < PARTS; k++) {
+		part[k] = nb_alloc(all / 4, 1);
+		given += part[k] ? all / 4 : 0;
+	}
+	CHECK(part[0] && given <= all && !part[PARTS - 1]);
+	for (int k = 0; k < PARTS; k++)
+		nb_free(part[k]);
+	char *again = nb_alloc(all / 4, 1);
+	CHECK(again != NULL);
+	nb_free(again);
 #endif
 }
 
@@ -207,5 +232,6 @@ int main(void)
 #endif
 	many();
 	exhausted();
+	more_than_there_is();
 	return unit_end();
 }

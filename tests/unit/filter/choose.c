@@ -1,9 +1,8 @@
 /* -b auto: what chains of instances choose, with a device that is none (fake.h). */
 #include "tools/filter/choose.h"
 
+#include "tests/unit/filter/chains.h"
 #include "tests/unit/filter/fake_body.h"
-#include "tests/unit/unit.h"
-#include "tools/nb-step/step.h"
 
 /* ---- a device ----------------------------------------------------------------------------------- */
 
@@ -29,66 +28,12 @@ static int choose(const char *name, const struct nb_backend **backend, char *why
 
 static void reset_device(void)
 {
-	nb_devices = (struct nb_devices){look, choose};
+	nb_devices = (struct nb_devices){look, choose, NULL};
 	speed = (struct nb_device_speed){1, 1};
 	looked = opened = missing = 0;
 }
 
 /* ---- chains ------------------------------------------------------------------------------------- */
-
-enum { MOST = 8 };
-
-struct chain {
-	char text[400];
-	char *word[MOST][16];
-	struct nb_run *run[MOST];
-	int n;
-};
-
-static int drop(void *context, struct nb_frame *frame, int last)
-{
-	(void)context;
-	(void)frame;
-	(void)last;
-	return NB_EXIT_OK;
-}
-
-static void take_wish(struct nb_run *run, void *context)
-{
-	(void)context;
-	if (strcmp(run->common.backend, "auto") != 0)
-		nb_choose_backend(run, run->common.backend);
-}
-
-/* Commands with bars between them; a word between quotes is the rest of its command. */
-static void make_chain(struct chain *chain, const char *commands)
-{
-	char *command, *rest = chain->text;
-	chain->n = 0;
-	snprintf(chain->text, sizeof chain->text, "%s", commands);
-	while ((command = strsep(&rest, "|"))) {
-		int n = 0;
-		for (char *word; (word = strsep(&command, " "));)
-			if (*word)
-				chain->word[chain->n][n++] = word;
-		chain->word[chain->n][n] = NULL;
-		struct nb_run *run = nb_run_new(nb_tool_find(chain->word[chain->n][0]));
-		CHECK(nb_run_prepare(run, n, chain->word[chain->n]) == 0);
-		CHECK(nb_run_do(run, take_wish, NULL) == 0);
-		chain->run[chain->n++] = run;
-	}
-	for (int i = 0; i < chain->n; i++) {
-		chain->run[i]->next = i + 1 < chain->n ? chain->run[i + 1] : NULL;
-		chain->run[i]->put = i + 1 < chain->n ? nb_run_feed : drop;
-		chain->run[i]->context = chain->run[i]->next;
-	}
-}
-
-static void free_chain(struct chain *chain)
-{
-	for (int i = 0; i < chain->n; i++)
-		nb_run_free(chain->run[i]);
-}
 
 static int is_device(const struct nb_run *run)
 {
@@ -201,35 +146,24 @@ static void wishes(void)
  * CPU, -1 if they do not agree. */
 static int chosen_of_ring(const char *step, const char *commands, double n)
 {
-	struct chain chain, ring = {.n = 0};
-	struct nb_stage stage[MOST];
+	struct chain chain;
+	struct ring ring;
 	struct nb_frame frame;
 	make_chain(&chain, step);
-	struct step *s = chain.run[0]->self;
-	struct nb_coprocess force = {.looked = 1};
-	s->force = &force;
-	if (commands)
-		make_chain(&ring, commands);
-	for (int i = 0; i < ring.n; i++) {
-		stage[i].run = ring.run[i];
-		force.ring.stage[ring.n - 1 - i] = &stage[i];
-	}
-	force.ring.n = ring.n;
-	force.ring.closed = ring.n > 0;
+	make_ring(&ring, chain.run[0], commands);
 	empty_frame(&frame, n);
 	nb_require_backend(chain.run[0], &frame);
 	int devices = 0;
 	for (int i = 0; i < chain.n; i++)
 		devices += is_device(chain.run[i]);
-	for (int i = 0; i < ring.n; i++) {
-		CHECK(ring.run[i]->backend != NULL);
-		devices += is_device(ring.run[i]);
+	for (int i = 0; i < ring.chain.n; i++) {
+		CHECK(ring.chain.run[i]->backend != NULL);
+		devices += is_device(ring.chain.run[i]);
 	}
-	const int members = chain.n + ring.n;
-	s->force = NULL;
+	const int members = chain.n + ring.chain.n;
 	nb_frame_clear(&frame);
+	free_ring(&ring);
 	free_chain(&chain);
-	free_chain(&ring);
 	return devices == 0 ? 0 : devices == members ? 1 : -1;
 }
 
