@@ -576,21 +576,19 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	f->count[lane] = tree->count[i];
 	for (size_t k = 0; m->soft && k < NB_SOFT; k++)
 		m->family_soft[family].eps[k][lane] = m->soft[NB_SOFT * i + k];
-	size_t at = family * plan->nmoment * NB_FAMILY + lane;
+	const size_t at = (family * NB_FAMILY + lane) * plan->stride;
 	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->f64)
-			((double *)m->moment)[at + q * NB_FAMILY] = kept[q];
+			((double *)m->moment)[at + q] = kept[q];
 		else
-			((float *)m->moment)[at + q * NB_FAMILY] = (float)kept[q];
+			((float *)m->moment)[at + q] = (float)kept[q];
 }
 
 /* Writes the nodes first .. first+n-1 as a family. */
 static void fill_family(const struct nb_walk_plan *plan, const struct memory *m, size_t first, size_t n, size_t family)
 {
-	const size_t moments = plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float));
 	double largest = 0;
 	memset(&m->family[family], 0, sizeof m->family[family]);
-	memset((char *)m->moment + family * moments, 0, moments);
 	if (m->soft)
 		memset(&m->family_soft[family], 0, sizeof m->family_soft[family]);
 	for (size_t i = first; i < first + n; i++)
@@ -661,7 +659,8 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		return status;
 	plan->f64 |= plan->g->precision == NB_F64 || wants_f64(m);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily, plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
+	plan->stride = NB_WALK_STRIDE(plan->nmoment);
+	m->moment = nb_alloc(m->nfamily + 1, plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);

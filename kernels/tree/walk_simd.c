@@ -68,6 +68,10 @@ enum {
  * coordinates relative to the group's centre are too coarse (1e-5 of the force); above it they serve. */
 static const float FINE = 0x1p-8f;
 
+/* Bodies this far from all places that a target may be at, in units of the target's reach, are apart enough for these
+ * coordinates: the rounding of a separation is then below 2^-20 of it, and far less of most. */
+static const float CLOSE = 0x1p-4f;
+
 /* From so many units of a target on, squares of lengths do not fit into f32 */
 static const double REMOTE = 0x1p60;
 
@@ -243,6 +247,13 @@ static NB_HD void pack_u32(uint32_t *to, uint32_t mask, v8i v)
 	for (; mask; mask &= mask - 1)
 		*to++ = (uint32_t)v[__builtin_ctz(mask)];
 #endif
+}
+
+/* Adds the lanes in mask, for which there is room. */
+static NB_HD void list_add(struct list *l, uint32_t mask, v8i v)
+{
+	pack_u32(l->at + l->n, mask, v);
+	l->n += (size_t)__builtin_popcount(mask);
 }
 
 /* v in the lanes of mask, 0 in the others */
