@@ -8,8 +8,8 @@
 
 enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
-	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
-	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_LEAF = 48, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
+	NB_WALK_GROUP = 128, /* targets that share one list of sources, unless they are of one leaf */
 	/* the same of fourth order: cells cost more, and errors so small take many bodies anyway */
 	NB_WALK_LEAF_4 = 64,
 	NB_WALK_GROUP_4 = 160,
