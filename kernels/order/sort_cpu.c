@@ -3,7 +3,11 @@
  * Each pass takes DIGIT bits.  Every thread owns a contiguous chunk of the array: it counts the digits
  * of its chunk, the counts are summed digit by digit and, within a digit, thread by thread, and each
  * thread scatters its chunk in order.  The result is the stable order for any number of threads.
- * Bits in which no two keys differ are skipped by choosing digits among those that do. */
+ * Bits in which no two keys differ are skipped by choosing digits among those that do.
+ *
+ * Where keys have many more bits than it takes to tell n of them apart, only the highest are sorted by first.  What has
+ * these in common then stands side by side, a few rows mostly, and is sorted by insertion; more are sorted by all bits.
+ */
 #include "kernels/order/order.h"
 
 #include <omp.h>
@@ -15,6 +19,8 @@ enum {
 	DIGIT = 11, /* 2048 counters of 4 bytes and as many write streams stay in the L2 cache */
 	BINS = 1 << DIGIT,
 	MAX_PASS = 64,
+	SPARE = 20,	 /* so many bits more than n has leave few rows alike */
+	ALIKE = 24,	 /* rows that are sorted by insertion */
 	SMALL = 1 << 13, /* fewer rows are sorted or permuted by one thread */
 	AHEAD = 24	 /* rows that a permutation prefetches ahead */
 };
@@ -40,7 +46,8 @@ struct sort {
 	uint64_t *key, *key_b;
 	uint32_t *perm, *perm_b;
 	uint32_t *count; /* BINS for each thread */
-	int shift[MAX_PASS], npass;
+	int shift[MAX_PASS], first, npass;
+	int again; /* perm is not the identity any more */
 };
 
 /* Counts of digits become the places where each thread puts its first row of each digit. */
@@ -82,17 +89,20 @@ static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 	size_t begin = s->n * t / nt, end = s->n * (t + 1) / nt;
 	uint32_t *mine = s->count + t * BINS;
 	const uint64_t *from = s->key;
-	const uint32_t *from_perm = NULL; /* the first pass reads the identity */
+	const uint32_t *from_perm = s->again ? s->perm : NULL; /* NULL: the identity */
 	uint64_t *to = s->key_b;
 	uint32_t *to_perm = s->perm_b;
-	if (s->npass % 2) { /* so that the last pass writes the caller's arrays */
+	if ((s->npass - s->first) % 2) { /* so that the last pass writes the caller's arrays */
 		memcpy(s->key_b + begin, s->key + begin, (end - begin) * sizeof *s->key);
+		if (s->again)
+			memcpy(s->perm_b + begin, s->perm + begin, (end - begin) * sizeof *s->perm);
 		from = s->key_b;
+		from_perm = s->again ? s->perm_b : NULL;
 		to = s->key;
 		to_perm = s->perm;
 #pragma omp barrier
 	}
-	for (int pass = 0; pass < s->npass; pass++) {
+	for (int pass = s->first; pass < s->npass; pass++) {
 		int shift = s->shift[pass];
 		memset(mine, 0, BINS * sizeof *mine);
 		for (size_t i = begin; i < end; i++)
@@ -107,6 +117,70 @@ static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 		to_perm = to_perm == s->perm ? s->perm_b : s->perm;
 #pragma omp barrier
 	}
+}
+
+static void sort_digits(const struct sort *s, int nthread)
+{
+#pragma omp parallel num_threads(nthread)
+	/* the system may have granted fewer threads than asked for */
+	sort_chunk(s, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+}
+
+/* Sorts rows begin..end-1 by insertion. */
+static void insert(uint64_t *key, uint32_t *perm, size_t begin, size_t end)
+{
+	for (size_t i = begin + 1; i < end; i++) {
+		const uint64_t k = key[i];
+		const uint32_t p = perm[i];
+		size_t at = i;
+		for (; at > begin && key[at - 1] > k; at--) {
+			key[at] = key[at - 1];
+			perm[at] = perm[at - 1];
+		}
+		key[at] = k;
+		perm[at] = p;
+	}
+}
+
+/* Whether row i has the bits from shift on in common with the one before it. */
+static int is_alike(const struct sort *s, size_t i, int shift)
+{
+	return i > 0 && i < s->n && (s->key[i] ^ s->key[i - 1]) >> shift == 0;
+}
+
+/* The first of the rows from i on that is not alike the one before it, or that after ALIKE which are. */
+static size_t next_run(const struct sort *s, size_t i, int shift)
+{
+	const size_t end = i + ALIKE;
+	while (i < end && is_alike(s, i, shift))
+		i++;
+	return i;
+}
+
+/* Sorts rows that have the bits from shift on in common.  Returns 0 if there are more than ALIKE of them somewhere:
+ * then not all are. */
+static int sort_alike(const struct sort *s, int shift)
+{
+	enum { PARTS = BINS - 1 };
+	uint32_t *start = s->count; /* of the first run of each part */
+	int many = 0;
+#pragma omp parallel reduction(| : many) if (s->n >= SMALL)
+	{
+#pragma omp for schedule(static)
+		for (size_t part = 0; part <= PARTS; part++) {
+			start[part] = (uint32_t)next_run(s, s->n * part / PARTS, shift);
+			many |= is_alike(s, start[part], shift);
+		}
+#pragma omp for schedule(static)
+		for (size_t part = 0; part < PARTS; part++)
+			for (size_t i = start[part], next; i < start[part + 1] && !many; i = next) {
+				next = next_run(s, i + 1, shift);
+				many |= next - i > ALIKE;
+				if (!many && next - i > 1)
+					insert(s->key, s->perm, i, next);
+			}
+	}
+	return !many;
 }
 
 int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
@@ -124,15 +198,19 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 			perm[i] = (uint32_t)i;
 		return NB_OK;
 	}
-	int nthread = n >= SMALL ? omp_get_max_threads() : 1;
+	const int nthread = n >= SMALL ? omp_get_max_threads() : 1, enough = 64 - __builtin_clzll(n) + SPARE;
+	while (n >= SMALL && (s.npass - s.first - 1) * DIGIT >= enough)
+		s.first++;
 	s.key_b = nb_alloc(n, sizeof *s.key_b);
 	s.perm_b = nb_alloc(n, sizeof *s.perm_b);
 	s.count = nb_alloc((size_t)nthread * BINS, sizeof *s.count);
 	int status = s.key_b && s.perm_b && s.count ? NB_OK : NB_ENOMEM;
-	if (status == NB_OK) {
-#pragma omp parallel num_threads(nthread)
-		/* the system may have granted fewer threads than asked for */
-		sort_chunk(&s, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+	if (status == NB_OK)
+		sort_digits(&s, nthread);
+	if (status == NB_OK && s.first > 0 && !sort_alike(&s, s.shift[s.first])) {
+		s.first = 0;
+		s.again = 1;
+		sort_digits(&s, nthread);
 	}
 	nb_free(s.key_b);
 	nb_free(s.perm_b);

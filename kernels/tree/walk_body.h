@@ -114,9 +114,11 @@ struct T(level) {
 	int group; /* its bodies are walked together */
 };
 
-/* Source cells, column by column: target - source, moments. */
+/* Source cells, column by column: target - source, and, before they act, moments. */
 struct T(cells) {
 	S x[3][LIST + 16], m[MOMENTS][LIST + 16];
+	S unit[LIST + 16];	/* target units in the family's length */
+	uint32_t at[LIST + 16]; /* family * NB_FAMILY + lane */
 	size_t n;
 } __attribute__((aligned(64)));
 
@@ -137,13 +139,14 @@ struct T(room) {
 	V rate[JERK_ROWS(TERMS)];
 	const struct nb_walk_plan *plan;
 	size_t nsource, ntarget;
-	int fine;	       /* separations of bodies are taken from pairs of f32 */
+	int fine;	       /* separations of bodies are taken from pairs of f32, close ones at least */
 	size_t own, own_first; /* the first `own` sources are the bodies own_first .. */
 	size_t target_first;   /* the targets are the bodies target_first .. */
 	double remote[7];      /* acceleration, potential and jerk by remote bodies, in the caller's units but for G */
 	struct runs entry;     /* of the levels, one after the other */
 	struct list open;      /* families to test */
 	struct list leaf;      /* leaves to be taken body by body: family * NB_FAMILY + lane */
+	struct list close;     /* those of them that are to be taken finely */
 	struct T(level) * level;
 	size_t nlevel, level_capacity;
 	struct nb_gravity_count count;
@@ -154,10 +157,10 @@ struct T(room) {
 	S far_eps2[LIST + 16], near_eps2[LIST + 16];
 } __attribute__((aligned(64)));
 
-/* the moments of a family, in the order of walk_internal.h, of each lane */
-static NB_HD const S *T(moments)(const struct nb_walk_plan *plan, size_t family)
+/* the moments of a cell, family * NB_FAMILY + lane, in the order of walk_internal.h */
+static NB_HD const S *T(moments)(const struct nb_walk_plan *plan, size_t cell)
 {
-	return (const S *)plan->moment + family * (HIGH ? plan->nmoment : MOMENTS) * NB_FAMILY;
+	return (const S *)plan->moment + cell * plan->stride;
 }
 
 /* ---- bodies act on bodies -------------------------------------------------------------------------- */
@@ -296,32 +299,50 @@ static NB_HD void T(separate)(struct T(flight) * f, const struct T(room) * w, in
 	EACH_TARGET f->guess[k] = F(nb_guess)(f->r2[k]);
 }
 
-static NB_HD void T(act)(const struct T(flight) * f, const struct T(room) * w, size_t j, V sum[3][2])
+/* alike: for bodies of mass 1 */
+static NB_HD void T(act)(const struct T(flight) * f, const struct T(room) * w, int alike, size_t j, V sum[3][2])
 {
 	V weight[2];
-	EACH_TARGET weight[k] = F(nb_cube)(f->r2[k], f->guess[k]) * LOAD(&w->m[j]);
+	EACH_TARGET weight[k] = F(nb_cube)(f->r2[k], f->guess[k]);
+	if (!alike)
+		EACH_TARGET weight[k] *= LOAD(&w->m[j]);
 	EACH_TARGET F(nb_pair_add)(weight[k], f->x[k], f->y[k], f->z[k], &sum[0][k], &sum[1][k], &sum[2][k]);
 }
 
-static NB_HD void T(sweep)(struct T(room) * w, int fine, S eps2)
+static NB_HD void T(sweep)(struct T(room) * w, int fine, int alike, S eps2)
 {
 	const size_t end = w->nsource;
+	const S factor = (S)CUBE * (alike ? w->m[0] : 1);
 	for (size_t i = 0; i < w->ntarget; i += 2) {
 		V sum[3][2] = {};
 		struct T(flight) f0, f1;
 		T(separate)(&f0, w, fine, i, 0, eps2);
 		for (size_t j = 0;;) {
 			T(separate)(&f1, w, fine, i, j + W, eps2);
-			T(act)(&f0, w, j, sum);
+			T(act)(&f0, w, alike, j, sum);
 			if ((j += W) >= end)
 				break;
 			T(separate)(&f0, w, fine, i, j + W, eps2);
-			T(act)(&f1, w, j, sum);
+			T(act)(&f1, w, alike, j, sum);
 			if ((j += W) >= end)
 				break;
 		}
-		EACH_TARGET for (int d = 0; d < 3; d++) w->acc[d][i + (size_t)k] += (S)CUBE * F(nb_sum)(sum[d][k]);
+		EACH_TARGET for (int d = 0; d < 3; d++) w->acc[d][i + (size_t)k] += factor * F(nb_sum)(sum[d][k]);
 	}
+}
+
+/* What is apart for bodies that do not act if masses do not say it: so far that nothing of their pull is left. */
+static void T(sweep_acc)(struct T(room) * w, S eps2)
+{
+	int alike = sizeof(S) == sizeof(float); /* nothing is that far in f64 */
+	for (size_t k = 0; k < w->nsource; k++)
+		alike &= w->m[k] == w->m[0];
+	for (size_t k = w->nsource; alike && k < w->nsource + 2 * W; k++)
+		w->x[0][k] = (S)REMOTE;
+	if (alike)
+		w->fine ? T(sweep)(w, 1, 1, eps2) : T(sweep)(w, 0, 1, eps2);
+	else
+		w->fine ? T(sweep)(w, 1, 0, eps2) : T(sweep)(w, 0, 0, eps2);
 }
 
 /* The row of target i among the sources; -1: it is not there. */
@@ -465,7 +486,7 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 	else if (w->plan->at->pot)
 		w->fine ? T(sweep_pot)(w, 1, eps2, eps > 0 ? -1 : eps2) : T(sweep_pot)(w, 0, eps2, eps > 0 ? -1 : eps2);
 	else
-		w->fine ? T(sweep)(w, 1, eps2) : T(sweep)(w, 0, eps2);
+		T(sweep_acc)(w, eps2);
 	w->count.p2p += w->nsource * w->ntarget;
 	w->nsource = 0;
 	w->own = 0;
@@ -522,16 +543,16 @@ static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t
 	w->count.p2p += n * w->ntarget;
 }
 
-/* Gathers the bodies of the leaves but for the group's own, which were first; adjacent leaves at once. */
-static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
+/* Gathers the bodies of the leaves in a list but for the group's own, which were first; adjacent leaves at once. */
+static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv, struct list *leaf)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t own_first = plan->target->first[lv->node];
 	const size_t own = plan->apart ? 0 : plan->target->count[lv->node];
 	size_t begin = 0, end = 0;
-	for (size_t k = 0; k < w->leaf.n; k++) {
-		const struct nb_family *f = &plan->family[w->leaf.at[k] / NB_FAMILY];
-		const size_t b = w->leaf.at[k] % NB_FAMILY;
+	for (size_t k = 0; k < leaf->n; k++) {
+		const struct nb_family *f = &plan->family[leaf->at[k] / NB_FAMILY];
+		const size_t b = leaf->at[k] % NB_FAMILY;
 		const size_t first = f->first[b], count = f->count[b];
 		if (first - own_first < own)
 			continue;
@@ -539,9 +560,9 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 			T(remote_act)(w, lv, first, count);
 			continue;
 		}
-		if (count > 1 && f->radius[b] == 0 && has_one_eps(plan, w->leaf.at[k] / NB_FAMILY, b)) {
+		if (count > 1 && f->radius[b] == 0 && has_one_eps(plan, leaf->at[k] / NB_FAMILY, b)) {
 			/* coincident bodies act as one */
-			const S *moment = T(moments)(plan, w->leaf.at[k] / NB_FAMILY);
+			const S *moment = T(moments)(plan, leaf->at[k]);
 			if (w->nsource == SOURCES)
 				T(sources_act)(w, lv);
 			for (int d = 0; d < 3; d++) {
@@ -549,12 +570,11 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 				w->x[d][w->nsource] = (S)x;
 				w->low[d][w->nsource] = (S)(x - (double)(S)x);
 				if (JERK)
-					w->v[d][w->nsource] = moment[(NB_WALK_VELOCITY + d) * NB_FAMILY + (int)b] -
-							      lv->frame[d];
+					w->v[d][w->nsource] = moment[NB_WALK_VELOCITY + d] - lv->frame[d];
 			}
 			if (plan->law != NB_LAW_COMMON)
 				T(softs)(plan->g, lv, first, 1, w->soft + w->nsource);
-			w->m[w->nsource++] = moment[b];
+			w->m[w->nsource++] = moment[0];
 			continue;
 		}
 		if (first != end) {
@@ -564,7 +584,7 @@ static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv)
 		end = first + count;
 	}
 	T(gather)(w, lv, begin, end);
-	w->leaf.n = 0;
+	leaf->n = 0;
 }
 
 /* ---- cells act on a cell --------------------------------------------------------------------------- */
@@ -588,15 +608,72 @@ static NB_HD void T(cell_motion)(const struct T(cells) * cells, size_t j, int qu
 		p[k] = quad ? LOAD(&cells->m[NB_WALK_QUAD_RATE + k][j]) : (V){};
 }
 
-/* Fills up the last vector with cells of no mass. */
-static void T(cells_close)(struct T(cells) * cells, int quad)
+/* The power of the unit of length that moment q has. */
+static NB_HD int T(degree)(int q, int folded)
 {
+	if (q == 0 || (JERK && q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE))
+		return 0;
+	if (HIGH)
+		return q < (folded ? NB_FOLDED_THIRD : NB_HIGH_THIRD)	  ? 2
+		       : q < (folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH) ? 3
+									  : 4;
+	return q < NB_WALK_VELOCITY ? 2 : 1;
+}
+
+/* Gives the cells their moments, in target units, and fills up the last vector with cells of no mass.  The rows of W
+ * cells become columns by interleaving row i with row i + W / 2, log2(W) times. */
+static NB_HD void T(cells_close_as)(struct T(cells) * cells, const struct nb_walk_plan *plan, int folded)
+{
+	enum { HALF = NB_VECTOR / sizeof(S) / 2 };
+	const int count = folded ? FOLDED : MOMENTS;
+	const size_t stride = NB_WALK_STRIDE(count);
+	const S *moment = plan->moment;
+	VI low, high;
+	for (int l = 0; l < HALF; l++) {
+		low[2 * l] = l, low[2 * l + 1] = l + 2 * HALF;
+		high[2 * l] = l + HALF, high[2 * l + 1] = l + 3 * HALF;
+	}
 	for (size_t j = cells->n; j % W; j++) {
 		for (int d = 0; d < 3; d++)
 			cells->x[d][j] = 1;
-		for (int k = 0; k < (quad || JERK || HIGH ? MOMENTS : 1); k++)
-			cells->m[k][j] = 0;
+		cells->at[j] = 0;
 	}
+	for (size_t j = 0; j < cells->n; j += W) {
+		const V unit = LOAD(&cells->unit[j]), unit2 = unit * unit;
+		const V power[5] = {(V){} + 1, unit, unit2, unit2 * unit, unit2 * unit2};
+		for (int q = 0; q < count; q += 2 * HALF) {
+			V row[2 * HALF], next[2 * HALF];
+#pragma GCC unroll 16
+			for (int l = 0; l < 2 * HALF; l++)
+				memcpy(&row[l], moment + cells->at[j + (size_t)l] * stride + q, sizeof row[l]);
+#pragma GCC unroll 4
+			for (int done = 1; done < 2 * HALF; done *= 2) {
+#pragma GCC unroll 8
+				for (int l = 0; l < HALF; l++) {
+					next[2 * l] = __builtin_shuffle(row[l], row[l + HALF], low);
+					next[2 * l + 1] = __builtin_shuffle(row[l], row[l + HALF], high);
+				}
+#pragma GCC unroll 16
+				for (int l = 0; l < 2 * HALF; l++)
+					row[l] = next[l];
+			}
+#pragma GCC unroll 16
+			for (int l = 0; l < 2 * HALF; l++)
+				if (q + l < count)
+					*(V *)&cells->m[q + l][j] = row[l] * power[T(degree)(q + l, folded)];
+		}
+	}
+	for (size_t j = cells->n; j % W; j++)
+		for (int q = 0; q < count; q++)
+			cells->m[q][j] = 0;
+}
+
+static void T(cells_close)(struct T(cells) * cells, const struct nb_walk_plan *plan)
+{
+	if (plan->folded)
+		T(cells_close_as)(cells, plan, HIGH > 0);
+	else
+		T(cells_close_as)(cells, plan, 0);
 }
 
 /* eps^2 of all pairs that cells take part in; a spline is Newton's there. */
@@ -609,7 +686,7 @@ static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(leve
 /* Lets the far cells act on the expansion by folded moments. */
 static APART void T(far_act_folded)(struct T(room) * w)
 {
-	T(cells_close)(&w->far, 1);
+	T(cells_close)(&w->far, w->plan);
 	for (size_t j = 0; j < w->far.n; j += W) {
 		V x[3], a[NB_FOLDED_TERMS], b[NB_FOLDED_SUMS], m[FOLDED];
 		for (int d = 0; d < 3; d++)
@@ -634,7 +711,7 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	(void)quad;
-	T(cells_close)(&w->far, 1);
+	T(cells_close)(&w->far, w->plan);
 	for (size_t j = 0; j < w->far.n; j += W) {
 		enum { POWERS = HIGH == 3 ? NB_HIGH_POWERS - 15 : NB_HIGH_POWERS };
 		V x[3], a[TERMS], m[POWERS];
@@ -660,7 +737,7 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
-	T(cells_close)(&w->far, quad);
+	T(cells_close)(&w->far, w->plan);
 	V sum[TERMS], rate[JERK_ROWS(TERMS)]; /* copies, of which the compiler may keep parts in registers */
 	memcpy(sum, w->sum, sizeof sum);
 	memcpy(rate, w->rate, sizeof rate);
@@ -710,7 +787,7 @@ static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each, int folded)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
-	T(cells_close)(&w->near, quad);
+	T(cells_close)(&w->near, w->plan);
 	for (size_t i = 0; i < w->ntarget; i++) {
 		S at[3], moves[3] = {};
 		for (int d = 0; d < 3; d++) {
@@ -775,45 +852,17 @@ static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
 }
 
 /* Adds the lanes of a family that are in mask; unit: target units in the family's length. */
-static NB_HD void T(cells_add)(
-	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int nmoment, float unit)
+static NB_HD void T(cells_add)(struct T(cells) * cells, uint32_t mask, const v8d *x, size_t family, float unit)
 {
+	const v8i lane = {0, 1, 2, 3, 4, 5, 6, 7};
+	const V8 units = (V8){} + unit;
 	const size_t n = cells->n;
-	const S length = unit, length2 = length * length;
 	for (int d = 0; d < 3; d++)
 		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
-	for (int q = 0; q < nmoment; q++) {
-		const S factor = q == 0 || (JERK && q >= NB_WALK_VELOCITY && q < NB_WALK_QUAD_RATE) ? 1
-				 : q < NB_WALK_VELOCITY						    ? length2
-												    : length;
-		PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * factor);
-	}
+	memcpy(&cells->unit[n], &units, sizeof units);
+	pack_u32(&cells->at[n], mask, lane + (int32_t)(family * NB_FAMILY));
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
-
-#if HIGH
-/* The same with third and fourth moments.  folded: all of them are */
-static void T(cells_add_high)(
-	struct T(cells) * cells, uint32_t mask, const v8d *x, const S *moment, int folded, float unit)
-{
-	const size_t n = cells->n;
-	const int end[4] = {1, folded ? NB_FOLDED_THIRD : NB_HIGH_THIRD, folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH,
-		HIGH == 3 ? 0
-		: folded  ? NB_FOLDED_MOMENTS
-			  : NB_HIGH_MOMENTS};
-	const S length = unit,
-		power[4] = {1, length * length, length * length * length, length * length * (length * length)};
-	for (int d = 0; d < 3; d++)
-		PACK(&cells->x[d][n], mask, TO_V8(x[d]));
-	for (int q = 0, p = 0; p < HIGH; p++)
-		for (; q < end[p]; q++)
-			PACK(&cells->m[q][n], mask, *(const V8 *)(moment + q * NB_FAMILY) * power[p]);
-	cells->n = n + (size_t)__builtin_popcount(mask);
-}
-#define ADD(cells, mask) T(cells_add_high)(cells, mask, t.x, moment, plan->folded, t.unit)
-#else
-#define ADD(cells, mask) T(cells_add)(cells, mask, t.x, moment, JERK || plan->order > 1 ? MOMENTS : 1, t.unit)
-#endif
 
 static void T(clear)(struct T(room) * w)
 {
@@ -1100,7 +1149,6 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		const struct nb_family *f = &plan->family[r.family];
 		struct T(test) t = T(measure)(plan, r.family, lv, eps2, soft);
 		v8f inv = 1.0f / t.u;
-		const S *moment = T(moments)(plan, r.family);
 		uint32_t mask = r.mask & below((v8f){}, t.m), take = 0;
 		/* of a family so much larger than the target, terms with its moments would overflow */
 		uint32_t measurable = t.unit < MOST_UNIT ? 0xff : 0;
@@ -1126,14 +1174,14 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (take) {
 				if (plummer)
 					PACK(&w->far_eps2[w->far.n], take, TO_V8(t.pair));
-				ADD(&w->far, take);
+				T(cells_add)(&w->far, take, t.x, r.family, t.unit);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
 				if (!group)
 					field += only(take, soft ? t.m / t.weak : t.m * inv);
 			}
 		}
-		uint32_t rest = mask & ~take;
+		uint32_t rest = mask & ~take, close = 0;
 		if (group) {
 			/* as seen from the nearest place that a target may be at */
 			v8f away = square_root(t.d2) - reach,
@@ -1148,26 +1196,28 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			if (act) {
 				if (plummer)
 					PACK(&w->near_eps2[w->near.n], act, TO_V8(t.own));
-				ADD(&w->near, act);
+				T(cells_add)(&w->near, act, t.x, r.family, t.unit);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
 				rest &= ~act;
 			}
+			close = w->fine ? ~below(t.radius + CLOSE * reach, away) : 0;
 		}
 		uint32_t open = rest & above(f->inner, 0);
 		if (!group)
 			open &= below(reach, t.radius);
 		rest &= ~open;
-		if (list_reserve(&w->open) ||
-			(group ? list_reserve(&w->leaf) : runs_reserve(&w->entry, w->entry.n + 1)))
+		if (list_reserve(&w->open) || (group ? list_reserve(&w->leaf) || list_reserve(&w->close)
+						     : runs_reserve(&w->entry, w->entry.n + 1)))
 			return NB_ENOMEM;
 		pack_u32(w->open.at + w->open.n, open, *(const v8i *)f->inner);
 		pack_v8f(w->open.crowd + w->open.n, open, crowd);
 		w->open.n += (size_t)__builtin_popcount(open);
 		if (group) {
 			const v8i lane = {0, 1, 2, 3, 4, 5, 6, 7};
-			pack_u32(w->leaf.at + w->leaf.n, rest, lane + (int32_t)(r.family * NB_FAMILY));
-			w->leaf.n += (size_t)__builtin_popcount(rest);
+			const v8i leaf = lane + (int32_t)(r.family * NB_FAMILY);
+			list_add(&w->close, rest & close, leaf);
+			list_add(&w->leaf, rest & ~close, leaf);
 		} else {
 			w->entry.at[w->entry.n] = (struct run){r.family, rest};
 			w->entry.n += rest != 0;
@@ -1270,7 +1320,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const float eps = (float)(least_eps * lv->scale);
 	const int coincident = plan->reach[lv->node] == 0 && count > 1 &&
 			       (common || least_eps == lv->eps[NB_SOFT_LARGEST]);
-	w->fine = plan->g->precision == NB_MIXED || eps < FINE;
+	const int fine = plan->g->precision == NB_MIXED || eps < FINE;
 	/* a leaf of many bodies that are close by the measure of the softening may act on itself as a cell */
 	int self = 0;
 	if (count > (HIGH > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP) && !coincident && common && !apart) {
@@ -1284,6 +1334,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
 		const int small = ntarget <= SMALL;
+		w->fine = fine && sizeof(S) < sizeof(double);
 		T(targets)(w, lv, first + start, n);
 		T(clear)(w);
 		memset(w->remote, 0, sizeof w->remote);
@@ -1302,7 +1353,12 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 				     : T(resolve)(w, lv, 1, 0, self, 0);
 		if (status)
 			return status;
-		T(gather_leaves)(w, lv);
+		if (w->fine) {
+			T(gather_leaves)(w, lv, &w->close);
+			T(sources_act)(w, lv);
+			w->fine = plan->g->precision == NB_MIXED;
+		}
+		T(gather_leaves)(w, lv, &w->leaf);
 		T(sources_act)(w, lv);
 		T(far_act)(w, lv);
 		T(near_act)(w, lv);
@@ -1519,6 +1575,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 	nb_free(w->entry.at);
 	nb_free(w->open.at);
 	nb_free(w->leaf.at);
+	nb_free(w->close.at);
 	nb_free(w->level);
 	nb_free(w);
 	return status;
@@ -1528,7 +1585,6 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef HIGH
 #undef ORDER
 #undef TERMS
-#undef ADD
 #undef ROW
 #undef FOLDED
 #undef LEAST

@@ -17,6 +17,8 @@ enum {
 	PARTS = 128,	  /* about as many for each thread, so that all end at the same time */
 	LEAST_PART = 512, /* bodies */
 	MAX_THREADS = 1024,
+	SERIAL = 1 << 10, /* so few nodes are left to one thread */
+	MOST_GROUP = NB_WALK_GROUP > NB_WALK_GROUP_4 ? NB_WALK_GROUP : NB_WALK_GROUP_4,
 	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
 
@@ -27,7 +29,7 @@ static const double AT_POINTS = 0.6;
 /* Everything that nb_gravity_tree_cpu allocates. */
 struct memory {
 	uint32_t *inner, *npart;
-	uint8_t *group;
+	uint8_t *group, *knot;
 	double *radius, *reach;
 	float *least;
 	double jump; /* the largest ratio of a node's reach and that of a child */
@@ -46,6 +48,7 @@ static void memory_free(struct memory *m)
 	nb_free(m->inner);
 	nb_free(m->npart);
 	nb_free(m->group);
+	nb_free(m->knot);
 	nb_free(m->radius);
 	nb_free(m->reach);
 	nb_free(m->least);
@@ -59,6 +62,21 @@ static void memory_free(struct memory *m)
 }
 
 enum { UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
+
+static int is_divided(const struct memory *m, size_t i)
+{
+	return m->inner[i] != 0 && m->inner[i] != UNREACHED;
+}
+
+/* The first of the nodes before `end` none of which is the parent of another: what is known of their children, threads
+ * can find out of them at the same time.  A tree in the order of its levels has about as many such ranges as levels. */
+static size_t generation(const struct nb_tree *tree, size_t end)
+{
+	size_t i = end;
+	while (i > 0 && (tree->nchild[i - 1] == 0 || tree->child[i - 1] >= end))
+		i--;
+	return i;
+}
 
 static double extent(const struct nb_tree *tree, size_t i)
 {
@@ -78,6 +96,14 @@ static int has_knot(const struct nb_tree *tree, size_t i)
 	return 0;
 }
 
+/* Of all nodes that may be leaves or groups. */
+static void find_knots(struct memory *m, const struct nb_tree *tree)
+{
+#pragma omp parallel for schedule(static) if (tree->nnode > SERIAL)
+	for (size_t i = 0; i < tree->nnode; i++)
+		m->knot[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP && has_knot(tree, i);
+}
+
 /* Numbers the families. A node is reached before its children; one of at most `leaf` bodies is not divided. */
 static void number_families(struct memory *m, const struct nb_tree *tree, uint32_t leaf)
 {
@@ -86,7 +112,7 @@ static void number_families(struct memory *m, const struct nb_tree *tree, uint32
 		m->inner[i] = UNREACHED;
 	m->nfamily = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !has_knot(tree, i)))
+		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !m->knot[i]))
 			continue;
 		m->inner[i] = (uint32_t)m->nfamily++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
@@ -98,8 +124,8 @@ static void number_families(struct memory *m, const struct nb_tree *tree, uint32
 static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
 {
 	for (size_t i = tree->nnode; i-- > 0;) {
-		const int divided = m->inner[i] != 0 && m->inner[i] != UNREACHED;
-		m->group[i] = !divided || (tree->count[i] <= most && !has_knot(tree, i));
+		const int divided = is_divided(m, i);
+		m->group[i] = !divided || (tree->count[i] <= most && !m->knot[i]);
 		m->npart[i] = 1;
 		if (m->group[i] || tree->count[i] <= part)
 			continue;
@@ -194,11 +220,12 @@ static int measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree
 	return NB_OK;
 }
 
-/* The same of a node, from its children: the better of two bounds. */
-static void measure_children(const struct nb_tree *tree, struct memory *m, size_t i)
+/* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
+ * a child. */
+static double measure_children(const struct nb_tree *tree, struct memory *m, size_t i)
 {
 	const double *com = tree->com + 3 * i, *box = tree->box + 6 * i;
-	double middle[3], child_middle[3], corner[3], radius = 0, reach = 0;
+	double middle[3], child_middle[3], corner[3], radius = 0, reach = 0, jump = 0;
 	float least = INFINITY;
 	box_middle(tree, i, middle);
 	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
@@ -210,13 +237,14 @@ static void measure_children(const struct nb_tree *tree, struct memory *m, size_
 	}
 	m->reach[i] = fmin(reach, distance(middle, box));
 	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
-		if (m->reach[c] > 0 && m->reach[i] > m->jump * m->reach[c])
-			m->jump = m->reach[i] / m->reach[c];
+		if (m->reach[c] > 0 && m->reach[i] > jump * m->reach[c])
+			jump = m->reach[i] / m->reach[c];
 	for (int k = 0; k < 3; k++)
 		corner[k] = com[k] < middle[k] ? box[3 + k] : box[k];
 	m->radius[i] = fmin(radius, distance(com, corner));
 	if (m->least)
 		m->least[i] = least;
+	return jump;
 }
 
 /* ---- second moments where squares of lengths are out of range --------------------------------------------- */
@@ -249,7 +277,35 @@ static int triple_place(int k, int l, int n)
 	return r * (r + 1) / 2 + c;
 }
 
-/* Moments of these degrees, 1 / n! sum m x^n for n = 2 .. 4, of a part of a cell: of a point (own NULL), or of a cell
+/* Adds those of a body, m x^n, to sums without the factors 1 / n!. */
+static inline void add_body(double mass, const double *x, int count, double *sum)
+{
+	double q[6], o[10], h[15];
+	const double mx = mass * x[0], my = mass * x[1], mz = mass * x[2];
+	q[0] = mx * x[0], q[1] = mx * x[1], q[2] = mx * x[2], q[3] = my * x[1], q[4] = my * x[2], q[5] = mz * x[2];
+	for (int k = 0; k < 6; k++)
+		sum[k] += q[k];
+	if (count < 16)
+		return;
+	for (int k = 0; k < 6; k++)
+		o[k] = q[k] * x[0];
+	for (int k = 6; k < 9; k++)
+		o[k] = q[k - 3] * x[1];
+	o[9] = q[5] * x[2];
+	for (int k = 0; k < 10; k++)
+		sum[6 + k] += o[k];
+	if (count < 31)
+		return;
+	for (int k = 0; k < 10; k++)
+		h[k] = o[k] * x[0];
+	for (int k = 10; k < 14; k++)
+		h[k] = o[k - 4] * x[1];
+	h[14] = o[9] * x[2];
+	for (int k = 0; k < 15; k++)
+		sum[16 + k] += h[k];
+}
+
+/* Moments of these degrees, 1 / n! sum m x^n for n = 2 .. 4, of a part of a cell that is a cell: with moments `own`
  * about its own centre, in its own unit of length, which is `ratio` of the whole's.
  *   x      n x 3: place of the part in the whole, in units of the whole
  *   count  of moments: those of second degree, or all */
@@ -257,7 +313,7 @@ static void add_moments(double mass, const double *x, const double *own, double 
 {
 	double q[6], o[10], part[NB_HIGH_MOMENTS - 1] = {0};
 	const double r2 = ratio * ratio, r3 = r2 * ratio, r4 = r2 * r2;
-	for (int k = 0; own && k < count; k++)
+	for (int k = 0; k < count; k++)
 		part[k] = own[k] * (k < 6 ? r2 : k < 16 ? r3 : r4);
 	for (int s = 0, k = 0; k < 3; k++)
 		for (int l = k; l < 3; l++, s++) {
@@ -305,13 +361,15 @@ static void find_moments_of(const struct nb_walk_plan *plan, const struct memory
 	const double *com = tree->com + 3 * i, unit = unit_of_length(m->radius[i]);
 	double *sum = m->own + m->nown * i, x[3];
 	memset(sum, 0, m->nown * sizeof *sum);
-	if (unit > 0 && m->inner[i] == 0)
+	if (unit > 0 && m->inner[i] == 0) {
 		for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++) {
 			for (int k = 0; k < 3; k++)
 				x[k] = (g->pos[3 * b + (size_t)k] - com[k]) / unit;
-			add_moments(g->mass[b], x, NULL, 0, (int)m->nown, sum);
+			add_body(g->mass[b], x, (int)m->nown, sum);
 		}
-	else if (unit > 0)
+		for (size_t k = 0; k < m->nown; k++)
+			sum[k] /= k < 6 ? 2 : k < 16 ? 6 : 24;
+	} else if (unit > 0)
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
 			for (int k = 0; k < 3; k++)
 				x[k] = (tree->com[3 * (size_t)c + (size_t)k] - com[k]) / unit;
@@ -331,9 +389,13 @@ static int find_moments(const struct nb_walk_plan *plan, struct memory *m)
 	for (size_t i = 0; i < nnode; i++)
 		if (m->inner[i] == 0)
 			find_moments_of(plan, m, i);
-	for (size_t i = nnode; i-- > 0;)
-		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
-			find_moments_of(plan, m, i);
+	for (size_t end = nnode, begin; end > 0; end = begin) {
+		begin = generation(plan->tree, end);
+#pragma omp parallel for schedule(dynamic, 64) if (end - begin > SERIAL)
+		for (size_t i = begin; i < end; i++)
+			if (is_divided(m, i))
+				find_moments_of(plan, m, i);
+	}
 	return NB_OK;
 }
 
@@ -398,7 +460,7 @@ static int measure_motions(struct nb_walk_plan *plan, struct memory *m)
 		if (m->inner[i] == 0)
 			measure_motion(plan, m, i);
 	for (size_t i = nnode; i-- > 0;)
-		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+		if (is_divided(m, i))
 			measure_motion(plan, m, i);
 	const double root[3] = {m->velocity[0], m->velocity[1], m->velocity[2]};
 	double largest = 0;
@@ -473,7 +535,7 @@ static int measure_softs(const struct nb_gravity *g, const struct nb_tree *tree,
 			if (m->inner[i] == 0)
 				measure_soft(g, tree, m, i, unit);
 		for (size_t i = nnode; i-- > 0;)
-			if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+			if (is_divided(m, i))
 				measure_soft(g, tree, m, i, unit);
 	}
 	return NB_OK;
@@ -514,21 +576,19 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 	f->count[lane] = tree->count[i];
 	for (size_t k = 0; m->soft && k < NB_SOFT; k++)
 		m->family_soft[family].eps[k][lane] = m->soft[NB_SOFT * i + k];
-	size_t at = family * plan->nmoment * NB_FAMILY + lane;
+	const size_t at = (family * NB_FAMILY + lane) * plan->stride;
 	for (size_t q = 0; q < plan->nmoment; q++)
 		if (plan->f64)
-			((double *)m->moment)[at + q * NB_FAMILY] = kept[q];
+			((double *)m->moment)[at + q] = kept[q];
 		else
-			((float *)m->moment)[at + q * NB_FAMILY] = (float)kept[q];
+			((float *)m->moment)[at + q] = (float)kept[q];
 }
 
 /* Writes the nodes first .. first+n-1 as a family. */
 static void fill_family(const struct nb_walk_plan *plan, const struct memory *m, size_t first, size_t n, size_t family)
 {
-	const size_t moments = plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float));
 	double largest = 0;
 	memset(&m->family[family], 0, sizeof m->family[family]);
-	memset((char *)m->moment + family * moments, 0, moments);
 	if (m->soft)
 		memset(&m->family_soft[family], 0, sizeof m->family_soft[family]);
 	for (size_t i = first; i < first + n; i++)
@@ -551,10 +611,13 @@ static int allocate_nodes(struct memory *m, size_t nnode, int by_acc)
 	m->inner = nb_alloc(nnode, sizeof *m->inner);
 	m->npart = nb_alloc(nnode, sizeof *m->npart);
 	m->group = nb_alloc(nnode, sizeof *m->group);
+	m->knot = nb_alloc(nnode, sizeof *m->knot);
 	m->radius = nb_alloc(nnode, sizeof *m->radius);
 	m->reach = nb_alloc(nnode, sizeof *m->reach);
 	m->least = by_acc ? nb_alloc(nnode, sizeof *m->least) : NULL;
-	return m->inner && m->npart && m->group && m->radius && m->reach && (!by_acc || m->least) ? NB_OK : NB_ENOMEM;
+	return m->inner && m->npart && m->group && m->knot && m->radius && m->reach && (!by_acc || m->least)
+		       ? NB_OK
+		       : NB_ENOMEM;
 }
 
 static int measure_nodes(
@@ -567,9 +630,15 @@ static int measure_nodes(
 			int s = measure_bodies(g, tree, m, i, acc_old, error);
 			status = s > status ? s : status;
 		}
-	for (size_t i = tree->nnode; !status && i-- > 0;)
-		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
-			measure_children(tree, m, i);
+	double jump = 0;
+	for (size_t end = tree->nnode, begin; !status && end > 0; end = begin) {
+		begin = generation(tree, end);
+#pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > SERIAL)
+		for (size_t i = begin; i < end; i++)
+			if (is_divided(m, i))
+				jump = fmax(jump, measure_children(tree, m, i));
+	}
+	m->jump = jump;
 	return status;
 }
 
@@ -579,6 +648,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	const size_t nnode = tree->nnode;
 	if (allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
+	find_knots(m, tree);
 	number_families(m, tree, plan->order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF);
 	plan->nmoment = plan->order > 3	  ? (plan->folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
 			: plan->order > 2 ? (plan->folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
@@ -589,7 +659,8 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 		return status;
 	plan->f64 |= plan->g->precision == NB_F64 || wants_f64(m);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily, plan->nmoment * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
+	plan->stride = NB_WALK_STRIDE(plan->nmoment);
+	m->moment = nb_alloc(m->nfamily + 1, plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);
@@ -610,7 +681,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	fill_family(plan, m, 0, 1, 0);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < nnode; i++)
-		if (m->inner[i] != 0 && m->inner[i] != UNREACHED)
+		if (is_divided(m, i))
 			fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
 	plan->inner = m->inner;
 	plan->family = m->family;
@@ -648,6 +719,7 @@ static int prepare_points(struct nb_walk_plan *plan, struct memory *m, double ep
 	double size = eps;
 	if (allocate_nodes(m, tree->nnode, 0))
 		return NB_ENOMEM;
+	find_knots(m, tree);
 	for (size_t i = 0; i < tree->nnode; i++)
 		m->inner[i] = tree->nchild[i] > 0;
 	int status = measure_nodes(plan->at, tree, m, NULL, 0);

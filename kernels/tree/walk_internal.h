@@ -8,8 +8,8 @@
 
 enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
-	NB_WALK_LEAF = 32, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
-	NB_WALK_GROUP = 96, /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_LEAF = 48, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
+	NB_WALK_GROUP = 128, /* targets that share one list of sources, unless they are of one leaf */
 	/* the same of fourth order: cells cost more, and errors so small take many bodies anyway */
 	NB_WALK_LEAF_4 = 64,
 	NB_WALK_GROUP_4 = 160,
@@ -19,6 +19,9 @@ enum {
 	NB_WALK_QUAD_RATE = NB_WALK_VELOCITY + 3,
 	NB_WALK_MOTION = 9
 };
+
+/* So many moments take the room of so many.  They are read by whole vectors, which may go on into the next row. */
+#define NB_WALK_STRIDE(count) (((size_t)(count) + 7) / 8 * 8)
 
 /* x rounded up to f32, with room for the rounding of what led to x */
 static inline float round_up(double x)
@@ -72,8 +75,8 @@ struct nb_walk_plan {
 	const uint32_t *npart; /* of each target: the parts that it consists of, as threads claim them */
 	uint32_t part;	       /* bodies in a part, at most */
 	const struct nb_family *family; /* 0 is the root alone */
-	const void *moment;	/* float or double [nmoment][NB_FAMILY] of each family; higher ones in its length */
-	size_t nmoment;		/* of so many kinds */
+	const void *moment;	/* float or double [stride] of each lane of each family, in powers of its length */
+	size_t nmoment, stride; /* so many of them count; NB_WALK_STRIDE(nmoment) */
 	const double *velocity; /* for jerks: of each node's centre of mass, 3, in the caller's units */
 	double speed;		/* scaled velocity = speed * v, a power of two */
 	enum nb_pair_law law;

@@ -16,10 +16,16 @@ static int by_key_then_index(const void *a, const void *b)
 	return i < j ? -1 : i > j;
 }
 
+/* 47 bits of which no two numbers have the same, then 16 of zeros. */
+static uint64_t beginning(uint64_t number)
+{
+	return (number + 1) * 0x9e3779b97f4a7c15 >> 17 << 16;
+}
+
 static void test_sort(void)
 {
 	const size_t sizes[] = {0, 1, 2, 3, 255, 257, 8191, 8192, 8193, 100003};
-	enum { MOST = 100003, KINDS = 7 };
+	enum { MOST = 100003, KINDS = 10 };
 	uint64_t *key = nb_alloc(MOST, sizeof *key), *sorted = nb_alloc(MOST, sizeof *sorted);
 	uint32_t *perm = nb_alloc(MOST, sizeof *perm), *want = nb_alloc(MOST, sizeof *want);
 	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -28,12 +34,15 @@ static void test_sort(void)
 			for (size_t i = 0; i < n; i++) {
 				uint64_t r = random_u64();
 				key[i] = kind == 0   ? r
-					 : kind == 1 ? r >> 1			    /* 63 bits */
-					 : kind == 2 ? (r & 3) << 40		    /* few, high */
-					 : kind == 3 ? 42			    /* all equal */
-					 : kind == 4 ? i			    /* sorted */
-					 : kind == 5 ? n - i			    /* reversed */
-						     : (r & 7) | (r & 0xf00000000); /* bits far apart */
+					 : kind == 1 ? r >> 1				       /* 63 bits */
+					 : kind == 2 ? (r & 3) << 40			       /* few, high */
+					 : kind == 3 ? 42				       /* all equal */
+					 : kind == 4 ? i				       /* sorted */
+					 : kind == 5 ? n - i				       /* reversed */
+					 : kind == 6 ? (r & 7) | (r & 0xf00000000)	       /* bits far apart */
+					 : kind == 7 ? beginning(r % (n / 8 + 1)) | (r >> 48)  /* a few begin alike, */
+					 : kind == 8 ? beginning(r % (n / 30 + 1)) | (r >> 48) /* some, */
+						     : beginning(r & 15) | (r >> 48);	       /* many */
 				want[i] = (uint32_t)i;
 			}
 			sort_key = key;

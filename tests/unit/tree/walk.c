@@ -323,7 +323,7 @@ static void test_walk_theta(void)
  * though all around it would be content with anything. */
 static void test_walk_least_acceleration(void)
 {
-	struct bodies b = model(PLUMMER, 3000);
+	struct bodies b = model(PLUMMER, 4000);
 	struct nb_tree tree = build(&b, 16, 2);
 	double *acc = nb_alloc(b.n, 3 * sizeof *acc), *old = nb_alloc(b.n, 3 * sizeof *old), want[3];
 	struct nb_gravity g = {
@@ -478,7 +478,7 @@ static void test_walk_coincident(void)
 static void test_walk_nearly_coincident(void)
 {
 	struct nb_gravity_count count;
-	struct bodies b = bodies_alloc(4000, 3);
+	struct bodies b = bodies_alloc(6000, 3);
 	for (size_t i = 0; i < b.n; i++) {
 		for (size_t d = 0; d < 3; d++)
 			b.pos[3 * i + d] = i ? 1 + 1e-9 * uniform() : 0;
@@ -496,7 +496,7 @@ static void test_walk_nearly_coincident(void)
 		/* separations are relative to the group, in f32 too */
 		e = walk_errors(&b, &tree, precision, 0, &walk, &count);
 		CHECK_BELOW(e.rms, 1e-4);
-		CHECK(count.p2p < 2000 * b.n);
+		CHECK(count.p2p < b.n * b.n / 2);
 	}
 	nb_tree_free(&tree);
 	drop(&b);
@@ -545,7 +545,7 @@ static void test_walk_units(void)
 /* Units in which squares of lengths are out of range: the forces are those of other units, times a power of two. */
 static void test_walk_extreme_units(void)
 {
-	const size_t n = 5000;
+	const size_t n = 8000;
 	double *want = nb_alloc(n, 3 * sizeof *want), *got = nb_alloc(n, 3 * sizeof *got);
 	for (int length = -600; length <= 600; length += 600) {
 		struct bodies b = plummer_in_units(n, ldexp(1, length), ldexp(1, 3 * length / 2));
