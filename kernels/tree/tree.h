@@ -66,7 +66,7 @@ struct nb_tree_walk {
 	enum nb_mac mac;
 	double alpha;	       /* >= 0, for NB_MAC_ACCELERATION; 0 as theta = 0 */
 	const double *acc_old; /* n x 3, for NB_MAC_ACCELERATION */
-	int order; /* of the multipoles, 1 to 4; 0: the tree's.  Errors are those of theta, whatever it is */
+	int order;   /* of the multipoles, 1 to 4; 0: the tree's.  Errors are those of theta, whatever it is */
 	int regions; /* CUDA: 0: walks of regions come before those of groups where that pays; 1: always, -1: never */
 };
 
