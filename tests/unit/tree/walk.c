@@ -542,6 +542,30 @@ static void test_walk_units(void)
 		}
 }
 
+/* Pairs without softening, one body on each side of the plane between the halves of the tree: f32 sees their
+ * separations, a millionth of the whole, as finely as those in a group. */
+static void test_walk_close_leaves(void)
+{
+	struct bodies b = bodies_alloc(2000, 3);
+	for (size_t i = 0; i < b.n; i++) {
+		for (size_t d = 0; d < 3; d++)
+			b.pos[3 * i + d] = i < 2 ? (double)i : 0.01 + 0.98 * uniform();
+		b.mass[i] = 1 / (double)b.n;
+	}
+	for (size_t i = 2; i < 400; i += 2) {
+		memcpy(b.pos + 3 * i + 3, b.pos + 3 * i, 3 * sizeof *b.pos);
+		b.pos[3 * i] = 0.5 - 5e-7;
+		b.pos[3 * i + 3] = 0.5 + 5e-7;
+	}
+	bodies_sort(&b);
+	struct nb_tree tree = build(&b, 16, 2);
+	const struct nb_tree_walk walk = {.theta = 0.5};
+	struct nb_gravity_count count;
+	CHECK_BELOW(walk_errors(&b, &tree, NB_F32, 0, &walk, &count).rms, 1e-6);
+	nb_tree_free(&tree);
+	drop(&b);
+}
+
 /* Units in which squares of lengths are out of range: the forces are those of other units, times a power of two. */
 static void test_walk_extreme_units(void)
 {
@@ -747,6 +771,7 @@ static void test_all(void)
 	test_walk_nearly_coincident();
 	test_walk_massless();
 	test_walk_units();
+	test_walk_close_leaves();
 	test_walk_extreme_units();
 	test_walk_cores();
 	test_walk_hierarchy();
