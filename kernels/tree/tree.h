@@ -66,7 +66,7 @@ struct nb_tree_walk {
 	enum nb_mac mac;
 	double alpha;	       /* >= 0, for NB_MAC_ACCELERATION; 0 as theta = 0 */
 	const double *acc_old; /* n x 3, for NB_MAC_ACCELERATION */
-	int order; /* of the multipoles, 1 to 4; 0: the tree's.  Errors are those of theta, whatever it is */
+	int order;   /* of the multipoles, 1 to 4; 0: the tree's.  Errors are those of theta, whatever it is */
 	int regions; /* CUDA: 0: walks of regions come before those of groups where that pays; 1: always, -1: never */
 };
 
@@ -83,6 +83,10 @@ struct nb_tree_walk {
  * without velocities), NB_EUNSUPPORTED (jerks of an order above 2). */
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
+
+/* The part of this rank, other than the first, in the next walk of all ranks (kernels/ranks/ranks.h); to be called once
+ * for each NB_RANKS_TREE.  With ranks, nb_gravity_tree_cpu gives the same bytes as without.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_gravity_tree_serve(void);
 
 /* The field of these bodies at points, by the same walk: a point is a target of no mass, and what it gets is what
  * nb_gravity_points_cpu computes, but for errors: at bodies those of nb_gravity_tree_cpu at the same angle and
