@@ -2,7 +2,8 @@
 #
 # Sources are found, not listed:
 #   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
-#   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu
+#   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu;
+#                                    x_mpi.c, in place of x.c with MPI=1
 #   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
@@ -23,12 +24,18 @@ SAN     ?= 0
 TSAN    ?= 0
 FUZZ    ?= 0
 COV     ?= 0
+MPI     ?= 0
 
 CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
 BUILD   = build/$(CONFIG)
 MADE    = build/made
-ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV) $(MPI)),)
 override CUDA = 0
+endif
+ifeq ($(MPI),1)
+ifneq ($(CONFIG),cpu)
+$(error MPI=1 has no variant with SAN, TSAN, FUZZ or COV)
+endif
 endif
 
 VERSION = 0.1.0
@@ -112,6 +119,20 @@ HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/in
 HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
 HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 
+# With MPI=1 the program is that of build/cpu but for *_mpi.c, whose functions come before those of the library.
+MPICC   ?= $(firstword $(foreach c,mpicc.openmpi mpicc,$(shell command -v $c)))
+ifeq ($(MPI),1)
+PROGRAMS = build/mpi
+MPI_O    = $(patsubst %.c,$(PROGRAMS)/%.o,$(wildcard kernels/*/*_mpi.c))
+PROGRAM_LDFLAGS =
+ifeq ($(MPICC),)
+$(error MPI=1 needs Open MPI: apt-get install libopenmpi-dev openmpi-bin)
+endif
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile))
+MPI_LIBS   := $(shell $(MPICC) --showme:link)
+endif
+PROGRAMS ?= $(BUILD)
+
 # one short line for each file; V=1 prints the commands
 ifeq ($(V),1)
 Q =
@@ -124,14 +145,14 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C),$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
               tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
 LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
 LIB         = $(BUILD)/libnb.a
 # all tools are one program under several names: tools/main.c
-PROGRAM     = $(BUILD)/bin/nb
-BINS        = $(PROGRAM) $(TOOLS:%=$(BUILD)/bin/%)
+PROGRAM     = $(PROGRAMS)/bin/nb
+BINS        = $(PROGRAM) $(TOOLS:%=$(PROGRAMS)/bin/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -150,14 +171,19 @@ $(LIB): $(LIB_O) $(BUILD)/lib.list
 	$(call say,AR,$@)
 	$(Q)rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_O) && mv $@.$$$$ $@
 
-$(PROGRAM): $(BUILD)/tools/main.o $(LIB)
+$(PROGRAM): $(BUILD)/tools/main.o $(MPI_O) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) $(PROGRAM_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) $(PROGRAM_LDFLAGS) -o $@ $^ $(LDLIBS) $(MPI_LIBS)
 	@for l in $(@D)/nb-*; do case ' $(TOOLS) ' in *" $${l##*/} "*) ;; *) rm -f "$$l" ;; esac; done # tools that are gone
 
-$(BUILD)/bin/nb-%: $(PROGRAM)
+$(PROGRAMS)/bin/nb-%: $(PROGRAM)
 	$(Q)ln -sf nb $@
+
+build/mpi/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The tools and formats that there are, for the files that list them, and whether libhdf5 is; written anew when a file came or went.
 # nb-sort-zorder is nb_tool_sort_zorder.
@@ -258,7 +284,8 @@ fuzz-programs: $(FUZZERS)
 DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
 DEPS_DEMO  = netpbm
 DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
-	python3-astropy python3-vtk9 splash
+	python3-astropy python3-vtk9 splash $(DEPS_MPI)
+DEPS_MPI   = libopenmpi-dev openmpi-bin
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
@@ -333,6 +360,11 @@ bench-devices:
 	@$(MAKE) --no-print-directory CUDA=1 build/cuda/tests/bench/devices
 	tests/bench/run-devices build/cuda $(ARGS)
 
+# one process against several ranks, on this host; ARGS=--quick takes some seconds
+bench-ranks: deps-build
+	@$(MAKE) --no-print-directory MPI=1 all
+	tests/bench/run-ranks $(ARGS) build/mpi
+
 # ROWS="step-* film": these rows only; ARGS=--quick, --best
 bench-pipes: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
@@ -400,12 +432,14 @@ clean:
 
 help:
 	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
+	@echo 'make MPI=1      build into build/mpi programs whose work several processes can share, by Open MPI'
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU, bench-devices: several GPUs'
+	@echo 'make bench-ranks  one process and several ranks of MPI'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
@@ -418,6 +452,6 @@ help:
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
 	deps-lint deps-plot demo check check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-devices bench-pipes bench-formats bench-papers lint man install uninstall clean help
+	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall clean help
 
--include $(shell find $(BUILD) $(SIMD_BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -57,6 +57,7 @@ unit() {
 @test "the field at points" { unit gravity/points; }
 @test "fast multipole method" { unit fmm/fmm; }
 @test "fields of potentials" { unit field/field; }
+@test "forces by several ranks" { unit tree/ranks; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }

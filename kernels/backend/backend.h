@@ -120,6 +120,10 @@ NB_MUST_CHECK int nb_backend_report(const struct nb_backend *backend, int k, cha
 /* In a new thread that is to use what another one has chosen.  0, or why its device cannot be used there. */
 NB_MUST_CHECK int nb_backend_enter_thread(void);
 
+/* Ranks other than the first (kernels/ranks/ranks.h): their parts of what backend "cpu" of rank 0 computes, until that
+ * leaves.  0, or what went wrong, e.g. NB_ENOMEM: the others then wait for this one, and nb_ranks_abort must follow. */
+NB_MUST_CHECK int nb_backend_serve(void);
+
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);
 

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/gravity/cpu_internal.h"
+#include "kernels/ranks/ranks.h"
 
 #include <math.h>
 #include <omp.h>
@@ -192,17 +193,21 @@ static void unscale_part(const struct nb_gravity_plan *plan, size_t first, size_
 	}
 }
 
-void nb_gravity_unscale(const struct nb_gravity_plan *plan)
+static void unscale(const struct nb_gravity_plan *plan, size_t first, size_t end)
 {
 	enum { BLOCK = 1024 };
-	const size_t n = plan->g->n;
-	if (n <= PARALLEL) {
-		unscale_part(plan, 0, n);
+	if (end - first <= PARALLEL) {
+		unscale_part(plan, first, end);
 		return;
 	}
 #pragma omp parallel for schedule(static)
-	for (size_t i = 0; i < n; i += BLOCK)
-		unscale_part(plan, i, n - i < BLOCK ? n : i + BLOCK);
+	for (size_t i = first; i < end; i += BLOCK)
+		unscale_part(plan, i, end - i < BLOCK ? end : i + BLOCK);
+}
+
+void nb_gravity_unscale(const struct nb_gravity_plan *plan)
+{
+	unscale(plan, 0, plan->g->n);
 }
 
 /* ---- the tournament -------------------------------------------------------------------------------- */
@@ -249,9 +254,19 @@ static void wait_turn(atomic_size_t *met, size_t round)
 			nb_pause(20e-6);
 }
 
+/* The tiles whose sums are wanted: all, or those of a rank. */
+struct range {
+	size_t first, end;
+};
+
+static int is_in(const struct range *range, size_t tile)
+{
+	return tile >= range->first && tile < range->end;
+}
+
 /* Units until none is left. */
-static void play(const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, atomic_size_t *next,
-	void *room)
+static void play(const struct nb_gravity_plan *plan, const struct range *range, const struct unit *unit,
+	atomic_size_t *met, atomic_size_t *next, void *room)
 {
 	const size_t tiles = plan->ntile, players = tiles + tiles % 2;
 	const size_t units = tiles + (players - 1) * (players / 2);
@@ -262,7 +277,8 @@ static void play(const struct nb_gravity_plan *plan, const struct unit *unit, at
 			round = 1 + (u - tiles) / (players / 2);
 			pair_of(round, (u - tiles) % (players / 2), players, &a, &b);
 		}
-		const int plays = a < tiles && b < tiles; /* else one has nobody to meet in this round */
+		/* else one has nobody to meet in this round, or others want it */
+		const int plays = a < tiles && b < tiles && (is_in(range, a) || is_in(range, b));
 		if (plays)
 			unit->pair(plan, a, b, room);
 		if (a < tiles)
@@ -279,16 +295,16 @@ static void play(const struct nb_gravity_plan *plan, const struct unit *unit, at
 	}
 }
 
-static void tournament(
-	const struct nb_gravity_plan *plan, const struct unit *unit, atomic_size_t *met, char *room, int threads)
+static void tournament(const struct nb_gravity_plan *plan, const struct range *range, const struct unit *unit,
+	atomic_size_t *met, char *room, int threads)
 {
 	atomic_size_t next = 0;
 	if (threads == 1) {
-		play(plan, unit, met, &next, room);
+		play(plan, range, unit, met, &next, room);
 		return;
 	}
 #pragma omp parallel num_threads(threads)
-	play(plan, unit, met, &next, room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
+	play(plan, range, unit, met, &next, room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
 }
 
 /* The middle of each tile, so that a pair of tiles of nearby bodies has a nearby origin for its f32
@@ -315,39 +331,169 @@ static void tile_centres(const struct nb_gravity_plan *plan, double *centre)
 	}
 }
 
-int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count)
+/* Tiles as large as the cache likes, but enough of them to keep many processors busy; all about equal, a multiple of
+ * the longest vector. */
+static void divide(struct nb_gravity_plan *plan)
 {
-	struct nb_gravity_plan plan;
-	int status = nb_gravity_plan(g, &plan);
-	if (status || g->n == 0)
-		return status;
+	const size_t n = plan->g->n, most = plan->g->precision == NB_F32 ? NB_TILE_F32 : NB_TILE_F64;
+	plan->tile = (n / 32 + 15) / 16 * 16;
+	plan->tile = plan->tile < 192 ? 192 : plan->tile > most ? most : plan->tile;
+	plan->ntile = (n + plan->tile - 1) / plan->tile;
+	plan->tile = ((n + plan->ntile - 1) / plan->ntile + 15) / 16 * 16;
+	plan->ntile = (n + plan->tile - 1) / plan->tile;
+}
 
-	/* tiles as large as the cache likes, but enough of them to keep many processors busy; all about equal,
-	 * a multiple of the longest vector */
-	const size_t most = g->precision == NB_F32 ? NB_TILE_F32 : NB_TILE_F64;
-	plan.tile = (g->n / 32 + 15) / 16 * 16;
-	plan.tile = plan.tile < 192 ? 192 : plan.tile > most ? most : plan.tile;
-	plan.ntile = (g->n + plan.tile - 1) / plan.tile;
-	plan.tile = ((g->n + plan.ntile - 1) / plan.ntile + 15) / 16 * 16;
-	plan.ntile = (g->n + plan.tile - 1) / plan.tile;
+/* The first body of a tile, n behind the last. */
+static size_t first_of(const struct nb_gravity_plan *plan, size_t tile)
+{
+	return tile < plan->ntile ? tile * plan->tile : plan->g->n;
+}
 
+/* The rows of these tiles; others may be written, too. */
+static int sum_tiles(struct nb_gravity_plan *plan, struct range range)
+{
 	const struct unit unit = unit_of(nb_cpu_isa());
-	const int threads = plan.ntile > 1 ? nb_cpu_threads() : 1;
+	const int threads = plan->ntile > 1 ? nb_cpu_threads() : 1;
 	char *room = nb_alloc((size_t)threads, NB_TILE_ROOM);
-	double *centre = nb_alloc(plan.ntile, 3 * sizeof *centre);
-	atomic_size_t *met = nb_alloc_zero(plan.ntile, sizeof *met);
-	if (room && centre && met) {
-		tile_centres(&plan, centre);
-		plan.centre = centre;
-		tournament(&plan, &unit, met, room, threads);
-		nb_gravity_unscale(&plan);
-		if (count)
-			count->p2p += (uint64_t)g->n * (g->n - 1);
-	} else {
-		status = NB_ENOMEM;
+	double *centre = nb_alloc(plan->ntile, 3 * sizeof *centre);
+	atomic_size_t *met = nb_alloc_zero(plan->ntile, sizeof *met);
+	const int status = room && centre && met ? NB_OK : NB_ENOMEM;
+	if (!status) {
+		tile_centres(plan, centre);
+		plan->centre = centre;
+		tournament(plan, &range, &unit, met, room, threads);
+		unscale(plan, first_of(plan, range.first), first_of(plan, range.end));
 	}
 	nb_free(met);
 	nb_free(centre);
 	nb_free(room);
+	return status;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------------- */
+
+/* Each rank (kernels/ranks/ranks.h) gets all bodies, and sums up the forces on those of a run of tiles: pairs of tiles
+ * of two ranks are computed by both, so that each tile adds up what it gets in the same order as ever. */
+
+enum { LEAST = 8192 /* bodies: fewer are summed up sooner than they are sent */ };
+
+/* What all ranks know; addresses in it are those of rank 0. */
+struct job {
+	struct nb_gravity_plan plan;
+	struct nb_gravity g;
+};
+
+static struct range range_of(const struct nb_gravity_plan *plan, int rank)
+{
+	const size_t tiles = plan->ntile, size = (size_t)nb_ranks_size(), k = (size_t)rank;
+	return (struct range){tiles * k / size, tiles * (k + 1) / size};
+}
+
+static void share_bodies(const struct nb_gravity *g)
+{
+	nb_ranks_broadcast((void *)(uintptr_t)g->pos, 3 * g->n * sizeof *g->pos);
+	nb_ranks_broadcast((void *)(uintptr_t)g->mass, g->n * sizeof *g->mass);
+	if (g->jerk)
+		nb_ranks_broadcast((void *)(uintptr_t)g->vel, 3 * g->n * sizeof *g->vel);
+	if (g->body_eps)
+		nb_ranks_broadcast((void *)(uintptr_t)g->body_eps, g->n * sizeof *g->body_eps);
+}
+
+/* bound  room for one number more than there are ranks */
+static void give_rows_back(const struct nb_gravity_plan *plan, size_t *bound)
+{
+	const struct nb_gravity *g = plan->g;
+	const int size = nb_ranks_size();
+	for (int k = 0; k <= size; k++)
+		bound[k] = first_of(plan, range_of(plan, k).first) * sizeof(double);
+	if (g->pot)
+		nb_ranks_gather(g->pot, bound);
+	for (int k = 0; k <= size; k++)
+		bound[k] *= 3;
+	nb_ranks_gather(g->acc, bound);
+	if (g->jerk)
+		nb_ranks_gather(g->jerk, bound);
+	nb_ranks_settle();
+}
+
+/* *done is 0 if nothing was done, as this process is alone. */
+static int sum_by_ranks(struct nb_gravity_plan *plan, int *done)
+{
+	size_t *bound = NULL;
+	int status = NB_OK;
+	*done = 0;
+	if (nb_ranks_size() < 2 || plan->g->n < LEAST)
+		return NB_OK;
+	bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
+	if (!bound)
+		return NB_ENOMEM;
+	if (nb_ranks_call(NB_RANKS_DIRECT)) {
+		struct job job;
+		memset(&job, 0, sizeof job);
+		job.plan = *plan;
+		job.g = *plan->g;
+		nb_ranks_broadcast(&job, sizeof job);
+		share_bodies(plan->g);
+		nb_ranks_settle();
+		status = sum_tiles(plan, range_of(plan, 0));
+		if (status) /* the others would wait for ever */
+			nb_ranks_abort(1);
+		give_rows_back(plan, bound);
+		nb_ranks_done();
+		*done = 1;
+	}
+	nb_free(bound);
+	return status;
+}
+
+int nb_gravity_direct_serve(void)
+{
+	struct job job;
+	nb_ranks_broadcast(&job, sizeof job);
+	nb_ranks_settle();
+	struct nb_gravity g = job.g;
+	const size_t n = g.n;
+	double *pos = nb_alloc(3 * n, sizeof *pos), *mass = nb_alloc(n, sizeof *mass);
+	double *vel = nb_alloc(g.jerk ? 3 * n : 0, sizeof *vel), *eps = nb_alloc(g.body_eps ? n : 0, sizeof *eps);
+	double *acc = nb_alloc(3 * n, sizeof *acc), *pot = nb_alloc(g.pot ? n : 0, sizeof *pot);
+	double *jerk = nb_alloc(g.jerk ? 3 * n : 0, sizeof *jerk);
+	size_t *bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
+	int status = pos && mass && vel && eps && acc && pot && jerk && bound ? NB_OK : NB_ENOMEM;
+	if (!status) {
+		g.pos = pos;
+		g.mass = mass;
+		g.acc = acc;
+		g.vel = g.jerk ? vel : NULL;
+		g.jerk = g.jerk ? jerk : NULL;
+		g.pot = g.pot ? pot : NULL;
+		g.body_eps = g.body_eps ? eps : NULL;
+		job.plan.g = &g;
+		share_bodies(&g);
+		nb_ranks_settle();
+		status = sum_tiles(&job.plan, range_of(&job.plan, nb_ranks_rank()));
+	}
+	if (!status)
+		give_rows_back(&job.plan, bound);
+	double *const all[] = {pos, mass, vel, eps, acc, pot, jerk};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		nb_free(all[k]);
+	nb_free(bound);
+	return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------- */
+
+int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count)
+{
+	struct nb_gravity_plan plan;
+	int done, status = nb_gravity_plan(g, &plan);
+	if (status || g->n == 0)
+		return status;
+	divide(&plan);
+	status = sum_by_ranks(&plan, &done);
+	if (!status && !done)
+		status = sum_tiles(&plan, (struct range){0, plan.ntile});
+	if (!status && count)
+		count->p2p += (uint64_t)g->n * (g->n - 1);
 	return status;
 }

@@ -76,6 +76,10 @@ NB_MUST_CHECK int nb_gravity_ref(
  * Returns 0, or NB_EINVAL (eps or a body_eps < 0 or not finite, G not finite, jerk without vel), NB_ENONFINITE,
  * NB_ENOMEM. Source: Nyland, Harris & Prins 2007, GPU Gems 3, ch. 31, for the softened interaction. */
 NB_MUST_CHECK int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count);
+/* The part of this rank, other than the first, in the next direct sum of all ranks (kernels/ranks/ranks.h); to be
+ * called once for each NB_RANKS_DIRECT.  With ranks, nb_gravity_direct_cpu gives the same bytes as without.  NB_ENOMEM.
+ */
+NB_MUST_CHECK int nb_gravity_direct_serve(void);
 /* The same on the current device, all arrays of *g in its memory; kernels by name: kernels_cuda.h.
  * Same bytes on every run, and for any team of devices of one kind (kernels/team/team.h), to which the current one is
  * home.  n < 2^32 (NB_ELIMIT). */

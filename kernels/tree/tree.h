@@ -84,6 +84,10 @@ struct nb_tree_walk {
 NB_MUST_CHECK int nb_gravity_tree_cpu(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
+/* The part of this rank, other than the first, in the next walk of all ranks (kernels/ranks/ranks.h); to be called once
+ * for each NB_RANKS_TREE.  With ranks, nb_gravity_tree_cpu gives the same bytes as without.  NB_ENOMEM. */
+NB_MUST_CHECK int nb_gravity_tree_serve(void);
+
 /* The field of these bodies at points, by the same walk: a point is a target of no mass, and what it gets is what
  * nb_gravity_points_cpu computes, but for errors: at bodies those of nb_gravity_tree_cpu at the same angle and
  * precision at most, on grids between them up to twice those. points  pos, eps, acc, pot as there; acc is wanted.  In

@@ -1530,8 +1530,8 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 	if (!w)
 		return NB_ENOMEM;
 	w->plan = plan;
-	uint32_t ticket = claim(share), rank = 0; /* rank: parts passed so far */
-	size_t part = 0;			  /* the level at which the present part began; 0: outside */
+	uint32_t ticket = nb_walk_claim(share), rank = 0; /* rank: parts passed so far */
+	size_t part = 0;				  /* the level at which the present part began; 0: outside */
 	int status = runs_reserve(&w->entry, 1);
 	uint32_t node = 0, lane = 0;
 	if (!status)
@@ -1557,7 +1557,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 				break;
 			if (part == w->nlevel) {
 				part = 0;
-				ticket = claim(share);
+				ticket = nb_walk_claim(share);
 			}
 			w->entry.n = lv->end; /* what it left for its children */
 			w->nlevel--;

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/pair/pair.h"
+#include "kernels/ranks/ranks.h"
 #include "kernels/tree/high_body.h"
 #include "kernels/tree/opening_internal.h"
 
@@ -756,9 +758,35 @@ int nb_walk_check(const struct nb_gravity *g, const struct nb_tree *tree, const 
 	return NB_OK;
 }
 
-static int walk_all(const struct nb_walk_plan *plan, struct nb_gravity_count *count)
+/* Seconds that this thread has worked. */
+static double thread_seconds(void)
 {
-	struct nb_walk_share share = {0};
+	struct timespec t = {0, 0};
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+uint32_t nb_walk_claim(struct nb_walk_share *share)
+{
+	static _Thread_local struct {
+		const struct nb_walk_share *share;
+		uint32_t part;
+		double start;
+	} last;
+	const uint32_t part = __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
+	if (share->cost) {
+		const double now = thread_seconds();
+		if (last.share == share && last.part >= share->begin && last.part < share->end)
+			share->cost[last.part - share->begin] = (float)(now - last.start);
+		last.share = part < share->end ? share : NULL;
+		last.part = part;
+		last.start = now;
+	}
+	return part < share->end ? part : UINT32_MAX;
+}
+
+int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
+{
 	int (*const walk_isa[])(const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
 		[NB_ISA_PLAIN] = nb_walk_plain,
 #ifdef __x86_64__
@@ -772,7 +800,7 @@ static int walk_all(const struct nb_walk_plan *plan, struct nb_gravity_count *co
 #pragma omp parallel reduction(max : status) reduction(+ : p2p, m2p, m2l, groups)
 	{
 		struct nb_gravity_count mine = {0};
-		status = walk_isa[isa](plan, &share, &mine);
+		status = walk_isa[isa](plan, share, &mine);
 		p2p = mine.p2p;
 		m2p = mine.m2p;
 		m2l = mine.m2l;
@@ -785,6 +813,15 @@ static int walk_all(const struct nb_walk_plan *plan, struct nb_gravity_count *co
 		count->groups += groups;
 	}
 	return status;
+}
+
+/* By this process, or by all ranks. */
+static int walk_all(const struct nb_walk_plan *plan, size_t nfamily, struct nb_gravity_count *count)
+{
+	struct nb_walk_share share = {.end = UINT32_MAX};
+	int done = 0;
+	const int status = plan->apart ? NB_OK : nb_walk_by_ranks(plan, nfamily, count, &done);
+	return status || done ? status : nb_walk_parts(plan, &share, count);
 }
 
 /* The bodies of a plan's points.  Where pairs are not softened alike, points without eps have none. */
@@ -844,8 +881,8 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	if (by_acc) /* alpha |a|, in scaled units */
 		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
 				     (g->G != 0 ? fabs(g->G) : 1));
-	int nthread = omp_get_max_threads() < MAX_THREADS ? omp_get_max_threads() : MAX_THREADS;
-	size_t part = at.n / ((size_t)nthread * PARTS);
+	const size_t nthread = (size_t)nb_cpu_threads() * (size_t)nb_ranks_size();
+	size_t part = at.n / ((nthread < MAX_THREADS ? nthread : MAX_THREADS) * PARTS);
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
 
 	struct memory memory = {0}, point_memory = {0};
@@ -856,7 +893,7 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	if (!status && !points)
 		aim(&plan, &memory);
 	if (!status)
-		status = walk_all(&plan, count);
+		status = walk_all(&plan, memory.nfamily, count);
 	memory_free(&memory);
 	memory_free(&point_memory);
 	return status;

@@ -106,8 +106,22 @@ NB_MUST_CHECK int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *
 
 /* What the threads share: parts are claimed in order. */
 struct nb_walk_share {
-	uint32_t claimed;
+	uint32_t claimed; /* the next one */
+	uint32_t end;	  /* behind the last one that this process walks */
+	uint32_t begin;	  /* its first one */
+	float *cost;	  /* of each of these, seconds of its thread; NULL: not wanted */
 };
+/* The part that the calling thread walks next, after the one that it claimed before; UINT32_MAX, which is none, if
+ * there are no more. */
+uint32_t nb_walk_claim(struct nb_walk_share *share);
+/* Walks the parts of a share with all threads, and adds what they count.  0 or NB_ENOMEM. */
+NB_MUST_CHECK int nb_walk_parts(
+	const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);
+/* Walks all parts with all ranks, of which this is the first (ranks_cpu.c).
+ *   nfamily  families of the plan
+ * 0 or NB_ENOMEM; *done is 0 if nothing was done, as this process is alone. */
+NB_MUST_CHECK int nb_walk_by_ranks(
+	const struct nb_walk_plan *plan, size_t nfamily, struct nb_gravity_count *count, int *done);
 
 /* Walks the parts that the calling thread claims, and writes their rows of g->acc, g->pot and g->jerk.
  * Returns 0 or NB_ENOMEM. */

@@ -341,11 +341,6 @@ static NB_HD int is_part(const struct nb_walk_plan *plan, size_t node)
 	return plan->group[node] || plan->target->count[node] <= plan->part;
 }
 
-static uint32_t claim(struct nb_walk_share *share)
-{
-	return __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
-}
-
 #include "kernels/tree/walk_body.h"
 #define NB_WALK_F64
 #include "kernels/tree/walk_body.h"

@@ -1,10 +1,12 @@
 #include "tools/filter/filter.h"
 
 #include "common/cpu.h"
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/files.h"
 #include "tools/filter/input.h"
 #include "tools/filter/interrupt.h"
+#include "tools/filter/launch.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stage.h"
@@ -222,17 +224,21 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 	static struct nb_voice voice = {.file = STDERR_FILENO}; /* until there is a run, and after it */
 	voice.program = tool->name;
 	nb_speak_as(&voice);
+	nb_launch_join(tool);
 	struct nb_run *run = nb_run_new(tool);
 	if (!run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->is_program = 1;
 	int status = nb_run_prepare(run, argc, argv);
 	if (!status)
+		status = nb_launch(run, argc, argv);
+	if (status == NB_LAUNCH_HERE)
 		status = nb_stage_hand_over(run, argc, argv);
 	if (status == NB_STAGE_HERE)
 		status = nb_run_do(run, work_on_streams, NULL);
 	const int interrupted = run->interrupted;
 	nb_run_free(run);
+	nb_ranks_leave();
 	if (status == NB_EXIT_OK)
 		nb_interrupt_end();
 	if (status == NB_EXIT_OK && interrupted)

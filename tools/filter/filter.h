@@ -42,6 +42,7 @@ struct nb_tool {
 
 	size_t size;	      /* of the tool's own structure ... */
 	const void *defaults; /* ... and its contents at the start; NULL: zeros */
+	int ranks;	      /* its process may be one of several that share its work (launch.h) */
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
 	int failed;	      /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
 
@@ -96,8 +97,9 @@ struct nb_run {
 	void *self;					/* the tool's structure */
 	unsigned streams;				/* those of the tool, unless check says otherwise; */
 	void (*stream)(struct nb_run *run, void *self); /* this too */
-	int whole_stream;  /* set by check: wants the bytes of a stream, which frames in memory do not have */
-	const char *opens; /* set by check: a path that begin opens to read; NULL: none */
+	int whole_stream;     /* set by check: wants the bytes of a stream, which frames in memory do not have */
+	const char *launcher; /* set by check: a command that starts ranks, which do the work; NULL: none */
+	const char *opens;    /* set by check: a path that begin opens to read; NULL: none */
 	struct nb_voice voice;
 	struct nb_files files;
 	char **environment; /* for commands that it runs */

@@ -1,6 +1,7 @@
 #include "tools/filter/running.h"
 
 #include "common/die.h"
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/interrupt.h"
 
 #include <signal.h>
@@ -22,6 +23,7 @@ static void pass_on(int signal)
 {
 	nb_fall_silent(); /* of the commands that end now */
 	nb_running_pass_on(signal);
+	nb_ranks_halt();
 	raise(signal); /* the handler is gone (SA_RESETHAND): this ends the process */
 }
 

@@ -1,5 +1,6 @@
 #include "tools/filter/stage.h"
 
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
@@ -58,12 +59,18 @@ static int offer(const struct nb_run *run, int argc, char **argv, int *link)
 	return accepted;
 }
 
+/* A rank does the work itself, with the others. */
+static int is_rank(const struct nb_run *run)
+{
+	return run->tool->ranks && nb_ranks_launched();
+}
+
 static void find(struct nb_run *run, void *context)
 {
 	(void)context;
 	nb_require_environment();
 	nb_files_prepare(run);
-	if (run->streams & NB_READS && run->from.n < 2)
+	if (run->streams & NB_READS && run->from.n < 2 && !is_rank(run))
 		run->files.listener = nb_meet_listen(STDIN_FILENO);
 }
 
@@ -80,7 +87,9 @@ static void hand_over(struct nb_run *run, void *context)
 	if (!(run->streams & NB_WRITES) || nb_output_is_file(run) || !is_fifo(STDOUT_FILENO))
 		return;
 	const char *path = nb_files_of_this_process(run);
-	if (run->whole_stream)
+	if (is_rank(run))
+		nb_verbose("not folded: it shares its work with other ranks");
+	else if (run->whole_stream)
 		nb_verbose("not folded: it works on the bytes of the stream");
 	else if (path)
 		nb_verbose("not folded: only this process can open '%s'", path);

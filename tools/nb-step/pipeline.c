@@ -1,6 +1,7 @@
 /* The force pipeline: a shell command that runs beside nb-step and adds acc to the frames that pass through it. */
 #include "common/mem.h"
 #include "common/timer.h"
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -228,6 +229,10 @@ static void report_folding(struct step *s)
 	if (s->told_folding)
 		return;
 	s->told_folding = 1;
+	if (nb_ranks_size() > 1 && !ring->closed)
+		nb_warn("not all of the force pipeline runs in this process (-v says why): the other ranks have no "
+			"part in "
+			"the rest");
 	if (ring->n)
 		nb_stage_names(nb_ring_first(ring), names);
 	if (ring->closed)

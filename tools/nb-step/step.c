@@ -2,6 +2,7 @@
 #include "tools/nb-step/step.h"
 
 #include "common/timer.h"
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
@@ -34,6 +35,8 @@ static const struct nb_option options[] = {
 		.help = "integration scheme; taylor and hermite need jerk"},
 	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it"},
+	{0, "mpi", NB_TEXT(struct step, launcher), .arg = "COMMAND",
+		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
@@ -58,6 +61,7 @@ static void check(struct nb_run *run, void *self)
 	s->levels_given = nb_given(run, &s->levels);
 	s->integrator = nb_integrator((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
+	run->launcher = s->launcher;
 	if (s->command && nb_file_is_stream(s->command))
 		nb_die(NB_EXIT_USAGE,
 			"'%s' is a particle stream, and the first operand is the force pipeline (want nb-step ... "
@@ -80,6 +84,7 @@ static void check(struct nb_run *run, void *self)
 			: every_given  ? "--every"
 				       : "--steps");
 	const char *word = s->every_time_given		 ? "every-time"
+			   : s->launcher		 ? "mpi"
 			   : s->resume			 ? "resume"
 			   : s->send_velocities		 ? "send-velocities"
 			   : nb_given(run, &s->patience) ? "patience"
@@ -281,6 +286,8 @@ static void end(struct nb_run *run, void *self)
 	if (s->command) {
 		nb_step_finish_force(s);
 		nb_step_blocks_report(s);
+		if (nb_ranks_size() > 1)
+			nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs());
 		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force_seconds);
 	}
 	if (s->collide != COLLIDE_NONE)
@@ -315,6 +322,7 @@ const struct nb_tool nb_tool_step = {
 	.footer = "The force pipeline is a shell command that adds acc to the frames passed through it,\n"
 		  "e.g. 'nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.02'.\n"
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
+	.ranks = 1,
 	.size = sizeof(struct step),
 	.defaults = &(const struct step){.steps = 1, .every = 1, .levels = 1, .restitution = 1, .saved = -1},
 	.streams = NB_READS | NB_WRITES,

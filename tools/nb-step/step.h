@@ -65,8 +65,9 @@ struct step {
 	int levels_given, dt_given, eta_given, until_given, every_time_given;
 	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
 	const struct nb_integrator *integrator;
-	const char *command; /* the force pipeline, NULL: one step a frame */
-	const char *resume;  /* path of the saved stream that goes on, NULL: standard input is read */
+	const char *launcher; /* of ranks (launch.h), NULL: none */
+	const char *command;  /* the force pipeline, NULL: one step a frame */
+	const char *resume;   /* path of the saved stream that goes on, NULL: standard input is read */
 
 	struct nb_run *run;
 	const struct nb_backend *backend;

@@ -1,0 +1,65 @@
+/* ranks.h - the processes, on one host or several, that share the work of a program by MPI.
+ *
+ * Rank 0 is the program: it alone reads, writes and decides.  The others wait for jobs, get what a job needs, compute a
+ * part of it, and give that back.  A part does not depend on the rank that computes it, so results are the same bytes
+ * for any number of ranks.
+ *
+ * ranks_mpi.c is part of a program built with MPI=1; in others ranks.c stands for it, and every process is alone.  What
+ * MPI finds wrong, such as a rank that has gone, ends all ranks: there is nothing to be checked. */
+#ifndef NB_RANKS_H
+#define NB_RANKS_H
+
+#include <stddef.h>
+
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum nb_ranks_job { NB_RANKS_END, NB_RANKS_DIRECT, NB_RANKS_TREE };
+
+/* Whether this program can be one of several ranks. */
+int nb_ranks_built(void);
+/* Whether a launcher, such as mpirun, has started this process as a rank, be it the only one. */
+int nb_ranks_launched(void);
+/* Meets the other ranks, once, in a process that has been launched.  NB_ENODEV: MPI cannot be used from threads.  Ranks
+ * of one host that may use the same processors get equal numbers of threads, unless OMP_NUM_THREADS is set.  When rank
+ * 0 exits, the others end too. */
+NB_MUST_CHECK int nb_ranks_join(void);
+/* 0 and 1 before that, and where a process is alone. */
+int nb_ranks_rank(void);
+int nb_ranks_size(void);
+/* The least of the values that all ranks give. */
+int nb_ranks_least(int value);
+
+/* Rank 0: calls the others to a job.  1: they wait for its data, and nb_ranks_done must follow.  0: there are none, or
+ * another thread has called them, and the caller computes alone. */
+int nb_ranks_call(enum nb_ranks_job job);
+void nb_ranks_done(void);
+/* Rank 0, for a signal handler that is to end the process: waits for the end of the job of another thread, and no other
+ * begins.  One that dies in a job makes MPI complain in the others. */
+void nb_ranks_halt(void);
+/* How many jobs there have been. */
+size_t nb_ranks_jobs(void);
+/* Other ranks: waits for the next job, and sets the number of threads that rank 0 was asked for. */
+enum nb_ranks_job nb_ranks_wait(void);
+
+/* In a job, called by all ranks in the same order.  They begin to move data, which stays where it is until
+ * nb_ranks_settle, which waits until all has been moved.
+ * These bytes of rank 0 to all: */
+void nb_ranks_broadcast(void *data, size_t bytes);
+/* rank k has bytes bound[k] .. bound[k + 1] - 1 of an array; rank 0 gets all of it, and its own are in place.
+ *   bound  nb_ranks_size() + 1, ascending, the same everywhere; read in the call only */
+void nb_ranks_gather(void *data, const size_t *bound);
+void nb_ranks_settle(void);
+
+/* Rank 0: the others end.  Nothing is shared after that. */
+void nb_ranks_leave(void);
+/* Ends all ranks with this exit status.  Returns where a process is alone. */
+void nb_ranks_abort(int status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

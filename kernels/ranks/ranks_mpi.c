@@ -1,0 +1,255 @@
+/* The ranks of a program built with MPI=1.
+ *
+ * One thread at a time calls MPI (MPI_THREAD_SERIALIZED): that of the job.  Who waits for long looks less and less
+ * often, and sleeps between: ranks that have nothing to do leave the processors of their host to those that have. */
+#include "kernels/ranks/ranks.h"
+
+#include "common/cpu.h"
+#include "common/timer.h"
+
+#include <mpi.h>
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds: the first and the longest sleep, in a job and of who waits for one. */
+static const double FIRST_NAP = 5e-6, LONGEST_NAP = 5e-5, LONGEST_IDLE = 5e-4;
+
+enum {
+	LOOKS = 200, /* before the first sleep */
+	JOB = 1,     /* tags */
+	PIECE = 2,
+	MOST = 1 << 30, /* bytes of a message: MPI counts in int */
+	MOST_STARTED = 256
+};
+
+static struct {
+	int joined, left, rank, size, threads;
+	pid_t process; /* that has joined; not one that it forks */
+	size_t jobs;
+	int at_work, halted;
+	pthread_t thread; /* that is at work */
+	int started;	  /* and not waited for */
+	MPI_Request request[MOST_STARTED];
+	pthread_mutex_t working;
+} ranks = {.size = 1, .working = PTHREAD_MUTEX_INITIALIZER};
+
+int nb_ranks_built(void)
+{
+	return 1;
+}
+
+/* A variable that is a number, 0: it is not there. */
+static int number_of(const char *name)
+{
+	const char *value = getenv(name);
+	return value ? atoi(value) : 0;
+}
+
+/* Slurm sets its variables in a shell on a terminal, too, and what is typed there is no rank. */
+int nb_ranks_launched(void)
+{
+	return ranks.joined || number_of("OMPI_COMM_WORLD_SIZE") > 0 || number_of("PMI_SIZE") > 1 ||
+	       (getenv("PMIX_RANK") && number_of("SLURM_STEP_NUM_TASKS") > 1);
+}
+
+int nb_ranks_rank(void)
+{
+	return ranks.rank;
+}
+
+int nb_ranks_size(void)
+{
+	return ranks.size;
+}
+
+size_t nb_ranks_jobs(void)
+{
+	return ranks.jobs;
+}
+
+/* ---- coming and going --------------------------------------------------------------------------- */
+
+/* What is compared of ranks: host, and processors that may be used. */
+struct place {
+	char host[64];
+	cpu_set_t processors;
+};
+
+/* The ranks with the place of this one; 0: memory is exhausted, and nobody knows. */
+static int count_beside(void)
+{
+	struct place mine, *all = calloc((size_t)ranks.size, sizeof *all);
+	int same = 0, have = all != NULL;
+	memset(&mine, 0, sizeof mine);
+	(void)gethostname(mine.host, sizeof mine.host - 1);
+	(void)sched_getaffinity(0, sizeof mine.processors, &mine.processors);
+	have = nb_ranks_least(have);
+	if (have)
+		MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+	for (int k = 0; have && k < ranks.size; k++)
+		same += memcmp(&mine, &all[k], sizeof mine) == 0;
+	free(all);
+	return same;
+}
+
+/* A call is a job and a number of threads, 0: that of each rank. */
+static void call_all(int job)
+{
+	const int threads = nb_cpu_threads(), call[2] = {job, threads != ranks.threads ? threads : 0};
+	for (int to = 1; to < ranks.size; to++)
+		MPI_Send(call, 2, MPI_INT, to, JOB, MPI_COMM_WORLD);
+}
+
+/* A rank that fails outside of a job lets the others go; in one they wait for what does not come. */
+static void leave_at_exit(int status, void *unused)
+{
+	(void)unused;
+	if (ranks.left || getpid() != ranks.process)
+		return;
+	if (pthread_mutex_trylock(&ranks.working))
+		MPI_Abort(MPI_COMM_WORLD, status ? status : 1);
+	pthread_mutex_unlock(&ranks.working);
+	nb_ranks_leave();
+}
+
+int nb_ranks_join(void)
+{
+	int provided = MPI_THREAD_SINGLE;
+	if (ranks.joined)
+		return NB_OK;
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
+	const int beside = count_beside();
+	if (beside > 0 && !getenv("OMP_NUM_THREADS"))
+		omp_set_num_threads((nb_cpu_threads() + beside - 1) / beside);
+	ranks.threads = nb_cpu_threads();
+	ranks.process = getpid();
+	ranks.joined = 1;
+	if (ranks.rank == 0)
+		on_exit(leave_at_exit, NULL);
+	return provided >= MPI_THREAD_SERIALIZED ? NB_OK : NB_ENODEV;
+}
+
+int nb_ranks_least(int value)
+{
+	int least = value;
+	MPI_Allreduce(&value, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	return least;
+}
+
+void nb_ranks_leave(void)
+{
+	if (!ranks.joined || ranks.left)
+		return;
+	if (ranks.rank == 0)
+		call_all(NB_RANKS_END);
+	ranks.left = 1;
+	ranks.size = 1;
+	MPI_Finalize();
+}
+
+void nb_ranks_abort(int status)
+{
+	if (ranks.joined && !ranks.left)
+		MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------- */
+
+/* Until all of these are done; what sleeps leaves the processors to others. */
+static void finish(int n, MPI_Request *request, double longest)
+{
+	double nap = FIRST_NAP;
+	for (int looks = 0, done = 0;; looks++) {
+		MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
+		if (done)
+			return;
+		if (looks < LOOKS)
+			continue;
+		nb_pause(nap);
+		nap = nap < longest / 2 ? 2 * nap : longest;
+	}
+}
+
+/* A place for what is started; waits if there is none. */
+static MPI_Request *next_request(void)
+{
+	if (ranks.started == MOST_STARTED)
+		nb_ranks_settle();
+	return &ranks.request[ranks.started++];
+}
+
+void nb_ranks_settle(void)
+{
+	finish(ranks.started, ranks.request, LONGEST_NAP);
+	ranks.started = 0;
+}
+
+int nb_ranks_call(enum nb_ranks_job job)
+{
+	if (ranks.size < 2 || ranks.rank > 0 || pthread_mutex_trylock(&ranks.working))
+		return 0;
+	ranks.thread = pthread_self();
+	__atomic_store_n(&ranks.at_work, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&ranks.halted, __ATOMIC_SEQ_CST)) {
+		__atomic_store_n(&ranks.at_work, 0, __ATOMIC_SEQ_CST);
+		pause();
+	}
+	call_all(job);
+	ranks.jobs++;
+	return 1;
+}
+
+void nb_ranks_done(void)
+{
+	__atomic_store_n(&ranks.at_work, 0, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&ranks.working);
+}
+
+void nb_ranks_halt(void)
+{
+	__atomic_store_n(&ranks.halted, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&ranks.at_work, __ATOMIC_SEQ_CST) && !pthread_equal(ranks.thread, pthread_self()))
+		nb_pause(LONGEST_NAP);
+}
+
+enum nb_ranks_job nb_ranks_wait(void)
+{
+	int call[2] = {NB_RANKS_END, 0};
+	MPI_Request request;
+	MPI_Irecv(call, 2, MPI_INT, 0, JOB, MPI_COMM_WORLD, &request);
+	finish(1, &request, LONGEST_IDLE);
+	nb_cpu_set_threads(call[1]);
+	return (enum nb_ranks_job)call[0];
+}
+
+void nb_ranks_broadcast(void *data, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += MOST) {
+		const size_t n = bytes - at < MOST ? bytes - at : MOST;
+		MPI_Ibcast((char *)data + at, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD, next_request());
+	}
+}
+
+void nb_ranks_gather(void *data, const size_t *bound)
+{
+	for (int from = 1; from < ranks.size; from++) {
+		if (ranks.rank > 0 && ranks.rank != from)
+			continue;
+		for (size_t at = bound[from]; at < bound[from + 1]; at += MOST) {
+			const size_t n = bound[from + 1] - at < MOST ? bound[from + 1] - at : MOST;
+			if (ranks.rank == 0)
+				MPI_Irecv((char *)data + at, (int)n, MPI_BYTE, from, PIECE, MPI_COMM_WORLD,
+					next_request());
+			else
+				MPI_Isend(
+					(char *)data + at, (int)n, MPI_BYTE, 0, PIECE, MPI_COMM_WORLD, next_request());
+		}
+	}
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/env bats
+# A program built with MPI=1, alone and as several ranks: bytes of one process, streams that no launcher touches, and
+# one line and a status when something goes wrong.
+# as a filter: none
+
+load helper
+
+MPI_BIN=$NB_TOP/build/mpi/bin
+TREE='nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.5 -e 0.01'
+
+setup_file() {
+	case ${NB_CONFIG:-$(basename "${NB_BIN%/bin}")} in cuda | cpu) ;; *) return ;; esac
+	command -v mpirun.openmpi >/dev/null || return 0
+	make -s -C "$NB_TOP" MPI=1 CUDA=0 all
+}
+
+setup() {
+	case ${NB_CONFIG:-$(basename "${NB_BIN%/bin}")} in cuda | cpu) ;; *) skip 'ranks are built without sanitizers' ;; esac
+	command -v mpirun.openmpi >/dev/null || skip 'no Open MPI'
+	cd "$BATS_TEST_TMPDIR" || return 1
+	export PATH="$MPI_BIN:$PATH"
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	# as in a container, where one process may not read the memory of another one
+	export OMPI_MCA_btl_vader_single_copy_mechanism=none
+	export MARK=ranks.$BATS_SUITE_TEST_NUMBER.$$
+}
+
+teardown() { end_marked; }
+
+ranks() { echo "mpirun.openmpi --oversubscribe -n $1"; }
+
+# same N ARGUMENTS: the run of N ranks from in.nb has the bytes of one process, and they have shared work
+same() {
+	nb-step -d 0.01 -k 2 "${@:2}" <in.nb >one.nb
+	nb-step -v --mpi "$(ranks "$1")" -d 0.01 -k 2 "${@:2}" <in.nb >several.nb 2>said || { cat said; return 1; }
+	grep -qE "$1 ranks shared [1-9][0-9]* computations" said || { cat said; return 1; }
+	cmp one.nb several.nb
+}
+
+@test "the program with MPI is that without, where no launcher is" {
+	nb-gen plummer -n 8200 >in.nb
+	nb-step -d 0.01 -k 2 "$TREE" <in.nb >with.nb
+	"$NB_BIN/nb-step" -b cpu -d 0.01 -k 2 "${TREE/nb-force/nb-force -b cpu}" <in.nb >without.nb
+	nb-diff --no-history with.nb without.nb || nb-diff with.nb without.nb
+	fails_with 1 "option '--mpi': this program was built without MPI (make MPI=1)" \
+		"$NB_BIN/nb-step --mpi 'mpirun -n 2' -d 0.01 -k 1 'nb-force -e 0.01' <in.nb"
+}
+
+@test "1 to 4 ranks write the bytes of one process: trees" {
+	nb-gen clusters -n 20000 >in.nb
+	nb-step -d 0.01 -k 3 "$TREE" <in.nb >one.nb
+	for n in 1 2 3 4; do
+		nb-step -v --mpi "$(ranks $n)" -d 0.01 -k 3 "$TREE" <in.nb >several.nb 2>said
+		cmp one.nb several.nb
+		[ $n -eq 1 ] || grep -q "nb-step: $n ranks shared 4 computations of forces" said
+		grep -q "rank 0 of $n, with" said
+	done
+}
+
+@test "1 to 4 ranks write the bytes of one process: direct sums" {
+	nb-gen plummer -n 8200 >in.nb
+	for n in 1 2 3 4; do
+		nb-step -v --mpi "$(ranks $n)" -d 0.01 -k 2 'nb-force -m direct -e 0.01' <in.nb >several.nb 2>said
+		[ $n -gt 1 ] || mv several.nb one.nb
+		[ $n -eq 1 ] || grep -q "nb-step: $n ranks shared 3 computations of forces" said
+		[ $n -eq 1 ] || cmp one.nb several.nb
+	done
+	nb-step -d 0.01 -k 2 'nb-force -m direct -e 0.01' <in.nb | cmp - one.nb
+}
+
+@test "so do trees of every order, precision, softening and criterion" {
+	nb-gen plummer -n 8200 >in.nb
+	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -p 3 --potential'
+	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -p 4 -e 0.01 --precision f64'
+	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -e 0.01 --softening-kernel spline'
+	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree --mac acceleration -e 0.01'
+	same 3 --integrator hermite 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -e 0.01 --jerk'
+	nb-calc 'softening = 0.01 + 0.001 * sin(id)' <in.nb >soft.nb
+	mv soft.nb in.nb
+	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4'
+	same 3 --levels 3 --eta 0.05 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -e 0.01'
+}
+
+@test "so do direct sums of every precision and softening" {
+	nb-gen plummer -n 8200 >in.nb
+	same 2 'nb-force -m direct -e 0.01 --precision f64 --potential'
+	same 2 --integrator hermite 'nb-force -m direct -e 0.01 --jerk'
+	same 2 'nb-force -m direct -e 0.01 --softening-kernel spline'
+}
+
+@test "with any number of threads, and the instructions of the poorest processor" {
+	nb-gen plummer -n 8200 >in.nb
+	same 2 -j 3 "$TREE -j 1"
+	# ranks that share processors divide them
+	env -u OMP_NUM_THREADS nb-step -v --mpi "$(ranks 1)" -d 0.01 "$TREE" <in.nb 2>said >several.nb
+	grep -qx "nb-step: rank 0 of 1, with $(env -u OMP_NUM_THREADS nproc) threads" said
+	env -u OMP_NUM_THREADS nb-step -v --mpi "$(ranks 3)" -d 0.01 "$TREE" <in.nb 2>said >few.nb
+	grep -qx "nb-step: rank 0 of 3, with $((($(env -u OMP_NUM_THREADS nproc) + 2) / 3)) threads" said
+	for rank in 0 1; do
+		first=auto second=auto
+		[ $rank -eq 0 ] && first=plain || second=plain
+		env NB_SIMD=plain nb-step -d 0.01 -k 2 "$TREE" <in.nb >one.nb
+		mpirun.openmpi --oversubscribe -n 1 env NB_SIMD="${first/auto/}" nb-step -d 0.01 -k 2 "$TREE" : \
+			-n 1 env NB_SIMD="${second/auto/}" nb-step -d 0.01 -k 2 "$TREE" <in.nb | cmp - one.nb
+	done
+}
+
+@test "frames of no body, of one, and of fewer than ranks, and a stream without frames" {
+	for n in 0 1 3; do
+		nb-gen plummer -n $n >in.nb
+		nb-step -d 0.01 -k 2 "$TREE" <in.nb >one.nb
+		nb-step --mpi "$(ranks 4)" -d 0.01 -k 2 "$TREE" <in.nb >several.nb
+		cmp one.nb several.nb
+	done
+	nb-convert --from csv <<<'x,y,frame' >none.nb
+	nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 "$TREE" <none.nb >several.nb
+	ends_well several.nb
+}
+
+@test "with --mpi, a run stands in a pipeline as ever, and takes and makes files" {
+	nb-gen plummer -n 8200 >in.nb
+	nb-step -d 0.01 -k 2 "$TREE" <in.nb >one.nb
+	nb-gen plummer -n 8200 | nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 "$TREE" | nb-select --frames 0: >several.nb
+	nb-diff one.nb several.nb
+	nb-step -d 0.01 -k 2 -o file.nb "$TREE" in.nb
+	nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 -o several.nb "$TREE" in.nb
+	cmp file.nb several.nb
+	# a file that is open already, before its end
+	head -c 100 /dev/zero >appended
+	nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 "$TREE" <in.nb >>appended
+	tail -c +101 appended | cmp - one.nb
+	{ head -c 100 /dev/zero; nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 "$TREE" <in.nb; head -c 50 /dev/zero; } >middle
+	tail -c +101 middle | head -c -50 | cmp - one.nb
+	equals "$(stat -c %s middle)" $(($(stat -c %s one.nb) + 150))
+	cat in.nb in.nb >two.nb
+	{ dd bs="$(stat -c %s in.nb)" count=1 status=none of=/dev/null; nb-step --mpi "$(ranks 2)" -d 0.01 -k 2 "$TREE"; } <two.nb |
+		cmp - one.nb
+}
+
+@test "mpirun on the command line: rank 0 opens its files and pipes, and no others" {
+	nb-gen plummer -n 8200 >in.nb
+	nb-step -d 0.01 -k 2 "$TREE" <in.nb >one.nb
+	$(ranks 2) nb-step -d 0.01 -k 2 "$TREE" <in.nb >several.nb
+	cmp one.nb several.nb
+	$(ranks 2) nb-step -d 0.01 -k 2 "$TREE" <in.nb | cmp - one.nb
+	nb-gen plummer -n 8200 | $(ranks 2) --stdin none nb-step -d 0.01 -k 2 "$TREE" | cmp - one.nb
+	nb-step -d 0.01 -k 2 -o file.nb "$TREE" in.nb
+	$(ranks 2) nb-step -d 0.01 -k 2 -o several.nb "$TREE" in.nb </dev/null
+	cmp file.nb several.nb
+	fails_with 1 'standard input is a pipe, of which mpirun takes bytes (want mpirun --stdin none ..., or nb-step --mpi ' \
+		"cat in.nb | { $(ranks 2) -q nb-step -d 0.01 -k 2 '$TREE'; code=\$?; cat >/dev/null; exit \$code; }"
+}
+
+@test "what fails in rank 0 is said once, with its status, and no stream ends well" {
+	nb-gen plummer -n 8200 >in.nb
+	run_it="nb-step --mpi '$(ranks 2)' -d 0.01 -k 2"
+	fails_with 2 "option '--bad'" "$run_it --bad 'nb-force -e 0.01' <in.nb"
+	fails_with 1 'truncated stream' "$run_it 'nb-force -e 0.01' </dev/null"
+	fails_with 1 'truncated stream' "head -c 100000 in.nb | $run_it 'nb-force -e 0.01'"
+	fails_with 1 'standard output of process' "$run_it 'nb-force -e 0.01' <in.nb >&-"
+	fails_with 1 "'cannot.nb': No such file" "$run_it 'nb-force -e 0.01' cannot.nb"
+	pipeline "$run_it 'nb-force -m tree' <in.nb | cat >out.nb"
+	[ "$status" -eq 1 ]
+	[[ $output == *'nb-force: no tree in frame 0'* ]]
+	run ! ends_well out.nb
+	pipeline "$run_it 'nb-force -e 0.01' <in.nb >/dev/full"
+	[ "$status" -eq 1 ]
+	[[ $output == *'write error: No space left on device' ]]
+	fails_with 2 "option '--mpi' needs the force pipeline as operand" "nb-step -d 0.1 --mpi 'mpirun -n 2' <in.nb"
+}
+
+@test "ranks on hosts of their own, with FILE operands" {
+	# what mpirun takes for other hosts is a shell here: rank 0 has a daemon as its parent
+	cat >remote <<-'EOF'
+		#!/bin/sh
+		mkdir -p "$PWD/$1"
+		TMPDIR=$PWD/$1
+		shift
+		exec env -i PATH="$PATH" TMPDIR="$TMPDIR" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$*"
+	EOF
+	chmod +x remote
+	nb-gen plummer -n 8200 >in.nb
+	nb-step -d 0.01 -k 2 -o one.nb "$TREE" in.nb
+	remote="mpirun.openmpi -q --mca btl tcp,self --mca plm_rsh_agent $PWD/remote --host fake1:1,fake2:2 -n 3"
+	$remote "$MPI_BIN/nb" step -d 0.01 -k 2 -o several.nb "$TREE" in.nb </dev/null
+	cmp one.nb several.nb
+	fails_with 1 'rank 0 does not find its standard input (give FILE operands' "$remote $MPI_BIN/nb step -d 0.01 '$TREE' <in.nb"
+	fails_with 1 'rank 0 does not find its standard output (give --output' "$remote $MPI_BIN/nb step -d 0.01 '$TREE' in.nb </dev/null"
+}
+
+@test "a launcher that starts no rank is an error" {
+	nb-gen plummer -n 10 >in.nb
+	fails_with 1 "'true' ended with status 0, and has started no rank on this host" "nb-step --mpi true -d 0.01 -k 1 nb-force <in.nb"
+	fails_with 1 "'exit 3;' ended with status 3, and has started no rank on this host" "nb-step --mpi 'exit 3;' -d 0.01 -k 1 nb-force <in.nb"
+	pipeline "nb-step --mpi no-such-launcher -d 0.01 -k 1 nb-force <in.nb | cat >out"
+	[ "$status" -eq 1 ]
+	[ ! -s out ]
+}
+
+# long_run: in the background, with pid $front, after its first frame
+long_run() {
+	nb-gen plummer -n 20000 >in.nb
+	rm -f out.nb
+	TEST_MARK=$MARK nb-step --mpi "$(ranks 3) -x TEST_MARK" -d 0.001 -k 100000 --every 2 'nb-force -m direct -e 0.01' <in.nb >out.nb 2>said &
+	front=$!
+	wait_until test -s out.nb
+}
+
+rank_pids() { # of rank $1
+	local pid
+	for pid in $(marked); do
+		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" && [ "$(cat "/proc/$pid/comm")" = nb ] && echo "$pid"
+	done
+}
+
+@test "a rank that dies ends all, with one line" {
+	for rank in 2 0; do
+		long_run
+		kill -KILL "$(rank_pids $rank | head -n 1)"
+		code=0
+		wait $front || code=$?
+		cat said
+		[ $code -eq 1 ]
+		[ "$(grep -c . said)" -eq 1 ]
+		grep -qE "^nb-step: '.*': a rank ended by signal 9 \(Killed\)$" said
+		run ! ends_well out.nb
+		nothing_stays
+	done
+}
+
+@test "SIGTERM ends a run of ranks after its step, with a whole stream" {
+	long_run
+	kill -TERM $front
+	code=0
+	wait $front || code=$?
+	cat said
+	[ $code -eq 143 ]
+	[ ! -s said ]
+	ends_well out.nb
+	nothing_stays
+}
+
+@test "nothing stays where the process that waits is killed" {
+	long_run
+	kill -KILL $front
+	nothing_stays
+	run ! ends_well out.nb
+}
+
+@test "a reader that goes away ends all ranks, without a word" {
+	nb-gen plummer -n 8200 >in.nb
+	for n in 2 3; do
+		TEST_MARK=$MARK bash -c "nb-step --mpi '$(ranks $n) -x TEST_MARK' -d 0.001 -k 100000 'nb-force -e 0.01' <in.nb 2>said | head -c 1000 >/dev/null; echo \${PIPESTATUS[0]} >code"
+		equals "$(cat code)" 141
+		[ ! -s said ] || { cat said; return 1; }
+		nothing_stays
+	done
+}
+
+@test "a force pipeline in processes of its own is computed, and said to be alone" {
+	nb-gen plummer -n 8200 >in.nb
+	NB_FOLD=off nb-step -d 0.01 -k 1 'env >seen; nb-force -e 0.01' <in.nb >one.nb
+	NB_FOLD=off nb-step --mpi "$(ranks 2)" -d 0.01 -k 1 'env >seen; nb-force -e 0.01' <in.nb >several.nb 2>said
+	run ! grep -E '^(OMPI_COMM|PMIX|PMI|NB_RANKS)_' seen # they are no ranks
+	cmp one.nb several.nb
+	equals "$(cat said)" 'nb-step: not all of the force pipeline runs in this process (-v says why): the other ranks have no part in the rest'
+}
+
+@test "the job of Slurm makes a run, and goes on with one that was ended or cut" {
+	export LAUNCHER
+	LAUNCHER=$(ranks 2)
+	N=8200 STEPS=10 NB_BIN=$MPI_BIN "$NB_TOP/examples/slurm-step" whole
+	equals "$(nb-stats --format tsv <whole/run.nb | tail -n +2 | cut -f 1,2 | tr '\n\t' ' :')" '0:0 1:0.05 2:0.1 '
+	mkdir cut
+	cp whole/start.nb cut
+	head -c "$(($(stat -c %s whole/run.nb) - 1000))" whole/run.nb >cut/run.nb
+	N=8200 STEPS=10 NB_BIN=$MPI_BIN "$NB_TOP/examples/slurm-step" cut
+	equals "$(nb-convert -q --no-comments --to csv <cut/run.nb)" "$(nb-convert -q --no-comments --to csv <whole/run.nb)"
+	N=8200 STEPS=10 NB_BIN=$MPI_BIN "$NB_TOP/examples/slurm-step" whole
+	equals "$(nb-stats --format tsv <whole/run.nb | wc -l)" 4
+	# SIGTERM, which Slurm sends before the limit of time
+	N=8200 STEPS=100000 NB_BIN=$MPI_BIN TEST_MARK=$MARK "$NB_TOP/examples/slurm-step" ended &
+	wait_until test -s ended/run.nb
+	code=0
+	kill -TERM $!
+	wait $! || code=$?
+	equals "$code" 143
+	ends_well ended/run.nb
+}
+
+@test "make bench-ranks measures each row, with the same bytes" {
+	"$NB_TOP/tests/bench/run-ranks" --quick build/mpi >table || { cat table; return 1; }
+	cat table
+	equals "$(grep -c '	same$' table)" 3
+	grep -q '^# mpirun -n 1 cat: 1000000 bytes, .* GB/s$' table
+}
