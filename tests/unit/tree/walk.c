@@ -232,7 +232,8 @@ static void test_walk_errors(void)
 				CHECK_BELOW(e.most, bound[kind].most);
 				CHECK_BELOW(e.pot, (UNIT_SANITIZED ? 1.5 : 1) * bound[kind].pot); /* of fewer bodies */
 				CHECK_NEAR(e.rms, rms, 2e-6);
-				CHECK(count.p2p < (uint64_t)b.n * b.n / (UNIT_SANITIZED || order > 3 ? 2 : 4));
+				/* of the pairs; of 6000 bodies a sphere has few that are far from each other */
+				CHECK(count.p2p < (uint64_t)b.n * b.n / 4 * (UNIT_SANITIZED ? 3 : order > 3 ? 2 : 1));
 			}
 		unsetenv("NB_SIMD");
 		nb_tree_free(&tree);
