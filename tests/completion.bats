@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # bash completion: options, words and names come from the programs, so none can be missing.
+# bats file_tags=once
 
 load helper
 

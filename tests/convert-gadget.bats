@@ -249,6 +249,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	printf 'G=43007.1\ndim=3\nhubble_param=1\ntime=0.25\ntypes=gadget\nunits=kpc,1e10Msun,km/s\n' | diff attributes -
 }
 
+# bats test_tags=once
 @test "what a snapshot holds comes back, and a file that was read is written as the same bytes" {
 	for labels in 0 1; do
 		to=gadget$([ $labels = 0 ] || echo 2)
@@ -501,6 +502,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	[ "$(nb-stats --format tsv <s.nb | stat_of n)" = 800 ]
 }
 
+# bats test_tags=once
 @test "yt reads what is exported" {
 	python=$(python_with yt) || skip 'no yt (python3-yt)'
 	make_snapshot g n='(20,300,50,0,30,0)'

@@ -244,6 +244,7 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	grep -q 'pos\|mass' fields
 }
 
+# bats test_tags=once
 @test "types go out as groups and come back, whatever the order of the bodies" {
 	needs_hdf5 h5py
 	make_hdf5 gadget2 s.hdf5
@@ -279,6 +280,7 @@ h5() {
 	END
 }
 
+# bats test_tags=once
 @test "h5py reads what goes out: header, units, G" {
 	needs_h5py
 	nb-gen plummer -n 100 | nb-transform --from-units 1kpc,1e10Msun --units kpc,1e10Msun,km/s >p.nb
@@ -299,6 +301,7 @@ h5() {
 	close_to 1 "$(h5 q.hdf5 '6.6743e-8 * f["Units"].attrs["UnitMass_in_g"] / (f["Units"].attrs["UnitLength_in_cm"] * 1e10)')" 1e-6
 }
 
+# bats test_tags=once
 @test "yt reads what goes out: masses, places, velocities, ids, time" {
 	needs_h5py
 	"$PYTHON_H5" -W ignore -c 'import yt' 2>/dev/null || skip 'no yt (python3-yt)'
@@ -411,6 +414,7 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 	fails_with 1 'this HDF5 file is no GADGET snapshot' 'nb-convert --from gadget-hdf5 other.hdf5'
 }
 
+# bats test_tags=once
 @test "AMUSE: sets become frames, in SI or N-body units" {
 	needs_hdf5
 	data=${NB_DATA:-$NB_TOP/../shared/data}/formats/amuse_plummer.hdf5

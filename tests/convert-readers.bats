@@ -50,6 +50,7 @@ finds() {
 	finds h5py vtkhdf types 'id species mass pos vel eps'
 }
 
+# bats test_tags=once
 @test "yt finds gadget, gadget2, gadget-hdf5 and tipsy" {
 	python=$(python_with yt) || skip 'no Python with yt (python3-yt)'
 	finds yt gadget types 'id species mass pos vel time'
@@ -134,6 +135,7 @@ comes_back() {
 	nb-convert -q --no-history --from "$to" "again.$format" | cmp - back.nb
 }
 
+# bats test_tags=once
 @test "round trips lose nothing that a format holds: columns, header, types, n = 0, 1 and many" {
 	for n in 0 1 257; do
 		full_frame $n >full.nb

@@ -60,6 +60,7 @@ make_tipsy() {
 	END
 }
 
+# bats test_tags=once
 @test "a TIPSY file of both byte orders, both headers and both positions is the same frame" {
 	kinds
 	for order in '>' '<'; do
@@ -293,6 +294,7 @@ make_tipsy() {
 	diff <(show pos flat.nb) <(show pos back.nb)
 }
 
+# bats test_tags=once
 @test "yt reads what is written as TIPSY" {
 	yt=$(python_with yt) || skip 'no yt'
 	nb-gen plummer -n 100 >p.nb
@@ -424,6 +426,7 @@ make_nemo() {
 	END
 }
 
+# bats test_tags=once
 @test "NEMO snapshots of both byte orders, both forms and both precisions are the same frames" {
 	make_nemo '<' together d >n.nemo
 	from nemo n.nemo >n.nb
@@ -779,6 +782,7 @@ parts_agree() {
 	done
 }
 
+# bats test_tags=once
 @test "--rows, --species, --sphere and --fields take the same bodies of TIPSY, NEMO and a table" {
 	(
 		echo '# types=gadget'

@@ -106,6 +106,7 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 	grep -w vel marked
 }
 
+# bats test_tags=once
 @test "each byte that a program writes is what nb-stream(5) says, padding and reserved bytes included" {
 	cat >again.py <<-'END'
 		"""Reads a stream without checks, writes it anew with the functions of the corpus, and compares."""

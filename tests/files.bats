@@ -32,6 +32,7 @@ with_files() {
 
 # ---- operands ---------------------------------------------------------------------------------------
 
+# bats test_tags=once
 @test "every reader takes files: one as from standard input, several as one stream, and - for standard input" {
 	local f history
 	[ ${#READERS[@]} -ge 7 ]

@@ -535,6 +535,7 @@ PIPELINES=(
 # a search for leaks is a process of its own, which must not be killed
 strike() { ASAN_OPTIONS=detect_leaks=0 python3 "$NB_TOP/tests/strike.py" "$@"; }
 
+# bats test_tags=once
 @test "a pipeline of which a process is killed at any moment fails, and no process stays" {
 	strike KILL 36 "${PIPELINES[@]}"
 }
@@ -543,6 +544,7 @@ strike() { ASAN_OPTIONS=detect_leaks=0 python3 "$NB_TOP/tests/strike.py" "$@"; }
 	strike TERM,INT,HUP,PIPE 24 "${PIPELINES[@]}"
 }
 
+# bats test_tags=once
 @test "a signal for all processes of a pipeline at any moment ends them" {
 	strike -INT,-TERM,-QUIT 12 "${PIPELINES[@]}"
 }

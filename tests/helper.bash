@@ -110,7 +110,7 @@ make_here() {
 		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "$@"
 }
 
-mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
+mutate() { python3 -I -S "$NB_TOP/tests/mutate.py" "$@"; } # without site packages it begins four times as fast
 
 compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 

@@ -100,6 +100,7 @@ nothing_wrong() {
 
 # ---- modes --------------------------------------------------------------------------------------------
 
+# bats test_tags=once
 @test "a program that changes what it may change does no harm" {
 	at_each none whole
 	at_each vel whole
@@ -148,6 +149,7 @@ nothing_wrong() {
 	nothing_wrong
 }
 
+# bats test_tags=once
 @test "a program that does not answer, or does not go on, is ended after its time" {
 	at_each skip 'exceeded the patience of # s (waiting for its answer) in step @'
 	at_each hang 'exceeded the patience of # s (waiting for its answer) in step @'
@@ -188,6 +190,7 @@ before_force() {
 	rm -f "$name.out" "$name.err"
 }
 
+# bats test_tags=once
 @test "the same before a program of nb, whether or not that is folded" {
 	local mode late="exceeded the patience of # s" failed="nb-step: force pipeline './misbehave"
 	for fold in on off; do
@@ -213,7 +216,7 @@ warned() {
 	[ "$code $(wc -l <"$err")" = '1 2' ] || { echo "status $code, $1:"; cat "$err"; } >>wrong
 }
 
-# bats test_tags=slow
+# bats test_tags=slow,once
 @test "whatever is waited for, there is a warning after 10 seconds of silence" {
 	warned hang 'does not answer .*' &
 	warned halfhang 'has stopped in the middle of an answer' &
@@ -223,6 +226,7 @@ warned() {
 	nothing_wrong
 }
 
+# bats test_tags=once
 @test "work that takes longer than the patience is not ended while bytes move" {
 	# frames of 10 MB, of which the pipeline takes a little from time to time, and answers at the end
 	nb-gen plummer -n 200000 --no-history >many.nb
@@ -259,6 +263,7 @@ leaves_nothing() {
 	done
 }
 
+# bats test_tags=once
 @test "what a pipeline leaves in the background ends with nb-step, whether or not it holds the output" {
 	many leaves_nothing 1 0 right.nb 'sleep 2000 >&- 2>&- & ./spring'
 	many leaves_nothing 2 0 right.nb 'sleep 2000 & ./spring'
@@ -299,6 +304,7 @@ struck_by() {
 	nothing_wrong
 }
 
+# bats test_tags=once
 @test "of a pipeline that is not folded, any process may be struck at any moment" {
 	export NB_FOLD=off
 	strike() { ASAN_OPTIONS=detect_leaks=0 python3 "$NB_TOP/tests/strike.py" "$@"; }
@@ -326,6 +332,7 @@ killed_in_others() {
 	[ $killed = 1 ]
 }
 
+# bats test_tags=once
 @test "a program that somebody kills in a pipeline of others ends the run" {
 	for fold in on off; do in_one_of 5 killed_in_others $fold; done
 }

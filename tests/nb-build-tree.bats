@@ -43,6 +43,7 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 	END
 }
 
+# bats test_tags=once
 @test "children partition their parents; boxes, masses and centres are exact" {
 	nb-gen plummer -n 1500 | nb-sort-zorder | nb-build-tree -l 8 >t.nb
 	check_tree t.nb 8

@@ -225,6 +225,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-calc 'vel = normal()' <p.nb | mutate show vel | awk '{ a += $1 * $2; b += $2 * $3 } END { exit !((a / NR) ^ 2 < 16 / NR && (b / NR) ^ 2 < 16 / NR) }'
 }
 
+# bats test_tags=once
 @test "formulas are made of pos and vel, whatever other columns are called" {
 	nb-gen plummer -n 50 >p.nb
 	local f
@@ -360,13 +361,13 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	(ulimit -s 256 && nb-calc "e = $deep" <p.nb >q.nb)
 	equals "$(mutate show e <q.nb)" "$(mutate show pos <p.nb | cut -d ' ' -f 1)"
 	for c in '(' '-' '!' '2^' 'sin(' '1<2?' 'min(1,'; do
-		deep=$(for ((i = 0; i < 5000; i++)); do printf %s "$c"; done)
+		deep=$(printf -- "$c%.0s" {1..5000})
 		run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 		[[ $output == "nb-calc: 'e = "*"': the expression is nested too deeply at character "* ]]
 	done
 	deep=$(printf 'f%.0s' {1..500})
 	fails_with 2 "no function '${deep:0:63}' (there are: abs acos" "nb-calc 'e = $deep(1)' <p.nb"
-	deep=$(for ((i = 0; i < 5000; i++)); do printf '+1'; done)
+	deep=$(printf -- '+1%.0s' {1..5000})
 	run bash -c 'ulimit -s 256; nb-calc "e = $1" <p.nb 2>&1 >/dev/null' - "$deep"
 	[[ $output == *'the expression is too long at character '* ]]
 	(ulimit -s 256 && nb-calc "e = 1${deep:0:4000}" <p.nb >q.nb)

@@ -191,6 +191,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	[ "$(show id a.nb | head -n 1)" = 1000 ]
 }
 
+# bats test_tags=once
 @test "streams of 0, 1, 2, 255 and 257 bodies go through csv" {
 	for n in 0 1 2 255 257; do
 		nb-gen plummer -n $n --no-history | mutate drop id >a.nb
@@ -484,6 +485,7 @@ comes_back() {
 	cmp "$1" back.nb || { echo "$2"; head -n 20 back.csv; return 1; }
 }
 
+# bats test_tags=once
 @test "csv keeps every byte of every model, with forces, in both precisions" {
 	local model precision
 	for model in $(nb-gen --help | awk '/^[^ ]/ { on = $0 == "models:" } on && /^  / { print $1 }'); do
@@ -696,6 +698,7 @@ reads() {
 	bad "1: column 'x' appears twice" '1 2\n' x,x
 }
 
+# bats test_tags=once
 @test "--separator divides the cells of a table both ways, to the same bytes" {
 	printf '%s\n' '# column a;b <f8 1 0' '# column note |S32 1 0' '# unit=a|b' 'id,mass,x,y,z,"a,b","c d",a;b,e|f,note' \
 		'7,1.5,1,2,3,-1e-300,nan,6,7,"a b;c|d	e,""f"""' '3,2,-1,-2,-3,4,5,,0.1,""' | from csv - >t.nb

@@ -39,6 +39,7 @@ drift_of() {
 	equals "$(cat names)" 'id mass pos vel acc pot_field '
 }
 
+# bats test_tags=once
 @test "two fields are the sum of both, in one program or two, and nb-force makes all anew" {
 	nb-field 'nfw m=1 rs=0.2; disk m=1 a=0.5 b=0.1' <f.nb >one.nb
 	nb-field 'nfw m=1 rs=0.2' <f.nb | nb-field 'disk m=1 a=0.5 b=0.1' >two.nb
@@ -83,6 +84,7 @@ drift_of() {
 
 # ---- motion -----------------------------------------------------------------------------------------
 
+# bats test_tags=once
 @test "circular orbits keep their radius in every potential" {
 	local -A speed=(
 		['point m=1']=1 ['plummer m=1 a=0.5']=0.84589701 ['hernquist m=1 a=0.5']=0.66666667 ['nfw m=1 rs=0.5']=1.4954447
@@ -178,6 +180,7 @@ drift_of() {
 	done
 }
 
+# bats test_tags=once
 @test "a cluster on an orbit in a fixed galaxy is where an independent integration has it" {
 	local python
 	python=$(numpy_python)

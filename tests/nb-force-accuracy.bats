@@ -15,6 +15,7 @@ within() {
 	at_most "$p99" "$(awk "BEGIN { print $2 / $3 }")"
 }
 
+# bats test_tags=once
 @test "the 99th percentile of the errors is what was asked for, on spheres, cusps, clusters, disks and mergers" {
 	for model in plummer hernquist uniform disk merger clusters; do
 		nb-gen $model -n 20000 | nb-sort-zorder | nb-build-tree >tree.nb
@@ -32,6 +33,7 @@ within() {
 	done
 }
 
+# bats test_tags=once
 @test "1e-2 to 1e-7: errors fall with what is asked for, and f64 comes in by itself" {
 	nb-gen plummer -n 10000 | nb-sort-zorder | nb-build-tree >tree.nb
 	for accuracy in 1e-2 1e-4 1e-7; do within tree.nb $accuracy 6; done

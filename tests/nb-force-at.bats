@@ -15,6 +15,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 
 attribute() { nb-stats --attributes | sed -n "s/^$1=//p"; }
 
+# bats test_tags=once
 @test "the field at points is that of NumPy" {
 	for law in plummer spline; do
 		nb-force -e 0.2 --softening-kernel $law --G 2 --potential --at at.nb <p.nb >out.nb
@@ -119,6 +120,7 @@ apart() {
 		END { print (n > 0 ? sqrt(wrong / all) : "none") }'
 }
 
+# bats test_tags=once
 @test "the tree gives points the field of the direct sum, as well as it gives it to bodies" {
 	nb-gen plummer -n 8000 | nb-sort-zorder | nb-build-tree >tree.nb
 	nb-select --fields id,pos --sample 1000 --seed 3 <tree.nb >bodies.nb

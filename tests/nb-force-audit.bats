@@ -33,6 +33,7 @@ error() { nb-stats --attributes | sed -n "s/^error_$1=//p"; }
 	at_most "$f32" 1e-9
 }
 
+# bats test_tags=once
 @test "all bodies give the errors that a comparison with direct sums gives" {
 	nb-force -e 0.01 -t 0.7 --audit 100000 <tree.nb >audit.nb
 	[ "$(error bodies <audit.nb)" = 3000 ]

@@ -104,6 +104,7 @@ every_kernel() {
 	at_most 0.2 "$coarse"
 }
 
+# bats test_tags=once
 @test "the kernels with jerk give that of the direct sum, in f32 unless f64 is asked for" {
 	nb-force -m direct -e 0.01 --jerk <space.nb >j.nb
 	mutate show jerk <j.nb >exact

@@ -99,6 +99,7 @@ two_bodies() { # two_bodies DISTANCE MASS0 MASS1
 	fails_with 1 "field 'vel' missing" 'nb-sort-zorder <still.nb | nb-build-tree | nb-force --jerk'
 }
 
+# bats test_tags=once
 @test "the jerk of the tree is that of the direct sum, in every precision, at rest or in motion" {
 	nb-gen plummer -n 3000 -s 4 >rest.nb
 	nb-gen merger -n 3000 -s 4 >flight.nb
@@ -171,6 +172,7 @@ work() {
 		awk '{ print $1, $2 + $3 }'
 }
 
+# bats test_tags=once
 @test "an angle means the same error with multipoles of third and fourth order, with fewer pairs of bodies, or fewer cells" {
 	nb-gen plummer -n 20000 -s 3 | nb-sort-zorder >sorted.nb
 	nb-build-tree <sorted.nb >tree.nb

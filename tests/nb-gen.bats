@@ -12,6 +12,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+# bats test_tags=once
 @test "every model is a sound stream with its fields and attributes" {
 	local m
 	for m in $ALL; do
@@ -41,6 +42,7 @@ setup() {
 	cmp a.nb b.nb
 }
 
+# bats test_tags=once
 @test "what the help and the page call a default is one" {
 	local options
 	while read -r options; do
@@ -79,6 +81,7 @@ setup() {
 	cmp a b
 }
 
+# bats test_tags=once
 @test "masses of an initial mass function may stay as they were drawn" {
 	for imf in kroupa salpeter; do
 		for model in plummer king hernquist uniform sphere; do
@@ -117,6 +120,7 @@ setup() {
 	nb-gen -n 9 --threads 0.1e1 | nb-stats --check
 }
 
+# bats test_tags=once
 @test "any number of bodies, numbered from 0" {
 	local m n
 	for m in $FREE; do
@@ -128,6 +132,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "the same bytes for any number of threads and every instruction set, others for another seed" {
 	local m
 	for m in $ALL; do

@@ -178,6 +178,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "no bodies give a dark picture; few and odd numbers of bodies a lit one" {
 	for map in inferno/0\ 0\ 4 viridis/68\ 1\ 84 gray/0\ 0\ 0; do
 		nb-gen plummer -n 0 | nb-render-ppm -W 20 -H 10 --colormap "${map%/*}" >a.ppm

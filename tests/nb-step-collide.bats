@@ -283,6 +283,7 @@ sums() {
 	done
 }
 
+# bats test_tags=once
 @test "neither the order of the bodies nor the number of threads matters" {
 	nb-gen clusters -n 20000 --sigma 0.3 --radius 0.004 --no-history >many.nb
 	nb-sort-zorder --no-history <many.nb >sorted.nb

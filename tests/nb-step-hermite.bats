@@ -117,6 +117,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	[ "$(grep -c 'direct on' said)" -eq 11 ]
 }
 
+# bats test_tags=once
 @test "--resume ends with the bytes of a whole run" {
 	for pipe in "$FORCE --potential" "nb-sort-zorder | nb-build-tree | $FORCE"; do
 		for how in '-d 0.01' '--eta 0.02' '--eta 0.02 -d -0.01'; do
@@ -131,6 +132,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	done
 }
 
+# bats test_tags=once
 @test "the same bytes for any number of threads, folded or not" {
 	for pipe in "$FORCE" "nb-sort-zorder | nb-build-tree | $FORCE"; do
 		s="$HERMITE --eta 0.02 -k 3"

@@ -112,6 +112,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 		}'
 }
 
+# bats test_tags=once
 @test "the same bytes for any number of threads, folded or not, and in a run that goes on" {
 	for pipe in "$FORCE --potential" "nb-sort-zorder | nb-build-tree | $FORCE -e 0.01"; do
 		s="$BLOCKS -k 4"
@@ -204,6 +205,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	nb-stats --check <out.nb
 }
 
+# bats test_tags=once
 @test "nb-force computes the forces on active bodies alone, if these are at most half" {
 	# forces: those of the stream in $1, one body a line: id, acc, pot, jerk
 	forces() { paste <(mutate show id <"$1") <(mutate show acc <"$1") <(mutate show pot <"$1") <(mutate show jerk <"$1"); }

@@ -38,6 +38,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	cmp plain.nb slow.nb
 }
 
+# bats test_tags=once
 @test "the energy is kept as by a global step of the smallest size, with a quarter of the work" {
 	nb-step -v -d 0.03125 --levels 9 --eta 0.2 --until 0.25 --every 0 "$FORCE" <king.nb 2>blocks.txt >/dev/null
 	shortest=$(sed -n 's/.*shortest step dt.\([0-9]*\);.*/\1/p' blocks.txt)
@@ -56,6 +57,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	for p in px py pz; do close_to "$(stat_of $p <first.tsv)" "$(stat_of $p <last.tsv)" 1e-13; done
 }
 
+# bats test_tags=once
 @test "halving dt and eta divides the error by four" {
 	# a binary of eccentricity 0.6, whose steps change all the time, and one that never meets it
 	for k in 1 2 4; do
@@ -99,6 +101,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	cmp <(field vy <straight.nb) <(field vy <labelled.nb)
 }
 
+# bats test_tags=once
 @test "frames have the forces of all bodies on all, at exact times" {
 	$BLOCKS --until 0.5 --every-time 0.25 "$FORCE" <king.nb >out.nb
 	[ "$(grep -a -o 'time=[-+.0-9e]*' out.nb | tr '\n' ' ')" = 'time=0 time=0.25 time=0.5 ' ]
@@ -128,6 +131,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	done
 }
 
+# bats test_tags=once
 @test "a hard binary in a cluster keeps its size, and costs the others nothing" {
 	nb-gen plummer -n 300 -s 5 | nb-calc 'mass = id < 2 ? 0.01 : mass' 'eps = id < 2 ? 0.00001 : 0.05' >cluster.nb
 	# bodies 0 and 1 on a circle of diameter 0.002 with the velocity that belongs to it

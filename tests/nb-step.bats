@@ -50,6 +50,7 @@ order_of() {
 		inside { for (k in word) if (index($0, word[k] " order")) { print k; exit } }'
 }
 
+# bats test_tags=once
 @test "a spring is followed with the order that the page gives each integrator" {
 	# a unit of time from x = x0, v = v0 in 100, 200 and 400 steps
 	read -r x < <(first_x <five.nb)
@@ -76,6 +77,7 @@ order_of() {
 	done
 }
 
+# bats test_tags=once
 @test "the integrators of fourth order have it for an orbit and for a cluster" {
 	# place: where the bodies of the stream on stdin are
 	place() { nb-convert -q --no-comments --to csv | awk -F, '
@@ -115,6 +117,7 @@ order_of() {
 	done
 }
 
+# bats test_tags=once
 @test "one step has the coefficients of the page" {
 	nb-force --jerk -e 0.1 <five.nb >start.nb
 	dt=0.5
@@ -283,6 +286,7 @@ order_of() {
 	[ "$(nb-step --eta 0.1 --until 0.5 --every 0 'nb-force -e 0.1' <one.nb | times)" = 0.5 ]
 }
 
+# bats test_tags=once
 @test "a run that is stopped and resumed gives the same bytes" {
 	mapfile -t each < <(integrators | sed 's/^/-d 0.1 --integrator /')
 	for options in "${each[@]}" '--eta 0.03' '--eta 0.03 -d -0.01'; do
@@ -588,6 +592,7 @@ before_reader() {
 	done
 }
 
+# bats test_tags=once
 @test "a run that was interrupted and goes on ends with the same bytes, wherever it began" {
 	for force in './filter spring' 'nb-force -e 0.1 --potential'; do
 		nb-step --no-history -d 0.001 -k 13 --every 0 "$force" <n257.nb >start.nb
@@ -741,6 +746,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fi
 }
 
+# bats test_tags=once
 @test "a pipeline that ends early is told by its status, its signal, and the step" {
 	force_fails 'exit 3' 'ended with status 3 in step 0'
 	force_fails './filter die 4' 'ended with status 3 in step 4'
@@ -758,6 +764,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	force_fails './filter no-end' 'ended with status 0 before it answered (truncated stream: no end marker after frame 5)'
 }
 
+# bats test_tags=once
 @test "a pipeline that answers with something else is found out" {
 	force_fails 'echo garbage; cat >/dev/null' 'wrote a bad stream: not a particle stream'
 	force_fails 'cat' "returned no field 'acc' in step 0"
@@ -818,7 +825,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	done
 }
 
-# bats test_tags=slow
+# bats test_tags=slow,once
 @test "a pipeline that waits for the end of its input is warned of, and an interrupt ends it all" {
 	rm -f err sponge # of another test: what begins in the background empties them late
 	"${SIGNALLED[@]}" nb-step -d 0.1 -k 3 'sh -c "echo \$\$ >sponge; cat >hold; cat hold"' <five.nb >out.nb 2>err &
@@ -964,6 +971,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 1 "the velocity of the body with id $id leaves the range of numbers in step 1" 'nb-step --integrator euler -d 10 <fast.nb'
 }
 
+# bats test_tags=once
 @test "progress is shown on a terminal and nowhere else" {
 	nb-step -d 0.1 -k 6 --every 0 './filter slow' <five.nb 2>err >/dev/null
 	[ ! -s err ]
