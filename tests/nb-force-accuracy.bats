@@ -23,6 +23,18 @@ within() {
 	done
 }
 
+@test "the arithmetic is the fastest that can give the accuracy" {
+	nb-gen merger -n 3000 --no-history | nb-sort-zorder | nb-build-tree >tree.nb
+	for case in '5e-7 f32' '4.9e-7 mixed' '2e-7 mixed' '1.9e-7 f64'; do
+		nb-force -e 0.001 --accuracy "${case% *}" --no-history <tree.nb >chosen.nb
+		nb-force -e 0.001 --accuracy "${case% *}" --no-history --precision "${case#* }" <tree.nb | cmp - chosen.nb
+	done
+	within tree.nb 2e-7 5
+	nb-force -e 0.001 -m direct --accuracy 1e-6 --no-history <tree.nb >chosen.nb
+	nb-force -e 0.001 -m direct --accuracy 1e-6 --no-history --precision mixed <tree.nb | cmp - chosen.nb
+}
+
+# bats test_tags=once
 @test "a cold sheet, and two bodies with a far cluster" {
 	nb-gen uniform -n 20000 --no-history | nb-calc 'z *= 1e-3' | nb-sort-zorder | nb-build-tree >sheet.nb
 	nb-gen plummer -n 20000 --no-history | nb-calc 'x = id < 2 ? 1000 + 0.01 * id : x' |

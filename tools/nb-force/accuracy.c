@@ -17,8 +17,8 @@ static const double POWER = 2.7;
 /* The share of what is asked for that is aimed at; more than MISSED times it is computed again; less than PAID, the
  * next frame gets a larger angle. */
 static const double AIM = 0.7, MISSED = 1.5, PAID = 1.0 / 3;
-/* What each arithmetic can give. */
-static const double LEAST_F32 = 5e-7, LEAST_MIXED = 1e-6;
+/* What each arithmetic can give; a direct sum in f32 is no choice. */
+static const double LEAST_TREE_F32 = 5e-7, LEAST_TREE_MIXED = 2e-7, LEAST_DIRECT_MIXED = 1e-6;
 
 double nb_force_angle(double accuracy)
 {
@@ -36,9 +36,9 @@ double nb_force_angle(double accuracy)
 
 enum nb_precision nb_force_accurate_precision(const struct force *opt, enum method method)
 {
-	if (method == METHOD_TREE)
-		return opt->accuracy < LEAST_F32 ? NB_F64 : NB_F32;
-	return opt->accuracy < LEAST_MIXED ? NB_F64 : NB_MIXED;
+	if (method == METHOD_TREE && opt->accuracy >= LEAST_TREE_F32)
+		return NB_F32;
+	return opt->accuracy < (method == METHOD_TREE ? LEAST_TREE_MIXED : LEAST_DIRECT_MIXED) ? NB_F64 : NB_MIXED;
 }
 
 int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
