@@ -46,15 +46,63 @@ same() {
 		"$NB_BIN/nb-step --mpi 'mpirun -n 2' -d 0.01 -k 1 'nb-force -e 0.01' <in.nb"
 }
 
-@test "1 to 4 ranks write the bytes of one process: trees" {
-	nb-gen clusters -n 20000 >in.nb
-	nb-step -d 0.01 -k 3 "$TREE" <in.nb >one.nb
+@test "1 to 4 ranks write the bytes of one process, each with a part of the bodies: trees" {
+	nb-gen plummer -n 20000 | nb-calc 'far = x > 1' >in.nb
+	nb-step -d 0.01 -k 3 --every 2 "$TREE" <in.nb >one.nb
 	for n in 1 2 3 4; do
-		nb-step -v --mpi "$(ranks $n)" -d 0.01 -k 3 "$TREE" <in.nb >several.nb 2>said
+		nb-step -v --mpi "$(ranks $n)" -d 0.01 -k 3 --every 2 "$TREE" <in.nb >several.nb 2>said
 		cmp one.nb several.nb
-		[ $n -eq 1 ] || grep -q "nb-step: $n ranks shared 4 computations of forces" said
 		grep -q "rank 0 of $n, with" said
+		[ $n -gt 1 ] || continue
+		grep -q "nb-step: $n ranks shared 4 computations of forces" said
+		grep -qx "nb-step: each of $n ranks has a part of the bodies" said
+		read -r most memory < <(sed -n 's/.* a rank had \([0-9]*\) bodies .* in \([0-9.]*\) MB$/\1 \2/p' said)
+		[ "$most" -lt $((20000 * 3 / 2 / n)) ]
+		awk -v was="${was:-1e9}" -v is="$memory" 'BEGIN { exit !(is > 0 && is < was) }'
+		was=$memory
 	done
+}
+
+@test "so do runs that choose their steps, measure energies, or make three forces a step; and frames after frames" {
+	nb-gen plummer -n 8200 >in.nb
+	spread() { same 3 "$@" && grep -qx 'nb-step: each of 3 ranks has a part of the bodies' said; }
+	spread --eta 0.05 --until 0.02 -k 20 "$TREE --potential"
+	spread -k 11 --every 0 "$TREE --potential" # the energy is looked at in step 10
+	spread --integrator yoshida -k 1 "$TREE"
+	# bodies in one place, all of them and some; and accelerations and a kick from before
+	nb-calc 'x = 0.1' 'y = 0.2' 'z = 0.3' <in.nb >place.nb
+	nb-calc 'x = id < 6000 ? 0.1 : x' 'y = id < 6000 ? 0.2 : y' 'z = id < 6000 ? 0.3 : z' <in.nb >places.nb
+	nb-sort-zorder <in.nb | nb-build-tree | nb-force -e 0.01 | nb-step -d 0.01 >kick.nb
+	nb-gen plummer -n 8200 --precision f32 | cat place.nb places.nb kick.nb - >in.nb
+	spread "$TREE"
+	equals "$(grep -c 'has a part of the bodies' said)" 4
+}
+
+@test "a body that leaves the range of numbers is named, and what cannot be spread stays with rank 0, which says why" {
+	nb-gen plummer -n 8200 >in.nb
+	for dt in 1e200 1e154; do
+		run ! nb-step -d $dt -k 3 "$TREE" <in.nb 2>one.err >one.nb
+		run ! nb-step --mpi "$(ranks 2)" -d $dt -k 3 "$TREE" <in.nb 2>several.err >several.nb
+		cmp one.err several.err
+		[ -s one.err ]
+		cmp one.nb several.nb
+	done
+	stays() {
+		nb-step -v --mpi "$(ranks 2)" -d 0.01 "${@:2}" <in.nb 2>said >out.nb || true # some cannot be computed at all
+		grep -qxF "nb-step: the bodies stay with rank 0: $1" said || { cat said; return 1; }
+	}
+	stays 'nb-force --jerk or --mac acceleration' "$TREE --mac acceleration"
+	stays 'the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force' "$TREE | nb-calc 'q = mass'"
+	stays "a softening kernel other than Plummer's" "$TREE --softening-kernel spline"
+	stays 'the integrator' --integrator euler "$TREE"
+	nb-calc 'pos *= 1e-200' <in.nb >small.nb
+	mv small.nb in.nb
+	nb-step -d 0.01 -k 1 "$TREE" <in.nb >one.nb
+	nb-step -v --mpi "$(ranks 2)" -d 0.01 -k 1 "$TREE" <in.nb 2>said >several.nb
+	cmp one.nb several.nb
+	grep -qx 'nb-step: the bodies go back to rank 0: their distances are extreme' said || { cat said; return 1; }
+	nb-gen plummer -n 100 >in.nb
+	stays 'fewer than 8192 of them' "$TREE"
 }
 
 @test "1 to 4 ranks write the bytes of one process: direct sums" {
@@ -79,6 +127,7 @@ same() {
 	mv soft.nb in.nb
 	same 3 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4'
 	same 3 --levels 3 --eta 0.05 'nb-sort-zorder | nb-build-tree | nb-force -m tree -t 0.4 -e 0.01'
+	grep -qx 'nb-step: the bodies stay with rank 0: --levels' said
 }
 
 @test "so do direct sums of every precision and softening" {
@@ -197,11 +246,11 @@ same() {
 	[ ! -s out ]
 }
 
-# long_run: in the background, with pid $front, after its first frame
+# long_run [PIPELINE]: in the background, with pid $front, after its first frame
 long_run() {
 	nb-gen plummer -n 20000 >in.nb
 	rm -f out.nb
-	TEST_MARK=$MARK nb-step --mpi "$(ranks 3) -x TEST_MARK" -d 0.001 -k 100000 --every 2 'nb-force -m direct -e 0.01' <in.nb >out.nb 2>said &
+	TEST_MARK=$MARK nb-step --mpi "$(ranks 3) -x TEST_MARK" -d 0.001 -k 100000 --every 2 "${1:-nb-force -m direct -e 0.01}" <in.nb >out.nb 2>said &
 	front=$!
 	wait_until test -s out.nb
 }
@@ -215,7 +264,7 @@ rank_pids() { # of rank $1
 
 @test "a rank that dies ends all, with one line" {
 	for rank in 2 0; do
-		long_run
+		if [ "$rank" -eq 2 ]; then long_run "$TREE"; else long_run; fi
 		kill -KILL "$(rank_pids $rank | head -n 1)"
 		code=0
 		wait $front || code=$?
@@ -229,7 +278,7 @@ rank_pids() { # of rank $1
 }
 
 @test "SIGTERM ends a run of ranks after its step, with a whole stream" {
-	long_run
+	long_run "$TREE"
 	kill -TERM $front
 	code=0
 	wait $front || code=$?

@@ -105,6 +105,19 @@ static void build(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_set_attribute(frame, "tree", kind_name[kind]);
 }
 
+static const char *spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law)
+{
+	const struct build_tree *opt = self;
+	(void)run;
+	(void)frame;
+	if (opt->kind != KIND_AUTO && opt->kind != (law->dim == 2 ? KIND_QUADTREE : KIND_OCTREE))
+		return "nb-build-tree --kind";
+	law->leaf_size = opt->leaf_size;
+	law->tree_order = opt->order;
+	return NULL;
+}
+
 const struct nb_tool nb_tool_build_tree = {
 	.name = "nb-build-tree",
 	.about = "build a tree, or uniform boxes, over the sorted bodies of each frame",
@@ -119,4 +132,5 @@ const struct nb_tool nb_tool_build_tree = {
 	.check = check,
 	.frame = build,
 	.work = work,
+	.spread = spread,
 };

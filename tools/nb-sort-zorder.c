@@ -236,6 +236,20 @@ static void sort_stream(struct nb_run *run, void *self)
 	nb_frame_clear(&frame);
 }
 
+static const char *spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law)
+{
+	const struct sort *opt = self;
+	double dim;
+	(void)run;
+	if (opt->cube_text)
+		return "nb-sort-zorder --cube";
+	if (nb_frame_attribute_f64(frame, "dim", 3, &dim) || (dim != 2 && dim != 3))
+		return "attribute dim";
+	law->dim = opt->dim ? opt->dim : (int)dim;
+	return NULL;
+}
+
 const struct nb_tool nb_tool_sort_zorder = {
 	.name = "nb-sort-zorder",
 	.about = "sort the bodies of each frame along a Z-order (Morton) curve",
@@ -249,5 +263,6 @@ const struct nb_tool nb_tool_sort_zorder = {
 	.check = check,
 	.frame = sort_frame,
 	.work = work,
+	.spread = spread,
 	.stream = sort_stream,
 };

@@ -9,6 +9,7 @@ int nb_backend_serve(void)
 		case NB_RANKS_END: return NB_OK;
 		case NB_RANKS_DIRECT: status = nb_gravity_direct_serve(); break;
 		case NB_RANKS_TREE: status = nb_gravity_tree_serve(); break;
+		case NB_RANKS_DOMAIN: status = nb_domain_serve(); break;
 		}
 		if (status)
 			return status;

@@ -1,8 +1,8 @@
 /* ranks.h - the processes, on one host or several, that share the work of a program by MPI.
  *
  * Rank 0 is the program: it alone reads, writes and decides.  The others wait for jobs, get what a job needs, compute a
- * part of it, and give that back.  A part does not depend on the rank that computes it, so results are the same bytes
- * for any number of ranks.
+ * part of it, and give that back, or keep what is theirs from one job to the next (NB_RANKS_DOMAIN).  A part does not
+ * depend on the rank that computes it, so results are the same bytes for any number of ranks.
  *
  * ranks_mpi.c is part of a program built with MPI=1; in others ranks.c stands for it, and every process is alone.  What
  * MPI finds wrong, such as a rank that has gone, ends all ranks: there is nothing to be checked. */
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum nb_ranks_job { NB_RANKS_END, NB_RANKS_DIRECT, NB_RANKS_TREE };
+enum nb_ranks_job { NB_RANKS_END, NB_RANKS_DIRECT, NB_RANKS_TREE, NB_RANKS_DOMAIN };
 
 /* Whether this program can be one of several ranks. */
 int nb_ranks_built(void);
@@ -34,13 +34,13 @@ int nb_ranks_size(void);
 int nb_ranks_least(int value);
 
 /* Rank 0: calls the others to a job.  1: they wait for its data, and nb_ranks_done must follow.  0: there are none, or
- * another thread has called them, and the caller computes alone. */
+ * another thread has called them, and the caller computes alone; NB_RANKS_DOMAIN waits until that one is done. */
 int nb_ranks_call(enum nb_ranks_job job);
 void nb_ranks_done(void);
 /* Rank 0, for a signal handler that is to end the process: waits for the end of the job of another thread, and no other
  * begins.  One that dies in a job makes MPI complain in the others. */
 void nb_ranks_halt(void);
-/* How many jobs there have been. */
+/* How many jobs there have been, other than NB_RANKS_DOMAIN. */
 size_t nb_ranks_jobs(void);
 /* Other ranks: waits for the next job, and sets the number of threads that rank 0 was asked for. */
 enum nb_ranks_job nb_ranks_wait(void);
@@ -52,7 +52,15 @@ void nb_ranks_broadcast(void *data, size_t bytes);
 /* rank k has bytes bound[k] .. bound[k + 1] - 1 of an array; rank 0 gets all of it, and its own are in place.
  *   bound  nb_ranks_size() + 1, ascending, the same everywhere; read in the call only */
 void nb_ranks_gather(void *data, const size_t *bound);
+/* the same, and all get all of it: */
+void nb_ranks_collect(void *data, const size_t *bound);
+/* the bytes send_bound[k] .. send_bound[k + 1] - 1 of send go to rank k, and what comes from rank k becomes those of
+ * receive_bound in receive; what stays here is copied at once: */
+void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive, const size_t *receive_bound);
 void nb_ranks_settle(void);
+/* In a job: each of n numbers becomes the sum of those of all ranks, or the largest; the same bytes for all.  Waits. */
+enum nb_ranks_fold { NB_RANKS_SUM, NB_RANKS_MOST };
+void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n);
 
 /* Rank 0: the others end.  Nothing is shared after that. */
 void nb_ranks_leave(void);

@@ -193,7 +193,11 @@ void nb_ranks_settle(void)
 
 int nb_ranks_call(enum nb_ranks_job job)
 {
-	if (ranks.size < 2 || ranks.rank > 0 || pthread_mutex_trylock(&ranks.working))
+	if (ranks.size < 2 || ranks.rank > 0)
+		return 0;
+	if (job == NB_RANKS_DOMAIN)
+		pthread_mutex_lock(&ranks.working);
+	else if (pthread_mutex_trylock(&ranks.working))
 		return 0;
 	ranks.thread = pthread_self();
 	__atomic_store_n(&ranks.at_work, 1, __ATOMIC_SEQ_CST);
@@ -202,7 +206,7 @@ int nb_ranks_call(enum nb_ranks_job job)
 		pause();
 	}
 	call_all(job);
-	ranks.jobs++;
+	ranks.jobs += job != NB_RANKS_DOMAIN;
 	return 1;
 }
 
@@ -252,4 +256,53 @@ void nb_ranks_gather(void *data, const size_t *bound)
 					(char *)data + at, (int)n, MPI_BYTE, 0, PIECE, MPI_COMM_WORLD, next_request());
 		}
 	}
+}
+
+void nb_ranks_collect(void *data, const size_t *bound)
+{
+	for (int from = 0; from < ranks.size; from++)
+		for (size_t at = bound[from]; at < bound[from + 1]; at += MOST) {
+			const size_t n = bound[from + 1] - at < MOST ? bound[from + 1] - at : MOST;
+			MPI_Ibcast((char *)data + at, (int)n, MPI_BYTE, from, MPI_COMM_WORLD, next_request());
+		}
+}
+
+/* In rounds, each of which lets every rank send to one and receive from one, so that who waits for room within a round
+ * waits for what others have begun. */
+void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive, const size_t *receive_bound)
+{
+	const int own = ranks.rank, size = ranks.size;
+	if (send_bound[own + 1] > send_bound[own])
+		memcpy((char *)receive + receive_bound[own], (const char *)send + send_bound[own],
+			send_bound[own + 1] - send_bound[own]);
+	for (int round = 1; round < size; round++) {
+		const int to = (own + round) % size, from = (own + size - round) % size;
+		size_t out = send_bound[to], in = receive_bound[from];
+		while (out < send_bound[to + 1] || in < receive_bound[from + 1]) {
+			const size_t left = send_bound[to + 1] - out, due = receive_bound[from + 1] - in;
+			if (ranks.started + 2 > MOST_STARTED)
+				nb_ranks_settle();
+			if (due > 0)
+				MPI_Irecv((char *)receive + in, (int)(due < MOST ? due : MOST), MPI_BYTE, from, PIECE,
+					MPI_COMM_WORLD, next_request());
+			if (left > 0)
+				MPI_Isend((const char *)send + out, (int)(left < MOST ? left : MOST), MPI_BYTE, to,
+					PIECE, MPI_COMM_WORLD, next_request());
+			in += due < MOST ? due : MOST;
+			out += left < MOST ? left : MOST;
+		}
+	}
+}
+
+/* Two steps, so that nobody adds in an order of his own. */
+void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n)
+{
+	const MPI_Op op = how == NB_RANKS_SUM ? MPI_SUM : MPI_MAX;
+	if (ranks.rank == 0)
+		MPI_Ireduce(MPI_IN_PLACE, number, (int)n, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, next_request());
+	else
+		MPI_Ireduce(number, NULL, (int)n, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, next_request());
+	nb_ranks_settle();
+	nb_ranks_broadcast(number, n * sizeof *number);
+	nb_ranks_settle();
 }

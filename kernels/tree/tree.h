@@ -124,4 +124,7 @@ NB_MUST_CHECK int nb_tree_check_cuda(
 #ifdef __cplusplus
 }
 #endif
+
+#include "kernels/tree/domain.h"
+
 #endif

@@ -1171,15 +1171,15 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 					!(self && is_self))
 					take &= ~(1u << b);
 			}
-			if (take) {
+			if (take && !plan->wanted) {
 				if (plummer)
 					PACK(&w->far_eps2[w->far.n], take, TO_V8(t.pair));
 				T(cells_add)(&w->far, take, t.x, r.family, t.unit);
 				if (w->far.n > LIST - NB_FAMILY)
 					T(far_act)(w, lv);
-				if (!group)
-					field += only(take, soft ? t.m / t.weak : t.m * inv);
 			}
+			if (take && !group)
+				field += only(take, soft ? t.m / t.weak : t.m * inv);
 		}
 		uint32_t rest = mask & ~take, close = 0;
 		if (group) {
@@ -1193,13 +1193,13 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 				       above(f->count, HIGH > 3 ? FEW_4 : FEW) & below(error, limit);
 			if (spline)
 				act &= below(t.radius + t.support, away);
-			if (act) {
+			rest &= ~act;
+			if (act && !plan->wanted) {
 				if (plummer)
 					PACK(&w->near_eps2[w->near.n], act, TO_V8(t.own));
 				T(cells_add)(&w->near, act, t.x, r.family, t.unit);
 				if (w->near.n > LIST - NB_FAMILY)
 					T(near_act)(w, lv);
-				rest &= ~act;
 			}
 			close = w->fine ? ~below(t.radius + CLOSE * reach, away) : 0;
 		}
@@ -1309,6 +1309,22 @@ static APART void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level)
 	}
 }
 
+/* Resolves the sources of a group. */
+static NB_HD int T(find_sources)(struct T(room) * w, struct T(level) * lv, int small, int self)
+{
+	return w->plan->law != NB_LAW_COMMON ? T(resolve_soft)(w, lv, 1, small, self)
+	       : small			     ? T(resolve)(w, lv, 1, 1, 0, 0)
+					     : T(resolve)(w, lv, 1, 0, self, 0);
+}
+
+/* Marks the lanes of a list as wanted. */
+static void T(want)(const struct nb_walk_plan *plan, struct list *leaf)
+{
+	for (size_t k = 0; k < leaf->n; k++)
+		__atomic_store_n(&plan->wanted[leaf->at[k]], 1, __ATOMIC_RELAXED);
+	leaf->n = 0;
+}
+
 /* Acts on the bodies of a group, and writes their rows. */
 static int T(group)(struct T(room) * w, struct T(level) * lv)
 {
@@ -1331,6 +1347,12 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	/* coincident bodies have one acceleration, but each its jerk */
 	const int shared = coincident && !JERK;
 	const size_t ntarget = shared ? 1 : count;
+	if (plan->wanted) {
+		const int status = T(find_sources)(w, lv, ntarget <= SMALL, self);
+		T(want)(plan, &w->close);
+		T(want)(plan, &w->leaf);
+		return status;
+	}
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
 		const int small = ntarget <= SMALL;
@@ -1348,9 +1370,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 			}
 			w->count.p2p -= n;
 		}
-		int status = !common ? T(resolve_soft)(w, lv, 1, small, self)
-			     : small ? T(resolve)(w, lv, 1, 1, 0, 0)
-				     : T(resolve)(w, lv, 1, 0, self, 0);
+		int status = T(find_sources)(w, lv, small, self);
 		if (status)
 			return status;
 		if (w->fine) {
@@ -1512,7 +1532,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	w->ntarget = 0;
 	lv->mark = w->entry.n;
 	int status = plan->soft ? T(resolve_soft)(w, lv, 0, 0, 0) : T(resolve)(w, lv, 0, 0, 0, 0);
-	if (status)
+	if (status || plan->wanted)
 		return status;
 	T(far_act)(w, lv);
 	T(collect)(w->sum, HIGH && plan->folded, lv->c);

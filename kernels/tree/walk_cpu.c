@@ -28,24 +28,7 @@ enum {
  * is a large part of the strength of the field. */
 static const double AT_POINTS = 0.6;
 
-/* Everything that nb_gravity_tree_cpu allocates. */
-struct memory {
-	uint32_t *inner, *npart;
-	uint8_t *group, *knot;
-	double *radius, *reach;
-	float *least;
-	double jump; /* the largest ratio of a node's reach and that of a child */
-	struct nb_family *family;
-	void *moment;
-	double *own; /* moments in lengths of the node, nown of each, where the tree's do not do */
-	size_t nown;
-	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
-	double *soft;		      /* of each node, NB_SOFT, except for NB_LAW_COMMON */
-	struct nb_family_soft *family_soft;
-	size_t nfamily;
-};
-
-static void memory_free(struct memory *m)
+void nb_walk_memory_free(struct nb_walk_memory *m)
 {
 	nb_free(m->inner);
 	nb_free(m->npart);
@@ -63,11 +46,9 @@ static void memory_free(struct memory *m)
 	nb_free(m->family_soft);
 }
 
-enum { UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
-
-static int is_divided(const struct memory *m, size_t i)
+static int is_divided(const struct nb_walk_memory *m, size_t i)
 {
-	return m->inner[i] != 0 && m->inner[i] != UNREACHED;
+	return m->inner[i] != 0 && m->inner[i] != NB_WALK_UNREACHED;
 }
 
 /* The first of the nodes before `end` none of which is the parent of another: what is known of their children, threads
@@ -88,7 +69,7 @@ static double extent(const struct nb_tree *tree, size_t i)
 
 /* Whether a child of node i has bodies much closer to each other than the node is large. Positions in a group are
  * relative to its middle, and in f32 would lose such a separation: the child is better walked by itself. */
-static int has_knot(const struct nb_tree *tree, size_t i)
+int nb_walk_has_knot(const struct nb_tree *tree, size_t i)
 {
 	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
 		double size = extent(tree, c);
@@ -99,22 +80,22 @@ static int has_knot(const struct nb_tree *tree, size_t i)
 }
 
 /* Of all nodes that may be leaves or groups. */
-static void find_knots(struct memory *m, const struct nb_tree *tree)
+static void find_knots(struct nb_walk_memory *m, const struct nb_tree *tree)
 {
 #pragma omp parallel for schedule(static) if (tree->nnode > SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
-		m->knot[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP && has_knot(tree, i);
+		m->knot[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP && nb_walk_has_knot(tree, i);
 }
 
 /* Numbers the families. A node is reached before its children; one of at most `leaf` bodies is not divided. */
-static void number_families(struct memory *m, const struct nb_tree *tree, uint32_t leaf)
+static void number_families(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf)
 {
 	m->inner[0] = 0;
 	for (size_t i = 1; i < tree->nnode; i++)
-		m->inner[i] = UNREACHED;
+		m->inner[i] = NB_WALK_UNREACHED;
 	m->nfamily = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !m->knot[i]))
+		if (m->inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !m->knot[i]))
 			continue;
 		m->inner[i] = (uint32_t)m->nfamily++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
@@ -123,7 +104,7 @@ static void number_families(struct memory *m, const struct nb_tree *tree, uint32
 }
 
 /* Finds the groups, of at most `most` bodies unless they are not divided, and where threads may part. */
-static void find_groups(struct memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
+static void find_groups(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
 {
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int divided = is_divided(m, i);
@@ -185,7 +166,7 @@ void nb_walk_add_pair(double mass, const double *x, const double *v, double eps,
 }
 
 /* Radius, reach and least |acc_old| of a cell whose bodies are not divided further; looks at every body. */
-static int measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, size_t i,
+int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m, size_t i,
 	const double *acc_old, double error)
 {
 	const double *com = tree->com + 3 * i;
@@ -224,7 +205,7 @@ static int measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree
 
 /* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
  * a child. */
-static double measure_children(const struct nb_tree *tree, struct memory *m, size_t i)
+double nb_walk_measure_children(const struct nb_tree *tree, struct nb_walk_memory *m, size_t i)
 {
 	const double *com = tree->com + 3 * i, *box = tree->box + 6 * i;
 	double middle[3], child_middle[3], corner[3], radius = 0, reach = 0, jump = 0;
@@ -253,11 +234,11 @@ static double measure_children(const struct nb_tree *tree, struct memory *m, siz
 
 /* Whether squares of lengths of the tree may be out of range, so that its moments are; and whether some nodes are so
  * small beside others that squares of separations are, in units of the small ones. */
-static int is_beyond_squares(const struct nb_tree *tree, const struct memory *m, int *deep)
+static int is_beyond_squares(const struct nb_tree *tree, const struct nb_walk_memory *m, int *deep)
 {
 	double least = INFINITY, least_reach = INFINITY;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == UNREACHED)
+		if (m->inner[i] == NB_WALK_UNREACHED)
 			continue;
 		least = m->radius[i] > 0 && m->radius[i] < least ? m->radius[i] : least;
 		least_reach = m->reach[i] > 0 && m->reach[i] < least_reach ? m->reach[i] : least_reach;
@@ -356,7 +337,7 @@ static void add_moments(double mass, const double *x, const double *own, double 
 }
 
 /* Those of node i about its centre of mass, in its own unit of length. */
-static void find_moments_of(const struct nb_walk_plan *plan, const struct memory *m, size_t i)
+void nb_walk_find_moments_of(const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t i)
 {
 	const struct nb_tree *tree = plan->tree;
 	const struct nb_gravity *g = plan->g;
@@ -380,7 +361,7 @@ static void find_moments_of(const struct nb_walk_plan *plan, const struct memory
 		}
 }
 
-static int find_moments(const struct nb_walk_plan *plan, struct memory *m)
+static int find_moments(const struct nb_walk_plan *plan, struct nb_walk_memory *m)
 {
 	const size_t nnode = plan->tree->nnode;
 	m->nown = plan->order > 3 ? NB_HIGH_MOMENTS - 1 : plan->order > 2 ? NB_HIGH_FOURTH - 1 : 6;
@@ -390,13 +371,13 @@ static int find_moments(const struct nb_walk_plan *plan, struct memory *m)
 #pragma omp parallel for schedule(dynamic, 256)
 	for (size_t i = 0; i < nnode; i++)
 		if (m->inner[i] == 0)
-			find_moments_of(plan, m, i);
+			nb_walk_find_moments_of(plan, m, i);
 	for (size_t end = nnode, begin; end > 0; end = begin) {
 		begin = generation(plan->tree, end);
 #pragma omp parallel for schedule(dynamic, 64) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (is_divided(m, i))
-				find_moments_of(plan, m, i);
+				nb_walk_find_moments_of(plan, m, i);
 	}
 	return NB_OK;
 }
@@ -432,7 +413,7 @@ static void find_motion(size_t count, const double *pos, const double *mass, con
 }
 
 /* Node i, from the bodies if it is not divided further, else from its children. */
-static void measure_motion(const struct nb_walk_plan *plan, struct memory *m, size_t i)
+static void measure_motion(const struct nb_walk_plan *plan, struct nb_walk_memory *m, size_t i)
 {
 	const struct nb_tree *tree = plan->tree;
 	const struct nb_gravity *g = plan->g;
@@ -449,7 +430,7 @@ static void measure_motion(const struct nb_walk_plan *plan, struct memory *m, si
 }
 
 /* Velocities of all nodes, and their scale. */
-static int measure_motions(struct nb_walk_plan *plan, struct memory *m)
+static int measure_motions(struct nb_walk_plan *plan, struct nb_walk_memory *m)
 {
 	const size_t nnode = plan->tree->nnode, n = plan->g->n;
 	const double *vel = plan->g->vel;
@@ -483,7 +464,7 @@ static int measure_motions(struct nb_walk_plan *plan, struct memory *m)
 
 /* Of node i, in scaled units and lengths, in the order of walk_internal.h. */
 static void scale_motion(
-	const struct nb_walk_plan *plan, const struct memory *m, size_t i, double length, double *motion)
+	const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t i, double length, double *motion)
 {
 	for (size_t k = 0; k < 3; k++)
 		motion[k] = (m->velocity[3 * i + k] - m->velocity[k]) * plan->speed;
@@ -507,7 +488,7 @@ static void add_soft(const double *eps, const double *mass, size_t count, size_t
 
 /* Of node i, from the bodies if it is not divided further, else from its children. */
 static void measure_soft(
-	const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, size_t i, double unit)
+	const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m, size_t i, double unit)
 {
 	const size_t first = tree->first[i], child = tree->child[i];
 	double soft[NB_SOFT] = {INFINITY, 0, 0};
@@ -522,7 +503,8 @@ static void measure_soft(
 }
 
 /* Of all nodes of a tree of the bodies of g. */
-static int measure_softs(const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, double largest)
+static int measure_softs(
+	const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m, double largest)
 {
 	const size_t nnode = tree->nnode;
 	const double unit = nb_pair_power2(largest, 0);
@@ -546,7 +528,8 @@ static int measure_softs(const struct nb_gravity *g, const struct nb_tree *tree,
 /* ---- what the walk reads -------------------------------------------------------------------------------- */
 
 /* Writes node i to its place among its siblings. */
-static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, size_t i, size_t family, size_t lane)
+static void fill_lane(
+	const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t i, size_t family, size_t lane)
 {
 	const struct nb_tree *tree = plan->tree;
 	struct nb_family *f = &m->family[family];
@@ -587,7 +570,8 @@ static void fill_lane(const struct nb_walk_plan *plan, const struct memory *m, s
 }
 
 /* Writes the nodes first .. first+n-1 as a family. */
-static void fill_family(const struct nb_walk_plan *plan, const struct memory *m, size_t first, size_t n, size_t family)
+void nb_walk_fill_family(
+	const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t first, size_t n, size_t family)
 {
 	double largest = 0;
 	memset(&m->family[family], 0, sizeof m->family[family]);
@@ -602,13 +586,13 @@ static void fill_family(const struct nb_walk_plan *plan, const struct memory *m,
 
 /* Whether terms in f32 would be out of range: where a cell is so much smaller than its parent that what the parent has
  * not resolved is very far by the cell's measure. */
-static int wants_f64(const struct memory *m)
+static int wants_f64(const struct nb_walk_memory *m)
 {
 	return m->jump > 0x1p28;
 }
 
 /* Memory for what is known of nodes as targets, and of the bodies in them. */
-static int allocate_nodes(struct memory *m, size_t nnode, int by_acc)
+int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)
 {
 	m->inner = nb_alloc(nnode, sizeof *m->inner);
 	m->npart = nb_alloc(nnode, sizeof *m->npart);
@@ -622,14 +606,14 @@ static int allocate_nodes(struct memory *m, size_t nnode, int by_acc)
 		       : NB_ENOMEM;
 }
 
-static int measure_nodes(
-	const struct nb_gravity *g, const struct nb_tree *tree, struct memory *m, const double *acc_old, double error)
+static int measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m,
+	const double *acc_old, double error)
 {
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (m->inner[i] == 0) {
-			int s = measure_bodies(g, tree, m, i, acc_old, error);
+			int s = nb_walk_measure_bodies(g, tree, m, i, acc_old, error);
 			status = s > status ? s : status;
 		}
 	double jump = 0;
@@ -638,17 +622,17 @@ static int measure_nodes(
 #pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (is_divided(m, i))
-				jump = fmax(jump, measure_children(tree, m, i));
+				jump = fmax(jump, nb_walk_measure_children(tree, m, i));
 	}
 	m->jump = jump;
 	return status;
 }
 
-static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *acc_old, double eps)
+static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const double *acc_old, double eps)
 {
 	const struct nb_tree *tree = plan->tree;
 	const size_t nnode = tree->nnode;
-	if (allocate_nodes(m, nnode, acc_old != NULL))
+	if (nb_walk_allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
 	find_knots(m, tree);
 	number_families(m, tree, plan->order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF);
@@ -680,11 +664,11 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 	if (plan->order > 1 && (beyond || plan->order > 2 || !tree->quad) && find_moments(plan, m))
 		return NB_ENOMEM;
 
-	fill_family(plan, m, 0, 1, 0);
+	nb_walk_fill_family(plan, m, 0, 1, 0);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < nnode; i++)
 		if (is_divided(m, i))
-			fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
+			nb_walk_fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
 	plan->inner = m->inner;
 	plan->family = m->family;
 	plan->family_soft = m->family_soft;
@@ -693,7 +677,7 @@ static int prepare(struct nb_walk_plan *plan, struct memory *m, const double *ac
 }
 
 /* Nodes as targets. */
-static void aim(struct nb_walk_plan *plan, const struct memory *m)
+static void aim(struct nb_walk_plan *plan, const struct nb_walk_memory *m)
 {
 	plan->group = m->group;
 	plan->npart = m->npart;
@@ -705,7 +689,7 @@ static void aim(struct nb_walk_plan *plan, const struct memory *m)
 /* ---- points ----------------------------------------------------------------------------------------------- */
 
 /* The least reach of a node that sets a unit of length of its own; INFINITY: there is none. */
-static double least_reach(const struct nb_tree *tree, const struct memory *m)
+static double least_reach(const struct nb_tree *tree, const struct nb_walk_memory *m)
 {
 	double least = m->reach[0] > 0 ? m->reach[0] : INFINITY;
 	for (size_t i = 0; i < tree->nnode; i++)
@@ -715,11 +699,11 @@ static double least_reach(const struct nb_tree *tree, const struct memory *m)
 }
 
 /* The nodes of the points' tree, and what their lengths beside those of the sources ask for. */
-static int prepare_points(struct nb_walk_plan *plan, struct memory *m, double eps)
+static int prepare_points(struct nb_walk_plan *plan, struct nb_walk_memory *m, double eps)
 {
 	const struct nb_tree *tree = plan->target, *sources = plan->tree;
 	double size = eps;
-	if (allocate_nodes(m, tree->nnode, 0))
+	if (nb_walk_allocate_nodes(m, tree->nnode, 0))
 		return NB_ENOMEM;
 	find_knots(m, tree);
 	for (size_t i = 0; i < tree->nnode; i++)
@@ -838,10 +822,33 @@ static struct nb_gravity bodies_of(const struct nb_gravity *g, const struct nb_w
 	return at;
 }
 
+void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, double size, double eps)
+{
+	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
+	plan->order = walk->order ? walk->order : plan->tree->order;
+	plan->folded = plan->order > 2 &&
+		       (plan->law == NB_LAW_SPLINE || (plan->law == NB_LAW_COMMON && plan->g->eps == 0));
+	plan->length = nb_pair_power2(size, 0);
+	plan->mass = nb_pair_power2(plan->tree->mass[0], 0);
+	plan->unit_limit = INFINITY;
+	if (eps > 0) {
+		int e;
+		const double f = frexp(eps * plan->length, &e);
+		plan->unit_limit = fmax(plan->length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan->length);
+	}
+	plan->error = (float)((plan->apart ? AT_POINTS : 1) * nb_opening_cpu(walk->theta, plan->order));
+	plan->soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
+	if (!by_acc && walk->theta > 0) /* what softenings do is held to the tolerance of second order */
+		plan->soft_weight *= (float)(nb_opening_cpu(walk->theta, plan->order) / nb_opening_cpu(walk->theta, 2));
+	if (by_acc) /* alpha |a|, in scaled units */
+		plan->error = (float)(walk->alpha * plan->mass / plan->length / plan->length /
+				      (plan->g->G != 0 ? fabs(plan->g->G) : 1));
+}
+
 int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	const struct nb_walk_points *points, struct nb_gravity_count *count)
 {
-	const int by_acc = walk->mac == NB_MAC_ACCELERATION, order = walk->order ? walk->order : tree->order;
+	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
 	int status = nb_walk_check(g, tree, walk);
 	if (status || g->n == 0)
 		return status;
@@ -864,28 +871,12 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	plan.law = points && points->eps ? nb_pair_law_of(&at) : nb_pair_law_of(g);
 	plan.apart = points != NULL;
 	plan.row = points ? points->row : NULL;
-	plan.order = order;
-	plan.folded = order > 2 && (plan.law == NB_LAW_SPLINE || (plan.law == NB_LAW_COMMON && g->eps == 0));
-	plan.length = nb_pair_power2(size, 0);
-	plan.mass = nb_pair_power2(tree->mass[0], 0);
-	plan.unit_limit = INFINITY;
-	if (eps > 0) {
-		int e;
-		const double f = frexp(eps * plan.length, &e);
-		plan.unit_limit = fmax(plan.length * ldexp(1, (f == 0.5 ? 21 : 20) - e), plan.length);
-	}
-	plan.error = (float)((points ? AT_POINTS : 1) * nb_opening_cpu(walk->theta, plan.order));
-	plan.soft_weight = (float)nb_opening_soft(by_acc ? 0.5 : walk->theta);
-	if (!by_acc && walk->theta > 0) /* what softenings do is held to the tolerance of second order */
-		plan.soft_weight *= (float)(nb_opening_cpu(walk->theta, plan.order) / nb_opening_cpu(walk->theta, 2));
-	if (by_acc) /* alpha |a|, in scaled units */
-		plan.error = (float)(walk->alpha * plan.mass / plan.length / plan.length /
-				     (g->G != 0 ? fabs(g->G) : 1));
+	nb_walk_scale(&plan, walk, size, eps);
 	const size_t nthread = (size_t)nb_cpu_threads() * (size_t)nb_ranks_size();
 	size_t part = at.n / ((nthread < MAX_THREADS ? nthread : MAX_THREADS) * PARTS);
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
 
-	struct memory memory = {0}, point_memory = {0};
+	struct nb_walk_memory memory = {0}, point_memory = {0};
 	if (points)
 		status = prepare_points(&plan, &point_memory, eps);
 	if (!status)
@@ -894,8 +885,8 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 		aim(&plan, &memory);
 	if (!status)
 		status = walk_all(&plan, memory.nfamily, count);
-	memory_free(&memory);
-	memory_free(&point_memory);
+	nb_walk_memory_free(&memory);
+	nb_walk_memory_free(&point_memory);
 	return status;
 }
 

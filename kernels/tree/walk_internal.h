@@ -83,6 +83,9 @@ struct nb_walk_plan {
 	const double *soft; /* of each target: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
 	const struct nb_family_soft *family_soft;
 	float soft_weight; /* of errors of softenings beside those of multipoles */
+	/* Of each lane of each family: 1 where bodies of it are wanted one by one.  The walk then does nothing but set
+	 * these; NULL: it acts. */
+	uint8_t *wanted;
 };
 
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,
@@ -122,6 +125,49 @@ NB_MUST_CHECK int nb_walk_parts(
  * 0 or NB_ENOMEM; *done is 0 if nothing was done, as this process is alone. */
 NB_MUST_CHECK int nb_walk_by_ranks(
 	const struct nb_walk_plan *plan, size_t nfamily, struct nb_gravity_count *count, int *done);
+
+/* What is found out of a tree for a walk: all that nb_gravity_tree_cpu allocates. */
+struct nb_walk_memory {
+	uint32_t *inner, *npart;
+	uint8_t *group, *knot;
+	double *radius, *reach;
+	float *least;
+	double jump; /* the largest ratio of a node's reach and that of a child */
+	struct nb_family *family;
+	void *moment;
+	double *own; /* moments in lengths of the node, nown of each, where the tree's do not do */
+	size_t nown;
+	double *velocity, *quad_rate; /* for jerks, of each node: 3, 6 */
+	double *soft;		      /* of each node, NB_SOFT, except for NB_LAW_COMMON */
+	struct nb_family_soft *family_soft;
+	size_t nfamily;
+};
+
+enum { NB_WALK_UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
+void nb_walk_memory_free(struct nb_walk_memory *m);
+
+/* ---- the pieces of nb_walk_cpu, for who has a part of the tree (domain_walk_cpu.c) ---- */
+
+/* Scales and tolerances of the plan, which has g, tree, law and apart.
+ *   size  the largest extent of the root's box, or the largest softening eps if that is more */
+void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, double size, double eps);
+/* Memory for what is known of nodes as targets, and of the bodies in them. */
+NB_MUST_CHECK int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc);
+/* Whether a child of node i has bodies much closer to each other than the node is large. Positions in a group are
+ * relative to its middle, and in f32 would lose such a separation: the child is better walked by itself. */
+int nb_walk_has_knot(const struct nb_tree *tree, size_t i);
+/* Radius, reach and least |acc_old| (acc_old may be NULL) of a cell whose bodies are not divided further; looks at
+ * every body.  NB_ENONFINITE, NB_EINVAL (a mass < 0). */
+NB_MUST_CHECK int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree,
+	struct nb_walk_memory *m, size_t i, const double *acc_old, double error);
+/* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
+ * a child. */
+double nb_walk_measure_children(const struct nb_tree *tree, struct nb_walk_memory *m, size_t i);
+/* The moments m->own of node i about its centre of mass, in its own unit of length. */
+void nb_walk_find_moments_of(const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t i);
+/* Writes the nodes first .. first + n - 1 as a family. */
+void nb_walk_fill_family(
+	const struct nb_walk_plan *plan, const struct nb_walk_memory *m, size_t first, size_t n, size_t family);
 
 /* Walks the parts that the calling thread claims, and writes their rows of g->acc, g->pot and g->jerk.
  * Returns 0 or NB_ENOMEM. */

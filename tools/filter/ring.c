@@ -1,6 +1,7 @@
 #include "tools/filter/ring.h"
 
 #include "common/timer.h"
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/input.h"
 #include "tools/filter/require.h"
 #include "tools/filter/watch.h"
@@ -13,6 +14,8 @@
 
 /* Seconds to wait for a program that may be about to start, and for one that has started and may not want to fold. */
 static const double MAYBE = 0.02, STARTED = 0.1;
+/* With several ranks it is worth to wait so many times as long: what does not fold they have no part in. */
+static const double RANKS = 10;
 
 /* ---- collecting --------------------------------------------------------------------------------- */
 
@@ -28,7 +31,7 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 	char name[NB_HOLDER_NAME], int *lost)
 {
 	int seen = 0;
-	const double start = nb_now();
+	const double start = nb_now(), times = nb_ranks_size() > 1 ? RANKS : 1;
 	name[0] = '\0';
 	*lost = 0;
 	while (listener >= 0) {
@@ -42,9 +45,9 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 		const double waited = nb_now() - start;
 		*lost = seen && holder < NB_HOLDER_OURS;
 		seen |= holder == NB_HOLDER_OURS;
-		if (holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_OURS && waited > STARTED))
+		if (holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_OURS && waited > times * STARTED))
 			break;
-		if (holder == NB_HOLDER_MAYBE && waited > MAYBE) {
+		if (holder == NB_HOLDER_MAYBE && waited > times * MAYBE) {
 			name[0] = '\0'; /* a shell, which may just hold the pipe of its last program */
 			break;
 		}

@@ -319,6 +319,7 @@ const struct nb_tool nb_tool_force = {
 	.begin = begin,
 	.frame = force,
 	.work = nb_force_work,
+	.spread = nb_force_spread,
 	.end = end,
 	.clear = clear,
 };

@@ -48,6 +48,9 @@ enum method nb_force_method(const struct force *opt, int tree, int boxes);
 enum nb_precision nb_force_precision(const struct force *opt, enum method method);
 /* Of fmm. */
 int nb_force_order(const struct force *opt, int dim);
+/* Of bodies that are spread over ranks; NULL, or why they cannot be. */
+const char *nb_force_spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
 void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
 
 /* ---- measured errors (audit.c) ---- */

@@ -162,3 +162,28 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	plan->acc = 1;
 	plan->pot = opt->potential;
 }
+
+const char *nb_force_spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law)
+{
+	const struct force *opt = self;
+	const int kernel_given = nb_given(run, &opt->kernel_of_softening);
+	if (nb_force_method(opt, 1, 0) != METHOD_TREE || opt->kernel_text)
+		return "the force is not that of a tree";
+	if (opt->at_path || opt->audit || opt->accuracy > 0)
+		return "nb-force --at, --audit or --accuracy";
+	if (opt->jerk || opt->mac != NB_MAC_GEOMETRIC)
+		return "nb-force --jerk or --mac acceleration";
+	if (kernel_given ? opt->kernel_of_softening != NB_PLUMMER
+			 : nb_frame_attribute(frame, "softening_kernel") != NULL)
+		return "a softening kernel other than Plummer's";
+	if (nb_frame_attribute_f64(frame, "G", 1, &law->G) || nb_frame_attribute_f64(frame, "softening", 0, &law->eps))
+		return "attribute G or softening";
+	law->G = nb_given(run, &opt->G) ? opt->G : law->G;
+	law->eps = nb_given(run, &opt->softening) ? opt->softening : law->eps;
+	law->theta = opt->theta;
+	law->order = opt->order_given ? opt->order : 0;
+	law->potential = opt->potential;
+	law->precision = nb_force_precision(opt, METHOD_TREE);
+	return law->G > 0 && law->eps >= 0 ? NULL : "no gravity";
+}

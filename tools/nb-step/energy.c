@@ -16,11 +16,12 @@ static const double TOO_LARGE = 0.01;
 static double total_energy(struct step *s)
 {
 	const struct nb_space *space = s->backend->space;
-	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_moments moments;
 	double epot, of_field = 0;
 	if (!nb_frame_field(s->frame, NB_POT) || !nb_frame_field(s->frame, NB_MASS))
 		return NAN;
+	nb_step_spread_fill(s);
+	const size_t n = s->frame->rows[NB_PARTICLE];
 	const double *mass = nb_step_read(s, NB_MASS, space), *vel = nb_step_read(s, NB_VEL, space);
 	nb_step_require(s, s->backend->moments(n, mass, nb_step_read(s, NB_POS, space), vel, &moments));
 	nb_step_require(s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT, space), &epot));
@@ -28,6 +29,7 @@ static double total_energy(struct step *s)
 	if (nb_frame_field(s->frame, NB_POT_FIELD))
 		nb_step_require(
 			s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT_FIELD, space), &of_field));
+	nb_step_spread_empty(s);
 	return moments.ekin + epot + of_field;
 }
 

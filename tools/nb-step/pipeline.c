@@ -311,6 +311,7 @@ void nb_step_compute_force(struct step *s)
 	const uint64_t number = s->frame->number;
 	struct sent *sent = &s->sent;
 	nb_step_drop_stale(s);
+	nb_step_spread_begin(s);
 	send(s, sent);
 	receive(s);
 	s->frame->number = number; /* that of the input, not of the pipeline's output */
@@ -321,6 +322,10 @@ void nb_step_compute_force(struct step *s)
 	nb_step_forget_sent(s);
 	nb_step_widen(s);
 	nb_frame_drop_attribute(s->frame, "history");
+	if (s->spread.domain && !nb_step_spread_force(s))
+		nb_step_compute_force(s);
+	else if (s->spread.domain)
+		nb_step_require_finite(s, "step");
 	if (start > 0) /* for -v */
 		s->force_seconds += nb_now() - start;
 }

@@ -45,20 +45,17 @@ static void look_ahead(struct step *s, double ahead)
 
 void nb_step_advance_stages(struct step *s, double dt)
 {
-	const struct nb_space *space = s->backend->space;
 	const struct nb_integrator *integrator = s->integrator;
 	const double time = s->time, rest = s->time_rest;
 	double at = 0;
 	for (size_t k = 0; k < integrator->nstage; k++) {
 		const struct nb_kick_drift *stage = &integrator->stage[k];
-		const size_t n = s->frame->rows[NB_PARTICLE];
 		if (k > 0)
 			compute_force(s);
 		if (stage->ahead != 0)
 			look_ahead(s, stage->ahead * dt * dt);
 		nb_step_kick(s, stage->kick * dt);
-		const double *vel = nb_step_read(s, NB_VEL, space);
-		nb_step_require(s, s->backend->drift(n, nb_step_update(s, NB_POS, space), vel, stage->drift * dt));
+		nb_step_drift(s, stage->drift * dt);
 		nb_step_drop_stale(s);
 		nb_step_require_in_range(s, s->step + 1, dt);
 		at += stage->drift;

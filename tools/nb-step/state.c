@@ -97,6 +97,9 @@ const char *nb_step_missing(const struct step *s)
 void nb_step_require_finite(struct step *s, const char *whose)
 {
 	static const enum nb_field fields[] = {NB_ACC, NB_JERK};
+	if (s->spread.domain && isfinite(s->spread.largest))
+		return;
+	nb_step_spread_fill(s);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		struct nb_column *column = nb_frame_field(s->frame, fields[i]);
 		if (!column || (fields[i] == NB_JERK && !s->integrator->needs_jerk))
@@ -111,6 +114,7 @@ void nb_step_require_finite(struct step *s, const char *whose)
 				nb_body_id(s->frame, bad), whose, s->command ? s->step : s->frame->number);
 		}
 	}
+	nb_step_spread_empty(s);
 }
 
 double nb_step_largest_acc(struct step *s, const char *whose)
@@ -118,6 +122,8 @@ double nb_step_largest_acc(struct step *s, const char *whose)
 	const double *acc = nb_step_read(s, NB_ACC, s->backend->space);
 	double largest;
 	nb_step_require_finite(s, whose);
+	if (s->spread.domain)
+		return s->spread.largest;
 	nb_step_require(s, s->backend->largest_acc(s->frame->rows[NB_PARTICLE], acc, &largest));
 	return largest;
 }
@@ -140,6 +146,9 @@ static void require_finite_velocities(struct step *s)
 
 void nb_step_require_in_range(struct step *s, uint64_t step, double dt)
 {
+	if (s->spread.domain && s->spread.finite)
+		return;
+	nb_step_spread_fill(s);
 	const size_t bad = nb_column_first_bad(nb_frame_field(s->frame, NB_POS), NB_BAD_NONFINITE);
 	if (bad == SIZE_MAX)
 		nb_step_fail_backend(s);
@@ -150,6 +159,7 @@ void nb_step_require_in_range(struct step *s, uint64_t step, double dt)
 			" (time step %g too large?)",
 			nb_body_id(s->frame, bad), step, dt);
 	}
+	nb_step_spread_empty(s);
 }
 
 /* ---- time --------------------------------------------------------------------------------------- */
@@ -230,9 +240,24 @@ void nb_step_set_attributes(struct step *s)
 void nb_step_kick(struct step *s, double dt)
 {
 	const struct nb_space *space = s->backend->space;
+	if (s->spread.domain) {
+		nb_step_spread_move(s, dt, 0);
+		return;
+	}
 	double *vel = nb_step_update(s, NB_VEL, space);
 	const double *acc = nb_step_read(s, NB_ACC, space);
 	nb_step_require(s, s->backend->kick(s->frame->rows[NB_PARTICLE], vel, acc, dt));
+}
+
+void nb_step_drift(struct step *s, double dt)
+{
+	const struct nb_space *space = s->backend->space;
+	if (s->spread.domain) {
+		nb_step_spread_move(s, 0, dt);
+		return;
+	}
+	const double *vel = nb_step_read(s, NB_VEL, space);
+	nb_step_require(s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), vel, dt));
 }
 
 void nb_step_finish_kick(struct step *s)
@@ -265,14 +290,17 @@ static void describe(struct step *s)
 
 void nb_step_output(struct step *s)
 {
+	nb_step_spread_fill(s);
 	describe(s);
 	nb_step_require(s, s->backend->finish());
 	nb_emit(s->run, s->frame);
 	nb_frame_drop_attribute(s->frame, "history");
+	nb_step_spread_empty(s);
 }
 
 void nb_step_leave_frame(struct step *s, int passed_on)
 {
+	nb_step_spread_end(s);
 	require_finite_velocities(s);
 	describe(s);
 	nb_step_require(s, s->backend->finish());

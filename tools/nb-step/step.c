@@ -286,8 +286,7 @@ static void end(struct nb_run *run, void *self)
 	if (s->command) {
 		nb_step_finish_force(s);
 		nb_step_blocks_report(s);
-		if (nb_ranks_size() > 1)
-			nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs());
+		nb_step_spread_report(s);
 		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force_seconds);
 	}
 	if (s->collide != COLLIDE_NONE)
@@ -299,6 +298,7 @@ static void clear(void *self)
 {
 	struct step *s = self;
 	nb_step_kill_force(s);
+	nb_step_spread_free(s);
 	nb_step_forget_sent(s);
 	nb_step_free_solid(s);
 	nb_step_blocks_free(s);

@@ -101,6 +101,19 @@ struct step {
 	int told_folding;
 	struct progress progress;
 	struct energy energy;
+	struct {			  /* over ranks */
+		struct nb_domain *domain; /* NULL: the frame has its bodies */
+		int refused;		  /* they stay in this frame */
+		size_t n, ncolumn, rest_size;
+		struct {
+			char name[NB_NAME_SIZE + 1];
+			size_t size;
+		} * column;	/* that go with a body beside its numbers */
+		double largest; /* |acc|; not finite if one is not */
+		int finite;	/* all positions are */
+		size_t forces;
+		struct nb_domain_tally most;
+	} spread;
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */
@@ -118,6 +131,8 @@ void nb_step_advance_clock(struct step *s, double dt);
 void nb_step_set_clock(struct step *s, double time, double rest, double dt);
 /* Kicks all bodies of the frame at work with its accelerations. */
 void nb_step_kick(struct step *s, double dt);
+/* Moves them with their velocities. */
+void nb_step_drift(struct step *s, double dt);
 /* Brings the velocities to the time of the positions. */
 void nb_step_finish_kick(struct step *s);
 /* A body whose position is not finite after step number step, dt, ends the tool. */
@@ -229,6 +244,22 @@ void nb_step_finish_force(struct step *s);
 void nb_step_forget_sent(struct step *s);
 /* Ends it, whatever it does. */
 void nb_step_kill_force(struct step *s);
+
+/* ---- spread.c: bodies that stay with several ranks; functions do nothing where they do not ---- */
+
+/* Before a force of the frame: where that is possible each rank gets a part of the bodies, and the frame has none. */
+void nb_step_spread_begin(struct step *s);
+/* The frame has its bodies again, as long as it is looked at; and has none again. */
+void nb_step_spread_fill(struct step *s);
+void nb_step_spread_empty(struct step *s);
+/* The frame has them for good. */
+void nb_step_spread_end(struct step *s);
+void nb_step_spread_free(struct step *s);
+/* Where they are spread: vel += acc kick, pos += vel drift; the forces: 0 if the frame has the bodies again, whose
+ * forces are still to be computed. */
+void nb_step_spread_move(struct step *s, double kick, double drift);
+int nb_step_spread_force(struct step *s);
+void nb_step_spread_report(const struct step *s); /* after -v */
 
 /* ---- energy.c ---- */
 

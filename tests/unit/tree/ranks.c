@@ -4,6 +4,7 @@
 
 #include "common/mem.h"
 #include "kernels/backend/backend.h"
+#include "kernels/motion/motion.h"
 #include "tests/unit/random.h"
 #include "tests/unit/tree/bodies.h"
 #include "tests/unit/unit.h"
@@ -18,6 +19,8 @@ static struct {
 	int size, job, busy;
 	size_t jobs;
 	void *shared[MOST];
+	const void *sent[MOST];
+	const size_t *send_bound[MOST];
 	size_t bytes[MOST]; /* that each rank has given back */
 	pthread_barrier_t all;
 } world = {.size = 1};
@@ -102,6 +105,45 @@ void nb_ranks_gather(void *data, const size_t *bound)
 			memcpy((char *)data + bound[k], (char *)world.shared[k] + bound[k], bound[k + 1] - bound[k]);
 		world.bytes[k] += bound[k + 1] - bound[k];
 	}
+	pthread_barrier_wait(&world.all);
+}
+
+void nb_ranks_collect(void *data, const size_t *bound)
+{
+	world.shared[rank] = data;
+	pthread_barrier_wait(&world.all);
+	for (int k = 0; k < world.size; k++)
+		if (k != rank && bound[k + 1] > bound[k])
+			memcpy((char *)data + bound[k], (char *)world.shared[k] + bound[k], bound[k + 1] - bound[k]);
+	pthread_barrier_wait(&world.all);
+}
+
+void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive, const size_t *receive_bound)
+{
+	world.sent[rank] = send;
+	world.send_bound[rank] = send_bound;
+	pthread_barrier_wait(&world.all);
+	for (int k = 0; k < world.size; k++) {
+		const size_t *from = world.send_bound[k], n = from[rank + 1] - from[rank];
+		CHECK(receive_bound[k + 1] - receive_bound[k] == n);
+		if (n)
+			memcpy((char *)receive + receive_bound[k], (const char *)world.sent[k] + from[rank], n);
+	}
+	pthread_barrier_wait(&world.all);
+}
+
+void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n)
+{
+	world.shared[rank] = number;
+	pthread_barrier_wait(&world.all);
+	for (size_t i = 0; rank == 0 && i < n; i++)
+		for (int k = 1; k < world.size; k++) {
+			const double other = ((double *)world.shared[k])[i];
+			number[i] = how == NB_RANKS_SUM ? number[i] + other : fmax(number[i], other);
+		}
+	pthread_barrier_wait(&world.all);
+	if (rank > 0)
+		memcpy(number, world.shared[0], n * sizeof *number);
 	pthread_barrier_wait(&world.all);
 }
 
@@ -317,8 +359,217 @@ static void equal_work(void)
 	bodies_free(&b);
 }
 
+/* ---- bodies that are spread over ranks ------------------------------------------------------------ */
+
+/* All that a run has of its bodies, in the order of the tree. */
+struct state {
+	size_t n;
+	double *pos, *vel, *mass, *acc, *pot;
+	uint16_t *rest; /* numbers of the bodies, but for the high digits */
+};
+
+static struct state state_alloc(size_t n)
+{
+	return (struct state){n, nb_alloc(n, 3 * sizeof(double)), nb_alloc(n, 3 * sizeof(double)),
+		nb_alloc(n, sizeof(double)), nb_alloc(n, 3 * sizeof(double)), nb_alloc_zero(n, sizeof(double)),
+		nb_alloc(n, sizeof(uint16_t))};
+}
+
+static void state_free(struct state *s)
+{
+	nb_free(s->pos);
+	nb_free(s->vel);
+	nb_free(s->mass);
+	nb_free(s->acc);
+	nb_free(s->pot);
+	nb_free(s->rest);
+}
+
+static void permute(size_t n, const uint32_t *perm, size_t rowsize, void *rows)
+{
+	void *copy = nb_alloc(n, rowsize);
+	memcpy(copy, rows, n * rowsize);
+	CHECK(nb_permute_cpu(n, perm, rowsize, copy, rows) == NB_OK);
+	nb_free(copy);
+}
+
+/* Sort, tree and walk of one process. */
+static void force_of_one(struct state *s, const struct nb_domain_law *law, struct nb_gravity_count *count)
+{
+	struct nb_cube cube;
+	struct nb_tree tree;
+	uint64_t *key = nb_alloc(s->n, sizeof *key);
+	uint32_t *perm = nb_alloc(s->n, sizeof *perm);
+	size_t bad;
+	CHECK(nb_morton_cube_cpu(s->n, s->pos, law->dim, &cube, &bad) == NB_OK);
+	CHECK(nb_morton_keys_cpu(s->n, s->pos, law->dim, &cube, key) == NB_OK);
+	CHECK(nb_sort_keys_cpu(s->n, key, perm) == NB_OK);
+	CHECK(nb_sort_deep_cpu(s->n, key, s->pos, law->dim, perm) == NB_OK);
+	permute(s->n, perm, 3 * sizeof *s->pos, s->pos);
+	permute(s->n, perm, 3 * sizeof *s->vel, s->vel);
+	permute(s->n, perm, sizeof *s->mass, s->mass);
+	permute(s->n, perm, sizeof *s->rest, s->rest);
+	CHECK(nb_tree_build_cpu(s->n, key, s->pos, s->mass, law->dim, &cube, law->leaf_size, law->tree_order, &tree) ==
+		NB_OK);
+	const struct nb_gravity g = {.n = s->n,
+		.pos = s->pos,
+		.mass = s->mass,
+		.acc = s->acc,
+		.pot = law->potential ? s->pot : NULL,
+		.eps = law->eps,
+		.G = law->G,
+		.precision = law->precision};
+	const struct nb_tree_walk walk = {.theta = law->theta, .order = law->order};
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, count) == NB_OK);
+	nb_tree_free(&tree);
+	nb_free(key);
+	nb_free(perm);
+}
+
+/* Some leapfrog steps by one process, and by so many ranks: the same bytes after each of them.  Returns the most bodies
+ * that a rank had in the last one. */
+static double check_domain(
+	const struct bodies *b, const struct nb_domain_law *law, int size, double dt, const char *what)
+{
+	enum { STEPS = 3 };
+	struct state one = state_alloc(b->n), all = state_alloc(b->n);
+	struct nb_domain *domain;
+	struct nb_domain_tally tally;
+	char label[200];
+	int finite = 0;
+	double largest = -1, largest_of_one;
+	for (size_t i = 0; i < b->n; i++) {
+		const size_t from = b->n - 1 - i; /* not sorted */
+		memcpy(one.pos + 3 * i, b->pos + 3 * from, 3 * sizeof *one.pos);
+		one.mass[i] = b->mass[from];
+		one.rest[i] = (uint16_t)i;
+	}
+	for (size_t i = 0; i < 3 * b->n; i++)
+		one.vel[i] = uniform() - 0.5;
+	const struct nb_domain_bodies rows = {
+		b->n, one.pos, one.vel, one.mass, NULL, NULL, (unsigned char *)one.rest, sizeof *one.rest};
+	begin(size);
+	CHECK(nb_domain_begin(&domain, law, &rows) == NB_OK);
+	for (int step = 0; step < STEPS; step++) {
+		struct nb_gravity_count count = {0, 0, 0, 0};
+		const struct nb_domain_bodies to = {b->n, all.pos, all.vel, all.mass, all.acc,
+			law->potential ? all.pot : NULL, (unsigned char *)all.rest, sizeof *all.rest};
+		snprintf(label, sizeof label, "%s, %d ranks, step %d", what, size, step);
+		CHECK(nb_domain_force(domain, &largest, &tally) == NB_OK);
+		CHECK(nb_domain_gather(domain, &to) == NB_OK);
+		const int ranks = world.size;
+		world.size = 1;
+		force_of_one(&one, law, &count);
+		world.size = ranks;
+		WANT(memcmp(one.pos, all.pos, 3 * b->n * sizeof *one.pos) == 0);
+		WANT(memcmp(one.vel, all.vel, 3 * b->n * sizeof *one.vel) == 0);
+		WANT(memcmp(one.mass, all.mass, b->n * sizeof *one.mass) == 0);
+		WANT(memcmp(one.acc, all.acc, 3 * b->n * sizeof *one.acc) == 0);
+		WANT(memcmp(one.pot, all.pot, b->n * sizeof *one.pot) == 0);
+		WANT(memcmp(one.rest, all.rest, b->n * sizeof *one.rest) == 0);
+		CHECK(nb_largest_acc_cpu(b->n, one.acc, &largest_of_one) == NB_OK);
+		WANT(largest == largest_of_one);
+		WANT(tally.count.p2p == count.p2p && tally.count.groups == count.groups);
+		CHECK(nb_domain_move(domain, dt / 2, dt, &finite) == NB_OK);
+		CHECK(finite);
+		CHECK(nb_kick_cpu(b->n, one.vel, one.acc, dt / 2) == NB_OK);
+		CHECK(nb_drift_cpu(b->n, one.pos, one.vel, dt) == NB_OK);
+	}
+	nb_domain_end(domain);
+	end();
+	state_free(&one);
+	state_free(&all);
+	return tally.bodies;
+}
+
+static void domains(void)
+{
+	static const enum model kinds[] = {PLUMMER, CLUSTERS, PAIR_AND_CLUSTER, DISK_2D};
+	static const int sizes[] = {2, 3, MOST};
+	for (size_t m = 0; m < sizeof kinds / sizeof *kinds; m++) {
+		struct bodies b = model(kinds[m], N);
+		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+			const int order = m == 0 ? (int)s + 2 : 0;
+			const struct nb_domain_law law = {.dim = b.dim,
+				.leaf_size = m == 1 ? 8 : 16,
+				.tree_order = m == 2 ? 1 : 2,
+				.theta = 0.5,
+				.order = order,
+				.potential = m < 2,
+				.eps = s == 1 ? 0.01 : 0,
+				.G = 1.5,
+				.precision = s == 0   ? NB_F32
+					     : s == 1 ? NB_F64
+						      : NB_MIXED};
+			const double most = check_domain(&b, &law, sizes[s], 0.01, model_name[kinds[m]]);
+			CHECK(kinds[m] == PAIR_AND_CLUSTER || most < 2.5 * N / sizes[s]);
+		}
+		bodies_free(&b);
+	}
+}
+
+/* Fewer bodies than ranks, as many as no cut goes through, one more; all in one place, and half of them. */
+static void few_bodies(void)
+{
+	static const size_t counts[] = {0, 1, 3, 512, 513, 2000};
+	struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .potential = 1, .G = 1};
+	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+		struct bodies b = model(UNIFORM, counts[k]);
+		check_domain(&b, &law, 4, 0.01, "few bodies");
+		/* closer than keys can tell */
+		for (size_t i = 0; i < 3 * counts[k]; i++)
+			b.pos[i] = i % 9 < 6 ? 0.25 + 1e-9 * b.pos[i] : b.pos[i];
+		check_domain(&b, &law, 4, 0, "most of them in a crowd");
+		for (size_t i = 0; i < 3 * counts[k]; i++)
+			b.pos[i] = i < 3 * counts[k] / 2 ? 0.25 : b.pos[i];
+		check_domain(&b, &law, 4, 0, "half of them in one place");
+		for (size_t i = 0; i < 3 * counts[k]; i++)
+			b.pos[i] = 0.25;
+		law.eps = 0.1;
+		check_domain(&b, &law, 4, 0, "all in one place");
+		law.eps = 0;
+		bodies_free(&b);
+	}
+}
+
+/* Numbers that no walk can use are told to rank 0, and the bodies stay. */
+static void bad_bodies(void)
+{
+	const struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .G = 1};
+	struct bodies b = model(UNIFORM, 3000);
+	double *vel = nb_alloc_zero(b.n, 3 * sizeof *vel), *pos = nb_alloc(b.n, 3 * sizeof *pos), largest;
+	const struct nb_domain_bodies rows = {.n = b.n, .pos = b.pos, .vel = vel, .mass = b.mass},
+				      to = {.n = b.n, .pos = pos};
+	struct nb_domain *domain;
+	int finite;
+	vel[3 * 2900] = INFINITY;
+	begin(3);
+	CHECK(nb_domain_begin(&domain, &law, &rows) == NB_OK);
+	CHECK(nb_domain_force(domain, &largest, NULL) == NB_OK);
+	CHECK(nb_domain_move(domain, 0, 1, &finite) == NB_OK);
+	CHECK(!finite);
+	CHECK(nb_domain_force(domain, &largest, NULL) == NB_ENONFINITE);
+	CHECK(nb_domain_gather(domain, &to) == NB_OK);
+	CHECK(isinf(pos[3 * 2900]) && memcmp(pos, b.pos, 100 * sizeof *pos) == 0);
+	nb_domain_end(domain);
+	/* squares of lengths that no double holds */
+	for (size_t i = 0; i < 3 * b.n; i++)
+		b.pos[i] *= 0x1p-600;
+	vel[3 * 2900] = 0;
+	CHECK(nb_domain_begin(&domain, &law, &rows) == NB_OK);
+	CHECK(nb_domain_force(domain, &largest, NULL) == NB_EUNSUPPORTED);
+	nb_domain_end(domain);
+	end();
+	nb_free(vel);
+	nb_free(pos);
+	bodies_free(&b);
+}
+
 int main(void)
 {
+	domains();
+	few_bodies();
+	bad_bodies();
 	equal_work();
 	same_bytes(PLUMMER, 3);
 	same_bytes(PAIR_AND_CLUSTER, 1);

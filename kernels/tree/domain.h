@@ -1,0 +1,69 @@
+/* domain.h - bodies that are spread over the ranks of a run (kernels/ranks/ranks.h): each has those of one range of
+ * Morton keys, moves them, and computes their forces by the walk of a tree of all bodies, of which it holds a part.
+ *
+ * Rank 0 calls these functions; the others do what it says (nb_domain_serve).  All that a body gets is the same bytes
+ * as from nb_morton_keys_cpu, nb_sort_keys_cpu, nb_sort_deep_cpu, nb_tree_build_cpu and nb_gravity_tree_cpu of all
+ * bodies in one process, and so is their order.
+ *
+ * Memory of a rank: for each of its bodies about 180 bytes and those of `rest`; about 64 for each that its walk asks
+ * others for; and for every body of all 7 bytes in f32, 12 and 14 with orders 3 and 4, up to 25 in f64: the moments of
+ * all cells. */
+#ifndef NB_TREE_DOMAIN_H
+#define NB_TREE_DOMAIN_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The force: that of nb_sort_zorder, nb_build_tree, nb_force; one Plummer softening, no jerk, NB_MAC_GEOMETRIC. */
+struct nb_domain_law {
+	int dim, leaf_size, tree_order; /* 2 or 3; of nb_tree_build_cpu */
+	double theta;
+	int order; /* of the walk, 0: that of the tree */
+	int potential;
+	double eps, G;
+	enum nb_precision precision;
+};
+
+/* What rank 0 has all of, before bodies are spread or after they have been gathered: rows in any order, or in that of
+ * the tree.  NULL: not wanted. */
+struct nb_domain_bodies {
+	size_t n;
+	double *pos, *vel, *mass; /* n x 3, n x 3, n */
+	double *acc, *pot;	  /* n x 3, n: of the last force */
+	unsigned char *rest;	  /* n x rest_size: what else goes with a body */
+	size_t rest_size;
+};
+
+/* Of the last force, the largest of all ranks; interactions are sums. */
+struct nb_domain_tally {
+	double bodies, asked; /* that a rank has, and that it got from others for the walk */
+	double bytes;	      /* of memory for all this */
+	struct nb_gravity_count count;
+};
+
+struct nb_domain;
+
+/* Spreads bodies: pos, vel, mass, rest.  All functions return the status of the rank that fares worst, or 0.
+ * NB_ENOMEM; NB_ENODEV where no other rank takes part. */
+NB_MUST_CHECK int nb_domain_begin(
+	struct nb_domain **domain, const struct nb_domain_law *law, const struct nb_domain_bodies *all);
+/* vel += acc kick, then pos += vel drift, of the last force; what is 0 is left out. *finite: all positions are. */
+NB_MUST_CHECK int nb_domain_move(struct nb_domain *domain, double kick, double drift, int *finite);
+/* The forces at the present positions, after the bodies have gone to their ranks.  *largest: |acc|, not finite if one
+ * is not.  NB_ENONFINITE, NB_ELIMIT, NB_EUNSUPPORTED (lengths whose squares no double holds): nothing but the order of
+ * the bodies has changed. */
+NB_MUST_CHECK int nb_domain_force(struct nb_domain *domain, double *largest, struct nb_domain_tally *tally);
+/* Rank 0 gets all that is not NULL in *all, in the order of the tree; all->n is that of nb_domain_begin. */
+NB_MUST_CHECK int nb_domain_gather(struct nb_domain *domain, const struct nb_domain_bodies *all);
+/* The ranks forget the bodies. NULL is fine. */
+void nb_domain_end(struct nb_domain *domain);
+
+/* The part of a rank other than the first, to be called once for each NB_RANKS_DOMAIN.  NB_ENOMEM and others: this rank
+ * cannot go on. */
+NB_MUST_CHECK int nb_domain_serve(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

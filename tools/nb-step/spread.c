@@ -1,0 +1,247 @@
+/* Bodies that stay with the ranks of a run (kernels/tree/domain.h): each has those of a range of Morton keys, from the
+ * first force of a frame on.
+ *
+ * Here the frame is then one of no bodies, with the same columns and attributes.  It goes through the force pipeline as
+ * ever, which leaves in it what the pipeline says of a force; the forces themselves are computed where the bodies are.
+ * The bodies come back where all are wanted: for a frame that is written, an energy, the end of the run, and to name
+ * one that is out of range. */
+#include "common/mem.h"
+#include "kernels/ranks/ranks.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST = 8192 /* bodies: fewer are moved sooner than they are sent */ };
+
+/* ---- whether that can be ------------------------------------------------------------------------ */
+
+/* NULL, or why the steps need all bodies in one place. */
+static const char *why_not_steps(const struct step *s)
+{
+	if (s->collide != COLLIDE_NONE)
+		return "--collide";
+	if (s->levels_given)
+		return "--levels";
+	if (s->send_velocities)
+		return "--send-velocities";
+	if (!s->integrator->nstage || s->integrator->needs_jerk || s->integrator->corrections)
+		return "the integrator";
+	for (size_t k = 0; k < s->integrator->nstage; k++)
+		if (s->integrator->stage[k].ahead != 0)
+			return "the integrator";
+	if (nb_frame_field(s->frame, NB_EPS))
+		return "softenings of their own";
+	if (s->frame->rows[NB_PARTICLE] < LEAST)
+		return "fewer than 8192 of them";
+	return nb_frame_field(s->frame, NB_MASS) ? NULL : "no masses";
+}
+
+/* NULL, or why the pipeline does: it must be nb-sort-zorder | nb-build-tree | nb-force, folded. */
+static const char *why_not_force(const struct step *s, struct nb_domain_law *law)
+{
+	static const char *const want[] = {"nb-sort-zorder", "nb-build-tree", "nb-force"};
+	size_t k = 0;
+	if (!nb_coprocess_is_folded(s->force))
+		return "the force pipeline is not of this process";
+	for (const struct nb_run *run = nb_ring_first(&s->force->ring); run; run = run->next, k++) {
+		if (k >= sizeof want / sizeof *want || strcmp(run->tool->name, want[k]) != 0)
+			return "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
+		const char *why = run->tool->spread(run, run->self, s->frame, law);
+		if (why)
+			return why;
+	}
+	return k == sizeof want / sizeof *want ? NULL
+					       : "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+/* Not pos and vel, which ranks have as numbers; nor results. */
+static int is_rest(const struct nb_column *column)
+{
+	return column->table == NB_PARTICLE && column->field != NB_POS && column->field != NB_VEL &&
+	       column->field != NB_ACC && column->field != NB_POT;
+}
+
+/* The other columns, row by row: there, or back. */
+static void pack(struct step *s, unsigned char *rest, size_t rest_size, int back)
+{
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	size_t at = 0;
+	for (size_t k = 0; k < s->spread.ncolumn; k++) {
+		struct nb_column *column = nb_frame_find(s->frame, s->spread.column[k].name);
+		const size_t size = s->spread.column[k].size, offset = at;
+		at += size;
+		if (!column) /* dropped */
+			continue;
+		char *data = back ? nb_column_write(column, &nb_space_host, NB_WIRE)
+				  : (char *)(uintptr_t)nb_column_read(column, &nb_space_host, NB_WIRE);
+		if (!data)
+			nb_out_of_memory(s->frame);
+#pragma omp parallel for schedule(static)
+		for (size_t i = 0; i < n; i++)
+			if (back)
+				memcpy(data + i * size, rest + i * rest_size + offset, size);
+			else
+				memcpy(rest + i * rest_size + offset, data + i * size, size);
+	}
+}
+
+/* What columns there are beside the numbers that ranks compute with. */
+static void list_rest(struct step *s)
+{
+	s->spread.ncolumn = s->spread.rest_size = 0;
+	s->spread.column = nb_alloc_zero(s->frame->ncolumn, sizeof *s->spread.column);
+	if (!s->spread.column)
+		nb_out_of_memory(s->frame);
+	for (size_t c = 0; c < s->frame->ncolumn; c++) {
+		const struct nb_column *column = &s->frame->column[c];
+		if (!is_rest(column))
+			continue;
+		strcpy(s->spread.column[s->spread.ncolumn].name, column->name);
+		s->spread.column[s->spread.ncolumn++].size = column->rowsize;
+		s->spread.rest_size += column->rowsize;
+	}
+}
+
+static double *numbers(struct step *s, enum nb_field field)
+{
+	struct nb_column *column = nb_frame_field(s->frame, field);
+	double *data = column ? nb_column_write(column, &nb_space_host, NB_AS_F64) : NULL;
+	if (column && !data)
+		nb_out_of_memory(s->frame);
+	return data;
+}
+
+/* The frame without its bodies. */
+static void empty(struct step *s)
+{
+	static const uint32_t none[1];
+	if (nb_frame_gather(s->frame, NB_PARTICLE, 0, none, &nb_space_host, nb_permute_cpu))
+		nb_out_of_memory(s->frame);
+}
+
+/* ---- there and back ----------------------------------------------------------------------------- */
+
+static void begin(struct step *s, const struct nb_domain_law *law)
+{
+	unsigned char *rest = NULL;
+	list_rest(s);
+	s->spread.n = s->frame->rows[NB_PARTICLE];
+	rest = nb_alloc(s->spread.n, s->spread.rest_size);
+	if (!rest)
+		nb_out_of_memory(s->frame);
+	pack(s, rest, s->spread.rest_size, 0);
+	const struct nb_domain_bodies all = {.n = s->spread.n,
+		.pos = nb_step_update(s, NB_POS, &nb_space_host),
+		.vel = nb_step_update(s, NB_VEL, &nb_space_host),
+		.mass = (double *)(uintptr_t)nb_step_read(s, NB_MASS, &nb_space_host),
+		.rest = rest,
+		.rest_size = s->spread.rest_size};
+	nb_step_require(s, nb_domain_begin(&s->spread.domain, law, &all));
+	nb_free(rest);
+	s->spread.largest = 0;
+	s->spread.finite = 1;
+	empty(s);
+}
+
+void nb_step_spread_begin(struct step *s)
+{
+	struct nb_domain_law law = {.dim = 3};
+	if (nb_ranks_size() < 2 || s->spread.domain || s->spread.refused)
+		return;
+	const char *why = why_not_steps(s);
+	why = why ? why : why_not_force(s, &law);
+	s->spread.refused = why != NULL; /* for this frame */
+	if (why)
+		nb_verbose("the bodies stay with rank 0: %s", why);
+	else
+		begin(s, &law);
+	if (!why)
+		nb_verbose("each of %d ranks has a part of the bodies", nb_ranks_size());
+}
+
+void nb_step_spread_fill(struct step *s)
+{
+	if (!s->spread.domain)
+		return;
+	unsigned char *rest = nb_alloc(s->spread.n, s->spread.rest_size);
+	s->frame->rows[NB_PARTICLE] = s->spread.n;
+	for (size_t c = 0; c < s->frame->ncolumn; c++) {
+		const struct nb_column old = s->frame->column[c];
+		if (old.table == NB_PARTICLE &&
+			!nb_frame_add(s->frame, old.name, old.table, old.dtype, old.ncomp, old.unit, old.flags))
+			nb_out_of_memory(s->frame);
+	}
+	const struct nb_domain_bodies all = {.n = s->spread.n,
+		.pos = numbers(s, NB_POS),
+		.vel = numbers(s, NB_VEL),
+		.acc = numbers(s, NB_ACC),
+		.pot = numbers(s, NB_POT),
+		.rest = rest,
+		.rest_size = s->spread.rest_size};
+	if (!rest)
+		nb_out_of_memory(s->frame);
+	nb_step_require(s, nb_domain_gather(s->spread.domain, &all));
+	pack(s, rest, s->spread.rest_size, 1);
+	nb_free(rest);
+}
+
+void nb_step_spread_empty(struct step *s)
+{
+	if (s->spread.domain)
+		empty(s);
+}
+
+void nb_step_spread_end(struct step *s)
+{
+	nb_step_spread_fill(s);
+	nb_step_spread_free(s);
+	s->spread.refused = 0;
+}
+
+void nb_step_spread_free(struct step *s)
+{
+	nb_domain_end(s->spread.domain);
+	nb_free(s->spread.column);
+	s->spread.domain = NULL;
+	s->spread.column = NULL;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
+
+void nb_step_spread_move(struct step *s, double kick, double drift)
+{
+	nb_step_require(s, nb_domain_move(s->spread.domain, kick, drift, &s->spread.finite));
+}
+
+int nb_step_spread_force(struct step *s)
+{
+	struct nb_domain_tally tally;
+	const int status = nb_domain_force(s->spread.domain, &s->spread.largest, &tally);
+	if (status == NB_EUNSUPPORTED || status == NB_ELIMIT || status == NB_ENONFINITE) {
+		/* the pipeline can compute these forces, or says why it cannot */
+		nb_verbose("the bodies go back to rank 0: their distances are extreme");
+		nb_step_spread_end(s);
+		s->spread.refused = 1;
+		return 0;
+	}
+	nb_step_require(s, status);
+	s->spread.forces++;
+	s->spread.most.bodies = fmax(s->spread.most.bodies, tally.bodies);
+	s->spread.most.asked = fmax(s->spread.most.asked, tally.asked);
+	s->spread.most.bytes = fmax(s->spread.most.bytes, tally.bytes);
+	return 1;
+}
+
+void nb_step_spread_report(const struct step *s)
+{
+	if (nb_ranks_size() < 2)
+		return;
+	nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs() + s->spread.forces);
+	if (s->spread.forces)
+		nb_verbose("a rank had %.0f bodies and got %.0f of others, at most, in %.3g MB", s->spread.most.bodies,
+			s->spread.most.asked, 1e-6 * s->spread.most.bytes);
+}
