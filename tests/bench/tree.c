@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 5, TARGETS = 2000, LEAF = 16 };
+enum { RUNS = 5, TARGETS = 2000, LEAF = 48 };
 
 static int failed;
 
