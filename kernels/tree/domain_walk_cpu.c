@@ -87,7 +87,7 @@ static int is_divided(const struct walk *w, size_t i)
 static void find_knots(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	const uint32_t most = w->plan.order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP;
+	const uint32_t most = nb_walk_group(w->plan.order);
 #pragma omp parallel for schedule(static) if (tree->nnode > SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
 		w->m.knot[i] = is_own(w, i) && tree->nchild[i] > 0 && tree->count[i] <= most &&
@@ -98,7 +98,7 @@ static void find_knots(struct walk *w)
 static void number_families(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	const uint32_t leaf = w->plan.order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF;
+	const uint32_t leaf = nb_walk_leaf(w->plan.order);
 	uint32_t next = 1;
 	for (size_t i = 0; i < tree->nnode; i++)
 		w->m.inner[i] = i < w->t->nslot ? 0 : NB_WALK_UNREACHED;
@@ -139,11 +139,8 @@ static int measure_own(struct walk *w)
 				nb_walk_find_moments_of(&w->plan, &w->m, i);
 		}
 	double jump = 0;
-	/* a range of nodes none of which is the parent of another, at a time */
 	for (size_t end = tree->nnode, begin; !status && end > w->t->nslot; end = begin) {
-		begin = end;
-		while (begin > w->t->nslot && (tree->nchild[begin - 1] == 0 || tree->child[begin - 1] >= end))
-			begin--;
+		begin = nb_walk_generation(tree, w->t->nslot, end);
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : jump) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (is_divided(w, i))
@@ -257,9 +254,9 @@ static int meet(struct walk *w)
 		}
 	w->m.jump = all.jump;
 	w->m.nfamily = w->base[size];
-	w->plan.deep |= w->m.reach[0] * 0x1p-50 > all.least_reach;
+	w->plan.deep |= nb_walk_is_deep(w->m.reach[0], all.least_reach);
 	/* moments of the tree are squares of lengths */
-	const int beyond = all.least < 0x1p-400 || w->m.radius[0] > 0x1p400;
+	const int beyond = nb_walk_is_beyond_squares(all.least, w->m.radius[0]);
 	return beyond && w->plan.order > 1 && !w->m.own ? NB_EUNSUPPORTED : NB_OK;
 }
 
@@ -269,7 +266,7 @@ static int meet(struct walk *w)
 static void find_groups(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	const uint32_t most = w->plan.order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP;
+	const uint32_t most = nb_walk_group(w->plan.order);
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int divided = is_divided(w, i), own = is_own(w, i), top = is_top(w, i);
 		w->m.group[i] = !top && (!own || !divided || (tree->count[i] <= most && !w->m.knot[i]));
@@ -282,11 +279,16 @@ static void find_groups(struct walk *w)
 	}
 }
 
+static struct nb_tree_walk walk_of(const struct nb_domain_law *law)
+{
+	return (struct nb_tree_walk){.theta = law->theta, .mac = NB_MAC_GEOMETRIC, .order = law->order};
+}
+
 static int set_scales(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const struct nb_domain_law *law = &w->d->law;
-	const struct nb_tree_walk walk = {.theta = law->theta, .mac = NB_MAC_GEOMETRIC, .order = law->order};
+	const struct nb_tree_walk walk = walk_of(law);
 	double size = law->eps;
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, tree->box[3 + k] - tree->box[k]);
@@ -312,12 +314,8 @@ static void begin_plan(struct walk *w)
 	w->plan = (struct nb_walk_plan){.g = &w->g, .tree = &w->t->tree, .at = &w->g, .target = &w->t->tree};
 	w->plan.law = NB_LAW_COMMON;
 	w->plan.part = NB_DOMAIN_PART;
-	w->plan.order = d->law.order ? d->law.order : d->law.tree_order;
-	w->plan.folded = w->plan.order > 2 && d->law.eps == 0;
-	w->plan.nmoment = w->plan.order > 3   ? (w->plan.folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
-			  : w->plan.order > 2 ? (w->plan.folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
-					      : NB_WALK_MOMENTS;
-	w->plan.stride = NB_WALK_STRIDE(w->plan.nmoment);
+	const struct nb_tree_walk walk = walk_of(&d->law);
+	nb_walk_layout(&w->plan, &walk);
 }
 
 static int allocate(struct walk *w)
@@ -335,7 +333,7 @@ static int allocate(struct walk *w)
 	memcpy(w->mass + first, w->d->mass, n * sizeof *w->mass);
 	begin_plan(w);
 	if (w->plan.order > 2 || (w->plan.order == 2 && !w->t->tree.quad)) {
-		w->m.nown = w->plan.order > 3 ? NB_HIGH_MOMENTS - 1 : w->plan.order > 2 ? NB_HIGH_FOURTH - 1 : 6;
+		w->m.nown = nb_walk_nown(w->plan.order);
 		w->m.own = nb_alloc(w->t->tree.nnode, w->m.nown * sizeof *w->m.own);
 		if (!w->m.own)
 			return NB_ENOMEM;
@@ -347,7 +345,7 @@ static int allocate(struct walk *w)
 static int share_families(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	w->plan.f64 = w->g.precision == NB_F64 || w->m.jump > 0x1p28;
+	w->plan.f64 = w->g.precision == NB_F64 || nb_walk_wants_f64(w->m.jump);
 	const size_t moments = w->plan.stride * NB_FAMILY * (w->plan.f64 ? sizeof(double) : sizeof(float));
 	w->m.family = nb_alloc(w->m.nfamily, sizeof *w->m.family);
 	w->m.moment = nb_alloc(w->m.nfamily + 1, moments);

@@ -51,12 +51,10 @@ static int is_divided(const struct nb_walk_memory *m, size_t i)
 	return m->inner[i] != 0 && m->inner[i] != NB_WALK_UNREACHED;
 }
 
-/* The first of the nodes before `end` none of which is the parent of another: what is known of their children, threads
- * can find out of them at the same time.  A tree in the order of its levels has about as many such ranges as levels. */
-static size_t generation(const struct nb_tree *tree, size_t end)
+size_t nb_walk_generation(const struct nb_tree *tree, size_t first, size_t end)
 {
 	size_t i = end;
-	while (i > 0 && (tree->nchild[i - 1] == 0 || tree->child[i - 1] >= end))
+	while (i > first && (tree->nchild[i - 1] == 0 || tree->child[i - 1] >= end))
 		i--;
 	return i;
 }
@@ -243,8 +241,8 @@ static int is_beyond_squares(const struct nb_tree *tree, const struct nb_walk_me
 		least = m->radius[i] > 0 && m->radius[i] < least ? m->radius[i] : least;
 		least_reach = m->reach[i] > 0 && m->reach[i] < least_reach ? m->reach[i] : least_reach;
 	}
-	*deep = m->reach[0] * 0x1p-50 > least_reach;
-	return least < 0x1p-400 || m->radius[0] > 0x1p400;
+	*deep = nb_walk_is_deep(m->reach[0], least_reach);
+	return nb_walk_is_beyond_squares(least, m->radius[0]);
 }
 
 /* The place of a component among those of its degree (high_body.h); k <= l <= n. */
@@ -361,10 +359,15 @@ void nb_walk_find_moments_of(const struct nb_walk_plan *plan, const struct nb_wa
 		}
 }
 
+size_t nb_walk_nown(int order)
+{
+	return order > 3 ? NB_HIGH_MOMENTS - 1 : order > 2 ? NB_HIGH_FOURTH - 1 : 6;
+}
+
 static int find_moments(const struct nb_walk_plan *plan, struct nb_walk_memory *m)
 {
 	const size_t nnode = plan->tree->nnode;
-	m->nown = plan->order > 3 ? NB_HIGH_MOMENTS - 1 : plan->order > 2 ? NB_HIGH_FOURTH - 1 : 6;
+	m->nown = nb_walk_nown(plan->order);
 	m->own = nb_alloc(nnode, m->nown * sizeof *m->own);
 	if (!m->own)
 		return NB_ENOMEM;
@@ -373,7 +376,7 @@ static int find_moments(const struct nb_walk_plan *plan, struct nb_walk_memory *
 		if (m->inner[i] == 0)
 			nb_walk_find_moments_of(plan, m, i);
 	for (size_t end = nnode, begin; end > 0; end = begin) {
-		begin = generation(plan->tree, end);
+		begin = nb_walk_generation(plan->tree, 0, end);
 #pragma omp parallel for schedule(dynamic, 64) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (is_divided(m, i))
@@ -584,13 +587,6 @@ void nb_walk_fill_family(
 		fill_lane(plan, m, first + i, family, i);
 }
 
-/* Whether terms in f32 would be out of range: where a cell is so much smaller than its parent that what the parent has
- * not resolved is very far by the cell's measure. */
-static int wants_f64(const struct nb_walk_memory *m)
-{
-	return m->jump > 0x1p28;
-}
-
 /* Memory for what is known of nodes as targets, and of the bodies in them. */
 int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)
 {
@@ -618,7 +614,7 @@ static int measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree,
 		}
 	double jump = 0;
 	for (size_t end = tree->nnode, begin; !status && end > 0; end = begin) {
-		begin = generation(tree, end);
+		begin = nb_walk_generation(tree, 0, end);
 #pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (is_divided(m, i))
@@ -635,21 +631,16 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 	if (nb_walk_allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
 	find_knots(m, tree);
-	number_families(m, tree, plan->order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF);
-	plan->nmoment = plan->order > 3	  ? (plan->folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
-			: plan->order > 2 ? (plan->folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
-			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
-					  : NB_WALK_MOMENTS;
+	number_families(m, tree, nb_walk_leaf(plan->order));
 	int status = measure_nodes(plan->g, tree, m, acc_old, plan->error);
 	if (status)
 		return status;
-	plan->f64 |= plan->g->precision == NB_F64 || wants_f64(m);
+	plan->f64 |= plan->g->precision == NB_F64 || nb_walk_wants_f64(m->jump);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	plan->stride = NB_WALK_STRIDE(plan->nmoment);
 	m->moment = nb_alloc(m->nfamily + 1, plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
-	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);
+	find_groups(m, tree, nb_walk_group(plan->order), plan->part);
 	status = plan->g->jerk ? measure_motions(plan, m) : NB_OK;
 	if (!status && plan->law != NB_LAW_COMMON) {
 		m->family_soft = nb_alloc(m->nfamily, sizeof *m->family_soft);
@@ -713,13 +704,13 @@ static int prepare_points(struct nb_walk_plan *plan, struct nb_walk_memory *m, d
 		status = measure_softs(plan->at, tree, m, eps);
 	if (status)
 		return status;
-	find_groups(m, tree, plan->order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP, plan->part);
+	find_groups(m, tree, nb_walk_group(plan->order), plan->part);
 	/* among nodes below groups there may be any ratio: they have the units of these */
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, fmax(tree->box[3 + k], sources->box[3 + k]) - fmin(tree->box[k], sources->box[k]));
 	const double least = least_reach(tree, m);
 	plan->f64 = size * 0x1p-28 > least;
-	plan->deep = size * 0x1p-50 > least;
+	plan->deep = nb_walk_is_deep(size, least);
 	aim(plan, m);
 	return NB_OK;
 }
@@ -822,12 +813,21 @@ static struct nb_gravity bodies_of(const struct nb_gravity *g, const struct nb_w
 	return at;
 }
 
-void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, double size, double eps)
+void nb_walk_layout(struct nb_walk_plan *plan, const struct nb_tree_walk *walk)
 {
-	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
 	plan->order = walk->order ? walk->order : plan->tree->order;
 	plan->folded = plan->order > 2 &&
 		       (plan->law == NB_LAW_SPLINE || (plan->law == NB_LAW_COMMON && plan->g->eps == 0));
+	plan->nmoment = plan->order > 3	  ? (plan->folded ? NB_FOLDED_MOMENTS : NB_HIGH_MOMENTS)
+			: plan->order > 2 ? (plan->folded ? NB_FOLDED_FOURTH : NB_HIGH_FOURTH)
+			: plan->g->jerk	  ? NB_WALK_MOMENTS + NB_WALK_MOTION
+					  : NB_WALK_MOMENTS;
+	plan->stride = NB_WALK_STRIDE(plan->nmoment);
+}
+
+void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, double size, double eps)
+{
+	const int by_acc = walk->mac == NB_MAC_ACCELERATION;
 	plan->length = nb_pair_power2(size, 0);
 	plan->mass = nb_pair_power2(plan->tree->mass[0], 0);
 	plan->unit_limit = INFINITY;
@@ -871,6 +871,7 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	plan.law = points && points->eps ? nb_pair_law_of(&at) : nb_pair_law_of(g);
 	plan.apart = points != NULL;
 	plan.row = points ? points->row : NULL;
+	nb_walk_layout(&plan, walk);
 	nb_walk_scale(&plan, walk, size, eps);
 	const size_t nthread = (size_t)nb_cpu_threads() * (size_t)nb_ranks_size();
 	size_t part = at.n / ((nthread < MAX_THREADS ? nthread : MAX_THREADS) * PARTS);

@@ -148,7 +148,39 @@ void nb_walk_memory_free(struct nb_walk_memory *m);
 
 /* ---- the pieces of nb_walk_cpu, for who has a part of the tree (domain_walk_cpu.c) ---- */
 
-/* Scales and tolerances of the plan, which has g, tree, law and apart.
+/* What the order says: nodes of no more bodies are not divided further, groups have no more; moments in m->own. */
+static inline uint32_t nb_walk_leaf(int order)
+{
+	return order > 3 ? NB_WALK_LEAF_4 : NB_WALK_LEAF;
+}
+static inline uint32_t nb_walk_group(int order)
+{
+	return order > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP;
+}
+size_t nb_walk_nown(int order);
+/* Whether squares of lengths may be out of range, so that moments of the tree are: the least radius that is not 0, and
+ * that of the root.  And whether squares of separations are, in units of the least reach. */
+static inline int nb_walk_is_beyond_squares(double least, double radius)
+{
+	return least < 0x1p-400 || radius > 0x1p400;
+}
+static inline int nb_walk_is_deep(double reach, double least)
+{
+	return reach * 0x1p-50 > least;
+}
+/* Whether terms in f32 would be out of range: where a cell is so much smaller than its parent that what the parent has
+ * not resolved is very far by the cell's measure. */
+static inline int nb_walk_wants_f64(double jump)
+{
+	return jump > 0x1p28;
+}
+/* The first of the nodes first .. end - 1 none of which is the parent of another: what is known of their children,
+ * threads can find out of them at the same time.  A tree in the order of its levels has about as many such ranges as
+ * levels. */
+size_t nb_walk_generation(const struct nb_tree *tree, size_t first, size_t end);
+/* The order of the plan, and what a cell's row of moments has; the plan has g, tree and law. */
+void nb_walk_layout(struct nb_walk_plan *plan, const struct nb_tree_walk *walk);
+/* Scales and tolerances of the plan, which has its order, g, tree, law and apart.
  *   size  the largest extent of the root's box, or the largest softening eps if that is more */
 void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, double size, double eps);
 /* Memory for what is known of nodes as targets, and of the bodies in them. */
