@@ -375,8 +375,6 @@ static int sum_tiles(struct nb_gravity_plan *plan, struct range range)
 /* Each rank (kernels/ranks/ranks.h) gets all bodies, and sums up the forces on those of a run of tiles: pairs of tiles
  * of two ranks are computed by both, so that each tile adds up what it gets in the same order as ever. */
 
-enum { LEAST = 8192 /* bodies: fewer are summed up sooner than they are sent */ };
-
 /* What all ranks know; addresses in it are those of rank 0. */
 struct job {
 	struct nb_gravity_plan plan;
@@ -387,16 +385,6 @@ static struct range range_of(const struct nb_gravity_plan *plan, int rank)
 {
 	const size_t tiles = plan->ntile, size = (size_t)nb_ranks_size(), k = (size_t)rank;
 	return (struct range){tiles * k / size, tiles * (k + 1) / size};
-}
-
-static void share_bodies(const struct nb_gravity *g)
-{
-	nb_ranks_broadcast((void *)(uintptr_t)g->pos, 3 * g->n * sizeof *g->pos);
-	nb_ranks_broadcast((void *)(uintptr_t)g->mass, g->n * sizeof *g->mass);
-	if (g->jerk)
-		nb_ranks_broadcast((void *)(uintptr_t)g->vel, 3 * g->n * sizeof *g->vel);
-	if (g->body_eps)
-		nb_ranks_broadcast((void *)(uintptr_t)g->body_eps, g->n * sizeof *g->body_eps);
 }
 
 /* bound  room for one number more than there are ranks */
@@ -422,7 +410,7 @@ static int sum_by_ranks(struct nb_gravity_plan *plan, int *done)
 	size_t *bound = NULL;
 	int status = NB_OK;
 	*done = 0;
-	if (nb_ranks_size() < 2 || plan->g->n < LEAST)
+	if (nb_ranks_size() < 2 || plan->g->n < NB_GRAVITY_SHARED)
 		return NB_OK;
 	bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
 	if (!bound)
@@ -433,7 +421,7 @@ static int sum_by_ranks(struct nb_gravity_plan *plan, int *done)
 		job.plan = *plan;
 		job.g = *plan->g;
 		nb_ranks_broadcast(&job, sizeof job);
-		share_bodies(plan->g);
+		nb_gravity_share(plan->g);
 		nb_ranks_settle();
 		status = sum_tiles(plan, range_of(plan, 0));
 		if (status) /* the others would wait for ever */
@@ -452,31 +440,18 @@ int nb_gravity_direct_serve(void)
 	nb_ranks_broadcast(&job, sizeof job);
 	nb_ranks_settle();
 	struct nb_gravity g = job.g;
-	const size_t n = g.n;
-	double *pos = nb_alloc(3 * n, sizeof *pos), *mass = nb_alloc(n, sizeof *mass);
-	double *vel = nb_alloc(g.jerk ? 3 * n : 0, sizeof *vel), *eps = nb_alloc(g.body_eps ? n : 0, sizeof *eps);
-	double *acc = nb_alloc(3 * n, sizeof *acc), *pot = nb_alloc(g.pot ? n : 0, sizeof *pot);
-	double *jerk = nb_alloc(g.jerk ? 3 * n : 0, sizeof *jerk);
 	size_t *bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
-	int status = pos && mass && vel && eps && acc && pot && jerk && bound ? NB_OK : NB_ENOMEM;
+	int status = nb_gravity_take(&g);
+	status = bound ? status : NB_ENOMEM;
 	if (!status) {
-		g.pos = pos;
-		g.mass = mass;
-		g.acc = acc;
-		g.vel = g.jerk ? vel : NULL;
-		g.jerk = g.jerk ? jerk : NULL;
-		g.pot = g.pot ? pot : NULL;
-		g.body_eps = g.body_eps ? eps : NULL;
 		job.plan.g = &g;
-		share_bodies(&g);
+		nb_gravity_share(&g);
 		nb_ranks_settle();
 		status = sum_tiles(&job.plan, range_of(&job.plan, nb_ranks_rank()));
 	}
 	if (!status)
 		give_rows_back(&job.plan, bound);
-	double *const all[] = {pos, mass, vel, eps, acc, pot, jerk};
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-		nb_free(all[k]);
+	nb_gravity_drop(&g);
 	nb_free(bound);
 	return status;
 }

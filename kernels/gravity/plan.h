@@ -48,6 +48,17 @@ void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n);
 /* The sums in acc, pot and jerk to the caller's units. */
 void nb_gravity_unscale(const struct nb_gravity_plan *plan);
 
+/* ---- bodies of rank 0 on all ranks (kernels/ranks/ranks.h; ranks_cpu.c) ---- */
+
+enum { NB_GRAVITY_SHARED = 8192 /* bodies: fewer are computed sooner than they are sent */ };
+
+/* On a rank other than the first: replaces the addresses of rank 0 in *g by memory for what it reads and writes, with
+ * velocities for jerks alone.  NB_ENOMEM; to be dropped in any case. */
+NB_MUST_CHECK int nb_gravity_take(struct nb_gravity *g);
+void nb_gravity_drop(struct nb_gravity *g);
+/* All ranks call: what rank 0 reads of its bodies comes to the others.  Over when the ranks have settled. */
+void nb_gravity_share(const struct nb_gravity *g);
+
 #ifdef __cplusplus
 }
 #endif

@@ -346,7 +346,7 @@ static int share_families(struct walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	w->plan.f64 = w->g.precision == NB_F64 || nb_walk_wants_f64(w->m.jump);
-	const size_t moments = w->plan.stride * NB_FAMILY * (w->plan.f64 ? sizeof(double) : sizeof(float));
+	const size_t moments = nb_walk_moment_size(&w->plan);
 	w->m.family = nb_alloc(w->m.nfamily, sizeof *w->m.family);
 	w->m.moment = nb_alloc(w->m.nfamily + 1, moments);
 	w->wanted = nb_alloc_zero(w->m.nfamily, NB_FAMILY);

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-enum { LEAST = 8192 /* bodies: fewer are walked sooner than they are sent */ };
-
 /* A node as a target. */
 struct target {
 	double box[6], mass, reach, soft[NB_SOFT], velocity[3];
@@ -45,7 +43,6 @@ struct memory {
 	uint8_t *group;
 	float *least;
 	double *reach, *soft, *velocity;
-	double *pos, *mass, *vel, *eps, *acc, *pot, *jerk;
 	struct nb_family *family;
 	struct nb_family_soft *family_soft;
 	void *moment;
@@ -66,13 +63,6 @@ static void memory_free(struct memory *m)
 	nb_free(m->reach);
 	nb_free(m->soft);
 	nb_free(m->velocity);
-	nb_free(m->pos);
-	nb_free(m->mass);
-	nb_free(m->vel);
-	nb_free(m->eps);
-	nb_free(m->acc);
-	nb_free(m->pot);
-	nb_free(m->jerk);
 	nb_free(m->family);
 	nb_free(m->family_soft);
 	nb_free(m->moment);
@@ -231,28 +221,15 @@ static int find_parts(const struct nb_walk_plan *plan, struct memory *m, size_t 
 	return NB_OK;
 }
 
-/* Bytes of one family's moments. */
-static size_t moment_size(const struct nb_walk_plan *plan)
-{
-	return plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float));
-}
-
 /* Arrays of rank 0 to all; rank 0 passes its own. */
 static void share_arrays(const struct job *job, struct memory *m, const struct nb_walk_plan *plan)
 {
-	const struct nb_gravity *g = plan->g;
-	const size_t n = job->g.n;
 	nb_ranks_broadcast(m->cut, ((size_t)nb_ranks_size() + 1) * sizeof *m->cut);
 	nb_ranks_broadcast(m->bound, ((size_t)nb_ranks_size() + 1) * sizeof *m->bound);
 	nb_ranks_broadcast(m->target, job->ntarget * sizeof *m->target);
-	nb_ranks_broadcast((void *)(uintptr_t)g->pos, 3 * n * sizeof *g->pos);
-	nb_ranks_broadcast((void *)(uintptr_t)g->mass, n * sizeof *g->mass);
-	if (job->g.vel && job->g.jerk)
-		nb_ranks_broadcast((void *)(uintptr_t)g->vel, 3 * n * sizeof *g->vel);
-	if (job->g.body_eps)
-		nb_ranks_broadcast((void *)(uintptr_t)g->body_eps, n * sizeof *g->body_eps);
+	nb_gravity_share(plan->g);
 	nb_ranks_broadcast((void *)(uintptr_t)plan->family, job->nfamily * sizeof *plan->family);
-	nb_ranks_broadcast((void *)(uintptr_t)plan->moment, job->nfamily * moment_size(plan));
+	nb_ranks_broadcast((void *)(uintptr_t)plan->moment, job->nfamily * nb_walk_moment_size(plan));
 	if (job->plan.family_soft)
 		nb_ranks_broadcast((void *)(uintptr_t)plan->family_soft, job->nfamily * sizeof *plan->family_soft);
 }
@@ -319,7 +296,7 @@ int nb_walk_by_ranks(const struct nb_walk_plan *plan, size_t nfamily, struct nb_
 	struct job job;
 	struct nb_gravity_count *all = NULL, mine = {0};
 	*done = 0;
-	if (size < 2 || plan->g->n < LEAST)
+	if (size < 2 || plan->g->n < NB_GRAVITY_SHARED)
 		return NB_OK;
 	int status = prepare(plan, nfamily, &m, &job, &all);
 	if (!status && nb_ranks_call(NB_RANKS_TREE)) {
@@ -343,19 +320,6 @@ int nb_walk_by_ranks(const struct nb_walk_plan *plan, size_t nfamily, struct nb_
 
 /* ---- the others --------------------------------------------------------------------------------- */
 
-static int allocate_bodies(struct memory *m, const struct job *job)
-{
-	const size_t n = job->g.n;
-	m->pos = nb_alloc(3 * n, sizeof *m->pos);
-	m->mass = nb_alloc(n, sizeof *m->mass);
-	m->acc = nb_alloc(3 * n, sizeof *m->acc);
-	m->pot = nb_alloc(job->g.pot ? n : 0, sizeof *m->pot);
-	m->jerk = nb_alloc(job->g.jerk ? 3 * n : 0, sizeof *m->jerk);
-	m->vel = nb_alloc(job->g.jerk ? 3 * n : 0, sizeof *m->vel);
-	m->eps = nb_alloc(job->g.body_eps ? n : 0, sizeof *m->eps);
-	return m->pos && m->mass && m->acc && m->pot && m->jerk && m->vel && m->eps ? NB_OK : NB_ENOMEM;
-}
-
 static int allocate_targets(struct memory *m, const struct job *job)
 {
 	const size_t n = job->ntarget;
@@ -376,7 +340,7 @@ static int allocate_targets(struct memory *m, const struct job *job)
 	m->velocity = nb_alloc(n, 3 * sizeof *m->velocity);
 	m->family = nb_alloc(job->nfamily, sizeof *m->family);
 	m->family_soft = nb_alloc(job->plan.family_soft ? job->nfamily : 0, sizeof *m->family_soft);
-	m->moment = nb_alloc(job->nfamily + 1, moment_size(&job->plan)); /* rows are read beyond their end */
+	m->moment = nb_alloc(job->nfamily + 1, nb_walk_moment_size(&job->plan)); /* rows are read beyond their end */
 	return m->target && t->first && t->count && t->child && t->nchild && t->box && t->mass && m->inner &&
 			       m->npart && m->group && m->least && m->reach && m->soft && m->velocity && m->family &&
 			       m->family_soft && m->moment
@@ -408,17 +372,9 @@ static void spread_targets(struct memory *m, size_t ntarget)
 	}
 }
 
-/* The plan and the bodies of rank 0, with the addresses of this one. */
+/* The plan of rank 0, with the addresses of this one. */
 static void take_over(const struct job *job, struct memory *m, struct nb_gravity *g, struct nb_walk_plan *plan)
 {
-	*g = job->g;
-	g->pos = m->pos;
-	g->mass = m->mass;
-	g->vel = job->g.jerk ? m->vel : NULL;
-	g->acc = m->acc;
-	g->pot = job->g.pot ? m->pot : NULL;
-	g->jerk = job->g.jerk ? m->jerk : NULL;
-	g->body_eps = job->g.body_eps ? m->eps : NULL;
 	*plan = job->plan;
 	plan->g = plan->at = g;
 	plan->tree = plan->target = &m->tree;
@@ -440,14 +396,15 @@ int nb_gravity_tree_serve(void)
 	const int rank = nb_ranks_rank();
 	struct memory m = {.target = NULL};
 	struct job job;
-	struct nb_gravity g;
 	struct nb_walk_plan plan;
 	struct nb_gravity_count mine = {0};
 	nb_ranks_broadcast(&job, sizeof job);
 	nb_ranks_settle();
+	struct nb_gravity g = job.g;
 	struct nb_gravity_count *all = nb_alloc((size_t)nb_ranks_size(), sizeof *all);
-	int status = all ? allocate_cuts(&m, job.nparts) : NB_ENOMEM;
-	status = status ? status : allocate_bodies(&m, &job);
+	int status = nb_gravity_take(&g);
+	status = all ? status : NB_ENOMEM;
+	status = status ? status : allocate_cuts(&m, job.nparts);
 	status = status ? status : allocate_targets(&m, &job);
 	if (!status) {
 		take_over(&job, &m, &g, &plan);
@@ -461,6 +418,7 @@ int nb_gravity_tree_serve(void)
 	if (!status)
 		give_back(&job, &m, &g, &mine, all);
 	nb_free(all);
+	nb_gravity_drop(&g);
 	memory_free(&m);
 	return status;
 }

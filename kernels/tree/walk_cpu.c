@@ -637,7 +637,7 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 		return status;
 	plan->f64 |= plan->g->precision == NB_F64 || nb_walk_wants_f64(m->jump);
 	m->family = nb_alloc(m->nfamily, sizeof *m->family);
-	m->moment = nb_alloc(m->nfamily + 1, plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float)));
+	m->moment = nb_alloc(m->nfamily + 1, nb_walk_moment_size(plan));
 	if (!m->family || !m->moment)
 		return NB_ENOMEM;
 	find_groups(m, tree, nb_walk_group(plan->order), plan->part);

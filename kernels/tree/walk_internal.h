@@ -88,6 +88,12 @@ struct nb_walk_plan {
 	uint8_t *wanted;
 };
 
+/* Bytes of one family's moments. */
+static inline size_t nb_walk_moment_size(const struct nb_walk_plan *plan)
+{
+	return plan->stride * NB_FAMILY * (plan->f64 ? sizeof(double) : sizeof(float));
+}
+
 /* Adds to sum what a mass at x, with velocity v, does to a body at rest at 0: acceleration, potential (positive), jerk,
  * but for G.  In f64, with no square that is out of range. */
 void nb_walk_add_pair(double mass, const double *x, const double *v, double eps, double *sum);

@@ -155,12 +155,12 @@ void nb_step_spread_begin(struct step *s)
 	const char *why = why_not_steps(s);
 	why = why ? why : why_not_force(s, &law);
 	s->spread.refused = why != NULL; /* for this frame */
-	if (why)
+	if (why) {
 		nb_verbose("the bodies stay with rank 0: %s", why);
-	else
-		begin(s, &law);
-	if (!why)
-		nb_verbose("each of %d ranks has a part of the bodies", nb_ranks_size());
+		return;
+	}
+	begin(s, &law);
+	nb_verbose("each of %d ranks has a part of the bodies", nb_ranks_size());
 }
 
 void nb_step_spread_fill(struct step *s)
