@@ -61,7 +61,8 @@ NB_MUST_CHECK int nb_first_outside_cpu(
 	size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);
 
 /* The same on the current device, with the same results; arrays in its memory, *cube and *bad in the host's.
- * Work is queued on the default stream; only nb_morton_cube_cuda and nb_sort_deep_cuda wait for it. */
+ * Work is queued on the default stream; only nb_morton_cube_cuda, nb_sort_keys_cuda (from 65536 keys on) and
+ * nb_sort_deep_cuda wait for it. */
 NB_MUST_CHECK int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 NB_MUST_CHECK int nb_morton_keys_cuda(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 NB_MUST_CHECK int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm);

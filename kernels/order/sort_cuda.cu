@@ -3,12 +3,15 @@
  * cube      A grid-stride pass folds coordinates into six 64-bit integers that order like doubles (so that
  *           atomicMax does the rest, in any order the same), and the first body that is not finite into a seventh.
  * keys      A thread per body; kernels/order/morton.h, the same key as on the CPU.
- * sort      CUB's radix sort ("onesweep": Adinets & Merrill 2022, arXiv:2206.01784), stable, 8 bits a pass.
+ * sort      CUB's radix sort ("onesweep": Adinets & Merrill 2022, arXiv:2206.01784), stable, 8 bits a
+ *           pass; of many keys the leading bits only, and each short run of the same leading bits by insertion.
  * permute, scatter   A thread per word of the row, words as large as the row size and both addresses allow. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+
+#include <atomic>
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -153,6 +156,89 @@ static __global__ void __launch_bounds__(THREADS) identity_kernel(size_t n, uint
 		perm[i] = (uint32_t)i;
 }
 
+/* A pass of the radix sort costs as much for the last bits as for the first, but of Morton keys of n bodies, or of
+ * distances, few are the same in their first log2(n) + 16 bits. */
+enum {
+	LEADING_FROM = 1 << 16, /* keys; of fewer, passes cost little more than their launches */
+	LEADING_SPARE = 16,	/* bits beyond log2(n) */
+	RUN_MOST = 64,		/* keys with the same leading bits that a thread sorts */
+	RUNS_PAUSE = 15,	/* sorts by all bits after one that met a longer run: the next frame is like the last */
+};
+
+/* The bits that sorts of n keys leave to short_runs_kernel, a multiple of 8; 0: none. */
+static int low_bits(size_t n)
+{
+	if (n < LEADING_FROM)
+		return 0;
+	int leading = LEADING_SPARE;
+	while (leading < 64 && n >> (leading - LEADING_SPARE) > 1)
+		leading++;
+	return 64 - (leading + 7) / 8 * 8;
+}
+
+/* Keys sorted by all but their `low` last bits: thread i sorts the run that begins at i, stable, from old to key, which
+ * may be the same arrays; *longer: set if a run is longer than RUN_MOST.  In the same arrays a thread may read a key
+ * that another moves: what it looks at, the leading bits, is the same in the whole run. */
+static __global__ void __launch_bounds__(THREADS) short_runs_kernel(size_t n, int low, const uint64_t *old_key,
+	const uint32_t *old_perm, uint64_t *key, uint32_t *perm, unsigned *longer)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	const uint64_t first = old_key[i], lead = first >> low;
+	if (i > 0 && old_key[i - 1] >> low == lead)
+		return;
+	size_t end = i + 1;
+	while (end < n && end - i <= RUN_MOST && old_key[end] >> low == lead)
+		end++;
+	if (end - i > RUN_MOST) {
+		*longer = 1;
+		return;
+	}
+	key[i] = first, perm[i] = old_perm[i];
+	for (size_t k = i + 1; k < end; k++) {
+		const uint64_t moved = old_key[k];
+		const uint32_t body = old_perm[k];
+		size_t to = k;
+		for (; to > i && key[to - 1] > moved; to--)
+			key[to] = key[to - 1], perm[to] = perm[to - 1];
+		key[to] = moved, perm[to] = body;
+	}
+}
+
+/* A sort and its second buffers, in which the last pass may end. */
+struct radix {
+	cub::DoubleBuffer<uint64_t> keys;
+	cub::DoubleBuffer<uint32_t> perms;
+
+	/* By the bits from `low` on. */
+	NB_MUST_CHECK int sort(size_t n, int low)
+	{
+		nb_cuda_buffer<char> scratch;
+		size_t bytes = 0;
+		NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, perms, (int64_t)n, low, 64));
+		NB_TRY(scratch.alloc(bytes));
+		NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, perms, (int64_t)n, low, 64));
+		return NB_OK;
+	}
+
+	/* Into key and perm what sort(n, low) left; *done = 0: some runs are too long for it, and the buffers as before
+	 * but for the order in short runs. */
+	NB_MUST_CHECK int finish(size_t n, int low, uint64_t *key, uint32_t *perm, bool *done)
+	{
+		nb_cuda_buffer<unsigned> longer;
+		unsigned found;
+		NB_TRY(longer.alloc(1));
+		NB_CUDA_TRY(cudaMemsetAsync(longer.ptr, 0, sizeof *longer.ptr));
+		short_runs_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(
+			n, low, keys.Current(), perms.Current(), key, perm, longer.ptr);
+		NB_CUDA_LAUNCHED();
+		NB_CUDA_TRY(cudaMemcpy(&found, longer.ptr, sizeof found, cudaMemcpyDeviceToHost));
+		*done = !found;
+		return NB_OK;
+	}
+};
+
 int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm)
 {
 	if (n > UINT32_MAX)
@@ -161,21 +247,29 @@ int nb_sort_keys_cuda(size_t n, uint64_t *key, uint32_t *perm)
 		return NB_OK;
 	nb_cuda_buffer<uint64_t> other_key;
 	nb_cuda_buffer<uint32_t> other_perm;
-	nb_cuda_buffer<char> scratch;
 	NB_TRY(other_key.alloc(n));
 	NB_TRY(other_perm.alloc(n));
 	identity_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, perm);
 	NB_CUDA_LAUNCHED();
-	cub::DoubleBuffer<uint64_t> keys(key, other_key.ptr);
-	cub::DoubleBuffer<uint32_t> perms(perm, other_perm.ptr);
-	size_t bytes = 0;
-	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, perms, (int64_t)n));
-	NB_TRY(scratch.alloc(bytes));
-	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, perms, (int64_t)n));
-	if (keys.Current() != key)
-		NB_CUDA_TRY(cudaMemcpyAsync(key, keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
-	if (perms.Current() != perm)
-		NB_CUDA_TRY(cudaMemcpyAsync(perm, perms.Current(), n * sizeof *perm, cudaMemcpyDeviceToDevice));
+	struct radix radix = {{key, other_key.ptr}, {perm, other_perm.ptr}};
+
+	static std::atomic<int> pause{0}; /* sorts that go by all bits; says how long a sort takes, no more */
+	const int low = low_bits(n);
+	if (low > 0 && pause.load() <= 0) {
+		bool done;
+		NB_TRY(radix.sort(n, low));
+		NB_TRY(radix.finish(n, low, key, perm, &done));
+		if (done)
+			return NB_OK;
+		pause.store(RUNS_PAUSE);
+	} else if (low > 0) {
+		pause.fetch_sub(1);
+	}
+	NB_TRY(radix.sort(n, 0)); /* stable: equal keys still are in the order in which they came */
+	if (radix.keys.Current() != key)
+		NB_CUDA_TRY(cudaMemcpyAsync(key, radix.keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
+	if (radix.perms.Current() != perm)
+		NB_CUDA_TRY(cudaMemcpyAsync(perm, radix.perms.Current(), n * sizeof *perm, cudaMemcpyDeviceToDevice));
 	return NB_OK;
 }
 

@@ -465,6 +465,31 @@ static void check_deep_tree(size_t levels, bool fits)
 	WANT(fits ? bad == 0 && r.count.p2p == (uint64_t)n * n : bad == 3 * n);
 }
 
+/* Keys of which runs of `run` have the same leading bits, then some of equal keys, in an order that is mixed: as the
+ * sort on the CPU; more than once, since a sort that met long runs goes another way the next times. */
+static void check_sort(size_t n, size_t run)
+{
+	char text[60];
+	snprintf(text, sizeof text, "sort of %zu keys, runs of %zu", n, run);
+	label = text;
+	vector<uint64_t> key(n);
+	for (uint64_t i = 0; i < n; i++) {
+		const uint64_t mixed = (i * 0x9e3779b97f4a7c15u) >> 20, lead = i * 2654435761u % n / run;
+		key[i] = lead * (UINT64_MAX / n) & ~(uint64_t)0xffffff;
+		key[i] |= i % 5 == 0 ? 7 : mixed & 0xffff; /* a fifth of them are equal in a run */
+	}
+	vector<uint64_t> want = key;
+	vector<uint32_t> want_perm(n);
+	OK(nb_sort_keys_cpu(n, want.data(), want_perm.data()));
+	for (int turn = 0; turn < 3; turn++) {
+		device<uint64_t> d_key(key);
+		device<uint32_t> d_perm(n);
+		OK(nb_sort_keys_cuda(n, d_key.p, d_perm.p));
+		WANT(d_key.host() == want);
+		WANT(d_perm.host() == want_perm);
+	}
+}
+
 /* Millions of bodies in one place, one elsewhere: no loop over pairs, and the two places attract each other. */
 static void check_crowd()
 {
@@ -652,6 +677,10 @@ int main(int argc, char **argv)
 					check_case((enum shape)shape, n, leaf_size, 2);
 	if (argc > 2)
 		return unit_end();
+	for (size_t n : {1000, 65535, 65536, 70001, 1 << 18}) /* short runs, then long ones, then short ones again */
+		for (size_t run : {1, 2, 33, 64, 65, 1000, 1 << 30, 3, 3, 3, 3, 3, 3})
+			if (n <= n_limit)
+				check_sort(n, run);
 	check_errors();
 	for (regions = 0; regions < 2; regions++) {
 		for (int shape = 0; shape < SHAPES && regions; shape++)
