@@ -1156,11 +1156,12 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		return __uint_as_float(extent << 16);
 	}
 	/* Mass from its root. */
-	static __device__ __forceinline__ float mass_of(float root)
+	__device__ __forceinline__ float mass_of(float root) const
 	{
 		constexpr int power = of_order<ORDER, HARMONIC>::LOCAL + 2;
 		const float root2 = root * root, root6 = root2 * root2 * root2;
-		return power == 6   ? root6
+		return w.alpha > 0  ? root2 * root2
+		       : power == 6 ? root6
 		       : power == 7 ? root6 * root
 		       : power == 8 ? root6 * root2
 				    : root6 * (root2 * root);
@@ -1319,8 +1320,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 		const float4 &eps, uint32_t extent, float near2, float edge, bool &far, bool &expand) const
 	{
 		const float size = extent_size(extent);
-		const float root = extent_mass(extent), root2 = root * root;
-		const float mass = w.alpha > 0 ? root2 * root2 : mass_of(root);
+		const float mass = mass_of(extent_mass(extent));
 		const float low = eps.x * eps.x, own = eps.y * eps.y, high = eps.z * eps.z;
 		const float target_low = mine.eps_low * mine.eps_low, target_mean = mine.eps_mean * mine.eps_mean,
 			    target_high = mine.eps_high * mine.eps_high;
@@ -1454,12 +1454,15 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 	{
 		const double length = w.plan->length;
 		const float radius = mine.low.w;
-		const float strength = w.alpha > 0 ? least_acceleration() : field();
+		const float old = w.alpha > 0 ? least_acceleration() : 0;
+		const float now = w.alpha > 0 && radius >= 1 ? 0 : field();
+		const float strength = w.alpha > 0 ? old : now;
 		const float error = (w.alpha > 0 ? w.alpha : w.error) * strength;
 		/* 2^-e, 2^e <= radius < 2^(e+1), e >= 0; but e < 0 in the depth of a tree, where the mass of the whole
 		 * would be as strong as the field from less than 2^12 away: units stay so small that powers of
-		 * distances are in the range of f32, near and far */
-		const float least = fminf(1, rsqrtf(strength) * 0x1p-12f);
+		 * distances are in the range of f32, near and far.  The field is looked at even if the caller has
+		 * accelerations: they may cancel, or be older than a close neighbour. */
+		const float least = fminf(1, rsqrtf(fmaxf(old, now)) * 0x1p-12f);
 		const float unit = __uint_as_float(
 			(254u << 23) - (__float_as_uint(fmaxf(radius, least)) & 0x7f800000u));
 		const double scale = length * (double)unit, eps = LAW == NB_LAW_COMMON ? w.eps * scale : 0;
