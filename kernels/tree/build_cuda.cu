@@ -10,7 +10,7 @@
  *   scan     over (level, block): nodes become numbered by level, and by body in a level
  *   place    the same threads write first, count and child; a node's rank in its block comes from ballots
  *   link     a thread per node counts its children
- *   leaves   eight lanes per leaf sum over its bodies
+ *   leaves   four lanes per leaf sum over its bodies
  *   inner    level by level upwards, eight lanes per node, a lane per child; a run of small levels in one launch
  *
  * The host waits once, for the number of nodes of each level, to size the arrays; and again where keys end and bodies
@@ -108,53 +108,87 @@ static __device__ bool cell_is_split(const struct bodies &b, struct span s, size
 	return lo + leaf < s.hi && b.key[lo + leaf] >> shift == prefix;
 }
 
-/* The first body past i, at most end, whose first `level` digits differ from those of body i. */
-static __device__ size_t cell_end(const struct bodies &b, size_t i, uint64_t key, int level, size_t end)
+/* What a warp knows of its 32 bodies. */
+struct tile {
+	uint32_t first; /* body of lane 0 */
+	int agree;	/* this lane's key with the one before, in digits; -1 where a span begins or bodies end */
+};
+
+/* The first body from `from` on, at most to, that is not inside, as all before it are.  All lanes look for the same. */
+template <class test> static __device__ __forceinline__ uint32_t first_outside(uint32_t from, uint32_t to, test inside)
 {
-	const int shift = level_shift(b, level);
-	const uint64_t prefix = key >> shift;
-	size_t lo = i + 1, step = 1; /* all before lo are inside */
-	while (lo + step <= end && b.key[lo + step - 1] >> shift == prefix) {
-		lo += step;
-		step *= 2;
+	const uint32_t lane = threadIdx.x % 32;
+	if (from < to) { /* between which powers of two it is */
+		const uint32_t ahead = (1u << lane) - 1, most = to - from;
+		const uint32_t n = (uint32_t)__popc(__ballot_sync(0xffffffff, ahead < most && inside(from + ahead)));
+		to = n < 32 && (1u << n) - 1 < most ? from + (1u << n) - 1 : to;
+		from += n ? 1u << (n - 1) : 0;
 	}
-	size_t hi = lo + step <= end ? lo + step - 1 : end; /* hi is outside, or the end */
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (b.key[mid] >> shift == prefix)
-			lo = mid + 1;
-		else
-			hi = mid;
+	while (from < to) {
+		const uint32_t stride = (to - from + 31) / 32, at = from + (lane + 1) * stride - 1;
+		const uint32_t n = (uint32_t)__popc(__ballot_sync(0xffffffff, at < to && inside(at)));
+		from += n * stride;
+		to = min(to, from + stride - 1);
 	}
-	return lo;
+	return from;
 }
 
-/* Calls visit(level, count, level of the first child or 0) for each node that begins at body i, from the top. */
-template <bool DEEP, class visitor> static __device__ void visit_nodes(const struct bodies &b, size_t i, visitor visit)
+/* Of each lane that wants to know: the first body past its own, at most end, whose first `level` digits differ.  All
+ * lanes come, and look for one after the other: a lane alone would wait for each of tens of loads. */
+static __device__ __forceinline__ uint32_t cell_end(
+	const struct bodies &b, const struct tile &tile, uint64_t key, int level, uint32_t end, bool wanted)
 {
-	const struct span s = span_of<DEEP>(b, i);
-	const uint64_t key = b.key[i];
-	int level = 0;
-	size_t end = s.hi;
-	if (i > s.lo) {
-		const int d = common_digits(b, b.key[i - 1], key);
-		if (d == b.digits || !cell_is_split(b, s, i, key, d))
-			return;
-		level = d + 1;
-		end = cell_end(b, i, key, level, s.hi);
-	}
-	for (;;) {
-		const size_t count = end - i;
-		int next = 0;
-		if (count > b.leaf_size) {
-			const int d = common_digits(b, key, b.key[end - 1]);
-			next = d < b.digits ? d + 1 : 0;
+	const uint32_t lane = threadIdx.x % 32;
+	for (uint32_t left = __ballot_sync(0xffffffff, wanted); left; left &= left - 1) {
+		const int whose = __ffs((int)left) - 1;
+		const int of = __shfl_sync(0xffffffff, level, whose);
+		const uint32_t others = __ballot_sync(0xffffffff, tile.agree < of) & (0xfffffffeu << whose);
+		uint32_t found = tile.first + (uint32_t)__ffs((int)others) - 1;
+		if (!others) {
+			const int shift = level_shift(b, of);
+			const uint64_t prefix = __shfl_sync(0xffffffff, key, whose) >> shift;
+			found = first_outside(tile.first + 32, __shfl_sync(0xffffffff, end, whose),
+				[&](uint32_t at) { return b.key[at] >> shift == prefix; });
 		}
-		visit(level, (uint32_t)count, next);
-		if (!next)
-			return;
-		level = next;
-		end = cell_end(b, i, key, level, end);
+		if (lane == (unsigned)whose)
+			end = found;
+	}
+	return end;
+}
+
+/* Calls visit(level, count, level of the first child or 0) for each node that begins at body i, from the top, in lanes
+ * that want it.  All lanes of a warp come, with 32 bodies in a row. */
+template <bool DEEP, class visitor>
+static __device__ __forceinline__ void visit_nodes(const struct bodies &b, size_t i, bool wanted, visitor visit)
+{
+	struct span s = {0, 0};
+	uint64_t key = 0;
+	struct tile tile = {(uint32_t)(i - threadIdx.x % 32), -1};
+	int level = 0;
+	bool on = wanted;
+	if (i < b.n) {
+		s = span_of<DEEP>(b, i);
+		key = b.key[i];
+		if (i > s.lo) {
+			tile.agree = common_digits(b, b.key[i - 1], key);
+			on = on && tile.agree < b.digits && cell_is_split(b, s, i, key, tile.agree);
+			level = tile.agree + 1;
+		}
+	}
+	uint32_t end = cell_end(b, tile, key, level, (uint32_t)s.hi, on && level > 0);
+	while (__any_sync(0xffffffff, on)) {
+		if (on) {
+			const uint32_t count = end - (uint32_t)i;
+			int next = 0;
+			if (count > b.leaf_size) {
+				const int d = common_digits(b, key, b.key[end - 1]);
+				next = d < b.digits ? d + 1 : 0;
+			}
+			visit(level, count, next);
+			on = next > 0;
+			level = next;
+		}
+		end = cell_end(b, tile, key, level, end, on);
 	}
 }
 
@@ -180,16 +214,15 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, 
 	__syncthreads();
 	for (unsigned tile = 0; tile < b.tiles; tile++) {
 		const size_t i = (blockIdx.x * (size_t)b.tiles + tile) * THREADS + threadIdx.x;
-		if (i >= b.n)
-			break;
 		uint32_t mine = 0;
-		visit_nodes<DEEP>(b, i, [&](int level, uint32_t count, int next) {
+		visit_nodes<DEEP>(b, i, i < b.n, [&](int level, uint32_t count, int next) {
 			mine |= level ? 1u << (level - 1) : 0;
 			atomicAdd(&found[level], 1u);
 			if (!next && count > b.leaf_size && !(DEEP && level == 0))
 				atomicAdd(&found[b.digits + 1], 1u);
 		});
-		starts[i] = mine;
+		if (i < b.n)
+			starts[i] = mine;
 	}
 	__syncthreads();
 	if (threadIdx.x <= b.digits + 1)
@@ -233,14 +266,13 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 			return base[warp][level - 1] + (uint32_t)__popc(lanes[warp][level - 1] & ((1u << lane) - 1));
 		};
 		const bool root = i < b.n && i == span_of<DEEP>(b, i).lo;
-		if (mine || root)
-			visit_nodes<DEEP>(b, i, [&](int level, uint32_t bodies, int child_level) {
-				const uint32_t c = DEEP ? b.crowd[i] : 0;
-				const uint32_t j = DEEP && level == 0 ? b.node[c] : number(level);
-				first[j] = DEEP ? b.row[c] + (uint32_t)(i - b.begin[c]) : (uint32_t)i;
-				count[j] = bodies;
-				child[j] = child_level ? number(child_level) : 0;
-			});
+		visit_nodes<DEEP>(b, i, mine || root, [&](int level, uint32_t bodies, int child_level) {
+			const uint32_t c = DEEP ? b.crowd[i] : 0;
+			const uint32_t j = DEEP && level == 0 ? b.node[c] : number(level);
+			first[j] = DEEP ? b.row[c] + (uint32_t)(i - b.begin[c]) : (uint32_t)i;
+			count[j] = bodies;
+			child[j] = child_level ? number(child_level) : 0;
+		});
 		__syncthreads();
 	}
 }

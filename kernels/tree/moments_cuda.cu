@@ -1,6 +1,6 @@
 /* moments_cuda.cu - boxes, masses and multipole moments of the nodes of a tree, computed or checked.
  *
- *   leaves   eight lanes per leaf sum over its bodies
+ *   leaves   four lanes per leaf sum over its bodies
  *   inner    level by level upwards, eight lanes per node, a lane per child; a run of small levels in one launch
  *
  * Sums are in f64.  Launch: blocks of 256 threads; a leaf of more than 4,096 bodies gets a block of its own; a run of
@@ -15,6 +15,8 @@ enum {
 	THREADS = 256,
 	WARPS = THREADS / 32,
 	TEAM = 8,	     /* lanes for a node, one for each child */
+	LEAF_TEAM = 4,	     /* lanes for a leaf, */
+	HELD = 3,	     /* each of which keeps so many bodies in registers */
 	HUGE_LEAF = 1 << 12, /* a leaf of more bodies gets a block of its own */
 	HUGE_BLOCKS = 64,
 	SMALL_THREADS = 512,
@@ -30,18 +32,19 @@ struct node_columns {
 	double *box, *com, *mass, *quad;
 };
 
-/* Eight neighbouring lanes of a warp. */
-struct lane_team {
+/* Neighbouring lanes of a warp. */
+template <int LANES> struct lane_team {
 	unsigned rank, mask;
-	enum { SIZE = TEAM };
+	enum { SIZE = LANES };
 
-	__device__ lane_team() : rank(threadIdx.x % TEAM), mask(0xffu << (threadIdx.x % 32 / TEAM * TEAM))
+	__device__ lane_team()
+	    : rank(threadIdx.x % LANES), mask(((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES))
 	{
 	}
 	template <class op> __device__ double join(double v, op f) const
 	{
 #pragma unroll
-		for (int offset = TEAM / 2; offset > 0; offset /= 2)
+		for (int offset = LANES / 2; offset > 0; offset /= 2)
 			v = f(v, __shfl_xor_sync(mask, v, offset));
 		return v;
 	}
@@ -164,29 +167,27 @@ struct moments {
 				return NB_TREE_QUAD;
 		return NB_TREE_SOUND;
 	}
-	/* Members 0 .. 5 write. */
-	__device__ void store(const struct node_columns &c, size_t j, unsigned rank) const
+	/* Members 0 .. 5 write, or of fewer all. */
+	template <class team> __device__ void store(const struct node_columns &c, size_t j, const team &t) const
 	{
-		if (rank >= 6)
-			return;
-		const double edge = rank < 3 ? (rank == 0	   ? lo[0]
-						       : rank == 1 ? lo[1]
-								   : lo[2])
-					     : (rank == 3	   ? hi[0]
-						       : rank == 4 ? hi[1]
-								   : hi[2]);
-		c.box[6 * j + rank] = edge;
-		if (rank < 3)
-			c.com[3 * j + rank] = rank == 0 ? com[0] : rank == 1 ? com[1] : com[2];
-		else if (rank == 3)
+#pragma unroll
+		for (unsigned first = 0; first < 6; first += team::SIZE)
+			if (first + t.rank < 6)
+				store_part(c, j, first + t.rank);
+	}
+	__device__ void store_part(const struct node_columns &c, size_t j, unsigned part) const
+	{
+		c.box[6 * j + part] = part < 3 ? pick(lo, part) : pick(hi, part - 3);
+		if (part < 3)
+			c.com[3 * j + part] = pick(com, part);
+		else if (part == 3)
 			c.mass[j] = mass;
 		if (c.quad)
-			c.quad[6 * j + rank] = rank < 3 ? (rank == 0	      ? quad[0]
-								  : rank == 1 ? quad[1]
-									      : quad[2])
-							: (rank == 3	      ? quad[3]
-								  : rank == 4 ? quad[4]
-									      : quad[5]);
+			c.quad[6 * j + part] = part < 3 ? pick(quad, part) : pick(quad + 3, part - 3);
+	}
+	static __device__ double pick(const double *of3, unsigned k)
+	{
+		return k == 0 ? of3[0] : k == 1 ? of3[1] : of3[2];
 	}
 };
 
@@ -255,7 +256,8 @@ static __device__ int leaf_moments(
 	return !finite ? NB_ENONFINITE : least < 0 ? NB_EINVAL : NB_OK;
 }
 
-static __device__ void inner_moments(const struct node_columns &c, size_t j, const lane_team &t, struct moments &m)
+static __device__ void inner_moments(
+	const struct node_columns &c, size_t j, const lane_team<TEAM> &t, struct moments &m)
 {
 	const bool have = t.rank < c.nchild[j];
 	const size_t from = c.child[j] + (have ? t.rank : 0);
@@ -303,7 +305,7 @@ static __device__ void finish(const struct node_columns &c, size_t j, const team
 				atomicMin(out.first, (unsigned long long)NB_TREE_FAULTS * j + fault);
 		}
 	} else {
-		m.store(c, j, t.rank);
+		m.store(c, j, t);
 		if (failed && t.rank == 0)
 			atomicMax(out.status, failed);
 	}
@@ -331,8 +333,8 @@ template <bool CHECK>
 static __global__ void __launch_bounds__(THREADS)
 	leaf_kernel(struct bodies b, struct node_columns c, uint32_t nnode, struct huge huge, struct outcome out)
 {
-	const lane_team t;
-	const size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM;
+	const lane_team<LEAF_TEAM> t;
+	const size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / LEAF_TEAM;
 	if (j >= nnode || c.nchild[j])
 		return;
 	if (c.count[j] > HUGE_LEAF) {
@@ -341,7 +343,7 @@ static __global__ void __launch_bounds__(THREADS)
 		return;
 	}
 	struct moments m;
-	const int failed = leaf_moments<2>(b, c, j, t, m);
+	const int failed = leaf_moments<HELD>(b, c, j, t, m);
 	finish<CHECK>(c, j, t, m, failed, out);
 }
 
@@ -350,7 +352,7 @@ template <bool CHECK>
 static __global__ void __launch_bounds__(THREADS)
 	inner_kernel(struct node_columns c, uint32_t from, uint32_t to, struct outcome out)
 {
-	const lane_team t;
+	const lane_team<TEAM> t;
 	const size_t j = from + (blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM;
 	if (j >= to || !c.nchild[j])
 		return;
@@ -363,14 +365,14 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(SMALL_THREADS)
 	small_levels_kernel(struct node_columns c, struct nb_tree_levels levels, int high, int low)
 {
-	const lane_team t;
+	const lane_team<TEAM> t;
 	for (int l = high; l >= low; l--) {
 		for (size_t j = levels.begin[l] + threadIdx.x / TEAM; j < levels.begin[l + 1];
 			j += SMALL_THREADS / TEAM)
 			if (c.nchild[j]) {
 				struct moments m;
 				inner_moments(c, j, t, m);
-				m.store(c, j, t.rank);
+				m.store(c, j, t);
 			}
 		__syncthreads();
 	}
@@ -413,7 +415,7 @@ static int leaves(const struct nb_tree *tree, size_t n, const struct bodies &b, 
 	const struct huge huge = {room.ptr, room.ptr + 1};
 	NB_CUDA_TRY(cudaMemsetAsync(huge.n, 0, sizeof *huge.n));
 	leaf_kernel<CHECK>
-		<<<nb_cuda_blocks(tree->nnode * TEAM, THREADS), THREADS>>>(b, c, (uint32_t)tree->nnode, huge, out);
+		<<<nb_cuda_blocks(tree->nnode * LEAF_TEAM, THREADS), THREADS>>>(b, c, (uint32_t)tree->nnode, huge, out);
 	NB_CUDA_LAUNCHED();
 	if (n <= HUGE_LEAF)
 		return NB_OK;
