@@ -590,6 +590,7 @@ killed_now() {
 	killed nb-force "(nb-gen -n 9; sleep 1) | nb-sort-zorder | nb-force | nb-stats"
 }
 
+# bats test_tags=once
 @test "two hundred short pipelines, one after the other and sixteen at a time, give the same bytes" {
 	local command="nb-gen -n 60 | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' | nb-sort-zorder"
 	try off "$command" off
@@ -657,6 +658,7 @@ waits() {
 	END
 }
 
+# bats test_tags=once
 @test "a pipeline of other programs waits for no more than 20 ms" {
 	local most=25000
 	[[ $NB_BIN != */san/* ]] || most=125000 # there it is 100 ms
