@@ -34,8 +34,8 @@ double nb_memory_nodes(double n, double leaf_size)
 	return fmin(1.4 * n, 3.8 * n / leaf_size);
 }
 
-/* A region has at most 1024 bodies; of Plummer spheres of 3 10^5 to 8 10^6 bodies there are n / 285 to n / 309, of uniform
- * cubes n / 230 to n / 590.  Groups have 65 bodies or more on average. */
+/* A region has at most 1024 bodies; of Plummer spheres of 3 10^5 to 8 10^6 bodies there are n / 285 to n / 309, of
+ * uniform cubes n / 230 to n / 590.  Groups have 65 bodies or more on average. */
 double nb_memory_regions(double n, double bytes, int shared)
 {
 	const double each = bytes + 1024, bound = n / 66, usual = n / 300;

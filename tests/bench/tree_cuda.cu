@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 		{"uniform", 1 << 24, 0.62, 16, 0, 7, 2.2e-4, 0},
 		/* the same with other errors, softened, clustered, by acceleration */
 		{"plummer", 1 << 20, 0.3, 16, 0, 11, 3e-5, 1e-4},
-		{"plummer", 1 << 20, 0.8, 16, 0, 11, 8e-4, 2.5e-3},
+		{"plummer", 1 << 20, 0.8, 16, 0, 11, 8e-4, 2.8e-3},
 		{"plummer", 1 << 20, 0.5, 16, 0.01, 11, 1.7e-4, 5e-4},
 		{"clusters", 1 << 20, 0.5, 16, 0, 11, 2e-4, 6e-4},
 		{"plummer", 1 << 20, -0.002, 16, 0, 11, 2.5e-4, 6e-4},
