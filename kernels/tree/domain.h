@@ -38,7 +38,10 @@ struct nb_domain_bodies {
 /* Of the last force, the largest of all ranks; interactions are sums. */
 struct nb_domain_tally {
 	double bodies, asked; /* that a rank has, and that it got from others for the walk */
-	double bytes;	      /* of memory for all this */
+	/* families of cells, the children of one: those that a rank has, of others too; all that there are */
+	double cells, all_cells;
+	double rounds; /* walks that looked for what is missing: 1 if all was there at once */
+	double bytes;  /* of memory for all this */
 	struct nb_gravity_count count;
 };
 

@@ -146,14 +146,18 @@ static int move(struct nb_domain *d, const struct command *c, int *finite)
 static void fold_tally(struct nb_domain *d, double *largest)
 {
 	struct nb_gravity_count *count = &d->tally.count;
-	double most[4] = {d->tally.bodies, d->tally.asked, d->tally.bytes, isfinite(*largest) ? *largest : INFINITY};
+	double most[7] = {d->tally.bodies, d->tally.asked, d->tally.bytes, isfinite(*largest) ? *largest : INFINITY,
+		d->tally.cells, d->tally.all_cells, d->tally.rounds};
 	double sum[4] = {(double)count->p2p, (double)count->m2p, (double)count->m2l, (double)count->groups};
-	nb_ranks_fold(NB_RANKS_MOST, most, 4);
+	nb_ranks_fold(NB_RANKS_MOST, most, 7);
 	nb_ranks_fold(NB_RANKS_SUM, sum, 4);
 	d->tally.bodies = most[0];
 	d->tally.asked = most[1];
 	d->tally.bytes = most[2];
 	*largest = most[3];
+	d->tally.cells = most[4];
+	d->tally.all_cells = most[5];
+	d->tally.rounds = most[6];
 	*count = (struct nb_gravity_count){(uint64_t)sum[0], (uint64_t)sum[1], (uint64_t)sum[2], (uint64_t)sum[3]};
 }
 

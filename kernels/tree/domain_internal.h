@@ -53,4 +53,66 @@ void nb_domain_tree_free(struct nb_domain_tree *t);
 /* domain_walk_cpu.c: the forces, into d->acc and d->pot. */
 NB_MUST_CHECK int nb_domain_walk(struct nb_domain *d, struct nb_domain_tree *t);
 
+/* ---- what a walk of spread bodies has ---- */
+
+/* Families that came from another rank at one time: those of this one's numbers from first on. */
+struct nb_domain_batch {
+	int owner;
+	size_t first, n;
+	uint32_t *id; /* n: their numbers there, ascending */
+};
+
+/* Families have numbers of a rank's own: those of the top, which are the same for all; own ones, in which the number of
+ * a parent is below those of its children; then those of others as they come.  What a lane has below it that is not
+ * here has the number that it has where it is, with NB_WALK_ABSENT. */
+struct nb_domain_walk {
+	struct nb_domain *d;
+	const struct nb_domain_tree *t;
+	struct nb_walk_memory m; /* but family and moment are mapped */
+	struct nb_gravity g;
+	struct nb_walk_plan plan;
+	uint32_t ntop;		  /* families of the top */
+	size_t nown, nhere, nall; /* own ones; all that are here; those of the tree of all bodies */
+	uint32_t *parent;	  /* nown: the lane that an own family is below */
+	struct nb_domain_batch *batch;
+	size_t nbatch;
+	size_t *bytes;		     /* size + 1, for what is sent */
+	struct nb_domain_root *root; /* of all cells */
+	struct nb_domain_told *told; /* of all ranks */
+	double *pos, *mass;	     /* n_all rows, of which few are there */
+	size_t mapped[5];	     /* bytes of pos, mass, m.family, m.moment, wanted */
+	uint8_t *wanted;	     /* of each lane */
+	float *cost;
+	uint32_t *part; /* the first body of each part, behind the last that of the next rank */
+};
+
+static inline int nb_domain_is_own(const struct nb_domain_walk *w, size_t i)
+{
+	return i >= w->t->nslot || w->t->kind[i] == NB_DOMAIN_OWN;
+}
+
+static inline int nb_domain_is_top(const struct nb_domain_walk *w, size_t i)
+{
+	return i < w->t->nslot && w->t->kind[i] == NB_DOMAIN_TOP;
+}
+
+/* Of an own node or one of the top. */
+static inline int nb_domain_is_divided(const struct nb_domain_walk *w, size_t i)
+{
+	return w->m.inner[i] != 0 && w->m.inner[i] != NB_WALK_UNREACHED;
+}
+
+/* Whether the bodies of an own node are walked together, where groups have at most so many. */
+static inline int nb_domain_is_group(const struct nb_domain_walk *w, size_t i, uint32_t most)
+{
+	return !nb_domain_is_divided(w, i) || (w->t->tree.count[i] <= most && !w->m.knot[i]);
+}
+
+/* Finds groups and parts: domain_walk_cpu.c. */
+void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most);
+
+/* domain_cells_cpu.c: gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the
+ * leaves whose bodies it wants.  Called by all ranks, each with its own families. */
+NB_MUST_CHECK int nb_domain_get_cells(struct nb_domain_walk *w);
+
 #endif

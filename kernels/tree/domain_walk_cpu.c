@@ -19,34 +19,16 @@
 enum { SERIAL = 1 << 10 /* so few nodes are left to one thread */ };
 
 /* What a rank tells of a cell that is its own. */
-struct root {
+struct nb_domain_root {
 	double box[6], com[3], mass, quad[6], radius, reach, own[NB_HIGH_MOMENTS - 1];
-	uint64_t inner; /* the number of its family among those of the rank, from 1 on; 0: it has none */
+	uint64_t inner; /* the number of its family there; 0: it has none */
 };
 
 /* What it tells of itself. */
-struct told {
+struct nb_domain_told {
 	double jump, least, least_reach;
 	uint64_t nfamily;
 	int status;
-};
-
-struct walk {
-	struct nb_domain *d;
-	const struct nb_domain_tree *t;
-	struct nb_walk_memory m;
-	struct nb_gravity g;
-	struct nb_walk_plan plan;
-	uint32_t ntop;	    /* families of the top, the same for all ranks */
-	size_t *base;	    /* the first family of each rank; the number of all behind the last */
-	size_t *bytes;	    /* size + 1, for what is sent */
-	struct root *root;  /* of all cells */
-	struct told *told;  /* of all ranks */
-	double *pos, *mass; /* n_all rows, of which few are there */
-	size_t pos_size, mass_size;
-	uint8_t *wanted;
-	float *cost;
-	uint32_t *part; /* the first body of each part, behind the last that of the next rank */
 };
 
 /* ---- rows that take memory only where they are touched ------------------------------------------ */
@@ -69,33 +51,18 @@ static void unmap_rows(void *map, size_t size)
 
 /* ---- own nodes ---------------------------------------------------------------------------------- */
 
-static int is_own(const struct walk *w, size_t i)
-{
-	return i >= w->t->nslot || w->t->kind[i] == NB_DOMAIN_OWN;
-}
-
-static int is_top(const struct walk *w, size_t i)
-{
-	return i < w->t->nslot && w->t->kind[i] == NB_DOMAIN_TOP;
-}
-
-static int is_divided(const struct walk *w, size_t i)
-{
-	return w->m.inner[i] != 0 && w->m.inner[i] != NB_WALK_UNREACHED;
-}
-
-static void find_knots(struct walk *w)
+static void find_knots(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const uint32_t most = nb_walk_group(w->plan.order);
 #pragma omp parallel for schedule(static) if (tree->nnode > SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
-		w->m.knot[i] = is_own(w, i) && tree->nchild[i] > 0 && tree->count[i] <= most &&
+		w->m.knot[i] = nb_domain_is_own(w, i) && tree->nchild[i] > 0 && tree->count[i] <= most &&
 			       nb_walk_has_knot(tree, i);
 }
 
 /* Families of the top get their numbers, own ones numbers that begin where those of the top end. */
-static void number_families(struct walk *w)
+static void number_families(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const uint32_t leaf = nb_walk_leaf(w->plan.order);
@@ -103,36 +70,37 @@ static void number_families(struct walk *w)
 	for (size_t i = 0; i < tree->nnode; i++)
 		w->m.inner[i] = i < w->t->nslot ? 0 : NB_WALK_UNREACHED;
 	for (size_t i = 0; i < w->t->nslot; i++)
-		if (is_top(w, i))
+		if (nb_domain_is_top(w, i))
 			w->m.inner[i] = next++;
 	w->ntop = next;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (!is_own(w, i) || w->m.inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 ||
+		if (!nb_domain_is_own(w, i) || w->m.inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 ||
 			(tree->count[i] <= leaf && !w->m.knot[i]))
 			continue;
 		w->m.inner[i] = next++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
 			w->m.inner[c] = 0;
 	}
-	w->told[w->d->rank].nfamily = next - w->ntop;
+	w->nown = next - w->ntop;
+	w->told[w->d->rank].nfamily = w->nown;
 }
 
 /* Of a node whose children are known. */
-static void measure_divided(struct walk *w, size_t i, double *jump)
+static void measure_divided(struct nb_domain_walk *w, size_t i, double *jump)
 {
 	*jump = fmax(*jump, nb_walk_measure_children(&w->t->tree, &w->m, i));
 	if (w->m.own)
 		nb_walk_find_moments_of(&w->plan, &w->m, i);
 }
 
-static int measure_own(struct walk *w)
+static int measure_own(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	struct told *told = &w->told[w->d->rank];
+	struct nb_domain_told *told = &w->told[w->d->rank];
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
 	for (size_t i = 0; i < tree->nnode; i++)
-		if (is_own(w, i) && w->m.inner[i] == 0) {
+		if (nb_domain_is_own(w, i) && w->m.inner[i] == 0) {
 			const int s = nb_walk_measure_bodies(&w->g, tree, &w->m, i, NULL, 0);
 			status = s > status ? s : status;
 			if (w->m.own)
@@ -143,16 +111,16 @@ static int measure_own(struct walk *w)
 		begin = nb_walk_generation(tree, w->t->nslot, end);
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : jump) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
-			if (is_divided(w, i))
+			if (nb_domain_is_divided(w, i))
 				measure_divided(w, i, &jump);
 	}
 	for (size_t i = 0; !status && i < w->t->nslot; i++)
-		if (is_own(w, i) && is_divided(w, i))
+		if (nb_domain_is_own(w, i) && nb_domain_is_divided(w, i))
 			measure_divided(w, i, &jump);
 	told->jump = jump;
 	told->least = told->least_reach = INFINITY;
 	for (size_t i = 0; !status && i < tree->nnode; i++)
-		if (is_own(w, i) && w->m.inner[i] != NB_WALK_UNREACHED) {
+		if (nb_domain_is_own(w, i) && w->m.inner[i] != NB_WALK_UNREACHED) {
 			told->least = w->m.radius[i] > 0 ? fmin(told->least, w->m.radius[i]) : told->least;
 			told->least_reach = w->m.reach[i] > 0 ? fmin(told->least_reach, w->m.reach[i])
 							      : told->least_reach;
@@ -162,13 +130,13 @@ static int measure_own(struct walk *w)
 
 /* ---- nodes of others ---------------------------------------------------------------------------- */
 
-static void tell(struct walk *w)
+static void tell(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	for (size_t i = 0; i < w->t->nslot; i++) {
-		if (!is_own(w, i))
+		if (!nb_domain_is_own(w, i))
 			continue;
-		struct root *r = &w->root[w->t->cell[i]];
+		struct nb_domain_root *r = &w->root[w->t->cell[i]];
 		memset(r, 0, sizeof *r);
 		memcpy(r->box, tree->box + 6 * i, sizeof r->box);
 		memcpy(r->com, tree->com + 3 * i, sizeof r->com);
@@ -179,14 +147,14 @@ static void tell(struct walk *w)
 		r->reach = w->m.reach[i];
 		if (w->m.own)
 			memcpy(r->own, w->m.own + w->m.nown * i, w->m.nown * sizeof *r->own);
-		r->inner = w->m.inner[i] ? w->m.inner[i] - w->ntop + 1 : 0;
+		r->inner = w->m.inner[i];
 	}
 }
 
-static void hear(struct walk *w, size_t i)
+static void hear(struct nb_domain_walk *w, size_t i)
 {
 	struct nb_tree *tree = (struct nb_tree *)(uintptr_t)&w->t->tree;
-	const struct root *r = &w->root[w->t->cell[i]];
+	const struct nb_domain_root *r = &w->root[w->t->cell[i]];
 	memcpy(tree->box + 6 * i, r->box, sizeof r->box);
 	memcpy(tree->com + 3 * i, r->com, sizeof r->com);
 	tree->mass[i] = r->mass;
@@ -196,14 +164,11 @@ static void hear(struct walk *w, size_t i)
 	w->m.reach[i] = r->reach;
 	if (w->m.own)
 		memcpy(w->m.own + w->m.nown * i, r->own, w->m.nown * sizeof *r->own);
-	int owner = 0;
-	while (w->t->cell_bound[owner + 1] <= w->t->cell[i])
-		owner++;
-	w->m.inner[i] = r->inner ? (uint32_t)(w->base[owner] + r->inner - 1) : 0;
+	w->m.inner[i] = r->inner ? (uint32_t)r->inner | NB_WALK_ABSENT : 0;
 }
 
 /* From the children of a node of the top. */
-static void close_top(struct walk *w, size_t i, double *jump)
+static void close_top(struct nb_domain_walk *w, size_t i, double *jump)
 {
 	struct nb_tree *tree = (struct nb_tree *)(uintptr_t)&w->t->tree;
 	struct nb_node_moments m;
@@ -217,43 +182,39 @@ static void close_top(struct walk *w, size_t i, double *jump)
 }
 
 /* All that a rank does not know of the tree but for the families. */
-static int meet(struct walk *w)
+static int meet(struct nb_domain_walk *w)
 {
-	const int size = w->d->size, rank = w->d->rank;
-	struct told all = {.least = INFINITY, .least_reach = INFINITY};
+	const int size = w->d->size;
+	struct nb_domain_told all = {.least = INFINITY, .least_reach = INFINITY};
 	for (int k = 0; k <= size; k++)
 		w->bytes[k] = (size_t)k * sizeof *w->told;
 	nb_ranks_collect(w->told, w->bytes);
 	nb_ranks_settle();
-	w->base[0] = w->ntop;
+	w->nall = w->ntop;
 	for (int k = 0; k < size; k++) {
 		all.status = w->told[k].status > all.status ? w->told[k].status : all.status;
 		all.jump = fmax(all.jump, w->told[k].jump);
 		all.least = fmin(all.least, w->told[k].least);
 		all.least_reach = fmin(all.least_reach, w->told[k].least_reach);
-		w->base[k + 1] = w->base[k] + w->told[k].nfamily;
+		w->nall += w->told[k].nfamily;
 	}
-	if (all.status || w->base[size] > UINT32_MAX / NB_FAMILY)
+	if (all.status || w->nall > UINT32_MAX / NB_FAMILY)
 		return all.status ? all.status : NB_ELIMIT;
 	tell(w);
 	for (int k = 0; k <= size; k++)
 		w->bytes[k] = w->t->cell_bound[k] * sizeof *w->root;
 	nb_ranks_collect(w->root, w->bytes);
 	nb_ranks_settle();
-	const uint32_t shift = (uint32_t)(w->base[rank] - w->ntop);
-	for (size_t i = 0; i < w->t->tree.nnode; i++)
-		if (is_own(w, i) && is_divided(w, i))
-			w->m.inner[i] += shift;
 	for (size_t i = 0; i < w->t->nslot; i++)
 		if (w->t->kind[i] == NB_DOMAIN_ELSEWHERE)
 			hear(w, i);
 	for (size_t i = w->t->nslot; i-- > 0;)
-		if (is_top(w, i)) {
+		if (nb_domain_is_top(w, i)) {
 			close_top(w, i, &all.jump);
 			all.least_reach = w->m.reach[i] > 0 ? fmin(all.least_reach, w->m.reach[i]) : all.least_reach;
 		}
 	w->m.jump = all.jump;
-	w->m.nfamily = w->base[size];
+	w->m.nfamily = w->nall;
 	w->plan.deep |= nb_walk_is_deep(w->m.reach[0], all.least_reach);
 	/* moments of the tree are squares of lengths */
 	const int beyond = nb_walk_is_beyond_squares(all.least, w->m.radius[0]);
@@ -263,13 +224,12 @@ static int meet(struct walk *w)
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
 /* Of nodes as targets: those of others are not walked here. */
-static void find_groups(struct walk *w)
+void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	const uint32_t most = nb_walk_group(w->plan.order);
 	for (size_t i = tree->nnode; i-- > 0;) {
-		const int divided = is_divided(w, i), own = is_own(w, i), top = is_top(w, i);
-		w->m.group[i] = !top && (!own || !divided || (tree->count[i] <= most && !w->m.knot[i]));
+		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
+		w->m.group[i] = !top && (!own || nb_domain_is_group(w, i, most));
 		w->m.npart[i] = own ? 1 : 0;
 		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
 			continue;
@@ -284,7 +244,7 @@ static struct nb_tree_walk walk_of(const struct nb_domain_law *law)
 	return (struct nb_tree_walk){.theta = law->theta, .mac = NB_MAC_GEOMETRIC, .order = law->order};
 }
 
-static int set_scales(struct walk *w)
+static int set_scales(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const struct nb_domain_law *law = &w->d->law;
@@ -298,7 +258,7 @@ static int set_scales(struct walk *w)
 	return NB_OK;
 }
 
-static void begin_plan(struct walk *w)
+static void begin_plan(struct nb_domain_walk *w)
 {
 	struct nb_domain *d = w->d;
 	const size_t first = d->bound[d->rank];
@@ -318,16 +278,15 @@ static void begin_plan(struct walk *w)
 	nb_walk_layout(&w->plan, &walk);
 }
 
-static int allocate(struct walk *w)
+static int allocate(struct nb_domain_walk *w)
 {
 	const size_t size = (size_t)w->d->size, n = w->d->n, first = w->d->bound[w->d->rank];
-	w->base = nb_alloc(size + 1, sizeof *w->base);
 	w->bytes = nb_alloc(size + 1, sizeof *w->bytes);
 	w->root = nb_alloc(w->t->ncell, sizeof *w->root);
 	w->told = nb_alloc_zero(size, sizeof *w->told);
-	w->pos = map_rows(w->d->n_all, 3 * sizeof *w->pos, &w->pos_size);
-	w->mass = map_rows(w->d->n_all, sizeof *w->mass, &w->mass_size);
-	if (!w->base || !w->bytes || !w->root || !w->told || !w->pos || !w->mass)
+	w->pos = map_rows(w->d->n_all, 3 * sizeof *w->pos, &w->mapped[0]);
+	w->mass = map_rows(w->d->n_all, sizeof *w->mass, &w->mapped[1]);
+	if (!w->bytes || !w->root || !w->told || !w->pos || !w->mass)
 		return NB_ENOMEM;
 	memcpy(w->pos + 3 * first, w->d->pos, 3 * n * sizeof *w->pos);
 	memcpy(w->mass + first, w->d->mass, n * sizeof *w->mass);
@@ -341,41 +300,38 @@ static int allocate(struct walk *w)
 	return nb_walk_allocate_nodes(&w->m, w->t->tree.nnode, 0);
 }
 
-/* The families of all ranks. */
-static int share_families(struct walk *w)
+/* The families of the top and own ones, with room for all. */
+static int fill_families(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	w->plan.f64 = w->g.precision == NB_F64 || nb_walk_wants_f64(w->m.jump);
 	const size_t moments = nb_walk_moment_size(&w->plan);
-	w->m.family = nb_alloc(w->m.nfamily, sizeof *w->m.family);
-	w->m.moment = nb_alloc(w->m.nfamily + 1, moments);
-	w->wanted = nb_alloc_zero(w->m.nfamily, NB_FAMILY);
-	find_groups(w);
-	w->cost = nb_alloc_zero(w->m.npart[0], sizeof *w->cost);
-	w->part = nb_alloc((size_t)w->m.npart[0] + 1, sizeof *w->part);
-	const int status = nb_domain_agree(
-		w->m.family && w->m.moment && w->wanted && w->cost && w->part ? NB_OK : NB_ENOMEM);
+	w->m.family = map_rows(w->nall, sizeof *w->m.family, &w->mapped[2]);
+	w->m.moment = map_rows(w->nall, moments, &w->mapped[3]);
+	w->wanted = map_rows(w->nall, NB_FAMILY, &w->mapped[4]);
+	w->parent = nb_alloc_zero(w->nown, sizeof *w->parent);
+	const int status = nb_domain_agree(w->m.family && w->m.moment && w->wanted && w->parent ? NB_OK : NB_ENOMEM);
 	if (status)
 		return status;
 	nb_walk_fill_family(&w->plan, &w->m, 0, 1, 0);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < tree->nnode; i++)
-		if ((is_top(w, i) || is_own(w, i)) && is_divided(w, i))
-			nb_walk_fill_family(&w->plan, &w->m, tree->child[i], tree->nchild[i], w->m.inner[i]);
-	for (int k = 0; k <= w->d->size; k++)
-		w->bytes[k] = w->base[k] * sizeof *w->m.family;
-	nb_ranks_collect(w->m.family, w->bytes);
-	for (int k = 0; k <= w->d->size; k++)
-		w->bytes[k] = w->base[k] * moments;
-	nb_ranks_collect(w->m.moment, w->bytes);
-	nb_ranks_settle();
+		if ((nb_domain_is_top(w, i) || nb_domain_is_own(w, i)) && nb_domain_is_divided(w, i)) {
+			const size_t family = w->m.inner[i];
+			nb_walk_fill_family(&w->plan, &w->m, tree->child[i], tree->nchild[i], (uint32_t)family);
+			for (uint32_t lane = 0; lane < tree->nchild[i]; lane++) {
+				const uint32_t inner = w->m.inner[tree->child[i] + lane];
+				if (inner >= w->ntop && inner < NB_WALK_ABSENT)
+					w->parent[inner - w->ntop] = (uint32_t)family * NB_FAMILY + lane;
+			}
+		}
+	w->nhere = w->ntop + w->nown;
 	w->plan.inner = w->m.inner;
 	w->plan.family = w->m.family;
 	w->plan.moment = w->m.moment;
 	w->plan.group = w->m.group;
 	w->plan.npart = w->m.npart;
 	w->plan.reach = w->m.reach;
-	w->d->tally.bytes += (double)w->m.nfamily * (double)(sizeof *w->m.family + moments + NB_FAMILY);
 	return NB_OK;
 }
 
@@ -408,29 +364,31 @@ static void asking_free(struct asking *a)
 }
 
 /* The ranges of one rank's bodies, to out unless that is NULL; their number, and that of their rows. */
-static size_t list_wanted(const struct walk *w, int rank, struct range *out, size_t *rows)
+static size_t list_wanted(const struct nb_domain_walk *w, int rank, struct range *out, size_t *rows)
 {
 	size_t n = 0;
 	*rows = 0;
-	/* those of the top are of any rank */
-	for (size_t lane = 0; lane < w->base[w->d->size] * NB_FAMILY; lane++) {
-		if (lane == w->ntop * (size_t)NB_FAMILY)
-			lane = w->base[rank] * NB_FAMILY;
-		if (lane >= w->base[rank + 1] * NB_FAMILY)
-			break;
-		const struct nb_family *f = &w->m.family[lane / NB_FAMILY];
-		const uint32_t first = f->first[lane % NB_FAMILY], count = f->count[lane % NB_FAMILY];
-		if (!w->wanted[lane] || first < w->d->bound[rank] || first >= w->d->bound[rank + 1])
+	for (size_t k = 0; k <= w->nbatch; k++) { /* those of the top are of any rank */
+		const struct nb_domain_batch *batch = k > 0 ? &w->batch[k - 1] : NULL;
+		if (batch && batch->owner != rank)
 			continue;
-		if (out)
-			out[n] = (struct range){first, count};
-		n++;
-		*rows += count;
+		const size_t begin = (batch ? batch->first : 0) * NB_FAMILY,
+			     end = (batch ? batch->first + batch->n : w->ntop) * NB_FAMILY;
+		for (size_t lane = begin; lane < end; lane++) {
+			const struct nb_family *f = &w->m.family[lane / NB_FAMILY];
+			const uint32_t first = f->first[lane % NB_FAMILY], count = f->count[lane % NB_FAMILY];
+			if (!w->wanted[lane] || first < w->d->bound[rank] || first >= w->d->bound[rank + 1])
+				continue;
+			if (out)
+				out[n] = (struct range){first, count};
+			n++;
+			*rows += count;
+		}
 	}
 	return n;
 }
 
-static int find_asked(struct walk *w, struct asking *a)
+static int find_asked(struct nb_domain_walk *w, struct asking *a)
 {
 	const int size = w->d->size;
 	const size_t room = (size_t)size + 1;
@@ -459,7 +417,7 @@ static int find_asked(struct walk *w, struct asking *a)
 }
 
 /* What others ask for. */
-static int hear_asked(struct walk *w, struct asking *a)
+static int hear_asked(struct nb_domain_walk *w, struct asking *a)
 {
 	const int size = w->d->size;
 	size_t *in = a->each + 2 * ((size_t)size + 1);
@@ -486,7 +444,7 @@ static void to_bytes(size_t *bound, int size, size_t each)
 		bound[k] *= each;
 }
 
-static void fetch(struct walk *w, struct asking *a)
+static void fetch(struct nb_domain_walk *w, struct asking *a)
 {
 	const int size = w->d->size;
 	const size_t asked = a->range_bound[size], theirs = a->their_bound[size];
@@ -513,16 +471,11 @@ static void fetch(struct walk *w, struct asking *a)
 		}
 }
 
-/* Finds out whose bodies are wanted, and gets them. */
-static int get_bodies(struct walk *w)
+/* The bodies that are wanted. */
+static int get_bodies(struct nb_domain_walk *w)
 {
-	struct nb_walk_share share = {.claimed = 0, .end = w->m.npart[0]};
-	struct nb_gravity_count none = {0};
 	struct asking a = {.range = NULL};
-	w->plan.wanted = w->wanted;
-	int status = w->m.npart[0] ? nb_walk_parts(&w->plan, &share, &none) : NB_OK;
-	w->plan.wanted = NULL;
-	status = nb_domain_agree(status ? status : find_asked(w, &a));
+	int status = nb_domain_agree(find_asked(w, &a));
 	if (!status)
 		status = nb_domain_agree(hear_asked(w, &a));
 	if (!status)
@@ -534,7 +487,7 @@ static int get_bodies(struct walk *w)
 /* ---- the walk ----------------------------------------------------------------------------------- */
 
 /* Where parts begin: the number of own parts before a node goes down the tree. */
-static int find_parts(struct walk *w)
+static int find_parts(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	uint32_t *before = nb_alloc(tree->nnode, sizeof *before);
@@ -542,9 +495,9 @@ static int find_parts(struct walk *w)
 		return NB_ENOMEM;
 	before[0] = 0;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		const int part = !is_top(w, i) && (w->m.group[i] || tree->count[i] <= w->plan.part);
+		const int part = !nb_domain_is_top(w, i) && (w->m.group[i] || tree->count[i] <= w->plan.part);
 		uint32_t sum = before[i];
-		if (part && sum != UINT32_MAX && is_own(w, i))
+		if (part && sum != UINT32_MAX && nb_domain_is_own(w, i))
 			w->part[sum] = tree->first[i];
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
 			before[c] = part ? UINT32_MAX : sum;
@@ -556,12 +509,14 @@ static int find_parts(struct walk *w)
 	return NB_OK;
 }
 
-static int act(struct walk *w)
+static int act(struct nb_domain_walk *w)
 {
 	const uint32_t nparts = w->m.npart[0];
 	const size_t first = w->d->bound[w->d->rank];
+	w->cost = nb_alloc_zero(nparts, sizeof *w->cost);
+	w->part = nb_alloc((size_t)nparts + 1, sizeof *w->part);
 	struct nb_walk_share share = {.claimed = 0, .end = nparts, .cost = w->cost};
-	int status = find_parts(w);
+	int status = w->cost && w->part ? find_parts(w) : NB_ENOMEM;
 	if (!status && nparts)
 		status = nb_walk_parts(&w->plan, &share, &w->d->tally.count);
 	for (uint32_t p = 0; !status && p < nparts; p++)
@@ -570,7 +525,7 @@ static int act(struct walk *w)
 	return status;
 }
 
-static int walk_all(struct walk *w)
+static int walk_all(struct nb_domain_walk *w)
 {
 	int status = nb_domain_agree(allocate(w));
 	if (status)
@@ -580,27 +535,35 @@ static int walk_all(struct walk *w)
 	w->told[w->d->rank].status = measure_own(w);
 	status = meet(w);
 	status = status ? status : set_scales(w);
-	status = status ? status : share_families(w);
+	status = status ? status : fill_families(w);
+	status = status ? status : nb_domain_get_cells(w);
 	status = status ? status : get_bodies(w);
 	return status ? status : nb_domain_agree(act(w));
 }
 
 int nb_domain_walk(struct nb_domain *d, struct nb_domain_tree *t)
 {
-	struct walk w = {.d = d, .t = t};
+	struct nb_domain_walk w = {.d = d, .t = t};
 	const int status = walk_all(&w);
 	const double node = 2 * sizeof(uint32_t) + 24 * sizeof(double) + (double)w.m.nown * sizeof(double);
 	d->tally.bodies = (double)d->n;
 	d->tally.bytes += (double)d->n * (double)(16 * sizeof(double) + sizeof *d->cost + d->rest_size) +
 			  (double)t->tree.nnode * node + d->tally.asked * (8 * sizeof(double));
-	unmap_rows(w.pos, w.pos_size);
-	unmap_rows(w.mass, w.mass_size);
+	unmap_rows(w.pos, w.mapped[0]);
+	unmap_rows(w.mass, w.mapped[1]);
+	unmap_rows(w.m.family, w.mapped[2]);
+	unmap_rows(w.m.moment, w.mapped[3]);
+	unmap_rows(w.wanted, w.mapped[4]);
+	w.m.family = NULL;
+	w.m.moment = NULL;
+	for (size_t k = 0; k < w.nbatch; k++)
+		nb_free(w.batch[k].id);
+	nb_free(w.batch);
+	nb_free(w.parent);
 	nb_walk_memory_free(&w.m);
-	nb_free(w.base);
 	nb_free(w.bytes);
 	nb_free(w.root);
 	nb_free(w.told);
-	nb_free(w.wanted);
 	nb_free(w.cost);
 	nb_free(w.part);
 	return status;

@@ -1207,6 +1207,13 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (!group)
 			open &= below(reach, t.radius);
 		rest &= ~open;
+		if (plan->wanted) {
+			uint32_t absent = rest & ~above(f->inner, -1);
+			if (!group)
+				absent &= below(reach, t.radius);
+			miss(plan, r.family, absent);
+			rest &= ~absent;
+		}
 		if (list_reserve(&w->open) || (group ? list_reserve(&w->leaf) || list_reserve(&w->close)
 						     : runs_reserve(&w->entry, w->entry.n + 1)))
 			return NB_ENOMEM;
@@ -1321,7 +1328,7 @@ static NB_HD int T(find_sources)(struct T(room) * w, struct T(level) * lv, int s
 static void T(want)(const struct nb_walk_plan *plan, struct list *leaf)
 {
 	for (size_t k = 0; k < leaf->n; k++)
-		__atomic_store_n(&plan->wanted[leaf->at[k]], 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&plan->wanted[leaf->at[k]], NB_WALK_BODIES, __ATOMIC_RELAXED);
 	leaf->n = 0;
 }
 
@@ -1515,7 +1522,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	const double sigma = plan->length / lv->scale;
 	if (plan->least)
 		lv->limit = (float)((double)plan->least[lv->node] * sigma * sigma);
-	else if (group && up && !plan->apart)
+	else if (group && up && !plan->apart && !plan->limit)
 		lv->limit = up->limit * ratio * ratio;
 	else
 		lv->limit = plan->error *
@@ -1523,6 +1530,12 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	/* points need not be where sources are, and the field not what it is around them */
 	if (group && up && plan->apart)
 		lv->limit = fminf(lv->limit, up->limit * ratio * ratio);
+	if (plan->limit) {
+		double limit = (double)lv->limit / sigma / sigma;
+		__atomic_store(&plan->limit[lv->node], &limit, __ATOMIC_RELAXED);
+		if (group)
+			return NB_OK;
+	}
 	if (group && plan->law == NB_LAW_PLUMMER)
 		T(find_kinds)(plan, lv);
 	if (group)

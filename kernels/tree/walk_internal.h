@@ -34,10 +34,10 @@ static inline float round_up(double x)
 
 /* The children of a node side by side, as one SIMD test reads them.  Lanes without a child have mass 0. */
 struct nb_family {
-	double x[3][NB_FAMILY];			     /* centre of mass, in the caller's units */
-	float radius[NB_FAMILY];		     /* greatest distance of a body from it, in units of length */
-	float mass[NB_FAMILY];			     /* in tree units */
-	uint32_t inner[NB_FAMILY];		     /* the family of the child's children, 0 for a leaf */
+	double x[3][NB_FAMILY];	   /* centre of mass, in the caller's units */
+	float radius[NB_FAMILY];   /* greatest distance of a body from it, in units of length */
+	float mass[NB_FAMILY];	   /* in tree units */
+	uint32_t inner[NB_FAMILY]; /* the family of the child's children, 0 for a leaf; NB_WALK_ABSENT */
 	uint32_t first[NB_FAMILY], count[NB_FAMILY]; /* bodies */
 	double length; /* a power of two: the largest radius is between half of it and all of it; 0: all are 0 */
 } __attribute__((aligned(64)));
@@ -83,10 +83,18 @@ struct nb_walk_plan {
 	const double *soft; /* of each target: NB_SOFT; NULL for NB_LAW_COMMON, as the next */
 	const struct nb_family_soft *family_soft;
 	float soft_weight; /* of errors of softenings beside those of multipoles */
-	/* Of each lane of each family: 1 where bodies of it are wanted one by one.  The walk then does nothing but set
+	/* Of each lane of each family: what is wanted of it (enum nb_walk_wanted).  The walk then does nothing but set
 	 * these; NULL: it acts. */
 	uint8_t *wanted;
+	/* Of each target, beside wanted: the walk writes here the error that an accepted cell may have, in scaled
+	 * units, and goes on to groups, but does not resolve them.  NULL: it does. */
+	double *limit;
 };
+
+/* Bodies of a leaf one by one; children of a node that this process does not have. */
+enum nb_walk_wanted { NB_WALK_NOTHING, NB_WALK_BODIES, NB_WALK_CHILDREN };
+/* Added to a family that this process does not have: then it is none of its numbers.  A walk that acts meets none. */
+#define NB_WALK_ABSENT (UINT32_C(1) << 31)
 
 /* Bytes of one family's moments. */
 static inline size_t nb_walk_moment_size(const struct nb_walk_plan *plan)

@@ -232,6 +232,8 @@ int nb_step_spread_force(struct step *s)
 	s->spread.forces++;
 	s->spread.most.bodies = fmax(s->spread.most.bodies, tally.bodies);
 	s->spread.most.asked = fmax(s->spread.most.asked, tally.asked);
+	s->spread.most.cells = fmax(s->spread.most.cells, tally.cells);
+	s->spread.most.all_cells = fmax(s->spread.most.all_cells, tally.all_cells);
 	s->spread.most.bytes = fmax(s->spread.most.bytes, tally.bytes);
 	return 1;
 }
@@ -242,6 +244,9 @@ void nb_step_spread_report(const struct step *s)
 		return;
 	nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs() + s->spread.forces);
 	if (s->spread.forces)
-		nb_verbose("a rank had %.0f bodies and got %.0f of others, at most, in %.3g MB", s->spread.most.bodies,
-			s->spread.most.asked, 1e-6 * s->spread.most.bytes);
+		nb_verbose(
+			"a rank had %.0f bodies and got %.0f of others, and %.0f of %.0f families of cells, at most, "
+			"in %.3g MB",
+			s->spread.most.bodies, s->spread.most.asked, s->spread.most.cells, s->spread.most.all_cells,
+			1e-6 * s->spread.most.bytes);
 }
