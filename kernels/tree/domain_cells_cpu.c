@@ -28,15 +28,13 @@ enum {
 
 /* Errors vary between targets of one sight; their sixth root or a higher one is in the distances. */
 static const double SHARE = 0.8;
-/* The border of the boxes that groups fill is so much of their reach nearer than their middles seem: the reach of a
- * cube is 0.73 of half its side longer than that, and no target is beyond its sides. */
-static const double BEYOND = 0.6;
 
 /* Targets that are seen from other ranks, in scaled units. */
 struct sight {
 	double lo[3], hi[3]; /* the middles of their boxes are in here */
 	double reach, least; /* the largest and the least of those that are no groups; the latter may be INFINITY */
 	double group, small; /* the largest of groups, and of those of so few; -1: there are none */
+	double beyond;	     /* by so much a sphere of that reach about the middle of a group is outside of the box */
 	double limit;	     /* the error that an accepted cell may have */
 	double shares;	     /* 1: the target may have bodies of any rank */
 };
@@ -235,10 +233,11 @@ static int has_bodies(const struct nb_domain_walk *w, int rank)
 static int share_large(struct nb_domain_walk *w, uint8_t *sent, struct list *l)
 {
 	const struct nb_tree *tree = &w->t->tree;
+	const size_t large = w->d->n_all / LARGE;
 	int status = NB_OK;
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (nb_domain_is_own(w, i) && nb_domain_is_divided(w, i))
-			sent[w->m.inner[i] - w->ntop] = tree->count[i] > w->d->n_all / LARGE;
+			sent[w->m.inner[i] - w->ntop] = tree->count[i] > large;
 	for (int k = 0; k < w->d->size; k++) {
 		if (!status && has_bodies(w, k))
 			status = list_marked(w, sent, l);
@@ -273,6 +272,13 @@ static void sum_up(const struct nb_domain_walk *w, const double *limit, size_t i
 	const double reach = w->m.reach[i] * w->plan.length;
 	s->limit = fmin(s->limit, limit[i]);
 	if (w->m.group[i]) {
+		double depth = INFINITY; /* of its middle */
+		for (size_t k = 0; k < 3; k++) {
+			const double lo = tree->box[6 * i + k], hi = tree->box[6 * i + 3 + k],
+				     middle = (lo + 0.5 * (hi - lo)) * w->plan.length;
+			depth = fmin(depth, fmin(middle - s->lo[k], s->hi[k] - middle));
+		}
+		s->beyond = fmax(s->beyond, reach - fmax(depth, 0));
 		s->group = fmax(s->group, reach);
 		s->small = tree->count[i] <= SMALL ? fmax(s->small, reach) : s->small;
 		return;
@@ -443,7 +449,7 @@ static int may_open(const struct nb_domain_walk *w, const struct sight *s, const
 	if (s->group < 0 || (is_accepted(w, s, c, c->crowd, s->group, d2, u) &&
 				    (s->small < 0 || is_accepted(w, s, c, c->crowd, s->reach, d2, u))))
 		return 0;
-	const double away = sqrt(d2) - BEYOND * s->group;
+	const double away = sqrt(d2) - s->beyond;
 	return !(c->radius < away &&
 		 is_small_on_body(w->plan.order, c->mass, c->radius * c->radius, away * away + eps * eps, s->limit));
 }
@@ -492,6 +498,7 @@ static int tie(const struct sight *at, size_t n, struct bundle *b)
 		b->all.reach = fmax(b->all.reach, s->reach);
 		b->all.least = fmin(b->all.least, s->least);
 		b->all.group = fmax(b->all.group, s->group);
+		b->all.beyond = fmax(b->all.beyond, s->beyond);
 		b->all.small = fmax(b->all.small, s->small);
 		b->all.limit = fmin(b->all.limit, s->limit);
 		b->all.shares = fmax(b->all.shares, s->shares);

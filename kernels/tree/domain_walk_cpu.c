@@ -377,7 +377,7 @@ static size_t list_wanted(const struct nb_domain_walk *w, int rank, struct range
 		for (size_t lane = begin; lane < end; lane++) {
 			const struct nb_family *f = &w->m.family[lane / NB_FAMILY];
 			const uint32_t first = f->first[lane % NB_FAMILY], count = f->count[lane % NB_FAMILY];
-			if (!w->wanted[lane] || first < w->d->bound[rank] || first >= w->d->bound[rank + 1])
+			if (w->wanted[lane] != NB_WALK_BODIES || first < w->d->bound[rank] || first >= w->d->bound[rank + 1])
 				continue;
 			if (out)
 				out[n] = (struct range){first, count};

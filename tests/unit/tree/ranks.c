@@ -426,12 +426,11 @@ static void force_of_one(struct state *s, const struct nb_domain_law *law, struc
 	nb_free(perm);
 }
 
-/* Some leapfrog steps by one process, and by so many ranks: the same bytes after each of them.  Returns the most bodies
- * that a rank had in the last one. */
-static double check_domain(
-	const struct bodies *b, const struct nb_domain_law *law, int size, double dt, const char *what)
+/* Some leapfrog steps by one process, and by so many ranks: the same bytes after each of them.  Returns the tally of
+ * the last one. */
+static struct nb_domain_tally check_steps(
+	const struct bodies *b, const struct nb_domain_law *law, int size, double dt, int steps, const char *what)
 {
-	enum { STEPS = 3 };
 	struct state one = state_alloc(b->n), all = state_alloc(b->n);
 	struct nb_domain *domain;
 	struct nb_domain_tally tally;
@@ -450,7 +449,7 @@ static double check_domain(
 		b->n, one.pos, one.vel, one.mass, NULL, NULL, (unsigned char *)one.rest, sizeof *one.rest};
 	begin(size);
 	CHECK(nb_domain_begin(&domain, law, &rows) == NB_OK);
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < steps; step++) {
 		struct nb_gravity_count count = {0, 0, 0, 0};
 		const struct nb_domain_bodies to = {b->n, all.pos, all.vel, all.mass, all.acc,
 			law->potential ? all.pot : NULL, (unsigned char *)all.rest, sizeof *all.rest};
@@ -479,17 +478,23 @@ static double check_domain(
 	end();
 	state_free(&one);
 	state_free(&all);
-	return tally.bodies;
+	return tally;
+}
+
+static struct nb_domain_tally check_domain(
+	const struct bodies *b, const struct nb_domain_law *law, int size, double dt, const char *what)
+{
+	return check_steps(b, law, size, dt, 3, what);
 }
 
 static void domains(void)
 {
 	static const enum model kinds[] = {PLUMMER, CLUSTERS, PAIR_AND_CLUSTER, DISK_2D};
-	static const int sizes[] = {2, 3, MOST};
+	static const int sizes[] = {2, 3, 4, MOST};
 	for (size_t m = 0; m < sizeof kinds / sizeof *kinds; m++) {
 		struct bodies b = model(kinds[m], N);
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-			const int order = m == 0 ? (int)s + 2 : 0;
+			const int order = m == 0 ? (int)s + 1 : 0;
 			const struct nb_domain_law law = {.dim = b.dim,
 				.leaf_size = m == 1 ? 8 : 16,
 				.tree_order = m == 2 ? 1 : 2,
@@ -501,11 +506,94 @@ static void domains(void)
 				.precision = s == 0   ? NB_F32
 					     : s == 1 ? NB_F64
 						      : NB_MIXED};
-			const double most = check_domain(&b, &law, sizes[s], 0.01, model_name[kinds[m]]);
+			const double most = check_domain(&b, &law, sizes[s], 0.01, model_name[kinds[m]]).bodies;
 			CHECK(kinds[m] == PAIR_AND_CLUSTER || most < 2.5 * N / sizes[s]);
 		}
 		bodies_free(&b);
 	}
+}
+
+/* Of so many bodies some cells are too small to be told to all ranks, and too far for those of some. */
+enum { MANY = 40000 };
+
+/* Ranks get a part of the cells: most of those along a filament, of a rank that has one end and walks what is there. */
+static void parts_of_cells(void)
+{
+	static const enum model kinds[] = {UNIFORM, PLUMMER, CLUSTERS, UNIFORM};
+	static const double most[] = {0.97, 1, 0.999, 0.999};
+	static const int sizes[] = {2, 3, 4, MOST};
+	for (size_t m = 0; m < 4; m++) {
+		struct bodies b = model(kinds[m], MANY);
+		for (size_t i = 0; m == 0 && i < b.n; i++)
+			b.pos[3 * i] *= 100;
+		for (size_t s = 0; s < 4; s++) {
+			const struct nb_domain_law law = {.dim = 3,
+				.leaf_size = 8,
+				.tree_order = m == 2 ? 1 : 2,
+				.theta = 0.5,
+				.order = (int)((m + s) % 4) + 1,
+				.potential = s == 1,
+				.eps = m == 1 ? 0.01 : 0,
+				.G = 1,
+				.precision = (enum nb_precision[]){NB_F32, NB_MIXED, NB_F64}[(m + 2 * s) % 3]};
+			char label[100];
+			if (UNIT_SANITIZED && m != s)
+				continue;
+			const struct nb_domain_tally tally = check_steps(
+				&b, &law, sizes[s], 0.001, 2, model_name[kinds[m]]);
+			snprintf(label, sizeof label, "model %zu, %d ranks: %.0f of %.0f families, %.0f rounds", m,
+				sizes[s], tally.cells, tally.all_cells, tally.rounds);
+			WANT(tally.cells <= most[m] * tally.all_cells);
+			WANT(tally.cells > tally.all_cells / sizes[s]);
+			WANT(tally.rounds <= 2);
+		}
+		bodies_free(&b);
+	}
+}
+
+/* A crowd so small that f32 does not hold the lengths of the cells around in its units opens all of them, which nobody
+ * expects: it has to ask. */
+static void missing_cells(void)
+{
+	static const int sizes[] = {2, 4, MOST};
+	struct bodies b = model(UNIFORM, MANY);
+	for (size_t i = 0; i < (size_t)3 * 600; i++)
+		b.pos[i] = -3 + 1e-7 * b.pos[i];
+	for (size_t s = 0; s < 3; s++)
+		for (int p = 0; p < 2; p++) {
+			const struct nb_domain_law law = {.dim = 3,
+				.leaf_size = 8,
+				.tree_order = 2,
+				.theta = 0.5,
+				.order = p ? 4 : 2,
+				.G = 1,
+				.precision = p ? NB_MIXED : NB_F32};
+			if (UNIT_SANITIZED && p != (int)s)
+				continue;
+			const struct nb_domain_tally tally = check_steps(&b, &law, sizes[s], 0, 2, "a crowd afar");
+			CHECK(tally.rounds > 1 && tally.rounds < 5);
+		}
+	bodies_free(&b);
+}
+
+/* Of seven ranks some have no body, as most are in one place; and where cells are never taken as a whole, all go to all
+ * that have one. */
+static void ranks_without_bodies(void)
+{
+	struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .eps = 0.01, .G = 1};
+	struct bodies b = model(UNIFORM, MANY);
+	for (size_t i = 0; i < (size_t)3 * MANY * 7 / 10; i++)
+		b.pos[i] = 0.6;
+	struct nb_domain_tally tally = check_steps(&b, &law, MOST, 0, 2, "most bodies in one place");
+	CHECK(tally.bodies >= 0.7 * MANY);
+	CHECK(tally.cells < tally.all_cells);
+	bodies_free(&b);
+	law.theta = 0;
+	b = model(CLUSTERS, 3000);
+	tally = check_domain(&b, &law, 3, 0.001, "theta 0");
+	CHECK(tally.cells == tally.all_cells);
+	CHECK(tally.rounds == 1);
+	bodies_free(&b);
 }
 
 /* Fewer bodies than ranks, as many as no cut goes through, one more; all in one place, and half of them. */
@@ -568,6 +656,9 @@ static void bad_bodies(void)
 int main(void)
 {
 	domains();
+	parts_of_cells();
+	missing_cells();
+	ranks_without_bodies();
 	few_bodies();
 	bad_bodies();
 	equal_work();
