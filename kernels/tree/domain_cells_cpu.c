@@ -44,6 +44,35 @@ struct sights {
 	size_t n, capacity;
 };
 
+/* An array of n rows gets room for more. */
+static int grow(void **array, size_t n, size_t more, size_t rowsize)
+{
+	char *larger = nb_alloc(more, rowsize);
+	if (!larger)
+		return NB_ENOMEM;
+	if (n)
+		memcpy(larger, *array, n * rowsize);
+	nb_free(*array);
+	*array = larger;
+	return NB_OK;
+}
+
+int nb_domain_reserve(struct nb_domain_walk *w, size_t n)
+{
+	const size_t moments = nb_walk_moment_size(&w->plan), room = n + n / 8;
+	if (n <= w->room)
+		return NB_OK;
+	/* a vector may reach beyond the last moment */
+	if (grow((void **)&w->m.family, w->nhere, room, sizeof *w->m.family) ||
+		grow(&w->m.moment, w->nhere, room + 1, moments) || grow((void **)&w->wanted, w->nhere, room, NB_FAMILY))
+		return NB_ENOMEM;
+	memset(w->wanted + w->nhere * NB_FAMILY, NB_WALK_NOTHING, (room - w->nhere) * NB_FAMILY);
+	w->room = room;
+	w->plan.family = w->m.family;
+	w->plan.moment = w->m.moment;
+	return NB_OK;
+}
+
 /* ---- sending ------------------------------------------------------------------------------------ */
 
 /* What goes with a family. */
@@ -202,7 +231,7 @@ static int transfer(struct nb_domain_walk *w, const struct list *l)
 	if (!status) {
 		flow_meet(&f, w->bytes, l->bound, size);
 		come = nb_alloc(f.in[size], sizeof *come);
-		status = nb_domain_agree(come ? NB_OK : NB_ENOMEM);
+		status = nb_domain_agree(come ? nb_domain_reserve(w, w->nhere + f.in[size]) : NB_ENOMEM);
 	}
 	if (!status) {
 		for (size_t k = 0; k < l->n; k++)

@@ -68,11 +68,12 @@ struct nb_domain_batch {
 struct nb_domain_walk {
 	struct nb_domain *d;
 	const struct nb_domain_tree *t;
-	struct nb_walk_memory m; /* but family and moment are mapped */
+	struct nb_walk_memory m;
 	struct nb_gravity g;
 	struct nb_walk_plan plan;
 	uint32_t ntop;		  /* families of the top */
 	size_t nown, nhere, nall; /* own ones; all that are here; those of the tree of all bodies */
+	size_t room;		  /* for so many there is memory */
 	uint32_t *parent;	  /* nown: the lane that an own family is below */
 	struct nb_domain_batch *batch;
 	size_t nbatch;
@@ -80,7 +81,7 @@ struct nb_domain_walk {
 	struct nb_domain_root *root; /* of all cells */
 	struct nb_domain_told *told; /* of all ranks */
 	double *pos, *mass;	     /* n_all rows, of which few are there */
-	size_t mapped[5];	     /* bytes of pos, mass, m.family, m.moment, wanted */
+	size_t mapped[2];	     /* bytes of these */
 	uint8_t *wanted;	     /* of each lane */
 	float *cost;
 	uint32_t *part; /* the first body of each part, behind the last that of the next rank */
@@ -111,7 +112,9 @@ static inline int nb_domain_is_group(const struct nb_domain_walk *w, size_t i, u
 /* Finds groups and parts: domain_walk_cpu.c. */
 void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most);
 
-/* domain_cells_cpu.c: gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the
+/* domain_cells_cpu.c: room for n families in w->m, with their moments, and in w->wanted, where all new ones are 0. */
+NB_MUST_CHECK int nb_domain_reserve(struct nb_domain_walk *w, size_t n);
+/* Gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the
  * leaves whose bodies it wants.  Called by all ranks, each with its own families. */
 NB_MUST_CHECK int nb_domain_get_cells(struct nb_domain_walk *w);
 

@@ -1,9 +1,10 @@
 /* Forces on the bodies of one rank (domain.h).
  *
- * All that decides which cells are opened is in the families of the tree, which all ranks get.  So a rank walks twice:
- * the first walk finds out which cells' bodies are wanted one by one, and those of other ranks are asked for; the
- * second one acts.  Both read what the walk of one process would read, in the same order.  Bodies are at the rows that
- * they have in the order of all: the pages of rows that nobody needs are never touched, and take no memory. */
+ * All that decides which cells are opened is in the families of the tree.  So a rank walks twice: the first walk finds
+ * out which families of other ranks are looked at, which it gets (domain_cells_cpu.c), and which cells' bodies are
+ * wanted one by one, which it asks for; the second one acts.  Both read what the walk of one process would read, in the
+ * same order.  Bodies are at the rows that they have in the order of all: the pages of rows that nobody needs are never
+ * touched, and take no memory. */
 #include "kernels/tree/domain_internal.h"
 
 #include "common/mem.h"
@@ -300,17 +301,13 @@ static int allocate(struct nb_domain_walk *w)
 	return nb_walk_allocate_nodes(&w->m, w->t->tree.nnode, 0);
 }
 
-/* The families of the top and own ones, with room for all. */
+/* The families of the top and own ones. */
 static int fill_families(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	w->plan.f64 = w->g.precision == NB_F64 || nb_walk_wants_f64(w->m.jump);
-	const size_t moments = nb_walk_moment_size(&w->plan);
-	w->m.family = map_rows(w->nall, sizeof *w->m.family, &w->mapped[2]);
-	w->m.moment = map_rows(w->nall, moments, &w->mapped[3]);
-	w->wanted = map_rows(w->nall, NB_FAMILY, &w->mapped[4]);
 	w->parent = nb_alloc_zero(w->nown, sizeof *w->parent);
-	const int status = nb_domain_agree(w->m.family && w->m.moment && w->wanted && w->parent ? NB_OK : NB_ENOMEM);
+	const int status = nb_domain_agree(w->parent ? nb_domain_reserve(w, w->ntop + w->nown) : NB_ENOMEM);
 	if (status)
 		return status;
 	nb_walk_fill_family(&w->plan, &w->m, 0, 1, 0);
@@ -327,8 +324,6 @@ static int fill_families(struct nb_domain_walk *w)
 		}
 	w->nhere = w->ntop + w->nown;
 	w->plan.inner = w->m.inner;
-	w->plan.family = w->m.family;
-	w->plan.moment = w->m.moment;
 	w->plan.group = w->m.group;
 	w->plan.npart = w->m.npart;
 	w->plan.reach = w->m.reach;
@@ -377,7 +372,8 @@ static size_t list_wanted(const struct nb_domain_walk *w, int rank, struct range
 		for (size_t lane = begin; lane < end; lane++) {
 			const struct nb_family *f = &w->m.family[lane / NB_FAMILY];
 			const uint32_t first = f->first[lane % NB_FAMILY], count = f->count[lane % NB_FAMILY];
-			if (w->wanted[lane] != NB_WALK_BODIES || first < w->d->bound[rank] || first >= w->d->bound[rank + 1])
+			if (w->wanted[lane] != NB_WALK_BODIES || first < w->d->bound[rank] ||
+				first >= w->d->bound[rank + 1])
 				continue;
 			if (out)
 				out[n] = (struct range){first, count};
@@ -551,15 +547,11 @@ int nb_domain_walk(struct nb_domain *d, struct nb_domain_tree *t)
 			  (double)t->tree.nnode * node + d->tally.asked * (8 * sizeof(double));
 	unmap_rows(w.pos, w.mapped[0]);
 	unmap_rows(w.mass, w.mapped[1]);
-	unmap_rows(w.m.family, w.mapped[2]);
-	unmap_rows(w.m.moment, w.mapped[3]);
-	unmap_rows(w.wanted, w.mapped[4]);
-	w.m.family = NULL;
-	w.m.moment = NULL;
 	for (size_t k = 0; k < w.nbatch; k++)
 		nb_free(w.batch[k].id);
 	nb_free(w.batch);
 	nb_free(w.parent);
+	nb_free(w.wanted);
 	nb_walk_memory_free(&w.m);
 	nb_free(w.bytes);
 	nb_free(w.root);

@@ -244,9 +244,8 @@ void nb_step_spread_report(const struct step *s)
 		return;
 	nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs() + s->spread.forces);
 	if (s->spread.forces)
-		nb_verbose(
-			"a rank had %.0f bodies and got %.0f of others, and %.0f of %.0f families of cells, at most, "
-			"in %.3g MB",
+		nb_verbose("a rank had %.0f bodies and got %.0f of others, and %.0f of %.0f divided cells, at most, "
+			   "in %.3g MB",
 			s->spread.most.bodies, s->spread.most.asked, s->spread.most.cells, s->spread.most.all_cells,
 			1e-6 * s->spread.most.bytes);
 }
