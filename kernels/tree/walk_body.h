@@ -1203,17 +1203,10 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			}
 			close = w->fine ? ~below(t.radius + CLOSE * reach, away) : 0;
 		}
-		uint32_t open = rest & above(f->inner, 0);
-		if (!group)
-			open &= below(reach, t.radius);
+		const uint32_t may = group ? rest : rest & below(reach, t.radius), open = may & above(f->inner, 0);
 		rest &= ~open;
-		if (plan->wanted) {
-			uint32_t absent = rest & ~above(f->inner, -1);
-			if (!group)
-				absent &= below(reach, t.radius);
-			miss(plan, r.family, absent);
-			rest &= ~absent;
-		}
+		if (plan->wanted)
+			rest &= ~miss(plan, r.family, may);
 		if (list_reserve(&w->open) || (group ? list_reserve(&w->leaf) || list_reserve(&w->close)
 						     : runs_reserve(&w->entry, w->entry.n + 1)))
 			return NB_ENOMEM;

@@ -336,17 +336,19 @@ static NB_HD double child_unit(const struct nb_walk_plan *plan, uint32_t parent,
 }
 
 /* Whether a node that lies in no part is one. */
-/* Marks the lanes of a family that are divided, and whose children are not here. */
-static NB_HD void miss(const struct nb_walk_plan *plan, size_t family, uint32_t lanes)
-{
-	for (; lanes; lanes &= lanes - 1)
-		__atomic_store_n(&plan->wanted[family * NB_FAMILY + (size_t)__builtin_ctz(lanes)], NB_WALK_CHILDREN,
-			__ATOMIC_RELAXED);
-}
-
 static NB_HD int is_part(const struct nb_walk_plan *plan, size_t node)
 {
 	return plan->group[node] || plan->target->count[node] <= plan->part;
+}
+
+/* Marks and returns those lanes of a family that are divided, and whose children are not here. */
+static NB_HD uint32_t miss(const struct nb_walk_plan *plan, size_t family, uint32_t lanes)
+{
+	const uint32_t absent = lanes & ~above(plan->family[family].inner, -1);
+	for (uint32_t mask = absent; mask; mask &= mask - 1)
+		__atomic_store_n(&plan->wanted[family * NB_FAMILY + (size_t)__builtin_ctz(mask)], NB_WALK_CHILDREN,
+			__ATOMIC_RELAXED);
+	return absent;
 }
 
 #include "kernels/tree/walk_body.h"
