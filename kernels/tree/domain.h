@@ -7,7 +7,8 @@
  *
  * Memory of a rank: for each of its bodies about 180 bytes and those of `rest`; about 64 for each that its walk asks
  * others for; and for each family of cells, the children of one, that is its own or that its walk looks at: 650 bytes
- * in f32, 1200 and 1400 with orders 3 and 4, up to 2500 in f64.  There is a family for about 100 bodies. */
+ * in f32, 1200 and 1400 with orders 3 and 4, up to 2500 in f64.  There is a family for about 100 bodies.  Where all of
+ * them would take less than a quarter of what a rank's bodies take, all ranks get all. */
 #ifndef NB_TREE_DOMAIN_H
 #define NB_TREE_DOMAIN_H
 
@@ -23,6 +24,7 @@ struct nb_domain_law {
 	int potential;
 	double eps, G;
 	enum nb_precision precision;
+	int few_cells; /* 1: a rank gets only the cells that it looks at, even where all of them would take little */
 };
 
 /* What rank 0 has all of, before bodies are spread or after they have been gathered: rows in any order, or in that of

@@ -535,7 +535,8 @@ static void parts_of_cells(void)
 				.potential = s == 1,
 				.eps = m == 1 ? 0.01 : 0,
 				.G = 1,
-				.precision = (enum nb_precision[]){NB_F32, NB_MIXED, NB_F64}[(m + 2 * s) % 3]};
+				.precision = (enum nb_precision[]){NB_F32, NB_MIXED, NB_F64}[(m + 2 * s) % 3],
+				.few_cells = 1};
 			char label[100];
 			if (UNIT_SANITIZED && m != s)
 				continue;
@@ -567,7 +568,8 @@ static void missing_cells(void)
 				.theta = 0.5,
 				.order = p ? 4 : 2,
 				.G = 1,
-				.precision = p ? NB_MIXED : NB_F32};
+				.precision = p ? NB_MIXED : NB_F32,
+				.few_cells = 1};
 			if (UNIT_SANITIZED && p != (int)s)
 				continue;
 			const struct nb_domain_tally tally = check_steps(&b, &law, sizes[s], 0, 2, "a crowd afar");
@@ -580,7 +582,8 @@ static void missing_cells(void)
  * that have one. */
 static void ranks_without_bodies(void)
 {
-	struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .eps = 0.01, .G = 1};
+	struct nb_domain_law law = {
+		.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .eps = 0.01, .G = 1, .few_cells = 1};
 	struct bodies b = model(UNIFORM, MANY);
 	for (size_t i = 0; i < (size_t)3 * MANY * 7 / 10; i++)
 		b.pos[i] = 0.6;
@@ -593,6 +596,29 @@ static void ranks_without_bodies(void)
 	tally = check_domain(&b, &law, 3, 0.001, "theta 0");
 	CHECK(tally.cells == tally.all_cells);
 	CHECK(tally.rounds == 1);
+	bodies_free(&b);
+}
+
+/* All cells go to all ranks where they take little beside the bodies of a rank. */
+static void little_cells(void)
+{
+	static const int sizes[] = {2, MOST};
+	struct bodies b = model(UNIFORM, MANY);
+	for (size_t i = 0; i < b.n; i++)
+		b.pos[3 * i] *= 100;
+	for (size_t s = 0; s < 2; s++) {
+		const struct nb_domain_law law = {.dim = 3,
+			.leaf_size = 16,
+			.tree_order = 2,
+			.theta = 0.5,
+			.order = s ? 4 : 2,
+			.eps = 0.01,
+			.G = 1,
+			.precision = s ? NB_F64 : NB_F32};
+		const struct nb_domain_tally tally = check_steps(&b, &law, sizes[s], 0.001, 2, "little cells");
+		CHECK((tally.cells == tally.all_cells) == (s == 0));
+		CHECK(tally.rounds == 1);
+	}
 	bodies_free(&b);
 }
 
@@ -659,6 +685,7 @@ int main(void)
 	parts_of_cells();
 	missing_cells();
 	ranks_without_bodies();
+	little_cells();
 	few_bodies();
 	bad_bodies();
 	equal_work();
