@@ -24,7 +24,6 @@ enum {
 	BUNDLE = 16, /* sights that are looked at together */
 	BODY = 180,  /* bytes of one of a rank's own bodies, about */
 	WORTH = 4,   /* cells that take less than such a part of what a rank's bodies take are not worth the search */
-	SMALL = 2    /* bodies of a group that no cell acts on as a whole (walk_simd.c) */
 };
 
 /* Errors vary between targets of one sight; their sixth root or a higher one is in the distances. */
@@ -34,7 +33,7 @@ static const double SHARE = 0.8;
 struct sight {
 	double lo[3], hi[3]; /* the middles of their boxes are in here */
 	double reach, least; /* the largest and the least of those that are no groups; the latter may be INFINITY */
-	double group, small; /* the largest of groups, and of those of so few; -1: there are none */
+	double group, small; /* the largest of groups, and of those of NB_WALK_SMALL; -1: there are none */
 	double beyond;	     /* by so much a sphere of that reach about the middle of a group is outside of the box */
 	double limit;	     /* the error that an accepted cell may have */
 	double shares;	     /* 1: the target may have bodies of any rank */
@@ -45,17 +44,17 @@ struct sights {
 	size_t n, capacity;
 };
 
-/* An array of n rows gets room for more. */
-static int grow(void **array, size_t n, size_t more, size_t rowsize)
+/* An array with room for more rows, with the first n of the one that it replaces; NULL: no memory, and that one stays.
+ */
+static void *grow(void *array, size_t n, size_t more, size_t rowsize)
 {
 	char *larger = nb_alloc(more, rowsize);
 	if (!larger)
-		return NB_ENOMEM;
+		return NULL;
 	if (n)
-		memcpy(larger, *array, n * rowsize);
-	nb_free(*array);
-	*array = larger;
-	return NB_OK;
+		memcpy(larger, array, n * rowsize);
+	nb_free(array);
+	return larger;
 }
 
 int nb_domain_reserve(struct nb_domain_walk *w, size_t n)
@@ -63,9 +62,13 @@ int nb_domain_reserve(struct nb_domain_walk *w, size_t n)
 	const size_t moments = nb_walk_moment_size(&w->plan), room = n + n / 8;
 	if (n <= w->room)
 		return NB_OK;
-	/* a vector may reach beyond the last moment */
-	if (grow((void **)&w->m.family, w->nhere, room, sizeof *w->m.family) ||
-		grow(&w->m.moment, w->nhere, room + 1, moments) || grow((void **)&w->wanted, w->nhere, room, NB_FAMILY))
+	struct nb_family *family = grow(w->m.family, w->nhere, room, sizeof *family);
+	w->m.family = family ? family : w->m.family;
+	void *moment = grow(w->m.moment, w->nhere, room + 1, moments); /* a vector may reach beyond the last moment */
+	w->m.moment = moment ? moment : w->m.moment;
+	uint8_t *wanted = grow(w->wanted, w->nhere, room, NB_FAMILY);
+	w->wanted = wanted ? wanted : w->wanted;
+	if (!family || !moment || !wanted)
 		return NB_ENOMEM;
 	memset(w->wanted + w->nhere * NB_FAMILY, NB_WALK_NOTHING, (room - w->nhere) * NB_FAMILY);
 	w->room = room;
@@ -93,12 +96,9 @@ static int list_reserve(struct list *l, size_t n)
 	if (n <= l->capacity)
 		return NB_OK;
 	const size_t capacity = n > 2 * l->capacity ? n + 1024 : 2 * l->capacity;
-	uint32_t *id = nb_alloc(capacity, sizeof *id);
+	uint32_t *id = grow(l->id, l->n, capacity, sizeof *id);
 	if (!id)
 		return NB_ENOMEM;
-	if (l->n)
-		memcpy(id, l->id, l->n * sizeof *id);
-	nb_free(l->id);
 	l->id = id;
 	l->capacity = capacity;
 	return NB_OK;
@@ -144,17 +144,13 @@ static int take(struct nb_domain_walk *w, int owner, const struct tag *tag, size
 {
 	if (n == 0)
 		return NB_OK;
-	struct nb_domain_batch *batch = nb_alloc(w->nbatch + 1, sizeof *batch);
+	struct nb_domain_batch *batch = grow(w->batch, w->nbatch, w->nbatch + 1, sizeof *batch);
+	w->batch = batch ? batch : w->batch;
 	uint32_t *id = nb_alloc(n, sizeof *id);
 	if (!batch || !id) {
-		nb_free(batch);
 		nb_free(id);
 		return NB_ENOMEM;
 	}
-	if (w->nbatch)
-		memcpy(batch, w->batch, w->nbatch * sizeof *batch);
-	nb_free(w->batch);
-	w->batch = batch;
 	batch[w->nbatch++] = (struct nb_domain_batch){owner, w->nhere, n, id};
 	for (size_t k = 0; k < n; k++) {
 		struct nb_family *f = &w->m.family[w->nhere + k];
@@ -284,12 +280,9 @@ static struct sight *sight_add(struct sights *s)
 {
 	if (s->n == s->capacity) {
 		const size_t capacity = 2 * s->capacity + 64;
-		struct sight *at = nb_alloc(capacity, sizeof *at);
+		struct sight *at = grow(s->at, s->n, capacity, sizeof *at);
 		if (!at)
 			return NULL;
-		if (s->n)
-			memcpy(at, s->at, s->n * sizeof *at);
-		nb_free(s->at);
 		s->at = at;
 		s->capacity = capacity;
 	}
@@ -311,7 +304,7 @@ static void sum_up(const struct nb_domain_walk *w, const double *limit, size_t i
 		}
 		s->beyond = fmax(s->beyond, reach - fmax(depth, 0));
 		s->group = fmax(s->group, reach);
-		s->small = tree->count[i] <= SMALL ? fmax(s->small, reach) : s->small;
+		s->small = tree->count[i] <= NB_WALK_SMALL ? fmax(s->small, reach) : s->small;
 		return;
 	}
 	s->reach = fmax(s->reach, reach);

@@ -103,13 +103,7 @@ static inline int nb_domain_is_divided(const struct nb_domain_walk *w, size_t i)
 	return w->m.inner[i] != 0 && w->m.inner[i] != NB_WALK_UNREACHED;
 }
 
-/* Whether the bodies of an own node are walked together, where groups have at most so many. */
-static inline int nb_domain_is_group(const struct nb_domain_walk *w, size_t i, uint32_t most)
-{
-	return !nb_domain_is_divided(w, i) || (w->t->tree.count[i] <= most && !w->m.knot[i]);
-}
-
-/* Finds groups and parts: domain_walk_cpu.c. */
+/* Finds groups, of at most so many bodies, and parts: domain_walk_cpu.c. */
 void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most);
 
 /* domain_cells_cpu.c: room for n families in w->m, with their moments, and in w->wanted, where all new ones are 0. */

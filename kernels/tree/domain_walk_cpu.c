@@ -230,7 +230,8 @@ void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most)
 	const struct nb_tree *tree = &w->t->tree;
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
-		w->m.group[i] = !top && (!own || nb_domain_is_group(w, i, most));
+		w->m.group[i] = !top &&
+				(!own || !nb_domain_is_divided(w, i) || (tree->count[i] <= most && !w->m.knot[i]));
 		w->m.npart[i] = own ? 1 : 0;
 		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
 			continue;

@@ -1348,14 +1348,14 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	const int shared = coincident && !JERK;
 	const size_t ntarget = shared ? 1 : count;
 	if (plan->wanted) {
-		const int status = T(find_sources)(w, lv, ntarget <= SMALL, self);
+		const int status = T(find_sources)(w, lv, ntarget <= NB_WALK_SMALL, self);
 		T(want)(plan, &w->close);
 		T(want)(plan, &w->leaf);
 		return status;
 	}
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
-		const int small = ntarget <= SMALL;
+		const int small = ntarget <= NB_WALK_SMALL;
 		w->fine = fine && sizeof(S) < sizeof(double);
 		T(targets)(w, lv, first + start, n);
 		T(clear)(w);

@@ -10,6 +10,7 @@ enum {
 	NB_FAMILY = 8,	   /* children a node has at most */
 	NB_WALK_LEAF = 48, /* a node of no more bodies is not opened: they cost less than its parts, each with a test */
 	NB_WALK_GROUP = 128, /* targets that share one list of sources, unless they are of one leaf */
+	NB_WALK_SMALL = 2,   /* so few targets of a group that an expansion costs more than it saves */
 	/* the same of fourth order: cells cost more, and errors so small take many bodies anyway */
 	NB_WALK_LEAF_4 = 64,
 	NB_WALK_GROUP_4 = 160,

@@ -54,7 +54,6 @@ enum {
 	LIST = 256,	/* cells gathered before they act */
 	SOURCES = 1024, /* bodies gathered before they act */
 	TARGETS = 256,	/* bodies of one group acted on at once */
-	SMALL = 2,	/* so few targets that an expansion costs more than it saves */
 	FEW = 4,	/* so few sources that their multipole costs more than they; of fourth order: */
 	FEW_4 = 12,
 	CROWD = 1 << 14, /* sources around points that are not walked together */
