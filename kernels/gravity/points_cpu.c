@@ -80,7 +80,8 @@ static void finish(const struct nb_points_job *job)
 		if (points->strength)
 			points->strength[to] = sum[4] * s->pot_out * s->length;
 		for (int c = 0; c < 3 && points->jerk; c++)
-			points->jerk[3 * to + (size_t)c] = sum[5 + c] * s->pot_out * s->length / s->velocity * s->length;
+			points->jerk[3 * to + (size_t)c] = sum[5 + c] * s->pot_out * s->length / s->velocity *
+							   s->length;
 	}
 }
 

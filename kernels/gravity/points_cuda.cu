@@ -4,8 +4,8 @@
  *       THREADS at a time, and are read there by all threads at once.  Sums of such a turn stay in registers and are
  *       added to those of the turns before.
  * few   Up to FEW points, of which most threads of such a block would have none: all lanes of a warp have the same K
- *       points, and each lane every 32nd source.  The sums of the lanes are added by a tree of shuffles.  Where there are
- *       fewer points than warps of a block, these share its points and divide the sources.
+ *       points, and each lane every 32nd source.  The sums of the lanes are added by a tree of shuffles.  Where there
+ * are fewer points than warps of a block, these share its points and divide the sources.
  *
  * Each part of the sources leaves its sums in a slot, and the slots of a point are added in a fixed order by another
  * kernel.  Sources are cut into parts by the numbers of bodies and points alone, so that a single point fills the card
@@ -14,8 +14,8 @@
  * Arithmetic: f64 in scaled units (pair.h) at the caller's origin.  1/r starts as an f32 reciprocal root y of relative
  * error 2^-22; with e = 1 - r2 y^2 the powers are (simd.h)
  *     r^-3 = y^3 (1 + 3/2 e + 15/8 e^2),   r^-1 = y (1 + 1/2 e + 3/8 e^2),
- * which leaves out less than 2^-62.  16 f64 instructions for an acceleration, 23 with potential and strength, 15 more for
- * a jerk, and three on the unit of conversions and roots, which run beside them. */
+ * which leaves out less than 2^-62.  16 f64 instructions for an acceleration, 23 with potential and strength, 15 more
+ * for a jerk, and three on the unit of conversions and roots, which run beside them. */
 #include "kernels/gravity/cuda_internal.cuh"
 #include "kernels/gravity/plan.h"
 #include "kernels/gravity/points.h"
@@ -77,10 +77,9 @@ struct points_job {
 /* ---- scale ----------------------------------------------------------------------------------------- */
 
 /* n places, with velocities, masses and softenings or null.  target: indices that must be below limit, or null. */
-__global__ void __launch_bounds__(SURVEY_THREADS)
-	extremes_kernel(size_t n, const double *pos, const double *vel, const double *mass, const double *eps,
-		double common_eps, size_t ntarget, const uint32_t *target, size_t limit, struct extremes *seen,
-		int *d_status)
+__global__ void __launch_bounds__(SURVEY_THREADS) extremes_kernel(size_t n, const double *pos, const double *vel,
+	const double *mass, const double *eps, double common_eps, size_t ntarget, const uint32_t *target, size_t limit,
+	struct extremes *seen, int *d_status)
 {
 	nb_cuda_wait_previous();
 	unsigned long long v[9] = {};
@@ -208,8 +207,7 @@ __device__ __forceinline__ void pair(const struct feeler<JERK> &point, const str
 			r2, rsqrt(r2), fmin(s.soft, point.soft), NB_PAIR_FLOOR_F64);
 		w = pull.w, p = pull.p, f = pull.f;
 	} else {
-		const double r2 =
-			nb_pair_r2_f64(x, y, z, LAW == NB_LAW_COMMON ? eps.eps2 : fmax(s.soft, point.soft));
+		const double r2 = nb_pair_r2_f64(x, y, z, LAW == NB_LAW_COMMON ? eps.eps2 : fmax(s.soft, point.soft));
 		powers<MORE || JERK>(r2, w, p);
 		if (MORE || JERK)
 			p = r2 > eps.guard ? p : 0;
@@ -237,9 +235,9 @@ __device__ __forceinline__ void pair(const struct feeler<JERK> &point, const str
 /* Source j of the part that ends at end, or none, which has no mass. */
 template <int LAW, bool JERK>
 __device__ __forceinline__ struct actor<JERK> fetch(
-	const struct points_job &job, const struct scale &scale, size_t j, size_t end)
-{
-	struct actor<JERK> s = {};
+	const struct points_job &job, const struct scale &scale, size_t j, size_t end) {
+	struct actor<JERK> s = {
+	};
 	if (j < end) {
 		s.at.x = job.pos[3 * j] * scale.length;
 		s.at.y = job.pos[3 * j + 1] * scale.length;
@@ -259,8 +257,7 @@ __device__ __forceinline__ struct actor<JERK> fetch(
 
 /* Point i, or another one if there are not so many. */
 template <int LAW, bool JERK>
-__device__ __forceinline__ struct feeler<JERK> find(const struct points_job &job, const struct scale &scale, size_t i)
-{
+__device__ __forceinline__ struct feeler<JERK> find(const struct points_job &job, const struct scale &scale, size_t i) {
 	struct feeler<JERK> point;
 	const bool there = i < job.npoint;
 	point.row = there && job.target ? job.target[i] : SIZE_MAX;
@@ -273,12 +270,8 @@ __device__ __forceinline__ struct feeler<JERK> find(const struct points_job &job
 		if constexpr (JERK)
 			point.vel[c] = job.vel[3 * from + c] * scale.velocity;
 	}
-	const double own = job.at_pos ? (job.at_eps ? job.at_eps[from] : 0)
-			   : job.eps  ? job.eps[from]
-				      : job.common_eps;
-	point.soft = LAW == NB_LAW_COMMON
-			     ? 0
-			     : nb_soft_of<LAW == NB_LAW_SPLINE>(own, scale.length, NB_PAIR_FLOOR_F64);
+	const double own = job.at_pos ? (job.at_eps ? job.at_eps[from] : 0) : job.eps ? job.eps[from] : job.common_eps;
+	point.soft = LAW == NB_LAW_COMMON ? 0 : nb_soft_of<LAW == NB_LAW_SPLINE>(own, scale.length, NB_PAIR_FLOOR_F64);
 	return point;
 }
 
@@ -385,7 +378,8 @@ __global__ void __launch_bounds__(THREADS) few_kernel(struct points_job job, uns
 		__syncthreads();
 #pragma unroll 2
 		for (unsigned t = mine * NB_WARP + lane; t < THREADS; t += share * NB_WARP) {
-			struct actor<JERK> s = {};
+			struct actor<JERK> s = {
+			};
 			s.at = {source[0][t], source[1][t], source[2][t], source[3][t]};
 			if constexpr (JERK)
 				s.vel = {source[VEL][t], source[VEL + 1][t], source[VEL + 2][t]};
@@ -450,8 +444,8 @@ template <int LAW, bool MORE, bool JERK> int launch(const struct points_job &job
 {
 	const unsigned parts = (unsigned)job.parts, share = sharers(job.npoint);
 	if (job.npoint > FEW)
-		return nb_cuda_launch(many_kernel<LAW, MORE, JERK>, dim3(nb_cuda_blocks(job.npoint, PER_BLOCK), parts),
-			THREADS, job);
+		return nb_cuda_launch(
+			many_kernel<LAW, MORE, JERK>, dim3(nb_cuda_blocks(job.npoint, PER_BLOCK), parts), THREADS, job);
 	return nb_cuda_launch(few_kernel<LAW, MORE, JERK>, dim3(nb_cuda_blocks(job.npoint, WARPS / share * K), parts),
 		THREADS, job, share);
 }

@@ -1,7 +1,6 @@
 /* exposure_cuda.cu - which bodies are shown, how bright and in which colour, of bodies on the device.
  *
  * What is chosen once a movie takes quantiles by radix sort.  What each body gets is one pass, a thread a body. */
-#include "kernels/order/rows.cuh"
 #include "kernels/picture/picture_internal.cuh"
 #include "kernels/picture/picture_internal.h"
 
