@@ -79,8 +79,7 @@ static size_t history_of(const struct nb_frame *frame)
 /* Every share-th body wants a force. */
 static void activate(struct nb_frame *frame, size_t share)
 {
-	unsigned char *active =
-		nb_column_write(nb_frame_add_field(frame, NB_ACTIVE, NULL, 0), &nb_space_host, NB_WIRE);
+	unsigned char *active = nb_column_write(nb_frame_add_field(frame, NB_ACTIVE, NULL, 0), &nb_space_host, NB_WIRE);
 	for (size_t i = 0; i < N; i++)
 		active[i] = i % share == share - 1;
 }

@@ -119,6 +119,7 @@ static void compare(size_t n, size_t count, enum law law, size_t some)
 	vector<uint32_t> row;
 	vector<double> strength, turn;
 	forces want, got[4];
+	row.reserve(1); /* not NULL if none is active */
 	for (size_t k = 0; k < count && k < some; k++)
 		row.push_back(s.row[count <= some ? k : k * count / some]);
 	snprintf(label, sizeof label, "law %d, n %zu, %zu active", law, n, count);
