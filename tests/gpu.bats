@@ -304,24 +304,72 @@ same_pictures() {
 	at_most 1e-4 "${change#-}"
 }
 
-@test "block steps of whole frames on the device, where all forces are computed, go where those of the CPU go" {
+# how many bodies were active in each frame, as nb-force -v said in file $1
+told_active() {
+	sed -n 's/.*[ (]\([0-9]*\) active.*/\1/p' "$1"
+}
+
+@test "block steps of whole frames on the device, by forces on active bodies alone, go where those of the CPU go" {
 	for how in '--integrator hermite --eta 0.02' '--blocks whole --eta 0.1'; do
 		s="nb-step --no-history --levels 10 -d 0.03125 -k 3 --every 0 $how"
 		f='nb-force -m direct --precision f64 -e 0.02 --potential'
 		[[ $how != *hermite* ]] || f+=' --jerk'
-		bash -c "$s -b cpu '$f -b cpu'" <p257.nb >cpu.nb
-		bash -c "$s -b cuda '$f -b cuda'" <p257.nb >gpu.nb
+		bash -c "$s -b cpu '$f -v -b cpu'" <p257.nb >cpu.nb 2>cpu.said
+		bash -c "$s -b cuda '$f -v -b cuda'" <p257.nb >gpu.nb 2>gpu.said
 		bash -c "$s -b cuda '$f -b cuda'" <p257.nb | cmp - gpu.nb
+		told_active gpu.said >gpu.active
+		told_active cpu.said | cmp - gpu.active
+		# of frames with few, their forces alone were computed
+		[ "$(grep -c 'direct on cuda:0, n 257, [0-9]* active, ' gpu.said)" -gt 5 ]
+		[ "$(awk '$1 <= 257 / 2' gpu.active | wc -l)" -eq "$(grep -c 'n 257, [0-9]* active,' gpu.said)" ]
+		[ "$(awk '$1 > 257 / 2' gpu.active | wc -l)" -eq "$(grep -c 'forces on all ([0-9]* active)' gpu.said)" ]
 		for c in pos vel acc; do
 			paste -d ' ' <(mutate show $c <cpu.nb) <(mutate show $c <gpu.nb) | awk '
 				{ for (i = 1; i <= 3; i++) if (!(($i - $(i + 3)) ^ 2 < 1e-18)) { print; exit 1 } } END { exit NR != 257 }'
 		done
 		cmp <(mutate show level <cpu.nb) <(mutate show level <gpu.nb)
 	done
-	# some forces of a frame on the device, too: all of them
-	nb-calc 'active = id == 7' <p257.nb | nb-force -b cuda -m direct --precision f64 -e 0.01 >some.nb
-	nb-force -b cpu -m direct --precision f64 -e 0.01 <p257.nb >cpu.nb
-	at_most 1e-12 "$(compare cpu.nb rms_ratio <some.nb)"
+}
+
+@test "forces on active bodies alone on the device are those of the CPU, and 0 for all others" {
+	for n in 1 33 4099; do
+		for share in 1500 30 3 1; do
+			nb-calc --no-history "active = id % $share == 0" <p$n.nb >some.nb
+			for law in '-e 0' '-e 0.01' '-e 0.01 --softening-kernel spline'; do
+				for wanted in '' '--jerk --potential'; do
+					bash -c "nb-force --no-history -b cpu -m direct $law $wanted" <some.nb >cpu.nb
+					bash -c "nb-force --no-history -b cuda -m direct $law $wanted" <some.nb >gpu.nb
+					nb-diff --fields "acc${wanted:+,jerk,pot}" --tolerance 1e-10 cpu.nb gpu.nb >report || { cat report; return 1; }
+					bash -c "nb-force --no-history -b cuda -m direct $law $wanted" <some.nb | cmp - gpu.nb
+					cmp <(mutate show acc <cpu.nb | grep -n '^0.0 0.0 0.0$') <(mutate show acc <gpu.nb | grep -n '^0.0 0.0 0.0$')
+				done
+			done
+		done
+	done
+	# a column of another type, softenings of the bodies, and a frame that is sorted there and stays there
+	nb-calc --no-history --dtype u2 'active = 256 * (id % 30 == 7)' 'eps = 0.001 * (id % 4)' <p4099.nb >some.nb
+	for where in cpu cuda; do
+		bash -c "nb-sort-zorder --no-history -b $where | nb-force --no-history -v -b $where -m direct --jerk --potential" <some.nb 2>$where.said >$where.nb
+		grep -q 'n 4099, 137 active, .* body-body 561563,' $where.said
+	done
+	nb-diff --fields id,acc,pot,jerk --tolerance 1e-10 cpu.nb cuda.nb >report || { cat report; return 1; }
+	# what is not this sum is computed of all, and said so
+	nb-calc --no-history 'active = id == 7' <p257.nb >some.nb
+	while IFS=: read -r how why; do
+		bash -c "nb-sort-zorder <some.nb | nb-build-tree | nb-force -v -b cuda $how" 2>said >gpu.nb
+		grep -q "n 257, forces on all ($why), " said
+		[ "$(mutate show acc <gpu.nb | grep -c '^0.0 0.0 0.0$')" -eq 0 ]
+	done <<-'END'
+		-m direct --precision f32:precision is not f64
+		-m direct --precision mixed:precision is not f64
+		-m direct --audit 10:option --audit
+		-m tree -t 0.5:tree on a device
+		-m tree -t 0.5 --jerk:tree with --jerk
+	END
+	nb-calc --no-history 'active = 0 * id' <p257.nb | nb-force -v -b cuda -m direct --jerk --potential 2>said >none.nb
+	grep -q 'n 257, 0 active, ' said
+	[ "$(mutate show acc <none.nb | grep -c '^0.0 0.0 0.0$')" -eq 257 ]
+	nb-gen plummer -n 0 | nb-calc 'active = 0 * id' | nb-force -b cuda -m direct | nb-stats --check
 }
 
 @test "auto takes the device for long work and says so; a device that is not there is an error" {

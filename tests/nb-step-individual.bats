@@ -225,10 +225,21 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	done
 	# what is not these sums is computed of all
 	nb-calc --no-history 'active = id == 3' <n257.nb >some.nb
-	for how in '-m direct --precision f32' '-m direct --audit 257' '-m tree --audit 257' '-m tree --jerk' '--mac acceleration'; do
-		bash -c "nb-sort-zorder <some.nb | nb-build-tree | nb-force $how" >out.nb
+	while IFS=: read -r how why; do
+		bash -c "nb-sort-zorder <some.nb | nb-build-tree | nb-force -v $how" >out.nb 2>said
+		grep -q "n 257, forces on all ($why), " said
 		[ "$(mutate show acc <out.nb | grep -c '^0.0 0.0 0.0$')" -eq 0 ]
-	done
+	done <<-'END'
+		-m direct --precision f32:precision is not f64
+		-m direct --audit 257:option --audit
+		-m tree --audit 257:option --audit
+		-m tree --jerk:tree with --jerk
+		--mac acceleration:option --mac
+	END
+	nb-force -v <some.nb 2>&1 >/dev/null | grep -q 'n 257, 1 active, .* body-body 257,'
+	# any numbers
+	nb-calc --no-history --dtype u2 'active = 256 * (id == 3)' <n257.nb | nb-force --no-history | mutate show acc >wide
+	nb-force --no-history <some.nb | mutate show acc | cmp - wide
 	# a tree gives some bodies what it gives all, as well as the direct sum knows
 	for law in '-e 0.05' '-e 0' '-e 0.05 --softening-kernel spline'; do
 		nb-gen plummer -n 3000 --no-history | nb-calc --no-history 'active = id % 30 == 0' >many.nb

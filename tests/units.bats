@@ -108,6 +108,8 @@ unit() {
 # bats test_tags=gpu
 @test "the field at points on the GPU" { unit gravity/points_cuda; }
 # bats test_tags=gpu
+@test "forces on some of the bodies on the GPU" { unit gravity/active_cuda; }
+# bats test_tags=gpu
 @test "fast multipole method on the GPU" { unit fmm/device; }
 # bats test_tags=gpu
 @test "fields of potentials on the GPU" { unit field/device; }

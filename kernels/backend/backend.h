@@ -46,6 +46,7 @@ struct nb_backend {
 	int (*sort_deep)(size_t n, const uint64_t *key, const double *pos, int dim, uint32_t *perm);
 	int (*permute)(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 	int (*scatter)(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst);
+	int (*marked_rows)(size_t n, const unsigned char *mark, uint32_t *row, size_t *count);
 	int (*keys_current)(
 		size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
 	int (*first_outside)(size_t n, const double *pos, int from, int to, const struct nb_cube *cube, size_t *first);

@@ -18,6 +18,7 @@ struct nb_gravity_points {
 	double *pot;		/* n, out, or NULL */
 	double *strength;	/* n, out, or NULL */
 	double *jerk;		/* with target, n x 3, out, or NULL; needs the velocities of the bodies */
+	int spread;		/* with target, all different: outputs have a row for each body, 0 but for targets */
 };
 
 /* The field of the bodies of *g at the points, O(n points).  Of *g the bodies, the softening and G are used.
@@ -28,11 +29,12 @@ struct nb_gravity_points {
  * sum G m / (r^2 + eps^2) for Plummer's softening: the measure of errors of Dehnen 2014, Comput. Astrophys. Cosmol.
  * 1, 1.  It is never negative if no mass is.
  * Sources without mass cost nothing on the CPU.  Any units: the kernel scales by powers of two.  |da| / f, the error of
- * pot and that of f itself are below 1e-13.  Same bytes for any number of threads.
- * Returns as the direct sum does; NB_EINVAL for a target that is no row of the sources, and for jerks at pos. */
+ * pot and that of f itself are below 1e-13, as is that of a jerk where its terms do not cancel.  Same bytes for any
+ * number of threads.
+ * Returns as the direct sum does; NB_EINVAL for a target that is no row of the sources, and for jerks or spread outputs
+ * at pos. */
 NB_MUST_CHECK int nb_gravity_points_cpu(const struct nb_gravity *g, const struct nb_gravity_points *points);
-/* The same on the current device.  Same bytes on every run.  Fewer than 2^32 bodies and points (NB_ELIMIT); no jerks
- * (NB_EUNSUPPORTED). */
+/* The same on the current device.  Same bytes on every run.  Fewer than 2^32 bodies and points (NB_ELIMIT). */
 NB_MUST_CHECK int nb_gravity_points_cuda(const struct nb_gravity *g, const struct nb_gravity_points *points);
 
 #ifdef __cplusplus

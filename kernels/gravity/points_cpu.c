@@ -8,6 +8,7 @@
 #include "kernels/gravity/cpu_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef void unit(const struct nb_points_job *job, size_t block, size_t part);
 
@@ -39,7 +40,7 @@ static int make_job(const struct nb_gravity *g, const struct nb_gravity_points *
 	struct nb_gravity bodies = *g;
 	struct nb_gravity_points at = *points;
 	bodies.jerk = points->jerk; /* so that velocities are looked at */
-	if (points->jerk && !points->target)
+	if ((points->jerk || points->spread) && !points->target)
 		return NB_EINVAL;
 	if (points->target) {
 		at.pos = NULL; /* within the bodies */
@@ -67,43 +68,46 @@ static void finish(const struct nb_points_job *job)
 	const struct nb_gravity_points *points = job->points;
 	const struct nb_pair_scale *s = &job->plan.scale;
 	for (size_t k = 0; k < points->n; k++) {
+		const size_t to = points->spread ? points->target[k] : k;
 		double sum[NB_POINTS_SUMS] = {0};
 		for (size_t part = 0; part < job->parts; part++)
 			for (int c = 0; c < NB_POINTS_SUMS; c++)
 				sum[c] += job->sum[(part * points->n + k) * NB_POINTS_SUMS + (size_t)c];
 		for (int c = 0; c < 3 && points->acc; c++)
-			points->acc[3 * k + (size_t)c] = sum[c] * s->pot_out * s->length;
+			points->acc[3 * to + (size_t)c] = sum[c] * s->pot_out * s->length;
 		if (points->pot)
-			points->pot[k] = sum[3] * s->pot_out;
+			points->pot[to] = sum[3] * s->pot_out;
 		if (points->strength)
-			points->strength[k] = sum[4] * s->pot_out * s->length;
+			points->strength[to] = sum[4] * s->pot_out * s->length;
 		for (int c = 0; c < 3 && points->jerk; c++)
-			points->jerk[3 * k + (size_t)c] = sum[5 + c] * s->pot_out * s->length / s->velocity * s->length;
+			points->jerk[3 * to + (size_t)c] = sum[5 + c] * s->pot_out * s->length / s->velocity *
+							   s->length;
 	}
 }
 
-static void clear(const struct nb_gravity_points *points)
+/* The outputs, of so many rows. */
+static void clear(const struct nb_gravity_points *points, size_t rows)
 {
-	for (size_t k = 0; k < points->n; k++) {
-		for (int c = 0; c < 3 && points->acc; c++)
-			points->acc[3 * k + (size_t)c] = 0;
-		if (points->pot)
-			points->pot[k] = 0;
-		if (points->strength)
-			points->strength[k] = 0;
-		for (int c = 0; c < 3 && points->jerk; c++)
-			points->jerk[3 * k + (size_t)c] = 0;
-	}
+	if (points->acc)
+		memset(points->acc, 0, 3 * rows * sizeof *points->acc);
+	if (points->pot)
+		memset(points->pot, 0, rows * sizeof *points->pot);
+	if (points->strength)
+		memset(points->strength, 0, rows * sizeof *points->strength);
+	if (points->jerk)
+		memset(points->jerk, 0, 3 * rows * sizeof *points->jerk);
 }
 
 int nb_gravity_points_cpu(const struct nb_gravity *g, const struct nb_gravity_points *points)
 {
 	struct nb_points_job job;
 	const int status = make_job(g, points, &job);
+	if (!status && points->spread)
+		clear(points, g->n);
 	if (status || points->n == 0)
 		return status;
 	if (g->n == 0) {
-		clear(points);
+		clear(points, points->n);
 		return NB_OK;
 	}
 	if (points->n > SIZE_MAX / (NB_POINTS_SUMS * sizeof *job.sum) / job.parts)

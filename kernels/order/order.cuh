@@ -1,4 +1,5 @@
-/* order.cuh - prefix sums and a short sort on the device (CUB, compiled once in sort_cuda.cu), and deeper keys. */
+/* order.cuh - prefix sums and a short sort on the device (CUB, compiled once in sort_cuda.cu), rows of some bodies, and
+ * deeper keys. */
 #ifndef NB_ORDER_CUH
 #define NB_ORDER_CUH
 
@@ -6,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "kernels/device/device.cuh"
 
 /* out[i] = sum of in[0 .. i-1], i < n; in place if out == in.  Queued on the default stream.  n < 2^31. */
 NB_MUST_CHECK int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out);
@@ -13,6 +15,38 @@ NB_MUST_CHECK int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out);
 NB_MUST_CHECK int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out);
 /* Stable sort of n < 2^31 keys below 2^bits, and of the values with them.  Queued on the default stream. */
 NB_MUST_CHECK int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value);
+
+/* ---- rows of some bodies --------------------------------------------------------------------------- */
+
+enum { NB_ROWS_THREADS = 256 };
+
+template <class Wanted>
+static __global__ void nb_wanted_kernel(size_t n, const __grid_constant__ Wanted wanted, uint32_t *ones)
+{
+	const size_t i = (size_t)blockIdx.x * NB_ROWS_THREADS + threadIdx.x;
+	if (i <= n)
+		ones[i] = i < n && wanted(i);
+}
+
+/* row[0 .. *count - 1] = the i < n where ones[i] is 1; the others, and ones[n], are 0.  ones is overwritten. */
+NB_MUST_CHECK int nb_rows_of_ones_cuda(size_t n, uint32_t *ones, uint32_t *row, size_t *count);
+
+/* row[0 .. *count - 1] = the i < n for which wanted(i), an object for the device, in order; row has room for n.  Waits
+ * for the device.  NB_ELIMIT: n >= 2^31 - 1; NB_ENOMEM. */
+template <class Wanted>
+NB_MUST_CHECK static int nb_rows_of(size_t n, const Wanted &wanted, uint32_t *row, size_t *count)
+{
+	nb_cuda_buffer<uint32_t> ones;
+	*count = 0;
+	if (n >= INT32_MAX)
+		return NB_ELIMIT;
+	NB_TRY(ones.alloc(n + 1));
+	nb_wanted_kernel<<<nb_cuda_blocks(n + 1, NB_ROWS_THREADS), NB_ROWS_THREADS>>>(n, wanted, ones.ptr);
+	NB_CUDA_LAUNCHED();
+	return nb_rows_of_ones_cuda(n, ones.ptr, row, count);
+}
+
+/* ---- deeper keys ----------------------------------------------------------------------------------- */
 
 /* Deeper keys of n bodies in ncrowd crowds.
  *   crowd   n, ascending: the crowd that each is of

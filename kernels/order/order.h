@@ -52,6 +52,10 @@ NB_MUST_CHECK int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize,
 /* The reverse: dst row row[k] = src row k, k < n, no two row[k] the same; the other rows of dst stay as they are. */
 NB_MUST_CHECK int nb_scatter_cpu(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst);
 
+/* row[0 .. *count - 1] = the rows whose mark is not 0, in order.  row has room for n.  NB_ELIMIT: n > 2^32, on the
+ * device n >= 2^31 - 1; NB_ENOMEM. */
+NB_MUST_CHECK int nb_marked_rows_cpu(size_t n, const unsigned char *mark, uint32_t *row, size_t *count);
+
 /* *current = 1 if key is ascending and is the Morton key of each position in the cube, i.e. nothing moved since the
  * sort, else 0. */
 NB_MUST_CHECK int nb_keys_current_cpu(
@@ -70,6 +74,7 @@ NB_MUST_CHECK int nb_sort_deep_cuda(size_t n, const uint64_t *key, const double 
 NB_MUST_CHECK int nb_permute_cuda(size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst);
 NB_MUST_CHECK int nb_scatter_cuda(size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst);
 /* These wait for the device. */
+NB_MUST_CHECK int nb_marked_rows_cuda(size_t n, const unsigned char *mark, uint32_t *row, size_t *count);
 NB_MUST_CHECK int nb_keys_current_cuda(
 	size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current);
 NB_MUST_CHECK int nb_first_outside_cuda(

@@ -260,3 +260,16 @@ int nb_scatter_cpu(size_t n, const uint32_t *row, size_t rowsize, const void *sr
 		memcpy(to + (size_t)row[k] * rowsize, from + k * rowsize, rowsize);
 	return NB_OK;
 }
+
+int nb_marked_rows_cpu(size_t n, const unsigned char *mark, uint32_t *row, size_t *count)
+{
+	size_t k = 0;
+	*count = 0;
+	if (n > (size_t)UINT32_MAX + 1)
+		return NB_ELIMIT;
+	for (size_t i = 0; i < n; i++)
+		if (mark[i])
+			row[k++] = (uint32_t)i;
+	*count = k;
+	return NB_OK;
+}

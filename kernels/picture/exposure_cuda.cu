@@ -94,45 +94,23 @@ int nb_exposure_range_cuda(size_t n, const float *x, const float *y, int width, 
 
 /* ---- which are shown ------------------------------------------------------------------------------ */
 
-struct kinds {
+struct shown {
+	const double *species;
 	unsigned char hidden[NB_PICTURE_SPECIES];
+
+	__device__ bool operator()(size_t i) const
+	{
+		return !nb_species_hidden(species[i], hidden);
+	}
 };
-
-/* shown[n] = 0, so that the last prefix sum is the number of all. */
-static __global__ void shown_kernel(
-	size_t n, const double *species, const __grid_constant__ struct kinds kinds, uint32_t *shown)
-{
-	const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
-	if (i <= n)
-		shown[i] = i < n && !nb_species_hidden(species[i], kinds.hidden);
-}
-
-static __global__ void row_kernel(size_t n, const uint32_t *before, uint32_t *row)
-{
-	const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
-	if (i < n && before[i + 1] > before[i])
-		row[before[i]] = (uint32_t)i;
-}
 
 int nb_splat_visible_cuda(
 	size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count)
 {
-	nb_cuda_buffer<uint32_t> before;
-	struct kinds kinds;
-	uint32_t found;
-	*count = 0;
-	if (n >= INT32_MAX)
-		return NB_ELIMIT;
-	memcpy(kinds.hidden, hidden, sizeof kinds.hidden);
-	NB_TRY(before.alloc(n + 1));
-	shown_kernel<<<nb_cuda_blocks(n + 1, THREADS), THREADS>>>(n, species, kinds, before.ptr);
-	NB_CUDA_LAUNCHED();
-	NB_TRY(nb_scan_cuda(n + 1, before.ptr, before.ptr));
-	row_kernel<<<nb_cuda_blocks(n + 1, THREADS), THREADS>>>(n, before.ptr, row);
-	NB_CUDA_LAUNCHED();
-	NB_CUDA_TRY(cudaMemcpy(&found, before.ptr + n, sizeof found, cudaMemcpyDeviceToHost));
-	*count = found;
-	return NB_OK;
+	struct shown shown;
+	shown.species = species;
+	memcpy(shown.hidden, hidden, sizeof shown.hidden);
+	return nb_rows_of(n, shown, row, count);
 }
 
 /* ---- what each body gets -------------------------------------------------------------------------- */

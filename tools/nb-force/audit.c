@@ -19,7 +19,7 @@ void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t coun
 	return opt->scratch.here[opt->scratch.nhere++] = memory;
 }
 
-static void *there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
+void *nb_force_there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
 {
 	const struct nb_space *space = opt->scratch.space;
 	void *memory = count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL;
@@ -140,13 +140,13 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 			frame->number, g->n, UINT32_MAX);
 	const struct nb_space *space = opt->scratch.space = backend->space;
 	uint32_t *row = nb_force_here(opt, frame, count, sizeof *row);
-	uint32_t *target = there(opt, frame, count, sizeof *target);
+	uint32_t *target = nb_force_there(opt, frame, count, sizeof *target);
 	choose(frame, g->n, count, row);
 	if (space->from_host(space, target, row, count * sizeof *row))
 		nb_out_of_memory(frame);
-	double *exact = there(opt, frame, count, 3 * sizeof *exact);
-	double *strength = there(opt, frame, count, sizeof *strength);
-	double *acc = there(opt, frame, count, 3 * sizeof *acc);
+	double *exact = nb_force_there(opt, frame, count, 3 * sizeof *exact);
+	double *strength = nb_force_there(opt, frame, count, sizeof *strength);
+	double *acc = nb_force_there(opt, frame, count, 3 * sizeof *acc);
 	const struct nb_gravity_points points = {.n = count, .target = target, .acc = exact, .strength = strength};
 	nb_require_done(run, backend->gravity_points(g, &points), "direct sums of", frame);
 	nb_require_done(run,

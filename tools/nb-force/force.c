@@ -256,14 +256,14 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 {
 	const struct nb_backend *backend = run->backend;
 	const char *name = opt->kernel ? opt->kernel->name : nb_method_name[method];
-	char errors[NB_FORCE_ERRORS];
+	char errors[NB_FORCE_ERRORS], active[NB_FORCE_ACTIVE];
 	struct nb_gravity_count count = {0, 0, 0, 0};
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
 	/* counting, and waiting for the device, is for who wants to read of it */
 	const int told = nb_verbosity() > 0;
 	int status;
-	if (!nb_force_active(run, opt, method, frame, &g, told ? &count : NULL, &status))
+	if (!nb_force_active(run, opt, method, frame, &g, told ? &count : NULL, &status, active))
 		status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
 	if (status == NB_EUNSUPPORTED && method == METHOD_TREE)
 		nb_force_refuse_order(run, opt, frame);
@@ -280,9 +280,9 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 	nb_force_require_in_range(run, name, frame, nb_frame_field(frame, NB_JERK), "a jerk");
 	nb_force_note_law(run, opt, frame, &g);
 	nb_force_audit(run, opt, frame, &g, errors);
-	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
+	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu%s, %.4g s, body-body %" PRIu64 ", body-cell %" PRIu64
 		   ", cell-cell %" PRIu64 "%s",
-		frame->number, name, backend->name, g.n, seconds, count.p2p, count.m2p, count.m2l, errors);
+		frame->number, name, backend->name, g.n, active, seconds, count.p2p, count.m2p, count.m2l, errors);
 }
 
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)

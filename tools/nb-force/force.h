@@ -20,9 +20,9 @@ struct force {
 	double audited;	 /* the 99th percentile of their errors */
 	double accuracy; /* 0: not asked for */
 	int attempts;
-	struct { /* memory of a frame */
+	struct { /* memory of a frame, while it is audited or some of its bodies are active */
 		const struct nb_space *space;
-		void *there[4]; /* while it is audited: in space ... */
+		void *there[4]; /* in space ... */
 		size_t nthere;
 		void *here[5]; /* ... and on the host */
 		size_t nhere;
@@ -58,6 +58,8 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
 /* Memory of a frame on the host, count times size bytes, until nb_force_scratch_clear; ends the tool if there is none.
  */
 void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t count, size_t size);
+/* The same in opt->scratch.space. */
+void *nb_force_there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size);
 void nb_force_scratch_clear(struct force *opt);
 
 enum { NB_FORCE_ERRORS = 120 };
@@ -70,10 +72,12 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 
 /* ---- forces on some bodies (active.c) ---- */
 
+enum { NB_FORCE_ACTIVE = 80 };
 /* Computes the forces on the bodies whose column active is not 0, where that is less work than all of them; the others
- * have 0.  Returns 0 if all forces are to be computed, else 1 with *status. */
+ * have 0.  Returns 0 if all forces are to be computed, else 1 with *status.  text is for people: how many they are, or
+ * why all are computed; "" without the column. */
 int nb_force_active(struct nb_run *run, struct force *opt, enum method method, struct nb_frame *frame,
-	const struct nb_gravity *g, struct nb_gravity_count *count, int *status);
+	const struct nb_gravity *g, struct nb_gravity_count *count, int *status, char text[NB_FORCE_ACTIVE]);
 
 /* ---- errors that are asked for (accuracy.c) ---- */
 

@@ -146,6 +146,7 @@ FAKE(sort_deep, (size_t n, const uint64_t *key, const double *pos, int dim, uint
 FAKE(permute, (size_t n, const uint32_t *perm, size_t rowsize, const void *src, void *dst),
 	(n, perm, rowsize, src, dst))
 FAKE(scatter, (size_t n, const uint32_t *row, size_t rowsize, const void *src, void *dst), (n, row, rowsize, src, dst))
+FAKE(marked_rows, (size_t n, const unsigned char *mark, uint32_t *row, size_t *count), (n, mark, row, count))
 FAKE(keys_current,
 	(size_t n, const double *pos, int dim, const struct nb_cube *cube, const uint64_t *key, int *current),
 	(n, pos, dim, cube, key, current))
@@ -263,6 +264,7 @@ const struct nb_backend nb_fake_backend = {
 	.sort_deep = fake_sort_deep,
 	.permute = fake_permute,
 	.scatter = fake_scatter,
+	.marked_rows = fake_marked_rows,
 	.keys_current = fake_keys_current,
 	.first_outside = fake_first_outside,
 	.ids_sum = fake_ids_sum,

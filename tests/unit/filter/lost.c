@@ -154,12 +154,16 @@ int main(void)
 	static const char *const nothing[] = {NULL}, *const sorted[] = {"nb-sort-zorder", NULL},
 				 *const tree[] = {"nb-sort-zorder", "nb-build-tree", NULL},
 				 *const boxes[] = {"nb-sort-zorder", "nb-build-tree --kind boxes --level 2", NULL},
+				 *const some[] = {"nb-calc active=id%30==5", NULL},
+				 *const wide[] = {"nb-calc --dtype u2 active=256*(id%30==5)", NULL},
 				 *const forces[] = {"nb-force --jerk --potential -e 0.1", NULL};
 	attack(nothing, "nb-sort-zorder");
 	attack(nothing, "nb-sort-zorder --cube -1,-1,-1,4");
 	attack(sorted, "nb-build-tree -l 8");
 	attack(sorted, "nb-build-tree --kind boxes --level 2");
 	attack(nothing, "nb-force -e 0.1 --potential --jerk");
+	attack(some, "nb-force -e 0.1 --potential --jerk");
+	attack(wide, "nb-force -e 0.1");
 	attack(tree, "nb-force -t 0.6 -e 0.1 --potential");
 	attack(tree, "nb-force -t 0.6 -e 0.1 --mac acceleration");
 	attack(boxes, "nb-force -e 0.1");

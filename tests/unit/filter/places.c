@@ -76,8 +76,17 @@ static size_t history_of(const struct nb_frame *frame)
 	return lines;
 }
 
-/* A chain of filters on the host and away: the same bytes after each, and nothing came to the host. */
-static void chain(const char *const *command, const char *real, int dim)
+/* Every share-th body wants a force. */
+static void activate(struct nb_frame *frame, size_t share)
+{
+	unsigned char *active = nb_column_write(nb_frame_add_field(frame, NB_ACTIVE, NULL, 0), &nb_space_host, NB_WIRE);
+	for (size_t i = 0; i < N; i++)
+		active[i] = i % share == share - 1;
+}
+
+/* A chain of filters on the host and away: the same bytes after each, and nothing came to the host.  share: of the
+ * active bodies; 0: there is no column of them. */
+static void chain_of_some(const char *const *command, const char *real, int dim, size_t share)
 {
 	struct nb_frame here, away;
 	struct bytes want = {NULL, 0}, got = {NULL, 0};
@@ -86,6 +95,10 @@ static void chain(const char *const *command, const char *real, int dim)
 	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
 	make_bodies(&here, real, dim);
 	make_bodies(&away, real, dim);
+	if (share) {
+		activate(&here, share);
+		activate(&away, share);
+	}
 	for (size_t k = 1; *command; command++, k++) {
 		CHECK(run_tool(*command, cpu, &here, &want) == 0);
 		CHECK(run_away(*command, &away, &got) == 0);
@@ -102,6 +115,11 @@ static void chain(const char *const *command, const char *real, int dim)
 	nb_frame_clear(&here);
 	nb_frame_clear(&away);
 	nb_fake_reset();
+}
+
+static void chain(const char *const *command, const char *real, int dim)
+{
+	chain_of_some(command, real, dim, 0);
 }
 
 /* Tools that look at frames on the host, and steps of solid bodies, which are made there, run on a frame that is away
@@ -230,6 +248,8 @@ int main(void)
 		"nb-sort-zorder", "nb-build-tree --kind boxes --level 3", "nb-force -e 0.01", "nb-step -d 0.01", NULL};
 	static const char *const fmm[] = {"nb-sort-zorder", "nb-build-tree --kind boxes --level 3",
 		"nb-force -m fmm -p 3 -e 0.01", "nb-step -d 0.01", NULL};
+	static const char *const some[] = {"nb-force --jerk --potential -e 0.1", "nb-sort-zorder",
+		"nb-force --potential --softening-kernel spline", "nb-force", NULL};
 	for (int f = 0; f < 2; f++) {
 		const char *real = f ? "<f4" : "<f8";
 		chain(tree, real, 3);
@@ -239,6 +259,8 @@ int main(void)
 		chain(near, real, 2);
 		chain(fmm, real, 3);
 		chain(fmm, real, 2);
+		for (size_t share = 1; share < 10 * N; share *= 10)
+			chain_of_some(some, real, 3, share);
 	}
 	lookers();
 	instances();

@@ -264,6 +264,40 @@ static void units(void)
 	}
 }
 
+/* Outputs in the rows of the bodies have the numbers of those that are not, and 0 for all others. */
+static void spread(void)
+{
+	static double out[5][3 * MOST];
+	const struct nb_gravity g = problem(700, EACH);
+	for (size_t count = 0; count <= 70; count += 35) {
+		const struct nb_gravity_points points = {
+			.n = count, .target = target, .acc = acc, .pot = pot, .strength = strength, .jerk = jerk};
+		struct nb_gravity_points all = points;
+		all.acc = out[0], all.pot = out[1], all.strength = out[2], all.jerk = out[3], all.spread = 1;
+		memset(out, 0xff, sizeof out);
+		for (size_t k = 0; k < 700; k++)
+			out[4][k] = 0; /* whether it is a target */
+		for (size_t k = 0; k < count; k++) {
+			target[k] = (uint32_t)(699 - 10 * k);
+			out[4][target[k]] = 1;
+		}
+		CHECK(nb_gravity_points_cpu(&g, &points) == NB_OK);
+		CHECK(nb_gravity_points_cpu(&g, &all) == NB_OK);
+		for (size_t k = 0; k < count; k++) {
+			CHECK(memcmp(&out[0][3 * target[k]], &acc[3 * k], 3 * sizeof *acc) == 0);
+			CHECK(out[1][target[k]] == pot[k] && out[2][target[k]] == strength[k]);
+			CHECK(memcmp(&out[3][3 * target[k]], &jerk[3 * k], 3 * sizeof *jerk) == 0);
+		}
+		for (size_t i = 0; i < 700; i++)
+			if (out[4][i] == 0)
+				for (size_t d = 0; d < 3; d++)
+					CHECK(out[0][3 * i + d] == 0 && out[1][i] == 0 && out[2][i] == 0 &&
+						out[3][3 * i + d] == 0);
+	}
+	const struct nb_gravity_points places = {.n = 1, .pos = at, .acc = acc, .spread = 1};
+	CHECK(nb_gravity_points_cpu(&g, &places) == NB_EINVAL);
+}
+
 /* The same bytes for any number of threads. */
 static void threads(void)
 {
@@ -296,6 +330,7 @@ int main(void)
 		units();
 		edges();
 	}
+	spread();
 	threads();
 	return unit_end();
 }

@@ -52,18 +52,16 @@ static int on_device(const system_ &s, bool each, int kind, bool more, vector<do
 	struct nb_gravity g = s.g;
 	g.pos = pos.p, g.mass = mass.p, g.body_eps = each ? eps.p : nullptr;
 	const struct nb_gravity_points points = {n, kind ? at.p : nullptr, kind ? nullptr : target.p,
-		kind == 2 ? at_eps.p : nullptr, acc.p, more ? pot.p : nullptr, more ? f.p : nullptr, nullptr};
+		kind == 2 ? at_eps.p : nullptr, acc.p, more ? pot.p : nullptr, more ? f.p : nullptr, nullptr, 0};
 	const int status = nb_gravity_points_cuda(&g, &points);
 	out[0] = acc.host(), out[1] = pot.host(), out[2] = f.host();
 	acc.poison(), pot.poison(), f.poison();
 	WANT(nb_gravity_points_cuda(&g, &points) == status);
 	if (status)
 		return status;
-	if (!kind) {
-		struct nb_gravity_points jerks = points;
-		jerks.jerk = acc.p;
-		WANT(nb_gravity_points_cuda(&g, &jerks) == NB_EUNSUPPORTED);
-	}
+	struct nb_gravity_points jerks = points;
+	jerks.jerk = acc.p; /* without velocities, or at places */
+	WANT(nb_gravity_points_cuda(&g, &jerks) == NB_EINVAL);
 	const vector<double> again[3] = {acc.host(), pot.host(), f.host()};
 	for (int k = 0; k < 3; k++)
 		WANT(memcmp(again[k].data(), out[k].data(), out[k].size() * sizeof(double)) == 0);
@@ -77,7 +75,7 @@ static int on_cpu(const system_ &s, bool each, int kind, vector<double> *out)
 	g.pos = s.pos.data(), g.mass = s.mass.data(), g.body_eps = each ? s.eps.data() : nullptr;
 	out[0].resize(3 * n), out[1].resize(n), out[2].resize(n);
 	const struct nb_gravity_points points = {n, kind ? s.at.data() : nullptr, kind ? nullptr : s.target.data(),
-		kind == 2 ? s.at_eps.data() : nullptr, out[0].data(), out[1].data(), out[2].data(), nullptr};
+		kind == 2 ? s.at_eps.data() : nullptr, out[0].data(), out[1].data(), out[2].data(), nullptr, 0};
 	return nb_gravity_points_cpu(&g, &points);
 }
 
@@ -147,7 +145,8 @@ static void refused(void)
 
 int main(void)
 {
-	static const size_t sources[] = {0, 1, 2, 7, 511, 513, 5000}, places[] = {0, 1, 3, 255, 257, 1024};
+	/* places: by few_kernel and many_kernel of points_cuda.cu */
+	static const size_t sources[] = {0, 1, 2, 7, 511, 513, 5000}, places[] = {0, 1, 3, 255, 257, 1024, 1025, 1300};
 	if (no_device())
 		return 77;
 	for (int law = 0; law < LAWS; law++)
@@ -155,6 +154,7 @@ int main(void)
 			for (size_t points : places)
 				compare(n, points, (enum law)law);
 	compare(200000, 1024, COMMON);
+	compare(200000, 1025, COMMON);
 	units();
 	refused();
 	return unit_end();

@@ -120,10 +120,29 @@ static void test_scatter(void)
 	nb_free(row);
 }
 
+static void test_marked(void)
+{
+	enum { MOST = 1000 };
+	unsigned char mark[MOST];
+	uint32_t row[MOST];
+	for (size_t n = 0; n <= MOST; n += 1 + n / 3)
+		for (unsigned share = 1; share < 400; share *= 7) {
+			size_t count = 7, want = 0;
+			for (size_t i = 0; i < n; i++)
+				mark[i] = i % share == share - 1 ? (unsigned char)(1 + i % 255) : 0;
+			CHECK(nb_marked_rows_cpu(n, mark, row, &count) == NB_OK);
+			for (uint32_t i = 0; i < n; i++)
+				if (mark[i])
+					CHECK(row[want++] == i);
+			CHECK(count == want);
+		}
+}
+
 int main(void)
 {
 	test_sort();
 	test_permute();
 	test_scatter();
+	test_marked();
 	return unit_end();
 }
