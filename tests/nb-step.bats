@@ -882,6 +882,18 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	done
 }
 
+@test "a signal that comes while the pipeline is being started ends it, too" {
+	# on one processor the command runs before nb-step knows that it does
+	for i in 1 2 3; do
+		rm -f first
+		code=0
+		taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" nb-step -d 0.001 \
+			'echo $$ >first; kill -TERM $PPID; exec sleep 1000' <five.nb >/dev/null || code=$?
+		[ $code -eq 143 ]
+		gone "$(cat first)"
+	done
+}
+
 @test "a broken input ends everything" {
 	{ head -c -128 five.nb; } >cut.nb
 	run bash -c "nb-step -d 0.1 '$TRACED' <cut.nb 2>&1 >out.nb"

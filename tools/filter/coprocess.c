@@ -45,10 +45,13 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 		return -1;
 	}
 	co->listener = nb_meet_listen(from[0]);
-	int error = nb_group_start(&co->group, command, environment, to[0], from[1], err);
+	sigset_t blocked;
+	nb_running_hold(&blocked);
+	int error = nb_group_start(&co->group, command, environment, to[0], from[1], err, &blocked);
+	nb_running_note(co, co->group.id);
+	nb_running_release(&blocked);
 	close(to[0]);
 	close(from[1]);
-	nb_running_note(co, co->group.id);
 	if (!error && (nb_writer_open(&co->to, to[1]) || nb_reader_open(&co->from, from[0])))
 		error = ENOMEM;
 	co->environment = environment;

@@ -44,11 +44,12 @@ static void dismiss_guardian(struct nb_group *group)
 	pthread_mutex_unlock(&guarding);
 }
 
-int nb_group_start(struct nb_group *group, const char *command, char **environment, int in, int out, int err)
+int nb_group_start(struct nb_group *group, const char *command, char **environment, int in, int out, int err,
+	const sigset_t *blocked)
 {
 	*group = (struct nb_group){.id = 0};
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see is_empty */
-	const int error = nb_spawn(command, environment, in, out, err, &group->id);
+	const int error = nb_spawn(command, environment, in, out, err, blocked, &group->id);
 	if (error)
 		group->id = 0;
 	return error;

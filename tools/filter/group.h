@@ -2,6 +2,7 @@
 #ifndef NB_FILTER_GROUP_H
 #define NB_FILTER_GROUP_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 struct nb_group {
@@ -17,7 +18,8 @@ struct nb_group {
 };
 
 /* As nb_spawn: 0, or an errno. */
-int nb_group_start(struct nb_group *group, const char *command, char **environment, int in, int out, int err);
+int nb_group_start(struct nb_group *group, const char *command, char **environment, int in, int out, int err,
+	const sigset_t *blocked);
 /* Starts a process that ends the group if this process dies without having done so.  It takes as long as a shell needs
  * to start, so another thread may do it; where there can be no such process, nothing else changes. */
 void nb_group_guard(struct nb_group *group, char **environment);

@@ -279,7 +279,7 @@ static void start(const struct nb_run *run, const char *command, struct nb_group
 	if (setenv(FROM, from, 1) || setenv("OMPI_MCA_orte_execute_quiet", "1", 0) ||
 		setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0))
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	const int error = nb_group_start(group, command, environ, null, STDERR_FILENO, STDERR_FILENO);
+	const int error = nb_group_start(group, command, environ, null, STDERR_FILENO, STDERR_FILENO, NULL);
 	if (error)
 		nb_die(NB_EXIT_FAILED, "cannot start '%s': %s", run->launcher, strerror(error));
 	close(null);
@@ -311,9 +311,9 @@ static void wait_for_ranks(struct nb_run *run, void *context)
 	int pipe;
 	if (!nb_ranks_built())
 		nb_die(NB_EXIT_FAILED, "option '--mpi': this program was built without MPI (make MPI=1)");
-	start(run, command, &group, &pipe);
 	nb_interrupt_watch();
-	nb_interrupt_hold(NB_HOLD_RUN);
+	nb_interrupt_hold(NB_HOLD_RUN); /* from before the start on: ranks that are not known yet would stay behind */
+	start(run, command, &group, &pipe);
 	nb_group_guard(&group, environ);
 	while (!nb_group_has_exited(&group, 0.02)) {
 		rank0 = rank0 ? rank0 : hear(pipe);

@@ -5,15 +5,38 @@
 #include "tools/filter/interrupt.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct nb_coprocess *running[NB_RUNNING_MOST];
 static volatile sig_atomic_t running_group[NB_RUNNING_MOST];
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* How many commands are being started. */
+static atomic_int held;
+
+void nb_running_hold(sigset_t *blocked)
+{
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, blocked);
+	atomic_fetch_add(&held, 1);
+}
+
+void nb_running_release(const sigset_t *blocked)
+{
+	atomic_fetch_sub(&held, 1);
+	pthread_sigmask(SIG_SETMASK, blocked, NULL);
+}
+
 void nb_running_pass_on(int signal)
 {
+	/* that is in other threads, as this one would have blocked the signal */
+	static const struct timespec look = {.tv_nsec = 100000};
+	while (atomic_load(&held))
+		nanosleep(&look, NULL);
 	for (int i = 0; i < NB_RUNNING_MOST; i++)
 		if (running_group[i] > 0)
 			kill(-(pid_t)running_group[i], signal);

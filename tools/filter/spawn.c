@@ -26,17 +26,17 @@ int nb_spawn_pipe(int end[2])
 	return -1;
 }
 
-static int run_shell(char *argv[], char **environment, posix_spawn_file_actions_t *files, short more_flags, pid_t *pid)
+static int run_shell(
+	char *argv[], char **environment, posix_spawn_file_actions_t *files, const sigset_t *blocked, pid_t *pid)
 {
 	posix_spawnattr_t attributes;
-	sigset_t none;
 	int error = posix_spawnattr_init(&attributes);
 	if (error)
 		return error;
-	sigemptyset(&none);
-	error = posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETPGROUP | more_flags));
-	if (!error)
-		error = posix_spawnattr_setsigmask(&attributes, &none);
+	error = posix_spawnattr_setflags(
+		&attributes, (short)(POSIX_SPAWN_SETPGROUP | (blocked ? POSIX_SPAWN_SETSIGMASK : 0)));
+	if (!error && blocked)
+		error = posix_spawnattr_setsigmask(&attributes, blocked);
 	if (!error)
 		error = posix_spawnattr_setpgroup(&attributes, 0);
 	if (!error)
@@ -45,7 +45,7 @@ static int run_shell(char *argv[], char **environment, posix_spawn_file_actions_
 	return error;
 }
 
-int nb_spawn(const char *command, char **environment, int in, int out, int err, pid_t *group)
+int nb_spawn(const char *command, char **environment, int in, int out, int err, const sigset_t *blocked, pid_t *group)
 {
 	char shell[] = "sh", flag[] = "-c";
 	char *argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
@@ -60,7 +60,7 @@ int nb_spawn(const char *command, char **environment, int in, int out, int err, 
 		error = err < 0 ? posix_spawn_file_actions_addclose(&files, STDERR_FILENO)
 				: posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
 	if (!error)
-		error = run_shell(argv, environment, &files, 0, group);
+		error = run_shell(argv, environment, &files, blocked, group);
 	posix_spawn_file_actions_destroy(&files);
 	return error;
 }
@@ -81,6 +81,8 @@ int nb_spawn_guardian(pid_t group, char **environment, int lifeline, pid_t *guar
 	char shell[] = "sh", flag[] = "-c", number[24];
 	char *argv[] = {shell, flag, (char *)(uintptr_t)guard, number, NULL};
 	posix_spawn_file_actions_t files;
+	sigset_t none;
+	sigemptyset(&none);
 	snprintf(number, sizeof number, "%ld", (long)group);
 	int error = posix_spawn_file_actions_init(&files);
 	if (error)
@@ -90,7 +92,7 @@ int nb_spawn_guardian(pid_t group, char **environment, int lifeline, pid_t *guar
 	if (!error)
 		error = posix_spawn_file_actions_addclosefrom_np(&files, STDOUT_FILENO);
 	if (!error)
-		error = run_shell(argv, environment, &files, POSIX_SPAWN_SETSIGMASK, guardian);
+		error = run_shell(argv, environment, &files, &none, guardian);
 	posix_spawn_file_actions_destroy(&files);
 	return error;
 }
