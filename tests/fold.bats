@@ -468,6 +468,16 @@ last_is_seen() {
 	[ "$(grep -c 'force pipeline: ' told)" -eq 1 ]
 }
 
+@test "a force pipeline folds, however long nb-step waits for its first frame" {
+	nb-gen -n 30 >in.nb
+	run='(sleep 1.5; cat in.nb) | nb-step -v -d 0.1 -k 2'
+	folds() {
+		bash -c "$run 'nb-sort-zorder | nb-build-tree | nb-force' 2>told >out" || return 1
+		grep -qxF 'nb-step: folded: force pipeline: nb-sort-zorder | nb-build-tree | nb-force' told || { cat told; return 1; }
+	}
+	in_one_of $ATTEMPTS folds
+}
+
 # hands_over START: nb-gen hands its work to nb-stats, which that command starts
 hands_over() {
 	# a background job ignores SIGINT, but what timeout(1) starts there does not

@@ -107,7 +107,7 @@ make_here() {
 	local build=${NB_BIN%/bin}
 	# by the name that make check has for it, as under another one all would be put together again, beside other tests
 	make -s -C "$NB_TOP" BUILD="${build#"$NB_TOP"/}" CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" \
-		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "$@"
+		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "${@#"$NB_TOP"/}"
 }
 
 mutate() { python3 -I -S "$NB_TOP/tests/mutate.py" "$@"; } # without site packages it begins four times as fast

@@ -58,9 +58,10 @@ int nb_meet_listen(int fd);
  * offer->listener have been closed, and nb_meet_wait(*link) must follow at once.  0: plain bytes, nothing has changed,
  * and why says the reason as a phrase, "cat reads" or "another environment: NB_SIMD".
  * The search takes NB_MEET_SEARCH at most (about 0.1 ms with a reader that listens, 1 ms with a reader of another
- * program). Once a reader of this build is found the function waits for its answer as long as that process lives, as it
- * may be busy with the stream of another writer; only 1 s if meanwhile somebody waits for this process in the same way,
- * as the two may wait for each other in a circle. */
+ * program).  Once a reader of this build is found the function waits for its answer as long as that process lives, as
+ * it may be busy with the stream of another writer, or wait for its own input, as nb-step does before its force
+ * pipeline has something to do.  (Processes in a circle wait for ever, as they would for bytes: who has a listener
+ * writes nothing before it has read.) */
 NB_MUST_CHECK int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char why[NB_WHY_SIZE]);
 
 /* Waits for the answer: returns the exit status, or raises the signal that ended the work, after a call of before_end

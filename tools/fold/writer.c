@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 /* Seconds, besides those of the search for a reader: before the first look at who reads; between looks; between
- * attempts to connect; and, once there is a connection, for a reader that may be waiting for this process, and to look
- * at one process. */
+ * attempts to connect; and, once there is a connection, to look at one process. */
 static const double FIRST_LOOK = 0.0005, LOOK = 0.001, ATTEMPT = 0.0001, PATIENCE = 1;
 
 /* Says why it stays with plain bytes; returns 0. */
@@ -108,23 +107,11 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 
 /* ---- handing over ------------------------------------------------------------------------------- */
 
-/* Waits until the host says something.  Meanwhile somebody may come to wait for this process: then only for a while. */
-static void wait_for_host(int link, int listener)
-{
-	struct pollfd p[2] = {{link, POLLIN, 0}, {listener, POLLIN, 0}};
-	while (poll(p, 2, -1) < 0 && errno == EINTR)
-		;
-	const double until = nb_now() + PATIENCE;
-	for (double left = PATIENCE; !p[0].revents && left > 0; left = until - nb_now())
-		poll(p, 1, (int)(left * 1000) + 1);
-}
-
-static int host_is_right(int link, const struct nb_fifo *fifo, int listener, char why[NB_WHY_SIZE])
+static int host_is_right(int link, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 {
 	struct nb_record hello;
 	pid_t pid = 0;
-	wait_for_host(link, listener);
-	const int got = nb_record_receive(link, &hello, NULL, NULL, &pid, 0);
+	const int got = nb_record_receive(link, &hello, NULL, NULL, &pid, -1);
 	if (got == 0)
 		return plain(why, "the reader does not answer");
 	if (got > 0 && hello.says == NB_SAYS_REFUSED)
@@ -206,7 +193,7 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 	if (to < 0)
 		return 0;
 	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, offer->listener, why) ||
+	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, why) ||
 		!offer_all(to, offer, why) || !accepted(to, why)) {
 		close(to);
 		return 0;

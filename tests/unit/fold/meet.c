@@ -90,9 +90,9 @@ static void late_reader(useconds_t late, int status, int signal)
 
 /* ---- a chain ----------------------------------------------------------------------------------- */
 
-/* a | b | c, where c is the test: b hands over to c, while a waits for b or before a comes and finds the socket of b.
- */
-static void the_last_collects_the_chain(int a_waits)
+/* a | b | c, where c is the test: b hands over to c, while a waits for b, for so many microseconds; or, if that is 0,
+ * before a comes and finds the socket of b. */
+static void the_last_collects_the_chain(useconds_t a_waits)
 {
 	int ab[2], bc[2];
 	struct nb_handover b, a;
@@ -111,7 +111,7 @@ static void the_last_collects_the_chain(int a_waits)
 	close(bc[1]);
 	close(ab[0]);
 	pid_t first = a_waits ? writer_of(ab, NULL) : 0;
-	usleep(a_waits ? 20000 : 0);
+	usleep(a_waits);
 	CHECK(accept_from(listener, bc[0], &b, why) == 1);
 	CHECK(b.pid == middle && b.listener >= 0);
 	CHECK(nb_meet_take(&b) == 0);
@@ -236,30 +236,6 @@ static void its_own_reader(void)
 	CHECK(strcmp(experience->why, "it reads its own output") == 0);
 	close(fifo[0]);
 	close(fifo[1]);
-}
-
-/* Two processes that read from each other. */
-static void a_circle(void)
-{
-	int there[2], back[2];
-	pid_t pid[2];
-	CHECK(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
-	for (int i = 0; i < 2; i++) {
-		pid[i] = person();
-		if (pid[i] == 0) {
-			close((i ? back : there)[0]);
-			close((i ? there : back)[1]);
-			const int own = nb_meet_listen((i ? there : back)[0]);
-			usleep(10000);
-			write_fifo((i ? back : there)[1], own);
-		}
-	}
-	for (int i = 0; i < 2; i++) {
-		close(there[i]);
-		close(back[i]);
-	}
-	CHECK(exits_with(pid[0], PLAIN));
-	CHECK(exits_with(pid[1], PLAIN));
 }
 
 static void switch_off(void)
@@ -480,14 +456,14 @@ int main(void)
 	late_reader(0, 0, SIGPIPE);
 	late_reader(0, 0, SIGTERM);
 	IN_ONE_OF(10, the_last_collects_the_chain(0));
-	IN_ONE_OF(10, the_last_collects_the_chain(1));
+	IN_ONE_OF(10, the_last_collects_the_chain(20000));
+	IN_ONE_OF(10, the_last_collects_the_chain(1500000)); /* a reader that waits for its own input */
 	IN_ONE_OF(10, writers_come_one_after_the_other());
 	IN_ONE_OF(10, another_program_reads("/bin/cat", by_cat, "cat reads", 5 * NB_MEET_SEARCH));
 	IN_ONE_OF(10, another_program_reads("/bin/sh", by_shell, "sh reads", 6 * NB_MEET_SEARCH));
 	IN_ONE_OF(10, nobody_reads());
 	IN_ONE_OF(100, without_a_listener());
 	IN_ONE_OF(10, its_own_reader());
-	IN_ONE_OF(10, a_circle());
 	IN_ONE_OF(10, switched_off());
 	IN_ONE_OF(10, messages_in_the_stream());
 	other_surroundings();
