@@ -94,7 +94,8 @@ LDFLAGS += -fsanitize=thread -fopenmp
 override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 
-NVCCFLAGS = -std=c++17 -O3 -g -lineinfo -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
+NVCC_OPT  ?= -O3 -g -lineinfo
+NVCCFLAGS = -std=c++17 $(NVCC_OPT) -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
             -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1 $(NVCC_SMALL)
 ifeq ($(CUDA),1)
 # kernels with their lines take a fifth of the room, where all drivers can read them so
