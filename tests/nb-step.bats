@@ -949,6 +949,13 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "backend 'abacus'" 'nb-step -d 0.1 -b abacus <five.nb'
 }
 
+# bats test_tags=once
+@test "a program that takes the place of one that has ended is waited for" {
+	nb-gen plummer -n 60000 >many.nb
+	nb-step -d 0.001 "sleep 0.05 | NB_FOLD=off nb-force 2>/dev/null; sleep 0.05; nb-force -j 1 -e 0.1" <many.nb >got.nb
+	nb-step -d 0.001 'nb-force -j 1 -e 0.1' <many.nb | nb-diff got.nb -
+}
+
 @test "what a frame lacks is named" {
 	fails_with 1 "field 'acc' missing in frame 0 (put 'nb-force' before" 'nb-step -d 0.1 <five.nb'
 	run bash -c "nb-step -d 0.1 'nb-force --jerk' <five.nb 2>&1 >/dev/null"

@@ -275,9 +275,10 @@ static void start(const struct nb_run *run, const char *command, struct nb_group
 	if (null < 0 || nb_spawn_pipe(end) || fcntl(end[0], F_SETFL, O_NONBLOCK))
 		nb_die(NB_EXIT_FAILED, "cannot start '%s':", run->launcher);
 	snprintf(from, sizeof from, "%d:%d:%s", (int)getpid(), end[1], host);
-	/* unless the user says otherwise, Open MPI is silent, and does not bind a rank to one processor */
+	/* unless the user says otherwise, Open MPI is silent, and does not bind a rank to one processor, and Slurm's
+	 * srun does not leave the others waiting when a rank dies */
 	if (setenv(FROM, from, 1) || setenv("OMPI_MCA_orte_execute_quiet", "1", 0) ||
-		setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0))
+		setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0) || setenv("SLURM_KILL_BAD_EXIT", "1", 0))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	const int error = nb_group_start(group, command, environ, null, STDERR_FILENO, STDERR_FILENO, NULL);
 	if (error)

@@ -82,7 +82,7 @@ static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 	const int error = nb_write_error(co);
 	if (error && (error != EPIPE || seconds > BROKEN_GRACE))
 		return NB_GAVE_UP_WRITING;
-	if (seconds > GRACE && (co->ring.lost || has_failed(&co->group)))
+	if (seconds > GRACE && (nb_ring_lost(&co->ring, co->from.fd) || has_failed(&co->group)))
 		return NB_GAVE_UP_LOST;
 	if (is_converted(co, seconds))
 		return NB_GAVE_UP_CONVERTED;

@@ -26,6 +26,18 @@ static int wants_to_connect(int listener)
 	return ppoll(&p, 1, &pause, NULL) > 0;
 }
 
+/* Whether no program of this build holds the write end any more; if there is no time to look at all, it may. */
+static int is_gone(enum nb_holder holder, const char *name)
+{
+	return holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_MAYBE && *name);
+}
+
+int nb_ring_lost(const struct nb_ring *ring, int from)
+{
+	char name[NB_HOLDER_NAME];
+	return ring->lost && is_gone(nb_meet_writers(from, name), name);
+}
+
 /* name: of a program that does not come, or "".  lost: one of this build came, and is gone. */
 static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, struct nb_frame *, int), void *context,
 	char name[NB_HOLDER_NAME], int *lost)
@@ -37,13 +49,13 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 	while (listener >= 0) {
 		if (wants_to_connect(listener)) {
 			struct nb_stage *stage = nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
-			*lost = !stage && nb_meet_writers(fifo, name) < NB_HOLDER_OURS;
+			*lost = !stage && is_gone(nb_meet_writers(fifo, name), name);
 			name[0] = '\0';
 			return stage;
 		}
 		const enum nb_holder holder = nb_meet_writers(fifo, name);
 		const double waited = nb_now() - start;
-		*lost = seen && holder < NB_HOLDER_OURS;
+		*lost = seen && is_gone(holder, name);
 		seen |= holder == NB_HOLDER_OURS;
 		if (holder < NB_HOLDER_MAYBE || (holder == NB_HOLDER_OURS && waited > times * STARTED))
 			break;

@@ -14,7 +14,7 @@ enum { NB_RING_MOST = 32 };
 struct nb_ring {
 	int n; /* stages, 0: nothing is folded */
 	int closed;
-	int lost; /* the command's last program was one of this build, and has died before it folded */
+	int lost; /* the command's last program was one of this build, and seemed to have died before it folded */
 	char before[NB_HOLDER_NAME]; /* the program that writes into the ring if it is open, or "" */
 	/* private */
 	struct nb_stage *stage[NB_RING_MOST]; /* the last one first */
@@ -26,6 +26,8 @@ struct nb_ring {
  * FIFO that the command reads.  Waits for programs that are about to start, 20 ms at most for those that are not of
  * this build. */
 void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to);
+/* Whether it is still true that the command's last program has died; from as above. */
+int nb_ring_lost(const struct nb_ring *ring, int from);
 /* The instance that gets a frame first, of a ring that is not empty. */
 struct nb_run *nb_ring_first(const struct nb_ring *ring);
 /* Passes a frame, which is empty then, through a closed ring.  0, or -1: a program has failed, after its messages; the

@@ -279,7 +279,8 @@ pid_t nb_fifo_partner(const struct nb_fifo *fifo, enum nb_fifo_end end, double u
 enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME])
 {
 	const struct search s = look(fifo, end, until, name);
-	if (s.best > NB_HOLDER_NONE || nb_now() < until)
+	if (s.best == NB_HOLDER_OURS || nb_now() < until)
 		return s.best;
+	name[0] = '\0'; /* one that promises more may be among those that there was no time for */
 	return NB_HOLDER_MAYBE;
 }

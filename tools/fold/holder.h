@@ -31,7 +31,7 @@ int nb_fifo_of(struct nb_fifo *fifo, int fd);
 /* Whether a process holds this end of it; the search ends at the time `until` (nb_now). */
 int nb_fifo_held(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end, double until);
 /* Who holds this end of it, other than this process: of several the one that promises most.  Ends at the time `until`
- * (nb_now) with what it has found by then: NB_HOLDER_MAYBE and "" if there are too many processes to know. */
+ * (nb_now): NB_HOLDER_MAYBE and "" if no program of this build has been found by then, as the others may be one. */
 enum nb_holder nb_fifo_holder(
 	const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME]);
 /* The one of this build, or 0. */

@@ -193,8 +193,8 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 	if (to < 0)
 		return 0;
 	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, why) ||
-		!offer_all(to, offer, why) || !accepted(to, why)) {
+	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, why) || !offer_all(to, offer, why) ||
+		!accepted(to, why)) {
 		close(to);
 		return 0;
 	}
