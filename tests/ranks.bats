@@ -251,6 +251,13 @@ same() {
 	fails_with 1 'rank 0 does not find its standard output (give --output' "$remote $MPI_BIN/nb step -d 0.01 '$TREE' in.nb </dev/null"
 }
 
+@test "srun is asked to end all ranks when one dies, unless the user says otherwise" {
+	nb-gen plummer -n 10 >in.nb
+	asked() { nb-step --mpi 'env >seen; mpirun.openmpi -n 1' -d 0.01 nb-force <in.nb >out.nb && grep ^SLURM_KILL_BAD_EXIT= seen; }
+	[ "$(asked)" = SLURM_KILL_BAD_EXIT=1 ]
+	[ "$(SLURM_KILL_BAD_EXIT=0 asked)" = SLURM_KILL_BAD_EXIT=0 ]
+}
+
 @test "a launcher that starts no rank is an error" {
 	nb-gen plummer -n 10 >in.nb
 	fails_with 1 "'true' ended with status 0, and has started no rank on this host" "nb-step --mpi true -d 0.01 -k 1 nb-force <in.nb"
