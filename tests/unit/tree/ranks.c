@@ -234,7 +234,7 @@ static void check_same(const struct forces *a, const struct forces *b, size_t n,
 		a->count.groups == b->count.groups);
 }
 
-/* By one rank, and by several, with the cuts of the first walk and of the second one. */
+/* By one rank, and by several, with the cuts of the first walk and of the second one; of sanitized ranks by MOST. */
 static void check_ranks(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	int with_pot, int with_jerk, const char *what)
 {
@@ -242,7 +242,7 @@ static void check_ranks(const struct nb_gravity *g, const struct nb_tree *tree, 
 	struct forces one = forces_alloc(g->n), several = forces_alloc(g->n);
 	char label[200];
 	compute(g, tree, walk, with_pot, with_jerk, &one);
-	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+	for (size_t k = UNIT_SANITIZED; k < sizeof sizes / sizeof *sizes; k++) {
 		begin(sizes[k]);
 		for (int turn = 0; turn < 2; turn++) {
 			const size_t jobs = world.jobs;
@@ -274,7 +274,8 @@ static void same_bytes(enum model kind, int kernels)
 		g.softening = kernel == 2 ? NB_SPLINE : NB_PLUMMER;
 		for (int p = 0; p < 3; p++) {
 			g.precision = (enum nb_precision[]){NB_F32, NB_MIXED, NB_F64}[p];
-			check_ranks(&g, NULL, NULL, p == 0, p == 1, "direct sum");
+			if (!UNIT_SANITIZED || kind == PLUMMER)
+				check_ranks(&g, NULL, NULL, p == 0, p == 1, "direct sum");
 			for (int order = 1; order <= 4; order += 1 + (kernel > 0)) {
 				char label[160];
 				struct nb_tree tree = build(&b, 8, order > 1 ? 2 : 1);
