@@ -25,11 +25,12 @@ first_x() { mutate show pos | awk 'NR == 1 { print $1 }'; }
 # time of each frame on stdin, one line each
 times() { grep -a -o 'time=[-+.0-9e]*' | cut -d= -f2; }
 
-# gone PID: the process ends (a zombie that nobody has waited for yet has ended); one that sleeps must do so for longer
-# than wait_until waits
+# gone PID: the process ends, or ended before it could tell its number, if that is empty (a zombie that nobody has waited
+# for yet has ended); one that sleeps must do so for longer than wait_until waits
 gone() { wait_until is_gone "$1"; }
 is_gone() {
 	local state
+	[ -n "$1" ] || return 0
 	state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0
 	[[ $state == Z* ]]
 }
@@ -867,9 +868,10 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 @test "a signal ends everything" {
 	# INT and QUIT are ignored by what a script starts in the background, and HUP below nohup
 	for signal in TERM $([ -n "$(trap -p HUP)" ] || echo HUP); do
-		rm -f second
+		rm -f first second
 		nb-step -d 0.001 -k 100000000 --every 0 "$TRACED" <five.nb 2>err >/dev/null &
 		step=$!
+		until_there first
 		until_there second
 		kill -"$signal" "$step"
 		gone "$step"
