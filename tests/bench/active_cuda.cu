@@ -20,34 +20,10 @@
 
 #include "kernels/gravity/gravity.h"
 #include "kernels/order/order.h"
-
-#define TRY(call)                                                                              \
-	do {                                                                                   \
-		if (call) {                                                                    \
-			fprintf(stderr, "active_cuda: line %d: %s failed\n", __LINE__, #call); \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
+#include "tests/bench/device.cuh"
+#include "tests/unit/random.h"
 
 enum { CHECKED = 64, CALLS = 31 };
-
-static uint64_t state = 42;
-
-static double uniform(void)
-{
-	uint64_t z = state += 0x9e3779b97f4a7c15u;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-template <class T> static T *upload(const std::vector<T> &v)
-{
-	T *p;
-	TRY(cudaMalloc((void **)&p, v.size() * sizeof(T)));
-	TRY(cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
-	return p;
-}
 
 template <class Call> static double median_ms(Call call)
 {
@@ -72,7 +48,7 @@ static double error_of(struct nb_gravity g, const std::vector<size_t> &active, c
 		target.push_back(active[active.size() <= CHECKED ? k : k * active.size() / CHECKED]);
 	std::vector<double> want(3 * target.size());
 	double wrong = 0, size = 0;
-	TRY(nb_gravity_ref(&g, target.data(), target.size(), want.data(), nullptr, nullptr));
+	DO(nb_gravity_ref(&g, target.data(), target.size(), want.data(), nullptr, nullptr));
 	for (size_t k = 0; k < want.size(); k++) {
 		const double have = got[3 * target[k / 3] + k % 3];
 		wrong += (have - want[k]) * (have - want[k]), size += want[k] * want[k];
@@ -104,8 +80,8 @@ static bool run(size_t n, size_t count, const char *device)
 	TRY(cudaMalloc((void **)&row, n * sizeof *row));
 	const auto some = [&] {
 		struct nb_gravity_points points = {0, nullptr, row, nullptr, g.acc, nullptr, nullptr, g.jerk, 1};
-		TRY(nb_marked_rows_cuda(n, d_mark, row, &points.n));
-		TRY(nb_gravity_points_cuda(&g, &points));
+		DO(nb_marked_rows_cuda(n, d_mark, row, &points.n));
+		DO(nb_gravity_points_cuda(&g, &points));
 	};
 	TRY(cudaMemset(g.acc, 0xff, 3 * n * sizeof(double)));
 	some();
@@ -113,7 +89,7 @@ static bool run(size_t n, size_t count, const char *device)
 	const double rms = error_of(
 		{n, pos.data(), nullptr, mass.data(), nullptr, nullptr, nullptr, 0.01, 1, NB_F64, NB_PLUMMER, nullptr},
 		active, acc);
-	const double ms = median_ms(some), all = median_ms([&] { TRY(nb_gravity_direct_cuda(&g, nullptr)); });
+	const double ms = median_ms(some), all = median_ms([&] { DO(nb_gravity_direct_cuda(&g, nullptr)); });
 	printf("%zu\t%zu\t%.4f\t%.3e\t%.4f\t%.2e\t%s\n", n, count, ms, (double)n * (double)count / ms * 1e3, all, rms,
 		device);
 	fflush(stdout);
@@ -129,14 +105,12 @@ static bool run(size_t n, size_t count, const char *device)
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "active_cuda: no device\n");
+	if (no_device())
 		return 77;
-	}
 	cudaDeviceProp device;
 	TRY(cudaGetDeviceProperties(&device, 0));
 	bool good = true;
+	random_state = 42;
 	printf("n\tactive\tms\tinteractions/s\tall_ms\trms\tdevice\n");
 	if (argc > 2)
 		return run((size_t)strtoull(argv[1], nullptr, 10), (size_t)strtoull(argv[2], nullptr, 10), device.name)

@@ -19,15 +19,8 @@
 
 #include "kernels/device/device.cuh"
 #include "kernels/gravity/gravity.h"
-
-#define TRY(call)                                                                                \
-	do {                                                                                     \
-		const cudaError_t e_ = (call);                                                   \
-		if (e_ != cudaSuccess) {                                                         \
-			fprintf(stderr, "direct_cuda: %s: %s\n", #call, cudaGetErrorString(e_)); \
-			exit(1);                                                                 \
-		}                                                                                \
-	} while (0)
+#include "tests/bench/device.cuh"
+#include "tests/unit/random.h"
 
 enum { TARGETS = 256, BATCHES = 5 };
 static const char *const precision_name[] = {"f32", "mixed", "f64"};
@@ -40,24 +33,6 @@ struct test {
 	bool equal;
 	int outputs; /* 1 pot, 2 jerk */
 };
-
-static uint64_t state = 42;
-
-static double uniform(void)
-{
-	uint64_t z = state += 0x9e3779b97f4a7c15u;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double *upload(const std::vector<double> &v)
-{
-	double *p;
-	TRY(cudaMalloc((void **)&p, v.size() * sizeof(double)));
-	TRY(cudaMemcpy(p, v.data(), v.size() * sizeof(double), cudaMemcpyHostToDevice));
-	return p;
-}
 
 /* Bodies and the truth about some of them, kept from case to case. */
 struct system_ {
@@ -75,7 +50,7 @@ struct system_ {
 			TRY(cudaFree(p));
 		n = count;
 		equal = equal_masses;
-		state = 42 + n;
+		random_state = 42 + n;
 		pos.resize(3 * n), vel.resize(3 * n), mass.resize(n);
 		for (size_t i = 0; i < n; i++) {
 			const double a = 0.5890486225480862, most = pow(1 + a * a / 400, -1.5); /* r < 20 */
@@ -173,11 +148,8 @@ template <class Name> static int find(const char *what, Name name)
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "direct_cuda: no device\n");
+	if (no_device())
 		return 77;
-	}
 	cudaDeviceProp device;
 	TRY(cudaGetDeviceProperties(&device, 0));
 	system_ s;

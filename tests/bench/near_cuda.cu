@@ -20,36 +20,11 @@
 #include "kernels/device/device.cuh"
 #include "kernels/gravity/gravity.h"
 #include "kernels/tree/tree.h"
-
-#define TRY(call)                                                                              \
-	do {                                                                                   \
-		const cudaError_t e_ = (call);                                                 \
-		if (e_ != cudaSuccess) {                                                       \
-			fprintf(stderr, "near_cuda: %s: %s\n", #call, cudaGetErrorString(e_)); \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
+#include "tests/bench/device.cuh"
+#include "tests/unit/random.h"
 
 enum { SAMPLES = 16, REPEATS = 5 };
 static const char *const precision_name[] = {"f32", "mixed", "f64"};
-
-static uint64_t state = 42;
-
-static double uniform(void)
-{
-	uint64_t z = state += 0x9e3779b97f4a7c15u;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-template <class T> static T *upload(const std::vector<T> &v)
-{
-	T *p;
-	TRY(cudaMalloc((void **)&p, v.size() * sizeof(T)));
-	TRY(cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
-	return p;
-}
 
 struct system_ {
 	int dim, nneighbour;
@@ -63,7 +38,7 @@ struct system_ {
 static system_ make(int dim, int level, size_t each, bool equal)
 {
 	system_ s;
-	state = 42 + each;
+	random_state = 42 + each;
 	s.dim = dim, s.nneighbour = dim == 2 ? 8 : 26;
 	s.nbox = (size_t)1 << dim * level, s.each = each, s.n = s.nbox * each;
 	const double side = ldexp(1, -level);
@@ -175,11 +150,8 @@ static bool run(int dim, int level, size_t each, enum nb_precision precision, bo
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "near_cuda: no device\n");
+	if (no_device())
 		return 77;
-	}
 	cudaDeviceProp device;
 	TRY(cudaGetDeviceProperties(&device, 0));
 	printf("kernel\tprecision\tdim\tlevel\tbodies/box\tmasses\tn\tms\tinteractions/s\twarp/this\trms\tdevice\n");

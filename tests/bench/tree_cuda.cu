@@ -22,23 +22,7 @@
 
 #include "kernels/order/order.h"
 #include "kernels/tree/tree.h"
-
-#define TRY(call)                                                                              \
-	do {                                                                                   \
-		const cudaError_t e_ = (call);                                                 \
-		if (e_ != cudaSuccess) {                                                       \
-			fprintf(stderr, "tree_cuda: %s: %s\n", #call, cudaGetErrorString(e_)); \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-#define DO(call)                                                                           \
-	do {                                                                               \
-		const int s_ = (call);                                                     \
-		if (s_) {                                                                  \
-			fprintf(stderr, "tree_cuda: %s: %s\n", #call, nb_status_text(s_)); \
-			exit(1);                                                           \
-		}                                                                          \
-	} while (0)
+#include "tests/bench/device.cuh"
 
 enum { TARGETS = 4096, STAGES = 5 };
 
@@ -260,11 +244,8 @@ static bool run(const struct test &t)
 
 int main(int argc, char **argv)
 {
-	int devices = 0;
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-		fprintf(stderr, "tree_cuda: no device\n");
+	if (no_device())
 		return 77;
-	}
 	static const struct test table[] = {
 		{"plummer", 1 << 16, 0.5, 16, 0, 51, 1.6e-4, 0},
 		{"plummer", 1 << 20, 0.48, 16, 0, 31, 1.7e-4, 4e-4},
