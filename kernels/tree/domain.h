@@ -24,6 +24,7 @@ struct nb_domain_law {
 	int potential;
 	double eps, G;
 	enum nb_precision precision;
+	int device;    /* 0: computed by the CPU; else by a device of each rank, device - 1 that of rank 0 */
 	int few_cells; /* 1: a rank gets only the cells that it looks at, even where all of them would take little */
 };
 
@@ -63,6 +64,11 @@ NB_MUST_CHECK int nb_domain_force(struct nb_domain *domain, double *largest, str
 NB_MUST_CHECK int nb_domain_gather(struct nb_domain *domain, const struct nb_domain_bodies *all);
 /* The ranks forget the bodies. NULL is fine. */
 void nb_domain_end(struct nb_domain *domain);
+
+/* How devices do it, said once, in all ranks, before bodies are spread over those of devices. */
+struct nb_domain_device;
+extern const struct nb_domain_device nb_domain_device_cuda;
+void nb_domain_use_devices(const struct nb_domain_device *by);
 
 /* The part of a rank other than the first, to be called once for each NB_RANKS_DOMAIN.  NB_ENOMEM and others: this rank
  * cannot go on. */

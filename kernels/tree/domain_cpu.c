@@ -21,24 +21,52 @@ struct command {
 
 size_t nb_domain_least_cut(const struct nb_domain *d)
 {
-	const size_t leaf = (size_t)d->law.leaf_size;
-	return leaf > NB_DOMAIN_PART ? leaf : NB_DOMAIN_PART;
+	const size_t leaf = (size_t)d->law.leaf_size,
+		     part = d->law.device ? (size_t)NB_DOMAIN_PART_DEVICE : (size_t)NB_DOMAIN_PART;
+	return leaf > part ? leaf : part;
+}
+
+/* ---- in which memory ---------------------------------------------------------------------------- */
+
+static const struct nb_domain_device *devices;
+
+void nb_domain_use_devices(const struct nb_domain_device *by)
+{
+	devices = by;
+}
+
+const struct nb_domain_device *nb_domain_devices(void)
+{
+	return devices;
+}
+
+/* So many rows of own bodies; NULL: memory is exhausted. */
+static void *rows_alloc(const struct nb_domain *d, size_t n, size_t rowsize)
+{
+	void *p = NULL;
+	if (!d->law.device)
+		return nb_alloc(n, rowsize);
+	return devices->alloc(&p, n * rowsize + 1) ? NULL : p; /* no rows have an address, too */
+}
+
+static void rows_free(const struct nb_domain *d, void *rows)
+{
+	if (d->law.device && rows)
+		devices->release(rows);
+	else
+		nb_free(rows);
 }
 
 static void domain_free(struct nb_domain *d)
 {
 	if (!d)
 		return;
+	void *const rows[] = {d->key, d->pos, d->vel, d->mass, d->acc, d->pot, d->rest};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+		rows_free(d, rows[k]);
+	nb_free(d->cost);
 	nb_free(d->bound);
 	nb_free(d->cut);
-	nb_free(d->key);
-	nb_free(d->pos);
-	nb_free(d->vel);
-	nb_free(d->mass);
-	nb_free(d->acc);
-	nb_free(d->pot);
-	nb_free(d->cost);
-	nb_free(d->rest);
 	nb_free(d);
 }
 
@@ -50,47 +78,65 @@ static int allocate(struct nb_domain *d)
 	const size_t size = (size_t)d->size;
 	d->bound = nb_alloc(size + 1, sizeof *d->bound);
 	d->cut = nb_alloc(size + 1, sizeof *d->cut);
-	d->pos = nb_alloc(d->n, 3 * sizeof *d->pos);
-	d->vel = nb_alloc(d->n, 3 * sizeof *d->vel);
-	d->mass = nb_alloc(d->n, sizeof *d->mass);
-	d->cost = nb_alloc_zero(d->n, sizeof *d->cost);
-	d->rest = nb_alloc(d->n, d->rest_size);
-	return d->bound && d->cut && d->pos && d->vel && d->mass && d->cost && d->rest ? NB_OK : NB_ENOMEM;
+	if (!d->bound || !d->cut)
+		return NB_ENOMEM;
+	if (d->law.device) {
+		const int status = devices ? devices->open(d->law.device - 1) : NB_ENODEV;
+		if (status)
+			return status;
+	} else {
+		d->cost = nb_alloc_zero(d->n, sizeof *d->cost);
+	}
+	d->pos = rows_alloc(d, d->n, 3 * sizeof *d->pos);
+	d->vel = rows_alloc(d, d->n, 3 * sizeof *d->vel);
+	d->mass = rows_alloc(d, d->n, sizeof *d->mass);
+	d->rest = rows_alloc(d, d->n, d->rest_size);
+	return d->pos && d->vel && d->mass && (d->law.device || d->cost) && d->rest ? NB_OK : NB_ENOMEM;
 }
 
 /* Rows of rank 0 to the ranks that bound says, or back; *bytes has room for 2 (size + 1). */
-static void pass(const struct nb_domain *d, int back, size_t rowsize, void *own, void *all, size_t *bytes)
+static int pass(const struct nb_domain *d, int back, size_t rowsize, void *own, void *all, size_t *bytes)
 {
 	size_t *one = bytes, *each = bytes + d->size + 1;
+	void *here = d->law.device ? nb_alloc(d->n, rowsize) : own; /* where MPI finds them */
+	int status = here ? NB_OK : NB_ENOMEM;
 	for (int k = 0; k <= d->size; k++) {
 		one[k] = k > 0 ? d->n * rowsize : 0; /* all to or from rank 0 */
 		each[k] = d->rank == 0 ? d->bound[k] * rowsize : 0;
 	}
-	if (back)
-		nb_ranks_exchange(own, one, all, each);
-	else
-		nb_ranks_exchange(all, each, own, one);
+	if (!status && d->law.device && back)
+		status = devices->to_host(here, own, d->n * rowsize);
+	status = nb_domain_agree(status);
+	if (!status && back)
+		nb_ranks_exchange(here, one, all, each);
+	else if (!status)
+		nb_ranks_exchange(all, each, here, one);
 	nb_ranks_settle();
+	if (!status && d->law.device && !back)
+		status = devices->to_device(own, here, d->n * rowsize);
+	if (d->law.device)
+		nb_free(here);
+	return nb_domain_agree(status);
 }
 
 static int pass_all(struct nb_domain *d, int back, const int *wanted, const struct nb_domain_bodies *all)
 {
 	static const struct nb_domain_bodies none = {.n = 0};
 	size_t *bytes = nb_alloc(2 * ((size_t)d->size + 1), sizeof *bytes);
-	const int status = nb_domain_agree(bytes ? NB_OK : NB_ENOMEM);
+	int status = bytes ? NB_OK : NB_ENOMEM;
 	all = all ? all : &none;
-	if (!status && wanted[0])
-		pass(d, back, 3 * sizeof *d->pos, d->pos, all->pos, bytes);
-	if (!status && wanted[1])
-		pass(d, back, 3 * sizeof *d->vel, d->vel, all->vel, bytes);
-	if (!status && wanted[2])
-		pass(d, back, sizeof *d->mass, d->mass, all->mass, bytes);
-	if (!status && wanted[3])
-		pass(d, back, 3 * sizeof *d->acc, d->acc, all->acc, bytes);
-	if (!status && wanted[4])
-		pass(d, back, sizeof *d->pot, d->pot, all->pot, bytes);
-	if (!status && wanted[5])
-		pass(d, back, d->rest_size, d->rest, all->rest, bytes);
+	const struct {
+		size_t rowsize;
+		void *own, *all;
+	} column[6] = {{3 * sizeof *d->pos, d->pos, all->pos}, {3 * sizeof *d->vel, d->vel, all->vel},
+		{sizeof *d->mass, d->mass, all->mass}, {3 * sizeof *d->acc, d->acc, all->acc},
+		{sizeof *d->pot, d->pot, all->pot}, {d->rest_size, d->rest, all->rest}};
+	if (!status && d->law.device)
+		status = devices->open(d->law.device - 1);
+	status = nb_domain_agree(status);
+	for (int c = 0; c < 6 && !status; c++)
+		if (wanted[c])
+			status = pass(d, back, column[c].rowsize, column[c].own, column[c].all, bytes);
 	nb_free(bytes);
 	return status;
 }
@@ -127,17 +173,26 @@ static int begin(const struct command *c, const struct nb_domain_bodies *all, st
 
 /* ---- steps -------------------------------------------------------------------------------------- */
 
-static int move(struct nb_domain *d, const struct command *c, int *finite)
+static int move_here(struct nb_domain *d, double kick, double drift, int *finite)
 {
-	int status = c->kick != 0 ? nb_kick_cpu(d->n, d->vel, d->acc, c->kick) : NB_OK;
-	if (!status && c->drift != 0)
-		status = nb_drift_cpu(d->n, d->pos, d->vel, c->drift);
-	double test = 0, found[2] = {0, 0};
+	int status = kick != 0 ? nb_kick_cpu(d->n, d->vel, d->acc, kick) : NB_OK;
+	if (!status && drift != 0)
+		status = nb_drift_cpu(d->n, d->pos, d->vel, drift);
+	double test = 0;
 #pragma omp parallel for schedule(static) reduction(+ : test)
 	for (size_t i = 0; i < 3 * d->n; i++)
 		test += d->pos[i] - d->pos[i]; /* 0 unless it is infinite or NaN */
-	found[0] = status;
-	found[1] = test != 0;
+	*finite = test == 0;
+	return status;
+}
+
+static int move(struct nb_domain *d, const struct command *c, int *finite)
+{
+	double found[2] = {0, 0};
+	*finite = 1;
+	found[0] = d->law.device ? devices->move(d, c->kick, c->drift, finite)
+				 : move_here(d, c->kick, c->drift, finite);
+	found[1] = !*finite;
 	nb_ranks_fold(NB_RANKS_MOST, found, 2);
 	*finite = found[1] == 0;
 	return (int)found[0];
@@ -161,27 +216,36 @@ static void fold_tally(struct nb_domain *d, double *largest)
 	*count = (struct nb_gravity_count){(uint64_t)sum[0], (uint64_t)sum[1], (uint64_t)sum[2], (uint64_t)sum[3]};
 }
 
-static int force(struct nb_domain *d, double *largest)
+/* Memory for what a force gives. */
+int nb_domain_make_room(struct nb_domain *d)
+{
+	d->acc = rows_alloc(d, d->n, 3 * sizeof *d->acc);
+	d->pot = rows_alloc(d, d->law.potential ? d->n : 0, sizeof *d->pot);
+	return nb_domain_agree(d->acc && d->pot ? NB_OK : NB_ENOMEM);
+}
+
+static int force_here(struct nb_domain *d, double *largest)
 {
 	struct nb_domain_tree tree = {.nslot = 0};
-	nb_free(d->acc);
-	nb_free(d->pot);
-	d->acc = d->pot = NULL;
-	*largest = 0;
-	memset(&d->tally, 0, sizeof d->tally);
 	int status = nb_domain_sort(d);
-	if (!status) {
-		d->acc = nb_alloc(d->n, 3 * sizeof *d->acc);
-		d->pot = nb_alloc(d->law.potential ? d->n : 0, sizeof *d->pot);
-		status = nb_domain_agree(d->acc && d->pot ? NB_OK : NB_ENOMEM);
-	}
+	if (!status)
+		status = nb_domain_make_room(d);
 	if (!status && d->n_all > 0)
 		status = nb_domain_grow(d, &tree);
 	if (!status && d->n_all > 0)
 		status = nb_domain_walk(d, &tree);
 	nb_domain_tree_free(&tree);
-	if (!status)
-		status = nb_domain_agree(nb_largest_acc_cpu(d->n, d->acc, largest));
+	return status ? status : nb_domain_agree(nb_largest_acc_cpu(d->n, d->acc, largest));
+}
+
+static int force(struct nb_domain *d, double *largest)
+{
+	rows_free(d, d->acc);
+	rows_free(d, d->pot);
+	d->acc = d->pot = NULL;
+	*largest = 0;
+	memset(&d->tally, 0, sizeof d->tally);
+	const int status = d->law.device ? devices->force(d, largest) : force_here(d, largest);
 	if (!status)
 		fold_tally(d, largest);
 	return status;

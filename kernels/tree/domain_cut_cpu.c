@@ -31,18 +31,10 @@ int nb_domain_agree(int status)
 
 /* ---- keys --------------------------------------------------------------------------------------- */
 
-/* The cube of all bodies, from the corners of their box. */
-static int find_cube(struct nb_domain *d)
+int nb_domain_find_cube(struct nb_domain *d, double box[7])
 {
-	double box[7] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0}, corner[6];
+	double corner[6];
 	size_t bad;
-	for (size_t i = 0; i < d->n; i++)
-		for (size_t k = 0; k < 3; k++) {
-			const double x = d->pos[3 * i + k];
-			box[k] = fmax(box[k], -x);
-			box[3 + k] = fmax(box[3 + k], x);
-			box[6] += !isfinite(x);
-		}
 	nb_ranks_fold(NB_RANKS_MOST, box, 7);
 	if (box[6] > 0)
 		return NB_ENONFINITE;
@@ -51,6 +43,19 @@ static int find_cube(struct nb_domain *d)
 		corner[3 + k] = box[3 + k];
 	}
 	return nb_morton_cube_cpu(d->n_all ? 2 : 0, corner, d->law.dim, &d->cube, &bad);
+}
+
+static int find_cube(struct nb_domain *d)
+{
+	double box[7] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0};
+	for (size_t i = 0; i < d->n; i++)
+		for (size_t k = 0; k < 3; k++) {
+			const double x = d->pos[3 * i + k];
+			box[k] = fmax(box[k], -x);
+			box[3 + k] = fmax(box[3 + k], x);
+			box[6] += !isfinite(x);
+		}
+	return nb_domain_find_cube(d, box);
 }
 
 /* The first of n sorted keys that is not below a bound. */
@@ -64,6 +69,15 @@ static size_t below(const uint64_t *key, size_t n, uint64_t bound)
 		n = right ? n - half - 1 : half;
 	}
 	return lo;
+}
+
+int nb_domain_below(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first)
+{
+	if (d->law.device)
+		return nb_domain_devices()->below(d, count, bound, first);
+	for (size_t k = 0; k < count; k++)
+		first[k] = below(d->key, d->n, bound[k]);
+	return NB_OK;
 }
 
 /* Sorts *array, n rows, as perm says. */
@@ -121,11 +135,56 @@ static void descend(struct search *s, const double *count, const double *work, i
 	s->found = count[part] <= (double)least || s->shift == 0;
 }
 
-static void find_cuts(struct nb_domain *d, const double *work, struct search *search, double *sum)
+/* The borders of the parts of cells in which cuts are looked for. */
+static size_t list_borders(const struct nb_domain *d, const struct search *search, uint64_t *border)
 {
-	const int dim = d->law.dim, parts = 1 << dim, ncut = d->size - 1;
+	const int dim = d->law.dim, parts = 1 << dim;
+	size_t n = 0;
+	for (int c = 0; c < d->size - 1; c++)
+		for (int p = 0; p <= parts && !search[c].found; p++)
+			border[n++] = search[c].lo + ((uint64_t)p << (search[c].shift - dim));
+	return n;
+}
+
+/* Bodies and work in those parts, of own bodies. */
+static void count_parts(const struct nb_domain *d, const double *work, double unit, const struct search *search,
+	const size_t *first, double *sum)
+{
+	const int parts = 1 << d->law.dim;
+	for (int c = 0; c < d->size - 1; c++) {
+		for (int p = 0; p < parts && !search[c].found; p++) {
+			sum[2 * PARTS * c + p] = (double)(first[p + 1] - first[p]);
+			sum[2 * PARTS * c + PARTS + p] =
+				work ? work[first[p + 1]] - work[first[p]] : unit * (double)(first[p + 1] - first[p]);
+		}
+		first += search[c].found ? 0 : parts + 1;
+	}
+}
+
+/* Shares of the work of all ranks, as in sum_work, of bodies that cost the same; the share of one. */
+static double share_of_one(const struct nb_domain *d)
+{
+	double total = d->unit_cost * (double)d->n;
+	nb_ranks_fold(NB_RANKS_SUM, &total, 1);
+	return (total > 0 ? (1 - EQUAL) * d->unit_cost / total : 0) +
+	       (total > 0 ? EQUAL : 1) / (double)(d->n_all ? d->n_all : 1);
+}
+
+struct cutting {
+	struct search *search;
+	double *sum;
+	uint64_t *border;
+	size_t *first;
+};
+
+static int find_cuts(struct nb_domain *d, const double *work, const struct cutting *by)
+{
+	struct search *search = by->search;
+	double *sum = by->sum;
+	const int dim = d->law.dim, ncut = d->size - 1;
 	const size_t least = nb_domain_least_cut(d);
 	const uint64_t end = (uint64_t)1 << nb_domain_key_bits(d);
+	const double unit = work ? 0 : share_of_one(d);
 	for (int c = 0; c < ncut; c++)
 		search[c] = (struct search){.lo = 0,
 			.inside = 1,
@@ -133,18 +192,14 @@ static void find_cuts(struct nb_domain *d, const double *work, struct search *se
 			.shift = nb_domain_key_bits(d),
 			.found = d->n_all <= least};
 	for (int open = ncut; open > 0;) {
+		const int status = nb_domain_agree(
+			nb_domain_below(d, list_borders(d, search, by->border), by->border, by->first));
+		if (status)
+			return status;
 		memset(sum, 0, 2 * PARTS * (size_t)ncut * sizeof *sum);
-		open = 0;
-		for (int c = 0; c < ncut; c++)
-			for (int p = 0; p < parts && !search[c].found; p++) {
-				const int shift = search[c].shift - dim;
-				const uint64_t lo = search[c].lo + ((uint64_t)p << shift);
-				const size_t first = below(d->key, d->n, lo),
-					     last = below(d->key, d->n, lo + ((uint64_t)1 << shift));
-				sum[2 * PARTS * c + p] = (double)(last - first);
-				sum[2 * PARTS * c + PARTS + p] = work[last] - work[first];
-			}
+		count_parts(d, work, unit, search, by->first, sum);
 		nb_ranks_fold(NB_RANKS_SUM, sum, 2 * PARTS * (size_t)ncut);
+		open = 0;
 		for (int c = 0; c < ncut; c++)
 			if (!search[c].found) {
 				descend(&search[c], sum + 2 * PARTS * c, sum + 2 * PARTS * c + PARTS, dim, least);
@@ -159,6 +214,23 @@ static void find_cuts(struct nb_domain *d, const double *work, struct search *se
 		const uint64_t cut = s->lo + (behind ? (uint64_t)1 << s->shift : 0);
 		d->cut[c + 1] = cut > d->cut[c] ? cut : d->cut[c];
 	}
+	return NB_OK;
+}
+
+int nb_domain_find_cuts(struct nb_domain *d, const double *work)
+{
+	const size_t size = (size_t)d->size;
+	const struct cutting by = {.search = nb_alloc(size, sizeof *by.search),
+		.sum = nb_alloc(2 * PARTS * size, sizeof *by.sum),
+		.border = nb_alloc((PARTS + 1) * size, sizeof *by.border),
+		.first = nb_alloc((PARTS + 1) * size, sizeof *by.first)};
+	int status = nb_domain_agree(by.search && by.sum && by.border && by.first ? NB_OK : NB_ENOMEM);
+	status = status ? status : find_cuts(d, work, &by);
+	nb_free(by.search);
+	nb_free(by.sum);
+	nb_free(by.border);
+	nb_free(by.first);
+	return status;
 }
 
 /* The work of the bodies before each, in their order: shares of that of all ranks. */
@@ -180,17 +252,17 @@ static double *sum_work(const struct nb_domain *d, const uint32_t *perm)
 
 /* ---- to other ranks ----------------------------------------------------------------------------- */
 
-/* Rows that go to each rank and that come from each. */
-struct move {
-	size_t *send, *receive, *bytes;
-	size_t n;
-};
-
-static int plan_move(const struct nb_domain *d, struct move *m)
+int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_move *m)
 {
 	const size_t size = (size_t)d->size;
-	for (size_t k = 0; k <= size; k++)
-		m->send[k] = k < size ? below(d->key, d->n, d->cut[k]) : d->n;
+	*m = (struct nb_domain_move){.send = nb_alloc(size + 1, sizeof *m->send),
+		.receive = nb_alloc(size + 1, sizeof *m->receive),
+		.bytes = nb_alloc(3 * (size + 1), sizeof *m->bytes)};
+	int status = m->send && m->receive && m->bytes ? NB_OK : NB_ENOMEM;
+	status = nb_domain_agree(status ? status : nb_domain_below(d, size, d->cut, m->send));
+	if (status)
+		return status;
+	m->send[size] = d->n;
 	for (size_t k = 0; k <= size; k++)
 		m->bytes[k] = k * sizeof *m->bytes;
 	size_t *out = m->bytes + size + 1, *in = out + size;
@@ -205,9 +277,31 @@ static int plan_move(const struct nb_domain *d, struct move *m)
 	return NB_OK;
 }
 
+void nb_domain_move_free(struct nb_domain_move *m)
+{
+	nb_free(m->send);
+	nb_free(m->receive);
+	nb_free(m->bytes);
+}
+
+void nb_domain_set_bounds(struct nb_domain *d, size_t n, size_t *bytes)
+{
+	d->n = n;
+	for (int k = 0; k <= d->size; k++)
+		bytes[k] = (size_t)k * sizeof *d->bound;
+	d->bound[d->rank] = d->n;
+	nb_ranks_collect(d->bound, bytes);
+	nb_ranks_settle();
+	for (size_t k = 0, sum = 0; k <= (size_t)d->size; k++) {
+		const size_t own = k < (size_t)d->size ? d->bound[k] : 0;
+		d->bound[k] = sum;
+		sum += own;
+	}
+}
+
 /* Sends *array, which comes back with what others have sent; *all_there becomes 0 if memory is exhausted somewhere. */
 static int move_array(
-	const struct nb_domain *d, const struct move *m, const uint32_t *perm, size_t rowsize, void **array)
+	const struct nb_domain *d, const struct nb_domain_move *m, const uint32_t *perm, size_t rowsize, void **array)
 {
 	size_t *out = m->bytes, *in = m->bytes + d->size + 1;
 	if (rowsize == 0)
@@ -230,28 +324,19 @@ static int move_array(
 	return NB_OK;
 }
 
-static int move_bodies(struct nb_domain *d, const uint32_t *perm, struct move *m)
+static int move_bodies(struct nb_domain *d, const uint32_t *perm)
 {
-	int status = plan_move(d, m);
-	status = status ? status : move_array(d, m, perm, 3 * sizeof *d->pos, (void **)&d->pos);
-	status = status ? status : move_array(d, m, perm, 3 * sizeof *d->vel, (void **)&d->vel);
-	status = status ? status : move_array(d, m, perm, sizeof *d->mass, (void **)&d->mass);
-	status = status ? status : move_array(d, m, perm, sizeof *d->cost, (void **)&d->cost);
-	status = status ? status : move_array(d, m, perm, d->rest_size, (void **)&d->rest);
-	if (status) /* a run cannot go on with some of the columns moved */
-		return NB_ENOMEM;
-	d->n = m->n;
-	for (int k = 0; k <= d->size; k++)
-		m->bytes[k] = (size_t)k * sizeof *d->bound;
-	d->bound[d->rank] = d->n;
-	nb_ranks_collect(d->bound, m->bytes);
-	nb_ranks_settle();
-	for (size_t k = 0, sum = 0; k <= (size_t)d->size; k++) {
-		const size_t n = k < (size_t)d->size ? d->bound[k] : 0;
-		d->bound[k] = sum;
-		sum += n;
-	}
-	return NB_OK;
+	struct nb_domain_move m;
+	int status = nb_domain_plan_move(d, &m);
+	status = status ? status : move_array(d, &m, perm, 3 * sizeof *d->pos, (void **)&d->pos);
+	status = status ? status : move_array(d, &m, perm, 3 * sizeof *d->vel, (void **)&d->vel);
+	status = status ? status : move_array(d, &m, perm, sizeof *d->mass, (void **)&d->mass);
+	status = status ? status : move_array(d, &m, perm, sizeof *d->cost, (void **)&d->cost);
+	status = status ? status : move_array(d, &m, perm, d->rest_size, (void **)&d->rest);
+	if (!status)
+		nb_domain_set_bounds(d, m.n, m.bytes);
+	nb_domain_move_free(&m);
+	return status ? NB_ENOMEM : NB_OK; /* a run cannot go on with some of the columns moved */
 }
 
 /* The order of the bodies that are here now. */
@@ -270,32 +355,18 @@ static int sort_again(struct nb_domain *d)
 
 int nb_domain_sort(struct nb_domain *d)
 {
-	const size_t size = (size_t)d->size;
-	struct move m = {.send = nb_alloc(size + 1, sizeof *m.send),
-		.receive = nb_alloc(size + 1, sizeof *m.receive),
-		.bytes = nb_alloc(3 * (size + 1), sizeof *m.bytes)};
-	struct search *search = nb_alloc(size, sizeof *search);
-	double *sum = nb_alloc(2 * PARTS * size, sizeof *sum), *work = NULL;
+	double *work = NULL;
 	uint32_t *perm = NULL;
-	int status = m.send && m.receive && m.bytes && search && sum ? NB_OK : NB_ENOMEM;
-	status = nb_domain_agree(status);
-	status = status ? status : find_cube(d);
+	int status = find_cube(d);
 	if (!status)
 		status = nb_domain_agree(sort_here(d, 0, &perm));
 	if (!status) {
 		work = sum_work(d, perm);
 		status = nb_domain_agree(work ? NB_OK : NB_ENOMEM);
 	}
-	if (!status) {
-		find_cuts(d, work, search, sum);
-		status = move_bodies(d, perm, &m);
-	}
+	status = status ? status : nb_domain_find_cuts(d, work);
+	status = status ? status : move_bodies(d, perm);
 	nb_free(perm);
 	nb_free(work);
-	nb_free(sum);
-	nb_free(search);
-	nb_free(m.send);
-	nb_free(m.receive);
-	nb_free(m.bytes);
 	return status ? status : nb_domain_agree(sort_again(d));
 }

@@ -12,18 +12,6 @@
 
 #include <string.h>
 
-/* The keys lo .. lo + 2^shift - 1. */
-struct cell {
-	uint64_t lo;
-	int shift, owner;
-	uint32_t count, first; /* bodies: their number, and the first of them in the order of all */
-};
-
-struct cells {
-	struct cell *at;
-	size_t n;
-};
-
 static int is_cut(const struct nb_domain *d, uint64_t lo, int shift)
 {
 	for (int r = 1; r < d->size; r++)
@@ -33,95 +21,146 @@ static int is_cut(const struct nb_domain *d, uint64_t lo, int shift)
 }
 
 /* As deep as a key has digits. */
-static void list_cells(const struct nb_domain *d, uint64_t lo, int shift, struct cells *cells)
+static void list_cells(const struct nb_domain *d, uint64_t lo, int shift, struct nb_domain_top *top)
 {
 	if (is_cut(d, lo, shift)) {
 		shift -= d->law.dim;
 		for (uint64_t digit = 0; digit < (uint64_t)1 << d->law.dim; digit++)
-			list_cells(d, lo + (digit << shift), shift, cells);
+			list_cells(d, lo + (digit << shift), shift, top);
 		return;
 	}
 	int owner = 0;
 	for (int r = 1; r < d->size; r++)
 		owner = d->cut[r] <= lo ? r : owner;
-	cells->at[cells->n++] = (struct cell){lo, shift, owner, 0, 0};
+	top->cell[top->ncell++] = (struct nb_domain_cell){lo, shift, owner, 0, 0};
+}
+
+/* What count_cells needs for a time. */
+struct counting {
+	uint32_t *count;
+	size_t *bytes, *first;
+	uint64_t *border;
+};
+
+/* Bodies in own cells, which are side by side. */
+static int count_own(const struct nb_domain *d, const struct nb_domain_top *top, const struct counting *by)
+{
+	const size_t begin = top->cell_bound[d->rank], end = top->cell_bound[d->rank + 1];
+	if (begin == end)
+		return NB_OK;
+	for (size_t c = begin; c < end; c++)
+		by->border[c - begin] = top->cell[c].lo;
+	by->border[end - begin] = top->cell[end - 1].lo + ((uint64_t)1 << top->cell[end - 1].shift);
+	const int status = nb_domain_below(d, end - begin + 1, by->border, by->first);
+	for (size_t c = begin; !status && c < end; c++)
+		by->count[c] = (uint32_t)(by->first[c - begin + 1] - by->first[c - begin]);
+	return status;
 }
 
 /* All ranks tell how many bodies they have in their cells. */
-static int count_cells(const struct nb_domain *d, const struct cells *cells, size_t *cell_bound)
+static int count_cells(const struct nb_domain *d, struct nb_domain_top *top)
 {
-	uint32_t *count = nb_alloc(cells->n, sizeof *count);
-	size_t *bytes = nb_alloc((size_t)d->size + 1, sizeof *bytes), own = 0;
-	int status = nb_domain_agree(count && bytes ? NB_OK : NB_ENOMEM);
+	const struct counting by = {.count = nb_alloc(top->ncell, sizeof *by.count),
+		.bytes = nb_alloc((size_t)d->size + 1, sizeof *by.bytes),
+		.first = nb_alloc(top->ncell + 1, sizeof *by.first),
+		.border = nb_alloc(top->ncell + 1, sizeof *by.border)};
+	int status = by.count && by.bytes && by.first && by.border ? NB_OK : NB_ENOMEM;
 	for (size_t c = 0, r = 0; !status && r <= (size_t)d->size; r++) {
-		while (c < cells->n && cells->at[c].owner < (int)r)
+		while (c < top->ncell && top->cell[c].owner < (int)r)
 			c++;
-		cell_bound[r] = c;
-		bytes[r] = c * sizeof *count;
+		top->cell_bound[r] = c;
+		by.bytes[r] = c * sizeof *by.count;
 	}
+	status = nb_domain_agree(status ? status : count_own(d, top, &by));
 	if (!status) {
-		for (size_t c = cell_bound[d->rank]; c < cell_bound[d->rank + 1]; c++) {
-			const uint64_t span = (uint64_t)1 << cells->at[c].shift;
-			const size_t begin = own;
-			while (own < d->n && d->key[own] - cells->at[c].lo < span)
-				own++;
-			count[c] = (uint32_t)(own - begin);
-		}
-		nb_ranks_collect(count, bytes);
+		nb_ranks_collect(by.count, by.bytes);
 		nb_ranks_settle();
 		uint32_t first = 0;
-		for (size_t c = 0; c < cells->n; c++) {
-			cells->at[c].count = count[c];
-			cells->at[c].first = first;
-			first += count[c];
+		for (size_t c = 0; c < top->ncell; c++) {
+			top->cell[c].count = by.count[c];
+			top->cell[c].first = first;
+			first += by.count[c];
 		}
 	}
-	nb_free(count);
-	nb_free(bytes);
+	nb_free(by.count);
+	nb_free(by.bytes);
+	nb_free(by.first);
+	nb_free(by.border);
 	return status;
 }
 
 /* ---- the top ------------------------------------------------------------------------------------ */
 
-/* A slot: a node of the top, of the cells begin .. end - 1, none of which at either end is empty; or a cell. */
-struct slot {
-	size_t begin, end;
-	uint32_t child, nchild;
-};
-
-static struct slot narrow(const struct cells *cells, size_t begin, size_t end)
+static struct nb_domain_slot narrow(const struct nb_domain_top *top, size_t begin, size_t end)
 {
-	while (begin < end && cells->at[begin].count == 0)
+	while (begin < end && top->cell[begin].count == 0)
 		begin++;
-	while (begin < end && cells->at[end - 1].count == 0)
+	while (begin < end && top->cell[end - 1].count == 0)
 		end--;
-	return (struct slot){begin, end, 0, 0};
+	return (struct nb_domain_slot){begin, end, 0, 0};
 }
 
-/* Level by level, children of one node side by side.  Returns how many there are. */
-static uint32_t find_slots(const struct nb_domain *d, const struct cells *cells, struct slot *slot)
+static void find_slots(const struct nb_domain *d, struct nb_domain_top *top)
 {
 	const int dim = d->law.dim;
+	const struct nb_domain_cell *cell = top->cell;
 	uint32_t n = 1;
-	slot[0] = narrow(cells, 0, cells->n);
+	top->slot[0] = narrow(top, 0, top->ncell);
 	for (uint32_t i = 0; i < n; i++) {
-		struct slot *s = &slot[i];
+		struct nb_domain_slot *s = &top->slot[i];
 		if (s->end - s->begin < 2)
 			continue;
-		const struct cell *cell = cells->at;
 		const uint64_t differ = cell[s->begin].lo ^ cell[s->end - 1].lo;
 		const int shift = (63 - __builtin_clzll(differ)) / dim * dim;
 		s->child = n;
 		for (size_t c = s->begin, next; c < s->end; c = next) {
 			for (next = c; next < s->end && cell[next].lo >> shift == cell[c].lo >> shift; next++)
 				;
-			const struct slot child = narrow(cells, c, next);
+			const struct nb_domain_slot child = narrow(top, c, next);
 			if (child.begin < child.end)
-				slot[n++] = child;
+				top->slot[n++] = child;
 		}
 		s->nchild = n - s->child;
 	}
-	return n;
+	top->nslot = n;
+}
+
+int nb_domain_find_top(const struct nb_domain *d, struct nb_domain_top *top)
+{
+	/* at each digit a cut leaves the other cells of its digit */
+	const size_t digits = (size_t)nb_domain_key_bits(d) / (size_t)d->law.dim, parts = (size_t)1 << d->law.dim,
+		     most = 1 + (size_t)(d->size - 1) * digits * (parts - 1);
+	*top = (struct nb_domain_top){.cell = nb_alloc(most, sizeof *top->cell),
+		.slot = nb_alloc(2 * most, sizeof *top->slot),
+		.cell_bound = nb_alloc((size_t)d->size + 1, sizeof *top->cell_bound)};
+	int status = nb_domain_agree(top->cell && top->slot && top->cell_bound ? NB_OK : NB_ENOMEM);
+	if (status)
+		return status;
+	list_cells(d, 0, nb_domain_key_bits(d), top);
+	status = count_cells(d, top);
+	if (!status)
+		find_slots(d, top);
+	return status;
+}
+
+void nb_domain_top_free(struct nb_domain_top *top)
+{
+	nb_free(top->cell);
+	nb_free(top->slot);
+	nb_free(top->cell_bound);
+	*top = (struct nb_domain_top){.cell = NULL};
+}
+
+enum nb_domain_kind nb_domain_kind_of(
+	const struct nb_domain *d, const struct nb_domain_top *top, uint32_t slot, uint32_t *count)
+{
+	const struct nb_domain_slot *s = &top->slot[slot];
+	*count = 0;
+	for (size_t c = s->begin; c < s->end; c++)
+		*count += top->cell[c].count;
+	return s->nchild > 0 ? NB_DOMAIN_TOP
+	       : s->begin < s->end && top->cell[s->begin].owner == d->rank ? NB_DOMAIN_OWN
+									    : NB_DOMAIN_ELSEWHERE;
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
@@ -134,13 +173,13 @@ static void free_nodes(struct nb_tree *sub, size_t n)
 }
 
 /* A tree of the bodies of each own cell. */
-static int grow_cells(const struct nb_domain *d, const struct cells *cells, const size_t *bound, struct nb_tree *sub)
+static int grow_cells(const struct nb_domain *d, const struct nb_domain_top *top, struct nb_tree *sub)
 {
-	const size_t own = d->bound[d->rank];
+	const size_t own = d->bound[d->rank], *bound = top->cell_bound;
 	int status = NB_OK;
 	for (size_t c = bound[d->rank]; !status && c < bound[d->rank + 1]; c++) {
-		const size_t first = cells->at[c].first - own;
-		status = nb_tree_build_cpu(cells->at[c].count, d->key + first, d->pos + 3 * first, d->mass + first,
+		const size_t first = top->cell[c].first - own;
+		status = nb_tree_build_cpu(top->cell[c].count, d->key + first, d->pos + 3 * first, d->mass + first,
 			d->law.dim, &d->cube, d->law.leaf_size, d->law.tree_order, &sub[c - bound[d->rank]]);
 	}
 	return status;
@@ -182,21 +221,20 @@ static void copy_nodes(
 }
 
 /* What is known of a slot. */
-static void fill_slot(const struct cells *cells, const struct slot *s, struct nb_tree *tree, size_t i)
+static void fill_slot(const struct nb_domain *d, const struct nb_domain_top *top, uint32_t i, struct nb_domain_tree *t)
 {
-	uint32_t count = 0;
-	for (size_t c = s->begin; c < s->end; c++)
-		count += cells->at[c].count;
-	tree->first[i] = cells->at[s->begin].first;
-	tree->count[i] = count;
-	tree->child[i] = s->child;
-	tree->nchild[i] = s->nchild;
+	const struct nb_domain_slot *s = &top->slot[i];
+	t->kind[i] = (uint8_t)nb_domain_kind_of(d, top, i, &t->tree.count[i]);
+	t->cell[i] = (uint32_t)s->begin;
+	t->tree.first[i] = top->cell[s->begin].first;
+	t->tree.child[i] = s->child;
+	t->tree.nchild[i] = s->nchild;
 }
 
-static int join(const struct nb_domain *d, const struct cells *cells, const struct slot *slot,
-	const struct nb_tree *sub, struct nb_domain_tree *t)
+static int join(const struct nb_domain *d, const struct nb_domain_top *top, const struct nb_tree *sub,
+	struct nb_domain_tree *t)
 {
-	const size_t own = t->cell_bound[d->rank], end = t->cell_bound[d->rank + 1];
+	const size_t own = top->cell_bound[d->rank], end = top->cell_bound[d->rank + 1];
 	size_t nnode = t->nslot, next = t->nslot;
 	for (size_t c = own; c < end; c++)
 		nnode += sub[c - own].nnode ? sub[c - own].nnode - 1 : 0;
@@ -205,17 +243,13 @@ static int join(const struct nb_domain *d, const struct cells *cells, const stru
 	if (!t->kind || !t->cell || allocate_nodes(d, &t->tree, nnode))
 		return NB_ENOMEM;
 	for (uint32_t i = 0; i < t->nslot; i++) {
-		const size_t c = slot[i].begin;
-		t->cell[i] = (uint32_t)c;
-		t->kind[i] = slot[i].nchild > 0		     ? NB_DOMAIN_TOP
-			     : cells->at[c].owner == d->rank ? NB_DOMAIN_OWN
-							     : NB_DOMAIN_ELSEWHERE;
-		fill_slot(cells, &slot[i], &t->tree, i);
+		fill_slot(d, top, i, t);
 		if (t->kind[i] != NB_DOMAIN_OWN)
 			continue;
+		const size_t c = t->cell[i];
 		const struct nb_tree *from = &sub[c - own];
-		copy_nodes(from, 0, 1, &t->tree, i, cells->at[c].first, next);
-		copy_nodes(from, 1, from->nnode - 1, &t->tree, next, cells->at[c].first, next);
+		copy_nodes(from, 0, 1, &t->tree, i, top->cell[c].first, next);
+		copy_nodes(from, 1, from->nnode - 1, &t->tree, next, top->cell[c].first, next);
 		next += from->nnode - 1;
 	}
 	return NB_OK;
@@ -223,31 +257,25 @@ static int join(const struct nb_domain *d, const struct cells *cells, const stru
 
 int nb_domain_grow(const struct nb_domain *d, struct nb_domain_tree *t)
 {
-	/* at each digit a cut leaves the other cells of its digit */
-	const size_t digits = (size_t)nb_domain_key_bits(d) / (size_t)d->law.dim, parts = (size_t)1 << d->law.dim,
-		     most = 1 + (size_t)(d->size - 1) * digits * (parts - 1);
-	struct cells cells = {.at = nb_alloc(most, sizeof *cells.at)};
-	struct slot *slot = nb_alloc(2 * most, sizeof *slot);
+	struct nb_domain_top top;
 	struct nb_tree *sub = NULL;
 	size_t nsub = 0;
-	t->cell_bound = nb_alloc((size_t)d->size + 1, sizeof *t->cell_bound);
-	int status = nb_domain_agree(cells.at && slot && t->cell_bound ? NB_OK : NB_ENOMEM);
+	int status = nb_domain_find_top(d, &top);
 	if (!status) {
-		list_cells(d, 0, nb_domain_key_bits(d), &cells);
-		status = count_cells(d, &cells, t->cell_bound);
-	}
-	if (!status) {
-		t->ncell = cells.n;
-		t->nslot = find_slots(d, &cells, slot);
-		nsub = t->cell_bound[d->rank + 1] - t->cell_bound[d->rank];
+		t->nslot = top.nslot;
+		t->ncell = top.ncell;
+		nsub = top.cell_bound[d->rank + 1] - top.cell_bound[d->rank];
 		sub = nb_alloc_zero(nsub, sizeof *sub);
-		status = sub ? grow_cells(d, &cells, t->cell_bound, sub) : NB_ENOMEM;
-		status = status ? status : join(d, &cells, slot, sub, t);
+		status = sub ? grow_cells(d, &top, sub) : NB_ENOMEM;
+		status = status ? status : join(d, &top, sub, t);
 		status = nb_domain_agree(status);
 	}
+	if (!status) {
+		t->cell_bound = top.cell_bound;
+		top.cell_bound = NULL;
+	}
 	free_nodes(sub, nsub);
-	nb_free(cells.at);
-	nb_free(slot);
+	nb_domain_top_free(&top);
 	return status;
 }
 
