@@ -2,10 +2,18 @@
 #ifndef NB_TIMER_H
 #define NB_TIMER_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 double nb_now(void);
 /* The same clock, some milliseconds late, for a fifth of the price. */
 double nb_now_roughly(void);
 /* Sleeps so many seconds, signals or not. */
 void nb_pause(double seconds);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

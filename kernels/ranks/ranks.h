@@ -4,8 +4,9 @@
  * part of it, and give that back, or keep what is theirs from one job to the next (NB_RANKS_DOMAIN).  A part does not
  * depend on the rank that computes it, so results are the same bytes for any number of ranks.
  *
- * ranks_mpi.c is part of a program built with MPI=1; in others ranks.c stands for it, and every process is alone.  What
- * MPI finds wrong, such as a rank that has gone, ends all ranks: there is nothing to be checked. */
+ * ranks_mpi.c is part of a program built with MPI=1; in others ranks.c stands for it, and every process is alone, but
+ * for jobs NB_RANKS_DOMAIN, of which threads of it can be the ranks.  What MPI finds wrong, such as a rank that has
+ * gone, ends all ranks: there is nothing to be checked. */
 #ifndef NB_RANKS_H
 #define NB_RANKS_H
 
@@ -30,6 +31,14 @@ NB_MUST_CHECK int nb_ranks_join(void);
 /* 0 and 1 before that, and where a process is alone. */
 int nb_ranks_rank(void);
 int nb_ranks_size(void);
+/* Makes threads of this process ranks 1 .. n - 1 of jobs NB_RANKS_DOMAIN, in the place of those that are (n = 1: there
+ * are none then); each calls serve for each job.  Rank 0 is whoever calls nb_ranks_call; the size is n in a job,
+ * else 1. NB_ENOMEM; NB_EUNSUPPORTED in a program with MPI. */
+NB_MUST_CHECK int nb_ranks_begin_threads(int n, int (*serve)(void));
+/* Whether the other ranks of this job are such threads. */
+int nb_ranks_together(void);
+/* How many ranks of lower numbers are on this host. */
+int nb_ranks_beside(void);
 /* The least of the values that all ranks give. */
 int nb_ranks_least(int value);
 

@@ -1,6 +1,7 @@
 /* The ranks of a program built with MPI=1.
  *
- * One thread at a time calls MPI (MPI_THREAD_SERIALIZED): that of the job.  Who waits for long looks less and less
+ * One thread at a time calls MPI (MPI_THREAD_SERIALIZED): that of the job.  MPI moves data when it is called: so who
+ * waits calls it again and again, as long as pieces of what is moved arrive.  Who waits for long looks less and less
  * often, and sleeps between: ranks that have nothing to do leave the processors of their host to those that have. */
 #include "kernels/ranks/ranks.h"
 
@@ -16,19 +17,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Seconds: the first and the longest sleep, in a job and of who waits for one. */
-static const double FIRST_NAP = 5e-6, LONGEST_NAP = 5e-5, LONGEST_IDLE = 5e-4;
+/* Seconds: without a sleep since something came; the first and the longest sleep, in a job and of who waits for one. */
+static const double PATIENCE = 2e-3, FIRST_NAP = 5e-6, LONGEST_NAP = 5e-5, LONGEST_IDLE = 5e-4;
 
 enum {
-	LOOKS = 200, /* before the first sleep */
-	JOB = 1,     /* tags */
+	JOB = 1, /* tags */
 	PIECE = 2,
-	MOST = 1 << 30, /* bytes of a message: MPI counts in int */
+	MOST = 4 << 20, /* bytes of a message: a piece that takes about a millisecond */
 	MOST_STARTED = 256
 };
 
 static struct {
-	int joined, left, rank, size, threads;
+	int joined, left, rank, size, threads, beside;
 	pid_t process; /* that has joined; not one that it forks */
 	size_t jobs;
 	int at_work, halted;
@@ -67,6 +67,23 @@ int nb_ranks_size(void)
 	return ranks.size;
 }
 
+int nb_ranks_beside(void)
+{
+	return ranks.beside;
+}
+
+int nb_ranks_begin_threads(int n, int (*serve)(void))
+{
+	(void)n;
+	(void)serve;
+	return NB_EUNSUPPORTED;
+}
+
+int nb_ranks_together(void)
+{
+	return 0;
+}
+
 size_t nb_ranks_jobs(void)
 {
 	return ranks.jobs;
@@ -80,8 +97,9 @@ struct place {
 	cpu_set_t processors;
 };
 
-/* The ranks with the place of this one; 0: memory is exhausted, and nobody knows. */
-static int count_beside(void)
+/* The ranks with the place of this one; 0: memory is exhausted, and nobody knows.  *lower: those of lower numbers on
+ * its host, whatever their processors. */
+static int count_beside(int *lower)
 {
 	struct place mine, *all = calloc((size_t)ranks.size, sizeof *all);
 	int same = 0, have = all != NULL;
@@ -91,8 +109,11 @@ static int count_beside(void)
 	have = nb_ranks_least(have);
 	if (have)
 		MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
-	for (int k = 0; have && k < ranks.size; k++)
+	*lower = 0;
+	for (int k = 0; have && k < ranks.size; k++) {
 		same += memcmp(&mine, &all[k], sizeof mine) == 0;
+		*lower += k < ranks.rank && strcmp(mine.host, all[k].host) == 0;
+	}
 	free(all);
 	return same;
 }
@@ -125,7 +146,7 @@ int nb_ranks_join(void)
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
-	const int beside = count_beside();
+	const int beside = count_beside(&ranks.beside);
 	if (beside > 0 && !getenv("OMP_NUM_THREADS"))
 		omp_set_num_threads((nb_cpu_threads() + beside - 1) / beside);
 	ranks.threads = nb_cpu_threads();
@@ -165,15 +186,21 @@ void nb_ranks_abort(int status)
 /* Until all of these are done; what sleeps leaves the processors to others. */
 static void finish(int n, MPI_Request *request, double longest)
 {
-	double nap = FIRST_NAP;
-	for (int looks = 0, done = 0;; looks++) {
-		MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
-		if (done)
+	int index[MOST_STARTED], done = 0;
+	double nap = FIRST_NAP, last = nb_now();
+	for (;;) {
+		MPI_Testsome(n, request, &done, index, MPI_STATUSES_IGNORE);
+		if (done == MPI_UNDEFINED) /* no more */
 			return;
-		if (looks < LOOKS)
-			continue;
-		nb_pause(nap);
-		nap = nap < longest / 2 ? 2 * nap : longest;
+		if (done > 0) {
+			nap = FIRST_NAP;
+			last = nb_now();
+		} else if (nb_now() - last < PATIENCE) {
+			sched_yield();
+		} else {
+			nb_pause(nap);
+			nap = nap < longest / 2 ? 2 * nap : longest;
+		}
 	}
 }
 
