@@ -13,8 +13,16 @@
 NB_MUST_CHECK int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out);
 /* The same where sums are too large for 32 bits, for any n; not in place. */
 NB_MUST_CHECK int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out);
+/* The largest -x, -y, -z, x, y, z of n positions (-infinity of none), and 1 if one is not finite, in box, which is the
+ * host's.  Waits for the device. */
+NB_MUST_CHECK int nb_box_cuda(size_t n, const double *pos, double box[7]);
 /* Stable sort of n < 2^31 keys below 2^bits, and of the values with them.  Queued on the default stream. */
 NB_MUST_CHECK int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value);
+
+/* Two sorted runs of keys, and their values, as one: of equal keys those of a come first.  key and value have room for
+ * na + nb and are no part of either.  Queued on the default stream. */
+NB_MUST_CHECK int nb_merge_pairs_cuda(size_t na, const uint64_t *key_a, const uint32_t *value_a, size_t nb,
+	const uint64_t *key_b, const uint32_t *value_b, uint64_t *key, uint32_t *value);
 
 /* ---- rows of some bodies --------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include <atomic>
 
+#include <cub/device/device_merge.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
@@ -82,23 +83,42 @@ static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const do
 	block_max(bad, &bounds->bad);
 }
 
+static int find_bounds(size_t n, const double *pos, struct bounds *found)
+{
+	*found = {{0, 0, 0}, {0, 0, 0}, 0};
+	if (n == 0)
+		return NB_OK;
+	nb_cuda_buffer<struct bounds> bounds;
+	int sms;
+	NB_TRY(nb_cuda_multiprocessors(&sms));
+	NB_TRY(bounds.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof *found));
+	const unsigned most = 8 * (unsigned)sms, want = nb_cuda_blocks(n, THREADS);
+	const unsigned blocks = want < most ? want : most;
+	cube_kernel<<<blocks, THREADS>>>(n, pos, bounds.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemcpy(found, bounds.ptr, sizeof *found, cudaMemcpyDeviceToHost));
+	return NB_OK;
+}
+
+int nb_box_cuda(size_t n, const double *pos, double box[7])
+{
+	struct bounds found;
+	NB_TRY(find_bounds(n, pos, &found));
+	for (int k = 0; k < 3; k++) {
+		box[k] = n ? -unordered(~found.bottom[k]) : -INFINITY;
+		box[3 + k] = n ? unordered(found.top[k]) : -INFINITY;
+	}
+	box[6] = found.bad != 0;
+	return NB_OK;
+}
+
 int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad)
 {
 	if (dim != 2 && dim != 3)
 		return NB_EINVAL;
-	struct bounds found = {{0, 0, 0}, {0, 0, 0}, 0};
-	if (n) {
-		nb_cuda_buffer<struct bounds> bounds;
-		int sms;
-		NB_TRY(nb_cuda_multiprocessors(&sms));
-		NB_TRY(bounds.alloc(1));
-		NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
-		const unsigned most = 8 * (unsigned)sms, want = nb_cuda_blocks(n, THREADS);
-		const unsigned blocks = want < most ? want : most;
-		cube_kernel<<<blocks, THREADS>>>(n, pos, bounds.ptr);
-		NB_CUDA_LAUNCHED();
-		NB_CUDA_TRY(cudaMemcpy(&found, bounds.ptr, sizeof found, cudaMemcpyDeviceToHost));
-	}
+	struct bounds found;
+	NB_TRY(find_bounds(n, pos, &found));
 	if (found.bad) {
 		*bad = n - (size_t)found.bad;
 		return NB_ENONFINITE;
@@ -396,5 +416,21 @@ int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value)
 		NB_CUDA_TRY(cudaMemcpyAsync(key, keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
 	if (values.Current() != value)
 		NB_CUDA_TRY(cudaMemcpyAsync(value, values.Current(), n * sizeof *value, cudaMemcpyDeviceToDevice));
+	return NB_OK;
+}
+
+int nb_merge_pairs_cuda(size_t na, const uint64_t *key_a, const uint32_t *value_a, size_t nb, const uint64_t *key_b,
+	const uint32_t *value_b, uint64_t *key, uint32_t *value)
+{
+	nb_cuda_buffer<char> scratch;
+	size_t bytes = 0;
+	const cuda::std::less<> less;
+	if (na + nb == 0)
+		return NB_OK;
+	NB_CUDA_TRY(cub::DeviceMerge::MergePairs(
+		nullptr, bytes, key_a, value_a, (int64_t)na, key_b, value_b, (int64_t)nb, key, value, less));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(cub::DeviceMerge::MergePairs(
+		scratch.ptr, bytes, key_a, value_a, (int64_t)na, key_b, value_b, (int64_t)nb, key, value, less));
 	return NB_OK;
 }
