@@ -52,6 +52,7 @@ struct bodies {
 	/* in a round of crowds: the crowd of each body, where each begins and ends, its first row, and its node */
 	const uint32_t *crowd, *begin, *row, *node;
 	uint32_t base; /* number of the first new node */
+	bool fresh;    /* roots may be crowds: nobody has looked yet */
 };
 
 /* Bodies that one root holds. */
@@ -218,7 +219,7 @@ static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, 
 		visit_nodes<DEEP>(b, i, i < b.n, [&](int level, uint32_t count, int next) {
 			mine |= level ? 1u << (level - 1) : 0;
 			atomicAdd(&found[level], 1u);
-			if (!next && count > b.leaf_size && !(DEEP && level == 0))
+			if (!next && count > b.leaf_size && (!DEEP || b.fresh || level > 0))
 				atomicAdd(&found[b.digits + 1], 1u);
 		});
 		if (i < b.n)
@@ -294,25 +295,36 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- crowds ---------------------------------------------------------------------------------------------- */
 
+/* Nodes that keys have divided; those whose first body is not among n are others' (nb_tree_grow_cuda). */
+struct divided {
+	size_t n;
+	uint32_t leaf_size;
+	const uint32_t *first, *count, *child;
+
+	__device__ bool is_crowd(size_t j) const
+	{
+		return child[j] == 0 && count[j] > leaf_size && first[j] < n;
+	}
+};
+
 /* Of the nodes from .. nnode-1: which are crowds, and their bodies. */
-static __global__ void __launch_bounds__(THREADS) crowd_kernel(
-	uint32_t from, uint32_t nnode, uint32_t leaf_size, const uint32_t *count, const uint32_t *child, uint32_t *is)
+static __global__ void __launch_bounds__(THREADS)
+	crowd_kernel(uint32_t from, uint32_t nnode, struct divided tree, uint32_t *is)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
 	if (j < nnode)
-		is[k] = child[j] == 0 && count[j] > leaf_size;
+		is[k] = tree.is_crowd(j);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-	list_kernel(uint32_t from, uint32_t nnode, uint32_t leaf_size, const uint32_t *first, const uint32_t *count,
-		const uint32_t *child, const uint32_t *to, uint32_t *node, uint32_t *row, uint32_t *size)
+static __global__ void __launch_bounds__(THREADS) list_kernel(uint32_t from, uint32_t nnode, struct divided tree,
+	const uint32_t *to, uint32_t *node, uint32_t *row, uint32_t *size)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
-	if (j >= nnode || child[j] || count[j] <= leaf_size)
+	if (j >= nnode || !tree.is_crowd(j))
 		return;
 	node[to[k]] = (uint32_t)j;
-	row[to[k]] = first[j];
-	size[to[k]] = count[j];
+	row[to[k]] = tree.first[j];
+	size[to[k]] = tree.count[j];
 }
 
 /* The crowd and the row of each body. */
@@ -417,19 +429,19 @@ static int add_crowds(const struct bodies &whole, uint32_t from, struct nb_tree 
 	uint32_t *ncrowd)
 {
 	const uint32_t roots = *ncrowd, nnode = (uint32_t)tree->nnode, some = nnode - from;
+	const struct divided divided = {whole.n, whole.leaf_size, tree->first, tree->count, tree->child};
 	nb_cuda_buffer<uint32_t> to, node, first, begin, crowd, row, disorder;
 	nb_cuda_buffer<uint64_t> key;
 	NB_TRY(to.alloc(some));
 	NB_TRY(node.alloc(roots));
 	NB_TRY(first.alloc(roots));
 	NB_TRY(begin.alloc((size_t)roots + 1));
-	crowd_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(
-		from, nnode, whole.leaf_size, tree->count, tree->child, to.ptr);
+	crowd_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(from, nnode, divided, to.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(some, to.ptr, to.ptr));
 	NB_CUDA_TRY(cudaMemsetAsync(begin.ptr + roots, 0, sizeof *begin.ptr));
-	list_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(from, nnode, whole.leaf_size, tree->first, tree->count,
-		tree->child, to.ptr, node.ptr, first.ptr, begin.ptr);
+	list_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(
+		from, nnode, divided, to.ptr, node.ptr, first.ptr, begin.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda((size_t)roots + 1, begin.ptr, begin.ptr));
 	uint32_t n, found;
@@ -451,23 +463,13 @@ static int add_crowds(const struct bodies &whole, uint32_t from, struct nb_tree 
 		return NB_EORDER;
 	struct bodies b = whole;
 	b.n = n, b.key = key.ptr, b.tiles = n < TILED ? 1u : (unsigned)TILES;
-	b.crowd = crowd.ptr, b.begin = begin.ptr, b.row = first.ptr, b.node = node.ptr;
+	b.crowd = crowd.ptr, b.begin = begin.ptr, b.row = first.ptr, b.node = node.ptr, b.fresh = false;
 	return add_nodes<true>(b, roots, tree, levels, ncrowd);
 }
 
-static int build(const struct bodies &b, struct nb_tree *tree)
+/* All columns, when the nodes are there. */
+static int close(const struct bodies &b, const std::vector<struct nb_tree_levels> &rounds, struct nb_tree *tree)
 {
-	std::vector<struct nb_tree_levels> rounds(1);
-	uint32_t ncrowd;
-	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ncrowd));
-	for (uint32_t from = 0; ncrowd;) {
-		const uint32_t had = (uint32_t)tree->nnode;
-		if (rounds.size() > NB_TREE_LEVELS)
-			return NB_ELIMIT; /* not reached: every round halves the cells of crowds */
-		rounds.emplace_back();
-		NB_TRY(add_crowds(b, from, tree, &rounds.back(), &ncrowd));
-		from = had;
-	}
 	const size_t nnode = tree->nnode;
 #define NB_NODE_COLUMN(type, member, components, least) \
 	if (tree->order >= (least) && !tree->member)    \
@@ -478,6 +480,29 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 		(uint32_t)nnode, tree->count, tree->child, tree->nchild);
 	NB_CUDA_LAUNCHED();
 	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data());
+}
+
+/* What is below the nodes of the first round, of which ncrowd among those from `from` on are crowds. */
+static int finish(const struct bodies &b, uint32_t from, uint32_t ncrowd, std::vector<struct nb_tree_levels> &rounds,
+	struct nb_tree *tree)
+{
+	while (ncrowd) {
+		const uint32_t had = (uint32_t)tree->nnode;
+		if (rounds.size() > NB_TREE_LEVELS)
+			return NB_ELIMIT; /* not reached: every round halves the cells of crowds */
+		rounds.emplace_back();
+		NB_TRY(add_crowds(b, from, tree, &rounds.back(), &ncrowd));
+		from = had;
+	}
+	return close(b, rounds, tree);
+}
+
+static int build(const struct bodies &b, struct nb_tree *tree)
+{
+	std::vector<struct nb_tree_levels> rounds(1);
+	uint32_t ncrowd;
+	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ncrowd));
+	return finish(b, 0, ncrowd, rounds, tree);
 }
 
 int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
@@ -495,11 +520,34 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	if (n == 0)
 		return NB_OK;
 	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
-		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0};
+		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, false};
 	/* for the walk */
 	const struct nb_team_early early(n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);
 	return status;
+}
+
+int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, uint32_t nroot,
+	const uint32_t *root, const uint32_t *begin, struct nb_tree *tree)
+{
+	std::vector<struct nb_tree_levels> rounds(1);
+	struct bodies b = {n, key, pos, mass, (uint32_t)tree->leaf_size, tree->dim, tree->dim == 3 ? 22 : 32,
+		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, true};
+	if (nroot == 0)
+		return close(b, {}, tree);
+	nb_cuda_buffer<uint32_t> crowd, row, first, node;
+	uint32_t ncrowd;
+	NB_TRY(crowd.alloc(n));
+	NB_TRY(row.alloc(n));
+	NB_TRY(first.alloc((size_t)nroot + 1));
+	NB_TRY(node.alloc(nroot));
+	NB_CUDA_TRY(cudaMemcpyAsync(first.ptr, begin, ((size_t)nroot + 1) * sizeof *begin, cudaMemcpyHostToDevice));
+	NB_CUDA_TRY(cudaMemcpyAsync(node.ptr, root, nroot * sizeof *root, cudaMemcpyHostToDevice));
+	b.begin = b.row = first.ptr, b.node = node.ptr, b.crowd = crowd.ptr;
+	member_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, nroot, first.ptr, first.ptr, crowd.ptr, row.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(add_nodes<true>(b, nroot, tree, &rounds[0], &ncrowd));
+	return finish(b, 0, ncrowd, rounds, tree);
 }

@@ -24,6 +24,7 @@ enum {
 };
 
 struct bodies {
+	size_t n;
 	const double *pos, *mass;
 };
 
@@ -335,7 +336,7 @@ static __global__ void __launch_bounds__(THREADS)
 {
 	const lane_team<LEAF_TEAM> t;
 	const size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / LEAF_TEAM;
-	if (j >= nnode || c.nchild[j])
+	if (j >= nnode || c.nchild[j] || c.first[j] >= b.n)
 		return;
 	if (c.count[j] > HUGE_LEAF) {
 		if (t.rank == 0)
@@ -430,7 +431,7 @@ int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos
 	nb_cuda_buffer<int> status;
 	NB_TRY(status.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(status.ptr, 0, sizeof *status.ptr));
-	NB_TRY(leaves<false>(tree, n, {pos, mass}, {status.ptr, nullptr}));
+	NB_TRY(leaves<false>(tree, n, {n, pos, mass}, {status.ptr, nullptr}));
 	while (nround-- > 0)
 		NB_TRY(inner(columns_of(tree), round[nround]));
 	int failed;
@@ -438,11 +439,21 @@ int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos
 	return failed;
 }
 
+int nb_tree_inner_moments_cuda(const struct nb_tree *tree, uint32_t from, uint32_t to)
+{
+	if (from == to)
+		return NB_OK;
+	inner_kernel<false>
+		<<<nb_cuda_blocks((size_t)(to - from) * TEAM, THREADS), THREADS>>>(columns_of(tree), from, to, {});
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
 int nb_tree_moments_check_cuda(
 	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, unsigned long long *first)
 {
 	const struct outcome out = {nullptr, first};
-	NB_TRY(leaves<true>(tree, n, {pos, mass}, out));
+	NB_TRY(leaves<true>(tree, n, {n, pos, mass}, out));
 	inner_kernel<true><<<nb_cuda_blocks(tree->nnode * TEAM, THREADS), THREADS>>>(
 		columns_of(tree), 0, (uint32_t)tree->nnode, out);
 	NB_CUDA_LAUNCHED();

@@ -319,12 +319,13 @@ template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
 	return NB_OK;
 }
 
-/* The walk of all groups, by one device or by the team; launch(part) queues that of a part. */
+/* The walk of all groups, by one device or by the team; launch(part) queues that of a part.  Where a tree is of more
+ * bodies than are walked, others walk those: this device is alone. */
 template <class Launch>
-static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, Launch launch)
+static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, Launch launch)
 {
-	return nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share(w, precision, count, launch)
-							   : nb_walk_alone(w, launch);
+	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share(w, precision, count, launch)
+								     : nb_walk_alone(w, launch);
 }
 
 #endif

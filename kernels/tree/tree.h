@@ -111,6 +111,13 @@ NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const s
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
+/* The same, of one device, for the first g->n of the n_all bodies that a tree is of, which has nodes and, in pos and
+ * mass, bodies for them as sources alone: those whose first body is not among the g->n.  The bytes that
+ * nb_gravity_tree_cuda gives of all, if no node of at most 1024 bodies has some of these and others.  Orders 1 and 2,
+ * without jerks, with one Plummer softening; NB_EUNSUPPORTED for others. */
+NB_MUST_CHECK int nb_gravity_tree_part_cuda(
+	const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk, size_t n_all);
+
 /* Whether a tree that came from outside can be walked safely, and is that of these bodies: every array index in range,
  * children after their parent and partitioning its bodies, the root holding all n, at most NB_TREE_LEVELS levels; boxes
  * those of the bodies, masses and moments theirs but for rounding (1e-9).

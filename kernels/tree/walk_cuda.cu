@@ -357,13 +357,15 @@ static __global__ void __launch_bounds__(THREADS)
 	if (w.count[j] <= w.group)
 		return;
 	const uint32_t children = w.nchild[j];
-	if (children == 0)
+	if (children == 0 && w.first[j] < w.n)
 		for (uint32_t i = 0; i < w.count[j]; i += w.group)
 			mark_body(mark, w.first[j] + i);
 	const uint32_t most = w.count[j] <= CROWD * w.group ? w.group : 0; /* bodies of siblings in a group */
 	uint32_t room = 0; /* in the group that the last child went to */
 	for (uint32_t k = w.child[j]; k < w.child[j] + children; k++) {
 		const uint32_t count = w.count[k];
+		if (w.first[k] >= w.n) /* only sources: those of another rank */
+			continue;
 		if (count > w.group) {
 			room = 0;
 			if (w.count[j] > w.region.bodies && count <= w.region.bodies) {
@@ -2293,11 +2295,11 @@ template <int ORDER> static int pack(const struct walk &w, enum nb_precision pre
 
 /* Whether regions are walked first: where there is something for their local expansions, and so many bodies that it
  * pays (an H200: at 2^20 it saves 15 %, at 2^17 it costs 10 in order 2). */
-static bool use_regions(const struct walk &w, const struct nb_tree_walk *walk)
+static bool use_regions(const struct walk &w, const struct nb_tree_walk *walk, size_t n_all)
 {
 	if (!w.local || w.jerk || w.alpha > 0 || walk->regions < 0)
 		return false;
-	return walk->regions > 0 || w.n >= (size_t)1 << (walk->order > 2 ? 17 : 18);
+	return walk->regions > 0 || n_all >= (size_t)1 << (walk->order > 2 ? 17 : 18);
 }
 
 /* Where groups and regions begin, and how many there are. */
@@ -2348,19 +2350,9 @@ static int add_counts(const struct walk &w, struct nb_gravity_count *count)
 	return NB_OK;
 }
 
-#if defined NB_WALK_SOFT && defined NB_WALK_HIGH
-int nb_gravity_tree_high_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
-	const struct nb_tree_walk *walk, struct nb_gravity_count *count)
-#elif defined NB_WALK_SOFT
-int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	struct nb_gravity_count *count)
-#elif defined NB_WALK_HIGH
-int nb_gravity_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	struct nb_gravity_count *count)
-#else
-int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	struct nb_gravity_count *count)
-#endif
+/* Forces on the first g->n bodies of n_all that the tree is of; alone: by this device, whatever team there is. */
+static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	size_t n_all, bool alone, struct nb_gravity_count *count)
 {
 	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))
@@ -2375,14 +2367,6 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		return NB_OK;
 	if (tree->nnode == 0)
 		return NB_EINVAL;
-#if !defined NB_WALK_SOFT && !defined NB_WALK_HIGH
-	const bool soft = nb_pair_law_of(g) != NB_LAW_COMMON;
-	if (walk->order > 2)
-		return soft ? nb_gravity_tree_high_soft_cuda(g, tree, walk, count)
-			    : nb_gravity_tree_high_cuda(g, tree, walk, count);
-	if (soft)
-		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
-#endif
 	const size_t n = g->n, nnode = tree->nnode;
 
 	nb_cuda_buffer<struct plan> plan;
@@ -2393,7 +2377,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	NB_TRY(place.alloc(2 * nnode));
 	NB_TRY(moment.alloc(2 * nnode));
 	NB_TRY(extent.alloc(nnode));
-	NB_TRY(marks.alloc(n, n < SMALL ? GROUP / 2 : GROUP));
+	NB_TRY(marks.alloc(n, n_all < SMALL ? GROUP / 2 : GROUP));
 
 	struct walk w = {};
 	w.n = n, w.nnode = nnode;
@@ -2407,7 +2391,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	w.alpha = by_acceleration ? (float)walk->alpha : 0;
 	w.acc_old = walk->acc_old;
 	w.local = (walk->order > 2 || g->precision != NB_F64) && (by_acceleration || walk->theta > 0);
-	w.group = n < SMALL ? GROUP / 2 : GROUP;
+	w.group = n_all < SMALL ? GROUP / 2 : GROUP;
 	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
 	w.start = marks.start.ptr, w.ngroup = marks.at.ptr + marks.words;
 	w.region.room = g->precision == NB_F32 ? 4096 : 8192;
@@ -2421,7 +2405,7 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 		NB_TRY(packed.alloc(2 * nnode));
 	}
 	w.vel = g->vel, w.jerk = g->jerk;
-	w.region.bodies = use_regions(w, walk) ? (uint32_t)REGION : 0;
+	w.region.bodies = use_regions(w, walk, n_all) ? (uint32_t)REGION : 0;
 	w.velocity = motion.velocity.ptr, w.quad_rate = motion.quad_rate.ptr, w.fastest = motion.fastest.ptr;
 	w.motion = packed.ptr;
 
@@ -2457,7 +2441,41 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	}
 	NB_TRY(find_groups(w, marks));
 	w.next = &plan.ptr->next;
-	NB_TRY(nb_walk_groups(w, g->precision, count,
+	NB_TRY(nb_walk_groups(w, g->precision, count, alone,
 		[&](struct walk &part) { return launch_walk(part, walk->order, g->precision, count); }));
 	return count ? add_counts(w, count) : NB_OK;
 }
+
+#if defined NB_WALK_SOFT && defined NB_WALK_HIGH
+int nb_gravity_tree_high_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, struct nb_gravity_count *count)
+#elif defined NB_WALK_SOFT
+int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+#elif defined NB_WALK_HIGH
+int nb_gravity_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+#else
+int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	struct nb_gravity_count *count)
+#endif
+{
+#if !defined NB_WALK_SOFT && !defined NB_WALK_HIGH
+	const bool soft = nb_pair_law_of(g) != NB_LAW_COMMON;
+	if (walk->order > 2)
+		return soft ? nb_gravity_tree_high_soft_cuda(g, tree, walk, count)
+			    : nb_gravity_tree_high_cuda(g, tree, walk, count);
+	if (soft)
+		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
+#endif
+	return walk_tree(g, tree, walk, g->n, false, count);
+}
+
+#if !defined NB_WALK_SOFT && !defined NB_WALK_HIGH
+int nb_gravity_tree_part_cuda(
+	const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk, size_t n_all)
+{
+	return walk->order > 2 || nb_pair_law_of(g) != NB_LAW_COMMON ? NB_EUNSUPPORTED
+								     : walk_tree(g, tree, walk, n_all, true, nullptr);
+}
+#endif
