@@ -2,6 +2,7 @@
 #include "kernels/backend/backend.h"
 
 #include "kernels/device/device.h"
+#include "kernels/ranks/ranks.h"
 #include "kernels/team/team.h"
 
 #include <stdio.h>
@@ -125,6 +126,11 @@ static struct nb_backend backend_cuda = {
 
 static struct nb_device_list opened;
 
+void nb_backend_offer(void)
+{
+	nb_domain_use_devices(&nb_domain_device_cuda);
+}
+
 static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
 {
 	int status = list->n ? NB_OK : nb_team_list_all(NB_DEVICES_MOST, list->id, &list->n, why, NB_BACKEND_WHY);
@@ -136,6 +142,7 @@ static int open_cuda(struct nb_device_list *list, const struct nb_backend **back
 		backend_cuda.name = nb_team_size() > 1 ? nb_team_name() : backend_cuda.space->name;
 		*backend = &backend_cuda;
 		opened = *list;
+		nb_backend_offer();
 	}
 	return status;
 }
@@ -179,7 +186,47 @@ int nb_backend_enter_thread(void)
 {
 	return backend_cuda.space ? nb_cuda_enter(backend_cuda.space) : NB_OK;
 }
+int nb_backend_members(void)
+{
+	return nb_team_size();
+}
+
+int nb_backend_cards(void)
+{
+	int n = 0;
+	for (int k = 0; k < opened.n; k++) {
+		int before = 0;
+		while (before < k && opened.id[before] != opened.id[k])
+			before++;
+		n += before == k;
+	}
+	return n ? n : 1;
+}
+
+int nb_backend_enlist(void)
+{
+	return nb_ranks_begin_threads(nb_team_size(), nb_domain_serve);
+}
 #else
+void nb_backend_offer(void)
+{
+}
+
+int nb_backend_members(void)
+{
+	return 1;
+}
+
+int nb_backend_cards(void)
+{
+	return 1;
+}
+
+int nb_backend_enlist(void)
+{
+	return NB_EUNSUPPORTED;
+}
+
 static int no_cuda(char *why)
 {
 	snprintf(why, NB_BACKEND_WHY, "this program was built without CUDA");

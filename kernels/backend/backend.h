@@ -125,6 +125,18 @@ NB_MUST_CHECK int nb_backend_enter_thread(void);
  * leaves.  0, or what went wrong, e.g. NB_ENOMEM: the others then wait for this one, and nb_ranks_abort must follow. */
 NB_MUST_CHECK int nb_backend_serve(void);
 
+/* How many devices share the work of this process; 1 where that is the CPU's or one device's. */
+int nb_backend_members(void);
+/* How many these are, if those that are named several times count once. */
+int nb_backend_cards(void);
+/* Makes them the ranks of jobs NB_RANKS_DOMAIN (kernels/ranks/ranks.h).  NB_ENOMEM; NB_EUNSUPPORTED in a program with
+ * MPI. */
+NB_MUST_CHECK int nb_backend_enlist(void);
+
+/* Lets bodies be spread over the devices of ranks (kernels/tree/domain.h), if the program has been built with CUDA.
+ * nb_backend_choose and nb_backend_serve do that. */
+void nb_backend_offer(void);
+
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);
 

@@ -3,6 +3,7 @@
 
 int nb_backend_serve(void)
 {
+	nb_backend_offer();
 	for (;;) {
 		int status = NB_EINVAL;
 		switch (nb_ranks_wait()) {

@@ -25,6 +25,8 @@ NB_MUST_CHECK int nb_team_open(int n, const int *id, char *why, size_t size);
 
 /* How many they are; 1 where none was opened. */
 int nb_team_size(void);
+/* The number of the device of member k, 0 <= k < nb_team_size(). */
+int nb_team_device(int k);
 /* "cuda:0,1", "" where none was opened. */
 const char *nb_team_name(void);
 

@@ -137,6 +137,18 @@ static int may_use_directly(int device, int home, bool *may)
 	return NB_OK;
 }
 
+/* Lets members use each other's memory where they can, so that what they send each other goes straight. */
+static int open_ways(int k)
+{
+	bool can;
+	for (int other = 1; other < k; other++)
+		if (team.member[other].device != team.member[k].device) {
+			NB_TRY(open_way(team.member[other].device, team.member[k].device, &can));
+			NB_TRY(open_way(team.member[k].device, team.member[other].device, &can));
+		}
+	return NB_OK;
+}
+
 /* How what is sent comes to member k: by the member before it, or else from home. */
 static int open_chain(int k)
 {
@@ -194,6 +206,7 @@ static int open_members(int n, const int *id)
 		NB_TRY(open_member(&team.member[k], id[k], id[0]));
 		if (k > 0)
 			NB_TRY(open_chain(k));
+		NB_TRY(open_ways(k));
 		team.direct = team.direct && team.member[k].direct;
 		used += (size_t)snprintf(team.name + used, sizeof team.name - used, "%s%d", k ? "," : "", id[k]);
 	}
@@ -243,6 +256,11 @@ int nb_team_open(int n, const int *id, char *why, size_t size)
 int nb_team_size(void)
 {
 	return team.n ? team.n : 1;
+}
+
+int nb_team_device(int k)
+{
+	return team.member[k].device;
 }
 
 const char *nb_team_name(void)

@@ -2,6 +2,7 @@
 #include "kernels/tree/domain_internal.h"
 
 #include "common/mem.h"
+#include "common/space.h"
 #include "kernels/motion/motion.h"
 #include "kernels/ranks/ranks.h"
 
@@ -65,6 +66,7 @@ static void domain_free(struct nb_domain *d)
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
 		rows_free(d, rows[k]);
 	nb_free(d->cost);
+	nb_free(d->share);
 	nb_free(d->bound);
 	nb_free(d->cut);
 	nb_free(d);
@@ -81,6 +83,9 @@ static int allocate(struct nb_domain *d)
 	if (!d->bound || !d->cut)
 		return NB_ENOMEM;
 	if (d->law.device) {
+		d->share = nb_alloc_zero(size, sizeof *d->share);
+		if (!d->share)
+			return NB_ENOMEM;
 		const int status = devices ? devices->open(d->law.device - 1) : NB_ENODEV;
 		if (status)
 			return status;
@@ -91,7 +96,9 @@ static int allocate(struct nb_domain *d)
 	d->vel = rows_alloc(d, d->n, 3 * sizeof *d->vel);
 	d->mass = rows_alloc(d, d->n, sizeof *d->mass);
 	d->rest = rows_alloc(d, d->n, d->rest_size);
-	return d->pos && d->vel && d->mass && (d->law.device || d->cost) && d->rest ? NB_OK : NB_ENOMEM;
+	if (!d->law.device)
+		return d->pos && d->vel && d->mass && d->cost && d->rest ? NB_OK : NB_ENOMEM;
+	return d->pos && d->vel && d->mass && d->rest ? NB_OK : nb_space_status();
 }
 
 /* Rows of rank 0 to the ranks that bound says, or back; *bytes has room for 2 (size + 1). */
@@ -221,7 +228,7 @@ int nb_domain_make_room(struct nb_domain *d)
 {
 	d->acc = rows_alloc(d, d->n, 3 * sizeof *d->acc);
 	d->pot = rows_alloc(d, d->law.potential ? d->n : 0, sizeof *d->pot);
-	return nb_domain_agree(d->acc && d->pot ? NB_OK : NB_ENOMEM);
+	return nb_domain_agree(d->acc && d->pot ? NB_OK : d->law.device ? nb_space_status() : NB_ENOMEM);
 }
 
 static int force_here(struct nb_domain *d, double *largest)
@@ -252,6 +259,14 @@ static int force(struct nb_domain *d, double *largest)
 }
 
 /* ---- rank 0 ------------------------------------------------------------------------------------- */
+
+static int claimed;
+
+int nb_domain_claim(void)
+{
+	int none = 0;
+	return __atomic_compare_exchange_n(&claimed, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
 
 /* A rank that fails alone leaves the others waiting: rank 0 then ends with the job begun, and all end with it. */
 static int call(const struct command *c)
@@ -319,6 +334,11 @@ int nb_domain_gather(struct nb_domain *domain, const struct nb_domain_bodies *al
 	return status;
 }
 
+const struct nb_domain_share *nb_domain_share_of(const struct nb_domain *domain, int k)
+{
+	return domain->share && k >= 0 && k < domain->size ? &domain->share[k] : NULL;
+}
+
 void nb_domain_end(struct nb_domain *domain)
 {
 	const struct command c = {.what = END};
@@ -327,6 +347,7 @@ void nb_domain_end(struct nb_domain *domain)
 	if (call(&c) == NB_OK)
 		nb_ranks_done();
 	domain_free(domain);
+	__atomic_store_n(&claimed, 0, __ATOMIC_SEQ_CST);
 }
 
 /* ---- others ------------------------------------------------------------------------------------- */

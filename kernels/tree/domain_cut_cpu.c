@@ -154,20 +154,19 @@ static void count_parts(const struct nb_domain *d, const double *work, double un
 	for (int c = 0; c < d->size - 1; c++) {
 		for (int p = 0; p < parts && !search[c].found; p++) {
 			sum[2 * PARTS * c + p] = (double)(first[p + 1] - first[p]);
-			sum[2 * PARTS * c + PARTS + p] =
-				work ? work[first[p + 1]] - work[first[p]] : unit * (double)(first[p + 1] - first[p]);
+			sum[2 * PARTS * c + PARTS + p] = work ? work[first[p + 1]] - work[first[p]]
+							      : unit * (double)(first[p + 1] - first[p]);
 		}
 		first += search[c].found ? 0 : parts + 1;
 	}
 }
 
-/* Shares of the work of all ranks, as in sum_work, of bodies that cost the same; the share of one. */
+/* The share of the work of all ranks that one body makes up, where those of a rank cost the same. */
 static double share_of_one(const struct nb_domain *d)
 {
 	double total = d->unit_cost * (double)d->n;
 	nb_ranks_fold(NB_RANKS_SUM, &total, 1);
-	return (total > 0 ? (1 - EQUAL) * d->unit_cost / total : 0) +
-	       (total > 0 ? EQUAL : 1) / (double)(d->n_all ? d->n_all : 1);
+	return total > 0 ? d->unit_cost / total : 1 / (double)(d->n_all ? d->n_all : 1);
 }
 
 struct cutting {
@@ -192,13 +191,15 @@ static int find_cuts(struct nb_domain *d, const double *work, const struct cutti
 			.shift = nb_domain_key_bits(d),
 			.found = d->n_all <= least};
 	for (int open = ncut; open > 0;) {
-		const int status = nb_domain_agree(
-			nb_domain_below(d, list_borders(d, search, by->border), by->border, by->first));
-		if (status)
-			return status;
-		memset(sum, 0, 2 * PARTS * (size_t)ncut * sizeof *sum);
-		count_parts(d, work, unit, search, by->first, sum);
-		nb_ranks_fold(NB_RANKS_SUM, sum, 2 * PARTS * (size_t)ncut);
+		const size_t nsum = 2 * PARTS * (size_t)ncut;
+		const int status = nb_domain_below(d, list_borders(d, search, by->border), by->border, by->first);
+		memset(sum, 0, (nsum + 1) * sizeof *sum);
+		if (!status)
+			count_parts(d, work, unit, search, by->first, sum);
+		sum[nsum] = status != NB_OK;
+		nb_ranks_fold(NB_RANKS_SUM, sum, nsum + 1);
+		if (sum[nsum] > 0)
+			return nb_domain_agree(status);
 		open = 0;
 		for (int c = 0; c < ncut; c++)
 			if (!search[c].found) {
@@ -221,7 +222,7 @@ int nb_domain_find_cuts(struct nb_domain *d, const double *work)
 {
 	const size_t size = (size_t)d->size;
 	const struct cutting by = {.search = nb_alloc(size, sizeof *by.search),
-		.sum = nb_alloc(2 * PARTS * size, sizeof *by.sum),
+		.sum = nb_alloc(2 * PARTS * size + 1, sizeof *by.sum),
 		.border = nb_alloc((PARTS + 1) * size, sizeof *by.border),
 		.first = nb_alloc((PARTS + 1) * size, sizeof *by.first)};
 	int status = nb_domain_agree(by.search && by.sum && by.border && by.first ? NB_OK : NB_ENOMEM);

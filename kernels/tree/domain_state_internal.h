@@ -28,6 +28,8 @@ struct nb_domain {
 	double *pos, *vel, *mass, *acc, *pot;
 	float *cost; /* share of the time of the last walk; NULL on a device, where bodies of a rank cost the same: */
 	double unit_cost;
+	double worked, waited;	       /* s up to now: in walks, and for those of the others */
+	struct nb_domain_share *share; /* on devices: size of them */
 	int wary; /* on a device: cells of others that the last walk missed make the next one get more (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;

@@ -158,9 +158,9 @@ enum nb_domain_kind nb_domain_kind_of(
 	*count = 0;
 	for (size_t c = s->begin; c < s->end; c++)
 		*count += top->cell[c].count;
-	return s->nchild > 0 ? NB_DOMAIN_TOP
+	return s->nchild > 0						   ? NB_DOMAIN_TOP
 	       : s->begin < s->end && top->cell[s->begin].owner == d->rank ? NB_DOMAIN_OWN
-									    : NB_DOMAIN_ELSEWHERE;
+									   : NB_DOMAIN_ELSEWHERE;
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
@@ -231,8 +231,8 @@ static void fill_slot(const struct nb_domain *d, const struct nb_domain_top *top
 	t->tree.nchild[i] = s->nchild;
 }
 
-static int join(const struct nb_domain *d, const struct nb_domain_top *top, const struct nb_tree *sub,
-	struct nb_domain_tree *t)
+static int join(
+	const struct nb_domain *d, const struct nb_domain_top *top, const struct nb_tree *sub, struct nb_domain_tree *t)
 {
 	const size_t own = top->cell_bound[d->rank], end = top->cell_bound[d->rank + 1];
 	size_t nnode = t->nslot, next = t->nslot;

@@ -1,0 +1,604 @@
+/* domain_cuda.cu - bodies that are spread over ranks (domain.h), in the memory of a device of each rank.
+ *
+ * What stays on the device: keys, positions, velocities, masses, forces and the rest of each row.  What goes to others:
+ * bodies that change their rank, the roots of all cells of the top, and the essential trees (essential_cuda.cu);
+ * through the host and MPI, or, where ranks are threads of this process, from device to device.
+ *
+ *   sort     keys; cuts as on the CPU; those that leave are packed, those that come are put behind the others, and all
+ *            rows are permuted once, whether they came or stayed
+ *   tree     nb_tree_grow_cuda: the trees of own cells below the top, all at once
+ *   forces   the walk of one device, over own nodes, those of the top, and what other ranks have sent
+ *
+ * So that a run by ranks gives the bytes of one by one device, nothing that a walk can tell depends on the cuts: groups
+ * and regions are never cut, and nodes have the same moments. */
+#include <algorithm>
+#include <vector>
+
+#include <math.h>
+#include <string.h>
+
+#include "common/timer.h"
+#include "kernels/motion/motion.h"
+#include "kernels/order/order.cuh"
+#include "kernels/team/team.h"
+#include "kernels/tree/essential_internal.cuh"
+
+enum { THREADS = 256 };
+static const double BALANCED = 1.1, DAMPED = 0.7;
+
+/* ---- the device ------------------------------------------------------------------------------------------ */
+
+static int open_device(int first)
+{
+	int count, device = nb_ranks_together() ? nb_team_device(nb_ranks_rank()) : 0;
+	if (!nb_ranks_together()) {
+		NB_CUDA_TRY(cudaGetDeviceCount(&count));
+		if (count == 0)
+			return NB_ENODEV;
+		device = (first + nb_ranks_beside()) % count;
+	}
+	NB_CUDA_TRY(cudaSetDevice(device));
+	return NB_OK;
+}
+
+static int alloc_rows(void **p, size_t bytes)
+{
+	NB_TRY(nb_cuda_keep_pool());
+	NB_CUDA_TRY(cudaMallocAsync(p, bytes, 0));
+	return NB_OK;
+}
+
+static void release_rows(void *p)
+{
+	(void)cudaFreeAsync(p, 0);
+}
+
+static int to_device(void *to, const void *from, size_t bytes)
+{
+	NB_CUDA_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+	return NB_OK;
+}
+
+static int to_host(void *to, const void *from, size_t bytes)
+{
+	NB_CUDA_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+	return NB_OK;
+}
+
+/* Host memory that the device reads and writes fast, and MPI too; it stays for the next call of this thread. */
+struct pinned {
+	char *ptr = nullptr;
+	size_t bytes = 0;
+
+	int reserve(size_t n)
+	{
+		if (n <= bytes)
+			return NB_OK;
+		if (ptr)
+			(void)cudaFreeHost(ptr);
+		ptr = nullptr, bytes = 0;
+		NB_CUDA_TRY(cudaMallocHost((void **)&ptr, n + n / 4));
+		bytes = n + n / 4;
+		return NB_OK;
+	}
+};
+
+/* Rows that a rank of this process lends to the others. */
+struct lent {
+	const char *rows;
+	const size_t *bound;
+	int device;
+};
+
+/* From device to device, each rank what it gets. */
+static int fetch_rows(
+	const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send, void *in, const size_t *receive)
+{
+	const size_t size = (size_t)d->size, rank = (size_t)d->rank;
+	std::vector<struct lent> all(size);
+	std::vector<size_t> bytes(size + 1);
+	int device;
+	const auto copy = [&]() {
+		for (size_t k = 0; k < size; k++) {
+			const size_t n = all[k].bound[rank + 1] - all[k].bound[rank];
+			if (n)
+				NB_CUDA_TRY(cudaMemcpyPeerAsync((char *)in + receive[k] * rowsize, device,
+					all[k].rows + all[k].bound[rank] * rowsize, all[k].device, n * rowsize, 0));
+		}
+		NB_CUDA_TRY(cudaStreamSynchronize(0));
+		return (int)NB_OK;
+	};
+	for (size_t k = 0; k <= size; k++)
+		bytes[k] = k * sizeof all[0];
+	int status = nb_cuda_status(cudaGetDevice(&device), "cudaGetDevice", __FILE__, __LINE__);
+	status = status ? status
+			: nb_cuda_status(cudaStreamSynchronize(0), "cudaStreamSynchronize", __FILE__, __LINE__);
+	status = nb_domain_agree(status);
+	if (status)
+		return status;
+	all[rank] = {(const char *)out, send, device};
+	nb_ranks_collect(all.data(), bytes.data());
+	nb_ranks_settle();
+	return nb_domain_agree(copy()); /* and none of the rows goes before all have them */
+}
+
+int nb_domain_swap_rows(
+	const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send, void *in, const size_t *receive)
+{
+	static thread_local struct pinned leaving, coming;
+	const size_t size = (size_t)d->size;
+	std::vector<size_t> to(size + 1), from(size + 1);
+	if (nb_ranks_together())
+		return fetch_rows(d, rowsize, out, send, in, receive);
+	for (size_t k = 0; k <= size; k++)
+		to[k] = send[k] * rowsize, from[k] = receive[k] * rowsize;
+	int status = leaving.reserve(to[size] + 1);
+	status = status ? status : coming.reserve(from[size] + 1);
+	if (!status && to[size])
+		status = to_host(leaving.ptr, out, to[size]);
+	status = nb_domain_agree(status);
+	if (status)
+		return status;
+	nb_ranks_exchange(leaving.ptr, to.data(), coming.ptr, from.data());
+	nb_ranks_settle();
+	if (from[size])
+		status = to_device(in, coming.ptr, from[size]);
+	return nb_domain_agree(status);
+}
+
+/* ---- keys and cuts --------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS)
+	below_kernel(size_t n, const uint64_t *key, size_t count, const uint64_t *bound, size_t *first)
+{
+	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (k >= count)
+		return;
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (key[mid] < bound[k])
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	first[k] = lo;
+}
+
+static int below(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first)
+{
+	nb_cuda_buffer<uint64_t> bounds;
+	nb_cuda_buffer<size_t> found;
+	if (count == 0)
+		return NB_OK;
+	NB_TRY(bounds.alloc(count));
+	NB_TRY(found.alloc(count));
+	NB_TRY(to_device(bounds.ptr, bound, count * sizeof *bound));
+	below_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(d->n, d->key, count, bounds.ptr, found.ptr);
+	NB_CUDA_LAUNCHED();
+	return to_host(first, found.ptr, count * sizeof *first);
+}
+
+/* Keys of the bodies here, sorted, and where their bodies are. */
+static int sort_here(struct nb_domain *d, nb_cuda_buffer<uint32_t> &perm)
+{
+	if (d->key)
+		release_rows(d->key);
+	d->key = nullptr;
+	NB_TRY(alloc_rows((void **)&d->key, d->n * sizeof *d->key + 1));
+	NB_TRY(perm.alloc(d->n));
+	NB_TRY(nb_morton_keys_cuda(d->n, d->pos, d->law.dim, &d->cube, d->key));
+	return nb_sort_keys_cuda(d->n, d->key, perm.ptr);
+}
+
+/* ---- to other ranks -------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS) add_kernel(size_t n, uint32_t more, uint32_t *out)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n)
+		out[i] += more;
+}
+
+/* Keys and places of bodies, in order. */
+struct run {
+	size_t n = 0;
+	nb_cuda_buffer<uint64_t> key;
+	nb_cuda_buffer<uint32_t> place;
+
+	int alloc(size_t count)
+	{
+		n = count;
+		NB_TRY(key.alloc(count));
+		return place.alloc(count);
+	}
+
+	/* Those of rows first .. first + count - 1 of pos. */
+	int sort(const struct nb_domain *d, const double *pos, size_t first, size_t count)
+	{
+		NB_TRY(alloc(count));
+		NB_TRY(nb_morton_keys_cuda(count, pos + 3 * first, d->law.dim, &d->cube, key.ptr));
+		NB_TRY(nb_sort_keys_cuda(count, key.ptr, place.ptr));
+		if (count)
+			add_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(count, (uint32_t)first, place.ptr);
+		NB_CUDA_LAUNCHED();
+		return NB_OK;
+	}
+};
+
+template <class T> static int copy(T *to, const T *from, size_t n)
+{
+	NB_CUDA_TRY(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, 0));
+	return NB_OK;
+}
+
+/* Bodies begin .. end - 1 of the sorted ones stay, and `in` come, of which `low` go before them. */
+struct moving {
+	size_t begin, end, in, low;
+	std::vector<size_t> send, receive; /* rows to and from each rank but this */
+	bool any;			   /* somewhere */
+
+	size_t stay() const
+	{
+		return end - begin;
+	}
+
+	moving(const struct nb_domain *d, const struct nb_domain_move &m)
+	    : begin(m.send[d->rank]), end(m.send[d->rank + 1]), in(m.n - stay()), low(m.receive[d->rank]),
+	      send(m.send, m.send + d->size + 1), receive(m.receive, m.receive + d->size + 1)
+	{
+		double some = (double)(in + (d->n - stay()));
+		for (int k = d->rank + 1; k <= d->size; k++)
+			send[k] -= stay(), receive[k] -= stay();
+		nb_ranks_fold(NB_RANKS_MOST, &some, 1);
+		any = some > 0;
+	}
+};
+
+/* The rows of *array, and behind them those that come: in *longer, or, where none come, where they are. */
+static int bring(const struct nb_domain *d, const struct moving &m, const uint32_t *perm, size_t rowsize, void *array,
+	nb_cuda_buffer<char> &longer, const void **all)
+{
+	nb_cuda_buffer<char> leaving;
+	*all = array;
+	if (!m.any)
+		return NB_OK;
+	const auto pack = [&]() {
+		NB_TRY(leaving.alloc((d->n - m.stay()) * rowsize));
+		NB_TRY(nb_permute_cuda(m.begin, perm, rowsize, array, leaving.ptr));
+		NB_TRY(nb_permute_cuda(d->n - m.end, perm + m.end, rowsize, array, leaving.ptr + m.begin * rowsize));
+		if (m.in == 0)
+			return (int)NB_OK;
+		NB_TRY(longer.alloc((d->n + m.in) * rowsize));
+		return copy(longer.ptr, (const char *)array, d->n * rowsize);
+	};
+	const int status = nb_domain_agree(pack());
+	if (status)
+		return status;
+	if (m.in)
+		*all = longer.ptr;
+	return nb_domain_swap_rows(
+		d, rowsize, leaving.ptr, m.send.data(), longer.ptr + (m.in ? d->n * rowsize : 0), m.receive.data());
+}
+
+/* Rows of `all` as order says in the place of *array. */
+static int put(size_t n, const uint32_t *order, size_t rowsize, const void *all, void **array)
+{
+	void *next = nullptr;
+	NB_TRY(alloc_rows(&next, n * rowsize + 1));
+	const int status = nb_permute_cuda(n, order, rowsize, all, next);
+	release_rows(*array);
+	*array = next;
+	return status;
+}
+
+/* The order of all that is here when others have come, and its keys in the place of d->key: bodies of one key stay in
+ * the order of ranks, and in that which they had there. */
+static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *perm, const double *pos,
+	nb_cuda_buffer<uint32_t> &order)
+{
+	const size_t n = m.stay() + m.in;
+	struct run low, high, both;
+	uint64_t *key = nullptr;
+	NB_TRY(order.alloc(n));
+	NB_TRY(alloc_rows((void **)&key, n * sizeof *key + 1));
+	const auto fill = [&]() {
+		if (m.in == 0) {
+			NB_TRY(copy(key, d->key + m.begin, n));
+			return copy(order.ptr, perm + m.begin, n);
+		}
+		NB_TRY(low.sort(d, pos, d->n, m.low));
+		NB_TRY(high.sort(d, pos, d->n + m.low, m.in - m.low));
+		NB_TRY(both.alloc(m.low + m.stay()));
+		NB_TRY(nb_merge_pairs_cuda(low.n, low.key.ptr, low.place.ptr, m.stay(), d->key + m.begin,
+			perm + m.begin, both.key.ptr, both.place.ptr));
+		return nb_merge_pairs_cuda(
+			both.n, both.key.ptr, both.place.ptr, high.n, high.key.ptr, high.place.ptr, key, order.ptr);
+	};
+	const int status = fill();
+	release_rows(d->key);
+	d->key = key;
+	return status ? status : nb_sort_deep_cuda(n, d->key, pos, d->law.dim, order.ptr);
+}
+
+static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct nb_domain_move &plan)
+{
+	const struct moving m(d, plan);
+	nb_cuda_buffer<uint32_t> order;
+	const struct {
+		void **array;
+		size_t rowsize;
+	} column[] = {{(void **)&d->pos, 3 * sizeof *d->pos}, {(void **)&d->vel, 3 * sizeof *d->vel},
+		{(void **)&d->mass, sizeof *d->mass}, {(void **)&d->rest, d->rest_size}};
+	for (const auto &c : column) {
+		const bool positions = &c == column;
+		nb_cuda_buffer<char> longer;
+		const void *all;
+		if (c.rowsize == 0)
+			continue;
+		int status = bring(d, m, perm, c.rowsize, *c.array, longer, &all);
+		if (status)
+			return status;
+		if (positions)
+			status = merge(d, m, perm, (const double *)all, order);
+		status = status ? status : put(m.stay() + m.in, order.ptr, c.rowsize, all, c.array);
+		status = nb_domain_agree(status);
+		if (status)
+			return status;
+	}
+	nb_domain_set_bounds(d, plan.n, plan.bytes);
+	return NB_OK;
+}
+
+static int sort_bodies(struct nb_domain *d)
+{
+	double box[7];
+	nb_cuda_buffer<uint32_t> perm;
+	struct nb_domain_move plan = {};
+	int status = nb_domain_agree(nb_box_cuda(d->n, d->pos, box));
+	status = status ? status : nb_domain_find_cube(d, box);
+	status = status ? status : nb_domain_agree(sort_here(d, perm));
+	status = status ? status : nb_domain_find_cuts(d, nullptr);
+	if (!status) {
+		status = nb_domain_plan_move(d, &plan);
+		status = status ? status : move_bodies(d, perm.ptr, plan);
+		nb_domain_move_free(&plan);
+		if (status == NB_ELIMIT) /* a run cannot go on with some of the columns moved */
+			status = NB_EDEVICE;
+	}
+	return status;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------------------- */
+
+template <class T> static int upload(T **column, const std::vector<T> &from)
+{
+	NB_TRY(alloc_rows((void **)column, from.size() * sizeof(T)));
+	return to_device(*column, from.data(), from.size() * sizeof(T));
+}
+
+/* The nodes of the top as far as keys tell, and whose they are. */
+static int begin_tree(const struct nb_domain *d, struct nb_essential *e)
+{
+	const struct nb_domain_top &top = e->top;
+	std::vector<uint32_t> first(top.nslot, UINT32_MAX), count(top.nslot), child(top.nslot);
+	e->kind.resize(top.nslot);
+	e->slots.assign((size_t)d->size, {});
+	e->generation.assign(1, 0);
+	for (uint32_t i = 0, last = 1; i < top.nslot; i++) {
+		const struct nb_domain_cell &cell = top.cell[top.slot[i].begin];
+		e->kind[i] = (uint8_t)nb_domain_kind_of(d, &top, i, &count[i]);
+		child[i] = top.slot[i].child;
+		if (e->kind[i] != NB_DOMAIN_TOP)
+			e->slots[(size_t)cell.owner].push_back(i);
+		if (e->kind[i] == NB_DOMAIN_OWN)
+			first[i] = cell.first - (uint32_t)d->bound[d->rank];
+		if (i + 1 == last) { /* the last one of a level */
+			e->generation.push_back(last);
+			last = i + 1;
+			for (uint32_t j = e->generation[e->generation.size() - 2]; j <= i; j++)
+				last = std::max(last, top.slot[j].child + top.slot[j].nchild);
+		}
+	}
+	e->tree.nnode = top.nslot;
+	e->tree.dim = d->law.dim;
+	e->tree.leaf_size = d->law.leaf_size;
+	e->tree.order = d->law.tree_order;
+	e->tree.cube = d->cube;
+	NB_TRY(upload(&e->tree.first, first));
+	NB_TRY(upload(&e->tree.count, count));
+	return upload(&e->tree.child, child);
+}
+
+/* What is below own cells. */
+static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
+{
+	std::vector<uint32_t> root, begin;
+	NB_TRY(begin_tree(d, e));
+	root = e->slots[(size_t)d->rank];
+	const struct nb_domain_top &top = e->top;
+	const auto first = [&](uint32_t slot) { return top.cell[top.slot[slot].begin].first; };
+	std::sort(root.begin(), root.end(), [&](uint32_t a, uint32_t b) { return first(a) < first(b); });
+	for (const uint32_t slot : root)
+		begin.push_back(first(slot) - (uint32_t)d->bound[d->rank]);
+	begin.push_back((uint32_t)d->n);
+	NB_TRY(nb_tree_grow_cuda(
+		d->n, d->key, d->pos, d->mass, (uint32_t)root.size(), root.data(), begin.data(), &e->tree));
+	e->nown = (uint32_t)e->tree.nnode;
+	return nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS) finite_kernel(size_t n, const double *x, unsigned *bad)
+{
+	const size_t step = (size_t)gridDim.x * THREADS;
+	bool found = false;
+	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step)
+		found |= !isfinite(x[i]);
+	if (found)
+		*bad = 1;
+}
+
+static int move(struct nb_domain *d, double kick, double drift, int *finite)
+{
+	nb_cuda_buffer<unsigned> bad;
+	unsigned found = 0;
+	NB_TRY(open_device(d->law.device - 1));
+	if (kick != 0)
+		NB_TRY(nb_kick_cuda(d->n, d->vel, d->acc, kick));
+	if (drift != 0)
+		NB_TRY(nb_drift_cuda(d->n, d->pos, d->vel, drift));
+	NB_TRY(bad.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(bad.ptr, 0, sizeof found));
+	finite_kernel<<<std::min(nb_cuda_blocks(3 * d->n + 1, THREADS), 4096u), THREADS>>>(3 * d->n, d->pos, bad.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(to_host(&found, bad.ptr, sizeof found));
+	*finite = !found;
+	return NB_OK;
+}
+
+/* Forces on own bodies, of all that is here now; s: for how long. */
+static int walk(struct nb_domain *d, const struct nb_essential &e, double *s, double *largest)
+{
+	struct nb_gravity g = {};
+	struct nb_tree_walk by = {};
+	g.n = d->n, g.pos = e.pos.ptr, g.mass = e.mass.ptr;
+	g.acc = d->acc, g.pot = d->law.potential ? d->pot : nullptr;
+	g.eps = d->law.eps, g.G = d->law.G, g.precision = d->law.precision;
+	by.theta = d->law.theta, by.mac = NB_MAC_GEOMETRIC, by.order = d->law.order;
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	const double start = nb_now();
+	NB_TRY(nb_gravity_tree_part_cuda(&g, &e.tree, &by, d->n_all));
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	*s = nb_now() - start;
+	return nb_largest_acc_cuda(d->n, d->acc, largest);
+}
+
+/* What a body of each rank is taken to cost in the next force, from how long the walk of its bodies took.  Cuts move
+ * bodies, and times are never quite equal: as long as they nearly are, the cuts stay where they are, and else they go
+ * most of the way. */
+static void learn(struct nb_domain *d, double s)
+{
+	double most = s, sum = s;
+	nb_ranks_fold(NB_RANKS_MOST, &most, 1);
+	nb_ranks_fold(NB_RANKS_SUM, &sum, 1);
+	const double mean = sum / d->size, load = mean > 0 && most > BALANCED * mean ? 1 + DAMPED * (s / mean - 1) : 1;
+	d->unit_cost = d->n ? load / (double)d->n : 0;
+	d->worked += s;
+	d->waited += most - s;
+}
+
+/* Until the walk has met nothing that is not here: what it would meet there makes its results NaN. */
+static int walk_all(struct nb_domain *d, struct nb_essential *e, double *largest)
+{
+	for (bool again = false;; again = true) {
+		double s = 0, missed;
+		int status = nb_essential_exchange(d, e);
+		status = status ? status : nb_domain_agree(walk(d, *e, &s, largest));
+		if (status == NB_ENOMEM &&
+			again) { /* more do not fit: if they were missing or not, there is no force */
+			*largest = INFINITY;
+			return NB_OK;
+		}
+		if (status)
+			return status;
+		learn(d, s);
+		missed = !isfinite(*largest);
+		nb_ranks_fold(NB_RANKS_MOST, &missed, 1);
+		if (missed == 0 || d->wary == NB_ESSENTIAL_ALL)
+			return NB_OK;
+		d->wary++;
+		d->tally.rounds++;
+	}
+}
+
+/* What each rank has done up to now. */
+static void tell_shares(struct nb_domain *d)
+{
+	std::vector<size_t> bytes((size_t)d->size + 1);
+	struct nb_domain_share *mine = &d->share[d->rank];
+	cudaMemPool_t pool;
+	uint64_t most = 0;
+	int device = -1;
+	if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
+		(void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most);
+	(void)cudaGetLastError();
+	*mine = {device, (double)d->n, d->worked, d->waited, (double)most};
+	for (size_t k = 0; k < bytes.size(); k++)
+		bytes[k] = k * sizeof *mine;
+	nb_ranks_collect(d->share, bytes.data());
+	nb_ranks_settle();
+}
+
+static void tally(struct nb_domain *d, const struct nb_essential &e)
+{
+	tell_shares(d);
+	double all = (double)(e.nown - e.top.nslot);
+	nb_ranks_fold(NB_RANKS_SUM, &all, 1);
+	d->tally.bodies = (double)d->n;
+	d->tally.asked = (double)e.nbody;
+	d->tally.cells = (double)e.tree.nnode - 1; /* without the stand-in */
+	d->tally.all_cells = all + (double)e.top.nslot;
+	d->tally.rounds++;
+	/* columns, bodies as the walk has them, and nodes: as columns and packed */
+	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)(d->n + e.nbody) * 32 +
+			 (double)e.tree.nnode * (200 + 48);
+}
+
+/* What went wrong, told to rank 0: the words of the first rank with the worst status, which all have agreed on. */
+static int tell_failure(const struct nb_domain *d, int status)
+{
+	struct failure {
+		int status, device;
+		char text[sizeof nb_cuda_error_text];
+	};
+	std::vector<struct failure> all((size_t)d->size);
+	std::vector<size_t> bytes((size_t)d->size + 1);
+	struct failure *mine = &all[(size_t)d->rank];
+	mine->status = nb_cuda_error_status;
+	(void)cudaGetDevice(&mine->device);
+	memcpy(mine->text, nb_cuda_error_text, sizeof mine->text);
+	for (size_t k = 0; k < bytes.size(); k++)
+		bytes[k] = k * sizeof *mine;
+	nb_ranks_collect(all.data(), bytes.data());
+	nb_ranks_settle();
+	for (int k = 0; k < d->size; k++) {
+		const struct failure &f = all[(size_t)k];
+		if (f.status != status || d->rank > 0)
+			continue;
+		if (k > 0)
+			snprintf(nb_cuda_error_text, sizeof nb_cuda_error_text, "rank %d, device %d: %.200s", k,
+				f.device, f.text);
+		nb_cuda_error_status = status;
+		nb_space_note_failure(status == NB_ENOMEM ? "" : nb_cuda_error_text);
+		break;
+	}
+	return status;
+}
+
+static int force_of_all(struct nb_domain *d, double *largest)
+{
+	int status = nb_domain_agree(open_device(d->law.device - 1));
+	status = status ? status : sort_bodies(d);
+	status = status ? status : nb_domain_make_room(d);
+	if (status || d->n_all == 0)
+		return status;
+	struct nb_essential e;
+	status = nb_domain_find_top(d, &e.top);
+	status = status ? status : nb_domain_agree(grow_cells(d, &e));
+	status = status ? status : nb_essential_meet(d, &e);
+	status = status ? status : walk_all(d, &e, largest);
+	if (!status)
+		tally(d, e);
+	return status;
+}
+
+static int force(struct nb_domain *d, double *largest)
+{
+	const int status = force_of_all(d, largest);
+	return status == NB_EDEVICE || status == NB_ENOMEM || status == NB_ENODEV ? tell_failure(d, status) : status;
+}
+
+const struct nb_domain_device nb_domain_device_cuda = {
+	open_device, alloc_rows, release_rows, to_device, to_host, below, move, force};

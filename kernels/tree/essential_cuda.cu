@@ -1,0 +1,737 @@
+/* essential_cuda.cu - what ranks send each other before their walks (essential_internal.cuh).
+ *
+ * A walk opens a node of mass m and size l at distance d from a group's box if
+ *     d < 1.2 l,  or  d < (m l^3 / (tolerance S))^(1/5),  S the strength of the field at the group
+ * (walk_cuda.cu); the walk of a region opens it up to 0.3 radii of the region farther away.  Each rank names boxes that
+ * its groups and regions are in, some hundreds (targets), and all ranks know all of these with their masses: so they
+ * know a lower bound of S in each, from the mass in every other one and the farthest distance of the two.  Of its own
+ * tree a rank sends to another one the children of each node that would be opened from one of that one's targets, level
+ * by level, with the bodies of leaves.
+ *
+ * The bound is that of a sum over bodies; S is one over nodes, and may be less.  MARGIN is for that.  If it is not
+ * enough, a walk meets the stand-in for what is missing: a leaf with a body that is not a number.  Its results then are
+ * none, and all ranks send more (domain_cuda.cu). */
+#include <math.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/pair/pair.h"
+#include "kernels/tree/essential_internal.cuh"
+#include "kernels/tree/opening_internal.h"
+
+enum {
+	THREADS = 256,
+	WARPS = THREADS / 32,
+	TARGETS = 256, /* of a rank, about; */
+	CHUNKS = 32,   /* neighbours among them that a node is compared with together first: one a lane */
+	ROUNDS = 4,    /* levels between two looks at whether there are more */
+	BLOCKS = 2048,
+	TARGET_LEAST = 1024, /* a region */
+	TINY = 2,	     /* leaves of so few bodies, or in one point, the walk takes body by body from anywhere */
+	MANY = 255,
+	NOBODY = MANY + 1 /* rows of the stand-in for missing bodies: a leaf is never longer in a packed node */
+};
+static const uint32_t NONE = UINT32_MAX;
+static const double MARGIN[] = {0.5, 0.02, 0};			  /* of the strength of the field */
+static const float LEAST_FAR = 1.2f, EAGER = 0.3f, SIZES = 1.01f, /* packed sizes are rounded up to 7 bits */
+	ROUND = 1.002f;
+
+/* A node on its way. */
+struct message {
+	struct nb_essential_moments is;
+	uint32_t count, child, nchild, body; /* child, body: places in the message, or NONE */
+};
+
+struct body {
+	double pos[3], mass;
+};
+
+/* ---- moments of roots ------------------------------------------------------------------------------------ */
+
+static __device__ void read_moments(const struct nb_tree &t, size_t j, struct nb_essential_moments *m)
+{
+	for (int k = 0; k < 6; k++) {
+		m->box[k] = t.box[6 * j + k];
+		m->quad[k] = t.quad ? t.quad[6 * j + k] : 0;
+	}
+	for (int k = 0; k < 3; k++)
+		m->com[k] = t.com[3 * j + k];
+	m->mass = t.mass[j];
+}
+
+static __device__ void write_moments(const struct nb_tree &t, size_t j, const struct nb_essential_moments &m)
+{
+	for (int k = 0; k < 6; k++) {
+		t.box[6 * j + k] = m.box[k];
+		if (t.quad)
+			t.quad[6 * j + k] = m.quad[k];
+	}
+	for (int k = 0; k < 3; k++)
+		t.com[3 * j + k] = m.com[k];
+	t.mass[j] = m.mass;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	read_kernel(struct nb_tree t, size_t n, const uint32_t *node, struct nb_essential_moments *out)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n)
+		read_moments(t, node[i], &out[i]);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	write_kernel(struct nb_tree t, size_t n, const uint32_t *node, const struct nb_essential_moments *in)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n)
+		write_moments(t, node[i], in[i]);
+}
+
+template <class T> static int upload(nb_cuda_buffer<T> &to, const std::vector<T> &from)
+{
+	NB_TRY(to.alloc(from.size()));
+	NB_CUDA_TRY(cudaMemcpy(to.ptr, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+	return NB_OK;
+}
+
+template <class T> static int download(const T *from, size_t n, T *to)
+{
+	NB_CUDA_TRY(cudaMemcpy(to, from, n * sizeof(T), cudaMemcpyDeviceToHost));
+	return NB_OK;
+}
+
+static int read_nodes(
+	const struct nb_tree &tree, const std::vector<uint32_t> &node, std::vector<struct nb_essential_moments> &rows)
+{
+	nb_cuda_buffer<uint32_t> which;
+	nb_cuda_buffer<struct nb_essential_moments> out;
+	rows.resize(node.size());
+	if (node.empty())
+		return NB_OK;
+	NB_TRY(upload(which, node));
+	NB_TRY(out.alloc(node.size()));
+	read_kernel<<<nb_cuda_blocks(node.size(), THREADS), THREADS>>>(tree, node.size(), which.ptr, out.ptr);
+	NB_CUDA_LAUNCHED();
+	return download(out.ptr, node.size(), rows.data());
+}
+
+static int write_nodes(const struct nb_tree &tree, const std::vector<uint32_t> &node,
+	const std::vector<struct nb_essential_moments> &rows)
+{
+	nb_cuda_buffer<uint32_t> which;
+	nb_cuda_buffer<struct nb_essential_moments> in;
+	if (node.empty())
+		return NB_OK;
+	NB_TRY(upload(which, node));
+	NB_TRY(upload(in, rows));
+	write_kernel<<<nb_cuda_blocks(node.size(), THREADS), THREADS>>>(tree, node.size(), which.ptr, in.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	return NB_OK;
+}
+
+/* Moments of the roots elsewhere. */
+static int hear_roots(const struct nb_domain *d, struct nb_essential *e)
+{
+	const size_t size = (size_t)d->size;
+	std::vector<struct nb_essential_moments> own, all(e->top.ncell), heard;
+	std::vector<uint32_t> elsewhere;
+	std::vector<size_t> bytes(size + 1);
+	const auto cell = [&](uint32_t slot) { return e->top.slot[slot].begin; };
+	const std::vector<uint32_t> &mine = e->slots[(size_t)d->rank];
+	const int status = nb_domain_agree(read_nodes(e->tree, mine, own));
+	if (status)
+		return status;
+	for (size_t k = 0; k < mine.size(); k++)
+		all[cell(mine[k])] = own[k];
+	for (size_t k = 0; k <= size; k++)
+		bytes[k] = e->top.cell_bound[k] * sizeof all[0];
+	nb_ranks_collect(all.data(), bytes.data());
+	nb_ranks_settle();
+	for (uint32_t i = 0; i < e->top.nslot; i++)
+		if (e->kind[i] == NB_DOMAIN_ELSEWHERE) {
+			elsewhere.push_back(i);
+			heard.push_back(all[cell(i)]);
+		}
+	return write_nodes(e->tree, elsewhere, heard);
+}
+
+/* From roots to the root of all. */
+static int close_top(const struct nb_domain *d, struct nb_essential *e)
+{
+	std::vector<struct nb_essential_moments> root;
+	for (size_t g = e->generation.size() - 1; g-- > 0;)
+		NB_TRY(nb_tree_inner_moments_cuda(&e->tree, e->generation[g], e->generation[g + 1]));
+	NB_TRY(read_nodes(e->tree, {0}, root));
+	const double *box = root[0].box;
+	double extent = d->law.eps;
+	for (int k = 0; k < 3; k++) {
+		e->origin[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
+		extent = fmax(extent, box[3 + k] - box[k]);
+	}
+	e->length = nb_pair_power2(extent, 20);
+	e->unit = nb_pair_power2(root[0].mass, 0);
+	return isfinite(extent) && isfinite(root[0].mass) ? NB_OK : NB_ENONFINITE;
+}
+
+/* ---- targets --------------------------------------------------------------------------------------------- */
+
+/* Own nodes of at most `most` bodies below larger ones, and larger leaves; in any order, behind their first bodies. */
+static __global__ void __launch_bounds__(THREADS) choose_kernel(struct nb_tree t, uint32_t nslot, uint32_t nown,
+	const uint8_t *kind, uint32_t most, uint32_t *n, uint64_t *chosen)
+{
+	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
+	if (j >= nown || (j < nslot && kind[j] != NB_DOMAIN_OWN))
+		return;
+	if (j < nslot && (t.count[j] <= most || t.nchild[j] == 0))
+		chosen[atomicAdd(n, 1u)] = (uint64_t)t.first[j] << 32 | j;
+	if (t.count[j] <= most)
+		return;
+	for (uint32_t k = t.child[j]; k < t.child[j] + t.nchild[j]; k++)
+		if (t.count[k] <= most || t.nchild[k] == 0)
+			chosen[atomicAdd(n, 1u)] = (uint64_t)t.first[k] << 32 | k;
+}
+
+/* In the order of their bodies, so that neighbours are. */
+static int choose_targets(const struct nb_domain *d, struct nb_essential *e, std::vector<uint32_t> &chosen)
+{
+	nb_cuda_buffer<uint8_t> kind;
+	nb_cuda_buffer<uint32_t> n;
+	nb_cuda_buffer<uint64_t> list;
+	std::vector<uint64_t> pairs;
+	uint32_t found;
+	NB_TRY(upload(kind, e->kind));
+	NB_TRY(n.alloc(1));
+	NB_TRY(list.alloc(e->nown));
+	NB_CUDA_TRY(cudaMemsetAsync(n.ptr, 0, sizeof found));
+	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind.ptr,
+		std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST), n.ptr, list.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(download(n.ptr, 1, &found));
+	pairs.resize(found);
+	if (found)
+		NB_TRY(download(list.ptr, found, pairs.data()));
+	std::sort(pairs.begin(), pairs.end());
+	for (const uint64_t pair : pairs)
+		chosen.push_back((uint32_t)pair);
+	return NB_OK;
+}
+
+static int own_targets(const struct nb_domain *d, struct nb_essential *e, std::vector<struct nb_essential_target> &own)
+{
+	std::vector<uint32_t> chosen;
+	std::vector<struct nb_essential_moments> rows;
+	NB_TRY(choose_targets(d, e, chosen));
+	NB_TRY(read_nodes(e->tree, chosen, rows));
+	own.resize(rows.size());
+	for (size_t k = 0; k < rows.size(); k++) {
+		std::copy(rows[k].box, rows[k].box + 6, own[k].box);
+		own[k].mass = rows[k].mass;
+	}
+	return NB_OK;
+}
+
+static int meet_targets(const struct nb_domain *d, struct nb_essential *e)
+{
+	const size_t size = (size_t)d->size, rank = (size_t)d->rank;
+	std::vector<struct nb_essential_target> own, all;
+	std::vector<size_t> bytes(size + 1), count(size);
+	int status = nb_domain_agree(own_targets(d, e, own));
+	if (status)
+		return status;
+	for (size_t k = 0; k <= size; k++)
+		bytes[k] = k * sizeof count[0];
+	count[rank] = own.size();
+	nb_ranks_collect(count.data(), bytes.data());
+	nb_ranks_settle();
+	e->target_bound.assign(size + 1, 0);
+	for (size_t k = 0; k < size; k++)
+		e->target_bound[k + 1] = e->target_bound[k] + count[k];
+	all.resize(e->target_bound[size]);
+	std::copy(own.begin(), own.end(), all.begin() + (ptrdiff_t)e->target_bound[rank]);
+	for (size_t k = 0; k <= size; k++)
+		bytes[k] = e->target_bound[k] * sizeof all[0];
+	nb_ranks_collect(all.data(), bytes.data());
+	nb_ranks_settle();
+	return nb_domain_agree(upload(e->target, all));
+}
+
+int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e)
+{
+	int status = nb_domain_agree(hear_roots(d, e));
+	status = status ? status : nb_domain_agree(close_top(d, e));
+	return status ? status : meet_targets(d, e);
+}
+
+/* ---- what is sent ---------------------------------------------------------------------------------------- */
+
+/* A target, in units of the walk, of which the whole is 2^20 long: f32 has it to 2^-4, and is rounded outwards. */
+struct reach {
+	float lo[3], hi[3];
+	float root;  /* (tolerance S)^(-1/5) */
+	float slack; /* for what is opened from its regions */
+};
+
+struct scale {
+	double origin[3], length, unit;
+	float eps2, tolerance;
+};
+
+static __device__ float of_box(const double *box, int k, const struct scale &s)
+{
+	return (float)((box[3 + k] - box[k]) * s.length);
+}
+
+/* A warp for each target. */
+static __global__ void __launch_bounds__(THREADS)
+	reach_kernel(size_t n, const struct nb_essential_target *target, struct scale s, struct reach *out)
+{
+	const size_t i = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32;
+	const unsigned lane = threadIdx.x % 32;
+	if (i >= n)
+		return;
+	const struct nb_essential_target &at = target[i];
+	float half2 = 0, sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const float side = of_box(at.box, k, s);
+		half2 += 0.25f * side * side;
+	}
+	for (size_t j = lane; j < n; j += 32) {
+		const struct nb_essential_target &from = target[j];
+		float d2 = half2 + s.eps2 + 1e-30f;
+		for (int k = 0; k < 3; k++) {
+			const float d = (float)(fmax(at.box[3 + k] - from.box[k], from.box[3 + k] - at.box[k]) *
+						s.length);
+			d2 += d * d;
+		}
+		sum += (float)(from.mass * s.unit) / d2;
+	}
+	for (int offset = 16; offset > 0; offset /= 2)
+		sum += __shfl_xor_sync(0xffffffff, sum, offset);
+	if (lane > 0)
+		return;
+	for (int k = 0; k < 3; k++) {
+		out[i].lo[k] = __double2float_rd((at.box[k] - s.origin[k]) * s.length);
+		out[i].hi[k] = __double2float_ru((at.box[3 + k] - s.origin[k]) * s.length);
+	}
+	out[i].root = powf(s.tolerance * sum, -0.2f) * ROUND;
+	out[i].slack = EAGER * sqrtf(half2) * ROUND;
+}
+
+/* Of each rank, a warp for each of its chunks: what is not opened from it is opened from none of its targets. */
+static __global__ void __launch_bounds__(THREADS)
+	chunk_kernel(size_t nchunk, const size_t *bound, const struct reach *target, struct reach *out)
+{
+	const size_t i = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32, rank = i / CHUNKS, k = i % CHUNKS;
+	if (i >= nchunk)
+		return;
+	const size_t first = bound[rank], n = bound[rank + 1] - first;
+	struct reach all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0, 0};
+	for (size_t j = first + n * k / CHUNKS + threadIdx.x % 32; j < first + n * (k + 1) / CHUNKS; j += 32) {
+		const struct reach &at = target[j];
+		for (int c = 0; c < 3; c++) {
+			all.lo[c] = fminf(all.lo[c], at.lo[c]);
+			all.hi[c] = fmaxf(all.hi[c], at.hi[c]);
+		}
+		all.root = fmaxf(all.root, at.root);
+		all.slack = fmaxf(all.slack, at.slack);
+	}
+	for (int offset = 16; offset > 0; offset /= 2) {
+		for (int c = 0; c < 3; c++) {
+			all.lo[c] = fminf(all.lo[c], __shfl_xor_sync(0xffffffff, all.lo[c], offset));
+			all.hi[c] = fmaxf(all.hi[c], __shfl_xor_sync(0xffffffff, all.hi[c], offset));
+		}
+		all.root = fmaxf(all.root, __shfl_xor_sync(0xffffffff, all.root, offset));
+		all.slack = fmaxf(all.slack, __shfl_xor_sync(0xffffffff, all.slack, offset));
+	}
+	if (threadIdx.x % 32 == 0)
+		out[i] = all;
+}
+
+/* Of each rank: the nodes begin .. end - 1 of its list are looked at; there are `nodes` with their children, and
+ * `bodies`. */
+struct front {
+	uint32_t begin, end, nodes, bodies;
+};
+
+/* Lists of nodes, `room` for each rank; child and body say where in the message what is below a node is. */
+struct lists {
+	uint32_t room, *node, *child, *body;
+	struct front *front;
+};
+
+/* Targets of a rank, and its chunks. */
+struct targets {
+	const struct reach *of, *chunk;
+	size_t n;
+};
+
+/* What decides whether a node is opened. */
+struct looked_at {
+	float lo[3], hi[3]; /* its centre of mass, rounded to either side */
+	float size, influence;
+
+	__device__ looked_at(const struct nb_tree &t, uint32_t j, const struct scale &s) : size(0)
+	{
+		for (int k = 0; k < 3; k++) {
+			const double x = (t.com[3 * (size_t)j + k] - s.origin[k]) * s.length;
+			size = fmaxf(size, of_box(t.box + 6 * (size_t)j, k, s));
+			lo[k] = __double2float_rd(x), hi[k] = __double2float_ru(x);
+		}
+		const float m = (float)(t.mass[j] * s.unit);
+		influence = fmaxf(powf(m, 0.2f) * powf(size * SIZES, 0.6f) * ROUND, 0x1p-119f);
+	}
+	__device__ bool is_opened_from(const struct reach &at) const
+	{
+		float d2 = 0;
+		for (int k = 0; k < 3; k++) {
+			const float d = fmaxf(fmaxf(at.lo[k] - hi[k], lo[k] - at.hi[k]), 0);
+			d2 += d * d;
+		}
+		const float far = fmaxf(LEAST_FAR * SIZES * size, at.root * influence) + at.slack;
+		return !(d2 > far * far * ROUND);
+	}
+	/* From any of them; all lanes of a warp look for the same. */
+	__device__ bool is_opened(const struct targets &by) const
+	{
+		const unsigned lane = threadIdx.x % 32;
+		for (uint32_t left = __ballot_sync(0xffffffff, is_opened_from(by.chunk[lane])); left;
+			left &= left - 1) {
+			const size_t k = (size_t)__ffs((int)left) - 1, end = by.n * (k + 1) / CHUNKS;
+			for (size_t first = by.n * k / CHUNKS; first < end; first += 32) {
+				const bool open = first + lane < end && is_opened_from(by.of[first + lane]);
+				if (__any_sync(0xffffffff, open))
+					return true;
+			}
+		}
+		return false;
+	}
+};
+
+/* A warp for each node; blockIdx.y: for which rank. */
+static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, struct scale s,
+	const struct reach *target, const struct reach *chunk, const size_t *target_bound, struct lists lists)
+{
+	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
+	struct front &front = lists.front[rank];
+	const size_t base = (size_t)rank * lists.room, warps = gridDim.x * (size_t)WARPS;
+	const struct targets by = {target + target_bound[rank], chunk + (size_t)rank * CHUNKS,
+		target_bound[rank + 1] - target_bound[rank]};
+	for (size_t at = front.begin + (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32; at < front.end; at += warps) {
+		const uint32_t j = lists.node[base + at], children = t.nchild[j], count = t.count[j];
+		const struct looked_at node(t, j, s);
+		const bool open = node.is_opened(by), point = node.size == 0;
+		if (lane > 0)
+			continue;
+		uint32_t child = NONE, body = NONE;
+		if (children && open) {
+			child = atomicAdd(&front.nodes, children);
+			for (uint32_t k = 0; k < children; k++)
+				lists.node[base + child + k] = t.child[j] + k;
+		} else if (!children && (open || point || count <= TINY)) {
+			body = atomicAdd(&front.bodies, count);
+		}
+		lists.child[base + at] = child;
+		lists.body[base + at] = body;
+	}
+}
+
+static __global__ void begin_kernel(int size, int rank, uint32_t nroot, const uint32_t *root, struct lists lists)
+{
+	for (int k = 0; k < size; k++) {
+		if (threadIdx.x == 0)
+			lists.front[k] = {0, k == rank ? 0 : nroot, k == rank ? 0 : nroot, 0};
+		for (uint32_t i = threadIdx.x; i < nroot && k != rank; i += THREADS)
+			lists.node[(size_t)k * lists.room + i] = root[i];
+	}
+}
+
+static __global__ void advance_kernel(int size, struct front *front)
+{
+	for (int k = threadIdx.x; k < size; k += THREADS)
+		front[k].begin = front[k].end, front[k].end = front[k].nodes;
+}
+
+/* A warp for each node: its row, and those of its bodies. */
+static __global__ void __launch_bounds__(THREADS)
+	write_message_kernel(struct nb_tree t, const double *pos, const double *mass, struct lists lists,
+		const size_t *node_bound, const size_t *body_bound, struct message *out, struct body *bodies)
+{
+	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
+	const size_t base = (size_t)rank * lists.room, warps = gridDim.x * (size_t)WARPS;
+	const size_t n = node_bound[rank + 1] - node_bound[rank];
+	for (size_t at = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32; at < n; at += warps) {
+		const uint32_t j = lists.node[base + at], body = lists.body[base + at];
+		if (lane == 0) {
+			struct message *m = &out[node_bound[rank] + at];
+			read_moments(t, j, &m->is);
+			m->count = t.count[j];
+			m->nchild = t.nchild[j];
+			m->child = lists.child[base + at];
+			m->body = body;
+		}
+		for (uint32_t k = lane; body != NONE && k < t.count[j]; k += 32) {
+			const size_t i = (size_t)t.first[j] + k;
+			bodies[body_bound[rank] + body + k] = {{pos[3 * i], pos[3 * i + 1], pos[3 * i + 2]}, mass[i]};
+		}
+	}
+}
+
+struct outgoing {
+	nb_cuda_buffer<struct message> nodes;
+	nb_cuda_buffer<struct body> bodies;
+	std::vector<size_t> node_bound, body_bound;
+};
+
+/* The lists, level by level. */
+static int list_opened(const struct nb_domain *d, const struct nb_essential *e, const struct scale &s,
+	const struct lists &lists, std::vector<struct front> &front)
+{
+	const int size = d->size;
+	const std::vector<uint32_t> &root = e->slots[(size_t)d->rank];
+	const size_t ntarget = e->target_bound[(size_t)size];
+	nb_cuda_buffer<uint32_t> roots;
+	nb_cuda_buffer<struct reach> reach, chunk;
+	nb_cuda_buffer<size_t> bound;
+	const size_t nchunk = (size_t)size * CHUNKS;
+	NB_TRY(upload(roots, root));
+	NB_TRY(upload(bound, e->target_bound));
+	NB_TRY(reach.alloc(ntarget));
+	reach_kernel<<<nb_cuda_blocks(ntarget * 32, THREADS), THREADS>>>(ntarget, e->target.ptr, s, reach.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(chunk.alloc(nchunk));
+	chunk_kernel<<<nb_cuda_blocks(nchunk * 32, THREADS), THREADS>>>(nchunk, bound.ptr, reach.ptr, chunk.ptr);
+	NB_CUDA_LAUNCHED();
+	begin_kernel<<<1, THREADS>>>(size, d->rank, (uint32_t)root.size(), roots.ptr, lists);
+	NB_CUDA_LAUNCHED();
+	for (size_t most = root.size(); most > 0;) {
+		for (int k = 0; k < ROUNDS; k++) {
+			const dim3 grid((unsigned)BLOCKS, (unsigned)size);
+			open_kernel<<<grid, THREADS>>>(e->tree, s, reach.ptr, chunk.ptr, bound.ptr, lists);
+			NB_CUDA_LAUNCHED();
+			advance_kernel<<<1, THREADS>>>(size, lists.front);
+			NB_CUDA_LAUNCHED();
+		}
+		NB_TRY(download(lists.front, (size_t)size, front.data()));
+		most = 0;
+		for (const struct front &f : front)
+			most = std::max(most, (size_t)(f.end - f.begin));
+	}
+	return NB_OK;
+}
+
+static int write_messages(const struct nb_domain *d, const struct nb_essential *e, struct outgoing *out)
+{
+	const size_t size = (size_t)d->size;
+	std::vector<struct front> front(size);
+	nb_cuda_buffer<uint32_t> node, child, body;
+	nb_cuda_buffer<struct front> fronts;
+	nb_cuda_buffer<size_t> node_bound, body_bound;
+	struct scale s;
+	const uint32_t room = e->nown - e->top.nslot + (uint32_t)e->slots[(size_t)d->rank].size();
+	std::copy(e->origin, e->origin + 3, s.origin);
+	s.length = e->length, s.unit = e->unit;
+	s.eps2 = (float)(d->law.eps * e->length * d->law.eps * e->length);
+	s.tolerance = (float)(nb_opening_cuda(d->law.theta, d->law.order) * MARGIN[d->wary]);
+	NB_TRY(node.alloc(room * size));
+	NB_TRY(child.alloc(room * size));
+	NB_TRY(body.alloc(room * size));
+	NB_TRY(fronts.alloc(size));
+	const struct lists lists = {room, node.ptr, child.ptr, body.ptr, fronts.ptr};
+	NB_TRY(list_opened(d, e, s, lists, front));
+	out->node_bound.assign(size + 1, 0);
+	out->body_bound.assign(size + 1, 0);
+	size_t most = 0;
+	for (size_t k = 0; k < size; k++) {
+		out->node_bound[k + 1] = out->node_bound[k] + front[k].nodes;
+		out->body_bound[k + 1] = out->body_bound[k] + front[k].bodies;
+		most = std::max(most, (size_t)front[k].nodes);
+	}
+	NB_TRY(out->nodes.alloc(out->node_bound[size]));
+	NB_TRY(out->bodies.alloc(out->body_bound[size]));
+	if (most == 0)
+		return NB_OK;
+	NB_TRY(upload(node_bound, out->node_bound));
+	NB_TRY(upload(body_bound, out->body_bound));
+	const dim3 grid(std::min(nb_cuda_blocks(most, WARPS), 1u << 14), (unsigned)size);
+	write_message_kernel<<<grid, THREADS>>>(
+		e->tree, d->pos, d->mass, lists, node_bound.ptr, body_bound.ptr, out->nodes.ptr, out->bodies.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaStreamSynchronize(0)); /* lists go */
+	return NB_OK;
+}
+
+/* ---- what has come --------------------------------------------------------------------------------------- */
+
+/* Of one rank: its message, and where what is in it goes. */
+struct arrival {
+	size_t first, n; /* of nodes in what has come */
+	uint32_t nroot, node, body;
+	size_t slot; /* its roots, in the list of all */
+};
+
+struct stand_in {
+	uint32_t node, body;
+};
+
+static __global__ void __launch_bounds__(THREADS) read_message_kernel(struct nb_tree t, const struct message *in,
+	const struct arrival *arrival, const uint32_t *slots, struct stand_in none)
+{
+	const struct arrival a = arrival[blockIdx.y];
+	const size_t step = gridDim.x * (size_t)THREADS;
+	const auto number = [&](uint32_t at) { return at < a.nroot ? slots[a.slot + at] : a.node + (at - a.nroot); };
+	for (size_t at = blockIdx.x * (size_t)THREADS + threadIdx.x; at < a.n; at += step) {
+		const struct message &m = in[a.first + at];
+		const uint32_t j = number((uint32_t)at);
+		const bool leaf = m.nchild == 0, here = leaf ? m.body != NONE : m.child != NONE;
+		write_moments(t, j, m.is);
+		t.first[j] = leaf && here ? a.body + m.body : none.body;
+		t.count[j] = leaf && !here && m.count > MANY ? (uint32_t)MANY : m.count;
+		t.child[j] = leaf ? 0 : here ? number(m.child) : none.node;
+		t.nchild[j] = leaf ? 0 : here ? m.nchild : 1;
+	}
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	read_bodies_kernel(size_t n, const struct body *in, double *pos, double *mass)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	for (int k = 0; k < 3; k++)
+		pos[3 * i + k] = in[i].pos[k];
+	mass[i] = in[i].mass;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	stand_in_kernel(struct nb_tree t, struct stand_in none, double *pos, double *mass)
+{
+	const size_t i = (size_t)none.body + threadIdx.x;
+	pos[3 * i] = pos[3 * i + 1] = pos[3 * i + 2] = mass[i] = NAN;
+	if (threadIdx.x > 0)
+		return;
+	struct nb_essential_moments m;
+	for (int k = 0; k < 6; k++)
+		m.box[k] = m.quad[k] = NAN;
+	m.com[0] = m.com[1] = m.com[2] = m.mass = NAN;
+	write_moments(t, none.node, m);
+	t.first[none.node] = none.body, t.count[none.node] = 1;
+	t.child[none.node] = t.nchild[none.node] = 0;
+}
+
+/* Room for n nodes, of which the own ones stay. */
+static int make_nodes(struct nb_essential *e, size_t n)
+{
+	struct nb_tree old = e->tree;
+	int status = NB_OK;
+	const auto column = [&](auto **p, size_t components) {
+		auto *const was = *p;
+		typedef typename std::remove_pointer<typename std::remove_reference<decltype(*p)>::type>::type type;
+		nb_cuda_buffer<type> room;
+		NB_TRY(room.alloc(n * components));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			room.ptr, was, e->nown * components * sizeof(type), cudaMemcpyDeviceToDevice, 0));
+		*p = room.ptr;
+		room.ptr = nullptr;
+		(void)cudaFreeAsync(was, 0);
+		return (int)NB_OK;
+	};
+#define NB_NODE_COLUMN(type, member, components, least) \
+	if (!status && old.member)                      \
+		status = column(&e->tree.member, components);
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	e->tree.nnode = n;
+	return status;
+}
+
+struct incoming {
+	nb_cuda_buffer<struct message> nodes;
+	nb_cuda_buffer<struct body> bodies;
+	std::vector<size_t> node_bound, body_bound;
+};
+
+/* What has come behind what is here. */
+static int read_messages(const struct nb_domain *d, struct nb_essential *e, const struct incoming &in)
+{
+	const size_t size = (size_t)d->size;
+	std::vector<struct arrival> arrival(size);
+	std::vector<uint32_t> slots;
+	nb_cuda_buffer<struct arrival> arrivals;
+	nb_cuda_buffer<uint32_t> all_slots;
+	size_t node = e->nown, most = 0;
+	e->nbody = in.body_bound[size];
+	for (size_t k = 0; k < size; k++) {
+		struct arrival *a = &arrival[k];
+		a->first = in.node_bound[k], a->n = in.node_bound[k + 1] - a->first;
+		a->nroot = a->n ? (uint32_t)e->slots[k].size() : 0;
+		a->node = (uint32_t)node, a->body = (uint32_t)(d->n + in.body_bound[k]);
+		a->slot = slots.size();
+		slots.insert(slots.end(), e->slots[k].begin(), e->slots[k].end());
+		node += a->n - a->nroot;
+		most = std::max(most, a->n);
+	}
+	const struct stand_in none = {(uint32_t)node, (uint32_t)(d->n + e->nbody)};
+	if (node >= (size_t)1 << 28 || d->n + e->nbody + NOBODY > INT32_MAX)
+		return NB_ELIMIT;
+	NB_TRY(make_nodes(e, node + 1));
+	NB_TRY(e->pos.alloc(3 * (d->n + e->nbody + NOBODY)));
+	NB_TRY(e->mass.alloc(d->n + e->nbody + NOBODY));
+	NB_CUDA_TRY(cudaMemcpyAsync(e->pos.ptr, d->pos, 3 * d->n * sizeof *d->pos, cudaMemcpyDeviceToDevice, 0));
+	NB_CUDA_TRY(cudaMemcpyAsync(e->mass.ptr, d->mass, d->n * sizeof *d->mass, cudaMemcpyDeviceToDevice, 0));
+	if (e->nbody)
+		read_bodies_kernel<<<nb_cuda_blocks(e->nbody, THREADS), THREADS>>>(
+			e->nbody, in.bodies.ptr, e->pos.ptr + 3 * d->n, e->mass.ptr + d->n);
+	NB_CUDA_LAUNCHED();
+	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, e->pos.ptr, e->mass.ptr);
+	NB_CUDA_LAUNCHED();
+	if (most == 0)
+		return NB_OK;
+	NB_TRY(upload(arrivals, arrival));
+	NB_TRY(upload(all_slots, slots));
+	const dim3 grid(std::min(nb_cuda_blocks(most, THREADS), 1u << 14), (unsigned)size);
+	read_message_kernel<<<grid, THREADS>>>(e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+/* How many nodes and bodies come from each rank. */
+static void tell_sizes(const struct nb_domain *d, const struct outgoing &out, struct incoming *in)
+{
+	const size_t size = (size_t)d->size;
+	std::vector<size_t> mine(2 * size), theirs(2 * size), bytes(size + 1);
+	for (size_t k = 0; k < size; k++) {
+		bytes[k + 1] = (k + 1) * 2 * sizeof mine[0];
+		mine[2 * k] = out.node_bound[k + 1] - out.node_bound[k];
+		mine[2 * k + 1] = out.body_bound[k + 1] - out.body_bound[k];
+	}
+	nb_ranks_exchange(mine.data(), bytes.data(), theirs.data(), bytes.data());
+	nb_ranks_settle();
+	in->node_bound.assign(size + 1, 0);
+	in->body_bound.assign(size + 1, 0);
+	for (size_t k = 0; k < size; k++) {
+		in->node_bound[k + 1] = in->node_bound[k] + theirs[2 * k];
+		in->body_bound[k + 1] = in->body_bound[k] + theirs[2 * k + 1];
+	}
+}
+
+int nb_essential_exchange(const struct nb_domain *d, struct nb_essential *e)
+{
+	const size_t size = (size_t)d->size;
+	struct outgoing out;
+	struct incoming in;
+	int status = nb_domain_agree(write_messages(d, e, &out));
+	if (status)
+		return status;
+	tell_sizes(d, out, &in);
+	status = in.nodes.alloc(in.node_bound[size]);
+	status = nb_domain_agree(status ? status : in.bodies.alloc(in.body_bound[size]));
+	status = status ? status
+			: nb_domain_swap_rows(d, sizeof(struct message), out.nodes.ptr, out.node_bound.data(),
+				  in.nodes.ptr, in.node_bound.data());
+	status = status ? status
+			: nb_domain_swap_rows(d, sizeof(struct body), out.bodies.ptr, out.body_bound.data(),
+				  in.bodies.ptr, in.body_bound.data());
+	return status ? status : nb_domain_agree(read_messages(d, e, in));
+}

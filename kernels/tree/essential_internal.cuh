@@ -1,0 +1,65 @@
+/* essential_internal.cuh - the essential tree of a rank whose bodies are in the memory of a device: its own nodes,
+ * those that bodies of several ranks are in, and of the other ranks' nodes and bodies what its walk may look at. */
+#ifndef NB_TREE_ESSENTIAL_INTERNAL_CUH
+#define NB_TREE_ESSENTIAL_INTERNAL_CUH
+
+#include <vector>
+
+#include "kernels/device/device.cuh"
+#include "kernels/ranks/ranks.h"
+#include "kernels/tree/domain_state_internal.h"
+#include "kernels/tree/moments_internal.cuh"
+
+enum {
+	NB_ESSENTIAL_ALL = 2 /* so wary (struct nb_domain), a rank gets all nodes and bodies */
+};
+
+/* What owners tell of a node that bodies of one rank are in. */
+struct nb_essential_moments {
+	double box[6], com[3], mass, quad[6];
+};
+
+/* Bodies that may feel the same: their box. */
+struct nb_essential_target {
+	double box[6], mass;
+};
+
+struct nb_essential {
+	struct nb_domain_top top = {};
+	std::vector<uint8_t> kind;		  /* of each slot */
+	std::vector<std::vector<uint32_t>> slots; /* of each rank, ascending */
+	std::vector<uint32_t> generation;	  /* the first slot of each level, and the end */
+	struct nb_tree tree = {}; /* slots, own nodes, from nown on those of others; in the device's memory */
+	uint32_t nown = 0;
+	size_t nbody = 0;		  /* of others */
+	nb_cuda_buffer<double> pos, mass; /* of own bodies, then those of others */
+
+	/* all targets, and those of each rank */
+	nb_cuda_buffer<struct nb_essential_target> target;
+	std::vector<size_t> target_bound;
+	double origin[3], length, unit; /* of the walk: centre of the root's box, 1 / units of length and of mass */
+
+	nb_essential() = default;
+	nb_essential(const nb_essential &) = delete;
+	nb_essential &operator=(const nb_essential &) = delete;
+	~nb_essential()
+	{
+		nb_domain_top_free(&top);
+		nb_tree_free_cuda(&tree);
+	}
+};
+
+/* Rows of device memory to other ranks, and theirs to it; bounds in rows, size + 1 of them, this rank's own range
+ * empty.  Called by all ranks; the same status in all. */
+NB_MUST_CHECK int nb_domain_swap_rows(const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send,
+	void *in, const size_t *receive);
+
+/* Moments of cells elsewhere and of the top; targets of all ranks.  Called by all; the same status in all. */
+NB_MUST_CHECK int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e);
+
+/* Nodes and bodies of other ranks come in the place of those that had come; d->wary says how many.  Nodes whose
+ * children stay away have a child in their place that makes NaN of what opens them.  Called by all; the same status in
+ * all. */
+NB_MUST_CHECK int nb_essential_exchange(const struct nb_domain *d, struct nb_essential *e);
+
+#endif
