@@ -29,11 +29,11 @@ MPI     ?= 0
 CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
 BUILD   = build/$(CONFIG)
 MADE    = build/made
-ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV) $(MPI)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
 override CUDA = 0
 endif
 ifeq ($(MPI),1)
-ifneq ($(CONFIG),cpu)
+ifeq ($(filter cpu cuda,$(CONFIG)),)
 $(error MPI=1 has no variant with SAN, TSAN, FUZZ or COV)
 endif
 endif
@@ -120,10 +120,10 @@ HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/in
 HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
 HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 
-# With MPI=1 the program is that of build/cpu but for *_mpi.c, whose functions come before those of the library.
+# With MPI=1 the program is that of build/cpu or build/cuda but for *_mpi.c, whose functions come before those of the library.
 MPICC   ?= $(firstword $(foreach c,mpicc.openmpi mpicc,$(shell command -v $c)))
 ifeq ($(MPI),1)
-PROGRAMS = build/mpi
+PROGRAMS = build/mpi$(if $(filter 1,$(CUDA)),-cuda)
 MPI_O    = $(patsubst %.c,$(PROGRAMS)/%.o,$(wildcard kernels/*/*_mpi.c))
 PROGRAM_LDFLAGS =
 ifeq ($(MPICC),)
@@ -181,7 +181,7 @@ $(PROGRAM): $(BUILD)/tools/main.o $(MPI_O) $(LIB)
 $(PROGRAMS)/bin/nb-%: $(PROGRAM)
 	$(Q)ln -sf nb $@
 
-build/mpi/%.o: %.c
+$(MPI_O): $(PROGRAMS)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -339,6 +339,7 @@ coverage: deps-coverage
 # on a machine with a GPU: a test that needs one fails instead of being skipped
 check-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs
+	@[ -z '$(MPICC)' ] || $(MAKE) --no-print-directory CUDA=1 MPI=1 all
 	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
 
 # the attack on a machine with a GPU; PARTS="faults hostile", ARGS="-t 300"
@@ -363,7 +364,7 @@ bench-devices:
 
 # one process against several ranks, on this host; ARGS=--quick takes some seconds
 bench-ranks: deps-build
-	@$(MAKE) --no-print-directory MPI=1 all
+	@$(MAKE) --no-print-directory MPI=1 CUDA=0 all
 	tests/bench/run-ranks $(ARGS) build/mpi
 
 # ROWS="step-* film": these rows only; ARGS=--quick, --best
@@ -433,7 +434,7 @@ clean:
 
 help:
 	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
-	@echo 'make MPI=1      build into build/mpi programs whose work several processes can share, by Open MPI'
+	@echo 'make MPI=1      build into build/mpi or build/mpi-cuda programs whose work several processes can share, by Open MPI'
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'

@@ -1,4 +1,5 @@
 /* nb-build-tree: an adaptive tree, or uniform boxes, over the sorted bodies of each frame. */
+#include "tools/filter/choose.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
@@ -109,13 +110,12 @@ static const char *spread(
 	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law)
 {
 	const struct build_tree *opt = self;
-	(void)run;
 	(void)frame;
 	if (opt->kind != KIND_AUTO && opt->kind != (law->dim == 2 ? KIND_QUADTREE : KIND_OCTREE))
 		return "nb-build-tree --kind";
 	law->leaf_size = opt->leaf_size;
 	law->tree_order = opt->order;
-	return NULL;
+	return nb_spread_device(run, 0, &law->device);
 }
 
 const struct nb_tool nb_tool_build_tree = {

@@ -241,13 +241,12 @@ static const char *spread(
 {
 	const struct sort *opt = self;
 	double dim;
-	(void)run;
 	if (opt->cube_text)
 		return "nb-sort-zorder --cube";
 	if (nb_frame_attribute_f64(frame, "dim", 3, &dim) || (dim != 2 && dim != 3))
 		return "attribute dim";
 	law->dim = opt->dim ? opt->dim : (int)dim;
-	return NULL;
+	return nb_spread_device(run, 1, &law->device);
 }
 
 const struct nb_tool nb_tool_sort_zorder = {

@@ -1,5 +1,6 @@
 #include "tools/filter/choose.h"
 
+#include "kernels/ranks/ranks.h"
 #include "tools/filter/plan.h"
 
 #include <inttypes.h>
@@ -45,6 +46,36 @@ static double bodies_that_fit(const struct nb_plan *plan, struct nb_run *first, 
 	return n > 1000 ? floor(n / unit) * unit : floor(n);
 }
 
+/* More bodies than this are spread over several devices of one process, however few, if that can be. */
+static const double LEAST_SPREAD = 1 << 24;
+
+/* Whether the bodies of a run can be spread, as far as nb-step and its force pipeline tell. */
+static int are_spread(const struct nb_plan *plan)
+{
+	static const char *const want[] = {"nb-step", "nb-sort-zorder", "nb-build-tree", "nb-force"};
+	struct nb_domain_law law = {.dim = 3};
+	int found = 0;
+	for (int i = 0; i < plan->nmember; i++) {
+		const struct nb_run *run = plan->member[i];
+		if (found == 0 && strcmp(run->tool->name, want[0]) != 0)
+			continue;
+		if (found == 4 || strcmp(run->tool->name, want[found]) != 0 ||
+			run->tool->spread(run, run->self, plan->frame, &law))
+			return 0;
+		found++;
+	}
+	return found == 4;
+}
+
+/* So many devices have a part of the bodies each. */
+static int parts(const struct nb_plan *plan)
+{
+	const int ranks = nb_ranks_size();
+	if (!plan->frame || (ranks < 2 && (plan->n <= LEAST_SPREAD || nb_ranks_built())) || !are_spread(plan))
+		return 1;
+	return ranks > 1 ? ranks : nb_backend_cards();
+}
+
 /* 1 if the work fits into the memory of the backend's devices, or nobody knows that; else 0 and why not. */
 static int fits(const struct nb_plan *plan, struct nb_run *first, const struct nb_backend *backend,
 	enum nb_place undecided, char *why)
@@ -53,7 +84,7 @@ static int fits(const struct nb_plan *plan, struct nb_run *first, const struct n
 	struct nb_device_room room;
 	if (held->most == 0 || !nb_devices.room || nb_devices.room(backend, &room))
 		return 1;
-	const double left = room.bytes - nb_memory_context();
+	const double left = (room.bytes - nb_memory_context()) * parts(plan);
 	if (held->most <= left)
 		return 1;
 	snprintf(why, NB_BACKEND_WHY,
@@ -178,6 +209,18 @@ void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 		return;
 	const struct nb_space *space = nb_plan_space(frame);
 	nb_choose_backend(run, space ? space->name : "cpu");
+}
+
+/* ---- bodies that are spread over ranks --------------------------------------------------------- */
+
+const char *nb_spread_device(const struct nb_run *run, int first, int *device)
+{
+	const int own = run->backend ? run->backend->space->device + 1 : 0;
+	if (own > 0 && nb_ranks_size() > 1 && nb_backend_members() > 1)
+		return "each rank has one device (want -b cuda)";
+	if (first)
+		*device = own;
+	return *device == own ? NULL : "not all of the force pipeline computes in the same place";
 }
 
 /* ---- the same devices for all -------------------------------------------------------------------- */

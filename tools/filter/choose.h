@@ -23,4 +23,9 @@ extern struct nb_devices nb_devices;
  * this one has named others; else 1, and its devices, if it names any, are those of the process. */
 int nb_claim_device(const struct nb_run *run);
 
+/* For the hook spread (filter.h): where an instance computes, as law.device of kernels/tree/domain.h; first: it is the
+ * first one that is asked, else *device is what those before have said, and must be the same.  NULL, or why bodies
+ * cannot be spread. */
+const char *nb_spread_device(const struct nb_run *run, int first, int *device);
+
 #endif

@@ -1,4 +1,5 @@
 /* What nb-force does with a frame: its method, precision and order, and what they cost. */
+#include "tools/filter/choose.h"
 #include "tools/filter/plan.h"
 #include "tools/nb-force/force.h"
 
@@ -185,5 +186,8 @@ const char *nb_force_spread(
 	law->order = opt->order_given ? opt->order : 0;
 	law->potential = opt->potential;
 	law->precision = nb_force_precision(opt, METHOD_TREE);
-	return law->G > 0 && law->eps >= 0 ? NULL : "no gravity";
+	if (!(law->G > 0 && law->eps >= 0))
+		return "no gravity";
+	const char *why = nb_spread_device(run, 0, &law->device);
+	return !why && law->device && law->order > 2 ? "nb-force -p 3 or -p 4 on devices" : why;
 }

@@ -3,8 +3,8 @@
  *
  * Here the frame is then one of no bodies, with the same columns and attributes.  It goes through the force pipeline as
  * ever, which leaves in it what the pipeline says of a force; the forces themselves are computed where the bodies are.
- * The bodies come back where all are wanted: for a frame that is written, an energy, the end of the run, and to name
- * one that is out of range. */
+ * Several devices of one process are ranks, too: threads of it.  The bodies come back where all are wanted: for a frame
+ * that is written, an energy, the end of the run, and to name one that is out of range. */
 #include "common/mem.h"
 #include "kernels/ranks/ranks.h"
 #include "tools/filter/require.h"
@@ -13,12 +13,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST = 8192 /* bodies: fewer are moved sooner than they are sent */ };
+enum {
+	LEAST = 8192, /* bodies: fewer are moved sooner than they are sent */
+	/* devices of one process share a walk of fewer bodies sooner, than they have sorts and trees of their own;
+	 * times devices, as one H200 that does the work of two and of four suggests */
+	LEAST_OF_DEVICES = 1 << 25
+};
 
 /* ---- whether that can be ------------------------------------------------------------------------ */
 
 /* NULL, or why the steps need all bodies in one place. */
-static const char *why_not_steps(const struct step *s)
+static const char *why_not_steps(const struct step *s, const struct nb_frame *frame)
 {
 	if (s->collide != COLLIDE_NONE)
 		return "--collide";
@@ -31,11 +36,20 @@ static const char *why_not_steps(const struct step *s)
 	for (size_t k = 0; k < s->integrator->nstage; k++)
 		if (s->integrator->stage[k].ahead != 0)
 			return "the integrator";
-	if (nb_frame_field(s->frame, NB_EPS))
+	if (nb_frame_field(frame, NB_EPS))
 		return "softenings of their own";
-	if (s->frame->rows[NB_PARTICLE] < LEAST)
-		return "fewer than 8192 of them";
-	return nb_frame_field(s->frame, NB_MASS) ? NULL : "no masses";
+	const size_t n = frame->rows[NB_PARTICLE];
+	if (nb_ranks_size() > 1 ? n < LEAST : n * (size_t)nb_backend_members() < LEAST_OF_DEVICES)
+		return nb_ranks_size() > 1 ? "fewer than 8192 of them" : "too few of them";
+	return nb_frame_field(frame, NB_MASS) ? NULL : "no masses";
+}
+
+const char *nb_step_spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law)
+{
+	(void)run;
+	(void)law;
+	return why_not_steps(self, frame);
 }
 
 /* NULL, or why the pipeline does: it must be nb-sort-zorder | nb-build-tree | nb-force, folded. */
@@ -147,20 +161,37 @@ static void begin(struct step *s, const struct nb_domain_law *law)
 	empty(s);
 }
 
+/* Of devices of this process. */
+static const char *why_not_threads(void)
+{
+	const int status = nb_backend_enlist();
+	return !status			   ? NULL
+	       : status == NB_EUNSUPPORTED ? "a program with MPI has a device for each rank"
+					   : "no memory for threads";
+}
+
 void nb_step_spread_begin(struct step *s)
 {
 	struct nb_domain_law law = {.dim = 3};
-	if (nb_ranks_size() < 2 || s->spread.domain || s->spread.refused)
+	const int ranks = nb_ranks_size(), several = ranks > 1 ? ranks : nb_backend_members();
+	if (several < 2 || s->spread.domain || s->spread.refused)
 		return;
-	const char *why = why_not_steps(s);
+	const char *why = why_not_steps(s, s->frame);
 	why = why ? why : why_not_force(s, &law);
+	if (!why && ranks < 2)
+		why = law.device ? why_not_threads() : "the force is not that of several devices";
+	if (!why && !nb_domain_claim())
+		why = "another nb-step of this process has its own spread";
 	s->spread.refused = why != NULL; /* for this frame */
 	if (why) {
-		nb_verbose("the bodies stay with rank 0: %s", why);
+		nb_verbose("the bodies stay with %s: %s", ranks > 1 ? "rank 0" : "the first device", why);
 		return;
 	}
+	s->spread.device = law.device;
+	s->spread.several = several;
 	begin(s, &law);
-	nb_verbose("each of %d ranks has a part of the bodies", nb_ranks_size());
+	nb_verbose("each of %d %s has a part of the bodies%s", several, ranks > 1 ? "ranks" : "devices",
+		ranks > 1 && law.device ? ", on a device" : "");
 }
 
 void nb_step_spread_fill(struct step *s)
@@ -217,19 +248,33 @@ void nb_step_spread_move(struct step *s, double kick, double drift)
 	nb_step_require(s, nb_domain_move(s->spread.domain, kick, drift, &s->spread.finite));
 }
 
+/* What there is to say in the end. */
+static void keep_shares(struct step *s)
+{
+	if (!s->spread.device)
+		return;
+	if (!s->spread.share)
+		s->spread.share = nb_alloc_zero((size_t)s->spread.several, sizeof *s->spread.share);
+	for (int k = 0; s->spread.share && k < s->spread.several; k++)
+		s->spread.share[k] = *nb_domain_share_of(s->spread.domain, k);
+}
+
 int nb_step_spread_force(struct step *s)
 {
 	struct nb_domain_tally tally;
 	const int status = nb_domain_force(s->spread.domain, &s->spread.largest, &tally);
 	if (status == NB_EUNSUPPORTED || status == NB_ELIMIT || status == NB_ENONFINITE) {
 		/* the pipeline can compute these forces, or says why it cannot */
-		nb_verbose("the bodies go back to rank 0: their distances are extreme");
+		nb_verbose("the bodies go back to %s: %s", nb_ranks_size() > 1 ? "rank 0" : "the first device",
+			status == NB_ELIMIT ? "some rank would have too many, or too many nodes"
+					    : "their distances are extreme");
 		nb_step_spread_end(s);
 		s->spread.refused = 1;
 		return 0;
 	}
 	nb_step_require(s, status);
 	s->spread.forces++;
+	keep_shares(s);
 	s->spread.most.bodies = fmax(s->spread.most.bodies, tally.bodies);
 	s->spread.most.asked = fmax(s->spread.most.asked, tally.asked);
 	s->spread.most.cells = fmax(s->spread.most.cells, tally.cells);
@@ -238,14 +283,32 @@ int nb_step_spread_force(struct step *s)
 	return 1;
 }
 
+/* What each device has done. */
+static void report_devices(const struct step *s)
+{
+	const int ranks = nb_ranks_size() > 1;
+	for (int k = 0; k < s->spread.several; k++) {
+		const struct nb_domain_share *share = &s->spread.share[k];
+		nb_verbose("%s %d, device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most",
+			ranks ? "rank" : "member", k, share->device, share->bodies, share->worked, share->waited,
+			1e-9 * share->bytes);
+	}
+}
+
 void nb_step_spread_report(const struct step *s)
 {
-	if (nb_ranks_size() < 2)
+	if (nb_ranks_size() < 2 && !s->spread.forces)
 		return;
-	nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(), nb_ranks_jobs() + s->spread.forces);
+	if (nb_ranks_size() > 1)
+		nb_verbose("%d ranks shared %zu computations of forces", nb_ranks_size(),
+			nb_ranks_jobs() + s->spread.forces);
+	else
+		nb_verbose("%d devices shared %zu computations of forces", s->spread.several, s->spread.forces);
 	if (s->spread.forces)
-		nb_verbose("a rank had %.0f bodies and got %.0f of others, and %.0f of %.0f divided cells, at most, "
-			   "in %.3g MB",
-			s->spread.most.bodies, s->spread.most.asked, s->spread.most.cells, s->spread.most.all_cells,
+		nb_verbose("a %s had %.0f bodies and got %.0f of others, and %.0f of %.0f %s, at most, in %.3g MB",
+			nb_ranks_size() > 1 ? "rank" : "device", s->spread.most.bodies, s->spread.most.asked,
+			s->spread.most.cells, s->spread.most.all_cells, s->spread.device ? "nodes" : "divided cells",
 			1e-6 * s->spread.most.bytes);
+	if (s->spread.share)
+		report_devices(s);
 }

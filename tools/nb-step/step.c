@@ -1,5 +1,6 @@
 /* nb-step: integrates the motion of the bodies, with the force pipeline as a co-process or one step a pass. */
 #include "tools/nb-step/step.h"
+#include "common/mem.h"
 
 #include "common/timer.h"
 #include "kernels/ranks/ranks.h"
@@ -299,6 +300,7 @@ static void clear(void *self)
 	struct step *s = self;
 	nb_step_kill_force(s);
 	nb_step_spread_free(s);
+	nb_free(s->spread.share);
 	nb_step_forget_sent(s);
 	nb_step_free_solid(s);
 	nb_step_blocks_free(s);
@@ -330,6 +332,7 @@ const struct nb_tool nb_tool_step = {
 	.begin = begin,
 	.frame = step,
 	.make = go_on,
+	.spread = nb_step_spread,
 	.end = end,
 	.clear = clear,
 	.work = nb_step_work,

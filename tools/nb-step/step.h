@@ -112,6 +112,9 @@ struct step {
 		double largest; /* |acc|; not finite if one is not */
 		int finite;	/* all positions are */
 		size_t forces;
+		int device;  /* they are in the memory of devices */
+		int several; /* ranks, or devices of this process */
+		struct nb_domain_share *share;
 		struct nb_domain_tally most;
 	} spread;
 };
@@ -249,6 +252,9 @@ void nb_step_kill_force(struct step *s);
 
 /* Before a force of the frame: where that is possible each rank gets a part of the bodies, and the frame has none. */
 void nb_step_spread_begin(struct step *s);
+/* The hook spread (tools/filter/filter.h). */
+const char *nb_step_spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
 /* The frame has its bodies again, as long as it is looked at; and has none again. */
 void nb_step_spread_fill(struct step *s);
 void nb_step_spread_empty(struct step *s);
