@@ -478,6 +478,49 @@ same_for_lists() {
 	cat p.nb p.nb | nb-force -b cuda:0,0 --no-history -e 0.01 | cmp - one.nb
 }
 
+# Bodies that are spread over devices from 2^25 of them on, times devices: here over one that does the work of eight.
+spread_over() { # spread_over LIST ARGUMENTS-OF-nb-step ARGUMENTS-OF-nb-force
+	# shellcheck disable=SC2086
+	nb-step -v -b "$1" -d 0.001 --no-history $2 ${MPI:+--mpi "$MPI"} "nb-sort-zorder -b $1 --no-history |
+		nb-build-tree -b $1 --no-history | nb-force -b $1 --no-history $3" <m.nb 2>told
+}
+
+@test "several devices give the bytes of one: many bodies, of which each device has a part" {
+	local eight=cuda:0,0,0,0,0,0,0,0
+	nb-gen plummer -n 4194304 --no-history | nb-calc --no-history 'far = x > 1' >m.nb
+	spread_over cuda '-k 3 --every 2' '-t 0.6 -e 0.01' >one.nb
+	spread_over "$eight" '-k 3 --every 2' '-t 0.6 -e 0.01' >several.nb
+	cmp one.nb several.nb
+	grep -qx 'nb-step: each of 8 devices has a part of the bodies' told
+	grep -q 'nb-step: 8 devices shared 4 computations of forces' told
+	[ "$(grep -cE 'nb-step: member [0-7], device 0: [0-9]+ bodies, .* s in walks, waited .* s, .* GB of memory at most' told)" -eq 8 ]
+	spread_over cuda '--integrator yoshida -k 1' '-t 0.5 --precision f64 --potential' >one.nb
+	spread_over "$eight" '--integrator yoshida -k 1' '-t 0.5 --precision f64 --potential' >several.nb
+	cmp one.nb several.nb
+	grep -q '8 devices shared 4 computations' told
+	spread_over "$eight" '-k 1' '-t 0.6 -e 0.01 -p 3' | cmp - <(spread_over cuda '-k 1' '-t 0.6 -e 0.01 -p 3')
+	spread_over "$eight" '-k 1' '-t 0.6 -e 0.01 -p 3' >/dev/null
+	grep -qx 'nb-step: the bodies stay with the first device: nb-force -p 3 or -p 4 on devices' told
+	nb-gen plummer -n 100000 --no-history >m.nb
+	spread_over "$eight" '-k 1' '-t 0.6 -e 0.01' >/dev/null
+	grep -qx 'nb-step: the bodies stay with the first device: too few of them' told
+}
+
+@test "ranks of MPI with a device each give the bytes of one device" {
+	local n bin=$NB_BIN/../../mpi-cuda/bin
+	[ -x "$bin/nb-step" ] || skip 'no program with MPI and CUDA (make MPI=1)'
+	command -v mpirun.openmpi >/dev/null || skip 'no Open MPI'
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+	nb-gen plummer -n 300000 --no-history | nb-calc --no-history 'far = x > 1' >m.nb
+	spread_over cuda '-k 3 --every 2' '-t 0.5 -e 0.01' >one.nb
+	for n in 2 3; do
+		MPI="mpirun.openmpi --oversubscribe -n $n" PATH=$bin:$PATH \
+			spread_over cuda '-k 3 --every 2' '-t 0.5 -e 0.01' >several.nb
+		cmp one.nb several.nb
+		grep -qx "nb-step: each of $n ranks has a part of the bodies, on a device" told
+	done
+}
+
 @test "several devices: those that are not there, closed pipes and full disks" {
 	fails_with 1 "backend 'cuda:0,99': no CUDA device 99 (there " 'nb-force -b cuda:0,99 <p33.nb'
 	fails_with 1 "backend 'cuda:99,0': no CUDA device 99 (there " 'nb-force -b cuda:99,0 <p33.nb'

@@ -58,6 +58,7 @@ unit() {
 @test "fast multipole method" { unit fmm/fmm; }
 @test "fields of potentials" { unit field/field; }
 @test "forces by several ranks" { unit tree/ranks; }
+@test "threads as ranks" { unit ranks/threads; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
 @test "ids" { unit order/ids; }
@@ -98,6 +99,10 @@ unit() {
 @test "direct sum and near field on the GPU" { unit gravity/gravity_cuda; }
 # bats test_tags=gpu
 @test "one GPU that does the work of two" { unit team/team_cuda; }
+# bats test_tags=gpu
+@test "bodies spread over ranks, in the memory of a GPU" { unit tree/domain_cuda; }
+# bats test_tags=gpu
+@test "bodies spread over several GPUs, or over one that does their work" { unit team/spread_cuda; }
 # bats test_tags=gpu
 @test "one GPU that does the work of three" { unit team/team_cuda 0,0,0; }
 # bats test_tags=gpu

@@ -6,9 +6,10 @@
  * of Plummer spheres, at an angle for an error of about 2e-4 and one of about 2e-5, and of a uniform cube; the near
  * field in f32 of 512 bodies in each box of level 7 in 2-D.  rms is that of the error over that of the force, by direct
  * sums in f64 for 1024 bodies ("-": near field).  Whole steps kick, drift, and compute the force in as little memory as
- * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before.  Times are medians in ms by
- * the clock of the host, from idle devices to idle devices, inputs resident.  hash is that of all bytes of the result:
- * tests/bench/run-devices compares it. What each device did goes to stderr. */
+ * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before; of several devices each has
+ * a part of the bodies (kernels/tree/domain.h).  Times are medians in ms by the clock of the host, from idle devices to
+ * idle devices, inputs resident.  hash is that of all bytes of the result: tests/bench/run-devices compares it. What
+ * each device did goes to stderr. */
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
 #include "kernels/models/models.h"
@@ -132,7 +133,8 @@ static void fill(const struct row *r, struct arrays *a)
 	const char *why;
 	nb_model_defaults(&param, r->model);
 	param.n = r->n;
-	param.sigma = 0.1;
+	if (r->model == NB_MODEL_UNIFORM)
+		param.sigma = 0.1;
 	DO(nb_model_create(&param, &model, &why));
 	a->sorted_pos = filled(model, NB_MODEL_POS, a->n, 3);
 	a->vel = filled(model, NB_MODEL_VEL, a->n, 3);
@@ -327,6 +329,82 @@ static double milliseconds_of_steps(const struct row *r, struct arrays *a)
 	return ms[r->reps / 2];
 }
 
+/* ---- the same, of bodies that are spread over devices ------------------------------------------------------ */
+
+static double *to_host(double *there, size_t n)
+{
+	double *host = host_array(n * sizeof *host);
+	DO(backend->space->to_host(backend->space, host, there, n * sizeof *host));
+	release(there);
+	return host;
+}
+
+static double *to_device(const double *host, size_t n)
+{
+	double *there = device_array(n * sizeof *there);
+	DO(backend->space->from_host(backend->space, there, host, n * sizeof *there));
+	return there;
+}
+
+static struct nb_domain *spread;
+
+static void spread_step(int first)
+{
+	static const double dt = 1e-6;
+	double largest;
+	int finite;
+	if (!first)
+		require(nb_domain_move(spread, dt, dt, &finite), "move");
+	require(nb_domain_force(spread, &largest, NULL), "force");
+}
+
+static double milliseconds_of_spread(const struct row *r, struct arrays *a)
+{
+	double ms[REPS_MOST];
+	(void)a;
+	for (int k = 0; k < r->reps; k++) {
+		const double begin = nb_now();
+		spread_step(0);
+		ms[k] = 1e3 * (nb_now() - begin);
+	}
+	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
+	return ms[r->reps / 2];
+}
+
+static void run_spread(const struct row *r, struct arrays *a)
+{
+	const struct nb_domain_law law = {.dim = 3,
+		.leaf_size = r->leaf_size,
+		.tree_order = 2,
+		.theta = r->theta,
+		.eps = r->eps,
+		.G = 1,
+		.precision = NB_F32,
+		.device = 1};
+	const struct nb_domain_share *share;
+	double *pos = to_host(a->sorted_pos, 3 * a->n), *vel = to_host(a->vel, 3 * a->n),
+	       *mass = to_host(a->sorted_mass, a->n);
+	const struct nb_domain_bodies all = {.n = a->n, .pos = pos, .vel = vel, .mass = mass};
+	require(nb_backend_enlist(), "threads");
+	require(nb_domain_begin(&spread, &law, &all), "begin");
+	spread_step(1);
+	spread_step(0);
+	const struct nb_domain_bodies back = {.n = a->n, .pos = pos, .mass = mass, .acc = vel};
+	require(nb_domain_gather(spread, &back), "gather");
+	a->sorted_pos = to_device(pos, 3 * a->n);
+	a->sorted_mass = to_device(mass, a->n);
+	a->acc = to_device(vel, 3 * a->n);
+	a->vel = NULL;
+	free(pos);
+	free(vel);
+	free(mass);
+	print_row(r, a, milliseconds_of_spread);
+	for (int k = 0; (share = nb_domain_share_of(spread, k)) != NULL; k++)
+		fprintf(stderr, "device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most\n",
+			share->device, share->bodies, share->worked, share->waited, 1e-9 * share->bytes);
+	nb_domain_end(spread);
+}
+
 static void run_steps(const struct row *r)
 {
 	struct arrays a = {.n = r->n};
@@ -340,6 +418,10 @@ static void run_steps(const struct row *r)
 	fprintf(stderr, "%s, %.0f bodies: about %.4g GB of memory, %.0f bytes a body\n", r->what, n, bytes / 1e9,
 		bytes / n);
 	fill(r, &a);
+	if (nb_backend_members() > 1) {
+		run_spread(r, &a);
+		return;
+	}
 	step(r, &a);
 	step(r, &a);
 	print_row(r, &a, milliseconds_of_steps);
@@ -356,6 +438,8 @@ int main(int argc, char **argv)
 	static const struct row large = {
 		"tree step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3, 0};
 	static const struct row whole[] = {
+		{"whole step plummer 2e-4", NB_MODEL_PLUMMER, 3, 1 << 24, 0.54, 0, 9, 16},
+		{"whole step plummer 2e-5", NB_MODEL_PLUMMER, 3, 1 << 24, 0.27, 0, 7, 16},
 		{"whole step uniform 2e-4", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 28, 0.62, 0, 3, 16},
 		{"whole step uniform, leaves of 32", NB_MODEL_UNIFORM, 3, (uint64_t)1 << 30, 0.62, 0, 3, 32},
 	};
@@ -376,7 +460,7 @@ int main(int argc, char **argv)
 		run(&table[k]);
 	if (more)
 		run(&large);
-	for (int k = 0; k < more; k++)
+	for (int k = 0; k < 2 + more; k++)
 		run_steps(&whole[k]);
 	for (int k = 0; nb_backend_report(backend, k, line) == NB_OK; k++)
 		fprintf(stderr, "%s\n", line);
