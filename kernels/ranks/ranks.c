@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Seconds: without a sleep, of the first and the longest sleep. */
-static const double PATIENCE = 5e-3, FIRST_NAP = 2e-5, LONGEST_NAP = 5e-4;
+/* Seconds: without a sleep; of the first and the longest sleep; and of those after so long that nothing is under way. */
+static const double PATIENCE = 5e-3, FIRST_NAP = 2e-5, LONGEST_NAP = 5e-4, IDLE = 1, IDLE_NAP = 1e-2;
 enum { LOOKS = 2000 /* before others may have the processor */ };
 
 /* What a rank shows the others between two barriers. */
@@ -103,7 +103,7 @@ static void wait_for_others(unsigned turn)
 			continue;
 		}
 		nb_pause(nap);
-		nap = nap < LONGEST_NAP / 2 ? 2 * nap : LONGEST_NAP;
+		nap = nap < LONGEST_NAP / 2 ? 2 * nap : nb_now() - begin < IDLE ? LONGEST_NAP : IDLE_NAP;
 	}
 }
 
