@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Seconds: without a sleep; of the first and the longest sleep; and of those after so long that nothing is under way. */
+/* Seconds: without a sleep; of the first and the longest sleep; and of those after so long that nothing is under way.
+ */
 static const double PATIENCE = 5e-3, FIRST_NAP = 2e-5, LONGEST_NAP = 5e-4, IDLE = 1, IDLE_NAP = 1e-2;
 enum { LOOKS = 2000 /* before others may have the processor */ };
 
