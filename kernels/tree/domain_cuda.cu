@@ -96,7 +96,6 @@ static int fetch_rows(
 {
 	const size_t size = (size_t)d->size, rank = (size_t)d->rank;
 	std::vector<struct lent> all(size);
-	std::vector<size_t> bytes(size + 1);
 	int device;
 	const auto copy = [&]() {
 		for (size_t k = 0; k < size; k++) {
@@ -108,8 +107,6 @@ static int fetch_rows(
 		NB_CUDA_TRY(cudaStreamSynchronize(0));
 		return (int)NB_OK;
 	};
-	for (size_t k = 0; k <= size; k++)
-		bytes[k] = k * sizeof all[0];
 	int status = nb_cuda_status(cudaGetDevice(&device), "cudaGetDevice", __FILE__, __LINE__);
 	status = status ? status
 			: nb_cuda_status(cudaStreamSynchronize(0), "cudaStreamSynchronize", __FILE__, __LINE__);
@@ -117,8 +114,7 @@ static int fetch_rows(
 	if (status)
 		return status;
 	all[rank] = {(const char *)out, send, device};
-	nb_ranks_collect(all.data(), bytes.data());
-	nb_ranks_settle();
+	nb_domain_tell(d, all);
 	return nb_domain_agree(copy()); /* and none of the rows goes before all have them */
 }
 
@@ -516,19 +512,16 @@ static int walk_all(struct nb_domain *d, struct nb_essential *e, double *largest
 /* What each rank has done up to now. */
 static void tell_shares(struct nb_domain *d)
 {
-	std::vector<size_t> bytes((size_t)d->size + 1);
-	struct nb_domain_share *mine = &d->share[d->rank];
+	std::vector<struct nb_domain_share> all((size_t)d->size);
 	cudaMemPool_t pool;
 	uint64_t most = 0;
 	int device = -1;
 	if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
 		(void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most);
 	(void)cudaGetLastError();
-	*mine = {device, (double)d->n, d->worked, d->waited, (double)most};
-	for (size_t k = 0; k < bytes.size(); k++)
-		bytes[k] = k * sizeof *mine;
-	nb_ranks_collect(d->share, bytes.data());
-	nb_ranks_settle();
+	all[(size_t)d->rank] = {device, (double)d->n, d->worked, d->waited, (double)most};
+	nb_domain_tell(d, all);
+	std::copy(all.begin(), all.end(), d->share);
 }
 
 static void tally(struct nb_domain *d, const struct nb_essential &e)
@@ -554,15 +547,11 @@ static int tell_failure(const struct nb_domain *d, int status)
 		char text[sizeof nb_cuda_error_text];
 	};
 	std::vector<struct failure> all((size_t)d->size);
-	std::vector<size_t> bytes((size_t)d->size + 1);
 	struct failure *mine = &all[(size_t)d->rank];
 	mine->status = nb_cuda_error_status;
 	(void)cudaGetDevice(&mine->device);
 	memcpy(mine->text, nb_cuda_error_text, sizeof mine->text);
-	for (size_t k = 0; k < bytes.size(); k++)
-		bytes[k] = k * sizeof *mine;
-	nb_ranks_collect(all.data(), bytes.data());
-	nb_ranks_settle();
+	nb_domain_tell(d, all);
 	for (int k = 0; k < d->size; k++) {
 		const struct failure &f = all[(size_t)k];
 		if (f.status != status || d->rank > 0)

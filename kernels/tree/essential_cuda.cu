@@ -240,11 +240,8 @@ static int meet_targets(const struct nb_domain *d, struct nb_essential *e)
 	int status = nb_domain_agree(own_targets(d, e, own));
 	if (status)
 		return status;
-	for (size_t k = 0; k <= size; k++)
-		bytes[k] = k * sizeof count[0];
 	count[rank] = own.size();
-	nb_ranks_collect(count.data(), bytes.data());
-	nb_ranks_settle();
+	nb_domain_tell(d, count);
 	e->target_bound.assign(size + 1, 0);
 	for (size_t k = 0; k < size; k++)
 		e->target_bound[k + 1] = e->target_bound[k] + count[k];

@@ -49,6 +49,16 @@ struct nb_essential {
 	}
 };
 
+/* One row of each rank, its own of `size` rows in host memory, to all.  Called by all ranks. */
+template <class T> static void nb_domain_tell(const struct nb_domain *d, std::vector<T> &rows)
+{
+	std::vector<size_t> bytes((size_t)d->size + 1);
+	for (size_t k = 0; k < bytes.size(); k++)
+		bytes[k] = k * sizeof rows[0];
+	nb_ranks_collect(rows.data(), bytes.data());
+	nb_ranks_settle();
+}
+
 /* Rows of device memory to other ranks, and theirs to it; bounds in rows, size + 1 of them, this rank's own range
  * empty.  Called by all ranks; the same status in all. */
 NB_MUST_CHECK int nb_domain_swap_rows(const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send,

@@ -68,12 +68,18 @@ enum { LEVEL = 7 };
 
 /* ---- bodies --------------------------------------------------------------------------------------------- */
 
+static double *to_device(const double *host, size_t n)
+{
+	double *there = device_array(n * sizeof *there);
+	DO(backend->space->from_host(backend->space, there, host, n * sizeof *there));
+	return there;
+}
+
 static double *filled(const struct nb_model *model, enum nb_model_field field, size_t n, size_t components)
 {
-	const size_t bytes = components * n * sizeof(double);
-	double *host = host_array(bytes), *there = device_array(bytes);
+	double *host = host_array(components * n * sizeof *host);
 	DO(nb_model_fill(model, field, 0, n, host));
-	DO(backend->space->from_host(backend->space, there, host, bytes));
+	double *there = to_device(host, components * n);
 	free(host);
 	return there;
 }
@@ -164,7 +170,7 @@ static struct nb_gravity gravity(const struct row *r, const struct arrays *a)
 		.precision = NB_F32};
 }
 
-static void compute(const struct row *r, const struct arrays *a)
+static void compute(const struct row *r, struct arrays *a)
 {
 	const struct nb_gravity g = gravity(r, a);
 	if (r->model == NB_MODEL_BOXES) {
@@ -190,12 +196,13 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double milliseconds(const struct row *r, struct arrays *a)
+/* The median, of work that begins and ends with idle devices. */
+static double milliseconds(const struct row *r, struct arrays *a, void (*work)(const struct row *, struct arrays *))
 {
 	double ms[REPS_MOST];
 	for (int k = 0; k < r->reps; k++) {
 		const double begin = nb_now();
-		compute(r, a);
+		work(r, a);
 		ms[k] = 1e3 * (nb_now() - begin);
 	}
 	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
@@ -245,8 +252,7 @@ static double error_of(const struct row *r, const struct arrays *a, const double
 }
 
 /* Prints all but the time, which comes in between. */
-static void print_row(
-	const struct row *r, const struct arrays *a, double (*measure)(const struct row *, struct arrays *))
+static void print_row(const struct row *r, const struct arrays *a, void (*work)(const struct row *, struct arrays *))
 {
 	double *acc = host_array(24 * a->n);
 	DO(backend->space->to_host(backend->space, acc, a->acc, 24 * a->n));
@@ -256,7 +262,7 @@ static void print_row(
 		snprintf(rms, sizeof rms, "%.2e", error_of(r, a, acc));
 	free(acc);
 	struct arrays moved = *a;
-	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a->n, measure(r, &moved), rms, h);
+	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a->n, milliseconds(r, &moved, work), rms, h);
 	fflush(stdout);
 	clear(&moved);
 }
@@ -266,7 +272,7 @@ static void run(const struct row *r)
 	struct arrays a;
 	make(r, &a);
 	compute(r, &a);
-	print_row(r, &a, milliseconds);
+	print_row(r, &a, compute);
 }
 
 /* ---- whole steps ---------------------------------------------------------------------------------------- */
@@ -317,18 +323,6 @@ static void step(const struct row *r, struct arrays *a)
 	DO(backend->finish());
 }
 
-static double milliseconds_of_steps(const struct row *r, struct arrays *a)
-{
-	double ms[REPS_MOST];
-	for (int k = 0; k < r->reps; k++) {
-		const double begin = nb_now();
-		step(r, a);
-		ms[k] = 1e3 * (nb_now() - begin);
-	}
-	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
-	return ms[r->reps / 2];
-}
-
 /* ---- the same, of bodies that are spread over devices ------------------------------------------------------ */
 
 static double *to_host(double *there, size_t n)
@@ -339,36 +333,22 @@ static double *to_host(double *there, size_t n)
 	return host;
 }
 
-static double *to_device(const double *host, size_t n)
-{
-	double *there = device_array(n * sizeof *there);
-	DO(backend->space->from_host(backend->space, there, host, n * sizeof *there));
-	return there;
-}
-
 static struct nb_domain *spread;
 
-static void spread_step(int first)
+static void spread_force(void)
 {
-	static const double dt = 1e-6;
 	double largest;
-	int finite;
-	if (!first)
-		require(nb_domain_move(spread, dt, dt, &finite), "move");
 	require(nb_domain_force(spread, &largest, NULL), "force");
 }
 
-static double milliseconds_of_spread(const struct row *r, struct arrays *a)
+static void spread_step(const struct row *r, struct arrays *a)
 {
-	double ms[REPS_MOST];
+	static const double dt = 1e-6;
+	int finite;
+	(void)r;
 	(void)a;
-	for (int k = 0; k < r->reps; k++) {
-		const double begin = nb_now();
-		spread_step(0);
-		ms[k] = 1e3 * (nb_now() - begin);
-	}
-	qsort(ms, (size_t)r->reps, sizeof *ms, ascending);
-	return ms[r->reps / 2];
+	require(nb_domain_move(spread, dt, dt, &finite), "move");
+	spread_force();
 }
 
 static void run_spread(const struct row *r, struct arrays *a)
@@ -387,8 +367,8 @@ static void run_spread(const struct row *r, struct arrays *a)
 	const struct nb_domain_bodies all = {.n = a->n, .pos = pos, .vel = vel, .mass = mass};
 	require(nb_backend_enlist(), "threads");
 	require(nb_domain_begin(&spread, &law, &all), "begin");
-	spread_step(1);
-	spread_step(0);
+	spread_force();
+	spread_step(r, a);
 	const struct nb_domain_bodies back = {.n = a->n, .pos = pos, .mass = mass, .acc = vel};
 	require(nb_domain_gather(spread, &back), "gather");
 	a->sorted_pos = to_device(pos, 3 * a->n);
@@ -398,7 +378,7 @@ static void run_spread(const struct row *r, struct arrays *a)
 	free(pos);
 	free(vel);
 	free(mass);
-	print_row(r, a, milliseconds_of_spread);
+	print_row(r, a, spread_step);
 	for (int k = 0; (share = nb_domain_share_of(spread, k)) != NULL; k++)
 		fprintf(stderr, "device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most\n",
 			share->device, share->bodies, share->worked, share->waited, 1e-9 * share->bytes);
@@ -424,7 +404,7 @@ static void run_steps(const struct row *r)
 	}
 	step(r, &a);
 	step(r, &a);
-	print_row(r, &a, milliseconds_of_steps);
+	print_row(r, &a, step);
 }
 
 int main(int argc, char **argv)
