@@ -52,19 +52,20 @@ static const double LEAST_SPREAD = 1 << 24;
 /* Whether the bodies of a run can be spread, as far as nb-step and its force pipeline tell. */
 static int are_spread(const struct nb_plan *plan)
 {
-	static const char *const want[] = {"nb-step", "nb-sort-zorder", "nb-build-tree", "nb-force"};
 	struct nb_domain_law law = {.dim = 3};
-	int found = 0;
-	for (int i = 0; i < plan->nmember; i++) {
-		const struct nb_run *run = plan->member[i];
-		if (found == 0 && strcmp(run->tool->name, want[0]) != 0)
-			continue;
-		if (found == 4 || strcmp(run->tool->name, want[found]) != 0 ||
-			run->tool->spread(run, run->self, plan->frame, &law))
+	int i = 0;
+	while (i < plan->nmember && strcmp(plan->member[i]->tool->name, "nb-step") != 0)
+		i++;
+	if (i == plan->nmember ||
+		plan->member[i]->tool->spread(plan->member[i], plan->member[i]->self, plan->frame, &law))
+		return 0;
+	for (size_t k = 0;; k++) {
+		const struct nb_run *run = ++i < plan->nmember ? plan->member[i] : NULL;
+		if (nb_spread_stage(run, k, plan->frame, &law))
 			return 0;
-		found++;
+		if (!run)
+			return 1;
 	}
-	return found == 4;
 }
 
 /* So many devices have a part of the bodies each. */
@@ -221,6 +222,15 @@ const char *nb_spread_device(const struct nb_run *run, int first, int *device)
 	if (first)
 		*device = own;
 	return *device == own ? NULL : "not all of the force pipeline computes in the same place";
+}
+
+const char *nb_spread_stage(const struct nb_run *run, size_t k, const struct nb_frame *frame, struct nb_domain_law *law)
+{
+	static const char *const want[] = {"nb-sort-zorder", "nb-build-tree", "nb-force"};
+	const size_t n = sizeof want / sizeof *want;
+	if (run ? k >= n || strcmp(run->tool->name, want[k]) != 0 : k < n)
+		return "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
+	return run ? run->tool->spread(run, run->self, frame, law) : NULL;
 }
 
 /* ---- the same devices for all -------------------------------------------------------------------- */

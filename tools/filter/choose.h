@@ -23,6 +23,11 @@ extern struct nb_devices nb_devices;
  * this one has named others; else 1, and its devices, if it names any, are those of the process. */
 int nb_claim_device(const struct nb_run *run);
 
+/* Bodies that are spread over ranks go through a force pipeline of certain programs: NULL, or why run, which is number
+ * k in it, from 0, does not let them.  NULL for a run: the pipeline ends before k. */
+const char *nb_spread_stage(
+	const struct nb_run *run, size_t k, const struct nb_frame *frame, struct nb_domain_law *law);
+
 /* For the hook spread (filter.h): where an instance computes, as law.device of kernels/tree/domain.h; first: it is the
  * first one that is asked, else *device is what those before have said, and must be the same.  NULL, or why bodies
  * cannot be spread. */

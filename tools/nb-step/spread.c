@@ -7,6 +7,7 @@
  * that is written, an energy, the end of the run, and to name one that is out of range. */
 #include "common/mem.h"
 #include "kernels/ranks/ranks.h"
+#include "tools/filter/choose.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -52,22 +53,17 @@ const char *nb_step_spread(
 	return why_not_steps(self, frame);
 }
 
-/* NULL, or why the pipeline does: it must be nb-sort-zorder | nb-build-tree | nb-force, folded. */
+/* NULL, or why the pipeline does, which must be folded. */
 static const char *why_not_force(const struct step *s, struct nb_domain_law *law)
 {
-	static const char *const want[] = {"nb-sort-zorder", "nb-build-tree", "nb-force"};
-	size_t k = 0;
 	if (!nb_coprocess_is_folded(s->force))
 		return "the force pipeline is not of this process";
-	for (const struct nb_run *run = nb_ring_first(&s->force->ring); run; run = run->next, k++) {
-		if (k >= sizeof want / sizeof *want || strcmp(run->tool->name, want[k]) != 0)
-			return "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
-		const char *why = run->tool->spread(run, run->self, s->frame, law);
-		if (why)
+	const struct nb_run *run = nb_ring_first(&s->force->ring);
+	for (size_t k = 0;; k++, run = run->next) {
+		const char *why = nb_spread_stage(run, k, s->frame, law);
+		if (why || !run)
 			return why;
 	}
-	return k == sizeof want / sizeof *want ? NULL
-					       : "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */
