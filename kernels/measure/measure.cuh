@@ -1,24 +1,16 @@
-/* measure.cuh - sums over bodies on the device, in an order that depends on their number alone.
+/* measure.cuh - sums over bodies on the device, in the order that measure_internal.h says.
  *
- * A block of NB_SUM_THREADS threads takes a chunk of consecutive bodies, body i its thread i % NB_SUM_THREADS, and
- * writes one row of partial sums; the host adds the rows with nb_sum_column. */
+ * A block of NB_SUM_THREADS threads takes a chunk of consecutive bodies, and writes one row of partial sums; the host
+ * adds the rows with nb_sum_column. */
 #ifndef NB_MEASURE_CUH
 #define NB_MEASURE_CUH
 
 #include <stdlib.h>
 
 #include "kernels/device/device.cuh"
+#include "kernels/measure/measure_internal.h"
 
-enum { NB_SUM_THREADS = 256 };
-
-/* Bodies in a chunk: so many that there are at most 8192 chunks. */
-static inline size_t nb_sum_chunk(size_t n)
-{
-	size_t chunk = 8 * NB_SUM_THREADS;
-	while (n / chunk >= 8192)
-		chunk *= 2;
-	return chunk;
-}
+enum { NB_SUM_THREADS = NB_SUM_LANES };
 
 /* row[k] = the sum of v[k] over the threads of the block.  All threads call, once in a kernel for each width. */
 template <int width> static __device__ void nb_sum_block(double (&v)[width], double *row)

@@ -3,10 +3,8 @@
  *
  * Plain arrays where the backend computes, in parallel.  Every sum runs over chunks of bodies that depend on their
  * number alone, whose partial sums are added in their order with compensation (Neumaier), so results are the same bytes
- * for any number of threads and on every run.  What is undefined (the centre of no mass) is NaN, never a number. The
- * CPU and the device sum in different orders: results agree to about 1e-14 of the sum of the magnitudes, the largest
- * speed and the radii about a given centre to the last bit, except where a radius stands between two bodies and
- * rounding decides. Units: the caller's. */
+ * for any number of threads and on every run, and those of the CPU and of a device are the same.  What is undefined
+ * (the centre of no mass) is NaN, never a number.  Units: the caller's. */
 #ifndef NB_MEASURE_H
 #define NB_MEASURE_H
 

@@ -1,5 +1,6 @@
-/* Memory-bound passes: a chunk of CHUNK bodies is summed plainly by one thread, the partial sums of the chunks are
- * added in order with compensation.  Order statistics sort the bit patterns of non-negative numbers, which ascend
+/* Memory-bound passes: a chunk of bodies is summed plainly by one thread, the partial sums of the chunks are added in
+ * order with compensation.  Measures that the device has too add up in its order (measure_internal.h), so both give the
+ * same bytes.  Order statistics sort the bit patterns of non-negative numbers, which ascend
  * as the numbers do, by radix. */
 #include "kernels/measure/measure.h"
 #include "kernels/measure/measure_internal.h"
@@ -22,38 +23,80 @@ static size_t chunk_end(size_t chunk, size_t n)
 	return (chunk + 1) * CHUNK < n ? (chunk + 1) * CHUNK : n;
 }
 
+/* ---- sums in the order of the device ------------------------------------------------------------ */
+
+struct range {
+	size_t begin, end;
+};
+
+static size_t sum_chunks(size_t n)
+{
+	return (n + nb_sum_chunk(n) - 1) / nb_sum_chunk(n);
+}
+
+static struct range sum_range(size_t c, size_t n)
+{
+	const size_t chunk = nb_sum_chunk(n), begin = c * chunk;
+	return (struct range){begin, n - begin < chunk ? n : begin + chunk};
+}
+
+static double sum_lanes(double lane[NB_SUM_LANES])
+{
+	double sum = 0;
+	for (int w = 0; w < NB_SUM_LANES; w += 32) {
+		for (int half = 16; half > 0; half /= 2)
+			for (int k = w; k < w + half; k++)
+				lane[k] += lane[k + half];
+		sum += lane[w];
+	}
+	return sum;
+}
+
+/* x[k] y[k], or where y is NULL x[perm[k]], for k in a range. */
+static double sum_range_of(struct range r, const double *x, const double *y, const uint32_t *perm)
+{
+	double lane[NB_SUM_LANES] = {0};
+	for (size_t i = r.begin; i < r.end; i++)
+		lane[(i - r.begin) % NB_SUM_LANES] += y ? x[i] * y[i] : x[perm[i]];
+	return sum_lanes(lane);
+}
+
 /* ---- moments ------------------------------------------------------------------------------------ */
 
-static void chunk_moments(size_t begin, size_t end, const double *mass, const double *pos, const double *vel, double *p)
+static void chunk_moments(struct range r, const double *mass, const double *pos, const double *vel, double *p)
 {
-	memset(p, 0, NB_MOMENT_WIDTH * sizeof *p);
-	for (size_t i = begin; i < end; i++) {
+	double lane[NB_MOMENT_SPEED2][NB_SUM_LANES] = {{0}}, fastest = 0;
+	for (size_t i = r.begin; i < r.end; i++) {
+		const size_t l = (i - r.begin) % NB_SUM_LANES;
 		const double m = mass[i], *x = &pos[3 * i];
-		p[NB_MOMENT_MASS] += m;
+		lane[NB_MOMENT_MASS][l] += m;
 		for (int k = 0; k < 3; k++)
-			p[NB_MOMENT_COM + k] += m * x[k];
+			lane[NB_MOMENT_COM + k][l] += m * x[k];
 		if (!vel)
 			continue;
 		const double *v = &vel[3 * i], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-		p[NB_MOMENT_EKIN] += m * v2;
+		lane[NB_MOMENT_EKIN][l] += m * v2;
 		for (int k = 0; k < 3; k++)
-			p[NB_MOMENT_MOMENTUM + k] += m * v[k];
-		p[NB_MOMENT_ANGULAR] += m * (x[1] * v[2] - x[2] * v[1]);
-		p[NB_MOMENT_ANGULAR + 1] += m * (x[2] * v[0] - x[0] * v[2]);
-		p[NB_MOMENT_ANGULAR + 2] += m * (x[0] * v[1] - x[1] * v[0]);
-		p[NB_MOMENT_SPEED2] = v2 > p[NB_MOMENT_SPEED2] ? v2 : p[NB_MOMENT_SPEED2];
+			lane[NB_MOMENT_MOMENTUM + k][l] += m * v[k];
+		lane[NB_MOMENT_ANGULAR][l] += m * (x[1] * v[2] - x[2] * v[1]);
+		lane[NB_MOMENT_ANGULAR + 1][l] += m * (x[2] * v[0] - x[0] * v[2]);
+		lane[NB_MOMENT_ANGULAR + 2][l] += m * (x[0] * v[1] - x[1] * v[0]);
+		fastest = v2 > fastest ? v2 : fastest;
 	}
+	for (int k = 0; k < NB_MOMENT_SPEED2; k++)
+		p[k] = sum_lanes(lane[k]);
+	p[NB_MOMENT_SPEED2] = fastest;
 }
 
 int nb_moments_cpu(size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments)
 {
-	const size_t nchunk = chunks_of(n);
+	const size_t nchunk = sum_chunks(n);
 	double *partial = nb_alloc(nchunk, NB_MOMENT_WIDTH * sizeof *partial);
 	if (!partial)
 		return NB_ENOMEM;
 #pragma omp parallel for schedule(static) if (nchunk > 1)
 	for (size_t c = 0; c < nchunk; c++)
-		chunk_moments(c * CHUNK, chunk_end(c, n), mass, pos, vel, &partial[c * NB_MOMENT_WIDTH]);
+		chunk_moments(sum_range(c, n), mass, pos, vel, &partial[c * NB_MOMENT_WIDTH]);
 
 	nb_moments_of(n, vel != NULL, nchunk, partial, moments);
 	nb_free(partial);
@@ -62,17 +105,13 @@ int nb_moments_cpu(size_t n, const double *mass, const double *pos, const double
 
 int nb_potential_energy_cpu(size_t n, const double *mass, const double *pot, double *epot)
 {
-	const size_t nchunk = chunks_of(n);
+	const size_t nchunk = sum_chunks(n);
 	double *partial = nb_alloc(nchunk, sizeof *partial);
 	if (!partial)
 		return NB_ENOMEM;
 #pragma omp parallel for schedule(static) if (nchunk > 1)
-	for (size_t c = 0; c < nchunk; c++) {
-		double sum = 0;
-		for (size_t i = c * CHUNK; i < chunk_end(c, n); i++)
-			sum += mass[i] * pot[i];
-		partial[c] = sum;
-	}
+	for (size_t c = 0; c < nchunk; c++)
+		partial[c] = sum_range_of(sum_range(c, n), mass, pot, NULL);
 	*epot = 0.5 * nb_sum_column(nchunk, partial, 1, 0);
 	nb_free(partial);
 	return NB_OK;
@@ -100,9 +139,10 @@ static size_t place_of_mass(
 	double target, size_t n, const double *mass, const uint32_t *perm, size_t nchunk, const double *inside)
 {
 	const size_t c = nb_chunk_of_mass(target, nchunk, inside);
+	const struct range r = sum_range(c, n);
 	double within = c ? inside[c - 1] : 0;
-	size_t i = c * CHUNK;
-	while ((within += mass[perm[i]]) < target && i + 1 < chunk_end(c, n))
+	size_t i = r.begin;
+	while ((within += mass[perm[i]]) < target && i + 1 < r.end)
 		i++;
 	return i;
 }
@@ -110,7 +150,7 @@ static size_t place_of_mass(
 int nb_lagrangian_radii_cpu(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
 	const double *fraction, double *radius)
 {
-	const size_t nchunk = chunks_of(n);
+	const size_t nchunk = sum_chunks(n);
 	uint64_t *key = nb_alloc(n, sizeof *key);
 	uint32_t *perm = nb_alloc(n, sizeof *perm);
 	double *inside = nb_alloc(nchunk, sizeof *inside);
@@ -128,12 +168,8 @@ int nb_lagrangian_radii_cpu(size_t n, const double *mass, const double *pos, con
 	if (status)
 		goto done;
 #pragma omp parallel for schedule(static) if (nchunk > 1)
-	for (size_t c = 0; c < nchunk; c++) {
-		double sum = 0;
-		for (size_t i = c * CHUNK; i < chunk_end(c, n); i++)
-			sum += mass[perm[i]];
-		inside[c] = sum;
-	}
+	for (size_t c = 0; c < nchunk; c++)
+		inside[c] = sum_range_of(sum_range(c, n), mass, NULL, perm);
 	const double total = nb_sum_running(nchunk, inside);
 	for (size_t k = 0; k < nfraction && total > 0; k++) {
 		const double target = nb_mass_target(fraction[k], total);

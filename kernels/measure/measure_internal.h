@@ -19,6 +19,18 @@ enum {
 	NB_MOMENT_WIDTH
 };
 
+/* Sums over bodies are those of chunks of them, from their number alone: at most 8192.  Body i of a chunk is added to
+ * lane i % NB_SUM_LANES; of each 32 lanes the halves are added up, then quarters and so on; then these sums, in order.
+ */
+enum { NB_SUM_LANES = 256 };
+static inline size_t nb_sum_chunk(size_t n)
+{
+	size_t chunk = 8 * NB_SUM_LANES;
+	while (n / chunk >= 8192)
+		chunk *= 2;
+	return chunk;
+}
+
 /* Of n bodies in nchunk rows of NB_MOMENT_WIDTH numbers; moving: they have velocities. */
 void nb_moments_of(size_t n, int moving, size_t nchunk, const double *partial, struct nb_moments *moments);
 

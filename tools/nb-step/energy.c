@@ -1,5 +1,7 @@
 /* The energy of a run, where the force pipeline gives the potential: how far it is from that of the first state.
- * Beside the forces a look costs little, and nothing leaves the device but two numbers. */
+ * Beside the forces a look costs little, and nothing leaves the device but two numbers; of bodies that are spread, the
+ * frame is gathered in the memory of the host, and the same numbers are computed there. */
+#include "kernels/measure/measure.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -15,7 +17,8 @@ static const double TOO_LARGE = 0.01;
 /* The total energy of the state as it is, NaN if something is missing; velocities belong to the positions. */
 static double total_energy(struct step *s)
 {
-	const struct nb_space *space = s->backend->space;
+	const int spread = s->spread.domain != NULL;
+	const struct nb_space *space = spread ? &nb_space_host : s->backend->space;
 	struct nb_moments moments;
 	double epot, of_field = 0;
 	if (!nb_frame_field(s->frame, NB_POT) || !nb_frame_field(s->frame, NB_MASS))
@@ -23,8 +26,9 @@ static double total_energy(struct step *s)
 	nb_step_spread_fill(s);
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	const double *mass = nb_step_read(s, NB_MASS, space), *vel = nb_step_read(s, NB_VEL, space);
-	nb_step_require(s, s->backend->moments(n, mass, nb_step_read(s, NB_POS, space), vel, &moments));
-	nb_step_require(s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT, space), &epot));
+	const double *pos = nb_step_read(s, NB_POS, space), *pot = nb_step_read(s, NB_POT, space);
+	nb_step_require(s, (spread ? nb_moments_cpu : s->backend->moments)(n, mass, pos, vel, &moments));
+	nb_step_require(s, (spread ? nb_potential_energy_cpu : s->backend->potential_energy)(n, mass, pot, &epot));
 	/* pairs share the half of pot that is theirs; what a field gives a body is its own */
 	if (nb_frame_field(s->frame, NB_POT_FIELD))
 		nb_step_require(
