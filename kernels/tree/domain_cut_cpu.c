@@ -1,10 +1,10 @@
 /* Bodies go to the ranks in whose ranges of keys they are (domain.h).
  *
  * Each rank sorts its bodies by their keys, which are those in the cube of all.  A cut is looked for from the whole
- * cube down: of the cell that it is in, all ranks together say how much of the work is in each of its parts.  It ends
- * at the border of a cell of few bodies, so that whatever it cuts has many (NB_DOMAIN_PART).  Bodies then go to their
- * ranks in the order of their keys, those of lower ranks before those of higher ones: with a stable sort at either end,
- * bodies of one key stay in the order that they had. */
+ * cube down, some levels at a time: of the cell that it is in, all ranks together say how much of the work is in each
+ * of its parts.  It ends at the border of a cell of few bodies, so that whatever it cuts has many (NB_DOMAIN_PART).
+ * Bodies then go to their ranks in the order of their keys, those of lower ranks before those of higher ones: with a
+ * stable sort at either end, bodies of one key stay in the order that they had. */
 #include "kernels/tree/domain_internal.h"
 
 #include "common/mem.h"
@@ -116,16 +116,43 @@ struct search {
 	int shift, found;
 };
 
-enum { PARTS = 8 };
+/* Bodies and work in the parts of a cell, of all ranks. */
+struct parts {
+	double *count, *work;
+};
 
-/* The cell's part in which the target is; what all ranks have there. */
-static void descend(struct search *s, const double *count, const double *work, int dim, size_t least)
+/* With devices some levels are looked at together, as every look waits for all of these; the parts of all cells are so
+ * many at most. */
+enum { MOST_PARTS = 4096 };
+static int levels_together(const struct nb_domain *d)
+{
+	int levels = 1;
+	while (d->law.device && levels < 3 && (size_t)(d->size - 1) << (d->law.dim * (levels + 1)) <= MOST_PARTS)
+		levels++;
+	return levels;
+}
+
+static double sum_of(const double *x, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum;
+}
+
+/* One level down: the cell's part in which the target is, of what all ranks have.  In *p, of n parts of such a cell:
+ * then of that part. */
+static void descend(struct search *s, struct parts *p, size_t n, int dim, size_t least)
 {
 	const int parts = 1 << dim;
+	const size_t each = n / (size_t)parts;
+	double count[8], work[8], before = s->before;
 	int part = 0, last = 0;
-	double before = s->before;
-	for (int p = 0; p < parts; p++)
-		last = count[p] > 0 ? p : last;
+	for (int k = 0; k < parts; k++) {
+		count[k] = sum_of(p->count + (size_t)k * each, each);
+		work[k] = sum_of(p->work + (size_t)k * each, each);
+		last = count[k] > 0 ? k : last;
+	}
 	while (part < last && (count[part] == 0 || before + work[part] <= s->target))
 		before += work[part++];
 	s->shift -= dim;
@@ -133,31 +160,44 @@ static void descend(struct search *s, const double *count, const double *work, i
 	s->before = before;
 	s->inside = work[part];
 	s->found = count[part] <= (double)least || s->shift == 0;
+	p->count += (size_t)part * each;
+	p->work += (size_t)part * each;
+}
+
+/* Levels below a cell, of those that are looked at together. */
+static int levels_below(const struct nb_domain *d, const struct search *s)
+{
+	const int levels = levels_together(d), left = s->shift / d->law.dim;
+	return levels < left ? levels : left;
 }
 
 /* The borders of the parts of cells in which cuts are looked for. */
 static size_t list_borders(const struct nb_domain *d, const struct search *search, uint64_t *border)
 {
-	const int dim = d->law.dim, parts = 1 << dim;
 	size_t n = 0;
-	for (int c = 0; c < d->size - 1; c++)
-		for (int p = 0; p <= parts && !search[c].found; p++)
-			border[n++] = search[c].lo + ((uint64_t)p << (search[c].shift - dim));
+	for (int c = 0; c < d->size - 1; c++) {
+		const int bits = d->law.dim * levels_below(d, &search[c]);
+		for (size_t p = 0; p <= (size_t)1 << bits && !search[c].found; p++)
+			border[n++] = search[c].lo + ((uint64_t)p << (search[c].shift - bits));
+	}
 	return n;
 }
 
 /* Bodies and work in those parts, of own bodies. */
 static void count_parts(const struct nb_domain *d, const double *work, double unit, const struct search *search,
-	const size_t *first, double *sum)
+	const size_t *first, struct parts sum)
 {
-	const int parts = 1 << d->law.dim;
+	const size_t room = (size_t)1 << (d->law.dim * levels_together(d));
 	for (int c = 0; c < d->size - 1; c++) {
-		for (int p = 0; p < parts && !search[c].found; p++) {
-			sum[2 * PARTS * c + p] = (double)(first[p + 1] - first[p]);
-			sum[2 * PARTS * c + PARTS + p] = work ? work[first[p + 1]] - work[first[p]]
+		const size_t parts = (size_t)1 << (d->law.dim * levels_below(d, &search[c]));
+		if (search[c].found)
+			continue;
+		for (size_t p = 0; p < parts; p++) {
+			sum.count[room * (size_t)c + p] = (double)(first[p + 1] - first[p]);
+			sum.work[room * (size_t)c + p] = work ? work[first[p + 1]] - work[first[p]]
 							      : unit * (double)(first[p + 1] - first[p]);
 		}
-		first += search[c].found ? 0 : parts + 1;
+		first += parts + 1;
 	}
 }
 
@@ -171,9 +211,9 @@ static double share_of_one(const struct nb_domain *d)
 
 struct cutting {
 	struct search *search;
-	double *sum;
+	double *sum; /* counts, then work, of `room` parts of each cell; whether a rank has failed */
 	uint64_t *border;
-	size_t *first;
+	size_t *first, room;
 };
 
 static int find_cuts(struct nb_domain *d, const double *work, const struct cutting *by)
@@ -191,21 +231,23 @@ static int find_cuts(struct nb_domain *d, const double *work, const struct cutti
 			.shift = nb_domain_key_bits(d),
 			.found = d->n_all <= least};
 	for (int open = ncut; open > 0;) {
-		const size_t nsum = 2 * PARTS * (size_t)ncut;
+		const size_t nsum = 2 * by->room * (size_t)ncut;
+		const struct parts all = {sum, sum + by->room * (size_t)ncut};
 		const int status = nb_domain_below(d, list_borders(d, search, by->border), by->border, by->first);
 		memset(sum, 0, (nsum + 1) * sizeof *sum);
 		if (!status)
-			count_parts(d, work, unit, search, by->first, sum);
+			count_parts(d, work, unit, search, by->first, all);
 		sum[nsum] = status != NB_OK;
 		nb_ranks_fold(NB_RANKS_SUM, sum, nsum + 1);
 		if (sum[nsum] > 0)
 			return nb_domain_agree(status);
 		open = 0;
-		for (int c = 0; c < ncut; c++)
-			if (!search[c].found) {
-				descend(&search[c], sum + 2 * PARTS * c, sum + 2 * PARTS * c + PARTS, dim, least);
-				open += !search[c].found;
-			}
+		for (int c = 0; c < ncut; c++) {
+			struct parts parts = {all.count + by->room * (size_t)c, all.work + by->room * (size_t)c};
+			for (int level = levels_below(d, &search[c]); level > 0 && !search[c].found; level--)
+				descend(&search[c], &parts, (size_t)1 << (dim * level), dim, least);
+			open += !search[c].found;
+		}
 	}
 	d->cut[0] = 0;
 	d->cut[d->size] = end;
@@ -220,11 +262,12 @@ static int find_cuts(struct nb_domain *d, const double *work, const struct cutti
 
 int nb_domain_find_cuts(struct nb_domain *d, const double *work)
 {
-	const size_t size = (size_t)d->size;
+	const size_t size = (size_t)d->size, room = (size_t)1 << (d->law.dim * levels_together(d));
 	const struct cutting by = {.search = nb_alloc(size, sizeof *by.search),
-		.sum = nb_alloc(2 * PARTS * size + 1, sizeof *by.sum),
-		.border = nb_alloc((PARTS + 1) * size, sizeof *by.border),
-		.first = nb_alloc((PARTS + 1) * size, sizeof *by.first)};
+		.sum = nb_alloc(2 * room * size + 1, sizeof *by.sum),
+		.border = nb_alloc((room + 1) * size, sizeof *by.border),
+		.first = nb_alloc((room + 1) * size, sizeof *by.first),
+		.room = room};
 	int status = nb_domain_agree(by.search && by.sum && by.border && by.first ? NB_OK : NB_ENOMEM);
 	status = status ? status : find_cuts(d, work, &by);
 	nb_free(by.search);
