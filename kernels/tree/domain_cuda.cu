@@ -22,6 +22,7 @@
 #include "kernels/order/order.cuh"
 #include "kernels/team/team.h"
 #include "kernels/tree/essential_internal.cuh"
+#include "kernels/tree/high_internal.cuh"
 
 enum { THREADS = 256 };
 static const double BALANCED = 1.1, DAMPED = 0.7;
@@ -421,7 +422,10 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 	NB_TRY(nb_tree_grow_cuda(
 		d->n, d->key, d->pos, d->mass, (uint32_t)root.size(), root.data(), begin.data(), &e->tree));
 	e->nown = (uint32_t)e->tree.nnode;
-	return nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot);
+	NB_TRY(nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot));
+	struct nb_gravity g = {};
+	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
+	return d->law.order > 2 ? nb_tree_high_cuda(&g, &e->tree, d->law.order, &e->rows) : NB_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
@@ -465,7 +469,7 @@ static int walk(struct nb_domain *d, const struct nb_essential &e, double *s, do
 	by.theta = d->law.theta, by.mac = NB_MAC_GEOMETRIC, by.order = d->law.order;
 	NB_CUDA_TRY(cudaStreamSynchronize(0));
 	const double start = nb_now();
-	NB_TRY(nb_gravity_tree_part_cuda(&g, &e.tree, &by, d->n_all));
+	NB_TRY(nb_gravity_tree_part_cuda(&g, &e.tree, &by, d->n_all, e.rows.ptr));
 	NB_CUDA_TRY(cudaStreamSynchronize(0));
 	*s = nb_now() - start;
 	return nb_largest_acc_cuda(d->n, d->acc, largest);
@@ -534,9 +538,14 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 	d->tally.cells = (double)e.tree.nnode - 1; /* without the stand-in */
 	d->tally.all_cells = all + (double)e.top.nslot;
 	d->tally.rounds++;
-	/* columns, bodies as the walk has them, and nodes: as columns and packed */
+	/* columns, bodies as the walk has them, and nodes: as columns and packed, of high order with their moments */
+	const double high = d->law.order < 3 ? 0
+					     : nb_high_row(d->law.order) * 8 +
+						       (nb_high_body_row(d->law.order) +
+							       nb_high_far_row(d->law.order, d->law.eps == 0)) *
+							       (d->law.precision == NB_F64 ? 8 : 4);
 	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)(d->n + e.nbody) * 32 +
-			 (double)e.tree.nnode * (200 + 48);
+			 (double)e.tree.nnode * (200 + 48 + high);
 }
 
 /* What went wrong, told to rank 0: the words of the first rank with the worst status, which all have agreed on. */

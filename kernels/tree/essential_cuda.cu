@@ -2,11 +2,11 @@
  *
  * A walk opens a node of mass m and size l at distance d from a group's box if
  *     d < 1.2 l,  or  d < (m l^3 / (tolerance S))^(1/5),  S the strength of the field at the group
- * (walk_cuda.cu); the walk of a region opens it up to 0.3 radii of the region farther away.  Each rank names boxes that
- * its groups and regions are in, some hundreds (targets), and all ranks know all of these with their masses: so they
- * know a lower bound of S in each, from the mass in every other one and the farthest distance of the two.  Of its own
- * tree a rank sends to another one the children of each node that would be opened from one of that one's targets, level
- * by level, with the bodies of leaves.
+ * (walk_cuda.cu; of orders 3 and 4 m l^4 and m l^5, and roots 1/6 and 1/7); the walk of a region opens it up to 0.3
+ * radii of the region farther away.  Each rank names boxes that its groups and regions are in, some hundreds (targets),
+ * and all ranks know all of these with their masses: so they know a lower bound of S in each, from the mass in every
+ * other one and the farthest distance of the two.  Of its own tree a rank sends to another one the children of each
+ * node that would be opened from one of that one's targets, level by level, with the bodies of leaves.
  *
  * The bound is that of a sum over bodies; S is one over nodes, and may be less.  MARGIN is for that.  If it is not
  * enough, a walk meets the stand-in for what is missing: a leaf with a body that is not a number.  Its results then are
@@ -18,6 +18,7 @@
 
 #include "kernels/pair/pair.h"
 #include "kernels/tree/essential_internal.cuh"
+#include "kernels/tree/high_internal.cuh"
 #include "kernels/tree/opening_internal.h"
 
 enum {
@@ -26,9 +27,11 @@ enum {
 	TARGETS = 256, /* of a rank, about; */
 	CHUNKS = 32,   /* neighbours among them that a node is compared with together first: one a lane */
 	ROUNDS = 4,    /* levels between two looks at whether there are more */
-	BLOCKS = 2048,
+	BLOCKS = 528,
+	NEAR = 1024,	     /* targets of a rank that a block keeps near */
+	EACH = 8,	     /* nodes that a warp reads at once */
 	TARGET_LEAST = 1024, /* a region */
-	TINY = 2,	     /* leaves of so few bodies, or in one point, the walk takes body by body from anywhere */
+	GROUP_LEAST = 32,    /* a region has more bodies than a group */
 	MANY = 255,
 	NOBODY = MANY + 1 /* rows of the stand-in for missing bodies: a leaf is never longer in a packed node */
 };
@@ -37,7 +40,13 @@ static const double MARGIN[] = {0.5, 0.02, 0};			  /* of the strength of the fie
 static const float LEAST_FAR = 1.2f, EAGER = 0.3f, SIZES = 1.01f, /* packed sizes are rounded up to 7 bits */
 	ROUND = 1.002f;
 
-/* A node on its way. */
+/* Numbers of a node's row in e->rows. */
+static size_t width_of(const struct nb_domain *d)
+{
+	return d->law.order > 2 ? (size_t)nb_high_row(d->law.order) : 0;
+}
+
+/* A node on its way; its moments of high order are sent beside it. */
 struct message {
 	struct nb_essential_moments is;
 	uint32_t count, child, nchild, body; /* child, body: places in the message, or NONE */
@@ -131,38 +140,106 @@ static int write_nodes(const struct nb_tree &tree, const std::vector<uint32_t> &
 	return NB_OK;
 }
 
-/* Moments of the roots elsewhere. */
-static int hear_roots(const struct nb_domain *d, struct nb_essential *e)
+static __global__ void __launch_bounds__(THREADS)
+	read_rows_kernel(size_t n, size_t width, const uint32_t *node, const double *row, double *out)
 {
-	const size_t size = (size_t)d->size;
-	std::vector<struct nb_essential_moments> own, all(e->top.ncell), heard;
-	std::vector<uint32_t> elsewhere;
-	std::vector<size_t> bytes(size + 1);
-	const auto cell = [&](uint32_t slot) { return e->top.slot[slot].begin; };
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n * width)
+		out[i] = row[node[i / width] * width + i % width];
+}
+
+static __global__ void __launch_bounds__(THREADS)
+	write_rows_kernel(size_t n, size_t width, const uint32_t *node, const double *in, double *row)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	if (i < n * width)
+		row[node[i / width] * width + i % width] = in[i];
+}
+
+static int read_rows(const double *row, size_t width, const std::vector<uint32_t> &node, std::vector<double> &rows)
+{
+	nb_cuda_buffer<uint32_t> which;
+	nb_cuda_buffer<double> out;
+	rows.resize(node.size() * width);
+	if (rows.empty())
+		return NB_OK;
+	NB_TRY(upload(which, node));
+	NB_TRY(out.alloc(rows.size()));
+	read_rows_kernel<<<nb_cuda_blocks(rows.size(), THREADS), THREADS>>>(
+		node.size(), width, which.ptr, row, out.ptr);
+	NB_CUDA_LAUNCHED();
+	return download(out.ptr, rows.size(), rows.data());
+}
+
+static int write_rows(double *row, size_t width, const std::vector<uint32_t> &node, const std::vector<double> &rows)
+{
+	nb_cuda_buffer<uint32_t> which;
+	nb_cuda_buffer<double> in;
+	if (rows.empty())
+		return NB_OK;
+	NB_TRY(upload(which, node));
+	NB_TRY(upload(in, rows));
+	write_rows_kernel<<<nb_cuda_blocks(rows.size(), THREADS), THREADS>>>(
+		node.size(), width, which.ptr, in.ptr, row);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	return NB_OK;
+}
+
+/* Of the roots of all ranks what `own` has of this one's, width numbers each; and then in `heard` of the slots
+ * elsewhere, in their order. */
+template <class T>
+static void tell_roots(const struct nb_domain *d, const struct nb_essential *e, size_t width, const std::vector<T> &own,
+	std::vector<T> &heard)
+{
 	const std::vector<uint32_t> &mine = e->slots[(size_t)d->rank];
-	const int status = nb_domain_agree(read_nodes(e->tree, mine, own));
-	if (status)
-		return status;
+	std::vector<T> all(e->top.ncell * width);
+	std::vector<size_t> bytes((size_t)d->size + 1);
+	const auto place = [&](uint32_t slot) { return all.begin() + (ptrdiff_t)(e->top.slot[slot].begin * width); };
 	for (size_t k = 0; k < mine.size(); k++)
-		all[cell(mine[k])] = own[k];
-	for (size_t k = 0; k <= size; k++)
-		bytes[k] = e->top.cell_bound[k] * sizeof all[0];
+		std::copy(own.begin() + (ptrdiff_t)(k * width), own.begin() + (ptrdiff_t)((k + 1) * width),
+			place(mine[k]));
+	for (size_t k = 0; k < bytes.size(); k++)
+		bytes[k] = e->top.cell_bound[k] * width * sizeof(T);
 	nb_ranks_collect(all.data(), bytes.data());
 	nb_ranks_settle();
 	for (uint32_t i = 0; i < e->top.nslot; i++)
-		if (e->kind[i] == NB_DOMAIN_ELSEWHERE) {
+		if (e->kind[i] == NB_DOMAIN_ELSEWHERE)
+			heard.insert(heard.end(), place(i), place(i) + (ptrdiff_t)width);
+}
+
+/* Moments of the roots elsewhere. */
+static int hear_roots(const struct nb_domain *d, struct nb_essential *e)
+{
+	const std::vector<uint32_t> &mine = e->slots[(size_t)d->rank];
+	const size_t width = width_of(d);
+	std::vector<struct nb_essential_moments> own, heard;
+	std::vector<double> own_rows, heard_rows;
+	std::vector<uint32_t> elsewhere;
+	int status = read_nodes(e->tree, mine, own);
+	status = nb_domain_agree(status ? status : read_rows(e->rows.ptr, width, mine, own_rows));
+	if (status)
+		return status;
+	tell_roots(d, e, 1, own, heard);
+	if (width)
+		tell_roots(d, e, width, own_rows, heard_rows);
+	for (uint32_t i = 0; i < e->top.nslot; i++)
+		if (e->kind[i] == NB_DOMAIN_ELSEWHERE)
 			elsewhere.push_back(i);
-			heard.push_back(all[cell(i)]);
-		}
-	return write_nodes(e->tree, elsewhere, heard);
+	NB_TRY(write_nodes(e->tree, elsewhere, heard));
+	return write_rows(e->rows.ptr, width, elsewhere, heard_rows);
 }
 
 /* From roots to the root of all. */
 static int close_top(const struct nb_domain *d, struct nb_essential *e)
 {
 	std::vector<struct nb_essential_moments> root;
-	for (size_t g = e->generation.size() - 1; g-- > 0;)
-		NB_TRY(nb_tree_inner_moments_cuda(&e->tree, e->generation[g], e->generation[g + 1]));
+	for (size_t g = e->generation.size() - 1; g-- > 0;) {
+		const uint32_t from = e->generation[g], to = e->generation[g + 1];
+		NB_TRY(nb_tree_inner_moments_cuda(&e->tree, from, to));
+		if (d->law.order > 2)
+			NB_TRY(nb_tree_inner_high_cuda(&e->tree, d->law.order, from, to, e->rows.ptr));
+	}
 	NB_TRY(read_nodes(e->tree, {0}, root));
 	const double *box = root[0].box;
 	double extent = d->law.eps;
@@ -193,19 +270,18 @@ static __global__ void __launch_bounds__(THREADS) choose_kernel(struct nb_tree t
 			chosen[atomicAdd(n, 1u)] = (uint64_t)t.first[k] << 32 | k;
 }
 
-/* In the order of their bodies, so that neighbours are. */
-static int choose_targets(const struct nb_domain *d, struct nb_essential *e, std::vector<uint32_t> &chosen)
+/* In the order of their bodies, so that neighbours are; first: of each the first body. */
+static int choose_targets(const struct nb_domain *d, const struct nb_essential *e, const uint8_t *kind,
+	std::vector<uint32_t> &chosen, std::vector<uint32_t> &first)
 {
-	nb_cuda_buffer<uint8_t> kind;
 	nb_cuda_buffer<uint32_t> n;
 	nb_cuda_buffer<uint64_t> list;
 	std::vector<uint64_t> pairs;
 	uint32_t found;
-	NB_TRY(upload(kind, e->kind));
 	NB_TRY(n.alloc(1));
 	NB_TRY(list.alloc(e->nown));
 	NB_CUDA_TRY(cudaMemsetAsync(n.ptr, 0, sizeof found));
-	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind.ptr,
+	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind,
 		std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST), n.ptr, list.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(download(n.ptr, 1, &found));
@@ -213,21 +289,72 @@ static int choose_targets(const struct nb_domain *d, struct nb_essential *e, std
 	if (found)
 		NB_TRY(download(list.ptr, found, pairs.data()));
 	std::sort(pairs.begin(), pairs.end());
-	for (const uint64_t pair : pairs)
+	for (const uint64_t pair : pairs) {
 		chosen.push_back((uint32_t)pair);
+		first.push_back((uint32_t)(pair >> 32));
+	}
 	return NB_OK;
 }
 
-static int own_targets(const struct nb_domain *d, struct nb_essential *e, std::vector<struct nb_essential_target> &own)
+/* Of each target, whose first bodies ascend, the largest half of a diagonal of what may be a region: the bits of a
+ * double. */
+static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t, uint32_t nslot, uint32_t nown,
+	const uint8_t *kind, uint32_t ntarget, const uint32_t *target_first, unsigned long long *radius)
 {
-	std::vector<uint32_t> chosen;
+	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
+	if (j >= nown || t.count[j] <= NB_DOMAIN_PART_DEVICE)
+		return;
+	for (uint32_t k = t.child[j]; k < t.child[j] + t.nchild[j]; k++) {
+		if ((k < nslot && kind[k] != NB_DOMAIN_OWN) || t.count[k] > NB_DOMAIN_PART_DEVICE ||
+			t.count[k] <= GROUP_LEAST)
+			continue;
+		double half2 = 0;
+		for (int c = 0; c < 3; c++) {
+			const double half = 0.5 * (t.box[6 * (size_t)k + 3 + c] - t.box[6 * (size_t)k + c]);
+			half2 += half * half;
+		}
+		uint32_t lo = 0, hi = ntarget; /* the last target that begins at its first body or before */
+		while (hi - lo > 1) {
+			const uint32_t mid = lo + (hi - lo) / 2;
+			*(target_first[mid] <= t.first[k] ? &lo : &hi) = mid;
+		}
+		atomicMax(&radius[lo], (unsigned long long)__double_as_longlong(sqrt(half2)));
+	}
+}
+
+static int find_radii(const struct nb_essential *e, const uint8_t *kind, const std::vector<uint32_t> &first,
+	std::vector<double> &radius)
+{
+	nb_cuda_buffer<uint32_t> firsts;
+	nb_cuda_buffer<double> found;
+	radius.resize(first.size());
+	if (first.empty())
+		return NB_OK;
+	NB_TRY(upload(firsts, first));
+	NB_TRY(found.alloc(first.size()));
+	NB_CUDA_TRY(cudaMemsetAsync(found.ptr, 0, first.size() * sizeof(double)));
+	radius_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind,
+		(uint32_t)first.size(), firsts.ptr, (unsigned long long *)found.ptr);
+	NB_CUDA_LAUNCHED();
+	return download(found.ptr, first.size(), radius.data());
+}
+
+static int own_targets(
+	const struct nb_domain *d, const struct nb_essential *e, std::vector<struct nb_essential_target> &own)
+{
+	std::vector<uint32_t> chosen, first;
 	std::vector<struct nb_essential_moments> rows;
-	NB_TRY(choose_targets(d, e, chosen));
+	std::vector<double> radius;
+	nb_cuda_buffer<uint8_t> kind;
+	NB_TRY(upload(kind, e->kind));
+	NB_TRY(choose_targets(d, e, kind.ptr, chosen, first));
+	NB_TRY(find_radii(e, kind.ptr, first, radius));
 	NB_TRY(read_nodes(e->tree, chosen, rows));
 	own.resize(rows.size());
 	for (size_t k = 0; k < rows.size(); k++) {
 		std::copy(rows[k].box, rows[k].box + 6, own[k].box);
 		own[k].mass = rows[k].mass;
+		own[k].radius = radius[k];
 	}
 	return NB_OK;
 }
@@ -266,13 +393,15 @@ int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e)
 /* A target, in units of the walk, of which the whole is 2^20 long: f32 has it to 2^-4, and is rounded outwards. */
 struct reach {
 	float lo[3], hi[3];
-	float root;  /* (tolerance S)^(-1/5) */
+	float root;  /* (tolerance S)^(-1/5), or of high order 1/6, 1/7 */
 	float slack; /* for what is opened from its regions */
 };
 
 struct scale {
 	double origin[3], length, unit;
 	float eps2, tolerance;
+	float of_mass, of_size; /* powers: 1/5 and 3/5, or of high order 1/6 and 4/6, 1/7 and 5/7 */
+	uint32_t tiny; /* leaves of so few bodies, or in one point, the walk takes body by body from anywhere */
 };
 
 static __device__ float of_box(const double *box, int k, const struct scale &s)
@@ -312,8 +441,8 @@ static __global__ void __launch_bounds__(THREADS)
 		out[i].lo[k] = __double2float_rd((at.box[k] - s.origin[k]) * s.length);
 		out[i].hi[k] = __double2float_ru((at.box[3 + k] - s.origin[k]) * s.length);
 	}
-	out[i].root = powf(s.tolerance * sum, -0.2f) * ROUND;
-	out[i].slack = EAGER * sqrtf(half2) * ROUND;
+	out[i].root = powf(s.tolerance * sum, -s.of_mass) * ROUND;
+	out[i].slack = EAGER * (float)(at.radius * s.length) * ROUND;
 }
 
 /* Of each rank, a warp for each of its chunks: what is not opened from it is opened from none of its targets. */
@@ -350,6 +479,7 @@ static __global__ void __launch_bounds__(THREADS)
  * `bodies`. */
 struct front {
 	uint32_t begin, end, nodes, bodies;
+	uint32_t done; /* blocks that have looked */
 };
 
 /* Lists of nodes, `room` for each rank; child and body say where in the message what is below a node is. */
@@ -358,18 +488,20 @@ struct lists {
 	struct front *front;
 };
 
-/* Targets of a rank, and its chunks. */
+/* Targets of a rank; of its chunks each lane of a warp has one. */
 struct targets {
-	const struct reach *of, *chunk;
+	const struct reach *of;
+	struct reach chunk;
 	size_t n;
 };
 
 /* What decides whether a node is opened. */
 struct looked_at {
-	float lo[3], hi[3]; /* its centre of mass, rounded to either side */
-	float size, influence;
+	float lo[3] = {}, hi[3] = {}; /* its centre of mass, rounded to either side */
+	float size = 0, influence = 0;
 
-	__device__ looked_at(const struct nb_tree &t, uint32_t j, const struct scale &s) : size(0)
+	looked_at() = default;
+	__device__ looked_at(const struct nb_tree &t, uint32_t j, const struct scale &s)
 	{
 		for (int k = 0; k < 3; k++) {
 			const double x = (t.com[3 * (size_t)j + k] - s.origin[k]) * s.length;
@@ -377,7 +509,19 @@ struct looked_at {
 			lo[k] = __double2float_rd(x), hi[k] = __double2float_ru(x);
 		}
 		const float m = (float)(t.mass[j] * s.unit);
-		influence = fmaxf(powf(m, 0.2f) * powf(size * SIZES, 0.6f) * ROUND, 0x1p-119f);
+		influence = fmaxf(powf(m, s.of_mass) * powf(size * SIZES, s.of_size) * ROUND, 0x1p-119f);
+	}
+	/* That of another lane. */
+	__device__ looked_at of_lane(unsigned from) const
+	{
+		struct looked_at other;
+		for (int k = 0; k < 3; k++) {
+			other.lo[k] = __shfl_sync(0xffffffff, lo[k], (int)from);
+			other.hi[k] = __shfl_sync(0xffffffff, hi[k], (int)from);
+		}
+		other.size = __shfl_sync(0xffffffff, size, (int)from);
+		other.influence = __shfl_sync(0xffffffff, influence, (int)from);
+		return other;
 	}
 	__device__ bool is_opened_from(const struct reach &at) const
 	{
@@ -393,8 +537,7 @@ struct looked_at {
 	__device__ bool is_opened(const struct targets &by) const
 	{
 		const unsigned lane = threadIdx.x % 32;
-		for (uint32_t left = __ballot_sync(0xffffffff, is_opened_from(by.chunk[lane])); left;
-			left &= left - 1) {
+		for (uint32_t left = __ballot_sync(0xffffffff, is_opened_from(by.chunk)); left; left &= left - 1) {
 			const size_t k = (size_t)__ffs((int)left) - 1, end = by.n * (k + 1) / CHUNKS;
 			for (size_t first = by.n * k / CHUNKS; first < end; first += 32) {
 				const bool open = first + lane < end && is_opened_from(by.of[first + lane]);
@@ -406,68 +549,129 @@ struct looked_at {
 	}
 };
 
-/* A warp for each node; blockIdx.y: for which rank. */
+/* Where the `want` rows of each lane are, of those that are counted by *n; NONE of a lane that wants none. */
+static __device__ uint32_t place_of(uint32_t want, uint32_t *n)
+{
+	const unsigned lane = threadIdx.x % 32;
+	uint32_t upto = want, first = 0;
+	for (int offset = 1; offset < 32; offset *= 2) {
+		const uint32_t before = __shfl_up_sync(0xffffffff, upto, (unsigned)offset);
+		upto += lane >= (unsigned)offset ? before : 0;
+	}
+	if (lane == 31 && upto)
+		first = atomicAdd(n, upto);
+	first = __shfl_sync(0xffffffff, first, 31);
+	return want ? first + upto - want : NONE;
+}
+
+/* The blocks of a rank that are done wait for none; the last of them goes on to what they have found. */
+static __device__ void advance(struct front *front)
+{
+	__syncthreads();
+	if (threadIdx.x > 0)
+		return;
+	__threadfence();
+	if (atomicAdd(&front->done, 1u) + 1 < gridDim.x)
+		return;
+	__threadfence();
+	front->begin = front->end;
+	front->end = atomicAdd(&front->nodes, 0u);
+	front->done = 0;
+}
+
+/* EACH nodes a warp: a lane reads one of them, then all lanes compare one after the other with the rank's chunks, and
+ * with the targets of those that are near.  blockIdx.y: for which rank. */
 static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, struct scale s,
 	const struct reach *target, const struct reach *chunk, const size_t *target_bound, struct lists lists)
 {
 	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
 	struct front &front = lists.front[rank];
-	const size_t base = (size_t)rank * lists.room, warps = gridDim.x * (size_t)WARPS;
-	const struct targets by = {target + target_bound[rank], chunk + (size_t)rank * CHUNKS,
-		target_bound[rank + 1] - target_bound[rank]};
-	for (size_t at = front.begin + (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32; at < front.end; at += warps) {
-		const uint32_t j = lists.node[base + at], children = t.nchild[j], count = t.count[j];
-		const struct looked_at node(t, j, s);
-		const bool open = node.is_opened(by), point = node.size == 0;
-		if (lane > 0)
-			continue;
-		uint32_t child = NONE, body = NONE;
-		if (children && open) {
-			child = atomicAdd(&front.nodes, children);
-			for (uint32_t k = 0; k < children; k++)
-				lists.node[base + child + k] = t.child[j] + k;
-		} else if (!children && (open || point || count <= TINY)) {
-			body = atomicAdd(&front.bodies, count);
+	const size_t base = (size_t)rank * lists.room, warp = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32;
+	const size_t first = target_bound[rank], n = target_bound[rank + 1] - first;
+	const uint32_t begin = front.begin, end = front.end;
+	__shared__ struct reach near[NEAR];
+	if (begin + blockIdx.x * (size_t)(WARPS * EACH) < end && n <= NEAR)
+		for (size_t k = threadIdx.x; k < n; k += THREADS)
+			near[k] = target[first + k];
+	__syncthreads();
+	const struct targets by = {n <= NEAR ? near : target + first, chunk[(size_t)rank * CHUNKS + lane], n};
+	for (size_t from = begin + warp * EACH; from < end; from += gridDim.x * (size_t)(WARPS * EACH)) {
+		const unsigned some = end - from < EACH ? (unsigned)(end - from) : (unsigned)EACH;
+		uint32_t j = 0, children = 0, count = 0, opened = 0;
+		struct looked_at node;
+		if (lane < some) {
+			j = lists.node[base + from + lane];
+			children = t.nchild[j], count = t.count[j];
+			node = looked_at(t, j, s);
 		}
-		lists.child[base + at] = child;
-		lists.body[base + at] = body;
+		for (unsigned k = 0; k < some; k++)
+			opened |= (uint32_t)node.of_lane(k).is_opened(by) << k;
+		const bool open = opened >> lane & 1, point = node.size == 0;
+		const uint32_t child = place_of(open ? children : 0, &front.nodes);
+		const uint32_t body = place_of(
+			!children && (open || point || count <= s.tiny) ? count : 0, &front.bodies);
+		for (uint32_t k = 0; child != NONE && k < children; k++)
+			lists.node[base + child + k] = t.child[j] + k;
+		if (lane < some) {
+			lists.child[base + from + lane] = child;
+			lists.body[base + from + lane] = body;
+		}
 	}
+	advance(&front);
 }
 
 static __global__ void begin_kernel(int size, int rank, uint32_t nroot, const uint32_t *root, struct lists lists)
 {
 	for (int k = 0; k < size; k++) {
 		if (threadIdx.x == 0)
-			lists.front[k] = {0, k == rank ? 0 : nroot, k == rank ? 0 : nroot, 0};
+			lists.front[k] = {0, k == rank ? 0 : nroot, k == rank ? 0 : nroot, 0, 0};
 		for (uint32_t i = threadIdx.x; i < nroot && k != rank; i += THREADS)
 			lists.node[(size_t)k * lists.room + i] = root[i];
 	}
 }
 
-static __global__ void advance_kernel(int size, struct front *front)
+/* Number k < NUMBERS of a node's moments, in the order of struct nb_essential_moments. */
+enum { NUMBERS = sizeof(struct nb_essential_moments) / sizeof(double) };
+static __device__ double *number_of(const struct nb_tree &t, size_t j, unsigned k)
 {
-	for (int k = threadIdx.x; k < size; k += THREADS)
-		front[k].begin = front[k].end, front[k].end = front[k].nodes;
+	return k < 6	? &t.box[6 * j + k]
+	       : k < 9	? &t.com[3 * j + (k - 6)]
+	       : k == 9 ? &t.mass[j]
+	       : t.quad ? &t.quad[6 * j + (k - 10)]
+			: nullptr;
 }
 
+/* Moments of high order, width numbers of each node. */
+struct rows {
+	const double *of;
+	size_t width;
+	double *out;
+};
+
 /* A warp for each node: its row, and those of its bodies. */
-static __global__ void __launch_bounds__(THREADS)
-	write_message_kernel(struct nb_tree t, const double *pos, const double *mass, struct lists lists,
-		const size_t *node_bound, const size_t *body_bound, struct message *out, struct body *bodies)
+static __global__ void __launch_bounds__(THREADS) write_message_kernel(struct nb_tree t, const double *pos,
+	const double *mass, struct lists lists, const size_t *node_bound, const size_t *body_bound, struct message *out,
+	struct body *bodies, struct rows rows)
 {
 	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
 	const size_t base = (size_t)rank * lists.room, warps = gridDim.x * (size_t)WARPS;
 	const size_t n = node_bound[rank + 1] - node_bound[rank];
 	for (size_t at = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32; at < n; at += warps) {
 		const uint32_t j = lists.node[base + at], body = lists.body[base + at];
+		const size_t to = node_bound[rank] + at;
+		struct message *m = &out[to];
+		if (lane < NUMBERS) {
+			const double *number = number_of(t, j, lane);
+			((double *)&m->is)[lane] = number ? *number : 0;
+		}
 		if (lane == 0) {
-			struct message *m = &out[node_bound[rank] + at];
-			read_moments(t, j, &m->is);
 			m->count = t.count[j];
 			m->nchild = t.nchild[j];
 			m->child = lists.child[base + at];
 			m->body = body;
 		}
+		if (lane < rows.width)
+			rows.out[to * rows.width + lane] = rows.of[j * rows.width + lane];
 		for (uint32_t k = lane; body != NONE && k < t.count[j]; k += 32) {
 			const size_t i = (size_t)t.first[j] + k;
 			bodies[body_bound[rank] + body + k] = {{pos[3 * i], pos[3 * i + 1], pos[3 * i + 2]}, mass[i]};
@@ -475,10 +679,20 @@ static __global__ void __launch_bounds__(THREADS)
 	}
 }
 
-struct outgoing {
+/* Messages to the other ranks, or from them. */
+struct mail {
 	nb_cuda_buffer<struct message> nodes;
+	nb_cuda_buffer<double> rows;
 	nb_cuda_buffer<struct body> bodies;
-	std::vector<size_t> node_bound, body_bound;
+	std::vector<size_t> node_bound, body_bound; /* of each rank */
+
+	int alloc(const struct nb_domain *d)
+	{
+		const size_t size = (size_t)d->size;
+		NB_TRY(nodes.alloc(node_bound[size]));
+		NB_TRY(rows.alloc(node_bound[size] * width_of(d)));
+		return bodies.alloc(body_bound[size]);
+	}
 };
 
 /* The lists, level by level. */
@@ -507,8 +721,6 @@ static int list_opened(const struct nb_domain *d, const struct nb_essential *e, 
 			const dim3 grid((unsigned)BLOCKS, (unsigned)size);
 			open_kernel<<<grid, THREADS>>>(e->tree, s, reach.ptr, chunk.ptr, bound.ptr, lists);
 			NB_CUDA_LAUNCHED();
-			advance_kernel<<<1, THREADS>>>(size, lists.front);
-			NB_CUDA_LAUNCHED();
 		}
 		NB_TRY(download(lists.front, (size_t)size, front.data()));
 		most = 0;
@@ -518,9 +730,10 @@ static int list_opened(const struct nb_domain *d, const struct nb_essential *e, 
 	return NB_OK;
 }
 
-static int write_messages(const struct nb_domain *d, const struct nb_essential *e, struct outgoing *out)
+static int write_messages(const struct nb_domain *d, const struct nb_essential *e, struct mail *out)
 {
 	const size_t size = (size_t)d->size;
+	const int order = std::max(d->law.order, 2);
 	std::vector<struct front> front(size);
 	nb_cuda_buffer<uint32_t> node, child, body;
 	nb_cuda_buffer<struct front> fronts;
@@ -531,6 +744,8 @@ static int write_messages(const struct nb_domain *d, const struct nb_essential *
 	s.length = e->length, s.unit = e->unit;
 	s.eps2 = (float)(d->law.eps * e->length * d->law.eps * e->length);
 	s.tolerance = (float)(nb_opening_cuda(d->law.theta, d->law.order) * MARGIN[d->wary]);
+	s.of_mass = 1.0f / (float)(order + 3), s.of_size = (float)(order + 1) * s.of_mass;
+	s.tiny = (uint32_t)nb_high_tiny(order);
 	NB_TRY(node.alloc(room * size));
 	NB_TRY(child.alloc(room * size));
 	NB_TRY(body.alloc(room * size));
@@ -545,15 +760,14 @@ static int write_messages(const struct nb_domain *d, const struct nb_essential *
 		out->body_bound[k + 1] = out->body_bound[k] + front[k].bodies;
 		most = std::max(most, (size_t)front[k].nodes);
 	}
-	NB_TRY(out->nodes.alloc(out->node_bound[size]));
-	NB_TRY(out->bodies.alloc(out->body_bound[size]));
+	NB_TRY(out->alloc(d));
 	if (most == 0)
 		return NB_OK;
 	NB_TRY(upload(node_bound, out->node_bound));
 	NB_TRY(upload(body_bound, out->body_bound));
 	const dim3 grid(std::min(nb_cuda_blocks(most, WARPS), 1u << 14), (unsigned)size);
-	write_message_kernel<<<grid, THREADS>>>(
-		e->tree, d->pos, d->mass, lists, node_bound.ptr, body_bound.ptr, out->nodes.ptr, out->bodies.ptr);
+	write_message_kernel<<<grid, THREADS>>>(e->tree, d->pos, d->mass, lists, node_bound.ptr, body_bound.ptr,
+		out->nodes.ptr, out->bodies.ptr, {e->rows.ptr, width_of(d), out->rows.ptr});
 	NB_CUDA_LAUNCHED();
 	NB_CUDA_TRY(cudaStreamSynchronize(0)); /* lists go */
 	return NB_OK;
@@ -572,17 +786,25 @@ struct stand_in {
 	uint32_t node, body;
 };
 
+/* 16 threads for each node. */
 static __global__ void __launch_bounds__(THREADS) read_message_kernel(struct nb_tree t, const struct message *in,
-	const struct arrival *arrival, const uint32_t *slots, struct stand_in none)
+	const struct arrival *arrival, const uint32_t *slots, struct stand_in none, struct rows rows)
 {
 	const struct arrival a = arrival[blockIdx.y];
-	const size_t step = gridDim.x * (size_t)THREADS;
+	const size_t step = gridDim.x * (size_t)(THREADS / NUMBERS);
+	const unsigned lane = threadIdx.x % NUMBERS;
 	const auto number = [&](uint32_t at) { return at < a.nroot ? slots[a.slot + at] : a.node + (at - a.nroot); };
-	for (size_t at = blockIdx.x * (size_t)THREADS + threadIdx.x; at < a.n; at += step) {
+	for (size_t at = (blockIdx.x * (size_t)THREADS + threadIdx.x) / NUMBERS; at < a.n; at += step) {
 		const struct message &m = in[a.first + at];
 		const uint32_t j = number((uint32_t)at);
 		const bool leaf = m.nchild == 0, here = leaf ? m.body != NONE : m.child != NONE;
-		write_moments(t, j, m.is);
+		double *const to = number_of(t, j, lane);
+		if (to)
+			*to = ((const double *)&m.is)[lane];
+		for (size_t k = lane; k < rows.width; k += NUMBERS)
+			rows.out[j * rows.width + k] = rows.of[(a.first + at) * rows.width + k];
+		if (lane > 0)
+			continue;
 		t.first[j] = leaf && here ? a.body + m.body : none.body;
 		t.count[j] = leaf && !here && m.count > MANY ? (uint32_t)MANY : m.count;
 		t.child[j] = leaf ? 0 : here ? number(m.child) : none.node;
@@ -602,10 +824,12 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	stand_in_kernel(struct nb_tree t, struct stand_in none, double *pos, double *mass)
+	stand_in_kernel(struct nb_tree t, struct stand_in none, double *pos, double *mass, struct rows rows)
 {
 	const size_t i = (size_t)none.body + threadIdx.x;
 	pos[3 * i] = pos[3 * i + 1] = pos[3 * i + 2] = mass[i] = NAN;
+	if (threadIdx.x < rows.width)
+		rows.out[none.node * rows.width + threadIdx.x] = NAN;
 	if (threadIdx.x > 0)
 		return;
 	struct nb_essential_moments m;
@@ -617,8 +841,8 @@ static __global__ void __launch_bounds__(THREADS)
 	t.child[none.node] = t.nchild[none.node] = 0;
 }
 
-/* Room for n nodes, of which the own ones stay. */
-static int make_nodes(struct nb_essential *e, size_t n)
+/* Room for n nodes, of which the own ones stay, and for their rows of `width` numbers. */
+static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 {
 	struct nb_tree old = e->tree;
 	int status = NB_OK;
@@ -640,19 +864,17 @@ static int make_nodes(struct nb_essential *e, size_t n)
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
 	e->tree.nnode = n;
+	if (!status && width) {
+		status = column(&e->rows.ptr, width);
+		e->rows.count = n * width;
+	}
 	return status;
 }
 
-struct incoming {
-	nb_cuda_buffer<struct message> nodes;
-	nb_cuda_buffer<struct body> bodies;
-	std::vector<size_t> node_bound, body_bound;
-};
-
 /* What has come behind what is here. */
-static int read_messages(const struct nb_domain *d, struct nb_essential *e, const struct incoming &in)
+static int read_messages(const struct nb_domain *d, struct nb_essential *e, const struct mail &in)
 {
-	const size_t size = (size_t)d->size;
+	const size_t size = (size_t)d->size, width = width_of(d);
 	std::vector<struct arrival> arrival(size);
 	std::vector<uint32_t> slots;
 	nb_cuda_buffer<struct arrival> arrivals;
@@ -672,7 +894,8 @@ static int read_messages(const struct nb_domain *d, struct nb_essential *e, cons
 	const struct stand_in none = {(uint32_t)node, (uint32_t)(d->n + e->nbody)};
 	if (node >= (size_t)1 << 28 || d->n + e->nbody + NOBODY > INT32_MAX)
 		return NB_ELIMIT;
-	NB_TRY(make_nodes(e, node + 1));
+	NB_TRY(make_nodes(e, node + 1, width));
+	const struct rows rows = {in.rows.ptr, width, e->rows.ptr};
 	NB_TRY(e->pos.alloc(3 * (d->n + e->nbody + NOBODY)));
 	NB_TRY(e->mass.alloc(d->n + e->nbody + NOBODY));
 	NB_CUDA_TRY(cudaMemcpyAsync(e->pos.ptr, d->pos, 3 * d->n * sizeof *d->pos, cudaMemcpyDeviceToDevice, 0));
@@ -681,20 +904,20 @@ static int read_messages(const struct nb_domain *d, struct nb_essential *e, cons
 		read_bodies_kernel<<<nb_cuda_blocks(e->nbody, THREADS), THREADS>>>(
 			e->nbody, in.bodies.ptr, e->pos.ptr + 3 * d->n, e->mass.ptr + d->n);
 	NB_CUDA_LAUNCHED();
-	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, e->pos.ptr, e->mass.ptr);
+	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, e->pos.ptr, e->mass.ptr, rows);
 	NB_CUDA_LAUNCHED();
 	if (most == 0)
 		return NB_OK;
 	NB_TRY(upload(arrivals, arrival));
 	NB_TRY(upload(all_slots, slots));
-	const dim3 grid(std::min(nb_cuda_blocks(most, THREADS), 1u << 14), (unsigned)size);
-	read_message_kernel<<<grid, THREADS>>>(e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none);
+	const dim3 grid(std::min(nb_cuda_blocks(most * NUMBERS, THREADS), 1u << 14), (unsigned)size);
+	read_message_kernel<<<grid, THREADS>>>(e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none, rows);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
 /* How many nodes and bodies come from each rank. */
-static void tell_sizes(const struct nb_domain *d, const struct outgoing &out, struct incoming *in)
+static void tell_sizes(const struct nb_domain *d, const struct mail &out, struct mail *in)
 {
 	const size_t size = (size_t)d->size;
 	std::vector<size_t> mine(2 * size), theirs(2 * size), bytes(size + 1);
@@ -715,18 +938,19 @@ static void tell_sizes(const struct nb_domain *d, const struct outgoing &out, st
 
 int nb_essential_exchange(const struct nb_domain *d, struct nb_essential *e)
 {
-	const size_t size = (size_t)d->size;
-	struct outgoing out;
-	struct incoming in;
+	const size_t width = width_of(d);
+	struct mail out, in;
 	int status = nb_domain_agree(write_messages(d, e, &out));
 	if (status)
 		return status;
 	tell_sizes(d, out, &in);
-	status = in.nodes.alloc(in.node_bound[size]);
-	status = nb_domain_agree(status ? status : in.bodies.alloc(in.body_bound[size]));
+	status = nb_domain_agree(in.alloc(d));
 	status = status ? status
 			: nb_domain_swap_rows(d, sizeof(struct message), out.nodes.ptr, out.node_bound.data(),
 				  in.nodes.ptr, in.node_bound.data());
+	if (!status && width)
+		status = nb_domain_swap_rows(d, width * sizeof(double), out.rows.ptr, out.node_bound.data(),
+			in.rows.ptr, in.node_bound.data());
 	status = status ? status
 			: nb_domain_swap_rows(d, sizeof(struct body), out.bodies.ptr, out.body_bound.data(),
 				  in.bodies.ptr, in.body_bound.data());

@@ -19,9 +19,9 @@ struct nb_essential_moments {
 	double box[6], com[3], mass, quad[6];
 };
 
-/* Bodies that may feel the same: their box. */
+/* Bodies that may feel the same: their box; the radius of the largest region in it (walk_cuda.cu). */
 struct nb_essential_target {
-	double box[6], mass;
+	double box[6], mass, radius;
 };
 
 struct nb_essential {
@@ -32,6 +32,7 @@ struct nb_essential {
 	struct nb_tree tree = {}; /* slots, own nodes, from nown on those of others; in the device's memory */
 	uint32_t nown = 0;
 	size_t nbody = 0;		  /* of others */
+	nb_cuda_buffer<double> rows;	  /* of nodes, where the walk is of order 3 or 4: as of nb_tree_high_cuda */
 	nb_cuda_buffer<double> pos, mass; /* of own bodies, then those of others */
 
 	/* all targets, and those of each rank */

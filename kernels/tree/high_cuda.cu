@@ -154,6 +154,8 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 	const int lane = threadIdx.x % WARP;
 	if (j >= c.nnode || (c.nchild[j] && c.count[j] > DIRECT)) /* all lanes of a warp alike */
 		return;
+	if (c.count[j] && c.first[j] >= c.n) /* bodies of another rank */
+		return;
 	const nb_monomial mine = nb_monomial_of(lane + 4 < nb_high_count(c.order) ? lane + 4 : 0);
 	{
 		const struct node at(c, j);
@@ -177,6 +179,38 @@ static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
 	}
 }
 
+static __global__ void __launch_bounds__(THREADS) inner_kernel(struct climb c, uint32_t from, uint32_t to)
+{
+	__shared__ struct table tables[WARPS];
+	const size_t j = from + (blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP;
+	const int lane = threadIdx.x % WARP;
+	if (j >= to || !c.nchild[j] || c.count[j] <= DIRECT)
+		return;
+	const nb_monomial mine = nb_monomial_of(lane + 4 < nb_high_count(c.order) ? lane + 4 : 0);
+	const struct node at(c, j);
+	store(c, j, lane, inner_moment(c, j, at, mine, lane, tables[threadIdx.x / WARP]), at.size);
+}
+
+static struct climb climb_of(const struct nb_tree *tree, int order, double *rows)
+{
+	struct climb c = {};
+	c.nnode = tree->nnode, c.order = order;
+	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
+	c.box = tree->box, c.com = tree->com, c.node_mass = tree->mass;
+	c.rows = rows;
+	return c;
+}
+
+int nb_tree_inner_high_cuda(const struct nb_tree *tree, int order, uint32_t from, uint32_t to, double *rows)
+{
+	if (from == to)
+		return NB_OK;
+	inner_kernel<<<nb_cuda_blocks((size_t)(to - from) * WARP, THREADS), THREADS>>>(
+		climb_of(tree, order, rows), from, to);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
 int nb_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, int order, nb_cuda_buffer<double> *rows)
 {
 	const size_t nnode = tree->nnode;
@@ -185,12 +219,9 @@ int nb_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, in
 	NB_TRY(rows->alloc(nnode * (size_t)nb_high_row(order)));
 	/* NaN, where a tree that is none leaves nodes out */
 	NB_CUDA_TRY(cudaMemsetAsync(rows->ptr, 0xff, rows->count * sizeof *rows->ptr));
-	struct climb c = {};
-	c.n = g->n, c.nnode = nnode, c.order = order;
-	c.pos = g->pos, c.mass = g->mass;
-	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
-	c.box = tree->box, c.com = tree->com, c.node_mass = tree->mass;
-	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr, c.rows = rows->ptr;
+	struct climb c = climb_of(tree, order, rows->ptr);
+	c.n = g->n, c.pos = g->pos, c.mass = g->mass;
+	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr;
 	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;

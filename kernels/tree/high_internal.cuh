@@ -42,6 +42,12 @@ static __host__ __device__ constexpr int nb_high_local(int order, bool harmonic)
 	return order + (harmonic ? 3 : 2);
 }
 
+/* A leaf of so few bodies costs less than its multipole. */
+static __host__ __device__ constexpr int nb_high_tiny(int order)
+{
+	return order < 3 ? 2 : order == 3 ? 6 : 12;
+}
+
 /* Moments of second to highest degree, and with s in a row of nb_tree_high_cuda. */
 static __host__ __device__ constexpr int nb_high_moments(int order)
 {
@@ -68,10 +74,20 @@ static __host__ __device__ constexpr int nb_high_far_row(int order, bool harmoni
 }
 
 /* rows becomes nnode x nb_high_row(order): R of second to highest degree, then s in the caller's unit; order is 3 or 4.
- * Sums are in f64, upwards through a tree of any origin; NaN in nodes that do not belong to it.  A node of no mass has
- * the moments of equal masses.  Queued on the default stream; same bytes on every run. */
+ * Sums are in f64, upwards through a tree of any origin; NaN in nodes that do not belong to it, and in those above or
+ * of bodies that are not among the g->n.  A node of no mass has the moments of equal masses.  Queued on the default
+ * stream; same bytes on every run. */
 NB_MUST_CHECK int nb_tree_high_cuda(
 	const struct nb_gravity *g, const struct nb_tree *tree, int order, nb_cuda_buffer<double> *rows);
+
+/* Those of the nodes from .. to - 1 that have children and more bodies than any whose moments are sums over bodies,
+ * from those of their children.  Queued on the default stream. */
+NB_MUST_CHECK int nb_tree_inner_high_cuda(
+	const struct nb_tree *tree, int order, uint32_t from, uint32_t to, double *rows);
+
+/* nb_gravity_tree_part_cuda for orders 3 and 4. */
+NB_MUST_CHECK int nb_gravity_tree_high_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, size_t n_all, const double *rows);
 
 /* nb_gravity_tree_cuda for orders 3 and 4: walk_high_cuda.cu, and walk_high_soft_cuda.cu for a law that is not
  * NB_LAW_COMMON.  g and walk are checked, n > 0. */

@@ -113,10 +113,11 @@ NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct 
 
 /* The same, of one device, for the first g->n of the n_all bodies that a tree is of, which has nodes and, in pos and
  * mass, bodies for them as sources alone: those whose first body is not among the g->n.  The bytes that
- * nb_gravity_tree_cuda gives of all, if no node of at most 1024 bodies has some of these and others.  Orders 1 and 2,
- * without jerks, with one Plummer softening; NB_EUNSUPPORTED for others. */
-NB_MUST_CHECK int nb_gravity_tree_part_cuda(
-	const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk, size_t n_all);
+ * nb_gravity_tree_cuda gives of all, if no node of at most 1024 bodies has some of these and others.  rows: for orders
+ * 3 and 4 the moments of all nodes, as of nb_tree_high_cuda (high_internal.cuh).  Without jerks, with one Plummer
+ * softening; NB_EUNSUPPORTED for others. */
+NB_MUST_CHECK int nb_gravity_tree_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, size_t n_all, const double *rows);
 
 /* Whether a tree that came from outside can be walked safely, and is that of these bodies: every array index in range,
  * children after their parent and partitioning its bodies, the root holding all n, at most NB_TREE_LEVELS levels; boxes

@@ -117,10 +117,7 @@ template <int ORDER, bool HARMONIC> struct of_order {
 	enum {
 		FAR = ORDER + 3, /* m (l/d)^(ORDER + 1) / d^2 is compared by this root of m l^(ORDER + 1) */
 		LOCAL = ORDER == 2 ? 4 : nb_high_local(ORDER, HARMONIC), /* order of the local expansion */
-		/* a leaf of so few bodies costs less than its multipole */
-		TINY = ORDER == 2   ? 2
-		       : ORDER == 3 ? 6
-				    : 12
+		TINY = nb_high_tiny(ORDER)
 	};
 	static __host__ __device__ constexpr float local_far()
 	{
@@ -2350,10 +2347,17 @@ static int add_counts(const struct walk &w, struct nb_gravity_count *count)
 	return NB_OK;
 }
 
-/* Forces on the first g->n bodies of n_all that the tree is of; alone: by this device, whatever team there is. */
+/* What walks are of: the first g->n bodies of n_all. */
+struct part {
+	size_t n_all;
+	bool alone;	    /* by this device, whatever team there is */
+	const double *rows; /* orders 3 and 4: moments of the nodes; NULL: to be computed */
+};
+
 static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
-	size_t n_all, bool alone, struct nb_gravity_count *count)
+	const struct part &part, struct nb_gravity_count *count)
 {
+	const size_t n_all = part.n_all;
 	const bool by_acceleration = walk->mac == NB_MAC_ACCELERATION;
 	if (!(g->eps >= 0 && isfinite(g->eps)) || !isfinite(g->G))
 		return NB_EINVAL;
@@ -2422,10 +2426,11 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	nb_cuda_buffer<double> rows;
 	nb_cuda_buffer<char> body_rows, far_rows;
 	const size_t real = g->precision == NB_F64 ? sizeof(double) : sizeof(float);
-	NB_TRY(nb_tree_high_cuda(g, tree, walk->order, &rows));
+	if (!part.rows)
+		NB_TRY(nb_tree_high_cuda(g, tree, walk->order, &rows));
 	NB_TRY(body_rows.alloc(nnode * real * (size_t)nb_high_body_row(walk->order)));
 	NB_TRY(far_rows.alloc(nnode * real * (size_t)nb_high_far_row(walk->order, harmonic_of(w))));
-	w.rows = rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;
+	w.rows = part.rows ? part.rows : rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;
 	w.body_bytes = body_rows.count, w.far_bytes = far_rows.count;
 	NB_TRY(walk->order == 3 ? pack<3>(w, g->precision) : pack<4>(w, g->precision));
 #else
@@ -2441,8 +2446,8 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	}
 	NB_TRY(find_groups(w, marks));
 	w.next = &plan.ptr->next;
-	NB_TRY(nb_walk_groups(w, g->precision, count, alone,
-		[&](struct walk &part) { return launch_walk(part, walk->order, g->precision, count); }));
+	NB_TRY(nb_walk_groups(w, g->precision, count, part.alone,
+		[&](struct walk &some) { return launch_walk(some, walk->order, g->precision, count); }));
 	return count ? add_counts(w, count) : NB_OK;
 }
 
@@ -2468,14 +2473,24 @@ int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	if (soft)
 		return nb_gravity_tree_soft_cuda(g, tree, walk, count);
 #endif
-	return walk_tree(g, tree, walk, g->n, false, count);
+	return walk_tree(g, tree, walk, {g->n, false, nullptr}, count);
 }
 
-#if !defined NB_WALK_SOFT && !defined NB_WALK_HIGH
-int nb_gravity_tree_part_cuda(
-	const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk, size_t n_all)
+#if !defined NB_WALK_SOFT
+#ifdef NB_WALK_HIGH
+int nb_gravity_tree_high_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
+	const struct nb_tree_walk *walk, size_t n_all, const double *rows)
+#else
+int nb_gravity_tree_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
+	size_t n_all, const double *rows)
+#endif
 {
-	return walk->order > 2 || nb_pair_law_of(g) != NB_LAW_COMMON ? NB_EUNSUPPORTED
-								     : walk_tree(g, tree, walk, n_all, true, nullptr);
+	if (nb_pair_law_of(g) != NB_LAW_COMMON)
+		return NB_EUNSUPPORTED;
+#ifndef NB_WALK_HIGH
+	if (walk->order > 2)
+		return nb_gravity_tree_high_part_cuda(g, tree, walk, n_all, rows);
+#endif
+	return walk_tree(g, tree, walk, {n_all, true, rows}, nullptr);
 }
 #endif

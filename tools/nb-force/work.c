@@ -183,11 +183,10 @@ const char *nb_force_spread(
 	law->G = nb_given(run, &opt->G) ? opt->G : law->G;
 	law->eps = nb_given(run, &opt->softening) ? opt->softening : law->eps;
 	law->theta = opt->theta;
-	law->order = opt->order_given ? opt->order : 0;
 	law->potential = opt->potential;
 	law->precision = nb_force_precision(opt, METHOD_TREE);
 	if (!(law->G > 0 && law->eps >= 0))
 		return "no gravity";
-	const char *why = nb_spread_device(run, 0, &law->device);
-	return !why && law->device && law->order > 2 ? "nb-force -p 3 or -p 4 on devices" : why;
+	law->order = run->backend ? nb_force_tree_order(run, opt) : 0; /* before it is known where, nobody asks */
+	return nb_spread_device(run, 0, &law->device);
 }
