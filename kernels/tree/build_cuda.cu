@@ -53,6 +53,7 @@ struct bodies {
 	const uint32_t *crowd, *begin, *row, *node;
 	uint32_t base; /* number of the first new node */
 	bool fresh;    /* roots may be crowds: nobody has looked yet */
+	size_t spare;  /* nodes that columns have room for beyond those of the tree */
 };
 
 /* Bodies that one root holds. */
@@ -415,9 +416,9 @@ static int add_nodes(
 		levels->begin[l] = b.base + begin[l];
 	if (DEEP) /* the roots are nodes of other rounds */
 		levels->begin[0] = levels->begin[1];
-	NB_TRY(grow(&tree->first, had, nnode));
-	NB_TRY(grow(&tree->count, had, nnode));
-	NB_TRY(grow(&tree->child, had, nnode));
+	NB_TRY(grow(&tree->first, had, nnode + b.spare));
+	NB_TRY(grow(&tree->count, had, nnode + b.spare));
+	NB_TRY(grow(&tree->child, had, nnode + b.spare));
 	tree->nnode = nnode;
 	place_kernel<DEEP><<<blocks, THREADS>>>(b, starts.ptr, at.ptr, tree->first, tree->count, tree->child);
 	NB_CUDA_LAUNCHED();
@@ -473,7 +474,7 @@ static int close(const struct bodies &b, const std::vector<struct nb_tree_levels
 	const size_t nnode = tree->nnode;
 #define NB_NODE_COLUMN(type, member, components, least) \
 	if (tree->order >= (least) && !tree->member)    \
-		NB_TRY(column(&tree->member, (components)*nnode));
+		NB_TRY(column(&tree->member, (components) * (nnode + b.spare)));
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
 	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
@@ -520,7 +521,7 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	if (n == 0)
 		return NB_OK;
 	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
-		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, false};
+		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, false, 0};
 	/* for the walk */
 	const struct nb_team_early early(n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
 	const int status = build(b, tree);
@@ -530,13 +531,17 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 }
 
 int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, uint32_t nroot,
-	const uint32_t *root, const uint32_t *begin, struct nb_tree *tree)
+	const uint32_t *root, const uint32_t *begin, size_t spare, struct nb_tree *tree)
 {
 	std::vector<struct nb_tree_levels> rounds(1);
 	struct bodies b = {n, key, pos, mass, (uint32_t)tree->leaf_size, tree->dim, tree->dim == 3 ? 22 : 32,
-		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, true};
-	if (nroot == 0)
+		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, true, spare};
+	if (nroot == 0) {
+		NB_TRY(grow(&tree->first, tree->nnode, tree->nnode + spare));
+		NB_TRY(grow(&tree->count, tree->nnode, tree->nnode + spare));
+		NB_TRY(grow(&tree->child, tree->nnode, tree->nnode + spare));
 		return close(b, {}, tree);
+	}
 	nb_cuda_buffer<uint32_t> crowd, row, first, node;
 	uint32_t ncrowd;
 	NB_TRY(crowd.alloc(n));

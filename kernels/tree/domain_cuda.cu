@@ -233,7 +233,7 @@ template <class T> static int copy(T *to, const T *from, size_t n)
 struct moving {
 	size_t begin, end, in, low;
 	std::vector<size_t> send, receive; /* rows to and from each rank but this */
-	bool any;			   /* somewhere */
+	bool any, few;			   /* somewhere; of each rank */
 
 	size_t stay() const
 	{
@@ -249,43 +249,115 @@ struct moving {
 			send[k] -= stay(), receive[k] -= stay();
 		nb_ranks_fold(NB_RANKS_MOST, &some, 1);
 		any = some > 0;
+		few = some <= (double)d->n_all / d->size / 16;
 	}
 };
 
-/* The rows of *array, and behind them those that come: in *longer, or, where none come, where they are. */
-static int bring(const struct nb_domain *d, const struct moving &m, const uint32_t *perm, size_t rowsize, void *array,
-	nb_cuda_buffer<char> &longer, const void **all)
+int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_t want)
 {
-	nb_cuda_buffer<char> leaving;
-	*all = array;
+	void *more = nullptr;
+	if (want <= *room)
+		return NB_OK;
+	NB_TRY(alloc_rows(&more, want * rowsize + 1));
+	NB_TRY(copy((char *)more, (const char *)*rows, n * rowsize));
+	release_rows(*rows);
+	*rows = more;
+	*room = want;
+	return NB_OK;
+}
+
+/* Columns of bodies, and what of them goes to other ranks: rows of all of them side by side, each of whole words. */
+enum { COLUMNS = 4, WORD = 8 };
+struct columns {
+	int n;
+	char *rows[COLUMNS];
+	size_t size[COLUMNS], word[COLUMNS], words; /* of which is the first word in a row; of all */
+
+	__device__ void copy_word(char *packed, size_t row, size_t w, bool back) const
+	{
+		int c = 0;
+		while (c + 1 < n && w >= word[c + 1])
+			c++;
+		const size_t at = (w - word[c]) * WORD, some = size[c] - at < WORD ? size[c] - at : (size_t)WORD;
+		char *const here = rows[c] + row * size[c] + at, *const there = packed + w * WORD;
+		char *const to = back ? here : there;
+		const char *const from = back ? there : here;
+		if (size[c] % WORD == 0)
+			*(uint64_t *)to = *(const uint64_t *)from;
+		else
+			for (size_t k = 0; k < some; k++)
+				to[k] = from[k];
+	}
+};
+
+/* The rows below `begin` and from `end` on, in the order of perm. */
+static __global__ void __launch_bounds__(THREADS)
+	pack_kernel(size_t n, struct columns c, const uint32_t *perm, size_t begin, size_t end, char *out)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x, row = i / c.words;
+	if (row < n)
+		c.copy_word(
+			out + row * c.words * WORD, perm[row < begin ? row : end + (row - begin)], i % c.words, false);
+}
+
+/* Rows first, first + 1, .. */
+static __global__ void __launch_bounds__(THREADS) unpack_kernel(size_t n, struct columns c, size_t first, char *in)
+{
+	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x, row = i / c.words;
+	if (row < n)
+		c.copy_word(in + row * c.words * WORD, first + row, i % c.words, true);
+}
+
+/* A column of struct nb_domain. */
+struct column {
+	void **rows;
+	size_t size, *room;
+};
+
+/* Behind the rows of some columns those that come from other ranks. */
+static int bring(const struct nb_domain *d, const struct moving &m, const uint32_t *perm, const struct column *column,
+	int ncolumn)
+{
+	const size_t out = d->n - m.stay();
+	nb_cuda_buffer<char> leaving, coming;
+	struct columns c = {};
 	if (!m.any)
 		return NB_OK;
 	const auto pack = [&]() {
-		NB_TRY(leaving.alloc((d->n - m.stay()) * rowsize));
-		NB_TRY(nb_permute_cuda(m.begin, perm, rowsize, array, leaving.ptr));
-		NB_TRY(nb_permute_cuda(d->n - m.end, perm + m.end, rowsize, array, leaving.ptr + m.begin * rowsize));
-		if (m.in == 0)
-			return (int)NB_OK;
-		NB_TRY(longer.alloc((d->n + m.in) * rowsize));
-		return copy(longer.ptr, (const char *)array, d->n * rowsize);
+		for (int k = 0; k < ncolumn; k++) {
+			NB_TRY(nb_domain_reserve(column[k].rows, column[k].room, column[k].size, d->n, d->n + m.in));
+			c.rows[k] = (char *)*column[k].rows, c.size[k] = column[k].size, c.word[k] = c.words;
+			c.words += (column[k].size + WORD - 1) / WORD;
+		}
+		c.n = ncolumn;
+		NB_TRY(leaving.alloc(out * c.words * WORD));
+		NB_TRY(coming.alloc(m.in * c.words * WORD));
+		if (out)
+			pack_kernel<<<nb_cuda_blocks(out * c.words, THREADS), THREADS>>>(
+				out, c, perm, m.begin, m.end, leaving.ptr);
+		NB_CUDA_LAUNCHED();
+		return (int)NB_OK;
 	};
-	const int status = nb_domain_agree(pack());
-	if (status)
+	int status = nb_domain_agree(pack());
+	status = status ? status
+			: nb_domain_swap_rows(
+				  d, c.words * WORD, leaving.ptr, m.send.data(), coming.ptr, m.receive.data());
+	if (status || !m.in)
 		return status;
-	if (m.in)
-		*all = longer.ptr;
-	return nb_domain_swap_rows(
-		d, rowsize, leaving.ptr, m.send.data(), longer.ptr + (m.in ? d->n * rowsize : 0), m.receive.data());
+	unpack_kernel<<<nb_cuda_blocks(m.in * c.words, THREADS), THREADS>>>(m.in, c, d->n, coming.ptr);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
 }
 
-/* Rows of `all` as order says in the place of *array. */
-static int put(size_t n, const uint32_t *order, size_t rowsize, const void *all, void **array)
+/* Rows as order says in the place of a column, with room for `spare` more. */
+static int put(size_t n, const uint32_t *order, size_t spare, const struct column &column)
 {
 	void *next = nullptr;
-	NB_TRY(alloc_rows(&next, n * rowsize + 1));
-	const int status = nb_permute_cuda(n, order, rowsize, all, next);
-	release_rows(*array);
-	*array = next;
+	NB_TRY(alloc_rows(&next, (n + spare) * column.size + 1));
+	const int status = nb_permute_cuda(n, order, column.size, *column.rows, next);
+	release_rows(*column.rows);
+	*column.rows = next;
+	*column.room = n + spare;
 	return status;
 }
 
@@ -318,28 +390,30 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 	return status ? status : nb_sort_deep_cuda(n, d->key, pos, d->law.dim, order.ptr);
 }
 
+/* All columns at once, if only a few rows go; else one after the other, as they take much memory on the way. */
 static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct nb_domain_move &plan)
 {
 	const struct moving m(d, plan);
+	const size_t n = m.stay() + m.in, few = std::min(m.in + m.in / 4, n / 64) + THREADS;
+	const struct column column[COLUMNS] = {{(void **)&d->pos, 3 * sizeof *d->pos, &d->room[0]},
+		{(void **)&d->vel, 3 * sizeof *d->vel, &d->room[1]}, {(void **)&d->mass, sizeof *d->mass, &d->room[2]},
+		{(void **)&d->rest, d->rest_size, &d->room[3]}};
+	const int ncolumn = d->rest_size ? COLUMNS : COLUMNS - 1;
 	nb_cuda_buffer<uint32_t> order;
-	const struct {
-		void **array;
-		size_t rowsize;
-	} column[] = {{(void **)&d->pos, 3 * sizeof *d->pos}, {(void **)&d->vel, 3 * sizeof *d->vel},
-		{(void **)&d->mass, sizeof *d->mass}, {(void **)&d->rest, d->rest_size}};
-	for (const auto &c : column) {
-		const bool positions = &c == column;
-		nb_cuda_buffer<char> longer;
-		const void *all;
-		if (c.rowsize == 0)
-			continue;
-		int status = bring(d, m, perm, c.rowsize, *c.array, longer, &all);
-		if (status)
-			return status;
-		if (positions)
-			status = merge(d, m, perm, (const double *)all, order);
-		status = status ? status : put(m.stay() + m.in, order.ptr, c.rowsize, all, c.array);
-		status = nb_domain_agree(status);
+	for (int first = 0, end; first < ncolumn; first = end) {
+		end = m.few ? ncolumn : first + 1;
+		const auto sort = [&]() {
+			if (first == 0)
+				NB_TRY(merge(d, m, perm, d->pos, order));
+			for (int k = first; k < end; k++) {
+				const bool seen = column[k].rows == (void **)&d->pos ||
+						  column[k].rows == (void **)&d->mass; /* by walks of others' */
+				NB_TRY(put(n, order.ptr, seen ? std::max(few, d->spare_bodies) : few, column[k]));
+			}
+			return (int)NB_OK;
+		};
+		int status = bring(d, m, perm, column + first, end - first);
+		status = nb_domain_agree(status ? status : sort());
 		if (status)
 			return status;
 	}
@@ -419,9 +493,10 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 	for (const uint32_t slot : root)
 		begin.push_back(first(slot) - (uint32_t)d->bound[d->rank]);
 	begin.push_back((uint32_t)d->n);
-	NB_TRY(nb_tree_grow_cuda(
-		d->n, d->key, d->pos, d->mass, (uint32_t)root.size(), root.data(), begin.data(), &e->tree));
+	NB_TRY(nb_tree_grow_cuda(d->n, d->key, d->pos, d->mass, (uint32_t)root.size(), root.data(), begin.data(),
+		d->spare_nodes, &e->tree));
 	e->nown = (uint32_t)e->tree.nnode;
+	e->room = e->nown + d->spare_nodes;
 	NB_TRY(nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot));
 	struct nb_gravity g = {};
 	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
@@ -463,7 +538,7 @@ static int walk(struct nb_domain *d, const struct nb_essential &e, double *s, do
 {
 	struct nb_gravity g = {};
 	struct nb_tree_walk by = {};
-	g.n = d->n, g.pos = e.pos.ptr, g.mass = e.mass.ptr;
+	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
 	g.acc = d->acc, g.pot = d->law.potential ? d->pot : nullptr;
 	g.eps = d->law.eps, g.G = d->law.G, g.precision = d->law.precision;
 	by.theta = d->law.theta, by.mac = NB_MAC_GEOMETRIC, by.order = d->law.order;
@@ -544,7 +619,7 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 						       (nb_high_body_row(d->law.order) +
 							       nb_high_far_row(d->law.order, d->law.eps == 0)) *
 							       (d->law.precision == NB_F64 ? 8 : 4);
-	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)(d->n + e.nbody) * 32 +
+	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)e.nbody * 32 +
 			 (double)e.tree.nnode * (200 + 48 + high);
 }
 

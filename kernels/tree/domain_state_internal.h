@@ -30,6 +30,9 @@ struct nb_domain {
 	double unit_cost;
 	double worked, waited;	       /* s up to now: in walks, and for those of the others */
 	struct nb_domain_share *share; /* on devices: size of them */
+	/* on a device: rows that pos, vel, mass and rest have memory for, 0: as many as there are; what the last walk
+	 * needed of the others, and a little more: its bodies and nodes then come behind own ones */
+	size_t room[4], spare_bodies, spare_nodes;
 	int wary; /* on a device: cells of others that the last walk missed make the next one get more (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;

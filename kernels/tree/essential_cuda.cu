@@ -28,10 +28,11 @@ enum {
 	CHUNKS = 32,   /* neighbours among them that a node is compared with together first: one a lane */
 	ROUNDS = 4,    /* levels between two looks at whether there are more */
 	BLOCKS = 528,
-	NEAR = 1024,	     /* targets of a rank that a block keeps near */
-	EACH = 8,	     /* nodes that a warp reads at once */
-	TARGET_LEAST = 1024, /* a region */
-	GROUP_LEAST = 32,    /* a region has more bodies than a group */
+	NEAR = 1024,		/* targets of a rank that a block keeps near */
+	EACH = 8,		/* nodes that a warp compares one after the other, */
+	AT_ONCE = EACH * WARPS, /* and that a block reads at once */
+	TARGET_LEAST = 1024,	/* a region */
+	GROUP_LEAST = 32,	/* a region has more bodies than a group */
 	MANY = 255,
 	NOBODY = MANY + 1 /* rows of the stand-in for missing bodies: a leaf is never longer in a packed node */
 };
@@ -409,33 +410,41 @@ static __device__ float of_box(const double *box, int k, const struct scale &s)
 	return (float)((box[3 + k] - box[k]) * s.length);
 }
 
-/* A warp for each target. */
+/* A warp for each target; the warps of a block read the others together. */
 static __global__ void __launch_bounds__(THREADS)
 	reach_kernel(size_t n, const struct nb_essential_target *target, struct scale s, struct reach *out)
 {
+	__shared__ double box[6][THREADS], mass[THREADS];
 	const size_t i = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32;
 	const unsigned lane = threadIdx.x % 32;
-	if (i >= n)
-		return;
-	const struct nb_essential_target &at = target[i];
+	const struct nb_essential_target at = target[i < n ? i : n - 1];
 	float half2 = 0, sum = 0;
 	for (int k = 0; k < 3; k++) {
 		const float side = of_box(at.box, k, s);
 		half2 += 0.25f * side * side;
 	}
-	for (size_t j = lane; j < n; j += 32) {
-		const struct nb_essential_target &from = target[j];
-		float d2 = half2 + s.eps2 + 1e-30f;
-		for (int k = 0; k < 3; k++) {
-			const float d = (float)(fmax(at.box[3 + k] - from.box[k], from.box[3 + k] - at.box[k]) *
-						s.length);
-			d2 += d * d;
+	for (size_t tile = 0; tile < n; tile += THREADS) {
+		const unsigned some = n - tile < THREADS ? (unsigned)(n - tile) : (unsigned)THREADS;
+		__syncthreads();
+		if (threadIdx.x < some) {
+			for (int k = 0; k < 6; k++)
+				box[k][threadIdx.x] = target[tile + threadIdx.x].box[k];
+			mass[threadIdx.x] = target[tile + threadIdx.x].mass;
 		}
-		sum += (float)(from.mass * s.unit) / d2;
+		__syncthreads();
+		for (unsigned j = lane; j < some; j += 32) {
+			float d2 = half2 + s.eps2 + 1e-30f;
+			for (int k = 0; k < 3; k++) {
+				const float d = (float)(fmax(at.box[3 + k] - box[k][j], box[3 + k][j] - at.box[k]) *
+							s.length);
+				d2 += d * d;
+			}
+			sum += (float)(mass[j] * s.unit) / d2;
+		}
 	}
 	for (int offset = 16; offset > 0; offset /= 2)
 		sum += __shfl_xor_sync(0xffffffff, sum, offset);
-	if (lane > 0)
+	if (lane > 0 || i >= n)
 		return;
 	for (int k = 0; k < 3; k++) {
 		out[i].lo[k] = __double2float_rd((at.box[k] - s.origin[k]) * s.length);
@@ -488,11 +497,34 @@ struct lists {
 	struct front *front;
 };
 
+/* Targets in shared memory, a row for each number. */
+struct near_targets {
+	float number[sizeof(struct reach) / sizeof(float)][NEAR];
+
+	__device__ void put(size_t k, const struct reach &r)
+	{
+		for (int c = 0; c < 3; c++)
+			number[c][k] = r.lo[c], number[3 + c][k] = r.hi[c];
+		number[6][k] = r.root, number[7][k] = r.slack;
+	}
+	__device__ struct reach at(size_t k) const
+	{
+		return {{number[0][k], number[1][k], number[2][k]}, {number[3][k], number[4][k], number[5][k]},
+			number[6][k], number[7][k]};
+	}
+};
+
 /* Targets of a rank; of its chunks each lane of a warp has one. */
 struct targets {
+	const struct near_targets *near; /* NULL: they are too many */
 	const struct reach *of;
 	struct reach chunk;
 	size_t n;
+
+	__device__ struct reach at(size_t k) const
+	{
+		return near ? near->at(k) : of[k];
+	}
 };
 
 /* What decides whether a node is opened. */
@@ -511,18 +543,6 @@ struct looked_at {
 		const float m = (float)(t.mass[j] * s.unit);
 		influence = fmaxf(powf(m, s.of_mass) * powf(size * SIZES, s.of_size) * ROUND, 0x1p-119f);
 	}
-	/* That of another lane. */
-	__device__ looked_at of_lane(unsigned from) const
-	{
-		struct looked_at other;
-		for (int k = 0; k < 3; k++) {
-			other.lo[k] = __shfl_sync(0xffffffff, lo[k], (int)from);
-			other.hi[k] = __shfl_sync(0xffffffff, hi[k], (int)from);
-		}
-		other.size = __shfl_sync(0xffffffff, size, (int)from);
-		other.influence = __shfl_sync(0xffffffff, influence, (int)from);
-		return other;
-	}
 	__device__ bool is_opened_from(const struct reach &at) const
 	{
 		float d2 = 0;
@@ -533,17 +553,22 @@ struct looked_at {
 		const float far = fmaxf(LEAST_FAR * SIZES * size, at.root * influence) + at.slack;
 		return !(d2 > far * far * ROUND);
 	}
-	/* From any of them; all lanes of a warp look for the same. */
-	__device__ bool is_opened(const struct targets &by) const
+	/* From any of them; all lanes of a warp look for the same.  hint: the chunk that opened the last node, which
+	 * was a neighbour. */
+	__device__ bool is_opened(const struct targets &by, unsigned *hint) const
 	{
 		const unsigned lane = threadIdx.x % 32;
-		for (uint32_t left = __ballot_sync(0xffffffff, is_opened_from(by.chunk)); left; left &= left - 1) {
-			const size_t k = (size_t)__ffs((int)left) - 1, end = by.n * (k + 1) / CHUNKS;
+		for (uint32_t left = __ballot_sync(0xffffffff, is_opened_from(by.chunk)); left;) {
+			const unsigned k = left >> *hint & 1 ? *hint : (unsigned)__ffs((int)left) - 1;
+			const size_t end = by.n * (k + 1) / CHUNKS;
 			for (size_t first = by.n * k / CHUNKS; first < end; first += 32) {
-				const bool open = first + lane < end && is_opened_from(by.of[first + lane]);
-				if (__any_sync(0xffffffff, open))
+				const bool open = first + lane < end && is_opened_from(by.at(first + lane));
+				if (__any_sync(0xffffffff, open)) {
+					*hint = k;
 					return true;
+				}
 			}
+			left &= ~(1u << k);
 		}
 		return false;
 	}
@@ -579,43 +604,50 @@ static __device__ void advance(struct front *front)
 	front->done = 0;
 }
 
-/* EACH nodes a warp: a lane reads one of them, then all lanes compare one after the other with the rank's chunks, and
- * with the targets of those that are near.  blockIdx.y: for which rank. */
+/* AT_ONCE nodes a block: a thread reads one of them, then a warp compares EACH one after the other with the rank's
+ * chunks, a lane each, and with the targets of those that are near.  blockIdx.y: for which rank. */
 static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, struct scale s,
 	const struct reach *target, const struct reach *chunk, const size_t *target_bound, struct lists lists)
 {
-	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
+	__shared__ struct near_targets near;
+	__shared__ struct looked_at nodes[AT_ONCE];
+	__shared__ uint32_t opened[WARPS];
+	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	struct front &front = lists.front[rank];
-	const size_t base = (size_t)rank * lists.room, warp = (blockIdx.x * (size_t)THREADS + threadIdx.x) / 32;
-	const size_t first = target_bound[rank], n = target_bound[rank + 1] - first;
+	const size_t base = (size_t)rank * lists.room, first = target_bound[rank], n = target_bound[rank + 1] - first;
 	const uint32_t begin = front.begin, end = front.end;
-	__shared__ struct reach near[NEAR];
-	if (begin + blockIdx.x * (size_t)(WARPS * EACH) < end && n <= NEAR)
-		for (size_t k = threadIdx.x; k < n; k += THREADS)
-			near[k] = target[first + k];
-	__syncthreads();
-	const struct targets by = {n <= NEAR ? near : target + first, chunk[(size_t)rank * CHUNKS + lane], n};
-	for (size_t from = begin + warp * EACH; from < end; from += gridDim.x * (size_t)(WARPS * EACH)) {
-		const unsigned some = end - from < EACH ? (unsigned)(end - from) : (unsigned)EACH;
-		uint32_t j = 0, children = 0, count = 0, opened = 0;
-		struct looked_at node;
-		if (lane < some) {
-			j = lists.node[base + from + lane];
+	const struct targets by = {n <= NEAR ? &near : nullptr, target + first, chunk[(size_t)rank * CHUNKS + lane], n};
+	unsigned hint = 0;
+	for (size_t k = threadIdx.x; k < n && by.near && begin + blockIdx.x * (size_t)AT_ONCE < end; k += THREADS)
+		near.put(k, target[first + k]);
+	for (size_t from = begin + blockIdx.x * (size_t)AT_ONCE; from < end; from += gridDim.x * (size_t)AT_ONCE) {
+		const size_t at = from + threadIdx.x;
+		const bool mine = threadIdx.x < AT_ONCE && at < end;
+		uint32_t j = 0, children = 0, count = 0, some = 0;
+		if (mine) {
+			j = lists.node[base + at];
 			children = t.nchild[j], count = t.count[j];
-			node = looked_at(t, j, s);
+			nodes[threadIdx.x] = looked_at(t, j, s);
 		}
-		for (unsigned k = 0; k < some; k++)
-			opened |= (uint32_t)node.of_lane(k).is_opened(by) << k;
-		const bool open = opened >> lane & 1, point = node.size == 0;
-		const uint32_t child = place_of(open ? children : 0, &front.nodes);
-		const uint32_t body = place_of(
-			!children && (open || point || count <= s.tiny) ? count : 0, &front.bodies);
-		for (uint32_t k = 0; child != NONE && k < children; k++)
-			lists.node[base + child + k] = t.child[j] + k;
-		if (lane < some) {
-			lists.child[base + from + lane] = child;
-			lists.body[base + from + lane] = body;
+		__syncthreads();
+		for (unsigned k = 0; k < EACH && from + warp * EACH + k < end; k++)
+			some |= (uint32_t)nodes[warp * EACH + k].is_opened(by, &hint) << k;
+		if (lane == 0)
+			opened[warp] = some;
+		__syncthreads();
+		if (threadIdx.x < AT_ONCE) { /* whole warps */
+			const bool open = mine && opened[threadIdx.x / EACH] >> threadIdx.x % EACH & 1;
+			const bool all = mine && !children && (open || nodes[threadIdx.x].size == 0 || count <= s.tiny);
+			const uint32_t child = place_of(open ? children : 0, &front.nodes);
+			const uint32_t body = place_of(all ? count : 0, &front.bodies);
+			for (uint32_t k = 0; child != NONE && k < children; k++)
+				lists.node[base + child + k] = t.child[j] + k;
+			if (mine) {
+				lists.child[base + at] = child;
+				lists.body[base + at] = body;
+			}
 		}
+		__syncthreads(); /* others may read nodes */
 	}
 	advance(&front);
 }
@@ -846,6 +878,7 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 {
 	struct nb_tree old = e->tree;
 	int status = NB_OK;
+	const bool fits = n <= e->room;
 	const auto column = [&](auto **p, size_t components) {
 		auto *const was = *p;
 		typedef typename std::remove_pointer<typename std::remove_reference<decltype(*p)>::type>::type type;
@@ -859,11 +892,12 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		return (int)NB_OK;
 	};
 #define NB_NODE_COLUMN(type, member, components, least) \
-	if (!status && old.member)                      \
+	if (!status && !fits && old.member)             \
 		status = column(&e->tree.member, components);
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
 	e->tree.nnode = n;
+	e->room = fits ? e->room : n;
 	if (!status && width) {
 		status = column(&e->rows.ptr, width);
 		e->rows.count = n * width;
@@ -872,7 +906,7 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 }
 
 /* What has come behind what is here. */
-static int read_messages(const struct nb_domain *d, struct nb_essential *e, const struct mail &in)
+static int read_messages(struct nb_domain *d, struct nb_essential *e, const struct mail &in)
 {
 	const size_t size = (size_t)d->size, width = width_of(d);
 	std::vector<struct arrival> arrival(size);
@@ -896,15 +930,16 @@ static int read_messages(const struct nb_domain *d, struct nb_essential *e, cons
 		return NB_ELIMIT;
 	NB_TRY(make_nodes(e, node + 1, width));
 	const struct rows rows = {in.rows.ptr, width, e->rows.ptr};
-	NB_TRY(e->pos.alloc(3 * (d->n + e->nbody + NOBODY)));
-	NB_TRY(e->mass.alloc(d->n + e->nbody + NOBODY));
-	NB_CUDA_TRY(cudaMemcpyAsync(e->pos.ptr, d->pos, 3 * d->n * sizeof *d->pos, cudaMemcpyDeviceToDevice, 0));
-	NB_CUDA_TRY(cudaMemcpyAsync(e->mass.ptr, d->mass, d->n * sizeof *d->mass, cudaMemcpyDeviceToDevice, 0));
+	const size_t rows_of_all = d->n + e->nbody + NOBODY;
+	NB_TRY(nb_domain_reserve((void **)&d->pos, &d->room[0], 3 * sizeof *d->pos, d->n, rows_of_all));
+	NB_TRY(nb_domain_reserve((void **)&d->mass, &d->room[2], sizeof *d->mass, d->n, rows_of_all));
+	d->spare_bodies = e->nbody + e->nbody / 16 + 2 * NOBODY;
+	d->spare_nodes = (node + 1 - e->nown) + (node + 1 - e->nown) / 16 + NOBODY;
 	if (e->nbody)
 		read_bodies_kernel<<<nb_cuda_blocks(e->nbody, THREADS), THREADS>>>(
-			e->nbody, in.bodies.ptr, e->pos.ptr + 3 * d->n, e->mass.ptr + d->n);
+			e->nbody, in.bodies.ptr, d->pos + 3 * d->n, d->mass + d->n);
 	NB_CUDA_LAUNCHED();
-	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, e->pos.ptr, e->mass.ptr, rows);
+	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, d->pos, d->mass, rows);
 	NB_CUDA_LAUNCHED();
 	if (most == 0)
 		return NB_OK;
@@ -936,7 +971,7 @@ static void tell_sizes(const struct nb_domain *d, const struct mail &out, struct
 	}
 }
 
-int nb_essential_exchange(const struct nb_domain *d, struct nb_essential *e)
+int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
 {
 	const size_t width = width_of(d);
 	struct mail out, in;

@@ -31,9 +31,9 @@ struct nb_essential {
 	std::vector<uint32_t> generation;	  /* the first slot of each level, and the end */
 	struct nb_tree tree = {}; /* slots, own nodes, from nown on those of others; in the device's memory */
 	uint32_t nown = 0;
-	size_t nbody = 0;		  /* of others */
-	nb_cuda_buffer<double> rows;	  /* of nodes, where the walk is of order 3 or 4: as of nb_tree_high_cuda */
-	nb_cuda_buffer<double> pos, mass; /* of own bodies, then those of others */
+	size_t room = 0;	     /* nodes that the tree's columns have memory for */
+	size_t nbody = 0;	     /* of others: behind own ones in pos and mass of struct nb_domain */
+	nb_cuda_buffer<double> rows; /* of nodes, where the walk is of order 3 or 4: as of nb_tree_high_cuda */
 
 	/* all targets, and those of each rank */
 	nb_cuda_buffer<struct nb_essential_target> target;
@@ -65,12 +65,15 @@ template <class T> static void nb_domain_tell(const struct nb_domain *d, std::ve
 NB_MUST_CHECK int nb_domain_swap_rows(const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send,
 	void *in, const size_t *receive);
 
+/* Memory for so many rows in *rows, of which n stay; *room: of how many there is. */
+NB_MUST_CHECK int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_t want);
+
 /* Moments of cells elsewhere and of the top; targets of all ranks.  Called by all; the same status in all. */
 NB_MUST_CHECK int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e);
 
 /* Nodes and bodies of other ranks come in the place of those that had come; d->wary says how many.  Nodes whose
  * children stay away have a child in their place that makes NaN of what opens them.  Called by all; the same status in
  * all. */
-NB_MUST_CHECK int nb_essential_exchange(const struct nb_domain *d, struct nb_essential *e);
+NB_MUST_CHECK int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e);
 
 #endif

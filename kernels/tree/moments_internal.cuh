@@ -26,11 +26,11 @@ NB_MUST_CHECK int nb_tree_inner_moments_cuda(const struct nb_tree *tree, uint32_
  * other processes have parts of (domain.h).
  *   nroot, root, begin   the nodes, ascending, and in begin the first of the n bodies of each, then n; host memory
  *   key, pos, mass       n, sorted as for nb_tree_build_cuda in the tree's cube
- * The bodies of root k are numbered from begin[k] on.  Columns grow; box, com, mass and quad are new, and filled for
- * what is below roots and for roots that are leaves; nb_tree_inner_moments_cuda has to do the others.  Waits for the
- * device. As nb_tree_build_cuda. */
+ * The bodies of root k are numbered from begin[k] on.  Columns grow, and get room for `spare` nodes more; box, com,
+ * mass and quad are new, and filled for what is below roots and for roots that are leaves; nb_tree_inner_moments_cuda
+ * has to do the others.  Waits for the device. As nb_tree_build_cuda. */
 NB_MUST_CHECK int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass,
-	uint32_t nroot, const uint32_t *root, const uint32_t *begin, struct nb_tree *tree);
+	uint32_t nroot, const uint32_t *root, const uint32_t *begin, size_t spare, struct nb_tree *tree);
 
 /* *first becomes the smallest NB_TREE_FAULTS k + fault (check_internal.h) of a node k whose moments are not those of
  * the bodies, or stays.  The shape is sound.  Queued on the default stream; first is in the device's memory. */
