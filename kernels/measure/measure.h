@@ -3,8 +3,8 @@
  *
  * Plain arrays where the backend computes, in parallel.  Every sum runs over chunks of bodies that depend on their
  * number alone, whose partial sums are added in their order with compensation (Neumaier), so results are the same bytes
- * for any number of threads and on every run, and those of the CPU and of a device are the same.  What is undefined
- * (the centre of no mass) is NaN, never a number.  Units: the caller's. */
+ * for any number of threads and on every run, and those of the CPU and of a device, where it has them, are the same.
+ * What is undefined (the centre of no mass) is NaN, never a number.  Units: the caller's. */
 #ifndef NB_MEASURE_H
 #define NB_MEASURE_H
 

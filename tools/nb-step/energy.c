@@ -27,12 +27,13 @@ static double total_energy(struct step *s)
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	const double *mass = nb_step_read(s, NB_MASS, space), *vel = nb_step_read(s, NB_VEL, space);
 	const double *pos = nb_step_read(s, NB_POS, space), *pot = nb_step_read(s, NB_POT, space);
+	int (*const energy_of)(size_t, const double *, const double *,
+		double *) = spread ? nb_potential_energy_cpu : s->backend->potential_energy;
 	nb_step_require(s, (spread ? nb_moments_cpu : s->backend->moments)(n, mass, pos, vel, &moments));
-	nb_step_require(s, (spread ? nb_potential_energy_cpu : s->backend->potential_energy)(n, mass, pot, &epot));
+	nb_step_require(s, energy_of(n, mass, pot, &epot));
 	/* pairs share the half of pot that is theirs; what a field gives a body is its own */
 	if (nb_frame_field(s->frame, NB_POT_FIELD))
-		nb_step_require(
-			s, s->backend->potential_energy(n, mass, nb_step_read(s, NB_POT_FIELD, space), &of_field));
+		nb_step_require(s, energy_of(n, mass, nb_step_read(s, NB_POT_FIELD, space), &of_field));
 	nb_step_spread_empty(s);
 	return moments.ekin + epot + of_field;
 }
