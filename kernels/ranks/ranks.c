@@ -73,6 +73,11 @@ int nb_ranks_together(void)
 	return in_job;
 }
 
+int nb_ranks_reach_devices(void)
+{
+	return 0;
+}
+
 int nb_ranks_beside(void)
 {
 	return rank;

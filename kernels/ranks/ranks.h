@@ -66,6 +66,9 @@ void nb_ranks_collect(void *data, const size_t *bound);
 /* the bytes send_bound[k] .. send_bound[k + 1] - 1 of send go to rank k, and what comes from rank k becomes those of
  * receive_bound in receive; what stays here is copied at once: */
 void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive, const size_t *receive_bound);
+/* 1: what is exchanged may be in the memory of CUDA devices, of cudaMalloc, nothing of it to stay here (an MPI that
+ * says that it can). */
+int nb_ranks_reach_devices(void);
 void nb_ranks_settle(void);
 /* In a job: each of n numbers becomes the sum of those of all ranks, or the largest; the same bytes for all.  Waits. */
 enum nb_ranks_fold { NB_RANKS_SUM, NB_RANKS_MOST };

@@ -9,6 +9,9 @@
 #include "common/timer.h"
 
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 #include <omp.h>
 #include <pthread.h>
@@ -65,6 +68,40 @@ int nb_ranks_rank(void)
 int nb_ranks_size(void)
 {
 	return ranks.size;
+}
+
+#ifdef OMPI_HAVE_MPI_EXT_CUDA
+/* A control variable of MPI that is 0. */
+static int turned_off(const char *variable)
+{
+	MPI_T_cvar_handle handle;
+	int got, index, count, value = 1;
+	if (MPI_T_init_thread(MPI_THREAD_SINGLE, &got))
+		return 0;
+	if (MPI_T_cvar_get_index(variable, &index) == MPI_SUCCESS &&
+		MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+		if (count == 1 && MPI_T_cvar_read(handle, &value))
+			value = 1;
+		MPI_T_cvar_handle_free(&handle);
+	}
+	MPI_T_finalize();
+	return value == 0;
+}
+#endif
+
+/* Asked of the library that runs, which need not be the one that this was built with.  Open MPI 4 says how it was
+ * built; whether it can is in its variable, which a user turns off, and it does, too, where it finds no driver. */
+int nb_ranks_reach_devices(void)
+{
+#ifdef OMPI_HAVE_MPI_EXT_CUDA
+	static int known, reached;
+	if (!known)
+		reached = MPIX_Query_cuda_support() == 1 && !turned_off("opal_cuda_support");
+	known = 1;
+	return reached;
+#else
+	return 0;
+#endif
 }
 
 int nb_ranks_beside(void)

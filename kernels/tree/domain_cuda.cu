@@ -2,7 +2,8 @@
  *
  * What stays on the device: keys, positions, velocities, masses, forces and the rest of each row.  What goes to others:
  * bodies that change their rank, the roots of all cells of the top, and the essential trees (essential_cuda.cu);
- * through the host and MPI, or, where ranks are threads of this process, from device to device.
+ * by MPI, through the host unless that reaches devices; or, where ranks are threads of this process, from device to
+ * device.
  *
  *   sort     keys; cuts as on the CPU; those that leave are packed, those that come are put behind the others, and all
  *            rows are permuted once, whether they came or stayed
@@ -66,23 +67,33 @@ static int to_host(void *to, const void *from, size_t bytes)
 	return NB_OK;
 }
 
-/* Host memory that the device reads and writes fast, and MPI too; it stays for the next call of this thread. */
-struct pinned {
+/* Memory that MPI reads and writes: of the host, pinned, or of the device if MPI reaches that, in which case it wants
+ * none of a pool.  It stays for the next call. */
+struct staging {
 	char *ptr = nullptr;
 	size_t bytes = 0;
 
-	int reserve(size_t n)
+	int reserve(size_t n, bool on_device)
 	{
 		if (n <= bytes)
 			return NB_OK;
 		if (ptr)
-			(void)cudaFreeHost(ptr);
+			(void)(on_device ? cudaFree(ptr) : cudaFreeHost(ptr));
 		ptr = nullptr, bytes = 0;
-		NB_CUDA_TRY(cudaMallocHost((void **)&ptr, n + n / 4));
+		NB_CUDA_TRY(
+			on_device ? cudaMalloc((void **)&ptr, n + n / 4) : cudaMallocHost((void **)&ptr, n + n / 4));
 		bytes = n + n / 4;
 		return NB_OK;
 	}
 };
+
+static int copy_there(void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		NB_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, 0));
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	return NB_OK;
+}
 
 /* Rows that a rank of this process lends to the others. */
 struct lent {
@@ -122,25 +133,22 @@ static int fetch_rows(
 int nb_domain_swap_rows(
 	const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send, void *in, const size_t *receive)
 {
-	static thread_local struct pinned leaving, coming;
+	static thread_local struct staging leaving, coming;
+	const bool direct = nb_ranks_reach_devices();
 	const size_t size = (size_t)d->size;
 	std::vector<size_t> to(size + 1), from(size + 1);
 	if (nb_ranks_together())
 		return fetch_rows(d, rowsize, out, send, in, receive);
 	for (size_t k = 0; k <= size; k++)
 		to[k] = send[k] * rowsize, from[k] = receive[k] * rowsize;
-	int status = leaving.reserve(to[size] + 1);
-	status = status ? status : coming.reserve(from[size] + 1);
-	if (!status && to[size])
-		status = to_host(leaving.ptr, out, to[size]);
-	status = nb_domain_agree(status);
+	int status = leaving.reserve(to[size] + 1, direct);
+	status = status ? status : coming.reserve(from[size] + 1, direct);
+	status = nb_domain_agree(status ? status : copy_there(leaving.ptr, out, to[size]));
 	if (status)
 		return status;
 	nb_ranks_exchange(leaving.ptr, to.data(), coming.ptr, from.data());
 	nb_ranks_settle();
-	if (from[size])
-		status = to_device(in, coming.ptr, from[size]);
-	return nb_domain_agree(status);
+	return nb_domain_agree(copy_there(in, coming.ptr, from[size]));
 }
 
 /* ---- keys and cuts --------------------------------------------------------------------------------------- */
@@ -613,7 +621,7 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 	d->tally.cells = (double)e.tree.nnode - 1; /* without the stand-in */
 	d->tally.all_cells = all + (double)e.top.nslot;
 	d->tally.rounds++;
-	/* columns, bodies as the walk has them, and nodes: as columns and packed, of high order with their moments */
+	/* columns, bodies of others, and nodes: as columns and packed, of high order with their moments */
 	const double high = d->law.order < 3 ? 0
 					     : nb_high_row(d->law.order) * 8 +
 						       (nb_high_body_row(d->law.order) +

@@ -186,8 +186,9 @@ void nb_step_spread_begin(struct step *s)
 	s->spread.device = law.device;
 	s->spread.several = several;
 	begin(s, &law);
-	nb_verbose("each of %d %s has a part of the bodies%s", several, ranks > 1 ? "ranks" : "devices",
-		ranks > 1 && law.device ? ", on a device" : "");
+	const int device = ranks > 1 && law.device;
+	nb_verbose("each of %d %s has a part of the bodies%s%s", several, ranks > 1 ? "ranks" : "devices",
+		device ? ", on a device" : "", device && nb_ranks_reach_devices() ? ", and MPI sends from there" : "");
 }
 
 void nb_step_spread_fill(struct step *s)
