@@ -71,7 +71,8 @@ int nb_domain_claim(void);
  * NB_ENOMEM; NB_ENODEV where no other rank takes part. */
 NB_MUST_CHECK int nb_domain_begin(
 	struct nb_domain **domain, const struct nb_domain_law *law, const struct nb_domain_bodies *all);
-/* vel += acc kick, then pos += vel drift, of the last force; what is 0 is left out. *finite: all positions are. */
+/* vel += acc kick, then pos += vel drift, of the last force; what is 0 is left out. *finite: all positions
+ * that a drift has given are. */
 NB_MUST_CHECK int nb_domain_move(struct nb_domain *domain, double kick, double drift, int *finite);
 /* The forces at the present positions, after the bodies have gone to their ranks.  *largest: |acc|, not finite if one
  * is not.  NB_ENONFINITE, NB_ELIMIT, NB_EUNSUPPORTED (lengths whose squares no double holds): nothing but the order of

@@ -186,8 +186,8 @@ static int move_here(struct nb_domain *d, double kick, double drift, int *finite
 	if (!status && drift != 0)
 		status = nb_drift_cpu(d->n, d->pos, d->vel, drift);
 	double test = 0;
-#pragma omp parallel for schedule(static) reduction(+ : test)
-	for (size_t i = 0; i < 3 * d->n; i++)
+#pragma omp parallel for schedule(static) reduction(+ : test) if (drift != 0)
+	for (size_t i = 0; i < (drift != 0 ? 3 * d->n : 0); i++)
 		test += d->pos[i] - d->pos[i]; /* 0 unless it is infinite or NaN */
 	*finite = test == 0;
 	return status;

@@ -513,12 +513,22 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-static __global__ void __launch_bounds__(THREADS) finite_kernel(size_t n, const double *x, unsigned *bad)
+/* A kick, then a drift, in one pass; products are rounded before sums, as in nb_kick_cuda and nb_drift_cuda. */
+static __global__ void __launch_bounds__(THREADS)
+	move_kernel(size_t n, double *pos, double *vel, const double *acc, double kick, double drift, unsigned *bad)
 {
 	const size_t step = (size_t)gridDim.x * THREADS;
 	bool found = false;
-	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step)
-		found |= !isfinite(x[i]);
+	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+		double v = vel[i];
+		if (kick != 0)
+			vel[i] = v = __dadd_rn(v, __dmul_rn(acc[i], kick));
+		if (drift == 0)
+			continue;
+		const double x = __dadd_rn(pos[i], __dmul_rn(v, drift));
+		pos[i] = x;
+		found |= !isfinite(x);
+	}
 	if (found)
 		*bad = 1;
 }
@@ -527,14 +537,14 @@ static int move(struct nb_domain *d, double kick, double drift, int *finite)
 {
 	nb_cuda_buffer<unsigned> bad;
 	unsigned found = 0;
+	*finite = 1;
 	NB_TRY(open_device(d->law.device - 1));
-	if (kick != 0)
-		NB_TRY(nb_kick_cuda(d->n, d->vel, d->acc, kick));
-	if (drift != 0)
-		NB_TRY(nb_drift_cuda(d->n, d->pos, d->vel, drift));
+	if (d->n == 0 || (kick == 0 && drift == 0))
+		return NB_OK;
 	NB_TRY(bad.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(bad.ptr, 0, sizeof found));
-	finite_kernel<<<std::min(nb_cuda_blocks(3 * d->n + 1, THREADS), 4096u), THREADS>>>(3 * d->n, d->pos, bad.ptr);
+	move_kernel<<<std::min(nb_cuda_blocks(3 * d->n, THREADS), 4096u), THREADS>>>(
+		3 * d->n, d->pos, d->vel, d->acc, kick, drift, bad.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(to_host(&found, bad.ptr, sizeof found));
 	*finite = !found;

@@ -121,7 +121,7 @@ struct nb_domain_device {
 	int (*to_device)(void *to, const void *from, size_t bytes);
 	int (*to_host)(void *to, const void *from, size_t bytes);
 	int (*below)(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first);
-	/* *finite: all positions are */
+	/* *finite: all positions that a drift has given are */
 	int (*move)(struct nb_domain *d, double kick, double drift, int *finite);
 	int (*force)(struct nb_domain *d, double *largest);
 };
