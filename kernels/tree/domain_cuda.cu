@@ -274,9 +274,9 @@ int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_
 	return NB_OK;
 }
 
-/* Columns of bodies, and what of them goes to other ranks: rows of all of them side by side, each of whole words. */
+/* Rows of several columns of bodies as they go to other ranks: side by side, each of whole words. */
 enum { COLUMNS = 4, WORD = 8 };
-struct columns {
+struct wide_row {
 	int n;
 	char *rows[COLUMNS];
 	size_t size[COLUMNS], word[COLUMNS], words; /* of which is the first word in a row; of all */
@@ -300,7 +300,7 @@ struct columns {
 
 /* The rows below `begin` and from `end` on, in the order of perm. */
 static __global__ void __launch_bounds__(THREADS)
-	pack_kernel(size_t n, struct columns c, const uint32_t *perm, size_t begin, size_t end, char *out)
+	pack_kernel(size_t n, struct wide_row c, const uint32_t *perm, size_t begin, size_t end, char *out)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x, row = i / c.words;
 	if (row < n)
@@ -309,7 +309,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* Rows first, first + 1, .. */
-static __global__ void __launch_bounds__(THREADS) unpack_kernel(size_t n, struct columns c, size_t first, char *in)
+static __global__ void __launch_bounds__(THREADS) unpack_kernel(size_t n, struct wide_row c, size_t first, char *in)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x, row = i / c.words;
 	if (row < n)
@@ -328,7 +328,7 @@ static int bring(const struct nb_domain *d, const struct moving &m, const uint32
 {
 	const size_t out = d->n - m.stay();
 	nb_cuda_buffer<char> leaving, coming;
-	struct columns c = {};
+	struct wide_row c = {};
 	if (!m.any)
 		return NB_OK;
 	const auto pack = [&]() {
@@ -402,10 +402,10 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct nb_domain_move &plan)
 {
 	const struct moving m(d, plan);
-	const size_t n = m.stay() + m.in, few = std::min(m.in + m.in / 4, n / 64) + THREADS;
-	const struct column column[COLUMNS] = {{(void **)&d->pos, 3 * sizeof *d->pos, &d->room[0]},
-		{(void **)&d->vel, 3 * sizeof *d->vel, &d->room[1]}, {(void **)&d->mass, sizeof *d->mass, &d->room[2]},
-		{(void **)&d->rest, d->rest_size, &d->room[3]}};
+	const size_t n = m.stay() + m.in, spare = std::min(m.in + m.in / 4, n / 64) + THREADS;
+	const struct column column[COLUMNS] = {{(void **)&d->pos, 3 * sizeof *d->pos, &d->room.pos},
+		{(void **)&d->vel, 3 * sizeof *d->vel, &d->room.vel},
+		{(void **)&d->mass, sizeof *d->mass, &d->room.mass}, {(void **)&d->rest, d->rest_size, &d->room.rest}};
 	const int ncolumn = d->rest_size ? COLUMNS : COLUMNS - 1;
 	nb_cuda_buffer<uint32_t> order;
 	for (int first = 0, end; first < ncolumn; first = end) {
@@ -416,7 +416,7 @@ static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct n
 			for (int k = first; k < end; k++) {
 				const bool seen = column[k].rows == (void **)&d->pos ||
 						  column[k].rows == (void **)&d->mass; /* by walks of others' */
-				NB_TRY(put(n, order.ptr, seen ? std::max(few, d->spare_bodies) : few, column[k]));
+				NB_TRY(put(n, order.ptr, seen ? std::max(spare, d->spare_bodies) : spare, column[k]));
 			}
 			return (int)NB_OK;
 		};
@@ -508,7 +508,7 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 	NB_TRY(nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot));
 	struct nb_gravity g = {};
 	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
-	return d->law.order > 2 ? nb_tree_high_cuda(&g, &e->tree, d->law.order, &e->rows) : NB_OK;
+	return d->law.order > 2 ? nb_tree_high_cuda(&g, &e->tree, d->law.order, d->spare_nodes, &e->rows) : NB_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */

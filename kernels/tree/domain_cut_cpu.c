@@ -121,13 +121,13 @@ struct parts {
 	double *count, *work;
 };
 
-/* With devices some levels are looked at together, as every look waits for all of these; the parts of all cells are so
- * many at most. */
+/* Some levels are looked at together, as every look waits for all ranks; the parts of all cells are so many at most.
+ */
 enum { MOST_PARTS = 4096 };
 static int levels_together(const struct nb_domain *d)
 {
 	int levels = 1;
-	while (d->law.device && levels < 3 && (size_t)(d->size - 1) << (d->law.dim * (levels + 1)) <= MOST_PARTS)
+	while (levels < 3 && (size_t)(d->size - 1) << (d->law.dim * (levels + 1)) <= MOST_PARTS)
 		levels++;
 	return levels;
 }
@@ -146,7 +146,7 @@ static void descend(struct search *s, struct parts *p, size_t n, int dim, size_t
 {
 	const int parts = 1 << dim;
 	const size_t each = n / (size_t)parts;
-	double count[8], work[8], before = s->before;
+	double count[8] = {0}, work[8] = {0}, before = s->before;
 	int part = 0, last = 0;
 	for (int k = 0; k < parts; k++) {
 		count[k] = sum_of(p->count + (size_t)k * each, each);

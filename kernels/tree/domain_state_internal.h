@@ -3,6 +3,7 @@
 #ifndef NB_TREE_DOMAIN_STATE_INTERNAL_H
 #define NB_TREE_DOMAIN_STATE_INTERNAL_H
 
+#include "kernels/tree/opening_internal.h"
 #include "kernels/tree/tree.h"
 
 #ifdef __cplusplus
@@ -14,7 +15,7 @@ enum {
 	 * border of two ranks. */
 	NB_DOMAIN_PART = 512,
 	/* The same where the walk is a device's: nor any that may be a region (walk_cuda.cu). */
-	NB_DOMAIN_PART_DEVICE = 1024
+	NB_DOMAIN_PART_DEVICE = NB_OPENING_REGION
 };
 
 /* What one rank holds.  With law.device its arrays but for bound and cut are in the memory of its device. */
@@ -30,9 +31,12 @@ struct nb_domain {
 	double unit_cost;
 	double worked, waited;	       /* s up to now: in walks, and for those of the others */
 	struct nb_domain_share *share; /* on devices: size of them */
-	/* on a device: rows that pos, vel, mass and rest have memory for, 0: as many as there are; what the last walk
-	 * needed of the others, and a little more: its bodies and nodes then come behind own ones */
-	size_t room[4], spare_bodies, spare_nodes;
+	/* on a device: rows that these have memory for, 0: as many as there are; what the last walk needed of the
+	 * others, and a little more: its bodies and nodes then come behind own ones */
+	struct {
+		size_t pos, vel, mass, rest;
+	} room;
+	size_t spare_bodies, spare_nodes;
 	int wary; /* on a device: cells of others that the last walk missed make the next one get more (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;

@@ -31,14 +31,13 @@ enum {
 	NEAR = 1024,		/* targets of a rank that a block keeps near */
 	EACH = 8,		/* nodes that a warp compares one after the other, */
 	AT_ONCE = EACH * WARPS, /* and that a block reads at once */
-	TARGET_LEAST = 1024,	/* a region */
-	GROUP_LEAST = 32,	/* a region has more bodies than a group */
-	MANY = 255,
+	TARGET_LEAST = NB_OPENING_REGION,
+	MANY = NB_OPENING_MANY,
 	NOBODY = MANY + 1 /* rows of the stand-in for missing bodies: a leaf is never longer in a packed node */
 };
 static const uint32_t NONE = UINT32_MAX;
-static const double MARGIN[] = {0.5, 0.02, 0};			  /* of the strength of the field */
-static const float LEAST_FAR = 1.2f, EAGER = 0.3f, SIZES = 1.01f, /* packed sizes are rounded up to 7 bits */
+static const double MARGIN[] = {0.5, 0.02, 0}; /* of the strength of the field */
+static const float SIZES = 1.01f,	       /* packed sizes are rounded up to 7 bits */
 	ROUND = 1.002f;
 
 /* Numbers of a node's row in e->rows. */
@@ -57,52 +56,71 @@ struct body {
 	double pos[3], mass;
 };
 
-/* ---- moments of roots ------------------------------------------------------------------------------------ */
+/* ---- moments of some nodes ------------------------------------------------------------------------------- */
 
-static __device__ void read_moments(const struct nb_tree &t, size_t j, struct nb_essential_moments *m)
-{
-	for (int k = 0; k < 6; k++) {
-		m->box[k] = t.box[6 * j + k];
-		m->quad[k] = t.quad ? t.quad[6 * j + k] : 0;
+/* Number k < NUMBERS of a node's moments, in the order of struct nb_essential_moments. */
+enum { NUMBERS = sizeof(struct nb_essential_moments) / sizeof(double) };
+static_assert(THREADS % NUMBERS == 0 && NUMBERS <= 32, "a node's moments are those of whole parts of warps");
+
+struct moments_of {
+	struct nb_tree tree;
+
+	/* NULL: the tree has none */
+	__device__ double *operator()(size_t j, size_t k) const
+	{
+		return k < 6	   ? &tree.box[6 * j + k]
+		       : k < 9	   ? &tree.com[3 * j + (k - 6)]
+		       : k == 9	   ? &tree.mass[j]
+		       : tree.quad ? &tree.quad[6 * j + (k - 10)]
+				   : nullptr;
 	}
-	for (int k = 0; k < 3; k++)
-		m->com[k] = t.com[3 * j + k];
-	m->mass = t.mass[j];
-}
+};
 
-static __device__ void write_moments(const struct nb_tree &t, size_t j, const struct nb_essential_moments &m)
-{
-	for (int k = 0; k < 6; k++) {
-		t.box[6 * j + k] = m.box[k];
-		if (t.quad)
-			t.quad[6 * j + k] = m.quad[k];
+/* The same of moments of high order, of which a node has `width`. */
+struct rows_of {
+	double *row;
+	size_t width;
+
+	__device__ double *operator()(size_t j, size_t k) const
+	{
+		return &row[j * width + k];
 	}
-	for (int k = 0; k < 3; k++)
-		t.com[3 * j + k] = m.com[k];
-	t.mass[j] = m.mass;
-}
+};
+static_assert(nb_high_row(4) <= 32, "a lane of a warp for each");
 
+template <class numbers_of>
 static __global__ void __launch_bounds__(THREADS)
-	read_kernel(struct nb_tree t, size_t n, const uint32_t *node, struct nb_essential_moments *out)
+	read_kernel(size_t n, size_t width, numbers_of of, const uint32_t *node, double *out)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i < n)
-		read_moments(t, node[i], &out[i]);
+	if (i >= n * width)
+		return;
+	const double *const from = of(node[i / width], i % width);
+	out[i] = from ? *from : 0;
 }
 
+template <class numbers_of>
 static __global__ void __launch_bounds__(THREADS)
-	write_kernel(struct nb_tree t, size_t n, const uint32_t *node, const struct nb_essential_moments *in)
+	write_kernel(size_t n, size_t width, numbers_of of, const uint32_t *node, const double *in)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i < n)
-		write_moments(t, node[i], in[i]);
+	if (i >= n * width)
+		return;
+	double *const to = of(node[i / width], i % width);
+	if (to)
+		*to = in[i];
+}
+
+template <class T> static int upload(nb_cuda_buffer<T> &to, const T *from, size_t n)
+{
+	NB_TRY(to.alloc(n));
+	NB_CUDA_TRY(cudaMemcpy(to.ptr, from, n * sizeof(T), cudaMemcpyHostToDevice));
+	return NB_OK;
 }
 
 template <class T> static int upload(nb_cuda_buffer<T> &to, const std::vector<T> &from)
 {
-	NB_TRY(to.alloc(from.size()));
-	NB_CUDA_TRY(cudaMemcpy(to.ptr, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
-	return NB_OK;
+	return upload(to, from.data(), from.size());
 }
 
 template <class T> static int download(const T *from, size_t n, T *to)
@@ -111,124 +129,88 @@ template <class T> static int download(const T *from, size_t n, T *to)
 	return NB_OK;
 }
 
-static int read_nodes(
-	const struct nb_tree &tree, const std::vector<uint32_t> &node, std::vector<struct nb_essential_moments> &rows)
-{
-	nb_cuda_buffer<uint32_t> which;
-	nb_cuda_buffer<struct nb_essential_moments> out;
-	rows.resize(node.size());
-	if (node.empty())
-		return NB_OK;
-	NB_TRY(upload(which, node));
-	NB_TRY(out.alloc(node.size()));
-	read_kernel<<<nb_cuda_blocks(node.size(), THREADS), THREADS>>>(tree, node.size(), which.ptr, out.ptr);
-	NB_CUDA_LAUNCHED();
-	return download(out.ptr, node.size(), rows.data());
-}
-
-static int write_nodes(const struct nb_tree &tree, const std::vector<uint32_t> &node,
-	const std::vector<struct nb_essential_moments> &rows)
-{
-	nb_cuda_buffer<uint32_t> which;
-	nb_cuda_buffer<struct nb_essential_moments> in;
-	if (node.empty())
-		return NB_OK;
-	NB_TRY(upload(which, node));
-	NB_TRY(upload(in, rows));
-	write_kernel<<<nb_cuda_blocks(node.size(), THREADS), THREADS>>>(tree, node.size(), which.ptr, in.ptr);
-	NB_CUDA_LAUNCHED();
-	NB_CUDA_TRY(cudaStreamSynchronize(0));
-	return NB_OK;
-}
-
-static __global__ void __launch_bounds__(THREADS)
-	read_rows_kernel(size_t n, size_t width, const uint32_t *node, const double *row, double *out)
-{
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i < n * width)
-		out[i] = row[node[i / width] * width + i % width];
-}
-
-static __global__ void __launch_bounds__(THREADS)
-	write_rows_kernel(size_t n, size_t width, const uint32_t *node, const double *in, double *row)
-{
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i < n * width)
-		row[node[i / width] * width + i % width] = in[i];
-}
-
-static int read_rows(const double *row, size_t width, const std::vector<uint32_t> &node, std::vector<double> &rows)
+/* Of each node `width` numbers, in host memory. */
+template <class numbers_of>
+static int read_nodes(const numbers_of &of, size_t width, const std::vector<uint32_t> &node, double *numbers)
 {
 	nb_cuda_buffer<uint32_t> which;
 	nb_cuda_buffer<double> out;
-	rows.resize(node.size() * width);
-	if (rows.empty())
+	const size_t n = node.size() * width;
+	if (n == 0)
 		return NB_OK;
 	NB_TRY(upload(which, node));
-	NB_TRY(out.alloc(rows.size()));
-	read_rows_kernel<<<nb_cuda_blocks(rows.size(), THREADS), THREADS>>>(
-		node.size(), width, which.ptr, row, out.ptr);
+	NB_TRY(out.alloc(n));
+	read_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(node.size(), width, of, which.ptr, out.ptr);
 	NB_CUDA_LAUNCHED();
-	return download(out.ptr, rows.size(), rows.data());
+	return download(out.ptr, n, numbers);
 }
 
-static int write_rows(double *row, size_t width, const std::vector<uint32_t> &node, const std::vector<double> &rows)
+template <class numbers_of>
+static int write_nodes(const numbers_of &of, size_t width, const std::vector<uint32_t> &node, const double *numbers)
 {
 	nb_cuda_buffer<uint32_t> which;
 	nb_cuda_buffer<double> in;
-	if (rows.empty())
+	const size_t n = node.size() * width;
+	if (n == 0)
 		return NB_OK;
 	NB_TRY(upload(which, node));
-	NB_TRY(upload(in, rows));
-	write_rows_kernel<<<nb_cuda_blocks(rows.size(), THREADS), THREADS>>>(
-		node.size(), width, which.ptr, in.ptr, row);
+	NB_TRY(upload(in, numbers, n));
+	write_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(node.size(), width, of, which.ptr, in.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_CUDA_TRY(cudaStreamSynchronize(0));
 	return NB_OK;
 }
 
-/* Of the roots of all ranks what `own` has of this one's, width numbers each; and then in `heard` of the slots
- * elsewhere, in their order. */
-template <class T>
-static void tell_roots(const struct nb_domain *d, const struct nb_essential *e, size_t width, const std::vector<T> &own,
-	std::vector<T> &heard)
+static int read_moments(const struct nb_tree &tree, const std::vector<uint32_t> &node,
+	std::vector<struct nb_essential_moments> &moments)
+{
+	moments.resize(node.size());
+	return read_nodes(moments_of{tree}, NUMBERS, node, (double *)moments.data());
+}
+
+/* In heard, `width` numbers of each root elsewhere, in the order of slots; `of` this rank's. */
+template <class numbers_of>
+static int hear_numbers(const struct nb_domain *d, struct nb_essential *e, const numbers_of &of, size_t width,
+	std::vector<double> &heard)
 {
 	const std::vector<uint32_t> &mine = e->slots[(size_t)d->rank];
-	std::vector<T> all(e->top.ncell * width);
+	std::vector<double> own(mine.size() * width), all(e->top.ncell * width);
 	std::vector<size_t> bytes((size_t)d->size + 1);
 	const auto place = [&](uint32_t slot) { return all.begin() + (ptrdiff_t)(e->top.slot[slot].begin * width); };
+	const int status = nb_domain_agree(read_nodes(of, width, mine, own.data()));
+	if (status)
+		return status;
 	for (size_t k = 0; k < mine.size(); k++)
 		std::copy(own.begin() + (ptrdiff_t)(k * width), own.begin() + (ptrdiff_t)((k + 1) * width),
 			place(mine[k]));
 	for (size_t k = 0; k < bytes.size(); k++)
-		bytes[k] = e->top.cell_bound[k] * width * sizeof(T);
+		bytes[k] = e->top.cell_bound[k] * width * sizeof own[0];
 	nb_ranks_collect(all.data(), bytes.data());
 	nb_ranks_settle();
 	for (uint32_t i = 0; i < e->top.nslot; i++)
 		if (e->kind[i] == NB_DOMAIN_ELSEWHERE)
 			heard.insert(heard.end(), place(i), place(i) + (ptrdiff_t)width);
+	return NB_OK;
 }
 
 /* Moments of the roots elsewhere. */
 static int hear_roots(const struct nb_domain *d, struct nb_essential *e)
 {
-	const std::vector<uint32_t> &mine = e->slots[(size_t)d->rank];
 	const size_t width = width_of(d);
-	std::vector<struct nb_essential_moments> own, heard;
-	std::vector<double> own_rows, heard_rows;
+	const struct moments_of moments = {e->tree};
+	const struct rows_of rows = {e->rows.ptr, width};
+	std::vector<double> heard, heard_rows;
 	std::vector<uint32_t> elsewhere;
-	int status = read_nodes(e->tree, mine, own);
-	status = nb_domain_agree(status ? status : read_rows(e->rows.ptr, width, mine, own_rows));
+	int status = hear_numbers(d, e, moments, NUMBERS, heard);
+	if (!status && width)
+		status = hear_numbers(d, e, rows, width, heard_rows);
 	if (status)
 		return status;
-	tell_roots(d, e, 1, own, heard);
-	if (width)
-		tell_roots(d, e, width, own_rows, heard_rows);
 	for (uint32_t i = 0; i < e->top.nslot; i++)
 		if (e->kind[i] == NB_DOMAIN_ELSEWHERE)
 			elsewhere.push_back(i);
-	NB_TRY(write_nodes(e->tree, elsewhere, heard));
-	return write_rows(e->rows.ptr, width, elsewhere, heard_rows);
+	NB_TRY(write_nodes(moments, NUMBERS, elsewhere, heard.data()));
+	return write_nodes(rows, width, elsewhere, heard_rows.data());
 }
 
 /* From roots to the root of all. */
@@ -241,7 +223,7 @@ static int close_top(const struct nb_domain *d, struct nb_essential *e)
 		if (d->law.order > 2)
 			NB_TRY(nb_tree_inner_high_cuda(&e->tree, d->law.order, from, to, e->rows.ptr));
 	}
-	NB_TRY(read_nodes(e->tree, {0}, root));
+	NB_TRY(read_moments(e->tree, {0}, root));
 	const double *box = root[0].box;
 	double extent = d->law.eps;
 	for (int k = 0; k < 3; k++) {
@@ -307,7 +289,7 @@ static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t
 		return;
 	for (uint32_t k = t.child[j]; k < t.child[j] + t.nchild[j]; k++) {
 		if ((k < nslot && kind[k] != NB_DOMAIN_OWN) || t.count[k] > NB_DOMAIN_PART_DEVICE ||
-			t.count[k] <= GROUP_LEAST)
+			t.count[k] <= NB_OPENING_GROUP)
 			continue;
 		double half2 = 0;
 		for (int c = 0; c < 3; c++) {
@@ -350,7 +332,7 @@ static int own_targets(
 	NB_TRY(upload(kind, e->kind));
 	NB_TRY(choose_targets(d, e, kind.ptr, chosen, first));
 	NB_TRY(find_radii(e, kind.ptr, first, radius));
-	NB_TRY(read_nodes(e->tree, chosen, rows));
+	NB_TRY(read_moments(e->tree, chosen, rows));
 	own.resize(rows.size());
 	for (size_t k = 0; k < rows.size(); k++) {
 		std::copy(rows[k].box, rows[k].box + 6, own[k].box);
@@ -451,7 +433,7 @@ static __global__ void __launch_bounds__(THREADS)
 		out[i].hi[k] = __double2float_ru((at.box[3 + k] - s.origin[k]) * s.length);
 	}
 	out[i].root = powf(s.tolerance * sum, -s.of_mass) * ROUND;
-	out[i].slack = EAGER * (float)(at.radius * s.length) * ROUND;
+	out[i].slack = NB_OPENING_EAGER * (float)(at.radius * s.length) * ROUND;
 }
 
 /* Of each rank, a warp for each of its chunks: what is not opened from it is opened from none of its targets. */
@@ -499,7 +481,8 @@ struct lists {
 
 /* Targets in shared memory, a row for each number. */
 struct near_targets {
-	float number[sizeof(struct reach) / sizeof(float)][NEAR];
+	float number[8][NEAR];
+	static_assert(sizeof(struct reach) == 8 * sizeof(float), "a row for each");
 
 	__device__ void put(size_t k, const struct reach &r)
 	{
@@ -529,12 +512,13 @@ struct targets {
 
 /* What decides whether a node is opened. */
 struct looked_at {
-	float lo[3] = {}, hi[3] = {}; /* its centre of mass, rounded to either side */
-	float size = 0, influence = 0;
+	float lo[3], hi[3]; /* its centre of mass, rounded to either side */
+	float size, influence;
 
 	looked_at() = default;
 	__device__ looked_at(const struct nb_tree &t, uint32_t j, const struct scale &s)
 	{
+		size = 0;
 		for (int k = 0; k < 3; k++) {
 			const double x = (t.com[3 * (size_t)j + k] - s.origin[k]) * s.length;
 			size = fmaxf(size, of_box(t.box + 6 * (size_t)j, k, s));
@@ -550,7 +534,7 @@ struct looked_at {
 			const float d = fmaxf(fmaxf(at.lo[k] - hi[k], lo[k] - at.hi[k]), 0);
 			d2 += d * d;
 		}
-		const float far = fmaxf(LEAST_FAR * SIZES * size, at.root * influence) + at.slack;
+		const float far = fmaxf(NB_OPENING_LEAST_FAR * SIZES * size, at.root * influence) + at.slack;
 		return !(d2 > far * far * ROUND);
 	}
 	/* From any of them; all lanes of a warp look for the same.  hint: the chunk that opened the last node, which
@@ -662,28 +646,10 @@ static __global__ void begin_kernel(int size, int rank, uint32_t nroot, const ui
 	}
 }
 
-/* Number k < NUMBERS of a node's moments, in the order of struct nb_essential_moments. */
-enum { NUMBERS = sizeof(struct nb_essential_moments) / sizeof(double) };
-static __device__ double *number_of(const struct nb_tree &t, size_t j, unsigned k)
-{
-	return k < 6	? &t.box[6 * j + k]
-	       : k < 9	? &t.com[3 * j + (k - 6)]
-	       : k == 9 ? &t.mass[j]
-	       : t.quad ? &t.quad[6 * j + (k - 10)]
-			: nullptr;
-}
-
-/* Moments of high order, width numbers of each node. */
-struct rows {
-	const double *of;
-	size_t width;
-	double *out;
-};
-
 /* A warp for each node: its row, and those of its bodies. */
 static __global__ void __launch_bounds__(THREADS) write_message_kernel(struct nb_tree t, const double *pos,
 	const double *mass, struct lists lists, const size_t *node_bound, const size_t *body_bound, struct message *out,
-	struct body *bodies, struct rows rows)
+	struct body *bodies, struct rows_of rows, double *row)
 {
 	const unsigned rank = blockIdx.y, lane = threadIdx.x % 32;
 	const size_t base = (size_t)rank * lists.room, warps = gridDim.x * (size_t)WARPS;
@@ -693,7 +659,7 @@ static __global__ void __launch_bounds__(THREADS) write_message_kernel(struct nb
 		const size_t to = node_bound[rank] + at;
 		struct message *m = &out[to];
 		if (lane < NUMBERS) {
-			const double *number = number_of(t, j, lane);
+			const double *number = moments_of{t}(j, lane);
 			((double *)&m->is)[lane] = number ? *number : 0;
 		}
 		if (lane == 0) {
@@ -703,7 +669,7 @@ static __global__ void __launch_bounds__(THREADS) write_message_kernel(struct nb
 			m->body = body;
 		}
 		if (lane < rows.width)
-			rows.out[to * rows.width + lane] = rows.of[j * rows.width + lane];
+			row[to * rows.width + lane] = *rows(j, lane);
 		for (uint32_t k = lane; body != NONE && k < t.count[j]; k += 32) {
 			const size_t i = (size_t)t.first[j] + k;
 			bodies[body_bound[rank] + body + k] = {{pos[3 * i], pos[3 * i + 1], pos[3 * i + 2]}, mass[i]};
@@ -799,7 +765,7 @@ static int write_messages(const struct nb_domain *d, const struct nb_essential *
 	NB_TRY(upload(body_bound, out->body_bound));
 	const dim3 grid(std::min(nb_cuda_blocks(most, WARPS), 1u << 14), (unsigned)size);
 	write_message_kernel<<<grid, THREADS>>>(e->tree, d->pos, d->mass, lists, node_bound.ptr, body_bound.ptr,
-		out->nodes.ptr, out->bodies.ptr, {e->rows.ptr, width_of(d), out->rows.ptr});
+		out->nodes.ptr, out->bodies.ptr, {e->rows.ptr, width_of(d)}, out->rows.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_CUDA_TRY(cudaStreamSynchronize(0)); /* lists go */
 	return NB_OK;
@@ -819,8 +785,9 @@ struct stand_in {
 };
 
 /* 16 threads for each node. */
-static __global__ void __launch_bounds__(THREADS) read_message_kernel(struct nb_tree t, const struct message *in,
-	const struct arrival *arrival, const uint32_t *slots, struct stand_in none, struct rows rows)
+static __global__ void __launch_bounds__(THREADS)
+	read_message_kernel(struct nb_tree t, const struct message *in, const struct arrival *arrival,
+		const uint32_t *slots, struct stand_in none, const double *row, struct rows_of rows)
 {
 	const struct arrival a = arrival[blockIdx.y];
 	const size_t step = gridDim.x * (size_t)(THREADS / NUMBERS);
@@ -830,11 +797,11 @@ static __global__ void __launch_bounds__(THREADS) read_message_kernel(struct nb_
 		const struct message &m = in[a.first + at];
 		const uint32_t j = number((uint32_t)at);
 		const bool leaf = m.nchild == 0, here = leaf ? m.body != NONE : m.child != NONE;
-		double *const to = number_of(t, j, lane);
+		double *const to = moments_of{t}(j, lane);
 		if (to)
 			*to = ((const double *)&m.is)[lane];
 		for (size_t k = lane; k < rows.width; k += NUMBERS)
-			rows.out[j * rows.width + k] = rows.of[(a.first + at) * rows.width + k];
+			*rows(j, k) = row[(a.first + at) * rows.width + k];
 		if (lane > 0)
 			continue;
 		t.first[j] = leaf && here ? a.body + m.body : none.body;
@@ -856,19 +823,17 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	stand_in_kernel(struct nb_tree t, struct stand_in none, double *pos, double *mass, struct rows rows)
+	stand_in_kernel(struct nb_tree t, struct stand_in none, double *pos, double *mass, struct rows_of rows)
 {
 	const size_t i = (size_t)none.body + threadIdx.x;
 	pos[3 * i] = pos[3 * i + 1] = pos[3 * i + 2] = mass[i] = NAN;
 	if (threadIdx.x < rows.width)
-		rows.out[none.node * rows.width + threadIdx.x] = NAN;
+		*rows(none.node, threadIdx.x) = NAN;
+	double *const number = threadIdx.x < NUMBERS ? moments_of{t}(none.node, threadIdx.x) : nullptr;
+	if (number)
+		*number = NAN;
 	if (threadIdx.x > 0)
 		return;
-	struct nb_essential_moments m;
-	for (int k = 0; k < 6; k++)
-		m.box[k] = m.quad[k] = NAN;
-	m.com[0] = m.com[1] = m.com[2] = m.mass = NAN;
-	write_moments(t, none.node, m);
 	t.first[none.node] = none.body, t.count[none.node] = 1;
 	t.child[none.node] = t.nchild[none.node] = 0;
 }
@@ -896,13 +861,15 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		status = column(&e->tree.member, components);
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-	e->tree.nnode = n;
-	e->room = fits ? e->room : n;
-	if (!status && width) {
+	if (!status && !fits && width) {
 		status = column(&e->rows.ptr, width);
 		e->rows.count = n * width;
 	}
-	return status;
+	if (status)
+		return status;
+	e->tree.nnode = n;
+	e->room = std::max(e->room, n);
+	return NB_OK;
 }
 
 /* What has come behind what is here. */
@@ -929,10 +896,10 @@ static int read_messages(struct nb_domain *d, struct nb_essential *e, const stru
 	if (node >= (size_t)1 << 28 || d->n + e->nbody + NOBODY > INT32_MAX)
 		return NB_ELIMIT;
 	NB_TRY(make_nodes(e, node + 1, width));
-	const struct rows rows = {in.rows.ptr, width, e->rows.ptr};
+	const struct rows_of rows = {e->rows.ptr, width};
 	const size_t rows_of_all = d->n + e->nbody + NOBODY;
-	NB_TRY(nb_domain_reserve((void **)&d->pos, &d->room[0], 3 * sizeof *d->pos, d->n, rows_of_all));
-	NB_TRY(nb_domain_reserve((void **)&d->mass, &d->room[2], sizeof *d->mass, d->n, rows_of_all));
+	NB_TRY(nb_domain_reserve((void **)&d->pos, &d->room.pos, 3 * sizeof *d->pos, d->n, rows_of_all));
+	NB_TRY(nb_domain_reserve((void **)&d->mass, &d->room.mass, sizeof *d->mass, d->n, rows_of_all));
 	d->spare_bodies = e->nbody + e->nbody / 16 + 2 * NOBODY;
 	d->spare_nodes = (node + 1 - e->nown) + (node + 1 - e->nown) / 16 + NOBODY;
 	if (e->nbody)
@@ -946,7 +913,8 @@ static int read_messages(struct nb_domain *d, struct nb_essential *e, const stru
 	NB_TRY(upload(arrivals, arrival));
 	NB_TRY(upload(all_slots, slots));
 	const dim3 grid(std::min(nb_cuda_blocks(most * NUMBERS, THREADS), 1u << 14), (unsigned)size);
-	read_message_kernel<<<grid, THREADS>>>(e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none, rows);
+	read_message_kernel<<<grid, THREADS>>>(
+		e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none, in.rows.ptr, rows);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }

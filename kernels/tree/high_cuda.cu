@@ -211,12 +211,13 @@ int nb_tree_inner_high_cuda(const struct nb_tree *tree, int order, uint32_t from
 	return NB_OK;
 }
 
-int nb_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree, int order, nb_cuda_buffer<double> *rows)
+int nb_tree_high_cuda(
+	const struct nb_gravity *g, const struct nb_tree *tree, int order, size_t spare, nb_cuda_buffer<double> *rows)
 {
 	const size_t nnode = tree->nnode;
 	struct nb_tree_climb climb;
 	NB_TRY(climb.begin(tree));
-	NB_TRY(rows->alloc(nnode * (size_t)nb_high_row(order)));
+	NB_TRY(rows->alloc((nnode + spare) * (size_t)nb_high_row(order)));
 	/* NaN, where a tree that is none leaves nodes out */
 	NB_CUDA_TRY(cudaMemsetAsync(rows->ptr, 0xff, rows->count * sizeof *rows->ptr));
 	struct climb c = climb_of(tree, order, rows->ptr);

@@ -73,12 +73,12 @@ static __host__ __device__ constexpr int nb_high_far_row(int order, bool harmoni
 	return (nb_high_far_moments(order, harmonic) + 1 + 3) / 4 * 4;
 }
 
-/* rows becomes nnode x nb_high_row(order): R of second to highest degree, then s in the caller's unit; order is 3 or 4.
- * Sums are in f64, upwards through a tree of any origin; NaN in nodes that do not belong to it, and in those above or
- * of bodies that are not among the g->n.  A node of no mass has the moments of equal masses.  Queued on the default
- * stream; same bytes on every run. */
+/* rows becomes (nnode + spare) x nb_high_row(order): R of second to highest degree, then s in the caller's unit; order
+ * is 3 or 4. Sums are in f64, upwards through a tree of any origin; NaN in nodes that do not belong to it, and in those
+ * above or of bodies that are not among the g->n.  A node of no mass has the moments of equal masses.  Queued on the
+ * default stream; same bytes on every run. */
 NB_MUST_CHECK int nb_tree_high_cuda(
-	const struct nb_gravity *g, const struct nb_tree *tree, int order, nb_cuda_buffer<double> *rows);
+	const struct nb_gravity *g, const struct nb_tree *tree, int order, size_t spare, nb_cuda_buffer<double> *rows);
 
 /* Those of the nodes from .. to - 1 that have children and more bodies than any whose moments are sums over bodies,
  * from those of their children.  Queued on the default stream. */

@@ -44,6 +44,17 @@
 #define NB_OPENING_CPU_4 0.320
 #define NB_OPENING_LEVEL 1.0 /* the angle about which the CPU's tolerance ceases to grow */
 
+/* The device's walk, for those too that must know before what it will open (essential_cuda.cu).  It opens all cells
+ * nearer than so many of their sides; for a region, cells too large for groups nearer to it than its centre by this
+ * share of its radius. */
+#define NB_OPENING_LEAST_FAR 1.2f
+#define NB_OPENING_EAGER 0.3f
+enum {
+	NB_OPENING_REGION = 1024, /* bodies of a region, at most */
+	NB_OPENING_GROUP = 32,	  /* a node of so few bodies never is one */
+	NB_OPENING_MANY = 255	  /* bodies of a leaf, as far as a packed node says */
+};
+
 static inline double nb_opening_cuda(double theta, int order)
 {
 	return order < 3    ? pow(NB_OPENING_CUDA * theta, 5)

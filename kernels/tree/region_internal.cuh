@@ -12,9 +12,6 @@
 #ifndef NB_TREE_REGION_INTERNAL_CUH
 #define NB_TREE_REGION_INTERNAL_CUH
 
-/* A node is opened if it is too large for groups nearer to it than the region's centre by this share of the radius. */
-static const float EAGER = 0.3f;
-
 template <class walker_type> struct surveyor {
 	typedef typename walker_type::real real;
 	walker_type &by;
@@ -95,14 +92,15 @@ template <class walker_type> struct surveyor {
 			const float dx = next.a.x - high.x + (next.b.x - low.x),
 				    dy = next.a.y - high.y + (next.b.y - low.y),
 				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
-			const float r = fmaxf(LEAST_FAR * by.extent_size(next.extent), half.w * fabsf(next.a.w));
+			const float r = fmaxf(
+				NB_OPENING_LEAST_FAR * by.extent_size(next.extent), half.w * fabsf(next.a.w));
 			const float edge = fmaxf(
 				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * by.extent_mass(next.extent)));
 			const uint32_t link = __float_as_uint(next.b.w);
 			bool expand = active && d2 > edge * edge;
 			by.judge_expand(next.node, next.extent, d2, expand);
 			const bool beyond = walker_type::PRECISION != NB_F64 && d2 > mine.beyond * mine.beyond;
-			const float reach = r + EAGER * low.w;
+			const float reach = r + NB_OPENING_EAGER * low.w;
 			const bool open = active && !expand && !(link & LEAF) && d2 < reach * reach;
 			put(active && !expand && !open, next.node);
 			if (__any_sync(0xffffffff, open))

@@ -23,7 +23,7 @@
  * m (l/d)^3 / d^2, the octupole.  It is far if that is at most
  *     nb_opening_cuda(theta) times the strength of the field at the group, sum m / d^2,
  * found by a first, coarse walk; or, by acceleration, if m (l/d)^2 / d^2 <= alpha |a_old| (GADGET-2: Springel 2005,
- * MNRAS 364, 1105, eq. 18); and in either case only if d > LEAST_FAR l.  What theta means is in opening_internal.h. For
+ * MNRAS 364, 1105, eq. 18); and in either case only if d > 1.2 l.  What theta means is in opening_internal.h. For
  * the same error, the bound on the error itself takes a third less work than an opening angle, because small cells and
  * those in thin surroundings need not be opened.
  * The group's own extent counts in the same way: a cell may go into its local expansion, of fourth order, if
@@ -103,14 +103,14 @@ enum {
 	CROWD = 8,	 /* siblings share a group if their parent has at most CROWD groups' bodies */
 	SMALL = 3 << 16, /* so few bodies make too few groups of GROUP to fill a device */
 	LEAF = 1u << 31, /* in a link */
-	MANY = 255,
+	MANY = NB_OPENING_MANY,
 	KINDS = 8 /* so many softenings in a group are looked at one by one */
 };
 
 /* Where cells no longer count, in units in which all mass at 2^12 would be as strong as the group's field (see begin).
  */
 static const float BEYOND = 0x1p28f;
-static const float LEAST_FAR = 1.2f, LOCAL_LEAST = 1.8f, LOCAL_FAR_2 = 4;
+static const float LOCAL_LEAST = 1.8f, LOCAL_FAR_2 = 4;
 
 /* What depends on the order of the multipoles, and on whether the field is harmonic (high_internal.cuh). */
 template <int ORDER, bool HARMONIC> struct of_order {
@@ -420,7 +420,7 @@ struct task {
 /* ---- regions: what their walks leave to groups (region_internal.cuh) -------------------------------------- */
 
 enum {
-	REGION = 1024, /* bodies of a region, at most */
+	REGION = NB_OPENING_REGION,
 	REGION_PENDING = 0xffffffffu,
 	REGION_BUSY = 0xfffffffeu, /* somebody walks it */
 	REGION_NONE = 0xfffffffdu, /* its list would be too long: groups begin at the root */
@@ -1944,7 +1944,8 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 				    dz = next.a.z - high.z + (next.b.z - low.z);
 			const float x = fmaxf(fabsf(dx) - half.x, 0), y = fmaxf(fabsf(dy) - half.y, 0),
 				    z = fmaxf(fabsf(dz) - half.z, 0);
-			const float r = fmaxf(LEAST_FAR * extent_size(next.extent), half.w * fabsf(next.a.w));
+			const float r = fmaxf(
+				NB_OPENING_LEAST_FAR * extent_size(next.extent), half.w * fabsf(next.a.w));
 			const float edge = fmaxf(
 				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
 			const bool is_leaf = link & LEAF;
@@ -2427,7 +2428,7 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	nb_cuda_buffer<char> body_rows, far_rows;
 	const size_t real = g->precision == NB_F64 ? sizeof(double) : sizeof(float);
 	if (!part.rows)
-		NB_TRY(nb_tree_high_cuda(g, tree, walk->order, &rows));
+		NB_TRY(nb_tree_high_cuda(g, tree, walk->order, 0, &rows));
 	NB_TRY(body_rows.alloc(nnode * real * (size_t)nb_high_body_row(walk->order)));
 	NB_TRY(far_rows.alloc(nnode * real * (size_t)nb_high_far_row(walk->order, harmonic_of(w))));
 	w.rows = part.rows ? part.rows : rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;

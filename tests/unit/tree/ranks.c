@@ -56,11 +56,11 @@ static void check_same(const struct forces *a, const struct forces *b, size_t n,
 		a->count.groups == b->count.groups);
 }
 
-/* By one rank, and by several, with the cuts of the first walk and of the second one; of sanitized ranks by MOST. */
+/* By one rank, and by several, with the cuts of the first walk and of the second one; of sanitized ranks by 7. */
 static void check_ranks(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 	int with_pot, int with_jerk, const char *what)
 {
-	static const int sizes[] = {2, MOST};
+	static const int sizes[] = {2, 7};
 	struct forces one = forces_alloc(g->n), several = forces_alloc(g->n);
 	char label[200];
 	compute(g, tree, walk, with_pot, with_jerk, &one);
@@ -344,7 +344,7 @@ static void parts_of_cells(void)
 {
 	static const enum model kinds[] = {UNIFORM, PLUMMER, CLUSTERS, UNIFORM};
 	static const double most[] = {0.97, 1, 0.999, 0.999};
-	static const int sizes[] = {2, 3, 4, MOST};
+	static const int sizes[] = {2, 3, 4, 7};
 	for (size_t m = 0; m < 4; m++) {
 		struct bodies b = model(kinds[m], MANY);
 		for (size_t i = 0; m == 0 && i < b.n; i++)
@@ -379,7 +379,7 @@ static void parts_of_cells(void)
  * expects: it has to ask. */
 static void missing_cells(void)
 {
-	static const int sizes[] = {2, 4, MOST};
+	static const int sizes[] = {2, 4, 7};
 	struct bodies b = model(UNIFORM, MANY);
 	for (size_t i = 0; i < (size_t)3 * 600; i++)
 		b.pos[i] = -3 + 1e-7 * b.pos[i];
@@ -410,7 +410,7 @@ static void ranks_without_bodies(void)
 	struct bodies b = model(UNIFORM, MANY);
 	for (size_t i = 0; i < (size_t)3 * MANY * 7 / 10; i++)
 		b.pos[i] = 0.6;
-	struct nb_domain_tally tally = check_steps(&b, &law, MOST, 0, 2, "most bodies in one place");
+	struct nb_domain_tally tally = check_steps(&b, &law, 7, 0, 2, "most bodies in one place");
 	CHECK(tally.bodies >= 0.7 * MANY);
 	CHECK(tally.cells < tally.all_cells);
 	bodies_free(&b);
@@ -425,7 +425,7 @@ static void ranks_without_bodies(void)
 /* All cells go to all ranks where they take little beside the bodies of a rank. */
 static void little_cells(void)
 {
-	static const int sizes[] = {2, MOST};
+	static const int sizes[] = {2, 7};
 	struct bodies b = model(UNIFORM, MANY);
 	for (size_t i = 0; i < b.n; i++)
 		b.pos[3 * i] *= 100;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 7 };
+enum { MOST = 12 };
 
 static struct {
 	int size, job, busy;
