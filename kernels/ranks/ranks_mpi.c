@@ -26,8 +26,10 @@ static const double PATIENCE = 2e-3, FIRST_NAP = 5e-6, LONGEST_NAP = 5e-5, LONGE
 enum {
 	JOB = 1, /* tags */
 	PIECE = 2,
-	MOST = 4 << 20, /* bytes of a message: a piece that takes about a millisecond */
-	MOST_STARTED = 256
+	MOST = 1 << 20, /* bytes of a message */
+	/* Messages that are under way: so few that one of them is done every millisecond, though MPI moves all of them
+	 * by turns. */
+	MOST_STARTED = 8
 };
 
 static struct {
@@ -220,15 +222,13 @@ void nb_ranks_abort(int status)
 
 /* ---- jobs --------------------------------------------------------------------------------------- */
 
-/* Until all of these are done; what sleeps leaves the processors to others. */
-static void finish(int n, MPI_Request *request, double longest)
+/* Until at most `rest` of these n are not done; what sleeps leaves the processors to others. */
+static void finish(int n, MPI_Request *request, int rest, double longest)
 {
 	int index[MOST_STARTED], done = 0;
 	double nap = FIRST_NAP, last = nb_now();
-	for (;;) {
+	for (int open = n; open > rest; open -= done) {
 		MPI_Testsome(n, request, &done, index, MPI_STATUSES_IGNORE);
-		if (done == MPI_UNDEFINED) /* no more */
-			return;
 		if (done > 0) {
 			nap = FIRST_NAP;
 			last = nb_now();
@@ -241,18 +241,28 @@ static void finish(int n, MPI_Request *request, double longest)
 	}
 }
 
+/* Until at most `rest` of what is started are not done. */
+static void wait_for_all_but(int rest)
+{
+	int open = 0;
+	finish(ranks.started, ranks.request, rest, LONGEST_NAP);
+	for (int k = 0; k < ranks.started; k++)
+		if (ranks.request[k] != MPI_REQUEST_NULL)
+			ranks.request[open++] = ranks.request[k];
+	ranks.started = open;
+}
+
 /* A place for what is started; waits if there is none. */
 static MPI_Request *next_request(void)
 {
 	if (ranks.started == MOST_STARTED)
-		nb_ranks_settle();
+		wait_for_all_but(MOST_STARTED - 1);
 	return &ranks.request[ranks.started++];
 }
 
 void nb_ranks_settle(void)
 {
-	finish(ranks.started, ranks.request, LONGEST_NAP);
-	ranks.started = 0;
+	wait_for_all_but(0);
 }
 
 int nb_ranks_call(enum nb_ranks_job job)
@@ -292,7 +302,7 @@ enum nb_ranks_job nb_ranks_wait(void)
 	int call[2] = {NB_RANKS_END, 0};
 	MPI_Request request;
 	MPI_Irecv(call, 2, MPI_INT, 0, JOB, MPI_COMM_WORLD, &request);
-	finish(1, &request, LONGEST_IDLE);
+	finish(1, &request, 0, LONGEST_IDLE);
 	nb_cpu_set_threads(call[1]);
 	return (enum nb_ranks_job)call[0];
 }
@@ -345,7 +355,7 @@ void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive
 		while (out < send_bound[to + 1] || in < receive_bound[from + 1]) {
 			const size_t left = send_bound[to + 1] - out, due = receive_bound[from + 1] - in;
 			if (ranks.started + 2 > MOST_STARTED)
-				nb_ranks_settle();
+				wait_for_all_but(MOST_STARTED - 2);
 			if (due > 0)
 				MPI_Irecv((char *)receive + in, (int)(due < MOST ? due : MOST), MPI_BYTE, from, PIECE,
 					MPI_COMM_WORLD, next_request());
