@@ -26,6 +26,12 @@ struct shown {
 	const size_t *bound;
 };
 
+/* A few numbers of a rank, which it goes on from while others still read them: those of even meetings, and of odd. */
+enum { FEW = 8 };
+struct few {
+	double number[2][FEW];
+};
+
 static struct {
 	int size;   /* 1: no threads */
 	int broken; /* not all of them could be started */
@@ -33,6 +39,7 @@ static struct {
 	int (*serve)(void);
 	pthread_t *thread;
 	struct shown *shown;
+	struct few *few;
 	atomic_int arrived; /* of those that meet */
 	atomic_uint turn;   /* meetings up to now */
 	pthread_mutex_t working;
@@ -153,9 +160,11 @@ static int begin_threads(int n)
 	int started = 1;
 	nb_free(crew.thread);
 	nb_free(crew.shown);
+	nb_free(crew.few);
 	crew.thread = nb_alloc_zero((size_t)n, sizeof *crew.thread);
 	crew.shown = nb_alloc_zero((size_t)n, sizeof *crew.shown);
-	if (!crew.thread || !crew.shown)
+	crew.few = nb_alloc_zero((size_t)n, sizeof *crew.few);
+	if (!crew.thread || !crew.shown || !crew.few)
 		return NB_ENOMEM;
 	crew.size = n;
 	while (started < n && pthread_create(&crew.thread[started], NULL, serve, (void *)(intptr_t)started) == 0)
@@ -272,17 +281,37 @@ void nb_ranks_settle(void)
 {
 }
 
+static double folded(enum nb_ranks_fold how, double a, double b)
+{
+	return how == NB_RANKS_SUM ? a + b : fmax(a, b);
+}
+
+/* One meeting: each rank folds all.  Who is at the next one but one, where its numbers of now would be overwritten, has
+ * met those who had read them. */
+static void fold_few(enum nb_ranks_fold how, double *number, size_t n)
+{
+	const unsigned odd = atomic_load_explicit(&crew.turn, memory_order_relaxed) & 1;
+	memcpy(crew.few[rank].number[odd], number, n * sizeof *number);
+	meet();
+	memcpy(number, crew.few[0].number[odd], n * sizeof *number);
+	for (int k = 1; k < crew.size; k++)
+		for (size_t i = 0; i < n; i++)
+			number[i] = folded(how, number[i], crew.few[k].number[odd][i]);
+}
+
 /* All add in the same order. */
 void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n)
 {
 	if (!in_job)
 		return;
+	if (n <= FEW) {
+		fold_few(how, number, n);
+		return;
+	}
 	show(number, NULL);
 	for (size_t i = 0; rank == 0 && i < n; i++)
-		for (int k = 1; k < crew.size; k++) {
-			const double other = ((const double *)crew.shown[k].data)[i];
-			number[i] = how == NB_RANKS_SUM ? number[i] + other : fmax(number[i], other);
-		}
+		for (int k = 1; k < crew.size; k++)
+			number[i] = folded(how, number[i], ((const double *)crew.shown[k].data)[i]);
 	meet();
 	if (rank > 0)
 		memcpy(number, crew.shown[0].data, n * sizeof *number);

@@ -29,7 +29,7 @@ enum {
 	ROUNDS = 4,    /* levels between two looks at whether there are more */
 	BLOCKS = 528,
 	NEAR = 1024,		/* targets of a rank that a block keeps near */
-	EACH = 8,		/* nodes that a warp compares one after the other, */
+	EACH = 8,		/* nodes that a warp compares one after the other, at most; */
 	AT_ONCE = EACH * WARPS, /* and that a block reads at once */
 	TARGET_LEAST = NB_OPENING_REGION,
 	MANY = NB_OPENING_MANY,
@@ -237,52 +237,67 @@ static int close_top(const struct nb_domain *d, struct nb_essential *e)
 
 /* ---- targets --------------------------------------------------------------------------------------------- */
 
-/* Own nodes of at most `most` bodies below larger ones, and larger leaves; in any order, behind their first bodies. */
-static __global__ void __launch_bounds__(THREADS) choose_kernel(struct nb_tree t, uint32_t nslot, uint32_t nown,
-	const uint8_t *kind, uint32_t most, uint32_t *n, uint64_t *chosen)
+/* A target's first body and its node: ascending, in the order of bodies. */
+typedef uint64_t place_t;
+
+static __device__ __forceinline__ place_t place_of_node(const struct nb_tree &t, uint32_t node)
+{
+	return (place_t)t.first[node] << 32 | node;
+}
+
+/* Own nodes of at most `most` bodies below larger ones, and larger leaves; in any order, behind their number. */
+static __global__ void __launch_bounds__(THREADS) choose_kernel(
+	struct nb_tree t, uint32_t nslot, uint32_t nown, const uint8_t *kind, uint32_t most, unsigned long long *chosen)
 {
 	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
 	if (j >= nown || (j < nslot && kind[j] != NB_DOMAIN_OWN))
 		return;
 	if (j < nslot && (t.count[j] <= most || t.nchild[j] == 0))
-		chosen[atomicAdd(n, 1u)] = (uint64_t)t.first[j] << 32 | j;
+		chosen[1 + atomicAdd(chosen, 1ull)] = place_of_node(t, j);
 	if (t.count[j] <= most)
 		return;
 	for (uint32_t k = t.child[j]; k < t.child[j] + t.nchild[j]; k++)
 		if (t.count[k] <= most || t.nchild[k] == 0)
-			chosen[atomicAdd(n, 1u)] = (uint64_t)t.first[k] << 32 | k;
+			chosen[1 + atomicAdd(chosen, 1ull)] = place_of_node(t, k);
 }
 
-/* In the order of their bodies, so that neighbours are; first: of each the first body. */
-static int choose_targets(const struct nb_domain *d, const struct nb_essential *e, const uint8_t *kind,
-	std::vector<uint32_t> &chosen, std::vector<uint32_t> &first)
+static int choose_targets(
+	const struct nb_domain *d, const struct nb_essential *e, const uint8_t *kind, std::vector<place_t> &chosen)
 {
-	nb_cuda_buffer<uint32_t> n;
-	nb_cuda_buffer<uint64_t> list;
-	std::vector<uint64_t> pairs;
-	uint32_t found;
-	NB_TRY(n.alloc(1));
-	NB_TRY(list.alloc(e->nown));
-	NB_CUDA_TRY(cudaMemsetAsync(n.ptr, 0, sizeof found));
-	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind,
-		std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST), n.ptr, list.ptr);
+	nb_cuda_buffer<place_t> list;
+	const uint32_t most = std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST);
+	const size_t room = (size_t)e->nown + 1, some = std::min(room, (size_t)NEAR + 1);
+	NB_TRY(list.alloc(room));
+	NB_CUDA_TRY(cudaMemsetAsync(list.ptr, 0, sizeof(place_t)));
+	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
+		e->tree, e->top.nslot, e->nown, kind, most, (unsigned long long *)list.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(download(n.ptr, 1, &found));
-	pairs.resize(found);
-	if (found)
-		NB_TRY(download(list.ptr, found, pairs.data()));
-	std::sort(pairs.begin(), pairs.end());
-	for (const uint64_t pair : pairs) {
-		chosen.push_back((uint32_t)pair);
-		first.push_back((uint32_t)(pair >> 32));
-	}
+	chosen.resize(some);
+	NB_TRY(download(list.ptr, some, chosen.data()));
+	chosen.resize(1 + chosen[0]);
+	if (chosen.size() > some)
+		NB_TRY(download(list.ptr + some, chosen.size() - some, chosen.data() + some));
+	chosen.erase(chosen.begin());
+	std::sort(chosen.begin(), chosen.end());
 	return NB_OK;
 }
 
-/* Of each target, whose first bodies ascend, the largest half of a diagonal of what may be a region: the bits of a
- * double. */
+static __global__ void __launch_bounds__(THREADS)
+	target_kernel(struct nb_tree t, uint32_t n, const place_t *place, struct nb_essential_target *target)
+{
+	const uint32_t i = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	const size_t j = (uint32_t)place[i];
+	for (int k = 0; k < 6; k++)
+		target[i].box[k] = t.box[6 * j + k];
+	target[i].mass = t.mass[j];
+	target[i].radius = 0;
+}
+
+/* Of each target the largest half of a diagonal of what may be a region. */
 static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t, uint32_t nslot, uint32_t nown,
-	const uint8_t *kind, uint32_t ntarget, const uint32_t *target_first, unsigned long long *radius)
+	const uint8_t *kind, uint32_t ntarget, const place_t *place, struct nb_essential_target *target)
 {
 	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
 	if (j >= nown || t.count[j] <= NB_DOMAIN_PART_DEVICE)
@@ -299,47 +314,35 @@ static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t
 		uint32_t lo = 0, hi = ntarget; /* the last target that begins at its first body or before */
 		while (hi - lo > 1) {
 			const uint32_t mid = lo + (hi - lo) / 2;
-			*(target_first[mid] <= t.first[k] ? &lo : &hi) = mid;
+			*((uint32_t)(place[mid] >> 32) <= t.first[k] ? &lo : &hi) = mid;
 		}
-		atomicMax(&radius[lo], (unsigned long long)__double_as_longlong(sqrt(half2)));
+		/* of numbers that are not negative, the larger one has the larger bits */
+		atomicMax((unsigned long long *)&target[lo].radius,
+			(unsigned long long)__double_as_longlong(sqrt(half2)));
 	}
-}
-
-static int find_radii(const struct nb_essential *e, const uint8_t *kind, const std::vector<uint32_t> &first,
-	std::vector<double> &radius)
-{
-	nb_cuda_buffer<uint32_t> firsts;
-	nb_cuda_buffer<double> found;
-	radius.resize(first.size());
-	if (first.empty())
-		return NB_OK;
-	NB_TRY(upload(firsts, first));
-	NB_TRY(found.alloc(first.size()));
-	NB_CUDA_TRY(cudaMemsetAsync(found.ptr, 0, first.size() * sizeof(double)));
-	radius_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(e->tree, e->top.nslot, e->nown, kind,
-		(uint32_t)first.size(), firsts.ptr, (unsigned long long *)found.ptr);
-	NB_CUDA_LAUNCHED();
-	return download(found.ptr, first.size(), radius.data());
 }
 
 static int own_targets(
 	const struct nb_domain *d, const struct nb_essential *e, std::vector<struct nb_essential_target> &own)
 {
-	std::vector<uint32_t> chosen, first;
-	std::vector<struct nb_essential_moments> rows;
-	std::vector<double> radius;
+	std::vector<place_t> chosen;
 	nb_cuda_buffer<uint8_t> kind;
+	nb_cuda_buffer<place_t> place;
+	nb_cuda_buffer<struct nb_essential_target> target;
 	NB_TRY(upload(kind, e->kind));
-	NB_TRY(choose_targets(d, e, kind.ptr, chosen, first));
-	NB_TRY(find_radii(e, kind.ptr, first, radius));
-	NB_TRY(read_moments(e->tree, chosen, rows));
-	own.resize(rows.size());
-	for (size_t k = 0; k < rows.size(); k++) {
-		std::copy(rows[k].box, rows[k].box + 6, own[k].box);
-		own[k].mass = rows[k].mass;
-		own[k].radius = radius[k];
-	}
-	return NB_OK;
+	NB_TRY(choose_targets(d, e, kind.ptr, chosen));
+	own.resize(chosen.size());
+	if (own.empty())
+		return NB_OK;
+	const uint32_t n = (uint32_t)own.size();
+	NB_TRY(upload(place, chosen));
+	NB_TRY(target.alloc(n));
+	target_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(e->tree, n, place.ptr, target.ptr);
+	NB_CUDA_LAUNCHED();
+	radius_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
+		e->tree, e->top.nslot, e->nown, kind.ptr, n, place.ptr, target.ptr);
+	NB_CUDA_LAUNCHED();
+	return download(target.ptr, n, own.data());
 }
 
 static int meet_targets(const struct nb_domain *d, struct nb_essential *e)
@@ -588,8 +591,9 @@ static __device__ void advance(struct front *front)
 	front->done = 0;
 }
 
-/* AT_ONCE nodes a block: a thread reads one of them, then a warp compares EACH one after the other with the rank's
- * chunks, a lane each, and with the targets of those that are near.  blockIdx.y: for which rank. */
+/* AT_ONCE nodes a block, or fewer if all blocks have some then: a thread reads one of them, then a warp compares `each`
+ * of them one after the other with the rank's chunks, a lane each, and with the targets of those that are near.
+ * blockIdx.y: for which rank. */
 static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, struct scale s,
 	const struct reach *target, const struct reach *chunk, const size_t *target_bound, struct lists lists)
 {
@@ -601,12 +605,14 @@ static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, 
 	const size_t base = (size_t)rank * lists.room, first = target_bound[rank], n = target_bound[rank + 1] - first;
 	const uint32_t begin = front.begin, end = front.end;
 	const struct targets by = {n <= NEAR ? &near : nullptr, target + first, chunk[(size_t)rank * CHUNKS + lane], n};
+	const unsigned fair = (end - begin) / (gridDim.x * WARPS) + 1, each = fair < EACH ? fair : (unsigned)EACH;
+	const size_t at_once = (size_t)each * WARPS, mine_from = begin + blockIdx.x * at_once;
 	unsigned hint = 0;
-	for (size_t k = threadIdx.x; k < n && by.near && begin + blockIdx.x * (size_t)AT_ONCE < end; k += THREADS)
+	for (size_t k = threadIdx.x; k < n && by.near && mine_from < end; k += THREADS)
 		near.put(k, target[first + k]);
-	for (size_t from = begin + blockIdx.x * (size_t)AT_ONCE; from < end; from += gridDim.x * (size_t)AT_ONCE) {
+	for (size_t from = mine_from; from < end; from += gridDim.x * at_once) {
 		const size_t at = from + threadIdx.x;
-		const bool mine = threadIdx.x < AT_ONCE && at < end;
+		const bool mine = threadIdx.x < at_once && at < end;
 		uint32_t j = 0, children = 0, count = 0, some = 0;
 		if (mine) {
 			j = lists.node[base + at];
@@ -614,13 +620,13 @@ static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, 
 			nodes[threadIdx.x] = looked_at(t, j, s);
 		}
 		__syncthreads();
-		for (unsigned k = 0; k < EACH && from + warp * EACH + k < end; k++)
-			some |= (uint32_t)nodes[warp * EACH + k].is_opened(by, &hint) << k;
+		for (unsigned k = 0; k < each && from + warp * each + k < end; k++)
+			some |= (uint32_t)nodes[warp * each + k].is_opened(by, &hint) << k;
 		if (lane == 0)
 			opened[warp] = some;
 		__syncthreads();
 		if (threadIdx.x < AT_ONCE) { /* whole warps */
-			const bool open = mine && opened[threadIdx.x / EACH] >> threadIdx.x % EACH & 1;
+			const bool open = mine && opened[threadIdx.x / each] >> threadIdx.x % each & 1;
 			const bool all = mine && !children && (open || nodes[threadIdx.x].size == 0 || count <= s.tiny);
 			const uint32_t child = place_of(open ? children : 0, &front.nodes);
 			const uint32_t body = place_of(all ? count : 0, &front.bodies);

@@ -16,7 +16,7 @@ static int exchange_all(void)
 {
 	const int size = nb_ranks_size(), rank = nb_ranks_rank();
 	size_t bound[MOST + 1], send[MOST], got[MOST];
-	double sum[2] = {rank, 1}, most = rank;
+	double sum[2] = {rank, 1}, most = rank, many[100];
 	int told = rank == 0 ? 17 : 0, here[MOST] = {0}, at_root[MOST] = {0};
 	CHECK(nb_ranks_together());
 	for (int k = 0; k <= size; k++)
@@ -42,6 +42,15 @@ static int exchange_all(void)
 	nb_ranks_fold(NB_RANKS_SUM, sum, 2);
 	nb_ranks_fold(NB_RANKS_MOST, &most, 1);
 	CHECK(sum[0] == size * (size - 1) / 2 && sum[1] == size && most == size - 1);
+	for (int k = 0; k < 100; k++)
+		many[k] = rank + k;
+	nb_ranks_fold(NB_RANKS_SUM, many, 100);
+	CHECK(many[0] == sum[0] && many[99] == sum[0] + 99 * size);
+	for (int k = 0; k < 1000; k++) { /* one after the other, and who is quick does not overwrite what others read */
+		double mine = rank * 1000 + k;
+		nb_ranks_fold(NB_RANKS_MOST, &mine, 1);
+		CHECK(mine == (size - 1) * 1000 + k);
+	}
 	return NB_OK;
 }
 
