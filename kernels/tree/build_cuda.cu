@@ -328,7 +328,7 @@ static __global__ void __launch_bounds__(THREADS) list_kernel(uint32_t from, uin
 	size[to[k]] = tree.count[j];
 }
 
-/* The crowd and the row of each body. */
+/* The crowd of each body, and its row, if wanted. */
 static __global__ void __launch_bounds__(THREADS) member_kernel(
 	size_t n, uint32_t ncrowd, const uint32_t *begin, const uint32_t *first, uint32_t *crowd, uint32_t *row)
 {
@@ -344,7 +344,8 @@ static __global__ void __launch_bounds__(THREADS) member_kernel(
 			hi = mid;
 	}
 	crowd[i] = lo;
-	row[i] = first[lo] + (uint32_t)(i - begin[lo]);
+	if (row)
+		row[i] = first[lo] + (uint32_t)(i - begin[lo]);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -542,16 +543,15 @@ int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const do
 		NB_TRY(grow(&tree->child, tree->nnode, tree->nnode + spare));
 		return close(b, {}, tree);
 	}
-	nb_cuda_buffer<uint32_t> crowd, row, first, node;
+	nb_cuda_buffer<uint32_t> crowd, first, node;
 	uint32_t ncrowd;
 	NB_TRY(crowd.alloc(n));
-	NB_TRY(row.alloc(n));
 	NB_TRY(first.alloc((size_t)nroot + 1));
 	NB_TRY(node.alloc(nroot));
 	NB_CUDA_TRY(cudaMemcpyAsync(first.ptr, begin, ((size_t)nroot + 1) * sizeof *begin, cudaMemcpyHostToDevice));
 	NB_CUDA_TRY(cudaMemcpyAsync(node.ptr, root, nroot * sizeof *root, cudaMemcpyHostToDevice));
 	b.begin = b.row = first.ptr, b.node = node.ptr, b.crowd = crowd.ptr;
-	member_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, nroot, first.ptr, first.ptr, crowd.ptr, row.ptr);
+	member_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, nroot, first.ptr, first.ptr, crowd.ptr, nullptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(add_nodes<true>(b, nroot, tree, &rounds[0], &ncrowd));
 	return finish(b, 0, ncrowd, rounds, tree);

@@ -26,10 +26,11 @@ enum {
 	WARPS = THREADS / 32,
 	TARGETS = 256, /* of a rank, about; */
 	CHUNKS = 32,   /* neighbours among them that a node is compared with together first: one a lane */
-	ROUNDS = 4,    /* levels between two looks at whether there are more */
-	BLOCKS = 528,
+	ROUNDS = 6,    /* levels between two looks at whether there are more */
+	RESIDENT = 6,  /* blocks that a multiprocessor has room for */
+	BLOCKS = 132 * RESIDENT,
 	NEAR = 1024,		/* targets of a rank that a block keeps near */
-	EACH = 8,		/* nodes that a warp compares one after the other, at most; */
+	EACH = 4,		/* nodes that a warp compares one after the other, at most; */
 	AT_ONCE = EACH * WARPS, /* and that a block reads at once */
 	TARGET_LEAST = NB_OPENING_REGION,
 	MANY = NB_OPENING_MANY,
@@ -594,7 +595,7 @@ static __device__ void advance(struct front *front)
 /* AT_ONCE nodes a block, or fewer if all blocks have some then: a thread reads one of them, then a warp compares `each`
  * of them one after the other with the rank's chunks, a lane each, and with the targets of those that are near.
  * blockIdx.y: for which rank. */
-static __global__ void __launch_bounds__(THREADS) open_kernel(struct nb_tree t, struct scale s,
+static __global__ void __launch_bounds__(THREADS, RESIDENT) open_kernel(struct nb_tree t, struct scale s,
 	const struct reach *target, const struct reach *chunk, const size_t *target_bound, struct lists lists)
 {
 	__shared__ struct near_targets near;
