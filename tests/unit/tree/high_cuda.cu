@@ -61,8 +61,8 @@ static void check_moments(enum shape shape, size_t n, int leaf_size, int order, 
 	struct nb_gravity g = {};
 	g.n = n, g.pos = pos.p, g.mass = mass.p;
 	nb_cuda_buffer<double> rows, again;
-	OK(nb_tree_high_cuda(&g, &f.tree, order, &rows));
-	OK(nb_tree_high_cuda(&g, &f.tree, order, &again));
+	OK(nb_tree_high_cuda(&g, &f.tree, order, 0, &rows));
+	OK(nb_tree_high_cuda(&g, &f.tree, order, 7, &again));
 	const int row = nb_high_row(order), moments = nb_high_moments(order);
 	const vector<double> got = from_device(rows.ptr, (size_t)row * nnode);
 	WANT(got == from_device(again.ptr, (size_t)row * nnode));
