@@ -518,18 +518,24 @@ spread_over() { # spread_over LIST ARGUMENTS-OF-nb-step ARGUMENTS-OF-nb-force
 }
 
 @test "ranks of MPI with a device each give the bytes of one device" {
-	local n bin=$NB_BIN/../../mpi-cuda/bin
+	local bin=$NB_BIN/../../mpi-cuda/bin mpirun=${NB_MPIRUN:-mpirun.openmpi}
 	[ -x "$bin/nb-step" ] || skip 'no program with MPI and CUDA (make MPI=1)'
-	command -v mpirun.openmpi >/dev/null || skip 'no Open MPI'
+	command -v "$mpirun" >/dev/null || skip 'no Open MPI'
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 	nb-gen plummer -n 300000 --no-history | nb-calc --no-history 'far = x > 1' >m.nb
 	spread_over cuda '-k 3 --every 2' '-t 0.5 -e 0.01' >one.nb
-	for n in 2 3; do
-		MPI="mpirun.openmpi --oversubscribe -n $n" PATH=$bin:$PATH \
+	same() { # same N [OPTION..]: of mpirun
+		MPI="$mpirun --oversubscribe ${*:2} -n $1" PATH=$bin:$PATH \
 			spread_over cuda '-k 3 --every 2' '-t 0.5 -e 0.01' >several.nb
 		cmp one.nb several.nb
-		grep -qx "nb-step: each of $n ranks has a part of the bodies, on a device" told
-	done
+		grep -Eqx "nb-step: each of $1 ranks has a part of the bodies, on a device(, and MPI sends from there)?" told
+	}
+	same 3
+	same 2
+	if grep -q 'MPI sends from there' told; then
+		same 2 --mca opal_cuda_support 0
+		run ! grep -q 'MPI sends from there' told
+	fi
 }
 
 @test "several devices: those that are not there, closed pipes and full disks" {
