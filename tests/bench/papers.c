@@ -888,7 +888,7 @@ static double boxes_ms(
 	struct outcome out;
 	double ms;
 	do {
-		char data[16];
+		char data[24];
 		snprintf(data, sizeof data, "boxes%d", at);
 		make(&s->small, data, n);
 		measure(where, kernel, threads, 0, &s->small, &out);
