@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <vector>
 
 #include <pthread.h>
 #include <string.h>
@@ -106,19 +107,20 @@ int nb_team_list_all(int most, int *id, int *n, char *why, size_t size)
 	return NB_OK;
 }
 
-/* Lets device a use the memory of device b, what cudaMalloc gives and what the pool does; *can: it is possible. */
+/* Lets device a use the memory of device b, what cudaMalloc gives and what the pool does; *can: it is possible.  Under
+ * team.lock. */
 static int open_way(int a, int b, bool *can)
 {
+	static std::vector<std::pair<int, int>> open; /* twice is an error */
+	const std::pair<int, int> way(a, b);
 	int possible;
 	NB_CUDA_TRY(cudaDeviceCanAccessPeer(&possible, a, b));
 	*can = possible;
-	if (!possible)
+	if (!possible || std::find(open.begin(), open.end(), way) != open.end())
 		return NB_OK;
 	NB_CUDA_TRY(cudaSetDevice(a));
-	const cudaError_t error = cudaDeviceEnablePeerAccess(b, 0);
-	if (error != cudaErrorPeerAccessAlreadyEnabled)
-		NB_CUDA_TRY(error);
-	(void)cudaGetLastError();
+	NB_CUDA_TRY(cudaDeviceEnablePeerAccess(b, 0));
+	open.push_back(way);
 	cudaMemPool_t pool;
 	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, b));
 	cudaMemAccessDesc access = {};
