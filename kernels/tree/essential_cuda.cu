@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "kernels/pair/pair.h"
+#include "kernels/team/team.h"
 #include "kernels/tree/essential_internal.cuh"
 #include "kernels/tree/high_internal.cuh"
 #include "kernels/tree/opening_internal.h"
@@ -780,9 +781,12 @@ static int write_messages(const struct nb_domain *d, const struct nb_essential *
 
 /* ---- what has come --------------------------------------------------------------------------------------- */
 
-/* Of one rank: its message, and where what is in it goes. */
+/* Of one rank: its message, here or in the memory of its own device, and where what is in it goes. */
 struct arrival {
-	size_t first, n; /* of nodes in what has come */
+	const struct message *nodes;
+	const double *rows;
+	const struct body *bodies;
+	size_t n, nbody;
 	uint32_t nroot, node, body;
 	size_t slot; /* its roots, in the list of all */
 };
@@ -792,23 +796,22 @@ struct stand_in {
 };
 
 /* 16 threads for each node. */
-static __global__ void __launch_bounds__(THREADS)
-	read_message_kernel(struct nb_tree t, const struct message *in, const struct arrival *arrival,
-		const uint32_t *slots, struct stand_in none, const double *row, struct rows_of rows)
+static __global__ void __launch_bounds__(THREADS) read_message_kernel(struct nb_tree t, const struct arrival *arrival,
+	const uint32_t *slots, struct stand_in none, struct rows_of rows)
 {
 	const struct arrival a = arrival[blockIdx.y];
 	const size_t step = gridDim.x * (size_t)(THREADS / NUMBERS);
 	const unsigned lane = threadIdx.x % NUMBERS;
 	const auto number = [&](uint32_t at) { return at < a.nroot ? slots[a.slot + at] : a.node + (at - a.nroot); };
 	for (size_t at = (blockIdx.x * (size_t)THREADS + threadIdx.x) / NUMBERS; at < a.n; at += step) {
-		const struct message &m = in[a.first + at];
+		const struct message &m = a.nodes[at];
 		const uint32_t j = number((uint32_t)at);
 		const bool leaf = m.nchild == 0, here = leaf ? m.body != NONE : m.child != NONE;
 		double *const to = moments_of{t}(j, lane);
 		if (to)
 			*to = ((const double *)&m.is)[lane];
 		for (size_t k = lane; k < rows.width; k += NUMBERS)
-			*rows(j, k) = row[(a.first + at) * rows.width + k];
+			*rows(j, k) = a.rows[at * rows.width + k];
 		if (lane > 0)
 			continue;
 		t.first[j] = leaf && here ? a.body + m.body : none.body;
@@ -818,15 +821,17 @@ static __global__ void __launch_bounds__(THREADS)
 	}
 }
 
+/* Four threads for each body. */
 static __global__ void __launch_bounds__(THREADS)
-	read_bodies_kernel(size_t n, const struct body *in, double *pos, double *mass)
+	read_bodies_kernel(const struct arrival *arrival, double *pos, double *mass)
 {
-	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i >= n)
-		return;
-	for (int k = 0; k < 3; k++)
-		pos[3 * i + k] = in[i].pos[k];
-	mass[i] = in[i].mass;
+	static_assert(sizeof(struct body) == 4 * sizeof(double), "a thread for each number");
+	const struct arrival a = arrival[blockIdx.y];
+	const size_t step = gridDim.x * (size_t)THREADS;
+	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < 4 * a.nbody; i += step) {
+		const size_t to = a.body + i / 4, k = i % 4;
+		*(k < 3 ? &pos[3 * to + k] : &mass[to]) = ((const double *)a.bodies)[i];
+	}
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -879,25 +884,26 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 	return NB_OK;
 }
 
-/* What has come behind what is here. */
-static int read_messages(struct nb_domain *d, struct nb_essential *e, const struct mail &in)
+/* What has come behind what is here.  arrival: the messages; their places follow from in. */
+static int read_messages(
+	struct nb_domain *d, struct nb_essential *e, const struct mail &in, std::vector<struct arrival> &arrival)
 {
 	const size_t size = (size_t)d->size, width = width_of(d);
-	std::vector<struct arrival> arrival(size);
 	std::vector<uint32_t> slots;
 	nb_cuda_buffer<struct arrival> arrivals;
 	nb_cuda_buffer<uint32_t> all_slots;
-	size_t node = e->nown, most = 0;
+	size_t node = e->nown, most_nodes = 0, most_bodies = 0;
 	e->nbody = in.body_bound[size];
 	for (size_t k = 0; k < size; k++) {
 		struct arrival *a = &arrival[k];
-		a->first = in.node_bound[k], a->n = in.node_bound[k + 1] - a->first;
+		a->n = in.node_bound[k + 1] - in.node_bound[k];
+		a->nbody = in.body_bound[k + 1] - in.body_bound[k];
 		a->nroot = a->n ? (uint32_t)e->slots[k].size() : 0;
 		a->node = (uint32_t)node, a->body = (uint32_t)(d->n + in.body_bound[k]);
 		a->slot = slots.size();
 		slots.insert(slots.end(), e->slots[k].begin(), e->slots[k].end());
 		node += a->n - a->nroot;
-		most = std::max(most, a->n);
+		most_nodes = std::max(most_nodes, a->n), most_bodies = std::max(most_bodies, a->nbody);
 	}
 	const struct stand_in none = {(uint32_t)node, (uint32_t)(d->n + e->nbody)};
 	if (node >= (size_t)1 << 28 || d->n + e->nbody + NOBODY > INT32_MAX)
@@ -909,19 +915,19 @@ static int read_messages(struct nb_domain *d, struct nb_essential *e, const stru
 	NB_TRY(nb_domain_reserve((void **)&d->mass, &d->room.mass, sizeof *d->mass, d->n, rows_of_all));
 	d->spare_bodies = e->nbody + e->nbody / 16 + 2 * NOBODY;
 	d->spare_nodes = (node + 1 - e->nown) + (node + 1 - e->nown) / 16 + NOBODY;
-	if (e->nbody)
-		read_bodies_kernel<<<nb_cuda_blocks(e->nbody, THREADS), THREADS>>>(
-			e->nbody, in.bodies.ptr, d->pos + 3 * d->n, d->mass + d->n);
+	NB_TRY(upload(arrivals, arrival));
+	NB_TRY(upload(all_slots, slots));
+	const auto grid = [&](size_t threads) {
+		return dim3(std::min(nb_cuda_blocks(threads, THREADS), 1u << 14), (unsigned)size);
+	};
+	if (most_bodies)
+		read_bodies_kernel<<<grid(4 * most_bodies), THREADS>>>(arrivals.ptr, d->pos, d->mass);
 	NB_CUDA_LAUNCHED();
 	stand_in_kernel<<<1, NOBODY>>>(e->tree, none, d->pos, d->mass, rows);
 	NB_CUDA_LAUNCHED();
-	if (most == 0)
-		return NB_OK;
-	NB_TRY(upload(arrivals, arrival));
-	NB_TRY(upload(all_slots, slots));
-	const dim3 grid(std::min(nb_cuda_blocks(most * NUMBERS, THREADS), 1u << 14), (unsigned)size);
-	read_message_kernel<<<grid, THREADS>>>(
-		e->tree, in.nodes.ptr, arrivals.ptr, all_slots.ptr, none, in.rows.ptr, rows);
+	if (most_nodes)
+		read_message_kernel<<<grid(most_nodes * NUMBERS), THREADS>>>(
+			e->tree, arrivals.ptr, all_slots.ptr, none, rows);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -946,15 +952,25 @@ static void tell_sizes(const struct nb_domain *d, const struct mail &out, struct
 	}
 }
 
-int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
+/* Each message where it is in `in`, behind one another. */
+static std::vector<struct arrival> arrivals_of(const struct nb_domain *d, const struct mail &in)
+{
+	std::vector<struct arrival> arrival((size_t)d->size);
+	for (size_t k = 0; k < arrival.size(); k++) {
+		arrival[k].nodes = in.nodes.ptr + in.node_bound[k];
+		arrival[k].rows = in.rows.ptr + in.node_bound[k] * width_of(d);
+		arrival[k].bodies = in.bodies.ptr + in.body_bound[k];
+	}
+	return arrival;
+}
+
+/* By copies of the messages. */
+static int receive(struct nb_domain *d, struct nb_essential *e, const struct mail &out)
 {
 	const size_t width = width_of(d);
-	struct mail out, in;
-	int status = nb_domain_agree(write_messages(d, e, &out));
-	if (status)
-		return status;
+	struct mail in;
 	tell_sizes(d, out, &in);
-	status = nb_domain_agree(in.alloc(d));
+	int status = nb_domain_agree(in.alloc(d));
 	status = status ? status
 			: nb_domain_swap_rows(d, sizeof(struct message), out.nodes.ptr, out.node_bound.data(),
 				  in.nodes.ptr, in.node_bound.data());
@@ -964,5 +980,59 @@ int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
 	status = status ? status
 			: nb_domain_swap_rows(d, sizeof(struct body), out.bodies.ptr, out.body_bound.data(),
 				  in.bodies.ptr, in.body_bound.data());
-	return status ? status : nb_domain_agree(read_messages(d, e, in));
+	std::vector<struct arrival> arrival = arrivals_of(d, in);
+	return status ? status : nb_domain_agree(read_messages(d, e, in, arrival));
+}
+
+/* Whether kernels of the current device may read what the ranks of this process have on theirs; the same in all. */
+static bool reach_all(const struct nb_domain *d)
+{
+	double apart = 0;
+	if (!nb_ranks_together())
+		return false;
+	const int mine = nb_team_device(d->rank);
+	for (int k = 0; k < d->size; k++) {
+		int may = nb_team_device(k) == mine;
+		if (!may && cudaDeviceCanAccessPeer(&may, mine, nb_team_device(k)) != cudaSuccess)
+			may = 0;
+		apart = may ? apart : 1;
+	}
+	nb_ranks_fold(NB_RANKS_MOST, &apart, 1);
+	return apart == 0;
+}
+
+/* From the memory of their devices: each message is read once. */
+static int read_there(struct nb_domain *d, struct nb_essential *e, const struct mail &out)
+{
+	struct mail in;
+	std::vector<const struct mail *> all((size_t)d->size);
+	std::vector<struct arrival> arrival(all.size());
+	const size_t rank = (size_t)d->rank;
+	all[rank] = &out;
+	nb_domain_tell(d, all);
+	in.node_bound.assign(1, 0);
+	in.body_bound.assign(1, 0);
+	for (size_t k = 0; k < all.size(); k++) {
+		const std::vector<size_t> &nodes = all[k]->node_bound, &bodies = all[k]->body_bound;
+		in.node_bound.push_back(in.node_bound[k] + nodes[rank + 1] - nodes[rank]);
+		in.body_bound.push_back(in.body_bound[k] + bodies[rank + 1] - bodies[rank]);
+		arrival[k].nodes = all[k]->nodes.ptr + nodes[rank];
+		arrival[k].rows = all[k]->rows.ptr + nodes[rank] * width_of(d);
+		arrival[k].bodies = all[k]->bodies.ptr + bodies[rank];
+	}
+	const auto read = [&]() {
+		NB_TRY(read_messages(d, e, in, arrival));
+		NB_CUDA_TRY(cudaStreamSynchronize(0));
+		return (int)NB_OK;
+	};
+	return nb_domain_agree(read()); /* and no message goes before all have read theirs */
+}
+
+int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
+{
+	struct mail out;
+	const int status = nb_domain_agree(write_messages(d, e, &out));
+	if (status)
+		return status;
+	return reach_all(d) ? read_there(d, e, out) : receive(d, e, out);
 }
