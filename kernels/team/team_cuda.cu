@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <pthread.h>
@@ -111,16 +112,18 @@ int nb_team_list_all(int most, int *id, int *n, char *why, size_t size)
  * team.lock. */
 static int open_way(int a, int b, bool *can)
 {
-	static std::vector<std::pair<int, int>> open; /* twice is an error */
+	static std::vector<std::pair<int, int>> open;
 	const std::pair<int, int> way(a, b);
 	int possible;
 	NB_CUDA_TRY(cudaDeviceCanAccessPeer(&possible, a, b));
 	*can = possible;
-	if (!possible || std::find(open.begin(), open.end(), way) != open.end())
+	if (!possible)
 		return NB_OK;
 	NB_CUDA_TRY(cudaSetDevice(a));
-	NB_CUDA_TRY(cudaDeviceEnablePeerAccess(b, 0));
-	open.push_back(way);
+	if (std::find(open.begin(), open.end(), way) == open.end()) { /* twice is an error */
+		NB_CUDA_TRY(cudaDeviceEnablePeerAccess(b, 0));
+		open.push_back(way);
+	}
 	cudaMemPool_t pool;
 	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, b));
 	cudaMemAccessDesc access = {};
