@@ -16,6 +16,14 @@ NB_MUST_CHECK int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out)
 /* The largest -x, -y, -z, x, y, z of n positions (-infinity of none), and 1 if one is not finite, in box, which is the
  * host's.  Waits for the device. */
 NB_MUST_CHECK int nb_box_cuda(size_t n, const double *pos, double box[7]);
+/* What a kernel has found of it: each the largest of something, 0 before. */
+struct nb_bounds {
+	unsigned long long top[3];    /* nb_ordered(x) */
+	unsigned long long bottom[3]; /* ~nb_ordered(x) */
+	unsigned long long bad;	      /* not 0: one is not finite */
+};
+/* The box of n > 0 positions. */
+void nb_box_of_bounds(const struct nb_bounds *found, double box[7]);
 /* Stable sort of n < 2^31 keys below 2^bits, and of the values with them.  Queued on the default stream. */
 NB_MUST_CHECK int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value);
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include <cub/device/device_merge.cuh>
@@ -26,13 +27,6 @@
 enum { THREADS = 256 };
 
 /* ---- the cube ------------------------------------------------------------------------------------ */
-
-/* All zero before; each the largest of something. */
-struct bounds {
-	unsigned long long top[3];    /* nb_ordered(x) */
-	unsigned long long bottom[3]; /* ~nb_ordered(x) */
-	unsigned long long bad;	      /* n - index of the first bad body, 0: none */
-};
 
 static double unordered(unsigned long long key)
 {
@@ -60,7 +54,8 @@ static __device__ void block_max(unsigned long long v, unsigned long long *out)
 	__syncthreads();
 }
 
-static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const double *pos, struct bounds *bounds)
+/* bad: n - index of the first bad body */
+static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const double *pos, struct nb_bounds *bounds)
 {
 	const size_t step = (size_t)gridDim.x * THREADS;
 	unsigned long long top[3] = {0, 0, 0}, bottom[3] = {0, 0, 0}, bad = 0;
@@ -83,12 +78,12 @@ static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const do
 	block_max(bad, &bounds->bad);
 }
 
-static int find_bounds(size_t n, const double *pos, struct bounds *found)
+static int find_bounds(size_t n, const double *pos, struct nb_bounds *found)
 {
 	*found = {{0, 0, 0}, {0, 0, 0}, 0};
 	if (n == 0)
 		return NB_OK;
-	nb_cuda_buffer<struct bounds> bounds;
+	nb_cuda_buffer<struct nb_bounds> bounds;
 	int sms;
 	NB_TRY(nb_cuda_multiprocessors(&sms));
 	NB_TRY(bounds.alloc(1));
@@ -101,15 +96,25 @@ static int find_bounds(size_t n, const double *pos, struct bounds *found)
 	return NB_OK;
 }
 
+void nb_box_of_bounds(const struct nb_bounds *found, double box[7])
+{
+	for (int k = 0; k < 3; k++) {
+		box[k] = -unordered(~found->bottom[k]);
+		box[3 + k] = unordered(found->top[k]);
+	}
+	box[6] = found->bad != 0;
+}
+
 int nb_box_cuda(size_t n, const double *pos, double box[7])
 {
-	struct bounds found;
+	struct nb_bounds found;
 	NB_TRY(find_bounds(n, pos, &found));
-	for (int k = 0; k < 3; k++) {
-		box[k] = n ? -unordered(~found.bottom[k]) : -INFINITY;
-		box[3 + k] = n ? unordered(found.top[k]) : -INFINITY;
+	if (n) {
+		nb_box_of_bounds(&found, box);
+	} else {
+		std::fill(box, box + 6, -INFINITY);
+		box[6] = 0;
 	}
-	box[6] = found.bad != 0;
 	return NB_OK;
 }
 
@@ -117,7 +122,7 @@ int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cu
 {
 	if (dim != 2 && dim != 3)
 		return NB_EINVAL;
-	struct bounds found;
+	struct nb_bounds found;
 	NB_TRY(find_bounds(n, pos, &found));
 	if (found.bad) {
 		*bad = n - (size_t)found.bad;

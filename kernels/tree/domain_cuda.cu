@@ -384,11 +384,19 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 			NB_TRY(copy(key, d->key + m.begin, n));
 			return copy(order.ptr, perm + m.begin, n);
 		}
+		const uint64_t *const stay_key = d->key + m.begin;
+		const uint32_t *const stay_place = perm + m.begin;
 		NB_TRY(low.sort(d, pos, d->n, m.low));
 		NB_TRY(high.sort(d, pos, d->n + m.low, m.in - m.low));
+		if (high.n == 0) /* the last rank */
+			return nb_merge_pairs_cuda(
+				low.n, low.key.ptr, low.place.ptr, m.stay(), stay_key, stay_place, key, order.ptr);
+		if (low.n == 0) /* the first one */
+			return nb_merge_pairs_cuda(
+				m.stay(), stay_key, stay_place, high.n, high.key.ptr, high.place.ptr, key, order.ptr);
 		NB_TRY(both.alloc(m.low + m.stay()));
-		NB_TRY(nb_merge_pairs_cuda(low.n, low.key.ptr, low.place.ptr, m.stay(), d->key + m.begin,
-			perm + m.begin, both.key.ptr, both.place.ptr));
+		NB_TRY(nb_merge_pairs_cuda(low.n, low.key.ptr, low.place.ptr, m.stay(), stay_key, stay_place,
+			both.key.ptr, both.place.ptr));
 		return nb_merge_pairs_cuda(
 			both.n, both.key.ptr, both.place.ptr, high.n, high.key.ptr, high.place.ptr, key, order.ptr);
 	};
@@ -431,11 +439,11 @@ static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct n
 
 static int sort_bodies(struct nb_domain *d)
 {
-	double box[7];
 	nb_cuda_buffer<uint32_t> perm;
 	struct nb_domain_move plan = {};
-	int status = nb_domain_agree(nb_box_cuda(d->n, d->pos, box));
-	status = status ? status : nb_domain_find_cube(d, box);
+	int status = nb_domain_agree(d->box_known ? NB_OK : nb_box_cuda(d->n, d->pos, d->box));
+	d->box_known = 0;
+	status = status ? status : nb_domain_find_cube(d, d->box);
 	status = status ? status : nb_domain_agree(sort_here(d, perm));
 	status = status ? status : nb_domain_find_cuts(d, nullptr);
 	if (!status) {
@@ -513,13 +521,19 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-/* A kick, then a drift, in one pass; products are rounded before sums, as in nb_kick_cuda and nb_drift_cuda. */
-static __global__ void __launch_bounds__(THREADS)
-	move_kernel(size_t n, double *pos, double *vel, const double *acc, double kick, double drift, unsigned *bad)
+/* A kick, then a drift, in one pass, which finds the box, too; products are rounded before sums, as in nb_kick_cuda and
+ * nb_drift_cuda.  n: numbers; a multiple of three blocks, so that a thread meets one axis. */
+static __global__ void __launch_bounds__(THREADS) move_kernel(
+	size_t n, double *pos, double *vel, const double *acc, double kick, double drift, struct nb_bounds *bounds)
 {
-	const size_t step = (size_t)gridDim.x * THREADS;
+	__shared__ struct nb_bounds part;
+	const size_t step = (size_t)gridDim.x * THREADS, start = blockIdx.x * (size_t)THREADS + threadIdx.x;
+	unsigned long long top = 0, bottom = 0;
 	bool found = false;
-	for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+	if (threadIdx.x == 0)
+		part = {};
+	__syncthreads();
+	for (size_t i = start; i < n; i += step) {
 		double v = vel[i];
 		if (kick != 0)
 			vel[i] = v = __dadd_rn(v, __dmul_rn(acc[i], kick));
@@ -528,26 +542,44 @@ static __global__ void __launch_bounds__(THREADS)
 		const double x = __dadd_rn(pos[i], __dmul_rn(v, drift));
 		pos[i] = x;
 		found |= !isfinite(x);
+		const unsigned long long key = nb_ordered((unsigned long long)__double_as_longlong(x));
+		top = max(top, key);
+		bottom = max(bottom, ~key);
 	}
+	atomicMax(&part.top[start % 3], top);
+	atomicMax(&part.bottom[start % 3], bottom);
 	if (found)
-		*bad = 1;
+		part.bad = 1;
+	__syncthreads();
+	if (threadIdx.x < 3) {
+		atomicMax(&bounds->top[threadIdx.x], part.top[threadIdx.x]);
+		atomicMax(&bounds->bottom[threadIdx.x], part.bottom[threadIdx.x]);
+		if (part.bad)
+			bounds->bad = 1;
+	}
 }
 
 static int move(struct nb_domain *d, double kick, double drift, int *finite)
 {
-	nb_cuda_buffer<unsigned> bad;
-	unsigned found = 0;
+	nb_cuda_buffer<struct nb_bounds> bounds;
+	struct nb_bounds found;
+	int sms;
 	*finite = 1;
 	NB_TRY(open_device(d->law.device - 1));
 	if (d->n == 0 || (kick == 0 && drift == 0))
 		return NB_OK;
-	NB_TRY(bad.alloc(1));
-	NB_CUDA_TRY(cudaMemsetAsync(bad.ptr, 0, sizeof found));
-	move_kernel<<<std::min(nb_cuda_blocks(3 * d->n, THREADS), 4096u), THREADS>>>(
-		3 * d->n, d->pos, d->vel, d->acc, kick, drift, bad.ptr);
+	NB_TRY(nb_cuda_multiprocessors(&sms));
+	NB_TRY(bounds.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
+	const unsigned three = std::min(nb_cuda_blocks(3 * d->n, 3 * THREADS), 8 * (unsigned)sms / 3);
+	move_kernel<<<3 * three, THREADS>>>(3 * d->n, d->pos, d->vel, d->acc, kick, drift, bounds.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(to_host(&found, bad.ptr, sizeof found));
-	*finite = !found;
+	NB_TRY(to_host(&found, bounds.ptr, sizeof found));
+	*finite = !found.bad;
+	if (drift != 0) {
+		nb_box_of_bounds(&found, d->box);
+		d->box_known = 1;
+	}
 	return NB_OK;
 }
 

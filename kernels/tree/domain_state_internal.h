@@ -37,6 +37,9 @@ struct nb_domain {
 		size_t pos, vel, mass, rest;
 	} room;
 	size_t spare_bodies, spare_nodes;
+	/* on a device: that of nb_domain_find_cube, if the last move has found it and no body has gone since */
+	double box[7];
+	int box_known;
 	int wary; /* on a device: cells of others that the last walk missed make the next one get more (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;
