@@ -20,8 +20,11 @@
  *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
  * Every sum is in a fixed order: the same bytes on every run.
  *
- * Several devices share the boxes, which are in Z-order, by ranges.  For n3 a box before the range is done again for
- * those of its neighbours that are in the range: what they get from it goes to their slots, what it gets is dropped.
+ * Several devices share the boxes, which are in Z-order.  n3: where all devices reach each other's memory, each has a
+ * range of boxes, of which its blocks draw one after the other, then those of other ranges; slots stay where they were
+ * written, and the last kernel reads them there.  Where they do not, ranges are dealt, and a box before a range is done
+ * again for those of its neighbours that are in the range: what they get from it goes to their slots, what it gets is
+ * dropped.
  *
  * Long f32 sums: after every 512 sources at most, partial sums are added up in another place.
  *
@@ -45,8 +48,8 @@ struct field {
 	const uint64_t *first;	  /* nbox + 1 */
 	const int32_t *neighbour; /* nbox x nneighbour */
 	int nneighbour;
-	const uint32_t *box_of; /* n */
-	size_t begin, end;	/* the boxes that a launch of n3 is for */
+	uint32_t *box_of;  /* n; null for n3 */
+	size_t begin, end; /* the boxes that a launch of n3 is for */
 };
 
 struct outputs {
@@ -55,7 +58,8 @@ struct outputs {
 
 enum {
 	PARTIAL_EVERY = 16, /* chunks of 32 sources in the registers of n3 ... */
-	FLUSH_EVERY = 128   /* ... and in its shared sums, before they go to f64 */
+	FLUSH_EVERY = 128,  /* ... and in its shared sums, before they go to f64 */
+	SUM_THREADS = 128
 };
 
 /* ---- preparation ----------------------------------------------------------------------------------- */
@@ -63,7 +67,7 @@ enum {
 /* Thread: a body.  The first one of a box sets the box's origin (f32) and counts the interactions. */
 template <int P, bool JERK>
 static __global__ void body_kernel(struct field f, const double *pos, const double *vel, const double *mass,
-	struct nb_packed out, uint32_t *box_of, struct outcome *outcome)
+	struct nb_packed out, struct outcome *outcome)
 {
 	__shared__ size_t range[2];
 	nb_cuda_wait_previous();
@@ -93,7 +97,8 @@ static __global__ void body_kernel(struct field f, const double *pos, const doub
 			else
 				high = middle;
 		}
-		box_of[i] = (uint32_t)box;
+		if (f.box_of)
+			f.box_of[i] = (uint32_t)box;
 		const uint64_t first = f.first[box], count = f.first[box + 1] - first;
 		/* halfway between the first and the last, which in Z-order stand in opposite corners */
 		double origin[3];
@@ -153,6 +158,34 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
 
 /* ---- n3 -------------------------------------------------------------------------------------------------- */
 
+/* Who does which boxes.  One member does all, block k box k.  Of several, each has a range, and a block draws a box: of
+ * that of its own member first. */
+struct n3_deal {
+	int members, member;
+	unsigned long long *taken; /* members: boxes drawn from each range, 0 before; then what each has done */
+	uint8_t *holder;	   /* nbox: who has the sums of a box, and what it did to others */
+};
+
+static __device__ __forceinline__ size_t n3_range(const struct field &f, const struct n3_deal &deal, unsigned member)
+{
+	return f.nbox * member / (unsigned)deal.members;
+}
+
+/* A box for a block, whose thread 0 calls; SIZE_MAX: none is left. */
+static __device__ __forceinline__ size_t n3_draw(const struct field &f, const struct n3_deal &deal)
+{
+	for (int turn = 0; turn < deal.members; turn++) {
+		const unsigned m = (unsigned)(deal.member + turn) % (unsigned)deal.members;
+		const size_t box = n3_range(f, deal, m) + atomicAdd_system(&deal.taken[m], 1ull);
+		if (box >= n3_range(f, deal, m + 1))
+			continue;
+		atomicAdd_system(&deal.taken[deal.members + deal.member], 1ull);
+		deal.holder[box] = (uint8_t)deal.member;
+		return box;
+	}
+	return SIZE_MAX;
+}
+
 /* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
 template <class real, int COMPONENTS, int ROWS> struct shared_sums {
 	real v[COMPONENTS][ROWS];
@@ -171,6 +204,7 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	nb_ring<P, JERK> ring[W];
 	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
 	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
+	size_t drawn;
 };
 
 /* A thread of a block of W warps that does a box, in rounds of 32 K W targets, a tile of 32 K for each warp.  Of a box
@@ -403,11 +437,19 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 
 template <int P, int K, int W, bool POT, bool JERK, int MASSES>
 static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
-	const struct field &f, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
-	typename nb_arith<P>::real *slots, struct outcome *outcome)
+	const struct field &f, const struct n3_deal &deal, typename nb_arith<P>::real eps2,
+	typename nb_arith<P>::real guard, double *own, typename nb_arith<P>::real *slots, struct outcome *outcome)
 {
 	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
-	const size_t box = blockIdx.x;
+	size_t box = blockIdx.x;
+	if (deal.members > 1) {
+		if (threadIdx.x == 0)
+			shared.drawn = n3_draw(f, deal);
+		__syncthreads();
+		box = shared.drawn;
+		if (box == SIZE_MAX)
+			return;
+	}
 	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
 	if (box < f.begin) { /* most of these are far from the boxes that are to be done */
 		const int64_t other = (int)lane < f.nneighbour ? box_around(f, box, (int)lane) : -1;
@@ -432,7 +474,7 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb_packed in, struct field f,
-	typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
+	struct n3_deal deal, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
 	typename nb_arith<P>::real *slots, struct outcome *outcome)
 {
 	__shared__ n3_shared<P, K, W, POT, JERK> shared;
@@ -441,46 +483,91 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 		switch (nb_survey_state.scale.masses) {
 		case NB_MASSES_EQUAL:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_EQUAL>(
-				shared, in, f, eps2, guard, own, slots, outcome);
+				shared, in, f, deal, eps2, guard, own, slots, outcome);
 		case NB_MASSES_PRODUCT:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_PRODUCT>(
-				shared, in, f, eps2, guard, own, slots, outcome);
+				shared, in, f, deal, eps2, guard, own, slots, outcome);
 		}
 	}
-	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, eps2, guard, own, slots, outcome);
+	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, deal, eps2, guard, own, slots, outcome);
 }
 
-/* Thread: a body, from first on and before last.  Its own sum, and what came from neighbours of smaller index, in the
- * order of directions. */
+/* Where the sums of each member are. */
+template <class real> struct n3_places {
+	const uint8_t *holder; /* n3_deal; null: one member has all */
+	const double *own[NB_TEAM_MOST];
+	const real *slots[NB_TEAM_MOST];
+};
+
+/* Block: a box, from f.begin on.  Its bodies' own sums, and what came from neighbours of smaller index, in the order of
+ * directions.  Results leave through shared memory, so that they cross to another device in whole lines. */
 template <class real, bool POT, bool JERK>
-static __global__ void n3_sum_kernel(struct field f, size_t first, size_t last, const double *own, const real *slots,
-	const double *mass, struct outputs out)
+static __global__ void n3_sum_kernel(
+	struct field f, const __grid_constant__ n3_places<real> places, const double *mass, struct outputs out)
 {
-	enum { COMPONENTS = 3 + POT + 3 * JERK };
+	enum { COMPONENTS = 3 + POT + 3 * JERK, AT_ONCE = 4 };
+	__shared__ double line[SUM_THREADS][3];
 	nb_cuda_wait_previous();
-	const size_t i = first + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-	if (i >= last)
-		return;
-	const int64_t box = f.box_of[i];
-	nb_sum<double, POT, JERK> total;
-#pragma unroll
-	for (int c = 0; c < COMPONENTS; c++)
-		total.v[c] = own[c * f.n + i];
-	for (int k = 0; k < f.nneighbour; k++) {
-		const int64_t other = box_around(f, (size_t)box, k);
-		if (other < 0 || other >= box || f.first[other] == f.first[other + 1])
-			continue;
-#pragma unroll
-		for (int c = 0; c < COMPONENTS; c++)
-			total.v[c] += slots[(k * (size_t)COMPONENTS + c) * f.n + i];
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+	const size_t box = f.begin + blockIdx.x;
+	const double *const own = places.own[places.holder ? places.holder[box] : 0];
+	const uint64_t first = f.first[box], end = f.first[box + 1];
+	const int lane = threadIdx.x % NB_WARP;
+	const real *mine = nullptr; /* lane k: what came from direction k */
+	const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
+	if (other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1]) {
+		mine = places.slots[places.holder ? places.holder[other] : 0] + (size_t)lane * (COMPONENTS * f.n);
 	}
-	if (!POT && !JERK) {
-		const double factor = nb_masses_factor(&nb_survey_state.scale, mass[i]);
+	const unsigned directions = __ballot_sync(0xffffffff, mine != nullptr);
+	for (uint64_t base = first; base < end; base += SUM_THREADS) {
+		const uint64_t i = base + threadIdx.x;
+		nb_sum<double, POT, JERK> total;
+		if (i < end) {
 #pragma unroll
-		for (int c = 0; c < COMPONENTS; c++)
-			total.v[c] *= factor;
+			for (int c = 0; c < COMPONENTS; c++)
+				total.v[c] = own[c * f.n + i];
+		}
+		for (unsigned left = directions; left;) {
+			nb_sum<real, POT, JERK> part[AT_ONCE];
+#pragma unroll
+			for (int q = 0; q < AT_ONCE; q++) {
+				const int k = left ? __ffs((int)left) - 1 : 0;
+				const real *const slot = (const real *)__shfl_sync(
+					0xffffffff, (unsigned long long)mine, k);
+				part[q].clear();
+				if (left && i < end)
+#pragma unroll
+					for (int c = 0; c < COMPONENTS; c++)
+						part[q].v[c] = slot[c * f.n + i];
+				left &= left - 1;
+			}
+#pragma unroll
+			for (int q = 0; q < AT_ONCE; q++)
+				add_to(total, part[q]);
+		}
+		if (!POT && !JERK && i < end) {
+			const double factor = nb_masses_factor(scale, scale->masses == NB_MASSES_PRODUCT ? mass[i] : 1);
+#pragma unroll
+			for (int c = 0; c < COMPONENTS; c++)
+				total.v[c] *= factor;
+		}
+		const unsigned rows = (unsigned)min(end - base, (uint64_t)SUM_THREADS);
+		const auto leave = [&](double *to, auto value) {
+#pragma unroll
+			for (int c = 0; c < 3; c++)
+				line[threadIdx.x][c] = value(c);
+			__syncthreads();
+			for (unsigned at = threadIdx.x; at < 3 * rows; at += SUM_THREADS)
+				to[3 * base + at] = line[at / 3][at % 3];
+			__syncthreads();
+		};
+		leave(out.acc, [&](int c) { return nb_acc_out(scale, total.v[c]); });
+		if constexpr (POT)
+			if (i < end)
+				out.pot[i] = nb_pot_out(scale, total.v[3]);
+		if constexpr (JERK)
+			leave(out.jerk, [&](int c) { return nb_jerk_out(scale, total.v[3 + POT + c]); });
 	}
-	write_result<NB_F64>(total, i, out);
 }
 
 /* ---- warp -------------------------------------------------------------------------------------------------- */
@@ -676,12 +763,6 @@ static bool is_shared(const struct prepared_field &p)
 	return nb_team_size() > 1 && p.f.n >= SHARED;
 }
 
-/* Of n3. */
-static bool is_lent(const struct prepared_field &p)
-{
-	return nb_team_direct() && p.mean >= LENT;
-}
-
 /* Waits for the device: best before there is work for it. */
 static int divide(struct prepared_field &p)
 {
@@ -699,12 +780,11 @@ static int divide(struct prepared_field &p)
 static int send_bodies(const struct prepared_field &p)
 {
 	NB_TRY(nb_team_send(p.bodies.memory.ptr, p.bodies.memory.count * sizeof *p.bodies.memory.ptr));
-	NB_TRY(nb_team_send(p.f.box_of, p.f.n * sizeof *p.f.box_of));
+	NB_TRY(nb_team_send(p.f.box_of, p.box_of.count * sizeof *p.f.box_of));
 	return nb_team_send(p.mass, p.f.n * sizeof *p.mass);
 }
 
-/* What a member of the team reads, and its outputs, which are home's at home.  Where each body is read a few times for
- * many interactions, kernels of other members read it at home: then they need not wait for copies. */
+/* What a member of the team reads. */
 struct member_field {
 	struct nb_packed in = {};
 	struct field f = {};
@@ -712,7 +792,8 @@ struct member_field {
 	struct outputs out = {};
 	nb_cuda_buffer<double> acc, pot, jerk;
 
-	/* Copies are queued, not fetched. */
+	/* Copies are queued, not fetched.  lent: where each body is read a few times for many interactions, the kernel
+	 * reads it at home, and need not wait for a copy. */
 	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale,
 		bool lent)
 	{
@@ -722,13 +803,17 @@ struct member_field {
 		NB_TRY(copies.add(&f.neighbour, f.nbox * (size_t)f.nneighbour));
 		if (lent) {
 			in = p.bodies.packed;
-			NB_TRY(copies.add(&in.origin, p.bodies.origin.count));
-		} else {
-			NB_TRY(p.bodies.replicate(copies, &in));
-			NB_TRY(copies.add(&f.box_of, f.n));
-			NB_TRY(copies.add(&mass, f.n));
+			return copies.add(&in.origin, p.bodies.origin.count);
 		}
-		if (copies.hand.is_home())
+		NB_TRY(p.bodies.replicate(copies, &in));
+		NB_TRY(copies.add(&f.box_of, f.n));
+		return copies.add(&mass, f.n);
+	}
+
+	/* Results in memory of the member, to be brought; at home they are home's. */
+	int make_outputs(const struct nb_team_hand &hand)
+	{
+		if (hand.is_home())
 			return NB_OK;
 		NB_TRY(acc.alloc(3 * f.n));
 		NB_TRY(pot.alloc(out.pot ? f.n : 0));
@@ -750,64 +835,125 @@ struct member_field {
 	}
 };
 
-/* Memory of n3: sums of a box's own, and the slots. */
+/* Elements of the memory of n3: sums of a box's own, 0 before, and the slots. */
+static size_t n3_own_size(const struct field &f, size_t components)
+{
+	return components * f.n;
+}
+
+static size_t n3_slots_size(const struct field &f, size_t components)
+{
+	return (size_t)f.nneighbour * components * f.n;
+}
+
+/* That of one device. */
 template <class real> struct n3_memory {
 	nb_cuda_buffer<double> own;
 	nb_cuda_buffer<real> slots;
+	n3_places<real> places = {};
 
 	int alloc(const struct field &f, size_t components)
 	{
-		NB_TRY(own.alloc(components * f.n));
-		NB_TRY(slots.alloc((size_t)f.nneighbour * components * f.n));
-		NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, components * f.n * sizeof(double), 0));
+		NB_TRY(own.alloc(n3_own_size(f, components)));
+		NB_TRY(slots.alloc(n3_slots_size(f, components)));
+		NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, own.count * sizeof *own.ptr, 0));
+		places.own[0] = own.ptr, places.slots[0] = slots.ptr;
 		return NB_OK;
 	}
 };
 
-/* The pairs of boxes f.begin .. f.end - 1. */
+/* The pairs of boxes f.begin .. f.end - 1, or of what the member draws. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
-static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f,
-	const struct nb_cuda_softening &soft, const struct n3_memory<typename nb_arith<P>::real> &memory,
-	struct outcome *d_outcome)
+static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f, const struct n3_deal &deal,
+	const struct nb_cuda_softening &soft, double *own, typename nb_arith<P>::real *slots, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
 	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)f.end, NB_WARP * W, 0, in, f,
-		(real)soft.eps2, (real)soft.guard, memory.own.ptr, memory.slots.ptr, d_outcome);
+		deal, (real)soft.eps2, (real)soft.guard, own, slots, d_outcome);
 }
 
-/* The sums of their bodies first .. last - 1; not none. */
+/* The sums of boxes f.begin .. f.end - 1. */
 template <class real, bool POT, bool JERK>
-static int n3_sums(cudaStream_t stream, const struct field &f, size_t first, size_t last,
-	const struct n3_memory<real> &memory, const double *mass, const struct outputs &out)
+static int n3_sums(cudaStream_t stream, const struct field &f, const n3_places<real> &places, const double *mass,
+	const struct outputs &out)
 {
-	const unsigned blocks = nb_cuda_blocks(last - first, 256);
-	const double *const own = memory.own.ptr;
-	const real *const slots = memory.slots.ptr;
+	const unsigned blocks = (unsigned)(f.end - f.begin);
 	if (stream == 0) /* right behind the kernel that it waits for */
-		return nb_cuda_launch(
-			n3_sum_kernel<real, POT, JERK>, blocks, 256, f, first, last, own, slots, mass, out);
-	n3_sum_kernel<real, POT, JERK><<<blocks, 256, 0, stream>>>(f, first, last, own, slots, mass, out);
+		return nb_cuda_launch(n3_sum_kernel<real, POT, JERK>, blocks, SUM_THREADS, f, places, mass, out);
+	n3_sum_kernel<real, POT, JERK><<<blocks, SUM_THREADS, 0, stream>>>(f, places, mass, out);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-/* Boxes in parts. */
+/* Members that reach each other's memory: each has a range of boxes, and then takes from those of the others.  What a
+ * box did to others stays with who did it, and is read there when all pairs are done. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
-static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft)
+static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
+{
+	typedef typename nb_arith<P>::real real;
+	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
+	const size_t members = (size_t)nb_team_size(), nbox = p.f.nbox;
+	nb_team_buffer<double> own;
+	nb_team_buffer<real> slots;
+	nb_cuda_buffer<unsigned long long> taken;
+	nb_cuda_buffer<uint8_t> holder;
+	n3_places<real> places = {};
+	struct nb_cuda_scale *scale;
+	NB_TRY(nb_survey_scale_of(&scale));
+	NB_TRY(own.alloc(n3_own_size(p.f, COMPONENTS)));
+	NB_TRY(slots.alloc(n3_slots_size(p.f, COMPONENTS)));
+	NB_TRY(taken.alloc(2 * members));
+	NB_TRY(holder.alloc(nbox));
+	NB_CUDA_TRY(cudaMemsetAsync(taken.ptr, 0, 2 * members * sizeof *taken.ptr, 0));
+	places.holder = holder.ptr;
+	for (size_t k = 0; k < members; k++)
+		places.own[k] = own.of[k], places.slots[k] = slots.of[k];
+	if (p.mean < LENT)
+		NB_TRY(send_bodies(p));
+	return nb_team_run(members, [&](struct nb_team_hand &hand) {
+		const size_t me = (size_t)hand.member;
+		const struct n3_deal deal = {(int)members, hand.member, taken.ptr, holder.ptr};
+		struct member_field m;
+		struct nb_team_copies copies(hand);
+		size_t part;
+		NB_TRY(m.replicate(copies, p, scale, p.mean >= LENT));
+		NB_CUDA_TRY(cudaMemsetAsync(own.of[me], 0, n3_own_size(p.f, COMPONENTS) * sizeof(double), 0));
+		NB_TRY(copies.fetch());
+		if (!hand.next(&part))
+			return hand.finish();
+		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+			hand.stream(), m.in, m.f, deal, soft, own.of[me], slots.of[me], d_outcome)));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			hand.note, taken.ptr + members + me, sizeof *taken.ptr, cudaMemcpyDeviceToHost, hand.stream()));
+		NB_CUDA_TRY(cudaStreamSynchronize(hand.stream()));
+		hand.drawn = (size_t) * (const unsigned long long *)hand.note;
+		if (!hand.meet())
+			return hand.finish();
+		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
+		if (m.f.begin < m.f.end)
+			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, places, m.mass, m.out)));
+		return hand.finish();
+	});
+}
+
+/* Members that do not: boxes in parts, which are dealt; a box before a part is done again for those in it. */
+template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
+static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft)
 {
 	typedef typename nb_arith<P>::real real;
 	const struct box_division &d = p.division;
+	const struct n3_deal deal = {1, 0, nullptr, nullptr};
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
-	if (!is_lent(p))
-		NB_TRY(send_bodies(p));
+	NB_TRY(send_bodies(p));
 	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
 		struct n3_memory<real> memory;
 		nb_cuda_buffer<struct outcome> d_outcome;
 		struct outcome outcome;
 		struct nb_team_copies copies(hand);
-		NB_TRY(m.replicate(copies, p, scale, is_lent(p)));
+		NB_TRY(m.replicate(copies, p, scale, false));
+		NB_TRY(m.make_outputs(hand));
 		NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
@@ -818,10 +964,10 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 			m.f.begin = k * d.size, m.f.end = k + 1 < d.parts ? (k + 1) * d.size : p.f.nbox;
 			if (first == last)
 				continue;
-			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-				hand.stream(), m.in, m.f, soft, memory, d_outcome.ptr)));
+			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, deal, soft,
+				memory.own.ptr, memory.slots.ptr, d_outcome.ptr)));
 			NB_TRY(hand.hurry());
-			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, first, last, memory, m.mass, m.out)));
+			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, memory.places, m.mass, m.out)));
 			NB_TRY(m.bring(hand, p.out, first, last));
 		}
 		NB_TRY(hand.finish());
@@ -843,6 +989,7 @@ static int share_warp(const struct prepared_field &p, const struct nb_cuda_softe
 		struct member_field m;
 		struct nb_team_copies copies(hand);
 		NB_TRY(m.replicate(copies, p, scale, false));
+		NB_TRY(m.make_outputs(hand));
 		NB_TRY(copies.fetch());
 		for (size_t k; hand.next(&k);) {
 			const size_t begin = slices * k / parts, end = slices * (k + 1) / parts;
@@ -862,12 +1009,15 @@ template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
+	const struct n3_deal deal = {1, 0, nullptr, nullptr};
 	struct n3_memory<real> memory;
 	if (is_shared(p))
-		return share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
+		return nb_team_mutual() ? share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft, d_outcome)
+					: deal_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
 	NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
-	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(0, p.bodies.packed, p.f, soft, memory, d_outcome)));
-	return n3_sums<real, POT, JERK>(0, p.f, 0, p.f.n, memory, p.mass, p.out);
+	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+		0, p.bodies.packed, p.f, deal, soft, memory.own.ptr, memory.slots.ptr, d_outcome)));
+	return n3_sums<real, POT, JERK>(0, p.f, memory.places, p.mass, p.out);
 }
 
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
@@ -889,8 +1039,6 @@ static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softe
 	/* blocks a multiprocessor, by the registers that 4 targets and their sums want */
 	constexpr bool slim = P == NB_F32 && !JERK;
 	constexpr int warps = slim ? 20 : JERK ? 8 : 16, squads = slim ? 5 : 2, wide_warps = slim ? 16 : 8;
-	if (kernel == NB_NEAR_AUTO)
-		kernel = p.mean <= 48 || p.f.nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_N3;
 	switch (kernel) {
 	case NB_NEAR_N3:
 		if (p.mean <= 32)
@@ -914,6 +1062,12 @@ static int run_kernel(const struct prepared_field &p, const struct nb_cuda_softe
 	return NB_EINVAL;
 }
 
+/* Bodies a box, rounded up. */
+static size_t mean_of(const struct nb_gravity *g, const struct nb_boxes *boxes)
+{
+	return (g->n + boxes->nbox - 1) / boxes->nbox;
+}
+
 template <int P, bool POT, bool JERK>
 static int run(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, enum nb_near_kernel kernel, struct outcome *d_outcome)
@@ -921,16 +1075,16 @@ static int run(
 	const struct nb_cuda_softening soft = nb_cuda_softening_of(g->eps, P);
 	struct prepared_field p;
 	NB_TRY((p.bodies.alloc<P, JERK>(g->n, boxes->nbox)));
-	NB_TRY(p.box_of.alloc(g->n));
+	NB_TRY(p.box_of.alloc(kernel == NB_NEAR_N3 ? 0 : g->n));
 	p.f = {g->n, boxes->nbox, boxes->box_first, boxes->neighbour, boxes->nneighbour, p.box_of.ptr, 0, boxes->nbox};
 	p.out = {g->acc, g->pot, g->jerk};
 	p.mass = g->mass;
-	p.mean = (g->n + boxes->nbox - 1) / boxes->nbox;
-	if (is_shared(p))
+	p.mean = mean_of(g, boxes);
+	if (kernel == NB_NEAR_N3 && is_shared(p) && !nb_team_mutual())
 		NB_TRY(divide(p));
 	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
 	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
-		p.bodies.packed, p.box_of.ptr, d_outcome));
+		p.bodies.packed, d_outcome));
 	return run_kernel<P, POT, JERK>(p, soft, kernel, d_outcome);
 }
 
@@ -970,6 +1124,8 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 			return NB_EINVAL;
 		status = nb_gravity_soft_cuda(g, boxes, &d_outcome.ptr->p2p, &d_outcome.ptr->status);
 	} else {
+		if (kernel == NB_NEAR_AUTO)
+			kernel = mean_of(g, boxes) <= 48 || boxes->nbox < 2048 ? NB_NEAR_WARP : NB_NEAR_N3;
 		const std::lock_guard<std::mutex> lock(nb_survey_lock);
 		switch (g->precision) {
 		case NB_F32: status = run_wanted<NB_F32>(g, boxes, kernel, d_outcome.ptr); break;

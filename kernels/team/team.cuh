@@ -86,6 +86,9 @@ struct nb_team_hand {
 	/* Lets the parts use memory that was allocated since fetch(). */
 	NB_MUST_CHECK int settle();
 
+	/* Once a round, by all members that have a part: waits until all have come here; false if one has failed. */
+	bool meet();
+
 	/* Waits for all that this member has under way; what went wrong in it, or in next(). */
 	NB_MUST_CHECK int finish();
 };
@@ -144,8 +147,31 @@ struct nb_team_early {
 	nb_team_early &operator=(const nb_team_early &) = delete;
 };
 
+NB_MUST_CHECK int nb_team_alloc(void **of, size_t bytes);
+void nb_team_release(void **of);
+
+/* An array in the memory of each member, made and given back by home's thread between rounds. */
+template <class T> struct nb_team_buffer {
+	T *of[NB_TEAM_MOST] = {};
+
+	nb_team_buffer() = default;
+	nb_team_buffer(const nb_team_buffer &) = delete;
+	nb_team_buffer &operator=(const nb_team_buffer &) = delete;
+	~nb_team_buffer()
+	{
+		nb_team_release((void **)of);
+	}
+	/* Uninitialised room for n > 0 elements, once. */
+	NB_MUST_CHECK int alloc(size_t n)
+	{
+		return nb_team_alloc((void **)of, n * sizeof(T));
+	}
+};
+
 /* Whether kernels of all members may use home's memory. */
 bool nb_team_direct(void);
+/* The same, and they may read and write that of each other, and those of home, too. */
+bool nb_team_mutual(void);
 /* For tests: from now on they may if they can, or not. */
 void nb_team_let_direct(bool may);
 

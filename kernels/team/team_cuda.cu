@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "kernels/team/team.cuh"
@@ -38,7 +39,7 @@ static struct {
 	struct member member[NB_TEAM_MOST];
 	cudaEvent_t ready; /* of home: what the parts read is there */
 	cudaEvent_t begun; /* of home: what is sent is there */
-	bool direct, may_direct;
+	bool direct, mutual, may_direct;
 	std::mutex lock;
 } team;
 
@@ -64,6 +65,7 @@ struct nb_team_round {
 	nb_team_work work;
 	void *context;
 	std::atomic<size_t> dealt;
+	std::atomic<int> met;
 	std::atomic<bool> stop;
 	int nsent;
 	struct nb_team_sent sent[NB_TEAM_COPIES];
@@ -145,11 +147,12 @@ static int may_use_directly(int device, int home, bool *may)
 /* Lets members use each other's memory where they can, so that what they send each other goes straight. */
 static int open_ways(int k)
 {
-	bool can;
+	bool there, back;
 	for (int other = 1; other < k; other++)
 		if (team.member[other].device != team.member[k].device) {
-			NB_TRY(open_way(team.member[other].device, team.member[k].device, &can));
-			NB_TRY(open_way(team.member[k].device, team.member[other].device, &can));
+			NB_TRY(open_way(team.member[other].device, team.member[k].device, &there));
+			NB_TRY(open_way(team.member[k].device, team.member[other].device, &back));
+			team.mutual = team.mutual && there && back;
 		}
 	return NB_OK;
 }
@@ -206,7 +209,7 @@ static int open_member(struct member *m, int device, int home)
 static int open_members(int n, const int *id)
 {
 	size_t used = (size_t)snprintf(team.name, sizeof team.name, "cuda:");
-	team.direct = team.may_direct = true;
+	team.direct = team.mutual = team.may_direct = true;
 	for (int k = 0; k < n; k++) {
 		NB_TRY(open_member(&team.member[k], id[k], id[0]));
 		if (k > 0)
@@ -276,6 +279,11 @@ const char *nb_team_name(void)
 bool nb_team_direct(void)
 {
 	return team.n > 1 && team.direct && team.may_direct;
+}
+
+bool nb_team_mutual(void)
+{
+	return nb_team_direct() && team.mutual;
 }
 
 void nb_team_let_direct(bool may)
@@ -362,6 +370,14 @@ int nb_team_hand::settle()
 	NB_CUDA_TRY(cudaStreamWaitEvent(urgent, made, 0));
 	NB_CUDA_TRY(cudaStreamWaitEvent(back, made, 0));
 	return NB_OK;
+}
+
+bool nb_team_hand::meet()
+{
+	round->met++;
+	while (round->met < round->members && !round->stop)
+		sched_yield();
+	return !round->stop;
 }
 
 int nb_team_hand::finish()
@@ -645,10 +661,37 @@ nb_team_copies::~nb_team_copies()
 			(void)cudaFreeAsync(row[k].here, 0);
 }
 
+/* ---- memory of all --------------------------------------------------------------------------------------- */
+
+int nb_team_alloc(void **of, size_t bytes)
+{
+	int status = NB_OK;
+	for (int k = 0; k < team.n && !status; k++) {
+		status = nb_cuda_status(cudaSetDevice(team.member[k].device), "cudaSetDevice", __FILE__, __LINE__);
+		status = status ? status : nb_cuda_keep_pool();
+		status = status ? status
+				: nb_cuda_status(
+					  cudaMallocAsync(&of[k], bytes, 0), "cudaMallocAsync", __FILE__, __LINE__);
+	}
+	(void)cudaSetDevice(team.member[0].device);
+	return status;
+}
+
+void nb_team_release(void **of)
+{
+	for (int k = 0; k < team.n; k++)
+		if (of[k]) {
+			(void)cudaSetDevice(team.member[k].device);
+			(void)cudaFreeAsync(of[k], 0);
+		}
+	if (team.n)
+		(void)cudaSetDevice(team.member[0].device);
+}
+
 /* ---- a round ------------------------------------------------------------------------------------------- */
 
 nb_team_round::nb_team_round(size_t p, int m, nb_team_work w, void *c)
-    : parts(p), members(m), work(w), context(c), dealt((size_t)m), stop(false), nsent(0)
+    : parts(p), members(m), work(w), context(c), dealt((size_t)m), met(0), stop(false), nsent(0)
 {
 	const std::lock_guard<std::mutex> lock(ahead.lock);
 	int left = 0;

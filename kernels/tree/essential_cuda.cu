@@ -17,7 +17,7 @@
 #include <type_traits>
 
 #include "kernels/pair/pair.h"
-#include "kernels/team/team.h"
+#include "kernels/team/team.cuh"
 #include "kernels/tree/essential_internal.cuh"
 #include "kernels/tree/high_internal.cuh"
 #include "kernels/tree/opening_internal.h"
@@ -984,23 +984,6 @@ static int receive(struct nb_domain *d, struct nb_essential *e, const struct mai
 	return status ? status : nb_domain_agree(read_messages(d, e, in, arrival));
 }
 
-/* Whether kernels of the current device may read what the ranks of this process have on theirs; the same in all. */
-static bool reach_all(const struct nb_domain *d)
-{
-	double apart = 0;
-	if (!nb_ranks_together())
-		return false;
-	const int mine = nb_team_device(d->rank);
-	for (int k = 0; k < d->size; k++) {
-		int may = nb_team_device(k) == mine;
-		if (!may && cudaDeviceCanAccessPeer(&may, mine, nb_team_device(k)) != cudaSuccess)
-			may = 0;
-		apart = may ? apart : 1;
-	}
-	nb_ranks_fold(NB_RANKS_MOST, &apart, 1);
-	return apart == 0;
-}
-
 /* From the memory of their devices: each message is read once. */
 static int read_there(struct nb_domain *d, struct nb_essential *e, const struct mail &out)
 {
@@ -1034,5 +1017,5 @@ int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
 	const int status = nb_domain_agree(write_messages(d, e, &out));
 	if (status)
 		return status;
-	return reach_all(d) ? read_there(d, e, out) : receive(d, e, out);
+	return nb_ranks_together() && nb_team_mutual() ? read_there(d, e, out) : receive(d, e, out);
 }

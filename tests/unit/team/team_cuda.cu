@@ -337,6 +337,44 @@ static void dealing(void)
 	}
 }
 
+/* All members wait for each other, read what the others have written in their memory, and do not wait for one that
+ * fails. */
+static void meeting(void)
+{
+	const int members = nb_team_size();
+	std::atomic<int> came(0), early(0), wrong(0);
+	nb_team_buffer<int> mark;
+	OK(mark.alloc(1));
+	OK(nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
+		struct nb_team_copies copies(hand);
+		const int mine = 7 + hand.member;
+		NB_TRY(copies.fetch());
+		NB_CUDA_TRY(cudaMemcpy(mark.of[hand.member], &mine, sizeof mine, cudaMemcpyHostToDevice));
+		const struct timespec nap = {0, 2000000 * hand.member};
+		nanosleep(&nap, nullptr);
+		came++;
+		wrong += !hand.meet();
+		early += came < members;
+		for (int k = 0; k < members; k++) {
+			int theirs = 0;
+			NB_CUDA_TRY(cudaMemcpy(&theirs, mark.of[k], sizeof theirs, cudaMemcpyDefault));
+			wrong += theirs != 7 + k;
+		}
+		return hand.finish();
+	}));
+	CHECK(early == 0 && wrong == 0);
+	std::atomic<int> met(0);
+	CHECK(nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
+		struct nb_team_copies copies(hand);
+		NB_TRY(copies.fetch());
+		if (hand.member == members - 1)
+			return (int)NB_ELIMIT;
+		met += hand.meet();
+		return hand.finish();
+	}) == NB_ELIMIT);
+	CHECK(met == 0);
+}
+
 static void copying(void)
 {
 	const size_t n = 1000003, parts = 37;
@@ -564,6 +602,7 @@ int main(int argc, char **argv)
 	if (nb_team_size() != list.n)
 		return unit_end();
 	dealing();
+	meeting();
 	copying();
 	sending();
 	drawing();

@@ -5,7 +5,7 @@
 #include "kernels/backend/backend.h"
 #include "kernels/motion/motion.h"
 #include "kernels/ranks/ranks.h"
-#include "kernels/team/team.h"
+#include "kernels/team/team.cuh"
 #include "tests/unit/tree/bodies.cuh"
 #ifdef NB_UNIT_TEAM
 enum { MOST = 7 };
@@ -237,6 +237,10 @@ int main(int argc, char **argv)
 	for (int k = 0; k < MOST; k++)
 		id[k] = k % count;
 	OK(nb_team_open(MOST, id, why, sizeof why));
+	nb_team_let_direct(false); /* as where devices do not reach each other's memory */
+	few_bodies();
+	same_bytes();
+	nb_team_let_direct(true);
 #endif
 	few_bodies();
 	same_bytes();
