@@ -18,6 +18,8 @@
  *   (3) Slots per direction: what a box gets from a neighbour goes to a place of its own for the direction in which
  *       that neighbour lies, and a last kernel adds the directions in order.
  *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
+ *   (5) Blocks draw boxes, and the last ones in parts, so that few multiprocessors idle at the end of the launch; the
+ *       blocks of the last kernel come as soon as there is room, and wait for the boxes that they need.
  * Every sum is in a fixed order: the same bytes on every run.
  *
  * Several devices share the boxes, which are in Z-order.  n3: where all devices reach each other's memory, each has a
@@ -158,32 +160,70 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
 
 /* ---- n3 -------------------------------------------------------------------------------------------------- */
 
-/* Who does which boxes.  One member does all, block k box k.  Of several, each has a range, and a block draws a box: of
- * that of its own member first. */
+/* What each member has.
+ * own    COMPONENTS planes of n doubles: what a body got in its own rounds and box
+ * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index
+ * state  nbox: how many parts of a box are done, times N3_PART, + who has its sums; 0 before.  All members are told, so
+ *        that each waits in its own memory.  At last, whether nothing is left to draw */
+template <class real> struct n3_places {
+	double *own[NB_TEAM_MOST];
+	real *slots[NB_TEAM_MOST];
+	uint32_t *state[NB_TEAM_MOST];
+};
+
+/* The parts of a box, one after the other: the first half of its rounds, each with share after share of what it meets,
+ * and then the second.  In a place of its own for each body, each share is added up by itself, so that the sums are the
+ * same whether one block does a box or several. */
+enum { N3_SHARES = 4, N3_PARTS = 2 * N3_SHARES, N3_PART = NB_TEAM_MOST };
+
+/* Who does which boxes.  Without counters block k does box k.  With them a block draws a unit of work: of the range of
+ * its own member first.  A unit is a box, and a part of one for the last boxes of a range, so that the end of the
+ * launch, where fewer and fewer blocks are at work, is short. */
 struct n3_deal {
-	int members, member;
-	unsigned long long *taken; /* members: boxes drawn from each range, 0 before; then what each has done */
-	uint8_t *holder;	   /* nbox: who has the sums of a box, and what it did to others */
+	unsigned members, member;
+	size_t split; /* boxes of a range of which the parts are units */
+	unsigned long long
+		*taken;	    /* members: units drawn from each range, 0 before; then what each has done; or null */
+	const int *stopped; /* a member has failed, and nothing needs to be waited for; or null */
+};
+
+struct n3_unit {
+	size_t box;
+	uint64_t begin, stop;	   /* its rounds are those of these bodies */
+	unsigned share[N3_SHARES]; /* what they meet, a bit each: 0 the box itself, k + 1 neighbour k of larger index */
+	unsigned part, end;	   /* parts of the box: all, or one */
+	unsigned holder;
 };
 
 static __device__ __forceinline__ size_t n3_range(const struct field &f, const struct n3_deal &deal, unsigned member)
 {
-	return f.nbox * member / (unsigned)deal.members;
+	return f.nbox * member / deal.members;
 }
 
-/* A box for a block, whose thread 0 calls; SIZE_MAX: none is left. */
-static __device__ __forceinline__ size_t n3_draw(const struct field &f, const struct n3_deal &deal)
+/* Draws a unit, without its rounds and shares; false: none is left. */
+static __device__ __forceinline__ bool n3_draw(
+	const struct field &f, const struct n3_deal &deal, uint32_t *state, struct n3_unit *unit)
 {
-	for (int turn = 0; turn < deal.members; turn++) {
-		const unsigned m = (unsigned)(deal.member + turn) % (unsigned)deal.members;
-		const size_t box = n3_range(f, deal, m) + atomicAdd_system(&deal.taken[m], 1ull);
-		if (box >= n3_range(f, deal, m + 1))
+	if (*(const volatile uint32_t *)&state[f.nbox])
+		return false;
+	for (unsigned turn = 0; turn < deal.members; turn++) {
+		const unsigned m = (deal.member + turn) % deal.members;
+		const size_t first = n3_range(f, deal, m), end = n3_range(f, deal, m + 1);
+		const size_t split = min(deal.split, end - first), whole = end - first - split;
+		const size_t k = (size_t)atomicAdd_system(&deal.taken[m], 1ull);
+		if (k >= whole + N3_PARTS * split)
 			continue;
 		atomicAdd_system(&deal.taken[deal.members + deal.member], 1ull);
-		deal.holder[box] = (uint8_t)deal.member;
-		return box;
+		const size_t piece = k - whole;
+		if (k < whole)
+			*unit = {first + k, 0, 0, {}, 0, N3_PARTS, deal.member};
+		else
+			*unit = {first + whole + piece % split, 0, 0, {}, (unsigned)(piece / split),
+				(unsigned)(piece / split) + 1, deal.member};
+		return true;
 	}
-	return SIZE_MAX;
+	*(volatile uint32_t *)&state[f.nbox] = 1;
+	return false;
 }
 
 /* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
@@ -204,13 +244,21 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	nb_ring<P, JERK> ring[W];
 	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
 	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
-	size_t drawn;
+	struct n3_unit unit;
+	bool drawn;
+	bool fresh[W]; /* nothing is in own of the warp's tile */
 };
+
+/* The same number, of which the compiler knows nothing: it does not keep addresses that follow from it in registers. */
+static __device__ __forceinline__ uint64_t opaque(uint64_t i)
+{
+	asm volatile("" : "+l"(i));
+	return i;
+}
 
 /* A thread of a block of W warps that does a box, in rounds of 32 K W targets, a tile of 32 K for each warp.  Of a box
  * before f.begin, only what neighbours from f.begin on get is kept; of one from f.begin on, what boxes before f.end
- * get. own    COMPONENTS planes of n doubles, zero: what a body got in its own rounds and box slots  for each direction
- * k COMPONENTS planes of n: what a body got from its neighbour k of smaller index */
+ * get. */
 template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker {
 	typedef typename nb_arith<P>::real real;
 	typedef nb_sum<real, POT, JERK> sum;
@@ -239,7 +287,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		return t * TILE + k * NB_WARP + lane;
 	}
 
-	__device__ __forceinline__ void begin_round(uint64_t first)
+	__device__ __forceinline__ void begin_round(uint64_t first, bool fresh)
 	{
 		round = first;
 		mine = first + warp * TILE;
@@ -257,6 +305,10 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		}
 		in_registers = since_flush = 0;
 		any_partial = false;
+		__syncwarp();
+		if (lane == 0)
+			shared.fresh[warp] = fresh;
+		__syncwarp();
 	}
 
 	__device__ __forceinline__ void add_to_partial()
@@ -275,17 +327,25 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	__device__ __forceinline__ void flush()
 	{
 		add_to_partial();
+		const bool fresh = shared.fresh[warp];
 #pragma unroll
 		for (int k = 0; k < K; k++) {
-			const uint64_t i = mine + k * NB_WARP + lane;
+			const uint64_t i = opaque(mine + k * NB_WARP + lane);
 			if (i < end && box >= f.begin)
 #pragma unroll
-				for (int c = 0; c < COMPONENTS; c++)
-					own[c * f.n + i] += P == NB_F64 ? targets.a[k].v[c]
-									: shared.partial.v[c][row(warp, k)];
+				for (int c = 0; c < COMPONENTS; c++) {
+					double *const to = &own[c * f.n + i];
+					const double sum = P == NB_F64 ? targets.a[k].v[c]
+								       : shared.partial.v[c][row(warp, k)];
+					*to = fresh ? sum : *to + sum;
+				}
 			if constexpr (P == NB_F64)
 				targets.a[k].clear();
 		}
+		__syncwarp();
+		if (lane == 0)
+			shared.fresh[warp] = false;
+		__syncwarp();
 		any_partial = false;
 		since_flush = 0;
 	}
@@ -418,13 +478,13 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 #pragma unroll 1
 		for (; begin < stop; begin += STAGE) {
 			const sum all = stage(begin, stop, shift);
-			const uint64_t j = begin + warp * NB_WARP + lane;
+			const uint64_t j = opaque(begin + warp * NB_WARP + lane);
 			if (j < stop)
 #pragma unroll
 				for (int c = 0; c < COMPONENTS; c++) {
 					const size_t place = c * f.n + j;
 					if (k < 0)
-						own[place] += all.v[c];
+						own[place] = first ? all.v[c] : own[place] + all.v[c];
 					else if (theirs)
 						slot[place] = first ? all.v[c] : slot[place] + all.v[c];
 				}
@@ -435,47 +495,88 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	}
 };
 
+/* Rounds and shares of a unit, by the first warp. */
+template <int ROUND>
+static __device__ __forceinline__ void n3_lay_out(struct n3_unit *unit, const struct field &f, unsigned lane)
+{
+	const uint64_t begin = f.first[unit->box], end = f.first[unit->box + 1];
+	const uint64_t rounds = (end - begin + ROUND - 1) / ROUND, middle = min(end, begin + (rounds + 1) / 2 * ROUND);
+	const int64_t other = (int)lane <= f.nneighbour ? box_around(f, unit->box, (int)lane - 1) : -1;
+	const bool meets = lane == 0 || other > (int64_t)unit->box;
+	const unsigned all = __ballot_sync(0xffffffff, meets), before = __popc(all & ((1u << lane) - 1));
+	/* each share is added up by itself, which small boxes are not worth */
+	const unsigned mine = ROUND < 128 ? 0 : before * N3_SHARES / __popc(all);
+	for (unsigned q = 0; q < N3_SHARES; q++) {
+		const unsigned share = __ballot_sync(0xffffffff, meets && mine == q);
+		if (lane == 0)
+			unit->share[q] = share;
+	}
+	if (lane == 0) {
+		unit->begin = unit->part < N3_SHARES ? begin : middle;
+		unit->stop = unit->end <= N3_SHARES ? middle : end;
+	}
+}
+
 template <int P, int K, int W, bool POT, bool JERK, int MASSES>
 static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
 	const struct field &f, const struct n3_deal &deal, typename nb_arith<P>::real eps2,
-	typename nb_arith<P>::real guard, double *own, typename nb_arith<P>::real *slots, struct outcome *outcome)
+	typename nb_arith<P>::real guard, const n3_places<typename nb_arith<P>::real> &places, struct outcome *outcome)
 {
 	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
-	size_t box = blockIdx.x;
-	if (deal.members > 1) {
-		if (threadIdx.x == 0)
-			shared.drawn = n3_draw(f, deal);
-		__syncthreads();
-		box = shared.drawn;
-		if (box == SIZE_MAX)
-			return;
-	}
+	struct n3_unit &unit = shared.unit;
 	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
+	if (threadIdx.x == 0) {
+		shared.drawn = true;
+		if (deal.taken)
+			shared.drawn = n3_draw(f, deal, places.state[deal.member], &unit);
+		else
+			unit = {blockIdx.x, 0, 0, {}, 0, N3_PARTS, deal.member};
+		if (shared.drawn && unit.part > 0)
+			unit.holder = nb_team_flag_wait(
+					      &places.state[deal.member][unit.box], unit.part * N3_PART, deal.stopped) %
+				      N3_PART;
+	}
+	__syncthreads();
+	if (!shared.drawn)
+		return;
+	if (warp == 0)
+		n3_lay_out<worker::ROUND>(&unit, f, lane);
+	__syncthreads();
+	const size_t box = unit.box;
 	if (box < f.begin) { /* most of these are far from the boxes that are to be done */
 		const int64_t other = (int)lane < f.nneighbour ? box_around(f, box, (int)lane) : -1;
 		if (!__any_sync(0xffffffff, other >= (int64_t)f.begin && other < (int64_t)f.end))
 			return;
 	}
 	nb_targets<P, K, POT, JERK> targets;
-	worker w = {shared, in, f, eps2, guard, own, slots, outcome, box, warp, lane, f.first[box + 1], targets};
-	for (uint64_t round = f.first[box]; round < w.end; round += worker::ROUND) {
-		w.begin_round(round);
-		if (box >= f.begin) {
-			w.tile_with_itself();
-			if constexpr (W > 1)
-				w.tiles_of_round();
+	worker w = {shared, in, f, eps2, guard, places.own[unit.holder], places.slots[unit.holder], outcome, box, warp,
+		lane, f.first[box + 1], targets};
+	for (uint64_t round = unit.begin; round < unit.stop; round += worker::ROUND) {
+		const bool whole = unit.end - unit.part == N3_PARTS;
+		unsigned q = whole ? 0 : unit.part % N3_SHARES;
+		const unsigned end = whole ? N3_SHARES : q + 1;
+		w.begin_round(round, q == 0 && round == f.first[box]);
+		for (; q < end; q++) {
+			if (q == 0 && box >= f.begin) {
+				w.tile_with_itself();
+				if constexpr (W > 1)
+					w.tiles_of_round();
+			}
+			for (unsigned left = unit.share[q]; left; left &= left - 1)
+				w.with_box(__ffs((int)left) - 2);
+			if (unit.share[q])
+				w.flush();
 		}
-		for (int k = -1; k < f.nneighbour; k++)
-			w.with_box(k);
-		w.flush();
 		__syncthreads(); /* own of later rounds is complete before they begin */
 	}
+	if (deal.taken && threadIdx.x < deal.members)
+		nb_team_flag_set(&places.state[threadIdx.x][box], unit.end * N3_PART + unit.holder);
 }
 
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb_packed in, struct field f,
-	struct n3_deal deal, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, double *own,
-	typename nb_arith<P>::real *slots, struct outcome *outcome)
+	struct n3_deal deal, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard,
+	const __grid_constant__ n3_places<typename nb_arith<P>::real> places, struct outcome *outcome)
 {
 	__shared__ n3_shared<P, K, W, POT, JERK> shared;
 	nb_cuda_wait_previous();
@@ -483,41 +584,56 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 		switch (nb_survey_state.scale.masses) {
 		case NB_MASSES_EQUAL:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_EQUAL>(
-				shared, in, f, deal, eps2, guard, own, slots, outcome);
+				shared, in, f, deal, eps2, guard, places, outcome);
 		case NB_MASSES_PRODUCT:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_PRODUCT>(
-				shared, in, f, deal, eps2, guard, own, slots, outcome);
+				shared, in, f, deal, eps2, guard, places, outcome);
 		}
 	}
-	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, deal, eps2, guard, own, slots, outcome);
+	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, deal, eps2, guard, places, outcome);
 }
 
-/* Where the sums of each member are. */
-template <class real> struct n3_places {
-	const uint8_t *holder; /* n3_deal; null: one member has all */
-	const double *own[NB_TEAM_MOST];
-	const real *slots[NB_TEAM_MOST];
-};
-
 /* Block: a box, from f.begin on.  Its bodies' own sums, and what came from neighbours of smaller index, in the order of
- * directions.  Results leave through shared memory, so that they cross to another device in whole lines. */
+ * directions.  Results leave through shared memory, so that they cross to another device in whole lines.
+ * Behind units that are drawn, blocks come when all blocks of the pairs have begun, and so all units have been drawn:
+ * they wait only for what is at work, on this device or another. */
 template <class real, bool POT, bool JERK>
-static __global__ void n3_sum_kernel(
-	struct field f, const __grid_constant__ n3_places<real> places, const double *mass, struct outputs out)
+static __global__ void n3_sum_kernel(struct field f, struct n3_deal deal,
+	const __grid_constant__ n3_places<real> places, const double *mass, struct outputs out)
 {
 	enum { COMPONENTS = 3 + POT + 3 * JERK, AT_ONCE = 4 };
 	__shared__ double line[SUM_THREADS][3];
-	nb_cuda_wait_previous();
-	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+	__shared__ const double *own;
+	__shared__ const real *from[NB_WARP]; /* the slots of each direction; null: nothing came from there */
 	const size_t box = f.begin + blockIdx.x;
-	const double *const own = places.own[places.holder ? places.holder[box] : 0];
-	const uint64_t first = f.first[box], end = f.first[box + 1];
 	const int lane = threadIdx.x % NB_WARP;
-	const real *mine = nullptr; /* lane k: what came from direction k */
-	const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
-	if (other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1]) {
-		mine = places.slots[places.holder ? places.holder[other] : 0] + (size_t)lane * (COMPONENTS * f.n);
+	const uint32_t *const state = places.state[deal.member];
+	bool stopped = false;
+	/* who has the sums of a box, once it is done */
+	const auto holder_of = [&](size_t b) {
+		if (!deal.taken)
+			return deal.member;
+		const uint32_t done = nb_team_flag_wait(&state[b], N3_PARTS * N3_PART, deal.stopped);
+		stopped |= done == 0;
+		return done % N3_PART;
+	};
+	if (!deal.taken)
+		nb_cuda_wait_previous();
+	if (threadIdx.x < NB_WARP) {
+		/* before all else: what there was before the pairs is there then, too */
+		const unsigned holder = holder_of(box);
+		if (lane == 0)
+			own = places.own[holder];
+		const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
+		from[lane] = nullptr;
+		if (other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1])
+			from[lane] = places.slots[holder_of((size_t)other)] + (size_t)lane * (COMPONENTS * f.n);
 	}
+	if (__syncthreads_or(stopped))
+		return;
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+	const uint64_t first = f.first[box], end = f.first[box + 1];
+	const real *const mine = from[lane];
 	const unsigned directions = __ballot_sync(0xffffffff, mine != nullptr);
 	for (uint64_t base = first; base < end; base += SUM_THREADS) {
 		const uint64_t i = base + threadIdx.x;
@@ -755,7 +871,8 @@ struct prepared_field {
 
 enum {
 	SHARED = 1 << 16, /* bodies: fewer are done at home sooner than they are copied */
-	LENT = 256	  /* bodies a box: so many do so much with a body that it can be read where it is */
+	LENT = 256,	  /* bodies a box: so many do so much with a body that it can be read where it is */
+	DRAWN = 128 /* with no more bodies a box, parts of it, or drawing it on one device, cost more than they save */
 };
 
 static bool is_shared(const struct prepared_field &p)
@@ -803,7 +920,7 @@ struct member_field {
 		NB_TRY(copies.add(&f.neighbour, f.nbox * (size_t)f.nneighbour));
 		if (lent) {
 			in = p.bodies.packed;
-			return copies.add(&in.origin, p.bodies.origin.count);
+			return NB_OK;
 		}
 		NB_TRY(p.bodies.replicate(copies, &in));
 		NB_TRY(copies.add(&f.box_of, f.n));
@@ -835,104 +952,110 @@ struct member_field {
 	}
 };
 
-/* Elements of the memory of n3: sums of a box's own, 0 before, and the slots. */
-static size_t n3_own_size(const struct field &f, size_t components)
-{
-	return components * f.n;
-}
-
-static size_t n3_slots_size(const struct field &f, size_t components)
-{
-	return (size_t)f.nneighbour * components * f.n;
-}
-
-/* That of one device. */
+/* The memory of n3 on a device, in one piece: counters and states, which are 0 before, own, and the slots. */
 template <class real> struct n3_memory {
-	nb_cuda_buffer<double> own;
-	nb_cuda_buffer<real> slots;
-	n3_places<real> places = {};
+	size_t state, own, slots, bytes; /* where they begin, and all */
 
-	int alloc(const struct field &f, size_t components)
+	n3_memory(const struct field &f, size_t components)
 	{
-		NB_TRY(own.alloc(n3_own_size(f, components)));
-		NB_TRY(slots.alloc(n3_slots_size(f, components)));
-		NB_CUDA_TRY(cudaMemsetAsync(own.ptr, 0, own.count * sizeof *own.ptr, 0));
-		places.own[0] = own.ptr, places.slots[0] = slots.ptr;
-		return NB_OK;
+		const auto after = [](size_t begin, size_t size) { return (begin + size + 255) / 256 * 256; };
+		state = after(0, 2 * NB_TEAM_MOST * sizeof(unsigned long long));
+		own = after(state, (f.nbox + 1) * sizeof(uint32_t));
+		slots = after(own, components * f.n * sizeof(double));
+		bytes = after(slots, (size_t)f.nneighbour * components * f.n * sizeof(real));
+	}
+
+	/* What is 0. */
+	size_t zeros() const
+	{
+		return own;
+	}
+
+	void place(struct n3_places<real> *places, size_t member, char *base) const
+	{
+		places->own[member] = (double *)(base + own);
+		places->slots[member] = (real *)(base + slots);
+		places->state[member] = (uint32_t *)(base + state);
+	}
+
+	static unsigned long long *counters(char *base)
+	{
+		return (unsigned long long *)base;
 	}
 };
+
+/* Boxes at the end of a range that are split: one and a half times as many as blocks that run at once, so that a part
+ * is done, mostly, when the next of the same box is drawn. */
+static int n3_split(int blocks, size_t *split)
+{
+	int multiprocessors;
+	NB_TRY(nb_cuda_multiprocessors(&multiprocessors));
+	*split = (size_t)(multiprocessors * blocks * 3 / 2);
+	return NB_OK;
+}
 
 /* The pairs of boxes f.begin .. f.end - 1, or of what the member draws. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f, const struct n3_deal &deal,
-	const struct nb_cuda_softening &soft, double *own, typename nb_arith<P>::real *slots, struct outcome *d_outcome)
+	const struct nb_cuda_softening &soft, const n3_places<typename nb_arith<P>::real> &places,
+	struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>, (unsigned)f.end, NB_WARP * W, 0, in, f,
-		deal, (real)soft.eps2, (real)soft.guard, own, slots, d_outcome);
+	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>,
+		(unsigned)(f.end + (N3_PARTS - 1) * deal.members * deal.split), NB_WARP * W, 0, in, f, deal,
+		(real)soft.eps2, (real)soft.guard, places, d_outcome);
 }
 
 /* The sums of boxes f.begin .. f.end - 1. */
 template <class real, bool POT, bool JERK>
-static int n3_sums(cudaStream_t stream, const struct field &f, const n3_places<real> &places, const double *mass,
-	const struct outputs &out)
+static int n3_sums(cudaStream_t stream, const struct field &f, const struct n3_deal &deal,
+	const n3_places<real> &places, const double *mass, const struct outputs &out)
 {
-	const unsigned blocks = (unsigned)(f.end - f.begin);
-	if (stream == 0) /* right behind the kernel that it waits for */
-		return nb_cuda_launch(n3_sum_kernel<real, POT, JERK>, blocks, SUM_THREADS, f, places, mass, out);
-	n3_sum_kernel<real, POT, JERK><<<blocks, SUM_THREADS, 0, stream>>>(f, places, mass, out);
-	NB_CUDA_LAUNCHED();
-	return NB_OK;
+	return nb_cuda_launch_on(stream, n3_sum_kernel<real, POT, JERK>, (unsigned)(f.end - f.begin), SUM_THREADS, 0, f,
+		deal, places, mass, out);
 }
 
 /* Members that reach each other's memory: each has a range of boxes, and then takes from those of the others.  What a
- * box did to others stays with who did it, and is read there when all pairs are done. */
+ * box did to others stays with who did it, and is read there. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int share_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
 	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
 	const size_t members = (size_t)nb_team_size(), nbox = p.f.nbox;
-	nb_team_buffer<double> own;
-	nb_team_buffer<real> slots;
-	nb_cuda_buffer<unsigned long long> taken;
-	nb_cuda_buffer<uint8_t> holder;
+	const n3_memory<real> memory(p.f, COMPONENTS);
+	nb_team_buffer<char> room;
 	n3_places<real> places = {};
 	struct nb_cuda_scale *scale;
+	size_t split = 0;
 	NB_TRY(nb_survey_scale_of(&scale));
-	NB_TRY(own.alloc(n3_own_size(p.f, COMPONENTS)));
-	NB_TRY(slots.alloc(n3_slots_size(p.f, COMPONENTS)));
-	NB_TRY(taken.alloc(2 * members));
-	NB_TRY(holder.alloc(nbox));
-	NB_CUDA_TRY(cudaMemsetAsync(taken.ptr, 0, 2 * members * sizeof *taken.ptr, 0));
-	places.holder = holder.ptr;
+	if (p.mean > DRAWN)
+		NB_TRY(n3_split(BLOCKS, &split));
+	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
-		places.own[k] = own.of[k], places.slots[k] = slots.of[k];
+		memory.place(&places, k, room.of[k]);
+	unsigned long long *const taken = memory.counters(room.of[0]);
 	if (p.mean < LENT)
 		NB_TRY(send_bodies(p));
 	return nb_team_run(members, [&](struct nb_team_hand &hand) {
 		const size_t me = (size_t)hand.member;
-		const struct n3_deal deal = {(int)members, hand.member, taken.ptr, holder.ptr};
+		const struct n3_deal deal = {(unsigned)members, (unsigned)me, split, taken, hand.stopped};
 		struct member_field m;
 		struct nb_team_copies copies(hand);
 		size_t part;
 		NB_TRY(m.replicate(copies, p, scale, p.mean >= LENT));
-		NB_CUDA_TRY(cudaMemsetAsync(own.of[me], 0, n3_own_size(p.f, COMPONENTS) * sizeof(double), 0));
 		NB_TRY(copies.fetch());
 		if (!hand.next(&part))
 			return hand.finish();
-		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-			hand.stream(), m.in, m.f, deal, soft, own.of[me], slots.of[me], d_outcome)));
-		NB_CUDA_TRY(cudaMemcpyAsync(
-			hand.note, taken.ptr + members + me, sizeof *taken.ptr, cudaMemcpyDeviceToHost, hand.stream()));
-		NB_CUDA_TRY(cudaStreamSynchronize(hand.stream()));
-		hand.drawn = (size_t) * (const unsigned long long *)hand.note;
-		if (!hand.meet())
-			return hand.finish();
+		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, deal, soft, places, d_outcome)));
 		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
 		if (m.f.begin < m.f.end)
-			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, places, m.mass, m.out)));
-		return hand.finish();
+			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, deal, places, m.mass, m.out)));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			hand.note, taken + members + me, sizeof *taken, cudaMemcpyDeviceToHost, hand.stream()));
+		NB_TRY(hand.finish());
+		hand.drawn = (size_t) * (const unsigned long long *)hand.note;
+		return (int)NB_OK;
 	});
 }
 
@@ -942,19 +1065,22 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 {
 	typedef typename nb_arith<P>::real real;
 	const struct box_division &d = p.division;
-	const struct n3_deal deal = {1, 0, nullptr, nullptr};
+	const struct n3_deal deal = {1, 0, 0, nullptr, nullptr};
+	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY(send_bodies(p));
 	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
 		struct member_field m;
-		struct n3_memory<real> memory;
+		nb_cuda_buffer<char> room;
+		n3_places<real> places = {};
 		nb_cuda_buffer<struct outcome> d_outcome;
 		struct outcome outcome;
 		struct nb_team_copies copies(hand);
 		NB_TRY(m.replicate(copies, p, scale, false));
 		NB_TRY(m.make_outputs(hand));
-		NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
+		NB_TRY(room.alloc(memory.bytes));
+		memory.place(&places, 0, room.ptr);
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
 		hand.under_way = hand.lanes = NB_TEAM_LANES;
@@ -964,10 +1090,10 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 			m.f.begin = k * d.size, m.f.end = k + 1 < d.parts ? (k + 1) * d.size : p.f.nbox;
 			if (first == last)
 				continue;
-			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, deal, soft,
-				memory.own.ptr, memory.slots.ptr, d_outcome.ptr)));
+			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+				hand.stream(), m.in, m.f, deal, soft, places, d_outcome.ptr)));
 			NB_TRY(hand.hurry());
-			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, memory.places, m.mass, m.out)));
+			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, deal, places, m.mass, m.out)));
 			NB_TRY(m.bring(hand, p.out, first, last));
 		}
 		NB_TRY(hand.finish());
@@ -1009,15 +1135,22 @@ template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	const struct n3_deal deal = {1, 0, nullptr, nullptr};
-	struct n3_memory<real> memory;
+	struct n3_deal deal = {1, 0, 0, nullptr, nullptr};
+	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
+	nb_cuda_buffer<char> room;
+	n3_places<real> places = {};
 	if (is_shared(p))
 		return nb_team_mutual() ? share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft, d_outcome)
 					: deal_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
-	NB_TRY(memory.alloc(p.f, nb_sum<real, POT, JERK>::COMPONENTS));
-	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-		0, p.bodies.packed, p.f, deal, soft, memory.own.ptr, memory.slots.ptr, d_outcome)));
-	return n3_sums<real, POT, JERK>(0, p.f, memory.places, p.mass, p.out);
+	NB_TRY(room.alloc(memory.bytes));
+	memory.place(&places, 0, room.ptr);
+	if (p.mean > DRAWN) {
+		NB_TRY(n3_split(BLOCKS, &deal.split));
+		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
+		deal.taken = memory.counters(room.ptr);
+	}
+	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(0, p.bodies.packed, p.f, deal, soft, places, d_outcome)));
+	return n3_sums<real, POT, JERK>(0, p.f, deal, places, p.mass, p.out);
 }
 
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
@@ -1080,8 +1213,12 @@ static int run(
 	p.out = {g->acc, g->pot, g->jerk};
 	p.mass = g->mass;
 	p.mean = mean_of(g, boxes);
-	if (kernel == NB_NEAR_N3 && is_shared(p) && !nb_team_mutual())
-		NB_TRY(divide(p));
+	if (is_shared(p)) { /* while home prepares the bodies */
+		NB_TRY(nb_team_send(p.f.first, (p.f.nbox + 1) * sizeof *p.f.first));
+		NB_TRY(nb_team_send(p.f.neighbour, p.f.nbox * (size_t)p.f.nneighbour * sizeof *p.f.neighbour));
+		if (kernel == NB_NEAR_N3 && !nb_team_mutual())
+			NB_TRY(divide(p));
+	}
 	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
 	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
 		p.bodies.packed, d_outcome));

@@ -14,10 +14,10 @@
  *           return hand.finish();
  *       });
  *
- * Each device has a host thread, that of home is the caller's; members that are more than the parts stay idle.  Member
- * k begins with part k; all others are dealt one by one to the member that asks first, so that devices that differ
- * share the work by what they get done.  Two or three parts of a member are under way at a time, on as many streams, so
- * that the end of one overlaps the beginning of the next.
+ * Each device has a host thread, which stays for all rounds; that of home is the caller's.  Members that are more than
+ * the parts stay idle.  Member k begins with part k; all others are dealt one by one to the member that asks first, so
+ * that devices that differ share the work by what they get done.  Two or three parts of a member are under way at a
+ * time, on as many streams, so that the end of one overlaps the beginning of the next.
  *
  * What members read may be on its way before a round: nb_team_send, called at home, starts copies in the order of the
  * calls, and the copies.add() of the round that follows find them.  Through members in a chain, piece by piece, they
@@ -57,7 +57,9 @@ struct nb_team_hand {
 	cudaStream_t pass, watch;	       /* of nb_team_send: its copies to this member, and their sums */
 	size_t parts = 0;		       /* that it was given */
 	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves */
+	const int *stopped;		       /* pinned: not 0 once a member has failed, for kernels that wait */
 	void *note;			       /* NB_TEAM_NOTE bytes of pinned memory, for what comes to the host */
+	bool quiet = false;		       /* nothing is under way */
 	int status = NB_OK;		       /* of a call in next() that failed */
 	double idle = 0;		       /* seconds until all was there to begin with */
 
@@ -85,9 +87,6 @@ struct nb_team_hand {
 
 	/* Lets the parts use memory that was allocated since fetch(). */
 	NB_MUST_CHECK int settle();
-
-	/* Once a round, by all members that have a part: waits until all have come here; false if one has failed. */
-	bool meet();
 
 	/* Waits for all that this member has under way; what went wrong in it, or in next(). */
 	NB_MUST_CHECK int finish();
@@ -147,7 +146,7 @@ struct nb_team_early {
 	nb_team_early &operator=(const nb_team_early &) = delete;
 };
 
-NB_MUST_CHECK int nb_team_alloc(void **of, size_t bytes);
+NB_MUST_CHECK int nb_team_alloc(void **of, size_t bytes, size_t zeros);
 void nb_team_release(void **of);
 
 /* An array in the memory of each member, made and given back by home's thread between rounds. */
@@ -161,10 +160,11 @@ template <class T> struct nb_team_buffer {
 	{
 		nb_team_release((void **)of);
 	}
-	/* Uninitialised room for n > 0 elements, once. */
-	NB_MUST_CHECK int alloc(size_t n)
+	/* Room for n > 0 elements, once, of which the first `zeros` are 0.  What home queues on its default stream may
+	 * use all of it. */
+	NB_MUST_CHECK int alloc(size_t n, size_t zeros = 0)
 	{
-		return nb_team_alloc((void **)of, n * sizeof(T));
+		return nb_team_alloc((void **)of, n * sizeof(T), zeros * sizeof(T));
 	}
 };
 
@@ -174,6 +174,32 @@ bool nb_team_direct(void);
 bool nb_team_mutual(void);
 /* For tests: from now on they may if they can, or not. */
 void nb_team_let_direct(bool may);
+
+/* Flags between kernels of members that may use each other's memory.  What a thread wrote before it set a flag, and
+ * what others wrote before a barrier with it, is seen by those who find it set.  A kernel may only wait for one that
+ * runs, or is done, whatever becomes of the kernel that waits. */
+static __device__ __forceinline__ void nb_team_flag_set(uint32_t *flag, uint32_t value)
+{
+	asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
+}
+/* Waits until the flag is `least` > 0 or more, and returns it; 0 if a member has failed (nb_team_hand::stopped, or
+ * null). */
+static __device__ __forceinline__ uint32_t nb_team_flag_wait(const uint32_t *flag, uint32_t least, const int *stopped)
+{
+	enum { LOOK_EVERY = 1 << 14 }; /* at stopped, which is in the host's memory: every few ms */
+	for (unsigned k = 1;; k++) {
+		uint32_t value;
+		asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+		if (value >= least) {
+			/* drops what the multiprocessor has in its cache: not before it is needed */
+			asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+			return value;
+		}
+		if (stopped && k % LOOK_EVERY == 0 && *(const volatile int *)stopped)
+			return 0;
+		__nanosleep(200);
+	}
+}
 
 /* What nb_team_run calls for each member. */
 typedef int (*nb_team_work)(struct nb_team_hand *hand, void *context);

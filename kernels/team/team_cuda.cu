@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #include "kernels/team/team.cuh"
@@ -37,8 +36,9 @@ static struct {
 	int n;
 	char name[5 + 11 * NB_TEAM_MOST];
 	struct member member[NB_TEAM_MOST];
-	cudaEvent_t ready; /* of home: what the parts read is there */
-	cudaEvent_t begun; /* of home: what is sent is there */
+	cudaEvent_t ready;     /* of home: what the parts read is there */
+	cudaEvent_t begun;     /* of home: what is sent is there */
+	volatile int *stopped; /* pinned, for kernels: round.stop */
 	bool direct, mutual, may_direct;
 	std::mutex lock;
 } team;
@@ -65,7 +65,6 @@ struct nb_team_round {
 	nb_team_work work;
 	void *context;
 	std::atomic<size_t> dealt;
-	std::atomic<int> met;
 	std::atomic<bool> stop;
 	int nsent;
 	struct nb_team_sent sent[NB_TEAM_COPIES];
@@ -221,6 +220,7 @@ static int open_members(int n, const int *id)
 	NB_CUDA_TRY(cudaSetDevice(id[0]));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&team.ready, cudaEventDisableTiming));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&team.begun, cudaEventDisableTiming));
+	NB_CUDA_TRY(cudaMallocHost((void **)&team.stopped, sizeof *team.stopped));
 	return NB_OK;
 }
 
@@ -338,6 +338,7 @@ static int close_part(const struct nb_team_hand &hand)
 
 bool nb_team_hand::next(size_t *part)
 {
+	quiet = false;
 	if (parts > 0 && (status = close_part(*this)) != NB_OK)
 		return false;
 	*part = parts == 0 ? (size_t)member : round->dealt.fetch_add(1);
@@ -364,6 +365,7 @@ int nb_team_hand::bring(void *to, const void *from, size_t bytes)
 
 int nb_team_hand::settle()
 {
+	quiet = false;
 	NB_CUDA_TRY(cudaEventRecord(made, 0));
 	for (int k = 0; k < NB_TEAM_LANES; k++)
 		NB_CUDA_TRY(cudaStreamWaitEvent(work[k], made, 0));
@@ -372,21 +374,16 @@ int nb_team_hand::settle()
 	return NB_OK;
 }
 
-bool nb_team_hand::meet()
-{
-	round->met++;
-	while (round->met < round->members && !round->stop)
-		sched_yield();
-	return !round->stop;
-}
-
 int nb_team_hand::finish()
 {
+	if (quiet)
+		return status;
 	for (int k = 0; k < NB_TEAM_LANES; k++)
 		NB_CUDA_TRY(cudaStreamSynchronize(work[k]));
 	NB_CUDA_TRY(cudaStreamSynchronize(urgent));
 	NB_CUDA_TRY(cudaStreamSynchronize(push));
 	NB_CUDA_TRY(cudaStreamSynchronize(back));
+	quiet = true;
 	return status;
 }
 
@@ -626,6 +623,7 @@ static int compare(const struct nb_team_hand &hand, const struct nb_team_sent &s
 int nb_team_copies::fetch()
 {
 	const double start = now();
+	hand.quiet = false;
 	const auto copy = [&](int k) {
 		NB_CUDA_TRY(cudaMemcpyPeerAsync(
 			row[k].here, hand.device, row[k].there, hand.home_device, row[k].bytes, hand.push));
@@ -663,17 +661,24 @@ nb_team_copies::~nb_team_copies()
 
 /* ---- memory of all --------------------------------------------------------------------------------------- */
 
-int nb_team_alloc(void **of, size_t bytes)
+static int alloc_at(const struct member *m, void **place, size_t bytes, size_t zeros)
+{
+	NB_CUDA_TRY(cudaSetDevice(m->device));
+	NB_TRY(nb_cuda_keep_pool());
+	NB_CUDA_TRY(cudaMallocAsync(place, bytes, 0));
+	NB_CUDA_TRY(cudaMemsetAsync(*place, 0, zeros, 0));
+	NB_CUDA_TRY(cudaEventRecord(m->room, 0));
+	return NB_OK;
+}
+
+int nb_team_alloc(void **of, size_t bytes, size_t zeros)
 {
 	int status = NB_OK;
-	for (int k = 0; k < team.n && !status; k++) {
-		status = nb_cuda_status(cudaSetDevice(team.member[k].device), "cudaSetDevice", __FILE__, __LINE__);
-		status = status ? status : nb_cuda_keep_pool();
-		status = status ? status
-				: nb_cuda_status(
-					  cudaMallocAsync(&of[k], bytes, 0), "cudaMallocAsync", __FILE__, __LINE__);
-	}
+	for (int k = 0; k < team.n && !status; k++)
+		status = alloc_at(&team.member[k], &of[k], bytes, zeros);
 	(void)cudaSetDevice(team.member[0].device);
+	for (int k = 1; k < team.n && !status; k++)
+		NB_CUDA_TRY(cudaStreamWaitEvent(0, team.member[k].room, 0));
 	return status;
 }
 
@@ -691,7 +696,7 @@ void nb_team_release(void **of)
 /* ---- a round ------------------------------------------------------------------------------------------- */
 
 nb_team_round::nb_team_round(size_t p, int m, nb_team_work w, void *c)
-    : parts(p), members(m), work(w), context(c), dealt((size_t)m), met(0), stop(false), nsent(0)
+    : parts(p), members(m), work(w), context(c), dealt((size_t)m), stop(false), nsent(0)
 {
 	const std::lock_guard<std::mutex> lock(ahead.lock);
 	int left = 0;
@@ -712,7 +717,6 @@ nb_team_round::~nb_team_round()
 struct turn {
 	struct nb_team_round *round;
 	int member;
-	pthread_t thread;
 	bool started;
 	int status;
 	bool said; /* the failure is that of error */
@@ -731,7 +735,7 @@ static int take_turn(struct turn *t)
 	hand.home_device = team.member[0].device;
 	memcpy(hand.work, m->work, sizeof hand.work);
 	memcpy(hand.done, m->done, sizeof hand.done);
-	hand.urgent = m->urgent, hand.note = m->note;
+	hand.urgent = m->urgent, hand.note = m->note, hand.stopped = (const int *)team.stopped;
 	hand.made = m->made, hand.push = m->push, hand.back = m->back;
 	hand.pass = m->pass, hand.watch = m->watch;
 	hand.sharers = 0;
@@ -746,18 +750,72 @@ static int take_turn(struct turn *t)
 	return status;
 }
 
-static void *member_thread(void *argument)
+static void stop(struct nb_team_round *round)
 {
-	struct turn *t = (struct turn *)argument;
+	round->stop = true;
+	*team.stopped = 1;
+}
+
+static void take(struct turn *t)
+{
 	t->begin = now();
+	nb_cuda_error_status = NB_OK;
 	t->status = take_turn(t);
 	t->end = now();
 	if (t->status) {
-		t->round->stop = true;
+		stop(t->round);
 		t->said = nb_cuda_error_status == t->status;
 		memcpy(t->error, nb_cuda_error_text, sizeof t->error);
 	}
-	return nullptr;
+}
+
+/* Threads of members but home, which stay for the rounds to come: to begin and to join one costs more than 0.1 ms. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t given, done;
+	bool there[NB_TEAM_MOST];
+	struct turn *turn[NB_TEAM_MOST]; /* null: nothing to do */
+} workers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {}, {}};
+
+static void *work(void *member)
+{
+	struct turn **const turn = &workers.turn[(intptr_t)member];
+	pthread_mutex_lock(&workers.lock);
+	for (;;) {
+		while (!*turn)
+			pthread_cond_wait(&workers.given, &workers.lock);
+		pthread_mutex_unlock(&workers.lock);
+		take(*turn);
+		pthread_mutex_lock(&workers.lock);
+		*turn = nullptr;
+		pthread_cond_signal(&workers.done);
+	}
+}
+
+/* Has the member's thread take a turn; false if it has none. */
+static bool give(struct turn *t)
+{
+	const intptr_t k = t->member;
+	pthread_t thread;
+	if (!workers.there[k]) {
+		if (pthread_create(&thread, nullptr, work, (void *)k))
+			return false;
+		(void)pthread_detach(thread);
+		workers.there[k] = true;
+	}
+	pthread_mutex_lock(&workers.lock);
+	workers.turn[k] = t;
+	pthread_cond_broadcast(&workers.given);
+	pthread_mutex_unlock(&workers.lock);
+	return true;
+}
+
+static void await(const struct turn *t)
+{
+	pthread_mutex_lock(&workers.lock);
+	while (workers.turn[t->member])
+		pthread_cond_wait(&workers.done, &workers.lock);
+	pthread_mutex_unlock(&workers.lock);
 }
 
 /* Makes the failure of a member that of this thread. */
@@ -779,22 +837,23 @@ int nb_team_run_with(size_t parts, nb_team_work work, void *context)
 	/* those without a part would only copy */
 	const int members = parts < (size_t)team.n ? std::max(1, (int)parts) : team.n;
 	struct nb_team_round round(parts, members, work, context);
+	*team.stopped = 0;
 	NB_CUDA_TRY(cudaEventRecord(team.ready, 0));
 	for (int k = 0; k < members; k++) {
 		turn[k].round = &round;
 		turn[k].member = k;
 		if (k > 0) {
-			turn[k].started = pthread_create(&turn[k].thread, nullptr, member_thread, &turn[k]) == 0;
+			turn[k].started = give(&turn[k]);
 			if (!turn[k].started) {
 				turn[k].status = NB_ENOMEM;
-				round.stop = true;
+				stop(&round);
 			}
 		}
 	}
-	member_thread(&turn[0]);
+	take(&turn[0]);
 	for (int k = 1; k < members; k++)
 		if (turn[k].started)
-			(void)pthread_join(turn[k].thread, nullptr);
+			await(&turn[k]);
 	const double end = now();
 	for (int k = 0; k < members; k++) {
 		struct member *m = &team.member[k];

@@ -215,7 +215,9 @@ static void near_fields(vector<struct outcome> &out)
 	} test[] = {{CUBE, 1000, 2}, {CUBE, 100001, 3}, {CUBE, 100001, 4}, {PLUMMER, 100001, 5}, {PLANE, 100001, 4},
 		{PLANE, 100001, 5}, {PLANE, 100001, 7}, {CUBE, 65536, 5}, {CUBE, 3, 1}, {CUBE, 0, 1},
 		/* few boxes of many bodies, which take long */
-		{CUBE, 66001, 1}, {PLANE, 66001, 2}, {CLUMPS, 66001, 4}};
+		{CUBE, 66001, 1}, {PLANE, 66001, 2}, {CLUMPS, 66001, 4},
+		/* some boxes in one piece, others in parts */
+		{PLANE, 2200001, 7}};
 	for (const auto &t : test) {
 		struct nb_cube cube;
 		vector<uint64_t> key;
@@ -337,42 +339,67 @@ static void dealing(void)
 	}
 }
 
-/* All members wait for each other, read what the others have written in their memory, and do not wait for one that
- * fails. */
-static void meeting(void)
+/* Writes what others read, sets this member's flag, and waits for those of all. */
+static __global__ void flag_kernel(
+	int members, int member, int *const *mark, uint32_t *flag, const int *stopped, int *wrong, int *let_go)
 {
+	mark[member][threadIdx.x] = 7 + member + (int)threadIdx.x;
+	__syncthreads();
+	if (threadIdx.x == 0)
+		nb_team_flag_set(&flag[member], 3);
+	__syncthreads();
+	if ((int)threadIdx.x >= members)
+		return;
+	const int other = (int)threadIdx.x;
+	if (nb_team_flag_wait(&flag[other], 3, stopped) == 0) {
+		*let_go = 1;
+		return;
+	}
+	for (int k = 0; k < (int)blockDim.x; k++)
+		if (mark[other][k] != 7 + other + k)
+			*wrong = 1;
+}
+
+/* Kernels of all members wait for each other and read what the others have written in their memory; they do not wait
+ * for a member that fails. */
+static void flags(void)
+{
+	enum { THREADS = 256 };
 	const int members = nb_team_size();
-	std::atomic<int> came(0), early(0), wrong(0);
-	nb_team_buffer<int> mark;
-	OK(mark.alloc(1));
-	OK(nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
-		struct nb_team_copies copies(hand);
-		const int mine = 7 + hand.member;
-		NB_TRY(copies.fetch());
-		NB_CUDA_TRY(cudaMemcpy(mark.of[hand.member], &mine, sizeof mine, cudaMemcpyHostToDevice));
-		const struct timespec nap = {0, 2000000 * hand.member};
-		nanosleep(&nap, nullptr);
-		came++;
-		wrong += !hand.meet();
-		early += came < members;
-		for (int k = 0; k < members; k++) {
-			int theirs = 0;
-			NB_CUDA_TRY(cudaMemcpy(&theirs, mark.of[k], sizeof theirs, cudaMemcpyDefault));
-			wrong += theirs != 7 + k;
-		}
-		return hand.finish();
-	}));
-	CHECK(early == 0 && wrong == 0);
-	std::atomic<int> met(0);
-	CHECK(nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
-		struct nb_team_copies copies(hand);
-		NB_TRY(copies.fetch());
-		if (hand.member == members - 1)
-			return (int)NB_ELIMIT;
-		met += hand.meet();
-		return hand.finish();
-	}) == NB_ELIMIT);
-	CHECK(met == 0);
+	if (members < 2 || !nb_team_mutual())
+		return;
+	for (int failing = 0; failing < 2; failing++) {
+		nb_team_buffer<int> mark;
+		nb_cuda_buffer<int *> of;
+		nb_cuda_buffer<uint32_t> flag;
+		nb_cuda_buffer<int> found;
+		OK(mark.alloc(THREADS));
+		OK(of.alloc(NB_TEAM_MOST));
+		OK(flag.alloc(NB_TEAM_MOST));
+		OK(found.alloc(2));
+		OK(nb_cuda_status(cudaMemcpy(of.ptr, mark.of, sizeof mark.of, cudaMemcpyHostToDevice), "", "", 0));
+		OK(nb_cuda_status(cudaMemset(flag.ptr, 0, NB_TEAM_MOST * sizeof(uint32_t)), "", "", 0));
+		OK(nb_cuda_status(cudaMemset(found.ptr, 0, 2 * sizeof(int)), "", "", 0));
+		const int status = nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
+			struct nb_team_copies copies(hand);
+			size_t part;
+			NB_TRY(copies.fetch());
+			if (!hand.next(&part))
+				return hand.finish();
+			const struct timespec nap = {0, 2000000 * hand.member};
+			nanosleep(&nap, nullptr);
+			if (failing && hand.member == members - 1)
+				return (int)NB_ELIMIT;
+			flag_kernel<<<1, THREADS, 0, hand.stream()>>>(
+				members, hand.member, of.ptr, flag.ptr, hand.stopped, found.ptr, found.ptr + 1);
+			NB_CUDA_LAUNCHED();
+			return hand.finish();
+		});
+		int wrong[2] = {1, 1};
+		CHECK(status == (failing ? (int)NB_ELIMIT : (int)NB_OK));
+		OK(nb_cuda_status(cudaMemcpy(wrong, found.ptr, sizeof wrong, cudaMemcpyDeviceToHost), "", "", 0));
+		CHECK(wrong[0] == 0 && wrong[1] == failing);
+	}
 }
 
 static void copying(void)
@@ -602,7 +629,7 @@ int main(int argc, char **argv)
 	if (nb_team_size() != list.n)
 		return unit_end();
 	dealing();
-	meeting();
+	flags();
 	copying();
 	sending();
 	drawing();
