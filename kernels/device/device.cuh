@@ -184,6 +184,16 @@ static __device__ __forceinline__ void nb_cuda_wait_previous()
 #endif
 }
 
+/* The same in another order: the next kernel's blocks come when all blocks of this one have waited.  For a kernel whose
+ * next one does not wait for all of it, but for what its blocks have done. */
+static __device__ __forceinline__ void nb_cuda_follow_previous()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+	cudaGridDependencySynchronize();
+	cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /* Blocks of `threads` that cover n items; kernels index with size_t. */
 inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
 {

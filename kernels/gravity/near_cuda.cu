@@ -163,8 +163,8 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
 /* What each member has.
  * own    COMPONENTS planes of n doubles: what a body got in its own rounds and box
  * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index
- * state  nbox: how many parts of a box are done, times N3_PART, + who has its sums; 0 before.  All members are told, so
- *        that each waits in its own memory.  At last, whether nothing is left to draw */
+ * state  nbox + 1, 0 before: how many parts of a box are done, times N3_PART, + who has its sums.  All members are
+ * told, so that each waits in its own memory.  The last one: whether nothing is left to draw */
 template <class real> struct n3_places {
 	double *own[NB_TEAM_MOST];
 	real *slots[NB_TEAM_MOST];
@@ -181,10 +181,10 @@ enum { N3_SHARES = 4, N3_PARTS = 2 * N3_SHARES, N3_PART = NB_TEAM_MOST };
  * launch, where fewer and fewer blocks are at work, is short. */
 struct n3_deal {
 	unsigned members, member;
-	size_t split; /* boxes of a range of which the parts are units */
-	unsigned long long
-		*taken;	    /* members: units drawn from each range, 0 before; then what each has done; or null */
-	const int *stopped; /* a member has failed, and nothing needs to be waited for; or null */
+	unsigned parts;		   /* of a box: N3_PARTS, or N3_SHARES if its rounds are not halved */
+	size_t split;		   /* boxes of a range of which the parts are units */
+	unsigned long long *taken; /* members: units drawn from each range, 0 before; then by each member; or null */
+	const int *stopped;	   /* a member has failed, and nothing needs to be waited for; or null */
 };
 
 struct n3_unit {
@@ -200,7 +200,7 @@ static __device__ __forceinline__ size_t n3_range(const struct field &f, const s
 	return f.nbox * member / deal.members;
 }
 
-/* Draws a unit, without its rounds and shares; false: none is left. */
+/* Draws a unit: box, part and end; false: none is left. */
 static __device__ __forceinline__ bool n3_draw(
 	const struct field &f, const struct n3_deal &deal, uint32_t *state, struct n3_unit *unit)
 {
@@ -211,15 +211,14 @@ static __device__ __forceinline__ bool n3_draw(
 		const size_t first = n3_range(f, deal, m), end = n3_range(f, deal, m + 1);
 		const size_t split = min(deal.split, end - first), whole = end - first - split;
 		const size_t k = (size_t)atomicAdd_system(&deal.taken[m], 1ull);
-		if (k >= whole + N3_PARTS * split)
+		if (k >= whole + deal.parts * split)
 			continue;
-		atomicAdd_system(&deal.taken[deal.members + deal.member], 1ull);
+		if (deal.members > 1)
+			atomicAdd_system(&deal.taken[deal.members + deal.member], 1ull);
 		const size_t piece = k - whole;
-		if (k < whole)
-			*unit = {first + k, 0, 0, {}, 0, N3_PARTS, deal.member};
-		else
-			*unit = {first + whole + piece % split, 0, 0, {}, (unsigned)(piece / split),
-				(unsigned)(piece / split) + 1, deal.member};
+		unit->box = k < whole ? first + k : first + whole + piece % split;
+		unit->part = k < whole ? 0 : (unsigned)(piece / split);
+		unit->end = k < whole ? deal.parts : unit->part + 1;
 		return true;
 	}
 	*(volatile uint32_t *)&state[f.nbox] = 1;
@@ -497,10 +496,12 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 
 /* Rounds and shares of a unit, by the first warp. */
 template <int ROUND>
-static __device__ __forceinline__ void n3_lay_out(struct n3_unit *unit, const struct field &f, unsigned lane)
+static __device__ __forceinline__ void n3_lay_out(
+	struct n3_unit *unit, const struct field &f, unsigned parts, unsigned lane)
 {
 	const uint64_t begin = f.first[unit->box], end = f.first[unit->box + 1];
-	const uint64_t rounds = (end - begin + ROUND - 1) / ROUND, middle = min(end, begin + (rounds + 1) / 2 * ROUND);
+	const uint64_t rounds = (end - begin + ROUND - 1) / ROUND;
+	const uint64_t middle = parts == N3_PARTS ? min(end, begin + (rounds + 1) / 2 * ROUND) : end;
 	const int64_t other = (int)lane <= f.nneighbour ? box_around(f, unit->box, (int)lane - 1) : -1;
 	const bool meets = lane == 0 || other > (int64_t)unit->box;
 	const unsigned all = __ballot_sync(0xffffffff, meets), before = __popc(all & ((1u << lane) - 1));
@@ -526,21 +527,17 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 	struct n3_unit &unit = shared.unit;
 	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
 	if (threadIdx.x == 0) {
-		shared.drawn = true;
-		if (deal.taken)
-			shared.drawn = n3_draw(f, deal, places.state[deal.member], &unit);
-		else
-			unit = {blockIdx.x, 0, 0, {}, 0, N3_PARTS, deal.member};
+		uint32_t *const state = places.state[deal.member];
+		unit = {blockIdx.x, 0, 0, {}, 0, deal.parts, deal.member};
+		shared.drawn = !deal.taken || n3_draw(f, deal, state, &unit);
 		if (shared.drawn && unit.part > 0)
-			unit.holder = nb_team_flag_wait(
-					      &places.state[deal.member][unit.box], unit.part * N3_PART, deal.stopped) %
-				      N3_PART;
+			unit.holder = nb_team_flag_wait(&state[unit.box], unit.part * N3_PART, deal.stopped) % N3_PART;
 	}
 	__syncthreads();
 	if (!shared.drawn)
 		return;
 	if (warp == 0)
-		n3_lay_out<worker::ROUND>(&unit, f, lane);
+		n3_lay_out<worker::ROUND>(&unit, f, deal.parts, lane);
 	__syncthreads();
 	const size_t box = unit.box;
 	if (box < f.begin) { /* most of these are far from the boxes that are to be done */
@@ -552,9 +549,8 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 	worker w = {shared, in, f, eps2, guard, places.own[unit.holder], places.slots[unit.holder], outcome, box, warp,
 		lane, f.first[box + 1], targets};
 	for (uint64_t round = unit.begin; round < unit.stop; round += worker::ROUND) {
-		const bool whole = unit.end - unit.part == N3_PARTS;
-		unsigned q = whole ? 0 : unit.part % N3_SHARES;
-		const unsigned end = whole ? N3_SHARES : q + 1;
+		unsigned q = unit.part % N3_SHARES;
+		const unsigned end = unit.end - unit.part == deal.parts ? N3_SHARES : q + 1;
 		w.begin_round(round, q == 0 && round == f.first[box]);
 		for (; q < end; q++) {
 			if (q == 0 && box >= f.begin) {
@@ -579,7 +575,7 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 	const __grid_constant__ n3_places<typename nb_arith<P>::real> places, struct outcome *outcome)
 {
 	__shared__ n3_shared<P, K, W, POT, JERK> shared;
-	nb_cuda_wait_previous();
+	nb_cuda_follow_previous();
 	if constexpr (!POT && !JERK) {
 		switch (nb_survey_state.scale.masses) {
 		case NB_MASSES_EQUAL:
@@ -595,8 +591,8 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 
 /* Block: a box, from f.begin on.  Its bodies' own sums, and what came from neighbours of smaller index, in the order of
  * directions.  Results leave through shared memory, so that they cross to another device in whole lines.
- * Behind units that are drawn, blocks come when all blocks of the pairs have begun, and so all units have been drawn:
- * they wait only for what is at work, on this device or another. */
+ * Behind units that are drawn, blocks come when all blocks of the pairs have begun.  These are as many as units, at
+ * least, so each unit has been drawn, or is, by a block at work on this device or another, and may be waited for. */
 template <class real, bool POT, bool JERK>
 static __global__ void n3_sum_kernel(struct field f, struct n3_deal deal,
 	const __grid_constant__ n3_places<real> places, const double *mass, struct outputs out)
@@ -613,22 +609,25 @@ static __global__ void n3_sum_kernel(struct field f, struct n3_deal deal,
 	const auto holder_of = [&](size_t b) {
 		if (!deal.taken)
 			return deal.member;
-		const uint32_t done = nb_team_flag_wait(&state[b], N3_PARTS * N3_PART, deal.stopped);
+		const uint32_t done = nb_team_flag_wait(&state[b], deal.parts * N3_PART, deal.stopped);
 		stopped |= done == 0;
 		return done % N3_PART;
 	};
 	if (!deal.taken)
 		nb_cuda_wait_previous();
 	if (threadIdx.x < NB_WARP) {
-		/* before all else: what there was before the pairs is there then, too */
+		/* set after its block has waited for earlier kernels: from here on what they wrote may be read, too */
 		const unsigned holder = holder_of(box);
 		if (lane == 0)
 			own = places.own[holder];
 		const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
 		from[lane] = nullptr;
-		if (other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1])
+		if (!stopped && other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1])
 			from[lane] = places.slots[holder_of((size_t)other)] + (size_t)lane * (COMPONENTS * f.n);
 	}
+	/* what follows this kernel comes after that of the pairs, too */
+	if (blockIdx.x == gridDim.x - 1)
+		nb_cuda_wait_previous();
 	if (__syncthreads_or(stopped))
 		return;
 	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
@@ -984,17 +983,22 @@ template <class real> struct n3_memory {
 	}
 };
 
-/* Boxes at the end of a range that are split: one and a half times as many as blocks that run at once, so that a part
- * is done, mostly, when the next of the same box is drawn. */
-static int n3_split(int blocks, size_t *split)
+/* Has blocks draw their units, by counters and states that are 0.  Boxes at the end of a range that are split: one and
+ * a half times as many as blocks that run at once, so that a part is done, mostly, when the next of the same box is
+ * drawn. */
+template <int ROUND, int BLOCKS> static int n3_draws(const struct prepared_field &p, struct n3_deal *deal)
 {
 	int multiprocessors;
+	if (p.mean <= DRAWN)
+		return NB_OK;
 	NB_TRY(nb_cuda_multiprocessors(&multiprocessors));
-	*split = (size_t)(multiprocessors * blocks * 3 / 2);
+	const size_t most = (p.f.nbox + deal->members - 1) / deal->members;
+	deal->split = std::min((size_t)(multiprocessors * BLOCKS * 3 / 2), most);
+	deal->parts = p.mean > ROUND ? N3_PARTS : N3_SHARES;
 	return NB_OK;
 }
 
-/* The pairs of boxes f.begin .. f.end - 1, or of what the member draws. */
+/* The pairs of boxes f.begin .. f.end - 1, or of what the member draws, with a block for each unit that it may draw. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f, const struct n3_deal &deal,
 	const struct nb_cuda_softening &soft, const n3_places<typename nb_arith<P>::real> &places,
@@ -1002,7 +1006,7 @@ static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struc
 {
 	typedef typename nb_arith<P>::real real;
 	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>,
-		(unsigned)(f.end + (N3_PARTS - 1) * deal.members * deal.split), NB_WARP * W, 0, in, f, deal,
+		(unsigned)(f.end + (deal.parts - 1) * deal.members * deal.split), NB_WARP * W, 0, in, f, deal,
 		(real)soft.eps2, (real)soft.guard, places, d_outcome);
 }
 
@@ -1027,19 +1031,19 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	nb_team_buffer<char> room;
 	n3_places<real> places = {};
 	struct nb_cuda_scale *scale;
-	size_t split = 0;
+	struct n3_deal dealt = {(unsigned)members, 0, N3_PARTS, 0, nullptr, nullptr};
 	NB_TRY(nb_survey_scale_of(&scale));
-	if (p.mean > DRAWN)
-		NB_TRY(n3_split(BLOCKS, &split));
+	NB_TRY((n3_draws<NB_WARP * K * W, BLOCKS>(p, &dealt)));
 	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
 		memory.place(&places, k, room.of[k]);
-	unsigned long long *const taken = memory.counters(room.of[0]);
+	dealt.taken = memory.counters(room.of[0]);
 	if (p.mean < LENT)
 		NB_TRY(send_bodies(p));
 	return nb_team_run(members, [&](struct nb_team_hand &hand) {
 		const size_t me = (size_t)hand.member;
-		const struct n3_deal deal = {(unsigned)members, (unsigned)me, split, taken, hand.stopped};
+		struct n3_deal deal = dealt;
+		deal.member = (unsigned)me, deal.stopped = hand.stopped;
 		struct member_field m;
 		struct nb_team_copies copies(hand);
 		size_t part;
@@ -1051,8 +1055,8 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
 		if (m.f.begin < m.f.end)
 			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, deal, places, m.mass, m.out)));
-		NB_CUDA_TRY(cudaMemcpyAsync(
-			hand.note, taken + members + me, sizeof *taken, cudaMemcpyDeviceToHost, hand.stream()));
+		NB_CUDA_TRY(cudaMemcpyAsync(hand.note, deal.taken + members + me, sizeof *deal.taken,
+			cudaMemcpyDeviceToHost, hand.stream()));
 		NB_TRY(hand.finish());
 		hand.drawn = (size_t) * (const unsigned long long *)hand.note;
 		return (int)NB_OK;
@@ -1065,7 +1069,7 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 {
 	typedef typename nb_arith<P>::real real;
 	const struct box_division &d = p.division;
-	const struct n3_deal deal = {1, 0, 0, nullptr, nullptr};
+	const struct n3_deal deal = {1, 0, N3_PARTS, 0, nullptr, nullptr};
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
@@ -1135,7 +1139,7 @@ template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	struct n3_deal deal = {1, 0, 0, nullptr, nullptr};
+	struct n3_deal deal = {1, 0, N3_PARTS, 0, nullptr, nullptr};
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	nb_cuda_buffer<char> room;
 	n3_places<real> places = {};
@@ -1145,7 +1149,7 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 	NB_TRY(room.alloc(memory.bytes));
 	memory.place(&places, 0, room.ptr);
 	if (p.mean > DRAWN) {
-		NB_TRY(n3_split(BLOCKS, &deal.split));
+		NB_TRY((n3_draws<NB_WARP * K * W, BLOCKS>(p, &deal)));
 		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
 		deal.taken = memory.counters(room.ptr);
 	}
@@ -1270,7 +1274,10 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 		case NB_F64: status = run_wanted<NB_F64>(g, boxes, kernel, d_outcome.ptr); break;
 		}
 	}
-	NB_TRY(status);
+	if (status) {
+		nb_team_unsend();
+		return status;
+	}
 	struct outcome outcome;
 	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
 	if (outcome.status == NB_OK && count)

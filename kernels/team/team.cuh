@@ -133,6 +133,8 @@ struct nb_team_copies {
  * the next round have it.  It must stay as it is until the end of that round.  Without memory for it nothing is sent,
  * and members copy by themselves. */
 NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes);
+/* For a caller that fails before the round. */
+void nb_team_unsend(void);
 
 /* The same for an array that may be asked for: the next round takes what was sent if nb_team_send is called for it, and
  * copies anew if it has changed.  bytes: a multiple of 8.  What was sent early before, and not used, is dropped. */

@@ -548,6 +548,12 @@ int nb_team_send(const void *array, size_t bytes)
 	return status;
 }
 
+void nb_team_unsend(void)
+{
+	const std::lock_guard<std::mutex> lock(ahead.lock);
+	drop_ahead(true);
+}
+
 nb_team_early::nb_team_early(bool wanted, const void *one, size_t bytes, const void *other, size_t other_bytes)
 {
 	if (!wanted || !nb_team_direct())
@@ -759,7 +765,6 @@ static void stop(struct nb_team_round *round)
 static void take(struct turn *t)
 {
 	t->begin = now();
-	nb_cuda_error_status = NB_OK;
 	t->status = take_turn(t);
 	t->end = now();
 	if (t->status) {
@@ -777,7 +782,7 @@ static struct {
 	struct turn *turn[NB_TEAM_MOST]; /* null: nothing to do */
 } workers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {}, {}};
 
-static void *work(void *member)
+static void *worker_thread(void *member)
 {
 	struct turn **const turn = &workers.turn[(intptr_t)member];
 	pthread_mutex_lock(&workers.lock);
@@ -785,6 +790,7 @@ static void *work(void *member)
 		while (!*turn)
 			pthread_cond_wait(&workers.given, &workers.lock);
 		pthread_mutex_unlock(&workers.lock);
+		nb_cuda_error_status = NB_OK; /* no longer that of a round before */
 		take(*turn);
 		pthread_mutex_lock(&workers.lock);
 		*turn = nullptr;
@@ -798,7 +804,7 @@ static bool give(struct turn *t)
 	const intptr_t k = t->member;
 	pthread_t thread;
 	if (!workers.there[k]) {
-		if (pthread_create(&thread, nullptr, work, (void *)k))
+		if (pthread_create(&thread, nullptr, worker_thread, (void *)k))
 			return false;
 		(void)pthread_detach(thread);
 		workers.there[k] = true;

@@ -231,9 +231,8 @@ static void near_fields(vector<struct outcome> &out)
 		OK(nb_boxes_build_cuda(t.n, d_key.p, b.dim, t.level, first.p, neighbour.p));
 		const struct nb_boxes boxes = {nbox, first.p, neighbour.p, nneighbour};
 		const bool heavy = &t - test >= 10;
-		for (int kernel = NB_NEAR_AUTO;
-			nb_near_kernel_name((enum nb_near_kernel)kernel) && (!heavy || kernel == NB_NEAR_AUTO);
-			kernel++)
+		for (int kernel = heavy ? NB_NEAR_N3 : NB_NEAR_AUTO;
+			nb_near_kernel_name((enum nb_near_kernel)kernel) && (!heavy || kernel == NB_NEAR_N3); kernel++)
 			for (int k = 0; k < 12; k += heavy ? 7 : 1) {
 				const struct wanted w = {(enum nb_precision)(k % 3), (k / 3) % 2 != 0, k / 6 != 0,
 					k % 2 ? 0.01 : 0, NB_PLUMMER, false};
@@ -339,7 +338,8 @@ static void dealing(void)
 	}
 }
 
-/* Writes what others read, sets this member's flag, and waits for those of all. */
+/* Writes what others read, sets this member's flag, and waits for those of all, which a tool that runs one kernel after
+ * the other would not see set. */
 static __global__ void flag_kernel(
 	int members, int member, int *const *mark, uint32_t *flag, const int *stopped, int *wrong, int *let_go)
 {
