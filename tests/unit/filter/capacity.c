@@ -148,8 +148,8 @@ static void near(void)
 	const char *flat = SORT "nb-build-tree -b cuda --kind boxes --level 9 | nb-force -b cuda --precision f32";
 	const char *space = SORT "nb-build-tree -b cuda --kind boxes --level 6 | nb-force -b cuda --precision f32";
 	const double frame = STATE + KEY + ACC, boxes = 1.0 / 256;
-	CHECK_NEAR(plan_of(flat, NULL, n, 2, "<f8").most / n, frame + 20 + 24 + 8 * 12 + boxes * (72 + 0), 0.1);
-	CHECK_NEAR(plan_of(space, NULL, n, 3, "<f8").most / n, frame + 20 + 24 + 26 * 12 + boxes * 144, 0.1);
+	CHECK_NEAR(plan_of(flat, NULL, n, 2, "<f8").most / n, frame + 16 + 24 + 8 * 12 + boxes * 76, 0.01);
+	CHECK_NEAR(plan_of(space, NULL, n, 3, "<f8").most / n, frame + 16 + 24 + 26 * 12 + boxes * 148, 0.1);
 	CHECK_NEAR(plan_of(flat, NULL, n / 8, 2, "<f8").most / (n / 8), frame + 20 + 72 / 32.0, 0.1);
 }
 
