@@ -449,13 +449,12 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		return __ffs((int)__ballot_sync(0xffffffff, is_back)) - 1;
 	}
 
-	/* The round's targets with later rounds of this box (k = -1), or with neighbour k if its index is larger. */
+	/* The round's targets with later rounds of this box (k = -1), or with neighbour k, whose index is larger. */
 	__device__ __forceinline__ void with_box(int k)
 	{
 		const int64_t other = box_around(f, box, k);
-		if (other < (int64_t)box || (k >= 0 && other == (int64_t)box))
-			return;
-		const bool theirs = (size_t)other < f.end; /* they are to get what this box does to them */
+		/* they get what this box does to them: all boxes do, unless they are dealt in parts */
+		const bool theirs = f.end == f.nbox || (size_t)other < f.end;
 		if (box < f.begin && !(theirs && (size_t)other >= f.begin))
 			return;
 		const uint64_t stop = f.first[other + 1];
@@ -525,7 +524,7 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 {
 	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
 	struct n3_unit &unit = shared.unit;
-	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = W == 1 ? threadIdx.x : threadIdx.x % NB_WARP;
+	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = threadIdx.x % NB_WARP;
 	if (threadIdx.x == 0) {
 		uint32_t *const state = places.state[deal.member];
 		unit = {blockIdx.x, 0, 0, {}, 0, deal.parts, deal.member};
