@@ -480,8 +480,8 @@ last_is_seen() {
 
 # hands_over START: nb-gen hands its work to nb-stats, which that command starts
 hands_over() {
-	# a background job ignores SIGINT, but what timeout(1) starts there does not
-	env --default-signal=INT,QUIT bash -c "nb-gen -v -n 9 2>told | $1 nb-stats >out" || return 1
+	# a background job ignores SIGINT, and one of nohup SIGHUP, but what timeout(1) starts there does not
+	env --default-signal=HUP,INT,QUIT bash -c "nb-gen -v -n 9 2>told | $1 nb-stats >out" || return 1
 	[ "$(<told)" = 'nb-gen: folded: nb-gen | nb-stats
 '"$(grep ' made in ' told)" ]
 }
