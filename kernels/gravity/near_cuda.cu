@@ -982,10 +982,9 @@ template <class real> struct n3_memory {
 	}
 };
 
-/* Has blocks draw their units, by counters and states that are 0.  Boxes at the end of a range that are split: one and
- * a half times as many as blocks that run at once, so that a part is done, mostly, when the next of the same box is
- * drawn. */
-template <int ROUND, int BLOCKS> static int n3_draws(const struct prepared_field &p, struct n3_deal *deal)
+/* How many boxes at the end of a range are split, and in how many parts: one and a half times as many as blocks that
+ * run at once, so that a part is done, mostly, when the next of the same box is drawn; of small boxes none. */
+template <int ROUND, int BLOCKS> static int n3_split(const struct prepared_field &p, struct n3_deal *deal)
 {
 	int multiprocessors;
 	if (p.mean <= DRAWN)
@@ -1032,7 +1031,7 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	struct nb_cuda_scale *scale;
 	struct n3_deal dealt = {(unsigned)members, 0, N3_PARTS, 0, nullptr, nullptr};
 	NB_TRY(nb_survey_scale_of(&scale));
-	NB_TRY((n3_draws<NB_WARP * K * W, BLOCKS>(p, &dealt)));
+	NB_TRY((n3_split<NB_WARP * K * W, BLOCKS>(p, &dealt)));
 	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
 		memory.place(&places, k, room.of[k]);
@@ -1148,7 +1147,7 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 	NB_TRY(room.alloc(memory.bytes));
 	memory.place(&places, 0, room.ptr);
 	if (p.mean > DRAWN) {
-		NB_TRY((n3_draws<NB_WARP * K * W, BLOCKS>(p, &deal)));
+		NB_TRY((n3_split<NB_WARP * K * W, BLOCKS>(p, &deal)));
 		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
 		deal.taken = memory.counters(room.ptr);
 	}
