@@ -327,6 +327,39 @@ template <int P, bool POT, bool JERK> struct nb_pair {
 
 /* ---- a warp's unit of work: K targets a lane against 32 sources ------------------------------------ */
 
+/* 32 sources on their way from device memory to a ring, while the warp is at work with those before: the copies need no
+ * registers, and the warp does not wait for them.  Each lane takes what it has asked for itself. */
+template <int P> struct nb_staged {
+	double2 p0[NB_WARP], p1[P == NB_F32 ? 1 : NB_WARP];
+
+	__device__ __forceinline__ void ask(const nb_packed &s, size_t i, unsigned lane)
+	{
+		copy(&p0[lane], s.p0 + i);
+		if constexpr (P != NB_F32)
+			copy(&p1[lane], s.p1 + i);
+	}
+	static __device__ __forceinline__ void copy(void *to, const void *from)
+	{
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+			     :
+			     : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
+			     : "memory");
+	}
+	__device__ __forceinline__ nb_body<P> take(unsigned lane) const
+	{
+		asm volatile("cp.async.wait_all;" : : : "memory");
+		if constexpr (P == NB_F32) { /* in the order of device memory */
+			const float4 q = ((const float4 *)p0)[lane];
+			nb_body<P> b;
+			b.x = q.x, b.y = q.y, b.z = q.z, b.m = q.w;
+			return b;
+		} else {
+			const nb_packed s = {(double2 *)p0, (double2 *)p1, nullptr, nullptr, nullptr};
+			return nb_body_load<P, false>(s, lane);
+		}
+	}
+};
+
 /* The sources of a unit, twice over: lane l finds the source of step s at l + s. */
 template <int P, bool JERK> struct nb_ring {
 	double2 p0[2 * NB_WARP], p1[P == NB_F32 ? 1 : 2 * NB_WARP];
@@ -353,6 +386,21 @@ template <int P, bool JERK> struct nb_ring {
 			if constexpr (JERK && P == NB_F64)
 				vel1 = __ldg(s.v1 + base + lane);
 		}
+		put(b, vel0, vel1, lane);
+	}
+	/* What the lanes have asked for, moved by shift, and no bodies where `there` is false; without velocities. */
+	__device__ __forceinline__ void fill(const nb_staged<P> &staged, bool there, nb_shift shift, unsigned lane)
+	{
+		nb_body<P> b = nb_body_none<P>();
+		if (there) {
+			b = staged.take(lane);
+			if constexpr (P == NB_F32)
+				b.x += shift.x, b.y += shift.y, b.z += shift.z;
+		}
+		put(b, make_double2(0, 0), make_double2(0, 0), lane);
+	}
+	__device__ __forceinline__ void put(const nb_body<P> &b, double2 vel0, double2 vel1, unsigned lane)
+	{
 		__syncwarp();
 		for (unsigned i = lane; i < 2 * NB_WARP; i += NB_WARP) {
 			if constexpr (P == NB_F32)

@@ -76,20 +76,22 @@ static __global__ void body_kernel(struct field f, const double *pos, const doub
 	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
 	const size_t block = blockIdx.x * (size_t)blockDim.x, i = block + threadIdx.x;
 	/* the box of a body is the last that starts at or before it: of the block's first and last, then in between */
-	if (threadIdx.x < 2) {
-		const size_t end = threadIdx.x == 0 ? block : min(block + blockDim.x, f.n) - 1;
-		size_t low = 0, high = f.nbox;
-		while (high - low > 1) {
-			const size_t middle = low + (high - low) / 2;
-			if (f.first[middle] <= end)
-				low = middle;
-			else
-				high = middle;
+	const unsigned lane = threadIdx.x % NB_WARP;
+	if (threadIdx.x < 2 * NB_WARP) {
+		const size_t end = threadIdx.x < NB_WARP ? block : min(block + blockDim.x, f.n) - 1;
+		size_t low = 0, count = f.nbox;
+		while (count > 1) {
+			const size_t step = (count + NB_WARP - 1) / NB_WARP;
+			const bool starts = lane * step < count && f.first[low + lane * step] <= end;
+			const size_t before = (31 - __clz((int)__ballot_sync(0xffffffff, starts))) * step;
+			low += before;
+			count = min(step, count - before);
 		}
-		range[threadIdx.x] = low;
+		if (lane == 0)
+			range[threadIdx.x / NB_WARP] = low;
 	}
 	__syncthreads();
-	unsigned long long interactions = 0;
+	uint64_t begins = 0, length = 0; /* of the box that begins with this body */
 	if (i < f.n) {
 		size_t box = range[0], high = range[1] + 1;
 		while (high - box > 1) {
@@ -107,22 +109,25 @@ static __global__ void body_kernel(struct field f, const double *pos, const doub
 		for (int c = 0; c < 3; c++)
 			origin[c] = pos[3 * first + c] / 2 + pos[3 * (first + count - 1) + c] / 2;
 		if (i == first) {
-			interactions = count - 1;
-			for (int k = 0; k < f.nneighbour; k++) {
-				const int32_t b = f.neighbour[box * f.nneighbour + k];
-				if (b >= 0)
-					interactions += f.first[b + 1] - f.first[b];
-			}
-			interactions *= count;
+			begins = box, length = count;
 			if (P == NB_F32)
 				for (int c = 0; c < 3; c++)
 					out.origin[3 * box + c] = origin[c] * scale->length;
 		}
 		nb_pack<P, JERK>(out, i, i, pos, vel, mass, origin, scale);
 	}
+	unsigned long long interactions = 0;
+	for (unsigned left = __ballot_sync(0xffffffff, length > 0); left; left &= left - 1) {
+		const int who = __ffs((int)left) - 1;
+		const uint64_t box = __shfl_sync(0xffffffff, begins, who), count = __shfl_sync(0xffffffff, length, who);
+		const int32_t b = (int)lane < f.nneighbour ? f.neighbour[box * f.nneighbour + lane] : -1;
+		interactions += (b < 0 ? 0 : f.first[b + 1] - f.first[b]) * count;
+		if (lane == 0)
+			interactions += (count - 1) * count;
+	}
 	for (int offset = NB_WARP / 2; offset > 0; offset /= 2)
 		interactions += __shfl_xor_sync(0xffffffff, interactions, offset);
-	if (threadIdx.x % NB_WARP == 0 && interactions)
+	if (lane == 0 && interactions)
 		atomicAdd(&outcome->p2p, interactions);
 }
 
@@ -183,6 +188,7 @@ struct n3_deal {
 	unsigned members, member;
 	unsigned parts;		   /* of a box: N3_PARTS, or N3_SHARES if its rounds are not halved */
 	size_t split;		   /* boxes of a range of which the parts are units */
+	size_t lag;		   /* units drawn after a box before its sums are looked at */
 	unsigned long long *taken; /* members: units drawn from each range, 0 before; then by each member; or null */
 	const int *stopped;	   /* a member has failed, and nothing needs to be waited for; or null */
 };
@@ -193,11 +199,28 @@ struct n3_unit {
 	unsigned share[N3_SHARES]; /* what they meet, a bit each: 0 the box itself, k + 1 neighbour k of larger index */
 	unsigned part, end;	   /* parts of the box: all, or one */
 	unsigned holder;
+	size_t early; /* a box that may be summed up before; nbox: none */
 };
 
 static __device__ __forceinline__ size_t n3_range(const struct field &f, const struct n3_deal &deal, unsigned member)
 {
 	return f.nbox * member / deal.members;
+}
+
+/* Which box of its range, if any, a unit may sum up early: one that was drawn long before, so that it is done, mostly.
+ * Of the whole boxes, each is such a one once, during those that follow, and the last ones during the first 7/8 of the
+ * parts; split ones are done at the end.  So results leave while pairs are at work, not all at the end. */
+static __device__ __forceinline__ bool n3_early(
+	const struct n3_deal &deal, size_t whole, size_t split, size_t k, size_t *box)
+{
+	if (k < whole) {
+		*box = k - deal.lag;
+		return k >= deal.lag;
+	}
+	const size_t late = min(whole, deal.lag),
+		     every = max((size_t)1, deal.parts * split * 7 / 8 / max(late, (size_t)1));
+	*box = whole - late + (k - whole) / every;
+	return (k - whole) % every == 0 && *box < whole;
 }
 
 /* Draws a unit: box, part and end; false: none is left. */
@@ -219,10 +242,131 @@ static __device__ __forceinline__ bool n3_draw(
 		unit->box = k < whole ? first + k : first + whole + piece % split;
 		unit->part = k < whole ? 0 : (unsigned)(piece / split);
 		unit->end = k < whole ? deal.parts : unit->part + 1;
+		size_t early;
+		if (turn == 0 && n3_early(deal, whole, split, k, &early))
+			unit->early = first + early;
 		return true;
 	}
 	*(volatile uint32_t *)&state[f.nbox] = 1;
 	return false;
+}
+
+/* Where the sums of a box come from, and a way for results in whole lines, as they may cross to another device. */
+template <class real, int THREADS> struct n3_sum_shared {
+	double line[THREADS][3];
+	unsigned holder;
+	const real *from[NB_WARP]; /* the slots of each direction; null: nothing came from there */
+};
+
+/* Of the states of boxes; these may change at any time. */
+static __device__ __forceinline__ uint32_t n3_done(const struct n3_deal &deal)
+{
+	return deal.parts * N3_PART;
+}
+static __device__ __forceinline__ bool n3_is_done(const struct n3_deal &deal, const uint32_t *state, size_t box)
+{
+	return *(const volatile uint32_t *)&state[box] >= n3_done(deal);
+}
+static __device__ __forceinline__ bool n3_is_summed(const struct n3_deal &deal, const uint32_t *state, size_t box)
+{
+	return *(const volatile uint32_t *)&state[box] >= n3_done(deal) + N3_PART;
+}
+
+/* A block sums up a box: its bodies' own sums, and what came from neighbours of smaller index, in the order of
+ * directions.  It waits for what is not done yet; EARLY: it leaves the box to others then.
+ * Not in line, so that the kernel of the pairs, which calls it once a unit, has its registers for itself. */
+template <bool EARLY, int THREADS, class real, bool POT, bool JERK>
+static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared, const struct field &f,
+	const struct n3_deal &deal, const n3_places<real> &places, const double *mass, const struct outputs &out,
+	size_t box)
+{
+	enum { COMPONENTS = 3 + POT + 3 * JERK, AT_ONCE = 4 };
+	const int lane = threadIdx.x % NB_WARP;
+	uint32_t *const state = places.state[deal.member];
+	bool fails = false; /* it is not done, or a member has failed */
+	/* who has the sums of a box, once it is done */
+	const auto holder_of = [&](size_t b) {
+		if (!deal.taken)
+			return deal.member;
+		const uint32_t found = nb_team_flag_wait(&state[b], n3_done(deal), deal.stopped);
+		fails |= found == 0;
+		return found % N3_PART;
+	};
+	if (threadIdx.x < NB_WARP) {
+		const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
+		const bool gave = other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1];
+		shared.from[lane] = nullptr;
+		if (EARLY)
+			fails = __any_sync(0xffffffff, !n3_is_done(deal, state, gave ? (size_t)other : box));
+		if (!fails) {
+			/* set after its block has waited for earlier kernels: from here on what they wrote may be
+			 * read, too */
+			const unsigned holder = holder_of(box);
+			if (lane == 0)
+				shared.holder = holder;
+			if (!fails && gave)
+				shared.from[lane] = places.slots[holder_of((size_t)other)] +
+						    (size_t)lane * (COMPONENTS * f.n);
+		}
+	}
+	if (__syncthreads_or(fails))
+		return;
+	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
+	const uint64_t first = f.first[box], end = f.first[box + 1];
+	const double *const own = places.own[shared.holder];
+	const real *const mine = shared.from[lane];
+	const unsigned directions = __ballot_sync(0xffffffff, mine != nullptr);
+	for (uint64_t base = first; base < end; base += THREADS) {
+		const uint64_t i = base + threadIdx.x;
+		nb_sum<double, POT, JERK> total;
+		if (i < end) {
+#pragma unroll
+			for (int c = 0; c < COMPONENTS; c++)
+				total.v[c] = own[c * f.n + i];
+		}
+		for (unsigned left = directions; left;) {
+			nb_sum<real, POT, JERK> part[AT_ONCE];
+#pragma unroll
+			for (int q = 0; q < AT_ONCE; q++) {
+				const int k = left ? __ffs((int)left) - 1 : 0;
+				const real *const slot = (const real *)__shfl_sync(
+					0xffffffff, (unsigned long long)mine, k);
+				part[q].clear();
+				if (left && i < end)
+#pragma unroll
+					for (int c = 0; c < COMPONENTS; c++)
+						part[q].v[c] = slot[c * f.n + i];
+				left &= left - 1;
+			}
+#pragma unroll
+			for (int q = 0; q < AT_ONCE; q++)
+				add_to(total, part[q]);
+		}
+		if (!POT && !JERK && i < end) {
+			const double factor = nb_masses_factor(scale, scale->masses == NB_MASSES_PRODUCT ? mass[i] : 1);
+#pragma unroll
+			for (int c = 0; c < COMPONENTS; c++)
+				total.v[c] *= factor;
+		}
+		const unsigned rows = (unsigned)min(end - base, (uint64_t)THREADS);
+		const auto leave = [&](double *to, auto value) {
+#pragma unroll
+			for (int c = 0; c < 3; c++)
+				shared.line[threadIdx.x][c] = value(c);
+			__syncthreads();
+			for (unsigned at = threadIdx.x; at < 3 * rows; at += THREADS)
+				to[3 * base + at] = shared.line[at / 3][at % 3];
+			__syncthreads();
+		};
+		leave(out.acc, [&](int c) { return nb_acc_out(scale, total.v[c]); });
+		if constexpr (POT)
+			if (i < end)
+				out.pot[i] = nb_pot_out(scale, total.v[3]);
+		if constexpr (JERK)
+			leave(out.jerk, [&](int c) { return nb_jerk_out(scale, total.v[3 + POT + c]); });
+	}
+	if (EARLY && threadIdx.x == 0)
+		*(volatile uint32_t *)&state[box] = n3_done(deal) + N3_PART + shared.holder;
 }
 
 /* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
@@ -240,13 +384,35 @@ template <class real, int COMPONENTS, int ROWS> struct shared_sums {
 template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	typedef typename nb_arith<P>::real real;
 	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS, ROUND = NB_WARP * K * W };
-	nb_ring<P, JERK> ring[W];
+	union {
+		struct {
+			nb_ring<P, JERK> ring[W];
+			nb_staged<P> staged[JERK ? 1 : W];
+		} sources;
+		n3_sum_shared<real, NB_WARP * W> sums; /* before the pairs */
+	};
 	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
 	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
 	struct n3_unit unit;
 	bool drawn;
 	bool fresh[W]; /* nothing is in own of the warp's tile */
 };
+
+/* *to is v, or v more: without waiting for what it was.  One thread at a time does it to a sum. */
+static __device__ __forceinline__ void put_or_add(float *to, float v, bool first)
+{
+	if (first)
+		*to = v;
+	else
+		asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" : : "l"(to), "f"(v) : "memory");
+}
+static __device__ __forceinline__ void put_or_add(double *to, double v, bool first)
+{
+	if (first)
+		*to = v;
+	else
+		asm volatile("red.relaxed.sys.global.add.f64 [%0], %1;" : : "l"(to), "d"(v) : "memory");
+}
 
 /* The same number, of which the compiler knows nothing: it does not keep addresses that follow from it in registers. */
 static __device__ __forceinline__ uint64_t opaque(uint64_t i)
@@ -333,10 +499,9 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 			if (i < end && box >= f.begin)
 #pragma unroll
 				for (int c = 0; c < COMPONENTS; c++) {
-					double *const to = &own[c * f.n + i];
 					const double sum = P == NB_F64 ? targets.a[k].v[c]
 								       : shared.partial.v[c][row(warp, k)];
-					*to = fresh ? sum : *to + sum;
+					put_or_add(&own[c * f.n + i], sum, fresh);
 				}
 			if constexpr (P == NB_F64)
 				targets.a[k].clear();
@@ -362,15 +527,43 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	/* 32 sources at base, or up to stop; returned is what source `lane` got. */
 	__device__ __forceinline__ sum both_ways(uint64_t base, uint64_t stop, nb_shift shift)
 	{
-		nb_ring<P, JERK> &ring = shared.ring[warp];
+		nb_ring<P, JERK> &ring = shared.sources.ring[warp];
 		ring.template fill<false>(in, base, (unsigned)min(stop - base, (uint64_t)NB_WARP), shift, lane);
 		return targets.template interact<true, MASSES>(ring, lane, eps2, guard, -1);
+	}
+
+	/* Asks for 32 sources at base, or up to stop. */
+	__device__ __forceinline__ void ask(uint64_t base, uint64_t stop)
+	{
+		if (!JERK && busy && base + lane < stop)
+			shared.sources.staged[warp].ask(in, base + lane, lane);
+	}
+
+	/* The same with those that were asked for, none if the tile is empty or base beyond stop; asks for those at
+	 * next.  Velocities are not asked for: there would be no room in shared memory. */
+	__device__ __forceinline__ sum meet(uint64_t base, uint64_t next, uint64_t stop, nb_shift shift)
+	{
+		const bool some = W == 1 || (busy && base < stop);
+		sum counter;
+		counter.clear();
+		if constexpr (JERK) {
+			if (some)
+				counter = both_ways(base, stop, shift);
+		} else {
+			nb_ring<P, JERK> &ring = shared.sources.ring[warp];
+			if (some)
+				ring.fill(shared.sources.staged[warp], base + lane < stop, shift, lane);
+			ask(next, stop);
+			if (some)
+				counter = targets.template interact<true, MASSES>(ring, lane, eps2, guard, -1);
+		}
+		return counter;
 	}
 
 	/* The tile with itself: every pair twice, so that nothing needs to be handed over. */
 	__device__ __forceinline__ void tile_with_itself()
 	{
-		nb_ring<P, JERK> &ring = shared.ring[warp];
+		nb_ring<P, JERK> &ring = shared.sources.ring[warp];
 		const nb_shift none = {0, 0, 0};
 		if (busy)
 #pragma unroll 1
@@ -414,22 +607,19 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		__syncthreads();
 	}
 
-	/* The round's targets with sources begin .. begin + STAGE - 1, or up to stop: what source begin + thread got.
-	 */
+	/* The round's targets with sources begin .. begin + STAGE - 1, or up to stop, of which each warp has asked for
+	 * its 32; asks for those of the next stage.  What source begin + thread got. */
 	__device__ __forceinline__ sum stage(uint64_t begin, uint64_t stop, nb_shift shift)
 	{
 		if constexpr (W == 1) {
-			return both_ways(begin, stop, shift);
+			return meet(begin, begin + STAGE, stop, shift);
 		} else {
 			/* each warp another 32 of the stage, and all of them in turn */
 #pragma unroll 1
 			for (unsigned step = 0; step < W; step++) {
 				const unsigned part = (warp + step) % W;
-				const uint64_t base = begin + part * NB_WARP;
-				sum counter;
-				counter.clear();
-				if (busy && base < stop)
-					counter = both_ways(base, stop, shift);
+				const unsigned next = step + 1 < W ? (warp + step + 1) % W : W + warp;
+				const sum counter = meet(begin + part * NB_WARP, begin + next * NB_WARP, stop, shift);
 				shared.b.put(counter, part * NB_WARP + lane, step == 0);
 				__syncthreads();
 			}
@@ -473,6 +663,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
 		real *const slot = slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
 		const bool first = round == f.first[box];
+		ask(begin + warp * NB_WARP, stop);
 #pragma unroll 1
 		for (; begin < stop; begin += STAGE) {
 			const sum all = stage(begin, stop, shift);
@@ -482,9 +673,9 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 				for (int c = 0; c < COMPONENTS; c++) {
 					const size_t place = c * f.n + j;
 					if (k < 0)
-						own[place] = first ? all.v[c] : own[place] + all.v[c];
+						put_or_add(&own[place], (double)all.v[c], first);
 					else if (theirs)
-						slot[place] = first ? all.v[c] : slot[place] + all.v[c];
+						put_or_add(&slot[place], all.v[c], first);
 				}
 			took(W);
 			if constexpr (W > 1)
@@ -520,14 +711,15 @@ static __device__ __forceinline__ void n3_lay_out(
 template <int P, int K, int W, bool POT, bool JERK, int MASSES>
 static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
 	const struct field &f, const struct n3_deal &deal, typename nb_arith<P>::real eps2,
-	typename nb_arith<P>::real guard, const n3_places<typename nb_arith<P>::real> &places, struct outcome *outcome)
+	typename nb_arith<P>::real guard, const n3_places<typename nb_arith<P>::real> &places, const double *mass,
+	const struct outputs &out, struct outcome *outcome)
 {
 	typedef n3_worker<P, K, W, POT, JERK, MASSES> worker;
 	struct n3_unit &unit = shared.unit;
 	const unsigned warp = W == 1 ? 0 : threadIdx.x / NB_WARP, lane = threadIdx.x % NB_WARP;
 	if (threadIdx.x == 0) {
 		uint32_t *const state = places.state[deal.member];
-		unit = {blockIdx.x, 0, 0, {}, 0, deal.parts, deal.member};
+		unit = {blockIdx.x, 0, 0, {}, 0, deal.parts, deal.member, f.nbox};
 		shared.drawn = !deal.taken || n3_draw(f, deal, state, &unit);
 		if (shared.drawn && unit.part > 0)
 			unit.holder = nb_team_flag_wait(&state[unit.box], unit.part * N3_PART, deal.stopped) % N3_PART;
@@ -535,6 +727,9 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 	__syncthreads();
 	if (!shared.drawn)
 		return;
+	if (unit.early < f.nbox)
+		n3_sum<true, NB_WARP * W, typename nb_arith<P>::real, POT, JERK>(
+			shared.sums, f, deal, places, mass, out, unit.early);
 	if (warp == 0)
 		n3_lay_out<worker::ROUND>(&unit, f, deal.parts, lane);
 	__syncthreads();
@@ -569,9 +764,11 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 }
 
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
-static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb_packed in, struct field f,
-	struct n3_deal deal, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard,
-	const __grid_constant__ n3_places<typename nb_arith<P>::real> places, struct outcome *outcome)
+static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS)
+	n3_kernel(struct nb_packed in, const __grid_constant__ struct field f,
+		const __grid_constant__ struct n3_deal deal, typename nb_arith<P>::real eps2,
+		typename nb_arith<P>::real guard, const __grid_constant__ n3_places<typename nb_arith<P>::real> places,
+		const double *mass, const __grid_constant__ struct outputs out, struct outcome *outcome)
 {
 	__shared__ n3_shared<P, K, W, POT, JERK> shared;
 	nb_cuda_follow_previous();
@@ -579,109 +776,32 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS) n3_kernel(struct nb
 		switch (nb_survey_state.scale.masses) {
 		case NB_MASSES_EQUAL:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_EQUAL>(
-				shared, in, f, deal, eps2, guard, places, outcome);
+				shared, in, f, deal, eps2, guard, places, mass, out, outcome);
 		case NB_MASSES_PRODUCT:
 			return n3_work<P, K, W, POT, JERK, NB_MASSES_PRODUCT>(
-				shared, in, f, deal, eps2, guard, places, outcome);
+				shared, in, f, deal, eps2, guard, places, mass, out, outcome);
 		}
 	}
-	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, deal, eps2, guard, places, outcome);
+	n3_work<P, K, W, POT, JERK, NB_MASSES_ANY>(shared, in, f, deal, eps2, guard, places, mass, out, outcome);
 }
 
-/* Block: a box, from f.begin on.  Its bodies' own sums, and what came from neighbours of smaller index, in the order of
- * directions.  Results leave through shared memory, so that they cross to another device in whole lines.
+/* Block: a box, from f.begin on, unless that is summed up already.
  * Behind units that are drawn, blocks come when all blocks of the pairs have begun.  These are as many as units, at
  * least, so each unit has been drawn, or is, by a block at work on this device or another, and may be waited for. */
 template <class real, bool POT, bool JERK>
-static __global__ void n3_sum_kernel(struct field f, struct n3_deal deal,
-	const __grid_constant__ n3_places<real> places, const double *mass, struct outputs out)
+static __global__ void n3_sum_kernel(const __grid_constant__ struct field f,
+	const __grid_constant__ struct n3_deal deal, const __grid_constant__ n3_places<real> places, const double *mass,
+	const __grid_constant__ struct outputs out)
 {
-	enum { COMPONENTS = 3 + POT + 3 * JERK, AT_ONCE = 4 };
-	__shared__ double line[SUM_THREADS][3];
-	__shared__ const double *own;
-	__shared__ const real *from[NB_WARP]; /* the slots of each direction; null: nothing came from there */
+	__shared__ n3_sum_shared<real, SUM_THREADS> shared;
 	const size_t box = f.begin + blockIdx.x;
-	const int lane = threadIdx.x % NB_WARP;
-	const uint32_t *const state = places.state[deal.member];
-	bool stopped = false;
-	/* who has the sums of a box, once it is done */
-	const auto holder_of = [&](size_t b) {
-		if (!deal.taken)
-			return deal.member;
-		const uint32_t done = nb_team_flag_wait(&state[b], deal.parts * N3_PART, deal.stopped);
-		stopped |= done == 0;
-		return done % N3_PART;
-	};
 	if (!deal.taken)
 		nb_cuda_wait_previous();
-	if (threadIdx.x < NB_WARP) {
-		/* set after its block has waited for earlier kernels: from here on what they wrote may be read, too */
-		const unsigned holder = holder_of(box);
-		if (lane == 0)
-			own = places.own[holder];
-		const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
-		from[lane] = nullptr;
-		if (!stopped && other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1])
-			from[lane] = places.slots[holder_of((size_t)other)] + (size_t)lane * (COMPONENTS * f.n);
-	}
+	if (!deal.taken || !__syncthreads_or(n3_is_summed(deal, places.state[deal.member], box)))
+		n3_sum<false, SUM_THREADS, real, POT, JERK>(shared, f, deal, places, mass, out, box);
 	/* what follows this kernel comes after that of the pairs, too */
 	if (blockIdx.x == gridDim.x - 1)
 		nb_cuda_wait_previous();
-	if (__syncthreads_or(stopped))
-		return;
-	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
-	const uint64_t first = f.first[box], end = f.first[box + 1];
-	const real *const mine = from[lane];
-	const unsigned directions = __ballot_sync(0xffffffff, mine != nullptr);
-	for (uint64_t base = first; base < end; base += SUM_THREADS) {
-		const uint64_t i = base + threadIdx.x;
-		nb_sum<double, POT, JERK> total;
-		if (i < end) {
-#pragma unroll
-			for (int c = 0; c < COMPONENTS; c++)
-				total.v[c] = own[c * f.n + i];
-		}
-		for (unsigned left = directions; left;) {
-			nb_sum<real, POT, JERK> part[AT_ONCE];
-#pragma unroll
-			for (int q = 0; q < AT_ONCE; q++) {
-				const int k = left ? __ffs((int)left) - 1 : 0;
-				const real *const slot = (const real *)__shfl_sync(
-					0xffffffff, (unsigned long long)mine, k);
-				part[q].clear();
-				if (left && i < end)
-#pragma unroll
-					for (int c = 0; c < COMPONENTS; c++)
-						part[q].v[c] = slot[c * f.n + i];
-				left &= left - 1;
-			}
-#pragma unroll
-			for (int q = 0; q < AT_ONCE; q++)
-				add_to(total, part[q]);
-		}
-		if (!POT && !JERK && i < end) {
-			const double factor = nb_masses_factor(scale, scale->masses == NB_MASSES_PRODUCT ? mass[i] : 1);
-#pragma unroll
-			for (int c = 0; c < COMPONENTS; c++)
-				total.v[c] *= factor;
-		}
-		const unsigned rows = (unsigned)min(end - base, (uint64_t)SUM_THREADS);
-		const auto leave = [&](double *to, auto value) {
-#pragma unroll
-			for (int c = 0; c < 3; c++)
-				line[threadIdx.x][c] = value(c);
-			__syncthreads();
-			for (unsigned at = threadIdx.x; at < 3 * rows; at += SUM_THREADS)
-				to[3 * base + at] = line[at / 3][at % 3];
-			__syncthreads();
-		};
-		leave(out.acc, [&](int c) { return nb_acc_out(scale, total.v[c]); });
-		if constexpr (POT)
-			if (i < end)
-				out.pot[i] = nb_pot_out(scale, total.v[3]);
-		if constexpr (JERK)
-			leave(out.jerk, [&](int c) { return nb_jerk_out(scale, total.v[3 + POT + c]); });
-	}
 }
 
 /* ---- warp -------------------------------------------------------------------------------------------------- */
@@ -991,6 +1111,7 @@ template <int ROUND, int BLOCKS> static int n3_split(const struct prepared_field
 		return NB_OK;
 	NB_TRY(nb_cuda_multiprocessors(&multiprocessors));
 	const size_t most = (p.f.nbox + deal->members - 1) / deal->members;
+	deal->lag = (size_t)(multiprocessors * BLOCKS * 2);
 	deal->split = std::min((size_t)(multiprocessors * BLOCKS * 3 / 2), most);
 	deal->parts = p.mean > ROUND ? N3_PARTS : N3_SHARES;
 	return NB_OK;
@@ -999,13 +1120,13 @@ template <int ROUND, int BLOCKS> static int n3_split(const struct prepared_field
 /* The pairs of boxes f.begin .. f.end - 1, or of what the member draws, with a block for each unit that it may draw. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f, const struct n3_deal &deal,
-	const struct nb_cuda_softening &soft, const n3_places<typename nb_arith<P>::real> &places,
-	struct outcome *d_outcome)
+	const struct nb_cuda_softening &soft, const n3_places<typename nb_arith<P>::real> &places, const double *mass,
+	const struct outputs &out, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
 	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>,
 		(unsigned)(f.end + (deal.parts - 1) * deal.members * deal.split), NB_WARP * W, 0, in, f, deal,
-		(real)soft.eps2, (real)soft.guard, places, d_outcome);
+		(real)soft.eps2, (real)soft.guard, places, mass, out, d_outcome);
 }
 
 /* The sums of boxes f.begin .. f.end - 1. */
@@ -1029,7 +1150,7 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	nb_team_buffer<char> room;
 	n3_places<real> places = {};
 	struct nb_cuda_scale *scale;
-	struct n3_deal dealt = {(unsigned)members, 0, N3_PARTS, 0, nullptr, nullptr};
+	struct n3_deal dealt = {(unsigned)members, 0, N3_PARTS, 0, 0, nullptr, nullptr};
 	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY((n3_split<NB_WARP * K * W, BLOCKS>(p, &dealt)));
 	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
@@ -1046,13 +1167,15 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 		struct nb_team_copies copies(hand);
 		size_t part;
 		NB_TRY(m.replicate(copies, p, scale, p.mean >= LENT));
-		NB_TRY(copies.fetch());
+		NB_TRY(copies.queue());
 		if (!hand.next(&part))
 			return hand.finish();
-		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(hand.stream(), m.in, m.f, deal, soft, places, d_outcome)));
+		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+			hand.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome)));
 		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
 		if (m.f.begin < m.f.end)
 			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, deal, places, m.mass, m.out)));
+		NB_TRY(copies.wait());
 		NB_CUDA_TRY(cudaMemcpyAsync(hand.note, deal.taken + members + me, sizeof *deal.taken,
 			cudaMemcpyDeviceToHost, hand.stream()));
 		NB_TRY(hand.finish());
@@ -1067,7 +1190,7 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 {
 	typedef typename nb_arith<P>::real real;
 	const struct box_division &d = p.division;
-	const struct n3_deal deal = {1, 0, N3_PARTS, 0, nullptr, nullptr};
+	const struct n3_deal deal = {1, 0, N3_PARTS, 0, 0, nullptr, nullptr};
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
@@ -1093,7 +1216,7 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 			if (first == last)
 				continue;
 			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-				hand.stream(), m.in, m.f, deal, soft, places, d_outcome.ptr)));
+				hand.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome.ptr)));
 			NB_TRY(hand.hurry());
 			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, deal, places, m.mass, m.out)));
 			NB_TRY(m.bring(hand, p.out, first, last));
@@ -1137,7 +1260,7 @@ template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	struct n3_deal deal = {1, 0, N3_PARTS, 0, nullptr, nullptr};
+	struct n3_deal deal = {1, 0, N3_PARTS, 0, 0, nullptr, nullptr};
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	nb_cuda_buffer<char> room;
 	n3_places<real> places = {};
@@ -1151,7 +1274,8 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
 		deal.taken = memory.counters(room.ptr);
 	}
-	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(0, p.bodies.packed, p.f, deal, soft, places, d_outcome)));
+	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
+		0, p.bodies.packed, p.f, deal, soft, places, p.mass, p.out, d_outcome)));
 	return n3_sums<real, POT, JERK>(0, p.f, deal, places, p.mass, p.out);
 }
 

@@ -55,6 +55,7 @@ struct nb_team_hand {
 	cudaEvent_t done[NB_TEAM_LANES], made; /* of this device */
 	cudaStream_t push, back;	       /* copies from home, on a stream of home, and to home */
 	cudaStream_t pass, watch;	       /* of nb_team_send: its copies to this member, and their sums */
+	cudaEvent_t pushed, arrived;	       /* the last of push; of pass, of what was sent for this round */
 	size_t parts = 0;		       /* that it was given */
 	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves */
 	const int *stopped;		       /* pinned: not 0 once a member has failed, for kernels that wait */
@@ -127,6 +128,9 @@ struct nb_team_copies {
 	/* Copies them, after all that the caller of nb_team_run had queued at home; returns when they are there.  Parts
 	 * may use what this member has allocated up to now. */
 	NB_MUST_CHECK int fetch();
+	/* The same in two calls: parts come after the copies; and the host waits for them, which is idle time. */
+	NB_MUST_CHECK int queue();
+	NB_MUST_CHECK int wait();
 };
 
 /* Starts copies of an array at home to all other members, after all that is queued on home's default stream; copies of

@@ -25,6 +25,7 @@ struct member {
 	void *note;
 	cudaStream_t watch;  /* of this device: sums of what was sent */
 	cudaEvent_t room;    /* of this device: there is memory for what is sent */
+	cudaEvent_t pushed;  /* of home: the last of push */
 	cudaStream_t pass;   /* of from's device */
 	cudaEvent_t arrived; /* of from's device: up to here it was sent */
 	/* up to now: */
@@ -202,6 +203,7 @@ static int open_member(struct member *m, int device, int home)
 	}
 	NB_CUDA_TRY(cudaSetDevice(home));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->push, cudaStreamNonBlocking));
+	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->pushed, cudaEventDisableTiming));
 	return NB_OK;
 }
 
@@ -626,9 +628,8 @@ static int compare(const struct nb_team_hand &hand, const struct nb_team_sent &s
 	return NB_OK;
 }
 
-int nb_team_copies::fetch()
+int nb_team_copies::queue()
 {
-	const double start = now();
 	hand.quiet = false;
 	const auto copy = [&](int k) {
 		NB_CUDA_TRY(cudaMemcpyPeerAsync(
@@ -649,12 +650,30 @@ int nb_team_copies::fetch()
 		if (!same)
 			NB_TRY(copy(k));
 	}
+	if (!hand.is_home()) { /* parts follow the default stream */
+		NB_CUDA_TRY(cudaEventRecord(hand.pushed, hand.push));
+		NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.pushed, 0));
+		if (hand.round->nsent > 0)
+			NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.arrived, 0));
+	}
+	return hand.settle();
+}
+
+int nb_team_copies::wait()
+{
+	const double start = now();
 	if (!hand.is_home()) {
 		NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
 		NB_CUDA_TRY(cudaStreamSynchronize(hand.pass));
 	}
 	hand.idle += now() - start;
-	return hand.settle();
+	return NB_OK;
+}
+
+int nb_team_copies::fetch()
+{
+	NB_TRY(queue());
+	return wait();
 }
 
 nb_team_copies::~nb_team_copies()
@@ -744,6 +763,7 @@ static int take_turn(struct turn *t)
 	hand.urgent = m->urgent, hand.note = m->note, hand.stopped = (const int *)team.stopped;
 	hand.made = m->made, hand.push = m->push, hand.back = m->back;
 	hand.pass = m->pass, hand.watch = m->watch;
+	hand.pushed = m->pushed, hand.arrived = m->arrived;
 	hand.sharers = 0;
 	for (int k = 0; k < t->round->members; k++)
 		hand.sharers += team.member[k].device == m->device;
@@ -779,21 +799,21 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t given, done;
 	bool there[NB_TEAM_MOST];
-	struct turn *turn[NB_TEAM_MOST]; /* null: nothing to do */
+	std::atomic<struct turn *> turn[NB_TEAM_MOST]; /* null: nothing to do */
 } workers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {}, {}};
 
 static void *worker_thread(void *member)
 {
-	struct turn **const turn = &workers.turn[(intptr_t)member];
+	std::atomic<struct turn *> *const turn = &workers.turn[(intptr_t)member];
 	pthread_mutex_lock(&workers.lock);
 	for (;;) {
-		while (!*turn)
+		while (!turn->load())
 			pthread_cond_wait(&workers.given, &workers.lock);
 		pthread_mutex_unlock(&workers.lock);
 		nb_cuda_error_status = NB_OK; /* no longer that of a round before */
-		take(*turn);
+		take(turn->load());
 		pthread_mutex_lock(&workers.lock);
-		*turn = nullptr;
+		turn->store(nullptr);
 		pthread_cond_signal(&workers.done);
 	}
 }
@@ -818,8 +838,12 @@ static bool give(struct turn *t)
 
 static void await(const struct turn *t)
 {
+	static const double soon = 200e-6; /* s; to sleep and be woken takes 30 us */
+	const double start = now();
+	while (workers.turn[t->member].load() && now() - start < soon)
+		;
 	pthread_mutex_lock(&workers.lock);
-	while (workers.turn[t->member])
+	while (workers.turn[t->member].load())
 		pthread_cond_wait(&workers.done, &workers.lock);
 	pthread_mutex_unlock(&workers.lock);
 }
