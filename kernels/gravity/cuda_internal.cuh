@@ -794,6 +794,14 @@ static inline int nb_survey_scale_of(struct nb_cuda_scale **scale)
 	return NB_OK;
 }
 
+/* Sends it to members while home goes on. */
+static inline int nb_survey_send(void)
+{
+	struct nb_cuda_scale *scale;
+	NB_TRY(nb_survey_scale_of(&scale));
+	return nb_team_send(scale, sizeof *scale);
+}
+
 /* Lets a member of the team know the scale that home has found. */
 static inline int nb_survey_replicate(struct nb_team_copies &copies, const struct nb_cuda_scale *home)
 {

@@ -18,13 +18,16 @@
  *   (3) Slots per direction: what a box gets from a neighbour goes to a place of its own for the direction in which
  *       that neighbour lies, and a last kernel adds the directions in order.
  *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
- *   (5) Blocks draw boxes, and the last ones in parts, so that few multiprocessors idle at the end of the launch; the
- *       blocks of the last kernel come as soon as there is room, and wait for the boxes that they need.
+ *   (5) No warp waits for memory while it could compute: sources are copied to shared memory while those before are at
+ *       work (nb_staged), and what is added to a sum in device memory is added there.
+ *   (6) Blocks draw boxes, and the last ones in parts, so that few multiprocessors idle at the end of the launch.
+ *       Directions are added up by blocks that come long after a box, before their own, and for the last boxes by those
+ *       of a last kernel, which come as soon as there is room, and wait for the boxes that they need.
  * Every sum is in a fixed order: the same bytes on every run.
  *
  * Several devices share the boxes, which are in Z-order.  n3: where all devices reach each other's memory, each has a
  * range of boxes, of which its blocks draw one after the other, then those of other ranges; slots stay where they were
- * written, and the last kernel reads them there.  Where they do not, ranges are dealt, and a box before a range is done
+ * written, and are read there.  Where they do not, ranges are dealt, and a box before a range is done
  * again for those of its neighbours that are in the range: what they get from it goes to their slots, what it gets is
  * dropped.
  *
@@ -166,27 +169,30 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
 /* ---- n3 -------------------------------------------------------------------------------------------------- */
 
 /* What each member has.
- * own    COMPONENTS planes of n doubles: what a body got in its own rounds and box
- * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index
- * state  nbox + 1, 0 before: how many parts of a box are done, times N3_PART, + who has its sums.  All members are
- * told, so that each waits in its own memory.  The last one: whether nothing is left to draw */
+ * own    COMPONENTS planes of n doubles: what a body got in its own rounds and box, and the rest of share 0
+ * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index, or, if
+ *        neighbour k is the first of a share, from that share
+ * state  nbox + 1, 0 before: who has the sums of a box, + N3_PART << p for each part p of it that is done; N3_SUMMED.
+ *        All members are told, so that each waits in its own memory.  The last one: whether nothing is left to draw */
 template <class real> struct n3_places {
 	double *own[NB_TEAM_MOST];
 	real *slots[NB_TEAM_MOST];
 	uint32_t *state[NB_TEAM_MOST];
 };
 
-/* The parts of a box, one after the other: the first half of its rounds, each with share after share of what it meets,
- * and then the second.  In a place of its own for each body, each share is added up by itself, so that the sums are the
- * same whether one block does a box or several. */
+/* A box meets itself and its neighbours of larger index, in shares; each share is added up in a place of its own, and
+ * the sums are the same whether one block does a box or several.  The parts of a box are the shares of the first half
+ * of its rounds, and then of the second, each of which comes after the same share of the first: both add to what the
+ * others get. */
 enum { N3_SHARES = 4, N3_PARTS = 2 * N3_SHARES, N3_PART = NB_TEAM_MOST };
+static const uint32_t N3_SUMMED = 1u << 31;
 
 /* Who does which boxes.  Without counters block k does box k.  With them a block draws a unit of work: of the range of
  * its own member first.  A unit is a box, and a part of one for the last boxes of a range, so that the end of the
  * launch, where fewer and fewer blocks are at work, is short. */
 struct n3_deal {
 	unsigned members, member;
-	unsigned parts;		   /* of a box: N3_PARTS, or N3_SHARES if its rounds are not halved */
+	unsigned shares, parts;	   /* of a box; as many parts as shares if rounds are not halved */
 	size_t split;		   /* boxes of a range of which the parts are units */
 	size_t lag;		   /* units drawn after a box before its sums are looked at */
 	unsigned long long *taken; /* members: units drawn from each range, 0 before; then by each member; or null */
@@ -207,9 +213,9 @@ static __device__ __forceinline__ size_t n3_range(const struct field &f, const s
 	return f.nbox * member / deal.members;
 }
 
-/* Which box of its range, if any, a unit may sum up early: one that was drawn long before, so that it is done, mostly.
- * Of the whole boxes, each is such a one once, during those that follow, and the last ones during the first 7/8 of the
- * parts; split ones are done at the end.  So results leave while pairs are at work, not all at the end. */
+/* Which box of its range, if any, unit k may sum up early: one that was drawn long before, so that it is done, mostly.
+ * Each whole box is such a one once, the last ones while the parts are drawn; split ones are done at the end.  So
+ * results leave while pairs are at work, and few at the end. */
 static __device__ __forceinline__ bool n3_early(
 	const struct n3_deal &deal, size_t whole, size_t split, size_t k, size_t *box)
 {
@@ -217,10 +223,9 @@ static __device__ __forceinline__ bool n3_early(
 		*box = k - deal.lag;
 		return k >= deal.lag;
 	}
-	const size_t late = min(whole, deal.lag),
-		     every = max((size_t)1, deal.parts * split * 7 / 8 / max(late, (size_t)1));
-	*box = whole - late + (k - whole) / every;
-	return (k - whole) % every == 0 && *box < whole;
+	const size_t late = min(whole, deal.lag), pieces = deal.parts * split, at = (k - whole) * late;
+	*box = whole - late + at / pieces;
+	return at % pieces < late;
 }
 
 /* Draws a unit: box, part and end; false: none is left. */
@@ -242,6 +247,7 @@ static __device__ __forceinline__ bool n3_draw(
 		unit->box = k < whole ? first + k : first + whole + piece % split;
 		unit->part = k < whole ? 0 : (unsigned)(piece / split);
 		unit->end = k < whole ? deal.parts : unit->part + 1;
+		unit->holder = k < whole ? deal.member : m;
 		size_t early;
 		if (turn == 0 && n3_early(deal, whole, split, k, &early))
 			unit->early = first + early;
@@ -255,26 +261,38 @@ static __device__ __forceinline__ bool n3_draw(
 template <class real, int THREADS> struct n3_sum_shared {
 	double line[THREADS][3];
 	unsigned holder;
-	const real *from[NB_WARP]; /* the slots of each direction; null: nothing came from there */
+	const real *from[NB_WARP]; /* k + 1: the slots of direction k; null: nothing came from there */
 };
 
-/* Of the states of boxes; these may change at any time. */
+/* Parts first .. end - 1 in the state of a box; all of them. */
+static __device__ __forceinline__ uint32_t n3_bits(unsigned first, unsigned end)
+{
+	return ((1u << end) - (1u << first)) * N3_PART;
+}
 static __device__ __forceinline__ uint32_t n3_done(const struct n3_deal &deal)
 {
-	return deal.parts * N3_PART;
-}
-static __device__ __forceinline__ bool n3_is_done(const struct n3_deal &deal, const uint32_t *state, size_t box)
-{
-	return *(const volatile uint32_t *)&state[box] >= n3_done(deal);
-}
-static __device__ __forceinline__ bool n3_is_summed(const struct n3_deal &deal, const uint32_t *state, size_t box)
-{
-	return *(const volatile uint32_t *)&state[box] >= n3_done(deal) + N3_PART;
+	return n3_bits(0, deal.parts);
 }
 
-/* A block sums up a box: its bodies' own sums, and what came from neighbours of smaller index, in the order of
- * directions.  It waits for what is not done yet; EARLY: it leaves the box to others then.
- * Not in line, so that the kernel of the pairs, which calls it once a unit, has its registers for itself. */
+/* The state may change at any time. */
+static __device__ __forceinline__ bool n3_has(const uint32_t *state, size_t box, uint32_t bits)
+{
+	return (*(const volatile uint32_t *)&state[box] & bits) == bits;
+}
+
+/* Of what a box meets, with a lane for each (0: the box itself, k + 1: neighbour k of larger index; `all`: which
+ * lanes), the share that a lane is in; *first: it is the first. */
+static __device__ __forceinline__ unsigned n3_share(
+	const struct n3_deal &deal, unsigned all, unsigned lane, bool *first)
+{
+	const unsigned before = __popc(all & ((1u << lane) - 1)), share = before * deal.shares / __popc(all);
+	*first = before == 0 || (before - 1) * deal.shares / __popc(all) < share;
+	return share;
+}
+
+/* A block sums up a box: its bodies' own sums, and those of slots in the order of directions.  It waits for what is not
+ * done yet; EARLY: it leaves the box to the last kernel then.  Not in line, so that the kernel of the pairs, which
+ * calls it once a unit, has its registers for itself. */
 template <bool EARLY, int THREADS, class real, bool POT, bool JERK>
 static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared, const struct field &f,
 	const struct n3_deal &deal, const n3_places<real> &places, const double *mass, const struct outputs &out,
@@ -293,20 +311,24 @@ static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared,
 		return found % N3_PART;
 	};
 	if (threadIdx.x < NB_WARP) {
-		const int64_t other = lane < f.nneighbour ? box_around(f, box, lane) : -1;
+		const int64_t other = lane <= f.nneighbour ? box_around(f, box, lane - 1) : -1;
+		const bool meets = lane == 0 || other > (int64_t)box;
+		bool is_share;
+		(void)n3_share(deal, __ballot_sync(0xffffffff, meets), (unsigned)lane, &is_share);
+		is_share = is_share && meets && lane > 0;
 		const bool gave = other >= 0 && other < (int64_t)box && f.first[other] < f.first[other + 1];
 		shared.from[lane] = nullptr;
 		if (EARLY)
-			fails = __any_sync(0xffffffff, !n3_is_done(deal, state, gave ? (size_t)other : box));
+			fails = __any_sync(0xffffffff, !n3_has(state, gave ? (size_t)other : box, n3_done(deal)));
 		if (!fails) {
 			/* set after its block has waited for earlier kernels: from here on what they wrote may be
 			 * read, too */
 			const unsigned holder = holder_of(box);
 			if (lane == 0)
 				shared.holder = holder;
-			if (!fails && gave)
-				shared.from[lane] = places.slots[holder_of((size_t)other)] +
-						    (size_t)lane * (COMPONENTS * f.n);
+			if (!fails && (gave || is_share))
+				shared.from[lane] = places.slots[gave ? holder_of((size_t)other) : holder] +
+						    (size_t)(lane - 1) * (COMPONENTS * f.n);
 		}
 	}
 	if (__syncthreads_or(fails))
@@ -366,7 +388,7 @@ static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared,
 			leave(out.jerk, [&](int c) { return nb_jerk_out(scale, total.v[3 + POT + c]); });
 	}
 	if (EARLY && threadIdx.x == 0)
-		*(volatile uint32_t *)&state[box] = n3_done(deal) + N3_PART + shared.holder;
+		*(volatile uint32_t *)&state[box] = N3_SUMMED + n3_done(deal) + shared.holder;
 }
 
 /* Sums by row, component planes: counter-forces of a stage or a round (array B), or partial sums of targets. */
@@ -394,8 +416,11 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	shared_sums<real, COMPONENTS, W == 1 ? 1 : ROUND> b;
 	shared_sums<real, COMPONENTS, P == NB_F64 ? 1 : ROUND> partial; /* f64 sums need no second place */
 	struct n3_unit unit;
+	double *own; /* where the sums of the box are; kept here, as registers are few */
+	real *slots;
 	bool drawn;
-	bool fresh[W]; /* nothing is in own of the warp's tile */
+	int plane[W];  /* where a warp's sums of the share go: the slots of this direction, or (-1) own ... */
+	bool fresh[W]; /* ... in which nothing is for its tile */
 };
 
 /* *to is v, or v more: without waiting for what it was.  One thread at a time does it to a sum. */
@@ -433,8 +458,6 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	const struct nb_packed &in;
 	const struct field &f;
 	const real eps2, guard;
-	double *const own;
-	real *const slots;
 	struct outcome *const outcome;
 	const size_t box;
 	const unsigned warp, lane;
@@ -452,7 +475,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		return t * TILE + k * NB_WARP + lane;
 	}
 
-	__device__ __forceinline__ void begin_round(uint64_t first, bool fresh)
+	__device__ __forceinline__ void begin_round(uint64_t first)
 	{
 		round = first;
 		mine = first + warp * TILE;
@@ -470,9 +493,13 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		}
 		in_registers = since_flush = 0;
 		any_partial = false;
+	}
+
+	__device__ __forceinline__ void begin_share(int plane, bool fresh)
+	{
 		__syncwarp();
 		if (lane == 0)
-			shared.fresh[warp] = fresh;
+			shared.plane[warp] = plane, shared.fresh[warp] = fresh;
 		__syncwarp();
 	}
 
@@ -493,15 +520,22 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	{
 		add_to_partial();
 		const bool fresh = shared.fresh[warp];
+		const int plane = shared.plane[warp];
+		real *const slot = shared.slots + (size_t)max(plane, 0) * (COMPONENTS * f.n);
 #pragma unroll
 		for (int k = 0; k < K; k++) {
-			const uint64_t i = opaque(mine + k * NB_WARP + lane);
+			uint64_t i = mine + k * NB_WARP + lane;
+			if (K < 8) /* of 8 targets the assembler makes faster loops if it may */
+				i = opaque(i);
 			if (i < end && box >= f.begin)
 #pragma unroll
 				for (int c = 0; c < COMPONENTS; c++) {
-					const double sum = P == NB_F64 ? targets.a[k].v[c]
-								       : shared.partial.v[c][row(warp, k)];
-					put_or_add(&own[c * f.n + i], sum, fresh);
+					const real sum = P == NB_F64 ? targets.a[k].v[c]
+								     : shared.partial.v[c][row(warp, k)];
+					if (plane < 0)
+						put_or_add(&shared.own[c * f.n + i], (double)sum, fresh);
+					else
+						put_or_add(&slot[c * f.n + i], sum, fresh);
 				}
 			if constexpr (P == NB_F64)
 				targets.a[k].clear();
@@ -651,6 +685,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		uint64_t begin = k < 0 ? round + ROUND : f.first[other];
 		if (begin >= stop)
 			return;
+		ask(begin + warp * NB_WARP, stop);
 		int back = -1;
 		if (k >= 0) {
 			back = direction_back(other);
@@ -661,9 +696,8 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 			}
 		}
 		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
-		real *const slot = slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
+		real *const slot = shared.slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
 		const bool first = round == f.first[box];
-		ask(begin + warp * NB_WARP, stop);
 #pragma unroll 1
 		for (; begin < stop; begin += STAGE) {
 			const sum all = stage(begin, stop, shift);
@@ -673,7 +707,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 				for (int c = 0; c < COMPONENTS; c++) {
 					const size_t place = c * f.n + j;
 					if (k < 0)
-						put_or_add(&own[place], (double)all.v[c], first);
+						put_or_add(&shared.own[place], (double)all.v[c], first);
 					else if (theirs)
 						put_or_add(&slot[place], all.v[c], first);
 				}
@@ -687,24 +721,23 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 /* Rounds and shares of a unit, by the first warp. */
 template <int ROUND>
 static __device__ __forceinline__ void n3_lay_out(
-	struct n3_unit *unit, const struct field &f, unsigned parts, unsigned lane)
+	struct n3_unit *unit, const struct field &f, const struct n3_deal &deal, unsigned lane)
 {
 	const uint64_t begin = f.first[unit->box], end = f.first[unit->box + 1];
 	const uint64_t rounds = (end - begin + ROUND - 1) / ROUND;
-	const uint64_t middle = parts == N3_PARTS ? min(end, begin + (rounds + 1) / 2 * ROUND) : end;
+	const uint64_t middle = deal.parts > deal.shares ? min(end, begin + (rounds + 1) / 2 * ROUND) : end;
 	const int64_t other = (int)lane <= f.nneighbour ? box_around(f, unit->box, (int)lane - 1) : -1;
 	const bool meets = lane == 0 || other > (int64_t)unit->box;
-	const unsigned all = __ballot_sync(0xffffffff, meets), before = __popc(all & ((1u << lane) - 1));
-	/* each share is added up by itself, which small boxes are not worth */
-	const unsigned mine = ROUND < 128 ? 0 : before * N3_SHARES / __popc(all);
+	bool is_first;
+	const unsigned mine = n3_share(deal, __ballot_sync(0xffffffff, meets), lane, &is_first);
 	for (unsigned q = 0; q < N3_SHARES; q++) {
 		const unsigned share = __ballot_sync(0xffffffff, meets && mine == q);
 		if (lane == 0)
 			unit->share[q] = share;
 	}
 	if (lane == 0) {
-		unit->begin = unit->part < N3_SHARES ? begin : middle;
-		unit->stop = unit->end <= N3_SHARES ? middle : end;
+		unit->begin = unit->part < deal.shares ? begin : middle;
+		unit->stop = unit->end <= deal.shares ? middle : end;
 	}
 }
 
@@ -721,8 +754,9 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 		uint32_t *const state = places.state[deal.member];
 		unit = {blockIdx.x, 0, 0, {}, 0, deal.parts, deal.member, f.nbox};
 		shared.drawn = !deal.taken || n3_draw(f, deal, state, &unit);
-		if (shared.drawn && unit.part > 0)
-			unit.holder = nb_team_flag_wait(&state[unit.box], unit.part * N3_PART, deal.stopped) % N3_PART;
+		if (shared.drawn && unit.part >= deal.shares)
+			(void)nb_team_flag_wait(&state[unit.box],
+				n3_bits(unit.part - deal.shares, unit.part - deal.shares + 1), deal.stopped);
 	}
 	__syncthreads();
 	if (!shared.drawn)
@@ -731,7 +765,9 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 		n3_sum<true, NB_WARP * W, typename nb_arith<P>::real, POT, JERK>(
 			shared.sums, f, deal, places, mass, out, unit.early);
 	if (warp == 0)
-		n3_lay_out<worker::ROUND>(&unit, f, deal.parts, lane);
+		n3_lay_out<worker::ROUND>(&unit, f, deal, lane);
+	if (threadIdx.x == 0)
+		shared.own = places.own[unit.holder], shared.slots = places.slots[unit.holder];
 	__syncthreads();
 	const size_t box = unit.box;
 	if (box < f.begin) { /* most of these are far from the boxes that are to be done */
@@ -740,27 +776,29 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 			return;
 	}
 	nb_targets<P, K, POT, JERK> targets;
-	worker w = {shared, in, f, eps2, guard, places.own[unit.holder], places.slots[unit.holder], outcome, box, warp,
-		lane, f.first[box + 1], targets};
+	worker w = {shared, in, f, eps2, guard, outcome, box, warp, lane, f.first[box + 1], targets};
 	for (uint64_t round = unit.begin; round < unit.stop; round += worker::ROUND) {
-		unsigned q = unit.part % N3_SHARES;
-		const unsigned end = unit.end - unit.part == deal.parts ? N3_SHARES : q + 1;
-		w.begin_round(round, q == 0 && round == f.first[box]);
-		for (; q < end; q++) {
+		w.begin_round(round);
+		unsigned q = unit.part % deal.shares;
+		const unsigned last = unit.end - unit.part == deal.parts ? deal.shares - 1 : q;
+		for (; q <= last; q++) {
+			const unsigned share = unit.share[q];
+			if (!share)
+				continue;
+			w.begin_share(q == 0 ? -1 : __ffs((int)share) - 2, q > 0 || round == f.first[box]);
 			if (q == 0 && box >= f.begin) {
 				w.tile_with_itself();
 				if constexpr (W > 1)
 					w.tiles_of_round();
 			}
-			for (unsigned left = unit.share[q]; left; left &= left - 1)
+			for (unsigned left = share; left; left &= left - 1)
 				w.with_box(__ffs((int)left) - 2);
-			if (unit.share[q])
-				w.flush();
+			w.flush();
 		}
 		__syncthreads(); /* own of later rounds is complete before they begin */
 	}
 	if (deal.taken && threadIdx.x < deal.members)
-		nb_team_flag_set(&places.state[threadIdx.x][box], unit.end * N3_PART + unit.holder);
+		nb_team_flag_set(&places.state[threadIdx.x][box], n3_bits(unit.part, unit.end) + unit.holder);
 }
 
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
@@ -797,7 +835,7 @@ static __global__ void n3_sum_kernel(const __grid_constant__ struct field f,
 	const size_t box = f.begin + blockIdx.x;
 	if (!deal.taken)
 		nb_cuda_wait_previous();
-	if (!deal.taken || !__syncthreads_or(n3_is_summed(deal, places.state[deal.member], box)))
+	if (!deal.taken || !__syncthreads_or(n3_has(places.state[deal.member], box, N3_SUMMED)))
 		n3_sum<false, SUM_THREADS, real, POT, JERK>(shared, f, deal, places, mass, out, box);
 	/* what follows this kernel comes after that of the pairs, too */
 	if (blockIdx.x == gridDim.x - 1)
@@ -1102,18 +1140,24 @@ template <class real> struct n3_memory {
 	}
 };
 
-/* How many boxes at the end of a range are split, and in how many parts: one and a half times as many as blocks that
- * run at once, so that a part is done, mostly, when the next of the same box is drawn; of small boxes none. */
-template <int ROUND, int BLOCKS> static int n3_split(const struct prepared_field &p, struct n3_deal *deal)
+/* How members share the boxes, but for who they are and their counters; draws: they may draw units.  Of boxes that
+ * are not small, those at the end of a range are split: three quarters as many as blocks run at once. */
+template <int ROUND, int BLOCKS>
+static int n3_deal_of(const struct prepared_field &p, size_t members, bool draws, struct n3_deal *deal)
 {
 	int multiprocessors;
-	if (p.mean <= DRAWN)
+	*deal = {};
+	deal->members = (unsigned)members;
+	deal->shares = ROUND < 128 ? 1 : N3_SHARES; /* of smaller boxes, to be added up by itself is not worth it */
+	deal->parts = deal->shares;
+	deal->lag = p.f.nbox;
+	if (!draws || p.mean <= DRAWN)
 		return NB_OK;
 	NB_TRY(nb_cuda_multiprocessors(&multiprocessors));
-	const size_t most = (p.f.nbox + deal->members - 1) / deal->members;
-	deal->lag = (size_t)(multiprocessors * BLOCKS * 2);
-	deal->split = std::min((size_t)(multiprocessors * BLOCKS * 3 / 2), most);
-	deal->parts = p.mean > ROUND ? N3_PARTS : N3_SHARES;
+	const size_t at_once = (size_t)(multiprocessors * BLOCKS), most = (p.f.nbox + members - 1) / members;
+	deal->parts *= p.mean > ROUND ? 2 : 1;
+	deal->split = std::min(at_once * 3 / 4, most);
+	deal->lag = at_once * 5 / 4;
 	return NB_OK;
 }
 
@@ -1150,9 +1194,9 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	nb_team_buffer<char> room;
 	n3_places<real> places = {};
 	struct nb_cuda_scale *scale;
-	struct n3_deal dealt = {(unsigned)members, 0, N3_PARTS, 0, 0, nullptr, nullptr};
+	struct n3_deal dealt;
 	NB_TRY(nb_survey_scale_of(&scale));
-	NB_TRY((n3_split<NB_WARP * K * W, BLOCKS>(p, &dealt)));
+	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, members, true, &dealt)));
 	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
 		memory.place(&places, k, room.of[k]);
@@ -1190,9 +1234,10 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 {
 	typedef typename nb_arith<P>::real real;
 	const struct box_division &d = p.division;
-	const struct n3_deal deal = {1, 0, N3_PARTS, 0, 0, nullptr, nullptr};
+	struct n3_deal deal;
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	struct nb_cuda_scale *scale;
+	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, 1, false, &deal)));
 	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY(send_bodies(p));
 	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
@@ -1260,7 +1305,7 @@ template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening &soft, struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
-	struct n3_deal deal = {1, 0, N3_PARTS, 0, 0, nullptr, nullptr};
+	struct n3_deal deal;
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
 	nb_cuda_buffer<char> room;
 	n3_places<real> places = {};
@@ -1269,8 +1314,8 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 					: deal_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
 	NB_TRY(room.alloc(memory.bytes));
 	memory.place(&places, 0, room.ptr);
-	if (p.mean > DRAWN) {
-		NB_TRY((n3_split<NB_WARP * K * W, BLOCKS>(p, &deal)));
+	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, 1, true, &deal)));
+	if (deal.split > 0) {
 		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
 		deal.taken = memory.counters(room.ptr);
 	}
@@ -1346,6 +1391,8 @@ static int run(
 			NB_TRY(divide(p));
 	}
 	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
+	if (is_shared(p))
+		NB_TRY(nb_survey_send());
 	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
 		p.bodies.packed, d_outcome));
 	return run_kernel<P, POT, JERK>(p, soft, kernel, d_outcome);

@@ -181,22 +181,22 @@ bool nb_team_mutual(void);
 /* For tests: from now on they may if they can, or not. */
 void nb_team_let_direct(bool may);
 
-/* Flags between kernels of members that may use each other's memory.  What a thread wrote before it set a flag, and
- * what others wrote before a barrier with it, is seen by those who find it set.  A kernel may only wait for one that
- * runs, or is done, whatever becomes of the kernel that waits. */
-static __device__ __forceinline__ void nb_team_flag_set(uint32_t *flag, uint32_t value)
+/* Flags between kernels of members that may use each other's memory: bits of words that are 0 before.  What a thread
+ * wrote before it set bits, and what others wrote before a barrier with it, is seen by those who find them set.  A
+ * kernel may only wait for one that runs, or is done, whatever becomes of the kernel that waits. */
+static __device__ __forceinline__ void nb_team_flag_set(uint32_t *flag, uint32_t bits)
 {
-	asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
+	asm volatile("red.release.sys.global.or.b32 [%0], %1;" : : "l"(flag), "r"(bits) : "memory");
 }
-/* Waits until the flag is `least` > 0 or more, and returns it; 0 if a member has failed (nb_team_hand::stopped, or
- * null). */
-static __device__ __forceinline__ uint32_t nb_team_flag_wait(const uint32_t *flag, uint32_t least, const int *stopped)
+/* Waits until all these bits, one at least, are set, and returns the word; 0 if a member has failed
+ * (nb_team_hand::stopped, or null). */
+static __device__ __forceinline__ uint32_t nb_team_flag_wait(const uint32_t *flag, uint32_t bits, const int *stopped)
 {
 	enum { LOOK_EVERY = 1 << 14 }; /* at stopped, which is in the host's memory: every few ms */
 	for (unsigned k = 1;; k++) {
 		uint32_t value;
 		asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-		if (value >= least) {
+		if ((value & bits) == bits) {
 			/* drops what the multiprocessor has in its cache: not before it is needed */
 			asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
 			return value;

@@ -611,7 +611,7 @@ int nb_team_copies::put(void *here, const void *there, size_t bytes)
 		return NB_OK;
 	if (n == NB_TEAM_COPIES)
 		return NB_ELIMIT;
-	row[n++] = {here, there, bytes, false, nullptr};
+	row[n++] = {here, there, bytes, false, find_sent(hand, there, bytes)};
 	return NB_OK;
 }
 
@@ -631,38 +631,60 @@ static int compare(const struct nb_team_hand &hand, const struct nb_team_sent &s
 int nb_team_copies::queue()
 {
 	hand.quiet = false;
+	if (hand.is_home())
+		return hand.settle();
+	bool pushes = false;
+	const auto begin_push = [&]() {
+		if (pushes)
+			return (int)NB_OK;
+		NB_CUDA_TRY(cudaStreamWaitEvent(hand.push, team.ready, 0));
+		NB_TRY(follow(hand, 0, hand.push)); /* the memory is there */
+		pushes = true;
+		return (int)NB_OK;
+	};
 	const auto copy = [&](int k) {
+		NB_TRY(begin_push());
 		NB_CUDA_TRY(cudaMemcpyPeerAsync(
 			row[k].here, hand.device, row[k].there, hand.home_device, row[k].bytes, hand.push));
 		return (int)NB_OK;
 	};
-	if (n > 0) {
-		NB_CUDA_TRY(cudaStreamWaitEvent(hand.push, team.ready, 0));
-		NB_TRY(follow(hand, 0, hand.push)); /* the memory is there */
-	}
 	for (int k = 0; k < n; k++)
 		if (!row[k].sent)
 			NB_TRY(copy(k));
+	if (hand.round->nsent > 0)
+		NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.arrived, 0));
 	for (int k = 0; k < n; k++) {
+		const struct nb_team_sent *const sent = row[k].sent;
 		bool same = true;
-		if (row[k].sent && row[k].sent->early)
-			NB_TRY(compare(hand, *row[k].sent, &same));
+		if (!sent)
+			continue;
+		if (sent->early) {
+			const double start = now();
+			NB_TRY(begin_push());
+			NB_TRY(compare(hand, *sent, &same));
+			hand.idle += now() - start;
+		}
 		if (!same)
 			NB_TRY(copy(k));
+		else if (row[k].here != sent->here[hand.member])
+			NB_CUDA_TRY(cudaMemcpyAsync(
+				row[k].here, sent->here[hand.member], row[k].bytes, cudaMemcpyDeviceToDevice, 0));
 	}
-	if (!hand.is_home()) { /* parts follow the default stream */
+	if (pushes) {
 		NB_CUDA_TRY(cudaEventRecord(hand.pushed, hand.push));
 		NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.pushed, 0));
-		if (hand.round->nsent > 0)
-			NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.arrived, 0));
 	}
-	return hand.settle();
+	NB_TRY(hand.settle());
+	for (int k = 0; k < NB_TEAM_LANES; k++)
+		NB_CUDA_TRY(cudaStreamWaitEvent(hand.work[k], team.ready, 0));
+	return NB_OK;
 }
 
 int nb_team_copies::wait()
 {
 	const double start = now();
 	if (!hand.is_home()) {
+		NB_CUDA_TRY(cudaEventSynchronize(team.ready));
 		NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
 		NB_CUDA_TRY(cudaStreamSynchronize(hand.pass));
 	}
