@@ -328,7 +328,8 @@ template <int P, bool POT, bool JERK> struct nb_pair {
 /* ---- a warp's unit of work: K targets a lane against 32 sources ------------------------------------ */
 
 /* 32 sources on their way from device memory to a ring, while the warp is at work with those before: the copies need no
- * registers, and the warp does not wait for them.  Each lane takes what it has asked for itself. */
+ * registers, and the warp does not wait for them, on compute capability 8 and later.  Each lane takes what it has asked
+ * for itself. */
 template <int P> struct nb_staged {
 	double2 p0[NB_WARP], p1[P == NB_F32 ? 1 : NB_WARP];
 
@@ -338,16 +339,22 @@ template <int P> struct nb_staged {
 		if constexpr (P != NB_F32)
 			copy(&p1[lane], s.p1 + i);
 	}
-	static __device__ __forceinline__ void copy(void *to, const void *from)
+	static __device__ __forceinline__ void copy(double2 *to, const double2 *from)
 	{
+#if __CUDA_ARCH__ >= 800
 		asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
 			     :
 			     : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
 			     : "memory");
+#else
+		*to = __ldg(from);
+#endif
 	}
 	__device__ __forceinline__ nb_body<P> take(unsigned lane) const
 	{
+#if __CUDA_ARCH__ >= 800
 		asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
 		if constexpr (P == NB_F32) { /* in the order of device memory */
 			const float4 q = ((const float4 *)p0)[lane];
 			nb_body<P> b;
@@ -794,7 +801,7 @@ static inline int nb_survey_scale_of(struct nb_cuda_scale **scale)
 	return NB_OK;
 }
 
-/* Sends it to members while home goes on. */
+/* Sends the scale to members while home goes on. */
 static inline int nb_survey_send(void)
 {
 	struct nb_cuda_scale *scale;

@@ -16,7 +16,7 @@
  *       pass with their sums from lane to lane (nb_targets.interact).  After 32 steps each has met all 32 K targets.
  *       One warp needs no array in shared memory for it; several warps add to one, in turn, once in 32 K interactions.
  *   (3) Slots per direction: what a box gets from a neighbour goes to a place of its own for the direction in which
- *       that neighbour lies, and a last kernel adds the directions in order.
+ *       that neighbour lies, and in the end the directions are added up in order.
  *   (4) The 32 K bodies of a warp feel each other one way; all other pairs of a box are done once.
  *   (5) No warp waits for memory while it could compute: sources are copied to shared memory while those before are at
  *       work (nb_staged), and what is added to a sum in device memory is added there.
@@ -27,9 +27,8 @@
  *
  * Several devices share the boxes, which are in Z-order.  n3: where all devices reach each other's memory, each has a
  * range of boxes, of which its blocks draw one after the other, then those of other ranges; slots stay where they were
- * written, and are read there.  Where they do not, ranges are dealt, and a box before a range is done
- * again for those of its neighbours that are in the range: what they get from it goes to their slots, what it gets is
- * dropped.
+ * written, and are read there.  Where they do not, ranges are dealt, and a box before a range is done again for those
+ * of its neighbours that are in the range: what they get from it goes to their slots, what it gets is dropped.
  *
  * Long f32 sums: after every 512 sources at most, partial sums are added up in another place.
  *
@@ -63,7 +62,7 @@ struct outputs {
 
 enum {
 	PARTIAL_EVERY = 16, /* chunks of 32 sources in the registers of n3 ... */
-	FLUSH_EVERY = 128,  /* ... and in its shared sums, before they go to f64 */
+	FLUSH_EVERY = 128,  /* ... and in its shared sums, before they go to device memory */
 	SUM_THREADS = 128
 };
 
@@ -172,7 +171,7 @@ static __device__ __forceinline__ int64_t box_around(const struct field &f, size
  * own    COMPONENTS planes of n doubles: what a body got in its own rounds and box, and the rest of share 0
  * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index, or, if
  *        neighbour k is the first of a share, from that share
- * state  nbox + 1, 0 before: who has the sums of a box, + N3_PART << p for each part p of it that is done; N3_SUMMED.
+ * state  nbox + 1, 0 before: who has the sums of a box, + N3_FIRST_PART << p for each part p that is done; N3_SUMMED.
  *        All members are told, so that each waits in its own memory.  The last one: whether nothing is left to draw */
 template <class real> struct n3_places {
 	double *own[NB_TEAM_MOST];
@@ -180,11 +179,11 @@ template <class real> struct n3_places {
 	uint32_t *state[NB_TEAM_MOST];
 };
 
-/* A box meets itself and its neighbours of larger index, in shares; each share is added up in a place of its own, and
- * the sums are the same whether one block does a box or several.  The parts of a box are the shares of the first half
- * of its rounds, and then of the second, each of which comes after the same share of the first: both add to what the
- * others get. */
-enum { N3_SHARES = 4, N3_PARTS = 2 * N3_SHARES, N3_PART = NB_TEAM_MOST };
+/* A box meets itself and its neighbours of larger index, in shares; each share is added up in another place
+ * (n3_places), and the sums are the same whether one block does a box or several.  The parts of a box are the shares of
+ * the first half of its rounds, and then of the second, each of which comes after the same share of the first: both add
+ * to what the others get. */
+enum { N3_SHARES = 4, N3_FIRST_PART = NB_TEAM_MOST };
 static const uint32_t N3_SUMMED = 1u << 31;
 
 /* Who does which boxes.  Without counters block k does box k.  With them a block draws a unit of work: of the range of
@@ -214,8 +213,8 @@ static __device__ __forceinline__ size_t n3_range(const struct field &f, const s
 }
 
 /* Which box of its range, if any, unit k may sum up early: one that was drawn long before, so that it is done, mostly.
- * Each whole box is such a one once, the last ones while the parts are drawn; split ones are done at the end.  So
- * results leave while pairs are at work, and few at the end. */
+ * Each whole box is such a one once at most, the last ones while the parts are drawn; what is left, and split ones, are
+ * done at the end.  So results leave while pairs are at work, and few at the end. */
 static __device__ __forceinline__ bool n3_early(
 	const struct n3_deal &deal, size_t whole, size_t split, size_t k, size_t *box)
 {
@@ -267,7 +266,7 @@ template <class real, int THREADS> struct n3_sum_shared {
 /* Parts first .. end - 1 in the state of a box; all of them. */
 static __device__ __forceinline__ uint32_t n3_bits(unsigned first, unsigned end)
 {
-	return ((1u << end) - (1u << first)) * N3_PART;
+	return ((1u << end) - (1u << first)) * N3_FIRST_PART;
 }
 static __device__ __forceinline__ uint32_t n3_done(const struct n3_deal &deal)
 {
@@ -308,7 +307,7 @@ static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared,
 			return deal.member;
 		const uint32_t found = nb_team_flag_wait(&state[b], n3_done(deal), deal.stopped);
 		fails |= found == 0;
-		return found % N3_PART;
+		return found % N3_FIRST_PART;
 	};
 	if (threadIdx.x < NB_WARP) {
 		const int64_t other = lane <= f.nneighbour ? box_around(f, box, lane - 1) : -1;
@@ -321,8 +320,6 @@ static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared,
 		if (EARLY)
 			fails = __any_sync(0xffffffff, !n3_has(state, gave ? (size_t)other : box, n3_done(deal)));
 		if (!fails) {
-			/* set after its block has waited for earlier kernels: from here on what they wrote may be
-			 * read, too */
 			const unsigned holder = holder_of(box);
 			if (lane == 0)
 				shared.holder = holder;
@@ -423,7 +420,8 @@ template <int P, int K, int W, bool POT, bool JERK> struct n3_shared {
 	bool fresh[W]; /* ... in which nothing is for its tile */
 };
 
-/* *to is v, or v more: without waiting for what it was.  One thread at a time does it to a sum. */
+/* *to is v, or v more: without waiting for what it was.  One thread at a time does it to a sum.  Of f32 the device
+ * takes numbers below the least normal one, 1e-38 of pair units, for 0 when it adds them there. */
 static __device__ __forceinline__ void put_or_add(float *to, float v, bool first)
 {
 	if (first)
@@ -465,7 +463,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 	nb_targets<P, K, POT, JERK> &targets; /* by reference: as a member it costs some kernels 12 registers */
 	uint64_t round, mine;		      /* where this round and the warp's tile begin */
 	bool busy;			      /* the tile has bodies */
-	/* the way of the sums: registers, shared memory (f32), own */
+	/* the way of the sums: registers, shared memory (f32), own or the slots of the share */
 	unsigned in_registers, since_flush;
 	bool any_partial;
 
@@ -685,7 +683,6 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		uint64_t begin = k < 0 ? round + ROUND : f.first[other];
 		if (begin >= stop)
 			return;
-		ask(begin + warp * NB_WARP, stop);
 		int back = -1;
 		if (k >= 0) {
 			back = direction_back(other);
@@ -698,6 +695,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 		const nb_shift shift = nb_shift_of<P>(in, (size_t)other, box);
 		real *const slot = shared.slots + (size_t)(back < 0 ? 0 : back) * (COMPONENTS * f.n);
 		const bool first = round == f.first[box];
+		ask(begin + warp * NB_WARP, stop);
 #pragma unroll 1
 		for (; begin < stop; begin += STAGE) {
 			const sum all = stage(begin, stop, shift);
@@ -824,8 +822,9 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS)
 }
 
 /* Block: a box, from f.begin on, unless that is summed up already.
- * Behind units that are drawn, blocks come when all blocks of the pairs have begun.  These are as many as units, at
- * least, so each unit has been drawn, or is, by a block at work on this device or another, and may be waited for. */
+ * Behind units that are drawn, blocks come when all blocks of the pairs have waited for what earlier kernels wrote, and
+ * so may read that.  These blocks are as many as units, at least, so each unit has been drawn, or is, by a block at
+ * work on this device or another, and may be waited for. */
 template <class real, bool POT, bool JERK>
 static __global__ void n3_sum_kernel(const __grid_constant__ struct field f,
 	const __grid_constant__ struct n3_deal deal, const __grid_constant__ n3_places<real> places, const double *mass,
@@ -1442,11 +1441,11 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 		case NB_MIXED: status = run_wanted<NB_MIXED>(g, boxes, kernel, d_outcome.ptr); break;
 		case NB_F64: status = run_wanted<NB_F64>(g, boxes, kernel, d_outcome.ptr); break;
 		}
+		if (status) /* under the lock, as the scale of the next call is sent from the same place */
+			nb_team_unsend();
 	}
-	if (status) {
-		nb_team_unsend();
+	if (status)
 		return status;
-	}
 	struct outcome outcome;
 	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
 	if (outcome.status == NB_OK && count)

@@ -55,7 +55,7 @@ struct nb_team_hand {
 	cudaEvent_t done[NB_TEAM_LANES], made; /* of this device */
 	cudaStream_t push, back;	       /* copies from home, on a stream of home, and to home */
 	cudaStream_t pass, watch;	       /* of nb_team_send: its copies to this member, and their sums */
-	cudaEvent_t pushed, arrived;	       /* the last of push; of pass, of what was sent for this round */
+	cudaEvent_t pushed, arrived;	       /* the last of push; of pass */
 	size_t parts = 0;		       /* that it was given */
 	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves */
 	const int *stopped;		       /* pinned: not 0 once a member has failed, for kernels that wait */
@@ -128,7 +128,8 @@ struct nb_team_copies {
 	/* Copies them, after all that the caller of nb_team_run had queued at home; returns when they are there.  Parts
 	 * may use what this member has allocated up to now. */
 	NB_MUST_CHECK int fetch();
-	/* The same in two calls: parts come after the copies; and the host waits for them, which is idle time. */
+	/* The same in two calls.  Kernels in stream(), and what follows them in urgent and back, come after the copies;
+	 * then the host waits for these, which is idle time. */
 	NB_MUST_CHECK int queue();
 	NB_MUST_CHECK int wait();
 };
@@ -176,7 +177,7 @@ template <class T> struct nb_team_buffer {
 
 /* Whether kernels of all members may use home's memory. */
 bool nb_team_direct(void);
-/* The same, and they may read and write that of each other, and those of home, too. */
+/* The same, and they may use that of each other, with atomic operations, too, and those of home as well. */
 bool nb_team_mutual(void);
 /* For tests: from now on they may if they can, or not. */
 void nb_team_let_direct(bool may);

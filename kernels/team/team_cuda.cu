@@ -136,11 +136,22 @@ static int open_way(int a, int b, bool *can)
 	return NB_OK;
 }
 
-static int may_use_directly(int device, int home, bool *may)
+/* *may: device a has atomic operations on the memory of device b. */
+static int may_use_directly(int a, int b, bool *may)
 {
 	int atomics = 0;
-	NB_CUDA_TRY(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, device, home));
+	NB_CUDA_TRY(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, a, b));
 	*may = atomics;
+	return NB_OK;
+}
+
+/* Members are mutual only if kernels of these two may use each other's memory. */
+static int find_mutual(int a, int b)
+{
+	bool there, back;
+	NB_TRY(may_use_directly(a, b, &there));
+	NB_TRY(may_use_directly(b, a, &back));
+	team.mutual = team.mutual && there && back;
 	return NB_OK;
 }
 
@@ -153,6 +164,8 @@ static int open_ways(int k)
 			NB_TRY(open_way(team.member[other].device, team.member[k].device, &there));
 			NB_TRY(open_way(team.member[k].device, team.member[other].device, &back));
 			team.mutual = team.mutual && there && back;
+			if (there && back)
+				NB_TRY(find_mutual(team.member[other].device, team.member[k].device));
 		}
 	return NB_OK;
 }
@@ -200,6 +213,8 @@ static int open_member(struct member *m, int device, int home)
 		m->peer = there && back;
 		NB_TRY(may_use_directly(device, home, &m->direct));
 		m->direct = m->direct && m->peer;
+		if (m->direct)
+			NB_TRY(find_mutual(device, home));
 	}
 	NB_CUDA_TRY(cudaSetDevice(home));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->push, cudaStreamNonBlocking));
