@@ -145,28 +145,22 @@ static int may_use_directly(int a, int b, bool *may)
 	return NB_OK;
 }
 
-/* Members are mutual only if kernels of these two may use each other's memory. */
-static int find_mutual(int a, int b)
-{
-	bool there, back;
-	NB_TRY(may_use_directly(a, b, &there));
-	NB_TRY(may_use_directly(b, a, &back));
-	team.mutual = team.mutual && there && back;
-	return NB_OK;
-}
-
-/* Lets members use each other's memory where they can, so that what they send each other goes straight. */
+/* Lets members use each other's memory where they can, so that what they send each other goes straight.  They are
+ * mutual if all can, with atomic operations. */
 static int open_ways(int k)
 {
-	bool there, back;
-	for (int other = 1; other < k; other++)
-		if (team.member[other].device != team.member[k].device) {
-			NB_TRY(open_way(team.member[other].device, team.member[k].device, &there));
-			NB_TRY(open_way(team.member[k].device, team.member[other].device, &back));
-			team.mutual = team.mutual && there && back;
-			if (there && back)
-				NB_TRY(find_mutual(team.member[other].device, team.member[k].device));
-		}
+	const int mine = team.member[k].device;
+	bool there, back, atomic_there, atomic_back;
+	for (int other = 0; other < k; other++) {
+		const int theirs = team.member[other].device;
+		if (theirs == mine)
+			continue;
+		NB_TRY(open_way(theirs, mine, &there));
+		NB_TRY(open_way(mine, theirs, &back));
+		NB_TRY(may_use_directly(theirs, mine, &atomic_there));
+		NB_TRY(may_use_directly(mine, theirs, &atomic_back));
+		team.mutual = team.mutual && there && back && atomic_there && atomic_back;
+	}
 	return NB_OK;
 }
 
@@ -213,8 +207,6 @@ static int open_member(struct member *m, int device, int home)
 		m->peer = there && back;
 		NB_TRY(may_use_directly(device, home, &m->direct));
 		m->direct = m->direct && m->peer;
-		if (m->direct)
-			NB_TRY(find_mutual(device, home));
 	}
 	NB_CUDA_TRY(cudaSetDevice(home));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->push, cudaStreamNonBlocking));
