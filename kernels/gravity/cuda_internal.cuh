@@ -501,7 +501,7 @@ struct nb_survey {
 	double part[NB_SURVEY_BLOCKS][NB_SURVEY_VALUES];
 	unsigned ticket; /* zero between surveys, like flags */
 	int flags;
-	struct nb_cuda_scale scale;
+	struct nb_cuda_scale scale, guess; /* guess: of a sample of the bodies */
 };
 static __device__ struct nb_survey nb_survey_state;
 static std::mutex nb_survey_lock;
@@ -522,9 +522,10 @@ static __device__ __forceinline__ double nb_survey_none(int q)
 }
 
 /* The block's values in part[]; all threads call. */
+template <int THREADS>
 static __device__ __forceinline__ void nb_survey_block(double (&v)[NB_SURVEY_VALUES], double *part)
 {
-	__shared__ double warp_part[NB_SURVEY_THREADS / NB_WARP][NB_SURVEY_VALUES];
+	__shared__ double warp_part[THREADS / NB_WARP][NB_SURVEY_VALUES];
 #pragma unroll
 	for (int q = 0; q < NB_SURVEY_VALUES; q++)
 		for (int offset = NB_WARP / 2; offset > 0; offset /= 2)
@@ -537,7 +538,7 @@ static __device__ __forceinline__ void nb_survey_block(double (&v)[NB_SURVEY_VAL
 	if (threadIdx.x < NB_SURVEY_VALUES) {
 		const int q = (int)threadIdx.x;
 		double all = warp_part[0][q];
-		for (int w = 1; w < NB_SURVEY_THREADS / NB_WARP; w++)
+		for (int w = 1; w < THREADS / NB_WARP; w++)
 			all = nb_survey_join(q, all, warp_part[w][q]);
 		part[q] = all;
 	}
@@ -596,20 +597,20 @@ static __device__ inline void nb_survey_scale(const double *v, int flags, int pr
 	*out = s;
 }
 
-/* Finds the scale of n bodies.  vel may be null. */
-static __global__ void __launch_bounds__(NB_SURVEY_THREADS)
-	nb_survey_kernel(size_t n, const double *pos, const double *vel, const double *mass, int precision,
-		struct nb_cuda_softening softening, double G, bool equal, int *d_status)
-{
-	__shared__ bool last;
-	struct nb_survey *const survey = &nb_survey_state;
-	nb_cuda_wait_previous();
+/* What a thread of a survey has seen. */
+struct nb_survey_seen {
 	double v[NB_SURVEY_VALUES];
-#pragma unroll
-	for (int q = 0; q < NB_SURVEY_VALUES; q++)
-		v[q] = nb_survey_none(q);
 	bool bad = false, negative = false;
-	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+
+	__device__ __forceinline__ nb_survey_seen()
+	{
+#pragma unroll
+		for (int q = 0; q < NB_SURVEY_VALUES; q++)
+			v[q] = nb_survey_none(q);
+	}
+	/* Body i.  vel may be null. */
+	__device__ __forceinline__ void see(size_t i, const double *pos, const double *vel, const double *mass)
+	{
 		const double m = mass[i];
 		bad |= !isfinite(m);
 		negative |= m < 0;
@@ -627,10 +628,21 @@ static __global__ void __launch_bounds__(NB_SURVEY_THREADS)
 		v[6] = fmax(v[6], fabs(m));
 		v[8] = fmin(v[8], fabs(m));
 	}
-	const int flags = (bad ? NB_SURVEY_BAD : 0) | (negative ? NB_SURVEY_NEGATIVE : 0);
+};
+
+/* How a survey ends: all threads of all blocks, at most NB_SURVEY_BLOCKS of THREADS, call with what they have seen, and
+ * the last block writes *scale, and its status to *d_status. */
+template <int THREADS>
+static __device__ __forceinline__ void nb_survey_end(struct nb_survey_seen &seen, int precision,
+	const struct nb_cuda_softening &softening, double G, bool equal, struct nb_cuda_scale *scale, int *d_status)
+{
+	static_assert(THREADS >= NB_SURVEY_BLOCKS, "a thread for each part");
+	__shared__ bool last;
+	struct nb_survey *const survey = &nb_survey_state;
+	const int flags = (seen.bad ? NB_SURVEY_BAD : 0) | (seen.negative ? NB_SURVEY_NEGATIVE : 0);
 	if (flags)
 		atomicOr(&survey->flags, flags);
-	nb_survey_block(v, survey->part[blockIdx.x]);
+	nb_survey_block<THREADS>(seen.v, survey->part[blockIdx.x]);
 	__threadfence();
 	if (threadIdx.x == 0)
 		last = atomicAdd(&survey->ticket, 1) == gridDim.x - 1;
@@ -640,15 +652,28 @@ static __global__ void __launch_bounds__(NB_SURVEY_THREADS)
 	__threadfence();
 #pragma unroll
 	for (int q = 0; q < NB_SURVEY_VALUES; q++)
-		v[q] = threadIdx.x < gridDim.x ? __ldcg(&survey->part[threadIdx.x][q]) : nb_survey_none(q);
+		seen.v[q] = threadIdx.x < gridDim.x ? __ldcg(&survey->part[threadIdx.x][q]) : nb_survey_none(q);
 	__syncthreads();
-	nb_survey_block(v, survey->part[0]);
+	nb_survey_block<THREADS>(seen.v, survey->part[0]);
 	if (threadIdx.x == 0) {
-		nb_survey_scale(
-			survey->part[0], atomicExch(&survey->flags, 0), precision, softening, G, equal, &survey->scale);
+		nb_survey_scale(survey->part[0], atomicExch(&survey->flags, 0), precision, softening, G, equal, scale);
 		survey->ticket = 0;
-		*d_status = survey->scale.status;
+		*d_status = scale->status;
 	}
+}
+
+/* Finds the scale of n bodies; of bodies 0, every, 2 every, ... only a guess.  vel may be null. */
+static __global__ void __launch_bounds__(NB_SURVEY_THREADS)
+	nb_survey_kernel(size_t n, size_t every, const double *pos, const double *vel, const double *mass,
+		int precision, struct nb_cuda_softening softening, double G, bool equal, int *d_status)
+{
+	nb_cuda_wait_previous();
+	struct nb_survey_seen seen;
+	const size_t stride = (size_t)gridDim.x * blockDim.x * every;
+	for (size_t i = (blockIdx.x * (size_t)blockDim.x + threadIdx.x) * every; i < n; i += stride)
+		seen.see(i, pos, vel, mass);
+	nb_survey_end<NB_SURVEY_THREADS>(seen, precision, softening, G, equal,
+		every > 1 ? &nb_survey_state.guess : &nb_survey_state.scale, d_status);
 }
 
 /* Where body i of the packed order stands in the caller's. */
@@ -857,14 +882,16 @@ struct nb_prepared {
 		return NB_OK;
 	}
 
-	/* The scale.  whole: there will be no padding.  Only f32 padding adds exactly 0 where masses do not count. */
+	/* The scale.  whole: there will be no padding.  Only f32 padding adds exactly 0 where masses do not count.
+	 * every: as nb_survey_kernel. */
 	template <int P, bool JERK>
-	int survey(const struct nb_gravity *g, const struct nb_cuda_softening &softening, bool whole, int *d_status)
+	int survey(const struct nb_gravity *g, const struct nb_cuda_softening &softening, bool whole, int *d_status,
+		size_t every = 1)
 	{
-		const unsigned blocks = nb_cuda_blocks(g->n, NB_SURVEY_THREADS);
+		const unsigned blocks = nb_cuda_blocks((g->n - 1) / every + 1, NB_SURVEY_THREADS);
 		return nb_cuda_launch(nb_survey_kernel, blocks < NB_SURVEY_BLOCKS ? blocks : (unsigned)NB_SURVEY_BLOCKS,
-			NB_SURVEY_THREADS, g->n, g->pos, JERK ? g->vel : nullptr, g->mass, (int)P, softening, g->G,
-			whole || P != NB_F64, d_status);
+			NB_SURVEY_THREADS, g->n, every, g->pos, JERK ? g->vel : nullptr, g->mass, (int)P, softening,
+			g->G, whole || P != NB_F64, d_status);
 	}
 
 	/* Records of whole tiles, in Z-order if wanted. */

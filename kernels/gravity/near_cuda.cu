@@ -68,69 +68,140 @@ enum {
 
 /* ---- preparation ----------------------------------------------------------------------------------- */
 
-/* Thread: a body.  The first one of a box sets the box's origin (f32) and counts the interactions. */
-template <int P, bool JERK>
-static __global__ void body_kernel(struct field f, const double *pos, const double *vel, const double *mass,
-	struct nb_packed out, struct outcome *outcome)
-{
-	__shared__ size_t range[2];
-	nb_cuda_wait_previous();
-	const struct nb_cuda_scale *const scale = &nb_survey_state.scale;
-	const size_t block = blockIdx.x * (size_t)blockDim.x, i = block + threadIdx.x;
-	/* the box of a body is the last that starts at or before it: of the block's first and last, then in between */
-	const unsigned lane = threadIdx.x % NB_WARP;
-	if (threadIdx.x < 2 * NB_WARP) {
-		const size_t end = threadIdx.x < NB_WARP ? block : min(block + blockDim.x, f.n) - 1;
-		size_t low = 0, count = f.nbox;
+/* In which scale bodies are packed: in that which is known, in a guess while it is found, so that they are looked at
+ * once instead of twice, or, where the guess was wrong, again. */
+enum pack_turn { PACK_KNOWN, PACK_GUESSED, PACK_AGAIN };
+
+enum { PACK_THREADS = 512 };
+
+/* The boxes of bodies in a row, 32 at a time: each lane knows that of its own body, where it and the next one begin,
+ * and its origin (f32), halfway between its first body and its last, which in Z-order stand in opposite corners. */
+template <int P> struct box_walk {
+	const struct field &f;
+	const double *const pos;
+	const unsigned lane;
+	bool turned = false; /* lanes may differ */
+	size_t box;
+	uint64_t first = 0, next = 0;
+	double origin[3] = {0, 0, 0};
+
+	/* Stands before body i, the same for all lanes. */
+	__device__ __forceinline__ box_walk(const struct field &field, const double *positions, size_t i, unsigned l)
+	    : f(field), pos(positions), lane(l)
+	{
+		size_t count = f.nbox;
+		box = 0; /* the last that begins at or before i */
 		while (count > 1) {
 			const size_t step = (count + NB_WARP - 1) / NB_WARP;
-			const bool starts = lane * step < count && f.first[low + lane * step] <= end;
-			const size_t before = (31 - __clz((int)__ballot_sync(0xffffffff, starts))) * step;
-			low += before;
+			const bool begins = lane * step < count && f.first[box + lane * step] <= i;
+			const size_t before = (31 - __clz((int)__ballot_sync(0xffffffff, begins))) * step;
+			box += before;
 			count = min(step, count - before);
 		}
-		if (lane == 0)
-			range[threadIdx.x / NB_WARP] = low;
 	}
-	__syncthreads();
-	uint64_t begins = 0, length = 0; /* of the box that begins with this body */
-	if (i < f.n) {
-		size_t box = range[0], high = range[1] + 1;
-		while (high - box > 1) {
-			const size_t middle = box + (high - box) / 2;
-			if (f.first[middle] <= i)
-				box = middle;
-			else
-				high = middle;
-		}
-		if (f.box_of)
-			f.box_of[i] = (uint32_t)box;
-		const uint64_t first = f.first[box], count = f.first[box + 1] - first;
-		/* halfway between the first and the last, which in Z-order stand in opposite corners */
-		double origin[3];
-		for (int c = 0; c < 3; c++)
-			origin[c] = pos[3 * first + c] / 2 + pos[3 * (first + count - 1) + c] / 2;
-		if (i == first) {
-			begins = box, length = count;
-			if (P == NB_F32)
+
+	template <class T> static __device__ __forceinline__ T of_last_lane(T x)
+	{
+		return __shfl_sync(0xffffffff, x, NB_WARP - 1);
+	}
+
+	/* Lanes go to bodies base, base + 1, ..., not beyond `last`. */
+	__device__ __forceinline__ void go(size_t base, size_t last)
+	{
+		const uint64_t end = of_last_lane(next);
+		if (end > last) { /* all in the box that the last lane was in */
+			if (turned) {
+				box = of_last_lane(box), first = of_last_lane(first), next = end;
 				for (int c = 0; c < 3; c++)
-					out.origin[3 * box + c] = origin[c] * scale->length;
+					origin[c] = of_last_lane(origin[c]);
+			}
+			turned = false;
+			return;
 		}
-		nb_pack<P, JERK>(out, i, i, pos, vel, mass, origin, scale);
+		const size_t i = min(base + lane, last);
+		box = of_last_lane(box);
+		for (size_t from = box + 1; from < f.nbox; from += NB_WARP) {
+			/* boxes from .. from + 31 that begin at or before i */
+			const uint64_t begin = f.first[min(from + lane, f.nbox)];
+			unsigned passed = 0;
+#pragma unroll
+			for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
+				passed += __shfl_sync(0xffffffff, begin, (int)(passed + step - 1)) <= i ? step : 0;
+			passed += __shfl_sync(0xffffffff, begin, (int)passed) <= i ? 1 : 0;
+			box += passed;
+			if (of_last_lane(passed) < NB_WARP)
+				break;
+		}
+		box = min(box, f.nbox - 1);
+		first = f.first[box], next = f.first[box + 1];
+		if (P == NB_F32)
+			for (int c = 0; c < 3; c++)
+				origin[c] = pos[3 * first + c] / 2 + pos[3 * (next - 1) + c] / 2;
+		turned = true;
 	}
+
+	/* Interactions of the boxes that begin with lanes' bodies: a share of this lane. */
+	__device__ __forceinline__ unsigned long long interactions(bool begins) const
+	{
+		unsigned long long all = 0;
+		for (unsigned left = __ballot_sync(0xffffffff, begins); left; left &= left - 1) {
+			const int who = __ffs((int)left) - 1;
+			const uint64_t mine = __shfl_sync(0xffffffff, box, who),
+				       count = __shfl_sync(0xffffffff, next - first, who);
+			const int32_t b = (int)lane < f.nneighbour ? f.neighbour[mine * f.nneighbour + lane] : -1;
+			all += (b < 0 ? 0 : f.first[b + 1] - f.first[b]) * count;
+			if (lane == 0)
+				all += (count - 1) * count;
+		}
+		return all;
+	}
+};
+
+/* Warp: a row of bodies.  The first one of a box sets the box's origin (f32) and counts the interactions. */
+template <int P, bool JERK, int TURN>
+static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __grid_constant__ struct field f,
+	const double *pos, const double *vel, const double *mass, const __grid_constant__ struct nb_cuda_softening soft,
+	double G, struct nb_packed out, struct outcome *outcome)
+{
+	nb_cuda_wait_previous();
+	struct nb_survey *const survey = &nb_survey_state;
+	const struct nb_cuda_scale *const scale = TURN == PACK_GUESSED ? &survey->guess : &survey->scale;
+	if (TURN == PACK_AGAIN && scale->length == survey->guess.length && scale->mass == survey->guess.mass)
+		return;
+	const size_t thread = blockIdx.x * (size_t)PACK_THREADS + threadIdx.x,
+		     each = ((f.n - 1) / ((size_t)gridDim.x * PACK_THREADS) + 1) * NB_WARP;
+	const size_t begin = thread / NB_WARP * each, stop = min(f.n, begin + each);
+	const unsigned lane = threadIdx.x % NB_WARP;
+	struct nb_survey_seen seen;
 	unsigned long long interactions = 0;
-	for (unsigned left = __ballot_sync(0xffffffff, length > 0); left; left &= left - 1) {
-		const int who = __ffs((int)left) - 1;
-		const uint64_t box = __shfl_sync(0xffffffff, begins, who), count = __shfl_sync(0xffffffff, length, who);
-		const int32_t b = (int)lane < f.nneighbour ? f.neighbour[box * f.nneighbour + lane] : -1;
-		interactions += (b < 0 ? 0 : f.first[b + 1] - f.first[b]) * count;
-		if (lane == 0)
-			interactions += (count - 1) * count;
+	if (begin < stop) {
+		box_walk<P> walk(f, pos, begin, lane);
+		for (size_t base = begin; base < stop; base += NB_WARP) {
+			const size_t i = base + lane, last = min(base + NB_WARP, stop) - 1;
+			walk.go(base, last);
+			if (i <= last) {
+				if (TURN == PACK_GUESSED)
+					seen.see(i, pos, nullptr, mass);
+				nb_pack<P, JERK>(out, i, i, pos, vel, mass, walk.origin, scale);
+				if (f.box_of)
+					f.box_of[i] = (uint32_t)walk.box;
+			}
+			if (!walk.turned)
+				continue;
+			const bool begins = i == walk.first;
+			if (P == NB_F32 && begins)
+				for (int c = 0; c < 3; c++)
+					out.origin[3 * walk.box + c] = walk.origin[c] * scale->length;
+			if (TURN != PACK_AGAIN)
+				interactions += walk.interactions(begins);
+		}
 	}
 	for (int offset = NB_WARP / 2; offset > 0; offset /= 2)
 		interactions += __shfl_xor_sync(0xffffffff, interactions, offset);
 	if (lane == 0 && interactions)
 		atomicAdd(&outcome->p2p, interactions);
+	if (TURN == PACK_GUESSED)
+		nb_survey_end<PACK_THREADS>(seen, P, soft, G, P != NB_F64, &survey->scale, &outcome->status);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
@@ -1025,8 +1096,10 @@ struct prepared_field {
 /* ---- several devices ------------------------------------------------------------------------------------------ */
 
 enum {
-	SHARED = 1 << 16, /* bodies: fewer are done at home sooner than they are copied */
-	LENT = 256,	  /* bodies a box: so many do so much with a body that it can be read where it is */
+	SHARED = 1 << 16,  /* bodies: fewer are done at home sooner than they are copied */
+	LENT = 256,	   /* bodies a box: so many do so much with a body that it can be read where it is */
+	GUESSED = 1 << 20, /* bodies: with fewer the scale is found sooner than guessed ... */
+	SAMPLE = 1024,	   /* ... from so many of them */
 	DRAWN = 128 /* with no more bodies a box, parts of it, or drawing it on one device, cost more than they save */
 };
 
@@ -1371,6 +1444,38 @@ static size_t mean_of(const struct nb_gravity *g, const struct nb_boxes *boxes)
 	return (g->n + boxes->nbox - 1) / boxes->nbox;
 }
 
+template <int P, bool JERK, int TURN>
+static int pack_turn(const struct nb_gravity *g, const struct nb_cuda_softening &soft, const struct prepared_field &p,
+	struct outcome *d_outcome)
+{
+	int multiprocessors;
+	NB_TRY(nb_cuda_multiprocessors(&multiprocessors));
+	const unsigned at_once = std::min(2 * (unsigned)multiprocessors, (unsigned)NB_SURVEY_BLOCKS);
+	return nb_cuda_launch(body_kernel<P, JERK, TURN>, std::min(at_once, nb_cuda_blocks(g->n, PACK_THREADS)),
+		PACK_THREADS, p.f, g->pos, g->vel, g->mass, soft, g->G, p.bodies.packed, d_outcome);
+}
+
+/* Packs the bodies, and finds the scale: before, or at once with many bodies, whose scale is that of some of them, most
+ * often. */
+template <int P, bool JERK>
+static int pack(const struct nb_gravity *g, const struct nb_cuda_softening &soft, struct prepared_field &p,
+	struct outcome *d_outcome)
+{
+	int *const d_status = &d_outcome->status;
+	if constexpr (!JERK) /* the largest velocity of some bodies is less than that of all */
+		if (g->n >= GUESSED) {
+			NB_TRY((p.bodies.survey<P, false>(g, soft, false, d_status, g->n / SAMPLE)));
+			NB_TRY((pack_turn<P, false, PACK_GUESSED>(g, soft, p, d_outcome)));
+			if (is_shared(p))
+				NB_TRY(nb_survey_send());
+			return pack_turn<P, false, PACK_AGAIN>(g, soft, p, d_outcome);
+		}
+	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, d_status)));
+	if (is_shared(p))
+		NB_TRY(nb_survey_send());
+	return pack_turn<P, JERK, PACK_KNOWN>(g, soft, p, d_outcome);
+}
+
 template <int P, bool POT, bool JERK>
 static int run(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, enum nb_near_kernel kernel, struct outcome *d_outcome)
@@ -1389,11 +1494,7 @@ static int run(
 		if (kernel == NB_NEAR_N3 && !nb_team_mutual())
 			NB_TRY(divide(p));
 	}
-	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, &d_outcome->status)));
-	if (is_shared(p))
-		NB_TRY(nb_survey_send());
-	NB_TRY(nb_cuda_launch(body_kernel<P, JERK>, nb_cuda_blocks(g->n, 256), 256, p.f, g->pos, g->vel, g->mass,
-		p.bodies.packed, d_outcome));
+	NB_TRY((pack<P, JERK>(g, soft, p, d_outcome)));
 	return run_kernel<P, POT, JERK>(p, soft, kernel, d_outcome);
 }
 

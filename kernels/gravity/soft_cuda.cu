@@ -416,7 +416,7 @@ int nb_gravity_soft_cuda(
 	const struct nb_cuda_softening none = {0, 0, 0};
 	/* relative positions, as those of f32, are what all precisions have here but f64 */
 	const unsigned blocks = min(nb_cuda_blocks(g->n, NB_SURVEY_THREADS), (unsigned)NB_SURVEY_BLOCKS);
-	NB_TRY(nb_cuda_launch(nb_survey_kernel, blocks, NB_SURVEY_THREADS, g->n, g->pos, s.vel, g->mass,
+	NB_TRY(nb_cuda_launch(nb_survey_kernel, blocks, NB_SURVEY_THREADS, g->n, (size_t)1, g->pos, s.vel, g->mass,
 		(int)(g->precision == NB_F64 ? NB_F64 : NB_F32), none, g->G, false, d_status));
 	NB_TRY(nb_cuda_launch(largest_kernel, blocks, NB_SURVEY_THREADS, s, largest.ptr, d_status));
 	return is_shared(s) ? share(s, g) : launch_range(s, g, {0, 0, all_blocks(s)});

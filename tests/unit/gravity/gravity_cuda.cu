@@ -408,8 +408,8 @@ static boxed in_boxes(system_ s, int dim, int level)
 	return b;
 }
 
-/* The oracle on each box and what is around it. */
-static result near_oracle(const boxed &b, uint64_t *interactions)
+/* The oracle on boxes begin .. end - 1 and what is around each. */
+static result near_oracle(const boxed &b, size_t begin, size_t end, uint64_t *interactions)
 {
 	const size_t n = b.s.n();
 	result r;
@@ -417,7 +417,7 @@ static result near_oracle(const boxed &b, uint64_t *interactions)
 	r.pot.resize(n);
 	r.jerk.resize(3 * n);
 	*interactions = 0;
-	for (size_t box = 0; box < b.nbox(); box++) {
+	for (size_t box = begin; box < end; box++) {
 		system_ part;
 		auto take = [&](size_t which) {
 			for (size_t i = b.first[which]; i < b.first[which + 1]; i++) {
@@ -460,7 +460,7 @@ static result near(const boxed &b, enum nb_near_kernel kernel, enum nb_precision
 static void every_near(const char *name, const boxed &b, const struct tolerance &tolerance)
 {
 	uint64_t interactions;
-	const result want = near_oracle(b, &interactions);
+	const result want = near_oracle(b, 0, b.nbox(), &interactions);
 	for (int kernel = NB_NEAR_AUTO; nb_near_kernel_name((enum nb_near_kernel)kernel); kernel++)
 		for (int precision = 0; precision < 3; precision++)
 			for (int out = 0; out < 4; out++) {
@@ -561,7 +561,7 @@ static void near_softened(void)
 					continue;
 				const boxed b = in_boxes(softened(n, softening), dim, 2);
 				uint64_t interactions;
-				const result want = near_oracle(b, &interactions);
+				const result want = near_oracle(b, 0, b.nbox(), &interactions);
 				for (int precision = 0; precision < 3; precision++)
 					for (int out = 0; out < 4; out++) {
 						if (!turn())
@@ -623,6 +623,45 @@ static void near_field(void)
 	WANT(near(b, NB_NEAR_N3, NB_F32, false, false).status == NB_EINVAL);
 }
 
+/* Many bodies, which are packed in a scale that is guessed from some of them, and again if it was wrong: with masses
+ * alike, with one body that is heavier than all others, and with one that is far off. */
+static void guessed(void)
+{
+	const size_t n = ((size_t)1 << 20) + 77, odd = 102401; /* not one of those */
+	if (n > n_limit)
+		return;
+	boxed b = in_boxes(cube(n, SIMILAR, 0), 2, 8);
+	const size_t box = (size_t)(std::upper_bound(b.first.begin(), b.first.end(), odd) - b.first.begin()) - 1;
+	const double x = b.s.pos[3 * odd];
+	uint64_t pairs = 0, unused;
+	for (size_t k = 0; k < b.nbox(); k++)
+		for (int q = -1; q < b.nneighbour(); q++) {
+			const int32_t other = q < 0 ? (int32_t)k : b.neighbour[k * b.nneighbour() + q];
+			if (other >= 0)
+				pairs += (b.first[k + 1] - b.first[k]) *
+					 (b.first[other + 1] - b.first[other] - (q < 0));
+		}
+	for (const char *which : {"alike", "one is heavy", "one is far off"}) {
+		b.s.mass[odd] *= strcmp(which, "one is heavy") ? 1 : 1e9;
+		b.s.pos[3 * odd] = strcmp(which, "one is far off") ? x : 1e3;
+		const result want = near_oracle(b, box, box + 1, &unused);
+		const auto some = [&](const vector<double> &acc) {
+			return vector<double>(acc.begin() + 3 * b.first[box], acc.begin() + 3 * b.first[box + 1]);
+		};
+		for (int kernel = NB_NEAR_AUTO; nb_near_kernel_name((enum nb_near_kernel)kernel); kernel++)
+			for (int precision = 0; precision < 3; precision++) {
+				snprintf(label, sizeof label, "%zu bodies, %s, %s, %s", n, which,
+					nb_near_kernel_name((enum nb_near_kernel)kernel), precision_name[precision]);
+				const result got = near(
+					b, (enum nb_near_kernel)kernel, (enum nb_precision)precision, false, false);
+				WANT(got.status == NB_OK);
+				WANT(got.count.p2p == pairs);
+				WANT(error(some(got.acc), some(want.acc)) <= (precision == NB_F64 ? 1e-12 : 1e-4));
+			}
+		b.s.mass[odd] = b.s.mass[odd - 1];
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (no_device())
@@ -638,6 +677,7 @@ int main(int argc, char **argv)
 	refused();
 	large();
 	near_field();
+	guessed();
 	softenings();
 	near_softened();
 	return unit_end();
