@@ -40,6 +40,8 @@ NB_MUST_CHECK int nb_kick_cuda(size_t n, double *vel, const double *acc, double 
 NB_MUST_CHECK int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt);
 NB_MUST_CHECK int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 NB_MUST_CHECK int nb_largest_acc_cuda(size_t n, const double *acc, double *largest);
+/* Queued: *square, in the device's memory, becomes the square of that. */
+NB_MUST_CHECK int nb_largest_square_cuda(size_t n, const double *acc, double *square);
 
 #ifdef __cplusplus
 }

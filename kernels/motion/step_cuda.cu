@@ -81,16 +81,24 @@ static __global__ void largest_square_kernel(size_t n, const double *__restrict_
 		atomicMax(largest, most);
 }
 
+int nb_largest_square_cuda(size_t n, const double *acc, double *square)
+{
+	NB_CUDA_TRY(cudaMemsetAsync(square, 0, sizeof *square, 0));
+	if (n == 0)
+		return NB_OK;
+	largest_square_kernel<<<grid(n), BLOCK>>>(n, acc, (unsigned long long *)square);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
 int nb_largest_acc_cuda(size_t n, const double *acc, double *largest)
 {
 	*largest = 0;
 	if (n == 0)
 		return NB_OK;
-	nb_cuda_buffer<unsigned long long> most;
+	nb_cuda_buffer<double> most;
 	NB_TRY(most.alloc(1));
-	NB_CUDA_TRY(cudaMemsetAsync(most.ptr, 0, sizeof(unsigned long long), 0));
-	largest_square_kernel<<<grid(n), BLOCK>>>(n, acc, most.ptr);
-	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_largest_square_cuda(n, acc, most.ptr));
 	double square;
 	NB_CUDA_TRY(cudaMemcpy(&square, most.ptr, sizeof square, cudaMemcpyDeviceToHost));
 	*largest = sqrt(square);

@@ -95,14 +95,55 @@ static int copy_there(void *to, const void *from, size_t bytes)
 	return NB_OK;
 }
 
-/* Rows that a rank of this process lends to the others. */
+/* Events by which ranks of this process take turns: two, as one may still be waited for when the next is recorded. */
+struct turns {
+	cudaEvent_t event[2] = {};
+	int device = -1;
+	unsigned turn = 0;
+
+	int record(cudaEvent_t *recorded)
+	{
+		int now;
+		NB_CUDA_TRY(cudaGetDevice(&now));
+		if (now != device) {
+			for (cudaEvent_t &e : event)
+				NB_CUDA_TRY(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+			device = now;
+		}
+		*recorded = event[turn++ % 2];
+		NB_CUDA_TRY(cudaEventRecord(*recorded, 0));
+		return NB_OK;
+	}
+};
+
+int nb_domain_line_up(const struct nb_domain *d, int status)
+{
+	static thread_local struct turns turns;
+	struct own {
+		int status;
+		cudaEvent_t queued;
+	};
+	std::vector<struct own> all((size_t)d->size);
+	struct own *mine = &all[(size_t)d->rank];
+	mine->status = status ? status : turns.record(&mine->queued);
+	nb_domain_tell(d, all);
+	for (const struct own &other : all)
+		status = std::max(status, other.status);
+	for (int k = 0; k < d->size && !status; k++)
+		if (k != d->rank)
+			status = nb_cuda_status(cudaStreamWaitEvent(0, all[(size_t)k].queued, 0), "cudaStreamWaitEvent",
+				__FILE__, __LINE__);
+	return nb_domain_agree(status);
+}
+
+/* Rows that a rank of this process lends to the others: bound[k] .. bound[k + 1] - 1 to rank k, or all to each. */
 struct lent {
 	const char *rows;
 	const size_t *bound;
 	int device;
 };
 
-/* From device to device, each rank what it gets. */
+/* From device to device: this rank gets the rows receive[k] .. receive[k + 1] - 1 of rank k. */
 static int fetch_rows(
 	const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send, void *in, const size_t *receive)
 {
@@ -111,23 +152,39 @@ static int fetch_rows(
 	int device;
 	const auto copy = [&]() {
 		for (size_t k = 0; k < size; k++) {
-			const size_t n = all[k].bound[rank + 1] - all[k].bound[rank];
+			const size_t n = receive[k + 1] - receive[k], first = all[k].bound ? all[k].bound[rank] : 0;
 			if (n)
 				NB_CUDA_TRY(cudaMemcpyPeerAsync((char *)in + receive[k] * rowsize, device,
-					all[k].rows + all[k].bound[rank] * rowsize, all[k].device, n * rowsize, 0));
+					all[k].rows + first * rowsize, all[k].device, n * rowsize, 0));
 		}
-		NB_CUDA_TRY(cudaStreamSynchronize(0));
 		return (int)NB_OK;
 	};
-	int status = nb_cuda_status(cudaGetDevice(&device), "cudaGetDevice", __FILE__, __LINE__);
-	status = status ? status
-			: nb_cuda_status(cudaStreamSynchronize(0), "cudaStreamSynchronize", __FILE__, __LINE__);
-	status = nb_domain_agree(status);
+	const int status = nb_domain_line_up(
+		d, nb_cuda_status(cudaGetDevice(&device), "cudaGetDevice", __FILE__, __LINE__));
 	if (status)
 		return status;
 	all[rank] = {(const char *)out, send, device};
 	nb_domain_tell(d, all);
-	return nb_domain_agree(copy()); /* and none of the rows goes before all have them */
+	return nb_domain_line_up(d, copy()); /* and none of the rows goes before all have them */
+}
+
+int nb_domain_collect_rows(const struct nb_domain *d, size_t rowsize, const void *own, const size_t *bound, void *all)
+{
+	static thread_local struct staging room;
+	const size_t size = (size_t)d->size, rank = (size_t)d->rank;
+	std::vector<size_t> bytes(size + 1);
+	if (nb_ranks_together())
+		return fetch_rows(d, rowsize, own, nullptr, all, bound);
+	for (size_t k = 0; k <= size; k++)
+		bytes[k] = bound[k] * rowsize;
+	int status = room.reserve(bytes[size] + 1, false);
+	status = nb_domain_agree(
+		status ? status : copy_there(room.ptr + bytes[rank], own, bytes[rank + 1] - bytes[rank]));
+	if (status)
+		return status;
+	nb_ranks_collect(room.ptr, bytes.data());
+	nb_ranks_settle();
+	return nb_domain_agree(copy_there(all, room.ptr, bytes[size]));
 }
 
 int nb_domain_swap_rows(
@@ -159,10 +216,11 @@ static __global__ void __launch_bounds__(THREADS)
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (k >= count)
 		return;
+	const uint64_t mine = bound[k];
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (key[mid] < bound[k])
+		if (key[mid] < mine)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -170,18 +228,21 @@ static __global__ void __launch_bounds__(THREADS)
 	first[k] = lo;
 }
 
+/* Bounds and what is found are in memory of the host, which the kernel reads and writes: one wait, and no copies. */
 static int below(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first)
 {
-	nb_cuda_buffer<uint64_t> bounds;
-	nb_cuda_buffer<size_t> found;
+	static thread_local struct staging room;
 	if (count == 0)
 		return NB_OK;
-	NB_TRY(bounds.alloc(count));
-	NB_TRY(found.alloc(count));
-	NB_TRY(to_device(bounds.ptr, bound, count * sizeof *bound));
-	below_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(d->n, d->key, count, bounds.ptr, found.ptr);
+	NB_TRY(room.reserve(count * (sizeof *bound + sizeof *first), false));
+	uint64_t *const bounds = (uint64_t *)room.ptr;
+	size_t *const found = (size_t *)(bounds + count);
+	memcpy(bounds, bound, count * sizeof *bound);
+	below_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(d->n, d->key, count, bounds, found);
 	NB_CUDA_LAUNCHED();
-	return to_host(first, found.ptr, count * sizeof *first);
+	NB_CUDA_TRY(cudaStreamSynchronize(0));
+	memcpy(first, found, count * sizeof *first);
+	return NB_OK;
 }
 
 /* Keys of the bodies here, sorted, and where their bodies are. */
@@ -461,7 +522,8 @@ static int sort_bodies(struct nb_domain *d)
 template <class T> static int upload(T **column, const std::vector<T> &from)
 {
 	NB_TRY(alloc_rows((void **)column, from.size() * sizeof(T)));
-	return to_device(*column, from.data(), from.size() * sizeof(T));
+	NB_CUDA_TRY(cudaMemcpyAsync(*column, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, 0));
+	return NB_OK;
 }
 
 /* The nodes of the top as far as keys tell, and whose they are. */
@@ -583,21 +645,51 @@ static int move(struct nb_domain *d, double kick, double drift, int *finite)
 	return NB_OK;
 }
 
-/* Forces on own bodies, of all that is here now; s: for how long. */
-static int walk(struct nb_domain *d, const struct nb_essential &e, double *s, double *largest)
+/* How long something takes by the clock of the device, and a number that follows from it, with one wait for both. */
+struct stopwatch {
+	cudaEvent_t begin, end;
+	double *number; /* pinned */
+	int device = -1;
+
+	int ready()
+	{
+		int now;
+		NB_CUDA_TRY(cudaGetDevice(&now));
+		if (now == device)
+			return NB_OK;
+		NB_CUDA_TRY(cudaEventCreate(&begin));
+		NB_CUDA_TRY(cudaEventCreate(&end));
+		NB_CUDA_TRY(cudaMallocHost((void **)&number, sizeof *number));
+		device = now;
+		return NB_OK;
+	}
+};
+
+/* Forces on own bodies, of all that is here now, after which the tree's memory goes; s: for how long. */
+static int walk(struct nb_domain *d, struct nb_essential *e, double *s, double *largest)
 {
+	static thread_local struct stopwatch watch;
+	nb_cuda_buffer<double> square;
 	struct nb_gravity g = {};
 	struct nb_tree_walk by = {};
+	float ms = 0;
 	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
 	g.acc = d->acc, g.pot = d->law.potential ? d->pot : nullptr;
 	g.eps = d->law.eps, g.G = d->law.G, g.precision = d->law.precision;
 	by.theta = d->law.theta, by.mac = NB_MAC_GEOMETRIC, by.order = d->law.order;
+	NB_TRY(watch.ready());
+	NB_TRY(square.alloc(1));
+	NB_CUDA_TRY(cudaEventRecord(watch.begin, 0));
+	NB_TRY(nb_gravity_tree_part_cuda(&g, &e->tree, &by, d->n_all, e->rows.ptr));
+	NB_CUDA_TRY(cudaEventRecord(watch.end, 0));
+	NB_TRY(nb_largest_square_cuda(d->n, d->acc, square.ptr));
+	NB_CUDA_TRY(cudaMemcpyAsync(watch.number, square.ptr, sizeof *watch.number, cudaMemcpyDeviceToHost, 0));
+	e->release();
 	NB_CUDA_TRY(cudaStreamSynchronize(0));
-	const double start = nb_now();
-	NB_TRY(nb_gravity_tree_part_cuda(&g, &e.tree, &by, d->n_all, e.rows.ptr));
-	NB_CUDA_TRY(cudaStreamSynchronize(0));
-	*s = nb_now() - start;
-	return nb_largest_acc_cuda(d->n, d->acc, largest);
+	NB_CUDA_TRY(cudaEventElapsedTime(&ms, watch.begin, watch.end));
+	*s = 1e-3 * ms;
+	*largest = sqrt(*watch.number);
+	return NB_OK;
 }
 
 /* What a body of each rank is taken to cost in the next force, from how long the walk of its bodies took.  Cuts move
@@ -612,30 +704,6 @@ static void learn(struct nb_domain *d, double s)
 	d->unit_cost = d->n ? load / (double)d->n : 0;
 	d->worked += s;
 	d->waited += most - s;
-}
-
-/* Until the walk has met nothing that is not here: what it would meet there makes its results NaN. */
-static int walk_all(struct nb_domain *d, struct nb_essential *e, double *largest)
-{
-	for (bool again = false;; again = true) {
-		double s = 0, missed;
-		int status = nb_essential_exchange(d, e);
-		status = status ? status : nb_domain_agree(walk(d, *e, &s, largest));
-		if (status == NB_ENOMEM &&
-			again) { /* more do not fit: if they were missing or not, there is no force */
-			*largest = INFINITY;
-			return NB_OK;
-		}
-		if (status)
-			return status;
-		learn(d, s);
-		missed = !isfinite(*largest);
-		nb_ranks_fold(NB_RANKS_MOST, &missed, 1);
-		if (missed == 0 || d->wary == NB_ESSENTIAL_ALL)
-			return NB_OK;
-		d->wary++;
-		d->tally.rounds++;
-	}
 }
 
 /* What each rank has done up to now. */
@@ -660,7 +728,7 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 	nb_ranks_fold(NB_RANKS_SUM, &all, 1);
 	d->tally.bodies = (double)d->n;
 	d->tally.asked = (double)e.nbody;
-	d->tally.cells = (double)e.tree.nnode - 1; /* without the stand-in */
+	d->tally.cells = (double)e.nnode - 1; /* without the stand-in */
 	d->tally.all_cells = all + (double)e.top.nslot;
 	d->tally.rounds++;
 	/* columns, bodies of others, and nodes: as columns and packed, of high order with their moments */
@@ -670,7 +738,7 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 							       nb_high_far_row(d->law.order, d->law.eps == 0)) *
 							       (d->law.precision == NB_F64 ? 8 : 4);
 	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)e.nbody * 32 +
-			 (double)e.tree.nnode * (200 + 48 + high);
+			 (double)e.nnode * (200 + 48 + high);
 }
 
 /* What went wrong, told to rank 0: the words of the first rank with the worst status, which all have agreed on. */
@@ -700,21 +768,49 @@ static int tell_failure(const struct nb_domain *d, int status)
 	return status;
 }
 
+/* With what others send at d->wary.  *missed: the walk has met something that is not here, and its results are NaN. */
+static int force_of_some(struct nb_domain *d, double *largest, bool *missed)
+{
+	struct nb_essential e;
+	double s = 0, any;
+	int status = nb_domain_find_top(d, &e.top);
+	status = status ? status : nb_domain_agree(grow_cells(d, &e));
+	status = status ? status : nb_essential_meet(d, &e);
+	status = status ? status : nb_essential_exchange(d, &e);
+	status = status ? status : nb_domain_agree(walk(d, &e, &s, largest));
+	if (status)
+		return status;
+	learn(d, s);
+	any = !isfinite(*largest);
+	nb_ranks_fold(NB_RANKS_MOST, &any, 1);
+	*missed = any > 0;
+	tally(d, e);
+	return NB_OK;
+}
+
+/* Until nothing is missed.  That is rare: the tree is grown again, rather than kept while all wait for the walk. */
 static int force_of_all(struct nb_domain *d, double *largest)
 {
+	bool missed = true;
 	int status = nb_domain_agree(open_device(d->law.device - 1));
 	status = status ? status : sort_bodies(d);
 	status = status ? status : nb_domain_make_room(d);
 	if (status || d->n_all == 0)
 		return status;
-	struct nb_essential e;
-	status = nb_domain_find_top(d, &e.top);
-	status = status ? status : nb_domain_agree(grow_cells(d, &e));
-	status = status ? status : nb_essential_meet(d, &e);
-	status = status ? status : walk_all(d, &e, largest);
-	if (!status)
-		tally(d, e);
-	return status;
+	for (bool again = false; missed; again = true) {
+		status = force_of_some(d, largest, &missed);
+		if (status == NB_ENOMEM &&
+			again) { /* more do not fit: if they were missing or not, there is no force */
+			*largest = INFINITY;
+			return NB_OK;
+		}
+		if (status)
+			return status;
+		if (d->wary == NB_ESSENTIAL_ALL)
+			missed = false;
+		d->wary += missed;
+	}
+	return NB_OK;
 }
 
 static int force(struct nb_domain *d, double *largest)

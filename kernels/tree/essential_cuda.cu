@@ -31,6 +31,7 @@ enum {
 	RESIDENT = 6,  /* blocks that a multiprocessor has room for */
 	BLOCKS = 132 * RESIDENT,
 	NEAR = 1024,		/* targets of a rank that a block keeps near */
+	SORTED = 1024,		/* that a block sorts: a power of two, and of threads */
 	EACH = 4,		/* nodes that a warp compares one after the other, at most; */
 	AT_ONCE = EACH * WARPS, /* and that a block reads at once */
 	TARGET_LEAST = NB_OPENING_REGION,
@@ -116,7 +117,7 @@ static __global__ void __launch_bounds__(THREADS)
 template <class T> static int upload(nb_cuda_buffer<T> &to, const T *from, size_t n)
 {
 	NB_TRY(to.alloc(n));
-	NB_CUDA_TRY(cudaMemcpy(to.ptr, from, n * sizeof(T), cudaMemcpyHostToDevice));
+	NB_CUDA_TRY(cudaMemcpyAsync(to.ptr, from, n * sizeof(T), cudaMemcpyHostToDevice, 0)); /* from is read by then */
 	return NB_OK;
 }
 
@@ -159,7 +160,6 @@ static int write_nodes(const numbers_of &of, size_t width, const std::vector<uin
 	NB_TRY(upload(in, numbers, n));
 	write_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(node.size(), width, of, which.ptr, in.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_CUDA_TRY(cudaStreamSynchronize(0));
 	return NB_OK;
 }
 
@@ -219,12 +219,16 @@ static int hear_roots(const struct nb_domain *d, struct nb_essential *e)
 static int close_top(const struct nb_domain *d, struct nb_essential *e)
 {
 	std::vector<struct nb_essential_moments> root;
-	for (size_t g = e->generation.size() - 1; g-- > 0;) {
-		const uint32_t from = e->generation[g], to = e->generation[g + 1];
-		NB_TRY(nb_tree_inner_moments_cuda(&e->tree, from, to));
-		if (d->law.order > 2)
-			NB_TRY(nb_tree_inner_high_cuda(&e->tree, d->law.order, from, to, e->rows.ptr));
-	}
+	struct nb_tree_levels levels = {};
+	const size_t generations = e->generation.size() - 1;
+	if (generations > sizeof levels.begin / sizeof *levels.begin - 1)
+		return NB_ELIMIT;
+	std::copy(e->generation.begin(), e->generation.end(), levels.begin);
+	levels.digits = (int)generations - 1;
+	NB_TRY(nb_tree_level_moments_cuda(&e->tree, &levels));
+	for (size_t g = generations; g-- > 0 && d->law.order > 2;)
+		NB_TRY(nb_tree_inner_high_cuda(
+			&e->tree, d->law.order, e->generation[g], e->generation[g + 1], e->rows.ptr));
 	NB_TRY(read_moments(e->tree, {0}, root));
 	const double *box = root[0].box;
 	double extent = d->law.eps;
@@ -263,34 +267,35 @@ static __global__ void __launch_bounds__(THREADS) choose_kernel(
 			chosen[1 + atomicAdd(chosen, 1ull)] = place_of_node(t, k);
 }
 
-static int choose_targets(
-	const struct nb_domain *d, const struct nb_essential *e, const uint8_t *kind, std::vector<place_t> &chosen)
+/* The list in order, by one block, if it is not long. */
+static __global__ void __launch_bounds__(SORTED) order_kernel(place_t *chosen)
 {
-	nb_cuda_buffer<place_t> list;
-	const uint32_t most = std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST);
-	const size_t room = (size_t)e->nown + 1, some = std::min(room, (size_t)NEAR + 1);
-	NB_TRY(list.alloc(room));
-	NB_CUDA_TRY(cudaMemsetAsync(list.ptr, 0, sizeof(place_t)));
-	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
-		e->tree, e->top.nslot, e->nown, kind, most, (unsigned long long *)list.ptr);
-	NB_CUDA_LAUNCHED();
-	chosen.resize(some);
-	NB_TRY(download(list.ptr, some, chosen.data()));
-	chosen.resize(1 + chosen[0]);
-	if (chosen.size() > some)
-		NB_TRY(download(list.ptr + some, chosen.size() - some, chosen.data() + some));
-	chosen.erase(chosen.begin());
-	std::sort(chosen.begin(), chosen.end());
-	return NB_OK;
+	__shared__ place_t key[SORTED];
+	const place_t n = chosen[0];
+	const unsigned i = threadIdx.x;
+	if (n > SORTED)
+		return;
+	key[i] = i < n ? chosen[1 + i] : UINT64_MAX;
+	for (unsigned size = 2; size <= SORTED; size *= 2) /* bitonic */
+		for (unsigned step = size / 2; step > 0; step /= 2) {
+			__syncthreads();
+			const unsigned other = i ^ step;
+			const place_t a = key[i], b = key[other];
+			if (other > i && (a > b) == ((i & size) == 0))
+				key[i] = b, key[other] = a;
+		}
+	__syncthreads();
+	if (i < n)
+		chosen[1 + i] = key[i];
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	target_kernel(struct nb_tree t, uint32_t n, const place_t *place, struct nb_essential_target *target)
+	target_kernel(struct nb_tree t, const place_t *chosen, struct nb_essential_target *target)
 {
 	const uint32_t i = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
-	if (i >= n)
+	if (i >= chosen[0])
 		return;
-	const size_t j = (uint32_t)place[i];
+	const size_t j = (uint32_t)chosen[1 + i];
 	for (int k = 0; k < 6; k++)
 		target[i].box[k] = t.box[6 * j + k];
 	target[i].mass = t.mass[j];
@@ -299,9 +304,10 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Of each target the largest half of a diagonal of what may be a region. */
 static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t, uint32_t nslot, uint32_t nown,
-	const uint8_t *kind, uint32_t ntarget, const place_t *place, struct nb_essential_target *target)
+	const uint8_t *kind, const place_t *chosen, struct nb_essential_target *target)
 {
-	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x;
+	const place_t *const place = chosen + 1;
+	const uint32_t j = blockIdx.x * (uint32_t)THREADS + threadIdx.x, ntarget = (uint32_t)chosen[0];
 	if (j >= nown || t.count[j] <= NB_DOMAIN_PART_DEVICE)
 		return;
 	for (uint32_t k = t.child[j]; k < t.child[j] + t.nchild[j]; k++) {
@@ -324,49 +330,58 @@ static __global__ void __launch_bounds__(THREADS) radius_kernel(struct nb_tree t
 	}
 }
 
-static int own_targets(
-	const struct nb_domain *d, const struct nb_essential *e, std::vector<struct nb_essential_target> &own)
+/* Own targets, *n of them. */
+static int own_targets(const struct nb_domain *d, const struct nb_essential *e,
+	nb_cuda_buffer<struct nb_essential_target> &target, size_t *n)
 {
-	std::vector<place_t> chosen;
 	nb_cuda_buffer<uint8_t> kind;
-	nb_cuda_buffer<place_t> place;
-	nb_cuda_buffer<struct nb_essential_target> target;
+	nb_cuda_buffer<place_t> list;
+	const uint32_t most = std::max((uint32_t)(d->n / TARGETS), (uint32_t)TARGET_LEAST);
+	const auto describe = [&](size_t some) {
+		NB_TRY(target.alloc(some));
+		target_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(e->tree, list.ptr, target.ptr);
+		NB_CUDA_LAUNCHED();
+		radius_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
+			e->tree, e->top.nslot, e->nown, kind.ptr, list.ptr, target.ptr);
+		NB_CUDA_LAUNCHED();
+		return (int)NB_OK;
+	};
 	NB_TRY(upload(kind, e->kind));
-	NB_TRY(choose_targets(d, e, kind.ptr, chosen));
-	own.resize(chosen.size());
-	if (own.empty())
-		return NB_OK;
-	const uint32_t n = (uint32_t)own.size();
-	NB_TRY(upload(place, chosen));
-	NB_TRY(target.alloc(n));
-	target_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(e->tree, n, place.ptr, target.ptr);
+	NB_TRY(list.alloc(std::max((size_t)e->nown, (size_t)SORTED) + 1));
+	NB_CUDA_TRY(cudaMemsetAsync(list.ptr, 0, sizeof(place_t)));
+	choose_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
+		e->tree, e->top.nslot, e->nown, kind.ptr, most, (unsigned long long *)list.ptr);
 	NB_CUDA_LAUNCHED();
-	radius_kernel<<<nb_cuda_blocks(e->nown, THREADS), THREADS>>>(
-		e->tree, e->top.nslot, e->nown, kind.ptr, n, place.ptr, target.ptr);
+	order_kernel<<<1, SORTED>>>(list.ptr);
 	NB_CUDA_LAUNCHED();
-	return download(target.ptr, n, own.data());
+	place_t count;
+	NB_TRY(download(list.ptr, 1, &count));
+	*n = (size_t)count;
+	if (*n > SORTED) {
+		std::vector<place_t> chosen(*n);
+		NB_TRY(download(list.ptr + 1, *n, chosen.data()));
+		std::sort(chosen.begin(), chosen.end());
+		NB_CUDA_TRY(
+			cudaMemcpyAsync(list.ptr + 1, chosen.data(), *n * sizeof(place_t), cudaMemcpyHostToDevice, 0));
+	}
+	return *n > 0 ? describe(*n) : NB_OK;
 }
 
 static int meet_targets(const struct nb_domain *d, struct nb_essential *e)
 {
 	const size_t size = (size_t)d->size, rank = (size_t)d->rank;
-	std::vector<struct nb_essential_target> own, all;
-	std::vector<size_t> bytes(size + 1), count(size);
-	int status = nb_domain_agree(own_targets(d, e, own));
+	nb_cuda_buffer<struct nb_essential_target> own;
+	std::vector<size_t> count(size);
+	int status = nb_domain_agree(own_targets(d, e, own, &count[rank]));
 	if (status)
 		return status;
-	count[rank] = own.size();
 	nb_domain_tell(d, count);
 	e->target_bound.assign(size + 1, 0);
 	for (size_t k = 0; k < size; k++)
 		e->target_bound[k + 1] = e->target_bound[k] + count[k];
-	all.resize(e->target_bound[size]);
-	std::copy(own.begin(), own.end(), all.begin() + (ptrdiff_t)e->target_bound[rank]);
-	for (size_t k = 0; k <= size; k++)
-		bytes[k] = e->target_bound[k] * sizeof all[0];
-	nb_ranks_collect(all.data(), bytes.data());
-	nb_ranks_settle();
-	return nb_domain_agree(upload(e->target, all));
+	status = nb_domain_agree(e->target.alloc(e->target_bound[size]));
+	return status ? status
+		      : nb_domain_collect_rows(d, sizeof *own.ptr, own.ptr, e->target_bound.data(), e->target.ptr);
 }
 
 int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e)
@@ -775,7 +790,6 @@ static int write_messages(const struct nb_domain *d, const struct nb_essential *
 	write_message_kernel<<<grid, THREADS>>>(e->tree, d->pos, d->mass, lists, node_bound.ptr, body_bound.ptr,
 		out->nodes.ptr, out->bodies.ptr, {e->rows.ptr, width_of(d)}, out->rows.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_CUDA_TRY(cudaStreamSynchronize(0)); /* lists go */
 	return NB_OK;
 }
 
@@ -1003,19 +1017,17 @@ static int read_there(struct nb_domain *d, struct nb_essential *e, const struct 
 		arrival[k].rows = all[k]->rows.ptr + nodes[rank] * width_of(d);
 		arrival[k].bodies = all[k]->bodies.ptr + bodies[rank];
 	}
-	const auto read = [&]() {
-		NB_TRY(read_messages(d, e, in, arrival));
-		NB_CUDA_TRY(cudaStreamSynchronize(0));
-		return (int)NB_OK;
-	};
-	return nb_domain_agree(read()); /* and no message goes before all have read theirs */
+	return nb_domain_line_up(
+		d, read_messages(d, e, in, arrival)); /* and no message goes before all have read theirs */
 }
 
 int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e)
 {
 	struct mail out;
-	const int status = nb_domain_agree(write_messages(d, e, &out));
+	const bool there = nb_ranks_together() && nb_team_mutual();
+	int status = write_messages(d, e, &out);
+	status = there ? nb_domain_line_up(d, status) : nb_domain_agree(status);
 	if (status)
 		return status;
-	return nb_ranks_together() && nb_team_mutual() ? read_there(d, e, out) : receive(d, e, out);
+	return there ? read_there(d, e, out) : receive(d, e, out);
 }

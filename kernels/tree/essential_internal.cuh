@@ -32,6 +32,7 @@ struct nb_essential {
 	struct nb_tree tree = {}; /* slots, own nodes, from nown on those of others; in the device's memory */
 	uint32_t nown = 0;
 	size_t room = 0;	     /* nodes that the tree's columns have memory for */
+	size_t nnode = 0;	     /* of the tree that the last walk had */
 	size_t nbody = 0;	     /* of others: behind own ones in pos and mass of struct nb_domain */
 	nb_cuda_buffer<double> rows; /* of nodes, where the walk is of order 3 or 4: as of nb_tree_high_cuda */
 
@@ -46,7 +47,17 @@ struct nb_essential {
 	~nb_essential()
 	{
 		nb_domain_top_free(&top);
+		release();
+	}
+
+	/* What is in the device's memory goes, when all that is queued is done with it. */
+	void release()
+	{
+		if (tree.nnode)
+			nnode = tree.nnode;
 		nb_tree_free_cuda(&tree);
+		target.release();
+		rows.release();
 	}
 };
 
@@ -60,10 +71,19 @@ template <class T> static void nb_domain_tell(const struct nb_domain *d, std::ve
 	nb_ranks_settle();
 }
 
+/* Where ranks are threads of this process: what each has queued up to now comes before what any of them queues from now
+ * on, and none waits for its device.  status: of this rank up to now.  Called by all; the worst status of all. */
+NB_MUST_CHECK int nb_domain_line_up(const struct nb_domain *d, int status);
+
 /* Rows of device memory to other ranks, and theirs to it; bounds in rows, size + 1 of them, this rank's own range
  * empty.  Called by all ranks; the same status in all. */
 NB_MUST_CHECK int nb_domain_swap_rows(const struct nb_domain *d, size_t rowsize, const void *out, const size_t *send,
 	void *in, const size_t *receive);
+
+/* One range of rows of each rank, in device memory, to all: own ones in `own`, and bound, size + 1, says where each
+ * rank's go in `all`.  Called by all ranks; the same status in all. */
+NB_MUST_CHECK int nb_domain_collect_rows(
+	const struct nb_domain *d, size_t rowsize, const void *own, const size_t *bound, void *all);
 
 /* Memory for so many rows in *rows, of which n stay; *room: of how many there is. */
 NB_MUST_CHECK int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_t want);

@@ -449,6 +449,11 @@ int nb_tree_inner_moments_cuda(const struct nb_tree *tree, uint32_t from, uint32
 	return NB_OK;
 }
 
+int nb_tree_level_moments_cuda(const struct nb_tree *tree, const struct nb_tree_levels *levels)
+{
+	return inner(columns_of(tree), *levels);
+}
+
 int nb_tree_moments_check_cuda(
 	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, unsigned long long *first)
 {

@@ -19,8 +19,10 @@ struct nb_tree_levels {
 NB_MUST_CHECK int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos, const double *mass,
 	size_t nround, const struct nb_tree_levels *round);
 
-/* Those of the nodes from .. to - 1 that have children, from theirs. Queued on the default stream. */
+/* Those of the nodes from .. to - 1 that have children, from theirs; and those of levels, the last one first.  Queued
+ * on the default stream. */
 NB_MUST_CHECK int nb_tree_inner_moments_cuda(const struct nb_tree *tree, uint32_t from, uint32_t to);
+NB_MUST_CHECK int nb_tree_level_moments_cuda(const struct nb_tree *tree, const struct nb_tree_levels *levels);
 
 /* Trees of the bodies of several nodes that a tree has already, and nothing below them; bodies are those of a tree that
  * other processes have parts of (domain.h).
