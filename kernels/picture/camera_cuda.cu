@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS) centre_kernel(size_t n, size_t
 
 int nb_splat_centre_cuda(size_t n, const double *pos, const double *mass, double centre[3])
 {
-	double middle[3] = {0, 0, 0}, within = INFINITY, heaviest, sum[4];
+	double middle[3] = {0, 0, 0}, within = INFINITY, heaviest = 0, sum[4];
 	if (n > NB_PICTURE_FEW)
 		for (int k = 0; k < 3; k++)
 			NB_TRY(median(n, pos, k, &middle[k]));

@@ -372,8 +372,7 @@ template <class T> static int column(T **p, size_t n)
 {
 	nb_cuda_buffer<T> buffer;
 	NB_TRY(buffer.alloc(n));
-	*p = buffer.ptr;
-	buffer.ptr = nullptr;
+	*p = buffer.give();
 	return NB_OK;
 }
 
@@ -502,7 +501,7 @@ static int finish(const struct bodies &b, uint32_t from, uint32_t ncrowd, std::v
 static int build(const struct bodies &b, struct nb_tree *tree)
 {
 	std::vector<struct nb_tree_levels> rounds(1);
-	uint32_t ncrowd;
+	uint32_t ncrowd = 0;
 	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ncrowd));
 	return finish(b, 0, ncrowd, rounds, tree);
 }
@@ -544,7 +543,7 @@ int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const do
 		return close(b, {}, tree);
 	}
 	nb_cuda_buffer<uint32_t> crowd, first, node;
-	uint32_t ncrowd;
+	uint32_t ncrowd = 0;
 	NB_TRY(crowd.alloc(n));
 	NB_TRY(first.alloc((size_t)nroot + 1));
 	NB_TRY(node.alloc(nroot));

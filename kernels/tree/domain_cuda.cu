@@ -46,7 +46,7 @@ static int open_device(int first)
 static int alloc_rows(void **p, size_t bytes)
 {
 	NB_TRY(nb_cuda_keep_pool());
-	NB_CUDA_TRY(cudaMallocAsync(p, bytes, 0));
+	NB_CUDA_TRY(cudaMallocAsync(p, nb_cuda_rounded(bytes), 0));
 	return NB_OK;
 }
 

@@ -877,8 +877,7 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		NB_TRY(room.alloc(n * components));
 		NB_CUDA_TRY(cudaMemcpyAsync(
 			room.ptr, was, e->nown * components * sizeof(type), cudaMemcpyDeviceToDevice, 0));
-		*p = room.ptr;
-		room.ptr = nullptr;
+		*p = room.give();
 		(void)cudaFreeAsync(was, 0);
 		return (int)NB_OK;
 	};
@@ -887,12 +886,15 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		status = column(&e->tree.member, components);
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-	if (!status && !fits && width) {
-		status = column(&e->rows.ptr, width);
-		e->rows.count = n * width;
-	}
 	if (status)
 		return status;
+	if (!fits && width) {
+		nb_cuda_buffer<double> rows;
+		NB_TRY(rows.alloc(n * width));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			rows.ptr, e->rows.ptr, e->nown * width * sizeof *rows.ptr, cudaMemcpyDeviceToDevice, 0));
+		rows.swap(e->rows);
+	}
 	e->tree.nnode = n;
 	e->room = std::max(e->room, n);
 	return NB_OK;
