@@ -6,13 +6,11 @@
 #define NB_DEVICE_CUH
 
 #include <atomic>
-#include <utility>
 
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/space.h"
 #include "common/status.h"
@@ -71,84 +69,15 @@ inline int nb_cuda_status(cudaError_t error, const char *call, const char *file,
 /* After every kernel<<<...>>>(...). */
 #define NB_CUDA_LAUNCHED() NB_CUDA_TRY(cudaGetLastError())
 
-/* Lets the current device's pool keep what is freed, once a device and process. */
-inline int nb_cuda_keep_pool()
-{
-	static std::atomic<bool> kept[64];
-	int device;
-	NB_CUDA_TRY(cudaGetDevice(&device));
-	if (device < 64 && kept[device])
-		return NB_OK;
-	cudaMemPool_t pool;
-	uint64_t threshold = UINT64_MAX;
-	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
-	NB_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-	if (device < 64)
-		kept[device] = true;
-	return NB_OK;
-}
+/* Memory of the current device, in the order of its default stream: *ptr, uninitialised, for what is queued from now
+ * on, until it is given back (null: nothing to give) behind what is queued by then.  Most often that costs a tenth of a
+ * microsecond, and nothing waits.  memory_cuda.cu has more. */
+NB_MUST_CHECK int nb_cuda_take(void **ptr, size_t bytes);
+void nb_cuda_give(void *ptr);
+/* Bytes of a device that were taken at once, at most. */
+size_t nb_cuda_most(int device);
 
-/* NB_EXACT_MEMORY is set: blocks are as long as was asked for, and freed at once, so that tools see what is read or
- * written beyond them or later. */
-inline bool nb_cuda_exact_memory()
-{
-	static const bool exact = getenv("NB_EXACT_MEMORY") != nullptr;
-	return exact;
-}
-
-/* What is allocated for so many bytes: up to a 64th more.  Sizes change a little from step to step; rounded ones find
- * the places that the step before has left, where else the pool now and then maps memory anew, for a third of a
- * millisecond. */
-inline size_t nb_cuda_rounded(size_t bytes)
-{
-	size_t unit = nb_cuda_exact_memory() ? 1 : 256;
-	while (unit > 1 && unit < bytes / 128)
-		unit *= 2;
-	return bytes > SIZE_MAX - unit ? bytes : (bytes + unit - 1) / unit * unit;
-}
-
-/* Small blocks that this thread has freed, for its next ones: calls of the pool by several threads, each for its own
- * device, hold each other up, by several microseconds a call.  Taken and put in the order of the default stream, as
- * those of the pool. */
-struct nb_cuda_blocks_kept {
-	enum { MOST = 256, BYTES = 1 << 18 };
-	struct {
-		void *ptr;
-		size_t bytes;
-		int device;
-	} block[MOST];
-	int n = 0;
-
-	void *take(size_t bytes, int device)
-	{
-		for (int k = n; k-- > 0;)
-			if (block[k].bytes == bytes && block[k].device == device) {
-				void *const ptr = block[k].ptr;
-				block[k] = block[--n];
-				return ptr;
-			}
-		return nullptr;
-	}
-
-	bool put(void *ptr, size_t bytes, int device)
-	{
-		if (bytes > BYTES || n == MOST || nb_cuda_exact_memory())
-			return false;
-		block[n++] = {ptr, bytes, device};
-		return true;
-	}
-
-	~nb_cuda_blocks_kept()
-	{
-		while (n > 0)
-			(void)cudaFreeAsync(block[--n].ptr, 0);
-	}
-};
-inline thread_local struct nb_cuda_blocks_kept nb_cuda_kept;
-
-/* Scratch on the current device, given back when it goes out of scope.  It comes from the device's
- * stream-ordered pool, which keeps what it has: from the second call on, an allocation costs a
- * microsecond and no synchronisation, and freeing does not wait for kernels in flight. */
+/* Scratch on the current device, given back when it goes out of scope. */
 template <class T> struct nb_cuda_buffer {
 	T *ptr = nullptr;
 	size_t count = 0;
@@ -173,44 +102,28 @@ template <class T> struct nb_cuda_buffer {
 			nb_space_note_failure("");
 			return nb_cuda_error_status = NB_ENOMEM;
 		}
-		NB_TRY(nb_cuda_keep_pool());
-		NB_CUDA_TRY(cudaGetDevice(&device));
-		bytes = nb_cuda_rounded(n * sizeof(T));
-		ptr = (T *)nb_cuda_kept.take(bytes, device);
-		if (!ptr)
-			NB_CUDA_TRY(cudaMallocAsync((void **)&ptr, bytes, 0));
+		void *room;
+		NB_TRY(nb_cuda_take(&room, n * sizeof(T)));
+		ptr = (T *)room;
 		count = n;
 		return NB_OK;
 	}
 
 	void release()
 	{
-		if (ptr && !nb_cuda_kept.put(ptr, bytes, device))
-			(void)cudaFreeAsync(ptr, 0);
+		nb_cuda_give(ptr);
 		ptr = nullptr;
 		count = 0;
 	}
 
-	/* What was allocated, for who frees it by cudaFreeAsync. */
-	T *give()
+	/* What was allocated, for who gives it back by nb_cuda_give. */
+	T *hand_over()
 	{
-		T *const given = ptr;
+		T *const room = ptr;
 		ptr = nullptr;
 		count = 0;
-		return given;
+		return room;
 	}
-
-	void swap(nb_cuda_buffer &other)
-	{
-		std::swap(ptr, other.ptr);
-		std::swap(count, other.count);
-		std::swap(bytes, other.bytes);
-		std::swap(device, other.device);
-	}
-
-      private:
-	size_t bytes = 0;
-	int device = 0; /* whose it is */
 };
 
 /* Launches a kernel on a stream, with dynamic shared memory, so that it may overlap the end of the

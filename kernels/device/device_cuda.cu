@@ -1,5 +1,5 @@
-/* Device memory behind struct nb_space.  Blocks come from the stream-ordered pool, so that a tool that handles
- * frame after frame allocates once; copies from the host are synchronous with respect to the host buffer. */
+/* Device memory behind struct nb_space (memory_cuda.cu), and copies to and from it; copies from the host are
+ * synchronous with respect to the host buffer. */
 #include "kernels/device/device.cuh"
 #include "kernels/device/device.h"
 
@@ -7,18 +7,13 @@
 
 static void *device_alloc(const struct nb_space *, size_t bytes)
 {
-	void *p = nullptr;
-	if (nb_cuda_keep_pool())
-		return nullptr;
-	if (nb_cuda_status(cudaMallocAsync(&p, bytes ? bytes : 1, 0), "cudaMallocAsync", __FILE__, __LINE__))
-		return nullptr;
-	return p;
+	void *p;
+	return nb_cuda_take(&p, bytes ? bytes : 1) ? nullptr : p;
 }
 
 static void device_release(const struct nb_space *, void *p)
 {
-	if (p)
-		(void)cudaFreeAsync(p, 0);
+	nb_cuda_give(p);
 }
 
 static int device_from_host(const struct nb_space *, void *to, const void *host, size_t bytes)
@@ -245,13 +240,9 @@ int nb_cuda_memory(int device, double *bytes)
 int nb_cuda_report(int device, char *line, size_t size)
 {
 	cudaDeviceProp properties;
-	cudaMemPool_t pool;
-	uint64_t most = 0;
 	NB_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
-	NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
-	NB_CUDA_TRY(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
-	snprintf(
-		line, size, "device %d, %.60s: %.4g GB of memory at most", device, properties.name, (double)most / 1e9);
+	snprintf(line, size, "device %d, %.60s: %.4g GB of memory at most", device, properties.name,
+		(double)nb_cuda_most(device) / 1e9);
 	return NB_OK;
 }
 

@@ -307,16 +307,12 @@ int nb_team_report(int k, char *line, size_t size)
 	const std::lock_guard<std::mutex> lock(team.lock);
 	const struct member *m = &team.member[k];
 	cudaDeviceProp properties;
-	cudaMemPool_t pool;
-	uint64_t most = 0;
 	const char *name = "unknown";
 	if (cudaGetDeviceProperties(&properties, m->device) == cudaSuccess)
 		name = properties.name;
-	if (cudaDeviceGetDefaultMemPool(&pool, m->device) == cudaSuccess)
-		(void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most);
 	(void)cudaGetLastError();
 	snprintf(line, size, "device %d, %.60s: %zu parts in %.4g s, waited %.4g s, %.4g GB of memory at most%s",
-		m->device, name, m->parts, m->worked, m->waited, (double)most / 1e9,
+		m->device, name, m->parts, m->worked, m->waited, (double)nb_cuda_most(m->device) / 1e9,
 		k == 0	  ? ", home"
 		: m->peer ? ""
 			  : ", copies go through the host");
@@ -447,13 +443,11 @@ static void drop(int n, struct nb_team_sent *sent)
 	for (int k = 1; k < team.n; k++) {
 		(void)cudaSetDevice(team.member[k].device);
 		for (int s = 0; s < n; s++)
-			if (sent[s].here[k])
-				(void)cudaFreeAsync(sent[s].here[k], 0);
+			nb_cuda_give(sent[s].here[k]);
 	}
 	(void)cudaSetDevice(team.member[0].device);
 	for (int s = 0; s < n; s++)
-		if (sent[s].sum)
-			(void)cudaFreeAsync(sent[s].sum, 0);
+		nb_cuda_give(sent[s].sum);
 	(void)cudaGetLastError();
 }
 
@@ -473,15 +467,17 @@ static bool find_room(struct nb_team_sent *s)
 	bool found = true;
 	for (int k = 1; k < team.n && found; k++) {
 		struct member *m = &team.member[k];
-		found = cudaSetDevice(m->device) == cudaSuccess && nb_cuda_keep_pool() == NB_OK &&
-			cudaMallocAsync(&s->here[k], s->bytes + sizeof *s->sum, 0) == cudaSuccess &&
+		found = cudaSetDevice(m->device) == cudaSuccess &&
+			nb_cuda_take(&s->here[k], s->bytes + sizeof *s->sum) == NB_OK &&
 			cudaEventRecord(m->room, 0) == cudaSuccess &&
 			cudaStreamWaitEvent(m->pass, m->room, 0) == cudaSuccess;
 	}
 	(void)cudaSetDevice(team.member[0].device);
 	if (s->early)
-		found = found && cudaMallocAsync((void **)&s->sum, sizeof *s->sum, 0) == cudaSuccess;
+		found = found && nb_cuda_take((void **)&s->sum, sizeof *s->sum) == NB_OK;
 	(void)cudaGetLastError();
+	if (!found)
+		nb_space_note_failure(""); /* it goes without */
 	return found;
 }
 
@@ -601,12 +597,10 @@ int nb_team_copies::add_bytes(void **array, size_t bytes)
 		return NB_ELIMIT;
 	void *here = nullptr;
 	const struct nb_team_sent *const sent = find_sent(hand, *array, bytes);
-	if (sent) {
+	if (sent)
 		here = sent->here[hand.member];
-	} else {
-		NB_TRY(nb_cuda_keep_pool());
-		NB_CUDA_TRY(cudaMallocAsync(&here, bytes, 0));
-	}
+	else
+		NB_TRY(nb_cuda_take(&here, bytes));
 	row[n++] = {here, *array, bytes, !sent, sent};
 	*array = here;
 	return NB_OK;
@@ -710,7 +704,7 @@ nb_team_copies::~nb_team_copies()
 	hand.status = hand.finish();
 	for (int k = 0; k < n; k++)
 		if (row[k].owned)
-			(void)cudaFreeAsync(row[k].here, 0);
+			nb_cuda_give(row[k].here);
 }
 
 /* ---- memory of all --------------------------------------------------------------------------------------- */
@@ -718,8 +712,7 @@ nb_team_copies::~nb_team_copies()
 static int alloc_at(const struct member *m, void **place, size_t bytes, size_t zeros)
 {
 	NB_CUDA_TRY(cudaSetDevice(m->device));
-	NB_TRY(nb_cuda_keep_pool());
-	NB_CUDA_TRY(cudaMallocAsync(place, bytes, 0));
+	NB_TRY(nb_cuda_take(place, bytes));
 	NB_CUDA_TRY(cudaMemsetAsync(*place, 0, zeros, 0));
 	NB_CUDA_TRY(cudaEventRecord(m->room, 0));
 	return NB_OK;
@@ -741,7 +734,7 @@ void nb_team_release(void **of)
 	for (int k = 0; k < team.n; k++)
 		if (of[k]) {
 			(void)cudaSetDevice(team.member[k].device);
-			(void)cudaFreeAsync(of[k], 0);
+			nb_cuda_give(of[k]);
 		}
 	if (team.n)
 		(void)cudaSetDevice(team.member[0].device);

@@ -362,7 +362,7 @@ void nb_tree_free_cuda(struct nb_tree *tree)
 {
 #define NB_NODE_COLUMN(type, member, components, least) \
 	if (tree->member)                               \
-		(void)cudaFreeAsync(tree->member, 0);
+		nb_cuda_give(tree->member);
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
 	memset(tree, 0, sizeof *tree);
@@ -372,7 +372,7 @@ template <class T> static int column(T **p, size_t n)
 {
 	nb_cuda_buffer<T> buffer;
 	NB_TRY(buffer.alloc(n));
-	*p = buffer.give();
+	*p = buffer.hand_over();
 	return NB_OK;
 }
 
@@ -384,8 +384,7 @@ static int grow(uint32_t **p, size_t had, size_t n)
 	const int status = column(p, n);
 	if (!status && had)
 		NB_CUDA_TRY(cudaMemcpyAsync(*p, old, had * sizeof **p, cudaMemcpyDeviceToDevice, 0));
-	if (old)
-		(void)cudaFreeAsync(old, 0);
+	nb_cuda_give(old);
 	return status;
 }
 

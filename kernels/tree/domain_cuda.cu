@@ -43,18 +43,6 @@ static int open_device(int first)
 	return NB_OK;
 }
 
-static int alloc_rows(void **p, size_t bytes)
-{
-	NB_TRY(nb_cuda_keep_pool());
-	NB_CUDA_TRY(cudaMallocAsync(p, nb_cuda_rounded(bytes), 0));
-	return NB_OK;
-}
-
-static void release_rows(void *p)
-{
-	(void)cudaFreeAsync(p, 0);
-}
-
 static int to_device(void *to, const void *from, size_t bytes)
 {
 	NB_CUDA_TRY(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
@@ -249,9 +237,9 @@ static int below(const struct nb_domain *d, size_t count, const uint64_t *bound,
 static int sort_here(struct nb_domain *d, nb_cuda_buffer<uint32_t> &perm)
 {
 	if (d->key)
-		release_rows(d->key);
+		nb_cuda_give(d->key);
 	d->key = nullptr;
-	NB_TRY(alloc_rows((void **)&d->key, d->n * sizeof *d->key + 1));
+	NB_TRY(nb_cuda_take((void **)&d->key, d->n * sizeof *d->key + 1));
 	NB_TRY(perm.alloc(d->n));
 	NB_TRY(nb_morton_keys_cuda(d->n, d->pos, d->law.dim, &d->cube, d->key));
 	return nb_sort_keys_cuda(d->n, d->key, perm.ptr);
@@ -327,9 +315,9 @@ int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_
 	void *more = nullptr;
 	if (want <= *room)
 		return NB_OK;
-	NB_TRY(alloc_rows(&more, want * rowsize + 1));
+	NB_TRY(nb_cuda_take(&more, want * rowsize + 1));
 	NB_TRY(copy((char *)more, (const char *)*rows, n * rowsize));
-	release_rows(*rows);
+	nb_cuda_give(*rows);
 	*rows = more;
 	*room = want;
 	return NB_OK;
@@ -422,9 +410,9 @@ static int bring(const struct nb_domain *d, const struct moving &m, const uint32
 static int put(size_t n, const uint32_t *order, size_t spare, const struct column &column)
 {
 	void *next = nullptr;
-	NB_TRY(alloc_rows(&next, (n + spare) * column.size + 1));
+	NB_TRY(nb_cuda_take(&next, (n + spare) * column.size + 1));
 	const int status = nb_permute_cuda(n, order, column.size, *column.rows, next);
-	release_rows(*column.rows);
+	nb_cuda_give(*column.rows);
 	*column.rows = next;
 	*column.room = n + spare;
 	return status;
@@ -439,7 +427,7 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 	struct run low, high, both;
 	uint64_t *key = nullptr;
 	NB_TRY(order.alloc(n));
-	NB_TRY(alloc_rows((void **)&key, n * sizeof *key + 1));
+	NB_TRY(nb_cuda_take((void **)&key, n * sizeof *key + 1));
 	const auto fill = [&]() {
 		if (m.in == 0) {
 			NB_TRY(copy(key, d->key + m.begin, n));
@@ -462,7 +450,7 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 			both.n, both.key.ptr, both.place.ptr, high.n, high.key.ptr, high.place.ptr, key, order.ptr);
 	};
 	const int status = fill();
-	release_rows(d->key);
+	nb_cuda_give(d->key);
 	d->key = key;
 	return status ? status : nb_sort_deep_cuda(n, d->key, pos, d->law.dim, order.ptr);
 }
@@ -521,7 +509,7 @@ static int sort_bodies(struct nb_domain *d)
 
 template <class T> static int upload(T **column, const std::vector<T> &from)
 {
-	NB_TRY(alloc_rows((void **)column, from.size() * sizeof(T)));
+	NB_TRY(nb_cuda_take((void **)column, from.size() * sizeof(T)));
 	NB_CUDA_TRY(cudaMemcpyAsync(*column, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, 0));
 	return NB_OK;
 }
@@ -710,13 +698,11 @@ static void learn(struct nb_domain *d, double s)
 static void tell_shares(struct nb_domain *d)
 {
 	std::vector<struct nb_domain_share> all((size_t)d->size);
-	cudaMemPool_t pool;
-	uint64_t most = 0;
 	int device = -1;
-	if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
-		(void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most);
+	(void)cudaGetDevice(&device);
 	(void)cudaGetLastError();
-	all[(size_t)d->rank] = {device, (double)d->n, d->worked, d->waited, (double)most};
+	all[(size_t)d->rank] = {
+		device, (double)d->n, d->worked, d->waited, device < 0 ? 0 : (double)nb_cuda_most(device)};
 	nb_domain_tell(d, all);
 	std::copy(all.begin(), all.end(), d->share);
 }
@@ -820,4 +806,4 @@ static int force(struct nb_domain *d, double *largest)
 }
 
 const struct nb_domain_device nb_domain_device_cuda = {
-	open_device, alloc_rows, release_rows, to_device, to_host, below, move, force};
+	open_device, nb_cuda_take, nb_cuda_give, to_device, to_host, below, move, force};

@@ -877,8 +877,8 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		NB_TRY(room.alloc(n * components));
 		NB_CUDA_TRY(cudaMemcpyAsync(
 			room.ptr, was, e->nown * components * sizeof(type), cudaMemcpyDeviceToDevice, 0));
-		*p = room.give();
-		(void)cudaFreeAsync(was, 0);
+		*p = room.hand_over();
+		nb_cuda_give(was);
 		return (int)NB_OK;
 	};
 #define NB_NODE_COLUMN(type, member, components, least) \
@@ -893,7 +893,8 @@ static int make_nodes(struct nb_essential *e, size_t n, size_t width)
 		NB_TRY(rows.alloc(n * width));
 		NB_CUDA_TRY(cudaMemcpyAsync(
 			rows.ptr, e->rows.ptr, e->nown * width * sizeof *rows.ptr, cudaMemcpyDeviceToDevice, 0));
-		rows.swap(e->rows);
+		std::swap(rows.ptr, e->rows.ptr);
+		std::swap(rows.count, e->rows.count);
 	}
 	e->tree.nnode = n;
 	e->room = std::max(e->room, n);
