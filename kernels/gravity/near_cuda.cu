@@ -40,10 +40,12 @@
 #include "kernels/gravity/cuda_internal.cuh"
 #include "kernels/gravity/kernels_cuda.h"
 
-/* What comes back to the host. */
+/* What comes back to the host, and the scale, for other devices. */
 struct outcome {
 	unsigned long long p2p;
+	unsigned long long drawn[NB_TEAM_MOST]; /* units, by each member */
 	int status;
+	struct nb_cuda_scale scale;
 };
 
 /* Everything the kernels read, besides the packed bodies. */
@@ -166,6 +168,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __gr
 	nb_cuda_wait_previous();
 	struct nb_survey *const survey = &nb_survey_state;
 	const struct nb_cuda_scale *const scale = TURN == PACK_GUESSED ? &survey->guess : &survey->scale;
+	if (TURN != PACK_GUESSED && blockIdx.x == 0 && threadIdx.x == 0)
+		outcome->scale = *scale;
 	if (TURN == PACK_AGAIN && scale->length == survey->guess.length && scale->mass == survey->guess.mass)
 		return;
 	const size_t thread = blockIdx.x * (size_t)PACK_THREADS + threadIdx.x,
@@ -202,6 +206,13 @@ static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __gr
 		atomicAdd(&outcome->p2p, interactions);
 	if (TURN == PACK_GUESSED)
 		nb_survey_end<PACK_THREADS>(seen, P, soft, G, P != NB_F64, &survey->scale, &outcome->status);
+}
+
+/* The scale that home has found becomes that of this device. */
+static __global__ void scale_kernel(const struct nb_cuda_scale *scale)
+{
+	nb_cuda_wait_previous();
+	nb_survey_state.scale = *scale;
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
@@ -265,7 +276,8 @@ struct n3_deal {
 	unsigned shares, parts;	   /* of a box; as many parts as shares if rounds are not halved */
 	size_t split;		   /* boxes of a range of which the parts are units */
 	size_t lag;		   /* units drawn after a box before its sums are looked at */
-	unsigned long long *taken; /* members: units drawn from each range, 0 before; then by each member; or null */
+	unsigned long long *taken; /* members: units drawn from each range, 0 before; or null ... */
+	unsigned long long *drawn; /* ... and by each member */
 	const int *stopped;	   /* a member has failed, and nothing needs to be waited for; or null */
 };
 
@@ -312,7 +324,7 @@ static __device__ __forceinline__ bool n3_draw(
 		if (k >= whole + deal.parts * split)
 			continue;
 		if (deal.members > 1)
-			atomicAdd_system(&deal.taken[deal.members + deal.member], 1ull);
+			atomicAdd_system(&deal.drawn[deal.member], 1ull);
 		const size_t piece = k - whole;
 		unit->box = k < whole ? first + k : first + whole + piece % split;
 		unit->part = k < whole ? 0 : (unsigned)(piece / split);
@@ -1137,13 +1149,14 @@ struct member_field {
 	struct outputs out = {};
 	nb_cuda_buffer<double> acc, pot, jerk;
 
-	/* Copies are queued, not fetched.  lent: where each body is read a few times for many interactions, the kernel
-	 * reads it at home, and need not wait for a copy. */
+	/* Copies are queued, not fetched.  scale: null if it comes otherwise.  lent: where each body is read a few
+	 * times for many interactions, the kernel reads it at home, and need not wait for a copy. */
 	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale,
 		bool lent)
 	{
 		f = p.f, mass = p.mass, out = p.out;
-		NB_TRY(nb_survey_replicate(copies, scale));
+		if (scale)
+			NB_TRY(nb_survey_replicate(copies, scale));
 		NB_TRY(copies.add(&f.first, f.nbox + 1));
 		NB_TRY(copies.add(&f.neighbour, f.nbox * (size_t)f.nneighbour));
 		if (lent) {
@@ -1187,7 +1200,7 @@ template <class real> struct n3_memory {
 	n3_memory(const struct field &f, size_t components)
 	{
 		const auto after = [](size_t begin, size_t size) { return (begin + size + 255) / 256 * 256; };
-		state = after(0, 2 * NB_TEAM_MOST * sizeof(unsigned long long));
+		state = after(0, NB_TEAM_MOST * sizeof(unsigned long long));
 		own = after(state, (f.nbox + 1) * sizeof(uint32_t));
 		slots = after(own, components * f.n * sizeof(double));
 		bytes = after(slots, (size_t)f.nneighbour * components * f.n * sizeof(real));
@@ -1265,14 +1278,12 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	const n3_memory<real> memory(p.f, COMPONENTS);
 	nb_team_buffer<char> room;
 	n3_places<real> places = {};
-	struct nb_cuda_scale *scale;
 	struct n3_deal dealt;
-	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, members, true, &dealt)));
 	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
 		memory.place(&places, k, room.of[k]);
-	dealt.taken = memory.counters(room.of[0]);
+	dealt.taken = memory.counters(room.of[0]), dealt.drawn = d_outcome->drawn;
 	if (p.mean < LENT)
 		NB_TRY(send_bodies(p));
 	return nb_team_run(members, [&](struct nb_team_hand &hand) {
@@ -1282,21 +1293,19 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 		struct member_field m;
 		struct nb_team_copies copies(hand);
 		size_t part;
-		NB_TRY(m.replicate(copies, p, scale, p.mean >= LENT));
+		NB_TRY(m.replicate(copies, p, nullptr, p.mean >= LENT));
 		NB_TRY(copies.queue());
 		if (!hand.next(&part))
 			return hand.finish();
+		if (!hand.is_home())
+			NB_TRY(nb_cuda_launch_on(hand.stream(), scale_kernel, 1, 1, 0, &d_outcome->scale));
 		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
 			hand.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome)));
 		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
 		if (m.f.begin < m.f.end)
 			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, deal, places, m.mass, m.out)));
 		NB_TRY(copies.wait());
-		NB_CUDA_TRY(cudaMemcpyAsync(hand.note, deal.taken + members + me, sizeof *deal.taken,
-			cudaMemcpyDeviceToHost, hand.stream()));
-		NB_TRY(hand.finish());
-		hand.drawn = (size_t) * (const unsigned long long *)hand.note;
-		return (int)NB_OK;
+		return hand.finish();
 	});
 }
 
@@ -1389,7 +1398,7 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, 1, true, &deal)));
 	if (deal.split > 0) {
 		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
-		deal.taken = memory.counters(room.ptr);
+		deal.taken = memory.counters(room.ptr), deal.drawn = d_outcome->drawn;
 	}
 	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
 		0, p.bodies.packed, p.f, deal, soft, places, p.mass, p.out, d_outcome)));
@@ -1466,13 +1475,9 @@ static int pack(const struct nb_gravity *g, const struct nb_cuda_softening &soft
 		if (g->n >= GUESSED) {
 			NB_TRY((p.bodies.survey<P, false>(g, soft, false, d_status, g->n / SAMPLE)));
 			NB_TRY((pack_turn<P, false, PACK_GUESSED>(g, soft, p, d_outcome)));
-			if (is_shared(p))
-				NB_TRY(nb_survey_send());
 			return pack_turn<P, false, PACK_AGAIN>(g, soft, p, d_outcome);
 		}
 	NB_TRY((p.bodies.survey<P, JERK>(g, soft, false, d_status)));
-	if (is_shared(p))
-		NB_TRY(nb_survey_send());
 	return pack_turn<P, JERK, PACK_KNOWN>(g, soft, p, d_outcome);
 }
 
@@ -1488,13 +1493,16 @@ static int run(
 	p.out = {g->acc, g->pot, g->jerk};
 	p.mass = g->mass;
 	p.mean = mean_of(g, boxes);
-	if (is_shared(p)) { /* while home prepares the bodies */
-		NB_TRY(nb_team_send(p.f.first, (p.f.nbox + 1) * sizeof *p.f.first));
-		NB_TRY(nb_team_send(p.f.neighbour, p.f.nbox * (size_t)p.f.nneighbour * sizeof *p.f.neighbour));
-		if (kernel == NB_NEAR_N3 && !nb_team_mutual())
-			NB_TRY(divide(p));
-	}
+	if (is_shared(p) && kernel == NB_NEAR_N3 && !nb_team_mutual())
+		NB_TRY(divide(p));
+	NB_TRY(nb_team_mark());
 	NB_TRY((pack<P, JERK>(g, soft, p, d_outcome)));
+	if (is_shared(p)) { /* while home packs the bodies */
+		NB_TRY(nb_team_send(p.f.first, (p.f.nbox + 1) * sizeof *p.f.first, true));
+		NB_TRY(nb_team_send(p.f.neighbour, p.f.nbox * (size_t)p.f.nneighbour * sizeof *p.f.neighbour, true));
+		if (kernel != NB_NEAR_N3 || !nb_team_mutual())
+			NB_TRY(nb_survey_send());
+	}
 	return run_kernel<P, POT, JERK>(p, soft, kernel, d_outcome);
 }
 
@@ -1549,6 +1557,8 @@ extern "C" int nb_gravity_near_cuda_with(const struct nb_gravity *g, const struc
 		return status;
 	struct outcome outcome;
 	NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
+	for (int k = 0; k < nb_team_size(); k++)
+		nb_team_drew(k, (size_t)outcome.drawn[k]);
 	if (outcome.status == NB_OK && count)
 		count->p2p += outcome.p2p;
 	return outcome.status;

@@ -57,7 +57,8 @@ struct nb_team_hand {
 	cudaStream_t pass, watch;	       /* of nb_team_send: its copies to this member, and their sums */
 	cudaEvent_t pushed, arrived;	       /* the last of push; of pass */
 	size_t parts = 0;		       /* that it was given */
-	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves */
+	size_t drawn = 0;		       /* reported instead, if its kernels draw their work themselves, */
+					       /* here or by nb_team_drew after the round */
 	const int *stopped;		       /* pinned: not 0 once a member has failed, for kernels that wait */
 	void *note;			       /* NB_TEAM_NOTE bytes of pinned memory, for what comes to the host */
 	bool quiet = false;		       /* nothing is under way */
@@ -134,10 +135,15 @@ struct nb_team_copies {
 	NB_MUST_CHECK int wait();
 };
 
+/* The part that a member had in the round that was last was so many, which its kernels have drawn. */
+void nb_team_drew(int member, size_t parts);
+
 /* Starts copies of an array at home to all other members, after all that is queued on home's default stream; copies of
  * the next round have it.  It must stay as it is until the end of that round.  Without memory for it nothing is sent,
  * and members copy by themselves. */
-NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes);
+NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes, bool marked = false);
+/* marked: only after what was queued there when nb_team_mark was called last. */
+NB_MUST_CHECK int nb_team_mark(void);
 /* For a caller that fails before the round. */
 void nb_team_unsend(void);
 

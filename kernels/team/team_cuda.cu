@@ -383,7 +383,7 @@ int nb_team_hand::finish()
 {
 	if (quiet)
 		return status;
-	for (int k = 0; k < NB_TEAM_LANES; k++)
+	for (int k = 0; k < std::min(lanes, (int)std::min(parts, (size_t)NB_TEAM_LANES)); k++)
 		NB_CUDA_TRY(cudaStreamSynchronize(work[k]));
 	NB_CUDA_TRY(cudaStreamSynchronize(urgent));
 	NB_CUDA_TRY(cudaStreamSynchronize(push));
@@ -482,10 +482,11 @@ static bool find_room(struct nb_team_sent *s)
 }
 
 /* Queues the copies, each piece to one member after the other. */
-static int pass_on(const struct nb_team_sent *s)
+static int pass_on(const struct nb_team_sent *s, bool marked)
 {
 	const size_t most = team.n > 2 ? piece_bytes : s->bytes;
-	NB_CUDA_TRY(cudaEventRecord(team.begun, 0));
+	if (!marked)
+		NB_CUDA_TRY(cudaEventRecord(team.begun, 0));
 	for (int k = 1; k < team.n; k++)
 		if (team.member[k].from == 0)
 			NB_CUDA_TRY(cudaStreamWaitEvent(team.member[k].pass, team.begun, 0));
@@ -517,7 +518,7 @@ static int watch_over(struct nb_team_sent *s)
 }
 
 /* Under ahead.lock. */
-static int send(const void *array, size_t bytes, bool early)
+static int send(const void *array, size_t bytes, bool early, bool marked)
 {
 	if (ahead.n == NB_TEAM_COPIES)
 		return NB_OK;
@@ -529,11 +530,11 @@ static int send(const void *array, size_t bytes, bool early)
 		return NB_OK;
 	}
 	ahead.n++;
-	NB_TRY(pass_on(s));
+	NB_TRY(pass_on(s, marked));
 	return early ? watch_over(s) : NB_OK;
 }
 
-int nb_team_send(const void *array, size_t bytes)
+int nb_team_send(const void *array, size_t bytes, bool marked)
 {
 	if (team.n < 2 || !array || bytes == 0)
 		return NB_OK;
@@ -547,10 +548,17 @@ int nb_team_send(const void *array, size_t bytes)
 		s->asked = true;
 		return NB_OK;
 	}
-	const int status = send(array, bytes, false);
+	const int status = send(array, bytes, false, marked);
 	if (status)
 		drop_ahead(true);
 	return status;
+}
+
+int nb_team_mark(void)
+{
+	if (team.n > 1)
+		NB_CUDA_TRY(cudaEventRecord(team.begun, 0));
+	return NB_OK;
 }
 
 void nb_team_unsend(void)
@@ -566,7 +574,7 @@ nb_team_early::nb_team_early(bool wanted, const void *one, size_t bytes, const v
 	sent = true;
 	const std::lock_guard<std::mutex> lock(ahead.lock);
 	drop_ahead(false);
-	if (send(one, bytes, true) || send(other, other_bytes, true))
+	if (send(one, bytes, true, false) || send(other, other_bytes, true, false))
 		drop_ahead(false); /* what fails here fails in the round, too */
 }
 
@@ -880,6 +888,13 @@ static int fail(const struct turn *t)
 	nb_cuda_error_status = t->status;
 	nb_space_note_failure(t->status == NB_ENOMEM ? "" : nb_cuda_error_text);
 	return t->status;
+}
+
+void nb_team_drew(int member, size_t parts)
+{
+	const std::lock_guard<std::mutex> lock(team.lock);
+	if (member < team.n && parts > 0)
+		team.member[member].parts += parts - 1;
 }
 
 int nb_team_run_with(size_t parts, nb_team_work work, void *context)
