@@ -74,7 +74,9 @@ inline int nb_cuda_status(cudaError_t error, const char *call, const char *file,
  * microsecond, and nothing waits.  memory_cuda.cu has more. */
 NB_MUST_CHECK int nb_cuda_take(void **ptr, size_t bytes);
 void nb_cuda_give(void *ptr);
-/* Bytes of a device that were taken at once, at most. */
+/* Blocks that are kept go back to the pool of the current device. */
+void nb_cuda_trim(void);
+/* Bytes of a device that were taken at once, at most; what is kept does not count. */
 size_t nb_cuda_most(int device);
 
 /* Scratch on the current device, given back when it goes out of scope. */

@@ -122,18 +122,19 @@ template <int P> struct box_walk {
 		}
 		const size_t i = min(base + lane, last);
 		box = of_last_lane(box);
-		for (size_t from = box + 1; from < f.nbox; from += NB_WARP) {
-			/* boxes from .. from + 31 that begin at or before i */
-			const uint64_t begin = f.first[min(from + lane, f.nbox)];
-			unsigned passed = 0;
+		/* of the next 32 boxes, those that begin at or before i */
+		const uint64_t begin = f.first[min(box + 1 + lane, f.nbox)];
+		unsigned passed = 0;
 #pragma unroll
-			for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
-				passed += __shfl_sync(0xffffffff, begin, (int)(passed + step - 1)) <= i ? step : 0;
-			passed += __shfl_sync(0xffffffff, begin, (int)passed) <= i ? 1 : 0;
-			box += passed;
-			if (of_last_lane(passed) < NB_WARP)
-				break;
-		}
+		for (unsigned step = NB_WARP / 2; step > 0; step /= 2)
+			passed += __shfl_sync(0xffffffff, begin, (int)(passed + step - 1)) <= i ? step : 0;
+		passed += __shfl_sync(0xffffffff, begin, (int)passed) <= i ? 1 : 0;
+		box += passed;
+		if (passed == NB_WARP) /* or more: of many empty boxes */
+			for (size_t high = f.nbox; box + 1 < high;) {
+				const size_t middle = box + (high - box) / 2;
+				*(f.first[middle] <= i ? &box : &high) = middle;
+			}
 		box = min(box, f.nbox - 1);
 		first = f.first[box], next = f.first[box + 1];
 		if (P == NB_F32)

@@ -32,7 +32,7 @@ const char *nb_team_name(void);
 
 /* What member k has done up to now: a line with its name, parts of the work (of a walk its groups, if they are
  * drawn one by one), seconds at work and seconds waiting,
- * memory at most and the way of copies.  NB_EINVAL if there is no such member. */
+ * memory of arrays at most and the way of copies.  NB_EINVAL if there is no such member. */
 NB_MUST_CHECK int nb_team_report(int k, char *line, size_t size);
 
 #ifdef __cplusplus

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/timer.h"
 #include "kernels/motion/motion.h"
 #include "kernels/order/order.cuh"
 #include "kernels/team/team.h"
@@ -121,6 +120,8 @@ int nb_domain_line_up(const struct nb_domain *d, int status)
 		if (k != d->rank)
 			status = nb_cuda_status(cudaStreamWaitEvent(0, all[(size_t)k].queued, 0), "cudaStreamWaitEvent",
 				__FILE__, __LINE__);
+	if (status) /* others may give back what is being read here */
+		(void)cudaStreamSynchronize(0);
 	return nb_domain_agree(status);
 }
 
@@ -510,8 +511,7 @@ static int sort_bodies(struct nb_domain *d)
 template <class T> static int upload(T **column, const std::vector<T> &from)
 {
 	NB_TRY(nb_cuda_take((void **)column, from.size() * sizeof(T)));
-	NB_CUDA_TRY(cudaMemcpyAsync(*column, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, 0));
-	return NB_OK;
+	return to_device(*column, from.data(), from.size() * sizeof(T));
 }
 
 /* The nodes of the top as far as keys tell, and whose they are. */

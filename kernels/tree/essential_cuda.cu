@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(THREADS)
 template <class T> static int upload(nb_cuda_buffer<T> &to, const T *from, size_t n)
 {
 	NB_TRY(to.alloc(n));
-	NB_CUDA_TRY(cudaMemcpyAsync(to.ptr, from, n * sizeof(T), cudaMemcpyHostToDevice, 0)); /* from is read by then */
+	NB_CUDA_TRY(cudaMemcpy(to.ptr, from, n * sizeof(T), cudaMemcpyHostToDevice));
 	return NB_OK;
 }
 
@@ -280,8 +280,10 @@ static __global__ void __launch_bounds__(SORTED) order_kernel(place_t *chosen)
 		for (unsigned step = size / 2; step > 0; step /= 2) {
 			__syncthreads();
 			const unsigned other = i ^ step;
+			if (other < i)
+				continue;
 			const place_t a = key[i], b = key[other];
-			if (other > i && (a > b) == ((i & size) == 0))
+			if ((a > b) == ((i & size) == 0))
 				key[i] = b, key[other] = a;
 		}
 	__syncthreads();
@@ -361,8 +363,7 @@ static int own_targets(const struct nb_domain *d, const struct nb_essential *e,
 		std::vector<place_t> chosen(*n);
 		NB_TRY(download(list.ptr + 1, *n, chosen.data()));
 		std::sort(chosen.begin(), chosen.end());
-		NB_CUDA_TRY(
-			cudaMemcpyAsync(list.ptr + 1, chosen.data(), *n * sizeof(place_t), cudaMemcpyHostToDevice, 0));
+		NB_CUDA_TRY(cudaMemcpy(list.ptr + 1, chosen.data(), *n * sizeof(place_t), cudaMemcpyHostToDevice));
 	}
 	return *n > 0 ? describe(*n) : NB_OK;
 }

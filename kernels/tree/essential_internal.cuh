@@ -91,7 +91,7 @@ NB_MUST_CHECK int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, s
 /* Moments of cells elsewhere and of the top; targets of all ranks.  Called by all; the same status in all. */
 NB_MUST_CHECK int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e);
 
-/* Nodes and bodies of other ranks come in the place of those that had come; d->wary says how many.  Nodes whose
+/* Nodes and bodies of other ranks come behind own ones; d->wary says how many.  Nodes whose
  * children stay away have a child in their place that makes NaN of what opens them.  Called by all; the same status in
  * all. */
 NB_MUST_CHECK int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e);

@@ -565,6 +565,7 @@ static void full(void)
 		OK(nb_team_run(0, [&](struct nb_team_hand &hand) {
 			cudaMemPool_t pool;
 			NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, hand.device));
+			nb_cuda_trim();
 			NB_CUDA_TRY(cudaDeviceSynchronize());
 			NB_CUDA_TRY(cudaMemPoolTrimTo(pool, 0));
 			return hand.finish();
