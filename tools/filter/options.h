@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 enum nb_option_kind {
-	NB_OPT_FLAG,	/* int: set to 1 */
-	NB_OPT_COUNT,	/* int: counts its appearances */
-	NB_OPT_INT,	/* int in [min, max], min >= 0, as nb_parse_count reads it: 1e6, 10k */
-	NB_OPT_U64,	/* uint64_t, the same */
-	NB_OPT_F64,	/* double in [min, max] */
+	NB_OPT_FLAG,  /* int: set to 1 */
+	NB_OPT_COUNT, /* int: counts its appearances */
+	NB_OPT_INT,   /* int in [min, max], min >= 0, as nb_parse_count reads it: 1e6, 10k; arg "N|max": the word is max
+		       */
+	NB_OPT_U64,   /* uint64_t, the same */
+	NB_OPT_F64,   /* double in [min, max] */
 	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
 	NB_OPT_CHOICE,	/* int: min + index into the words of arg, separated by bars: "f32|f64" */
 	NB_OPT_TEXT,	/* const char * */

@@ -213,6 +213,17 @@ void nb_step_blocks_begin(struct step *s)
 		nb_step_set_level(s, 0);
 }
 
+void nb_step_blocks_warn(struct step *s)
+{
+	struct blocks *b = &s->blocks;
+	if (b->warned || !(b->hasty > 0))
+		return;
+	b->warned = 1;
+	nb_step_progress_clear(s);
+	nb_warn("bodies want shorter steps than --levels %d has, in step %" PRIu64 " (want %s)", s->levels, s->step + 1,
+		s->levels < NB_STEP_LEVELS ? "--levels max" : "a softening, or a shorter -d");
+}
+
 void nb_step_blocks_report(const struct step *s)
 {
 	const struct blocks *b = &s->blocks;
@@ -221,8 +232,8 @@ void nb_step_blocks_report(const struct step *s)
 	nb_verbose("levels: shortest step dt/%.0f; %.4g times as many %s if all made that of each dt",
 		ldexp(1, b->most), b->whole / b->sent, s->whole ? "forces" : "bodies through the force pipeline");
 	if (b->hasty > 0)
-		nb_verbose("levels: %.3g %% of the steps of the last level should be shorter (want more --levels?)",
-			100 * b->hasty / b->last);
+		nb_verbose(
+			"levels: %.3g %% of the steps of the last level should be shorter", 100 * b->hasty / b->last);
 }
 
 void nb_step_blocks_free(struct step *s)

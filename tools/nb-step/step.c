@@ -34,8 +34,10 @@ static const struct nb_option options[] = {
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
 		.help = "integration scheme; taylor and hermite need jerk"},
-	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L", .fallback = "1",
-		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it"},
+	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
+		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
+			"as "
+			"many as it takes"},
 	{0, "mpi", NB_TEXT(struct step, launcher), .arg = "COMMAND",
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
@@ -137,6 +139,7 @@ static void advance(struct step *s, double dt)
 		advance_points(s, dt);
 	else
 		nb_step_advance_solid(s, dt);
+	nb_step_blocks_warn(s);
 	nb_step_advance_clock(s, dt);
 	nb_step_require_in_range(s, s->step, dt);
 }

@@ -40,7 +40,7 @@ struct wish {
 };
 
 /* Block time steps: the sub-frames that are open, one a level. */
-enum { NB_STEP_LEVELS = 32 };
+enum { NB_STEP_LEVELS = 53 }; /* so many have times that a double counts in the shortest step */
 struct blocks {
 	struct sub {
 		struct nb_frame frame;		/* bodies with a shorter step */
@@ -52,7 +52,8 @@ struct blocks {
 	double time, rest;  /* when the step of all bodies began */
 	int deepest, most;  /* level of the step that is made; of the run */
 	double sent, whole; /* bodies through the pipeline; if all made the shortest step of each step */
-	double last, hasty; /* steps of the last level; those that should be shorter */
+	double last, hasty; /* steps of the last level; those that should be shorter: */
+	int warned;	    /* told */
 	double unit;	    /* of steps in whole frames: the shortest one that there may be */
 	double mean;	    /* |pot| of all bodies when the step of all began */
 };
@@ -203,6 +204,8 @@ void nb_step_blocks_check(struct step *s); /* of the options */
 void nb_step_blocks_begin(struct step *s);
 /* One step of all bodies, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance_blocks(struct step *s, double dt);
+/* Bodies that want a shorter step than the last level has are reported once. */
+void nb_step_blocks_warn(struct step *s);
 /* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
 void nb_step_set_level(struct step *s, int level);
 void nb_step_blocks_report(const struct step *s); /* after -v */
