@@ -175,6 +175,8 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	nb-gen plummer -n 2 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 | nb-force | nb-step -d 0.1 >s.nb
 	nb-stats --attributes <s.nb | grep -q '^time_rest='
 	run ! grep -q '^time_rest=' <(nb-calc '@time = 0' <s.nb | nb-stats --attributes)
+	# names belong to ids
+	run ! grep -q '^names=' <(nb-gen solar | nb-calc 'id += 1' | nb-stats --attributes)
 }
 
 @test "attributes are numbers and texts" {

@@ -35,6 +35,15 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	equals "$(nb-merge c.nb d.nb | mutate show id | tr '\n' ' ')" '40 7 1000 8 '
 	equals "$(nb-merge --ids renumber c.nb d.nb | mutate show id | tr '\n' ' ')" '0 1 2 3 '
 	equals "$(nb-merge --ids offset c.nb d.nb c.nb | mutate show id | tr '\n' ' ')" '40 7 1041 49 1082 1049 '
+	# names go with the ids
+	mutate attribute names '40 A, 7 B' <c.nb >e.nb
+	mutate attribute names '8 C,7 D' <d.nb >f.nb
+	equals "$(nb-merge e.nb d.nb f.nb --ids offset | attributes | grep names)" 'names=7 B, 40 A, 1049 D, 1050 C'
+	equals "$(nb-merge d.nb e.nb | attributes | grep names)" 'names=7 B, 40 A'
+	equals "$(nb-merge e.nb f.nb | attributes | grep names)" 'names=7 B, 40 A, 8 C'
+	nb-merge --ids renumber e.nb f.nb 2>said | attributes >after
+	run ! grep names after
+	grep 'attribute names is left out' said
 	mutate set id 1 0 40 <c.nb >twice.nb
 	fails_with 1 "id 40 appears twice in frame 0 of 'twice.nb' (give '--ids renumber')" 'nb-merge twice.nb d.nb'
 	fails_with 1 "id 40 appears twice in frame 0 of 'twice.nb'" 'nb-merge d.nb twice.nb'

@@ -728,6 +728,18 @@ top() {
 	bodies id,mass,x,y,z,species 0,1,-1,0,0,0 1,1,1,0,0,3 >kinds.nb
 	${D/--colormap gray/} --by species --label colour <kinds.nb >a.ppm
 	[ "$(ppm pixel a.ppm 0 284 230)" = '255 194 122' ]
+	# names: of the only body of a species, and beside bodies, where they do not lie on another
+	mutate attribute names '0 One' <kinds.nb | ${D/--colormap gray/} --by species --label colour >b.ppm
+	[ "$(ppm pixel b.ppm 0 272 230)" = '255 194 122' ]
+	bodies id,mass,x,y,z,species 0,1,-1,0,0,0 2,0,-1,0,0,0 1,1,1,0,0,3 | mutate attribute names '0 One' | ${D/--colormap gray/} --by species --label colour >c.ppm
+	[ "$(ppm pixel c.ppm 0 284 230)" = '255 194 122' ]
+	mutate attribute names '1 I, 7 None' <kinds.nb | ${D/--draw*/--draw discs} --label name >b.ppm
+	[ "$(box b.ppm 216 112 100 14)" -eq 11 ]
+	bodies id,mass,x,y,z 0,1,1,0,0 1,1,1,0,0 >one.nb
+	mutate attribute names '0 I' <one.nb | $D --label name >a.ppm
+	mutate attribute names '1 MM, 0 I' <one.nb | $D --label name | cmp - a.ppm
+	nb-gen plummer -n 0 | $D --label name >a.ppm
+	fails_with 1 'no names to label in frame 0' "$D --label name <kinds.nb"
 	# a frame without bodies has its time, a picture too small for any of them is one
 	nb-gen plummer -n 0 | $D --label time,scale,colour >a.ppm
 	[ "$(box a.ppm 6 6 60 7)" -gt 40 ]

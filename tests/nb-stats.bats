@@ -688,7 +688,11 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 @test "--orbits gives the elements of the planets that Standish and Williams publish" {
 	nb-gen solar >s.nb
 	tsv --orbits heaviest <s.nb >t
-	equals "$(head -n 1 t | tr '\t' ' ')" 'frame time id a e i Omega omega M period q'
+	equals "$(head -n 1 t | tr '\t' ' ')" 'frame time id a e i Omega omega M period q name'
+	equals "$(cut -f 12 t | tr '\n' ' ')" 'name Mercury Venus Earth Mars Jupiter Saturn Uranus Neptune '
+	mutate attribute names '4 Big Red, x, 9, 2 , 1 A,,70 no' <s.nb | tsv --orbits heaviest | cut -f 3,12 | tr '\t\n' '  ' >named
+	equals "$(cat named)" 'id name 1 A 2  3  4 Big Red 5  6  7  8  '
+	nb-gen kepler | tsv --orbits heaviest | run ! grep -w name
 	# a, e, i, mean longitude, longitudes of the perihelion and of the node; period in days from Kepler's third law
 	cat >published <<-'END'
 		1 0.38709927 0.20563593 7.00497902 252.25032350 77.45779628 48.33076593

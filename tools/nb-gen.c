@@ -184,6 +184,9 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 	nb_set_attribute_f64(frame, "dim", param->dim);
 	set_units(run, gen, frame);
 	nb_set_attribute(frame, "model", info->name);
+	if (param->kind == NB_MODEL_SOLAR)
+		nb_set_attribute(frame, "names",
+			"0 Sun, 1 Mercury, 2 Venus, 3 Earth, 4 Mars, 5 Jupiter, 6 Saturn, 7 Uranus, 8 Neptune");
 	if (nb_model_takes(param->kind, NB_PARAMETER_seed)) {
 		char seed[24];
 		snprintf(seed, sizeof seed, "%" PRIu64, param->seed);

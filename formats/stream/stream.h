@@ -7,6 +7,7 @@
 
 #include "formats/stream/fill.h"
 #include "formats/stream/frame.h"
+#include "formats/stream/names.h"
 
 #include <stdio.h>
 

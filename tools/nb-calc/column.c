@@ -182,6 +182,8 @@ static void drop_stale(struct nb_scope *scope, const struct assignment *assignme
 		nb_calc_drop(scope, assignment, NB_CHANGED_FORCE);
 	else if (field == NB_ACC)
 		nb_frame_drop_errors(scope->frame);
+	else if (field == NB_ID)
+		nb_frame_drop_attribute(scope->frame, "names");
 }
 
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment)

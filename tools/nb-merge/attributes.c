@@ -1,4 +1,5 @@
 /* The attributes of a merged frame: those of the first input, and what the others have besides. */
+#include "common/mem.h"
 #include "common/parse.h"
 #include "tools/filter/require.h"
 #include "tools/nb-merge/merge.h"
@@ -11,7 +12,7 @@
 static int is_left_out(const char *key)
 {
 	static const char *const keys[] = {"history", "model", "seed", "pending_kick", "key_cube", "time", "time_rest",
-		"tree", "leaf_size", "order", "level", "etot0"};
+		"tree", "leaf_size", "order", "level", "etot0", "names"};
 	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
 		if (strcmp(key, keys[k]) == 0)
 			return 1;
@@ -135,10 +136,51 @@ static void take_first(struct merge *opt, struct nb_frame *frame)
 			nb_set_attribute(frame, clock[i], nb_frame_attribute(at, clock[i]));
 }
 
+/* Adds the names of an input, with the ids that its bodies have now. */
+static void add_names(struct merge *opt, struct nb_frame *frame, int k)
+{
+	const char *known = nb_frame_attribute(frame, "names"),
+		   *more = nb_frame_attribute(&opt->input[k].frame, "names");
+	const uint64_t offset = opt->ids == IDS_OFFSET ? opt->input[k].offset : 0;
+	struct nb_names before, here;
+	if (nb_names_read(&before, known) || nb_names_read(&here, more))
+		nb_out_of_memory(frame);
+	struct nb_name *all = nb_alloc(before.n + here.n, sizeof *all);
+	size_t n = before.n;
+	if (!all)
+		nb_out_of_memory(frame);
+	if (n > 0)
+		memcpy(all, before.of, n * sizeof *all);
+	for (size_t i = 0; i < here.n; i++)
+		if (here.of[i].id <= UINT64_MAX - offset && !nb_names_find(&before, here.of[i].id + offset))
+			all[n++] = (struct nb_name){here.of[i].id + offset, here.of[i].text};
+	char *text = nb_names_text(n, all);
+	if (!text)
+		nb_out_of_memory(frame);
+	nb_set_attribute(frame, "names", text);
+	nb_names_free(&before);
+	nb_names_free(&here);
+	nb_free(all);
+	nb_free(text);
+}
+
+static void join_names(struct merge *opt, struct nb_frame *frame)
+{
+	for (int k = 0; k < opt->ninput; k++) {
+		if (!nb_frame_attribute(&opt->input[k].frame, "names"))
+			continue;
+		if (opt->ids != IDS_RENUMBER)
+			add_names(opt, frame, k);
+		else if (nb_tell_once(&opt->told, "names"))
+			nb_warn("attribute names is left out, as bodies get other ids (--ids keep or offset keeps it)");
+	}
+}
+
 void nb_merge_attributes(struct merge *opt, struct nb_frame *frame)
 {
 	take_first(opt, frame);
 	take_others(opt, frame);
+	join_names(opt, frame);
 	for (int k = 0; k < opt->ninput; k++)
 		take_history(frame, &opt->input[k].frame);
 }

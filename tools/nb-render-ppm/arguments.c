@@ -99,14 +99,16 @@ static void take_labels(const char *text, struct parsed *parsed)
 	const struct {
 		const char *word;
 		int *to;
-	} label[] = {{"time", &parsed->time}, {"scale", &parsed->length}, {"colour", &parsed->colour}};
+	} label[] = {{"time", &parsed->time}, {"scale", &parsed->length}, {"colour", &parsed->colour},
+		{"name", &parsed->name}};
+	const size_t nlabel = sizeof label / sizeof *label;
 	for (const char *at = text;;) {
 		const size_t length = strcspn(at, ",");
 		size_t k = 0;
-		while (k < 3 && (strlen(label[k].word) != length || strncmp(at, label[k].word, length) != 0))
+		while (k < nlabel && (strlen(label[k].word) != length || strncmp(at, label[k].word, length) != 0))
 			k++;
-		if (k == 3)
-			nb_die(NB_EXIT_USAGE, "invalid label '%s' (want some of time,scale,colour)", text);
+		if (k == nlabel)
+			nb_die(NB_EXIT_USAGE, "invalid label '%s' (want some of time,scale,colour,name)", text);
 		*label[k].to = 1;
 		if (!at[length])
 			return;

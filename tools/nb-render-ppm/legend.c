@@ -8,12 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_SIZE = 64 };
+const uint8_t nb_render_pale[3] = {225, 225, 225};
 
-static const uint8_t pale[3] = {225, 225, 225};
-
-/* Size of a dot of the letters. */
-static int dot(const struct render *r)
+int nb_render_dot(const struct render *r)
 {
 	const int smaller = r->width < r->height ? r->width : r->height;
 	return smaller >= 480 ? smaller / 360 + (smaller % 360 >= 120) : 1;
@@ -22,17 +19,17 @@ static int dot(const struct render *r)
 /* From the edge of the picture. */
 static int margin(const struct render *r)
 {
-	return 6 * dot(r);
+	return 6 * nb_render_dot(r);
 }
 
 static int line_height(const struct render *r)
 {
-	return (NB_TEXT_HEIGHT + 2) * dot(r);
+	return (NB_TEXT_HEIGHT + 2) * nb_render_dot(r);
 }
 
 static void write_at(struct render *r, int x, int y, const char *text)
 {
-	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, dot(r), text, pale);
+	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, nb_render_dot(r), text, nb_render_pale);
 }
 
 static void fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3])
@@ -47,13 +44,13 @@ static void fill(struct render *r, int x, int y, int width, int height, const ui
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
 /* A time in a place of the same width for all that are as large. */
-static void format_time(double t, char text[LABEL_SIZE])
+static void format_time(double t, char text[NB_LABEL_SIZE])
 {
 	const double size = fabs(t);
 	if (size != 0 && (size < 0.001 || size >= 1e6))
-		snprintf(text, LABEL_SIZE, "t = %.4e", t);
+		snprintf(text, NB_LABEL_SIZE, "t = %.4e", t);
 	else
-		snprintf(text, LABEL_SIZE, "t = %.*f", size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0, t);
+		snprintf(text, NB_LABEL_SIZE, "t = %.*f", size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0, t);
 }
 
 /* 1, 2 or 5 times a power of ten, at most x > 0. */
@@ -66,7 +63,7 @@ static double round_length(double x)
 /* Whether the text is at most so many pixels wide. */
 static int fits(const struct render *r, const char *text, int room)
 {
-	return nb_text_width(text, dot(r)) <= room;
+	return nb_text_width(text, nb_render_dot(r)) <= room;
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */
@@ -76,7 +73,7 @@ static int write_time(struct render *r)
 {
 	const int left = margin(r), room = r->width - 2 * left;
 	struct unit_names names;
-	char text[LABEL_SIZE];
+	char text[NB_LABEL_SIZE];
 	format_time(nb_require_attribute(r->bodies.frame, "time", 0), text);
 	nb_render_unit_names(r->bodies.frame, &names);
 	const size_t used = strlen(text);
@@ -87,15 +84,15 @@ static int write_time(struct render *r)
 	if (!fits(r, text, room))
 		return 0;
 	write_at(r, left, left, text);
-	return left + nb_text_width(text, dot(r));
+	return left + nb_text_width(text, nb_render_dot(r));
 }
 
 /* In the middle, unless the time, which ends at this x, is there; shortened to the room that is left. */
 static void write_title(struct render *r, int time)
 {
 	enum { LEAST = 6 }; /* letters of a title that has been shortened */
-	const int gap = 2 * NB_TEXT_ADVANCE * dot(r), left = time ? time + gap : margin(r);
-	const int room = r->width - margin(r) - left, most = room / (NB_TEXT_ADVANCE * dot(r));
+	const int gap = 2 * NB_TEXT_ADVANCE * nb_render_dot(r), left = time ? time + gap : margin(r);
+	const int room = r->width - margin(r) - left, most = room / (NB_TEXT_ADVANCE * nb_render_dot(r));
 	const size_t length = strlen(r->title);
 	char text[NB_SPLAT_MAX_SIZE / NB_TEXT_ADVANCE + 4];
 	if (fits(r, r->title, room))
@@ -104,14 +101,14 @@ static void write_title(struct render *r, int time)
 		snprintf(text, sizeof text, "%.*s...", most - 3, r->title);
 	else
 		return;
-	const int middle = (r->width - nb_text_width(text, dot(r))) / 2;
+	const int middle = (r->width - nb_text_width(text, nb_render_dot(r))) / 2;
 	write_at(r, middle > left ? middle : left, margin(r), text);
 }
 
 /* The room of the scale on the left, and of the colours on the right. */
 static int half(const struct render *r)
 {
-	return r->width / 2 - margin(r) - NB_TEXT_ADVANCE * dot(r) / 2;
+	return r->width / 2 - margin(r) - NB_TEXT_ADVANCE * nb_render_dot(r) / 2;
 }
 
 /* A bar of a round length, about a fifth of the width, with that length above. */
@@ -119,9 +116,9 @@ static void draw_scale(struct render *r)
 {
 	const struct nb_camera *camera = &r->scene.camera;
 	const double length = round_length(r->width / 4.0 / camera->pixels_per_length);
-	const int pixels = (int)(length * camera->pixels_per_length + 0.5), thick = 2 * dot(r);
+	const int pixels = (int)(length * camera->pixels_per_length + 0.5), thick = 2 * nb_render_dot(r);
 	const int y = r->height - margin(r) - thick;
-	char text[LABEL_SIZE];
+	char text[NB_LABEL_SIZE];
 	snprintf(text, sizeof text, "%.3g", length);
 	struct unit_names names;
 	nb_render_unit_names(r->bodies.frame, &names);
@@ -131,9 +128,10 @@ static void draw_scale(struct render *r)
 	if (!fits(r, text, half(r)))
 		text[used] = '\0';
 	static const uint8_t black[3];
-	fill(r, margin(r) - dot(r), y - dot(r), pixels + 2 * dot(r), thick + 2 * dot(r), black);
-	fill(r, margin(r), y, pixels, thick, pale);
-	const int middle = (pixels - nb_text_width(text, dot(r))) / 2;
+	fill(r, margin(r) - nb_render_dot(r), y - nb_render_dot(r), pixels + 2 * nb_render_dot(r),
+		thick + 2 * nb_render_dot(r), black);
+	fill(r, margin(r), y, pixels, thick, nb_render_pale);
+	const int middle = (pixels - nb_text_width(text, nb_render_dot(r))) / 2;
 	if (fits(r, text, half(r)))
 		write_at(r, margin(r) + (middle > 0 ? middle : 0), y - line_height(r), text);
 }
@@ -146,41 +144,34 @@ static void to_bytes(const float rgb[3], uint8_t colour[3])
 		colour[k] = (uint8_t)(255 * rgb[k] + 0.5f);
 }
 
-static void note_kinds(struct render *r)
-{
-	double *species = nb_render_numbers(r, nb_require_field(r->bodies.frame, NB_SPECIES));
-	for (size_t i = 0; i < r->bodies.n; i++)
-		r->scene.kinds[nb_render_kind(species[i])] = 1;
-	nb_free(species);
-}
-
-/* A number with its colour on the left; x: of its right edge. */
+/* Its colour is on the left; x: of its right edge. */
 static void draw_kind(struct render *r, unsigned kind, int x, int y)
 {
-	const int size = NB_TEXT_HEIGHT * dot(r);
+	const int size = NB_TEXT_HEIGHT * nb_render_dot(r);
 	const uint32_t hue = nb_render_hue_of_kind(r, kind);
 	const uint8_t colour[3] = {(uint8_t)(hue >> 16), (uint8_t)(hue >> 8 & 255), (uint8_t)(hue & 255)};
-	char text[LABEL_SIZE];
-	snprintf(text, sizeof text, "%u", kind);
-	x -= nb_text_width(text, dot(r));
+	char text[NB_LABEL_SIZE];
+	nb_render_name_kind(r, kind, text);
+	x -= nb_text_width(text, nb_render_dot(r));
 	write_at(r, x, y, text);
-	fill(r, x - size - 2 * dot(r), y, size, size, colour);
+	fill(r, x - size - 2 * nb_render_dot(r), y, size, size, colour);
 }
 
-/* From one number to the next. */
+/* From one to the next. */
 static int kind_width(const struct render *r, unsigned kind)
 {
-	const int digits = 1 + (kind >= 10) + (kind >= 100);
-	return (NB_TEXT_ADVANCE * digits - 1 + NB_TEXT_HEIGHT + 2 + 4) * dot(r);
+	char text[NB_LABEL_SIZE];
+	nb_render_name_kind(r, kind, text);
+	return nb_text_width(text, nb_render_dot(r)) + (NB_TEXT_HEIGHT + 2 + 4) * nb_render_dot(r);
 }
 
-/* The species seen so far, each with its number: from right to left, or, if one line has not the room, in columns of
- * the same width from the right, and as many of them as fit. */
+/* The species seen so far, each with its name or number: from right to left, or, if one line has not the room, in
+ * columns of the same width from the right, and as many of them as fit. */
 static void draw_kinds(struct render *r)
 {
 	unsigned list[NSPECIES], n = 0;
 	int widest = 0, all = 0;
-	note_kinds(r);
+	nb_render_note_kinds(r);
 	for (unsigned kind = 0; kind < NSPECIES; kind++)
 		if (r->scene.kinds[kind]) {
 			const int width = kind_width(r, kind);
@@ -188,7 +179,7 @@ static void draw_kinds(struct render *r)
 			all += width;
 			widest = width > widest ? width : widest;
 		}
-	const int right = r->width - margin(r), bottom = r->height - margin(r) - NB_TEXT_HEIGHT * dot(r);
+	const int right = r->width - margin(r), bottom = r->height - margin(r) - NB_TEXT_HEIGHT * nb_render_dot(r);
 	const int room = r->parsed.length ? half(r) : r->width - 2 * margin(r);
 	if (n == 0 || widest > room)
 		return;
@@ -206,7 +197,7 @@ static void draw_kinds(struct render *r)
 }
 
 /* The unit of what the bar shows, in the order of a name. */
-static void unit_of_bar(const struct render *r, char unit[LABEL_SIZE])
+static void unit_of_bar(const struct render *r, char unit[NB_LABEL_SIZE])
 {
 	const struct nb_frame *frame = r->bodies.frame;
 	struct unit_names names;
@@ -218,27 +209,27 @@ static void unit_of_bar(const struct render *r, char unit[LABEL_SIZE])
 	}
 	nb_render_unit_names(frame, &names);
 	if (r->by == BY_SPEED)
-		snprintf(unit, LABEL_SIZE, "%s", names.velocity);
+		snprintf(unit, NB_LABEL_SIZE, "%s", names.velocity);
 	else if (names.mass[0] && names.length[0])
-		snprintf(unit, LABEL_SIZE, "%s/%s^2", names.mass, names.length);
+		snprintf(unit, NB_LABEL_SIZE, "%s/%s^2", names.mass, names.length);
 }
 
 /* What the bar shows, with its unit and how the colours go, as far as there is room. */
-static void name_bar(const struct render *r, char name[2 * LABEL_SIZE])
+static void name_bar(const struct render *r, char name[2 * NB_LABEL_SIZE])
 {
 	const char *what = r->by == BY_DENSITY ? "surface density" : r->by == BY_SPEED ? "speed" : r->column;
 	const char *stretch = r->stretch == NB_STRETCH_ASINH ? " (asinh)"
 			      : r->stretch == NB_STRETCH_LOG ? " (log)"
 							     : "";
 	const char *how = r->by == BY_DENSITY ? stretch : r->log_scale ? " (log)" : "";
-	char unit[LABEL_SIZE], in[LABEL_SIZE + 4] = "";
+	char unit[NB_LABEL_SIZE], in[NB_LABEL_SIZE + 4] = "";
 	unit_of_bar(r, unit);
 	if (*unit)
 		snprintf(in, sizeof in, " [%s]", unit);
 	const char *const part[][2] = {{in, how}, {in, ""}, {"", how}, {"", ""}};
 	for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
-		const int n = snprintf(name, 2 * LABEL_SIZE, "%s%s%s", what, part[k][0], part[k][1]);
-		if (n < 2 * LABEL_SIZE && fits(r, name, half(r)))
+		const int n = snprintf(name, 2 * NB_LABEL_SIZE, "%s%s%s", what, part[k][0], part[k][1]);
+		if (n < 2 * NB_LABEL_SIZE && fits(r, name, half(r)))
 			return;
 	}
 	name[0] = '\0';
@@ -257,19 +248,19 @@ static void find_ends(const struct render *r, double end[2])
 }
 
 /* Their texts, with as many digits as tell them apart and have room; the lower one is left out first. */
-static void write_ends(const double end[2], int room, char text[2][LABEL_SIZE])
+static void write_ends(const double end[2], int room, char text[2][NB_LABEL_SIZE])
 {
 	int digits = 3;
 	for (;; digits++) {
 		for (int k = 0; k < 2; k++)
-			snprintf(text[k], LABEL_SIZE, "%.*g", digits, end[k]);
+			snprintf(text[k], NB_LABEL_SIZE, "%.*g", digits, end[k]);
 		if (strcmp(text[0], text[1]) != 0 || digits == 9)
 			break;
 	}
 	for (; digits > 0; digits--) {
-		char shorter[2][LABEL_SIZE];
+		char shorter[2][NB_LABEL_SIZE];
 		for (int k = 0; k < 2; k++)
-			snprintf(shorter[k], LABEL_SIZE, "%.*g", digits, end[k]);
+			snprintf(shorter[k], NB_LABEL_SIZE, "%.*g", digits, end[k]);
 		if (strcmp(shorter[0], shorter[1]) == 0)
 			break;
 		memcpy(text, shorter, sizeof shorter);
@@ -278,7 +269,7 @@ static void write_ends(const double end[2], int room, char text[2][LABEL_SIZE])
 	}
 	text[0][0] = '\0';
 	for (digits = 3; digits > 0; digits--) {
-		snprintf(text[1], LABEL_SIZE, "%.*g", digits, end[1]);
+		snprintf(text[1], NB_LABEL_SIZE, "%.*g", digits, end[1]);
 		if (nb_text_width(text[1], 1) <= room)
 			return;
 	}
@@ -288,17 +279,18 @@ static void write_ends(const double end[2], int room, char text[2][LABEL_SIZE])
 /* A quarter of the width, but room for two numbers if there is. */
 static int bar_width(const struct render *r)
 {
-	const int wanted = 20 * NB_TEXT_ADVANCE * dot(r), quarter = r->width / 4;
+	const int wanted = 20 * NB_TEXT_ADVANCE * nb_render_dot(r), quarter = r->width / 4;
 	return quarter >= wanted ? quarter : wanted < half(r) ? wanted : half(r) > quarter ? half(r) : quarter;
 }
 
 static void draw_bar(struct render *r)
 {
-	const int width = bar_width(r), thick = 4 * dot(r), left = r->width - margin(r) - width;
-	const int below = r->height - margin(r) - NB_TEXT_HEIGHT * dot(r), top = below - thick - 2 * dot(r);
+	const int width = bar_width(r), thick = 4 * nb_render_dot(r), left = r->width - margin(r) - width;
+	const int below = r->height - margin(r) - NB_TEXT_HEIGHT * nb_render_dot(r),
+		  top = below - thick - 2 * nb_render_dot(r);
 	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
 	double end[2];
-	char name[2 * LABEL_SIZE], text[2][LABEL_SIZE];
+	char name[2 * NB_LABEL_SIZE], text[2][NB_LABEL_SIZE];
 	for (int x = 0; x < width; x++) {
 		const float v = ((float)x + 0.5f) / (float)width;
 		float rgb[3];
@@ -311,11 +303,11 @@ static void draw_bar(struct render *r)
 		fill(r, left + x, top, 1, thick, colour);
 	}
 	name_bar(r, name);
-	write_at(r, r->width - margin(r) - nb_text_width(name, dot(r)), top - line_height(r), name);
+	write_at(r, r->width - margin(r) - nb_text_width(name, nb_render_dot(r)), top - line_height(r), name);
 	find_ends(r, end);
-	write_ends(end, width / dot(r), text);
+	write_ends(end, width / nb_render_dot(r), text);
 	write_at(r, left, below, text[0]);
-	write_at(r, left + width - nb_text_width(text[1], dot(r)), below, text[1]);
+	write_at(r, left + width - nb_text_width(text[1], nb_render_dot(r)), below, text[1]);
 }
 
 static void draw_colours(struct render *r)
@@ -338,8 +330,12 @@ void nb_render_legend(struct render *r)
 		write_title(r, time);
 	if (!r->scene.ready)
 		return;
+	nb_render_require_ok(r, nb_names_read(&r->names, nb_frame_attribute(r->bodies.frame, "names")));
+	if (parsed->name)
+		nb_render_names(r);
 	if (parsed->length)
 		draw_scale(r);
 	if (parsed->colour)
 		draw_colours(r);
+	nb_names_free(&r->names);
 }

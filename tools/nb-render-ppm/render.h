@@ -3,6 +3,7 @@
 #define NB_RENDER_H
 
 #include "formats/image/image.h"
+#include "formats/stream/stream.h"
 #include "kernels/picture/picture.h"
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
@@ -19,9 +20,9 @@ struct parsed {
 	double center[3], range[2], hues[2];
 	unsigned char hidden[NSPECIES]; /* of --hide and --only */
 	enum follow follow;
-	uint64_t followed;	  /* id, of FOLLOW_ID */
-	double fit;		  /* share of the bodies to show; 0: as many as there are */
-	int time, length, colour; /* --label */
+	uint64_t followed;		/* id, of FOLLOW_ID */
+	double fit;			/* share of the bodies to show; 0: as many as there are */
+	int time, length, colour, name; /* --label */
 };
 
 /* The bodies to draw; arrays are where the backend computes. */
@@ -42,12 +43,14 @@ struct scene {
 	struct nb_camera camera;
 	double size; /* that the smaller edge of the picture shows at zoom 1 */
 	struct nb_mass_scale masses;
-	float lo, hi;		       /* range of brightness, weight per pixel */
-	double slow, fast;	       /* speeds, or numbers of a column, between which the colour changes */
-	int flat;		       /* all bodies of the first frame had the same: slow and fast follow */
-	double neighbours;	       /* to smooth over */
-	double disc_size;	       /* radius of the lightest discs, pixels */
-	unsigned char kinds[NSPECIES]; /* species seen so far, where they are to be listed */
+	float lo, hi;	   /* range of brightness, weight per pixel */
+	double slow, fast; /* speeds, or numbers of a column, between which the colour changes */
+	int flat;	   /* all bodies of the first frame had the same: slow and fast follow */
+	double neighbours; /* to smooth over */
+	double disc_size;  /* radius of the lightest discs, pixels */
+	/* species seen so far, where they are to be listed */
+	unsigned char kinds[NSPECIES];
+	uint64_t body[NSPECIES]; /* id of the first body of each */
 };
 
 struct canvas {
@@ -83,6 +86,7 @@ struct render {
 	struct canvas canvas;
 	struct watch watch;
 	struct trail *trails;
+	struct nb_names names; /* of the bodies, while the legend is drawn */
 };
 
 /* Ends the tool if something failed with the frame whose bodies are loaded. */
@@ -167,8 +171,24 @@ void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names
 /* How to write the unit of a column or an expression. */
 void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char to[NB_UNIT_SIZE + 1]);
 
-/* Title, time, scale and colours (legend.c). */
+/* ---- legend.c ---- */
+
+enum { NB_LABEL_SIZE = 64 };
+
+/* Title, time, scale, colours and names. */
 void nb_render_legend(struct render *r);
+/* Size of a dot of the letters, and their colour. */
+int nb_render_dot(const struct render *r);
+extern const uint8_t nb_render_pale[3];
+
+/* ---- names.c ---- */
+
+/* Notes the species of the bodies as seen. */
+void nb_render_note_kinds(struct render *r);
+/* The name of the only body of a species, if that has one, or the number of the species. */
+void nb_render_name_kind(const struct render *r, unsigned kind, char text[NB_LABEL_SIZE]);
+/* Writes that of each body that has one beside it, unless it would lie on another. */
+void nb_render_names(struct render *r);
 
 /* After -v: says when bodies are outside of the picture (watch.c), before they are wiped off, and when a
  * larger share of the pixels with light has the top colour. */

@@ -27,8 +27,9 @@ static size_t central_body(const struct stats *self, const struct nb_frame *fram
 	return heaviest;
 }
 
-static void add_orbit(
-	struct nb_report *report, const struct nb_frame *frame, double time, uint64_t id, const struct nb_orbit *o)
+/* names: of a stream whose first frame has some, NULL: there is no such column. */
+static void add_orbit(struct nb_report *report, const struct nb_frame *frame, const struct nb_names *names, double time,
+	uint64_t id, const struct nb_orbit *o)
 {
 	nb_report_integer(report, "frame", 5, frame->number);
 	nb_report_real(report, "time", time);
@@ -41,6 +42,10 @@ static void add_orbit(
 	nb_report_real(report, "M", o->M * DEGREES);
 	nb_report_real(report, "period", o->period);
 	nb_report_real(report, "q", o->q);
+	if (names) {
+		const char *name = nb_names_find(names, id);
+		nb_report_text(report, "name", -1, name ? name : "");
+	}
 }
 
 static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *frame)
@@ -61,15 +66,20 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	nb_orbits(all->n, all->mass, all->pos, all->vel, about, G, self->orbit);
 
 	const struct nb_orbit none = {.a = NAN};
+	struct nb_names names;
+	nb_stats_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
 	if (!report->header_done) { /* also where there is no other body */
-		add_orbit(report, frame, time, 0, &none);
+		self->orbits_named = names.n > 0;
+		add_orbit(report, frame, self->orbits_named ? &names : NULL, time, 0, &none);
 		nb_report_header(report);
 	}
 	for (size_t i = 0; i < all->n; i++)
 		if (i != about) {
-			add_orbit(report, frame, time, id ? id[i] : i, &self->orbit[i]);
+			add_orbit(report, frame, self->orbits_named ? &names : NULL, time, id ? id[i] : i,
+				&self->orbit[i]);
 			nb_report_row(report);
 		}
+	nb_names_free(&names);
 	nb_require_flushed();
 	nb_stats_release(self);
 }

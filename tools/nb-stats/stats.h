@@ -94,6 +94,7 @@ struct stats {
 		struct nb_profile_bin *bin;
 	} profile;
 	struct nb_orbit *orbit;
+	int orbits_named; /* have a column for names */
 	struct {
 		struct nb_reader file;
 		int opened;

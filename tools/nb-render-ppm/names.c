@@ -1,0 +1,82 @@
+/* nb-render-ppm: names of bodies, and of species of one body. */
+#include "tools/filter/require.h"
+#include "tools/nb-render-ppm/render.h"
+
+#include "common/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { NOT_SEEN, ONE_BODY, BODIES };
+
+static uint64_t id_of(const struct render *r, size_t i)
+{
+	return nb_body_id(r->bodies.frame, r->bodies.row ? r->bodies.row[i] : i);
+}
+
+void nb_render_note_kinds(struct render *r)
+{
+	struct scene *scene = &r->scene;
+	double *species = nb_render_numbers(r, nb_require_field(r->bodies.frame, NB_SPECIES));
+	for (size_t i = 0; i < r->bodies.n; i++) {
+		const unsigned kind = nb_render_kind(species[i]);
+		if (scene->kinds[kind] == NOT_SEEN) {
+			scene->kinds[kind] = ONE_BODY;
+			scene->body[kind] = id_of(r, i);
+		} else if (scene->kinds[kind] == ONE_BODY && scene->body[kind] != id_of(r, i)) {
+			scene->kinds[kind] = BODIES;
+		}
+	}
+	nb_free(species);
+}
+
+/* NULL: none that the letters can write. */
+static const char *name_of(const struct render *r, uint64_t id)
+{
+	const char *name = nb_names_find(&r->names, id);
+	return name && nb_text_possible(name) ? name : NULL;
+}
+
+void nb_render_name_kind(const struct render *r, unsigned kind, char text[NB_LABEL_SIZE])
+{
+	const char *name = r->scene.kinds[kind] == ONE_BODY ? name_of(r, r->scene.body[kind]) : NULL;
+	if (name)
+		snprintf(text, NB_LABEL_SIZE, "%s", name);
+	else
+		snprintf(text, NB_LABEL_SIZE, "%u", kind);
+}
+
+void nb_render_names(struct render *r)
+{
+	enum { MOST = 1000 };
+	const int dot = nb_render_dot(r), high = (NB_TEXT_HEIGHT + 2) * dot;
+	const struct bodies *b = &r->bodies;
+	struct {
+		int left, top, right, bottom;
+	} drawn[MOST];
+	if (b->n > 0 && r->names.n == 0)
+		nb_die(NB_EXIT_FAILED, "no names to label in frame %" PRIu64 " (nb-calc '@names = \"0 Sun, 1 Earth\"')",
+			b->frame->number);
+	double *pos = nb_render_numbers(r, nb_require_field(b->frame, NB_POS));
+	for (size_t i = 0, n = 0; i < b->n && n < MOST; i++) {
+		const char *name = name_of(r, id_of(r, i));
+		float x, y;
+		size_t k = 0;
+		if (!name || nb_splat_project_cpu(1, &pos[3 * i], &r->scene.camera, &x, &y) ||
+			!(x >= 0 && x < (float)r->width && y >= 0 && y < (float)r->height))
+			continue;
+		const int left = (int)x + 6 * dot, top = (int)y - high / 2;
+		const int right = left + nb_text_width(name, dot), bottom = top + high;
+		while (k < n && (drawn[k].left >= right || drawn[k].right <= left || drawn[k].top >= bottom ||
+					drawn[k].bottom <= top))
+			k++;
+		if (k < n)
+			continue;
+		nb_text_draw(r->canvas.rgb, r->width, r->height, left, top, dot, name, nb_render_pale);
+		drawn[n].left = left;
+		drawn[n].top = top;
+		drawn[n].right = right;
+		drawn[n++].bottom = bottom;
+	}
+	nb_free(pos);
+}
