@@ -61,8 +61,8 @@ python_with() {
 @test "a file of another format than --from says is refused with the format that it has" {
 	make_snapshot galaxy.gadget
 	nb-gen plummer -n 5 >p.nb
-	for format in tipsy nemo gadget-hdf5; do nb-convert -q --to $format p.$format <p.nb; done
-	nb-convert -q --no-comments --to csv p.csv <p.nb
+	for format in tipsy nemo gadget-hdf5; do nb-convert -q --to $format -o p.$format <p.nb; done
+	nb-convert -q --no-comments --to csv -o p.csv <p.nb
 	cp "$NB_TOP/tests/data/planets.txt" planets.princeton
 	for file in galaxy.gadget p.tipsy p.nemo p.gadget-hdf5 p.csv planets.princeton; do
 		format=${file##*.}
@@ -95,7 +95,7 @@ python_with() {
 }
 
 @test "a TIPSY file that is cut is told from a file of no known format" {
-	nb-gen plummer -n 50 | nb-convert -q --to tipsy p.tipsy
+	nb-gen plummer -n 50 | nb-convert -q --to tipsy -o p.tipsy
 	head -c 1000 p.tipsy >short
 	fails_with 1 'short: 1000 bytes, but its header says 0 gas, 50 dark and 0 star bodies, which are 1832' 'nb-convert --from auto short'
 }
@@ -105,7 +105,7 @@ python_with() {
 @test "--rows, --species and --sphere take the same bodies of a file, a pipe and a table" {
 	make_snapshot g n='(300,500,200,0,100,0)' f8=1
 	from gadget g >all.nb
-	nb-convert -q --to csv all.csv <all.nb
+	nb-convert -q --to csv -o all.csv <all.nb
 	run -0 nb-stats --check <all.nb
 	for part in '--rows 7' '--rows 3:900:11' '--rows ::13' '--rows 299:500' '--rows 5000:' '--species 0' '--species 1,4' \
 		'--species 3' '--species 2 --rows 5::3' '--sphere 0,0,0,1' '--sphere 0.5,0,0,1.5 --species 1,2' \
@@ -128,7 +128,7 @@ python_with() {
 @test "the last row of --rows, and a body on the surface of the sphere, are taken" {
 	printf 'x,y,z\n1,0,0\n0,3,4\n0,0,5.5\n' | from csv >three.nb
 	for format in csv nemo; do
-		nb-convert -q --to $format three <three.nb
+		nb-convert -q --to $format -o three <three.nb
 		from $format --rows 0:1 three >part.nb
 		[ "$(show id part.nb | tr '\n' ' ')" = '0 1 ' ]
 		from $format --sphere 0,0,0,5 three >part.nb
@@ -155,7 +155,7 @@ python_with() {
 	[[ $output != *' pot '* ]]
 	from gadget --rows 0:9 --keep-derived g >kept.nb
 	show acc all.nb | head -n 10 | cmp - <(show acc kept.nb)
-	nb-convert -q --to csv all.csv <all.nb
+	nb-convert -q --to csv -o all.csv <all.nb
 	from csv --rows 0:9 --keep-derived all.csv | csv | cmp - <(csv <kept.nb)
 	from csv --rows 0:9 all.csv | csv | cmp - <(csv <part.nb)
 	from gadget --rows 0: g | cmp - all.nb
@@ -196,7 +196,7 @@ python_with() {
 }
 
 @test "--frame takes one frame of several, or the last" {
-	nb-gen kepler | nb-step -d 0.1 -k 3 nb-force | nb-convert -q --to csv run.csv
+	nb-gen kepler | nb-step -d 0.1 -k 3 nb-force | nb-convert -q --to csv -o run.csv
 	for k in 0 2 3; do
 		from csv --frame "$k" run.csv >k.nb
 		[ "$(nb-stats --format tsv <k.nb | wc -l)" -eq 2 ]
@@ -258,7 +258,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 			[[ $n != '('*,0,0,0,0,0')' ]] || mass='(0,0,0,0,0,0)'
 			make_snapshot a labels=$labels n="$n" mass="$mass"
 			from gadget a >a.nb
-			nb-convert -q --to "$to" b <a.nb
+			nb-convert -q --to "$to" -o b <a.nb
 			from gadget b >b.nb
 			csv <a.nb | cmp - <(csv <b.nb)
 			nb-convert -q --to "$to" <b.nb | cmp - b
@@ -274,7 +274,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 @test "bodies stand in the order of types, and the attributes of the header come back" {
 	printf '# types=gadget\n# time=0.5\n# G=43007.1\n# redshift=3\n# box_size=7\n# omega0=0.3\n# omega_lambda=0.7\n# hubble_param=0.6\n# flag_sfr=1\n# lpt_scalingfactor=0.5\nid,mass,x,y,z,vx,vy,vz,species\n10,1,1,2,3,4,5,6,4\n11,2,1,2,3,4,5,6,1\n12,3,1,2,3,4,5,6,4\n13,2,1,2,3,4,5,6,0\n' |
 		from csv >a.nb
-	nb-convert --to gadget a <a.nb 2>said
+	nb-convert --to gadget -o a <a.nb 2>said
 	[ ! -s said ]
 	nb-convert --no-history --from gadget a >b.nb 2>said
 	grep -q 'a is cosmological (omega0 = 0.3)' said
@@ -290,11 +290,11 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 }
 
 @test "species of a model become types above gas, and a warning says so" {
-	nb-gen disk -n 100 | nb-convert --to gadget m 2>said
+	nb-gen disk -n 100 | nb-convert --to gadget -o m 2>said
 	grep -q 'species 0 to 2 become types 1 to 3, since type 0 is gas' said
 	from gadget m >m.nb
 	[ "$(show species m.nb | sort | uniq -c | tr -s ' \n' ' ')" = ' 50 1 10 2 40 3 ' ]
-	nb-gen solar | nb-convert --to gadget s 2>said
+	nb-gen solar | nb-convert --to gadget -o s 2>said
 	grep -q 'cannot represent these columns, which are left out: .*species' said
 	[ "$(from gadget s | mutate show species | sort -u)" = 1 ]
 	fails_with 1 'frame 0: body 1 is of species 6, but types are 0 to 5' \
@@ -313,7 +313,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 @test "a frame is spread over several files, which are read from any of them or from their stem" {
 	make_snapshot g n='(10,203,50,0,7,0)'
 	from gadget g >g.nb
-	nb-convert -q --to gadget --files 4 part <g.nb
+	nb-convert -q --to gadget --files 4 -o part <g.nb
 	[ "$(echo part*)" = 'part.0 part.1 part.2 part.3' ]
 	from gadget part >p.nb
 	for file in part.0 part.3; do from gadget "$file" | cmp - p.nb; done
@@ -322,9 +322,9 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	nb-select --no-history --sort id <p.nb | csv >p.csv
 	csv <g.nb | cmp - p.csv
 	from gadget --species 1,4 --rows 3::2 --sphere 0,0,0,1.5 part | csv >part.csv
-	nb-convert -q --to csv p.csv <p.nb
+	nb-convert -q --to csv -o p.csv <p.nb
 	from csv --species 1,4 --rows 3::2 --sphere 0,0,0,1.5 p.csv | csv | cmp - part.csv
-	nb-convert -q --to gadget2 --files 3 few < <(nb-gen plummer -n 2)
+	nb-convert -q --to gadget2 --files 3 -o few < <(nb-gen plummer -n 2)
 	[ "$(from gadget few.1 | mutate show id | tr '\n' ' ')" = '0 1 ' ]
 	# a file is missing, is of another snapshot, or is alone
 	mv part.2 away
@@ -336,9 +336,9 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 'standard input: this is one of 4 files of a snapshot (give the FILE' 'nb-convert --from gadget <part.1'
 	mv part.1 part.9
 	fails_with 1 'part.9: this is one of 4 files, but the name does not end in .0 to .3' 'nb-convert --from gadget part.9'
-	fails_with 2 "option '--files' needs a FILE" 'nb-convert --to gadget --files 2 <g.nb'
-	fails_with 1 '(give a FILE)' 'nb-convert --to gadget --files 2 /dev/stdout <g.nb'
-	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 x <g.nb'
+	fails_with 2 "option '--files' needs '-o FILE'" 'nb-convert --to gadget --files 2 <g.nb'
+	fails_with 1 "(give '-o FILE')" 'nb-convert --to gadget --files 2 -o /dev/null <g.nb'
+	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 -o x <g.nb'
 	fails_with 1 'No such file' 'nb-convert --from gadget nothing'
 }
 
@@ -358,16 +358,16 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 @test "nothing of several files takes its name if one cannot be written" {
 	nb-gen plummer -n 1000 >p.nb
 	mkdir out.1
-	fails_with 1 'write error' 'nb-convert -q --to gadget --files 3 out <p.nb'
+	fails_with 1 'write error' 'nb-convert -q --to gadget --files 3 -o out <p.nb'
 	[ "$(echo out*)" = out.1 ]
 }
 
 @test "what a snapshot cannot hold is told" {
 	nb-gen plummer -n 10 | nb-calc 'eps = 0.1' | nb-calc 'abc = 3' | nb-calc 'longname = 3' >p.nb
-	nb-convert --to gadget p <p.nb 2>said
+	nb-convert --to gadget -o p <p.nb 2>said
 	grep -q 'cannot represent these columns, which are left out: eps, abc, longname' said
 	grep -q 'attribute G is 1, but readers of a GADGET snapshot assume 43007.1' said
-	nb-convert --to gadget2 q <p.nb 2>said
+	nb-convert --to gadget2 -o q <p.nb 2>said
 	grep -q 'cannot represent these columns, which are left out: eps, longname' said
 	from gadget q 2>/dev/null | nb-stats --fields | grep -q 'abc .*<f4'
 	fails_with 1 "frame 0: column 'pos' has 1e+39, which is too large for a number of 4 bytes" \
@@ -472,7 +472,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 
 @test "a full disk is noticed when a snapshot is written" {
 	nb-gen plummer -n 5000 >p.nb
-	fails_with 1 'No space left on device' 'nb-convert -q --to gadget /dev/full <p.nb'
+	fails_with 1 'No space left on device' 'nb-convert -q --to gadget -o /dev/full <p.nb'
 	fails_with 1 'No space left on device' 'nb-convert -q --to gadget2 <p.nb >/dev/full'
 }
 
@@ -483,7 +483,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	from auto "$DATA/formats/galaxy_littleendian.dat" >g.nb
 	[ "$(nb-stats --format tsv <g.nb | stat_of n)" = 60000 ]
 	[ "$(show species g.nb | sort | uniq -c | tr -s ' \n' ' ')" = ' 40000 1 20000 2 ' ]
-	nb-convert --to gadget g <g.nb
+	nb-convert --to gadget -o g <g.nb
 	# except for the number of files, which is 0 there
 	[ "$(cmp -l g "$DATA/formats/galaxy_littleendian.dat" | tr -s ' ')" = ' 129 1 0' ] || [ "$(cmp -l g "$DATA/formats/galaxy_littleendian.dat" | tr -s ' ')" = '129 1 0' ]
 }
@@ -508,13 +508,13 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	make_snapshot g n='(20,300,50,0,30,0)'
 	from gadget g >g.nb
 	for to in gadget gadget2; do
-		nb-convert -q --to $to $to.dat <g.nb
-		nb-convert -q --to npy g.npy <g.nb
+		nb-convert -q --to $to -o $to.dat <g.nb
+		nb-convert -q --to npy -o g.npy <g.nb
 		"$python" "$NB_TOP/tests/gadget-read.py" yt $to.dat g.npy 0.25
 	done
 	nb-gen plummer -n 1000 >p.nb
-	nb-convert -q --to gadget p.dat <p.nb
-	nb-convert -q --to npy p.npy <p.nb
+	nb-convert -q --to gadget -o p.dat <p.nb
+	nb-convert -q --to npy -o p.npy <p.nb
 	"$python" "$NB_TOP/tests/gadget-read.py" yt p.dat p.npy 0
 }
 
@@ -522,10 +522,10 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	python=$(python_with pynbody) || skip 'no pynbody (NB_PYTHON names a python that has it)'
 	make_snapshot g n='(20,300,50,0,30,0)'
 	from gadget g >g.nb
-	nb-convert -q --to npy g.npy <g.nb
-	nb-convert -q --to gadget g1.dat <g.nb
-	nb-convert -q --to gadget2 g2.dat <g.nb
-	nb-convert -q --to gadget --files 3 g3 <g.nb
+	nb-convert -q --to npy -o g.npy <g.nb
+	nb-convert -q --to gadget -o g1.dat <g.nb
+	nb-convert -q --to gadget2 -o g2.dat <g.nb
+	nb-convert -q --to gadget --files 3 -o g3 <g.nb
 	for file in g1.dat g2.dat g3; do
 		"$python" "$NB_TOP/tests/gadget-read.py" pynbody $file g.npy 0.25
 	done
@@ -533,7 +533,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 
 @test "splash reads what is exported" {
 	command -v splash >/dev/null || skip 'no splash'
-	nb-gen merger -n 500 | nb-convert -q --to gadget p.dat
+	nb-gen merger -n 500 | nb-convert -q --to gadget -o p.dat
 	from gadget p.dat >p.nb
 	splash -gadget to ascii p.dat </dev/null >/dev/null 2>&1
 	grep -v '^ *#' p.dat.ascii | awk '{ print $1 + 0, $2 + 0, $3 + 0, $4 + 0, $5 + 0, $6 + 0, $7 + 0 }' >got

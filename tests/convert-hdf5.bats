@@ -177,33 +177,33 @@ has_vectors() { # COLUMN SCALE FILE ID...
 @test "what goes out comes back to the byte: columns of any type, attributes, ids, through pipes too" {
 	needs_hdf5
 	nb-gen plummer -n 257 | nb-force -e 0.05 | mutate add spins >f.nb
-	nb-convert --to gadget-hdf5 f.hdf5 <f.nb
+	nb-convert --to gadget-hdf5 -o f.hdf5 <f.nb
 	from gadget-hdf5 f.hdf5 | cmp - f.nb
 	from gadget-hdf5 <f.hdf5 | cmp - f.nb
 	cat f.hdf5 | from auto | cmp - f.nb
 	nb-convert --to gadget-hdf5 <f.nb | cmp - f.hdf5
 	# text, whole numbers, f32 and names that GADGET does not have
 	printf 'id,mass,x,y,z,vx,vy,vz,tag,a_1,2nd\n7,1,2,3,4,5,6,7,"a b",3,1\n8,2,3,4,5,6,7,8,c,4,2\n' | nb-convert --from csv >c.nb
-	nb-convert --to gadget-hdf5 c.hdf5 <c.nb
+	nb-convert --to gadget-hdf5 -o c.hdf5 <c.nb
 	from gadget-hdf5 c.hdf5 | cmp - c.nb
 	nb-gen plummer -n 100 --precision f32 >s.nb
-	nb-convert --to gadget-hdf5 s.hdf5 <s.nb
+	nb-convert --to gadget-hdf5 -o s.hdf5 <s.nb
 	from gadget-hdf5 s.hdf5 | nb-diff - s.nb
 }
 
 @test "columns of gas go out under GADGET's names, and no two columns under the same name" {
 	needs_hdf5 h5py
 	nb-gen plummer -n 5 | nb-calc 'density=mass' 'internal_energy=mass' 'smoothing_length=mass' 'metallicity=mass' |
-		nb-convert --to gadget-hdf5 d.hdf5
+		nb-convert --to gadget-hdf5 -o d.hdf5
 	equals "$(h5 d.hdf5 'list(f["PartType1"])')" "['Coordinates', 'Density', 'InternalEnergy', 'Masses', 'Metallicity', 'ParticleIDs', 'SmoothingLength', 'Velocities']"
 	# names that are those of other columns in GADGET
 	nb-gen plummer -n 5 | nb-calc 'Coordinates=id' 'Masses=mass*7' 'AbC=mass' 'ab_c=mass*2' 'nb_Masses=mass*3' >c.nb
-	nb-convert --to gadget-hdf5 c.hdf5 <c.nb
+	nb-convert --to gadget-hdf5 -o c.hdf5 <c.nb
 	equals "$(h5 c.hdf5 'len(set(f["PartType1"])), len(f["PartType1"])')" '(9, 9)'
 	from gadget-hdf5 c.hdf5 | cmp - c.nb
 	# names that are paths
 	nb-gen plummer -n 5 >p.nb
-	mutate add a/b <p.nb | nb-convert --to gadget-hdf5 s.hdf5 2>warnings
+	mutate add a/b <p.nb | nb-convert --to gadget-hdf5 -o s.hdf5 2>warnings
 	grep -q 'which are left out: a/b$' warnings
 	from gadget-hdf5 s.hdf5 | cmp - p.nb
 }
@@ -214,15 +214,15 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	for names in 'vel Coordinates' 'vel Potential' 'vel ParticleIDs' 'vel Accelerations' 'vel Foo_2'; do
 		read -r from to <<<"$names"
 		mutate rename "$from" "$to" <f.nb >n.nb
-		nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+		nb-convert --to gadget-hdf5 -o n.hdf5 <n.nb
 		from gadget-hdf5 n.hdf5 | cmp - n.nb
 	done
 	mutate rename jerk FooBar <f.nb | mutate flags FooBar 0 | mutate rename acc Foo_Bar | mutate flags Foo_Bar 0 | mutate rename vel foo_bar >n.nb
-	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	nb-convert --to gadget-hdf5 -o n.hdf5 <n.nb
 	from gadget-hdf5 n.hdf5 | cmp - n.nb
 	# numbers of bodies without ids are not those of a column of that name
 	mutate drop id <f.nb | mutate rename vel ParticleIDs >n.nb
-	nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+	nb-convert --to gadget-hdf5 -o n.hdf5 <n.nb
 	from gadget-hdf5 n.hdf5 >m.nb
 	cmp <(mutate show ParticleIDs <m.nb) <(mutate show vel <f.nb)
 	cmp <(mutate show id <m.nb) <(seq 0 8)
@@ -234,7 +234,7 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	needs_hdf5
 	for n in 0 1; do
 		nb-gen uniform -n $n >n.nb
-		nb-convert --to gadget-hdf5 n.hdf5 <n.nb
+		nb-convert --to gadget-hdf5 -o n.hdf5 <n.nb
 		from gadget-hdf5 n.hdf5 | cmp - n.nb
 		cat n.hdf5 | from gadget-hdf5 | cmp - n.nb
 	done
@@ -249,12 +249,12 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	needs_hdf5 h5py
 	make_hdf5 gadget2 s.hdf5
 	from gadget-hdf5 s.hdf5 >s.nb
-	nb-convert --to gadget-hdf5 t.hdf5 <s.nb
+	nb-convert --to gadget-hdf5 -o t.hdf5 <s.nb
 	from gadget-hdf5 t.hdf5 | cmp - s.nb
 	equals "$(h5 t.hdf5 'list(f["PartType4/ParticleIDs"][:]), list(f["Header"].attrs["NumPart_ThisFile"])')" '([40, 41, 42], [0, 5, 0, 0, 3, 0])'
 	# shuffled: the same bodies, sorted by type
 	nb-select --sort -mass <s.nb >r.nb
-	nb-convert --to gadget-hdf5 r.hdf5 <r.nb
+	nb-convert --to gadget-hdf5 -o r.hdf5 <r.nb
 	equals "$(h5 r.hdf5 'list(f["PartType4/ParticleIDs"][:]), list(f["PartType1/ParticleIDs"][:])')" '([42, 41, 40], [14, 13, 12, 11, 10])'
 	nb-convert --from gadget-hdf5 r.hdf5 | nb-select --sort id >again.nb
 	for column in id species mass pos vel star_formation_rate; do
@@ -262,7 +262,7 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	done
 	# species of a model are no types of GADGET: 0 is not gas
 	nb-gen merger -n 100 >m.nb
-	nb-convert -q --to gadget-hdf5 m.hdf5 <m.nb
+	nb-convert -q --to gadget-hdf5 -o m.hdf5 <m.nb
 	run ! h5 m.hdf5 'f["PartType0"]'
 	from gadget-hdf5 m.hdf5 | nb-diff - m.nb
 }
@@ -284,7 +284,7 @@ h5() {
 @test "h5py reads what goes out: header, units, G" {
 	needs_h5py
 	nb-gen plummer -n 100 | nb-transform --from-units 1kpc,1e10Msun --units kpc,1e10Msun,km/s >p.nb
-	nb-convert --to gadget-hdf5 p.hdf5 <p.nb
+	nb-convert --to gadget-hdf5 -o p.hdf5 <p.nb
 	equals "$(h5 p.hdf5 'f["PartType1/Coordinates"].shape, f["PartType1/Coordinates"].dtype.str, f["PartType1/ParticleIDs"].dtype.str')" "((100, 3), '<f8', '<u8')"
 	equals "$(h5 p.hdf5 '[list(f["Header"].attrs[k]) for k in ("NumPart_ThisFile", "NumPart_Total", "MassTable")]')" '[[0, 100, 0, 0, 0, 0], [0, 100, 0, 0, 0, 0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]'
 	close_to 3.0856776e21 "$(h5 p.hdf5 'f["Units"].attrs["UnitLength_in_cm"]')" 1e14
@@ -293,11 +293,11 @@ h5() {
 	equals "$(h5 p.hdf5 'f["Parameters"].attrs["GravityConstantInternal"]')" "$(attribute p.nb G)"
 	# a factor 1/h in Parameters is for readers a reason to think of comoving numbers
 	equals "$(h5 p.hdf5 '["HubbleParam" in f[k].attrs for k in ("Header", "Parameters")]')" '[True, False]'
-	mutate attribute omega0 0.3 <p.nb | nb-convert --to gadget-hdf5 c.hdf5
+	mutate attribute omega0 0.3 <p.nb | nb-convert --to gadget-hdf5 -o c.hdf5
 	equals "$(h5 c.hdf5 '[f["Parameters"].attrs[k] for k in ("Omega0", "HubbleParam")]')" '[0.3, 1.0]'
 	[ "$(h5 p.hdf5 'f["PartType1/Coordinates"][41].tolist()' | tr -d '[],')" = "$(mutate show pos <p.nb | sed -n 42p)" ]
 	# without units of its own G = 1 gives the unit of mass
-	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 q.hdf5
+	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 -o q.hdf5
 	close_to 1 "$(h5 q.hdf5 '6.6743e-8 * f["Units"].attrs["UnitMass_in_g"] / (f["Units"].attrs["UnitLength_in_cm"] * 1e10)')" 1e-6
 }
 
@@ -306,7 +306,7 @@ h5() {
 	needs_h5py
 	"$PYTHON_H5" -W ignore -c 'import yt' 2>/dev/null || skip 'no yt (python3-yt)'
 	nb-gen plummer -n 300 | nb-step -d 0.125 -k 2 nb-force | nb-select --frames 2 >p.nb
-	nb-convert --to gadget-hdf5 p.hdf5 <p.nb
+	nb-convert --to gadget-hdf5 -o p.hdf5 <p.nb
 	"$PYTHON_H5" -W ignore - <<-'END' >yt.txt
 		import yt, numpy as np
 		yt.set_log_level(50)
@@ -468,7 +468,7 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 
 @test "VTKHDF: a frame through a pipe, a run as a time series in a file, with any number of bodies" {
 	nb-gen plummer -n 257 | nb-force >f.nb
-	nb-convert -q --to vtkhdf f.vtkhdf <f.nb
+	nb-convert -q --to vtkhdf -o f.vtkhdf <f.nb
 	nb-convert -q --to vtkhdf <f.nb | cmp - f.vtkhdf
 	{
 		nb-gen plummer -n 300 | mutate attribute time 1
@@ -476,14 +476,14 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 		nb-gen plummer -n 200000 -s 3 | mutate attribute time 3
 		nb-gen plummer -n 7 -s 4 | mutate attribute time 4
 	} >run.nb
-	nb-convert --to vtkhdf run.vtkhdf <run.nb
+	nb-convert --to vtkhdf -o run.vtkhdf <run.nb
 	fails_with 1 'VTKHDF of several frames is written to a file only' 'nb-convert --to vtkhdf <run.nb | cat'
 	{ nb-gen plummer -n 3 | nb-force; nb-gen plummer -n 3; } >less.nb
-	fails_with 1 "frame 1: column 'acc' is missing" 'nb-convert -q --to vtkhdf less.vtkhdf <less.nb'
+	fails_with 1 "frame 1: column 'acc' is missing" 'nb-convert -q --to vtkhdf -o less.vtkhdf <less.nb'
 	[ ! -e less.vtkhdf ]
-	{ nb-gen plummer -n 3; nb-gen plummer -n 3 | nb-force; } | nb-convert --to vtkhdf more.vtkhdf 2>said
+	{ nb-gen plummer -n 3; nb-gen plummer -n 3 | nb-force; } | nb-convert --to vtkhdf -o more.vtkhdf 2>said
 	grep -q 'columns that the first frame does not have are left out' said
-	nb-gen uniform -n 0 | nb-convert --to vtkhdf empty.vtkhdf
+	nb-gen uniform -n 0 | nb-convert --to vtkhdf -o empty.vtkhdf
 	needs_h5py
 	equals "$(h5 f.vtkhdf 'f["VTKHDF"].attrs["Type"], f["VTKHDF/Points"].shape, list(f["VTKHDF/Vertices/Offsets"][-2:]), sorted(f["VTKHDF/PointData"])')" "(b'PolyData', (257, 3), [256, 257], ['acc', 'id', 'mass', 'vel'])"
 	equals "$(h5 run.vtkhdf 'list(f["VTKHDF/NumberOfPoints"]), list(f["VTKHDF/Steps/Values"]), list(f["VTKHDF/Steps/PointOffsets"]), f["VTKHDF/Steps"].attrs["NSteps"]')" '([300, 0, 200000, 7], [1.0, 2.0, 3.0, 4.0], [0, 300, 300, 200300], 4)'
@@ -507,14 +507,14 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 
 @test "a chain of trees of chunks: more chunks than a node of the tree holds" {
 	needs_h5py
-	nb-gen kepler | nb-step -d 0.001 -k 9000 nb-force | nb-convert -q --to vtkhdf long.vtkhdf
+	nb-gen kepler | nb-step -d 0.001 -k 9000 nb-force | nb-convert -q --to vtkhdf -o long.vtkhdf
 	equals "$(h5 long.vtkhdf 'f["VTKHDF/Points"].shape, f["VTKHDF/Points"].chunks, float(f["VTKHDF/PointData/mass"][:].sum())')" "$(printf "((18002, 3), (2, 3), %s)" "$(nb-gen kepler | mutate show mass | awk '{ s += $1 } END { printf "%.1f", 9001 * s }')")"
 	[ "$(h5 long.vtkhdf 'f["VTKHDF/Points"][18001].tolist()' | tr -d '[],')" = "$(nb-gen kepler | nb-step -d 0.001 -k 9000 --every 9000 nb-force | nb-select --frames 1 | mutate show pos | tail -n 1)" ]
 }
 
 @test "a build without libhdf5 says so, and writes all the same" {
 	[ -n "${NO_HDF5:-}" ] || skip 'nb is built with libhdf5'
-	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 s.hdf5
+	nb-gen plummer -n 10 | nb-convert --to gadget-hdf5 -o s.hdf5
 	fails_with 1 's.hdf5: HDF5 is not built in: install libhdf5-dev, and build nb again' 'nb-convert --from gadget-hdf5 s.hdf5'
 	nb-convert --help | grep -qx -- '--from gadget-hdf5 is not built in: install libhdf5-dev, and build nb again.'
 }
@@ -532,7 +532,7 @@ sound_or_refused() {
 
 @test "a file that is cut anywhere is refused in one line" {
 	needs_hdf5
-	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 s.hdf5
+	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 -o s.hdf5
 	size=$(stat -c %s s.hdf5)
 	for ((n = 0; n < size; n += n < 200 ? 29 : 499)); do
 		head -c "$n" s.hdf5 >cut.hdf5
@@ -557,7 +557,7 @@ strike() { # FILE STEP
 
 @test "flipped bytes end in a sound stream or one line" {
 	needs_hdf5
-	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 s.hdf5
+	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 -o s.hdf5
 	strike s.hdf5 61
 	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
 	needs_h5py

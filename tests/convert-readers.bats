@@ -31,7 +31,7 @@ python_with() {
 
 # finds READER FORMAT FRAME COLUMNS: the reader opens FRAME in FORMAT, and these are what is compared
 finds() {
-	nb-convert -q --to "$2" "$3.$2" <"$3.nb"
+	nb-convert -q --to "$2" -o "$3.$2" <"$3.nb"
 	run --separate-stderr "$python" -W ignore "$NB_TOP/tests/read-back.py" "$1" "$3.$2" "$3.nb"
 	echo "$output $stderr"
 	[ "$status" -eq 0 ]
@@ -116,7 +116,7 @@ comes_back() {
 	local format=$1 columns=$2 key to
 	# a format of blocks has none where nobody is in them
 	[ "$n" -gt 0 ] || columns=mass,pos,vel
-	nb-convert -q --to "$format" "trip.$format" <full.nb
+	nb-convert -q --to "$format" -o "trip.$format" <full.nb
 	case $format in
 	gadget2) to=gadget ;;
 	*-native | *-split) to=${format%-*} ;;
@@ -131,7 +131,7 @@ comes_back() {
 		equals "$(nb-stats --attributes <back.nb | grep "^$key=")" "$(nb-stats --attributes <full.nb | grep "^$key=")"
 	done
 	# a second trip changes nothing
-	nb-convert -q --to "$format" "again.$format" <back.nb
+	nb-convert -q --to "$format" -o "again.$format" <back.nb
 	nb-convert -q --no-history --from "$to" "again.$format" | cmp - back.nb
 }
 

@@ -81,9 +81,9 @@ make_tipsy() {
 
 @test "TIPSY is written byte for byte as its description says" {
 	kinds
-	nb-convert --to tipsy k.tipsy <kinds.nb
+	nb-convert --to tipsy -o k.tipsy <kinds.nb
 	make_tipsy '>' 32 f | cmp - k.tipsy
-	nb-convert --to tipsy-native k.native <kinds.nb
+	nb-convert --to tipsy-native -o k.native <kinds.nb
 	make_tipsy '<' 32 f | cmp - k.native
 	[ ! -e k.tipsy.iord ]
 	# positions in f8 stay so, in both orders
@@ -99,24 +99,24 @@ make_tipsy() {
 	kinds
 	nb-select --sort -id <kinds.nb >turned.nb
 	[ "$(show id turned.nb | tr '\n' ' ')" = '2 1 0 ' ]
-	nb-convert --to tipsy t.tipsy <turned.nb
-	nb-convert --to tipsy k.tipsy <kinds.nb
+	nb-convert --to tipsy -o t.tipsy <turned.nb
+	nb-convert --to tipsy -o k.tipsy <kinds.nb
 	cmp t.tipsy k.tipsy
 	[ ! -e t.tipsy.iord ]
 	nb-calc 'id = id + 5' <kinds.nb >five.nb
-	run --separate-stderr nb-convert --to tipsy f.tipsy <five.nb
+	run --separate-stderr nb-convert --to tipsy -o f.tipsy <five.nb
 	[ "$stderr" = '' ]
 	[ "$(tr '\n' ' ' <f.tipsy.iord)" = '3 5 6 7 ' ]
 	from tipsy f.tipsy >back.nb
 	[ "$(show id back.nb | tr '\n' ' ')" = '5 6 7 ' ]
 	# a file of ids that belongs to other bodies does not stay
-	nb-convert --to tipsy f.tipsy <kinds.nb
+	nb-convert --to tipsy -o f.tipsy <kinds.nb
 	[ "$(tr '\n' ' ' <f.tipsy.iord)" = '3 0 1 2 ' ]
 	# a pipe has nothing beside it, nor has a file that is standard output
-	run nb-convert --to tipsy /dev/null <five.nb
+	run nb-convert --to tipsy -o /dev/null <five.nb
 	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: id' ]
 	ln -s /proc/self/fd/1 out
-	nb-convert --to tipsy out <five.nb 2>err >o.tipsy
+	nb-convert --to tipsy -o out <five.nb 2>err >o.tipsy
 	grep -q 'left out: id$' err
 	[ ! -e out.iord ]
 	cmp o.tipsy f.tipsy
@@ -124,25 +124,25 @@ make_tipsy() {
 
 @test "bodies whose species are no types are dark in TIPSY, and what is lost is told" {
 	nb-gen merger -n 50 >m.nb
-	run nb-convert --to tipsy m.tipsy <m.nb
+	run nb-convert --to tipsy -o m.tipsy <m.nb
 	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: species' ]
 	from tipsy m.tipsy >back.nb
 	[ "$(show species back.nb | sort -u)" = 1 ]
 	kinds
 	nb-calc 'density = 5' <kinds.nb >dense.nb
-	run nb-convert --to tipsy d.tipsy <dense.nb
+	run nb-convert --to tipsy -o d.tipsy <dense.nb
 	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: density' ]
-	nb-calc 'species = 3' <kinds.nb | nb-convert --to tipsy d.tipsy 2>err
+	nb-calc 'species = 3' <kinds.nb | nb-convert --to tipsy -o d.tipsy 2>err
 	grep -q 'left out: species, density' err
 	from csv --G 5 kinds.csv >g.nb
-	run nb-convert --to tipsy d.tipsy <g.nb
+	run nb-convert --to tipsy -o d.tipsy <g.nb
 	[ "$output" = 'nb-convert: attribute G is 5, but readers of a TIPSY file assume 1' ]
 }
 
 @test "the softening of a frame is that of its bodies in TIPSY and NEMO" {
 	nb-gen plummer -n 10 | nb-force -e 0.125 >p.nb
 	for format in tipsy nemo; do
-		run --separate-stderr nb-convert --to "$format" "p.$format" <p.nb
+		run --separate-stderr nb-convert --to "$format" -o "p.$format" <p.nb
 		[[ $stderr != *softening* ]]
 		from "$format" "p.$format" >back.nb
 		[ "$(show eps back.nb | sort -u)" = 0.125 ]
@@ -150,7 +150,7 @@ make_tipsy() {
 }
 
 @test "potentials of TIPSY that nobody computed do not become a column" {
-	nb-gen plummer -n 10 | nb-convert --to tipsy p.tipsy
+	nb-gen plummer -n 10 | nb-convert --to tipsy -o p.tipsy
 	from tipsy p.tipsy | nb-stats --fields >fields
 	grep -q ' eps ' fields
 	run ! grep -q ' pot ' fields
@@ -221,7 +221,7 @@ make_tipsy() {
 
 @test "an array beside a TIPSY file that cannot be opened is an error, a folder is none" {
 	kinds
-	nb-convert -q --to tipsy a <kinds.nb
+	nb-convert -q --to tipsy -o a <kinds.nb
 	ln -s nowhere a.iord
 	fails_with 1 'a.iord: cannot be opened: No such file or directory' 'nb-convert --from tipsy a'
 	rm a.iord
@@ -282,13 +282,13 @@ make_tipsy() {
 	nb-calc 'pos = 1e39 * pos' <kinds.nb >large.nb
 	fails_with 1 "row 0 of 'pos' has 1.5e+39, which single precision cannot hold" 'nb-convert --to tipsy <large.nb'
 	[ ! -e l.tipsy ]
-	fails_with 1 "row 0 of 'pos'" 'nb-convert --to tipsy l.tipsy <large.nb'
+	fails_with 1 "row 0 of 'pos'" 'nb-convert --to tipsy -o l.tipsy <large.nb'
 	[ ! -e l.tipsy ]
 }
 
 @test "TIPSY of two dimensions stays so" {
 	printf 'id,mass,x,y,vx,vy\n0,1,2,3,4,5\n1,1,2,4,4,5\n' | from csv >flat.nb
-	nb-convert --to tipsy f.tipsy <flat.nb
+	nb-convert --to tipsy -o f.tipsy <flat.nb
 	from tipsy f.tipsy >back.nb
 	[ "$(nb-stats --attributes <back.nb | grep dim)" = dim=2 ]
 	diff <(show pos flat.nb) <(show pos back.nb)
@@ -301,8 +301,8 @@ make_tipsy() {
 	kinds
 	for f in p kinds; do
 		for format in tipsy tipsy-native; do
-			nb-convert --to "$format" "$f.$format" <"$f.nb"
-			nb-convert -q --no-comments --to csv "$f.csv" <"$f.nb"
+			nb-convert --to "$format" -o "$f.$format" <"$f.nb"
+			nb-convert -q --no-comments --to csv -o "$f.csv" <"$f.nb"
 			NB_CSV=$f.csv NB_FILE=$f.$format "$yt" - <<-'END'
 				import os, csv, numpy as np, yt
 				yt.set_log_level(50)
@@ -340,7 +340,7 @@ make_tipsy() {
 	[ "$(show species t.nb | sort -n | uniq -c | tr -s ' \n' ' ')" = ' 171 0 3078 1 49 4 ' ]
 	[ "$(show id t.nb | sed -n '2p;$p' | tr '\n' ' ')" = '10000 33020437 ' ]
 	[ "$(nb-stats --attributes <t.nb | grep time)" = time=0.25228136787231603 ]
-	nb-convert --to tipsy back.tipsy <t.nb
+	nb-convert --to tipsy -o back.tipsy <t.nb
 	cmp back.tipsy tiny.000640.tipsy
 	python3 - <<-'END'
 		import struct
@@ -351,7 +351,7 @@ make_tipsy() {
 	real king_soft.tipsy
 	from tipsy <"$NB_DATA/formats/king_soft.tipsy" >king.nb
 	nb-convert --to tipsy <king.nb | cmp - "$NB_DATA/formats/king_soft.tipsy"
-	nb-convert --to tipsy-native king.native <king.nb
+	nb-convert --to tipsy-native -o king.native <king.nb
 	from tipsy king.native >back.nb
 	cmp back.nb king.nb
 }
@@ -465,7 +465,7 @@ make_nemo() {
 	make_nemo '<' together d | from nemo >n.nb
 	nb-convert --to nemo-split <n.nb >split.nemo
 	for format in nemo nemo-split; do
-		nb-convert --to "$format" "out.$format" <n.nb
+		nb-convert --to "$format" -o "out.$format" <n.nb
 		from nemo "out.$format" | cmp - n.nb
 		nb-convert --to "$format" <n.nb | cat >piped
 		cmp piped "out.$format"
@@ -509,7 +509,7 @@ make_nemo() {
 
 @test "a run of several frames goes to NEMO and back" {
 	nb-gen plummer -n 20 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25 --potential' >run.nb
-	nb-convert --to nemo run.nemo <run.nb
+	nb-convert --to nemo -o run.nemo <run.nb
 	from nemo run.nemo >back.nb
 	nb-diff --quiet --fields pos,vel,mass,id,acc,pot run.nb back.nb
 	nb-convert --frame last --to nemo <run.nb | from nemo | nb-stats --check | grep -q '^ok: 1 frames'
@@ -517,18 +517,18 @@ make_nemo() {
 
 @test "what NEMO cannot hold is told, and columns of its own names stay" {
 	kinds
-	run nb-convert --to nemo k.nemo <kinds.nb
+	run nb-convert --to nemo -o k.nemo <kinds.nb
 	[ "$output" = '' ]
 	from nemo k.nemo >back.nb
 	for c in id mass pos vel species eps pot density temperature metallicity formation_time; do
 		diff <(show $c back.nb) <(show $c kinds.nb)
 	done
 	nb-calc 'id = id + 3000000000' <kinds.nb >large.nb
-	run nb-convert --to nemo l.nemo <large.nb
+	run nb-convert --to nemo -o l.nemo <large.nb
 	[ "$output" = 'nb-convert: a NEMO snapshot cannot represent these columns, which are left out: id' ]
 	# columns whose names are the tags of others
 	nb-calc 'Position=mass' 'Mass=id' 'Key=id' 'PhaseSpace=pos' <kinds.nb >tags.nb
-	run nb-convert --to nemo t.nemo <tags.nb
+	run nb-convert --to nemo -o t.nemo <tags.nb
 	[ "$output" = 'nb-convert: a NEMO snapshot cannot represent these columns, which are left out: Position, Mass, Key, PhaseSpace' ]
 	diff <(from nemo t.nemo | nb-stats --fields) <(nb-stats --fields <back.nb)
 	# keys that are no ids are a column of that name
@@ -537,17 +537,17 @@ make_nemo() {
 	nb-select --frames 0 <same.nb >first.nb
 	[ "$(show nemo_key first.nb | tr '\n' ' ')" = '3 3 ' ]
 	[ "$(show id first.nb | tr '\n' ' ')" = '0 1 ' ]
-	nb-convert --to nemo same2.nemo <same.nb
+	nb-convert --to nemo -o same2.nemo <same.nb
 	from nemo same2.nemo >back.nb
 	cmp back.nb same.nb
 }
 
 @test "NEMO frames without bodies, and with one, go through and back" {
 	for n in 0 1; do
-		nb-gen plummer -n "$n" | nb-convert --to nemo "$n.nemo"
+		nb-gen plummer -n "$n" | nb-convert --to nemo -o "$n.nemo"
 		from nemo "$n.nemo" >back.nb
 		nb-stats --check <back.nb | grep -q "^ok: 1 frames, $n bodies"
-		nb-gen plummer -n "$n" | nb-convert --to tipsy "$n.tipsy"
+		nb-gen plummer -n "$n" | nb-convert --to tipsy -o "$n.tipsy"
 		from tipsy "$n.tipsy" | nb-stats --check | grep -q "^ok: 1 frames, $n bodies"
 	done
 }
@@ -624,9 +624,9 @@ sys.stdout.buffer.write(b"\x92\x09(\0SnapShot\0\x92\x09(\0Particles\0\x92\x0bd\0
 
 @test "NumPy reads an npz file: arrays for columns, and attributes" {
 	nb-gen plummer -n 17 | nb-force -e 0.25 --potential >p.nb
-	nb-convert --to npz p.npz <p.nb
+	nb-convert --to npz -o p.npz <p.nb
 	nb-convert --to npz <p.nb | cmp - p.npz
-	nb-convert --to npy p.npy <p.nb
+	nb-convert --to npy -o p.npy <p.nb
 	"$(numpy_python)" - <<-'END'
 		import numpy as np, zipfile
 		assert zipfile.ZipFile("p.npz").testzip() is None
@@ -640,10 +640,10 @@ sys.stdout.buffer.write(b"\x92\x09(\0SnapShot\0\x92\x09(\0Particles\0\x92\x0bd\0
 
 @test "an npz file of several frames has their numbers before the names" {
 	nb-gen plummer -n 5 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25' >run.nb
-	nb-convert --to npz run.npz <run.nb
-	nb-convert --frame 1 --to npz one.npz <run.nb
-	nb-gen plummer -n 0 | nb-convert --to npz none.npz
-	printf '# nb-stream 1\n' | from csv | nb-convert --to npz empty.npz
+	nb-convert --to npz -o run.npz <run.nb
+	nb-convert --frame 1 --to npz -o one.npz <run.nb
+	nb-gen plummer -n 0 | nb-convert --to npz -o none.npz
+	printf '# nb-stream 1\n' | from csv | nb-convert --to npz -o empty.npz
 	"$(numpy_python)" - <<-'END'
 		import numpy as np
 		a, one, none = np.load("run.npz"), np.load("one.npz"), np.load("none.npz")
@@ -656,7 +656,7 @@ sys.stdout.buffer.write(b"\x92\x09(\0SnapShot\0\x92\x09(\0Particles\0\x92\x0bd\0
 
 @test "an npz file keeps text, odd types and names that are attributes too" {
 	printf '# time=3\n# note=caf\xc3\xa9 \xff\nx,y,z,name,time\n1,2,3,"a",7\n' | from csv >a.nb
-	printf '# time=3\n# note=caf\xc3\xa9\nx,y,z,name\n1,2,3,"a"\n' | from csv | nb-calc 'note = 4' | nb-convert --to npz a.npz
+	printf '# time=3\n# note=caf\xc3\xa9\nx,y,z,name\n1,2,3,"a"\n' | from csv | nb-calc 'note = 4' | nb-convert --to npz -o a.npz
 	"$(numpy_python)" - <<-'END'
 		import numpy as np
 		a = np.load("a.npz")
@@ -694,9 +694,9 @@ vtk_of() {
 @test "VTK reads a vtp file: points, columns and attributes" {
 	vtk=$(python_with vtkmodules.vtkIOXML) || skip 'no VTK for Python'
 	nb-gen merger -n 30 | nb-force -e 0.25 --potential >p.nb
-	nb-convert --to vtp p.vtp <p.nb
+	nb-convert --to vtp -o p.vtp <p.nb
 	nb-convert --to vtp <p.nb | cmp - p.vtp
-	nb-convert --to npy p.npy <p.nb
+	nb-convert --to npy -o p.npy <p.nb
 	vtk_of p.vtp >seen
 	grep -v '^#' seen >columns
 	"$(numpy_python)" -c 'import numpy as np
@@ -708,15 +708,15 @@ for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) f
 	grep -q '^# history_1 nb-force' seen
 	# single precision, and no bodies
 	nb-gen plummer -n 3 --precision f32 >f.nb
-	nb-convert --to vtp f.vtp <f.nb
+	nb-convert --to vtp -o f.vtp <f.nb
 	vtk_of f.vtp | grep -q '^pos float32'
-	nb-gen plummer -n 0 | nb-convert --to vtp n.vtp
+	nb-gen plummer -n 0 | nb-convert --to vtp -o n.vtp
 	vtk_of n.vtp | grep -qx '# model plummer'
 }
 
 @test "a vtp file says where its arrays are, and is well-formed before them" {
 	printf '# note=<&">\nx,y,z,a&b\n1,2,3,4\n' | from csv >p.nb
-	nb-convert --to vtp p.vtp <p.nb
+	nb-convert --to vtp -o p.vtp <p.nb
 	python3 - <<-'END'
 		import re, struct, xml.etree.ElementTree as T
 		b = open("p.vtp", "rb").read()
@@ -738,7 +738,7 @@ for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) f
 @test "a run becomes a .pvd list with a vtp file for each frame" {
 	nb-gen plummer -n 5 | nb-step -d 0.01 -k 4 --every 2 'nb-force -e 0.25' >run.nb
 	mkdir out
-	nb-convert --to vtp 'out/a&b.pvd' <run.nb
+	nb-convert --to vtp -o 'out/a&b.pvd' <run.nb
 	[ "$(cd out && printf '%s ' *)" = 'a&b.pvd a&b_000000.vtp a&b_000001.vtp a&b_000002.vtp ' ]
 	python3 - <<-'END'
 		import xml.etree.ElementTree as T
@@ -746,20 +746,20 @@ for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) f
 		assert [s.get("file") for s in sets] == ["a&b_00000%d.vtp" % k for k in range(3)]
 		assert [float(s.get("timestep")) for s in sets] == [0, 0.02, 0.04]
 	END
-	nb-convert --frame 1 --to vtp one.vtp <run.nb
+	nb-convert --frame 1 --to vtp -o one.vtp <run.nb
 	cmp one.vtp 'out/a&b_000001.vtp'
-	fails_with 1 "a .vtp file holds only one frame (choose it with '--frame K', or give a FILE that ends in .pvd for all)" 'nb-convert --to vtp <run.nb'
-	fails_with 1 'holds only one frame' 'nb-convert --to vtp run.vtp <run.nb'
+	fails_with 1 "a .vtp file holds only one frame (choose it with '--frame K', or write all with '-o FILE.pvd')" 'nb-convert --to vtp <run.nb'
+	fails_with 1 'holds only one frame' 'nb-convert --to vtp -o run.vtp <run.nb'
 	[ ! -e run.vtp ]
 	# the list comes when all is there
 	mkdir locked_000001.vtp
-	fails_with 1 "frame 1: write error: 'locked_000001.vtp':" 'nb-convert --to vtp locked.pvd <run.nb'
+	fails_with 1 "frame 1: write error: 'locked_000001.vtp':" 'nb-convert --to vtp -o locked.pvd <run.nb'
 	[ ! -e locked.pvd ]
 }
 
 @test "vtp leaves out text, and says so" {
 	from princeton "$DATA/princeton-names.txt" >n.nb
-	run nb-convert --to vtp n.vtp <n.nb
+	run nb-convert --to vtp -o n.vtp <n.nb
 	[ "$output" = 'nb-convert: a VTK file of points cannot represent these columns, which are left out: name' ]
 }
 
@@ -868,13 +868,13 @@ parts_agree() {
 @test "binary formats are recognised, and a full disk is reported" {
 	kinds
 	for format in tipsy tipsy-native nemo nemo-split; do
-		nb-convert --to "$format" "k.$format" <kinds.nb
+		nb-convert --to "$format" -o "k.$format" <kinds.nb
 		run -0 --separate-stderr bash -c "nb-convert -v --from auto k.$format | nb-stats --check"
 		[[ $stderr == *"--from ${format%-*}"* ]]
 		cat "k.$format" | from auto | cmp - <(from "${format%-*}" "k.$format")
 	done
 	for format in tipsy tipsy-native nemo nemo-split npz vtp; do
 		fails_with 1 'nb-convert: write error' "nb-convert --to $format >/dev/full <kinds.nb"
-		fails_with 1 "nb-convert: write error: '/dev/full'" "nb-convert --to $format /dev/full <kinds.nb"
+		fails_with 1 "nb-convert: write error: '/dev/full'" "nb-convert --to $format -o /dev/full <kinds.nb"
 	done
 }

@@ -142,7 +142,7 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	nb-sort-zorder --no-history <../a.nb | nb-build-tree --no-history | nb-force --no-history -t 0.5 | cmp f.nb
 	nb-step -d 0.01 --no-history 'nb-force -e 0.1' -o r.nb f.nb
 	nb-step -d 0.01 --no-history 'nb-force -e 0.1' <f.nb | cmp r.nb
-	nb-convert --no-comments --to csv f.csv <f.nb
+	nb-convert --no-comments --to csv -o f.csv <f.nb
 	nb-convert --from csv f.csv -o g.nb
 	nb-convert --from csv f.csv | cmp g.nb
 	nb-render-ppm -W 32 -H 16 -o p.ppm r.nb

@@ -179,7 +179,7 @@ fails() {
 	fine 'nb-convert --from csv ../data/one.csv | nb-sort-zorder' 'convert | sort-zorder'
 	fine 'nb-convert --from csv --G 2 <../data/one.csv | nb-stats' 'convert | stats'
 	fine "nb-convert --from princeton '$NB_TOP/tests/data/planets.txt' | nb-force | nb-convert --to princeton" 'convert | force | convert'
-	fine 'nb-gen -n 20 | nb-convert --to csv out.csv' 'gen | convert'
+	fine 'nb-gen -n 20 | nb-convert --to csv -o out.csv' 'gen | convert'
 	fine 'nb-sort-zorder <../data/three.nb | nb-convert --to csv --frame 2' 'sort-zorder | convert'
 }
 
@@ -256,7 +256,7 @@ fails() {
 	fine 'mkfifo p; nb-gen -n 30 >p & nb-sort-zorder <p; code=$?; wait $!; rm p; (exit $code)'
 	fine 'set -m; mkfifo p; nb-gen -n 30 >p & nb-sort-zorder <p; code=$?; wait $!; rm p; (exit $code)' 'gen | sort-zorder'
 	fine 'set -m; mkfifo p q; nb-gen -n 30 >p & nb-sort-zorder <p >q & nb-stats <q; rm p q; wait' 'gen | sort-zorder | stats'
-	fine 'mkdir d; cp ../data/one.csv d; (cd d; nb-convert --from csv one.csv) | (mkdir e; cd e; nb-convert --to csv two.csv)' 'convert | convert'
+	fine 'mkdir d; cp ../data/one.csv d; (cd d; nb-convert --from csv one.csv) | (mkdir e; cd e; nb-convert --to csv -o two.csv)' 'convert | convert'
 	fine 'mkdir d; cp ../data/force.nb d; (cd /; nb-gen -n 200 --no-history) | nb-force -e 0.1 | (cd d; nb-stats --compare force.nb)' 'gen | force | stats'
 	fine '(mkdir d; cd d; rmdir ../d; nb-gen -n 9) | nb-stats' 'gen | stats'
 	fine 'nb-stats < <(nb-gen -n 30 | nb-sort-zorder)' 'gen | sort-zorder | stats'
@@ -338,7 +338,7 @@ fails() {
 	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-build-tree >/dev/full' 'gen | sort-zorder | build-tree'
 	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-stats >/dev/full' 'gen | sort-zorder | stats'
 	fails 'No space left' 'nb-gen -n 30 | nb-render-ppm -W 16 -H 16 >/dev/full' 'gen | render-ppm'
-	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-convert --to csv /dev/full' 'gen | sort-zorder | convert'
+	fails 'No space left' 'nb-gen -n 30 | nb-sort-zorder | nb-convert --to csv -o /dev/full' 'gen | sort-zorder | convert'
 	fails 'No space left' "nb-gen -n 30 | nb-step -d 1 -k 3 'nb-sort-zorder | nb-force' >/dev/full" 'gen | step' 'sort-zorder | force'
 	same 'nb-gen -n 30 | nb-sort-zorder | tee /dev/full | nb-force | nb-stats' 'gen | sort-zorder' 'force | stats'
 	local big='nb-gen -n 30000 | nb-sort-zorder'

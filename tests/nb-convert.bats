@@ -333,7 +333,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	[[ ${lines[1]} == *'attribute G is 1, but readers of princeton text assume 6.67e-11' ]]
 	[[ ${lines[2]} == *'cannot represent attribute time=3' ]]
 	[ "$(sed -n 2p a.txt)" = 7 ]
-	run nb-convert -q --to princeton b.txt <a.nb
+	run nb-convert -q --to princeton -o b.txt <a.nb
 	[ -z "$output" ]
 	cmp a.txt b.txt
 	run bash -c 'mutate() { python3 "$NB_TOP/tests/mutate.py" "$@"; }
@@ -346,12 +346,12 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 @test "princeton text refuses what is not flat, not finite or incomplete, and leaves the file alone" {
 	nb-gen plummer -n 5 >a.nb
 	echo precious >file.txt
-	fails_with 1 'princeton text is 2-D' 'nb-convert --to princeton file.txt <a.nb'
+	fails_with 1 'princeton text is 2-D' 'nb-convert --to princeton -o file.txt <a.nb'
 	mutate drop vel <a.nb >b.nb
-	fails_with 1 "field 'vel' missing in frame 0 (stream has: id, mass, pos)" 'nb-convert --to princeton file.txt <b.nb'
+	fails_with 1 "field 'vel' missing in frame 0 (stream has: id, mass, pos)" 'nb-convert --to princeton -o file.txt <b.nb'
 	mutate set mass 3 0 nan <a.nb >b.nb
-	fails_with 1 "field 'mass' of the body with id 3 is not finite" 'nb-convert --to princeton file.txt <b.nb'
-	fails_with 1 'truncated stream' 'nb-convert --to princeton file.txt </dev/null'
+	fails_with 1 "field 'mass' of the body with id 3 is not finite" 'nb-convert --to princeton -o file.txt <b.nb'
+	fails_with 1 'truncated stream' 'nb-convert --to princeton -o file.txt </dev/null'
 	[ "$(cat file.txt)" = precious ]
 }
 
@@ -365,12 +365,12 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 			echo precious >old
 			ln -sf old link
 			rm -f new
-			[ "$to" = princeton ] || fails_with 1 'truncated stream' "nb-convert -q --to $to $name <late.nb"
-			fails_with 1 '' "nb-convert -q --to $to $name <cut.nb"
+			[ "$to" = princeton ] || fails_with 1 'truncated stream' "nb-convert -q --to $to -o $name <late.nb"
+			fails_with 1 '' "nb-convert -q --to $to -o $name <cut.nb"
 			(
 				ulimit -f 300
 				trap '' XFSZ
-				[ "$to" = princeton ] || fails_with 1 "write error: '$name': File too large" "nb-convert --to $to $name <big.nb"
+				[ "$to" = princeton ] || fails_with 1 "write error: '$name': File too large" "nb-convert --to $to -o $name <big.nb"
 			)
 			[ "$(cat old)" = precious ]
 			[ ! -e new ]
@@ -382,7 +382,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	printf 'x,y,s\n1,2,a\n' | from csv >one.nb
 	mutate drop s <one.nb >less.nb
 	cat one.nb less.nb >unlike.nb
-	fails_with 1 'frame 1: its columns differ' 'nb-convert -q --to csv old <unlike.nb'
+	fails_with 1 'frame 1: its columns differ' 'nb-convert -q --to csv -o old <unlike.nb'
 	[ "$(cat old)" = precious ]
 }
 
@@ -391,7 +391,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	echo precious >old
 	mkfifo feed
 	nb-gen plummer -n 20000 --no-history >big.nb
-	nb-convert --to csv old <feed &
+	nb-convert --to csv -o old <feed &
 	pid=$!
 	exec 7>feed
 	cat big.nb big.nb >&7
@@ -410,12 +410,12 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	printf 'x,y\n1,2\n' | from csv >a.nb
 	(
 		umask 027
-		nb-convert --to csv new <a.nb
+		nb-convert --to csv -o new <a.nb
 		echo old >old
 		chmod 604 old
 		ln -s old link
 		ln old other
-		nb-convert --to csv link <a.nb
+		nb-convert --to csv -o link <a.nb
 	)
 	[ "$(stat -c %a new)" = 640 ]
 	[ "$(stat -c %a old)" = 604 ]
@@ -423,11 +423,11 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	cmp new old
 	[ "$(cat other)" = old ]
 	ln -s missing dangling
-	nb-convert --to csv dangling <a.nb
+	nb-convert --to csv -o dangling <a.nb
 	cmp new missing
-	nb-convert --to csv "$(pwd)/sub/../absolute" <a.nb 2>said || true
+	nb-convert --to csv -o "$(pwd)/sub/../absolute" <a.nb 2>said || true
 	grep -q 'No such file' said
-	nb-convert --to csv "$(pwd)/absolute" <a.nb
+	nb-convert --to csv -o "$(pwd)/absolute" <a.nb
 	cmp new absolute
 }
 
@@ -437,18 +437,18 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	nb-convert --to csv <a.nb >want
 	mkfifo pipe
 	cat pipe >got &
-	nb-convert --to csv pipe <a.nb
+	nb-convert --to csv -o pipe <a.nb
 	wait $!
 	cmp want got
 	[ -p pipe ]
 	{
 		echo before
-		nb-convert --to csv /dev/stdout <a.nb
+		nb-convert --to csv -o /dev/stdout <a.nb
 		echo after
 	} >>got.txt
 	[ "$(tail -n 1 got.txt)" = after ]
-	nb-convert --to csv /dev/stdout <a.nb | cmp want -
-	nb-convert --to csv /dev/null <a.nb
+	nb-convert --to csv -o /dev/stdout <a.nb | cmp want -
+	nb-convert --to csv -o /dev/null <a.nb
 	[ -c /dev/null ]
 }
 
@@ -803,7 +803,7 @@ show_npy() {
 
 @test "npy is a structured array with a record for each body" {
 	nb-gen merger -n 3 --precision f32 | mutate add "it's" >a.nb
-	nb-convert --to npy a.npy <a.nb
+	nb-convert --to npy -o a.npy <a.nb
 	show_npy a.npy >got
 	equals "$(head -n 1 got)" "[('id', '<u8'), ('mass', '<f4'), ('pos', '<f4', (3,)), ('vel', '<f4', (3,)), ('species', '|u1'), (\"it's\", '<u2', (3,))] (3,)"
 	csv <a.nb | tail -n +2 | python3 -c 'import sys
@@ -826,7 +826,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 
 @test "numpy.load reads npy" {
 	python=$(numpy_python) || skip 'no python3 with numpy'
-	nb-gen plummer -n 4 | nb-convert --to npy a.npy
+	nb-gen plummer -n 4 | nb-convert --to npy -o a.npy
 	"$python" -c 'import numpy; a = numpy.load("a.npy"); print(a["pos"].shape, a["mass"].sum(), a.dtype.names)' >got
 	equals "$(cat got)" "(4, 3) 1.0 ('id', 'mass', 'pos', 'vel')"
 }
@@ -850,10 +850,8 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	nb-convert --from csv --G 3 <<<$'x,y\n1,2' | nb-stats --history | grep -q 'nb-convert --from csv --G 3$'
 }
 
-@test "with --to and -o the operand is the input, and without -o a stream is never taken for the output" {
+@test "FILE is the input, and what is not a stream is never taken for it where it may be meant as the output" {
 	nb-gen plummer -n 20 >a.nb
-	nb-gen plummer -n 5 >victim.nb
-	cp victim.nb copy.nb
 	nb-convert --to csv <a.nb >want.csv
 	nb-convert --to csv -o out.csv a.nb
 	cmp want.csv out.csv
@@ -870,22 +868,28 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 		NB_FOLD=$fold bash -c 'nb-gen plummer -n 20 | nb-convert --to csv -o out.csv'
 		cmp want.csv out.csv
 	done
-	for format in csv princeton npy; do
-		fails_with 2 "'victim.nb' is a particle stream, and with '--to' FILE is the output (want 'nb-convert --to $format -o OUT FILE')" \
-			"nb-convert --to $format victim.nb <a.nb"
+	nb-convert --to csv a.nb | cmp want.csv
+	nb-convert --to csv <(cat a.nb) | cmp want.csv
+	# the output was an operand once
+	echo text >old
+	for file in out.csv new.csv old . /dev/null /dev/full; do
+		fails_with 2 "'$file' is no particle stream, and FILE is the input (want '--to csv -o $file' to write it, or '--from auto' to read it)" \
+			"nb-convert --to csv $file <a.nb"
 	done
-	cmp victim.nb copy.nb
+	cmp want.csv out.csv
+	grep -qx text old
+	[ ! -e new.csv ]
 	# any other file is replaced, as it was
-	nb-convert --to csv out.csv <a.nb
+	nb-convert --to csv -o out.csv <a.nb
 	cmp want.csv out.csv
 	echo text >out.csv
-	nb-convert --to csv out.csv <a.nb
+	nb-convert --to csv -o out.csv <a.nb
 	cmp want.csv out.csv
 	# nothing is lost where the input fails
 	head -c 500 a.nb >cut.nb
 	fails_with 1 'truncated stream' 'nb-convert --to csv -o out.csv cut.nb'
 	fails_with 1 "'none.nb': No such file" 'nb-convert --to csv -o out.csv none.nb'
-	fails_with 1 'truncated stream' 'nb-convert --to csv out.csv <cut.nb'
+	fails_with 1 'truncated stream' 'nb-convert --to csv -o out.csv <cut.nb'
 	cmp want.csv out.csv
 	# it may be asked to, where both are one file
 	cp a.nb both
@@ -893,13 +897,67 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	cmp want.csv both
 }
 
-@test "with -o an output of several files is written as with an operand" {
+@test "formats follow from the suffix of -o and from what the file holds" {
+	local name suffix reads
+	reads=$(nb-convert --help | sed -n 's/^  *--from \([a-z0-9|-]*\).*/|\1|/p')
+	nb-gen plummer -n 40 >p.nb
+	sed -n 's/^\t\.name = "\(.*\)",$/\1/p; s/^\t\.suffixes = "\(.*\)",$/ \1/p' "$NB_TOP"/formats/exchange/*.c |
+		awk '/^[^ ]/ { name = $1 } /^ / { for (i = 1; i <= NF; i++) print name, $i }' >suffixes
+	[ "$(wc -l <suffixes)" -ge 14 ]
+	while read -r name suffix; do
+		nb-convert -q p.nb -o "x.$suffix"
+		nb-convert -q --to "$name" -o x.other p.nb
+		if [ "$suffix" != pvd ]; then
+			cmp x.other "x.$suffix"
+			nb-convert -q --to "$suffix" p.nb | cmp - x.other
+		fi
+		[[ $reads == *"|$name|"* && $(nb-convert --help) != *"--from $name is"* ]] || continue
+		nb-convert "x.$suffix" >back.nb
+		nb-convert --from "$name" "x.$suffix" | nb-diff back.nb -
+		nb-convert --from "$suffix" "x.$suffix" | nb-diff back.nb -
+		nb-convert "x.$suffix" -o again.nb
+		nb-diff back.nb again.nb
+		# through no stream at all
+		nb-convert -q "x.$suffix" -o direct.csv
+		nb-convert --no-comments --to csv back.nb >want.csv
+		grep -v '^#' direct.csv | cmp want.csv
+	done <suffixes
+	nb-convert <x.csv | nb-diff p.nb -
+	nb-convert -o b.nb <x.csv
+	nb-diff p.nb b.nb
+	nb-convert --from csv x.csv -o noname
+	nb-diff p.nb noname
+	fails_with 2 "'p.nb' is a particle stream already (want '--to FORMAT', or '-o FILE.csv')" 'nb-convert p.nb -o p.xyz'
+	fails_with 2 "'p.nb' is a particle stream already" 'nb-convert p.nb'
+	fails_with 1 'this is a particle stream' 'nb-convert -o p.xyz <p.nb'
+	[ ! -e p.xyz ]
+}
+
+@test "what is read from one format and written in another is what a stream between them gives" {
+	nb-gen kepler | nb-step -d 0.1 -k 3 nb-force >run.nb
+	nb-convert -o run.csv run.nb
+	for frame in -q --frame=1 --frame=last; do
+		nb-convert "$frame" run.csv -o direct.nemo
+		nb-convert "$frame" --from csv run.csv | nb-convert -o by.nemo
+		nb-convert direct.nemo --no-history >direct.nb
+		nb-convert by.nemo --no-history | nb-diff direct.nb -
+	done
+	nb-convert --from csv --to csv run.csv --separator tab 2>/dev/null && return 1
+	nb-convert --from csv --to csv run.csv --no-comments | cmp - <(nb-convert --to csv --no-comments run.nb)
+	fails_with 1 'the stream has several frames, but a TIPSY file holds only one' 'nb-convert -q run.csv -o run.tipsy'
+	fails_with 1 "has no frame 7 (it has 4)" 'nb-convert -q --frame 7 run.csv -o run.nemo'
+	nb-convert -q --from csv --frame 2 --rows 1 --to tipsy run.csv -o one.tipsy
+	nb-convert one.tipsy | nb-stats --format tsv | head -n 2 | grep -q '0\.2'
+	[ ! -e run.tipsy ]
+}
+
+@test "with -o an output of several files is written from a file as from a pipe" {
 	nb-gen plummer -n 40 | nb-calc 'id += 100' >p.nb
 	nb-gen kepler | nb-step -d 0.1 -k 2 nb-force >run.nb
 	mkdir operand option
-	nb-convert -q --to gadget --files 4 operand/snap <p.nb
-	nb-convert -q --to tipsy operand/p.tipsy <p.nb
-	nb-convert -q --to vtp operand/run.pvd <run.nb
+	nb-convert -q --to gadget --files 4 -o operand/snap <p.nb
+	nb-convert -q --to tipsy -o operand/p.tipsy <p.nb
+	nb-convert -q --to vtp -o operand/run.pvd <run.nb
 	nb-convert -q --to gadget --files 4 -o option/snap p.nb
 	nb-convert -q --to tipsy p.nb -o option/p.tipsy
 	nb-convert -q --to vtp -o option/run.pvd <run.nb
@@ -917,13 +975,17 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	rmdir option/snap.2
 	cp operand/snap.2 option/
 	diff -r operand option
-	fails_with 2 "option '--files' needs a FILE" 'nb-convert -q --to gadget --files 4 -o - p.nb'
+	fails_with 2 "option '--files' needs '-o FILE'" 'nb-convert -q --to gadget --files 4 -o - p.nb'
 	fails_with 2 "invalid output ''" "nb-convert --to csv -o '' p.nb"
 }
 
 @test "wrong usage of nb-convert exits 2" {
-	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert </dev/null'
-	fails_with 2 'give either --from FORMAT or --to FORMAT' 'nb-convert --from csv --to csv </dev/null'
+	fails_with 1 'standard input: the file is empty' 'nb-convert </dev/null'
+	run script -qec nb-convert /dev/null
+	[ "$status" -eq 2 ]
+	[[ $output == *"give '--from FORMAT', '--to FORMAT' or a FILE"* ]]
+	fails_with 2 "invalid to 'xyz' (want princeton|csv" 'nb-convert --to xyz </dev/null'
+	fails_with 2 "invalid to 'amuse'" 'nb-convert --to amuse </dev/null'
 	fails_with 2 "invalid from 'xyz' (want auto|amuse|princeton|csv" 'nb-convert --from xyz </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
@@ -943,6 +1005,6 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	fails_with 1 'write error: No space left' 'nb-convert --from csv a.csv >/dev/full'
 	nb-convert --from csv a.csv >a.nb
 	fails_with 1 'write error: No space left' 'nb-convert --to csv <a.nb >/dev/full'
-	fails_with 1 "write error: '/dev/full': No space left" 'nb-convert --to csv /dev/full <a.nb'
-	fails_with 1 "write error: 'no/such/place': No such file" 'nb-convert --to csv no/such/place <a.nb'
+	fails_with 1 "write error: '/dev/full': No space left" 'nb-convert --to csv -o /dev/full <a.nb'
+	fails_with 1 "write error: 'no/such/place': No such file" 'nb-convert --to csv -o no/such/place <a.nb'
 }

@@ -46,7 +46,7 @@ two_galaxies() {
 		cp "$file" .
 	else
 		sed '1i # types=gadget' "$NB_TOP/tests/data/galaxies.csv" | nb-convert --from csv --G 43007.1 |
-			nb-calc 'species = mass > 0.01 ? 1 : 2' | nb-convert --to gadget galaxy_littleendian.dat
+			nb-calc 'species = mass > 0.01 ? 1 : 2' | nb-convert --to gadget -o galaxy_littleendian.dat
 	fi
 }
 

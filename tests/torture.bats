@@ -99,7 +99,7 @@ with_fault() {
 }
 
 @test "an array beside a TIPSY file is read, or the file is refused, whichever call fails" {
-	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy beside
+	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy -o beside
 	nb-convert --no-history --from tipsy beside >want.nb
 	for fault in 'open 2' 'open 2+' 'fstat 2' 'fstat 3' 'lseek 1+' 'lseek 2' 'read 2'; do
 		with_fault "nb-convert $fault EIO" 'nb-convert --no-history --from tipsy beside >got.nb'
@@ -113,14 +113,14 @@ with_fault() {
 }
 
 @test "an array beside a TIPSY file that may not be read is told" {
-	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy beside
+	nb-select --sort -x <ten.nb | nb-convert -q --to tipsy -o beside
 	with_fault 'nb-convert open 2 EACCES' 'nb-convert --from tipsy beside >out.nb'
 	[ "$status" -eq 0 ]
 	[ "$output" = 'nb-convert: beside.iord is not read: Permission denied' ]
 }
 
 @test "nobody waits for the process that reads HDF5 when it is not heard" {
-	nb-convert --to gadget-hdf5 ten.hdf5 <ten.nb 2>err || skip "$(cat err)"
+	nb-convert --to gadget-hdf5 -o ten.hdf5 <ten.nb 2>err || skip "$(cat err)"
 	nb-convert --from gadget-hdf5 ten.hdf5 >out.nb 2>err || skip "$(cat err)"
 	for fault in 'read 2 EIO' 'read 2 EAGAIN' 'read 3 EIO' 'send 1 ENOMEM'; do
 		with_fault "nb-convert $fault" 'nb-convert --from auto ten.hdf5 >out.nb'

@@ -1046,6 +1046,7 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 const struct nb_format nb_format_csv = {
 	.name = "csv",
 	.about = "csv text",
+	.suffixes = "csv",
 	.place = 2,
 	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_TABLE,
 	.G = 1,

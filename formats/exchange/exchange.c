@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FORMAT(name) extern const struct nb_format nb_format_##name;
@@ -39,6 +40,40 @@ const struct nb_format *nb_format_number(size_t k)
 	for (size_t i = 0; i < NFORMAT; i++)
 		if (rank(i) == k)
 			return formats[i];
+	return NULL;
+}
+
+/* Whether a list of words with blanks between them has this one. */
+static int has_word(const char *list, const char *word)
+{
+	const size_t length = strlen(word);
+	for (const char *at = list; length && at && (at = strstr(at, word)) != NULL; at += length)
+		if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			return 1;
+	return 0;
+}
+
+const struct nb_format *nb_format_named(const char *word, int read)
+{
+	const struct nb_format *format, *other = NULL;
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++) {
+		if (read ? !format->open : !format->frame)
+			continue;
+		if (strcmp(format->name, word) == 0)
+			return format;
+		if (!other && has_word(format->suffixes, word))
+			other = format;
+	}
+	return other;
+}
+
+const struct nb_format *nb_format_of_suffix(const char *path)
+{
+	const struct nb_format *format;
+	const char *dot = strrchr(path, '.');
+	for (size_t k = 0; dot && (format = nb_format_number(k)) != NULL; k++)
+		if (format->frame && has_word(format->suffixes, dot + 1))
+			return format;
 	return NULL;
 }
 
@@ -124,28 +159,47 @@ static const struct nb_format *recognise(struct nb_import *in)
 	return NULL;
 }
 
-/* Opens in->path, or the first of several files of this stem. */
-static int open_path(struct nb_import *in)
+/* Opens a path, or the first of several files of this stem, whose path it leaves in memory; -1 with errno. */
+static int open_first(const char *stem, char **opened)
 {
 	static const char *const suffix[] = {"", ".0", ".0.hdf5"};
-	const size_t room = strlen(in->path) + 16;
-	char *path = malloc(room);
-	in->fd = -1;
-	if (!path)
-		return NB_ENOMEM;
-	for (size_t k = 0; in->fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
-		snprintf(path, room, "%s%s", in->path, suffix[k]);
-		in->fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (in->fd < 0 && errno != ENOENT)
+	const size_t room = strlen(stem) + 16;
+	int fd = -1;
+	*opened = malloc(room);
+	for (size_t k = 0; *opened && fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
+		snprintf(*opened, room, "%s%s", stem, suffix[k]);
+		fd = open(*opened, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
 			break;
 	}
-	if (in->fd < 0) {
-		free(path);
-		return -1;
+	if (fd < 0) {
+		free(*opened);
+		*opened = NULL;
 	}
-	in->opened = path;
-	in->path = in->name = path;
+	return fd;
+}
+
+static int open_path(struct nb_import *in)
+{
+	in->fd = open_first(in->path, &in->opened);
+	if (in->fd < 0)
+		return errno == ENOMEM ? NB_ENOMEM : -1;
+	in->path = in->name = in->opened;
 	return NB_OK;
+}
+
+const struct nb_format *nb_format_of_file(const char *path)
+{
+	unsigned char head[NB_HEAD];
+	struct stat st;
+	char *opened;
+	const int fd = open_first(path, &opened);
+	if (fd < 0)
+		return NULL;
+	free(opened);
+	const ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, head, sizeof head, 0) : -1;
+	close(fd);
+	return n > 0 ? nb_format_recognised(head, (size_t)n, (uint64_t)st.st_size) : NULL;
 }
 
 /* After a failure: the text that it left, or the one of its status. */

@@ -41,10 +41,12 @@ enum nb_format_trait {
 struct nb_format {
 	const char *name;  /* as in --from csv */
 	const char *about; /* in messages: "csv text" */
-	int place;	   /* in lists: formats stand in ascending order */
-	unsigned traits;   /* what it can hold and what it loses */
-	uint64_t needs;	   /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
-	double G;	   /* what is read has this gravitational constant, where the file itself says nothing */
+	/* Those of its files, "hdf5 h5", which also stand for the name if no other format has them before; or NULL. */
+	const char *suffixes;
+	int place;	 /* in lists: formats stand in ascending order */
+	unsigned traits; /* what it can hold and what it loses */
+	uint64_t needs;	 /* NB_NEED(...): fields without which no frame can be written; pos always is needed */
+	double G;	 /* what is read has this gravitational constant, where the file itself says nothing */
 
 	/* What this build lacks to read it, for a message; NULL: nothing. */
 	const char *(*lacks)(void);
@@ -79,6 +81,12 @@ struct nb_format {
 
 /* Format number k in the order of lists, NULL past the last. */
 const struct nb_format *nb_format_number(size_t k);
+/* The format of this name, or suffix, that can be read, or else written; NULL: there is none. */
+const struct nb_format *nb_format_named(const char *word, int read);
+/* The format in which a file of this name would be written; NULL: its suffix is that of none. */
+const struct nb_format *nb_format_of_suffix(const char *path);
+/* The format that recognises the regular file of this path, or the first of several of this stem; NULL: none does. */
+const struct nb_format *nb_format_of_file(const char *path);
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 

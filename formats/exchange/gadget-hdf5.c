@@ -861,6 +861,7 @@ static int recognises(const unsigned char *head, size_t n, uint64_t size)
 const struct nb_format nb_format_gadget_hdf5 = {
 	.name = "gadget-hdf5",
 	.about = "GADGET HDF5",
+	.suffixes = "hdf5 h5",
 	.place = 5,
 	.needs = NB_NEED(NB_MASS),
 	.G = 43007.1,

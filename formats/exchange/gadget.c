@@ -463,6 +463,7 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 const struct nb_format nb_format_gadget = {
 	.name = "gadget",
 	.about = "a GADGET snapshot",
+	.suffixes = "gadget gad",
 	.place = 3,
 	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_MANY_FILES,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),

@@ -4,6 +4,7 @@
 const struct nb_format nb_format_gadget2 = {
 	.name = "gadget2",
 	.about = "a GADGET snapshot with labels",
+	.suffixes = "gadget2 g2",
 	.place = 21,
 	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_MANY_FILES,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),

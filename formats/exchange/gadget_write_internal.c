@@ -408,8 +408,8 @@ static int find_files(struct writer *writer, uint64_t n)
 	writer->nfile = writer->out->files > least ? writer->out->files : (unsigned)least;
 	if (writer->nfile > 1 && (!writer->out->path || !nb_whole_is_named(writer->out->path)))
 		return nb_export_fail(writer->out,
-			"%" PRIu64 " bodies in %u files, which cannot stand beside a pipe or a device (give a FILE)", n,
-			writer->nfile);
+			"%" PRIu64 " bodies in %u files, which cannot stand beside a pipe or a device (give '-o FILE')",
+			n, writer->nfile);
 	return NB_OK;
 }
 

@@ -629,6 +629,7 @@ static void close_file(struct nb_import *in)
 const struct nb_format nb_format_nemo = {
 	.name = "nemo",
 	.about = "a NEMO snapshot",
+	.suffixes = "nemo",
 	.place = 5,
 	.traits = NB_MANY_FRAMES | NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_HOLDS_SOFTENING,
 	.G = 1,

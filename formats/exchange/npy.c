@@ -107,6 +107,7 @@ static int write_frame(struct nb_export *out, const struct nb_frame *frame)
 const struct nb_format nb_format_npy = {
 	.name = "npy",
 	.about = "a NumPy array",
+	.suffixes = "npy",
 	.place = 100,
 	.traits = NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME,
 	.G = 1,

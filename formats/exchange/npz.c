@@ -248,6 +248,7 @@ static int holds(const struct nb_export *out, const struct nb_frame *frame, stru
 const struct nb_format nb_format_npz = {
 	.name = "npz",
 	.about = "an archive of NumPy arrays",
+	.suffixes = "npz",
 	.place = 101,
 	.traits = NB_MANY_FRAMES,
 	.G = 1,

@@ -408,6 +408,7 @@ static void close_file(struct nb_import *in)
 const struct nb_format nb_format_tipsy = {
 	.name = "tipsy",
 	.about = "a TIPSY file",
+	.suffixes = "tipsy",
 	.place = 4,
 	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_HOLDS_SOFTENING,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),

@@ -263,6 +263,7 @@ static void release(struct nb_export *out)
 const struct nb_format nb_format_vtkhdf = {
 	.name = "vtkhdf",
 	.about = "VTKHDF",
+	.suffixes = "vtkhdf",
 	.place = 24,
 	.traits = NB_MANY_FRAMES | NB_LOSES_G | NB_LOSES_KICK,
 	.G = 1,

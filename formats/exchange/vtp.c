@@ -239,7 +239,7 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 		return writer->path ? NB_OK : NB_ENOMEM;
 	}
 	return out->several ? nb_export_fail(out, "a .vtp file holds only one frame (choose it with '--frame K', or "
-						  "give a FILE that ends in .pvd for all)")
+						  "write all with '-o FILE.pvd')")
 			    : NB_OK;
 }
 
@@ -322,6 +322,7 @@ static void release(struct nb_export *out)
 const struct nb_format nb_format_vtp = {
 	.name = "vtp",
 	.about = "a VTK file of points",
+	.suffixes = "vtp pvd",
 	.place = 102,
 	.traits = NB_MANY_FRAMES,
 	.G = 1,

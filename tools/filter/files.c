@@ -167,9 +167,17 @@ void nb_files_close(struct nb_run *run)
 
 int nb_file_is_stream(const char *path)
 {
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && nb_file_may_be_stream(path);
+}
+
+int nb_file_may_be_stream(const char *path)
+{
 	char head[8];
 	struct stat st;
-	const int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (stat(path, &st) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+		return errno != ENOENT;
+	const int fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return 0;
 	const ssize_t n = pread(fd, head, sizeof head, 0);

@@ -29,6 +29,8 @@ void nb_files_note_frame(struct nb_run *run, uint64_t number);
 void nb_files_close(struct nb_run *run);
 /* Whether there is a regular file of this name that begins as a particle stream does. */
 int nb_file_is_stream(const char *path);
+/* The same, or a pipe of this name, whose contents nobody knows. */
+int nb_file_may_be_stream(const char *path);
 
 /* ---- output ------------------------------------------------------------------------------------- */
 

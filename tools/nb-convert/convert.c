@@ -3,7 +3,6 @@
 
 #include "common/parse.h"
 #include "kernels/order/order.h"
-#include "tools/filter/files.h"
 #include "tools/filter/require.h"
 
 #include <ctype.h>
@@ -12,36 +11,6 @@
 #include <string.h>
 
 /* ---- options ------------------------------------------------------------------------------------ */
-
-/* How many formats stand before those that are written. */
-static size_t only_read(void)
-{
-	size_t k = 0;
-	while (!nb_format_number(k)->frame)
-		k++;
-	return k;
-}
-
-/* "princeton|csv|npy" of those that are written, or those that are read, which stand before the others */
-static void list_formats(char *to, size_t size, int read)
-{
-	const struct nb_format *format;
-	const size_t first = read ? 0 : only_read();
-	size_t used = 0;
-	for (size_t k = first; (format = nb_format_number(k)) != NULL && used < size && (!read || format->open); k++)
-		used += (size_t)snprintf(to + used, size - used, "%s%s", k > first ? "|" : "", format->name);
-}
-
-static void list_from(char *to, size_t size)
-{
-	const size_t used = (size_t)snprintf(to, size, "auto|");
-	list_formats(to + used, size - used, 1);
-}
-
-static void list_to(char *to, size_t size)
-{
-	list_formats(to, size, 0);
-}
 
 /* "1; princeton: 6.67e-11" */
 static void list_G(char *to, size_t size)
@@ -62,8 +31,8 @@ static const struct nb_option options[] = {
 		.help = "import these columns only"},
 	{0, "files", NB_U64(struct convert, files), .min = 1, .max = NB_CONVERT_MOST_FILES, .arg = "N",
 		.fallback = "as few as hold it", .help = "gadget: spread a frame over N files FILE.0, FILE.1 ..."},
-	{0, "from", NB_CHOICE(struct convert, from), .min = AUTO, .make_arg = list_from,
-		.help = "read this format, write a stream; auto: the one that the file has"},
+	{0, "from", NB_TEXT(struct convert, from), .make_arg = nb_convert_list_from,
+		.fallback = "a stream or what FILE is", .help = "read this format; auto: the one that the file has"},
 	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
 		.help = "gravitational constant of the imported data"},
 	{0, "keep-derived", NB_FLAG(struct convert, keep_derived),
@@ -81,7 +50,8 @@ static const struct nb_option options[] = {
 		.help = "import bodies of these species (types of GADGET) only, such as 1,2"},
 	{0, "sphere", NB_TEXT(struct convert, sphere), .arg = "X,Y,Z,RADIUS", .fallback = "all",
 		.help = "import the bodies in this sphere only"},
-	{0, "to", NB_CHOICE(struct convert, to), .make_arg = list_to, .help = "read a stream, write this format"},
+	{0, "to", NB_TEXT(struct convert, to), .make_arg = nb_convert_list_to,
+		.fallback = "by the suffix of -o, else a stream", .help = "write this format"},
 };
 
 /* --frame: a number, last, or -1, which is the last too */
@@ -107,106 +77,44 @@ static void parse_separator(struct convert *opt)
 			text);
 }
 
-/* Options of an import alone. */
-static const char *part_option(const struct convert *opt)
-{
-	return opt->fields	   ? "fields"
-	       : opt->keep_derived ? "keep-derived"
-	       : opt->rows	   ? "rows"
-	       : opt->species	   ? "species"
-	       : opt->sphere	   ? "sphere"
-				   : NULL;
-}
-
-/* Options that only one way, or a table, has; format NULL: it is not known yet. */
-static void check_options(struct nb_run *run, const struct convert *opt, int from, const struct nb_format *format)
-{
-	const int table = format && (format->traits & NB_TABLE) != 0;
-	if (!from && part_option(opt))
-		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--from'", part_option(opt));
-	if (opt->files && (from || !(format->traits & NB_MANY_FILES)))
-		nb_die(NB_EXIT_USAGE, "option '--files' needs '--to gadget'");
-	if (opt->files > 1 && !opt->path)
-		nb_die(NB_EXIT_USAGE, "option '--files' needs a FILE");
-	if (!from && (nb_given(run, &opt->G) || run->common.no_history))
-		nb_die(NB_EXIT_USAGE, "option '%s' needs '--from'", nb_given(run, &opt->G) ? "--G" : "--no-history");
-	if (opt->safe && !table)
-		nb_die(NB_EXIT_USAGE, "option '--safe-cells' needs '--from csv' or '--to csv'");
-	if (opt->separator && !table)
-		nb_die(NB_EXIT_USAGE, "option '--separator' needs '--from csv' or '--to csv'");
-	if (opt->columns && (!from || !table))
-		nb_die(NB_EXIT_USAGE, "option '--columns' needs '--from csv'");
-	if (opt->plain && (from || !table))
-		nb_die(NB_EXIT_USAGE, "option '--no-comments' needs '--to csv'");
-}
-
-/* With --to the operand is the output, unless that is given with --output: it is the input then.  The format opens
- * either, as it may need several files.  A stream is not taken for the output, as it would be the input of any other
- * program. */
-static void check_operand(struct nb_run *run, struct convert *opt, int from)
-{
-	const int named = !from && run->common.output;
-	if (named && run->noperand)
-		run->from = (struct nb_operands){.n = 1, .path = run->operand};
-	if (named && nb_output_is_file(run)) {
-		opt->path = run->common.output;
-		run->common.output = NULL;
-	}
-	if (named || run->noperand == 0)
-		return;
-	const char *path = run->operand[0];
-	opt->path = strcmp(path, "-") != 0 ? path : NULL;
-	if (!from && nb_file_is_stream(path))
-		nb_die(NB_EXIT_USAGE,
-			"'%s' is a particle stream, and with '--to' FILE is the output (want 'nb-convert --to %s -o "
-			"OUT "
-			"FILE')",
-			path, nb_format_number(only_read() + (size_t)opt->to)->name);
-}
-
 static void check(struct nb_run *run, void *self)
 {
 	struct convert *opt = self;
-	const int from = nb_given(run, &opt->from);
-	if (from == nb_given(run, &opt->to))
-		nb_die(NB_EXIT_USAGE, "give either --from FORMAT or --to FORMAT (see '%s --help')", nb_program());
-	const struct nb_format *format = from && opt->from == AUTO
-						 ? NULL
-						 : nb_format_number(
-							   from ? (size_t)opt->from : only_read() + (size_t)opt->to);
-	check_operand(run, opt, from);
-	check_options(run, opt, from, format);
+	nb_convert_choose_ways(run, opt);
 	if (opt->chosen_text)
 		parse_frame(opt);
 	if (opt->separator)
 		parse_separator(opt);
 	nb_convert_parse_part(opt);
-	opt->one = !from && (opt->chosen_text || !(format->traits & NB_MANY_FRAMES));
-	run->streams = from ? NB_WRITES : NB_READS;
+	opt->one = opt->writes && (opt->chosen_text || !(opt->writes->traits & NB_MANY_FRAMES));
+	run->streams = (opt->imports ? 0 : NB_READS) | (opt->writes ? 0 : NB_WRITES);
+}
+
+static void begin_import(struct nb_run *run, struct convert *opt)
+{
+	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns, .separator = opt->divider};
+	const int status = nb_import_open(&opt->in, opt->reads, run->files.in, opt->source, &opt->subset, &table);
+	if (status == -1)
+		nb_die(NB_EXIT_FAILED, "'%s':", opt->source);
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+	if (!opt->reads)
+		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
 }
 
 static void begin(struct nb_run *run, void *self)
 {
 	struct convert *opt = self;
-	int status;
-	if (run->streams & NB_READS) {
-		if (nb_export_open(&opt->out, nb_format_number(only_read() + (size_t)opt->to), opt->path))
-			nb_die(NB_EXIT_FAILED, "out of memory");
-		opt->out.safe = opt->safe;
-		opt->out.plain = opt->plain;
-		opt->out.separator = opt->divider;
-		opt->out.files = (unsigned)opt->files;
+	if (opt->imports)
+		begin_import(run, opt);
+	if (!opt->writes)
 		return;
-	}
-	const struct nb_format *format = opt->from == AUTO ? NULL : nb_format_number((size_t)opt->from);
-	const struct nb_table_text table = {.safe = opt->safe, .columns = opt->columns, .separator = opt->divider};
-	status = nb_import_open(&opt->in, format, run->files.in, opt->path, &opt->subset, &table);
-	if (status == -1)
-		nb_die(NB_EXIT_FAILED, "'%s':", opt->path);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
-	if (!format)
-		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
+	if (nb_export_open(&opt->out, opt->writes, opt->path))
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	opt->out.safe = opt->safe;
+	opt->out.plain = opt->plain;
+	opt->out.separator = opt->divider;
+	opt->out.files = (unsigned)opt->files;
 }
 
 /* What has been written of a file goes; the rest ends with the process. */
@@ -221,6 +129,7 @@ static void clear(void *self)
 	nb_import_close(&opt->in);
 	nb_export_abandon(&opt->out);
 	nb_frame_clear(&opt->frame);
+	nb_frame_clear(&opt->next);
 }
 
 /* ---- import ------------------------------------------------------------------------------------- */
@@ -239,10 +148,10 @@ static int next_frame(struct convert *opt, struct nb_frame *frame)
 static int last_frame(struct convert *opt, struct nb_frame *frame)
 {
 	int there = 0;
-	while (next_frame(opt, &opt->frame)) {
+	while (next_frame(opt, &opt->next)) {
 		nb_frame_clear(frame);
-		*frame = opt->frame;
-		nb_frame_init(&opt->frame);
+		*frame = opt->next;
+		nb_frame_init(&opt->next);
 		there = 1;
 	}
 	return there;
@@ -280,7 +189,8 @@ static void take_next(struct nb_run *run, void *self, struct nb_frame *frame)
 
 static void end(struct nb_run *run, void *self)
 {
-	if (run->streams & NB_READS)
+	(void)run;
+	if (((struct convert *)self)->writes)
 		nb_convert_end(self);
 }
 
@@ -292,9 +202,15 @@ static void convert_stream(struct nb_run *run, void *self)
 	struct convert *opt = self;
 	struct nb_frame frame;
 	nb_frame_init(&frame);
-	if (run->streams & NB_WRITES)
-		while (import(run, opt, &frame))
-			nb_emit(run, &frame);
+	if (opt->imports)
+		while (import(run, opt, &frame)) {
+			if (!opt->writes) {
+				nb_emit(run, &frame);
+				continue;
+			}
+			nb_add_history(run, &frame);
+			take_next(run, opt, &frame);
+		}
 	else
 		while (nb_next_head(run, &frame)) {
 			nb_convert_expect(opt);
@@ -321,9 +237,9 @@ const struct nb_tool nb_tool_convert = {
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
-	.footer = "With --from, FILE is read.  With --to, FILE is written, or, after -o OUT, the stream in FILE is "
-		  "read.\n"
-		  "Without FILE, standard input or output is used.\n",
+	.footer =
+		"FILE, or standard input, is read.  Without --from it is a stream, or of the format that its contents\n"
+		"show.  Without --to the suffix of -o FILE decides, such as .csv or .hdf5; else a stream is written.\n",
 	.more_help = list_lacking,
 	.size = sizeof(struct convert),
 	.check = check,

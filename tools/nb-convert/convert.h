@@ -6,7 +6,10 @@
 #include "tools/filter/filter.h"
 
 struct convert {
-	int from, to; /* number of the format; from: AUTO, the one that recognises the file */
+	const char *from, *to;		/* --from and --to */
+	const struct nb_format *reads;	/* NULL: the one that recognises the file, if imports */
+	const struct nb_format *writes; /* NULL: a stream */
+	int imports;			/* what is read is no stream */
 	double G;
 	const char *chosen_text; /* --frame */
 	uint64_t chosen;	 /* what it says ... */
@@ -23,16 +26,27 @@ struct convert {
 	double ball[4];		 /* of --sphere */
 	uint64_t files;		 /* --files */
 
-	const char *path; /* operand, or NULL */
+	const char *source; /* of what is imported; NULL: standard input */
+	const char *path;   /* of the output, NULL: standard output, or that of the stream */
 	struct nb_import in;
 	struct nb_export out;
 	int one;	       /* one frame is exported: the chosen one, or the only one */
 	uint64_t nframe;       /* of the stream that is exported, so far */
 	struct nb_frame *held; /* to be written when it is known what follows */
 	struct nb_frame frame; /* what held points to */
+	struct nb_frame next;  /* imported, perhaps the last */
 };
 
-enum { AUTO = -1, NB_CONVERT_MOST_FILES = 1000 };
+enum { NB_CONVERT_MOST_FILES = 1000 };
+
+/* ---- ways.c ---- */
+
+/* The formats that can be read, or written, for the help. */
+void nb_convert_list_from(char *to, size_t size);
+void nb_convert_list_to(char *to, size_t size);
+/* What is read and written, by options, operand and files; wrong usage ends the tool.  Formats open their files, as
+ * they may need several. */
+void nb_convert_choose_ways(struct nb_run *run, struct convert *opt);
 
 /* ---- part.c: what is imported ---- */
 

@@ -116,7 +116,7 @@ void nb_convert_expect(struct convert *opt)
 void nb_convert_take(struct convert *opt, struct nb_frame *frame)
 {
 	const uint64_t k = opt->nframe++;
-	if (opt->last || k == (opt->one ? opt->chosen : 0)) {
+	if (opt->last || k == (opt->one && !opt->imports ? opt->chosen : 0)) {
 		opt->frame = *frame;
 		opt->held = &opt->frame;
 		nb_frame_init(frame);
@@ -128,7 +128,7 @@ void nb_convert_take(struct convert *opt, struct nb_frame *frame)
 void nb_convert_end(struct convert *opt)
 {
 	const struct nb_format *format = opt->out.format;
-	if (opt->chosen_text && !opt->last && !opt->held)
+	if (opt->chosen_text && !opt->last && !opt->held && !opt->imports)
 		nb_die(NB_EXIT_FAILED, "the stream has no frame %" PRIu64 " (it has %" PRIu64 ")", opt->chosen,
 			opt->nframe);
 	if (opt->nframe == 0 && (opt->one || opt->plain || !format->none))

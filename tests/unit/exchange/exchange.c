@@ -266,31 +266,31 @@ static void give(struct nb_run *run, struct nb_frame *frame, uint64_t number, do
 
 static void test_export_in_memory(void)
 {
-	char *argv[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", path, NULL},
-	     *chosen[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", "--frame", "1", path, NULL};
+	char *argv[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", "-o", path, NULL},
+	     *chosen[] = {"nb-convert", "-q", "--no-comments", "--to", "csv", "--frame", "1", "-o", path, NULL};
 	struct nb_run *run;
 	struct nb_frame frame;
 	nb_frame_init(&frame);
 	/* one frame has no columns frame and time, several have */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n5,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("frame,time,x,y,z\n0,0,0,0,0\n1,1,1,0,0\n2,2,2,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 8, chosen, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 9, chosen, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));
 	/* a frame that is held back and never written is released, and the file stays */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
+	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));
