@@ -510,11 +510,45 @@ top() {
 	done
 	# with the size of the first frame they are lost, which -v says once
 	nb-render-ppm -W 160 -H 90 --size 2.1 -v <ring.nb 2>said >/dev/null
-	equals "$(grep -c outside said)" 1
+	equals "$(grep -c 'on bodies are outside' said)" 1
 	grep -q 'from frame 2 on bodies are outside of the picture: [0-9.]* % (--fit 99 shows 99 % of them)' said
 	# all of them: so far away that the ring is small
 	nb-render-ppm -W 160 -H 90 --draw discs --fit all <ring.nb >b.ppm
 	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
+}
+
+@test "a picture that is almost empty is a warning, once, with the option that helps" {
+	local option says count=0
+	nb-gen plummer -n 1000 --no-history >still.nb
+	for k in 0 1 2 3; do nb-transform --shift $((5 * k * k)),0,0 still.nb | nb-calc "@time=$k" 'species=7' >$k.nb; done
+	cat 0.nb 1.nb 2.nb 3.nb >leaves.nb
+	while IFS='|' read -r option says; do
+		# shellcheck disable=SC2086
+		nb-render-ppm -W 160 -H 90 $option leaves.nb 2>said >/dev/null
+		equals "$(cat said)" "${says:+nb-render-ppm: from frame $says}"
+		count=$((count + 1))
+	done <<-'END'
+		|2 on the picture is empty: 100 % of the bodies are outside of it (--follow com or --fit 99 shows them)
+		--center 0,0|2 on the picture is empty: 100 % of the bodies are outside of it (another --center or --fit 99 shows them)
+		--zoom 400|1 on the picture is empty: 100 % of the bodies are outside of it (a smaller --zoom or --fit 99 shows them)
+		--follow com|
+		--fit 99|
+		--follow com --range 1e5,1e6|0 on the picture is empty: the bodies are too faint for --range (without it they are seen)
+		--follow com --size 800|0 on the picture is almost empty: the bodies fill 4 pixels of it (a smaller --size enlarges them)
+		--only 3|0 on the picture is empty: all bodies are of species that --only leaves out (without it they are seen)
+		--hide 7|0 on the picture is empty: all bodies are of species that --hide leaves out (without it they are seen)
+		-q|
+	END
+	[ "$count" -eq 10 ]
+	nb-gen disk -n 300 | nb-select --where 'species == 2' | nb-render-ppm -W 160 -H 90 2>said >/dev/null
+	grep -q 'all bodies are of dark halos (--hide none shows them)' said
+	nb-gen plummer -n 0 | nb-render-ppm -W 160 -H 90 2>said >/dev/null
+	[ ! -s said ]
+	for model in solar figure8 kepler 'plummer -n 1' 'ring -n 120'; do
+		# shellcheck disable=SC2086
+		nb-gen $model | nb-render-ppm -W 320 -H 180 2>said >/dev/null
+		[ ! -s said ]
+	done
 }
 
 @test "up to ten bodies are all in the picture; of more, the outermost does not make the rest a spot" {

@@ -8,6 +8,8 @@ examples() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/s/^\.Dl //p' "$1" | sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
 }
 
+no_empty_picture() { run ! grep 'the picture is .*empty' messages; }
+
 run_examples() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	local line count=0
@@ -17,10 +19,11 @@ run_examples() {
 		fi
 		echo "$line"
 		if [[ $line == *'| head'* ]]; then
-			bash -c "$line" >out </dev/null
+			bash -c "$line" >out 2>messages </dev/null || { cat messages && return 1; }
 		else
-			bash -o pipefail -c "$line" >out </dev/null
+			bash -o pipefail -c "$line" >out 2>messages </dev/null || { cat messages && return 1; }
 		fi
+		no_empty_picture
 		count=$((count + 1))
 	done < <(examples "$1")
 	[ "$count" -gt 0 ]
@@ -76,6 +79,7 @@ recipes() {
 		fi
 		if bash -c "$needs" 2>/dev/null; then
 			bash -o pipefail -c "$line" >out 2>messages </dev/null || { cat messages && return 1; }
+			no_empty_picture
 			[[ $line != *'frames("run.nb")'* ]] || cp out frames.out
 			[[ $line != *galaxies.mp4 ]] || cp messages galaxies.txt
 			count=$((count + 1))

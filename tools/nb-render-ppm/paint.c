@@ -35,7 +35,6 @@ void nb_render_close_canvas(struct render *r)
 	nb_render_wipe(r);
 	if (c->planes && c->planes != c->image)
 		r->backend->space->release(r->backend->space, c->planes);
-	nb_free(c->host);
 	nb_free(c->image);
 	nb_free(c->bright);
 	nb_free(c->rgb);

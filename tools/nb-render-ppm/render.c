@@ -108,6 +108,7 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 	else if (r->bodies.n > 0)
 		follow_bodies(r);
 	nb_render_paint(r);
+	nb_render_watch_empty(r);
 	nb_render_trail(r);
 	nb_render_legend(r);
 	nb_render_release_bodies(r);

@@ -58,13 +58,13 @@ struct canvas {
 	size_t count;			/* numbers in x; each body is there twice where points are drawn */
 	float *planes;			/* of the picture, there */
 	float *image, *bright;		/* planes and brightness, in host memory; image is planes if that is there */
-	float *host;			/* scratch of this frame, in host memory */
 	uint8_t *rgb;
 };
 
-/* What -v has said about bodies that cannot be seen. */
+/* What has been said about bodies that cannot be seen. */
 struct watch {
 	int crops, clips; /* it goes on */
+	int empty;	  /* the picture was */
 };
 
 struct trail;
@@ -190,8 +190,12 @@ void nb_render_name_kind(const struct render *r, unsigned kind, char text[NB_LAB
 /* Writes that of each body that has one beside it, unless it would lie on another. */
 void nb_render_names(struct render *r);
 
-/* After -v: says when bodies are outside of the picture (watch.c), before they are wiped off, and when a
- * larger share of the pixels with light has the top colour. */
+/* ---- watch.c ---- */
+
+/* Says once when there is next to nothing in the picture. */
+void nb_render_watch_empty(struct render *r);
+/* After -v: says when bodies are outside of the picture, and when a larger share of the pixels with light has the top
+ * colour. */
 void nb_render_watch_crop(struct render *r);
 void nb_render_watch_clip(struct render *r, double share);
 

@@ -1,9 +1,10 @@
-/* nb-render-ppm: what -v says of bodies that cannot be seen. */
+/* nb-render-ppm: what is said of bodies that cannot be seen. */
 #include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* It is told when the share rises above most, and may be told again when it has fallen below half of that. */
 static int begins(int *goes_on, double share, double most)
@@ -13,27 +14,90 @@ static int begins(int *goes_on, double share, double most)
 	return *goes_on && !before;
 }
 
+/* Of the bodies. */
+static double share_outside(const struct render *r)
+{
+	const struct bodies *b = &r->bodies;
+	double *pos = nb_render_numbers(r, nb_require_field(b->frame, NB_POS));
+	size_t out = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		float x, y;
+		nb_render_require_ok(r, nb_splat_project_cpu(1, &pos[3 * i], &r->scene.camera, &x, &y));
+		out += !(x >= 0 && x < (float)r->width && y >= 0 && y < (float)r->height);
+	}
+	nb_free(pos);
+	return (double)out / (double)b->n;
+}
+
+/* Pixels that can be seen, counted as far as a number, and whether they all lie in a small part of the picture. */
+static size_t count_light(const struct render *r, size_t most, int *spot)
+{
+	const int w = r->width, h = r->height;
+	int left = w, right = 0, top = h, bottom = 0;
+	size_t light = 0;
+	for (int y = 0; y < h && light <= most; y++)
+		for (int x = 0; x < w; x++)
+			if (r->canvas.bright[(size_t)y * (size_t)w + (size_t)x] > 0.1f) {
+				light++;
+				left = x < left ? x : left;
+				right = x > right ? x : right;
+				top = y < top ? y : top;
+				bottom = y;
+			}
+	*spot = right - left < w / 30 && bottom - top < h / 30;
+	return light;
+}
+
+/* Why there is next to no light, and the option that helps; 0: it is meant to be so. */
+static int say_why(const struct render *r, size_t light, int spot, char why[160])
+{
+	const size_t n = r->bodies.n;
+	const double out = n ? share_outside(r) : 0;
+	if (n == 0)
+		snprintf(why, 160, "all bodies are %s",
+			r->only	  ? "of species that --only leaves out (without it they are seen)"
+			: r->hide ? "of species that --hide leaves out (without it they are seen)"
+				  : "of dark halos (--hide none shows them)");
+	else if (out > 0.9)
+		snprintf(why, 160, "%.4g %% of the bodies are outside of it (%s--fit 99 shows them)", 100 * out,
+			r->center     ? "another --center or "
+			: r->zoom > 1 ? "a smaller --zoom or "
+			: r->follow   ? ""
+				      : "--follow com or ");
+	else if (light == 0)
+		snprintf(why, 160, "the bodies are too faint for %s",
+			r->range		    ? "--range (without it they are seen)"
+			: r->expose == EXPOSE_FIRST ? "the first frame's brightness (--expose smooth shows them)"
+						    : "its range (--draw discs shows them)");
+	else if (n > NB_PICTURE_FEW && spot)
+		snprintf(why, 160, "the bodies fill %zu pixels of it (%s enlarges them)", light,
+			r->size_given ? "a smaller --size" : "--fit 90");
+	else
+		return 0;
+	return 1;
+}
+
+void nb_render_watch_empty(struct render *r)
+{
+	const size_t few = (size_t)r->width * (size_t)r->height / 2000;
+	char why[160];
+	int spot;
+	if (r->watch.empty || r->bodies.frame->rows[NB_PARTICLE] == 0)
+		return;
+	const size_t light = count_light(r, few, &spot);
+	if (light > few || !say_why(r, light, spot, why))
+		return;
+	r->watch.empty = 1;
+	nb_warn("from frame %" PRIu64 " on the picture is %s: %s", r->bodies.frame->number,
+		light ? "almost empty" : "empty", why);
+}
+
 void nb_render_watch_crop(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
-	struct canvas *c = &r->canvas;
-	const struct nb_space *space = r->backend->space;
 	if (nb_verbosity() < 1 || b->n == 0)
 		return;
-	c->host = nb_alloc(b->n, 2 * sizeof *c->host);
-	if (!c->host)
-		nb_out_of_memory(b->frame);
-	float *x = c->host, *y = x + b->n;
-	int status = space->to_host(space, x, c->x, b->n * sizeof *x);
-	if (!status)
-		status = space->to_host(space, y, c->y, b->n * sizeof *y);
-	nb_render_require_ok(r, status);
-	size_t out = 0;
-	for (size_t i = 0; i < b->n; i++)
-		out += !(x[i] >= 0 && x[i] < (float)r->width && y[i] >= 0 && y[i] < (float)r->height);
-	nb_free(c->host);
-	c->host = NULL;
-	const double share = (double)out / (double)b->n;
+	const double share = share_outside(r);
 	if (begins(&r->watch.crops, share, 0.01))
 		nb_verbose("from frame %" PRIu64 " on bodies are outside of the picture: %.1f %%%s", b->frame->number,
 			100 * share, r->parsed.fit > 0 ? "" : " (--fit 99 shows 99 % of them)");
