@@ -73,6 +73,13 @@ error() { nb-stats --attributes | sed -n "s/^error_$1=//p"; }
 	at_most 0.1 "$(awk -v a="$(<sample)" -v b="$(<all)" 'BEGIN { d = a / b - 1; print d < 0 ? -d : d }')"
 }
 
+@test "the bound on the percentile of all bodies is the largest error of few, and the percentile itself of all" {
+	bound() { nb-force -v -t 0.8 --audit "$1" <tree.nb 2>&1 >/dev/null | sed -n "s/.*p99 \([^ ]*\) (of all at most \(.*\)), largest \(.*\)/\1 \2 \3/p"; }
+	bound 300 | awk '{ few = $2 == $3 && $1 < $2 } END { exit !few }'
+	bound 1024 | awk '{ some = $1 < $2 && $2 < $3 } END { exit !some }'
+	bound 3000 | awk '{ all = $1 == $2 } END { exit !all }'
+}
+
 @test "every law of softening, bodies without mass, and the plane of fmm are audited" {
 	nb-calc 'eps = id % 2 == 0 ? 0.1 : 0.02' 'mass = id % 3 > 0 ? mass : 0' <p.nb | nb-sort-zorder | nb-build-tree >each.nb
 	at_most 2e-15 "$(nb-force -m direct --audit 500 <each.nb | error max)"

@@ -66,7 +66,9 @@ static void choose(const struct nb_frame *frame, size_t n, size_t count, uint32_
 
 struct errors {
 	double p50, p99, p9999, max, rms;
+	double at_most; /* the 99th percentile of all bodies is not above, with SURE standard errors of the share */
 };
+static const double SURE = 2;
 
 static int by_value(const void *a, const void *b)
 {
@@ -82,8 +84,17 @@ static double percentile(size_t n, const double *sorted, double p)
 	return k + 1 < n ? sorted[k] + (at - (double)k) * (sorted[k + 1] - sorted[k]) : sorted[n - 1];
 }
 
-/* error: room for n numbers.  Squares are those of numbers near 1, whatever the units. */
-static struct errors measure(size_t n, const double *acc, const double *exact, const double *strength, double *error)
+/* The percentile of n of all bodies that the 99th of all does not exceed: the share of bodies above a limit has the
+ * standard error of a sample without replacement. */
+static double sure_percentile(size_t n, size_t all)
+{
+	const double left_out = 1 - (double)n / (double)all;
+	return fmin(0.99 + SURE * sqrt(0.01 * 0.99 * left_out / (double)n), 1);
+}
+
+/* Of n bodies of all.  error: room for n numbers.  Squares are those of numbers near 1, whatever the units. */
+static struct errors measure(
+	size_t n, size_t all, const double *acc, const double *exact, const double *strength, double *error)
 {
 	double largest = 0, wrong = 0, size = 0;
 	for (size_t k = 0; k < n; k++)
@@ -100,7 +111,7 @@ static struct errors measure(size_t n, const double *acc, const double *exact, c
 	}
 	qsort(error, n, sizeof *error, by_value);
 	return (struct errors){percentile(n, error, 0.5), percentile(n, error, 0.99), percentile(n, error, 0.9999),
-		error[n - 1], wrong == 0 ? 0 : sqrt(wrong / size)};
+		error[n - 1], wrong == 0 ? 0 : sqrt(wrong / size), percentile(n, error, sure_percentile(n, all))};
 }
 
 static void note(struct nb_frame *frame, const struct errors *e, size_t count)
@@ -153,11 +164,12 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 		backend->permute(count, target, 3 * sizeof *acc, nb_require_f64(frame, NB_ACC, space), acc),
 		"accelerations of", frame);
 	const double *host_strength = fetch(opt, frame, strength, count);
-	const struct errors e = measure(count, fetch(opt, frame, acc, 3 * count), fetch(opt, frame, exact, 3 * count),
-		host_strength, nb_force_here(opt, frame, count, sizeof(double)));
+	const struct errors e = measure(count, g->n, fetch(opt, frame, acc, 3 * count),
+		fetch(opt, frame, exact, 3 * count), host_strength, nb_force_here(opt, frame, count, sizeof(double)));
 	nb_force_scratch_clear(opt);
 	note(frame, &e, count);
-	opt->audited = e.p99;
-	snprintf(text, NB_FORCE_ERRORS, ", errors of %zu bodies: p50 %.3g, p99 %.3g, largest %.3g", count, e.p50, e.p99,
-		e.max);
+	opt->audited = e.at_most;
+	snprintf(text, NB_FORCE_ERRORS,
+		", errors of %zu bodies: p50 %.3g, p99 %.3g (of all at most %.3g), largest %.3g", count, e.p50, e.p99,
+		e.at_most, e.max);
 }

@@ -17,10 +17,11 @@ struct force {
 	double softening, theta, alpha, G;
 	int theta_given, mac_given, order_given;
 	int audit;	 /* bodies */
-	double audited;	 /* the 99th percentile of their errors */
+	double audited;	 /* what the 99th percentile of the errors of all bodies does not exceed */
 	double accuracy; /* 0: not asked for */
 	int attempts;
-	struct { /* memory of a frame, while it is audited or some of its bodies are active */
+	int missed; /* frames whose errors stayed above it */
+	struct {    /* memory of a frame, while it is audited or some of its bodies are active */
 		const struct nb_space *space;
 		void *there[4]; /* in space ... */
 		size_t nthere;
@@ -62,7 +63,7 @@ void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t coun
 void *nb_force_there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size);
 void nb_force_scratch_clear(struct force *opt);
 
-enum { NB_FORCE_ERRORS = 120 };
+enum { NB_FORCE_ERRORS = 160 };
 /* A method whose forces are not those of all bodies cannot be audited: ends the tool. */
 void nb_force_audit_check(const struct force *opt, enum method method, const struct nb_frame *frame);
 /* Compares accelerations of some bodies with direct sums: the attributes of the frame, and text for people; drops those
