@@ -1,15 +1,17 @@
 /* devices - direct sum, steps with a tree and near field on one or several devices.
  *
- *   devices LIST [large|huge]     LIST as in -b cuda:LIST; large: uniform cubes of 2^28 bodies, too; huge: and of 2^30
+ *   devices LIST [large|huge [TEXT]]     LIST as in -b cuda:LIST; large: uniform cubes of 2^28 bodies, too; huge: and
+ *                                        of 2^30; TEXT: only rows whose names have it
  *
  * Rows: direct sum in f32 of a Plummer sphere, eps 0.01; force steps in f32 (cube, keys, sort, permutation, tree, walk)
  * of Plummer spheres, at an angle for an error of about 2e-4 and one of about 2e-5, and of a uniform cube; the near
  * field in f32 of 512 bodies in each box of level 7 in 2-D.  rms is that of the error over that of the force, by direct
  * sums in f64 for 1024 bodies ("-": near field).  Whole steps kick, drift, and compute the force in as little memory as
- * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before; of several devices each has
- * a part of the bodies (kernels/tree/domain.h).  Times are medians in ms by the clock of the host, from idle devices to
- * idle devices, inputs resident.  hash is that of all bytes of the result: tests/bench/run-devices compares it. What
- * each device did goes to stderr. */
+ * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before.  Where devices have less
+ * memory than that, the time is "-".  Of several devices each has a part of the bodies (kernels/tree/domain.h).  Times
+ * are medians in ms by the clock of the host, from idle devices to idle devices, inputs resident.  hash is that of all
+ * bytes of the result: tests/bench/run-devices compares it.  What each device did goes to
+ * stderr. */
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
 #include "kernels/models/models.h"
@@ -75,11 +77,16 @@ static double *to_device(const double *host, size_t n)
 	return there;
 }
 
-static double *filled(const struct nb_model *model, enum nb_model_field field, size_t n, size_t components)
+static double *filled_host(const struct nb_model *model, enum nb_model_field field, size_t n, size_t components)
 {
 	double *host = host_array(components * n * sizeof *host);
 	DO(nb_model_fill(model, field, 0, n, host));
-	double *there = to_device(host, components * n);
+	return host;
+}
+
+static double *filled(const struct nb_model *model, enum nb_model_field field, size_t n, size_t components)
+{
+	double *host = filled_host(model, field, n, components), *there = to_device(host, components * n);
 	free(host);
 	return there;
 }
@@ -131,8 +138,9 @@ static void make(const struct row *r, struct arrays *a)
 	}
 }
 
-/* Bodies for whole steps, which have one array of each. */
-static void fill(const struct row *r, struct arrays *a)
+/* Bodies for whole steps, which have one array of each, where `of` puts it. */
+static void fill(const struct row *r, struct arrays *a,
+	double *(*of)(const struct nb_model *, enum nb_model_field, size_t, size_t))
 {
 	struct nb_model_param param;
 	struct nb_model *model;
@@ -142,9 +150,9 @@ static void fill(const struct row *r, struct arrays *a)
 	if (r->model == NB_MODEL_UNIFORM)
 		param.sigma = 0.1;
 	DO(nb_model_create(&param, &model, &why));
-	a->sorted_pos = filled(model, NB_MODEL_POS, a->n, 3);
-	a->vel = filled(model, NB_MODEL_VEL, a->n, 3);
-	a->sorted_mass = filled(model, NB_MODEL_MASS, a->n, 1);
+	a->sorted_pos = of(model, NB_MODEL_POS, a->n, 3);
+	a->vel = of(model, NB_MODEL_VEL, a->n, 3);
+	a->sorted_mass = of(model, NB_MODEL_MASS, a->n, 1);
 	nb_model_free(model);
 }
 
@@ -251,20 +259,35 @@ static double error_of(const struct row *r, const struct arrays *a, const double
 	return sqrt(wrong / size);
 }
 
-/* Prints all but the time, which comes in between. */
-static void print_row(const struct row *r, const struct arrays *a, void (*work)(const struct row *, struct arrays *))
+struct result {
+	unsigned long long hash;
+	char rms[30];
+};
+
+/* acc is in the host's memory, the bodies are in the device's. */
+static struct result judge(const struct row *r, const struct arrays *a, const double *acc)
+{
+	struct result result = {hash(acc, 3 * a->n, r->what), "-"};
+	if (r->model != NB_MODEL_BOXES)
+		snprintf(result.rms, sizeof result.rms, "%.2e", error_of(r, a, acc));
+	return result;
+}
+
+static void print_row(const struct row *r, size_t n, double ms, const struct result *result)
+{
+	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, n, ms, result->rms, result->hash);
+	fflush(stdout);
+}
+
+/* Judges the result that there is, and times the work. */
+static void measure(const struct row *r, struct arrays *a, void (*work)(const struct row *, struct arrays *))
 {
 	double *acc = host_array(24 * a->n);
 	DO(backend->space->to_host(backend->space, acc, a->acc, 24 * a->n));
-	const unsigned long long h = hash(acc, 3 * a->n, r->what);
-	char rms[30] = "-";
-	if (r->model != NB_MODEL_BOXES)
-		snprintf(rms, sizeof rms, "%.2e", error_of(r, a, acc));
+	const struct result result = judge(r, a, acc);
 	free(acc);
-	struct arrays moved = *a;
-	printf("%s\t%zu\t%.3f\t%s\t%016llx\n", r->what, a->n, milliseconds(r, &moved, work), rms, h);
-	fflush(stdout);
-	clear(&moved);
+	print_row(r, a->n, milliseconds(r, a, work), &result);
+	clear(a);
 }
 
 static void run(const struct row *r)
@@ -272,7 +295,7 @@ static void run(const struct row *r)
 	struct arrays a;
 	make(r, &a);
 	compute(r, &a);
-	print_row(r, &a, compute);
+	measure(r, &a, compute);
 }
 
 /* ---- whole steps ---------------------------------------------------------------------------------------- */
@@ -325,14 +348,6 @@ static void step(const struct row *r, struct arrays *a)
 
 /* ---- the same, of bodies that are spread over devices ------------------------------------------------------ */
 
-static double *to_host(double *there, size_t n)
-{
-	double *host = host_array(n * sizeof *host);
-	DO(backend->space->to_host(backend->space, host, there, n * sizeof *host));
-	release(there);
-	return host;
-}
-
 static struct nb_domain *spread;
 
 static void spread_force(void)
@@ -351,6 +366,7 @@ static void spread_step(const struct row *r, struct arrays *a)
 	spread_force();
 }
 
+/* No device has more than its part, and what the result is judged by, afterwards. */
 static void run_spread(const struct row *r, struct arrays *a)
 {
 	const struct nb_domain_law law = {.dim = 3,
@@ -362,33 +378,34 @@ static void run_spread(const struct row *r, struct arrays *a)
 		.precision = NB_F32,
 		.device = 1};
 	const struct nb_domain_share *share;
-	double *pos = to_host(a->sorted_pos, 3 * a->n), *vel = to_host(a->vel, 3 * a->n),
-	       *mass = to_host(a->sorted_mass, a->n);
-	const struct nb_domain_bodies all = {.n = a->n, .pos = pos, .vel = vel, .mass = mass};
+	fill(r, a, filled_host);
+	double *pos = a->sorted_pos, *acc = a->vel, *mass = a->sorted_mass;
+	const struct nb_domain_bodies all = {.n = a->n, .pos = pos, .vel = a->vel, .mass = mass},
+				      back = {.n = a->n, .pos = pos, .mass = mass, .acc = acc};
 	require(nb_backend_enlist(), "threads");
 	require(nb_domain_begin(&spread, &law, &all), "begin");
 	spread_force();
 	spread_step(r, a);
-	const struct nb_domain_bodies back = {.n = a->n, .pos = pos, .mass = mass, .acc = vel};
 	require(nb_domain_gather(spread, &back), "gather");
-	a->sorted_pos = to_device(pos, 3 * a->n);
-	a->sorted_mass = to_device(mass, a->n);
-	a->acc = to_device(vel, 3 * a->n);
-	a->vel = NULL;
-	free(pos);
-	free(vel);
-	free(mass);
-	print_row(r, a, spread_step);
+	const double ms = milliseconds(r, a, spread_step);
 	for (int k = 0; (share = nb_domain_share_of(spread, k)) != NULL; k++)
 		fprintf(stderr, "device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most\n",
 			share->device, share->bodies, share->worked, share->waited, 1e-9 * share->bytes);
 	nb_domain_end(spread);
+	struct arrays there = {.n = a->n, .sorted_pos = to_device(pos, 3 * a->n), .sorted_mass = to_device(mass, a->n)};
+	const struct result result = judge(r, &there, acc);
+	print_row(r, a->n, ms, &result);
+	clear(&there);
+	free(pos);
+	free(acc);
+	free(mass);
 }
 
 static void run_steps(const struct row *r)
 {
 	struct arrays a = {.n = r->n};
 	const double n = (double)r->n;
+	struct nb_device_room room;
 	struct nb_memory_job job = {.traits = NB_HAS_QUAD | NB_HAS_F32};
 	job.count[NB_MEMORY_BODY] = n;
 	job.count[NB_MEMORY_NODE] = nb_memory_nodes(n, r->leaf_size);
@@ -397,14 +414,18 @@ static void run_steps(const struct row *r)
 			     nb_memory_of(NB_MEMORY_WALK, &job); /* pos, vel, mass, acc */
 	fprintf(stderr, "%s, %.0f bodies: about %.4g GB of memory, %.0f bytes a body\n", r->what, n, bytes / 1e9,
 		bytes / n);
-	fill(r, &a);
+	if (!nb_backend_room(backend, &room) && bytes > room.bytes * nb_backend_members()) {
+		printf("%s\t%.0f\t-\t-\t-\n", r->what, n);
+		return;
+	}
 	if (nb_backend_members() > 1) {
 		run_spread(r, &a);
 		return;
 	}
+	fill(r, &a, filled);
 	step(r, &a);
 	step(r, &a);
-	print_row(r, &a, step);
+	measure(r, &a, step);
 }
 
 int main(int argc, char **argv)
@@ -425,8 +446,9 @@ int main(int argc, char **argv)
 	};
 	char name[200], why[NB_BACKEND_WHY], line[NB_BACKEND_REPORT];
 	const int more = argc < 3 ? 0 : strcmp(argv[2], "large") == 0 ? 1 : strcmp(argv[2], "huge") == 0 ? 2 : -1;
-	if (argc < 2 || argc > 3 || more < 0) {
-		fprintf(stderr, "usage: devices LIST [large|huge]\n");
+	const char *text = argc < 4 ? "" : argv[3];
+	if (argc < 2 || argc > 4 || more < 0) {
+		fprintf(stderr, "usage: devices LIST [large|huge [TEXT]]\n");
 		return 2;
 	}
 	snprintf(name, sizeof name, "cuda:%s", argv[1]);
@@ -437,11 +459,13 @@ int main(int argc, char **argv)
 	}
 	printf("work\tn\tms\trms\thash\n");
 	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-		run(&table[k]);
-	if (more)
+		if (strstr(table[k].what, text))
+			run(&table[k]);
+	if (more && strstr(large.what, text))
 		run(&large);
 	for (int k = 0; k < 2 + more; k++)
-		run_steps(&whole[k]);
+		if (strstr(whole[k].what, text))
+			run_steps(&whole[k]);
 	for (int k = 0; nb_backend_report(backend, k, line) == NB_OK; k++)
 		fprintf(stderr, "%s\n", line);
 	return 0;
