@@ -10,6 +10,7 @@ const char *nb_status_text(int status)
 	case NB_EINVAL: return "invalid argument";
 	case NB_ENONFINITE: return "value is not finite";
 	case NB_ELIMIT: return "size limit exceeded";
+	case NB_EFAR: return "bodies lie so far off that distances between the others are lost beside theirs";
 	case NB_EORDER: return "bodies are not in Z-order";
 	case NB_EUNSUPPORTED: return "not offered by this backend";
 	}

@@ -20,6 +20,7 @@ enum nb_status {
 	NB_EINVAL,	/* an argument out of its documented range */
 	NB_ENONFINITE,	/* a position, velocity or mass is NaN or infinite */
 	NB_ELIMIT,	/* a documented size limit exceeded */
+	NB_EFAR,	/* bodies so far off that distances between others are out of range beside them */
 	NB_EORDER,	/* bodies are not sorted */
 	NB_EUNSUPPORTED /* a combination this backend does not offer */
 };

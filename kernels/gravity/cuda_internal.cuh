@@ -560,9 +560,9 @@ static __device__ __forceinline__ double nb_power2_inverse(double x)
 }
 
 /* Kernel units from the values of all blocks.  eps lies at 2^-20 .. 2^-19, or without one the extent at 2^20, so
- * that r^-3 has room on both sides; an extent beyond 2^41 (f64: 2^61) is not let grow further, which makes
- * the softening larger than was asked for, 2^-61 of the extent. */
-static __device__ inline void nb_survey_scale(const double *v, int flags, int precision,
+ * that r^-3 has room on both sides; an extent beyond 2^41 (f64: 2^61) is not let grow further, which would make the
+ * softening larger than was asked for: typical distances must be 2^10 times that. */
+static __device__ inline void nb_survey_scale(const double *v, size_t n, const double *pos, int flags, int precision,
 	const struct nb_cuda_softening &softening, double G, bool equal, struct nb_cuda_scale *out)
 {
 	struct nb_cuda_scale s = {};
@@ -574,10 +574,16 @@ static __device__ inline void nb_survey_scale(const double *v, int flags, int pr
 		s.lo[c] = v[c];
 	}
 	s.side = side;
-	s.status = flags & NB_SURVEY_BAD ? NB_ENONFINITE : isfinite(extent) ? NB_OK : NB_ELIMIT;
+	int far = 0;
+	const double typical = nb_pair_typical(n, pos, extent);
 	s.length = nb_power2(extent, 20);
-	if (softening.length > 0)
+	if (softening.length > 0) {
 		s.length = fmin(softening.length, nb_power2(extent, precision == NB_F64 ? 61 : 41));
+		far = s.length < softening.length && typical * s.length < 0x1p-10;
+	} else if (typical < extent) {
+		s.length = nb_pair_length(extent, typical, precision == NB_F64, &far);
+	}
+	s.status = flags & NB_SURVEY_BAD ? NB_ENONFINITE : !isfinite(extent) ? NB_ELIMIT : far ? NB_EFAR : NB_OK;
 	s.mass = nb_power2(v[6], 0);
 	s.velocity = nb_power2(v[7], 0);
 	s.length_more = precision == NB_F32 ? 1 : precision == NB_MIXED ? 0x1p128 : 0x1p64;
@@ -633,8 +639,9 @@ struct nb_survey_seen {
 /* How a survey ends: all threads of all blocks, at most NB_SURVEY_BLOCKS of THREADS, call with what they have seen, and
  * the last block writes *scale, and its status to *d_status. */
 template <int THREADS>
-static __device__ __forceinline__ void nb_survey_end(struct nb_survey_seen &seen, int precision,
-	const struct nb_cuda_softening &softening, double G, bool equal, struct nb_cuda_scale *scale, int *d_status)
+static __device__ __forceinline__ void nb_survey_end(struct nb_survey_seen &seen, size_t n, const double *pos,
+	int precision, const struct nb_cuda_softening &softening, double G, bool equal, struct nb_cuda_scale *scale,
+	int *d_status)
 {
 	static_assert(THREADS >= NB_SURVEY_BLOCKS, "a thread for each part");
 	__shared__ bool last;
@@ -656,7 +663,8 @@ static __device__ __forceinline__ void nb_survey_end(struct nb_survey_seen &seen
 	__syncthreads();
 	nb_survey_block<THREADS>(seen.v, survey->part[0]);
 	if (threadIdx.x == 0) {
-		nb_survey_scale(survey->part[0], atomicExch(&survey->flags, 0), precision, softening, G, equal, scale);
+		nb_survey_scale(
+			survey->part[0], n, pos, atomicExch(&survey->flags, 0), precision, softening, G, equal, scale);
 		survey->ticket = 0;
 		*d_status = scale->status;
 	}
@@ -672,7 +680,7 @@ static __global__ void __launch_bounds__(NB_SURVEY_THREADS)
 	const size_t stride = (size_t)gridDim.x * blockDim.x * every;
 	for (size_t i = (blockIdx.x * (size_t)blockDim.x + threadIdx.x) * every; i < n; i += stride)
 		seen.see(i, pos, vel, mass);
-	nb_survey_end<NB_SURVEY_THREADS>(seen, precision, softening, G, equal,
+	nb_survey_end<NB_SURVEY_THREADS>(seen, n, pos, precision, softening, G, equal,
 		every > 1 ? &nb_survey_state.guess : &nb_survey_state.scale, d_status);
 }
 

@@ -153,7 +153,14 @@ int nb_gravity_plan_points(
 	const double side = fmin(fmax(fmax(x1 - x0, y1 - y0), z1 - z0), 0x1p1023);
 	const double far = fmax(fmax(fmax(-x0, x1), fmax(-y0, y1)), fmax(-z0, z1));
 	const double extent = fmax(side, 0x1p-60 * far);
-	plan->scale = nb_pair_scale_of(fmax(extent, fmax(eps, point_eps)), s.mass, s.speed, g->G);
+	const double typical = fmax(nb_pair_typical(g->n, g->pos, extent), g->body_eps ? 0 : g->eps);
+	int beyond;
+	const double length = nb_pair_length(
+		fmax(extent, fmax(eps, point_eps)), typical, g->precision == NB_F64 || points->n > 0, &beyond);
+	if (beyond && !points->pos) /* a far point feels all of them in one place */
+		return NB_EFAR;
+	plan->remote = typical < extent;
+	plan->scale = nb_pair_scale_of(length, s.mass, s.speed, g->G);
 	plan->eps = g->eps * plan->scale.length;
 	plan->middle[0] = (0.5 * x0 + 0.5 * x1) * plan->scale.length;
 	plan->middle[1] = (0.5 * y0 + 0.5 * y1) * plan->scale.length;

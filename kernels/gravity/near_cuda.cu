@@ -206,7 +206,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __gr
 	if (lane == 0 && interactions)
 		atomicAdd(&outcome->p2p, interactions);
 	if (TURN == PACK_GUESSED)
-		nb_survey_end<PACK_THREADS>(seen, P, soft, G, P != NB_F64, &survey->scale, &outcome->status);
+		nb_survey_end<PACK_THREADS>(seen, f.n, pos, P, soft, G, P != NB_F64, &survey->scale, &outcome->status);
 }
 
 /* The scale that home has found becomes that of this device. */

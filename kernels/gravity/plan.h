@@ -25,6 +25,7 @@ struct nb_gravity_plan {
 	const struct nb_gravity *g;
 	struct nb_pair_scale scale;
 	double eps; /* scaled; NB_LAW_COMMON */
+	int remote; /* some bodies are so far off that about one middle most of the others are in one place */
 	enum nb_pair_law law;
 	double middle[3]; /* of the bounding box, scaled */
 	/* direct sum only: body i is in tile i / tile */

@@ -69,6 +69,7 @@ struct points_job {
 	const double *at_pos, *at_eps; /* of the points; at_pos null: target */
 	const uint32_t *target;
 	const struct extremes *seen;
+	int *status;
 	double *sum; /* slots x sums x npoint, scaled */
 	double *acc, *pot, *strength, *jerk;
 	bool spread; /* outputs have the rows of the sources */
@@ -129,7 +130,13 @@ struct scale {
 			far = fmax(far, fmax(-low, high));
 		}
 		const double extent = fmax(fmin(side, 0x1p1023), 0x1p-60 * far);
-		length = nb_power2(fmax(extent, number(job.seen->eps)), 20);
+		const double typical = fmax(
+			nb_pair_typical(job.nsource, job.pos, extent), job.eps ? 0 : job.common_eps);
+		const double largest = fmax(extent, number(job.seen->eps));
+		int remote = 0;
+		length = typical < extent ? nb_pair_length(largest, typical, 1, &remote) : nb_power2(largest, 20);
+		if (remote && !job.at_pos)
+			*job.status = NB_EFAR;
 		mass = nb_power2(number(job.seen->mass), 0);
 		velocity = nb_power2(number(job.seen->speed), 0);
 		mass_out = job.G * nb_power2_inverse(mass);
@@ -549,7 +556,7 @@ int nb_gravity_points_cuda(const struct nb_gravity *g, const struct nb_gravity_p
 	NB_TRY(seen.alloc(1));
 	NB_TRY(d_status.alloc(1));
 	NB_TRY(sum.alloc(job.slots * sums_of(more, job.jerk != nullptr) * points->n));
-	job.seen = seen.ptr, job.sum = sum.ptr;
+	job.seen = seen.ptr, job.sum = sum.ptr, job.status = d_status.ptr;
 	NB_TRY(survey(job, seen.ptr, d_status.ptr));
 	if (g->softening == NB_SPLINE)
 		NB_TRY(launch_wanted<NB_LAW_SPLINE>(job, more));

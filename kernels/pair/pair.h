@@ -128,7 +128,8 @@ static NB_HD double nb_pair_eps2_f64(double eps)
  * acc = acc_out * scaled acc, and so on, with G inside.
  * Masses are scaled to at most 1, and lengths to an extent of 2^19..2^20: then rinv^3 stays in range from
  * the farthest pair down to pairs at 2^-61 of the extent (f64: 2^-80), closer than positions can tell
- * apart except beside the origin; below that the floor acts as a softening. */
+ * apart except beside the origin; below that the floor acts as a softening.  Where a few bodies lie far from all
+ * others, the extent is up to 2^31 (f64: 2^61), so that the others are not softened; see nb_pair_length. */
 struct nb_pair_scale {
 	double length, mass, velocity;
 	double acc_out, pot_out, jerk_out;
@@ -143,13 +144,69 @@ static NB_HD double nb_pair_power2(double largest, int exponent)
 	return ldexp(1.0, e < -1000 ? -1000 : e > 1000 ? 1000 : e);
 }
 
-/*   extent    largest side of the bounding box, or eps if that is larger, >= 0
+static NB_HD double nb_pair_apart(const double *pos, size_t i, const double *from)
+{
+	return fmax(fmax(fabs(pos[3 * i] - from[0]), fabs(pos[3 * i + 1] - from[1])), fabs(pos[3 * i + 2] - from[2]));
+}
+
+/* Rises an array of so few numbers that no faster way pays. */
+static NB_HD void nb_pair_sort(int n, double *x)
+{
+	for (int k = 1; k < n; k++)
+		for (int i = k; i > 0 && x[i - 1] > x[i]; i--) {
+			const double greater = x[i - 1];
+			x[i - 1] = x[i];
+			x[i] = greater;
+		}
+}
+
+/* How far bodies are from their neighbours at large: a quartile of the distances of some of them from their medians,
+ * which a few bodies far from all others do not move.  At most extent, which it is wherever it would be more than
+ * 2^-20 of it, as three bodies mostly tell. */
+static NB_HD double nb_pair_typical(size_t n, const double *pos, double extent)
+{
+	enum { FEW = 15 };
+	const size_t few = n < (size_t)FEW ? n : (size_t)FEW, some[3] = {0, n / 2, n - (n > 0)};
+	double x[FEW], middle[3], least = extent * 0x1p-20;
+	int near = n < 3;
+	for (int k = 0; k < 3; k++)
+		near |= n > 0 && nb_pair_apart(pos, some[k], pos + 3 * some[(k + 1) % 3]) <= least;
+	if (!near || n < 2)
+		return extent;
+	for (int c = 0; c < 3; c++) {
+		for (size_t k = 0; k < few; k++)
+			x[k] = pos[3 * (k * n / few) + (size_t)c];
+		nb_pair_sort((int)few, x);
+		middle[c] = x[(few - 1) / 2];
+	}
+	for (size_t k = 0; k < few; k++)
+		x[k] = nb_pair_apart(pos, k * n / few, middle);
+	nb_pair_sort((int)few, x);
+	for (size_t k = few > 4 ? few / 4 : 1; k < few; k++)
+		if (x[k] > 0)
+			return x[k] < least ? x[k] : extent;
+	return extent;
+}
+
+/* The scale of lengths.  Bodies at typical distances (or softened by that, if it is more) must be 2^10 times beyond the
+ * floor, which changes forces by 1e-6 there; *far says that they are not. */
+static NB_HD double nb_pair_length(double extent, double typical, int f64, int *far)
+{
+	int e = 0, t = 0;
+	(void)frexp(extent, &e);
+	(void)frexp(typical, &t);
+	const int most = f64 ? 41 : 11, more = typical > 0 && e - t > 20 ? e - t - 20 : 0;
+	*far = more > most + (f64 ? 50 : 31);
+	return nb_pair_power2(extent, 20 + (more < most ? more : most));
+}
+
+/*   length    as of nb_pair_length
  *   mass      largest |mass|
  *   velocity  largest |velocity component| (0 where no jerk is wanted) */
-static NB_HD struct nb_pair_scale nb_pair_scale_of(double extent, double mass, double velocity, double G)
+static NB_HD struct nb_pair_scale nb_pair_scale_of(double length, double mass, double velocity, double G)
 {
 	struct nb_pair_scale s;
-	s.length = nb_pair_power2(extent, 20);
+	s.length = length;
 	s.mass = nb_pair_power2(mass, 0);
 	s.velocity = nb_pair_power2(velocity, 0);
 	s.pot_out = G / s.mass * s.length;

@@ -10,6 +10,13 @@
 /* Code that is to be as a paper has it, one number at a time: at -O3 gcc makes four-lane SIMD even of sums in order. */
 #define NB_PAPER_SCALAR __attribute__((noinline, optimize("no-tree-vectorize")))
 
+/* nb_gravity_plan; NB_EFAR where positions about the middle of all bodies would put most of them in one place. */
+NB_MUST_CHECK static inline int nb_paper_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+{
+	const int status = nb_gravity_plan(g, plan);
+	return !status && plan->remote ? NB_EFAR : status;
+}
+
 /* Packed values, as the papers' float4: scaled, from the middle of all bodies. */
 struct nb_paper_body {
 	float x, y, z, m;

@@ -104,7 +104,8 @@ static __global__ void __launch_bounds__(PAPER_THREADS)
 			part[blockIdx.x * PAPER_VALUES + q] = value[q][0];
 }
 
-static __global__ void paper_units_kernel(const double *part, double eps, double G, struct paper_units *units)
+static __global__ void paper_units_kernel(
+	const double *part, size_t n, const double *pos, double eps, double G, struct paper_units *units)
 {
 	__shared__ double v[PAPER_VALUES];
 	if (threadIdx.x < PAPER_VALUES) {
@@ -123,9 +124,11 @@ static __global__ void paper_units_kernel(const double *part, double eps, double
 		far = fmax(far, fmax(-v[c], v[3 + c]));
 		u.middle[c] = 0.5 * v[c] + 0.5 * v[3 + c];
 	}
-	u.scale = nb_pair_scale_of(fmax(fmax(side, 0x1p-60 * far), eps), v[6], v[7], G);
+	const double extent = fmax(side, 0x1p-60 * far), typical = fmax(nb_pair_typical(n, pos, extent), eps);
+	/* positions about the middle of all bodies would put most of them in one place */
+	u.scale = nb_pair_scale_of(nb_pair_power2(fmax(extent, eps), 20), v[6], v[7], G);
 	u.eps = eps * u.scale.length;
-	u.status = v[8] > 0 ? NB_ENONFINITE : isfinite(side) ? NB_OK : NB_ELIMIT;
+	u.status = v[8] > 0 ? NB_ENONFINITE : !isfinite(side) ? NB_ELIMIT : typical < extent ? NB_EFAR : NB_OK;
 	*units = u;
 }
 
@@ -149,7 +152,7 @@ struct paper_call {
 		paper_survey_kernel<<<PAPER_BLOCKS, PAPER_THREADS>>>(
 			g->n, g->pos, g->jerk ? g->vel : nullptr, g->mass, part.ptr);
 		NB_CUDA_LAUNCHED();
-		paper_units_kernel<<<1, 32>>>(part.ptr, g->eps, g->G, units.ptr);
+		paper_units_kernel<<<1, 32>>>(part.ptr, g->n, g->pos, g->eps, g->G, units.ptr);
 		NB_CUDA_LAUNCHED();
 		return NB_OK;
 	}

@@ -67,7 +67,7 @@ static int serial(const struct nb_gravity *g, const struct nb_boxes *boxes, stru
 {
 	struct nb_gravity_plan plan;
 	const char *wrong = NULL;
-	int status = nb_gravity_plan(g, &plan);
+	int status = nb_paper_plan(g, &plan);
 	if (!status && boxes)
 		status = nb_boxes_check_cpu(boxes, g->n, &wrong);
 	if (!status && wrong)

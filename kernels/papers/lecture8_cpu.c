@@ -34,7 +34,7 @@ int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_cou
 {
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
-	const int status = nb_gravity_plan(g, &plan);
+	const int status = nb_paper_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	struct nb_paper_body *body = nb_alloc(g->n, sizeof *body);
@@ -73,7 +73,7 @@ static int simd(const struct nb_paper_job *job, rows *sum, int parallel, struct 
 	enum { WIDEST = 16, CHUNK = 32 };
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
-	const int status = nb_gravity_plan(g, &plan);
+	const int status = nb_paper_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	const size_t padded = (g->n + WIDEST - 1) / WIDEST * WIDEST;

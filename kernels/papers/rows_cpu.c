@@ -28,7 +28,7 @@ static int gangavarapu(const struct nb_paper_job *job, int parallel, struct nb_g
 {
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
-	const int status = nb_gravity_plan(g, &plan);
+	const int status = nb_paper_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	const double eps2 = plan.eps * plan.eps;

@@ -59,7 +59,7 @@ int nb_paper_shan_serial(const struct nb_paper_job *job, struct nb_gravity_count
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
 	const char *wrong = NULL;
-	int status = nb_gravity_plan(g, &plan);
+	int status = nb_paper_plan(g, &plan);
 	if (!status)
 		status = nb_boxes_check_cpu(job->boxes, g->n, &wrong);
 	if (!status && wrong)

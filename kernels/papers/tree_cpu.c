@@ -157,7 +157,7 @@ static int barnes_hut(const struct nb_paper_job *job, struct scheme scheme, stru
 {
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
-	int status = nb_gravity_plan(g, &plan);
+	int status = nb_paper_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	/* the tree is that of the positions in f64, whatever the precision of the sums */

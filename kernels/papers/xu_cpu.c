@@ -28,7 +28,7 @@ static int xu(const struct nb_paper_job *job, enum loop loop, struct nb_gravity_
 {
 	const struct nb_gravity *g = job->gravity;
 	struct nb_gravity_plan plan;
-	int status = nb_gravity_plan(g, &plan);
+	int status = nb_paper_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	if (loop == SEQUENTIAL)

@@ -99,15 +99,17 @@ static int measure_own(struct nb_domain_walk *w)
 	const struct nb_tree *tree = &w->t->tree;
 	struct nb_domain_told *told = &w->told[w->d->rank];
 	int status = NB_OK;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
+	double jump = 0;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (nb_domain_is_own(w, i) && w->m.inner[i] == 0) {
-			const int s = nb_walk_measure_bodies(&w->g, tree, &w->m, i, NULL, 0);
+			double mine = 0;
+			const int s = nb_walk_measure_bodies(&w->g, tree, &w->m, i, NULL, 0, &mine);
 			status = s > status ? s : status;
+			jump = fmax(jump, mine);
 			if (w->m.own)
 				nb_walk_find_moments_of(&w->plan, &w->m, i);
 		}
-	double jump = 0;
 	for (size_t end = tree->nnode, begin; !status && end > w->t->nslot; end = begin) {
 		begin = nb_walk_generation(tree, w->t->nslot, end);
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : jump) if (end - begin > SERIAL)

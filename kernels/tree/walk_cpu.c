@@ -165,7 +165,7 @@ void nb_walk_add_pair(double mass, const double *x, const double *v, double eps,
 
 /* Radius, reach and least |acc_old| of a cell whose bodies are not divided further; looks at every body. */
 int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m, size_t i,
-	const double *acc_old, double error)
+	const double *acc_old, double error, double *jump)
 {
 	const double *com = tree->com + 3 * i;
 	double middle[3], radius2 = 0, reach2 = 0, test = 0, least_mass = 0, least2 = INFINITY;
@@ -198,7 +198,9 @@ int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tre
 	m->reach[i] = sqrt(reach2) / unit;
 	if (acc_old)
 		m->least[i] = (float)(sqrt(least2) * error);
-	return NB_OK;
+	const double typical = nb_pair_typical(tree->count[i], g->pos + 3 * (size_t)tree->first[i], size);
+	*jump = size > 0 ? size / fmax(typical, g->body_eps ? 0 : g->eps) : 0;
+	return *jump > NB_WALK_FARTHEST ? NB_EFAR : NB_OK;
 }
 
 /* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
@@ -606,13 +608,15 @@ static int measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree,
 	const double *acc_old, double error)
 {
 	int status = NB_OK;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : status)
+	double jump = 0;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (m->inner[i] == 0) {
-			int s = nb_walk_measure_bodies(g, tree, m, i, acc_old, error);
+			double mine = 0;
+			int s = nb_walk_measure_bodies(g, tree, m, i, acc_old, error, &mine);
 			status = s > status ? s : status;
+			jump = fmax(jump, mine);
 		}
-	double jump = 0;
 	for (size_t end = tree->nnode, begin; !status && end > 0; end = begin) {
 		begin = nb_walk_generation(tree, 0, end);
 #pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > SERIAL)
@@ -867,6 +871,8 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 		size = fmax(size, tree->box[3 + k] - tree->box[k]);
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
+	if (nb_pair_typical(g->n, g->pos, size) < size * NB_WALK_NEAREST)
+		return NB_EFAR;
 	struct nb_walk_plan plan = {.g = g, .tree = tree, .at = &at, .target = points ? points->tree : tree};
 	plan.law = points && points->eps ? nb_pair_law_of(&at) : nb_pair_law_of(g);
 	plan.apart = points != NULL;

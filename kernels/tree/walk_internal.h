@@ -185,6 +185,8 @@ static inline int nb_walk_is_deep(double reach, double least)
 }
 /* Whether terms in f32 would be out of range: where a cell is so much smaller than its parent that what the parent has
  * not resolved is very far by the cell's measure. */
+#define NB_WALK_FARTHEST 0x1p54	 /* in a leaf: more is too much for f64, too */
+#define NB_WALK_NEAREST 0x1p-160 /* of the extent of the tree: less is too much for the levels of a tree, too */
 static inline int nb_walk_wants_f64(double jump)
 {
 	return jump > 0x1p28;
@@ -204,9 +206,10 @@ NB_MUST_CHECK int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode,
  * relative to its middle, and in f32 would lose such a separation: the child is better walked by itself. */
 int nb_walk_has_knot(const struct nb_tree *tree, size_t i);
 /* Radius, reach and least |acc_old| (acc_old may be NULL) of a cell whose bodies are not divided further; looks at
- * every body.  NB_ENONFINITE, NB_EINVAL (a mass < 0). */
+ * every body.  *jump: its extent over typical distances or the softening in it (pair.h).  NB_ENONFINITE, NB_EINVAL (a
+ * mass < 0), NB_EFAR. */
 NB_MUST_CHECK int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree,
-	struct nb_walk_memory *m, size_t i, const double *acc_old, double error);
+	struct nb_walk_memory *m, size_t i, const double *acc_old, double error, double *jump);
 /* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
  * a child. */
 double nb_walk_measure_children(const struct nb_tree *tree, struct nb_walk_memory *m, size_t i);
