@@ -85,6 +85,29 @@ drift_of() {
 # ---- motion -----------------------------------------------------------------------------------------
 
 # bats test_tags=once
+@test "the jerk of a field alone moves bodies by every integrator that needs it" {
+	nb-field --no-history --alone --jerk 'plummer m=1 a=0.5' <p.nb | mutate show jerk >alone
+	nb-calc 'mass = 0' <p.nb | nb-force --jerk | nb-field 'plummer m=1 a=0.5' | mutate show jerk | cmp alone -
+	fails_with 2 "'--jerk' needs '--alone'" 'nb-field --jerk "plummer m=1 a=1" <f.nb'
+	for step in '--integrator hermite -d 0.1' '--integrator hermite --levels max --eta 0.02 -d 0.1' '--integrator taylor -d 0.001'; do
+		fails_with 1 'want nb-force --jerk, or nb-field --alone --jerk' \
+			"nb-step $step --until 0.5 'nb-field --alone \"plummer m=1 a=1\"' <p.nb"
+		# shellcheck disable=SC2086
+		nb-step $step --until 0.5 --every 0 'nb-field --alone --jerk "plummer m=1 a=1"' <p.nb >out.nb
+		at_most 1e-4 "$(nb-stats --format tsv <out.nb | stat_of drift | sed 's/^-//')"
+	done
+}
+
+@test "bodies without gravity feel a field that has a G of its own, and are warned without" {
+	nb-field --no-history --alone 'plummer m=2 a=0.5' <p.nb | mutate show acc >want
+	nb-force --G 0 <p.nb >free.nb
+	nb-field --G 1 'plummer m=2 a=0.5' <free.nb 2>err | mutate show acc | cmp want -
+	[ ! -s err ]
+	nb-field 'plummer m=2 a=0.5' <free.nb 2>&1 >/dev/null | grep -qx 'nb-field: G of frame 0 is 0, and so is the field of the masses (give nb-field --G)'
+	[ -z "$(nb-field 'log v0=1 rc=1' <free.nb 2>&1 >/dev/null)" ]
+	equals "$(nb-field --G 0.5 'plummer m=2 a=0.5' <free.nb | nb-stats --attributes | grep '^field=')" 'field=plummer m=2 a=0.5 (G 0.5)'
+}
+
 @test "circular orbits keep their radius in every potential" {
 	local -A speed=(
 		['point m=1']=1 ['plummer m=1 a=0.5']=0.84589701 ['hernquist m=1 a=0.5']=0.66666667 ['nfw m=1 rs=0.5']=1.4954447

@@ -180,7 +180,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	fails_with 2 'needs several forces in a step (give the force pipeline as operand)' "$s <n5.nb"
 	fails_with 2 "'--collide' needs an integrator with one force" "$s --collide merge '$FORCE' <n5.nb"
 	fails_with 2 "'--send-velocities' needs an integrator with one force" "$s --send-velocities '$FORCE' <n5.nb"
-	fails_with 1 "returned no field 'jerk' (want nb-force --jerk)" "$s nb-force <n5.nb"
+	fails_with 1 "returned no field 'jerk' (want nb-force --jerk, or nb-field --alone --jerk)" "$s nb-force <n5.nb"
 }
 
 @test "a closed or full output ends it like any filter" {

@@ -187,7 +187,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	fails_with 2 "'--send-velocities' needs an integrator with one force" "$s -d 0.1 --eta 0.1 --send-velocities '$FORCE' <n2.nb"
 	fails_with 2 "option '--levels' needs '--integrator leapfrog' or 'hermite'" \
 		"nb-step --levels 4 -d 0.1 --eta 0.1 --integrator chin '$FORCE' <n2.nb"
-	fails_with 1 "returned no field 'jerk' (want nb-force --jerk)" "$s -d 0.1 --eta 0.1 nb-force <n2.nb"
+	fails_with 1 "returned no field 'jerk' (want nb-force --jerk, or nb-field --alone --jerk)" "$s -d 0.1 --eta 0.1 nb-force <n2.nb"
 }
 
 @test "a closed or full output, or an interrupt, ends it like any filter" {

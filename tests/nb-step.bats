@@ -776,7 +776,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	force_fails './filter no-nb_step_row' "returned no field 'nb_step_row' in step 0"
 	force_fails './filter same-row' "changed the column 'nb_step_row' in step 0"
 	force_fails './filter far-row' "changed the column 'nb_step_row' in step 0"
-	force_fails './filter no-jerk' "returned no field 'jerk' (want nb-force --jerk) in step 0" '--integrator taylor'
+	force_fails './filter no-jerk' "returned no field 'jerk' (want nb-force --jerk, or nb-field --alone --jerk) in step 0" '--integrator taylor'
 	force_fails './filter few' 'returned 99999 bodies instead of 100000 in step 0'
 	force_fails './filter many' 'returned 100001 bodies instead of 100000 in step 0'
 	force_fails './filter other-id' 'returned other ids than it was given in step 0'

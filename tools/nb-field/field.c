@@ -13,6 +13,9 @@
 static const struct nb_option options[] = {
 	{0, "alone", NB_FLAG(struct field, alone),
 		.help = "make acc and pot of the field alone, whatever forces the frame has"},
+	{0, "G", NB_REAL(struct field, G), .max = 1e300, .arg = "G", .fallback = "that of the frame, else 1",
+		.help = "gravitational constant of the potentials, beside that of the bodies"},
+	{0, "jerk", NB_FLAG(struct field, jerk), .help = "with --alone: make jerk, too"},
 };
 
 /* ---- the command line --------------------------------------------------------------------------- */
@@ -61,6 +64,10 @@ static void check(struct nb_run *run, void *self)
 			text);
 	if (status)
 		nb_die(NB_EXIT_USAGE, "%s", why);
+	if (field->jerk && !field->alone)
+		nb_die(NB_EXIT_USAGE,
+			"option '--jerk' needs '--alone' (else the jerk is added to that of nb-force --jerk)");
+	field->G_given = nb_given(run, &field->G);
 	field->text = squeeze(text);
 	for (int k = 0; k < field->n; k++) {
 		const struct nb_potential *potential = &field->potential[k];
@@ -97,9 +104,16 @@ static void clear(void *self)
 /* What the potentials are at the time of the frame. */
 static void prepare(struct nb_run *run, struct field *self, const struct nb_frame *frame, struct nb_external *external)
 {
-	const double G = nb_require_attribute(frame, "G", 1), time = nb_require_attribute(frame, "time", 0);
+	const double G = self->G_given ? self->G : nb_require_attribute(frame, "G", 1);
+	const double time = nb_require_attribute(frame, "time", 0);
 	if (!(G >= 0))
 		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", G, frame->number);
+	for (int k = 0; G == 0 && !self->G_given && !self->warned && k < self->n; k++)
+		if (self->potential[k].value[NB_KEY_M] > 0) {
+			nb_warn("G of frame %" PRIu64 " is 0, and so is the field of the masses (give nb-field --G)",
+				frame->number);
+			self->warned = 1;
+		}
 	const int flat = nb_require_dim(frame) == 2;
 	for (int k = 0; flat && k < self->n; k++)
 		if (nb_potential_leaves_plane(&self->potential[k]))
@@ -142,7 +156,10 @@ static struct nb_external_bodies describe(struct nb_run *run, const struct field
 	if (b.fresh_part)
 		b.part = nb_new_f64(frame, NB_POT_FIELD, dtype, space);
 	if (self->alone) {
-		nb_frame_drop(frame, "jerk");
+		if (self->jerk)
+			b.jerk = nb_new_f64(frame, NB_JERK, dtype, space);
+		else
+			nb_frame_drop(frame, "jerk");
 		b.acc = nb_new_f64(frame, NB_ACC, dtype, space);
 		b.pot = nb_new_f64(frame, NB_POT, dtype, space);
 	} else {
@@ -180,11 +197,14 @@ static void note(const struct field *self, struct nb_frame *frame)
 	int varies = !self->alone && nb_frame_attribute(frame, "field_varies");
 	for (int k = 0; k < self->n; k++)
 		varies |= nb_potential_varies(&self->potential[k]);
-	const size_t size = (known ? strlen(known) : 0) + strlen(self->text) + 3;
+	char constant[40] = "";
+	if (self->G_given)
+		snprintf(constant, sizeof constant, " (G %.17g)", self->G);
+	const size_t size = (known ? strlen(known) : 0) + strlen(self->text) + sizeof constant + 3;
 	char *text = malloc(size);
 	if (!text)
 		nb_out_of_memory(frame);
-	snprintf(text, size, "%s%s%s", known ? known : "", known ? "; " : "", self->text);
+	snprintf(text, size, "%s%s%s%s", known ? known : "", known ? "; " : "", self->text, constant);
 	const int status = nb_frame_set_attribute(frame, "field", text);
 	free(text);
 	if (status)
@@ -216,7 +236,7 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	const struct field *field = self;
 	(void)run;
 	nb_plan_add(plan, NB_WORK_LOOK, plan->n * field->n);
-	plan->row += field->alone ? 5.0 * sizeof(double) : sizeof(double);
+	plan->row += (field->alone ? 5.0 : 1.0) * sizeof(double) + (field->jerk ? 3.0 : 0.0) * sizeof(double);
 	plan->acc = 1;
 	plan->pot |= field->alone;
 }

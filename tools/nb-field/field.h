@@ -18,7 +18,8 @@ struct field_table {
 };
 
 struct field {
-	int alone;
+	int alone, jerk, G_given, warned;
+	double G;
 	int n;
 	struct nb_potential potential[NB_POTENTIALS];
 	struct field_table table[NB_POTENTIALS]; /* path NULL: none */

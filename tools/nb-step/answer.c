@@ -56,7 +56,7 @@ static void require_columns(struct step *s)
 		if (!nb_frame_find(s->frame, sent->name[i]))
 			missing = sent->name[i];
 	if (missing) {
-		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk)"
+		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk, or nb-field --alone --jerk)"
 				   : is_cut_off(s)		? " (is the whole pipeline quoted?)"
 								: "";
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
