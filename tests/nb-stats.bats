@@ -497,6 +497,38 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	close_to "$(stat_of r30 <dense)" "$(cat moved)" 1e-9
 }
 
+@test "the centre of density of Plummer spheres is where it should be, and so is the core, with the errors that the page says" {
+	column() { awk -F '\t' -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == key) c = i; next } { print $c }'; }
+	for case in '1000 0.0531 0.05' '10000 0.0131 0.02'; do
+		read -r n error spread <<<"$case"
+		# the spheres are about the origin; boosted, for the angular momentum about it
+		for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do nb-gen plummer -n "$n" -s $seed; done >spheres.nb
+		nb-transform --recenter density -v spheres.nb 2>&1 >centred.nb |
+			sed -n 's/.*centre at (\(.*\), \(.*\), \(.*\))/\1 \2 \3/p' |
+			awk -v most="$error" '{ s += $1^2 + $2^2 + $3^2 } END { exit !(NR == 12 && sqrt(s / NR) <= most) }'
+		tsv --epot none --center density <centred.nb >t
+		# 0.679 scale radii of 3 pi / 16
+		column rcore <t | awk -v d="$spread" '{ s += $1; ss += $1^2 } END { m = s / NR; v = sqrt(ss / NR - m^2) / m
+			exit !(NR == 12 && m > 0.395 && m < 0.412 && v > d / 2 && v < 1.5 * d) }'
+	done
+	# about the centre, which is at rest at the origin here, whatever the bodies do together
+	for k in x y z; do column "l$k" <t >l; column "lc$k" <t | paste l - | awk '{ exit !(($1 - $2)^2 < 1e-24) }'; done
+	nb-transform --shift 3,4,5 --boost 6,-7,8 centred.nb | tsv --epot none --center density >moved
+	for k in x y z; do
+		column "lc$k" <t >l
+		column "lc$k" <moved | paste l - | awk '{ bad = bad || !(($1 - $2)^2 < 1e-20) } END { exit bad || NR != 12 }'
+	done
+}
+
+@test "few bodies, none and those in one place have a centre of density, and a core where there can be one" {
+	for case in '0 NA' '1 NA' '5 NA' '32 NA' '33 0'; do
+		read -r n core <<<"$case"
+		nb-gen plummer -n "$n" | nb-calc 'x = 1' 'y = 2' 'z = 3' | tsv --epot none --center density >t
+		equals "$(stat_of rcore <t)" "$core"
+		[ "$n" = 0 ] || at_most 1e-15 "$(stat_of r90 <t)"
+	done
+}
+
 @test "--by-number counts bodies instead of masses" {
 	line >l.nb
 	equals "$(radii --by-number --center origin <l.nb)" '0 2 40'

@@ -6,9 +6,10 @@
 #include "kernels/picture/picture.h"
 
 #define KEPT 0.9 /* of the bodies, in each step */
+enum { STEPS = 50 };
 
-/* Weighted mean of rows of x: of row[k], k < n. */
-static int mean_of(size_t n, const uint32_t *row, const double *mass, const double *x, double mean[3])
+/* Mean of rows of x, weighted: of row[k], k < n. */
+static int mean_of(size_t n, const uint32_t *row, const double *weight, const double *x, double mean[3])
 {
 	const size_t chunk = nb_wide_chunk(n), nchunk = nb_wide_chunks(n);
 	double *partial = nb_alloc_zero(nchunk, 4 * sizeof *partial);
@@ -19,9 +20,9 @@ static int mean_of(size_t n, const uint32_t *row, const double *mass, const doub
 		double *p = &partial[4 * c];
 		for (size_t k = c * chunk; k < n && k < (c + 1) * chunk; k++) {
 			const size_t i = row[k];
-			p[3] += mass[i];
+			p[3] += weight[i];
 			for (int d = 0; d < 3; d++)
-				p[d] += mass[i] * x[3 * i + d];
+				p[d] += weight[i] * x[3 * i + d];
 		}
 	}
 	const double total = nb_sum_column(nchunk, partial, 4, 3);
@@ -41,19 +42,30 @@ static void squares_of_distances(size_t n, const uint32_t *row, const double *po
 	}
 }
 
-/* Of the rows those that are nearest, that part of them, in order; those at the limit too.  Returns how many. */
-static size_t nearest(
-	size_t n, uint32_t *row, const double *pos, const double centre[3], double part, double *r2, double *scratch)
+/* Of the rows those whose squared distance, in r2, is not above the limit, in order.  Returns how many. */
+static size_t filter(size_t n, uint32_t *row, const double *r2, double limit)
 {
 	size_t left = 0;
-	squares_of_distances(n, row, pos, centre, r2);
-	for (size_t k = 0; k < n; k++)
-		scratch[k] = r2[k];
-	const double limit = nb_splat_quantile(n, scratch, part);
 	for (size_t k = 0; k < n; k++)
 		if (r2[k] <= limit)
 			row[left++] = row[k];
 	return left;
+}
+
+/* Of the rows those that are nearest, that part of them; those at the limit too. */
+static size_t nearest(
+	size_t n, uint32_t *row, const double *pos, const double centre[3], double part, double *r2, double *scratch)
+{
+	squares_of_distances(n, row, pos, centre, r2);
+	for (size_t k = 0; k < n; k++)
+		scratch[k] = r2[k];
+	return filter(n, row, r2, nb_splat_quantile(n, scratch, part));
+}
+
+static size_t within(size_t n, uint32_t *row, const double *pos, const double centre[3], double radius, double *r2)
+{
+	squares_of_distances(n, row, pos, centre, r2);
+	return filter(n, row, r2, radius * radius);
 }
 
 static size_t all_with_mass(size_t n, const double *mass, uint32_t *row)
@@ -65,35 +77,112 @@ static size_t all_with_mass(size_t n, const double *mass, uint32_t *row)
 	return count;
 }
 
-int nb_density_centre(size_t n, const double *mass, const double *pos, const double *vel, struct nb_centre *centre)
+/* The mean distance from the centre, weighted. */
+static double mean_distance(size_t n, const uint32_t *row, const double *weight, const double *pos,
+	const double centre[3], double *distance)
 {
-	*centre = (struct nb_centre){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
-	if (n > UINT32_MAX)
-		return NB_ELIMIT;
-	uint32_t *row = nb_alloc(n, sizeof *row);
-	double *r2 = nb_alloc(n, sizeof *r2), *scratch = nb_alloc(n, sizeof *scratch);
-	int status = row && r2 && scratch ? NB_OK : NB_ENOMEM;
-	if (status)
-		goto done;
-	const size_t count = all_with_mass(n, mass, row);
-	const size_t few = count / 100 > NB_DENSITY_CENTRE_FEW ? count / 100 : NB_DENSITY_CENTRE_FEW;
-	size_t left = count;
-	status = mean_of(left, row, mass, pos, centre->pos);
+	double sum = 0, total = 0;
+	squares_of_distances(n, row, pos, centre, distance);
+	for (size_t k = 0; k < n; k++) {
+		sum += weight[row[k]] * sqrt(distance[k]);
+		total += weight[row[k]];
+	}
+	return sum / total;
+}
+
+/* What centres are searched with: the bodies that have mass, those of them that are left, and room. */
+struct search {
+	const double *mass, *pos;
+	size_t count;
+	uint32_t *row;
+	double *density, *r2, *scratch;
+};
+
+/* Of the bodies in one place with others, a density that counts them; of the rest, none.  Returns whether there are
+ * any. */
+static int crowds_in_one_place(const struct search *s)
+{
+	int any = 0;
+	for (size_t k = 0; k < s->count; k++)
+		any |= isinf(s->density[s->row[k]]) != 0;
+	for (size_t k = 0; k < s->count && any; k++)
+		s->density[s->row[k]] = isinf(s->density[s->row[k]]) ? 1 : 0;
+	return any;
+}
+
+static int shrink(struct search *s, double centre[3])
+{
+	const size_t few = s->count / 100 > NB_DENSITY_CENTRE_FEW ? s->count / 100 : NB_DENSITY_CENTRE_FEW;
+	size_t left = s->count;
+	int status = mean_of(left, s->row, s->mass, s->pos, centre);
 	while (!status && left > few) {
 		const size_t before = left;
-		left = nearest(left, row, pos, centre->pos, KEPT, r2, scratch);
+		left = nearest(left, s->row, s->pos, centre, KEPT, s->r2, s->scratch);
 		if (left == before)
 			break;
-		status = mean_of(left, row, mass, pos, centre->pos);
+		status = mean_of(left, s->row, s->mass, s->pos, centre);
 	}
-	if (status || !vel || !count)
-		goto done;
-	left = all_with_mass(n, mass, row);
-	left = nearest(left, row, pos, centre->pos, left > 10 * NB_DENSITY_CENTRE_FEW ? 0.1 : 1, r2, scratch);
-	status = mean_of(left, row, mass, vel, centre->vel);
-done:
-	nb_free(row);
-	nb_free(r2);
-	nb_free(scratch);
+	return status;
+}
+
+/* From the tenth of the bodies that is nearest, until what lies within reach stays the same. */
+static int grow(struct search *s, size_t n, struct nb_centre *centre)
+{
+	size_t left = 0, before = 0;
+	int status = NB_OK;
+	for (int step = 0; step < STEPS && !status; step++) {
+		s->count = all_with_mass(n, s->mass, s->row);
+		left = step ? within(s->count, s->row, s->pos, centre->pos, NB_DENSITY_CENTRE_REACH * centre->core,
+				      s->r2)
+			    : nearest(s->count, s->row, s->pos, centre->pos, 0.1, s->r2, s->scratch);
+		if (left == before)
+			break;
+		before = left;
+		status = mean_of(left, s->row, s->density, s->pos, centre->pos);
+		if (!status)
+			centre->core = mean_distance(left, s->row, s->density, s->pos, centre->pos, s->r2);
+	}
+	return status;
+}
+
+/* Of all bodies with mass, of which there are more than a few. */
+static int centre_of_density(struct search *s, size_t n, struct nb_centre *centre)
+{
+	int status = nb_densities(s->count, s->row, s->mass, s->pos, s->density);
+	if (status)
+		return status;
+	if (crowds_in_one_place(s)) {
+		centre->core = 0;
+		return mean_of(s->count, s->row, s->density, s->pos, centre->pos);
+	}
+	status = shrink(s, centre->pos);
+	return status ? status : grow(s, n, centre);
+}
+
+int nb_density_centre(size_t n, const double *mass, const double *pos, const double *vel, struct nb_centre *centre)
+{
+	*centre = (struct nb_centre){{NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN};
+	if (n > UINT32_MAX)
+		return NB_ELIMIT;
+	struct search s = {.mass = mass, .pos = pos, .row = nb_alloc(n, sizeof *s.row)};
+	s.density = nb_alloc(n, sizeof *s.density);
+	s.r2 = nb_alloc(n, sizeof *s.r2);
+	s.scratch = nb_alloc(n, sizeof *s.scratch);
+	int status = s.row && s.density && s.r2 && s.scratch ? NB_OK : NB_ENOMEM;
+	if (!status) {
+		s.count = all_with_mass(n, mass, s.row);
+		status = s.count > NB_DENSITY_CENTRE_FEW ? centre_of_density(&s, n, centre)
+							 : mean_of(s.count, s.row, mass, pos, centre->pos);
+	}
+	if (!status && vel && s.count) {
+		s.count = all_with_mass(n, mass, s.row);
+		const double part = s.count > 10 * NB_DENSITY_CENTRE_FEW ? 0.1 : 1;
+		const size_t left = nearest(s.count, s.row, pos, centre->pos, part, s.r2, s.scratch);
+		status = mean_of(left, s.row, mass, vel, centre->vel);
+	}
+	nb_free(s.row);
+	nb_free(s.density);
+	nb_free(s.r2);
+	nb_free(s.scratch);
 	return status;
 }

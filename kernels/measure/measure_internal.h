@@ -56,6 +56,13 @@ static inline size_t nb_wide_chunks(size_t n)
  * a chunk is off by less than the margin of the target, so its end is not passed over. */
 size_t nb_chunk_of_mass(double target, size_t nchunk, const double *inside);
 
+/* density[row[k]], k < n: the mass of the NB_DENSITY_NEIGHBOURS - 1 bodies nearest to it, without its own, in the
+ * sphere that reaches to the next one (Casertano & Hut 1985, ApJ 298, 80, eq. II.2); infinite where that has no radius.
+ * All of them in a unit of their own.  n > NB_DENSITY_NEIGHBOURS; O(n log n).  NB_OK, NB_ENOMEM, NB_ELIMIT,
+ * NB_ENONFINITE. */
+enum { NB_DENSITY_NEIGHBOURS = 6 };
+NB_MUST_CHECK int nb_densities(size_t n, const uint32_t *row, const double *mass, const double *pos, double *density);
+
 #ifdef __cplusplus
 }
 #endif

@@ -130,7 +130,7 @@ struct nb_centre nb_stats_centre(
 	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_moments *moments)
 {
 	const struct group *all = &self->bodies.all;
-	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}};
+	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}, NAN};
 	size_t row;
 	switch (self->centre.kind) {
 	case CENTRE_ORIGIN: break;

@@ -124,6 +124,21 @@ static void add_shape(struct nb_run *run, struct stats *self, const struct group
 	add_vector(&self->report, minor, shape.axis[2]);
 }
 
+/* The core of all bodies, and the angular momentum of these about its centre. */
+static void add_core(struct stats *self, const struct nb_moments *m, const struct nb_centre *centre)
+{
+	static const char *const l[3] = {"lcx", "lcy", "lcz"};
+	double about[3];
+	for (int k = 0; k < 3; k++) {
+		const int i = (k + 1) % 3, j = (k + 2) % 3;
+		const double *c = centre->pos, *u = centre->vel, *p = m->momentum;
+		about[k] = m->angular[k] - (c[i] * p[j] - c[j] * p[i]) -
+			   m->mass * ((m->com[i] - c[i]) * u[j] - (m->com[j] - c[j]) * u[i]);
+	}
+	nb_report_real(&self->report, "rcore", centre->core);
+	add_vector(&self->report, l, about);
+}
+
 /* bound: of the bodies of the frame, NULL: not known. */
 static void add_bound(
 	struct stats *self, const struct group *group, const struct nb_frame *frame, const unsigned char *bound)
@@ -206,6 +221,8 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	add_vector(report, l, m.angular);
 	add_vector(report, com, m.com);
 	add_radii(self, report, radius);
+	if (self->centre.kind == CENTRE_DENSITY)
+		add_core(self, &m, &common->centre);
 	nb_report_detail(report, "vmax", m.speed_max);
 	if (!parted)
 		add_errors(self, frame);

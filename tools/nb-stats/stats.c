@@ -31,7 +31,7 @@ static const struct nb_option options[] = {
 	{0, "by-number", NB_FLAG(struct stats, by_number),
 		.help = "count each body once in radii and profiles, instead of its mass"},
 	{0, "center", NB_TEXT(struct stats, center), .arg = "origin|com|density|X,Y,Z|id:N", .fallback = "com",
-		.help = "centre of radii, shapes and profiles; density: of the densest part"},
+		.help = "centre of radii, shapes and profiles; density: the centre of density, adds the core radius"},
 	{0, "check", NB_FLAG(struct stats, wanted[CHECK]),
 		.help = "verify the stream without holding a frame in memory"},
 	{0, "compare", NB_TEXT(struct stats, compare_path), .arg = "FILE",

@@ -41,7 +41,7 @@ void nb_transform_recenter(struct nb_frame *frame, enum centre kind)
 {
 	const double pending = nb_require_attribute(frame, "pending_kick", 0);
 	const int moving = nb_frame_field(frame, NB_VEL) != NULL;
-	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}}, kick = centre;
+	struct nb_centre centre = {{0, 0, 0}, {0, 0, 0}, 0}, kick = centre;
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
 	if (frame->rows[NB_PARTICLE] == 0)

@@ -1,7 +1,7 @@
 /* Profiles, centres, shapes and bound bodies: against plain sums, distributions of known profile and shape, and bodies
  * worked out by hand; the same bytes for 1, 2 and 3 threads. */
 #include "common/cpu.h"
-#include "kernels/measure/measure.h"
+#include "kernels/measure/measure_internal.h"
 #include "tests/unit/unit.h"
 
 enum { N = 100003 };
@@ -216,6 +216,8 @@ static void density_centre(void)
 		CHECK_NEAR(c.pos[k], middle[k], 0.05);
 		CHECK_NEAR(c.vel[k], moves[k], 0.01);
 	}
+	/* by the weights of the paper: the integral of density^2 r over that of density^2, 0.679 scale radii */
+	CHECK_NEAR(c.core, 0.679, 0.01);
 	CHECK(nb_density_centre(N, mass, pos, NULL, &c) == NB_OK && isnan(c.vel[0]));
 	/* few bodies: their centre of mass; none, or massless ones: nothing */
 	const double m[3] = {1, 3, 0}, x[9] = {0, 0, 0, 4, 0, 8, 1e9, 0, 0}, v[9] = {0, 4, 0, 0, 0, 0, 9, 9, 9};
@@ -227,6 +229,68 @@ static void density_centre(void)
 		pos[i] = 7;
 	CHECK(nb_density_centre(N, mass, pos, vel, &c) == NB_OK);
 	CHECK_NEAR(c.pos[1], 7, 1e-12);
+	CHECK(c.core == 0);
+}
+
+/* The mass of the five nearest in the sphere of the sixth, of all pairs. */
+static double plain_density(size_t n, const uint32_t *row, size_t of)
+{
+	double sum = 0, last = 0, before = -1;
+	for (int k = 0; k < NB_DENSITY_NEIGHBOURS; k++, before = last) {
+		double m = 0;
+		last = INFINITY;
+		for (size_t i = 0; i < n; i++) {
+			const double x = pos[3 * row[i]] - pos[3 * of], y = pos[3 * row[i] + 1] - pos[3 * of + 1],
+				     z = pos[3 * row[i] + 2] - pos[3 * of + 2], r = sqrt(x * x + y * y + z * z);
+			if (row[i] != of && r > before && r < last) {
+				last = r;
+				m = mass[row[i]];
+			}
+		}
+		sum += k < NB_DENSITY_NEIGHBOURS - 1 ? m : 0;
+	}
+	return sum / pow(last, 3);
+}
+
+static void densities(void)
+{
+	static uint32_t row[N];
+	static double density[N];
+	const size_t sizes[] = {7, 8, 9, 64, 65, 1000};
+	make_plummer(0.1, 0.1, 0);
+	for (size_t i = 0; i < N; i++) {
+		mass[i] = random_number();
+		row[i] = (uint32_t)(N - 1 - 3 * i % N);
+	}
+	for (int k = 0; k < 3; k++) /* one so far out that keys do not tell the others apart */
+		pos[3 * row[2] + k] = 1e13;
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		const size_t n = sizes[k];
+		double unit = 0, worst = 0;
+		CHECK(nb_densities(n, row, mass, pos, density) == NB_OK);
+		for (size_t i = 0; i < n; i++) {
+			const double ratio = density[row[i]] / plain_density(n, row, row[i]);
+			unit = unit > 0 ? unit : ratio;
+			worst = fmax(worst, fabs(ratio / unit - 1));
+		}
+		CHECK(worst < 1e-9);
+	}
+	/* in units in which squares and cubes have no numbers */
+	for (size_t i = 0; i < 3 * N; i++)
+		pos[i] *= 1e-200;
+	CHECK(nb_densities(1000, row, mass, pos, density) == NB_OK && density[row[0]] > 0 && isfinite(density[row[0]]));
+}
+
+/* The larger of two crowds counts, and not a place between them. */
+static void two_crowds(void)
+{
+	struct nb_centre c;
+	make_plummer(0.1, 0.1, 0);
+	for (size_t i = 0; i < 2 * N / 5; i++)
+		pos[3 * i] += 20;
+	CHECK(nb_density_centre(N, mass, pos, vel, &c) == NB_OK);
+	CHECK_NEAR(c.pos[0], middle[0], 0.05);
+	CHECK_NEAR(c.core, 0.679, 0.02);
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
@@ -386,6 +450,8 @@ int main(void)
 	by_hand();
 	against_plain_search();
 	density_centre();
+	densities();
+	two_crowds();
 	reduced();
 	shapes();
 	bound();
