@@ -181,6 +181,68 @@ enum nb_parse nb_parse_f64_list(const char *text, size_t max, double *out, size_
 	}
 }
 
+/* ---- ranges ------------------------------------------------------------------------------------- */
+
+static int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+const char *nb_range_gap(const char *at, const char *end)
+{
+	for (const char *c = at; c < end; c++)
+		if (*c == ':' || (*c == '-' && c > at && (is_digit(c[-1]) || c[-1] == '.')))
+			return c;
+	return end;
+}
+
+/* Of what is left out, nothing. */
+static enum nb_parse take_end(const char *at, const char *end, double *out)
+{
+	char word[64];
+	if (at == end)
+		return NB_PARSE_OK;
+	if ((size_t)(end - at) >= sizeof word)
+		return NB_PARSE_INVALID;
+	memcpy(word, at, (size_t)(end - at));
+	word[end - at] = '\0';
+	return nb_parse_f64(word, out);
+}
+
+enum nb_parse nb_parse_range(const char *at, const char *end, double range[2])
+{
+	const char *comma = memchr(at, ',', (size_t)(end - at)), *gap = comma ? comma : nb_range_gap(at, end);
+	if (gap == end)
+		return NB_PARSE_INVALID;
+	const enum nb_parse why = take_end(at, gap, &range[0]);
+	return why ? why : take_end(gap + 1, end, &range[1]);
+}
+
+enum nb_parse nb_parse_species(const char *text, unsigned char out[256], size_t *count)
+{
+	unsigned char seen[256] = {0};
+	*count = 0;
+	for (;;) {
+		const char *end = text + strcspn(text, ","), *gap = nb_range_gap(text, end);
+		double range[2] = {-1, -1};
+		enum nb_parse why = gap < end ? nb_parse_range(text, end, range) : take_end(text, end, &range[0]);
+		if (gap == end)
+			range[1] = range[0];
+		for (int k = 0; k < 2 && !why; k++)
+			if (!(range[k] >= 0 && range[k] < 256 && range[k] == floor(range[k])) || range[0] > range[1])
+				why = NB_PARSE_INVALID;
+		for (int s = (int)range[0]; !why && s <= (int)range[1]; s++) {
+			why = seen[s] ? NB_PARSE_INVALID : NB_PARSE_OK;
+			seen[s] = 1;
+			if (!why)
+				out[(*count)++] = (unsigned char)s;
+		}
+		if (why || !*end)
+			return why;
+		text = end + 1;
+	}
+}
+
 const char *nb_format_f64(double x, char *buffer)
 {
 	for (int digits = 15; digits <= 17; digits++) {

@@ -243,6 +243,18 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	fails_with 1 "'e = v': no column 'vel' in frame 0 (there are: id mass x y z)" "nb-select --drop vel p.nb | nb-calc 'e = v'"
 }
 
+@test "assignments are operands, or divided by ';' outside of quotes and braces" {
+	nb-gen plummer -n 10 >p.nb
+	nb-calc --no-history 'vel.z = 0' '@model = "a;b"' '{c;d} = x' 'q = random()' <p.nb >want.nb
+	nb-calc --no-history 'vel.z = 0; @model = "a;b";{c;d} = x ; q = random();' <p.nb | cmp - want.nb
+	nb-calc --no-history 'vz = 0;@model = "a;b"' '{c;d} = x; q = random() ; ' p.nb | cmp - want.nb
+	nb-calc 'pos.y *= 0; vel.x = 1' <p.nb | nb-select --where 'not (y != 0 or vx != 1) and pos[1] == 0' | nb-stats --format tsv | stat_of n >count
+	equals "$(cat count)" 10
+	fails_with 2 "'b': expected NAME = EXPRESSION: '=' at character 2" "nb-calc 'a = 1; b' <p.nb"
+	fails_with 2 "'': expected NAME = EXPRESSION: a name at character 1" "nb-calc 'a = 1;; b = 2' <p.nb"
+	fails_with 2 "'pos.w = 1': expected .x, .y or .z" "nb-calc 'pos.w = 1' <p.nb"
+}
+
 @test "the message says what is wrong, and where" {
 	nb-gen plummer -n 10 >p.nb
 	calc() { fails_with "$1" "nb-calc: '$2': $3" "nb-calc \"$2\" <p.nb"; }

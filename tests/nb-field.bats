@@ -42,6 +42,8 @@ drift_of() {
 # bats test_tags=once
 @test "two fields are the sum of both, in one program or two, and nb-force makes all anew" {
 	nb-field 'nfw m=1 rs=0.2; disk m=1 a=0.5 b=0.1' <f.nb >one.nb
+	nb-field --no-history 'nfw m=1 rs=0.2' 'disk:m=1,a=0.5,b=0.1' f.nb >both.nb
+	nb-field --no-history 'nfw m=1 rs=0.2; disk:m=1,a=0.5,b=0.1' <f.nb | cmp - both.nb
 	nb-field 'nfw m=1 rs=0.2' <f.nb | nb-field 'disk m=1 a=0.5 b=0.1' >two.nb
 	for c in acc pot pot_field jerk; do
 		paste -d ' ' <(mutate show $c <one.nb) <(mutate show $c <two.nb) | awk '

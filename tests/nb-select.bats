@@ -472,3 +472,37 @@ recovers() {
 	run bash -c 'nb-select --recover --frames 2 damaged.nb 2>/dev/null | nb-stats --format tsv | tail -n 1 | cut -f 2'
 	equals "$output" 0.04
 }
+
+# the options of all programs that take a range, or a list of ranges, by their help
+@test "every option that takes a range takes a:b and a-b, and means the same" {
+	local t option arg of count=0
+	nb-gen merger -n 200 | nb-step -d 1 -k 5 'nb-force -e 0.1' >r.nb
+	nb-convert --to csv <r.nb >r.csv
+	while read -r t option arg; do
+		of=r.nb
+		case "$t $option" in
+		'nb-convert --rows') of='--from csv r.csv' ;;
+		'nb-convert --species') of='--from csv r.csv' ;;
+		'nb-gen --mass-range') of='plummer -n 5 --imf kroupa' ;;
+		'nb-render-ppm --by-range') of='-W 32 -H 32 --by speed r.nb' ;;
+		'nb-render-ppm --speed-range') of='-W 32 -H 32 --by speed r.nb' ;;
+		'nb-render-ppm --range') of='-W 32 -H 32 --draw density r.nb' ;;
+		'nb-render-ppm --hide' | 'nb-render-ppm --only') of='-W 32 -H 32 r.nb' ;;
+		'nb-select --frames' | 'nb-select --ids' | 'nb-select --time') ;;
+		'nb-stats --range') of='--profile r.nb' ;;
+		'nb-stats --species') ;;
+		*) echo "a new one: $t $option $arg" && return 1 ;;
+		esac
+		[[ $t != @(nb-convert|nb-select|nb-gen) ]] || of="--no-history $of"
+		# shellcheck disable=SC2086
+		$t $option 1:3 $of >a
+		# shellcheck disable=SC2086
+		$t $option 1-3 $of | cmp - a
+		# shellcheck disable=SC2086
+		$t $option 1:2 $of | run ! cmp -s - a
+		count=$((count + 1))
+	done < <(for t in $(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }'); do
+		"$t" --help | awk -v t="$t" '/^ +(-., )?--/ { k = $1 ~ /,$/ ? 2 : 1; if ($(k + 1) ~ /^(A:B|FIRST:LAST.*|L[OW]+,HI(GH)?|LIST.*)$/ && $k !~ /--(fields|columns|drop|lagrangian)/) print t, $k, $(k + 1) }'
+	done)
+	[ "$count" -ge 13 ]
+}

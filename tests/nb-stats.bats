@@ -692,6 +692,12 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 		close_to 1 "$(stat_of minorz <t)" 0.02
 	done
 	equals "$(head -n 1 t | cut -f 23- | tr '\t' ' ')" 'b_over_a c_over_a nshape majorx majory majorz minorx minory minorz'
+	tsv --epot none --shape reduced <e.nb >want
+	for options in '--shape' '--shape=reduced' '--shape -q'; do
+		# shellcheck disable=SC2086
+		tsv --epot none $options e.nb | cmp - want
+	done
+	fails_with 2 "invalid shape 'round' (want reduced|unreduced)" 'nb-stats --shape=round e.nb'
 	run nb-stats --epot none --shape reduced <e.nb
 	[[ ${lines[0]} == *'        r90   b_over_a   c_over_a' ]]
 	tsv --epot none --shape reduced --range 0.2:2 <e.nb | stat_of nshape >n

@@ -10,6 +10,7 @@
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,9 +87,9 @@ static void refuse_useless(const struct nb_run *run, const struct gen *gen, enum
 
 static void take_pair(const struct nb_parameter_info *info, const char *text, double pair[2])
 {
-	size_t count;
 	const int angles = info->kind == NB_KIND_ANGLES;
-	if (nb_parse_f64_list(text, 2, pair, &count) != NB_PARSE_OK || count != 2 ||
+	pair[0] = pair[1] = NAN;
+	if (nb_parse_range(text, text + strlen(text), pair) != NB_PARSE_OK || isnan(pair[0]) || isnan(pair[1]) ||
 		!(angles || (pair[0] > info->low && pair[0] < pair[1] && pair[1] <= info->high)))
 		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want two numbers%s)", info->option, text,
 			angles ? " in degrees, A,B" : ", LOW,HIGH, above 0, the smaller first");

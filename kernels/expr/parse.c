@@ -4,29 +4,9 @@
 
 #include "common/decimal.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int nb_expr_fail(struct nb_expr_error *error, size_t at, const char *format, ...)
-{
-	va_list list;
-	va_start(list, format);
-	error->row = SIZE_MAX;
-	vsnprintf(error->text, sizeof error->text, format, list);
-	va_end(list);
-	const size_t used = strlen(error->text);
-	if (at != SIZE_MAX)
-		snprintf(error->text + used, sizeof error->text - used, " at character %zu", at + 1);
-	return NB_EINVAL;
-}
-
-int nb_expr_no_memory(struct nb_expr_error *error)
-{
-	(void)nb_expr_fail(error, SIZE_MAX, "out of memory");
-	return NB_ENOMEM;
-}
 
 struct parser {
 	const char *text;
@@ -42,6 +22,11 @@ static int fail_at(struct parser *p, const char *at, const char *what)
 	if (!p->status)
 		p->status = nb_expr_fail(p->error, (size_t)(at - p->text), "%s", what);
 	return -1;
+}
+
+static int too_deep(struct parser *p)
+{
+	return fail_at(p, p->at, "the expression is nested too deeply");
 }
 
 static int no_memory(struct parser *p)
@@ -145,10 +130,23 @@ static int take_name(struct parser *p, const char **from, size_t *length)
 	return 0;
 }
 
-/* [2] behind a name: the number, -1 if there is none, -2 after a failure. */
+/* Whether the text goes on with this symbol or word, and not with a longer word. */
+static int has_word(const char *text, const char *word)
+{
+	const size_t n = strlen(word);
+	return strncmp(text, word, n) == 0 && !(is_letter(word[n - 1]) && (is_letter(text[n]) || is_digit(text[n])));
+}
+
+/* [2] or .z behind a name: the number, -1 if there is none, -2 after a failure. */
 static int take_component(struct parser *p)
 {
 	const char *begin = p->at;
+	if (*begin == '.') {
+		if (!has_word(begin, ".x") && !has_word(begin, ".y") && !has_word(begin, ".z"))
+			return fail_at(p, begin, "expected .x, .y or .z, or pos[0],") - 1;
+		p->at += 2;
+		return begin[1] - 'x';
+	}
 	if (skip(p) != '[') {
 		p->at = begin;
 		return -1;
@@ -316,7 +314,7 @@ static int take_signed(struct parser *p)
 {
 	const char c = skip(p), *begin = p->at;
 	if (++p->depth > NB_EXPR_DEPTH)
-		return fail_at(p, p->at, "the expression is nested too deeply");
+		return too_deep(p);
 	int result;
 	if (c == '-' || c == '+' || c == '!') {
 		p->at++;
@@ -325,8 +323,9 @@ static int take_signed(struct parser *p)
 			result = apply(p, c == '-' ? NB_DO_NEG : NB_DO_NOT, begin, result, -1, -1);
 	} else {
 		result = take_operand(p);
-		if (result >= 0 && skip(p) == '^') {
-			const char *at = p->at++;
+		if (result >= 0 && (skip(p) == '^' || has_word(p->at, "**"))) {
+			const char *at = p->at;
+			p->at += *at == '^' ? 1 : 2;
 			const int power = take_signed(p);
 			result = power < 0 ? -1 : apply(p, NB_DO_POW, at, result, power, -1);
 		}
@@ -348,6 +347,8 @@ static const struct operator
 operators[] = {
 	{"||", LEVEL_OR, NB_DO_OR},
 	{"&&", LEVEL_AND, NB_DO_AND},
+	{"or", LEVEL_OR, NB_DO_OR},
+	{"and", LEVEL_AND, NB_DO_AND},
 	{"==", LEVEL_COMPARE, NB_DO_EQ},
 	{"!=", LEVEL_COMPARE, NB_DO_NE},
 	{"<=", LEVEL_COMPARE, NB_DO_LE},
@@ -366,7 +367,7 @@ static const struct operator* next_operator(struct parser *p, int level)
 {
 	skip(p);
 	for (size_t k = 0; k < sizeof operators / sizeof *operators; k++)
-		if (strncmp(p->at, operators[k].symbol, strlen(operators[k].symbol)) == 0)
+		if (has_word(p->at, operators[k].symbol))
 			return operators[k].level == level ? &operators[k] : NULL;
 	return NULL;
 }
@@ -375,6 +376,15 @@ static int take_level(struct parser *p, int level)
 {
 	if (level == LEVELS)
 		return take_signed(p);
+	if (level == LEVEL_COMPARE && skip(p) == 'n' && has_word(p->at, "not")) {
+		const char *at = p->at;
+		if (++p->depth > NB_EXPR_DEPTH)
+			return too_deep(p);
+		p->at += strlen("not");
+		const int condition = take_level(p, level);
+		p->depth--;
+		return condition < 0 ? -1 : apply(p, NB_DO_NOT, at, condition, -1, -1);
+	}
 	int left = take_level(p, level + 1), compared = 0;
 	const struct operator* op;
 	while (left >= 0 && (op = next_operator(p, level)) != NULL) {
@@ -393,7 +403,7 @@ static int take_level(struct parser *p, int level)
 static int take_expression(struct parser *p)
 {
 	if (++p->depth > NB_EXPR_DEPTH)
-		return fail_at(p, p->at, "the expression is nested too deeply");
+		return too_deep(p);
 	int result = take_level(p, LEVEL_OR);
 	if (result >= 0 && skip(p) == '?') {
 		const char *at = p->at++;
@@ -415,8 +425,9 @@ static int stray(struct parser *p)
 {
 	switch (*p->at) {
 	case '=': return fail_at(p, p->at, "a comparison is written ==: unexpected '='");
-	case '&': return fail_at(p, p->at, "'and' is written &&: unexpected '&'");
-	case '|': return fail_at(p, p->at, "'or' is written ||: unexpected '|'");
+	case '&': return fail_at(p, p->at, "'and' is written 'and' or &&: unexpected '&'");
+	case '|': return fail_at(p, p->at, "'or' is written 'or' or ||: unexpected '|'");
+	case ';': return fail_at(p, p->at, "only assignments of nb-calc are divided by ';': unexpected ';'");
 	case ')': return fail_at(p, p->at, "unexpected ')'");
 	default: return fail_at(p, p->at, "expected an operator");
 	}
@@ -427,6 +438,8 @@ static int stray(struct parser *p)
 /* [2] or [UNIT] behind the name. */
 static int take_bracket(struct parser *p, struct nb_expr_target *target)
 {
+	if (*p->at == '.' && !target->is_attribute)
+		return (target->component = take_component(p)) < 0 ? -1 : take_bracket(p, target);
 	if (skip(p) != '[')
 		return 0;
 	const char *begin = p->at + 1, *end = strchr(begin, ']');
@@ -529,52 +542,4 @@ void nb_expr_tree_clear(struct nb_expr_tree *tree)
 	free(tree->node);
 	free(tree->names);
 	memset(tree, 0, sizeof *tree);
-}
-
-/* ---- expressions -------------------------------------------------------------------------------- */
-
-int nb_expr_parse_assignment(
-	struct nb_expr **expr, const char *text, struct nb_expr_target *target, struct nb_expr_error *error)
-{
-	*expr = calloc(1, sizeof **expr);
-	char *copy = strdup(text);
-	int status = *expr && copy ? NB_OK : nb_expr_no_memory(error);
-	if (!status)
-		status = nb_expr_tree_parse(&(*expr)->tree, text, target, error);
-	if (status) {
-		free(*expr);
-		free(copy);
-		*expr = NULL;
-	} else {
-		(*expr)->text = copy;
-	}
-	return status;
-}
-
-int nb_expr_parse(struct nb_expr **expr, const char *text, struct nb_expr_error *error)
-{
-	return nb_expr_parse_assignment(expr, text, NULL, error);
-}
-
-const char *nb_expr_source(const struct nb_expr *expr)
-{
-	return expr->text;
-}
-
-const char *nb_expr_name(const struct nb_expr *expr, size_t k)
-{
-	for (int i = 0; i < expr->tree.nnode; i++)
-		if (expr->tree.node[i].kind == NB_NODE_NAME && k-- == 0)
-			return expr->tree.names + expr->tree.node[i].text;
-	return NULL;
-}
-
-int nb_expr_is_random(const struct nb_expr *expr)
-{
-	return expr->tree.nrandom > 0;
-}
-
-void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed)
-{
-	expr->seed = seed;
 }

@@ -67,21 +67,18 @@ static int takes_argument(const struct nb_option *row)
 	return row->kind != NB_OPT_FLAG && row->kind != NB_OPT_COUNT;
 }
 
-/* What the row says of its argument, and of its default, or NULL. */
-static const char *argument_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
+/* What the row says of its argument or default, which may have to be made; or NULL. */
+static const char *text_of(const char *text, void (*make)(char *to, size_t size), char made[NB_OPTION_TEXT])
 {
-	if (!row->make_arg)
-		return row->arg;
-	row->make_arg(made, NB_OPTION_TEXT);
+	if (!make)
+		return text;
+	make(made, NB_OPTION_TEXT);
 	return made;
 }
 
-static const char *fallback_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
+static const char *argument_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
 {
-	if (!row->make_fallback)
-		return row->fallback;
-	row->make_fallback(made, NB_OPTION_TEXT);
-	return made;
+	return text_of(row->arg, row->make_arg, made);
 }
 
 /* Those with a letter first. */
@@ -112,7 +109,7 @@ static void print_help(const struct nb_tool *tool, const struct table *rows)
 		else
 			printf("%-*s", HELP_COLUMN, left);
 		printf("%s", row->help);
-		const char *fallback = fallback_of(row, made);
+		const char *fallback = text_of(row->fallback, row->make_fallback, made);
 		if (fallback)
 			printf(" (default %s)", fallback);
 		putchar('\n');
@@ -138,7 +135,8 @@ static _Noreturn void invalid(const struct nb_option *row, const char *arg, cons
 	nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want %s)", row->name, arg, want);
 }
 
-static int choice(const struct nb_option *row, const char *arg)
+/* The number of the word among those of the row; -1: it is none of them, and need not be. */
+static int choice(const struct nb_option *row, const char *arg, int must_be)
 {
 	int index = 0;
 	size_t length = strlen(arg);
@@ -152,7 +150,9 @@ static int choice(const struct nb_option *row, const char *arg)
 			break;
 		word += n + 1;
 	}
-	invalid(row, arg, words);
+	if (must_be)
+		invalid(row, arg, words);
+	return -1;
 }
 
 static void take_integer(const struct nb_option *row, void *value, const char *arg)
@@ -213,7 +213,7 @@ static void take(struct nb_run *run, const struct table *table, size_t k, const 
 	case NB_OPT_U64: take_integer(row, value, arg); break;
 	case NB_OPT_F64:
 	case NB_OPT_F64_POS: take_real(row, value, arg); break;
-	case NB_OPT_CHOICE: *(int *)value = (int)row->min + choice(row, arg); break;
+	case NB_OPT_CHOICE: *(int *)value = (int)row->min + (arg ? choice(row, arg, 1) : 0); break;
 	case NB_OPT_TEXT: *(const char **)value = arg; break;
 	case NB_OPT_ORDERED: append(value, k, arg); break;
 	}
@@ -245,8 +245,8 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	strcpy(to->shorts, ":");
 	for (size_t i = 0; i < table->n; i++) {
 		const struct nb_option *row = table->row[i];
-		to->longs[i] = (struct option){
-			row->name, takes_argument(row) ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
+		const int has = row->optional ? optional_argument : takes_argument(row);
+		to->longs[i] = (struct option){row->name, has, NULL, LONG_BASE + (int)i};
 		if (row->letter) {
 			size_t used = strlen(to->shorts);
 			to->shorts[used] = row->letter;
@@ -272,12 +272,11 @@ static _Noreturn void bad_option(
 		nb_die(NB_EXIT_USAGE, "unknown option '%s' (one of %s stands within its quotes)", given, quoted);
 	if (*hint && c == '?')
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
-	if (c == ':' && optopt >= LONG_BASE)
-		nb_die(NB_EXIT_USAGE, "option '--%s' needs an argument", table->row[optopt - LONG_BASE]->name);
+	if (optopt >= LONG_BASE)
+		nb_die(NB_EXIT_USAGE, "option '--%s' %s argument", table->row[optopt - LONG_BASE]->name,
+			c == ':' ? "needs an" : "takes no");
 	if (c == ':')
 		nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
-	if (optopt >= LONG_BASE)
-		nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", table->row[optopt - LONG_BASE]->name);
 	if (optopt)
 		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
 	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given, nb_program());
@@ -334,7 +333,10 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 		if (c == ':' || c == '?')
 			bad_option(&table, tool->quoted, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint,
 				before);
-		take(run, &table, row_of(&table, c), optarg);
+		const size_t k = row_of(&table, c);
+		const int next = table.row[k]->optional && !optarg && optind < argc &&
+				 choice(table.row[k], argv[optind], 0) >= 0;
+		take(run, &table, k, next ? argv[optind++] : optarg);
 		if (run->common.help)
 			print_help(tool, &table);
 		if (run->common.version)

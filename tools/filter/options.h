@@ -59,7 +59,8 @@ struct nb_option {
 	/* instead of arg and fallback, where they come from a table: write the text (NB_OPTION_TEXT bytes) */
 	void (*make_arg)(char *to, size_t size);
 	void (*make_fallback)(char *to, size_t size);
-	int silent; /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
+	int optional; /* of NB_OPT_CHOICE: without one of its words, it is the first */
+	int silent;   /* 1: cannot change the output, so the history leaves it out (-j, -v ...) */
 };
 
 enum {

@@ -118,6 +118,41 @@ static int count_assignments(int n, char **operand)
 	return own;
 }
 
+/* Ends the first of the assignments that ';' divides; returns the next one, NULL: there is none. */
+static char *divide(char *text)
+{
+	char closing = '\0'; /* of a quote or brace */
+	for (char *c = text; *c; c++)
+		if (closing) {
+			closing = *c == closing ? '\0' : closing;
+		} else if (*c == '\'' || *c == '"' || *c == '{') {
+			closing = *c == '{' ? '}' : *c;
+		} else if (*c == ';') {
+			*c = '\0';
+			c += 1 + strspn(c + 1, " \t\r\n");
+			return *c ? c : NULL;
+		}
+	return NULL;
+}
+
+static void add_assignments(struct calc *calc, const struct nb_run *run, const char *operand)
+{
+	char *text = strdup(operand);
+	for (char *at = text, *next; at; at = next) {
+		struct assignment *grown = realloc(calc->list, (calc->n + 1) * sizeof *grown);
+		if (!grown)
+			nb_die(NB_EXIT_FAILED, "out of memory");
+		calc->list = grown;
+		next = divide(at);
+		const size_t k = calc->n++;
+		parse(memset(&calc->list[k], 0, sizeof *grown), at);
+		nb_expression_seed(calc->list[k].expr, run->tool->name, k, calc->seed);
+	}
+	if (!text)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	free(text);
+}
+
 #define NO_DTYPE "components of columns, and standard columns of another kind (such as u8 for f8)"
 
 static void check(struct nb_run *run, void *self)
@@ -126,14 +161,12 @@ static void check(struct nb_run *run, void *self)
 	int columns = 0, takes = 0, random = 0;
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
-	calc->list = calloc((size_t)run->noperand, sizeof *calc->list);
-	calc->nothing = calloc((size_t)run->noperand, sizeof *calc->nothing);
-	if (!calc->list || !calc->nothing)
+	for (int i = 0; i < run->noperand; i++)
+		add_assignments(calc, run, run->operand[i]);
+	calc->nothing = calloc(calc->n, sizeof *calc->nothing);
+	if (!calc->nothing)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	while (calc->n < (size_t)run->noperand) {
-		const size_t k = calc->n++;
-		parse(&calc->list[k], run->operand[k]);
-		nb_expression_seed(calc->list[k].expr, run->tool->name, k, calc->seed);
+	for (size_t k = 0; k < calc->n; k++) {
 		random |= nb_expr_is_random(calc->list[k].expr);
 		columns += !calc->list[k].target.is_attribute;
 		takes += calc->dtype && may_take_dtype(calc, &calc->list[k].target);
@@ -264,7 +297,8 @@ const struct nb_tool nb_tool_calc = {
 	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.footer = "An assignment is NAME = EXPRESSION, of a column or component: 'e = 0.5*v2 + pot', 'mass *= 2', 'x "
 		  "+= 1';\n"
-		  "or of an attribute: '@softening = 0.1'.  The language is described in nb-calc(1).\n",
+		  "or of an attribute: '@softening = 0.1'.  Several are operands or divided by ';'.  The language is "
+		  "described in nb-calc(1).\n",
 	.size = sizeof(struct calc),
 	.streams = NB_READS | NB_WRITES,
 	.check = check,

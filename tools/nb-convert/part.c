@@ -7,18 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number up to the next of these characters, or the end; *at moves there.  1; 0: there is none; -1: it is no number.
- */
-static int take_number(const char **at, const char *ends, uint64_t most, uint64_t *number)
+/* A number up to where a range is divided, or the end; *at moves there.  1; 0: there is none; -1: it is no number. */
+static int take_number(const char **at, uint64_t *number)
 {
 	char word[32];
-	const size_t length = strcspn(*at, ends);
+	const size_t length = (size_t)(nb_range_gap(*at, *at + strlen(*at)) - *at);
 	if (length >= sizeof word)
 		return -1;
 	memcpy(word, *at, length);
 	word[length] = '\0';
 	*at += length;
-	return length == 0 ? 0 : nb_parse_u64(word, 0, most, number) == NB_PARSE_OK ? 1 : -1;
+	return length == 0 ? 0 : nb_parse_u64(word, 0, UINT64_MAX, number) == NB_PARSE_OK ? 1 : -1;
 }
 
 /* FIRST, FIRST:LAST or FIRST:LAST:STEP, each of which may be empty in a range. */
@@ -27,7 +26,7 @@ static int parse_rows(const char *at, struct nb_subset *part)
 	part->row_first = 0;
 	part->row_last = UINT64_MAX;
 	part->row_step = 1;
-	const int first = take_number(&at, ":", UINT64_MAX, &part->row_first);
+	const int first = take_number(&at, &part->row_first);
 	if (first < 0 || (first == 0 && !*at))
 		return -1;
 	if (!*at) {
@@ -35,27 +34,26 @@ static int parse_rows(const char *at, struct nb_subset *part)
 		return 0;
 	}
 	at++;
-	if (take_number(&at, ":", UINT64_MAX, &part->row_last) < 0)
+	if (take_number(&at, &part->row_last) < 0)
 		return -1;
 	if (*at) {
 		at++;
-		if (take_number(&at, "", UINT64_MAX, &part->row_step) < 0)
+		if (take_number(&at, &part->row_step) < 0 || *at)
 			return -1;
 	}
 	return part->row_step > 0 && part->row_first <= part->row_last ? 0 : -1;
 }
 
-/* "0,1,4" */
-static int parse_species(const char *at, struct nb_subset *part)
+/* "0,1,4-6" */
+static int parse_species(const char *text, struct nb_subset *part)
 {
-	uint64_t s;
-	for (;; at++) {
-		if (take_number(&at, ",", 255, &s) != 1)
-			return -1;
-		part->species[s / 64] |= (uint64_t)1 << s % 64;
-		if (!*at)
-			return 0;
-	}
+	unsigned char list[256];
+	size_t count;
+	if (nb_parse_species(text, list, &count) != NB_PARSE_OK)
+		return -1;
+	for (size_t k = 0; k < count; k++)
+		part->species[list[k] / 64] |= (uint64_t)1 << list[k] % 64;
+	return 0;
 }
 
 static int has_word(const char *list, const char *word)
@@ -79,7 +77,9 @@ void nb_convert_parse_part(struct convert *opt)
 	if (opt->rows && parse_rows(opt->rows, part))
 		nb_die(NB_EXIT_USAGE, "invalid rows '%s' (want FIRST:LAST:STEP, such as ::10 or 0:999)", opt->rows);
 	if (opt->species && parse_species(opt->species, part))
-		nb_die(NB_EXIT_USAGE, "invalid species '%s' (want numbers from 0 to 255, such as 1,2)", opt->species);
+		nb_die(NB_EXIT_USAGE,
+			"invalid species '%s' (want numbers from 0 to 255, each once, such as 1,2 or 0-3)",
+			opt->species);
 	if (opt->sphere &&
 		(nb_parse_f64_list(opt->sphere, 4, opt->ball, &n) != NB_PARSE_OK || n != 4 || !(opt->ball[3] >= 0)))
 		nb_die(NB_EXIT_USAGE, "invalid sphere '%s' (want X,Y,Z,RADIUS, such as 0,0,0,10)", opt->sphere);

@@ -29,6 +29,34 @@ static void list_potentials(void)
 	}
 }
 
+/* The first operand, and those that begin with the name of a potential and go on with keys. */
+static int count_potentials(int n, char **operand)
+{
+	int own = n > 0, k = 0;
+	while (own < n && k < NB_NPOTENTIAL) {
+		const size_t length = strlen(nb_potential_info[k].name);
+		const int is_one = strncmp(operand[own], nb_potential_info[k].name, length) == 0 &&
+				   strchr(" :", operand[own][length]) && operand[own][length];
+		own += is_one;
+		k = is_one ? 0 : k + 1;
+	}
+	return own;
+}
+
+/* The operands as one text, divided by ';'. */
+static char *join(const struct nb_run *run)
+{
+	size_t size = 1;
+	for (int k = 0; k < run->noperand; k++)
+		size += strlen(run->operand[k]) + 2;
+	char *text = malloc(size), *to = text;
+	if (!text)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	for (int k = 0; k < run->noperand; k++)
+		to += sprintf(to, "%s%s", k ? "; " : "", run->operand[k]);
+	return text;
+}
+
 /* The text with single blanks, for the frame to carry. */
 static char *squeeze(const char *text)
 {
@@ -53,11 +81,11 @@ static void check(struct nb_run *run, void *self)
 	char why[NB_POTENTIAL_WHY];
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "no potential given (want such as 'plummer m=1 a=0.5'; 'help' lists them)");
-	const char *text = run->operand[0];
-	if (strcmp(text, "help") == 0) {
+	if (strcmp(run->operand[0], "help") == 0) {
 		list_potentials();
 		nb_leave(run);
 	}
+	char *text = field->given = join(run);
 	const int status = nb_potentials_parse(text, field->potential, &field->n, why);
 	if (status && access(text, R_OK) == 0)
 		nb_die(NB_EXIT_USAGE, "operand '%s' is no potential (want such as 'plummer m=1 a=0.5' before files)",
@@ -94,6 +122,7 @@ static void clear(void *self)
 	if (field->file)
 		fclose(field->file);
 	free(field->line);
+	free(field->given);
 	free(field->text);
 	for (int k = 0; k < field->n; k++)
 		nb_field_free_table(&field->table[k]);
@@ -244,13 +273,14 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 const struct nb_tool nb_tool_field = {
 	.name = "nb-field",
 	.about = "add the field of fixed potentials to the forces of each frame",
-	.operands = "POTENTIALS [FILE ...]",
-	.max_operands = 1,
+	.operands = "POTENTIALS ... [FILE ...]",
+	.own_operands = count_potentials,
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
-	.footer = "POTENTIALS is NAME KEY=VALUE ..., several divided by ';': 'nfw m=1 rs=0.2; disk m=0.1 a=0.3 "
+	.footer = "POTENTIALS is NAME KEY=VALUE ..., several divided by ';' or as operands: 'nfw m=1 rs=0.2; disk "
+		  "m=0.1 a=0.3 "
 		  "b=0.03'.\n",
 	.more_help = list_potentials,
 	.size = sizeof(struct field),

@@ -23,7 +23,7 @@ struct field {
 	int n;
 	struct nb_potential potential[NB_POTENTIALS];
 	struct field_table table[NB_POTENTIALS]; /* path NULL: none */
-	char *text;				 /* the potentials, with single blanks */
+	char *given, *text;			 /* the potentials, as they were given and with single blanks */
 
 	/* a table that is being read */
 	FILE *file;

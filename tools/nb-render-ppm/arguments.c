@@ -7,8 +7,8 @@
 
 static void take_pair(const char *name, const char *text, double pair[2])
 {
-	size_t count;
-	if (nb_parse_f64_list(text, 2, pair, &count) != NB_PARSE_OK || count != 2 || !(pair[0] < pair[1]))
+	pair[0] = pair[1] = NAN;
+	if (nb_parse_range(text, text + strlen(text), pair) != NB_PARSE_OK || !(pair[0] < pair[1]))
 		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want two numbers 'lo,hi' with lo < hi)", name, text);
 }
 
@@ -36,20 +36,16 @@ static void take_view(const char *text, double right[3], double up[3])
 	nb_camera_axes(angle[0], angle[1], right, up);
 }
 
-/* "0,3,5" marked in set. */
+/* "0,3-5" marked in set. */
 static void take_species(const char *name, const char *text, unsigned char set[NSPECIES])
 {
-	double list[NSPECIES];
+	unsigned char list[NSPECIES];
 	size_t count;
-	int good = nb_parse_f64_list(text, NSPECIES, list, &count) == NB_PARSE_OK && count > 0;
-	for (size_t i = 0; good && i < count; i++) {
-		good = list[i] >= 0 && list[i] < NSPECIES && list[i] == floor(list[i]);
-		if (good)
-			set[(size_t)list[i]] = 1;
-	}
-	if (!good)
-		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want species from 0 to %d, e.g. '0,3')", name, text,
-			NSPECIES - 1);
+	if (nb_parse_species(text, list, &count) != NB_PARSE_OK)
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want species from 0 to %d, each once, e.g. '0,3-5')", name,
+			text, NSPECIES - 1);
+	for (size_t i = 0; i < count; i++)
+		set[list[i]] = 1;
 }
 
 static void take_by(struct render *r)

@@ -59,21 +59,22 @@ static int by_first(const void *a, const void *b)
 	return x->from != y->from ? x->from < y->from ? -1 : 1 : x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* "7" or "5-9" */
+/* "7", "5-9" or "5:9"; of a range one end may be left out. */
 static int parse_ids(const char *text, struct id_range *range)
 {
 	char first[32];
-	const char *line = strchr(text, '-');
-	const size_t length = line ? (size_t)(line - text) : strlen(text);
-	if (length >= sizeof first)
+	const char *gap = nb_range_gap(text, text + strlen(text));
+	const size_t length = (size_t)(gap - text);
+	*range = (struct id_range){0, UINT64_MAX, 0};
+	if (length >= sizeof first || (!*gap && length == 0) || (*gap && length == 0 && !gap[1]))
 		return -1;
 	memcpy(first, text, length);
 	first[length] = '\0';
-	*range = (struct id_range){0, 0, 0};
-	if (nb_parse_u64(first, 0, UINT64_MAX, &range->from) != NB_PARSE_OK)
+	if (length > 0 && nb_parse_u64(first, 0, UINT64_MAX, &range->from) != NB_PARSE_OK)
 		return -1;
-	range->to = range->from;
-	return line && nb_parse_u64(line + 1, range->from, UINT64_MAX, &range->to) != NB_PARSE_OK ? -1 : 0;
+	if (!*gap)
+		range->to = range->from;
+	return gap[0] && gap[1] && nb_parse_u64(gap + 1, range->from, UINT64_MAX, &range->to) != NB_PARSE_OK ? -1 : 0;
 }
 
 static void add_ids(struct select *s, size_t *room, const struct id_range *range)
@@ -139,7 +140,7 @@ static void read_file(struct select *s)
 
 void nb_select_read_ids(struct select *s)
 {
-	if (s->ids[strspn(s->ids, "0123456789,-")])
+	if (s->ids[strspn(s->ids, "0123456789,:-")])
 		read_file(s);
 	else
 		read_list(s);

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +23,11 @@ static size_t count_items(const char *list)
 	return n;
 }
 
-/* Part of an item up to a ':'; *at moves behind it.  1; 0: it is empty; -1: it is no number. */
+/* Part of an item up to where it is divided; *at moves there.  1; 0: it is empty; -1: it is no number. */
 static int take_number(const char **at, const char *end, int64_t *number)
 {
 	char word[32];
-	const char *colon = memchr(*at, ':', (size_t)(end - *at));
-	const size_t length = (size_t)((colon ? colon : end) - *at);
+	const size_t length = (size_t)(nb_range_gap(*at, end) - *at);
 	if (length >= sizeof word)
 		return -1;
 	memcpy(word, *at, length);
@@ -155,29 +155,22 @@ static int may_have_number(const struct frame_range *range, uint64_t number)
 
 /* ---- times -------------------------------------------------------------------------------------- */
 
-static int take_time(const char *at, const char *end, double *time)
-{
-	char word[64];
-	const size_t length = (size_t)(end - at);
-	if (length >= sizeof word)
-		return -1;
-	memcpy(word, at, length);
-	word[length] = '\0';
-	return length == 0 ? 0 : nb_parse_f64(word, time) == NB_PARSE_OK ? 1 : -1;
-}
-
 static int parse_time(const char *at, const char *end, struct time_range *range)
 {
-	const char *colon = memchr(at, ':', (size_t)(end - at));
-	*range = (struct time_range){.from = -INFINITY, .to = INFINITY, .single = !colon};
-	if (!colon) {
-		const int given = take_time(at, end, &range->from);
-		range->to = range->from;
-		return given == 1 ? 0 : -1;
-	}
-	if (take_time(at, colon, &range->from) < 0 || take_time(colon + 1, end, &range->to) < 0)
+	double ends[2] = {-INFINITY, INFINITY};
+	char word[64];
+	*range = (struct time_range){.single = nb_range_gap(at, end) == end};
+	if (range->single) {
+		snprintf(word, sizeof word, "%.*s", (int)(end - at), at);
+		if ((size_t)(end - at) >= sizeof word || nb_parse_f64(word, &ends[0]) != NB_PARSE_OK)
+			return -1;
+		ends[1] = ends[0];
+	} else if (nb_parse_range(at, end, ends) != NB_PARSE_OK) {
 		return -1;
-	return range->from <= range->to ? 0 : -1;
+	}
+	range->from = ends[0];
+	range->to = ends[1];
+	return ends[0] <= ends[1] ? 0 : -1;
 }
 
 void nb_select_parse_times(struct select *s)

@@ -43,42 +43,23 @@ static void parse_orbits(struct stats *self)
 
 static void parse_species(struct stats *self)
 {
-	const char *want = "want numbers from 0 to 255, each once, separated by commas";
-	double list[SPECIES];
-	if (!self->species)
-		return;
-	if (nb_parse_f64_list(self->species, SPECIES, list, &self->nspecies) != NB_PARSE_OK)
-		nb_die(NB_EXIT_USAGE, "invalid species '%s' (%s)", self->species, want);
-	for (size_t i = 0; i < self->nspecies; i++) {
-		int good = list[i] >= 0 && list[i] < SPECIES && list[i] == floor(list[i]);
-		for (size_t k = 0; k < i; k++)
-			good &= list[k] != list[i];
-		if (!good)
-			nb_die(NB_EXIT_USAGE, "invalid species '%s' (%s)", self->species, want);
-		self->species_of[i] = (unsigned char)list[i];
-	}
+	if (self->species && nb_parse_species(self->species, self->species_of, &self->nspecies) != NB_PARSE_OK)
+		nb_die(NB_EXIT_USAGE,
+			"invalid species '%s' (want numbers from 0 to 255, each once, separated by commas)",
+			self->species);
 }
 
 /* A:B; what is left out stays as it is. */
 static void parse_range(struct stats *self)
 {
-	const char *colon = self->range ? strchr(self->range, ':') : NULL;
-	char lower[64];
-	self->inner = 0;
-	self->outer = INFINITY;
-	if (!self->range)
-		return;
-	int good = colon && (size_t)(colon - self->range) < sizeof lower && strlen(self->range) > 1;
-	if (good && colon > self->range) {
-		snprintf(lower, sizeof lower, "%.*s", (int)(colon - self->range), self->range);
-		good = nb_parse_f64(lower, &self->inner) == NB_PARSE_OK;
-	}
-	if (good && colon[1])
-		good = nb_parse_f64(colon + 1, &self->outer) == NB_PARSE_OK;
-	if (!good || !(self->inner >= 0) || !(self->outer > self->inner))
-		nb_die(NB_EXIT_USAGE, "invalid range '%s' (want A:B with 0 <= A < B; A or B may be left out)",
-			self->range);
-	if (self->wanted[PROFILE] && self->spacing == SPACING_LOG && self->inner == 0 && colon > self->range)
+	double range[2] = {NAN, INFINITY};
+	const char *text = self->range;
+	if (text && (nb_parse_range(text, text + strlen(text), range) != NB_PARSE_OK || strlen(text) < 2 ||
+			    range[0] < 0 || !(range[1] > fmax(range[0], 0))))
+		nb_die(NB_EXIT_USAGE, "invalid range '%s' (want A:B with 0 <= A < B; A or B may be left out)", text);
+	self->inner = isnan(range[0]) ? 0 : range[0];
+	self->outer = range[1];
+	if (self->wanted[PROFILE] && self->spacing == SPACING_LOG && range[0] == 0)
 		nb_die(NB_EXIT_USAGE, "invalid range '%s' (with '--spacing log', want A:B with 0 < A < B)",
 			self->range);
 }

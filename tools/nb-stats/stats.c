@@ -50,7 +50,7 @@ static const struct nb_option options[] = {
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
 	{0, "range", NB_TEXT(struct stats, range), .arg = "A:B", .fallback = "all bodies",
 		.help = "radii between which a profile or a shape is measured"},
-	{0, "shape", NB_CHOICE(struct stats, shape), .arg = "reduced|unreduced",
+	{0, "shape", NB_CHOICE(struct stats, shape), .arg = "reduced|unreduced", .optional = 1, .fallback = "reduced",
 		.help = "add axis ratios; reduced: by a tensor that weights all radii equally"},
 	{'e', "softening", NB_REAL(struct stats, eps), .max = 1e300, .arg = "EPS",
 		.fallback = "the frame's value, else 0",

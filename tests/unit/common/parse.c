@@ -200,6 +200,45 @@ static void test_list(void)
 	CHECK(nb_parse_f64_list(text, 3, x, &count) == NB_PARSE_OK && count == 1);
 }
 
+static size_t gap(const char *text)
+{
+	return (size_t)(nb_range_gap(text, text + strlen(text)) - text);
+}
+
+static void test_range(void)
+{
+	CHECK(gap("5:9") == 1 && gap("5-9") == 1 && gap("5-") == 1 && gap(":9") == 0 && gap("59") == 2);
+	CHECK(gap("-5") == 2 && gap("-5--2") == 2 && gap("1e-5") == 4 && gap("1e-5-2") == 4 && gap("2.-3") == 2);
+	static const struct {
+		const char *text;
+		double from, to;
+	} good[] = {{"1:2", 1, 2}, {"1-2", 1, 2}, {"1,2", 1, 2}, {"-1--0.5", -1, -0.5}, {"1e-3-2", 1e-3, 2},
+		{":2", 7, 2}, {"3-", 3, 8}, {",-1", 7, -1}};
+	for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+		double x[2] = {7, 8};
+		const char *label = good[k].text;
+		WANT(nb_parse_range(label, label + strlen(label), x) == NB_PARSE_OK);
+		WANT(x[0] == good[k].from && x[1] == good[k].to);
+	}
+	static const char *const bad[] = {"", "5", "-5", "1:2:3", "1:x", "a-b", "1,2,3", "1-2-3"};
+	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+		double x[2];
+		same(bad[k], nb_parse_range(bad[k], bad[k] + strlen(bad[k]), x), NB_PARSE_INVALID);
+	}
+}
+
+static void test_species(void)
+{
+	unsigned char list[256];
+	size_t n;
+	CHECK(nb_parse_species("7,0:2,5-5", list, &n) == NB_PARSE_OK && n == 5);
+	CHECK(list[0] == 7 && list[1] == 0 && list[3] == 2 && list[4] == 5);
+	CHECK(nb_parse_species("0-255", list, &n) == NB_PARSE_OK && n == 256 && list[255] == 255);
+	static const char *const bad[] = {"", ",", "1,", "1,1", "0-3,2", "256", "-1", "3-1", "1.5", "1-", "x"};
+	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+		same(bad[k], nb_parse_species(bad[k], list, &n), NB_PARSE_INVALID);
+}
+
 /* Reads back as what it was, with no more digits than that needs. */
 static void test_format(void)
 {
@@ -219,6 +258,8 @@ int main(void)
 	test_signed();
 	test_real();
 	test_list();
+	test_range();
+	test_species();
 	test_format();
 	return unit_end();
 }

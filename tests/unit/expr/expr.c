@@ -136,6 +136,9 @@ static void precedence(void)
 	CHECK(at("1 < 2 ? 3 : 4", 0) == 3 && at("1 > 2 ? 3 : 1 > 2 ? 4 : 5", 0) == 5);
 	CHECK(holds("1 < 2 || 1 < 2 && 2 < 1") == 1 && holds("(1 < 2 || 1 < 2) && 2 < 1") == 0);
 	CHECK(holds("!(1 < 2)") == 0 && holds("1 + 1 == 2") == 1 && holds("1 != 1") == 0);
+	CHECK(holds("1 < 2 or 1 < 2 and 2 < 1") == 1 && holds("(1 < 2 or 1 < 2)and(2 < 1)") == 0);
+	CHECK(holds("not 2 < 1 and 1 < 2") == 1 && holds("not not 1 < 2") == 1 && holds("not(1 < 2) or 2 < 1") == 0);
+	CHECK(at("2 ** 3 ** 2", 0) == 512 && at("-2**2", 0) == -4 && at("2*3**2", 0) == 18);
 	CHECK(at("1e3", 0) == 1000 && at(".5", 0) == 0.5 && at("1.5e-3", 0) == 0.0015);
 	CHECK(at("(1 < 2) + (2 < 3)", 0) == 2);
 }
@@ -188,6 +191,7 @@ static void whole_numbers_are_exact(void)
 static void columns_of_all_types(void)
 {
 	CHECK(at("x", 5) == pos[15] && at("pos[2]", 5) == pos[17] && at("weight", 5) == weight[5]);
+	CHECK(at("pos.x", 5) == pos[15] && at("-pos.z*2", 5) == -2 * pos[17] && at("pos.y^2", 1) == pos[4] * pos[4]);
 	CHECK(at("species", 9) == 4 && at("level", 0) == -3 && at("row", 4711) == 4711 && at("holes", 5) == 5);
 	CHECK(at("{mass}", 3) == 0.25 && at("half", 9) == 0.5 && at("x2", 5) == pos[15] * pos[15]);
 	CHECK(!holds("label == 'halo'") && holds("label == \"12345678\"") && holds("label != '1234567'"));
@@ -372,8 +376,15 @@ static void errors(void)
 	CHECK(refused("1 + ", "expected a number, a name or '(' at character 5"));
 	CHECK(refused("1 2", "expected an operator at character 3"));
 	CHECK(refused("x = 1", "a comparison is written ==: unexpected '=' at character 3"));
-	CHECK(refused("x < 1 & y < 1", "'and' is written &&: unexpected '&' at character 7"));
-	CHECK(refused("x < 1 | y < 1", "'or' is written ||: unexpected '|' at character 7"));
+	CHECK(refused("x < 1 & y < 1", "'and' is written 'and' or &&: unexpected '&' at character 7"));
+	CHECK(refused("x < 1 | y < 1", "'or' is written 'or' or ||: unexpected '|' at character 7"));
+	CHECK(refused("not 1", "expected a condition, such as r < 2, at character 5"));
+	CHECK(refused("x < 1 and", "expected a number, a name or '(' at character 10"));
+	CHECK(refused("x < 1 andy", "expected an operator at character 7"));
+	CHECK(refused("x == not y", "expected an operator at character 10"));
+	CHECK(refused("pos.q", "expected .x, .y or .z, or pos[0], at character 4"));
+	CHECK(refused("pos.xy", "expected .x, .y or .z, or pos[0], at character 4"));
+	CHECK(refused("x; y", "only assignments of nb-calc are divided by ';': unexpected ';' at character 2"));
 	CHECK(refused("1)", "unexpected ')' at character 2"));
 	CHECK(refused("0 < x < 1", "comparisons are not chained (a < b && b < c) at character 7"));
 	CHECK(refused("sqrt(1, 2)", "too many operands at character 8"));
