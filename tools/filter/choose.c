@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose, nb_backend_room};
+struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose, nb_backend_room, nb_backend_cards};
 
 void nb_choose_backend(struct nb_run *run, const char *name)
 {
@@ -59,8 +59,9 @@ static int are_spread(const struct nb_plan *plan)
 	if (i == plan->nmember ||
 		plan->member[i]->tool->spread(plan->member[i], plan->member[i]->self, plan->frame, &law))
 		return 0;
+	const struct nb_run *behind = plan->member[i]->next; /* the force pipeline comes before it */
 	for (size_t k = 0;; k++) {
-		const struct nb_run *run = ++i < plan->nmember ? plan->member[i] : NULL;
+		const struct nb_run *run = ++i < plan->nmember && plan->member[i] != behind ? plan->member[i] : NULL;
 		if (nb_spread_stage(run, k, plan->frame, &law))
 			return 0;
 		if (!run)
@@ -74,7 +75,7 @@ static int parts(const struct nb_plan *plan)
 	const int ranks = nb_ranks_size();
 	if (!plan->frame || (ranks < 2 && (plan->n <= LEAST_SPREAD || nb_ranks_built())) || !are_spread(plan))
 		return 1;
-	return ranks > 1 ? ranks : nb_backend_cards();
+	return ranks > 1 ? ranks : nb_devices.cards();
 }
 
 /* 1 if the work fits into the memory of the backend's devices, or nobody knows that; else 0 and why not. */
@@ -85,13 +86,18 @@ static int fits(const struct nb_plan *plan, struct nb_run *first, const struct n
 	struct nb_device_room room;
 	if (held->most == 0 || !nb_devices.room || nb_devices.room(backend, &room))
 		return 1;
-	const double left = (room.bytes - nb_memory_context()) * parts(plan);
+	const int n = parts(plan);
+	const double left = (room.bytes - nb_memory_context()) * n;
+	char where[80];
 	if (held->most <= left)
 		return 1;
-	snprintf(why, NB_BACKEND_WHY,
-		"%.0f bodies do not fit into the %.1f GiB of %s (%s, %s: %.0f bytes a body): %.0f would", plan->n,
-		room.bytes / 0x1p30, room.name, held->stage[held->at].tool, nb_memory_stage_name(held->at),
-		held->most / plan->n, bodies_that_fit(plan, first, undecided, left));
+	if (n > 1)
+		snprintf(where, sizeof where, "%d devices of %.1f GiB", n, room.bytes / 0x1p30);
+	else
+		snprintf(where, sizeof where, "the %.1f GiB of %s", room.bytes / 0x1p30, room.name);
+	snprintf(why, NB_BACKEND_WHY, "%.0f bodies do not fit into %s (%s, %s: %.0f bytes a body): %.0f would", plan->n,
+		where, held->stage[held->at].tool, nb_memory_stage_name(held->at), held->most / plan->n,
+		bodies_that_fit(plan, first, undecided, left));
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct nb_devices {
 	int (*look)(struct nb_device_speed *speed, char *why);
 	int (*choose)(const char *name, const struct nb_backend **backend, char *why);
 	int (*room)(const struct nb_backend *backend, struct nb_device_room *room);
+	int (*cards)(void); /* as nb_backend_cards */
 };
 extern struct nb_devices nb_devices;
 

@@ -12,6 +12,7 @@
 /* ---- a device ----------------------------------------------------------------------------------- */
 
 static double room_bytes;
+static int ncard = 1;
 
 static int look(struct nb_device_speed *to, char *why)
 {
@@ -34,6 +35,11 @@ static int room(const struct nb_backend *backend, struct nb_device_room *to)
 		return NB_EINVAL;
 	*to = (struct nb_device_room){room_bytes, "device 0"};
 	return NB_OK;
+}
+
+static int cards(void)
+{
+	return ncard;
 }
 
 /* ---- plans -------------------------------------------------------------------------------------- */
@@ -281,6 +287,29 @@ static void automatic(void)
 	free_chain(&chain);
 }
 
+/* Several devices have a part of the bodies each, whatever stands behind nb-step. */
+static void parts(void)
+{
+	static const char *const commands[] = {STEP, STEP " | nb-select", "nb-select | " STEP " | nb-select"};
+	char text[1000];
+	room_bytes = 40e9;
+	for (int k = 0; k < 6; k++) {
+		struct chain chain;
+		struct ring ring;
+		ncard = k % 2 ? 4 : 1;
+		make_chain(&chain, commands[k / 2]);
+		make_ring(&ring, chain.run[k / 4], TREE "nb-force -b cuda -t 0.5");
+		CHECK(status_of(&chain, 9e8, text) == (ncard > 1 ? NB_EXIT_OK : NB_EXIT_FAILED));
+		if (k < 4) { /* else nb-step sees the second frame later */
+			CHECK(status_of(&chain, 2e9, text) == NB_EXIT_FAILED);
+			CHECK(strstr(text, ncard > 1 ? " do not fit into 4 devices of 37.3 GiB (" : " of device 0 ("));
+		}
+		free_ring(&ring);
+		free_chain(&chain);
+	}
+	ncard = 1;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 struct work {
@@ -338,7 +367,7 @@ static void print_table(void)
 int main(int argc, char **argv)
 {
 	const int table = argc > 1 && strcmp(argv[1], "table") == 0;
-	nb_devices = (struct nb_devices){look, choose, room};
+	nb_devices = (struct nb_devices){look, choose, room, cards};
 	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
 	if (table) {
 		print_table();
@@ -353,5 +382,6 @@ int main(int argc, char **argv)
 	refused();
 	later();
 	automatic();
+	parts();
 	return unit_end();
 }
