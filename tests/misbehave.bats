@@ -304,6 +304,58 @@ struck_by() {
 	nothing_wrong
 }
 
+# ---- whatever a program starts -------------------------------------------------------------------------
+
+# A command for each file of nb that starts another program; it sits there, and so does what it has started.
+starts() {
+	local python
+	case $1 in
+	tools/filter/coprocess.c) starter=(nb-step -d 0.01 'sleep 2000; sleep 2000') ;;
+	tools/filter/launch.c)
+		starter=("$NB_TOP/build/mpi/bin/nb-step" --mpi 'sleep 2000;' -d 0.01 nb-force)
+		[ -x "${starter[0]}" ]
+		;;
+	formats/exchange/hdf5_read_internal.c)
+		starter=(nb-convert --from gadget-hdf5 endless.hdf5)
+		if nb-convert --from gadget-hdf5 /dev/null 2>&1 | grep -q 'not built in'; then return 1; fi
+		for python in python3 /usr/bin/python3; do
+			"$python" "$NB_TOP/tests/make-hdf5.py" endless endless.hdf5 && break
+		done 2>/dev/null
+		;;
+	*) echo "add a command that lets $1 start a program" >>wrong ;;
+	esac
+}
+
+has_started() { [ "$(marked | wc -l)" -gt 1 ]; }
+
+@test "no process outlives the program of nb that started it, not even SIGKILL" {
+	local from signal starter some=0
+	for from in $(cd "$NB_TOP" && grep -lE '\bnb_(child_start|spawn|group_start)\(' -r --include='*.c' common formats kernels tools |
+		grep -vxE '(common/child|tools/filter/(spawn|group))\.c'); do
+		starts "$from" || continue
+		for signal in TERM KILL; do
+			TEST_MARK=$MARK "${starter[@]}" <start.nb >/dev/null 2>&1 &
+			wait_until has_started
+			sleep 0.05
+			kill -$signal $!
+			wait $! || :
+			within_a_time nothing_is_marked || { echo "$from, SIG$signal: $(for p in $(marked); do tr '\0' ' ' <"/proc/$p/cmdline"; done)" >>wrong; end_marked; }
+		done
+		some=1
+	done
+	[ $some = 1 ]
+	nothing_wrong
+}
+
+# Within 8 seconds: what must end takes 2, and what computes goes on for longer.
+within_a_time() {
+	local end=$((SECONDS + 8))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.02
+	done
+}
+
 # bats test_tags=once
 @test "of a pipeline that is not folded, any process may be struck at any moment" {
 	export NB_FOLD=off

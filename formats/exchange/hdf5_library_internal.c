@@ -2,7 +2,10 @@
 #include "formats/exchange/hdf5_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,8 @@ enum {
 	OBJECTS = 50000, /* taken into the list */
 	NUMBERS = 4096,	 /* in an attribute */
 	TEXT = 1 << 16,
-	SECONDS = 60 /* to compute, for the list and for each request */
+	SECONDS = 10, /* to compute, for the list and for each request, ... */
+	SPEED = 24    /* ... and one more for each 2^24 bytes of its chunks and rows */
 };
 #define MEMORY ((uint64_t)256 << 20) /* more than rows need */
 
@@ -42,18 +46,39 @@ static void limit(int what, uint64_t soft)
 	}
 }
 
-/* From here on so many seconds and bytes more. */
-static void limit_work(uint64_t bytes)
+/* From here on so many seconds of computing, and bytes, more. */
+static void limit_work(uint64_t seconds, uint64_t bytes)
 {
 	struct rusage used;
 	unsigned long long pages = 0;
 	if (getrusage(RUSAGE_SELF, &used) == 0)
-		limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + SECONDS);
+		limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + seconds);
 	FILE *file = fopen("/proc/self/statm", "r");
 	if (file && fscanf(file, "%llu", &pages) == 1)
 		limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + MEMORY + bytes);
 	if (file)
 		fclose(file);
+}
+
+/* ---- the end of who started this process ------------------------------------------------------------ */
+
+/* Something has happened to the socket: is its other end closed? */
+static void look(int signal)
+{
+	struct pollfd p = {SOCKET, POLLRDHUP, 0};
+	(void)signal;
+	if (poll(&p, 1, 0) > 0)
+		_exit(1);
+}
+
+/* In the middle of any computation, too; a socket ends with the last process that holds it, not with a thread. */
+static void end_with_parent(void)
+{
+	const struct sigaction at_once = {.sa_handler = look, .sa_flags = SA_RESTART};
+	if (sigaction(SIGIO, &at_once, NULL) || fcntl(SOCKET, F_SETOWN, getpid()) ||
+		fcntl(SOCKET, F_SETFL, fcntl(SOCKET, F_GETFL) | O_ASYNC))
+		_exit(1);
+	look(SIGIO);
 }
 
 /* ---- talking ------------------------------------------------------------------------------------ */
@@ -291,7 +316,7 @@ static void send_rows(hid_t file, const char *list, size_t size, const struct nb
 	size_t bytes = item.size * request->count;
 	for (unsigned k = 1; k < item.rank; k++)
 		bytes *= count[k] = item.dim[k];
-	limit_work(3 * item.chunk_bytes + 2 * bytes);
+	limit_work(SECONDS + ((item.chunk_bytes + bytes) >> SPEED), 3 * item.chunk_bytes + 2 * bytes);
 	void *data = malloc(bytes + 1);
 	const hid_t set = path ? H5Dopen2(file, path, H5P_DEFAULT) : -1;
 	const hid_t from = H5Dget_space(set), to = H5Screate_simple((int)item.rank, count, NULL),
@@ -369,8 +394,9 @@ static void serve(void)
 	close_range(FILE_FD + 1, ~0u, 0);
 	if (fstat(FILE_FD, &s) || !S_ISREG(s.st_mode))
 		return;
+	end_with_parent();
 	limit(RLIMIT_CORE, 0);
-	limit_work((uint64_t)s.st_size);
+	limit_work(SECONDS, (uint64_t)s.st_size);
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	H5PLset_loading_state(0);
 	const hid_t file = open_mapped((uint64_t)s.st_size);

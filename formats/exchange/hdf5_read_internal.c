@@ -1,5 +1,6 @@
 #include "formats/exchange/hdf5_internal.h"
 
+#include "common/child.h"
 #include "common/mem.h"
 #include "formats/exchange/bytes_internal.h"
 
@@ -8,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +58,11 @@ static int program_file(void)
 	int fd = memfd_create("nb-hdf5-library", MFD_CLOEXEC | MFD_EXEC);
 	if (fd < 0 && errno == EINVAL) /* the kernel is older than this flag */
 		fd = memfd_create("nb-hdf5-library", MFD_CLOEXEC);
+	if (fd >= 0 && fd <= NB_H5_FILE) { /* another file takes its place before it is executed */
+		const int low = fd;
+		fd = fcntl(low, F_DUPFD_CLOEXEC, NB_H5_FILE + 1);
+		close(low);
+	}
 	for (uint64_t at = 0; fd >= 0 && at < nb_h5_program_size;) {
 		const ssize_t n = write(fd, nb_h5_program + at, nb_h5_program_size - at);
 		if (n < 0 && errno != EINTR) {
@@ -71,54 +76,27 @@ static int program_file(void)
 	return fd;
 }
 
-/* Its descriptor 0 is the socket, 3 the file. */
+/* Its descriptor 0 is the socket, 3 the file; others it closes. */
 static int spawn(int program, int file, int socket, pid_t *process)
 {
-	char *argv[] = {"nb-hdf5-library", NULL}, path[40];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", program);
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
+	char path[40], *argv[] = {"nb-hdf5-library", NULL};
+	sigset_t none;
 	sigemptyset(&none);
-	sigfillset(&all);
-	int error = posix_spawn_file_actions_init(&files);
-	if (error)
-		return error;
-	error = posix_spawnattr_init(&attributes);
-	if (!error) {
-		const int steps[] = {posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO),
-			posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0),
-			posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0),
-			posix_spawn_file_actions_adddup2(&files, file, NB_H5_FILE),
-			posix_spawnattr_setsigmask(&attributes, &none),
-			posix_spawnattr_setsigdefault(&attributes, &all),
-			posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)};
-		for (size_t k = 0; !error && k < sizeof steps / sizeof *steps; k++)
-			error = steps[k];
-		if (!error)
-			error = posix_spawn(process, path, &files, &attributes, argv, environ);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&files);
-	return error;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", program);
+	const struct nb_child child = {path, argv, environ, {socket, -1, -1, [NB_H5_FILE] = file}, NB_H5_FILE + 1,
+		.blocked = &none, .ignores_none = 1};
+	return nb_child_start(&child, process);
 }
 
 static int start(struct nb_h5_reader *reader)
 {
-	enum { HIGH = 16 }; /* above the descriptors that it gets */
-	int pair[2], error = 0;
+	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s", strerror(errno));
 	const int program = program_file();
-	const int socket = program < 0 ? -1 : fcntl(pair[1], F_DUPFD_CLOEXEC, HIGH),
-		  file = socket < 0 ? -1 : fcntl(reader->fd, F_DUPFD_CLOEXEC, HIGH);
-	error = file < 0 ? errno : spawn(program, file, socket, &reader->process);
+	const int error = program < 0 ? errno : spawn(program, reader->fd, pair[1], &reader->process);
 	if (program >= 0)
 		close(program);
-	if (socket >= 0)
-		close(socket);
-	if (file >= 0)
-		close(file);
 	close(pair[1]);
 	if (error) {
 		close(pair[0]);

@@ -1,10 +1,9 @@
 #include "tools/filter/spawn.h"
 
+#include "common/child.h"
 #include "common/descriptor.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -26,43 +25,12 @@ int nb_spawn_pipe(int end[2])
 	return -1;
 }
 
-static int run_shell(
-	char *argv[], char **environment, posix_spawn_file_actions_t *files, const sigset_t *blocked, pid_t *pid)
-{
-	posix_spawnattr_t attributes;
-	int error = posix_spawnattr_init(&attributes);
-	if (error)
-		return error;
-	error = posix_spawnattr_setflags(
-		&attributes, (short)(POSIX_SPAWN_SETPGROUP | (blocked ? POSIX_SPAWN_SETSIGMASK : 0)));
-	if (!error && blocked)
-		error = posix_spawnattr_setsigmask(&attributes, blocked);
-	if (!error)
-		error = posix_spawnattr_setpgroup(&attributes, 0);
-	if (!error)
-		error = posix_spawn(pid, "/bin/sh", files, &attributes, argv, environment);
-	posix_spawnattr_destroy(&attributes);
-	return error;
-}
-
 int nb_spawn(const char *command, char **environment, int in, int out, int err, const sigset_t *blocked, pid_t *group)
 {
-	char shell[] = "sh", flag[] = "-c";
-	char *argv[] = {shell, flag, (char *)(uintptr_t)command, NULL};
-	posix_spawn_file_actions_t files;
-	int error = posix_spawn_file_actions_init(&files);
-	if (error)
-		return error;
-	error = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	if (!error && err != STDERR_FILENO)
-		error = err < 0 ? posix_spawn_file_actions_addclose(&files, STDERR_FILENO)
-				: posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
-	if (!error)
-		error = run_shell(argv, environment, &files, blocked, group);
-	posix_spawn_file_actions_destroy(&files);
-	return error;
+	char *argv[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
+	const struct nb_child child = {
+		"/bin/sh", argv, environment, {in, out, err}, 3, .leads_group = 1, .blocked = blocked};
+	return nb_child_start(&child, group);
 }
 
 /* $0 is the group.  Signals that others mean for the whole session do not end it. */
@@ -78,21 +46,12 @@ static const char guard[] = ": ends a force pipeline that outlives nb-step\n"
 
 int nb_spawn_guardian(pid_t group, char **environment, int lifeline, pid_t *guardian)
 {
-	char shell[] = "sh", flag[] = "-c", number[24];
-	char *argv[] = {shell, flag, (char *)(uintptr_t)guard, number, NULL};
-	posix_spawn_file_actions_t files;
+	char number[24], *argv[] = {"sh", "-c", (char *)(uintptr_t)guard, number, NULL};
 	sigset_t none;
 	sigemptyset(&none);
 	snprintf(number, sizeof number, "%ld", (long)group);
-	int error = posix_spawn_file_actions_init(&files);
-	if (error)
-		return error;
 	/* it holds no other file of this process: somebody may wait for the end of one */
-	error = posix_spawn_file_actions_adddup2(&files, lifeline, STDIN_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_addclosefrom_np(&files, STDOUT_FILENO);
-	if (!error)
-		error = run_shell(argv, environment, &files, &none, guardian);
-	posix_spawn_file_actions_destroy(&files);
-	return error;
+	const struct nb_child child = {
+		"/bin/sh", argv, environment, {lifeline}, 1, .has_no_others = 1, .leads_group = 1, .blocked = &none};
+	return nb_child_start(&child, guardian);
 }
