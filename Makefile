@@ -44,7 +44,7 @@ OPT     = -O3 -g
 CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 # libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
-LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,-u,__wrap_gomp_fatal
+LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
 # At fixed addresses, as else each start relocates 20 MB of what UBSan could say.  Oracles are not under test.

@@ -14,6 +14,11 @@ enum nb_isa { NB_ISA_PLAIN, NB_ISA_AVX2, NB_ISA_AVX512 };
 enum nb_isa nb_cpu_isa(void);
 const char *nb_cpu_isa_name(enum nb_isa isa);
 
+enum {
+	NB_THREADS_MOST = 4096,
+	NB_STACK_LEAST = 256 << 10 /* bytes, of a thread: twice of what nb-gen merger needs */
+};
+
 /* Threads that OpenMP would use: -j, else OMP_NUM_THREADS, else the processors this process may use. */
 int nb_cpu_threads(void);
 void nb_cpu_set_threads(int n); /* 0: default */

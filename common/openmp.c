@@ -1,9 +1,12 @@
 /* What libgomp says when it has no memory or no thread, or does not understand a variable: as one line that begins with
- * the name of the program, like every other message.  libgomp is linked statically, so the linker can put these
- * functions in the place of its own (--wrap in the Makefile). */
+ * the name of the program, like every other message; and the stacks of its threads, which OMP_STACKSIZE and
+ * GOMP_STACKSIZE cannot make so small that a kernel runs beyond their end.  libgomp is linked statically, so the linker
+ * can put these functions in the place of those that it calls (--wrap in the Makefile). */
+#include "common/cpu.h"
 #include "common/die.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,6 +14,8 @@ enum { TEXT = 400 };
 
 _Noreturn void __wrap_gomp_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void __wrap_gomp_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int __real_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size);
+int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size);
 
 static void describe(char text[TEXT], const char *format, va_list ap)
 {
@@ -36,4 +41,9 @@ void __wrap_gomp_error(const char *format, ...)
 	describe(text, format, ap);
 	va_end(ap);
 	nb_warn("%s", text);
+}
+
+int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size)
+{
+	return __real_pthread_attr_setstacksize(attributes, size < NB_STACK_LEAST ? NB_STACK_LEAST : size);
 }

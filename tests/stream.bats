@@ -223,7 +223,30 @@ setup() {
 		fails_with 1 "$t: stack limit of 16 KiB (want at least 256, see ulimit -s)" \
 			"env -i PATH='$PATH' bash -c 'ulimit -s 16; exec $t' <f.nb"
 	done
+	fails_with 1 'nb-gen: stack limit of 256 KiB (want at least 640, see ulimit -s)' 'ulimit -s 256; nb-gen -n 10000 -j 4096'
+	fails_with 2 'nb-gen: 100000 threads (want at most 4096, see OMP_NUM_THREADS)' 'OMP_NUM_THREADS=100000 nb-gen merger -n 5000'
+	fails_with 2 'nb-gen: 5000 threads (want at most 4096' 'OMP_NUM_THREADS=5000,3 OMP_STACKSIZE=16k nb-gen merger -n 5000'
 	(ulimit -s 256; nb-gen merger -n 1000 | nb-sort-zorder | nb-build-tree | nb-force -e 0.1 | nb-stats >/dev/null)
+}
+
+# bats test_tags=once
+@test "no variable of OpenMP ends a program by a signal or changes its bytes" {
+	local v value code=0 some=0
+	[[ $NB_BIN != */san/* ]] || skip 'sanitizers want the shared library, which has its own stacks'
+	nb-gen merger -n 5000 --no-history >one.nb
+	for v in OMP_STACKSIZE $(strings -a "$NB_BIN/nb-gen" | grep -xE 'G?OMP_[A-Z_]+' | sort -u); do
+		for value in 64 16k 100000 junk; do
+			code=0
+			env "$v=$value" nb-gen merger -n 5000 --no-history >out.nb 2>said || code=$?
+			case $code in
+			0) cmp one.nb out.nb ;;
+			1 | 2) [ "$(wc -l <said)" -eq 1 ] ;;
+			*) false ;;
+			esac || { echo "$v=$value: status $code"; cat said; return 1; }
+			some=$((some + 1))
+		done
+	done
+	[ $some -ge 40 ]
 }
 
 @test "a column more than there may be is not called a lack of memory" {

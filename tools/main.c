@@ -1,11 +1,11 @@
 /* The one program behind all names: nb-gen, nb-force and the others are links to it, so that they share their code, on
  * disk and in memory.  As nb it lists them, "nb force ..." runs nb-force, and "nb help ..." finds what --help says. */
+#include "tools/filter/environment.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/help.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* "force" or "nb-force" */
 static const struct nb_tool *tool_named(const char *word)
@@ -25,19 +25,9 @@ static int help(int nword, char **word)
 	return nword ? nb_help_search(nword, word) : nb_help_list();
 }
 
-/* Beyond its end a stack would only raise a signal.  Threads get stacks of the same size. */
-static void require_stack(void)
-{
-	enum { LEAST = 256 << 10 }; /* twice of what nb-gen merger needs */
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < LEAST)
-		nb_die(NB_EXIT_FAILED, "stack limit of %lu KiB (want at least %d, see ulimit -s)",
-			(unsigned long)limit.rlim_cur >> 10, LEAST >> 10);
-}
-
 int main(int argc, char **argv)
 {
-	require_stack();
+	nb_require_stack(1);
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const struct nb_tool *tool = argc > 0 ? nb_tool_find(slash ? slash + 1 : argv[0]) : NULL;
 	if (tool)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Of a variable that is not empty. */
 static const char *wish(const char *name)
@@ -45,4 +46,17 @@ void nb_require_environment(void)
 	require_fold();
 	require_simd();
 	require_max_frame();
+}
+
+void nb_require_stack(int threads)
+{
+	enum { OF_A_THREAD = 128 }; /* bytes that libgomp takes of the stack of who starts it */
+	struct rlimit limit;
+	const int want = NB_STACK_LEAST / 2 + OF_A_THREAD * threads,
+		  least = want > NB_STACK_LEAST ? want : NB_STACK_LEAST;
+	if (threads > NB_THREADS_MOST)
+		nb_die(NB_EXIT_USAGE, "%d threads (want at most %d, see OMP_NUM_THREADS)", threads, NB_THREADS_MOST);
+	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)least)
+		nb_die(NB_EXIT_FAILED, "stack limit of %lu KiB (want at least %d, see ulimit -s)",
+			(unsigned long)limit.rlim_cur >> 10, (least + 1023) >> 10);
 }

@@ -1,5 +1,6 @@
 /* An instance of a tool: its life, and its end in the middle of work. */
 #include "common/cpu.h"
+#include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/relay.h"
@@ -81,6 +82,7 @@ static void prepare(struct nb_run *run, void *context)
 	const struct arguments *a = context;
 	nb_options_parse(run, a->argc, a->argv);
 	nb_cpu_set_threads(run->common.threads);
+	nb_require_stack(nb_cpu_threads());
 	if (run->tool->check)
 		run->tool->check(run, run->self);
 }

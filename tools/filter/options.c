@@ -1,5 +1,6 @@
 #include "tools/filter/options.h"
 
+#include "common/cpu.h"
 #include "common/parse.h"
 #include "tools/filter/files.h"
 #include "tools/filter/history.h"
@@ -18,8 +19,8 @@ enum { MAX_OPTIONS = 96, HELP_COLUMN = 30 };
 
 static const struct nb_option row_backend = {'b', "backend", NB_TEXT(COMMON, backend), .arg = "auto|cpu|cuda|cuda:LIST",
 	.fallback = "auto", .help = "where to compute; LIST: a device, several (0,1), or all"};
-static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, threads), .min = 1, .max = 4096, .arg = "N",
-	.fallback = "all processors", .help = "number of threads", .silent = 1};
+static const struct nb_option row_threads = {'j', "threads", NB_INT(COMMON, threads), .min = 1, .max = NB_THREADS_MOST,
+	.arg = "N", .fallback = "all processors", .help = "number of threads", .silent = 1};
 static const struct nb_option row_history = {
 	0, "no-history", NB_FLAG(COMMON, no_history), .help = "do not add a line to the history", .silent = 1};
 static const struct nb_option row_output = {'o', "output", NB_TEXT(COMMON, output), .arg = "FILE",
