@@ -219,6 +219,22 @@ setup() {
 	done
 }
 
+@test "radii of Hernquist spheres, bulges and halos are those of the page" {
+	page() { sed -n "s/$1/\1/p" "$NB_TOP/man/nb-gen.1"; }
+	radius() { nb-stats --epot none --center origin --lagrangian "$@" --format tsv | stat_of "r$1"; }
+	nb-gen hernquist -n 100000 --rscale 1 >h.nb
+	close_to "$(page 'The scale radius a is .* the cut-off is at \(.*\) a, and.*')" "$(radius 100 <h.nb)" 0.01
+	close_to "$(page '.* half of the mass is within \(.*\) a; 3.5 % of a complete sphere.*')" "$(radius 50 <h.nb)" 0.03
+	a=$(page 'The scale radius a is \(0[0-9.]*\) by default, the cut-off.*')
+	# the cut-off is 20 in the units of E = -1/4
+	close_to "$a" "$(awk "BEGIN { print 20 / $(radius 100 <h.nb) }")" 0.002
+	close_to 3.5 "$(awk "BEGIN { r = $(radius 100 <h.nb); print 100 * (1 - (r / (1 + r))^2) }")" 0.03
+	nb-gen disk -n 200000 --rscale 1 >d.nb
+	numbers=$(page 'Half of the mass is within \(.*\) in the halo, where .*')
+	close_to "${numbers% in the*}" "$(radius 50 --species 1 <d.nb)" 0.01
+	close_to "${numbers##* }" "$(radius 50 --species 2 <d.nb)" 0.06
+}
+
 @test "a ring stays a ring" {
 	nb-gen ring -n 301 --eccentricity 0.02 | nb-step -d 0.01 -k 630 --every 0 'nb-force -e 0.001' >end.nb
 	mutate show pos <end.nb | awk 'NR == 1 { x = $1; y = $2; next }
