@@ -73,10 +73,11 @@ with_files() {
 	fails_with 1 "'unended.nb': truncated stream: no end marker after frame 0" 'nb-stats --check unended.nb b.nb'
 	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-stats --check a.nb empty.nb'
 	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-stats --check a.nb empty.nb b.nb'
-	fails_with 1 "no tree in frame 2 (put 'nb-sort-zorder | nb-build-tree' before) (frame 1 of 'ab.nb')" \
-		'nb-force -m tree -o /dev/null <(nb-sort-zorder a.nb | nb-build-tree) <(nb-sort-zorder a.nb | nb-build-tree | cat - b.nb) ab.nb' ||
-		fails_with 1 "no tree in frame 0 (put 'nb-sort-zorder | nb-build-tree' before) (frame 0 of 'ab.nb')" \
-			'nb-force -m tree -o /dev/null ab.nb b.nb'
+	fails_with 1 "no boxes in frame 0 (put 'nb-sort-zorder | nb-build-tree --kind boxes' before) (frame 0 of 'ab.nb')" \
+		'nb-force -m near -o /dev/null ab.nb b.nb'
+	# also by a program that works inside of another
+	nb-select --drop pos b.nb -o nopos.nb
+	fails_with 1 "nb-force: field 'pos' missing in frame 1 (stream has: id, mass, vel) (frame 0 of 'nopos.nb')" 'nb-force -t 0.5 -o /dev/null a.nb nopos.nb'
 	[ "$(nb-stats --check a.nb b.nb ab.nb)" = "ok: 4 frames, 140 bodies, $((2 * $(stat -c %s ab.nb))) bytes" ]
 }
 
@@ -178,7 +179,7 @@ writes_file() { [ -n "$(find "/proc/$1/fd" -lname "$PWD/*")" ]; }
 		cd fail || return 1
 		run ! nb-sort-zorder ../cut.nb -o new.nb
 		run ! bash -c 'nb-sort-zorder ../unended.nb 2>/dev/null | nb-force -o new.nb'
-		run ! bash -c 'nb-gen -n 5 | nb-force -m tree | nb-sort-zorder -o new.nb'
+		run ! bash -c 'nb-gen -n 5 | nb-force -m near | nb-sort-zorder -o new.nb'
 		run ! bash -c 'false | nb-sort-zorder -o new.nb'
 		run ! nb-sort-zorder ../a.nb ../cut.nb -o new.nb
 		run ! nb-render-ppm -W 16 -H 16 ../a.nb ../cut.nb -o new.ppm

@@ -231,6 +231,9 @@ within() {
 		$f -e 0.01 --no-history <t.nb >two.nb
 		cmp one.nb two.nb
 	done
+	# also with a tree that nb-force builds for itself
+	nb-sort-zorder -b cuda <clusters.nb | nb-build-tree -b cuda | nb-force -b cuda -t 0.6 -e 0.01 >one.nb
+	nb-force -b cuda -t 0.6 -e 0.01 <clusters.nb | nb-convert --no-comments --to csv | cmp - <(nb-select --drop key one.nb | nb-convert -q --no-comments --to csv)
 }
 
 @test "kick and drift on the device give the bytes of the CPU" {
@@ -499,6 +502,10 @@ spread_over() { # spread_over LIST ARGUMENTS-OF-nb-step ARGUMENTS-OF-nb-force
 	cmp one.nb several.nb
 	grep -qx 'nb-step: each of 8 devices has a part of the bodies' told
 	grep -q 'nb-step: 8 devices shared 4 computations of forces' told
+	if [[ -z ${MPI:-} ]]; then # so does one program that stands for three
+		nb-step -v -b "$eight" -d 0.001 --no-history -k 3 --every 2 "nb-force -b $eight --no-history -t 0.6 -e 0.01" <m.nb 2>told | cmp - one.nb
+		grep -qx 'nb-step: each of 8 devices has a part of the bodies' told
+	fi
 	[ "$(grep -cE 'nb-step: member [0-7], device 0: [0-9]+ bodies, .* s in walks, waited .* s, .* GB of memory at most' told)" -eq 8 ]
 	spread_over cuda '--integrator yoshida -k 1' '-t 0.5 --precision f64 --potential' >one.nb
 	spread_over "$eight" '--integrator yoshida -k 1' '-t 0.5 --precision f64 --potential' >several.nb

@@ -175,7 +175,8 @@ apart() {
 	fails_with 2 'method fmm computes no forces at points' 'nb-force -m fmm --at at.nb <p.nb'
 	fails_with 2 "option '--mac' has no effect with '--at'" 'nb-force --mac acceleration --at at.nb <p.nb'
 	fails_with 2 "option '--accuracy' has no effect with '--at'" 'nb-force -m tree --accuracy 1e-4 --at at.nb <p.nb'
-	fails_with 1 "no tree in frame 0" 'nb-force -m tree --at at.nb <p.nb'
+	nb-force -m tree --at at.nb p.nb | nb-stats --check >/dev/null
+	nb-force -m tree --no-history --at at.nb p.nb | cmp - <(nb-sort-zorder p.nb | nb-build-tree | nb-force -m tree --no-history --at at.nb)
 	fails_with 2 "option '--jerk' has no effect with '--at'" 'nb-force --jerk --at at.nb <p.nb'
 	fails_with 2 "option '--audit' has no effect with '--at'" 'nb-force --audit 3 --at at.nb <p.nb'
 	fails_with 2 "option '--at' computes direct sums in f64 only" 'nb-force --precision f32 --at at.nb <p.nb'

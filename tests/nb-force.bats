@@ -315,12 +315,56 @@ BOXES='nb-build-tree --kind boxes --level'
 	done
 }
 
-@test "a tree that is missing or stale is an error that names the tools to put before" {
-	fails_with 1 "no tree in frame 0 (put 'nb-sort-zorder | nb-build-tree' before)" 'nb-force -m tree <plummer.nb'
-	fails_with 1 "no tree in frame 0" 'nb-force -t 0.5 <plummer.nb'
+# as_chain FILE OPTION ...: the bytes of three programs, without keys and nodes, and what is kept of a frame in a file
+as_chain() {
+	local file=$1 leaf=()
+	shift
+	[[ $1 != -l ]] || leaf=(-l "$2")
+	nb-sort-zorder "$file" | nb-build-tree "${leaf[@]}" | nb-force --no-history "${@:1+${#leaf[@]}}" >chain.nb
+	nb-force --no-history "$@" "$file" >alone.nb
+	nb-select --drop key --drop-table node --no-history chain.nb | nb-convert -o chain.csv
+	nb-convert alone.nb -o alone.csv
+	grep -vE '^# (key_cube|leaf_size|order|tree|history)=' chain.csv | cmp - <(grep -v '^# history=' alone.csv)
+	run ! grep -qE ' (node|key) |^0 key' <(nb-stats --fields alone.nb)
+}
+
+@test "a tree that is missing or stale is built, gives the forces of the chain, and is not written" {
+	nb-gen boxes --level 2 --per-box 10 >flat.nb
+	nb-calc 'active = id % 8 == 0' plummer.nb >active.nb
+	nb-sort-zorder plummer.nb | nb-build-tree | mutate set pos 17 0 0.123 >moved.nb
+	as_chain plummer.nb -t 0.5
+	as_chain plummer.nb -m tree -e 0.01 --potential --jerk
+	as_chain plummer.nb -l 5 -m tree --precision f64 -p 3
+	as_chain plummer.nb -l 40 -t 0.7 -p 1 --audit 50
+	as_chain clusters.nb --mac acceleration --softening-kernel spline -e 0.02
+	as_chain uniform.nb --accuracy 1e-3
+	as_chain flat.nb -t 0.5
+	as_chain active.nb -t 0.5
+	as_chain moved.nb -t 0.5
+	# what is there is used, and stays
+	nb-sort-zorder plummer.nb --cube=-100,-100,-100,200 | tee sorted.nb | nb-build-tree -l 7 | tee tree.nb | nb-force -t 0.5 >chain.nb
+	nb-force -t 0.5 -l 7 sorted.nb | nb-diff --fields key,acc chain.nb -
+	nb-force tree.nb | nb-diff chain.nb - >/dev/null
+	nb-force moved.nb | nb-diff --fields acc alone.nb -
+	fails_with 1 "frame 0 has a tree: option '--leaf-size' is for one that nb-force builds" 'nb-force -l 7 -t 0.5 tree.nb'
+	for options in '-l 7' '-l 7 -m direct'; do
+		fails_with 2 "option '--leaf-size' needs '--method tree', '--theta' or '--accuracy'" "nb-force $options plummer.nb"
+	done
+	nb-gen plummer -n 1 | nb-force -t 0.5 | nb-stats >/dev/null
+	nb-gen plummer -n 0 | nb-force -t 0.5 | nb-stats >/dev/null
 	fails_with 1 "no boxes in frame 0 (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m near <plummer.nb'
-	nb-sort-zorder <plummer.nb | nb-build-tree | mutate set pos 17 0 0.123 >moved.nb
-	fails_with 1 'is stale: bodies have moved since' 'nb-force <moved.nb'
+}
+
+@test "a run with nb-force alone has the bytes of one with the three programs" {
+	local tree='nb-sort-zorder | nb-build-tree' fold
+	for fold in on off; do
+		NB_FOLD=$fold nb-step -d 0.01 -k 3 --no-history "$tree | nb-force -t 0.7 -e 0.03" plummer.nb >chain.nb
+		NB_FOLD=$fold nb-step -d 0.01 -k 3 --no-history 'nb-force -t 0.7 -e 0.03' plummer.nb | cmp - chain.nb
+	done
+	nb-step -d 0.01 -k 2 --no-history --integrator hermite "$tree | nb-force -t 0.7 -e 0.03 --jerk" plummer.nb >chain.nb
+	nb-step -d 0.01 -k 2 --no-history --integrator hermite 'nb-force -t 0.7 -e 0.03 --jerk' plummer.nb | cmp - chain.nb
+	nb-step -d 0.01 -k 2 --no-history --levels 3 --eta 0.05 "$tree | nb-force -t 0.7 -e 0.03" plummer.nb >chain.nb
+	nb-step -d 0.01 -k 2 --no-history --levels 3 --eta 0.05 'nb-force -t 0.7 -e 0.03' plummer.nb | cmp - chain.nb
 }
 
 @test "a corrupt tree is refused, not walked" {

@@ -222,9 +222,9 @@ same() {
 	fails_with 1 'truncated stream' "head -c 100000 in.nb | $run_it 'nb-force -e 0.01'"
 	fails_with 1 'standard output of process' "$run_it 'nb-force -e 0.01' <in.nb >&-"
 	fails_with 1 "'cannot.nb': No such file" "$run_it 'nb-force -e 0.01' cannot.nb"
-	pipeline "$run_it 'nb-force -m tree' <in.nb | cat >out.nb"
+	pipeline "$run_it 'nb-force -m near' <in.nb | cat >out.nb"
 	[ "$status" -eq 1 ]
-	[[ $output == *'nb-force: no tree in frame 0'* ]]
+	[[ $output == *'nb-force: no boxes in frame 0'* ]]
 	run ! ends_well out.nb
 	pipeline "$run_it 'nb-force -e 0.01' <in.nb >/dev/full"
 	[ "$status" -eq 1 ]

@@ -213,6 +213,13 @@ void nb_frame_drop_tree(struct nb_frame *frame)
 			drop_attribute_at(frame, i);
 }
 
+void nb_frame_drop_order(struct nb_frame *frame)
+{
+	nb_frame_drop_field(frame, NB_KEY);
+	nb_frame_drop_tree(frame);
+	nb_frame_drop_attribute(frame, "key_cube");
+}
+
 void nb_frame_drop_derived(struct nb_frame *frame)
 {
 	for (size_t i = frame->ncolumn; i-- > 0;)

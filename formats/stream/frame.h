@@ -97,6 +97,8 @@ NB_MUST_CHECK int nb_frame_gather(struct nb_frame *frame, enum nb_table table, s
 	const struct nb_space *space, nb_gather *gather);
 /* The node and box tables, and the attributes that describe them and the keys' cube. */
 void nb_frame_drop_tree(struct nb_frame *frame);
+/* All that sorting and tree building add: these, the keys and their cube. */
+void nb_frame_drop_order(struct nb_frame *frame);
 int nb_attribute_is_of_tree(const char *key); /* whether it is one of these attributes, without that of the cube */
 /* What a tool that moved bodies calls: drops all columns flagged NB_DERIVED, the node and box tables, and the
  * attributes that describe them. */

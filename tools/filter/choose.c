@@ -234,7 +234,9 @@ const char *nb_spread_stage(const struct nb_run *run, size_t k, const struct nb_
 {
 	static const char *const want[] = {"nb-sort-zorder", "nb-build-tree", "nb-force"};
 	const size_t n = sizeof want / sizeof *want;
-	if (run ? k >= n || strcmp(run->tool->name, want[k]) != 0 : k < n)
+	/* nb-force by itself does what the others do */
+	const int alone = run ? k == 0 && strcmp(run->tool->name, want[n - 1]) == 0 : k == 1 && law->leaf_size > 0;
+	if (!alone && (run ? k >= n || strcmp(run->tool->name, want[k]) != 0 : k < n))
 		return "the force pipeline is not nb-sort-zorder | nb-build-tree | nb-force";
 	return run ? run->tool->spread(run, run->self, frame, law) : NULL;
 }

@@ -38,36 +38,54 @@ void nb_set_cube(struct nb_frame *frame, const struct nb_cube *cube)
 	nb_set_attribute(frame, "key_cube", text);
 }
 
-struct nb_keys nb_require_keys(
-	struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before)
+/* Whether there are any; *current: and they are those of the bodies as they are now. */
+static int look_at_keys(struct nb_frame *frame, const struct nb_backend *backend, struct nb_keys *keys, int *current)
 {
 	struct nb_column *column = nb_frame_field(frame, NB_KEY);
 	const char *text = nb_frame_attribute(frame, "key_cube");
-	struct nb_keys keys = {.dim = nb_require_dim(frame)};
-	int current = 0;
+	keys->dim = nb_require_dim(frame);
+	*current = 0;
 	if (!column || !text)
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is not sorted (put '%s' before)", frame->number, before);
-	if (nb_parse_cube(text, &keys.cube))
+		return 0;
+	if (nb_parse_cube(text, &keys->cube))
 		nb_die(NB_EXIT_FAILED, "attribute key_cube='%s' of frame %" PRIu64 " (want x,y,z,edge)", text,
 			frame->number);
 	if (strcmp(column->dtype, "<u8") == 0) {
 		const double *pos = nb_require_f64(frame, NB_POS, backend->space);
-		keys.key = nb_column_read(column, backend->space, NB_WIRE);
-		if (!keys.key)
+		keys->key = nb_column_read(column, backend->space, NB_WIRE);
+		if (!keys->key)
 			nb_out_of_memory(frame);
 		int status = NB_OK;
-		current = nb_frame_knows(frame, NB_KEYS_CURRENT);
-		if (!current)
+		*current = nb_frame_knows(frame, NB_KEYS_CURRENT);
+		if (!*current)
 			status = backend->keys_current(
-				frame->rows[NB_PARTICLE], pos, keys.dim, &keys.cube, keys.key, &current);
+				frame->rows[NB_PARTICLE], pos, keys->dim, &keys->cube, keys->key, current);
 		if (status)
 			failed(frame, backend, status);
 	}
+	if (*current)
+		nb_frame_note(frame, NB_KEYS_CURRENT);
+	return 1;
+}
+
+int nb_keys_are_current(struct nb_frame *frame, const struct nb_backend *backend)
+{
+	struct nb_keys keys;
+	int current;
+	return look_at_keys(frame, backend, &keys, &current) && current;
+}
+
+struct nb_keys nb_require_keys(
+	struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before)
+{
+	struct nb_keys keys;
+	int current;
+	if (!look_at_keys(frame, backend, &keys, &current))
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is not sorted (put '%s' before)", frame->number, before);
 	if (!current)
 		nb_die(NB_EXIT_FAILED,
 			"the %s of frame %" PRIu64 " is stale: bodies have moved since (put '%s' before)", what,
 			frame->number, before);
-	nb_frame_note(frame, NB_KEYS_CURRENT);
 	return keys;
 }
 
@@ -99,12 +117,6 @@ static void *new_column(struct nb_frame *frame, enum nb_field field, uint32_t nc
 		nb_die(NB_EXIT_FAILED, "out of memory for field '%s'", nb_field_info[field].name);
 	}
 	return data;
-}
-
-static void require_table(const struct nb_frame *frame, enum nb_field field, const char *what, const char *before)
-{
-	if (!nb_frame_field(frame, NB_KEY) || !nb_frame_field(frame, field))
-		nb_die(NB_EXIT_FAILED, "no %s in frame %" PRIu64 " (put '%s' before)", what, frame->number, before);
 }
 
 static void require_sound(
@@ -143,10 +155,8 @@ static void **node_array(struct nb_tree *tree, size_t k)
 
 struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *backend)
 {
-	static const char before[] = "nb-sort-zorder | nb-build-tree";
 	const char *wrong = NULL;
-	require_table(frame, NB_NODE_FIRST, "tree", before);
-	const struct nb_keys keys = nb_require_keys(frame, backend, "tree", before);
+	const struct nb_keys keys = nb_require_keys(frame, backend, "tree", "nb-build-tree");
 	struct nb_tree tree = {
 		.nnode = frame->rows[NB_NODE],
 		.dim = keys.dim,
@@ -192,7 +202,9 @@ struct nb_boxes nb_require_boxes(struct nb_frame *frame, const struct nb_backend
 	const size_t nbox = frame->rows[NB_BOX], bytes = nbox * sizeof(uint64_t);
 	const uint64_t n = frame->rows[NB_PARTICLE];
 	const char *wrong = NULL;
-	require_table(frame, NB_BOX_FIRST, "boxes", NB_BEFORE_BOXES);
+	if (!nb_frame_field(frame, NB_KEY) || !nb_frame_field(frame, NB_BOX_FIRST))
+		nb_die(NB_EXIT_FAILED, "no boxes in frame %" PRIu64 " (put '" NB_BEFORE_BOXES "' before)",
+			frame->number);
 	(void)nb_require_keys(frame, backend, "boxes", NB_BEFORE_BOXES);
 	const void *first = require_exact(frame, NB_BOX_FIRST, space);
 	struct nb_boxes boxes = {nbox, NULL, require_exact(frame, NB_BOX_NEIGHBOUR, space),

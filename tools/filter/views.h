@@ -19,13 +19,15 @@ struct nb_keys {
  * put before, "nb-sort-zorder". */
 struct nb_keys nb_require_keys(
 	struct nb_frame *frame, const struct nb_backend *backend, const char *what, const char *before);
+/* Whether nb_require_keys would return. */
+int nb_keys_are_current(struct nb_frame *frame, const struct nb_backend *backend);
 /* x,y,z,edge as text; 0, or -1 where it is none. */
 NB_MUST_CHECK int nb_parse_cube(const char *text, struct nb_cube *cube);
 void nb_set_cube(struct nb_frame *frame, const struct nb_cube *cube); /* attribute key_cube */
 /* Gives n sorted keys in the backend's space to the frame, which then owns them. */
 void nb_store_keys(struct nb_frame *frame, const struct nb_space *space, uint64_t *key);
 
-/* A sound tree over the bodies as they are now. */
+/* The tree of a frame that has one, which is sound and over the bodies as they are now. */
 struct nb_tree nb_require_tree(struct nb_frame *frame, const struct nb_backend *backend);
 /* Gives the tree to the frame, which then owns its arrays; *tree is empty afterwards. */
 void nb_store_tree(struct nb_frame *frame, const struct nb_backend *backend, struct nb_tree *tree);

@@ -15,8 +15,10 @@ const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
 static const struct nb_option options[] = {
 	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
 		.fallback = "the frame's value, else 0", .help = "softening length of all bodies"},
+	{'l', "leaf-size", NB_INT(struct force, leaf_size), .min = 1, .max = 65536, .arg = "N", .fallback = "16",
+		.help = "largest number of bodies in a leaf, where the frame has no tree"},
 	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm",
-		.fallback = "auto: tree or near if the frame has a tree or boxes, else direct",
+		.fallback = "auto: tree if the frame has one or with -t, near if it has boxes, else direct",
 		.help = "how to sum the forces"},
 	{'p', "order", NB_INT(struct force, order), .min = 1, .max = NB_FMM_MAX_ORDER_2D, .arg = "N",
 		.fallback = "that of the tree; for fmm 6, in 2-D 8",
@@ -61,6 +63,7 @@ static void check(struct nb_run *run, void *self)
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
 	nb_force_accuracy_check(run, opt);
+	nb_force_tree_check(run, opt);
 	run->own_backend = opt->kernel_text != NULL;
 	nb_force_at_check(run, opt);
 }
@@ -69,6 +72,7 @@ static void clear(void *self)
 {
 	nb_force_scratch_clear(self);
 	nb_force_at_clear(self);
+	nb_force_tree_clear(self);
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -295,11 +299,15 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 		return;
 	}
 	nb_require_valid(frame);
+	if (method == METHOD_TREE)
+		nb_force_tree_make(run, opt, frame);
 	nb_force_aim(opt, method, frame);
 	nb_force_audit_check(opt, method, frame);
 	do
 		compute(run, opt, method, frame);
 	while (nb_force_missed(opt, method, frame));
+	if (method == METHOD_TREE)
+		nb_force_tree_drop(opt, frame);
 }
 
 const struct nb_tool nb_tool_force = {
@@ -311,9 +319,12 @@ const struct nb_tool nb_tool_force = {
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct force),
-	.defaults =
-		&(const struct force){
-			.precision = PRECISION_AUTO, .mac = NB_MAC_GEOMETRIC, .theta = 0.5, .alpha = 0.0025, .G = 1},
+	.defaults = &(const struct force){.precision = PRECISION_AUTO,
+		.mac = NB_MAC_GEOMETRIC,
+		.theta = 0.5,
+		.leaf_size = 16,
+		.alpha = 0.0025,
+		.G = 1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,

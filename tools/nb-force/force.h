@@ -21,7 +21,13 @@ struct force {
 	double accuracy; /* 0: not asked for */
 	int attempts;
 	int missed; /* frames whose errors stayed above it */
-	struct {    /* memory of a frame, while it is audited or some of its bodies are active */
+	int leaf_size;
+	struct {
+		struct nb_run *maker[2]; /* that make one; NULL: none is wanted */
+		char size[12];		 /* of leaves, as an argument of one of them */
+		int sorted, built;	 /* for this frame */
+	} tree;
+	struct { /* memory of a frame, while it is audited or some of its bodies are active */
 		const struct nb_space *space;
 		void *there[4]; /* in space ... */
 		size_t nthere;
@@ -53,6 +59,21 @@ int nb_force_order(const struct force *opt, int dim);
 const char *nb_force_spread(
 	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
 void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
+
+/* ---- trees that the frame does not have (tree.c) ---- */
+
+/* Makes what will make them, if they may be wanted. */
+void nb_force_tree_check(const struct nb_run *run, struct force *opt);
+void nb_force_tree_clear(struct force *opt);
+/* Sorts the bodies of the frame and builds a tree of them, unless that has been done and none has moved since. */
+void nb_force_tree_make(struct nb_run *run, struct force *opt, struct nb_frame *frame);
+/* What that has added. */
+void nb_force_tree_drop(struct force *opt, struct nb_frame *frame);
+/* Adds the work of making one. */
+void nb_force_tree_plan(struct nb_run *run, const struct force *opt, struct nb_plan *plan);
+/* As the hook spread, for the programs that this one stands for. */
+const char *nb_force_tree_spread(
+	const struct nb_run *run, const struct force *opt, const struct nb_frame *frame, struct nb_domain_law *law);
 
 /* ---- measured errors (audit.c) ---- */
 

@@ -9,11 +9,12 @@ void nb_force_check_order(const struct force *opt)
 {
 	if (!opt->order_given)
 		return;
-	if (opt->method != METHOD_FMM && opt->method != METHOD_TREE)
+	const int tree = nb_force_method(opt, 0, 0) == METHOD_TREE;
+	if (opt->method != METHOD_FMM && !tree)
 		nb_die(NB_EXIT_USAGE, "option '--order' needs '--method tree' or fmm");
-	if (opt->method == METHOD_TREE && opt->order > MOST)
+	if (tree && opt->order > MOST)
 		nb_die(NB_EXIT_USAGE, "option '--order' is %d (limit %d for method tree)", opt->order, MOST);
-	if (opt->method == METHOD_TREE && opt->order > 2 && opt->jerk)
+	if (tree && opt->order > 2 && opt->jerk)
 		nb_die(NB_EXIT_USAGE, "option '--jerk' of method tree goes with '--order' 1 or 2");
 }
 

@@ -155,6 +155,8 @@ void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 	opt->at.count++;
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
+	if (method == METHOD_TREE)
+		nb_force_tree_make(run, opt, frame);
 	g.G = nb_force_constant(run, opt, frame);
 	g.pos = nb_require_f64(frame, NB_POS, space);
 	g.mass = nb_require_f64(frame, NB_MASS, space);

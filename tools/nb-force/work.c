@@ -12,9 +12,9 @@ enum method nb_force_method(const struct force *opt, int tree, int boxes)
 		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
 	if (opt->method != METHOD_AUTO)
 		return (enum method)opt->method;
-	if (tree || opt->theta_given || opt->mac_given)
+	if (tree || opt->theta_given || opt->mac_given || opt->accuracy > 0)
 		return METHOD_TREE;
-	return boxes && opt->accuracy == 0 ? METHOD_NEAR : METHOD_DIRECT; /* boxes alone leave out what is far */
+	return boxes ? METHOD_NEAR : METHOD_DIRECT;
 }
 
 enum nb_precision nb_force_precision(const struct force *opt, enum method method)
@@ -143,7 +143,10 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	const enum method method = nb_force_method(opt, plan->tree, plan->level >= 0);
 	const enum nb_precision precision = nb_force_precision(opt, method);
 	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
-	const int none = nb_given(run, &opt->G) && opt->G == 0;
+	const int none = nb_given(run, &opt->G) && opt->G == 0, makes = method == METHOD_TREE && !plan->tree;
+	const double key = plan->column[NB_PLAN_KEY].wire;
+	if (makes)
+		nb_force_tree_plan(run, opt, plan);
 	if (method == METHOD_TREE && !none) {
 		const double bodies = nb_cost_angle(opt->theta, plan->n);
 		if (opt->mac == NB_MAC_ACCELERATION) { /* after a walk for nothing but accelerations */
@@ -160,6 +163,12 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	/* a pair that acts on one of its bodies alone takes nearly as long as one that acts on both */
 	nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * fmin(opt->audit, plan->n) * plan->n);
 	plan_memory(run, opt, plan, method, precision);
+	if (makes) {
+		plan->tree = 0;
+		plan->tables = 0;
+		plan->row -= plan->column[NB_PLAN_KEY].wire - key;
+		plan->column[NB_PLAN_KEY].wire = key;
+	}
 	plan->acc = 1;
 	plan->pot = opt->potential;
 }
@@ -169,7 +178,8 @@ const char *nb_force_spread(
 {
 	const struct force *opt = self;
 	const int kernel_given = nb_given(run, &opt->kernel_of_softening);
-	if (nb_force_method(opt, 1, 0) != METHOD_TREE || opt->kernel_text)
+	const int alone = law->leaf_size == 0; /* no nb-build-tree has come before it */
+	if (nb_force_method(opt, !alone, 0) != METHOD_TREE || opt->kernel_text)
 		return "the force is not that of a tree";
 	if (opt->at_path || opt->audit || opt->accuracy > 0)
 		return "nb-force --at, --audit or --accuracy";
@@ -178,6 +188,9 @@ const char *nb_force_spread(
 	if (kernel_given ? opt->kernel_of_softening != NB_PLUMMER
 			 : nb_frame_attribute(frame, "softening_kernel") != NULL)
 		return "a softening kernel other than Plummer's";
+	const char *why = alone ? nb_force_tree_spread(run, opt, frame, law) : NULL;
+	if (why)
+		return why;
 	if (nb_frame_attribute_f64(frame, "G", 1, &law->G) || nb_frame_attribute_f64(frame, "softening", 0, &law->eps))
 		return "attribute G or softening";
 	law->G = nb_given(run, &opt->G) ? opt->G : law->G;

@@ -297,14 +297,6 @@ static void receive(struct step *s)
 	s->longest_answer = fmax(s->longest_answer, nb_now() - start);
 }
 
-/* What sorting and tree building add is valid for one force only, and larger than everything else. */
-static void drop_order(struct step *s)
-{
-	nb_frame_drop_field(s->frame, NB_KEY);
-	nb_frame_drop_tree(s->frame);
-	nb_frame_drop_attribute(s->frame, "key_cube");
-}
-
 void nb_step_compute_force(struct step *s)
 {
 	const double start = nb_verbosity() > 0 ? nb_now() : 0;
@@ -317,7 +309,7 @@ void nb_step_compute_force(struct step *s)
 	s->frame->number = number; /* that of the input, not of the pipeline's output */
 	nb_step_check_answer(s);
 	nb_step_check_numbers(s);
-	drop_order(s); /* before velocities are there twice */
+	nb_frame_drop_order(s->frame); /* valid for one force only, and large: before velocities are there twice */
 	return_velocities(s, sent);
 	nb_step_forget_sent(s);
 	nb_step_widen(s);

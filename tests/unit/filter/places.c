@@ -190,7 +190,7 @@ static void instances(void)
 	struct nb_run *first, *second;
 	struct nb_frame frame;
 	split("nb-force -e 0.5 -j 1", &a);
-	split("nb-force -t 0.9 --no-history -q", &b);
+	split("nb-force -m near --no-history -q", &b);
 	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == 0);
 	CHECK(nb_run_create(&second, nb_tool_find("nb-force"), b.n, b.word, NULL) == 0);
 	CHECK(strcmp(first->history, "nb-force " NB_VERSION ": nb-force -e 0.5") == 0);
@@ -199,7 +199,7 @@ static void instances(void)
 	make_bodies(&frame, "<f8", 3);
 	CHECK(nb_run_frame(first, &frame) == 0);
 	CHECK(nb_cpu_threads() == threads);
-	CHECK(nb_run_frame(second, &frame) == NB_EXIT_FAILED); /* no tree */
+	CHECK(nb_run_frame(second, &frame) == NB_EXIT_FAILED); /* no boxes */
 	CHECK(nb_run_frame(first, &frame) == 0);
 	nb_run_free(first);
 	nb_run_free(second);
