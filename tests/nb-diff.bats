@@ -97,6 +97,28 @@ vel	0	$(diff_of scale vel a.nb a.nb)	NA	within"
 	gives 0 nb-diff -q zero.nb minus.nb
 }
 
+@test "a table has lines of what differs, and one that sums up" {
+	nb-step -d 0.1 -k 2 --every 1 'nb-force -e 0.1' <a.nb >s.nb
+	equals "$(nb-diff s.nb s.nb)" 'equal: 12 columns of 3 frames'
+	equals "$(nb-diff -v s.nb s.nb 2>/dev/null | wc -l)" 14
+	nb-calc 'pos.x += frame == 1 and id < 17 ? 0.5*id : 0; vel.y += id == 5 ? 1e-9 : 0' s.nb >t.nb
+	for options in '' '--rtol 1e-6' '--tolerance 1e-6' '--atol 4' '--absolute 4'; do
+		# shellcheck disable=SC2086
+		gives 1 nb-diff --fields pos,vel $options s.nb t.nb
+		echo "$output" >"out$options"
+	done
+	equals "$(tail -n 1 out)" "different: 4 of 6 columns of 3 frames; most in pos of frame 1: 8 ($(printf %.3g "$(nb-diff --format tsv s.nb t.nb 2>/dev/null | awk '$1 == 1 && $3 == "pos" { print $10 }')") of the rms value) for body 16, 16 of 300 bodies beyond the tolerance"
+	equals "$(head -n 5 out | awk '{ print $3 }' | tr '\n' ' ')" 'column vel pos vel vel '
+	[[ $(tail -n 1 'out--rtol 1e-6') == 'different: 1 of 6 columns of 3 frames; most in pos of frame 1: 8 '*', 16 of 300 bodies beyond the tolerance' ]]
+	[[ $(tail -n 1 'out--atol 4') == 'different: 1 of 6 columns of 3 frames; most in pos of frame 1: 8 '*', 8 of 300 bodies beyond the tolerance' ]]
+	cmp 'out--rtol 1e-6' 'out--tolerance 1e-6'
+	cmp 'out--atol 4' 'out--absolute 4'
+	gives 0 nb-diff --fields pos,vel --rtol 100 s.nb t.nb
+	[[ ${lines[-1]} == 'within the tolerance: 6 columns of 3 frames; most in pos of frame 1'*', 0 of 300 bodies beyond the tolerance' ]]
+	run nb-diff a.nb s.nb
+	[[ ${lines[-1]} == 'different: bodies, frames or components that only one of the streams has; 3 columns of 1 frames' ]]
+}
+
 @test "what is not a number differs from everything" {
 	mutate set pos 5 2 nan <a.nb >nan.nb
 	mutate set pos 5 2 inf <a.nb >inf.nb
@@ -192,7 +214,7 @@ nb-diff: column 'acc' is only in 'two.nb'"
 @test "columns by name: any numbers, of any width" {
 	nb-sort-zorder <a.nb | mutate add mine >k.nb
 	gives 0 nb-diff -q --fields key,mine,id k.nb k.nb
-	nb-diff --fields key,pos k.nb k.nb | awk 'NR > 1 { print $3 }' >order
+	nb-diff --format tsv --fields key,pos k.nb k.nb | awk 'NR > 1 { print $3 }' >order
 	equals "$(tr '\n' ' ' <order)" 'key pos '
 	# keys that differ by 1 in the last of 63 bits
 	key=$(mutate show key <k.nb | tail -n 1)

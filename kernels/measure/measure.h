@@ -69,12 +69,15 @@ NB_MUST_CHECK int nb_vector_error(
 /* How a column b differs from a, row by row: d_k = |b_k - a_k|, the length of the difference of two vectors of ncomp
  * numbers; infinite where that is not a number. */
 struct nb_difference {
+	double absolute,
+		relative; /* set before: differences up to the larger of absolute and relative x scale are accepted */
 	double max, rms, median, p99; /* of d_k; percentiles as in struct nb_vector_error */
 	double scale;		      /* rms of |a_k| */
 	size_t worst;		      /* a k with d_k = max */
+	size_t beyond;		      /* how many d_k are not accepted */
 };
-/* In host memory: rows row_a[k] and row_b[k], k < n, of a and b (NULL: row k).  n = 0: NaN, and worst is 0.  NB_OK,
- * NB_ENOMEM, NB_ELIMIT (n >= 2^32). */
+/* In host memory: rows row_a[k] and row_b[k], k < n, of a and b (NULL: row k).  n = 0: NaN, and worst and beyond are 0.
+ * NB_OK, NB_ENOMEM, NB_ELIMIT (n >= 2^32). */
 NB_MUST_CHECK int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *row_a, const double *b,
 	const uint32_t *row_b, struct nb_difference *difference);
 

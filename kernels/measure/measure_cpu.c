@@ -292,7 +292,7 @@ static void lengths(size_t n, size_t ncomp, const double *a, const uint32_t *row
 int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *row_a, const double *b,
 	const uint32_t *row_b, struct nb_difference *difference)
 {
-	*difference = (struct nb_difference){NAN, NAN, NAN, NAN, NAN, 0};
+	*difference = (struct nb_difference){difference->absolute, difference->relative, NAN, NAN, NAN, NAN, NAN, 0, 0};
 	if (n == 0)
 		return NB_OK;
 	uint64_t *key = nb_alloc(n, sizeof *key), largest = 0;
@@ -315,6 +315,11 @@ int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *r
 	difference->rms = rms_of(n, key, difference->max, partial);
 	difference->median = percentile(n, key, 0.5);
 	difference->p99 = percentile(n, key, 0.99);
+	/* relative 0 of an infinite scale is 0 */
+	const double share = difference->relative > 0 ? difference->relative * difference->scale : 0;
+	const double limit = fmax(difference->absolute, share);
+	while (difference->beyond < n && double_of(key[n - 1 - difference->beyond]) > limit)
+		difference->beyond++;
 done:
 	nb_free(key);
 	nb_free(perm);

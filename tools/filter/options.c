@@ -140,12 +140,11 @@ static _Noreturn void invalid(const struct nb_option *row, const char *arg, cons
 static int choice(const struct nb_option *row, const char *arg, int must_be)
 {
 	int index = 0;
-	size_t length = strlen(arg);
 	char made[NB_OPTION_TEXT];
 	const char *words = argument_of(row, made);
 	for (const char *word = words;; index++) {
 		size_t n = strcspn(word, "|");
-		if (n == length && strncmp(word, arg, n) == 0)
+		if (n == strlen(arg) && strncmp(word, arg, n) == 0)
 			return index;
 		if (word[n] == '\0')
 			break;

@@ -98,10 +98,11 @@ static struct nb_difference compare_integers(const struct diff *opt, const struc
 			d[ncomp * k + c] = exact_difference(
 				a, x[ncomp * (row_a ? row_a[k] : k) + c], y[ncomp * (row_b ? row_b[k] : k) + c]);
 	const double *values = numbers(&opt->side[0], pair->column[0]);
-	struct nb_difference difference, self;
-	int status = nb_difference_cpu(n, ncomp, zero, NULL, d, NULL, &difference);
+	struct nb_difference self = {0}, difference = {0};
+	int status = nb_difference_cpu(n, ncomp, values, row_a, values, row_a, &self);
+	difference.absolute = fmax(opt->absolute, opt->tolerance > 0 ? opt->tolerance * self.scale : 0);
 	if (!status)
-		status = nb_difference_cpu(n, ncomp, values, row_a, values, row_a, &self);
+		status = nb_difference_cpu(n, ncomp, zero, NULL, d, NULL, &difference);
 	nb_free(zero);
 	nb_free(d);
 	require_done(opt, status);
@@ -111,7 +112,7 @@ static struct nb_difference compare_integers(const struct diff *opt, const struc
 
 static struct nb_difference compare(const struct diff *opt, const struct pair *pair)
 {
-	struct nb_difference difference;
+	struct nb_difference difference = {.absolute = opt->absolute, .relative = opt->tolerance};
 	if (is_long_integer(pair->column[0]) && strcmp(pair->column[0]->dtype, pair->column[1]->dtype) == 0)
 		return compare_integers(opt, pair);
 	const double *a = numbers(&opt->side[0], pair->column[0]), *b = numbers(&opt->side[1], pair->column[1]);
@@ -128,19 +129,36 @@ static double relative(double difference, double scale)
 	return difference == 0 ? 0 : difference / scale;
 }
 
+static void add_to_sum(struct diff *opt, const char *column, const struct nb_difference *d, uint64_t id)
+{
+	const double part = relative(d->max, d->scale);
+	opt->sum.compared++;
+	opt->sum.differ += d->beyond > 0;
+	if (!(d->max > 0) || (opt->sum.not_equal++ && !(part > opt->sum.relative)))
+		return;
+	snprintf(opt->sum.column, sizeof opt->sum.column, "%s", column);
+	opt->sum.frame = opt->side[0].frame->number;
+	opt->sum.id = id;
+	opt->sum.beyond = d->beyond;
+	opt->sum.n = opt->count;
+	opt->sum.max = d->max;
+	opt->sum.relative = part;
+}
+
 static void report(struct nb_run *run, struct diff *opt, const struct pair *pair)
 {
 	struct nb_report *to = &opt->report;
 	const struct nb_frame *frame = opt->side[0].frame;
 	const struct nb_difference d = compare(opt, pair);
-	const double limit = fmax(opt->absolute, opt->tolerance > 0 ? opt->tolerance * d.scale : 0);
-	const int differs = opt->count > 0 && !(d.max <= limit);
 	const uint32_t *row = opt->side[0].row;
-	if (differs)
+	const uint64_t id = d.max > 0 ? nb_body_id(frame, row ? row[d.worst] : d.worst) : 0;
+	if (d.beyond > 0)
 		nb_diff_found(run);
+	add_to_sum(opt, pair->column[0]->name, &d, id);
 	nb_column_trim(pair->column[0]);
 	nb_column_trim(pair->column[1]);
-	if (run->common.quiet)
+	/* for people, what is equal is in the summary */
+	if (run->common.quiet || (to->format == NB_REPORT_TABLE && !(d.max > 0) && run->common.verbose == 0))
 		return;
 	nb_report_integer(to, "frame", 5, frame->number);
 	nb_report_real(to, "time", nb_require_attribute(frame, "time", 0));
@@ -157,10 +175,10 @@ static void report(struct nb_run *run, struct diff *opt, const struct pair *pair
 	nb_report_detail(to, "rel_p99", relative(d.p99, d.scale));
 	/* where nothing differs no body is the worst */
 	if (d.max > 0)
-		nb_report_integer(to, "id", 10, nb_body_id(frame, row ? row[d.worst] : d.worst));
+		nb_report_integer(to, "id", 10, id);
 	else
 		nb_report_real(to, "id", NAN);
-	nb_report_text(to, "result", -7, differs ? "differs" : "within");
+	nb_report_text(to, "result", -7, d.beyond > 0 ? "differs" : "within");
 	nb_report_line(to);
 }
 

@@ -7,19 +7,22 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DIFFERENT = 1, TROUBLE = 2 }; /* exit statuses, as those of cmp(1) and diff(1) */
 
 static const struct nb_option options[] = {
 	{0, "absolute", NB_REAL(struct diff, absolute), .max = 1e300, .arg = "T", .fallback = "0",
-		.help = "largest difference that is accepted"},
+		.help = "accept differences up to T, in the unit of the column"},
+	{0, "atol", NB_REAL(struct diff, absolute), .max = 1e300, .arg = "T", .help = "the same as --absolute"},
 	{0, "fields", NB_TEXT(struct diff, fields), .arg = "NAME,...", .fallback = "all columns of reals",
 		.help = "columns to compare"},
 	{0, "format", NB_CHOICE(struct diff, report.format), .arg = NB_REPORT_FORMATS, .fallback = "table",
 		.help = "output format"},
+	{0, "rtol", NB_REAL(struct diff, tolerance), .max = 1e300, .arg = "T", .help = "the same as --tolerance"},
 	{0, "tolerance", NB_REAL(struct diff, tolerance), .max = 1e300, .arg = "T", .fallback = "0",
-		.help = "the same as a fraction of the rms value of the column in A"},
+		.help = "accept differences up to T times the rms value of the column in A"},
 };
 
 void nb_diff_found(struct nb_run *run)
@@ -216,6 +219,25 @@ static void compare_frame(struct nb_run *run, void *self, struct nb_frame *frame
 		compare_frames(run, opt);
 }
 
+/* The last line of a table. */
+static void print_summary(const struct nb_run *run, const struct diff *opt)
+{
+	const uint64_t frames = opt->side[0].nframe < opt->side[1].nframe ? opt->side[0].nframe : opt->side[1].nframe;
+	const int differ = run->verdict == DIFFERENT;
+	printf("%s: ", differ ? "different" : opt->sum.not_equal ? "within the tolerance" : "equal");
+	if (differ && opt->sum.differ == 0)
+		printf("bodies, frames or components that only one of the streams has; ");
+	if (opt->sum.differ > 0)
+		printf("%" PRIu64 " of ", opt->sum.differ);
+	printf("%" PRIu64 " columns of %" PRIu64 " frames", opt->sum.compared, frames);
+	if (opt->sum.not_equal > 0)
+		printf("; most in %s of frame %" PRIu64 ": %.3g (%.3g of the rms value) for body %" PRIu64 ", %" PRIu64
+		       " of %" PRIu64 " bodies beyond the tolerance",
+			opt->sum.column, opt->sum.frame, opt->sum.max, opt->sum.relative, opt->sum.id, opt->sum.beyond,
+			opt->sum.n);
+	putchar('\n');
+}
+
 static void end(struct nb_run *run, void *self)
 {
 	struct diff *opt = self;
@@ -223,6 +245,8 @@ static void end(struct nb_run *run, void *self)
 		if (s != opt->standard)
 			count_rest(&opt->side[s]);
 	tell_lengths(run, opt);
+	if (opt->report.format == NB_REPORT_TABLE && !run->common.quiet)
+		print_summary(run, opt);
 	nb_require_flushed();
 }
 

@@ -22,6 +22,12 @@ struct diff {
 	double tolerance, absolute;
 	struct nb_report report;
 
+	/* for the summary: of all lines, and the one with the largest fraction of the scale */
+	struct {
+		uint64_t compared, differ, not_equal, frame, id, beyond, n;
+		double max, relative;
+		char column[NB_NAME_SIZE + 1];
+	} sum;
 	struct side side[2];
 	int standard;	      /* the side that is standard input, -1: none */
 	size_t count;	      /* bodies of the frame that both have */

@@ -153,8 +153,12 @@ static void differences(void)
 {
 	const double a[6] = {0, 0, 0, 3, 4, 0}, b[6] = {3, 4, 0, 0, 0, 12}, nan[2] = {NAN, 1}, none[2] = {0, 1};
 	const uint32_t swap[2] = {1, 0};
-	struct nb_difference d;
-	CHECK(nb_difference_cpu(2, 3, a, NULL, b, NULL, &d) == NB_OK);
+	struct nb_difference d = {0};
+	CHECK(nb_difference_cpu(2, 3, a, NULL, b, NULL, &d) == NB_OK && d.beyond == 2);
+	d.absolute = 5;
+	CHECK(nb_difference_cpu(2, 3, a, NULL, b, NULL, &d) == NB_OK && d.beyond == 1);
+	d.relative = 13.1 / sqrt(12.5);
+	CHECK(nb_difference_cpu(2, 3, a, NULL, b, NULL, &d) == NB_OK && d.beyond == 0);
 	CHECK(d.max == 13 && d.worst == 1); /* (-3, -4, 12) */
 	CHECK_NEAR(d.median, 9, 1e-14);	    /* of 5 and 13 */
 	CHECK_NEAR(d.p99, 12.92, 1e-14);
