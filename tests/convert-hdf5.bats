@@ -47,16 +47,18 @@ has_vectors() { # COLUMN SCALE FILE ID...
 @test "GADGET-2: types become species, masses and all datasets come along" {
 	needs_hdf5 h5py
 	make_hdf5 gadget2 s.hdf5
-	from gadget-hdf5 s.hdf5 >s.nb
+	from gadget-hdf5 s.hdf5 >s.nb 2>warnings
 	nb-stats --check <s.nb
 	equals "$(show id s.nb)" '10 11 12 13 14 40 41 42 '
 	equals "$(show species s.nb)" '1 1 1 1 1 4 4 4 '
 	equals "$(show mass s.nb)" '1.25 1.375 1.5 1.625 1.75 5.0 5.125 5.25 '
 	has_vectors pos 1 s.nb 10 11 12 13 14 40 41 42
 	has_vectors vel 0.5 s.nb 10 11 12 13 14 40 41 42
-	# other types have no such number; a standard column is f64, another one keeps its type
+	# other types have no such number, which a standard column cannot say; it is f64, another one keeps its type
 	equals "$(show star_formation_rate s.nb)" 'nan nan nan nan nan 20.0 20.5 21.0 '
-	equals "$(show pot s.nb)" '0.0 0.0 0.0 0.0 0.0 -40.0 -41.0 -42.0 '
+	equals "$(cat warnings)" "nb-convert: s.hdf5: left out, as not all types or files have it: pot ('--species' chooses types)"
+	from gadget-hdf5 --species 4 --keep-derived s.hdf5 >t.nb
+	equals "$(show pot t.nb)" '-40.0 -41.0 -42.0 '
 	nb-stats --fields --format tsv <s.nb >fields
 	grep -q $'\tstar_formation_rate\tparticle\t<f4' fields
 	grep -q $'\tvel\tparticle\t<f8' fields
@@ -108,11 +110,13 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	equals "$(show mass s.nb)" '0.125 0.25 0.375 0.25 0.25 0.25 0.25 0.25 5.0 5.125 5.25 '
 	# f4 in one type, f8 in another
 	equals "$(show internal_energy s.nb)" '1.0 2.0 3.0 nan nan nan nan nan 40.0 41.0 42.0 '
-	equals "$(show flags s.nb)" '1 2 3 0 0 0 0 0 0 0 0 '
+	grep -q '; left out, as not all types or files have it: flags (' warnings
+	from gadget-hdf5 -q --species 0 s.hdf5 >t.nb
+	equals "$(show flags t.nb)" '1 2 3 '
 	nb-stats --fields --format tsv <s.nb >fields
 	grep -q $'\tinternal_energy\tparticle\t<f8' fields
 	grep -q $'\tgfm_metals\tparticle\t<f8\t3' fields
-	grep -q $'\tflags\tparticle\t<i2' fields
+	nb-stats --fields --format tsv <t.nb | grep -q $'\tflags\tparticle\t<i2'
 	equals "$(attribute s.nb units)" 2Mpc,2e10Msun,km/s
 	nb-transform --units Mpc,1e10Msun,km/s <s.nb >t.nb
 	close_to 2 "$(mutate show pos <t.nb | awk 'NR == 1 { print $1 }')" 1e-12
@@ -129,7 +133,8 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	has_vectors pos 1 s.nb 10 11 12 13 14 40 41 42
 	equals "$(show mass s.nb | cut -d " " -f 6-)" '5.960464477539063e-08 6.097555160522461e-05 65504.0 '
 	equals "$(show vel s.nb | cut -d " " -f 16-18)" '-1.5 -6.103515625e-05 1.0009765625'
-	equals "$(show pot s.nb | cut -d " " -f 6-)" 'inf -inf nan '
+	from gadget-hdf5 --species 4 --keep-derived s.hdf5 >t.nb
+	equals "$(show pot t.nb)" 'inf -inf nan '
 	from gadget-hdf5 --fields id,mass,pos,vel --rows 1:5:2 s.hdf5 >part.nb
 	nb-select --ids 11,13,40 --fields id,mass,pos,vel <s.nb | nb-diff - part.nb
 }
@@ -169,7 +174,11 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	done
 	fails_with 1 'standard input: this is one of 2 files of a snapshot: give its path' 'nb-convert --from gadget-hdf5 <s.0.hdf5'
 	rm s.1.hdf5
-	fails_with 1 's.1.hdf5: cannot be opened: No such file or directory' 'nb-convert --from gadget-hdf5 s.0.hdf5'
+	fails_with 1 "s.1.hdf5: cannot be opened: No such file or directory (the snapshot has 2 files; '--one-file' reads one alone)" 'nb-convert --from gadget-hdf5 s.0.hdf5'
+	from gadget-hdf5 --one-file s.0.hdf5 >one.nb
+	equals "$(show id one.nb)" '10 11 40 '
+	cat s.0.hdf5 | from gadget-hdf5 --one-file | cmp - one.nb
+	fails_with 2 "option '--one-file' needs '--from gadget-hdf5'" 'nb-gen kepler | nb-convert --to csv | nb-convert --from csv --one-file'
 	cp s.0.hdf5 s.1.hdf5
 	fails_with 1 's.1.hdf5: Header/NumPart_Total says 5 bodies of type 1, but the files have 4' 'nb-convert --from gadget-hdf5 s.0.hdf5'
 }
@@ -240,8 +249,7 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	done
 	needs_h5py
 	make_hdf5 empty e.hdf5
-	from gadget-hdf5 e.hdf5 | nb-stats --fields >fields
-	grep -q 'pos\|mass' fields
+	equals "$(from gadget-hdf5 e.hdf5 | nb-sort-zorder | nb-build-tree | nb-force -e 0.1 | nb-stats --format tsv | stat_of n)" 0
 }
 
 # bats test_tags=once
@@ -345,10 +353,188 @@ h5() {
 	run ! grep -qE '\b(pos|vel)\b' fields
 }
 
+columns() { nb-stats --fields --format tsv <"$1" | awk -F '\t' 'NR > 1 { print $2 }' | sort; }
+
+# bats test_tags=once
+@test "what only some types or files have is absent or NaN, never a number, and told: each column" {
+	needs_hdf5 h5py
+	nb-gen plummer -n 6 | nb-force -e 0.1 --jerk | nb-calc 'species = id < 4 ? 1 : 4' 'eps = 0.1' 'density = mass' 'radius = mass' |
+		mutate attribute types gadget | mutate add spins >a.nb
+	nb-convert --to gadget-hdf5 -o a.hdf5 a.nb
+	"$PYTHON_H5" - >names <<-'END'
+		import h5py, shutil, numpy
+		def header(f, files, first):
+		    del f["nb"]
+		    for t in 1, 4:
+		        f["PartType%d/Word" % t] = numpy.array([b"a"] * len(f["PartType%d/Masses" % t]))
+		        f["PartType%d/ParticleIDs" % t][...] += first
+		    h = f["Header"].attrs
+		    h["NumFilesPerSnapshot"] = files
+		    h["NumPart_Total"] = h["NumPart_ThisFile"] * files
+		def copy(name, files=1, first=0):
+		    shutil.copy("a.hdf5", name)
+		    f = h5py.File(name, "a")
+		    header(f, files, first)
+		    return f
+		copy("whole.hdf5")
+		names = [k for k in copy("whole.hdf5")["PartType4"] if k != "Coordinates"]
+		for k in names:
+		    print(k)
+		    with copy("type-%s.hdf5" % k) as f:
+		        del f["PartType4/" + k]
+		    copy("file-%s.0.hdf5" % k, 2).close()
+		    with copy("file-%s.1.hdf5" % k, 2, 6) as f:
+		        del f["PartType1/" + k], f["PartType4/" + k]
+	END
+	from gadget-hdf5 whole.hdf5 >whole.nb
+	from gadget-hdf5 --species 1 --keep-derived whole.hdf5 >part.nb
+	columns whole.nb >all
+	[ "$(wc -l <names)" -ge 8 ]
+	while read -r name; do
+		for file in "type-$name.hdf5" "file-$name.0.hdf5"; do
+			from gadget-hdf5 "$file" >x.nb 2>said
+			lost=$(columns x.nb | comm -23 all -)
+			if [ -n "$lost" ]; then
+				grep -qE "left out, as not all types or files have it: $lost \(" said
+			else # a column that may be NaN is that where it is not known
+				equals "$(nb-convert -q --to csv --no-comments x.nb | grep -c nan)" "$([[ $file == type* ]] && echo 2 || echo 6)"
+			fi || { echo "$file: lost '$lost'"; cat said; return 1; }
+		done
+		# of the type that has it nothing is lost
+		from gadget-hdf5 --species 1 --keep-derived "type-$name.hdf5" 2>said | cmp - part.nb
+		[ ! -s said ]
+	done <names
+}
+
+# bats test_tags=once
+@test "types, rows and columns that are not wanted decide nothing" {
+	needs_hdf5 h5py
+	make_hdf5 plain plain.hdf5
+	"$PYTHON_H5" - <<-'END'
+		import h5py, numpy, os, shutil
+		def put(g, name, data):
+		    if name in g: del g[name]
+		    if data is not None: g[name] = data
+		def unwritten(g):
+		    del g["Coordinates"]
+		    g.create_dataset("Coordinates", (3, 3), "f8")
+		def virtual(g):
+		    del g["Velocities"]
+		    layout = h5py.VirtualLayout((3, 3), "f8")
+		    layout[:] = h5py.VirtualSource("other.hdf5", "x", (3, 3))
+		    g.create_virtual_dataset("Velocities", layout)
+		def many(g):
+		    for k in range(1100): g["Odd%d" % k] = numpy.zeros(3, "f4")
+		# in a type that is not wanted, and (those of a column Odd) in a column that is not wanted
+		types = {
+		    "no-mass": lambda g: put(g, "Masses", None), "no-place": lambda g: put(g, "Coordinates", None),
+		    "bad-mass": lambda g: put(g, "Masses", numpy.array([1, -1, numpy.nan])),
+		    "flat": lambda g: put(g, "Coordinates", numpy.zeros(3)), "text": lambda g: put(g, "Velocities", numpy.zeros((3, 3), "S4")),
+		    "short": lambda g: put(g, "Masses", numpy.ones(2)), "nothing": lambda g: [put(g, k, None) for k in list(g)],
+		    "elsewhere": lambda g: put(g, "Coordinates", h5py.ExternalLink("other.hdf5", "/x")),
+		    "nowhere": lambda g: put(g, "Masses", h5py.SoftLink("/none")), "unwritten": unwritten, "virtual": virtual, "many": many,
+		    "real-ids": lambda g: put(g, "ParticleIDs", numpy.ones(3)), "below-ids": lambda g: put(g, "ParticleIDs", -numpy.ones(3, "i4")),
+		    "complex": lambda g: put(g, "Masses", numpy.ones(3, "c16")),
+		}
+		columns = {
+		    "odd-complex": lambda g: put(g, "Odd", numpy.ones(5, "c16")), "odd-short": lambda g: put(g, "Odd", numpy.ones(4)),
+		    "odd-bool": lambda g: put(g, "Odd", numpy.ones(5, "?")), "odd-group": lambda g: put(g, "Odd/Hydrogen", numpy.ones(5)),
+		    "odd-link": lambda g: put(g, "Odd", h5py.ExternalLink("other.hdf5", "/x")), "odd-nowhere": lambda g: put(g, "Odd", h5py.SoftLink("/none")),
+		    "odd-pot": lambda g: put(g, "Potential", numpy.ones(4)), "odd-at": lambda g: put(g, "Odd@unit", numpy.ones(5)),
+		    "odd-many": lambda g: [put(g, "Odd%d" % k, numpy.zeros(5, "f4")) for k in range(1100)],
+		}
+		with h5py.File("other.hdf5", "w") as f: f["x"] = numpy.ones((3, 3))
+		for kind, table, group in ("type", types, "PartType4"), ("column", columns, "PartType1"):
+		    os.mkdir(kind)
+		    for name, spoil in table.items():
+		        shutil.copy("plain.hdf5", "%s/%s.hdf5" % (kind, name))
+		        with h5py.File("%s/%s.hdf5" % (kind, name), "a", libver="latest") as f: spoil(f[group])
+		with h5py.File("type/no-group.hdf5", "w") as f, h5py.File("plain.hdf5") as g:
+		    for k in "Header", "PartType1": g.copy(k, f)
+	END
+	from gadget-hdf5 --species 1 plain.hdf5 >one.nb
+	from gadget-hdf5 --fields id,mass,pos,vel,species plain.hdf5 >few.nb
+	for file in type/*.hdf5; do
+		from gadget-hdf5 --species 1 "$file" 2>said | cmp - one.nb
+		equals "$(cat said)" ''
+		# without these options there is one line, of a warning or of an error
+		from gadget-hdf5 "$file" >whole.nb 2>said || rm whole.nb
+		equals "$file $(wc -l <said)" "$file 1"
+	done
+	for file in type/{bad-mass,flat,text,short,elsewhere,unwritten,virtual,many,real-ids,below-ids}.hdf5; do
+		if [ "$file" != type/elsewhere.hdf5 ]; then
+			from gadget-hdf5 --rows :4 "$file" | cmp - one.nb
+		fi
+	done
+	for file in column/*.hdf5; do
+		from gadget-hdf5 --fields id,mass,pos,vel,species "$file" 2>said | cmp - few.nb
+		equals "$(cat said)" ''
+		from gadget-hdf5 "$file" >whole.nb 2>said || rm whole.nb
+		equals "$file $(wc -l <said)" "$file 1"
+	done
+	fails_with 1 "type 1 has more than 1024 datasets (choose some with '--fields')" 'nb-convert --from gadget-hdf5 column/odd-many.hdf5'
+	fails_with 1 "type/elsewhere.hdf5: 'PartType4/Coordinates' is a link to another file, which is not followed" 'nb-convert --from gadget-hdf5 type/elsewhere.hdf5'
+}
+
+@test "EAGLE and OWLS write Mass and Velocity, SWIFT gives black holes two masses, tracers have no place" {
+	needs_hdf5 h5py
+	make_hdf5 gadget2 s.hdf5
+	from gadget-hdf5 -q --fields id,mass,pos,vel,species s.hdf5 >want.nb
+	"$PYTHON_H5" - <<-'END'
+		import h5py
+		with h5py.File("s.hdf5", "a") as f:
+		    f["PartType1"].move("Masses", "Mass")
+		    f["PartType1"].move("Velocities", "Velocity")
+		    f["PartType4"].move("Masses", "DynamicalMasses")
+		    f["PartType4/SubgridMasses"] = f["PartType4/DynamicalMasses"][:] / 8
+		    f["PartType3/TracerID"] = [1, 2]
+		    for k in "ThisFile", "Total":
+		        f["Header"].attrs["NumPart_" + k] = [0, 5, 0, 2, 3, 7]
+	END
+	from gadget-hdf5 --fields id,mass,pos,vel,species s.hdf5 2>said | cmp - want.nb
+	equals "$(cat said)" 'nb-convert: s.hdf5: not read: type 3 (2 bodies without Coordinates), type 5 (7 bodies without Coordinates)'
+	"$PYTHON_H5" -c 'import h5py; f = h5py.File("s.hdf5", "a"); del f["PartType1"], f["PartType4"]'
+	fails_with 1 'but there is no PartTypeN/Coordinates' 'nb-convert --from gadget-hdf5 s.hdf5'
+}
+
+@test "links within a file are followed, no other file is opened, names that are paths are refused" {
+	needs_hdf5 h5py
+	make_hdf5 plain plain.hdf5
+	make_hdf5 plain other.hdf5
+	from gadget-hdf5 plain.hdf5 >want.nb
+	"$PYTHON_H5" - <<-'END'
+		import h5py, shutil
+		for name in "soft", "group", "across", "path":
+		    shutil.copy("plain.hdf5", name + ".hdf5")
+		with h5py.File("soft.hdf5", "a") as f:
+		    f.move("PartType1/Coordinates", "raw/x")
+		    f["PartType1/Coordinates"] = h5py.SoftLink("/raw/x")
+		    f["PartType1/up"] = f["raw/up"] = h5py.SoftLink("/")
+		with h5py.File("group.hdf5", "a") as f:
+		    f.move("PartType1", "dark")
+		    f["PartType1"] = h5py.SoftLink("/dark")
+		with h5py.File("across.hdf5", "a") as f:  # a soft link through one that leaves the file
+		    del f["PartType1/Masses"]
+		    f["away"] = h5py.ExternalLink("other.hdf5", "/")
+		    f["PartType1/Masses"] = h5py.SoftLink("/away/PartType1/Masses")
+		with h5py.File("path.hdf5", "a", libver="earliest") as f:  # no call makes such a name
+		    for k in list(f["PartType1"]):
+		        f.move("PartType1/" + k, "PartType1_" + k)
+		    del f["PartType1"]
+		    f["PartType1"] = h5py.ExternalLink("other.hdf5", "/PartType1")
+		data = open("path.hdf5", "rb").read()
+		open("path.hdf5", "wb").write(data.replace(b"PartType1_", b"PartType1/"))
+	END
+	from gadget-hdf5 -q soft.hdf5 | cmp - want.nb
+	from gadget-hdf5 group.hdf5 | cmp - want.nb
+	fails_with 1 "across.hdf5: 'PartType1/Masses' is a link to another file, which is not followed: give that file" 'nb-convert --from gadget-hdf5 across.hdf5'
+	fails_with 1 "path.hdf5: a name that no library writes, at '/PartType1/Coordinates'" 'nb-convert --from gadget-hdf5 path.hdf5'
+}
+
 @test "names and units that a stream cannot hold do not get into one" {
 	needs_hdf5 h5py
 	make_hdf5 names s.hdf5
-	from gadget-hdf5 s.hdf5 >s.nb
+	from gadget-hdf5 --species 1 s.hdf5 >s.nb
 	nb-stats --check <s.nb
 	nb-stats --fields --format tsv <s.nb | cut -f 2,6 >fields
 	grep -qx $'foo\t' fields
@@ -365,7 +551,7 @@ h5() {
 @test "a crowd of datasets or lines takes no time, and a wide dataset no memory" {
 	needs_hdf5 h5py
 	make_hdf5 crowd s.hdf5
-	timeout 600 nb-convert --no-history --from gadget-hdf5 s.hdf5 2>warnings | nb-stats --fields >fields
+	timeout 600 nb-convert --no-history --from gadget-hdf5 --species 1 s.hdf5 2>warnings | nb-stats --fields >fields
 	equals "$(grep -c ' foo' fields)" 490
 	grep -q 'not read: PartType1/A00000' warnings
 	make_hdf5 lines l.hdf5
@@ -382,11 +568,9 @@ h5() {
 		fails_with 1 "$2" 'nb-convert --from gadget-hdf5 bad.hdf5'
 	}
 	refused counts "bad.hdf5: dataset 'PartType1/Coordinates' has 5 rows of 3 numbers, but Header/NumPart_ThisFile says 2147483647 bodies of type 1"
-	refused no-mass 'bad.hdf5: there is neither PartType1/Masses nor a mass of type 1 in Header/MassTable'
 	refused negative 'bad.hdf5: NumPart_ThisFile has the number -5'
 	refused total 'bad.hdf5: Header/NumPart_Total says 1 bodies of type 0, but this is one file with 0'
 	refused no-header 'bad.hdf5: this HDF5 file is no GADGET snapshot (it has no Header/NumPart_ThisFile)'
-	refused no-coordinates 'but there is no PartType1/Coordinates'
 	refused huge "bad.hdf5: dataset 'PartType1/Coordinates' has 1649267441664 bytes, which the file of"
 	refused unwritten "dataset 'PartType1/Coordinates' has never been written"
 	refused chunk "dataset 'PartType1/Velocities' has chunks of 3221225472 bytes, which the file of"

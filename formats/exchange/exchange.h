@@ -33,6 +33,7 @@ enum nb_format_trait {
 	NB_LOSES_TIME = 64,	    /* attribute time */
 	NB_LOSES_TIME_OF_ONE = 128, /* the same, where a file holds one frame only */
 	NB_MANY_FILES = 512,	    /* a frame may be spread over several files */
+	NB_JOINS_FILES = 2048,	    /* a file that is one of several is read with the others */
 	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */
@@ -102,6 +103,7 @@ struct nb_subset {
 	uint64_t row_first, row_last, row_step;
 	uint64_t species[4];  /* those of species s: bit s % 64 of number s / 64; no bit: all */
 	const double *sphere; /* those in a sphere x, y, z, radius, with its surface; NULL: all */
+	int one_file;	      /* the file that is opened, alone, of several that belong together (NB_JOINS_FILES) */
 	int keep_derived;     /* columns that follow from all bodies stay where bodies are left out */
 };
 

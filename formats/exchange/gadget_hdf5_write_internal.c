@@ -27,7 +27,10 @@ static const char *const known[][2] = {
 	{"smoothing_length", "SmoothingLength"},
 	{"temperature", "Temperature"},
 	{"metallicity", "Metallicity"},
-	/* of SWIFT and AREPO */
+	/* of OWLS and EAGLE; of SWIFT, where black holes have two masses; of AREPO */
+	{"vel", "Velocity"},
+	{"mass", "Mass"},
+	{"mass", "DynamicalMasses"},
 	{"pot", "Potentials"},
 	{"acc", "Accelerations"},
 	{"density", "Densities"},

@@ -21,9 +21,13 @@ enum nb_h5_layout {
 	NB_H5_IN_PLACE,
 	NB_H5_BY_LIBRARY,
 	NB_H5_NEVER_WRITTEN,
-	NB_H5_VIRTUAL,	/* in other files */
-	NB_H5_EXTERNAL, /* the same, in older files */
-	NB_H5_NO_FILTER /* compressed by something that is not there */
+	NB_H5_VIRTUAL,	 /* in other files */
+	NB_H5_EXTERNAL,	 /* the same, in older files */
+	NB_H5_NO_FILTER, /* compressed by something that is not there */
+	NB_H5_ELSEWHERE, /* from here on no dataset but what keeps from one, of kind '?': a link to another file, */
+	NB_H5_NOWHERE,	 /* or to nothing, */
+	NB_H5_UNKNOWN,	 /* what the library cannot open, */
+	NB_H5_BAD_NAME	 /* and what has an @ in its name */
 };
 
 /* A dataset or an attribute. */
@@ -76,6 +80,10 @@ double nb_h5_number(const struct nb_h5_reader *reader, const char *path, size_t 
 int nb_h5_dtype(const struct nb_h5_item *item, char dtype[NB_DTYPE_SIZE + 1]);
 /* Values in a row. */
 uint64_t nb_h5_width(const struct nb_h5_item *item);
+/* Why a dataset cannot be had, "is in other files"; NULL: it can. */
+const char *nb_h5_reason(const struct nb_h5_item *item);
+/* Whether something there keeps from this path: the error says what.  Otherwise what is not found is not there. */
+NB_MUST_CHECK int nb_h5_is_blocked(struct nb_h5_reader *reader, const char *path);
 /* Whether the file can hold these rows at all, and whether they can be read. */
 NB_MUST_CHECK int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item);
 /* Rows first to first + count - 1 as this type: <f8, <u8 of integers that are not negative, or its own. */

@@ -1,6 +1,7 @@
 /* The program that reads with libhdf5: hdf5_internal.h says why.  It is no part of the library. */
 #include "formats/exchange/hdf5_internal.h"
 
+#define H5_USE_110_API /* of later versions, too: objects have addresses */
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -27,10 +28,21 @@ enum {
 };
 #define MEMORY ((uint64_t)256 << 20) /* more than rows need */
 
+/* Where a dataset has been found: rows are read from there, whatever leads there by name. */
+struct place {
+	haddr_t address;
+	struct nb_h5_item item;
+};
+
 struct walk {
 	FILE *list;
 	unsigned depth, objects;
-	uint64_t ndataset;
+	struct place *place;
+	size_t nplace;
+	hid_t links;		  /* how they are followed */
+	int leaves;		  /* the last one would have led to another file */
+	int bad_name;		  /* one that no library writes */
+	haddr_t above[DEPTH + 1]; /* the groups around the present one */
 	char path[PATH];
 	size_t length;
 };
@@ -50,14 +62,15 @@ static void limit(int what, uint64_t soft)
 static void limit_work(uint64_t seconds, uint64_t bytes)
 {
 	struct rusage used;
+	static int statm = -1; /* there will be no other file */
 	unsigned long long pages = 0;
+	char text[80] = "";
 	if (getrusage(RUSAGE_SELF, &used) == 0)
 		limit(RLIMIT_CPU, (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + seconds);
-	FILE *file = fopen("/proc/self/statm", "r");
-	if (file && fscanf(file, "%llu", &pages) == 1)
+	if (statm < 0)
+		statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	if (pread(statm, text, sizeof text - 1, 0) > 0 && sscanf(text, "%llu", &pages) == 1)
 		limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + MEMORY + bytes);
-	if (file)
-		fclose(file);
 }
 
 /* ---- the end of who started this process ------------------------------------------------------------ */
@@ -187,8 +200,12 @@ static herr_t attribute(hid_t object, const char *name, const H5A_info_t *info, 
 	if (walk->objects++ >= OBJECTS)
 		return -1;
 	const hid_t id = H5Aopen(object, name, H5P_DEFAULT);
-	if (id < 0)
-		return -1;
+	if (id < 0) {
+		item->kind = '?';
+		if (strlen(name) < PATH)
+			put(walk, &record, name, NULL, NULL);
+		return 0;
+	}
 	const hid_t type = H5Aget_type(id), space = H5Aget_space(id);
 	const hssize_t count = H5Sget_simple_extent_npoints(space);
 	if (describe_space(space, item) == 0 && count >= 1 && count <= NUMBERS && strlen(name) < PATH) {
@@ -245,10 +262,21 @@ static void describe_layout(hid_t set, struct nb_h5_item *item)
 	H5Pclose(list);
 }
 
-static void dataset(hid_t set, struct walk *walk)
+/* Something that is there, but not to be had. */
+static void put_closed(struct walk *walk, enum nb_h5_layout why)
 {
-	struct nb_h5_record record = {.item.k = walk->ndataset++};
+	struct nb_h5_record record = {.item = {.kind = '?', .layout = why}};
+	put(walk, &record, NULL, NULL, NULL);
+}
+
+static int dataset(hid_t set, haddr_t address, struct walk *walk)
+{
+	struct nb_h5_record record = {.item.k = walk->nplace};
 	const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+	if (type < 0 || space < 0) {
+		put_closed(walk, NB_H5_UNKNOWN);
+		return 0;
+	}
 	describe_type(type, &record.item);
 	if (describe_space(space, &record.item))
 		record.item.kind = '?';
@@ -257,68 +285,105 @@ static void dataset(hid_t set, struct walk *walk)
 	put(walk, &record, NULL, NULL, NULL);
 	H5Sclose(space);
 	H5Tclose(type);
+	struct place *more = realloc(walk->place, (walk->nplace + 1) * sizeof *more);
+	if (!more)
+		return -1;
+	walk->place = more;
+	more[walk->nplace++] = (struct place){address, record.item};
+	return 0;
 }
 
-/* Links to links, and to other files, are other names for the same. */
+/* Where a link leads: an open object, or -1 after it has been listed as closed. */
+static hid_t follow(hid_t group, const char *name, const H5L_info_t *info, struct walk *walk, haddr_t *address)
+{
+	H5O_info_t found;
+	hid_t id = -1;
+	walk->leaves = 0;
+	if (strchr(name, '@')) { /* which is what attributes have in the list */
+		for (char *at; (at = strchr(walk->path, '@')) != NULL;)
+			*at = '?';
+		put_closed(walk, NB_H5_BAD_NAME);
+		return -1;
+	}
+	if (info->type == H5L_TYPE_HARD)
+		id = H5Oopen_by_addr(group, *address = info->u.address);
+	else if (info->type == H5L_TYPE_SOFT)
+		id = H5Oopen(group, name, walk->links);
+	if (id >= 0 && info->type == H5L_TYPE_SOFT && H5Oget_info2(id, &found, H5O_INFO_BASIC) >= 0)
+		*address = found.addr;
+	if (id < 0)
+		put_closed(walk, info->type == H5L_TYPE_HARD			? NB_H5_UNKNOWN
+				 : info->type == H5L_TYPE_SOFT && !walk->leaves ? NB_H5_NOWHERE
+										: NB_H5_ELSEWHERE);
+	return id;
+}
+
+static int is_above(const struct walk *walk, haddr_t address)
+{
+	unsigned k = 0;
+	while (k < walk->depth && walk->above[k] != address)
+		k++;
+	return k < walk->depth;
+}
+
 static herr_t object(hid_t group, const char *name, const H5L_info_t *info, void *context)
 {
 	struct walk *walk = context;
+	haddr_t address = HADDR_UNDEF;
 	const size_t length = walk->length, more = strlen(name) + (length != 0);
-	if (info->type != H5L_TYPE_HARD || length + more >= PATH)
+	if (length + more >= PATH)
 		return 0;
 	snprintf(walk->path + length, PATH - length, "%s%s", length ? "/" : "", name);
 	walk->length += more;
-	if (walk->objects++ >= OBJECTS)
+	walk->bad_name = !*name || strchr(name, '/');
+	if (walk->objects++ >= OBJECTS || walk->bad_name)
 		return -1;
-	const hid_t id = H5Oopen(group, name, H5P_DEFAULT);
-	if (id < 0)
-		return -1;
-	const H5I_type_t type = H5Iget_type(id);
+	const hid_t id = follow(group, name, info, walk, &address);
+	const H5I_type_t type = id < 0 ? H5I_BADID : H5Iget_type(id);
 	herr_t status = 0;
-	if (type == H5I_DATASET)
-		dataset(id, walk);
-	if (type == H5I_DATASET || type == H5I_GROUP)
-		status = H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, walk);
-	if (status >= 0 && type == H5I_GROUP && walk->depth < DEPTH) {
-		walk->depth++;
-		status = H5Literate(id, H5_INDEX_NAME, H5_ITER_INC, NULL, object, walk);
-		walk->depth--;
+	/* without its attributes nothing is known of an object, such as its units */
+	if (type == H5I_DATASET || type == H5I_GROUP) {
+		if (H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, walk) < 0)
+			put_closed(walk, NB_H5_UNKNOWN);
+		else if (type == H5I_DATASET)
+			status = dataset(id, address, walk);
+		else if (walk->depth < DEPTH && !is_above(walk, address)) {
+			walk->above[walk->depth++] = address;
+			status = H5Literate(id, H5_INDEX_NAME, H5_ITER_INC, NULL, object, walk);
+			walk->depth--;
+		}
 	}
-	H5Oclose(id);
+	if (walk->objects > OBJECTS)
+		status = -1;
+	if (id >= 0)
+		H5Oclose(id);
 	if (status >= 0)
 		walk->path[walk->length = length] = '\0';
 	return status;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
-
-/* The path of dataset k in the list, NULL: there is none. */
-static const char *path_of(const char *list, size_t size, uint64_t k, struct nb_h5_item *item)
+/* Another file is not opened, wherever a link leads. */
+static herr_t refuse_file(const char *file, const char *group, const char *other, const char *name, unsigned *flags,
+	hid_t access, void *walk)
 {
-	struct nb_h5_record record;
-	for (size_t at = 0; at < size;) {
-		memcpy(&record, list + at, sizeof record);
-		const size_t path = at + sizeof record + nb_h5_numbers(&record.item) * sizeof(double);
-		if (!record.item.is_attribute && record.item.k == k) {
-			*item = record.item;
-			return list + path;
-		}
-		at = path + (record.path_bytes + record.text_bytes + 7) / 8 * 8;
-	}
-	return NULL;
+	(void)file, (void)group, (void)other, (void)name, (void)flags, (void)access;
+	((struct walk *)walk)->leaves = 1;
+	return -1;
 }
 
-static void send_rows(hid_t file, const char *list, size_t size, const struct nb_h5_request *request)
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static void send_rows(hid_t file, const struct walk *walk, const struct nb_h5_request *request)
 {
-	struct nb_h5_item item = {0};
-	const char *path = path_of(list, size, request->k, &item);
+	const struct place *place = request->k < walk->nplace ? &walk->place[request->k] : NULL;
+	const struct nb_h5_item item = place ? place->item : (struct nb_h5_item){0};
 	hsize_t first[NB_H5_RANK] = {request->first}, count[NB_H5_RANK] = {request->count};
 	size_t bytes = item.size * request->count;
 	for (unsigned k = 1; k < item.rank; k++)
 		bytes *= count[k] = item.dim[k];
 	limit_work(SECONDS + ((item.chunk_bytes + bytes) >> SPEED), 3 * item.chunk_bytes + 2 * bytes);
 	void *data = malloc(bytes + 1);
-	const hid_t set = path ? H5Dopen2(file, path, H5P_DEFAULT) : -1;
+	const hid_t set = place ? H5Oopen_by_addr(file, place->address) : -1;
 	const hid_t from = H5Dget_space(set), to = H5Screate_simple((int)item.rank, count, NULL),
 		    type = H5Dget_type(set);
 	if (data && set >= 0 && H5Sselect_hyperslab(from, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
@@ -329,7 +394,7 @@ static void send_rows(hid_t file, const char *list, size_t size, const struct nb
 	H5Tclose(type);
 	H5Sclose(to);
 	H5Sclose(from);
-	H5Dclose(set);
+	H5Oclose(set);
 	free(data);
 }
 
@@ -397,6 +462,7 @@ static void serve(void)
 	end_with_parent();
 	limit(RLIMIT_CORE, 0);
 	limit_work(SECONDS, (uint64_t)s.st_size);
+	limit(RLIMIT_NOFILE, FILE_FD + 1); /* no other */
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	H5PLset_loading_state(0);
 	const hid_t file = open_mapped((uint64_t)s.st_size);
@@ -405,19 +471,24 @@ static void serve(void)
 		_exit(0);
 	}
 	walk.list = open_memstream(&list, &size);
+	walk.links = H5Pcreate(H5P_LINK_ACCESS);
+	H5Pset_elink_cb(walk.links, refuse_file, &walk);
 	herr_t status = walk.list ? H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, &walk) : -1;
 	if (status >= 0)
 		status = H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, object, &walk);
 	if (status < 0 || ferror(walk.list) || fclose(walk.list)) {
 		char what[PATH + 40];
 		snprintf(what, sizeof what, "%s at '/%.900s'",
-			walk.objects >= OBJECTS ? "more objects than a snapshot has," : "damaged", walk.path);
+			walk.bad_name		  ? "a name that no library writes,"
+			: walk.objects >= OBJECTS ? "more objects than a snapshot has,"
+						  : "damaged",
+			walk.path);
 		refuse(what);
 		_exit(0);
 	}
 	answer(0, list, size);
 	for (struct nb_h5_request request; next_request(&request);)
-		send_rows(file, list, size, &request);
+		send_rows(file, &walk, &request);
 	_exit(0);
 }
 

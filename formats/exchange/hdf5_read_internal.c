@@ -335,15 +335,41 @@ uint64_t nb_h5_width(const struct nb_h5_item *item)
 	return n;
 }
 
-int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item)
+const char *nb_h5_reason(const struct nb_h5_item *item)
 {
 	static const char *const why[] = {
 		[NB_H5_NEVER_WRITTEN] = "has never been written",
 		[NB_H5_VIRTUAL] = "is in other files (a virtual dataset): give one of these",
 		[NB_H5_EXTERNAL] = "is in other files",
 		[NB_H5_NO_FILTER] = "is compressed in a way that is not known here (h5repack -f NONE IN OUT undoes it)",
+		[NB_H5_ELSEWHERE] = "is a link to another file, which is not followed: give that file",
+		[NB_H5_NOWHERE] = "is a link to nothing",
+		[NB_H5_UNKNOWN] = "cannot be opened by this HDF5 library: a newer one has written it, or it is damaged",
+		[NB_H5_BAD_NAME] = "has a name with @",
 	};
+	return item->layout > NB_H5_BY_LIBRARY ? why[item->layout] : NULL;
+}
+
+int nb_h5_is_blocked(struct nb_h5_reader *reader, const char *path)
+{
+	char part[400];
+	for (const char *end = path; *end; end += *end != '\0') {
+		end += strcspn(end, "/");
+		snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
+		const struct nb_h5_item *item = nb_h5_find(reader, part);
+		if (item && item->layout >= NB_H5_ELSEWHERE) {
+			nb_h5_fail(reader, "'%.200s' %s", part, nb_h5_reason(item));
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item)
+{
 	uint64_t bytes;
+	if (item->layout >= NB_H5_ELSEWHERE)
+		return nb_h5_fail(reader, "'%.200s' %s", item->path, nb_h5_reason(item));
 	if (item->kind == '?' || item->size == 0)
 		return nb_h5_fail(reader, "dataset '%.200s' has a type that is not read", item->path);
 	if (__builtin_mul_overflow(nb_h5_width(item), item->size, &bytes) ||
@@ -351,8 +377,8 @@ int nb_h5_check(struct nb_h5_reader *reader, const struct nb_h5_item *item)
 		return nb_h5_fail(reader, "dataset '%.200s' has impossibly many values", item->path);
 	if (bytes == 0)
 		return NB_OK;
-	if (item->layout > NB_H5_BY_LIBRARY)
-		return nb_h5_fail(reader, "dataset '%.200s' %s", item->path, why[item->layout]);
+	if (nb_h5_reason(item))
+		return nb_h5_fail(reader, "dataset '%.200s' %s", item->path, nb_h5_reason(item));
 	if (item->layout == NB_H5_IN_PLACE && (item->offset > reader->size || bytes > reader->size - item->offset))
 		return nb_h5_fail(reader,
 			"dataset '%.200s' of %" PRIu64 " bytes at byte %" PRIu64

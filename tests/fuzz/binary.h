@@ -38,15 +38,19 @@ static inline int fuzz_wants(const struct nb_subset *subset, struct nb_frame *al
 	return wants && (!subset->sphere || r2 <= subset->sphere[3] * subset->sphere[3]);
 }
 
-static inline void fuzz_same_part(const struct nb_subset *subset, struct nb_frame *all, struct nb_frame *part)
+/* types_differ: types that are left out change which columns there are, and their types of numbers. */
+static inline void fuzz_same_part(
+	const struct nb_subset *subset, int types_differ, struct nb_frame *all, struct nb_frame *part)
 {
 	size_t to = 0;
-	REQUIRE(all->ncolumn == part->ncolumn);
+	REQUIRE(types_differ || all->ncolumn == part->ncolumn);
 	for (size_t i = 0; i < all->rows[NB_PARTICLE]; i++) {
 		if (!fuzz_wants(subset, all, i))
 			continue;
 		for (size_t c = 0; c < all->ncolumn; c++) {
 			struct nb_column *a = &all->column[c], *b = nb_frame_find(part, a->name);
+			if (types_differ && (!b || strcmp(b->dtype, a->dtype) != 0))
+				continue;
 			REQUIRE(b && b->rowsize == a->rowsize && to < b->rows);
 			const char *from = nb_column_read(a, &nb_space_host, NB_WIRE);
 			const char *got = nb_column_read(b, &nb_space_host, NB_WIRE);
@@ -75,7 +79,7 @@ static inline void fuzz_parts(const struct nb_format *format, const void *data, 
 	for (size_t k = 0; k < sizeof subsets / sizeof *subsets; k++) {
 		const int n = fuzz_import_from(format, fuzz_file(data, size), &subsets[k], 0, part);
 		REQUIRE(n == 1);
-		fuzz_same_part(&subsets[k], frame, part);
+		fuzz_same_part(&subsets[k], strcmp(format->name, "gadget-hdf5") == 0, frame, part);
 		fuzz_release(part, n);
 	}
 }

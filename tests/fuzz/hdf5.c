@@ -160,7 +160,7 @@ static void put_dataset(FILE *list, struct record *record, const char *path, con
 		at = end;
 	}
 	const char how = *rest;
-	record->layout = how == '@' ? 0 : how >= '0' && how <= '9' ? (how - '0') % 6 : 1;
+	record->layout = how == '@' ? 0 : how >= '0' && how <= '9' ? (how - '0') % 10 : 1;
 	at = (char *)rest + (*rest != '\0');
 	record->offset = strtoull(at, &at, 10);
 	record->chunk = strtoull(at, &at, 10);

@@ -39,6 +39,8 @@ static const struct nb_option options[] = {
 		.help = "keep acc, pot and the like where bodies are left out"},
 	{0, "no-comments", NB_FLAG(struct convert, plain),
 		.help = "csv: no lines with attributes and types before the header"},
+	{0, "one-file", NB_FLAG(struct convert, subset.one_file),
+		.help = "read FILE alone, although it is one of several files of a snapshot"},
 	{0, "rows", NB_TEXT(struct convert, rows), .arg = "FIRST:LAST:STEP", .fallback = "all",
 		.help = "import these bodies only, counted from 0 as they stand in the file; ::10 is every tenth"},
 	{0, "safe-cells", NB_FLAG(struct convert, safe),
@@ -98,6 +100,8 @@ static void begin_import(struct nb_run *run, struct convert *opt)
 		nb_die(NB_EXIT_FAILED, "'%s':", opt->source);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
+	if (opt->subset.one_file && !(opt->in.format->traits & NB_JOINS_FILES))
+		nb_die(NB_EXIT_USAGE, "option '--one-file' needs '--from gadget-hdf5'");
 	if (!opt->reads)
 		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
 }

@@ -83,8 +83,9 @@ void nb_convert_parse_part(struct convert *opt)
 	if (opt->sphere &&
 		(nb_parse_f64_list(opt->sphere, 4, opt->ball, &n) != NB_PARSE_OK || n != 4 || !(opt->ball[3] >= 0)))
 		nb_die(NB_EXIT_USAGE, "invalid sphere '%s' (want X,Y,Z,RADIUS, such as 0,0,0,10)", opt->sphere);
-	if (opt->keep_derived && !opt->rows && !opt->species && !opt->sphere)
-		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--rows', '--species' or '--sphere'");
+	if (opt->keep_derived && !opt->rows && !opt->species && !opt->sphere && !part->one_file)
+		nb_die(NB_EXIT_USAGE,
+			"option '--keep-derived' needs '--rows', '--species', '--sphere' or '--one-file'");
 	part->keep_derived = opt->keep_derived;
 	part->sphere = opt->sphere ? opt->ball : NULL;
 	if (opt->fields) {

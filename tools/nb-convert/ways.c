@@ -39,12 +39,13 @@ void nb_convert_list_to(char *to, size_t size)
 /* Options of an import alone. */
 static const char *part_option(const struct convert *opt)
 {
-	return opt->fields	   ? "fields"
-	       : opt->keep_derived ? "keep-derived"
-	       : opt->rows	   ? "rows"
-	       : opt->species	   ? "species"
-	       : opt->sphere	   ? "sphere"
-				   : NULL;
+	return opt->fields	      ? "fields"
+	       : opt->keep_derived    ? "keep-derived"
+	       : opt->subset.one_file ? "one-file"
+	       : opt->rows	      ? "rows"
+	       : opt->species	      ? "species"
+	       : opt->sphere	      ? "sphere"
+				      : NULL;
 }
 
 static int has_trait(const struct nb_format *format, unsigned trait)
