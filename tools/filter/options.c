@@ -328,8 +328,7 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	nb_history_add(run, tool->name);
 	opterr = 0;
 	optind = 0; /* from the beginning, as another instance may have been parsed before */
-	int c;
-	while ((c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1) {
+	for (int c; (c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1;) {
 		if (c == ':' || c == '?')
 			bad_option(&table, tool->quoted, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint,
 				before);
