@@ -1079,6 +1079,24 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	equals "$(cat err)" ''
 }
 
+@test "bodies without softening that come too close are reported once, where no energy is known" {
+	nb-gen plummer -n 500 >p.nb
+	for force in 'nb-force -e 0.01' 'nb-force --G 0'; do
+		nb-step -d 0.02 -k 60 --every 0 "$force" <p.nb 2>err >out.nb
+		equals "$(cat err)" ''
+	done
+	nb-step -d 0.02 -k 60 --every 0 nb-force <p.nb 2>err >out.nb
+	grep -Eqx 'nb-step: bodies come closer to each other in step [0-9]+ than steps of 0.02 can follow, without a softening .*' err
+	equals "$(wc -l <err)" 1
+	nb-step -d 0.02 -k 60 --every 0 'nb-force --potential' <p.nb 2>err >out.nb
+	run ! grep -q closer err
+	# orbits that the step follows, about bodies of any mass
+	for model in kepler 'kepler --eccentricity 0.5' figure8 'ring -n 300' solar; do
+		# shellcheck disable=SC2086
+		equals "$(nb-gen $model | nb-step -d 0.01 -k 100 --every 10 nb-force 2>&1 >/dev/null)" ''
+	done
+}
+
 @test "an energy that is lost more and more is told again at the end" {
 	nb-gen plummer -n 100 | nb-step -d 0.1 -k 200 --every 0 'nb-force --potential' 2>err >end.nb
 	grep -q 'the energy is off by .* % in step' err

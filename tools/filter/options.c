@@ -165,8 +165,6 @@ static void take_integer(const struct nb_option *row, void *value, const char *a
 		snprintf(want, sizeof want, "an integer >= %.0f", row->min);
 	uint64_t number, max = row->max >= 0x1p64 ? UINT64_MAX : (uint64_t)row->max;
 	const char *most = strchr(row->arg, '|');
-	if (most)
-		snprintf(want + strlen(want), sizeof want - strlen(want), ", or %s", most + 1);
 	if (most && strcmp(arg, most + 1) == 0)
 		number = max;
 	else if (nb_parse_count(arg, (uint64_t)row->min, max, &number) != NB_PARSE_OK)

@@ -163,15 +163,20 @@ struct frame_measures {
 	unsigned char *bound; /* NULL: not known */
 };
 
-/* Energy that drift is relative to: the first of the run, where nb-step has left it, else that of the first frame here.
- */
-static double first_energy(struct stats *self, const struct nb_frame *frame, double etot)
+/* Energy that drift is relative to: the first of the run, where nb-step has left it, else that of the first frame here,
+ * for which it is NaN.  A frame whose time does not go on in the direction of those before it begins another run. */
+static double first_energy(struct stats *self, const struct nb_frame *frame, double time, double etot)
 {
-	if (!self->measure.started++)
+	const double step = time - self->measure.last_time, way = self->measure.way;
+	const int begins = !self->measure.started++ || !(step * (way != 0 ? way : step) > 0);
+	const double first = begins ? NAN : self->measure.first_etot;
+	self->measure.last_time = time;
+	self->measure.way = begins ? 0 : step;
+	if (begins)
 		self->measure.first_etot = etot;
 	if (self->eps_given || self->epot == EPOT_DIRECT) /* energies of another law, or of other accuracy */
-		return self->measure.first_etot;
-	return nb_require_attribute(frame, "etot0", self->measure.first_etot);
+		return first;
+	return nb_require_attribute(frame, "etot0", first);
 }
 
 /* What nb-force --audit measured, in every line if it is in the first. */
@@ -213,7 +218,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	nb_report_real(report, "epot", w);
 	nb_report_real(report, "etot", etot);
 	if (!parted) { /* what is true of a system, not of a part of one */
-		const double first = first_energy(self, frame, etot);
+		const double first = first_energy(self, frame, time, etot);
 		nb_report_real(report, "virial", w != 0 ? m.ekin / fabs(w) : NAN);
 		nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
 	}

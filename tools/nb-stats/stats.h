@@ -85,6 +85,7 @@ struct stats {
 		int started; /* frames that have been measured */
 		int audited; /* the first one has errors */
 		double first_etot;
+		double last_time, way; /* of the frame before; from the one before that to it, 0: it began a run */
 		int warned_of_epot, warned_of_velocities, warned_of_shape;
 		unsigned char *bound_bodies;
 		double *own_pot; /* without that of a field */

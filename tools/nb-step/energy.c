@@ -101,9 +101,44 @@ static void warn(struct step *s)
 				    : "a smaller time step or a larger softening");
 }
 
+static double heaviest(const struct step *s)
+{
+	const double *mass = nb_step_read(s, NB_MASS, &nb_space_host);
+	double most = 0;
+	for (size_t i = 0; i < s->frame->rows[NB_PARTICLE]; i++)
+		most = fmax(most, mass[i]);
+	return most;
+}
+
+/* Where no energy is known: whether a step of unsoftened bodies is longer than the circle about the heaviest of them,
+ * m, at the distance that the largest acceleration stands for, takes for half a radian: dt^2 > r / (4 a) with r^2 = G m
+ * / a.  On the host that is next to nothing beside the forces. */
+static void look_for_encounters(struct step *s)
+{
+	struct energy *e = &s->energy;
+	const double G = nb_require_attribute(s->frame, "G", 1);
+	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
+	if (e->warned > 0 || s->eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
+		!nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
+		return;
+	if (!e->heaviest)
+		e->heaviest = heaviest(s);
+	const double a = nb_step_largest_acc(s, "step"), way = s->dt * s->dt * a;
+	if (e->heaviest == 0 || !(16 * way * way * a > fabs(G) * e->heaviest))
+		return;
+	e->warned = 1;
+	nb_step_progress_clear(s);
+	nb_warn("bodies come closer to each other in step %" PRIu64
+		" than steps of %g can follow, without a softening (give "
+		"nb-force -e, and --potential to see the energy)",
+		s->step, fabs(s->dt));
+}
+
 void nb_step_energy_look(struct step *s, int wanted)
 {
 	struct energy *e = &s->energy;
+	if (!e->known && (wanted || s->step % LOOK == 0 || s->backend->space == &nb_space_host))
+		look_for_encounters(s);
 	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->step) || (!wanted && s->step % LOOK != 0))
 		return;
 	find_first(s); /* a first state that had a force already may have had another one */

@@ -28,6 +28,7 @@ struct energy {
 	char law[NB_LAW_TEXT]; /* softening, G and field of the input, of which its etot0 is */
 	int other_law;	       /* this run has others: told */
 	double warned;	       /* of this error, 0: not yet */
+	double heaviest;       /* mass of a body; 0: not known */
 };
 
 /* What sets the block time steps of the leapfrog in a frame, on the host. */
