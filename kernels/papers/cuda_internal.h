@@ -27,6 +27,7 @@ NB_MUST_CHECK int nb_paper_lecture_shared_inner(const struct nb_paper_job *job, 
 /* unroll, threads, blocks */
 NB_MUST_CHECK int nb_paper_lecture_shared(const struct nb_paper_job *job, struct nb_gravity_count *count);
 /* none */
+NB_MUST_CHECK int nb_paper_lecture_forces(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_shuffle(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_direct_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_lecture_constant(const struct nb_paper_job *job, struct nb_gravity_count *count);

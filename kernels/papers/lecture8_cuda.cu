@@ -1,10 +1,12 @@
-/* lecture8_cuda.cu - all pairs as lecture 8 has it (after Wilt, The CUDA Handbook), in f32, a target per thread.
+/* lecture8_cuda.cu - all pairs as lecture 8 has it (after Wilt, The CUDA Handbook), in f32, a target per thread but in
+ * forces.
  *
  *   naive      sources straight from global memory, in three layouts: structures of x, y, z, vx, vy, vz, mass (AoS), an
  *              array for each (SoA), packed float4; unrolled 1, 2 or 16 times
  *   shared     sources through shared memory, a tile of the block's size; the loop over the tiles unrolled, as the
  *              listing has it, or the loop in a tile, as the lecture's table of factors suggests
  *   shuffle    a tile of 32 in the registers of a warp, handed round by __shfl_sync
+ *   forces     a thread for each force, and a global sum at the end: the other partitioning that the lecture names
  *   constant   sources in constant memory, which the host fills for each part of the bodies; or, our own, a copy on the
  *              device does
  * rsqrtf is one instruction here, as with nvcc --ftz=true: r^2 + eps^2 is a normal number. */
@@ -270,6 +272,70 @@ extern "C" int nb_paper_lecture_shuffle(const struct nb_paper_job *job, struct n
 		NB_TRY(paper_pack<float>(call, padded, body));
 		shuffle_kernel<<<blocks, THREADS>>>(call.g->n, padded, body.ptr, call.units.ptr, call.g->acc);
 		NB_CUDA_LAUNCHED();
+		return (int)NB_OK;
+	});
+}
+
+/* ---- forces -------------------------------------------------------------------------------------------- */
+
+/* Block: the forces of THREADS sources on target first + blockIdx.y.  They add up in a tree, in shared memory; the sum
+ * of a block is one of the target's partial sums, of which there are gridDim.x. */
+static __global__ void __launch_bounds__(THREADS) force_kernel(
+	size_t first, const paper_body<float> *body, const struct paper_units *units, paper_sum<float> *partial)
+{
+	__shared__ paper_sum<float> force[THREADS];
+	const paper_body<float> me = body[first + blockIdx.y], b = body[blockIdx.x * (size_t)THREADS + threadIdx.x];
+	paper_sum<float> f = {0, 0, 0};
+	interact(me, b.x, b.y, b.z, b.m, paper_eps2<float>(units), f);
+	force[threadIdx.x] = f;
+	for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+		__syncthreads();
+		if (threadIdx.x < half) {
+			f = force[threadIdx.x + half];
+			force[threadIdx.x].x += f.x;
+			force[threadIdx.x].y += f.y;
+			force[threadIdx.x].z += f.z;
+		}
+	}
+	if (threadIdx.x == 0)
+		partial[blockIdx.y * (size_t)gridDim.x + blockIdx.x] = force[0];
+}
+
+/* The global sum, a thread for each target. */
+static __global__ void global_sum_kernel(size_t targets, size_t first, size_t parts, const paper_sum<float> *partial,
+	const struct paper_units *units, double *acc)
+{
+	const size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	paper_sum<float> a = {0, 0, 0};
+	if (t >= targets)
+		return;
+	for (size_t p = 0; p < parts; p++) {
+		const paper_sum<float> f = partial[t * parts + p];
+		a.x += f.x;
+		a.y += f.y;
+		a.z += f.z;
+	}
+	paper_store(units, a, acc, first + t);
+}
+
+extern "C" int nb_paper_lecture_forces(const struct nb_paper_job *job, struct nb_gravity_count *count)
+{
+	enum { TARGETS = 4096 }; /* at a time, as there are n^2 / THREADS partial sums */
+	nb_cuda_buffer<paper_body<float>> body;
+	nb_cuda_buffer<paper_sum<float>> partial;
+	return all_pairs(job, count, [&](const struct paper_call &call) {
+		const size_t n = call.g->n;
+		const unsigned parts = nb_cuda_blocks(n, THREADS);
+		NB_TRY(paper_pack<float>(call, parts * (size_t)THREADS, body));
+		NB_TRY(partial.alloc((size_t)parts * TARGETS));
+		for (size_t first = 0; first < n; first += TARGETS) {
+			const unsigned targets = (unsigned)(n - first < TARGETS ? n - first : TARGETS);
+			force_kernel<<<dim3(parts, targets), THREADS>>>(first, body.ptr, call.units.ptr, partial.ptr);
+			NB_CUDA_LAUNCHED();
+			global_sum_kernel<<<nb_cuda_blocks(targets, THREADS), THREADS>>>(
+				targets, first, parts, partial.ptr, call.units.ptr, call.g->acc);
+			NB_CUDA_LAUNCHED();
+		}
 		return (int)NB_OK;
 	});
 }
