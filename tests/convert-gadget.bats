@@ -277,7 +277,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	nb-convert --to gadget -o a <a.nb 2>said
 	[ ! -s said ]
 	nb-convert --no-history --from gadget a >b.nb 2>said
-	grep -q 'a is cosmological (omega0 = 0.3)' said
+	grep -q 'a is cosmological (omega0 = 0.3, redshift = 3)' said
 	[ "$(show id b.nb | tr '\n' ' ')" = '13 11 10 12 ' ]
 	[ "$(show mass b.nb | tr '\n' ' ')" = '2.0 2.0 1.0 3.0 ' ]
 	for key in time redshift box_size omega0 omega_lambda hubble_param flag_sfr lpt_scalingfactor types; do
@@ -459,6 +459,110 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 "the file ends before block 'ID  '" 'nb-convert --from gadget bad'
 	make_snapshot more total='(2,9,0,0,1,0)'
 	nb-convert --from gadget more 2>&1 >/dev/null | grep -q 'more has 3 bodies of type 1, but its header promises 9 in all files'
+}
+
+# Snapshots of four bodies with blocks of your own: files of name.gad, and what is wanted of each as name.want
+own_snapshots() {
+	python3 - <<-'EOF'
+		import struct, sys
+		def f(*x): return struct.pack(f'{len(x)}f', *x)
+		def u(*x): return struct.pack(f'{len(x)}I', *x)
+		def r(b): return struct.pack('I', len(b)) + b + struct.pack('I', len(b))
+		def head(n, m, cooling=0): return struct.pack('6i6d2d2i6I2i4d', *n, *m, 0, 0, cooling, cooling, *n, cooling, 1, 0, 0, 0, 1).ljust(256, b'\0')
+		bodies = [f(*[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]), f(*[0] * 12), u(1, 2, 3, 4)]
+		def two(name, h, blocks):
+		    labels = ['HEAD', 'POS ', 'VEL ', 'ID  '] + [b[0] for b in blocks]
+		    data = [h] + bodies + [b[1] for b in blocks]
+		    open(name + '.gad', 'wb').write(b''.join(map(r, data)))
+		    open(name + '.gad2', 'wb').write(b''.join(r(k.encode() + struct.pack('I', len(d) + 8)) + r(d) for k, d in zip(labels, data)))
+		halo, gas, mixed, n0, one = (0, 4, 0, 0, 0, 0), (4, 0, 0, 0, 0, 0), (2, 0, 2, 0, 0, 0), [0] * 6, (0, 1, 0, 0, 0, 0)
+		two('twice', head(halo, (0, 1.5, 0, 0, 0, 0)), [('MASS', f(*[1.5] * 4))])
+		two('other', head(halo, (0, 1.5, 0, 0, 0, 0)), [('MASS', f(1.5, 1.5, 2.5, 1.5))])
+		two('some', head(mixed, (0, 0, 1.5, 0, 0, 0)), [('MASS', f(3, 4, 1.5, 1.5))])
+		two('gizmo', head(halo, n0), [('CID ', u(0, 0, 1, 0)), ('GEN ', u(0, 0, 2, 0)), ('MASS', f(1, 2, 3, 4))])
+		two('gizmo0', head(halo, n0), [('CID ', u(0, 0, 0, 0)), ('GEN ', u(0, 0, 0, 0)), ('MASS', f(1, 2, 3, 4)), ('TSTP', f(5, 6, 7, 8))])
+		two('massless', head(halo, n0), [('MASS', f(0, 0, 0, 0)), ('POT ', f(-1, -2, -3, -4))])
+		two('step', head(halo, one), [('TSTP', f(.1, .2, .3, .4))])
+		two('pot', head(halo, one), [('POT ', f(-1, -2, -3, -4)), ('ACCE', f(*range(12)))])
+		two('cooling', head(gas, (1, 0, 0, 0, 0, 0), 1), [('U   ', f(*[9] * 4)), ('RHO ', f(*[.1] * 4)), ('NE  ', f(*[1.15] * 4)), ('NH  ', f(*[0] * 4)), ('HSML', f(*[7] * 4))])
+		two('cooled', head(gas, (1, 0, 0, 0, 0, 0)), [('U   ', f(*[9] * 4)), ('RHO ', f(*[0] * 4)), ('HSML', f(*[7] * 4))])
+		two('stars', head((2, 0, 0, 0, 2, 0), (1, 0, 0, 0, 1, 0)), [('AGE ', f(1, 2))])
+	EOF
+}
+masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
+
+@test "a block without label gets a name that its numbers allow, and each guess is told in one line" {
+	own_snapshots
+	# each line: file, the columns but pos and vel, the last body, what is told
+	while IFS='|' read -r file want last told; do
+		from gadget "$file.gad" >o.nb 2>said
+		nb-convert -q --no-comments --to csv <o.nb | sed -n '1p;$p' | cut -d, -f4,8- | tr '\n' '|' >got
+		[ "$(<got)" = "$want|$last|" ]
+		diff said <(echo "nb-convert: $file.gad has no labels, so blocks are named by size and numbers: $told")
+		nb-stats --check <o.nb >/dev/null
+	done <<-'EOF'
+		twice|mass,id,species|1.5,4,1|4 is mass
+		gizmo|mass,id,block_4,block_5,species|4,4,0,0,1|4 is unknown, 5 is unknown, 6 is mass
+		gizmo0|mass,id,block_5,block_7,species|4,4,0,8,1|5 is unknown, 6 is mass, 7 is unknown
+		massless|mass,id,pot,species|0,4,-4,1|5 is pot
+		step|mass,id,block_4,species|1,4,0.4000000059604645,1|4 is unknown
+		pot|mass,id,pot,ax,ay,az,species|1,4,-4,9,10,11,1|4 is pot, 5 is acc
+		cooling|mass,id,internal_energy,density,ne,nh,smoothing_length,species|1,4,9,0.10000000149011612,1.149999976158142,0,7,0|4 is internal_energy, 5 is density, 6 is ne, 7 is nh, 8 is smoothing_length
+		cooled|mass,id,internal_energy,density,smoothing_length,species|1,4,9,0,7,0|4 is internal_energy, 5 is density, 6 is smoothing_length
+	EOF
+	# the same whatever is wanted
+	from gadget --fields mass,pos gizmo.gad 2>/dev/null | masses | grep -q '^mass 1 2 3 4 $'
+	# the potential of a body far behind those that have been looked at
+	python3 "$NB_TOP/tests/gadget.py" far n='(0,20000,0,0,0,0)' extra=1
+	printf '\0\0\x80\x3f' | dd of=far bs=1 seek=$((264 + 2 * (8 + 240000) + 8 + 80000 + 4 + 4 * 19000)) conv=notrunc status=none
+	from gadget far >far.nb 2>said
+	grep -q 'what seemed to be potentials is left out: body 19000 has 1$' said
+	nb-stats --fields <far.nb | run ! grep -q '^pot'
+	# what would be read as something else is not written
+	printf 'id,mass,x,y,z,vx,vy,vz,pot\n0,1,0,0,0,0,0,0,0.5\n1,1,1,0,0,0,0,0,-1\n' | from csv | nb-convert --to gadget -o p 2>said
+	grep -q 'left out: pot' said
+	from gadget stars.gad2 2>said >/dev/null
+	grep -q "stars.gad2 block 4 'age' is taken for numbers of 2 bodies, gas, though its size fits others too" said
+}
+
+@test "masses in the header and in a block are read, and a warning says where they differ" {
+	own_snapshots
+	for file in twice.gad2 other.gad2 some.gad2 some.gad; do
+		from gadget "$file" 2>said | masses >got
+		case $file in
+		some*) grep -q '^mass 3 4 1.5 1.5 $' got ;;
+		*) grep -q '^mass 1.5 1.5 1.5 1.5 $' got ;;
+		esac
+		case $file in
+		other*) grep -q "other.gad2 has other masses of type 1 in block 'MASS' (2.5) than in the header (1.5), which are taken" said ;;
+		*2) [ ! -s said ] ;;
+		esac
+	done
+}
+
+@test "the header of GADGET-4 is read, with any number of types, in both formats and byte orders" {
+	python3 - <<-'EOF'
+		import struct
+		for o in '<', '>':
+		    r = lambda b: struct.pack(o + 'I', len(b)) + b + struct.pack(o + 'I', len(b))
+		    for N in 2, 6, 8:
+		        n = [0, 4] + [0] * (N - 2)
+		        h = struct.pack(f'{o}{N}q{N}q{N}d3di4x2q', *n, *n, *([0, 2.] + [0] * (N - 2)), 1.25, 0, 7, 1, 0, 0)
+		        b = [('HEAD', h), ('POS ', struct.pack(o + '12f', *range(12))), ('VEL ', struct.pack(o + '12f', *range(12))), ('ID  ', struct.pack(o + '4I', *range(4)))]
+		        w = 'l' if o == '<' else 'b'
+		        open(f'{w}{N}.g1', 'wb').write(b''.join(r(d) for k, d in b))
+		        open(f'{w}{N}.g2', 'wb').write(b''.join(r(k.encode() + struct.pack(o + 'I', len(d) + 8)) + r(d) for k, d in b))
+	EOF
+	for file in [lb][268].g[12]; do
+		nb-convert --no-history --from auto "$file" >g.nb 2>said
+		[ ! -s said ]
+		[ "$(nb-convert -q --no-comments --to csv <g.nb | tail -1)" = 9,10,11,2,9,10,11,3,1 ]
+		[ "$(attribute time g.nb) $(attribute box_size g.nb) $(attribute hubble_param g.nb)" = '1.25 7 ' ]
+	done
+	head -c 200 l6.g2 >cut
+	fails_with 1 'cut: the file ends within the header, after 200 bytes' 'nb-convert --from gadget cut'
+	printf '\x01' | dd of=l8.g1 bs=1 seek=52 conv=notrunc status=none
+	fails_with 1 'l8.g1: the header counts 1 bodies of type 6 (types are 0 to 5)' 'nb-convert --from gadget l8.g1'
 }
 
 @test "a header that promises more bodies than a pipe brings takes no memory for them" {

@@ -40,7 +40,7 @@ def make(path, labels=0, swap=0, f8=0, u8=0, n=(2, 3, 0, 0, 1, 0), mass=(0, .5, 
         for label in 'U   ', 'RHO ', 'HSML':
             block(label, reals([abs(x) for x in normal(n[0])]))
     if extra and rows:
-        block('POT ', reals(normal(rows)))
+        block('POT ', reals([-abs(x) for x in normal(rows)]))
         block('ACCE', reals(normal(3 * rows)))
     if extra and labels and n[4]:
         block('AGE ', reals(normal(n[4])))

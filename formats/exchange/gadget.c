@@ -68,7 +68,7 @@ static int add_attributes(struct nb_gadget_reader *reader, struct nb_frame *fram
 {
 	const struct nb_gadget_header *head = &reader->first;
 	const int swap = reader->first_swap;
-	double omega = 0;
+	double omega = 0, redshift = 0;
 	int status = nb_frame_set_attribute_f64(frame, "time", head->time) ||
 		     nb_frame_set_attribute(frame, "dim", "3") || nb_frame_set_attribute_f64(frame, "G", NB_GADGET_G) ||
 		     nb_frame_set_attribute(frame, NB_TYPES, "gadget");
@@ -80,17 +80,21 @@ static int add_attributes(struct nb_gadget_reader *reader, struct nb_frame *fram
 						  : (double)(int32_t)nb_gadget_u32(from, swap);
 		if (strcmp(a->name, "omega0") == 0)
 			omega = x;
-		if (isfinite(x) && (x != 0 || a->always))
+		if (strcmp(a->name, "redshift") == 0)
+			redshift = x;
+		if (isfinite(x) && (x != 0 || (a->always && !head->is_translated)))
 			status = nb_frame_set_attribute_f64(frame, a->name, x);
 	}
-	if (!status && !(omega > 0))
+	const int cosmological = omega > 0 || redshift > 0;
+	if (!status && !cosmological)
 		status = nb_frame_set_attribute(frame, "units", NB_GADGET_UNITS);
-	if (omega > 0)
+	if (cosmological)
 		nb_gadget_warn(reader,
-			"%s is cosmological (omega0 = %g): positions are comoving, lengths and masses have units of "
+			"%s is cosmological (omega0 = %g, redshift = %g): positions are comoving, lengths and masses "
+			"have units of "
 			"1/h, "
 			"and velocities lack a factor sqrt(a); nothing of that is converted",
-			nb_gadget_name(reader), omega);
+			nb_gadget_name(reader), omega, redshift);
 	reader->in->usual_units = 1;
 	return status ? NB_ENOMEM : NB_OK;
 }
@@ -118,15 +122,6 @@ static unsigned with_masses(const struct nb_gadget_reader *reader)
 	return nb_gadget_with_masses(reader->head.n, reader->head.mass);
 }
 
-/* A block without label behind the ids; if it fits nothing while masses are due, those. */
-static enum nb_gadget_number by_place(const struct nb_gadget_reader *reader, const struct nb_gadget_part *part)
-{
-	const unsigned masses = with_masses(reader);
-	const enum nb_gadget_number b = nb_gadget_by_place(
-		part->seen, reader->head.n, masses, reader->block_size / reader->width);
-	return masses && !(part->seen >> NB_GADGET_MASSES) ? NB_GADGET_MASSES : b;
-}
-
 /* Whether the block has so many numbers of the types in the mask, and how wide. */
 static int fits(const struct nb_gadget_reader *reader, struct content *content, unsigned mask, unsigned ncomp)
 {
@@ -139,22 +134,50 @@ static int fits(const struct nb_gadget_reader *reader, struct content *content, 
 	return content->width != 0;
 }
 
+/* Whether two readings of a block are the same, as types without bodies change nothing. */
+static int same_bodies(const struct nb_gadget_reader *reader, const struct content *a, const struct content *b)
+{
+	unsigned there = 0;
+	for (unsigned t = 0; t < NB_NTYPE; t++)
+		there |= reader->head.n[t] ? 1u << t : 0;
+	return a->ncomp == b->ncomp && (a->mask & there) == (b->mask & there);
+}
+
 /* Which types have a block that some may not have: the first of these sets that its size fits, with numbers as wide as
  * those of positions if that fits any. */
-static int find_types(const struct nb_gadget_reader *reader, struct content *content, int gas)
+static int find_types(struct nb_gadget_reader *reader, struct content *content, int gas)
 {
 	static const unsigned sets[] = {NB_GADGET_ALL, 0x01, 0x10, 0x20, 0x11, 0x21, 0x31, 0x02, 0x04, 0x08};
 	const unsigned least = content->ncomp ? content->ncomp : 1, most = content->ncomp ? content->ncomp : 3;
+	struct content found = *content;
+	found.width = 0;
+	int several = 0;
 	for (int any_width = 0; any_width < 2; any_width++) {
 		if (gas && fits(reader, content, 0x01, least) && (any_width || content->width == reader->width))
 			return 1;
 		for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
-			for (unsigned ncomp = least; ncomp <= most; ncomp += 2)
-				if (fits(reader, content, sets[s], ncomp) &&
-					(any_width || content->width == reader->width))
-					return 1;
+			for (unsigned ncomp = least; ncomp <= most; ncomp += 2) {
+				struct content other = *content;
+				if (!fits(reader, &other, sets[s], ncomp) ||
+					(!any_width && other.width != reader->width))
+					continue;
+				several |= found.width && !same_bodies(reader, &found, &other);
+				found = found.width ? found : other;
+			}
+		if (found.width)
+			break;
 	}
-	return 0;
+	*content = found;
+	if (several)
+		nb_gadget_warn(reader,
+			"%s block %d '%s' is taken for %s of %" PRIu64 " bodies%s, though its size fits others too",
+			nb_gadget_name(reader), reader->block, content->column,
+			content->ncomp == 1 ? "numbers" : "vectors", rows_of(reader, content->mask),
+			content->mask == NB_GADGET_ALL ? ""
+			: content->mask == 0x01	       ? ", gas"
+			: content->mask == 0x10	       ? ", stars"
+						       : " of some types");
+	return found.width != 0;
 }
 
 static void lower(char *to, const char *label)
@@ -176,7 +199,7 @@ static int identify(struct nb_gadget_reader *reader, struct nb_gadget_part *part
 		while (b < NB_GADGET_NBLOCK && !nb_gadget_is_label(reader, nb_gadget_blocks[b].label))
 			b++;
 	else
-		b = by_place(reader, part);
+		b = nb_gadget_guess(reader, part);
 	content->number = (enum nb_gadget_number)b;
 	if (b == NB_GADGET_NBLOCK) {
 		content->ncomp = 0;
@@ -198,6 +221,13 @@ static int identify(struct nb_gadget_reader *reader, struct nb_gadget_part *part
 	}
 	if (!nb_subset_needs(&reader->in->subset, content->column))
 		return PASS;
+	if (b == NB_GADGET_MASSES) /* the types without masses in the header have them, or all; as wide as positions if
+				      possible */
+		for (int any_width = 0; any_width < 2; any_width++)
+			for (int all = 0; all < 2; all++)
+				if (fits(reader, content, all ? NB_GADGET_ALL : with_masses(reader), 1) &&
+					(any_width || content->width == reader->width))
+					return NB_OK;
 	if (b <= NB_GADGET_MASSES) {
 		const unsigned mask = b == NB_GADGET_MASSES ? with_masses(reader) : NB_GADGET_ALL;
 		if (!fits(reader, content, mask, content->ncomp) && reader->block_size + rows_of(reader, mask))
@@ -266,6 +296,28 @@ static int is_stale(const struct nb_gadget_reader *reader, const struct content 
 	       frame->rows[NB_PARTICLE] < reader->rows;
 }
 
+/* Masses in a block of types that have them in the header: those of the header are taken. */
+static void settle_masses(struct nb_gadget_reader *reader, const struct nb_gadget_part *part, double *mass)
+{
+	double other = 0;
+	unsigned type = NB_NTYPE;
+	for (size_t r = 0; r < part->nrun; r++)
+		for (uint64_t i = 0; i < part->run[r].count; i++, mass++) {
+			const double in_header = reader->head.mass[part->run[r].type];
+			if (in_header == 0)
+				continue;
+			if (type == NB_NTYPE && !nb_gadget_same_mass(*mass, in_header)) {
+				type = part->run[r].type;
+				other = *mass;
+			}
+			*mass = in_header;
+		}
+	if (type < NB_NTYPE)
+		nb_gadget_warn(reader,
+			"%s has other masses of type %u in block 'MASS' (%g) than in the header (%g), which are taken",
+			nb_gadget_name(reader), type, other, reader->head.mass[type]);
+}
+
 /* All blocks behind POS of the present file. */
 static int read_blocks(struct nb_gadget_reader *reader, struct nb_gadget_part *part, struct nb_frame *frame)
 {
@@ -289,6 +341,8 @@ static int read_blocks(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 			sink.row = part->begin;
 			status = nb_gadget_take_block(
 				reader, part, content.mask, (size_t)content.ncomp * content.width, &sink);
+			if (!status && content.number == NB_GADGET_MASSES)
+				settle_masses(reader, part, (double *)(void *)sink.to + part->begin);
 		} else if (status == PASS) {
 			status = nb_gadget_skip_block(reader);
 		}
@@ -387,6 +441,18 @@ static int check_numbers(struct nb_gadget_reader *reader, struct nb_frame *frame
 	for (unsigned b = 0; b < NB_GADGET_NBLOCK; b++) {
 		const enum nb_field field = nb_gadget_blocks[b].field;
 		struct nb_column *column = field == NB_NFIELD || field == NB_ID ? NULL : nb_frame_field(frame, field);
+		const double *pot = column && b == NB_GADGET_POT && !reader->labels
+					    ? nb_column_read(column, &nb_space_host, NB_AS_F64)
+					    : NULL;
+		size_t i = 0;
+		while (pot && i < column->rows && pot[i] < 0)
+			i++;
+		if (pot && i < column->rows) {
+			nb_gadget_warn(reader, "%s: what seemed to be potentials is left out: body %zu has %g",
+				nb_gadget_name(reader), i, pot[i]);
+			nb_frame_drop_field(frame, NB_POT);
+			continue;
+		}
 		const size_t row = column ? nb_column_first_bad(
 						    column, NB_BAD_NONFINITE | (field == NB_MASS ? NB_BAD_NEGATIVE : 0))
 					  : 0;
@@ -422,6 +488,7 @@ static int read_rest(struct nb_gadget_reader *reader, struct nb_frame *frame)
 	}
 	if (!status && without)
 		nb_gadget_warn(reader, "%s has no masses", nb_import_tail(reader->in));
+	nb_gadget_warn_guesses(reader);
 	return status ? status : check_blocks(reader, frame);
 }
 

@@ -142,17 +142,28 @@ int nb_gadget_next_block(struct nb_gadget_reader *reader)
 }
 /* ---- header ------------------------------------------------------------------------------------- */
 
+/* Types in the header that GADGET-4 writes unless it is built for that of GADGET-2: its counts have 8 bytes, and it is
+ * so long.  0: it is none. */
+enum { MOST_TYPES = 32 };
+static unsigned types_of(uint32_t length)
+{
+	return length > 48 && (length - 48) % 24 == 0 && length <= 48 + 24 * MOST_TYPES ? (length - 48) / 24 : 0;
+}
+
+static int recognises(const unsigned char *head, size_t n, int swap)
+{
+	const uint32_t count = n >= 8 ? nb_gadget_u32(head, swap) : 0;
+	if (count == NB_GADGET_HEADER)
+		return n < NB_GADGET_HEADER + 8 || nb_gadget_u32(head + NB_GADGET_HEADER + 4, swap) == count;
+	if (types_of(count))
+		return n >= count + 8 && nb_gadget_u32(head + count + 4, swap) == count;
+	return count == 8 && memcmp(head + 4, "HEAD", 4) == 0;
+}
+
 int nb_gadget_recognises(const unsigned char *head, size_t n, uint64_t size)
 {
 	(void)size;
-	for (int swap = 0; swap < 2 && n >= 8; swap++) {
-		const uint32_t count = nb_gadget_u32(head, swap);
-		if (count == NB_GADGET_HEADER && (n < 264 || nb_gadget_u32(head + 260, swap) == NB_GADGET_HEADER))
-			return 1;
-		if (count == 8 && memcmp(head + 4, "HEAD", 4) == 0)
-			return 1;
-	}
-	return 0;
+	return recognises(head, n, 0) || recognises(head, n, 1);
 }
 
 /* What the header says. */
@@ -183,31 +194,67 @@ static int parse_header(struct nb_gadget_reader *reader, const unsigned char *fr
 	return NB_OK;
 }
 
+/* The header of GADGET-4 as GADGET-2 would write it. */
+static int translate_header(
+	struct nb_gadget_reader *reader, const unsigned char *from, unsigned ntype, unsigned char *to)
+{
+	const int swap = reader->swap;
+	const unsigned char *mass = from + 16 * (size_t)ntype, *time = mass + 8 * (size_t)ntype;
+	memset(to, 0, NB_GADGET_HEADER);
+	for (unsigned t = 0; t < ntype; t++) {
+		const uint64_t n = nb_gadget_u64(from + 8 * t, swap),
+			       total = nb_gadget_u64(from + 8 * (ntype + t), swap);
+		if (n > INT32_MAX || (n && t >= NB_NTYPE))
+			return nb_gadget_fail(reader,
+				"the header counts %" PRIu64 " bodies of type %u (types are 0 to %d)", n, t,
+				NB_NTYPE - 1);
+		if (t >= NB_NTYPE)
+			continue;
+		const uint32_t words[] = {(uint32_t)n, (uint32_t)total, (uint32_t)(total >> 32)};
+		const int at[] = {NB_GADGET_N, NB_GADGET_TOTAL, NB_GADGET_TOTAL_HIGH};
+		for (int k = 0; k < 3; k++) {
+			const uint32_t word = swap ? __builtin_bswap32(words[k]) : words[k];
+			memcpy(to + at[k] + 4 * t, &word, sizeof word);
+		}
+		memcpy(to + NB_GADGET_MASS + 8 * t, mass + 8 * t, 8);
+	}
+	memcpy(to + NB_GADGET_TIME, time, 16); /* and redshift */
+	memcpy(to + NB_GADGET_BOX, time + 16, 8);
+	memcpy(to + NB_GADGET_FILES, time + 24, 4);
+	return NB_OK;
+}
+
 static int read_header(struct nb_gadget_reader *reader)
 {
+	enum { LONGEST = 48 + 24 * MOST_TYPES };
 	size_t there;
-	const unsigned char *from = nb_bytes_peek(reader->bytes, 24 + NB_GADGET_HEADER, &there);
+	const unsigned char *from = nb_bytes_peek(reader->bytes, 24 + LONGEST, &there);
+	unsigned char translated[NB_GADGET_HEADER];
 	reader->block = 0;
 	if (!from)
 		return nb_gadget_fail_read(reader);
 	if (there == 0)
 		return nb_gadget_fail(reader, "the file is empty");
-	const uint32_t first = there >= 8 ? nb_gadget_u32(from, 0) : 0;
-	reader->swap = first == __builtin_bswap32(8) || first == __builtin_bswap32(NB_GADGET_HEADER);
+	reader->swap = recognises(from, there, 1);
 	reader->labels = there >= 8 && nb_gadget_u32(from, reader->swap) == 8;
-	if (!nb_gadget_recognises(from, there, 0))
+	if (!recognises(from, there, reader->swap))
 		return nb_gadget_fail(
 			reader, "this is no GADGET snapshot (it begins with neither 256 nor a label HEAD)");
-	const size_t begin = reader->labels ? 16 : 0, end = begin + 8 + NB_GADGET_HEADER;
+	const size_t begin = reader->labels ? 16 : 0;
+	const uint32_t length = there < begin + 4 ? 0 : nb_gadget_u32(from + begin, reader->swap);
+	const unsigned ntype = types_of(length);
+	const size_t end = begin + 8 + (ntype ? length : NB_GADGET_HEADER);
 	if (there < end)
 		return nb_gadget_fail(reader, "the file ends within the header, after %zu bytes", there);
 	if (reader->labels && nb_gadget_u32(from + 12, reader->swap) != 8)
 		return nb_gadget_fail(reader, "8 does not stand behind the label of the header");
-	if (nb_gadget_u32(from + begin, reader->swap) != NB_GADGET_HEADER ||
-		nb_gadget_u32(from + end - 4, reader->swap) != NB_GADGET_HEADER)
+	if ((!ntype && length != NB_GADGET_HEADER) || nb_gadget_u32(from + end - 4, reader->swap) != length)
 		return nb_gadget_fail(reader, "256 does not stand before and behind the header");
-	if (parse_header(reader, from + begin + 4))
+	if (ntype && translate_header(reader, from + begin + 4, ntype, translated))
 		return NB_EINVAL;
+	if (parse_header(reader, ntype ? translated : from + begin + 4))
+		return NB_EINVAL;
+	reader->head.is_translated = ntype > 0;
 	nb_bytes_pass(reader->bytes, end);
 	return NB_OK;
 }

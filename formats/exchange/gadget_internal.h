@@ -14,7 +14,9 @@ enum {
 	NB_GADGET_MASS = 24,	   /* mass of every body of a type, f8 x 6; 0: they are in a block */
 	NB_GADGET_TIME = 72,	   /* f8 */
 	NB_GADGET_TOTAL = 96,	   /* bodies of each type in all files, u4 x 6 */
+	NB_GADGET_COOLING = 120,   /* i4, flag_cooling */
 	NB_GADGET_FILES = 124,	   /* i4 */
+	NB_GADGET_BOX = 128,	   /* f8, box_size */
 	NB_GADGET_TOTAL_HIGH = 168 /* upper half of the totals, u4 x 6 */
 };
 
@@ -44,6 +46,8 @@ enum nb_gadget_number {
 	NB_GADGET_MASSES,
 	NB_GADGET_U,
 	NB_GADGET_RHO,
+	NB_GADGET_NE, /* these two stand there only if the header says flag_cooling */
+	NB_GADGET_NH,
 	NB_GADGET_HSML,
 	NB_GADGET_POT,
 	NB_GADGET_ACCE,
@@ -53,10 +57,14 @@ extern const struct nb_gadget_block nb_gadget_blocks[NB_GADGET_NBLOCK];
 
 /* Types whose masses are in a block: those that have bodies, but no mass in the header. */
 unsigned nb_gadget_with_masses(const uint64_t n[NB_NTYPE], const double mass[NB_NTYPE]);
-/* A block without label of so many numbers, behind those that are seen (bits of the numbers): the next one of the list
- * which has so many in a file with these bodies, of which those of the types in masses have a mass of their own.
- * NB_GADGET_NBLOCK: none. */
-enum nb_gadget_number nb_gadget_by_place(unsigned seen, const uint64_t n[NB_NTYPE], unsigned masses, uint64_t numbers);
+/* A block without label of so many numbers, behind those that are seen (bits of the numbers): the first of the list,
+ * from number `from` on, which has so many in a file with these bodies, of which those of the types in masses have a
+ * mass of their own.  NB_GADGET_NBLOCK: none. */
+enum nb_gadget_number nb_gadget_by_place(
+	unsigned from, unsigned seen, int cooling, const uint64_t n[NB_NTYPE], unsigned masses, uint64_t numbers);
+/* Whether n numbers of a block can be what its name says: potentials are negative, masses and the like not denormal
+ * (which whole numbers are that are read as reals).  0: no; 1: they are all 0, which such blocks are not; 2: yes. */
+int nb_gadget_possible(enum nb_gadget_number block, size_t n, const double *x);
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "formats/exchange/bytes_internal.h"
 #include "formats/exchange/gadget_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NB_GADGET_ALL = 0x3f }; /* mask of all types */
@@ -16,7 +17,8 @@ struct nb_gadget_header {
 	double time;
 	uint64_t total[NB_NTYPE]; /* in all */
 	unsigned files;
-	unsigned char raw[NB_GADGET_HEADER];
+	unsigned char raw[NB_GADGET_HEADER]; /* as GADGET-2 writes it */
+	int is_translated;		     /* it is that of GADGET-4, which lacks some numbers */
 };
 
 /* Rows of a file, all of one type: first, first + step ... */
@@ -34,6 +36,7 @@ struct nb_gadget_part {
 	uint64_t behind; /* offset behind POS */
 	unsigned seen;	 /* blocks that it has, bits of enum nb_gadget_number */
 	unsigned width;	 /* of the numbers of POS */
+	int zeros;	 /* a block without label has been taken for masses that are all 0 */
 };
 
 struct nb_gadget_reader {
@@ -54,6 +57,7 @@ struct nb_gadget_reader {
 	uint32_t block_size;
 	unsigned width; /* of the numbers of POS */
 	int done;
+	char guess[400]; /* what blocks without labels have been taken for */
 };
 
 /* ---- numbers, swapped or not -------------------------------------------------------------------- */
@@ -88,6 +92,12 @@ static inline double nb_gadget_f64(const unsigned char *from, int swap)
 	return x;
 }
 
+/* Whether a mass in a block is that in the header: one of the two may have been rounded. */
+static inline int nb_gadget_same_mass(double in_block, double in_header)
+{
+	return fabs(in_block - in_header) <= 1e-6 * in_header;
+}
+
 /* ---- gadget_file_internal.c ---------------------------------------------------------------------- */
 
 /* The present file, for messages. */
@@ -120,6 +130,14 @@ static inline int nb_gadget_is_label(const struct nb_gadget_reader *reader, cons
 {
 	return strcmp(reader->label, label) == 0;
 }
+
+/* ---- gadget_guess_internal.c --------------------------------------------------------------------- */
+
+/* What the present block without label is, behind the ids: the first that its size and its numbers allow.  If masses
+ * are due and it can be nothing else, those; zeros are masses if no other block is. */
+enum nb_gadget_number nb_gadget_guess(struct nb_gadget_reader *reader, struct nb_gadget_part *part);
+/* The warning of all guesses. */
+void nb_gadget_warn_guesses(struct nb_gadget_reader *reader);
 
 /* ---- gadget_rows_internal.c ---------------------------------------------------------------------- */
 

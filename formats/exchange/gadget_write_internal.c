@@ -180,8 +180,12 @@ static int types_with_numbers(const struct writer *writer, struct nb_column *col
 }
 
 /* Whether readers of a file without labels take the block for what it is. */
-static int is_known_by_place(struct writer *writer, unsigned b, unsigned mask)
+static int is_known_by_place(struct writer *writer, const struct nb_frame *frame, unsigned b, unsigned mask)
 {
+	double cooling;
+	if (nb_frame_attribute_f64(frame, "flag_cooling", 0, &cooling))
+		cooling = 0;
+
 	for (unsigned k = 0; k < writer->nfile; k++) {
 		choose_bodies(writer, k);
 		const uint64_t rows = rows_of(writer, mask);
@@ -190,11 +194,29 @@ static int is_known_by_place(struct writer *writer, unsigned b, unsigned mask)
 		if (!masses)
 			seen &= ~(1u << NB_GADGET_MASSES);
 		if (!writer->n[0])
-			seen &= ~(7u << NB_GADGET_U);
-		if (rows && nb_gadget_by_place(seen, writer->n, masses, rows * nb_gadget_blocks[b].ncomp) != b)
+			seen &= ~(31u << NB_GADGET_U);
+		if (rows && nb_gadget_by_place(NB_GADGET_MASSES, seen, cooling != 0, writer->n, masses,
+				    rows * nb_gadget_blocks[b].ncomp) != b)
 			return 0;
 	}
 	return 1;
+}
+
+/* Whether the numbers of the types in the mask are such that readers believe the name. */
+static int are_possible(const struct writer *writer, struct nb_column *column, unsigned b, unsigned mask)
+{
+	const double *x = nb_column_read(column, &nb_space_host, NB_AS_F64);
+	const unsigned ncomp = column->ncomp;
+	int possible = x ? 1 : 0;
+	for (unsigned t = 0; t < NB_NTYPE && possible; t++) {
+		const uint64_t begin = begin_of(&writer->types, t), n = mask >> t & 1 ? writer->types.n[t] : 0;
+		for (uint64_t k = begin; k < begin + n && possible; k++) {
+			const int here = nb_gadget_possible(
+				(enum nb_gadget_number)b, ncomp, x + row_of(&writer->types, k) * ncomp);
+			possible = here && here < possible ? possible : here;
+		}
+	}
+	return possible == 2 || column->rows == 0;
 }
 
 /* All that becomes blocks. */
@@ -214,7 +236,9 @@ static int find_sources(struct writer *writer, const struct nb_frame *frame)
 			return NB_ENOMEM;
 		if (b == NB_GADGET_MASSES)
 			mask = nb_gadget_with_masses(writer->types.n, writer->mass);
-		if (b > NB_GADGET_MASSES && (!mask || (!writer->labels && !is_known_by_place(writer, b, mask))))
+		if (b > NB_GADGET_MASSES &&
+			(!mask || (!writer->labels && (!is_known_by_place(writer, frame, b, mask) ||
+							      !are_possible(writer, column, b, mask)))))
 			continue;
 		writer->written |= 1u << b;
 		status = add_source(writer, column, nb_gadget_blocks[b].label, mask);
