@@ -47,27 +47,28 @@ real() {
 
 # ---- TIPSY ----
 
-# a TIPSY file by the description of the format: make_tipsy ORDER HEADER POSITIONS
+# a TIPSY file by the description of the format: make_tipsy ORDER HEADER POSITIONS [VELOCITIES]
 make_tipsy() {
 	python3 - "$@" <<-'END'
 		import struct, sys
-		o, header, p = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+		o, header, p, v = sys.argv[1], int(sys.argv[2]), sys.argv[3], (sys.argv + ["f"])[4]
 		out = struct.pack(o + "d5i", 0.5, 3, 3, 1, 1, 1) + b"\0" * (header - 28)
-		out += struct.pack(o + "f3" + p + "3f5f", 1, 1.5, 2, 3, -1, -2, -3, 11, 12, 0.25, 0.5, -7)
-		out += struct.pack(o + "f3" + p + "3f2f", 2, 4, 5, 6, -4, -5, -6, 0.5, -8)
-		out += struct.pack(o + "f3" + p + "3f4f", 4, 7, 8, 9, -7, -8, -9, 0.125, 21, 0.75, -9)
+		out += struct.pack(o + "f3" + p + "3" + v + "5f", 1, 1.5, 2, 3, -1, -2, -3, 11, 12, 0.25, 0.5, -7)
+		out += struct.pack(o + "f3" + p + "3" + v + "2f", 2, 4, 5, 6, -4, -5, -6, 0.5, -8)
+		out += struct.pack(o + "f3" + p + "3" + v + "4f", 4, 7, 8, 9, -7, -8, -9, 0.125, 21, 0.75, -9)
 		sys.stdout.buffer.write(out)
 	END
 }
 
 # bats test_tags=once
-@test "a TIPSY file of both byte orders, both headers and both positions is the same frame" {
+@test "a TIPSY file of both byte orders, both headers, and any width of positions and velocities is the same frame" {
 	kinds
 	for order in '>' '<'; do
 		for header in 28 32; do
-			for positions in f d; do
-				make_tipsy "$order" "$header" "$positions" >a.tipsy
-				from tipsy a.tipsy >a.nb
+			for widths in f-f f-d d-d d-f; do
+				make_tipsy "$order" "$header" "${widths%-*}" "${widths#*-}" >a.tipsy
+				from tipsy a.tipsy >a.nb 2>said
+				[ ! -s said ]
 				for c in id mass pos vel species eps pot density temperature metallicity formation_time; do
 					diff <(show $c a.nb) <(show $c kinds.nb)
 				done
@@ -77,6 +78,33 @@ make_tipsy() {
 	nb-stats --check <a.nb
 	nb-stats --attributes <a.nb | sort >attributes
 	printf 'G=1\ndim=3\ntime=0.5\ntipsy_positions=f8\ntypes=gadget\n' | diff attributes -
+}
+
+@test "TIPSY files of the same length with positions or velocities in f8 are told apart by their numbers, or a warning says that they cannot be" {
+	python3 - <<-'END'
+		import random, struct
+		rng = random.Random(1)
+		for n in 1, 2, 300:
+		    for kind in "real", "rounded":
+		        rows = [[rng.gauss(0, 10) for _ in range(6)] for _ in range(n)]
+		        if kind == "rounded":
+		            rows = [struct.unpack("6f", struct.pack("6f", *r)) for r in rows]
+		        for p, v in "df", "fd":
+		            with open(f"{n}{kind}.{p}{v}", "wb") as f:
+		                f.write(struct.pack(">d6i", 0, n, 3, 0, n, 0, 0))
+		                for r in rows:
+		                    f.write(struct.pack(f">f3{p}3{v}2f", 1, *r, 0, 0))
+		with open("doubt.fd", "wb") as f:
+		    f.write(struct.pack(">d6i", 0, 1, 3, 0, 1, 0, 0) + struct.pack(">f3f3d2f", 1, 1.875, 0, 0, 0, 0, 0, 0, 0))
+	END
+	for file in [123]*real.df [123]*rounded.df; do
+		from tipsy "$file" >a.nb 2>said
+		from tipsy "${file%.df}.fd" >b.nb 2>>said
+		[ ! -s said ]
+		nb-diff -q --fields pos,vel --tolerance 1e-6 a.nb b.nb
+	done
+	from tipsy doubt.fd >a.nb 2>said
+	diff said <(echo 'nb-convert: the size of doubt.fd fits positions in f8, and velocities in f8, and so do the numbers: positions are taken to be')
 }
 
 @test "TIPSY is written byte for byte as its description says" {

@@ -5,6 +5,7 @@
 #include "formats/exchange/tipsy_internal.h"
 #include "formats/exchange/wire_internal.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static const char *const kind_name[NB_TIPSY_KINDS] = {"gas", "dark", "star"};
 size_t nb_tipsy_record(int kind, int wide)
 {
 	static const size_t words[NB_TIPSY_KINDS] = {12, 9, 11};
-	return 4 * (words[kind] + (wide ? 3 : 0));
+	return 4 * (words[kind] + 3 * (size_t)((wide & NB_TIPSY_WIDE_POS) + (wide >> 1)));
 }
 
 /* ---- the header --------------------------------------------------------------------------------- */
@@ -69,8 +70,10 @@ static int fits(struct header *header, const unsigned char *head, size_t n, uint
 {
 	static const size_t length[] = {NB_TIPSY_HEADER, NB_TIPSY_SHORT_HEADER};
 	const int is_long = n >= NB_TIPSY_HEADER && nb_wire_u32(head + NB_TIPSY_SHORT_HEADER, 0) == 0;
-	for (header->wide = 0; header->wide < 2; header->wide++)
+	static const int widths[] = {0, NB_TIPSY_WIDE_POS, NB_TIPSY_WIDE_POS | NB_TIPSY_WIDE_VEL};
+	for (int w = 0; w < 3; w++)
 		for (int k = 0; k < (is_long ? 1 : 2); k++) {
+			header->wide = widths[w];
 			header->size = length[k];
 			if (bytes_of(header) == size)
 				return 1;
@@ -78,6 +81,64 @@ static int fits(struct header *header, const unsigned char *head, size_t n, uint
 	header->wide = 0;
 	header->size = NB_TIPSY_HEADER;
 	return 0;
+}
+
+/* How little n numbers look like those of one kind: the mean deviation of their binary exponents from the mean, and
+ * much for each that is no number or denormal.  What is read with the wrong width has any exponent. */
+static double strangeness(size_t n, const double *x, double least)
+{
+	double sum = 0, mean = 0, strange = 0;
+	size_t some = 0;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]) && fabs(x[i]) >= least) {
+			mean += ilogb(x[i]);
+			some++;
+		} else {
+			strange += x[i] != 0 ? 1000 : 0;
+		}
+	mean /= some ? (double)some : 1;
+	for (size_t i = 0; i < n; i++)
+		sum += isfinite(x[i]) && fabs(x[i]) >= least ? fabs(ilogb(x[i]) - mean) : 0;
+	return some ? (sum + strange) / (double)some : strange;
+}
+
+/* Records with positions in f8 are as long as those with velocities in f8: the numbers tell.  header->wide; a warning
+ * if they do not.  NB_EINVAL after a read error. */
+static int find_width(struct nb_import *in, struct header *header)
+{
+	enum { MOST = 512 };
+	static const int widths[] = {NB_TIPSY_WIDE_POS, NB_TIPSY_WIDE_VEL};
+	const unsigned char *from;
+	double strange[2] = {0, 0}, x[3 * MOST];
+	int zeros = 1;
+	const size_t have = nb_wire_look(in, header->size + MOST * nb_tipsy_record(0, NB_TIPSY_WIDE_POS), &from);
+	if (have == SIZE_MAX)
+		return NB_EINVAL;
+	for (int w = 0; w < 2; w++)
+		for (int vel = 0; vel < 2; vel++) {
+			const int f8 = vel == w; /* positions are, or velocities */
+			size_t n = 0, at = header->size + 4 + (vel ? w == 0 ? 24 : 12 : 0);
+			for (int k = 0; k < NB_TIPSY_KINDS; k++)
+				for (uint32_t i = 0; i < header->count[k] && n < MOST && at + 24 <= have; i++, n++) {
+					if (f8)
+						nb_wire_order(3, sizeof(double), from + at, header->big, &x[3 * n]);
+					else
+						nb_wire_widen(3, from + at, header->big, &x[3 * n]);
+					at += nb_tipsy_record(k, widths[w]);
+				}
+			for (size_t i = 0; i < 3 * n; i++)
+				zeros &= x[i] == 0;
+			strange[w] += strangeness(3 * n, x, f8 ? DBL_MIN : FLT_MIN);
+		}
+	const int velocities = strange[1] < strange[0];
+	header->wide = widths[velocities];
+	if (!zeros && !(strange[velocities] < strange[!velocities] / 2))
+		snprintf(in->warning, sizeof in->warning,
+			"the size of %s fits positions in f8, and velocities in f8, and so do the numbers: %s are "
+			"taken "
+			"to be",
+			nb_import_tail(in), velocities ? "velocities" : "positions");
+	return NB_OK;
 }
 
 static int recognises(const unsigned char *head, size_t n, uint64_t size)
@@ -119,6 +180,8 @@ static int read_header(struct nb_import *in, struct header *header)
 			"%" PRIu64 " bytes, but its header says %" PRIu32 " gas, %" PRIu32 " dark and %" PRIu32
 			" star bodies, which are %" PRIu64,
 			size, count[0], count[1], count[2], bytes_of(header));
+	if (header->wide == NB_TIPSY_WIDE_POS && find_width(in, header))
+		return NB_EINVAL;
 	nb_bytes_pass(in->bytes, header->size < have ? header->size : have);
 	return NB_OK;
 }
@@ -161,21 +224,25 @@ static inline __attribute__((always_inline)) void take_records(
 	struct table *table, int kind, int wide, int big, size_t stride, size_t count, const unsigned char *from)
 {
 	const struct nb_rows *rows = &table->rows;
-	const size_t vel_at = wide ? 28 : 16;
+	const int wide_pos = wide & NB_TIPSY_WIDE_POS, wide_vel = wide & NB_TIPSY_WIDE_VEL;
+	const size_t vel_at = wide_pos ? 28 : 16, tail_at = vel_at + (wide_vel ? 24 : 12);
 	double *mass = nb_rows_at(rows, C_MASS, rows->n);
 	double *pos = nb_rows_at(rows, C_POS, rows->n), *vel = nb_rows_at(rows, C_VEL, rows->n);
 	for (size_t i = 0; i < count; i++) {
 		const unsigned char *record = from + i * stride;
 		nb_wire_widen(1, record, big, &mass[i]);
-		if (wide)
+		if (wide_pos)
 			nb_wire_order(3, sizeof(double), record + 4, big, &pos[3 * i]);
 		else
 			nb_wire_widen(3, record + 4, big, &pos[3 * i]);
-		nb_wire_widen(3, record + vel_at, big, &vel[3 * i]);
+		if (wide_vel)
+			nb_wire_order(3, sizeof(double), record + vel_at, big, &vel[3 * i]);
+		else
+			nb_wire_widen(3, record + vel_at, big, &vel[3 * i]);
 	}
 	for (int t = 0; t < NB_TIPSY_NTAIL; t++) {
 		const int column = table->column[t], place = nb_tipsy_place[kind][t];
-		const unsigned char *at = from + vel_at + 12 + 4 * (place < 0 ? 0 : place);
+		const unsigned char *at = from + tail_at + 4 * (place < 0 ? 0 : place);
 		if (column < 0 || (t == NB_TIPSY_POT && !begins_pot(table, at, stride, count)))
 			continue;
 		void *to = nb_rows_at(rows, (size_t)column, rows->n);
@@ -195,7 +262,7 @@ static void take(const struct header *header, struct table *table, int kind, siz
 	const unsigned char *from)
 {
 	if (header->wide)
-		take_records(table, kind, 1, header->big, stride, count, from);
+		take_records(table, kind, header->wide, header->big, stride, count, from);
 	else if (header->big)
 		take_records(table, kind, 0, 1, stride, count, from);
 	else
@@ -301,7 +368,7 @@ static int make_frame(const struct header *header, const struct part *part, stru
 	if (nb_frame_set_attribute_f64(frame, "time", header->time) ||
 		nb_frame_set_attribute(frame, "dim", header->dim == 2 ? "2" : "3") ||
 		nb_frame_set_attribute(frame, NB_TYPES, "gadget") ||
-		(header->wide && nb_frame_set_attribute(frame, "tipsy_positions", "f8")))
+		((header->wide & NB_TIPSY_WIDE_POS) && nb_frame_set_attribute(frame, "tipsy_positions", "f8")))
 		return NB_ENOMEM;
 	if (add_species(header, part, frame))
 		return NB_ENOMEM;

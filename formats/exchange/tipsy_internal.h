@@ -5,9 +5,9 @@
  *     dark     mass, pos[3], vel[3], softening, potential
  *     star     mass, pos[3], vel[3], metals, time of formation, softening, potential
  *
- * All numbers of a record are f4; in some files the positions are f8.  The "standard" form is big-endian with all 32
- * bytes of the header; the "native" one has the order of the machine that wrote it.
- * Source: the format as the programs Tipsy, PKDGRAV and ChaNGa write it. */
+ * All numbers of a record are f4; in some files the positions are f8, or the velocities, or both.  The "standard" form
+ * is big-endian with all 32 bytes of the header; the "native" one has the order of the machine that wrote it. Source:
+ * the format as the programs Tipsy, PKDGRAV and ChaNGa write it. */
 #ifndef NB_EXCHANGE_TIPSY_INTERNAL_H
 #define NB_EXCHANGE_TIPSY_INTERNAL_H
 
@@ -29,6 +29,8 @@ enum nb_tipsy_tail {
 extern const char *const nb_tipsy_name[NB_TIPSY_NTAIL];			 /* of the columns */
 extern const signed char nb_tipsy_place[NB_TIPSY_KINDS][NB_TIPSY_NTAIL]; /* words behind the velocity; -1: not there */
 extern const unsigned char nb_tipsy_type[NB_TIPSY_KINDS];		 /* GADGET's, for the column species */
+
+enum { NB_TIPSY_WIDE_POS = 1, NB_TIPSY_WIDE_VEL = 2 }; /* bits of wide: which numbers are f8 */
 
 /* Bytes of a record. */
 size_t nb_tipsy_record(int kind, int wide);
