@@ -559,8 +559,8 @@ masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
 		[ "$(nb-convert -q --no-comments --to csv <g.nb | tail -1)" = 9,10,11,2,9,10,11,3,1 ]
 		[ "$(attribute time g.nb) $(attribute box_size g.nb) $(attribute hubble_param g.nb)" = '1.25 7 ' ]
 	done
-	head -c 200 l6.g2 >cut
-	fails_with 1 'cut: the file ends within the header, after 200 bytes' 'nb-convert --from gadget cut'
+	head -c 200 l6.g2 >cut.g2
+	fails_with 1 'cut.g2: the file ends within the header, after 200 bytes' 'nb-convert --from gadget cut.g2'
 	printf '\x01' | dd of=l8.g1 bs=1 seek=52 conv=notrunc status=none
 	fails_with 1 'l8.g1: the header counts 1 bodies of type 6 (types are 0 to 5)' 'nb-convert --from gadget l8.g1'
 }
