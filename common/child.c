@@ -14,7 +14,7 @@ static int lift(const struct nb_child *child, int k)
 
 static int set_files(const struct nb_child *child, const int *from, posix_spawn_file_actions_t *files)
 {
-	int error = 0;
+	int error = child->directory > 0 ? posix_spawn_file_actions_addfchdir_np(files, child->directory) : 0;
 	for (int k = 0; !error && k < child->nfile; k++)
 		error = from[k] < 0 ? posix_spawn_file_actions_addclose(files, k)
 				    : posix_spawn_file_actions_adddup2(files, from[k], k);

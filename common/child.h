@@ -21,6 +21,7 @@ struct nb_child {
 	int leads_group;	 /* a process group of its own */
 	const sigset_t *blocked; /* signals; NULL: those that this thread blocks */
 	int ignores_none;	 /* no signal */
+	int directory;		 /* where it starts; 0 and AT_FDCWD: where this process is */
 };
 
 /* Starts it: 0, or an errno.  EMFILE also where the limit of descriptors leaves no room for so many. */

@@ -367,6 +367,90 @@ fails() {
 	done
 }
 
+# slots TOOL: its options that take a FILE to read, and its operands
+slots() {
+	"$1" --help | awk '/^usage:/ { sub(/.*\[options\] ?/, ""); print }
+		/^ +(-., )?--/ { name = $1 ~ /,$/ ? $2 : $1; if (name != "--output" && match($0, name " [^ ]*FILE")) print name }'
+}
+
+# reads TOOL SLOT: a command that reads FILE, and the kind of file that it wants there
+reads() {
+	case "$1 $2" in
+	'nb-gen '*) ;; # reads none
+	'nb-select --ids') echo 'ids nb-select --ids FILE all.nb' ;;
+	'nb-step --resume') echo "run nb-step --resume FILE -d 0.1 --until 0.5 'nb-force -e 0.1'" ;;
+	'nb-convert '*) echo 'csv nb-convert --from csv FILE' ;;
+	'nb-merge '*) echo 'nb nb-merge --ids offset all.nb FILE' ;;
+	'nb-diff '*) echo 'nb nb-diff all.nb FILE' ;;
+	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
+	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
+	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;
+	'nb-step '*) echo "nb nb-step -d 0.1 'nb-force -e 0.1' FILE all.nb" ;;
+	*' --'*) echo "nb $1 $2 FILE all.nb" ;;
+	*) echo "nb $1 FILE all.nb" ;;
+	esac
+}
+
+@test "a FILE is the same file however its name leads there, of every option and operand" {
+	local tool slot kind command name fold way reader seen=0
+	local -a some=(a /dev/fd/7 ../a) ways all=(a /dev/fd/7 /proc/self/fd/7 //dev/fd/7 link '<(cat a)' fifo ../a)
+	cp data/one.nb start.nb
+	nb-sort-zorder start.nb | nb-build-tree | nb-force -e 0.1 --potential >all.nb
+	cp all.nb a.nb
+	nb-gen -n 120 -s 9 | nb-sort-zorder | nb-build-tree | nb-force -e 0.1 --potential >b.nb
+	seq 0 2 30 >a.ids
+	seq 1 3 60 >b.ids
+	nb-convert --to csv <a.nb >a.csv
+	nb-convert --to csv <b.nb >b.csv
+	printf '1 -1\n2 -0.5\n4 -0.2\n' >a.table
+	printf '1 -3\n2 -1\n5 -0.3\n' >b.table
+	for name in a b; do nb-step -d 0.1 --until 0.2 'nb-force -e 0.1' "$name.nb" >"$name.run"; done
+	ln -s /dev/fd/7 link1
+	ln -s link1 link
+	mkfifo fifo
+	mkdir below
+	for tool in "${NB_TOOLS[@]}"; do
+		reader='cat' # of what is no stream
+		if "$tool" --help | grep -q -- --no-history; then reader='nb-stats --format tsv'; fi
+		while read -r slot; do
+			read -r kind command < <(reads "$tool" "$slot") || continue
+			cp "a.$kind" a
+			cp "b.$kind" b
+			ways=("${all[@]}")
+			[[ $slot != '[FILE ...]' ]] || ways=("${some[@]}") # which the skeleton opens for all
+			for name in "${ways[@]}"; do
+				way="${command//FILE/$name}"
+				case $name in
+				fifo) way="(cat a >fifo & $way; code=\$?; kill \$! 2>/dev/null; exit \$code)" ;;
+				../a) way="(cd below && ${way//all.nb/../all.nb})" ;;
+				esac
+				for fold in off on; do
+					NB_FOLD=$fold timeout -k 1 60 bash -c "$way 7<a | $reader 7<b; printf '\n%s\n' \"\${PIPESTATUS[*]}\"" >$fold.out 2>$fold.err || { echo "hangs: $way"; return 1; }
+				done
+				cmp off.out on.out && diff <(sort off.err) <(sort on.err) || { echo "differs when folded: $way"; return 1; }
+				[ "$name" != a ] || cp on.out first
+				diff first on.out || { echo "not as with the name of the file: $way"; cat on.err; return 1; }
+				seen=$((seen + 1))
+			done
+			[[ $(tail -n 1 first) == '0 0' || $tool == nb-diff ]] || { echo "$command fails"; cat on.err; return 1; }
+		done < <(slots "$tool")
+	done
+	echo "$seen seen"
+	[ $seen -gt 80 ]
+}
+
+@test "what a FILE brings with it, and a command that a program starts, find the files of their own process" {
+	mkdir below there
+	nb-gen -n 60 | nb-convert --to gadget --files 3 -o there/snap
+	fine '(cd ../below && nb-convert --from gadget ../there/snap.1) | nb-stats' 'convert | stats'
+	fine '(cd ../below && nb-convert --from auto ../there/snap) | nb-stats' 'convert | stats'
+	local run="nb-step -d 0.1 -k 2 'tee /dev/fd/7 | nb-force' ../data/one.nb"
+	refused 'other open files for its commands' "$run 7>mine | nb-stats 7>other"
+	[ -s on/mine ]
+	[ ! -s on/other ]
+	fine "(cd ../below && nb-step -d 0.1 -k 2 'tee copy | nb-force' ../data/one.nb && rm copy) | nb-stats"
+}
+
 # ---- what folds, and what does not ------------------------------------------------------------------
 
 # refused REASON COMMAND [CHAIN...]: the same bytes, and -v gives the reason why a program does not fold

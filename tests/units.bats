@@ -19,6 +19,7 @@ unit() {
 @test "numbers of options" { unit common/parse; }
 @test "messages" { unit common/die; }
 @test "memory" { unit common/mem; }
+@test "names of files" { unit common/named; }
 @test "text for a terminal" { unit common/printable; }
 @test "messages of libgomp" { unit common/openmp; }
 @test "texts of statuses" { unit common/status; }

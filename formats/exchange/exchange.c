@@ -2,6 +2,7 @@
  * and gives their names in NB_FORMATS as FORMAT(csv) ... */
 #include "formats/exchange/exchange.h"
 
+#include "common/named.h"
 #include "formats/exchange/bytes_internal.h"
 #include "formats/exchange/output_internal.h"
 #include "formats/exchange/subset_internal.h"
@@ -168,7 +169,7 @@ static int open_first(const char *stem, char **opened)
 	*opened = malloc(room);
 	for (size_t k = 0; *opened && fd < 0 && k < sizeof suffix / sizeof *suffix; k++) {
 		snprintf(*opened, room, "%s%s", stem, suffix[k]);
-		fd = open(*opened, O_RDONLY | O_CLOEXEC);
+		fd = nb_open_named(*opened, O_RDONLY);
 		if (fd < 0 && errno != ENOENT)
 			break;
 	}

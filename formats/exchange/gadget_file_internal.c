@@ -1,6 +1,8 @@
 /* Files of GADGET: their header, their blocks one after the other, and several files that are one snapshot. */
 #include "formats/exchange/gadget_read_internal.h"
 
+#include "common/named.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -283,7 +285,7 @@ int nb_gadget_open_file(struct nb_gadget_reader *reader, unsigned k)
 		reader->name = NULL;
 		return NB_ENOMEM;
 	}
-	reader->fd = openat(reader->directory, reader->name, O_RDONLY | O_CLOEXEC);
+	reader->fd = nb_open_named(reader->name, O_RDONLY);
 	if (reader->fd < 0)
 		return nb_gadget_fail(reader, "this file of %u cannot be opened: %s", reader->nfile, strerror(errno));
 	if (nb_bytes_open(&reader->own, reader->fd))
@@ -306,11 +308,8 @@ static int find_stem(struct nb_gadget_reader *reader)
 		return nb_gadget_fail(reader, "this is one of %u files, but the name does not end in .0 to .%u",
 			reader->nfile, reader->nfile - 1);
 	reader->stem = strndup(path, (size_t)(dot - path));
-	reader->directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!reader->stem)
 		return NB_ENOMEM;
-	if (reader->directory < 0)
-		return nb_gadget_fail(reader, "the working directory cannot be opened: %s", strerror(errno));
 	reader->several = 1;
 	return NB_OK;
 }
@@ -369,7 +368,7 @@ int nb_gadget_open(struct nb_import *in)
 	struct nb_gadget_reader *reader = in->state;
 	reader->in = in;
 	reader->bytes = in->bytes;
-	reader->fd = reader->directory = -1;
+	reader->fd = -1;
 	if (read_header(reader))
 		return NB_EINVAL;
 	reader->first = reader->head;
@@ -387,8 +386,6 @@ void nb_gadget_close(struct nb_import *in)
 	if (!reader->in)
 		return;
 	nb_gadget_close_file(reader);
-	if (reader->directory >= 0)
-		close(reader->directory);
 	for (unsigned k = 0; reader->part && k < reader->nfile; k++)
 		free(reader->part[k].run);
 	free(reader->part);

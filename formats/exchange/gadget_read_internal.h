@@ -46,7 +46,7 @@ struct nb_gadget_reader {
 	char *name;		     /* of the present file, NULL: the one that was opened */
 	int swap, labels;
 	struct nb_gadget_header head, first; /* of the present file, and of the one that was opened */
-	int first_swap, several, directory;
+	int first_swap, several;
 	char *stem;
 	struct nb_gadget_part *part;
 	unsigned nfile;

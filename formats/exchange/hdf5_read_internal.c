@@ -2,6 +2,7 @@
 
 #include "common/child.h"
 #include "common/mem.h"
+#include "common/named.h"
 #include "formats/exchange/bytes_internal.h"
 
 #include <errno.h>
@@ -256,7 +257,7 @@ int nb_h5_open(struct nb_h5_reader *reader, const char *path, struct nb_bytes *b
 	if (nb_h5_lacks())
 		return nb_h5_fail(reader, "HDF5 is %s", nb_h5_lacks());
 	if (path) {
-		reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+		reader->fd = nb_open_named(path, O_RDONLY);
 		reader->own_fd = reader->fd >= 0;
 		if (reader->fd < 0)
 			return nb_h5_fail(reader, "cannot be opened: %s", strerror(errno));

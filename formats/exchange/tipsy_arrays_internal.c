@@ -3,6 +3,7 @@
  * 8 bytes or three f4 for each body behind it.  Other files that are called so are left alone. */
 #include "common/decimal.h"
 #include "common/mem.h"
+#include "common/named.h"
 #include "formats/exchange/lines_internal.h"
 #include "formats/exchange/subset_internal.h"
 #include "formats/exchange/tipsy_internal.h"
@@ -187,7 +188,7 @@ static int read_array(struct nb_import *in, struct array *array, struct nb_frame
 	struct nb_lines lines;
 	struct stat about;
 	const unsigned char *head;
-	beside.fd = open(array->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	beside.fd = nb_open_named(array->path, O_RDONLY | O_NONBLOCK);
 	if (beside.fd < 0)
 		return cannot_open(in, array->path);
 	const int unknown = fstat(beside.fd, &about);
@@ -318,7 +319,8 @@ int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big, 
 	const size_t before = (size_t)(base - in->path);
 	char *folder = slash ? strndup(in->path, before) : strdup(".");
 	struct dirent **entry = NULL;
-	const int nentry = folder ? scandir(folder, &entry, NULL, by_name) : -1;
+	const int directory = folder ? nb_open_named(folder, O_RDONLY | O_DIRECTORY) : -1;
+	const int nentry = directory >= 0 ? scandirat(directory, ".", &entry, NULL, by_name) : -1;
 	int status = !folder ? NB_ENOMEM : nentry < 0 ? cannot_open(in, folder) : NB_OK;
 	char column[NB_NAME_SIZE + 1];
 	for (int k = 0; k < nentry; k++) {
@@ -340,6 +342,8 @@ int nb_tipsy_read_arrays(struct nb_import *in, struct nb_frame *frame, int big, 
 		free(array.path);
 		free(entry[k]);
 	}
+	if (directory >= 0)
+		close(directory);
 	free(entry);
 	free(folder);
 	if (!status && some && all.ncolumn)

@@ -1,11 +1,11 @@
 #include "tools/filter/files.h"
 
 #include "common/descriptor.h"
+#include "common/named.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,32 +43,37 @@ void nb_files_prepare(struct nb_run *run)
 			cannot_open(from->path[i]);
 	if (from->n != 1 || is_standard(from->path[0]))
 		return;
-	const int fd = open(from->path[0], O_RDONLY);
+	const int fd = nb_open_named(from->path[0], O_RDONLY);
 	if (fd < 0)
 		cannot_open(from->path[0]);
-	if (fd != STDIN_FILENO && (dup2(fd, STDIN_FILENO) < 0 || close(fd)))
+	if (fd == STDIN_FILENO ? fcntl(fd, F_SETFD, 0) : dup2(fd, STDIN_FILENO) < 0 || close(fd))
 		nb_die(NB_EXIT_FAILED, "standard input:");
 }
 
-int nb_path_is_of_process(const char *path)
+static const char *not_shared(int n, char *const *path)
 {
-	static const char *const start[] = {"/dev/fd/", "/dev/stdin", "/proc/"};
-	char link[PATH_MAX];
-	const ssize_t n = readlink(path, link, sizeof link - 1);
-	link[n > 0 ? n : 0] = '\0';
-	for (size_t k = 0; k < sizeof start / sizeof *start; k++)
-		if (strncmp(path, start[k], strlen(start[k])) == 0 || strncmp(link, start[k], strlen(start[k])) == 0)
-			return 1;
-	return 0;
+	for (int i = 0; i < n; i++)
+		if (!is_standard(path[i]) && !nb_name_is_shared(path[i]))
+			return path[i];
+	return NULL;
+}
+
+void nb_files_will_open(struct nb_run *run, const char *path)
+{
+	if (!nb_name_is_shared(path))
+		run->private_file = path;
 }
 
 const char *nb_files_of_this_process(const struct nb_run *run)
 {
-	const struct nb_operands *from = &run->from;
-	for (int i = 0; i < from->n && from->n > 1; i++)
-		if (nb_path_is_of_process(from->path[i]))
-			return from->path[i];
-	return run->opens && nb_path_is_of_process(run->opens) ? run->opens : NULL;
+	const struct nb_tool *tool = run->tool;
+	const char *path = run->private_file;
+	for (size_t k = 0; k < tool->noption && !path; k++)
+		if (tool->options[k].kind == NB_OPT_FILE && (run->given[k / 64] >> k % 64 & 1))
+			path = not_shared(1, (char **)((char *)run->self + tool->options[k].at));
+	if (!path && tool->own_files)
+		path = not_shared(run->noperand, run->operand);
+	return path || run->from.n < 2 ? path : not_shared(run->from.n, run->from.path);
 }
 
 /* Counts the frames of a file from where it is now, and goes back there: 0, or -1 if that cannot be done. */
@@ -109,8 +114,7 @@ int nb_files_count_frames(struct nb_run *run, uint64_t *count)
 		return count_frames(run, run->files.in, count);
 	for (from->next = 1; from->next <= from->n && !status; from->next++) {
 		const char *path = from->path[from->next - 1];
-		const int fd = is_standard(path) ? from->standard_input
-						 : openat(run->files.directory, path, O_RDONLY | O_CLOEXEC);
+		const int fd = is_standard(path) ? from->standard_input : nb_open_named(path, O_RDONLY);
 		if (fd < 0)
 			cannot_open(path);
 		status = count_frames(run, fd, count);
@@ -132,7 +136,7 @@ int nb_files_next(struct nb_run *run)
 	nb_files_close(run);
 	const char *path = from->path[from->next++];
 	if (!is_standard(path))
-		run->files.in = openat(run->files.directory, path, O_RDONLY | O_CLOEXEC);
+		run->files.in = nb_open_named(path, O_RDONLY);
 	if (run->files.in < 0 && !is_standard(path))
 		cannot_open(path);
 	from->first = run->in.nframe;
@@ -168,16 +172,16 @@ void nb_files_close(struct nb_run *run)
 int nb_file_is_stream(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && nb_file_may_be_stream(path);
+	return fstatat(nb_names_directory(), path, &st, 0) == 0 && S_ISREG(st.st_mode) && nb_file_may_be_stream(path);
 }
 
 int nb_file_may_be_stream(const char *path)
 {
 	char head[8];
 	struct stat st;
-	if (stat(path, &st) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+	if (fstatat(nb_names_directory(), path, &st, 0) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return errno != ENOENT;
-	const int fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	const int fd = S_ISREG(st.st_mode) ? nb_open_named(path, O_RDONLY) : -1;
 	if (fd < 0)
 		return 0;
 	const ssize_t n = pread(fd, head, sizeof head, 0);
@@ -200,7 +204,7 @@ static int open_same(const struct nb_run *run)
 	for (int i = 0; i < run->from.n && stat(run->common.output, &out) == 0; i++)
 		if (stat(run->from.path[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino &&
 			S_ISREG(in.st_mode))
-			return open(run->from.path[i], O_RDONLY | O_CLOEXEC);
+			return nb_open_named(run->from.path[i], O_RDONLY);
 	return -1;
 }
 

@@ -14,9 +14,9 @@
 void nb_files_check(const struct nb_run *run);
 /* In the process that they were given to: all can be read, and a single one is standard input from now on. */
 void nb_files_prepare(struct nb_run *run);
-/* Whether a path means another file in another process: /dev/stdin, /dev/fd/63, or a link to one. */
-int nb_path_is_of_process(const char *path);
-/* The first operand of several, or path of run->opens, that another process would not find; NULL if there is none. */
+/* For check: the tool will open this path (nb_open_named), which is neither an operand nor that of an option. */
+void nb_files_will_open(struct nb_run *run, const char *path);
+/* A path that the tool will open and another process would not find; NULL if there is none. */
 const char *nb_files_of_this_process(const struct nb_run *run);
 /* The number of frames of all that is to be read, before any is.  0; or -1: it can be read only once, as a pipe. */
 NB_MUST_CHECK int nb_files_count_frames(struct nb_run *run, uint64_t *count);

@@ -30,6 +30,7 @@ struct nb_tool {
 	int max_operands;
 	/* How many of n operands are its own, if that depends on them; NULL: max_operands. */
 	int (*own_operands)(int n, char **operand);
+	int own_files; /* its own operands are files, which it opens */
 	int files; /* operands behind these are FILEs, read one after the other as one stream instead of standard input
 		    */
 	const char *quoted; /* the operand is a command of several words, "the force pipeline"; NULL: it is not */
@@ -103,7 +104,6 @@ struct nb_run {
 	void (*stream)(struct nb_run *run, void *self); /* this too */
 	int whole_stream;     /* set by check: wants the bytes of a stream, which frames in memory do not have */
 	const char *launcher; /* set by check: a command that starts ranks, which do the work; NULL: none */
-	const char *opens;    /* set by check: a path that begin opens to read; NULL: none */
 	struct nb_voice voice;
 	struct nb_files files;
 	char **environment; /* for commands that it runs */
@@ -116,7 +116,7 @@ struct nb_run {
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	int own_backend;		  /* set by check: begin chooses it */
-	int private_files;		  /* set by check: reads files that only its own process can open */
+	const char *private_file;	  /* set by check: a file that only its own process can open; NULL: none */
 	int decided;			  /* what auto is has been found out, for this one and those behind it ... */
 	uint64_t fits;			  /* ... and that frames of so many bodies fit into a device */
 

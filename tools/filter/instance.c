@@ -1,5 +1,6 @@
 /* An instance of a tool: its life, and its end in the middle of work. */
 #include "common/cpu.h"
+#include "common/named.h"
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/filter.h"
@@ -35,7 +36,7 @@ static void leave(struct nb_voice *voice, int status)
 int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context)
 {
 	struct nb_voice *const voice = nb_speak_as(&run->voice);
-	const int threads = nb_cpu_threads();
+	const int threads = nb_cpu_threads(), names = nb_names_of(run->files.directory);
 	jmp_buf outer; /* of a call that this one is inside of */
 	memcpy(&outer, &run->failed, sizeof outer);
 	nb_cpu_set_threads(run->common.threads);
@@ -44,6 +45,7 @@ int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context)
 		act(run, context);
 	memcpy(&run->failed, &outer, sizeof outer);
 	nb_speak_as(voice);
+	nb_names_of(names);
 	nb_cpu_set_threads(threads);
 	return run->status;
 }

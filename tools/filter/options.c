@@ -212,7 +212,8 @@ static void take(struct nb_run *run, const struct table *table, size_t k, const 
 	case NB_OPT_F64:
 	case NB_OPT_F64_POS: take_real(row, value, arg); break;
 	case NB_OPT_CHOICE: *(int *)value = (int)row->min + (arg ? choice(row, arg, 1) : 0); break;
-	case NB_OPT_TEXT: *(const char **)value = arg; break;
+	case NB_OPT_TEXT:
+	case NB_OPT_FILE: *(const char **)value = arg; break;
 	case NB_OPT_ORDERED: append(value, k, arg); break;
 	}
 	run->given[k / 64] |= (uint64_t)1 << k % 64;

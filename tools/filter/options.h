@@ -21,6 +21,7 @@ enum nb_option_kind {
 	NB_OPT_F64_POS, /* double in (min, max]: min excluded */
 	NB_OPT_CHOICE,	/* int: min + index into the words of arg, separated by bars: "f32|f64" */
 	NB_OPT_TEXT,	/* const char * */
+	NB_OPT_FILE,	/* the same, a file that the tool opens to read it (nb_open_named) */
 	NB_OPT_ORDERED	/* struct nb_ordered: appended, as the order of appearance matters */
 };
 
@@ -34,6 +35,7 @@ enum nb_option_kind {
 #define NB_POSITIVE(structure, member) .kind = NB_OPT_F64_POS, .at = NB_MEMBER(structure, member, double)
 #define NB_CHOICE(structure, member) .kind = NB_OPT_CHOICE, .at = NB_MEMBER(structure, member, int)
 #define NB_TEXT(structure, member) .kind = NB_OPT_TEXT, .at = NB_MEMBER(structure, member, const char *)
+#define NB_FILE(structure, member) .kind = NB_OPT_FILE, .at = NB_MEMBER(structure, member, const char *)
 #define NB_ORDERED(structure, member) .kind = NB_OPT_ORDERED, .at = NB_MEMBER(structure, member, struct nb_ordered)
 
 enum { NB_OPTION_TEXT = 256, NB_MOST_ORDERED = 64 };

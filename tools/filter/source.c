@@ -1,5 +1,6 @@
 #include "tools/filter/source.h"
 
+#include "common/named.h"
 #include "tools/filter/files.h"
 
 #include <fcntl.h>
@@ -15,10 +16,8 @@ static int is_standard_input(const char *path)
 void nb_source_check(struct nb_run *run)
 {
 	int standard = 0;
-	for (int k = 0; k < run->noperand; k++) {
+	for (int k = 0; k < run->noperand; k++)
 		standard += is_standard_input(run->operand[k]);
-		run->private_files |= nb_path_is_of_process(run->operand[k]);
-	}
 	if (standard > 1)
 		nb_die(NB_EXIT_USAGE, "standard input can be read only once (operand '-' is given %d times)", standard);
 }
@@ -34,7 +33,7 @@ void nb_source_open(struct nb_run *run, struct nb_source *source, const char *pa
 {
 	source->path = path;
 	const int standard = is_standard_input(path);
-	const int fd = standard ? run->files.in : open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = standard ? run->files.in : nb_open_named(path, O_RDONLY);
 	if (fd < 0 && !standard)
 		nb_die(NB_EXIT_FAILED, "'%s':", path);
 	source->is_open = 1;

@@ -10,8 +10,7 @@ struct nb_source {
 	int is_open;
 };
 
-/* For check: the operands of a tool that are to be opened as sources.  "-" may stand there once.  A tool that gets a
- * file which only its own process can open, such as the pipe of a process substitution, is not folded. */
+/* For check: the operands of a tool that are to be opened as sources.  "-" may stand there once. */
 void nb_source_check(struct nb_run *run);
 /* For begin.  Ends the tool if the file cannot be opened, or if it is a terminal. */
 void nb_source_open(struct nb_run *run, struct nb_source *source, const char *path);

@@ -2,6 +2,7 @@
 
 #include "common/child.h"
 #include "common/descriptor.h"
+#include "common/named.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -28,8 +29,8 @@ int nb_spawn_pipe(int end[2])
 int nb_spawn(const char *command, char **environment, int in, int out, int err, const sigset_t *blocked, pid_t *group)
 {
 	char *argv[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
-	const struct nb_child child = {
-		"/bin/sh", argv, environment, {in, out, err}, 3, .leads_group = 1, .blocked = blocked};
+	const struct nb_child child = {"/bin/sh", argv, environment, {in, out, err}, 3, .leads_group = 1,
+		.blocked = blocked, .directory = nb_names_directory()};
 	return nb_child_start(&child, group);
 }
 

@@ -18,8 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Options are parsed with getopt's variables, and a working directory belongs to the whole process: one stage at a time
- * is made. */
+/* Options are parsed with getopt's variables: one stage at a time is made. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- handing over ------------------------------------------------------------------------------- */
@@ -51,6 +50,7 @@ static int offer(const struct nb_run *run, int argc, char **argv, int *link)
 		.err = is_open(STDERR_FILENO) ? STDERR_FILENO : -1,
 		.directory = -1,
 		.listener = run->files.listener,
+		.commands = run->tool->quoted && run->noperand > 0,
 	};
 	const int accepted = nb_meet_hand_over(STDOUT_FILENO, &work, link, why);
 	free(copy);
@@ -93,8 +93,6 @@ static void hand_over(struct nb_run *run, void *context)
 		nb_verbose("not folded: it works on the bytes of the stream");
 	else if (path)
 		nb_verbose("not folded: only this process can open '%s'", path);
-	else if (run->private_files)
-		nb_verbose("not folded: it reads files that only its own process can open");
 	else
 		words->accepted = offer(run, words->argc, words->argv, &words->link);
 }
@@ -126,31 +124,6 @@ int nb_stage_hand_over(struct nb_run *run, int argc, char **argv)
 
 /* ---- taking over -------------------------------------------------------------------------------- */
 
-static int enter(int directory)
-{
-	const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (here >= 0 && fchdir(directory)) {
-		close(here);
-		return -1;
-	}
-	return here;
-}
-
-static void go_back(int here)
-{
-	(void)!fchdir(here);
-	close(here);
-}
-
-/* 0 where this process could not come back, as from a directory that it may not search. */
-static int can_enter(int directory)
-{
-	const int here = enter(directory);
-	if (here >= 0)
-		go_back(here);
-	return here >= 0;
-}
-
 /* The instance that does the work; NULL with why it cannot. */
 static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (*put)(void *, struct nb_frame *, int),
 	void *context, const char **why)
@@ -171,8 +144,8 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 							   : NULL;
 	if (!*why && (run->streams & streams) != streams)
 		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
-	if (!*why && !can_enter(from->directory))
-		*why = "its reader cannot change its working directory";
+	if (!*why && faccessat(from->directory, ".", X_OK, AT_EACCESS)) /* the process is there, whoever may go there */
+		*why = "its reader may not enter its working directory";
 	if (!*why)
 		return run;
 	nb_run_free(run);
@@ -207,13 +180,6 @@ struct nb_stage *nb_stage_accept(
 	return NULL;
 }
 
-static void report_directory(struct nb_run *run, void *context)
-{
-	(void)run;
-	(void)context;
-	nb_die(NB_EXIT_FAILED, "working directory:");
-}
-
 static void begin(struct nb_run *run, void *context)
 {
 	(void)context;
@@ -222,13 +188,7 @@ static void begin(struct nb_run *run, void *context)
 
 int nb_stage_begin(struct nb_stage *stage)
 {
-	pthread_mutex_lock(&making);
-	const int here = enter(stage->from.directory);
-	const int status = nb_run_do(stage->run, here >= 0 ? begin : report_directory, NULL);
-	if (here >= 0)
-		go_back(here);
-	pthread_mutex_unlock(&making);
-	return status;
+	return nb_run_do(stage->run, begin, NULL);
 }
 
 void nb_stage_end(struct nb_stage *stage, int status)

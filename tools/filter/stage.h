@@ -34,7 +34,7 @@ void nb_stage_names(const struct nb_run *first, char names[NB_STAGE_NAMES]);
  * that lacks one of these streams is refused. */
 struct nb_stage *nb_stage_accept(
 	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context);
-/* nb_run_begin in the working directory of its process.  0, or its exit status after a message. */
+/* nb_run_begin.  0, or its exit status after a message. */
 NB_MUST_CHECK int nb_stage_begin(struct nb_stage *stage);
 /* Tells its process how the work ended, a status of nb_run_do, and frees it. */
 void nb_stage_end(struct nb_stage *stage, int status);

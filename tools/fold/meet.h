@@ -36,6 +36,7 @@ struct nb_handover {
 	int in, err;	    /* its standard input and standard error; -1: closed */
 	int directory;	    /* its working directory (O_PATH); in an offer -1: the one that it is in */
 	int listener;	    /* its listening socket; -1: none */
+	int commands;	    /* of an offer: it starts commands, which inherit what is open */
 	int link;   /* the waiting process: it gets its exit status; end of file: it has died.  Not of an offer */
 	char *text; /* private: all strings */
 };

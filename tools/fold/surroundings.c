@@ -1,7 +1,9 @@
 #include "tools/fold/surroundings.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +166,29 @@ const char *nb_surroundings_differ(pid_t pid, enum nb_likeness likeness)
 	nb_surroundings_note();
 	look(&other, pid);
 	return compare(&own, &other, likeness);
+}
+
+/* ---- open files -------------------------------------------------------------------------------- */
+
+/* Those above standard error that are not closed on exec, by what /proc says of them. */
+int nb_inherits_same(pid_t pid)
+{
+	char path[64], own_file[PATH_MAX], other_file[PATH_MAX];
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	int same = dir != NULL;
+	while (same && (entry = readdir(dir)) != NULL) {
+		const int fd = (int)strtol(entry->d_name, NULL, 10), flags = fcntl(fd, F_GETFD);
+		if (fd <= STDERR_FILENO || flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		const ssize_t n = readlinkat(dirfd(dir), entry->d_name, own_file, sizeof own_file);
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+		same = n > 0 && readlink(path, other_file, sizeof other_file) == n &&
+		       memcmp(own_file, other_file, (size_t)n) == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return same;
 }
 
 /* ---- environment ------------------------------------------------------------------------------- */

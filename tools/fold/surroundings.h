@@ -20,6 +20,9 @@ void nb_surroundings_note(void);
  * group".  What neither of the two lets us read is the same. */
 const char *nb_surroundings_differ(pid_t pid, enum nb_likeness likeness);
 
+/* Whether what another process starts inherits the files that it would inherit from this one, under their numbers. */
+int nb_inherits_same(pid_t pid);
+
 /* Compares the variables on which the work or its speed may depend (CUDA_*, OMP_*, NB_*, LD_*, the locale and so on;
  * not NB_FOLD): NULL, or the first that differs, as "NAME=value" or "NAME", of which the name counts. */
 const char *nb_environment_differs(char *const *a, char *const *b);

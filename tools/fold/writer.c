@@ -107,7 +107,7 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 
 /* ---- handing over ------------------------------------------------------------------------------- */
 
-static int host_is_right(int link, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
+static int host_is_right(int link, const struct nb_fifo *fifo, int commands, char why[NB_WHY_SIZE])
 {
 	struct nb_record hello;
 	pid_t pid = 0;
@@ -121,6 +121,8 @@ static int host_is_right(int link, const struct nb_fifo *fifo, char why[NB_WHY_S
 	if (!nb_runs_this_program(pid) || !nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE))
 		return plain(why, "another program answers for the reader");
 	const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
+	if (!differs && commands && !nb_inherits_same(pid))
+		differs = "other open files for its commands";
 	return differs ? plain(why, "%s", differs) : 1;
 }
 
@@ -193,8 +195,8 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 	if (to < 0)
 		return 0;
 	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, why) || !offer_all(to, offer, why) ||
-		!accepted(to, why)) {
+	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, offer->commands, why) ||
+		!offer_all(to, offer, why) || !accepted(to, why)) {
 		close(to);
 		return 0;
 	}

@@ -238,6 +238,7 @@ const struct nb_tool nb_tool_convert = {
 	.about = "convert particle streams from and to other formats",
 	.operands = "[FILE]",
 	.max_operands = 1,
+	.own_files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_HISTORY | NB_COMMON_THREADS | NB_COMMON_OUTPUT,

@@ -255,6 +255,7 @@ const struct nb_tool nb_tool_diff = {
 	.about = "compare the columns of two particle streams, body by body",
 	.operands = "A B",
 	.max_operands = 2,
+	.own_files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_THREADS,

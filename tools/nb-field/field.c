@@ -104,16 +104,17 @@ static void check(struct nb_run *run, void *self)
 		field->table[k].path = strndup(potential->file, potential->file_length);
 		if (!field->table[k].path)
 			nb_die(NB_EXIT_FAILED, "out of memory");
-		run->private_files |= nb_path_is_of_process(field->table[k].path);
+		nb_files_will_open(run, field->table[k].path);
 	}
 }
 
 static void begin(struct nb_run *run, void *self)
 {
 	struct field *field = self;
+	(void)run;
 	for (int k = 0; k < field->n; k++)
 		if (field->table[k].path)
-			nb_field_read_table(run, field, &field->table[k]);
+			nb_field_read_table(field, &field->table[k]);
 }
 
 static void clear(void *self)

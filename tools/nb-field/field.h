@@ -34,7 +34,7 @@ struct field {
 /* ---- table.c ---- */
 
 /* Reads the file of a table; one that is none ends the tool. */
-void nb_field_read_table(struct nb_run *run, struct field *self, struct field_table *table);
+void nb_field_read_table(struct field *self, struct field_table *table);
 /* Its rows where the backend computes. */
 const double *nb_field_place_table(
 	struct field_table *table, const struct nb_space *space, const struct nb_frame *frame);

@@ -1,5 +1,6 @@
 /* Tables of r and Phi: lines of two numbers, blank ones, and comments behind '#'. */
 #include "common/mem.h"
+#include "common/named.h"
 #include "common/parse.h"
 #include "tools/filter/require.h"
 #include "tools/nb-field/field.h"
@@ -68,10 +69,10 @@ static int is_finite(const struct field_table *table)
 	return sum == 0;
 }
 
-void nb_field_read_table(struct nb_run *run, struct field *self, struct field_table *table)
+void nb_field_read_table(struct field *self, struct field_table *table)
 {
 	size_t number = 0;
-	const int fd = openat(run->files.directory, table->path, O_RDONLY | O_CLOEXEC);
+	const int fd = nb_open_named(table->path, O_RDONLY);
 	self->file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!self->file)
 		nb_die(NB_EXIT_FAILED, "'%.200s':", table->path);

@@ -29,7 +29,7 @@ static const struct nb_option options[] = {
 		.help = "99th percentile of the errors, as shares of the strength of the field"},
 	{0, "alpha", NB_POSITIVE(struct force, alpha), .max = 1, .arg = "A", .fallback = "0.0025",
 		.help = "tolerance of --mac acceleration"},
-	{0, "at", NB_TEXT(struct force, at_path), .arg = "FILE",
+	{0, "at", NB_FILE(struct force, at_path), .arg = "FILE",
 		.help = "compute the field at the positions of the stream in FILE, and write that"},
 	{0, "audit", NB_INT(struct force, audit), .min = 0, .max = 1000000000, .arg = "N", .fallback = "0: none",
 		.help = "measure the errors of N bodies of each frame by direct sums"},

@@ -29,7 +29,6 @@ void nb_force_at_check(struct nb_run *run, const struct force *opt)
 			opt->jerk	    ? "jerk"
 			: opt->accuracy > 0 ? "accuracy"
 					    : "audit");
-	run->opens = opt->at_path;
 	run->own_backend = nb_force_at_method(opt) == METHOD_TREE;
 }
 

@@ -170,6 +170,7 @@ const struct nb_tool nb_tool_merge = {
 	.about = "put the bodies of several streams together, frame by frame",
 	.operands = "FILE...",
 	.max_operands = INT_MAX,
+	.own_files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,

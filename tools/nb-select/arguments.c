@@ -1,9 +1,11 @@
 /* The arguments of --ids, --sample and --sort. */
 #include "tools/nb-select/select.h"
 
+#include "common/named.h"
 #include "common/parse.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +111,8 @@ static void read_list(struct select *s)
 /* An id or a range in each line; from '#' on it is a comment. */
 static void read_file(struct select *s)
 {
-	FILE *file = fopen(s->ids, "re");
+	const int fd = nb_open_named(s->ids, O_RDONLY);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *line = NULL;
 	size_t size = 0, room = 0, number = 0;
 	struct id_range range;

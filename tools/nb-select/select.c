@@ -16,7 +16,7 @@ static const struct nb_option options[] = {
 		.help = "columns of the bodies to keep, no others"},
 	{0, "frames", NB_TEXT(struct select, frames), .arg = "LIST",
 		.help = "numbers and ranges FIRST:LAST:STEP, from 0; -1 or last: the last one"},
-	{0, "ids", NB_TEXT(struct select, ids), .arg = "LIST|FILE",
+	{0, "ids", NB_FILE(struct select, ids), .arg = "LIST|FILE",
 		.help = "bodies with these ids, such as 1,2,5-9; or those in FILE, one a line"},
 	{0, "keep-derived", NB_FLAG(struct select, keep_derived),
 		.help = "keep acc, pot and the like where bodies are left out"},
@@ -101,8 +101,6 @@ static void check(struct nb_run *run, void *self)
 		s->dropped = nb_select_words("drop", s->drop);
 	if (s->keep_derived && !s->where && !s->ids && !s->sample)
 		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--where', '--ids' or '--sample'");
-	if (s->ids && s->ids[strspn(s->ids, "0123456789,-")])
-		run->opens = s->ids;
 	run->whole_stream = s->recover;
 	run->stream = s->recover		    ? nb_select_recover
 		      : nb_select_touches_bodies(s) ? NULL /* frame by frame */

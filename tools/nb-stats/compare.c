@@ -1,5 +1,6 @@
 /* --compare: errors of the accelerations of each frame against those of another stream. */
 #include "common/mem.h"
+#include "common/named.h"
 #include "kernels/measure/measure.h"
 #include "kernels/order/order.h"
 #include "tools/filter/require.h"
@@ -25,7 +26,7 @@ static int next_reference(struct stats *self, struct nb_frame *frame)
 static void begin(struct nb_run *run, struct stats *self)
 {
 	(void)run;
-	int fd = open(self->compare_path, O_RDONLY | O_CLOEXEC);
+	const int fd = nb_open_named(self->compare_path, O_RDONLY);
 	if (fd < 0)
 		nb_die(NB_EXIT_FAILED, "'%s':", self->compare_path);
 	self->compare.opened = 1;

@@ -34,7 +34,7 @@ static const struct nb_option options[] = {
 		.help = "centre of radii, shapes and profiles; density: the centre of density, adds the core radius"},
 	{0, "check", NB_FLAG(struct stats, wanted[CHECK]),
 		.help = "verify the stream without holding a frame in memory"},
-	{0, "compare", NB_TEXT(struct stats, compare_path), .arg = "FILE",
+	{0, "compare", NB_FILE(struct stats, compare_path), .arg = "FILE",
 		.help = "print the errors of acc against acc of the stream in FILE"},
 	{0, "epot", NB_CHOICE(struct stats, epot), .arg = "auto|direct|none", .fallback = "auto",
 		.help = "potential energy; auto: field pot, or a direct sum if n is small; direct: the sum for any n"},

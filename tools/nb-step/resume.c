@@ -1,4 +1,5 @@
 /* --resume: the last whole frame of a saved stream, which may have been cut, is where the run goes on. */
+#include "common/named.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
@@ -14,7 +15,7 @@ void nb_step_open_saved(struct step *s)
 {
 	const char *output = s->run->common.output;
 	struct stat file, out;
-	s->saved = open(s->resume, O_RDONLY | O_CLOEXEC);
+	s->saved = nb_open_named(s->resume, O_RDONLY);
 	if (s->saved < 0)
 		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
 	if (output && fstat(s->saved, &file) == 0 && stat(output, &out) == 0 && file.st_dev == out.st_dev &&

@@ -44,7 +44,7 @@ static const struct nb_option options[] = {
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
 	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
 		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
-	{0, "resume", NB_TEXT(struct step, resume), .arg = "FILE",
+	{0, "resume", NB_FILE(struct step, resume), .arg = "FILE",
 		.help = "go on from the last whole frame of FILE, a stream that this command has written", .silent = 1},
 	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
 		.help = "let the force pipeline see and change velocities"},
