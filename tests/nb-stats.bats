@@ -712,19 +712,37 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 	# a pair at rest in a frame that moves with 10, a third that leaves it, and one that stands still
 	bodies id,mass,species,x,y,z,vx,vy,vz,pot 0,2,0,0,0,0,10,0.5,0,-3 1,2,1,1,0,0,10,-0.5,0,-3 2,1,1,2,0,0,13,0,0,-3 3,0.5,0,3,0,0,0,0,0,-3 >p.nb
 	tsv --bound <p.nb >t
-	equals "$(head -n 1 t | cut -f 23- | tr '\t' ' ')" 'nbound mbound'
-	equals "$(tail -n 1 t | cut -f 23- | tr '\t' ' ')" '2 4'
+	equals "$(head -n 1 t | cut -f 23- | tr '\t' ' ')" \
+		'nbound mbound ekin_bound epot_bound virial_bound clausius clausius_bound r10_bound r50_bound r90_bound'
+	equals "$(tail -n 1 t | cut -f 23-27 | tr '\t' ' ')" '2 4 0.5 -6 0.08333333333333333'
+	equals "$(tail -n 1 t | cut -f 28,29 | tr '\t' ' ')" 'NA NA' # without accelerations
 	equals "$(tsv --bound --by species <p.nb | tail -n +2 | cut -f 3,22- | tr '\t\n' ' ,')" '0 1 2,1 1 2,'
 	tsv --bound --species 1 <p.nb | tail -n 1 | cut -f 20- | grep -qx $'NA\t1\t2\|13\t1\t2\|1\t2'
 	# about one that does not move with them, only that one is
-	equals "$(tsv --bound --center id:3 <p.nb | tail -n 1 | cut -f 23- | tr '\t' ' ')" '1 0.5'
-	mutate drop vel <p.nb | tsv --bound | tail -n 1 | cut -f 23- | grep -qx $'NA\tNA'
+	equals "$(tsv --bound --center id:3 <p.nb | tail -n 1 | cut -f 23,24 | tr '\t' ' ')" '1 0.5'
+	mutate drop vel <p.nb | tsv --bound | tail -n 1 | cut -f 23- | grep -qx $'NA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA'
 	nb-gen plummer -n 500 | tsv --bound -e 0.05 | stat_of mbound >m
 	awk '{ exit !($1 > 0.99 && $1 <= 1.0000001) }' m
 	# ten times as fast, all but those below a tenth of the speed of escape are free
 	nb-gen plummer -n 500 | nb-convert --no-comments --to csv | awk -F , -v OFS=, -v CONVFMT=%.17g 'NR > 1 { $6 *= 10; $7 *= 10; $8 *= 10 } 1' | nb-convert --from csv |
 		tsv --bound | stat_of nbound >n
 	awk '{ exit !($1 < 50) }' n
+}
+
+@test "--bound has energies, virial ratios and radii of the bound bodies, and the virial of Clausius" {
+	# X a of the pair is -0.5 * 4 twice, for masses of 2; radii are about the first body
+	bodies id,mass,x,y,z,vx,vy,vz,pot,ax,ay,az 0,2,1,0,0,10,0.5,0,-3,4,0,0 1,2,2,0,0,10,-0.5,0,-3,-4,0,0 2,1,9,0,0,13,0,0,-3,0,1,0 >p.nb
+	tsv --bound --center id:0 <p.nb >t
+	equals "$(for k in ekin_bound epot_bound clausius_bound r10_bound r50_bound r90_bound; do stat_of $k <t; done | tr '\n' ' ')" '0.5 -6 0.0625 0 0 1 '
+	# a cold sphere that has thrown out a sixth of its bodies is not in equilibrium as a whole
+	nb-gen sphere -n 1000 -s 2 | nb-step -q -d 0.01 --until 8 --every 0 'nb-force -e 0.05 --potential' | tsv --bound >t
+	awk -v all="$(stat_of virial <t)" -v c="$(stat_of clausius_bound <t)" -v n="$(stat_of nbound <t)" \
+		-v r="$(stat_of r90 <t)" -v b="$(stat_of r90_bound <t)" \
+		'BEGIN { exit !(all > 0.6 && c > 0.46 && c < 0.54 && n > 700 && n < 900 && r > 1.5 * b) }'
+	# of all bodies, bound or not, it is what softening leaves out of the potential energy
+	nb-gen plummer -n 500 | nb-force --potential | tsv --bound >t
+	close_to "$(stat_of virial <t)" "$(stat_of clausius <t)" 1e-12
+	close_to "$(stat_of virial <t)" "$(nb-gen plummer -n 500 | nb-transform --shift 1e3,0,0 --boost 0,1e3,0 | nb-force --potential | tsv --bound | stat_of clausius)" 1e-6
 }
 
 @test "--orbits gives the elements of the planets that Standish and Williams publish" {

@@ -47,3 +47,62 @@ int nb_bound_bodies(
 	nb_free(partial);
 	return NB_OK;
 }
+
+/* Sums of a chunk: a count, m, m X, m V, m a, m V^2, m pot, m X a. */
+enum { COUNT, WEIGHT, PLACE, SPEED = PLACE + 3, FORCE = SPEED + 3, SPEED2 = FORCE + 3, POT, VIRIAL, SUMS };
+
+struct bodies {
+	const double *mass, *pos, *vel, *pot, *acc;
+	const struct nb_centre *near;
+	const unsigned char *marked;
+};
+
+static void add_up(const struct bodies *b, size_t begin, size_t end, double *sum)
+{
+	for (size_t i = begin; i < end; i++) {
+		const double m = b->mass[i];
+		if (b->marked && !b->marked[i])
+			continue;
+		sum[COUNT]++;
+		sum[WEIGHT] += m;
+		sum[POT] += b->pot ? m * b->pot[i] : 0;
+		for (int k = 0; k < 3; k++) {
+			const double x = b->pos[3 * i + k] - b->near->pos[k], a = b->acc ? b->acc[3 * i + k] : 0,
+				     v = b->vel ? b->vel[3 * i + k] - b->near->vel[k] : 0;
+			sum[PLACE + k] += m * x;
+			sum[SPEED + k] += m * v;
+			sum[FORCE + k] += m * a;
+			sum[SPEED2] += m * v * v;
+			sum[VIRIAL] += m * x * a;
+		}
+	}
+}
+
+int nb_bound_energies(size_t n, const double *mass, const double *pos, const double *vel, const double *pot,
+	const double *acc, const struct nb_centre *near, const unsigned char *marked,
+	struct nb_bound_energies *energies)
+{
+	const struct bodies b = {mass, pos, vel, pot, acc, near, marked};
+	const size_t chunk = nb_wide_chunk(n), nchunk = nb_wide_chunks(n);
+	double *partial = nb_alloc_zero(nchunk, SUMS * sizeof *partial), sum[SUMS];
+	if (!partial)
+		return NB_ENOMEM;
+#pragma omp parallel for schedule(static) if (nchunk > 1)
+	for (size_t c = 0; c < nchunk; c++)
+		add_up(&b, c * chunk, (c + 1) * chunk < n ? (c + 1) * chunk : n, &partial[c * SUMS]);
+	for (size_t k = 0; k < SUMS; k++)
+		sum[k] = nb_sum_column(nchunk, partial, SUMS, k);
+	nb_free(partial);
+	*energies = (struct nb_bound_energies){sum[COUNT], sum[WEIGHT], NAN, NAN, NAN};
+	if (!(sum[WEIGHT] > 0))
+		return NB_OK;
+	double moved = 0, pulled = 0;
+	for (int k = 0; k < 3; k++) {
+		moved += sum[SPEED + k] * sum[SPEED + k];
+		pulled += sum[PLACE + k] * sum[FORCE + k];
+	}
+	energies->ekin = vel ? (sum[SPEED2] - moved / sum[WEIGHT]) / 2 : NAN;
+	energies->epot = pot ? sum[POT] / 2 : NAN;
+	energies->clausius = acc ? pulled / sum[WEIGHT] - sum[VIRIAL] : NAN;
+	return NB_OK;
+}

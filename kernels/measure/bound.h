@@ -19,6 +19,22 @@ enum { NB_BOUND_STEPS = 100 };
 NB_MUST_CHECK int nb_bound_bodies(
 	size_t n, const double *mass, const double *vel_of, const double *pot, double vel[3], unsigned char *bound);
 
+/* Of some bodies about their centre of mass: with X = x - its place, V = v - its velocity, */
+struct nb_bound_energies {
+	double count, mass;
+	double ekin;	 /* sum m V^2 / 2 */
+	double epot;	 /* sum m pot / 2 */
+	double clausius; /* -sum m X a, which is 2 ekin in equilibrium, whatever the law of force */
+};
+
+/* Those of the bodies that are marked (NULL: all).  pos, vel and acc n x 3, mass and pot n; what of vel, pot and acc is
+ * NULL makes a NaN, as no mass does of each energy.  near: a place and a velocity, so that little cancels.  NB_OK,
+ * NB_ENOMEM. */
+struct nb_centre;
+NB_MUST_CHECK int nb_bound_energies(size_t n, const double *mass, const double *pos, const double *vel,
+	const double *pot, const double *acc, const struct nb_centre *near, const unsigned char *marked,
+	struct nb_bound_energies *energies);
+
 #ifdef __cplusplus
 }
 #endif

@@ -93,12 +93,13 @@ static void add_vector(struct nb_report *report, const char *const name[3], cons
 		nb_report_detail(report, name[k], x[k]);
 }
 
-static void add_radii(const struct stats *self, struct nb_report *report, const double *radius)
+void nb_stats_add_radii(struct stats *self, const double *radius, const char *of)
 {
 	for (size_t i = 0; i < self->measure.nradius; i++) {
-		char name[NB_F64_TEXT + 1] = "r";
+		char name[NB_F64_TEXT + 10] = "r";
 		nb_format_f64(self->measure.percent[i], name + 1);
-		nb_report_real(report, name, radius[i]);
+		strcat(name, of);
+		nb_report_real(&self->report, name, radius[i]);
 	}
 }
 
@@ -139,28 +140,11 @@ static void add_core(struct stats *self, const struct nb_moments *m, const struc
 	add_vector(&self->report, l, about);
 }
 
-/* bound: of the bodies of the frame, NULL: not known. */
-static void add_bound(
-	struct stats *self, const struct group *group, const struct nb_frame *frame, const unsigned char *bound)
-{
-	const double *mass = nb_stats_here(self, group->mass, group->n, frame);
-	const uint32_t *row = self->bodies.row ? self->bodies.row + group->begin : NULL;
-	double total = bound ? 0 : NAN, count = bound ? 0 : NAN;
-	for (size_t k = 0; bound && k < group->n; k++)
-		if (bound[row ? row[k] : k]) {
-			total += mass[k];
-			count++;
-		}
-	nb_report_real(&self->report, "nbound", count);
-	nb_report_real(&self->report, "mbound", total);
-}
-
 /* Of what the lines of a frame have in common. */
 struct frame_measures {
 	struct nb_moments moments; /* of all bodies */
 	struct nb_centre centre;
 	const double *weight; /* of Lagrangian radii, NULL: masses */
-	unsigned char *bound; /* NULL: not known */
 };
 
 /* Energy that drift is relative to: the first of the run, where nb-step has left it, else that of the first frame here,
@@ -225,7 +209,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	add_vector(report, p, m.momentum);
 	add_vector(report, l, m.angular);
 	add_vector(report, com, m.com);
-	add_radii(self, report, radius);
+	nb_stats_add_radii(self, radius, "");
 	if (self->centre.kind == CENTRE_DENSITY)
 		add_core(self, &m, &common->centre);
 	nb_report_detail(report, "vmax", m.speed_max);
@@ -234,47 +218,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	if (self->shape_given)
 		add_shape(run, self, group, frame, common->centre.pos);
 	if (self->bound)
-		add_bound(self, group, frame, common->bound);
-}
-
-/* Potentials that the bodies give each other, on the host. */
-static const double *own_potentials(struct stats *self, const struct nb_frame *frame)
-{
-	const struct group *all = &self->bodies.all;
-	const double *pot = nb_stats_here(self, all->pot, all->n, frame);
-	if (!self->bodies.pot_has_field)
-		return pot;
-	const double *of_field = nb_stats_here(self, all->pot_field, all->n, frame);
-	nb_free(self->measure.own_pot);
-	self->measure.own_pot = nb_alloc(all->n, sizeof *self->measure.own_pot);
-	if (!self->measure.own_pot)
-		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
-	for (size_t i = 0; i < all->n; i++)
-		self->measure.own_pot[i] = pot[i] - of_field[i];
-	return self->measure.own_pot;
-}
-
-/* Which bodies are bound to each other, in memory of the frame in hand; NULL if they have no velocities or no
- * potentials. */
-static unsigned char *find_bound(
-	struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_centre *centre)
-{
-	const struct group *all = &self->bodies.all;
-	double u[3];
-	if (!all->vel || !all->pot)
-		return NULL;
-	nb_free(self->measure.bound_bodies);
-	self->measure.bound_bodies = nb_alloc(all->n, 1);
-	if (!self->measure.bound_bodies)
-		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
-	const double *mass = nb_stats_here(self, all->mass, all->n, frame);
-	const double *vel = nb_stats_here(self, all->vel, 3 * all->n, frame);
-	const double *pot = own_potentials(self, frame);
-	for (int k = 0; k < 3; k++)
-		u[k] = isfinite(centre->vel[k]) ? centre->vel[k] : 0;
-	nb_require_done(
-		run, nb_bound_bodies(all->n, mass, vel, pot, u, self->measure.bound_bodies), "bound bodies of", frame);
-	return self->measure.bound_bodies;
+		nb_stats_add_bound(run, self, group, frame, &common->centre);
 }
 
 static void measure(struct nb_run *run, struct stats *self, struct nb_frame *frame)
@@ -287,7 +231,7 @@ static void measure(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	if (self->by_number)
 		common.weight = same_masses(run, self, frame);
 	if (self->bound)
-		common.bound = find_bound(run, self, frame, &common.centre);
+		nb_stats_find_bound(run, self, frame, &common.centre);
 	nb_stats_divide(run, self, frame);
 	if (self->bodies.ngroup == 0 && !self->report.header_done) {
 		const struct group none = {.mass = self->bodies.all.mass, .pos = self->bodies.all.pos};

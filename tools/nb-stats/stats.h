@@ -87,8 +87,9 @@ struct stats {
 		double first_etot;
 		double last_time, way; /* of the frame before; from the one before that to it, 0: it began a run */
 		int warned_of_epot, warned_of_velocities, warned_of_shape;
-		unsigned char *bound_bodies;
-		double *own_pot; /* without that of a field */
+		unsigned char *bound_bodies; /* NULL: not known */
+		const double *mutual_pot;    /* potentials that the bodies give each other, on the host */
+		double *own_pot;
 	} measure;
 	struct {
 		double *edge;
@@ -145,6 +146,20 @@ const struct nb_backend *nb_stats_host(void);
 /* Potentials of all bodies into self->bodies.all, or NULL there if they cannot be computed. */
 void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame *frame);
 void nb_stats_potentials_work(const struct stats *self, struct nb_plan *plan);
+
+/* ---- measure.c ---- */
+
+/* Lagrangian radii as numbers of the line, whose names end with these words. */
+void nb_stats_add_radii(struct stats *self, const double *radius, const char *of);
+
+/* ---- bound.c ---- */
+
+/* Which bodies of the frame are bound to each other, where they have velocities and potentials. */
+void nb_stats_find_bound(
+	struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_centre *centre);
+/* Their number and mass in the group, as numbers of the line; if that is the frame, their energies and radii too. */
+void nb_stats_add_bound(struct nb_run *run, struct stats *self, const struct group *group, const struct nb_frame *frame,
+	const struct nb_centre *centre);
 
 /* ---- centre.c ---- */
 
