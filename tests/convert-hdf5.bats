@@ -353,7 +353,7 @@ h5() {
 	run ! grep -qE '\b(pos|vel)\b' fields
 }
 
-columns() { nb-stats --fields --format tsv <"$1" | awk -F '\t' 'NR > 1 { print $2 }' | sort; }
+columns() { nb-stats --fields --format tsv "$1" | awk -F '\t' 'NR > 1 { print $2 }' | sort; }
 
 # bats test_tags=once
 @test "what only some types or files have is absent or NaN, never a number, and told: each column" {
@@ -612,12 +612,13 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 	needs_h5py
 	make_hdf5 amuse a.hdf5
 	from amuse a.hdf5 >a.nb 2>warnings
-	equals "$(cat warnings)" 'nb-convert: not read: particles/0000000001/attributes/child'
+	equals "$(cat warnings)" 'nb-convert: not read: particles/0000000001/attributes/child, particles/0000000001/attributes/kind'
 	equals "$(nb-stats --format tsv <a.nb | awk -F '\t' 'NR > 1 { print $2, $3 }' | tr '\n' ' ')" '31557600 3 2 2 '
 	nb-select --frames 0 <a.nb >s.nb
 	equals "$(show id s.nb)" '1 2 18446744073709551615 '
 	equals "$(show pos s.nb)" '1000.0 4000.0 7000.0 2000.0 5000.0 8000.0 3000.0 6000.0 9000.0 '
 	equals "$(show vel s.nb)" '0.5 0.5 0.5 1.0 1.0 1.0 1.5 1.5 1.5 '
+	equals "$(attribute s.nb names)" '1 Sun, 18446744073709551615 Δ  aé🌍'
 	equals "$(show mass s.nb)" '2e+30 4e+30 6.000000000000001e+30 '
 	equals "$(show temperature s.nb)" '10.0 20.0 30.0 '
 	equals "$(show stellar_type s.nb)" '1 2 3 '
@@ -639,7 +640,18 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 		'(1000.0' '1e300**2' "$(printf '%.0s(' {1..300})"; do
 		refused "unit=$unit" "dataset 'particles/0000000001/attributes/x' has a unit that is neither of SI nor of N-body units"
 	done
-	refused twice "dataset 'particles/0000000001/attributes/age' has a unit that is neither of SI nor of N-body units"
+	# what is not asked for decides nothing; an attribute that no body needs is left out
+	for how in unit=units.furlong wrong vector many; do
+		make_hdf5 "amuse-$how" bad.hdf5
+		from amuse --frame 0 --fields id,temperature bad.hdf5 >bad.nb
+		equals "$how $(show temperature bad.nb)$(attribute bad.nb G)" "$how 10.0 20.0 30.0 6.6743e-11"
+	done
+	for how in twice/age radius/radius; do
+		make_hdf5 "amuse-${how%/*}" bad.hdf5
+		from amuse bad.hdf5 2>&1 >bad.nb | grep -q "not read: .*particles/0000000001/attributes/${how#*/}"
+		run ! grep -qw "${how#*/}" <(nb-select --frames 0 <bad.nb | columns -)
+	done
+	refused many "more than 1024 columns (choose some with '--fields')"
 	refused nowhere "'particles/0000000001' has no positions"
 	refused keys "dataset 'particles/0000000001/keys' has not a number for each particle"
 	refused wrong "dataset 'particles/0000000001/attributes/mass' has the unit of something else"

@@ -125,6 +125,8 @@ with h5py.File(name, "w") as f:
         c["age"] = x, f"(1000000.0 * {time})"
         c["word"] = np.array([b"one", b"two", b"six"]), None
         c["stellar_type"] = np.arange(1, 4), "none"
+        c["name"] = np.char.encode(np.array(["Sun", "", "\u0394, a\u00e9\U0001f30d"]), "UTF-32BE"), "UNICODE"
+        c["kind"] = np.arange(1, 4), "stellar_type"  # an enumeration
         c["child"] = np.array(["a", "b", "c"], dtype=h5py.string_dtype()), None
         if flavour.startswith("amuse-unit="):
             c["x"] = x, flavour[len("amuse-unit="):]
@@ -140,6 +142,10 @@ with h5py.File(name, "w") as f:
             c["two words"] = c["two\nlines"] = x, None
         elif flavour == "amuse-vector":
             del c["vy"]
+        elif flavour == "amuse-many":
+            c.update({f"odd{k}": (x, "none") for k in range(1100)})
+        elif flavour == "amuse-radius":
+            c["radius"] = x, mass
         keys = np.array([1, 2, 2**64 - 1], "u8")
         g = sets(1, 3 if flavour != "amuse-count" else -3, c, keys if flavour != "amuse-keys" else keys[:2])
         g.attrs["timestamp"], g.attrs["timestamp_unit"] = 1.0, f"(31557600.0 * {time})"

@@ -1,13 +1,15 @@
 /* Sets of particles that AMUSE (amusecode.org) has written with its format "amuse": each is a group such as
  * particles/0000000001 with a dataset keys and a group attributes, in which each attribute is a dataset with its unit,
  * an expression of the units of SI or of N-body units.  Each set becomes a frame; numbers become SI, or stay N-body
- * units. Only read. */
+ * units; names of particles become the attribute names.  Attributes of other kinds are left out with a warning.  Only
+ * read. */
 #include "formats/exchange/bytes_internal.h"
 #include "formats/exchange/hdf5_internal.h"
 #include "formats/exchange/subset_internal.h"
 
 #include "common/decimal.h"
 #include "common/mem.h"
+#include "formats/stream/names.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -145,7 +147,11 @@ static int unit_of(const struct amuse_reader *reader, const char *path, struct u
 	snprintf(name, sizeof name, "%s@units", path);
 	const struct nb_h5_item *item = nb_h5_find(&reader->file, name);
 	*unit = (struct unit){.factor = 1};
-	if (!item || !item->text || !*item->text)
+	if (!item)
+		return 0;
+	if (!item->text)
+		return -1;
+	if (!*item->text)
 		return 0;
 	struct parser p = {.at = item->text};
 	*unit = product(&p);
@@ -201,17 +207,27 @@ static int out_of_memory(struct amuse_reader *reader)
 	return nb_h5_fail(&reader->file, "out of memory");
 }
 
-/* An attribute of the set that has a number for each body; NULL: there is none. */
-static const struct nb_h5_item *find(struct amuse_reader *reader, const struct set *set, const char *name, int *status)
+static void leave_out(struct amuse_reader *reader, const char *path)
+{
+	const size_t used = strlen(reader->in->warning);
+	snprintf(reader->in->warning + used, sizeof reader->in->warning - used, "%s %.60s",
+		used ? "," : "not read:", path);
+}
+
+static int no_column(struct amuse_reader *reader, const struct nb_frame *frame)
+{
+	return frame->ncolumn < NB_MAX_COLUMNS
+		       ? out_of_memory(reader)
+		       : nb_h5_fail(
+				 &reader->file, "more than %d columns (choose some with '--fields')", NB_MAX_COLUMNS);
+}
+
+/* An attribute of the set; NULL: there is none. */
+static const struct nb_h5_item *find(const struct amuse_reader *reader, const struct set *set, const char *name)
 {
 	char path[PATH + 60];
 	snprintf(path, sizeof path, "%s/attributes/%s", set->path, name);
-	const struct nb_h5_item *item = nb_h5_find(&reader->file, path);
-	if (item && (item->rank != 1 || item->dim[0] != set->n || item->kind == '?' || item->kind == 'S'))
-		*status = fail(reader, path, "has not a number for each particle");
-	else if (item)
-		*status = nb_h5_check(&reader->file, item);
-	return item;
+	return nb_h5_find(&reader->file, path);
 }
 
 /* All attributes are of one system. */
@@ -224,30 +240,58 @@ static int take_system(struct amuse_reader *reader, struct set *set, const char 
 	return NB_OK;
 }
 
+/* One that is a part of a column has a number for each body, and a unit of the column. */
+static int check_part(struct amuse_reader *reader, struct set *set, const struct vector *vector,
+	const struct nb_h5_item *item, struct unit *unit)
+{
+	if (nb_h5_reason(item))
+		return nb_h5_check(&reader->file, item);
+	if (item->rank != 1 || item->dim[0] != set->n || item->kind == '?' || item->kind == 'S')
+		return fail(reader, item->path, "has not a number for each particle");
+	if (nb_h5_check(&reader->file, item) || take_system(reader, set, item->path, unit))
+		return NB_EINVAL;
+	for (int b = 0; unit->system && b < 3; b++)
+		if (unit->power[b] != vector->power[b])
+			return fail(reader, item->path, "has the unit of something else");
+	return NB_OK;
+}
+
+/* The parts of a column that is wanted; *there: how many. */
+static int check_vector(struct amuse_reader *reader, struct set *set, const struct vector *vector,
+	const struct nb_h5_item *item[3], double factor[3], uint32_t *there)
+{
+	const struct nb_field_info *info = &nb_field_info[vector->field];
+	for (uint32_t k = 0; k < info->ncomp; k++) {
+		struct unit unit;
+		item[k] = find(reader, set, vector->part[k]);
+		if (item[k] && check_part(reader, set, vector, item[k], &unit))
+			return NB_EINVAL;
+		*there += item[k] != NULL;
+		factor[k] = item[k] ? unit.factor : 1;
+	}
+	return *there == 0 || *there == info->ncomp
+		       ? NB_OK
+		       : nb_h5_fail(&reader->file, "'%.200s' has %s incomplete ('--fields' chooses columns)", set->path,
+				 info->name);
+}
+
 static int read_vector(
 	struct amuse_reader *reader, struct set *set, const struct vector *vector, struct nb_frame *frame)
 {
 	const struct nb_field_info *info = &nb_field_info[vector->field];
+	const int vital = vector->field == NB_POS || vector->field == NB_VEL || vector->field == NB_MASS;
 	const struct nb_h5_item *item[3] = {NULL};
 	double factor[3];
-	int status = NB_OK;
 	uint32_t there = 0;
-	for (uint32_t k = 0; !status && k < info->ncomp; k++) {
-		struct unit unit;
-		item[k] = find(reader, set, vector->part[k], &status);
-		if (status || !item[k])
-			continue;
-		there++;
-		status = take_system(reader, set, item[k]->path, &unit);
-		factor[k] = unit.factor;
-		for (int b = 0; !status && unit.system && b < 3; b++)
-			if (unit.power[b] != vector->power[b])
-				status = fail(reader, item[k]->path, "has the unit of something else");
+	if (!nb_subset_needs(&reader->in->subset, info->name))
+		return NB_OK;
+	int status = check_vector(reader, set, vector, item, factor, &there);
+	if (status && !vital) {
+		leave_out(reader, item[0] ? item[0]->path : info->name);
+		return NB_OK;
 	}
-	if (status || !there || !nb_subset_needs(&reader->in->subset, info->name))
+	if (status || !there)
 		return status;
-	if (there < info->ncomp)
-		return nb_h5_fail(&reader->file, "'%.200s' has %s incomplete", set->path, info->name);
 	struct nb_column *column = nb_frame_add_field(frame, vector->field, NULL, 0);
 	double *to = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL,
 	       *block = nb_alloc(BLOCK, sizeof *block);
@@ -267,6 +311,18 @@ static int read_vector(
 	return status;
 }
 
+/* Without columns of either system the units of places and masses that are not wanted say which it is. */
+static void guess_system(struct amuse_reader *reader, struct set *set)
+{
+	static const char *const telling[] = {"x", "mass", "vx"};
+	struct unit unit;
+	for (size_t k = 0; k < sizeof telling / sizeof *telling && !set->system; k++) {
+		const struct nb_h5_item *item = find(reader, set, telling[k]);
+		if (item && unit_of(reader, item->path, &unit) == 0)
+			set->system = unit.system;
+	}
+}
+
 static int is_part(const char *name)
 {
 	for (size_t v = 0; v < NVECTOR; v++)
@@ -281,20 +337,23 @@ static int read_other(struct amuse_reader *reader, struct set *set, const struct
 {
 	struct unit unit;
 	char text[NB_UNIT_SIZE + 1], dtype[NB_DTYPE_SIZE + 1];
-	int status = nb_h5_check(&reader->file, item);
-	if (status || (status = take_system(reader, set, item->path, &unit)))
-		return status;
+	if (nb_h5_check(&reader->file, item) || take_system(reader, set, item->path, &unit)) {
+		leave_out(reader, item->path);
+		return NB_OK;
+	}
 	const int as_is = unit.factor == 1 || item->kind == 'S';
 	if (!as_is)
 		strcpy(dtype, "<f8");
-	else if (nb_h5_dtype(item, dtype))
-		return fail(reader, item->path, "has a type that is not read");
+	else if (nb_h5_dtype(item, dtype)) {
+		leave_out(reader, item->path);
+		return NB_OK;
+	}
 	unit_text(&unit, text);
 	struct nb_column *column = nb_frame_add(frame, name, NB_PARTICLE, dtype, (uint32_t)nb_h5_width(item), text, 0);
 	void *to = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
 	if (!to)
-		return out_of_memory(reader);
-	status = nb_h5_read(&reader->file, item, 0, set->n, dtype, to);
+		return no_column(reader, frame);
+	const int status = nb_h5_read(&reader->file, item, 0, set->n, dtype, to);
 	for (uint64_t i = 0; !status && !as_is && i < set->n * column->ncomp; i++)
 		((double *)to)[i] *= unit.factor;
 	return status;
@@ -320,27 +379,88 @@ static int read_ids(struct amuse_reader *reader, const struct set *set, struct n
 	return NB_OK;
 }
 
+/* Characters of 4 bytes, big-endian, as UTF-8, which takes no more bytes. */
+static void to_utf8(const unsigned char *from, uint64_t bytes, char *to)
+{
+	for (uint64_t k = 0; k + 3 < bytes; k += 4) {
+		const uint32_t c = (uint32_t)from[k] << 24 | (uint32_t)from[k + 1] << 16 | (uint32_t)from[k + 2] << 8 |
+				   from[k + 3];
+		if (c == 0 || c > 0x10ffff)
+			break;
+		if (c < 0x80)
+			*to++ = (char)c;
+		else {
+			const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+			*to++ = (char)((more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0) | c >> 6 * more);
+			for (int m = more; m-- > 0;)
+				*to++ = (char)(0x80 | (c >> 6 * m & 0x3f));
+		}
+	}
+	*to = '\0';
+}
+
+/* The attribute name of particles is the attribute names of the frame, by their keys. */
+static int read_names(
+	struct amuse_reader *reader, const struct set *set, const struct nb_h5_item *item, struct nb_frame *frame)
+{
+	const size_t size = item->size + 1;
+	struct nb_column *ids = nb_frame_field(frame, NB_ID);
+	const uint64_t *id = ids ? nb_column_read(ids, &nb_space_host, NB_AS_U64) : NULL;
+	char *raw = nb_alloc(set->n, size), *text = nb_alloc(set->n, size), *all = NULL;
+	struct nb_name *name = nb_alloc(set->n, sizeof *name);
+	size_t n = 0;
+	int status = raw && text && name && (id || set->n == 0) ? nb_h5_read_texts(&reader->file, item, raw)
+								: out_of_memory(reader);
+	for (uint64_t i = 0; !status && i < set->n; i++) {
+		to_utf8((unsigned char *)raw + i * size, item->size, text + i * size);
+		if (text[i * size])
+			name[n++] = (struct nb_name){id[i], text + i * size};
+	}
+	if (!status && !(all = nb_names_text(n, name)))
+		status = out_of_memory(reader);
+	if (!status && strlen(all) > NB_MAX_ATTRIBUTE_BYTES / 2)
+		leave_out(reader, item->path);
+	else if (!status && *all && nb_frame_set_attribute(frame, "names", all))
+		status = out_of_memory(reader);
+	nb_free(raw);
+	nb_free(text);
+	nb_free(name);
+	nb_free(all);
+	return status;
+}
+
+/* Text that AMUSE has written: "name" of each particle. */
+static int are_names(const struct amuse_reader *reader, const struct nb_h5_item *item, const char *name)
+{
+	char path[PATH + 8];
+	snprintf(path, sizeof path, "%.*s@units", PATH, item->path);
+	const struct nb_h5_item *unit = nb_h5_find(&reader->file, path);
+	return strcmp(name, "name") == 0 && item->kind == 'S' && unit && unit->text &&
+	       strcmp(unit->text, "UNICODE") == 0;
+}
+
 static int read_others(struct amuse_reader *reader, struct set *set, struct nb_frame *frame)
 {
 	char before[PATH + 16];
 	const int length = snprintf(before, sizeof before, "%s/attributes/", set->path);
-	for (size_t k = 0; k < reader->file.nitem; k++) {
+	int status = NB_OK;
+	for (size_t k = 0; !status && k < reader->file.nitem; k++) {
 		const struct nb_h5_item *item = &reader->file.item[k];
 		const char *name = item->path + length;
 		if (item->is_attribute || strncmp(item->path, before, (size_t)length) != 0 || strchr(name, '/') ||
 			is_part(name))
 			continue;
-		if (nb_field_find(name) || !nb_h5_is_plain(name, 0) || item->kind == '?' || item->rank == 0 ||
-			item->dim[0] != set->n || nb_h5_width(item) == 0 || nb_h5_width(item) > 4096) {
-			const size_t used = strlen(reader->in->warning);
-			snprintf(reader->in->warning + used, sizeof reader->in->warning - used, "%s %.60s",
-				used ? "," : "not read:", item->path);
+		const int names = are_names(reader, item, name);
+		if (!nb_subset_needs(&reader->in->subset, names ? "id" : name))
 			continue;
-		}
-		if (nb_subset_needs(&reader->in->subset, name) && read_other(reader, set, item, name, frame))
-			return NB_EINVAL;
+		if (nb_field_find(name) || !nb_h5_is_plain(name, 0) || item->kind == '?' || item->rank == 0 ||
+			item->dim[0] != set->n || nb_h5_width(item) == 0 || nb_h5_width(item) > 4096)
+			leave_out(reader, item->path);
+		else
+			status = names && item->rank == 1 ? read_names(reader, set, item, frame)
+							  : read_other(reader, set, item, name, frame);
 	}
-	return NB_OK;
+	return status;
 }
 
 static int set_attributes(struct amuse_reader *reader, const struct set *set, struct nb_frame *frame)
@@ -391,17 +511,15 @@ static int next_set(struct amuse_reader *reader, struct set *set)
 
 static int read_set(struct amuse_reader *reader, struct set *set, struct nb_frame *frame)
 {
-	int status = NB_OK;
-	const struct nb_h5_item *x = find(reader, set, "x", &status);
-	if (!x)
+	if (!find(reader, set, "x"))
 		return nb_h5_fail(&reader->file, "'%.200s' has no positions", set->path);
 	frame->rows[NB_PARTICLE] = set->n;
-	if (!status)
-		status = read_ids(reader, set, frame);
+	int status = read_ids(reader, set, frame);
 	for (size_t v = 0; !status && v < NVECTOR; v++)
 		status = read_vector(reader, set, &vectors[v], frame);
 	if (!status)
 		status = read_others(reader, set, frame);
+	guess_system(reader, set);
 	return status ? status : set_attributes(reader, set, frame);
 }
 
