@@ -497,6 +497,16 @@ columns() { nb-stats --fields --format tsv "$1" | awk -F '\t' 'NR > 1 { print $2
 	fails_with 1 'but there is no PartTypeN/Coordinates' 'nb-convert --from gadget-hdf5 s.hdf5'
 }
 
+@test "ids of a snapshot that repeat are kept beside those of nb" {
+	needs_hdf5 h5py
+	make_hdf5 plain s.hdf5
+	"$PYTHON_H5" -c 'import h5py; h5py.File("s.hdf5", "a")["PartType4/ParticleIDs"][1] = 12'
+	from gadget-hdf5 s.hdf5 >s.nb 2>said
+	equals "$(cat said)" 'nb-convert: s.hdf5: id 12 appears twice (bodies 2 and 6), so bodies are numbered, and the ids of the file are column file_id'
+	equals "$(show id s.nb) $(show file_id s.nb)" '0 1 2 3 4 5 6 7  10 11 12 13 14 40 12 42 '
+	fails_with 1 's.hdf5: id 12 appears twice in frame 0 (bodies 2 and 6)' 'nb-convert --from gadget-hdf5 --fields id,pos s.hdf5'
+}
+
 @test "links within a file are followed, no other file is opened, names that are paths are refused" {
 	needs_hdf5 h5py
 	make_hdf5 plain plain.hdf5

@@ -307,6 +307,9 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	bad '3: time 2 in a frame of time 1' 'x,y,time\n1,2,1\n1,2,2\n'
 	printf 'x,y,id\n1,2,7\n1,2,8\n1,2,7\n' >bad.csv
 	fails_with 1 'bad.csv: id 7 appears twice in frame 0 (bodies 0 and 2)' 'nb-convert --from csv bad.csv'
+	awk 'BEGIN { for (k = 0; k < 1100; k++) { a = a ",c" k; b = b ",odd" } print "x,y" a "\n1,2" b }' >bad.csv
+	fails_with 1 "bad.csv line 1: more than 1024 columns (choose some with '--fields')" 'nb-convert --from csv bad.csv'
+	equals "$(nb-convert --from csv --fields pos,c1099 bad.csv | nb-convert --to csv --no-comments)" $'x,y,c1099\n1,2,"odd"'
 	printf 'frame,x,y\n1,0,0\n0,0,0\n' >bad.csv
 	run bash -c 'nb-convert --from csv bad.csv >bad.nb'
 	[ "$status" -eq 1 ]

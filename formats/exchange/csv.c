@@ -13,6 +13,7 @@
 #include "common/mem.h"
 #include "formats/exchange/csv_internal.h"
 #include "formats/exchange/rows_internal.h"
+#include "formats/exchange/subset_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -89,6 +90,11 @@ struct csv_reader {
 static int no_memory(struct csv_reader *reader)
 {
 	return nb_lines_fail(&reader->lines, "out of memory");
+}
+
+static int too_many(struct csv_reader *reader)
+{
+	return nb_lines_fail(&reader->lines, "more than %d columns (choose some with '--fields')", NB_MAX_COLUMNS);
 }
 
 /* Behind the apostrophe that --safe-cells put there. */
@@ -397,6 +403,10 @@ static int keep_name(struct csv_reader *reader, struct cell *cell)
 	for (; cell->raw[i]; i++)
 		name[i] = cell->raw[i] == ' ' ? '_' : cell->raw[i];
 	name[i] = '\0';
+	if (!nb_subset_needs(&lines->in->subset, name)) {
+		cell->kind = CELL_SKIPPED;
+		return NB_OK;
+	}
 	if (i > NB_NAME_SIZE)
 		return nb_lines_fail(lines, "name '%.*s...' of column %zu is longer than %d characters", SHOWN, name,
 			(size_t)(cell - reader->cell) + 1, NB_NAME_SIZE);
@@ -414,16 +424,23 @@ static int understand_names(struct csv_reader *reader)
 {
 	char name[NB_NAME_SIZE + 1];
 	int flat;
+	size_t kept = 0;
 	if (find_meaning(reader, "frame") || find_meaning(reader, "time"))
 		return NB_EINVAL;
 	for (int f = 0; f < NB_NFIELD; f++)
 		for (uint32_t k = 0; nb_csv_component(f, k, name, &flat); k++)
 			if (find_meaning(reader, name))
 				return NB_EINVAL;
-	for (size_t i = 0; i < reader->ncell; i++)
-		if (!*reader->cell[i].name && reader->cell[i].kind != CELL_SKIPPED &&
-			keep_name(reader, &reader->cell[i]))
+	for (size_t i = 0; i < reader->ncell; i++) {
+		struct cell *cell = &reader->cell[i];
+		if (*cell->name || cell->kind == CELL_SKIPPED)
+			continue;
+		if (keep_name(reader, cell))
 			return NB_EINVAL;
+		kept += cell->kind != CELL_SKIPPED;
+		if (kept > NB_MAX_COLUMNS)
+			return too_many(reader);
+	}
 	return NB_OK;
 }
 
@@ -431,6 +448,8 @@ static int understand_names(struct csv_reader *reader)
 
 static int add_target(struct csv_reader *reader, const struct target *target)
 {
+	if (reader->rows.ncolumn + !reader->has_id >= NB_MAX_COLUMNS)
+		return too_many(reader);
 	struct target *grown = realloc(reader->target, (reader->rows.ncolumn + 1) * sizeof *grown);
 	if (!grown)
 		return no_memory(reader);

@@ -576,8 +576,9 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 		if (!same && strcmp(dtype, "<u8") == 0) {
 			const size_t bad = to_unsigned(item, own, n * width, raw, (uint64_t *)(void *)target);
 			if (bad < n * width)
-				status = nb_h5_fail(reader, "dataset '%.200s': row %" PRIu64 " is negative", item->path,
-					first + row + bad / width);
+				status = nb_h5_fail(reader,
+					"dataset '%.200s': row %" PRIu64 " is negative ('--fields' leaves ids out)",
+					item->path, first + row + bad / width);
 		}
 	}
 	nb_free(buffer);

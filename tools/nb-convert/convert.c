@@ -161,6 +161,35 @@ static int last_frame(struct convert *opt, struct nb_frame *frame)
 	return there;
 }
 
+/* Ids of a snapshot of GADGET that repeat, as of gas that GIZMO has split, are kept in another column, and the bodies
+ * numbered; elsewhere, or where columns are chosen, they are an error. */
+static void check_ids(const struct convert *opt, struct nb_frame *frame)
+{
+	const size_t n = frame->rows[NB_PARTICLE];
+	const int may = !opt->fields && (opt->in.format->traits & (NB_JOINS_FILES | NB_MANY_FILES)) != 0;
+	const uint64_t *id = may ? nb_require_ids(frame, &nb_space_host) : NULL;
+	size_t first = n, second = n;
+	if (!id || nb_ids_unique(n, id, &first, &second)) {
+		nb_require_unique_ids(frame, opt->in.name);
+		return;
+	}
+	if (first == n)
+		return;
+	nb_warn("%s: id %" PRIu64 " appears twice (bodies %zu and %zu), so bodies are numbered, and the ids of the "
+		"file are column file_id",
+		nb_import_tail(&opt->in), id[first], first, second);
+	struct nb_column *kept = nb_frame_add(frame, "file_id", NB_PARTICLE, "<u8", 1, "", 0);
+	uint64_t *to = kept ? nb_column_write(kept, &nb_space_host, NB_WIRE) : NULL;
+	if (!to)
+		nb_out_of_memory(frame);
+	memcpy(to, nb_require_ids(frame, &nb_space_host), n * sizeof *to);
+	to = nb_column_write(nb_new_column(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE);
+	if (!to)
+		nb_out_of_memory(frame);
+	for (size_t i = 0; i < n; i++)
+		to[i] = i;
+}
+
 static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct convert *opt = self;
@@ -172,7 +201,7 @@ static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 		return 0;
 	nb_convert_require_fields(opt, frame);
 	nb_require_valid(frame);
-	nb_require_unique_ids(frame, opt->in.name);
+	check_ids(opt, frame);
 	if (nb_given(run, &opt->G)) {
 		nb_set_attribute_f64(frame, "G", opt->G);
 		if (opt->in.usual_units)
