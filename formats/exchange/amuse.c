@@ -9,7 +9,6 @@
 
 #include "common/decimal.h"
 #include "common/mem.h"
-#include "formats/stream/names.h"
 
 #include <inttypes.h>
 #include <math.h>
