@@ -187,6 +187,27 @@ sums() {
 	close_to 2.080083823051904 "$radius" 1e-15
 }
 
+@test "mergers keep the angular momentum in spins, and -v tells each of them with what it loses" {
+	momenta() { nb-stats --format tsv "$1" | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+		{ print $c["lx"], $c["ly"], $c["lz"], $c["ekin"] }'; }
+	nb-step -v -d 0.02 -k 20 --every 0 --collide merge 'nb-force -e 0.1' <cloud.nb 2>said >after.nb
+	[ "$(grep -c ' became part of body ' said)" -eq "$(sed -n 's/^nb-step: \([0-9]*\) mergers$/\1/p' said)" ]
+	paste -d ' ' <(momenta cloud.nb) <(momenta after.nb) | tee l | awk '
+		{ for (k = 1; k <= 3; k++) if (!(($k - $(k + 4)) ^ 2 < 1e-26)) exit 1 }'
+	nb-calc sx=0 sy=0 sz=0 <after.nb >orbits.nb
+	paste -d ' ' <(momenta cloud.nb) <(momenta orbits.nb) | awk '{ exit !(($3 - $7) ^ 2 > 1e-8) }'
+	# without forces they lose nothing else
+	nb-step -v -d 0.02 -k 20 --every 0 --collide merge "$FREE" <cloud.nb 2>said >free.nb
+	lost=$(awk '/ became part of / { lost += $(NF - 2) } END { printf "%.6g", lost }' said)
+	close_to "$(paste -d ' ' <(momenta cloud.nb) <(momenta free.nb) | awk '{ printf "%.6g", $4 - $8 }')" "$lost" 1e-3
+	# spins turn and scale with the bodies, and are 0 where they are not known
+	read -r x y z _ <<<"$(momenta after.nb)"
+	read -r u v w _ <<<"$(nb-transform --rotate x:90 --scale mass=2,length=4,velocity=8 <after.nb | momenta -)"
+	awk -v x="$x" -v y="$y" -v z="$z" -v u="$u" -v v="$v" -v w="$w" 'BEGIN {
+		exit !((u - 64 * x) ^ 2 + (v + 64 * z) ^ 2 + (w - 64 * y) ^ 2 < 1e-20) }'
+	nb-merge --ids offset --time-tolerance 1 after.nb cloud.nb | nb-stats --check
+}
+
 @test "collisions conserve momentum and energy, mergers mass, momentum, centre of mass and volume" {
 	sums <cloud.nb >before
 	for integrator in $(one_force); do

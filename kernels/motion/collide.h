@@ -29,9 +29,9 @@
  *
  * NB_COLLIDE_MERGE: the two become one with their mass, their momentum, their centre of mass and the sum of their
  * volumes; it has the place among the bodies, and so the id, of the heavier one, of two equal ones that of the
- * smaller id.  Bodies that overlap at the very beginning become one all together, whether they do so directly or
- * through others, before all else: this takes no more than about n log n time however many overlap.  Bodies
- * without mass count as equal ones where no other is there.
+ * smaller id; their angular momentum about each other becomes its spin.  Bodies that overlap at the very beginning
+ * become one all together, whether they do so directly or through others, before all else: this takes no more than
+ * about n log n time however many overlap.  Bodies without mass count as equal ones where no other is there.
  *
  * Sources: Allen & Tildesley 1987, Computer Simulation of Liquids, sec. 3.6 (from contact to contact); for slow
  * collisions that are elastic, Ben-Naim, Chen, Doolen & Redner 1999, Phys. Rev. Lett. 82, 4069.
@@ -66,6 +66,13 @@ static inline double nb_share(double a, double b)
 	return a == b ? 0.5 : b == 0 ? 0 : 1 / (1 + a / b);
 }
 
+/* A body that became part of another. */
+struct nb_merger {
+	double at;	     /* time of the drift */
+	double lost;	     /* kinetic energy: of the bodies about their centre of mass, by vel */
+	uint32_t row, whole; /* it, and the other one */
+};
+
 struct nb_collide {
 	size_t n; /* < 2^32 - 1 */
 	enum nb_collide_mode mode;
@@ -83,6 +90,9 @@ struct nb_collide {
 	const double *acc;
 	double lag;	    /* the time of the drift at which vel is the velocity; used with acc only */
 	double restitution; /* 0 .. 1, for NB_COLLIDE_BOUNCE */
+	double *spin;	    /* NULL, or n x 3: angular momenta of bodies about their centres; mergers add to them what
+			       bodies had about the centre of mass of all, by vel */
+	struct nb_merger *merger; /* NULL, or n, out, for mergers: each of them, as many as contacts */
 };
 
 struct nb_collide_count {

@@ -302,6 +302,45 @@ static inline double nb_cube3(double x)
 	return x * x * x;
 }
 
+/* Body b is about to become part of another that will have its mass, in that row; p, u: how place and velocity differ
+ * from those of the centre of mass. */
+static inline void nb_collide_spin_up(
+	const struct nb_collide *c, size_t r, size_t row, const double p[3], const double u[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const int l = (k + 1) % 3, m = (k + 2) % 3;
+		c->spin[3 * row + k] += c->mass[r] * (p[l] * u[m] - p[m] * u[l]) + (r == row ? 0 : c->spin[3 * r + k]);
+	}
+}
+
+/* Spins and records of the m bodies of list, which become one in that row; shift: how its place and velocity will
+ * differ from those that it has, p at s. */
+static inline void nb_collide_record(struct nb_collide_state *x, size_t m, const uint32_t *list, double s, size_t row,
+	const double p[3], const double *shift)
+{
+	const struct nb_collide *c = x->c;
+	double lost = 0;
+	for (size_t i = 0; i < m; i++) {
+		const size_t r = x->mark[list[i]].row;
+		double d[3], u[3];
+		nb_path_place(&x->path[list[i]], s, d);
+		for (int k = 0; k < 3; k++) {
+			d[k] = (d[k] - p[k] - shift[k]) / x->scale;
+			u[k] = c->vel[3 * r + k] - c->vel[3 * row + k] - shift[3 + k];
+		}
+		if (c->spin)
+			nb_collide_spin_up(c, r, row, d, u);
+		lost += c->mass[r] * nb_dot3(u, u) / 2;
+		if (c->merger && r != row) {
+			c->merger[x->contacts] = (struct nb_merger){s * c->dt, lost, (uint32_t)r, (uint32_t)row};
+			lost = 0;
+		}
+		x->contacts += r != row;
+	}
+	if (c->merger) /* what the heaviest loses, if it is the last */
+		c->merger[x->contacts - 1].lost += lost;
+}
+
 /* The m bodies of list, sorted by id, become one. */
 static inline void nb_collide_unite(struct nb_collide_state *x, size_t m, const uint32_t *list, double s)
 {
@@ -332,11 +371,10 @@ static inline void nb_collide_unite(struct nb_collide_state *x, size_t m, const 
 				shift[6 + k] += weight * (c->later[3 * r + k] - c->later[3 * row + k]);
 		}
 		x->mark[b].changes++;
-		if (b == survivor)
-			continue;
-		x->path[b].r = -INFINITY;
-		x->contacts++;
 	}
+	nb_collide_record(x, m, list, s, row, p, shift);
+	for (size_t i = 0; i < m; i++)
+		x->path[list[i]].r = -INFINITY;
 	for (int k = 0; k < 3; k++) {
 		p[k] += shift[k];
 		c->vel[3 * row + k] += shift[3 + k];

@@ -97,7 +97,8 @@ static void add_column(struct merge *opt, struct nb_frame *frame, struct found f
 /* Zero means something for it: a point, the first kind, or what others make of it. */
 static int may_be_zero(const struct nb_column *column)
 {
-	return column->field == NB_RADIUS || column->field == NB_SPECIES || column->field == NB_NFIELD;
+	return column->field == NB_RADIUS || column->field == NB_SPIN || column->field == NB_SPECIES ||
+	       column->field == NB_NFIELD;
 }
 
 /* Columns that not all inputs have, and who lacks the first of them. */

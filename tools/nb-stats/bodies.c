@@ -121,6 +121,8 @@ void nb_stats_load(
 	all->mass = nb_require_f64(frame, NB_MASS, backend->space);
 	all->pos = nb_require_f64(frame, NB_POS, backend->space);
 	all->vel = velocities(run, self, frame);
+	if (nb_frame_field(frame, NB_SPIN))
+		all->spin = nb_require_f64(frame, NB_SPIN, backend->space);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------- */
@@ -216,8 +218,10 @@ void nb_stats_divide(const struct nb_run *run, struct stats *self, struct nb_fra
 	const double *vel = gather(run, self, frame, n, row, 3, all->vel);
 	const double *pot = gather(run, self, frame, n, row, 1, all->pot);
 	const double *pot_field = gather(run, self, frame, n, row, 1, all->pot_field);
+	const double *spin = gather(run, self, frame, n, row, 3, all->spin);
 	for (size_t g = 0; g < self->bodies.ngroup; g++) {
 		struct group *group = &self->bodies.group[g];
+		group->spin = spin ? spin + 3 * group->begin : NULL;
 		group->mass = mass + group->begin;
 		group->pos = pos + 3 * group->begin;
 		group->vel = vel ? vel + 3 * group->begin : NULL;

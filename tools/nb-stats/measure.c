@@ -52,11 +52,15 @@ static double potential_energy(
 	return of_pot + (self->bodies.pot_has_field ? 1 : 2) * half_sum(run, group, group->pot_field, frame);
 }
 
-static struct nb_moments moments_of(const struct nb_run *run, const struct group *group, const struct nb_frame *frame)
+static struct nb_moments moments_of(
+	const struct nb_run *run, struct stats *self, const struct group *group, const struct nb_frame *frame)
 {
 	struct nb_moments m;
 	int status = run->backend->moments(group->n, group->mass, group->pos, group->vel, &m);
 	nb_require_done(run, status, "moments of", frame);
+	const double *spin = group->spin ? nb_stats_here(self, group->spin, 3 * group->n, frame) : NULL;
+	for (size_t k = 0; spin && k < 3; k++)
+		m.angular[k] += nb_sum_column(group->n, spin, 3, k);
 	return m;
 }
 
@@ -185,7 +189,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
 	static const char *const com[3] = {"comx", "comy", "comz"};
 	const int parted = self->bodies.row != NULL;
-	const struct nb_moments m = parted ? moments_of(run, group, frame) : common->moments;
+	const struct nb_moments m = parted ? moments_of(run, self, group, frame) : common->moments;
 	const double w = potential_energy(run, self, group, frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
 	lagrangian_radii(run, self, group, common->weight, frame, common->centre.pos, radius);
@@ -225,7 +229,7 @@ static void measure(struct nb_run *run, struct stats *self, struct nb_frame *fra
 {
 	struct frame_measures common = {.weight = NULL};
 	nb_stats_load(run, self, frame, run->backend);
-	common.moments = moments_of(run, &self->bodies.all, frame);
+	common.moments = moments_of(run, self, &self->bodies.all, frame);
 	nb_stats_potentials(run, self, frame);
 	common.centre = nb_stats_centre(run, self, frame, &common.moments);
 	if (self->by_number)

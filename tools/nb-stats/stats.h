@@ -38,6 +38,7 @@ struct group {
 	size_t begin, n;
 	const double *mass, *pos, *vel, *pot; /* vel, pot: NULL where they cannot be computed */
 	const double *pot_field;	      /* of an external field, NULL: there is none */
+	const double *spin;		      /* n x 3, NULL: there is none */
 };
 
 struct stats {

@@ -47,6 +47,8 @@ static size_t drift(struct step *s, double dt)
 		.later = velocities ? velocities + 3 * n : NULL,
 		.mass = nb_step_update(s, NB_MASS, host),
 		.radius = nb_step_update(s, NB_RADIUS, host),
+		.spin = s->keep ? nb_step_update(s, NB_SPIN, host) : NULL,
+		.merger = s->mergers,
 		.id = nb_require_ids(s->frame, host),
 		.keep = s->keep,
 		.acc = nb_step_read(s, NB_ACC, host),
@@ -65,6 +67,11 @@ static size_t drift(struct step *s, double dt)
 	if (velocities)
 		memcpy(vel, c.later, 3 * n * sizeof *vel);
 	s->contacts += count.contacts;
+	for (uint64_t k = 0; s->mergers && k < count.contacts; k++)
+		nb_verbose("at time %.10g body %" PRIu64 " became part of body %" PRIu64
+			   ", and kinetic energy %.4g was lost",
+			s->time + s->mergers[k].at, nb_body_id(s->frame, s->mergers[k].row),
+			nb_body_id(s->frame, s->mergers[k].whole), s->mergers[k].lost);
 	warn_of_limit(s, count.limited);
 	return count.left;
 }
@@ -134,7 +141,9 @@ void nb_step_free_solid(struct step *s)
 {
 	nb_free(s->velocities);
 	nb_free(s->keep);
+	nb_free(s->mergers);
 	s->velocities = NULL;
+	s->mergers = NULL;
 	s->keep = NULL;
 }
 
@@ -146,6 +155,8 @@ void nb_step_advance_solid(struct step *s, double dt)
 	if (s->integrator->drift)
 		find_drift_velocities(s, dt);
 	if (s->collide == COLLIDE_MERGE && !(s->keep = nb_alloc(n, sizeof *s->keep)))
+		nb_out_of_memory(s->frame);
+	if (s->keep && nb_verbosity() > 0 && !(s->mergers = nb_alloc(n, sizeof *s->mergers)))
 		nb_out_of_memory(s->frame);
 	size_t left = n;
 	if (s->collide == COLLIDE_XU)

@@ -67,6 +67,11 @@ void nb_step_widen(struct step *s)
 	if (s->collide == COLLIDE_MERGE) {
 		widen(s, NB_MASS);
 		widen(s, NB_RADIUS);
+		if (!nb_frame_field(s->frame, NB_SPIN)) {
+			double *spin = nb_new_f64(s->frame, NB_SPIN, "<f8", &nb_space_host);
+			memset(spin, 0, 3 * s->frame->rows[NB_PARTICLE] * sizeof *spin);
+		}
+		widen(s, NB_SPIN);
 	}
 }
 

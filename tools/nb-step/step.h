@@ -96,9 +96,10 @@ struct step {
 	struct nb_frame here;	/* what bodies have, while the force is that at other positions */
 	struct nb_frame *aside; /* columns of the bodies that stay here, too; NULL: none */
 	struct blocks blocks;
-	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
-	double *velocities;   /* of a step of solid bodies: of the drift, and at the end */
-	uint32_t *keep;	      /* rows of those that mergers leave */
+	struct nb_frame rows;	   /* numbers of rows, for what goes through the pipeline instead of vel */
+	double *velocities;	   /* of a step of solid bodies: of the drift, and at the end */
+	uint32_t *keep;		   /* rows of those that mergers leave */
+	struct nb_merger *mergers; /* in the step, for -v */
 	double start, force_seconds, longest_answer;
 	int told_folding;
 	struct progress progress;

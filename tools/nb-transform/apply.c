@@ -80,7 +80,7 @@ void nb_transform_boost(struct nb_frame *frame, const double d[3])
 
 static void rotate(struct nb_frame *frame, const struct operation *op)
 {
-	static const enum nb_field vectors[] = {NB_POS, NB_VEL, NB_ACC, NB_JERK};
+	static const enum nb_field vectors[] = {NB_POS, NB_VEL, NB_ACC, NB_JERK, NB_SPIN};
 	nb_require_field(frame, NB_POS);
 	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
 		double *x = update(frame, vectors[k]);
@@ -104,6 +104,7 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	scale_field(frame, NB_EPS, f->length);
 	scale_field(frame, NB_MASS, f->mass);
 	scale_field(frame, NB_VEL, f->velocity);
+	scale_field(frame, NB_SPIN, f->mass * f->length * f->velocity);
 	scale_field(frame, NB_ACC, f->acc);
 	scale_field(frame, NB_POT, f->acc * f->length);
 	scale_field(frame, NB_POT_FIELD, f->acc * f->length);
@@ -208,6 +209,9 @@ static void name_unit(struct nb_frame *frame, enum nb_field field, const char *f
 static void name_units(struct nb_frame *frame, const struct nb_unit_system *to)
 {
 	const char *length = to->name[0], *velocity = to->name[2];
+	char moment[80] = "";
+	if (*length && *to->name[1])
+		snprintf(moment, sizeof moment, "%.30s %.30s", to->name[1], length);
 	nb_set_attribute(frame, "units", to->text);
 	name_unit(frame, NB_POS, "%s", length, length);
 	name_unit(frame, NB_RADIUS, "%s", length, length);
@@ -215,6 +219,7 @@ static void name_units(struct nb_frame *frame, const struct nb_unit_system *to)
 	name_unit(frame, NB_MASS, "%s", to->name[1], length);
 	name_unit(frame, NB_VEL, "%s", velocity, length);
 	name_unit(frame, NB_ACC, "(%s)^2/%s", velocity, length);
+	name_unit(frame, NB_SPIN, "%s (%s)", moment, velocity);
 	name_unit(frame, NB_POT, "(%s)^2", velocity, length);
 	name_unit(frame, NB_POT_FIELD, "(%s)^2", velocity, length);
 	name_unit(frame, NB_JERK, "(%s)^3/(%s)^2", velocity, length);
@@ -283,7 +288,7 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 void nb_transform_require_finite(const struct nb_frame *frame)
 {
 	static const enum nb_field fields[] = {
-		NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_EPS, NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK};
+		NB_POS, NB_VEL, NB_MASS, NB_RADIUS, NB_SPIN, NB_EPS, NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK};
 	for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
 		struct nb_column *column = nb_frame_field(frame, fields[k]);
 		const size_t bad = column ? nb_column_first_bad(column, NB_BAD_NONFINITE) : 0;

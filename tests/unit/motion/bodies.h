@@ -71,7 +71,7 @@ static inline int drift(struct bodies *b, collide_function collide, enum nb_coll
 	struct nb_collide_count *count)
 {
 	const struct nb_collide c = {b->n, mode, dt, b->pos, b->vel, b->later, b->mass, b->radius, b->id,
-		mode == NB_COLLIDE_MERGE ? b->keep : NULL, NULL, 0, b->restitution};
+		mode == NB_COLLIDE_MERGE ? b->keep : NULL, NULL, 0, b->restitution, NULL, NULL};
 	int status = collide(&c, count);
 	b->left = status ? b->n : count->left;
 	for (size_t i = 0; i < b->n && mode != NB_COLLIDE_MERGE; i++)

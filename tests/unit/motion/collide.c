@@ -239,7 +239,8 @@ static void overlapping_against_all_pairs(void)
 		for (int k = 0; k < 2; k++) {
 			const struct bodies *of = k ? &b : &a;
 			const struct nb_collide c = {N, variant & 4 ? NB_COLLIDE_BOUNCE : NB_COLLIDE_ELASTIC, 0.1,
-				of->pos, of->vel, of->later, of->mass, of->radius, of->id, NULL, acc, 0.05, 0.5};
+				of->pos, of->vel, of->later, of->mass, of->radius, of->id, NULL, acc, 0.05, 0.5, NULL,
+				NULL};
 			CHECK(both[k](&c, &count[k]) == NB_OK);
 		}
 		CHECK(same(&a, &b));

@@ -255,7 +255,8 @@ static void velocity_at_contact(collide_function collide)
 	struct bodies b = make(2);
 	place(&b, 0, -1, 0, 1, 0);
 	place(&b, 1, 1, 0, -1, 0);
-	struct nb_collide c = {2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, acc, 1, 1};
+	struct nb_collide c = {
+		2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, acc, 1, 1, NULL, NULL};
 	struct nb_collide_count count;
 	b.radius[0] = b.radius[1] = 0.5;
 	CHECK(collide(&c, &count) == 0 && count.contacts == 1);
@@ -269,7 +270,8 @@ static void velocity_at_contact(collide_function collide)
 	b = make(2);
 	place(&b, 0, -0.6, 0, 0.1, 0);
 	place(&b, 1, 0.6, 0, -0.1, 0);
-	c = (struct nb_collide){2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, away, 0, 1};
+	c = (struct nb_collide){
+		2, NB_COLLIDE_ELASTIC, 2, b.pos, b.vel, NULL, b.mass, b.radius, NULL, NULL, away, 0, 1, NULL, NULL};
 	b.radius[0] = b.radius[1] = 0.5;
 	CHECK(collide(&c, &count) == 0 && count.contacts == 0);
 	CHECK(b.vel[0] == 0.1 && b.vel[3] == -0.1);

@@ -177,8 +177,8 @@ static double fall(collide_function collide, double e, double height, double dt,
 	uint64_t total = 0;
 	highest = 0;
 	for (int k = 0; k < steps; k++) {
-		const struct nb_collide c = {
-			2, NB_COLLIDE_BOUNCE, dt, b.pos, b.vel, NULL, b.mass, b.radius, b.id, NULL, acc, dt / 2, e};
+		const struct nb_collide c = {2, NB_COLLIDE_BOUNCE, dt, b.pos, b.vel, NULL, b.mass, b.radius, b.id, NULL,
+			acc, dt / 2, e, NULL, NULL};
 		struct nb_collide_count count;
 		b.vel[3] -= dt / 2;
 		CHECK(collide(&c, &count) == NB_OK);
