@@ -615,6 +615,70 @@ hands_over() {
 	fine "mkdir shut && chown 65534 shut && $nobody bash -c 'cd shut && chmod 0 . && (cd / && nb-gen -n 9) | nb-stats'"
 }
 
+# repeat N TEXT: so many times
+repeat() { printf "$2%.0s" $(seq "$1"); }
+
+@test "a chain of more programs than a process does the work of gives the same bytes, folded in part" {
+	local n middle
+	nb-gen -n 50 | nb-sort-zorder --no-history >want
+	for n in 64 65 66 130; do # with the first and the last
+		middle=$(repeat $((n - 2)) ' | nb-sort-zorder --no-history')
+		TEST_MARK=$MARK timeout -k 1 60 bash -c "nb-gen -n 50 $middle | nb-sort-zorder --no-history" >got
+		cmp got want
+	done
+	told() {
+		timeout -k 1 60 bash -c "nb-gen -v -n 50 $(repeat 66 ' | nb-sort-zorder -v') | nb-stats" 2>err >out
+		grep -q 'not folded: its reader does the work of as many programs as it can' err
+	}
+	in_one_of $ATTEMPTS told
+	nothing_stays
+}
+
+@test "programs that could not open their files in one process do not fold" {
+	local n
+	cp data/one.nb a.nb
+	for n in 10 12 13 14 20 34 36; do
+		(ulimit -n "$n"; NB_FOLD=off timeout -k 1 60 bash -o pipefail -c 'nb-gen -n 9 | nb-calc a=mass | nb-stats') >apart 2>/dev/null || continue
+		(ulimit -n "$n"; timeout -k 1 60 bash -o pipefail -c 'nb-gen -n 9 | nb-calc a=mass | nb-stats') >folded
+		cmp apart folded
+	done
+	fine "ulimit -n 60; nb-merge --ids offset$(repeat 50 ' ../a.nb') | nb-sort-zorder | nb-stats"
+}
+
+@test "another user who connects ten thousand times, and stays, decides nothing" {
+	[ "$(id -u)" -eq 0 ] || skip 'wants root'
+	local nobody=(env PATH=/usr/bin:/bin setpriv --reuid=65534 --regid=65534 --clear-groups)
+	"${nobody[@]}" python3 -c '' || skip 'nobody cannot run python3'
+	mkfifo pipe
+	local command="(nb-gen -n 30; until [ -e ../over ]; do sleep 0.05; done; nb-gen -n 20) >../pipe & nb-sort-zorder <../pipe | nb-stats"
+	touch over
+	try off "$command" off
+	rm over
+	# half of the connections stay open for a while, and nothing is said
+	timeout 40 "${nobody[@]}" python3 -c 'if 1:
+	import socket, sys, time
+	made, kept = 0, []
+	while made < 10000:
+	    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+	    s.setblocking(False)
+	    try:
+	        s.connect("\0nb-fold-0-" + sys.argv[1])
+	        made += 1
+	        kept = kept[-400:] + [s] if made % 2 else kept
+	    except OSError:
+	        time.sleep(0.0005)
+	print(made)
+	' "$(printf '%x-%x' "$(stat -c %d pipe)" "$(stat -c %i pipe)")" >made 2>&1 &
+	local stranger=$!
+	(wait_until test -s made; touch over) &
+	try on "$command" on
+	wait "$stranger"
+	[ "$(<made)" -ge 10000 ]
+	cmp off/stdout on/stdout
+	diff off/messages on/messages
+	[ "$(<on/status)" = '0 0 ' ]
+}
+
 # ---- nothing hangs, no process stays ----------------------------------------------------------------
 
 PIPELINES=(

@@ -137,7 +137,6 @@ struct nb_run {
 	uint64_t npassed;	/* frames passed on */
 	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
 	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
-	int in_vain;		/* arrivals of programs one after the other that could not be accepted */
 	double looked;		/* when it was last seen that the processes are alive (nb_now) */
 	struct nb_run *next;	/* the instance that put gives its frames to, NULL: none of this process */
 	struct nb_frame taken;	/* what another instance has passed on to this one */

@@ -3,6 +3,7 @@
 #include "common/timer.h"
 #include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
+#include "tools/filter/watch.h"
 #include "tools/fold/meet.h"
 
 #include <errno.h>
@@ -15,13 +16,19 @@
 /* Seconds between two looks whether processes are alive. */
 static const double LOOK = 0.01;
 
-enum { IN_VAIN = 200 }; /* arrivals: some seconds */
-enum { MOST = 64 };	/* files that are watched at once: more instances than anybody writes in a row */
+/* Files that are watched at once: input, output, listener, interrupts, and the processes whose work is done here. */
+enum { MOST = NB_WATCH_MOST + 4 };
 
 static int is_fifo(int fd)
 {
 	struct stat st;
 	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+void nb_input_deafen(struct nb_run *run)
+{
+	nb_meet_stop(run->files.listener, run->files.in);
+	run->files.listener = -1;
 }
 
 static int refuse_programs(void *context)
@@ -32,8 +39,11 @@ static int refuse_programs(void *context)
 	while (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
 		struct nb_handover from;
 		char unused[NB_WHY_SIZE];
-		if (nb_meet_accept(run->files.listener, run->files.in, &from, unused) == 1)
+		const int came = nb_meet_accept(run->files.listener, run->files.in, &from, unused);
+		if (came == 1)
 			nb_meet_refuse(&from, why);
+		else if (came == NB_MEET_DEAF)
+			nb_input_deafen(run);
 	}
 	return 1;
 }
@@ -179,10 +189,8 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	watch_interrupt(&w, run);
 	wait_for_input(&w);
 	/* the bytes were there before who connects now */
-	if (w.file[0].revents & POLLIN) {
-		run->in_vain = 0;
+	if (w.file[0].revents & POLLIN)
 		return NB_ARRIVED_BYTES;
-	}
 	for (nfds_t i = processes; i < listener; i++)
 		if (w.file[i].revents)
 			end_broken(run);
@@ -190,15 +198,8 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 		leave_if_interrupted(run);
 		return nb_input_wait(run);
 	}
-	if (any(&w, listener, interrupt, POLLIN)) {
-		/* accept() that fails for good leaves it waiting there */
-		if (++run->in_vain > IN_VAIN)
-			nb_die(NB_EXIT_FAILED,
-				"cannot answer a program before it in the pipeline (too many open files?)");
-		if (run->in_vain > MOST)
-			nb_pause(LOOK);
+	if (any(&w, listener, interrupt, POLLIN))
 		return NB_ARRIVED_PROGRAM;
-	}
 	leave_if_unread(&w);
 	return NB_ARRIVED_BYTES;
 }

@@ -11,6 +11,8 @@ void nb_input_open(struct nb_run *run);
  * or one behind it. */
 enum nb_arrival { NB_ARRIVED_BYTES, NB_ARRIVED_PROGRAM };
 enum nb_arrival nb_input_wait(struct nb_run *run);
+/* Nobody can be answered any more: whoever waits at the listener, or comes, goes on with bytes. */
+void nb_input_deafen(struct nb_run *run);
 /* 0 if the process whose work the instance does has died, or one whose work comes behind it, as seen some milliseconds
  * ago at most. */
 int nb_is_alive(struct nb_run *run);

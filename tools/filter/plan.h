@@ -8,8 +8,9 @@
 #define NB_FILTER_PLAN_H
 
 #include "tools/filter/filter.h"
+#include "tools/filter/watch.h"
 
-enum { NB_PLAN_MEMBERS = 64 };
+enum { NB_PLAN_MEMBERS = NB_WATCH_MOST + 1 }; /* the programs whose work is done here, and this one */
 
 /* Columns that are computed with. */
 enum nb_plan_column { NB_PLAN_POS, NB_PLAN_VEL, NB_PLAN_MASS, NB_PLAN_EPS, NB_PLAN_KEY, NB_PLAN_COLUMNS };

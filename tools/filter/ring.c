@@ -48,10 +48,14 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 	*lost = 0;
 	while (listener >= 0) {
 		if (wants_to_connect(listener)) {
-			struct nb_stage *stage = nb_stage_accept(listener, fifo, NB_READS | NB_WRITES, put, context);
-			*lost = !stage && is_gone(nb_meet_writers(fifo, name), name);
-			name[0] = '\0';
-			return stage;
+			int came;
+			struct nb_stage *stage = nb_stage_accept(
+				listener, fifo, NB_READS | NB_WRITES, put, context, &came);
+			if (came != -1) {
+				*lost = !stage && is_gone(nb_meet_writers(fifo, name), name);
+				name[0] = '\0';
+				return stage;
+			}
 		}
 		const enum nb_holder holder = nb_meet_writers(fifo, name);
 		const double waited = nb_now() - start;

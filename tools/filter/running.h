@@ -4,10 +4,11 @@
 #define NB_FILTER_RUNNING_H
 
 #include "tools/filter/coprocess.h"
+#include "tools/filter/watch.h"
 
 #include <signal.h>
 
-enum { NB_RUNNING_MOST = 64 };
+enum { NB_RUNNING_MOST = NB_WATCH_MOST + 1 }; /* one of each program whose work is done here */
 
 /* 1, or 0 if there are NB_RUNNING_MOST already. */
 int nb_running_enter(struct nb_coprocess *co);

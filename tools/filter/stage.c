@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +125,19 @@ int nb_stage_hand_over(struct nb_run *run, int argc, char **argv)
 
 /* ---- taking over -------------------------------------------------------------------------------- */
 
+/* Whether this process may open what the instance will, besides what is open: its files, and some of the system. */
+static int has_descriptors(const struct nb_handover *from, const struct nb_run *run)
+{
+	enum { SPARE = 24 };
+	struct rlimit limit;
+	const int got[] = {from->in, from->err, from->directory, from->listener, from->link};
+	const int files = run->tool->own_files ? run->noperand : 0;
+	int highest = 0;
+	for (size_t k = 0; k < sizeof got / sizeof *got; k++)
+		highest = got[k] > highest ? got[k] : highest;
+	return getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)highest + (rlim_t)files + SPARE < limit.rlim_cur;
+}
+
 /* The instance that does the work; NULL with why it cannot. */
 static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (*put)(void *, struct nb_frame *, int),
 	void *context, const char **why)
@@ -146,19 +160,37 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 		*why = run->streams & NB_WRITES ? "it reads no stream" : "it writes no stream";
 	if (!*why && faccessat(from->directory, ".", X_OK, AT_EACCESS)) /* the process is there, whoever may go there */
 		*why = "its reader may not enter its working directory";
+	if (!*why && !has_descriptors(from, run))
+		*why = "its reader may open too few files";
 	if (!*why)
 		return run;
 	nb_run_free(run);
 	return NULL;
 }
 
+/* Accepts its work, which is watched from then on. */
+static int take(struct nb_stage *stage, const char **why)
+{
+	const int link = stage->from.link;
+	if (!nb_watch(link)) {
+		*why = "its reader does the work of as many programs as it can";
+		return 0;
+	}
+	if (nb_meet_take(&stage->from) == 0)
+		return 1;
+	nb_watch_no_more(link);
+	*why = NULL;
+	return 0;
+}
+
 struct nb_stage *nb_stage_accept(
-	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context)
+	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context, int *came)
 {
 	struct nb_handover from;
 	char unused[NB_WHY_SIZE];
 	const char *why;
-	if (nb_meet_accept(listener, fifo, &from, unused) != 1)
+	*came = nb_meet_accept(listener, fifo, &from, unused);
+	if (*came != 1)
 		return NULL;
 	struct nb_stage *stage = calloc(1, sizeof *stage);
 	if (!stage) { /* who waits must hear of it */
@@ -169,11 +201,9 @@ struct nb_stage *nb_stage_accept(
 	pthread_mutex_lock(&making);
 	stage->run = instance(&stage->from, streams, put, context, &why);
 	pthread_mutex_unlock(&making);
-	if (stage->run && nb_meet_take(&stage->from) == 0) {
-		nb_watch(stage->from.link);
+	if (stage->run && take(stage, &why))
 		return stage;
-	}
-	if (!stage->run)
+	if (why)
 		nb_meet_refuse(&stage->from, why);
 	nb_run_free(stage->run);
 	free(stage);
@@ -209,10 +239,13 @@ static void work(struct nb_run *run, void *context)
 
 void nb_stage_run(struct nb_run *run)
 {
-	struct nb_stage *stage = nb_stage_accept(run->files.listener, run->files.in, NB_WRITES, nb_run_feed, run);
+	int came;
+	struct nb_stage *stage = nb_stage_accept(
+		run->files.listener, run->files.in, NB_WRITES, nb_run_feed, run, &came);
+	if (came == NB_MEET_DEAF)
+		nb_input_deafen(run);
 	if (!stage)
 		return;
-	run->in_vain = 0;
 	int status = nb_stage_begin(stage);
 	if (!status)
 		status = nb_run_do(stage->run, work, NULL);

@@ -30,10 +30,11 @@ void nb_stage_names(const struct nb_run *first, char names[NB_STAGE_NAMES]);
 
 /* ---- in pieces ---------------------------------------------------------------------------------- */
 
-/* The stage that waits at a listener for the FIFO fifo, its options looked at, with a put and context; or NULL.  A tool
- * that lacks one of these streams is refused. */
+/* The stage that waits at a listener for the FIFO fifo, its options looked at, with a put and context; or NULL.  *came:
+ * what nb_meet_accept said.  A tool that lacks one of these streams is refused, and one for which this process has no
+ * room. */
 struct nb_stage *nb_stage_accept(
-	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context);
+	int listener, int fifo, unsigned streams, int (*put)(void *, struct nb_frame *, int), void *context, int *came);
 /* nb_run_begin.  0, or its exit status after a message. */
 NB_MUST_CHECK int nb_stage_begin(struct nb_stage *stage);
 /* Tells its process how the work ended, a status of nb_run_do, and frees it. */

@@ -15,15 +15,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MOST = 64 };
-
 /* Seconds that an instance has to notice, and between two looks meanwhile. */
 static const double PATIENCE = 1, PAUSE = 0.1;
 
 static struct {
 	pthread_mutex_t lock;
-	int link[MOST];	   /* those that are watched */
-	double died[MOST]; /* when each was found at its end, 0: not yet */
+	int link[NB_WATCH_MOST];    /* those that are watched */
+	double died[NB_WATCH_MOST]; /* when each was found at its end, 0: not yet */
 	int n;
 	int wake; /* an eventfd: there is another one to be watched */
 	struct nb_voice voice;
@@ -41,7 +39,7 @@ static _Noreturn void give_up(void)
 }
 
 /* What to wait for: the eventfd, then the links that are not at their end.  With the lock. */
-static nfds_t list(struct pollfd file[MOST + 1])
+static nfds_t list(struct pollfd file[NB_WATCH_MOST + 1])
 {
 	nfds_t n = 1;
 	file[0] = (struct pollfd){all.wake, POLLIN, 0};
@@ -89,7 +87,7 @@ static void *work(void *context)
 	int any = 0;
 	(void)context;
 	for (;;) {
-		struct pollfd file[MOST + 1];
+		struct pollfd file[NB_WATCH_MOST + 1];
 		uint64_t unused;
 		pthread_mutex_lock(&all.lock);
 		const nfds_t n = list(file);
@@ -122,18 +120,20 @@ static void start(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-void nb_watch(int link)
+int nb_watch(int link)
 {
 	const uint64_t one = 1;
 	pthread_mutex_lock(&all.lock);
+	const int room = all.n < NB_WATCH_MOST;
 	if (all.wake < 0)
 		start();
-	if (all.n < MOST) {
+	if (room) {
 		all.died[all.n] = 0;
 		all.link[all.n++] = link;
 	}
 	(void)!write(all.wake, &one, sizeof one);
 	pthread_mutex_unlock(&all.lock);
+	return room;
 }
 
 void nb_watch_no_more(int link)

@@ -6,8 +6,13 @@
 #ifndef NB_FILTER_WATCH_H
 #define NB_FILTER_WATCH_H
 
-/* From now on, and no more; link: a descriptor that is at its end once the process has died. */
-void nb_watch(int link);
+#include "common/status.h"
+
+enum { NB_WATCH_MOST = 64 };
+
+/* From now on, and no more; link: a descriptor that is at its end once the process has died.  1; or 0: there are
+ * NB_WATCH_MOST already, and this process can do the work of no other one. */
+NB_MUST_CHECK int nb_watch(int link);
 void nb_watch_no_more(int link);
 /* 1 if that is so now. */
 int nb_link_is_at_end(int link);

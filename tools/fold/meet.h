@@ -9,8 +9,10 @@
  * the listening socket, the last program of a chain collects the whole chain.
  *
  * Whatever goes wrong before acceptance, the two go on with plain bytes, which always work.  The name of a socket is no
- * secret, so each side looks in /proc at the other, which must run this very program, as the same user, and hold the
- * other end of exactly this FIFO (holder.h), in the same surroundings (surroundings.h).  The reader is
+ * secret, and everybody can connect: a stranger can keep two programs from folding, by taking the name first or by
+ * filling the queue of thousands, and can do nothing else.  So each side looks in /proc at the other, which must run
+ * this very program, as the same user, and hold the other end of exactly this FIFO (holder.h), in the same surroundings
+ * (surroundings.h).  The reader is
  *   - of the writer:  SO_PEERCRED of the connection;
  *   - of the host:    the credentials with its first record, as the socket may be one that was handed over.
  *
@@ -78,9 +80,13 @@ NB_MUST_CHECK int nb_meet_signalled(int link, int signal);
 /* Looks at one pending connection to a listener; fifo is the read end of its FIFO.
  *   1  *h is what it offers, all checks are passed: nb_meet_take or nb_meet_refuse must follow
  *   0  refused, and the writer has been told to go on with plain bytes; why says the reason, h->pid who it was
- *  -1  nothing is pending
- * Takes at most 1 s, and that only if the peer connects and then says nothing. */
+ *  -1  nothing is pending; a stranger is as if nobody had come
+ *  NB_MEET_DEAF  the system lets nobody in any more: nb_meet_stop must follow
+ * Takes at most 1 s, and that only if a program of this build connects and then says nothing. */
+enum { NB_MEET_DEAF = -2 };
 NB_MUST_CHECK int nb_meet_accept(int listener, int fifo, struct nb_handover *h, char why[NB_WHY_SIZE]);
+/* Closes a listener: who waits there, or comes, goes on with bytes.  Its number stays in use, for the FIFO. */
+void nb_meet_stop(int listener, int fifo);
 /* Accepts the work.  0; or -1: the writer has died meanwhile, and *h has been cleared. */
 NB_MUST_CHECK int nb_meet_take(struct nb_handover *h);
 /* Leaves the work to the writer, which reports why after -v; clears *h. */

@@ -18,7 +18,9 @@ extern char **environ;
 
 /* Seconds for a peer that has connected to make its offer; for a look at all processes; and for one that must find. */
 static const double OFFER = 1, LOOK = 0.020, PATIENCE = 1;
-enum { PENDING_MOST = 64 };
+/* Connections that wait: as many as the system allows, so that strangers leave room for the neighbour.  Of theirs that
+ * many are closed one after the other; then the input has its turn. */
+enum { PENDING_MOST = 4096, STRANGERS_MOST = 64 };
 
 /* One descriptor kept for the moment when there is no other: a connection that cannot be accepted can then still be
  * refused, and its writer does not wait for ever. */
@@ -86,24 +88,21 @@ static void send_refusal(int link, const char *why)
 }
 
 /* NULL, or why the peer is not the writer of this FIFO in these surroundings. */
-static const char *wrong_peer(int link, int fd, pid_t *pid, double until)
+static const char *wrong_peer(int link, int fd, pid_t pid, double until)
 {
 	static const int yes = 1;
 	struct nb_fifo fifo;
 	struct nb_record hello;
 	(void)setsockopt(link, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes); /* what comes says who sends it */
-	*pid = nb_peer_of(link);
-	if (*pid < 0)
-		return "another user";
-	if (!nb_runs_this_program(*pid))
+	if (!nb_runs_this_program(pid))
 		return "another program";
-	if (nb_fifo_of(&fifo, fd) || !nb_fifo_held(*pid, &fifo, NB_WRITE_END, until))
+	if (nb_fifo_of(&fifo, fd) || !nb_fifo_held(pid, &fifo, NB_WRITE_END, until))
 		return "it does not write this pipe";
 	/* the peer looks at this process while this one looks at the peer */
 	nb_record_init(&hello, NB_SAYS_HELLO, 0);
 	if (nb_record_send(link, &hello, NULL, 0, 1))
 		return "it makes no offer";
-	return nb_surroundings_differ(*pid, NB_SAME_ALL);
+	return nb_surroundings_differ(pid, NB_SAME_ALL);
 }
 
 /* Gives the descriptors that came their places; those that were not announced are closed. */
@@ -158,11 +157,15 @@ static const char *receive_offer(struct nb_handover *h, double until, char why[N
 	return why;
 }
 
+/* A connection; -1: none is pending; NB_MEET_DEAF */
 static int accept_one(int listener)
 {
 	const int link = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (link >= 0 || (errno != EMFILE && errno != ENFILE) || spare < 0)
-		return nb_above_standard(link);
+	if (link < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+		return -1;
+	const int high = nb_above_standard(link);
+	if (high >= 0 || (errno != EMFILE && errno != ENFILE) || spare < 0)
+		return high >= 0 ? high : NB_MEET_DEAF;
 	close(spare);
 	const int poor = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (poor >= 0) {
@@ -170,6 +173,19 @@ static int accept_one(int listener)
 		close(poor);
 	}
 	spare = open_spare();
+	return poor >= 0 || errno == EAGAIN ? -1 : NB_MEET_DEAF;
+}
+
+/* One of this user's. */
+static int accept_own(int listener, pid_t *pid)
+{
+	for (int k = 0; k < STRANGERS_MOST; k++) {
+		const int link = accept_one(listener);
+		*pid = link >= 0 ? nb_peer_of(link) : 0;
+		if (*pid >= 0)
+			return link;
+		close(link);
+	}
 	return -1;
 }
 
@@ -177,11 +193,11 @@ int nb_meet_accept(int listener, int fifo, struct nb_handover *h, char why[NB_WH
 {
 	memset(h, 0, sizeof *h);
 	h->in = h->err = h->directory = h->listener = -1;
-	h->link = accept_one(listener);
+	h->link = accept_own(listener, &h->pid);
 	if (h->link < 0)
-		return -1;
+		return h->link;
 	const double until = nb_now() + OFFER;
-	const char *wrong = wrong_peer(h->link, fifo, &h->pid, until);
+	const char *wrong = wrong_peer(h->link, fifo, h->pid, until);
 	if (!wrong)
 		wrong = receive_offer(h, until, why);
 	if (!wrong)
@@ -199,6 +215,11 @@ static int say(struct nb_handover *h, enum nb_says says, uint32_t value)
 	struct nb_record record;
 	nb_record_init(&record, says, value);
 	return nb_record_send(h->link, &record, NULL, 0, 0);
+}
+
+void nb_meet_stop(int listener, int fifo)
+{
+	(void)dup3(fifo, listener, O_CLOEXEC);
 }
 
 int nb_meet_take(struct nb_handover *h)

@@ -30,17 +30,35 @@ static void test_same_number(void)
 	int old[2], next[2];
 	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, old) == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, next) == 0);
 	holds = 1;
-	nb_watch(old[0]);
+	CHECK(nb_watch(old[0]));
 	usleep(50000); /* it waits for both of its files then */
 	close(old[1]);
 	sem_wait(&held);
 	nb_watch_no_more(old[0]);
 	CHECK(dup2(next[0], old[0]) == old[0]);
-	nb_watch(old[0]);
+	CHECK(nb_watch(old[0]));
 	sem_post(&go_on);
 	usleep(1500000);
 	CHECK(1); /* still here */
 	nb_watch_no_more(old[0]);
+}
+
+/* One more than there is room for is refused, not forgotten. */
+static void test_full(void)
+{
+	int link[NB_WATCH_MOST + 1][2];
+	for (int k = 0; k <= NB_WATCH_MOST; k++) {
+		CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, link[k]) == 0);
+		CHECK(nb_watch(link[k][0]) == (k < NB_WATCH_MOST));
+	}
+	nb_watch_no_more(link[7][0]);
+	CHECK(nb_watch(link[NB_WATCH_MOST][0]));
+	CHECK(!nb_watch(link[7][0]));
+	for (int k = 0; k <= NB_WATCH_MOST; k++) {
+		nb_watch_no_more(link[k][0]);
+		close(link[k][0]);
+		close(link[k][1]);
+	}
 }
 
 int main(void)
@@ -49,5 +67,6 @@ int main(void)
 	sem_init(&held, 0, 0);
 	sem_init(&go_on, 0, 0);
 	test_same_number();
+	test_full();
 	return unit_end();
 }
