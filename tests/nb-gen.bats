@@ -62,6 +62,7 @@ setup() {
 		king -n 65536 -s 1 --w0 6 --dim 3 --imf none
 		hernquist --rmax 20
 		nfw --concentration 10
+		dehnen --gamma 1 --rmax 20
 		ring -n 65536 -s 1 --inner 1 --outer 2 --ring-mass 0.001 --eccentricity 0.01 --dim 3
 		solar -n 9
 		figure8 -n 3
@@ -204,11 +205,13 @@ setup() {
 	equals "$(nb-gen plummer -n 100 | mutate show mass | sort -u)" 0.01
 }
 
-@test "King, Hernquist and NFW spheres keep their radii and energy for some dynamical times" {
+@test "King, Hernquist, Dehnen and NFW spheres keep their radii and energy for some dynamical times" {
 	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its programs are tested elsewhere'
 	local m key
-	for m in king hernquist nfw; do
+	for m in king hernquist nfw 'dehnen --gamma 0 --ra 0.3' 'plummer --ra 1'; do
+		# shellcheck disable=SC2086
 		nb-gen $m -n 3000 | nb-step -d 0.01 -k 800 --every 0 'nb-force -m direct --precision f32 -e 0.01 --potential' >end.nb
+		# shellcheck disable=SC2086
 		nb-gen $m -n 3000 | nb-stats --format tsv >before
 		nb-stats --format tsv <end.nb >after
 		for key in r10 r50 r90; do
@@ -217,6 +220,39 @@ setup() {
 		done
 		close_to 0.5 "$(stat_of virial <after)" 0.03
 	done
+}
+
+@test "velocities are radial beyond --ra and isotropic within, and an --ra that no sphere can have is refused" {
+	# 1 - sigma_t^2 / sigma_r^2 = r^2 / (r^2 + ra^2); ra is a length of the output
+	for case in 'plummer 1 20' 'plummer 2 20 --rscale 1' 'hernquist 0.4 20' 'nfw 3 20' 'dehnen 0.5 20 --gamma 2'; do
+		read -r model ra bins more <<<"$case"
+		# shellcheck disable=SC2086
+		nb-gen "$model" -n 50000 --ra "$ra" $more >m.nb
+		nb-stats --profile --center origin --bins "$bins" --format tsv m.nb | awk -F '\t' -v ra="$ra" '
+			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			{ r = $at["r"]; b = r^2 / (r^2 + ra^2); d = $at["beta"] - b; if (d < 0) d = -d
+				if (!(d < 0.1)) { print r, $at["beta"], b; bad = 1 } }
+			END { exit bad || NR != 21 }'
+		close_to 0.5 "$(nb-select --sample 8000 m.nb | nb-calc 'mass *= 6.25' | nb-stats --epot direct --format tsv | stat_of virial)" 0.03
+	done
+	fails_with 2 'ra is too small for this profile: the density of some velocities would be negative' 'nb-gen hernquist --ra 0.07'
+	nb-gen hernquist -n 10 --ra 0.075 | nb-stats --check
+	fails_with 2 "model 'king' takes no --ra" 'nb-gen king --ra 1'
+}
+
+@test "Dehnen spheres have the slope at the centre that was asked for, and that of slope 1 is Hernquist's" {
+	nb-gen hernquist -n 1000 --no-history | mutate show vel >h
+	nb-gen dehnen --gamma 1 -n 1000 --no-history | mutate show vel | cmp - h
+	# M = (r / (r + a))^(3 - gamma), and 1 at the cut-off
+	for gamma in 0 0.5 1.5 2; do
+		nb-gen dehnen --gamma $gamma -n 50000 --rscale 1 --rmax 19 |
+			nb-stats --epot none --center origin --lagrangian 10,50 --format tsv >t
+		for k in 10 50; do
+			awk -v r="$(stat_of r$k <t)" -v g=$gamma -v k=$k \
+				'BEGIN { d = (r / (1 + r) * 20 / 19)^(3 - g) * 100 / k - 1; exit !(d * d < 16 * 100 / k / 50000) }'
+		done
+	done
+	fails_with 2 'rmax is too small for this gamma' 'nb-gen dehnen --gamma 2.2 --rmax 2.5'
 }
 
 @test "radii of Hernquist spheres, bulges and halos are those of the page" {

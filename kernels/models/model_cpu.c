@@ -100,6 +100,23 @@ static int take_cut(struct nb_model *model, const struct nb_model_param *p, stru
 	return NB_OK;
 }
 
+static int add_sphere(struct nb_model *model, uint64_t n, const struct nb_sphere_law *law)
+{
+	int status = nb_sphere_create(law, &model->sphere);
+	if (status == NB_EINVAL)
+		return refuse(
+			model, "ra is too small for this profile: the density of some velocities would be negative");
+	if (status)
+		return status;
+	struct nb_model_part *part = add_part(model, NB_SAMPLE_SPHERE, 3, n);
+	part->sphere = model->sphere;
+	part->length = model->scale_radius = nb_sphere_length(model->sphere);
+	part->speed = nb_sphere_speed(model->sphere);
+	part->centred = 1;
+	part->mass = 1 / (double)n;
+	return NB_OK;
+}
+
 /* Cut at rmax, then scaled so that T = 1/4 and W = -1/2: length = 2 |W|, rmax = length r(mu). */
 static int plummer(struct nb_model *model, const struct nb_model_param *p)
 {
@@ -118,6 +135,13 @@ static int plummer(struct nb_model *model, const struct nb_model_param *p)
 	if (cut.scaled > 0)
 		low = fmin(cut.scaled / hypot(1, cut.scaled), 1 - 0x1p-53);
 	plummer_energies(low, &ekin, &epot);
+	if (p->ra > 0)
+		return add_sphere(model, p->n,
+			&(struct nb_sphere_law){.profile = NB_SPHERE_PLUMMER,
+				.cut = low / sqrt((1 - low) * (1 + low)),
+				.length = -2 * epot,
+				.ra = p->ra,
+				.scale = p->rscale});
 	struct nb_model_part *part = add_part(model, NB_SAMPLE_PLUMMER, 3, p->n);
 	part->mu = low;
 	part->length = -2 * epot;
@@ -128,37 +152,41 @@ static int plummer(struct nb_model *model, const struct nb_model_param *p)
 	return NB_OK;
 }
 
-static int add_sphere(struct nb_model *model, uint64_t n, enum nb_sphere_profile profile, double shape)
-{
-	int status = nb_sphere_create(profile, shape, &model->sphere);
-	if (status)
-		return status;
-	struct nb_model_part *part = add_part(model, NB_SAMPLE_SPHERE, 3, n);
-	part->sphere = model->sphere;
-	part->length = model->scale_radius = nb_sphere_length(model->sphere);
-	part->speed = nb_sphere_speed(model->sphere);
-	part->centred = 1;
-	part->mass = 1 / (double)n;
-	return NB_OK;
-}
-
 static int king(struct nb_model *model, const struct nb_model_param *p)
 {
-	return add_sphere(model, p->n, NB_SPHERE_KING, p->w0);
+	return add_sphere(model, p->n, &(struct nb_sphere_law){.profile = NB_SPHERE_KING, .shape = p->w0});
 }
 
-static int hernquist(struct nb_model *model, const struct nb_model_param *p)
+static int add_dehnen(struct nb_model *model, const struct nb_model_param *p, double gamma)
 {
 	struct cut cut;
 	if (take_cut(model, p, &cut))
 		return NB_EINVAL;
-	return add_sphere(model, p->n, NB_SPHERE_HERNQUIST,
-		fmin(cut.henon > 0 ? nb_sphere_hernquist_cut(cut.henon) : cut.scaled, 1e12));
+	if (cut.henon > 0 && cut.henon < 1.1 * nb_sphere_dehnen_least(gamma))
+		return refuse(model, "rmax is too small for this gamma: no such sphere has the energy -1/4");
+	return add_sphere(model, p->n,
+		&(struct nb_sphere_law){.profile = NB_SPHERE_DEHNEN,
+			.shape = gamma,
+			.cut = fmin(cut.henon > 0 ? nb_sphere_dehnen_cut(gamma, cut.henon) : cut.scaled, 1e12),
+			.ra = p->ra,
+			.scale = p->rscale});
+}
+
+static int dehnen(struct nb_model *model, const struct nb_model_param *p)
+{
+	return add_dehnen(model, p, p->gamma);
+}
+
+static int hernquist(struct nb_model *model, const struct nb_model_param *p)
+{
+	return add_dehnen(model, p, 1);
 }
 
 static int nfw(struct nb_model *model, const struct nb_model_param *p)
 {
-	return add_sphere(model, p->n, NB_SPHERE_NFW, p->concentration);
+	return add_sphere(model, p->n,
+		&(struct nb_sphere_law){
+			.profile = NB_SPHERE_NFW, .shape = p->concentration, .ra = p->ra, .scale = p->rscale});
 }
 
 static int uniform(struct nb_model *model, const struct nb_model_param *p)

@@ -20,12 +20,14 @@ struct grid {
 
 struct nb_sphere {
 	enum nb_sphere_profile profile;
+	double shape;
+	double ra2;	      /* anisotropy radius, squared; infinite: isotropic */
 	double length, speed; /* see nb_sphere_length, nb_sphere_speed */
 	double inner;	      /* M ~ r^inner within the first radius */
 	double share;	      /* of the mass of the grid that is drawn from */
 	struct grid grid;     /* G = 1; psi: potential > 0, relative to infinity */
 	double log_inside[NG];
-	double log_f[NF];    /* NFW: f at the energies psi(r), r in equal steps of log r */
+	double log_f[NF];    /* but KING: f at Q = psi(r), r in equal steps of log r */
 	double quantile[NQ]; /* probabilities q; */
 	double rate[NR][NQ]; /* the q-quantile of the speed over the largest one at the radius */
 };
@@ -142,30 +144,38 @@ static void king(struct nb_sphere *sphere, double W0)
 	sphere->inner = 3;
 }
 
-/* ---- Hernquist ---------------------------------------------------------------------------------- */
+/* ---- Dehnen, Plummer ---------------------------------------------------------------------------- */
 
-/* Hernquist 1990, eq. 17, but for a factor; below q = 0.02, where the terms cancel, its series */
-static double hernquist_f(double psi)
+/* 4 pi rho, its logarithmic slope, and the derivative of that by log r */
+struct density {
+	double rho, slope, curve;
+};
+
+/* rho ~ r^-gamma (1 + r)^(gamma - 4), M = (r / (1 + r))^(3 - gamma) */
+static struct density dehnen_density(double gamma, double r)
 {
-	const double q = sqrt(psi), q2 = psi;
-	if (q < 0.02)
-		return q2 * q2 * q * (25.6 + (25.6 * 2.5 - 192. / 7) * q2);
-	const double top = 3 * asin(q) + q * sqrt(1 - q2) * (1 - 2 * q2) * (8 * q2 * q2 - 8 * q2 - 3);
-	return top / pow(1 - q2, 2.5);
+	return (struct density){(3 - gamma) * pow(r, -gamma) * pow(1 + r, gamma - 4), -(gamma + 4 * r) / (1 + r),
+		-(4 - gamma) * r / ((1 + r) * (1 + r))};
 }
 
-/* 2 |W| of the bodies within the cut-off, their mass called 1; s = r / (1 + r) there, M = s^2 */
-static double hernquist_length(double s)
+static struct inside dehnen_inside(double gamma, double r)
 {
-	return 4 / (3 * s) - 1;
+	const double fall = log1p(1 / r), rest = 2 - gamma;
+	return (struct inside){exp(-(3 - gamma) * fall), rest == 0 ? fall : -expm1(-rest * fall) / rest};
 }
 
-double nb_sphere_hernquist_cut(double henon)
+/* 2 |W| of the bodies within the cut-off, their mass called 1; s = r / (1 + r) there */
+static double dehnen_length(double gamma, double s)
+{
+	return 2 * (3 - gamma) / ((5 - 2 * gamma) * s) - 1;
+}
+
+double nb_sphere_dehnen_cut(double gamma, double henon)
 {
 	double low = 0, high = 1;
 	for (int k = 0; k < 100; k++) {
 		const double s = (low + high) / 2;
-		if (hernquist_length(s) * s / (1 - s) < henon)
+		if (dehnen_length(gamma, s) * s / (1 - s) < henon)
 			low = s;
 		else
 			high = s;
@@ -173,40 +183,58 @@ double nb_sphere_hernquist_cut(double henon)
 	return low / (1 - low);
 }
 
-/* The energies of the bodies within the cut-off R.  From the Jeans equation, rho sigma^2 = int from r of rho M / r^2
- * dr, follows T = |W| / 2 + R^3 int from R of dr / (r (1 + r)^5), before the mass is called 1. */
-static void hernquist(struct nb_sphere *sphere, double cut)
+static struct density plummer_density(double r)
 {
-	const double s = cut / (1 + cut), y = 1 / (1 + cut);
-	double tail = 0,
-	       power = y * y * y * y * y; /* the integral as that of y^4 / (1 - y) from 0 to y = 1 / (1 + R) */
-	for (int k = 5; power > 1e-17 * tail; k++) {
-		tail += power / k;
-		power *= y;
-	}
-	const double ekin = s * s * s / 3 - s * s * s * s / 4 + cut * cut * cut * tail;
-	sphere->length = hernquist_length(s);
-	sphere->speed = sqrt(0.25 * s * s / ekin);
-	struct grid *g = &sphere->grid;
-	grid_init(g, 1e-5, fmax(1e6, 10 * cut));
+	const double s = 1 + r * r;
+	return (struct density){3 / (s * s * sqrt(s)), -5 * r * r / s, -10 * r * r / (s * s)};
+}
+
+static struct inside plummer_inside(double r)
+{
+	const double s = hypot(1, r);
+	return (struct inside){r / s * (r / s) * (r / s), 1 / s};
+}
+
+static void complete_grid(struct nb_sphere *s, double cut)
+{
+	struct grid *g = &s->grid;
+	const int plummer = s->profile == NB_SPHERE_PLUMMER;
+	s->inner = plummer ? 3 : 3 - s->shape;
+	grid_init(g, pow(1e-10, 1 / s->inner), fmax(1e6, 10 * cut));
 	for (int i = 0; i < NG; i++) {
 		const double r = radius(g, i);
-		g->mass[i] = r * r / ((1 + r) * (1 + r));
-		g->mass_slope[i] = 2 * r * r / ((1 + r) * (1 + r) * (1 + r));
-		g->psi[i] = 1 / (1 + r);
+		const struct inside in = plummer ? plummer_inside(r) : dehnen_inside(s->shape, r);
+		const struct density d = plummer ? plummer_density(r) : dehnen_density(s->shape, r);
+		g->mass[i] = in.mass;
+		g->mass_slope[i] = d.rho * r * r * r;
+		g->psi[i] = in.psi;
 	}
-	sphere->inner = 2;
-	sphere->share = s * s / g->mass[NG - 1];
+}
+
+/* The energies of the bodies within the cut-off R, before their mass is called 1: by the virial theorem T = |W| / 2 +
+ * R^3 p / 2, with p = 4 pi rho sigma_r^2 = int from R of (r^2 + ra^2) / (R^2 + ra^2) 4 pi rho M / r^2 dr; Simpson's
+ * rule. */
+static void cut_off(struct nb_sphere *s, double cut)
+{
+	enum { STEPS = 4000 };
+	const int plummer = s->profile == NB_SPHERE_PLUMMER;
+	const double mass = plummer ? plummer_inside(cut).mass : dehnen_inside(s->shape, cut).mass, step = 40. / STEPS;
+	double pressure = 0;
+	for (int k = 0; k < STEPS; k++) {
+		const double r = cut * exp(k * step), weight = step / 3 * (k == 0 ? 1 : k % 2 ? 4 : 2);
+		const double m = plummer ? plummer_inside(r).mass : dehnen_inside(s->shape, r).mass;
+		const double rho = plummer ? plummer_density(r).rho : dehnen_density(s->shape, r).rho;
+		const double spread = isinf(s->ra2) ? 1 : (r * r + s->ra2) / (cut * cut + s->ra2);
+		pressure += weight * spread * rho * m / r;
+	}
+	const double ekin = s->length * mass * mass / 4 + cut * cut * cut * pressure / 2;
+	s->speed = sqrt(0.25 * mass / ekin);
+	s->share = mass / s->grid.mass[NG - 1];
 }
 
 /* ---- Navarro, Frenk & White --------------------------------------------------------------------- */
 
 enum { NFW_STEEP = 10, NFW_END = 4 }; /* virial radius over the length of the exponential; the grid's end over it */
-
-/* 4 pi rho, its logarithmic slope, and the derivative of that by log r */
-struct density {
-	double rho, slope, curve;
-};
 
 static struct density nfw_density(double c, double r)
 {
@@ -219,28 +247,6 @@ static struct density nfw_density(double c, double r)
 		d.curve = -NFW_STEEP * r / c;
 	}
 	return d;
-}
-
-/* d^2 rho / d psi^2 times |d psi / d ln r|, but for a factor */
-static double nfw_curvature(const struct grid *g, double c, double log_r)
-{
-	const double r = exp(log_r), mass = inside(g, log_r).mass;
-	const struct density d = nfw_density(c, r);
-	const double rho1 = d.rho * d.slope / r, rho2 = d.rho * (d.slope * d.slope - d.slope + d.curve) / (r * r);
-	const double psi1 = -mass / (r * r), psi2 = 2 * mass / (r * r * r) - d.rho;
-	return (rho2 * psi1 - rho1 * psi2) / (psi1 * psi1 * psi1) * -psi1 * r;
-}
-
-/* f at the energy psi(r); with r' = r exp(t^2) the root in the denominator is harmless at t = 0 */
-static double nfw_f(const struct grid *g, double c, double log_r)
-{
-	const double psi = inside(g, log_r).psi, dt = sqrt(last_log(g) - log_r) / NSTEP;
-	double sum = 0;
-	for (int k = 0; k < NSTEP; k++) {
-		const double t = (k + 0.5) * dt, at = log_r + t * t;
-		sum += nfw_curvature(g, c, at) * 2 * t / sqrt(psi - inside(g, at).psi);
-	}
-	return sum * dt;
 }
 
 /* Integrals by the trapezoidal rule with its first correction. */
@@ -268,11 +274,52 @@ static void nfw(struct nb_sphere *sphere, double c)
 		g->psi[i] = g->psi[i + 1] + g->step / 2 * (g->mass[i] / r0 + g->mass[i + 1] / r1) +
 			    g->step * g->step / 12 * (slope0 - slope1);
 	}
-	for (int i = 0; i < NF; i++) {
-		const double f = i < NF - 1 ? nfw_f(g, c, g->first + i * g->step * (NG - 1) / (NF - 1)) : 0;
-		sphere->log_f[i] = f > 0 ? log(f) : -700;
-	}
 	sphere->inner = 2;
+}
+
+/* ---- Eddington's formula ------------------------------------------------------------------------- */
+
+/* d^2 rho_Q / d psi^2 times |d psi / d ln r|, but for a factor: rho_Q = (1 + r^2 / ra^2) rho (Osipkov, Merritt) */
+static double curvature(const struct nb_sphere *s, double log_r)
+{
+	const double r = exp(log_r), mass = inside(&s->grid, log_r).mass;
+	struct density d = s->profile == NB_SPHERE_NFW	     ? nfw_density(s->shape, r)
+			   : s->profile == NB_SPHERE_PLUMMER ? plummer_density(r)
+							     : dehnen_density(s->shape, r);
+	const double psi1 = -mass / (r * r), psi2 = 2 * mass / (r * r * r) - d.rho;
+	const double more = r * r / s->ra2, all = 1 + more;
+	d.rho *= all;
+	d.slope += 2 * more / all;
+	d.curve += 4 * more / (all * all);
+	const double rho1 = d.rho * d.slope / r, rho2 = d.rho * (d.slope * d.slope - d.slope + d.curve) / (r * r);
+	return (rho2 * psi1 - rho1 * psi2) / (psi1 * psi1 * psi1) * -psi1 * r;
+}
+
+/* f at Q = psi(r); with r' = r exp(t^2) the root in the denominator is harmless at t = 0 */
+static double eddington(const struct nb_sphere *s, double log_r)
+{
+	const struct grid *g = &s->grid;
+	const double psi = inside(g, log_r).psi, dt = sqrt(last_log(g) - log_r) / NSTEP;
+	double sum = 0;
+	for (int k = 0; k < NSTEP; k++) {
+		const double t = (k + 0.5) * dt, at = log_r + t * t;
+		sum += curvature(s, at) * 2 * t / sqrt(psi - inside(g, at).psi);
+	}
+	return sum * dt;
+}
+
+/* NB_EINVAL: f would be negative somewhere. */
+static int tabulate_f(struct nb_sphere *s)
+{
+	int negative = 0;
+#pragma omp parallel for schedule(static) reduction(| : negative)
+	for (int i = 0; i < NF; i++) {
+		const struct grid *g = &s->grid;
+		const double f = i < NF - 1 ? eddington(s, g->first + i * g->step * (NG - 1) / (NF - 1)) : 0;
+		negative |= f < 0;
+		s->log_f[i] = f > 0 ? log(f) : -700;
+	}
+	return negative && !isinf(s->ra2) ? NB_EINVAL : NB_OK;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------- */
@@ -283,8 +330,6 @@ static double distribution(const struct nb_sphere *s, double log_r, double psi)
 	const struct grid *g = &s->grid;
 	if (s->profile == NB_SPHERE_KING)
 		return expm1(fmax(psi - g->psi[NG - 1], 0));
-	if (s->profile == NB_SPHERE_HERNQUIST)
-		return hernquist_f(psi);
 	const double place = (log_r - g->first) / (g->step * (NG - 1)) * (NF - 1);
 	int i = place > 0 ? (int)place : 0;
 	i = i > NF - 2 ? NF - 2 : i;
@@ -328,28 +373,43 @@ static double potential_energy(const struct grid *g)
 	return sum;
 }
 
-int nb_sphere_create(enum nb_sphere_profile profile, double shape, struct nb_sphere **sphere)
+/* Mass and potential, and the units. */
+static void build(struct nb_sphere *s, const struct nb_sphere_law *law)
+{
+	const struct grid *g = &s->grid;
+	if (law->profile == NB_SPHERE_KING || law->profile == NB_SPHERE_NFW) {
+		if (law->profile == NB_SPHERE_KING)
+			king(s, law->shape);
+		else
+			nfw(s, law->shape);
+		/* in equilibrium T = |W| / 2; velocities are those of the mass of the grid */
+		s->length = -2 * potential_energy(g);
+		s->speed = 1 / sqrt(g->mass[NG - 1] * s->length);
+	} else {
+		complete_grid(s, law->cut);
+		s->length = law->profile == NB_SPHERE_PLUMMER ? law->length
+							      : dehnen_length(law->shape, law->cut / (1 + law->cut));
+	}
+	const double ra = law->ra / (law->scale > 0 ? law->scale : s->length);
+	s->ra2 = ra > 0 ? ra * ra : INFINITY;
+	if (law->cut > 0)
+		cut_off(s, law->cut);
+}
+
+int nb_sphere_create(const struct nb_sphere_law *law, struct nb_sphere **sphere)
 {
 	struct nb_sphere *s = nb_alloc_zero(1, sizeof *s);
 	*sphere = s;
 	if (!s)
 		return NB_ENOMEM;
-	s->profile = profile;
+	s->profile = law->profile;
+	s->shape = law->shape;
 	s->share = 1;
-	const struct grid *g = &s->grid;
-	if (profile == NB_SPHERE_HERNQUIST) {
-		hernquist(s, shape);
-	} else {
-		if (profile == NB_SPHERE_KING)
-			king(s, shape);
-		else
-			nfw(s, shape);
-		/* in equilibrium T = |W| / 2; velocities are those of the mass of the grid */
-		s->length = -2 * potential_energy(g);
-		s->speed = 1 / sqrt(g->mass[NG - 1] * s->length);
-	}
+	build(s, law);
+	if (s->profile != NB_SPHERE_KING && tabulate_f(s))
+		return NB_EINVAL;
 	for (int i = 0; i < NG; i++)
-		s->log_inside[i] = log(g->mass[i] / g->mass[NG - 1]);
+		s->log_inside[i] = log(s->grid.mass[i] / s->grid.mass[NG - 1]);
 	for (int q = 0; q < NQ; q++) { /* dense at both ends */
 		const double x = (double)q / (NQ - 1);
 		s->quantile[q] = x * x * x * (4 - 3 * x);
@@ -433,6 +493,16 @@ static double speed_at(const struct nb_sphere *s, double log_r, double u)
 	return (v0 + (place - i) * (v1 - v0)) * sqrt(fmax(most, 0));
 }
 
+/* The tangential part of v becomes smaller: Q = psi - v_r^2 / 2 - (1 + r^2 / ra^2) v_t^2 / 2. */
+static void squeeze(double log_r, double ra2, const double place[2], double v[3])
+{
+	double e[3];
+	spherical(1, place[0], place[1], e);
+	const double radial = v[0] * e[0] + v[1] * e[1] + v[2] * e[2], part = 1 / sqrt(1 + exp(2 * log_r) / ra2);
+	for (int k = 0; k < 3; k++)
+		v[k] = part * v[k] + (1 - part) * radial * e[k];
+}
+
 void nb_sphere_draw(const struct nb_sphere *sphere, uint64_t seed, uint32_t stream, int vel, uint64_t start,
 	size_t count, double *out)
 {
@@ -446,6 +516,10 @@ void nb_sphere_draw(const struct nb_sphere *sphere, uint64_t seed, uint32_t stre
 		if (vel)
 			draw(&from, DRAW_VEL, v);
 		spherical(vel ? speed_at(sphere, log_r, v[0]) : exp(log_r), d[0], d[1], out + 3 * i);
+		if (vel && !isinf(sphere->ra2)) {
+			draw(&from, 1, d);
+			squeeze(log_r, sphere->ra2, d, out + 3 * i);
+		}
 		balance(sum, out + 3 * i, 3);
 	}
 }

@@ -1,19 +1,30 @@
-/* King, Hernquist and NFW spheres, rings and mass functions against their formulas; mass, scale radius and G.  Bounds
- * as in model.c. */
+/* King, Hernquist, Dehnen and NFW spheres, also with anisotropy, rings and mass functions against their formulas; mass,
+ * scale radius and G.  Bounds as in model.c. */
 #include "kernels/models/imf_internal.h"
 #include "kernels/models/sphere_internal.h"
 #include "tests/unit/models/bodies.h"
 
 enum { N = 40000 };
 
-static struct nb_sphere *sphere(enum nb_sphere_profile profile, double shape)
+static struct nb_sphere *sphere_of(struct nb_sphere_law law)
 {
 	struct nb_sphere *s;
-	if (nb_sphere_create(profile, shape, &s)) {
-		printf("no memory\n");
+	if (nb_sphere_create(&law, &s)) {
+		printf("no sphere\n");
 		exit(1);
 	}
 	return s;
+}
+
+static struct nb_sphere *sphere(enum nb_sphere_profile profile, double shape)
+{
+	return sphere_of((struct nb_sphere_law){.profile = profile, .shape = shape});
+}
+
+static struct nb_sphere *dehnen(double gamma, double cut, double ra)
+{
+	return sphere_of(
+		(struct nb_sphere_law){.profile = NB_SPHERE_DEHNEN, .shape = gamma, .cut = cut, .ra = ra, .scale = 1});
 }
 
 /* ---- King, by the equations of the second order in r -------------------------------------------- */
@@ -120,7 +131,7 @@ static void test_hernquist(void)
 	double *pos = nb_alloc(3 * N, sizeof *pos), *vel = nb_alloc(3 * N, sizeof *vel), *p = nb_alloc(N, sizeof *p);
 	static const double cut[] = {3, 60, 1e4};
 	for (int k = 0; k < 3; k++) {
-		struct nb_sphere *s = sphere(NB_SPHERE_HERNQUIST, cut[k]);
+		struct nb_sphere *s = dehnen(1, cut[k], 0);
 		const double all = pow(cut[k] / (1 + cut[k]), 2);
 		double far = 0;
 		nb_sphere_draw(s, 9, 0, 0, 0, N, pos);
@@ -141,16 +152,114 @@ static void test_hernquist(void)
 		nb_sphere_free(s);
 	}
 	/* without a cut-off W = -1/6 (Hernquist 1990, eq. 5 and 6) */
-	struct nb_sphere *s = sphere(NB_SPHERE_HERNQUIST, 1e12);
+	struct nb_sphere *s = dehnen(1, 1e12, 0);
 	EXPECT(fabs(nb_sphere_length(s) - 1. / 3) < 1e-9 && fabs(nb_sphere_speed(s) / sqrt(3) - 1) < 1e-9,
 		"length %g, speed %g", nb_sphere_length(s), nb_sphere_speed(s));
 	nb_sphere_free(s);
 	for (double henon = 1.5; henon < 1000; henon *= 5) {
-		s = sphere(NB_SPHERE_HERNQUIST, nb_sphere_hernquist_cut(henon));
+		s = dehnen(1, nb_sphere_dehnen_cut(1, henon), 0);
 		EXPECT(fabs(nb_sphere_edge(s) * nb_sphere_length(s) / henon - 1) < 1e-4, "cut-off %g, want %g",
 			nb_sphere_edge(s) * nb_sphere_length(s), henon);
 		nb_sphere_free(s);
 	}
+	nb_free(pos);
+	nb_free(vel);
+	nb_free(p);
+}
+
+/* ---- Dehnen and Plummer, with the anisotropy of Osipkov and Merritt ------------------------------ */
+
+struct profile {
+	double gamma, cut, ra; /* gamma < 0: Plummer; ra 0: isotropic */
+};
+
+static double mass_within(const struct profile *p, double r)
+{
+	return p->gamma < 0 ? pow(r * r / (1 + r * r), 1.5) : pow(r / (1 + r), 3 - p->gamma);
+}
+
+/* 4 pi */
+static double density_at(const struct profile *p, double r)
+{
+	return p->gamma < 0 ? 3 * pow(1 + r * r, -2.5) : (3 - p->gamma) * pow(r, -p->gamma) * pow(1 + r, p->gamma - 4);
+}
+
+/* sigma_r^2 by the Jeans equation, whose integrating factor is r^2 + ra^2 (Binney & Tremaine 2008, eq. 4.298) */
+static double radial2(const struct profile *p, double r)
+{
+	enum { STEPS = 200 };
+	const double step = 20. / STEPS, ra2 = p->ra * p->ra;
+	double sum = 0;
+	for (int k = 0; k < STEPS; k++) {
+		const double x = r * exp((k + 0.5) * step);
+		sum += step * (p->ra > 0 ? (x * x + ra2) / (r * r + ra2) : 1) * density_at(p, x) * mass_within(p, x) /
+		       x;
+	}
+	return sum / density_at(p, r);
+}
+
+static void test_anisotropy(void)
+{
+	static const struct profile at[] = {{0, 1e4, 0}, {0, 30, 0.6}, {0.5, 100, 0.5}, {1, 56, 0.3}, {1.5, 40, 0.2},
+		{2, 20, 0}, {2, 20, 0.1}, {2.2, 1e3, 0}, {-1, 34, 0.9}, {-1, 5, 2}};
+	double *pos = nb_alloc(3 * N, sizeof *pos), *vel = nb_alloc(3 * N, sizeof *vel), *p = nb_alloc(N, sizeof *p);
+	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+		const struct profile *of = &at[k];
+		struct nb_sphere *s = of->gamma < 0 ? sphere_of((struct nb_sphere_law){.profile = NB_SPHERE_PLUMMER,
+							      .cut = of->cut,
+							      .length = 3 * M_PI / 16,
+							      .ra = of->ra,
+							      .scale = 1})
+						    : dehnen(of->gamma, of->cut, of->ra);
+		nb_sphere_draw(s, 7, 0, 0, 0, N, pos);
+		nb_sphere_draw(s, 7, 0, 1, 0, N, vel);
+		double known[2000]; /* sigma_r^2, radii in steps of 2 percent */
+		for (int i = 0; i < 2000; i++)
+			known[i] = radial2(of, exp(0.02 * (i - 1000)));
+		/* shells of 8 tenths of the bodies, about the middle */
+		double radial[8] = {0}, tangential[8] = {0}, want[8] = {0}, beta[8] = {0};
+		for (size_t i = 0; i < N; i++) {
+			const double *x = pos + 3 * i, *v = vel + 3 * i, r = norm(x);
+			const double inside = mass_within(of, r) / mass_within(of, of->cut), v2 = norm(v) * norm(v);
+			const double vr = (x[0] * v[0] + x[1] * v[1] + x[2] * v[2]) / r;
+			const int shell = (int)(10 * inside) - 1;
+			p[i] = inside;
+			if (shell < 0 || shell > 7)
+				continue;
+			radial[shell] += vr * vr;
+			tangential[shell] += (v2 - vr * vr) / 2;
+			const double sigma2 = known[(int)lround(log(r) / 0.02) + 1000];
+			want[shell] += sigma2;
+			beta[shell] += sigma2 * (of->ra > 0 ? r * r / (r * r + of->ra * of->ra) : 0);
+		}
+		EXPECT(ks(p, N) < ks_bound, "gamma %g, ra %g: %g", of->gamma, of->ra, ks(p, N));
+		for (int b = 0; b < 8; b++) {
+			/* of 4000 bodies, whose squares scatter by about 1.4 times their mean */
+			EXPECT(fabs(radial[b] / want[b] - 1) < 0.09, "gamma %g, ra %g, shell %d: sigma_r^2 %g of %g",
+				of->gamma, of->ra, b, radial[b], want[b]);
+			EXPECT(fabs((1 - tangential[b] / want[b]) - beta[b] / want[b]) < 0.09,
+				"gamma %g, ra %g, shell %d: beta %g, not %g", of->gamma, of->ra, b,
+				1 - tangential[b] / radial[b], beta[b] / want[b]);
+		}
+		nb_sphere_free(s);
+	}
+	/* the smallest ra for which f is not negative: Carollo et al. 1995, MNRAS 276, 1131, and Merritt 1985 */
+	static const struct profile least[] = {{0, 1e3, 0.445}, {1, 1e3, 0.202}, {-1, 1e3, 0.75}};
+	for (size_t k = 0; k < sizeof least / sizeof *least; k++)
+		for (int more = 0; more < 2; more++) {
+			struct nb_sphere *s;
+			const int got = nb_sphere_create(
+				&(struct nb_sphere_law){
+					.profile = least[k].gamma < 0 ? NB_SPHERE_PLUMMER : NB_SPHERE_DEHNEN,
+					.shape = least[k].gamma,
+					.cut = least[k].cut,
+					.length = 3 * M_PI / 16,
+					.ra = least[k].ra * (more ? 1.02 : 0.98),
+					.scale = 1},
+				&s);
+			EXPECT(got == (more ? NB_OK : NB_EINVAL), "gamma %g, %d: %d", least[k].gamma, more, got);
+			nb_sphere_free(s);
+		}
 	nb_free(pos);
 	nb_free(vel);
 	nb_free(p);
@@ -232,11 +341,14 @@ static void test_energies(void)
 		enum nb_model_kind kind;
 		double shape;
 	} at[] = {{NB_MODEL_KING, 1}, {NB_MODEL_KING, 6}, {NB_MODEL_KING, 12}, {NB_MODEL_HERNQUIST, 3},
-		{NB_MODEL_HERNQUIST, 20}, {NB_MODEL_NFW, 3}, {NB_MODEL_NFW, 10}, {NB_MODEL_NFW, 30}};
+		{NB_MODEL_HERNQUIST, 20}, {NB_MODEL_NFW, 3}, {NB_MODEL_NFW, 10}, {NB_MODEL_NFW, 30},
+		{NB_MODEL_DEHNEN, 20}, {NB_MODEL_PLUMMER, 20}};
 	for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
 		struct nb_model_param param = defaults(at[k].kind);
 		param.n = N;
 		param.w0 = param.rmax = param.concentration = at[k].shape;
+		param.gamma = 0;
+		param.ra = at[k].kind == NB_MODEL_DEHNEN || at[k].kind == NB_MODEL_PLUMMER ? 0.7 : 0;
 		struct bodies b = make(&param);
 		const double ekin = kinetic(&b), epot = potential_of_shells(&b);
 		EXPECT(fabs(ekin - 0.25) < 0.004, "model %d, %g: T = %g", (int)at[k].kind, at[k].shape, ekin);
@@ -251,7 +363,7 @@ static void test_energies(void)
 static void test_scale(void)
 {
 	static const enum nb_model_kind kind[] = {NB_MODEL_PLUMMER, NB_MODEL_KING, NB_MODEL_HERNQUIST, NB_MODEL_NFW,
-		NB_MODEL_DISK, NB_MODEL_KEPLER, NB_MODEL_SPHERE, NB_MODEL_MERGER, NB_MODEL_RING};
+		NB_MODEL_DEHNEN, NB_MODEL_DISK, NB_MODEL_KEPLER, NB_MODEL_SPHERE, NB_MODEL_MERGER, NB_MODEL_RING};
 	for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
 		struct nb_model_param param = defaults(kind[k]);
 		param.n = 1000;
@@ -438,6 +550,7 @@ int main(void)
 {
 	test_king();
 	test_hernquist();
+	test_anisotropy();
 	test_nfw();
 	test_energies();
 	test_scale();
