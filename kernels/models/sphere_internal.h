@@ -3,11 +3,12 @@
  * Own units: G = 1, scale radius 1; a mass that differs from profile to profile, so that shares of it are given.
  *   KING       f(E) ~ exp(-E / sigma^2) - 1 below the potential at the edge, where the density ends; the scale radius
  *              is King's core radius, r0^2 = 9 sigma^2 / (4 pi G rho0).  shape: W0 = (Phi(edge) - Phi(0)) / sigma^2.
- *   DEHNEN     rho ~ 1 / (r^gamma (r + 1)^(4 - gamma)); that with gamma = 1 is Hernquist's.  shape: gamma, 0 to 2.2, as
- * W has no bound at 2.5. PLUMMER    rho ~ (1 + r^2)^(-5/2) Of both, bodies beyond the cut-off radius are left out, the
- * velocities of the others stay those of the complete sphere. NFW        rho ~ 1 / (r (r + 1)^2) to the virial radius
- * c, beyond it ~ r^epsilon exp(-10 r / c), with a continuous slope; f(E) by Eddington's formula in its own potential.
- * shape: the concentration c.
+ *   DEHNEN     rho ~ 1 / (r^gamma (r + 1)^(4 - gamma)); that with gamma = 1 is Hernquist's.  shape: gamma, 0 to 2.2,
+ *              as W has no bound at 2.5.
+ *   PLUMMER    rho ~ (1 + r^2)^(-5/2).  Of DEHNEN and PLUMMER bodies beyond the cut-off radius are left out, the
+ *              velocities of the others stay those of the complete sphere.
+ *   NFW        rho ~ 1 / (r (r + 1)^2) to the virial radius c, beyond it ~ r^epsilon exp(-10 r / c), with a
+ *              continuous slope; f(E) by Eddington's formula in its own potential.  shape: the concentration c.
  *
  * Where there is an anisotropy radius ra, f is a function of Q = psi - v_r^2 / 2 - (1 + r^2 / ra^2) v_t^2 / 2, so that
  * 1 - sigma_t^2 / sigma_r^2 = r^2 / (r^2 + ra^2): Eddington's formula with (1 + r^2 / ra^2) rho instead of rho.
