@@ -205,7 +205,7 @@ sums() {
 	read -r u v w _ <<<"$(nb-transform --rotate x:90 --scale mass=2,length=4,velocity=8 <after.nb | momenta -)"
 	awk -v x="$x" -v y="$y" -v z="$z" -v u="$u" -v v="$v" -v w="$w" 'BEGIN {
 		exit !((u - 64 * x) ^ 2 + (v + 64 * z) ^ 2 + (w - 64 * y) ^ 2 < 1e-20) }'
-	nb-merge --ids offset --time-tolerance 1 after.nb cloud.nb | nb-stats --check
+	nb-merge --fill --ids offset --time-tolerance 1 after.nb cloud.nb | nb-stats --check
 }
 
 @test "collisions conserve momentum and energy, mergers mass, momentum, centre of mass and volume" {
