@@ -289,11 +289,30 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	[ "$(show mass c.nb | tr '\n' ' ')" = '0.1 0.1 ' ]
 }
 
-@test "species of a model become types above gas, and a warning says so" {
-	nb-gen disk -n 100 | nb-convert --to gadget -o m 2>said
+@test "disk, bulge and halo of nb's galaxies become types 2, 3 and 1, and stars and dark bodies, also of two that are merged" {
+	nb-gen disk -n 100 >disk.nb
+	nb-gen merger -n 100 >merger.nb
+	nb-merge --ids offset disk.nb disk.nb >pair.nb
+	# as both have them: 50 disk, 10 bulge, 40 halo, or twice as many
+	for file in disk:1 merger:1 pair:2; do
+		m=${file%:*} k=${file#*:}
+		nb-convert --to gadget2 -o "$m.g" "$m.nb" 2>said
+		grep -q '^nb-convert: disk, bulge and halo, species 0, 1 and 2, become types 2, 3 and 1' said
+		[ "$(grep -c 'of the second galaxy' said)" = "$([ "$m" = merger ] && echo 1 || echo 0)" ]
+		from gadget "$m.g" >back.nb
+		[ "$(show species back.nb | uniq -c | tr -s ' \n' ' ')" = " $((40 * k)) 1 $((50 * k)) 2 $((10 * k)) 3 " ]
+		# they are those bodies
+		diff <(nb-select --where 'species % 3 == 0' "$m.nb" | mutate show id | sort) <(nb-select --where 'species == 2' back.nb | mutate show id | sort)
+		# and stay so
+		nb-convert -q --to gadget2 back.nb | from gadget | cmp - back.nb
+		nb-convert --to tipsy -o "$m.t" "$m.nb" 2>said
+		diff said <(echo 'nb-convert: disks and bulges, species 0, 1, 3 and 4, become stars, and halos, 2 and 5, dark bodies')
+		[ "$(from tipsy "$m.t" | mutate show species | uniq -c | tr -s ' \n' ' ')" = " $((40 * k)) 1 $((60 * k)) 4 " ]
+	done
+	# a model with other species: the next types
+	nb-gen disk -n 100 | mutate attribute model own | nb-convert --to gadget -o m 2>said
 	grep -q 'species 0 to 2 become types 1 to 3, since type 0 is gas' said
-	from gadget m >m.nb
-	[ "$(show species m.nb | sort | uniq -c | tr -s ' \n' ' ')" = ' 50 1 10 2 40 3 ' ]
+	[ "$(from gadget m | mutate show species | uniq -c | tr -s ' \n' ' ')" = ' 50 1 10 2 40 3 ' ]
 	nb-gen solar | nb-convert --to gadget -o s 2>said
 	grep -q 'cannot represent these columns, which are left out: .*species' said
 	[ "$(from gadget s | mutate show species | sort -u)" = 1 ]

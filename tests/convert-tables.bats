@@ -151,7 +151,7 @@ make_tipsy() {
 }
 
 @test "bodies whose species are no types are dark in TIPSY, and what is lost is told" {
-	nb-gen merger -n 50 >m.nb
+	nb-gen merger -n 50 | mutate attribute model own >m.nb
 	run nb-convert --to tipsy -o m.tipsy <m.nb
 	[ "$output" = 'nb-convert: a TIPSY file cannot represent these columns, which are left out: species' ]
 	from tipsy m.tipsy >back.nb

@@ -71,6 +71,35 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	equals "$(<ids)" '0 1 3 4 5 6 '
 }
 
+@test "--origin says which input a body came from, also of streams that were merged, and galaxies stay what they are" {
+	nb-gen disk -n 20 >g.nb
+	nb-gen disk -n 30 -s 2 >h.nb
+	count() { mutate show origin | uniq -c | awk '{ print $1, $2 }' | tr '\n' ';'; }
+	nb-merge --ids offset --origin g.nb h.nb >gh.nb
+	equals "$(count <gh.nb)" '20 0;30 1;'
+	equals "$(mutate show species <gh.nb | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" '25 5 20 '
+	equals "$(nb-merge --ids renumber --origin gh.nb g.nb gh.nb | count)" '20 0;30 1;20 2;20 3;30 4;'
+	# in later frames, as some bodies have gone, the numbers stay; with --last, too
+	cat gh.nb <(nb-select --where 'origin == 0' gh.nb) >two.nb
+	equals "$(nb-merge --ids renumber --origin --last two.nb g.nb | nb-select --frames 1 | count)" '20 0;20 2;'
+	# without the option it is a column like any other
+	equals "$(nb-merge --ids renumber gh.nb gh.nb | count)" '20 0;30 1;20 0;30 1;'
+	equals "$(nb-merge --ids renumber --fill g.nb gh.nb | count)" '40 0;30 1;'
+	fails_with 1 "column 'origin' in 'b.nb' has 0.5 (want whole numbers, at most 65535 in all)" \
+		"nb-calc 'origin = 0.5' g.nb >b.nb; nb-merge --ids renumber --origin g.nb b.nb"
+	fails_with 1 "column 'origin' in 'b.nb' has 65535" "nb-calc 'origin = 65535' g.nb >b.nb; nb-merge --ids renumber --origin g.nb b.nb"
+	# what all are
+	nb-gen merger -n 20 >m.nb
+	nb-gen plummer -n 20 | nb-calc 'species = 0' >p.nb
+	model() { attributes | sed -n 's/^model=//p'; }
+	equals "$(model <gh.nb)" disk
+	equals "$(nb-merge --ids renumber g.nb m.nb | model)" merger
+	equals "$(nb-merge --ids renumber p.nb p.nb | model)" plummer
+	equals "$(nb-merge --ids renumber g.nb p.nb | model)" ''
+	equals "$(nb-merge --ids renumber --species g.nb h.nb | model)" ''
+	equals "$(nb-merge --ids renumber --species p.nb p.nb | model)" plummer
+}
+
 @test "species numbers the inputs" {
 	equals "$(nb-merge --ids renumber --species a.nb b.nb a.nb | mutate show species | uniq -c | awk '{ print $1, $2 }' | tr '\n' ';')" \
 		'30 0;20 1;30 2;'
@@ -205,8 +234,8 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	equals "$(sort err)" "nb-merge: attribute softening is 0.5 in 'b4.nb' and absent in 'a4.nb': it is kept
 nb-merge: attribute units is pc in 'a4.nb' and Henon: G=1 M=1 E=-1/4 in 'b4.nb': pc is taken"
 	attributes <m.nb >got
-	for line in units=pc note=x softening=0.5 G=1 dim=3; do grep -qx "$line" got; done
-	run ! grep -qE '^(model|seed)=' got
+	for line in units=pc note=x softening=0.5 G=1 dim=3 model=plummer; do grep -qx "$line" got; done
+	run ! grep -qE '^seed=' got
 	equals "$(nb-merge -q --ids renumber a4.nb b4.nb 2>&1 >/dev/null)" ''
 	# numbers are compared as numbers, and 1 and 3 are what G and dim are where they are absent
 	mutate attribute G 1.0 <a.nb | mutate attribute dim 3 >g.nb

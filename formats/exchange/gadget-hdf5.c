@@ -169,9 +169,12 @@ static int make_plan(
 		strcpy(plan->unit, unit);
 	if (!field)
 		return 0;
-	const int ids = strcmp(field->dtype, "<u8") == 0;
-	if (field->table != NB_PARTICLE || field->ncomp != plan->ncomp || field == &nb_field_info[NB_SPECIES] ||
-		item->kind == 'S' || (ids && item->kind == 'f'))
+	const int ids = strcmp(field->dtype, "<u8") == 0, species = field == &nb_field_info[NB_SPECIES];
+	/* species are the types, except those of a model that nb has written */
+	if (species && (strcmp(plan->dtype, "|u1") != 0 || !nb_h5_find(&reader->file, "nb@" NB_GADGET_SPECIES)))
+		return -1;
+	if (field->table != NB_PARTICLE || field->ncomp != plan->ncomp || item->kind == 'S' ||
+		(ids && item->kind == 'f'))
 		return -1;
 	strcpy(plan->dtype, field->dtype);
 	return 0;

@@ -2,6 +2,7 @@
 #include "formats/exchange/gadget_hdf5_internal.h"
 
 #include "common/units.h"
+#include "formats/exchange/gadget_internal.h"
 #include "formats/exchange/types_internal.h"
 
 #include <ctype.h>
@@ -90,8 +91,7 @@ void nb_gadget_dataset_name(const char *column, char name[NB_GADGET_NAME])
 int nb_gadget_hdf5_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
 {
 	(void)out;
-	if (column->field == NB_SPECIES)
-		return nb_types_hold_species(frame);
+	(void)frame;
 	/* in HDF5 these are paths */
 	if (strchr(column->name, '/') || strcmp(column->name, ".") == 0)
 		return 0;
@@ -148,28 +148,36 @@ static void describe_header(
 	}
 }
 
-/* Without units of its own a frame is in kpc and km/s, and its G gives the mass. */
-static void describe_units(struct nb_h5_file *file, struct nb_h5_node *root, const struct nb_frame *frame)
+/* The units of the frame; without, those that its G is known by; else none are written, as nobody knows them. */
+static int find_units(const struct nb_frame *frame, double G, struct nb_unit_system *units)
 {
-	static const double kpc = 3.0856775814913673e21, kms = 1e5;
 	const char *text = nb_frame_attribute(frame, "units");
+	return (text && nb_unit_system_known(text, units) == 0) ||
+	       (fabs(G / NB_GADGET_G - 1) < 0.01 && nb_unit_system_known(NB_GADGET_UNITS, units) == 0);
+}
+
+static void describe_units(struct nb_export *out, struct nb_h5_node *root, const struct nb_frame *frame)
+{
+	struct nb_h5_file *file = &((struct nb_gadget_hdf5_writer *)out->state)->file;
 	struct nb_unit_system units;
-	double G, softening, omega0, length = kpc, velocity = kms, mass;
+	double G, softening, omega0;
 	if (nb_frame_attribute_f64(frame, "G", 1, &G))
 		G = 1;
 	if (nb_frame_attribute_f64(frame, "softening", 0, &softening))
 		softening = 0;
-	mass = (G > 0 ? G : 1) * length * velocity * velocity / NB_G_SWIFT;
-	if (text && nb_unit_system_known(text, &units) == 0) {
-		length = 100 * units.length;
-		mass = 1000 * units.mass;
-		velocity = 100 * units.velocity;
-	}
+	const int has_units = find_units(frame, G, &units);
+	const size_t used = strlen(out->warning);
+	if (!has_units)
+		snprintf(out->warning + used, sizeof out->warning - used,
+			"%sG is %g, but the units are not known: none are written, and readers take their usual ones "
+			"(put "
+			"'nb-transform --units' before)",
+			used ? "; " : "", G);
 	struct nb_h5_node *group[2] = {nb_h5_group(file, root, "Parameters"), nb_h5_group(file, root, "Units")};
-	for (int k = 0; k < 2; k++) {
-		nb_h5_attribute_f64(file, group[k], "UnitLength_in_cm", length);
-		nb_h5_attribute_f64(file, group[k], "UnitMass_in_g", mass);
-		nb_h5_attribute_f64(file, group[k], "UnitVelocity_in_cm_per_s", velocity);
+	for (int k = 0; k < 2 && has_units; k++) {
+		nb_h5_attribute_f64(file, group[k], "UnitLength_in_cm", 100 * units.length);
+		nb_h5_attribute_f64(file, group[k], "UnitMass_in_g", 1000 * units.mass);
+		nb_h5_attribute_f64(file, group[k], "UnitVelocity_in_cm_per_s", 100 * units.velocity);
 	}
 	nb_h5_attribute_f64(file, group[0], "GravityConstantInternal", G);
 	/* HubbleParam is there for pynbody a reason to take numbers for comoving ones */
@@ -264,7 +272,11 @@ static int put_numbers(struct nb_h5_file *file, struct nb_h5_node *dataset, cons
 
 static int is_written(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
 {
-	return column->table == NB_PARTICLE && column->field != NB_SPECIES && nb_gadget_hdf5_holds(out, frame, column);
+	if (column->field == NB_SPECIES && strcmp(column->dtype, "|u1") == 0) { /* types, unless they are a model's */
+		const char *types = nb_frame_attribute(frame, NB_TYPES);
+		return !(types && strcmp(types, "gadget") == 0);
+	}
+	return column->table == NB_PARTICLE && nb_gadget_hdf5_holds(out, frame, column);
 }
 
 /* The datasets of a type with n bodies, in the order of the columns. */
@@ -319,17 +331,14 @@ int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
 		return status;
 	struct nb_h5_node **dataset = calloc(NB_NTYPE * most, sizeof *dataset), *root = nb_h5_root(file, out->output);
 	describe_header(file, root, frame, &types);
-	describe_units(file, root, frame);
+	describe_units(out, root, frame);
 	char dtype[24];
 	snprintf(dtype, sizeof dtype, "|S%zu", width_of(frame));
 	struct nb_h5_node *own = nb_h5_group(file, root, "nb");
 	struct nb_h5_node *attributes = nb_h5_dataset(file, own, "Attributes", dtype, 0, frame->nattribute, 0);
 	describe_order(file, own, frame);
-	const char *meaning = nb_frame_attribute(frame, NB_TYPES);
 	nb_h5_attribute_text(file, own, NB_GADGET_SPECIES,
-		!types.from_species			    ? NB_GADGET_NO_SPECIES
-		: meaning && strcmp(meaning, "gadget") == 0 ? "types"
-							    : NB_GADGET_MODEL);
+		types.meaning != NB_TYPES_ARE_SPECIES || !types.from_species ? NB_GADGET_NO_SPECIES : "types");
 	for (unsigned t = 0; dataset && t < NB_NTYPE; t++) {
 		char name[24];
 		snprintf(name, sizeof name, "PartType%u", t);

@@ -2,6 +2,7 @@
 #include "common/mem.h"
 #include "formats/exchange/output_internal.h"
 #include "formats/exchange/tipsy_internal.h"
+#include "formats/exchange/types_internal.h"
 #include "formats/exchange/wire_internal.h"
 
 #include <inttypes.h>
@@ -40,47 +41,55 @@ static int read_numbers(const struct nb_frame *frame, const char *name, uint32_t
 	return numbers->narrow || numbers->wide || column->rows == 0 ? NB_OK : NB_ENOMEM;
 }
 
-/* The column of species says which bodies are gas and which are stars only if it holds GADGET's types; else all are
- * dark. */
-static const unsigned char *types_of(const struct nb_frame *frame, int *failed)
+/* What kind of body each species is: of types 0 and 4 gas and stars; of galaxies disks and bulges are stars; all others
+ * are dark, and so are all if species are something else. */
+struct kinds {
+	const unsigned char *species;
+	unsigned char of[256];
+	enum nb_types_meaning meaning;
+};
+
+static int read_kinds(const struct nb_frame *frame, struct kinds *kinds)
 {
-	struct nb_column *column = nb_frame_field(frame, NB_SPECIES);
-	const char *types = nb_frame_attribute(frame, NB_TYPES);
-	const unsigned char *type = NULL;
-	*failed = 0;
-	if (column && types && strcmp(types, "gadget") == 0 && strcmp(column->dtype, "|u1") == 0) {
-		type = nb_column_read(column, &nb_space_host, NB_WIRE);
-		*failed = !type && column->rows;
-	}
-	return type;
+	struct nb_types_map map;
+	if (nb_types_map(frame, &map))
+		return NB_ENOMEM;
+	kinds->meaning = map.meaning;
+	kinds->species = map.meaning == NB_TYPES_OF_MODEL ? NULL : map.species;
+	for (int s = 0; s < 256; s++)
+		kinds->of[s] = map.meaning == NB_TYPES_OF_GALAXY ? (map.type[s] == 1 ? 1 : 2)
+			       : map.type[s] == nb_tipsy_type[0] ? 0
+			       : map.type[s] == nb_tipsy_type[2] ? 2
+								 : 1;
+	return NB_OK;
 }
 
-static int kind_of(const unsigned char *type, size_t i)
+static int kind_of(const struct kinds *kinds, size_t i)
 {
-	return !type ? 1 : type[i] == nb_tipsy_type[0] ? 0 : type[i] == nb_tipsy_type[2] ? 2 : 1;
+	return kinds->species ? kinds->of[kinds->species[i]] : 1;
 }
 
-/* What a reader sees as types is what the bodies have. */
+/* What a reader sees as types is what the bodies have, or out->warning says what becomes of them. */
 static int keeps_types(const struct nb_frame *frame)
 {
-	int failed;
-	const unsigned char *type = types_of(frame, &failed);
-	for (size_t i = 0; type && i < frame->rows[NB_PARTICLE]; i++)
-		if (type[i] != nb_tipsy_type[kind_of(type, i)])
+	struct kinds kinds;
+	if (read_kinds(frame, &kinds) || !kinds.species)
+		return 0;
+	for (size_t i = 0; kinds.meaning == NB_TYPES_ARE_SPECIES && i < frame->rows[NB_PARTICLE]; i++)
+		if (kinds.species[i] != nb_tipsy_type[kind_of(&kinds, i)])
 			return 0;
-	return type != NULL;
+	return 1;
 }
 
 /* Whether the bodies of other kinds than those that have this number have none: NaN, or 0. */
 static int keeps_tail(const struct nb_frame *frame, int tail)
 {
 	struct numbers numbers;
-	int failed;
-	const unsigned char *type = types_of(frame, &failed);
-	if (failed || read_numbers(frame, nb_tipsy_name[tail], 1, &numbers))
+	struct kinds kinds;
+	if (read_kinds(frame, &kinds) || read_numbers(frame, nb_tipsy_name[tail], 1, &numbers))
 		return 0;
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		if (nb_tipsy_place[kind_of(type, i)][tail] < 0 && fabs(number(&numbers, i)) > 0)
+		if (nb_tipsy_place[kind_of(&kinds, i)][tail] < 0 && fabs(number(&numbers, i)) > 0)
 			return 0;
 	return 1;
 }
@@ -88,12 +97,13 @@ static int keeps_tail(const struct nb_frame *frame, int tail)
 /* The id of the body in row i, as bodies stand in the file: is it the number of its place? */
 static int ids_follow(const struct nb_frame *frame, const uint64_t *id)
 {
-	int failed;
-	const unsigned char *type = types_of(frame, &failed);
+	struct kinds kinds;
 	uint64_t place = 0;
+	if (read_kinds(frame, &kinds))
+		return 0;
 	for (int k = 0; k < NB_TIPSY_KINDS; k++)
 		for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-			if (kind_of(type, i) == k && id[i] != place++)
+			if (kind_of(&kinds, i) == k && id[i] != place++)
 				return 0;
 	return 1;
 }
@@ -126,20 +136,18 @@ int nb_tipsy_holds(const struct nb_export *out, const struct nb_frame *frame, st
 
 struct source {
 	struct numbers mass, pos, vel, tail[NB_TIPSY_NTAIL];
-	const unsigned char *type;
+	struct kinds kinds;
 	int wide, big;
 };
 
 static int read_source(struct nb_export *out, const struct nb_frame *frame, struct source *source)
 {
 	double softening;
-	int failed;
 	if (nb_frame_attribute_f64(frame, "softening", 0, &softening))
 		return nb_export_fail(
 			out, "attribute softening='%s' is not a number", nb_frame_attribute(frame, "softening"));
-	source->type = types_of(frame, &failed);
-	if (failed || read_numbers(frame, "mass", 1, &source->mass) || read_numbers(frame, "pos", 3, &source->pos) ||
-		read_numbers(frame, "vel", 3, &source->vel))
+	if (read_kinds(frame, &source->kinds) || read_numbers(frame, "mass", 1, &source->mass) ||
+		read_numbers(frame, "pos", 3, &source->pos) || read_numbers(frame, "vel", 3, &source->vel))
 		return NB_ENOMEM;
 	for (int t = 0; t < NB_TIPSY_NTAIL; t++)
 		if (read_numbers(frame, nb_tipsy_name[t], 1, &source->tail[t]))
@@ -180,7 +188,7 @@ static int refuse_rows(struct nb_export *out, const struct source *source, size_
 /* A number that is too large is found when it is written, where a file that is not whole gets no name. */
 static int is_late(const struct nb_export *out, const struct source *source)
 {
-	return out->path && !source->type;
+	return out->path && !source->kinds.species;
 }
 
 static int refuse(struct nb_export *out, const struct nb_frame *frame, const struct source *source)
@@ -267,13 +275,13 @@ static int put_part(struct nb_output *out, const struct source *source, int kind
 static int put_kind(struct nb_export *out, const struct source *source, int kind, size_t n, unsigned char *buffer)
 {
 	uint32_t row[PART];
-	struct chosen bodies = {.row = source->type ? row : NULL};
+	struct chosen bodies = {.row = source->kinds.species ? row : NULL};
 	int status = NB_OK;
-	for (size_t i = 0; i < n && !status && (source->type || kind == kind_of(NULL, 0));) {
+	for (size_t i = 0; i < n && !status && (source->kinds.species || kind == 1);) {
 		bodies.first = i;
 		for (bodies.count = 0; i < n && bodies.count < PART; i++) {
 			row[bodies.count] = (uint32_t)i;
-			bodies.count += kind_of(source->type, i) == kind;
+			bodies.count += kind_of(&source->kinds, i) == kind;
 		}
 		if (is_late(out, source))
 			status = refuse_rows(out, source, bodies.first, bodies.count);
@@ -292,7 +300,7 @@ static int put_header(struct nb_export *out, const struct nb_frame *frame, const
 	if (nb_frame_attribute_f64(frame, "time", 0, &time))
 		return nb_export_fail(out, "attribute time='%s' is not a number", nb_frame_attribute(frame, "time"));
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
-		count[kind_of(source->type, i)]++;
+		count[kind_of(&source->kinds, i)]++;
 	unsigned char *to = put_f8(header, time, source->big);
 	to = put_u4(to, frame->rows[NB_PARTICLE], source->big);
 	to = put_u4(to, dim && strcmp(dim, "2") == 0 ? 2 : 3, source->big);
@@ -346,7 +354,7 @@ static int put_ids(struct nb_export *out, const struct nb_frame *frame, const st
 		return -1;
 	for (int k = 0; k < NB_TIPSY_KINDS && to; k++)
 		for (size_t i = 0; i < n; i++)
-			if (kind_of(source->type, i) == k && put_id(to, id ? id[i] : place++))
+			if (kind_of(&source->kinds, i) == k && put_id(to, id ? id[i] : place++))
 				return -1;
 	return NB_OK;
 }
@@ -366,6 +374,9 @@ int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
 		status = put_header(out, frame, &source);
 	for (int k = 0; k < NB_TIPSY_KINDS && !status; k++)
 		status = put_kind(out, &source, k, frame->rows[NB_PARTICLE], buffer);
+	if (!status && source.kinds.species && source.kinds.meaning == NB_TYPES_OF_GALAXY && frame->rows[NB_PARTICLE])
+		snprintf(out->warning, sizeof out->warning,
+			"disks and bulges, species 0, 1, 3 and 4, become stars, and halos, 2 and 5, dark bodies");
 	nb_free(buffer);
 	return status ? status : put_ids(out, frame, &source);
 }

@@ -737,6 +737,12 @@ void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
 		drop_behind(frame, (size_t)(first - frame->attribute), key);
 }
 
+int nb_frame_is_galaxy(const struct nb_frame *frame)
+{
+	const char *model = nb_frame_attribute(frame, "model");
+	return model && (strcmp(model, "disk") == 0 || strcmp(model, "merger") == 0);
+}
+
 int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value)
 {
 	struct nb_attribute *attribute = find_attribute(frame, key);

@@ -138,6 +138,9 @@ void nb_frame_drop_errors(struct nb_frame *frame);
 /* Numeric attribute; fallback where absent. NB_EINVAL if present and no finite number. */
 NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const char *key, double fallback, double *value);
 
+/* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, 0 to 2, then of another, 3 to 5. */
+int nb_frame_is_galaxy(const struct nb_frame *frame);
+
 /* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
 NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);
 /* The same without copying contents, wherever they are: both frames use the same memory until one of them changes it,

@@ -114,6 +114,20 @@ static void take_history(struct nb_frame *frame, const struct nb_frame *from)
 			nb_out_of_memory(frame);
 }
 
+/* What all inputs are: a model, or galaxies, if they are disks and mergers; NULL: nothing.  Species that are numbered
+ * anew are not those of galaxies. */
+static const char *joined_model(const struct merge *opt)
+{
+	const char *model = nb_frame_attribute(&opt->input[0].frame, "model");
+	int same_model = model != NULL, galaxies = 1;
+	for (int k = 0; k < opt->ninput; k++) {
+		const char *other = nb_frame_attribute(&opt->input[k].frame, "model");
+		same_model = same_model && other && strcmp(model, other) == 0;
+		galaxies = galaxies && nb_frame_is_galaxy(&opt->input[k].frame);
+	}
+	return opt->species && galaxies ? NULL : same_model ? model : galaxies ? "merger" : NULL;
+}
+
 /* Those of the first input, in their order; the time is that of the first input that goes on. */
 static void take_first(struct merge *opt, struct nb_frame *frame)
 {
@@ -126,9 +140,12 @@ static void take_first(struct merge *opt, struct nb_frame *frame)
 	for (size_t i = 0; i < first->nattribute; i++) {
 		const char *key = first->attribute[i].key;
 		const int is_clock = strcmp(key, clock[0]) == 0 || strcmp(key, clock[1]) == 0;
-		const int says_how_made = strcmp(key, "model") == 0 || strcmp(key, "seed") == 0;
-		const char *text = is_clock ? nb_frame_attribute(at, key) : nb_frame_attribute_text(first, i);
-		if (text && (is_clock || !is_left_out(key) || (says_how_made && opt->ninput == 1)))
+		const int says_how_made = strcmp(key, "seed") == 0;
+		const int is_model = strcmp(key, "model") == 0;
+		const char *text = is_clock   ? nb_frame_attribute(at, key)
+				   : is_model ? joined_model(opt)
+					      : nb_frame_attribute_text(first, i);
+		if (text && (is_clock || is_model || !is_left_out(key) || (says_how_made && opt->ninput == 1)))
 			nb_set_attribute(frame, key, text);
 	}
 	for (size_t i = 0; i < sizeof clock / sizeof *clock; i++)

@@ -18,6 +18,8 @@ static const struct nb_option options[] = {
 			"those "
 			"of each input what keeps them apart"},
 	{0, "last", NB_FLAG(struct merge, last), .help = "an input that ends goes on with its last frame"},
+	{0, "origin", NB_FLAG(struct merge, origin),
+		.help = "add a column 'origin': 0, 1, 2 ... for the inputs, and for those that they were merged from"},
 	{0, "shortest", NB_FLAG(struct merge, shortest), .help = "end with the input that ends first"},
 	{0, "species", NB_FLAG(struct merge, species), .help = "set species to 0, 1, 2 ... for the inputs"},
 	{0, "time-tolerance", NB_REAL(struct merge, time_tolerance), .max = 1e300, .arg = "T",
@@ -38,6 +40,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "options '--last' and '--shortest' exclude each other");
 	if (opt->species && run->noperand > MOST_SPECIES)
 		nb_die(NB_EXIT_USAGE, "option '--species' has numbers for %d inputs at most", MOST_SPECIES);
+	if (opt->origin && run->noperand > UINT16_MAX)
+		nb_die(NB_EXIT_USAGE, "option '--origin' has numbers for %d inputs at most", UINT16_MAX);
 	nb_source_check(run);
 }
 

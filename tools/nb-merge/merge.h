@@ -13,11 +13,12 @@ struct input {
 	int ended;
 	size_t first;	 /* row of its first body in the output */
 	uint64_t offset; /* --ids offset: of its ids, from the first frame on */
+	uint64_t origin; /* --origin: of its bodies, or added to what they have; from the first frame on */
 };
 
 struct merge {
 	int ids; /* enum ids */
-	int common, fill, species, last, shortest;
+	int common, fill, species, origin, last, shortest;
 	double time_tolerance;
 	int given_tolerance;
 

@@ -6,12 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-int nb_render_is_galaxy(const struct nb_frame *frame)
-{
-	const char *model = nb_frame_attribute(frame, "model");
-	return model && (strcmp(model, "disk") == 0 || strcmp(model, "merger") == 0);
-}
-
 unsigned nb_render_kind(double species)
 {
 	return species >= 0 && species < NSPECIES ? (unsigned)species : 0;
@@ -24,7 +18,7 @@ static const unsigned char *hidden_species(const struct render *r, const struct 
 	if (r->hide || r->only)
 		return r->hide && strcmp(r->hide, "none") == 0 ? NULL : r->parsed.hidden;
 	/* the dark halo of nb-gen's galaxies, which would outshine the stars */
-	if (!nb_render_is_galaxy(frame) || !nb_frame_field(frame, NB_SPECIES))
+	if (!nb_frame_is_galaxy(frame) || !nb_frame_field(frame, NB_SPECIES))
 		return NULL;
 	return halos;
 }

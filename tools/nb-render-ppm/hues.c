@@ -10,7 +10,7 @@
 
 uint32_t nb_render_hue_of_kind(const struct render *r, unsigned kind)
 {
-	return nb_render_is_galaxy(r->bodies.frame) ? nb_hue_of_component(kind) : nb_hue_of_kind(kind);
+	return nb_frame_is_galaxy(r->bodies.frame) ? nb_hue_of_component(kind) : nb_hue_of_kind(kind);
 }
 
 /* ---- what a frame has ----------------------------------------------------------------------------- */

@@ -100,8 +100,6 @@ void nb_render_check(struct nb_run *run, struct render *r);
 /* r->bodies: those of a frame that are not hidden. */
 void nb_render_load(struct render *r, struct nb_frame *frame);
 void nb_render_release_bodies(struct render *r);
-/* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, then of another. */
-int nb_render_is_galaxy(const struct nb_frame *frame);
 /* The species that a number stands for; what is none counts as 0. */
 unsigned nb_render_kind(double species);
 /* The numbers of a column, of the bodies that are drawn, in host memory of nb_alloc. */
