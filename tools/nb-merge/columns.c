@@ -7,13 +7,10 @@
 #include "tools/nb-merge/merge.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LIST_SIZE = 300, MOST_ORIGINS = UINT16_MAX };
-
-static const char origin_name[] = "origin";
+enum { LIST_SIZE = 300 };
 
 /* ---- what the frame has ------------------------------------------------------------------------- */
 
@@ -22,7 +19,7 @@ static int is_left_out(const struct merge *opt, const struct nb_column *column)
 {
 	return column->table != NB_PARTICLE || (column->flags & NB_DERIVED) ||
 	       (column->field == NB_ID && opt->ids != IDS_KEEP) || (column->field == NB_SPECIES && opt->species) ||
-	       (opt->origin && strcmp(column->name, origin_name) == 0);
+	       (opt->origin && strcmp(column->name, NB_MERGE_ORIGIN) == 0);
 }
 
 /* Whether an input says what columns there are: one without bodies does only where none has any. */
@@ -163,15 +160,8 @@ struct target {
 	const struct merge *opt;
 	const struct input *input;
 	struct nb_frame *frame;
-	double *acc;  /* for a kick that is still to be done, NULL: there is none */
-	uint64_t end; /* one more than the largest origin */
+	double *acc; /* for a kick that is still to be done, NULL: there is none */
 };
-
-static int has_origins(const struct merge *opt, const struct nb_column *column)
-{
-	return opt->origin && column->table == NB_PARTICLE && column->ncomp == 1 && nb_dtype_is_number(column->dtype) &&
-	       strcmp(column->name, origin_name) == 0;
-}
 
 void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column)
 {
@@ -201,38 +191,14 @@ static void widen(const struct nb_column *from, const void *data, size_t bytes, 
 	}
 }
 
-/* What the bodies of an input that was merged before have come from, behind the inputs before it. */
-static void take_origins(
-	struct target *target, const struct nb_column *column, size_t first, size_t n, const void *data)
-{
-	enum { BLOCK = 1024 };
-	const size_t size = nb_dtype_size(column->dtype);
-	char name[NB_SOURCE_NAME];
-	uint16_t *to = (uint16_t *)nb_merge_wire(target->frame, nb_frame_find(target->frame, origin_name)) + first;
-	double x[BLOCK];
-	for (size_t i = 0; i < n; i += BLOCK) {
-		const size_t part = n - i < BLOCK ? n - i : BLOCK;
-		nb_dtype_to_f64(column->dtype, part, (const char *)data + i * size, x);
-		for (size_t k = 0; k < part; k++) {
-			const double origin = x[k] + (double)target->input->origin;
-			if (!(x[k] >= 0 && origin <= MOST_ORIGINS && x[k] == floor(x[k])))
-				nb_die(NB_EXIT_FAILED,
-					"column 'origin' in %s has %g (want whole numbers, at most %d in all)",
-					nb_source_name(&target->input->source, name), x[k], MOST_ORIGINS);
-			to[i + k] = (uint16_t)origin;
-			target->end = origin + 1 > (double)target->end ? (uint64_t)origin + 1 : target->end;
-		}
-	}
-}
-
 /* An nb_visit of a part of a column. */
 static int take_part(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes)
 {
-	struct target *target = context;
+	const struct target *target = context;
 	const struct nb_frame *frame = target->frame;
 	const size_t size = nb_dtype_size(column->dtype), first = target->input->first;
-	if (has_origins(target->opt, column)) {
-		take_origins(target, column, first + offset / size, bytes / size, data);
+	if (nb_merge_has_origins(target->opt, column)) {
+		nb_merge_take_origins(target->input, frame, column, first + offset / size, bytes / size, data);
 		return 0;
 	}
 	if (column->field == NB_ACC && target->acc)
@@ -275,8 +241,7 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 {
 	struct nb_frame *from = &input->frame;
 	const size_t n = from->rows[NB_PARTICLE];
-	struct target target = {opt, input, frame, NULL, input->origin + 1};
-	struct nb_column *origin = nb_frame_find(from, origin_name);
+	struct target target = {opt, input, frame, NULL};
 	char name[NB_SOURCE_NAME];
 	const double pending = nb_frame_field(from, NB_VEL) && n ? nb_require_attribute(from, "pending_kick", 0) : 0;
 	if (pending != 0 && !nb_frame_field(from, NB_ACC))
@@ -300,12 +265,7 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 		}
 	else
 		nb_source_body(&input->source, from, take_part, &target);
-	if (opt->origin && !(origin && has_origins(opt, origin)))
-		for (size_t i = 0; i < n; i++)
-			((uint16_t *)nb_merge_wire(
-				frame, nb_frame_find(frame, origin_name)))[input->first + i] = (uint16_t)input->origin;
-	if (opt->count == 0 && input + 1 < opt->input + opt->ninput)
-		input[1].origin = target.end;
+	nb_merge_finish_origins(opt, frame, input);
 	if (pending != 0 && nb_frame_field(frame, NB_VEL))
 		complete_kick(&target, pending);
 	nb_free(opt->acc);
@@ -352,7 +312,7 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 	add_columns(opt, frame);
 	if (opt->species)
 		(void)nb_new_column(frame, NB_SPECIES, NULL, 0);
-	if (opt->origin && !nb_frame_add(frame, origin_name, NB_PARTICLE, "<u2", 1, "", 0))
+	if (opt->origin && !nb_frame_add(frame, NB_MERGE_ORIGIN, NB_PARTICLE, "<u2", 1, "", 0))
 		nb_out_of_memory(frame);
 	allocate(frame);
 	for (int k = 0; k < opt->ninput; k++) {

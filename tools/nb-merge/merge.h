@@ -11,9 +11,10 @@ struct input {
 	struct nb_frame frame; /* with contents only if it may be needed again */
 	uint64_t nframe;       /* read so far */
 	int ended;
-	size_t first;	 /* row of its first body in the output */
-	uint64_t offset; /* --ids offset: of its ids, from the first frame on */
-	uint64_t origin; /* --origin: of its bodies, or added to what they have; from the first frame on */
+	size_t first;	     /* row of its first body in the output */
+	uint64_t offset;     /* --ids offset: of its ids, from the first frame on */
+	uint64_t origin;     /* --origin: of its bodies, or added to what they have; from the first frame on */
+	uint64_t origin_end; /* one more than the largest of the present frame */
 };
 
 struct merge {
@@ -36,6 +37,18 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame);
 
 /* The contents of a column of the frame, to be changed. */
 void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column);
+
+/* ---- origin.c ------------------------------------------------------------------------------------- */
+
+#define NB_MERGE_ORIGIN "origin"
+
+/* Whether the column of an input says what its bodies have come from. */
+int nb_merge_has_origins(const struct merge *opt, const struct nb_column *column);
+/* n numbers of it become those of the frame from row first on; what is no whole number ends the tool. */
+void nb_merge_take_origins(struct input *input, const struct nb_frame *frame, const struct nb_column *column,
+	size_t first, size_t n, const void *data);
+/* After the columns of an input: its number for its bodies if it has no such column; that of the next input. */
+void nb_merge_finish_origins(struct merge *opt, const struct nb_frame *frame, struct input *input);
 
 /* ---- ids.c ---------------------------------------------------------------------------------------- */
 
