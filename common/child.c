@@ -16,8 +16,9 @@ static int set_files(const struct nb_child *child, const int *from, posix_spawn_
 {
 	int error = child->directory > 0 ? posix_spawn_file_actions_addfchdir_np(files, child->directory) : 0;
 	for (int k = 0; !error && k < child->nfile; k++)
-		error = from[k] < 0 ? posix_spawn_file_actions_addclose(files, k)
-				    : posix_spawn_file_actions_adddup2(files, from[k], k);
+		error = from[k] < 0 || fcntl(from[k], F_GETFD) < 0 /* closed here, and so there */
+				? posix_spawn_file_actions_addclose(files, k)
+				: posix_spawn_file_actions_adddup2(files, from[k], k);
 	if (!error && child->has_no_others)
 		error = posix_spawn_file_actions_addclosefrom_np(files, child->nfile);
 	return error;
