@@ -202,6 +202,14 @@ $(BUILD)/hdf5-library: $(HDF5_C) $(BUILD)/lists.h
 $(BUILD)/formats/exchange/hdf5_program_internal.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/hdf5-library"'
 $(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BUILD)/hdf5-library)
 
+# the text of the pages, for 'nb help'
+$(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))
+	@mkdir -p $(@D)
+	$(call say,AWK,$@)
+	$(Q)awk -f $^ >$@.$$$$ && mv $@.$$$$ $@
+$(BUILD)/tools/filter/pages.o: CPPFLAGS += -DNB_PAGES='"$(MADE)/man/pages.txt"'
+$(BUILD)/tools/filter/pages.o: $(MADE)/man/pages.txt
+
 # expansions, written out term by term
 $(MADE)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
 	@mkdir -p $(@D)

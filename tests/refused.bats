@@ -30,6 +30,8 @@ setup() {
 
 @test "nb by its own name lists the programs, tells its version, and runs them" {
 	fails_with 2 "unknown tool 'no-such' (see 'nb --help' or 'nb help WORD')" 'nb no-such'
+	fails_with 2 "unknown tool 'render' (did you mean 'nb-render-ppm'? see" 'nb render'
+	fails_with 2 "unknown tool 'nb-tree' (did you mean 'nb-build-tree'? see" 'nb nb-tree'
 	equals "$(nb)" "$(nb --help)"
 	equals "$(nb help)" "$(nb --help)"
 	local version
@@ -68,17 +70,94 @@ setup() {
 	# models one by one, and all
 	nb help halo | grep -q '^  nfw '
 	run ! grep -q '^  figure8' <(nb help halo)
-	equals "$(nb help models | grep -c '^  [a-z0-9][a-z0-9]* ')" "$(nb-gen --help | sed '1,/^models:/d' | wc -l)"
+	equals "$(nb help models | grep -v '^  man ' | grep -c '^  [a-z0-9][a-z0-9]* ')" "$(nb-gen --help | sed '1,/^models:/d' | wc -l)"
 	# columns and pages
 	equals "$(nb help columns | grep -c '^  column ')" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
 	nb help potential | grep -q '^  column pot '
 	nb help galaxy | grep -q '^nb(7): '
-	fails_with 1 "nb: nothing about 'no-such' (see 'nb help'" 'nb help no-such'
+	fails_with 1 "nb: nothing about 'no-such' (see 'nb help'" 'nb help no-such thing-at-all'
+	# the text of the pages, in any order, by words and not by parts of them
+	nb help energy drift | grep -qx '  man 1 nb-stats, Measures'
+	equals "$(nb help drift ENERGY)" "$(nb help energy drift)"
+	nb help rotation curve | grep -q '^  man 1 nb-stats, '
+	run ! grep -qi byte <(nb help yt)
+	for words in movie png plot 'rotation curve' gpu cron paraview lecture nyland gangavarapu shan xu milkyway signal; do
+		nb help "$words" >found
+		[ -s found ]
+	done
+	nb help milkyway | grep -qx 'what means the same: galaxy'
+	for page in "$NB_TOP"/man/*.[1-9]; do # each heading of each is found
+		name=$(basename "$page")
+		heading=$(sed -n 's/^\.S[sh] //p' "$page" | grep -vE 'NAME|SYNOPSIS|DESCRIPTION|EXIT|SEE ALSO|[^A-Za-z ]' | tail -n 1)
+		nb help "$heading" | grep -q "^  man ${name##*.} ${name%.*}"
+	done
 	fails_with 1 'write error' 'nb help softening >/dev/full'
 	# what is said about a page is what the page says
 	for page in "$NB_TOP"/man/*.[57]; do
 		name=$(basename "$page")
 		nb help | grep -qxF "  man ${name##*.} $(printf %-13s "${name%.*}")$(sed -n 's/^\.Nd //p' "$page")"
+	done
+}
+
+@test "who misspells a name is told the one that was meant, whatever it names" {
+	local name wrong said
+	nb-gen plummer -n 20 | nb-force --no-history >p.nb
+	# swap_letters WORD: the second and the third are exchanged
+	swap_letters() { printf '%s' "${1:0:1}${1:2:1}${1:1:1}${1:3}"; }
+	# meant COMMAND ...: of each name of standard input that has four letters or more, and two others in the middle
+	meant() {
+		local n=0
+		while read -r name; do
+			wrong=$(swap_letters "$name")
+			[[ ${#name} -ge 4 && $wrong != "$name" ]] || continue
+			said=$("${@//@/$wrong}" 2>&1 >/dev/null) && return 1
+			[[ $said == *"did you mean '${mark-}"* ]] || return 1
+			n=$((n + 1))
+		done
+		[ "$n" -ge "$least" ]
+	}
+	least=10 meant nb-gen @ < <(nb-gen --help | sed '1,/^models:/d' | awk '{ print $1 }')
+	least=6 mark=nb- meant nb @ < <(nb --help | sed -n 's/^  nb-\([a-z-]*\) .*/\1/p')
+	least=20 mark=-- meant nb-step --@ < <(nb-step --help | sed -n 's/^  .*--\([a-z-]*\) .*/\1/p')
+	least=6 meant nb-convert --to @ p.nb < <(nb-convert --help | sed -n 's/.*--to \([a-z0-9|-]*\).*/\1/p' | tr '|' '\n')
+	least=2 meant nb-force -m @ p.nb < <(printf 'direct\ntree\n')
+	least=3 meant nb-field '@ m=1' p.nb < <(nb-field help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+	least=10 meant nb-force --kernel @ p.nb < <(nb-force --kernel help | awk '/^[a-z]/ { print $1 }' | sort -u)
+	least=3 meant nb-calc 'x = @(1)' p.nb < <(sed -n 's/^NB_FUNCTION([^"]*"\([a-z0-9]*\)".*/\1/p' "$NB_TOP/kernels/expr/function.def")
+	least=1 meant nb-select --fields @ p.nb <<<mass
+	least=1 meant nb-calc 'x = @' p.nb <<<mass
+	least=1 meant nb-diff --fields @ p.nb p.nb <<<mass
+	# words of elsewhere; no guess where nothing is near
+	fails_with 2 "unknown model 'galaxy' (did you mean 'disk'?" 'nb-gen galaxy'
+	fails_with 2 "invalid to 'numpy' (did you mean 'npy'?" 'nb-convert --to numpy p.nb'
+	fails_with 2 "'--timestep' (did you mean '--dt'? see 'nb-step --help')" 'nb-step --timestep 0.1 p.nb'
+	fails_with 2 "unknown model 'xyzzy' (see 'nb-gen --help')" 'nb-gen xyzzy'
+}
+
+@test "a copy of the file is the program that its name says, also with a suffix" {
+	local name file want
+	mkdir -p copies
+	file=$(readlink -f "$NB_BIN/nb-gen")
+	want=$(nb-gen plummer -n 3 | cksum)
+	# only a link where nothing else would be tested by a copy
+	for name in nb-gen nb-gen-0.2 nb-gen-old nb-gen.bin nb-gen_2; do
+		ln -s "$file" "copies/$name"
+		equals "$("copies/$name" plummer -n 3 | cksum)" "$want"
+		[[ $("copies/$name" --version) == 'nb-gen (nb) '* ]]
+	done
+	cp "$file" copies/whole-nb
+	mv copies/whole-nb copies/nb-gen-9
+	equals "$(copies/nb-gen-9 plummer -n 3 | cksum)" "$want"
+	equals "$(exec -a -nb-gen copies/nb-gen-9 plummer -n 3 | cksum)" "$want"
+	equals "$(exec -a whatever copies/nb-gen-9 plummer -n 3 | cksum)" "$want"
+	for name in nb-0.2 nb.old; do
+		ln -s "$file" "copies/$name"
+		equals "$("copies/$name" gen plummer -n 3 | cksum)" "$want"
+	done
+	for name in nb-foo nb-gender gen foo nbx; do
+		ln -s "$file" "copies/$name"
+		fails_with 2 "'$name' is not the name of a program of nb (programs: see nb --help)" "copies/$name -e 0.1"
+		fails_with 2 "'$name' is not the name" "copies/$name --version"
 	done
 }
 

@@ -3,6 +3,7 @@
  * On streams the frame is never held: the model gives any block of any field, so blocks are made by all threads in
  * turn and written in order. */
 #include "common/cpu.h"
+#include "common/nearest.h"
 #include "common/parse.h"
 #include "common/timer.h"
 #include "kernels/models/models.h"
@@ -56,10 +57,14 @@ static void list_models(void)
 
 static enum nb_model_kind model_of(const char *name)
 {
-	for (int k = 0; k < NB_MODEL_NKIND; k++)
-		if (strcmp(name, nb_model_info[k].name) == 0)
+	struct nb_nearest nearest = nb_nearest_to(name, strlen(name));
+	for (int k = 0; k < NB_MODEL_NKIND; k++) {
+		const char *model = nb_model_info[k].name;
+		if (strcmp(name, model) == 0)
 			return (enum nb_model_kind)k;
-	nb_die(NB_EXIT_USAGE, "unknown model '%s' (see '%s --help')", name, nb_program());
+		nb_nearest_offer(&nearest, model, strlen(model));
+	}
+	nb_die(NB_EXIT_USAGE, "unknown model '%s' (%ssee '%s --help')", name, nearest.hint, nb_program());
 }
 
 static int is_pair(enum nb_parameter p)

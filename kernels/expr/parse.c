@@ -3,6 +3,7 @@
 #include "kernels/expr/expr_internal.h"
 
 #include "common/decimal.h"
+#include "common/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,8 +200,12 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 static int unknown_function(struct parser *p, const char *name, size_t length)
 {
 	char text[NB_EXPR_MESSAGE];
+	struct nb_nearest nearest = nb_nearest_to(name, length);
+	for (size_t k = 0; k < FUNCTIONS; k++)
+		nb_nearest_offer(&nearest, functions[k].name, strlen(functions[k].name));
 	size_t used = (size_t)snprintf(text, sizeof text,
-		"no function '%.*s' (there are:", (int)(length < NB_EXPR_NAME ? length : NB_EXPR_NAME - 1), name);
+		"no function '%.*s' (%sthere are:", (int)(length < NB_EXPR_NAME ? length : NB_EXPR_NAME - 1), name,
+		nearest.hint);
 	for (size_t k = 0; k < FUNCTIONS && used < sizeof text; k++)
 		used += (size_t)snprintf(
 			text + used, sizeof text - used, " %s%s", functions[k].name, k + 1 == FUNCTIONS ? ")" : "");

@@ -1,6 +1,7 @@
 /* Potentials from a text, and what they are at a time. */
 #include "kernels/field/field.h"
 
+#include "common/nearest.h"
 #include "common/parse.h"
 
 #include <math.h>
@@ -143,8 +144,9 @@ static int take(struct nb_potential *potential, struct word word, char *why)
 		char list[200] = "";
 		list_keys(nb_potential_info[potential->kind].keys, list, sizeof list);
 		list_keys(NB_POTENTIAL_PLACE, list, sizeof list);
-		return FAIL("potential %s: unknown key '%.*s' (want %s)", name,
-			(int)(key.length < 60 ? key.length : 60), key.at, list);
+		return FAIL("potential %s: unknown key '%.*s' (%swant %s)", name,
+			(int)(key.length < 60 ? key.length : 60), key.at,
+			nb_nearest_in(key.at, key.length, list, ", ").hint, list);
 	}
 	if (is_given(potential, key))
 		return FAIL("potential %s: key '%.*s' is given twice", name, (int)key.length, key.at);
@@ -189,8 +191,9 @@ static int find_kind(struct word name, enum nb_potential_kind *kind, char *why)
 		}
 		snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", nb_potential_info[k].name);
 	}
-	return FAIL("unknown potential '%.*s' (want %s; 'help' lists their keys)",
-		(int)(name.length < 60 ? name.length : 60), name.at, list);
+	return FAIL("unknown potential '%.*s' (%swant %s; 'help' lists their keys)",
+		(int)(name.length < 60 ? name.length : 60), name.at,
+		nb_nearest_in(name.at, name.length, list, ", ").hint, list);
 }
 
 /* From *at to a semicolon or the end. */

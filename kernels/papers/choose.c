@@ -1,6 +1,7 @@
 /* Kernels of the papers by name and parameters. */
 #include "kernels/papers/papers.h"
 
+#include "common/nearest.h"
 #include "common/parse.h"
 
 #include <limits.h>
@@ -68,6 +69,15 @@ static int take(const struct nb_paper_kernel *kernel, const char *text, size_t l
 	return NB_EINVAL;
 }
 
+static struct nb_nearest nearest(const char *text, int length)
+{
+	struct nb_nearest to = nb_nearest_to(text, (size_t)length);
+	const struct nb_paper_kernel *kernel;
+	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
+		nb_nearest_offer(&to, kernel->name, strlen(kernel->name));
+	return to;
+}
+
 int nb_paper_choose(const char *text, const char *backend, const struct nb_paper_kernel **kernel,
 	int parameter[NB_PAPER_PARAMETERS], char *why)
 {
@@ -78,8 +88,8 @@ int nb_paper_choose(const char *text, const char *backend, const struct nb_paper
 		if (find(text, other))
 			snprintf(why, NB_PAPER_WHY, "kernel %.*s runs on %s, not on %s", length, text, other, backend);
 		else
-			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' ('--kernel help' lists all)",
-				length < 60 ? length : 60, text);
+			snprintf(why, NB_PAPER_WHY, "unknown kernel '%.*s' (%s'--kernel help' lists all)",
+				length < 60 ? length : 60, text, nearest(text, length).hint);
 		return NB_EINVAL;
 	}
 	if (!k->run) {

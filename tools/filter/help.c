@@ -1,5 +1,6 @@
 #include "tools/filter/help.h"
 
+#include "common/nearest.h"
 #include "tools/filter/filter.h"
 
 #include <stdio.h>
@@ -43,51 +44,56 @@ int nb_help_list(void)
 /* ---- search ------------------------------------------------------------------------------------- */
 
 struct search {
-	int nword;
-	char **word;
+	struct nb_words words;
+	const char *instead; /* of the words that were given: said before what is found */
 	int any; /* items that have some of the words, of programs that have all; else items that have all */
 	int found;
 	const char *name, *about; /* of what is being searched */
 	int named;		  /* it has been printed */
 };
 
-static int has(const char *text, const char *word)
-{
-	const size_t length = strlen(word);
-	for (; *text; text++)
-		if (strncasecmp(text, word, length) == 0)
-			return 1;
-	return 0;
-}
-
 static int matches(const struct search *search, const char *text)
 {
 	int count = 0;
-	for (int i = 0; i < search->nword; i++)
-		count += has(text, search->word[i]);
-	return search->any ? count > 0 : count == search->nword;
+	for (int i = 0; i < search->words.n; i++)
+		count += nb_words_has(&search->words, text, i);
+	return search->any ? count > 0 : count == search->words.n;
 }
 
 /* Whether each word is somewhere in the name, the line about it, or the help. */
 static int has_all(const struct search *search, const struct nb_tool *tool, FILE *help)
 {
-	for (int i = 0; i < search->nword; i++) {
+	const struct nb_words *words = &search->words;
+	for (int i = 0; i < words->n; i++) {
 		char line[1024];
-		int there = has(tool->name, search->word[i]) || has(tool->about, search->word[i]);
+		int there = nb_words_has(words, tool->name, i) || nb_words_has(words, tool->about, i);
 		rewind(help);
 		while (!there && fgets(line, sizeof line, help))
-			there = has(line, search->word[i]);
+			there = nb_words_has(words, line, i);
 		if (!there)
 			return 0;
 	}
 	return 1;
 }
 
+/* Before each of the things that are found. */
+static void print_gap(void *context)
+{
+	struct search *search = context;
+	if (!search->found && search->instead)
+		printf("what means the same: %s\n", search->instead);
+	if (search->found || search->instead)
+		putchar('\n');
+	search->found = 1;
+}
+
 static void print_name(struct search *search)
 {
-	if (!search->named)
-		printf("%s%s: %s\n", search->found ? "\n" : "", search->name, search->about);
-	search->named = search->found = 1;
+	if (!search->named) {
+		print_gap(search);
+		printf("%s: %s\n", search->name, search->about);
+	}
+	search->named = 1;
 }
 
 static void begin(struct search *search, const char *name, const char *about)
@@ -162,7 +168,7 @@ static void search_tool(struct search *search, const struct nb_tool *tool)
 
 static void search_columns(struct search *search)
 {
-	const int all = search->nword == 1 && strcasecmp(search->word[0], "columns") == 0;
+	const int all = search->words.n == 1 && strcasecmp(search->words.word[0], "columns") == 0;
 	for (int i = 0; i < NB_NFIELD; i++) {
 		const struct nb_field_info *field = &nb_field_info[i];
 		char item[256];
@@ -187,13 +193,44 @@ static void search_pages(struct search *search)
 	}
 }
 
-static void search_all(struct search *search)
+static void print_texts(void *context)
+{
+	print_gap(context);
+	puts("manual pages:");
+}
+
+static void search_tools(struct search *search, int any)
 {
 	const struct nb_tool *tool;
+	search->any = any;
 	for (size_t k = 0; (tool = nb_tool_number(k)) != NULL; k++)
 		search_tool(search, tool);
-	if (!search->any)
-		search_pages(search);
+	search->any = 0;
+}
+
+/* Whole words, or words of which these are parts; in one place, or where that is nowhere, in one program. */
+static void search_by_words(struct search *search, int whole)
+{
+	search->words.whole = whole;
+	search_tools(search, 0);
+	search_pages(search);
+	if (!search->found && search->words.n > 1)
+		search_tools(search, 1);
+	(void)nb_pages_search(&search->words, print_texts, search);
+}
+
+/* One word by another that means the same. */
+static void search_by_meaning(struct search *search)
+{
+	char synonym[NB_NEAREST_WORD];
+	for (int i = 0; i < search->words.n; i++) {
+		char *given = search->words.word[i];
+		search->words.word[i] = synonym;
+		search->instead = synonym;
+		for (size_t k = 0; !search->found && nb_synonym(given, k, synonym); k++)
+			search_by_words(search, 1);
+		search->words.word[i] = given;
+	}
 }
 
 /* The words of an argument that was quoted are several. */
@@ -209,15 +246,14 @@ static int split(int nargument, char **argument, char **word, int most)
 
 int nb_help_search(int nword, char **word)
 {
-	char *each[64], first[256];
+	char *each[63], first[256];
 	snprintf(first, sizeof first, "%s", word[0]);
-	struct search search = {.word = each};
-	search.nword = split(nword, word, each, (int)(sizeof each / sizeof *each));
-	search_all(&search);
-	if (!search.found && search.nword > 1) {
-		search.any = 1;
-		search_all(&search);
-	}
+	struct search search = {.words.word = each};
+	search.words.n = split(nword, word, each, (int)(sizeof each / sizeof *each));
+	for (int whole = 1; whole >= 0 && !search.found; whole--)
+		search_by_words(&search, whole);
+	if (!search.found)
+		search_by_meaning(&search);
 	nb_require_flushed();
 	if (!search.found)
 		nb_die(NB_EXIT_FAILED, "nothing about '%s' (see 'nb help', or 'man -k nbody')", first);

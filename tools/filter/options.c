@@ -1,6 +1,7 @@
 #include "tools/filter/options.h"
 
 #include "common/cpu.h"
+#include "common/nearest.h"
 #include "common/parse.h"
 #include "tools/filter/files.h"
 #include "tools/filter/history.h"
@@ -151,7 +152,8 @@ static int choice(const struct nb_option *row, const char *arg, int must_be)
 		word += n + 1;
 	}
 	if (must_be)
-		invalid(row, arg, words);
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (%swant %s)", row->name, arg,
+			nb_nearest_in(arg, strlen(arg), words, "|").hint, words);
 	return -1;
 }
 
@@ -256,18 +258,10 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* An unknown option before the command that the tool takes as an operand cannot be one of its words. */
-static int is_before(const char *given, const char *before)
-{
-	char line[NB_QUOTE_HINT + 2];
-	snprintf(line, sizeof line, "\n%.*s\n", NB_QUOTE_HINT - 1, given);
-	return strstr(before, line) != NULL;
-}
-
 static _Noreturn void bad_option(
 	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
 {
-	if (c == '?' && is_before(given, before))
+	if (c == '?' && nb_quote_is_before(given, before))
 		nb_die(NB_EXIT_USAGE, "unknown option '%s' (one of %s stands within its quotes)", given, quoted);
 	if (*hint && c == '?')
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
@@ -278,7 +272,12 @@ static _Noreturn void bad_option(
 		nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
 	if (optopt)
 		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '%s' (see '%s --help')", given, nb_program());
+	given += strspn(given, "-");
+	struct nb_nearest near = nb_nearest_to(given, strcspn(given, "="));
+	near.before = "--";
+	for (size_t k = 0; k < table->n; k++)
+		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
+	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '--%s' (%ssee '%s --help')", given, near.hint, nb_program());
 }
 
 /* The row of what getopt_long returned. */

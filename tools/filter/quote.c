@@ -43,3 +43,10 @@ void nb_quote_before(const struct nb_tool *tool, char **words, char before[NB_QU
 	if (!tool->quoted || !words || !words[i - 1] || !words[i] || used >= NB_QUOTE_HINT)
 		before[0] = '\0';
 }
+
+int nb_quote_is_before(const char *word, const char *before)
+{
+	char line[NB_QUOTE_HINT + 2];
+	snprintf(line, sizeof line, "\n%.*s\n", NB_QUOTE_HINT - 1, word);
+	return strstr(before, line) != NULL;
+}

@@ -11,5 +11,7 @@ enum { NB_QUOTE_HINT = 400 };
 const char *nb_quote_hint(const struct nb_tool *tool, char **words, char hint[NB_QUOTE_HINT]);
 /* The words before that command, each between line ends; "" if there is none. */
 void nb_quote_before(const struct nb_tool *tool, char **words, char before[NB_QUOTE_HINT]);
+/* Whether this word is among them: an unknown option there cannot be one of the words of the command. */
+int nb_quote_is_before(const char *word, const char *before);
 
 #endif

@@ -1,6 +1,7 @@
 /* What names of an expression mean in a frame: columns, components, formulas, attributes. */
 #include "tools/filter/expression.h"
 
+#include "common/nearest.h"
 #include "common/parse.h"
 #include "tools/filter/require.h"
 
@@ -114,14 +115,18 @@ static int unknown(const struct nb_scope *scope, const char *name, char why[NB_E
 		reason = nb_frame_attribute(frame, key);
 	}
 	list_names(frame, list, sizeof list);
+	/* one that could be there is no misspelling */
+	struct nb_nearest nearest = info ? nb_nearest_to("", 0) : nb_nearest_in(name, strlen(name), list, " ");
+	for (size_t k = 0; k < sizeof derived / sizeof *derived; k++)
+		nb_nearest_offer(&nearest, derived[k].name, strlen(derived[k].name));
 	if (reason)
 		snprintf(why, NB_EXPR_MESSAGE, "no column '%s' in frame %" PRIu64 " (%s)", name, frame->number, reason);
 	else if (info && info->flags & NB_DERIVED && scope->dropped_by)
 		snprintf(why, NB_EXPR_MESSAGE, "no column '%s' in frame %" PRIu64 " ('%.200s' made it stale)", name,
 			frame->number, scope->dropped_by);
 	else
-		snprintf(why, NB_EXPR_MESSAGE, "no column '%s' in frame %" PRIu64 " (there are: %s)", name,
-			frame->number, list);
+		snprintf(why, NB_EXPR_MESSAGE, "no column '%s' in frame %" PRIu64 " (%sthere are: %s)", name,
+			frame->number, nearest.hint, list);
 	return 0;
 }
 

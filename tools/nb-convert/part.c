@@ -1,6 +1,7 @@
 /* nb-convert --from: which frames, bodies and columns are imported. */
 #include "tools/nb-convert/convert.h"
 
+#include "common/nearest.h"
 #include "common/parse.h"
 
 #include <inttypes.h>
@@ -105,9 +106,10 @@ void nb_convert_require_fields(const struct convert *opt, const struct nb_frame 
 		const size_t length = strcspn(at, ",");
 		memcpy(word, at, length < sizeof word ? length : sizeof word - 1);
 		word[length < sizeof word ? length : sizeof word - 1] = '\0';
-		if (!nb_frame_find(frame, word))
-			nb_die(NB_EXIT_FAILED,
-				"column '%s' missing in frame %" PRIu64 " of %s (of '--fields' it has: %s)", word,
-				frame->number, opt->in.name, nb_frame_list(frame, list, sizeof list));
+		if (nb_frame_find(frame, word))
+			continue;
+		nb_frame_list(frame, list, sizeof list);
+		nb_die(NB_EXIT_FAILED, "column '%s' missing in frame %" PRIu64 " of %s (%sof '--fields' it has: %s)",
+			word, frame->number, opt->in.name, nb_nearest_in(word, strlen(word), list, ", ").hint, list);
 	}
 }

@@ -1,4 +1,5 @@
 /* nb-convert: which format is read and which is written, and the options that go with them. */
+#include "common/nearest.h"
 #include "tools/filter/files.h"
 #include "tools/nb-convert/convert.h"
 
@@ -81,7 +82,8 @@ static const struct nb_format *named(const char *option, const char *word, int r
 	const struct nb_format *format = nb_format_named(word, read);
 	(read ? nb_convert_list_from : nb_convert_list_to)(list, sizeof list);
 	if (!format)
-		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want %s)", option, word, list);
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (%swant %s)", option, word,
+			nb_nearest_in(word, strlen(word), list, "|").hint, list);
 	return format;
 }
 

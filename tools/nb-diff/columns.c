@@ -1,5 +1,6 @@
 /* The differences of columns. */
 #include "common/mem.h"
+#include "common/nearest.h"
 #include "tools/filter/require.h"
 #include "tools/nb-diff/diff.h"
 
@@ -21,8 +22,9 @@ static _Noreturn void refuse(const struct side *side, const char *name, const st
 	if (column)
 		nb_die(NB_EXIT_FAILED, "column '%s' in frame %" PRIu64 " of %s has type '%s', which is no number", name,
 			side->frame->number, side->name, column->dtype);
-	nb_die(NB_EXIT_FAILED, "column '%s' missing in frame %" PRIu64 " of %s (stream has: %s)", name,
-		side->frame->number, side->name, nb_frame_list(side->frame, list, sizeof list));
+	nb_frame_list(side->frame, list, sizeof list);
+	nb_die(NB_EXIT_FAILED, "column '%s' missing in frame %" PRIu64 " of %s (%sstream has: %s)", name,
+		side->frame->number, side->name, nb_nearest_in(name, strlen(name), list, ", ").hint, list);
 }
 
 static struct nb_column *particle_column(const struct nb_frame *frame, const char *name)

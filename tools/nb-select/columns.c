@@ -1,6 +1,8 @@
 /* Which columns: --fields, --drop and --drop-table. */
 #include "tools/nb-select/select.h"
 
+#include "common/nearest.h"
+
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
 
@@ -24,9 +26,11 @@ static void require_columns(const struct nb_frame *frame, char *const *names)
 	char list[400];
 	for (; *names; names++) {
 		const struct nb_column *column = nb_frame_find(frame, *names);
-		if (!column)
-			nb_die(NB_EXIT_FAILED, "column '%s' missing in frame %" PRIu64 " (stream has: %s)", *names,
-				frame->number, nb_frame_list(frame, list, sizeof list));
+		if (!column) {
+			nb_frame_list(frame, list, sizeof list);
+			nb_die(NB_EXIT_FAILED, "column '%s' missing in frame %" PRIu64 " (%sstream has: %s)", *names,
+				frame->number, nb_nearest_in(*names, strlen(*names), list, ", ").hint, list);
+		}
 		if (column->table != NB_PARTICLE)
 			nb_die(NB_EXIT_FAILED,
 				"column '%s' of frame %" PRIu64 " is one of the %s table, not of bodies (see "
