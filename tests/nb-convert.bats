@@ -307,6 +307,23 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	bad '3: time 2 in a frame of time 1' 'x,y,time\n1,2,1\n1,2,2\n'
 	printf 'x,y,id\n1,2,7\n1,2,8\n1,2,7\n' >bad.csv
 	fails_with 1 'bad.csv: id 7 appears twice in frame 0 (bodies 0 and 2)' 'nb-convert --from csv bad.csv'
+	for id in 7,7 -1,2 1.5,2; do
+		printf 'x,y,id\n1,2,%s\n1,2,%s\n' "${id%,*}" "${id#*,}" >ids.csv
+		fails_with 1 "'--fields' without id" 'nb-convert --from csv ids.csv'
+		equals "$(nb-convert --from csv --fields pos ids.csv | nb-convert --to csv --no-comments)" $'x,y\n1,2\n1,2'
+	done
+	# nothing is asked of any column that is not wanted
+	while read -r name; do
+		[[ $name == [xyz] ]] && continue
+		printf 'x,y,z,%s\n1,2,3,?\n' "$name" >odd.csv
+		fails_with 1 '' 'nb-convert --from csv odd.csv'
+		equals "$(nb-convert --from csv --fields pos odd.csv | nb-convert --to csv --no-comments)" $'x,y,z\n1,2,3'
+	done < <(sed -n 's/^NB_FIELD(.* PARTICLE,.*"\([^"]*\)", *"[^"]*")$/\1/p' "$NB_TOP/formats/stream/field.def" | tr -d '[]' | tr ' ' '\n' | sed '/^$/d')
+	# the index that pandas writes, and the name that it gives to one it has read
+	for name in '' 'Unnamed: 0'; do
+		printf '%s,mass,x,y\n0,1,0,0\n0,2,1,0\n' "$name" >pandas.csv
+		equals "$(nb-convert --from csv pandas.csv | nb-convert --to csv --no-comments)" $'id,index,mass,x,y\n0,0,1,0,0\n1,0,2,1,0'
+	done
 	awk 'BEGIN { for (k = 0; k < 1100; k++) { a = a ",c" k; b = b ",odd" } print "x,y" a "\n1,2" b }' >bad.csv
 	fails_with 1 "bad.csv line 1: more than 1024 columns (choose some with '--fields')" 'nb-convert --from csv bad.csv'
 	equals "$(nb-convert --from csv --fields pos,c1099 bad.csv | nb-convert --to csv --no-comments)" $'x,y,c1099\n1,2,"odd"'

@@ -171,7 +171,10 @@ static int take_names(struct csv_reader *reader, char *line)
 			reader->trailing = 1;
 			break;
 		}
-		if (take_name(reader, without_guard(reader, text)))
+		/* the index of pandas: a nameless first column, or what pandas calls one that it has read */
+		const int is_index = !reader->by_list && reader->ncell == 0 && line &&
+				     (!*text || strcmp(text, "Unnamed: 0") == 0);
+		if (take_name(reader, is_index ? "index" : without_guard(reader, text)))
 			return NB_EINVAL;
 		if (reader->by_list && strcmp(text, "-") == 0)
 			reader->cell[reader->ncell - 1].kind = CELL_SKIPPED;
@@ -419,6 +422,14 @@ static int keep_name(struct csv_reader *reader, struct cell *cell)
 	return NB_OK;
 }
 
+/* Nothing is asked of the cells of a field that is not wanted. */
+static void skip_cells(struct csv_reader *reader, const char *name)
+{
+	struct cell *cell, *other;
+	while (cells_for(reader, name, 1, &cell, &other) || cells_for(reader, name, 0, &cell, &other))
+		cell->kind = CELL_SKIPPED;
+}
+
 /* Names that the comments do not explain. */
 static int understand_names(struct csv_reader *reader)
 {
@@ -429,7 +440,9 @@ static int understand_names(struct csv_reader *reader)
 		return NB_EINVAL;
 	for (int f = 0; f < NB_NFIELD; f++)
 		for (uint32_t k = 0; nb_csv_component(f, k, name, &flat); k++)
-			if (find_meaning(reader, name))
+			if (f != NB_POS && !nb_subset_needs(&reader->lines.in->subset, nb_field_info[f].name))
+				skip_cells(reader, name);
+			else if (find_meaning(reader, name))
 				return NB_EINVAL;
 	for (size_t i = 0; i < reader->ncell; i++) {
 		struct cell *cell = &reader->cell[i];
@@ -703,9 +716,9 @@ static int take_whole(struct csv_reader *reader, const struct cell *cell, const 
 	const uint64_t lowest = cell->type == 'i' ? all / 2 + 1 : 0, highest = cell->type == 'i' ? all / 2 : all;
 	const int negative = lowest && *text == '-';
 	if (whole_number(text + negative, bits) || *bits > (negative ? lowest : highest)) {
-		char want[80];
-		snprintf(want, sizeof want, "a whole number from %s%" PRIu64 " to %" PRIu64, lowest ? "-" : "", lowest,
-			highest);
+		char want[128];
+		snprintf(want, sizeof want, "a whole number from %s%" PRIu64 " to %" PRIu64 "%s", lowest ? "-" : "",
+			lowest, highest, strcmp(cell->name, "id") == 0 ? " ('--fields' without id leaves it out)" : "");
 		return bad_cell(reader, cell, text, want);
 	}
 	if (negative)

@@ -162,19 +162,23 @@ static int last_frame(struct convert *opt, struct nb_frame *frame)
 }
 
 /* Ids of a snapshot of GADGET that repeat, as of gas that GIZMO has split, are kept in another column, and the bodies
- * numbered; elsewhere, or where columns are chosen, they are an error. */
+ * numbered; elsewhere, or where columns are chosen, they are an error that names the way round. */
 static void check_ids(const struct convert *opt, struct nb_frame *frame)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
 	const int may = !opt->fields && (opt->in.format->traits & (NB_JOINS_FILES | NB_MANY_FILES)) != 0;
-	const uint64_t *id = may ? nb_require_ids(frame, &nb_space_host) : NULL;
+	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
 	size_t first = n, second = n;
-	if (!id || nb_ids_unique(n, id, &first, &second)) {
-		nb_require_unique_ids(frame, opt->in.name);
-		return;
-	}
+	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
 	if (first == n)
 		return;
+	if (!may)
+		nb_die(NB_EXIT_FAILED,
+			"%s: id %" PRIu64 " appears twice in frame %" PRIu64
+			" (bodies %zu and %zu): '--fields' without id numbers them",
+			nb_import_tail(&opt->in), id[first], frame->number, first, second);
 	nb_warn("%s: id %" PRIu64 " appears twice (bodies %zu and %zu), so bodies are numbered, and the ids of the "
 		"file are column file_id",
 		nb_import_tail(&opt->in), id[first], first, second);

@@ -158,7 +158,7 @@ static void add_columns(struct merge *opt, struct nb_frame *frame)
 /* Where the bodies of an input go. */
 struct target {
 	const struct merge *opt;
-	const struct input *input;
+	struct input *input;
 	struct nb_frame *frame;
 	double *acc; /* for a kick that is still to be done, NULL: there is none */
 };
