@@ -159,7 +159,7 @@ python_with() {
 	from csv --rows 0:9 --keep-derived all.csv | csv | cmp - <(csv <kept.nb)
 	from csv --rows 0:9 all.csv | csv | cmp - <(csv <part.nb)
 	from gadget --rows 0: g | cmp - all.nb
-	fails_with 2 "option '--keep-derived' needs '--rows', '--species' or '--sphere'" 'nb-convert --from gadget --keep-derived g'
+	fails_with 2 "option '--keep-derived' needs '--rows', '--species', '--sphere' or '--one-file'" 'nb-convert --from gadget --keep-derived g'
 }
 
 @test "a choice of no bodies of a snapshot has the columns that all bodies have" {

@@ -750,7 +750,7 @@ killed_now() {
 
 # bats test_tags=once
 @test "two hundred short pipelines, one after the other and sixteen at a time, give the same bytes" {
-	local command="nb-gen -n 60 | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force' | nb-sort-zorder"
+	local command="nb-gen -n 60 | nb-step -d 0.1 -k 2 'nb-sort-zorder | nb-force -e 0.1' | nb-sort-zorder"
 	try off "$command" off
 	cat >repeat <<-'END'
 		# repeat FIRST LAST COMMAND

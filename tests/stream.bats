@@ -198,13 +198,13 @@ setup() {
 	grep -aFq "$clean" err
 	cp f.nb "$hostile"
 	nb-stats --compare "$hostile" <f.nb >out 2>>err || :
-	nb-step -d 0.1 -k 1 "nb-force; : '$hostile'" <f.nb 2>>err | nb-stats --history >>out
+	nb-step -d 0.1 -k 1 "nb-force -e 0.1; : '$hostile'" <f.nb 2>>err | nb-stats --history >>out
 	grep -aFq "$clean" out
 	nb-gen "$hostile" 2>>err || :
 	"nb" "$hostile" 2>>err || :
 	nb-sort-zorder "--$hostile" <f.nb 2>>err || :
 	NB_FOLD=$hostile nb-sort-zorder <f.nb 2>>err || :
-	[ "$(wc -l <err)" -eq 6 ]
+	[ "$(wc -l <err)" -eq 6 ] || { cat -v err; return 1; }
 	LC_ALL=C.UTF-8 python3 - out err <<-'END'
 		import sys, unicodedata
 		for path in sys.argv[1:]:

@@ -866,12 +866,13 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	if (status)
 		return status;
 	eps = fmax(eps, point_eps);
-	double size = eps;
+	double all = 0;
 	for (int k = 0; k < 3; k++)
-		size = fmax(size, tree->box[3 + k] - tree->box[k]);
+		all = fmax(all, tree->box[3 + k] - tree->box[k]);
+	const double size = fmax(all, eps);
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
-	if (nb_pair_typical(g->n, g->pos, size) < size * NB_WALK_NEAREST)
+	if (nb_pair_typical(g->n, g->pos, all) < all * NB_WALK_NEAREST)
 		return NB_EFAR;
 	struct nb_walk_plan plan = {.g = g, .tree = tree, .at = &at, .target = points ? points->tree : tree};
 	plan.law = points && points->eps ? nb_pair_law_of(&at) : nb_pair_law_of(g);
