@@ -493,6 +493,10 @@ static int next_set(struct amuse_reader *reader, struct set *set)
 	for (; reader->next < reader->file.nitem; reader->next++) {
 		const struct nb_h5_item *item = &reader->file.item[reader->next];
 		const size_t length = strlen(item->path), more = sizeof ending - 1;
+		/* a group that cannot be opened might be one */
+		if (item->layout == NB_H5_UNKNOWN && length && !strstr(item->path, "/attributes/") &&
+			nb_h5_check(&reader->file, item))
+			return -1;
 		if (!item->is_attribute || length < more || strcmp(item->path + length - more, ending) != 0)
 			continue;
 		reader->next++;

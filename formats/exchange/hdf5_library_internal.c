@@ -341,13 +341,14 @@ static herr_t object(hid_t group, const char *name, const H5L_info_t *info, void
 	const hid_t id = follow(group, name, info, walk, &address);
 	const H5I_type_t type = id < 0 ? H5I_BADID : H5Iget_type(id);
 	herr_t status = 0;
-	/* without its attributes nothing is known of an object, such as its units */
 	if (type == H5I_DATASET || type == H5I_GROUP) {
-		if (H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, walk) < 0)
+		/* one that is unknown hides all: nothing is known of the object then, such as its unit */
+		const int open = H5Aiterate2(id, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, walk) >= 0;
+		if (!open)
 			put_closed(walk, NB_H5_UNKNOWN);
-		else if (type == H5I_DATASET)
+		if (type == H5I_DATASET && open)
 			status = dataset(id, address, walk);
-		else if (walk->depth < DEPTH && !is_above(walk, address)) {
+		if (type == H5I_GROUP && walk->depth < DEPTH && !is_above(walk, address)) {
 			walk->above[walk->depth++] = address;
 			status = H5Literate(id, H5_INDEX_NAME, H5_ITER_INC, NULL, object, walk);
 			walk->depth--;
@@ -473,9 +474,9 @@ static void serve(void)
 	walk.list = open_memstream(&list, &size);
 	walk.links = H5Pcreate(H5P_LINK_ACCESS);
 	H5Pset_elink_cb(walk.links, refuse_file, &walk);
-	herr_t status = walk.list ? H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, &walk) : -1;
-	if (status >= 0)
-		status = H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, object, &walk);
+	if (walk.list && H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, &walk) < 0)
+		put_closed(&walk, NB_H5_UNKNOWN);
+	herr_t status = walk.list ? H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, object, &walk) : -1;
 	if (status < 0 || ferror(walk.list) || fclose(walk.list)) {
 		char what[PATH + 40];
 		snprintf(what, sizeof what, "%s at '/%.900s'",

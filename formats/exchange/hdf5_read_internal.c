@@ -345,7 +345,8 @@ const char *nb_h5_reason(const struct nb_h5_item *item)
 		[NB_H5_NO_FILTER] = "is compressed in a way that is not known here (h5repack -f NONE IN OUT undoes it)",
 		[NB_H5_ELSEWHERE] = "is a link to another file, which is not followed: give that file",
 		[NB_H5_NOWHERE] = "is a link to nothing",
-		[NB_H5_UNKNOWN] = "cannot be opened by this HDF5 library: a newer one has written it, or it is damaged",
+		[NB_H5_UNKNOWN] = "cannot be opened by this HDF5 library: it is damaged, or of a newer one (whose "
+				  "'h5repack --high=2 IN OUT' makes it older)",
 		[NB_H5_BAD_NAME] = "has a name with @",
 	};
 	return item->layout > NB_H5_BY_LIBRARY ? why[item->layout] : NULL;

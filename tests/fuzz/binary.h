@@ -78,8 +78,14 @@ static inline void fuzz_parts(const struct nb_format *format, const void *data, 
 	struct nb_frame part[FUZZ_FRAMES + 1];
 	for (size_t k = 0; k < sizeof subsets / sizeof *subsets; k++) {
 		const int n = fuzz_import_from(format, fuzz_file(data, size), &subsets[k], 0, part);
+		const int types_differ = strcmp(format->name, "gadget-hdf5") == 0;
+		size_t wanted = 0;
+		for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
+			wanted += (size_t)fuzz_wants(&subsets[k], frame, i);
+		if (types_differ && n < 1 && wanted == 0) /* types without places alone are refused */
+			continue;
 		REQUIRE(n == 1);
-		fuzz_same_part(&subsets[k], strcmp(format->name, "gadget-hdf5") == 0, frame, part);
+		fuzz_same_part(&subsets[k], types_differ, frame, part);
 		fuzz_release(part, n);
 	}
 }
