@@ -32,6 +32,29 @@ setup() {
 	done
 }
 
+# bats test_tags=once
+@test "a file that becomes shorter while it is read ends every filter with one line, folded or not" {
+	local f fold code cut=0
+	cut_it() { head -c 1 >first; truncate -s 1000 shrinks.nb; cat >rest; }
+	nb-gen plummer -n 9000 | nb-sort-zorder | nb-force -m direct >long.nb
+	for f in "${FILTERS[@]}" 'nb-transform --shift 1,2 | nb-sort-zorder'; do
+		for fold in on off; do
+			cat long.nb long.nb long.nb long.nb >shrinks.nb
+			code=0
+			# the first byte of what is written says that the file is being read; then the pipe is full
+			NB_FOLD=$fold bash -o pipefail -c "$f" <shrinks.nb 2>said > >(cut_it) || code=$?
+			wait $!
+			case $code in
+			0) [ ! -s said ] ;; # it had read all
+			1) head -n 1 said | grep -q 'truncated stream: ' && { [ "$(wc -l <said)" -eq 1 ] || [[ $f == *'|'* ]]; } ;;
+			*) false ;;
+			esac || { echo "status $code: $f"; cat said; return 1; }
+			cut=$((cut + $(grep -c 'has become shorter while it was read$' said || :)))
+		done
+	done
+	[ $cut -ge 10 ]
+}
+
 @test "the failure of any program reaches the end of the pipe, even without pipefail" {
 	run bash -c 'false | nb-stats'
 	[ "$status" -eq 1 ]

@@ -118,6 +118,8 @@ static int died(struct nb_h5_reader *reader)
 	reader->process = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return nb_h5_fail(reader, "the HDF5 library comes to no end with this file, which must be damaged");
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
+		return nb_h5_fail(reader, "the file has become shorter while it was read");
 	return nb_h5_fail(reader, "the HDF5 library broke down over this file, which must be damaged (%s %d)",
 		WIFSIGNALED(status) ? "signal" : "exit status",
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

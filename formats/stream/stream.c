@@ -2,6 +2,7 @@
  * layout of a struct; column contents are little-endian as they lie, which nb_reader_open checks. */
 #include "formats/stream/stream.h"
 
+#include "common/mapped.h"
 #include "common/mem.h"
 #include "common/parse.h"
 #include "formats/stream/crc32_internal.h"
@@ -128,38 +129,35 @@ static void widen_pipe(int fd)
 struct map {
 	struct nb_owner owner; /* the first member */
 	void *data;
-	size_t size;
 };
 
 static void unmap(struct nb_owner *owner)
 {
 	struct map *map = (struct map *)(void *)owner;
-	munmap(map->data, map->size);
+	nb_mapped_free(map->data);
 	free(map);
 }
 
 /* Maps the file from its current offset, if it is one that can be, and if columns that begin at multiples of NB_ALIGN
- * in the stream then do so in memory. */
+ * in the stream then do so in memory.  A tool may change a column in place without touching the file. */
 static void map_file(struct nb_reader *reader, int fd)
 {
 	struct stat st;
 	const off_t at = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
 	if (at < 0 || st.st_size <= at || at % NB_ALIGN)
 		return;
+	const size_t size = (size_t)st.st_size;
 	struct map *map = malloc(sizeof *map);
-	if (!map)
-		return;
-	*map = (struct map){.owner = {1, unmap}, .size = (size_t)st.st_size};
-	/* private and writable: a tool may change a column in place without touching the file */
-	map->data = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (map->data == MAP_FAILED) {
+	void *data = map ? nb_mapped_new(fd, size) : NULL;
+	if (!data) {
 		free(map);
 		return;
 	}
-	madvise(map->data, map->size, MADV_SEQUENTIAL);
+	*map = (struct map){{1, unmap}, data};
+	madvise(data, size, MADV_SEQUENTIAL);
 	reader->owner = &map->owner;
-	reader->map = map->data;
-	reader->map_size = map->size;
+	reader->map = data;
+	reader->map_size = size;
 	reader->map_at = (size_t)at;
 }
 
@@ -855,6 +853,8 @@ static int push(struct nb_writer *writer, const void *data, size_t bytes)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
+			if (errno == EFAULT)
+				nb_mapped_require(from, bytes);
 			fail(writer->error, "write error: %s", strerror(errno));
 			return -1;
 		}

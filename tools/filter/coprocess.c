@@ -63,6 +63,7 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 		/* all signals go to the other threads; a broken pipe is an error here, not a signal */
 		sigset_t all, old;
 		sigfillset(&all);
+		sigdelset(&all, SIGBUS); /* common/mapped.h */
 		pthread_sigmask(SIG_SETMASK, &all, &old);
 		error = pthread_create(&co->thread, NULL, write_jobs, co);
 		pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -109,6 +109,7 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 	sigset_t most, old;
 	sigfillset(&most);
 	sigdelset(&most, SIGPIPE);
+	sigdelset(&most, SIGBUS); /* common/mapped.h */
 	pthread_sigmask(SIG_SETMASK, &most, &old);
 	const int error = pthread_create(&relay->thread, NULL, work, relay);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
