@@ -600,7 +600,12 @@ sys.stdout.buffer.write(b)' >bad.nemo
 	bad "item 'Nobj' at byte" 'swap(b"i\0Nobj", b"b\0Nobj")'
 	bad 'has 2 bodies, but its Nobj is 3' 'swap(b"Nobj\0\2", b"Nobj\0\3")'
 	bad "item 'PhaseSpace' at byte" 'swap(b"PhaseSpace\0\2\0\0\0\2", b"PhaseSpace\0\2\0\0\0\3")'
-	bad 'is 0x10303 (want 0x10302: cartesian, 3-D)' 'swap(b"CoordSystem\0\2", b"CoordSystem\0\3")'
+	local code
+	for code in 66306.5 4295033602 1e160; do # not as an integer, which would be the wanted one, or undefined
+		bad "is $(python3 -c "print('%.17g' % $code)") (want 66306, 0x10302: cartesian, 3-D)" \
+			"import struct; swap(b'i\0CoordSystem\0' + struct.pack('<i', 66306), b'd\0CoordSystem\0' + struct.pack('<d', $code))"
+	done
+	bad 'is 66307 (want 66306, 0x10302: cartesian, 3-D)' 'swap(b"CoordSystem\0\2", b"CoordSystem\0\3")'
 	bad "item 'Mass' at byte 157 is not an array of a real number for each body" 'swap(b"d\0Mass", b"l\0Mass")'
 	bad "item 'Potential' at byte" 'swap(b"Potential\0\2", b"Potential\0\3")'
 	bad 'has impossible dimensions' 'swap(b"Mass\0\2\0\0\0", b"Mass\0\xff\xff\xff\xff")'

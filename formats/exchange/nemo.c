@@ -403,8 +403,8 @@ static int check_coordinates(struct nb_import *in, const struct item *item)
 		return NB_EINVAL;
 	return code == NB_NEMO_CARTESIAN
 		       ? NB_OK
-		       : nb_wire_fail(in, "CoordSystem at byte %" PRIu64 " is %#x (want %#x: cartesian, 3-D)", item->at,
-				 (unsigned)(int64_t)code, NB_NEMO_CARTESIAN);
+		       : nb_wire_fail(in, "CoordSystem at byte %" PRIu64 " is %.17g (want %d, %#x: cartesian, 3-D)",
+				 item->at, code, NB_NEMO_CARTESIAN, NB_NEMO_CARTESIAN);
 }
 
 static int read_particles(struct nb_import *in, struct snapshot *snapshot)

@@ -139,19 +139,18 @@ struct nb_column *nb_frame_add_field(struct nb_frame *frame, enum nb_field field
 		info->unit, info->flags);
 }
 
-static void drop_attribute_at(struct nb_frame *frame, size_t i)
+static void drop_attributes(
+	struct nb_frame *frame, size_t kept, int (*goes)(const char *key, const char *), const char *key);
+
+static int is_error(const char *key, const char *any)
 {
-	free(frame->attribute[i].key);
-	free(frame->attribute[i].value);
-	frame->nattribute--;
-	memmove(&frame->attribute[i], &frame->attribute[i + 1], (frame->nattribute - i) * sizeof *frame->attribute);
+	(void)any;
+	return strncmp(key, "error_", 6) == 0;
 }
 
 void nb_frame_drop_errors(struct nb_frame *frame)
 {
-	for (size_t a = frame->nattribute; a-- > 0;)
-		if (strncmp(frame->attribute[a].key, "error_", 6) == 0)
-			drop_attribute_at(frame, a);
+	drop_attributes(frame, 0, is_error, NULL);
 }
 
 /* What is said of a column goes with it. */
@@ -204,13 +203,17 @@ int nb_attribute_is_of_tree(const char *key)
 	}
 }
 
+static int is_of_tree(const char *key, const char *any)
+{
+	(void)any;
+	return nb_attribute_is_of_tree(key);
+}
+
 void nb_frame_drop_tree(struct nb_frame *frame)
 {
 	nb_frame_drop_table(frame, NB_NODE);
 	nb_frame_drop_table(frame, NB_BOX);
-	for (size_t i = frame->nattribute; i-- > 0;)
-		if (nb_attribute_is_of_tree(frame->attribute[i].key))
-			drop_attribute_at(frame, i);
+	drop_attributes(frame, 0, is_of_tree, NULL);
 }
 
 void nb_frame_drop_order(struct nb_frame *frame)
@@ -602,25 +605,73 @@ int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 
 /* ---- attributes ------------------------------------------------------------------------------- */
 
-static int has_key(const struct nb_attribute *attribute, const char *key)
+static int is_key(const char *a, const char *b)
 {
-	return attribute->key[0] == key[0] && attribute->key[1] == key[1] && strcmp(attribute->key, key) == 0;
+	return a[0] == b[0] && a[1] == b[1] && strcmp(a, b) == 0;
 }
 
+/* Few are looked through; more have a hash table, whose heads and links are members of their array, which has room for
+ * a power of 2. */
+enum { FEW = 8 };
+
+static size_t room_for(size_t n)
+{
+	size_t room = FEW;
+	while (room < n)
+		room *= 2;
+	return room;
+}
+
+static size_t *head_of(const struct nb_frame *frame, const char *key)
+{
+	size_t hash = 5381;
+	for (; *key; key++)
+		hash = 33 * hash ^ (unsigned char)*key;
+	hash *= 0x9E3779B97F4A7C15u;
+	return &frame->attribute[(hash ^ hash >> 32) & (room_for(frame->nattribute) - 1)].head;
+}
+
+static void enter(struct nb_frame *frame, size_t i)
+{
+	size_t *head = head_of(frame, frame->attribute[i].key);
+	frame->attribute[i].next = *head;
+	*head = i + 1;
+}
+
+static void enter_all(struct nb_frame *frame)
+{
+	if (frame->nattribute <= FEW)
+		return;
+	for (size_t i = 0; i < room_for(frame->nattribute); i++)
+		frame->attribute[i].head = 0;
+	for (size_t i = 0; i < frame->nattribute; i++)
+		enter(frame, i);
+}
+
+/* The first of that key. */
 static struct nb_attribute *find_attribute(const struct nb_frame *frame, const char *key)
 {
-	for (size_t i = 0; i < frame->nattribute; i++)
-		if (has_key(&frame->attribute[i], key))
-			return &frame->attribute[i];
-	return NULL;
+	struct nb_attribute *found = NULL;
+	if (frame->nattribute <= FEW) {
+		for (size_t i = frame->nattribute; i-- > 0;)
+			if (is_key(frame->attribute[i].key, key))
+				found = &frame->attribute[i];
+		return found;
+	}
+	for (size_t i = *head_of(frame, key); i; i = frame->attribute[i - 1].next)
+		if (is_key(frame->attribute[i - 1].key, key))
+			found = &frame->attribute[i - 1]; /* those that came later are met before it */
+	return found;
 }
 
-/* Drops those behind the first kept ones that have the key. */
-static void drop_behind(struct nb_frame *frame, size_t kept, const char *key)
+/* Of those behind the first kept ones. */
+static void drop_attributes(
+	struct nb_frame *frame, size_t kept, int (*goes)(const char *key, const char *context), const char *context)
 {
-	for (size_t i = kept; i < frame->nattribute; i++) {
+	const size_t n = frame->nattribute;
+	for (size_t i = kept; i < n; i++) {
 		struct nb_attribute *attribute = &frame->attribute[i];
-		if (!has_key(attribute, key)) {
+		if (!goes(attribute->key, context)) {
 			frame->attribute[kept++] = *attribute;
 		} else {
 			free(attribute->key);
@@ -628,6 +679,8 @@ static void drop_behind(struct nb_frame *frame, size_t kept, const char *key)
 		}
 	}
 	frame->nattribute = kept;
+	if (kept < n)
+		enter_all(frame);
 }
 
 /* Room for the text of a number, behind the key: "" until somebody asks.  So every attribute can be written, whether or
@@ -661,7 +714,8 @@ const char *nb_frame_attribute(const struct nb_frame *frame, const char *key)
 /* value NULL: the number. */
 static int append(struct nb_frame *frame, const char *key, const char *value, double number)
 {
-	struct nb_attribute *grown = realloc(frame->attribute, (frame->nattribute + 1) * sizeof *grown);
+	const size_t n = frame->nattribute, room = room_for(n + 1), grows = n == 0 || room > room_for(n);
+	struct nb_attribute *grown = grows ? realloc(frame->attribute, room * sizeof *grown) : frame->attribute;
 	if (!grown)
 		return NB_ENOMEM;
 	frame->attribute = grown;
@@ -674,7 +728,15 @@ static int append(struct nb_frame *frame, const char *key, const char *value, do
 	}
 	memcpy(k, key, size);
 	k[size] = '\0';
-	grown[frame->nattribute++] = (struct nb_attribute){k, v, number, !v};
+	struct nb_attribute *new = &grown[frame->nattribute++];
+	new->key = k;
+	new->value = v;
+	new->number = number;
+	new->is_number = !v;
+	if (grows)
+		enter_all(frame);
+	else if (frame->nattribute > FEW)
+		enter(frame, n);
 	return NB_OK;
 }
 
@@ -724,9 +786,10 @@ int nb_frame_set_last_attribute_f64(struct nb_frame *frame, const char *key, dou
 	const size_t at = (size_t)(first - frame->attribute);
 	memmove(first, first + 1, (frame->nattribute - at - 1) * sizeof *first);
 	frame->nattribute--;
-	drop_behind(frame, at, key);
+	drop_attributes(frame, at, is_key, key);
 	frame->attribute[frame->nattribute++] = moved; /* where it was, or one that has been dropped */
 	set_number(&frame->attribute[frame->nattribute - 1], value);
+	enter_all(frame);
 	return NB_OK;
 }
 
@@ -734,7 +797,7 @@ void nb_frame_drop_attribute(struct nb_frame *frame, const char *key)
 {
 	const struct nb_attribute *first = find_attribute(frame, key);
 	if (first)
-		drop_behind(frame, (size_t)(first - frame->attribute), key);
+		drop_attributes(frame, (size_t)(first - frame->attribute), is_key, key);
 }
 
 int nb_frame_is_galaxy(const struct nb_frame *frame)

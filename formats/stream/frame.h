@@ -49,7 +49,8 @@ struct nb_attribute {
 	char *key;   /* behind it is room for the text of the number */
 	char *value; /* NULL: the number, which becomes text when somebody asks */
 	double number;
-	int is_number; /* number is what value says */
+	int is_number;	   /* number is what value says */
+	size_t head, next; /* of a hash table of the keys: 1 more than a place in the array, 0: none */
 };
 
 /* What was found true of several columns together; true until one of them changes. */

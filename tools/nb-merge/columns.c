@@ -237,6 +237,20 @@ static void complete_kick(const struct target *target, double pending)
 		nb_out_of_memory(frame);
 }
 
+/* Zeros for the bodies of an input in columns of which take_part has taken nothing. */
+static void fill_absent(const struct merge *opt, struct nb_frame *frame, const struct input *input)
+{
+	const uint64_t rows = input->frame.rows[NB_PARTICLE];
+	for (size_t c = 0; rows && c < frame->ncolumn; c++) {
+		struct nb_column *to = &frame->column[c];
+		const struct nb_column *from = nb_frame_find(&input->frame, to->name);
+		const int taken = from && (nb_merge_has_origins(opt, from) || !is_left_out(opt, from) ||
+						  (from->field == NB_ID && opt->ids == IDS_OFFSET));
+		if (!taken)
+			memset((char *)nb_merge_wire(frame, to) + input->first * to->rowsize, 0, rows * to->rowsize);
+	}
+}
+
 static void take_input(struct merge *opt, struct nb_frame *frame, struct input *input)
 {
 	struct nb_frame *from = &input->frame;
@@ -265,6 +279,7 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 		}
 	else
 		nb_source_body(&input->source, from, take_part, &target);
+	fill_absent(opt, frame, input);
 	nb_merge_finish_origins(opt, frame, input);
 	if (pending != 0 && nb_frame_field(frame, NB_VEL))
 		complete_kick(&target, pending);
@@ -280,17 +295,14 @@ static void add_own_columns(const struct merge *opt, struct nb_frame *frame)
 		(void)nb_new_column(frame, NB_ID, NULL, 0);
 }
 
-/* The contents of all columns, zeros so far. */
+/* Memory for all columns, of which nothing is touched before the bodies are there that a header claims. */
 static void allocate(struct nb_frame *frame)
 {
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		struct nb_column *column = &frame->column[c];
-		void *data = nb_column_write(column, &nb_space_host, NB_WIRE);
-		if (!data)
+		if (!nb_column_write(column, &nb_space_host, NB_WIRE))
 			nb_die(NB_EXIT_FAILED, "out of memory: column '%s' of frame %" PRIu64 " needs %zu bytes",
 				column->name, frame->number, column->rows * column->rowsize);
-		if (column->rows)
-			memset(data, 0, column->rows * column->rowsize);
 	}
 }
 
