@@ -1105,3 +1105,12 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	nb-gen plummer -n 100 | nb-step -d 0.02 -k 20 --every 0 'nb-force -e 0.1 --potential' 2>err >end.nb
 	equals "$(cat err)" ''
 }
+
+@test "a force pipeline finds the programs of nb without their folder in PATH" {
+	nb-gen -n 20 >in.nb
+	nb-step -d 0.01 -k 1 'nb-force -e 0.1 | cat' <in.nb >want.nb
+	local bin
+	bin=$(readlink -f "$NB_BIN")
+	env -i PATH=/usr/bin:/bin "$bin/nb-step" -d 0.01 -k 1 'nb-force -e 0.1 | cat' <in.nb | cmp - want.nb
+	env -i "$bin/nb-step" -d 0.01 -k 1 'nb-force -e 0.1 | cat' <in.nb | cmp - want.nb
+}

@@ -180,6 +180,12 @@ same() {
 	ends_well several.nb
 }
 
+@test "a launcher that is none of MPI does not start the program without end" {
+	nb-gen -n 20 >in.nb
+	fails_with 1 "nb-step: 'env' starts no ranks of MPI (want mpirun -n 4)" \
+		"(ulimit -u 20000; timeout 60 nb-step --mpi env -d 0.01 -k 2 'nb-force -e 0.1' <in.nb)"
+}
+
 @test "with --mpi, a run stands in a pipeline as ever, and takes and makes files" {
 	nb-gen plummer -n 8200 >in.nb
 	nb-step -d 0.01 -k 2 "$TREE" <in.nb >one.nb

@@ -22,6 +22,7 @@
 
 /* Of the process that waits: host, process and a pipe of it, to which rank 0 writes its process number. */
 #define FROM "NB_RANKS_FROM"
+enum { NO_RANK = 113 }; /* exit status of what a launcher has started that is no rank */
 enum { PATH = 64, HOST = 256 };
 
 /* ---- ranks ---------------------------------------------------------------------------------------- */
@@ -298,6 +299,8 @@ static int judge(const struct nb_run *run, const struct nb_group *group, pid_t r
 	if (number)
 		nb_die(NB_EXIT_FAILED, "'%s': a rank ended by signal %d (%s)", run->launcher, number,
 			strsignal(number));
+	if (!rank0 && group->status == NO_RANK)
+		nb_die(NB_EXIT_FAILED, "'%s' starts no ranks of MPI (want mpirun -n 4)", run->launcher);
 	if (!rank0)
 		nb_die(NB_EXIT_FAILED, "'%s' ended with status %d, and has started no rank on this host", run->launcher,
 			group->status);
@@ -338,6 +341,8 @@ int nb_launch(struct nb_run *run, int argc, char **argv)
 	}
 	if (!run->launcher)
 		return NB_LAUNCH_HERE;
+	if (getenv(FROM)) /* started by a launcher of this kind, and no rank: it would start itself without end */
+		return NO_RANK;
 	char *command = full_command(run, argc, argv);
 	const int status = nb_run_do(run, wait_for_ranks, command);
 	free(command);

@@ -5,8 +5,11 @@
 #include "common/named.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A pipe whose ends lie above standard error, so that they survive the child's redirections even where
@@ -26,12 +29,48 @@ int nb_spawn_pipe(int end[2])
 	return -1;
 }
 
+/* The environment of a command that finds the programs of nb wherever it runs: the folder of this one is the last in
+ * its PATH.  *path is to be freed, too.  NULL: it is there already, or cannot be told. */
+static char **with_own_folder(char **environment, char **path)
+{
+	static const char standard[] = "/usr/bin:/bin";
+	char folder[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+	size_t n = 0, at = 0;
+	while (environment[n])
+		n++;
+	while (at < n && strncmp(environment[at], "PATH=", 5) != 0)
+		at++;
+	const char *old = at < n ? environment[at] + 5 : standard;
+	char **all = length > 0 ? malloc((n + 2) * sizeof *all) : NULL;
+	if (!all)
+		return NULL;
+	folder[length] = '\0';
+	*strrchr(folder, '/') = '\0';
+	const char *found = strstr(old, folder), *behind = found ? found + strlen(folder) : NULL;
+	const int is_there = found && (found == old || found[-1] == ':') && (*behind == ':' || !*behind);
+	if (is_there || asprintf(path, "PATH=%s%s%s", old, *old ? ":" : "", folder) < 0) {
+		free(all);
+		return NULL;
+	}
+	memcpy(all, environment, n * sizeof *all);
+	all[at] = *path;
+	all[at < n ? n : n + 1] = NULL;
+	return all;
+}
+
 int nb_spawn(const char *command, char **environment, int in, int out, int err, const sigset_t *blocked, pid_t *group)
 {
 	char *argv[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
-	const struct nb_child child = {"/bin/sh", argv, environment, {in, out, err}, 3, .leads_group = 1,
+	char *path = NULL, **more = with_own_folder(environment, &path);
+	const struct nb_child child = {"/bin/sh", argv, more ? more : environment, {in, out, err}, 3, .leads_group = 1,
 		.blocked = blocked, .directory = nb_names_directory()};
-	return nb_child_start(&child, group);
+	const int error = nb_child_start(&child, group);
+	if (more) {
+		free(path);
+		free(more);
+	}
+	return error;
 }
 
 /* $0 is the group.  Signals that others mean for the whole session do not end it. */
