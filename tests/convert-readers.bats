@@ -143,7 +143,8 @@ comes_back() {
 		comes_back csv id,mass,pos,vel,species,acc,pot,eps 'time redshift box_size omega0 omega_lambda hubble_param G types'
 		comes_back gadget-hdf5 id,mass,pos,vel,species,acc,pot,eps 'time redshift box_size omega0 omega_lambda hubble_param G types'
 		for format in gadget gadget2; do
-			comes_back $format id,mass,pos,vel,species,acc,pot 'time redshift box_size omega0 omega_lambda hubble_param types'
+			# of one body, blocks without labels have the same size
+			comes_back $format "id,mass,pos,vel,species$([ $format$n = gadget1 ] || echo ,acc,pot)" 'time redshift box_size omega0 omega_lambda hubble_param types'
 		done
 		for format in tipsy tipsy-native; do comes_back $format id,mass,pos,vel,species,pot,eps 'time types G'; done
 		for format in nemo nemo-split; do comes_back $format id,mass,pos,vel,acc,pot,eps,species 'time G'; done

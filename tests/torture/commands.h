@@ -35,9 +35,10 @@ static const struct {
 	{"solid", "nb-step -d 0.1 --integrator euler --collide xu"},
 	{"forces", "nb-step -d 0.01 --integrator taylor"},
 	{"sphere", "nb-step -d 0.01 -k 2 'nb-force -e 0.1'"},
-	{"sphere", "nb-step -d 0.1 --levels 4 --eta 0.01 --integrator hermite 'nb-force --jerk -e 0.1'"},
-	{"sphere", "nb-step -d 0.1 --levels 3 --eta 0.1 --blocks whole 'nb-sort-zorder | nb-build-tree | nb-force -e "
-		   "0.1'"},
+	{"sphere", "nb-step -q -d 0.1 --levels 4 --eta 0.01 --integrator hermite 'nb-force --jerk -e 0.1'"},
+	{"sphere",
+		"nb-step -q -d 0.1 --levels 3 --eta 0.1 --blocks whole 'nb-sort-zorder | nb-build-tree | nb-force -e "
+		"0.1'"},
 	{"sphere", "nb-step -d 0.01 -k 2 --every 0 'nb-sort-zorder | nb-build-tree | nb-force -e 0.1'"},
 	{"forces", "nb-stats"},
 	{"forces", "nb-stats --check"},

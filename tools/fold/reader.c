@@ -161,7 +161,7 @@ static const char *receive_offer(struct nb_handover *h, double until, char why[N
 static int accept_one(int listener)
 {
 	const int link = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (link < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+	if (link < 0 && (errno == EAGAIN || errno == EINTR))
 		return -1;
 	const int high = nb_above_standard(link);
 	if (high >= 0 || (errno != EMFILE && errno != ENFILE) || spare < 0)

@@ -63,7 +63,7 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
 /* ---- trees that the frame does not have (tree.c) ---- */
 
 /* Makes what will make them, if they may be wanted. */
-void nb_force_tree_check(const struct nb_run *run, struct force *opt);
+void nb_force_tree_check(struct nb_run *run, struct force *opt);
 void nb_force_tree_clear(struct force *opt);
 /* Sorts the bodies of the frame and builds a tree of them, unless that has been done and none has moved since. */
 void nb_force_tree_make(struct nb_run *run, struct force *opt, struct nb_frame *frame);

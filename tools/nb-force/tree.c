@@ -10,7 +10,7 @@
 enum { SORT, BUILD };
 
 /* NULL ends the list of arguments. */
-static struct nb_run *new_maker(const char *tool, char **argv)
+static struct nb_run *new_maker(struct nb_run *run, const char *tool, char **argv)
 {
 	int argc = 0;
 	while (argv[argc])
@@ -18,15 +18,19 @@ static struct nb_run *new_maker(const char *tool, char **argv)
 	struct nb_run *maker = nb_run_new(nb_tool_find(tool));
 	if (!maker)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	if (nb_run_prepare(maker, argc, argv))
-		nb_die(NB_EXIT_USAGE, "internal error: options of %s", tool);
+	maker->voice.program = nb_program();
+	const int status = nb_run_prepare(maker, argc, argv);
+	if (status) { /* it has said why */
+		nb_run_free(maker);
+		nb_stop(run, status);
+	}
 	maker->common.no_history = 1;
 	maker->decided = 1; /* what it does is part of the plan for this one */
 	maker->fits = UINT64_MAX;
 	return maker;
 }
 
-void nb_force_tree_check(const struct nb_run *run, struct force *opt)
+void nb_force_tree_check(struct nb_run *run, struct force *opt)
 {
 	const int wants = nb_force_method(opt, 0, 0) == METHOD_TREE, leaf = nb_given(run, &opt->leaf_size);
 	if (leaf && !wants)
@@ -34,8 +38,8 @@ void nb_force_tree_check(const struct nb_run *run, struct force *opt)
 	if (!wants && opt->method != METHOD_AUTO)
 		return;
 	snprintf(opt->tree.size, sizeof opt->tree.size, "%d", opt->leaf_size);
-	opt->tree.maker[SORT] = new_maker("nb-sort-zorder", (char *[]){"nb-sort-zorder", NULL});
-	opt->tree.maker[BUILD] = new_maker("nb-build-tree",
+	opt->tree.maker[SORT] = new_maker(run, "nb-sort-zorder", (char *[]){"nb-sort-zorder", NULL});
+	opt->tree.maker[BUILD] = new_maker(run, "nb-build-tree",
 		leaf ? (char *[]){"nb-build-tree", "-l", opt->tree.size, NULL} : (char *[]){"nb-build-tree", NULL});
 }
 

@@ -405,7 +405,8 @@ static void texts(void)
 	refused("", "empty potential (want NAME KEY=VALUE ..., several divided by ';')");
 	refused("point m=1;", "empty potential");
 	refused("point m=1;;point m=1", "empty potential");
-	refused("nwf m=1", "unknown potential 'nwf' (want point, plummer, hernquist, nfw, log, disk, bar, table; ");
+	refused("nwf m=1", "unknown potential 'nwf' (did you mean 'nfw'? want point, plummer, hernquist, nfw, log, "
+			   "disk, bar, table; ");
 	refused("nf m=1", "unknown potential 'nf'");
 	refused("plummer m=1 a=1 q=2", "potential plummer: unknown key 'q' (want m, a, x, y, z, vx, vy, vz)");
 	refused("nfw m=1 rs=1 inc=2", "potential nfw: unknown key 'inc' (want m, v, rs, x, y, z, vx, vy, vz)");
