@@ -137,7 +137,7 @@ static char *divide(char *text)
 
 static void add_assignments(struct calc *calc, const struct nb_run *run, const char *operand)
 {
-	char *text = strdup(operand);
+	char *text = calc->text = strdup(operand); /* a wrong one leaves it to clear */
 	for (char *at = text, *next; at; at = next) {
 		struct assignment *grown = realloc(calc->list, (calc->n + 1) * sizeof *grown);
 		if (!grown)
@@ -151,6 +151,7 @@ static void add_assignments(struct calc *calc, const struct nb_run *run, const c
 	if (!text)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	free(text);
+	calc->text = NULL;
 }
 
 #define NO_DTYPE "components of columns, and standard columns of another kind (such as u8 for f8)"
@@ -182,6 +183,7 @@ static void check(struct nb_run *run, void *self)
 static void clear(void *self)
 {
 	struct calc *calc = self;
+	free(calc->text);
 	for (size_t k = 0; k < calc->n; k++)
 		nb_expr_free(calc->list[k].expr);
 	free(calc->list);

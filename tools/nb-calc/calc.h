@@ -12,7 +12,8 @@ struct assignment {
 };
 
 struct calc {
-	int dtype; /* of --dtype, from 1 in its order; 0: not given */
+	char *text; /* of assignments that are being parsed */
+	int dtype;  /* of --dtype, from 1 in its order; 0: not given */
 	uint64_t seed;
 	struct assignment *list;
 	size_t n;
