@@ -679,6 +679,35 @@ repeat() { printf "$2%.0s" $(seq "$1"); }
 	[ "$(<on/status)" = '0 0 ' ]
 }
 
+@test "who connects without end does not keep a program from the end of its input" {
+	python3 -c '' || skip 'no python3'
+	mkfifo pipe
+	exec 8<>pipe # the socket has a name before there is a writer
+	nb-stats <pipe >stats 8>&- &
+	local program=$!
+	TEST_MARK=$MARK timeout 60 python3 -c 'if 1:
+	import os, socket, sys
+	os.fork(), os.fork()
+	made = 0
+	while 1:
+	    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+	    s.setblocking(False)
+	    made += not s.connect_ex("\0nb-fold-" + sys.argv[1])
+	    if made == 100:
+	        open("connected", "a").close()
+	    s.close()
+	' "$(printf '%d-%x-%x' "$(id -u)" "$(stat -c %d pipe)" "$(stat -c %i pipe)")" 8>&- &
+	wait_until test -e connected
+	NB_FOLD=off nb-gen -n 30 >&8
+	exec 8>&-
+	local code=0
+	timeout 20 tail --pid="$program" -f /dev/null || code=$?
+	end_marked
+	[ "$code" -eq 0 ] || kill "$program"
+	wait "$program"
+	NB_FOLD=off nb-gen -n 30 | nb-stats | cmp - stats
+}
+
 # ---- nothing hangs, no process stays ----------------------------------------------------------------
 
 PIPELINES=(

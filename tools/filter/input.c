@@ -198,7 +198,8 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 		leave_if_interrupted(run);
 		return nb_input_wait(run);
 	}
-	if (any(&w, listener, interrupt, POLLIN))
+	/* at the end of the pipe nobody is left to come: who connects now, without end perhaps, is a stranger */
+	if (!(w.file[0].revents & POLLHUP) && any(&w, listener, interrupt, POLLIN))
 		return NB_ARRIVED_PROGRAM;
 	leave_if_unread(&w);
 	return NB_ARRIVED_BYTES;
