@@ -81,11 +81,11 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 
 /* ---- the writing thread ----------------------------------------------------------------------- */
 
-/* A time so many seconds from now, for pthread_cond_timedwait. */
+/* A time so many seconds from now, by a clock that nobody sets. */
 static struct timespec after(double seconds)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	t.tv_sec += (time_t)seconds;
 	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
 	t.tv_sec += t.tv_nsec / 1000000000;
@@ -98,7 +98,8 @@ static void start_guardian(struct nb_coprocess *co)
 {
 	const struct timespec until = after(SHORT_RUN);
 	pthread_mutex_lock(&co->lock);
-	while (!co->quit && co->job == JOB_NONE && pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
+	while (!co->quit && co->job == JOB_NONE &&
+		pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	pthread_mutex_unlock(&co->lock);
 	nb_group_guard(&co->group, co->environment);
@@ -142,7 +143,7 @@ static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
 	pthread_mutex_lock(&co->lock);
 	while (co->job != JOB_NONE) {
 		const struct timespec until = after(LOOK);
-		if (pthread_cond_timedwait(&co->changed, &co->lock, &until) == 0)
+		if (pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
 			continue;
 		pthread_mutex_unlock(&co->lock);
 		if (!nb_lull_lasts(co, &lull))
@@ -286,7 +287,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 	pthread_mutex_unlock(&co->lock);
 	/* a process that left the group may hold the pipe open, and the thread with it: then both stay */
 	const struct timespec until = after(GRACE);
-	if (pthread_timedjoin_np(co->thread, NULL, &until))
+	if (pthread_clockjoin_np(co->thread, NULL, CLOCK_MONOTONIC, &until))
 		return;
 	co->writing = 0;
 	nb_frame_clear(&co->frame); /* one that the thread had no time for */
