@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,24 @@ static int is_ours(const struct stat *old, int to_write)
 	return 0;
 }
 
-/* A name in the folder of the target that is free; from malloc. */
-static char *free_name(const char *target, unsigned attempt)
+/* A name in the folder of the target; from malloc. */
+static char *name_beside(const char *target, uint64_t number, unsigned attempt)
 {
 	const char *slash = strrchr(target, '/');
 	const int folder = slash ? (int)(slash - target) + 1 : 0;
 	char *name = malloc((size_t)folder + NAME_ROOM);
 	if (name)
-		snprintf(name, (size_t)folder + NAME_ROOM, "%.*s.nb-%ld-%u", folder, target, (long)getpid(), attempt);
+		snprintf(name, (size_t)folder + NAME_ROOM, "%.*s.nb-%" PRIu64 "-%u", folder, target, number, attempt);
 	return name;
+}
+
+/* FNV-1a of a path. */
+static uint64_t hash_of(const char *path)
+{
+	uint64_t hash = 14695981039346656037U;
+	for (; *path; path++)
+		hash = (hash ^ (unsigned char)*path) * 1099511628211U;
+	return hash;
 }
 
 enum { ATTEMPTS = 100 };
@@ -38,7 +48,7 @@ enum { ATTEMPTS = 100 };
 static int make_named(struct nb_whole *file, const char *target)
 {
 	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-		char *name = free_name(target, attempt);
+		char *name = name_beside(target, (uint64_t)getpid(), attempt);
 		if (!name)
 			return -1;
 		const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -59,7 +69,7 @@ static int make_named(struct nb_whole *file, const char *target)
  * ends. */
 static int make_beside(struct nb_whole *file, const char *target)
 {
-	char *folder = free_name(target, 0);
+	char *folder = name_beside(target, 0, 0);
 	if (!folder)
 		return -1;
 	char *slash = strrchr(folder, '/');
@@ -139,36 +149,43 @@ int nb_whole_open(struct nb_whole *file, const char *path)
 	return beside < 0 || file->fd < 0 ? -1 : 0;
 }
 
-/* Gives a file without a name one that is free. */
-static int name_temporary(struct nb_whole *file)
+/* Gives a file without a name that of its target: 0, -1 with errno, or 1: the name for the moment between is taken.
+ * That name, which is needed if there is an old file, is always the same: what a process leaves that is killed in that
+ * moment goes with the next.  So may the file of another one that writes the same target now, and is overtaken. */
+static int take_place(const struct nb_whole *file, unsigned attempt)
 {
 	char self[NAME_ROOM];
 	snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
-	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-		char *name = free_name(file->target, attempt);
-		if (!name)
-			return -1;
-		if (linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
-			file->temporary = name;
-			return 0;
-		}
-		const int error = errno;
-		free(name);
-		errno = error;
-		if (error != EEXIST)
-			return -1;
-	}
-	return -1;
+	if (linkat(AT_FDCWD, self, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	char *name = errno == EEXIST ? name_beside(file->target, hash_of(file->target), attempt) : NULL;
+	if (!name)
+		return -1;
+	(void)unlink(name);
+	const int taken = linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+	const int failed = taken || rename(name, file->target) == 0 ||
+					   (errno == ENOENT && access(file->target, F_OK) == 0)
+				   ? taken
+				   : errno;
+	if (failed && !taken)
+		(void)unlink(name);
+	free(name);
+	errno = failed;
+	return taken == EEXIST ? 1 : failed ? -1 : 0;
 }
 
-/* Some file systems tell only when a file is closed that the disk is full; so the name comes after. */
+/* Some file systems tell only when a descriptor is closed that the disk is full; so the name comes after. */
 int nb_whole_close(struct nb_whole *file)
 {
-	if (file->target && !file->temporary && name_temporary(file))
+	const int unnamed = file->target && !file->temporary, other = unnamed ? dup(file->fd) : -1;
+	int failed = other >= 0 && close(other) ? -1 : unnamed;
+	for (unsigned attempt = 0; attempt < ATTEMPTS && failed > 0; attempt++)
+		failed = take_place(file, attempt);
+	if (failed)
 		return -1;
 	const int fd = file->fd;
 	file->fd = -1;
-	if (close(fd) || (file->target && rename(file->temporary, file->target)))
+	if ((close(fd) && !unnamed) || (file->temporary && rename(file->temporary, file->target)))
 		return -1;
 	free(file->temporary);
 	free(file->target);

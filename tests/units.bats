@@ -20,6 +20,7 @@ unit() {
 @test "messages" { unit common/die; }
 @test "memory" { unit common/mem; }
 @test "names of files" { unit common/named; }
+@test "files that are whole" { unit common/whole; }
 @test "text for a terminal" { unit common/printable; }
 @test "messages of libgomp" { unit common/openmp; }
 @test "texts of statuses" { unit common/status; }
