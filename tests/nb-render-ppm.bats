@@ -428,13 +428,6 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	[ "$output" -eq 141 ]
 }
 
-@test "a terminal is refused" {
-	command -v script >/dev/null || skip 'no script(1)'
-	run script -qec "nb-render-ppm <plummer.nb" /dev/null
-	[ "$status" -eq 2 ]
-	[[ $output == *'standard output is a terminal'* ]]
-}
-
 # top FILE: for each picture the per cent of the lit pixels that have inferno's last colour, or nearly
 top() {
 	python3 - "$1" <<-'END'

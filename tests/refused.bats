@@ -167,6 +167,38 @@ setup() {
 	[[ $output == *"standard input is a terminal"* ]]
 }
 
+@test "no program writes to a terminal what is not text" {
+	command -v script >/dev/null || skip 'no script(1)'
+	local format
+	sed -n '/none$/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats >filters
+	echo nb-gen >>filters
+	for format in $(nb-convert --to no-such 2>&1 </dev/null | sed 's/.*(want //; s/)$//; s/|/ /g'); do
+		echo "nb-convert -q --to $format"
+	done >formats
+	[ "$(wc -l <formats)" -gt 10 ]
+	nb-calc z=0 vz=0 <sphere.nb | nb-force >flat.nb
+	cat >each <<-'END'
+	cat filters formats | while read -r command; do
+		for way in "" "-o /dev/tty" "-o -"; do
+			case $command/$way in nb-stats*/-o*) continue ;; esac
+			$command $way <flat.nb 2>message || [ $? -eq 2 ] || echo "$command $way" >>wrong
+			[ ! -s message ] || [ "$(grep -c 'is a terminal and .* binary' message)" -eq "$(wc -l <message)" ] ||
+				echo "$command $way: $(<message)" >>wrong
+			[ ! -s message ] || echo "$command" >>refused
+		done
+	done
+	END
+	: >wrong
+	TERM=dumb timeout 60 script -qec 'bash each' /dev/null >shown </dev/null
+	cat wrong
+	[ ! -s wrong ]
+	run ! grep -naP '[^\x20-\x7e\r\t]' shown
+	grep -q '^ *frame' shown # some are text
+	equals "$(sort refused | uniq -c | awk '$1 != 3')" ''
+	grep -qx 'nb-convert -q --to npz' refused
+	grep -qx 'nb-render-ppm -W 16 -H 16' refused
+}
+
 @test "options that contradict each other" {
 	fails_with 2 "cannot be used with '--kind boxes'" 'nb-build-tree --kind boxes -l 4 <sorted.nb'
 	fails_with 2 "cannot be used with '--kind boxes'" 'nb-build-tree --kind boxes --order 1 <sorted.nb'

@@ -1080,7 +1080,8 @@ const struct nb_format nb_format_csv = {
 	.about = "csv text",
 	.suffixes = "csv",
 	.place = 2,
-	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_TABLE,
+	.traits = NB_MANY_FRAMES | NB_LOSES_EMPTY | NB_LOSES_G | NB_LOSES_KICK | NB_LOSES_TIME_OF_ONE | NB_TABLE |
+		  NB_TEXT,
 	.G = 1,
 	.recognises = recognises,
 	.import_size = sizeof(struct csv_reader),

@@ -197,6 +197,22 @@ int nb_output_is_file(const struct nb_run *run)
 	return path && !is_standard(path) && strcmp(path, "/dev/stdout") != 0;
 }
 
+void nb_output_refuse_terminal(const char *path, const char *why)
+{
+	struct stat s;
+	const int named = path && !is_standard(path);
+	if (named && (stat(path, &s) || !S_ISCHR(s.st_mode)))
+		return;
+	const int fd = named ? nb_open_named(path, O_WRONLY | O_NOCTTY | O_NONBLOCK) : STDOUT_FILENO,
+		  refused = isatty(fd);
+	if (named && fd >= 0)
+		close(fd);
+	if (refused && named)
+		nb_die(NB_EXIT_USAGE, "'%s' is a terminal and %s", path, why);
+	if (refused)
+		nb_die(NB_EXIT_USAGE, "standard output is a terminal and %s", why);
+}
+
 /* The output, if it is also one of several files to be read, opened to be read; -1: it is not. */
 static int open_same(const struct nb_run *run)
 {

@@ -36,6 +36,9 @@ int nb_file_may_be_stream(const char *path);
 
 /* Whether --output names another file than standard output. */
 int nb_output_is_file(const struct nb_run *run);
+/* Ends the tool if binary data would go to a terminal; path: NULL, "-" or the one of --output; why: "the stream is
+ * binary", with what to do about it. */
+void nb_output_refuse_terminal(const char *path, const char *why);
 /* That file becomes standard output ... */
 void nb_output_begin(struct nb_run *run);
 /* ... and takes its name, after standard output has been closed. */

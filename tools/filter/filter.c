@@ -19,9 +19,7 @@
 
 static void open_output(struct nb_run *run)
 {
-	if (isatty(STDOUT_FILENO))
-		nb_die(NB_EXIT_USAGE, "standard output is a terminal and the stream is binary (redirect it, or pipe it "
-				      "into nb-stats)");
+	nb_output_refuse_terminal(NULL, "the stream is binary (redirect it, or pipe it into nb-stats)");
 	if (nb_writer_open(&run->out, STDOUT_FILENO))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 }

@@ -122,4 +122,9 @@ void nb_convert_choose_ways(struct nb_run *run, struct convert *opt)
 		run->common.output = NULL;
 	}
 	check_options(run, opt);
+	if (opt->writes && !(opt->writes->traits & NB_TEXT)) {
+		char why[128];
+		snprintf(why, sizeof why, "%s is binary (give '-o FILE')", opt->writes->about);
+		nb_output_refuse_terminal(opt->path, why);
+	}
 }

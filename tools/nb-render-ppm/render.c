@@ -1,5 +1,6 @@
 /* nb-render-ppm: each frame of a particle stream as a picture; all together a movie. */
 #include "tools/nb-render-ppm/render.h"
+#include "tools/filter/files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,9 +78,7 @@ static void check(struct nb_run *run, void *self)
 {
 	nb_render_check(run, self);
 	warn_of_name(run->common.output);
-	if (!run->common.output && isatty(STDOUT_FILENO))
-		nb_die(NB_EXIT_USAGE,
-			"standard output is a terminal and pictures are binary (redirect it, or pipe it into ffmpeg)");
+	nb_output_refuse_terminal(run->common.output, "pictures are binary (redirect them, or pipe them into ffmpeg)");
 }
 
 void nb_render_require_ok(const struct render *r, int status)
