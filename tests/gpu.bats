@@ -51,6 +51,17 @@ setup() {
 	nb-sort-zorder -b cuda <p4099.nb | nb-build-tree -b cuda | nb-force -m tree --no-history --at p257.nb | nb-stats --check
 }
 
+@test "a body far away leaves the forces of the others as they are, or is refused, in every method, precision and kernel" {
+	far_body_is_seen cuda 10
+	nb-calc 'x = id == 5 ? 1e30 : x' 'mass = id == 5 ? 0 : mass' <p4099.nb | nb-sort-zorder -b cpu >far.nb
+	fails_with 1 'bodies lie so far off' 'nb-build-tree -b cuda <far.nb'
+	nb-build-tree -b cpu <far.nb >tree.nb
+	fails_with 1 'bodies lie so far off' 'nb-force -b cuda <tree.nb'
+	nb-calc 'x = id == 5 ? 1e6 : x' 'mass = id == 5 ? 0 : mass' <p4099.nb | nb-sort-zorder -b cpu | nb-build-tree -b cpu >tree.nb
+	nb-force -b cpu -m direct --precision f64 <tree.nb >exact.nb
+	at_most 3e-4 "$(nb-force -b cuda <tree.nb | compare exact.nb rms)"
+}
+
 @test "tree: the jerk of the direct sum to the opening angle's accuracy, and Taylor steps that keep the energy" {
 	nb-gen clusters -n 20001 --sigma 0.1 --no-history >moving.nb
 	for f in p257 p4099 moving; do

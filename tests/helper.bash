@@ -177,3 +177,35 @@ numpy_python() {
 
 # The last 128 bytes are an end marker (nb-stream(5)).
 ends_well() { [ "$(tail -c 128 "$1" | head -c 17 | od -A n -t x1 | tr -d ' \n')" = 894e42530d0a1a0a010000008000000002 ]; }
+
+# far_body_is_seen BACKEND LEAST: two bodies and one far away, with every method, precision and kernel of nb-force: the
+# force between the two is right, which it has to be in LEAST cases, or the frame is refused for the far body
+far_body_is_seen() {
+	local options=() method precision kernel D ax tried=0
+	words() { nb-force --help | sed -n "s/^ .*--$1 \([a-z0-9|]*\)$/\1/p" | tr '|' '\n'; }
+	for method in $(words method); do
+		for precision in $(words precision); do options+=("-m $method --precision $precision"); done
+	done
+	options+=('-m direct --jerk' '-m tree --jerk' '-m direct -e 1e-4' '-m tree --softening-kernel spline -e 1e-4')
+	for kernel in $(nb-force --kernel help | awk -v b="$1" '/^[a-z]/ && $2 == b { print $1 }'); do options+=("--kernel $kernel"); done
+	[ ${#options[@]} -ge 35 ]
+	for D in 1e18 1e40; do
+		printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1e-3,1,0,0,0,1,0\n2,0,%s,0,0,0,0,0\n' $D | nb-convert -q --from csv >far.nb
+		nb-sort-zorder --dim 2 <far.nb | nb-build-tree --kind boxes --level 1 >boxes.nb
+		nb-sort-zorder <far.nb | nb-build-tree >tree.nb
+		for o in "${options[@]}"; do
+			case $o in *tree*) in=tree ;; *shan* | *near* | *leaves* | *fmm*) in=boxes ;; *) in=far ;; esac
+			# shellcheck disable=SC2086
+			if ! nb-force -b "$1" $o <$in.nb >out.nb 2>err; then
+				grep -q 'bodies lie so far off that distances between the others are lost' err || { echo "$o"; cat err; return 1; }
+				continue
+			fi
+			ax=$(nb-convert -q --no-comments --to csv <out.nb | awk -F, '
+				NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["id"] == 1 { print $c["ax"] + 1 }')
+			echo "$D $o: error $ax"
+			at_most 1e-3 "${ax#-}"
+			tried=$((tried + 1))
+		done
+	done
+	[ $tried -ge "$2" ]
+}

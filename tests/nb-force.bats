@@ -504,33 +504,7 @@ pairs_of() { # pairs_of FILE N
 }
 
 @test "a body far away leaves the forces of the others as they are, or is refused, in every method, precision and kernel" {
-	local options=() method precision kernel D ax tried=0
-	words() { nb-force --help | sed -n "s/^ .*--$1 \([a-z0-9|]*\)$/\1/p" | tr '|' '\n'; }
-	for method in $(words method); do
-		for precision in $(words precision); do options+=("-m $method --precision $precision"); done
-	done
-	options+=('-m direct --jerk' '-m tree --jerk' '-m direct -e 1e-4' '-m tree --softening-kernel spline -e 1e-4')
-	for kernel in $(nb-force --kernel help | awk '/^[a-z]/ && $2 == "cpu" { print $1 }'); do options+=("--kernel $kernel"); done
-	[ ${#options[@]} -ge 35 ]
-	for D in 1e18 1e40; do
-		printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1e-3,1,0,0,0,1,0\n2,0,%s,0,0,0,0,0\n' $D | nb-convert -q --from csv >far.nb
-		nb-sort-zorder --dim 2 <far.nb | nb-build-tree --kind boxes --level 1 >boxes.nb
-		nb-sort-zorder <far.nb | nb-build-tree >tree.nb
-		for o in "${options[@]}"; do
-			case $o in *tree*) in=tree ;; *shan* | *near* | *leaves* | *fmm*) in=boxes ;; *) in=far ;; esac
-			# shellcheck disable=SC2086
-			if ! nb-force $o <$in.nb >out.nb 2>err; then
-				grep -q 'bodies lie so far off that distances between the others are lost' err || { echo "$o"; cat err; return 1; }
-				continue
-			fi
-			ax=$(nb-convert -q --no-comments --to csv <out.nb | awk -F, '
-				NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["id"] == 1 { print $c["ax"] + 1 }')
-			echo "$D $o: error $ax"
-			at_most 1e-3 "${ax#-}"
-			tried=$((tried + 1))
-		done
-	done
-	[ $tried -ge 20 ]
+	far_body_is_seen cpu 20
 	fails_with 1 'bodies lie so far off that distances between the others are lost' 'nb-stats --epot direct <far.nb'
 	# a tree has the others in leaves of their own
 	nb-gen plummer -n 500 >near.nb

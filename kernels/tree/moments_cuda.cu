@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "kernels/device/device.cuh"
+#include "kernels/pair/pair.h"
 #include "kernels/tree/check_internal.h"
 #include "kernels/tree/moments_internal.cuh"
 
@@ -26,6 +27,7 @@ enum {
 struct bodies {
 	size_t n;
 	const double *pos, *mass;
+	double extent; /* of the cube of all */
 };
 
 struct node_columns {
@@ -317,12 +319,20 @@ struct huge {
 	uint32_t *n, *node;
 };
 
+/* Nodes of a walk have the places of an f32 pair in the cube: distances that are less than that are lost. */
+static __device__ bool has_far_bodies(const struct bodies &b)
+{
+	return nb_pair_typical(b.n, b.pos, b.extent) < b.extent * NB_TREE_NEAREST;
+}
+
 template <bool CHECK>
 static __global__ void __launch_bounds__(THREADS)
 	huge_leaf_kernel(struct bodies b, struct node_columns c, struct huge huge, struct outcome out)
 {
 	__shared__ double part[WARPS];
 	const block_team t(part);
+	if (!CHECK && blockIdx.x == 0 && threadIdx.x == 0 && has_far_bodies(b))
+		atomicMax(out.status, (int)NB_EFAR);
 	for (uint32_t k = blockIdx.x; k < *huge.n; k += gridDim.x) {
 		struct moments m;
 		const int failed = leaf_moments<1>(b, c, huge.node[k], t, m);
@@ -418,9 +428,9 @@ static int leaves(const struct nb_tree *tree, size_t n, const struct bodies &b, 
 	leaf_kernel<CHECK>
 		<<<nb_cuda_blocks(tree->nnode * LEAF_TEAM, THREADS), THREADS>>>(b, c, (uint32_t)tree->nnode, huge, out);
 	NB_CUDA_LAUNCHED();
-	if (n <= HUGE_LEAF)
+	if (CHECK && n <= HUGE_LEAF)
 		return NB_OK;
-	huge_leaf_kernel<CHECK><<<HUGE_BLOCKS, THREADS>>>(b, c, huge, out);
+	huge_leaf_kernel<CHECK><<<n <= HUGE_LEAF ? 1 : HUGE_BLOCKS, THREADS>>>(b, c, huge, out);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
@@ -431,7 +441,7 @@ int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos
 	nb_cuda_buffer<int> status;
 	NB_TRY(status.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(status.ptr, 0, sizeof *status.ptr));
-	NB_TRY(leaves<false>(tree, n, {n, pos, mass}, {status.ptr, nullptr}));
+	NB_TRY(leaves<false>(tree, n, {n, pos, mass, tree->cube.size}, {status.ptr, nullptr}));
 	while (nround-- > 0)
 		NB_TRY(inner(columns_of(tree), round[nround]));
 	int failed;
@@ -458,7 +468,7 @@ int nb_tree_moments_check_cuda(
 	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, unsigned long long *first)
 {
 	const struct outcome out = {nullptr, first};
-	NB_TRY(leaves<true>(tree, n, {n, pos, mass}, out));
+	NB_TRY(leaves<true>(tree, n, {n, pos, mass, tree->cube.size}, out));
 	inner_kernel<true><<<nb_cuda_blocks(tree->nnode * TEAM, THREADS), THREADS>>>(
 		columns_of(tree), 0, (uint32_t)tree->nnode, out);
 	NB_CUDA_LAUNCHED();

@@ -46,6 +46,7 @@ void nb_tree_free(struct nb_tree *tree);
 /* The same on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
  * The same nodes as on the CPU, moments equal to rounding; in a level, nodes are in the order of their
  * bodies, and a level is that of the first key digit that sets a node apart from its siblings.
+ * NB_EFAR: a few bodies lie so far off that walks on devices would lose the distances between all others.
  * Waits for the device.  Same bytes on every run.  At most 2^28 nodes (NB_ELIMIT).  Where a team of devices shares
  * walks, pos and mass are copied to the others meanwhile; nb_gravity_tree_cuda uses these copies if they are still the
  * same. */
