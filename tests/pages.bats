@@ -182,6 +182,20 @@ recipes() {
 	[[ $output == *"of no row: | magic |"* ]]
 }
 
+@test "the figures of the findings in nb-papers(7) are those of the tables in tests/bench/results" {
+	compare_figures() { "$NB_TOP/tests/readme-figures" "$1" "$NB_TOP/tests/papers-figures.tsv" "$NB_TOP/tests/bench/results"; }
+	compare_figures "$NB_TOP/man/nb-papers.7"
+	# a figure that is off, and an item that nobody measured
+	sed 's/2\.43 times with eight/2.53 times with eight/' "$NB_TOP/man/nb-papers.7" >"$BATS_TEST_TMPDIR/off.7"
+	run compare_figures "$BATS_TEST_TMPDIR/off.7"
+	[ "$status" -eq 1 ]
+	[[ $output == *"does not have 2.43"* ]]
+	sed 's/^OpenMP reaches 3\.6 times/Magic reaches 3.6 times/' "$NB_TOP/man/nb-papers.7" >"$BATS_TEST_TMPDIR/more.7"
+	run compare_figures "$BATS_TEST_TMPDIR/more.7"
+	[ "$status" -eq 1 ]
+	[[ $output == *"of no row: Magic reaches 3.6 times"* ]]
+}
+
 @test "the commands of README.md run" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	# the indented lines of the section 'A first pipeline'

@@ -1,7 +1,7 @@
 /* rows_cpu.c - all pairs on the CPU as Gangavarapu et al. have them: algorithm 1 and, with OpenMP, algorithm 3, in 2-D,
  * over an array of bodies; in f64, since the slides name no precision.
  *
- * The slides print d * mass(i) / d_sq^3; mass(j) / d^3 is meant, d_sq being the square.  Their algorithm 3 opens a
+ * The slides print d * mass(i) / d_sq^3; mass(j) / d^3 is meant, d_sq being the distance.  Their algorithm 3 opens a
  * second parallel region, a reduction over the bodies j, inside the first.  OpenMP gives such a region one thread
  * unless the program asks for nested ones, which the slides do not mention; so its sum is that of one thread, and so is
  * ours. */

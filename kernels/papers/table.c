@@ -79,8 +79,8 @@ static const struct nb_paper paper[] = {
 		{"unroll", 4, {1, 2, 4, 8, 16, 32}}},                                          \
 	.largest_block = 1024
 #define LEAVES .parameter = {{"p", 256, {16, 32, 64, 128, 256, 512}}, {"unroll", 4, {1, 2, 4, 8, 16, 32}}}
-#define SHARED                                                                                \
-	.parameter = {{"unroll", 1, {1, 2, 3, 4, 32}}, {"threads", 256, {64, 128, 256, 512}}, \
+#define SHARED                                                                                 \
+	.parameter = {{"unroll", 32, {1, 2, 3, 4, 32}}, {"threads", 256, {64, 128, 256, 512}}, \
 		{"blocks", 65535, {2, 300, 65535}}}
 
 static const struct nb_paper_kernel table[] = {
