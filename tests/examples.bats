@@ -119,6 +119,19 @@ flat_pair() {
 	[ "$(ppm_frames galaxy30k.ppm)" -eq 2 ]
 }
 
+@test "the scripts of the papers print a row for each kernel, with the error that it has" {
+	export N=600 LEVEL=3 STEPS=20
+	for script in "$NB_TOP"/examples/paper-*; do
+		"$script" "out-${script##*/paper-}" >/dev/null
+	done
+	# kernels of GPUs are left out, all others have their row; sums have errors of rounding, trees of the opening angle
+	equals "$(wc -l out-gems3/gems3.tsv out-lecture8/lecture8.tsv out-shan/shan.tsv out-gangavarapu/gangavarapu.tsv out-xu/xu.tsv |
+		awk '{ print $1 }' | paste -sd ' ')" '5 7 9 13 7 41'
+	awk -F '\t' '$NF == "rms" || NF == 2 { next } !($2 > 0) || !($3 < ($1 ~ /0\.[4-9]|1\.0/ ? 0.3 : 1e-2)) || ($1 !~ /tree/ && $3 > 1e-5) { print; bad = 1 }
+		END { exit bad }' out-lecture8/lecture8.tsv out-shan/shan.tsv out-gangavarapu/gangavarapu.tsv out-xu/xu.tsv
+	[ "$(ppm_frames out-xu/xu.ppm)" -eq 21 ]
+}
+
 @test "demo leaves a picture and says where" {
 	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its pipeline is tested elsewhere'
 	run "$NB_TOP/examples/demo" out
