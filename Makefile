@@ -422,11 +422,18 @@ BINDIR   = $(DESTDIR)$(PREFIX)/bin
 SHARE    = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = $(SHARE)/bash-completion/completions
 
-# one program without its symbols, and a link for each tool
+# How each tool gets its name: a soft or hard link to nb, or a copy, which can be moved alone but does not fold with others
+LINKS ?= soft
+LINK_soft = ln -sf nb
+LINK_hard = ln -f $(BINDIR)/nb
+LINK_copy = cp --remove-destination $(BINDIR)/nb
+LINK = $(or $(LINK_$(LINKS)),$(error LINKS=$(LINKS) is none of soft, hard and copy))
+
+# one program without its symbols, and its other names
 install: all
 	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS)
 	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
-	for t in $(TOOLS); do ln -sf nb $(BINDIR)/$$t || exit 1; done
+	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
 	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
 	$(INSTALL) -m 644 man/nb-stream.5 $(SHARE)/man/man5
 	$(INSTALL) -m 644 man/nb.7 man/nb-cookbook.7 man/nb-filter.7 man/nb-formats.7 man/nb-papers.7 $(SHARE)/man/man7
@@ -456,7 +463,7 @@ help:
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
 	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
-	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything'
+	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything; LINKS=hard or copy: no soft links'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 

@@ -592,7 +592,7 @@ hands_over() {
 	mkdir copy
 	cp -L "$NB_BIN/nb" copy/nb
 	for t in "${NB_TOOLS[@]}"; do ln -s nb "copy/$t"; done
-	refused '\(the reader is another program, or of another build\|nb reads\)' 'nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats'
+	refused '\(the reader is another program, or a copy or another build of this one\|nb reads\)' 'nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats'
 	fine '../copy/nb-gen -n 30 | ../copy/nb-sort-zorder | nb-stats' 'gen | sort-zorder'
 	fine "nb-gen -n 30 | nb-step -d 0.1 -k 2 'PATH=../copy:\$PATH; nb-sort-zorder | nb-force' | nb-stats" 'gen | step | stats' 'sort-zorder | force'
 	fine 'ln -s "$NB_BIN/nb" nb-gen; ./nb-gen -n 30 | nb-stats; rm nb-gen' 'gen | stats'

@@ -214,6 +214,16 @@ recipes() {
 	equals "$(find share/man -type f | wc -l)" $((${#NB_TOOLS[@]} + 6))
 	[ "$(stat -c %s bin/nb)" -lt $((48 << 20)) ]
 	bin/nb-gen plummer -n 10 | bin/nb-stats --check
+	make_here install DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr LINKS=hard
+	equals "$(stat -c %h bin/nb-gen)" $((${#NB_TOOLS[@]} + 1))
+	if [ "$NB_CONFIG" = cpu ]; then # copies of a program with CUDA would take 700 MB
+		make_here install DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr LINKS=copy
+		equals "$(find bin -type f -links 1 | wc -l)" $((${#NB_TOOLS[@]} + 1))
+	fi
+	bin/nb-gen plummer -n 10 | bin/nb-stats --check
+	run make_here install DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr LINKS=both
+	[ "$status" -ne 0 ]
+	[[ $output == *'LINKS=both is none of soft, hard and copy'* ]]
 }
 
 @test "man -k finds the suite by nbody, N-body, galaxy and simulation" {

@@ -101,7 +101,7 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + NB_MEET_SEARCH, name) == NB_HOLDER_OURS))
 		return 1;
 	if (reads)
-		return plain(why, "the reader is another program, or of another build");
+		return plain(why, "the reader is another program, or a copy or another build of this one");
 	return plain(why, "another program has the name of the socket");
 }
 

@@ -339,7 +339,7 @@ static void a_stranger_has_the_name(void)
 	CHECK(nb_meet_listen(fifo[0]) == -1);
 	const pid_t writer = writer_of(fifo, NULL);
 	CHECK(exits_with(writer, PLAIN));
-	CHECK(strcmp(experience->why, "the reader is another program, or of another build") == 0);
+	CHECK(strcmp(experience->why, "the reader is another program, or a copy or another build of this one") == 0);
 	kill(pid, SIGKILL);
 	CHECK(dies_of(pid, SIGKILL));
 	close(fifo[0]);
