@@ -352,9 +352,16 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	fails_with 1 'part.2: it is of another snapshot' 'nb-convert --from gadget part.1'
 	cp part.1 part.2
 	fails_with 1 'the files hold' 'nb-convert --from gadget part.1'
-	fails_with 1 'standard input: this is one of 4 files of a snapshot (give the FILE' 'nb-convert --from gadget <part.1'
+	fails_with 1 "standard input: this is one of 4 files of a snapshot: give its path, or '--one-file'" 'nb-convert --from gadget <part.1'
 	mv part.1 part.9
 	fails_with 1 'part.9: this is one of 4 files, but the name does not end in .0 to .3' 'nb-convert --from gadget part.9'
+	# one file alone is the bodies that it has, without what follows from all
+	from gadget --one-file part.9 >nine.nb
+	from gadget --one-file <part.9 | cmp - nine.nb
+	for file in part.0 part.9 away part.3; do from gadget --one-file "$file" | mutate show id; done | sort | cmp - <(show id p.nb | sort)
+	run nb-stats --fields <nine.nb
+	[[ $output != *' pot '* ]]
+	from gadget --one-file --keep-derived part.9 | nb-stats --fields | grep -q ' pot '
 	fails_with 2 "option '--files' needs '-o FILE'" 'nb-convert --to gadget --files 2 <g.nb'
 	fails_with 1 "(give '-o FILE')" 'nb-convert --to gadget --files 2 -o /dev/null <g.nb'
 	fails_with 2 "option '--files' needs '--to gadget'" 'nb-convert --to csv --files 2 -o x <g.nb'

@@ -178,7 +178,7 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	from gadget-hdf5 --one-file s.0.hdf5 >one.nb
 	equals "$(show id one.nb)" '10 11 40 '
 	cat s.0.hdf5 | from gadget-hdf5 --one-file | cmp - one.nb
-	fails_with 2 "option '--one-file' needs '--from gadget-hdf5'" 'nb-gen kepler | nb-convert --to csv | nb-convert --from csv --one-file'
+	fails_with 2 "option '--one-file' needs '--from gadget' or '--from gadget-hdf5'" 'nb-gen kepler | nb-convert --to csv | nb-convert --from csv --one-file'
 	cp s.0.hdf5 s.1.hdf5
 	fails_with 1 's.1.hdf5: Header/NumPart_Total says 5 bodies of type 1, but the files have 4' 'nb-convert --from gadget-hdf5 s.0.hdf5'
 }

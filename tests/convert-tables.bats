@@ -838,6 +838,78 @@ parts_agree() {
 	parts_agree nemo s.nemo
 }
 
+# bats test_tags=once
+@test "what --fields, --rows and --species leave out decides nothing, in any format that is read" {
+	# @types: species are the same in each format; a plane is all that princeton holds
+	nb-gen plummer -n 24 --no-history | nb-calc --no-history 'species=1+3*(id%2)' '@types="gadget"' z=0 vz=0 eps=0.01 >sound.nb
+	python3 - <<-'END'
+		import os, shutil, struct, subprocess
+
+		def run(command):
+		    done = subprocess.run(command, shell=True, capture_output=True)
+		    return done.returncode, done.stdout, done.stderr.decode()
+
+		# numbers that stand nowhere else, for each column, and are the same in both precisions
+		marks = {"mass": ("mass", 1 / 32 + 2**-20), "pos": ("x", 7 / 8 + 2**-20), "vel": ("vx", 9 / 8 + 2**-20),
+		         "eps": ("eps", 1 / 16 + 2**-20), "acc": ("ax", 5 / 4 + 2**-20), "pot": ("pot", -3 - 2**-20)}
+
+		def spoil(data, mark):
+		    for form in "<f", ">f", "<d", ">d":
+		        data = data.replace(struct.pack(form, mark), struct.pack(form, float("nan")))
+		    return data.replace(repr(mark).encode(), b"nan")
+
+		def export(form, where):
+		    values = [f"'{v}=({where})*({m!r})+(1-({where}))*{v}'" for v, m in marks.values()]
+		    bodies, forces = " ".join(values[:4]), " ".join(values[4:])
+		    code, _, said = run(f"nb-calc --no-history {bodies} <sound.nb | "
+		                        f"nb-force --no-history --potential | nb-calc --no-history {forces} | "
+		                        f"nb-convert -q --to {form} -o good/f")
+		    assert code == 0, said
+
+		def compare(reads, options, spoiled, always):
+		    sound = open("good/f", "rb").read()
+		    data = sound
+		    for mark in spoiled:
+		        data = spoil(data, mark)
+		    if data == sound and not always:
+		        return 0
+		    assert data != sound, (reads, options, "nothing to spoil")
+		    shutil.rmtree("bad", ignore_errors=True)
+		    shutil.copytree("good", "bad")  # with what stands beside the file
+		    open("bad/f", "wb").write(data)
+		    good, bad = (run(f"cd {d} && nb-convert --from {reads} --no-history {options} f") for d in ("good", "bad"))
+		    assert good[0] == 0, (reads, good)
+		    assert good == bad, (reads, options, good[0], good[2], bad[0], bad[2])
+		    return 1
+
+		words = [run(f"nb-convert --{way} no-such </dev/null")[2].split("(want ")[1].split(")")[0].split("|")
+		         for way in ("from", "to")]
+		walked = 0
+		for reads in words[0]:
+		    if reads in ("auto", "amuse"):  # amuse is not written: tests/convert-hdf5.bats
+		        continue
+		    assert reads in words[1], reads + " has no writer: make a file for it here"
+		    shutil.rmtree("good", ignore_errors=True)
+		    os.mkdir("good")
+		    writes = {"gadget": "gadget2"}.get(reads, reads)  # without labels the numbers are the names
+		    export(writes, "1")
+		    table = run(f"nb-convert -q --from {reads} good/f | nb-stats --fields")[1].decode()
+		    names = [line.split()[1] for line in table.splitlines()[1:]]
+		    found = [c for c in marks if c in names]
+		    assert set(found) >= {"mass", "pos", "vel"}, (reads, names)
+		    for c in found:
+		        others = ",".join(n for n in names if n != c)
+		        walked += compare(reads, "--fields " + others, [marks[c][1]], 0)
+		    export(writes, "id==0")
+		    for rows in "1:5", "3::4":
+		        walked += compare(reads, "--rows " + rows, [m for _, m in marks.values()], 1)
+		    if "species" in names:
+		        export(writes, "species==1")
+		        walked += compare(reads, "--species 4", [m for _, m in marks.values()], 1)
+		assert walked > 40, walked
+	END
+}
+
 @test "of a huge TIPSY file only what is wanted is read" {
 	python3 - <<-'END'
 		import struct

@@ -33,6 +33,7 @@ enum cell_kind {
 	CELL_BYTES, /* as hexadecimal digits */
 	CELL_FRAME,
 	CELL_TIME,
+	CELL_UNWANTED, /* of a column that is there, so as not to be missed, and dropped */
 	CELL_SKIPPED
 };
 
@@ -73,10 +74,11 @@ struct csv_reader {
 	struct target *target; /* of each column of rows */
 	int dim;
 	int has_frame, has_time, has_id;
-	int has_gaps;	    /* components without a cell, which are 0 */
-	int laid_out;	    /* cells, rows and targets belong to what was said */
-	int first_row_seen; /* of this layout */
-	int open;	    /* a frame has begun */
+	int has_gaps;			      /* components without a cell, which are 0 */
+	int laid_out;			      /* cells, rows and targets belong to what was said */
+	int first_row_seen;		      /* of this layout */
+	char refused[NB_EXCHANGE_ERROR_SIZE]; /* what is wrong with a row that may be unwanted; "": nothing */
+	int open;			      /* a frame has begun */
 	double carried_time;
 	int carried;	       /* row 0 belongs to the next frame already */
 	uint64_t frame_number; /* of the frame that is being filled */
@@ -604,6 +606,12 @@ static int lay_out(struct csv_reader *reader)
 	for (int f = 0; f < NB_NFIELD; f++)
 		if (place_field(reader, f))
 			return NB_EINVAL;
+	for (size_t i = 0; i < reader->ncell; i++) {
+		struct cell *cell = &reader->cell[i];
+		if (cell->column != NONE &&
+			!nb_subset_needs(&reader->lines.in->subset, reader->target[cell->column].name))
+			cell->kind = CELL_UNWANTED;
+	}
 	reader->first_row_seen = 0;
 	reader->laid_out = 1;
 	return NB_OK;
@@ -800,6 +808,7 @@ static int store_cell(struct csv_reader *reader, const struct cell *cell, const 
 	case CELL_BYTES: return take_bytes(reader, cell, text, to);
 	case CELL_FRAME: return take_whole(reader, cell, text, &when->frame);
 	case CELL_TIME: return take_real(reader, cell, text, &when->time);
+	case CELL_UNWANTED:
 	case CELL_SKIPPED: return NB_OK;
 	case CELL_UNKNOWN: break;
 	}
@@ -837,8 +846,6 @@ static char *store_number(struct csv_reader *reader, const struct cell *cell, ch
 	if ((*after && *after != separator && (separator != ' ' || after == end)) || !is_finite(cell, x))
 		return line;
 	*failed = refuse_negative(reader, cell, x);
-	if (*failed)
-		return NULL;
 	store_real(cell, place_of(reader, cell), x);
 	return *after ? (char *)after + (separator != ' ') : NULL;
 }
@@ -858,6 +865,34 @@ static int refuse_rest(struct csv_reader *reader, char *line, size_t ncell)
 	return wrong_count(reader, ncell);
 }
 
+/* A cell has been refused.  The rest of its row is read, which may say that nobody wants it: NB_EINVAL if it cannot. */
+static int put_off(struct csv_reader *reader, const struct cell *cell)
+{
+	struct nb_import *in = reader->lines.in;
+	if (cell->column == NONE || strcmp(cell->name, "species") == 0 || nb_subset_has_all(&in->subset))
+		return NB_EINVAL;
+	if (!*reader->refused)
+		strcpy(reader->refused, in->error);
+	*in->error = '\0';
+	return NB_OK;
+}
+
+/* The end of a row in which a cell was refused. */
+static int refuse_if_wanted(struct csv_reader *reader, const struct row_time *when)
+{
+	struct nb_import *in = reader->lines.in;
+	const int begins = reader->open && when->frame != reader->frame_number;
+	int wanted = nb_subset_row(&in->subset, begins ? 0 : reader->rows.n);
+	for (size_t c = 0; c < reader->rows.ncolumn; c++)
+		if (strcmp(reader->target[c].name, "species") == 0 && strcmp(reader->target[c].dtype, "|u1") == 0)
+			wanted &= nb_subset_species(
+				&in->subset, *(unsigned char *)nb_rows_at(&reader->rows, c, reader->rows.n));
+	if (wanted)
+		strcpy(in->error, reader->refused);
+	*reader->refused = '\0';
+	return wanted ? NB_EINVAL : NB_OK;
+}
+
 /* One line into row n. */
 static int read_row(struct csv_reader *reader, char *line, struct row_time *when)
 {
@@ -873,7 +908,7 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 		int quoted, bad, failed = 0;
 		if (cell->kind == CELL_REAL) {
 			line = store_number(reader, cell, line, &failed);
-			if (failed)
+			if (failed && put_off(reader, cell))
 				return NB_EINVAL;
 			if (line != from)
 				continue;
@@ -886,7 +921,7 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 		text = bare;
 		if (!reader->first_row_seen && place_unknown(reader, cell, text, quoted))
 			return NB_EINVAL;
-		if (store_cell(reader, cell, text, when))
+		if (store_cell(reader, cell, text, when) && put_off(reader, cell))
 			return NB_EINVAL;
 	}
 	if (i < reader->ncell)
@@ -894,7 +929,7 @@ static int read_row(struct csv_reader *reader, char *line, struct row_time *when
 	if (line && refuse_rest(reader, line, i))
 		return NB_EINVAL;
 	reader->first_row_seen = 1;
-	return NB_OK;
+	return *reader->refused ? refuse_if_wanted(reader, when) : NB_OK;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */

@@ -293,7 +293,7 @@ static int is_stale(const struct nb_gadget_reader *reader, const struct content 
 	const enum nb_field field = content->number < NB_GADGET_NBLOCK ? nb_gadget_blocks[content->number].field
 								       : NB_NFIELD;
 	return field != NB_NFIELD && (nb_field_info[field].flags & NB_DERIVED) && !reader->in->subset.keep_derived &&
-	       frame->rows[NB_PARTICLE] < reader->rows;
+	       (frame->rows[NB_PARTICLE] < reader->rows || reader->nfile < reader->first.files);
 }
 
 /* Masses in a block of types that have them in the header: those of the header are taken. */
@@ -456,7 +456,7 @@ static int check_numbers(struct nb_gadget_reader *reader, struct nb_frame *frame
 		const size_t row = column ? nb_column_first_bad(
 						    column, NB_BAD_NONFINITE | (field == NB_MASS ? NB_BAD_NEGATIVE : 0))
 					  : 0;
-		if (!column || row >= column->rows)
+		if (!column || row >= column->rows || !nb_subset_needs(&reader->in->subset, column->name))
 			continue;
 		nb_gadget_close_file(reader);
 		reader->block = 0;
@@ -532,7 +532,7 @@ const struct nb_format nb_format_gadget = {
 	.about = "a GADGET snapshot",
 	.suffixes = "gadget gad",
 	.place = 3,
-	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_MANY_FILES,
+	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_MANY_FILES | NB_JOINS_FILES,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),
 	.G = NB_GADGET_G,
 	.recognises = nb_gadget_recognises,

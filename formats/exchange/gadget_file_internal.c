@@ -1,5 +1,6 @@
 /* Files of GADGET: their header, their blocks one after the other, and several files that are one snapshot. */
 #include "formats/exchange/gadget_read_internal.h"
+#include "formats/exchange/subset_internal.h"
 
 #include "common/named.h"
 
@@ -182,7 +183,8 @@ static int parse_header(struct nb_gadget_reader *reader, const unsigned char *fr
 		head->n[t] = n;
 		head->rows += n;
 		head->mass[t] = nb_gadget_f64(from + NB_GADGET_MASS + 8 * t, swap);
-		if (!isfinite(head->mass[t]) || head->mass[t] < 0)
+		if ((!isfinite(head->mass[t]) || head->mass[t] < 0) && nb_subset_needs(&reader->in->subset, "mass") &&
+			nb_subset_species(&reader->in->subset, (unsigned)t))
 			return nb_gadget_fail(reader, "the header has mass %g for type %d", head->mass[t], t);
 		head->total[t] = nb_gadget_u32(from + NB_GADGET_TOTAL + 4 * t, swap) |
 				 (uint64_t)nb_gadget_u32(from + NB_GADGET_TOTAL_HIGH + 4 * t, swap) << 32;
@@ -287,7 +289,8 @@ int nb_gadget_open_file(struct nb_gadget_reader *reader, unsigned k)
 	}
 	reader->fd = nb_open_named(reader->name, O_RDONLY);
 	if (reader->fd < 0)
-		return nb_gadget_fail(reader, "this file of %u cannot be opened: %s", reader->nfile, strerror(errno));
+		return nb_gadget_fail(reader, "this file of %u cannot be opened: %s ('--one-file' reads one alone)",
+			reader->nfile, strerror(errno));
 	if (nb_bytes_open(&reader->own, reader->fd))
 		return NB_ENOMEM;
 	reader->bytes = &reader->own;
@@ -299,13 +302,13 @@ static int find_stem(struct nb_gadget_reader *reader)
 {
 	const char *path = reader->in->path;
 	if (!path)
-		return nb_gadget_fail(reader,
-			"this is one of %u files of a snapshot (give the FILE instead of standard input)",
-			reader->nfile);
+		return nb_gadget_fail(
+			reader, "this is one of %u files of a snapshot: give its path, or '--one-file'", reader->nfile);
 	const char *dot = strrchr(path, '.');
 	if (!dot || !isdigit((unsigned char)dot[1]) || dot[1 + strspn(dot + 1, "0123456789")] ||
 		strtoul(dot + 1, NULL, 10) >= reader->nfile)
-		return nb_gadget_fail(reader, "this is one of %u files, but the name does not end in .0 to .%u",
+		return nb_gadget_fail(reader,
+			"this is one of %u files, but the name does not end in .0 to .%u ('--one-file' reads it alone)",
 			reader->nfile, reader->nfile - 1);
 	reader->stem = strndup(path, (size_t)(dot - path));
 	if (!reader->stem)
@@ -347,7 +350,7 @@ static int check_files(struct nb_gadget_reader *reader)
 		reader->rows += reader->head.rows;
 	}
 	for (int t = 0; t < NB_NTYPE; t++)
-		promised |= reader->first.total[t] != 0;
+		promised |= reader->first.total[t] != 0 && !reader->in->subset.one_file;
 	for (int t = 0; t < NB_NTYPE; t++) {
 		if (!promised || n[t] == reader->first.total[t])
 			continue;
@@ -373,7 +376,7 @@ int nb_gadget_open(struct nb_import *in)
 		return NB_EINVAL;
 	reader->first = reader->head;
 	reader->first_swap = reader->swap;
-	reader->nfile = reader->head.files;
+	reader->nfile = in->subset.one_file ? 1 : reader->head.files;
 	reader->part = calloc(reader->nfile, sizeof *reader->part);
 	if (!reader->part)
 		return NB_ENOMEM;

@@ -14,6 +14,7 @@
 #include "formats/exchange/lines_internal.h"
 #include "formats/exchange/output_internal.h"
 #include "formats/exchange/rows_internal.h"
+#include "formats/exchange/subset_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -55,17 +56,27 @@ static int like_number(const char *token)
 	       strncasecmp(digits, "inf", 3) == 0;
 }
 
+/* Whether the file is asked for that number of that row. */
+static int is_wanted(const struct nb_import *in, uint64_t row, int number)
+{
+	return nb_subset_row(&in->subset, row) && nb_subset_needs(&in->subset, number < VX     ? "pos"
+									       : number < MASS ? "vel"
+											       : "mass");
+}
+
 /* The numbers that a row begins with; *rest is what follows them. Returns how many. */
-static int numbers_of(const char *line, double x[NUMBERS], char **rest)
+static int numbers_of(const struct nb_import *in, uint64_t row, const char *line, double x[NUMBERS], char **rest)
 {
 	int n = 0;
 	*rest = nb_text_skip(line);
-	while (n < NUMBERS && **rest) {
-		const char *end = nb_decimal_read(*rest, &x[n]);
-		if (!end || end != *rest + token_length(*rest) || !isfinite(x[n]))
-			break;
-		*rest = nb_text_skip(end);
-		n++;
+	for (; n < NUMBERS && **rest; n++) {
+		const char *behind = *rest + token_length(*rest);
+		if (nb_decimal_read(*rest, &x[n]) != behind || !isfinite(x[n])) {
+			if (is_wanted(in, row, n) || !like_number(*rest))
+				break;
+			x[n] = 0;
+		}
+		*rest = nb_text_skip(behind);
 	}
 	return n;
 }
@@ -178,13 +189,13 @@ static int read_row(struct nb_lines *lines, const char *line, struct nb_rows *ro
 {
 	double x[NUMBERS];
 	char *rest;
-	int n = numbers_of(line, x, &rest);
+	int n = numbers_of(lines->in, rows->n, line, x, &rest);
 	if (n < NUMBERS && *rest && like_number(rest))
 		return nb_lines_fail(lines, "'%.*s' is not a finite number",
 			(int)(token_length(rest) < 40 ? token_length(rest) : 40), rest);
 	if (n < NUMBERS)
 		return nb_lines_fail(lines, "%d numbers (want at least %d)", n, NUMBERS);
-	if (x[MASS] < 0)
+	if (x[MASS] < 0 && is_wanted(lines->in, rows->n, MASS))
 		return nb_lines_fail(lines, "mass %g is negative", x[MASS]);
 	if (nb_rows_reserve(rows))
 		return no_memory(lines);
@@ -204,7 +215,7 @@ static int pass_rest(struct nb_lines *lines, uint64_t n, uint64_t header_line)
 	char *rest;
 	uint64_t more = 0;
 	for (const char *line; (line = nb_lines_next_filled(lines)) != NULL;)
-		more += numbers_of(line, x, &rest) == NUMBERS;
+		more += numbers_of(lines->in, n + more, line, x, &rest) == NUMBERS;
 	if (more)
 		snprintf(lines->in->warning, sizeof lines->in->warning,
 			"%s has %" PRIu64 " bodies, but line %" PRIu64 " promises %" PRIu64 ": the first %" PRIu64

@@ -23,9 +23,20 @@ uint64_t nb_subset_rows(const struct nb_subset *subset, uint64_t first, uint64_t
 	return *row < end ? (end - 1 - *row) / *step + 1 : 0;
 }
 
+int nb_subset_row(const struct nb_subset *subset, uint64_t row)
+{
+	uint64_t first, step;
+	return nb_subset_rows(subset, row, row + 1, &first, &step) > 0;
+}
+
 static int some_species(const struct nb_subset *subset)
 {
 	return (subset->species[0] | subset->species[1] | subset->species[2] | subset->species[3]) != 0;
+}
+
+int nb_subset_has_all(const struct nb_subset *subset)
+{
+	return !subset->row_step && !some_species(subset) && !subset->sphere;
 }
 
 int nb_subset_species(const struct nb_subset *subset, unsigned species)

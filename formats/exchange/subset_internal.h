@@ -6,6 +6,10 @@
 
 /* Of the rows first <= row < end of a frame those that --rows asks for are *row, *row + *step ...: how many. */
 uint64_t nb_subset_rows(const struct nb_subset *subset, uint64_t first, uint64_t end, uint64_t *row, uint64_t *step);
+/* Whether all bodies are asked for. */
+int nb_subset_has_all(const struct nb_subset *subset);
+/* Whether --rows asks for that row. */
+int nb_subset_row(const struct nb_subset *subset, uint64_t row);
 /* Whether bodies of that species are wanted. */
 int nb_subset_species(const struct nb_subset *subset, unsigned species);
 /* Whether a body at this place is wanted. */

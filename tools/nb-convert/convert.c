@@ -101,7 +101,7 @@ static void begin_import(struct nb_run *run, struct convert *opt)
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
 	if (opt->subset.one_file && !(opt->in.format->traits & NB_JOINS_FILES))
-		nb_die(NB_EXIT_USAGE, "option '--one-file' needs '--from gadget-hdf5'");
+		nb_die(NB_EXIT_USAGE, "option '--one-file' needs '--from gadget' or '--from gadget-hdf5'");
 	if (!opt->reads)
 		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
 }
@@ -166,7 +166,7 @@ static int last_frame(struct convert *opt, struct nb_frame *frame)
 static void check_ids(const struct convert *opt, struct nb_frame *frame)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
-	const int may = !opt->fields && (opt->in.format->traits & (NB_JOINS_FILES | NB_MANY_FILES)) != 0;
+	const int may = !opt->fields && (opt->in.format->traits & NB_JOINS_FILES) != 0;
 	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
 	size_t first = n, second = n;
 	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
