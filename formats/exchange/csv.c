@@ -43,6 +43,7 @@ struct cell {
 	char raw[NB_CSV_NAME + 1];  /* as in the header */
 	char name[NB_CSV_NAME + 1]; /* as it is meant */
 	char unit[NB_UNIT_SIZE + 1];
+	char known[2][NB_NAME_SIZE + 1]; /* what raw could mean, and what it is; "": nothing */
 	enum cell_kind kind;
 	int not_negative;
 	char type;     /* of a whole number: 'u', 'i', 'b' */
@@ -148,6 +149,11 @@ static int take_name(struct csv_reader *reader, const char *text)
 			return nb_lines_fail(lines, "name of column %zu is not plain ASCII", place);
 		cell.raw[i] = text[i];
 	}
+	if (!nb_csv_meant(cell.raw, cell.known[0], cell.unit))
+		*cell.known[0] = '\0';
+	if (!nb_csv_known(cell.raw, cell.known[1]))
+		*cell.known[1] = '\0';
+	*cell.unit = '\0';
 	if (reader->separator == ' ' && strchr("[(", *cell.raw))
 		return nb_lines_fail(lines, "name '%.*s' of column %zu is a unit (write it without a blank, as x[kpc])",
 			SHOWN, cell.raw, place);
@@ -365,13 +371,9 @@ static size_t cells_for(
 	struct csv_reader *reader, const char *name, int exact, struct cell **found, struct cell **other)
 {
 	size_t n = 0;
-	char known[NB_NAME_SIZE + 1], unit[NB_UNIT_SIZE + 1];
 	for (size_t i = 0; i < reader->ncell; i++) {
 		struct cell *cell = &reader->cell[i];
-		if (*cell->name || cell->kind == CELL_SKIPPED)
-			continue;
-		const int is = exact ? nb_csv_known(cell->raw, known) : nb_csv_meant(cell->raw, known, unit);
-		if (!is || strcmp(known, name) != 0)
+		if (*cell->name || cell->kind == CELL_SKIPPED || strcmp(cell->known[exact], name) != 0)
 			continue;
 		*(n ? other : found) = cell;
 		n++;
