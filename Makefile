@@ -151,13 +151,16 @@ LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.
 # what compiles longest comes first
 LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
 LIB         = $(BUILD)/libnb.a
+# What is installed for programs of others: all that nb.h needs in one object, which shows no other name.
+LIBRARY     = $(BUILD)/library/libnb.a
+LIBRARY_O   = $(patsubst %.c,$(BUILD)/library/%.o,$(wildcard common/*.c formats/stream/*.c))
 # all tools are one program under several names: tools/main.c
 PROGRAM     = $(PROGRAMS)/bin/nb
 BINS        = $(PROGRAM) $(TOOLS:%=$(PROGRAMS)/bin/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(BINS)
+all: $(BINS) $(LIBRARY)
 
 # The new contents, which the same shell wrote, take a file's place if they differ.  Each make has a name of its own for
 # them, as several may run at a time.
@@ -171,6 +174,18 @@ $(BUILD)/lib.list: FORCE
 $(LIB): $(LIB_O) $(BUILD)/lib.list
 	$(call say,AR,$@)
 	$(Q)rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_O) && mv $@.$$$$ $@
+
+$(BUILD)/library/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 -w -O2 -fPIC -MMD -MP -c -o $@ $<
+
+$(LIBRARY): $(LIBRARY_O) formats/stream/nb.h
+	$(call say,AR,$@)
+	$(Q)rm -f $@ $@.all && ar rcs $@.all $(LIBRARY_O)
+	$(Q)$(CC) -r -nostdlib -o $@.o $(BUILD)/library/formats/stream/nb.o $@.all -l:libdeflate.a
+	$(Q)grep -o 'nb_[a-z0-9_]*(' formats/stream/nb.h | tr -d '(' >$@.names
+	$(Q)objcopy --keep-global-symbols=$@.names $@.o && ar rcs $@ $@.o
 
 $(PROGRAM): $(BUILD)/tools/main.o $(MPI_O) $(LIB)
 	@mkdir -p $(@D)
@@ -292,7 +307,7 @@ fuzz-programs: $(FUZZERS)
 # Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
+DEPS_CHECK = bats mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
 	python3-astropy python3-vtk9 splash $(DEPS_MPI)
 DEPS_MPI   = libopenmpi-dev openmpi-bin
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
@@ -421,6 +436,8 @@ INSTALL ?= install
 BINDIR   = $(DESTDIR)$(PREFIX)/bin
 SHARE    = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = $(SHARE)/bash-completion/completions
+LIBDIR   = $(DESTDIR)$(PREFIX)/lib
+INCLUDE  = $(DESTDIR)$(PREFIX)/include
 
 # How each tool gets its name: a soft or hard link to nb, or a copy, which can be moved alone but does not fold with others
 LINKS ?= soft
@@ -431,7 +448,7 @@ LINK = $(or $(LINK_$(LINKS)),$(error LINKS=$(LINKS) is none of soft, hard and co
 
 # one program without its symbols, and its other names
 install: all
-	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS)
+	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS) $(LIBDIR)/pkgconfig $(INCLUDE) $(SHARE)/nb
 	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
 	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
 	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
@@ -439,9 +456,14 @@ install: all
 	$(INSTALL) -m 644 man/nb.7 man/nb-cookbook.7 man/nb-filter.7 man/nb-formats.7 man/nb-papers.7 $(SHARE)/man/man7
 	$(INSTALL) -m 644 tools/completion.bash $(COMPLETIONS)/nb
 	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
+	$(INSTALL) -m 644 formats/stream/nb.h $(INCLUDE)
+	$(INSTALL) -m 644 $(LIBRARY) $(LIBDIR)
+	sed -n '/file: nbstream.py/,/^\.Ed/{/^\./d;s/\\(aq/'"'"'/g;s/\\-/-/g;s/\\e/\\/g;p;}' man/nb-filter.7 >$(SHARE)/nb/nbstream.py
+	printf '%s\n' 'prefix=$(PREFIX)' 'python=$${prefix}/share/nb' 'Name: nb' 'Description: particle streams of the nb programs for N-body gravity' 'Version: $(VERSION)' \
+		'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lnb -lm -lpthread' >$(LIBDIR)/pkgconfig/nb.pc
 
 uninstall:
-	rm -f $(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
+	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc $(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
 		$(SHARE)/man/man7/nb.7 $(SHARE)/man/man7/nb-cookbook.7 $(SHARE)/man/man7/nb-filter.7 $(SHARE)/man/man7/nb-formats.7 $(SHARE)/man/man7/nb-papers.7 $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)
 
 clean:
@@ -463,7 +485,7 @@ help:
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
 	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
-	@echo 'make install    install into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes everything; LINKS=hard or copy: no soft links'
+	@echo 'make install    install programs, pages and a library for filters into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes all; LINKS=hard or copy: no soft links'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 

@@ -1,6 +1,8 @@
 #include "common/cpu.h"
 
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +42,7 @@ enum nb_isa nb_cpu_isa(void)
 	return (enum nb_isa)isa;
 }
 
+#ifdef _OPENMP /* the installed library is without */
 int nb_cpu_threads(void)
 {
 	return omp_get_max_threads();
@@ -62,3 +65,4 @@ __attribute__((constructor(101))) static void spin_briefly(void)
 	if (!getenv("OMP_WAIT_POLICY"))
 		setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds, then sleep */
 }
+#endif

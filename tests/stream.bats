@@ -53,43 +53,6 @@ setup() {
 	[ "$(python3 "$NB_TOP/tests/mutate.py" show pos <f.nb | sed -n 8p | awk '{ print $2 }')" = "$(python3 -c "print(repr($y))")" ]
 }
 
-@test "the NumPy reader of all frames in the page gives frames and attributes, and refuses a cut stream" {
-	{ example '^All frames in NumPy'; cat <<-'END'; } >frames.py
-		import sys
-		for a, f in frames(sys.argv[1]): print(a["time"], a["model"], f["pos"].shape, f["id"][:, 0].sum())
-	END
-	(nb-gen plummer -n 3; nb-gen plummer -n 0; nb-gen merger -n 4 | nb-sort-zorder | nb-build-tree) >three.nb
-	"$(numpy_python)" frames.py three.nb >frames.out
-	printf '0 plummer (3, 3) 3\n0 plummer (0, 3) 0\n0 merger (4, 3) 6\n' | diff - frames.out
-	head -c -128 three.nb >cut.nb
-	run "$(numpy_python)" frames.py cut.nb
-	[ "$status" -eq 1 ]
-	[[ $output == *'truncated stream'* ]]
-}
-
-@test "the NumPy writer in the page has ten lines, and writes what the programs read" {
-	example '^A writer in NumPy' >writer.py
-	[ "$(grep -c '' writer.py)" -eq 10 ]
-	{ cat writer.py; example '^Two bodies, with'; cat <<-'END'; } >two.py
-		f = dict(bodies, name=np.array([b"sun", b"moon"]), hue=np.ones((2, 4), "u1"), mass=np.ones(2, "<f4"))
-		none = {k: v[:0] for k, v in f.items()}
-		with open("three.nb", "wb") as out:
-		    for k, c in enumerate((f, none, f)): out.write(frame(c, {"time": k, "note": "a\\b\nc"}, k))
-		    out.write(frame({}, number=3, kind=2))
-	END
-	"$(numpy_python)" two.py
-	nb-stats --check <two.nb
-	nb-stats --attributes <two.nb | diff - <(printf 'time=0\nG=1\nsoftening=0.1\n')
-	[ "$(nb-convert --no-comments -q --to csv <two.nb | tail -n 1)" = 1,0.5,1,0,0,0,0,0 ]
-	nb-stats --check <three.nb | grep '^ok: 3 frames, 4 bodies'
-	nb-convert --to csv <three.nb | nb-convert --from csv --no-history >back.nb
-	nb-stats --fields <back.nb | awk 'NR > 1 { print $1, $2, $4, $5 }' >fields
-	[ "$(sort fields | uniq -c | wc -l)" -eq 18 ]
-	grep -qx '2 hue |u1 4' fields
-	grep -qx '1 mass <f4 1' fields
-	nb-stats --attributes <three.nb | grep -c '^note=a' | grep -qx 3
-}
-
 @test "the R reader in the page reads pos" {
 	command -v Rscript >/dev/null || skip 'no Rscript'
 	example '^One <f8 column' >reader.R

@@ -31,6 +31,7 @@ unit() {
 @test "what frames and writers refuse" { unit stream/refuse; }
 @test "numbers of every type" { unit stream/types; }
 @test "frames made in blocks" { unit stream/fill; }
+@test "what other programs see of frames and streams" { unit stream/nb; }
 @test "frames that share columns" { unit stream/share; }
 @test "frames and streams when memory runs out" { unit stream/scarce; }
 @test "co-process" { unit filter/coprocess; }

@@ -8,6 +8,7 @@
 #include "formats/stream/fill.h"
 #include "formats/stream/frame.h"
 #include "formats/stream/names.h"
+#include "formats/stream/nb.h"
 
 #include <stdio.h>
 
@@ -21,8 +22,6 @@ enum {
 	NB_MAX_ATTRIBUTE_BYTES = 16 << 20
 };
 #define NB_MAX_ROWS ((uint64_t)1 << 40)
-
-enum nb_answer { NB_FRAME = 1, NB_END = 0, NB_ERROR = -1 };
 
 enum { NB_ERROR_SIZE = 256 };
 
