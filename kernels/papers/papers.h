@@ -101,26 +101,12 @@ struct nb_shan_operations {
 	int64_t cp;	/* interactions computed */
 };
 
-/* Table I: N bodies, P in each box, B neighbours of all boxes together; improved: bpb-n3, else bpb. */
-void nb_shan_table(int64_t N, int64_t P, int64_t B, int improved, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
-/* Table II, first row, from table I: what bpb-n3 needs more than bpb. */
-void nb_shan_change(int64_t N, int64_t P, int64_t B, int64_t *registers, int64_t *shared, int64_t *global, int64_t *cp);
-/* Which of the four situations of section V a change of computation and of data access is, 1 .. 4:
- *   1  less computation, more access           2  less computation, access the same or less
- *   3  more computation, less access           4  more computation, access the same or more, which can only harm
- * 0 where the computation does not change. */
-int nb_shan_situation(int64_t computation, int64_t access);
 /* Accesses and interactions of the kernels shan-bpb, or improved shan-bpb-n3, on the current device: the kernels
  * themselves, compiled with counters.  Arguments, arrays and errors as of those kernels; g->acc is their result.  A box
  * of more bodies than a block has threads (1024) is loaded in several parts, of which each is counted.
  * NB_ENODEV in a build without CUDA. */
 NB_MUST_CHECK int nb_shan_count_cuda(const struct nb_gravity *g, const struct nb_boxes *boxes, int improved,
 	struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
-/* A model of these kernels for machines without a device: goes through the steps of section III one after the other,
- * over boxes of any occupancy, counts every access, and does the sums as well: acc (n x 2, f32 arithmetic, in the units
- * of pos, G = 1).  0, NB_EINVAL or NB_ENOMEM. */
-NB_MUST_CHECK int nb_shan_run(size_t n, const double *pos, const double *mass, const struct nb_boxes *boxes, double eps,
-	int improved, float *acc, struct nb_shan_operations out[NB_SHAN_PROCEDURES]);
 
 /* ---- Xu, Xu & Chen, technique 1: collisions at the end of a step ----------------------------------------- */
 

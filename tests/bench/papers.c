@@ -50,6 +50,7 @@
 #include "kernels/models/models.h"
 #include "kernels/motion/motion.h"
 #include "tests/bench/judge.h"
+#include "tests/bench/shan.h"
 #include "tests/bench/shuffle.h"
 
 #include <math.h>
@@ -1156,7 +1157,7 @@ static void run_counting(const char *where, const struct bodies *b, int improved
 	const struct nb_boxes boxes = {b->nbox, b->box_first, b->neighbour, 8};
 	if (strcmp(where, "cpu") == 0) {
 		float *acc = room_for(b->n, 2 * sizeof *acc);
-		check(nb_shan_run(b->n, b->pos, b->mass, &boxes, b->eps, improved, acc, counted), "counting run");
+		check(shan_run(b->n, b->pos, b->mass, &boxes, b->eps, improved, acc, counted), "counting run");
 		nb_free(acc);
 		return;
 	}
@@ -1193,7 +1194,7 @@ static void table1(const char *where)
 		LEVEL, P, b.n, (long long)B, "", "", "GR", "GW", "SR", "SW", "RR", "RW", "CP");
 	for (int improved = 0; improved < 2; improved++) {
 		struct nb_shan_operations formula[NB_SHAN_PROCEDURES], counted[NB_SHAN_PROCEDURES];
-		nb_shan_table((int64_t)b.n, P, B, improved, formula);
+		shan_table((int64_t)b.n, P, B, improved, formula);
 		run_counting(where, &b, improved, counted);
 		print_operations(improved ? "bpb-n3, formula" : "bpb, formula", formula);
 		print_operations(improved ? "bpb-n3, counted" : "bpb, counted", counted);
@@ -1221,11 +1222,10 @@ static void table2(void)
 		"P", "interactions", "registers", "shared", "global", "V", "shared, as printed");
 	for (int64_t p = 1; p <= 512; p *= 2) {
 		int64_t registers, shared, global, cp;
-		nb_shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
+		shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
 		printf("  %6lld%18lld%18lld%18lld%18lld   %d %d %d%26lld\n", (long long)p, (long long)cp,
-			(long long)registers, (long long)shared, (long long)global, nb_shan_situation(cp, registers),
-			nb_shan_situation(cp, shared), nb_shan_situation(cp, global),
-			(long long)(-p * (146462 * p - 89346)));
+			(long long)registers, (long long)shared, (long long)global, shan_situation(cp, registers),
+			shan_situation(cp, shared), shan_situation(cp, global), (long long)(-p * (146462 * p - 89346)));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "kernels/backend/backend.h"
 #include "kernels/papers/tree_internal.h"
+#include "tests/bench/shan.h"
 #include "tests/unit/unit.h"
 
 static const struct nb_backend *backend;
@@ -588,12 +589,12 @@ static void test_counts(const struct system *s, int64_t P)
 	reference(s, 1, &want);
 	for (int improved = 0; improved < 2; improved++) {
 		snprintf(label, sizeof label, "Shan & Lei, %s, %d bodies a box", improved ? "bpb-n3" : "bpb", (int)P);
-		WANT(nb_shan_run(s->n, s->pos, s->mass, &boxes, s->eps, improved, acc, model) == NB_OK);
+		WANT(shan_run(s->n, s->pos, s->mass, &boxes, s->eps, improved, acc, model) == NB_OK);
 		for (size_t i = 0; i < s->n; i++)
 			for (size_t c = 0; c < 3; c++)
 				got.acc[3 * i + c] = c < 2 ? (double)acc[2 * i + c] : 0;
 		WANT(rms(got.acc, want.acc, 3 * s->n) <= 1e-5);
-		nb_shan_table((int64_t)s->n, P, neighbours(s), improved, formula);
+		shan_table((int64_t)s->n, P, neighbours(s), improved, formula);
 		if (P > 0)
 			WANT(memcmp(model, formula, sizeof formula) == 0);
 		if (strcmp(backend->name, "cuda") == 0) {
@@ -630,17 +631,17 @@ static void test_shan(void)
 	/* table II as printed, level 7: N = 16384 P, B = 129540 */
 	int64_t registers, shared, global, cp;
 	for (int64_t p = 1; p <= 512; p *= 2) {
-		nb_shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
+		shan_change(16384 * p, p, 129540, &registers, &shared, &global, &cp);
 		WANT(cp == -p * (145924 * p - 16384) / 2);
 		WANT(registers == -p * (145924 * p - 16384));
 		WANT(global == -32002 * p);
 		WANT(shared == -p * (72962 * p - 138498)); /* from table I; the paper prints another number */
 		/* section V: P = 1 costs accesses to shared memory, more bodies none */
-		WANT(nb_shan_situation(cp, registers) == 2 && nb_shan_situation(cp, global) == 2);
-		WANT(nb_shan_situation(cp, shared) == (p == 1 ? 1 : 2));
+		WANT(shan_situation(cp, registers) == 2 && shan_situation(cp, global) == 2);
+		WANT(shan_situation(cp, shared) == (p == 1 ? 1 : 2));
 	}
-	WANT(nb_shan_situation(-1, 0) == 2 && nb_shan_situation(1, -1) == 3 && nb_shan_situation(1, 0) == 4);
-	WANT(nb_shan_situation(1, 1) == 4 && nb_shan_situation(0, 1) == 0);
+	WANT(shan_situation(-1, 0) == 2 && shan_situation(1, -1) == 3 && shan_situation(1, 0) == 4);
+	WANT(shan_situation(1, 1) == 4 && shan_situation(0, 1) == 0);
 	nb_free(s.box_first);
 	nb_free(s.neighbour);
 }
