@@ -290,9 +290,6 @@ $(BUILD)/tests/unit/exchange/scarce: LDFLAGS += $(foreach f,output_bytes output_
 # which answers for the process that reads HDF5
 $(BUILD)/tests/fuzz/hdf5: LDFLAGS += $(foreach f,socketpair posix_spawn kill waitpid send,-Wl,--wrap=$f)
 
-# so that it can refuse files without a name
-$(BUILD)/tests/unit/exchange/output: LDFLAGS += -Wl,--wrap=open
-
 UNITS      = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*.c))
 UNITS_CUDA = $(if $(filter 1,$(CUDA)),$(patsubst %.cu,$(BUILD)/%,$(wildcard tests/unit/*/*.cu)))
 FILTERS    = $(patsubst %.c,$(BUILD)/%,$(wildcard tests/filters/*.c))

@@ -2,14 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_ROOM = 64, DESCRIPTORS = 64 };
+enum { DESCRIPTORS = 64 };
 
 /* Does this process write to that file already, as by >FILE and /dev/stdout, or read it? */
 static int is_ours(const struct stat *old, int to_write)
@@ -22,70 +22,66 @@ static int is_ours(const struct stat *old, int to_write)
 	return 0;
 }
 
-/* A name in the folder of the target; from malloc. */
-static char *name_beside(const char *target, uint64_t number, unsigned attempt)
+/* The target and an ending; from malloc. */
+static char *with_ending(const char *target, const char *ending)
 {
-	const char *slash = strrchr(target, '/');
-	const int folder = slash ? (int)(slash - target) + 1 : 0;
-	char *name = malloc((size_t)folder + NAME_ROOM);
+	char *name = malloc(strlen(target) + strlen(ending) + 1);
 	if (name)
-		snprintf(name, (size_t)folder + NAME_ROOM, "%.*s.nb-%" PRIu64 "-%u", folder, target, number, attempt);
+		strcat(strcpy(name, target), ending);
 	return name;
 }
 
-/* FNV-1a of a path. */
-static uint64_t hash_of(const char *path)
+/* The file that has a part's name, if it is one that a run that was stopped may have left: 0, or -1 with errno. */
+static int take_part(int fd, const char *part, off_t *left)
 {
-	uint64_t hash = 14695981039346656037U;
-	for (; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * 1099511628211U;
-	return hash;
-}
-
-enum { ATTEMPTS = 100 };
-
-/* A new file that has a name from the beginning, where there are no files without. */
-static int make_named(struct nb_whole *file, const char *target)
-{
-	for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-		char *name = name_beside(target, (uint64_t)getpid(), attempt);
-		if (!name)
-			return -1;
-		const int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			file->temporary = name;
-			return fd;
-		}
-		const int error = errno;
-		free(name);
-		errno = error;
-		if (error != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
-/* A new file in the folder of the target, without a name if possible: then nothing of it is left however this process
- * ends. */
-static int make_beside(struct nb_whole *file, const char *target)
-{
-	char *folder = name_beside(target, 0, 0);
-	if (!folder)
+	struct stat mine, there;
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		errno = EBUSY;
 		return -1;
-	char *slash = strrchr(folder, '/');
-	strcpy(slash ? slash + 1 : folder, slash ? "" : ".");
-	int fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
-	free(folder);
-	return fd >= 0 ? fd : make_named(file, target);
+	}
+	if (fstat(fd, &mine))
+		return -1;
+	if (!S_ISREG(mine.st_mode) || mine.st_uid != geteuid()) {
+		errno = EEXIST;
+		return -1;
+	}
+	/* the program that wrote it may have given it its own name meanwhile */
+	const int gone = stat(part, &there);
+	if (gone && errno != ENOENT)
+		return -1;
+	*left = gone || there.st_ino != mine.st_ino || there.st_dev != mine.st_dev ? -1 : mine.st_size;
+	return 0;
 }
 
-static void drop_temporary(struct nb_whole *file)
+/* Opens an empty part, which stays locked while it is open anywhere.  What was left under the name becomes a backup. */
+static int make_part(const char *part)
 {
-	if (file->temporary)
-		unlink(file->temporary);
-	free(file->temporary);
+	char *backup = with_ending(part, "~");
+	off_t left = -1;
+	int fd = -1;
+	while (backup && left) {
+		fd = open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+		if (fd < 0)
+			break;
+		const int failed = take_part(fd, part, &left) || (left > 0 && rename(part, backup));
+		const int error = errno;
+		if (failed || left)
+			close(fd);
+		errno = error;
+		if (failed) {
+			fd = -1;
+			break;
+		}
+	}
+	free(backup);
+	return fd;
+}
+
+static void forget_names(struct nb_whole *file)
+{
+	free(file->part);
 	free(file->target);
-	file->temporary = file->target = NULL;
+	file->part = file->target = NULL;
 }
 
 /* The new file looks like the old one: 0, or -1 if it cannot. */
@@ -115,18 +111,19 @@ static int open_beside(struct nb_whole *file)
 	if (exists && faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS))
 		return -1;
 	file->target = exists ? realpath(file->path, NULL) : strdup(file->path);
-	if (!file->target)
-		return -1;
-	file->fd = make_beside(file, file->target);
+	file->part = file->target ? with_ending(file->target, NB_WHOLE_PART) : NULL;
+	file->fd = file->part ? make_part(file->part) : -1;
 	const int error = errno, made = file->fd >= 0;
 	if (made && (!exists || take_after(file->fd, &old) == 0))
 		return 0;
-	if (made)
+	if (made) {
+		unlink(file->part);
 		close(file->fd);
+	}
 	file->fd = -1;
-	drop_temporary(file);
+	forget_names(file);
 	errno = error;
-	return made || !exists || error == EACCES || error == EPERM ? 1 : -1;
+	return made || error == EACCES || error == EPERM || error == ENAMETOOLONG ? 1 : -1;
 }
 
 /* A file that would be emptied before it has been read stays as it is. */
@@ -149,56 +146,44 @@ int nb_whole_open(struct nb_whole *file, const char *path)
 	return beside < 0 || file->fd < 0 ? -1 : 0;
 }
 
-/* Gives a file without a name that of its target: 0, -1 with errno, or 1: the name for the moment between is taken.
- * That name, which is needed if there is an old file, is always the same: what a process leaves that is killed in that
- * moment goes with the next.  So may the file of another one that writes the same target now, and is overtaken. */
-static int take_place(const struct nb_whole *file, unsigned attempt)
-{
-	char self[NAME_ROOM];
-	snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
-	if (linkat(AT_FDCWD, self, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW) == 0)
-		return 0;
-	char *name = errno == EEXIST ? name_beside(file->target, hash_of(file->target), attempt) : NULL;
-	if (!name)
-		return -1;
-	(void)unlink(name);
-	const int taken = linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? errno : 0;
-	const int failed = taken || rename(name, file->target) == 0 ||
-					   (errno == ENOENT && access(file->target, F_OK) == 0)
-				   ? taken
-				   : errno;
-	if (failed && !taken)
-		(void)unlink(name);
-	free(name);
-	errno = failed;
-	return taken == EEXIST ? 1 : failed ? -1 : 0;
-}
-
-/* Some file systems tell only when a descriptor is closed that the disk is full; so the name comes after. */
+/* Some file systems tell only when a file is closed that the disk is full; so the name comes after.  Until then a copy
+ * of the descriptor keeps the lock. */
 int nb_whole_close(struct nb_whole *file)
 {
-	const int unnamed = file->target && !file->temporary, other = unnamed ? dup(file->fd) : -1;
-	int failed = other >= 0 && close(other) ? -1 : unnamed;
-	for (unsigned attempt = 0; attempt < ATTEMPTS && failed > 0; attempt++)
-		failed = take_place(file, attempt);
-	if (failed)
-		return -1;
-	const int fd = file->fd;
+	const int fd = file->fd, locked = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	file->fd = -1;
-	if ((close(fd) && !unnamed) || (file->temporary && rename(file->temporary, file->target)))
-		return -1;
-	free(file->temporary);
-	free(file->target);
-	file->temporary = file->target = NULL;
-	return 0;
+	const int failed = close(fd) || (file->target && rename(file->part, file->target));
+	const int error = errno;
+	if (locked >= 0)
+		close(locked);
+	errno = error;
+	if (!failed)
+		forget_names(file);
+	return failed ? -1 : 0;
 }
 
 void nb_whole_drop(struct nb_whole *file)
 {
 	const int error = errno;
+	if (file->part)
+		unlink(file->part);
+	nb_whole_leave(file);
+	errno = error;
+}
+
+void nb_whole_leave(struct nb_whole *file)
+{
+	const int error = errno;
 	if (file->path && file->fd >= 0)
 		close(file->fd);
 	file->fd = -1;
-	drop_temporary(file);
+	forget_names(file);
 	errno = error;
+}
+
+const char *nb_whole_why(int error)
+{
+	return error == ETXTBSY ? "is both input and output, and its folder takes no new file"
+	       : error == EBUSY ? "is being written by another program"
+				: NULL;
 }

@@ -167,9 +167,6 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	fails_with 1 'empty input' 'nb-gen -n 5 -o x.nb | nb-stats'
 }
 
-# writes_file PID: it has a file of this folder open
-writes_file() { [ -n "$(find "/proc/$1/fd" -lname "$PWD/*")" ]; }
-
 @test "where anything fails there is no file, and an older one stays as it was" {
 	local fold
 	for fold in on off; do
@@ -193,17 +190,37 @@ writes_file() { [ -n "$(find "/proc/$1/fd" -lname "$PWD/*")" ]; }
 		run ! nb-sort-zorder ../a.nb -o none/new.nb
 		run ! nb-sort-zorder ../a.nb -o .
 		[ "$(entries)" = 'old.nb' ]
-		# a run that is killed leaves nothing
-		mkfifo ../feed
-		nb-sort-zorder -o killed.nb <../feed &
-		exec 7>../feed
-		cat ../a.nb >&7
-		wait_until writes_file $! # without a name, or with another one
-		kill $!
-		wait $! || :
-		exec 7>&-
-		rm ../feed
-		[ "$(entries)" = 'old.nb' ]
+		cd .. || return 1
+	done
+}
+
+# has_frames N: there are N parts, with several frames in the last
+has_frames() { [ "$(entries | wc -w)" = "$1" ] && [ "$(stat -c %s run.nb.part)" -gt 40000 ]; }
+
+@test "what a program with --output has written when it is killed, or fails after two frames, is in FILE.part" {
+	local fold k
+	for fold in on off; do
+		export NB_FOLD=$fold
+		rm -rf stopped
+		mkdir stopped
+		cd stopped || return 1
+		run ! nb-sort-zorder --no-history ../a.nb ../b.nb ../cut.nb -o run.nb
+		[ "$(entries)" = run.nb.part ]
+		nb-select --recover run.nb.part 2>/dev/null | nb-stats --check | grep '^ok: 2 frames, 70 bodies'
+		rm run.nb.part
+		for k in 1 2; do # the second keeps what the first has left
+			nb-step -d 0.01 -k 100000000 --every 10 'nb-force -e 0.1' -o run.nb ../ready-a.nb &
+			wait_until has_frames $k
+			fails_with 1 "nb-sort-zorder: 'run.nb' is being written by another program" 'nb-sort-zorder -o run.nb ../a.nb'
+			kill -KILL $!
+			wait $! || :
+		done
+		[ "$(entries)" = 'run.nb.part run.nb.part~' ]
+		fails_with 1 "nb-step: 'run.nb' is not there, but 'run.nb.part' of a run that was stopped (want --resume run.nb.part)" \
+			"nb-step -d 0.01 -k 1 'nb-force -e 0.1' --resume run.nb"
+		fails_with 2 'whose frames would be lost' "nb-step -d 0.01 -k 1 'nb-force -e 0.1' --resume run.nb.part -o run.nb"
+		nb-step -d 0.01 -k 1 'nb-force -e 0.1' --resume run.nb.part -o rest.nb 2>err
+		grep -q 'the run goes on from frame' err
 		cd .. || return 1
 	done
 }

@@ -230,9 +230,8 @@ void nb_output_begin(struct nb_run *run)
 		return;
 	const int same = open_same(run); /* nb_whole_open would rather fail than empty it */
 	const int failed = nb_whole_open(&run->file, run->common.output);
-	if (failed && errno == ETXTBSY)
-		nb_die(NB_EXIT_FAILED, "'%s' is both input and output, and its folder takes no new file",
-			run->common.output);
+	if (failed && nb_whole_why(errno))
+		nb_die(NB_EXIT_FAILED, "'%s' %s", run->common.output, nb_whole_why(errno));
 	if (failed)
 		cannot_open(run->common.output);
 	if (same >= 0)
@@ -246,4 +245,12 @@ void nb_output_end(struct nb_run *run)
 {
 	if (run->file.path && nb_whole_close(&run->file))
 		nb_die(NB_EXIT_FAILED, "write error: '%s':", run->common.output);
+}
+
+void nb_output_drop(struct nb_run *run)
+{
+	if (run->out_open && run->out.nframe > 1)
+		nb_whole_leave(&run->file);
+	else
+		nb_whole_drop(&run->file);
 }

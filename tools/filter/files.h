@@ -43,5 +43,7 @@ void nb_output_refuse_terminal(const char *path, const char *why);
 void nb_output_begin(struct nb_run *run);
 /* ... and takes its name, after standard output has been closed. */
 void nb_output_end(struct nb_run *run);
+/* ... or after a failure does not; if it has two frames or more, they stay in FILE.part. */
+void nb_output_drop(struct nb_run *run);
 
 #endif

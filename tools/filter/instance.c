@@ -26,7 +26,7 @@ static void leave(struct nb_voice *voice, int status)
 			(void)nb_relay_drain(run->relay);
 		if (run->tool->abandon)
 			run->tool->abandon(run->self);
-		nb_whole_drop(&run->file);
+		nb_output_drop(run);
 		exit(status);
 	}
 	run->status = status ? status : NB_RUN_LEFT;
@@ -117,7 +117,7 @@ void nb_run_free(struct nb_run *run)
 	if (run->in_open)
 		nb_reader_close(&run->in);
 	nb_files_close(run);
-	nb_whole_drop(&run->file);
+	nb_output_drop(run);
 	if (run->out_open)
 		nb_writer_abandon(&run->out);
 	nb_frame_clear(&run->taken);

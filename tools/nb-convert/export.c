@@ -50,8 +50,8 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 /* frame: the one that was written, NULL after the last. */
 static void require_exported(const struct convert *opt, int status, const struct nb_frame *frame)
 {
-	if (status == -1 && opt->path && errno == ETXTBSY)
-		nb_die(NB_EXIT_FAILED, "'%s' is both input and output, and its folder takes no new file", opt->path);
+	if (status == -1 && opt->path && nb_whole_why(errno))
+		nb_die(NB_EXIT_FAILED, "'%s' %s", opt->path, nb_whole_why(errno));
 	if (status == -1 && opt->path)
 		nb_die(NB_EXIT_FAILED, "write error: '%s':", opt->path);
 	if (status == -1)

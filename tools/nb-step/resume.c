@@ -7,30 +7,54 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-void nb_step_open_saved(struct step *s)
+static int is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+void nb_step_check_saved(const struct step *s)
 {
 	const char *output = s->run->common.output;
+	char part[PATH_MAX];
 	struct stat file, out;
-	s->saved = nb_open_named(s->resume, O_RDONLY);
-	if (s->saved < 0)
-		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
-	if (output && fstat(s->saved, &file) == 0 && stat(output, &out) == 0 && file.st_dev == out.st_dev &&
-		file.st_ino == out.st_ino)
+	if (!output || fstatat(nb_names_directory(), s->resume, &file, 0))
+		return;
+	snprintf(part, sizeof part, "%s" NB_WHOLE_PART, output);
+	if ((stat(output, &out) == 0 && is_same(&file, &out)) || (stat(part, &out) == 0 && is_same(&file, &out)))
 		nb_die(NB_EXIT_USAGE,
 			"'--output' is the file of '--resume', whose frames would be lost (want another file, or "
 			"'>> %s' where it is whole)",
 			s->resume);
 }
 
+void nb_step_open_saved(struct step *s)
+{
+	char part[PATH_MAX];
+	struct stat file;
+	s->saved = nb_open_named(s->resume, O_RDONLY);
+	if (s->saved < 0 && errno == ENOENT) {
+		snprintf(part, sizeof part, "%s" NB_WHOLE_PART, s->resume);
+		if (fstatat(nb_names_directory(), part, &file, 0) == 0)
+			nb_die(NB_EXIT_FAILED,
+				"'%s' is not there, but '%s' of a run that was stopped (want --resume %s)", s->resume,
+				part, part);
+		errno = ENOENT;
+	}
+	if (s->saved < 0)
+		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
+}
+
 static int is_own_output(const struct step *s)
 {
 	struct stat file, out;
 	return s->run->files.link < 0 && fstat(s->saved, &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
-	       S_ISREG(file.st_mode) && file.st_dev == out.st_dev && file.st_ino == out.st_ino;
+	       S_ISREG(file.st_mode) && is_same(&file, &out);
 }
 
 static uint64_t step_of(const struct nb_frame *frame, const char *key)

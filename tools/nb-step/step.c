@@ -103,8 +103,10 @@ static void check(struct nb_run *run, void *self)
 			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");
 	if (s->until_given && !steps_given)
 		s->steps = UINT64_MAX;
-	if (s->resume)
+	if (s->resume) {
+		nb_step_check_saved(s);
 		run->streams = NB_WRITES;
+	}
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */

@@ -172,6 +172,7 @@ int nb_step_plan(struct step *s, double *dt, double *exact);
 
 /* ---- resume.c: a saved stream ---- */
 
+void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
 void nb_step_open_saved(struct step *s);
 /* Reads its last whole frame and finds out with which step its run began. */
 void nb_step_read_saved(struct step *s, struct nb_frame *frame);

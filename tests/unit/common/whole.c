@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int deadly, meddling;
+static int deadly;
 
 static int write_file(const char *path, const char *text)
 {
@@ -29,10 +29,6 @@ int rename(const char *from, const char *to)
 {
 	if (deadly)
 		raise(SIGKILL);
-	if (meddling) {
-		meddling = 0;
-		CHECK(write_file(to, "of another writer") == 0);
-	}
 	return (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 }
 
@@ -68,22 +64,34 @@ static int files(void)
 	return n;
 }
 
+/* Two at once, and a part that is none. */
+static void refused(void)
+{
+	struct nb_whole first, second;
+	CHECK(nb_whole_open(&first, "file") == 0 && nb_whole_open(&second, "file") == -1 && errno == EBUSY);
+	nb_whole_drop(&second);
+	CHECK(files() == 2 && nb_whole_why(EBUSY) && !nb_whole_why(EIO));
+	CHECK(nb_whole_close(&first) == 0 && says("file", "") && files() == 1);
+	CHECK(nb_whole_open(&first, "file") == 0);
+	nb_whole_leave(&first);
+	CHECK(files() == 2 && unlink("file.part") == 0 && symlink("file", "file.part") == 0);
+	CHECK(nb_whole_open(&first, "file") == -1 && errno == ELOOP);
+	CHECK(unlink("file.part") == 0 && mkfifo("file.part", 0666) == 0);
+	CHECK(nb_whole_open(&first, "file") == -1 && errno == ENXIO);
+	CHECK(unlink("file.part") == 0);
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/nb-whole-XXXXXX";
 	CHECK(mkdtemp(folder) && chdir(folder) == 0);
-	const int unnamed = open(".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-	if (unnamed >= 0) {
-		close(unnamed);
-		CHECK(!is_killed("file", "first")); /* there is no moment with two names */
-		CHECK(says("file", "first") && files() == 1);
-		CHECK(is_killed("file", "second") && says("file", "first") && files() == 2);
-		CHECK(is_killed("file", "third") && says("file", "first") && files() == 2);
-	}
-	CHECK(write_file("file", "fourth") == 0 && says("file", "fourth") && files() == 1);
-	meddling = unnamed >= 0;
-	CHECK(write_file("file", "fifth") == 0 && files() == 1);
-	CHECK(says("file", unnamed >= 0 ? "of another writer" : "fifth")); /* which came later */
-	CHECK(!meddling && unlink("file") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+	CHECK(is_killed("file", "first") && files() == 1 && says("file.part", "first"));
+	CHECK(write_file("file", "second") == 0 && files() == 2 && says("file", "second"));
+	CHECK(says("file.part~", "first"));
+	CHECK(is_killed("file", "third") && says("file", "second") && says("file.part", "third"));
+	CHECK(write_file("file", "fourth") == 0 && files() == 2 && says("file", "fourth"));
+	CHECK(says("file.part~", "third") && unlink("file.part~") == 0);
+	refused();
+	CHECK(unlink("file") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
 	return unit_end();
 }
