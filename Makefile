@@ -43,7 +43,8 @@ WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prot
 OPT     = -O3 -g
 CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library; by its build id a program knows its own: see tools/fold/meet.h
+# libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library.
+# Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 ifeq ($(SAN),1)
@@ -98,7 +99,7 @@ NVCC_OPT  ?= -O3 -g -lineinfo
 NVCCFLAGS = -std=c++17 $(NVCC_OPT) -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
             -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1 $(NVCC_SMALL)
 ifeq ($(CUDA),1)
-# kernels with their lines take a fifth of the room, where all drivers can read them so
+# compressed kernels take a fifth of the space; drivers of CUDA 13 and later can read them
 NVCC_SMALL := $(if $(filter 13 14 15,$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p')),--compress-mode=size)
 CPPFLAGS += -DNB_CUDA=1
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))

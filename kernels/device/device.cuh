@@ -118,7 +118,7 @@ template <class T> struct nb_cuda_buffer {
 		count = 0;
 	}
 
-	/* What was allocated, for who gives it back by nb_cuda_give. */
+	/* Releases ownership of the memory; the caller frees it by nb_cuda_give. */
 	T *hand_over()
 	{
 		T *const room = ptr;

@@ -147,7 +147,7 @@ struct device_memory {
 		(void)uncount(ptr);
 	}
 
-	/* A block for who takes as much next; false: it is not one of these. */
+	/* Keeps a freed block for the next request of its size; false: it is no block of this list. */
 	bool keep(void *ptr, int device)
 	{
 		const std::lock_guard<std::mutex> guard(lock);

@@ -1226,8 +1226,9 @@ template <class real> struct n3_memory {
 	}
 };
 
-/* How members share the boxes, but for who they are and their counters; draws: they may draw units.  Of boxes that
- * are not small, those at the end of a range are split: three quarters as many as blocks run at once. */
+/* Sets how members share the boxes: all of *deal except which member it is for and the address of its counter.  draws:
+ * members may draw units.  If boxes are not small, the last ones of a range are split: three quarters as many as blocks
+ * run at once. */
 template <int ROUND, int BLOCKS>
 static int n3_deal_of(const struct prepared_field &p, size_t members, bool draws, struct n3_deal *deal)
 {

@@ -79,8 +79,8 @@ struct nb_team_hand {
 		return work[(parts - 1) % (size_t)lanes];
 	}
 
-	/* What comes next in the part's stream may go to urgent instead, behind what is there: kernels that end a part,
-	 * and would else wait for room until those of the next part end. */
+	/* The next work of the part may go to the stream urgent, behind what its own stream has: kernels that end a
+	 * part, and would otherwise queue behind those of the next part. */
 	NB_MUST_CHECK int hurry();
 
 	/* Queues a copy to home's memory of what the part's stream has computed up to now, and urgent; nothing if that

@@ -1,14 +1,20 @@
 /* The families of other ranks that the walk of this one looks at (domain.h): those below cells that it opens.
  *
- * Which these are only the walk itself can tell, as what it opens hangs on the strength of the field that it has found
- * by then.  So there are three steps.
- *   1  All ranks get the families of large cells; of all cells, and the second step is left out, where these take
- * little memory beside a rank's bodies. 2  Each rank walks down to some hundreds of its nodes by these alone, and tells
- * where they are, how large, and what errors they tolerate about.  Each goes down its own tree for each of these nodes
- * of others, and sends what may be opened for targets in it. 3  A rank walks as if it was to act.  Where the walk is to
- * open a cell whose children are not here, its owner is asked for them, and then it walks again, until nothing is
- * missing. The last walk has then seen all that the walk that acts will read, and the same as in one process: what the
- * second step leaves out costs time, and never changes a result. */
+ * Only the walk itself can tell which these are, because what it opens depends on the strength of the field that it has
+ * found by then.  So there are three steps.
+ *
+ * 1. All ranks get the families of large cells.  If the families of all cells take little memory beside the bodies of a
+ * rank, all ranks get those, and step 2 is left out.
+ *
+ * 2. Each rank walks down to some hundreds of its nodes by these alone, and sends where the nodes are, how large they
+ * are, and about what errors they tolerate.  For each such node of the others, each rank goes down its own tree and
+ * sends what may be opened for targets in that node.
+ *
+ * 3. Each rank walks without computing forces.  If the walk opens a cell whose children are not here, the rank asks the
+ * owner for them.  It repeats the walk until nothing is missing.
+ *
+ * The last of these walks has seen all that the walk with forces will read, the same as in one process: what step 2
+ * leaves out costs time, and never changes a result. */
 #include "kernels/tree/domain_internal.h"
 
 #include "common/mem.h"

@@ -40,7 +40,7 @@ struct nb_domain {
 	/* on a device: that of nb_domain_find_cube, if the last move has found it and no body has gone since */
 	double box[7];
 	int box_known;
-	int wary; /* on a device: cells of others that the last walk missed make the next one get more (0, 1, ..) */
+	int wary; /* on a device: margin for cells of others, raised after a walk that missed some (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;
 	struct nb_domain_tally tally;

@@ -4,8 +4,8 @@
  * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, of the bodies while
  * the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use home's memory, one kernel a member
  * walks the groups that it draws from home's counter, and writes what their bodies feel where it belongs; what is read
- * once a group, or rarely, is not copied.  Elsewhere members are dealt runs of groups, and bring home what their bodies
- * feel.  Nothing that a group gets depends on who walks it. */
+ * once a group, or rarely, is not copied.  Elsewhere each member is assigned runs of groups, and the forces on
+ * their bodies are copied back.  Nothing that a group gets depends on who walks it. */
 #ifndef NB_TREE_SHARE_INTERNAL_CUH
 #define NB_TREE_SHARE_INTERNAL_CUH
 

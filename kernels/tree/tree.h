@@ -112,11 +112,11 @@ NB_MUST_CHECK int nb_gravity_tree_points_cpu(const struct nb_gravity *g, const s
 NB_MUST_CHECK int nb_gravity_tree_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
 
-/* The same, of one device, for the first g->n of the n_all bodies that a tree is of, which has nodes and, in pos and
- * mass, bodies for them as sources alone: those whose first body is not among the g->n.  The bytes that
- * nb_gravity_tree_cuda gives of all, if no node of at most 1024 bodies has some of these and others.  rows: for orders
- * 3 and 4 the moments of all nodes, as of nb_tree_high_cuda (high_internal.cuh).  Without jerks, with one Plummer
- * softening; NB_EUNSUPPORTED for others. */
+/* The same on one device for a part of the bodies: 0 to g->n - 1 are targets and sources, and the rest of the n_all
+ * bodies of the tree, in pos and mass too, are sources only.  The result has the bytes that nb_gravity_tree_cuda gives
+ * for all bodies, if no node of at most 1024 bodies has both targets and others.  rows: for orders 3 and 4 the moments
+ * of all nodes, as of nb_tree_high_cuda (high_internal.cuh).  Without jerks, with one Plummer softening;
+ * NB_EUNSUPPORTED for others. */
 NB_MUST_CHECK int nb_gravity_tree_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
 	const struct nb_tree_walk *walk, size_t n_all, const double *rows);
 

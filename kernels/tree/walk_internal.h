@@ -161,7 +161,7 @@ struct nb_walk_memory {
 enum { NB_WALK_UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
 void nb_walk_memory_free(struct nb_walk_memory *m);
 
-/* ---- the pieces of nb_walk_cpu, for who has a part of the tree (domain_walk_cpu.c) ---- */
+/* ---- the pieces of nb_walk_cpu, for domain_walk_cpu.c, which has a part of the tree ---- */
 
 /* What the order says: nodes of no more bodies are not divided further, groups have no more; moments in m->own. */
 static inline uint32_t nb_walk_leaf(int order)

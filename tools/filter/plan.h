@@ -23,7 +23,7 @@ struct nb_plan {
 	int dim;
 	int tree, level; /* there are the nodes of a tree; boxes of this level, -1: none */
 	int acc, pot;
-	double times; /* and how many times one comes */
+	double times; /* passes per frame */
 	/* in the memory of a device: units of nb_plan_take; bytes of tables of nodes or boxes that the frame has; and
 	 * bytes for each body that are kept for other frames */
 	double count[NB_MEMORY_UNITS], tables, aside;

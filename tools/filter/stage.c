@@ -193,7 +193,7 @@ struct nb_stage *nb_stage_accept(
 	if (*came != 1)
 		return NULL;
 	struct nb_stage *stage = calloc(1, sizeof *stage);
-	if (!stage) { /* who waits must hear of it */
+	if (!stage) { /* the process that waits is told */
 		nb_meet_refuse(&from, "its reader is out of memory");
 		return NULL;
 	}

@@ -264,7 +264,7 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 	struct nb_gravity_count count = {0, 0, 0, 0};
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
-	/* counting, and waiting for the device, is for who wants to read of it */
+	/* only -v prints the counts, and needs to wait for the device */
 	const int told = nb_verbosity() > 0;
 	int status;
 	if (!nb_force_active(run, opt, method, frame, &g, told ? &count : NULL, &status, active))

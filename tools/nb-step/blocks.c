@@ -1,6 +1,6 @@
 /* Block time steps by hierarchical splitting: the bodies that want a step shorter than that of their frame make, alone,
  * two steps of half the length, with the force of each other; what pulls them from outside comes with the long step.
- * So the force pipeline gets whole frames only, of fewer and fewer bodies, and nobody is predicted.
+ * So the force pipeline gets whole frames only, of fewer and fewer bodies, and no position is predicted.
  *
  * A step h of a frame S, whose bodies want it or more except those of F (a leapfrog for each part of H = sum H_n):
  *     S is kicked by a(S) h/2, F by -a(F) h/2;  S without F drifts by h, F makes two steps of h/2;  the kicks again

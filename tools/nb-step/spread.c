@@ -16,8 +16,9 @@
 
 enum {
 	LEAST = 8192, /* bodies: fewer are moved sooner than they are sent */
-	/* devices of one process share a walk of fewer bodies sooner, than they have sorts and trees of their own;
-	 * times devices, as one H200 that does the work of two and of four suggests */
+	/* Bodies times devices.  Below this, devices of one process finish sooner if they share only the walk than if
+	 * each sorts and builds a tree of its own.  One H200 that does the work of two and of four suggests the number.
+	 */
 	LEAST_OF_DEVICES = 1 << 25
 };
 
