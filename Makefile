@@ -227,12 +227,12 @@ $(BUILD)/tools/filter/pages.o: CPPFLAGS += -DNB_PAGES='"$(MADE)/man/pages.txt"'
 $(BUILD)/tools/filter/pages.o: $(MADE)/man/pages.txt
 
 # expansions, written out term by term
-$(MADE)/kernels/tree/high_terms.h: kernels/tree/high_terms.awk
+$(MADE)/kernels/multipole/high_terms.h: kernels/multipole/high_terms.awk
 	@mkdir -p $(@D)
 	$(call say,AWK,$@)
 	$(Q)awk -f $< >$@.$$$$ && mv $@.$$$$ $@
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/tree/*.c)) $(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/tree/walk_simd-$(i).o) \
-$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/tree/*.cu)): | $(MADE)/kernels/tree/high_terms.h
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/walk/*.c kernels/domain/*.c)) $(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/walk/walk_simd-$(i).o) \
+$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/walk_gpu/*.cu)) $(BUILD)/tests/unit/multipole/multipole.o: | $(MADE)/kernels/multipole/high_terms.h
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

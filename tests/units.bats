@@ -60,7 +60,7 @@ unit() {
 @test "the field at points" { unit gravity/points; }
 @test "fast multipole method" { unit fmm/fmm; }
 @test "fields of potentials" { unit field/field; }
-@test "forces by several ranks" { unit tree/ranks; }
+@test "forces by several ranks" { unit walk/ranks; }
 @test "threads as ranks" { unit ranks/threads; }
 @test "Morton keys" { unit order/morton; }
 @test "sort and permutation" { unit order/sort; }
@@ -68,11 +68,11 @@ unit() {
 @test "uniform boxes" { unit boxes/boxes; }
 @test "tree" { unit tree/build; }
 @test "what is no tree" { unit tree/check; }
-@test "multipoles" { unit tree/multipole; }
-@test "tree walk" { unit tree/walk; }
-@test "the field at points by the tree" { unit tree/points; }
-@test "jerks of the tree walk" { unit tree/jerk; }
-@test "softenings in the tree walk" { unit tree/soften; }
+@test "multipoles" { unit multipole/multipole; }
+@test "tree walk" { unit walk/walk; }
+@test "the field at points by the tree" { unit walk/points; }
+@test "jerks of the tree walk" { unit walk/jerk; }
+@test "softenings in the tree walk" { unit walk/soften; }
 @test "diagnostics" { unit measure/measure; }
 @test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
 @test "orbital elements" { unit measure/orbit; }
@@ -103,7 +103,7 @@ unit() {
 # bats test_tags=gpu
 @test "one GPU that does the work of two" { unit team/team_cuda; }
 # bats test_tags=gpu
-@test "bodies spread over ranks, in the memory of a GPU" { unit tree/domain_cuda; }
+@test "bodies spread over ranks, in the memory of a GPU" { unit domain/domain_cuda; }
 # bats test_tags=gpu
 @test "bodies spread over several GPUs, or over one that does their work" { unit team/spread_cuda; }
 # bats test_tags=gpu
@@ -124,10 +124,10 @@ unit() {
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu
-@test "jerks of the tree walk on the GPU" { unit tree/jerk_cuda; }
-@test "softenings in the tree walk on the GPU" { unit tree/soften_cuda; }
+@test "jerks of the tree walk on the GPU" { unit walk_gpu/jerk_cuda; }
+@test "softenings in the tree walk on the GPU" { unit walk_gpu/soften_cuda; }
 # bats test_tags=gpu
-@test "cells of high order in the tree walk on the GPU" { unit tree/high_cuda; }
+@test "cells of high order in the tree walk on the GPU" { unit walk_gpu/high_cuda; }
 
 @test "every unit test program is in the list above" {
 	for f in "$NB_TOP"/tests/unit/*/*.c "$NB_TOP"/tests/unit/*/*.cu; do

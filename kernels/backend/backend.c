@@ -2,8 +2,10 @@
 #include "kernels/backend/backend.h"
 
 #include "kernels/device/device.h"
+#include "kernels/domain/domain.h"
 #include "kernels/ranks/ranks.h"
 #include "kernels/team/team.h"
+#include "kernels/walk_gpu/walk_gpu.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -18,6 +18,7 @@
 #include "kernels/order/order.h"
 #include "kernels/picture/picture.h"
 #include "kernels/tree/tree.h"
+#include "kernels/walk/walk.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -133,7 +134,7 @@ int nb_backend_cards(void);
  * MPI. */
 NB_MUST_CHECK int nb_backend_enlist(void);
 
-/* Lets bodies be spread over the devices of ranks (kernels/tree/domain.h), if the program has been built with CUDA.
+/* Lets bodies be spread over the devices of ranks (kernels/domain/domain.h), if the program has been built with CUDA.
  * nb_backend_choose and nb_backend_serve do that. */
 void nb_backend_offer(void);
 

@@ -1,4 +1,5 @@
 #include "kernels/backend/backend.h"
+#include "kernels/domain/domain.h"
 #include "kernels/ranks/ranks.h"
 
 int nb_backend_serve(void)

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/mem.h"
-#include "kernels/picture/picture.h"
 
 #define KEPT 0.9 /* of the bodies, in each step */
 enum { STEPS = 50 };
@@ -59,7 +58,7 @@ static size_t nearest(
 	squares_of_distances(n, row, pos, centre, r2);
 	for (size_t k = 0; k < n; k++)
 		scratch[k] = r2[k];
-	return filter(n, row, r2, nb_splat_quantile(n, scratch, part));
+	return filter(n, row, r2, nb_quantile(n, scratch, part));
 }
 
 static size_t within(size_t n, uint32_t *row, const double *pos, const double centre[3], double radius, double *r2)

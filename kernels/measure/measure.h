@@ -53,6 +53,9 @@ NB_MUST_CHECK int nb_lagrangian_radii_cuda(size_t n, const double *mass, const d
 
 /* The sum of column k of a table of nrow rows of width numbers: in order, as if in twice the precision (Neumaier). */
 double nb_sum_column(size_t nrow, const double *table, size_t width, size_t k);
+/* In host memory.  Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is
+ * reordered. */
+double nb_quantile(size_t n, double *x, double q);
 
 /* Errors of vectors a against a reference: e_k = |a_row(k) - ref_k| / |ref_k|, k < n; 0 where both vanish,
  * infinite where only the reference does. */

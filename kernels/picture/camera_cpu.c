@@ -1,4 +1,5 @@
 /* Where a camera stands and what it sees: axes, centre, size and projection. */
+#include "kernels/measure/measure.h"
 #include "kernels/picture/picture_internal.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], dou
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < n; i++)
 		r[i] = distance(&pos[3 * i], centre);
-	*radius = nb_splat_quantile(n, r, q);
+	*radius = nb_quantile(n, r, q);
 	nb_free(r);
 	return NB_OK;
 }
@@ -53,7 +54,7 @@ int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double 
 		for (size_t k = 0; k < 3; k++) {
 			for (size_t i = 0; i < n; i++)
 				x[i] = pos[3 * i + k];
-			median[k] = nb_splat_quantile(n, x, 0.5);
+			median[k] = nb_quantile(n, x, 0.5);
 		}
 		nb_free(x);
 		int error = nb_splat_extent_cpu(n, pos, median, NB_CENTRE_SHARE, &within);

@@ -1,5 +1,6 @@
 /* How bright, how wide and between which speeds a picture shows its bodies, so that what is usual in it is seen well
  * and a few exceptional bodies do not spoil it. */
+#include "kernels/measure/measure.h"
 #include "kernels/picture/picture_internal.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ int nb_exposure_masses_cpu(size_t n, const double *mass, struct nb_mass_scale *s
 		m[i] = mass[i];
 		heaviest = fmax(heaviest, m[i]);
 	}
-	nb_masses_of(heaviest, nb_splat_quantile(n, m, NB_HEAVY_SHARE), scale);
+	nb_masses_of(heaviest, nb_quantile(n, m, NB_HEAVY_SHARE), scale);
 	nb_free(m);
 	return NB_OK;
 }
@@ -35,7 +36,7 @@ int nb_exposure_speeds_cpu(size_t n, const double *vel, double *slow, double *fa
 		return NB_ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		s[i] = fmin(speed_of(vel, i), 1e300);
-	const double low = nb_splat_quantile(n, s, nb_slow_share(n)), high = nb_splat_quantile(n, s, nb_fast_share(n));
+	const double low = nb_quantile(n, s, nb_slow_share(n)), high = nb_quantile(n, s, nb_fast_share(n));
 	nb_free(s);
 	nb_speeds_of(low, high, slow, fast);
 	return NB_OK;
@@ -54,8 +55,8 @@ int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, i
 			if (at > 0)
 				s[count++] = at;
 		}
-	const double most = count ? nb_splat_quantile(count, s, NB_BRIGHT_SHARE) : 0;
-	const double least = count ? nb_splat_quantile(count, s, NB_FAINT_SHARE) : 0;
+	const double most = count ? nb_quantile(count, s, NB_BRIGHT_SHARE) : 0;
+	const double least = count ? nb_quantile(count, s, NB_FAINT_SHARE) : 0;
 	nb_free(s);
 	nb_range_of(count, least, most, stretch, lo, hi);
 	return NB_OK;

@@ -1,5 +1,6 @@
 /* What changes from frame to frame: where the camera looks, how much it shows, and how much light is too much.  In host
  * memory. */
+#include "kernels/measure/measure.h"
 #include "kernels/picture/picture.h"
 
 #include <float.h>
@@ -29,7 +30,7 @@ int nb_camera_keep(size_t n, const double *pos, const struct nb_camera *camera, 
 	/* the half keeps the rounding of the quotient from the next element */
 	const double kept = fmax(ceil(share * (double)n * (1 - 1e-12)), 1) - 0.5;
 	const double q = n > 1 ? fmin(kept / (double)(n - 1), 1) : 0;
-	*size = fmin(2 * nb_splat_quantile(n, reach, q), 1e300);
+	*size = fmin(2 * nb_quantile(n, reach, q), 1e300);
 	nb_free(reach);
 	return NB_OK;
 }
@@ -50,7 +51,7 @@ static void shrink(size_t m, double *near, size_t left, double *scratch, double 
 	memcpy(centre, mean, sizeof mean);
 	for (size_t i = 0; i < m; i++)
 		scratch[i] = distance(&near[3 * i], centre);
-	const double within = nb_splat_quantile(m, scratch, m > 1 ? ((double)left - 0.5) / (double)(m - 1) : 0);
+	const double within = nb_quantile(m, scratch, m > 1 ? ((double)left - 0.5) / (double)(m - 1) : 0);
 	size_t kept = 0;
 	for (size_t i = 0; i < m && kept < left; i++)
 		if (distance(&near[3 * i], centre) <= within)
@@ -71,7 +72,7 @@ int nb_camera_densest(size_t n, const double *pos, const double *start, double c
 	if (start) { /* only what lies around it, so that the camera does not jump to another group as dense */
 		for (size_t i = 0; i < n; i++)
 			scratch[i] = distance(&pos[3 * i], start);
-		const double within = nb_splat_quantile(n, scratch, 0.25);
+		const double within = nb_quantile(n, scratch, 0.25);
 		m = 0;
 		for (size_t i = 0; i < n; i++)
 			if (distance(&pos[3 * i], start) <= within)

@@ -39,10 +39,6 @@ NB_MUST_CHECK int nb_splat_visible_cpu(
 NB_MUST_CHECK int nb_splat_visible_cuda(
 	size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count);
 
-/* In host memory.  Element number floor(q (n - 1)) of x in ascending order, q in [0, 1], n > 0, no NaN.  x is
- * reordered. */
-double nb_splat_quantile(size_t n, double *x, double q);
-
 /* ---- where bodies lie ----------------------------------------------------------------------------- */
 
 /* Orthographic camera. right and up are unit vectors at right angles; the line of sight does not matter. */

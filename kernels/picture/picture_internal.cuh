@@ -42,7 +42,7 @@ struct nb_sorted {
 		return NB_OK;
 	}
 
-	/* As nb_splat_quantile, of the first count > 0 of them. */
+	/* As nb_quantile, of the first count > 0 of them. */
 	NB_MUST_CHECK int quantile(size_t count, double q, double *x) const
 	{
 		return at((size_t)(q * (double)(count - 1)), x);

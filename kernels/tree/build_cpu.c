@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "kernels/tree/moments_internal.h"
 
 enum {
 	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */

@@ -29,7 +29,7 @@
 #include "kernels/device/device.cuh"
 #include "kernels/order/order.cuh"
 #include "kernels/team/team.cuh"
-#include "kernels/tree/moments_internal.cuh"
+#include "kernels/tree/tree.cuh"
 
 #include <vector>
 

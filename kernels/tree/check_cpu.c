@@ -1,7 +1,6 @@
 #include "kernels/tree/check_internal.h"
 
 #include "common/mem.h"
-#include "kernels/tree/moments_internal.h"
 
 enum { MANY = 10000 /* nodes that are worth a second thread */ };
 

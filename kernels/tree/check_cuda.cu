@@ -3,7 +3,7 @@
 #include "kernels/device/device.cuh"
 #include "kernels/pair/pair.h"
 #include "kernels/tree/check_internal.h"
-#include "kernels/tree/moments_internal.cuh"
+#include "kernels/tree/tree.cuh"
 
 enum { THREADS = 256 };
 

@@ -1,4 +1,4 @@
-#include "kernels/tree/moments_internal.h"
+#include "kernels/tree/tree.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,12 +8,13 @@
  * field in f32 of 512 bodies in each box of level 7 in 2-D.  rms is that of the error over that of the force, by direct
  * sums in f64 for 1024 bodies ("-": near field).  Whole steps kick, drift, and compute the force in as little memory as
  * nb-step, with leaves of 32 for 2^30 bodies; what they should take goes to stderr before.  Where devices have less
- * memory than that, the time is "-".  Of several devices each has a part of the bodies (kernels/tree/domain.h).  Times
+ * memory than that, the time is "-".  Of several devices each has a part of the bodies (kernels/domain/domain.h). Times
  * are medians in ms by the clock of the host, from idle devices to idle devices, inputs resident.  hash is that of all
  * bytes of the result: tests/bench/run-devices compares it.  What each device did goes to
  * stderr. */
 #include "common/timer.h"
 #include "kernels/backend/backend.h"
+#include "kernels/domain/domain.h"
 #include "kernels/models/models.h"
 
 #include <math.h>

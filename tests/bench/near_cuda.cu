@@ -19,7 +19,7 @@
 
 #include "kernels/device/device.cuh"
 #include "kernels/gravity/gravity.h"
-#include "kernels/tree/tree.h"
+#include "kernels/walk_gpu/walk_gpu.h"
 #include "tests/bench/device.cuh"
 #include "tests/unit/random.h"
 

@@ -12,11 +12,11 @@
  *   growth    10^4 to 10^7 bodies, and the exponent of the time over n log n
  * Errors: rms(|da|) / rms(|a|), and the 99th percentile of |da| / |a|.  Exits 1 if one is not what it must be.
  * p2p, m2p and m2l are interactions (gravity.h); "tree" is the bytes of its columns, a body. */
-#include "kernels/tree/tree.h"
 #include "common/cpu.h"
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/models/models.h"
+#include "kernels/walk/walk.h"
 
 #include <inttypes.h>
 #include <math.h>

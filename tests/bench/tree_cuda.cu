@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "kernels/order/order.h"
-#include "kernels/tree/tree.h"
+#include "kernels/walk_gpu/walk_gpu.h"
 #include "tests/bench/device.cuh"
 
 enum { TARGETS = 4096, STAGES = 5 };

@@ -29,8 +29,8 @@ int nb_claim_device(const struct nb_run *run);
 const char *nb_spread_stage(
 	const struct nb_run *run, size_t k, const struct nb_frame *frame, struct nb_domain_law *law);
 
-/* For the hook spread (filter.h): where an instance computes, as law.device of kernels/tree/domain.h; first: it is the
- * first one that is asked, else *device is what those before have said, and must be the same.  NULL, or why bodies
+/* For the hook spread (filter.h): where an instance computes, as law.device of kernels/domain/domain.h; first: it is
+ * the first one that is asked, else *device is what those before have said, and must be the same.  NULL, or why bodies
  * cannot be spread. */
 const char *nb_spread_device(const struct nb_run *run, int first, int *device);
 

@@ -17,6 +17,7 @@
 #include "common/whole.h"
 #include "formats/stream/stream.h"
 #include "kernels/backend/backend.h"
+#include "kernels/domain/domain.h"
 #include "tools/filter/options.h"
 
 #include <setjmp.h>
@@ -68,7 +69,7 @@ struct nb_tool {
 	/* Says what it does with a frame (plan.h): without it, auto is the CPU, or where the frame is. */
 	void (*work)(struct nb_run *run, void *self, struct nb_plan *plan);
 	/* Of a tool that computes forces, or prepares them: adds to *law what it does to a frame of these attributes,
-	 * for bodies that are spread over ranks (kernels/tree/domain.h).  NULL, or why that cannot be. */
+	 * for bodies that are spread over ranks (kernels/domain/domain.h).  NULL, or why that cannot be. */
 	const char *(*spread)(
 		const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
 	/* On streams instead of frame or make, for a tool that need not hold whole frames: run->in to run->out. */

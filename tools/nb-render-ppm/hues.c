@@ -126,8 +126,8 @@ static size_t find_range(const struct render *r, double end[2])
 			x[count++] = value;
 	}
 	const double few = count <= NB_PICTURE_FEW ? 0 : 0.02;
-	end[0] = count ? nb_splat_quantile(count, x, few) : 1;
-	end[1] = count ? nb_splat_quantile(count, x, 1 - few) : 1;
+	end[0] = count ? nb_quantile(count, x, few) : 1;
+	end[1] = count ? nb_quantile(count, x, 1 - few) : 1;
 	nb_free(x);
 	nb_free(vel);
 	return count;

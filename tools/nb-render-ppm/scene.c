@@ -207,8 +207,8 @@ static int has_mass_function(const struct render *r)
 	if (b->n <= NB_PICTURE_FEW || nb_frame_field(b->frame, NB_SPECIES))
 		return 0;
 	double *mass = nb_render_numbers(r, nb_require_field(b->frame, NB_MASS));
-	const double middle = nb_splat_quantile(b->n, mass, 0.5), high = nb_splat_quantile(b->n, mass, 0.9);
-	const double top = nb_splat_quantile(b->n, mass, 0.99);
+	const double middle = nb_quantile(b->n, mass, 0.5), high = nb_quantile(b->n, mass, 0.9);
+	const double top = nb_quantile(b->n, mass, 0.99);
 	nb_free(mass);
 	return middle > 0 && high > 2 * middle && top > 2 * high;
 }

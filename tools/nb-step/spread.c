@@ -1,5 +1,5 @@
-/* Bodies that stay with the ranks of a run (kernels/tree/domain.h): each has those of a range of Morton keys, from the
- * first force of a frame on.
+/* Bodies that stay with the ranks of a run (kernels/domain/domain.h): each has those of a range of Morton keys, from
+ * the first force of a frame on.
  *
  * Here the frame is then one of no bodies, with the same columns and attributes.  It goes through the force pipeline as
  * ever, which leaves in it what the pipeline says of a force; the forces themselves are computed where the bodies are.

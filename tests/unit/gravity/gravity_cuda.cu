@@ -9,7 +9,7 @@
 
 #include "kernels/gravity/gravity.h"
 #include "kernels/order/order.h"
-#include "kernels/tree/tree.h"
+#include "kernels/walk_gpu/walk_gpu.h"
 #include "tests/unit/device.cuh"
 
 using std::vector;

@@ -1,4 +1,5 @@
 /* Pictures: projection, smoothing radii, splat and stretch against what they promise. */
+#include "kernels/measure/measure.h"
 #include "kernels/picture/picture.h"
 
 #include <omp.h>
@@ -48,7 +49,7 @@ static void quantiles(void)
 			qsort(sorted, n, sizeof *x, ascending);
 			static const double q[] = {0, 0.05, 0.5, 0.98, 1};
 			for (size_t k = 0; k < sizeof q / sizeof *q; k++)
-				CHECK(nb_splat_quantile(n, x, q[k]) == sorted[(size_t)(q[k] * (double)(n - 1))]);
+				CHECK(nb_quantile(n, x, q[k]) == sorted[(size_t)(q[k] * (double)(n - 1))]);
 		}
 }
 

@@ -2,7 +2,8 @@
 #include "kernels/ranks/ranks.h"
 
 #include "common/mem.h"
-#include "kernels/tree/tree.h"
+#include "kernels/domain/domain.h"
+#include "kernels/walk/walk.h"
 #include "tests/unit/random.h"
 #include "tests/unit/tree/bodies.h"
 #include "tests/unit/unit.h"

@@ -2,4 +2,4 @@
  * are fewer than seven, some do the work of several.  Exit 77 where there is none. spread_cuda [N]    for slow
  * checkers: n at most N */
 #define NB_UNIT_TEAM
-#include "tests/unit/tree/domain_cuda.cu"
+#include "tests/unit/domain/domain_cuda.cu"

@@ -4,7 +4,7 @@
 
 #include "common/mem.h"
 #include "kernels/order/order.h"
-#include "kernels/tree/tree.h"
+#include "kernels/walk/walk.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 

@@ -1,0 +1,331 @@
+/* share_internal.cuh - how the devices of a team share a walk (team.cuh).  A part of walk_cuda.cu, whose struct walk it
+ * copies and divides.
+ *
+ * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, of the bodies while
+ * the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use home's memory, one kernel a member
+ * walks the groups that it draws from home's counter, and writes what their bodies feel where it belongs; what is read
+ * once a group, or rarely, is not copied.  Elsewhere each member is assigned runs of groups, and the forces on
+ * their bodies are copied back.  Nothing that a group gets depends on who walks it. */
+#ifndef NB_WALK_GPU_SHARE_INTERNAL_CUH
+#define NB_WALK_GPU_SHARE_INTERNAL_CUH
+
+#include <string.h>
+
+#include "kernels/team/team.cuh"
+
+/* Where walks run one after the other, with memory for their stacks; hand: that of a member of the team, or null. */
+struct nb_lane {
+	cudaStream_t stream = 0;
+	struct nb_team_hand *hand = nullptr;
+	nb_cuda_buffer<uint32_t> stack, region_listed, region_list;
+	nb_cuda_buffer<struct region_place> region_place;
+	nb_cuda_buffer<char> region_terms;
+	size_t regions = 0; /* in a range, at most */
+};
+
+/* Gives a walk room for `count` nodes on stacks. */
+static int nb_lane_stack(struct walk &w, size_t count)
+{
+	if (!w.lane->stack.ptr) {
+		NB_TRY(w.lane->stack.alloc(count));
+		if (w.lane->hand)
+			NB_TRY(w.lane->hand->settle());
+	}
+	w.stack = w.lane->stack.ptr;
+	return NB_OK;
+}
+
+/* Memory for what walks of regions leave, with expansions of so many bytes. */
+static int nb_lane_regions(struct walk &w, size_t bytes)
+{
+	struct nb_lane &lane = *w.lane;
+	if (!lane.region_place.ptr) {
+		NB_TRY(lane.region_listed.alloc(lane.regions));
+		NB_TRY(lane.region_place.alloc(lane.regions));
+		NB_TRY(lane.region_terms.alloc(lane.regions * bytes));
+		NB_TRY(lane.region_list.alloc(lane.regions * w.region.room));
+		if (lane.hand)
+			NB_TRY(lane.hand->settle());
+	}
+	w.region.listed = lane.region_listed.ptr, w.region.place = lane.region_place.ptr;
+	w.region.terms = lane.region_terms.ptr, w.region.list = lane.region_list.ptr;
+	NB_CUDA_TRY(cudaMemsetAsync(w.region.listed, 0xff, lane.regions * sizeof *w.region.listed, lane.stream));
+	return NB_OK;
+}
+
+enum {
+	NB_REGION_BYTES = 1024,	      /* of one beside its list, at most */
+	NB_REGIONS_BOUND = 512 << 20, /* bytes for as many as there can be, rather than to ask the device */
+	NB_REGIONS_MOST = 1 << 30     /* bytes; more are walked in several ranges */
+};
+
+static size_t nb_region_bytes(const struct walk &w)
+{
+	return w.region.room * sizeof *w.region.list + NB_REGION_BYTES;
+}
+
+/* So many regions at most are in `groups` groups. */
+static size_t nb_regions_in(const struct walk &w, size_t groups)
+{
+	return groups * w.group / (w.group + 1) + 2;
+}
+
+/* How many groups and regions there are.  Waits for the device. */
+static int nb_walk_count(struct walk &w, uint32_t *groups)
+{
+	uint32_t sum[2]; /* of groups; of these and regions, as region.at goes on from there */
+	NB_CUDA_TRY(cudaMemcpy2D(sum, sizeof *sum, w.ngroup, ((w.n + 31) / 32 + 1) * sizeof *sum, sizeof *sum, 2,
+		cudaMemcpyDeviceToHost));
+	*groups = sum[0];
+	w.region.count = w.region.bodies ? sum[1] - sum[0] : 0;
+	if (w.region.count == 0)
+		w.region.bodies = 0;
+	return NB_OK;
+}
+
+/* What is left of a device's blocks where several members share it, so that each of them gets groups. */
+static unsigned nb_lane_share(const struct walk &w, unsigned blocks)
+{
+	const unsigned sharers = w.drawn.of ? (unsigned)w.lane->hand->sharers : 1;
+	return blocks < sharers ? 1 : blocks / sharers;
+}
+
+enum {
+	NB_SHARE_GROUPS = 2048, /* of a part, at least: about as many as an H200 walks at a time */
+	NB_SHARE_PARTS = 64
+};
+
+/* What is counted, of one device. */
+struct nb_walk_tally {
+	unsigned long long counts[4];
+};
+
+/* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
+ * that is missing here still points home.  copies: a member's, or nb_walk_sender.  groups: 0: not known yet, as
+ * region.count. */
+template <class Copies>
+static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
+{
+	const size_t n = w->n, nnode = w->nnode;
+	NB_TRY(copies.add(&w->plan, 1));
+	NB_TRY(copies.add(&w->pos, 3 * n));
+	NB_TRY(copies.add(&w->mass, n));
+	if (w->region.bodies) {
+		NB_TRY(copies.add(&w->region.mark, (n + 31) / 32));
+		NB_TRY(copies.add(&w->region.at, (n + 31) / 32 + 1));
+		NB_TRY(copies.add(&w->region.span, w->region.count));
+	}
+	NB_TRY(copies.add(&w->place, 2 * nnode));
+	NB_TRY(copies.add(&w->moment, 2 * nnode));
+	NB_TRY(copies.add(&w->extent, nnode));
+	NB_TRY(copies.add(&w->body_eps, n));
+	NB_TRY(copies.add(&w->node_eps, 3 * nnode));
+	NB_TRY(copies.add(&w->soft, nnode));
+	NB_TRY(copies.add(&w->body_rows, w->body_bytes));
+	NB_TRY(copies.add(&w->far_rows, w->far_bytes));
+	if (precision == NB_F64 || w->body_rows)
+		NB_TRY(copies.add(&w->com, 3 * nnode));
+	if (precision == NB_F64)
+		NB_TRY(copies.add(&w->quad, 6 * nnode));
+	if (precision == NB_F64 || !direct) /* else of leaves that are a point */
+		NB_TRY(copies.add(&w->node_mass, nnode));
+	if (groups)
+		NB_TRY(copies.add(&w->start, groups + (size_t)1));
+	if (w->jerk) {
+		NB_TRY(copies.add(&w->vel, 3 * n));
+		NB_TRY(copies.add(&w->velocity, 3 * nnode));
+		NB_TRY(copies.add(&w->motion, 2 * nnode));
+		if (precision == NB_F64)
+			NB_TRY(copies.add(&w->quad_rate, 6 * nnode));
+	}
+	if (direct)
+		return NB_OK;
+	NB_TRY(copies.add(&w->acc_old, 3 * n)); /* once a group */
+	NB_TRY(copies.add(&w->first, nnode));	/* of leaves that are a point */
+	NB_TRY(copies.add(&w->count, nnode));	/* of leaves of many bodies */
+	return NB_OK;
+}
+
+/* Sends what members will ask for. */
+struct nb_walk_sender {
+	template <class T> int add(T **array, size_t count)
+	{
+		return nb_team_send(*array, count * sizeof(T));
+	}
+};
+
+/* Lets a member have its copies. */
+static int nb_walk_replicate(
+	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
+{
+	if (!copies.hand.is_home()) {
+		w->child = w->nchild = nullptr; /* of the preparation alone */
+		w->box = nullptr;
+		w->fastest = nullptr;
+		w->rows = nullptr;
+		NB_TRY(nb_walk_copy(copies, w, precision, direct, groups));
+	}
+	NB_TRY(copies.fetch());
+	if (!copies.hand.is_home()) { /* home may have counted before it was copied */
+		NB_CUDA_TRY(cudaMemsetAsync(w->plan->counts, 0, sizeof w->plan->counts, 0));
+		NB_TRY(copies.hand.settle());
+	}
+	return NB_OK;
+}
+
+/* Part k is groups k size .. (k + 1) size - 1, whose bodies begin at bound[k]. */
+struct nb_walk_division {
+	uint32_t groups, size, parts, bound[NB_SHARE_PARTS + 1];
+};
+
+/* The walk of one member, by one kernel. */
+template <class Launch>
+static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, Launch launch,
+	uint32_t groups, struct nb_walk_tally *tally)
+{
+	struct nb_lane lane;
+	nb_cuda_buffer<uint4> ranges;
+	nb_cuda_buffer<unsigned> drawn;
+	struct nb_team_copies copies(hand);
+	struct walk w = home;
+	NB_TRY(ranges.alloc(groups / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
+	NB_TRY(drawn.alloc(1 + ranges.count));
+	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
+	NB_TRY(nb_walk_replicate(copies, &w, precision, true, groups));
+	w.drawn.of = ranges.ptr, w.drawn.ready = drawn.ptr + 1, w.drawn.next = drawn.ptr;
+	w.lane = &lane;
+	lane.hand = &hand;
+	lane.regions = home.region.count;
+	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
+	for (size_t k; hand.next(&k);) {
+		lane.stream = hand.stream();
+		NB_TRY(launch(w));
+		NB_CUDA_TRY(cudaMemcpyAsync(
+			hand.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, hand.stream()));
+	}
+	NB_TRY(hand.finish());
+	if (hand.parts > 0)
+		memcpy(tally, hand.note, sizeof *tally);
+	hand.drawn = tally->counts[3];
+	return NB_OK;
+}
+
+/* The walk of one member, part after part. */
+template <class Launch>
+static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
+	Launch launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
+{
+	const uint32_t groups = division.groups, size = division.size;
+	const size_t n = home.n, parts = division.parts;
+	struct nb_lane lane[NB_TEAM_UNDER_WAY];
+	nb_cuda_buffer<double> acc, pot, jerk;
+	nb_cuda_buffer<unsigned> next;
+	struct nb_team_copies copies(hand);
+	struct walk w = home;
+	NB_TRY(next.alloc(parts));
+	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
+	if (!hand.is_home()) {
+		NB_TRY(acc.alloc(3 * n));
+		NB_TRY(pot.alloc(home.pot ? n : 0));
+		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
+		w.acc = acc.ptr, w.pot = pot.ptr, w.jerk = jerk.ptr;
+	}
+	NB_TRY(nb_walk_replicate(copies, &w, precision, false, groups));
+	for (size_t k; hand.next(&k);) {
+		const size_t first = division.bound[k], bodies = division.bound[k + 1] - first;
+		struct nb_lane &here = lane[hand.parts % NB_TEAM_UNDER_WAY];
+		here.stream = hand.stream(), here.hand = &hand;
+		here.regions = nb_regions_in(home, size);
+		w.lane = &here;
+		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
+		w.next = next.ptr + k;
+		NB_TRY(launch(w));
+		NB_TRY(hand.bring(home.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
+		if (w.pot)
+			NB_TRY(hand.bring(home.pot + first, w.pot + first, bodies * sizeof *w.pot));
+		if (w.jerk)
+			NB_TRY(hand.bring(home.jerk + 3 * first, w.jerk + 3 * first, 3 * bodies * sizeof *w.jerk));
+	}
+	NB_TRY(hand.finish());
+	if (count)
+		NB_CUDA_TRY(cudaMemcpy(tally, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost));
+	return NB_OK;
+}
+
+/* Parts of NB_SHARE_GROUPS groups or more. */
+static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
+{
+	uint32_t wanted = d->groups / NB_SHARE_GROUPS;
+	wanted = wanted < 1 ? 1 : wanted < NB_SHARE_PARTS ? wanted : (uint32_t)NB_SHARE_PARTS;
+	d->size = (d->groups + wanted - 1) / wanted;
+	d->parts = (d->groups + d->size - 1) / d->size;
+	NB_CUDA_TRY(cudaMemcpy2D(d->bound, sizeof *d->bound, w.start, d->size * sizeof *d->bound, sizeof *d->bound,
+		d->parts, cudaMemcpyDeviceToHost));
+	d->bound[d->parts] = (uint32_t)w.n;
+	return NB_OK;
+}
+
+/* The walk by all of the team; what all count is counted at home. */
+template <class Launch> static int nb_walk_share(struct walk &w, enum nb_precision precision, bool count, Launch launch)
+{
+	struct nb_walk_division division = {};
+	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
+	struct nb_walk_sender sender;
+	struct walk sent = w;
+	/* while the device is still at work on what is asked for then */
+	NB_TRY(nb_walk_copy(sender, &sent, precision, true, 0));
+	NB_TRY(nb_walk_count(w, &division.groups));
+	const bool direct = nb_team_direct() && w.region.count * nb_region_bytes(w) <= NB_REGIONS_MOST;
+	sent = w;
+	if (!direct)
+		NB_TRY(nb_walk_divide(w, &division));
+	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
+	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_hand &hand) {
+		struct nb_walk_tally *mine = &tally[hand.member];
+		return direct ? nb_walk_draw(hand, w, precision, launch, division.groups, mine)
+			      : nb_walk_parts(hand, w, precision, count, launch, division, mine);
+	}));
+	for (const struct nb_walk_tally &t : tally)
+		for (int c = 0; c < 4; c++)
+			all.counts[c] += t.counts[c];
+	if (count)
+		NB_CUDA_TRY(cudaMemcpy(w.plan->counts, &all, sizeof all, cudaMemcpyHostToDevice));
+	return NB_OK;
+}
+
+/* The walk of one device.  So many regions that their lists would fill it are walked in ranges, one after the other. */
+template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
+{
+	struct nb_lane lane;
+	w.lane = &lane;
+	lane.regions = w.n / (w.group + 1) + 1;
+	if (!w.region.bodies || lane.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
+		return launch(w);
+	uint32_t groups;
+	NB_TRY(nb_walk_count(w, &groups));
+	lane.regions = w.region.count;
+	if (lane.regions * nb_region_bytes(w) <= NB_REGIONS_MOST)
+		return launch(w);
+	const uint32_t size = (uint32_t)(NB_REGIONS_MOST / nb_region_bytes(w)), parts = (groups + size - 1) / size;
+	nb_cuda_buffer<unsigned> next;
+	NB_TRY(next.alloc(parts));
+	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
+	lane.regions = nb_regions_in(w, size);
+	for (uint32_t k = 0; k < parts; k++) {
+		w.begin = k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
+		w.next = next.ptr + k;
+		NB_TRY(launch(w));
+	}
+	return NB_OK;
+}
+
+/* The walk of all groups, by one device or by the team; launch(part) queues that of a part.  Where a tree is of more
+ * bodies than are walked, others walk those: this device is alone. */
+template <class Launch>
+static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, Launch launch)
+{
+	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share(w, precision, count, launch)
+								     : nb_walk_alone(w, launch);
+}
+
+#endif
