@@ -19,21 +19,31 @@ static const struct cost table[] = {
 /* Of pair sums, by instruction set: see cost.def. */
 static const double slower[] = {[NB_ISA_PLAIN] = 3.3, [NB_ISA_AVX2] = 1.7, [NB_ISA_AVX512] = 1};
 
-/* What so many cores are worth.  Beyond a few they are often two threads of one core, slower when all are at work, and
- * wait for each other: the 16 of the machine with the H200 take 80 ms for a step of 10^6 bodies at theta 0.5, where two
- * of the table's take 250. */
+/* What so many cores are worth, of those of the table.  Beyond a few they are often two threads of one core, slower
+ * when all are at work, and of a server, whose clock is lower: 4, 8 and 16 of the machine with the H100 are
+ * worth 1.9, 3.3 and 4.4 in steps of 2^18 bodies at theta 0.7, the 16 of that with the H200 6 in steps of 10^6 at theta
+ * 0.5. */
 static double worth(int cores)
 {
-	static const int whole = 4;
+	static const int whole = 2;
 	return cores <= whole ? fmax(cores, 1) : whole + 0.25 * (cores - whole);
+}
+
+/* What several threads take longer, as they wait for each other and parts of the work are for one: of 4 works in a step
+ * at theta 0.7, 0.3, 0.9 and 1.4 ms of 0.46, 1.5 and 3.3 with 2^10, 2^12 and 2^14 bodies on the 16 cores beside an
+ * H100. */
+static double gather(double seconds)
+{
+	return fmin(0.24e-3, 0.4 * seconds);
 }
 
 double nb_cost(enum nb_work work, double amount, enum nb_place place, const struct nb_machine *machine)
 {
 	const struct cost *c = &table[work];
 	const int cores = machine->cores < c->cores ? machine->cores : c->cores;
+	const double seconds = amount * c->core * (c->widens ? slower[machine->isa] : 1);
 	if (place == NB_ON_CPU)
-		return amount * c->core * (c->widens ? slower[machine->isa] : 1) / worth(cores);
+		return seconds / worth(cores) + (cores > 1 ? gather(seconds) : 0);
 	return amount * c->device / (c->wide ? machine->device.f64 : machine->device.f32) + c->frame;
 }
 
@@ -51,10 +61,10 @@ double nb_cost_context(void)
 }
 
 /* 0.35 + theta^-2 is what was measured from theta 0.2 to 0.8 on both, and n^(-1/8) from 10^4 to 10^7 bodies on the CPU
- * and from 2^16 to 2^24 on an H200.  n / 1200 is where a direct sum takes as long on the CPU. */
+ * and from 2^16 to 2^24 on an H200.  n / 250: 1024 bodies on the CPU. */
 double nb_cost_angle(double theta, double n)
 {
-	return n > 0 ? fmin((0.35 + 1 / (theta * theta)) * pow(n / 1e6, -0.125), n / 1200) : 0;
+	return n > 0 ? fmin((0.35 + 1 / (theta * theta)) * pow(n / 1e6, -0.125), n / 250) : 0;
 }
 
 /* On an H200, 0.002 at 2^20 takes as long as theta 0.5; the error of a cell goes with theta^4. */

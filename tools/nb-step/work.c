@@ -5,15 +5,16 @@
 
 enum { SCALAR = sizeof(double), VECTOR = 3 * sizeof(double), ROW_NUMBER = sizeof(uint32_t) };
 
-/* At least so many: with --eta it is the forces that set the steps. */
+/* With --eta it is the forces that set the steps: then eta in the unit of time, the order of N-body units. */
 static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 {
 	double time;
 	if (!s->until_given)
 		return (double)s->steps - (double)(s->step - s->first_step);
-	if (!s->dt_given || nb_frame_attribute_f64(frame, "time", 0, &time))
+	if (nb_frame_attribute_f64(frame, "time", 0, &time))
 		return fmin(1, (double)s->steps);
-	const double steps = ceil((s->until - time) / s->dt - 0.5);
+	const double dt = s->dt_given ? s->dt : copysign(s->eta, s->until - time);
+	const double steps = ceil((s->until - time) / dt - 0.5);
 	return fmin(fmax(steps, 0), (double)s->steps);
 }
 

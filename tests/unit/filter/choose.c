@@ -182,11 +182,15 @@ static void rings(void)
 	CHECK(before == 1);
 	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 10 force", TREE, 1e4) == 0);
 	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 -k 1000 force", TREE, 0x1p20) == 1);
-	/* as many steps as --until needs, at least one where they are not known */
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until 0.1 force", TREE, 0x1p14) == 0);
+	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until 2.2 force", TREE, 0x1p14) == 1);
+	/* as many steps as --until needs, or a guess where they are not known */
 	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until 10 force", TREE, 0x1p20) == 1);
 	CHECK(chosen_of_ring("nb-step -j 16 -d -0.01 --until -10 force", TREE, 0x1p20) == 1);
 	CHECK(chosen_of_ring("nb-step -j 16 -d 0.01 --until -10 force", TREE, 1e5) == 0);
-	CHECK(chosen_of_ring("nb-step -j 16 --eta 0.01 --until 10 force", TREE, 1e5) == 0);
+	CHECK(chosen_of_ring("nb-step -j 16 --eta 0.01 --until 10 force", TREE, 1e5) == 1);
+	CHECK(chosen_of_ring("nb-step -j 16 --eta 0.01 --until -10 force", TREE, 1e5) == 1);
+	CHECK(chosen_of_ring("nb-step -j 16 --eta 0.01 --until 0.01 force", TREE, 1e5) == 0);
 	CHECK(chosen_of_ring("nb-step -j 16 -d 5 --eta 0.01 --until 10000 force", TREE, 0x1p20) == 1);
 	/* by pipes, and where bodies collide on the host */
 	CHECK(chosen_of_ring("nb-step -j 1 -d 0.01 -k 100000 force", NULL, 1e7) == 0);
