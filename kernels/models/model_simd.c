@@ -66,56 +66,35 @@ INLINE vu splat_u(uint64_t x)
 }
 
 /* The only operations that vector extensions cannot say: product of the low words, square root, minimum. */
+#ifdef __x86_64__
 #if defined(NB_ISA_avx512)
-INLINE vu mul_low_words(vu a, vu b)
-{
-	return (vu)_mm512_mul_epu32((__m512i)a, (__m512i)b);
-}
-INLINE vd vsqrt(vd x)
-{
-	return (vd)_mm512_sqrt_pd((__m512d)x);
-}
-INLINE vd vmin(vd a, vd b)
-{
-	return (vd)_mm512_min_pd((__m512d)a, (__m512d)b);
-}
-INLINE vd vmax(vd a, vd b)
-{
-	return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
-}
+#define MM(operation) _mm512_##operation
+typedef __m512d mm_d;
+typedef __m512i mm_i;
 #elif defined(NB_ISA_avx2)
+#define MM(operation) _mm256_##operation
+typedef __m256d mm_d;
+typedef __m256i mm_i;
+#else
+#define MM(operation) _mm_##operation
+typedef __m128d mm_d;
+typedef __m128i mm_i;
+#endif
 INLINE vu mul_low_words(vu a, vu b)
 {
-	return (vu)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+	return (vu)MM(mul_epu32)((mm_i)a, (mm_i)b);
 }
 INLINE vd vsqrt(vd x)
 {
-	return (vd)_mm256_sqrt_pd((__m256d)x);
+	return (vd)MM(sqrt_pd)((mm_d)x);
 }
 INLINE vd vmin(vd a, vd b)
 {
-	return (vd)_mm256_min_pd((__m256d)a, (__m256d)b);
+	return (vd)MM(min_pd)((mm_d)a, (mm_d)b);
 }
 INLINE vd vmax(vd a, vd b)
 {
-	return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
-}
-#elif defined(__x86_64__)
-INLINE vu mul_low_words(vu a, vu b)
-{
-	return (vu)_mm_mul_epu32((__m128i)a, (__m128i)b);
-}
-INLINE vd vsqrt(vd x)
-{
-	return (vd)_mm_sqrt_pd((__m128d)x);
-}
-INLINE vd vmin(vd a, vd b)
-{
-	return (vd)_mm_min_pd((__m128d)a, (__m128d)b);
-}
-INLINE vd vmax(vd a, vd b)
-{
-	return (vd)_mm_max_pd((__m128d)a, (__m128d)b);
+	return (vd)MM(max_pd)((mm_d)a, (mm_d)b);
 }
 #else
 INLINE vu mul_low_words(vu a, vu b)

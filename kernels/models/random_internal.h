@@ -11,17 +11,9 @@
 #ifndef NB_MODELS_RANDOM_INTERNAL_H
 #define NB_MODELS_RANDOM_INTERNAL_H
 
-#include <stdint.h>
+#include "common/hd.h"
 
-#ifndef NB_HD
-#ifdef __CUDACC__
-#define NB_HD __host__ __device__ __forceinline__
-#elif defined(__GNUC__)
-#define NB_HD inline __attribute__((always_inline))
-#else
-#define NB_HD inline
-#endif
-#endif
+#include <stdint.h>
 
 #define NB_PHILOX_M0 0xD2511F53u
 #define NB_PHILOX_M1 0xCD9E8D57u

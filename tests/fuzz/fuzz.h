@@ -5,6 +5,7 @@
 
 #include "formats/exchange/exchange.h"
 #include "formats/stream/stream.h"
+#include "tests/unit/run.h"
 #include "tools/filter/filter.h"
 
 #include <fcntl.h>
@@ -136,7 +137,7 @@ static inline const struct nb_backend *fuzz_cpu(void)
 static inline struct nb_run *fuzz_run(const struct nb_tool *tool, int argc, char **argv)
 {
 	struct nb_run *run;
-	REQUIRE(nb_run_create(&run, tool, argc, argv, fuzz_cpu()) == 0);
+	REQUIRE(run_create(&run, tool, argc, argv, fuzz_cpu()) == 0);
 	run->voice.file = fuzz_silence();
 	return run;
 }

@@ -6,8 +6,8 @@
  * the backend, opens the streams, reads frame after frame, calls the function, adds the history line, writes, and says
  * in messages which tool speaks and which frame it was.
  *
- * nb_tool_main runs a tool on its streams, as its own program.  nb_run_create, nb_run_frame and nb_run_end run it on
- * frames that are in memory already, for another program of the suite: no particle stream is read from standard input
+ * nb_tool_main runs a tool on its streams, as its own program.  nb_run_frame and nb_run_end run an instance on frames
+ * that are in memory already, for another program of the suite: no particle stream is read from standard input
  * or written to standard output (a tool that prints, prints), and an error returns the exit status that the tool would
  * have had, after its message. */
 #ifndef NB_FILTER_H
@@ -205,16 +205,11 @@ void nb_run_pass(struct nb_run *run, struct nb_frame *frame);
 /* A put for an instance whose frames go to the instance to. */
 int nb_run_feed(void *to, struct nb_frame *frame, int last);
 
-/* An instance with these arguments (argv[0] is the name), on a backend (NULL: the one that the options choose).  argv
- * must outlive the instance.  Returns 0; or the exit status after a message; or NB_RUN_LEFT after --help and the like.
- * After these, and after a failure below, only nb_run_free may follow. */
+/* status of an instance after --help and the like */
 enum { NB_RUN_LEFT = -1 };
-NB_MUST_CHECK int nb_run_create(
-	struct nb_run **run, const struct nb_tool *tool, int argc, char **argv, const struct nb_backend *backend);
-/* Runs its function on a frame.  0, or the exit status after a message; the frame is then undefined. */
+/* Runs its function on a frame.  0, or the exit status after a message; the frame is then undefined, and only
+ * nb_run_free may follow. */
 NB_MUST_CHECK int nb_run_frame(struct nb_run *run, struct nb_frame *frame);
-/* The next frame of a tool that reads no stream, and whether there is one.  As nb_run_frame. */
-NB_MUST_CHECK int nb_run_make(struct nb_run *run, struct nb_frame *frame, int *there);
 /* After the last frame. */
 NB_MUST_CHECK int nb_run_end(struct nb_run *run);
 void nb_run_free(struct nb_run *run);

@@ -1,5 +1,6 @@
 /* Formats of other programs: the table, parts of what is there, and nb-convert on frames in memory. */
 #include "tests/unit/exchange/file.h"
+#include "tests/unit/run.h"
 #include "tools/filter/filter.h"
 
 static const char three[] = "frame,time,id,mass,x,y\n0,0,7,1,2,3\n0,0,8,1,4,5\n1,0.5,7,1,6,7\n2,1,7,1,8,9\n";
@@ -272,25 +273,25 @@ static void test_export_in_memory(void)
 	struct nb_frame frame;
 	nb_frame_init(&frame);
 	/* one frame has no columns frame and time, several have */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
+	CHECK(run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n5,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
+	CHECK(run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("frame,time,x,y,z\n0,0,0,0,0\n1,1,1,0,0\n2,2,2,0,0\n"));
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 9, chosen, NULL) == 0);
+	CHECK(run_create(&run, nb_tool_find("nb-convert"), 9, chosen, NULL) == 0);
 	for (int k = 0; k < 3; k++)
 		give(run, &frame, (uint64_t)k, k);
 	CHECK(nb_run_end(run) == 0);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));
 	/* a frame that is held back and never written is released, and the file stays */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
+	CHECK(run_create(&run, nb_tool_find("nb-convert"), 7, argv, NULL) == 0);
 	give(run, &frame, 0, 5);
 	nb_run_free(run);
 	CHECK(file_is("x,y,z\n1,0,0\n"));
@@ -306,10 +307,10 @@ static void test_import_in_memory(void)
 	nb_frame_init(&frame);
 	write_file(three);
 	/* two instances do not disturb each other */
-	CHECK(nb_run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
-	CHECK(nb_run_create(&other, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
-	CHECK(nb_run_make(other, &frame, &there) == 0 && there);
-	while (nb_run_make(run, &frame, &there) == 0 && there) {
+	CHECK(run_create(&run, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
+	CHECK(run_create(&other, nb_tool_find("nb-convert"), 6, argv, NULL) == 0);
+	CHECK(run_make(other, &frame, &there) == 0 && there);
+	while (run_make(run, &frame, &there) == 0 && there) {
 		CHECK(frame.number == (uint64_t)n);
 		CHECK(nb_frame_attribute(&frame, "G") && strcmp(nb_frame_attribute(&frame, "G"), "2") == 0);
 		CHECK(nb_frame_attribute(&frame, "history") != NULL);
@@ -317,7 +318,7 @@ static void test_import_in_memory(void)
 	}
 	CHECK(n == 3);
 	CHECK(nb_run_end(run) == 0);
-	CHECK(nb_run_make(other, &frame, &there) == 0 && there);
+	CHECK(run_make(other, &frame, &there) == 0 && there);
 	CHECK_NEAR(x_of(&frame), 6, 0);
 	nb_run_free(run);
 	nb_run_free(other);

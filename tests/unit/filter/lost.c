@@ -3,6 +3,7 @@
  * says that memory is exhausted where it is, and else that the device failed. */
 #define N 300
 #include "tests/unit/filter/frames.h"
+#include "tests/unit/run.h"
 
 static char label[300];
 static const char *real = "<f8"; /* what bodies are made of */
@@ -54,7 +55,7 @@ static struct outcome run(const char *const *prepare, const char *command, uint6
 	make_bodies(&frame, real, 3);
 	for (; *prepare; prepare++) {
 		split(*prepare, &words);
-		CHECK(nb_run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
+		CHECK(run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
 		run->put = keep;
 		run->context = &unused;
 		CHECK(nb_run_frame(run, &frame) == 0);
@@ -62,7 +63,7 @@ static struct outcome run(const char *const *prepare, const char *command, uint6
 	}
 	move_away(&frame);
 	split(command, &words);
-	CHECK(nb_run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
+	CHECK(run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
 	fflush(stdout);
 	dup2(printed, STDOUT_FILENO);
 	run->put = keep;

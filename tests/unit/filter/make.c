@@ -1,5 +1,6 @@
 /* A tool that reads no stream, in memory: nb-gen leaves the frames that its stream has, and two instances at a time do
  * not disturb each other. */
+#include "tests/unit/run.h"
 #include "tests/unit/unit.h"
 #include "tools/filter/filter.h"
 
@@ -75,13 +76,13 @@ static void test_frames(void)
 	for (int k = 0; k < N; k++) /* before this process has threads, which a fork would leave behind */
 		from_stream(count(commands[k]), commands[k], &streamed[k]);
 	for (int k = 0; k < N; k++) /* all at a time */
-		CHECK(nb_run_create(&run[k], &nb_tool_gen, count(commands[k]), commands[k], NULL) == 0);
+		CHECK(run_create(&run[k], &nb_tool_gen, count(commands[k]), commands[k], NULL) == 0);
 	for (int k = 0; k < N; k++) {
 		int there;
 		nb_frame_init(&made);
-		CHECK(nb_run_make(run[k], &made, &there) == 0 && there == 1);
+		CHECK(run_make(run[k], &made, &there) == 0 && there == 1);
 		check_same(&made, &streamed[k]);
-		CHECK(nb_run_make(run[k], &made, &there) == 0 && there == 0); /* one frame */
+		CHECK(run_make(run[k], &made, &there) == 0 && there == 0); /* one frame */
 		CHECK(nb_run_end(run[k]) == 0);
 		nb_run_free(run[k]);
 		nb_frame_clear(&made);
@@ -96,7 +97,7 @@ static void test_refusal(void)
 	struct nb_run *run;
 	const int err = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
 	dup2(null, STDERR_FILENO);
-	CHECK(nb_run_create(&run, &nb_tool_gen, count(command), command, NULL) == NB_EXIT_USAGE);
+	CHECK(run_create(&run, &nb_tool_gen, count(command), command, NULL) == NB_EXIT_USAGE);
 	dup2(err, STDERR_FILENO);
 	close(err);
 	close(null);
@@ -111,9 +112,9 @@ static void test_checked(void)
 	struct nb_frame frame;
 	int there;
 	nb_frame_init(&frame);
-	CHECK(nb_run_create(&maker, &nb_tool_gen, count(make), make, NULL) == 0);
-	CHECK(nb_run_create(&checker, nb_tool_find("nb-stats"), count(look), look, NULL) == 0);
-	CHECK(nb_run_make(maker, &frame, &there) == 0 && there);
+	CHECK(run_create(&maker, &nb_tool_gen, count(make), make, NULL) == 0);
+	CHECK(run_create(&checker, nb_tool_find("nb-stats"), count(look), look, NULL) == 0);
+	CHECK(run_make(maker, &frame, &there) == 0 && there);
 	CHECK(nb_run_frame(checker, &frame) == 0);
 	CHECK(nb_run_end(checker) == 0);
 	nb_run_free(checker);

@@ -5,6 +5,7 @@
 
 #include "common/cpu.h"
 #include "tests/unit/filter/frames.h"
+#include "tests/unit/run.h"
 
 /* ---- tools -------------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ static int run_tool(const char *command, const struct nb_backend *backend, struc
 	struct nb_run *run;
 	split(command, &words);
 	const struct nb_tool *tool = nb_tool_find(words.word[0]);
-	int status = nb_run_create(&run, tool, words.n, words.word, backend);
+	int status = run_create(&run, tool, words.n, words.word, backend);
 	if (!status) {
 		run->put = keep;
 		run->context = out;
@@ -53,7 +54,7 @@ static int run_away(const char *command, struct nb_frame *frame, struct bytes *o
 	move_away(frame);
 	nb_fake_count = (struct nb_fake_count){0, 0};
 	copied = UINT64_MAX;
-	int status = nb_run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend);
+	int status = run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend);
 	if (!status) {
 		run->put = count_and_keep;
 		run->context = out;
@@ -191,8 +192,8 @@ static void instances(void)
 	struct nb_frame frame;
 	split("nb-force -e 0.5 -j 1", &a);
 	split("nb-force -m near --no-history -q", &b);
-	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == 0);
-	CHECK(nb_run_create(&second, nb_tool_find("nb-force"), b.n, b.word, NULL) == 0);
+	CHECK(run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == 0);
+	CHECK(run_create(&second, nb_tool_find("nb-force"), b.n, b.word, NULL) == 0);
 	CHECK(strcmp(first->history, "nb-force " NB_VERSION ": nb-force -e 0.5") == 0);
 	CHECK(first->common.no_history == 0 && second->common.no_history == 1);
 	const int threads = nb_cpu_threads();
@@ -205,13 +206,13 @@ static void instances(void)
 	nb_run_free(second);
 	nb_frame_clear(&frame);
 	split("nb-force --no-such-option", &a);
-	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_EXIT_USAGE);
+	CHECK(run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_EXIT_USAGE);
 	nb_run_free(first);
 	split("nb-force --version", &a); /* prints it */
-	CHECK(nb_run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_RUN_LEFT);
+	CHECK(run_create(&first, nb_tool_find("nb-force"), a.n, a.word, NULL) == NB_RUN_LEFT);
 	nb_run_free(first);
 	split("nb-gen figure8", &a);
-	CHECK(nb_run_create(&first, nb_tool_find("nb-gen"), a.n, a.word, NULL) == 0);
+	CHECK(run_create(&first, nb_tool_find("nb-gen"), a.n, a.word, NULL) == 0);
 	nb_frame_init(&frame);
 	CHECK(nb_run_frame(first, &frame) == NB_EXIT_FAILED); /* it makes frames */
 	nb_frame_clear(&frame);
