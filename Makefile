@@ -459,6 +459,7 @@ install: all
 	sed -n '/file: nbstream.py/,/^\.Ed/{/^\./d;s/\\(aq/'"'"'/g;s/\\-/-/g;s/\\e/\\/g;p;}' man/nb-filter.7 >$(SHARE)/nb/nbstream.py
 	printf '%s\n' 'prefix=$(PREFIX)' 'python=$${prefix}/share/nb' 'Name: nb' 'Description: particle streams of the nb programs for N-body gravity' 'Version: $(VERSION)' \
 		'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lnb -lm -lpthread' >$(LIBDIR)/pkgconfig/nb.pc
+	@[ -n '$(DESTDIR)' ] || ! command -v mandb >/dev/null || mandb -q 2>/dev/null || : # so that man -k finds the pages
 
 uninstall:
 	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc $(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \

@@ -808,3 +808,15 @@ strike() { # FILE STEP
 	at_most 2000000 "$(bytes_read 'nb-convert --from gadget-hdf5 --no-history --rows 4:100000004:25000000 --fields pos,mass,species huge.hdf5')"
 	equals "$(mutate show pos <out | sed -n '1p;$p' | paste -sd ' ' | tr -d ',') $(mutate show mass <out | paste -sd ' ')" '7.0 7.0 7.0 7.0 7.0 7.0 1.0 2.0 2.0 2.0 2.0'
 }
+
+@test "a file that h5py writes as nb-formats(7) shows is read" {
+	needs_hdf5 h5py
+	cd "$BATS_TEST_TMPDIR" || return 1
+	{
+		echo 'import h5py, numpy as np; n = 5; pos = np.arange(15.0).reshape(n, 3); vel = pos / 2; mass = np.ones(n)'
+		sed -n '/^with h5py.File/,/^\.Ed/p' "$NB_TOP/man/nb-formats.7" | sed '/^\.Ed/d'
+	} >my.py
+	"$PYTHON_H5" my.py
+	nb-convert --G 1 my.hdf5 | nb-convert --to csv --no-comments | cut -d , -f 2-8 >got.csv
+	awk 'BEGIN { print "mass,x,y,z,vx,vy,vz"; for (i = 0; i < 15; i += 3) print "1," i "," i + 1 "," i + 2 "," i / 2 "," (i + 1) / 2 "," (i + 2) / 2 }' | diff - got.csv
+}

@@ -64,7 +64,7 @@ setup() {
 	grep -q -e '--imf' found
 	grep -q '^  king ' found
 	nb help completion | grep -q 'share/bash-completion/completions/nb'
-	fails_with 1 "nothing about 'king xyzzy'" "nb help 'king xyzzy'"
+	fails_with 1 "nothing about 'king xyzzy' in one place (try one word; see 'nb help'" "nb help 'king xyzzy'"
 	# a program by what it is for
 	nb help z-order | grep -q '^nb-sort-zorder: '
 	# models one by one, and all
@@ -75,7 +75,8 @@ setup() {
 	equals "$(nb help columns | grep -c '^  column ')" "$(grep -c '^NB_FIELD' "$NB_TOP/formats/stream/field.def")"
 	nb help potential | grep -q '^  column pot '
 	nb help galaxy | grep -q '^nb(7): '
-	fails_with 1 "nb: nothing about 'no-such' (see 'nb help'" 'nb help no-such thing-at-all'
+	fails_with 1 "nb: nothing about 'no-such thing-at-all' in one place (try one word" 'nb help no-such thing-at-all'
+	fails_with 1 "nb: nothing about 'xyzzy' (see 'nb help'" 'nb help xyzzy'
 	# the text of the pages, in any order, by words and not by parts of them
 	nb help energy drift | grep -qx '  man 1 nb-stats, Measures'
 	equals "$(nb help drift ENERGY)" "$(nb help energy drift)"
@@ -86,6 +87,8 @@ setup() {
 		[ -s found ]
 	done
 	nb help milkyway | grep -qx 'what means the same: galaxy'
+	nb help statistics | grep -q '^nb-stats: '
+	fails_with 2 "unknown or ambiguous option '--rotcurve' (did you mean '--profile'?" 'nb-stats --rotcurve'
 	for page in "$NB_TOP"/man/*.[1-9]; do # each heading of each is found
 		name=$(basename "$page")
 		heading=$(sed -n 's/^\.S[sh] //p' "$page" | grep -vE 'NAME|SYNOPSIS|DESCRIPTION|EXIT|SEE ALSO|[^A-Za-z ]' | tail -n 1)

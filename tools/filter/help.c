@@ -246,8 +246,7 @@ static int split(int nargument, char **argument, char **word, int most)
 
 int nb_help_search(int nword, char **word)
 {
-	char *each[63], first[256];
-	snprintf(first, sizeof first, "%s", word[0]);
+	char *each[63], all[256] = "";
 	struct search search = {.words.word = each};
 	search.words.n = split(nword, word, each, (int)(sizeof each / sizeof *each));
 	for (int whole = 1; whole >= 0 && !search.found; whole--)
@@ -255,7 +254,10 @@ int nb_help_search(int nword, char **word)
 	if (!search.found)
 		search_by_meaning(&search);
 	nb_require_flushed();
+	for (int i = 0; i < search.words.n; i++)
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? " " : "", each[i]);
 	if (!search.found)
-		nb_die(NB_EXIT_FAILED, "nothing about '%s' (see 'nb help', or 'man -k nbody')", first);
+		nb_die(NB_EXIT_FAILED, "nothing about '%s'%s (%ssee 'nb help', or 'man -k nbody')", all,
+			search.words.n > 1 ? " in one place" : "", search.words.n > 1 ? "try one word; " : "");
 	return NB_EXIT_OK;
 }
