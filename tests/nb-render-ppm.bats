@@ -792,10 +792,14 @@ top() {
 			$D --by $o --draw density --label time,colour >b.ppm
 		read -r time_a left_a < <(plain a.ppm)
 		read -r time_b left_b < <(plain b.ppm)
-		# "t = 0.000 kpc/(km/s)" and "speed [km/s]" are longer
-		[ "$time_a" -gt $((time_b + 60)) ]
+		# "t = 0.000 Gyr" and "speed [km/s]" are longer
+		close_to 24 $((time_a - time_b)) 2
 		[ "$left_a" -lt "$left_b" ]
 	done
+	# kpc/(km/s) is 0.978 Gyr
+	mutate attribute time 10 <u.nb | $D --label time >a.ppm
+	mutate attribute time 9.77792 <u.nb | mutate attribute units kpc,Msun,Gyr | $D --label time | cmp a.ppm
+	mutate attribute time 0.977792 <u.nb | mutate attribute units kpc,Msun,Gyr | run ! cmp -s a.ppm <($D --label time)
 	# days of the planets, seconds of SI
 	nb-gen solar | $D --label time >a.ppm
 	nb-gen solar | python3 "$NB_TOP/tests/mutate.py" attribute units none | $D --label time >b.ppm

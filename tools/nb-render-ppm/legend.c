@@ -74,8 +74,8 @@ static int write_time(struct render *r)
 	const int left = margin(r), room = r->width - 2 * left;
 	struct unit_names names;
 	char text[NB_LABEL_SIZE];
-	format_time(nb_require_attribute(r->bodies.frame, "time", 0), text);
 	nb_render_unit_names(r->bodies.frame, &names);
+	format_time(nb_render_time(&names, nb_require_attribute(r->bodies.frame, "time", 0)), text);
 	const size_t used = strlen(text);
 	if (names.time[0])
 		snprintf(text + used, sizeof text - used, " %s", names.time);

@@ -166,6 +166,9 @@ struct unit_names {
 	char length[NB_UNIT_SIZE + 1], mass[NB_UNIT_SIZE + 1], velocity[NB_UNIT_SIZE + 1], time[NB_UNIT_SIZE + 1];
 };
 void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names);
+/* The time in days, years ... or billions of them, whose name takes the place of a unit such as kpc/(km/s); else as it
+ * is. */
+double nb_render_time(struct unit_names *names, double time);
 /* How to write the unit of a column or an expression. */
 void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char to[NB_UNIT_SIZE + 1]);
 

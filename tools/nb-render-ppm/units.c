@@ -1,6 +1,8 @@
 /* nb-render-ppm: the units of the numbers in the legend. */
 #include "tools/nb-render-ppm/render.h"
 
+#include "common/units.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +87,26 @@ void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names
 	take_column(frame, NB_MASS, names->mass);
 	take_column(frame, NB_VEL, names->velocity);
 	set_time(names, part[2]);
+}
+
+double nb_render_time(struct unit_names *names, double time)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} known[] = {{"d", 86400}, {"yr", 31557600}, {"kyr", 31557600e3}, {"Myr", 31557600e6}, {"Gyr", 31557600e9}};
+	struct nb_unit_system units;
+	const char *why;
+	char text[3 * NB_UNIT_SIZE];
+	snprintf(text, sizeof text, "%s,Msun,%s", names->length, names->velocity);
+	if (!strchr(names->time, '/') || nb_unit_system_parse(text, &units, &why))
+		return time;
+	const double unit = units.length / units.velocity;
+	size_t k = 0;
+	while (k + 1 < sizeof known / sizeof *known && unit > 0.5 * known[k + 1].seconds)
+		k++;
+	strcpy(names->time, known[k].name);
+	return time * unit / known[k].seconds;
 }
 
 /* Of a column or an expression: powers of velocity stand for themselves. */
