@@ -45,8 +45,9 @@ with_files() {
 		bash -c "$(with_files "$f" "$history" -) <ready-a.nb" >got
 		cmp want got
 		bash -c "$(with_files "$f" "$history") <ready-ab.nb" >want
-		bash -c "$(with_files "$f" "$history" ready-a.nb ready-b.nb)" >got
+		bash -c "$(with_files "$f" "$history -v" ready-a.nb ready-b.nb)" >got 2>messages
 		cmp want got
+		grep -qx "${f%% *}: from frame 1 on: 'ready-b.nb'" messages
 		bash -c "cat ready-a.nb | $(with_files "$f" "$history" - ready-b.nb)" >got
 		cmp want got
 		bash -c "$(with_files "$f" "$history" ready-a.nb -) <ready-b.nb" >got

@@ -140,6 +140,7 @@ int nb_files_next(struct nb_run *run)
 	if (run->files.in < 0 && !is_standard(path))
 		cannot_open(path);
 	from->first = run->in.nframe;
+	nb_verbose("from frame %" PRIu64 " on: '%s'", from->first, path);
 	return 1;
 }
 
