@@ -329,7 +329,7 @@ extern "C" int nb_paper_lecture_forces(const struct nb_paper_job *job, struct nb
 		NB_TRY(paper_pack<float>(call, parts * (size_t)THREADS, body));
 		NB_TRY(partial.alloc((size_t)parts * TARGETS));
 		for (size_t first = 0; first < n; first += TARGETS) {
-			const unsigned targets = (unsigned)(n - first < TARGETS ? n - first : TARGETS);
+			const unsigned targets = (unsigned)(n - first < TARGETS ? n - first : (size_t)TARGETS);
 			force_kernel<<<dim3(parts, targets), THREADS>>>(first, body.ptr, call.units.ptr, partial.ptr);
 			NB_CUDA_LAUNCHED();
 			global_sum_kernel<<<nb_cuda_blocks(targets, THREADS), THREADS>>>(
