@@ -96,8 +96,11 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 	equals "$(nb-merge --ids renumber g.nb m.nb | model)" merger
 	equals "$(nb-merge --ids renumber p.nb p.nb | model)" plummer
 	equals "$(nb-merge --ids renumber g.nb p.nb | model)" ''
-	equals "$(nb-merge --ids renumber --species g.nb h.nb | model)" ''
-	equals "$(nb-merge --ids renumber --species p.nb p.nb | model)" plummer
+	equals "$(nb-merge --ids renumber --species g.nb h.nb 2>lost | model)" ''
+	equals "$(<lost)" 'nb-merge: disk, bulge and halo are lost, as --species numbers the files (--origin keeps them)'
+	equals "$(nb-merge --ids renumber --species p.nb p.nb 2>&1 >out)" ''
+	equals "$(model <out)" plummer
+	equals "$(nb-merge --ids renumber --origin g.nb h.nb 2>&1 >out)" ''
 }
 
 @test "species numbers the inputs" {

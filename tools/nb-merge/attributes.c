@@ -116,14 +116,17 @@ static void take_history(struct nb_frame *frame, const struct nb_frame *from)
 
 /* What all inputs are: a model, or galaxies, if they are disks and mergers; NULL: nothing.  Species that are numbered
  * anew are not those of galaxies. */
-static const char *joined_model(const struct merge *opt)
+static const char *joined_model(struct merge *opt)
 {
 	const char *model = nb_frame_attribute(&opt->input[0].frame, "model");
 	int same_model = model != NULL, galaxies = 1;
 	for (int k = 0; k < opt->ninput; k++) {
 		const char *other = nb_frame_attribute(&opt->input[k].frame, "model");
 		same_model = same_model && other && strcmp(model, other) == 0;
-		galaxies = galaxies && nb_frame_is_galaxy(&opt->input[k].frame);
+		const int galaxy = nb_frame_is_galaxy(&opt->input[k].frame);
+		galaxies = galaxies && galaxy;
+		if (galaxy && opt->species && nb_tell_once(&opt->told, "species"))
+			nb_warn("disk, bulge and halo are lost, as --species numbers the files (--origin keeps them)");
 	}
 	return opt->species && galaxies ? NULL : same_model ? model : galaxies ? "merger" : NULL;
 }
