@@ -288,6 +288,9 @@ $(BUILD)/tests/unit/%/scarce: LDFLAGS += $(foreach f,malloc calloc realloc strdu
 $(BUILD)/tests/unit/exchange/scarce: LDFLAGS += $(foreach f,output_bytes output_text output_f64 output_goes_back \
 	output_again bytes_peek bytes_read bytes_skip bytes_seek,-Wl,--wrap=nb_$f)
 
+# which has a clock of its own
+$(BUILD)/tests/unit/filter/progress: LDFLAGS += -Wl,--wrap=nb_now,--wrap=nb_now_roughly
+
 # which answers for the process that reads HDF5
 $(BUILD)/tests/fuzz/hdf5: LDFLAGS += $(foreach f,socketpair posix_spawn kill waitpid send,-Wl,--wrap=$f)
 

@@ -35,6 +35,7 @@ unit() {
 @test "frames that share columns" { unit stream/share; }
 @test "frames and streams when memory runs out" { unit stream/scarce; }
 @test "co-process" { unit filter/coprocess; }
+@test "progress of a run in a log" { unit filter/progress; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
 @test "what work takes in the memory of a device" { unit filter/capacity; }

@@ -1,4 +1,4 @@
-/* Progress of a run: one line on a terminal, rewritten in place. */
+/* Progress of a run: one line on a terminal, rewritten in place; elsewhere a line a minute. */
 #include "common/timer.h"
 #include "tools/nb-step/step.h"
 
@@ -15,7 +15,8 @@ void nb_step_progress_clear(struct step *s)
 
 void nb_step_progress_start(struct step *s)
 {
-	s->progress.wanted = nb_verbosity() >= 0 && isatty(nb_voice_file());
+	s->progress.quiet = nb_verbosity() < 0;
+	s->progress.wanted = !s->progress.quiet && isatty(nb_voice_file());
 	s->progress.start = s->progress.shown = nb_now();
 	s->progress.first_time = s->time;
 }
@@ -23,10 +24,10 @@ void nb_step_progress_start(struct step *s)
 void nb_step_progress_show(struct step *s, uint64_t done)
 {
 	struct progress *p = &s->progress;
-	if (!p->wanted)
+	if (p->quiet)
 		return;
-	const double now = nb_now(), elapsed = now - p->start;
-	if (elapsed < 1 || now - p->shown < 0.2)
+	const double now = p->wanted ? nb_now() : nb_now_roughly(), elapsed = now - p->start;
+	if (p->wanted ? elapsed < 1 || now - p->shown < 0.2 : now - p->shown < 60)
 		return;
 	p->shown = now;
 	char line[200], total[32] = "", left[40] = "", energy[40] = "";
@@ -44,6 +45,6 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 		snprintf(energy, sizeof energy, ", energy error %.1e", s->energy.error);
 	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s%s",
 		nb_program(), done, total, s->time, (double)done / elapsed, energy, left);
-	dprintf(nb_voice_file(), "\r%-*s", p->width, line);
-	p->width = width;
+	dprintf(nb_voice_file(), p->wanted ? "\r%-*s" : "%-*s\n", p->width, line);
+	p->width = p->wanted ? width : 0;
 }

@@ -11,7 +11,7 @@ enum collide { COLLIDE_NONE, COLLIDE_BOUNCE, COLLIDE_ELASTIC, COLLIDE_MERGE, COL
 
 /* Progress on a terminal. */
 struct progress {
-	int wanted, width;
+	int quiet, wanted, width; /* on a terminal, where so many characters are shown */
 	double start, shown;
 	double first_time;
 };
