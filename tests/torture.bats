@@ -48,6 +48,12 @@ with_fault() {
 	done
 }
 
+@test "where there is no shell, nb-step says so" {
+	with_fault 'nb-step posix_spawn 1 ENOENT' "nb-step -d 0.01 -k 2 'nb-force -e 0.1' <ten.nb"
+	[ "$status" -eq 1 ]
+	equals "$output" "nb-step: force pipeline 'nb-force -e 0.1' cannot be started: there is no /bin/sh, which runs it"
+}
+
 @test "a frame is written whole or not at all, whichever request for memory fails" {
 	nb-force -e 0.1 <ten.nb >want.nb
 	for ((k = 1; k <= 60; k++)); do
