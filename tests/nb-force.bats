@@ -462,11 +462,11 @@ pairs_of() { # pairs_of FILE N
 @test "a list of devices that is none is refused, and a list without a device is an error" {
 	local list
 	for list in '' x '0,' ',0' '0,,1' 0,x 1.5 -1 ' 0' 0,all all,0 99999999999 1:2; do
-		fails_with 2 'is not the number of a device (want cuda:N, cuda:N,N or cuda:all)' "nb-force -b 'cuda:$list' <plummer.nb"
+		fails_with 2 'is not the number of a device (want cuda:N, cuda:N,N, cuda:N-N or cuda:all)' "nb-force -b 'cuda:$list' <plummer.nb"
 	done
 	fails_with 2 "backend 'cuda:0,,1': '' is not" 'nb-force -b cuda:0,,1 <plummer.nb'
 	fails_with 2 'more than 16 devices' 'nb-force -b cuda:0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0 <plummer.nb'
-	fails_with 2 'want auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all' 'nb-force -b cudo:0 <plummer.nb'
+	fails_with 2 'want auto, cpu, cuda, cuda:N, cuda:N,N, cuda:N-N or cuda:all' 'nb-force -b cudo:0 <plummer.nb'
 	if nb-force -b cuda <plummer.nb >/dev/null 2>&1; then skip 'a CUDA device is there'; fi
 	[ -z "${NB_REQUIRE_GPU:-}" ]
 	for list in 0,1 0,0 all 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0; do

@@ -22,20 +22,34 @@ static int read_number(const char *text, size_t length, int *number)
 	return NB_OK;
 }
 
+/* N, or N-N. */
+static int read_range(const char *text, size_t length, int *first, int *last)
+{
+	const char *dash = memchr(text, '-', length);
+	const size_t before = dash ? (size_t)(dash - text) : length;
+	if (read_number(text, before, first))
+		return NB_EINVAL;
+	*last = *first;
+	return dash ? read_number(dash + 1, length - before - 1, last) || *last < *first : NB_OK;
+}
+
 static int read_numbers(const char *text, struct nb_device_list *list, char *why, size_t size)
 {
 	for (;; text++) {
 		const size_t length = strcspn(text, ",");
-		if (list->n == NB_DEVICES_MOST) {
-			snprintf(why, size, "more than %d devices", NB_DEVICES_MOST);
-			return NB_EINVAL;
-		}
-		if (read_number(text, length, &list->id[list->n])) {
-			snprintf(why, size, "'%.*s' is not the number of a device (want cuda:N, cuda:N,N or cuda:all)",
+		int first, last;
+		if (read_range(text, length, &first, &last)) {
+			snprintf(why, size,
+				"'%.*s' is not the number of a device (want cuda:N, cuda:N,N, cuda:N-N or cuda:all)",
 				(int)(length < 40 ? length : 40), text);
 			return NB_EINVAL;
 		}
-		list->n++;
+		if (last - first >= NB_DEVICES_MOST - list->n) {
+			snprintf(why, size, "more than %d devices", NB_DEVICES_MOST);
+			return NB_EINVAL;
+		}
+		for (int id = first; id <= last; id++)
+			list->id[list->n++] = id;
 		text += length;
 		if (!*text)
 			return NB_OK;
@@ -51,7 +65,7 @@ int nb_device_list_read(const char *name, struct nb_device_list *list, char *why
 		return NB_OK;
 	}
 	if (strncmp(name, prefix, strlen(prefix)) != 0) {
-		snprintf(why, size, "want auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all");
+		snprintf(why, size, "want auto, cpu, cuda, cuda:N, cuda:N,N, cuda:N-N or cuda:all");
 		return NB_EINVAL;
 	}
 	if (strcmp(name, "cuda:all") == 0)

@@ -18,7 +18,7 @@ struct nb_device_list {
 	int id[NB_DEVICES_MOST];
 };
 
-/* What "cuda", which is device 0, "cuda:N", "cuda:N,N,..." and "cuda:all" name.  NB_EINVAL for anything else; why, of
+/* What "cuda", which is device 0, "cuda:N", "cuda:N,N-N,..." and "cuda:all" name.  NB_EINVAL for anything else; why, of
  * size bytes, then says what is wrong. */
 NB_MUST_CHECK int nb_device_list_read(const char *name, struct nb_device_list *list, char *why, size_t size);
 

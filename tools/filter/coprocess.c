@@ -76,8 +76,8 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 	close(to[1]);
 	close(from[0]);
 	forget_listener(co);
-	return nb_blame(co, "cannot be started: %s",
-		error == ENOENT ? "there is no /bin/sh, which runs it" : strerror(error));
+	return nb_blame(
+		co, "cannot be started: %s", error == ENOENT ? "there is no /bin/sh, which runs it" : strerror(error));
 }
 
 /* ---- the writing thread ----------------------------------------------------------------------- */

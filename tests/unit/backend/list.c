@@ -26,6 +26,10 @@ static void names(void)
 	CHECK(list.n == 1 && list.id[0] == 7);
 	list = read_list("cuda:3,0,12,3");
 	CHECK(list.n == 4 && list.id[0] == 3 && list.id[1] == 0 && list.id[2] == 12 && list.id[3] == 3);
+	list = read_list("cuda:6,2-4,0-0");
+	CHECK(list.n == 5 && list.id[0] == 6 && list.id[1] == 2 && list.id[2] == 3 && list.id[3] == 4 &&
+		list.id[4] == 0);
+	CHECK(read_list("cuda:0-15").n == NB_DEVICES_MOST && read_list("cuda:2147483647-2147483647").n == 1);
 	CHECK(read_list("cuda:all").n == 0);
 	CHECK(read_list("cuda:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15").n == NB_DEVICES_MOST);
 }
@@ -33,12 +37,14 @@ static void names(void)
 static void no_names(void)
 {
 	static const char *const wrong[] = {"cuda:", "cuda:x", "cuda:0,", "cuda:,0", "cuda:0,,1", "cuda:-1", "cuda:+1",
-		"cuda: 1", "cuda:1 ", "cuda:0x1", "cuda:2147483648", "cuda:00000000000000001", "cuda:0;1",
-		"cuda:0,all"};
+		"cuda: 1", "cuda:1 ", "cuda:0x1", "cuda:2147483648", "cuda:00000000000000001", "cuda:0;1", "cuda:0,all",
+		"cuda:3-0", "cuda:0-", "cuda:0-1-2", "cuda:0--1", "cuda:all-3"};
 	for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
 		CHECK(refuses(wrong[k], "is not the number of a device"));
 	CHECK(refuses("cuda:0,,1", "'' is") && refuses("cuda:0,1x,2", "'1x' is"));
 	CHECK(refuses("cuda:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "more than 16"));
+	CHECK(refuses("cuda:0-16", "more than 16") && refuses("cuda:0,0-15", "more than 16") &&
+		refuses("cuda:0-2147483647", "more than 16"));
 	CHECK(refuses("", "want auto") && refuses("cud", "want auto") && refuses("cudas", "want auto") &&
 		refuses("CUDA:0", "want auto"));
 }
