@@ -69,6 +69,7 @@ unit() {
 @test "uniform boxes" { unit boxes/boxes; }
 @test "tree" { unit tree/build; }
 @test "what is no tree" { unit tree/check; }
+@test "what is accepted as a whole: forms and bounds of the criterion" { unit multipole/opening; }
 @test "multipoles" { unit multipole/multipole; }
 @test "tree walk" { unit walk/walk; }
 @test "the field at points by the tree" { unit walk/points; }

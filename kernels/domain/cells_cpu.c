@@ -18,6 +18,7 @@
 #include "kernels/domain/domain_internal.h"
 
 #include "common/mem.h"
+#include "kernels/multipole/opening_body.h"
 #include "kernels/ranks/ranks.h"
 
 #include <math.h>
@@ -428,35 +429,12 @@ struct cell {
 	double crowd; /* the mass of the first of them that may be left for a group; 0: none yet */
 };
 
-/* Whether an error is tolerated by the estimates of walk_simd.c, in which inverse powers of the distance are: of a cell
- * on a cell, */
-static int is_small_on_cell(int order, double mass, double crowd, double size2, double reach2, double u, double limit)
-{
-	const double t = size2 * size2 * size2, s = reach2 * reach2 * reach2, u4 = u * u * u * u;
-	if (order < 3)
-		return mass * t + 0.5 * crowd * s < limit * u4;
-	if (order < 4)
-		return mass * t * sqrt(size2) + 0.5 * crowd * s * sqrt(reach2) < limit * u4 * sqrt(u);
-	return mass * t * size2 + 0.5 * crowd * s * reach2 < limit * u4 * u;
-}
-
-/* and on a body. */
-static int is_small_on_body(int order, double mass, double radius2, double u, double limit)
-{
-	const double t = radius2 * radius2, u3 = u * u * u;
-	if (order < 3)
-		return 0.5 * mass * t < limit * u3;
-	return order < 4 ? 0.5 * mass * t * sqrt(radius2) < limit * u3 * sqrt(u)
-			 : 1.5 * mass * t * radius2 < limit * u3 * u;
-}
-
 /* Whether a target of a sight may take the cell as a whole by its own reach. */
 static int is_accepted(const struct nb_domain_walk *w, const struct sight *s, const struct cell *c, double crowd,
 	double reach, double d2, double u)
 {
-	const double size2 = (c->radius + reach) * (c->radius + reach);
-	return size2 < (s->shares > 0 ? d2 : u) &&
-	       is_small_on_cell(w->plan.order, c->mass, crowd, size2, reach * reach, u, s->limit);
+	return nb_mac_accepts_on_cell(w->plan.order, c->mass, crowd, (c->radius + reach) * (c->radius + reach),
+		reach * reach, d2, u, s->shares > 0, s->limit);
 }
 
 /* Whether some target of a sight may open the cell.  All cells that are accepted by one target are so by those in it;
@@ -480,8 +458,7 @@ static int may_open(const struct nb_domain_walk *w, const struct sight *s, const
 				    (s->small < 0 || is_accepted(w, s, c, c->crowd, s->reach, d2, u))))
 		return 0;
 	const double away = sqrt(d2) - s->beyond;
-	return !(c->radius < away &&
-		 is_small_on_body(w->plan.order, c->mass, c->radius * c->radius, away * away + eps * eps, s->limit));
+	return !nb_mac_accepts_on_body(w->plan.order, c->mass, c->radius, away, eps * eps, s->limit);
 }
 
 /* Marks the families below a lane that may be looked at by the sights of a bundle that are in `of`. */

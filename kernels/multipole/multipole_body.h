@@ -1,8 +1,7 @@
 /* multipole_body.h - what a cell does to a body (both walks), and to another cell (the CPU's walk).
  *
- * nb_m2p is written once for every backend.  nb_m2l and nb_mac_error are the CPU's: the device's walk has a local
- * expansion of fourth order and an estimate of its own (walk_cuda.cu), which are faster there;
- * opening.h makes the opening angle mean the same errors on both.
+ * nb_m2p is written once for every backend.  nb_m2l is the CPU's: the device's walk has a local expansion of fourth
+ * order (kernels/walk_gpu), which is faster there.
  *
  * Gives the functions for float and double (suffixes f32 and f64), or else for the type that the includer
  * wants, e.g. SIMD vectors:
@@ -80,29 +79,6 @@ enum { NB_TAYLOR_EACH(NB_TAYLOR_NAME) };
 #define NB_M_PASTE2(f, name) f##_##name
 #define NB_M_PASTE(f, name) NB_M_PASTE2(f, name)
 #define NB_M(f) NB_M_PASTE(f, NB_REAL_NAME)
-
-/* Estimated error of an interaction between cells, as an acceleration per G, to compare with a limit:
- *     (m (size / d)^6 + 1/2 crowd (reach / d)^6) / d^2
- *   mass      m, of the source
- *   crowd     of the largest cell around the source that the target has opened, or m: its parts are seen in
- *             about one direction, and what the target's expansion leaves out of each adds up
- *   size2     (radius of the source + reach of the target)^2
- *   reach2    of the target
- *   inv_d2    1 / (distance^2 + eps^2)
- * The expansions converge where size2 inv_d2 < 1; accept only there.  After Dehnen 2014, Comput. Astrophys.
- * Cosmol. 1, 1, who compares an estimated error with the local force; the exponent is what measured best. */
-static NB_HD NB_REAL NB_M(nb_mac_error)(NB_REAL mass, NB_REAL crowd, NB_REAL size2, NB_REAL reach2, NB_REAL inv_d2)
-{
-	NB_REAL t = size2 * inv_d2, s = reach2 * inv_d2;
-	return inv_d2 * (mass * (t * t * t) + 0.5f * crowd * (s * s * s));
-}
-
-/* The same of a cell that acts on a body: m (radius / d)^4 / (2 d^2), where radius2 inv_d2 < 1. */
-static NB_HD NB_REAL NB_M(nb_mac_error_body)(NB_REAL mass, NB_REAL radius2, NB_REAL inv_d2)
-{
-	NB_REAL t = radius2 * inv_d2;
-	return 0.5f * inv_d2 * mass * (t * t);
-}
 
 /* Adds the acceleration by a cell of mass m and second moments q (xx xy xz yy yz zz; quad = 0: not looked
  * at) at separation d = com - target, and its potential (positive).  y = 1 / sqrt(d^2 + eps^2). */

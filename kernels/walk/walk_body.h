@@ -1155,7 +1155,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (plan->deep) /* leaves so far are for T(remote_act) */
 			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
 		if (!small && measurable) {
-			v8f error = error_on_cell(HIGH, t.m, crowd, t.size2, reach * reach, inv);
+			v8f error = nb_mac_on_cell_v8f(HIGH, t.m, crowd, t.size2, reach * reach, inv);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_cell, t.spread_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
@@ -1186,7 +1186,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			/* as seen from the nearest place that a target may be at */
 			v8f away = square_root(t.d2) - reach,
 			    away2 = away * away + (plummer ? t.u - t.d2 : (v8f){} + eps2);
-			v8f error = error_on_body(HIGH, t.m, t.radius * t.radius, 1.0f / away2);
+			v8f error = nb_mac_on_body_v8f(HIGH, t.m, t.radius * t.radius, 1.0f / away2);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
 			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
@@ -1341,7 +1341,7 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	int self = 0;
 	if (count > (HIGH > 3 ? NB_WALK_GROUP_4 : NB_WALK_GROUP) && !coincident && common && !apart) {
 		struct T(test) t = T(measure)(plan, lv->family, lv, eps * eps, 0);
-		v8f error = error_on_cell(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
+		v8f error = nb_mac_on_cell_v8f(HIGH, t.m, t.m, t.size2, (v8f){} + lv->reach * lv->reach, 1.0f / t.u);
 		self = t.size2[lv->lane] < t.u[lv->lane] && error[lv->lane] < lv->limit;
 	}
 	/* coincident bodies have one acceleration, but each its jerk */

@@ -8,7 +8,7 @@
  * - A target of at most NB_WALK_GROUP bodies (fourth order: NB_WALK_GROUP_4) is a group. Its expansion has by
  *   then come down from its ancestors (L2L), and is evaluated at each body (L2P). Of what is not accepted into
  *   it, small cells act on each body (M2P); the rest is opened, down to bodies (P2P).
- * - Accepted are cells whose estimated error (multipole_body.h) is below a fraction of the field strength at the
+ * - Accepted are cells whose estimated error (opening_body.h) is below a fraction of the field strength at the
  *   target, sum m / r^2, which is itself estimated on the way down. Errors are so the same fraction everywhere,
  *   and the cells of the halo, to which the core is one heavy cell, are as well off as those of the core.
  *
@@ -102,7 +102,7 @@ static int runs_reserve(struct runs *r, size_t n)
 	return NB_OK;
 }
 
-/* Families to be tested, each with the crowd (multipole_body.h) that it is of; or lanes of families. */
+/* Families to be tested, each with the crowd (opening_body.h) that it is of; or lanes of families. */
 struct list {
 	uint32_t *at;
 	float *crowd;
@@ -196,27 +196,10 @@ static NB_HD int has_one_eps(const struct nb_walk_plan *plan, size_t family, siz
 	return f->eps[NB_SOFT_LEAST][lane] == f->eps[NB_SOFT_LARGEST][lane];
 }
 
-/* nb_mac_error for sources of third and fourth order (high), of one and two powers more. */
-static NB_HD v8f error_on_cell(int high, v8f mass, v8f crowd, v8f size2, v8f reach2, v8f inv_d2)
-{
-	if (!high)
-		return nb_mac_error_v8f(mass, crowd, size2, reach2, inv_d2);
-	v8f t = size2 * inv_d2, s = reach2 * inv_d2;
-	if (high == 3)
-		return inv_d2 * (mass * (t * t * t * square_root(t)) + 0.5f * crowd * (s * s * s * square_root(s)));
-	t *= t;
-	s *= s;
-	return inv_d2 * (mass * (t * t) + 0.5f * crowd * (s * s));
-}
-
-/* The same of nb_mac_error_body.  Of fourth order it is three times as large, which measured best: a body's own cells
- * then add little to the errors of its expansion, and bodies in place of them cost little more. */
-static NB_HD v8f error_on_body(int high, v8f mass, v8f radius2, v8f inv_d2)
-{
-	const v8f t = radius2 * inv_d2;
-	return high ? (high == 3 ? 0.5f : 1.5f) * inv_d2 * mass * (t * t * (high == 3 ? square_root(t) : t))
-		    : nb_mac_error_body_v8f(mass, radius2, inv_d2);
-}
+#define NB_REAL v8f
+#define NB_REAL_NAME v8f
+#define NB_SQRT square_root
+#include "kernels/multipole/opening_body.h"
 
 /* the lanes in mask, side by side, at to, where there is room for all eight */
 static NB_HD void pack_v8f(float *to, uint32_t mask, v8f v)
