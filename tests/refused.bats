@@ -130,6 +130,22 @@ setup() {
 	least=1 meant nb-select --fields @ p.nb <<<mass
 	least=1 meant nb-calc 'x = @' p.nb <<<mass
 	least=1 meant nb-diff --fields @ p.nb p.nb <<<mass
+	# every word of every option that lists some
+	local tool option words before
+	while read -r tool option words; do
+		case $tool in
+		nb-field) before=('plummer m=1 a=1') ;;
+		nb-step) before=(-d 1 nb-force) ;;
+		*) before=() ;;
+		esac
+		least=0 meant "$tool" "$option=@" "${before[@]}" p.nb < <(tr '|' '\n' <<<"$words" | grep -x '[a-z]*') || {
+			echo "$tool $option=$wrong: $said"
+			return 1
+		}
+	done < <(for tool in $(nb --help | sed -n 's/^  \(nb-[a-z-]*\) .*/\1/p'); do
+		"$tool" --help | sed -n "s/^  .*\(--[a-z-]*\) \([A-Za-z|:,.-]*|[A-Za-z|:,.-]*\).*/$tool \1 \2/p"
+	done)
+	fails_with 1 "did you mean 'vel'? there are: id mass x y z" 'nb-render-ppm --by vell p.nb'
 	# words of elsewhere; no guess where nothing is near
 	fails_with 2 "unknown model 'galaxy' (did you mean 'disk'?" 'nb-gen galaxy'
 	fails_with 2 "invalid to 'numpy' (did you mean 'npy'?" 'nb-convert --to numpy p.nb'

@@ -1,5 +1,6 @@
 #include "kernels/backend/list.h"
 
+#include "common/nearest.h"
 #include "common/parse.h"
 
 #include <limits.h>
@@ -65,7 +66,8 @@ int nb_device_list_read(const char *name, struct nb_device_list *list, char *why
 		return NB_OK;
 	}
 	if (strncmp(name, prefix, strlen(prefix)) != 0) {
-		snprintf(why, size, "want auto, cpu, cuda, cuda:N, cuda:N,N, cuda:N-N or cuda:all");
+		snprintf(why, size, "%swant auto, cpu, cuda, cuda:N, cuda:N,N, cuda:N-N or cuda:all",
+			nb_nearest_in(name, strlen(name), "auto|cpu|cuda", "|").hint);
 		return NB_EINVAL;
 	}
 	if (strcmp(name, "cuda:all") == 0)

@@ -31,6 +31,7 @@ void nb_expression_f64(const struct nb_expr *expr, const struct nb_frame *frame,
 /* What names mean in a frame: the context of nb_scope_find. */
 struct nb_scope {
 	struct nb_frame *frame;
+	const char *also;	    /* words with '|' between them that the name could be too; NULL: none */
 	const char *dropped_by;	    /* the text that made derived columns stale, for messages; NULL: none */
 	const char *const *nothing; /* attributes that are NaN if the frame does not have them ... */
 	size_t nnothing;	    /* ... so many */

@@ -119,6 +119,11 @@ static int unknown(const struct nb_scope *scope, const char *name, char why[NB_E
 	struct nb_nearest nearest = info ? nb_nearest_to("", 0) : nb_nearest_in(name, strlen(name), list, " ");
 	for (size_t k = 0; k < sizeof derived / sizeof *derived; k++)
 		nb_nearest_offer(&nearest, derived[k].name, strlen(derived[k].name));
+	for (size_t c = 0; c < frame->ncolumn && !info; c++) /* of which the list may have components */
+		if (frame->column[c].table == NB_PARTICLE)
+			nb_nearest_offer(&nearest, frame->column[c].name, strlen(frame->column[c].name));
+	for (const char *at = scope->also; at && *at; at += strcspn(at, "|"), at += *at == '|')
+		nb_nearest_offer(&nearest, at, strcspn(at, "|"));
 	if (reason)
 		snprintf(why, NB_EXPR_MESSAGE, "no column '%s' in frame %" PRIu64 " (%s)", name, frame->number, reason);
 	else if (info && info->flags & NB_DERIVED && scope->dropped_by)

@@ -1,4 +1,5 @@
 /* nb-render-ppm: arguments that are lists, and options that exclude each other. */
+#include "common/nearest.h"
 #include "common/parse.h"
 #include "tools/nb-render-ppm/render.h"
 
@@ -42,8 +43,9 @@ static void take_species(const char *name, const char *text, unsigned char set[N
 	unsigned char list[NSPECIES];
 	size_t count;
 	if (nb_parse_species(text, list, &count) != NB_PARSE_OK)
-		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want species from 0 to %d, each once, e.g. '0,3-5')", name,
-			text, NSPECIES - 1);
+		nb_die(NB_EXIT_USAGE, "invalid %s '%s' (%swant species from 0 to %d, each once, e.g. '0,3-5')", name,
+			text, strcmp(name, "hide") == 0 ? nb_nearest_in(text, strlen(text), "none", "|").hint : "",
+			NSPECIES - 1);
 	for (size_t i = 0; i < count; i++)
 		set[list[i]] = 1;
 }
@@ -78,7 +80,8 @@ static void take_follow(const char *text, struct parsed *parsed)
 	if (parsed->follow == FOLLOW_NOTHING ||
 		(parsed->follow == FOLLOW_ID &&
 			nb_parse_u64(text + 3, 0, UINT64_MAX, &parsed->followed) != NB_PARSE_OK))
-		nb_die(NB_EXIT_USAGE, "invalid follow '%s' (want com, densest or id:N, e.g. id:0)", text);
+		nb_die(NB_EXIT_USAGE, "invalid follow '%s' (%swant com, densest or id:N, e.g. id:0)", text,
+			nb_nearest_in(text, strlen(text), "com|densest", "|").hint);
 }
 
 static void take_fit(const char *text, double *fit)
@@ -104,7 +107,8 @@ static void take_labels(const char *text, struct parsed *parsed)
 		while (k < nlabel && (strlen(label[k].word) != length || strncmp(at, label[k].word, length) != 0))
 			k++;
 		if (k == nlabel)
-			nb_die(NB_EXIT_USAGE, "invalid label '%s' (want some of time,scale,colour,name)", text);
+			nb_die(NB_EXIT_USAGE, "invalid label '%s' (%swant some of time,scale,colour,name)", text,
+				nb_nearest_in(at, length, "time,scale,colour,name", ",").hint);
 		*label[k].to = 1;
 		if (!at[length])
 			return;

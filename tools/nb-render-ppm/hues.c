@@ -35,7 +35,9 @@ static double *compute(struct render *r, size_t *ncomp)
 	if (!r->expression)
 		nb_die(NB_EXIT_USAGE, "invalid by '%.300s' (no column in frame %" PRIu64 " has that name, and: %s)",
 			r->column, b->frame->number, r->wrong.text);
-	nb_bind_expression(r->expression, b->frame, 0);
+	struct nb_scope scope = {.frame = b->frame, .also = "density|species|colour|id"};
+	if (nb_expr_bind(r->expression, all, 0, nb_scope_find, &scope, &error))
+		nb_expression_failed(r->expression, b->frame, &error);
 	if (nb_expr_kind(r->expression) == NB_EXPR_CONDITION || nb_expr_kind(r->expression) == NB_EXPR_TEXT)
 		nb_die(NB_EXIT_FAILED, "'%.300s' is not a number (such as 'vy' or 'v2/2')", r->column);
 	*ncomp = nb_expr_ncomp(r->expression);

@@ -1,4 +1,5 @@
 /* Which bodies, about which centre, and how far out. */
+#include "common/nearest.h"
 #include "common/parse.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
@@ -28,7 +29,8 @@ static void parse_center(struct stats *self)
 		self->centre.kind = CENTRE_ID;
 	else if (self->centre.kind == CENTRE_POINT &&
 		 (nb_parse_f64_list(text, 3, self->centre.pos, &count) != NB_PARSE_OK || count < 2))
-		nb_die(NB_EXIT_USAGE, "invalid center '%s' (want origin, com, density, X,Y,Z or id:N)", text);
+		nb_die(NB_EXIT_USAGE, "invalid center '%s' (%swant origin, com, density, X,Y,Z or id:N)", text,
+			nb_nearest_in(text, strlen(text), "origin|com|density", "|").hint);
 }
 
 static void parse_orbits(struct stats *self)
@@ -37,7 +39,8 @@ static void parse_orbits(struct stats *self)
 	if (!self->orbits || parse_id(self->orbits, &self->orbit_of.id))
 		return;
 	if (strcmp(self->orbits, "heaviest") != 0)
-		nb_die(NB_EXIT_USAGE, "invalid orbits '%s' (want heaviest or id:N)", self->orbits);
+		nb_die(NB_EXIT_USAGE, "invalid orbits '%s' (%swant heaviest or id:N)", self->orbits,
+			nb_nearest_in(self->orbits, strlen(self->orbits), "heaviest", "|").hint);
 	self->orbit_of.kind = BODY_HEAVIEST;
 }
 

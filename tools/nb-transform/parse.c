@@ -1,5 +1,6 @@
 /* The arguments of the operations. */
 #include "common/parse.h"
+#include "common/nearest.h"
 #include "kernels/motion/motion.h"
 #include "tools/nb-transform/transform.h"
 
@@ -17,7 +18,8 @@ const char *nb_transform_name(enum kind kind)
 
 static _Noreturn void invalid(enum kind kind, const char *text, const char *want)
 {
-	nb_die(NB_EXIT_USAGE, "invalid %s '%s' (want %s)", names[kind], text, want);
+	nb_die(NB_EXIT_USAGE, "invalid %s '%s' (%swant %s)", names[kind], text,
+		nb_nearest_in(text, strlen(text), want, "|").hint, want);
 }
 
 /* Two or three numbers; the third is 0 where it is not given. */
