@@ -602,13 +602,14 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	bodies mass,x,y,z,vx,vy,vz 1,1,0,0,2,3,0 3,0,2,0,-1,4,0 1,0,-2,0,5,-4,0 5,0,0,4,0,0,1 >p.nb
 	tsv --profile --center origin --axis z --spacing linear --bins 2 --range 0:4 <p.nb >t
 	equals "$(head -n 1 t | tr '\t' ' ')" \
-		'frame time bin rmin rmax r n mass mwithin density vx vy vz vr vphi sigma_r sigma_theta sigma_phi sigma_t beta'
+		'frame time bin rmin rmax r n mass mwithin density vx vy vz vr vphi sigma_r sigma_theta sigma_phi sigma_t beta vcirc'
 	# in the first bin: vr 2, 4, 4 and vphi 3, 1, 5 with masses 1, 3, 1
 	equals "$(sed -n 2p t | cut -f 3-5,7-9 | tr '\t' ' ')" '0 0 2 3 5 5'
 	awk -F '\t' 'function near(x, y) { if (!(x - y < 1e-14 && y - x < 1e-14)) { print x, "is not", y; bad = 1 } }
 		NR == 2 { near($6, 9 / 5); near($10, 5 / (32 * atan2(0, -1) / 3)); near($11, 4 / 5); near($12, 11 / 5)
 			near($14, 18 / 5); near($15, 11 / 5); near($16, sqrt((4 + 64) / 5 - 3.6 ^ 2))
-			near($18, sqrt((9 + 3 + 25) / 5 - 2.2 ^ 2)); near($19, $18 / sqrt(2)); near($20, 1 - ($19 / $16) ^ 2) }
+			near($18, sqrt((9 + 3 + 25) / 5 - 2.2 ^ 2)); near($19, $18 / sqrt(2)); near($20, 1 - ($19 / $16) ^ 2)
+			near($21, sqrt(5 / 2)) }
 		END { exit bad }' t
 	equals "$(sed -n 3p t | cut -f 3-9,14,16,20 | tr '\t' ' ')" '1 2 4 4 1 5 10 1 0 NA'
 	run nb-stats --profile --center origin --bins 2 <p.nb

@@ -109,6 +109,7 @@ static void add_bin(struct nb_report *report, const struct nb_frame *frame, doub
 	nb_report_detail(report, "sigma_phi", b->sigma[2]);
 	nb_report_real(report, "sigma_t", b->sigma_t);
 	nb_report_real(report, "beta", b->beta);
+	nb_report_detail(report, "vcirc", sqrt(nb_require_attribute(frame, "G", 1) * b->within / b->outer));
 }
 
 static void profile(struct nb_run *run, struct stats *self, struct nb_frame *frame)
