@@ -1,0 +1,236 @@
+/* Nodes as targets of the walk: which are divided, which are groups, how large they are. */
+#include "kernels/walk/walk_internal.h"
+
+#include <math.h>
+
+#include "common/mem.h"
+#include "kernels/pair/pair.h"
+
+enum {
+	MOST_GROUP = NB_WALK_GROUP > NB_WALK_GROUP_4 ? NB_WALK_GROUP : NB_WALK_GROUP_4,
+	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
+};
+
+void nb_walk_memory_free(struct nb_walk_memory *m)
+{
+	nb_free(m->inner);
+	nb_free(m->npart);
+	nb_free(m->group);
+	nb_free(m->knot);
+	nb_free(m->radius);
+	nb_free(m->reach);
+	nb_free(m->least);
+	nb_free(m->family);
+	nb_free(m->moment);
+	nb_free(m->own);
+	nb_free(m->velocity);
+	nb_free(m->quad_rate);
+	nb_free(m->soft);
+	nb_free(m->family_soft);
+}
+
+int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)
+{
+	m->inner = nb_alloc(nnode, sizeof *m->inner);
+	m->npart = nb_alloc(nnode, sizeof *m->npart);
+	m->group = nb_alloc(nnode, sizeof *m->group);
+	m->knot = nb_alloc(nnode, sizeof *m->knot);
+	m->radius = nb_alloc(nnode, sizeof *m->radius);
+	m->reach = nb_alloc(nnode, sizeof *m->reach);
+	m->least = by_acc ? nb_alloc(nnode, sizeof *m->least) : NULL;
+	return m->inner && m->npart && m->group && m->knot && m->radius && m->reach && (!by_acc || m->least)
+		       ? NB_OK
+		       : NB_ENOMEM;
+}
+
+size_t nb_walk_generation(const struct nb_tree *tree, size_t first, size_t end)
+{
+	size_t i = end;
+	while (i > first && (tree->nchild[i - 1] == 0 || tree->child[i - 1] >= end))
+		i--;
+	return i;
+}
+
+static double extent(const struct nb_tree *tree, size_t i)
+{
+	const double *box = tree->box + 6 * i;
+	return fmax(fmax(box[3] - box[0], box[4] - box[1]), box[5] - box[2]);
+}
+
+int nb_walk_has_knot(const struct nb_tree *tree, size_t i)
+{
+	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
+		double size = extent(tree, c);
+		if (tree->count[c] > 1 && size > 0 && size * KNOT < extent(tree, i))
+			return 1;
+	}
+	return 0;
+}
+
+void nb_walk_find_knots(struct nb_walk_memory *m, const struct nb_tree *tree)
+{
+#pragma omp parallel for schedule(static) if (tree->nnode > NB_WALK_SERIAL)
+	for (size_t i = 0; i < tree->nnode; i++)
+		m->knot[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP && nb_walk_has_knot(tree, i);
+}
+
+void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf)
+{
+	m->inner[0] = 0;
+	for (size_t i = 1; i < tree->nnode; i++)
+		m->inner[i] = NB_WALK_UNREACHED;
+	m->nfamily = 1;
+	for (size_t i = 0; i < tree->nnode; i++) {
+		if (m->inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !m->knot[i]))
+			continue;
+		m->inner[i] = (uint32_t)m->nfamily++;
+		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
+			m->inner[c] = 0;
+	}
+}
+
+void nb_walk_find_groups(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
+{
+	for (size_t i = tree->nnode; i-- > 0;) {
+		const int divided = nb_walk_is_divided(m, i);
+		m->group[i] = !divided || (tree->count[i] <= most && !m->knot[i]);
+		m->npart[i] = 1;
+		if (m->group[i] || tree->count[i] <= part)
+			continue;
+		m->npart[i] = 0;
+		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
+			m->npart[i] += m->npart[c];
+	}
+}
+
+/* The root of x^2 + y^2 + z^2 where the squares may be out of range. */
+static double length_of(double x, double y, double z)
+{
+	const double largest = fmax(fmax(fabs(x), fabs(y)), fabs(z));
+	if ((largest > 0x1p-400 && largest < 0x1p400) || !(largest > 0 && isfinite(largest)))
+		return sqrt(x * x + y * y + z * z);
+	x /= largest;
+	y /= largest;
+	z /= largest;
+	return largest * sqrt(x * x + y * y + z * z);
+}
+
+static double distance(const double *a, const double *b)
+{
+	return length_of(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+/* The power of two that a length is half of or more, but not all of; 0 for 0. */
+
+static void box_middle(const struct nb_tree *tree, size_t i, double *middle)
+{
+	const double *box = tree->box + 6 * i;
+	for (int k = 0; k < 3; k++)
+		middle[k] = box[k] + 0.5 * (box[3 + k] - box[k]);
+}
+
+void nb_walk_add_pair(double mass, const double *x, const double *v, double eps, double *sum)
+{
+	const double length = length_of(length_of(x[0], x[1], x[2]), eps, 0);
+	const double pull = mass / length / length; /* at a distance without softening */
+	double along = 0;
+	for (int k = 0; k < 3; k++)
+		along += v[k] * (x[k] / length);
+	for (int k = 0; k < 3; k++) {
+		const double to = x[k] / length;
+		sum[k] += pull * to;
+		sum[4 + k] += pull / length * (v[k] - 3 * along * to);
+	}
+	sum[3] += mass / length;
+}
+
+/* Radius, reach and least |acc_old| of a cell whose bodies are not divided further; looks at every body. */
+int nb_walk_measure_bodies(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m, size_t i,
+	const double *acc_old, double error, double *jump)
+{
+	const double *com = tree->com + 3 * i;
+	double middle[3], radius2 = 0, reach2 = 0, test = 0, least_mass = 0, least2 = INFINITY;
+	const double size = extent(tree, i), unit = nb_pair_power2(size, 0);
+	box_middle(tree, i, middle);
+	for (size_t b = tree->first[i]; b < (size_t)tree->first[i] + tree->count[i]; b++) {
+		const double *x = g->pos + 3 * b;
+		double r2 = 0, s2 = 0;
+		for (int k = 0; k < 3; k++) {
+			double r = (x[k] - com[k]) * unit, s = (x[k] - middle[k]) * unit;
+			r2 += r * r;
+			s2 += s * s;
+		}
+		radius2 = r2 > radius2 ? r2 : radius2;
+		reach2 = s2 > reach2 ? s2 : reach2;
+		/* a - a is 0 unless a is infinite or NaN */
+		test += (r2 - r2) + (g->mass[b] - g->mass[b]);
+		least_mass = g->mass[b] < least_mass ? g->mass[b] : least_mass;
+		if (acc_old) {
+			const double *a = acc_old + 3 * b;
+			double a2 = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
+			least2 = a2 < least2 ? a2 : least2;
+		}
+	}
+	if (test != 0)
+		return NB_ENONFINITE;
+	if (least_mass < 0)
+		return NB_EINVAL;
+	m->radius[i] = sqrt(radius2) / unit;
+	m->reach[i] = sqrt(reach2) / unit;
+	if (acc_old)
+		m->least[i] = (float)(sqrt(least2) * error);
+	const double typical = nb_pair_typical(tree->count[i], g->pos + 3 * (size_t)tree->first[i], size);
+	*jump = size > 0 ? size / fmax(typical, g->body_eps ? 0 : g->eps) : 0;
+	return *jump > NB_WALK_FARTHEST ? NB_EFAR : NB_OK;
+}
+
+/* The same of a node, from its children: the better of two bounds.  Returns the largest ratio of its reach and that of
+ * a child. */
+double nb_walk_measure_children(const struct nb_tree *tree, struct nb_walk_memory *m, size_t i)
+{
+	const double *com = tree->com + 3 * i, *box = tree->box + 6 * i;
+	double middle[3], child_middle[3], corner[3], radius = 0, reach = 0, jump = 0;
+	float least = INFINITY;
+	box_middle(tree, i, middle);
+	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
+		radius = fmax(radius, distance(com, tree->com + 3 * c) + m->radius[c]);
+		box_middle(tree, c, child_middle);
+		reach = fmax(reach, distance(middle, child_middle) + m->reach[c]);
+		if (m->least)
+			least = fminf(least, m->least[c]);
+	}
+	m->reach[i] = fmin(reach, distance(middle, box));
+	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
+		if (m->reach[c] > 0 && m->reach[i] > jump * m->reach[c])
+			jump = m->reach[i] / m->reach[c];
+	for (int k = 0; k < 3; k++)
+		corner[k] = com[k] < middle[k] ? box[3 + k] : box[k];
+	m->radius[i] = fmin(radius, distance(com, corner));
+	if (m->least)
+		m->least[i] = least;
+	return jump;
+}
+
+int nb_walk_measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m,
+	const double *acc_old, double error)
+{
+	int status = NB_OK;
+	double jump = 0;
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump)
+	for (size_t i = 0; i < tree->nnode; i++)
+		if (m->inner[i] == 0) {
+			double mine = 0;
+			int s = nb_walk_measure_bodies(g, tree, m, i, acc_old, error, &mine);
+			status = s > status ? s : status;
+			jump = fmax(jump, mine);
+		}
+	for (size_t end = tree->nnode, begin; !status && end > 0; end = begin) {
+		begin = nb_walk_generation(tree, 0, end);
+#pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > NB_WALK_SERIAL)
+		for (size_t i = begin; i < end; i++)
+			if (nb_walk_is_divided(m, i))
+				jump = fmax(jump, nb_walk_measure_children(tree, m, i));
+	}
+	m->jump = jump;
+	return status;
+}
