@@ -142,10 +142,9 @@ NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const cha
 /* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, 0 to 2, then of another, 3 to 5. */
 int nb_frame_is_galaxy(const struct nb_frame *frame);
 
-/* Attributes of the same keys and values, columns of the same names and contents: a deep copy. */
-NB_MUST_CHECK int nb_frame_copy(struct nb_frame *to, const struct nb_frame *from);
-/* The same without copying contents, wherever they are: both frames use the same memory until one of them changes it,
- * which then gets its own.  The two may go to different threads. */
+/* Attributes of the same keys and values, columns of the same names and contents.  Contents are not copied, wherever
+ * they are: both frames use the same memory until one of them changes it, which then gets its own.  The two may go to
+ * different threads.  0 or NB_ENOMEM. */
 NB_MUST_CHECK int nb_frame_share(struct nb_frame *to, struct nb_frame *from);
 /* Gives the frame away: all that *from has, which is empty then (last), or a share of it. */
 NB_MUST_CHECK int nb_frame_give(struct nb_frame *to, struct nb_frame *from, int last);

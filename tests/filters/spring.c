@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 			usleep(300000);
 		spring(&frame);
 		spoil(mode, &frame);
-		if (strcmp(mode, "again") == 0 && first.ncolumn == 0 && nb_frame_copy(&first, &frame))
+		if (strcmp(mode, "again") == 0 && first.ncolumn == 0 && nb_frame_share(&first, &frame))
 			nb_die(1, "out of memory");
 		write_frame(&out, strcmp(mode, "again") == 0 ? &first : &frame);
 		if (strcmp(mode, "twice") == 0)

@@ -43,7 +43,7 @@ static inline void resize(struct nb_frame *frame, size_t n)
 {
 	struct nb_frame other;
 	nb_frame_init(&other);
-	if (nb_frame_copy(&other, frame))
+	if (nb_frame_share(&other, frame))
 		nb_die(1, "out of memory");
 	frame->rows[NB_PARTICLE] = n;
 	for (size_t c = 0; c < other.ncolumn; c++) {

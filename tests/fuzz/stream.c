@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		written |= nb_writer_next(&writer, &frame);
 		if (copies < KEPT) {
 			nb_frame_init(&kept[copies]);
-			REQUIRE(nb_frame_copy(&kept[copies++], &frame) == NB_OK);
+			REQUIRE(nb_frame_share(&kept[copies++], &frame) == NB_OK);
 		}
 		if (!checked)
 			checked = nb_run_frame(run, &frame);

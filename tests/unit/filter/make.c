@@ -29,7 +29,9 @@ static void from_stream(int argc, char **argv, struct nb_frame *frame)
 	CHECK(nb_reader_open(&reader, fd) == NB_OK && nb_reader_next(&reader, frame) == NB_FRAME);
 	struct nb_frame copy; /* the contents are in the mapped file */
 	nb_frame_init(&copy);
-	CHECK(nb_frame_copy(&copy, frame) == NB_OK);
+	CHECK(nb_frame_share(&copy, frame) == NB_OK);
+	for (size_t c = 0; c < copy.ncolumn; c++)
+		CHECK(nb_column_update(&copy.column[c], &nb_space_host, NB_WIRE) != NULL);
 	nb_frame_clear(frame);
 	*frame = copy;
 	nb_reader_close(&reader);

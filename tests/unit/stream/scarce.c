@@ -233,7 +233,7 @@ static void share(struct both *b, int f)
 {
 	struct nb_frame fresh;
 	nb_frame_init(&fresh);
-	const int status = below(2) ? nb_frame_share(&fresh, &b->frame[f]) : nb_frame_copy(&fresh, &b->frame[f]);
+	const int status = nb_frame_share(&fresh, &b->frame[f]);
 	if (status) {
 		CHECK(status == NB_ENOMEM && may_fail(b, f));
 		nb_frame_clear(&fresh);
@@ -338,7 +338,7 @@ static int make_and_share(void *context)
 	if (!status)
 		status = nb_frame_share(&b, &a);
 	if (!status)
-		status = nb_frame_copy(&c, &b);
+		status = nb_frame_share(&c, &b);
 	if (!status) {
 		const long fails = scarce_fails;
 		scarce_fails = 0;
