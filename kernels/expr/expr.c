@@ -53,14 +53,6 @@ const char *nb_expr_source(const struct nb_expr *expr)
 	return expr->text;
 }
 
-const char *nb_expr_name(const struct nb_expr *expr, size_t k)
-{
-	for (int i = 0; i < expr->tree.nnode; i++)
-		if (expr->tree.node[i].kind == NB_NODE_NAME && k-- == 0)
-			return expr->tree.names + expr->tree.node[i].text;
-	return NULL;
-}
-
 int nb_expr_is_random(const struct nb_expr *expr)
 {
 	return expr->tree.nrandom > 0;

@@ -81,8 +81,6 @@ NB_MUST_CHECK int nb_expr_parse_assignment(
 	struct nb_expr **expr, const char *text, struct nb_expr_target *target, struct nb_expr_error *error);
 
 const char *nb_expr_source(const struct nb_expr *expr); /* the text */
-/* The k-th name in the text, NULL past the last; a name may appear more than once. */
-const char *nb_expr_name(const struct nb_expr *expr, size_t k);
 /* random() and normal() give other numbers for another seed; 0 at first. */
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed);
 /* Whether it has one of these. */

@@ -135,6 +135,19 @@ struct nb_expr {
 	char unit[NB_EXPR_UNIT], doubt[NB_EXPR_UNIT * 2 + 40];
 };
 
+/* The lesser or greater one; either, if it is NaN. */
+#define NB_EXPR_LEAST(x, y) ((x) < (y) || (x) != (x) ? (x) : (y))
+#define NB_EXPR_GREATEST(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
+
+/* Runs an instruction on n rows; arg: the values of its operands.  Returns the first row that has no value, or n. */
+size_t nb_expr_run(const struct nb_expr *expr, const struct nb_expr_instr *instr, size_t first, size_t n,
+	const void *const arg[3], void *result);
+/* The error of such a row: NB_EINVAL. */
+int nb_expr_no_value(const struct nb_expr_instr *instr, struct nb_expr_error *error);
+/* Rows first .. first + n - 1 of the column of a LOAD. */
+void nb_expr_load(const struct nb_expr_instr *instr, size_t first, size_t n, void *restrict to);
+/* Bytes of a text of at most `width`. */
+size_t nb_expr_text_length(const char *text, size_t width);
 /* Plans the computation of an instruction: NB_OK or NB_ENOMEM. */
 int nb_expr_plan(const struct nb_expr *expr, int result, struct nb_expr_pass *pass);
 void nb_expr_pass_clear(struct nb_expr_pass *pass);

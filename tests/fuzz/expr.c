@@ -65,8 +65,6 @@ static void look(struct nb_expr *expr, struct nb_frame *frame)
 	struct nb_expr_error error;
 	uint8_t mask[ROWS];
 	size_t length;
-	for (size_t k = 0; nb_expr_name(expr, k); k++)
-		REQUIRE(*nb_expr_name(expr, k));
 	for (uint32_t ncomp = 0; ncomp < 4; ncomp++) {
 		if (nb_expr_bind(expr, ROWS, ncomp, nb_scope_find, &scope, &error)) {
 			REQUIRE(*error.text);
