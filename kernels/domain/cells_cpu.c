@@ -15,7 +15,7 @@
  *
  * The last of these walks has seen all that the walk with forces will read, the same as in one process: what step 2
  * leaves out costs time, and never changes a result. */
-#include "kernels/domain/domain_internal.h"
+#include "kernels/domain/cells_internal.h"
 
 #include "common/mem.h"
 #include "kernels/multipole/opening_body.h"
@@ -51,210 +51,6 @@ struct sights {
 	size_t n, capacity;
 };
 
-/* An array with room for more rows, with the first n of the one that it replaces; NULL: no memory, and that one stays.
- */
-static void *grow(void *array, size_t n, size_t more, size_t rowsize)
-{
-	char *larger = nb_alloc(more, rowsize);
-	if (!larger)
-		return NULL;
-	if (n)
-		memcpy(larger, array, n * rowsize);
-	nb_free(array);
-	return larger;
-}
-
-int nb_domain_reserve(struct nb_domain_walk *w, size_t n)
-{
-	const size_t moments = nb_walk_moment_size(&w->plan), room = n + n / 8;
-	if (n <= w->room)
-		return NB_OK;
-	struct nb_family *family = grow(w->m.family, w->nhere, room, sizeof *family);
-	w->m.family = family ? family : w->m.family;
-	void *moment = grow(w->m.moment, w->nhere, room + 1, moments); /* a vector may reach beyond the last moment */
-	w->m.moment = moment ? moment : w->m.moment;
-	uint8_t *wanted = grow(w->wanted, w->nhere, room, NB_FAMILY);
-	w->wanted = wanted ? wanted : w->wanted;
-	if (!family || !moment || !wanted)
-		return NB_ENOMEM;
-	memset(w->wanted + w->nhere * NB_FAMILY, NB_WALK_NOTHING, (room - w->nhere) * NB_FAMILY);
-	w->room = room;
-	w->plan.family = w->m.family;
-	w->plan.moment = w->m.moment;
-	return NB_OK;
-}
-
-/* ---- sending ------------------------------------------------------------------------------------ */
-
-/* What goes with a family. */
-struct tag {
-	uint32_t id, parent; /* its number, and the lane that it is below, where it comes from */
-};
-
-/* Numbers of families for each rank. */
-struct list {
-	uint32_t *id;
-	size_t n, capacity;
-	size_t *bound; /* size + 1 */
-};
-
-static int list_reserve(struct list *l, size_t n)
-{
-	if (n <= l->capacity)
-		return NB_OK;
-	const size_t capacity = n > 2 * l->capacity ? n + 1024 : 2 * l->capacity;
-	uint32_t *id = grow(l->id, l->n, capacity, sizeof *id);
-	if (!id)
-		return NB_ENOMEM;
-	l->id = id;
-	l->capacity = capacity;
-	return NB_OK;
-}
-
-/* Appends the own families that are marked. */
-static int list_marked(const struct nb_domain_walk *w, const uint8_t *mark, struct list *l)
-{
-	size_t n = 0;
-	for (size_t k = 0; k < w->nown; k++)
-		n += mark[k];
-	if (list_reserve(l, l->n + n))
-		return NB_ENOMEM;
-	for (size_t k = 0; k < w->nown; k++)
-		if (mark[k])
-			l->id[l->n++] = (uint32_t)(w->ntop + k);
-	return NB_OK;
-}
-
-/* The number here of a family of another rank that has come, or of one of the top. */
-static uint32_t find(const struct nb_domain_walk *w, int owner, uint32_t id)
-{
-	if (id < w->ntop)
-		return id;
-	for (size_t k = 0; k < w->nbatch; k++) {
-		const struct nb_domain_batch *b = &w->batch[k];
-		if (b->owner != owner || id < b->id[0] || id > b->id[b->n - 1])
-			continue;
-		size_t lo = 0, hi = b->n; /* its place is lo .. hi - 1 */
-		while (hi - lo > 1) {
-			const size_t half = lo + (hi - lo) / 2;
-			lo = b->id[half] <= id ? half : lo;
-			hi = b->id[half] <= id ? hi : half;
-		}
-		if (b->id[lo] == id)
-			return (uint32_t)(b->first + lo);
-	}
-	return 0;
-}
-
-/* Families that have come, n from one rank: they get numbers, and the lanes that they are below too. */
-static int take(struct nb_domain_walk *w, int owner, const struct tag *tag, size_t n)
-{
-	if (n == 0)
-		return NB_OK;
-	struct nb_domain_batch *batch = grow(w->batch, w->nbatch, w->nbatch + 1, sizeof *batch);
-	w->batch = batch ? batch : w->batch;
-	uint32_t *id = nb_alloc(n, sizeof *id);
-	if (!batch || !id) {
-		nb_free(id);
-		return NB_ENOMEM;
-	}
-	batch[w->nbatch++] = (struct nb_domain_batch){owner, w->nhere, n, id};
-	for (size_t k = 0; k < n; k++) {
-		struct nb_family *f = &w->m.family[w->nhere + k];
-		id[k] = tag[k].id;
-		for (int lane = 0; lane < NB_FAMILY; lane++)
-			f->inner[lane] |= f->inner[lane] ? NB_WALK_ABSENT : 0;
-	}
-	w->nhere += n;
-	for (size_t k = 0; k < n; k++) {
-		const uint32_t parent = find(w, owner, tag[k].parent / NB_FAMILY);
-		w->m.family[parent].inner[tag[k].parent % NB_FAMILY] = find(w, owner, tag[k].id);
-	}
-	return NB_OK;
-}
-
-/* What is sent and what comes, in rows. */
-struct flow {
-	size_t *out, *in, *out_bytes, *in_bytes; /* size + 1 each */
-};
-
-static int flow_alloc(struct flow *f, size_t size)
-{
-	f->out = nb_alloc_zero(4 * (size + 1), sizeof *f->out);
-	if (!f->out)
-		return NB_ENOMEM;
-	f->in = f->out + size + 1;
-	f->out_bytes = f->in + size + 1;
-	f->in_bytes = f->out_bytes + size + 1;
-	return NB_OK;
-}
-
-/* Of the rows that are to be sent, those that come. */
-static void flow_meet(struct flow *f, size_t *bytes, const size_t *bound, int size)
-{
-	for (int k = 0; k < size; k++)
-		f->out_bytes[k] = bound[k + 1] - bound[k];
-	for (int k = 0; k <= size; k++)
-		bytes[k] = (size_t)k * sizeof *bytes;
-	nb_ranks_exchange(f->out_bytes, bytes, f->in_bytes, bytes);
-	nb_ranks_settle();
-	memcpy(f->out, bound, ((size_t)size + 1) * sizeof *bound);
-	f->in[0] = 0;
-	for (int k = 0; k < size; k++)
-		f->in[k + 1] = f->in[k] + f->in_bytes[k];
-}
-
-static void flow_move(struct flow *f, int size, size_t rowsize, const void *from, void *to)
-{
-	for (int k = 0; k <= size; k++) {
-		f->out_bytes[k] = f->out[k] * rowsize;
-		f->in_bytes[k] = f->in[k] * rowsize;
-	}
-	nb_ranks_exchange(from, f->out_bytes, to, f->in_bytes);
-	nb_ranks_settle();
-}
-
-/* Rows of own families that a list names. */
-static void *pack(const struct list *l, const void *rows, size_t rowsize)
-{
-	char *packed = nb_alloc(l->n, rowsize);
-	for (size_t k = 0; packed && k < l->n; k++)
-		memcpy(packed + k * rowsize, (const char *)rows + l->id[k] * rowsize, rowsize);
-	return packed;
-}
-
-/* Sends the families in a list, and takes what comes from others. */
-static int transfer(struct nb_domain_walk *w, const struct list *l)
-{
-	const int size = w->d->size;
-	const size_t moments = nb_walk_moment_size(&w->plan);
-	struct flow f = {.out = NULL};
-	struct tag *tag = nb_alloc(l->n, sizeof *tag), *come = NULL;
-	void *family = pack(l, w->m.family, sizeof *w->m.family), *moment = pack(l, w->m.moment, moments);
-	int status = nb_domain_agree(tag && family && moment && !flow_alloc(&f, (size_t)size) ? NB_OK : NB_ENOMEM);
-	if (!status) {
-		flow_meet(&f, w->bytes, l->bound, size);
-		come = nb_alloc(f.in[size], sizeof *come);
-		status = nb_domain_agree(come ? nb_domain_reserve(w, w->nhere + f.in[size]) : NB_ENOMEM);
-	}
-	if (!status) {
-		for (size_t k = 0; k < l->n; k++)
-			tag[k] = (struct tag){l->id[k], w->parent[l->id[k] - w->ntop]};
-		flow_move(&f, size, sizeof *tag, tag, come);
-		flow_move(&f, size, sizeof *w->m.family, family, w->m.family + w->nhere);
-		flow_move(&f, size, moments, moment, (char *)w->m.moment + w->nhere * moments);
-		for (int k = 0; !status && k < size; k++)
-			status = take(w, k, come + f.in[k], f.in[k + 1] - f.in[k]);
-		status = nb_domain_agree(status);
-	}
-	nb_free(tag);
-	nb_free(come);
-	nb_free(family);
-	nb_free(moment);
-	nb_free(f.out);
-	return status;
-}
-
 /* ---- large cells -------------------------------------------------------------------------------- */
 
 /* Whether a rank has bodies, so that it walks. */
@@ -264,21 +60,21 @@ static int has_bodies(const struct nb_domain_walk *w, int rank)
 }
 
 /* All cells, or the large ones. */
-static int share_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct list *l)
+static int share_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct nb_domain_list *l)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const size_t large = all ? 0 : w->d->n_all / LARGE;
 	int status = NB_OK;
 	for (size_t i = 0; i < tree->nnode; i++)
-		if (nb_domain_is_own(w, i) && nb_domain_is_divided(w, i))
+		if (nb_domain_is_own(w, i) && nb_walk_is_divided(&w->m, i))
 			sent[w->m.inner[i] - w->ntop] = tree->count[i] > large;
 	for (int k = 0; k < w->d->size; k++) {
 		if (!status && has_bodies(w, k))
-			status = list_marked(w, sent, l);
+			status = nb_domain_list_marked(w, sent, l);
 		l->bound[k + 1] = l->n;
 	}
 	status = nb_domain_agree(status);
-	return status ? status : transfer(w, l);
+	return status ? status : nb_domain_transfer(w, l);
 }
 
 /* ---- own targets -------------------------------------------------------------------------------- */
@@ -287,7 +83,7 @@ static struct sight *sight_add(struct sights *s)
 {
 	if (s->n == s->capacity) {
 		const size_t capacity = 2 * s->capacity + 64;
-		struct sight *at = grow(s->at, s->n, capacity, sizeof *at);
+		struct sight *at = nb_domain_enlarge(s->at, s->n, capacity, sizeof *at);
 		if (!at)
 			return NULL;
 		s->at = at;
@@ -535,7 +331,7 @@ static int look_at_all(const struct nb_domain_walk *w, const struct sight *at, s
 }
 
 /* For all other ranks: what they may look at and do not have. */
-static int share_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t *mark, struct list *l)
+static int share_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t *mark, struct nb_domain_list *l)
 {
 	struct sights all = {.at = NULL};
 	size_t *bound = nb_alloc((size_t)w->d->size + 1, sizeof *bound);
@@ -555,14 +351,14 @@ static int share_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_
 			status = status ? status : looked;
 			for (size_t f = 0; f < w->nown; f++)
 				mark[f] = mark[f] && !sent[f];
-			status = status ? status : list_marked(w, mark, l);
+			status = status ? status : nb_domain_list_marked(w, mark, l);
 		}
 		l->bound[k + 1] = l->n;
 	}
 	nb_free(all.at);
 	nb_free(bound);
 	status = nb_domain_agree(status);
-	return status ? status : transfer(w, l);
+	return status ? status : nb_domain_transfer(w, l);
 }
 
 /* ---- what is missing ---------------------------------------------------------------------------- */
@@ -580,14 +376,14 @@ static int walk(struct nb_domain_walk *w)
 }
 
 /* Numbers of families of each rank that are missing, as it has them. */
-static int list_missing(const struct nb_domain_walk *w, struct list *l)
+static int list_missing(const struct nb_domain_walk *w, struct nb_domain_list *l)
 {
 	size_t n = 0;
 	const size_t nlane = w->nhere * NB_FAMILY;
 	for (size_t lane = 0; lane < nlane; lane++)
 		n += w->wanted[lane] == NB_WALK_CHILDREN;
 	l->n = 0;
-	if (list_reserve(l, n))
+	if (nb_domain_list_reserve(l, n))
 		return NB_ENOMEM;
 	for (int k = 0; k < w->d->size; k++) {
 		for (size_t lane = 0; n > 0 && lane < nlane; lane++) {
@@ -612,37 +408,38 @@ static void mark_below(const struct nb_domain_walk *w, uint32_t family, int gene
 }
 
 /* Asks for what a list says, and sends what others ask for. */
-static int ask(struct nb_domain_walk *w, const struct list *missing, int generations, uint8_t *mark, struct list *l)
+static int ask(struct nb_domain_walk *w, const struct nb_domain_list *missing, int generations, uint8_t *mark,
+	struct nb_domain_list *l)
 {
 	const int size = w->d->size;
-	struct flow f = {.out = NULL};
+	struct nb_domain_flow f = {.out = NULL};
 	uint32_t *theirs = NULL;
-	int status = nb_domain_agree(flow_alloc(&f, (size_t)size));
+	int status = nb_domain_agree(nb_domain_flow_alloc(&f, (size_t)size));
 	if (!status) {
-		flow_meet(&f, w->bytes, missing->bound, size);
+		nb_domain_flow_meet(&f, w->bytes, missing->bound, size);
 		theirs = nb_alloc(f.in[size], sizeof *theirs);
 		status = nb_domain_agree(theirs ? NB_OK : NB_ENOMEM);
 	}
 	if (!status)
-		flow_move(&f, size, sizeof *theirs, missing->id, theirs);
+		nb_domain_flow_move(&f, size, sizeof *theirs, missing->id, theirs);
 	l->n = 0;
 	for (int k = 0; !status && k < size; k++) {
 		if (w->nown)
 			memset(mark, 0, w->nown);
 		for (size_t r = f.in[k]; r < f.in[k + 1]; r++)
 			mark_below(w, theirs[r], generations, mark);
-		status = list_marked(w, mark, l);
+		status = nb_domain_list_marked(w, mark, l);
 		l->bound[k + 1] = l->n;
 	}
 	nb_free(theirs);
 	nb_free(f.out);
 	status = nb_domain_agree(status);
-	return status ? status : transfer(w, l);
+	return status ? status : nb_domain_transfer(w, l);
 }
 
-static int find_missing(struct nb_domain_walk *w, uint8_t *mark, struct list *l)
+static int find_missing(struct nb_domain_walk *w, uint8_t *mark, struct nb_domain_list *l)
 {
-	struct list missing = {.bound = nb_alloc_zero((size_t)w->d->size + 1, sizeof *missing.bound)};
+	struct nb_domain_list missing = {.bound = nb_alloc_zero((size_t)w->d->size + 1, sizeof *missing.bound)};
 	int status = nb_domain_agree(missing.bound ? NB_OK : NB_ENOMEM), generations = 0;
 	while (!status) {
 		double most = 0;
@@ -676,7 +473,7 @@ static int is_little(const struct nb_domain_walk *w)
 int nb_domain_get_cells(struct nb_domain_walk *w)
 {
 	const int all = is_little(w);
-	struct list l = {.bound = nb_alloc_zero((size_t)w->d->size + 1, sizeof *l.bound)};
+	struct nb_domain_list l = {.bound = nb_alloc_zero((size_t)w->d->size + 1, sizeof *l.bound)};
 	uint8_t *sent = nb_alloc_zero(w->nown, 1), *mark = nb_alloc(w->nown, 1);
 	int status = nb_domain_agree(l.bound && sent && mark ? NB_OK : NB_ENOMEM);
 	status = status ? status : share_large(w, all, sent, &l);

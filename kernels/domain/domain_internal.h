@@ -52,18 +52,12 @@ static inline int nb_domain_is_top(const struct nb_domain_walk *w, size_t i)
 	return i < w->t->nslot && w->t->kind[i] == NB_DOMAIN_TOP;
 }
 
-/* Of an own node or one of the top. */
-static inline int nb_domain_is_divided(const struct nb_domain_walk *w, size_t i)
-{
-	return w->m.inner[i] != 0 && w->m.inner[i] != NB_WALK_UNREACHED;
-}
-
 /* Finds groups, of at most so many bodies, and parts: walk_cpu.c. */
 void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most);
 
-/* cells_cpu.c: room for n families in w->m, with their moments, and in w->wanted, where all new ones are 0. */
+/* send_cpu.c: room for n families in w->m, with their moments, and in w->wanted, where all new ones are 0. */
 NB_MUST_CHECK int nb_domain_reserve(struct nb_domain_walk *w, size_t n);
-/* Gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the
+/* cells_cpu.c: gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the
  * leaves whose bodies it wants.  Called by all ranks, each with its own families. */
 NB_MUST_CHECK int nb_domain_get_cells(struct nb_domain_walk *w);
 

@@ -113,11 +113,11 @@ static int measure_own(struct nb_domain_walk *w)
 		begin = nb_walk_generation(tree, w->t->nslot, end);
 #pragma omp parallel for schedule(dynamic, 64) reduction(max : jump) if (end - begin > SERIAL)
 		for (size_t i = begin; i < end; i++)
-			if (nb_domain_is_divided(w, i))
+			if (nb_walk_is_divided(&w->m, i))
 				measure_divided(w, i, &jump);
 	}
 	for (size_t i = 0; !status && i < w->t->nslot; i++)
-		if (nb_domain_is_own(w, i) && nb_domain_is_divided(w, i))
+		if (nb_domain_is_own(w, i) && nb_walk_is_divided(&w->m, i))
 			measure_divided(w, i, &jump);
 	told->jump = jump;
 	told->least = told->least_reach = INFINITY;
@@ -232,7 +232,7 @@ void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most)
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
 		w->m.group[i] = !top &&
-				(!own || !nb_domain_is_divided(w, i) || (tree->count[i] <= most && !w->m.knot[i]));
+				(!own || !nb_walk_is_divided(&w->m, i) || (tree->count[i] <= most && !w->m.knot[i]));
 		w->m.npart[i] = own ? 1 : 0;
 		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
 			continue;
@@ -315,7 +315,7 @@ static int fill_families(struct nb_domain_walk *w)
 	nb_walk_fill_family(&w->plan, &w->m, 0, 1, 0);
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < tree->nnode; i++)
-		if ((nb_domain_is_top(w, i) || nb_domain_is_own(w, i)) && nb_domain_is_divided(w, i)) {
+		if ((nb_domain_is_top(w, i) || nb_domain_is_own(w, i)) && nb_walk_is_divided(&w->m, i)) {
 			const size_t family = w->m.inner[i];
 			nb_walk_fill_family(&w->plan, &w->m, tree->child[i], tree->nchild[i], (uint32_t)family);
 			for (uint32_t lane = 0; lane < tree->nchild[i]; lane++) {

@@ -161,6 +161,10 @@ struct nb_walk_memory {
 };
 
 enum { NB_WALK_UNREACHED = UINT32_MAX }; /* inner[i] of a node below one that is not divided */
+static inline int nb_walk_is_divided(const struct nb_walk_memory *m, size_t i)
+{
+	return m->inner[i] != 0 && m->inner[i] != NB_WALK_UNREACHED;
+}
 void nb_walk_memory_free(struct nb_walk_memory *m);
 
 /* ---- the pieces of nb_walk_cpu, for kernels/domain, which has a part of the tree ---- */

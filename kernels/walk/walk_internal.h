@@ -6,11 +6,6 @@
 
 enum { NB_WALK_SERIAL = 1 << 10 }; /* so few nodes are left to one thread */
 
-static inline int nb_walk_is_divided(const struct nb_walk_memory *m, size_t i)
-{
-	return m->inner[i] != 0 && m->inner[i] != NB_WALK_UNREACHED;
-}
-
 /* ---- nodes_cpu.c ---- */
 
 /* m->knot of all nodes that may be leaves or groups. */
