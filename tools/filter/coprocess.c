@@ -1,6 +1,7 @@
 #include "tools/filter/coprocess.h"
 
 #include "tools/filter/blame.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/patience.h"
 #include "tools/filter/running.h"
 #include "tools/filter/spawn.h"
@@ -34,7 +35,8 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 	int to[2], from[2];
 	memset(co, 0, sizeof *co);
 	co->listener = -1;
-	if (!nb_running_enter(co))
+	nb_interrupt_watch();
+	if (!nb_running_enter(co, nb_coprocess_kill))
 		return nb_blame(co, "cannot be started: %d others are running", NB_RUNNING_MOST);
 	if (nb_spawn_pipe(to))
 		return nb_blame(co, "cannot be started: %s", strerror(errno));

@@ -2,6 +2,7 @@
 
 #include "common/descriptor.h"
 #include "common/named.h"
+#include "tools/filter/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -254,4 +255,15 @@ void nb_output_drop(struct nb_run *run)
 		nb_whole_leave(&run->file);
 	else
 		nb_whole_drop(&run->file);
+}
+
+/* That the stream of a program is cut which got the same signal is no news. */
+void nb_fail_input(struct nb_run *run)
+{
+	nb_interrupt_end();
+	run->voice.place = NULL;
+	const char *path = nb_files_path(run);
+	if (path)
+		nb_die(NB_EXIT_FAILED, "'%s': %s", path, run->in.error);
+	nb_die(NB_EXIT_FAILED, "%s", run->in.error);
 }

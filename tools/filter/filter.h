@@ -196,8 +196,6 @@ NB_MUST_CHECK int nb_run_prepare(struct nb_run *run, int argc, char **argv);
 void nb_run_start(struct nb_run *run);
 /* ... or the same and the input; must be allowed to end the instance, as all that follow ... */
 void nb_run_begin(struct nb_run *run);
-/* ... and its work to the end of its input, all of which comes after nb_run_begin. */
-void nb_run_work(struct nb_run *run);
 /* Does something that may end the instance, in its name.  Returns run->status: 0, or its exit status. */
 int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context);
 /* A frame through the tool's function, and on. */

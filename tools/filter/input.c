@@ -218,17 +218,6 @@ void nb_wait_for_input(const struct nb_reader *reader)
 
 /* ---- frames ------------------------------------------------------------------------------------- */
 
-/* That the stream of a program is cut which got the same signal is no news. */
-void nb_fail_input(struct nb_run *run)
-{
-	nb_interrupt_end();
-	run->voice.place = NULL;
-	const char *path = nb_files_path(run);
-	if (path)
-		nb_die(NB_EXIT_FAILED, "'%s': %s", path, run->in.error);
-	nb_die(NB_EXIT_FAILED, "%s", run->in.error);
-}
-
 /* Whether there is another file to read, after the end of one. */
 static int open_another(struct nb_run *run)
 {

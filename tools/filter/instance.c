@@ -1,6 +1,5 @@
-/* An instance of a tool: its life, and its end in the middle of work. */
+/* An instance of a tool: its life, and what becomes of it at an end in the middle of work. */
 #include "common/cpu.h"
-#include "common/named.h"
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/filter.h"
@@ -10,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- protection --------------------------------------------------------------------------------- */
 
 /* From inside nb_run_do. */
 static void leave(struct nb_voice *voice, int status)
@@ -32,25 +29,6 @@ static void leave(struct nb_voice *voice, int status)
 	run->status = status ? status : NB_RUN_LEFT;
 	longjmp(run->failed, 1);
 }
-
-int nb_run_do(struct nb_run *run, void (*act)(struct nb_run *run, void *context), void *context)
-{
-	struct nb_voice *const voice = nb_speak_as(&run->voice);
-	const int threads = nb_cpu_threads(), names = nb_names_of(run->files.directory);
-	jmp_buf outer; /* of a call that this one is inside of */
-	memcpy(&outer, &run->failed, sizeof outer);
-	nb_cpu_set_threads(run->common.threads);
-	run->status = NB_EXIT_OK;
-	if (setjmp(run->failed) == 0)
-		act(run, context);
-	memcpy(&run->failed, &outer, sizeof outer);
-	nb_speak_as(voice);
-	nb_names_of(names);
-	nb_cpu_set_threads(threads);
-	return run->status;
-}
-
-/* ---- the life of an instance -------------------------------------------------------------------- */
 
 struct nb_run *nb_run_new(const struct nb_tool *tool)
 {

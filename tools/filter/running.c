@@ -2,8 +2,8 @@
 
 #include "common/die.h"
 #include "kernels/ranks/ranks.h"
-#include "tools/filter/interrupt.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <time.h>
 
 static struct nb_coprocess *running[NB_RUNNING_MOST];
+static void (*end)(struct nb_coprocess *co);
 static volatile sig_atomic_t running_group[NB_RUNNING_MOST];
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -54,7 +55,7 @@ static void kill_all(void)
 {
 	for (int i = 0; i < NB_RUNNING_MOST; i++)
 		if (running[i])
-			nb_coprocess_kill(running[i]);
+			end(running[i]);
 }
 
 static void watch_for_end(void)
@@ -64,7 +65,6 @@ static void watch_for_end(void)
 	if (watched)
 		return;
 	watched = 1;
-	nb_interrupt_watch();
 	atexit(kill_all);
 	signal(SIGCHLD, SIG_DFL); /* ignored, it would take away the exit status of a command */
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -78,10 +78,11 @@ static void watch_for_end(void)
 	}
 }
 
-int nb_running_enter(struct nb_coprocess *co)
+int nb_running_enter(struct nb_coprocess *co, void (*kill)(struct nb_coprocess *co))
 {
 	int entered = 0;
 	pthread_mutex_lock(&running_lock);
+	end = kill;
 	watch_for_end();
 	for (int i = 0; i < NB_RUNNING_MOST && !entered; i++)
 		if (!running[i]) {

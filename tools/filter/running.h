@@ -3,15 +3,17 @@
 #ifndef NB_FILTER_RUNNING_H
 #define NB_FILTER_RUNNING_H
 
-#include "tools/filter/coprocess.h"
 #include "tools/filter/watch.h"
 
 #include <signal.h>
 
 enum { NB_RUNNING_MOST = NB_WATCH_MOST + 1 }; /* one of each program whose work is done here */
 
-/* 1, or 0 if there are NB_RUNNING_MOST already. */
-int nb_running_enter(struct nb_coprocess *co);
+struct nb_coprocess;
+
+/* kill: ends it if it is there when the process exits.  1, or 0 if there are NB_RUNNING_MOST already.  After
+ * nb_interrupt_watch. */
+int nb_running_enter(struct nb_coprocess *co, void (*kill)(struct nb_coprocess *co));
 /* While a command is started, a signal that ends this process would not find its group yet: between these two it waits.
  * This thread blocks all signals, and those that it blocked before are in *blocked. */
 void nb_running_hold(sigset_t *blocked);

@@ -231,13 +231,7 @@ void nb_stage_end(struct nb_stage *stage, int status)
 	free(stage);
 }
 
-static void work(struct nb_run *run, void *context)
-{
-	(void)context;
-	nb_run_work(run);
-}
-
-void nb_stage_run(struct nb_run *run)
+void nb_stage_run(struct nb_run *run, void (*work)(struct nb_run *stage, void *context))
 {
 	int came;
 	struct nb_stage *stage = nb_stage_accept(

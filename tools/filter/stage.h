@@ -19,9 +19,9 @@ struct nb_stage {
 enum { NB_STAGE_HERE = -2 };
 int nb_stage_hand_over(struct nb_run *run, int argc, char **argv);
 
-/* Somebody waits at run->files.listener: does all his work, of which run gets the frames; or tells him that he has to
- * do it himself. */
-void nb_stage_run(struct nb_run *run);
+/* Somebody waits at run->files.listener: does all his work with work, from nb_run_begin to the end, of which run gets
+ * the frames; or tells him that he has to do it himself. */
+void nb_stage_run(struct nb_run *run, void (*work)(struct nb_run *stage, void *context));
 /* Notes, after -v, which programs are folded, once the first of them begins. */
 void nb_stage_report(const struct nb_run *first);
 /* Their names, "nb-gen | nb-stats". */
