@@ -16,7 +16,7 @@
  *     r^-3 = y^3 (1 + 3/2 e + 15/8 e^2),   r^-1 = y (1 + 1/2 e + 3/8 e^2),
  * which leaves out less than 2^-62.  16 f64 instructions for an acceleration, 23 with potential and strength, 15 more
  * for a jerk, and three on the unit of conversions and roots, which run beside them. */
-#include "kernels/gravity/cuda_internal.cuh"
+#include "kernels/gravity/pack_internal.cuh"
 #include "kernels/gravity/plan.h"
 #include "kernels/gravity/points.h"
 #include "kernels/pair/pair.cuh"

@@ -10,7 +10,7 @@
  * high and low part, so that separations are accurate to f32; f64 keeps the caller's origin, so that none is rounded.
  *
  * Operations: 12 FP32 + 1 MUFU as with one softening, and a maximum for Plummer's, about 30 for the spline's. */
-#include "kernels/gravity/cuda_internal.cuh"
+#include "kernels/gravity/pack_internal.cuh"
 #include "kernels/gravity/plan.h"
 #include "kernels/pair/pair.cuh"
 
