@@ -71,6 +71,28 @@ template <class T> static void nb_domain_tell(const struct nb_domain *d, std::ve
 	nb_ranks_settle();
 }
 
+/* ---- transport_cuda.cu ---- */
+
+/* Memory that MPI reads and writes: of the host, pinned, or of the device if MPI reaches that, in which case it wants
+ * none of a pool.  It stays for the next call. */
+struct nb_domain_staging {
+	char *ptr = nullptr;
+	size_t bytes = 0;
+
+	int reserve(size_t n, bool on_device)
+	{
+		if (n <= bytes)
+			return NB_OK;
+		if (ptr)
+			(void)(on_device ? cudaFree(ptr) : cudaFreeHost(ptr));
+		ptr = nullptr, bytes = 0;
+		NB_CUDA_TRY(
+			on_device ? cudaMalloc((void **)&ptr, n + n / 4) : cudaMallocHost((void **)&ptr, n + n / 4));
+		bytes = n + n / 4;
+		return NB_OK;
+	}
+};
+
 /* Where ranks are threads of this process: what each has queued up to now comes before what any of them queues from now
  * on, and none waits for its device.  status: of this rank up to now.  Called by all; the worst status of all. */
 NB_MUST_CHECK int nb_domain_line_up(const struct nb_domain *d, int status);
@@ -85,8 +107,16 @@ NB_MUST_CHECK int nb_domain_swap_rows(const struct nb_domain *d, size_t rowsize,
 NB_MUST_CHECK int nb_domain_collect_rows(
 	const struct nb_domain *d, size_t rowsize, const void *own, const size_t *bound, void *all);
 
+/* ---- sort_cuda.cu ---- */
+
+/* As nb_domain_device says. */
+NB_MUST_CHECK int nb_domain_below_cuda(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first);
+/* Brings the bodies into order, among ranks too.  Called by all; the same status in all. */
+NB_MUST_CHECK int nb_domain_sort_cuda(struct nb_domain *d);
 /* Memory for so many rows in *rows, of which n stay; *room: of how many there is. */
 NB_MUST_CHECK int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, size_t n, size_t want);
+
+/* ---- essential_cuda.cu ---- */
 
 /* Moments of cells elsewhere and of the top; targets of all ranks.  Called by all; the same status in all. */
 NB_MUST_CHECK int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e);
