@@ -9,7 +9,15 @@
  * nb_tool_main runs a tool on its streams, as its own program.  nb_run_frame and nb_run_end run an instance on frames
  * that are in memory already, for another program of the suite: no particle stream is read from standard input
  * or written to standard output (a tool that prints, prints), and an error returns the exit status that the tool would
- * have had, after its message. */
+ * have had, after its message.
+ *
+ * No file of this folder calls one that calls it.  From the top they are
+ *   the skeleton     filter.c, launch.c, help.c; instance.c, options.c; pass.c (a frame through an instance), relay.c;
+ *                    input.c, files.c; leave.c (the end of an instance in the middle of its work)
+ *   frame access     require.c, views.c, scope.c, expression.c, stale.c, kick.c, source.c, report.c
+ *   other processes  folded: stage.c, watch.c; a command: coprocess.c, patience.c, ring.c, group.c, spawn.c;
+ *                    signals: interrupt.c, running.c
+ *   placing          choose.c, plan.c */
 #ifndef NB_FILTER_H
 #define NB_FILTER_H
 

@@ -106,6 +106,14 @@ double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtyp
 	return data;
 }
 
+void *nb_update_wire(const struct nb_frame *frame, struct nb_column *column)
+{
+	void *data = nb_column_update(column, &nb_space_host, NB_WIRE);
+	if (!data)
+		nb_out_of_memory(frame);
+	return data;
+}
+
 const char *nb_real_dtype(const struct nb_frame *frame)
 {
 	const struct nb_column *pos = nb_frame_field(frame, NB_POS);

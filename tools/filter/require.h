@@ -19,6 +19,8 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
 /* Adds a field (dtype NULL: default) and returns its f64 contents to be written in that place. */
 double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtype, const struct nb_space *space);
+/* The contents of a column as they are in the stream, on the host, to be changed. */
+void *nb_update_wire(const struct nb_frame *frame, struct nb_column *column);
 /* The dtype ("<f8" or "<f4") that a new real column should have to match the width of pos. */
 const char *nb_real_dtype(const struct nb_frame *frame);
 

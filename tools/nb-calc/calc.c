@@ -1,13 +1,11 @@
 /* nb-calc: columns and attributes by expressions. */
 #include "tools/nb-calc/calc.h"
 
-#include "kernels/order/order.h"
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +18,6 @@ static const struct nb_option options[] = {
 	{'s', "seed", NB_U64(struct calc, seed), .min = 0, .max = 0x1p64, .arg = "SEED", .fallback = "0",
 		.help = "for random() and normal()"},
 };
-
-_Noreturn void nb_calc_fail(const struct assignment *assignment, const char *format, ...)
-{
-	char text[512];
-	va_list list;
-	va_start(list, format);
-	vsnprintf(text, sizeof text, format, list);
-	va_end(list);
-	nb_die(NB_EXIT_FAILED, "'%.300s': %s", nb_expr_source(assignment->expr), text);
-}
 
 /* ---- the command line --------------------------------------------------------------------------- */
 
@@ -193,35 +181,6 @@ static void clear(void *self)
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */
-
-static int is_stale(const struct nb_column *column, enum nb_calc_change change)
-{
-	if (!(column->flags & NB_DERIVED) || column->table != NB_PARTICLE)
-		return 0;
-	switch (change) {
-	case NB_CHANGED_POS: return 1;
-	case NB_CHANGED_VEL: return column->field == NB_JERK || column->field == NB_TIMESCALE;
-	default: return column->field != NB_KEY;
-	}
-}
-
-void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, enum nb_calc_change change)
-{
-	struct nb_frame *frame = scope->frame;
-	const char *text = nb_expr_source(assignment->expr);
-	char before[NB_STALE_TEXT] = "";
-	nb_list_derived(frame, before);
-	nb_drop_run_attributes(frame);
-	for (size_t c = frame->ncolumn; c-- > 0;)
-		if (is_stale(&frame->column[c], change))
-			nb_frame_drop(frame, frame->column[c].name);
-	if (change == NB_CHANGED_POS)
-		nb_frame_drop_derived(frame); /* the tree or boxes, and what describes the keys */
-	else if (change == NB_CHANGED_MASS && nb_frame_field(frame, NB_NODE_FIRST))
-		nb_frame_drop_tree(frame);
-	if (nb_tell_stale(frame, before, "'%.300s'", text))
-		scope->dropped_by = text;
-}
 
 /* Whether velocities are set, or anything that makes accelerations stale. */
 static int touches_kick(const struct calc *calc, const struct nb_frame *frame)

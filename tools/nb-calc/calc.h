@@ -33,7 +33,9 @@ _Static_assert(NB_NFIELD <= 32, "set has a bit for each field");
 void nb_calc_attribute(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assignment *assignment);
 
-/* What follows from it. */
+/* ---- assignment.c ---- */
+
+/* Drops what changes of these kinds make stale. */
 enum nb_calc_change { NB_CHANGED_POS, NB_CHANGED_MASS, NB_CHANGED_VEL, NB_CHANGED_FORCE };
 void nb_calc_drop(struct nb_scope *scope, const struct assignment *assignment, enum nb_calc_change change);
 

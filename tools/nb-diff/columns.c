@@ -49,7 +49,7 @@ static int same_components(struct nb_run *run, struct diff *opt, const struct pa
 	const struct nb_column *a = pair->column[0], *b = pair->column[1];
 	if (a->ncomp == b->ncomp)
 		return 1;
-	nb_diff_found(run);
+	run->verdict = DIFFERENT;
 	if (nb_tell_once(&opt->told, a->name))
 		nb_warn("column '%s' has %" PRIu32 " components in %s and %" PRIu32 " in %s", a->name, a->ncomp,
 			opt->side[0].name, b->ncomp, opt->side[1].name);
@@ -155,7 +155,7 @@ static void report(struct nb_run *run, struct diff *opt, const struct pair *pair
 	const uint32_t *row = opt->side[0].row;
 	const uint64_t id = d.max > 0 ? nb_body_id(frame, row ? row[d.worst] : d.worst) : 0;
 	if (d.beyond > 0)
-		nb_diff_found(run);
+		run->verdict = DIFFERENT;
 	add_to_sum(opt, pair->column[0]->name, &d, id);
 	nb_column_trim(pair->column[0]);
 	nb_column_trim(pair->column[1]);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIFFERENT = 1, TROUBLE = 2 }; /* exit statuses, as those of cmp(1) and diff(1) */
-
 static const struct nb_option options[] = {
 	{0, "absolute", NB_REAL(struct diff, absolute), .max = 1e300, .arg = "T", .fallback = "0",
 		.help = "accept differences up to T, in the unit of the column"},
@@ -24,11 +22,6 @@ static const struct nb_option options[] = {
 	{0, "tolerance", NB_REAL(struct diff, tolerance), .max = 1e300, .arg = "T", .fallback = "0",
 		.help = "accept differences up to T times the rms value of the column in A"},
 };
-
-void nb_diff_found(struct nb_run *run)
-{
-	run->verdict = DIFFERENT;
-}
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
@@ -141,7 +134,7 @@ static void match_bodies(struct nb_run *run, struct diff *opt)
 	match(opt, n[0], id[0], n[1], id[1]);
 	for (int s = 0; s < 2; s++) {
 		if (opt->count < n[s])
-			nb_diff_found(run);
+			run->verdict = DIFFERENT;
 		tell_lonely(opt, s, id[s]);
 	}
 }
@@ -187,7 +180,7 @@ static void tell_lengths(struct nb_run *run, const struct diff *opt)
 	const struct side *a = &opt->side[0], *b = &opt->side[1];
 	if (a->nframe == b->nframe)
 		return;
-	nb_diff_found(run);
+	run->verdict = DIFFERENT;
 	nb_warn("%s has %" PRIu64 " frames, %s has %" PRIu64, a->name, a->nframe, b->name, b->nframe);
 }
 

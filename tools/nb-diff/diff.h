@@ -6,6 +6,8 @@
 #include "tools/filter/report.h"
 #include "tools/filter/source.h"
 
+enum { DIFFERENT = 1, TROUBLE = 2 }; /* exit statuses, as those of cmp(1) and diff(1) */
+
 /* One of the two streams, and its current frame. */
 struct side {
 	const char *name; /* for messages: "'a.nb'" */
@@ -36,7 +38,5 @@ struct diff {
 
 /* columns.c: compares the columns of the bodies that both have. */
 void nb_diff_columns(struct nb_run *run, struct diff *opt);
-/* The streams differ. */
-void nb_diff_found(struct nb_run *run);
 
 #endif

@@ -35,11 +35,22 @@ double nb_force_angle(double accuracy)
 	return known[k].theta * pow(error / known[k].error, 1 / power);
 }
 
-enum nb_precision nb_force_accurate_precision(const struct force *opt, enum method method)
+static enum nb_precision accurate_precision(const struct force *opt, enum method method)
 {
 	if (method == METHOD_TREE && opt->accuracy >= LEAST_TREE_F32)
 		return NB_F32;
 	return opt->accuracy < (method == METHOD_TREE ? LEAST_TREE_MIXED : LEAST_DIRECT_MIXED) ? NB_F64 : NB_MIXED;
+}
+
+enum nb_precision nb_force_precision(const struct force *opt, enum method method)
+{
+	if (opt->precision != PRECISION_AUTO)
+		return (enum nb_precision)opt->precision;
+	if (opt->kernel)
+		return nb_paper_precision(opt->kernel);
+	if (opt->accuracy > 0)
+		return accurate_precision(opt, method);
+	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
 }
 
 int nb_force_tree_order(const struct nb_run *run, const struct force *opt)

@@ -1,6 +1,5 @@
 /* nb-force --audit: the errors of the accelerations of some bodies, measured by direct sums in f64. */
 #include "common/mem.h"
-#include "kernels/order/order.h"
 #include "tools/filter/require.h"
 #include "tools/nb-force/force.h"
 
@@ -172,4 +171,19 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	snprintf(text, NB_FORCE_ERRORS,
 		", errors of %zu bodies: p50 %.3g, p99 %.3g (of all at most %.3g), largest %.3g", count, e.p50, e.p99,
 		e.at_most, e.max);
+}
+
+void nb_force_require_in_range(
+	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what)
+{
+	if (!column)
+		return;
+	const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
+	if (bad == SIZE_MAX) { /* where the device tells what went wrong in the kernels before */
+		nb_require_done(run, run->backend->finish(), name, frame);
+		nb_out_of_memory(frame);
+	}
+	if (bad < column->rows)
+		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what,
+			frame->number);
 }

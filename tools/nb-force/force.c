@@ -6,11 +6,8 @@
 #include "tools/filter/views.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
 
 static const struct nb_option options[] = {
 	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
@@ -195,14 +192,6 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
 
-double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
-{
-	const double G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
-	if (!(G >= 0))
-		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", G, frame->number);
-	return G;
-}
-
 /* What to compute: the law, and columns of the frame. */
 static struct nb_gravity describe(
 	struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame)
@@ -238,21 +227,6 @@ static struct nb_gravity describe(
 	g.mass = nb_require_f64(frame, NB_MASS, space);
 	nb_force_soften(run, opt, frame, &g, what, opt->kernel || method == METHOD_FMM);
 	return g;
-}
-
-void nb_force_require_in_range(
-	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what)
-{
-	if (!column)
-		return;
-	const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
-	if (bad == SIZE_MAX) { /* where the device tells what went wrong in the kernels before */
-		nb_require_done(run, run->backend->finish(), name, frame);
-		nb_out_of_memory(frame);
-	}
-	if (bad < column->rows)
-		nb_die(NB_EXIT_FAILED, "%s of frame %" PRIu64 " overflows (are the units extreme?)", what,
-			frame->number);
 }
 
 /* The forces of a frame, their errors, and what is said of both. */

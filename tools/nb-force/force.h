@@ -7,7 +7,6 @@
 #include "tools/filter/source.h"
 
 enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM };
-extern const char *const nb_method_name[];
 /* --precision: those of enum nb_precision, then auto */
 enum { PRECISION_AUTO = NB_F64 + 1 };
 
@@ -48,11 +47,20 @@ struct force {
 	int kernel_parameter[NB_PAPER_PARAMETERS];
 };
 
-/* ---- what to do (work.c) ---- */
+/* ---- the method, and the order of its multipoles (method.c) ---- */
 
+extern const char *const nb_method_name[];
 /* For a frame with or without a tree, and boxes. */
 enum method nb_force_method(const struct force *opt, int tree, int boxes);
-enum nb_precision nb_force_precision(const struct force *opt, enum method method);
+/* With --at: METHOD_DIRECT or METHOD_TREE. */
+enum method nb_force_at_method(const struct force *opt);
+/* Ends the tool if -p does not go with the other options. */
+void nb_force_check_order(const struct force *opt);
+/* Ends it where the backend has no walk of that order. */
+_Noreturn void nb_force_refuse_order(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+
+/* ---- what to do (work.c) ---- */
+
 /* Of fmm. */
 int nb_force_order(const struct force *opt, int dim);
 /* Of bodies that are spread over ranks; NULL, or why they cannot be. */
@@ -92,6 +100,10 @@ void nb_force_audit_check(const struct force *opt, enum method method, const str
 void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
 	char text[NB_FORCE_ERRORS]);
 
+/* Finite bodies may have a result that is not: ends the tool.  column NULL: it was not asked for. */
+void nb_force_require_in_range(
+	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what);
+
 /* ---- forces on some bodies (active.c) ---- */
 
 enum { NB_FORCE_ACTIVE = 80 };
@@ -107,7 +119,7 @@ enum { NB_FORCE_AUDITED = 1024 }; /* bodies, unless --audit says another number 
 void nb_force_accuracy_check(const struct nb_run *run, struct force *opt);
 /* The angle whose errors are about these. */
 double nb_force_angle(double accuracy);
-enum nb_precision nb_force_accurate_precision(const struct force *opt, enum method method);
+enum nb_precision nb_force_precision(const struct force *opt, enum method method);
 /* Of the walk of a tree, 0: that of the tree. */
 int nb_force_tree_order(const struct nb_run *run, const struct force *opt);
 /* Before the forces of a frame: sets the angle. */
@@ -120,21 +132,12 @@ int nb_force_missed(struct force *opt, enum method method, struct nb_frame *fram
 
 /* What contradicts --at ends the tool. */
 void nb_force_at_check(struct nb_run *run, const struct force *opt);
-/* METHOD_DIRECT or METHOD_TREE. */
-enum method nb_force_at_method(const struct force *opt);
 void nb_force_at_begin(struct nb_run *run, struct force *opt);
 /* Makes a frame of sources the frame of the points, with the field there. */
 void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame);
 /* Points that no sources have come for are an error. */
 void nb_force_at_end(const struct force *opt);
 void nb_force_at_clear(struct force *opt);
-
-/* ---- a frame (force.c) ---- */
-
-double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
-/* Finite bodies may have a result that is not: ends the tool.  column NULL: it was not asked for. */
-void nb_force_require_in_range(
-	struct nb_run *run, const char *name, struct nb_frame *frame, struct nb_column *column, const char *what);
 
 /* ---- kernels of the papers (kernels.c) ---- */
 
@@ -144,15 +147,10 @@ void nb_force_choose_kernel(struct nb_run *run, struct force *opt);
 _Noreturn void nb_force_list_kernels(struct nb_run *run);
 int nb_force_run_kernel(const struct force *opt, const struct nb_gravity *g, const struct nb_boxes *boxes,
 	struct nb_gravity_count *count);
-/* ---- order of the multipoles of a tree (order.c) ---- */
 
-/* Ends the tool if -p does not go with the other options. */
-void nb_force_check_order(const struct force *opt);
-/* Ends it where the backend has no walk of that order. */
-_Noreturn void nb_force_refuse_order(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
+/* ---- G and softening (softening.c) ---- */
 
-/* ---- softening (softening.c) ---- */
-
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame);
 /* Before pointers into the frame are taken: column eps says what -e says. */
 void nb_force_spread_softening(struct nb_run *run, const struct force *opt, struct nb_frame *frame);
 /* What the options and the frame say of it.  who: the method or kernel, which only_common says has one Plummer

@@ -32,11 +32,6 @@ void nb_force_at_check(struct nb_run *run, const struct force *opt)
 	run->own_backend = nb_force_at_method(opt) == METHOD_TREE;
 }
 
-enum method nb_force_at_method(const struct force *opt)
-{
-	return nb_force_method(opt, 0, 0);
-}
-
 /* The walk for points is one of the CPU. */
 static void choose_backend(struct nb_run *run)
 {

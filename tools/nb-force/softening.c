@@ -1,4 +1,5 @@
-/* How nb-force softens: one length or that of each body, Plummer's kernel or a spline; and what the frame says of it.
+/* G of nb-force, and how it softens: one length or that of each body, Plummer's kernel or a spline; and what the frame
+ * says of it.
  */
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
@@ -62,4 +63,12 @@ void nb_force_note_law(struct nb_run *run, const struct force *opt, struct nb_fr
 		nb_set_attribute(frame, "softening_kernel", nb_softening_name[g->softening]);
 	if (nb_given(run, &opt->G))
 		nb_set_attribute_f64(frame, "G", g->G);
+}
+
+double nb_force_constant(const struct nb_run *run, const struct force *opt, const struct nb_frame *frame)
+{
+	const double G = nb_given(run, &opt->G) ? opt->G : nb_require_attribute(frame, "G", 1);
+	if (!(G >= 0))
+		nb_die(NB_EXIT_FAILED, "attribute G=%g of frame %" PRIu64 " is negative", G, frame->number);
+	return G;
 }

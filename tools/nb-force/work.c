@@ -6,28 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum method nb_force_method(const struct force *opt, int tree, int boxes)
-{
-	if (opt->kernel)
-		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
-	if (opt->method != METHOD_AUTO)
-		return (enum method)opt->method;
-	if (tree || opt->theta_given || opt->mac_given || opt->accuracy > 0)
-		return METHOD_TREE;
-	return boxes ? METHOD_NEAR : METHOD_DIRECT;
-}
-
-enum nb_precision nb_force_precision(const struct force *opt, enum method method)
-{
-	if (opt->precision != PRECISION_AUTO)
-		return (enum nb_precision)opt->precision;
-	if (opt->kernel)
-		return nb_paper_precision(opt->kernel);
-	if (opt->accuracy > 0)
-		return nb_force_accurate_precision(opt, method);
-	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
-}
-
 /* ---- what it costs ------------------------------------------------------------------------------ */
 
 /* Pairs of all bodies, or of those in a box and its neighbours. */

@@ -163,14 +163,6 @@ struct target {
 	double *acc; /* for a kick that is still to be done, NULL: there is none */
 };
 
-void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column)
-{
-	void *data = nb_column_update(column, &nb_space_host, NB_WIRE);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
-}
-
 /* Numbers, or texts, become wider. */
 static void widen(const struct nb_column *from, const void *data, size_t bytes, const struct nb_column *to, char *at)
 {
@@ -204,14 +196,14 @@ static int take_part(void *context, const struct nb_column *column, size_t offse
 	if (column->field == NB_ACC && target->acc)
 		nb_dtype_to_f64(column->dtype, bytes / size, data, target->acc + offset / size);
 	if (column->field == NB_ID && target->opt->ids == IDS_OFFSET) {
-		uint64_t *id = nb_merge_wire(frame, nb_frame_field(frame, NB_ID));
+		uint64_t *id = nb_update_wire(frame, nb_frame_field(frame, NB_ID));
 		nb_dtype_to_u64(column->dtype, bytes / size, data, id + first + offset / size);
 		return 0;
 	}
 	struct nb_column *to = is_left_out(target->opt, column) ? NULL : nb_frame_find(frame, column->name);
 	if (!to)
 		return 0;
-	char *at = (char *)nb_merge_wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
+	char *at = (char *)nb_update_wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
 	if (strcmp(column->dtype, to->dtype) == 0)
 		memcpy(at + offset % size, data, bytes);
 	else
@@ -225,7 +217,7 @@ static void complete_kick(const struct target *target, double pending)
 	const struct nb_frame *frame = target->frame;
 	struct nb_column *column = nb_frame_field(frame, NB_VEL);
 	const size_t n = target->input->frame.rows[NB_PARTICLE];
-	char *vel = (char *)nb_merge_wire(frame, column) + target->input->first * column->rowsize;
+	char *vel = (char *)nb_update_wire(frame, column) + target->input->first * column->rowsize;
 	double *wide = nb_alloc(3 * n, sizeof *wide);
 	if (!wide)
 		nb_out_of_memory(frame);
@@ -247,7 +239,7 @@ static void fill_absent(const struct merge *opt, struct nb_frame *frame, const s
 		const int taken = from && (nb_merge_has_origins(opt, from) || !is_left_out(opt, from) ||
 						  (from->field == NB_ID && opt->ids == IDS_OFFSET));
 		if (!taken)
-			memset((char *)nb_merge_wire(frame, to) + input->first * to->rowsize, 0, rows * to->rowsize);
+			memset((char *)nb_update_wire(frame, to) + input->first * to->rowsize, 0, rows * to->rowsize);
 	}
 }
 
@@ -331,8 +323,8 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 		take_input(opt, frame, &opt->input[k]);
 		nb_merge_offset(opt, frame, k);
 		if (opt->species && opt->input[k].frame.rows[NB_PARTICLE])
-			memset((char *)nb_merge_wire(frame, nb_frame_field(frame, NB_SPECIES)) + opt->input[k].first, k,
-				opt->input[k].frame.rows[NB_PARTICLE]);
+			memset((char *)nb_update_wire(frame, nb_frame_field(frame, NB_SPECIES)) + opt->input[k].first,
+				k, opt->input[k].frame.rows[NB_PARTICLE]);
 	}
 	nb_merge_finish_ids(opt, frame);
 	nb_require_valid(frame);

@@ -41,7 +41,7 @@ void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k)
 	struct input *input = &opt->input[k];
 	if (opt->ids != IDS_OFFSET)
 		return;
-	uint64_t *id = (uint64_t *)nb_merge_wire(frame, nb_frame_field(frame, NB_ID)) + input->first, end = 0;
+	uint64_t *id = (uint64_t *)nb_update_wire(frame, nb_frame_field(frame, NB_ID)) + input->first, end = 0;
 	const size_t n = input->frame.rows[NB_PARTICLE];
 	if (!nb_frame_field(&input->frame, NB_ID))
 		for (size_t i = 0; i < n; i++)
@@ -63,7 +63,7 @@ void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
 	if (opt->ids == IDS_RENUMBER) {
-		uint64_t *id = nb_merge_wire(frame, nb_frame_field(frame, NB_ID));
+		uint64_t *id = nb_update_wire(frame, nb_frame_field(frame, NB_ID));
 		for (size_t i = 0; i < n; i++)
 			id[i] = i;
 	}

@@ -35,9 +35,6 @@ struct merge {
 /* Gives the frame, which is empty, the bodies of all inputs. */
 void nb_merge_bodies(struct merge *opt, struct nb_frame *frame);
 
-/* The contents of a column of the frame, to be changed. */
-void *nb_merge_wire(const struct nb_frame *frame, struct nb_column *column);
-
 /* ---- origin.c ------------------------------------------------------------------------------------- */
 
 #define NB_MERGE_ORIGIN "origin"

@@ -15,7 +15,7 @@ int nb_merge_has_origins(const struct merge *opt, const struct nb_column *column
 
 static uint16_t *origins_of(const struct nb_frame *frame)
 {
-	return nb_merge_wire(frame, nb_frame_find(frame, NB_MERGE_ORIGIN));
+	return nb_update_wire(frame, nb_frame_find(frame, NB_MERGE_ORIGIN));
 }
 
 void nb_merge_take_origins(struct input *input, const struct nb_frame *frame, const struct nb_column *column,

@@ -85,7 +85,6 @@ void nb_render_load(struct render *r, struct nb_frame *frame)
 		b->radius = nb_require_f64(frame, NB_RADIUS, space);
 	if (hidden)
 		drop_hidden(r, hidden);
-	nb_render_load_hues(r);
 }
 
 double *nb_render_numbers(const struct render *r, struct nb_column *column)
@@ -112,4 +111,16 @@ void nb_render_release_bodies(struct render *r)
 	nb_free(r->bodies.value);
 	nb_free(r->bodies.colour);
 	memset(&r->bodies, 0, sizeof r->bodies);
+}
+
+void nb_render_require_ok(const struct render *r, int status)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", r->bodies.frame->number,
+			nb_backend_error(r->backend, status));
+}
+
+int nb_render_channels(const struct render *r)
+{
+	return r->by == BY_DENSITY ? 1 : r->by == BY_SPEED || r->by == BY_COLUMN ? 2 : 4;
 }

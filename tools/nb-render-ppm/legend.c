@@ -1,5 +1,4 @@
 /* nb-render-ppm: title, time, scale bar and colour bar. */
-#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
@@ -7,14 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const uint8_t nb_render_pale[3] = {225, 225, 225};
-
-int nb_render_dot(const struct render *r)
-{
-	const int smaller = r->width < r->height ? r->width : r->height;
-	return smaller >= 480 ? smaller / 360 + (smaller % 360 >= 120) : 1;
-}
 
 /* From the edge of the picture. */
 static int margin(const struct render *r)

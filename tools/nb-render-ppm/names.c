@@ -1,4 +1,4 @@
-/* nb-render-ppm: names of bodies, and of species of one body. */
+/* nb-render-ppm: letters; names of bodies, and of species of one body. */
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
@@ -79,4 +79,12 @@ void nb_render_names(struct render *r)
 		drawn[n++].bottom = bottom;
 	}
 	nb_free(pos);
+}
+
+const uint8_t nb_render_pale[3] = {225, 225, 225};
+
+int nb_render_dot(const struct render *r)
+{
+	const int smaller = r->width < r->height ? r->width : r->height;
+	return smaller >= 480 ? smaller / 360 + (smaller % 360 >= 120) : 1;
 }

@@ -9,11 +9,6 @@
 /* Of bodies that are points in a cloud: what of their light is in the points. */
 #define POINT_LIGHT 0.4
 
-int nb_render_channels(const struct render *r)
-{
-	return r->by == BY_DENSITY ? 1 : r->by == BY_SPEED || r->by == BY_COLUMN ? 2 : 4;
-}
-
 void nb_render_open_canvas(struct render *r)
 {
 	struct canvas *c = &r->canvas;

@@ -81,13 +81,6 @@ static void check(struct nb_run *run, void *self)
 	nb_output_refuse_terminal(run->common.output, "pictures are binary (redirect them, or pipe them into ffmpeg)");
 }
 
-void nb_render_require_ok(const struct render *r, int status)
-{
-	if (status)
-		nb_die(NB_EXIT_FAILED, "cannot draw frame %" PRIu64 ": %s", r->bodies.frame->number,
-			nb_backend_error(r->backend, status));
-}
-
 static void follow_bodies(struct render *r)
 {
 	nb_render_move_camera(r);
@@ -102,6 +95,7 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_render_open_canvas(r);
 	}
 	nb_render_load(r, frame);
+	nb_render_load_hues(r);
 	if (!r->scene.ready && r->bodies.n > 0)
 		nb_render_choose_scene(r);
 	else if (r->bodies.n > 0)

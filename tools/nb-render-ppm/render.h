@@ -89,9 +89,6 @@ struct render {
 	struct nb_names names; /* of the bodies, while the legend is drawn */
 };
 
-/* Ends the tool if something failed with the frame whose bodies are loaded. */
-void nb_render_require_ok(const struct render *r, int status);
-
 /* Checks the options and parses those that are lists (arguments.c). */
 void nb_render_check(struct nb_run *run, struct render *r);
 
@@ -104,6 +101,10 @@ void nb_render_release_bodies(struct render *r);
 unsigned nb_render_kind(double species);
 /* The numbers of a column, of the bodies that are drawn, in host memory of nb_alloc. */
 double *nb_render_numbers(const struct render *r, struct nb_column *column);
+/* Planes: weight alone, or with its product with the number that is shown (0..1), or with red, green and blue. */
+int nb_render_channels(const struct render *r);
+/* Ends the tool if something failed with the frame whose bodies are loaded. */
+void nb_render_require_ok(const struct render *r, int status);
 
 /* ---- scene.c ---- */
 
@@ -139,8 +140,6 @@ void nb_render_hues_of_bodies(const struct render *r, float *hue);
 
 /* ---- paint.c ---- */
 
-/* Planes: weight alone, or with its product with the number that is shown (0..1), or with red, green and blue. */
-int nb_render_channels(const struct render *r);
 void nb_render_open_canvas(struct render *r);
 void nb_render_close_canvas(struct render *r);
 /* Sums the bodies into r->canvas.planes, those of a mass above cap as if they had that; x and y remain until the bodies
@@ -178,12 +177,12 @@ enum { NB_LABEL_SIZE = 64 };
 
 /* Title, time, scale, colours and names. */
 void nb_render_legend(struct render *r);
-/* Size of a dot of the letters, and their colour. */
-int nb_render_dot(const struct render *r);
-extern const uint8_t nb_render_pale[3];
 
 /* ---- names.c ---- */
 
+/* Size of a dot of the letters, and their colour. */
+int nb_render_dot(const struct render *r);
+extern const uint8_t nb_render_pale[3];
 /* Notes the species of the bodies as seen. */
 void nb_render_note_kinds(struct render *r);
 /* The name of the only body of a species, if that has one, or the number of the species. */

@@ -3,6 +3,7 @@
 
 #include "common/parse.h"
 #include "tools/filter/files.h"
+#include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -252,4 +253,41 @@ void nb_select_require_found(struct select *s)
 	for (size_t k = 0; k < s->ntime; k++)
 		if (s->time[k].single && !s->time[k].found)
 			nb_die(NB_EXIT_FAILED, "the stream has no frame of time %g", s->time[k].from);
+}
+
+static void emit(struct nb_run *run, struct select *s, struct nb_frame *frame)
+{
+	for (size_t k = 0; k < s->nframe; k++)
+		s->frame[k].found |= s->frame[k].from == (int64_t)frame->number;
+	if (nb_select_drops_acc(s))
+		nb_complete_kick(frame);
+	if (nb_select_touches_bodies(s))
+		nb_select_bodies(run, s, frame);
+	else
+		nb_select_columns(s, frame);
+	nb_emit(run, frame);
+}
+
+void nb_select_emit_held(struct nb_run *run, struct select *s, int is_last)
+{
+	if (s->is_held && nb_select_wants_now(s, &s->held, is_last))
+		emit(run, s, &s->held);
+	nb_frame_clear(&s->held);
+	s->is_held = 0;
+}
+
+void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame)
+{
+	const int may_be = nb_select_wants(run, s, frame);
+	s->nseen = frame->number + 1;
+	if (s->holds) {
+		nb_select_emit_held(run, s, 0);
+		if (!may_be)
+			return;
+		s->held = *frame;
+		s->is_held = 1;
+		nb_frame_init(frame);
+	} else if (may_be && nb_select_wants_now(s, frame, frame->number + 1 == s->total)) {
+		emit(run, s, frame);
+	}
 }

@@ -4,7 +4,6 @@
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,45 +116,6 @@ static void begin(struct nb_run *run, void *self)
 		run->stream = s->recover ? run->stream : NULL;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------- */
-
-static void emit(struct nb_run *run, struct select *s, struct nb_frame *frame)
-{
-	for (size_t k = 0; k < s->nframe; k++)
-		s->frame[k].found |= s->frame[k].from == (int64_t)frame->number;
-	if (nb_select_drops_acc(s))
-		nb_complete_kick(frame);
-	if (nb_select_touches_bodies(s))
-		nb_select_bodies(run, s, frame);
-	else
-		nb_select_columns(s, frame);
-	nb_emit(run, frame);
-}
-
-static void emit_held(struct nb_run *run, struct select *s, int is_last)
-{
-	if (s->is_held && nb_select_wants_now(s, &s->held, is_last))
-		emit(run, s, &s->held);
-	nb_frame_clear(&s->held);
-	s->is_held = 0;
-}
-
-void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame)
-{
-	const int may_be = nb_select_wants(run, s, frame);
-	s->nseen = frame->number + 1;
-	if (s->holds) {
-		emit_held(run, s, 0);
-		if (!may_be)
-			return;
-		s->held = *frame;
-		s->is_held = 1;
-		nb_frame_init(frame);
-	} else if (may_be && nb_select_wants_now(s, frame, frame->number + 1 == s->total)) {
-		emit(run, s, frame);
-	}
-}
-
 static void take(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	nb_select_take(run, self, frame);
@@ -167,7 +127,7 @@ static void end(struct nb_run *run, void *self)
 	struct select *s = self;
 	if (!s->recover) /* also those that nobody wanted */
 		s->nseen = run->in.nframe;
-	emit_held(run, s, s->held.number + 1 == s->nseen);
+	nb_select_emit_held(run, s, s->held.number + 1 == s->nseen);
 	nb_select_require_found(s);
 }
 

@@ -75,6 +75,10 @@ void nb_select_count_frames(struct nb_run *run, struct select *s);
 int nb_select_wants(struct nb_run *run, void *self, const struct nb_frame *frame);
 /* Whether it is, once it is known whether it is the last. */
 int nb_select_wants_now(const struct select *s, const struct nb_frame *frame, int is_last);
+/* A frame that may be selected, on the way to nb_emit; and the one that is held until it is known whether it is the
+ * last. */
+void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame);
+void nb_select_emit_held(struct nb_run *run, struct select *s, int is_last);
 /* After the last frame: what was asked for by number or time and has not come ends the tool. */
 void nb_select_require_found(struct select *s);
 
@@ -109,7 +113,5 @@ int nb_select_names(const struct select *s, const char *name);
 void nb_select_copy(struct nb_run *run, void *self);
 /* All whole frames of an input that may be cut or damaged. */
 void nb_select_recover(struct nb_run *run, void *self);
-/* A frame that may be selected, on the way to nb_emit. */
-void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame);
 
 #endif

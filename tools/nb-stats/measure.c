@@ -97,16 +97,6 @@ static void add_vector(struct nb_report *report, const char *const name[3], cons
 		nb_report_detail(report, name[k], x[k]);
 }
 
-void nb_stats_add_radii(struct stats *self, const double *radius, const char *of)
-{
-	for (size_t i = 0; i < self->measure.nradius; i++) {
-		char name[NB_F64_TEXT + 10] = "r";
-		nb_format_f64(self->measure.percent[i], name + 1);
-		strcat(name, of);
-		nb_report_real(&self->report, name, radius[i]);
-	}
-}
-
 static void add_shape(struct nb_run *run, struct stats *self, const struct group *group, const struct nb_frame *frame,
 	const double centre[3])
 {

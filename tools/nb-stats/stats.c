@@ -1,9 +1,6 @@
 /* nb-stats: measures the frames of a particle stream, compares, lists or checks them. */
 #include "tools/nb-stats/stats.h"
 
-#include "kernels/order/order.h"
-
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,31 +165,6 @@ static void clear(void *self)
 }
 
 /* ---- for the modes ------------------------------------------------------------------------------ */
-
-int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, void *context)
-{
-	if (!nb_next_head(run, frame))
-		return 0;
-	if (nb_reader_body(&run->in, frame, visit, context) == NB_ERROR)
-		nb_fail_input(run);
-	return 1;
-}
-
-void nb_stats_require_ok(int status, const struct nb_frame *frame)
-{
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-}
-
-void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame *frame, const char *where)
-{
-	size_t first, second;
-	nb_stats_require_ok(nb_ids_unique(n, id, &first, &second), frame);
-	if (first < n)
-		nb_die(NB_EXIT_FAILED, "id %" PRIu64 " appears twice in frame %" PRIu64 "%s%s%s (bodies %zu and %zu)",
-			id[first], frame->number, where ? " of '" : "", where ? where : "", where ? "'" : "", first,
-			second);
-}
 
 const struct nb_tool nb_tool_stats = {
 	.name = "nb-stats",

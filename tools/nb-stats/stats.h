@@ -148,11 +148,6 @@ const struct nb_backend *nb_stats_host(void);
 void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame *frame);
 void nb_stats_potentials_work(const struct stats *self, struct nb_plan *plan);
 
-/* ---- measure.c ---- */
-
-/* Lagrangian radii as numbers of the line, whose names end with these words. */
-void nb_stats_add_radii(struct stats *self, const double *radius, const char *of);
-
 /* ---- bound.c ---- */
 
 /* Which bodies of the frame are bound to each other, where they have velocities and potentials. */
@@ -172,8 +167,10 @@ size_t nb_stats_row(const struct nb_frame *frame, uint64_t id, const char *optio
 struct nb_centre nb_stats_centre(
 	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_moments *moments);
 
-/* ---- stats.c ---- */
+/* ---- common.c ---- */
 
+/* Lagrangian radii as numbers of the line, whose names end with these words. */
+void nb_stats_add_radii(struct stats *self, const double *radius, const char *of);
 /* The head of the next frame, and its contents block by block to visit (NULL: nobody): 1, or 0 at the end. */
 int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, void *context);
 /* Ends the tool if something failed with a frame. */

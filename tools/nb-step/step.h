@@ -141,8 +141,21 @@ void nb_step_kick(struct step *s, double dt);
 void nb_step_drift(struct step *s, double dt);
 /* Brings the velocities to the time of the positions. */
 void nb_step_finish_kick(struct step *s);
+
+/* ---- range.c: bodies that leave the range of numbers ---- */
+
+/* A body whose acceleration (or jerk, if it is needed) is not finite ends the tool. */
+void nb_step_require_finite(struct step *s, const char *whose);
+/* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
+double nb_step_largest_acc(struct step *s, const char *whose);
 /* A body whose position is not finite after step number step, dt, ends the tool. */
 void nb_step_require_in_range(struct step *s, uint64_t step, double dt);
+/* After the last kick nobody else would notice a velocity that overflows: it throws the body out of range in the next
+ * step. */
+void nb_step_require_finite_velocities(struct step *s);
+
+/* ---- columns.c ---- */
+
 /* All fields that follow from positions, whether or not their writer flagged them so. */
 void nb_step_drop_stale(struct step *s);
 /* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */
@@ -158,10 +171,6 @@ void nb_step_require(const struct step *s, int status);
 _Noreturn void nb_step_fail_backend(struct step *s);
 /* The first field that the integrator needs and the frame does not have, or NULL. */
 const char *nb_step_missing(const struct step *s);
-/* A body whose acceleration (or jerk, if it is needed) is not finite ends the tool. */
-void nb_step_require_finite(struct step *s, const char *whose);
-/* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
-double nb_step_largest_acc(struct step *s, const char *whose);
 
 /* ---- schedule.c ---- */
 

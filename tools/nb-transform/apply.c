@@ -63,19 +63,29 @@ static void require_flat(const struct nb_frame *frame, const struct operation *o
 			option, op->text, frame->number);
 }
 
-/* ---- shift, boost, rotate ----------------------------------------------------------------------- */
+/* ---- shift, boost, recenter, rotate ------------------------------------------------------------- */
 
-void nb_transform_shift(struct nb_frame *frame, const double d[3])
+static void shift(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_POS);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_POS), d);
 	drop_stale(frame);
 }
 
-void nb_transform_boost(struct nb_frame *frame, const double d[3])
+static void boost(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_VEL);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_VEL), d);
+}
+
+static void recenter(struct nb_frame *frame, enum centre kind)
+{
+	struct nb_centre way;
+	if (!nb_transform_find_way(frame, kind, &way))
+		return;
+	shift(frame, way.pos);
+	if (nb_frame_field(frame, NB_VEL))
+		boost(frame, way.vel);
 }
 
 static void rotate(struct nb_frame *frame, const struct operation *op)
@@ -266,11 +276,11 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 	switch (op->kind) {
 	case SHIFT:
 		require_flat(frame, op, "shift", op->vector[2] != 0);
-		nb_transform_shift(frame, op->vector);
+		shift(frame, op->vector);
 		break;
 	case BOOST:
 		require_flat(frame, op, "boost", op->vector[2] != 0);
-		nb_transform_boost(frame, op->vector);
+		boost(frame, op->vector);
 		break;
 	case ROTATE:
 		require_flat(frame, op, "rotate", op->leaves_plane);
@@ -279,7 +289,7 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 	case SCALE: scale(frame, &op->scale); break;
 	case FROM_UNITS: *units = op->units; break;
 	case UNITS: convert(frame, &op->units, units); break;
-	case RECENTER: nb_transform_recenter(frame, op->centre); break;
+	case RECENTER: recenter(frame, op->centre); break;
 	case NKIND: break;
 	}
 	(void)nb_tell_stale(frame, before, "'--%s %.300s'", nb_transform_name(op->kind), op->text);

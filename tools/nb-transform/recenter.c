@@ -1,4 +1,4 @@
-/* The centre becomes the origin, at rest. */
+/* What makes the centre the origin, at rest. */
 #include "kernels/measure/measure.h"
 #include "tools/filter/require.h"
 #include "tools/nb-transform/transform.h"
@@ -37,7 +37,7 @@ static void find_centre(const struct nb_frame *frame, enum centre kind, const do
 		no_centre(frame, status);
 }
 
-void nb_transform_recenter(struct nb_frame *frame, enum centre kind)
+int nb_transform_find_way(struct nb_frame *frame, enum centre kind, struct nb_centre *way)
 {
 	const double pending = nb_require_attribute(frame, "pending_kick", 0);
 	const int moving = nb_frame_field(frame, NB_VEL) != NULL;
@@ -45,7 +45,7 @@ void nb_transform_recenter(struct nb_frame *frame, enum centre kind)
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_MASS);
 	if (frame->rows[NB_PARTICLE] == 0)
-		return;
+		return 0;
 	find_centre(frame, kind, moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL, &centre);
 	if (moving && pending != 0) {
 		nb_require_finite(frame, nb_require_field(frame, NB_ACC));
@@ -59,7 +59,6 @@ void nb_transform_recenter(struct nb_frame *frame, enum centre kind)
 		centre.pos[2] = centre.vel[2] = 0;
 	nb_verbose("frame %" PRIu64 ": centre at (%g, %g, %g)", frame->number, -centre.pos[0], -centre.pos[1],
 		-centre.pos[2]);
-	nb_transform_shift(frame, centre.pos);
-	if (moving)
-		nb_transform_boost(frame, centre.vel);
+	*way = centre;
+	return 1;
 }

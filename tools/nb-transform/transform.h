@@ -31,14 +31,13 @@ struct operation nb_transform_parse(enum kind kind, const char *text);
 /* ---- apply.c -------------------------------------------------------------------------------------- */
 
 void nb_transform_apply(struct nb_frame *frame, const struct operation *operation, struct nb_unit_system *units);
-void nb_transform_shift(struct nb_frame *frame, const double d[3]);
-void nb_transform_boost(struct nb_frame *frame, const double d[3]);
 /* Columns that have left the range of their types end the tool. */
 void nb_transform_require_finite(const struct nb_frame *frame);
 
 /* ---- recenter.c ----------------------------------------------------------------------------------- */
 
-/* The centre of the bodies becomes the origin, and is at rest. */
-void nb_transform_recenter(struct nb_frame *frame, enum centre kind);
+/* What is to be added to positions and velocities so that the centre of the bodies is the origin, and at rest: 1, or 0
+ * where there are no bodies. */
+int nb_transform_find_way(struct nb_frame *frame, enum centre kind, struct nb_centre *way);
 
 #endif

@@ -1,7 +1,25 @@
-/* nb-force -p: the order of the multipoles, or of the expansions of fmm. */
+/* nb-force -m and -p: the method; the order of the multipoles, or of the expansions of fmm. */
 #include "tools/nb-force/force.h"
 
 #include <inttypes.h>
+
+const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
+
+enum method nb_force_method(const struct force *opt, int tree, int boxes)
+{
+	if (opt->kernel)
+		return opt->kernel->traits & NB_PAPER_BOXES ? METHOD_NEAR : METHOD_DIRECT;
+	if (opt->method != METHOD_AUTO)
+		return (enum method)opt->method;
+	if (tree || opt->theta_given || opt->mac_given || opt->accuracy > 0)
+		return METHOD_TREE;
+	return boxes ? METHOD_NEAR : METHOD_DIRECT;
+}
+
+enum method nb_force_at_method(const struct force *opt)
+{
+	return nb_force_method(opt, 0, 0);
+}
 
 enum { MOST = 4 };
 

@@ -1,0 +1,96 @@
+/* The columns of the bodies of a run. */
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const double *nb_step_read(const struct step *s, enum nb_field field, const struct nb_space *space)
+{
+	const double *data = nb_column_read(nb_frame_field(s->frame, field), space, NB_AS_F64);
+	if (!data)
+		nb_out_of_memory(s->frame);
+	return data;
+}
+
+double *nb_step_update(const struct step *s, enum nb_field field, const struct nb_space *space)
+{
+	double *data = nb_column_update(nb_frame_field(s->frame, field), space, NB_AS_F64);
+	if (!data)
+		nb_out_of_memory(s->frame);
+	return data;
+}
+
+void nb_step_require(const struct step *s, int status)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "backend %s failed in step %" PRIu64 ": %s", s->backend->name, s->step,
+			nb_backend_error(s->backend, status));
+}
+
+/* Memory is exhausted, or a kernel failed that was only queued. */
+_Noreturn void nb_step_fail_backend(struct step *s)
+{
+	nb_step_require(s, s->backend->finish());
+	nb_out_of_memory(s->frame);
+}
+
+static void widen(struct step *s, enum nb_field field)
+{
+	const struct nb_space *space = s->backend->space;
+	struct nb_column *column = nb_require_field(s->frame, field);
+	if (strcmp(column->dtype, "<f8") == 0)
+		return;
+	const size_t bytes = column->rows * column->ncomp * sizeof(double);
+	const double *narrow = nb_column_read(column, space, NB_AS_F64);
+	void *wide = narrow ? space->alloc(space, bytes) : NULL;
+	if (!wide)
+		nb_out_of_memory(s->frame);
+	nb_step_require(s, space->copy(space, wide, narrow, bytes));
+	char unit[NB_UNIT_SIZE + 1];
+	strcpy(unit, column->unit);
+	column = nb_frame_add(
+		s->frame, nb_field_info[field].name, column->table, "<f8", column->ncomp, unit, column->flags);
+	if (!column)
+		nb_out_of_memory(s->frame);
+	nb_column_adopt(column, space, wide);
+}
+
+void nb_step_widen(struct step *s)
+{
+	widen(s, NB_POS);
+	widen(s, NB_VEL);
+	if (s->collide == COLLIDE_MERGE) {
+		widen(s, NB_MASS);
+		widen(s, NB_RADIUS);
+		if (!nb_frame_field(s->frame, NB_SPIN)) {
+			double *spin = nb_new_f64(s->frame, NB_SPIN, "<f8", &nb_space_host);
+			memset(spin, 0, 3 * s->frame->rows[NB_PARTICLE] * sizeof *spin);
+		}
+		widen(s, NB_SPIN);
+	}
+}
+
+uint64_t nb_step_fingerprint(const struct step *s)
+{
+	const uint64_t *id = nb_require_ids(s->frame, s->backend->space);
+	uint64_t sum = 0;
+	if (id)
+		nb_step_require(s, s->backend->ids_sum(s->frame->rows[NB_PARTICLE], id, &sum));
+	return sum;
+}
+
+void nb_step_drop_stale(struct step *s)
+{
+	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_POT_FIELD, NB_JERK, NB_KEY, NB_TIMESCALE};
+	nb_frame_drop_derived(s->frame);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		nb_frame_drop_field(s->frame, fields[i]);
+}
+
+const char *nb_step_missing(const struct step *s)
+{
+	if (!nb_frame_field(s->frame, NB_ACC))
+		return "acc";
+	return s->integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
+}
