@@ -14,3 +14,18 @@ load helper
 	run awk -f bats-conditions.awk "$BATS_TEST_TMPDIR/open.bats" data/conditions.txt
 	[ "${#lines[@]}" -eq "$(wc -l <"$BATS_TEST_TMPDIR/want")" ]
 }
+
+@test "long structures with functions, and structures and functions of one name, are found" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'template <int P> struct work {\n\tint x;\n\n\tint add()\n\t{\n\t\treturn x;\n\t}\n};\n' >class.cuh
+	printf 'struct plain {\n\tint a;\n\tint b;\n\tint c;\n\tint d;\n\tint e;\n\tint f;\n};\n' >plain.h
+	run -0 awk -v most=5 -f "$NB_TOP/tests/class-length.awk" class.cuh plain.h
+	[ "$output" = "class.cuh:1: template <int P> struct work {: 6 lines (want at most 5)" ]
+	[ -z "$(awk -v most=6 -f "$NB_TOP/tests/class-length.awk" class.cuh plain.h)" ]
+	printf 'struct nb_plan {\n};\nstruct sum {\n};\n' >a.h
+	printf 'int nb_plan(struct nb_plan *p)\n{\n\treturn sum(p);\n}\nstatic int sum(void *p)\n{\n}\n' >b.c
+	run -0 awk -f "$NB_TOP/tests/names.awk" a.h b.c
+	[ "$output" = "a.h:1: nb_plan is a structure and, in b.c:1, a function" ]
+	run -0 awk -f "$NB_TOP/tests/names.awk" <(cat a.h b.c)
+	[[ "${lines[0]}" == *":9: sum is a structure and a function" ]]
+}

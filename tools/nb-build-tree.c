@@ -55,7 +55,7 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	nb_plan_add_table(plan, plan->tree ? NB_MEMORY_TREE : NB_MEMORY_BOXES, traits_of(opt, plan->dim));
 }
 
-static void build_tree(
+static void make_tree(
 	const struct nb_run *run, const struct build_tree *opt, struct nb_frame *frame, const struct nb_keys *keys)
 {
 	const struct nb_backend *backend = run->backend;
@@ -102,7 +102,7 @@ static void build(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (kind == KIND_BOXES)
 		build_boxes(run, opt, frame, &keys);
 	else
-		build_tree(run, opt, frame, &keys);
+		make_tree(run, opt, frame, &keys);
 	nb_set_attribute(frame, "tree", kind_name[kind]);
 }
 

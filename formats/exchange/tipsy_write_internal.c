@@ -52,7 +52,7 @@ struct kinds {
 static int read_kinds(const struct nb_frame *frame, struct kinds *kinds)
 {
 	struct nb_types_map map;
-	if (nb_types_map(frame, &map))
+	if (nb_types_make_map(frame, &map))
 		return NB_ENOMEM;
 	kinds->meaning = map.meaning;
 	kinds->species = map.meaning == NB_TYPES_OF_MODEL ? NULL : map.species;

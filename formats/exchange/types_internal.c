@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int nb_types_map(const struct nb_frame *frame, struct nb_types_map *map)
+int nb_types_make_map(const struct nb_frame *frame, struct nb_types_map *map)
 {
 	static const unsigned char galaxy[] = {2, 3, 1, 2, 3, 1};
 	struct nb_column *column = nb_frame_field(frame, NB_SPECIES);
@@ -90,7 +90,7 @@ int nb_types_find(struct nb_export *out, const struct nb_frame *frame, struct nb
 	*types = (struct nb_types){.row = NULL};
 	if (n > UINT32_MAX)
 		return NB_ELIMIT;
-	if (nb_types_map(frame, &map))
+	if (nb_types_make_map(frame, &map))
 		return NB_ENOMEM;
 	const uint64_t above = map.species ? first_above(n, &map, &least, &most) : 0;
 	types->meaning = map.meaning;

@@ -24,7 +24,7 @@ struct nb_types_map {
 	unsigned char type[256];
 	enum nb_types_meaning meaning;
 };
-NB_MUST_CHECK int nb_types_map(const struct nb_frame *frame, struct nb_types_map *map);
+NB_MUST_CHECK int nb_types_make_map(const struct nb_frame *frame, struct nb_types_map *map);
 
 /* out->warning says what becomes of species that are no types.  All are type 1 without species, or if a model has more
  * than five of them.  NB_OK, NB_ENOMEM, NB_ELIMIT, or NB_EINVAL after nb_export_fail. */

@@ -296,10 +296,10 @@ static double *sum_work(const struct nb_domain *d, const uint32_t *perm)
 
 /* ---- to other ranks ----------------------------------------------------------------------------- */
 
-int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_move *m)
+int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_moves *m)
 {
 	const size_t size = (size_t)d->size;
-	*m = (struct nb_domain_move){.send = nb_alloc(size + 1, sizeof *m->send),
+	*m = (struct nb_domain_moves){.send = nb_alloc(size + 1, sizeof *m->send),
 		.receive = nb_alloc(size + 1, sizeof *m->receive),
 		.bytes = nb_alloc(3 * (size + 1), sizeof *m->bytes)};
 	int status = m->send && m->receive && m->bytes ? NB_OK : NB_ENOMEM;
@@ -321,7 +321,7 @@ int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_move *m)
 	return NB_OK;
 }
 
-void nb_domain_move_free(struct nb_domain_move *m)
+void nb_domain_move_free(struct nb_domain_moves *m)
 {
 	nb_free(m->send);
 	nb_free(m->receive);
@@ -345,7 +345,7 @@ void nb_domain_set_bounds(struct nb_domain *d, size_t n, size_t *bytes)
 
 /* Sends *array, which comes back with what others have sent; *all_there becomes 0 if memory is exhausted somewhere. */
 static int move_array(
-	const struct nb_domain *d, const struct nb_domain_move *m, const uint32_t *perm, size_t rowsize, void **array)
+	const struct nb_domain *d, const struct nb_domain_moves *m, const uint32_t *perm, size_t rowsize, void **array)
 {
 	size_t *out = m->bytes, *in = m->bytes + d->size + 1;
 	if (rowsize == 0)
@@ -370,7 +370,7 @@ static int move_array(
 
 static int move_bodies(struct nb_domain *d, const uint32_t *perm)
 {
-	struct nb_domain_move m;
+	struct nb_domain_moves m;
 	int status = nb_domain_plan_move(d, &m);
 	status = status ? status : move_array(d, &m, perm, 3 * sizeof *d->pos, (void **)&d->pos);
 	status = status ? status : move_array(d, &m, perm, 3 * sizeof *d->vel, (void **)&d->vel);

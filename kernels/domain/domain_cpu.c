@@ -240,7 +240,7 @@ static int force_here(struct nb_domain *d, double *largest)
 	if (!status && d->n_all > 0)
 		status = nb_domain_grow(d, &tree);
 	if (!status && d->n_all > 0)
-		status = nb_domain_walk(d, &tree);
+		status = nb_domain_walk_cpu(d, &tree);
 	nb_domain_tree_free(&tree);
 	return status ? status : nb_domain_agree(nb_largest_acc_cpu(d->n, d->acc, largest));
 }

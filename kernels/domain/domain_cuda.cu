@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS) move_kernel(
 		const double x = __dadd_rn(pos[i], __dmul_rn(v, drift));
 		pos[i] = x;
 		found |= !isfinite(x);
-		const unsigned long long key = nb_ordered((unsigned long long)__double_as_longlong(x));
+		const unsigned long long key = nb_ordered_bits((unsigned long long)__double_as_longlong(x));
 		top = max(top, key);
 		bottom = max(bottom, ~key);
 	}

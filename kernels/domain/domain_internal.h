@@ -6,7 +6,7 @@
 #include "kernels/walk/walk.h"
 
 /* walk_cpu.c: the forces, into d->acc and d->pot. */
-NB_MUST_CHECK int nb_domain_walk(struct nb_domain *d, struct nb_domain_tree *t);
+NB_MUST_CHECK int nb_domain_walk_cpu(struct nb_domain *d, struct nb_domain_tree *t);
 
 /* ---- what a walk of spread bodies has ---- */
 

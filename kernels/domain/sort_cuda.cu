@@ -110,7 +110,7 @@ struct moving {
 		return end - begin;
 	}
 
-	moving(const struct nb_domain *d, const struct nb_domain_move &m)
+	moving(const struct nb_domain *d, const struct nb_domain_moves &m)
 	    : begin(m.send[d->rank]), end(m.send[d->rank + 1]), in(m.n - stay()), low(m.receive[d->rank]),
 	      send(m.send, m.send + d->size + 1), receive(m.receive, m.receive + d->size + 1)
 	{
@@ -269,7 +269,7 @@ static int merge(struct nb_domain *d, const struct moving &m, const uint32_t *pe
 }
 
 /* All columns at once, if only a few rows go; else one after the other, as they take much memory on the way. */
-static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct nb_domain_move &plan)
+static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct nb_domain_moves &plan)
 {
 	const struct moving m(d, plan);
 	const size_t n = m.stay() + m.in, spare = std::min(m.in + m.in / 4, n / 64) + THREADS;
@@ -302,7 +302,7 @@ static int move_bodies(struct nb_domain *d, const uint32_t *perm, const struct n
 int nb_domain_sort_cuda(struct nb_domain *d)
 {
 	nb_cuda_buffer<uint32_t> perm;
-	struct nb_domain_move plan = {};
+	struct nb_domain_moves plan = {};
 	int status = nb_domain_agree(d->box_known ? NB_OK : nb_box_cuda(d->n, d->pos, d->box));
 	d->box_known = 0;
 	status = status ? status : nb_domain_find_cube(d, d->box);

@@ -64,12 +64,12 @@ NB_MUST_CHECK int nb_domain_find_cube(struct nb_domain *d, double box[7]);
 /* d->cut; where bodies differ in cost, work[i] is the share of all that those before body i make up. */
 NB_MUST_CHECK int nb_domain_find_cuts(struct nb_domain *d, const double *work);
 /* Rows that go to each rank, in the order of keys, and that come from each. */
-struct nb_domain_move {
+struct nb_domain_moves {
 	size_t *send, *receive, *bytes; /* size + 1; bytes: 3 (size + 1) */
 	size_t n;			/* rows, when all has come */
 };
-NB_MUST_CHECK int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_move *m);
-void nb_domain_move_free(struct nb_domain_move *m);
+NB_MUST_CHECK int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_moves *m);
+void nb_domain_move_free(struct nb_domain_moves *m);
 /* d->n = n, and d->bound of all ranks. */
 void nb_domain_set_bounds(struct nb_domain *d, size_t n, size_t *bytes);
 

@@ -539,7 +539,7 @@ static int walk_all(struct nb_domain_walk *w)
 	return status ? status : nb_domain_agree(act(w));
 }
 
-int nb_domain_walk(struct nb_domain *d, struct nb_domain_tree *t)
+int nb_domain_walk_cpu(struct nb_domain *d, struct nb_domain_tree *t)
 {
 	struct nb_domain_walk w = {.d = d, .t = t};
 	const int status = walk_all(&w);

@@ -62,6 +62,6 @@ struct nb_fmm_operators {
 extern const struct nb_fmm_operators nb_fmm_operators_plain, nb_fmm_operators_avx2, nb_fmm_operators_avx512;
 
 /* Those of nb_cpu_isa(). */
-const struct nb_fmm_operators *nb_fmm_operators(void);
+const struct nb_fmm_operators *nb_fmm_operators_cpu(void);
 
 #endif

@@ -34,7 +34,7 @@ struct field {
 	int threads;
 };
 
-const struct nb_fmm_operators *nb_fmm_operators(void)
+const struct nb_fmm_operators *nb_fmm_operators_cpu(void)
 {
 	switch (nb_cpu_isa()) {
 #ifdef __x86_64__
@@ -303,7 +303,7 @@ static int far_field(struct field *f, uint64_t *m2l)
 	const int finest = f->fmm->level;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
 	f->basis.unit = mass_unit(f->g);
-	f->use = nb_fmm_operators();
+	f->use = nb_fmm_operators_cpu();
 	f->threads = nb_cpu_threads();
 	const size_t children = (size_t)f->basis.children;
 	for (int table = 0; table < f->boxes->nneighbour * f->basis.children; table++)

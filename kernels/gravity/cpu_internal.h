@@ -42,7 +42,7 @@ struct nb_points_job {
 	double *sum;	    /* parts x points->n x NB_POINTS_SUMS, scaled */
 };
 
-/* nb_gravity_plan of bodies that act on points too. */
+/* nb_gravity_make_plan of bodies that act on points too. */
 NB_MUST_CHECK int nb_gravity_plan_points(
 	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_plan *plan);
 

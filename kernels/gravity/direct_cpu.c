@@ -63,7 +63,7 @@ static void survey_part(const struct nb_gravity *g, size_t first, size_t end, st
 	*s = (struct survey){{x0, y0, z0}, {x1, y1, z1}, mass, speed, bad};
 }
 
-static struct survey survey(const struct nb_gravity *g)
+static struct survey survey_all(const struct nb_gravity *g)
 {
 	enum { BLOCK = 4096 };
 	const struct survey nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0, 0, 0};
@@ -138,7 +138,7 @@ int nb_gravity_plan_points(
 	}
 	if (status)
 		return status;
-	struct survey s = survey(g);
+	struct survey s = survey_all(g);
 	for (size_t k = 0; k < 3 * points->n && points->pos; k++) {
 		const double x = points->pos[k];
 		s.low[k % 3] = lesser(x, s.low[k % 3]);
@@ -168,7 +168,7 @@ int nb_gravity_plan_points(
 	return NB_OK;
 }
 
-int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
+int nb_gravity_make_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 {
 	const struct nb_gravity_points none = {.n = 0};
 	return nb_gravity_plan_points(g, &none, plan);
@@ -468,7 +468,7 @@ int nb_gravity_direct_serve(void)
 int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	struct nb_gravity_plan plan;
-	int done, status = nb_gravity_plan(g, &plan);
+	int done, status = nb_gravity_make_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
 	divide(&plan);

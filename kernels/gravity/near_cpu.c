@@ -61,7 +61,7 @@ int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes
 {
 	struct nb_gravity_plan plan;
 	const char *wrong = NULL;
-	int status = nb_gravity_plan(g, &plan);
+	int status = nb_gravity_make_plan(g, &plan);
 	if (!status)
 		status = nb_boxes_check_cpu(boxes, g->n, &wrong);
 	if (!status && wrong)

@@ -43,7 +43,7 @@ NB_MUST_CHECK int nb_gravity_largest_eps(const struct nb_gravity *g, double *lar
 
 /* Checks the arguments and that everything read is finite, and finds the scale.  Same bytes for any
  * number of threads.  Returns 0, or NB_EINVAL, NB_ENONFINITE. */
-NB_MUST_CHECK int nb_gravity_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan);
+NB_MUST_CHECK int nb_gravity_make_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan);
 /* Rows first..first+n-1 of acc, pot and jerk to 0. */
 void nb_gravity_clear(const struct nb_gravity *g, size_t first, size_t n);
 /* The sums in acc, pot and jerk to the caller's units. */

@@ -78,7 +78,7 @@ static void add_up(const struct bodies *b, size_t begin, size_t end, double *sum
 	}
 }
 
-int nb_bound_energies(size_t n, const double *mass, const double *pos, const double *vel, const double *pot,
+int nb_bound_find_energies(size_t n, const double *mass, const double *pos, const double *vel, const double *pot,
 	const double *acc, const struct nb_centre *near, const unsigned char *marked,
 	struct nb_bound_energies *energies)
 {

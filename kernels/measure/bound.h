@@ -31,7 +31,7 @@ struct nb_bound_energies {
  * NULL makes a NaN, as no mass does of each energy.  near: a place and a velocity, so that little cancels.  NB_OK,
  * NB_ENOMEM. */
 struct nb_centre;
-NB_MUST_CHECK int nb_bound_energies(size_t n, const double *mass, const double *pos, const double *vel,
+NB_MUST_CHECK int nb_bound_find_energies(size_t n, const double *mass, const double *pos, const double *vel,
 	const double *pot, const double *acc, const struct nb_centre *near, const unsigned char *marked,
 	struct nb_bound_energies *energies);
 

@@ -66,7 +66,7 @@ struct nb_vector_error {
 };
 /* In host memory.  a has at least as many rows of 3 as row[] needs (row NULL: row k against row k); ref n x 3.  All NaN
  * where n is 0. NB_OK, NB_ENOMEM, NB_ELIMIT. */
-NB_MUST_CHECK int nb_vector_error(
+NB_MUST_CHECK int nb_vector_find_error(
 	size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error);
 
 /* How a column b differs from a, row by row: d_k = |b_k - a_k|, the length of the difference of two vectors of ncomp

@@ -193,7 +193,8 @@ static double percentile(size_t n, const uint64_t *sorted, double fraction)
 	return t > 0 && a < b ? a + (b - a) * t : a;
 }
 
-int nb_vector_error(size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error)
+int nb_vector_find_error(
+	size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error)
 {
 	enum { E2, DIFFERENCE2, REF2, WIDTH };
 	*error = (struct nb_vector_error){NAN, NAN, NAN, NAN, NAN};

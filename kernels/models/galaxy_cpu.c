@@ -51,7 +51,7 @@ static void add_spheroid(struct inside *in, const struct spheroid *s, double r)
 }
 
 /* All three components, the disk's mass inside R taken as inside r. */
-static struct inside inside(const struct nb_galaxy *g, double r)
+static struct inside inside_of(const struct nb_galaxy *g, double r)
 {
 	struct inside in = {0, 0, 0};
 	const double rest = exp(-r);
@@ -68,7 +68,7 @@ static struct inside inside(const struct nb_galaxy *g, double r)
 /* d^2 rho / d psi^2 times |d psi / d ln r|, at r */
 static double curvature(const struct nb_galaxy *g, const struct spheroid *s, double r)
 {
-	const struct inside in = inside(g, r);
+	const struct inside in = inside_of(g, r);
 	const double x = r + s->a;
 	const double rho = s->mass * s->a / (2 * M_PI * r * x * x * x);
 	const double fall = 1 / r + 3 / x; /* -d ln rho / dr */
@@ -81,11 +81,11 @@ static double curvature(const struct nb_galaxy *g, const struct spheroid *s, dou
  * r' = r exp(t^2) the root in the denominator is harmless at t = 0; the midpoint rule never meets it. */
 static double eddington(const struct nb_galaxy *g, const struct spheroid *s, double r, double far)
 {
-	const double psi = inside(g, r).psi, dt = sqrt(log(far / r)) / NSTEP;
+	const double psi = inside_of(g, r).psi, dt = sqrt(log(far / r)) / NSTEP;
 	double sum = 0;
 	for (int k = 0; k < NSTEP; k++) {
 		const double t = (k + 0.5) * dt, r1 = r * exp(t * t);
-		sum += curvature(g, s, r1) * 2 * t / sqrt(psi - inside(g, r1).psi);
+		sum += curvature(g, s, r1) * 2 * t / sqrt(psi - inside_of(g, r1).psi);
 	}
 	return sum * dt / (sqrt(8) * M_PI * M_PI);
 }
@@ -103,12 +103,12 @@ static double tabulate(const struct nb_galaxy *g, struct spheroid *s)
 	s->log_first = log(near);
 	s->log_step = log(s->cut / near) / (NR - 1);
 	for (int i = 0; i < NR; i++) {
-		const double r = near * exp(i * s->log_step), psi = inside(g, r).psi;
+		const double r = near * exp(i * s->log_step), psi = inside_of(g, r).psi;
 		const double dt = i < NR - 1 ? sqrt(log(s->cut / r)) / NSTEP : 0;
 		double v[NSTEP + 1], sum[NSTEP + 1], last = 0;
 		v[0] = sum[0] = 0;
 		for (int k = 1; k <= NSTEP; k++) {
-			const double t = k * dt, r1 = r * exp(t * t), rest = psi - inside(g, r1).psi;
+			const double t = k * dt, r1 = r * exp(t * t), rest = psi - inside_of(g, r1).psi;
 			v[k] = rest > 0 ? sqrt(2 * rest) : 0;
 			const double place = log(r1 / near) / f_step;
 			int j = (int)place;

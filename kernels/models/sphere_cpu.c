@@ -55,7 +55,7 @@ struct inside {
 	double mass, psi;
 };
 
-static struct inside inside(const struct grid *g, double log_r)
+static struct inside inside_of(const struct grid *g, double log_r)
 {
 	const double place = (log_r - g->first) / g->step;
 	int i = place > 0 ? (int)place : 0;
@@ -112,7 +112,7 @@ static struct king king_step(struct king y, double s, double h, double rho0)
 		y.mass + h / 6 * (a.mass + 2 * b.mass + 2 * c.mass + d.mass)};
 }
 
-static void king(struct nb_sphere *sphere, double W0)
+static void make_king(struct nb_sphere *sphere, double W0)
 {
 	const double first = 1e-3, h = 1. / 256, rho0 = king_density(W0);
 	const struct king start = {W0 - 1.5 * first * first, 3 * first * first * first};
@@ -282,7 +282,7 @@ static void nfw(struct nb_sphere *sphere, double c)
 /* d^2 rho_Q / d psi^2 times |d psi / d ln r|, but for a factor: rho_Q = (1 + r^2 / ra^2) rho (Osipkov, Merritt) */
 static double curvature(const struct nb_sphere *s, double log_r)
 {
-	const double r = exp(log_r), mass = inside(&s->grid, log_r).mass;
+	const double r = exp(log_r), mass = inside_of(&s->grid, log_r).mass;
 	struct density d = s->profile == NB_SPHERE_NFW	     ? nfw_density(s->shape, r)
 			   : s->profile == NB_SPHERE_PLUMMER ? plummer_density(r)
 							     : dehnen_density(s->shape, r);
@@ -299,11 +299,11 @@ static double curvature(const struct nb_sphere *s, double log_r)
 static double eddington(const struct nb_sphere *s, double log_r)
 {
 	const struct grid *g = &s->grid;
-	const double psi = inside(g, log_r).psi, dt = sqrt(last_log(g) - log_r) / NSTEP;
+	const double psi = inside_of(g, log_r).psi, dt = sqrt(last_log(g) - log_r) / NSTEP;
 	double sum = 0;
 	for (int k = 0; k < NSTEP; k++) {
 		const double t = (k + 0.5) * dt, at = log_r + t * t;
-		sum += curvature(s, at) * 2 * t / sqrt(psi - inside(g, at).psi);
+		sum += curvature(s, at) * 2 * t / sqrt(psi - inside_of(g, at).psi);
 	}
 	return sum * dt;
 }
@@ -341,12 +341,12 @@ static double distribution(const struct nb_sphere *s, double log_r, double psi)
 static void tabulate_speeds(struct nb_sphere *sphere, int i)
 {
 	const struct grid *g = &sphere->grid;
-	const double log_r = g->first + i * g->step * (NG - 1) / (NR - 1), psi = inside(g, log_r).psi;
+	const double log_r = g->first + i * g->step * (NG - 1) / (NR - 1), psi = inside_of(g, log_r).psi;
 	const double dt = sqrt(last_log(g) - log_r) / NSTEP;
 	double v[NSTEP + 1], sum[NSTEP + 1], last = 0;
 	v[0] = sum[0] = 0;
 	for (int k = 1; k <= NSTEP; k++) {
-		const double t = k * dt, at = log_r + t * t, psi1 = inside(g, at).psi;
+		const double t = k * dt, at = log_r + t * t, psi1 = inside_of(g, at).psi;
 		v[k] = sqrt(fmax(2 * (psi - psi1), 0));
 		const double here = v[k] * v[k] * distribution(sphere, at, psi1);
 		sum[k] = sum[k - 1] + (here + last) * (v[k] - v[k - 1]) / 2;
@@ -379,7 +379,7 @@ static void build(struct nb_sphere *s, const struct nb_sphere_law *law)
 	const struct grid *g = &s->grid;
 	if (law->profile == NB_SPHERE_KING || law->profile == NB_SPHERE_NFW) {
 		if (law->profile == NB_SPHERE_KING)
-			king(s, law->shape);
+			make_king(s, law->shape);
 		else
 			nfw(s, law->shape);
 		/* in equilibrium T = |W| / 2; velocities are those of the mass of the grid */
@@ -475,7 +475,7 @@ double nb_sphere_inside(const struct nb_sphere *sphere, double r)
 	const double log_r = log(r);
 	if (log_r < g->first)
 		return exp(sphere->log_inside[0] + sphere->inner * (log_r - g->first)) / sphere->share;
-	return fmin(inside(g, log_r).mass / g->mass[NG - 1] / sphere->share, 1);
+	return fmin(inside_of(g, log_r).mass / g->mass[NG - 1] / sphere->share, 1);
 }
 
 static double speed_at(const struct nb_sphere *s, double log_r, double u)
@@ -489,7 +489,7 @@ static double speed_at(const struct nb_sphere *s, double log_r, double u)
 	const double part = (u - s->quantile[q]) / (s->quantile[q + 1] - s->quantile[q]);
 	const double v0 = s->rate[i][q] + part * (s->rate[i][q + 1] - s->rate[i][q]);
 	const double v1 = s->rate[i + 1][q] + part * (s->rate[i + 1][q + 1] - s->rate[i + 1][q]);
-	const double most = 2 * (inside(g, log_r).psi - g->psi[NG - 1]);
+	const double most = 2 * (inside_of(g, log_r).psi - g->psi[NG - 1]);
 	return (v0 + (place - i) * (v1 - v0)) * sqrt(fmax(most, 0));
 }
 

@@ -20,7 +20,7 @@ struct nb_deep_cube {
 };
 
 /* From the smallest and largest coordinates; in 2-D z is ignored. */
-static NB_HD struct nb_deep_cube nb_deep_cube(const double *lo, const double *hi, int dim)
+static NB_HD struct nb_deep_cube nb_deep_cube_of(const double *lo, const double *hi, int dim)
 {
 	struct nb_deep_cube cube = {{0, 0, 0}, {0, 0}};
 	double extent = 0;
@@ -71,7 +71,7 @@ static NB_HD void nb_deep_order_few(uint32_t *row, unsigned count, const double 
 				lo[k] = x < lo[k] ? x : lo[k];
 				hi[k] = x > hi[k] ? x : hi[k];
 			}
-		const struct nb_deep_cube cube = nb_deep_cube(lo, hi, dim);
+		const struct nb_deep_cube cube = nb_deep_cube_of(lo, hi, dim);
 		if (cube.scale[0] == 0)
 			continue;
 		for (unsigned i = from; i < to; i++) {

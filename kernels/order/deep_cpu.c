@@ -68,7 +68,7 @@ void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim,
 			lo[k] = x < lo[k] ? x : lo[k];
 			hi[k] = x > hi[k] ? x : hi[k];
 		}
-	const struct nb_deep_cube cube = nb_deep_cube(lo, hi, dim);
+	const struct nb_deep_cube cube = nb_deep_cube_of(lo, hi, dim);
 #pragma omp parallel for schedule(static) if (n >= LARGE)
 	for (size_t i = 0; i < n; i++)
 		key[i] = nb_deep_key(&cube, pos + 3 * (row ? (size_t)row[i] : i), dim);

@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(THREADS) bounds_kernel(
 	unsigned long long v[BOUNDS] = {0, 0, 0, 0, 0, 0};
 	for (int k = 0; k < 3 && i < n; k++) {
 		const double x = pos[3 * (size_t)row[i] + k];
-		const unsigned long long ordered = nb_ordered((unsigned long long)__double_as_longlong(x));
+		const unsigned long long ordered = nb_ordered_bits((unsigned long long)__double_as_longlong(x));
 		v[k] = ordered;
 		v[3 + k] = ~ordered;
 	}
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(THREADS) deep_keys_kernel(size_t n, con
 		hi[k] = __longlong_as_double((long long)nb_unordered(b[0]));
 		lo[k] = __longlong_as_double((long long)nb_unordered(~b[3]));
 	}
-	const struct nb_deep_cube cube = nb_deep_cube(lo, hi, dim);
+	const struct nb_deep_cube cube = nb_deep_cube_of(lo, hi, dim);
 	key[i] = number && cube.scale[0] == 0 ? i : nb_deep_key(&cube, pos + 3 * (size_t)row[i], dim);
 }
 

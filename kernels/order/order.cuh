@@ -18,8 +18,8 @@ NB_MUST_CHECK int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out)
 NB_MUST_CHECK int nb_box_cuda(size_t n, const double *pos, double box[7]);
 /* What a kernel has found of it: each the largest of something, 0 before. */
 struct nb_bounds {
-	unsigned long long top[3];    /* nb_ordered(x) */
-	unsigned long long bottom[3]; /* ~nb_ordered(x) */
+	unsigned long long top[3];    /* nb_ordered_bits(x) */
+	unsigned long long bottom[3]; /* ~nb_ordered_bits(x) */
 	unsigned long long bad;	      /* not 0: one is not finite */
 };
 /* The box of n > 0 positions. */
@@ -74,7 +74,7 @@ NB_MUST_CHECK int nb_deep_keys_cuda(size_t n, const uint32_t *crowd, size_t ncro
 	const double *pos, int dim, bool number, uint64_t *key);
 
 /* The bits of doubles as integers in the same order: never 0 nor ~0 where they are finite. */
-static inline __host__ __device__ unsigned long long nb_ordered(unsigned long long bits)
+static inline __host__ __device__ unsigned long long nb_ordered_bits(unsigned long long bits)
 {
 	return bits >> 63 ? ~bits : bits | 1ull << 63;
 }

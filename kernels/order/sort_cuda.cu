@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(THREADS) cube_kernel(size_t n, const do
 		bool finite = true;
 		for (int k = 0; k < 3; k++) {
 			const double x = pos[3 * i + k];
-			const unsigned long long key = nb_ordered((unsigned long long)__double_as_longlong(x));
+			const unsigned long long key = nb_ordered_bits((unsigned long long)__double_as_longlong(x));
 			finite &= isfinite(x);
 			top[k] = max(top[k], key);
 			bottom[k] = max(bottom[k], ~key);

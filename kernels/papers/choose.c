@@ -12,7 +12,7 @@ static const struct nb_paper_kernel *find(const char *text, const char *backend)
 {
 	const size_t length = strcspn(text, ":");
 	const struct nb_paper_kernel *kernel;
-	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
+	for (size_t k = 0; (kernel = nb_paper_kernel_at(k)) != NULL; k++)
 		if (strlen(kernel->name) == length && memcmp(kernel->name, text, length) == 0 &&
 			strcmp(kernel->backend, backend) == 0)
 			return kernel;
@@ -73,7 +73,7 @@ static struct nb_nearest nearest(const char *text, int length)
 {
 	struct nb_nearest to = nb_nearest_to(text, (size_t)length);
 	const struct nb_paper_kernel *kernel;
-	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
+	for (size_t k = 0; (kernel = nb_paper_kernel_at(k)) != NULL; k++)
 		nb_nearest_offer(&to, kernel->name, strlen(kernel->name));
 	return to;
 }

@@ -10,10 +10,10 @@
 /* Code that is to be as a paper has it, one number at a time: at -O3 gcc makes four-lane SIMD even of sums in order. */
 #define NB_PAPER_SCALAR __attribute__((noinline, optimize("no-tree-vectorize")))
 
-/* nb_gravity_plan; NB_EFAR where positions about the middle of all bodies would put most of them in one place. */
+/* nb_gravity_make_plan; NB_EFAR where positions about the middle of all bodies would put most of them in one place. */
 NB_MUST_CHECK static inline int nb_paper_plan(const struct nb_gravity *g, struct nb_gravity_plan *plan)
 {
-	const int status = nb_gravity_plan(g, plan);
+	const int status = nb_gravity_make_plan(g, plan);
 	return !status && plan->remote ? NB_EFAR : status;
 }
 
@@ -22,7 +22,7 @@ struct nb_paper_body {
 	float x, y, z, m;
 };
 
-static inline struct nb_paper_body nb_paper_body(const struct nb_gravity_plan *plan, size_t i)
+static inline struct nb_paper_body nb_paper_body_of(const struct nb_gravity_plan *plan, size_t i)
 {
 	const double *pos = plan->g->pos + 3 * i, *middle = plan->middle, length = plan->scale.length;
 	const struct nb_paper_body body = {(float)(pos[0] * length - middle[0]), (float)(pos[1] * length - middle[1]),

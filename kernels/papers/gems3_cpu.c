@@ -78,7 +78,7 @@ static int serial(const struct nb_gravity *g, const struct nb_boxes *boxes, stru
 	float(*acc)[3] = nb_alloc_zero(g->n, sizeof *acc);
 	if (body && acc) {
 		for (size_t i = 0; i < g->n; i++)
-			body[i] = nb_paper_body(&plan, i);
+			body[i] = nb_paper_body_of(&plan, i);
 		const struct sums s = {body, acc, nb_gems3_eps2(plan.eps)};
 		const uint64_t done = boxes ? all_leaves(&s, boxes) : within(&s, 0, g->n);
 		for (size_t k = 0; k < 3 * g->n; k++)

@@ -41,7 +41,7 @@ int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_cou
 	if (!body)
 		return NB_ENOMEM;
 	for (size_t i = 0; i < g->n; i++)
-		body[i] = nb_paper_body(&plan, i);
+		body[i] = nb_paper_body_of(&plan, i);
 	const float eps2 = nb_pair_eps2_f32(plan.eps);
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nb_paper_body a = naive_sum(g->n, body, body[i], eps2);
@@ -82,7 +82,7 @@ static int simd(const struct nb_paper_job *job, rows *sum, int parallel, struct 
 		return NB_ENOMEM;
 	float *const x = room, *const y = x + padded, *const z = y + padded, *const m = z + padded;
 	for (size_t i = 0; i < g->n; i++) {
-		const struct nb_paper_body body = nb_paper_body(&plan, i);
+		const struct nb_paper_body body = nb_paper_body_of(&plan, i);
 		x[i] = body.x;
 		y[i] = body.y;
 		z[i] = body.z;

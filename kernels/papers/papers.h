@@ -74,7 +74,7 @@ struct nb_paper_kernel {
 };
 
 /* Kernel number k of all backends, those of a paper side by side (kernel.def); NULL past the last. */
-const struct nb_paper_kernel *nb_paper_kernel(size_t k);
+const struct nb_paper_kernel *nb_paper_kernel_at(size_t k);
 
 /* The kernel that text asks for, "NAME" or "NAME:KEY=N,KEY=N", on a backend ("cpu", "cuda"), and its parameters.
  * 0, or NB_EINVAL with a phrase of at most NB_PAPER_WHY bytes in why ("unknown kernel 'x'"). */

@@ -107,7 +107,7 @@ static const struct nb_paper_kernel table[] = {
 #include "kernels/papers/kernel.def"
 };
 
-const struct nb_paper_kernel *nb_paper_kernel(size_t k)
+const struct nb_paper_kernel *nb_paper_kernel_at(size_t k)
 {
 	return k < sizeof table / sizeof *table ? &table[k] : NULL;
 }

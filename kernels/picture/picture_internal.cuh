@@ -11,7 +11,7 @@
 /* The key by which x stands in order. */
 static __device__ inline uint64_t nb_key_of(double x)
 {
-	return nb_ordered((unsigned long long)__double_as_longlong(x));
+	return nb_ordered_bits((unsigned long long)__double_as_longlong(x));
 }
 
 /* n numbers: a kernel writes their keys, then they are sorted; what is left out has the key ~0 and comes last. */

@@ -42,7 +42,7 @@ static enum nb_tree_fault moments_fault(const struct nb_tree *tree, size_t k, co
 		nb_tree_inner_moments(tree, k, &want);
 	else if (nb_tree_leaf_moments(tree, k, pos, mass, &want))
 		return NB_TREE_MASS;
-	const struct nb_tree_slack by = nb_tree_slack(want.box, want.mass);
+	const struct nb_tree_slack by = nb_tree_slack_of(want.box, want.mass);
 	for (size_t e = 0; e < 6; e++)
 		if (tree->box[6 * k + e] != want.box[e])
 			return NB_TREE_BOX;

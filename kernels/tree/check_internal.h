@@ -58,7 +58,7 @@ struct nb_tree_slack {
 };
 
 /* box and mass of the node as they should be */
-static NB_HD struct nb_tree_slack nb_tree_slack(const double *box, double mass)
+static NB_HD struct nb_tree_slack nb_tree_slack_of(const double *box, double mass)
 {
 	struct nb_tree_slack by;
 	double size = 0, at = 0;

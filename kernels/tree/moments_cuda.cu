@@ -156,7 +156,7 @@ struct moments {
 	__device__ enum nb_tree_fault fault(const struct node_columns &c, size_t j) const
 	{
 		const double box[6] = {lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]};
-		const struct nb_tree_slack by = nb_tree_slack(box, mass);
+		const struct nb_tree_slack by = nb_tree_slack_of(box, mass);
 		for (int e = 0; e < 6; e++)
 			if (c.box[6 * j + e] != box[e])
 				return NB_TREE_BOX;

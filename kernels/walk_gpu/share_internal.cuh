@@ -266,7 +266,8 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 }
 
 /* The walk by all of the team; what all count is counted at home. */
-template <class Launch> static int nb_walk_share(struct walk &w, enum nb_precision precision, bool count, Launch launch)
+template <class Launch>
+static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool count, Launch launch)
 {
 	struct nb_walk_division division = {};
 	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
@@ -324,7 +325,7 @@ template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
 template <class Launch>
 static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, Launch launch)
 {
-	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share(w, precision, count, launch)
+	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share_out(w, precision, count, launch)
 								     : nb_walk_alone(w, launch);
 }
 

@@ -76,7 +76,7 @@ struct watch {
 	nfds_t n;
 };
 
-static void watch(struct watch *w, int fd, short events)
+static void watch_file(struct watch *w, int fd, short events)
 {
 	if (fd >= 0 && w->n < MOST)
 		w->file[w->n++] = (struct pollfd){fd, events, 0};
@@ -86,7 +86,7 @@ static void watch(struct watch *w, int fd, short events)
 static void watch_processes(struct watch *w, const struct nb_run *run)
 {
 	for (; run; run = run->next)
-		watch(w, run->files.link, 0);
+		watch_file(w, run->files.link, 0);
 }
 
 static int any(const struct watch *w, nfds_t first, nfds_t behind, short events)
@@ -171,7 +171,7 @@ static void watch_interrupt(struct watch *w, struct nb_run *run)
 		return;
 	nb_interrupt_hold(NB_HOLD_INPUT);
 	if (!run->heeds)
-		watch(w, nb_interrupt_file(), POLLIN);
+		watch_file(w, nb_interrupt_file(), POLLIN);
 }
 
 enum nb_arrival nb_input_wait(struct nb_run *run)
@@ -179,12 +179,12 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	struct watch w = {.n = 0};
 	if (run->in.map || run->files.in < 0) /* reading tells that it is closed */
 		return NB_ARRIVED_BYTES;
-	watch(&w, run->files.in, POLLIN);
-	watch(&w, STDOUT_FILENO, 0);
+	watch_file(&w, run->files.in, POLLIN);
+	watch_file(&w, STDOUT_FILENO, 0);
 	const nfds_t processes = w.n;
 	watch_processes(&w, run);
 	const nfds_t listener = w.n;
-	watch(&w, run->files.listener, POLLIN);
+	watch_file(&w, run->files.listener, POLLIN);
 	const nfds_t interrupt = w.n;
 	watch_interrupt(&w, run);
 	wait_for_input(&w);
@@ -210,8 +210,8 @@ void nb_wait_for_input(const struct nb_reader *reader)
 	struct watch w = {.n = 0};
 	if (reader->map || reader->fd < 0)
 		return;
-	watch(&w, reader->fd, POLLIN);
-	watch(&w, STDOUT_FILENO, 0);
+	watch_file(&w, reader->fd, POLLIN);
+	watch_file(&w, STDOUT_FILENO, 0);
 	wait_for_input(&w);
 	leave_if_unread(&w);
 }

@@ -17,7 +17,7 @@ static const char *needs(const struct nb_paper_kernel *kernel)
 void nb_force_list_kernels(struct nb_run *run)
 {
 	const struct nb_paper_kernel *k;
-	for (size_t i = 0; (k = nb_paper_kernel(i)) != NULL; i++) {
+	for (size_t i = 0; (k = nb_paper_kernel_at(i)) != NULL; i++) {
 		printf("%-22s %-4s  %s\n%30s%s%s%s%s\n", k->name, k->backend, k->about, "", k->paper->name,
 			*k->where ? ", " : "", k->where, needs(k));
 		for (int p = 0; p < NB_PAPER_PARAMETERS && k->parameter[p].name; p++) {

@@ -80,9 +80,9 @@ static void add_system(
 	const double *pos = nb_stats_here(self, all->pos, 3 * all->n, frame);
 	const double *vel = nb_stats_here(self, all->vel, 3 * all->n, frame);
 	const double *acc = nb_frame_field(frame, NB_ACC) ? nb_require_f64(frame, NB_ACC, &nb_space_host) : NULL;
-	int status = nb_bound_energies(all->n, mass, pos, vel, NULL, acc, centre, NULL, &every);
+	int status = nb_bound_find_energies(all->n, mass, pos, vel, NULL, acc, centre, NULL, &every);
 	if (!status && self->measure.bound_bodies)
-		status = nb_bound_energies(all->n, mass, pos, vel, self->measure.mutual_pot, acc, centre,
+		status = nb_bound_find_energies(all->n, mass, pos, vel, self->measure.mutual_pot, acc, centre,
 			self->measure.bound_bodies, &bound);
 	nb_require_done(run, status, "energies of", frame);
 	radii_of_marked(run, self, frame, centre, radius);

@@ -169,7 +169,7 @@ static void compare(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	const uint32_t *row = match(self, frame);
 	warn_if_moved(self, frame, row);
 	warn_if_other_law(self, frame);
-	nb_stats_require_ok(nb_vector_error(count, nb_require_f64(frame, NB_ACC, &nb_space_host), row,
+	nb_stats_require_ok(nb_vector_find_error(count, nb_require_f64(frame, NB_ACC, &nb_space_host), row,
 				    nb_require_f64(ref, NB_ACC, &nb_space_host), &error),
 		frame);
 	self->compare.count++;

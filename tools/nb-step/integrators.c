@@ -6,7 +6,7 @@ static const struct nb_integrator *const table[] = {
 #undef ROW
 };
 
-const struct nb_integrator *nb_integrator(size_t k)
+const struct nb_integrator *nb_integrator_at(size_t k)
 {
 	return table[k];
 }

@@ -49,7 +49,7 @@ struct nb_integrator {
 NB_INTEGRATORS(NB_INTEGRATOR_DECLARE)
 #undef NB_INTEGRATOR_DECLARE
 
-const struct nb_integrator *nb_integrator(size_t k); /* number k of NB_INTEGRATORS */
+const struct nb_integrator *nb_integrator_at(size_t k); /* number k of NB_INTEGRATORS */
 /* How many forces a step needs. */
 size_t nb_integrator_forces(const struct nb_integrator *integrator);
 

@@ -62,7 +62,7 @@ static void check(struct nb_run *run, void *self)
 	s->until_given = nb_given(run, &s->until);
 	s->every_time_given = nb_given(run, &s->every_time);
 	s->levels_given = nb_given(run, &s->levels);
-	s->integrator = nb_integrator((size_t)s->integrator_number);
+	s->integrator = nb_integrator_at((size_t)s->integrator_number);
 	s->command = run->noperand ? run->operand[0] : NULL;
 	run->launcher = s->launcher;
 	if (s->command && nb_file_is_stream(s->command))

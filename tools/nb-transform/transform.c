@@ -51,7 +51,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--from-units' needs a '--units' behind it");
 }
 
-static void transform(struct nb_run *run, void *self, struct nb_frame *frame)
+static void transform_frame(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	const struct transform *opt = self;
 	struct nb_unit_system units = {.length = 0};
@@ -80,6 +80,6 @@ const struct nb_tool nb_tool_transform = {
 	.size = sizeof(struct transform),
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
-	.frame = transform,
+	.frame = transform_frame,
 	.clear = clear,
 };

@@ -533,7 +533,7 @@ int main(void)
 	static const char *const isa[] = {"plain", "avx2", "avx512"};
 	for (int k = 0; k < 3; k++) {
 		setenv("NB_SIMD", isa[k], 1);
-		use = nb_fmm_operators();
+		use = nb_fmm_operators_cpu();
 		operators();
 	}
 	unsetenv("NB_SIMD");

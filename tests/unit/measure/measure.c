@@ -135,18 +135,19 @@ static void errors(void)
 		memcpy(&a[3 * (4 - k)], &ref[3 * k], 3 * sizeof *a);
 		a[3 * (4 - k) + (k + 1) % 3] = (double)k;
 	}
-	CHECK(nb_vector_error(5, a, row, ref, &e) == NB_OK);
+	CHECK(nb_vector_find_error(5, a, row, ref, &e) == NB_OK);
 	CHECK_NEAR(e.median, 0.2, 1e-15);
 	CHECK_NEAR(e.p99, 0.3 + 0.96 * 0.1, 1e-15);
 	CHECK_NEAR(e.max, 0.4, 1e-15);
 	CHECK_NEAR(e.rms, sqrt((0.01 + 0.04 + 0.09 + 0.16) / 5), 1e-15);
 	CHECK_NEAR(e.rms_ratio, e.rms, 1e-15);
-	CHECK(nb_vector_error(5, ref, NULL, ref, &e) == NB_OK);
+	CHECK(nb_vector_find_error(5, ref, NULL, ref, &e) == NB_OK);
 	CHECK(e.median == 0 && e.max == 0 && e.rms == 0 && e.rms_ratio == 0);
 	memset(ref, 0, sizeof ref);
-	CHECK(nb_vector_error(1, ref, NULL, ref, &e) == NB_OK && e.max == 0 && e.rms_ratio == 0);
-	CHECK(nb_vector_error(1, a, row, ref, &e) == NB_OK && isinf(e.max) && isinf(e.median) && isinf(e.rms_ratio));
-	CHECK(nb_vector_error(0, a, row, ref, &e) == NB_OK && isnan(e.median) && isnan(e.rms_ratio));
+	CHECK(nb_vector_find_error(1, ref, NULL, ref, &e) == NB_OK && e.max == 0 && e.rms_ratio == 0);
+	CHECK(nb_vector_find_error(1, a, row, ref, &e) == NB_OK && isinf(e.max) && isinf(e.median) &&
+		isinf(e.rms_ratio));
+	CHECK(nb_vector_find_error(0, a, row, ref, &e) == NB_OK && isnan(e.median) && isnan(e.rms_ratio));
 }
 
 static void differences(void)
@@ -197,7 +198,7 @@ static void same_bytes_for_any_threads(void)
 	for (int t = 0; t < 3; t++) {
 		nb_cpu_set_threads(t + 1);
 		CHECK(nb_moments_cpu(N, mass, pos, vel, &result[t].moments) == NB_OK);
-		CHECK(nb_vector_error(N, acc, NULL, vel, &result[t].error) == NB_OK);
+		CHECK(nb_vector_find_error(N, acc, NULL, vel, &result[t].error) == NB_OK);
 		CHECK(nb_difference_cpu(N, 3, acc, NULL, vel, NULL, &result[t].difference) == NB_OK);
 		CHECK(nb_potential_energy_cpu(N, mass, pot, &result[t].epot) == NB_OK);
 		CHECK(nb_lagrangian_radii_cpu(N, mass, pos, result[t].moments.com, 3, fraction, result[t].radius) ==

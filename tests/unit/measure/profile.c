@@ -414,13 +414,14 @@ static void bound(void)
 	const struct nb_centre near = {{1e3, 7, 3}, {1, 2, 3}, 0};
 	const unsigned char two[4] = {1, 0, 1, 0}, none[4] = {0};
 	struct nb_bound_energies e;
-	CHECK(nb_bound_energies(4, m, x, v, w, a, &near, two, &e) == NB_OK && e.count == 2 && e.mass == 3);
+	CHECK(nb_bound_find_energies(4, m, x, v, w, a, &near, two, &e) == NB_OK && e.count == 2 && e.mass == 3);
 	CHECK_NEAR(e.ekin, 1.9 * 1.9 / 3, 1e-12);
 	CHECK_NEAR(e.epot, -3, 1e-12);
 	CHECK_NEAR(e.clausius, -2. / 3 * (4 * 6 + 15 * 9 + 5 * 9), 1e-9);
-	CHECK(nb_bound_energies(4, m, x, NULL, NULL, NULL, &near, NULL, &e) == NB_OK && e.mass == 9 && isnan(e.ekin));
+	CHECK(nb_bound_find_energies(4, m, x, NULL, NULL, NULL, &near, NULL, &e) == NB_OK && e.mass == 9 &&
+		isnan(e.ekin));
 	CHECK(isnan(e.epot) && isnan(e.clausius));
-	CHECK(nb_bound_energies(4, m, x, v, w, a, &near, none, &e) == NB_OK && e.count == 0 && isnan(e.ekin));
+	CHECK(nb_bound_find_energies(4, m, x, v, w, a, &near, none, &e) == NB_OK && e.count == 0 && isnan(e.ekin));
 	double far[3] = {0, 0, 100};
 	CHECK(nb_bound_bodies(4, m, v, w, far, is) == NB_OK && !is[0] && !is[3] && far[2] == 100);
 	CHECK(nb_bound_bodies(0, m, v, w, far, is) == NB_OK);

@@ -506,7 +506,7 @@ static void test_names(void)
 	const struct nb_paper_kernel *kernel, *other;
 	int parameter[NB_PAPER_PARAMETERS];
 	char why[NB_PAPER_WHY];
-	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++) {
+	for (size_t k = 0; (kernel = nb_paper_kernel_at(k)) != NULL; k++) {
 		snprintf(label, sizeof label, "%s on %s", kernel->name, kernel->backend);
 		WANT(kernel->about && kernel->where && kernel->file && kernel->paper->name);
 		WANT(kernel->traits & (NB_PAPER_F32 | NB_PAPER_MIXED | NB_PAPER_F64));
@@ -660,7 +660,7 @@ int main(int argc, char **argv)
 	test_tree(3);
 	int tested = 0;
 	const struct nb_paper_kernel *kernel;
-	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++)
+	for (size_t k = 0; (kernel = nb_paper_kernel_at(k)) != NULL; k++)
 		if (strcmp(kernel->backend, name) == 0) {
 			test_kernel(kernel);
 			test_few(kernel);

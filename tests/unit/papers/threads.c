@@ -121,7 +121,7 @@ int main(void)
 	int sequential = 0, parallel = 0;
 	nb_cpu_set_threads(1);
 	make_bodies();
-	for (size_t k = 0; (kernel = nb_paper_kernel(k)) != NULL; k++) {
+	for (size_t k = 0; (kernel = nb_paper_kernel_at(k)) != NULL; k++) {
 		if (strcmp(kernel->backend, "cpu") != 0)
 			continue;
 		fflush(NULL);
