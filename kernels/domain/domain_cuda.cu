@@ -2,9 +2,7 @@
  *
  * What stays on the device: keys, positions, velocities, masses, forces and the rest of each row.  What goes to others:
  * bodies that change their rank (sort_cuda.cu), the roots of all cells of the top, and the essential trees
- * (essential_cuda.cu);
- * by MPI, through the host unless that reaches devices; or, where ranks are threads of this process, from device to
- * device.
+ * (essential_cuda.cu).  How it goes: transport_cuda.cu.
  *
  *   sort     keys; cuts as on the CPU; those that leave are packed, those that come are put behind the others, and all
  *            rows are permuted once, whether they came or stayed

@@ -44,7 +44,7 @@
 #define NB_OPENING_CPU_4 0.320
 #define NB_OPENING_LEVEL 1.0 /* the angle about which the CPU's tolerance ceases to grow */
 
-/* The device's walk, for those too that must know before what it will open (essential_cuda.cu).  It opens all cells
+/* The device's walk, for those too that must know before what it will open (send_cuda.cu).  It opens all cells
  * nearer than so many of their sides; for a region, cells too large for groups nearer to it than its centre by this
  * share of its radius. */
 #define NB_OPENING_LEAST_FAR 1.2f

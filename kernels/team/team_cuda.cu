@@ -1,4 +1,4 @@
-/* team_cuda.cu - the devices that share the work of a process: who they are; and memory of all.
+/* team_cuda.cu - the devices that share the work of a process: who they are, and the memory of all.
  *
  * Each member has streams for its parts and one for copies to home; copies from home run on a stream of home, one
  * for each member, so that the device that has the data pushes it (a pair of H200s reaches 370 GB/s so).  Where one

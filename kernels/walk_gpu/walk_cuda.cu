@@ -64,7 +64,7 @@
  *
  * Where pairs are not all softened alike (LAW is not NB_LAW_COMMON; compiled by walk_soft_cuda.cu, which includes this
  * file), cells are also kept to where that makes no larger error than the rest, as in the CPU's walk
- * (T(measure_soft) in walk_body.h): beyond the support of a spline, where all is Newton's; and Plummer's where the
+ * (T(measure_soft) in resolve_body.h): beyond the support of a spline, where all is Newton's; and Plummer's where the
  * spread of softenings in the cell and the group is too small to count.
  *
  * Sections: preparation (groups are found, bodies and nodes packed), interactions in units of the group (one lane's
@@ -1338,7 +1338,7 @@ template <int P, bool POT, bool JERK, bool COUNT, int LAW, int ORDER, bool HARMO
 				  edge * edge + pair_low) <= mine.error;
 	}
 
-	/* As T(soft_error) in walk_body.h, of a node at squared distance r2, softened. */
+	/* As T(soft_error) in resolve_body.h, of a node at squared distance r2, softened. */
 	__device__ __forceinline__ float soft_error(float mass, float size, float off, float spread, float r2) const
 	{
 		if (off == 0 && spread == 0)
