@@ -29,3 +29,18 @@ load helper
 	run -0 awk -f "$NB_TOP/tests/names.awk" <(cat a.h b.c)
 	[[ "${lines[0]}" == *":9: sum is a structure and a function" ]]
 }
+
+@test "files of a folder that call each other in a circle are found, and a call from another folder is none" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir one two
+	echo 'void b(void); void a(void) { b(); }' >one/a.c
+	echo 'void c(void); void b(void) { c(); }' >one/b.c
+	echo 'void a(void); void c(void) { a(); }' >two/c.c
+	for f in one/a one/b two/c; do "${CC:-cc}" -c -o $f.o $f.c; done
+	run "$NB_TOP/tests/circles" one/a.o one/b.o two/c.o
+	[ -z "$output" ]
+	mv two/c.o one
+	run "$NB_TOP/tests/circles" one/a.o one/b.o one/c.o
+	[ "${lines[0]}" = "a circle of calls:" ]
+	[ "$(printf '%s\n' "${lines[@]:1}" | sort | tr -d ' \n')" = one/a.oone/b.oone/c.o ]
+}

@@ -278,11 +278,6 @@ int nb_expr_bind(
 	return b.status;
 }
 
-enum nb_expr_kind nb_expr_kind(const struct nb_expr *expr)
-{
-	return expr->instr[expr->result[0]].kind;
-}
-
 uint32_t nb_expr_ncomp(const struct nb_expr *expr)
 {
 	return expr->ncomp;

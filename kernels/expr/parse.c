@@ -5,6 +5,7 @@
 #include "common/decimal.h"
 #include "common/nearest.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -547,4 +548,23 @@ void nb_expr_tree_clear(struct nb_expr_tree *tree)
 	free(tree->node);
 	free(tree->names);
 	memset(tree, 0, sizeof *tree);
+}
+
+int nb_expr_fail(struct nb_expr_error *error, size_t at, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	error->row = SIZE_MAX;
+	vsnprintf(error->text, sizeof error->text, format, list);
+	va_end(list);
+	const size_t used = strlen(error->text);
+	if (at != SIZE_MAX)
+		snprintf(error->text + used, sizeof error->text - used, " at character %zu", at + 1);
+	return NB_EINVAL;
+}
+
+int nb_expr_no_memory(struct nb_expr_error *error)
+{
+	(void)nb_expr_fail(error, SIZE_MAX, "out of memory");
+	return NB_ENOMEM;
 }

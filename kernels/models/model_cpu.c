@@ -21,27 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int nb_model_refuse(struct nb_model *model, const char *why)
-{
-	model->why = why;
-	return NB_EINVAL;
-}
-
-struct nb_model_part *nb_model_add_part(struct nb_model *model, enum nb_model_sampler sampler, int dim, uint64_t n)
-{
-	struct nb_model_part *part = &model->part[model->npart];
-	memset(part, 0, sizeof *part);
-	part->sampler = sampler;
-	part->dim = dim;
-	part->stream = (uint32_t)model->npart;
-	part->first = model->n;
-	part->n = n;
-	part->length = 1;
-	model->npart++;
-	model->n += n;
-	return part;
-}
-
 /* ---- bodies of a part --------------------------------------------------------------------------- */
 
 typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);

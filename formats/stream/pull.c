@@ -1,0 +1,63 @@
+/* Bytes of a particle stream, from a pipe or a mapped file. */
+#include "formats/stream/stream_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *failed)
+{
+	size_t got = 0;
+	*failed = 0;
+	if (reader->map) {
+		size_t left = reader->map_size - reader->map_at;
+		got = bytes < left ? bytes : left;
+		if (got)
+			memcpy(to, reader->map + reader->map_at, got);
+		reader->map_at += got;
+		reader->nbyte += got;
+		return got;
+	}
+	while (got < bytes) {
+		if (reader->wait && !reader->wait(reader->context))
+			break;
+		ssize_t n = read(reader->fd, (char *)to + got, bytes - got);
+		if (n == 0)
+			break;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			nb_stream_fail(reader->error, "read error: %s", strerror(errno));
+			*failed = 1;
+			break;
+		}
+		got += (size_t)n;
+	}
+	reader->nbyte += got;
+	return got;
+}
+
+enum nb_answer nb_reader_ends_in(struct nb_reader *reader, const char *part, size_t got, size_t bytes)
+{
+	return nb_stream_fail(reader->error, "truncated stream: %s of frame %" PRIu64 " ends after %zu of %zu bytes",
+		part, reader->nframe, got, bytes);
+}
+
+enum nb_answer nb_reader_ends_in_column(struct nb_reader *reader, const struct nb_column *column, size_t got)
+{
+	return nb_stream_fail(reader->error,
+		"truncated stream: column '%s' of frame %" PRIu64 " ends after %zu of %zu bytes", column->name,
+		reader->nframe, got, column->rows * column->rowsize);
+}
+
+int nb_reader_pull_all(struct nb_reader *reader, void *to, size_t bytes, const char *part)
+{
+	int failed;
+	size_t got = nb_reader_pull(reader, to, bytes, &failed);
+	if (got == bytes)
+		return 0;
+	if (!failed)
+		nb_reader_ends_in(reader, part, got, bytes);
+	return -1;
+}
