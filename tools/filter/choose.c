@@ -46,9 +46,6 @@ static double bodies_that_fit(const struct nb_plan *plan, struct nb_run *first, 
 	return n > 1000 ? floor(n / unit) * unit : floor(n);
 }
 
-/* More bodies than this are spread over several devices of one process, however few, if that can be. */
-static const double LEAST_SPREAD = 1 << 24;
-
 /* Whether the bodies of a run can be spread, as far as nb-step and its force pipeline tell. */
 static int are_spread(const struct nb_plan *plan)
 {
@@ -69,11 +66,11 @@ static int are_spread(const struct nb_plan *plan)
 	}
 }
 
-/* So many devices have a part of the bodies each. */
+/* So many devices have a part of the bodies each; how many there are is not known yet, two at least. */
 static int parts(const struct nb_plan *plan)
 {
 	const int ranks = nb_ranks_size();
-	if (!plan->frame || (ranks < 2 && (plan->n <= LEAST_SPREAD || nb_ranks_built())) || !are_spread(plan))
+	if (!plan->frame || (ranks < 2 && (2 * plan->n <= NB_SPREAD_LEAST || nb_ranks_built())) || !are_spread(plan))
 		return 1;
 	return ranks > 1 ? ranks : nb_devices.cards();
 }

@@ -24,6 +24,10 @@ extern struct nb_devices nb_devices;
  * this one has named others; else 1, and its devices, if it names any, are those of the process. */
 int nb_claim_device(const struct nb_run *run);
 
+/* Bodies times devices of one process.  Below this, the devices finish sooner if they share only the walk than if each
+ * sorts and builds a tree of its own.  One H200 that does the work of two and of four suggests the number. */
+enum { NB_SPREAD_LEAST = 1 << 25 };
+
 /* Bodies that are spread over ranks go through a force pipeline of certain programs: NULL, or why run, which is number
  * k in it, from 0, does not let them.  NULL for a run: the pipeline ends before k. */
 const char *nb_spread_stage(

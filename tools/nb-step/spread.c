@@ -14,13 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-	LEAST = 8192, /* bodies: fewer are moved sooner than they are sent */
-	/* Bodies times devices.  Below this, devices of one process finish sooner if they share only the walk than if
-	 * each sorts and builds a tree of its own.  One H200 that does the work of two and of four suggests the number.
-	 */
-	LEAST_OF_DEVICES = 1 << 25
-};
+enum { LEAST = 8192 /* bodies: fewer are moved sooner than they are sent */ };
 
 /* ---- whether that can be ------------------------------------------------------------------------ */
 
@@ -41,7 +35,7 @@ static const char *why_not_steps(const struct step *s, const struct nb_frame *fr
 	if (nb_frame_field(frame, NB_EPS))
 		return "softenings of their own";
 	const size_t n = frame->rows[NB_PARTICLE];
-	if (nb_ranks_size() > 1 ? n < LEAST : n * (size_t)nb_backend_members() < LEAST_OF_DEVICES)
+	if (nb_ranks_size() > 1 ? n < LEAST : n * (size_t)nb_backend_members() < NB_SPREAD_LEAST)
 		return nb_ranks_size() > 1 ? "fewer than 8192 of them" : "too few of them";
 	return nb_frame_field(frame, NB_MASS) ? NULL : "no masses";
 }
