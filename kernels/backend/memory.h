@@ -67,7 +67,7 @@ const char *nb_memory_stage_name(enum nb_memory_stage stage);
 /* Nodes of a tree over n bodies with so many of them in a leaf at most. */
 double nb_memory_nodes(double n, double leaf_size);
 /* Regions whose lists there is room for at once in a walk over n bodies, with lists of so many bytes; shared: by
- * several devices.  As tree/share_internal.cuh has it. */
+ * several devices.  As walk_gpu/share_cuda.cu has it. */
 double nb_memory_regions(double n, double bytes, int shared);
 /* Bytes that a process takes on a device whatever the number of bodies: the context, kernels, stacks of a walk. */
 double nb_memory_context(void);

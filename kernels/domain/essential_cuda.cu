@@ -2,11 +2,11 @@
  *
  * A walk opens a node of mass m and size l at distance d from a group's box if
  *     d < 1.2 l,  or  d < (m l^3 / (tolerance S))^(1/5),  S the strength of the field at the group
- * (walk_cuda.cu; of orders 3 and 4 m l^4 and m l^5, and roots 1/6 and 1/7); the walk of a region opens it up to 0.3
- * radii of the region farther away.  Each rank names boxes that its groups and regions are in, some hundreds (targets),
- * and all ranks know all of these with their masses: so they know a lower bound of S in each, from the mass in every
- * other one and the farthest distance of the two.  Of its own tree a rank sends to another one the children of each
- * node that would be opened from one of that one's targets, level by level, with the bodies of leaves.
+ * (walk_internal.cuh; of orders 3 and 4 m l^4 and m l^5, and roots 1/6 and 1/7); the walk of a region opens it up to
+ * 0.3 radii of the region farther away.  Each rank names boxes that its groups and regions are in, some hundreds
+ * (targets), and all ranks know all of these with their masses: so they know a lower bound of S in each, from the mass
+ * in every other one and the farthest distance of the two.  Of its own tree a rank sends to another one the children of
+ * each node that would be opened from one of that one's targets, level by level, with the bodies of leaves.
  *
  * The bound is that of a sum over bodies; S is one over nodes, and may be less.  MARGIN is for that.  If it is not
  * enough, a walk meets the stand-in for what is missing: a leaf with a body that is not a number.  Its results then are

@@ -19,7 +19,7 @@ struct nb_essential_moments {
 	double box[6], com[3], mass, quad[6];
 };
 
-/* Bodies that may feel the same: their box; the radius of the largest region in it (walk_cuda.cu). */
+/* Bodies that may feel the same: their box; the radius of the largest region in it (region_internal.cuh). */
 struct nb_essential_target {
 	double box[6], mass, radius;
 };

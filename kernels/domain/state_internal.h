@@ -15,7 +15,7 @@ enum {
 	/* Targets in a part of a walk.  No cell of so few bodies, nor any that may be a leaf or a group, is cut by the
 	 * border of two ranks. */
 	NB_DOMAIN_PART = 512,
-	/* The same where the walk is a device's: nor any that may be a region (walk_cuda.cu). */
+	/* The same where the walk is a device's: nor any that may be a region (region_internal.cuh). */
 	NB_DOMAIN_PART_DEVICE = NB_OPENING_REGION
 };
 

@@ -9,7 +9,7 @@
  *           about centres; m (radius / d)^4 / (2 d^2) on a body; local expansions of fifth order (multipole_body.h);
  *           with sources of orders 3 and 4 higher powers (walk_simd.c)
  *   device  m (l / d)^3 / d^2, l the longest side of the cell's box; m (2.7 radius / d)^4 / d^2 for what the
- *           group's own extent adds; local expansions of fourth order, of groups of bodies only (walk_cuda.cu); with
+ *           group's own extent adds; local expansions of fourth order, of groups of bodies only (walk_gpu); with
  *           sources of orders 3 and 4 the powers are 4 and 5, those of the extent 5 to 7
  * The device also keeps d > 1.2 l and d > 1.8 radius, so that its error grows slowly near theta = 1; the CPU's
  * tolerance does the same.

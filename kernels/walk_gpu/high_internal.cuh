@@ -25,17 +25,6 @@
 
 #include "kernels/walk_gpu/walk_gpu.cuh"
 
-/* nb_gravity_tree_part_cuda for orders 3 and 4. */
-NB_MUST_CHECK int nb_gravity_tree_high_part_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
-	const struct nb_tree_walk *walk, size_t n_all, const double *rows);
-
-/* nb_gravity_tree_cuda for orders 3 and 4: walk_high_cuda.cu, and walk_high_soft_cuda.cu for a law that is not
- * NB_LAW_COMMON.  g and walk are checked, n > 0. */
-NB_MUST_CHECK int nb_gravity_tree_high_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
-	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
-NB_MUST_CHECK int nb_gravity_tree_high_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
-	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
-
 /* ---- places of monomials ------------------------------------------------------------------------------------ */
 
 struct nb_monomial {

@@ -1,5 +1,5 @@
-/* region_internal.cuh - walks of the tree for regions, before those of their groups.  A part of walk_cuda.cu, whose
- * walker it uses.
+/* region_internal.cuh - walks of the tree for regions, before those of their groups.  By a walker
+ * (walker_internal.cuh).
  *
  * A region is a node of more than one group and of REGION bodies at most, under a larger one.  Cells that are far from
  * all of it go into a local expansion of its own, and its groups need not look at them any more.  All other nodes are
@@ -7,10 +7,12 @@
  * root, and add the region's local expansion to their own.  (One level of the downward pass of a fast multipole
  * method.)
  *
- * Regions are dealt before groups, and a group waits for its own.  Where the list has no room, the region is given up,
+ * Regions are dealt before groups, and a group waits for its own.  Where the list is too short, the region is given up,
  * and its groups walk from the root.  Nothing depends on who walks. */
 #ifndef NB_WALK_GPU_REGION_INTERNAL_CUH
 #define NB_WALK_GPU_REGION_INTERNAL_CUH
+
+#include "kernels/walk_gpu/walker_internal.cuh"
 
 template <class walker_type> struct surveyor {
 	typedef typename walker_type::real real;
@@ -32,7 +34,7 @@ template <class walker_type> struct surveyor {
 			before = atomicCAS(&w.region.listed[r], (uint32_t)REGION_PENDING, (uint32_t)REGION_BUSY);
 		if (__shfl_sync(0xffffffff, before, 0) != REGION_PENDING)
 			return;
-		list = w.region.list + (size_t)r * w.region.room;
+		list = w.region.list + (size_t)r * w.region.capacity;
 		listed = 0;
 		counted = by.m2l;
 		begin(__ldg(&w.region.span[region]));
@@ -73,7 +75,7 @@ template <class walker_type> struct surveyor {
 	{
 		const unsigned some = __ballot_sync(0xffffffff, wanted), before = (1u << by.lane) - 1;
 		const uint32_t at = listed + (uint32_t)__popc(some & before);
-		if (wanted && at < by.w.region.room)
+		if (wanted && at < by.w.region.capacity)
 			list[at] = node;
 		listed += (uint32_t)__popc(some);
 	}
@@ -139,7 +141,7 @@ template <class walker_type> struct surveyor {
 		__syncwarp();
 		if (by.lane == 0)
 			store_release(&w.region.listed[r],
-				by.broken || listed > w.region.room ? (uint32_t)REGION_NONE : listed);
+				by.broken || listed > w.region.capacity ? (uint32_t)REGION_NONE : listed);
 	}
 };
 

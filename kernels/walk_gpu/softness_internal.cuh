@@ -10,8 +10,4 @@
 NB_MUST_CHECK int nb_tree_softness_cuda(
 	const struct nb_gravity *g, const struct nb_tree *tree, nb_cuda_buffer<double> *eps);
 
-/* nb_gravity_tree_cuda for a law that is not NB_LAW_COMMON (walk_soft_cuda.cu).  g and walk are checked, n > 0. */
-NB_MUST_CHECK int nb_gravity_tree_soft_cuda(const struct nb_gravity *g, const struct nb_tree *tree,
-	const struct nb_tree_walk *walk, struct nb_gravity_count *count);
-
 #endif

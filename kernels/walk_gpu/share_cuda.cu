@@ -1,17 +1,14 @@
-/* share_internal.cuh - how the devices of a team share a walk (team.cuh).  A part of walk_cuda.cu, whose struct walk it
- * copies and divides.
+/* share_cuda.cu - how the devices of a team share a walk (team.cuh): struct walk is copied and divided.
  *
  * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, of the bodies while
  * the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use home's memory, one kernel a member
  * walks the groups that it draws from home's counter, and writes what their bodies feel where it belongs; what is read
  * once a group, or rarely, is not copied.  Elsewhere each member is assigned runs of groups, and the forces on
  * their bodies are copied back.  Nothing that a group gets depends on who walks it. */
-#ifndef NB_WALK_GPU_SHARE_INTERNAL_CUH
-#define NB_WALK_GPU_SHARE_INTERNAL_CUH
-
 #include <string.h>
 
 #include "kernels/team/team.cuh"
+#include "kernels/walk_gpu/walk_internal.cuh"
 
 /* Where walks run one after the other, with memory for their stacks; hand: that of a member of the team, or null. */
 struct nb_lane {
@@ -23,8 +20,7 @@ struct nb_lane {
 	size_t regions = 0; /* in a range, at most */
 };
 
-/* Gives a walk room for `count` nodes on stacks. */
-static int nb_lane_stack(struct walk &w, size_t count)
+int nb_lane_stack(struct walk &w, size_t count)
 {
 	if (!w.lane->stack.ptr) {
 		NB_TRY(w.lane->stack.alloc(count));
@@ -35,15 +31,14 @@ static int nb_lane_stack(struct walk &w, size_t count)
 	return NB_OK;
 }
 
-/* Memory for what walks of regions leave, with expansions of so many bytes. */
-static int nb_lane_regions(struct walk &w, size_t bytes)
+int nb_lane_regions(struct walk &w, size_t bytes)
 {
 	struct nb_lane &lane = *w.lane;
 	if (!lane.region_place.ptr) {
 		NB_TRY(lane.region_listed.alloc(lane.regions));
 		NB_TRY(lane.region_place.alloc(lane.regions));
 		NB_TRY(lane.region_terms.alloc(lane.regions * bytes));
-		NB_TRY(lane.region_list.alloc(lane.regions * w.region.room));
+		NB_TRY(lane.region_list.alloc(lane.regions * w.region.capacity));
 		if (lane.hand)
 			NB_TRY(lane.hand->settle());
 	}
@@ -61,7 +56,7 @@ enum {
 
 static size_t nb_region_bytes(const struct walk &w)
 {
-	return w.region.room * sizeof *w.region.list + NB_REGION_BYTES;
+	return w.region.capacity * sizeof *w.region.list + NB_REGION_BYTES;
 }
 
 /* So many regions at most are in `groups` groups. */
@@ -83,8 +78,13 @@ static int nb_walk_count(struct walk &w, uint32_t *groups)
 	return NB_OK;
 }
 
-/* What is left of a device's blocks where several members share it, so that each of them gets groups. */
-static unsigned nb_lane_share(const struct walk &w, unsigned blocks)
+cudaStream_t nb_lane_stream(const struct walk &w)
+{
+	return w.lane->stream;
+}
+
+/* So that each member that shares a device gets groups. */
+unsigned nb_lane_share(const struct walk &w, unsigned blocks)
 {
 	const unsigned sharers = w.drawn.of ? (unsigned)w.lane->hand->sharers : 1;
 	return blocks < sharers ? 1 : blocks / sharers;
@@ -179,9 +179,8 @@ struct nb_walk_division {
 };
 
 /* The walk of one member, by one kernel. */
-template <class Launch>
-static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, Launch launch,
-	uint32_t groups, struct nb_walk_tally *tally)
+static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
+	nb_walk_launcher *launch, uint32_t groups, struct nb_walk_tally *tally)
 {
 	struct nb_lane lane;
 	nb_cuda_buffer<uint4> ranges;
@@ -199,7 +198,7 @@ static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum
 	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
 	for (size_t k; hand.next(&k);) {
 		lane.stream = hand.stream();
-		NB_TRY(launch(w));
+		NB_TRY(launch(w, precision, count));
 		NB_CUDA_TRY(cudaMemcpyAsync(
 			hand.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, hand.stream()));
 	}
@@ -211,9 +210,8 @@ static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum
 }
 
 /* The walk of one member, part after part. */
-template <class Launch>
 static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
-	Launch launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
+	nb_walk_launcher *launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
 {
 	const uint32_t groups = division.groups, size = division.size;
 	const size_t n = home.n, parts = division.parts;
@@ -239,7 +237,7 @@ static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enu
 		w.lane = &here;
 		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
-		NB_TRY(launch(w));
+		NB_TRY(launch(w, precision, count));
 		NB_TRY(hand.bring(home.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
 		if (w.pot)
 			NB_TRY(hand.bring(home.pot + first, w.pot + first, bodies * sizeof *w.pot));
@@ -266,8 +264,7 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 }
 
 /* The walk by all of the team; what all count is counted at home. */
-template <class Launch>
-static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool count, Launch launch)
+static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
 	struct nb_walk_division division = {};
 	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
@@ -283,7 +280,7 @@ static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool c
 	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
 	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_hand &hand) {
 		struct nb_walk_tally *mine = &tally[hand.member];
-		return direct ? nb_walk_draw(hand, w, precision, launch, division.groups, mine)
+		return direct ? nb_walk_draw(hand, w, precision, count, launch, division.groups, mine)
 			      : nb_walk_parts(hand, w, precision, count, launch, division, mine);
 	}));
 	for (const struct nb_walk_tally &t : tally)
@@ -295,18 +292,18 @@ static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool c
 }
 
 /* The walk of one device.  So many regions that their lists would fill it are walked in ranges, one after the other. */
-template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
+static int nb_walk_alone(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
 	struct nb_lane lane;
 	w.lane = &lane;
 	lane.regions = w.n / (w.group + 1) + 1;
 	if (!w.region.bodies || lane.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
-		return launch(w);
+		return launch(w, precision, count);
 	uint32_t groups;
 	NB_TRY(nb_walk_count(w, &groups));
 	lane.regions = w.region.count;
 	if (lane.regions * nb_region_bytes(w) <= NB_REGIONS_MOST)
-		return launch(w);
+		return launch(w, precision, count);
 	const uint32_t size = (uint32_t)(NB_REGIONS_MOST / nb_region_bytes(w)), parts = (groups + size - 1) / size;
 	nb_cuda_buffer<unsigned> next;
 	NB_TRY(next.alloc(parts));
@@ -315,18 +312,13 @@ template <class Launch> static int nb_walk_alone(struct walk &w, Launch launch)
 	for (uint32_t k = 0; k < parts; k++) {
 		w.begin = k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
-		NB_TRY(launch(w));
+		NB_TRY(launch(w, precision, count));
 	}
 	return NB_OK;
 }
 
-/* The walk of all groups, by one device or by the team; launch(part) queues that of a part.  Where a tree is of more
- * bodies than are walked, others walk those: this device is alone. */
-template <class Launch>
-static int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, Launch launch)
+int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, nb_walk_launcher *launch)
 {
 	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share_out(w, precision, count, launch)
-								     : nb_walk_alone(w, launch);
+								     : nb_walk_alone(w, precision, count, launch);
 }
-
-#endif

@@ -1,0 +1,4 @@
+/* walk2_soft_cuda.cu - kernels of the walk of order 2 for pairs that are not all softened alike. */
+#include "kernels/walk_gpu/launch_internal.cuh"
+
+template int nb_walk_launch<2, true>(struct walk &, enum nb_precision, bool);
