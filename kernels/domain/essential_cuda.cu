@@ -2,7 +2,7 @@
  *
  * A walk opens a node of mass m and size l at distance d from a group's box if
  *     d < 1.2 l,  or  d < (m l^3 / (tolerance S))^(1/5),  S the strength of the field at the group
- * (walk_internal.cuh; of orders 3 and 4 m l^4 and m l^5, and roots 1/6 and 1/7); the walk of a region opens it up to
+ * (multipole.cuh; of orders 3 and 4 m l^4 and m l^5, and roots 1/6 and 1/7); the walk of a region opens it up to
  * 0.3 radii of the region farther away.  Each rank names boxes that its groups and regions are in, some hundreds
  * (targets), and all ranks know all of these with their masses: so they know a lower bound of S in each, from the mass
  * in every other one and the farthest distance of the two.  Of its own tree a rank sends to another one the children of

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/domain/message_internal.cuh"
+#include "kernels/multipole/multipole.cuh"
 
 enum {
 	WARPS = THREADS / 32,
@@ -79,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
 		out[i].hi[k] = __double2float_ru((at.box[3 + k] - s.origin[k]) * s.length);
 	}
 	out[i].root = powf(s.tolerance * sum, -s.of_mass) * ROUND;
-	out[i].slack = NB_OPENING_EAGER * (float)(at.radius * s.length) * ROUND;
+	out[i].slack = nb_mac_eager((float)(at.radius * s.length)) * ROUND;
 }
 
 /* Of each rank, a warp for each of its chunks: what is not opened from it is opened from none of its targets. */
@@ -171,7 +172,8 @@ struct looked_at {
 			lo[k] = __double2float_rd(x), hi[k] = __double2float_ru(x);
 		}
 		const float m = (float)(t.mass[j] * s.unit);
-		influence = fmaxf(powf(m, s.of_mass) * powf(size * SIZES, s.of_size) * ROUND, 0x1p-119f);
+		size *= SIZES;
+		influence = fmaxf(nb_mac_influence(m, size, s.of_mass, s.of_size) * ROUND, 0x1p-119f);
 	}
 	__device__ bool is_opened_from(const struct reach &at) const
 	{
@@ -180,7 +182,7 @@ struct looked_at {
 			const float d = fmaxf(fmaxf(at.lo[k] - hi[k], lo[k] - at.hi[k]), 0);
 			d2 += d * d;
 		}
-		const float far = fmaxf(NB_OPENING_LEAST_FAR * SIZES * size, at.root * influence) + at.slack;
+		const float far = nb_mac_reach(size, influence, at.root) + at.slack;
 		return !(d2 > far * far * ROUND);
 	}
 	/* From any of them; all lanes of a warp look for the same.  hint: the chunk that opened the last node, which

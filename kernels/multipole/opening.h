@@ -48,6 +48,7 @@
  * nearer than so many of their sides; for a region, cells too large for groups nearer to it than its centre by this
  * share of its radius. */
 #define NB_OPENING_LEAST_FAR 1.2f
+#define NB_OPENING_LEAST_LOCAL 1.8f /* radii of a sphere with a local expansion */
 #define NB_OPENING_EAGER 0.3f
 enum {
 	NB_OPENING_REGION = 1024, /* bodies of a region, at most */

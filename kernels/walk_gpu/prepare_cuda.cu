@@ -34,9 +34,8 @@ template <int ORDER, bool HARMONIC> static __device__ float influence_of(float m
 {
 	if (by_acceleration)
 		return sqrtf(sqrtf(m) * l);
-	/* l^3 by itself would be out of range in a deep tree */
 	constexpr float root = 1.0f / of_order<ORDER, HARMONIC>::FAR;
-	return powf(m, root) * powf(l, (ORDER + 1) * root);
+	return nb_mac_influence(m, l, root, (ORDER + 1) * root);
 }
 template <int ORDER, bool HARMONIC> static __device__ float root_of_mass(float m, bool by_acceleration)
 {

@@ -94,15 +94,13 @@ template <class walker_type> struct surveyor {
 			const float dx = next.a.x - high.x + (next.b.x - low.x),
 				    dy = next.a.y - high.y + (next.b.y - low.y),
 				    dz = next.a.z - high.z + (next.b.z - low.z), d2 = dx * dx + dy * dy + dz * dz;
-			const float r = fmaxf(
-				NB_OPENING_LEAST_FAR * by.extent_size(next.extent), half.w * fabsf(next.a.w));
-			const float edge = fmaxf(
-				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * by.extent_mass(next.extent)));
+			const float r = nb_mac_reach(by.extent_size(next.extent), fabsf(next.a.w), half.w);
+			const float edge = nb_mac_edge(r, low.w, mine.spread * by.extent_mass(next.extent));
 			const uint32_t link = __float_as_uint(next.b.w);
 			bool expand = active && d2 > edge * edge;
 			by.judge_expand(next.node, next.extent, d2, expand);
 			const bool beyond = walker_type::PRECISION != NB_F64 && d2 > mine.beyond * mine.beyond;
-			const float reach = r + NB_OPENING_EAGER * low.w;
+			const float reach = r + nb_mac_eager(low.w);
 			const bool open = active && !expand && !(link & LEAF) && d2 < reach * reach;
 			put(active && !expand && !open, next.node);
 			if (__any_sync(0xffffffff, open))

@@ -28,7 +28,7 @@
  * those in thin surroundings need not be opened.
  * The group's own extent counts in the same way: a cell may go into its local expansion, of fourth order, if
  * m (LOCAL_FAR radius / d)^4 / d^2 (by acceleration m (LOCAL_FAR_2 radius / d)^2 / d^2) is below that bound,
- * d > LOCAL_LEAST radius, and it is far from every point of the group's sphere.
+ * d > NB_OPENING_LEAST_LOCAL radius, and it is far from every point of the group's sphere.
  *
  * Local expansions (falcON: Dehnen 2002, J. Comput. Phys. 179, 27) have the field of a cell's mass to
  * fourth derivatives of the potential and that of its second moments to second, all of 1/sqrt(r^2 + eps^2), so
@@ -90,7 +90,7 @@
 #include <type_traits>
 
 #include "kernels/device/device.cuh"
-#include "kernels/multipole/multipole.h"
+#include "kernels/multipole/multipole.cuh"
 #include "kernels/pair/pair.cuh"
 #include "kernels/walk_gpu/walk_gpu.cuh"
 
@@ -110,7 +110,7 @@ enum {
 /* Where cells no longer count, in units in which all mass at 2^12 would be as strong as the group's field (see begin).
  */
 static const float BEYOND = 0x1p28f;
-static const float LOCAL_LEAST = 1.8f, LOCAL_FAR_2 = 4;
+static const float LOCAL_FAR_2 = 4;
 
 /* What depends on the order of the multipoles, and on whether the field is harmonic (high_internal.cuh). */
 template <int ORDER, bool HARMONIC> struct of_order {

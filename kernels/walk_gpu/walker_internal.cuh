@@ -208,10 +208,8 @@ template <class K> struct walker : walker_queue<K> {
 				    dz = next.a.z - high.z + (next.b.z - low.z);
 			const float x = fmaxf(fabsf(dx) - half.x, 0), y = fmaxf(fabsf(dy) - half.y, 0),
 				    z = fmaxf(fabsf(dz) - half.z, 0);
-			const float r = fmaxf(
-				NB_OPENING_LEAST_FAR * extent_size(next.extent), half.w * fabsf(next.a.w));
-			const float edge = fmaxf(
-				r + low.w, fmaxf(LOCAL_LEAST * low.w, mine.spread * extent_mass(next.extent)));
+			const float r = nb_mac_reach(extent_size(next.extent), fabsf(next.a.w), half.w);
+			const float edge = nb_mac_edge(r, low.w, mine.spread * extent_mass(next.extent));
 			const bool is_leaf = link & LEAF;
 			bool expand = active && w.local && dx * dx + dy * dy + dz * dz > edge * edge;
 			bool far = x * x + y * y + z * z > r * r;
