@@ -4,14 +4,13 @@
 #   tools/nb-x.c or tools/nb-x/*.c   a program; needs man/nb-x.1 and tests/nb-x.bats
 #   kernels/ROOM/                    *.c; *_simd.c is compiled once per instruction set (see common/cpu.h); *_cuda.cu;
 #                                    x_mpi.c, in place of x.c with MPI=1
-#   formats/exchange/x.c             a format of nb-convert; exchange.c and *_internal.c are what they share
+#   formats/exchange/FOLDER/*.c      formats of nb-convert: a line 'const struct nb_format nb_format_x = {' makes one
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
-FORMAT_C = $(filter-out formats/exchange/exchange.c %_internal.c,$(wildcard formats/exchange/*.c))
-FORMATS = $(sort $(FORMAT_C:formats/exchange/%.c=%))
+FORMATS := $(sort $(shell sed -n 's/^const struct nb_format nb_format_\([a-z0-9_]*\) = .*/\1/p' formats/exchange/*/*.c))
 
 # ---- configuration -------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -112,9 +111,9 @@ ifeq ($(CONFIG),cpu)
 PROGRAM_LDFLAGS ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 endif
 
-# libhdf5 is in a program of its own (hdf5_internal.h), which nb holds as data: the programs start as fast as without it.
+# libhdf5 is in a program of its own (formats/exchange/hdf5), which nb holds as data: the programs start as fast as without it.
 # Without it, or with HDF5=0, nb-convert says that it is not built in.
-HDF5_C  = formats/exchange/hdf5_library_internal.c
+HDF5_C  = formats/exchange/hdf5/library.c
 HDF5_A := $(firstword $(filter /%,$(foreach f,hdf5/serial/libhdf5.a libhdf5.a,$(shell $(CC) -print-file-name=$f))))
 HDF5   ?= $(if $(HDF5_A),1,0)
 HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/include/hdf5/serial)
@@ -147,7 +146,7 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c kernels/*/*.c \
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c formats/exchange/*/*.c kernels/*/*.c \
               tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
 LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
@@ -207,16 +206,17 @@ $(MPI_O): $(PROGRAMS)/%.o: %.c
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
-		'#define NB_FORMATS $(foreach f,$(subst -,_,$(FORMATS)),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.$$$$ && $(replace)
-LISTED = $(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o $(BUILD)/formats/exchange/hdf5_program_internal.o
+		'#define NB_FORMATS $(foreach f,$(FORMATS),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.$$$$ && $(replace)
+LISTED = $(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o $(BUILD)/formats/exchange/hdf5/program.o
 $(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
 $(LISTED): $(BUILD)/lists.h
 
-$(BUILD)/hdf5-library: $(HDF5_C) $(BUILD)/lists.h
+$(BUILD)/formats/exchange/hdf5/library: $(HDF5_C) $(BUILD)/lists.h
+	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(HDF5_INCLUDE) -std=c17 $(WARN) -O2 -MMD -MP -MF $@.d $(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
-$(BUILD)/formats/exchange/hdf5_program_internal.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/hdf5-library"'
-$(BUILD)/formats/exchange/hdf5_program_internal.o: $(if $(filter 1,$(HDF5)),$(BUILD)/hdf5-library)
+$(BUILD)/formats/exchange/hdf5/program.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/formats/exchange/hdf5/library"'
+$(BUILD)/formats/exchange/hdf5/program.o: $(if $(filter 1,$(HDF5)),$(BUILD)/formats/exchange/hdf5/library)
 
 # the text of the pages, for 'nb help'
 $(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))

@@ -315,7 +315,7 @@ starts() {
 		starter=("$NB_TOP/build/mpi/bin/nb-step" --mpi 'sleep 2000;' -d 0.01 nb-force)
 		[ -x "${starter[0]}" ]
 		;;
-	formats/exchange/hdf5_read_internal.c)
+	formats/exchange/hdf5/read.c)
 		starter=(nb-convert --from gadget-hdf5 endless.hdf5)
 		if nb-convert --from gadget-hdf5 /dev/null 2>&1 | grep -q 'not built in'; then return 1; fi
 		for python in python3 /usr/bin/python3; do

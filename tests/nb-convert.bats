@@ -919,7 +919,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	local name suffix reads
 	reads=$(nb-convert --help | sed -n 's/^  *--from \([a-z0-9|-]*\).*/|\1|/p')
 	nb-gen plummer -n 40 >p.nb
-	sed -n 's/^\t\.name = "\(.*\)",$/\1/p; s/^\t\.suffixes = "\(.*\)",$/ \1/p' "$NB_TOP"/formats/exchange/*.c |
+	sed -n 's/^\t\.name = "\(.*\)",$/\1/p; s/^\t\.suffixes = "\(.*\)",$/ \1/p' "$NB_TOP"/formats/exchange/*/*.c |
 		awk '/^[^ ]/ { name = $1 } /^ / { for (i = 1; i <= NF; i++) print name, $i }' >suffixes
 	[ "$(wc -l <suffixes)" -ge 14 ]
 	while read -r name suffix; do

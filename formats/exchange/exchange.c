@@ -3,9 +3,9 @@
 #include "formats/exchange/exchange.h"
 
 #include "common/named.h"
-#include "formats/exchange/bytes_internal.h"
-#include "formats/exchange/output_internal.h"
-#include "formats/exchange/subset_internal.h"
+#include "formats/exchange/bytes.h"
+#include "formats/exchange/output.h"
+#include "formats/exchange/subset.h"
 
 #include <errno.h>
 #include <fcntl.h>

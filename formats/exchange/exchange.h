@@ -1,8 +1,8 @@
 /* exchange.h - the formats of other programs: one row a format.
  *
- * A format is one file of this folder, x.c with the constant struct nb_format nb_format_x; the Makefile finds the files
- * (*_internal.c and exchange.c hold what they share).  A row says what the format is called, what it can hold, and how
- * it is read and written; whoever converts looks there and knows no format by name.
+ * A format is a constant struct nb_format nb_format_x in FOLDER/x.c; the Makefile finds it by that line.  Files of this
+ * folder are what formats share, those of hdf5/ what the formats in HDF5 share.  A row says what the format is called,
+ * what it can hold, and how it is read and written; whoever converts looks there and knows no format by name.
  *
  * A format reads from a path, or from a file descriptor that may be a pipe: one frame after the other, whether its file
  * holds one, several, or the frame is spread over several files.  It writes to a path or to a pipe.
@@ -92,7 +92,7 @@ const struct nb_format *nb_format_of_file(const char *path);
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* Part of what is there; zeros: all.  A format that can skip the rest does (subset_internal.h); what it reads all the
+/* Part of what is there; zeros: all.  A format that can skip the rest does (subset.h); what it reads all the
  * same is dropped for it. */
 struct nb_subset {
 	uint64_t first, count; /* count frames (0: all) from number first */
@@ -116,7 +116,7 @@ struct nb_import {
 	const char *path;	/* NULL: fd is all there is */
 	const char *name;	/* of the file, for messages */
 	int fd;			/* open for reading */
-	struct nb_bytes *bytes; /* what it says, from the beginning (bytes_internal.h) */
+	struct nb_bytes *bytes; /* what it says, from the beginning (bytes.h) */
 	struct nb_subset subset;
 	enum nb_selected selected; /* set by the format with a frame */
 	int usual_units;     /* set by the format: G and units of the frame are not from the file, but what is usual */
@@ -171,14 +171,14 @@ struct nb_export {
 	uint64_t nframe;		      /* frames written */
 	char warning[NB_EXCHANGE_ERROR_SIZE]; /* set by the format with a frame of which something is changed */
 	char error[NB_EXCHANGE_ERROR_SIZE];
-	struct nb_output *output; /* where bytes go (output_internal.h) */
+	struct nb_output *output; /* where bytes go (output.h) */
 	struct nb_beside *beside; /* further files, the last first */
 	int only_beside;	  /* set by the format: they are all there is, output stays empty and gets no name */
 	void *state;		  /* of the format */
 };
 
 /* Prepares to write a file of this path, or (NULL) standard output.  A regular file gets its name when it is closed, so
- * that a failure leaves an older one as it was (output_internal.h).  NB_OK or NB_ENOMEM. */
+ * that a failure leaves an older one as it was (output.h).  NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_export_open(struct nb_export *out, const struct nb_format *format, const char *path);
 /* Both: NB_OK; NB_EINVAL: the format cannot hold that, out->error says why; NB_ENOMEM; -1 with errno: writing failed.
  * Closing writes what is buffered, and checks; if it fails, nb_export_abandon must follow. */

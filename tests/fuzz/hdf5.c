@@ -21,7 +21,7 @@
 
 enum { FILE_BYTES = 16384, NUMBERS = 512, MOST_LINES = 400, MOST_NUMBERS = 4096 };
 
-/* As in formats/exchange/hdf5_internal.h, which is private there; a list that is no longer understood is noticed by
+/* As in formats/exchange/hdf5/hdf5.h, which is private there; a list that is no longer understood is noticed by
  * check_list. */
 struct record {
 	const char *no_path;

@@ -1,5 +1,5 @@
 /* A file takes its name when it is complete, and until then has the ending .part. */
-#include "formats/exchange/output_internal.h"
+#include "formats/exchange/output.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>

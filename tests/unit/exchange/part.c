@@ -1,6 +1,6 @@
 /* Which rows of a frame a part takes, and bytes that are looked at before they are read. */
-#include "formats/exchange/bytes_internal.h"
-#include "formats/exchange/subset_internal.h"
+#include "formats/exchange/bytes.h"
+#include "formats/exchange/subset.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* Import and export when memory runs out, or when reading or writing fails: each call that fails is reported, and
  * nothing is left. */
 #include "tests/unit/scarce.h"
-#include "formats/exchange/bytes_internal.h"
-#include "formats/exchange/output_internal.h"
+#include "formats/exchange/bytes.h"
+#include "formats/exchange/output.h"
 
 #include "tests/unit/exchange/bodies.h"
 #include "tests/unit/exchange/file.h"
