@@ -7,6 +7,7 @@
 #define NB_MOTION_HERMITE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/status.h"
 
@@ -28,12 +29,12 @@ NB_MUST_CHECK int nb_hermite_cuda(size_t n, double *pos, double *vel, const doub
 /* The time in which the force on a body changes much, after Aarseth: if a step dt leads from acc0, jerk0 to acc1,
  * jerk1, and s and c are the derivatives of the jerk that fit them,
  *     scale^2 = (|acc| |s| + |jerk|^2) / (|jerk| |c| + |s|^2)
- * at its end, or with at_end 0 at its beginning; at most NB_TIMESCALE_MOST, which stands for a force that does not
+ * at (0 to 1) in it, 1: at its end; at most NB_TIMESCALE_MOST, which stands for a force that does not
  * change; 0 for one that changes by more than a double can hold.  A step is to be sqrt(eta) times that, with eta about
  * 0.02.  scale: n, in time; host memory. */
 #define NB_TIMESCALE_MOST 1e300
 void nb_hermite_timescales(size_t n, const double *acc0, const double *jerk0, const double *acc1, const double *jerk1,
-	double dt, int at_end, double *scale);
+	double dt, double at, double *scale);
 
 /* Bodies whose steps begin and end at times of their own, counted in units from a common beginning; host memory. */
 struct nb_hermite {
@@ -47,10 +48,29 @@ struct nb_hermite {
 
 /* pos and vel of all bodies, n x 3 each, out, at time now (units), by the Taylor step of step.h. */
 void nb_hermite_predict(const struct nb_hermite *b, double now, double *pos, double *vel);
+/* Finds binaries among the bodies i that have mark[i] != 0 and whose steps began at the same time: two bodies whose
+ * relative acceleration points at each other within 8 degrees, that are bound if it goes with 1/r^2, and whose period
+ * is then less than that given and than with any other body.  pos, vel, acc: n x 3, where they are.  Looks at steps
+ * that NB_HERMITE_GROUP bodies or fewer end, and that are no longer than an eighth of the period.  other: n, out if
+ * there are any: the other body, or i itself.  Returns how many bodies. */
+enum { NB_HERMITE_GROUP = 64 };
+size_t nb_hermite_find_binaries(const struct nb_hermite *b, double now, const unsigned char *mark, const double *pos,
+	const double *vel, const double *acc, double period, uint32_t *other);
+/* pos and vel of body i at time now, out, 3 each: a correction as that of nb_hermite_cpu by these forces on all. */
+void nb_hermite_place(const struct nb_hermite *b, double now, size_t i, const double *acc, const double *jerk,
+	double *pos, double *vel);
 /* Ends the steps of the bodies i that have mark[i] != 0 at time now, where they have the forces acc[i] and jerk[i] at
- * the predicted places of all: one correction as that of nb_hermite_cpu; begun becomes now, and *b has the forces. */
-void nb_hermite_correct(
-	struct nb_hermite *b, double now, const unsigned char *mark, const double *acc, const double *jerk);
+ * the predicted places of all: one correction as that of nb_hermite_cpu; begun becomes now, and *b has the forces.
+ * Bodies that have another one in other (or NULL) get the scale of nb_hermite_binary_scale, continued to now. */
+void nb_hermite_correct(struct nb_hermite *b, double now, const unsigned char *mark, const uint32_t *other,
+	const double *acc, const double *jerk);
+/* The time scale of a binary in the middle of the step that ends now with these forces: the least of that of the
+ * relative motion and those of both bodies.  It is the same for the step back in time, so steps that are chosen by it
+ * are symmetric, and the energy of the orbit has no trend (Hut, Makino & McMillan 1995, ApJ 443, L93). */
+double nb_hermite_binary_scale(
+	const struct nb_hermite *b, double now, size_t i, size_t j, const double *acc, const double *jerk);
+/* The derivative of its logarithm with respect to time at the beginning of the step, if it goes with r^(3/2). */
+double nb_hermite_binary_rate(const struct nb_hermite *b, size_t i, size_t j);
 
 #ifdef __cplusplus
 }

@@ -244,4 +244,6 @@ void nb_step_blocks_free(struct step *s)
 	}
 	nb_free(s->blocks.mark);
 	s->blocks.mark = NULL;
+	nb_free(s->blocks.other);
+	s->blocks.other = NULL;
 }

@@ -57,12 +57,12 @@ static void forget(struct step *s)
 /* ---- time scales -------------------------------------------------------------------------------- */
 
 /* Of a step dt that has begun with the force that is kept, to the frame or to what is kept. */
-static void find_timescales(struct step *s, double dt, int at_end, struct nb_frame *to)
+static void find_timescales(struct step *s, double dt, double at, struct nb_frame *to)
 {
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	double *scale = nb_new_f64(to, NB_TIMESCALE, NULL, &nb_space_host);
 	nb_hermite_timescales(n, read_kept(s, NB_ACC, &nb_space_host), read_kept(s, NB_JERK, &nb_space_host),
-		nb_step_read(s, NB_ACC, &nb_space_host), nb_step_read(s, NB_JERK, &nb_space_host), dt, at_end, scale);
+		nb_step_read(s, NB_ACC, &nb_space_host), nb_step_read(s, NB_JERK, &nb_space_host), dt, at, scale);
 }
 
 static double shortest(const struct step *s, const struct nb_frame *frame)

@@ -60,20 +60,28 @@ static double length(const struct step *s, int level)
 	return ldexp(1, s->levels - 1 - level);
 }
 
+/* The longest step for a body with this time scale (units) and, if it is in a binary, the rate at which that changes:
+ * in the middle of the step it shall fit, and a bit more is tried, as a step that proves too long is taken back. */
+static int is_too_long(const struct step *s, int level, double scale, double rate)
+{
+	const double h = length(s, level);
+	return h > (rate != 0 ? 1.05 * scale * exp(rate * h * s->blocks.unit / 2) : scale);
+}
+
 /* For a body whose step ends, or with now = 0 begins.  Steps become longer one level at a time, and where both halves
  * of the longer one belong together. */
-static int choose_level(struct step *s, int level, double scale, double now)
+static int choose_level(struct step *s, int level, double scale, double rate, double now)
 {
 	struct blocks *b = &s->blocks;
-	const double wanted = sqrt(s->eta) * scale / fabs(b->unit);
+	scale *= sqrt(s->eta) / fabs(b->unit);
 	level = level < s->levels ? level : s->levels - 1;
-	if (level > 0 && length(s, level - 1) <= wanted && fmod(now, length(s, level - 1)) == 0)
+	if (level > 0 && !is_too_long(s, level - 1, scale, rate) && fmod(now, length(s, level - 1)) == 0)
 		level--;
-	while (level + 1 < s->levels && length(s, level) > wanted)
+	while (level + 1 < s->levels && is_too_long(s, level, scale, rate))
 		level++;
 	if (level + 1 == s->levels) {
 		b->last++;
-		b->hasty += length(s, level) > wanted;
+		b->hasty += is_too_long(s, level, scale, rate);
 	}
 	b->deepest = level > b->deepest ? level : b->deepest;
 	return level;
@@ -118,11 +126,14 @@ static void begin_kicks(struct step *s, const struct bodies *b, double now)
 		}
 }
 
-static void choose_levels(struct step *s, const struct bodies *b, double now)
+/* other: of the binaries that are known, or NULL. */
+static void choose_levels(struct step *s, const struct bodies *b, const uint32_t *other, double now)
 {
 	for (size_t i = 0; i < b->at.n; i++)
-		if (now == 0 || s->blocks.mark[i])
-			b->level[i] = (unsigned char)choose_level(s, b->level[i], b->at.scale[i], now);
+		if (now == 0 || s->blocks.mark[i]) {
+			const double rate = other && other[i] != i ? nb_hermite_binary_rate(&b->at, i, other[i]) : 0;
+			b->level[i] = (unsigned char)choose_level(s, b->level[i], b->at.scale[i], rate, now);
+		}
 }
 
 /* When the next steps end. */
@@ -204,22 +215,77 @@ static void set_aside(struct step *s)
 	double *begun = column ? nb_column_write(column, &nb_space_host, NB_AS_F64) : NULL;
 	nb_free(s->blocks.mark);
 	s->blocks.mark = nb_alloc(n + 1, 1);
-	if (!begun || !s->blocks.mark)
+	nb_free(s->blocks.other);
+	s->blocks.other = nb_alloc(n + 1, sizeof *s->blocks.other);
+	if (!begun || !s->blocks.mark || !s->blocks.other)
 		nb_out_of_memory(s->frame);
 	for (size_t i = 0; i < n; i++)
 		begun[i] = 0;
 	s->aside = here;
 }
 
-/* Of hermite, whose steps end there: corrects them, and chooses the next ones. */
-static void end_and_begin(struct step *s, double now)
+/* Bodies that orbit each other many times in a step of all lose energy in each orbit, which adds up.  Their steps are
+ * corrected twice, and are as long as they would be back in time; then no trend is left. */
+static size_t find_binaries(struct step *s, const struct bodies *b, double now)
+{
+	return nb_hermite_find_binaries(&b->at, now, s->blocks.mark, nb_step_read(s, NB_POS, &nb_space_host),
+		nb_step_read(s, NB_VEL, &nb_space_host), nb_step_read(s, NB_ACC, &nb_space_host), fabs(s->dt) / 4,
+		s->blocks.other);
+}
+
+/* Puts the binaries whose steps end there where the first correction leads, for another force. */
+static int correct_binaries(struct step *s, double now)
+{
+	const struct bodies b = look(s);
+	mark_ends(s, &b, now);
+	if (!find_binaries(s, &b, now))
+		return 0;
+	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host), *jerk = nb_step_read(s, NB_JERK, &nb_space_host);
+	double *pos = nb_step_update(s, NB_POS, &nb_space_host), *vel = nb_step_update(s, NB_VEL, &nb_space_host);
+	for (size_t i = 0; i < b.at.n; i++)
+		if (s->blocks.other[i] != i)
+			nb_hermite_place(&b.at, now, i, acc, jerk, pos + 3 * i, vel + 3 * i);
+	nb_step_require_in_range(s, s->step + 1, s->dt);
+	return 1;
+}
+
+/* Takes back steps of binaries that prove too long at their end, if nobody has begun a step in the meantime: nothing
+ * has changed then since they began, and the halves take their place. */
+static int take_back(struct step *s, const struct bodies *b, const double *acc, const double *jerk, double now)
+{
+	double latest = 0;
+	int count = 0;
+	for (size_t i = 0; i < b->at.n; i++)
+		latest = fmax(latest, b->at.begun[i]);
+	for (size_t i = 0; i < b->at.n; i++) {
+		const size_t j = s->blocks.other[i];
+		if (j == i || b->at.begun[i] < latest || b->level[i] + 1 >= s->levels)
+			continue;
+		const double scale = nb_hermite_binary_scale(&b->at, now, i, j, acc, jerk) / fabs(b->at.unit);
+		if (is_too_long(s, b->level[i], sqrt(s->eta) * scale, 0)) {
+			b->level[i]++;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Of hermite, whose steps end there: corrects them, and chooses the next ones.  0 if some are taken back instead. */
+static int end_and_begin(struct step *s, int binaries, double now)
 {
 	struct bodies b = look(s);
-	mark_ends(s, &b, now);
-	nb_hermite_correct(&b.at, now, s->blocks.mark, nb_step_read(s, NB_ACC, &nb_space_host),
-		nb_step_read(s, NB_JERK, &nb_space_host));
+	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host), *jerk = nb_step_read(s, NB_JERK, &nb_space_host);
+	const uint32_t *other = NULL;
+	if (binaries) { /* bodies may have been sorted since */
+		mark_ends(s, &b, now);
+		other = find_binaries(s, &b, now) ? s->blocks.other : NULL;
+		if (other && take_back(s, &b, acc, jerk, now))
+			return 0;
+	}
+	nb_hermite_correct(&b.at, now, s->blocks.mark, other, acc, jerk);
 	if (now < length(s, 0))
-		choose_levels(s, &b, now);
+		choose_levels(s, &b, other, now);
+	return 1;
 }
 
 /* The same of the leapfrog. */
@@ -250,7 +316,7 @@ void nb_step_advance_individual(struct step *s, double dt)
 	set_aside(s);
 	struct bodies bodies = look(s);
 	if (corrects) {
-		choose_levels(s, &bodies, 0);
+		choose_levels(s, &bodies, NULL, 0);
 	} else {
 		nb_step_find_mean(s);
 		begin_kicks(s, &bodies, 0);
@@ -263,9 +329,12 @@ void nb_step_advance_individual(struct step *s, double dt)
 		if (now == all && !corrects) /* where they are: the force at the end of the step is this one */
 			break;
 		compute_forces(s, count, now);
-		if (corrects)
-			end_and_begin(s, now);
-		else
+		const int binaries = corrects && correct_binaries(s, now);
+		if (binaries)
+			compute_forces(s, count, now);
+		if (corrects && !end_and_begin(s, binaries, now))
+			now = 0;
+		if (!corrects)
 			kick_twice(s, now);
 	}
 	if (corrects) {

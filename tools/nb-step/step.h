@@ -50,6 +50,7 @@ struct blocks {
 	} sub[NB_STEP_LEVELS];
 	unsigned char *
 		mark; /* of each body of the frame at work, whether it gets a shorter step; of whole frames, ends one */
+	uint32_t *other;    /* of whole frames with hermite, in a binary: the other body; else the body itself */
 	double time, rest;  /* when the step of all bodies began */
 	int deepest, most;  /* level of the step that is made; of the run */
 	double sent, whole; /* bodies through the pipeline; if all made the shortest step of each step */

@@ -120,7 +120,7 @@ static void test_individual(size_t n, double unit)
 	for (size_t k = 0; k < 3 * n; k++)
 		wrong += !(fabs(pos[k] - (sin((double)k) + sin((double)k + 0.5) * (double)(k / 3 % 4) * unit)) < 1e-14);
 	CHECK(wrong == 0);
-	nb_hermite_correct(&b, now, mark, end.acc1, end.jerk1);
+	nb_hermite_correct(&b, now, mark, NULL, end.acc1, end.jerk1);
 	for (size_t i = 0; i < n; i++) {
 		/* corrected bodies have velocities that are exact for this force; the others are where they began */
 		const double dt = mark[i] ? (double)(i % 4) * unit : 0;
@@ -165,10 +165,10 @@ static void test_timescales(size_t n, double dt)
 {
 	struct state s = make(n, 3, dt);
 	double *scale = calloc(n + 1, sizeof *scale);
-	for (int at_end = 0; at_end < 2; at_end++) {
-		const double t = at_end ? dt : 0;
+	for (double at = 0; at <= 1; at += 0.5) {
+		const double t = at * dt;
 		size_t wrong = 0;
-		nb_hermite_timescales(n, s.acc0, s.jerk0, s.acc1, s.jerk1, dt, at_end, scale);
+		nb_hermite_timescales(n, s.acc0, s.jerk0, s.acc1, s.jerk1, dt, at, scale);
 		for (size_t i = 0; i < n; i++) {
 			const double a = norm(i, 0, t), j = norm(i, 1, t), snap = norm(i, 2, t), c = norm(i, 3, t);
 			const double want = sqrt((a * snap + j * j) / (j * c + snap * snap));
@@ -188,8 +188,50 @@ static double timescale(double acc0, double jerk0, double acc1, double jerk1, do
 	return scale;
 }
 
+/* Bodies 0 and 1, 2 and 3 orbit each other, 4 is farther from 2 and 3; 5 and 6 pass each other.  All had the same force
+ * when their steps began, half a unit ago; 7 and 8 are like 0 and 1, but 8 began earlier; 9 and 10 end no step. */
+static void test_binaries(double unit)
+{
+	enum { N = 11 };
+	static const double place[N] = {0, 1, 20, 20.5, 24, 40, 41, 60, 61, 80, 81};
+	static const double speed[N] = {0, 1, 0, 1, 0, 0, 3, 0, 1, 0, 1};
+	static const uint32_t want[N] = {1, 0, 3, 2, 4, 5, 6, 7, 8, 9, 10};
+	static const unsigned char mark[N] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0};
+	double pos[3 * N] = {0}, vel[3 * N] = {0}, acc[3 * N] = {0}, jerk[3 * N] = {0}, begun[N] = {0};
+	double acc0[3 * N], jerk0[3 * N], scale[N];
+	uint32_t other[N];
+	for (size_t i = 0; i < N; i++) {
+		pos[3 * i] = place[i];
+		vel[3 * i + 1] = speed[i];
+		jerk[3 * i + 2] = 0.3 * (double)i;
+		for (size_t j = 0; j < N; j++)
+			if (j != i)
+				acc[3 * i] += (place[j] - place[i]) / pow(fabs(place[j] - place[i]), 3);
+	}
+	begun[8] = -0.5;
+	memcpy(acc0, acc, sizeof acc);
+	memcpy(jerk0, jerk, sizeof jerk);
+	struct nb_hermite b = {N, unit, pos, vel, acc0, jerk0, begun, scale};
+	/* masses are 1, so a circular orbit with distance 1 takes 4.4 */
+	CHECK(nb_hermite_find_binaries(&b, 0.5, mark, pos, vel, acc, 9, other) == 4);
+	CHECK(memcmp(other, want, sizeof want) == 0);
+	CHECK(nb_hermite_find_binaries(&b, 0.5, mark, pos, vel, acc, 2, other) == 2 && other[2] == 3 && other[0] == 0);
+	CHECK(nb_hermite_find_binaries(&b, 0.5, mark, pos, vel, acc, 0.1, other) == 0);
+	/* the same step back in time has the same scale */
+	for (size_t k = 0; k < 3 * N; k++) {
+		acc[k] += 0.1 * sin((double)k);
+		jerk[k] += 0.2 * cos((double)k);
+	}
+	const double there = nb_hermite_binary_scale(&b, 0.5, 0, 1, acc, jerk);
+	struct nb_hermite c = {N, -unit, pos, vel, acc, jerk, begun, scale};
+	const double back = nb_hermite_binary_scale(&c, 0.5, 0, 1, acc0, jerk0);
+	CHECK(there > 0 && there < 1e3 && fabs(back / there - 1) < 1e-12);
+}
+
 int main(void)
 {
+	test_binaries(0.125);
+	test_binaries(-0.125);
 	static const size_t sizes[] = {0, 1, 2, 255, 257, 40000 /* threads */};
 	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		for (int degree = 0; degree <= 3; degree++)
