@@ -54,63 +54,10 @@ static struct bodies look(struct step *s)
 
 /* ---- who makes which step ----------------------------------------------------------------------- */
 
-/* Length of the steps of a level. */
-static double length(const struct step *s, int level)
-{
-	return ldexp(1, s->levels - 1 - level);
-}
-
-/* The longest step for a body with this time scale (units) and, if it is in a binary, the rate at which that changes:
- * in the middle of the step it shall fit, and a bit more is tried, as a step that proves too long is taken back. */
-static int is_too_long(const struct step *s, int level, double scale, double rate)
-{
-	const double h = length(s, level);
-	return h > (rate != 0 ? 1.05 * scale * exp(rate * h * s->blocks.unit / 2) : scale);
-}
-
-/* For a body whose step ends, or with now = 0 begins.  Steps become longer one level at a time, and where both halves
- * of the longer one belong together. */
-static int choose_level(struct step *s, int level, double scale, double rate, double now)
-{
-	struct blocks *b = &s->blocks;
-	scale *= sqrt(s->eta) / fabs(b->unit);
-	level = level < s->levels ? level : s->levels - 1;
-	if (level > 0 && !is_too_long(s, level - 1, scale, rate) && fmod(now, length(s, level - 1)) == 0)
-		level--;
-	while (level + 1 < s->levels && is_too_long(s, level, scale, rate))
-		level++;
-	if (level + 1 == s->levels) {
-		b->last++;
-		b->hasty += is_too_long(s, level, scale, rate);
-	}
-	b->deepest = level > b->deepest ? level : b->deepest;
-	return level;
-}
-
-/* The longest one that the leapfrog may begin now. */
-static int choose_by_field(struct step *s, const struct wish *w, size_t i, double now)
-{
-	struct blocks *b = &s->blocks;
-	int level = 0, wants = 0;
-	for (; level + 1 < s->levels; level++) {
-		wants = nb_step_wants_less(w, i, length(s, level) * fabs(b->unit));
-		if (!wants && fmod(now, length(s, level)) == 0)
-			break;
-	}
-	if (wants == 2)
-		nb_step_refuse_wish(s);
-	if (level + 1 == s->levels) {
-		b->last++;
-		b->hasty += nb_step_wants_less(w, i, length(s, level) * fabs(b->unit));
-	}
-	b->deepest = level > b->deepest ? level : b->deepest;
-	return level;
-}
-
 /* Half of the step of a body. */
 static void kick(const struct bodies *b, const struct step *s, const double *acc, size_t i)
 {
-	const double half = length(s, b->level[i]) * s->blocks.unit / 2;
+	const double half = nb_step_level_length(s, b->level[i]) * s->blocks.unit / 2;
 	for (size_t k = 3 * i; k < 3 * i + 3; k++)
 		b->at.vel[k] += half * acc[k];
 }
@@ -121,7 +68,7 @@ static void begin_kicks(struct step *s, const struct bodies *b, double now)
 	const struct wish w = nb_step_find_wish(s);
 	for (size_t i = 0; i < b->at.n; i++)
 		if (now == 0 || s->blocks.mark[i]) {
-			b->level[i] = (unsigned char)choose_by_field(s, &w, i, now);
+			b->level[i] = (unsigned char)nb_step_choose_level_by_field(s, &w, i, now);
 			kick(b, s, w.acc, i);
 		}
 }
@@ -132,7 +79,7 @@ static void choose_levels(struct step *s, const struct bodies *b, const uint32_t
 	for (size_t i = 0; i < b->at.n; i++)
 		if (now == 0 || s->blocks.mark[i]) {
 			const double rate = other && other[i] != i ? nb_hermite_binary_rate(&b->at, i, other[i]) : 0;
-			b->level[i] = (unsigned char)choose_level(s, b->level[i], b->at.scale[i], rate, now);
+			b->level[i] = (unsigned char)nb_step_choose_level(s, b->level[i], b->at.scale[i], rate, now);
 		}
 }
 
@@ -141,7 +88,7 @@ static double next_end(const struct step *s, const struct bodies *b)
 {
 	double next = INFINITY;
 	for (size_t i = 0; i < b->at.n; i++)
-		next = fmin(next, b->at.begun[i] + length(s, b->level[i]));
+		next = fmin(next, b->at.begun[i] + nb_step_level_length(s, b->level[i]));
 	return next;
 }
 
@@ -150,7 +97,7 @@ static size_t mark_ends(struct step *s, const struct bodies *b, double now)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < b->at.n; i++) {
-		s->blocks.mark[i] = b->at.begun[i] + length(s, b->level[i]) == now;
+		s->blocks.mark[i] = b->at.begun[i] + nb_step_level_length(s, b->level[i]) == now;
 		count += s->blocks.mark[i];
 	}
 	return count;
@@ -262,7 +209,7 @@ static int take_back(struct step *s, const struct bodies *b, const double *acc, 
 		if (j == i || b->at.begun[i] < latest || b->level[i] + 1 >= s->levels)
 			continue;
 		const double scale = nb_hermite_binary_scale(&b->at, now, i, j, acc, jerk) / fabs(b->at.unit);
-		if (is_too_long(s, b->level[i], sqrt(s->eta) * scale, 0)) {
+		if (nb_step_level_is_too_long(s, b->level[i], sqrt(s->eta) * scale, 0)) {
 			b->level[i]++;
 			count++;
 		}
@@ -283,7 +230,7 @@ static int end_and_begin(struct step *s, int binaries, double now)
 			return 0;
 	}
 	nb_hermite_correct(&b.at, now, s->blocks.mark, other, acc, jerk);
-	if (now < length(s, 0))
+	if (now < nb_step_level_length(s, 0))
 		choose_levels(s, &b, other, now);
 	return 1;
 }

@@ -224,6 +224,19 @@ void nb_step_set_level(struct step *s, int level);
 void nb_step_blocks_report(const struct step *s); /* after -v */
 void nb_step_blocks_free(struct step *s);
 
+/* ---- level.c: levels of steps with whole frames ---- */
+
+/* Length of the steps of a level. */
+double nb_step_level_length(const struct step *s, int level);
+/* The longest step for a body with this time scale (units) and, if it is in a binary, the rate at which that changes:
+ * in the middle of the step it shall fit, and a bit more is tried, as a step that proves too long is taken back. */
+int nb_step_level_is_too_long(const struct step *s, int level, double scale, double rate);
+/* For a body whose step ends, or with now = 0 begins.  Steps become longer one level at a time, and where both halves
+ * of the longer one belong together. */
+int nb_step_choose_level(struct step *s, int level, double scale, double rate, double now);
+/* The longest one that the leapfrog may begin now. */
+int nb_step_choose_level_by_field(struct step *s, const struct wish *w, size_t i, double now);
+
 /* ---- individual.c: the same with whole frames, for hermite and the leapfrog ---- */
 
 /* One step of all bodies, short of the force at its end. */
