@@ -74,7 +74,8 @@ CFLAGS  += -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
 LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
 LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
-ISA_plain  = -Wno-psabi
+# On x86-64 nearly nobody runs the plain variant, which takes longest to compile.
+ISA_plain := -Wno-psabi $(if $(filter x86_64,$(shell uname -m)),-O1)
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.
@@ -342,16 +343,29 @@ deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
 
 # ---- what people type ------------------------------------------------------------------------------
-BATS  ?= bats
+# Test files run side by side, but for two that say when programs must start.
+BATS  ?= tests/bats-parallel $(shell nproc)
 TESTS ?= $(sort $(wildcard tests/*.bats))
+ALONE  = tests/fold.bats tests/ranks.bats
+# as many jobs as there are processors, unless -j says otherwise
+ALL_CORES = $(if $(filter -j% --jobs%,$(MAKEFLAGS)),,-j$(shell nproc))
 
+# The picture is made by the CPU: kernels for devices take most of the time of a build, which whoever has a GPU spends next.
 demo: deps-demo
-	@$(MAKE) --no-print-directory all
-	@NB_BIN=$(abspath $(BUILD))/bin examples/demo $(BUILD)/demo
+	@$(MAKE) --no-print-directory $(ALL_CORES) CUDA=0 all
+	@NB_BIN=$(abspath build/cpu)/bin examples/demo build/cpu/demo
+	@[ '$(CUDA)' != 1 ] || echo "with kernels for GPUs: make -j$$(nproc)"
 
 check: deps-check
-	@$(MAKE) --no-print-directory all test-programs
-	$(Q)NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG) $(BATS) $(TESTS)
+	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
+	$(Q)export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
+		$(if $(filter-out $(ALONE),$(TESTS)),$(BATS) $(filter-out $(ALONE),$(TESTS)) || status=1;) \
+		$(foreach f,$(filter $(ALONE),$(TESTS)),$(BATS) $f || status=1;) exit $$status
+
+# every room's unit tests and the main pipelines
+check-fast: deps-check
+	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
+	$(Q)tests/check-fast $(BUILD)
 
 # gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
 .PHONY: coverage deps-coverage
@@ -364,7 +378,7 @@ coverage: deps-coverage
 check-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs
 	@[ -z '$(MPICC)' ] || $(MAKE) --no-print-directory CUDA=1 MPI=1 all
-	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 $(BATS) $(TESTS)
+	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 bats $(TESTS)
 
 # the attack on a machine with a GPU; PARTS="faults hostile", ARGS="-t 300"
 PARTS ?= all
@@ -475,6 +489,7 @@ help:
 	@echo 'make            build into build/cuda, or build/cpu if there is no nvcc (CUDA=0 leaves CUDA out); V=1 shows the commands'
 	@echo 'make MPI=1      build into build/mpi or build/mpi-cuda programs whose work several processes can share, by Open MPI'
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
+	@echo 'make check-fast the unit tests of every room and the main pipelines, in a minute or so'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
@@ -492,7 +507,7 @@ help:
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
-	deps-lint deps-plot demo check check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
+	deps-lint deps-plot demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
 	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)
