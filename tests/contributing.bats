@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# CONTRIBUTING.md: the sample tool and the sample integrator compile and work as they stand there.
+# RECIPES.md: the sample tool and the sample integrator compile and work as they stand there.
 
 load helper
 
@@ -8,7 +8,7 @@ setup_file() {
 	local build=${NB_BIN%/bin} folder
 	local config=${build##*/}
 	cd "$BATS_FILE_TMPDIR" || return 1
-	cp -rp "$NB_TOP"/{Makefile,CONTRIBUTING.md,common,formats,kernels,tools} .
+	cp -rp "$NB_TOP"/{Makefile,RECIPES.md,common,formats,kernels,tools} .
 	mkdir -p "build/$config/tests/filters" man
 	cp -p "$NB_TOP/man/nb-step.1" man/
 	for folder in common formats kernels tools libnb.a; do cp -rp "$build/$folder" "build/$config/"; done
@@ -23,13 +23,13 @@ setup_file() {
 	ln -s "build/$config/bin" bin
 }
 
-# sample FILE: the indented block behind the line `FILE`: of CONTRIBUTING.md, as that file
+# sample FILE: the indented block behind the line `FILE`: of RECIPES.md, as that file
 sample() {
 	awk -v mark="\`$1\`:" '
 		$0 == mark { inside = 1; next }
 		inside && /^[^ ]/ { exit }
 		inside { sub(/^    /, ""); text = text $0 "\n"; if ($0 != "") { printf "%s", text; text = "" } }' \
-		CONTRIBUTING.md | sed '1{/^$/d}' >"$1"
+		RECIPES.md | sed '1{/^$/d}' >"$1"
 	[ -s "$1" ]
 }
 
