@@ -75,7 +75,7 @@ LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
 LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 # On x86-64 nearly nobody runs the plain variant, which takes longest to compile.
-ISA_plain := -Wno-psabi $(if $(filter x86_64,$(shell uname -m)),-O1)
+ISA_plain := -Wno-psabi $(if $(filter x86_64,$(shell uname -m)),-O1 -Wno-maybe-uninitialized)
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.

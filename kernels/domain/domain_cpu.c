@@ -4,6 +4,8 @@
 #include "common/mem.h"
 #include "common/space.h"
 #include "kernels/motion/motion.h"
+#include "kernels/order/order.h"
+#include "kernels/pair/pair.h"
 #include "kernels/ranks/ranks.h"
 
 #include <math.h>
@@ -279,6 +281,17 @@ static int call(const struct command *c)
 	return NB_OK;
 }
 
+/* NB_EFAR as nb_tree_build_cuda, which no rank can say of its own bodies alone. */
+static int find_far(int dim, const struct nb_domain_bodies *all)
+{
+	struct nb_cube cube;
+	size_t bad;
+	int status = all->n ? nb_morton_cube_cpu(all->n, all->pos, dim, &cube, &bad) : NB_OK;
+	if (!status && all->n && nb_pair_typical(all->n, all->pos, cube.size) < cube.size * NB_TREE_NEAREST)
+		status = NB_EFAR;
+	return status;
+}
+
 int nb_domain_begin(struct nb_domain **domain, const struct nb_domain_law *law, const struct nb_domain_bodies *all)
 {
 	const struct command c = {.what = BEGIN, .law = *law, .n = all->n, .rest_size = all->rest_size};
@@ -289,7 +302,9 @@ int nb_domain_begin(struct nb_domain **domain, const struct nb_domain_law *law, 
 		return NB_EINVAL;
 	if (all->n > UINT32_MAX / 2)
 		return NB_ELIMIT;
-	int status = call(&c);
+	int status = law->device ? find_far(law->dim, all) : NB_OK;
+	if (!status)
+		status = call(&c);
 	if (status)
 		return status;
 	status = begin(&c, all, domain);

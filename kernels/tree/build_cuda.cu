@@ -479,7 +479,7 @@ static int close(const struct bodies &b, const std::vector<struct nb_tree_levels
 	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
 		(uint32_t)nnode, tree->count, tree->child, tree->nchild);
 	NB_CUDA_LAUNCHED();
-	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data());
+	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data(), !b.fresh);
 }
 
 /* What is below the nodes of the first round, of which ncrowd among those from `from` on are crowds. */

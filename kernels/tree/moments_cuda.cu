@@ -27,7 +27,7 @@ enum {
 struct bodies {
 	size_t n;
 	const double *pos, *mass;
-	double extent; /* of the cube of all */
+	double extent; /* of the cube of all; 0: others have some of these */
 };
 
 struct node_columns {
@@ -322,7 +322,7 @@ struct huge {
 /* Nodes of a walk have the places of an f32 pair in the cube: distances that are less than that are lost. */
 static __device__ bool has_far_bodies(const struct bodies &b)
 {
-	return nb_pair_typical(b.n, b.pos, b.extent) < b.extent * NB_TREE_NEAREST;
+	return b.extent > 0 && nb_pair_typical(b.n, b.pos, b.extent) < b.extent * NB_TREE_NEAREST;
 }
 
 template <bool CHECK>
@@ -436,12 +436,12 @@ static int leaves(const struct nb_tree *tree, size_t n, const struct bodies &b, 
 }
 
 int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos, const double *mass, size_t nround,
-	const struct nb_tree_levels *round)
+	const struct nb_tree_levels *round, bool whole)
 {
 	nb_cuda_buffer<int> status;
 	NB_TRY(status.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(status.ptr, 0, sizeof *status.ptr));
-	NB_TRY(leaves<false>(tree, n, {n, pos, mass, tree->cube.size}, {status.ptr, nullptr}));
+	NB_TRY(leaves<false>(tree, n, {n, pos, mass, whole ? tree->cube.size : 0}, {status.ptr, nullptr}));
 	while (nround-- > 0)
 		NB_TRY(inner(columns_of(tree), round[nround]));
 	int failed;

@@ -14,15 +14,11 @@ struct nb_tree_levels {
 	int digits; /* the last level */
 };
 
-/* Of the edge of the cube: where typical distances (nb_pair_typical) are less, walks in f32 and mixed on
- * devices lose them. */
-#define NB_TREE_NEAREST 0x1p-41
-
 /* Fills box, com, mass and quad of a tree that has its other columns, round by round from the last, but of leaves whose
- * bodies are not among the n.  Waits for the device. NB_ENONFINITE, NB_EINVAL, NB_EFAR as
- * nb_tree_build_cuda. */
+ * bodies are not among the n.  Waits for the device. NB_ENONFINITE, NB_EINVAL, and if
+ * the n are all bodies of the tree (whole) NB_EFAR, as nb_tree_build_cuda. */
 NB_MUST_CHECK int nb_tree_moments_cuda(const struct nb_tree *tree, size_t n, const double *pos, const double *mass,
-	size_t nround, const struct nb_tree_levels *round);
+	size_t nround, const struct nb_tree_levels *round, bool whole);
 
 /* Those of the nodes from .. to - 1 that have children, from theirs; and those of levels, the last one first.  Queued
  * on the default stream. */

@@ -30,6 +30,10 @@ struct nb_tree {
 #undef NB_NODE_COLUMN
 };
 
+/* Of the edge of the cube: where typical distances (nb_pair_typical) are less, walks in f32 and mixed on devices lose
+ * them. */
+#define NB_TREE_NEAREST 0x1p-41
+
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
  *   key        n, sorted ascending, as from nb_morton_keys in *cube; where keys are equal, sorted as by nb_sort_deep
  *   leaf_size  >= 1: a node of more bodies is divided, unless all are in one place
