@@ -49,8 +49,8 @@ static int read_numbers(const char *text, struct nb_device_list *list, char *why
 			snprintf(why, size, "more than %d devices", NB_DEVICES_MOST);
 			return NB_EINVAL;
 		}
-		for (int id = first; id <= last; id++)
-			list->id[list->n++] = id;
+		for (int k = 0; k <= last - first; k++)
+			list->id[list->n++] = first + k;
 		text += length;
 		if (!*text)
 			return NB_OK;
