@@ -314,7 +314,13 @@ static pid_t stranger(const char *role, int in, int out)
 		execl(copy, copy, name, NULL);
 		_exit(1);
 	}
-	usleep(50000); /* until it has begun */
+	if (strcmp(role, "reads") == 0) { /* it stops when it listens */
+		int status;
+		CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+		kill(pid, SIGCONT);
+	} else {
+		usleep(50000); /* until it has begun */
+	}
 	unlink(copy);
 	return pid;
 }
@@ -325,7 +331,7 @@ static int stranger_main(const char *role)
 	alarm(TOO_LONG);
 	if (strcmp(role, "writes") == 0)
 		connection(STDOUT_FILENO);
-	else if (nb_meet_listen(STDIN_FILENO) < 0)
+	else if (nb_meet_listen(STDIN_FILENO) < 0 || raise(SIGSTOP))
 		return 1;
 	pause();
 	return 1;
