@@ -3,7 +3,7 @@
 
 load helper
 
-DATA=${NB_DATA:-$NB_TOP/../shared/data}
+DATA=${NB_DATA:-none}
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
@@ -15,7 +15,7 @@ csv() { nb-convert -q --no-comments --to csv; }
 make_snapshot() { python3 "$NB_TOP/tests/gadget.py" "$@"; }
 attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 
-needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $DATA/formats/$1 (set NB_DATA)"; }
+needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folder of larger files)"; }
 
 # python3 with the module $1
 python_with() {

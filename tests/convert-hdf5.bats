@@ -619,7 +619,7 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 # bats test_tags=once
 @test "AMUSE: sets become frames, in SI or N-body units" {
 	needs_hdf5
-	data=${NB_DATA:-$NB_TOP/../shared/data}/formats/amuse_plummer.hdf5
+	data=${NB_DATA:-none}/formats/amuse_plummer.hdf5
 	if [ -e "$data" ]; then
 		nb-convert --from auto -v "$data" 2>said >a.nb
 		grep -q 'AMUSE HDF5: --from amuse' said

@@ -44,7 +44,7 @@ cookbook_files() { # those of .\" file: NAME
 
 # galaxy_littleendian.dat: the file itself, or the galaxies of tests/data/galaxies.csv, which are cut out of it
 two_galaxies() {
-	local file=${NB_DATA:-$NB_TOP/../shared/data}/formats/galaxy_littleendian.dat
+	local file=${NB_DATA:-none}/formats/galaxy_littleendian.dat
 	if [ -r "$file" ]; then
 		cp "$file" .
 	else
