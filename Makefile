@@ -25,7 +25,8 @@ FUZZ    ?= 0
 COV     ?= 0
 MPI     ?= 0
 
-CONFIG  = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov,$(if $(filter 1,$(CUDA)),cuda,cpu)))))
+CHECKED = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov))))
+CONFIG  = $(or $(CHECKED),$(if $(filter 1,$(CUDA)),cuda,cpu))
 BUILD   = build/$(CONFIG)
 MADE    = build/made
 ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
@@ -46,38 +47,13 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 # Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
-ifeq ($(SAN),1)
-# At fixed addresses, as else each start relocates 20 MB of what UBSan could say.  Oracles are not under test.
-OPT     = $(if $(filter %_ref.c,$<),-O3,-O1 -fno-omit-frame-pointer) -g -fno-pie
-CFLAGS  += $(if $(filter %_ref.c,$<),,-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
-LDFLAGS += -fsanitize=address,undefined,float-cast-overflow -no-pie
-# With all checks gcc takes minutes for the walk; what these find, AddressSanitizer or the compiler finds too.
-SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=300
-endif
-# Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
-ifeq ($(COV),1)
-OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
-CPPFLAGS += -DNB_COVERAGE
-WARN    += -Wno-maybe-uninitialized
-LDFLAGS += --coverage
-endif
-# What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
-ifeq ($(FUZZ),1)
-override CC = clang
-WARN    = -w
-OPT     = -O1 -g -fno-omit-frame-pointer
-FUZZ_SAN = address,undefined,float-cast-overflow
-# vectors as gcc has them, and so without sanitizers
-SIMD_CC := gcc
-SIMD_CFLAGS := $(CFLAGS)
-CFLAGS  += -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
-LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
-LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
-endif
+include make/checked.mk
+
 # On x86-64 nearly nobody runs the plain variant, which takes longest to compile.
 ISA_plain := -Wno-psabi $(if $(filter x86_64,$(shell uname -m)),-O1 -Wno-maybe-uninitialized)
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
-ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=512 -ffp-contract=fast
+ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 \
+             -mprefer-vector-width=512 -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.
 ifneq ($(filter cpu cuda,$(CONFIG)),)
 SIMD_OPT = -g1
@@ -95,16 +71,7 @@ LDFLAGS += -fsanitize=thread -fopenmp
 override LDLIBS := $(filter-out -l:libgomp.a,$(LDLIBS))
 endif
 
-NVCC_OPT  ?= -O3 -g -lineinfo
-NVCCFLAGS = -std=c++17 $(NVCC_OPT) -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=compute_$(a),code=sm_$(a)) \
-            -gencode=arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) -Xcompiler -Wall,-Wextra -DNB_CUDA=1 $(NVCC_SMALL)
-ifeq ($(CUDA),1)
-# compressed kernels take a fifth of the space; drivers of CUDA 13 and later can read them
-NVCC_SMALL := $(if $(filter 13 14 15,$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p')),--compress-mode=size)
-CPPFLAGS += -DNB_CUDA=1
-CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
-LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthread
-endif
+include make/cuda.mk
 
 # A program of a pipeline is started often, and without shared libraries in half the time.  CUDA finds its driver by
 # dlopen, and sanitizers want the libraries.  (The linker warns of a dlopen in libgomp that is for offloading.)
@@ -121,18 +88,8 @@ HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/in
 HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
 HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 
-# With MPI=1 the program is that of build/cpu or build/cuda but for *_mpi.c, whose functions come before those of the library.
-MPICC   ?= $(firstword $(foreach c,mpicc.openmpi mpicc,$(shell command -v $c)))
-ifeq ($(MPI),1)
-PROGRAMS = build/mpi$(if $(filter 1,$(CUDA)),-cuda)
-MPI_O    = $(patsubst %.c,$(PROGRAMS)/%.o,$(wildcard kernels/*/*_mpi.c))
-PROGRAM_LDFLAGS =
-ifeq ($(MPICC),)
-$(error MPI=1 needs Open MPI: apt-get install libopenmpi-dev openmpi-bin)
-endif
-MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile))
-MPI_LIBS   := $(shell $(MPICC) --showme:link)
-endif
+include make/mpi.mk
+
 PROGRAMS ?= $(BUILD)
 
 # one short line for each file; V=1 prints the commands
@@ -147,10 +104,11 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c formats/exchange/*/*.c kernels/*/*.c \
-              tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c formats/exchange/*/*.c \
+              kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
-LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
+LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) \
+              $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
 LIB         = $(BUILD)/libnb.a
 # What is installed for programs of others: all that nb.h needs in one object, which shows no other name.
 LIBRARY     = $(BUILD)/library/libnb.a
@@ -202,7 +160,8 @@ $(MPI_O): $(PROGRAMS)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The tools and formats that there are, for the files that list them, and whether libhdf5 is; written anew when a file came or went.
+# The tools and formats that there are, for the files that list them, and whether libhdf5 is; written anew when a
+# file came or went.
 # nb-sort-zorder is nb_tool_sort_zorder.
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
@@ -215,7 +174,8 @@ $(LISTED): $(BUILD)/lists.h
 $(BUILD)/formats/exchange/hdf5/library: $(HDF5_C) $(BUILD)/lists.h
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(HDF5_INCLUDE) -std=c17 $(WARN) -O2 -MMD -MP -MF $@.d $(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) $(HDF5_INCLUDE) -std=c17 $(WARN) -O2 -MMD -MP -MF $@.d \
+		$(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
 $(BUILD)/formats/exchange/hdf5/program.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/formats/exchange/hdf5/library"'
 $(BUILD)/formats/exchange/hdf5/program.o: $(if $(filter 1,$(HDF5)),$(BUILD)/formats/exchange/hdf5/library)
 
@@ -232,8 +192,10 @@ $(MADE)/kernels/multipole/high_terms.h: kernels/multipole/high_terms.awk
 	@mkdir -p $(@D)
 	$(call say,AWK,$@)
 	$(Q)awk -f $< >$@.$$$$ && mv $@.$$$$ $@
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/walk/*.c kernels/domain/*.c)) $(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/walk/walk_simd-$(i).o) \
-$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/walk_gpu/*.cu)) $(BUILD)/tests/unit/multipole/multipole.o: | $(MADE)/kernels/multipole/high_terms.h
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/walk/*.c kernels/domain/*.c)) \
+$(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/walk/walk_simd-$(i).o) \
+$(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/walk_gpu/*.cu)) $(BUILD)/tests/unit/multipole/multipole.o: \
+| $(MADE)/kernels/multipole/high_terms.h
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -246,7 +208,8 @@ define simd_rule
 $(SIMD_BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(ISA_$(1)) -DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
+	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(ISA_$(1)) \
+		-DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
 
@@ -261,25 +224,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# ---- torture ---------------------------------------------------------------------------------------
-# tests/torture/run has the parts.  Faults of calls want shared libraries: the same objects, linked once more.
-TORTURE = $(BUILD)/tests/torture
-# libraries for LD_PRELOAD
-$(BUILD)/tests/torture/%.so: tests/torture/%.c
-	@mkdir -p $(@D)
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -shared -fPIC -MMD -MP -MF $(@:.so=.d) -o $@ $< -ldl
-
-$(TORTURE)/bin/nb: $(BUILD)/tools/main.o $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-	@for t in $(TOOLS); do ln -sf nb $(@D)/$$t || exit 1; done
-
-torture-programs: all $(TORTURE)/faults.so $(TORTURE)/bin/nb $(TORTURE)/inject $(TORTURE)/vary
-torture-sanitized: all $(TORTURE)/generate
-# with TSAN=1, if this machine has what it takes
-CAN_TSAN = $(shell command -v clang >/dev/null && ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null)
+include make/torture.mk
 
 # so that it sees for how many threads tasks are made
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
@@ -305,42 +250,7 @@ test-programs: $(UNITS) $(UNITS_CUDA) $(FILTERS) $(foreach p,loop measure papers
 bench-programs: $(BENCHES) $(BENCHES_CUDA)
 fuzz-programs: $(FUZZERS)
 
-# ---- packages --------------------------------------------------------------------------------------
-# Root installs missing packages through apt; for other users the apt-get command is printed.
-DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
-DEPS_DEMO  = netpbm
-DEPS_CHECK = bats mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
-	python3-astropy python3-vtk9 splash $(DEPS_MPI)
-DEPS_MPI   = libopenmpi-dev openmpi-bin
-DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
-DEPS_PLOT  = gnuplot-nox python3
-DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
-DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
-define need
-	@missing=; for p in $(1); do \
-		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then \
-		if [ "$$(id -u)" -eq 0 ]; then \
-			echo "installing$$missing"; apt-get update -qq && \
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
-endef
-deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT)))
-deps-build:
-	$(call need,$(DEPS_BUILD))
-deps-demo:
-	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
-deps-check:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
-deps-coverage:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_COVERAGE)))
-deps-plot:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
-deps-fuzz:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
-deps-lint:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
+include make/packages.mk
 
 # ---- what people type ------------------------------------------------------------------------------
 # Test files run side by side, but for two that say when programs must start.
@@ -370,7 +280,8 @@ check-fast: deps-check
 # gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
 .PHONY: coverage deps-coverage
 coverage: deps-coverage
-	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure $(if $(wildcard tests/torture/inject.c),torture-programs)
+	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure \
+		$(if $(wildcard tests/torture/inject.c),torture-programs)
 	tests/coverage-run build/cov
 	tests/coverage --list build/cov/uncovered.txt build/cov
 
@@ -387,38 +298,7 @@ torture-gpu:
 	@$(MAKE) --no-print-directory CUDA=1 all test-programs $(TORTURE_GPU)
 	tests/torture/run-gpu $(ARGS) build/cuda $(PARTS)
 
-bench: deps-build
-	@$(MAKE) --no-print-directory all bench-programs
-	tests/bench/run-cpu $(BUILD)
-
-bench-gpu:
-	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
-	tests/bench/run-gpu build/cuda
-
-# one GPU against several; ARGS=large: 2^28 bodies, too
-bench-devices:
-	@$(MAKE) --no-print-directory CUDA=1 build/cuda/tests/bench/devices
-	tests/bench/run-devices build/cuda $(ARGS)
-
-# one process against several ranks, on this host; ARGS=--quick takes some seconds
-bench-ranks: deps-build
-	@$(MAKE) --no-print-directory MPI=1 CUDA=0 all
-	tests/bench/run-ranks $(ARGS) build/mpi
-
-# ROWS="step-* film": these rows only; ARGS=--quick, --best
-bench-pipes: deps-build
-	@$(MAKE) --no-print-directory all bench-programs
-	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
-
-# speed and memory of nb-convert for each format: tests/bench/run-formats
-bench-formats: deps-build
-	@$(MAKE) --no-print-directory all
-	tests/bench/run-formats $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
-
-# PLOT=1: pictures too
-bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
-	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
-	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
+include make/bench.mk
 
 # TORTURE_SECONDS=N: so long at most for each part
 torture: deps-build
@@ -447,40 +327,7 @@ man: man/nb-stream.5
 man/nb-stream.5: formats/stream/field.def man/field-table.awk
 	awk -f man/field-table.awk formats/stream/field.def $@ >$@.new && mv $@.new $@
 
-INSTALL ?= install
-BINDIR   = $(DESTDIR)$(PREFIX)/bin
-SHARE    = $(DESTDIR)$(PREFIX)/share
-COMPLETIONS = $(SHARE)/bash-completion/completions
-LIBDIR   = $(DESTDIR)$(PREFIX)/lib
-INCLUDE  = $(DESTDIR)$(PREFIX)/include
-
-# How each tool gets its name: a soft or hard link to nb, or a copy, which can be moved alone but does not fold with others
-LINKS ?= soft
-LINK_soft = ln -sf nb
-LINK_hard = ln -f $(BINDIR)/nb
-LINK_copy = cp --remove-destination $(BINDIR)/nb
-LINK = $(or $(LINK_$(LINKS)),$(error LINKS=$(LINKS) is none of soft, hard and copy))
-
-# one program without its symbols, and its other names
-install: all
-	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS) $(LIBDIR)/pkgconfig $(INCLUDE) $(SHARE)/nb
-	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
-	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
-	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
-	$(INSTALL) -m 644 man/nb-stream.5 $(SHARE)/man/man5
-	$(INSTALL) -m 644 man/nb.7 man/nb-cookbook.7 man/nb-filter.7 man/nb-formats.7 man/nb-papers.7 $(SHARE)/man/man7
-	$(INSTALL) -m 644 tools/completion.bash $(COMPLETIONS)/nb
-	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
-	$(INSTALL) -m 644 formats/stream/nb.h $(INCLUDE)
-	$(INSTALL) -m 644 $(LIBRARY) $(LIBDIR)
-	sed -n '/file: nbstream.py/,/^\.Ed/{/^\./d;s/\\(aq/'"'"'/g;s/\\-/-/g;s/\\e/\\/g;p;}' man/nb-filter.7 >$(SHARE)/nb/nbstream.py
-	printf '%s\n' 'prefix=$(PREFIX)' 'python=$${prefix}/share/nb' 'Name: nb' 'Description: particle streams of the nb programs for N-body gravity' 'Version: $(VERSION)' \
-		'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lnb -lm -lpthread' >$(LIBDIR)/pkgconfig/nb.pc
-	@[ -n '$(DESTDIR)' ] || ! command -v mandb >/dev/null || mandb -q 2>/dev/null || : # so that man -k finds the pages
-
-uninstall:
-	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc $(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
-		$(SHARE)/man/man7/nb.7 $(SHARE)/man/man7/nb-cookbook.7 $(SHARE)/man/man7/nb-filter.7 $(SHARE)/man/man7/nb-formats.7 $(SHARE)/man/man7/nb-papers.7 $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)
+include make/install.mk
 
 clean:
 	rm -rf build
@@ -499,10 +346,13 @@ help:
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them'
-	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; TORTURE_SECONDS=N for each part; torture-short: a sample'
-	@echo 'make fuzz       feed readers, options and trees with hostile input, FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
+	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; torture-short: a sample'
+	@echo '                TORTURE_SECONDS=N: so long at most for each part'
+	@echo 'make fuzz       feed readers, options and trees with hostile input'
+	@echo '                FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
-	@echo 'make install    install programs, pages and a library for filters into PREFIX ($(PREFIX)), below DESTDIR; uninstall removes all; LINKS=hard or copy: no soft links'
+	@echo 'make install    install programs, pages and a library for filters into PREFIX ($(PREFIX)), below DESTDIR'
+	@echo '                LINKS=hard or copy: no soft links; make uninstall removes all'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 

@@ -8,7 +8,7 @@ setup_file() {
 	local build=${NB_BIN%/bin} folder
 	local config=${build##*/}
 	cd "$BATS_FILE_TMPDIR" || return 1
-	cp -rp "$NB_TOP"/{Makefile,RECIPES.md,common,formats,kernels,tools} .
+	cp -rp "$NB_TOP"/{Makefile,make,RECIPES.md,common,formats,kernels,tools} .
 	mkdir -p "build/$config/tests/filters" man
 	cp -p "$NB_TOP/man/nb-step.1" man/
 	for folder in common formats kernels tools libnb.a; do cp -rp "$build/$folder" "build/$config/"; done

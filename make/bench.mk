@@ -1,0 +1,33 @@
+# Benchmarks; tests/bench/run-* have the methods.
+bench: deps-build
+	@$(MAKE) --no-print-directory all bench-programs
+	tests/bench/run-cpu $(BUILD)
+
+bench-gpu:
+	@$(MAKE) --no-print-directory CUDA=1 all bench-programs
+	tests/bench/run-gpu build/cuda
+
+# one GPU against several; ARGS=large: 2^28 bodies, too
+bench-devices:
+	@$(MAKE) --no-print-directory CUDA=1 build/cuda/tests/bench/devices
+	tests/bench/run-devices build/cuda $(ARGS)
+
+# one process against several ranks, on this host; ARGS=--quick takes some seconds
+bench-ranks: deps-build
+	@$(MAKE) --no-print-directory MPI=1 CUDA=0 all
+	tests/bench/run-ranks $(ARGS) build/mpi
+
+# ROWS="step-* film": these rows only; ARGS=--quick, --best
+bench-pipes: deps-build
+	@$(MAKE) --no-print-directory all bench-programs
+	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
+
+# speed and memory of nb-convert for each format: tests/bench/run-formats
+bench-formats: deps-build
+	@$(MAKE) --no-print-directory all
+	tests/bench/run-formats $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
+
+# PLOT=1: pictures too
+bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
+	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
+	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)

@@ -1,0 +1,29 @@
+# Builds that check themselves: sanitizers (SAN=1), coverage (COV=1) and libFuzzer (FUZZ=1).
+ifeq ($(SAN),1)
+# At fixed addresses, as else each start relocates 20 MB of what UBSan could say.  Oracles are not under test.
+OPT     = $(if $(filter %_ref.c,$<),-O3,-O1 -fno-omit-frame-pointer) -g -fno-pie
+CFLAGS  += $(if $(filter %_ref.c,$<),,-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all)
+LDFLAGS += -fsanitize=address,undefined,float-cast-overflow -no-pie
+# With all checks gcc takes minutes for the walk; what these find, AddressSanitizer or the compiler finds too.
+SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=300
+endif
+# Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
+ifeq ($(COV),1)
+OPT     = $(if $(filter tests/% %_ref.c,$<),-O2 -g,-O1 -g -fno-inline --coverage -fprofile-update=atomic)
+CPPFLAGS += -DNB_COVERAGE
+WARN    += -Wno-maybe-uninitialized
+LDFLAGS += --coverage
+endif
+# What libFuzzer feeds with its inputs: with clang and its OpenMP.  Warnings are gcc's business.
+ifeq ($(FUZZ),1)
+override CC = clang
+WARN    = -w
+OPT     = -O1 -g -fno-omit-frame-pointer
+FUZZ_SAN = address,undefined,float-cast-overflow
+# vectors as gcc has them, and so without sanitizers
+SIMD_CC := gcc
+SIMD_CFLAGS := $(CFLAGS)
+CFLAGS  += -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -fno-sanitize-recover=all
+LDFLAGS := -fsanitize=fuzzer,$(FUZZ_SAN) -fopenmp
+LDLIBS  := $(filter-out -l:libgomp.a,$(LDLIBS))
+endif

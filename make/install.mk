@@ -1,0 +1,40 @@
+# What is installed where.
+INSTALL ?= install
+BINDIR   = $(DESTDIR)$(PREFIX)/bin
+SHARE    = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = $(SHARE)/bash-completion/completions
+LIBDIR   = $(DESTDIR)$(PREFIX)/lib
+INCLUDE  = $(DESTDIR)$(PREFIX)/include
+
+# How each tool gets its name: a soft or hard link to nb, or a copy, which can be moved alone but does not fold with others
+LINKS ?= soft
+LINK_soft = ln -sf nb
+LINK_hard = ln -f $(BINDIR)/nb
+LINK_copy = cp --remove-destination $(BINDIR)/nb
+LINK = $(or $(LINK_$(LINKS)),$(error LINKS=$(LINKS) is none of soft, hard and copy))
+
+# one program without its symbols, and its other names
+install: all
+	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS) \
+		$(LIBDIR)/pkgconfig $(INCLUDE) $(SHARE)/nb
+	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
+	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
+	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
+	$(INSTALL) -m 644 man/nb-stream.5 $(SHARE)/man/man5
+	$(INSTALL) -m 644 man/nb.7 man/nb-cookbook.7 man/nb-filter.7 man/nb-formats.7 man/nb-papers.7 $(SHARE)/man/man7
+	$(INSTALL) -m 644 tools/completion.bash $(COMPLETIONS)/nb
+	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
+	$(INSTALL) -m 644 formats/stream/nb.h $(INCLUDE)
+	$(INSTALL) -m 644 $(LIBRARY) $(LIBDIR)
+	sed -n '/file: nbstream.py/,/^\.Ed/{/^\./d;s/\\(aq/'"'"'/g;s/\\-/-/g;s/\\e/\\/g;p;}' man/nb-filter.7 >$(SHARE)/nb/nbstream.py
+	printf '%s\n' 'prefix=$(PREFIX)' 'python=$${prefix}/share/nb' 'Name: nb' \
+		'Description: particle streams of the nb programs for N-body gravity' \
+		'Version: $(VERSION)' \
+		'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lnb -lm -lpthread' >$(LIBDIR)/pkgconfig/nb.pc
+	@[ -n '$(DESTDIR)' ] || ! command -v mandb >/dev/null || mandb -q 2>/dev/null || : # so that man -k finds the pages
+
+uninstall:
+	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc \
+		$(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
+		$(SHARE)/man/man7/nb.7 $(SHARE)/man/man7/nb-cookbook.7 $(SHARE)/man/man7/nb-filter.7 $(SHARE)/man/man7/nb-formats.7 \
+		$(SHARE)/man/man7/nb-papers.7 $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)

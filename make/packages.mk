@@ -1,0 +1,35 @@
+# Root installs missing packages through apt; for other users the apt-get command is printed.
+DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev
+DEPS_DEMO  = netpbm
+DEPS_CHECK = bats mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py python3-yt \
+	python3-astropy python3-vtk9 splash $(DEPS_MPI)
+DEPS_MPI   = libopenmpi-dev openmpi-bin
+DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
+DEPS_PLOT  = gnuplot-nox python3
+DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
+DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
+define need
+	@missing=; for p in $(1); do \
+		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" -eq 0 ]; then \
+			echo "installing$$missing"; apt-get update -qq && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
+endef
+deps:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT)))
+deps-build:
+	$(call need,$(DEPS_BUILD))
+deps-demo:
+	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
+deps-check:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
+deps-coverage:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_COVERAGE)))
+deps-plot:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
+deps-fuzz:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
+deps-lint:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))
