@@ -180,3 +180,23 @@ attributes_of() { nb-stats --attributes <"$1" | grep -vE '^((key_cube|tree|leaf_
 		done
 	done
 }
+
+# bats test_tags=once
+@test "every fuzz target gets the inputs of its archive, and each that is added" {
+	local source target
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir -p tests/corpus tests/fuzz build/tests/fuzz
+	cp "$NB_TOP/tests/fuzz/run" tests/fuzz/
+	cp -r "$CORPUS/fuzz" tests/corpus/
+	echo odd >'a name'
+	for source in "$NB_TOP"/tests/fuzz/*.c; do
+		target=$(basename "$source" .c)
+		printf '#!/bin/sh\nfor last; do :; done\nls "$last" >seen\n' >"build/tests/fuzz/$target"
+		chmod +x "build/tests/fuzz/$target"
+		tests/fuzz/run build add "$target" 'a name'
+		tests/fuzz/run build 0 "$target" >rows
+		{ tar -tzf "$CORPUS/fuzz/$target.tar.gz"; echo 'a name'; } | LC_ALL=C sort | cmp - <(LC_ALL=C sort seen)
+		[ "$(wc -l <seen)" -gt 10 ]
+		equals "$(awk -F '\t' -v t="$target" '$1 == t { print $4 }' rows)" "$(wc -l <seen | tr -d ' ')"
+	done
+}
