@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,10 @@ void nb_die(int status, const char *format, ...)
 
 void nb_die_at_once(int status, const char *format, ...)
 {
+	static atomic_flag dying = ATOMIC_FLAG_INIT;
 	va_list ap;
+	while (atomic_flag_test_and_set(&dying))
+		pause(); /* another thread has come first, and ends the process */
 	va_start(ap, format);
 	message(format, ap, NULL);
 	va_end(ap);

@@ -29,7 +29,8 @@ int nb_voice_file(void);
 /* "program: message\n" on the voice's file, then the end of the instance.  A message that ends in ':' gets
  * strerror(errno). */
 _Noreturn void nb_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for code that cannot be left by longjmp, such as a callback of a library: ends the process. */
+/* The same for code that cannot be left by longjmp, such as a callback of a library: ends the process, with one message
+ * however many threads come here. */
 _Noreturn void nb_die_at_once(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nb_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Like nb_warn, but only after -v. */
