@@ -233,22 +233,26 @@ static void search_by_meaning(struct search *search)
 	}
 }
 
+enum { MOST_WORDS = 63 }; /* one bit each */
+
 /* The words of an argument that was quoted are several. */
-static int split(int nargument, char **argument, char **word, int most)
+static int split(int nargument, char **argument, char *word[MOST_WORDS])
 {
 	int n = 0;
 	for (int i = 0; i < nargument; i++)
-		for (char *rest, *at = strtok_r(argument[i], " \t\n", &rest); at && n < most;
-			at = strtok_r(NULL, " \t\n", &rest))
+		for (char *rest, *at = strtok_r(argument[i], " \t\n", &rest); at; at = strtok_r(NULL, " \t\n", &rest)) {
+			if (n == MOST_WORDS)
+				nb_die(NB_EXIT_USAGE, "more than %d words to look for", MOST_WORDS);
 			word[n++] = at;
+		}
 	return n;
 }
 
 int nb_help_search(int nword, char **word)
 {
-	char *each[63], all[256] = "";
+	char *each[MOST_WORDS], all[256] = "";
 	struct search search = {.words.word = each};
-	search.words.n = split(nword, word, each, (int)(sizeof each / sizeof *each));
+	search.words.n = split(nword, word, each);
 	for (int whole = 1; whole >= 0 && !search.found; whole--)
 		search_by_words(&search, whole);
 	if (!search.found)

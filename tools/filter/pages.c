@@ -18,8 +18,6 @@ __asm__(".section .rodata\n"
 extern const char nb_pages[] __attribute__((visibility("hidden")));
 extern const uint64_t nb_pages_size __attribute__((visibility("hidden")));
 
-enum { MOST_PAGES = 64 };
-
 struct line {
 	const char *text;
 	size_t length;
@@ -135,18 +133,20 @@ static void print_place(const struct place *place)
 
 int nb_pages_search(const struct nb_words *words, void (*begin)(void *context), void *context)
 {
-	struct place place[MOST_PAGES];
-	const struct reading r = {words, nb_pages + nb_pages_size, words->n < 64 ? ((uint64_t)1 << words->n) - 1 : 0};
-	int n = 0, best = NOWHERE;
-	for (const char *at = nb_pages; at < r.end && n < MOST_PAGES; n++) {
-		at = read_page(&r, at, &place[n]);
-		best = (int)place[n].level > best ? (int)place[n].level : best;
+	struct place place;
+	const struct reading r = {words, nb_pages + nb_pages_size, ((uint64_t)1 << words->n) - 1};
+	int best = NOWHERE;
+	for (const char *at = nb_pages; at < r.end;) {
+		at = read_page(&r, at, &place);
+		best = (int)place.level > best ? (int)place.level : best;
 	}
 	if (best == NOWHERE)
 		return 0;
 	begin(context);
-	for (int k = 0; k < n; k++)
-		if (place[k].level != NOWHERE && (place[k].level > IN_PAGE || best == IN_PAGE))
-			print_place(&place[k]);
+	for (const char *at = nb_pages; at < r.end;) {
+		at = read_page(&r, at, &place);
+		if (place.level != NOWHERE && (place.level > IN_PAGE || best == IN_PAGE))
+			print_place(&place);
+	}
 	return 1;
 }

@@ -254,10 +254,15 @@ void nb_stage_run(struct nb_run *run, void (*work)(struct nb_run *stage, void *c
 
 void nb_stage_names(const struct nb_run *first, char names[NB_STAGE_NAMES])
 {
+	static const char more[] = " | ...";
 	size_t used = 0;
-	for (const struct nb_run *run = first; run && used < NB_STAGE_NAMES; run = run->next)
-		used += (size_t)snprintf(
-			names + used, NB_STAGE_NAMES - used, "%s%s", run == first ? "" : " | ", run->tool->name);
+	for (const struct nb_run *run = first; run; run = run->next)
+		if (used + strlen(run->tool->name) + 2 * sizeof more > NB_STAGE_NAMES) {
+			strcpy(names + used, more);
+			return;
+		} else
+			used += (size_t)snprintf(
+				names + used, NB_STAGE_NAMES - used, "%s%s", used ? " | " : "", run->tool->name);
 }
 
 void nb_stage_report(const struct nb_run *first)

@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { PROC_PATH = 64, CHILDREN_SIZE = 1 << 14 };
+enum { PROC_PATH = 64 };
 
 /* A file without asking a server, which may not answer. */
 static int cached_stat(int dir, const char *path, struct statx *st)
@@ -226,26 +226,16 @@ static void look_at(struct search *s, pid_t pid, int anywhere)
  * forked the child that shall have it. */
 static void look_near(struct search *s)
 {
-	char path[PROC_PATH], text[CHILDREN_SIZE];
+	char path[PROC_PATH];
 	const pid_t parent = getppid();
 	look_at(s, parent, 1);
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	size_t length = 0;
-	ssize_t n;
-	while (length < sizeof text - 1 && (n = read(fd, text + length, sizeof text - 1 - length)) > 0)
-		length += (size_t)n;
-	close(fd);
-	text[length] = '\0';
-	char *next;
-	for (char *at = text; s->best != NB_HOLDER_OURS && nb_now() < s->until; at = next) {
-		const long pid = strtol(at, &next, 10);
-		if (next == at)
-			break;
+	FILE *children = fopen(path, "re");
+	int pid;
+	while (children && s->best != NB_HOLDER_OURS && nb_now() < s->until && fscanf(children, "%d", &pid) == 1)
 		look_at(s, (pid_t)pid, 1);
-	}
+	if (children)
+		fclose(children);
 }
 
 static void look_everywhere(struct search *s, int anywhere)

@@ -48,17 +48,19 @@ void nb_render_name_kind(const struct render *r, unsigned kind, char text[NB_LAB
 
 void nb_render_names(struct render *r)
 {
-	enum { MOST = 1000 };
 	const int dot = nb_render_dot(r), high = (NB_TEXT_HEIGHT + 2) * dot;
 	const struct bodies *b = &r->bodies;
-	struct {
+	struct box {
 		int left, top, right, bottom;
-	} drawn[MOST];
+	} * drawn;
 	if (b->n > 0 && r->names.n == 0)
 		nb_die(NB_EXIT_FAILED, "no names to label in frame %" PRIu64 " (nb-calc '@names = \"0 Sun, 1 Earth\"')",
 			b->frame->number);
 	double *pos = nb_render_numbers(r, nb_require_field(b->frame, NB_POS));
-	for (size_t i = 0, n = 0; i < b->n && n < MOST; i++) {
+	drawn = nb_alloc(b->n, sizeof *drawn);
+	if (!drawn && b->n)
+		nb_out_of_memory(b->frame);
+	for (size_t i = 0, n = 0; i < b->n; i++) {
 		const char *name = name_of(r, id_of(r, i));
 		float x, y;
 		size_t k = 0;
@@ -73,11 +75,9 @@ void nb_render_names(struct render *r)
 		if (k < n)
 			continue;
 		nb_text_draw(r->canvas.rgb, r->width, r->height, left, top, dot, name, nb_render_pale);
-		drawn[n].left = left;
-		drawn[n].top = top;
-		drawn[n].right = right;
-		drawn[n++].bottom = bottom;
+		drawn[n++] = (struct box){left, top, right, bottom};
 	}
+	nb_free(drawn);
 	nb_free(pos);
 }
 

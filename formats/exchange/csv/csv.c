@@ -463,9 +463,15 @@ static int understand_names(struct csv_reader *reader)
 
 /* ---- what the columns are ----------------------------------------------------------------------- */
 
+/* Without a column id they count from 0, unless the text is complete and says nothing of ids. */
+static int adds_ids(const struct csv_reader *reader)
+{
+	return !reader->has_id && !(reader->said.complete && !nb_frame_field(&reader->said.frame, NB_ID));
+}
+
 static int add_target(struct csv_reader *reader, const struct target *target)
 {
-	if (reader->rows.ncolumn + !reader->has_id >= NB_MAX_COLUMNS)
+	if (reader->rows.ncolumn == NB_MAX_COLUMNS)
 		return too_many(reader);
 	struct target *grown = realloc(reader->target, (reader->rows.ncolumn + 1) * sizeof *grown);
 	if (!grown)
@@ -616,7 +622,7 @@ static int lay_out(struct csv_reader *reader)
 	}
 	reader->first_row_seen = 0;
 	reader->laid_out = 1;
-	return NB_OK;
+	return reader->rows.ncolumn == NB_MAX_COLUMNS && adds_ids(reader) ? too_many(reader) : NB_OK;
 }
 
 static int open_csv(struct nb_import *in)
@@ -750,7 +756,8 @@ static int take_text(struct csv_reader *reader, const struct cell *cell, const c
 		memcpy(to, text, length);
 	}
 	if (status == NB_ELIMIT)
-		return nb_lines_fail(&reader->lines, "text in column '%s' is too long", cell->name);
+		return nb_lines_fail(
+			&reader->lines, "text in column '%s' is too long (choose others with '--fields')", cell->name);
 	return status ? no_memory(reader) : NB_OK;
 }
 
@@ -959,10 +966,9 @@ static int set_attributes(struct csv_reader *reader, struct nb_frame *frame)
 	return !dim && !complete ? nb_frame_set_attribute(frame, "dim", "3") : NB_OK;
 }
 
-/* Without a column id they count from 0, unless the text is complete and says nothing of ids. */
 static int add_ids(struct csv_reader *reader, struct nb_frame *frame)
 {
-	if (reader->has_id || (reader->said.complete && !nb_frame_field(&reader->said.frame, NB_ID)))
+	if (!adds_ids(reader))
 		return NB_OK;
 	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
 	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;

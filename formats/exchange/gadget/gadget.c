@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 256 };
+/* Beside those of blocks: id, mass, species. */
+enum { MOST_COLUMNS = NB_MAX_COLUMNS - 3 };
 
 /* ---- columns that follow from the header --------------------------------------------------------- */
 
@@ -268,7 +269,8 @@ static int prepare(struct nb_gadget_reader *reader, struct nb_frame *frame, cons
 	const int is_new = !column;
 	*sink = (struct nb_gadget_sink){.take = nb_gadget_take_as(field, content->width), .ncomp = content->ncomp};
 	if (is_new && frame->ncolumn >= MOST_COLUMNS)
-		return nb_gadget_fail(reader, "there are more than %d columns", MOST_COLUMNS);
+		return nb_gadget_fail(
+			reader, "there are more than %d columns (choose some with '--fields')", MOST_COLUMNS);
 	if (is_new)
 		column = field != NB_NFIELD
 				 ? nb_frame_add_field(frame, field, NULL, 0)

@@ -27,7 +27,6 @@ struct source {
 	const double *f8;
 };
 
-enum { MOST_SOURCES = 64 };
 struct writer {
 	struct nb_export *out;
 	struct nb_output *to;
@@ -37,7 +36,7 @@ struct writer {
 	double mass[NB_NTYPE]; /* of all bodies of a type, 0: they are in a block */
 	const uint64_t *id;    /* NULL: bodies are numbered */
 	int wide;	       /* ids of 8 bytes */
-	struct source source[MOST_SOURCES];
+	struct source source[NB_MAX_COLUMNS];
 	size_t nsource;
 	unsigned written, nfile;
 	uint64_t from[NB_NTYPE], n[NB_NTYPE]; /* of each type: bodies before the present file, and in it */
@@ -123,8 +122,6 @@ static int add_source(struct writer *writer, struct nb_column *column, const cha
 	const size_t n = column->rows * column->ncomp;
 	if (!data && n)
 		return NB_ENOMEM;
-	if (writer->nsource == MOST_SOURCES)
-		return nb_export_fail(writer->out, "more than %d columns become blocks", MOST_SOURCES);
 	*source = (struct source){.ncomp = column->ncomp, .mask = mask};
 	snprintf(source->label, sizeof source->label, "%-4.4s", label);
 	source->f4 = f4 ? data : NULL;

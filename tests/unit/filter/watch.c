@@ -1,9 +1,11 @@
 /* The processes whose work is done here: only the end of one that is still watched ends this process. */
 #include "tools/filter/watch.h"
 #include "tests/unit/unit.h"
+#include "tools/filter/stage.h"
 
 #include <poll.h>
 #include <semaphore.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,6 +63,23 @@ static void test_full(void)
 	}
 }
 
+/* Programs whose names have no room are dots, never half a name. */
+static void test_names(void)
+{
+	static struct nb_tool tool = {.name = "nb-sort-zorder"};
+	static struct nb_run run[NB_WATCH_MOST + 1];
+	char names[NB_STAGE_NAMES];
+	for (int n = 1; n <= NB_WATCH_MOST; n++) {
+		run[n - 1].tool = run[n].tool = &tool;
+		run[n - 1].next = n > 1 ? &run[n - 2] : NULL;
+		nb_stage_names(&run[n - 1], names);
+		const size_t length = strlen(names), whole = (size_t)n * 17 - 3;
+		CHECK(strncmp(names, "nb-sort-zorder", 14) == 0 && length < NB_STAGE_NAMES);
+		if (length != whole)
+			CHECK(whole >= NB_STAGE_NAMES - 40 && strcmp(names + length - 20, "nb-sort-zorder | ...") == 0);
+	}
+}
+
 int main(void)
 {
 	first = gettid();
@@ -68,5 +87,6 @@ int main(void)
 	sem_init(&go_on, 0, 0);
 	test_same_number();
 	test_full();
+	test_names();
 	return unit_end();
 }
