@@ -4,13 +4,8 @@
 load helper
 
 setup_file() {
-	# the first Python that has h5py; NB_PYTHON may be one with newer readers
-	for python in ${NB_PYTHON:-} python3 /usr/bin/python3; do
-		if "$python" -c 'import h5py' 2>/dev/null; then
-			export PYTHON_H5=$python
-			break
-		fi
-	done
+	PYTHON_H5=$(python_with_h5py)
+	export PYTHON_H5
 	if (nb-convert --from gadget-hdf5 "$NB_TOP/Makefile" 2>&1 || :) | grep -q 'HDF5 is not built in'; then
 		export NO_HDF5=1
 	fi

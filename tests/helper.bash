@@ -17,6 +17,7 @@
 #   without_waiting FILE                    its lines, except those that tell of 10 seconds of silence
 #   ends_well FILE                          1 if the stream does not end with an end marker
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
+#   python_with_h5py                        the first Python that has it, or nothing
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step
 #   one_force                               those that make a step with one force, so without a force pipeline, too
@@ -173,6 +174,14 @@ numpy_python() {
 	done
 	echo 'no python3 with numpy' >&2
 	return 1
+}
+
+# NB_PYTHON may be one with newer readers.
+python_with_h5py() {
+	for python in ${NB_PYTHON:-} python3 /usr/bin/python3; do
+		"$python" -c 'import h5py' 2>/dev/null && echo "$python" && break
+	done
+	:
 }
 
 # The last 128 bytes are an end marker (nb-stream(5)).

@@ -102,6 +102,16 @@ with h5py.File(name, "w") as f:
         header(f, np.array(counts, "i4"), [0] * 6, 2, np.array([0, 5, 0, 0, 3, 0], "u4"))
         for t in (1, 4):
             bodies(f, t, "f8")
+    elif flavour == "amuse-table":  # of standard input, as CSV
+        head, rows = sys.stdin.readline().strip().split(","), np.loadtxt(sys.stdin, delimiter=",", ndmin=2)
+        g = f.create_group("particles/0000000001")
+        g.attrs["type"], g.attrs["number_of_particles"] = "particles", len(rows)
+        units = {"mass": "mass", "x": "length", "y": "length", "z": "length", "vx": "speed", "vy": "speed", "vz": "speed"}
+        for name, values in zip(head, rows.T):
+            base = "system.get('nbody').base('%s')" % units.get(name, "length")
+            g["keys" if name == "id" else f"attributes/{name}"] = values.astype("u8" if name == "id" else "f8")
+            if name in units:
+                g[f"attributes/{name}"].attrs["units"] = base.replace("base('speed')", "base('length') * (system.get('nbody').base('time')**-1)")
     elif flavour.startswith("amuse"):
         length, mass, time = [f"system.get('S.I.').base('{b}')" for b in ("length", "mass", "time")]
 

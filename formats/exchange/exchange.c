@@ -269,6 +269,25 @@ static void drop_unwanted(const struct nb_subset *subset, struct nb_frame *frame
 			nb_frame_drop(frame, frame->column[c].name);
 }
 
+/* What every program asks of a column. */
+static int check_values(struct nb_import *in, struct nb_frame *frame)
+{
+	for (size_t c = 0; c < frame->ncolumn; c++) {
+		struct nb_column *column = &frame->column[c];
+		const unsigned traits = column->field < NB_NFIELD ? nb_field_info[column->field].traits : 0,
+			       what = ((traits & NB_FINITE) ? NB_BAD_NONFINITE : 0u) |
+				      ((traits & NB_NOT_NEGATIVE) ? NB_BAD_NEGATIVE : 0u);
+		const size_t bad = what ? nb_column_first_bad(column, what) : column->rows;
+		if (bad < column->rows) {
+			snprintf(in->error, sizeof in->error, "%s: %s of body %zu is %s", nb_import_tail(in),
+				column->name, bad,
+				(traits & NB_NOT_NEGATIVE) ? "negative or not finite" : "not finite");
+			return NB_EINVAL;
+		}
+	}
+	return NB_OK;
+}
+
 enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame)
 {
 	const struct nb_subset *subset = &in->subset;
@@ -283,12 +302,14 @@ enum nb_answer nb_import_next(struct nb_import *in, struct nb_frame *frame)
 	if (answer != NB_FRAME)
 		return answer;
 	frame->number = in->nframe - 1;
-	const int status = nb_subset_apply(subset, in->selected, frame, in->error, sizeof in->error);
+	int status = nb_subset_apply(subset, in->selected, frame, in->error, sizeof in->error);
+	drop_unwanted(subset, frame);
+	if (!status && in->format->traits & NB_UNCHECKED)
+		status = check_values(in, frame);
 	if (status) {
 		explain(in, status);
 		return NB_ERROR;
 	}
-	drop_unwanted(subset, frame);
 	if (!in->complete && !nb_frame_attribute(frame, "G") && nb_frame_set_attribute_f64(frame, "G", in->format->G)) {
 		explain(in, NB_ENOMEM);
 		return NB_ERROR;

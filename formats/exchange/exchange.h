@@ -35,6 +35,7 @@ enum nb_format_trait {
 	NB_MANY_FILES = 512,	    /* a frame may be spread over several files */
 	NB_JOINS_FILES = 2048,	    /* a file that is one of several is read with the others */
 	NB_TEXT = 4096,		    /* lines that a terminal can show; all other formats are binary */
+	NB_UNCHECKED = 8192,	    /* numbers of bodies that are wanted are looked at when they have been chosen */
 	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */

@@ -143,8 +143,8 @@ static int next_frame(struct convert *opt, struct nb_frame *frame)
 	const enum nb_answer answer = nb_import_next(&opt->in, frame);
 	if (answer == NB_ERROR)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
-	if (answer == NB_FRAME && *opt->in.warning)
-		nb_warn("%s", opt->in.warning);
+	if (answer == NB_FRAME && *opt->in.warning && strcmp(opt->in.warning, opt->warned) != 0)
+		nb_warn("%s", strcpy(opt->warned, opt->in.warning));
 	return answer == NB_FRAME;
 }
 

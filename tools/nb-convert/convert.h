@@ -29,6 +29,7 @@ struct convert {
 	const char *source; /* of what is imported; NULL: standard input */
 	const char *path;   /* of the output, NULL: standard output, or that of the stream */
 	struct nb_import in;
+	char warned[NB_EXCHANGE_ERROR_SIZE]; /* not again of the next frame */
 	struct nb_export out;
 	int one;	       /* one frame is exported: the chosen one, or the only one */
 	uint64_t nframe;       /* of the stream that is exported, so far */

@@ -304,9 +304,6 @@ static int read_vector(
 				to[(at + i) * info->ncomp + k] = block[i] * factor[k];
 		}
 	nb_free(block);
-	const unsigned what = NB_BAD_NONFINITE | ((info->traits & NB_NOT_NEGATIVE) ? NB_BAD_NEGATIVE : 0u);
-	if (!status && (info->traits & NB_FINITE) && nb_column_first_bad(column, what) < column->rows)
-		status = fail(reader, item[0]->path, "has a value that is negative or not finite");
 	return status;
 }
 
@@ -576,7 +573,7 @@ const struct nb_format nb_format_amuse = {
 	.name = "amuse",
 	.about = "AMUSE HDF5",
 	.place = -1,
-	.traits = NB_MANY_FRAMES,
+	.traits = NB_MANY_FRAMES | NB_UNCHECKED,
 	.G = 1,
 	.lacks = nb_h5_lacks,
 	.recognises = recognises,

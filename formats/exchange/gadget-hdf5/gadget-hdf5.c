@@ -474,22 +474,6 @@ static int read_file(struct nb_gadget_hdf5_reader *reader, struct nb_frame *fram
 
 /* ---- the frame ---------------------------------------------------------------------------------- */
 
-/* What every program asks of a column. */
-static int check_values(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame)
-{
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		struct nb_column *column = &frame->column[c];
-		const unsigned traits = column->field < NB_NFIELD ? nb_field_info[column->field].traits : 0,
-			       what = ((traits & NB_FINITE) ? NB_BAD_NONFINITE : 0u) |
-				      ((traits & NB_NOT_NEGATIVE) ? NB_BAD_NEGATIVE : 0u);
-		const size_t bad = what ? nb_column_first_bad(column, what) : column->rows;
-		if (bad < column->rows)
-			return nb_h5_fail(&reader->file, "%s of body %zu is %s", column->name, bad,
-				(traits & NB_NOT_NEGATIVE) ? "negative or not finite" : "not finite");
-	}
-	return NB_OK;
-}
-
 static int read_snapshot(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame)
 {
 	uint64_t n[TYPES];
@@ -505,7 +489,7 @@ static int read_snapshot(struct nb_gadget_hdf5_reader *reader, struct nb_frame *
 		if ((reader->stem && open_file(reader, k)) || read_file(reader, frame))
 			return NB_EINVAL;
 	reader->in->selected = NB_SELECTED_SPECIES;
-	return check_values(reader, frame);
+	return NB_OK;
 }
 
 /* What is not all that the files hold, in one line. */
@@ -574,7 +558,7 @@ const struct nb_format nb_format_gadget_hdf5 = {
 	.about = "GADGET HDF5",
 	.suffixes = "hdf5 h5",
 	.place = 5,
-	.traits = NB_JOINS_FILES,
+	.traits = NB_JOINS_FILES | NB_UNCHECKED,
 	.needs = NB_NEED(NB_MASS),
 	.G = 43007.1,
 	.lacks = nb_h5_lacks,

@@ -479,7 +479,7 @@ static int are_ids(size_t n, const int32_t *key, uint64_t *id)
 }
 
 /* The keys of NEMO are ids if they can be; else ids count from 0. */
-static int add_ids(const struct snapshot *snapshot)
+static int add_ids(struct nb_import *in, const struct snapshot *snapshot)
 {
 	struct nb_frame *frame = snapshot->frame;
 	struct nb_column *key = nb_frame_find(frame, "nemo_key");
@@ -490,11 +490,18 @@ static int add_ids(const struct snapshot *snapshot)
 	uint64_t *id = nb_alloc(n, sizeof *id);
 	if (!id)
 		return NB_ENOMEM;
-	if (from && are_ids(n, from, id))
+	const size_t said = strlen(in->warning);
+	const int are = from && are_ids(n, from, id);
+	if (are)
 		nb_frame_drop(frame, "nemo_key");
-	else
-		for (size_t i = 0; i < n; i++)
-			id[i] = snapshot->first + i * snapshot->step;
+	else if (key && n && nb_subset_needs(&in->subset, nb_field_info[NB_ID].name))
+		snprintf(in->warning + said, sizeof in->warning - said,
+			"%s%s: keys are no ids (negative, not whole, or twice the same), so bodies are numbered, and "
+			"the "
+			"keys are column nemo_key",
+			said ? "; " : "", nb_import_tail(in));
+	for (size_t i = 0; !are && i < n; i++)
+		id[i] = snapshot->first + i * snapshot->step;
 	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
 	if (!column) {
 		nb_free(id);
@@ -564,7 +571,7 @@ static int finish(struct nb_import *in, struct snapshot *snapshot)
 		return NB_ENOMEM;
 	in->selected = NB_SELECTED_ROWS;
 	const int needs_mass = nb_subset_needs(&in->subset, nb_field_info[NB_MASS].name);
-	return add_ids(snapshot) || keep_masses(reader, snapshot, needs_mass) ? NB_ENOMEM : NB_OK;
+	return add_ids(in, snapshot) || keep_masses(reader, snapshot, needs_mass) ? NB_ENOMEM : NB_OK;
 }
 
 /* An item outside of snapshots: the history of the file, and its title. */

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define WANT_ID " (want numbers from 0 on; '--fields' without id leaves them out)"
+
 struct array {
 	char *path;
 	const char *name; /* of the column */
@@ -90,18 +92,28 @@ static int read_binary(struct nb_import *in, const struct array *array, struct n
 			nb_wire_widen(part, from, array->big, (double *)to + done);
 		done += part;
 	}
+	for (uint64_t i = 0; info && array->is_whole && i < array->n; i++) {
+		const uint64_t x = ((uint64_t *)to)[i];
+		const int64_t id = words == 1 ? (int32_t)x : (int64_t)x;
+		if (id < 0)
+			return nb_wire_fail(in, "body %" PRIu64 " has %" PRId64 WANT_ID, i, id);
+	}
 	return NB_OK;
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static int take_whole(struct nb_lines *lines, const char *line, void *to)
+static int take_whole(struct nb_lines *lines, const char *line, int is_id, void *to)
 {
 	char *end;
 	errno = 0;
-	const uint64_t x = *nb_text_skip(line) == '-' ? (uint64_t)strtoll(line, &end, 10) : strtoull(line, &end, 10);
-	if (end == line || *nb_text_skip(end) || errno)
-		return nb_lines_fail(lines, "'%.40s' is not a whole number", line);
+	const int negative = *nb_text_skip(line) == '-';
+	const uint64_t x = negative ? (uint64_t)strtoll(line, &end, 10) : strtoull(line, &end, 10);
+	if (end == line || *nb_text_skip(end) || (errno && errno != ERANGE))
+		return nb_lines_fail(lines, "'%.40s' is not a whole number%s", line, is_id ? WANT_ID : "");
+	if (errno || (negative && is_id))
+		return nb_lines_fail(
+			lines, "%.40s is %s%s", line, errno ? "too large" : "negative", is_id ? WANT_ID : "");
 	memcpy(to, &x, sizeof x);
 	return NB_OK;
 }
@@ -131,7 +143,7 @@ static int read_text(struct nb_lines *lines, const struct array *array, struct n
 			value = grown ? grown : value;
 		}
 		if (!status && have < room)
-			status = array->is_whole ? take_whole(lines, line, value + have)
+			status = array->is_whole ? take_whole(lines, line, info != NULL, value + have)
 						 : take_real(lines, line, value + have);
 		have++;
 	}
