@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
-struct nb_devices nb_devices = {nb_backend_look, nb_backend_choose, nb_backend_room, nb_backend_cards};
+struct nb_devices nb_devices = {
+	nb_backend_look, nb_backend_choose, nb_backend_room, nb_backend_members, nb_backend_cards};
 
 void nb_choose_backend(struct nb_run *run, const char *name)
 {
@@ -66,11 +67,24 @@ static int are_spread(const struct nb_plan *plan)
 	}
 }
 
-/* So many devices have a part of the bodies each; how many there are is not known yet, two at least. */
+int nb_spread_owners(void)
+{
+	const int ranks = nb_ranks_size();
+	return ranks > 1 ? ranks : nb_devices.members();
+}
+
+int nb_spread_pays(uint64_t n)
+{
+	enum { LEAST_OF_RANKS = 8192 /* fewer are moved sooner than they are sent */ };
+	return nb_ranks_size() > 1 ? n >= LEAST_OF_RANKS : n >= NB_SPREAD_LEAST / (uint64_t)nb_devices.members();
+}
+
+/* So many devices have a part of the bodies each. */
 static int parts(const struct nb_plan *plan)
 {
 	const int ranks = nb_ranks_size();
-	if (!plan->frame || (ranks < 2 && (2 * plan->n <= NB_SPREAD_LEAST || nb_ranks_built())) || !are_spread(plan))
+	if (!plan->frame || nb_spread_owners() < 2 || !nb_spread_pays((uint64_t)plan->n) ||
+		(ranks < 2 && nb_ranks_built()) || !are_spread(plan))
 		return 1;
 	return ranks > 1 ? ranks : nb_devices.cards();
 }

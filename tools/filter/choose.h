@@ -16,7 +16,8 @@ struct nb_devices {
 	int (*look)(struct nb_device_speed *speed, char *why);
 	int (*choose)(const char *name, const struct nb_backend **backend, char *why);
 	int (*room)(const struct nb_backend *backend, struct nb_device_room *room);
-	int (*cards)(void); /* as nb_backend_cards */
+	int (*members)(void); /* as nb_backend_members and nb_backend_cards, once a device has been chosen */
+	int (*cards)(void);
 };
 extern struct nb_devices nb_devices;
 
@@ -27,6 +28,10 @@ int nb_claim_device(const struct nb_run *run);
 /* Bodies times devices of one process.  Below this, the devices finish sooner if they share only the walk than if each
  * sorts and builds a tree of its own.  One H200 that does the work of two and of four suggests the number. */
 enum { NB_SPREAD_LEAST = 1 << 25 };
+
+/* How many ranks or, without them, devices there are for a part of the bodies each; and whether n bodies are enough. */
+int nb_spread_owners(void);
+int nb_spread_pays(uint64_t n);
 
 /* Bodies that are spread over ranks go through a force pipeline of certain programs: NULL, or why run, which is number
  * k in it, from 0, does not let them.  NULL for a run: the pipeline ends before k. */

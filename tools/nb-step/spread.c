@@ -14,8 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST = 8192 /* bodies: fewer are moved sooner than they are sent */ };
-
 /* ---- whether that can be ------------------------------------------------------------------------ */
 
 /* NULL, or why the steps need all bodies in one place. */
@@ -34,9 +32,6 @@ static const char *why_not_steps(const struct step *s, const struct nb_frame *fr
 			return "the integrator";
 	if (nb_frame_field(frame, NB_EPS))
 		return "softenings of their own";
-	const size_t n = frame->rows[NB_PARTICLE];
-	if (nb_ranks_size() > 1 ? n < LEAST : n * (size_t)nb_backend_members() < NB_SPREAD_LEAST)
-		return nb_ranks_size() > 1 ? "fewer than 8192 of them" : "too few of them";
 	return nb_frame_field(frame, NB_MASS) ? NULL : "no masses";
 }
 
@@ -164,10 +159,12 @@ static const char *why_not_threads(void)
 void nb_step_spread_begin(struct step *s)
 {
 	struct nb_domain_law law = {.dim = 3};
-	const int ranks = nb_ranks_size(), several = ranks > 1 ? ranks : nb_backend_members();
+	const int ranks = nb_ranks_size(), several = nb_spread_owners();
 	if (several < 2 || s->spread.domain || s->spread.refused)
 		return;
 	const char *why = why_not_steps(s, s->frame);
+	if (!why && !nb_spread_pays(s->frame->rows[NB_PARTICLE]))
+		why = ranks > 1 ? "fewer than 8192 of them" : "too few of them";
 	why = why ? why : why_not_force(s, &law);
 	if (!why && ranks < 2)
 		why = law.device ? why_not_threads() : "the force is not that of several devices";

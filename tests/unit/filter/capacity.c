@@ -310,6 +310,25 @@ static void parts(void)
 	ncard = 1;
 }
 
+/* Bodies are spread where devices times bodies are enough. */
+static void enough(void)
+{
+	char text[1000];
+	for (ncard = 2; ncard <= 4; ncard += 2)
+		for (int less = 0; less < 2; less++) {
+			struct chain chain;
+			struct ring ring;
+			const double n = NB_SPREAD_LEAST / ncard - less;
+			room_bytes = nb_memory_context() + 260 * n / ncard;
+			make_chain(&chain, STEP);
+			make_ring(&ring, chain.run[0], TREE "nb-force -b cuda -t 0.5");
+			CHECK(status_of(&chain, n, text) == (less ? NB_EXIT_FAILED : NB_EXIT_OK));
+			free_ring(&ring);
+			free_chain(&chain);
+		}
+	ncard = 1;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 struct work {
@@ -367,7 +386,7 @@ static void print_table(void)
 int main(int argc, char **argv)
 {
 	const int table = argc > 1 && strcmp(argv[1], "table") == 0;
-	nb_devices = (struct nb_devices){look, choose, room, cards};
+	nb_devices = (struct nb_devices){look, choose, room, cards, cards};
 	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
 	if (table) {
 		print_table();
@@ -383,5 +402,6 @@ int main(int argc, char **argv)
 	later();
 	automatic();
 	parts();
+	enough();
 	return unit_end();
 }

@@ -28,7 +28,7 @@ static int choose(const char *name, const struct nb_backend **backend, char *why
 
 static void reset_device(void)
 {
-	nb_devices = (struct nb_devices){look, choose, NULL, NULL};
+	nb_devices = (struct nb_devices){look, choose, NULL, NULL, NULL};
 	speed = (struct nb_device_speed){1, 1};
 	looked = opened = missing = 0;
 }
