@@ -982,6 +982,13 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	done
 }
 
+@test "a force pipeline of another process hears how many frames will come, and nobody else does" {
+	NB_FOLD=off nb-step -d 0.1 -k 3 --every 0 'tee sent.nb | nb-force -e 0.1' <five.nb >out.nb
+	equals "$(nb-stats --attributes sent.nb | grep -o 'frames_to_come=.*' | paste -s -d ' ')" \
+		'frames_to_come=4 frames_to_come=3 frames_to_come=2 frames_to_come=1'
+	run ! grep -aq frames_to_come out.nb
+}
+
 @test "a body that a step throws out of the range of numbers is an error" {
 	fails_with 1 'leaves the range of numbers in step 1 (time step 1e+300 too large?)' \
 		"nb-step -d 1e300 --every 0 './filter spring' <five.nb"

@@ -1,5 +1,6 @@
 #include "tools/filter/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- frames ------------------------------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static void describe(struct nb_plan *plan, const struct nb_frame *frame, double 
 	plan->level = nb_frame_field(frame, NB_BOX_FIRST) ? (int)level : -1;
 	plan->acc = nb_frame_field(frame, NB_ACC) != NULL;
 	plan->pot = nb_frame_field(frame, NB_POT) != NULL;
-	plan->times = 1;
+	plan->times = fmax(attribute(frame, NB_PLAN_TO_COME, 1), 1);
 	plan->space = nb_plan_space(frame);
 	plan->where[NB_ON_CPU] = plan->where[NB_ON_DEVICE] = plan->space ? NB_ON_DEVICE : NB_ON_CPU;
 	describe_memory(plan, frame);

@@ -10,6 +10,8 @@
 #include "tools/filter/filter.h"
 #include "tools/filter/watch.h"
 
+/* Attribute of a frame that nb-step sends to another process: how many it will send, for the estimate there. */
+#define NB_PLAN_TO_COME "frames_to_come"
 enum { NB_PLAN_MEMBERS = NB_WATCH_MOST + 1 }; /* the programs whose work is done here, and this one */
 
 /* Columns that are computed with. */

@@ -281,6 +281,9 @@ static void send(struct step *s, struct sent *sent)
 		nb_column_trim(column);
 	}
 	nb_step_set_attributes(s);
+	if (!folded)
+		nb_set_attribute_f64(s->frame, NB_PLAN_TO_COME, s->forces);
+	s->forces = fmax(s->forces - 1, 1);
 	if (sent->tracks && !folded)
 		keep_ids(s, sent);
 	if (nb_coprocess_send(s->force, s->frame))
@@ -314,6 +317,7 @@ void nb_step_compute_force(struct step *s)
 	nb_step_forget_sent(s);
 	nb_step_widen(s);
 	nb_frame_drop_attribute(s->frame, "history");
+	nb_frame_drop_attribute(s->frame, NB_PLAN_TO_COME);
 	if (s->spread.domain && !nb_step_spread_force(s))
 		nb_step_compute_force(s);
 	else if (s->spread.domain)

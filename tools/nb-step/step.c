@@ -268,6 +268,7 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 		step_once(s);
 		return;
 	}
+	s->forces = nb_step_forces(s, frame);
 	nb_step_progress_start(s);
 	integrate(s);
 }

@@ -102,6 +102,7 @@ struct step {
 	uint32_t *keep;		   /* rows of those that mergers leave */
 	struct nb_merger *mergers; /* in the step, for -v */
 	double start, force_seconds, longest_answer;
+	double forces; /* to come, of this frame, as far as that is known */
 	int told_folding;
 	struct progress progress;
 	struct energy energy;
@@ -309,6 +310,8 @@ void nb_step_energy_report(const struct step *s); /* after -v */
 /* ---- work.c: what a run costs, for -b auto ---- */
 
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan);
+/* How many times the force pipeline is still asked. */
+double nb_step_forces(const struct step *s, const struct nb_frame *frame);
 
 /* ---- progress.c ---- */
 

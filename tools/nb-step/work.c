@@ -70,11 +70,16 @@ static void plan_forces(struct step *s, struct nb_plan *plan, int writes)
 	plan->acc = 1;
 }
 
+double nb_step_forces(const struct step *s, const struct nb_frame *frame)
+{
+	const int first = !nb_frame_field(frame, NB_ACC); /* a force before the first step */
+	return steps_to_come(s, frame) * (double)nb_integrator_forces(s->integrator) + first;
+}
+
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan)
 {
 	struct step *s = self;
 	const double frames = plan->times, steps = s->command ? steps_to_come(s, plan->frame) : (double)s->steps;
-	const int first = !plan->acc; /* a force before the first step */
 	(void)run;
 	plan->times = frames * steps;
 	nb_plan_add(plan, NB_WORK_MOVE, plan->n);
@@ -83,7 +88,7 @@ void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	if (s->collide != COLLIDE_NONE)
 		nb_plan_by_host(plan);
 	if (s->command) {
-		plan->times = frames * (steps * (double)nb_integrator_forces(s->integrator) + first);
+		plan->times = frames * nb_step_forces(s, plan->frame);
 		plan_forces(s, plan, frames_of(s, steps) > 1);
 		plan->times = frames * frames_of(s, steps);
 	} else {

@@ -3,6 +3,7 @@
 
 #include "tests/unit/filter/chains.h"
 #include "tests/unit/filter/fake_body.h"
+#include "tools/filter/plan.h"
 
 /* ---- a device ----------------------------------------------------------------------------------- */
 
@@ -100,6 +101,23 @@ static void options(void)
 	CHECK(chosen("nb-force -j 2048", 3e5) == 0);
 	CHECK(chosen("nb-force -j 64 -t 1", 3e6) == 0 && chosen("nb-force -j 64 -t 0.05", 3e6) == 1);
 	CHECK(chosen("nb-force -j 16 --G 0", 3e6) == 0);
+}
+
+/* A force pipeline of another process hears how many frames come. */
+static void other_process(void)
+{
+	for (int frames = 1; frames <= 1000; frames *= 1000) {
+		struct chain chain;
+		struct nb_frame frame;
+		reset_device();
+		make_chain(&chain, TREE);
+		empty_frame(&frame, 1e5);
+		CHECK(nb_frame_set_attribute_f64(&frame, NB_PLAN_TO_COME, frames) == NB_OK);
+		nb_require_backend(chain.run[0], &frame);
+		CHECK(is_device(chain.run[0]) == (frames > 1));
+		nb_frame_clear(&frame);
+		free_chain(&chain);
+	}
 }
 
 /* A device that is missing, or one that is slow in f64. */
@@ -267,6 +285,7 @@ int main(void)
 	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
 	one_pass();
 	options();
+	other_process();
 	other_devices();
 	wishes();
 	rings();
