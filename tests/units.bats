@@ -70,6 +70,8 @@ unit() {
 @test "tree" { unit tree/build; }
 @test "what is no tree" { unit tree/check; }
 @test "what is accepted as a whole: forms and bounds of the criterion" { unit multipole/opening; }
+@test "what is accepted as a whole: the device's forms, compiled for the host" { unit multipole/opening_cuda host; }
+@test "what is accepted as a whole: the device's forms, on a device" { unit multipole/opening_cuda; }
 @test "multipoles" { unit multipole/multipole; }
 @test "tree walk" { unit walk/walk; }
 @test "the field at points by the tree" { unit walk/points; }
