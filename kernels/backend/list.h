@@ -12,7 +12,8 @@ extern "C" {
 
 enum { NB_DEVICES_MOST = 16 };
 
-/* Devices in the order of their names; the first one is home to the arrays.  One may stand there several times. */
+/* Devices in the order of their names; the first is the primary, which has the arrays.  One may stand there several
+ * times. */
 struct nb_device_list {
 	int n; /* 0: all that the driver lists */
 	int id[NB_DEVICES_MOST];

@@ -26,18 +26,18 @@
 
 enum {
 	LARGE = 512, /* a cell of more than such a part of all bodies is large */
-	SIGHTS = 64, /* targets with more than such a part of a rank's bodies are told one by one */
+	SETS = 64,   /* targets with more than such a part of a rank's bodies are told one by one */
 	FINE = 1024, /* the walk that finds errors goes down to such a part */
-	BUNDLE = 16, /* sights that are looked at together */
+	BLOCK = 16,  /* sets that are looked at together */
 	BODY = 180,  /* bytes of one of a rank's own bodies, about */
 	WORTH = 4,   /* cells that take less than such a part of what a rank's bodies take are not worth the search */
 };
 
-/* Errors vary between targets of one sight; their sixth root or a higher one is in the distances. */
+/* Errors vary between targets of one set; their sixth root or a higher one is in the distances. */
 static const double SHARE = 0.8;
 
 /* Targets that are seen from other ranks, in scaled units. */
-struct sight {
+struct target_set {
 	double lo[3], hi[3]; /* the middles of their boxes are in here */
 	double reach, least; /* the largest and the least of those that are no groups; the latter may be INFINITY */
 	double group, small; /* the largest of groups, and of those of NB_WALK_SMALL; -1: there are none */
@@ -46,8 +46,8 @@ struct sight {
 	double shares;	     /* 1: the target may have bodies of any rank */
 };
 
-struct sights {
-	struct sight *at;
+struct target_sets {
+	struct target_set *at;
 	size_t n, capacity;
 };
 
@@ -79,11 +79,11 @@ static int share_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct 
 
 /* ---- own targets -------------------------------------------------------------------------------- */
 
-static struct sight *sight_add(struct sights *s)
+static struct target_set *target_set_add(struct target_sets *s)
 {
 	if (s->n == s->capacity) {
 		const size_t capacity = 2 * s->capacity + 64;
-		struct sight *at = nb_domain_enlarge(s->at, s->n, capacity, sizeof *at);
+		struct target_set *at = nb_domain_enlarge(s->at, s->n, capacity, sizeof *at);
 		if (!at)
 			return NULL;
 		s->at = at;
@@ -92,8 +92,8 @@ static struct sight *sight_add(struct sights *s)
 	return &s->at[s->n++];
 }
 
-/* Adds node i and all below it to what is seen of the targets of one sight. */
-static void sum_up(const struct nb_domain_walk *w, const double *limit, size_t i, struct sight *s)
+/* Adds node i and all below it to what is seen of the targets of one set. */
+static void sum_up(const struct nb_domain_walk *w, const double *limit, size_t i, struct target_set *s)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const double reach = w->m.reach[i] * w->plan.length;
@@ -116,17 +116,18 @@ static void sum_up(const struct nb_domain_walk *w, const double *limit, size_t i
 		sum_up(w, limit, c, s);
 }
 
-/* The sights of node i, which has targets of this rank, and of all below it: of single nodes to kind[0], of what is
+/* The sets of node i, which has targets of this rank, and of all below it: of single nodes to kind[0], of what is
  * below these to kind[1].  `above` is its parent. */
-static int find_sights(const struct nb_domain_walk *w, const double *limit, size_t i, size_t above, struct sights *kind)
+static int find_target_sets(
+	const struct nb_domain_walk *w, const double *limit, size_t i, size_t above, struct target_sets *kind)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const int top = nb_domain_is_top(w, i);
-	const int one = top || (!w->m.group[i] && tree->count[i] > w->d->n / SIGHTS);
-	struct sight *s = sight_add(&kind[one ? 0 : 1]);
+	const int one = top || (!w->m.group[i] && tree->count[i] > w->d->n / SETS);
+	struct target_set *s = target_set_add(&kind[one ? 0 : 1]);
 	if (!s)
 		return NB_ENOMEM;
-	*s = (struct sight){.least = INFINITY, .group = -1, .small = -1, .limit = limit[i], .shares = top};
+	*s = (struct target_set){.least = INFINITY, .group = -1, .small = -1, .limit = limit[i], .shares = top};
 	for (size_t k = 0; k < 3; k++) {
 		const double lo = tree->box[6 * i + k], hi = tree->box[6 * i + 3 + k], middle = lo + 0.5 * (hi - lo);
 		s->lo[k] = (one ? middle : lo) * w->plan.length;
@@ -145,12 +146,12 @@ static int find_sights(const struct nb_domain_walk *w, const double *limit, size
 	int status = NB_OK;
 	for (uint32_t c = tree->child[i]; one && !status && c < tree->child[i] + tree->nchild[i]; c++)
 		if (w->m.npart[c])
-			status = find_sights(w, limit, c, i, kind);
+			status = find_target_sets(w, limit, c, i, kind);
 	return status;
 }
 
 /* Walks down to small nodes, for the errors that they tolerate, and looks at all targets. */
-static int find_own_sights(struct nb_domain_walk *w, struct sights *kind)
+static int find_own_target_sets(struct nb_domain_walk *w, struct target_sets *kind)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const uint32_t most = nb_walk_group(w->plan.order);
@@ -170,23 +171,23 @@ static int find_own_sights(struct nb_domain_walk *w, struct sights *kind)
 	w->plan.limit = NULL;
 	nb_domain_find_groups(w, most);
 	if (!status && w->m.npart[0])
-		status = find_sights(w, limit, 0, 0, kind);
+		status = find_target_sets(w, limit, 0, 0, kind);
 	nb_free(limit);
 	return status;
 }
 
 /* Those of all ranks: the ones of rank k are bound[k] .. bound[k + 1] - 1. */
-static int share_sights(struct nb_domain_walk *w, struct sights *all, size_t *bound)
+static int share_target_sets(struct nb_domain_walk *w, struct target_sets *all, size_t *bound)
 {
 	const int size = w->d->size, rank = w->d->rank;
-	struct sights own[2] = {{.at = NULL}, {.at = NULL}};
-	int status = nb_domain_agree(find_own_sights(w, own));
+	struct target_sets own[2] = {{.at = NULL}, {.at = NULL}};
+	int status = nb_domain_agree(find_own_target_sets(w, own));
 	if (!status) {
 		bound[rank] = own[0].n + own[1].n;
 		for (int k = 0; k <= size; k++)
 			w->bytes[k] = (size_t)k * sizeof *bound;
 		nb_ranks_collect(bound, w->bytes);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		for (size_t k = 0, sum = 0; k <= (size_t)size; k++) {
 			const size_t n = k < (size_t)size ? bound[k] : 0;
 			bound[k] = sum;
@@ -203,7 +204,7 @@ static int share_sights(struct nb_domain_walk *w, struct sights *all, size_t *bo
 			if (own[kind].n)
 				memcpy(all->at + to, own[kind].at, own[kind].n * sizeof *own[kind].at);
 		nb_ranks_collect(all->at, w->bytes);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 	}
 	nb_free(own[0].at);
 	nb_free(own[1].at);
@@ -212,30 +213,30 @@ static int share_sights(struct nb_domain_walk *w, struct sights *all, size_t *bo
 
 /* ---- what may be opened ------------------------------------------------------------------------- */
 
-/* Sights side by side, and one that holds all of them: most cells are too far for that one. */
-struct bundle {
-	struct sight all;
-	const struct sight *at;
+/* Sets side by side, and one that holds all of them: most cells are too far for that one. */
+struct target_block {
+	struct target_set all;
+	const struct target_set *at;
 	int n;
 };
 
 /* A cell on the way down, in scaled units, and what is known of those that it is in. */
 struct cell {
 	double x[3], radius, mass, parent_radius, parent_mass;
-	double crowd; /* the mass of the first of them that may be left for a group; 0: none yet */
+	double enclosing; /* the mass of the first of them that may be left for a group; 0: none yet */
 };
 
-/* Whether a target of a sight may take the cell as a whole by its own reach. */
-static int is_accepted(const struct nb_domain_walk *w, const struct sight *s, const struct cell *c, double crowd,
-	double reach, double d2, double u)
+/* Whether a target of a set may take the cell as a whole by its own reach. */
+static int is_accepted(const struct nb_domain_walk *w, const struct target_set *s, const struct cell *c,
+	double enclosing, double reach, double d2, double u)
 {
-	return nb_mac_accepts_on_cell(w->plan.order, c->mass, crowd, (c->radius + reach) * (c->radius + reach),
+	return nb_mac_accepts_on_cell(w->plan.order, c->mass, enclosing, (c->radius + reach) * (c->radius + reach),
 		reach * reach, d2, u, s->shares > 0, s->limit);
 }
 
-/* Whether some target of a sight may open the cell.  All cells that are accepted by one target are so by those in it;
+/* Whether some target of a set may open the cell.  All cells that are accepted by one target are so by those in it;
  * a target that is no group opens larger cells only; and what a group leaves acts on each of its bodies if it can. */
-static int may_open(const struct nb_domain_walk *w, const struct sight *s, const struct cell *c)
+static int may_open(const struct nb_domain_walk *w, const struct target_set *s, const struct cell *c)
 {
 	const double eps = w->g.eps * w->plan.length;
 	double d2 = 0;
@@ -246,36 +247,36 @@ static int may_open(const struct nb_domain_walk *w, const struct sight *s, const
 	const double u = d2 + eps * eps;
 	if (c->radius > s->least) {
 		const double reach = c->radius < s->reach ? c->radius : s->reach,
-			     crowd = c->parent_radius <= 2 * reach ? c->parent_mass : c->mass;
-		if (!is_accepted(w, s, c, crowd, reach, d2, u))
+			     enclosing = c->parent_radius <= 2 * reach ? c->parent_mass : c->mass;
+		if (!is_accepted(w, s, c, enclosing, reach, d2, u))
 			return 1;
 	}
-	if (s->group < 0 || (is_accepted(w, s, c, c->crowd, s->group, d2, u) &&
-				    (s->small < 0 || is_accepted(w, s, c, c->crowd, s->reach, d2, u))))
+	if (s->group < 0 || (is_accepted(w, s, c, c->enclosing, s->group, d2, u) &&
+				    (s->small < 0 || is_accepted(w, s, c, c->enclosing, s->reach, d2, u))))
 		return 0;
 	const double away = sqrt(d2) - s->beyond;
 	return !nb_mac_accepts_on_body(w->plan.order, c->mass, c->radius, away, eps * eps, s->limit);
 }
 
-/* Marks the families below a lane that may be looked at by the sights of a bundle that are in `of`. */
-static void look(const struct nb_domain_walk *w, const struct bundle *b, const uint8_t *of, int n, uint32_t lane,
+/* Marks the families below a lane that may be looked at by the sets of a block that are in `of`. */
+static void look(const struct nb_domain_walk *w, const struct target_block *b, const uint8_t *of, int n, uint32_t lane,
 	const struct cell *above, uint8_t *mark)
 {
 	const struct nb_family *f = &w->m.family[lane / NB_FAMILY];
 	const uint32_t k = lane % NB_FAMILY, inner = f->inner[k];
-	uint8_t open[BUNDLE];
+	uint8_t open[BLOCK];
 	int nopen = 0;
 	struct cell c = {.radius = (double)f->radius[k] * f->length * w->plan.length,
 		.mass = (double)f->mass[k],
 		.parent_radius = above ? above->radius : INFINITY,
 		.parent_mass = above ? above->mass : 0,
-		.crowd = above ? above->crowd : 0};
+		.enclosing = above ? above->enclosing : 0};
 	if (inner == 0 || !(c.mass > 0))
 		return;
 	for (int d = 0; d < 3; d++)
 		c.x[d] = f->x[d][k] * w->plan.length;
-	if (c.crowd == 0 && c.radius <= 2 * b->all.group)
-		c.crowd = c.mass;
+	if (c.enclosing == 0 && c.radius <= 2 * b->all.group)
+		c.enclosing = c.mass;
 	if (!may_open(w, &b->all, &c))
 		return;
 	for (int s = 0; s < n; s++)
@@ -288,12 +289,12 @@ static void look(const struct nb_domain_walk *w, const struct bundle *b, const u
 		look(w, b, open, nopen, inner * NB_FAMILY + child, &c, mark);
 }
 
-/* The sights at .. at + n - 1: at most BUNDLE, of one kind.  Returns how many are in the bundle. */
-static int tie(const struct sight *at, size_t n, struct bundle *b)
+/* The sets at .. at + n - 1: at most BLOCK, of one kind.  Returns how many are in the block. */
+static int fill_block(const struct target_set *at, size_t n, struct target_block *b)
 {
-	*b = (struct bundle){.all = at[0], .at = at, .n = 1};
-	while (b->n < BUNDLE && (size_t)b->n < n && (at[b->n].group < 0) == (at[0].group < 0)) {
-		const struct sight *s = &at[b->n++];
+	*b = (struct target_block){.all = at[0], .at = at, .n = 1};
+	while (b->n < BLOCK && (size_t)b->n < n && (at[b->n].group < 0) == (at[0].group < 0)) {
+		const struct target_set *s = &at[b->n++];
 		for (int k = 0; k < 3; k++) {
 			b->all.lo[k] = fmin(b->all.lo[k], s->lo[k]);
 			b->all.hi[k] = fmax(b->all.hi[k], s->hi[k]);
@@ -309,34 +310,34 @@ static int tie(const struct sight *at, size_t n, struct bundle *b)
 	return b->n;
 }
 
-/* Marks what may be looked at by some of n sights. */
-static int look_at_all(const struct nb_domain_walk *w, const struct sight *at, size_t n, uint8_t *mark)
+/* Marks what may be looked at by some of n sets. */
+static int look_at_all(const struct nb_domain_walk *w, const struct target_set *at, size_t n, uint8_t *mark)
 {
-	uint8_t each[BUNDLE];
-	struct bundle *bundle = nb_alloc(n, sizeof *bundle);
-	size_t nbundle = 0;
-	if (!bundle)
+	uint8_t each[BLOCK];
+	struct target_block *block = nb_alloc(n, sizeof *block);
+	size_t nblock = 0;
+	if (!block)
 		return NB_ENOMEM;
-	for (size_t k = 0; k < n; k += (size_t)bundle[nbundle++].n)
-		(void)tie(at + k, n - k, &bundle[nbundle]);
-	for (int k = 0; k < BUNDLE; k++)
+	for (size_t k = 0; k < n; k += (size_t)block[nblock++].n)
+		(void)fill_block(at + k, n - k, &block[nblock]);
+	for (int k = 0; k < BLOCK; k++)
 		each[k] = (uint8_t)k;
 #pragma omp parallel for schedule(dynamic, 1)
-	for (size_t k = 0; k < nbundle; k++)
+	for (size_t k = 0; k < nblock; k++)
 		for (uint32_t i = 0; i < w->t->nslot; i++)
 			if (w->t->kind[i] == NB_DOMAIN_OWN && w->m.inner[i])
-				look(w, &bundle[k], each, bundle[k].n, w->parent[w->m.inner[i] - w->ntop], NULL, mark);
-	nb_free(bundle);
+				look(w, &block[k], each, block[k].n, w->parent[w->m.inner[i] - w->ntop], NULL, mark);
+	nb_free(block);
 	return NB_OK;
 }
 
 /* For all other ranks: what they may look at and do not have. */
 static int share_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t *mark, struct nb_domain_list *l)
 {
-	struct sights all = {.at = NULL};
+	struct target_sets all = {.at = NULL};
 	size_t *bound = nb_alloc((size_t)w->d->size + 1, sizeof *bound);
 	int status = nb_domain_agree(bound ? NB_OK : NB_ENOMEM);
-	status = status ? status : share_sights(w, &all, bound);
+	status = status ? status : share_target_sets(w, &all, bound);
 	if (status) {
 		nb_free(all.at);
 		nb_free(bound);

@@ -313,7 +313,7 @@ int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_moves *m)
 	for (size_t k = 0; k < size; k++)
 		out[k] = m->send[k + 1] - m->send[k];
 	nb_ranks_exchange(out, m->bytes, in, m->bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	m->receive[0] = 0;
 	for (size_t k = 0; k < size; k++)
 		m->receive[k + 1] = m->receive[k] + in[k];
@@ -335,7 +335,7 @@ void nb_domain_set_bounds(struct nb_domain *d, size_t n, size_t *bytes)
 		bytes[k] = (size_t)k * sizeof *d->bound;
 	d->bound[d->rank] = d->n;
 	nb_ranks_collect(d->bound, bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (size_t k = 0, sum = 0; k <= (size_t)d->size; k++) {
 		const size_t own = k < (size_t)d->size ? d->bound[k] : 0;
 		d->bound[k] = sum;
@@ -362,7 +362,7 @@ static int move_array(
 		in[k] = m->receive[k] * rowsize;
 	}
 	nb_ranks_exchange(*array, out, next, in);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	nb_free(*array);
 	*array = next;
 	return NB_OK;

@@ -120,7 +120,7 @@ static int pass(const struct nb_domain *d, int back, size_t rowsize, void *own, 
 		nb_ranks_exchange(here, one, all, each);
 	else if (!status)
 		nb_ranks_exchange(all, each, here, one);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	if (!status && d->law.device && !back)
 		status = devices->to_device(own, here, d->n * rowsize);
 	if (d->law.device)
@@ -277,7 +277,7 @@ static int call(const struct command *c)
 	if (!nb_ranks_call(NB_RANKS_DOMAIN))
 		return NB_ENODEV;
 	nb_ranks_broadcast(&copy, sizeof copy);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	return NB_OK;
 }
 
@@ -374,7 +374,7 @@ int nb_domain_serve(void)
 	double largest;
 	int finite;
 	nb_ranks_broadcast(&c, sizeof c);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	/* what goes wrong all ranks know, and rank 0 says */
 	switch (c.what) {
 	case BEGIN: (void)!begin(&c, NULL, &mine); break;

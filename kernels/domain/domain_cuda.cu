@@ -301,7 +301,7 @@ static int tell_failure(const struct nb_domain *d, int status)
 	return status;
 }
 
-/* With what others send at d->wary.  *missed: the walk has met something that is not here, and its results are NaN. */
+/* With what others send at d->margin.  *missed: the walk has met something that is not here, so its results are NaN. */
 static int force_of_some(struct nb_domain *d, double *largest, bool *missed)
 {
 	struct nb_essential e;
@@ -339,9 +339,9 @@ static int force_of_all(struct nb_domain *d, double *largest)
 		}
 		if (status)
 			return status;
-		if (d->wary == NB_ESSENTIAL_ALL)
+		if (d->margin == NB_ESSENTIAL_ALL)
 			missed = false;
-		d->wary += missed;
+		d->margin += missed;
 	}
 	return NB_OK;
 }

@@ -32,12 +32,12 @@ struct nb_domain_walk {
 	uint32_t *parent;	  /* nown: the lane that an own family is below */
 	struct nb_domain_batch *batch;
 	size_t nbatch;
-	size_t *bytes;		     /* size + 1, for what is sent */
-	struct nb_domain_root *root; /* of all cells */
-	struct nb_domain_told *told; /* of all ranks */
-	double *pos, *mass;	     /* n_all rows, of which few are there */
-	size_t mapped[2];	     /* bytes of these */
-	uint8_t *wanted;	     /* of each lane */
+	size_t *bytes;			   /* size + 1, for what is sent */
+	struct nb_domain_root *root;	   /* of all cells */
+	struct nb_domain_summary *summary; /* of all ranks */
+	double *pos, *mass;		   /* n_all rows, of which few are there */
+	size_t mapped[2];		   /* bytes of these */
+	uint8_t *wanted;		   /* of each lane */
 	float *cost;
 	uint32_t *part; /* the first body of each part, behind the last that of the next rank */
 };

@@ -107,7 +107,7 @@ static int hear_numbers(const struct nb_domain *d, struct nb_essential *e, const
 	for (size_t k = 0; k < bytes.size(); k++)
 		bytes[k] = e->top.cell_bound[k] * width * sizeof own[0];
 	nb_ranks_collect(all.data(), bytes.data());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (uint32_t i = 0; i < e->top.nslot; i++)
 		if (e->kind[i] == NB_DOMAIN_ELSEWHERE)
 			heard.insert(heard.end(), place(i), place(i) + (ptrdiff_t)width);

@@ -11,7 +11,7 @@
 #include "kernels/tree/tree.cuh"
 
 enum {
-	NB_ESSENTIAL_ALL = 2 /* so wary (struct nb_domain), a rank gets all nodes and bodies */
+	NB_ESSENTIAL_ALL = 2 /* at this margin (struct nb_domain), a rank gets all nodes and bodies */
 };
 
 /* What owners tell of a node that bodies of one rank are in. */
@@ -68,7 +68,7 @@ template <class T> static void nb_domain_tell(const struct nb_domain *d, std::ve
 	for (size_t k = 0; k < bytes.size(); k++)
 		bytes[k] = k * sizeof rows[0];
 	nb_ranks_collect(rows.data(), bytes.data());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 }
 
 /* ---- transport_cuda.cu ---- */
@@ -121,7 +121,7 @@ NB_MUST_CHECK int nb_domain_reserve(void **rows, size_t *room, size_t rowsize, s
 /* Moments of cells elsewhere and of the top; targets of all ranks.  Called by all; the same status in all. */
 NB_MUST_CHECK int nb_essential_meet(const struct nb_domain *d, struct nb_essential *e);
 
-/* Nodes and bodies of other ranks come behind own ones; d->wary says how many.  Nodes whose
+/* Nodes and bodies of other ranks come behind own ones; d->margin says how many.  Nodes whose
  * children stay away have a child in their place that makes NaN of what opens them.  Called by all; the same status in
  * all. */
 NB_MUST_CHECK int nb_essential_exchange(struct nb_domain *d, struct nb_essential *e);

@@ -174,7 +174,7 @@ static void tell_sizes(const struct nb_domain *d, const struct mail &out, struct
 		mine[2 * k + 1] = out.body_bound[k + 1] - out.body_bound[k];
 	}
 	nb_ranks_exchange(mine.data(), bytes.data(), theirs.data(), bytes.data());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	in->node_bound.assign(size + 1, 0);
 	in->body_bound.assign(size + 1, 0);
 	for (size_t k = 0; k < size; k++) {

@@ -135,7 +135,7 @@ void nb_domain_flow_meet(struct nb_domain_flow *f, size_t *bytes, const size_t *
 	for (int k = 0; k <= size; k++)
 		bytes[k] = (size_t)k * sizeof *bytes;
 	nb_ranks_exchange(f->out_bytes, bytes, f->in_bytes, bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	memcpy(f->out, bound, ((size_t)size + 1) * sizeof *bound);
 	f->in[0] = 0;
 	for (int k = 0; k < size; k++)
@@ -149,7 +149,7 @@ void nb_domain_flow_move(struct nb_domain_flow *f, int size, size_t rowsize, con
 		f->in_bytes[k] = f->in[k] * rowsize;
 	}
 	nb_ranks_exchange(from, f->out_bytes, to, f->in_bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 }
 
 /* Rows of own families that a list names. */

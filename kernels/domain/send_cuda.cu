@@ -376,7 +376,7 @@ int nb_essential_write(const struct nb_domain *d, const struct nb_essential *e, 
 	std::copy(e->origin, e->origin + 3, s.origin);
 	s.length = e->length, s.unit = e->unit;
 	s.eps2 = (float)(d->law.eps * e->length * d->law.eps * e->length);
-	s.tolerance = (float)(nb_opening_cuda(d->law.theta, d->law.order) * MARGIN[d->wary]);
+	s.tolerance = (float)(nb_opening_cuda(d->law.theta, d->law.order) * MARGIN[d->margin]);
 	s.of_mass = 1.0f / (float)(order + 3), s.of_size = (float)(order + 1) * s.of_mass;
 	s.tiny = (uint32_t)nb_high_tiny(order);
 	NB_TRY(node.alloc(room * size));

@@ -41,7 +41,7 @@ struct nb_domain {
 	/* on a device: that of nb_domain_find_cube, if the last move has found it and no body has gone since */
 	double box[7];
 	int box_known;
-	int wary; /* on a device: margin for cells of others, raised after a walk that missed some (0, 1, ..) */
+	int margin; /* on a device: margin for cells of others, raised after a walk that missed some (0, 1, ..) */
 	unsigned char *rest;
 	struct nb_cube cube;
 	struct nb_domain_tally tally;

@@ -103,7 +103,7 @@ int nb_domain_collect_rows(const struct nb_domain *d, size_t rowsize, const void
 	if (status)
 		return status;
 	nb_ranks_collect(room.ptr, bytes.data());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	return nb_domain_agree(copy_there(all, room.ptr, bytes[size]));
 }
 
@@ -124,6 +124,6 @@ int nb_domain_swap_rows(
 	if (status)
 		return status;
 	nb_ranks_exchange(leaving.ptr, to.data(), coming.ptr, from.data());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	return nb_domain_agree(copy_there(in, coming.ptr, from[size]));
 }

@@ -74,7 +74,7 @@ static int count_cells(const struct nb_domain *d, struct nb_domain_top *top)
 	status = nb_domain_agree(status ? status : count_own(d, top, &by));
 	if (!status) {
 		nb_ranks_collect(by.count, by.bytes);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		uint32_t first = 0;
 		for (size_t c = 0; c < top->ncell; c++) {
 			top->cell[c].count = by.count[c];

@@ -25,7 +25,7 @@ struct nb_domain_root {
 };
 
 /* What it tells of itself. */
-struct nb_domain_told {
+struct nb_domain_summary {
 	double jump, least, least_reach;
 	uint64_t nfamily;
 	int status;
@@ -51,14 +51,14 @@ static void unmap_rows(void *map, size_t size)
 
 /* ---- own nodes ---------------------------------------------------------------------------------- */
 
-static void find_knots(struct nb_domain_walk *w)
+static void find_tight_children(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const uint32_t most = nb_walk_group(w->plan.order);
 #pragma omp parallel for schedule(static) if (tree->nnode > SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
-		w->m.knot[i] = nb_domain_is_own(w, i) && tree->nchild[i] > 0 && tree->count[i] <= most &&
-			       nb_walk_has_knot(tree, i);
+		w->m.tight_child[i] = nb_domain_is_own(w, i) && tree->nchild[i] > 0 && tree->count[i] <= most &&
+				      nb_walk_has_tight_child(tree, i);
 }
 
 /* Families of the top get their numbers, own ones numbers that begin where those of the top end. */
@@ -75,14 +75,14 @@ static void number_families(struct nb_domain_walk *w)
 	w->ntop = next;
 	for (size_t i = 0; i < tree->nnode; i++) {
 		if (!nb_domain_is_own(w, i) || w->m.inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 ||
-			(tree->count[i] <= leaf && !w->m.knot[i]))
+			(tree->count[i] <= leaf && !w->m.tight_child[i]))
 			continue;
 		w->m.inner[i] = next++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
 			w->m.inner[c] = 0;
 	}
 	w->nown = next - w->ntop;
-	w->told[w->d->rank].nfamily = w->nown;
+	w->summary[w->d->rank].nfamily = w->nown;
 }
 
 /* Of a node whose children are known. */
@@ -96,7 +96,7 @@ static void measure_divided(struct nb_domain_walk *w, size_t i, double *jump)
 static int measure_own(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
-	struct nb_domain_told *told = &w->told[w->d->rank];
+	struct nb_domain_summary *summary = &w->summary[w->d->rank];
 	int status = NB_OK;
 	double jump = 0;
 #pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump)
@@ -119,13 +119,13 @@ static int measure_own(struct nb_domain_walk *w)
 	for (size_t i = 0; !status && i < w->t->nslot; i++)
 		if (nb_domain_is_own(w, i) && nb_walk_is_divided(&w->m, i))
 			measure_divided(w, i, &jump);
-	told->jump = jump;
-	told->least = told->least_reach = INFINITY;
+	summary->jump = jump;
+	summary->least = summary->least_reach = INFINITY;
 	for (size_t i = 0; !status && i < tree->nnode; i++)
 		if (nb_domain_is_own(w, i) && w->m.inner[i] != NB_WALK_UNREACHED) {
-			told->least = w->m.radius[i] > 0 ? fmin(told->least, w->m.radius[i]) : told->least;
-			told->least_reach = w->m.reach[i] > 0 ? fmin(told->least_reach, w->m.reach[i])
-							      : told->least_reach;
+			summary->least = w->m.radius[i] > 0 ? fmin(summary->least, w->m.radius[i]) : summary->least;
+			summary->least_reach = w->m.reach[i] > 0 ? fmin(summary->least_reach, w->m.reach[i])
+								 : summary->least_reach;
 		}
 	return status;
 }
@@ -187,18 +187,18 @@ static void close_top(struct nb_domain_walk *w, size_t i, double *jump)
 static int meet(struct nb_domain_walk *w)
 {
 	const int size = w->d->size;
-	struct nb_domain_told all = {.least = INFINITY, .least_reach = INFINITY};
+	struct nb_domain_summary all = {.least = INFINITY, .least_reach = INFINITY};
 	for (int k = 0; k <= size; k++)
-		w->bytes[k] = (size_t)k * sizeof *w->told;
-	nb_ranks_collect(w->told, w->bytes);
-	nb_ranks_settle();
+		w->bytes[k] = (size_t)k * sizeof *w->summary;
+	nb_ranks_collect(w->summary, w->bytes);
+	nb_ranks_wait_all();
 	w->nall = w->ntop;
 	for (int k = 0; k < size; k++) {
-		all.status = w->told[k].status > all.status ? w->told[k].status : all.status;
-		all.jump = fmax(all.jump, w->told[k].jump);
-		all.least = fmin(all.least, w->told[k].least);
-		all.least_reach = fmin(all.least_reach, w->told[k].least_reach);
-		w->nall += w->told[k].nfamily;
+		all.status = w->summary[k].status > all.status ? w->summary[k].status : all.status;
+		all.jump = fmax(all.jump, w->summary[k].jump);
+		all.least = fmin(all.least, w->summary[k].least);
+		all.least_reach = fmin(all.least_reach, w->summary[k].least_reach);
+		w->nall += w->summary[k].nfamily;
 	}
 	if (all.status || w->nall > UINT32_MAX / NB_FAMILY)
 		return all.status ? all.status : NB_ELIMIT;
@@ -206,7 +206,7 @@ static int meet(struct nb_domain_walk *w)
 	for (int k = 0; k <= size; k++)
 		w->bytes[k] = w->t->cell_bound[k] * sizeof *w->root;
 	nb_ranks_collect(w->root, w->bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (size_t i = 0; i < w->t->nslot; i++)
 		if (w->t->kind[i] == NB_DOMAIN_ELSEWHERE)
 			hear(w, i);
@@ -231,8 +231,8 @@ void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most)
 	const struct nb_tree *tree = &w->t->tree;
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
-		w->m.group[i] = !top &&
-				(!own || !nb_walk_is_divided(&w->m, i) || (tree->count[i] <= most && !w->m.knot[i]));
+		w->m.group[i] = !top && (!own || !nb_walk_is_divided(&w->m, i) ||
+						(tree->count[i] <= most && !w->m.tight_child[i]));
 		w->m.npart[i] = own ? 1 : 0;
 		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
 			continue;
@@ -286,10 +286,10 @@ static int allocate(struct nb_domain_walk *w)
 	const size_t size = (size_t)w->d->size, n = w->d->n, first = w->d->bound[w->d->rank];
 	w->bytes = nb_alloc(size + 1, sizeof *w->bytes);
 	w->root = nb_alloc(w->t->ncell, sizeof *w->root);
-	w->told = nb_alloc_zero(size, sizeof *w->told);
+	w->summary = nb_alloc_zero(size, sizeof *w->summary);
 	w->pos = map_rows(w->d->n_all, 3 * sizeof *w->pos, &w->mapped[0]);
 	w->mass = map_rows(w->d->n_all, sizeof *w->mass, &w->mapped[1]);
-	if (!w->bytes || !w->root || !w->told || !w->pos || !w->mass)
+	if (!w->bytes || !w->root || !w->summary || !w->pos || !w->mass)
 		return NB_ENOMEM;
 	memcpy(w->pos + 3 * first, w->d->pos, 3 * n * sizeof *w->pos);
 	memcpy(w->mass + first, w->d->mass, n * sizeof *w->mass);
@@ -426,7 +426,7 @@ static int hear_asked(struct nb_domain_walk *w, struct asking *a)
 	for (int k = 0; k <= size; k++)
 		w->bytes[k] = 2 * (size_t)k * sizeof *a->each;
 	nb_ranks_exchange(a->each, w->bytes, in, w->bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (int k = 0; k < size; k++) {
 		a->their_bound[k + 1] = a->their_bound[k] + in[2 * k];
 		a->their_rows[k + 1] = a->their_rows[k] + in[2 * k + 1];
@@ -451,7 +451,7 @@ static void fetch(struct nb_domain_walk *w, struct asking *a)
 	to_bytes(a->range_bound, size, sizeof *a->range);
 	to_bytes(a->their_bound, size, sizeof *a->theirs);
 	nb_ranks_exchange(a->range, a->range_bound, a->theirs, a->their_bound);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (size_t k = 0; k < theirs; k++)
 		for (size_t b = a->theirs[k].first; b < (size_t)a->theirs[k].first + a->theirs[k].count; b++, to += 4) {
 			memcpy(to, w->pos + 3 * b, 3 * sizeof *to);
@@ -461,7 +461,7 @@ static void fetch(struct nb_domain_walk *w, struct asking *a)
 	to_bytes(a->rows, size, 4 * sizeof *a->row);
 	to_bytes(a->their_rows, size, 4 * sizeof *a->row);
 	nb_ranks_exchange(a->their_row, a->their_rows, a->row, a->rows);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (size_t k = 0; k < asked; k++)
 		for (size_t b = a->range[k].first; b < (size_t)a->range[k].first + a->range[k].count; b++, from += 4) {
 			memcpy(w->pos + 3 * b, from, 3 * sizeof *from);
@@ -528,9 +528,9 @@ static int walk_all(struct nb_domain_walk *w)
 	int status = nb_domain_agree(allocate(w));
 	if (status)
 		return status;
-	find_knots(w);
+	find_tight_children(w);
 	number_families(w);
-	w->told[w->d->rank].status = measure_own(w);
+	w->summary[w->d->rank].status = measure_own(w);
 	status = meet(w);
 	status = status ? status : set_scales(w);
 	status = status ? status : fill_families(w);
@@ -557,7 +557,7 @@ int nb_domain_walk_cpu(struct nb_domain *d, struct nb_domain_tree *t)
 	nb_walk_memory_free(&w.m);
 	nb_free(w.bytes);
 	nb_free(w.root);
-	nb_free(w.told);
+	nb_free(w.summary);
 	nb_free(w.cost);
 	nb_free(w.part);
 	return status;

@@ -408,7 +408,7 @@ static void give_rows_back(const struct nb_gravity_plan *plan, size_t *bound)
 	nb_ranks_gather(g->acc, bound);
 	if (g->jerk)
 		nb_ranks_gather(g->jerk, bound);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 }
 
 /* *done is 0 if nothing was done, as this process is alone. */
@@ -429,7 +429,7 @@ static int sum_by_ranks(struct nb_gravity_plan *plan, int *done)
 		job.g = *plan->g;
 		nb_ranks_broadcast(&job, sizeof job);
 		nb_gravity_share(plan->g);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		status = sum_tiles(plan, range_of(plan, 0));
 		if (status) /* the others would wait for ever */
 			nb_ranks_abort(1);
@@ -445,7 +445,7 @@ int nb_gravity_direct_serve(void)
 {
 	struct job job;
 	nb_ranks_broadcast(&job, sizeof job);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	struct nb_gravity g = job.g;
 	size_t *bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
 	int status = nb_gravity_take(&g);
@@ -453,7 +453,7 @@ int nb_gravity_direct_serve(void)
 	if (!status) {
 		job.plan.g = &g;
 		nb_gravity_share(&g);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		status = sum_tiles(&job.plan, range_of(&job.plan, nb_ranks_rank()));
 	}
 	if (!status)

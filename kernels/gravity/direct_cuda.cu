@@ -8,7 +8,7 @@
  *            bodies stand in a ring; a warp holds tile I in registers (K targets a lane) and meets the tiles
  *            at distance d = 1 .. T/2 behind it, 32 sources at a time.  Each lane works on another of the 32;
  *            after every step the sums of the counter-forces move on by one lane, and after 32 steps they
- *            are complete and home.  Distance T/2 of an even ring belongs to the lower half of the tiles;
+ *            are complete.  Distance T/2 of an even ring belongs to the lower half of the tiles;
  *            a tile with itself (d = 0) is done one way.  So every warp has the same work, and a body
  *            gets exactly one counter-force from every distance.
  *
@@ -98,31 +98,31 @@ static int share_tiled(const struct sums &sums, const struct nb_prepared &prepar
 	nb_cuda_buffer<double> all;
 	NB_TRY(all.alloc(COMPONENTS * npad));
 	NB_TRY(nb_survey_scale_of(&scale));
-	NB_TRY(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+	NB_TRY(nb_team_run(parts, [&](struct nb_team_worker &worker) {
 		nb_cuda_buffer<real> slots;
 		nb_cuda_buffer<double> own;
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		struct nb_packed in;
-		hand.lanes = 1;
+		worker.lanes = 1;
 		NB_TRY(slots.alloc(splits * COMPONENTS * npad));
-		NB_TRY(own.alloc(hand.is_home() ? 0 : COMPONENTS * npad));
+		NB_TRY(own.alloc(worker.is_primary() ? 0 : COMPONENTS * npad));
 		NB_TRY(prepared.replicate(copies, &in));
 		NB_TRY(nb_survey_replicate(copies, scale));
 		NB_TRY(copies.fetch());
-		double *const here = hand.is_home() ? all.ptr : own.ptr;
-		for (size_t part; hand.next(&part);) {
+		double *const here = worker.is_primary() ? all.ptr : own.ptr;
+		for (size_t part; worker.next(&part);) {
 			const size_t begin = tiles * part / parts, end = tiles * (part + 1) / parts;
 			const size_t first = begin * tile, bodies = (end - begin) * tile;
-			NB_TRY(nb_cuda_launch_on(hand.stream(), tiled_kernel<P, R, POT, JERK>,
+			NB_TRY(nb_cuda_launch_on(worker.stream(), tiled_kernel<P, R, POT, JERK>,
 				dim3((unsigned)(end - begin), splits), THREADS, 0, in, npad, (unsigned)begin,
 				(real)softening.eps2, (real)softening.guard, slots.ptr));
 			NB_TRY((sums.add<real, POT, JERK>(
-				hand.stream(), first, bodies, slots.ptr, splits, 0, true, false, here)));
+				worker.stream(), first, bodies, slots.ptr, splits, 0, true, false, here)));
 			for (int c = 0; c < COMPONENTS; c++)
-				NB_TRY(hand.bring(
+				NB_TRY(worker.copy_back(
 					all.ptr + c * npad + first, here + c * npad + first, bodies * sizeof *here));
 		}
-		return hand.finish();
+		return worker.finish();
 	}));
 	return sums.join<POT, JERK>(all.ptr, 1, true, true);
 }
@@ -299,17 +299,17 @@ template <int P, int K, bool POT, bool JERK, int WARPS> struct symmetric_sum {
 		return NB_OK;
 	}
 
-	/* A member of the team: its parts, which it brings to parts_at. */
-	int member(struct nb_team_hand &hand, const struct nb_prepared &prepared, const struct nb_cuda_scale *scale,
-		real *home_slots, double *parts_at) const
+	/* A member of the team: its parts, which it copies back to parts_at. */
+	int member(struct nb_team_worker &worker, const struct nb_prepared &prepared, const struct nb_cuda_scale *scale,
+		real *primary_slots, double *parts_at) const
 	{
 		const size_t size = COMPONENTS * sums.npad;
 		nb_cuda_buffer<real> slots;
 		nb_cuda_buffer<double> part[NB_TEAM_UNDER_WAY];
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		struct nb_packed in;
-		hand.lanes = 1; /* the slots serve one part at a time */
-		if (!hand.is_home()) {
+		worker.lanes = 1; /* the slots serve one part at a time */
+		if (!worker.is_primary()) {
 			NB_TRY(slots.alloc(slot_count()));
 			for (nb_cuda_buffer<double> &p : part)
 				NB_TRY(p.alloc(size));
@@ -317,13 +317,14 @@ template <int P, int K, bool POT, bool JERK, int WARPS> struct symmetric_sum {
 		NB_TRY(prepared.replicate(copies, &in));
 		NB_TRY(nb_survey_replicate(copies, scale));
 		NB_TRY(copies.fetch());
-		for (size_t k; hand.next(&k);) {
+		for (size_t k; worker.next(&k);) {
 			double *const to = parts_at + k * size;
-			double *const here = hand.is_home() ? to : part[hand.parts % NB_TEAM_UNDER_WAY].ptr;
-			NB_TRY(compute(hand.stream(), (unsigned)k, in, hand.is_home() ? home_slots : slots.ptr, here));
-			NB_TRY(hand.bring(to, here, size * sizeof *to));
+			double *const here = worker.is_primary() ? to : part[worker.parts % NB_TEAM_UNDER_WAY].ptr;
+			NB_TRY(compute(worker.stream(), (unsigned)k, in,
+				worker.is_primary() ? primary_slots : slots.ptr, here));
+			NB_TRY(worker.copy_back(to, here, size * sizeof *to));
 		}
-		return hand.finish();
+		return worker.finish();
 	}
 
 	int together(const struct nb_prepared &prepared, real *slots) const
@@ -332,8 +333,9 @@ template <int P, int K, bool POT, bool JERK, int WARPS> struct symmetric_sum {
 		struct nb_cuda_scale *scale;
 		NB_TRY(parts_at.alloc(parts * COMPONENTS * sums.npad));
 		NB_TRY(nb_survey_scale_of(&scale));
-		NB_TRY(nb_team_run(parts,
-			[&](struct nb_team_hand &hand) { return member(hand, prepared, scale, slots, parts_at.ptr); }));
+		NB_TRY(nb_team_run(parts, [&](struct nb_team_worker &worker) {
+			return member(worker, prepared, scale, slots, parts_at.ptr);
+		}));
 		return sums.template join<POT, JERK>(parts_at.ptr, parts, true, true);
 	}
 };

@@ -65,7 +65,7 @@ struct prepared_field {
 /* ---- several devices ------------------------------------------------------------------------------------------ */
 
 enum {
-	SHARED = 1 << 16,  /* bodies: fewer are done at home sooner than they are copied */
+	SHARED = 1 << 16,  /* bodies: fewer are done by the primary sooner than they are copied */
 	LENT = 256,	   /* bodies a box: so many do so much with a body that it can be read where it is */
 	GUESSED = 1 << 20, /* bodies: with fewer the scale is found sooner than guessed ... */
 	SAMPLE = 1024,	   /* ... from so many of them */
@@ -107,7 +107,7 @@ struct member_field {
 	nb_cuda_buffer<double> acc, pot, jerk;
 
 	/* Copies are queued, not fetched.  scale: null if it comes otherwise.  lent: where each body is read a few
-	 * times for many interactions, the kernel reads it at home, and need not wait for a copy. */
+	 * times for many interactions, the kernel reads it at the primary, and need not wait for a copy. */
 	int replicate(struct nb_team_copies &copies, const struct prepared_field &p, const struct nb_cuda_scale *scale,
 		bool lent)
 	{
@@ -125,10 +125,10 @@ struct member_field {
 		return copies.add(&mass, f.n);
 	}
 
-	/* Results in memory of the member, to be brought; at home they are home's. */
-	int make_outputs(const struct nb_team_hand &hand)
+	/* Results in memory of the member, to be copied back; those of the primary are in place. */
+	int make_outputs(const struct nb_team_worker &worker)
 	{
-		if (hand.is_home())
+		if (worker.is_primary())
 			return NB_OK;
 		NB_TRY(acc.alloc(3 * f.n));
 		NB_TRY(pot.alloc(out.pot ? f.n : 0));
@@ -138,14 +138,14 @@ struct member_field {
 	}
 
 	/* Results of bodies first .. last - 1 of a part. */
-	int bring(struct nb_team_hand &hand, const struct outputs &home, size_t first, size_t last) const
+	int copy_back(struct nb_team_worker &worker, const struct outputs &primary, size_t first, size_t last) const
 	{
 		const size_t bytes = (last - first) * sizeof(double);
-		NB_TRY(hand.bring(home.acc + 3 * first, out.acc + 3 * first, 3 * bytes));
+		NB_TRY(worker.copy_back(primary.acc + 3 * first, out.acc + 3 * first, 3 * bytes));
 		if (out.pot)
-			NB_TRY(hand.bring(home.pot + first, out.pot + first, bytes));
+			NB_TRY(worker.copy_back(primary.pot + first, out.pot + first, bytes));
 		if (out.jerk)
-			NB_TRY(hand.bring(home.jerk + 3 * first, out.jerk + 3 * first, 3 * bytes));
+			NB_TRY(worker.copy_back(primary.jerk + 3 * first, out.jerk + 3 * first, 3 * bytes));
 		return NB_OK;
 	}
 };
@@ -244,26 +244,26 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	dealt.taken = memory.counters(room.of[0]), dealt.drawn = d_outcome->drawn;
 	if (p.mean < LENT)
 		NB_TRY(send_bodies(p));
-	return nb_team_run(members, [&](struct nb_team_hand &hand) {
-		const size_t me = (size_t)hand.member;
+	return nb_team_run(members, [&](struct nb_team_worker &worker) {
+		const size_t me = (size_t)worker.member;
 		struct n3_deal deal = dealt;
-		deal.member = (unsigned)me, deal.stopped = hand.stopped;
+		deal.member = (unsigned)me, deal.stopped = worker.stopped;
 		struct member_field m;
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		size_t part;
 		NB_TRY(m.replicate(copies, p, nullptr, p.mean >= LENT));
 		NB_TRY(copies.queue());
-		if (!hand.next(&part))
-			return hand.finish();
-		if (!hand.is_home())
-			NB_TRY(nb_cuda_launch_on(hand.stream(), scale_kernel, 1, 1, 0, &d_outcome->scale));
+		if (!worker.next(&part))
+			return worker.finish();
+		if (!worker.is_primary())
+			NB_TRY(nb_cuda_launch_on(worker.stream(), scale_kernel, 1, 1, 0, &d_outcome->scale));
 		NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-			hand.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome)));
+			worker.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome)));
 		m.f.begin = nbox * me / members, m.f.end = nbox * (me + 1) / members;
 		if (m.f.begin < m.f.end)
-			NB_TRY((n3_sums<real, POT, JERK>(hand.stream(), m.f, deal, places, m.mass, m.out)));
+			NB_TRY((n3_sums<real, POT, JERK>(worker.stream(), m.f, deal, places, m.mass, m.out)));
 		NB_TRY(copies.wait());
-		return hand.finish();
+		return worker.finish();
 	});
 }
 
@@ -279,33 +279,33 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, 1, false, &deal)));
 	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY(send_bodies(p));
-	return nb_team_run(d.parts, [&](struct nb_team_hand &hand) {
+	return nb_team_run(d.parts, [&](struct nb_team_worker &worker) {
 		struct member_field m;
 		nb_cuda_buffer<char> room;
 		n3_places<real> places = {};
 		nb_cuda_buffer<struct outcome> d_outcome;
 		struct outcome outcome;
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		NB_TRY(m.replicate(copies, p, scale, false));
-		NB_TRY(m.make_outputs(hand));
+		NB_TRY(m.make_outputs(worker));
 		NB_TRY(room.alloc(memory.bytes));
 		memory.place(&places, 0, room.ptr);
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
-		hand.under_way = hand.lanes = NB_TEAM_LANES;
+		worker.under_way = worker.lanes = NB_TEAM_LANES;
 		NB_TRY(copies.fetch());
-		for (size_t k; hand.next(&k);) {
+		for (size_t k; worker.next(&k);) {
 			const size_t first = d.bound[k], last = d.bound[k + 1];
 			m.f.begin = k * d.size, m.f.end = k + 1 < d.parts ? (k + 1) * d.size : p.f.nbox;
 			if (first == last)
 				continue;
 			NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
-				hand.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome.ptr)));
-			NB_TRY(hand.hurry());
-			NB_TRY((n3_sums<real, POT, JERK>(hand.urgent, m.f, deal, places, m.mass, m.out)));
-			NB_TRY(m.bring(hand, p.out, first, last));
+				worker.stream(), m.in, m.f, deal, soft, places, m.mass, m.out, d_outcome.ptr)));
+			NB_TRY(worker.begin_urgent());
+			NB_TRY((n3_sums<real, POT, JERK>(worker.urgent, m.f, deal, places, m.mass, m.out)));
+			NB_TRY(m.copy_back(worker, p.out, first, last));
 		}
-		NB_TRY(hand.finish());
+		NB_TRY(worker.finish());
 		NB_CUDA_TRY(cudaMemcpy(&outcome, d_outcome.ptr, sizeof outcome, cudaMemcpyDeviceToHost));
 		return outcome.status;
 	});
@@ -320,21 +320,21 @@ static int share_warp(const struct prepared_field &p, const struct nb_cuda_softe
 	struct nb_cuda_scale *scale;
 	NB_TRY(nb_survey_scale_of(&scale));
 	NB_TRY(send_bodies(p));
-	return nb_team_run(parts, [&](struct nb_team_hand &hand) {
+	return nb_team_run(parts, [&](struct nb_team_worker &worker) {
 		struct member_field m;
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		NB_TRY(m.replicate(copies, p, scale, false));
-		NB_TRY(m.make_outputs(hand));
+		NB_TRY(m.make_outputs(worker));
 		NB_TRY(copies.fetch());
-		for (size_t k; hand.next(&k);) {
+		for (size_t k; worker.next(&k);) {
 			const size_t begin = slices * k / parts, end = slices * (k + 1) / parts;
 			const size_t last = end * slice < p.f.n ? end * slice : p.f.n;
-			NB_TRY(nb_cuda_launch_on(hand.stream(), warp_kernel<P, K, POT, JERK, BLOCKS>,
+			NB_TRY(nb_cuda_launch_on(worker.stream(), warp_kernel<P, K, POT, JERK, BLOCKS>,
 				(unsigned)(end - begin), NB_WARP, 0, m.in, m.f, begin, (real)soft.eps2,
 				(real)soft.guard, m.out));
-			NB_TRY(m.bring(hand, p.out, begin * slice, last));
+			NB_TRY(m.copy_back(worker, p.out, begin * slice, last));
 		}
-		return hand.finish();
+		return worker.finish();
 	});
 }
 
@@ -455,7 +455,7 @@ static int run(
 		NB_TRY(divide(p));
 	NB_TRY(nb_team_mark());
 	NB_TRY((pack<P, JERK>(g, soft, p, d_outcome)));
-	if (is_shared(p)) { /* while home packs the bodies */
+	if (is_shared(p)) { /* while the primary packs the bodies */
 		NB_TRY(nb_team_send(p.f.first, (p.f.nbox + 1) * sizeof *p.f.first, true));
 		NB_TRY(nb_team_send(p.f.neighbour, p.f.nbox * (size_t)p.f.nneighbour * sizeof *p.f.neighbour, true));
 		if (kernel != NB_NEAR_N3 || !nb_team_mutual())

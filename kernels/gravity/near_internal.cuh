@@ -174,7 +174,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __gr
 		nb_survey_end<PACK_THREADS>(seen, f.n, pos, P, soft, G, P != NB_F64, &survey->scale, &outcome->status);
 }
 
-/* The scale that home has found becomes that of this device. */
+/* The scale that the primary has found becomes that of this device. */
 static __global__ void scale_kernel(const struct nb_cuda_scale *scale)
 {
 	nb_cuda_wait_previous();

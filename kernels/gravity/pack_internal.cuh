@@ -338,7 +338,7 @@ static __device__ __forceinline__ double nb_masses_factor(const struct nb_cuda_s
 NB_MUST_CHECK int nb_gravity_soft_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, unsigned long long *d_p2p, int *d_status);
 
-/* The scale of the current device; to be asked for at home before members replicate it. */
+/* The scale of the current device; to be asked for at the primary before members replicate it. */
 static inline int nb_survey_scale_of(struct nb_cuda_scale **scale)
 {
 	struct nb_survey *survey;
@@ -347,7 +347,7 @@ static inline int nb_survey_scale_of(struct nb_cuda_scale **scale)
 	return NB_OK;
 }
 
-/* Sends the scale to members while home goes on. */
+/* Sends the scale to members while the primary goes on. */
 static inline int nb_survey_send(void)
 {
 	struct nb_cuda_scale *scale;
@@ -355,12 +355,12 @@ static inline int nb_survey_send(void)
 	return nb_team_send(scale, sizeof *scale);
 }
 
-/* Lets a member of the team know the scale that home has found. */
-static inline int nb_survey_replicate(struct nb_team_copies &copies, const struct nb_cuda_scale *home)
+/* Lets a member of the team know the scale that the primary has found. */
+static inline int nb_survey_replicate(struct nb_team_copies &copies, const struct nb_cuda_scale *primary)
 {
 	struct nb_cuda_scale *here;
 	NB_TRY(nb_survey_scale_of(&here));
-	return copies.put(here, home, sizeof *here);
+	return copies.put(here, primary, sizeof *here);
 }
 
 /* The arguments that both kernels refuse, before any work. */

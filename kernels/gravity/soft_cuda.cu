@@ -317,7 +317,7 @@ static int launch_range(const struct sum_of &s, const struct nb_gravity *g, cons
 
 /* ---- several devices --------------------------------------------------------------------------------------- */
 
-enum { PARTS = 64, SHARED_DIRECT = 98304, SHARED_NEAR = 1 << 16 /* bodies: fewer are left to home */ };
+enum { PARTS = 64, SHARED_DIRECT = 98304, SHARED_NEAR = 1 << 16 /* bodies: fewer are left to the primary */ };
 
 static bool is_shared(const struct sum_of &s)
 {
@@ -337,36 +337,36 @@ static int replicate(struct nb_team_copies &copies, struct sum_of *s)
 }
 
 /* The parts of one member; part k has bodies bound[k] .. bound[k + 1] - 1. */
-static int do_parts(struct nb_team_hand &hand, const struct sum_of &home, const struct nb_gravity *g, size_t parts,
-	const uint64_t *bound, const struct nb_cuda_scale *scale, unsigned long long *p2p)
+static int do_parts(struct nb_team_worker &worker, const struct sum_of &primary, const struct nb_gravity *g,
+	size_t parts, const uint64_t *bound, const struct nb_cuda_scale *scale, unsigned long long *p2p)
 {
-	const size_t n = home.n, blocks = all_blocks(home);
+	const size_t n = primary.n, blocks = all_blocks(primary);
 	nb_cuda_buffer<double> acc, pot, jerk;
 	nb_cuda_buffer<unsigned long long> counted;
-	struct nb_team_copies copies(hand);
-	struct sum_of s = home;
+	struct nb_team_copies copies(worker);
+	struct sum_of s = primary;
 	NB_TRY(counted.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(counted.ptr, 0, sizeof *counted.ptr, 0));
 	s.p2p = counted.ptr;
-	if (!hand.is_home()) {
+	if (!worker.is_primary()) {
 		NB_TRY(acc.alloc(3 * n));
-		NB_TRY(pot.alloc(home.pot ? n : 0));
-		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
+		NB_TRY(pot.alloc(primary.pot ? n : 0));
+		NB_TRY(jerk.alloc(primary.jerk ? 3 * n : 0));
 		s.acc = acc.ptr, s.pot = pot.ptr, s.jerk = jerk.ptr;
 	}
 	NB_TRY(replicate(copies, &s));
 	NB_TRY(nb_survey_replicate(copies, scale));
 	NB_TRY(copies.fetch());
-	for (size_t k; hand.next(&k);) {
+	for (size_t k; worker.next(&k);) {
 		const size_t first = bound[k], bytes = (bound[k + 1] - first) * sizeof(double);
-		NB_TRY(launch_range(s, g, {hand.stream(), blocks * k / parts, blocks * (k + 1) / parts}));
-		NB_TRY(hand.bring(home.acc + 3 * first, s.acc + 3 * first, 3 * bytes));
+		NB_TRY(launch_range(s, g, {worker.stream(), blocks * k / parts, blocks * (k + 1) / parts}));
+		NB_TRY(worker.copy_back(primary.acc + 3 * first, s.acc + 3 * first, 3 * bytes));
 		if (s.pot)
-			NB_TRY(hand.bring(home.pot + first, s.pot + first, bytes));
+			NB_TRY(worker.copy_back(primary.pot + first, s.pot + first, bytes));
 		if (s.jerk)
-			NB_TRY(hand.bring(home.jerk + 3 * first, s.jerk + 3 * first, 3 * bytes));
+			NB_TRY(worker.copy_back(primary.jerk + 3 * first, s.jerk + 3 * first, 3 * bytes));
 	}
-	NB_TRY(hand.finish());
+	NB_TRY(worker.finish());
 	NB_CUDA_TRY(cudaMemcpy(p2p, counted.ptr, sizeof *p2p, cudaMemcpyDeviceToHost));
 	return NB_OK;
 }
@@ -385,8 +385,8 @@ static int share(const struct sum_of &s, const struct nb_gravity *g)
 			NB_CUDA_TRY(
 				cudaMemcpy(&bound[k], s.box_first + block, sizeof bound[k], cudaMemcpyDeviceToHost));
 	}
-	NB_TRY(nb_team_run(parts, [&](struct nb_team_hand &hand) {
-		return do_parts(hand, s, g, parts, bound, scale, &p2p[hand.member]);
+	NB_TRY(nb_team_run(parts, [&](struct nb_team_worker &worker) {
+		return do_parts(worker, s, g, parts, bound, scale, &p2p[worker.member]);
 	}));
 	for (const unsigned long long count : p2p)
 		all += count;

@@ -17,7 +17,7 @@ struct box {
 	double low[3], high[3];
 };
 
-struct crowd {
+struct neighbours {
 	size_t n, nleaf; /* nleaf: a power of two; leaf k is node nleaf + k, the root is node 1 */
 	double (*pos)[3], *mass;
 	struct box *node;
@@ -28,7 +28,7 @@ struct near {
 	double distance2[NEAR], mass[NEAR];
 };
 
-static void bound_leaf(const struct crowd *c, size_t leaf)
+static void bound_leaf(const struct neighbours *c, size_t leaf)
 {
 	struct box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
 	for (size_t i = leaf * LANES; i < c->n && i < (leaf + 1) * LANES; i++)
@@ -39,7 +39,7 @@ static void bound_leaf(const struct crowd *c, size_t leaf)
 	c->node[c->nleaf + leaf] = box;
 }
 
-static void bound_nodes(const struct crowd *c)
+static void bound_nodes(const struct neighbours *c)
 {
 #pragma omp parallel for schedule(static) if (c->n > 10000)
 	for (size_t leaf = 0; leaf < c->nleaf; leaf++)
@@ -63,7 +63,7 @@ static double box_distance2(const struct box *box, const double x[3])
 	return sum;
 }
 
-static void look_at_leaf(const struct crowd *c, size_t leaf, size_t self, struct near *near)
+static void look_at_leaf(const struct neighbours *c, size_t leaf, size_t self, struct near *near)
 {
 	for (size_t i = leaf * LANES; i < c->n && i < (leaf + 1) * LANES; i++) {
 		const double x = c->pos[i][0] - c->pos[self][0], y = c->pos[i][1] - c->pos[self][1],
@@ -80,7 +80,7 @@ static void look_at_leaf(const struct crowd *c, size_t leaf, size_t self, struct
 	}
 }
 
-static void look_below(const struct crowd *c, size_t top, size_t self, struct near *near)
+static void look_below(const struct neighbours *c, size_t top, size_t self, struct near *near)
 {
 	const double *x = c->pos[self];
 	struct {
@@ -107,7 +107,7 @@ static void look_below(const struct crowd *c, size_t top, size_t self, struct ne
 	}
 }
 
-static double density_at(const struct crowd *c, size_t self)
+static double density_at(const struct neighbours *c, size_t self)
 {
 	struct near near;
 	double mass = 0;
@@ -125,7 +125,8 @@ static double density_at(const struct crowd *c, size_t self)
 
 /* Sorted bodies in units of a power of two, whose squares and cubes are numbers whatever the units of the caller are.
  */
-static int gather(size_t n, const uint32_t *row, const double *mass, const double *pos, struct crowd *c, uint32_t *perm)
+static int gather(
+	size_t n, const uint32_t *row, const double *mass, const double *pos, struct neighbours *c, uint32_t *perm)
 {
 	double(*x)[3] = nb_alloc(n, sizeof *x);
 	uint64_t *key = nb_alloc(n, sizeof *key);
@@ -150,7 +151,7 @@ static int gather(size_t n, const uint32_t *row, const double *mass, const doubl
 
 int nb_densities(size_t n, const uint32_t *row, const double *mass, const double *pos, double *density)
 {
-	struct crowd c = {.n = n, .nleaf = 1};
+	struct neighbours c = {.n = n, .nleaf = 1};
 	while (c.nleaf * LANES < n)
 		c.nleaf *= 2;
 	uint32_t *perm = nb_alloc(n, sizeof *perm);

@@ -2,15 +2,18 @@
  *
  * A cell that is not accepted is opened.  Accepted is what cannot overlap the target and whose estimated error is below
  * a limit.  The estimate is an acceleration per G: of a cell that acts on a target cell through its expansion
- *     (m (size / d)^6 + 1/2 crowd (reach / d)^6) / d^2,
+ *     (mass (size / d)^6 + 1/2 enclosing (reach / d)^6) / d^2,
  * and of a cell that acts on a body
- *     m (radius / d)^4 / (2 d^2);
+ *     mass (radius / d)^4 / (2 d^2);
  * of sources of third and fourth order both have one and two powers more.  After Dehnen 2014, Comput. Astrophys.
- * Cosmol. 1, 1, who compares an estimated error with the local force; the exponents are what measured best. order of
- * the multipoles mass      m, of the source crowd     of the largest cell around the source that the target has opened,
- * or m: its parts are seen in about one direction, and what the target's expansion leaves out of each adds up size2
- * (radius of the source + reach of the target)^2 reach2    (greatest distance of a body of the target from its
- * middle)^2 d2, u     squared distance of the centres, without and with eps^2
+ * Cosmol. 1, 1, who compares an estimated error with the local force; the exponents are what measured best.
+ *     order      of the multipoles
+ *     mass       of the source
+ *     enclosing  the mass of the largest cell around the source that the target has opened, or that of the source: its
+ *                parts are seen in about one direction, and what the target's expansion leaves out of each adds up
+ *     size2      (radius of the source + reach of the target)^2
+ *     reach2     (greatest distance of a body of the target from its middle)^2
+ *     d2, u      squared distance of the centres, without and with eps^2
  *
  * Gives the functions for float and double (suffixes f32 and f64); or those of the estimates for the type that the
  * includer wants, e.g. vectors:
@@ -37,10 +40,10 @@
 
 /* The whole criterion, of one cell and one target; shares: the target may have bodies of the cell, so that softening
  * must not make the two look far apart. */
-static NB_HD int nb_mac_accepts_on_cell(int order, double mass, double crowd, double size2, double reach2, double d2,
-	double u, int shares, double limit)
+static NB_HD int nb_mac_accepts_on_cell(int order, double mass, double enclosing, double size2, double reach2,
+	double d2, double u, int shares, double limit)
 {
-	return size2 < (shares ? d2 : u) && nb_mac_on_cell_f64(order, mass, crowd, size2, reach2, 1 / u) < limit;
+	return size2 < (shares ? d2 : u) && nb_mac_on_cell_f64(order, mass, enclosing, size2, reach2, 1 / u) < limit;
 }
 
 /* away: from the nearest place that a body of the target may be at to the centre of the cell. */
@@ -58,16 +61,16 @@ static NB_HD int nb_mac_accepts_on_body(int order, double mass, double radius, d
 
 /* inv_u = 1 / u.  The expansions converge where size2 inv_u < 1; accept only there. */
 static NB_HD NB_REAL NB_MAC(nb_mac_on_cell)(
-	int order, NB_REAL mass, NB_REAL crowd, NB_REAL size2, NB_REAL reach2, NB_REAL inv_u)
+	int order, NB_REAL mass, NB_REAL enclosing, NB_REAL size2, NB_REAL reach2, NB_REAL inv_u)
 {
 	NB_REAL t = size2 * inv_u, s = reach2 * inv_u;
 	if (order < 3)
-		return inv_u * (mass * (t * t * t) + 0.5f * crowd * (s * s * s));
+		return inv_u * (mass * (t * t * t) + 0.5f * enclosing * (s * s * s));
 	if (order == 3)
-		return inv_u * (mass * (t * t * t * NB_SQRT(t)) + 0.5f * crowd * (s * s * s * NB_SQRT(s)));
+		return inv_u * (mass * (t * t * t * NB_SQRT(t)) + 0.5f * enclosing * (s * s * s * NB_SQRT(s)));
 	t *= t;
 	s *= s;
-	return inv_u * (mass * (t * t) + 0.5f * crowd * (s * s));
+	return inv_u * (mass * (t * t) + 0.5f * enclosing * (s * s));
 }
 
 /* inv_u = 1 / (distance^2 + eps^2), where radius2 inv_u < 1.  Of fourth order it is three times as large, which

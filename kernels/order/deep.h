@@ -1,11 +1,11 @@
 /* deep.h - the order of bodies that one key does not tell apart, written once for gcc and nvcc.
  *
- * A key ends at 2^-21 of the cube (2-D: 2^-31), positions do not.  Bodies with equal keys are a crowd: they are in the
- * order of keys of their own, in the smallest cube around them; those that even these do not tell apart are a crowd
- * again, and so on until all bodies of a crowd coincide, which then stay in the order that they came in.
+ * A key ends at 2^-21 of the cube (2-D: 2^-31), positions do not.  Bodies with equal keys are a tie: they are in the
+ * order of keys of their own, in the smallest cube around them; those that even these do not tell apart are a tie
+ * again, and so on until all bodies of a tie coincide, which then stay in the order that they came in.
  *
- * The edge of a crowd's cube is a power of two, so that scaling rounds nothing, and its largest extent is half of it or
- * more, so that every crowd that has an extent is divided at its first digit. */
+ * The edge of a tie's cube is a power of two, so that scaling rounds nothing, and its largest extent is half of it or
+ * more, so that every tie that has an extent is divided at its first digit. */
 #ifndef NB_ORDER_DEEP_H
 #define NB_ORDER_DEEP_H
 
@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* The cube of a crowd. */
+/* The cube of a tie. */
 struct nb_deep_cube {
 	double lo[3];
 	double scale[2]; /* cells per length is their product, which as a number might be too large; 0: no extent */
@@ -43,7 +43,7 @@ static NB_HD uint64_t nb_deep_cell(const struct nb_deep_cube *cube, const double
 	return nb_morton_cell((pos[k] - cube->lo[k]) * cube->scale[0], 0, cube->scale[1], bits);
 }
 
-/* The key of a body of the crowd; 0 for all of them if they coincide. */
+/* The key of a body of the tie; 0 for all of them if they coincide. */
 static NB_HD uint64_t nb_deep_key(const struct nb_deep_cube *cube, const double *pos, int dim)
 {
 	const int bits = dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D;
@@ -53,16 +53,16 @@ static NB_HD uint64_t nb_deep_key(const struct nb_deep_cube *cube, const double 
 
 enum { NB_DEEP_FEW = 8 };
 
-/* Orders the rows of a crowd of count <= NB_DEEP_FEW bodies.
+/* Orders the rows of a tie of count <= NB_DEEP_FEW bodies.
  *   row  count of them, into pos (x 3); rearranged */
 static NB_HD void nb_deep_order_few(uint32_t *row, unsigned count, const double *pos, int dim)
 {
 	uint64_t key[NB_DEEP_FEW];
-	unsigned begin[NB_DEEP_FEW / 2 + 1], end[NB_DEEP_FEW / 2 + 1], crowds = 1; /* that are still to be divided */
+	unsigned begin[NB_DEEP_FEW / 2 + 1], end[NB_DEEP_FEW / 2 + 1], ties = 1; /* that are still to be divided */
 	begin[0] = 0;
 	end[0] = count;
-	while (crowds) {
-		const unsigned from = begin[--crowds], to = end[crowds];
+	while (ties) {
+		const unsigned from = begin[--ties], to = end[ties];
 		const double *first = pos + 3 * (size_t)row[from];
 		double lo[3] = {first[0], first[1], first[2]}, hi[3] = {first[0], first[1], first[2]};
 		for (unsigned i = from + 1; i < to; i++)
@@ -89,8 +89,8 @@ static NB_HD void nb_deep_order_few(uint32_t *row, unsigned count, const double 
 			for (next = i + 1; next < to && key[next] == key[i]; next++)
 				;
 			if (next > i + 1) {
-				begin[crowds] = i;
-				end[crowds++] = next;
+				begin[ties] = i;
+				end[ties++] = next;
 			}
 		}
 	}

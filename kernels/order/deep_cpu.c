@@ -1,6 +1,6 @@
 /* Order below the last bit of the key (deep.h), on the CPU.
  *
- * Crowds are found in one pass over the sorted keys.  Large ones are divided one after the other, each by all threads;
+ * Ties are found in one pass over the sorted keys.  Large ones are divided one after the other, each by all threads;
  * small ones, and the small parts of large ones, by a thread each. */
 #include "kernels/order/order.h"
 
@@ -11,24 +11,24 @@
 
 enum {
 	BLOCK = 1 << 14, /* bodies: one thread's unit of work */
-	LARGE = 1 << 13	 /* bodies of a crowd that several threads divide */
+	LARGE = 1 << 13	 /* bodies of a tie that several threads divide */
 };
 
-struct crowd {
+struct tie {
 	uint32_t first, count;
 };
 
-/* Crowds in a buffer that grows. */
-struct crowds {
-	struct crowd *at;
+/* Ties in a buffer that grows. */
+struct ties {
+	struct tie *at;
 	size_t n, capacity;
 };
 
-static int add(struct crowds *c, struct crowd crowd)
+static int add(struct ties *c, struct tie tie)
 {
 	if (c->n == c->capacity) {
 		const size_t capacity = 2 * c->capacity + 64;
-		struct crowd *at = nb_alloc(capacity, sizeof *at);
+		struct tie *at = nb_alloc(capacity, sizeof *at);
 		if (!at)
 			return NB_ENOMEM;
 		if (c->n)
@@ -37,14 +37,13 @@ static int add(struct crowds *c, struct crowd crowd)
 		c->at = at;
 		c->capacity = capacity;
 	}
-	c->at[c->n++] = crowd;
+	c->at[c->n++] = tie;
 	return NB_OK;
 }
 
-/* The crowds among the rows first .. first+n-1, which have these sorted keys: large ones, others of at least `least`.
+/* The ties among the rows first .. first+n-1, which have these sorted keys: large ones, others of at least `least`.
  */
-static int find_crowds(
-	size_t first, size_t n, const uint64_t *key, size_t least, struct crowds *large, struct crowds *small)
+static int find_ties(size_t first, size_t n, const uint64_t *key, size_t least, struct ties *large, struct ties *small)
 {
 	int status = NB_OK;
 	for (size_t i = 0, next; !status && i < n; i = next) {
@@ -52,7 +51,7 @@ static int find_crowds(
 			;
 		if (next - i >= least)
 			status = add(next - i < LARGE ? small : large,
-				(struct crowd){(uint32_t)(first + i), (uint32_t)(next - i)});
+				(struct tie){(uint32_t)(first + i), (uint32_t)(next - i)});
 	}
 	return status;
 }
@@ -74,11 +73,11 @@ void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim,
 		key[i] = nb_deep_key(&cube, pos + 3 * (row ? (size_t)row[i] : i), dim);
 }
 
-/* What one thread needs: arrays for the bodies of one crowd, and the crowds that are still to be divided. */
+/* What one thread needs: arrays for the bodies of one tie, and the ties that are still to be divided. */
 struct room {
 	uint64_t *key;
 	uint32_t *order, *row;
-	struct crowds large, small;
+	struct ties large, small;
 };
 
 static int room_for(struct room *r, size_t bodies)
@@ -97,37 +96,37 @@ static void room_free(struct room *r)
 	nb_free(r->small.at);
 }
 
-/* Puts a crowd in order; its parts that are crowds of their own are added to the room's. */
-static int divide(struct room *r, struct crowd crowd, const double *pos, int dim, uint32_t *perm)
+/* Puts a tie in order; its parts that are ties of their own are added to the room's. */
+static int divide(struct room *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
 {
-	uint32_t *row = perm + crowd.first;
-	if (crowd.count <= NB_DEEP_FEW) {
-		nb_deep_order_few(row, crowd.count, pos, dim);
+	uint32_t *row = perm + tie.first;
+	if (tie.count <= NB_DEEP_FEW) {
+		nb_deep_order_few(row, tie.count, pos, dim);
 		return NB_OK;
 	}
-	nb_deep_keys_cpu(crowd.count, row, pos, dim, r->key);
-	int status = nb_sort_keys_cpu(crowd.count, r->key, r->order);
+	nb_deep_keys_cpu(tie.count, row, pos, dim, r->key);
+	int status = nb_sort_keys_cpu(tie.count, r->key, r->order);
 	if (status)
 		return status;
-	if (r->key[0] == r->key[crowd.count - 1]) /* they coincide */
+	if (r->key[0] == r->key[tie.count - 1]) /* they coincide */
 		return NB_OK;
-	for (size_t i = 0; i < crowd.count; i++)
+	for (size_t i = 0; i < tie.count; i++)
 		r->row[i] = row[r->order[i]];
-	memcpy(row, r->row, crowd.count * sizeof *row);
-	return find_crowds(crowd.first, crowd.count, r->key, 2, &r->large, &r->small);
+	memcpy(row, r->row, tie.count * sizeof *row);
+	return find_ties(tie.first, tie.count, r->key, 2, &r->large, &r->small);
 }
 
-/* One small crowd, to the end. */
-static int finish(struct room *r, struct crowd crowd, const double *pos, int dim, uint32_t *perm)
+/* One small tie, to the end. */
+static int finish(struct room *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
 {
 	r->small.n = 0;
-	int status = divide(r, crowd, pos, dim, perm);
+	int status = divide(r, tie, pos, dim, perm);
 	while (!status && r->small.n)
 		status = divide(r, r->small.at[--r->small.n], pos, dim, perm);
 	return status;
 }
 
-static int finish_all(const struct crowds *small, const double *pos, int dim, uint32_t *perm)
+static int finish_all(const struct ties *small, const double *pos, int dim, uint32_t *perm)
 {
 	int status = NB_OK;
 #pragma omp parallel reduction(max : status) if (small->n > 16)
@@ -143,11 +142,11 @@ static int finish_all(const struct crowds *small, const double *pos, int dim, ui
 	return status;
 }
 
-/* Crowds of the whole, in order.  Few keys are equal, so that looking for them is what takes the time. */
-static int find_all(size_t n, const uint64_t *key, struct crowds *large, struct crowds *small)
+/* Ties of the whole, in order.  Few keys are equal, so that looking for them is what takes the time. */
+static int find_all(size_t n, const uint64_t *key, struct ties *large, struct ties *small)
 {
 	const size_t nblock = (n + BLOCK - 1) / BLOCK;
-	unsigned char *some = nb_alloc(nblock, 1); /* of each block: whether it holds the start of a crowd */
+	unsigned char *some = nb_alloc(nblock, 1); /* of each block: whether it holds the start of a tie */
 	if (!some)
 		return NB_ENOMEM;
 #pragma omp parallel for schedule(static) if (nblock > 1)
@@ -160,11 +159,11 @@ static int find_all(size_t n, const uint64_t *key, struct crowds *large, struct 
 	}
 	int status = NB_OK;
 	for (size_t b = 0, next; b < nblock && !status; b = next) {
-		/* from where no crowd of the blocks before can come, to where none goes on */
+		/* from where no tie of the blocks before can come, to where none goes on */
 		for (next = b + 1; some[next - 1] && next < nblock; next++)
 			;
 		if (some[b])
-			status = find_crowds(b * BLOCK, (next * BLOCK < n ? next * BLOCK : n) - b * BLOCK,
+			status = find_ties(b * BLOCK, (next * BLOCK < n ? next * BLOCK : n) - b * BLOCK,
 				key + b * BLOCK, 2, large, small);
 	}
 	nb_free(some);
@@ -175,7 +174,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 {
 	if (n < 2)
 		return NB_OK;
-	struct crowds large = {0}, small = {0};
+	struct ties large = {0}, small = {0};
 	int status = find_all(n, key, &large, &small);
 	if (!status && large.n) {
 		size_t most = 0;
@@ -191,7 +190,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 			status = divide(&r, r.large.at[--r.large.n], pos, dim, perm);
 		large = r.large;
 		small = r.small;
-		r.large = r.small = (struct crowds){0};
+		r.large = r.small = (struct ties){0};
 		room_free(&r);
 	}
 	if (!status && small.n)

@@ -1,11 +1,11 @@
 /* deep_cuda.cu - order below the last bit of the key (deep.h), on the device.
  *
- * A pass over the sorted keys orders crowds of up to NB_DEEP_FEW bodies, a thread each, and counts the bodies of larger
+ * A pass over the sorted keys orders ties of up to NB_DEEP_FEW bodies, a thread each, and counts the bodies of larger
  * ones.  There are hardly ever any; the host waits for the number.  Larger ones are divided all at once, in rounds:
  *
- *   gather   their bodies, numbered by crowd
+ *   gather   their bodies, numbered by tie
  *   keys     boxes by 64-bit integers that order like doubles, so that atomicMax gives the same in any order; then keys
- *   sort     by key, and again by crowd, both stable
+ *   sort     by key, and again by tie, both stable
  *   few      as in the first pass, for what the keys of this round do not tell apart
  *
  * Launch: blocks of 256 threads, a thread a body. */
@@ -15,7 +15,7 @@
 
 enum { THREADS = 256, BOUNDS = 6 };
 
-/* ---- keys of crowds ------------------------------------------------------------------------------------ */
+/* ---- keys of ties ------------------------------------------------------------------------------------ */
 
 static __device__ __forceinline__ unsigned long long warp_max(unsigned long long v)
 {
@@ -24,12 +24,12 @@ static __device__ __forceinline__ unsigned long long warp_max(unsigned long long
 	return v;
 }
 
-/* bounds[crowd]: the largest coordinates, and the complements of the smallest, as nb_ordered; 0 before. */
-static __global__ void __launch_bounds__(THREADS) bounds_kernel(
-	size_t n, const uint32_t *crowd, const uint32_t *row, const double *pos, unsigned long long *bounds)
+/* bounds[tie]: the largest coordinates, and the complements of the smallest, as nb_ordered; 0 before. */
+static __global__ void __launch_bounds__(THREADS)
+	bounds_kernel(size_t n, const uint32_t *tie, const uint32_t *row, const double *pos, unsigned long long *bounds)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	const uint32_t mine = i < n ? crowd[i] : 0;
+	const uint32_t mine = i < n ? tie[i] : 0;
 	unsigned long long v[BOUNDS] = {0, 0, 0, 0, 0, 0};
 	for (int k = 0; k < 3 && i < n; k++) {
 		const double x = pos[3 * (size_t)row[i] + k];
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(THREADS) bounds_kernel(
 	}
 }
 
-static __global__ void __launch_bounds__(THREADS) deep_keys_kernel(size_t n, const uint32_t *crowd, const uint32_t *row,
+static __global__ void __launch_bounds__(THREADS) deep_keys_kernel(size_t n, const uint32_t *tie, const uint32_t *row,
 	const double *pos, int dim, bool number, const unsigned long long *bounds, uint64_t *key)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
@@ -58,7 +58,7 @@ static __global__ void __launch_bounds__(THREADS) deep_keys_kernel(size_t n, con
 		return;
 	double lo[3], hi[3];
 	for (int k = 0; k < 3; k++) {
-		const unsigned long long *b = bounds + BOUNDS * (size_t)crowd[i] + k;
+		const unsigned long long *b = bounds + BOUNDS * (size_t)tie[i] + k;
 		hi[k] = __longlong_as_double((long long)nb_unordered(b[0]));
 		lo[k] = __longlong_as_double((long long)nb_unordered(~b[3]));
 	}
@@ -66,31 +66,31 @@ static __global__ void __launch_bounds__(THREADS) deep_keys_kernel(size_t n, con
 	key[i] = number && cube.scale[0] == 0 ? i : nb_deep_key(&cube, pos + 3 * (size_t)row[i], dim);
 }
 
-int nb_deep_keys_cuda(size_t n, const uint32_t *crowd, size_t ncrowd, const uint32_t *row, const double *pos, int dim,
+int nb_deep_keys_cuda(size_t n, const uint32_t *tie, size_t ntie, const uint32_t *row, const double *pos, int dim,
 	bool number, uint64_t *key)
 {
 	nb_cuda_buffer<unsigned long long> bounds;
-	NB_TRY(bounds.alloc(BOUNDS * ncrowd));
-	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, BOUNDS * ncrowd * sizeof *bounds.ptr));
-	bounds_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, crowd, row, pos, bounds.ptr);
+	NB_TRY(bounds.alloc(BOUNDS * ntie));
+	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, BOUNDS * ntie * sizeof *bounds.ptr));
+	bounds_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, tie, row, pos, bounds.ptr);
 	NB_CUDA_LAUNCHED();
-	deep_keys_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, crowd, row, pos, dim, number, bounds.ptr, key);
+	deep_keys_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, tie, row, pos, dim, number, bounds.ptr, key);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
 /* ---- the order ----------------------------------------------------------------------------------------- */
 
-/* Sorted bodies of some crowds; equal keys of one crowd are a crowd that is still to be divided. */
-struct crowds {
+/* Sorted bodies of some ties; equal keys of one tie are a tie that is still to be divided. */
+struct ties {
 	size_t n;
-	const uint32_t *crowd; /* NULL: there is one */
+	const uint32_t *tie; /* NULL: there is one */
 	const uint64_t *key;
 	const uint32_t *at; /* where in the order of all bodies they are; NULL: these are all */
 
 	__device__ bool same(size_t i, size_t j) const
 	{
-		return key[i] == key[j] && (!crowd || crowd[i] == crowd[j]);
+		return key[i] == key[j] && (!tie || tie[i] == tie[j]);
 	}
 	__device__ size_t place(size_t i) const
 	{
@@ -118,9 +118,9 @@ struct crowds {
 	}
 };
 
-/* Orders crowds of few, and counts the bodies of the others. */
+/* Orders ties of few, and counts the bodies of the others. */
 static __global__ void __launch_bounds__(THREADS)
-	few_kernel(struct crowds c, const double *pos, int dim, uint32_t *perm, unsigned *many)
+	few_kernel(struct ties c, const double *pos, int dim, uint32_t *perm, unsigned *many)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	bool mine = false;
@@ -144,16 +144,16 @@ static __global__ void __launch_bounds__(THREADS)
 		atomicAdd(many, (unsigned)__popc(which));
 }
 
-static __global__ void __launch_bounds__(THREADS) many_kernel(struct crowds c, uint32_t *many)
+static __global__ void __launch_bounds__(THREADS) many_kernel(struct ties c, uint32_t *many)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i < c.n)
 		many[i] = c.is_of_many(i);
 }
 
-/* to[i]: the number that body i has among those of crowds of many */
+/* to[i]: the number that body i has among those of ties of many */
 static __global__ void __launch_bounds__(THREADS) gather_kernel(
-	struct crowds c, const uint32_t *to, const uint32_t *perm, uint32_t *at, uint32_t *row, uint32_t *head)
+	struct ties c, const uint32_t *to, const uint32_t *perm, uint32_t *at, uint32_t *row, uint32_t *head)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i >= c.n || !c.is_of_many(i))
@@ -164,12 +164,12 @@ static __global__ void __launch_bounds__(THREADS) gather_kernel(
 	head[j] = c.before(i, 1) == 0;
 }
 
-/* Numbers of crowds, from how many begin before each body. */
-static __global__ void __launch_bounds__(THREADS) number_kernel(size_t n, const uint32_t *head, uint32_t *crowd)
+/* Numbers of ties, from how many begin before each body. */
+static __global__ void __launch_bounds__(THREADS) number_kernel(size_t n, const uint32_t *head, uint32_t *tie)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i < n)
-		crowd[i] = crowd[i] + head[i] - 1;
+		tie[i] = tie[i] + head[i] - 1;
 }
 
 template <class T>
@@ -188,14 +188,14 @@ static __global__ void __launch_bounds__(THREADS)
 		perm[at[i]] = row[from[i]];
 }
 
-/* Bodies of crowds of many, from one round to the next. */
+/* Bodies of ties of many, from one round to the next. */
 struct many {
-	nb_cuda_buffer<uint32_t> crowd, at;
+	nb_cuda_buffer<uint32_t> tie, at;
 	nb_cuda_buffer<uint64_t> key;
 
 	NB_MUST_CHECK int alloc(size_t n)
 	{
-		NB_TRY(crowd.alloc(n));
+		NB_TRY(tie.alloc(n));
 		NB_TRY(at.alloc(n));
 		NB_TRY(key.alloc(n));
 		return NB_OK;
@@ -210,8 +210,8 @@ static int bits_of(uint32_t most)
 	return bits;
 }
 
-/* Divides the crowds of many among c, n bodies in all; what they become is in next. */
-static int divide(const struct crowds &c, size_t n, const double *pos, int dim, uint32_t *perm, struct many &next)
+/* Divides the ties of many among c, n bodies in all; what they become is in next. */
+static int divide(const struct ties &c, size_t n, const double *pos, int dim, uint32_t *perm, struct many &next)
 {
 	const unsigned blocks = nb_cuda_blocks(n, THREADS);
 	nb_cuda_buffer<uint32_t> to, row, head, from, sorted;
@@ -225,19 +225,19 @@ static int divide(const struct crowds &c, size_t n, const double *pos, int dim, 
 	NB_TRY(nb_scan_cuda(c.n, to.ptr, to.ptr));
 	gather_kernel<<<nb_cuda_blocks(c.n, THREADS), THREADS>>>(c, to.ptr, perm, next.at.ptr, row.ptr, head.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(nb_scan_cuda(n, head.ptr, next.crowd.ptr));
-	number_kernel<<<blocks, THREADS>>>(n, head.ptr, next.crowd.ptr);
+	NB_TRY(nb_scan_cuda(n, head.ptr, next.tie.ptr));
+	number_kernel<<<blocks, THREADS>>>(n, head.ptr, next.tie.ptr);
 	NB_CUDA_LAUNCHED();
 	uint32_t last;
-	NB_CUDA_TRY(cudaMemcpy(&last, next.crowd.ptr + n - 1, sizeof last, cudaMemcpyDeviceToHost));
+	NB_CUDA_TRY(cudaMemcpy(&last, next.tie.ptr + n - 1, sizeof last, cudaMemcpyDeviceToHost));
 
 	NB_TRY(key.alloc(n));
 	NB_TRY(from.alloc(n));
 	NB_TRY(sorted.alloc(n));
-	NB_TRY(nb_deep_keys_cuda(n, next.crowd.ptr, (size_t)last + 1, row.ptr, pos, dim, true, key.ptr));
+	NB_TRY(nb_deep_keys_cuda(n, next.tie.ptr, (size_t)last + 1, row.ptr, pos, dim, true, key.ptr));
 	NB_CUDA_TRY(cudaMemcpyAsync(next.key.ptr, key.ptr, n * sizeof *key.ptr, cudaMemcpyDeviceToDevice));
 	NB_TRY(nb_sort_keys_cuda(n, key.ptr, from.ptr));
-	pick_kernel<<<blocks, THREADS>>>(n, from.ptr, next.crowd.ptr, sorted.ptr);
+	pick_kernel<<<blocks, THREADS>>>(n, from.ptr, next.tie.ptr, sorted.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_sort_pairs_cuda(n, bits_of(last), sorted.ptr, from.ptr));
 	pick_kernel<<<blocks, THREADS>>>(n, from.ptr, next.key.ptr, key.ptr);
@@ -254,7 +254,7 @@ int nb_sort_deep_cuda(size_t n, const uint64_t *key, const double *pos, int dim,
 		return NB_OK;
 	nb_cuda_buffer<unsigned> d_many;
 	struct many rounds[2];
-	struct crowds c = {n, nullptr, key, nullptr};
+	struct ties c = {n, nullptr, key, nullptr};
 	NB_TRY(d_many.alloc(1));
 	for (int round = 0;; round++) {
 		unsigned many = 0;
@@ -266,6 +266,6 @@ int nb_sort_deep_cuda(size_t n, const uint64_t *key, const double *pos, int dim,
 			return NB_OK;
 		struct many &next = rounds[round % 2];
 		NB_TRY(divide(c, many, pos, dim, perm, next));
-		c = {many, next.crowd.ptr, next.key.ptr, next.at.ptr};
+		c = {many, next.tie.ptr, next.key.ptr, next.at.ptr};
 	}
 }

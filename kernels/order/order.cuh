@@ -64,14 +64,14 @@ NB_MUST_CHECK static int nb_rows_of(size_t n, const Wanted &wanted, uint32_t *ro
 
 /* ---- deeper keys ----------------------------------------------------------------------------------- */
 
-/* Deeper keys of n bodies in ncrowd crowds.
- *   crowd   n, ascending: the crowd that each is of
+/* Deeper keys of n bodies in ntie ties.
+ *   tie   n, ascending: the tie that each is of
  *   row     n: where it is in pos (x 3)
- *   number  whether bodies of a crowd that all coincide get their number as key, instead of 0
+ *   number  whether bodies of a tie that all coincide get their number as key, instead of 0
  *   key     n, written
  * Queued on the default stream. */
-NB_MUST_CHECK int nb_deep_keys_cuda(size_t n, const uint32_t *crowd, size_t ncrowd, const uint32_t *row,
-	const double *pos, int dim, bool number, uint64_t *key);
+NB_MUST_CHECK int nb_deep_keys_cuda(size_t n, const uint32_t *tie, size_t ntie, const uint32_t *row, const double *pos,
+	int dim, bool number, uint64_t *key);
 
 /* The bits of doubles as integers in the same order: never 0 nor ~0 where they are finite. */
 static inline __host__ __device__ unsigned long long nb_ordered_bits(unsigned long long bits)

@@ -277,7 +277,7 @@ void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive
 	meet();
 }
 
-void nb_ranks_settle(void)
+void nb_ranks_wait_all(void)
 {
 }
 

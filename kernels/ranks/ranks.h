@@ -55,7 +55,7 @@ size_t nb_ranks_jobs(void);
 enum nb_ranks_job nb_ranks_wait(void);
 
 /* In a job, called by all ranks in the same order.  They begin to move data, which stays where it is until
- * nb_ranks_settle, which waits until all has been moved.
+ * nb_ranks_wait_all, which waits until all has been moved.
  * These bytes of rank 0 to all: */
 void nb_ranks_broadcast(void *data, size_t bytes);
 /* rank k has bytes bound[k] .. bound[k + 1] - 1 of an array; rank 0 gets all of it, and its own are in place.
@@ -69,7 +69,7 @@ void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive
 /* 1: what is exchanged may be in the memory of CUDA devices, of cudaMalloc, nothing of it to stay here (an MPI that
  * says that it can). */
 int nb_ranks_reach_devices(void);
-void nb_ranks_settle(void);
+void nb_ranks_wait_all(void);
 /* In a job: each of n numbers becomes the sum of those of all ranks, or the largest; the same bytes for all.  Waits. */
 enum nb_ranks_fold { NB_RANKS_SUM, NB_RANKS_MOST };
 void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n);

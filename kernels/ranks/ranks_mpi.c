@@ -260,7 +260,7 @@ static MPI_Request *next_request(void)
 	return &ranks.request[ranks.started++];
 }
 
-void nb_ranks_settle(void)
+void nb_ranks_wait_all(void)
 {
 	wait_for_all_but(0);
 }
@@ -376,7 +376,7 @@ void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n)
 		MPI_Ireduce(MPI_IN_PLACE, number, (int)n, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, next_request());
 	else
 		MPI_Ireduce(number, NULL, (int)n, MPI_DOUBLE, op, 0, MPI_COMM_WORLD, next_request());
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	nb_ranks_broadcast(number, n * sizeof *number);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 }

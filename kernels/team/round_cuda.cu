@@ -8,26 +8,26 @@
 
 /* ---- a member at work -------------------------------------------------------------------------------- */
 
-int nb_team_follow(const struct nb_team_hand &hand, cudaStream_t by, cudaStream_t to)
+int nb_team_follow(const struct nb_team_worker &worker, cudaStream_t by, cudaStream_t to)
 {
-	NB_CUDA_TRY(cudaEventRecord(hand.made, by));
-	NB_CUDA_TRY(cudaStreamWaitEvent(to, hand.made, 0));
+	NB_CUDA_TRY(cudaEventRecord(worker.made, by));
+	NB_CUDA_TRY(cudaStreamWaitEvent(to, worker.made, 0));
 	return NB_OK;
 }
 
 /* Ends the part that was dealt last, and waits until less than under_way are. */
-static int close_part(const struct nb_team_hand &hand)
+static int close_part(const struct nb_team_worker &worker)
 {
-	const size_t under_way = (size_t)hand.under_way, last = hand.parts - 1, next = hand.parts;
-	NB_TRY(nb_team_follow(hand, hand.stream(), hand.back));
-	NB_TRY(nb_team_follow(hand, hand.urgent, hand.back));
-	NB_CUDA_TRY(cudaEventRecord(hand.done[last % under_way], hand.back));
+	const size_t under_way = (size_t)worker.under_way, last = worker.parts - 1, next = worker.parts;
+	NB_TRY(nb_team_follow(worker, worker.stream(), worker.back));
+	NB_TRY(nb_team_follow(worker, worker.urgent, worker.back));
+	NB_CUDA_TRY(cudaEventRecord(worker.done[last % under_way], worker.back));
 	if (next >= under_way)
-		NB_CUDA_TRY(cudaEventSynchronize(hand.done[next % under_way]));
+		NB_CUDA_TRY(cudaEventSynchronize(worker.done[next % under_way]));
 	return NB_OK;
 }
 
-bool nb_team_hand::next(size_t *part)
+bool nb_team_worker::next(size_t *part)
 {
 	quiet = false;
 	if (parts > 0 && (status = close_part(*this)) != NB_OK)
@@ -39,22 +39,22 @@ bool nb_team_hand::next(size_t *part)
 	return true;
 }
 
-int nb_team_hand::hurry()
+int nb_team_worker::begin_urgent()
 {
 	return nb_team_follow(*this, stream(), urgent);
 }
 
-int nb_team_hand::bring(void *to, const void *from, size_t bytes)
+int nb_team_worker::copy_back(void *to, const void *from, size_t bytes)
 {
 	if (to == from || bytes == 0)
 		return NB_OK;
 	NB_TRY(nb_team_follow(*this, stream(), back));
 	NB_TRY(nb_team_follow(*this, urgent, back));
-	NB_CUDA_TRY(cudaMemcpyPeerAsync(to, home_device, from, device, bytes, back));
+	NB_CUDA_TRY(cudaMemcpyPeerAsync(to, primary_device, from, device, bytes, back));
 	return NB_OK;
 }
 
-int nb_team_hand::settle()
+int nb_team_worker::follow_default()
 {
 	quiet = false;
 	NB_CUDA_TRY(cudaEventRecord(made, 0));
@@ -65,7 +65,7 @@ int nb_team_hand::settle()
 	return NB_OK;
 }
 
-int nb_team_hand::finish()
+int nb_team_worker::finish()
 {
 	if (quiet)
 		return status;
@@ -113,26 +113,26 @@ struct turn {
 static int take_turn(struct turn *t)
 {
 	const struct nb_team_member *m = &nb_team.member[t->member];
-	struct nb_team_hand hand;
-	hand.round = t->round;
-	hand.member = t->member;
-	hand.device = m->device;
-	hand.home_device = nb_team.member[0].device;
-	memcpy(hand.work, m->work, sizeof hand.work);
-	memcpy(hand.done, m->done, sizeof hand.done);
-	hand.urgent = m->urgent, hand.note = m->note, hand.stopped = (const int *)nb_team.stopped;
-	hand.made = m->made, hand.push = m->push, hand.back = m->back;
-	hand.pass = m->pass, hand.watch = m->watch;
-	hand.pushed = m->pushed, hand.arrived = m->arrived;
-	hand.sharers = 0;
+	struct nb_team_worker worker;
+	worker.round = t->round;
+	worker.member = t->member;
+	worker.device = m->device;
+	worker.primary_device = nb_team.member[0].device;
+	memcpy(worker.work, m->work, sizeof worker.work);
+	memcpy(worker.done, m->done, sizeof worker.done);
+	worker.urgent = m->urgent, worker.note = m->note, worker.stopped = (const int *)nb_team.stopped;
+	worker.made = m->made, worker.push = m->push, worker.back = m->back;
+	worker.pass = m->pass, worker.watch = m->watch;
+	worker.pushed = m->pushed, worker.arrived = m->arrived;
+	worker.sharers = 0;
 	for (int k = 0; k < t->round->members; k++)
-		hand.sharers += nb_team.member[k].device == m->device;
+		worker.sharers += nb_team.member[k].device == m->device;
 	NB_CUDA_TRY(cudaSetDevice(m->device));
-	int status = t->round->work(&hand, t->round->context);
+	int status = t->round->work(&worker, t->round->context);
 	if (!status)
-		status = hand.finish();
-	t->parts = hand.drawn ? hand.drawn : hand.parts;
-	t->idle = hand.idle;
+		status = worker.finish();
+	t->parts = worker.drawn ? worker.drawn : worker.parts;
+	t->idle = worker.idle;
 	return status;
 }
 
@@ -154,7 +154,7 @@ static void take(struct turn *t)
 	}
 }
 
-/* Threads of members but home, which stay for the rounds to come: to begin and to join one costs more than 0.1 ms. */
+/* Threads of members but the primary, which stay for all rounds: to begin and to join one costs more than 0.1 ms. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t given, done;

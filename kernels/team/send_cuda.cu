@@ -1,4 +1,4 @@
-/* send_cuda.cu - what home sends to members, ahead of a round or in it (team.cuh). */
+/* send_cuda.cu - what the primary sends to members, ahead of a round or in it (team.cuh). */
 #include <algorithm>
 
 #include "kernels/team/team_internal.cuh"
@@ -73,7 +73,7 @@ static void drop_ahead(bool all)
 	nb_team_ahead.n = (int)(rest - nb_team_ahead.row);
 }
 
-/* Memory for copies; false: there is none.  Home is current, before and after. */
+/* Memory for copies; false: there is none.  The primary is current, before and after. */
 static bool find_room(struct nb_team_sent *s)
 {
 	bool found = true;
@@ -197,12 +197,12 @@ nb_team_early::~nb_team_early()
 			(void)cudaStreamWaitEvent(0, nb_team.member[k].arrived, 0);
 }
 
-/* ---- copies from home ---------------------------------------------------------------------------------- */
+/* ---- copies from the primary ---------------------------------------------------------------------------------- */
 
 /* Null if it was not sent ahead of this round. */
-static const struct nb_team_sent *find_sent(const struct nb_team_hand &hand, const void *array, size_t bytes)
+static const struct nb_team_sent *find_sent(const struct nb_team_worker &worker, const void *array, size_t bytes)
 {
-	const struct nb_team_round *round = hand.round;
+	const struct nb_team_round *round = worker.round;
 	for (int k = 0; k < round->nsent; k++)
 		if (round->sent[k].there == array && round->sent[k].bytes == bytes)
 			return &round->sent[k];
@@ -211,14 +211,14 @@ static const struct nb_team_sent *find_sent(const struct nb_team_hand &hand, con
 
 int nb_team_copies::add_bytes(void **array, size_t bytes)
 {
-	if (hand.is_home() || !*array || bytes == 0)
+	if (worker.is_primary() || !*array || bytes == 0)
 		return NB_OK;
 	if (n == NB_TEAM_COPIES)
 		return NB_ELIMIT;
 	void *here = nullptr;
-	const struct nb_team_sent *const sent = find_sent(hand, *array, bytes);
+	const struct nb_team_sent *const sent = find_sent(worker, *array, bytes);
 	if (sent)
-		here = sent->here[hand.member];
+		here = sent->here[worker.member];
 	else
 		NB_TRY(nb_cuda_take(&here, bytes));
 	row[n++] = {here, *array, bytes, !sent, sent};
@@ -228,52 +228,52 @@ int nb_team_copies::add_bytes(void **array, size_t bytes)
 
 int nb_team_copies::put(void *here, const void *there, size_t bytes)
 {
-	if (hand.is_home() || here == there)
+	if (worker.is_primary() || here == there)
 		return NB_OK;
 	if (n == NB_TEAM_COPIES)
 		return NB_ELIMIT;
-	row[n++] = {here, there, bytes, false, find_sent(hand, there, bytes)};
+	row[n++] = {here, there, bytes, false, find_sent(worker, there, bytes)};
 	return NB_OK;
 }
 
-/* Waits for what was sent early; *same: it is what home has now. */
-static int compare(const struct nb_team_hand &hand, const struct nb_team_sent &s, bool *same)
+/* Waits for what was sent early; *same: it is what the primary has now. */
+static int compare(const struct nb_team_worker &worker, const struct nb_team_sent &s, bool *same)
 {
-	unsigned long long at_home, here;
-	NB_CUDA_TRY(cudaMemcpyAsync(&at_home, s.sum, sizeof at_home, cudaMemcpyDeviceToHost, hand.push));
+	unsigned long long at_primary, here;
+	NB_CUDA_TRY(cudaMemcpyAsync(&at_primary, s.sum, sizeof at_primary, cudaMemcpyDeviceToHost, worker.push));
 	NB_CUDA_TRY(cudaMemcpyAsync(
-		&here, sum_after(s.here[hand.member], s.bytes), sizeof here, cudaMemcpyDeviceToHost, hand.watch));
-	NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
-	NB_CUDA_TRY(cudaStreamSynchronize(hand.watch));
-	*same = at_home == here;
+		&here, sum_after(s.here[worker.member], s.bytes), sizeof here, cudaMemcpyDeviceToHost, worker.watch));
+	NB_CUDA_TRY(cudaStreamSynchronize(worker.push));
+	NB_CUDA_TRY(cudaStreamSynchronize(worker.watch));
+	*same = at_primary == here;
 	return NB_OK;
 }
 
 int nb_team_copies::queue()
 {
-	hand.quiet = false;
-	if (hand.is_home())
-		return hand.settle();
+	worker.quiet = false;
+	if (worker.is_primary())
+		return worker.follow_default();
 	bool pushes = false;
 	const auto begin_push = [&]() {
 		if (pushes)
 			return (int)NB_OK;
-		NB_CUDA_TRY(cudaStreamWaitEvent(hand.push, nb_team.ready, 0));
-		NB_TRY(nb_team_follow(hand, 0, hand.push)); /* the memory is there */
+		NB_CUDA_TRY(cudaStreamWaitEvent(worker.push, nb_team.ready, 0));
+		NB_TRY(nb_team_follow(worker, 0, worker.push)); /* the memory is there */
 		pushes = true;
 		return (int)NB_OK;
 	};
 	const auto copy = [&](int k) {
 		NB_TRY(begin_push());
 		NB_CUDA_TRY(cudaMemcpyPeerAsync(
-			row[k].here, hand.device, row[k].there, hand.home_device, row[k].bytes, hand.push));
+			row[k].here, worker.device, row[k].there, worker.primary_device, row[k].bytes, worker.push));
 		return (int)NB_OK;
 	};
 	for (int k = 0; k < n; k++)
 		if (!row[k].sent)
 			NB_TRY(copy(k));
-	if (hand.round->nsent > 0)
-		NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.arrived, 0));
+	if (worker.round->nsent > 0)
+		NB_CUDA_TRY(cudaStreamWaitEvent(0, worker.arrived, 0));
 	for (int k = 0; k < n; k++) {
 		const struct nb_team_sent *const sent = row[k].sent;
 		bool same = true;
@@ -282,34 +282,34 @@ int nb_team_copies::queue()
 		if (sent->early) {
 			const double start = nb_team_now();
 			NB_TRY(begin_push());
-			NB_TRY(compare(hand, *sent, &same));
-			hand.idle += nb_team_now() - start;
+			NB_TRY(compare(worker, *sent, &same));
+			worker.idle += nb_team_now() - start;
 		}
 		if (!same)
 			NB_TRY(copy(k));
-		else if (row[k].here != sent->here[hand.member])
+		else if (row[k].here != sent->here[worker.member])
 			NB_CUDA_TRY(cudaMemcpyAsync(
-				row[k].here, sent->here[hand.member], row[k].bytes, cudaMemcpyDeviceToDevice, 0));
+				row[k].here, sent->here[worker.member], row[k].bytes, cudaMemcpyDeviceToDevice, 0));
 	}
 	if (pushes) {
-		NB_CUDA_TRY(cudaEventRecord(hand.pushed, hand.push));
-		NB_CUDA_TRY(cudaStreamWaitEvent(0, hand.pushed, 0));
+		NB_CUDA_TRY(cudaEventRecord(worker.pushed, worker.push));
+		NB_CUDA_TRY(cudaStreamWaitEvent(0, worker.pushed, 0));
 	}
-	NB_TRY(hand.settle());
+	NB_TRY(worker.follow_default());
 	for (int k = 0; k < NB_TEAM_LANES; k++)
-		NB_CUDA_TRY(cudaStreamWaitEvent(hand.work[k], nb_team.ready, 0));
+		NB_CUDA_TRY(cudaStreamWaitEvent(worker.work[k], nb_team.ready, 0));
 	return NB_OK;
 }
 
 int nb_team_copies::wait()
 {
 	const double start = nb_team_now();
-	if (!hand.is_home()) {
+	if (!worker.is_primary()) {
 		NB_CUDA_TRY(cudaEventSynchronize(nb_team.ready));
-		NB_CUDA_TRY(cudaStreamSynchronize(hand.push));
-		NB_CUDA_TRY(cudaStreamSynchronize(hand.pass));
+		NB_CUDA_TRY(cudaStreamSynchronize(worker.push));
+		NB_CUDA_TRY(cudaStreamSynchronize(worker.pass));
 	}
-	hand.idle += nb_team_now() - start;
+	worker.idle += nb_team_now() - start;
 	return NB_OK;
 }
 
@@ -321,7 +321,7 @@ int nb_team_copies::fetch()
 
 nb_team_copies::~nb_team_copies()
 {
-	hand.status = hand.finish();
+	worker.status = worker.finish();
 	for (int k = 0; k < n; k++)
 		if (row[k].owned)
 			nb_cuda_give(row[k].here);

@@ -1,8 +1,8 @@
 /* team.h - the devices that share the work of a process. Plain C; team.cuh has what kernels do with them.
  *
- * Arrays are in the memory of the first device, which is home.  The others get copies of what they read, compute parts
- * of the result, and copy them home.  A part does not depend on the device that computes it, if the devices are of one
- * kind: so the result is the same bytes for any number of them. */
+ * Arrays are in the memory of the first device, which is the primary.  The others get copies of what they read, compute
+ * parts of the result, and copy them back.  A part does not depend on the device that computes it, if the devices are
+ * of one kind: so the result is the same bytes for any number of them. */
 #ifndef NB_TEAM_H
 #define NB_TEAM_H
 

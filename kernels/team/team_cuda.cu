@@ -1,8 +1,8 @@
 /* team_cuda.cu - the devices that share the work of a process: who they are, and the memory of all.
  *
- * Each member has streams for its parts and one for copies to home; copies from home run on a stream of home, one
- * for each member, so that the device that has the data pushes it (a pair of H200s reaches 370 GB/s so).  Where one
- * device cannot write to the memory of another, the same calls go through the host. */
+ * Each member has streams for its parts and one for copies to the primary; copies from the primary run on a stream of
+ * the primary, one for each member, so that the device that has the data pushes it (a pair of H200s reaches 370 GB/s
+ * so).  Where one device cannot write to the memory of another, the same calls go through the host. */
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -92,7 +92,7 @@ static int open_ways(int k)
 	return NB_OK;
 }
 
-/* How what is sent comes to member k: by the member before it, or else from home. */
+/* How what is sent comes to member k: by the member before it, or else from the primary. */
 static int open_chain(int k)
 {
 	struct nb_team_member *m = &nb_team.member[k];
@@ -109,7 +109,7 @@ static int open_chain(int k)
 	return NB_OK;
 }
 
-static int open_member(struct nb_team_member *m, int device, int home)
+static int open_member(struct nb_team_member *m, int device, int primary)
 {
 	*m = {};
 	m->device = device;
@@ -128,15 +128,15 @@ static int open_member(struct nb_team_member *m, int device, int home)
 		NB_CUDA_TRY(cudaEventCreateWithFlags(&m->done[k], cudaEventDisableTiming));
 	}
 	m->peer = m->direct = true;
-	if (device != home) {
+	if (device != primary) {
 		bool there = false, back = false;
-		NB_TRY(open_way(device, home, &there));
-		NB_TRY(open_way(home, device, &back));
+		NB_TRY(open_way(device, primary, &there));
+		NB_TRY(open_way(primary, device, &back));
 		m->peer = there && back;
-		NB_TRY(may_use_directly(device, home, &m->direct));
+		NB_TRY(may_use_directly(device, primary, &m->direct));
 		m->direct = m->direct && m->peer;
 	}
-	NB_CUDA_TRY(cudaSetDevice(home));
+	NB_CUDA_TRY(cudaSetDevice(primary));
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->push, cudaStreamNonBlocking));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->pushed, cudaEventDisableTiming));
 	return NB_OK;
@@ -241,7 +241,7 @@ int nb_team_report(int k, char *line, size_t size)
 	(void)cudaGetLastError();
 	snprintf(line, size, "device %d, %.60s: %zu parts in %.4g s, waited %.4g s, %.4g GB of memory at most%s",
 		m->device, name, m->parts, m->worked, m->waited, (double)nb_cuda_most(m->device) / 1e9,
-		k == 0	  ? ", home"
+		k == 0	  ? ", primary"
 		: m->peer ? ""
 			  : ", copies go through the host");
 	return NB_OK;

@@ -11,15 +11,15 @@
 
 struct nb_team_member {
 	int device;
-	bool peer;   /* copies between it and home need no way through the host */
-	bool direct; /* its kernels may use home's memory */
+	bool peer;   /* copies between it and the primary need no way through the host */
+	bool direct; /* its kernels may use the primary's memory */
 	int from;    /* the member that passes on to it what is sent */
 	cudaStream_t work[NB_TEAM_LANES], urgent, push, back;
 	cudaEvent_t done[NB_TEAM_LANES], made;
 	void *note;
 	cudaStream_t watch;  /* of this device: sums of what was sent */
 	cudaEvent_t room;    /* of this device: there is memory for what is sent */
-	cudaEvent_t pushed;  /* of home: the last of push */
+	cudaEvent_t pushed;  /* of the primary: the last of push */
 	cudaStream_t pass;   /* of from's device */
 	cudaEvent_t arrived; /* of from's device: up to here it was sent */
 	/* up to now: */
@@ -31,20 +31,20 @@ extern struct nb_team_state {
 	int n;
 	char name[5 + 11 * NB_TEAM_MOST];
 	struct nb_team_member member[NB_TEAM_MOST];
-	cudaEvent_t ready;     /* of home: what the parts read is there */
-	cudaEvent_t begun;     /* of home: what is sent is there */
+	cudaEvent_t ready;     /* of the primary: what the parts read is there */
+	cudaEvent_t begun;     /* of the primary: what is sent is there */
 	volatile int *stopped; /* pinned, for kernels: round.stop */
 	bool direct, mutual, may_direct;
 	std::mutex lock;
 } nb_team;
 
-/* An array at home, and its copies at the other members, followed by their sums if it was sent early. */
+/* An array at the primary, and its copies at the other members, followed by their sums if it was sent early. */
 struct nb_team_sent {
 	const void *there;
 	size_t bytes;
 	void *here[NB_TEAM_MOST];
 	bool early, asked;	 /* early: is to be compared; asked: for the next round */
-	unsigned long long *sum; /* of an early one: at home */
+	unsigned long long *sum; /* of an early one: at the primary */
 };
 
 /* For the next round. */
@@ -78,8 +78,8 @@ static inline double nb_team_now()
 }
 
 /* All that is queued up to now in `by` comes before what will be queued in `to`. */
-int nb_team_follow(const struct nb_team_hand &hand, cudaStream_t by, cudaStream_t to);
-/* Gives the memory of copies back, once nothing uses it; home is current. */
+int nb_team_follow(const struct nb_team_worker &worker, cudaStream_t by, cudaStream_t to);
+/* Gives the memory of copies back, once nothing uses it; the primary is current. */
 void nb_team_drop(int n, struct nb_team_sent *sent);
 
 #endif

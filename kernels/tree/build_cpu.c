@@ -18,7 +18,7 @@ enum {
 	MAX_LEVEL = NB_TREE_LEVELS + 3, /* ends of levels: the root, the empty level that ends the growth, and 0 */
 	SERIAL_LEVEL = 64,		/* a level of fewer nodes is not worth a second thread */
 	SERIAL_BODIES = 1 << 12,
-	LARGE_CROWD = 1 << 13
+	LARGE_TIE = 1 << 13
 };
 
 struct range {
@@ -116,20 +116,20 @@ static int shape_reserve(struct shape *s, size_t nnode)
 struct keys {
 	size_t n;
 	const uint64_t *key;
-	uint64_t *deep; /* a copy that crowds have deeper keys in; NULL: there is none yet */
+	uint64_t *deep; /* a copy that ties have deeper keys in; NULL: there is none yet */
 	const double *pos;
 	int dim;
 	uint32_t leaf_size;
 };
 
 /* Whether a node is too many bodies for a leaf, all of one key. */
-static int is_crowd(const struct keys *keys, struct range node)
+static int is_tie(const struct keys *keys, struct range node)
 {
 	return node.count > keys->leaf_size && keys->key[node.first] == keys->key[node.first + node.count - 1];
 }
 
-/* Gives a crowd deeper keys. */
-static int deepen_crowd(const struct keys *keys, struct range node)
+/* Gives a tie deeper keys. */
+static int deepen_tie(const struct keys *keys, struct range node)
 {
 	const double *pos = keys->pos + 3 * (size_t)node.first;
 	uint64_t *key = keys->deep + node.first;
@@ -149,15 +149,15 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* The crowds of the last level get deeper keys.  NB_EORDER: they are not sorted by these. */
+/* The ties of the last level get deeper keys.  NB_EORDER: they are not sorted by these. */
 static int deepen(const struct shape *s, struct keys *keys)
 {
 	const size_t lo = s->level[s->nlevel - 1], hi = s->level[s->nlevel];
-	size_t crowds = 0;
-#pragma omp parallel for schedule(static) reduction(+ : crowds) if (hi - lo > SERIAL_BODIES)
+	size_t ties = 0;
+#pragma omp parallel for schedule(static) reduction(+ : ties) if (hi - lo > SERIAL_BODIES)
 	for (size_t i = lo; i < hi; i++)
-		crowds += is_crowd(keys, s->node.at[i]);
-	if (crowds == 0)
+		ties += is_tie(keys, s->node.at[i]);
+	if (ties == 0)
 		return NB_OK;
 	if (!keys->deep) {
 		keys->deep = nb_alloc(keys->n, sizeof *keys->deep);
@@ -167,13 +167,13 @@ static int deepen(const struct shape *s, struct keys *keys)
 		keys->key = keys->deep;
 	}
 	int status = NB_OK;
-#pragma omp parallel for schedule(dynamic, 16) reduction(max : status) if (crowds > 1)
+#pragma omp parallel for schedule(dynamic, 16) reduction(max : status) if (ties > 1)
 	for (size_t i = lo; i < hi; i++)
-		if (s->node.at[i].count < LARGE_CROWD && is_crowd(keys, s->node.at[i]))
-			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+		if (s->node.at[i].count < LARGE_TIE && is_tie(keys, s->node.at[i]))
+			status = worse(status, deepen_tie(keys, s->node.at[i]));
 	for (size_t i = lo; i < hi; i++) /* each by all threads */
-		if (s->node.at[i].count >= LARGE_CROWD && is_crowd(keys, s->node.at[i]))
-			status = worse(status, deepen_crowd(keys, s->node.at[i]));
+		if (s->node.at[i].count >= LARGE_TIE && is_tie(keys, s->node.at[i]))
+			status = worse(status, deepen_tie(keys, s->node.at[i]));
 	return status;
 }
 

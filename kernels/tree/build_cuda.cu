@@ -14,7 +14,7 @@
  *   inner    level by level upwards, eight lanes per node, a lane per child; a run of small levels in one launch
  *
  * The host waits once, for the number of nodes of each level, to size the arrays; and again where keys end and bodies
- * are still too many for a leaf.  Those crowds (kernels/order/deep.h) are then divided in the same way, all at once, by
+ * are still too many for a leaf.  Those ties (kernels/order/deep.h) are then divided in the same way, all at once, by
  * deeper keys: a round, with levels of its own below those of the rounds before, until there are none.
  *
  * Sections: nodes from keys (count, scan, place, link), moments (leaves, inner), the host's part.  Launch: blocks of
@@ -49,10 +49,10 @@ struct bodies {
 	uint32_t leaf_size;
 	int dim, digits;
 	unsigned tiles; /* of a block */
-	/* in a round of crowds: the crowd of each body, where each begins and ends, its first row, and its node */
-	const uint32_t *crowd, *begin, *row, *node;
+	/* in a round of ties: the tie of each body, where each begins and ends, its first row, and its node */
+	const uint32_t *tie, *begin, *row, *node;
 	uint32_t base; /* number of the first new node */
-	bool fresh;    /* roots may be crowds: nobody has looked yet */
+	bool fresh;    /* roots may be ties: nobody has looked yet */
 	size_t spare;  /* nodes that columns have room for beyond those of the tree */
 };
 
@@ -64,7 +64,7 @@ struct span {
 template <bool DEEP> static __device__ __forceinline__ struct span span_of(const struct bodies &b, size_t i)
 {
 	if constexpr (DEEP)
-		return {b.begin[b.crowd[i]], b.begin[b.crowd[i] + 1]};
+		return {b.begin[b.tie[i]], b.begin[b.tie[i] + 1]};
 	return {0, b.n};
 }
 
@@ -206,7 +206,7 @@ static __device__ __forceinline__ uint32_t warp_or(uint32_t v)
 }
 
 /* starts[i], bit l: a node of level l + 1 begins at body i.
- * at[level][block] = nodes of that level that begin at the bodies of that block; behind the last level: crowds. */
+ * at[level][block] = nodes of that level that begin at the bodies of that block; behind the last level: ties. */
 template <bool DEEP>
 static __global__ void __launch_bounds__(THREADS) count_kernel(struct bodies b, uint32_t *starts, uint32_t *at)
 {
@@ -269,7 +269,7 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 		};
 		const bool root = i < b.n && i == span_of<DEEP>(b, i).lo;
 		visit_nodes<DEEP>(b, i, mine || root, [&](int level, uint32_t bodies, int child_level) {
-			const uint32_t c = DEEP ? b.crowd[i] : 0;
+			const uint32_t c = DEEP ? b.tie[i] : 0;
 			const uint32_t j = DEEP && level == 0 ? b.node[c] : number(level);
 			first[j] = DEEP ? b.row[c] + (uint32_t)(i - b.begin[c]) : (uint32_t)i;
 			count[j] = bodies;
@@ -294,7 +294,7 @@ static __global__ void __launch_bounds__(THREADS)
 	nchild[j] = children;
 }
 
-/* ---- crowds ---------------------------------------------------------------------------------------------- */
+/* ---- ties ---------------------------------------------------------------------------------------------- */
 
 /* Nodes that keys have divided; those whose first body is not among n are others' (nb_tree_grow_cuda). */
 struct divided {
@@ -302,40 +302,40 @@ struct divided {
 	uint32_t leaf_size;
 	const uint32_t *first, *count, *child;
 
-	__device__ bool is_crowd(size_t j) const
+	__device__ bool is_tie(size_t j) const
 	{
 		return child[j] == 0 && count[j] > leaf_size && first[j] < n;
 	}
 };
 
-/* Of the nodes from .. nnode-1: which are crowds, and their bodies. */
+/* Of the nodes from .. nnode-1: which are ties, and their bodies. */
 static __global__ void __launch_bounds__(THREADS)
-	crowd_kernel(uint32_t from, uint32_t nnode, struct divided tree, uint32_t *is)
+	tie_kernel(uint32_t from, uint32_t nnode, struct divided tree, uint32_t *is)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
 	if (j < nnode)
-		is[k] = tree.is_crowd(j);
+		is[k] = tree.is_tie(j);
 }
 
 static __global__ void __launch_bounds__(THREADS) list_kernel(uint32_t from, uint32_t nnode, struct divided tree,
 	const uint32_t *to, uint32_t *node, uint32_t *row, uint32_t *size)
 {
 	const size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x, j = from + k;
-	if (j >= nnode || !tree.is_crowd(j))
+	if (j >= nnode || !tree.is_tie(j))
 		return;
 	node[to[k]] = (uint32_t)j;
 	row[to[k]] = tree.first[j];
 	size[to[k]] = tree.count[j];
 }
 
-/* The crowd of each body, and its row, if wanted. */
+/* The tie of each body, and its row, if wanted. */
 static __global__ void __launch_bounds__(THREADS) member_kernel(
-	size_t n, uint32_t ncrowd, const uint32_t *begin, const uint32_t *first, uint32_t *crowd, uint32_t *row)
+	size_t n, uint32_t ntie, const uint32_t *begin, const uint32_t *first, uint32_t *tie, uint32_t *row)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (i >= n)
 		return;
-	uint32_t lo = 0, hi = ncrowd; /* begin[lo] <= i < begin[hi] */
+	uint32_t lo = 0, hi = ntie; /* begin[lo] <= i < begin[hi] */
 	while (hi - lo > 1) {
 		const uint32_t mid = lo + (hi - lo) / 2;
 		if (begin[mid] <= i)
@@ -343,16 +343,16 @@ static __global__ void __launch_bounds__(THREADS) member_kernel(
 		else
 			hi = mid;
 	}
-	crowd[i] = lo;
+	tie[i] = lo;
 	if (row)
 		row[i] = first[lo] + (uint32_t)(i - begin[lo]);
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	order_kernel(size_t n, const uint32_t *crowd, const uint64_t *key, uint32_t *disorder)
+	order_kernel(size_t n, const uint32_t *tie, const uint64_t *key, uint32_t *disorder)
 {
 	const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	if (i > 0 && i < n && crowd[i] == crowd[i - 1] && key[i] < key[i - 1])
+	if (i > 0 && i < n && tie[i] == tie[i - 1] && key[i] < key[i - 1])
 		*disorder = 1;
 }
 
@@ -388,10 +388,10 @@ static int grow(uint32_t **p, size_t had, size_t n)
 	return status;
 }
 
-/* Adds the nodes of one round to the tree: their integer columns but for nchild; *ncrowd of them are crowds. */
+/* Adds the nodes of one round to the tree: their integer columns but for nchild; *ntie of them are ties. */
 template <bool DEEP>
 static int add_nodes(
-	struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ncrowd)
+	struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ntie)
 {
 	const unsigned blocks = nb_cuda_blocks(b.n, b.tiles * THREADS);
 	const size_t cells = (size_t)blocks * (size_t)(b.digits + 2);
@@ -405,7 +405,7 @@ static int add_nodes(
 	uint32_t begin[NB_TREE_DIGITS + 3];
 	NB_CUDA_TRY(cudaMemcpy2D(begin, sizeof *at.ptr, at.ptr, blocks * sizeof *at.ptr, sizeof *at.ptr,
 		(size_t)b.digits + 3, cudaMemcpyDeviceToHost));
-	*ncrowd = begin[b.digits + 2] - begin[b.digits + 1];
+	*ntie = begin[b.digits + 2] - begin[b.digits + 1];
 	b.base = (uint32_t)tree->nnode - roots;
 	const size_t had = tree->nnode, nnode = (size_t)b.base + begin[b.digits + 1];
 	if (nnode > NODE_LIMIT)
@@ -424,19 +424,19 @@ static int add_nodes(
 	return NB_OK;
 }
 
-/* Divides the crowds among the nodes from `from` on. */
-static int add_crowds(const struct bodies &whole, uint32_t from, struct nb_tree *tree, struct nb_tree_levels *levels,
-	uint32_t *ncrowd)
+/* Divides the ties among the nodes from `from` on. */
+static int add_ties(
+	const struct bodies &whole, uint32_t from, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ntie)
 {
-	const uint32_t roots = *ncrowd, nnode = (uint32_t)tree->nnode, some = nnode - from;
+	const uint32_t roots = *ntie, nnode = (uint32_t)tree->nnode, some = nnode - from;
 	const struct divided divided = {whole.n, whole.leaf_size, tree->first, tree->count, tree->child};
-	nb_cuda_buffer<uint32_t> to, node, first, begin, crowd, row, disorder;
+	nb_cuda_buffer<uint32_t> to, node, first, begin, tie, row, disorder;
 	nb_cuda_buffer<uint64_t> key;
 	NB_TRY(to.alloc(some));
 	NB_TRY(node.alloc(roots));
 	NB_TRY(first.alloc(roots));
 	NB_TRY(begin.alloc((size_t)roots + 1));
-	crowd_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(from, nnode, divided, to.ptr);
+	tie_kernel<<<nb_cuda_blocks(some, THREADS), THREADS>>>(from, nnode, divided, to.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(some, to.ptr, to.ptr));
 	NB_CUDA_TRY(cudaMemsetAsync(begin.ptr + roots, 0, sizeof *begin.ptr));
@@ -447,24 +447,24 @@ static int add_crowds(const struct bodies &whole, uint32_t from, struct nb_tree 
 	uint32_t n, found;
 	NB_CUDA_TRY(cudaMemcpy(&n, begin.ptr + roots, sizeof n, cudaMemcpyDeviceToHost));
 
-	NB_TRY(crowd.alloc(n));
+	NB_TRY(tie.alloc(n));
 	NB_TRY(row.alloc(n));
 	NB_TRY(key.alloc(n));
 	NB_TRY(disorder.alloc(1));
 	const unsigned blocks = nb_cuda_blocks(n, THREADS);
-	member_kernel<<<blocks, THREADS>>>(n, roots, begin.ptr, first.ptr, crowd.ptr, row.ptr);
+	member_kernel<<<blocks, THREADS>>>(n, roots, begin.ptr, first.ptr, tie.ptr, row.ptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(nb_deep_keys_cuda(n, crowd.ptr, roots, row.ptr, whole.pos, whole.dim, false, key.ptr));
+	NB_TRY(nb_deep_keys_cuda(n, tie.ptr, roots, row.ptr, whole.pos, whole.dim, false, key.ptr));
 	NB_CUDA_TRY(cudaMemsetAsync(disorder.ptr, 0, sizeof *disorder.ptr));
-	order_kernel<<<blocks, THREADS>>>(n, crowd.ptr, key.ptr, disorder.ptr);
+	order_kernel<<<blocks, THREADS>>>(n, tie.ptr, key.ptr, disorder.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_CUDA_TRY(cudaMemcpy(&found, disorder.ptr, sizeof found, cudaMemcpyDeviceToHost));
 	if (found)
 		return NB_EORDER;
 	struct bodies b = whole;
 	b.n = n, b.key = key.ptr, b.tiles = n < TILED ? 1u : (unsigned)TILES;
-	b.crowd = crowd.ptr, b.begin = begin.ptr, b.row = first.ptr, b.node = node.ptr, b.fresh = false;
-	return add_nodes<true>(b, roots, tree, levels, ncrowd);
+	b.tie = tie.ptr, b.begin = begin.ptr, b.row = first.ptr, b.node = node.ptr, b.fresh = false;
+	return add_nodes<true>(b, roots, tree, levels, ntie);
 }
 
 /* All columns, when the nodes are there. */
@@ -482,16 +482,16 @@ static int close(const struct bodies &b, const std::vector<struct nb_tree_levels
 	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data(), !b.fresh);
 }
 
-/* What is below the nodes of the first round, of which ncrowd among those from `from` on are crowds. */
-static int finish(const struct bodies &b, uint32_t from, uint32_t ncrowd, std::vector<struct nb_tree_levels> &rounds,
+/* What is below the nodes of the first round, of which ntie among those from `from` on are ties. */
+static int finish(const struct bodies &b, uint32_t from, uint32_t ntie, std::vector<struct nb_tree_levels> &rounds,
 	struct nb_tree *tree)
 {
-	while (ncrowd) {
+	while (ntie) {
 		const uint32_t had = (uint32_t)tree->nnode;
 		if (rounds.size() > NB_TREE_LEVELS)
-			return NB_ELIMIT; /* not reached: every round halves the cells of crowds */
+			return NB_ELIMIT; /* not reached: every round halves the cells of ties */
 		rounds.emplace_back();
-		NB_TRY(add_crowds(b, from, tree, &rounds.back(), &ncrowd));
+		NB_TRY(add_ties(b, from, tree, &rounds.back(), &ntie));
 		from = had;
 	}
 	return close(b, rounds, tree);
@@ -500,9 +500,9 @@ static int finish(const struct bodies &b, uint32_t from, uint32_t ncrowd, std::v
 static int build(const struct bodies &b, struct nb_tree *tree)
 {
 	std::vector<struct nb_tree_levels> rounds(1);
-	uint32_t ncrowd = 0;
-	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ncrowd));
-	return finish(b, 0, ncrowd, rounds, tree);
+	uint32_t ntie = 0;
+	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ntie));
+	return finish(b, 0, ntie, rounds, tree);
 }
 
 int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
@@ -541,16 +541,16 @@ int nb_tree_grow_cuda(size_t n, const uint64_t *key, const double *pos, const do
 		NB_TRY(grow(&tree->child, tree->nnode, tree->nnode + spare));
 		return close(b, {}, tree);
 	}
-	nb_cuda_buffer<uint32_t> crowd, first, node;
-	uint32_t ncrowd = 0;
-	NB_TRY(crowd.alloc(n));
+	nb_cuda_buffer<uint32_t> tie, first, node;
+	uint32_t ntie = 0;
+	NB_TRY(tie.alloc(n));
 	NB_TRY(first.alloc((size_t)nroot + 1));
 	NB_TRY(node.alloc(nroot));
 	NB_CUDA_TRY(cudaMemcpyAsync(first.ptr, begin, ((size_t)nroot + 1) * sizeof *begin, cudaMemcpyHostToDevice));
 	NB_CUDA_TRY(cudaMemcpyAsync(node.ptr, root, nroot * sizeof *root, cudaMemcpyHostToDevice));
-	b.begin = b.row = first.ptr, b.node = node.ptr, b.crowd = crowd.ptr;
-	member_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, nroot, first.ptr, first.ptr, crowd.ptr, nullptr);
+	b.begin = b.row = first.ptr, b.node = node.ptr, b.tie = tie.ptr;
+	member_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(n, nroot, first.ptr, first.ptr, tie.ptr, nullptr);
 	NB_CUDA_LAUNCHED();
-	NB_TRY(add_nodes<true>(b, nroot, tree, &rounds[0], &ncrowd));
-	return finish(b, 0, ncrowd, rounds, tree);
+	NB_TRY(add_nodes<true>(b, nroot, tree, &rounds[0], &ntie));
+	return finish(b, 0, ntie, rounds, tree);
 }

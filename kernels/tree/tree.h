@@ -14,7 +14,7 @@ extern "C" {
 
 enum {
 	/* A tree has no more levels below its root: each halves the edge of a cell, from 2^1024 to 2^-1074, but where a
-	 * crowd (kernels/order/deep.h) begins in a cube that is no power of two.  A deeper one is refused. */
+	 * tie (kernels/order/deep.h) begins in a cube that is no power of two.  A deeper one is refused. */
 	NB_TREE_LEVELS = 2200
 };
 

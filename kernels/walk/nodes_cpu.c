@@ -8,7 +8,7 @@
 
 enum {
 	MOST_GROUP = NB_WALK_GROUP > NB_WALK_GROUP_4 ? NB_WALK_GROUP : NB_WALK_GROUP_4,
-	KNOT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
+	TIGHT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
 
 void nb_walk_memory_free(struct nb_walk_memory *m)
@@ -16,7 +16,7 @@ void nb_walk_memory_free(struct nb_walk_memory *m)
 	nb_free(m->inner);
 	nb_free(m->npart);
 	nb_free(m->group);
-	nb_free(m->knot);
+	nb_free(m->tight_child);
 	nb_free(m->radius);
 	nb_free(m->reach);
 	nb_free(m->least);
@@ -34,11 +34,11 @@ int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)
 	m->inner = nb_alloc(nnode, sizeof *m->inner);
 	m->npart = nb_alloc(nnode, sizeof *m->npart);
 	m->group = nb_alloc(nnode, sizeof *m->group);
-	m->knot = nb_alloc(nnode, sizeof *m->knot);
+	m->tight_child = nb_alloc(nnode, sizeof *m->tight_child);
 	m->radius = nb_alloc(nnode, sizeof *m->radius);
 	m->reach = nb_alloc(nnode, sizeof *m->reach);
 	m->least = by_acc ? nb_alloc(nnode, sizeof *m->least) : NULL;
-	return m->inner && m->npart && m->group && m->knot && m->radius && m->reach && (!by_acc || m->least)
+	return m->inner && m->npart && m->group && m->tight_child && m->radius && m->reach && (!by_acc || m->least)
 		       ? NB_OK
 		       : NB_ENOMEM;
 }
@@ -57,21 +57,22 @@ static double extent(const struct nb_tree *tree, size_t i)
 	return fmax(fmax(box[3] - box[0], box[4] - box[1]), box[5] - box[2]);
 }
 
-int nb_walk_has_knot(const struct nb_tree *tree, size_t i)
+int nb_walk_has_tight_child(const struct nb_tree *tree, size_t i)
 {
 	for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++) {
 		double size = extent(tree, c);
-		if (tree->count[c] > 1 && size > 0 && size * KNOT < extent(tree, i))
+		if (tree->count[c] > 1 && size > 0 && size * TIGHT < extent(tree, i))
 			return 1;
 	}
 	return 0;
 }
 
-void nb_walk_find_knots(struct nb_walk_memory *m, const struct nb_tree *tree)
+void nb_walk_find_tight_children(struct nb_walk_memory *m, const struct nb_tree *tree)
 {
 #pragma omp parallel for schedule(static) if (tree->nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
-		m->knot[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP && nb_walk_has_knot(tree, i);
+		m->tight_child[i] = tree->nchild[i] > 0 && tree->count[i] <= MOST_GROUP &&
+				    nb_walk_has_tight_child(tree, i);
 }
 
 void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf)
@@ -81,7 +82,8 @@ void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tre
 		m->inner[i] = NB_WALK_UNREACHED;
 	m->nfamily = 1;
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 || (tree->count[i] <= leaf && !m->knot[i]))
+		if (m->inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 ||
+			(tree->count[i] <= leaf && !m->tight_child[i]))
 			continue;
 		m->inner[i] = (uint32_t)m->nfamily++;
 		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
@@ -93,7 +95,7 @@ void nb_walk_find_groups(struct nb_walk_memory *m, const struct nb_tree *tree, u
 {
 	for (size_t i = tree->nnode; i-- > 0;) {
 		const int divided = nb_walk_is_divided(m, i);
-		m->group[i] = !divided || (tree->count[i] <= most && !m->knot[i]);
+		m->group[i] = !divided || (tree->count[i] <= most && !m->tight_child[i]);
 		m->npart[i] = 1;
 		if (m->group[i] || tree->count[i] <= part)
 			continue;

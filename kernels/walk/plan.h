@@ -146,7 +146,7 @@ NB_MUST_CHECK int nb_walk_by_ranks(
 /* What is found out of a tree for a walk: all that nb_gravity_tree_cpu allocates. */
 struct nb_walk_memory {
 	uint32_t *inner, *npart;
-	uint8_t *group, *knot;
+	uint8_t *group, *tight_child;
 	double *radius, *reach;
 	float *least;
 	double jump; /* the largest ratio of a node's reach and that of a child */
@@ -210,7 +210,7 @@ void nb_walk_scale(struct nb_walk_plan *plan, const struct nb_tree_walk *walk, d
 NB_MUST_CHECK int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc);
 /* Whether a child of node i has bodies much closer to each other than the node is large. Positions in a group are
  * relative to its middle, and in f32 would lose such a separation: the child is better walked by itself. */
-int nb_walk_has_knot(const struct nb_tree *tree, size_t i);
+int nb_walk_has_tight_child(const struct nb_tree *tree, size_t i);
 /* Radius, reach and least |acc_old| (acc_old may be NULL) of a cell whose bodies are not divided further; looks at
  * every body.  *jump: its extent over typical distances or the softening in it (pair.h).  NB_ENONFINITE, NB_EINVAL (a
  * mass < 0), NB_EFAR. */

@@ -256,7 +256,7 @@ static void give_back(const struct job *job, struct memory *m, const struct nb_g
 		bytes[k] = (size_t)k * sizeof *all;
 	all[rank] = *mine;
 	nb_ranks_gather(all, bytes);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 }
 
 /* ---- rank 0 ------------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ int nb_walk_by_ranks(const struct nb_walk_plan *plan, size_t nfamily, struct nb_
 		struct nb_walk_share share = {.claimed = 0, .begin = 0, .end = m.cut[1], .cost = m.cost};
 		nb_ranks_broadcast(&job, sizeof job);
 		share_arrays(&job, &m, plan);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		status = nb_walk_parts(plan, &share, &mine);
 		if (status) /* the others would wait for ever */
 			nb_ranks_abort(1);
@@ -399,7 +399,7 @@ int nb_gravity_tree_serve(void)
 	struct nb_walk_plan plan;
 	struct nb_gravity_count mine = {0};
 	nb_ranks_broadcast(&job, sizeof job);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	struct nb_gravity g = job.g;
 	struct nb_gravity_count *all = nb_alloc((size_t)nb_ranks_size(), sizeof *all);
 	int status = nb_gravity_take(&g);
@@ -409,7 +409,7 @@ int nb_gravity_tree_serve(void)
 	if (!status) {
 		take_over(&job, &m, &g, &plan);
 		share_arrays(&job, &m, &plan);
-		nb_ranks_settle();
+		nb_ranks_wait_all();
 		spread_targets(&m, job.ntarget);
 		struct nb_walk_share share = {.claimed = m.cut[rank], .begin = m.cut[rank], .end = m.cut[rank + 1]};
 		share.cost = m.cost + share.begin;

@@ -139,13 +139,13 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 	v8f field = {};
 	for (size_t e = lv->begin, next = 0; e < lv->end || next < w->open.n;) {
 		struct run r;
-		v8f crowd = {};
+		v8f enclosing = {};
 		if (e < lv->end) {
 			r = w->entry.at[e++];
-			crowd = *(const v8f *)plan->family[r.family].mass;
+			enclosing = *(const v8f *)plan->family[r.family].mass;
 		} else {
 			r = (struct run){w->open.at[next], 0xff};
-			crowd += w->open.crowd[next++];
+			enclosing += w->open.enclosing[next++];
 		}
 		const struct nb_family *f = &plan->family[r.family];
 		struct T(test) t = T(measure)(plan, r.family, lv, eps2, soft);
@@ -156,7 +156,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 		if (plan->deep) /* leaves so far are for T(remote_act) */
 			measurable &= below(t.u, (v8f){} + (float)(REMOTE * REMOTE));
 		if (!small && measurable) {
-			v8f error = nb_mac_on_cell_v8f(HIGH, t.m, crowd, t.size2, reach * reach, inv);
+			v8f error = nb_mac_on_cell_v8f(HIGH, t.m, enclosing, t.size2, reach * reach, inv);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_cell, t.spread_cell, inv);
 			take = mask & measurable & below(t.size2, t.u) & below(least, t.u) & below(error, limit);
@@ -212,7 +212,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 						     : runs_reserve(&w->entry, w->entry.n + 1)))
 			return NB_ENOMEM;
 		pack_u32(w->open.at + w->open.n, open, *(const v8i *)f->inner);
-		pack_v8f(w->open.crowd + w->open.n, open, crowd);
+		pack_v8f(w->open.enclosing + w->open.n, open, enclosing);
 		w->open.n += (size_t)__builtin_popcount(open);
 		if (group) {
 			const v8i lane = {0, 1, 2, 3, 4, 5, 6, 7};

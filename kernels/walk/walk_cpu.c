@@ -27,7 +27,7 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 	const size_t nnode = tree->nnode;
 	if (nb_walk_allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
-	nb_walk_find_knots(m, tree);
+	nb_walk_find_tight_children(m, tree);
 	nb_walk_number_families(m, tree, nb_walk_leaf(plan->order));
 	int status = nb_walk_measure_nodes(plan->g, tree, m, acc_old, plan->error);
 	if (status)
@@ -93,7 +93,7 @@ static int prepare_points(struct nb_walk_plan *plan, struct nb_walk_memory *m, d
 	double size = eps;
 	if (nb_walk_allocate_nodes(m, tree->nnode, 0))
 		return NB_ENOMEM;
-	nb_walk_find_knots(m, tree);
+	nb_walk_find_tight_children(m, tree);
 	for (size_t i = 0; i < tree->nnode; i++)
 		m->inner[i] = tree->nchild[i] > 0;
 	int status = nb_walk_measure_nodes(plan->at, tree, m, NULL, 0);

@@ -102,10 +102,10 @@ static int runs_reserve(struct runs *r, size_t n)
 	return NB_OK;
 }
 
-/* Families to be tested, each with the crowd (opening_body.h) that it is of; or lanes of families. */
+/* Families to be tested, each with the enclosing (opening_body.h) that it is of; or lanes of families. */
 struct list {
 	uint32_t *at;
-	float *crowd;
+	float *enclosing;
 	size_t n, capacity;
 };
 
@@ -115,16 +115,16 @@ static NB_HD int list_reserve(struct list *l)
 	if (l->n + NB_FAMILY <= l->capacity)
 		return NB_OK;
 	size_t capacity = 2 * l->capacity + 1024;
-	uint32_t *at = nb_alloc(capacity, sizeof *l->at + sizeof *l->crowd);
+	uint32_t *at = nb_alloc(capacity, sizeof *l->at + sizeof *l->enclosing);
 	if (!at)
 		return NB_ENOMEM;
-	float *crowd = (float *)(at + capacity);
+	float *enclosing = (float *)(at + capacity);
 	if (l->n) {
 		memcpy(at, l->at, l->n * sizeof *at);
-		memcpy(crowd, l->crowd, l->n * sizeof *crowd);
+		memcpy(enclosing, l->enclosing, l->n * sizeof *enclosing);
 	}
 	nb_free(l->at);
-	*l = (struct list){at, crowd, l->n, capacity};
+	*l = (struct list){at, enclosing, l->n, capacity};
 	return NB_OK;
 }
 

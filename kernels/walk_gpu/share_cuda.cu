@@ -1,19 +1,19 @@
 /* share_cuda.cu - how the devices of a team share a walk (team.cuh): struct walk is copied and divided.
  *
- * The tree, its groups and what is packed for the walk are made at home.  Each member gets copies, of the bodies while
- * the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use home's memory, one kernel a member
- * walks the groups that it draws from home's counter, and writes what their bodies feel where it belongs; what is read
- * once a group, or rarely, is not copied.  Elsewhere each member is assigned runs of groups, and the forces on
- * their bodies are copied back.  Nothing that a group gets depends on who walks it. */
+ * The tree, its groups and what is packed for the walk are made at the primary.  Each member gets copies, of the bodies
+ * while the tree is built (nb_tree_build_cuda sends them early).  Where kernels may use the primary's memory, one
+ * kernel a member walks the groups that it draws from the primary's counter, and writes what their bodies feel where it
+ * belongs; what is read once a group, or rarely, is not copied.  Elsewhere each member is assigned runs of groups, and
+ * the forces on their bodies are copied back.  Nothing that a group gets depends on who walks it. */
 #include <string.h>
 
 #include "kernels/team/team.cuh"
 #include "kernels/walk_gpu/walk_internal.cuh"
 
-/* Where walks run one after the other, with memory for their stacks; hand: that of a member of the team, or null. */
+/* Where walks run one after the other, with memory for their stacks; worker: that of a member of the team, or null. */
 struct nb_lane {
 	cudaStream_t stream = 0;
-	struct nb_team_hand *hand = nullptr;
+	struct nb_team_worker *worker = nullptr;
 	nb_cuda_buffer<uint32_t> stack, region_listed, region_list;
 	nb_cuda_buffer<struct region_place> region_place;
 	nb_cuda_buffer<char> region_terms;
@@ -24,8 +24,8 @@ int nb_lane_stack(struct walk &w, size_t count)
 {
 	if (!w.lane->stack.ptr) {
 		NB_TRY(w.lane->stack.alloc(count));
-		if (w.lane->hand)
-			NB_TRY(w.lane->hand->settle());
+		if (w.lane->worker)
+			NB_TRY(w.lane->worker->follow_default());
 	}
 	w.stack = w.lane->stack.ptr;
 	return NB_OK;
@@ -39,8 +39,8 @@ int nb_lane_regions(struct walk &w, size_t bytes)
 		NB_TRY(lane.region_place.alloc(lane.regions));
 		NB_TRY(lane.region_terms.alloc(lane.regions * bytes));
 		NB_TRY(lane.region_list.alloc(lane.regions * w.region.capacity));
-		if (lane.hand)
-			NB_TRY(lane.hand->settle());
+		if (lane.worker)
+			NB_TRY(lane.worker->follow_default());
 	}
 	w.region.listed = lane.region_listed.ptr, w.region.place = lane.region_place.ptr;
 	w.region.terms = lane.region_terms.ptr, w.region.list = lane.region_list.ptr;
@@ -86,7 +86,7 @@ cudaStream_t nb_lane_stream(const struct walk &w)
 /* So that each member that shares a device gets groups. */
 unsigned nb_lane_share(const struct walk &w, unsigned blocks)
 {
-	const unsigned sharers = w.drawn.of ? (unsigned)w.lane->hand->sharers : 1;
+	const unsigned sharers = w.drawn.of ? (unsigned)w.lane->worker->sharers : 1;
 	return blocks < sharers ? 1 : blocks / sharers;
 }
 
@@ -101,8 +101,8 @@ struct nb_walk_tally {
 };
 
 /* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
- * that is missing here still points home.  copies: a member's, or nb_walk_sender.  groups: 0: not known yet, as
- * region.count. */
+ * that is missing here still points to the primary.  copies: a member's, or nb_walk_sender.  groups: 0: not known yet,
+ * as region.count. */
 template <class Copies>
 static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
@@ -158,7 +158,7 @@ struct nb_walk_sender {
 static int nb_walk_replicate(
 	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
-	if (!copies.hand.is_home()) {
+	if (!copies.worker.is_primary()) {
 		w->child = w->nchild = nullptr; /* of the preparation alone */
 		w->box = nullptr;
 		w->fastest = nullptr;
@@ -166,9 +166,9 @@ static int nb_walk_replicate(
 		NB_TRY(nb_walk_copy(copies, w, precision, direct, groups));
 	}
 	NB_TRY(copies.fetch());
-	if (!copies.hand.is_home()) { /* home may have counted before it was copied */
+	if (!copies.worker.is_primary()) { /* the primary may have counted before it was copied */
 		NB_CUDA_TRY(cudaMemsetAsync(w->plan->counts, 0, sizeof w->plan->counts, 0));
-		NB_TRY(copies.hand.settle());
+		NB_TRY(copies.worker.follow_default());
 	}
 	return NB_OK;
 }
@@ -179,72 +179,73 @@ struct nb_walk_division {
 };
 
 /* The walk of one member, by one kernel. */
-static int nb_walk_draw(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
-	nb_walk_launcher *launch, uint32_t groups, struct nb_walk_tally *tally)
+static int nb_walk_draw(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
+	bool count, nb_walk_launcher *launch, uint32_t groups, struct nb_walk_tally *tally)
 {
 	struct nb_lane lane;
 	nb_cuda_buffer<uint4> ranges;
 	nb_cuda_buffer<unsigned> drawn;
-	struct nb_team_copies copies(hand);
-	struct walk w = home;
+	struct nb_team_copies copies(worker);
+	struct walk w = primary;
 	NB_TRY(ranges.alloc(groups / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
 	NB_TRY(drawn.alloc(1 + ranges.count));
 	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
 	NB_TRY(nb_walk_replicate(copies, &w, precision, true, groups));
 	w.drawn.of = ranges.ptr, w.drawn.ready = drawn.ptr + 1, w.drawn.next = drawn.ptr;
 	w.lane = &lane;
-	lane.hand = &hand;
-	lane.regions = home.region.count;
+	lane.worker = &worker;
+	lane.regions = primary.region.count;
 	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
-	for (size_t k; hand.next(&k);) {
-		lane.stream = hand.stream();
+	for (size_t k; worker.next(&k);) {
+		lane.stream = worker.stream();
 		NB_TRY(launch(w, precision, count));
 		NB_CUDA_TRY(cudaMemcpyAsync(
-			hand.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, hand.stream()));
+			worker.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, worker.stream()));
 	}
-	NB_TRY(hand.finish());
-	if (hand.parts > 0)
-		memcpy(tally, hand.note, sizeof *tally);
-	hand.drawn = tally->counts[3];
+	NB_TRY(worker.finish());
+	if (worker.parts > 0)
+		memcpy(tally, worker.note, sizeof *tally);
+	worker.drawn = tally->counts[3];
 	return NB_OK;
 }
 
 /* The walk of one member, part after part. */
-static int nb_walk_parts(struct nb_team_hand &hand, const struct walk &home, enum nb_precision precision, bool count,
-	nb_walk_launcher *launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
+static int nb_walk_parts(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
+	bool count, nb_walk_launcher *launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
 {
 	const uint32_t groups = division.groups, size = division.size;
-	const size_t n = home.n, parts = division.parts;
+	const size_t n = primary.n, parts = division.parts;
 	struct nb_lane lane[NB_TEAM_UNDER_WAY];
 	nb_cuda_buffer<double> acc, pot, jerk;
 	nb_cuda_buffer<unsigned> next;
-	struct nb_team_copies copies(hand);
-	struct walk w = home;
+	struct nb_team_copies copies(worker);
+	struct walk w = primary;
 	NB_TRY(next.alloc(parts));
 	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
-	if (!hand.is_home()) {
+	if (!worker.is_primary()) {
 		NB_TRY(acc.alloc(3 * n));
-		NB_TRY(pot.alloc(home.pot ? n : 0));
-		NB_TRY(jerk.alloc(home.jerk ? 3 * n : 0));
+		NB_TRY(pot.alloc(primary.pot ? n : 0));
+		NB_TRY(jerk.alloc(primary.jerk ? 3 * n : 0));
 		w.acc = acc.ptr, w.pot = pot.ptr, w.jerk = jerk.ptr;
 	}
 	NB_TRY(nb_walk_replicate(copies, &w, precision, false, groups));
-	for (size_t k; hand.next(&k);) {
+	for (size_t k; worker.next(&k);) {
 		const size_t first = division.bound[k], bodies = division.bound[k + 1] - first;
-		struct nb_lane &here = lane[hand.parts % NB_TEAM_UNDER_WAY];
-		here.stream = hand.stream(), here.hand = &hand;
-		here.regions = nb_regions_in(home, size);
+		struct nb_lane &here = lane[worker.parts % NB_TEAM_UNDER_WAY];
+		here.stream = worker.stream(), here.worker = &worker;
+		here.regions = nb_regions_in(primary, size);
 		w.lane = &here;
 		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
 		NB_TRY(launch(w, precision, count));
-		NB_TRY(hand.bring(home.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
+		NB_TRY(worker.copy_back(primary.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
 		if (w.pot)
-			NB_TRY(hand.bring(home.pot + first, w.pot + first, bodies * sizeof *w.pot));
+			NB_TRY(worker.copy_back(primary.pot + first, w.pot + first, bodies * sizeof *w.pot));
 		if (w.jerk)
-			NB_TRY(hand.bring(home.jerk + 3 * first, w.jerk + 3 * first, 3 * bodies * sizeof *w.jerk));
+			NB_TRY(worker.copy_back(
+				primary.jerk + 3 * first, w.jerk + 3 * first, 3 * bodies * sizeof *w.jerk));
 	}
-	NB_TRY(hand.finish());
+	NB_TRY(worker.finish());
 	if (count)
 		NB_CUDA_TRY(cudaMemcpy(tally, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost));
 	return NB_OK;
@@ -263,7 +264,7 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 	return NB_OK;
 }
 
-/* The walk by all of the team; what all count is counted at home. */
+/* The walk by all of the team; what all count is counted at the primary. */
 static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
 	struct nb_walk_division division = {};
@@ -278,10 +279,10 @@ static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool c
 	if (!direct)
 		NB_TRY(nb_walk_divide(w, &division));
 	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
-	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_hand &hand) {
-		struct nb_walk_tally *mine = &tally[hand.member];
-		return direct ? nb_walk_draw(hand, w, precision, count, launch, division.groups, mine)
-			      : nb_walk_parts(hand, w, precision, count, launch, division, mine);
+	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_worker &worker) {
+		struct nb_walk_tally *mine = &tally[worker.member];
+		return direct ? nb_walk_draw(worker, w, precision, count, launch, division.groups, mine)
+			      : nb_walk_parts(worker, w, precision, count, launch, division, mine);
 	}));
 	for (const struct nb_walk_tally &t : tally)
 		for (int c = 0; c < 4; c++)

@@ -163,8 +163,8 @@ struct region_tables {
 	uint32_t *list, capacity;
 };
 
-/* Where devices share a walk, each draws ranges of NB_DRAW_GROUPS groups from home's counter, and its warps draw tasks
- * of these, TASKS of each range, from one of its own. */
+/* Where devices share a walk, each draws ranges of NB_DRAW_GROUPS groups from the primary's counter, and its warps draw
+ * tasks of these, TASKS of each range, from one of its own. */
 enum { NB_DRAW_GROUPS = 1024 };
 struct drawn_ranges {
 	uint4 *of;	 /* begin and end, the first region and how many there are; null: all is one range */

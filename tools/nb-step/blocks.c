@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* The name of the column with which a sub-frame says where its bodies are in the frame that it is of. */
-static const char home_name[] = "nb_step_home";
+static const char origin_name[] = "nb_step_origin";
 
 void nb_step_blocks_check(struct step *s)
 {
@@ -58,12 +58,12 @@ void nb_step_set_level(struct step *s, int level)
 }
 
 /* The rows that are marked, as the column of a frame of their own. */
-static const uint32_t *list_marked(struct step *s, struct nb_frame *home, size_t count)
+static const uint32_t *list_marked(struct step *s, struct nb_frame *origin, size_t count)
 {
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	nb_frame_clear(home);
-	home->rows[NB_PARTICLE] = count;
-	struct nb_column *column = nb_frame_add(home, home_name, NB_PARTICLE, "<u4", 1, "", 0);
+	nb_frame_clear(origin);
+	origin->rows[NB_PARTICLE] = count;
+	struct nb_column *column = nb_frame_add(origin, origin_name, NB_PARTICLE, "<u4", 1, "", 0);
 	uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
 	if (!row)
 		nb_out_of_memory(s->frame);
@@ -82,7 +82,7 @@ static const uint32_t *list_marked(struct step *s, struct nb_frame *home, size_t
 static void descend(struct step *s, struct sub *sub, size_t count)
 {
 	const struct nb_frame *whole = s->frame;
-	const uint32_t *row = list_marked(s, &sub->home, count);
+	const uint32_t *row = list_marked(s, &sub->origin, count);
 	if (nb_frame_share(&sub->frame, s->frame))
 		nb_out_of_memory(whole);
 	sub->whole = s->frame;
@@ -94,14 +94,14 @@ static void descend(struct step *s, struct sub *sub, size_t count)
 	if (status == NB_ENOMEM)
 		nb_out_of_memory(whole);
 	nb_step_require(s, status);
-	s->aside = &sub->home;
+	s->aside = &sub->origin;
 }
 
 /* Puts the bodies of the sub-frame back, with all that the pipeline made of their columns. */
 static void ascend(struct step *s, struct sub *sub)
 {
 	const struct nb_space *space = s->backend->space;
-	const uint32_t *row = nb_column_read(&sub->home.column[0], space, NB_WIRE);
+	const uint32_t *row = nb_column_read(&sub->origin.column[0], space, NB_WIRE);
 	if (!row)
 		nb_out_of_memory(s->frame);
 	for (size_t c = 0; c < sub->frame.ncolumn; c++) {
@@ -125,7 +125,7 @@ static void ascend(struct step *s, struct sub *sub)
 	s->frame = sub->whole;
 	s->aside = sub->aside;
 	nb_frame_clear(&sub->frame);
-	nb_frame_clear(&sub->home);
+	nb_frame_clear(&sub->origin);
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ void nb_step_blocks_free(struct step *s)
 {
 	for (int k = 0; k < NB_STEP_LEVELS; k++) {
 		nb_frame_clear(&s->blocks.sub[k].frame);
-		nb_frame_clear(&s->blocks.sub[k].home);
+		nb_frame_clear(&s->blocks.sub[k].origin);
 	}
 	nb_free(s->blocks.mark);
 	s->blocks.mark = NULL;

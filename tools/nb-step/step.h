@@ -45,7 +45,7 @@ enum { NB_STEP_LEVELS = 53 }; /* so many have times that a double counts in the 
 struct blocks {
 	struct sub {
 		struct nb_frame frame;		/* bodies with a shorter step */
-		struct nb_frame home;		/* one column: where they are in ... */
+		struct nb_frame origin;		/* one column: where they are in ... */
 		struct nb_frame *whole, *aside; /* ... the frame that they are of; and step.aside of that */
 	} sub[NB_STEP_LEVELS];
 	unsigned char *

@@ -20,7 +20,7 @@ static NB_HD v8f square_root(v8f v)
 
 /* A cell and a target of sizes, distances and masses over six decades, or hostile: without size, in one place, far. */
 struct pair {
-	double mass, crowd, radius, reach, d2, eps2, limit;
+	double mass, enclosing, radius, reach, d2, eps2, limit;
 };
 
 static double decades(double from, double to)
@@ -32,7 +32,7 @@ static struct pair any_pair(void)
 {
 	struct pair p = {
 		decades(1e-6, 1), 0, decades(1e-3, 1), decades(1e-3, 1), decades(1e-4, 1e4), 0, decades(1e-12, 1e-2)};
-	p.crowd = p.mass * decades(1, 100);
+	p.enclosing = p.mass * decades(1, 100);
 	const unsigned hostile = (unsigned)(random_u64() % 16);
 	if (hostile == 0)
 		p.radius = 0;
@@ -47,7 +47,7 @@ static struct pair any_pair(void)
 	if (hostile == 5)
 		p.d2 = INFINITY;
 	if (hostile == 6)
-		p.mass = p.crowd = INFINITY;
+		p.mass = p.enclosing = INFINITY;
 	return p;
 }
 
@@ -59,7 +59,7 @@ static double size2_of(const struct pair *p)
 static int on_cell(int order, const struct pair *p)
 {
 	return nb_mac_accepts_on_cell(
-		order, p->mass, p->crowd, size2_of(p), p->reach * p->reach, p->d2, p->d2 + p->eps2, 1, p->limit);
+		order, p->mass, p->enclosing, size2_of(p), p->reach * p->reach, p->d2, p->d2 + p->eps2, 1, p->limit);
 }
 
 static int on_body(int order, const struct pair *p)
@@ -71,19 +71,19 @@ static int on_body(int order, const struct pair *p)
 static void test_forms(int order)
 {
 	struct pair p[8];
-	v8f mass, crowd, size2, reach2, radius2, inv;
+	v8f mass, enclosing, size2, reach2, radius2, inv;
 	for (int k = 0; k < 8; k++) {
 		p[k] = any_pair();
-		mass[k] = (float)p[k].mass, crowd[k] = (float)p[k].crowd;
+		mass[k] = (float)p[k].mass, enclosing[k] = (float)p[k].enclosing;
 		size2[k] = (float)size2_of(&p[k]), reach2[k] = (float)(p[k].reach * p[k].reach);
 		radius2[k] = (float)(p[k].radius * p[k].radius), inv[k] = 1 / (float)(p[k].d2 + p[k].eps2);
 	}
-	const v8f cell = nb_mac_on_cell_v8f(order, mass, crowd, size2, reach2, inv),
+	const v8f cell = nb_mac_on_cell_v8f(order, mass, enclosing, size2, reach2, inv),
 		  body = nb_mac_on_body_v8f(order, mass, radius2, inv);
 	for (int k = 0; k < 8; k++) {
-		const float one[2] = {nb_mac_on_cell_f32(order, mass[k], crowd[k], size2[k], reach2[k], inv[k]),
+		const float one[2] = {nb_mac_on_cell_f32(order, mass[k], enclosing[k], size2[k], reach2[k], inv[k]),
 			nb_mac_on_body_f32(order, mass[k], radius2[k], inv[k])};
-		const double exact[2] = {nb_mac_on_cell_f64(order, p[k].mass, p[k].crowd, size2_of(&p[k]),
+		const double exact[2] = {nb_mac_on_cell_f64(order, p[k].mass, p[k].enclosing, size2_of(&p[k]),
 						 p[k].reach * p[k].reach, 1 / (p[k].d2 + p[k].eps2)),
 			nb_mac_on_body_f64(order, p[k].mass, p[k].radius * p[k].radius, 1 / (p[k].d2 + p[k].eps2))};
 		const float lane[2] = {cell[k], body[k]};
@@ -107,7 +107,7 @@ static void test_bounds(int order)
 	less.reach *= uniform();
 	less.radius *= uniform();
 	less.mass *= uniform();
-	less.crowd *= uniform();
+	less.enclosing *= uniform();
 	less.limit *= 1 + uniform();
 	CHECK(!on_cell(order, &p) || on_cell(order, &less) || isinf(p.d2));
 	CHECK(!on_body(order, &p) || on_body(order, &less) || isinf(p.d2));

@@ -23,12 +23,12 @@ static int exchange_all(void)
 	for (int k = 0; k <= size; k++)
 		bound[k] = (size_t)k * sizeof *here;
 	nb_ranks_broadcast(&told, sizeof told);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	CHECK(told == 17);
 	here[rank] = at_root[rank] = 10 + rank;
 	nb_ranks_collect(here, bound);
 	nb_ranks_gather(at_root, bound);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (int k = 0; k < size; k++) {
 		CHECK(here[k] == 10 + k);
 		CHECK(at_root[k] == (rank == 0 || k == rank ? 10 + k : 0));
@@ -37,7 +37,7 @@ static int exchange_all(void)
 	for (int k = 0; k <= size; k++)
 		bound[k] = (size_t)k * sizeof *send;
 	nb_ranks_exchange(send, bound, got, bound);
-	nb_ranks_settle();
+	nb_ranks_wait_all();
 	for (int k = 0; k < size; k++)
 		CHECK(got[k] == (size_t)(100 * k + rank));
 	nb_ranks_fold(NB_RANKS_SUM, sum, 2);

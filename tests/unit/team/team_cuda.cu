@@ -315,21 +315,21 @@ static void dealing(void)
 		std::atomic<int> calls(0), wrong(0);
 		for (auto &t : taken)
 			t = 0;
-		OK(nb_team_run(parts, [&](struct nb_team_hand &hand) {
-			struct nb_team_copies copies(hand);
+		OK(nb_team_run(parts, [&](struct nb_team_worker &worker) {
+			struct nb_team_copies copies(worker);
 			size_t first = parts;
 			int device = -1;
 			NB_TRY(copies.fetch());
 			NB_CUDA_TRY(cudaGetDevice(&device));
-			wrong += device != hand.device;
-			for (size_t k; hand.next(&k);) {
+			wrong += device != worker.device;
+			for (size_t k; worker.next(&k);) {
 				first = first == parts ? k : first;
 				wrong += k >= parts;
 				taken[k]++;
 			}
-			wrong += first != ((size_t)hand.member < parts ? (size_t)hand.member : parts);
+			wrong += first != ((size_t)worker.member < parts ? (size_t)worker.member : parts);
 			calls++;
-			return hand.finish();
+			return worker.finish();
 		}));
 		CHECK((size_t)calls == (parts == 0 ? 1 : parts < members ? parts : members));
 		CHECK(wrong == 0);
@@ -380,20 +380,20 @@ static void flags(void)
 		OK(nb_cuda_status(cudaMemcpy(of.ptr, mark.of, sizeof mark.of, cudaMemcpyHostToDevice), "", "", 0));
 		OK(nb_cuda_status(cudaMemset(flag.ptr, 0, NB_TEAM_MOST * sizeof(uint32_t)), "", "", 0));
 		OK(nb_cuda_status(cudaMemset(found.ptr, 0, 2 * sizeof(int)), "", "", 0));
-		const int status = nb_team_run((size_t)members, [&](struct nb_team_hand &hand) {
-			struct nb_team_copies copies(hand);
+		const int status = nb_team_run((size_t)members, [&](struct nb_team_worker &worker) {
+			struct nb_team_copies copies(worker);
 			size_t part;
 			NB_TRY(copies.fetch());
-			if (!hand.next(&part))
-				return hand.finish();
-			const struct timespec nap = {0, 2000000 * hand.member};
+			if (!worker.next(&part))
+				return worker.finish();
+			const struct timespec nap = {0, 2000000 * worker.member};
 			nanosleep(&nap, nullptr);
-			if (failing && hand.member == members - 1)
+			if (failing && worker.member == members - 1)
 				return (int)NB_ELIMIT;
-			flag_kernel<<<1, THREADS, 0, hand.stream()>>>(
-				members, hand.member, of.ptr, flag.ptr, hand.stopped, found.ptr, found.ptr + 1);
+			flag_kernel<<<1, THREADS, 0, worker.stream()>>>(
+				members, worker.member, of.ptr, flag.ptr, worker.stopped, found.ptr, found.ptr + 1);
 			NB_CUDA_LAUNCHED();
-			return hand.finish();
+			return worker.finish();
 		});
 		int wrong[2] = {1, 1};
 		CHECK(status == (failing ? (int)NB_ELIMIT : (int)NB_OK));
@@ -410,22 +410,22 @@ static void copying(void)
 	const device<uint32_t> source(numbers);
 	device<uint32_t> target(n);
 	std::atomic<int> wrong(0);
-	OK(nb_team_run(parts, [&](struct nb_team_hand &hand) {
+	OK(nb_team_run(parts, [&](struct nb_team_worker &worker) {
 		const uint32_t *in = source.p;
 		nb_cuda_buffer<uint32_t> out;
-		struct nb_team_copies copies(hand);
+		struct nb_team_copies copies(worker);
 		NB_TRY(copies.add(&in, n));
-		NB_TRY(out.alloc(hand.is_home() ? 0 : n));
+		NB_TRY(out.alloc(worker.is_primary() ? 0 : n));
 		NB_TRY(copies.fetch());
-		wrong += hand.is_home() != (in == source.p);
-		uint32_t *const here = hand.is_home() ? target.p : out.ptr;
-		for (size_t k; hand.next(&k);) {
+		wrong += worker.is_primary() != (in == source.p);
+		uint32_t *const here = worker.is_primary() ? target.p : out.ptr;
+		for (size_t k; worker.next(&k);) {
 			const size_t first = n * k / parts, count = n * (k + 1) / parts - first;
-			NB_CUDA_TRY(cudaMemcpyAsync(
-				here + first, in + first, count * sizeof *in, cudaMemcpyDeviceToDevice, hand.stream()));
-			NB_TRY(hand.bring(target.p + first, here + first, count * sizeof *in));
+			NB_CUDA_TRY(cudaMemcpyAsync(here + first, in + first, count * sizeof *in,
+				cudaMemcpyDeviceToDevice, worker.stream()));
+			NB_TRY(worker.copy_back(target.p + first, here + first, count * sizeof *in));
 		}
-		return hand.finish();
+		return worker.finish();
 	}));
 	CHECK(wrong == 0);
 	CHECK(target.host() == numbers);
@@ -453,19 +453,19 @@ static void sending(void)
 			OK(nb_team_send(early.p, 8 * n));
 		if (sent)
 			OK(nb_team_send(later.p, 8 * n));
-		OK(nb_team_run(members, [&](struct nb_team_hand &hand) {
-			struct nb_team_copies copies(hand);
+		OK(nb_team_run(members, [&](struct nb_team_worker &worker) {
+			struct nb_team_copies copies(worker);
 			const double *one = early.p, *two = later.p;
 			NB_TRY(copies.add(&one, n));
 			NB_TRY(copies.add(&two, n));
 			NB_TRY(copies.fetch());
-			for (size_t part; hand.next(&part);) {
-				NB_CUDA_TRY(cudaMemcpyPeerAsync(
-					back.p + part * n, hand.home_device, one, hand.device, 8 * n, hand.stream()));
-				NB_CUDA_TRY(cudaMemcpyPeerAsync(also_back.p + part * n, hand.home_device, two,
-					hand.device, 8 * n, hand.stream()));
+			for (size_t part; worker.next(&part);) {
+				NB_CUDA_TRY(cudaMemcpyPeerAsync(back.p + part * n, worker.primary_device, one,
+					worker.device, 8 * n, worker.stream()));
+				NB_CUDA_TRY(cudaMemcpyPeerAsync(also_back.p + part * n, worker.primary_device, two,
+					worker.device, 8 * n, worker.stream()));
 			}
-			return hand.finish();
+			return worker.finish();
 		}));
 		vector<double> want = first;
 		if (changed)
@@ -527,23 +527,23 @@ static void failing(void)
 {
 	const int last = nb_team_size() - 1;
 	std::atomic<int> endless(0);
-	CHECK(nb_team_run((size_t)1 << 60, [&](struct nb_team_hand &hand) {
+	CHECK(nb_team_run((size_t)1 << 60, [&](struct nb_team_worker &worker) {
 		size_t k;
-		if (hand.member == last)
+		if (worker.member == last)
 			return (int)NB_ELIMIT;
-		while (hand.next(&k))
-			if (hand.parts > 100000) {
+		while (worker.next(&k))
+			if (worker.parts > 100000) {
 				endless++;
 				break;
 			}
-		return hand.finish();
+		return worker.finish();
 	}) == NB_ELIMIT);
 	CHECK(endless == 0); /* the others stop, too */
 	nb_cuda_error_text[0] = '\0';
-	CHECK(nb_team_run(100, [&](struct nb_team_hand &hand) {
-		if (hand.member == last)
+	CHECK(nb_team_run(100, [&](struct nb_team_worker &worker) {
+		if (worker.member == last)
 			NB_CUDA_TRY(cudaSetDevice(9999));
-		return hand.finish();
+		return worker.finish();
 	}) == NB_ENODEV);
 	CHECK(strncmp(nb_cuda_error_text, "device ", 7) == 0);
 	dealing(); /* the next round is as if nothing had been */
@@ -556,19 +556,19 @@ static void full(void)
 	const struct wanted w = {NB_F32, true, true, 0.01, NB_PLUMMER, false};
 	const struct outcome want = compute(s, w, "before", nb_gravity_direct_cuda);
 	vector<void *> hog;
-	int home;
-	CHECK(cudaGetDevice(&home) == cudaSuccess);
+	int primary;
+	CHECK(cudaGetDevice(&primary) == cudaSuccess);
 	{
 		device<double> acc(3 * s.n), pot(s.n), jerk(3 * s.n);
 		const struct nb_gravity g = {
 			s.n, s.pos.p, s.vel.p, s.mass.p, acc.p, pot.p, jerk.p, 0.01, 1, NB_F32, NB_PLUMMER, nullptr};
-		OK(nb_team_run(0, [&](struct nb_team_hand &hand) {
+		OK(nb_team_run(0, [&](struct nb_team_worker &worker) {
 			cudaMemPool_t pool;
-			NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, hand.device));
+			NB_CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, worker.device));
 			nb_cuda_trim();
 			NB_CUDA_TRY(cudaDeviceSynchronize());
 			NB_CUDA_TRY(cudaMemPoolTrimTo(pool, 0));
-			return hand.finish();
+			return worker.finish();
 		}));
 		for (size_t bytes = (size_t)1 << 36; bytes >= (size_t)1 << 20; bytes /= 2)
 			for (void *p; cudaMalloc(&p, bytes) == cudaSuccess;)
@@ -580,7 +580,7 @@ static void full(void)
 			CHECK(cudaFree(p) == cudaSuccess);
 	}
 	int now;
-	CHECK(cudaGetDevice(&now) == cudaSuccess && now == home);
+	CHECK(cudaGetDevice(&now) == cudaSuccess && now == primary);
 	compare(want, compute(s, w, "before", nb_gravity_direct_cuda));
 }
 

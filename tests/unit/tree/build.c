@@ -217,7 +217,7 @@ static void test_tree(void)
 		}
 }
 
-/* Two bodies of one key that change places are seen where leaves are smaller than their crowd. */
+/* Two bodies of one key that change places are seen where leaves are smaller than their tie. */
 static void check_disorder(struct bodies *b)
 {
 	struct nb_tree none;
@@ -233,10 +233,10 @@ static void check_disorder(struct bodies *b)
 		memcpy(x, was, sizeof was);
 		return;
 	}
-	CHECK(!"no crowd");
+	CHECK(!"no tie");
 }
 
-/* Bodies on a line, massless bodies, many coincident ones and a few that are not, scales from 1 to 2^-1000, a crowd
+/* Bodies on a line, massless bodies, many coincident ones and a few that are not, scales from 1 to 2^-1000, a tie
  * beside others in one place; what is refused. */
 static void test_odd_bodies(void)
 {
@@ -277,7 +277,7 @@ static void test_odd_bodies(void)
 		b.mass[777] = -1e-9;
 		CHECK(nb_tree_build_cpu(b.n, b.key, b.pos, b.mass, 3, &b.cube, 3, 2, &none) == NB_EINVAL);
 		b.mass[777] = 1;
-		if (kind == 3 || kind == 4) /* crowds: two bodies change places */
+		if (kind == 3 || kind == 4) /* ties: two bodies change places */
 			check_disorder(&b);
 		CHECK(nb_tree_build_cpu(b.n, b.key, b.pos, b.mass, 3, &b.cube, 0, 2, &none) == NB_EINVAL);
 		CHECK(nb_tree_build_cpu(b.n, b.key, b.pos, b.mass, 3, &b.cube, 3, 3, &none) == NB_EINVAL);

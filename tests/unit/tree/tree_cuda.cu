@@ -201,7 +201,7 @@ static bool same(const vector<double> &a, const vector<double> &b)
 }
 
 /* Whether a group may hold bodies that are far closer to each other than f32 of the group's extent. */
-static bool has_knots(enum shape shape)
+static bool has_tight_cells(enum shape shape)
 {
 	return shape == CLUMPS || shape == NESTED || shape == DEEP_PLANE;
 }
@@ -247,7 +247,7 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 		if (!(e.rms < wide && e.pot < 2e-3))
 			fprintf(stderr, "%s precision %d theta 0.5: rms %g p99 %g pot %g\n", label, kind.precision,
 				e.rms, e.p99, e.pot);
-		WANT(e.rms < wide || (has_knots(shape) && kind.precision == NB_F32));
+		WANT(e.rms < wide || (has_tight_cells(shape) && kind.precision == NB_F32));
 		WANT(e.pot < 2e-3 || (shape == CLUMPS && kind.precision == NB_F32));
 		const struct result again = walk(b, tree, s);
 		WANT(same(r.acc, again.acc) && same(r.pot, again.pot));
@@ -260,7 +260,7 @@ static void check_walk(const struct bodies &b, const struct nb_tree &tree, enum 
 		const struct result counted = walk(b, tree, s);
 		WANT(same(bare.acc, counted.acc));
 		const struct error e_bare = compare(bare, target, acc, pot);
-		WANT(e_bare.rms < wide || (has_knots(shape) && kind.precision == NB_F32));
+		WANT(e_bare.rms < wide || (has_tight_cells(shape) && kind.precision == NB_F32));
 	}
 }
 
@@ -491,9 +491,9 @@ static void check_sort(size_t n, size_t run)
 }
 
 /* Millions of bodies in one place, one elsewhere: no loop over pairs, and the two places attract each other. */
-static void check_crowd()
+static void check_tie()
 {
-	label = "crowd";
+	label = "tie";
 	const size_t n = 3000001;
 	vector<double> x(3 * n, 0.125), m(n, 1.0 / (double)(n - 1));
 	x[3 * 1000] = 2.125;
@@ -642,7 +642,7 @@ static void check_errors()
 	WANT(nb_tree_build_cuda(1000, d_key.p, pos.p, mass.p, 3, &cube, 0, 2, &tree) == NB_EINVAL);
 	WANT(nb_tree_build_cuda(1000, d_key.p, pos.p, mass.p, 3, &cube, 16, 3, &tree) == NB_EINVAL);
 	WANT(nb_tree_build_cuda((size_t)1 << 31, d_key.p, pos.p, mass.p, 3, &cube, 16, 2, &tree) == NB_ELIMIT);
-	/* a crowd, but not in order */
+	/* a tie, but not in order */
 	const vector<uint64_t> one_key(1000, 5);
 	device<uint64_t> d_one_key(one_key);
 	WANT(nb_tree_build_cuda(1000, d_one_key.p, pos.p, mass.p, 3, &cube, 16, 2, &tree) == NB_EORDER);
@@ -695,7 +695,7 @@ int main(int argc, char **argv)
 		if (n_limit > 100000) {
 			check_accuracy();
 			check_backends();
-			check_crowd();
+			check_tie();
 			check_deep_tree(40, true);
 			check_deep_tree(NB_TREE_LEVELS, true);
 			check_deep_tree(NB_TREE_LEVELS + 400, false);

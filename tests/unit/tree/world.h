@@ -168,7 +168,7 @@ void nb_ranks_fold(enum nb_ranks_fold how, double *number, size_t n)
 	pthread_barrier_wait(&world.all);
 }
 
-void nb_ranks_settle(void)
+void nb_ranks_wait_all(void)
 {
 }
 

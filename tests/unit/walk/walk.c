@@ -687,7 +687,7 @@ static void test_walk_halo(void)
 
 /* A close pair beside a few bodies that alone would be one group: the two feel each other as exactly as f32 can,
  * however close they are. */
-static void test_walk_knot(void)
+static void test_walk_tight_child(void)
 {
 	struct nb_gravity_count count;
 	for (int exponent = 3; exponent <= 18; exponent += 3) {
@@ -778,7 +778,7 @@ static void test_all(void)
 	test_walk_hierarchy();
 	test_walk_least_acceleration();
 	test_walk_halo();
-	test_walk_knot();
+	test_walk_tight_child();
 	test_walk_axes();
 	test_walk_foreign();
 }

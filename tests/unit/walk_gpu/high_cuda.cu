@@ -200,7 +200,7 @@ static void check_walk(enum shape shape, size_t n, int leaf_size)
 		return;
 	struct flock f(shape, n, leaf_size);
 	/* in f32 bodies far closer to each other than the group's extent are not resolved */
-	const bool knots = shape == CLUMPS || shape == NESTED || shape == DEEP_PLANE || shape == PAIRS;
+	const bool tight = shape == CLUMPS || shape == NESTED || shape == DEEP_PLANE || shape == PAIRS;
 	for (int law = 0; law < LAWS; law++) {
 		const struct truth t(f, {(enum law)law, NB_F64, 3, 0, true, 0.01});
 		for (int order = 3; order <= 4; order++)
@@ -210,7 +210,7 @@ static void check_walk(enum shape shape, size_t n, int leaf_size)
 					leaf_size, law_name[law], order, precision_name[precision]);
 				label = text;
 				struct setting s = {(enum law)law, precision, order, 0, true, 0.01};
-				const bool blind = knots && precision == NB_F32;
+				const bool blind = tight && precision == NB_F32;
 				const struct errors direct = compare(t, walk(f, s));
 				const double bound = precision == NB_F64 ? 1e-11 : shape == LINE ? 2e-4 : 2e-5;
 				/* what counts as field in a softened clump is little of it */
