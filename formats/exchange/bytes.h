@@ -1,6 +1,6 @@
 /* bytes.h - the bytes of a file or pipe that is imported, buffered, so that a format may look ahead. */
-#ifndef NB_EXCHANGE_BYTES_INTERNAL_H
-#define NB_EXCHANGE_BYTES_INTERNAL_H
+#ifndef NB_EXCHANGE_BYTES_H
+#define NB_EXCHANGE_BYTES_H
 
 #include "common/status.h"
 

@@ -1,6 +1,6 @@
 /* lines.h - the lines of a text that is imported. */
-#ifndef NB_EXCHANGE_LINES_INTERNAL_H
-#define NB_EXCHANGE_LINES_INTERNAL_H
+#ifndef NB_EXCHANGE_LINES_H
+#define NB_EXCHANGE_LINES_H
 
 #include "formats/exchange/exchange.h"
 

@@ -1,6 +1,6 @@
 /* output.h - buffered output to a path or a pipe, with errors that are noticed. */
-#ifndef NB_EXCHANGE_OUTPUT_INTERNAL_H
-#define NB_EXCHANGE_OUTPUT_INTERNAL_H
+#ifndef NB_EXCHANGE_OUTPUT_H
+#define NB_EXCHANGE_OUTPUT_H
 
 #include "common/whole.h"
 

@@ -1,6 +1,6 @@
 /* rows.h - tables that grow row by row, for formats that say how long they are at the end. */
-#ifndef NB_EXCHANGE_ROWS_INTERNAL_H
-#define NB_EXCHANGE_ROWS_INTERNAL_H
+#ifndef NB_EXCHANGE_ROWS_H
+#define NB_EXCHANGE_ROWS_H
 
 #include "formats/stream/stream.h"
 

@@ -1,6 +1,6 @@
 /* subset.h - which bodies of a frame a struct nb_subset asks for. */
-#ifndef NB_EXCHANGE_SUBSET_INTERNAL_H
-#define NB_EXCHANGE_SUBSET_INTERNAL_H
+#ifndef NB_EXCHANGE_SUBSET_H
+#define NB_EXCHANGE_SUBSET_H
 
 #include "formats/exchange/exchange.h"
 

@@ -1,6 +1,6 @@
 /* types.h - bodies by the particle types of GADGET, for formats that keep types apart. */
-#ifndef NB_EXCHANGE_TYPES_INTERNAL_H
-#define NB_EXCHANGE_TYPES_INTERNAL_H
+#ifndef NB_EXCHANGE_TYPES_H
+#define NB_EXCHANGE_TYPES_H
 
 #include "formats/exchange/exchange.h"
 

@@ -1,7 +1,7 @@
 /* wire.h - binary files that are imported: blocks of bytes, or one clear reason why there are none, and the
  * numbers in them. */
-#ifndef NB_EXCHANGE_WIRE_INTERNAL_H
-#define NB_EXCHANGE_WIRE_INTERNAL_H
+#ifndef NB_EXCHANGE_WIRE_H
+#define NB_EXCHANGE_WIRE_H
 
 #include "formats/exchange/bytes.h"
 #include "formats/exchange/exchange.h"

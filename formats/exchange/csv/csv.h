@@ -7,8 +7,8 @@
  *     # key=value                       an attribute
  *     # column pos <f8 3 0 length       name, type, components, flags, unit of a column
  */
-#ifndef NB_EXCHANGE_CSV_INTERNAL_H
-#define NB_EXCHANGE_CSV_INTERNAL_H
+#ifndef NB_EXCHANGE_CSV_H
+#define NB_EXCHANGE_CSV_H
 
 #include "formats/exchange/lines.h"
 

@@ -1,6 +1,6 @@
 /* gadget-hdf5/gadget-hdf5.h - what reading and writing of gadget-hdf5 share. */
-#ifndef NB_EXCHANGE_GADGET_HDF5_INTERNAL_H
-#define NB_EXCHANGE_GADGET_HDF5_INTERNAL_H
+#ifndef NB_EXCHANGE_GADGET_HDF5_H
+#define NB_EXCHANGE_GADGET_HDF5_H
 
 #include "formats/exchange/exchange.h"
 #include "formats/exchange/hdf5/write.h"

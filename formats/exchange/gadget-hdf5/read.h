@@ -1,7 +1,7 @@
 /* gadget-hdf5/read.h - what the reader of gadget-hdf5 is made of: files, columns and rows (gadget-hdf5.c), and
  * what the files say of the whole (gadget-hdf5/attributes.c). */
-#ifndef NB_EXCHANGE_GADGET_HDF5_READ_INTERNAL_H
-#define NB_EXCHANGE_GADGET_HDF5_READ_INTERNAL_H
+#ifndef NB_EXCHANGE_GADGET_HDF5_READ_H
+#define NB_EXCHANGE_GADGET_HDF5_READ_H
 
 #include "formats/exchange/gadget-hdf5/gadget-hdf5.h"
 #include "formats/exchange/hdf5/hdf5.h"

@@ -1,6 +1,6 @@
 /* gadget/gadget.h - the header of GADGET's binary snapshots, and how they are written. */
-#ifndef NB_EXCHANGE_GADGET_INTERNAL_H
-#define NB_EXCHANGE_GADGET_INTERNAL_H
+#ifndef NB_EXCHANGE_GADGET_H
+#define NB_EXCHANGE_GADGET_H
 
 #include "formats/exchange/types.h"
 

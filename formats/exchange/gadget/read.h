@@ -1,7 +1,7 @@
 /* gadget/read.h - what the reader of GADGET's binary snapshots is made of: files and their blocks
  * (gadget/file.c), wanted rows of a block (gadget/rows.c), columns and the frame (gadget.c). */
-#ifndef NB_EXCHANGE_GADGET_READ_INTERNAL_H
-#define NB_EXCHANGE_GADGET_READ_INTERNAL_H
+#ifndef NB_EXCHANGE_GADGET_READ_H
+#define NB_EXCHANGE_GADGET_READ_H
 
 #include "formats/exchange/bytes.h"
 #include "formats/exchange/gadget/gadget.h"

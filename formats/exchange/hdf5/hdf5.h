@@ -4,8 +4,8 @@
  * process of its own, with limits, which makes a list of what is in the file.  Rows that stand in the file as they are,
  * are read from there; those in chunks are read by that process.  Nothing of libhdf5 runs in the caller, so calls from
  * several threads, for several files, are no matter. */
-#ifndef NB_EXCHANGE_HDF5_INTERNAL_H
-#define NB_EXCHANGE_HDF5_INTERNAL_H
+#ifndef NB_EXCHANGE_HDF5_H
+#define NB_EXCHANGE_HDF5_H
 
 #include "formats/exchange/exchange.h"
 

@@ -4,8 +4,8 @@
  * First the tree of groups and datasets is described.  Where all rows are known, it is written before them, and the
  * rows follow dataset by dataset.  Of a run, rows are appended frame by frame in chunks, and the tree comes last, for
  * which the output must be a file that can be written at its beginning once more. */
-#ifndef NB_EXCHANGE_HDF5_WRITE_INTERNAL_H
-#define NB_EXCHANGE_HDF5_WRITE_INTERNAL_H
+#ifndef NB_EXCHANGE_HDF5_WRITE_H
+#define NB_EXCHANGE_HDF5_WRITE_H
 
 #include "formats/exchange/output.h"
 

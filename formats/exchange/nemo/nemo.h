@@ -8,8 +8,8 @@
  *
  * The order of bytes is that of the machine that wrote the item, which its magic tells.
  * Source: the NEMO Stellar Dynamics Toolbox, its filestruct and snapshot formats. */
-#ifndef NB_EXCHANGE_NEMO_INTERNAL_H
-#define NB_EXCHANGE_NEMO_INTERNAL_H
+#ifndef NB_EXCHANGE_NEMO_H
+#define NB_EXCHANGE_NEMO_H
 
 #include "formats/exchange/exchange.h"
 

@@ -8,8 +8,8 @@
  * All numbers of a record are f4; in some files the positions are f8, or the velocities, or both.  The "standard" form
  * is big-endian with all 32 bytes of the header; the "native" one has the order of the machine that wrote it. Source:
  * the format as the programs Tipsy, PKDGRAV and ChaNGa write it. */
-#ifndef NB_EXCHANGE_TIPSY_INTERNAL_H
-#define NB_EXCHANGE_TIPSY_INTERNAL_H
+#ifndef NB_EXCHANGE_TIPSY_H
+#define NB_EXCHANGE_TIPSY_H
 
 #include "formats/exchange/exchange.h"
 
