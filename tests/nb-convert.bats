@@ -327,6 +327,8 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	awk 'BEGIN { for (k = 0; k < 1100; k++) { a = a ",c" k; b = b ",odd" } print "x,y" a "\n1,2" b }' >bad.csv
 	fails_with 1 "bad.csv line 1: more than 1024 columns (choose some with '--fields')" 'nb-convert --from csv bad.csv'
 	equals "$(nb-convert --from csv --fields pos,c1099 bad.csv | nb-convert --to csv --no-comments)" $'x,y,c1099\n1,2,"odd"'
+	printf 'mass,x,y\n1D0,0,0\n' >bad.csv
+	fails_with 1 "line 2: '1D0' in column 'mass' is not a finite number, with E where Fortran writes D" 'nb-convert --from csv bad.csv'
 	printf 'frame,x,y\n1,0,0\n0,0,0\n' >bad.csv
 	run bash -c 'nb-convert --from csv bad.csv >bad.nb'
 	[ "$status" -eq 1 ]

@@ -721,7 +721,9 @@ static int take_real(struct csv_reader *reader, const struct cell *cell, const c
 {
 	const char *end = nb_decimal_read(text, x);
 	if (!end || *end || !is_finite(cell, *x))
-		return bad_cell(reader, cell, text, "a finite number");
+		return bad_cell(reader, cell, text,
+			end && strchr("dD", *end) && *end ? "a finite number, with E where Fortran writes D"
+							  : "a finite number");
 	return refuse_negative(reader, cell, *x) ? NB_EINVAL : NB_OK;
 }
 
