@@ -17,7 +17,7 @@ struct nb_centre {
 };
 
 /* The centre of density, mean of the positions of bodies weighted with the density at each, and the radius of the core,
- * mean of their distances from it with the same weights: Casertano & Hut 1985, ApJ 298, 80, eqs. V.2 and V.3, with six
+ * mean of their distances from it with the same weights: Casertano & Hut 1985, ApJ 298, 80, with six
  * neighbours.  Of a Plummer sphere of 1000 bodies the centre has an rms error of 0.07 half-mass radii, of 10,000 of
  * 0.017; the core radius is 0.68 scale radii, with an error of 5 and 2 percent.  Of several crowds one counts: bodies
  * within NB_DENSITY_CENTRE_REACH core radii, beginning with the tenth that is nearest to the centre of a sphere that

@@ -57,7 +57,7 @@ static inline size_t nb_wide_chunks(size_t n)
 size_t nb_chunk_of_mass(double target, size_t nchunk, const double *inside);
 
 /* density[row[k]], k < n: the mass of the NB_DENSITY_NEIGHBOURS - 1 bodies nearest to it, without its own, in the
- * sphere that reaches to the next one (Casertano & Hut 1985, ApJ 298, 80, eq. II.2); infinite where that has no radius.
+ * sphere that reaches to the next one (Casertano & Hut 1985, ApJ 298, 80); infinite where that has no radius.
  * All of them in a unit of their own.  n > NB_DENSITY_NEIGHBOURS; O(n log n).  NB_OK, NB_ENOMEM, NB_ELIMIT,
  * NB_ENONFINITE. */
 enum { NB_DENSITY_NEIGHBOURS = 6 };

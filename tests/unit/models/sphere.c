@@ -243,7 +243,10 @@ static void test_anisotropy(void)
 		}
 		nb_sphere_free(s);
 	}
-	/* the smallest ra for which f is not negative: Carollo et al. 1995, MNRAS 276, 1131, and Merritt 1985 */
+	/* The smallest ra for which f is not negative.  Hernquist: Baes & Dejonghe 2002, A&A 393, 485, a table; others
+	 * of Dehnen: see Carollo et al. 1995, MNRAS 276, 1131.  Plummer: rho_Q = (1 - 1/ra^2) psi^5 + psi^3/ra^2, so
+	 * that f goes with Q^(7/2) (1 - 1/ra^2 + 7 / (16 ra^2 Q^2)), which is not negative at Q = 1 from ra = 3/4 on.
+	 */
 	static const struct profile least[] = {{0, 1e3, 0.445}, {1, 1e3, 0.202}, {-1, 1e3, 0.75}};
 	for (size_t k = 0; k < sizeof least / sizeof *least; k++)
 		for (int more = 0; more < 2; more++) {
