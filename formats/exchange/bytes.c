@@ -1,6 +1,7 @@
 #include "formats/exchange/bytes.h"
 
 #include "common/mem.h"
+#include "formats/exchange/exchange.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,4 +113,11 @@ void nb_bytes_close(struct nb_bytes *bytes)
 {
 	nb_free(bytes->buffer);
 	bytes->buffer = NULL;
+}
+
+const char *nb_import_tail(const struct nb_import *in)
+{
+	enum { SHOWN = 200 };
+	const size_t length = strlen(in->name);
+	return length > SHOWN ? in->name + length - SHOWN : in->name;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,13 +84,6 @@ static void *new_state(size_t size)
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
-
-const char *nb_import_tail(const struct nb_import *in)
-{
-	enum { SHOWN = 200 };
-	const size_t length = strlen(in->name);
-	return length > SHOWN ? in->name + length - SHOWN : in->name;
-}
 
 const struct nb_format *nb_format_recognised(const unsigned char *head, size_t n, uint64_t size)
 {
@@ -334,15 +326,6 @@ void nb_import_close(struct nb_import *in)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-int nb_export_fail(struct nb_export *out, const char *format, ...)
-{
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(out->error, sizeof out->error, format, ap);
-	va_end(ap);
-	return NB_EINVAL;
-}
-
 int nb_export_open(struct nb_export *out, const struct nb_format *format, const char *path)
 {
 	memset(out, 0, sizeof *out);
@@ -361,23 +344,6 @@ int nb_export_frame(struct nb_export *out, const struct nb_frame *frame)
 		status = format->frame(out, frame);
 	out->nframe += status == NB_OK;
 	return status;
-}
-
-struct nb_beside {
-	struct nb_beside *before;
-	struct nb_output output;
-	char path[];
-};
-
-struct nb_output *nb_export_beside(struct nb_export *out, const char *path)
-{
-	struct nb_beside *file = new_state(sizeof *file + strlen(path) + 1);
-	if (!file)
-		return NULL;
-	strcpy(file->path, path);
-	file->before = out->beside;
-	out->beside = file;
-	return nb_output_open(&file->output, -1, file->path) == NB_OK ? &file->output : NULL;
 }
 
 static void release(struct nb_export *out)

@@ -3,9 +3,13 @@
 #include "common/decimal.h"
 #include "common/mem.h"
 #include "common/printable.h"
+#include "formats/exchange/exchange.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -139,4 +143,26 @@ void nb_output_abandon(struct nb_output *out)
 	out->buffer = NULL;
 	out->fd = -1;
 	nb_whole_drop(&out->file);
+}
+
+/* ---- for formats -------------------------------------------------------------------------------- */
+
+int nb_export_fail(struct nb_export *out, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(out->error, sizeof out->error, format, ap);
+	va_end(ap);
+	return NB_EINVAL;
+}
+
+struct nb_output *nb_export_beside(struct nb_export *out, const char *path)
+{
+	struct nb_beside *file = calloc(1, sizeof *file + strlen(path) + 1);
+	if (!file)
+		return NULL;
+	strcpy(file->path, path);
+	file->before = out->beside;
+	out->beside = file;
+	return nb_output_open(&file->output, -1, file->path) == NB_OK ? &file->output : NULL;
 }

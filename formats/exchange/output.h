@@ -32,4 +32,11 @@ NB_MUST_CHECK int nb_output_flush(struct nb_output *out);
 NB_MUST_CHECK int nb_output_close(struct nb_output *out); /* after a failure, nb_output_abandon */
 void nb_output_abandon(struct nb_output *out);		  /* releases memory, and drops a file that it made */
 
+/* A further file of an export (nb_export_beside). */
+struct nb_beside {
+	struct nb_beside *before;
+	struct nb_output output;
+	char path[];
+};
+
 #endif

@@ -79,6 +79,25 @@ static int share_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct 
 
 /* ---- own targets -------------------------------------------------------------------------------- */
 
+/* Finds groups, of at most so many bodies, and parts: of nodes as targets, of which those of others are not walked
+ * here.
+ */
+static void find_groups(struct nb_domain_walk *w, uint32_t most)
+{
+	const struct nb_tree *tree = &w->t->tree;
+	for (size_t i = tree->nnode; i-- > 0;) {
+		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
+		w->m.group[i] = !top && (!own || !nb_walk_is_divided(&w->m, i) ||
+						(tree->count[i] <= most && !w->m.tight_child[i]));
+		w->m.npart[i] = own ? 1 : 0;
+		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
+			continue;
+		w->m.npart[i] = 0;
+		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
+			w->m.npart[i] += w->m.npart[c];
+	}
+}
+
 static struct target_set *target_set_add(struct target_sets *s)
 {
 	if (s->n == s->capacity) {
@@ -161,7 +180,7 @@ static int find_own_target_sets(struct nb_domain_walk *w, struct target_sets *ki
 	int status = limit ? NB_OK : NB_ENOMEM;
 	for (size_t i = 0; !status && i < tree->nnode; i++)
 		limit[i] = INFINITY;
-	nb_domain_find_groups(w, fine > most ? (uint32_t)fine : most);
+	find_groups(w, fine > most ? (uint32_t)fine : most);
 	struct nb_walk_share share = {.claimed = 0, .end = w->m.npart[0]};
 	w->plan.wanted = w->wanted;
 	w->plan.limit = limit;
@@ -169,7 +188,7 @@ static int find_own_target_sets(struct nb_domain_walk *w, struct target_sets *ki
 		status = nb_walk_parts(&w->plan, &share, &none);
 	w->plan.wanted = NULL;
 	w->plan.limit = NULL;
-	nb_domain_find_groups(w, most);
+	find_groups(w, most);
 	if (!status && w->m.npart[0])
 		status = find_target_sets(w, limit, 0, 0, kind);
 	nb_free(limit);
@@ -479,7 +498,7 @@ int nb_domain_get_cells(struct nb_domain_walk *w)
 	int status = nb_domain_agree(l.bound && sent && mark ? NB_OK : NB_ENOMEM);
 	status = status ? status : share_large(w, all, sent, &l);
 	if (all)
-		nb_domain_find_groups(w, nb_walk_group(w->plan.order));
+		find_groups(w, nb_walk_group(w->plan.order));
 	else
 		status = status ? status : share_essential(w, sent, mark, &l);
 	status = status ? status : find_missing(w, mark, &l);

@@ -17,6 +17,26 @@
 /* The part of a body's work that is the same for all, so that no rank gets all bodies that take no time. */
 static const double EQUAL = 0.1;
 
+static const struct nb_domain_device *devices;
+
+void nb_domain_use_devices(const struct nb_domain_device *by)
+{
+	devices = by;
+}
+
+const struct nb_domain_device *nb_domain_devices(void)
+{
+	return devices;
+}
+
+/* Most bodies of a cell that must not be cut. */
+static size_t least_cut(const struct nb_domain *d)
+{
+	const size_t leaf = (size_t)d->law.leaf_size,
+		     part = d->law.device ? (size_t)NB_DOMAIN_PART_DEVICE : (size_t)NB_DOMAIN_PART;
+	return leaf > part ? leaf : part;
+}
+
 int nb_domain_key_bits(const struct nb_domain *d)
 {
 	return d->law.dim == 3 ? 3 * NB_MORTON_BITS_3D : 2 * NB_MORTON_BITS_2D;
@@ -221,7 +241,7 @@ static int find_cuts(struct nb_domain *d, const double *work, const struct cutti
 	struct search *search = by->search;
 	double *sum = by->sum;
 	const int dim = d->law.dim, ncut = d->size - 1;
-	const size_t least = nb_domain_least_cut(d);
+	const size_t least = least_cut(d);
 	const uint64_t end = (uint64_t)1 << nb_domain_key_bits(d);
 	const double unit = work ? 0 : share_of_one(d);
 	for (int c = 0; c < ncut; c++)

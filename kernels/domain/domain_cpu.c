@@ -22,26 +22,7 @@ struct command {
 	int wanted[6]; /* GATHER: pos, vel, mass, acc, pot, rest */
 };
 
-size_t nb_domain_least_cut(const struct nb_domain *d)
-{
-	const size_t leaf = (size_t)d->law.leaf_size,
-		     part = d->law.device ? (size_t)NB_DOMAIN_PART_DEVICE : (size_t)NB_DOMAIN_PART;
-	return leaf > part ? leaf : part;
-}
-
 /* ---- in which memory ---------------------------------------------------------------------------- */
-
-static const struct nb_domain_device *devices;
-
-void nb_domain_use_devices(const struct nb_domain_device *by)
-{
-	devices = by;
-}
-
-const struct nb_domain_device *nb_domain_devices(void)
-{
-	return devices;
-}
 
 /* So many rows of own bodies; NULL: memory is exhausted. */
 static void *rows_alloc(const struct nb_domain *d, size_t n, size_t rowsize)
@@ -49,13 +30,13 @@ static void *rows_alloc(const struct nb_domain *d, size_t n, size_t rowsize)
 	void *p = NULL;
 	if (!d->law.device)
 		return nb_alloc(n, rowsize);
-	return devices->alloc(&p, n * rowsize + 1) ? NULL : p; /* no rows have an address, too */
+	return nb_domain_devices()->alloc(&p, n * rowsize + 1) ? NULL : p; /* no rows have an address, too */
 }
 
 static void rows_free(const struct nb_domain *d, void *rows)
 {
 	if (d->law.device && rows)
-		devices->release(rows);
+		nb_domain_devices()->release(rows);
 	else
 		nb_free(rows);
 }
@@ -88,7 +69,7 @@ static int allocate(struct nb_domain *d)
 		d->share = nb_alloc_zero(size, sizeof *d->share);
 		if (!d->share)
 			return NB_ENOMEM;
-		const int status = devices ? devices->open(d->law.device - 1) : NB_ENODEV;
+		const int status = nb_domain_devices() ? nb_domain_devices()->open(d->law.device - 1) : NB_ENODEV;
 		if (status)
 			return status;
 	} else {
@@ -114,7 +95,7 @@ static int pass(const struct nb_domain *d, int back, size_t rowsize, void *own, 
 		each[k] = d->rank == 0 ? d->bound[k] * rowsize : 0;
 	}
 	if (!status && d->law.device && back)
-		status = devices->to_host(here, own, d->n * rowsize);
+		status = nb_domain_devices()->to_host(here, own, d->n * rowsize);
 	status = nb_domain_agree(status);
 	if (!status && back)
 		nb_ranks_exchange(here, one, all, each);
@@ -122,7 +103,7 @@ static int pass(const struct nb_domain *d, int back, size_t rowsize, void *own, 
 		nb_ranks_exchange(all, each, here, one);
 	nb_ranks_wait_all();
 	if (!status && d->law.device && !back)
-		status = devices->to_device(own, here, d->n * rowsize);
+		status = nb_domain_devices()->to_device(own, here, d->n * rowsize);
 	if (d->law.device)
 		nb_free(here);
 	return nb_domain_agree(status);
@@ -141,7 +122,7 @@ static int pass_all(struct nb_domain *d, int back, const int *wanted, const stru
 		{sizeof *d->mass, d->mass, all->mass}, {3 * sizeof *d->acc, d->acc, all->acc},
 		{sizeof *d->pot, d->pot, all->pot}, {d->rest_size, d->rest, all->rest}};
 	if (!status && d->law.device)
-		status = devices->open(d->law.device - 1);
+		status = nb_domain_devices()->open(d->law.device - 1);
 	status = nb_domain_agree(status);
 	for (int c = 0; c < 6 && !status; c++)
 		if (wanted[c])
@@ -199,7 +180,7 @@ static int move(struct nb_domain *d, const struct command *c, int *finite)
 {
 	double found[2] = {0, 0};
 	*finite = 1;
-	found[0] = d->law.device ? devices->move(d, c->kick, c->drift, finite)
+	found[0] = d->law.device ? nb_domain_devices()->move(d, c->kick, c->drift, finite)
 				 : move_here(d, c->kick, c->drift, finite);
 	found[1] = !*finite;
 	nb_ranks_fold(NB_RANKS_MOST, found, 2);
@@ -254,7 +235,7 @@ static int force(struct nb_domain *d, double *largest)
 	d->acc = d->pot = NULL;
 	*largest = 0;
 	memset(&d->tally, 0, sizeof d->tally);
-	const int status = d->law.device ? devices->force(d, largest) : force_here(d, largest);
+	const int status = d->law.device ? nb_domain_devices()->force(d, largest) : force_here(d, largest);
 	if (!status)
 		fold_tally(d, largest);
 	return status;

@@ -52,9 +52,6 @@ static inline int nb_domain_is_top(const struct nb_domain_walk *w, size_t i)
 	return i < w->t->nslot && w->t->kind[i] == NB_DOMAIN_TOP;
 }
 
-/* Finds groups, of at most so many bodies, and parts: walk_cpu.c. */
-void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most);
-
 /* send_cpu.c: room for n families in w->m, with their moments, and in w->wanted, where all new ones are 0. */
 NB_MUST_CHECK int nb_domain_reserve(struct nb_domain_walk *w, size_t n);
 /* cells_cpu.c: gets the families of other ranks that the walk of this one looks at, and finds in w->wanted the

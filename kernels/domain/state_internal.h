@@ -47,8 +47,6 @@ struct nb_domain {
 	struct nb_domain_tally tally;
 };
 
-/* Most bodies of a cell that must not be cut. */
-size_t nb_domain_least_cut(const struct nb_domain *d);
 int nb_domain_key_bits(const struct nb_domain *d);
 /* The status of the rank that fares worst. */
 int nb_domain_agree(int status);

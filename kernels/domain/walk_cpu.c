@@ -225,23 +225,6 @@ static int meet(struct nb_domain_walk *w)
 
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
-/* Of nodes as targets: those of others are not walked here. */
-void nb_domain_find_groups(struct nb_domain_walk *w, uint32_t most)
-{
-	const struct nb_tree *tree = &w->t->tree;
-	for (size_t i = tree->nnode; i-- > 0;) {
-		const int own = nb_domain_is_own(w, i), top = nb_domain_is_top(w, i);
-		w->m.group[i] = !top && (!own || !nb_walk_is_divided(&w->m, i) ||
-						(tree->count[i] <= most && !w->m.tight_child[i]));
-		w->m.npart[i] = own ? 1 : 0;
-		if (!top && (!own || w->m.group[i] || tree->count[i] <= w->plan.part))
-			continue;
-		w->m.npart[i] = 0;
-		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
-			w->m.npart[i] += w->m.npart[c];
-	}
-}
-
 static struct nb_tree_walk walk_of(const struct nb_domain_law *law)
 {
 	return (struct nb_tree_walk){.theta = law->theta, .mac = NB_MAC_GEOMETRIC, .order = law->order};

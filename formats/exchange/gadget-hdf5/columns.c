@@ -77,6 +77,21 @@ int nb_gadget_hdf5_is_chosen(const struct nb_gadget_hdf5_reader *reader, unsigne
 	return reader->chosen >> type & 1;
 }
 
+uint64_t nb_gadget_hdf5_wanted(
+	const struct nb_gadget_hdf5_reader *reader, unsigned type, uint64_t n, uint64_t *first, uint64_t *step)
+{
+	uint64_t before = reader->seen[type];
+	for (unsigned t = 0; t < type; t++)
+		before += reader->n[t];
+	*first = before;
+	*step = 1;
+	if (!nb_subset_species(&reader->in->subset, type))
+		return 0;
+	const uint64_t count = nb_subset_rows(&reader->in->subset, before, before + n, first, step);
+	*first -= before;
+	return count;
+}
+
 /* ---- which there are ----------------------------------------------------------------------------- */
 
 /* Whether all bodies of a type have a number for this column, and all of the types that matter. */

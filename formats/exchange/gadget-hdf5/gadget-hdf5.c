@@ -351,21 +351,6 @@ static int survey_files(struct nb_gadget_hdf5_reader *reader)
 
 /* ---- what is wanted ----------------------------------------------------------------------------- */
 
-uint64_t nb_gadget_hdf5_wanted(
-	const struct nb_gadget_hdf5_reader *reader, unsigned type, uint64_t n, uint64_t *first, uint64_t *step)
-{
-	uint64_t before = reader->seen[type];
-	for (unsigned t = 0; t < type; t++)
-		before += reader->n[t];
-	*first = before;
-	*step = 1;
-	if (!nb_subset_species(&reader->in->subset, type))
-		return 0;
-	const uint64_t count = nb_subset_rows(&reader->in->subset, before, before + n, first, step);
-	*first -= before;
-	return count;
-}
-
 /* Bodies of each type that the frame gets; the row of the first of each.  Types of which it gets some decide, or if it
  * gets none, those that it could get. */
 static int count_wanted(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, uint64_t n[TYPES])

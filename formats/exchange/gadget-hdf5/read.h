@@ -46,15 +46,12 @@ struct nb_gadget_hdf5_reader {
 	int done;
 };
 
-/* ---- gadget-hdf5.c ------------------------------------------------------------------------------ */
+/* ---- gadget-hdf5/columns.c -------------------------------------------------------------- */
 
 /* Which of the next n rows of a type are wanted, from the first that has not been seen: first, first + step ...; how
  * many. */
 uint64_t nb_gadget_hdf5_wanted(
 	const struct nb_gadget_hdf5_reader *reader, unsigned type, uint64_t n, uint64_t *first, uint64_t *step);
-
-/* ---- gadget-hdf5/columns.c -------------------------------------------------------------- */
-
 /* The column of this name, and of this type if there are several types; NULL: there is none. */
 struct nb_gadget_hdf5_column *nb_gadget_hdf5_find(
 	const struct nb_gadget_hdf5_columns *columns, const char *name, unsigned type);

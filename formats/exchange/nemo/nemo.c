@@ -15,10 +15,6 @@
 
 enum { MAX_COMPONENTS = 1024, MAX_TEXT = 1 << 20, MAX_DEPTH = 64 };
 
-const char *const nb_nemo_tag[][2] = {{"mass", "Mass"}, {"pos", "Position"}, {"vel", "Velocity"}, {"pot", "Potential"},
-	{"acc", "Acceleration"}, {"eps", "Eps"}, {"density", "Density"}, {"aux", "Aux"},
-	{"smoothing_length", "SmoothLength"}, {"internal_energy", "Uinternal"}, {NULL, NULL}};
-
 struct nemo_reader {
 	struct nb_frame said;	/* attributes of all frames: history, headline */
 	size_t text;		/* bytes of them */

@@ -1,10 +1,14 @@
-/* Writing snapshots of NEMO, little-endian. */
+/* Writing snapshots of NEMO, little-endian; and the tags of columns. */
 #include "common/mem.h"
 #include "formats/exchange/nemo/nemo.h"
 #include "formats/exchange/output.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+const char *const nb_nemo_tag[][2] = {{"mass", "Mass"}, {"pos", "Position"}, {"vel", "Velocity"}, {"pot", "Potential"},
+	{"acc", "Acceleration"}, {"eps", "Eps"}, {"density", "Density"}, {"aux", "Aux"},
+	{"smoothing_length", "SmoothLength"}, {"internal_energy", "Uinternal"}, {NULL, NULL}};
 
 /* ---- items -------------------------------------------------------------------------------------- */
 

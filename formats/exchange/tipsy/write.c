@@ -1,4 +1,5 @@
-/* Writing TIPSY: the kinds of bodies one after the other; numbers that are not those of the rows into FILE.iord. */
+/* Writing TIPSY: the kinds of bodies one after the other; numbers that are not those of the rows into FILE.iord.  And
+ * what a record has. */
 #include "common/mem.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/tipsy/tipsy.h"
@@ -13,6 +14,18 @@
 #include <sys/stat.h>
 
 enum { PART = 1 << 11 }; /* records at once */
+
+const char *const nb_tipsy_name[NB_TIPSY_NTAIL] = {
+	"eps", "pot", "density", "temperature", "metallicity", "formation_time"};
+const signed char nb_tipsy_place[NB_TIPSY_KINDS][NB_TIPSY_NTAIL] = {
+	{2, 4, 0, 1, 3, -1}, {0, 1, -1, -1, -1, -1}, {2, 3, -1, -1, 0, 1}};
+const unsigned char nb_tipsy_type[NB_TIPSY_KINDS] = {0, 1, 4};
+
+size_t nb_tipsy_record(int kind, int wide)
+{
+	static const size_t words[NB_TIPSY_KINDS] = {12, 9, 11};
+	return 4 * (words[kind] + 3 * (size_t)((wide & NB_TIPSY_WIDE_POS) + (wide >> 1)));
+}
 
 /* ---- what there is ------------------------------------------------------------------------------ */
 
