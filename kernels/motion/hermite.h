@@ -49,10 +49,11 @@ struct nb_hermite {
 /* pos and vel of all bodies, n x 3 each, out, at time now (units), by the Taylor step of step.h. */
 void nb_hermite_predict(const struct nb_hermite *b, double now, double *pos, double *vel);
 /* Finds binaries among the bodies i that have mark[i] != 0 and whose steps began at the same time: two bodies whose
- * relative acceleration points at each other within 8 degrees, that are bound if it goes with 1/r^2, and whose period
- * is then less than that given and than with any other body.  pos, vel, acc: n x 3, where they are.  Looks at steps
- * that NB_HERMITE_GROUP bodies or fewer end, and that are no longer than an eighth of the period.  other: n, out if
- * there are any: the other body, or i itself.  Returns how many bodies. */
+ * relative acceleration points at each other within 8 degrees, and whose period, or that of a circle at their distance
+ * if that is shorter, is less than the one given and than with any other body.  So bodies that pass each other, bound
+ * or not, are a binary in the meantime.  pos, vel, acc: n x 3, where they are.  Looks at steps that NB_HERMITE_GROUP
+ * bodies or fewer end, and that are no longer than an eighth of the period.  other: n, out if there are any: the other
+ * body, or i itself.  Returns how many bodies. */
 enum { NB_HERMITE_GROUP = 64 };
 size_t nb_hermite_find_binaries(const struct nb_hermite *b, double now, const unsigned char *mark, const double *pos,
 	const double *vel, const double *acc, double period, uint32_t *other);

@@ -109,7 +109,8 @@ static double dot(const double u[3], const double v[3])
 	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 }
 
-/* (2 pi / period)^2 of the orbit of two bodies about each other; 0 if they are no binary. */
+/* (2 pi / period)^2 of the orbit of two bodies about each other, or of a circle at their distance if that is more, as
+ * in a passage, bound or not; 0 if they do not attract each other alone. */
 static double frequency(const double *pos, const double *vel, const double *acc, size_t i, size_t j)
 {
 	double x[3], v[3], a[3];
@@ -119,8 +120,9 @@ static double frequency(const double *pos, const double *vel, const double *acc,
 	if (!(along > 0 && along * along > 0.98 * r2 * a2))
 		return 0;
 	difference(vel, i, j, v);
-	const double pull = sqrt(a2) * r2, nearness = 2 / sqrt(r2) - dot(v, v) / pull; /* 1 / semi-major axis */
-	return nearness > 0 ? pull * nearness * nearness * nearness : 0;
+	const double pull = sqrt(a2) * r2, near = 1 / sqrt(r2);
+	const double nearness = fmax(near, 2 * near - dot(v, v) / pull); /* the latter: 1 / semi-major axis */
+	return pull * nearness * nearness * nearness;
 }
 
 /* Of the bodies whose steps began at the same time; to those found in other groups. */

@@ -171,8 +171,9 @@ static void set_aside(struct step *s)
 	s->aside = here;
 }
 
-/* Bodies that orbit each other many times in a step of all lose energy in each orbit, which adds up.  Their steps are
- * corrected twice, and are as long as they would be back in time; then no trend is left. */
+/* Bodies that orbit each other many times in a step of all lose energy in each orbit, which adds up, and those that
+ * pass each other closely lose much of it at once.  Their steps are corrected twice, and are as long as they would be
+ * back in time; then no trend is left. */
 static size_t find_binaries(struct step *s, const struct bodies *b, double now)
 {
 	return nb_hermite_find_binaries(&b->at, now, s->blocks.mark, nb_step_read(s, NB_POS, &nb_space_host),
