@@ -60,7 +60,7 @@ static int has_bodies(const struct nb_domain_walk *w, int rank)
 }
 
 /* All cells, or the large ones. */
-static int share_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct nb_domain_list *l)
+static int send_large(struct nb_domain_walk *w, int all, uint8_t *sent, struct nb_domain_list *l)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const size_t large = all ? 0 : w->d->n_all / LARGE;
@@ -196,7 +196,7 @@ static int find_own_target_sets(struct nb_domain_walk *w, struct target_sets *ki
 }
 
 /* Those of all ranks: the ones of rank k are bound[k] .. bound[k + 1] - 1. */
-static int share_target_sets(struct nb_domain_walk *w, struct target_sets *all, size_t *bound)
+static int exchange_target_sets(struct nb_domain_walk *w, struct target_sets *all, size_t *bound)
 {
 	const int size = w->d->size, rank = w->d->rank;
 	struct target_sets own[2] = {{.at = NULL}, {.at = NULL}};
@@ -351,12 +351,12 @@ static int look_at_all(const struct nb_domain_walk *w, const struct target_set *
 }
 
 /* For all other ranks: what they may look at and do not have. */
-static int share_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t *mark, struct nb_domain_list *l)
+static int send_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t *mark, struct nb_domain_list *l)
 {
 	struct target_sets all = {.at = NULL};
 	size_t *bound = nb_alloc((size_t)w->d->size + 1, sizeof *bound);
 	int status = nb_domain_agree(bound ? NB_OK : NB_ENOMEM);
-	status = status ? status : share_target_sets(w, &all, bound);
+	status = status ? status : exchange_target_sets(w, &all, bound);
 	if (status) {
 		nb_free(all.at);
 		nb_free(bound);
@@ -496,11 +496,11 @@ int nb_domain_get_cells(struct nb_domain_walk *w)
 	struct nb_domain_list l = {.bound = nb_alloc_zero((size_t)w->d->size + 1, sizeof *l.bound)};
 	uint8_t *sent = nb_alloc_zero(w->nown, 1), *mark = nb_alloc(w->nown, 1);
 	int status = nb_domain_agree(l.bound && sent && mark ? NB_OK : NB_ENOMEM);
-	status = status ? status : share_large(w, all, sent, &l);
+	status = status ? status : send_large(w, all, sent, &l);
 	if (all)
 		find_groups(w, nb_walk_group(w->plan.order));
 	else
-		status = status ? status : share_essential(w, sent, mark, &l);
+		status = status ? status : send_essential(w, sent, mark, &l);
 	status = status ? status : find_missing(w, mark, &l);
 	w->d->tally.cells = (double)w->nhere;
 	w->d->tally.all_cells = (double)w->nall;

@@ -57,7 +57,7 @@ struct nb_domain_tally {
 };
 
 /* What a rank has done with a device up to now. */
-struct nb_domain_share {
+struct nb_domain_usage {
 	int device;
 	double bodies;	       /* of the last force */
 	double worked, waited; /* s: in walks, and for those of other ranks */
@@ -74,7 +74,7 @@ NB_MUST_CHECK int nb_domain_begin(
 	struct nb_domain **domain, const struct nb_domain_law *law, const struct nb_domain_bodies *all);
 /* vel += acc kick, then pos += vel drift, of the last force; what is 0 is left out. *finite: all positions
  * that a drift has given are. */
-NB_MUST_CHECK int nb_domain_move(struct nb_domain *domain, double kick, double drift, int *finite);
+NB_MUST_CHECK int nb_domain_kick_drift(struct nb_domain *domain, double kick, double drift, int *finite);
 /* The forces at the present positions, after the bodies have gone to their ranks.  *largest: |acc|, not finite if one
  * is not.  NB_ENONFINITE, NB_ELIMIT, NB_EUNSUPPORTED (lengths whose squares no double holds): nothing but the order of
  * the bodies has changed. */
@@ -82,7 +82,7 @@ NB_MUST_CHECK int nb_domain_force(struct nb_domain *domain, double *largest, str
 /* Rank 0 gets all that is not NULL in *all, in the order of the tree; all->n is that of nb_domain_begin. */
 NB_MUST_CHECK int nb_domain_gather(struct nb_domain *domain, const struct nb_domain_bodies *all);
 /* Of rank k, up to the last force; NULL where bodies are not in the memory of devices, or there is no such rank. */
-const struct nb_domain_share *nb_domain_share_of(const struct nb_domain *domain, int k);
+const struct nb_domain_usage *nb_domain_usage_of(const struct nb_domain *domain, int k);
 /* The ranks forget the bodies. NULL is fine. */
 void nb_domain_end(struct nb_domain *domain);
 

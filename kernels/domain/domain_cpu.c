@@ -293,7 +293,7 @@ int nb_domain_begin(struct nb_domain **domain, const struct nb_domain_law *law, 
 	return status;
 }
 
-int nb_domain_move(struct nb_domain *domain, double kick, double drift, int *finite)
+int nb_domain_kick_drift(struct nb_domain *domain, double kick, double drift, int *finite)
 {
 	const struct command c = {.what = MOVE, .kick = kick, .drift = drift};
 	int status = call(&c);
@@ -330,7 +330,7 @@ int nb_domain_gather(struct nb_domain *domain, const struct nb_domain_bodies *al
 	return status;
 }
 
-const struct nb_domain_share *nb_domain_share_of(const struct nb_domain *domain, int k)
+const struct nb_domain_usage *nb_domain_usage_of(const struct nb_domain *domain, int k)
 {
 	return domain->share && k >= 0 && k < domain->size ? &domain->share[k] : NULL;
 }

@@ -244,7 +244,7 @@ static void learn(struct nb_domain *d, double s)
 /* What each rank has done up to now. */
 static void tell_shares(struct nb_domain *d)
 {
-	std::vector<struct nb_domain_share> all((size_t)d->size);
+	std::vector<struct nb_domain_usage> all((size_t)d->size);
 	int device = -1;
 	(void)cudaGetDevice(&device);
 	(void)cudaGetLastError();

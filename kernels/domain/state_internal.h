@@ -31,7 +31,7 @@ struct nb_domain {
 	float *cost; /* share of the time of the last walk; NULL on a device, where bodies of a rank cost the same: */
 	double unit_cost;
 	double worked, waited;	       /* s up to now: in walks, and for those of the others */
-	struct nb_domain_share *share; /* on devices: size of them */
+	struct nb_domain_usage *share; /* on devices: size of them */
 	/* on a device: rows that these have memory for, 0: as many as there are; what the last walk needed of the
 	 * others, and a little more: its bodies and nodes then come behind own ones */
 	struct {

@@ -428,7 +428,7 @@ static int sum_by_ranks(struct nb_gravity_plan *plan, int *done)
 		job.plan = *plan;
 		job.g = *plan->g;
 		nb_ranks_broadcast(&job, sizeof job);
-		nb_gravity_share(plan->g);
+		nb_gravity_replicate(plan->g);
 		nb_ranks_wait_all();
 		status = sum_tiles(plan, range_of(plan, 0));
 		if (status) /* the others would wait for ever */
@@ -448,17 +448,17 @@ int nb_gravity_direct_serve(void)
 	nb_ranks_wait_all();
 	struct nb_gravity g = job.g;
 	size_t *bound = nb_alloc((size_t)nb_ranks_size() + 1, sizeof *bound);
-	int status = nb_gravity_take(&g);
+	int status = nb_gravity_alloc_replica(&g);
 	status = bound ? status : NB_ENOMEM;
 	if (!status) {
 		job.plan.g = &g;
-		nb_gravity_share(&g);
+		nb_gravity_replicate(&g);
 		nb_ranks_wait_all();
 		status = sum_tiles(&job.plan, range_of(&job.plan, nb_ranks_rank()));
 	}
 	if (!status)
 		give_rows_back(&job.plan, bound);
-	nb_gravity_drop(&g);
+	nb_gravity_free_replica(&g);
 	nb_free(bound);
 	return status;
 }

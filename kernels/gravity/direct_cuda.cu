@@ -103,7 +103,7 @@ static int share_tiled(const struct sums &sums, const struct nb_prepared &prepar
 		nb_cuda_buffer<double> own;
 		struct nb_team_copies copies(worker);
 		struct nb_packed in;
-		worker.lanes = 1;
+		worker.streams = 1;
 		NB_TRY(slots.alloc(splits * COMPONENTS * npad));
 		NB_TRY(own.alloc(worker.is_primary() ? 0 : COMPONENTS * npad));
 		NB_TRY(prepared.replicate(copies, &in));
@@ -308,7 +308,7 @@ template <int P, int K, bool POT, bool JERK, int WARPS> struct symmetric_sum {
 		nb_cuda_buffer<double> part[NB_TEAM_UNDER_WAY];
 		struct nb_team_copies copies(worker);
 		struct nb_packed in;
-		worker.lanes = 1; /* the slots serve one part at a time */
+		worker.streams = 1; /* the slots serve one part at a time */
 		if (!worker.is_primary()) {
 			NB_TRY(slots.alloc(slot_count()));
 			for (nb_cuda_buffer<double> &p : part)

@@ -292,7 +292,7 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 		memory.place(&places, 0, room.ptr);
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
-		worker.under_way = worker.lanes = NB_TEAM_LANES;
+		worker.under_way = worker.streams = NB_TEAM_STREAMS;
 		NB_TRY(copies.fetch());
 		for (size_t k; worker.next(&k);) {
 			const size_t first = d.bound[k], last = d.bound[k + 1];

@@ -54,11 +54,11 @@ void nb_gravity_unscale(const struct nb_gravity_plan *plan);
 enum { NB_GRAVITY_SHARED = 8192 /* bodies: fewer are computed sooner than they are sent */ };
 
 /* On a rank other than the first: replaces the addresses of rank 0 in *g by memory for what it reads and writes, with
- * velocities for jerks alone.  NB_ENOMEM; to be dropped in any case. */
-NB_MUST_CHECK int nb_gravity_take(struct nb_gravity *g);
-void nb_gravity_drop(struct nb_gravity *g);
-/* All ranks call: what rank 0 reads of its bodies comes to the others.  Over when the ranks have settled. */
-void nb_gravity_share(const struct nb_gravity *g);
+ * velocities for jerks alone.  NB_ENOMEM; to be freed in any case. */
+NB_MUST_CHECK int nb_gravity_alloc_replica(struct nb_gravity *g);
+void nb_gravity_free_replica(struct nb_gravity *g);
+/* All ranks call: what rank 0 reads of its bodies comes to the others.  Over after nb_ranks_wait_all. */
+void nb_gravity_replicate(const struct nb_gravity *g);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 #include "common/mem.h"
 #include "kernels/ranks/ranks.h"
 
-int nb_gravity_take(struct nb_gravity *g)
+int nb_gravity_alloc_replica(struct nb_gravity *g)
 {
 	const size_t n = g->n;
 	const int pot = g->pot != NULL, jerk = g->jerk != NULL, eps = g->body_eps != NULL;
@@ -21,7 +21,7 @@ int nb_gravity_take(struct nb_gravity *g)
 		       : NB_ENOMEM;
 }
 
-void nb_gravity_drop(struct nb_gravity *g)
+void nb_gravity_free_replica(struct nb_gravity *g)
 {
 	nb_free((void *)(uintptr_t)g->pos);
 	nb_free((void *)(uintptr_t)g->mass);
@@ -32,7 +32,7 @@ void nb_gravity_drop(struct nb_gravity *g)
 	nb_free(g->jerk);
 }
 
-void nb_gravity_share(const struct nb_gravity *g)
+void nb_gravity_replicate(const struct nb_gravity *g)
 {
 	nb_ranks_broadcast((void *)(uintptr_t)g->pos, 3 * g->n * sizeof *g->pos);
 	nb_ranks_broadcast((void *)(uintptr_t)g->mass, g->n * sizeof *g->mass);

@@ -4,6 +4,14 @@
  * part of it, and give that back, or keep what is theirs from one job to the next (NB_RANKS_DOMAIN).  A part does not
  * depend on the rank that computes it, so results are the same bytes for any number of ranks.
  *
+ * Work is distributed in two ways, which have names of their own.
+ * Replicate and share: each has all bodies, computes a share, and gives it back.  By processes: gravity/ranks_cpu.c,
+ * gravity/direct_cpu.c, walk/ranks_cpu.c (nb_.._replicate, .._by_ranks), on this transport.  By the devices of a
+ * process: walk_gpu/share_cuda.cu (nb_share_..) and gravity/direct, near, soft_cuda.cu, on that of kernels/team, whose
+ * copies overlap with kernels, and whose devices draw work by a counter: calls that all wait for would be slower.
+ * Decompose: each owns the bodies of a range of keys (kernels/domain, nb_domain_..), as a process or a thread of one
+ * that has several devices, on this transport; rows of devices go from one to the other (domain/transport_cuda.cu).
+ *
  * ranks_mpi.c is part of a program built with MPI=1; in others ranks.c stands for it, and every process is alone, but
  * for jobs NB_RANKS_DOMAIN, of which threads of it can be the ranks.  What MPI finds wrong, such as a rank that has
  * gone, ends all ranks: there is nothing to be checked. */

@@ -58,7 +58,7 @@ int nb_team_worker::follow_default()
 {
 	quiet = false;
 	NB_CUDA_TRY(cudaEventRecord(made, 0));
-	for (int k = 0; k < NB_TEAM_LANES; k++)
+	for (int k = 0; k < NB_TEAM_STREAMS; k++)
 		NB_CUDA_TRY(cudaStreamWaitEvent(work[k], made, 0));
 	NB_CUDA_TRY(cudaStreamWaitEvent(urgent, made, 0));
 	NB_CUDA_TRY(cudaStreamWaitEvent(back, made, 0));
@@ -69,7 +69,7 @@ int nb_team_worker::finish()
 {
 	if (quiet)
 		return status;
-	for (int k = 0; k < std::min(lanes, (int)std::min(parts, (size_t)NB_TEAM_LANES)); k++)
+	for (int k = 0; k < std::min(streams, (int)std::min(parts, (size_t)NB_TEAM_STREAMS)); k++)
 		NB_CUDA_TRY(cudaStreamSynchronize(work[k]));
 	NB_CUDA_TRY(cudaStreamSynchronize(urgent));
 	NB_CUDA_TRY(cudaStreamSynchronize(push));

@@ -296,7 +296,7 @@ int nb_team_copies::queue()
 		NB_CUDA_TRY(cudaStreamWaitEvent(0, worker.pushed, 0));
 	}
 	NB_TRY(worker.follow_default());
-	for (int k = 0; k < NB_TEAM_LANES; k++)
+	for (int k = 0; k < NB_TEAM_STREAMS; k++)
 		NB_CUDA_TRY(cudaStreamWaitEvent(worker.work[k], nb_team.ready, 0));
 	return NB_OK;
 }

@@ -34,7 +34,7 @@
 enum {
 	NB_TEAM_MOST = 16,
 	NB_TEAM_UNDER_WAY = 2, /* parts of a member, if it says nothing else; */
-	NB_TEAM_LANES = 3,     /* at most */
+	NB_TEAM_STREAMS = 3,   /* at most */
 	NB_TEAM_COPIES = 32,
 	NB_TEAM_NOTE = 64,	 /* bytes */
 	NB_TEAM_BODIES = 1 << 16 /* of a tree: fewer are walked by the primary sooner than they are copied */
@@ -49,10 +49,10 @@ struct nb_team_worker {
 	int device, primary_device;
 	int sharers; /* members in the round, of this device */
 	int under_way = NB_TEAM_UNDER_WAY;
-	int lanes = NB_TEAM_UNDER_WAY; /* 1: its parts run one after the other, as they share memory */
-	cudaStream_t work[NB_TEAM_LANES];
-	cudaStream_t urgent;		       /* of high priority */
-	cudaEvent_t done[NB_TEAM_LANES], made; /* of this device */
+	int streams = NB_TEAM_UNDER_WAY; /* 1: its parts run one after the other, as they share memory */
+	cudaStream_t work[NB_TEAM_STREAMS];
+	cudaStream_t urgent;			 /* of high priority */
+	cudaEvent_t done[NB_TEAM_STREAMS], made; /* of this device */
 	cudaStream_t push, back;     /* copies from the primary, on a stream of the primary, and to the primary */
 	cudaStream_t pass, watch;    /* of nb_team_send: its copies to this member, and their sums */
 	cudaEvent_t pushed, arrived; /* the last of push; of pass */
@@ -76,7 +76,7 @@ struct nb_team_worker {
 	/* Where kernels of the part run; not on the default stream. */
 	cudaStream_t stream() const
 	{
-		return work[(parts - 1) % (size_t)lanes];
+		return work[(parts - 1) % (size_t)streams];
 	}
 
 	/* The next work of the part may go to the stream urgent, behind what its own stream has: kernels that end a

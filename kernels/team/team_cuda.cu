@@ -123,7 +123,7 @@ static int open_member(struct nb_team_member *m, int device, int primary)
 	int low, high;
 	NB_CUDA_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
 	NB_CUDA_TRY(cudaStreamCreateWithPriority(&m->urgent, cudaStreamNonBlocking, high));
-	for (int k = 0; k < NB_TEAM_LANES; k++) {
+	for (int k = 0; k < NB_TEAM_STREAMS; k++) {
 		NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->work[k], cudaStreamNonBlocking));
 		NB_CUDA_TRY(cudaEventCreateWithFlags(&m->done[k], cudaEventDisableTiming));
 	}

@@ -14,8 +14,8 @@ struct nb_team_member {
 	bool peer;   /* copies between it and the primary need no way through the host */
 	bool direct; /* its kernels may use the primary's memory */
 	int from;    /* the member that passes on to it what is sent */
-	cudaStream_t work[NB_TEAM_LANES], urgent, push, back;
-	cudaEvent_t done[NB_TEAM_LANES], made;
+	cudaStream_t work[NB_TEAM_STREAMS], urgent, push, back;
+	cudaEvent_t done[NB_TEAM_STREAMS], made;
 	void *note;
 	cudaStream_t watch;  /* of this device: sums of what was sent */
 	cudaEvent_t room;    /* of this device: there is memory for what is sent */

@@ -227,7 +227,7 @@ static void share_arrays(const struct job *job, struct memory *m, const struct n
 	nb_ranks_broadcast(m->cut, ((size_t)nb_ranks_size() + 1) * sizeof *m->cut);
 	nb_ranks_broadcast(m->bound, ((size_t)nb_ranks_size() + 1) * sizeof *m->bound);
 	nb_ranks_broadcast(m->target, job->ntarget * sizeof *m->target);
-	nb_gravity_share(plan->g);
+	nb_gravity_replicate(plan->g);
 	nb_ranks_broadcast((void *)(uintptr_t)plan->family, job->nfamily * sizeof *plan->family);
 	nb_ranks_broadcast((void *)(uintptr_t)plan->moment, job->nfamily * nb_walk_moment_size(plan));
 	if (job->plan.family_soft)
@@ -402,7 +402,7 @@ int nb_gravity_tree_serve(void)
 	nb_ranks_wait_all();
 	struct nb_gravity g = job.g;
 	struct nb_gravity_count *all = nb_alloc((size_t)nb_ranks_size(), sizeof *all);
-	int status = nb_gravity_take(&g);
+	int status = nb_gravity_alloc_replica(&g);
 	status = all ? status : NB_ENOMEM;
 	status = status ? status : allocate_cuts(&m, job.nparts);
 	status = status ? status : allocate_targets(&m, &job);
@@ -418,7 +418,7 @@ int nb_gravity_tree_serve(void)
 	if (!status)
 		give_back(&job, &m, &g, &mine, all);
 	nb_free(all);
-	nb_gravity_drop(&g);
+	nb_gravity_free_replica(&g);
 	memory_free(&m);
 	return status;
 }

@@ -54,9 +54,9 @@ template <class K> static int launch(struct walk &w)
 	unsigned grid;
 	NB_TRY(grid_of(kernel, threads, memory, &grid));
 	grid = nb_lane_share(w, grid);
-	NB_TRY(nb_lane_stack(w, (size_t)grid * K::WARPS * STACK));
+	NB_TRY(nb_slot_stack(w, (size_t)grid * K::WARPS * STACK));
 	if (w.region.bodies)
-		NB_TRY(nb_lane_regions(w, K::TERMS * sizeof(typename K::real)));
+		NB_TRY(nb_slot_regions(w, K::TERMS * sizeof(typename K::real)));
 	kernel<<<grid, threads, memory, nb_lane_stream(w)>>>(w);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;

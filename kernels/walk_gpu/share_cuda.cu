@@ -11,7 +11,7 @@
 #include "kernels/walk_gpu/walk_internal.cuh"
 
 /* Where walks run one after the other, with memory for their stacks; worker: that of a member of the team, or null. */
-struct nb_lane {
+struct nb_walk_slot {
 	cudaStream_t stream = 0;
 	struct nb_team_worker *worker = nullptr;
 	nb_cuda_buffer<uint32_t> stack, region_listed, region_list;
@@ -20,31 +20,31 @@ struct nb_lane {
 	size_t regions = 0; /* in a range, at most */
 };
 
-int nb_lane_stack(struct walk &w, size_t count)
+int nb_slot_stack(struct walk &w, size_t count)
 {
-	if (!w.lane->stack.ptr) {
-		NB_TRY(w.lane->stack.alloc(count));
-		if (w.lane->worker)
-			NB_TRY(w.lane->worker->follow_default());
+	if (!w.slot->stack.ptr) {
+		NB_TRY(w.slot->stack.alloc(count));
+		if (w.slot->worker)
+			NB_TRY(w.slot->worker->follow_default());
 	}
-	w.stack = w.lane->stack.ptr;
+	w.stack = w.slot->stack.ptr;
 	return NB_OK;
 }
 
-int nb_lane_regions(struct walk &w, size_t bytes)
+int nb_slot_regions(struct walk &w, size_t bytes)
 {
-	struct nb_lane &lane = *w.lane;
-	if (!lane.region_place.ptr) {
-		NB_TRY(lane.region_listed.alloc(lane.regions));
-		NB_TRY(lane.region_place.alloc(lane.regions));
-		NB_TRY(lane.region_terms.alloc(lane.regions * bytes));
-		NB_TRY(lane.region_list.alloc(lane.regions * w.region.capacity));
-		if (lane.worker)
-			NB_TRY(lane.worker->follow_default());
+	struct nb_walk_slot &slot = *w.slot;
+	if (!slot.region_place.ptr) {
+		NB_TRY(slot.region_listed.alloc(slot.regions));
+		NB_TRY(slot.region_place.alloc(slot.regions));
+		NB_TRY(slot.region_terms.alloc(slot.regions * bytes));
+		NB_TRY(slot.region_list.alloc(slot.regions * w.region.capacity));
+		if (slot.worker)
+			NB_TRY(slot.worker->follow_default());
 	}
-	w.region.listed = lane.region_listed.ptr, w.region.place = lane.region_place.ptr;
-	w.region.terms = lane.region_terms.ptr, w.region.list = lane.region_list.ptr;
-	NB_CUDA_TRY(cudaMemsetAsync(w.region.listed, 0xff, lane.regions * sizeof *w.region.listed, lane.stream));
+	w.region.listed = slot.region_listed.ptr, w.region.place = slot.region_place.ptr;
+	w.region.terms = slot.region_terms.ptr, w.region.list = slot.region_list.ptr;
+	NB_CUDA_TRY(cudaMemsetAsync(w.region.listed, 0xff, slot.regions * sizeof *w.region.listed, slot.stream));
 	return NB_OK;
 }
 
@@ -80,13 +80,13 @@ static int nb_walk_count(struct walk &w, uint32_t *groups)
 
 cudaStream_t nb_lane_stream(const struct walk &w)
 {
-	return w.lane->stream;
+	return w.slot->stream;
 }
 
 /* So that each member that shares a device gets groups. */
 unsigned nb_lane_share(const struct walk &w, unsigned blocks)
 {
-	const unsigned sharers = w.drawn.of ? (unsigned)w.lane->worker->sharers : 1;
+	const unsigned sharers = w.drawn.of ? (unsigned)w.slot->worker->sharers : 1;
 	return blocks < sharers ? 1 : blocks / sharers;
 }
 
@@ -96,15 +96,15 @@ enum {
 };
 
 /* What is counted, of one device. */
-struct nb_walk_tally {
+struct nb_share_tally {
 	unsigned long long counts[4];
 };
 
 /* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
- * that is missing here still points to the primary.  copies: a member's, or nb_walk_sender.  groups: 0: not known yet,
+ * that is missing here still points to the primary.  copies: a member's, or nb_share_sender.  groups: 0: not known yet,
  * as region.count. */
 template <class Copies>
-static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
+static int nb_share_copy(Copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
 	const size_t n = w->n, nnode = w->nnode;
 	NB_TRY(copies.add(&w->plan, 1));
@@ -147,7 +147,7 @@ static int nb_walk_copy(Copies &copies, struct walk *w, enum nb_precision precis
 }
 
 /* Sends what members will ask for. */
-struct nb_walk_sender {
+struct nb_share_sender {
 	template <class T> int add(T **array, size_t count)
 	{
 		return nb_team_send(*array, count * sizeof(T));
@@ -155,7 +155,7 @@ struct nb_walk_sender {
 };
 
 /* Lets a member have its copies. */
-static int nb_walk_replicate(
+static int nb_share_replicate(
 	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
 	if (!copies.worker.is_primary()) {
@@ -163,7 +163,7 @@ static int nb_walk_replicate(
 		w->box = nullptr;
 		w->fastest = nullptr;
 		w->rows = nullptr;
-		NB_TRY(nb_walk_copy(copies, w, precision, direct, groups));
+		NB_TRY(nb_share_copy(copies, w, precision, direct, groups));
 	}
 	NB_TRY(copies.fetch());
 	if (!copies.worker.is_primary()) { /* the primary may have counted before it was copied */
@@ -174,15 +174,15 @@ static int nb_walk_replicate(
 }
 
 /* Part k is groups k size .. (k + 1) size - 1, whose bodies begin at bound[k]. */
-struct nb_walk_division {
+struct nb_share_division {
 	uint32_t groups, size, parts, bound[NB_SHARE_PARTS + 1];
 };
 
 /* The walk of one member, by one kernel. */
-static int nb_walk_draw(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
-	bool count, nb_walk_launcher *launch, uint32_t groups, struct nb_walk_tally *tally)
+static int nb_share_draw(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
+	bool count, nb_walk_launcher *launch, uint32_t groups, struct nb_share_tally *tally)
 {
-	struct nb_lane lane;
+	struct nb_walk_slot slot;
 	nb_cuda_buffer<uint4> ranges;
 	nb_cuda_buffer<unsigned> drawn;
 	struct nb_team_copies copies(worker);
@@ -190,14 +190,14 @@ static int nb_walk_draw(struct nb_team_worker &worker, const struct walk &primar
 	NB_TRY(ranges.alloc(groups / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
 	NB_TRY(drawn.alloc(1 + ranges.count));
 	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
-	NB_TRY(nb_walk_replicate(copies, &w, precision, true, groups));
+	NB_TRY(nb_share_replicate(copies, &w, precision, true, groups));
 	w.drawn.of = ranges.ptr, w.drawn.ready = drawn.ptr + 1, w.drawn.next = drawn.ptr;
-	w.lane = &lane;
-	lane.worker = &worker;
-	lane.regions = primary.region.count;
+	w.slot = &slot;
+	slot.worker = &worker;
+	slot.regions = primary.region.count;
 	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
 	for (size_t k; worker.next(&k);) {
-		lane.stream = worker.stream();
+		slot.stream = worker.stream();
 		NB_TRY(launch(w, precision, count));
 		NB_CUDA_TRY(cudaMemcpyAsync(
 			worker.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, worker.stream()));
@@ -210,12 +210,12 @@ static int nb_walk_draw(struct nb_team_worker &worker, const struct walk &primar
 }
 
 /* The walk of one member, part after part. */
-static int nb_walk_parts(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
-	bool count, nb_walk_launcher *launch, const struct nb_walk_division &division, struct nb_walk_tally *tally)
+static int nb_share_parts(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
+	bool count, nb_walk_launcher *launch, const struct nb_share_division &division, struct nb_share_tally *tally)
 {
 	const uint32_t groups = division.groups, size = division.size;
 	const size_t n = primary.n, parts = division.parts;
-	struct nb_lane lane[NB_TEAM_UNDER_WAY];
+	struct nb_walk_slot slot[NB_TEAM_UNDER_WAY];
 	nb_cuda_buffer<double> acc, pot, jerk;
 	nb_cuda_buffer<unsigned> next;
 	struct nb_team_copies copies(worker);
@@ -228,13 +228,13 @@ static int nb_walk_parts(struct nb_team_worker &worker, const struct walk &prima
 		NB_TRY(jerk.alloc(primary.jerk ? 3 * n : 0));
 		w.acc = acc.ptr, w.pot = pot.ptr, w.jerk = jerk.ptr;
 	}
-	NB_TRY(nb_walk_replicate(copies, &w, precision, false, groups));
+	NB_TRY(nb_share_replicate(copies, &w, precision, false, groups));
 	for (size_t k; worker.next(&k);) {
 		const size_t first = division.bound[k], bodies = division.bound[k + 1] - first;
-		struct nb_lane &here = lane[worker.parts % NB_TEAM_UNDER_WAY];
+		struct nb_walk_slot &here = slot[worker.parts % NB_TEAM_UNDER_WAY];
 		here.stream = worker.stream(), here.worker = &worker;
 		here.regions = nb_regions_in(primary, size);
-		w.lane = &here;
+		w.slot = &here;
 		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
 		NB_TRY(launch(w, precision, count));
@@ -252,7 +252,7 @@ static int nb_walk_parts(struct nb_team_worker &worker, const struct walk &prima
 }
 
 /* Parts of NB_SHARE_GROUPS groups or more. */
-static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
+static int nb_share_divide(const struct walk &w, struct nb_share_division *d)
 {
 	uint32_t wanted = d->groups / NB_SHARE_GROUPS;
 	wanted = wanted < 1 ? 1 : wanted < NB_SHARE_PARTS ? wanted : (uint32_t)NB_SHARE_PARTS;
@@ -265,26 +265,26 @@ static int nb_walk_divide(const struct walk &w, struct nb_walk_division *d)
 }
 
 /* The walk by all of the team; what all count is counted at the primary. */
-static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
+static int nb_share_walk(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
-	struct nb_walk_division division = {};
-	struct nb_walk_tally tally[NB_TEAM_MOST] = {}, all = {};
-	struct nb_walk_sender sender;
+	struct nb_share_division division = {};
+	struct nb_share_tally tally[NB_TEAM_MOST] = {}, all = {};
+	struct nb_share_sender sender;
 	struct walk sent = w;
 	/* while the device is still at work on what is asked for then */
-	NB_TRY(nb_walk_copy(sender, &sent, precision, true, 0));
+	NB_TRY(nb_share_copy(sender, &sent, precision, true, 0));
 	NB_TRY(nb_walk_count(w, &division.groups));
 	const bool direct = nb_team_direct() && w.region.count * nb_region_bytes(w) <= NB_REGIONS_MOST;
 	sent = w;
 	if (!direct)
-		NB_TRY(nb_walk_divide(w, &division));
-	NB_TRY(nb_walk_copy(sender, &sent, precision, direct, division.groups));
+		NB_TRY(nb_share_divide(w, &division));
+	NB_TRY(nb_share_copy(sender, &sent, precision, direct, division.groups));
 	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_worker &worker) {
-		struct nb_walk_tally *mine = &tally[worker.member];
-		return direct ? nb_walk_draw(worker, w, precision, count, launch, division.groups, mine)
-			      : nb_walk_parts(worker, w, precision, count, launch, division, mine);
+		struct nb_share_tally *mine = &tally[worker.member];
+		return direct ? nb_share_draw(worker, w, precision, count, launch, division.groups, mine)
+			      : nb_share_parts(worker, w, precision, count, launch, division, mine);
 	}));
-	for (const struct nb_walk_tally &t : tally)
+	for (const struct nb_share_tally &t : tally)
 		for (int c = 0; c < 4; c++)
 			all.counts[c] += t.counts[c];
 	if (count)
@@ -295,21 +295,21 @@ static int nb_walk_share_out(struct walk &w, enum nb_precision precision, bool c
 /* The walk of one device.  So many regions that their lists would fill it are walked in ranges, one after the other. */
 static int nb_walk_alone(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
-	struct nb_lane lane;
-	w.lane = &lane;
-	lane.regions = w.n / (w.group + 1) + 1;
-	if (!w.region.bodies || lane.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
+	struct nb_walk_slot slot;
+	w.slot = &slot;
+	slot.regions = w.n / (w.group + 1) + 1;
+	if (!w.region.bodies || slot.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
 		return launch(w, precision, count);
 	uint32_t groups;
 	NB_TRY(nb_walk_count(w, &groups));
-	lane.regions = w.region.count;
-	if (lane.regions * nb_region_bytes(w) <= NB_REGIONS_MOST)
+	slot.regions = w.region.count;
+	if (slot.regions * nb_region_bytes(w) <= NB_REGIONS_MOST)
 		return launch(w, precision, count);
 	const uint32_t size = (uint32_t)(NB_REGIONS_MOST / nb_region_bytes(w)), parts = (groups + size - 1) / size;
 	nb_cuda_buffer<unsigned> next;
 	NB_TRY(next.alloc(parts));
 	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
-	lane.regions = nb_regions_in(w, size);
+	slot.regions = nb_regions_in(w, size);
 	for (uint32_t k = 0; k < parts; k++) {
 		w.begin = k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
 		w.next = next.ptr + k;
@@ -320,6 +320,6 @@ static int nb_walk_alone(struct walk &w, enum nb_precision precision, bool count
 
 int nb_walk_groups(struct walk &w, enum nb_precision precision, bool count, bool alone, nb_walk_launcher *launch)
 {
-	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_walk_share_out(w, precision, count, launch)
+	return !alone && nb_team_size() > 1 && w.n >= NB_TEAM_BODIES ? nb_share_walk(w, precision, count, launch)
 								     : nb_walk_alone(w, precision, count, launch);
 }

@@ -217,7 +217,7 @@ struct walk {
 	uint32_t begin, end;
 	unsigned *next;
 	struct drawn_ranges drawn; /* if several devices share next */
-	struct nb_lane *lane;	   /* for the host alone */
+	struct nb_walk_slot *slot; /* for the host alone */
 };
 
 /* What a warp does next. */
@@ -278,8 +278,8 @@ NB_MUST_CHECK int nb_walk_groups(
 
 /* For nb_walk_launch: a walk's stack of `count` nodes; memory for what walks of regions leave, with expansions of so
  * many bytes; what is left of a device's blocks where several members share it. */
-NB_MUST_CHECK int nb_lane_stack(struct walk &w, size_t count);
-NB_MUST_CHECK int nb_lane_regions(struct walk &w, size_t bytes);
+NB_MUST_CHECK int nb_slot_stack(struct walk &w, size_t count);
+NB_MUST_CHECK int nb_slot_regions(struct walk &w, size_t bytes);
 cudaStream_t nb_lane_stream(const struct walk &w);
 unsigned nb_lane_share(const struct walk &w, unsigned blocks);
 

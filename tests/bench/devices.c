@@ -363,7 +363,7 @@ static void spread_step(const struct row *r, struct arrays *a)
 	int finite;
 	(void)r;
 	(void)a;
-	require(nb_domain_move(spread, dt, dt, &finite), "move");
+	require(nb_domain_kick_drift(spread, dt, dt, &finite), "move");
 	spread_force();
 }
 
@@ -378,7 +378,7 @@ static void run_spread(const struct row *r, struct arrays *a)
 		.G = 1,
 		.precision = NB_F32,
 		.device = 1};
-	const struct nb_domain_share *share;
+	const struct nb_domain_usage *share;
 	fill(r, a, filled_host);
 	double *pos = a->sorted_pos, *acc = a->vel, *mass = a->sorted_mass;
 	const struct nb_domain_bodies all = {.n = a->n, .pos = pos, .vel = a->vel, .mass = mass},
@@ -389,7 +389,7 @@ static void run_spread(const struct row *r, struct arrays *a)
 	spread_step(r, a);
 	require(nb_domain_gather(spread, &back), "gather");
 	const double ms = milliseconds(r, a, spread_step);
-	for (int k = 0; (share = nb_domain_share_of(spread, k)) != NULL; k++)
+	for (int k = 0; (share = nb_domain_usage_of(spread, k)) != NULL; k++)
 		fprintf(stderr, "device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most\n",
 			share->device, share->bodies, share->worked, share->waited, 1e-9 * share->bytes);
 	nb_domain_end(spread);

@@ -234,7 +234,7 @@ void nb_step_spread_free(struct step *s)
 
 void nb_step_spread_move(struct step *s, double kick, double drift)
 {
-	nb_step_require(s, nb_domain_move(s->spread.domain, kick, drift, &s->spread.finite));
+	nb_step_require(s, nb_domain_kick_drift(s->spread.domain, kick, drift, &s->spread.finite));
 }
 
 /* What there is to say in the end. */
@@ -245,7 +245,7 @@ static void keep_shares(struct step *s)
 	if (!s->spread.share)
 		s->spread.share = nb_alloc_zero((size_t)s->spread.several, sizeof *s->spread.share);
 	for (int k = 0; s->spread.share && k < s->spread.several; k++)
-		s->spread.share[k] = *nb_domain_share_of(s->spread.domain, k);
+		s->spread.share[k] = *nb_domain_usage_of(s->spread.domain, k);
 }
 
 int nb_step_spread_force(struct step *s)
@@ -277,7 +277,7 @@ static void report_devices(const struct step *s)
 {
 	const int ranks = nb_ranks_size() > 1;
 	for (int k = 0; k < s->spread.several; k++) {
-		const struct nb_domain_share *share = &s->spread.share[k];
+		const struct nb_domain_usage *share = &s->spread.share[k];
 		nb_verbose("%s %d, device %d: %.0f bodies, %.4g s in walks, waited %.4g s, %.4g GB of memory at most",
 			ranks ? "rank" : "member", k, share->device, share->bodies, share->worked, share->waited,
 			1e-9 * share->bytes);

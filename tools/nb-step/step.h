@@ -119,7 +119,7 @@ struct step {
 		size_t forces;
 		int device;  /* they are in the memory of devices */
 		int several; /* ranks, or devices of this process */
-		struct nb_domain_share *share;
+		struct nb_domain_usage *share;
 		struct nb_domain_tally most;
 	} spread;
 };

@@ -125,7 +125,7 @@ static struct nb_domain_tally check_steps(
 		WANT(differing(one.pot, all.pot) == 0);
 		OK(nb_largest_acc_cpu(n, one.acc.data(), &largest_of_one));
 		WANT(largest == largest_of_one);
-		OK(nb_domain_move(domain, dt / 2, dt, &finite));
+		OK(nb_domain_kick_drift(domain, dt / 2, dt, &finite));
 		CHECK(finite);
 		OK(nb_kick_cpu(n, one.vel.data(), one.acc.data(), dt / 2));
 		OK(nb_drift_cpu(n, one.pos.data(), one.vel.data(), dt));
@@ -218,7 +218,7 @@ static void bad_bodies(void)
 	begin(3);
 	OK(nb_domain_begin(&domain, &law, &rows));
 	OK(nb_domain_force(domain, &largest, nullptr));
-	OK(nb_domain_move(domain, 0, 1, &finite));
+	OK(nb_domain_kick_drift(domain, 0, 1, &finite));
 	CHECK(!finite);
 	CHECK(nb_domain_force(domain, &largest, nullptr) == NB_ENONFINITE);
 	nb_domain_end(domain);

@@ -96,9 +96,9 @@ static void same_forces(int size)
 		CHECK(nb_domain_force(domain, &largest, NULL) == NB_OK);
 		CHECK(nb_domain_gather(domain, &to) == NB_OK);
 		CHECK(memcmp(one, all, 3 * b.n * sizeof *one) == 0);
-		CHECK(nb_domain_move(domain, 0, 0.1, &finite) == NB_OK && finite);
+		CHECK(nb_domain_kick_drift(domain, 0, 0.1, &finite) == NB_OK && finite);
 	}
-	CHECK(!nb_domain_share_of(domain, 0));
+	CHECK(!nb_domain_usage_of(domain, 0));
 	nb_domain_end(domain);
 	CHECK(nb_ranks_begin_threads(1, nb_domain_serve) == NB_OK);
 	CHECK(nb_domain_begin(&domain, &law, &rows) == NB_ENODEV);

@@ -293,7 +293,7 @@ static struct nb_domain_tally check_steps(
 		CHECK(nb_largest_acc_cpu(b->n, one.acc, &largest_of_one) == NB_OK);
 		WANT(largest == largest_of_one);
 		WANT(tally.count.p2p == count.p2p && tally.count.groups == count.groups);
-		CHECK(nb_domain_move(domain, dt / 2, dt, &finite) == NB_OK);
+		CHECK(nb_domain_kick_drift(domain, dt / 2, dt, &finite) == NB_OK);
 		CHECK(finite);
 		CHECK(nb_kick_cpu(b->n, one.vel, one.acc, dt / 2) == NB_OK);
 		CHECK(nb_drift_cpu(b->n, one.pos, one.vel, dt) == NB_OK);
@@ -484,7 +484,7 @@ static void bad_bodies(void)
 	begin(3);
 	CHECK(nb_domain_begin(&domain, &law, &rows) == NB_OK);
 	CHECK(nb_domain_force(domain, &largest, NULL) == NB_OK);
-	CHECK(nb_domain_move(domain, 0, 1, &finite) == NB_OK);
+	CHECK(nb_domain_kick_drift(domain, 0, 1, &finite) == NB_OK);
 	CHECK(!finite);
 	CHECK(nb_domain_force(domain, &largest, NULL) == NB_ENONFINITE);
 	CHECK(nb_domain_gather(domain, &to) == NB_OK);
