@@ -110,15 +110,18 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	/* coincident bodies have one acceleration, but each its jerk */
 	const int shared = coincident && !JERK;
 	const size_t ntarget = shared ? 1 : count;
+	/* A few bodies want cells to act on each of them, which may overflow if they are much closer than all else is.
+	 */
+	const int tight = w->nlevel > 1 && lv->scale > (lv - 1)->scale * 0x1p9;
+	const int small = ntarget <= NB_WALK_SMALL && !tight;
 	if (plan->wanted) {
-		const int status = T(find_sources)(w, lv, ntarget <= NB_WALK_SMALL, self);
+		const int status = T(find_sources)(w, lv, small, self);
 		T(want)(plan, &w->close);
 		T(want)(plan, &w->leaf);
 		return status;
 	}
 	for (size_t start = 0; start < ntarget; start += TARGETS) {
 		const size_t n = ntarget - start < TARGETS ? ntarget - start : TARGETS;
-		const int small = ntarget <= NB_WALK_SMALL;
 		w->fine = fine && sizeof(S) < sizeof(double);
 		T(targets)(w, lv, first + start, n);
 		T(clear)(w);

@@ -190,7 +190,8 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 			v8f error = nb_mac_on_body_v8f(HIGH, t.m, t.radius * t.radius, 1.0f / away2);
 			if (plummer)
 				error += T(soft_error)(plan, &t, t.off_bodies, t.spread_bodies, 1.0f / away2);
-			uint32_t act = rest & measurable & below(t.radius, away) & below(least, away2) &
+			uint32_t act = rest & measurable & below(t.u * (t.unit * t.unit), (v8f){} + MOST_ACT2) &
+				       below(t.radius, away) & below(least, away2) &
 				       above(f->count, HIGH > 3 ? FEW_4 : FEW) & below(error, limit);
 			if (spline)
 				act &= below(t.radius + t.support, away);

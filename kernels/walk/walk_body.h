@@ -28,7 +28,9 @@
  *   LOAD(p)   the vector at p, aligned
  *   CUBE      what r^-3 of simd.h is to be multiplied by
  *   EPS2      eps^2 with the floor of pair.h, FLOOR
- *   MOST_UNIT a family whose length has so many target units is opened */
+ *   MOST_UNIT a family whose length has so many target units is opened
+ *   MOST_ACT2 from this square of a family's length times its distance on, both in target units, what a cell does to
+ *             bodies may overflow: moments of degree k meet the k-th power of the distance */
 
 #if defined(NB_WALK_JERK)
 #define JERK 1
@@ -74,6 +76,7 @@
 #define EPS2 nb_pair_eps2_f64
 #define FLOOR NB_PAIR_FLOOR_F64
 #define MOST_UNIT 0x1p100f
+#define MOST_ACT2 INFINITY
 #define PACK pack_v8d
 #define TO_V8(v) (v)
 #else
@@ -88,6 +91,7 @@
 #define EPS2 nb_pair_eps2_f32
 #define FLOOR NB_PAIR_FLOOR_F32
 #define MOST_UNIT 0x1p20f
+#define MOST_ACT2 (HIGH > 3 ? 0x1p58f : HIGH ? 0x1p78f : 0x1p120f)
 #define PACK pack_v8f
 #define TO_V8(v) __builtin_convertvector(v, v8f)
 #endif
@@ -390,6 +394,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 #undef TO_V8
 #undef LOAD
 #undef MOST_UNIT
+#undef MOST_ACT2
 #undef EACH_TARGET
 #undef PASTE_WITH
 #undef PASTE_ORDER
