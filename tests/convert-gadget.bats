@@ -406,7 +406,9 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 @test "a file that is cut anywhere is refused, except between blocks that need not be there" {
 	make_snapshot g labels=1 swap=1
 	size=$(stat -c %s g)
-	for ((n = 0; n < size; n += 5)); do
+	local step=5
+	[[ $NB_BIN != */san/* ]] || step=23
+	for ((n = 0; n < size; n += step)); do
 		head -c "$n" g >part
 		code=0
 		nb-convert -q --from gadget part >out 2>err || code=$?
@@ -437,7 +439,9 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 		import subprocess
 		good = open('g', 'rb').read()
 		refused = 0
-		for i in list(range(0, 300, 7)) + list(range(300, len(good), 17)):
+		import os
+		slow = 4 if '/san/' in os.environ['NB_BIN'] else 1
+		for i in list(range(0, 300, 7 * slow)) + list(range(300, len(good), 17 * slow)):
 		    for x in 0x01, 0x80, 0xff:
 		        bad = good[:i] + bytes([good[i] ^ x]) + good[i + 1:]
 		        p = subprocess.run(['nb-convert', '-q', '--from', 'gadget'], input=bad, capture_output=True)
@@ -445,7 +449,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 		        if p.returncode == 1:
 		            refused += 1
 		            assert p.stderr.count(b'\n') == 1 and not p.stdout, (i, x, p.stderr)
-		assert refused > 30
+		assert refused > 30 / slow
 	END
 }
 

@@ -765,13 +765,15 @@ strike() { # FILE STEP
 }
 
 @test "flipped bytes end in a sound stream or one line" {
+	local each=1
 	needs_hdf5
 	nb-gen uniform -n 3 | nb-convert --to gadget-hdf5 -o s.hdf5
-	strike s.hdf5 61
+	[[ $NB_BIN != */san/* ]] || each=5
+	strike s.hdf5 $((61 * each))
 	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
 	needs_h5py
 	make_hdf5 swift s.hdf5
-	strike s.hdf5 409
+	strike s.hdf5 $((409 * each))
 	for file in struck/*; do sound_or_refused gadget-hdf5 "$file"; done
 }
 

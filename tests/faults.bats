@@ -108,8 +108,10 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "a stream cut at any byte of its header is truncated" {
+	local each=1
+	[[ $NB_BIN != */san/* ]] || each=9
 	for f in 'nb-sort-zorder' 'nb-stats --check'; do
-		for ((cut = 1; cut < 128; cut++)); do
+		for ((cut = 1; cut < 128; cut += each)); do
 			head -c $cut one.nb >cut.nb
 			fails_with 1 'truncated stream' "$f <cut.nb"
 		done
@@ -191,6 +193,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 @test "a position, velocity or mass that is not finite is refused with the id of its body" {
 	for value in nan inf -inf; do
 		for field in pos vel mass; do
+			[[ $NB_BIN != */san/* || $value$field == @(nanpos|infvel|-infmass) ]] || continue
 			mutate set $field 1 0 $value <one.nb >bad.nb
 			id=$(mutate show id <one.nb | sed -n 2p)
 			for f in "${FILTERS[@]}"; do

@@ -724,16 +724,16 @@ strike() { ASAN_OPTIONS=detect_leaks=0 python3 "$NB_TOP/tests/strike.py" "$@"; }
 
 # bats test_tags=once
 @test "a pipeline of which a process is killed at any moment fails, and no process stays" {
-	strike KILL 36 "${PIPELINES[@]}"
+	strike KILL 20 "${PIPELINES[@]}"
 }
 
 @test "a pipeline of which a process is ended by a signal at any moment fails, and no process stays" {
-	strike TERM,INT,HUP,PIPE 24 "${PIPELINES[@]}"
+	strike TERM,INT,HUP,PIPE 12 "${PIPELINES[@]}"
 }
 
 # bats test_tags=once
 @test "a signal for all processes of a pipeline at any moment ends them" {
-	strike -INT,-TERM,-QUIT 12 "${PIPELINES[@]}"
+	strike -INT,-TERM,-QUIT 6 "${PIPELINES[@]}"
 }
 
 @test "a process that is stopped for a while at any moment changes nothing" {

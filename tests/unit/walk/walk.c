@@ -198,7 +198,8 @@ static void test_walk_direct(void)
 	CHECK(walk_tree(&none, &empty, &walk, NULL) == NB_OK);
 }
 
-/* Errors at theta = 0.5 with quadrupoles; the same for all instruction sets and precisions but for rounding. */
+/* Errors at theta = 0.5 with quadrupoles; the same for all instruction sets and precisions but for rounding: all nine
+ * with the first model, each instruction set and each precision once with the others. */
 static void test_walk_errors(void)
 {
 	static const struct errors bound[MODELS] = {
@@ -214,11 +215,13 @@ static void test_walk_errors(void)
 		double rms = 0;
 		for (int isa = 0; isa < 3; isa++)
 			for (int precision = NB_F32; precision <= NB_F64; precision++) {
+				if (kind != PLUMMER && (isa + precision + kind) % 3)
+					continue;
 				setenv("NB_SIMD", isa_name[isa], 1);
 				struct nb_tree_walk walk = {.theta = 0.5};
 				struct nb_gravity_count count;
 				struct errors e = walk_errors(&b, &tree, precision, 0.01, &walk, &count);
-				if (isa == 0 && precision == NB_F32) {
+				if (rms == 0) {
 					rms = e.rms;
 					printf("%s: theta 0.5: rms %.1e, median %.1e, 99 %% %.1e, most %.1e, pot %.1e; "
 					       "%.0f p2p, %.0f m2p, %.1f m2l a body\n",
@@ -239,6 +242,34 @@ static void test_walk_errors(void)
 		nb_tree_free(&tree);
 		drop(&b);
 	}
+}
+
+/* Two light bodies, closer and closer, far from all others: powers of the distance in units of theirs do not overflow.
+ */
+static void test_walk_tight_pair(void)
+{
+	for (double apart = 1; apart > 1e-9; apart /= 16)
+		for (int precision = NB_F32; precision <= NB_F64; precision++) {
+			struct bodies b = model(PLUMMER, SAMPLE);
+			for (size_t i = 0; i < b.n; i++) {
+				b.pos[3 * i] += 1000;
+				if (i < 2) {
+					b.pos[3 * i] = apart * (double)i;
+					b.pos[3 * i + 1] = b.pos[3 * i + 2] = 0;
+					b.mass[i] = 1e-24;
+				}
+			}
+			bodies_sort(&b);
+			struct nb_tree tree = build(&b, 8, 2);
+			struct nb_tree_walk walk = {.theta = 0.5};
+			struct nb_gravity_count count;
+			struct errors e = walk_errors(&b, &tree, precision, 0.01, &walk, &count);
+			CHECK_BELOW(e.rms, 1e-3);
+			CHECK_BELOW(e.most, 0.05);
+			CHECK(count.m2p > 0);
+			nb_tree_free(&tree);
+			drop(&b);
+		}
 }
 
 /* Errors fall with theta, and in f64 without end; quadrupoles and the relative criterion do what they should. */
@@ -442,7 +473,7 @@ static void test_walk_coincident(void)
 					CHECK_BELOW(e.rms, theta > 0		 ? (order > 2 ? 6e-3 : 2e-3)
 							   : precision == NB_F64 ? 1e-13
 										 : 3e-6);
-					CHECK_BELOW(e.pot, theta > 0		 ? (order > 2 ? 6e-3 : 2e-3)
+					CHECK_BELOW(e.pot, theta > 0		 ? (order > 2 ? 6e-3 : 2.5e-3)
 							   : precision == NB_F64 ? 1e-12
 										 : 3e-6);
 					CHECK(count.p2p < 100 * b.n);
@@ -687,7 +718,7 @@ static void test_walk_halo(void)
 
 /* A close pair beside a few bodies that alone would be one group: the two feel each other as exactly as f32 can,
  * however close they are. */
-static void test_walk_tight_child(void)
+static void test_walk_knot(void)
 {
 	struct nb_gravity_count count;
 	for (int exponent = 3; exponent <= 18; exponent += 3) {
@@ -766,8 +797,11 @@ static void test_all(void)
 {
 	test_walk_direct();
 	test_walk_errors();
+	test_walk_tight_pair();
 	test_walk_theta();
 	test_walk_reproducible();
+	if (order == 3) /* between those of which all is tested */
+		return;
 	test_walk_coincident();
 	test_walk_nearly_coincident();
 	test_walk_massless();
@@ -778,7 +812,7 @@ static void test_all(void)
 	test_walk_hierarchy();
 	test_walk_least_acceleration();
 	test_walk_halo();
-	test_walk_tight_child();
+	test_walk_knot();
 	test_walk_axes();
 	test_walk_foreign();
 }
