@@ -7,6 +7,7 @@ DEPS_MPI   = libopenmpi-dev openmpi-bin
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
+DEPS_CI    = ccache
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -18,7 +19,7 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT) $(DEPS_CI)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:
