@@ -21,7 +21,7 @@ install: all
 	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
 	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
 	$(INSTALL) -m 644 man/nb-stream.5 $(SHARE)/man/man5
-	$(INSTALL) -m 644 man/nb.7 man/nb-cookbook.7 man/nb-filter.7 man/nb-formats.7 man/nb-papers.7 $(SHARE)/man/man7
+	$(INSTALL) -m 644 $(wildcard man/*.7) $(SHARE)/man/man7
 	$(INSTALL) -m 644 tools/completion.bash $(COMPLETIONS)/nb
 	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
 	$(INSTALL) -m 644 formats/stream/nb.h $(INCLUDE)
@@ -36,5 +36,4 @@ install: all
 uninstall:
 	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc \
 		$(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
-		$(SHARE)/man/man7/nb.7 $(SHARE)/man/man7/nb-cookbook.7 $(SHARE)/man/man7/nb-filter.7 $(SHARE)/man/man7/nb-formats.7 \
-		$(SHARE)/man/man7/nb-papers.7 $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)
+		$(patsubst man/%,$(SHARE)/man/man7/%,$(wildcard man/*.7)) $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)

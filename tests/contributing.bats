@@ -10,7 +10,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	cp -rp "$NB_TOP"/{Makefile,make,RECIPES.md,common,formats,kernels,tools} .
 	mkdir -p "build/$config/tests/filters" man
-	cp -p "$NB_TOP/man/nb-step.1" man/
+	cp -p "$NB_TOP/man/nb-integrators.7" man/
 	for folder in common formats kernels tools libnb.a; do cp -rp "$build/$folder" "build/$config/"; done
 	cp -rp "$NB_TOP"/build/made build
 	[ ! -d "$NB_TOP/build/simd" ] || cp -rp "$NB_TOP"/build/simd build

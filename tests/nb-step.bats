@@ -43,9 +43,9 @@ TRACED='sh -c "echo \$\$ >first; exec ./filter spring" | sh -c "echo \$\$ >secon
 
 # ---- steps ------------------------------------------------------------------------------------------
 
-# order_of INTEGRATOR: 1 if nb-step(1) says "first order" under its name, 2 for second ...
+# order_of INTEGRATOR: 1 if nb-integrators(7) says "first order" under its name, 2 for second ...
 order_of() {
-	sed -n '/^\.Ss Integrators/,/^\.Ss Coll/p' "$NB_TOP/man/nb-step.1" | awk -v name="$1" '
+	sed -n '/^\.Ss Integrators/,/^\.Ss Block/p' "$NB_TOP/man/nb-integrators.7" | awk -v name="$1" '
 		BEGIN { split("first second third fourth fifth sixth", word) }
 		/^\.It Cm/ { inside = $3 == name }
 		inside { for (k in word) if (index($0, word[k] " order")) { print k; exit } }'
@@ -60,7 +60,7 @@ order_of() {
 	[ "$(integrators | wc -l)" -ge 3 ]
 	for integrator in $(integrators); do
 		order=$(order_of "$integrator")
-		[ -n "$order" ] || { echo "nb-step(1) does not give the order of $integrator"; return 1; }
+		[ -n "$order" ] || { echo "nb-integrators(7) does not give the order of $integrator"; return 1; }
 		ks='100 200 400'
 		[ "$order" -lt 4 ] || ks='8 16 32' # errors above those of rounding
 		for k in $ks; do

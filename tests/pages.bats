@@ -30,6 +30,8 @@ run_examples() {
 }
 
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
+@test "the examples of nb-integrators(7) run" { run_examples "$NB_TOP/man/nb-integrators.7"; }
+@test "the examples of nb-collisions(7) run" { run_examples "$NB_TOP/man/nb-collisions.7"; }
 @test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
 
 # the recipes of nb-cookbook(7), one after the other in one directory

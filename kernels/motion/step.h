@@ -29,7 +29,7 @@ void nb_drift_from(
  *     pos += vel dt + acc dt^2/2 + jerk dt^3/6,    vel += acc dt + jerk dt^2/2
  * The first neglected term of vel is of order dt^3, so the step is of second order.
  * Source: Xu, Xu and Chen, "Multi-body Gravity System Simulation", whose printed formulas are corrected in
- * nb-step(1). */
+ * nb-integrators(7). */
 NB_MUST_CHECK int nb_taylor_cpu(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 
 /* *largest = the largest |acc|, 0 for n = 0; not finite if an acc is not finite or its square overflows. */

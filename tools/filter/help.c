@@ -14,11 +14,14 @@ static const struct page {
 	const char *name, *section, *about;
 } pages[] = {
 	{"nb", "7", "N-body simulation (nbody) of galaxy, star cluster and planets as a chain of Unix filters"},
+	{"nb-collisions", "7", "what happens when bodies of an N-body simulation touch: collisions and mergers"},
 	{"nb-cookbook", "7",
 		"recipes for N-body simulation in the shell: restart, select, combine, units, films, snapshots, "
 		"scripts"},
 	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},
 	{"nb-formats", "7", "formats of other programs: what each holds, which programs read it, how units and G map"},
+	{"nb-hosts", "7", "a run of an N-body simulation on several hosts, by MPI"},
+	{"nb-integrators", "7", "integrators and time steps of an N-body simulation, and how to choose them"},
 	{"nb-papers", "7", "the five publications whose algorithms nb unites, and where its kernels differ from them"},
 	{"nb-stream", "5", "binary particle stream of the nb programs"},
 };

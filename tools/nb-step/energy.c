@@ -94,8 +94,8 @@ static void warn(struct step *s)
 		return;
 	s->energy.warned = s->energy.error;
 	nb_step_progress_clear(s);
-	nb_warn("the energy is off by %.3g %% in step %" PRIu64 " (want %s, see nb-step(1))", 100 * s->energy.error,
-		s->step,
+	nb_warn("the energy is off by %.3g %% in step %" PRIu64 " (want %s, see nb-integrators(7))",
+		100 * s->energy.error, s->step,
 		s->blocks.hasty > 0 ? "--levels max"
 		: s->eta_given	    ? "a smaller --eta or a larger softening"
 				    : "a smaller time step or a larger softening");
