@@ -32,15 +32,15 @@ load helper
 
 @test "files of a folder that call each other in a circle are found, and a call from another folder is none" {
 	cd "$BATS_TEST_TMPDIR"
-	mkdir one two
-	echo 'void b(void); void a(void) { b(); }' >one/a.c
-	echo 'void c(void); void b(void) { c(); }' >one/b.c
-	echo 'void a(void); void c(void) { a(); }' >two/c.c
-	for f in one/a one/b two/c; do "${CC:-cc}" -c -o $f.o $f.c; done
-	run "$NB_TOP/tests/circles" one/a.o one/b.o two/c.o
+	mkdir -p kernels/{one,two}
+	echo 'void b(void); void a(void) { b(); }' >kernels/one/a.c
+	echo 'void c(void); void b(void) { c(); }' >kernels/one/b.c
+	echo 'void a(void); void c(void) { a(); }' >kernels/two/c.c
+	for f in kernels/{one/a,one/b,two/c}; do "${CC:-cc}" -c -o "$f.o" "$f.c"; done
+	run "$NB_TOP/tests/circles" kernels/{one/a.o,one/b.o,two/c.o}
 	[ -z "$output" ]
-	mv two/c.o one
-	run "$NB_TOP/tests/circles" one/a.o one/b.o one/c.o
+	mv kernels/two/c.o kernels/one
+	run "$NB_TOP/tests/circles" kernels/one/{a,b,c}.o
 	[ "${lines[0]}" = "a circle of calls:" ]
-	[ "$(printf '%s\n' "${lines[@]:1}" | sort | tr -d ' \n')" = one/a.oone/b.oone/c.o ]
+	[ "$(printf '%s\n' "${lines[@]:1}" | sort | tr -d ' \n')" = kernels/one/a.okernels/one/b.okernels/one/c.o ]
 }
