@@ -61,6 +61,7 @@ unit() {
 @test "the field at points" { unit gravity/points; }
 @test "fast multipole method" { unit fmm/fmm; }
 @test "fields of potentials" { unit field/field; }
+# bats test_tags=long
 @test "forces by several ranks" { unit walk/ranks; }
 @test "threads as ranks" { unit ranks/threads; }
 @test "Morton keys" { unit order/morton; }
@@ -71,11 +72,14 @@ unit() {
 @test "what is no tree" { unit tree/check; }
 @test "what is accepted as a whole: forms and bounds of the criterion" { unit multipole/opening; }
 @test "what is accepted as a whole: the device's forms, compiled for the host" { unit multipole/opening_cuda host; }
+# bats test_tags=gpu
 @test "what is accepted as a whole: the device's forms, on a device" { unit multipole/opening_cuda; }
 @test "multipoles" { unit multipole/multipole; }
 @test "tree walk" { unit walk/walk; }
 @test "the field at points by the tree" { unit walk/points; }
+# bats test_tags=long
 @test "jerks of the tree walk" { unit walk/jerk; }
+# bats test_tags=long
 @test "softenings in the tree walk" { unit walk/soften; }
 @test "diagnostics" { unit measure/measure; }
 @test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
@@ -129,6 +133,7 @@ unit() {
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu
 @test "jerks of the tree walk on the GPU" { unit walk_gpu/jerk_cuda; }
+# bats test_tags=gpu
 @test "softenings in the tree walk on the GPU" { unit walk_gpu/soften_cuda; }
 # bats test_tags=gpu
 @test "cells of high order in the tree walk on the GPU" { unit walk_gpu/high_cuda; }
