@@ -110,9 +110,9 @@ static int T(group)(struct T(room) * w, struct T(level) * lv)
 	/* coincident bodies have one acceleration, but each its jerk */
 	const int shared = coincident && !JERK;
 	const size_t ntarget = shared ? 1 : count;
-	/* A few bodies want cells to act on each of them, which may overflow if they are much closer than all else is.
-	 */
-	const int tight = w->nlevel > 1 && lv->scale > (lv - 1)->scale * 0x1p9;
+	/* A few bodies want cells to act on each of them, which may overflow where these are much closer than all
+	 * others: see MOST_ACT2. */
+	const int tight = HIGH && sizeof(S) < sizeof(double) && w->nlevel > 1 && lv->scale > (lv - 1)->scale * 0x1p9;
 	const int small = ntarget <= NB_WALK_SMALL && !tight;
 	if (plan->wanted) {
 		const int status = T(find_sources)(w, lv, small, self);
