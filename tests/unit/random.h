@@ -20,6 +20,12 @@ static inline double uniform(void)
 	return ((double)(random_u64() >> 11) + 0.5) * 0x1p-53;
 }
 
+/* Between two positive numbers, each decade as likely as any other. */
+static inline double decades(double from, double to)
+{
+	return from * pow(to / from, uniform());
+}
+
 static inline void on_sphere(double r, double *x)
 {
 	double c = 2 * uniform() - 1, s = sqrt(1 - c * c), phi = 2 * M_PI * uniform();

@@ -23,11 +23,6 @@ struct pair {
 	double mass, enclosing, radius, reach, d2, eps2, limit;
 };
 
-static double decades(double from, double to)
-{
-	return from * pow(to / from, uniform());
-}
-
 static struct pair any_pair(void)
 {
 	struct pair p = {

@@ -37,11 +37,6 @@ static __global__ void ask_all(size_t n, const pair_ *pair, answer *to)
 		to[i] = ask(pair[i]);
 }
 
-static double decades(double from, double to)
-{
-	return from * pow(to / from, uniform());
-}
-
 static pair_ any_pair(void)
 {
 	const int p = 2 + (int)(random_u64() % 4), hostile = (int)(random_u64() % 16);
