@@ -26,7 +26,7 @@
 
 enum {
 	LARGE = 512, /* a cell of more than such a part of all bodies is large */
-	SETS = 64,   /* targets with more than such a part of a rank's bodies are told one by one */
+	SETS = 64,   /* targets with more than such a part of a rank's bodies are sent one by one */
 	FINE = 1024, /* the walk that finds errors goes down to such a part */
 	BLOCK = 16,  /* sets that are looked at together */
 	BODY = 180,  /* bytes of one of a rank's own bodies, about */

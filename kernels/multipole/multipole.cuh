@@ -1,6 +1,6 @@
 /* multipole.cuh - the acceptance criterion of the device's walk: from how far a cell acts as a whole, on the bodies of
- * a box and on the local expansion about its centre.  The CPU's is in opening_body.h.  Host
- * code may ask, too: tests/unit/multipole/opening_cuda.cu does.
+ * a box and on the local expansion about its centre.  The CPU's is in opening_body.h.  Host code may ask, too, as
+ * tests/unit/multipole/opening_cuda.cu does.
  *
  * A cell of mass m and size l, the longest side of its box, leaves out a term of about m (l / d)^p / d^2, p its order
  * plus one.  That is below an error e at distances above

@@ -102,7 +102,7 @@ static int runs_reserve(struct runs *r, size_t n)
 	return NB_OK;
 }
 
-/* Families to be tested, each with the enclosing (opening_body.h) that it is of; or lanes of families. */
+/* Families to be tested, each with the mass that encloses it (opening_body.h); or lanes of families. */
 struct list {
 	uint32_t *at;
 	float *enclosing;

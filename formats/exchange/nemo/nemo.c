@@ -492,9 +492,8 @@ static int add_ids(struct nb_import *in, const struct snapshot *snapshot)
 		nb_frame_drop(frame, "nemo_key");
 	else if (key && n && nb_subset_needs(&in->subset, nb_field_info[NB_ID].name))
 		snprintf(in->warning + said, sizeof in->warning - said,
-			"%s%s: keys are no ids (negative, not whole, or twice the same), so bodies are numbered, and "
-			"the "
-			"keys are column nemo_key",
+			"%s%s: keys are no ids (negative, not whole, or twice the same), so bodies are numbered, "
+			"and the keys are column nemo_key",
 			said ? "; " : "", nb_import_tail(in));
 	for (size_t i = 0; !are && i < n; i++)
 		id[i] = snapshot->first + i * snapshot->step;
