@@ -29,7 +29,7 @@ static void handle(int number, siginfo_t *info, void *context)
 		if (!data || at < data || at >= data + m->size)
 			continue;
 		nb_speak_as(&(struct nb_voice){.program = m->program, .file = m->voice});
-		nb_die_at_once(NB_EXIT_FAILED, "truncated stream: the file has become shorter while it was read");
+		nb_die_at_once(NB_EXIT_FAILED, "truncated stream: " NB_MAPPED_SHORTER);
 	}
 	signal(number, SIG_DFL);
 	raise(number);

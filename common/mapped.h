@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#define NB_MAPPED_SHORTER "the file has become shorter while it was read"
+
 /* The first bytes of a file, which may be changed without touching it; NULL: it cannot be mapped. */
 void *nb_mapped_new(int fd, size_t size);
 void nb_mapped_free(void *data);

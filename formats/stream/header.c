@@ -345,7 +345,7 @@ static enum nb_answer check_mapped(struct nb_reader *reader, const struct nb_fra
 	return NB_FRAME;
 }
 
-enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
+static enum nb_answer read_head(struct nb_reader *reader, struct nb_frame *frame)
 {
 	nb_frame_clear(frame);
 	frame->number = reader->nframe;
@@ -380,6 +380,11 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
 	reader->whole = 0;
 	memset(reader->crc, 0, sizeof reader->crc);
 	return answer == NB_FRAME && reader->map ? check_mapped(reader, frame) : answer;
+}
+
+enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame)
+{
+	return nb_reader_judge(reader, read_head(reader, frame));
 }
 
 /* 1 if the frame would be too large in the stream. */

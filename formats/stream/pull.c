@@ -1,9 +1,11 @@
 /* Bytes of a particle stream, from a pipe or a mapped file. */
+#include "common/mapped.h"
 #include "formats/stream/stream_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *failed)
@@ -36,6 +38,14 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 	}
 	reader->nbyte += got;
 	return got;
+}
+
+enum nb_answer nb_reader_judge(struct nb_reader *reader, enum nb_answer answer)
+{
+	struct stat st;
+	if (answer == NB_ERROR && reader->map && fstat(reader->fd, &st) == 0 && (uint64_t)st.st_size < reader->map_size)
+		return nb_stream_fail(reader->error, "truncated stream: " NB_MAPPED_SHORTER);
+	return answer;
 }
 
 enum nb_answer nb_reader_ends_in(struct nb_reader *reader, const char *part, size_t got, size_t bytes)

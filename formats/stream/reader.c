@@ -172,12 +172,12 @@ static enum nb_answer read_columns(
 
 enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count)
 {
-	return read_columns(reader, frame, count, 1, NULL, NULL);
+	return nb_reader_judge(reader, read_columns(reader, frame, count, 1, NULL, NULL));
 }
 
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context)
 {
-	return read_columns(reader, frame, SIZE_MAX, 0, visit, context);
+	return nb_reader_judge(reader, read_columns(reader, frame, SIZE_MAX, 0, visit, context));
 }
 
 enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame)

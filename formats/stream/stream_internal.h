@@ -84,6 +84,9 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 /* All of bytes, 0; or -1 with an error that names the part. */
 int nb_reader_pull_all(struct nb_reader *reader, void *to, size_t bytes, const char *part);
 /* The errors of an input that ends too early: NB_ERROR. */
+/* An answer about what has been read: of a mapped file that has become shorter, an error is that, as what is behind its
+ * new end in a page is read as zeros. */
+enum nb_answer nb_reader_judge(struct nb_reader *reader, enum nb_answer answer);
 enum nb_answer nb_reader_ends_in(struct nb_reader *reader, const char *part, size_t got, size_t bytes);
 enum nb_answer nb_reader_ends_in_column(struct nb_reader *reader, const struct nb_column *column, size_t got);
 

@@ -1,6 +1,7 @@
 #include "formats/exchange/hdf5/hdf5.h"
 
 #include "common/child.h"
+#include "common/mapped.h"
 #include "common/mem.h"
 #include "common/named.h"
 #include "formats/exchange/bytes.h"
@@ -119,7 +120,7 @@ static int died(struct nb_h5_reader *reader)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return nb_h5_fail(reader, "the HDF5 library comes to no end with this file, which must be damaged");
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS)
-		return nb_h5_fail(reader, "the file has become shorter while it was read");
+		return nb_h5_fail(reader, NB_MAPPED_SHORTER);
 	return nb_h5_fail(reader, "the HDF5 library broke down over this file, which must be damaged (%s %d)",
 		WIFSIGNALED(status) ? "signal" : "exit status",
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

@@ -114,6 +114,31 @@ static enum nb_answer read_all(int mapped, int *nframe, char *error)
 	return answer;
 }
 
+/* What is behind the new end of a file that is cut while it is mapped is read as zeros up to the end of the page: the
+ * error is the file's, whatever those zeros look like. */
+static void test_cut_while_mapped(void)
+{
+	const size_t n[] = {3}, size = write_file(n, 1);
+	CHECK(size < 4096);			      /* one page: all that is gone would raise SIGBUS */
+	for (size_t to = 1; to < size - 192; to += 7) /* before the checksums, which are behind all else of the frame */
+		for (int begun = 0; begun < 2; begun++) {
+			struct nb_reader reader;
+			struct nb_frame frame;
+			write_file(n, 1);
+			FILE *file = fopen(path, "rb+");
+			nb_frame_init(&frame);
+			CHECK(nb_reader_open(&reader, fileno(file)) == NB_OK && reader.map);
+			CHECK(!begun || nb_reader_head(&reader, &frame) == NB_FRAME);
+			CHECK(ftruncate(fileno(file), (off_t)to) == 0);
+			enum nb_answer answer = begun ? nb_reader_columns(&reader, &frame, SIZE_MAX)
+						      : nb_reader_next(&reader, &frame);
+			CHECK(answer == NB_ERROR && strstr(reader.error, "shorter while it was read"));
+			nb_frame_clear(&frame);
+			nb_reader_close(&reader);
+			fclose(file);
+		}
+}
+
 static void test_round_trip(void)
 {
 	const size_t n[] = {0, 1, 257, 100003};
@@ -348,6 +373,7 @@ int main(void)
 		return 1;
 	close(fd);
 	test_round_trip();
+	test_cut_while_mapped();
 	test_damage();
 	test_absurd_sizes();
 	test_absurd_columns();
