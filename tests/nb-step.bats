@@ -941,6 +941,8 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	fails_with 2 "unknown option '-e' (quote the force pipeline: nb-step -d 0.1 'nb-force -e 0.05' five.nb n2.nb)" \
 		'nb-step -d 0.1 nb-force -e 0.05 five.nb n2.nb'
 	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -e 0.1 nb-force five.nb'
+	fails_with 2 "unknown option '--integrater' (did you mean '--integrator'? one of the force pipeline stands within its quotes)" \
+		'nb-step --integrater yoshida -d 0.1 nb-force five.nb'
 	fails_with 2 "unknown option '-e' (one of the force pipeline stands within its quotes)" 'nb-step -d 0.1 -e 0.1 nb-force --potential <five.nb'
 	fails_with 2 "'five.nb' is a particle stream, and the first operand is the force pipeline (want nb-step ... 'nb-force -e 0.01' five.nb)" \
 		'nb-step -d 0.1 five.nb'

@@ -261,8 +261,14 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 static _Noreturn void bad_option(
 	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
 {
+	const char *name = given + strspn(given, "-");
+	struct nb_nearest near = nb_nearest_to(name, strcspn(name, "="));
+	near.before = "--";
+	for (size_t k = 0; k < table->n; k++)
+		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
 	if (c == '?' && nb_quote_is_before(given, before))
-		nb_die(NB_EXIT_USAGE, "unknown option '%s' (one of %s stands within its quotes)", given, quoted);
+		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
+			name - given > 1 ? near.hint : "", quoted);
 	if (*hint && c == '?')
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
 	if (optopt >= LONG_BASE)
@@ -272,12 +278,7 @@ static _Noreturn void bad_option(
 		nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
 	if (optopt)
 		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-	given += strspn(given, "-");
-	struct nb_nearest near = nb_nearest_to(given, strcspn(given, "="));
-	near.before = "--";
-	for (size_t k = 0; k < table->n; k++)
-		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
-	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '--%s' (%ssee '%s --help')", given, near.hint, nb_program());
+	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '--%s' (%ssee '%s --help')", name, near.hint, nb_program());
 }
 
 /* The row of what getopt_long returned. */
