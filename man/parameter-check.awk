@@ -101,7 +101,7 @@ function check_defaults(name,    part, n, i, x) {
 	n = split(value[name], part, " ")
 	for (i = 1; i <= n; i++) {
 		x = part[i]
-		if (kind[name] == "POSITIVE" ? x + 0 <= low[name] + 0 : x + 0 < low[name] + 0)
+		if (kind[name] ~ /^(POSITIVE|RANGE)$/ ? x + 0 <= low[name] + 0 : x + 0 < low[name] + 0)
 			continue # no number: what only the model knows
 		if (!says(name, "default " x "|" x " default"))
 			wrong(name, "does not say 'default " x "'")

@@ -206,6 +206,34 @@ setup() {
 	equals "$(nb-gen plummer -n 100 | mutate show mass | sort -u)" 0.01
 }
 
+@test "binaries are numbered, two and two, and with them or segregation the bytes do not depend on threads" {
+	local options
+	nb-gen king -n 100 --binaries 0.25 --imf kroupa >b.nb
+	nb-stats --check <b.nb
+	nb-convert --to csv --no-comments b.nb | awk -F, 'NR == 1 { exit $NF != "binary" ? bad = 1 : 0 } END { exit bad }'
+	nb-convert --to csv --no-comments b.nb | awk -F, 'NR > 1 { want = NR - 2 < 40 ? int((NR - 2) / 2) + 1 : 0; if ($NF != want) exit 1 }'
+	run ! grep binary <(nb-gen king -n 100 --imf kroupa --binaries 0 | nb-stats --fields)
+	nb-gen -n 0 --binaries 1 | nb-stats --fields | grep -q 'binary .*<u8'
+	for options in '--binaries 0.5' '--imf salpeter --segregation 0.5' '--imf kroupa --segregation 1 --binaries 0.3 --pairing uniform'; do
+		# shellcheck disable=SC2086
+		nb-gen -n 9001 $options --no-history -j 1 >one.nb
+		# shellcheck disable=SC2086
+		NB_SIMD=plain nb-gen -n 9001 $options --no-history -j 3 | cmp one.nb -
+	done
+	nb-gen -n 5000 --imf kroupa --no-history >plain.nb
+	nb-gen -n 5000 --imf kroupa --segregation 0 --binaries 0 --no-history | cmp plain.nb -
+	fails_with 2 '--semi-major needs --binaries above 0' 'nb-gen --semi-major 1,2'
+	fails_with 2 '--pairing needs --binaries above 0' 'nb-gen --imf kroupa --pairing uniform'
+	fails_with 2 '--pairing needs --imf kroupa or --imf salpeter' 'nb-gen --binaries 1 --pairing uniform'
+	fails_with 2 '--segregation needs --imf kroupa or --imf salpeter' 'nb-gen --segregation 1'
+	fails_with 2 '--binaries needs --precision f64' 'nb-gen --binaries 1 --precision f32'
+	fails_with 2 "invalid binaries '1.1' (want a number >= 0 and <= 1)" 'nb-gen --binaries 1.1'
+	fails_with 2 "invalid semi-major '2,1' (want two numbers, LOW,HIGH" 'nb-gen --binaries 1 --semi-major 2,1'
+	fails_with 2 "model 'nfw' takes no --binaries" 'nb-gen nfw --binaries 0.5'
+	fails_with 2 'segregation wants a mass-range whose smallest mass is at least 1/256 of the mean' \
+		'nb-gen -n 100 --imf kroupa --mass-range 1e-5,100 --segregation 1'
+}
+
 @test "King, Hernquist, Dehnen and NFW spheres keep their radii and energy for some dynamical times" {
 	[[ $NB_BIN == */san/* ]] && skip 'too slow under sanitizers; its programs are tested elsewhere'
 	local m key

@@ -47,6 +47,7 @@ unit() {
 @test "random numbers and vectors of models" { unit models/simd; }
 @test "models" { unit models/model; }
 @test "spherical models, rings and mass functions" { unit models/sphere; }
+@test "binaries and mass segregation" { unit models/system; }
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "formats of other programs" { unit exchange/exchange; }

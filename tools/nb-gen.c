@@ -17,6 +17,8 @@
 
 enum precision { PRECISION_F32, PRECISION_F64 };
 
+static const char BINARY[] = "binary"; /* column: the binary that a body belongs to */
+
 struct gen {
 	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
 	const char *pair[NB_NPARAMETER]; /* of parameters that are two numbers */
@@ -116,16 +118,31 @@ static void take_parameters(const struct nb_run *run, struct gen *gen, enum nb_m
 	}
 }
 
+/* Nor those that have an effect only with another. */
+static void refuse_without(const struct nb_run *run, const struct gen *gen)
+{
+	static const enum nb_parameter of_imf[] = {
+		NB_PARAMETER_mass_range, NB_PARAMETER_imf_total, NB_PARAMETER_pairing, NB_PARAMETER_segregation};
+	static const enum nb_parameter of_binaries[] = {NB_PARAMETER_semi_major, NB_PARAMETER_pairing};
+	for (size_t k = 0; gen->param.imf == 0 && k < sizeof of_imf / sizeof *of_imf; k++)
+		if (is_given(run, gen, of_imf[k]))
+			nb_die(NB_EXIT_USAGE, "--%s needs --imf kroupa or --imf salpeter",
+				nb_parameter_info[of_imf[k]].option);
+	for (size_t k = 0; gen->param.binaries == 0 && k < sizeof of_binaries / sizeof *of_binaries; k++)
+		if (is_given(run, gen, of_binaries[k]))
+			nb_die(NB_EXIT_USAGE, "--%s needs --binaries above 0",
+				nb_parameter_info[of_binaries[k]].option);
+	if (gen->param.binaries > 0 && gen->precision == PRECISION_F32)
+		nb_die(NB_EXIT_USAGE, "--binaries needs --precision f64 (f32 cannot hold the orbits of close pairs)");
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	struct gen *gen = self;
 	const enum nb_model_kind kind = run->noperand ? model_of(run->operand[0]) : (enum nb_model_kind)0;
 	refuse_useless(run, gen, kind);
 	take_parameters(run, gen, kind);
-	if (is_given(run, gen, NB_PARAMETER_mass_range) && gen->param.imf == 0)
-		nb_die(NB_EXIT_USAGE, "--mass-range needs --imf kroupa or --imf salpeter");
-	if (is_given(run, gen, NB_PARAMETER_imf_total) && gen->param.imf == 0)
-		nb_die(NB_EXIT_USAGE, "--imf-total needs --imf kroupa or --imf salpeter");
+	refuse_without(run, gen);
 	if (gen->param.imf_total && is_given(run, gen, NB_PARAMETER_mass))
 		nb_die(NB_EXIT_USAGE, "--imf-total drawn and --mass exclude each other");
 }
@@ -185,6 +202,8 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 		add_field(frame, NB_RADIUS, real);
 	if (nb_model_has_species(gen->model))
 		add_field(frame, NB_SPECIES, NULL);
+	if (nb_model_has_binaries(gen->model) && !nb_frame_add(frame, BINARY, NB_PARTICLE, "<u8", 1, "", 0))
+		nb_die(NB_EXIT_FAILED, "out of memory");
 	nb_set_attribute_f64(frame, "time", 0);
 	nb_set_attribute_f64(frame, "G", nb_model_G(gen->model));
 	nb_set_attribute_f64(frame, "dim", param->dim);
@@ -215,10 +234,10 @@ static int fill(void *context, const struct nb_column *column, uint64_t first, s
 		nb_model_species(gen->model, first, count, to);
 		return NB_OK;
 	}
-	if (is_field(column, NB_ID)) {
-		uint64_t *id = to;
+	if (is_field(column, NB_ID) || strcmp(column->name, BINARY) == 0) {
+		uint64_t *number = to;
 		for (size_t i = 0; i < count; i++)
-			id[i] = first + i;
+			number[i] = is_field(column, NB_ID) ? first + i : nb_model_binary(gen->model, first + i);
 		return NB_OK;
 	}
 	const enum nb_model_field field = is_field(column, NB_MASS)  ? NB_MODEL_MASS

@@ -70,7 +70,7 @@ int nb_model_build_plummer(struct nb_model *model, const struct nb_model_param *
 	if (cut.scaled > 0)
 		low = fmin(cut.scaled / hypot(1, cut.scaled), 1 - 0x1p-53);
 	plummer_energies(low, &ekin, &epot);
-	if (p->ra > 0)
+	if (p->ra > 0 || p->binaries > 0 || (p->imf && p->segregation > 0)) /* what needs bodies one by one, or psi */
 		return add_sphere(model, p->n,
 			&(struct nb_sphere_law){.profile = NB_SPHERE_PLUMMER,
 				.cut = low / sqrt((1 - low) * (1 + low)),

@@ -4,100 +4,21 @@
  * motion (struct nb_model_part).  A model is one to eight parts, or a table of up to nine bodies worked out when it is
  * created; a galaxy has a part for each component, a merger two galaxies (build_cpu.c, orbit_cpu.c).  Body i is found
  * by its part and its number there, and drawn from its own random numbers, so that any range of bodies can be had in
- * any order and by any thread.  What is random is drawn in model_simd.c, galaxy_cpu.c, sphere_cpu.c and orbit_cpu.c.
+ * any order and by any thread.  What is random is drawn in model_simd.c, galaxy_cpu.c, sphere_cpu.c and orbit_cpu.c, by
+ * draw_cpu.c; system_cpu.c makes binaries of the bodies and segregates them.
  *
- * Sections: bodies of a part; what is done to a whole model: masses from a mass function, centring, scaling; the
- * interface, which fills columns.
+ * Sections: what is done to a whole model: masses from a mass function, centring, scaling; the interface, which fills
+ * columns.
  */
 #include "kernels/models/model_internal.h"
 
-#include "common/cpu.h"
 #include "common/mem.h"
 #include "kernels/models/galaxy_internal.h"
-#include "kernels/models/sample_internal.h"
 #include "kernels/models/sphere_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- bodies of a part --------------------------------------------------------------------------- */
-
-typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
-typedef void shift_function(size_t, int, const double[3], double *);
-
-struct kernels {
-	draw_function *draw;
-	shift_function *shift;
-};
-
-static struct kernels choose(void)
-{
-#ifdef __x86_64__
-	switch (nb_cpu_isa()) {
-	case NB_ISA_AVX512: return (struct kernels){nb_model_draw_avx512, nb_model_shift_avx512};
-	case NB_ISA_AVX2: return (struct kernels){nb_model_draw_avx2, nb_model_shift_avx2};
-	default: break;
-	}
-#endif
-	return (struct kernels){nb_model_draw_plain, nb_model_shift_plain};
-}
-
-/* One block of a part whose positions and velocities are made together, since signs go by both. */
-static int pair_block(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
-	size_t count, double *out)
-{
-	double *other = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *other);
-	if (!other)
-		return NB_ENOMEM;
-	double *pos = vel ? other : out, *v = vel ? out : other;
-	if (part->sampler == NB_SAMPLE_GALAXY)
-		nb_galaxy_draw(part->galaxy, (enum nb_galaxy_component)part->component, model->seed, part->stream,
-			start, count, pos, v);
-	else
-		nb_model_draw_ring(part, model->seed, start, count, pos, v);
-	const double scale = vel ? part->speed : part->length, *t = part->turn;
-	for (size_t i = 0; i < count; i++) {
-		double *a = out + 3 * i;
-		const double x = a[0] * scale, y = a[1] * scale, z = a[2] * scale;
-		a[0] = t[0] * x + t[1] * y + t[2] * z;
-		a[1] = t[3] * x + t[4] * y + t[5] * z;
-		a[2] = t[6] * x + t[7] * y + t[8] * z;
-	}
-	nb_free(other);
-	return NB_OK;
-}
-
-static int whole_block(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
-	int vel, uint64_t start, size_t count, double *out)
-{
-	if (part->sampler == NB_SAMPLE_SPHERE) {
-		nb_sphere_draw(part->sphere, model->seed, part->stream, vel, start, count, out);
-		const double scale = vel ? part->speed : part->length;
-		for (size_t i = 0; i < 3 * count; i++)
-			out[i] *= scale;
-	} else if (part->sampler == NB_SAMPLE_GALAXY || part->sampler == NB_SAMPLE_RING) {
-		int status = pair_block(model, part, vel, start, count, out);
-		if (status)
-			return status;
-	} else {
-		kernels->draw(part, model->seed, vel, start, count, out);
-	}
-	kernels->shift(count, !part->whole && (vel || part->centred), vel ? part->motion : part->centre, out);
-	return NB_OK;
-}
-
-static double mass_of(const struct nb_model *model, const struct nb_model_part *part, uint64_t i)
-{
-	if (part->sampler == NB_SAMPLE_TABLE)
-		return model->mass[i];
-	if (!part->imf)
-		return part->mass;
-	const struct source from = {model->seed, i, part->stream};
-	double u[2];
-	draw(&from, DRAW_MASS, u);
-	return part->mass * nb_imf_mass(part->imf, u[0]);
-}
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
@@ -106,18 +27,26 @@ struct moment {
 	double mass, pos[3], vel[3];
 };
 
-static int block_moment(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
-	uint64_t start, struct moment *sum)
+static int block_moment(
+	const struct nb_model *model, const struct nb_model_part *part, uint64_t start, struct moment *sum)
 {
 	const uint64_t left = part->n - start;
 	const size_t count = left < NB_MODEL_BLOCK ? (size_t)left : (size_t)NB_MODEL_BLOCK;
 	double *pos = nb_alloc(6 * NB_MODEL_BLOCK, sizeof *pos), *vel = pos + 3 * NB_MODEL_BLOCK;
-	int status = pos ? whole_block(kernels, model, part, 0, start, count, pos) : NB_ENOMEM;
-	if (status == NB_OK)
-		status = whole_block(kernels, model, part, 1, start, count, vel);
+	int status = pos ? NB_OK : NB_ENOMEM;
+	for (size_t i = 0; i < count && model->systems && status == NB_OK; i++) {
+		status = nb_system_centre(model, 0, start + i, pos + 3 * i);
+		if (status == NB_OK)
+			status = nb_system_centre(model, 1, start + i, vel + 3 * i);
+	}
+	if (status == NB_OK && !model->systems)
+		status = nb_model_draw(model, part, 0, start, count, pos);
+	if (status == NB_OK && !model->systems)
+		status = nb_model_draw(model, part, 1, start, count, vel);
 	memset(sum, 0, sizeof *sum);
 	for (size_t i = 0; i < count && status == NB_OK; i++) {
-		const double mass = mass_of(model, part, start + i);
+		const double mass = model->systems ? nb_system_mass(model, start + i)
+						   : nb_model_mass_of(model, part, start + i);
 		sum->mass += mass;
 		for (int c = 0; c < 3; c++) {
 			sum->pos[c] += mass * pos[3 * i + c];
@@ -131,13 +60,12 @@ static int block_moment(const struct kernels *kernels, const struct nb_model *mo
 /* Adds a part; block by block, so that the sum is the same for any number of threads. */
 static int add_moment(const struct nb_model *model, const struct nb_model_part *part, struct moment *sum)
 {
-	const struct kernels kernels = choose();
 	const int64_t n = (int64_t)((part->n + NB_MODEL_BLOCK - 1) / NB_MODEL_BLOCK);
 	struct moment *block = nb_alloc((size_t)n, sizeof *block);
 	int status = block || n == 0 ? NB_OK : NB_ENOMEM;
 #pragma omp parallel for schedule(dynamic) if (status == NB_OK)
 	for (int64_t b = 0; b < (block ? n : 0); b++) {
-		int got = block_moment(&kernels, model, part, (uint64_t)b * NB_MODEL_BLOCK, &block[b]);
+		int got = block_moment(model, part, (uint64_t)b * NB_MODEL_BLOCK, &block[b]);
 		if (got) {
 #pragma omp atomic write
 			status = got;
@@ -193,7 +121,10 @@ static int take_imf(struct nb_model *model, const struct nb_model_param *p)
 			model->part[k].whole = 1;
 		}
 	}
-	return model->npart && model->part[model->npart - 1].whole ? settle(model) : NB_OK;
+	int status = nb_systems_create(model, p);
+	if (status == NB_OK && model->npart && model->part[model->npart - 1].whole)
+		status = settle(model);
+	return status;
 }
 
 /* Velocities that follow from gravity go as sqrt(G M / length). */
@@ -210,6 +141,10 @@ static int rescale(struct nb_model *model, const struct nb_model_param *p)
 		return nb_model_refuse(model, "mass, rscale and G give lengths or velocities out of range");
 	model->G *= p->G;
 	model->total = mass;
+	if (model->systems && p->semi_major[0] == 0) {
+		model->systems->semi_major[0] = 1e-4 * length;
+		model->systems->semi_major[1] = 1e-2 * length;
+	}
 	for (size_t k = 0; k < model->npart; k++) {
 		struct nb_model_part *part = &model->part[k];
 		part->mass *= mass;
@@ -272,6 +207,7 @@ void nb_model_free(struct nb_model *model)
 	if (model) {
 		nb_galaxy_free(model->galaxy);
 		nb_sphere_free(model->sphere);
+		nb_systems_free(model->systems);
 	}
 	nb_free(model);
 }
@@ -302,20 +238,35 @@ int nb_model_has_radius(const struct nb_model *model)
 }
 
 /* Bodies [from, to) of a part, which lie in one block. */
-static int block_range(const struct kernels *kernels, const struct nb_model *model, const struct nb_model_part *part,
-	int vel, uint64_t from, uint64_t to, double *out)
+static int block_range(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t from,
+	uint64_t to, double *out)
 {
 	const uint64_t start = from / NB_MODEL_BLOCK * NB_MODEL_BLOCK, left = part->n - start;
 	const size_t count = left < NB_MODEL_BLOCK ? (size_t)left : (size_t)NB_MODEL_BLOCK;
 	if (from == start && to - from == count)
-		return whole_block(kernels, model, part, vel, start, count, out);
+		return nb_model_draw(model, part, vel, start, count, out);
 	double *block = nb_alloc(3 * NB_MODEL_BLOCK, sizeof *block);
 	if (!block)
 		return NB_ENOMEM;
-	int status = whole_block(kernels, model, part, vel, start, count, block);
+	int status = nb_model_draw(model, part, vel, start, count, block);
 	if (status == NB_OK)
 		memcpy(out, block + 3 * (from - start), 3 * (size_t)(to - from) * sizeof *out);
 	nb_free(block);
+	return status;
+}
+
+/* Positions or velocities of bodies [from, to) of a model with systems. */
+static int system_range(const struct nb_model *model, int vel, uint64_t from, uint64_t to, double *out)
+{
+	int status = NB_OK;
+#pragma omp parallel for schedule(static) if (to - from > NB_MODEL_BLOCK)
+	for (uint64_t i = from; i < to; i++) {
+		int got = nb_system_body(model, vel, i, out + 3 * (i - from));
+		if (got) {
+#pragma omp atomic write
+			status = got;
+		}
+	}
 	return status;
 }
 
@@ -326,24 +277,25 @@ static int part_range(const struct nb_model *model, const struct nb_model_part *
 	if (field == NB_MODEL_MASS || field == NB_MODEL_RADIUS) {
 #pragma omp parallel for if (part->imf && to - from > NB_MODEL_BLOCK)
 		for (uint64_t i = from; i < to; i++)
-			out[i - from] = field == NB_MODEL_MASS		   ? mass_of(model, part, i)
+			out[i - from] = field == NB_MODEL_MASS		   ? nb_model_mass_of(model, part, i)
 					: part->sampler == NB_SAMPLE_TABLE ? model->radius[i]
 									   : model->radius[0];
 		return NB_OK;
 	}
 	const int vel = field == NB_MODEL_VEL;
+	if (model->systems)
+		return system_range(model, vel, from, to, out);
 	if (part->sampler == NB_SAMPLE_TABLE) {
 		memcpy(out, (vel ? model->vel : model->pos) + 3 * from, 3 * (size_t)(to - from) * sizeof *out);
 		return NB_OK;
 	}
-	const struct kernels kernels = choose();
 	const int64_t first = (int64_t)(from / NB_MODEL_BLOCK), last = (int64_t)((to - 1) / NB_MODEL_BLOCK);
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic) if (last > first)
 	for (int64_t b = first; b <= last; b++) {
 		const uint64_t low = (uint64_t)b * NB_MODEL_BLOCK, high = low + NB_MODEL_BLOCK;
 		const uint64_t a = low > from ? low : from, z = high < to ? high : to;
-		int got = block_range(&kernels, model, part, vel, a, z, out + 3 * (a - from));
+		int got = block_range(model, part, vel, a, z, out + 3 * (a - from));
 		if (got) {
 #pragma omp atomic write
 			status = got;
@@ -359,7 +311,7 @@ int nb_model_fill(const struct nb_model *model, enum nb_model_field field, uint6
 		return NB_EINVAL;
 	for (size_t p = 0; p < model->npart; p++) {
 		const struct nb_model_part *part = &model->part[p];
-		const uint64_t end = part->first + part->n, last = first + count;
+		const uint64_t end = part->first + (model->systems ? model->n : part->n), last = first + count;
 		const uint64_t from = first > part->first ? first : part->first, to = last < end ? last : end;
 		if (from >= to)
 			continue;

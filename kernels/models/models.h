@@ -17,6 +17,11 @@
  * whole, which takes a pass over all bodies when the model is created.  uniform and boxes have zero momentum; their
  * positions stay where they were drawn.
  *
+ * Binaries and segregation (plummer, king, hernquist, dehnen): of n bodies the first are the components of binaries,
+ * two and two, whose centres move like single bodies; positions and velocities of all centres are those of the
+ * model, whatever their masses, or by segregation such that the heavier are bound more strongly; as a whole the centre
+ * of mass and the momentum are 0.  See system_cpu.c.
+ *
  * Same bytes for any number of threads and for every instruction set (disk, merger, king, hernquist, nfw, ring
  * and mass functions also use the C library's elementary functions and are the same bytes wherever these are). */
 #ifndef NB_MODELS_H
@@ -118,7 +123,9 @@ uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
 double nb_model_mass(const struct nb_model *model); /* in all, of models that take the parameter mass */
 int nb_model_has_species(const struct nb_model *model);
-int nb_model_has_radius(const struct nb_model *model); /* solar, and where param.radius >= 0 */
+int nb_model_has_binaries(const struct nb_model *model);	    /* param.binaries > 0 */
+uint64_t nb_model_binary(const struct nb_model *model, uint64_t i); /* of body i: 1, 2, ..., or 0: it is single */
+int nb_model_has_radius(const struct nb_model *model);		    /* solar, and where param.radius >= 0 */
 
 /* Field of bodies [first, first + count), first + count <= nb_model_count: count numbers, or count x 3 for
  * NB_MODEL_POS and NB_MODEL_VEL.  Runs in OpenMP threads unless called from a parallel region; costs

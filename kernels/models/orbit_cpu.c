@@ -35,28 +35,28 @@ static void table_centre(struct nb_model *model)
  * seconds). Inverse masses: IAU 2009 system of astronomical constants (Luzum et al. 2011, Cel. Mech. 110, 293). Mean
  * radii: IAU WGCCRE 2015 (Archinal et al. 2018, Cel. Mech. 130, 22). */
 struct planet {
-	double a, e, inclination, longitude, perihelion, node; /* AU, degrees */
-	double inverse_mass;				       /* Sun / planet with its moons */
-	double radius;					       /* km */
+	struct nb_orbit orbit; /* AU */
+	double inverse_mass;   /* Sun / planet with its moons */
+	double radius;	       /* km */
 };
 static const struct planet planets[] = {
-	{0.38709927, 0.20563593, 7.00497902, 252.25032350, 77.45779628, 48.33076593, 6023600, 2439.4},
-	{0.72333566, 0.00677672, 3.39467605, 181.97909950, 131.60246718, 76.67984255, 408523.719, 6051.8},
-	{1.00000261, 0.01671123, -0.00001531, 100.46457166, 102.93768193, 0, 328900.5596, 6371.0084},
-	{1.52371034, 0.09339410, 1.84969142, -4.55343205, -23.94362959, 49.55953891, 3098703.59, 3389.50},
-	{5.20288700, 0.04838624, 1.30439695, 34.39644051, 14.72847983, 100.47390909, 1047.348644, 69911},
-	{9.53667594, 0.05386179, 2.48599187, 49.95424423, 92.59887831, 113.66242448, 3497.9018, 58232},
-	{19.18916464, 0.04725744, 0.77263783, 313.23810451, 170.95427630, 74.01692503, 22902.98, 25362},
-	{30.06992276, 0.00859048, 1.77004347, -55.12002969, 44.96476227, 131.78422574, 19412.26, 24622}};
+	{{0.38709927, 0.20563593, 7.00497902, 252.25032350, 77.45779628, 48.33076593}, 6023600, 2439.4},
+	{{0.72333566, 0.00677672, 3.39467605, 181.97909950, 131.60246718, 76.67984255}, 408523.719, 6051.8},
+	{{1.00000261, 0.01671123, -0.00001531, 100.46457166, 102.93768193, 0}, 328900.5596, 6371.0084},
+	{{1.52371034, 0.09339410, 1.84969142, -4.55343205, -23.94362959, 49.55953891}, 3098703.59, 3389.50},
+	{{5.20288700, 0.04838624, 1.30439695, 34.39644051, 14.72847983, 100.47390909}, 1047.348644, 69911},
+	{{9.53667594, 0.05386179, 2.48599187, 49.95424423, 92.59887831, 113.66242448}, 3497.9018, 58232},
+	{{19.18916464, 0.04725744, 0.77263783, 313.23810451, 170.95427630, 74.01692503}, 22902.98, 25362},
+	{{30.06992276, 0.00859048, 1.77004347, -55.12002969, 44.96476227, 131.78422574}, 19412.26, 24622}};
 static const double au_km = 149597870.7, sun_radius = 695700;
 static const double gauss_k = 0.01720209895; /* G = k^2 in AU^3 / (solar mass day^2) */
 
-static void from_elements(const struct planet *p, double mu, double pos[3], double vel[3])
+void nb_orbit_place(const struct nb_orbit *p, double mu, double pos[3], double vel[3])
 {
 	const double degree = M_PI / 180;
 	const double mean = remainder(p->longitude - p->perihelion, 360) * degree;
-	double E = mean + p->e * sin(mean);
-	for (int k = 0; k < 20; k++) { /* Newton on Kepler's equation, which squares the error at each step */
+	double E = p->e > 0.95 ? copysign(M_PI, mean) : mean + p->e * sin(mean); /* from pi it cannot miss */
+	for (int k = 0; k < 200; k++) { /* Newton on Kepler's equation, which squares the error at each step */
 		const double change = (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
 		E -= change;
 		if (fabs(change) < 1e-9)
@@ -86,7 +86,7 @@ int nb_model_build_solar(struct nb_model *model, const struct nb_model_param *un
 		const struct planet *p = &planets[i - 1];
 		model->mass[i] = 1 / p->inverse_mass;
 		model->radius[i] = p->radius / au_km;
-		from_elements(p, model->G * (1 + model->mass[i]), &model->pos[3 * i], &model->vel[3 * i]);
+		nb_orbit_place(&p->orbit, model->G * (1 + model->mass[i]), &model->pos[3 * i], &model->vel[3 * i]);
 	}
 	table_centre(model);
 	model->has_species = model->has_radius = 1;
@@ -171,13 +171,13 @@ void nb_model_draw_ring(
 		draw(&from, 0, u);
 		draw(&from, 1, v);
 		draw(&from, 2, w);
-		const struct planet orbit = {.a = sqrt(inner2 + u[0] * (outer2 - inner2)),
+		const struct nb_orbit orbit = {.a = sqrt(inner2 + u[0] * (outer2 - inner2)),
 			.e = rayleigh(ring->eccentricity, w[0]),
 			.inclination = part->dim == 2 ? 0 : rayleigh(ring->eccentricity / 2, w[1]) * 180 / M_PI,
 			.longitude = 360 * u[1],
 			.perihelion = 360 * v[0],
 			.node = 360 * v[1]};
-		from_elements(&orbit, ring->mass, x, y);
+		nb_orbit_place(&orbit, ring->mass, x, y);
 		double plane[4] = {x[0], x[1], y[0] * scale, y[1] * scale}, height[2] = {x[2], y[2] * scale};
 		balance(sum_plane, plane, 4);
 		balance(sum_height, height, 2);

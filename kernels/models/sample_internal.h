@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-/* draw numbers: positions from 0, velocities from 16, masses from 32 on */
-enum { DRAW_VEL = 16, DRAW_MASS = 32 };
+/* draw numbers: positions from 0, velocities from 16, masses from 32, the order of masses from 40, binaries from 48 on
+ */
+enum { DRAW_VEL = 16, DRAW_MASS = 32, DRAW_ORDER = 40, DRAW_BINARY = 48 };
 
 struct source {
 	uint64_t seed, index;

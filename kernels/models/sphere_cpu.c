@@ -469,6 +469,11 @@ double nb_sphere_edge(const struct nb_sphere *sphere)
 	return exp(log_radius_of(sphere, 1));
 }
 
+double nb_sphere_potential(const struct nb_sphere *sphere, double r)
+{
+	return inside_of(&sphere->grid, log(r)).psi;
+}
+
 double nb_sphere_inside(const struct nb_sphere *sphere, double r)
 {
 	const struct grid *g = &sphere->grid;

@@ -49,6 +49,8 @@ double nb_sphere_speed(const struct nb_sphere *sphere);
 /* Radius of the outermost bodies, and the share of the mass within r. */
 double nb_sphere_edge(const struct nb_sphere *sphere);
 double nb_sphere_inside(const struct nb_sphere *sphere, double r);
+/* Relative to infinity, > 0, in own units. */
+double nb_sphere_potential(const struct nb_sphere *sphere, double r);
 /* Radius of the cut-off of a Dehnen sphere, in scale radii, that is henon where the potential energy is -1/2;
  * henon > nb_sphere_dehnen_least(gamma). */
 double nb_sphere_dehnen_cut(double gamma, double henon);
