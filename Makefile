@@ -13,6 +13,8 @@ TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 FORMATS := $(sort $(shell sed -n 's/^const struct nb_format nb_format_\([a-z0-9_]*\) = .*/\1/p' formats/exchange/*/*.c))
 
 # ---- configuration -------------------------------------------------------------------------------
+# of the programs, the pages of pkg-config and the archive; the first line of NEWS has it, too
+VERSION = 0.2.0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 NVCC    ?= nvcc
@@ -38,10 +40,9 @@ $(error MPI=1 has no variant with SAN, TSAN, FUZZ or COV)
 endif
 endif
 
-VERSION = 0.1.0
 WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3 -g
-CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE -DNB_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 # libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library.
 # Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
@@ -160,14 +161,15 @@ $(MPI_O): $(PROGRAMS)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The tools and formats that there are, for the files that list them, and whether libhdf5 is; written anew when a
-# file came or went.
+# The tools and formats that there are, for the files that list them, whether libhdf5 is, and the version; written anew
+# when a file came or went.
 # nb-sort-zorder is nb_tool_sort_zorder.
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
+	@printf '%s\n' '#define NB_VERSION "$(VERSION)"' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
 		'#define NB_FORMATS $(foreach f,$(FORMATS),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.$$$$ && $(replace)
-LISTED = $(BUILD)/tools/filter/registry.o $(BUILD)/formats/exchange/exchange.o $(BUILD)/formats/exchange/hdf5/program.o
+LISTED = $(patsubst %,$(BUILD)/%.o,tools/main tools/filter/registry tools/filter/options formats/exchange/exchange \
+	formats/exchange/hdf5/program tests/unit/filter/places)
 $(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
 $(LISTED): $(BUILD)/lists.h
 
@@ -328,6 +330,7 @@ man/nb-stream.5: formats/stream/field.def man/field-table.awk
 	awk -f man/field-table.awk formats/stream/field.def $@ >$@.new && mv $@.new $@
 
 include make/install.mk
+include make/release.mk
 
 clean:
 	rm -rf build
@@ -353,11 +356,13 @@ help:
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install programs, pages and a library for filters into PREFIX ($(PREFIX)), below DESTDIR'
 	@echo '                LINKS=hard or copy: no soft links; make uninstall removes all'
+	@echo 'make dist       the archive of the release, as build/release/nb-$(VERSION).tar.gz; the same commit gives the same bytes'
+	@echo 'make distcheck  build, test (check-fast), install and uninstall what it holds, without CUDA unless CUDA=1 is given'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
 	deps-lint deps-plot demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall clean help
+	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist distcheck clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -87,13 +87,12 @@ order_of() {
 	nb-gen plummer -n 20 -s 7 --no-history >cluster.nb
 	place <orbit.nb >orbit.want # after one period
 	nb-step --integrator chin -d 0.0009765625 --until 1 --every 0 'nb-force -e 0.2' <cluster.nb | place >cluster.want
-	for integrator in $(integrators); do
-		[ "$(order_of "$integrator")" = 4 ] || continue
-		force="nb-force $(jerk_for "$integrator")"
+	for integrator in yoshida chin hermite; do
+		force="nb-force $(jerk_for $integrator)"
 		for k in 64 128 256; do
-			nb-step --integrator "$integrator" -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
+			nb-step --integrator $integrator -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
 				-k $((4 * k)) --every 0 "$force" <orbit.nb | place | paste orbit.want - >orbit.$k
-			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 "$force -e 0.2" \
+			nb-step --integrator $integrator -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 "$force -e 0.2" \
 				<cluster.nb | place | paste cluster.want - >cluster.$k
 		done
 		for what in orbit cluster; do
@@ -108,13 +107,10 @@ order_of() {
 			}'
 		done
 	done
-	[ -s cluster.256 ]
 }
 
 @test "integrators with several forces in a step need the pipeline, and points" {
-	several() { integrators | grep -vxF "$(one_force)"; }
-	[ "$(several | wc -l)" -ge 3 ]
-	for i in $(several); do
+	for i in yoshida chin; do
 		fails_with 2 'needs several forces in a step (give the force pipeline as operand)' "nb-step -d 0.1 --integrator $i <five.nb"
 		fails_with 2 "'--collide' needs an integrator with one force" "nb-step -d 0.1 --integrator $i --collide merge nb-force <five.nb"
 		fails_with 2 "'--send-velocities' needs an integrator with one force" \
@@ -761,7 +757,7 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	force_fails './filter spring | ./filter spring | ./filter die 0 | ./filter spring' 'ended with status 1 in step 0'
 	force_fails true 'ended with status 0 before it answered in step 0'
 	force_fails 'kill -9 $$' 'was ended by signal 9 (Killed) in step 0'
-	force_fails 'nb-no-such-program' 'ended with status 127 in step 0'
+	force_fails 'nb-no-such-program' 'ended with status 127 (the shell has not found a program; those of nb are links to one file'
 	force_fails 'head -c 100000' 'ended with status 0 before it answered (truncated stream'
 	force_fails 'exec >&-; sleep 1000' 'closed its output before it answered in step 0'
 	force_fails 'exec <&-; sleep 1000' 'stopped reading its input in step 0'

@@ -27,6 +27,9 @@ int nb_judge_exit(struct nb_coprocess *co)
 		return nb_blame(co, "cannot be waited for: %s", strerror(group->error));
 	if (group->signal)
 		return nb_blame(co, "was ended by signal %d (%s)", group->signal, strsignal(group->signal));
+	if (group->status == 127) /* of the shell; a link that was moved without its file is one, too */
+		return nb_blame(co, "ended with status 127 (the shell has not found a program; those of nb are links "
+				    "to one file, which also runs as 'nb NAME')");
 	return group->status ? nb_blame(co, "ended with status %d", group->status) : 0;
 }
 

@@ -1,0 +1,30 @@
+# The archive of a release, build/release/nb-VERSION.tar.gz: the files that git holds, or, where an archive was unpacked,
+# all but build/.  Dates are that of the commit, so the same commit gives the same bytes, from git and from the archive.
+RELEASE = nb-$(VERSION)
+ARCHIVE = build/release/$(RELEASE).tar.gz
+EPOCH   = $(shell $(if $(wildcard .git),git log -1 --format=%ct,stat -c %Y NEWS))
+RELEASED = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o ! -type d -printf '%P\0')
+
+dist:
+	@$(if $(wildcard .git),git diff --quiet HEAD -- || { echo 'make dist: uncommitted changes (see git status)' >&2; exit 1; })
+	@head -n 1 NEWS | grep -qx 'nb $(subst .,\.,$(VERSION))' || \
+		{ echo "make dist: NEWS begins with '$$(head -n 1 NEWS)', and the Makefile has $(VERSION)" >&2; exit 1; }
+	@mkdir -p build/release
+	$(Q)set -o pipefail; $(RELEASED) | LC_ALL=C sort -z | tar -c --format=ustar --no-recursion \
+		--owner=0 --group=0 --numeric-owner --mode=u+w,go-w,a+rX --mtime=@$(EPOCH) --transform='flags=r;s|^|$(RELEASE)/|' \
+		--null -T - | gzip -9n >$(ARCHIVE).$$$$ && mv $(ARCHIVE).$$$$ $(ARCHIVE)
+	@sha256sum $(ARCHIVE)
+dist: SHELL = /bin/bash
+
+# From nothing but the archive: build, test, install, uninstall, and make the same archive again.
+UNPACKED = build/release/check/$(RELEASE)
+UNPACKED_MAKE = $(MAKE) --no-print-directory -C $(UNPACKED) CUDA=$(if $(filter command%,$(origin CUDA)),$(CUDA),0)
+distcheck: dist
+	rm -rf build/release/check && mkdir -p build/release/check && tar -xzf $(ARCHIVE) -C build/release/check
+	+$(UNPACKED_MAKE) check-fast
+	+$(UNPACKED_MAKE) install DESTDIR=root PREFIX=/usr >build/release/check/install.log
+	[ "$$($(UNPACKED)/root/usr/bin/nb-stats --version)" = 'nb-stats (nb) $(VERSION)' ]
+	+$(UNPACKED_MAKE) uninstall DESTDIR=root PREFIX=/usr >build/release/check/install.log
+	[ -z "$$(find $(UNPACKED)/root ! -type d)" ]
+	+$(UNPACKED_MAKE) dist && cmp $(ARCHIVE) $(UNPACKED)/$(ARCHIVE)
+	rm -rf build/release/check
