@@ -3,6 +3,7 @@
 #define NB_MEM_H
 
 #include <stddef.h>
+#include <string.h>
 
 /* count * size bytes, 64-byte aligned, large blocks backed by huge pages where the system offers them.
  * NULL when memory is exhausted, when large blocks would be more than the machine has, with swap space, and when the
@@ -12,5 +13,17 @@ void *nb_alloc_zero(size_t count, size_t size);
 void nb_free(void *p);
 /* 1 if a * b overflows size_t, else 0 and the product in *product. */
 int nb_mul_overflow(size_t a, size_t b, size_t *product);
+
+/* An array of `more` rows that begins with the first n rows of the array, which it replaces.  NULL if memory is
+ * exhausted: the array stays. */
+static inline void *nb_enlarge(void *array, size_t n, size_t more, size_t rowsize)
+{
+	char *larger = (char *)nb_alloc(more, rowsize);
+	if (larger && n)
+		memcpy(larger, array, n * rowsize);
+	if (larger)
+		nb_free(array);
+	return larger;
+}
 
 #endif

@@ -6,6 +6,9 @@ COMPLETIONS = $(SHARE)/bash-completion/completions
 LIBDIR   = $(DESTDIR)$(PREFIX)/lib
 INCLUDE  = $(DESTDIR)$(PREFIX)/include
 
+# of Python; below $(SHARE)/nb, which PYTHONPATH may name
+MODULE   = $(wildcard python/nb/*.py) python/nb/py.typed formats/stream/field.def
+
 # How each tool gets its name: a soft or hard link to nb, or a copy, which can be moved alone but does not fold with others
 LINKS ?= soft
 LINK_soft = ln -sf nb
@@ -16,7 +19,7 @@ LINK = $(or $(LINK_$(LINKS)),$(error LINKS=$(LINKS) is none of soft, hard and co
 # one program without its symbols, and its other names
 install: all
 	$(INSTALL) -d $(BINDIR) $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7 $(COMPLETIONS) \
-		$(LIBDIR)/pkgconfig $(INCLUDE) $(SHARE)/nb
+		$(LIBDIR)/pkgconfig $(INCLUDE) $(SHARE)/nb/nb
 	$(INSTALL) -s -m 755 $(PROGRAM) $(BINDIR)
 	for t in $(TOOLS); do $(LINK) $(BINDIR)/$$t || exit 1; done
 	$(INSTALL) -m 644 $(TOOLS:%=man/%.1) $(SHARE)/man/man1
@@ -26,7 +29,7 @@ install: all
 	for t in $(TOOLS); do ln -sf nb $(COMPLETIONS)/$$t || exit 1; done
 	$(INSTALL) -m 644 formats/stream/nb.h $(INCLUDE)
 	$(INSTALL) -m 644 $(LIBRARY) $(LIBDIR)
-	sed -n '/file: nbstream.py/,/^\.Ed/{/^\./d;s/\\(aq/'"'"'/g;s/\\-/-/g;s/\\e/\\/g;p;}' man/nb-filter.7 >$(SHARE)/nb/nbstream.py
+	$(INSTALL) -m 644 $(MODULE) $(SHARE)/nb/nb
 	printf '%s\n' 'prefix=$(PREFIX)' 'python=$${prefix}/share/nb' 'Name: nb' \
 		'Description: particle streams of the nb programs for N-body gravity' \
 		'Version: $(VERSION)' \
@@ -34,6 +37,7 @@ install: all
 	@[ -n '$(DESTDIR)' ] || ! command -v mandb >/dev/null || mandb -q 2>/dev/null || : # so that man -k finds the pages
 
 uninstall:
-	rm -f $(SHARE)/nb/nbstream.py $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc \
+	rm -rf $(SHARE)/nb/nb
+	rm -f $(INCLUDE)/nb.h $(LIBDIR)/libnb.a $(LIBDIR)/pkgconfig/nb.pc \
 		$(BINDIR)/nb $(TOOLS:%=$(BINDIR)/%) $(TOOLS:%=$(SHARE)/man/man1/%.1) $(SHARE)/man/man5/nb-stream.5 \
 		$(patsubst man/%,$(SHARE)/man/man7/%,$(wildcard man/*.7)) $(COMPLETIONS)/nb $(TOOLS:%=$(COMPLETIONS)/%)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# RECIPES.md: the sample tool and the sample integrator compile and work as they stand there.
+# RECIPES.md: the sample tool, format and integrator, and the sample term, compile and work as they stand there.
+# bats file_tags=once
 
 load helper
 
@@ -8,14 +9,15 @@ setup_file() {
 	local build=${NB_BIN%/bin} folder
 	local config=${build##*/}
 	cd "$BATS_FILE_TMPDIR" || return 1
-	cp -rp "$NB_TOP"/{Makefile,make,RECIPES.md,common,formats,kernels,tools} .
-	mkdir -p "build/$config/tests/filters" man
-	cp -p "$NB_TOP/man/nb-integrators.7" man/
+	cp -rp "$NB_TOP"/{Makefile,make,RECIPES.md,common,formats,kernels,tools,man} .
+	mkdir -p "build/$config/tests/filters"
 	for folder in common formats kernels tools libnb.a; do cp -rp "$build/$folder" "build/$config/"; done
 	cp -rp "$NB_TOP"/build/made build
 	[ ! -d "$NB_TOP/build/simd" ] || cp -rp "$NB_TOP"/build/simd build
 	sample tools/nb-reverse.c
 	sample tools/nb-step/semi_implicit.c
+	mkdir formats/exchange/xyz
+	sample formats/exchange/xyz/xyz.c
 	sed -i 's/^\(#define NB_INTEGRATORS(DO) .*\)/\1 DO(semi_implicit)/' tools/nb-step/integrators.h
 	make -s all CUDA="$([ "$config" = cuda ] && echo 1 || echo 0)" SAN="$([ "$config" = san ] && echo 1 || echo 0)" \
 		BUILD="build/$config" >make.log 2>&1 || { cat make.log; return 1; }
@@ -27,7 +29,7 @@ setup_file() {
 sample() {
 	awk -v mark="\`$1\`:" '
 		$0 == mark { inside = 1; next }
-		inside && /^[^ ]/ { exit }
+		inside && (/^[^ ]/ || /^   [^ ]/) { exit }
 		inside { sub(/^    /, ""); text = text $0 "\n"; if ($0 != "") { printf "%s", text; text = "" } }' \
 		RECIPES.md | sed '1{/^$/d}' >"$1"
 	[ -s "$1" ]
@@ -52,9 +54,39 @@ setup() {
 	nb --help | grep -q '^  nb-reverse  *reverse the order'
 }
 
+@test "the sample format goes through and back, cut it is refused, and what is not asked for may be wrong" {
+	cat <(nb-gen plummer -n 5) <(nb-gen plummer -n 0) <(nb-gen plummer -n 3) | nb-convert -q --to xyz >a.xyz
+	equals "$(grep -c '^[0-9X]' a.xyz) $(grep -c '^$' a.xyz)" '11 3'
+	nb-convert --from xyz a.xyz | nb-convert --to xyz | cmp a.xyz
+	for bytes in 1 2 3 40 -40; do
+		fails_with 1 cut.xyz "head -c $bytes a.xyz >cut.xyz; nb-convert --from xyz cut.xyz >cut.nb"
+	done
+	printf '2\n\nH 1 2 x\nO 1 2 3\n' >wrong.xyz
+	fails_with 1 "line 3: 'x' is not a finite number" 'nb-convert --from xyz wrong.xyz'
+	equals "$(nb-convert --from xyz --rows 1 wrong.xyz | mutate show pos)" '1.0 2.0 3.0'
+}
+
+@test "the sample term of the acceptance criterion keeps all forms alike and its bounds; the formula by hand must follow" {
+	local source=tests/unit/multipole/opening.c body=kernels/multipole/opening_body.h
+	term=$(sed -n '/^## How to add a term/,/^## How to add a model/s/^ *\(return inv_u .*\)/\1/p' RECIPES.md)
+	[[ $term == *'2.0f * mass'* ]]
+	sed -i "0,/return inv_u .*/s//$term/" $body
+	run ! cmp -s $body "$NB_TOP/$body"
+	mkdir -p tests
+	cp -r "$NB_TOP/tests/unit" tests/
+	cc -I. -std=c17 -D_GNU_SOURCE -O1 -ffp-contract=off -o opening $source -lm
+	run ! ./opening
+	by_hand=$(grep -n 'on_cell_f64(2' $source)
+	[[ $output == *"$source:${by_hand%%:*}:"*' 1 failed' ]]
+	sed -i "${by_hand%%:*}s/0.25 \* (/0.25 * (2 * /" $source
+	cc -I. -std=c17 -D_GNU_SOURCE -O1 -ffp-contract=off -o opening $source -lm
+	./opening
+}
+
 @test "the sample tool obeys the rules of the house" {
 	command -v clang-format >/dev/null || skip 'no clang-format'
-	clang-format --style=file:"$NB_TOP/.clang-format" --dry-run -Werror tools/nb-reverse.c tools/nb-step/semi_implicit.c
+	clang-format --style=file:"$NB_TOP/.clang-format" --dry-run -Werror tools/nb-reverse.c tools/nb-step/semi_implicit.c \
+		formats/exchange/xyz/xyz.c
 }
 
 @test "the sample integrator is of first order, with and without radii" {

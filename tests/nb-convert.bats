@@ -1004,9 +1004,9 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	run script -qec nb-convert /dev/null
 	[ "$status" -eq 2 ]
 	[[ $output == *"give '--from FORMAT', '--to FORMAT' or a FILE"* ]]
-	fails_with 2 "invalid to 'xyz' (want princeton|csv" 'nb-convert --to xyz </dev/null'
+	fails_with 2 "invalid to 'no-such' (want princeton|csv" 'nb-convert --to no-such </dev/null'
 	fails_with 2 "invalid to 'amuse'" 'nb-convert --to amuse </dev/null'
-	fails_with 2 "invalid from 'xyz' (want auto|amuse|princeton|csv" 'nb-convert --from xyz </dev/null'
+	fails_with 2 "invalid from 'no-such' (want auto|amuse|princeton|csv" 'nb-convert --from no-such </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
 	fails_with 2 "invalid frame '-2' (want a number from 0, or 'last')" 'nb-convert --to csv --frame -2 </dev/null'

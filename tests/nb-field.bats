@@ -112,11 +112,11 @@ drift_of() {
 
 @test "circular orbits keep their radius in every potential" {
 	local -A speed=(
-		['point m=1']=1 ['plummer m=1 a=0.5']=0.84589701 ['hernquist m=1 a=0.5']=0.66666667 ['nfw m=1 rs=0.5']=1.4954447
+		['point m=1']=1 ['plummer m=1 a=0.5']=0.84589701 ['hernquist m=1 a=0.5']=0.66666667 ['nfw m=1 rs=0.5']=1.4954447 ['dehnen m=1 a=0.5 gamma=2']=0.81649658
 		['nfw v=1.3 rs=1']=1.3 ['log v0=1.5 rc=0.5']=1.3416408 ['disk m=1 a=0.3 b=0.1']=0.8946551 ['bar m=1 a=1e-5 b=0.3 c=0.1']=0.8946551)
 	local field
 	nb-gen plummer -n 1 | nb-calc 'mass = 0' 'pos = 0' 'x = 1' 'vel = 0' >one.nb
-	[ ${#speed[@]} -eq 8 ]
+	[ ${#speed[@]} -eq 9 ]
 	for field in "${!speed[@]}"; do
 		# the speed of the circle, from the field itself, is the one above
 		nb-field --alone "$field" <one.nb | nb-calc 'vy = sqrt(-ax)' >start.nb
@@ -124,6 +124,13 @@ drift_of() {
 		nb-step -d 0.01 -k 1000 --every 100 "nb-field --alone '$field'" <start.nb | mutate show pos | awk -v of="$field" '
 			{ r = sqrt($1 * $1 + $2 * $2); if (!((r - 1) ^ 2 < 1e-8 && $3 == 0)) { print of ": " r; exit 1 } n++ } END { exit n != 1 }'
 	done
+}
+
+@test "a circle in the Milky Way of the page has the speed that the page says" {
+	local MW
+	MW=$(sed -n 's/.*(aq\(hernquist .* rs=15.62\).*/\1/p' "$NB_TOP/man/nb-field.1")
+	nb-gen plummer -n 1 --G 4.30091e-6 | nb-calc 'mass = 0' 'pos = 0' 'x = 8.1' | nb-field --alone "$MW" | nb-calc 'vy = sqrt(-ax * x)' >one.nb
+	close_to 231.6 "$(mutate show vel <one.nb | awk '{ print $2 }')" 0.05
 }
 
 @test "the energy of bodies in a field is conserved to the order of the step" {

@@ -87,12 +87,13 @@ order_of() {
 	nb-gen plummer -n 20 -s 7 --no-history >cluster.nb
 	place <orbit.nb >orbit.want # after one period
 	nb-step --integrator chin -d 0.0009765625 --until 1 --every 0 'nb-force -e 0.2' <cluster.nb | place >cluster.want
-	for integrator in yoshida chin hermite; do
-		force="nb-force $(jerk_for $integrator)"
+	for integrator in $(integrators); do
+		[ "$(order_of "$integrator")" = 4 ] || continue
+		force="nb-force $(jerk_for "$integrator")"
 		for k in 64 128 256; do
-			nb-step --integrator $integrator -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
+			nb-step --integrator "$integrator" -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / (4 * $k) }")" \
 				-k $((4 * k)) --every 0 "$force" <orbit.nb | place | paste orbit.want - >orbit.$k
-			nb-step --integrator $integrator -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 "$force -e 0.2" \
+			nb-step --integrator "$integrator" -d "$(awk "BEGIN { print 1 / $k }")" -k "$k" --every 0 "$force -e 0.2" \
 				<cluster.nb | place | paste cluster.want - >cluster.$k
 		done
 		for what in orbit cluster; do
@@ -107,10 +108,13 @@ order_of() {
 			}'
 		done
 	done
+	[ -s cluster.256 ]
 }
 
 @test "integrators with several forces in a step need the pipeline, and points" {
-	for i in yoshida chin; do
+	several() { integrators | grep -vxF "$(one_force)"; }
+	[ "$(several | wc -l)" -ge 3 ]
+	for i in $(several); do
 		fails_with 2 'needs several forces in a step (give the force pipeline as operand)' "nb-step -d 0.1 --integrator $i <five.nb"
 		fails_with 2 "'--collide' needs an integrator with one force" "nb-step -d 0.1 --integrator $i --collide merge nb-force <five.nb"
 		fails_with 2 "'--send-velocities' needs an integrator with one force" \

@@ -94,7 +94,7 @@ const struct nb_format *nb_format_of_file(const char *path);
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /* Part of what is there; zeros: all.  A format that can skip the rest does (subset.h); what it reads all the
- * same is dropped for it. */
+ * same is dropped for it, and may be wrong. */
 struct nb_subset {
 	uint64_t first, count; /* count frames (0: all) from number first */
 	/* whether a column is wanted, NULL: all are */

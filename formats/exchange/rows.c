@@ -43,11 +43,9 @@ int nb_rows_reserve(struct nb_rows *rows)
 	size_t capacity = 2 * rows->capacity;
 	for (size_t c = 0; c < rows->ncolumn; c++) {
 		struct nb_rows_column *column = &rows->column[c];
-		unsigned char *data = nb_alloc(capacity, column->rowsize);
+		unsigned char *data = nb_enlarge(column->data, rows->n, capacity, column->rowsize);
 		if (!data)
 			return NB_ENOMEM;
-		memcpy(data, column->data, rows->n * column->rowsize);
-		nb_free(column->data);
 		column->data = data;
 	}
 	rows->capacity = capacity;

@@ -102,7 +102,7 @@ static struct target_set *target_set_add(struct target_sets *s)
 {
 	if (s->n == s->capacity) {
 		const size_t capacity = 2 * s->capacity + 64;
-		struct target_set *at = nb_domain_enlarge(s->at, s->n, capacity, sizeof *at);
+		struct target_set *at = nb_enlarge(s->at, s->n, capacity, sizeof *at);
 		if (!at)
 			return NULL;
 		s->at = at;

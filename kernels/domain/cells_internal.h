@@ -5,10 +5,6 @@
 
 #include "kernels/domain/domain_internal.h"
 
-/* An array with room for more rows, with the first n of the one that it replaces; NULL: no memory, and that one stays.
- */
-void *nb_domain_enlarge(void *array, size_t n, size_t more, size_t rowsize);
-
 /* Numbers of families for each rank. */
 struct nb_domain_list {
 	uint32_t *id;

@@ -6,28 +6,17 @@
 #include "common/mem.h"
 #include "kernels/ranks/ranks.h"
 
-void *nb_domain_enlarge(void *array, size_t n, size_t more, size_t rowsize)
-{
-	char *larger = nb_alloc(more, rowsize);
-	if (!larger)
-		return NULL;
-	if (n)
-		memcpy(larger, array, n * rowsize);
-	nb_free(array);
-	return larger;
-}
-
 int nb_domain_reserve(struct nb_domain_walk *w, size_t n)
 {
 	const size_t moments = nb_walk_moment_size(&w->plan), room = n + n / 8;
 	if (n <= w->room)
 		return NB_OK;
-	struct nb_family *family = nb_domain_enlarge(w->m.family, w->nhere, room, sizeof *family);
+	struct nb_family *family = nb_enlarge(w->m.family, w->nhere, room, sizeof *family);
 	w->m.family = family ? family : w->m.family;
-	void *moment = nb_domain_enlarge(
+	void *moment = nb_enlarge(
 		w->m.moment, w->nhere, room + 1, moments); /* a vector may reach beyond the last moment */
 	w->m.moment = moment ? moment : w->m.moment;
-	uint8_t *wanted = nb_domain_enlarge(w->wanted, w->nhere, room, NB_FAMILY);
+	uint8_t *wanted = nb_enlarge(w->wanted, w->nhere, room, NB_FAMILY);
 	w->wanted = wanted ? wanted : w->wanted;
 	if (!family || !moment || !wanted)
 		return NB_ENOMEM;
@@ -48,7 +37,7 @@ int nb_domain_list_reserve(struct nb_domain_list *l, size_t n)
 	if (n <= l->capacity)
 		return NB_OK;
 	const size_t capacity = n > 2 * l->capacity ? n + 1024 : 2 * l->capacity;
-	uint32_t *id = nb_domain_enlarge(l->id, l->n, capacity, sizeof *id);
+	uint32_t *id = nb_enlarge(l->id, l->n, capacity, sizeof *id);
 	if (!id)
 		return NB_ENOMEM;
 	l->id = id;
@@ -95,7 +84,7 @@ static int take(struct nb_domain_walk *w, int owner, const struct tag *tag, size
 {
 	if (n == 0)
 		return NB_OK;
-	struct nb_domain_batch *batch = nb_domain_enlarge(w->batch, w->nbatch, w->nbatch + 1, sizeof *batch);
+	struct nb_domain_batch *batch = nb_enlarge(w->batch, w->nbatch, w->nbatch + 1, sizeof *batch);
 	w->batch = batch ? batch : w->batch;
 	uint32_t *id = nb_alloc(n, sizeof *id);
 	if (!batch || !id) {

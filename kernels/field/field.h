@@ -69,7 +69,7 @@ void nb_potential_table(size_t n, const double *r, const double *phi, double *ro
 struct nb_external_term {
 	int kind, turned; /* turned: own axes are not those of the space */
 	double strength;  /* G m or a squared speed */
-	double length[3]; /* a, b, c; eps or a; rs; rc, qy, qz */
+	double length[3]; /* a, b, c; eps or a; a, gamma; rs; rc, qy, qz */
 	double centre[3], velocity[3];
 	double axes[3][3]; /* columns: own axes in the space */
 	double omega;	   /* of the own axes about the own z */
@@ -95,8 +95,9 @@ struct nb_external_bodies {
 	int fresh, fresh_part; /* acc, pot and jerk; part: hold nothing yet, and are overwritten */
 };
 
-/* A body in a point mass without eps feels nothing of it; in the cusp of hernquist and nfw it is not pulled.  Results
- * that no number can hold are not finite.  NB_OK. */
+/* A body in a point mass without eps feels nothing of it; in the cusp of hernquist, dehnen and nfw it is not pulled,
+ * and the potential of dehnen is infinite there from gamma = 2 on.  Results that no number can hold are not finite.
+ * NB_OK. */
 NB_MUST_CHECK int nb_external_add_cpu(const struct nb_external *external, const struct nb_external_bodies *bodies);
 /* The same on the current device, queued on its default stream. */
 NB_MUST_CHECK int nb_external_add_cuda(const struct nb_external *external, const struct nb_external_bodies *bodies);

@@ -14,7 +14,7 @@ const struct nb_potential_info nb_potential_info[NB_NPOTENTIAL] = {
 #undef NB_POTENTIAL
 };
 
-enum sign { ANY, NOT_NEGATIVE, POSITIVE };
+enum sign { ANY, NOT_NEGATIVE, POSITIVE, SLOPE };
 
 static const struct {
 	const char *name;
@@ -112,7 +112,7 @@ static void list_keys(const char *keys, char *text, size_t size)
 
 static int take_number(struct nb_potential *potential, int key, struct word value, char *why)
 {
-	static const char *const want[] = {"a number", "a number >= 0", "a number > 0"};
+	static const char *const want[] = {"a number", "a number >= 0", "a number > 0", "a number >= 0 and < 3"};
 	const enum sign sign = potential->kind == NB_POTENTIAL_DISK && key == NB_KEY_B ? POSITIVE : key_info[key].sign;
 	char text[64];
 	double x = 0;
@@ -121,7 +121,7 @@ static int take_number(struct nb_potential *potential, int key, struct word valu
 		memcpy(text, value.at, value.length);
 		text[value.length] = '\0';
 		good = nb_parse_f64(text, &x) == NB_PARSE_OK &&
-		       (sign == ANY || x > 0 || (sign == NOT_NEGATIVE && x == 0));
+		       (sign == ANY || x > 0 || (sign != POSITIVE && x == 0)) && (sign != SLOPE || x < 3);
 	}
 	if (!good)
 		return FAIL("potential %s: invalid %s '%.*s' (want %s)", nb_potential_info[potential->kind].name,
@@ -277,6 +277,8 @@ void nb_external_prepare(
 		}
 		if (t->kind == NB_POTENTIAL_POINT)
 			t->length[0] = p[NB_KEY_EPS];
+		if (t->kind == NB_POTENTIAL_DEHNEN)
+			t->length[1] = p[NB_KEY_GAMMA];
 		if (t->kind == NB_POTENTIAL_NFW) {
 			t->length[0] = p[NB_KEY_RS];
 			if (potential[i].given >> NB_KEY_V & 1)

@@ -2,8 +2,9 @@
  *
  * All write their result so that neither a small nor a large distance loses digits or overflows before the result does:
  * quotients come before products, and differences that cancel are expanded.  Sources: Plummer 1911, MNRAS 71, 460;
- * Hernquist 1990, ApJ 356, 359; Navarro, Frenk & White 1997, ApJ 490, 493; Miyamoto & Nagai 1975, PASJ 27, 533; Binney
- * & Tremaine 2008, section 2.3.2 (logarithmic); Long & Murali 1992, ApJ 397, 44 (bar). */
+ * Hernquist 1990, ApJ 356, 359; Dehnen 1993, MNRAS 265, 250; Navarro, Frenk & White 1997, ApJ 490, 493; Miyamoto &
+ * Nagai 1975, PASJ 27, 533; Binney & Tremaine 2008, section 2.3.2 (logarithmic); Long & Murali 1992, ApJ 397, 44 (bar).
+ */
 #ifndef NB_FIELD_POTENTIAL_INTERNAL_H
 #define NB_FIELD_POTENTIAL_INTERNAL_H
 
@@ -61,6 +62,18 @@ static NB_HD struct nb_radial nb_field_hernquist(double gm, double a, double r)
 	f.d1 = gm / s / s;
 	f.d1r = r > 0 ? f.d1 / r : 0;
 	f.d2 = -2 * (gm / s / s / s);
+	return f;
+}
+
+/* Phi' = G M(r) / r^2 with M = m q^(3 - gamma), q = r / (r + a); Phi has no limit at r = 0 from gamma = 2 on. */
+static NB_HD struct nb_radial nb_field_dehnen(double gm, double a, double gamma, double r)
+{
+	const double s = r + a, q = r / s, fall = log1p(a / r), rest = 2 - gamma, core = gm / s / s / s;
+	struct nb_radial f;
+	f.pot = -gm / a * (rest == 0 ? fall : -expm1(-rest * fall) / rest);
+	f.d1 = r > 0 ? gm / s / s * pow(q, 1 - gamma) : 0;
+	f.d1r = r > 0 ? f.d1 / r : gamma == 0 ? core : 0;
+	f.d2 = r > 0 ? core * pow(q, -gamma) * (1 - gamma - (3 - gamma) * q) : f.d1r;
 	return f;
 }
 
@@ -129,6 +142,7 @@ static NB_HD void nb_field_sphere(
 	double along = 0;
 	switch (t->kind) {
 	case NB_POTENTIAL_HERNQUIST: f = nb_field_hernquist(t->strength, t->length[0], r); break;
+	case NB_POTENTIAL_DEHNEN: f = nb_field_dehnen(t->strength, t->length[0], t->length[1], r); break;
 	case NB_POTENTIAL_NFW: f = nb_field_nfw(t->strength, t->length[0], r); break;
 	case NB_POTENTIAL_TABLE: f = nb_field_table(t->nrow, t->row, r); break;
 	default: f = nb_field_plummer(t->strength, t->length[0], r); break;

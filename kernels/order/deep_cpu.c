@@ -28,12 +28,9 @@ static int add(struct ties *c, struct tie tie)
 {
 	if (c->n == c->capacity) {
 		const size_t capacity = 2 * c->capacity + 64;
-		struct tie *at = nb_alloc(capacity, sizeof *at);
+		struct tie *at = nb_enlarge(c->at, c->n, capacity, sizeof *at);
 		if (!at)
 			return NB_ENOMEM;
-		if (c->n)
-			memcpy(at, c->at, c->n * sizeof *at);
-		nb_free(c->at);
 		c->at = at;
 		c->capacity = capacity;
 	}

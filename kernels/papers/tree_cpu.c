@@ -27,12 +27,9 @@ static int32_t add_node(struct nb_paper_tree *tree, const double *middle, double
 {
 	if (tree->nnode == tree->room) {
 		const size_t room = tree->room ? 2 * tree->room : 64;
-		struct nb_paper_node *node = nb_alloc(room, sizeof *node);
+		struct nb_paper_node *node = nb_enlarge(tree->node, tree->nnode, room, sizeof *node);
 		if (!node)
 			return NB_PAPER_NONE;
-		if (tree->nnode)
-			memcpy(node, tree->node, tree->nnode * sizeof *node);
-		nb_free(tree->node);
 		tree->node = node;
 		tree->room = room;
 	}

@@ -36,12 +36,9 @@ static int ranges_reserve(struct ranges *r, size_t capacity)
 	if (capacity <= r->capacity)
 		return NB_OK;
 	capacity = capacity > 2 * r->capacity ? capacity : 2 * r->capacity;
-	struct range *at = nb_alloc(capacity, sizeof *at);
+	struct range *at = nb_enlarge(r->at, r->n, capacity, sizeof *at);
 	if (!at)
 		return NB_ENOMEM;
-	if (r->n)
-		memcpy(at, r->at, r->n * sizeof *at);
-	nb_free(r->at);
 	r->at = at;
 	r->capacity = capacity;
 	return NB_OK;
@@ -102,12 +99,9 @@ static int shape_reserve(struct shape *s, size_t nnode)
 		return NB_ENOMEM;
 	if (s->node.capacity == capacity)
 		return NB_OK;
-	uint32_t *nchild = nb_alloc(s->node.capacity, sizeof *nchild);
+	uint32_t *nchild = nb_enlarge(s->nchild, s->node.n, s->node.capacity, sizeof *nchild);
 	if (!nchild)
 		return NB_ENOMEM;
-	if (s->node.n)
-		memcpy(nchild, s->nchild, s->node.n * sizeof *nchild);
-	nb_free(s->nchild);
 	s->nchild = nchild;
 	return NB_OK;
 }

@@ -236,12 +236,9 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
 	const struct nb_tree *tree = plan->target;
 	if (w->nlevel == w->level_capacity) {
 		size_t capacity = 2 * w->level_capacity + 32;
-		struct T(level) *level = nb_alloc(capacity, sizeof *level);
+		struct T(level) *level = nb_enlarge(w->level, w->nlevel, capacity, sizeof *level);
 		if (!level)
 			return NB_ENOMEM;
-		if (w->nlevel)
-			memcpy(level, w->level, w->nlevel * sizeof *level);
-		nb_free(w->level);
 		w->level = level;
 		w->level_capacity = capacity;
 	}

@@ -91,12 +91,9 @@ static int runs_reserve(struct runs *r, size_t n)
 	if (n <= r->capacity)
 		return NB_OK;
 	size_t capacity = n > 2 * r->capacity ? n + 1024 : 2 * r->capacity;
-	struct run *at = nb_alloc(capacity, sizeof *at);
+	struct run *at = nb_enlarge(r->at, r->n, capacity, sizeof *at);
 	if (!at)
 		return NB_ENOMEM;
-	if (r->n)
-		memcpy(at, r->at, r->n * sizeof *at);
-	nb_free(r->at);
 	r->at = at;
 	r->capacity = capacity;
 	return NB_OK;

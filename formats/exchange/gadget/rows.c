@@ -93,12 +93,9 @@ static int reserve(struct nb_gadget_sink *sink, size_t more)
 	size_t room = sink->room < FIRST_ROOM ? FIRST_ROOM : 2 * sink->room;
 	while (room - sink->row < more)
 		room *= 2;
-	unsigned char *to = nb_alloc(room, sink->rowsize);
+	unsigned char *to = nb_enlarge(sink->to, sink->row, room, sink->rowsize);
 	if (!to)
 		return NB_ENOMEM;
-	if (sink->row)
-		memcpy(to, sink->to, sink->row * sink->rowsize);
-	nb_free(sink->to);
 	sink->to = to;
 	sink->room = room;
 	return NB_OK;

@@ -118,9 +118,10 @@ static void compare(const char *text, size_t n, double extent)
 int main(void)
 {
 	static const char *const texts[] = {"point m=2", "point m=2 eps=0.3", "plummer m=1.5 a=0.7 x=0.3 vx=1",
-		"hernquist m=1.5 a=0.7", "nfw m=1 rs=0.2", "nfw v=1.3 rs=3",
-		"log v0=1.2 rc=0.3 qy=0.9 qz=0.7 inc=40 node=70 angle=10 omega=0.8", "disk m=1 a=0.5 b=0.1",
-		"bar m=1 a=1 b=0.1 c=0.2", "bar m=1 a=0.5 b=0 c=0.01 inc=35 node=100 omega=2", "table file=x",
+		"hernquist m=1.5 a=0.7", "dehnen m=1 a=0.5 gamma=1.5", "dehnen m=1 a=0.5 gamma=2", "nfw m=1 rs=0.2",
+		"nfw v=1.3 rs=3", "log v0=1.2 rc=0.3 qy=0.9 qz=0.7 inc=40 node=70 angle=10 omega=0.8",
+		"disk m=1 a=0.5 b=0.1", "bar m=1 a=1 b=0.1 c=0.2", "bar m=1 a=0.5 b=0 c=0.01 inc=35 node=100 omega=2",
+		"table file=x",
 		"nfw m=1 rs=0.4 x=1; disk m=0.5 a=0.5 b=0.2 vz=1; bar m=0.3 a=1 b=0.3 c=0.2 omega=1; table file=x y=1"};
 	static const size_t counts[] = {1, 2, 129, 1000, 30001};
 	if (!both_backends())

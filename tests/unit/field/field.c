@@ -76,6 +76,9 @@ static const char *const smooth[] = {
 	"bar m=1 a=0.5 b=1 c=0.5 inc=35 node=100 omega=2",
 	"nfw m=1 rs=0.4 x=1 y=-2 z=0.5 vx=0.3 vy=0.1 vz=-0.2",
 	"disk m=1 a=0.5 b=0.2 x=0.3 vz=1; bar m=0.3 a=1 b=0.3 c=0.2 omega=1 vx=-1; hernquist m=2 a=1",
+	"dehnen m=1.5 a=0.7 gamma=0",
+	"dehnen m=1.5 a=0.7 gamma=1.6",
+	"dehnen m=1.5 a=0.7 gamma=2.5",
 };
 
 /* The derivative of Phi along each axis: central differences with two steps, extrapolated. */
@@ -161,6 +164,7 @@ static void masses(void)
 	CHECK_NEAR(mass_within("point m=2 x=0.3", 1), 2, 1e-4);
 	CHECK_NEAR(mass_within("plummer m=2 a=0.5", 1.5), 2 * pow(1 + 0.25 / 2.25, -1.5), 1e-4);
 	CHECK_NEAR(mass_within("hernquist m=2 a=0.5", 1.5), 2 * 2.25 / 4, 1e-4);
+	CHECK_NEAR(mass_within("dehnen m=2 a=0.5 gamma=0.5", 1.5), 2 * pow(0.75, 2.5), 1e-4);
 	CHECK_NEAR(mass_within("nfw m=3 rs=0.5", 0.5), 3, 1e-4);
 	CHECK_NEAR(mass_within("nfw m=3 rs=0.5", 5), 3 * (log(11) - 10.0 / 11) / ln2, 1e-4);
 	CHECK_NEAR(mass_within("nfw v=2 rs=0.5", 0.5), 4 * 0.5, 1e-4);
@@ -177,6 +181,8 @@ static void centre_and_far(void)
 	static const double o[3] = {0, 0, 0}, v[3] = {0.3, -0.2, 0.1};
 	struct felt f;
 	for (size_t k = 0; k < sizeof smooth / sizeof *smooth; k++) {
+		if (strstr(smooth[k], "dehnen"))
+			continue;
 		snprintf(label, sizeof label, "%s", smooth[k]);
 		/* everywhere finite */
 		for (double r = 1e-300; r < 1e151; r *= 1e10) {
@@ -210,6 +216,24 @@ static void centre_and_far(void)
 		f = at("log v0=2 rc=0.5", 0, x, v);
 		CHECK_NEAR(f.pot, 2 * log1p(4 * r * r), 1e-15 * f.pot);
 	}
+	/* the spheres of Hernquist and Jaffe are those of gamma 1 and 2, and that of gamma 0 has a core */
+	for (double r = 1e-200; r < 1e151; r *= 1e3) {
+		const double x[3] = {0, 0.6 * r, -0.8 * r};
+		const struct felt want = at("hernquist m=2 a=0.5", 0, x, v);
+		f = at("dehnen m=2 a=0.5 gamma=1", 0, x, v);
+		CHECK_NEAR(f.pot / want.pot, 1, 1e-14);
+		CHECK_NEAR(f.acc[2] / want.acc[2], 1, 1e-14);
+		CHECK(!(fabs(f.jerk[1] / want.jerk[1] - 1) > 1e-14));
+		f = at("dehnen m=2 a=0.5 gamma=2", 0, x, v);
+		CHECK_NEAR(f.pot / (-2 * log1p(0.5 / r) / 0.5), 1, 1e-14);
+		CHECK(!(fabs(f.acc[1] / (-2 / (r + 0.5) / r * 0.6) - 1) > 1e-14));
+	}
+	f = at("dehnen m=2 a=0.5 gamma=0", 0, o, v);
+	CHECK_NEAR(f.pot, -2, 1e-15);
+	CHECK_NEAR(f.jerk[0], -16 * 0.3, 1e-14);
+	CHECK(f.acc[0] == 0 && isinf(at("dehnen m=2 a=0.5 gamma=2", 0, o, v).pot));
+	f = at("dehnen m=2 a=0.5 gamma=1.5", 0, o, v);
+	CHECK(f.acc[0] == 0 && f.jerk[2] == 0 && f.pot == -8);
 	/* the series of the NFW sphere meets the formula: a step of Phi' at x = 0.1 would show */
 	const double below[3] = {0.1 * (1 - 1e-12), 0, 0}, above[3] = {0.1 * (1 + 1e-12), 0, 0};
 	CHECK_NEAR(at("nfw m=1 rs=1", 0, below, v).acc[0] / at("nfw m=1 rs=1", 0, above, v).acc[0], 1, 1e-11);
@@ -405,8 +429,9 @@ static void texts(void)
 	refused("", "empty potential (want NAME KEY=VALUE ..., several divided by ';')");
 	refused("point m=1;", "empty potential");
 	refused("point m=1;;point m=1", "empty potential");
-	refused("nwf m=1", "unknown potential 'nwf' (did you mean 'nfw'? want point, plummer, hernquist, nfw, log, "
-			   "disk, bar, table; ");
+	refused("nwf m=1",
+		"unknown potential 'nwf' (did you mean 'nfw'? want point, plummer, hernquist, dehnen, nfw, log, "
+		"disk, bar, table; ");
 	refused("nf m=1", "unknown potential 'nf'");
 	refused("plummer m=1 a=1 q=2", "potential plummer: unknown key 'q' (want m, a, x, y, z, vx, vy, vz)");
 	refused("nfw m=1 rs=1 inc=2", "potential nfw: unknown key 'inc' (want m, v, rs, x, y, z, vx, vy, vz)");
@@ -421,6 +446,9 @@ static void texts(void)
 	refused("plummer m=1 a=0", "potential plummer: invalid a '0' (want a number > 0)");
 	refused("plummer m=1 a=-2", "invalid a '-2' (want a number > 0)");
 	refused("disk m=1 a=1 b=0", "potential disk: invalid b '0' (want a number > 0)");
+	refused("dehnen m=1 a=1", "potential dehnen: key 'gamma' is missing");
+	refused("dehnen m=1 a=1 gamma=3", "potential dehnen: invalid gamma '3' (want a number >= 0 and < 3)");
+	refused("dehnen m=1 a=1 gamma=-0.1", "potential dehnen: invalid gamma '-0.1'");
 	refused("point m=1 x=nan", "potential point: invalid x 'nan' (want a number)");
 	refused("point m=1 x=1e999", "invalid x '1e999'");
 	refused("point m=1e", "invalid m '1e'");

@@ -1,0 +1,316 @@
+"""Pipelines of programs: arrays in, arrays out.
+
+The processes are those of the shell's pipe, without the shell, and fold as there.  A whole stream goes through a file in
+memory, which is mapped here: nothing is copied, and as between folded programs nothing is summed.
+"""
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, Optional, Union
+
+import numpy as np
+
+from .frame import Bodies, Frame, StreamError
+from .stream import Frames, Source, write
+
+Command = Union[str, "list[list[str]]"]
+Input = Union[None, Bodies, Iterable[Bodies], Source]
+
+GRACE = 1.0  # seconds to end in after a signal
+# a command without expansions, redirections and lists
+PLAIN = re.compile(r"""(?:[^'"\\$`*?\[\]<>&;()~#{}!]|'[^']*'|"[^"$`\\]*"|\\[^\n])*""")
+TOKEN = re.compile(r"""(?:[^\s'"\\|]|'[^']*'|"[^"]*"|\\.)+|\||\n""")
+
+
+class ProgramError(RuntimeError):
+    """A program of a pipeline has failed.  The message is its line on standard error.
+
+    messages   all that the pipeline wrote there
+    status     exit status of each program; the negative number of the signal that ended it
+    """
+
+    def __init__(self, line: str, messages: str, status: list[int]) -> None:
+        super().__init__(line)
+        self.messages, self.status = messages, status
+
+
+@functools.lru_cache(None)
+def folder(forced: Optional[str]) -> Optional[str]:
+    """Where the programs are that belong to this package; None: PATH knows.  $NB_BIN forces one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for place in (forced, sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"),
+                  os.path.join(here, "../bin"), os.path.join(here, "../../../bin")):
+        if place and os.access(os.path.join(place, "nb"), os.X_OK) and os.path.exists(os.path.join(place, "nb-force")):
+            return os.path.abspath(place)
+    return None
+
+
+def stages(command: str) -> Optional[list[list[str]]]:
+    """The words of each program of a pipeline; None if that takes a shell."""
+    if not PLAIN.fullmatch(command.strip()):
+        return None
+    result: list[list[str]] = [[]]
+    for token in TOKEN.findall(command.strip()):
+        if token == "|":
+            result.append([])
+        elif token != "\n":
+            result[-1] += shlex.split(token)
+        elif result[-1]:
+            return None  # another command
+    return None if any(not s or re.match(r"\w+=", s[0]) for s in result) else result
+
+
+_starting = threading.RLock()  # a fork meanwhile would keep ends of pipes open
+_running: "weakref.WeakSet[_Chain]" = weakref.WeakSet()
+
+
+class _Chain:
+    """The processes of a pipeline.  stdin, stdout: descriptors."""
+
+    def __init__(self, command: Command, stdin: int, stdout: int, stderr: Optional[IO[Any]]) -> None:
+        place = folder(os.environ.get("NB_BIN"))
+        env = dict(os.environ)
+        if place:
+            env["PATH"] = place + os.pathsep + env.get("PATH", os.defpath)
+        words = stages(command) if isinstance(command, str) else command
+        if words is None or any(not shutil.which(s[0], path=env.get("PATH")) for s in words):
+            if not isinstance(command, str):
+                command = " | ".join(shlex.join(s) for s in command)
+            words = [["bash", "-o", "pipefail", "-c", command] if shutil.which("bash") else ["sh", "-c", command]]
+        self.shell = words[0][0] in ("bash", "sh")
+        self.names = [os.path.basename(s[0]) for s in words]
+        self.programs: list[subprocess.Popen[bytes]] = []
+        self.messages = None if stderr else memory("nb-messages")
+        self.pid = os.getpid()
+        _running.add(self)
+        try:
+            with _starting:
+                self._start(words, place, env, stdin, stdout, stderr or self.messages)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _start(self, words: list[list[str]], place: Optional[str], env: dict[str, str], stdin: int, stdout: int,
+               stderr: Any) -> None:
+        """The last one first: it listens when the one before it looks for it, and they fold."""
+        out, opened = stdout, -1
+        try:
+            for k in range(len(words) - 1, -1, -1):
+                name = words[k][0]
+                ours = place and (name == "nb" or name.startswith("nb-"))
+                read_end, write_end = os.pipe() if k else (stdin, -1)
+                try:
+                    self.programs.insert(0, subprocess.Popen(
+                        words[k], executable=os.path.join(place or "", "nb") if ours else None, env=env,
+                        stdin=read_end, stdout=out, stderr=stderr, start_new_session=self.shell))
+                finally:
+                    if k:
+                        os.close(read_end)
+                    if opened >= 0:
+                        os.close(opened)
+                    out = opened = write_end
+        except BaseException:
+            if opened >= 0:
+                os.close(opened)
+            raise
+
+    def wait(self) -> None:
+        """Waits for all.  ProgramError if one has failed; any exception ends all."""
+        try:
+            status = [p.wait() for p in self.programs]
+        except BaseException:
+            self.kill()
+            raise
+        text = ""
+        if self.messages:
+            self.messages.seek(0)
+            text = self.messages.read().decode("utf-8", "replace")
+            self.messages.close()
+        failed = [k for k, s in enumerate(status) if s not in (0, -signal.SIGPIPE)]
+        if status[-1] and not failed:
+            failed = [len(status) - 1]
+        if failed:
+            lines = text.strip().splitlines() or [f"{self.names[failed[0]]}: exit status {status[failed[0]]}"]
+            own = [line for k in failed for line in lines if line.startswith(self.names[k] + ":")]
+            raise ProgramError((own or lines[-1:])[0], text, status)
+        if text:
+            sys.stderr.write(text)
+
+    def kill(self) -> None:
+        """Ends all that still run, and leaves no zombies."""
+        if os.getpid() != self.pid:
+            return  # a fork: they are of another process
+        for act in (signal.SIGTERM, signal.SIGKILL):
+            for p in self.programs:
+                if p.poll() is None:
+                    os.killpg(p.pid, act) if self.shell else p.send_signal(act)
+            for p in self.programs:
+                try:
+                    p.wait(GRACE)
+                except subprocess.TimeoutExpired:
+                    pass
+        if self.messages:
+            self.messages.close()
+
+
+def memory(name: str) -> IO[bytes]:
+    """A file without a name, in memory."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create(name), "w+b", 0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def _given(input: Input) -> IO[bytes]:
+    """What a pipeline reads, as an open file."""
+    if input is None:
+        return open(os.devnull, "rb", 0)
+    if isinstance(input, (str, os.PathLike)):
+        return open(input, "rb", 0)
+    if isinstance(input, int) or hasattr(input, "fileno"):
+        return open(os.dup(input if isinstance(input, int) else input.fileno()), "rb", 0)
+    file = memory("nb-input")
+    if isinstance(input, (bytes, bytearray, memoryview)):
+        view = memoryview(input).cast("B")
+        while len(view):
+            view = view[file.write(view):]
+    else:
+        write(file, input)
+    file.seek(0)
+    return file
+
+
+def _finish(command: Command, input: Input, stderr: Optional[IO[Any]]) -> IO[bytes]:
+    with _given(input) as given:
+        out = memory("nb-output")
+        try:
+            _Chain(command, given.fileno(), out.fileno(), stderr).wait()
+            out.seek(0)
+        except BaseException:
+            out.close()
+            raise
+        return out
+
+
+def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> Frames:
+    """Runs a pipeline to its end and gives the frames that it writes: run("nb-gen plummer -n 1000 | nb-force -e 0.1")[0].
+
+    command   as in a shell, which is started only for what needs it, such as > and $; or a list of lists of words
+    input     what the first program reads: a frame or several, arrays (see Frame.of), a path, an open file, or bytes
+    stderr    an open file for messages.  Otherwise they are printed in the end, or raised: ProgramError
+    """
+    with _finish(command, input, stderr) as out:
+        return Frames(out, checked=False)
+
+
+def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> bytes:
+    """Runs a pipeline whose end is no stream, such as a table or a picture, and gives what it writes; see run()."""
+    with _finish(command, input, stderr) as out:
+        return out.read()
+
+
+def pipe(bodies: Bodies, command: Command, stderr: Optional[IO[Any]] = None) -> Frame:
+    """Sends bodies through a pipeline that makes one frame of one: pipe(frame, "nb-force -e 0.01")["acc"].
+
+    bodies   a frame, a mapping of names to arrays, a structured array, or positions of shape (n, 3); see Frame.of.  With
+             the columns come the units in which G is 1, unless a frame has the attribute G
+    """
+    frames = run(command, Frame.of(bodies), stderr)
+    if len(frames) != 1:
+        raise StreamError(f"the pipeline made {len(frames)} frames of one (want run(command, bodies))")
+    return frames[0]
+
+
+class Live:
+    """The frames of a pipeline while it runs; what live() gives.  close(), the end of a with block, and the end of this
+    object end the pipeline."""
+
+    def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]]) -> None:
+        self._fd = -1
+        with _given(input) as given, _starting:
+            self._fd, write_end = os.pipe()
+            try:
+                self._chain = _Chain(command, given.fileno(), write_end, stderr)
+            finally:
+                os.close(write_end)
+            self._frames = iter(Frames(self._fd))
+        _live.add(self)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self
+
+    def __next__(self) -> Frame:
+        if self._fd < 0:
+            raise StopIteration
+        try:
+            return next(self._frames)
+        except StopIteration:
+            self._close_end()
+            self._chain.wait()
+            raise
+        except StreamError:
+            self._close_end()
+            self._chain.wait()  # which says why
+            raise
+        except BaseException:
+            self.close()
+            raise
+
+    def _close_end(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+    def close(self) -> None:
+        """Ends the pipeline; nothing if it has ended."""
+        if self._fd >= 0:
+            self._close_end()
+            self._chain.kill()
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def live(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> Live:
+    """Runs a pipeline and gives its frames one by one, as they come: for frame in live("nb-gen ... | nb-step ..."): ...
+
+    An exception in the loop, or its end by break, ends the pipeline.  Arguments as of run().
+    """
+    return Live(command, input, stderr)
+
+
+_live: "weakref.WeakSet[Live]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """In a child of this process: what runs is not its own, and its pipe must not stay open here."""
+    for frames in list(_live):
+        frames._close_end()
+    _starting.release()
+
+
+def _leave() -> None:
+    for chain in list(_running):
+        chain.kill()
+
+
+os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_forked)
+atexit.register(_leave)

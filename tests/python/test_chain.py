@@ -1,0 +1,158 @@
+"""Pipelines of programs."""
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import nb
+import numpy as np
+import pytest
+
+GEN = "nb-gen plummer -n 1000"
+ENDLESS = "nb-gen figure8 | nb-step -d 0.001 -k 1000000000 --every 1 nb-force"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays():
+    files = len(os.listdir("/proc/self/fd"))
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert len(os.listdir("/proc/self/fd")) == files
+
+
+def test_a_pipeline_gives_the_bytes_of_the_shell(tmp_path):
+    command = f"{GEN} | nb-force -e 0.1 | nb-step -d 0.01 -k 4 'nb-force -e 0.1'"
+    nb.write(tmp_path / "a.nb", nb.run(command))
+    path = nb.chain.folder(os.environ.get("NB_BIN")) + ":" + os.environ["PATH"]
+    assert (tmp_path / "a.nb").read_bytes() == subprocess.check_output(["bash", "-c", command], env={**os.environ, "PATH": path})
+    assert nb.output(f"{GEN} | nb-convert --to csv --no-comments").startswith(b"id,mass,x,y,z,")
+    assert nb.__version__ in nb.run(GEN)[0].attributes["history"][0]
+
+
+def test_neighbours_fold(tmp_path):
+    if os.environ.get("NB_FOLD") == "off":
+        pytest.skip("NB_FOLD=off")
+    for _ in range(5):  # other work may keep a program from looking in time
+        with open(tmp_path / "messages", "w+") as messages:
+            nb.run(f"{GEN} | nb-sort-zorder | nb-force -e 0.1 -v", stderr=messages)
+            messages.seek(0)
+            if "nb-force: folded: nb-gen | nb-sort-zorder | nb-force" in messages.read():
+                return
+    raise AssertionError("not folded")
+
+
+@pytest.mark.parametrize("command, words", [
+    ("nb-gen  plummer -n 3", [["nb-gen", "plummer", "-n", "3"]]),
+    ("a 'b | c' \"d e\"f|g\\ h |\n i", [["a", "b | c", "d ef"], ["g h"], ["i"]]),
+    ("nb-calc 'x = $2 * (y > 1)'", [["nb-calc", "x = $2 * (y > 1)"]]),
+    *[(text, None) for text in ("a > b", "a $b", "a `b`", 'a "$b"', "a *", "a; b", "a && b", "a || b", "a &", "(a)", "a\nb", "x=1 a",
+                                "a | ", "", "a 'b", "a \\", "~/a", "a {1,2}", "a # b")],
+])
+def test_a_shell_is_started_only_for_what_needs_it(command, words):
+    assert nb.chain.stages(command) == words
+
+
+def test_commands_of_the_shell_work(tmp_path):
+    assert nb.run(f"for n in 3; do nb-gen plummer -n $n; done | tee {tmp_path}/a.nb")[0].n == 3
+    assert nb.run([["nb-gen", "plummer", "-n", "3"], ["cat"]])[0].n == 3
+
+
+@pytest.mark.parametrize("command, line", [
+    (f"{GEN} | nb-force -e x", "nb-force: invalid softening 'x' (want a number >= 0)"),
+    (f"{GEN} | nb-build-tree | nb-force", "nb-build-tree: frame 0 is not sorted (put 'nb-sort-zorder' before)"),
+    (f"{GEN} | no-such-program", "command not found"),
+    (f"{GEN} | false", "false: exit status 1"),
+    (f"{GEN} | sh -c 'kill -9 $$'", "sh: exit status -9"),
+])
+def test_a_failure_is_an_exception_with_its_line(command, line):
+    with pytest.raises(nb.ProgramError) as raised:
+        nb.run(command)
+    assert line in str(raised.value) and "\n" not in str(raised.value) and any(raised.value.status)
+
+
+def test_output_that_is_cut_is_a_stream_error():
+    with pytest.raises(nb.StreamError, match="truncated stream: column 'pos' of frame 0 ends"):
+        list(nb.run(f"{GEN} | head -c 30000"))
+    with pytest.raises(nb.StreamError, match="truncated stream: column 'pos' of frame 0 ends"):
+        list(nb.live(f"{GEN} | head -c 30000"))
+
+
+def test_messages_of_success_are_shown(capsys):
+    nb.run(f"{GEN} -v")
+    assert "nb-gen: plummer: 1000 bodies" in capsys.readouterr().err
+
+
+def test_arrays_go_in_and_come_out():
+    rng = np.random.default_rng(1)
+    pos, mass = rng.normal(size=(300, 3)), rng.uniform(size=300)
+    d = pos[None] - pos[:, None]
+    acc = np.einsum("j,ijk->ik", mass, d / ((d**2).sum(axis=2) + 0.01)[..., None] ** 1.5)
+    table = np.zeros(300, [("pos", "f8", 3), ("mass", "f8"), ("colour", "S3")])
+    table["pos"], table["mass"], table["colour"] = pos, mass, b"red"
+    for bodies in ({"pos": pos, "mass": mass}, table, nb.Frame.of({"pos": pos, "mass": mass})):
+        frame = nb.pipe(bodies, "nb-force -m direct -e 0.1")
+        assert np.allclose(frame["acc"], acc, rtol=1e-12, atol=0) and np.array_equal(frame["pos"], pos)
+        assert list(frame["id"]) == list(range(300)) and frame.columns["acc"].unit == "acceleration"
+    assert nb.pipe(table, "nb-sort-zorder")["colour"][0] == b"red"
+    assert np.allclose(nb.pipe(pos, "nb-force -e 0.1")["mass"], 1 / 300)
+    # untouched columns go on with the sums with which they came
+    again = nb.pipe(nb.pipe(frame, "nb-sort-zorder"), "nb-build-tree")
+    assert again.columns["pos"].sum is not None and again.number("G", 1) == 1
+    assert nb.pipe({"mass": np.ones(0), "pos": np.ones((0, 3))}, "nb-force")["acc"].shape == (0, 3)
+    step = "nb-step -d 0.01 -k 2 --every 1 'nb-force -e 0.1'"
+    with pytest.raises(nb.StreamError, match="made 3 frames of one"):
+        nb.pipe(nb.run(GEN)[0], step)
+    frames = nb.run(step, nb.run(GEN))
+    assert [f.time for f in frames] == [0, 0.01, 0.02]
+    assert nb.run("nb-convert --from csv", b"id,mass,x,y,z,vx,vy,vz\n0,1,2,3,4,0,0,0\n")[0]["pos"].tolist() == [[2, 3, 4]]
+
+
+def test_a_live_run_gives_frames_as_they_come_and_ends_with_the_loop():
+    for frame in nb.live(ENDLESS):
+        if frame.time > 0.01:
+            break
+    with pytest.raises(ZeroDivisionError):
+        for frame in nb.live(ENDLESS):
+            1 / 0
+    with nb.live(ENDLESS) as frames:
+        next(frames)
+    assert list(frames) == []
+    assert [f.time for f in nb.live(f"{GEN} | nb-step -d 0.5 -k 2 --every 1 'nb-force -e 0.1'")] == [0, 0.5, 1]
+    with pytest.raises(nb.ProgramError, match="^nb-step: "):
+        list(nb.live(f"{GEN} | nb-step -d 0.5 -k 2 --every 1 false"))
+
+
+@pytest.mark.parametrize("command", [ENDLESS + " --every 0", f"{ENDLESS} | cat; true"])
+def test_ctrl_c_ends_the_chain(command):
+    main = threading.main_thread().ident
+    for start in (nb.run, lambda c: list(nb.live("sleep 60 | cat"))):
+        threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            start(command)
+        assert time.monotonic() - begin < 10
+
+
+def test_a_fork_keeps_nothing_open_and_ends_nothing():
+    frames = nb.live(ENDLESS)
+    next(frames)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            nb.chain._leave()  # as at its exit
+            del frames
+            os.close(write_end)
+            os.read(read_end, 1)  # stays until its parent is through
+        finally:
+            os._exit(0)
+    os.close(read_end)
+    assert next(frames).time > 0
+    programs = frames._chain.programs
+    os.close(frames._fd)  # as if this process had gone: the run ends by SIGPIPE, as the child does not hold the pipe
+    frames._fd = -1
+    assert [p.wait(20) for p in programs][-1] != 0
+    os.close(write_end)
+    os.waitpid(child, 0)
