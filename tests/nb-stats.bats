@@ -671,6 +671,36 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 	nb-force <late.nb | tsv --profile --bins 1 | stat_of sigma_r | grep -qvx NA
 }
 
+@test "--rings has the bins worked out by hand, about any axis" {
+	# R 1, 2, 2 and 5; z 3, 0, -1, 4; v_R 2, 4, 0; v_phi 3, 1, -4; v_z 1, 0, 5
+	bodies mass,x,y,z,vx,vy,vz 1,1,0,3,2,3,1 3,0,2,0,-1,4,0 1,0,-2,-1,-4,0,5 5,0,5,4,0,0,1 >p.nb
+	tsv --profile --rings --center origin --axis z --spacing linear --bins 2 --range 0:4 <p.nb >t
+	equals "$(head -n 1 t | tr '\t' ' ')" \
+		'frame time bin rmin rmax r n mass mwithin density vx vy vz vr vphi sigma_r sigma_phi sigma_z z height'
+	awk -F '\t' 'function near(x, y) { if (!(x - y < 1e-14 && y - x < 1e-14)) { print x, "is not", y; bad = 1 } }
+		NR == 2 { near($6, 9 / 5); near($7, 3); near($8, 5); near($10, 5 / (4 * atan2(0, -1))); near($14, 14 / 5); near($15, 2 / 5)
+			near($16, sqrt((4 + 48) / 5 - 2.8 ^ 2)); near($17, sqrt((9 + 3 + 16) / 5 - 0.4 ^ 2)); near($18, sqrt(26 / 5 - 1.2 ^ 2))
+			near($19, 2 / 5); near($20, sqrt(10 / 5 - 0.4 ^ 2)) }
+		END { exit bad }' t
+	# the same in axes that have changed their names, about one of them
+	bodies mass,z,x,y,vz,vx,vy 1,0,3,1,3,1,2 3,2,0,0,4,0,-1 1,-2,-1,0,0,5,-4 5,5,4,0,0,1,0 |
+		tsv --profile --rings --center origin --axis x --spacing linear --bins 2 --range 0:4 | cut -f 4-10,14-20 | cmp - <(cut -f 4-10,14-20 t)
+	# each species in rings of its own
+	for equal in '' '--spacing equal' '--spacing log'; do
+		# shellcheck disable=SC2086
+		nb-gen disk -n 3000 | tsv --profile --rings --by species --bins 7 $equal | awk -F '\t' 'NR > 1 { n[$3] += $8 } END { exit !(n[0] == 1500 && n[1] == 300 && n[2] == 1200) }'
+	done
+	fails_with 2 "option '--rings' needs '--profile'" 'nb-stats --rings <p.nb'
+}
+
+@test "rings of a disk have its surface density, its rotation and its thickness" {
+	nb-gen disk -n 40000 --rscale 1 | tsv --profile --rings --axis z --species 0 --spacing linear --range 0.5:4.5 --bins 4 >t
+	# Sigma = M exp(-R) / (2 pi) with M = 0.15; sech^2(z / 0.15) has the dispersion pi / sqrt(12) times 0.15
+	awk -F '\t' 'NR > 1 { n++; want = 0.15 * ((1 + $4) * exp(-$4) - (1 + $5) * exp(-$5)) / (atan2(0, -1) * ($5 ^ 2 - $4 ^ 2))
+		bad += !($10 / want > 0.95 && $10 / want < 1.05) || !($20 / 0.136 > 0.93 && $20 / 0.136 < 1.07) || !($15 > 3 * $16) || !($16 > $17) || !($19 ^ 2 < 1e-4) }
+		END { exit bad || n != 4 }' t
+}
+
 @test "profiles in two dimensions are surface densities" {
 	bodies mass,x,y,vx,vy 1,1,0,0,2 1,-1,0,0,-2 1,0,1,2,0 | mutate attribute dim 2 >p.nb
 	tsv --profile --bins 1 --range 0:2 --spacing linear --center origin --axis z <p.nb >t

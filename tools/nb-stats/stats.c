@@ -48,6 +48,7 @@ static const struct nb_option options[] = {
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
 	{0, "range", NB_TEXT(struct stats, range), .arg = "A:B", .fallback = "all bodies",
 		.help = "radii between which a profile or a shape is measured"},
+	{0, "rings", NB_FLAG(struct stats, rings), .help = "bins of a profile are rings about the axis, not shells"},
 	{0, "shape", NB_CHOICE(struct stats, shape), .arg = "reduced|unreduced", .optional = 1, .fallback = "reduced",
 		.help = "add axis ratios; reduced: by a tensor that weights all radii equally"},
 	{'e', "softening", NB_REAL(struct stats, eps), .max = 1e300, .arg = "EPS",
@@ -83,6 +84,7 @@ static void check_uses(const struct nb_run *run, const struct stats *opt, int mo
 		{nb_given(run, &opt->bins), "bins", P, "profile"},
 		{nb_given(run, &opt->spacing), "spacing", P, "profile"},
 		{nb_given(run, &opt->axis), "axis", P, "profile"},
+		{opt->rings, "rings", P, "profile"},
 	};
 	for (size_t k = 0; k < sizeof use / sizeof *use; k++) {
 		if (!use[k].given || use[k].modes & 1 << mode)

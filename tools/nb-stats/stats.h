@@ -44,7 +44,7 @@ struct group {
 struct stats {
 	int wanted[NMODE]; /* by options */
 	const char *compare_path, *lagrangian, *center, *species, *range, *orbits;
-	int by, by_number, bins, spacing, axis, shape, bound; /* enums of these names, and numbers */
+	int by, by_number, bins, spacing, axis, shape, bound, rings; /* enums of these names, and numbers */
 	int shape_given;
 	int epot; /* enum epot */
 	double eps;
@@ -94,7 +94,8 @@ struct stats {
 	} measure;
 	struct {
 		double *edge;
-		struct nb_profile_bin *bin;
+		struct nb_profile_bin *bin,
+			*height; /* height: means and dispersions of the third coordinate of rings */
 	} profile;
 	struct nb_orbit *orbit;
 	int orbits_named; /* have a column for names */
