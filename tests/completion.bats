@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bash completion: options, words and names come from the programs, so none can be missing.
+# completion for bash, zsh and fish: options, words and names come from the programs, so none can be missing.
 # bats file_tags=once
 
 load helper
@@ -91,6 +91,46 @@ completes() {
 	completes 'mixed' nb force --precision m
 	complete_line nb '' | grep -qx help
 	equals "$(complete_line nb '' | wc -l)" $((${#NB_TOOLS[@]} + 3))
+}
+
+@test "the last program of a pipeline in the quotes of nb-step" {
+	completes 'nb-force' nb-step nb-fo
+	completes 'nb-sort-zorder | nb-force' nb-step -d 0.1 'nb-sort-zorder | nb-fo'
+	completes 'nb-sort-zorder |nb-force' nb-step -d 0.1 'nb-sort-zorder |nb-fo'
+	completes 'cat | nb-force -t 0.5 --precision' nb-step 'cat | nb-force -t 0.5 --prec'
+	completes 'nb-force --precision mixed' nb step 'nb-force --precision m'
+	completes '' nb-step 'nb-force -t '
+	equals "$(complete_line nb-step -d 0.1 'nb-sort-zorder | ' | wc -l)" ${#NB_TOOLS[@]}
+	touch 'nb file'
+	completes 'nb file' nb-step 'nb f'
+}
+
+# what zsh and fish offer for a line, of which the last word may have an open quote
+in_zsh() {
+	zsh -f -c 'words=(${(z)1}); [[ $1 != *" " ]] || words+=(""); CURRENT=$#words
+		compset() { words=(${words[CURRENT]##* }) CURRENT=1 }
+		compadd() { print -l -- ${@:3} }
+		source "$2"' zsh "$1" root/share/zsh/site-functions/_nb
+}
+in_fish() { XDG_DATA_DIRS=$PWD/root/share HOME=$PWD fish -c "complete -C \"$1\"" | sed 's/.*| //'; }
+
+@test "zsh and fish offer what bash does, in quotes, too" {
+	local shell line
+	mkdir -p root/share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	cp "$NB_TOP/tools/completion.bash" root/share/bash-completion/completions/nb
+	cp "$NB_TOP/tools/completion.zsh" root/share/zsh/site-functions/_nb
+	for line in nb nb-gen nb-force nb-step; do cp "$NB_TOP/tools/completion.fish" root/share/fish/vendor_completions.d/$line.fish; done
+	for shell in zsh fish; do
+		command -v $shell >/dev/null || skip "no $shell"
+		equals "$(in_$shell 'nb-gen -n 100 plu')" plummer
+		equals "$(in_$shell 'nb-force --prec')" --precision
+		equals "$(in_$shell 'nb ste')" step
+		equals "$(in_$shell "nb-step -d 0.1 'nb-sort-zorder | nb-fo")" nb-force
+		equals "$(in_$shell "nb-step -d 0.1 'nb-sort-zorder | nb-force --prec" | sed 's/.* //')" --precision
+		touch 'first run.nb'
+		equals "$(in_$shell 'nb-stats fir')" 'first run.nb'
+		equals "$(in_$shell 'nb-gen -n ' | tr -d '\n')" ''
+	done
 }
 
 @test "nothing for a number" {

@@ -1,7 +1,8 @@
 # completion.bash - bash completion for the nb programs.  What there is to complete comes from --help.
 #
 # Installed under the name of a program, it serves that program; sourced as completion.bash or nb, it serves nb and all
-# programs that 'nb --help' lists.
+# programs that 'nb --help' lists.  Run with the words of a line, as completion.zsh and completion.fish do, it prints what
+# completes the last.
 
 _nb_options() { # the options of program $1
 	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'
@@ -51,12 +52,30 @@ _nb_command() { # nb TOOL ..., nb help TOOL
 	fi
 }
 
+_nb_pipeline() { # the operand of nb-step: programs, or what is to follow the words of the last one
+	local -a stage
+	local before=$1
+	read -ra stage <<<"${before##*|}"
+	[[ $before != *[[:space:]\|] ]] || stage+=('')
+	before=${before%"${stage[-1]}"}
+	if [[ ${#stage[@]} -lt 2 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_nb_tools | sed 's/^/nb-/')" -- "${stage[0]}")
+	elif [[ ${stage[0]} == nb-* ]]; then
+		_nb_program "${stage[0]}" "${stage[-1]}" "${stage[-2]}"
+	fi
+	COMPREPLY=("${COMPREPLY[@]/#/$before}")
+}
+
 _nb_program() {
 	local program=$1 current=$2 previous=$3 words='' argument='' before=''
 	COMPREPLY=()
 	[[ $previous == [\<\>]* ]] && argument=FILE
 	[[ $previous == -?* ]] && argument=$(_nb_argument "$program" "$previous")
 	[[ $previous == --@(fields|drop) && $argument == LIST ]] && argument=COLUMN
+	if [[ ${program##*/} == nb-step && -z $argument && $current == @(nb*|*[[:space:]\|]*) ]]; then
+		_nb_pipeline "$current"
+		[[ ${#COMPREPLY[@]} -eq 0 ]] || return
+	fi
 	case $argument in
 	'') # no argument: an option or an operand
 		if [[ $current == -* ]]; then
@@ -81,7 +100,11 @@ _nb_program() {
 	[[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 
-if [[ ${BASH_SOURCE[0]##*/} == nb-* ]]; then
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+	_nb "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+	[[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\n' "${COMPREPLY[@]}"
+elif [[ ${BASH_SOURCE[0]##*/} == nb-* ]]; then
 	complete -o filenames -F _nb "${BASH_SOURCE[0]##*/}"
 else
 	mapfile -t _nb_names < <(_nb_tools | sed 's/^/nb-/')
