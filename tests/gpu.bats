@@ -556,6 +556,30 @@ spread_over() { # spread_over LIST ARGUMENTS-OF-nb-step ARGUMENTS-OF-nb-force
 	fi
 }
 
+# started BACKEND: how many devices the driver has opened once a first frame is there
+started() {
+	local pid
+	rm -f frames
+	mkfifo frames
+	nb-gen plummer -n 1000 >p.nb
+	nb-step -b "$1" -d 1e-6 --until 1 'nb-force -e 0.1' <p.nb >frames &
+	pid=$!
+	exec 5<frames
+	head -c 200000 <&5 >/dev/null
+	find "/proc/$pid/fd" -lname '/dev/nvidia[0-9]*' -printf '%l\n' | sort -u | wc -l
+	kill "$pid"
+	exec 5<&-
+	wait "$pid" || :
+}
+
+@test "several devices: those behind the last one that is named are not started" {
+	[ "$(nvidia-smi --list-gpus | wc -l)" -ge 2 ] || skip "one device"
+	[ "$(started cuda)" = 1 ]
+	[ "$(started cuda:0,1)" = 2 ]
+	[ "$(CUDA_VISIBLE_DEVICES=1,0 started cuda:0)" = 1 ]
+	[ "$(started cuda:all)" = "$(nvidia-smi --list-gpus | wc -l)" ]
+}
+
 @test "several devices: those that are not there, closed pipes and full disks" {
 	fails_with 1 "backend 'cuda:0,99': no CUDA device 99 (there " 'nb-force -b cuda:0,99 <p33.nb'
 	fails_with 1 "backend 'cuda:99,0': no CUDA device 99 (there " 'nb-force -b cuda:99,0 <p33.nb'

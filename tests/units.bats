@@ -18,6 +18,7 @@ unit() {
 @test "decimal text" { unit common/decimal; }
 @test "numbers of options" { unit common/parse; }
 @test "messages" { unit common/die; }
+@test "environment of a call" { unit common/environment; }
 @test "memory" { unit common/mem; }
 @test "names of files" { unit common/named; }
 @test "files that are whole" { unit common/whole; }

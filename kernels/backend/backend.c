@@ -7,6 +7,7 @@
 #include "kernels/team/team.h"
 #include "kernels/walk_gpu/walk_gpu.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,8 +134,17 @@ void nb_backend_offer(void)
 	nb_domain_use_devices(&nb_domain_device_cuda);
 }
 
+int nb_backend_reach(const struct nb_device_list *list)
+{
+	int count = list->n ? 0 : INT_MAX;
+	for (int k = 0; k < list->n; k++)
+		count = list->id[k] >= count ? list->id[k] + 1 : count;
+	return nb_cuda_show(count);
+}
+
 static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
 {
+	(void)nb_backend_reach(list); /* if not, the next line names the device that is missing */
 	int status = list->n ? NB_OK : nb_team_list_all(NB_DEVICES_MOST, list->id, &list->n, why, NB_BACKEND_WHY);
 	if (!status)
 		status = nb_cuda_open(list->id[0], &backend_cuda.space, why, NB_BACKEND_WHY);
@@ -176,6 +186,7 @@ int nb_backend_report(const struct nb_backend *backend, int k, char *line)
 
 int nb_backend_look(struct nb_device_speed *speed, char *why)
 {
+	(void)nb_cuda_show(1);
 	return nb_cuda_look(0, &speed->f32, &speed->f64, why, NB_BACKEND_WHY);
 }
 
@@ -212,6 +223,12 @@ int nb_backend_enlist(void)
 #else
 void nb_backend_offer(void)
 {
+}
+
+int nb_backend_reach(const struct nb_device_list *list)
+{
+	(void)list;
+	return 1;
 }
 
 int nb_backend_members(void)

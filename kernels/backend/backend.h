@@ -106,6 +106,10 @@ NB_MUST_CHECK int nb_backend_choose(const char *name, const struct nb_backend **
 /* How fast the device is that "cuda" means, without a context of it.  0, or NB_ENODEV with why. */
 NB_MUST_CHECK int nb_backend_look(struct nb_device_speed *speed, char *why);
 
+/* The process will choose this list: so devices up to the last of it are started, and not those behind.  0: too late,
+ * as it has started fewer.  Nobody has to say so before he chooses. */
+int nb_backend_reach(const struct nb_device_list *list);
+
 /* The memory of a device: of the one of a backend that has the least.  0, NB_EINVAL for the CPU, or what the device
  * says. */
 struct nb_device_room {

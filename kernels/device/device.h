@@ -11,6 +11,13 @@
 extern "C" {
 #endif
 
+/* This process needs devices 0 .. count - 1: those after them are not started, which takes 0.2 s for each.  Without any
+ * such call all are, with INT_MAX too.  0: too late, as the driver has been started for fewer. */
+int nb_cuda_show(int count);
+/* How many there are, of those that are shown; starts the driver.  NB_ENODEV where there is none; why (size bytes) then
+ * says what the runtime said. */
+NB_MUST_CHECK int nb_cuda_count(int *count, char *why, size_t size);
+
 /* Makes device number `device` current and *space its memory.  NB_ENODEV where there is none of that number,
  * or no driver; why (size bytes) then says what the runtime said. */
 NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size);

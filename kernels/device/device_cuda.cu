@@ -3,6 +3,13 @@
 #include "kernels/device/device.cuh"
 #include "kernels/device/device.h"
 
+#include "common/environment.h"
+
+#include <mutex>
+#include <string>
+
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void *device_alloc(const struct nb_space *, size_t bytes)
@@ -189,16 +196,64 @@ static int device_first_bad(
 	return NB_OK;
 }
 
+/* The first `count` names of what CUDA_VISIBLE_DEVICES says, or of all devices. */
+static std::string first_devices(int count)
+{
+	const char *asked = getenv("CUDA_VISIBLE_DEVICES");
+	std::string list;
+	for (int k = 0; !asked && k < count; k++)
+		list += (k ? "," : "") + std::to_string(k);
+	for (; asked && *asked && (*asked != ',' || --count > 0); asked++)
+		list += *asked;
+	return list;
+}
+
+static struct {
+	std::mutex lock;
+	int count = 0; /* of devices to be seen; INT_MAX: all */
+	bool started = false;
+} driver;
+
+int nb_cuda_show(int count)
+{
+	const std::lock_guard<std::mutex> guard(driver.lock);
+	if (count <= driver.count)
+		return 1;
+	if (!driver.started)
+		driver.count = count;
+	return !driver.started;
+}
+
+static void start(void *count)
+{
+	(void)cudaGetDeviceCount((int *)count);
+	(void)cudaGetLastError();
+}
+
+int nb_cuda_count(int *count, char *why, size_t size)
+{
+	{
+		const std::lock_guard<std::mutex> guard(driver.lock);
+		if (!driver.started && driver.count > 0 && driver.count < INT_MAX)
+			NB_TRY(nb_environment_with(
+				"CUDA_VISIBLE_DEVICES", first_devices(driver.count).c_str(), start, count));
+		if (driver.count == 0)
+			driver.count = INT_MAX;
+		driver.started = true;
+	}
+	const cudaError_t error = cudaGetDeviceCount(count);
+	if (error == cudaSuccess && *count > 0)
+		return NB_OK;
+	(void)cudaGetLastError();
+	snprintf(why, size, "no CUDA device (%s)",
+		error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
+	return NB_ENODEV;
+}
+
 static int find_device(int device, char *why, size_t size)
 {
 	int count = 0;
-	cudaError_t error = cudaGetDeviceCount(&count);
-	if (error != cudaSuccess || count == 0) {
-		(void)cudaGetLastError();
-		snprintf(why, size, "no CUDA device (%s)",
-			error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
-		return NB_ENODEV;
-	}
+	NB_TRY(nb_cuda_count(&count, why, size));
 	if (device >= count) {
 		snprintf(why, size, "no CUDA device %d (there are %d)", device, count);
 		return NB_ENODEV;
@@ -251,11 +306,11 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 	static char name[32];
 	static struct nb_space device_space;
 	*space = nullptr;
-	NB_TRY(find_device(device, why, size));
 	if (*name && device != device_space.device) {
 		snprintf(why, size, "this process computes on %s already", name);
 		return NB_ENODEV;
 	}
+	NB_TRY(find_device(device, why, size));
 	if (nb_cuda_status(cudaSetDevice(device), "cudaSetDevice", __FILE__, __LINE__) ||
 		nb_cuda_status(cudaFree(nullptr), "cudaFree", __FILE__, __LINE__)) {
 		snprintf(why, size, "CUDA device %d does not start: %.150s", device, nb_cuda_error_text);

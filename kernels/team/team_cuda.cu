@@ -9,25 +9,15 @@
 
 #include <stdio.h>
 
+#include "kernels/device/device.h"
 #include "kernels/team/team_internal.cuh"
 
 struct nb_team_state nb_team;
 
-static int count_devices(int *count, char *why, size_t size)
-{
-	const cudaError_t error = cudaGetDeviceCount(count);
-	if (error == cudaSuccess && *count > 0)
-		return NB_OK;
-	(void)cudaGetLastError();
-	snprintf(why, size, "no CUDA device (%s)",
-		error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
-	return NB_ENODEV;
-}
-
 int nb_team_list_all(int most, int *id, int *n, char *why, size_t size)
 {
 	int count = 0;
-	NB_TRY(count_devices(&count, why, size));
+	NB_TRY(nb_cuda_count(&count, why, size));
 	if (count > most) {
 		snprintf(why, size, "there are %d devices, and a list has at most %d", count, most);
 		return NB_ENODEV;
@@ -179,7 +169,7 @@ int nb_team_open(int n, const int *id, char *why, size_t size)
 		snprintf(why, size, "this process computes on %s already", nb_team.name);
 		return NB_ENODEV;
 	}
-	NB_TRY(count_devices(&count, why, size));
+	NB_TRY(nb_cuda_count(&count, why, size));
 	for (int k = 0; k < n; k++)
 		if (id[k] >= count) {
 			snprintf(why, size, "no CUDA device %d (there are %d)", id[k], count);

@@ -265,10 +265,11 @@ int nb_claim_device(const struct nb_run *run)
 	if (!(run->tool->common & NB_COMMON_PLACE) || nb_device_list_read(run->common.backend, &list, why, sizeof why))
 		return 1;
 	pthread_mutex_lock(&lock);
-	if (!is_claimed)
+	const int reached = is_claimed || nb_backend_reach(&list); /* unless auto has started fewer */
+	if (!is_claimed && reached)
 		claimed = list;
-	is_claimed = 1;
-	const int same = nb_device_list_equal(&claimed, &list);
+	is_claimed = is_claimed || reached;
+	const int same = reached && nb_device_list_equal(&claimed, &list);
 	pthread_mutex_unlock(&lock);
 	return same;
 }

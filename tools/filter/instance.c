@@ -1,5 +1,6 @@
 /* An instance of a tool: its life, and what becomes of it at an end in the middle of work. */
 #include "common/cpu.h"
+#include "common/environment.h"
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/filter.h"
@@ -48,7 +49,7 @@ struct nb_run *nb_run_new(const struct nb_tool *tool)
 	run->common.backend = "auto";
 	run->voice = (struct nb_voice){.program = tool->name, .file = STDERR_FILENO, .leave = leave};
 	run->files = (struct nb_files){STDIN_FILENO, -1, -1, AT_FDCWD};
-	run->environment = environ;
+	run->environment = nb_environment();
 	return run;
 }
 

@@ -3,6 +3,7 @@
 #include "tools/fold/peer.h"
 #include "tools/fold/surroundings.h"
 
+#include "common/environment.h"
 #include "common/timer.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* Seconds for a peer that has connected to make its offer; for a look at all processes; and for one that must find. */
 static const double OFFER = 1, LOOK = 0.020, PATIENCE = 1;
@@ -150,7 +149,7 @@ static const char *receive_offer(struct nb_handover *h, double until, char why[N
 		close(strings);
 	if (!fine || (h->listener >= 0 && !is_listening(h->listener)))
 		return "an offer that is not understood";
-	const char *differs = nb_environment_differs(environ, h->environment);
+	const char *differs = nb_environment_differs(nb_environment(), h->environment);
 	if (!differs)
 		return NULL;
 	snprintf(why, NB_WHY_SIZE, "another environment: %.*s", (int)strcspn(differs, "="), differs);

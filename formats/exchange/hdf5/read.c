@@ -1,6 +1,7 @@
 #include "formats/exchange/hdf5/hdf5.h"
 
 #include "common/child.h"
+#include "common/environment.h"
 #include "common/mapped.h"
 #include "common/mem.h"
 #include "common/named.h"
@@ -85,8 +86,8 @@ static int spawn(int program, int file, int socket, pid_t *process)
 	sigset_t none;
 	sigemptyset(&none);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", program);
-	const struct nb_child child = {path, argv, environ, {socket, -1, -1, [NB_H5_FILE] = file}, NB_H5_FILE + 1,
-		.blocked = &none, .ignores_none = 1};
+	const struct nb_child child = {path, argv, nb_environment(), {socket, -1, -1, [NB_H5_FILE] = file},
+		NB_H5_FILE + 1, .blocked = &none, .ignores_none = 1};
 	return nb_child_start(&child, process);
 }
 
