@@ -27,7 +27,7 @@ bench-formats: deps-build
 	@$(MAKE) --no-print-directory all
 	tests/bench/run-formats $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
-# PLOT=1: pictures too
+# PLOT=1: pictures too; SHORT=1: every row with few bodies
 bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
-	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(BUILD)
+	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(if $(filter 1,$(SHORT)),--short) $(BUILD)

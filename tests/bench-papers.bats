@@ -106,6 +106,23 @@ accepted() {
 	[ "$(grep -c -E '^  (plummer|uniform) ' told)" -eq 4 ]
 }
 
+@test "the short form runs every row, each with few bodies, and beside the figure of a paper only where nothing has changed" {
+	mkdir -p build/tests/bench
+	printf '#!/bin/sh\n[ "$1" != cuda ] || exit 77\n[ "$1" = counts ] || cp "$2" "$3"\n' >build/tests/bench/papers
+	chmod +x build/tests/bench/papers
+	"$NB_TOP/tests/bench/run-papers" --short "$PWD/build" >out
+	run -2 "$NB_TOP/tests/bench/run-papers" --shorter "$PWD/build"
+	local f short
+	for f in gems3 shan lecture8 gangavarapu xu devices; do
+		f=$NB_TOP/tests/bench/papers/$f.tsv short=build/papers/short/${f##*/}
+		[[ $f == *devices.tsv ]] || cmp "$short" "build/papers/$(basename "$f" .tsv)-cpu.tsv"
+		paste "$f" "$short" | awk -F '\t' '/^#/ || NF < 24 || $1 == "table" { next }
+			{ rows++; few = $16 <= ($15 ~ /^boxes/ ? 16 : $15 ~ /^cubes/ ? 32 : 2048); same = $3 == $15 && $4 == $16
+			if ($5 != $17 || $7 != $19 || !few || (same ? $9 != $21 : $21 != "-")) { print; exit bad = 1 } }
+			END { exit bad || !rows }'
+	done
+}
+
 @test "bodies in place of a paper's are named as such beside its figure" {
 	rows 'flat 300' gangavarapu-pairs - 'galaxy30k.txt 30002' gangavarapu-tree-omp 0.9 >row.tsv
 	run "$programs/bench/papers" cpu row.tsv out.tsv "$BATS_TEST_TMPDIR"
