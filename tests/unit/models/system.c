@@ -2,7 +2,7 @@
 #include "kernels/models/imf_internal.h"
 #include "tests/unit/models/bodies.h"
 
-static const enum nb_model_kind kinds[] = {NB_MODEL_PLUMMER, NB_MODEL_KING, NB_MODEL_HERNQUIST, NB_MODEL_DEHNEN};
+static const enum nb_model_kind kinds[] = {NB_MODEL_PLUMMER, NB_MODEL_KING, NB_MODEL_HERNQUIST};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static struct nb_model_param stars(enum nb_model_kind kind, uint64_t n)
