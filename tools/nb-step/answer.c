@@ -12,15 +12,15 @@ enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
 void nb_step_fail_force(struct step *s, const char *what)
 {
-	nb_step_progress_clear(s);
-	if (s->force->gave_up == NB_GAVE_UP_HASTILY)
+	nb_step_progress_clear(&s->progress);
+	if (s->force.process->gave_up == NB_GAVE_UP_HASTILY)
 		nb_interrupt_end();
-	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->command, what, s->step);
+	nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s in step %" PRIu64, s->opt.command, what, s->clock.step);
 }
 
 static int is_folded(const struct step *s)
 {
-	return nb_coprocess_is_folded(s->force);
+	return nb_coprocess_is_folded(s->force.process);
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */
@@ -29,14 +29,14 @@ static void require_same_step(struct step *s)
 {
 	char what[160];
 	double step;
-	if (nb_frame_attribute_f64(s->frame, "step", -1, &step) || step != (double)s->step) {
+	if (nb_frame_attribute_f64(s->frame, "step", -1, &step) || step != (double)s->clock.step) {
 		const char *tag = nb_frame_attribute(s->frame, "step");
 		snprintf(what, sizeof what, "returned a frame of step %.20s", tag ? tag : "none");
 		nb_step_fail_force(s, what);
 	}
-	if (s->frame->rows[NB_PARTICLE] != s->sent.n) {
+	if (s->frame->rows[NB_PARTICLE] != s->force.sent.n) {
 		snprintf(what, sizeof what, "returned %" PRIu64 " bodies instead of %zu", s->frame->rows[NB_PARTICLE],
-			s->sent.n);
+			s->force.sent.n);
 		nb_step_fail_force(s, what);
 	}
 }
@@ -44,13 +44,13 @@ static void require_same_step(struct step *s)
 /* "nb-step -d 0.1 nb-sort-zorder | nb-force": the shell leaves one word of the pipeline. */
 static int is_cut_off(const struct step *s)
 {
-	return nb_tool_find(s->command) != NULL && strcmp(s->command, "nb-force") != 0;
+	return nb_tool_find(s->opt.command) != NULL && strcmp(s->opt.command, "nb-force") != 0;
 }
 
 static void require_columns(struct step *s)
 {
 	char what[160];
-	const struct sent *sent = &s->sent;
+	const struct sent *sent = &s->force.sent;
 	const char *missing = nb_step_missing(s);
 	for (size_t i = 0; i < sent->ncolumn && !missing; i++)
 		if (!nb_frame_find(s->frame, sent->name[i]))
@@ -85,8 +85,8 @@ void nb_step_check_answer(struct step *s)
 	require_columns(s);
 	require_types(s);
 	/* with numbers of rows, ids are compared one by one */
-	if (!s->sent.ids.ncolumn && !is_folded(s) && nb_frame_field(s->frame, NB_ID) &&
-		nb_step_fingerprint(s) != s->ids)
+	if (!s->force.sent.ids.ncolumn && !is_folded(s) && nb_frame_field(s->frame, NB_ID) &&
+		nb_step_fingerprint(s) != s->force.ids)
 		nb_step_fail_force(s, "returned other ids than it was given");
 }
 
@@ -94,10 +94,10 @@ void nb_step_check_answer(struct step *s)
 
 void nb_step_check_ids(struct step *s, const uint32_t *row)
 {
-	const size_t n = s->sent.n;
-	if (!s->sent.ids.ncolumn)
+	const size_t n = s->force.sent.n;
+	if (!s->force.sent.ids.ncolumn)
 		return;
-	const uint64_t *sent = nb_require_ids(&s->sent.ids, &nb_space_host);
+	const uint64_t *sent = nb_require_ids(&s->force.sent.ids, &nb_space_host);
 	const uint64_t *id = nb_require_ids(s->frame, &nb_space_host);
 	size_t others = 0;
 #pragma omp parallel for simd schedule(static) reduction(+ : others) if (n > PARALLEL)
@@ -113,7 +113,7 @@ static unsigned bad_of(const struct step *s, int field)
 	const unsigned traits = nb_field_info[field].traits;
 	if (traits & NB_FINITE_RESULT)
 		return NB_BAD_NONFINITE;
-	return is_folded(s) || (field == NB_VEL && s->sent.keeps) ? 0 : nb_bad_by_traits(traits);
+	return is_folded(s) || (field == NB_VEL && s->force.sent.keeps) ? 0 : nb_bad_by_traits(traits);
 }
 
 void nb_step_check_numbers(struct step *s)

@@ -22,24 +22,26 @@ static const char origin_name[] = "nb_step_origin";
 
 void nb_step_blocks_check(struct step *s)
 {
-	const char *other = s->collide != COLLIDE_NONE ? "collide" : s->send_velocities ? "send-velocities" : NULL;
-	const int given = nb_given(s->run, &s->blocks_number);
-	if (given && s->levels < 2)
+	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
+			    : s->opt.send_velocities	   ? "send-velocities"
+							   : NULL;
+	const int given = nb_given(s->run, &s->opt.blocks_number);
+	if (given && s->opt.levels < 2)
 		nb_die(NB_EXIT_USAGE, "option '--blocks' needs '--levels' of 2 or more");
-	if (!s->levels_given)
+	if (!s->opt.levels_given)
 		return;
-	if (!s->command)
+	if (!s->opt.command)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs the force pipeline as operand");
-	if (s->integrator != &nb_integrator_leapfrog && !s->integrator->corrections)
+	if (s->opt.integrator != &nb_integrator_leapfrog && !s->opt.integrator->corrections)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs '--integrator leapfrog' or 'hermite'");
-	if (given && s->blocks_number == BLOCKS_SPLIT && s->integrator->corrections)
+	if (given && s->opt.blocks_number == BLOCKS_SPLIT && s->opt.integrator->corrections)
 		nb_die(NB_EXIT_USAGE,
 			"'--integrator hermite' makes no split steps (want '--blocks whole', or nothing)");
-	s->whole = s->blocks_number == BLOCKS_WHOLE || s->integrator->corrections;
+	s->opt.whole = s->opt.blocks_number == BLOCKS_WHOLE || s->opt.integrator->corrections;
 	if (other)
 		nb_die(NB_EXIT_USAGE,
 			"give either --levels or --%s (bodies that make steps of their own are sent alone)", other);
-	if (!s->dt_given || !s->eta_given)
+	if (!s->opt.dt_given || !s->opt.eta_given)
 		nb_die(NB_EXIT_USAGE, "option '--levels' needs the longest step and how short others are (give -d and "
 				      "--eta)");
 }
@@ -143,7 +145,7 @@ static void drift(struct step *s, struct nb_frame *frame, double dt)
 static void compute_force(struct step *s, double at)
 {
 	nb_require_alive(s->run);
-	nb_step_set_clock(s, s->blocks.time, s->blocks.rest, at);
+	s->clock.now = nb_step_later(s->blocks.begun, at);
 	s->blocks.sent += (double)s->frame->rows[NB_PARTICLE];
 	nb_step_compute_force(s);
 }
@@ -168,7 +170,7 @@ static void make_parts(struct step *s, int level, double h, double at, size_t fa
 }
 
 /* A step h of the frame at work, which begins at this time of the step of all bodies.  The last kick is left
- * (s->pending), as it needs the force at the new positions. */
+ * (s->clock.pending), as it needs the force at the new positions. */
 static void make_step(struct step *s, int level, double h, double at)
 {
 	struct blocks *b = &s->blocks;
@@ -188,20 +190,18 @@ static void make_step(struct step *s, int level, double h, double at)
 	else
 		drift(s, s->frame, h);
 	nb_step_drop_stale(s);
-	s->pending = h / 2;
-	nb_step_require_in_range(s, s->step + 1, h);
+	s->clock.pending = h / 2;
+	nb_step_require_in_range(s, s->clock.step + 1, h);
 }
 
 void nb_step_advance_blocks(struct step *s, double dt)
 {
 	struct blocks *b = &s->blocks;
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	b->time = s->time;
-	b->rest = s->time_rest;
+	b->begun = s->clock.now;
 	b->deepest = 0;
 	make_step(s, 0, dt, 0);
-	s->time = b->time;
-	s->time_rest = b->rest;
+	s->clock.now = b->begun;
 	b->whole += ldexp((double)n, b->deepest);
 	b->most = b->deepest > b->most ? b->deepest : b->most;
 	b->sent += (double)n;
@@ -209,7 +209,7 @@ void nb_step_advance_blocks(struct step *s, double dt)
 
 void nb_step_blocks_begin(struct step *s)
 {
-	if (s->levels > 1 && !nb_frame_field(s->frame, NB_LEVEL))
+	if (s->opt.levels > 1 && !nb_frame_field(s->frame, NB_LEVEL))
 		nb_step_set_level(s, 0);
 }
 
@@ -219,31 +219,31 @@ void nb_step_blocks_warn(struct step *s)
 	if (b->warned || !(b->hasty > 0))
 		return;
 	b->warned = 1;
-	nb_step_progress_clear(s);
-	nb_warn("bodies want shorter steps than --levels %d has, in step %" PRIu64 " (want %s)", s->levels, s->step + 1,
-		s->levels < NB_STEP_LEVELS ? "--levels max" : "a softening, or a shorter -d");
+	nb_step_progress_clear(&s->progress);
+	nb_warn("bodies want shorter steps than --levels %d has, in step %" PRIu64 " (want %s)", s->opt.levels,
+		s->clock.step + 1, s->opt.levels < NB_STEP_LEVELS ? "--levels max" : "a softening, or a shorter -d");
 }
 
 void nb_step_blocks_report(const struct step *s)
 {
 	const struct blocks *b = &s->blocks;
-	if (s->levels < 2 || b->sent == 0)
+	if (s->opt.levels < 2 || b->sent == 0)
 		return;
 	nb_verbose("levels: shortest step dt/%.0f; %.4g times as many %s if all made that of each dt",
-		ldexp(1, b->most), b->whole / b->sent, s->whole ? "forces" : "bodies through the force pipeline");
+		ldexp(1, b->most), b->whole / b->sent, s->opt.whole ? "forces" : "bodies through the force pipeline");
 	if (b->hasty > 0)
 		nb_verbose(
 			"levels: %.3g %% of the steps of the last level should be shorter", 100 * b->hasty / b->last);
 }
 
-void nb_step_blocks_free(struct step *s)
+void nb_step_blocks_free(struct blocks *b)
 {
 	for (int k = 0; k < NB_STEP_LEVELS; k++) {
-		nb_frame_clear(&s->blocks.sub[k].frame);
-		nb_frame_clear(&s->blocks.sub[k].origin);
+		nb_frame_clear(&b->sub[k].frame);
+		nb_frame_clear(&b->sub[k].origin);
 	}
-	nb_free(s->blocks.mark);
-	s->blocks.mark = NULL;
-	nb_free(s->blocks.other);
-	s->blocks.other = NULL;
+	nb_free(b->mark);
+	b->mark = NULL;
+	nb_free(b->other);
+	b->other = NULL;
 }

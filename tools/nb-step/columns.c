@@ -24,7 +24,7 @@ double *nb_step_update(const struct step *s, enum nb_field field, const struct n
 void nb_step_require(const struct step *s, int status)
 {
 	if (status)
-		nb_die(NB_EXIT_FAILED, "backend %s failed in step %" PRIu64 ": %s", s->backend->name, s->step,
+		nb_die(NB_EXIT_FAILED, "backend %s failed in step %" PRIu64 ": %s", s->backend->name, s->clock.step,
 			nb_backend_error(s->backend, status));
 }
 
@@ -60,7 +60,7 @@ void nb_step_widen(struct step *s)
 {
 	widen(s, NB_POS);
 	widen(s, NB_VEL);
-	if (s->collide == COLLIDE_MERGE) {
+	if (s->opt.collide == COLLIDE_MERGE) {
 		widen(s, NB_MASS);
 		widen(s, NB_RADIUS);
 		if (!nb_frame_field(s->frame, NB_SPIN)) {
@@ -92,5 +92,5 @@ const char *nb_step_missing(const struct step *s)
 {
 	if (!nb_frame_field(s->frame, NB_ACC))
 		return "acc";
-	return s->integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
+	return s->opt.integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
 }

@@ -59,15 +59,15 @@ void nb_step_energy_load(struct step *s)
 }
 
 /* Another law has another energy. */
-static void find_first(struct step *s)
+void nb_step_energy_begin(struct step *s)
 {
 	struct energy *e = &s->energy;
 	char law[NB_LAW_TEXT];
 	note_law(s, law);
-	if (s->resumed && !e->other_law && strcmp(law, e->law) != 0) {
+	if (s->saved.resumed && !e->other_law && strcmp(law, e->law) != 0) {
 		e->other_law = 1;
-		nb_step_progress_clear(s);
-		nb_warn("'%s' was computed with %s, and this run with %s", s->resume, e->law, law);
+		nb_step_progress_clear(&s->progress);
+		nb_warn("'%s' was computed with %s, and this run with %s", s->opt.resume, e->law, law);
 	}
 	if (!isfinite(e->first) || strcmp(law, e->law) != 0)
 		e->first = total_energy(s);
@@ -77,15 +77,10 @@ static void find_first(struct step *s)
 		nb_frame_drop_attribute(s->frame, "etot0");
 }
 
-void nb_step_energy_begin(struct step *s)
-{
-	find_first(s);
-}
-
 static int is_conserved(const struct step *s)
 {
-	return !s->send_velocities && !nb_frame_attribute(s->frame, "field_varies") &&
-	       (s->collide == COLLIDE_NONE || s->collide == COLLIDE_ELASTIC);
+	return !s->opt.send_velocities && !nb_frame_attribute(s->frame, "field_varies") &&
+	       (s->opt.collide == COLLIDE_NONE || s->opt.collide == COLLIDE_ELASTIC);
 }
 
 static void warn(struct step *s)
@@ -93,11 +88,11 @@ static void warn(struct step *s)
 	if (s->energy.warned > 0 || !is_conserved(s) || !(s->energy.error > TOO_LARGE))
 		return;
 	s->energy.warned = s->energy.error;
-	nb_step_progress_clear(s);
+	nb_step_progress_clear(&s->progress);
 	nb_warn("the energy is off by %.3g %% in step %" PRIu64 " (want %s, see nb-integrators(7))",
-		100 * s->energy.error, s->step,
+		100 * s->energy.error, s->clock.step,
 		s->blocks.hasty > 0 ? "--levels max"
-		: s->eta_given	    ? "a smaller --eta or a larger softening"
+		: s->opt.eta_given  ? "a smaller --eta or a larger softening"
 				    : "a smaller time step or a larger softening");
 }
 
@@ -118,30 +113,31 @@ static void look_for_encounters(struct step *s)
 	struct energy *e = &s->energy;
 	const double G = nb_require_attribute(s->frame, "G", 1);
 	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
-	if (e->warned > 0 || s->eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
+	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
 		!nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
 		return;
 	if (!e->heaviest)
 		e->heaviest = heaviest(s);
-	const double a = nb_step_largest_acc(s, "step"), way = s->dt * s->dt * a;
+	const double a = nb_step_largest_acc(s, "step"), way = s->opt.dt * s->opt.dt * a;
 	if (e->heaviest == 0 || !(16 * way * way * a > fabs(G) * e->heaviest))
 		return;
 	e->warned = 1;
-	nb_step_progress_clear(s);
+	nb_step_progress_clear(&s->progress);
 	nb_warn("bodies come closer to each other in step %" PRIu64
 		" than steps of %g can follow, without a softening (give "
 		"nb-force -e, and --potential to see the energy)",
-		s->step, fabs(s->dt));
+		s->clock.step, fabs(s->opt.dt));
 }
 
 void nb_step_energy_look(struct step *s, int wanted)
 {
 	struct energy *e = &s->energy;
-	if (!e->known && (wanted || s->step % LOOK == 0 || s->backend->space == &nb_space_host))
+	if (!e->known && (wanted || s->clock.step % LOOK == 0 || s->backend->space == &nb_space_host))
 		look_for_encounters(s);
-	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->step) || (!wanted && s->step % LOOK != 0))
+	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->clock.step) ||
+		(!wanted && s->clock.step % LOOK != 0))
 		return;
-	find_first(s); /* a first state that had a force already may have had another one */
+	nb_step_energy_begin(s); /* a first state that had a force already may have had another one */
 	if (!e->known)
 		return;
 	const double error = fabs((total_energy(s) - e->first) / e->first);
@@ -149,14 +145,13 @@ void nb_step_energy_look(struct step *s, int wanted)
 		return;
 	e->error = error;
 	e->largest = fmax(e->largest, error);
-	e->step = s->step;
+	e->step = s->clock.step;
 	e->looks++;
 	warn(s);
 }
 
-void nb_step_energy_report(const struct step *s)
+void nb_step_energy_report(const struct energy *e)
 {
-	const struct energy *e = &s->energy;
 	if (e->warned > 0 && e->error > 2 * e->warned)
 		nb_warn("the energy is off by %.3g %% at the end", 100 * e->error);
 	if (e->looks)

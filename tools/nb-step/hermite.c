@@ -78,7 +78,7 @@ static double shortest(const struct step *s, const struct nb_frame *frame)
 
 double nb_step_hermite_dt(struct step *s)
 {
-	return sqrt(s->eta) * shortest(s, s->frame);
+	return sqrt(s->opt.eta) * shortest(s, s->frame);
 }
 
 /* A step to try: the longest one, or one that the jerk allows; infinite if there is no force. */
@@ -88,8 +88,8 @@ static double first_try(struct step *s)
 	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host), *jerk = nb_step_read(s, NB_JERK, &nb_space_host);
 	double least = INFINITY;
 	int forced = 0;
-	if (s->dt_given)
-		return fabs(s->dt);
+	if (s->opt.dt_given)
+		return fabs(s->opt.dt);
 	for (size_t i = 0; i < n; i++) {
 		const double a = hypot(hypot(acc[3 * i], acc[3 * i + 1]), acc[3 * i + 2]);
 		const double j = hypot(hypot(jerk[3 * i], jerk[3 * i + 1]), jerk[3 * i + 2]);
@@ -102,7 +102,7 @@ static double first_try(struct step *s)
 			"the jerks of frame %" PRIu64 " are 0, so '--eta' sets no first time step "
 			"(give -d as the largest one)",
 			s->frame->number);
-	return sqrt(s->eta) * least;
+	return sqrt(s->opt.eta) * least;
 }
 
 /* Goes a step h from the first state, and back.  The time scales at its beginning go with the bodies. */
@@ -110,18 +110,17 @@ static void try_step(struct step *s, double h)
 {
 	const struct nb_space *space = s->backend->space;
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	const double time = s->time, rest = s->time_rest;
+	const struct moment begun = s->clock.now;
 	keep(s, 1);
 	nb_step_require(s, s->backend->taylor(n, nb_step_update(s, NB_POS, space), nb_step_update(s, NB_VEL, space),
 				   read_kept(s, NB_ACC, space), read_kept(s, NB_JERK, space), h));
-	nb_step_require_in_range(s, s->step, h);
-	nb_step_set_clock(s, time, rest, h);
+	nb_step_require_in_range(s, s->clock.step, h);
+	s->clock.now = nb_step_later(begun, h);
 	nb_step_compute_force(s);
 	find_timescales(s, h, 0, &s->here);
 	nb_frame_exchange(s->frame, "pos", &s->here, "pos");
 	nb_frame_exchange(s->frame, "vel", &s->here, "vel");
-	s->time = time;
-	s->time_rest = rest;
+	s->clock.now = begun;
 	nb_step_compute_force(s);
 	nb_new_column(s->frame, NB_TIMESCALE, NULL, 0);
 	nb_frame_exchange(s->frame, "timescale", &s->here, "timescale");
@@ -141,14 +140,14 @@ static void set_longest(struct step *s)
 void nb_step_hermite_begin(struct step *s)
 {
 	enum { TRIALS = 100 };
-	if (!s->integrator->corrections || !s->eta_given || nb_frame_field(s->frame, NB_TIMESCALE))
+	if (!s->opt.integrator->corrections || !s->opt.eta_given || nb_frame_field(s->frame, NB_TIMESCALE))
 		return;
 	double h = first_try(s);
 	if (!(h > 0 && isfinite(h)))
 		set_longest(s);
 	for (int k = 0; k < TRIALS && isfinite(h) && h > 0; k++) {
 		nb_require_alive(s->run);
-		try_step(s, s->dt < 0 ? -h : h);
+		try_step(s, s->opt.dt < 0 ? -h : h);
 		const double wanted = nb_step_hermite_dt(s);
 		if (h <= wanted)
 			return;
@@ -165,22 +164,22 @@ static void correct(struct step *s, double ahead, double dt)
 	nb_step_require(s, s->backend->hermite(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space),
 				   nb_step_update(s, NB_VEL, space), acc, jerk, read_kept(s, NB_ACC, space),
 				   read_kept(s, NB_JERK, space), ahead, dt));
-	nb_step_require_in_range(s, s->step, dt);
+	nb_step_require_in_range(s, s->clock.step, dt);
 }
 
 void nb_step_hermite_correct(struct step *s, double dt)
 {
 	correct(s, dt, dt);
-	if (s->eta_given)
+	if (s->opt.eta_given)
 		find_timescales(s, dt, 1, &s->here);
-	for (int k = 1; k < s->integrator->corrections; k++) {
+	for (int k = 1; k < s->opt.integrator->corrections; k++) {
 		nb_frame_exchange(s->frame, "acc", &s->here, "acc");
 		nb_frame_exchange(s->frame, "jerk", &s->here, "jerk");
 		nb_require_alive(s->run);
 		nb_step_compute_force(s);
 		correct(s, 0, dt);
 	}
-	if (s->eta_given) {
+	if (s->opt.eta_given) {
 		nb_new_column(s->frame, NB_TIMESCALE, NULL, 0);
 		nb_frame_exchange(s->frame, "timescale", &s->here, "timescale");
 	}

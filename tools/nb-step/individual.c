@@ -110,7 +110,7 @@ static void predict(struct step *s, const struct bodies *b, double now)
 	double *pos = nb_column_write(nb_frame_field(s->frame, NB_POS), &nb_space_host, NB_AS_F64);
 	if (!pos)
 		nb_out_of_memory(s->frame);
-	if (s->integrator->corrections) {
+	if (s->opt.integrator->corrections) {
 		double *vel = nb_column_write(nb_frame_field(s->frame, NB_VEL), &nb_space_host, NB_AS_F64);
 		if (!vel)
 			nb_out_of_memory(s->frame);
@@ -118,7 +118,7 @@ static void predict(struct step *s, const struct bodies *b, double now)
 	} else {
 		nb_drift_from(b->at.n, b->at.begun, now, b->at.unit, b->at.pos, b->at.vel, pos);
 	}
-	nb_step_require_in_range(s, s->step + 1, s->dt);
+	nb_step_require_in_range(s, s->clock.step + 1, s->opt.dt);
 }
 
 /* The forces on the marked bodies, where all are predicted. */
@@ -131,7 +131,7 @@ static void compute_forces(struct step *s, size_t count, double now)
 		nb_out_of_memory(s->frame);
 	memcpy(active, s->blocks.mark, n);
 	nb_require_alive(s->run);
-	nb_step_set_clock(s, s->blocks.time, s->blocks.rest, now * s->blocks.unit);
+	s->clock.now = nb_step_later(s->blocks.begun, now * s->blocks.unit);
 	s->blocks.sent += (double)count;
 	nb_step_compute_force(s);
 	nb_frame_drop_field(s->frame, NB_ACTIVE);
@@ -143,7 +143,7 @@ static void compute_forces(struct step *s, size_t count, double now)
 static void set_aside(struct step *s)
 {
 	static const char *const kept[] = {"pos", "vel", "level", "acc", "jerk", "timescale"};
-	const size_t nkept = s->integrator->corrections ? 6 : 3;
+	const size_t nkept = s->opt.integrator->corrections ? 6 : 3;
 	struct nb_frame *here = &s->here;
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_column *level = nb_frame_field(s->frame, NB_LEVEL);
@@ -177,7 +177,7 @@ static void set_aside(struct step *s)
 static size_t find_binaries(struct step *s, const struct bodies *b, double now)
 {
 	return nb_hermite_find_binaries(&b->at, now, s->blocks.mark, nb_step_read(s, NB_POS, &nb_space_host),
-		nb_step_read(s, NB_VEL, &nb_space_host), nb_step_read(s, NB_ACC, &nb_space_host), fabs(s->dt) / 4,
+		nb_step_read(s, NB_VEL, &nb_space_host), nb_step_read(s, NB_ACC, &nb_space_host), fabs(s->opt.dt) / 4,
 		s->blocks.other);
 }
 
@@ -193,7 +193,7 @@ static int correct_binaries(struct step *s, double now)
 	for (size_t i = 0; i < b.at.n; i++)
 		if (s->blocks.other[i] != i)
 			nb_hermite_place(&b.at, now, i, acc, jerk, pos + 3 * i, vel + 3 * i);
-	nb_step_require_in_range(s, s->step + 1, s->dt);
+	nb_step_require_in_range(s, s->clock.step + 1, s->opt.dt);
 	return 1;
 }
 
@@ -207,10 +207,10 @@ static int take_back(struct step *s, const struct bodies *b, const double *acc, 
 		latest = fmax(latest, b->at.begun[i]);
 	for (size_t i = 0; i < b->at.n; i++) {
 		const size_t j = s->blocks.other[i];
-		if (j == i || b->at.begun[i] < latest || b->level[i] + 1 >= s->levels)
+		if (j == i || b->at.begun[i] < latest || b->level[i] + 1 >= s->opt.levels)
 			continue;
 		const double scale = nb_hermite_binary_scale(&b->at, now, i, j, acc, jerk) / fabs(b->at.unit);
-		if (nb_step_level_is_too_long(s, b->level[i], sqrt(s->eta) * scale, 0)) {
+		if (nb_step_level_is_too_long(s, b->level[i], sqrt(s->opt.eta) * scale, 0)) {
 			b->level[i]++;
 			count++;
 		}
@@ -254,11 +254,10 @@ static void kick_twice(struct step *s, double now)
 void nb_step_advance_individual(struct step *s, double dt)
 {
 	struct blocks *b = &s->blocks;
-	const int corrects = s->integrator->corrections;
+	const int corrects = s->opt.integrator->corrections;
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	const double all = ldexp(1, s->levels - 1);
-	b->time = s->time;
-	b->rest = s->time_rest;
+	const double all = ldexp(1, s->opt.levels - 1);
+	b->begun = s->clock.now;
 	b->unit = dt / all;
 	b->deepest = 0;
 	set_aside(s);
@@ -290,8 +289,7 @@ void nb_step_advance_individual(struct step *s, double dt)
 		nb_frame_exchange(s->frame, "vel", &s->here, "vel");
 	}
 	nb_step_drop_stale(s);
-	s->time = b->time;
-	s->time_rest = b->rest;
+	s->clock.now = b->begun;
 	b->whole += ldexp((double)n, b->deepest);
 	b->most = b->deepest > b->most ? b->deepest : b->most;
 	b->sent += (double)n;
@@ -299,7 +297,7 @@ void nb_step_advance_individual(struct step *s, double dt)
 
 void nb_step_end_individual(struct step *s)
 {
-	if (s->integrator->corrections) {
+	if (s->opt.integrator->corrections) {
 		nb_new_column(s->frame, NB_TIMESCALE, NULL, 0);
 		nb_frame_exchange(s->frame, "timescale", &s->here, "timescale");
 	} else {

@@ -5,7 +5,7 @@
 
 double nb_step_level_length(const struct step *s, int level)
 {
-	return ldexp(1, s->levels - 1 - level);
+	return ldexp(1, s->opt.levels - 1 - level);
 }
 
 int nb_step_level_is_too_long(const struct step *s, int level, double scale, double rate)
@@ -17,14 +17,14 @@ int nb_step_level_is_too_long(const struct step *s, int level, double scale, dou
 int nb_step_choose_level(struct step *s, int level, double scale, double rate, double now)
 {
 	struct blocks *b = &s->blocks;
-	scale *= sqrt(s->eta) / fabs(b->unit);
-	level = level < s->levels ? level : s->levels - 1;
+	scale *= sqrt(s->opt.eta) / fabs(b->unit);
+	level = level < s->opt.levels ? level : s->opt.levels - 1;
 	if (level > 0 && !nb_step_level_is_too_long(s, level - 1, scale, rate) &&
 		fmod(now, nb_step_level_length(s, level - 1)) == 0)
 		level--;
-	while (level + 1 < s->levels && nb_step_level_is_too_long(s, level, scale, rate))
+	while (level + 1 < s->opt.levels && nb_step_level_is_too_long(s, level, scale, rate))
 		level++;
-	if (level + 1 == s->levels) {
+	if (level + 1 == s->opt.levels) {
 		b->last++;
 		b->hasty += nb_step_level_is_too_long(s, level, scale, rate);
 	}
@@ -36,14 +36,14 @@ int nb_step_choose_level_by_field(struct step *s, const struct wish *w, size_t i
 {
 	struct blocks *b = &s->blocks;
 	int level = 0, wants = 0;
-	for (; level + 1 < s->levels; level++) {
+	for (; level + 1 < s->opt.levels; level++) {
 		wants = nb_step_wants_less(w, i, nb_step_level_length(s, level) * fabs(b->unit));
 		if (!wants && fmod(now, nb_step_level_length(s, level)) == 0)
 			break;
 	}
 	if (wants == 2)
 		nb_step_refuse_wish(s);
-	if (level + 1 == s->levels) {
+	if (level + 1 == s->opt.levels) {
 		b->last++;
 		b->hasty += nb_step_wants_less(w, i, nb_step_level_length(s, level) * fabs(b->unit));
 	}

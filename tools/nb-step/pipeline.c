@@ -36,55 +36,55 @@ static void tell_slow(void *context, enum nb_awaited awaited, double seconds)
 	};
 	struct step *s = context;
 	struct nb_voice *before = nb_speak_as(&s->run->voice); /* a program of the pipeline may be at work here */
-	nb_step_progress_clear(s);
-	nb_warn("waiting for %.0f seconds in step %" PRIu64 ": force pipeline '%s' %s%s", seconds, s->step, s->command,
-		text[awaited],
+	nb_step_progress_clear(&s->progress);
+	nb_warn("waiting for %.0f seconds in step %" PRIu64 ": force pipeline '%s' %s%s", seconds, s->clock.step,
+		s->opt.command, text[awaited],
 		awaited == NB_AWAITED_ANSWER ? " (does a program in it wait for the end of its input?)" : "");
 	nb_speak_as(before);
 }
 
 void nb_step_start_force(struct step *s)
 {
-	s->force = calloc(1, sizeof *s->force);
-	if (!s->force)
+	s->force.process = calloc(1, sizeof *s->force.process);
+	if (!s->force.process)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	if (nb_coprocess_start(s->force, s->command, s->run->environment, s->run->voice.file))
-		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
-	s->force->patience = s->patience;
-	s->force->haste = HASTE;
-	s->force->notice = s->force->notice_answer = NOTICE;
-	s->force->slow = tell_slow;
-	s->force->context = s;
+	if (nb_coprocess_start(s->force.process, s->opt.command, s->run->environment, s->run->voice.file))
+		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->opt.command, s->force.process->error);
+	s->force.process->patience = s->opt.patience;
+	s->force.process->haste = HASTE;
+	s->force.process->notice = s->force.process->notice_answer = NOTICE;
+	s->force.process->slow = tell_slow;
+	s->force.process->context = s;
 }
 
 void nb_step_finish_force(struct step *s)
 {
-	if (nb_coprocess_finish(s->force)) {
+	if (nb_coprocess_finish(s->force.process)) {
 		if (s->run->interrupted) { /* what it should have computed has been written */
-			nb_step_kill_force(s);
+			nb_step_kill_force(&s->force);
 			return;
 		}
-		nb_step_progress_clear(s);
-		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->command, s->force->error);
+		nb_step_progress_clear(&s->progress);
+		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->opt.command, s->force.process->error);
 	}
 }
 
-void nb_step_kill_force(struct step *s)
+void nb_step_kill_force(struct force *force)
 {
-	if (!s->force)
+	if (!force->process)
 		return;
-	nb_coprocess_kill(s->force);
-	if (!s->force->writing) /* else its thread is stuck in a pipe that somebody holds open, and needs it */
-		free(s->force);
-	s->force = NULL;
+	nb_coprocess_kill(force->process);
+	if (!force->process->writing) /* else its thread is stuck in a pipe that somebody holds open, and needs it */
+		free(force->process);
+	force->process = NULL;
 }
 
-void nb_step_forget_sent(struct step *s)
+void nb_step_forget_sent(struct sent *sent)
 {
-	nb_frame_clear(&s->sent.kept);
-	nb_frame_clear(&s->sent.ids);
-	free(s->sent.name);
-	s->sent.name = NULL;
+	nb_frame_clear(&sent->kept);
+	nb_frame_clear(&sent->ids);
+	free(sent->name);
+	sent->name = NULL;
 }
 
 /* ---- velocities --------------------------------------------------------------------------------- */
@@ -92,26 +92,26 @@ void nb_step_forget_sent(struct step *s)
 /* A column of 0 .. n-1 in *kept.  The same memory serves every step: sorting gives the frame another. */
 static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 {
-	struct nb_column *column = nb_frame_find(&s->rows, row_name);
+	struct nb_column *column = nb_frame_find(&s->force.rows, row_name);
 	if (!column || column->rows != n) {
-		nb_frame_clear(&s->rows);
-		s->rows.rows[NB_PARTICLE] = n;
-		column = nb_frame_add(&s->rows, row_name, NB_PARTICLE, "<u4", 1, "", 0);
+		nb_frame_clear(&s->force.rows);
+		s->force.rows.rows[NB_PARTICLE] = n;
+		column = nb_frame_add(&s->force.rows, row_name, NB_PARTICLE, "<u4", 1, "", 0);
 		uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
 		if (!row)
 			nb_out_of_memory(s->frame);
 		for (size_t i = 0; i < n; i++)
 			row[i] = (uint32_t)i;
 	}
-	if (!nb_column_read(column, s->backend->space, NB_WIRE) || nb_frame_share(kept, &s->rows))
+	if (!nb_column_read(column, s->backend->space, NB_WIRE) || nb_frame_share(kept, &s->force.rows))
 		nb_out_of_memory(s->frame);
 }
 
 static void keep_velocities(struct step *s, struct sent *sent)
 {
 	nb_frame_init(&sent->kept);
-	sent->keeps = !s->send_velocities && !s->integrator->needs_jerk; /* jerks need velocities, too */
-	sent->tracks = sent->keeps || s->integrator->corrections;
+	sent->keeps = !s->opt.send_velocities && !s->opt.integrator->needs_jerk; /* jerks need velocities, too */
+	sent->tracks = sent->keeps || s->opt.integrator->corrections;
 	if (!sent->tracks)
 		return;
 	if (sent->n > UINT32_MAX)
@@ -166,9 +166,9 @@ static int came_back_moved(struct step *s, const struct sent *sent)
 	struct nb_column *column = nb_frame_find(s->frame, row_name);
 	const uint32_t *row = NULL;
 	int moves;
-	if (column->state == nb_frame_find(&s->rows, row_name)->state)
+	if (column->state == nb_frame_find(&s->force.rows, row_name)->state)
 		return 0;
-	if (nb_coprocess_is_folded(s->force))
+	if (nb_coprocess_is_folded(s->force.process))
 		return 1;
 	if (strcmp(column->dtype, "<u4") == 0 && column->ncomp == 1)
 		row = nb_column_read(column, &nb_space_host, NB_WIRE);
@@ -185,7 +185,7 @@ static void sort_aside(struct step *s, struct nb_column *row)
 		const char *name = s->aside->column[c].name;
 		struct nb_frame sorted;
 		nb_frame_init(&sorted);
-		sorted.rows[NB_PARTICLE] = s->sent.n;
+		sorted.rows[NB_PARTICLE] = s->force.sent.n;
 		permute(s, &s->aside->column[c], row, &sorted);
 		nb_frame_exchange(s->aside, name, &sorted, name);
 		nb_frame_clear(&sorted);
@@ -223,12 +223,12 @@ static void return_velocities(struct step *s, struct sent *sent)
 /* Notes, after -v, whether the programs of the force pipeline run in this process. */
 static void report_folding(struct step *s)
 {
-	const struct nb_ring *ring = &s->force->ring;
+	const struct nb_ring *ring = &s->force.process->ring;
 	const char *before = ring->before, *wish = getenv("NB_FOLD");
 	char names[NB_STAGE_NAMES] = "";
-	if (s->told_folding)
+	if (s->force.told_folding)
 		return;
-	s->told_folding = 1;
+	s->force.told_folding = 1;
 	if (nb_ranks_size() > 1 && !ring->closed)
 		nb_warn("not all of the force pipeline runs in this process (-v says why): the other ranks have no "
 			"part in "
@@ -268,7 +268,7 @@ static void send(struct step *s, struct sent *sent)
 	sent->name = calloc(sent->ncolumn + 1, sizeof *sent->name);
 	if (!sent->name)
 		nb_out_of_memory(s->frame);
-	const int folded = nb_coprocess_is_folded(s->force);
+	const int folded = nb_coprocess_is_folded(s->force.process);
 	report_folding(s);
 	for (size_t i = 0; i < sent->ncolumn; i++) {
 		struct nb_column *column = &s->frame->column[i];
@@ -282,29 +282,30 @@ static void send(struct step *s, struct sent *sent)
 	}
 	nb_step_set_attributes(s);
 	if (!folded)
-		nb_set_attribute_f64(s->frame, NB_PLAN_TO_COME, s->forces);
-	s->forces = fmax(s->forces - 1, 1);
+		nb_set_attribute_f64(s->frame, NB_PLAN_TO_COME, s->force.to_come);
+	s->force.to_come = fmax(s->force.to_come - 1, 1);
 	if (sent->tracks && !folded)
 		keep_ids(s, sent);
-	if (nb_coprocess_send(s->force, s->frame))
-		nb_step_fail_force(s, s->force->error);
+	if (nb_coprocess_send(s->force.process, s->frame))
+		nb_step_fail_force(s, s->force.process->error);
 }
 
 static void receive(struct step *s)
 {
 	const double start = nb_now();
-	s->force->notice_answer = fmax(NOTICE, NOTICE_FACTOR * s->longest_answer);
-	s->force->haste = s->longest_answer > 0 ? fmax(HASTE, NOTICE_FACTOR * s->longest_answer) : NOTICE;
-	if (nb_coprocess_receive(s->force, s->frame))
-		nb_step_fail_force(s, s->force->error);
-	s->longest_answer = fmax(s->longest_answer, nb_now() - start);
+	s->force.process->notice_answer = fmax(NOTICE, NOTICE_FACTOR * s->force.longest_answer);
+	s->force.process->haste = s->force.longest_answer > 0 ? fmax(HASTE, NOTICE_FACTOR * s->force.longest_answer)
+							      : NOTICE;
+	if (nb_coprocess_receive(s->force.process, s->frame))
+		nb_step_fail_force(s, s->force.process->error);
+	s->force.longest_answer = fmax(s->force.longest_answer, nb_now() - start);
 }
 
 void nb_step_compute_force(struct step *s)
 {
 	const double start = nb_verbosity() > 0 ? nb_now() : 0;
 	const uint64_t number = s->frame->number;
-	struct sent *sent = &s->sent;
+	struct sent *sent = &s->force.sent;
 	nb_step_drop_stale(s);
 	nb_step_spread_begin(s);
 	send(s, sent);
@@ -314,7 +315,7 @@ void nb_step_compute_force(struct step *s)
 	nb_step_check_numbers(s);
 	nb_frame_drop_order(s->frame); /* valid for one force only, and large: before velocities are there twice */
 	return_velocities(s, sent);
-	nb_step_forget_sent(s);
+	nb_step_forget_sent(&s->force.sent);
 	nb_step_widen(s);
 	nb_frame_drop_attribute(s->frame, "history");
 	nb_frame_drop_attribute(s->frame, NB_PLAN_TO_COME);
@@ -323,5 +324,5 @@ void nb_step_compute_force(struct step *s)
 	else if (s->spread.domain)
 		nb_step_require_finite(s, "step");
 	if (start > 0) /* for -v */
-		s->force_seconds += nb_now() - start;
+		s->force.seconds += nb_now() - start;
 }

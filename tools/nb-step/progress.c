@@ -6,19 +6,20 @@
 #include <math.h>
 #include <unistd.h>
 
-void nb_step_progress_clear(struct step *s)
+void nb_step_progress_clear(struct progress *p)
 {
-	if (s->progress.width)
-		dprintf(nb_voice_file(), "\r%*s\r", s->progress.width, "");
-	s->progress.width = 0;
+	if (p->width)
+		dprintf(nb_voice_file(), "\r%*s\r", p->width, "");
+	p->width = 0;
 }
 
 void nb_step_progress_start(struct step *s)
 {
-	s->progress.quiet = nb_verbosity() < 0;
-	s->progress.wanted = !s->progress.quiet && isatty(nb_voice_file());
-	s->progress.start = s->progress.shown = nb_now();
-	s->progress.first_time = s->time;
+	struct progress *p = &s->progress;
+	p->quiet = nb_verbosity() < 0;
+	p->wanted = !p->quiet && isatty(nb_voice_file());
+	p->start = p->shown = nb_now();
+	p->first_time = s->clock.now.time;
 }
 
 void nb_step_progress_show(struct step *s, uint64_t done)
@@ -31,10 +32,10 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 		return;
 	p->shown = now;
 	char line[200], total[32] = "", left[40] = "", energy[40] = "";
-	double part = s->until_given ? (s->time - p->first_time) / (s->until - p->first_time) : 0;
-	if (s->steps != UINT64_MAX) {
-		snprintf(total, sizeof total, " of %" PRIu64, s->steps);
-		part = fmax(part, (double)done / (double)s->steps);
+	double part = s->opt.until_given ? (s->clock.now.time - p->first_time) / (s->opt.until - p->first_time) : 0;
+	if (s->opt.steps != UINT64_MAX) {
+		snprintf(total, sizeof total, " of %" PRIu64, s->opt.steps);
+		part = fmax(part, (double)done / (double)s->opt.steps);
 	}
 	if (part > 0 && part <= 1) {
 		const double rest = fmin(elapsed / part - elapsed, 1e9);
@@ -44,7 +45,7 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 	if (s->energy.looks)
 		snprintf(energy, sizeof energy, ", energy error %.1e", s->energy.error);
 	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s%s",
-		nb_program(), done, total, s->time, (double)done / elapsed, energy, left);
+		nb_program(), done, total, s->clock.now.time, (double)done / elapsed, energy, left);
 	dprintf(nb_voice_file(), p->wanted ? "\r%-*s" : "%-*s\n", p->width, line);
 	p->width = p->wanted ? width : 0;
 }

@@ -13,16 +13,16 @@ void nb_step_require_finite(struct step *s, const char *whose)
 	nb_step_spread_fill(s);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		struct nb_column *column = nb_frame_field(s->frame, fields[i]);
-		if (!column || (fields[i] == NB_JERK && !s->integrator->needs_jerk))
+		if (!column || (fields[i] == NB_JERK && !s->opt.integrator->needs_jerk))
 			continue;
 		const size_t bad = nb_column_first_bad(column, NB_BAD_NONFINITE);
 		if (bad == SIZE_MAX)
 			nb_step_fail_backend(s);
 		if (bad < column->rows) {
-			nb_step_progress_clear(s);
+			nb_step_progress_clear(&s->progress);
 			nb_die(NB_EXIT_FAILED,
 				"field '%s' of the body with id %" PRIu64 " is not finite in %s %" PRIu64, column->name,
-				nb_body_id(s->frame, bad), whose, s->command ? s->step : s->frame->number);
+				nb_body_id(s->frame, bad), whose, s->opt.command ? s->clock.step : s->frame->number);
 		}
 	}
 	nb_step_spread_empty(s);
@@ -46,11 +46,11 @@ void nb_step_require_finite_velocities(struct step *s)
 	if (bad == SIZE_MAX)
 		nb_step_fail_backend(s);
 	if (bad < vel->rows) {
-		nb_step_progress_clear(s);
+		nb_step_progress_clear(&s->progress);
 		nb_die(NB_EXIT_FAILED,
 			"the velocity of the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
 			" (time step too large?)",
-			nb_body_id(s->frame, bad), s->step);
+			nb_body_id(s->frame, bad), s->clock.step);
 	}
 }
 
@@ -63,7 +63,7 @@ void nb_step_require_in_range(struct step *s, uint64_t step, double dt)
 	if (bad == SIZE_MAX)
 		nb_step_fail_backend(s);
 	if (bad < s->frame->rows[NB_PARTICLE]) {
-		nb_step_progress_clear(s);
+		nb_step_progress_clear(&s->progress);
 		nb_die(NB_EXIT_FAILED,
 			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
 			" (time step %g too large?)",

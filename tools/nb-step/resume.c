@@ -23,37 +23,37 @@ void nb_step_check_saved(const struct step *s)
 	const char *output = s->run->common.output;
 	char part[PATH_MAX];
 	struct stat file, out;
-	if (!output || fstatat(nb_names_directory(), s->resume, &file, 0))
+	if (!output || fstatat(nb_names_directory(), s->opt.resume, &file, 0))
 		return;
 	snprintf(part, sizeof part, "%s" NB_WHOLE_PART, output);
 	if ((stat(output, &out) == 0 && is_same(&file, &out)) || (stat(part, &out) == 0 && is_same(&file, &out)))
 		nb_die(NB_EXIT_USAGE,
 			"'--output' is the file of '--resume', whose frames would be lost (want another file, or "
 			"'>> %s' where it is whole)",
-			s->resume);
+			s->opt.resume);
 }
 
 void nb_step_open_saved(struct step *s)
 {
 	char part[PATH_MAX];
 	struct stat file;
-	s->saved = nb_open_named(s->resume, O_RDONLY);
-	if (s->saved < 0 && errno == ENOENT) {
-		snprintf(part, sizeof part, "%s" NB_WHOLE_PART, s->resume);
+	s->saved.file = nb_open_named(s->opt.resume, O_RDONLY);
+	if (s->saved.file < 0 && errno == ENOENT) {
+		snprintf(part, sizeof part, "%s" NB_WHOLE_PART, s->opt.resume);
 		if (fstatat(nb_names_directory(), part, &file, 0) == 0)
 			nb_die(NB_EXIT_FAILED,
-				"'%s' is not there, but '%s' of a run that was stopped (want --resume %s)", s->resume,
-				part, part);
+				"'%s' is not there, but '%s' of a run that was stopped (want --resume %s)",
+				s->opt.resume, part, part);
 		errno = ENOENT;
 	}
-	if (s->saved < 0)
-		nb_die(NB_EXIT_FAILED, "'%s':", s->resume);
+	if (s->saved.file < 0)
+		nb_die(NB_EXIT_FAILED, "'%s':", s->opt.resume);
 }
 
 static int is_own_output(const struct step *s)
 {
 	struct stat file, out;
-	return s->run->files.link < 0 && fstat(s->saved, &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+	return s->run->files.link < 0 && fstat(s->saved.file, &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
 	       S_ISREG(file.st_mode) && is_same(&file, &out);
 }
 
@@ -73,7 +73,7 @@ static const char *read_last(struct step *s, struct nb_reader *in, struct nb_fra
 	for (*count = 0; (answer = nb_reader_next(in, &next)) == NB_FRAME; ++*count) {
 		const uint64_t step = step_of(&next, "step");
 		if (*count == 0 || step <= before)
-			s->first_step = step;
+			s->clock.first_step = step;
 		before = step;
 		nb_frame_clear(last);
 		if (nb_frame_give(last, &next, 1))
@@ -89,18 +89,19 @@ static void refuse_own_output(const struct step *s, const char *cut, int empty)
 		return;
 	if (empty)
 		nb_die(NB_EXIT_FAILED,
-			"standard output is '%s' itself, which the shell has emptied (want another file)", s->resume);
+			"standard output is '%s' itself, which the shell has emptied (want another file)",
+			s->opt.resume);
 	nb_die(NB_EXIT_FAILED,
 		"standard output is '%s' itself, whose end is cut: what is appended could not be read (want another "
 		"file)",
-		s->resume);
+		s->opt.resume);
 }
 
 /* A run without --every writes its first state; else it is noted in the frame that an interrupt has left. */
 static void find_beginning(struct step *s, struct nb_frame *last)
 {
-	if (!s->every && !s->every_time_given)
-		s->first_step = step_of(last, "first_step");
+	if (!s->opt.every && !s->opt.every_time_given)
+		s->clock.first_step = step_of(last, "first_step");
 }
 
 void nb_step_read_saved(struct step *s, struct nb_frame *frame)
@@ -108,23 +109,23 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame)
 	struct nb_reader in;
 	struct stat file;
 	uint64_t count;
-	if (nb_reader_open(&in, s->saved))
+	if (nb_reader_open(&in, s->saved.file))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	const char *cut = read_last(s, &in, frame, &count);
-	refuse_own_output(s, cut, fstat(s->saved, &file) == 0 && file.st_size == 0);
+	refuse_own_output(s, cut, fstat(s->saved.file, &file) == 0 && file.st_size == 0);
 	if (count == 0)
-		nb_die(NB_EXIT_FAILED, "'%s' has no whole frame to go on from%s%s", s->resume, cut ? ": " : "",
+		nb_die(NB_EXIT_FAILED, "'%s' has no whole frame to go on from%s%s", s->opt.resume, cut ? ": " : "",
 			cut ? cut : "");
 	find_beginning(s, frame);
-	const uint64_t step = s->step = step_of(frame, "step");
+	const uint64_t step = s->clock.step = step_of(frame, "step");
 	if (cut)
-		nb_warn("'%s': %s; the run goes on from frame %" PRIu64 ", step %" PRIu64, s->resume, cut,
+		nb_warn("'%s': %s; the run goes on from frame %" PRIu64 ", step %" PRIu64, s->opt.resume, cut,
 			frame->number, step);
 	else
-		nb_verbose("the run goes on from frame %" PRIu64 " of '%s', step %" PRIu64, frame->number, s->resume,
-			step);
+		nb_verbose("the run goes on from frame %" PRIu64 " of '%s', step %" PRIu64, frame->number,
+			s->opt.resume, step);
 	nb_reader_close(&in);
-	close(s->saved);
-	s->saved = -1;
+	close(s->saved.file);
+	s->saved.file = -1;
 	nb_require_backend(s->run, frame);
 }

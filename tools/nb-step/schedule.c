@@ -37,24 +37,24 @@ static double shortest_fall(struct step *s)
 /* The step that accelerations and softenings allow. */
 static double fall_step(struct step *s)
 {
-	const double a = nb_step_largest_acc(s, s->command ? "step" : "frame");
-	return s->eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
+	const double a = nb_step_largest_acc(s, s->opt.command ? "step" : "frame");
+	return s->opt.eta * (nb_frame_field(s->frame, NB_EPS) ? shortest_fall(s) : sqrt(common_softening(s) / a));
 }
 
 /* Whether --eta sets the step of all bodies. */
 static int is_adaptive(const struct step *s)
 {
-	return s->eta_given && !s->levels_given;
+	return s->opt.eta_given && !s->opt.levels_given;
 }
 
 double nb_step_choose_dt(struct step *s)
 {
 	if (!is_adaptive(s))
-		return s->dt;
-	double dt = s->integrator->corrections ? nb_step_hermite_dt(s) : fall_step(s);
-	if (s->dt_given && !(dt <= fabs(s->dt)))
-		dt = fabs(s->dt);
-	if (!isfinite(dt) && !s->until_given && !s->every_time_given)
+		return s->opt.dt;
+	double dt = s->opt.integrator->corrections ? nb_step_hermite_dt(s) : fall_step(s);
+	if (s->opt.dt_given && !(dt <= fabs(s->opt.dt)))
+		dt = fabs(s->opt.dt);
+	if (!isfinite(dt) && !s->opt.until_given && !s->opt.every_time_given)
 		nb_die(NB_EXIT_FAILED,
 			"no body of frame %" PRIu64 " is accelerated, so '--eta' sets no time step "
 			"(give -d as the largest one)",
@@ -62,20 +62,20 @@ double nb_step_choose_dt(struct step *s)
 	if (dt == 0)
 		nb_die(NB_EXIT_FAILED, "an acceleration of frame %" PRIu64 " is too large for '--eta'",
 			s->frame->number);
-	return s->dt < 0 ? -dt : dt;
+	return s->opt.dt < 0 ? -dt : dt;
 }
 
 /* Times that differ by less are the same but for rounding. */
 static double slack(const struct step *s, double time)
 {
-	return 4 * DBL_EPSILON * fmax(fabs(s->time), fabs(time));
+	return 4 * DBL_EPSILON * fmax(fabs(s->clock.now.time), fabs(time));
 }
 
 /* How far it is to a time in the direction of the steps. */
 static double time_left(const struct step *s, double time)
 {
-	const double left = (time - s->time) - s->time_rest;
-	return s->dt < 0 ? -left : left;
+	const double left = (time - s->clock.now.time) - s->clock.now.rest;
+	return s->opt.dt < 0 ? -left : left;
 }
 
 /* k t as a person means it: 7 times 0.1 is 0.7 and not 0.7000000000000001. */
@@ -92,14 +92,14 @@ static double multiple(double k, double t)
 /* The next multiple of --every-time, or --until before that. */
 static double next_mark(const struct step *s)
 {
-	const double t = s->dt < 0 ? -s->every_time : s->every_time, k = floor(s->time / t);
+	const double t = s->opt.dt < 0 ? -s->opt.every_time : s->opt.every_time, k = floor(s->clock.now.time / t);
 	double mark = multiple(k + 1, t);
 	if (time_left(s, mark) <= slack(s, mark))
 		mark = multiple(k + 2, t);
 	if (time_left(s, mark) <= slack(s, mark) || !isfinite(mark))
-		nb_die(NB_EXIT_FAILED, "'--every-time' %g is too small for the time %g of step %" PRIu64, s->every_time,
-			s->time, s->step);
-	return s->until_given && time_left(s, s->until) < time_left(s, mark) ? s->until : mark;
+		nb_die(NB_EXIT_FAILED, "'--every-time' %g is too small for the time %g of step %" PRIu64,
+			s->opt.every_time, s->clock.now.time, s->clock.step);
+	return s->opt.until_given && time_left(s, s->opt.until) < time_left(s, mark) ? s->opt.until : mark;
 }
 
 /* The way to the next mark in equal steps that are not longer than dt: so the steps of a run stay equal if dt is. */
@@ -115,14 +115,15 @@ int nb_step_plan(struct step *s, double *dt, double *exact)
 {
 	double length = fabs(nb_step_choose_dt(s));
 	*exact = NAN;
-	if (s->until_given && !(time_left(s, s->until) > (is_adaptive(s) || s->every_time_given ? 0 : length / 2)))
+	if (s->opt.until_given &&
+		!(time_left(s, s->opt.until) > (is_adaptive(s) || s->opt.every_time_given ? 0 : length / 2)))
 		return 0;
-	if (s->every_time_given) {
+	if (s->opt.every_time_given) {
 		length = divide(s, next_mark(s), length, exact);
-	} else if (s->until_given && is_adaptive(s) && time_left(s, s->until) <= length) {
-		length = time_left(s, s->until);
-		*exact = s->until;
+	} else if (s->opt.until_given && is_adaptive(s) && time_left(s, s->opt.until) <= length) {
+		length = time_left(s, s->opt.until);
+		*exact = s->opt.until;
 	}
-	*dt = s->dt < 0 ? -length : length;
+	*dt = s->opt.dt < 0 ? -length : length;
 	return 1;
 }

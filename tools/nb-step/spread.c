@@ -19,16 +19,16 @@
 /* NULL, or why the steps need all bodies in one place. */
 static const char *why_not_steps(const struct step *s, const struct nb_frame *frame)
 {
-	if (s->collide != COLLIDE_NONE)
+	if (s->opt.collide != COLLIDE_NONE)
 		return "--collide";
-	if (s->levels_given)
+	if (s->opt.levels_given)
 		return "--levels";
-	if (s->send_velocities)
+	if (s->opt.send_velocities)
 		return "--send-velocities";
-	if (!s->integrator->nstage || s->integrator->needs_jerk || s->integrator->corrections)
+	if (!s->opt.integrator->nstage || s->opt.integrator->needs_jerk || s->opt.integrator->corrections)
 		return "the integrator";
-	for (size_t k = 0; k < s->integrator->nstage; k++)
-		if (s->integrator->stage[k].ahead != 0)
+	for (size_t k = 0; k < s->opt.integrator->nstage; k++)
+		if (s->opt.integrator->stage[k].ahead != 0)
 			return "the integrator";
 	if (nb_frame_field(frame, NB_EPS))
 		return "softenings of their own";
@@ -46,9 +46,9 @@ const char *nb_step_spread(
 /* NULL, or why the pipeline does, which must be folded. */
 static const char *why_not_force(const struct step *s, struct nb_domain_law *law)
 {
-	if (!nb_coprocess_is_folded(s->force))
+	if (!nb_coprocess_is_folded(s->force.process))
 		return "the force pipeline is not of this process";
-	const struct nb_run *run = nb_ring_first(&s->force->ring);
+	const struct nb_run *run = nb_ring_first(&s->force.process->ring);
 	for (size_t k = 0;; k++, run = run->next) {
 		const char *why = nb_spread_stage(run, k, s->frame, law);
 		if (why || !run)
@@ -218,16 +218,16 @@ void nb_step_spread_empty(struct step *s)
 void nb_step_spread_end(struct step *s)
 {
 	nb_step_spread_fill(s);
-	nb_step_spread_free(s);
+	nb_step_spread_free(&s->spread);
 	s->spread.refused = 0;
 }
 
-void nb_step_spread_free(struct step *s)
+void nb_step_spread_free(struct spread *spread)
 {
-	nb_domain_end(s->spread.domain);
-	nb_free(s->spread.column);
-	s->spread.domain = NULL;
-	s->spread.column = NULL;
+	nb_domain_end(spread->domain);
+	nb_free(spread->column);
+	spread->domain = NULL;
+	spread->column = NULL;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */

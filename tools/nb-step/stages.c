@@ -6,10 +6,12 @@
 
 void nb_step_stages_check(const struct step *s)
 {
-	const char *other = s->collide != COLLIDE_NONE ? "collide" : s->send_velocities ? "send-velocities" : NULL;
-	if (nb_integrator_forces(s->integrator) == 1)
+	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
+			    : s->opt.send_velocities	   ? "send-velocities"
+							   : NULL;
+	if (nb_integrator_forces(s->opt.integrator) == 1)
 		return;
-	if (!s->command)
+	if (!s->opt.command)
 		nb_die(NB_EXIT_USAGE, "this integrator needs several forces in a step (give the force pipeline as "
 				      "operand)");
 	if (other)
@@ -35,7 +37,7 @@ static void look_ahead(struct step *s, double ahead)
 	const double *acc = nb_step_read(s, NB_ACC, space);
 	nb_step_require(
 		s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), acc, ahead));
-	nb_step_require_in_range(s, s->step + 1, s->dt);
+	nb_step_require_in_range(s, s->clock.step + 1, s->opt.dt);
 	s->aside = here;
 	compute_force(s);
 	s->aside = NULL;
@@ -45,8 +47,8 @@ static void look_ahead(struct step *s, double ahead)
 
 void nb_step_advance_stages(struct step *s, double dt)
 {
-	const struct nb_integrator *integrator = s->integrator;
-	const double time = s->time, rest = s->time_rest;
+	const struct nb_integrator *integrator = s->opt.integrator;
+	const struct moment begun = s->clock.now;
 	double at = 0;
 	for (size_t k = 0; k < integrator->nstage; k++) {
 		const struct nb_kick_drift *stage = &integrator->stage[k];
@@ -57,11 +59,10 @@ void nb_step_advance_stages(struct step *s, double dt)
 		nb_step_kick(s, stage->kick * dt);
 		nb_step_drift(s, stage->drift * dt);
 		nb_step_drop_stale(s);
-		nb_step_require_in_range(s, s->step + 1, dt);
+		nb_step_require_in_range(s, s->clock.step + 1, dt);
 		at += stage->drift;
-		nb_step_set_clock(s, time, rest, at * dt);
+		s->clock.now = nb_step_later(begun, at * dt);
 	}
-	s->time = time;
-	s->time_rest = rest;
-	s->pending = integrator->lag * dt;
+	s->clock.now = begun;
+	s->clock.pending = integrator->lag * dt;
 }

@@ -13,7 +13,7 @@ void nb_step_load(struct step *s)
 	const struct nb_frame *frame = s->frame;
 	nb_require_field(frame, NB_POS);
 	nb_require_field(frame, NB_VEL);
-	if (s->collide != COLLIDE_NONE) {
+	if (s->opt.collide != COLLIDE_NONE) {
 		nb_require_field(frame, NB_MASS);
 		if (!nb_frame_field(frame, NB_RADIUS))
 			nb_die(NB_EXIT_FAILED,
@@ -22,35 +22,28 @@ void nb_step_load(struct step *s)
 				frame->number);
 	}
 	nb_require_valid(frame);
-	s->time = nb_require_attribute(frame, "time", 0);
-	s->time_rest = nb_require_attribute(frame, "time_rest", 0);
-	s->pending = nb_require_attribute(frame, "pending_kick", 0);
+	s->clock.now.time = nb_require_attribute(frame, "time", 0);
+	s->clock.now.rest = nb_require_attribute(frame, "time_rest", 0);
+	s->clock.pending = nb_require_attribute(frame, "pending_kick", 0);
 	const double step = nb_require_attribute(frame, "step", 0);
 	if (!(step >= 0 && step < 0x1p53) || step != floor(step))
 		nb_die(NB_EXIT_FAILED, "attribute step='%s' of frame %" PRIu64 " (want an integer >= 0)",
 			nb_frame_attribute(frame, "step"), frame->number);
-	s->step = (uint64_t)step;
+	s->clock.step = (uint64_t)step;
 	nb_frame_drop_attribute(s->frame, "first_step");
 	nb_frame_drop_field(s->frame, NB_ACTIVE); /* the force on all is wanted */
-	if (s->levels == 1)			  /* those of another run */
+	if (s->opt.levels == 1)			  /* those of another run */
 		nb_frame_drop_field(s->frame, NB_LEVEL);
 	nb_step_energy_load(s);
-	if (s->command)
-		s->ids = nb_step_fingerprint(s);
+	if (s->opt.command)
+		s->force.ids = nb_step_fingerprint(s);
 }
 
-void nb_step_set_clock(struct step *s, double time, double rest, double dt)
+struct moment nb_step_later(struct moment begun, double dt)
 {
 	/* an exact sum of two (Knuth), so that any way of splitting a run gives the same times */
-	const double y = dt + rest, t = time + y, part = t - time;
-	s->time_rest = (time - (t - part)) + (y - part);
-	s->time = t;
-}
-
-void nb_step_advance_clock(struct step *s, double dt)
-{
-	nb_step_set_clock(s, s->time, s->time_rest, dt);
-	s->step++;
+	const double y = dt + begun.rest, t = begun.time + y, part = t - begun.time;
+	return (struct moment){.time = t, .rest = (begun.time - (t - part)) + (y - part)};
 }
 
 static void set_last(struct step *s, const char *key, double value)
@@ -62,19 +55,19 @@ static void set_last(struct step *s, const char *key, double value)
 /* Always after the other attributes, so that their order does not tell how a state was reached. */
 void nb_step_set_attributes(struct step *s)
 {
-	set_last(s, "time", s->time);
-	if (s->time_rest != 0)
-		set_last(s, "time_rest", s->time_rest);
+	set_last(s, "time", s->clock.now.time);
+	if (s->clock.now.rest != 0)
+		set_last(s, "time_rest", s->clock.now.rest);
 	else
 		nb_frame_drop_attribute(s->frame, "time_rest");
-	set_last(s, "step", (double)s->step);
-	if (s->step >= 1000000000000000) { /* which a double would be written with an exponent */
+	set_last(s, "step", (double)s->clock.step);
+	if (s->clock.step >= 1000000000000000) { /* which a double would be written with an exponent */
 		char text[24];
-		snprintf(text, sizeof text, "%" PRIu64, s->step);
+		snprintf(text, sizeof text, "%" PRIu64, s->clock.step);
 		nb_set_attribute(s->frame, "step", text);
 	}
-	if (s->pending != 0)
-		set_last(s, "pending_kick", s->pending);
+	if (s->clock.pending != 0)
+		set_last(s, "pending_kick", s->clock.pending);
 	else
 		nb_frame_drop_attribute(s->frame, "pending_kick");
 	if (s->energy.known)
@@ -106,10 +99,10 @@ void nb_step_drift(struct step *s, double dt)
 
 void nb_step_finish_kick(struct step *s)
 {
-	if (s->pending == 0)
+	if (s->clock.pending == 0)
 		return;
-	nb_step_kick(s, s->pending);
-	s->pending = 0;
+	nb_step_kick(s, s->clock.pending);
+	s->clock.pending = 0;
 }
 
 /* ---- history ------------------------------------------------------------------------------------ */

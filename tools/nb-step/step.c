@@ -14,96 +14,96 @@
 #include <unistd.h>
 
 static const struct nb_option options[] = {
-	{'d', "dt", NB_REAL(struct step, dt), .min = -1e300, .max = 1e300, .arg = "DT",
+	{'d', "dt", NB_REAL(struct step, opt.dt), .min = -1e300, .max = 1e300, .arg = "DT",
 		.help = "time step; negative: back in time; with --eta, the largest step"},
-	{'k', "steps", NB_U64(struct step, steps), .max = 0x1p53, .arg = "K",
+	{'k', "steps", NB_U64(struct step, opt.steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
-	{0, "blocks", NB_CHOICE(struct step, blocks_number), .arg = "split|whole",
+	{0, "blocks", NB_CHOICE(struct step, opt.blocks_number), .arg = "split|whole",
 		.fallback = "split; for hermite whole",
 		.help = "with --levels: bodies with shorter steps alone feel each other between those of others, or "
 			"all bodies"},
-	{0, "collide", NB_CHOICE(struct step, collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
+	{0, "collide", NB_CHOICE(struct step, opt.collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
-	{0, "eta", NB_POSITIVE(struct step, eta), .max = 1e300, .arg = "ETA",
+	{0, "eta", NB_POSITIVE(struct step, opt.eta), .max = 1e300, .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
 			"hermite: sqrt(ETA) times the shortest time scale of a force"},
-	{0, "every", NB_U64(struct step, every), .max = 0x1p53, .arg = "N", .fallback = "1",
+	{0, "every", NB_U64(struct step, opt.every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
-	{0, "every-time", NB_POSITIVE(struct step, every_time), .max = 1e300, .arg = "T",
+	{0, "every-time", NB_POSITIVE(struct step, opt.every_time), .max = 1e300, .arg = "T",
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
-	{0, "integrator", NB_CHOICE(struct step, integrator_number), .arg = NB_INTEGRATOR_WORDS, .fallback = "leapfrog",
-		.help = "integration scheme; taylor and hermite need jerk"},
-	{0, "levels", NB_INT(struct step, levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
+	{0, "integrator", NB_CHOICE(struct step, opt.integrator_number), .arg = NB_INTEGRATOR_WORDS,
+		.fallback = "leapfrog", .help = "integration scheme; taylor and hermite need jerk"},
+	{0, "levels", NB_INT(struct step, opt.levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
 			"as "
 			"many as it takes"},
-	{0, "mpi", NB_TEXT(struct step, launcher), .arg = "COMMAND",
+	{0, "mpi", NB_TEXT(struct step, opt.launcher), .arg = "COMMAND",
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
-	{0, "patience", NB_POSITIVE(struct step, patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
+	{0, "patience", NB_POSITIVE(struct step, opt.patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
-	{0, "restitution", NB_REAL(struct step, restitution), .max = 1, .arg = "E", .fallback = "1",
+	{0, "restitution", NB_REAL(struct step, opt.restitution), .max = 1, .arg = "E", .fallback = "1",
 		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
-	{0, "resume", NB_FILE(struct step, resume), .arg = "FILE",
+	{0, "resume", NB_FILE(struct step, opt.resume), .arg = "FILE",
 		.help = "go on from the last whole frame of FILE, a stream that this command has written", .silent = 1},
-	{0, "send-velocities", NB_FLAG(struct step, send_velocities),
+	{0, "send-velocities", NB_FLAG(struct step, opt.send_velocities),
 		.help = "let the force pipeline see and change velocities"},
-	{0, "until", NB_REAL(struct step, until), .min = -1e300, .max = 1e300, .arg = "T",
+	{0, "until", NB_REAL(struct step, opt.until), .min = -1e300, .max = 1e300, .arg = "T",
 		.help = "stop at the step nearest to time T"},
 };
 
 static void check(struct nb_run *run, void *self)
 {
 	struct step *s = self;
-	const int steps_given = nb_given(run, &s->steps), every_given = nb_given(run, &s->every);
+	const int steps_given = nb_given(run, &s->opt.steps), every_given = nb_given(run, &s->opt.every);
 	s->run = run;
-	s->dt_given = nb_given(run, &s->dt);
-	s->eta_given = nb_given(run, &s->eta);
-	s->until_given = nb_given(run, &s->until);
-	s->every_time_given = nb_given(run, &s->every_time);
-	s->levels_given = nb_given(run, &s->levels);
-	s->integrator = nb_integrator_at((size_t)s->integrator_number);
-	s->command = run->noperand ? run->operand[0] : NULL;
-	run->launcher = s->launcher;
-	if (s->command && nb_file_is_stream(s->command))
+	s->opt.dt_given = nb_given(run, &s->opt.dt);
+	s->opt.eta_given = nb_given(run, &s->opt.eta);
+	s->opt.until_given = nb_given(run, &s->opt.until);
+	s->opt.every_time_given = nb_given(run, &s->opt.every_time);
+	s->opt.levels_given = nb_given(run, &s->opt.levels);
+	s->opt.integrator = nb_integrator_at((size_t)s->opt.integrator_number);
+	s->opt.command = run->noperand ? run->operand[0] : NULL;
+	run->launcher = s->opt.launcher;
+	if (s->opt.command && nb_file_is_stream(s->opt.command))
 		nb_die(NB_EXIT_USAGE,
 			"'%s' is a particle stream, and the first operand is the force pipeline (want nb-step ... "
 			"'nb-force -e 0.01' %s)",
-			s->command, s->command);
-	if (nb_given(run, &s->restitution) && s->collide != COLLIDE_BOUNCE)
+			s->opt.command, s->opt.command);
+	if (nb_given(run, &s->opt.restitution) && s->opt.collide != COLLIDE_BOUNCE)
 		nb_die(NB_EXIT_USAGE, "option '--restitution' needs '--collide bounce'");
-	if (s->dt < 0 && s->restitution < 1)
+	if (s->opt.dt < 0 && s->opt.restitution < 1)
 		nb_die(NB_EXIT_USAGE, "option '--restitution' below 1 with a negative time step (energy that was lost "
 				      "does not come back)");
-	if (s->dt_given && s->dt == 0)
+	if (s->opt.dt_given && s->opt.dt == 0)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
-	if (!s->dt_given && !s->eta_given && !(steps_given && s->steps == 0))
+	if (!s->opt.dt_given && !s->opt.eta_given && !(steps_given && s->opt.steps == 0))
 		nb_die(NB_EXIT_USAGE, "no time step (give -d or --eta)");
-	if (!s->command && (s->until_given || every_given || s->steps > 1))
+	if (!s->opt.command && (s->opt.until_given || every_given || s->opt.steps > 1))
 		nb_die(NB_EXIT_USAGE,
 			"option '%s' needs the force pipeline as operand (without it, one step is made from each "
 			"frame)",
-			s->until_given ? "--until"
-			: every_given  ? "--every"
-				       : "--steps");
-	const char *word = s->every_time_given		 ? "every-time"
-			   : s->launcher		 ? "mpi"
-			   : s->resume			 ? "resume"
-			   : s->send_velocities		 ? "send-velocities"
-			   : nb_given(run, &s->patience) ? "patience"
-							 : NULL;
-	if (!s->command && word)
+			s->opt.until_given ? "--until"
+			: every_given	   ? "--every"
+					   : "--steps");
+	const char *word = s->opt.every_time_given	     ? "every-time"
+			   : s->opt.launcher		     ? "mpi"
+			   : s->opt.resume		     ? "resume"
+			   : s->opt.send_velocities	     ? "send-velocities"
+			   : nb_given(run, &s->opt.patience) ? "patience"
+							     : NULL;
+	if (!s->opt.command && word)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
-	if (every_given && s->every_time_given)
+	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);
-	if (s->collide == COLLIDE_XU && !s->integrator->drift)
+	if (s->opt.collide == COLLIDE_XU && !s->opt.integrator->drift)
 		nb_die(NB_EXIT_USAGE,
 			"'--collide xu' holds bodies for a whole step (want --integrator taylor or euler)");
-	if (s->until_given && !steps_given)
-		s->steps = UINT64_MAX;
-	if (s->resume) {
+	if (s->opt.until_given && !steps_given)
+		s->opt.steps = UINT64_MAX;
+	if (s->opt.resume) {
 		nb_step_check_saved(s);
 		run->streams = NB_WRITES;
 	}
@@ -113,7 +113,7 @@ static void check(struct nb_run *run, void *self)
 
 static void advance_points(struct step *s, double dt)
 {
-	if (s->integrator->corrections)
+	if (s->opt.integrator->corrections)
 		nb_step_hermite_keep(s);
 	const struct nb_space *space = s->backend->space;
 	const struct nb_bodies b = {
@@ -121,29 +121,30 @@ static void advance_points(struct step *s, double dt)
 		.pos = nb_step_update(s, NB_POS, space),
 		.vel = nb_step_update(s, NB_VEL, space),
 		.acc = nb_step_read(s, NB_ACC, space),
-		.jerk = s->integrator->needs_jerk ? nb_step_read(s, NB_JERK, space) : NULL,
+		.jerk = s->opt.integrator->needs_jerk ? nb_step_read(s, NB_JERK, space) : NULL,
 	};
-	nb_step_require(s, s->integrator->advance(s->backend, &b, dt));
-	s->pending = s->integrator->lag * dt;
+	nb_step_require(s, s->opt.integrator->advance(s->backend, &b, dt));
+	s->clock.pending = s->opt.integrator->lag * dt;
 	nb_step_drop_stale(s);
 }
 
 /* One step, short of the last kick, which needs the force at the new positions. */
 static void advance(struct step *s, double dt)
 {
-	if (s->levels > 1 && s->whole)
+	if (s->opt.levels > 1 && s->opt.whole)
 		nb_step_advance_individual(s, dt);
-	else if (s->levels > 1)
+	else if (s->opt.levels > 1)
 		nb_step_advance_blocks(s, dt);
-	else if (s->collide == COLLIDE_NONE && s->integrator->nstage)
+	else if (s->opt.collide == COLLIDE_NONE && s->opt.integrator->nstage)
 		nb_step_advance_stages(s, dt);
-	else if (s->collide == COLLIDE_NONE)
+	else if (s->opt.collide == COLLIDE_NONE)
 		advance_points(s, dt);
 	else
 		nb_step_advance_solid(s, dt);
 	nb_step_blocks_warn(s);
-	nb_step_advance_clock(s, dt);
-	nb_step_require_in_range(s, s->step, dt);
+	s->clock.now = nb_step_later(s->clock.now, dt);
+	s->clock.step++;
+	nb_step_require_in_range(s, s->clock.step, dt);
 }
 
 /* ---- a run -------------------------------------------------------------------------------------- */
@@ -151,32 +152,30 @@ static void advance(struct step *s, double dt)
 /* Whether the state after k steps of the run is written, be it the last or not. */
 static int is_wanted(const struct step *s, uint64_t k, double exact)
 {
-	if (s->every_time_given)
+	if (s->opt.every_time_given)
 		return k == 0 || isfinite(exact);
-	return s->every && k % s->every == 0;
+	return s->opt.every && k % s->opt.every == 0;
 }
 
 /* Whether the run ends here, by a signal; a run that does not tell where it began is noted to. */
 static int is_interrupted(struct step *s, uint64_t k)
 {
 	s->run->interrupted = nb_interrupted();
-	if (s->run->interrupted && k < s->step && !s->every && !s->every_time_given)
-		nb_set_attribute_f64(s->frame, "first_step", (double)s->first_step);
+	if (s->run->interrupted && k < s->clock.step && !s->opt.every && !s->opt.every_time_given)
+		nb_set_attribute_f64(s->frame, "first_step", (double)s->clock.first_step);
 	return s->run->interrupted;
 }
 
 static void make_step(struct step *s, double dt, double exact)
 {
 	advance(s, dt);
-	if (isfinite(exact)) {
-		s->time = exact;
-		s->time_rest = 0;
-	}
+	if (isfinite(exact))
+		s->clock.now = (struct moment){.time = exact};
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
-	if (s->levels > 1 && s->whole)
+	if (s->opt.levels > 1 && s->opt.whole)
 		nb_step_end_individual(s);
-	else if (s->integrator->corrections)
+	else if (s->opt.integrator->corrections)
 		nb_step_hermite_correct(s, dt);
 }
 
@@ -184,7 +183,7 @@ static void make_step(struct step *s, double dt, double exact)
 static void integrate(struct step *s)
 {
 	double dt, exact = NAN;
-	int written = s->resumed && (s->every || s->every_time_given);
+	int written = s->saved.resumed && (s->opt.every || s->opt.every_time_given);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
 	nb_step_blocks_begin(s);
@@ -198,13 +197,13 @@ static void integrate(struct step *s)
 	nb_step_hermite_begin(s);
 	nb_step_energy_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
-	for (uint64_t k = s->step - s->first_step;; k++) {
+	for (uint64_t k = s->clock.step - s->clock.first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);
 		nb_step_energy_look(s, wanted);
 		if (wanted)
 			nb_step_output(s);
 		written |= wanted;
-		if (k >= s->steps || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
+		if (k >= s->opt.steps || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
 			break;
 		make_step(s, dt, exact);
 		written = 0;
@@ -213,8 +212,8 @@ static void integrate(struct step *s)
 	}
 	nb_step_energy_look(s, 1);
 	nb_step_leave_frame(s, written);
-	nb_step_progress_clear(s);
-	nb_step_energy_report(s);
+	nb_step_progress_clear(&s->progress);
+	nb_step_energy_report(&s->energy);
 	if (!s->run->interrupted)
 		nb_interrupt_hold(NB_HOLD_INPUT);
 }
@@ -223,20 +222,20 @@ static void integrate(struct step *s)
 
 static void step_once(struct step *s)
 {
-	const char *missing = s->steps						     ? nb_step_missing(s)
-			      : s->pending != 0 && !nb_frame_field(s->frame, NB_ACC) ? "acc"
-										     : NULL;
+	const char *missing = s->opt.steps						   ? nb_step_missing(s)
+			      : s->clock.pending != 0 && !nb_frame_field(s->frame, NB_ACC) ? "acc"
+											   : NULL;
 	if (missing)
 		nb_die(NB_EXIT_FAILED,
 			"field '%s' missing in frame %" PRIu64
 			" (put 'nb-force%s' before, or give the force pipeline as operand)",
 			missing, s->frame->number, strcmp(missing, "jerk") == 0 ? " --jerk" : "");
-	if (s->steps || s->pending != 0) {
+	if (s->opt.steps || s->clock.pending != 0) {
 		nb_step_widen(s);
 		nb_step_require_finite(s, "frame");
 		nb_step_finish_kick(s);
 		nb_step_energy_begin(s);
-		if (s->steps)
+		if (s->opt.steps)
 			advance(s, nb_step_choose_dt(s));
 	}
 	nb_step_keep_history(s);
@@ -249,9 +248,9 @@ static void begin(struct nb_run *run, void *self)
 {
 	struct step *s = self;
 	(void)run;
-	if (s->resume)
+	if (s->opt.resume)
 		nb_step_open_saved(s);
-	if (s->command)
+	if (s->opt.command)
 		nb_step_start_force(s);
 	s->start = nb_now();
 }
@@ -262,13 +261,13 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 	s->frame = frame;
 	s->backend = run->backend;
 	nb_step_load(s);
-	if (!s->resumed)
-		s->first_step = s->step;
-	if (!s->command) {
+	if (!s->saved.resumed)
+		s->clock.first_step = s->clock.step;
+	if (!s->opt.command) {
 		step_once(s);
 		return;
 	}
-	s->forces = nb_step_forces(s, frame);
+	s->force.to_come = nb_step_forces(s, frame);
 	nb_step_progress_start(s);
 	integrate(s);
 }
@@ -277,10 +276,10 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 static int go_on(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct step *s = self;
-	if (s->resumed)
+	if (s->saved.resumed)
 		return 0;
 	nb_step_read_saved(s, frame);
-	s->resumed = 1;
+	s->saved.resumed = 1;
 	run->passed_on = 0;
 	step(run, self, frame);
 	return !run->passed_on;
@@ -290,31 +289,31 @@ static void end(struct nb_run *run, void *self)
 {
 	struct step *s = self;
 	(void)run;
-	if (s->command) {
+	if (s->opt.command) {
 		nb_step_finish_force(s);
 		nb_step_blocks_report(s);
 		nb_step_spread_report(s);
-		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force_seconds);
+		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force.seconds);
 	}
-	if (s->collide != COLLIDE_NONE)
-		nb_verbose("%" PRIu64 " %s%s", s->contacts, s->collide == COLLIDE_MERGE ? "merger" : "collision",
-			s->contacts == 1 ? "" : "s");
+	if (s->opt.collide != COLLIDE_NONE)
+		nb_verbose("%" PRIu64 " %s%s", s->solid.contacts,
+			s->opt.collide == COLLIDE_MERGE ? "merger" : "collision", s->solid.contacts == 1 ? "" : "s");
 }
 
 static void clear(void *self)
 {
 	struct step *s = self;
-	nb_step_kill_force(s);
-	nb_step_spread_free(s);
+	nb_step_kill_force(&s->force);
+	nb_step_spread_free(&s->spread);
 	nb_free(s->spread.share);
-	nb_step_forget_sent(s);
-	nb_step_free_solid(s);
-	nb_step_blocks_free(s);
-	if (s->saved >= 0)
-		close(s->saved);
+	nb_step_forget_sent(&s->force.sent);
+	nb_step_free_solid(&s->solid);
+	nb_step_blocks_free(&s->blocks);
+	if (s->saved.file >= 0)
+		close(s->saved.file);
 	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);
-	nb_frame_clear(&s->rows);
+	nb_frame_clear(&s->force.rows);
 }
 
 const struct nb_tool nb_tool_step = {
@@ -332,7 +331,8 @@ const struct nb_tool nb_tool_step = {
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.ranks = 1,
 	.size = sizeof(struct step),
-	.defaults = &(const struct step){.steps = 1, .every = 1, .levels = 1, .restitution = 1, .saved = -1},
+	.defaults = &(
+		const struct step){.opt = {.steps = 1, .every = 1, .levels = 1, .restitution = 1}, .saved.file = -1},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,

@@ -6,8 +6,36 @@
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
 
+/* What the command line says, and what follows from it alone; constant after check (step.c). */
 enum { BLOCKS_SPLIT, BLOCKS_WHOLE };
 enum collide { COLLIDE_NONE, COLLIDE_BOUNCE, COLLIDE_ELASTIC, COLLIDE_MERGE, COLLIDE_XU };
+struct options {
+	double dt, eta, until, every_time, restitution, patience;
+	uint64_t steps, every;
+	int integrator_number, collide, send_velocities, levels, blocks_number;
+	int levels_given, dt_given, eta_given, until_given, every_time_given;
+	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
+	const struct nb_integrator *integrator;
+	const char *launcher; /* of ranks (launch.h), NULL: none */
+	const char *command;  /* the force pipeline, NULL: one step a frame */
+	const char *resume;   /* path of the saved stream that goes on, NULL: standard input is read */
+};
+
+/* A time: the sum of both; the rest is what rounding to one double loses. */
+struct moment {
+	double time, rest;
+};
+
+/* Where the bodies are in time. */
+struct clock {
+	struct moment now;
+	uint64_t step, first_step; /* made so far; and before the run began */
+	double pending;		   /* vel lags behind pos by this time */
+};
+
+struct step;
+
+/* ---- progress.c ---- */
 
 /* Progress on a terminal. */
 struct progress {
@@ -15,6 +43,13 @@ struct progress {
 	double start, shown;
 	double first_time;
 };
+
+void nb_step_progress_start(struct step *s);
+void nb_step_progress_show(struct step *s, uint64_t done);
+/* Before a message, and at the end. */
+void nb_step_progress_clear(struct progress *p);
+
+/* ---- energy.c ---- */
 
 /* Errors are relative to the energy of the run's first state. */
 enum { NB_LAW_TEXT = 400 };
@@ -31,6 +66,80 @@ struct energy {
 	double heaviest;       /* mass of a body; 0: not known */
 };
 
+/* At the input, before any force. */
+void nb_step_energy_load(struct step *s);
+/* In the first state, whose velocities belong to its positions: its energy is that of the input, or is computed. */
+void nb_step_energy_begin(struct step *s);
+/* In a later one: the error, if it is time for a look or one is wanted. */
+void nb_step_energy_look(struct step *s, int wanted);
+void nb_step_energy_report(const struct energy *e); /* after -v */
+
+/* ---- resume.c: a saved stream ---- */
+
+struct saved {
+	int file;    /* descriptor of the saved stream; -1: none, or it has been read */
+	int resumed; /* the first state is one of a saved stream, and is not written again */
+};
+
+void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
+void nb_step_open_saved(struct step *s);
+/* Reads its last whole frame and finds out with which step its run began. */
+void nb_step_read_saved(struct step *s, struct nb_frame *frame);
+
+/* ---- pipeline.c: the force pipeline as a co-process ---- */
+
+struct force {
+	struct nb_coprocess *process; /* NULL: not started */
+	struct sent {		      /* what went through the pipeline last */
+		int keeps;	      /* velocities do not go through it; */
+		int tracks;	      /* numbers of rows do */
+		struct nb_frame kept; /* vel */
+		struct nb_frame ids;  /* id, to be compared; empty for a folded pipeline, or with velocities */
+		size_t n, ncolumn;
+		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
+	} sent;
+	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
+	uint64_t ids;	      /* fingerprint of the set of ids */
+	double seconds, longest_answer;
+	double to_come; /* forces of this frame, where that is known */
+	int told_folding;
+};
+
+void nb_step_start_force(struct step *s);
+/* Passes the frame through the pipeline; what comes back is the frame from then on. */
+void nb_step_compute_force(struct step *s);
+void nb_step_finish_force(struct step *s);
+void nb_step_forget_sent(struct sent *sent);
+/* Ends it, whatever it does. */
+void nb_step_kill_force(struct force *force);
+
+/* ---- answer.c: what the force pipeline returns ---- */
+
+/* Says what the pipeline did, as "ended with status 3", and in which step. */
+_Noreturn void nb_step_fail_force(struct step *s, const char *what);
+/* The frame must be the one that was sent (force.sent), with a force added, its bodies in any order. */
+void nb_step_check_answer(struct step *s);
+/* Body i must have the id of the one that was sent as number row[i]. */
+void nb_step_check_ids(struct step *s, const uint32_t *row);
+/* Numbers must be as those of the input: finite, masses and radii not negative. */
+void nb_step_check_numbers(struct step *s);
+
+/* ---- solid.c: bodies with a radius ---- */
+
+struct solid {
+	double *velocities;	   /* of a step: of the drift, and at the end */
+	uint32_t *keep;		   /* rows of those that mergers leave */
+	struct nb_merger *mergers; /* in the step, for -v */
+	uint64_t contacts;	   /* collisions or mergers of the run */
+	int warned_limited;
+};
+
+/* One step of solid bodies, short of what needs the force at the new positions. */
+void nb_step_advance_solid(struct step *s, double dt);
+void nb_step_free_solid(struct solid *solid);
+
+/* ---- wishes.c: who makes which block time step ---- */
+
 /* What sets the block time steps of the leapfrog in a frame, on the host. */
 struct wish {
 	double eta, eps, depth;
@@ -40,88 +149,123 @@ struct wish {
 	const double *field;			  /* what of pot is of an external field, or NULL */
 };
 
-/* Block time steps: the sub-frames that are open, one a level. */
+struct wish nb_step_find_wish(struct step *s);
+/* Whether eta sqrt(eps / f), or eta sqrt(|pot|) / f of a body without softening, is less than h > 0, where f is the
+ * strength of the field: 1, or 0; 2 if there is neither. */
+int nb_step_wants_less(const struct wish *w, size_t i, double h);
+_Noreturn void nb_step_refuse_wish(struct step *s); /* of a body of the last kind */
+/* Of the frame at work, to blocks.mean. */
+void nb_step_find_mean(struct step *s);
+/* How many bodies of the frame at work leave the step h of this level for a shorter one; blocks.mark says which. */
+size_t nb_step_choose_fast(struct step *s, int level, double h);
+
+/* ---- blocks.c: block time steps ---- */
+
 enum { NB_STEP_LEVELS = 53 }; /* so many have times that a double counts in the shortest step */
 struct blocks {
-	struct sub {
+	struct sub {				/* those that are open, one a level */
 		struct nb_frame frame;		/* bodies with a shorter step */
 		struct nb_frame origin;		/* one column: where they are in ... */
 		struct nb_frame *whole, *aside; /* ... the frame that they are of; and step.aside of that */
 	} sub[NB_STEP_LEVELS];
-	unsigned char *
-		mark; /* of each body of the frame at work, whether it gets a shorter step; of whole frames, ends one */
-	uint32_t *other;    /* of whole frames with hermite, in a binary: the other body; else the body itself */
-	double time, rest;  /* when the step of all bodies began */
-	int deepest, most;  /* level of the step that is made; of the run */
-	double sent, whole; /* bodies through the pipeline; if all made the shortest step of each step */
-	double last, hasty; /* steps of the last level; those that should be shorter: */
-	int warned;	    /* told */
-	double unit;	    /* of steps in whole frames: the shortest one that there may be */
-	double mean;	    /* |pot| of all bodies when the step of all began */
+	/* Of each body of the frame at work, whether it gets a shorter step; of whole frames, ends one. */
+	unsigned char *mark;
+	uint32_t *other;     /* of whole frames with hermite, in a binary: the other body; else the body itself */
+	struct moment begun; /* the step of all bodies */
+	int deepest, most;   /* level of the step that is made; of the run */
+	double sent, whole;  /* bodies through the pipeline; if all made the shortest step of each step */
+	double last, hasty;  /* steps of the last level; those that should be shorter: */
+	int warned;	     /* told */
+	double unit;	     /* of steps in whole frames: the shortest one that there may be */
+	double mean;	     /* |pot| of all bodies when the step of all began */
 };
 
-struct step {
-	/* options */
-	double dt, eta, until, every_time, restitution, patience;
-	uint64_t steps, every;
-	int integrator_number, collide, send_velocities, levels, blocks_number;
-	int levels_given, dt_given, eta_given, until_given, every_time_given;
-	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
-	const struct nb_integrator *integrator;
-	const char *launcher; /* of ranks (launch.h), NULL: none */
-	const char *command;  /* the force pipeline, NULL: one step a frame */
-	const char *resume;   /* path of the saved stream that goes on, NULL: standard input is read */
+void nb_step_blocks_check(struct step *s); /* of the options */
+/* The first state of a run has levels, too: 0. */
+void nb_step_blocks_begin(struct step *s);
+/* One step of all bodies, short of the last kick, which needs the force at the new positions. */
+void nb_step_advance_blocks(struct step *s, double dt);
+/* Bodies that want a shorter step than the last level has are reported once. */
+void nb_step_blocks_warn(struct step *s);
+/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
+void nb_step_set_level(struct step *s, int level);
+void nb_step_blocks_report(const struct step *s); /* after -v */
+void nb_step_blocks_free(struct blocks *b);
 
+/* ---- level.c: levels of steps with whole frames ---- */
+
+/* Length of the steps of a level. */
+double nb_step_level_length(const struct step *s, int level);
+/* The longest step for a body with this time scale (units) and, if it is in a binary, the rate at which that changes:
+ * in the middle of the step it shall fit, and a bit more is tried, as a step that proves too long is taken back. */
+int nb_step_level_is_too_long(const struct step *s, int level, double scale, double rate);
+/* For a body whose step ends, or with now = 0 begins.  Steps become longer one level at a time, and where both halves
+ * of the longer one belong together. */
+int nb_step_choose_level(struct step *s, int level, double scale, double rate, double now);
+/* The longest one that the leapfrog may begin now. */
+int nb_step_choose_level_by_field(struct step *s, const struct wish *w, size_t i, double now);
+
+/* ---- individual.c: the same with whole frames, for hermite and the leapfrog ---- */
+
+/* One step of all bodies, short of the force at its end. */
+void nb_step_advance_individual(struct step *s, double dt);
+/* After that force. */
+void nb_step_end_individual(struct step *s);
+
+/* ---- spread.c: bodies that stay with several ranks; functions do nothing where they do not ---- */
+
+struct spread {
+	struct nb_domain *domain; /* NULL: the frame has its bodies */
+	int refused;		  /* they stay in this frame */
+	size_t n, ncolumn, rest_size;
+	struct {
+		char name[NB_NAME_SIZE + 1];
+		size_t size;
+	} * column;	/* that go with a body beside its numbers */
+	double largest; /* |acc|; not finite if one is not */
+	int finite;	/* all positions are */
+	size_t forces;
+	int device;  /* they are in the memory of devices */
+	int several; /* ranks, or devices of this process */
+	struct nb_domain_usage *share;
+	struct nb_domain_tally most;
+};
+
+/* Before a force of the frame: where that is possible each rank gets a part of the bodies, and the frame has none. */
+void nb_step_spread_begin(struct step *s);
+/* The hook spread (tools/filter/filter.h). */
+const char *nb_step_spread(
+	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
+/* The frame has its bodies again, as long as it is looked at; and has none again. */
+void nb_step_spread_fill(struct step *s);
+void nb_step_spread_empty(struct step *s);
+/* The frame has them for good. */
+void nb_step_spread_end(struct step *s);
+void nb_step_spread_free(struct spread *spread);
+/* Where they are spread: vel += acc kick, pos += vel drift; the forces: 0 if the frame has the bodies again, whose
+ * forces are still to be computed. */
+void nb_step_spread_move(struct step *s, double kick, double drift);
+int nb_step_spread_force(struct step *s);
+void nb_step_spread_report(const struct step *s); /* after -v */
+
+/* An instance.  The last seven belong to the files in whose sections they are declared. */
+struct step {
+	struct options opt;
 	struct nb_run *run;
 	const struct nb_backend *backend;
 	struct nb_frame *frame; /* the bodies ... */
-	double time, time_rest; /* ... and their time, the sum of both: the rest is what rounding to one double loses */
-	uint64_t step, first_step; /* made so far; and before the run began */
-	int saved;		   /* descriptor of the saved stream; -1: none, or it has been read */
-	int resumed;		   /* the first state is one of a saved stream, and is not written again */
-	double pending;		   /* vel lags behind pos by this time */
-	uint64_t ids;		   /* fingerprint of the set of ids */
-	struct nb_frame past;	   /* history lines of the input; the pipeline's own are not kept */
-	uint64_t contacts;	   /* collisions or mergers of the run */
-	int warned_limited;
-
-	struct nb_coprocess *force;   /* NULL: not started */
-	struct sent {		      /* what went through the pipeline last */
-		int keeps;	      /* velocities do not go through it; */
-		int tracks;	      /* numbers of rows do */
-		struct nb_frame kept; /* vel */
-		struct nb_frame ids;  /* id, to be compared; empty for a folded pipeline, or with velocities */
-		size_t n, ncolumn;
-		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
-	} sent;
+	struct clock clock;	/* ... and their time */
+	struct nb_frame past;	/* history lines of the input; the pipeline's own are not kept */
 	struct nb_frame here;	/* what bodies have, while the force is that at other positions */
 	struct nb_frame *aside; /* columns of the bodies that stay here, too; NULL: none */
+	double start;		/* of the run, for -v */
+	struct saved saved;
+	struct force force;
+	struct solid solid;
 	struct blocks blocks;
-	struct nb_frame rows;	   /* numbers of rows, for what goes through the pipeline instead of vel */
-	double *velocities;	   /* of a step of solid bodies: of the drift, and at the end */
-	uint32_t *keep;		   /* rows of those that mergers leave */
-	struct nb_merger *mergers; /* in the step, for -v */
-	double start, force_seconds, longest_answer;
-	double forces; /* to come, of this frame, as far as that is known */
-	int told_folding;
-	struct progress progress;
 	struct energy energy;
-	struct {			  /* over ranks */
-		struct nb_domain *domain; /* NULL: the frame has its bodies */
-		int refused;		  /* they stay in this frame */
-		size_t n, ncolumn, rest_size;
-		struct {
-			char name[NB_NAME_SIZE + 1];
-			size_t size;
-		} * column;	/* that go with a body beside its numbers */
-		double largest; /* |acc|; not finite if one is not */
-		int finite;	/* all positions are */
-		size_t forces;
-		int device;  /* they are in the memory of devices */
-		int several; /* ranks, or devices of this process */
-		struct nb_domain_usage *share;
-		struct nb_domain_tally most;
-	} spread;
+	struct progress progress;
+	struct spread spread;
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */
@@ -134,9 +278,8 @@ void nb_step_keep_history(struct step *s);
 void nb_step_output(struct step *s);
 /* The frame as it shall be after the last step, for the skeleton to pass on unless nb_step_output has done so. */
 void nb_step_leave_frame(struct step *s, int passed_on);
-void nb_step_advance_clock(struct step *s, double dt);
-/* The clock is at a time, given as the sum of two, plus dt; the count of steps stays. */
-void nb_step_set_clock(struct step *s, double time, double rest, double dt);
+/* The time dt after begun. */
+struct moment nb_step_later(struct moment begun, double dt);
 /* Kicks all bodies of the frame at work with its accelerations. */
 void nb_step_kick(struct step *s, double dt);
 /* Moves them with their velocities. */
@@ -181,19 +324,6 @@ double nb_step_choose_dt(struct step *s);
 /* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
 int nb_step_plan(struct step *s, double *dt, double *exact);
 
-/* ---- resume.c: a saved stream ---- */
-
-void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
-void nb_step_open_saved(struct step *s);
-/* Reads its last whole frame and finds out with which step its run began. */
-void nb_step_read_saved(struct step *s, struct nb_frame *frame);
-
-/* ---- solid.c: bodies with a radius ---- */
-
-/* One step of solid bodies, short of what needs the force at the new positions. */
-void nb_step_advance_solid(struct step *s, double dt);
-void nb_step_free_solid(struct step *s);
-
 /* ---- stages.c: integrators that are a list of kicks and drifts ---- */
 
 void nb_step_stages_check(const struct step *s); /* of the options */
@@ -211,113 +341,10 @@ void nb_step_hermite_correct(struct step *s, double dt);
 /* The step that --eta allows. */
 double nb_step_hermite_dt(struct step *s);
 
-/* ---- blocks.c: block time steps ---- */
-
-void nb_step_blocks_check(struct step *s); /* of the options */
-/* The first state of a run has levels, too: 0. */
-void nb_step_blocks_begin(struct step *s);
-/* One step of all bodies, short of the last kick, which needs the force at the new positions. */
-void nb_step_advance_blocks(struct step *s, double dt);
-/* Bodies that want a shorter step than the last level has are reported once. */
-void nb_step_blocks_warn(struct step *s);
-/* The level of all bodies of the frame, until those of a sub-frame come back with theirs. */
-void nb_step_set_level(struct step *s, int level);
-void nb_step_blocks_report(const struct step *s); /* after -v */
-void nb_step_blocks_free(struct step *s);
-
-/* ---- level.c: levels of steps with whole frames ---- */
-
-/* Length of the steps of a level. */
-double nb_step_level_length(const struct step *s, int level);
-/* The longest step for a body with this time scale (units) and, if it is in a binary, the rate at which that changes:
- * in the middle of the step it shall fit, and a bit more is tried, as a step that proves too long is taken back. */
-int nb_step_level_is_too_long(const struct step *s, int level, double scale, double rate);
-/* For a body whose step ends, or with now = 0 begins.  Steps become longer one level at a time, and where both halves
- * of the longer one belong together. */
-int nb_step_choose_level(struct step *s, int level, double scale, double rate, double now);
-/* The longest one that the leapfrog may begin now. */
-int nb_step_choose_level_by_field(struct step *s, const struct wish *w, size_t i, double now);
-
-/* ---- individual.c: the same with whole frames, for hermite and the leapfrog ---- */
-
-/* One step of all bodies, short of the force at its end. */
-void nb_step_advance_individual(struct step *s, double dt);
-/* After that force. */
-void nb_step_end_individual(struct step *s);
-
-/* ---- wishes.c: who makes which block time step ---- */
-
-struct wish nb_step_find_wish(struct step *s);
-/* Whether eta sqrt(eps / f), or eta sqrt(|pot|) / f of a body without softening, is less than h > 0, where f is the
- * strength of the field: 1, or 0; 2 if there is neither. */
-int nb_step_wants_less(const struct wish *w, size_t i, double h);
-_Noreturn void nb_step_refuse_wish(struct step *s); /* of a body of the last kind */
-/* Of the frame at work, to blocks.mean. */
-void nb_step_find_mean(struct step *s);
-/* How many bodies of the frame at work leave the step h of this level for a shorter one; blocks.mark says which. */
-size_t nb_step_choose_fast(struct step *s, int level, double h);
-
-/* ---- answer.c: what the force pipeline returns ---- */
-
-/* Says what the pipeline did, as "ended with status 3", and in which step. */
-_Noreturn void nb_step_fail_force(struct step *s, const char *what);
-/* The frame must be the one that was sent (s->sent), with a force added, its bodies in any order. */
-void nb_step_check_answer(struct step *s);
-/* Body i must have the id of the one that was sent as number row[i]. */
-void nb_step_check_ids(struct step *s, const uint32_t *row);
-/* Numbers must be as those of the input: finite, masses and radii not negative. */
-void nb_step_check_numbers(struct step *s);
-
-/* ---- pipeline.c: the force pipeline as a co-process ---- */
-
-void nb_step_start_force(struct step *s);
-/* Passes the frame through the pipeline; what comes back is the frame from then on. */
-void nb_step_compute_force(struct step *s);
-void nb_step_finish_force(struct step *s);
-void nb_step_forget_sent(struct step *s);
-/* Ends it, whatever it does. */
-void nb_step_kill_force(struct step *s);
-
-/* ---- spread.c: bodies that stay with several ranks; functions do nothing where they do not ---- */
-
-/* Before a force of the frame: where that is possible each rank gets a part of the bodies, and the frame has none. */
-void nb_step_spread_begin(struct step *s);
-/* The hook spread (tools/filter/filter.h). */
-const char *nb_step_spread(
-	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
-/* The frame has its bodies again, as long as it is looked at; and has none again. */
-void nb_step_spread_fill(struct step *s);
-void nb_step_spread_empty(struct step *s);
-/* The frame has them for good. */
-void nb_step_spread_end(struct step *s);
-void nb_step_spread_free(struct step *s);
-/* Where they are spread: vel += acc kick, pos += vel drift; the forces: 0 if the frame has the bodies again, whose
- * forces are still to be computed. */
-void nb_step_spread_move(struct step *s, double kick, double drift);
-int nb_step_spread_force(struct step *s);
-void nb_step_spread_report(const struct step *s); /* after -v */
-
-/* ---- energy.c ---- */
-
-/* At the input, before any force. */
-void nb_step_energy_load(struct step *s);
-/* In the first state, whose velocities belong to its positions: its energy is that of the input, or is computed. */
-void nb_step_energy_begin(struct step *s);
-/* In a later one: the error, if it is time for a look or one is wanted. */
-void nb_step_energy_look(struct step *s, int wanted);
-void nb_step_energy_report(const struct step *s); /* after -v */
-
 /* ---- work.c: what a run costs, for -b auto ---- */
 
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan);
 /* How many times the force pipeline is still asked. */
 double nb_step_forces(const struct step *s, const struct nb_frame *frame);
-
-/* ---- progress.c ---- */
-
-void nb_step_progress_start(struct step *s);
-void nb_step_progress_show(struct step *s, uint64_t done);
-/* Before a message, and at the end. */
-void nb_step_progress_clear(struct step *s);
 
 #endif

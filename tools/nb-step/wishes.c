@@ -27,9 +27,9 @@ static const double *read_if_there(const struct step *s, enum nb_field field)
 struct wish nb_step_find_wish(struct step *s)
 {
 	struct wish w = {
-		.eta = s->eta,
-		.depth = s->whole ? DEPTH_WHOLE : DEPTH_SOFTENED,
-		.mean = s->whole ? s->blocks.mean : 0,
+		.eta = s->opt.eta,
+		.depth = s->opt.whole ? DEPTH_WHOLE : DEPTH_SOFTENED,
+		.mean = s->opt.whole ? s->blocks.mean : 0,
 		.eps = nb_require_attribute(s->frame, "softening", 0),
 		.acc = nb_step_read(s, NB_ACC, &nb_space_host),
 		.pot = read_if_there(s, NB_POT),
@@ -79,11 +79,11 @@ int nb_step_wants_less(const struct wish *w, size_t i, double h)
 
 void nb_step_refuse_wish(struct step *s)
 {
-	nb_step_progress_clear(s);
+	nb_step_progress_clear(&s->progress);
 	nb_die(NB_EXIT_FAILED,
 		"option '--levels' needs a softening or potentials in step %" PRIu64
 		" (give nb-force a softening > 0, or --potential)",
-		s->step);
+		s->clock.step);
 }
 
 /* Marks who wants less than h, and returns how many do. */
@@ -131,7 +131,7 @@ size_t nb_step_choose_fast(struct step *s, int level, double h)
 	if (!b->mark)
 		nb_out_of_memory(s->frame);
 	const size_t fast = mark_fast(s, &w, n, fabs(h));
-	if (level + 1 >= s->levels) {
+	if (level + 1 >= s->opt.levels) {
 		b->last += (double)n;
 		b->hasty += (double)fast;
 		return 0;

@@ -72,7 +72,7 @@ static void make_ring(struct ring *ring, struct nb_run *step, const char *comman
 {
 	memset(ring, 0, sizeof *ring);
 	ring->step = step->self;
-	ring->step->force = &ring->force;
+	ring->step->force.process = &ring->force;
 	ring->force.looked = 1;
 	if (commands)
 		make_chain(&ring->chain, commands);
@@ -86,7 +86,7 @@ static void make_ring(struct ring *ring, struct nb_run *step, const char *comman
 
 static void free_ring(struct ring *ring)
 {
-	ring->step->force = NULL;
+	ring->step->force.process = NULL;
 	free_chain(&ring->chain);
 }
 

@@ -26,7 +26,7 @@ static void run(int verbosity, int seconds, char *text, size_t size)
 {
 	int ends[2];
 	struct nb_voice voice = {.program = "nb-step", .verbosity = verbosity};
-	struct step s = {.steps = 100, .until_given = 1, .until = 10};
+	struct step s = {.opt = {.steps = 100, .until_given = 1, .until = 10}};
 	CHECK(pipe(ends) == 0);
 	voice.file = ends[1];
 	struct nb_voice *before = nb_speak_as(&voice);
@@ -34,10 +34,10 @@ static void run(int verbosity, int seconds, char *text, size_t size)
 	nb_step_progress_start(&s);
 	for (uint64_t k = 1; 7 * k <= (uint64_t)seconds; k++) {
 		now += 7;
-		s.time = 0.1 * (double)k;
+		s.clock.now.time = 0.1 * (double)k;
 		nb_step_progress_show(&s, k);
 	}
-	nb_step_progress_clear(&s);
+	nb_step_progress_clear(&s.progress);
 	nb_speak_as(before);
 	close(ends[1]);
 	const ssize_t n = read(ends[0], text, size - 1);
