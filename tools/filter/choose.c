@@ -195,8 +195,8 @@ static void decide(struct nb_run *first, const struct nb_frame *frame)
 	require_fits(&plan, first, device ? choice.backend : plan.device, device ? NB_ON_DEVICE : NB_ON_CPU);
 	for (int i = 0; i < plan.nmember; i++) {
 		struct nb_run *run = plan.member[i];
-		run->decided = 1;
-		run->fits = frame->rows[NB_PARTICLE];
+		run->placed.decided = 1;
+		run->placed.fits = frame->rows[NB_PARTICLE];
 		if (!nb_plan_is_undecided(run))
 			continue;
 		report(run, &choice);
@@ -214,14 +214,14 @@ static void decide_again(struct nb_run *first, const struct nb_frame *frame)
 	nb_plan_make(&plan, first, frame, &suppose);
 	require_fits(&plan, first, plan.device, NB_ON_CPU);
 	for (int i = 0; i < plan.nmember; i++)
-		plan.member[i]->fits = frame->rows[NB_PARTICLE];
+		plan.member[i]->placed.fits = frame->rows[NB_PARTICLE];
 }
 
 void nb_require_backend(struct nb_run *run, const struct nb_frame *frame)
 {
-	if (!run->decided)
+	if (!run->placed.decided)
 		decide(run, frame);
-	else if (frame->rows[NB_PARTICLE] > run->fits)
+	else if (frame->rows[NB_PARTICLE] > run->placed.fits)
 		decide_again(run, frame);
 	if (run->backend || !(run->tool->common & NB_COMMON_PLACE))
 		return;

@@ -62,13 +62,13 @@ static const char *not_shared(int n, char *const *path)
 void nb_files_will_open(struct nb_run *run, const char *path)
 {
 	if (!nb_name_is_shared(path))
-		run->private_file = path;
+		run->needs.private_file = path;
 }
 
 const char *nb_files_of_this_process(const struct nb_run *run)
 {
 	const struct nb_tool *tool = run->tool;
-	const char *path = run->private_file;
+	const char *path = run->needs.private_file;
 	for (size_t k = 0; k < tool->noption && !path; k++)
 		if (tool->options[k].kind == NB_OPT_FILE && (run->given[k / 64] >> k % 64 & 1))
 			path = not_shared(1, (char **)((char *)run->self + tool->options[k].at));

@@ -30,7 +30,7 @@ static int takes_streams(const struct nb_run *run)
  * without an end sends bytes: the reader then finds the fault. */
 static int program_comes(struct nb_run *run)
 {
-	return !run->whole_stream && nb_reader_is_between(&run->in) && nb_input_wait(run) == NB_ARRIVED_PROGRAM;
+	return !run->needs.whole_stream && nb_reader_is_between(&run->in) && nb_input_wait(run) == NB_ARRIVED_PROGRAM;
 }
 
 /* All between nb_run_begin and the end of the output. */
@@ -78,7 +78,7 @@ static void work(struct nb_run *run, void *context)
 	if (run->tool->end)
 		run->tool->end(run, run->self);
 	nb_frame_clear(&run->taken);
-	const int status = run->relay ? nb_relay_drain(run->relay) : NB_EXIT_OK;
+	const int status = run->pass.relay ? nb_relay_drain(run->pass.relay) : NB_EXIT_OK;
 	if (status)
 		nb_stop(run, status);
 }

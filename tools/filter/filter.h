@@ -105,14 +105,45 @@ struct nb_operands {
 	char place[NB_PLACE_SIZE];
 };
 
+/* What check says of the instance, for the skeleton. */
+struct nb_needs {
+	int whole_stream;	  /* wants the bytes of a stream, which frames in memory do not have */
+	int own_backend;	  /* begin chooses it */
+	const char *launcher;	  /* a command that starts ranks, which do the work; NULL: none */
+	const char *private_file; /* a file that only its own process can open; NULL: none */
+};
+
+/* What has been found out about placing, for this instance and those behind it (choose.c). */
+struct nb_placed {
+	int decided;   /* what auto is; */
+	uint64_t fits; /* and that frames of so many bodies fit into a device */
+};
+
+/* What happens while an instance waits for input (input.c). */
+struct nb_waiting {
+	int by_fifo;   /* the input comes through a pipe, perhaps from a run ... */
+	int heeds;     /* ... that has heard of a signal which came here */
+	double looked; /* when it was last seen that the processes are alive (nb_now) */
+};
+
+/* Where frames go (pass.c). */
+struct nb_pass {
+	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
+	 * the last use of a frame (last) it may take the contents. */
+	int (*put)(void *context, struct nb_frame *frame, int last);
+	void *context;
+	uint64_t npassed;	/* frames passed on */
+	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
+	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
+};
+
 /* An instance of a tool. */
 struct nb_run {
 	const struct nb_tool *tool;
 	void *self;					/* the tool's structure */
 	unsigned streams;				/* those of the tool, unless check says otherwise; */
 	void (*stream)(struct nb_run *run, void *self); /* this too */
-	int whole_stream;     /* set by check: wants the bytes of a stream, which frames in memory do not have */
-	const char *launcher; /* set by check: a command that starts ranks, which do the work; NULL: none */
+	struct nb_needs needs;
 	struct nb_voice voice;
 	struct nb_files files;
 	char **environment; /* for commands that it runs */
@@ -124,10 +155,7 @@ struct nb_run {
 	struct nb_operands from;
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
-	int own_backend;		  /* set by check: begin chooses it */
-	const char *private_file;	  /* set by check: a file that only its own process can open; NULL: none */
-	int decided;			  /* what auto is has been found out, for this one and those behind it ... */
-	uint64_t fits;			  /* ... and that frames of so many bodies fit into a device */
+	struct nb_placed placed;
 
 	int interrupted; /* set by a frame function that a signal has led to an early end: it gets no more frames */
 	int passed_on;	 /* set by a frame function that has passed on all there is with nb_emit */
@@ -137,18 +165,10 @@ struct nb_run {
 	struct nb_writer out;
 	struct nb_whole file; /* of --output, which is standard output then */
 	int in_open, out_open;
-	int by_fifo; /* the input comes through a pipe, perhaps from a run ... */
-	int heeds;   /* ... that has heard of a signal which came here */
-	/* Who gets what is passed on, NULL: nobody.  0, or the exit status with which the instance shall end.  After
-	 * the last use of a frame (last) it may take the contents. */
-	int (*put)(void *context, struct nb_frame *frame, int last);
-	void *context;
-	uint64_t npassed;	/* frames passed on */
-	int relays;		/* frames that are not the last may be taken by a thread while the work goes on ... */
-	struct nb_relay *relay; /* ... this one (relay.h), NULL: not yet */
-	double looked;		/* when it was last seen that the processes are alive (nb_now) */
-	struct nb_run *next;	/* the instance that put gives its frames to, NULL: none of this process */
-	struct nb_frame taken;	/* what another instance has passed on to this one */
+	struct nb_waiting waiting;
+	struct nb_pass pass;
+	struct nb_run *next;   /* the instance that put gives its frames to, NULL: none of this process */
+	struct nb_frame taken; /* what another instance has passed on to this one */
 	jmp_buf failed;
 	int status;
 	int verdict; /* exit status after work that has been done to its end */

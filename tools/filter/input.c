@@ -34,8 +34,8 @@ void nb_input_deafen(struct nb_run *run)
 static int refuse_programs(void *context)
 {
 	struct nb_run *run = context;
-	const char *why = run->whole_stream ? "its reader wants the bytes of the stream"
-					    : "its reader is in the middle of a stream";
+	const char *why = run->needs.whole_stream ? "its reader wants the bytes of the stream"
+						  : "its reader is in the middle of a stream";
 	while (nb_input_wait(run) == NB_ARRIVED_PROGRAM) {
 		struct nb_handover from;
 		char unused[NB_WHY_SIZE];
@@ -59,10 +59,10 @@ void nb_input_open(struct nb_run *run)
 	if (nb_reader_open(&run->in, run->files.in))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->in_open = 1;
-	run->by_fifo = is_fifo(run->files.in);
-	if (run->by_fifo)
+	run->waiting.by_fifo = is_fifo(run->files.in);
+	if (run->waiting.by_fifo)
 		nb_interrupt_watch();
-	if (run->files.listener >= 0 || run->by_fifo) { /* a signal ends the wait */
+	if (run->files.listener >= 0 || run->waiting.by_fifo) { /* a signal ends the wait */
 		run->in.wait = refuse_programs;
 		run->in.context = run;
 	}
@@ -131,14 +131,14 @@ int nb_is_alive(struct nb_run *run)
 {
 	const double now = nb_now_roughly();
 	struct watch w = {.n = 0};
-	if (now - run->looked < LOOK)
+	if (now - run->waiting.looked < LOOK)
 		return 1;
 	watch_processes(&w, run);
 	if (w.n)
 		wait_for(&w, 0);
 	if (any(&w, 0, w.n, POLLHUP | POLLERR))
 		return 0;
-	run->looked = now;
+	run->waiting.looked = now;
 	return 1;
 }
 
@@ -152,9 +152,9 @@ void nb_require_alive(struct nb_run *run)
  * worth waiting for; others are not.  The frames of a run in this process are its own matter. */
 static void leave_if_interrupted(struct nb_run *run)
 {
-	if (run->heeds || !nb_interrupted())
+	if (run->waiting.heeds || !nb_interrupted())
 		return;
-	run->heeds = 1;
+	run->waiting.heeds = 1;
 	struct pollfd input = {run->files.in, POLLIN, 0};
 	if (nb_interrupt_pass_on(run->files.in))
 		return;
@@ -167,10 +167,10 @@ static void leave_if_interrupted(struct nb_run *run)
 /* What waits for input must live until there is none, if that comes from a run. */
 static void watch_interrupt(struct watch *w, struct nb_run *run)
 {
-	if (!run->by_fifo || nb_interrupt_held() >= NB_HOLD_RUN)
+	if (!run->waiting.by_fifo || nb_interrupt_held() >= NB_HOLD_RUN)
 		return;
 	nb_interrupt_hold(NB_HOLD_INPUT);
-	if (!run->heeds)
+	if (!run->waiting.heeds)
 		watch_file(w, nb_interrupt_file(), POLLIN);
 }
 
@@ -241,7 +241,7 @@ int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 	if (answer == NB_FRAME)
 		nb_files_note_frame(run, frame->number);
 	/* work on a frame is left at once unless the frame is one of a run */
-	if (answer == NB_FRAME && run->by_fifo && nb_interrupt_held() < NB_HOLD_RUN &&
+	if (answer == NB_FRAME && run->waiting.by_fifo && nb_interrupt_held() < NB_HOLD_RUN &&
 		!nb_frame_attribute(frame, "step")) {
 		nb_interrupt_hold(NB_HOLD_NOTHING);
 		nb_interrupt_end();

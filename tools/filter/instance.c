@@ -20,8 +20,8 @@ static void leave(struct nb_voice *voice, int status)
 	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
 	 * to end. */
 	if (run->is_program && gettid() == getpid()) {
-		if (run->relay)
-			(void)nb_relay_drain(run->relay);
+		if (run->pass.relay)
+			(void)nb_relay_drain(run->pass.relay);
 		if (run->tool->abandon)
 			run->tool->abandon(run->self);
 		nb_output_drop(run);
@@ -79,7 +79,7 @@ int nb_run_prepare(struct nb_run *run, int argc, char **argv)
 void nb_run_start(struct nb_run *run)
 {
 	const struct nb_tool *tool = run->tool;
-	if ((tool->common & NB_COMMON_PLACE) && !run->backend && !run->own_backend &&
+	if ((tool->common & NB_COMMON_PLACE) && !run->backend && !run->needs.own_backend &&
 		strcmp(run->common.backend, "auto") != 0)
 		nb_choose_backend(run, run->common.backend);
 	if (tool->begin)
@@ -90,7 +90,7 @@ void nb_run_free(struct nb_run *run)
 {
 	if (!run)
 		return;
-	nb_relay_stop(run->relay);
+	nb_relay_stop(run->pass.relay);
 	if (run->tool->clear)
 		run->tool->clear(run->self);
 	if (run->in_open)

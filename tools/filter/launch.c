@@ -247,7 +247,7 @@ static char *full_command(const struct nb_run *run, int argc, char **argv)
 	if (!to)
 		nb_die(NB_EXIT_FAILED, "cannot find the program:");
 	program[n] = '\0';
-	fputs(run->launcher, to);
+	fputs(run->needs.launcher, to);
 	add_quoted(to, program);
 	add_quoted(to, run->tool->name);
 	for (int k = 1; k < argc; k++)
@@ -274,7 +274,7 @@ static void start(const struct nb_run *run, const char *command, struct nb_group
 	const int null = nb_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	(void)gethostname(host, sizeof host - 1);
 	if (null < 0 || nb_spawn_pipe(end) || fcntl(end[0], F_SETFL, O_NONBLOCK))
-		nb_die(NB_EXIT_FAILED, "cannot start '%s':", run->launcher);
+		nb_die(NB_EXIT_FAILED, "cannot start '%s':", run->needs.launcher);
 	snprintf(from, sizeof from, "%d:%d:%s", (int)getpid(), end[1], host);
 	/* unless the user says otherwise, Open MPI is silent, and does not bind a rank to one processor, and Slurm's
 	 * srun does not leave the others waiting when a rank dies */
@@ -283,7 +283,7 @@ static void start(const struct nb_run *run, const char *command, struct nb_group
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	const int error = nb_group_start(group, command, environ, null, STDERR_FILENO, STDERR_FILENO, NULL);
 	if (error)
-		nb_die(NB_EXIT_FAILED, "cannot start '%s': %s", run->launcher, strerror(error));
+		nb_die(NB_EXIT_FAILED, "cannot start '%s': %s", run->needs.launcher, strerror(error));
 	close(null);
 	*pipe = end[0];
 }
@@ -297,13 +297,13 @@ static int judge(const struct nb_run *run, const struct nb_group *group, pid_t r
 	if (number == SIGPIPE && rank0)
 		nb_interrupt_end_by(SIGPIPE);
 	if (number)
-		nb_die(NB_EXIT_FAILED, "'%s': a rank ended by signal %d (%s)", run->launcher, number,
+		nb_die(NB_EXIT_FAILED, "'%s': a rank ended by signal %d (%s)", run->needs.launcher, number,
 			strsignal(number));
 	if (!rank0 && group->status == NO_RANK)
-		nb_die(NB_EXIT_FAILED, "'%s' starts no ranks of MPI (want mpirun -n 4)", run->launcher);
+		nb_die(NB_EXIT_FAILED, "'%s' starts no ranks of MPI (want mpirun -n 4)", run->needs.launcher);
 	if (!rank0)
-		nb_die(NB_EXIT_FAILED, "'%s' ended with status %d, and has started no rank on this host", run->launcher,
-			group->status);
+		nb_die(NB_EXIT_FAILED, "'%s' ended with status %d, and has started no rank on this host",
+			run->needs.launcher, group->status);
 	return group->status;
 }
 
@@ -339,7 +339,7 @@ int nb_launch(struct nb_run *run, int argc, char **argv)
 		const int status = nb_run_do(run, take_streams, NULL);
 		return status ? status : NB_LAUNCH_HERE;
 	}
-	if (!run->launcher)
+	if (!run->needs.launcher)
 		return NB_LAUNCH_HERE;
 	if (getenv(FROM)) /* started by a launcher of this kind, and no rank: it would start itself without end */
 		return NO_RANK;

@@ -35,20 +35,20 @@ static int put_on_stream(void *context, struct nb_frame *frame, int last)
  * before and the chain ends there, in a picture or a table. */
 static int wants_relay(const struct nb_run *run, int last)
 {
-	return run->relays && !run->relay &&
-	       (!last || (run->npassed > 0 && run->next && !(run->next->streams & NB_WRITES)));
+	return run->pass.relays && !run->pass.relay &&
+	       (!last || (run->pass.npassed > 0 && run->next && !(run->next->streams & NB_WRITES)));
 }
 
 static void pass_on(struct nb_run *run, struct nb_frame *frame, int last)
 {
 	nb_add_history(run, frame);
 	/* what is passed on in memory is what would have gone through a stream */
-	if (run->put && run->put != put_on_stream && nb_frame_round(frame))
+	if (run->pass.put && run->pass.put != put_on_stream && nb_frame_round(frame))
 		nb_out_of_memory(frame);
 	if (wants_relay(run, last))
-		run->relay = nb_relay_start(run);
-	run->npassed++;
-	const int status = run->put ? run->put(run->context, frame, last) : NB_EXIT_OK;
+		run->pass.relay = nb_relay_start(run);
+	run->pass.npassed++;
+	const int status = run->pass.put ? run->pass.put(run->pass.context, frame, last) : NB_EXIT_OK;
 	if (status)
 		nb_stop(run, status);
 }
@@ -92,15 +92,15 @@ void nb_run_begin(struct nb_run *run)
 {
 	if (run->streams & NB_READS)
 		nb_input_open(run);
-	if (!run->put)
+	if (!run->pass.put)
 		nb_output_begin(run);
-	if ((run->streams & NB_WRITES) && !run->put) {
+	if ((run->streams & NB_WRITES) && !run->pass.put) {
 		open_output(run);
 		run->out_open = 1;
-		run->put = put_on_stream;
-		run->context = &run->out;
+		run->pass.put = put_on_stream;
+		run->pass.context = &run->out;
 	}
-	run->relays = run->put != NULL;
+	run->pass.relays = run->pass.put != NULL;
 	nb_run_start(run);
 }
 

@@ -87,7 +87,8 @@ static void describe(struct nb_plan *plan, const struct nb_frame *frame, double 
 int nb_plan_is_undecided(const struct nb_run *run)
 {
 	const unsigned has = run->tool->common & NB_COMMON_PLACE;
-	return has && run->tool->work && !run->backend && !run->own_backend && strcmp(run->common.backend, "auto") == 0;
+	return has && run->tool->work && !run->backend && !run->needs.own_backend &&
+	       strcmp(run->common.backend, "auto") == 0;
 }
 
 static int cores_of(const struct nb_run *run)

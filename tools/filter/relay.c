@@ -101,8 +101,8 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 	relay->voice.place = NULL;
 	relay->main = &run->voice;
 	relay->voice.died = &relay->died;
-	relay->put = run->put;
-	relay->context = run->context;
+	relay->put = run->pass.put;
+	relay->context = run->pass.context;
 	pthread_mutex_init(&relay->lock, NULL);
 	pthread_cond_init(&relay->changed, NULL);
 	/* signals go to the other threads */
@@ -118,8 +118,8 @@ struct nb_relay *nb_relay_start(struct nb_run *run)
 		return NULL;
 	}
 	run->voice.died = &relay->died;
-	run->put = put;
-	run->context = relay;
+	run->pass.put = put;
+	run->pass.context = relay;
 	return relay;
 }
 

@@ -7,7 +7,7 @@
 
 struct nb_relay;
 
-/* Puts a relay before run->put.  NULL: no memory, or no thread; then nothing has changed. */
+/* Puts a relay before run->pass.put.  NULL: no memory, or no thread; then nothing has changed. */
 struct nb_relay *nb_relay_start(struct nb_run *run);
 /* Waits until all frames have been taken.  0, or the status with which the instance shall end. */
 int nb_relay_drain(struct nb_relay *relay);

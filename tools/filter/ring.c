@@ -125,7 +125,7 @@ void nb_ring_collect(struct nb_ring *ring, int listener, int from, int to)
 		stop_listening(ring->stage[k]);
 		if (nb_stage_begin(ring->stage[k]))
 			break;				    /* its status says so, and the first frame will meet it */
-		ring->stage[k]->run->relays = 0;	    /* what goes round is wanted at once, */
+		ring->stage[k]->run->pass.relays = 0;	    /* what goes round is wanted at once, */
 		ring->stage[k]->run->common.no_history = 1; /* and its history is not kept */
 	}
 	if (ring->n)

@@ -90,7 +90,7 @@ static void hand_over(struct nb_run *run, void *context)
 	const char *path = nb_files_of_this_process(run);
 	if (is_rank(run))
 		nb_verbose("not folded: it shares its work with other ranks");
-	else if (run->whole_stream)
+	else if (run->needs.whole_stream)
 		nb_verbose("not folded: it works on the bytes of the stream");
 	else if (path)
 		nb_verbose("not folded: only this process can open '%s'", path);
@@ -150,8 +150,8 @@ static struct nb_run *instance(struct nb_handover *from, unsigned streams, int (
 	run->files = (struct nb_files){from->in, from->listener, from->link, from->directory};
 	run->voice.file = from->err;
 	run->environment = from->environment;
-	run->put = put;
-	run->context = context;
+	run->pass.put = put;
+	run->pass.context = context;
 	run->next = put == nb_run_feed ? context : NULL;
 	*why = nb_run_prepare(run, from->argc, from->argv) ? "its options"
 	       : !nb_claim_device(run)			   ? "its reader computes on another device"

@@ -61,7 +61,7 @@ static void check(struct nb_run *run, void *self)
 		nb_force_list_kernels(run);
 	nb_force_accuracy_check(run, opt);
 	nb_force_tree_check(run, opt);
-	run->own_backend = opt->kernel_text != NULL;
+	run->needs.own_backend = opt->kernel_text != NULL;
 	nb_force_at_check(run, opt);
 }
 

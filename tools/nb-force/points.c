@@ -29,7 +29,7 @@ void nb_force_at_check(struct nb_run *run, const struct force *opt)
 			opt->jerk	    ? "jerk"
 			: opt->accuracy > 0 ? "accuracy"
 					    : "audit");
-	run->own_backend = nb_force_at_method(opt) == METHOD_TREE;
+	run->needs.own_backend = nb_force_at_method(opt) == METHOD_TREE;
 }
 
 /* The walk for points is one of the CPU. */
@@ -46,7 +46,7 @@ void nb_force_at_begin(struct nb_run *run, struct force *opt)
 {
 	if (!opt->at_path)
 		return;
-	if (run->own_backend)
+	if (run->needs.own_backend)
 		choose_backend(run);
 	nb_source_open(run, &opt->at.source, opt->at_path);
 	if (!nb_source_next(&opt->at.source, &opt->at.now))

@@ -25,8 +25,8 @@ static struct nb_run *new_maker(struct nb_run *run, const char *tool, char **arg
 		nb_stop(run, status);
 	}
 	maker->common.no_history = 1;
-	maker->decided = 1; /* what it does is part of the plan for this one */
-	maker->fits = UINT64_MAX;
+	maker->placed.decided = 1; /* what it does is part of the plan for this one */
+	maker->placed.fits = UINT64_MAX;
 	return maker;
 }
 

@@ -100,7 +100,7 @@ static void check(struct nb_run *run, void *self)
 		s->dropped = nb_select_words("drop", s->drop);
 	if (s->keep_derived && !s->where && !s->ids && !s->sample)
 		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--where', '--ids' or '--sample'");
-	run->whole_stream = s->recover;
+	run->needs.whole_stream = s->recover;
 	run->stream = s->recover		    ? nb_select_recover
 		      : nb_select_touches_bodies(s) ? NULL /* frame by frame */
 						    : nb_select_copy;

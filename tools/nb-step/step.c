@@ -64,7 +64,7 @@ static void check(struct nb_run *run, void *self)
 	s->opt.levels_given = nb_given(run, &s->opt.levels);
 	s->opt.integrator = nb_integrator_at((size_t)s->opt.integrator_number);
 	s->opt.command = run->noperand ? run->operand[0] : NULL;
-	run->launcher = s->opt.launcher;
+	run->needs.launcher = s->opt.launcher;
 	if (s->opt.command && nb_file_is_stream(s->opt.command))
 		nb_die(NB_EXIT_USAGE,
 			"'%s' is a particle stream, and the first operand is the force pipeline (want nb-step ... "

@@ -48,8 +48,8 @@ static void make_chain(struct chain *chain, const char *commands)
 	}
 	for (int i = 0; i < chain->n; i++) {
 		chain->run[i]->next = i + 1 < chain->n ? chain->run[i + 1] : NULL;
-		chain->run[i]->put = i + 1 < chain->n ? nb_run_feed : drop;
-		chain->run[i]->context = chain->run[i]->next;
+		chain->run[i]->pass.put = i + 1 < chain->n ? nb_run_feed : drop;
+		chain->run[i]->pass.context = chain->run[i]->next;
 	}
 }
 

@@ -248,7 +248,7 @@ static void stays(void)
 	}
 	nb_fake_count = (struct nb_fake_count){0, 0};
 	for (int i = 0; i < chain.n; i++) {
-		chain.run[i]->put = drop;
+		chain.run[i]->pass.put = drop;
 		CHECK(nb_run_frame(chain.run[i], &frame) == 0);
 		CHECK(is_device(chain.run[i]));
 	}

@@ -56,8 +56,8 @@ static struct outcome run(const char *const *prepare, const char *command, uint6
 	for (; *prepare; prepare++) {
 		split(*prepare, &words);
 		CHECK(run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
-		run->put = keep;
-		run->context = &unused;
+		run->pass.put = keep;
+		run->pass.context = &unused;
 		CHECK(nb_run_frame(run, &frame) == 0);
 		nb_run_free(run);
 	}
@@ -66,8 +66,8 @@ static struct outcome run(const char *const *prepare, const char *command, uint6
 	CHECK(run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend) == 0);
 	fflush(stdout);
 	dup2(printed, STDOUT_FILENO);
-	run->put = keep;
-	run->context = &outcome.passed_on;
+	run->pass.put = keep;
+	run->pass.context = &outcome.passed_on;
 	run->voice.file = said;
 	nb_fake_fault = (struct nb_fake_fault){0, at, lost, status};
 	outcome.status = nb_run_frame(run, &frame);

@@ -28,8 +28,8 @@ static int run_tool(const char *command, const struct nb_backend *backend, struc
 	const struct nb_tool *tool = nb_tool_find(words.word[0]);
 	int status = run_create(&run, tool, words.n, words.word, backend);
 	if (!status) {
-		run->put = keep;
-		run->context = out;
+		run->pass.put = keep;
+		run->pass.context = out;
 		status = nb_run_frame(run, frame);
 	}
 	if (!status)
@@ -56,8 +56,8 @@ static int run_away(const char *command, struct nb_frame *frame, struct bytes *o
 	copied = UINT64_MAX;
 	int status = run_create(&run, nb_tool_find(words.word[0]), words.n, words.word, &nb_fake_backend);
 	if (!status) {
-		run->put = count_and_keep;
-		run->context = out;
+		run->pass.put = count_and_keep;
+		run->pass.context = out;
 		status = nb_run_frame(run, frame);
 	}
 	if (copied == UINT64_MAX) /* nothing was passed on */
