@@ -43,10 +43,10 @@ tables() {
 		formats/exchange/gadget/file.c MOST_TYPES - a header with more is none
 		formats/exchange/gadget/gadget.c MOST_COLUMNS here
 		formats/exchange/hdf5/hdf5.h NB_H5_MOST_RATIO - a ratio that is possible
-		formats/exchange/hdf5/write.c MAX_RANK - all arrays that are written have one or two
+		formats/exchange/hdf5/image.c MAX_RANK - all arrays that are written have one or two
 		formats/exchange/lines.h NB_MAX_LINE nb-convert.bats longer than 1048576
+		formats/exchange/nemo/items.c MAX_DEPTH convert-tables.bats more than 64 sets in one another
 		formats/exchange/nemo/nemo.c MAX_COMPONENTS - a range of a number in a file
-		formats/exchange/nemo/nemo.c MAX_DEPTH convert-tables.bats more than 64 sets in one another
 		formats/exchange/nemo/nemo.c MAX_TEXT - more text is left out, with a warning
 		formats/exchange/princeton/princeton.c MAX_SPECIES here
 		formats/exchange/rows.c MAX_TEXT here

@@ -26,7 +26,30 @@ extern const char *const nb_nemo_tag[][2];
 
 int nb_nemo_recognises(const unsigned char *head, size_t n, uint64_t size);
 
-/* Writing, as in exchange.h. */
+/* ---- reading: items.c ---- */
+
+struct item {
+	char type;
+	char tag[NB_NEMO_TAG + 1];
+	int big;
+	uint64_t at; /* where it begins */
+	int ndim;
+	uint32_t dim[NB_NEMO_DIMENSIONS];
+	uint64_t count; /* numbers */
+	size_t size;	/* bytes of each */
+};
+
+/* The head of the next item.  1; 0: the end of the file; -1: error. */
+int nb_nemo_next_item(struct nb_import *in, struct item *item);
+/* The next item of a set.  1; 0: its end; -1. */
+int nb_nemo_next_in_set(struct nb_import *in, struct item *item, const char *set);
+/* The contents of an item that nobody wants; of a set all that is in it.  NB_OK or NB_EINVAL, here and below. */
+int nb_nemo_skip(struct nb_import *in, struct item item);
+/* An item of one number. */
+int nb_nemo_take_number(struct nb_import *in, const struct item *item, double *x);
+
+/* ---- writing, as in exchange.h: write.c ---- */
+
 int nb_nemo_begin(struct nb_export *out, const struct nb_frame *first);
 int nb_nemo_frame(struct nb_export *out, const struct nb_frame *frame);
 int nb_nemo_holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column);
