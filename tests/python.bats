@@ -16,6 +16,7 @@ setup() {
 	"$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$NB_TOP" "$NB_TOP/tests/python"
 }
 
+# bats test_tags=once
 @test "the scripts of nb-python(7) run as they stand there" {
 	local file
 	for file in speed.py cluster.py; do

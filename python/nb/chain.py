@@ -5,7 +5,6 @@ memory, which is mapped here: nothing is copied, and as between folded programs 
 """
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import re
@@ -74,7 +73,6 @@ def stages(command: str) -> Optional[list[list[str]]]:
 
 
 _starting = threading.RLock()  # a fork meanwhile would keep ends of pipes open
-_running: "weakref.WeakSet[_Chain]" = weakref.WeakSet()
 
 
 class _Chain:
@@ -94,8 +92,6 @@ class _Chain:
         self.names = [os.path.basename(s[0]) for s in words]
         self.programs: list[subprocess.Popen[bytes]] = []
         self.messages = None if stderr else memory("nb-messages")
-        self.pid = os.getpid()
-        _running.add(self)
         try:
             with _starting:
                 self._start(words, place, env, stdin, stdout, stderr or self.messages)
@@ -150,9 +146,7 @@ class _Chain:
             sys.stderr.write(text)
 
     def kill(self) -> None:
-        """Ends all that still run, and leaves no zombies."""
-        if os.getpid() != self.pid:
-            return  # a fork: they are of another process
+        """Ends all that still run, and leaves no zombies.  (In a fork nothing happens: they are not its children.)"""
         for act in (signal.SIGTERM, signal.SIGKILL):
             for p in self.programs:
                 if p.poll() is None:
@@ -307,10 +301,4 @@ def _forked() -> None:
     _starting.release()
 
 
-def _leave() -> None:
-    for chain in list(_running):
-        chain.kill()
-
-
 os.register_at_fork(before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_forked)
-atexit.register(_leave)

@@ -249,7 +249,7 @@ class _Parser:
             fail(f"corrupt stream: column '{name}' of frame {k} belongs to unknown table {table}")
         if not 1 <= m <= 65536:
             fail(f"corrupt stream: column '{name}' of frame {k} has {m} components (want 1 to 65536)")
-        want = rows[table] * m * item
+        want: int = rows[table] * m * item
         if want >= 1 << 64:
             fail(f"corrupt stream: column '{name}' of frame {k} has more bytes than can be counted")
         if n != want:
@@ -383,14 +383,23 @@ class Writer:
         with nb.Writer("out.nb") as out:
             out.write(frame)
 
-    An exception inside leaves the end marker out, so that readers see that the stream is not whole.
+    After an exception inside, a path has what it had before, and an open file no end marker, so that readers see that the
+    stream is not whole.
     """
 
     def __init__(self, file: Source) -> None:
         if hasattr(file, "flush"):
             file.flush()
-        self._fd, self._own = _open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        self._number = 0
+        self._number, self._names = 0, ("", "")
+        path = os.path.realpath(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else ""
+        if path and (os.path.isfile(path) or not os.path.exists(path)):
+            # another name first: all of it or nothing; and it may be the file that is being read
+            self._names = f"{path}.part{os.getpid()}", path
+            self._fd, self._own = os.open(self._names[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), True
+            if os.path.exists(path):
+                os.chmod(self._fd, os.stat(path).st_mode & 0o7777)
+        else:
+            self._fd, self._own = _open(file, os.O_WRONLY)
 
     def write(self, bodies: Bodies) -> None:
         """Writes a frame: one that is whole when this returns.  bodies: as Frame.of() takes."""
@@ -439,16 +448,21 @@ class Writer:
                 views[0] = views[0][sent:]
 
     def end(self) -> None:
-        """Writes the end marker, and closes the file if it was given as a path."""
+        """Writes the end marker.  A path has its new file then."""
         self._send([self._head(END, [0, 0, 0], b"", b"", 0)])
         self._number = 0
+        if self._names[0]:
+            os.replace(*self._names)
+            self._names = "", ""
         self.close()
 
     def close(self) -> None:
-        """Closes the file if it was given as a path, without an end marker."""
+        """Gives up: no end marker is written, and a path keeps what it had.  After end() nothing happens."""
         if self._own:
             self._own = False
             os.close(self._fd)
+            if self._names[0]:
+                os.unlink(self._names[0])
 
     def __enter__(self) -> Writer:
         return self
@@ -467,7 +481,7 @@ class Writer:
 def write(file: Source, frames: Union[Bodies, Iterable[Bodies]]) -> None:
     """Writes a stream: of one frame, or of several.  What a frame may be: see Frame.of().
 
-    An exception leaves what is written without its end marker.
+    file   a path, which has all of it or, after an exception, what it had before; or an open file or descriptor
     """
     with Writer(file) as out:
         for frame in [frames] if isinstance(frames, (Frame, Mapping, np.ndarray)) else frames:

@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -135,6 +136,21 @@ def test_ctrl_c_ends_the_chain(command):
         assert time.monotonic() - begin < 10
 
 
+def test_the_end_of_python_ends_a_live_run():
+    script = f"import nb; f = nb.live({ENDLESS!r}); next(f); print(*[p.pid for p in f._chain.programs], flush=True)"
+    for end in ("", "; import time; time.sleep(60)"):
+        python = subprocess.Popen([sys.executable, "-c", script + end], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        pids = python.stdout.readline().split()
+        if "sleep" in end:
+            python.kill()
+        python.wait(20)
+        python.stdout.close()
+        until = time.monotonic() + 10
+        while any(os.path.exists(f"/proc/{pid.decode()}") for pid in pids) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(pids) == 2 and time.monotonic() < until
+
+
 def test_a_fork_keeps_nothing_open_and_ends_nothing():
     frames = nb.live(ENDLESS)
     next(frames)
@@ -142,8 +158,7 @@ def test_a_fork_keeps_nothing_open_and_ends_nothing():
     child = os.fork()
     if child == 0:
         try:
-            nb.chain._leave()  # as at its exit
-            del frames
+            frames._chain.kill()
             os.close(write_end)
             os.read(read_end, 1)  # stays until its parent is through
         finally:
