@@ -17,17 +17,16 @@
 #ifndef NB_DOMAIN_H
 #define NB_DOMAIN_H
 
-#include "kernels/gravity/gravity.h"
+#include "kernels/walk/walk.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The force: that of nb_sort_zorder, nb_build_tree, nb_force; one Plummer softening, no jerk, NB_MAC_GEOMETRIC. */
+/* The force: that of nb_sort_zorder, nb_build_tree, nb_force; one Plummer softening, no jerk. */
 struct nb_domain_law {
 	int dim, leaf_size, tree_order; /* 2 or 3; of nb_tree_build_cpu */
-	double theta;
-	int order; /* of the walk, 0: that of the tree */
+	struct nb_tree_walk walk;	/* NB_MAC_GEOMETRIC */
 	int potential;
 	double eps, G;
 	enum nb_precision precision;

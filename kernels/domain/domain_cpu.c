@@ -278,8 +278,9 @@ int nb_domain_begin(struct nb_domain **domain, const struct nb_domain_law *law, 
 	const struct command c = {.what = BEGIN, .law = *law, .n = all->n, .rest_size = all->rest_size};
 	*domain = NULL;
 	if ((law->dim != 2 && law->dim != 3) || law->leaf_size < 1 || law->tree_order < 1 || law->tree_order > 2 ||
-		law->order < 0 || law->order > 4 || !(law->theta >= 0 && isfinite(law->theta)) ||
-		!(law->eps >= 0 && isfinite(law->eps)) || !isfinite(law->G))
+		law->walk.mac != NB_MAC_GEOMETRIC || law->walk.order < 0 || law->walk.order > 4 ||
+		!(law->walk.theta >= 0 && isfinite(law->walk.theta)) || !(law->eps >= 0 && isfinite(law->eps)) ||
+		!isfinite(law->G))
 		return NB_EINVAL;
 	if (all->n > UINT32_MAX / 2)
 		return NB_ELIMIT;

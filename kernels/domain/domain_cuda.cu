@@ -113,7 +113,8 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 	NB_TRY(nb_tree_inner_moments_cuda(&e->tree, 0, top.nslot));
 	struct nb_gravity g = {};
 	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
-	return d->law.order > 2 ? nb_tree_high_cuda(&g, &e->tree, d->law.order, d->spare_nodes, &e->rows) : NB_OK;
+	return d->law.walk.order > 2 ? nb_tree_high_cuda(&g, &e->tree, d->law.walk.order, d->spare_nodes, &e->rows)
+				     : NB_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
@@ -206,16 +207,14 @@ static int walk(struct nb_domain *d, struct nb_essential *e, double *s, double *
 	static thread_local struct stopwatch watch;
 	nb_cuda_buffer<double> square;
 	struct nb_gravity g = {};
-	struct nb_tree_walk by = {};
 	float ms = 0;
 	g.n = d->n, g.pos = d->pos, g.mass = d->mass;
 	g.acc = d->acc, g.pot = d->law.potential ? d->pot : nullptr;
 	g.eps = d->law.eps, g.G = d->law.G, g.precision = d->law.precision;
-	by.theta = d->law.theta, by.mac = NB_MAC_GEOMETRIC, by.order = d->law.order;
 	NB_TRY(watch.ready());
 	NB_TRY(square.alloc(1));
 	NB_CUDA_TRY(cudaEventRecord(watch.begin, 0));
-	NB_TRY(nb_gravity_tree_part_cuda(&g, &e->tree, &by, d->n_all, e->rows.ptr));
+	NB_TRY(nb_gravity_tree_part_cuda(&g, &e->tree, &d->law.walk, d->n_all, e->rows.ptr));
 	NB_CUDA_TRY(cudaEventRecord(watch.end, 0));
 	NB_TRY(nb_largest_square_cuda(d->n, d->acc, square.ptr));
 	NB_CUDA_TRY(cudaMemcpyAsync(watch.number, square.ptr, sizeof *watch.number, cudaMemcpyDeviceToHost, 0));
@@ -265,11 +264,12 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 	d->tally.all_cells = all + (double)e.top.nslot;
 	d->tally.rounds++;
 	/* columns, bodies of others, and nodes: as columns and packed, of high order with their moments */
-	const double high = d->law.order < 3 ? 0
-					     : nb_high_row(d->law.order) * 8 +
-						       (nb_high_body_row(d->law.order) +
-							       nb_high_far_row(d->law.order, d->law.eps == 0)) *
-							       (d->law.precision == NB_F64 ? 8 : 4);
+	const double high = d->law.walk.order < 3
+				    ? 0
+				    : nb_high_row(d->law.walk.order) * 8 +
+					      (nb_high_body_row(d->law.walk.order) +
+						      nb_high_far_row(d->law.walk.order, d->law.eps == 0)) *
+						      (d->law.precision == NB_F64 ? 8 : 4);
 	d->tally.bytes = (double)d->n * (120.0 + (double)d->rest_size) + (double)e.nbody * 32 +
 			 (double)e.nnode * (200 + 48 + high);
 }

@@ -145,9 +145,9 @@ static int close_top(const struct nb_domain *d, struct nb_essential *e)
 	std::copy(e->generation.begin(), e->generation.end(), levels.begin);
 	levels.digits = (int)generations - 1;
 	NB_TRY(nb_tree_level_moments_cuda(&e->tree, &levels));
-	for (size_t g = generations; g-- > 0 && d->law.order > 2;)
+	for (size_t g = generations; g-- > 0 && d->law.walk.order > 2;)
 		NB_TRY(nb_tree_inner_high_cuda(
-			&e->tree, d->law.order, e->generation[g], e->generation[g + 1], e->rows.ptr));
+			&e->tree, d->law.walk.order, e->generation[g], e->generation[g + 1], e->rows.ptr));
 	NB_TRY(read_moments(e->tree, {0}, root));
 	const double *box = root[0].box;
 	double extent = d->law.eps;

@@ -15,7 +15,7 @@ static const uint32_t NONE = UINT32_MAX;
 /* Numbers of a node's row in e->rows. */
 static inline size_t nb_essential_width(const struct nb_domain *d)
 {
-	return d->law.order > 2 ? (size_t)nb_high_row(d->law.order) : 0;
+	return d->law.walk.order > 2 ? (size_t)nb_high_row(d->law.walk.order) : 0;
 }
 
 /* A node on its way; its moments of high order are sent beside it. */

@@ -366,7 +366,7 @@ static int list_opened(const struct nb_domain *d, const struct nb_essential *e, 
 int nb_essential_write(const struct nb_domain *d, const struct nb_essential *e, struct mail *out)
 {
 	const size_t size = (size_t)d->size;
-	const int order = std::max(d->law.order, 2);
+	const int order = std::max(d->law.walk.order, 2);
 	std::vector<struct front> front(size);
 	nb_cuda_buffer<uint32_t> node, child, body;
 	nb_cuda_buffer<struct front> fronts;
@@ -376,7 +376,7 @@ int nb_essential_write(const struct nb_domain *d, const struct nb_essential *e, 
 	std::copy(e->origin, e->origin + 3, s.origin);
 	s.length = e->length, s.unit = e->unit;
 	s.eps2 = (float)(d->law.eps * e->length * d->law.eps * e->length);
-	s.tolerance = (float)(nb_opening_cuda(d->law.theta, d->law.order) * MARGIN[d->margin]);
+	s.tolerance = (float)(nb_opening_cuda(d->law.walk.theta, d->law.walk.order) * MARGIN[d->margin]);
 	s.of_mass = 1.0f / (float)(order + 3), s.of_size = (float)(order + 1) * s.of_mass;
 	s.tiny = (uint32_t)nb_high_tiny(order);
 	NB_TRY(node.alloc(room * size));

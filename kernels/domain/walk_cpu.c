@@ -225,22 +225,16 @@ static int meet(struct nb_domain_walk *w)
 
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
-static struct nb_tree_walk walk_of(const struct nb_domain_law *law)
-{
-	return (struct nb_tree_walk){.theta = law->theta, .mac = NB_MAC_GEOMETRIC, .order = law->order};
-}
-
 static int set_scales(struct nb_domain_walk *w)
 {
 	const struct nb_tree *tree = &w->t->tree;
 	const struct nb_domain_law *law = &w->d->law;
-	const struct nb_tree_walk walk = walk_of(law);
 	double size = law->eps;
 	for (int k = 0; k < 3; k++)
 		size = fmax(size, tree->box[3 + k] - tree->box[k]);
 	if (!isfinite(size) || !isfinite(tree->mass[0]))
 		return NB_ENONFINITE;
-	nb_walk_scale(&w->plan, &walk, size, law->eps);
+	nb_walk_scale(&w->plan, &law->walk, size, law->eps);
 	return NB_OK;
 }
 
@@ -260,8 +254,7 @@ static void begin_plan(struct nb_domain_walk *w)
 	w->plan = (struct nb_walk_plan){.g = &w->g, .tree = &w->t->tree, .at = &w->g, .target = &w->t->tree};
 	w->plan.law = NB_LAW_COMMON;
 	w->plan.part = NB_DOMAIN_PART;
-	const struct nb_tree_walk walk = walk_of(&d->law);
-	nb_walk_layout(&w->plan, &walk);
+	nb_walk_layout(&w->plan, &d->law.walk);
 }
 
 static int allocate(struct nb_domain_walk *w)

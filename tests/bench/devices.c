@@ -373,7 +373,7 @@ static void run_spread(const struct row *r, struct arrays *a)
 	const struct nb_domain_law law = {.dim = 3,
 		.leaf_size = r->leaf_size,
 		.tree_order = 2,
-		.theta = r->theta,
+		.walk.theta = r->theta,
 		.eps = r->eps,
 		.G = 1,
 		.precision = NB_F32,

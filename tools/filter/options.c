@@ -160,14 +160,14 @@ static int choice(const struct nb_option *row, const char *arg, int must_be)
 static void take_integer(const struct nb_option *row, void *value, const char *arg)
 {
 	char want[96];
-	int bounded = row->kind == NB_OPT_INT ? row->max < INT_MAX : row->max < 1e18;
-	if (bounded)
-		snprintf(want, sizeof want, "an integer from %.0f to %.0f", row->min, row->max);
+	const double most = row->max > 0 ? row->max : row->kind == NB_OPT_INT ? INT_MAX : 0x1p64;
+	if (most < (row->kind == NB_OPT_INT ? INT_MAX : 1e18))
+		snprintf(want, sizeof want, "an integer from %.0f to %.0f", row->min, most);
 	else
 		snprintf(want, sizeof want, "an integer >= %.0f", row->min);
-	uint64_t number, max = row->max >= 0x1p64 ? UINT64_MAX : (uint64_t)row->max;
-	const char *most = strchr(row->arg, '|');
-	if (most && strcmp(arg, most + 1) == 0)
+	uint64_t number, max = most >= 0x1p64 ? UINT64_MAX : (uint64_t)most;
+	const char *word = strchr(row->arg, '|');
+	if (word && strcmp(arg, word + 1) == 0)
 		number = max;
 	else if (nb_parse_count(arg, (uint64_t)row->min, max, &number) != NB_PARSE_OK)
 		invalid(row, arg, want);
@@ -181,14 +181,15 @@ static void take_real(const struct nb_option *row, double *value, const char *ar
 {
 	char want[96];
 	const char *sign = row->kind == NB_OPT_F64_POS ? ">" : ">=";
+	const double most = row->max != 0 ? row->max : 1e300;
 	if (row->min <= -1e300)
 		snprintf(want, sizeof want, "a finite number");
-	else if (row->max >= 1e300)
+	else if (most >= 1e300)
 		snprintf(want, sizeof want, "a number %s %g", sign, row->min);
 	else
-		snprintf(want, sizeof want, "a number %s %g and <= %g", sign, row->min, row->max);
+		snprintf(want, sizeof want, "a number %s %g and <= %g", sign, row->min, most);
 	double number;
-	if (nb_parse_f64(arg, &number) != NB_PARSE_OK || number > row->max ||
+	if (nb_parse_f64(arg, &number) != NB_PARSE_OK || number > most ||
 		(row->kind == NB_OPT_F64_POS ? number <= row->min : number < row->min))
 		invalid(row, arg, want);
 	*value = number;

@@ -53,9 +53,10 @@ struct nb_option {
 	char letter;	  /* 0: no letter */
 	const char *name; /* long name */
 	enum nb_option_kind kind;
-	size_t at;	      /* of the answer in the instance's structure, which holds the default before */
-	double min, max;      /* range of numbers; for NB_OPT_CHOICE min is the number of the first word */
-	const char *arg;      /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
+	size_t at;	 /* of the answer in the instance's structure, which holds the default before */
+	double min, max; /* range of numbers, max 0: no limit (1e300); for NB_OPT_CHOICE min is the number of the first
+			    word */
+	const char *arg; /* name of the argument in the help; for NB_OPT_CHOICE the words, "a|b|c" */
 	const char *fallback; /* default as text for the help, or NULL */
 	const char *help;     /* one line, lower case, no full stop */
 	/* instead of arg and fallback, where they come from a table: write the text (NB_OPTION_TEXT bytes) */

@@ -15,8 +15,7 @@ static const struct nb_option options[] = {
 	{0, "dtype", NB_CHOICE(struct calc, dtype), .min = 1, .arg = NB_CALC_DTYPES,
 		.fallback = "that of the column; of a new one f8, or u1 for a condition",
 		.help = "NumPy type of the columns that are set as a whole"},
-	{'s', "seed", NB_U64(struct calc, seed), .min = 0, .max = 0x1p64, .arg = "SEED", .fallback = "0",
-		.help = "for random() and normal()"},
+	{'s', "seed", NB_U64(struct calc, seed), .arg = "SEED", .fallback = "0", .help = "for random() and normal()"},
 };
 
 /* ---- the command line --------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static const struct nb_option options[] = {
 		.fallback = "as few as hold it", .help = "gadget: spread a frame over N files FILE.0, FILE.1 ..."},
 	{0, "from", NB_TEXT(struct convert, from), .make_arg = nb_convert_list_from,
 		.fallback = "a stream or what FILE is", .help = "read this format; auto: the one that the file has"},
-	{0, "G", NB_REAL(struct convert, G), .max = 1e300, .arg = "G", .make_fallback = list_G,
+	{0, "G", NB_REAL(struct convert, G), .arg = "G", .make_fallback = list_G,
 		.help = "gravitational constant of the imported data"},
 	{0, "keep-derived", NB_FLAG(struct convert, keep_derived),
 		.help = "keep acc, pot and the like where bodies are left out"},

@@ -11,15 +11,15 @@
 #include <string.h>
 
 static const struct nb_option options[] = {
-	{0, "absolute", NB_REAL(struct diff, absolute), .max = 1e300, .arg = "T", .fallback = "0",
+	{0, "absolute", NB_REAL(struct diff, absolute), .arg = "T", .fallback = "0",
 		.help = "accept differences up to T, in the unit of the column"},
-	{0, "atol", NB_REAL(struct diff, absolute), .max = 1e300, .arg = "T", .help = "the same as --absolute"},
+	{0, "atol", NB_REAL(struct diff, absolute), .arg = "T", .help = "the same as --absolute"},
 	{0, "fields", NB_TEXT(struct diff, fields), .arg = "NAME,...", .fallback = "all columns of reals",
 		.help = "columns to compare"},
 	{0, "format", NB_CHOICE(struct diff, report.format), .arg = NB_REPORT_FORMATS, .fallback = "table",
 		.help = "output format"},
-	{0, "rtol", NB_REAL(struct diff, tolerance), .max = 1e300, .arg = "T", .help = "the same as --tolerance"},
-	{0, "tolerance", NB_REAL(struct diff, tolerance), .max = 1e300, .arg = "T", .fallback = "0",
+	{0, "rtol", NB_REAL(struct diff, tolerance), .arg = "T", .help = "the same as --tolerance"},
+	{0, "tolerance", NB_REAL(struct diff, tolerance), .arg = "T", .fallback = "0",
 		.help = "accept differences up to T times the rms value of the column in A"},
 };
 

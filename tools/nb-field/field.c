@@ -13,7 +13,7 @@
 static const struct nb_option options[] = {
 	{0, "alone", NB_FLAG(struct field, alone),
 		.help = "make acc and pot of the field alone, whatever forces the frame has"},
-	{0, "G", NB_REAL(struct field, G), .max = 1e300, .arg = "G", .fallback = "that of the frame, else 1",
+	{0, "G", NB_REAL(struct field, G), .arg = "G", .fallback = "that of the frame, else 1",
 		.help = "gravitational constant of the potentials, beside that of the bodies"},
 	{0, "jerk", NB_FLAG(struct field, jerk), .help = "with --alone: make jerk, too"},
 };

@@ -53,10 +53,12 @@ enum nb_precision nb_force_precision(const struct force *opt, enum method method
 	return method == METHOD_TREE || method == METHOD_FMM ? NB_F32 : NB_F64;
 }
 
-int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
+static int order_of_walk(const struct nb_run *run, const struct force *opt)
 {
 	if (opt->order_given)
 		return opt->order;
+	if (!run->backend) /* before it is known where, nobody asks */
+		return 0;
 	const int cpu = strcmp(run->backend->name, "cpu") == 0;
 	/* in f64 a device's second order has no local expansions */
 	const int slow = !cpu && nb_force_precision(opt, METHOD_TREE) == NB_F64 && opt->mac == NB_MAC_GEOMETRIC;
@@ -65,6 +67,11 @@ int nb_force_tree_order(const struct nb_run *run, const struct force *opt)
 	if (opt->theta > (cpu ? 0.5 : 0.4) && !slow)
 		return cpu ? 2 : 0;	  /* on a device second order comes with the tree or not at all */
 	return opt->theta > 0.22 ? 3 : 4; /* the fastest, nb-force(1) */
+}
+
+struct nb_tree_walk nb_force_walk(const struct nb_run *run, const struct force *opt)
+{
+	return (struct nb_tree_walk){.theta = opt->theta, .alpha = opt->alpha, .order = order_of_walk(run, opt)};
 }
 
 void nb_force_accuracy_check(const struct nb_run *run, struct force *opt)

@@ -65,8 +65,7 @@ static int walk(const struct nb_run *run, struct force *opt, struct nb_frame *fr
 	size_t n, const uint32_t *row, struct nb_gravity_count *count)
 {
 	const struct nb_tree tree = nb_require_tree(frame, run->backend);
-	const struct nb_tree_walk how = {
-		.theta = opt->theta, .mac = NB_MAC_GEOMETRIC, .order = nb_force_tree_order(run, opt)};
+	const struct nb_tree_walk how = nb_force_walk(run, opt);
 	double *at = nb_force_here(opt, frame, 4 * n, sizeof *at), *eps = at + 3 * n;
 	const struct nb_gravity_points points = {.n = n,
 		.pos = at,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const struct nb_option options[] = {
-	{'e', "softening", NB_REAL(struct force, softening), .max = 1e300, .arg = "LENGTH",
-		.fallback = "the frame's value, else 0", .help = "softening length of all bodies"},
+	{'e', "softening", NB_REAL(struct force, softening), .arg = "LENGTH", .fallback = "the frame's value, else 0",
+		.help = "softening length of all bodies"},
 	{'l', "leaf-size", NB_INT(struct force, leaf_size), .min = 1, .max = 65536, .arg = "N", .fallback = "16",
 		.help = "largest number of bodies in a leaf, where the frame has no tree"},
 	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm",
@@ -30,7 +30,7 @@ static const struct nb_option options[] = {
 		.help = "compute the field at the positions of the stream in FILE, and write that"},
 	{0, "audit", NB_INT(struct force, audit), .min = 0, .max = 1000000000, .arg = "N", .fallback = "0: none",
 		.help = "measure the errors of N bodies of each frame by direct sums"},
-	{0, "G", NB_REAL(struct force, G), .max = 1e300, .arg = "G", .fallback = "the frame's value, else 1",
+	{0, "G", NB_REAL(struct force, G), .arg = "G", .fallback = "the frame's value, else 1",
 		.help = "gravitational constant"},
 	{0, "jerk", NB_FLAG(struct force, jerk), .help = "add field jerk, the time derivative of acc"},
 	{0, "kernel", NB_TEXT(struct force, kernel_text), .arg = "NAME[:KEY=N,...]",
@@ -93,10 +93,7 @@ static int force_tree(const struct nb_run *run, const struct force *opt, struct 
 {
 	const struct nb_backend *backend = run->backend;
 	const struct nb_tree tree = nb_require_tree(frame, backend);
-	struct nb_tree_walk walk = {.theta = opt->theta,
-		.mac = NB_MAC_GEOMETRIC,
-		.alpha = opt->alpha,
-		.order = nb_force_tree_order(run, opt)};
+	struct nb_tree_walk walk = nb_force_walk(run, opt);
 	if (opt->mac == NB_MAC_GEOMETRIC)
 		return backend->gravity_tree(g, &tree, &walk, count);
 

@@ -120,8 +120,8 @@ void nb_force_accuracy_check(const struct nb_run *run, struct force *opt);
 /* The angle whose errors are about these. */
 double nb_force_angle(double accuracy);
 enum nb_precision nb_force_precision(const struct force *opt, enum method method);
-/* Of the walk of a tree, 0: that of the tree. */
-int nb_force_tree_order(const struct nb_run *run, const struct force *opt);
+/* What the options ask of the walk of a tree, by NB_MAC_GEOMETRIC. */
+struct nb_tree_walk nb_force_walk(const struct nb_run *run, const struct force *opt);
 /* Before the forces of a frame: sets the angle. */
 void nb_force_aim(struct force *opt, enum method method, struct nb_frame *frame);
 /* After them and their audit: leaves the angle of the next frame in this one, and sets it; whether the forces are to be

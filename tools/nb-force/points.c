@@ -90,8 +90,7 @@ static void compute(struct nb_run *run, const struct force *opt, struct nb_frame
 	const struct nb_backend *backend = run->backend;
 	const int walks = nb_force_at_method(opt) == METHOD_TREE;
 	const struct nb_tree tree = walks ? nb_require_tree(frame, backend) : (struct nb_tree){.nnode = 0};
-	const struct nb_tree_walk walk = {
-		.theta = opt->theta, .mac = NB_MAC_GEOMETRIC, .order = nb_force_tree_order(run, opt)};
+	const struct nb_tree_walk walk = nb_force_walk(run, opt);
 	struct nb_gravity_count count = {0, 0, 0, 0};
 	char counted[120] = "";
 	const double start = nb_now();

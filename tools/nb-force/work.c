@@ -173,11 +173,10 @@ const char *nb_force_spread(
 		return "attribute G or softening";
 	law->G = nb_given(run, &opt->G) ? opt->G : law->G;
 	law->eps = nb_given(run, &opt->softening) ? opt->softening : law->eps;
-	law->theta = opt->theta;
+	law->walk = nb_force_walk(run, opt);
 	law->potential = opt->potential;
 	law->precision = nb_force_precision(opt, METHOD_TREE);
 	if (!(law->G > 0 && law->eps >= 0))
 		return "no gravity";
-	law->order = run->backend ? nb_force_tree_order(run, opt) : 0; /* before it is known where, nobody asks */
 	return nb_spread_device(run, 0, &law->device);
 }

@@ -22,8 +22,8 @@ static const struct nb_option options[] = {
 		.help = "add a column 'origin': 0, 1, 2 ... for the inputs, and for those that they were merged from"},
 	{0, "shortest", NB_FLAG(struct merge, shortest), .help = "end with the input that ends first"},
 	{0, "species", NB_FLAG(struct merge, species), .help = "set species to 0, 1, 2 ... for the inputs"},
-	{0, "time-tolerance", NB_REAL(struct merge, time_tolerance), .max = 1e300, .arg = "T",
-		.fallback = "1e-9 of the time", .help = "largest difference of times of frames that are merged"},
+	{0, "time-tolerance", NB_REAL(struct merge, time_tolerance), .arg = "T", .fallback = "1e-9 of the time",
+		.help = "largest difference of times of frames that are merged"},
 };
 
 enum { MOST_SPECIES = 256 };

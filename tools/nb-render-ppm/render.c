@@ -45,7 +45,7 @@ static const struct nb_option options[] = {
 	{0, "only", NB_TEXT(struct render, only), .arg = "LIST", .help = "species to show; all others are left out"},
 	{0, "range", NB_TEXT(struct render, range), .arg = "LO,HI", .fallback = "from the first frame",
 		.help = "range of surface densities over which brightness grows"},
-	{0, "size", NB_POSITIVE(struct render, size), .max = 1e300, .arg = "LENGTH", .fallback = "from the first frame",
+	{0, "size", NB_POSITIVE(struct render, size), .arg = "LENGTH", .fallback = "from the first frame",
 		.help = "length that the smaller edge of the picture shows"},
 	{0, "speed-range", NB_TEXT(struct render, speeds), .arg = "LO,HI", .fallback = "from the first frame",
 		.help = "the same as --by-range, for --by speed"},

@@ -23,7 +23,7 @@ static const struct nb_option options[] = {
 		.help = "all whole frames of a stream that is cut or damaged; exit status 3 if any is lost"},
 	{0, "sample", NB_TEXT(struct select, sample), .arg = "PART|N",
 		.help = "a random part of the bodies, such as 0.1 or 10%, or N of them"},
-	{'s', "seed", NB_U64(struct select, seed), .max = 0x1p64, .arg = "SEED", .fallback = "0",
+	{'s', "seed", NB_U64(struct select, seed), .arg = "SEED", .fallback = "0",
 		.help = "for --sample, and for random() and normal() in --where and --sort"},
 	{0, "sort", NB_TEXT(struct select, sort), .arg = "[-]COLUMN",
 		.help = "order of the bodies: by a column or an expression, ascending; -COLUMN: descending"},

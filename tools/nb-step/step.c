@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const struct nb_option options[] = {
-	{'d', "dt", NB_REAL(struct step, opt.dt), .min = -1e300, .max = 1e300, .arg = "DT",
+	{'d', "dt", NB_REAL(struct step, opt.dt), .min = -1e300, .arg = "DT",
 		.help = "time step; negative: back in time; with --eta, the largest step"},
 	{'k', "steps", NB_U64(struct step, opt.steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
@@ -25,12 +25,12 @@ static const struct nb_option options[] = {
 			"all bodies"},
 	{0, "collide", NB_CHOICE(struct step, opt.collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
-	{0, "eta", NB_POSITIVE(struct step, opt.eta), .max = 1e300, .arg = "ETA",
+	{0, "eta", NB_POSITIVE(struct step, opt.eta), .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
 			"hermite: sqrt(ETA) times the shortest time scale of a force"},
 	{0, "every", NB_U64(struct step, opt.every), .max = 0x1p53, .arg = "N", .fallback = "1",
 		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
-	{0, "every-time", NB_POSITIVE(struct step, opt.every_time), .max = 1e300, .arg = "T",
+	{0, "every-time", NB_POSITIVE(struct step, opt.every_time), .arg = "T",
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, opt.integrator_number), .arg = NB_INTEGRATOR_WORDS,
 		.fallback = "leapfrog", .help = "integration scheme; taylor and hermite need jerk"},
@@ -48,7 +48,7 @@ static const struct nb_option options[] = {
 		.help = "go on from the last whole frame of FILE, a stream that this command has written", .silent = 1},
 	{0, "send-velocities", NB_FLAG(struct step, opt.send_velocities),
 		.help = "let the force pipeline see and change velocities"},
-	{0, "until", NB_REAL(struct step, opt.until), .min = -1e300, .max = 1e300, .arg = "T",
+	{0, "until", NB_REAL(struct step, opt.until), .min = -1e300, .arg = "T",
 		.help = "stop at the step nearest to time T"},
 };
 

@@ -67,13 +67,11 @@ static void force_of_one(struct state &s, const struct nb_domain_law &law)
 	device<uint64_t> key(n);
 	struct nb_tree tree;
 	struct nb_gravity g = {};
-	struct nb_tree_walk walk = {};
 	OK(nb_morton_keys_cuda(n, pos.p, law.dim, &cube, key.p));
 	OK(nb_tree_build_cuda(n, key.p, pos.p, mass.p, law.dim, &cube, law.leaf_size, law.tree_order, &tree));
 	g.n = n, g.pos = pos.p, g.mass = mass.p, g.acc = acc.p, g.pot = law.potential ? pot.p : nullptr;
 	g.eps = law.eps, g.G = law.G, g.precision = law.precision;
-	walk.theta = law.theta, walk.order = law.order;
-	OK(nb_gravity_tree_cuda(&g, &tree, &walk, nullptr));
+	OK(nb_gravity_tree_cuda(&g, &tree, &law.walk, nullptr));
 	s.acc = acc.host();
 	if (law.potential)
 		s.pot = pot.host();
@@ -113,7 +111,7 @@ static struct nb_domain_tally check_steps(
 		const struct nb_domain_bodies to = {n, all.pos.data(), all.vel.data(), all.mass.data(), all.acc.data(),
 			law.potential ? all.pot.data() : nullptr, (unsigned char *)all.rest.data(), sizeof all.rest[0]};
 		snprintf(text, sizeof text, "%s, %zu bodies, %d ranks, theta %g, precision %d, step %d", what, n, size,
-			law.theta, (int)law.precision, step);
+			law.walk.theta, (int)law.precision, step);
 		OK(nb_domain_force(domain, &largest, &tally));
 		OK(nb_domain_gather(domain, &to));
 		force_of_one(one, law);
@@ -141,7 +139,7 @@ static struct nb_domain_law law_of(int dim, double theta, enum nb_precision prec
 {
 	struct nb_domain_law law = {};
 	law.dim = dim, law.leaf_size = 16, law.tree_order = 2;
-	law.theta = theta, law.eps = 0.01, law.G = 1.5;
+	law.walk.theta = theta, law.eps = 0.01, law.G = 1.5;
 	law.precision = precision, law.device = 1;
 	return law;
 }
@@ -156,7 +154,7 @@ static void same_bytes(void)
 			struct nb_domain_law law = law_of(b.dim, 0.3 + 0.2 * (double)(s % 3), precisions[(m + s) % 3]);
 			law.potential = s % 2, law.eps = s == 1 || (s + m) % 6 == 4 ? 0 : 0.01;
 			law.tree_order = m == 1 ? 1 : 2, law.leaf_size = s == 2 ? 48 : 16;
-			law.order = orders[s];
+			law.walk.order = orders[s];
 			check_steps(b, law, sizes[s], 0.001, 2, shape_name[m]);
 		}
 	}
@@ -187,7 +185,7 @@ static void high_orders(void)
 	for (int order = 3; order <= 4; order++) {
 		const struct bodies b = make(order == 3 ? PLUMMER : CUBE, std::min<size_t>(300000, n_limit));
 		struct nb_domain_law law = law_of(3, order == 3 ? 0.35 : 0.2, order == 3 ? NB_F32 : NB_F64);
-		law.order = order, law.eps = order == 3 ? 0 : 0.01, law.potential = order == 4;
+		law.walk.order = order, law.eps = order == 3 ? 0 : 0.01, law.potential = order == 4;
 		const struct nb_domain_tally tally = check_steps(b, law, 6 - order, 0.001, 2, "high order");
 		CHECK(b.n < 300000 || tally.rounds == 1);
 	}

@@ -79,7 +79,8 @@ static void what_is_shown(void)
 static void same_forces(int size)
 {
 	struct bodies b = model(PLUMMER, 9000);
-	const struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .eps = 0.01, .G = 1};
+	const struct nb_domain_law law = {
+		.dim = 3, .leaf_size = 8, .tree_order = 2, .walk.theta = 0.5, .eps = 0.01, .G = 1};
 	double *vel = nb_alloc_zero(b.n, 3 * sizeof *vel), *one = nb_alloc(b.n, 3 * sizeof *one),
 	       *all = nb_alloc(b.n, 3 * sizeof *all), largest;
 	struct nb_tree tree = build(&b, 8, 2);

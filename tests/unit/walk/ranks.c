@@ -243,8 +243,7 @@ static void force_of_one(struct state *s, const struct nb_domain_law *law, struc
 		.eps = law->eps,
 		.G = law->G,
 		.precision = law->precision};
-	const struct nb_tree_walk walk = {.theta = law->theta, .order = law->order};
-	CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, count) == NB_OK);
+	CHECK(nb_gravity_tree_cpu(&g, &tree, &law->walk, count) == NB_OK);
 	nb_tree_free(&tree);
 	nb_free(key);
 	nb_free(perm);
@@ -322,8 +321,8 @@ static void domains(void)
 			const struct nb_domain_law law = {.dim = b.dim,
 				.leaf_size = m == 1 ? 8 : 16,
 				.tree_order = m == 2 ? 1 : 2,
-				.theta = 0.5,
-				.order = order,
+				.walk.theta = 0.5,
+				.walk.order = order,
 				.potential = m < 2,
 				.eps = s == 1 ? 0.01 : 0,
 				.G = 1.5,
@@ -354,8 +353,8 @@ static void parts_of_cells(void)
 			const struct nb_domain_law law = {.dim = 3,
 				.leaf_size = 8,
 				.tree_order = m == 2 ? 1 : 2,
-				.theta = 0.5,
-				.order = (int)((m + s) % 4) + 1,
+				.walk.theta = 0.5,
+				.walk.order = (int)((m + s) % 4) + 1,
 				.potential = s == 1,
 				.eps = m == 1 ? 0.01 : 0,
 				.G = 1,
@@ -389,8 +388,8 @@ static void missing_cells(void)
 			const struct nb_domain_law law = {.dim = 3,
 				.leaf_size = 8,
 				.tree_order = 2,
-				.theta = 0.5,
-				.order = p ? 4 : 2,
+				.walk.theta = 0.5,
+				.walk.order = p ? 4 : 2,
 				.G = 1,
 				.precision = p ? NB_MIXED : NB_F32,
 				.few_cells = 1};
@@ -407,7 +406,7 @@ static void missing_cells(void)
 static void ranks_without_bodies(void)
 {
 	struct nb_domain_law law = {
-		.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .eps = 0.01, .G = 1, .few_cells = 1};
+		.dim = 3, .leaf_size = 8, .tree_order = 2, .walk.theta = 0.5, .eps = 0.01, .G = 1, .few_cells = 1};
 	struct bodies b = model(UNIFORM, MANY);
 	for (size_t i = 0; i < (size_t)3 * MANY * 7 / 10; i++)
 		b.pos[i] = 0.6;
@@ -415,7 +414,7 @@ static void ranks_without_bodies(void)
 	CHECK(tally.bodies >= 0.7 * MANY);
 	CHECK(tally.cells < tally.all_cells);
 	bodies_free(&b);
-	law.theta = 0;
+	law.walk.theta = 0;
 	b = model(CLUSTERS, 3000);
 	tally = check_domain(&b, &law, 3, 0.001, "theta 0");
 	CHECK(tally.cells == tally.all_cells);
@@ -434,8 +433,8 @@ static void little_cells(void)
 		const struct nb_domain_law law = {.dim = 3,
 			.leaf_size = 16,
 			.tree_order = 2,
-			.theta = 0.5,
-			.order = s ? 4 : 2,
+			.walk.theta = 0.5,
+			.walk.order = s ? 4 : 2,
 			.eps = 0.01,
 			.G = 1,
 			.precision = s ? NB_F64 : NB_F32};
@@ -450,7 +449,8 @@ static void little_cells(void)
 static void few_bodies(void)
 {
 	static const size_t counts[] = {0, 1, 3, 512, 513, 2000};
-	struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .potential = 1, .G = 1};
+	struct nb_domain_law law = {
+		.dim = 3, .leaf_size = 8, .tree_order = 2, .walk.theta = 0.5, .potential = 1, .G = 1};
 	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
 		struct bodies b = model(UNIFORM, counts[k]);
 		check_domain(&b, &law, 4, 0.01, "few bodies");
@@ -473,7 +473,7 @@ static void few_bodies(void)
 /* Numbers that no walk can use are told to rank 0, and the bodies stay. */
 static void bad_bodies(void)
 {
-	const struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .theta = 0.5, .G = 1};
+	const struct nb_domain_law law = {.dim = 3, .leaf_size = 8, .tree_order = 2, .walk.theta = 0.5, .G = 1};
 	struct bodies b = model(UNIFORM, 3000);
 	double *vel = nb_alloc_zero(b.n, 3 * sizeof *vel), *pos = nb_alloc(b.n, 3 * sizeof *pos), largest;
 	const struct nb_domain_bodies rows = {.n = b.n, .pos = b.pos, .vel = vel, .mass = b.mass},
