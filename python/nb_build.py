@@ -31,7 +31,7 @@ Classifier: Programming Language :: Python :: 3
 Classifier: Topic :: Scientific/Engineering :: Astronomy
 Classifier: Typing :: Typed
 Requires-Python: >=3.9
-Requires-Dist: numpy>=1.21
+Requires-Dist: numpy>=1.19
 Description-Content-Type: text/markdown
 
 """

@@ -1,7 +1,7 @@
 """Pipelines of programs: arrays in, arrays out.
 
-The processes are those of the shell's pipe, without the shell, and fold as there.  A whole stream goes through a file in
-memory, which is mapped here: nothing is copied, and as between folded programs nothing is summed.
+The processes are those of the shell's pipe, without the shell, and fold as there.  What goes in is a file in memory, which
+the first program maps; what comes out is read from a pipe into arrays, without sums if a program of nb has just made them.
 """
 from __future__ import annotations
 
@@ -75,6 +75,10 @@ def stages(command: str) -> Optional[list[list[str]]]:
 _starting = threading.RLock()  # a fork meanwhile would keep ends of pipes open
 
 
+def _is_ours(name: str) -> bool:
+    return name == "nb" or name.startswith("nb-")
+
+
 class _Chain:
     """The processes of a pipeline.  stdin, stdout: descriptors."""
 
@@ -90,6 +94,7 @@ class _Chain:
             words = [["bash", "-o", "pipefail", "-c", command] if shutil.which("bash") else ["sh", "-c", command]]
         self.shell = words[0][0] in ("bash", "sh")
         self.names = [os.path.basename(s[0]) for s in words]
+        self.trusted = _is_ours(words[-1][0])
         self.programs: list[subprocess.Popen[bytes]] = []
         self.messages = None if stderr else memory("nb-messages")
         try:
@@ -106,7 +111,7 @@ class _Chain:
         try:
             for k in range(len(words) - 1, -1, -1):
                 name = words[k][0]
-                ours = place and (name == "nb" or name.startswith("nb-"))
+                ours = place and _is_ours(name)
                 read_end, write_end = os.pipe() if k else (stdin, -1)
                 try:
                     self.programs.insert(0, subprocess.Popen(
@@ -123,10 +128,13 @@ class _Chain:
                 os.close(opened)
             raise
 
-    def wait(self) -> None:
-        """Waits for all.  ProgramError if one has failed; any exception ends all."""
+    def wait(self, closed: bool = False) -> None:
+        """Waits for all.  ProgramError if one has failed; any exception ends all.  closed: nobody reads what comes, which is
+        no failure, and they have a moment to end."""
         try:
-            status = [p.wait() for p in self.programs]
+            status = [p.wait(GRACE if closed else None) for p in self.programs]
+        except subprocess.TimeoutExpired:
+            return self.kill()
         except BaseException:
             self.kill()
             raise
@@ -136,7 +144,7 @@ class _Chain:
             text = self.messages.read().decode("utf-8", "replace")
             self.messages.close()
         failed = [k for k, s in enumerate(status) if s not in (0, -signal.SIGPIPE)]
-        if status[-1] and not failed:
+        if status[-1] and not failed and not closed:
             failed = [len(status) - 1]
         if failed:
             lines = text.strip().splitlines() or [f"{self.names[failed[0]]}: exit status {status[failed[0]]}"]
@@ -186,47 +194,6 @@ def _given(input: Input) -> IO[bytes]:
     return file
 
 
-def _finish(command: Command, input: Input, stderr: Optional[IO[Any]]) -> IO[bytes]:
-    with _given(input) as given:
-        out = memory("nb-output")
-        try:
-            _Chain(command, given.fileno(), out.fileno(), stderr).wait()
-            out.seek(0)
-        except BaseException:
-            out.close()
-            raise
-        return out
-
-
-def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> Frames:
-    """Runs a pipeline to its end and gives the frames that it writes: run("nb-gen plummer -n 1000 | nb-force -e 0.1")[0].
-
-    command   as in a shell, which is started only for what needs it, such as > and $; or a list of lists of words
-    input     what the first program reads: a frame or several, arrays (see Frame.of), a path, an open file, or bytes
-    stderr    an open file for messages.  Otherwise they are printed in the end, or raised: ProgramError
-    """
-    with _finish(command, input, stderr) as out:
-        return Frames(out, checked=False)
-
-
-def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> bytes:
-    """Runs a pipeline whose end is no stream, such as a table or a picture, and gives what it writes; see run()."""
-    with _finish(command, input, stderr) as out:
-        return out.read()
-
-
-def pipe(bodies: Bodies, command: Command, stderr: Optional[IO[Any]] = None) -> Frame:
-    """Sends bodies through a pipeline that makes one frame of one: pipe(frame, "nb-force -e 0.01")["acc"].
-
-    bodies   a frame, a mapping of names to arrays, a structured array, or positions of shape (n, 3); see Frame.of.  With
-             the columns come the units in which G is 1, unless a frame has the attribute G
-    """
-    frames = run(command, Frame.of(bodies), stderr)
-    if len(frames) != 1:
-        raise StreamError(f"the pipeline made {len(frames)} frames of one (want run(command, bodies))")
-    return frames[0]
-
-
 class Live:
     """The frames of a pipeline while it runs; what live() gives.  close(), the end of a with block, and the end of this
     object end the pipeline."""
@@ -237,9 +204,12 @@ class Live:
             self._fd, write_end = os.pipe()
             try:
                 self._chain = _Chain(command, given.fileno(), write_end, stderr)
+            except BaseException:
+                self._close_end()
+                raise
             finally:
                 os.close(write_end)
-            self._frames = iter(Frames(self._fd))
+        self._frames = iter(Frames(self._fd, checked=not self._chain.trusted))
         _live.add(self)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -256,7 +226,7 @@ class Live:
             raise
         except StreamError:
             self._close_end()
-            self._chain.wait()  # which says why
+            self._chain.wait(closed=True)  # which may say why
             raise
         except BaseException:
             self.close()
@@ -281,6 +251,39 @@ class Live:
 
     def __del__(self) -> None:
         self.close()
+
+
+def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> list[Frame]:
+    """Runs a pipeline to its end and gives the frames that it writes: run("nb-gen plummer -n 1000 | nb-force -e 0.1")[0].
+
+    command   as in a shell, which is started only for what needs it, such as > and $; or a list of lists of words
+    input     what the first program reads: a frame or several, arrays (see Frame.of), a path, an open file, or bytes
+    stderr    an open file for messages.  Otherwise they are printed in the end, or raised: ProgramError
+    """
+    with Live(command, input, stderr) as frames:
+        return list(frames)
+
+
+def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> bytes:
+    """Runs a pipeline whose end is no stream, such as a table or a picture, and gives what it writes; see run()."""
+    with Live(command, input, stderr) as it:
+        with open(it._fd, "rb", closefd=False) as file:
+            data = file.read()
+        it._close_end()
+        it._chain.wait()
+        return data
+
+
+def pipe(bodies: Bodies, command: Command, stderr: Optional[IO[Any]] = None) -> Frame:
+    """Sends bodies through a pipeline that makes one frame of one: pipe(frame, "nb-force -e 0.01")["acc"].
+
+    bodies   a frame, a mapping of names to arrays, a structured array, or positions of shape (n, 3); see Frame.of.  With
+             the columns come the units in which G is 1, unless a frame has the attribute G
+    """
+    frames = run(command, Frame.of(bodies), stderr)
+    if len(frames) != 1:
+        raise StreamError(f"the pipeline made {len(frames)} frames of one (want run(command, bodies))")
+    return frames[0]
 
 
 def live(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> Live:

@@ -284,7 +284,7 @@ def _shown(text: str) -> str:
 
 
 class Frames:
-    """The frames of a stream, in order: what read() and run() give.
+    """The frames of a stream, in order: what read() gives.
 
     Those of a file are also a sequence: frames[0], frames[-1], len(frames).  Those of a pipe come once.  A stream that is
     truncated or damaged raises StreamError at the frame where it is.

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import nb
 import numpy as np
 import pytest
 
+CORPUS = Path(__file__).parents[1] / "corpus"
 GEN = "nb-gen plummer -n 1000"
 ENDLESS = "nb-gen figure8 | nb-step -d 0.001 -k 1000000000 --every 1 nb-force"
 
@@ -73,11 +75,21 @@ def test_a_failure_is_an_exception_with_its_line(command, line):
     assert line in str(raised.value) and "\n" not in str(raised.value) and any(raised.value.status)
 
 
-def test_output_that_is_cut_is_a_stream_error():
-    with pytest.raises(nb.StreamError, match="truncated stream: column 'pos' of frame 0 ends"):
-        list(nb.run(f"{GEN} | head -c 30000"))
-    with pytest.raises(nb.StreamError, match="truncated stream: column 'pos' of frame 0 ends"):
-        list(nb.live(f"{GEN} | head -c 30000"))
+@pytest.mark.parametrize("command, message", [
+    (f"{GEN} | head -c 30000", "truncated stream: column 'pos' of frame 0 ends"),
+    (f"cat {CORPUS}/bad/column-changed.nb", "corrupt stream: column 'pos' of frame 0 has the wrong CRC"),
+    (f"{GEN} | nb-convert --to csv", "not a particle stream: wrong magic"),
+    ("sh -c 'echo no stream; exec sleep 60'", "not a particle stream: wrong magic"),
+    ("yes", "not a particle stream: wrong magic"),
+    ("nb-gen plummer -n 100000 | tail -c +100000", "not a particle stream: wrong magic"),
+    ("true", "truncated stream: empty input"),
+])
+def test_output_that_is_cut_or_damaged_is_a_stream_error(command, message, monkeypatch):
+    monkeypatch.setattr(nb.chain, "GRACE", 0.1)
+    for start in (nb.run, nb.live):
+        with pytest.raises(nb.StreamError, match=message):
+            for frame in start(command):
+                dict(frame)
 
 
 def test_messages_of_success_are_shown(capsys):
