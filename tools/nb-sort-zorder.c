@@ -178,9 +178,7 @@ static void write_sorted(struct nb_writer *out, const struct nb_frame *frame, co
 		const size_t bytes = rows_at_once(column) * column->rowsize;
 		most = bytes > most ? bytes : most;
 	}
-	void *block = nb_alloc(most, 1);
-	if (!block)
-		nb_out_of_memory(frame);
+	void *block = nb_require_memory(frame, nb_alloc(most, 1));
 	int status = nb_writer_begin(out, frame);
 	for (size_t c = 0; !status && c < frame->ncolumn; c++) {
 		struct nb_column *column = &frame->column[c];
@@ -201,9 +199,7 @@ static void *bring(const struct nb_run *run, const struct nb_frame *frame, void 
 	const struct nb_space *space = run->backend->space;
 	if (space->device < 0)
 		return array;
-	void *host = nb_alloc(bytes, 1);
-	if (!host)
-		nb_out_of_memory(frame);
+	void *host = nb_require_memory(frame, nb_alloc(bytes, 1));
 	nb_require_done(run, space->to_host(space, host, array, bytes), "sorting", frame);
 	space->release(space, array);
 	return host;

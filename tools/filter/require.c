@@ -52,10 +52,7 @@ const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, 
 {
 	struct nb_column *column = nb_require_field(frame, field);
 	require_number(frame, column);
-	const double *data = nb_column_read(column, space, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
+	return nb_require_memory(frame, nb_column_read(column, space, NB_AS_F64));
 }
 
 const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_space *space)
@@ -64,10 +61,7 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	if (!column)
 		return NULL;
 	require_number(frame, column);
-	const uint64_t *id = nb_column_read(column, space, NB_AS_U64);
-	if (!id)
-		nb_out_of_memory(frame);
-	return id;
+	return nb_require_memory(frame, nb_column_read(column, space, NB_AS_U64));
 }
 
 const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where)
@@ -108,10 +102,7 @@ double *nb_new_f64(struct nb_frame *frame, enum nb_field field, const char *dtyp
 
 void *nb_update_wire(const struct nb_frame *frame, struct nb_column *column)
 {
-	void *data = nb_column_update(column, &nb_space_host, NB_WIRE);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
+	return nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_WIRE));
 }
 
 const char *nb_real_dtype(const struct nb_frame *frame)

@@ -5,6 +5,14 @@
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
+/* The pointer p; NULL ends the tool, as there is no memory for this frame. */
+#define nb_require_memory(frame, p) ((__typeof__(p))nb_require_pointer(frame, p))
+static inline void *nb_require_pointer(const struct nb_frame *frame, const void *p)
+{
+	if (!p)
+		nb_out_of_memory(frame);
+	return (void *)(uintptr_t)p;
+}
 /* Where there was no memory for something on a device: dies of what the device said, if it was no want of memory. */
 void nb_blame_device(void);
 

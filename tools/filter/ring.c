@@ -82,9 +82,7 @@ static int keep_answer(void *context, struct nb_frame *frame, int last)
 	struct nb_ring *ring = context;
 	if (ring->nanswer == ring->room) {
 		const size_t room = 2 * ring->room + 1;
-		struct nb_frame *grown = realloc(ring->answer, room * sizeof *grown);
-		if (!grown)
-			nb_out_of_memory(frame);
+		struct nb_frame *grown = nb_require_memory(frame, realloc(ring->answer, room * sizeof *grown));
 		ring->answer = grown;
 		ring->room = room;
 	}

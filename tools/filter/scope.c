@@ -209,9 +209,7 @@ static int column_value(struct nb_scope *scope, struct nb_column *column, uint32
 			frame->number, column->dtype);
 		return 0;
 	}
-	const char *data = nb_column_read(column, &nb_space_host, NB_WIRE);
-	if (!data)
-		nb_out_of_memory(frame);
+	const char *data = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_WIRE));
 	value->data = data + first * size;
 	value->stride = column->rowsize;
 	value->ncomp = count;

@@ -52,9 +52,7 @@ static int look_at_keys(struct nb_frame *frame, const struct nb_backend *backend
 			frame->number);
 	if (strcmp(column->dtype, "<u8") == 0) {
 		const double *pos = nb_require_f64(frame, NB_POS, backend->space);
-		keys->key = nb_column_read(column, backend->space, NB_WIRE);
-		if (!keys->key)
-			nb_out_of_memory(frame);
+		keys->key = nb_require_memory(frame, nb_column_read(column, backend->space, NB_WIRE));
 		int status = NB_OK;
 		*current = nb_frame_knows(frame, NB_KEYS_CURRENT);
 		if (!*current)
@@ -103,10 +101,7 @@ static const void *require_exact(const struct nb_frame *frame, enum nb_field fie
 	if (strcmp(column->dtype, nb_field_info[field].dtype) != 0)
 		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s' (want '%s')", column->name,
 			frame->number, column->dtype, nb_field_info[field].dtype);
-	const void *data = nb_column_read(column, space, NB_WIRE);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
+	return nb_require_memory(frame, nb_column_read(column, space, NB_WIRE));
 }
 
 static void *new_column(struct nb_frame *frame, enum nb_field field, uint32_t ncomp, const struct nb_space *space)
@@ -210,9 +205,7 @@ struct nb_boxes nb_require_boxes(struct nb_frame *frame, const struct nb_backend
 	struct nb_boxes boxes = {nbox, NULL, require_exact(frame, NB_BOX_NEIGHBOUR, space),
 		(int)nb_require_field(frame, NB_BOX_NEIGHBOUR)->ncomp};
 	/* the kernels want the end of the last box too */
-	uint64_t *box_first = space->alloc(space, bytes + sizeof n);
-	if (!box_first)
-		nb_out_of_memory(frame);
+	uint64_t *box_first = nb_require_memory(frame, space->alloc(space, bytes + sizeof n));
 	boxes.box_first = box_first;
 	int status = space->copy(space, box_first, first, bytes);
 	if (!status)
@@ -239,9 +232,7 @@ void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, co
 	frame->rows[NB_BOX] = nbox;
 	void *first = new_column(frame, NB_BOX_FIRST, 0, space);
 	void *neighbour = new_column(frame, NB_BOX_NEIGHBOUR, keys->dim == 2 ? 8 : 26, space);
-	uint64_t *box_first = space->alloc(space, bytes + sizeof *box_first);
-	if (!box_first)
-		nb_out_of_memory(frame);
+	uint64_t *box_first = nb_require_memory(frame, space->alloc(space, bytes + sizeof *box_first));
 	int status = backend->boxes_build(frame->rows[NB_PARTICLE], keys->key, keys->dim, level, box_first, neighbour);
 	if (!status)
 		status = space->copy(space, first, box_first, bytes);

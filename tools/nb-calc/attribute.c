@@ -75,9 +75,7 @@ static void set(struct nb_scope *scope, const struct assignment *assignment)
 		return;
 	}
 	const char *text = nb_expr_text(assignment->expr, 0, &length);
-	char *copy = nb_alloc(length + 1, 1);
-	if (!copy)
-		nb_out_of_memory(scope->frame);
+	char *copy = nb_require_memory(scope->frame, nb_alloc(length + 1, 1));
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	nb_set_attribute(scope->frame, assignment->target.name, copy);

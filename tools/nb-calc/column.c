@@ -148,13 +148,9 @@ static void make_contents(struct calc *calc, const struct nb_scope *scope, const
 	if (!nb_item_of(dtype, &item) || item == NB_ITEM_TEXT)
 		nb_calc_fail(assignment, "column '%s' of frame %" PRIu64 " has type '%s', which cannot be set",
 			place->column->name, frame->number, dtype);
-	char *data = calc->contents = nb_space_host.alloc(&nb_space_host, n * rowsize);
-	if (!data)
-		nb_out_of_memory(frame);
+	char *data = calc->contents = nb_require_memory(frame, nb_space_host.alloc(&nb_space_host, n * rowsize));
 	if (place->count < ncomp && n > 0) {
-		const void *before = nb_column_read(place->column, &nb_space_host, NB_WIRE);
-		if (!before)
-			nb_out_of_memory(frame);
+		const void *before = nb_require_memory(frame, nb_column_read(place->column, &nb_space_host, NB_WIRE));
 		memcpy(data, before, n * rowsize);
 	}
 	for (uint32_t k = 0; k < place->count; k++) {
@@ -211,10 +207,9 @@ void nb_calc_column(struct calc *calc, struct nb_scope *scope, const struct assi
 		if (!place.column && frame->ncolumn == NB_MAX_COLUMNS)
 			nb_calc_fail(assignment, "frame %" PRIu64 " has %zu columns, the most there may be",
 				frame->number, frame->ncolumn);
-		place.column = nb_frame_add(
-			frame, name, NB_PARTICLE, dtype, place.column ? place.column->ncomp : place.count, unit, flags);
-		if (!place.column)
-			nb_out_of_memory(frame);
+		place.column = nb_require_memory(
+			frame, nb_frame_add(frame, name, NB_PARTICLE, dtype,
+				       place.column ? place.column->ncomp : place.count, unit, flags));
 	}
 	nb_column_adopt(place.column, &nb_space_host, calc->contents);
 	calc->contents = NULL;

@@ -60,10 +60,7 @@ static int same_components(struct nb_run *run, struct diff *opt, const struct pa
 
 static const double *numbers(const struct side *side, struct nb_column *column)
 {
-	const double *x = nb_column_read(column, &nb_space_host, NB_AS_F64);
-	if (!x)
-		nb_out_of_memory(side->frame);
-	return x;
+	return nb_require_memory(side->frame, nb_column_read(column, &nb_space_host, NB_AS_F64));
 }
 
 static void require_done(const struct diff *opt, int status)

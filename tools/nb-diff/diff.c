@@ -83,9 +83,7 @@ static void match(struct diff *opt, size_t na, const uint64_t *a, size_t nb, con
 {
 	const size_t room = na < nb ? na : nb;
 	for (int s = 0; s < 2; s++) {
-		opt->side[s].row = nb_alloc(room, sizeof *opt->side[s].row);
-		if (!opt->side[s].row)
-			nb_out_of_memory(opt->side[s].frame);
+		opt->side[s].row = nb_require_memory(opt->side[s].frame, nb_alloc(room, sizeof *opt->side[s].row));
 	}
 	const int status = nb_ids_common(na, a, nb, b, opt->side[0].row, opt->side[1].row, &opt->count);
 	if (status)
@@ -100,9 +98,7 @@ static void tell_lonely(const struct diff *opt, int s, const uint64_t *id)
 	size_t first = 0;
 	if (n == opt->count)
 		return;
-	unsigned char *seen = nb_alloc_zero(n, 1);
-	if (!seen)
-		nb_out_of_memory(side->frame);
+	unsigned char *seen = nb_require_memory(side->frame, nb_alloc_zero(n, 1));
 	for (size_t k = 0; k < opt->count; k++)
 		seen[side->row[k]] = 1;
 	while (seen[first])

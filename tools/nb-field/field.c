@@ -165,10 +165,7 @@ static double *update(const struct nb_frame *frame, enum nb_field field, const s
 	if (!nb_frame_field(frame, field))
 		return NULL;
 	(void)nb_require_f64(frame, field, space);
-	double *data = nb_column_update(nb_frame_field(frame, field), space, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
+	return nb_require_memory(frame, nb_column_update(nb_frame_field(frame, field), space, NB_AS_F64));
 }
 
 static struct nb_external_bodies describe(struct nb_run *run, const struct field *self, struct nb_frame *frame)
@@ -231,9 +228,7 @@ static void note(const struct field *self, struct nb_frame *frame)
 	if (self->G_given)
 		snprintf(constant, sizeof constant, " (G %.17g)", self->G);
 	const size_t size = (known ? strlen(known) : 0) + strlen(self->text) + sizeof constant + 3;
-	char *text = malloc(size);
-	if (!text)
-		nb_out_of_memory(frame);
+	char *text = nb_require_memory(frame, malloc(size));
 	snprintf(text, size, "%s%s%s%s", known ? known : "", known ? "; " : "", self->text, constant);
 	const int status = nb_frame_set_attribute(frame, "field", text);
 	free(text);

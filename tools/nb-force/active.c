@@ -13,9 +13,7 @@ static const unsigned char *marks(
 	const struct nb_space *space = run->backend->space;
 	const size_t n = column->rows;
 	if (strcmp(column->dtype, "|u1") == 0 && column->ncomp == 1) {
-		const unsigned char *bytes = nb_column_read(column, space, NB_WIRE);
-		if (!bytes)
-			nb_out_of_memory(frame);
+		const unsigned char *bytes = nb_require_memory(frame, nb_column_read(column, space, NB_WIRE));
 		return bytes;
 	}
 	const double *active = nb_require_f64(frame, NB_ACTIVE, &nb_space_host);

@@ -21,9 +21,7 @@ void *nb_force_here(struct force *opt, const struct nb_frame *frame, size_t coun
 void *nb_force_there(struct force *opt, const struct nb_frame *frame, size_t count, size_t size)
 {
 	const struct nb_space *space = opt->scratch.space;
-	void *memory = count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL;
-	if (!memory)
-		nb_out_of_memory(frame);
+	void *memory = nb_require_memory(frame, count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL);
 	return opt->scratch.there[opt->scratch.nthere++] = memory;
 }
 

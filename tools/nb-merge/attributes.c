@@ -165,18 +165,14 @@ static void add_names(struct merge *opt, struct nb_frame *frame, int k)
 	struct nb_names before, here;
 	if (nb_names_read(&before, known) || nb_names_read(&here, more))
 		nb_out_of_memory(frame);
-	struct nb_name *all = nb_alloc(before.n + here.n, sizeof *all);
+	struct nb_name *all = nb_require_memory(frame, nb_alloc(before.n + here.n, sizeof *all));
 	size_t n = before.n;
-	if (!all)
-		nb_out_of_memory(frame);
 	if (n > 0)
 		memcpy(all, before.of, n * sizeof *all);
 	for (size_t i = 0; i < here.n; i++)
 		if (here.of[i].id <= UINT64_MAX - offset && !nb_names_find(&before, here.of[i].id + offset))
 			all[n++] = (struct nb_name){here.of[i].id + offset, here.of[i].text};
-	char *text = nb_names_text(n, all);
-	if (!text)
-		nb_out_of_memory(frame);
+	char *text = nb_require_memory(frame, nb_names_text(n, all));
 	nb_set_attribute(frame, "names", text);
 	nb_names_free(&before);
 	nb_names_free(&here);

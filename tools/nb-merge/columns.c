@@ -218,9 +218,7 @@ static void complete_kick(const struct target *target, double pending)
 	struct nb_column *column = nb_frame_field(frame, NB_VEL);
 	const size_t n = target->input->frame.rows[NB_PARTICLE];
 	char *vel = (char *)nb_update_wire(frame, column) + target->input->first * column->rowsize;
-	double *wide = nb_alloc(3 * n, sizeof *wide);
-	if (!wide)
-		nb_out_of_memory(frame);
+	double *wide = nb_require_memory(frame, nb_alloc(3 * n, sizeof *wide));
 	nb_dtype_to_f64(column->dtype, 3 * n, vel, wide);
 	const int status = nb_kick_cpu(n, wide, target->acc, pending);
 	nb_dtype_from_f64(column->dtype, 3 * n, wide, vel);
@@ -256,16 +254,12 @@ static void take_input(struct merge *opt, struct nb_frame *frame, struct input *
 			"complete the kick (put 'nb-force' before)",
 			from->number, nb_source_name(&input->source, name));
 	if (pending != 0) {
-		target.acc = opt->acc = nb_alloc(3 * n, sizeof *target.acc);
-		if (!target.acc)
-			nb_out_of_memory(frame);
+		target.acc = opt->acc = nb_require_memory(frame, nb_alloc(3 * n, sizeof *target.acc));
 	}
 	if (opt->last) /* with contents */
 		for (size_t c = 0; c < from->ncolumn; c++) {
 			struct nb_column *column = &from->column[c];
-			const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
-			if (!data)
-				nb_out_of_memory(from);
+			const void *data = nb_require_memory(from, nb_column_read(column, &nb_space_host, NB_WIRE));
 			if (column->rows)
 				(void)take_part(&target, column, 0, data, column->rows * column->rowsize);
 		}

@@ -95,9 +95,7 @@ double *nb_render_numbers(const struct render *r, struct nb_column *column)
 		nb_die(NB_EXIT_FAILED, "field '%s' has no numbers of bodies in frame %" PRIu64, column->name,
 			b->frame->number);
 	const double *all = nb_column_read(column, &nb_space_host, NB_AS_F64);
-	double *number = all ? nb_alloc(b->n, ncomp * sizeof *number) : NULL;
-	if (!number)
-		nb_out_of_memory(b->frame);
+	double *number = nb_require_memory(b->frame, all ? nb_alloc(b->n, ncomp * sizeof *number) : NULL);
 	for (size_t i = 0; i < b->n; i++)
 		memcpy(&number[ncomp * i], &all[ncomp * (b->row ? b->row[i] : i)], ncomp * sizeof *number);
 	return number;

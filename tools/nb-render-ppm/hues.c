@@ -41,9 +41,8 @@ static double *compute(struct render *r, size_t *ncomp)
 	if (nb_expr_kind(r->expression) == NB_EXPR_CONDITION || nb_expr_kind(r->expression) == NB_EXPR_TEXT)
 		nb_die(NB_EXIT_FAILED, "'%.300s' is not a number (such as 'vy' or 'v2/2')", r->column);
 	*ncomp = nb_expr_ncomp(r->expression);
-	double *number = all <= SIZE_MAX / *ncomp ? nb_alloc(all * *ncomp, sizeof *number) : NULL;
-	if (!number)
-		nb_out_of_memory(b->frame);
+	double *number = nb_require_memory(
+		b->frame, all <= SIZE_MAX / *ncomp ? nb_alloc(all * *ncomp, sizeof *number) : NULL);
 	for (size_t k = 0; k < *ncomp; k++)
 		if (nb_expr_values(r->expression, 0, all, (uint32_t)k, NB_ITEM_F64, number + k, *ncomp * sizeof *number,
 			    &error))
@@ -90,9 +89,7 @@ static void load_ids(struct render *r)
 	struct bodies *b = &r->bodies;
 	require_column(r, "id");
 	const uint64_t *id = nb_require_ids(b->frame, &nb_space_host);
-	b->colour = nb_alloc(b->n, 3);
-	if (!b->colour)
-		nb_out_of_memory(b->frame);
+	b->colour = nb_require_memory(b->frame, nb_alloc(b->n, 3));
 	for (size_t i = 0; i < b->n; i++) {
 		const uint32_t rgb = nb_hue_of_kind((unsigned)(id[b->row ? b->row[i] : i] % NB_HUE_KINDS));
 		for (int k = 0; k < 3; k++)
@@ -118,10 +115,8 @@ static size_t find_range(const struct render *r, double end[2])
 {
 	const struct bodies *b = &r->bodies;
 	double *vel = r->by == BY_SPEED ? nb_render_numbers(r, nb_require_field(b->frame, NB_VEL)) : NULL;
-	double *x = nb_alloc(b->n, sizeof *x);
+	double *x = nb_require_memory(b->frame, nb_alloc(b->n, sizeof *x));
 	size_t count = 0;
-	if (!x)
-		nb_out_of_memory(b->frame);
 	for (size_t i = 0; i < b->n; i++) {
 		const double value = vel ? hypot(hypot(vel[3 * i], vel[3 * i + 1]), vel[3 * i + 2]) : b->value[i];
 		if (isfinite(value) && (!r->log_scale || value > 0))

@@ -96,9 +96,7 @@ void nb_render_splat(struct render *r, double cap)
 	struct canvas *c = &r->canvas;
 	nb_render_wipe(r);
 	if (b->n <= SIZE_MAX / (each * numbers * sizeof *c->x))
-		c->x = space->alloc(space, b->n * each * numbers * sizeof *c->x);
-	if (!c->x)
-		nb_out_of_memory(b->frame);
+		c->x = nb_require_memory(b->frame, space->alloc(space, b->n * each * numbers * sizeof *c->x));
 	const size_t count = b->n * each;
 	c->y = c->x + count;
 	c->radius = c->y + count;

@@ -58,9 +58,7 @@ static void set_vectors(const struct render *r, struct moment *m, enum nb_field 
 
 static void set_hues(const struct render *r, struct moment *m)
 {
-	float *hue = nb_alloc(m->n, 3 * sizeof *hue);
-	if (!hue)
-		nb_out_of_memory(r->bodies.frame);
+	float *hue = nb_require_memory(r->bodies.frame, nb_alloc(m->n, 3 * sizeof *hue));
 	nb_render_hues_of_bodies(r, hue);
 	for (size_t i = 0; i < m->n; i++)
 		memcpy(m->point[i].hue, &hue[3 * i], sizeof m->point[i].hue);
@@ -73,9 +71,7 @@ static struct moment *make_room(struct render *r)
 	struct trail *t = r->trails;
 	const size_t size = sizeof *t + ((size_t)r->trail + 1) * sizeof *t->moment;
 	if (!t)
-		t = r->trails = nb_alloc_zero(1, size);
-	if (!t)
-		nb_out_of_memory(r->bodies.frame);
+		t = r->trails = nb_require_memory(r->bodies.frame, nb_alloc_zero(1, size));
 	if (t->count == r->trail + 1)
 		nb_free(t->moment[--t->count].point);
 	memmove(&t->moment[1], &t->moment[0], (size_t)t->count * sizeof *t->moment);
@@ -94,9 +90,7 @@ static void note(struct render *r)
 			r->trail, n, frame->number, MAX_POINTS);
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
 	struct moment *m = make_room(r);
-	m->point = nb_alloc_zero(n, sizeof *m->point);
-	if (!m->point)
-		nb_out_of_memory(frame);
+	m->point = nb_require_memory(frame, nb_alloc_zero(n, sizeof *m->point));
 	m->n = n;
 	m->time = nb_require_attribute(frame, "time", 0);
 	m->moves = nb_frame_field(frame, NB_VEL) != NULL;

@@ -21,9 +21,7 @@ int nb_select_touches_bodies(const struct select *s)
 /* An error may end this tool in a process that goes on: what is allocated must be known where that is cleaned up. */
 static void *take(struct select *s, const struct nb_frame *frame, size_t n, size_t size)
 {
-	void *p = s->nscratch < NB_SELECT_SCRATCH ? nb_alloc(n, size) : NULL;
-	if (!p)
-		nb_out_of_memory(frame);
+	void *p = nb_require_memory(frame, s->nscratch < NB_SELECT_SCRATCH ? nb_alloc(n, size) : NULL);
 	return s->scratch[s->nscratch++] = p;
 }
 

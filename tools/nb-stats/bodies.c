@@ -12,9 +12,7 @@
 static void *own(struct stats *self, size_t count, size_t size, const struct nb_frame *frame)
 {
 	const struct nb_space *space = self->bodies.backend->space;
-	void *memory = count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL;
-	if (!memory)
-		nb_out_of_memory(frame);
+	void *memory = nb_require_memory(frame, count <= SIZE_MAX / size ? space->alloc(space, count * size) : NULL);
 	return self->bodies.owned[self->bodies.nowned++] = memory;
 }
 

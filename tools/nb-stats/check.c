@@ -129,9 +129,7 @@ static void check(struct nb_run *run, struct stats *self, struct nb_frame *frame
 	(void)run;
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		struct nb_column *column = &frame->column[c];
-		const void *data = nb_column_read(column, &nb_space_host, NB_WIRE);
-		if (!data)
-			nb_out_of_memory(frame);
+		const void *data = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_WIRE));
 		if (column->rows)
 			check_part(self, column, 0, data, column->rows * column->rowsize);
 	}

@@ -144,9 +144,7 @@ static const uint32_t *match(struct stats *self, const struct nb_frame *frame)
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host), *ref_id = nb_require_ids(ref, &nb_space_host);
 	size_t missing;
 	nb_free(self->compare.row);
-	self->compare.row = nb_alloc(count, sizeof *self->compare.row);
-	if (!self->compare.row)
-		nb_out_of_memory(frame);
+	self->compare.row = nb_require_memory(frame, nb_alloc(count, sizeof *self->compare.row));
 	nb_stats_require_unique(n, id, frame, NULL);
 	nb_stats_require_unique(count, ref_id, ref, self->compare_path);
 	int status = nb_ids_match(n, id, count, ref_id, self->compare.row, &missing);

@@ -29,9 +29,7 @@ static void levels(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	if (strcmp(column->dtype, "|u1") != 0 || column->ncomp != 1)
 		nb_die(NB_EXIT_FAILED, "field 'level' of frame %" PRIu64 " has type '%s' (want |u1)", frame->number,
 			column->dtype);
-	const unsigned char *level = nb_column_read(column, &nb_space_host, NB_WIRE);
-	if (!level)
-		nb_out_of_memory(frame);
+	const unsigned char *level = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_WIRE));
 	for (size_t i = 0; i < column->rows; i++) {
 		count[level[i]]++;
 		end = level[i] >= end ? level[i] + (size_t)1 : end;

@@ -60,9 +60,7 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	const size_t about = central_body(self, frame);
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
 	nb_free(self->orbit);
-	self->orbit = nb_alloc(all->n, sizeof *self->orbit);
-	if (!self->orbit)
-		nb_out_of_memory(frame);
+	self->orbit = nb_require_memory(frame, nb_alloc(all->n, sizeof *self->orbit));
 	nb_orbits(all->n, all->mass, all->pos, all->vel, about, G, self->orbit);
 
 	const struct nb_orbit none = {.a = NAN};

@@ -53,9 +53,7 @@ void nb_step_set_level(struct step *s, int level)
 	struct nb_column *column = nb_frame_field(s->frame, NB_LEVEL);
 	if (!column || strcmp(column->dtype, "|u1") != 0 || column->ncomp != 1)
 		column = nb_new_column(s->frame, NB_LEVEL, NULL, 0);
-	unsigned char *data = nb_column_write(column, &nb_space_host, NB_WIRE);
-	if (!data)
-		nb_out_of_memory(s->frame);
+	unsigned char *data = nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
 	memset(data, level, s->frame->rows[NB_PARTICLE]);
 }
 
@@ -66,18 +64,13 @@ static const uint32_t *list_marked(struct step *s, struct nb_frame *origin, size
 	nb_frame_clear(origin);
 	origin->rows[NB_PARTICLE] = count;
 	struct nb_column *column = nb_frame_add(origin, origin_name, NB_PARTICLE, "<u4", 1, "", 0);
-	uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
-	if (!row)
-		nb_out_of_memory(s->frame);
+	uint32_t *row = nb_require_memory(s->frame, column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL);
 	for (size_t i = 0, k = 0; i < n; i++)
 		if (s->blocks.mark[i])
 			row[k++] = (uint32_t)i;
 	nb_free(s->blocks.mark);
 	s->blocks.mark = NULL;
-	const uint32_t *there = nb_column_read(column, s->backend->space, NB_WIRE);
-	if (!there)
-		nb_out_of_memory(s->frame);
-	return there;
+	return nb_require_memory(s->frame, nb_column_read(column, s->backend->space, NB_WIRE));
 }
 
 /* Makes the marked bodies a frame, which is the one at work from then on. */
@@ -103,9 +96,7 @@ static void descend(struct step *s, struct sub *sub, size_t count)
 static void ascend(struct step *s, struct sub *sub)
 {
 	const struct nb_space *space = s->backend->space;
-	const uint32_t *row = nb_column_read(&sub->origin.column[0], space, NB_WIRE);
-	if (!row)
-		nb_out_of_memory(s->frame);
+	const uint32_t *row = nb_require_memory(s->frame, nb_column_read(&sub->origin.column[0], space, NB_WIRE));
 	for (size_t c = 0; c < sub->frame.ncolumn; c++) {
 		struct nb_column *from = &sub->frame.column[c], *to = nb_frame_find(sub->whole, from->name);
 		if (from->table != NB_PARTICLE || !to || (from->flags & NB_DERIVED))
@@ -116,11 +107,9 @@ static void ascend(struct step *s, struct sub *sub)
 				from->name);
 			nb_step_fail_force(s, what);
 		}
-		const void *source = nb_column_read(from, space, NB_WIRE);
+		const void *source = nb_require_memory(s->frame, nb_column_read(from, space, NB_WIRE));
 		const unsigned never = to->never & from->never;
-		void *target = nb_column_update(to, space, NB_WIRE);
-		if (!source || !target)
-			nb_out_of_memory(s->frame);
+		void *target = nb_require_memory(s->frame, nb_column_update(to, space, NB_WIRE));
 		nb_step_require(s, s->backend->scatter(from->rows, row, from->rowsize, source, target));
 		to->never = never;
 	}

@@ -7,18 +7,12 @@
 
 const double *nb_step_read(const struct step *s, enum nb_field field, const struct nb_space *space)
 {
-	const double *data = nb_column_read(nb_frame_field(s->frame, field), space, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(s->frame);
-	return data;
+	return nb_require_memory(s->frame, nb_column_read(nb_frame_field(s->frame, field), space, NB_AS_F64));
 }
 
 double *nb_step_update(const struct step *s, enum nb_field field, const struct nb_space *space)
 {
-	double *data = nb_column_update(nb_frame_field(s->frame, field), space, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(s->frame);
-	return data;
+	return nb_require_memory(s->frame, nb_column_update(nb_frame_field(s->frame, field), space, NB_AS_F64));
 }
 
 void nb_step_require(const struct step *s, int status)
@@ -43,16 +37,12 @@ static void widen(struct step *s, enum nb_field field)
 		return;
 	const size_t bytes = column->rows * column->ncomp * sizeof(double);
 	const double *narrow = nb_column_read(column, space, NB_AS_F64);
-	void *wide = narrow ? space->alloc(space, bytes) : NULL;
-	if (!wide)
-		nb_out_of_memory(s->frame);
+	void *wide = nb_require_memory(s->frame, narrow ? space->alloc(space, bytes) : NULL);
 	nb_step_require(s, space->copy(space, wide, narrow, bytes));
 	char unit[NB_UNIT_SIZE + 1];
 	strcpy(unit, column->unit);
-	column = nb_frame_add(
-		s->frame, nb_field_info[field].name, column->table, "<f8", column->ncomp, unit, column->flags);
-	if (!column)
-		nb_out_of_memory(s->frame);
+	column = nb_require_memory(s->frame, nb_frame_add(s->frame, nb_field_info[field].name, column->table, "<f8",
+						     column->ncomp, unit, column->flags));
 	nb_column_adopt(column, space, wide);
 }
 

@@ -23,10 +23,7 @@ const struct nb_integrator nb_integrator_hermite = {
 /* Columns of what stays here while the force is computed. */
 static const double *read_kept(const struct step *s, enum nb_field field, const struct nb_space *space)
 {
-	const double *data = nb_column_read(nb_frame_field(&s->here, field), space, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(s->frame);
-	return data;
+	return nb_require_memory(s->frame, nb_column_read(nb_frame_field(&s->here, field), space, NB_AS_F64));
 }
 
 static void keep(struct step *s, int places)
@@ -67,10 +64,9 @@ static void find_timescales(struct step *s, double dt, double at, struct nb_fram
 
 static double shortest(const struct step *s, const struct nb_frame *frame)
 {
-	const double *scale = nb_column_read(nb_frame_field(frame, NB_TIMESCALE), &nb_space_host, NB_AS_F64);
+	const double *scale = nb_require_memory(
+		s->frame, nb_column_read(nb_frame_field(frame, NB_TIMESCALE), &nb_space_host, NB_AS_F64));
 	double least = INFINITY;
-	if (!scale)
-		nb_out_of_memory(s->frame);
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++)
 		least = fmin(least, scale[i]);
 	return least < NB_TIMESCALE_MOST ? least : INFINITY;

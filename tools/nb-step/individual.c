@@ -107,13 +107,11 @@ static size_t mark_ends(struct step *s, const struct bodies *b, double now)
 
 static void predict(struct step *s, const struct bodies *b, double now)
 {
-	double *pos = nb_column_write(nb_frame_field(s->frame, NB_POS), &nb_space_host, NB_AS_F64);
-	if (!pos)
-		nb_out_of_memory(s->frame);
+	double *pos = nb_require_memory(
+		s->frame, nb_column_write(nb_frame_field(s->frame, NB_POS), &nb_space_host, NB_AS_F64));
 	if (s->opt.integrator->corrections) {
-		double *vel = nb_column_write(nb_frame_field(s->frame, NB_VEL), &nb_space_host, NB_AS_F64);
-		if (!vel)
-			nb_out_of_memory(s->frame);
+		double *vel = nb_require_memory(
+			s->frame, nb_column_write(nb_frame_field(s->frame, NB_VEL), &nb_space_host, NB_AS_F64));
 		nb_hermite_predict(&b->at, now, pos, vel);
 	} else {
 		nb_drift_from(b->at.n, b->at.begun, now, b->at.unit, b->at.pos, b->at.vel, pos);
@@ -126,9 +124,7 @@ static void compute_forces(struct step *s, size_t count, double now)
 {
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_column *column = nb_new_column(s->frame, NB_ACTIVE, NULL, 0);
-	unsigned char *active = nb_column_write(column, &nb_space_host, NB_WIRE);
-	if (!active)
-		nb_out_of_memory(s->frame);
+	unsigned char *active = nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
 	memcpy(active, s->blocks.mark, n);
 	nb_require_alive(s->run);
 	s->clock.now = nb_step_later(s->blocks.begun, now * s->blocks.unit);

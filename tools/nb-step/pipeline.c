@@ -97,9 +97,8 @@ static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 		nb_frame_clear(&s->force.rows);
 		s->force.rows.rows[NB_PARTICLE] = n;
 		column = nb_frame_add(&s->force.rows, row_name, NB_PARTICLE, "<u4", 1, "", 0);
-		uint32_t *row = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
-		if (!row)
-			nb_out_of_memory(s->frame);
+		uint32_t *row = nb_require_memory(
+			s->frame, column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL);
 		for (size_t i = 0; i < n; i++)
 			row[i] = (uint32_t)i;
 	}
@@ -151,11 +150,9 @@ static void permute(struct step *s, struct nb_column *from, struct nb_column *ro
 	const struct nb_space *space = s->backend->space;
 	struct nb_column *column = nb_frame_add(
 		to, from->name, from->table, from->dtype, from->ncomp, from->unit, from->flags);
-	const void *source = nb_column_read(from, space, NB_WIRE);
-	void *target = column ? nb_column_write(column, space, NB_WIRE) : NULL;
-	const uint32_t *order = nb_column_read(row, space, NB_WIRE);
-	if (!source || !target || !order)
-		nb_out_of_memory(s->frame);
+	const void *source = nb_require_memory(s->frame, nb_column_read(from, space, NB_WIRE));
+	void *target = nb_require_memory(s->frame, column ? nb_column_write(column, space, NB_WIRE) : NULL);
+	const uint32_t *order = nb_require_memory(s->frame, nb_column_read(row, space, NB_WIRE));
 	nb_step_require(s, s->backend->permute(from->rows, order, from->rowsize, source, target));
 	column->never = from->never;
 }
@@ -265,9 +262,7 @@ static void send(struct step *s, struct sent *sent)
 	sent->n = s->frame->rows[NB_PARTICLE];
 	keep_velocities(s, sent);
 	sent->ncolumn = s->frame->ncolumn;
-	sent->name = calloc(sent->ncolumn + 1, sizeof *sent->name);
-	if (!sent->name)
-		nb_out_of_memory(s->frame);
+	sent->name = nb_require_memory(s->frame, calloc(sent->ncolumn + 1, sizeof *sent->name));
 	const int folded = nb_coprocess_is_folded(s->force.process);
 	report_folding(s);
 	for (size_t i = 0; i < sent->ncolumn; i++) {

@@ -88,9 +88,7 @@ static void find_drift_velocities(struct step *s, double dt)
 {
 	const struct nb_space *host = &nb_space_host;
 	const size_t n = s->frame->rows[NB_PARTICLE];
-	s->solid.velocities = nb_alloc(2 * 3 * n, sizeof *s->solid.velocities);
-	if (!s->solid.velocities)
-		nb_out_of_memory(s->frame);
+	s->solid.velocities = nb_require_memory(s->frame, nb_alloc(2 * 3 * n, sizeof *s->solid.velocities));
 	const struct nb_bodies b = {
 		.n = n,
 		.vel = nb_step_update(s, NB_VEL, host),

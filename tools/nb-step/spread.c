@@ -76,10 +76,9 @@ static void pack(struct step *s, unsigned char *rest, size_t rest_size, int back
 		at += size;
 		if (!column) /* dropped */
 			continue;
-		char *data = back ? nb_column_write(column, &nb_space_host, NB_WIRE)
-				  : (char *)(uintptr_t)nb_column_read(column, &nb_space_host, NB_WIRE);
-		if (!data)
-			nb_out_of_memory(s->frame);
+		char *data = nb_require_memory(
+			s->frame, back ? nb_column_write(column, &nb_space_host, NB_WIRE)
+				       : (char *)(uintptr_t)nb_column_read(column, &nb_space_host, NB_WIRE));
 #pragma omp parallel for schedule(static)
 		for (size_t i = 0; i < n; i++)
 			if (back)
@@ -93,9 +92,7 @@ static void pack(struct step *s, unsigned char *rest, size_t rest_size, int back
 static void list_rest(struct step *s)
 {
 	s->spread.ncolumn = s->spread.rest_size = 0;
-	s->spread.column = nb_alloc_zero(s->frame->ncolumn, sizeof *s->spread.column);
-	if (!s->spread.column)
-		nb_out_of_memory(s->frame);
+	s->spread.column = nb_require_memory(s->frame, nb_alloc_zero(s->frame->ncolumn, sizeof *s->spread.column));
 	for (size_t c = 0; c < s->frame->ncolumn; c++) {
 		const struct nb_column *column = &s->frame->column[c];
 		if (!is_rest(column))
@@ -130,9 +127,7 @@ static void begin(struct step *s, const struct nb_domain_law *law)
 	unsigned char *rest = NULL;
 	list_rest(s);
 	s->spread.n = s->frame->rows[NB_PARTICLE];
-	rest = nb_alloc(s->spread.n, s->spread.rest_size);
-	if (!rest)
-		nb_out_of_memory(s->frame);
+	rest = nb_require_memory(s->frame, nb_alloc(s->spread.n, s->spread.rest_size));
 	pack(s, rest, s->spread.rest_size, 0);
 	const struct nb_domain_bodies all = {.n = s->spread.n,
 		.pos = nb_step_update(s, NB_POS, &nb_space_host),

@@ -127,9 +127,7 @@ size_t nb_step_choose_fast(struct step *s, int level, double h)
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	const struct wish w = nb_step_find_wish(s);
 	nb_free(b->mark);
-	b->mark = nb_alloc(n, 1);
-	if (!b->mark)
-		nb_out_of_memory(s->frame);
+	b->mark = nb_require_memory(s->frame, nb_alloc(n, 1));
 	const size_t fast = mark_fast(s, &w, n, fabs(h));
 	if (level + 1 >= s->opt.levels) {
 		b->last += (double)n;

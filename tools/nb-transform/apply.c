@@ -18,10 +18,7 @@ static double *update(struct nb_frame *frame, enum nb_field field)
 	if (!column)
 		return NULL;
 	(void)nb_require_f64(frame, field, &nb_space_host); /* or a message */
-	double *data = nb_column_update(column, &nb_space_host, NB_AS_F64);
-	if (!data)
-		nb_out_of_memory(frame);
-	return data;
+	return nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_AS_F64));
 }
 
 static void scale_field(struct nb_frame *frame, enum nb_field field, double factor)
