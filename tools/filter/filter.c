@@ -6,6 +6,7 @@
 #include "tools/filter/interrupt.h"
 #include "tools/filter/launch.h"
 #include "tools/filter/relay.h"
+#include "tools/filter/require.h"
 #include "tools/filter/stage.h"
 
 #include <errno.h>
@@ -106,9 +107,7 @@ int nb_tool_main(const struct nb_tool *tool, int argc, char **argv)
 	voice.program = tool->name;
 	nb_speak_as(&voice);
 	nb_launch_join(tool);
-	struct nb_run *run = nb_run_new(tool);
-	if (!run)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	struct nb_run *run = nb_require_memory(NULL, nb_run_new(tool));
 	run->is_program = 1;
 	int status = nb_run_prepare(run, argc, argv);
 	if (!status)

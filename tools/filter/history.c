@@ -1,4 +1,5 @@
 #include "tools/filter/history.h"
+#include "tools/filter/require.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +7,7 @@
 void nb_history_add(struct nb_run *run, const char *text)
 {
 	const size_t used = run->history ? strlen(run->history) : 0, more = strlen(text) + 1;
-	char *grown = realloc(run->history, used + more);
-	if (!grown)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	char *grown = nb_require_memory(NULL, realloc(run->history, used + more));
 	memcpy(grown + used, text, more);
 	run->history = grown;
 }
@@ -22,9 +21,7 @@ void nb_history_quote(struct nb_run *run, const char *text)
 	}
 	nb_history_add(run, "'");
 	for (const char *quote; (quote = strchr(text, '\'')) != NULL; text = quote + 1) {
-		char *part = strndup(text, (size_t)(quote - text));
-		if (!part)
-			nb_die(NB_EXIT_FAILED, "out of memory");
+		char *part = nb_require_memory(NULL, strndup(text, (size_t)(quote - text)));
 		nb_history_add(run, part);
 		nb_history_add(run, "'\\''");
 		free(part);

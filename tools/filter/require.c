@@ -18,6 +18,8 @@ void nb_blame_device(void)
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 {
+	if (!frame)
+		nb_die(NB_EXIT_FAILED, "out of memory");
 	nb_blame_device();
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }

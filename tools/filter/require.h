@@ -5,7 +5,7 @@
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
-/* The pointer p; NULL ends the tool, as there is no memory for this frame. */
+/* The pointer p; NULL ends the tool, as there is no memory for this frame (NULL: for something else). */
 #define nb_require_memory(frame, p) ((__typeof__(p))nb_require_pointer(frame, p))
 static inline void *nb_require_pointer(const struct nb_frame *frame, const void *p)
 {

@@ -126,9 +126,7 @@ static void add_assignments(struct calc *calc, const struct nb_run *run, const c
 {
 	char *text = calc->text = strdup(operand); /* a wrong one leaves it to clear */
 	for (char *at = text, *next; at; at = next) {
-		struct assignment *grown = realloc(calc->list, (calc->n + 1) * sizeof *grown);
-		if (!grown)
-			nb_die(NB_EXIT_FAILED, "out of memory");
+		struct assignment *grown = nb_require_memory(NULL, realloc(calc->list, (calc->n + 1) * sizeof *grown));
 		calc->list = grown;
 		next = divide(at);
 		const size_t k = calc->n++;
@@ -151,9 +149,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "nothing to compute (want an assignment, such as 'e = 0.5*v2 + pot')");
 	for (int i = 0; i < run->noperand; i++)
 		add_assignments(calc, run, run->operand[i]);
-	calc->nothing = calloc(calc->n, sizeof *calc->nothing);
-	if (!calc->nothing)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	calc->nothing = nb_require_memory(NULL, calloc(calc->n, sizeof *calc->nothing));
 	for (size_t k = 0; k < calc->n; k++) {
 		random |= nb_expr_is_random(calc->list[k].expr);
 		columns += !calc->list[k].target.is_attribute;

@@ -49,9 +49,7 @@ static char *join(const struct nb_run *run)
 	size_t size = 1;
 	for (int k = 0; k < run->noperand; k++)
 		size += strlen(run->operand[k]) + 2;
-	char *text = malloc(size), *to = text;
-	if (!text)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	char *text = nb_require_memory(NULL, malloc(size)), *to = text;
 	for (int k = 0; k < run->noperand; k++)
 		to += sprintf(to, "%s%s", k ? "; " : "", run->operand[k]);
 	return text;
@@ -60,9 +58,7 @@ static char *join(const struct nb_run *run)
 /* The text with single blanks, for the frame to carry. */
 static char *squeeze(const char *text)
 {
-	char *to = malloc(strlen(text) + 1);
-	if (!to)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	char *to = nb_require_memory(NULL, malloc(strlen(text) + 1));
 	size_t n = 0;
 	for (const char *at = text; *at; at++) {
 		const int gap = strchr(" \t\n", *at) != NULL;
@@ -101,9 +97,7 @@ static void check(struct nb_run *run, void *self)
 		const struct nb_potential *potential = &field->potential[k];
 		if (!potential->file)
 			continue;
-		field->table[k].path = strndup(potential->file, potential->file_length);
-		if (!field->table[k].path)
-			nb_die(NB_EXIT_FAILED, "out of memory");
+		field->table[k].path = nb_require_memory(NULL, strndup(potential->file, potential->file_length));
 		nb_files_will_open(run, field->table[k].path);
 	}
 }

@@ -89,9 +89,7 @@ void nb_field_read_table(struct field *self, struct field_table *table)
 	if (table->n < 2)
 		nb_die(NB_EXIT_FAILED, "'%.200s' has %zu row%s of r and Phi (want 2 or more)", table->path, table->n,
 			table->n == 1 ? "" : "s");
-	table->row = nb_alloc(table->n, NB_POTENTIAL_ROW * sizeof *table->row);
-	if (!table->row)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	table->row = nb_require_memory(NULL, nb_alloc(table->n, NB_POTENTIAL_ROW * sizeof *table->row));
 	nb_potential_table(table->n, table->r, table->phi, table->row);
 	if (!is_finite(table))
 		nb_die(NB_EXIT_FAILED, "'%.200s' leaves the range of numbers between two rows", table->path);

@@ -1,6 +1,7 @@
 /* nb-force of a tree that the frame does not have: nb-sort-zorder and nb-build-tree are instances of this one, so that
  * the forces are those of the three programs, wherever they compute. */
 #include "tools/filter/plan.h"
+#include "tools/filter/require.h"
 #include "tools/filter/views.h"
 #include "tools/nb-force/force.h"
 
@@ -15,9 +16,7 @@ static struct nb_run *new_maker(struct nb_run *run, const char *tool, char **arg
 	int argc = 0;
 	while (argv[argc])
 		argc++;
-	struct nb_run *maker = nb_run_new(nb_tool_find(tool));
-	if (!maker)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	struct nb_run *maker = nb_require_memory(NULL, nb_run_new(nb_tool_find(tool)));
 	maker->voice.program = nb_program();
 	const int status = nb_run_prepare(maker, argc, argv);
 	if (status) { /* it has said why */

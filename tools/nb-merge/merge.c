@@ -48,9 +48,7 @@ static void check(struct nb_run *run, void *self)
 static void begin(struct nb_run *run, void *self)
 {
 	struct merge *opt = self;
-	opt->input = nb_alloc_zero((size_t)run->noperand, sizeof *opt->input);
-	if (!opt->input)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	opt->input = nb_require_memory(NULL, nb_alloc_zero((size_t)run->noperand, sizeof *opt->input));
 	opt->ninput = run->noperand;
 	for (int k = 0; k < opt->ninput; k++)
 		nb_source_open(run, &opt->input[k].source, run->operand[k]);

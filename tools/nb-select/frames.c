@@ -76,9 +76,7 @@ static int parse_range(const char *at, const char *end, struct frame_range *rang
 void nb_select_parse_frames(struct select *s)
 {
 	const char *at = s->frames;
-	s->frame = calloc(count_items(at), sizeof *s->frame);
-	if (!s->frame)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	s->frame = nb_require_memory(NULL, calloc(count_items(at), sizeof *s->frame));
 	for (;;) {
 		const char *end = at + strcspn(at, ",");
 		if (parse_range(at, end, &s->frame[s->nframe]))
@@ -177,9 +175,7 @@ static int parse_time(const char *at, const char *end, struct time_range *range)
 void nb_select_parse_times(struct select *s)
 {
 	const char *at = s->times;
-	s->time = calloc(count_items(at), sizeof *s->time);
-	if (!s->time)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	s->time = nb_require_memory(NULL, calloc(count_items(at), sizeof *s->time));
 	for (;;) {
 		const char *end = at + strcspn(at, ",");
 		if (parse_time(at, end, &s->time[s->ntime]))

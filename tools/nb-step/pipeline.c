@@ -45,9 +45,7 @@ static void tell_slow(void *context, enum nb_awaited awaited, double seconds)
 
 void nb_step_start_force(struct step *s)
 {
-	s->force.process = calloc(1, sizeof *s->force.process);
-	if (!s->force.process)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	s->force.process = nb_require_memory(NULL, calloc(1, sizeof *s->force.process));
 	if (nb_coprocess_start(s->force.process, s->opt.command, s->run->environment, s->run->voice.file))
 		nb_die(NB_EXIT_FAILED, "force pipeline '%s' %s", s->opt.command, s->force.process->error);
 	s->force.process->patience = s->opt.patience;

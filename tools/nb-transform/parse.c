@@ -2,6 +2,7 @@
 #include "common/parse.h"
 #include "common/nearest.h"
 #include "kernels/motion/motion.h"
+#include "tools/filter/require.h"
 #include "tools/nb-transform/transform.h"
 
 #include <math.h>
@@ -84,9 +85,7 @@ static int parse_turns(char *text, struct operation *op)
 
 static void parse_rotation(struct operation *op)
 {
-	char *copy = strdup(op->text);
-	if (!copy)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	char *copy = nb_require_memory(NULL, strdup(op->text));
 	const int status = parse_turns(copy, op);
 	free(copy);
 	if (status)
@@ -145,9 +144,7 @@ static int parse_factors(char *text, struct operation *op)
 
 static void parse_scale(struct operation *op)
 {
-	char *copy = strdup(op->text);
-	if (!copy)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	char *copy = nb_require_memory(NULL, strdup(op->text));
 	const int status = parse_factors(copy, op);
 	free(copy);
 	if (status)

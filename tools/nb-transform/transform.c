@@ -36,9 +36,7 @@ static void check(struct nb_run *run, void *self)
 	(void)run;
 	if (n == 0)
 		nb_die(NB_EXIT_USAGE, "no operation given (see '%s --help')", nb_program());
-	opt->operation = nb_alloc(n, sizeof *opt->operation);
-	if (!opt->operation)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	opt->operation = nb_require_memory(NULL, nb_alloc(n, sizeof *opt->operation));
 	for (size_t k = 0; k < n; k++) {
 		const enum kind kind = (enum kind)opt->given.given[k].row;
 		opt->operation[k] = nb_transform_parse(kind, opt->given.given[k].text);
