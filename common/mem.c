@@ -302,3 +302,9 @@ void nb_free(void *p)
 	if (!(bytes > LARGE ? large_free(p, bytes) : to_slot(p, bytes)))
 		to_system(p);
 }
+
+void nb_free_each(void *const *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		nb_free(p[i]);
+}

@@ -11,6 +11,9 @@
 void *nb_alloc(size_t count, size_t size);
 void *nb_alloc_zero(size_t count, size_t size);
 void nb_free(void *p);
+/* The same for each of several blocks. */
+#define nb_free_all(...) nb_free_each((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void nb_free_each(void *const *p, size_t n);
 /* 1 if a * b overflows size_t, else 0 and the product in *product. */
 int nb_mul_overflow(size_t a, size_t b, size_t *product);
 

@@ -505,9 +505,6 @@ int nb_domain_get_cells(struct nb_domain_walk *w)
 	w->d->tally.cells = (double)w->nhere;
 	w->d->tally.all_cells = (double)w->nall;
 	w->d->tally.bytes += (double)w->nhere * (double)family_size(w);
-	nb_free(l.id);
-	nb_free(l.bound);
-	nb_free(sent);
-	nb_free(mark);
+	nb_free_all(l.id, l.bound, sent, mark);
 	return status;
 }

@@ -290,10 +290,7 @@ int nb_domain_find_cuts(struct nb_domain *d, const double *work)
 		.room = room};
 	int status = nb_domain_agree(by.search && by.sum && by.border && by.first ? NB_OK : NB_ENOMEM);
 	status = status ? status : find_cuts(d, work, &by);
-	nb_free(by.search);
-	nb_free(by.sum);
-	nb_free(by.border);
-	nb_free(by.first);
+	nb_free_all(by.search, by.sum, by.border, by.first);
 	return status;
 }
 
@@ -343,9 +340,7 @@ int nb_domain_plan_move(const struct nb_domain *d, struct nb_domain_moves *m)
 
 void nb_domain_move_free(struct nb_domain_moves *m)
 {
-	nb_free(m->send);
-	nb_free(m->receive);
-	nb_free(m->bytes);
+	nb_free_all(m->send, m->receive, m->bytes);
 }
 
 void nb_domain_set_bounds(struct nb_domain *d, size_t n, size_t *bytes)

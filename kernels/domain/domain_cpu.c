@@ -48,11 +48,7 @@ static void domain_free(struct nb_domain *d)
 	void *const rows[] = {d->key, d->pos, d->vel, d->mass, d->acc, d->pot, d->rest};
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
 		rows_free(d, rows[k]);
-	nb_free(d->cost);
-	nb_free(d->share);
-	nb_free(d->bound);
-	nb_free(d->cut);
-	nb_free(d);
+	nb_free_all(d->cost, d->share, d->bound, d->cut, d);
 }
 
 /* ---- there and back ----------------------------------------------------------------------------- */

@@ -174,10 +174,6 @@ int nb_domain_transfer(struct nb_domain_walk *w, const struct nb_domain_list *l)
 			status = take(w, k, come + f.in[k], f.in[k + 1] - f.in[k]);
 		status = nb_domain_agree(status);
 	}
-	nb_free(tag);
-	nb_free(come);
-	nb_free(family);
-	nb_free(moment);
-	nb_free(f.out);
+	nb_free_all(tag, come, family, moment, f.out);
 	return status;
 }

@@ -82,10 +82,7 @@ static int count_cells(const struct nb_domain *d, struct nb_domain_top *top)
 			first += by.count[c];
 		}
 	}
-	nb_free(by.count);
-	nb_free(by.bytes);
-	nb_free(by.first);
-	nb_free(by.border);
+	nb_free_all(by.count, by.bytes, by.first, by.border);
 	return status;
 }
 
@@ -145,9 +142,7 @@ int nb_domain_find_top(const struct nb_domain *d, struct nb_domain_top *top)
 
 void nb_domain_top_free(struct nb_domain_top *top)
 {
-	nb_free(top->cell);
-	nb_free(top->slot);
-	nb_free(top->cell_bound);
+	nb_free_all(top->cell, top->slot, top->cell_bound);
 	*top = (struct nb_domain_top){.cell = NULL};
 }
 
@@ -282,7 +277,5 @@ int nb_domain_grow(const struct nb_domain *d, struct nb_domain_tree *t)
 void nb_domain_tree_free(struct nb_domain_tree *t)
 {
 	nb_tree_free(&t->tree);
-	nb_free(t->kind);
-	nb_free(t->cell);
-	nb_free(t->cell_bound);
+	nb_free_all(t->kind, t->cell, t->cell_bound);
 }

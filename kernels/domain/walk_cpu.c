@@ -325,15 +325,8 @@ struct asking {
 
 static void asking_free(struct asking *a)
 {
-	nb_free(a->range);
-	nb_free(a->theirs);
-	nb_free(a->range_bound);
-	nb_free(a->their_bound);
-	nb_free(a->rows);
-	nb_free(a->their_rows);
-	nb_free(a->row);
-	nb_free(a->their_row);
-	nb_free(a->each);
+	nb_free_all(a->range, a->theirs, a->range_bound, a->their_bound, a->rows, a->their_rows, a->row, a->their_row,
+		a->each);
 }
 
 /* The ranges of one rank's bodies, to out unless that is NULL; their number, and that of their rows. */
@@ -527,14 +520,8 @@ int nb_domain_walk_cpu(struct nb_domain *d, struct nb_domain_tree *t)
 	unmap_rows(w.mass, w.mapped[1]);
 	for (size_t k = 0; k < w.nbatch; k++)
 		nb_free(w.batch[k].id);
-	nb_free(w.batch);
-	nb_free(w.parent);
-	nb_free(w.wanted);
+	nb_free_all(w.batch, w.parent, w.wanted);
 	nb_walk_memory_free(&w.m);
-	nb_free(w.bytes);
-	nb_free(w.root);
-	nb_free(w.summary);
-	nb_free(w.cost);
-	nb_free(w.part);
+	nb_free_all(w.bytes, w.root, w.summary, w.cost, w.part);
 	return status;
 }

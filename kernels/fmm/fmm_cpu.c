@@ -104,10 +104,7 @@ static int occupy(struct field *f, int level)
 static void release(struct field *f)
 {
 	for (int l = 0; l <= f->fmm->level; l++) {
-		nb_free(f->level[l].index);
-		nb_free(f->level[l].box);
-		nb_free(f->level[l].m);
-		nb_free(f->level[l].l);
+		nb_free_all(f->level[l].index, f->level[l].box, f->level[l].m, f->level[l].l);
 	}
 	nb_free(f->tensor);
 }

@@ -371,9 +371,7 @@ static int sum_tiles(struct nb_gravity_plan *plan, struct range range)
 		tournament(plan, &range, &unit, met, room, threads);
 		unscale(plan, first_of(plan, range.first), first_of(plan, range.end));
 	}
-	nb_free(met);
-	nb_free(centre);
-	nb_free(room);
+	nb_free_all(met, centre, room);
 	return status;
 }
 

@@ -23,13 +23,8 @@ int nb_gravity_alloc_replica(struct nb_gravity *g)
 
 void nb_gravity_free_replica(struct nb_gravity *g)
 {
-	nb_free((void *)(uintptr_t)g->pos);
-	nb_free((void *)(uintptr_t)g->mass);
-	nb_free((void *)(uintptr_t)g->vel);
-	nb_free((void *)(uintptr_t)g->body_eps);
-	nb_free(g->acc);
-	nb_free(g->pot);
-	nb_free(g->jerk);
+	nb_free_all((void *)(uintptr_t)g->pos, (void *)(uintptr_t)g->mass, (void *)(uintptr_t)g->vel,
+		(void *)(uintptr_t)g->body_eps, g->acc, g->pot, g->jerk);
 }
 
 void nb_gravity_replicate(const struct nb_gravity *g)

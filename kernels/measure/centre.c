@@ -179,9 +179,6 @@ int nb_density_centre(size_t n, const double *mass, const double *pos, const dou
 		const size_t left = nearest(s.count, s.row, pos, centre->pos, part, s.r2, s.scratch);
 		status = mean_of(left, s.row, mass, vel, centre->vel);
 	}
-	nb_free(s.row);
-	nb_free(s.density);
-	nb_free(s.r2);
-	nb_free(s.scratch);
+	nb_free_all(s.row, s.density, s.r2, s.scratch);
 	return status;
 }

@@ -166,9 +166,6 @@ int nb_densities(size_t n, const uint32_t *row, const double *mass, const double
 		for (size_t k = 0; k < n; k++)
 			density[row[perm[k]]] = density_at(&c, k);
 	}
-	nb_free(perm);
-	nb_free(c.pos);
-	nb_free(c.mass);
-	nb_free(c.node);
+	nb_free_all(perm, c.pos, c.mass, c.node);
 	return status;
 }

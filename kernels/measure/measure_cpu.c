@@ -176,9 +176,7 @@ int nb_lagrangian_radii_cpu(size_t n, const double *mass, const double *pos, con
 		radius[k] = sqrt(double_of(key[place_of_mass(target, n, mass, perm, nchunk, inside)]));
 	}
 done:
-	nb_free(key);
-	nb_free(perm);
-	nb_free(inside);
+	nb_free_all(key, perm, inside);
 	return status;
 }
 
@@ -233,9 +231,7 @@ int nb_vector_find_error(
 	error->p99 = percentile(n, key, 0.99);
 	error->max = double_of(key[n - 1]);
 done:
-	nb_free(key);
-	nb_free(perm);
-	nb_free(partial);
+	nb_free_all(key, perm, partial);
 	return status;
 }
 
@@ -322,8 +318,6 @@ int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *r
 	while (difference->beyond < n && double_of(key[n - 1 - difference->beyond]) > limit)
 		difference->beyond++;
 done:
-	nb_free(key);
-	nb_free(perm);
-	nb_free(partial);
+	nb_free_all(key, perm, partial);
 	return status;
 }

@@ -76,9 +76,6 @@ int nb_collide_ref(const struct nb_collide *c, struct nb_collide_count *count)
 		nb_collide_end(&x, count);
 	} else
 		status = NB_ENOMEM;
-	nb_free(x.path);
-	nb_free(x.mark);
-	nb_free(list);
-	nb_free(done);
+	nb_free_all(x.path, x.mark, list, done);
 	return status;
 }

@@ -72,9 +72,7 @@ int nb_collide_unite_sets(struct nb_collide_work *w, size_t *united)
 	struct member *member = nb_alloc(m, sizeof *member);
 	uint32_t *list = nb_alloc(m, sizeof *list);
 	if (!member || !list) {
-		nb_free(size);
-		nb_free(member);
-		nb_free(list);
+		nb_free_all(size, member, list);
 		return NB_ENOMEM;
 	}
 	m = 0;
@@ -87,8 +85,6 @@ int nb_collide_unite_sets(struct nb_collide_work *w, size_t *united)
 	for (size_t i = 0; i < m; i += size[member[i].set])
 		nb_collide_unite(&w->x, size[member[i].set], list + i, 0);
 	*united = m;
-	nb_free(size);
-	nb_free(member);
-	nb_free(list);
+	nb_free_all(size, member, list);
 	return NB_OK;
 }

@@ -86,11 +86,7 @@ static int room_for(struct room *r, size_t bodies)
 
 static void room_free(struct room *r)
 {
-	nb_free(r->key);
-	nb_free(r->order);
-	nb_free(r->row);
-	nb_free(r->large.at);
-	nb_free(r->small.at);
+	nb_free_all(r->key, r->order, r->row, r->large.at, r->small.at);
 }
 
 /* Puts a tie in order; its parts that are ties of their own are added to the room's. */

@@ -212,9 +212,7 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		s.again = 1;
 		sort_digits(&s, nthread);
 	}
-	nb_free(s.key_b);
-	nb_free(s.perm_b);
-	nb_free(s.count);
+	nb_free_all(s.key_b, s.perm_b, s.count);
 	return status;
 }
 

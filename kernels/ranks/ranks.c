@@ -158,9 +158,7 @@ static void end_threads(int n)
 static int begin_threads(int n)
 {
 	int started = 1;
-	nb_free(crew.thread);
-	nb_free(crew.shown);
-	nb_free(crew.few);
+	nb_free_all(crew.thread, crew.shown, crew.few);
 	crew.thread = nb_alloc_zero((size_t)n, sizeof *crew.thread);
 	crew.shown = nb_alloc_zero((size_t)n, sizeof *crew.shown);
 	crew.few = nb_alloc_zero((size_t)n, sizeof *crew.few);

@@ -13,20 +13,8 @@ enum {
 
 void nb_walk_memory_free(struct nb_walk_memory *m)
 {
-	nb_free(m->inner);
-	nb_free(m->npart);
-	nb_free(m->group);
-	nb_free(m->tight_child);
-	nb_free(m->radius);
-	nb_free(m->reach);
-	nb_free(m->least);
-	nb_free(m->family);
-	nb_free(m->moment);
-	nb_free(m->own);
-	nb_free(m->velocity);
-	nb_free(m->quad_rate);
-	nb_free(m->soft);
-	nb_free(m->family_soft);
+	nb_free_all(m->inner, m->npart, m->group, m->tight_child, m->radius, m->reach, m->least, m->family, m->moment,
+		m->own, m->velocity, m->quad_rate, m->soft, m->family_soft);
 }
 
 int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)

@@ -29,14 +29,7 @@ struct sorted {
 
 static void sorted_free(struct sorted *s)
 {
-	nb_free(s->near);
-	nb_free(s->row);
-	nb_free(s->perm);
-	nb_free(s->key);
-	nb_free(s->near_pos);
-	nb_free(s->pos);
-	nb_free(s->eps);
-	nb_free(s->mass);
+	nb_free_all(s->near, s->row, s->perm, s->key, s->near_pos, s->pos, s->eps, s->mass);
 	nb_tree_free(&s->tree);
 }
 

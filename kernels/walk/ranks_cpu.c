@@ -50,22 +50,10 @@ struct memory {
 
 static void memory_free(struct memory *m)
 {
-	nb_free(m->target);
-	nb_free(m->cut);
-	nb_free(m->bound);
-	nb_free(m->part);
-	nb_free(m->cost);
+	nb_free_all(m->target, m->cut, m->bound, m->part, m->cost);
 	nb_tree_free(&m->tree);
-	nb_free(m->inner);
-	nb_free(m->npart);
-	nb_free(m->group);
-	nb_free(m->least);
-	nb_free(m->reach);
-	nb_free(m->soft);
-	nb_free(m->velocity);
-	nb_free(m->family);
-	nb_free(m->family_soft);
-	nb_free(m->moment);
+	nb_free_all(m->inner, m->npart, m->group, m->least, m->reach, m->soft, m->velocity, m->family, m->family_soft,
+		m->moment);
 }
 
 static int allocate_cuts(struct memory *m, size_t nparts)

@@ -105,9 +105,7 @@ void nb_render_release_bodies(struct render *r)
 {
 	if (r->bodies.kept)
 		r->backend->space->release(r->backend->space, r->bodies.kept);
-	nb_free(r->bodies.row);
-	nb_free(r->bodies.value);
-	nb_free(r->bodies.colour);
+	nb_free_all(r->bodies.row, r->bodies.value, r->bodies.colour);
 	memset(&r->bodies, 0, sizeof r->bodies);
 }
 

@@ -30,9 +30,7 @@ void nb_render_close_canvas(struct render *r)
 	nb_render_wipe(r);
 	if (c->planes && c->planes != c->image)
 		r->backend->space->release(r->backend->space, c->planes);
-	nb_free(c->image);
-	nb_free(c->bright);
-	nb_free(c->rgb);
+	nb_free_all(c->image, c->bright, c->rgb);
 }
 
 /* ---- bodies to surface densities ------------------------------------------------------------------ */

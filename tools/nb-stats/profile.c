@@ -22,9 +22,7 @@ static void begin(struct nb_run *run, struct stats *self)
 static void clear(struct stats *self)
 {
 	nb_stats_release(self);
-	nb_free(self->profile.edge);
-	nb_free(self->profile.bin);
-	nb_free(self->profile.height);
+	nb_free_all(self->profile.edge, self->profile.bin, self->profile.height);
 }
 
 /* ---- a frame ------------------------------------------------------------------------------------ */

@@ -137,9 +137,7 @@ static void end_as_published(struct step *s, double dt)
 
 void nb_step_free_solid(struct solid *solid)
 {
-	nb_free(solid->velocities);
-	nb_free(solid->keep);
-	nb_free(solid->mergers);
+	nb_free_all(solid->velocities, solid->keep, solid->mergers);
 	solid->velocities = NULL;
 	solid->mergers = NULL;
 	solid->keep = NULL;

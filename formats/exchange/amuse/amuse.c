@@ -418,10 +418,7 @@ static int read_names(
 		leave_out(reader, item->path);
 	else if (!status && *all && nb_frame_set_attribute(frame, "names", all))
 		status = out_of_memory(reader);
-	nb_free(raw);
-	nb_free(text);
-	nb_free(name);
-	nb_free(all);
+	nb_free_all(raw, text, name, all);
 	return status;
 }
 
