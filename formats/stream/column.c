@@ -228,6 +228,8 @@ const void *nb_column_read(struct nb_column *column, const struct nb_space *spac
 
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
+	if (!column)
+		return NULL;
 	form = canonical(column, form);
 	if (form == NB_AS_U64 || (form == NB_AS_F64 && !nb_dtype_is_number(column->dtype)))
 		return NULL;

@@ -107,8 +107,8 @@ void nb_frame_drop_derived(struct nb_frame *frame);
 
 /* ---- contents -----------------------------------------------------------------------------------
  * read: contents valid in that place.  write: contents undefined, all other copies become invalid.
- * update: contents valid, all other copies become invalid.  NULL: out of memory or device failure, or
- * a form that the column does not have. */
+ * update: contents valid, all other copies become invalid.  NULL: out of memory or device failure, a form
+ * that the column does not have, or no column to write (a new one: out of memory). */
 const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);

@@ -152,11 +152,11 @@ void *nb_frame_make(
 			return NULL;
 	if (!name[0] || (info && info->table != NB_PARTICLE))
 		return NULL;
-	struct nb_column *column = nb_frame_add(frame, name, NB_PARTICLE, type, components, unit,
-		info	  ? info->flags
-		: derived ? NB_DERIVED
-			  : 0);
-	return column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	return nb_column_write(nb_frame_add(frame, name, NB_PARTICLE, type, components, unit,
+				       info	 ? info->flags
+				       : derived ? NB_DERIVED
+						 : 0),
+		&nb_space_host, NB_WIRE);
 }
 
 static int gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)

@@ -182,8 +182,8 @@ static void check_ids(const struct convert *opt, struct nb_frame *frame)
 	nb_warn("%s: id %" PRIu64 " appears twice (bodies %zu and %zu), so bodies are numbered, and the ids of the "
 		"file are column file_id",
 		nb_import_tail(&opt->in), id[first], first, second);
-	struct nb_column *kept = nb_frame_add(frame, "file_id", NB_PARTICLE, "<u8", 1, "", 0);
-	uint64_t *to = nb_require_memory(frame, kept ? nb_column_write(kept, &nb_space_host, NB_WIRE) : NULL);
+	uint64_t *to = nb_require_memory(frame,
+		nb_column_write(nb_frame_add(frame, "file_id", NB_PARTICLE, "<u8", 1, "", 0), &nb_space_host, NB_WIRE));
 	memcpy(to, nb_require_ids(frame, &nb_space_host), n * sizeof *to);
 	to = nb_require_memory(frame, nb_column_write(nb_new_column(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE));
 	for (size_t i = 0; i < n; i++)

@@ -163,7 +163,7 @@ static int no_force(const struct nb_frame *frame)
 	static const enum nb_field fields[] = {NB_ACC, NB_POT, NB_JERK};
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		struct nb_column *column = nb_frame_field(frame, fields[i]);
-		void *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		void *data = nb_column_write(column, &nb_space_host, NB_WIRE);
 		if (column && !data)
 			return NB_ENOMEM;
 		if (column)

@@ -64,7 +64,7 @@ static const uint32_t *list_marked(struct step *s, struct nb_frame *origin, size
 	nb_frame_clear(origin);
 	origin->rows[NB_PARTICLE] = count;
 	struct nb_column *column = nb_frame_add(origin, origin_name, NB_PARTICLE, "<u4", 1, "", 0);
-	uint32_t *row = nb_require_memory(s->frame, column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL);
+	uint32_t *row = nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
 	for (size_t i = 0, k = 0; i < n; i++)
 		if (s->blocks.mark[i])
 			row[k++] = (uint32_t)i;

@@ -154,8 +154,8 @@ static void set_aside(struct step *s)
 		if (k == nkept)
 			nb_frame_drop(here, here->column[c].name);
 	}
-	struct nb_column *column = nb_frame_add(here, begun_name, NB_PARTICLE, "<f8", 1, "", 0);
-	double *begun = column ? nb_column_write(column, &nb_space_host, NB_AS_F64) : NULL;
+	double *begun = nb_column_write(
+		nb_frame_add(here, begun_name, NB_PARTICLE, "<f8", 1, "", 0), &nb_space_host, NB_AS_F64);
 	nb_free(s->blocks.mark);
 	s->blocks.mark = nb_alloc(n + 1, 1);
 	nb_free(s->blocks.other);

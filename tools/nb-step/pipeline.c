@@ -95,8 +95,7 @@ static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 		nb_frame_clear(&s->force.rows);
 		s->force.rows.rows[NB_PARTICLE] = n;
 		column = nb_frame_add(&s->force.rows, row_name, NB_PARTICLE, "<u4", 1, "", 0);
-		uint32_t *row = nb_require_memory(
-			s->frame, column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL);
+		uint32_t *row = nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
 		for (size_t i = 0; i < n; i++)
 			row[i] = (uint32_t)i;
 	}
@@ -149,7 +148,7 @@ static void permute(struct step *s, struct nb_column *from, struct nb_column *ro
 	struct nb_column *column = nb_frame_add(
 		to, from->name, from->table, from->dtype, from->ncomp, from->unit, from->flags);
 	const void *source = nb_require_memory(s->frame, nb_column_read(from, space, NB_WIRE));
-	void *target = nb_require_memory(s->frame, column ? nb_column_write(column, space, NB_WIRE) : NULL);
+	void *target = nb_require_memory(s->frame, nb_column_write(column, space, NB_WIRE));
 	const uint32_t *order = nb_require_memory(s->frame, nb_column_read(row, space, NB_WIRE));
 	nb_step_require(s, s->backend->permute(from->rows, order, from->rowsize, source, target));
 	column->never = from->never;

@@ -106,7 +106,7 @@ static void list_rest(struct step *s)
 static double *numbers(struct step *s, enum nb_field field)
 {
 	struct nb_column *column = nb_frame_field(s->frame, field);
-	double *data = column ? nb_column_write(column, &nb_space_host, NB_AS_F64) : NULL;
+	double *data = nb_column_write(column, &nb_space_host, NB_AS_F64);
 	if (column && !data)
 		nb_out_of_memory(s->frame);
 	return data;

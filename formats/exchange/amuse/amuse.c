@@ -291,8 +291,7 @@ static int read_vector(
 	}
 	if (status || !there)
 		return status;
-	struct nb_column *column = nb_frame_add_field(frame, vector->field, NULL, 0);
-	double *to = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL,
+	double *to = nb_column_write(nb_frame_add_field(frame, vector->field, NULL, 0), &nb_space_host, NB_WIRE),
 	       *block = nb_alloc(BLOCK, sizeof *block);
 	if (!to || !block)
 		status = out_of_memory(reader);
@@ -346,7 +345,7 @@ static int read_other(struct amuse_reader *reader, struct set *set, const struct
 	}
 	unit_text(&unit, text);
 	struct nb_column *column = nb_frame_add(frame, name, NB_PARTICLE, dtype, (uint32_t)nb_h5_width(item), text, 0);
-	void *to = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	void *to = nb_column_write(column, &nb_space_host, NB_WIRE);
 	if (!to)
 		return no_column(reader, frame);
 	const int status = nb_h5_read(&reader->file, item, 0, set->n, dtype, to);
@@ -362,8 +361,7 @@ static int read_ids(struct amuse_reader *reader, const struct set *set, struct n
 	const struct nb_h5_item *item = nb_h5_find(&reader->file, path);
 	if (!nb_subset_needs(&reader->in->subset, "id"))
 		return NB_OK;
-	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	uint64_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE);
 	if (!id)
 		return out_of_memory(reader);
 	if (item && (item->rank != 1 || item->dim[0] != set->n))

@@ -68,8 +68,7 @@ static int add_ids(struct csv_reader *reader, struct nb_frame *frame)
 {
 	if (!nb_csv_adds_ids(reader))
 		return NB_OK;
-	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	uint64_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE);
 	for (size_t i = 0; id && i < reader->rows.n; i++)
 		id[i] = i;
 	return id ? NB_OK : NB_ENOMEM;

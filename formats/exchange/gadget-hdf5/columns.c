@@ -286,7 +286,7 @@ int nb_gadget_hdf5_make(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 							   frame, (enum nb_field)(field - nb_field_info), NULL, 0)
 						 : nb_frame_add(frame, plan->name, NB_PARTICLE, plan->dtype,
 							   (uint32_t)plan->ncomp, plan->unit, 0);
-		unsigned char *data = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+		unsigned char *data = nb_column_write(column, &nb_space_host, NB_WIRE);
 		if (!data)
 			return out_of_memory(reader);
 		const int numbered = column->field == NB_ID && !plan->read;

@@ -28,8 +28,8 @@ static int add_species(struct nb_gadget_reader *reader, struct nb_frame *frame)
 {
 	if (!wanted(reader, NB_SPECIES))
 		return NB_OK;
-	struct nb_column *column = nb_frame_add_field(frame, NB_SPECIES, NULL, 0);
-	unsigned char *species = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	unsigned char *species = nb_column_write(
+		nb_frame_add_field(frame, NB_SPECIES, NULL, 0), &nb_space_host, NB_WIRE);
 	if (!species)
 		return NB_ENOMEM;
 	for (unsigned k = 0; k < reader->nfile; k++)
@@ -44,8 +44,7 @@ static int add_species(struct nb_gadget_reader *reader, struct nb_frame *frame)
 /* A file without ids: the bodies are numbered as they stand in it. */
 static int number_bodies(struct nb_gadget_reader *reader, struct nb_frame *frame)
 {
-	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	uint64_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE);
 	if (!id)
 		return NB_ENOMEM;
 	for (unsigned k = 0; k < reader->nfile; k++)
@@ -497,8 +496,7 @@ static int read_rest(struct nb_gadget_reader *reader, struct nb_frame *frame)
 /* Files without bodies may have no blocks. */
 static int add_no_velocities(struct nb_frame *frame)
 {
-	struct nb_column *column = nb_frame_add_field(frame, NB_VEL, NULL, 0);
-	return column && nb_column_write(column, &nb_space_host, NB_WIRE) ? NB_OK : NB_ENOMEM;
+	return nb_column_write(nb_frame_add_field(frame, NB_VEL, NULL, 0), &nb_space_host, NB_WIRE) ? NB_OK : NB_ENOMEM;
 }
 
 static int read_snapshot(struct nb_gadget_reader *reader, struct nb_frame *frame)

@@ -405,8 +405,7 @@ static int finish(struct nb_import *in, struct snapshot *snapshot)
 	snapshot->has_pos |= !snapshot->has_rows;
 	snapshot->step = snapshot->has_rows ? snapshot->step : 1;
 	for (size_t k = 0; k < sizeof all / sizeof *all && !snapshot->has_rows; k++) {
-		struct nb_column *empty = nb_frame_add_field(frame, all[k], NULL, 0);
-		if (!empty || !nb_column_write(empty, &nb_space_host, NB_WIRE))
+		if (!nb_column_write(nb_frame_add_field(frame, all[k], NULL, 0), &nb_space_host, NB_WIRE))
 			return NB_ENOMEM;
 	}
 	if (!snapshot->has_pos)

@@ -279,7 +279,7 @@ static int make_frame(struct nb_frame *frame, struct nb_rows *rows, enum rest ki
 		nb_frame_set_attribute_f64(frame, "universe_radius", radius))
 		return NB_ENOMEM;
 	struct nb_column *column = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	uint64_t *id = nb_column_write(column, &nb_space_host, NB_WIRE);
 	if (!id)
 		return NB_ENOMEM;
 	for (size_t i = 0; i < rows->n; i++)

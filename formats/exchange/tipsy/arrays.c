@@ -48,7 +48,7 @@ static void *add_column(struct nb_frame *frame, const struct array *array, uint3
 	const struct nb_field_info *info = nb_field_find(array->name);
 	struct nb_column *column = info ? nb_frame_add_field(frame, (enum nb_field)(info - nb_field_info), NULL, 0)
 					: nb_frame_add(frame, array->name, NB_PARTICLE, dtype, ncomp, "", 0);
-	return column ? nb_column_write(column, &nb_space_host, NB_WIRE) : NULL;
+	return nb_column_write(column, &nb_space_host, NB_WIRE);
 }
 
 /* ---- binary ------------------------------------------------------------------------------------- */

@@ -332,10 +332,9 @@ static int is_zero(const double *x, size_t n)
 
 static int add_species(const struct header *header, const struct part *part, struct nb_frame *frame)
 {
-	struct nb_column *ids = nb_frame_add_field(frame, NB_ID, NULL, 0);
-	uint64_t *id = ids ? nb_column_write(ids, &nb_space_host, NB_WIRE) : NULL, begin = 0;
+	uint64_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE), begin = 0;
 	struct nb_column *kinds = id ? nb_frame_add_field(frame, NB_SPECIES, NULL, 0) : NULL;
-	unsigned char *species = kinds ? nb_column_write(kinds, &nb_space_host, NB_WIRE) : NULL;
+	unsigned char *species = nb_column_write(kinds, &nb_space_host, NB_WIRE);
 	if (!species)
 		return NB_ENOMEM;
 	for (int k = 0; k < NB_TIPSY_KINDS; begin += header->count[k++]) {
