@@ -21,6 +21,30 @@ static __global__ void __launch_bounds__(NB_CLIMB_THREADS)
 		parent[k] = (uint32_t)j;
 }
 
+/* A warp for each leaf, whose lanes call nb_climb_leaf(c, leaf, lane).  The first lane goes up: a node whose children
+ * are done gets nb_climb_inner(c, node), by the thread that has finished the last of them. */
+template <class CLIMB> static __global__ void __launch_bounds__(NB_CLIMB_THREADS) nb_climb_up(CLIMB c)
+{
+	size_t j = (blockIdx.x * (size_t)NB_CLIMB_THREADS + threadIdx.x) / 32;
+	const unsigned lane = threadIdx.x % 32;
+	if (j >= c.nnode || c.nchild[j]) /* all lanes of a warp alike */
+		return;
+	nb_climb_leaf(c, j, lane);
+	if (lane > 0)
+		return;
+	for (;;) {
+		const uint32_t up = c.parent[j];
+		if (up == NB_CLIMB_NO_PARENT)
+			break;
+		__threadfence();
+		if (atomicAdd(&c.arrived[up], 1u) + 1 != c.nchild[up])
+			break;
+		__threadfence();
+		j = up;
+		nb_climb_inner(c, j);
+	}
+}
+
 struct nb_tree_climb {
 	nb_cuda_buffer<uint32_t> parent;  /* nnode: NB_CLIMB_NO_PARENT of the root and of what no node has */
 	nb_cuda_buffer<uint32_t> arrived; /* nnode: how many children are done, 0 */

@@ -88,7 +88,7 @@ static __device__ double warp_sum(double v)
 }
 
 /* By all lanes of a warp. */
-static __device__ void leaf_motion(const struct climb &c, size_t j, unsigned lane)
+static __device__ void nb_climb_leaf(const struct climb &c, size_t j, unsigned lane)
 {
 	const size_t begin = c.first[j], end = begin + c.count[j];
 	double pos[3], vel[3];
@@ -112,7 +112,7 @@ static __device__ void leaf_motion(const struct climb &c, size_t j, unsigned lan
 }
 
 /* By one thread. */
-static __device__ void inner_motion(const struct climb &c, size_t j)
+static __device__ void nb_climb_inner(const struct climb &c, size_t j)
 {
 	const size_t begin = c.child[j], end = begin + c.nchild[j];
 	double pos[3], vel[3];
@@ -130,28 +130,6 @@ static __device__ void inner_motion(const struct climb &c, size_t j)
 			s.rate[k] += __ldcg(&c.quad_rate[6 * i + k]);
 	}
 	s.store(c, j);
-}
-
-static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
-{
-	size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP;
-	const unsigned lane = threadIdx.x % WARP;
-	if (j >= c.nnode || c.nchild[j]) /* all lanes of a warp alike */
-		return;
-	leaf_motion(c, j, lane);
-	if (lane > 0)
-		return;
-	for (;;) {
-		const uint32_t up = c.parent[j];
-		if (up == NB_CLIMB_NO_PARENT)
-			break;
-		__threadfence();
-		if (atomicAdd(&c.arrived[up], 1u) + 1 != c.nchild[up])
-			break;
-		__threadfence();
-		j = up;
-		inner_motion(c, j);
-	}
 }
 
 /* Bits of numbers >= 0 are in the order of the numbers. */
@@ -186,7 +164,7 @@ int nb_tree_motion_cuda(const struct nb_gravity *g, const struct nb_tree *tree, 
 	c.com = tree->com, c.node_mass = tree->mass;
 	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr;
 	c.velocity = motion->velocity.ptr, c.quad_rate = motion->quad_rate.ptr, c.fastest = motion->fastest.ptr;
-	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
+	nb_climb_up<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	fastest_kernel<<<nb_cuda_blocks(g->n, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();

@@ -51,7 +51,7 @@ static __device__ __forceinline__ double share_of(double mass, double whole, dou
 }
 
 /* By all lanes of a warp. */
-static __device__ void leaf_range(const struct climb &c, size_t j, unsigned lane)
+static __device__ void nb_climb_leaf(const struct climb &c, size_t j, unsigned lane)
 {
 	const size_t begin = c.first[j], end = begin + c.count[j];
 	struct range r;
@@ -71,7 +71,7 @@ static __device__ void leaf_range(const struct climb &c, size_t j, unsigned lane
 }
 
 /* By one thread; other multiprocessors may have written the children's. */
-static __device__ void inner_range(const struct climb &c, size_t j)
+static __device__ void nb_climb_inner(const struct climb &c, size_t j)
 {
 	const size_t begin = c.child[j], end = begin + c.nchild[j];
 	struct range r;
@@ -80,28 +80,6 @@ static __device__ void inner_range(const struct climb &c, size_t j)
 	for (size_t i = begin; i < end; i++)
 		r.share += share_of(c.node_mass[i], c.node_mass[j], __ldcg(&c.eps[3 * i + 1]), r.largest);
 	r.store(c, j);
-}
-
-static __global__ void __launch_bounds__(THREADS) climb_kernel(struct climb c)
-{
-	size_t j = (blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP;
-	const unsigned lane = threadIdx.x % WARP;
-	if (j >= c.nnode || c.nchild[j]) /* all lanes of a warp alike */
-		return;
-	leaf_range(c, j, lane);
-	if (lane > 0)
-		return;
-	for (;;) {
-		const uint32_t up = c.parent[j];
-		if (up == NB_CLIMB_NO_PARENT)
-			break;
-		__threadfence();
-		if (atomicAdd(&c.arrived[up], 1u) + 1 != c.nchild[up])
-			break;
-		__threadfence();
-		j = up;
-		inner_range(c, j);
-	}
 }
 
 int nb_tree_softness_cuda(const struct nb_gravity *g, const struct nb_tree *tree, nb_cuda_buffer<double> *eps)
@@ -117,7 +95,7 @@ int nb_tree_softness_cuda(const struct nb_gravity *g, const struct nb_tree *tree
 	c.first = tree->first, c.count = tree->count, c.child = tree->child, c.nchild = tree->nchild;
 	c.node_mass = tree->mass;
 	c.parent = climb.parent.ptr, c.arrived = climb.arrived.ptr, c.eps = eps->ptr;
-	climb_kernel<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
+	nb_climb_up<<<nb_cuda_blocks(nnode * WARP, THREADS), THREADS>>>(c);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
