@@ -13,6 +13,9 @@ setup() {
 # bats test_tags=once
 @test "the tests of the Python module in tests/python pass" {
 	"$python" -c 'import pytest' 2>/dev/null || skip 'no pytest'
+	if "$python" -c 'import mypy' 2>/dev/null; then
+		(cd "$NB_TOP" && "$python" -m mypy --cache-dir "$BATS_TEST_TMPDIR")
+	fi
 	"$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$NB_TOP" "$NB_TOP/tests/python"
 }
 

@@ -105,8 +105,9 @@ class Frame(MutableMapping[str, np.ndarray]):
         self.columns: dict[str, Column] = {}
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._bare = dict.fromkeys(TABLES, 0)  # rows of tables without columns
-        for name, value in (columns or {}).items():
+        for name, value in sorted((columns or {}).items(), key=lambda item: np.ndim(item[1]) == 0):
             self[name] = value
+        self.columns = {name: self.columns[name] for name in columns or {}}
 
     @classmethod
     def of(cls, bodies: Any) -> Frame:

@@ -113,6 +113,8 @@ def test_arrays_go_in_and_come_out():
     # untouched columns go on with the sums with which they came
     again = nb.pipe(nb.pipe(frame, "nb-sort-zorder"), "nb-build-tree")
     assert again.columns["pos"].sum is not None and again.number("G", 1) == 1
+    assert list(nb.Frame({"mass": 0.5, "pos": pos})) == ["mass", "pos"]
+    assert nb.pipe({"mass": 0.5, "pos": pos}, "nb-force -e 0.1")["mass"].sum() == 150
     assert nb.pipe({"mass": np.ones(0), "pos": np.ones((0, 3))}, "nb-force")["acc"].shape == (0, 3)
     step = "nb-step -d 0.01 -k 2 --every 1 'nb-force -e 0.1'"
     with pytest.raises(nb.StreamError, match="made 3 frames of one"):
@@ -146,6 +148,21 @@ def test_ctrl_c_ends_the_chain(command):
         with pytest.raises(KeyboardInterrupt):
             start(command)
         assert time.monotonic() - begin < 10
+
+
+def test_ctrl_c_leaves_a_filter_the_last_frame_of_a_run(tmp_path):
+    script = "import nb\nwith nb.stdout() as out:\n    for frame in nb.stdin(): out.write(frame)"
+    path = nb.chain.folder(os.environ.get("NB_BIN")) + ":" + os.environ["PATH"]
+    with open(tmp_path / "a.nb", "wb") as out:
+        shell = subprocess.Popen(["bash", "-c", f"{ENDLESS} | '{sys.executable}' -c '{script}'"], env={**os.environ, "PATH": path},
+                                 stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
+    until = time.monotonic() + 20
+    while not (tmp_path / "a.nb").stat().st_size and time.monotonic() < until:
+        time.sleep(0.01)
+    os.killpg(shell.pid, signal.SIGINT)
+    shell.wait(20)
+    times = [f.time for f in nb.read(tmp_path / "a.nb")]
+    assert len(times) > 1 and times == sorted(times)
 
 
 def test_the_end_of_python_ends_a_live_run():
