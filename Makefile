@@ -143,7 +143,7 @@ $(BUILD)/library/%.o: %.c
 $(LIBRARY): $(LIBRARY_O) formats/stream/nb.h
 	$(call say,AR,$@)
 	$(Q)rm -f $@ $@.all && ar rcs $@.all $(LIBRARY_O)
-	$(Q)$(CC) -r -nostdlib -o $@.o $(BUILD)/library/formats/stream/nb.o $@.all -l:libdeflate.a
+	$(Q)$(CC) -r -nostdlib -o $@.o $(BUILD)/library/formats/stream/nb.o $@.all $(filter -L%,$(LDFLAGS)) -l:libdeflate.a
 	$(Q)grep -o 'nb_[a-z0-9_]*(' formats/stream/nb.h | tr -d '(' >$@.names
 	$(Q)objcopy --keep-global-symbols=$@.names $@.o && ar rcs $@ $@.o
 
@@ -359,11 +359,14 @@ help:
 	@echo '                LINKS=hard or copy: no soft links; make uninstall removes all'
 	@echo 'make dist       the archive of the release, as build/release/nb-$(VERSION).tar.gz; the same commit gives the same bytes'
 	@echo 'make distcheck  build, test (check-fast), install and uninstall what it holds, without CUDA unless CUDA=1 is given'
+	@echo 'make deb        packages for Debian and Ubuntu, in build/deb; check-deb: install, try and remove them in fresh roots'
+	@echo 'make recipes    write recipes of conda, Spack, Homebrew and containers into build/recipes; URL=where the archive will be'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-fuzz \
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb deps-fuzz \
 	deps-lint deps-plot demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist distcheck clean help
+	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist \
+	distcheck deb check-deb recipes clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -8,6 +8,7 @@ DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_CI    = ccache
+DEPS_DEB   = dpkg-dev debhelper fakeroot lintian
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -32,5 +33,7 @@ deps-plot:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_PLOT)))
 deps-fuzz:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
+deps-deb:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEB)))
 deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))

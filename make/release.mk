@@ -28,3 +28,28 @@ distcheck: dist
 	[ -z "$$(find $(UNPACKED)/root ! -type d)" ]
 	+$(UNPACKED_MAKE) dist && cmp $(ARCHIVE) $(UNPACKED)/$(ARCHIVE)
 	rm -rf build/release/check
+
+# Packages for Debian and Ubuntu, by packages/debian, in build/deb: nb, nb-doc, libnb-dev and, with nvcc, nb-cuda, which
+# takes the place of nb.  Version, date and licence are those of the release.
+DEB      = build/deb
+DEB_TREE = $(DEB)/$(RELEASE)
+DEB_AUTHOR = $(shell sed -n 's/^Maintainer: //p' packages/debian/control)
+deb: deps-deb dist
+	@rm -rf $(DEB) && mkdir -p $(DEB) && tar -xzf $(ARCHIVE) -C $(DEB) && cp $(ARCHIVE) $(DEB)/nb_$(VERSION).orig.tar.gz
+	@cp -r packages/debian $(DEB_TREE)/
+	@printf '%s\n' 'nb ($(VERSION)-0nb1) unstable; urgency=medium' '' '  * Release of nb $(VERSION); its NEWS has the changes.' '' \
+		" -- $(DEB_AUTHOR)  $$(date -u -R -d @$(EPOCH))" >$(DEB_TREE)/debian/changelog
+	@{ printf '%s\n' 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/' '' 'Files: *'; \
+		sed -n 's/^Copyright (c)/Copyright:/p' LICENSE; echo 'License: Expat'; \
+		sed '1,/^Copyright/d; 1,/^$$/{/^$$/d}; s/^$$/./; s/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
+	$(Q)cd $(DEB_TREE) && SOURCE_DATE_EPOCH=$(EPOCH) dpkg-buildpackage -us -uc $(if $(filter 1,$(CUDA)),-Ppkg.nb.cuda)
+	lintian --fail-on error,warning --info $(DEB)/*.changes
+
+# in a fresh root of Debian 12 and of 13
+check-deb: deb
+	packages/check-deb $(DEB) $(SUITES)
+
+# Recipes of conda, Spack, Homebrew and of containers, in build/recipes; URL says where the archive is published.
+URL ?= file://$(abspath $(ARCHIVE))
+recipes: dist
+	packages/update $(ARCHIVE) '$(URL)' $(abspath build/recipes)
