@@ -89,3 +89,11 @@ load helper
 	grep -qw avx2 /proc/cpuinfo || return 0
 	run ! cmp <(NB_SIMD=plain nb force -t 0.5 -e 0.1 old.nb) <(nb force -t 0.5 -e 0.1 old.nb)
 }
+
+@test "without a driver -b cuda says so, and -b auto goes on without" {
+	[ "$NB_CONFIG" = cuda ] || skip 'no kernels for devices'
+	if ldconfig -p | grep -q 'libcuda\.so\.1'; then skip 'there is a driver'; fi
+	nb-gen plummer -n 9 >"$BATS_TEST_TMPDIR/p.nb"
+	fails_with 1 "backend 'cuda': no CUDA device (no NVIDIA driver is installed)" "nb-force -b cuda $BATS_TEST_TMPDIR/p.nb"
+	nb-force -b auto "$BATS_TEST_TMPDIR/p.nb" | nb-stats --check
+}

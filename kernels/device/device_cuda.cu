@@ -245,8 +245,11 @@ int nb_cuda_count(int *count, char *why, size_t size)
 	if (error == cudaSuccess && *count > 0)
 		return NB_OK;
 	(void)cudaGetLastError();
-	snprintf(why, size, "no CUDA device (%s)",
-		error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
+	const char *text = error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error);
+	int version = 0; /* of the driver; where there is none, the runtime calls it too old */
+	if (cudaDriverGetVersion(&version) == cudaSuccess && version == 0)
+		text = "no NVIDIA driver is installed";
+	snprintf(why, size, "no CUDA device (%s)", text);
 	return NB_ENODEV;
 }
 
