@@ -97,3 +97,10 @@ load helper
 	fails_with 1 "backend 'cuda': no CUDA device (no NVIDIA driver is installed)" "nb-force -b cuda $BATS_TEST_TMPDIR/p.nb"
 	nb-force -b auto "$BATS_TEST_TMPDIR/p.nb" | nb-stats --check
 }
+
+@test "without CUDA a program needs no library of the machine: neither libgomp nor a glibc of its age" {
+	[ "$NB_CONFIG" = cpu ] || skip 'programs with CUDA and with sanitizers need some'
+	[[ $(cc -print-file-name=libc.a) == /* ]] || skip 'no static libc'
+	if readelf -d "$NB_BIN/nb" | grep NEEDED; then return 1; fi
+	if readelf -l "$NB_BIN/nb" | grep interpreter; then return 1; fi
+}
