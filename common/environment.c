@@ -1,7 +1,6 @@
 /* setenv and unsetenv change the list that other threads are reading; here they find either of two whole ones. */
 #include "common/environment.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

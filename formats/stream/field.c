@@ -1,6 +1,5 @@
 #include "formats/stream/field.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const struct nb_field_info nb_field_info[NB_NFIELD] = {

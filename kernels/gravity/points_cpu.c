@@ -7,7 +7,6 @@
 #include "common/mem.h"
 #include "kernels/gravity/cpu_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef void unit(const struct nb_points_job *job, size_t block, size_t part);

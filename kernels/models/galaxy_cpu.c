@@ -5,8 +5,6 @@
 #include "common/mem.h"
 #include "kernels/models/sample_internal.h"
 
-#include <stdlib.h>
-
 enum {
 	NF = 256,    /* energies at which f is known, as radii in equal steps of log r */
 	NR = 256,    /* radii of the tables of masses and speeds */

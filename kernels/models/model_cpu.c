@@ -17,7 +17,6 @@
 #include "kernels/models/sphere_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
  * small ones, and the small parts of large ones, by a thread each. */
 #include "kernels/order/order.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "common/mem.h"

@@ -4,7 +4,6 @@
 #include "common/mem.h"
 #include "kernels/order/id.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PARALLEL = 4096 /* fewer are not worth starting threads */, BITMAP_BITS_PER_ID = 64 };

@@ -3,7 +3,6 @@
 #include "kernels/order/order.h"
 
 #include <math.h>
-#include <omp.h>
 
 /* Bodies in a block: one thread's unit of work, and the granularity at which a bad position is found. */
 enum { BLOCK = 1 << 14 };

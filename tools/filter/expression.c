@@ -4,7 +4,6 @@
 #include "kernels/order/order.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct nb_expr *nb_expression(const char *text)
 {

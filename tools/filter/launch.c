@@ -9,7 +9,6 @@
 #include "tools/filter/spawn.h"
 #include "tools/fold/holder.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -185,9 +184,8 @@ static void require_unread(pid_t mpirun)
 	snprintf(path, sizeof path, "/proc/%d/fd/0", (int)mpirun);
 	if (is_null(STDIN_FILENO) || stat(path, &st) || (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
 		return;
-	nb_die(NB_EXIT_FAILED,
-		"standard input is a pipe, of which mpirun takes bytes (want mpirun --stdin none ..., or "
-		"nb-step --mpi 'mpirun ...')");
+	nb_die(NB_EXIT_FAILED, "standard input is a pipe, of which mpirun takes bytes (want mpirun --stdin none ..., "
+			       "or nb-step --mpi 'mpirun ...')");
 }
 
 static int reads_standard_input(const struct nb_run *run)
@@ -215,13 +213,11 @@ static void take_streams(struct nb_run *run, void *context)
 	}
 	/* rank 0 is not where its streams are; files of its own may have been given */
 	if (in && !is_regular(STDIN_FILENO))
-		nb_die(NB_EXIT_FAILED,
-			"rank 0 does not find its standard input (give FILE operands, or start it on the "
-			"host of the launcher)");
+		nb_die(NB_EXIT_FAILED, "rank 0 does not find its standard input (give FILE operands, or start it on "
+				       "the host of the launcher)");
 	if (out && !is_regular(STDOUT_FILENO) && !is_null(STDOUT_FILENO))
-		nb_die(NB_EXIT_FAILED,
-			"rank 0 does not find its standard output (give --output, or start it on the host "
-			"of the launcher)");
+		nb_die(NB_EXIT_FAILED, "rank 0 does not find its standard output (give --output, or start it on the "
+				       "host of the launcher)");
 }
 
 /* ---- the process that waits ----------------------------------------------------------------------- */

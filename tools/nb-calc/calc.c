@@ -38,9 +38,8 @@ static void check_attribute(const char *text, const char *key)
 		nb_die(NB_EXIT_USAGE, "'%.300s': every program adds its line to 'history', which cannot be set", text);
 	if (is_one_of(key, of_tree))
 		nb_die(NB_EXIT_USAGE,
-			"'%.300s': '%s' says what nb-sort-zorder and nb-build-tree have made, and cannot "
-			"be set",
-			text, key);
+			"'%.300s': '%s' says what nb-sort-zorder and nb-build-tree have made, and cannot be set", text,
+			key);
 }
 
 static void check_column(const char *text, const char *name)

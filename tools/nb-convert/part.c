@@ -5,7 +5,6 @@
 #include "common/parse.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A number up to where a range is divided, or the end; *at moves there.  1; 0: there is none; -1: it is no number. */

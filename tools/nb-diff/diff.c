@@ -121,8 +121,7 @@ static void match_bodies(struct nb_run *run, struct diff *opt)
 	if (!id[0] != !id[1] || (!id[0] && n[0] != n[1]))
 		nb_die(NB_EXIT_FAILED,
 			"column 'id' missing in frame %" PRIu64
-			" of %s (bodies are matched by it, or by row if neither has "
-			"it and their numbers are equal)",
+			" of %s (bodies are matched by it, or by row if neither has it and their numbers are equal)",
 			opt->side[id[0] != NULL].frame->number, opt->side[id[0] != NULL].name);
 	opt->count = n[0];
 	if (!id[0] || (n[0] == n[1] && (n[0] == 0 || memcmp(id[0], id[1], n[0] * sizeof *id[0]) == 0)))

@@ -270,8 +270,7 @@ const struct nb_tool nb_tool_field = {
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.footer = "POTENTIALS is NAME KEY=VALUE ..., several divided by ';' or as operands: 'nfw m=1 rs=0.2; disk "
-		  "m=0.1 a=0.3 "
-		  "b=0.03'.\n",
+		  "m=0.1 a=0.3 b=0.03'.\n",
 	.more_help = list_potentials,
 	.size = sizeof(struct field),
 	.streams = NB_READS | NB_WRITES,

@@ -32,8 +32,7 @@ void nb_force_soften(struct nb_run *run, const struct force *opt, struct nb_fram
 	if (only_common && g->body_eps)
 		nb_die(NB_EXIT_FAILED,
 			"%s has one softening for all bodies, and frame %" PRIu64
-			" has column 'eps' (want -e, or -m direct, "
-			"tree or near)",
+			" has column 'eps' (want -e, or -m direct, tree or near)",
 			who, frame->number);
 	if (only_common && g->softening == NB_SPLINE)
 		nb_die(NB_EXIT_FAILED,

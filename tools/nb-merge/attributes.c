@@ -4,7 +4,6 @@
 #include "tools/filter/require.h"
 #include "tools/nb-merge/merge.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 static const struct nb_option options[] = {
 	{0, "common", NB_FLAG(struct merge, common), .help = "leave out columns that not all inputs have"},
@@ -15,8 +14,7 @@ static const struct nb_option options[] = {
 		.help = "zeros in radius, species and columns with names of one's own where an input has none"},
 	{0, "ids", NB_CHOICE(struct merge, ids), .arg = "keep|renumber|offset", .fallback = "keep",
 		.help = "keep: as they are, and an error if one appears twice; renumber: 0 to n - 1; offset: add to "
-			"those "
-			"of each input what keeps them apart"},
+			"those of each input what keeps them apart"},
 	{0, "last", NB_FLAG(struct merge, last), .help = "an input that ends goes on with its last frame"},
 	{0, "origin", NB_FLAG(struct merge, origin),
 		.help = "add a column 'origin': 0, 1, 2 ... for the inputs, and for those that they were merged from"},

@@ -3,7 +3,6 @@
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "tools/nb-stats/stats.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- memory ------------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -225,8 +225,7 @@ static void report_folding(struct step *s)
 	s->force.told_folding = 1;
 	if (nb_ranks_size() > 1 && !ring->closed)
 		nb_warn("not all of the force pipeline runs in this process (-v says why): the other ranks have no "
-			"part in "
-			"the rest");
+			"part in the rest");
 	if (ring->n)
 		nb_stage_names(nb_ring_first(ring), names);
 	if (ring->closed)

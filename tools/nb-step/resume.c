@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,8 +27,8 @@ void nb_step_check_saved(const struct step *s)
 	snprintf(part, sizeof part, "%s" NB_WHOLE_PART, output);
 	if ((stat(output, &out) == 0 && is_same(&file, &out)) || (stat(part, &out) == 0 && is_same(&file, &out)))
 		nb_die(NB_EXIT_USAGE,
-			"'--output' is the file of '--resume', whose frames would be lost (want another file, or "
-			"'>> %s' where it is whole)",
+			"'--output' is the file of '--resume', whose frames would be lost (want another file, or '>> "
+			"%s' where it is whole)",
 			s->opt.resume);
 }
 

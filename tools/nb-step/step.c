@@ -36,8 +36,7 @@ static const struct nb_option options[] = {
 		.fallback = "leapfrog", .help = "integration scheme; taylor and hermite need jerk"},
 	{0, "levels", NB_INT(struct step, opt.levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
-			"as "
-			"many as it takes"},
+			"as many as it takes"},
 	{0, "mpi", NB_TEXT(struct step, opt.launcher), .arg = "COMMAND",
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, opt.patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",

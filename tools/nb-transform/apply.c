@@ -166,9 +166,8 @@ static struct nb_unit_system source_units(struct nb_frame *frame, const struct n
 	struct nb_unit_system from = *stated;
 	if (from.length == 0 && (!text || nb_unit_system_known(text, &from)))
 		nb_die(NB_EXIT_FAILED,
-			"the units of frame %" PRIu64
-			" are not known from its attribute units='%s' (put '--from-units' "
-			"before '--units', e.g. '--from-units %s')",
+			"the units of frame %" PRIu64 " are not known from its attribute units='%s' "
+			"(put '--from-units' before '--units', e.g. '--from-units %s')",
 			frame->number, text ? text : "", likely_units(nb_require_attribute(frame, "G", 1)));
 	*G = nb_require_attribute(frame, "G", 1);
 	if (from.velocity != 0)
@@ -191,8 +190,8 @@ static void take_natural_G(struct nb_frame *frame, const struct nb_unit_system *
 	if (G != 1)
 		nb_die(NB_EXIT_FAILED,
 			"attribute G=%g of frame %" PRIu64
-			" is not that of the units '%s', %g (give '--from-units' with "
-			"length and mass only, and the unit of velocity follows from G)",
+			" is not that of the units '%s', %g (give '--from-units' with length and mass only, and the "
+			"unit of velocity follows from G)",
 			G, frame->number, from->text, natural);
 	if (nb_require_attribute(frame, "pending_kick", 0) != 0)
 		nb_die(NB_EXIT_FAILED,

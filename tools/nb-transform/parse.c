@@ -6,7 +6,6 @@
 #include "tools/nb-transform/transform.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "common/decimal.h"
 #include "common/mem.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

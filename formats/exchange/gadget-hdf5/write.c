@@ -170,8 +170,7 @@ static void describe_units(struct nb_export *out, struct nb_h5_node *root, const
 	if (!has_units)
 		snprintf(out->warning + used, sizeof out->warning - used,
 			"%sG is %g, but the units are not known: none are written, and readers take their usual ones "
-			"(put "
-			"'nb-transform --units' before)",
+			"(put 'nb-transform --units' before)",
 			used ? "; " : "", G);
 	struct nb_h5_node *group[2] = {nb_h5_group(file, root, "Parameters"), nb_h5_group(file, root, "Units")};
 	for (int k = 0; k < 2 && has_units; k++) {

@@ -91,9 +91,7 @@ static int add_attributes(struct nb_gadget_reader *reader, struct nb_frame *fram
 	if (cosmological)
 		nb_gadget_warn(reader,
 			"%s is cosmological (omega0 = %g, redshift = %g): positions are comoving, lengths and masses "
-			"have units of "
-			"1/h, "
-			"and velocities lack a factor sqrt(a); nothing of that is converted",
+			"have units of 1/h, and velocities lack a factor sqrt(a); nothing of that is converted",
 			nb_gadget_name(reader), omega, redshift);
 	reader->in->usual_units = 1;
 	return status ? NB_ENOMEM : NB_OK;

@@ -2,7 +2,6 @@
 #include "formats/exchange/gadget/read.h"
 #include "formats/exchange/subset.h"
 
-#include <math.h>
 #include <stdio.h>
 
 enum { SAMPLE = 8192, TENTATIVE = 1, REPLACED };

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PREFIX = 12, ALIGN = 64 }; /* magic, version, length; and where the records begin */
 

@@ -123,8 +123,7 @@ static int find_width(struct nb_import *in, struct header *header)
 	if (!zeros && !(strange[velocities] < strange[!velocities] / 2))
 		snprintf(in->warning, sizeof in->warning,
 			"the size of %s fits positions in f8, and velocities in f8, and so do the numbers: %s are "
-			"taken "
-			"to be",
+			"taken to be",
 			nb_import_tail(in), velocities ? "velocities" : "positions");
 	return NB_OK;
 }

@@ -4,7 +4,6 @@
 #include "formats/exchange/exchange.h"
 #include "formats/exchange/hdf5/write.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,8 +179,8 @@ static int check(struct nb_export *out, const struct nb_frame *frame)
 	for (size_t c = 0; c < w->ncolumn; c++)
 		if (!same_column(frame, &w->column[c]))
 			return nb_export_fail(out,
-				"column '%s' is missing or has another type than in the first frame, but "
-				"all steps of %s have the same columns",
+				"column '%s' is missing or has another type than in the first frame, but all steps of "
+				"%s have the same columns",
 				w->column[c].name, out->format->about);
 	if (strcmp(nb_frame_field(frame, NB_POS)->dtype, w->pos_dtype) != 0)
 		return nb_export_fail(out, "pos has another type than in the first frame");
