@@ -1,7 +1,7 @@
 """Pipelines of programs: arrays in, arrays out.
 
-The processes are those of the shell's pipe, without the shell, and fold as there.  What goes in is a file in memory, which
-the first program maps; what comes out is read from a pipe into arrays, without sums if a program of nb has just made them.
+The processes are those of the shell's pipe, without the shell, and fold as there.  Frames go in and come out through pipes
+(a file in memory takes four times as long); what comes from a program of nb is read without sums.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import IO, Any, Optional, Union
 import numpy as np
 
 from .frame import Bodies, Frame, StreamError
-from .stream import Frames, Source, write
+from .stream import Frames, Source, widen, write
 
 Command = Union[str, "list[list[str]]"]
 Input = Union[None, Bodies, Iterable[Bodies], Source]
@@ -175,23 +175,52 @@ def memory(name: str) -> IO[bytes]:
     return tempfile.TemporaryFile(buffering=0)
 
 
-def _given(input: Input) -> IO[bytes]:
-    """What a pipeline reads, as an open file."""
-    if input is None:
-        return open(os.devnull, "rb", 0)
-    if isinstance(input, (str, os.PathLike)):
-        return open(input, "rb", 0)
-    if isinstance(input, int) or hasattr(input, "fileno"):
-        return open(os.dup(input if isinstance(input, int) else input.fileno()), "rb", 0)
-    file = memory("nb-input")
-    if isinstance(input, (bytes, bytearray, memoryview)):
-        view = memoryview(input).cast("B")
-        while len(view):
-            view = view[file.write(view):]
-    else:
-        write(file, input)
-    file.seek(0)
-    return file
+class _Given:
+    """What a pipeline reads: a file, or frames and bytes that a thread writes into a pipe."""
+
+    def __init__(self, input: Input) -> None:
+        self.error: Optional[BaseException] = None
+        self.thread: Optional[threading.Thread] = None
+        self.write_end = -1
+        if input is None or isinstance(input, (str, os.PathLike)):
+            self.fd = os.open(os.devnull if input is None else input, os.O_RDONLY | os.O_CLOEXEC)
+        elif isinstance(input, int) or hasattr(input, "fileno"):
+            self.fd = os.dup(input if isinstance(input, int) else input.fileno())
+        else:
+            self.fd, self.write_end = os.pipe()
+            widen(self.fd)
+            self.thread = threading.Thread(target=self.feed, args=(input,), daemon=True)
+
+    def start(self) -> None:
+        """The pipeline has what it reads."""
+        os.close(self.fd)
+        if self.thread:
+            self.thread.start()
+
+    def feed(self, input: Any) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})  # which may end a filter
+        try:
+            if isinstance(input, (bytes, bytearray, memoryview)):
+                view = memoryview(input).cast("B")
+                while len(view):
+                    view = view[os.write(self.write_end, view):]
+            else:
+                write(self.write_end, input)
+        except BrokenPipeError:
+            pass  # it needs no more
+        except BaseException as error:
+            self.error = error
+        self.close()
+
+    def close(self) -> None:
+        with _starting:
+            if self.write_end >= 0:
+                os.close(self.write_end)
+            self.write_end = -1
+
+    def join(self) -> None:
+        if self.thread:
+            self.thread.join(GRACE)
 
 
 class Live:
@@ -200,15 +229,19 @@ class Live:
 
     def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]]) -> None:
         self._fd = -1
-        with _given(input) as given, _starting:
+        with _starting:
+            self._given = _Given(input)
             self._fd, write_end = os.pipe()
             try:
-                self._chain = _Chain(command, given.fileno(), write_end, stderr)
+                self._chain = _Chain(command, self._given.fd, write_end, stderr)
             except BaseException:
                 self._close_end()
+                self._given.thread = None
+                self._given.close()
                 raise
             finally:
                 os.close(write_end)
+                self._given.start()
         self._frames = iter(Frames(self._fd, checked=not self._chain.trusted))
         _live.add(self)
 
@@ -220,17 +253,24 @@ class Live:
             raise StopIteration
         try:
             return next(self._frames)
-        except StopIteration:
-            self._close_end()
-            self._chain.wait()
-            raise
-        except StreamError:
-            self._close_end()
-            self._chain.wait(closed=True)  # which may say why
+        except (StopIteration, StreamError) as end:
+            self._finish(closed=isinstance(end, StreamError))
             raise
         except BaseException:
             self.close()
             raise
+
+    def _finish(self, closed: bool = False) -> None:
+        """Nothing more is read.  Says why, if a program has failed, or what it reads."""
+        self._close_end()
+        try:
+            self._chain.wait(closed)
+        except ProgramError:
+            if self._given.error:
+                raise self._given.error from None
+            raise
+        finally:
+            self._given.join()
 
     def _close_end(self) -> None:
         if self._fd >= 0:
@@ -242,6 +282,7 @@ class Live:
         if self._fd >= 0:
             self._close_end()
             self._chain.kill()
+            self._given.join()
 
     def __enter__(self) -> Live:
         return self
@@ -257,7 +298,8 @@ def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None)
     """Runs a pipeline to its end and gives the frames that it writes: run("nb-gen plummer -n 1000 | nb-force -e 0.1")[0].
 
     command   as in a shell, which is started only for what needs it, such as > and $; or a list of lists of words
-    input     what the first program reads: a frame or several, arrays (see Frame.of), a path, an open file, or bytes
+    input     what the first program reads: a frame, or any number of them that are taken as they are needed, arrays (see
+              Frame.of), a path, an open file, or bytes
     stderr    an open file for messages.  Otherwise they are printed in the end, or raised: ProgramError
     """
     with Live(command, input, stderr) as frames:
@@ -269,8 +311,7 @@ def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = No
     with Live(command, input, stderr) as it:
         with open(it._fd, "rb", closefd=False) as file:
             data = file.read()
-        it._close_end()
-        it._chain.wait()
+        it._finish()
         return data
 
 
@@ -301,6 +342,7 @@ def _forked() -> None:
     """In a child of this process: what runs is not its own, and its pipe must not stay open here."""
     for frames in list(_live):
         frames._close_end()
+        frames._given.close()
     _starting.release()
 
 

@@ -65,7 +65,7 @@ class _Input:
         self.fd, self.own = _open(source, os.O_RDONLY)
         state = os.fstat(self.fd)
         if stat.S_ISFIFO(state.st_mode):
-            _widen(self.fd)
+            widen(self.fd)
         if stat.S_ISREG(state.st_mode):
             at = os.lseek(self.fd, 0, os.SEEK_CUR)
             if at % 64 == 0 and state.st_size > at:
@@ -111,7 +111,7 @@ class _Input:
         self.own = False
 
 
-def _widen(fd: int) -> None:
+def widen(fd: int) -> None:
     try:
         import fcntl
         fcntl.fcntl(fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)

@@ -1,5 +1,6 @@
 """Pipelines of programs."""
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -124,6 +125,31 @@ def test_arrays_go_in_and_come_out():
     assert nb.run("nb-convert --from csv", b"id,mass,x,y,z,vx,vy,vz\n0,1,2,3,4,0,0,0\n")[0]["pos"].tolist() == [[2, 3, 4]]
 
 
+def test_what_goes_in_is_taken_as_it_is_needed_and_may_fail():
+    def frames(n):
+        for k in range(n):
+            yield {"pos": np.ones((10, 3)), "mass": np.ones(10)}
+        1 / 0
+
+    for start in (nb.run, nb.output, lambda c, given: list(nb.live(c, given))):
+        with pytest.raises(ZeroDivisionError):
+            start("nb-force -e 0.1", frames(3))
+        with pytest.raises(nb.StreamError, match="column 'b' has 3 rows"):
+            start("nb-force -e 0.1", {"a": np.ones(2), "b": np.ones(3)})
+    for frame in nb.live("nb-force -e 0.1", frames(1000000)):
+        break
+    with pytest.raises(nb.ProgramError, match="^nb-force: invalid softening 'x'"):
+        nb.run("nb-force -e x", frames(1000000))
+    with pytest.raises(ValueError, match="null byte"):  # before the program has begun
+        nb.run([["nb-force", "\0"]], frames(1))
+    # in a filter, which SIGPIPE ends
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    with pytest.raises(nb.ProgramError, match="^false: exit status 1"):
+        nb.run("false", frames(1000000))
+    signal.signal(signal.SIGPIPE, before)
+    assert nb.output("wc -c", bytes(3 << 20)).split() == [b"3145728"]
+
+
 def test_a_live_run_gives_frames_as_they_come_and_ends_with_the_loop():
     for frame in nb.live(ENDLESS):
         if frame.time > 0.01:
@@ -181,22 +207,30 @@ def test_the_end_of_python_ends_a_live_run():
 
 
 def test_a_fork_keeps_nothing_open_and_ends_nothing():
-    frames = nb.live(ENDLESS)
-    next(frames)
+    go_on = threading.Event()
+
+    def given():
+        yield {"pos": np.ones((10, 3)), "mass": np.ones(10)}
+        go_on.wait(20)
+
+    frames, fed = nb.live(ENDLESS), nb.live("nb-force -e 0.1", given())
+    next(frames), next(fed)
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             frames._chain.kill()
             os.close(write_end)
-            os.read(read_end, 1)  # stays until its parent is through
+            select.select([read_end], [], [], 20)  # stays until its parent is through
         finally:
             os._exit(0)
     os.close(read_end)
     assert next(frames).time > 0
+    go_on.set()
+    assert list(fed) == []  # the end of its input is seen
     programs = frames._chain.programs
-    os.close(frames._fd)  # as if this process had gone: the run ends by SIGPIPE, as the child does not hold the pipe
-    frames._fd = -1
+    frames._close_end()  # as if this process had gone: SIGPIPE ends the run
     assert [p.wait(20) for p in programs][-1] != 0
+    assert os.waitpid(child, os.WNOHANG) == (0, 0)
     os.close(write_end)
     os.waitpid(child, 0)
