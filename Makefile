@@ -324,6 +324,12 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
 
+# the manual for a browser, with a picture of each script in examples/
+html: deps-html
+	@$(MAKE) --no-print-directory all
+	man/make-html build/html $(BUILD)/bin
+	@echo "build/html/index.html"
+
 # the table of columns in nb-stream(5) comes from formats/stream/field.def
 man: man/nb-stream.5
 man/nb-stream.5: formats/stream/field.def man/field-table.awk
@@ -362,11 +368,12 @@ help:
 	@echo 'make deb        packages for Debian and Ubuntu, in build/deb; check-deb: install, try and remove them in fresh roots'
 	@echo 'make recipes    write recipes of conda, Spack, Homebrew and containers into build/recipes; URL=where the archive will be'
 	@echo 'make deps       install the Debian packages for all of this'
+	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb deps-fuzz \
-	deps-lint deps-plot demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized torture-gpu bench \
-	bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist \
+	deps-html deps-lint deps-plot html demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized \
+	torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist \
 	distcheck deb check-deb recipes clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -9,6 +9,7 @@ DEPS_PLOT  = gnuplot-nox python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_CI    = ccache
 DEPS_DEB   = dpkg-dev debhelper fakeroot lintian
+DEPS_HTML  = mandoc imagemagick
 DEPS_LINT  = clang-format shellcheck mandoc groff-base binutils
 define need
 	@missing=; for p in $(1); do \
@@ -35,5 +36,7 @@ deps-fuzz:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_FUZZ)))
 deps-deb:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEB)))
+deps-html:
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_HTML)))
 deps-lint:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_LINT)))

@@ -3,9 +3,11 @@
 
 load helper
 
-# the .Dl lines below EXAMPLES, roff escapes undone
+# the .Dl lines below EXAMPLES, of a page without that all, roff escapes undone
 examples() {
-	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE ALSO/s/^\.Dl //p' "$1" | sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
+	local from=DESCRIPTION
+	! grep -q '^\.Sh EXAMPLES' "$1" || from=EXAMPLES
+	sed -n "/^\.Sh $from/,/^\.Sh SEE ALSO/s/^\.Dl //p" "$1" | sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
 }
 
 no_empty_picture() { run ! grep 'the picture is .*empty' messages; }
@@ -32,6 +34,7 @@ run_examples() {
 @test "the examples of nb(7) run" { run_examples "$NB_TOP/man/nb.7"; }
 @test "the examples of nb-integrators(7) run" { run_examples "$NB_TOP/man/nb-integrators.7"; }
 @test "the examples of nb-collisions(7) run" { run_examples "$NB_TOP/man/nb-collisions.7"; }
+@test "what nb-equivalents(7) says runs" { run_examples "$NB_TOP/man/nb-equivalents.7"; }
 @test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
 
 # the recipes of nb-cookbook(7), one after the other in one directory
