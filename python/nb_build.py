@@ -119,11 +119,11 @@ def build(folder, add_module):
                 wheel.file(f"{data}/scripts/nb", os.path.join(programs, name), 0o755)
             else:
                 wheel.add(f"{data}/scripts/{name}", LAUNCHER % name, 0o755)
-        for part in ("man", "bash-completion"):
-            for at, _, files in sorted(os.walk(os.path.join(root, "share", part))):
-                for name in sorted(files):
-                    path = os.path.join(at, name)
-                    wheel.file(f"{data}/data/{os.path.relpath(path, root)}", path)
+        shutil.rmtree(os.path.join(root, "share/nb"))  # the module
+        for at, _, files in sorted(os.walk(os.path.join(root, "share"))):
+            for name in sorted(files):
+                path = os.path.join(at, name)
+                wheel.file(f"{data}/data/{os.path.relpath(path, root)}", path)
         return wheel.close()
 
 
