@@ -183,7 +183,7 @@ static void test_jerk_errors(void)
 		[DISK_2D] = {{1.3e-4, 5.6e-4, 6.3e-3}, {3.2e-3, 1.2e-2, 4.6e-2}},
 	};
 	for (int kind = 0; kind < MODELS; kind += UNIT_SANITIZED ? DISK_2D : 1) {
-		struct moving *m = moving_model((enum model)kind, UNIT_SANITIZED ? 4000 : 20000, 0.01);
+		struct moving *m = moving_model((enum model)kind, UNIT_SANITIZED ? 4000 : 8000, 0.01);
 		struct nb_tree tree = build(&m->b, 32, 2);
 		double last = 0;
 		for (int t = 0; t < 3; t++) {
@@ -281,13 +281,13 @@ static void test_jerk_beside(void)
 static void test_jerk_reproducible(void)
 {
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
-		struct moving *m = moving_model(CLUSTERS, UNIT_SANITIZED ? 4000 : 30000, 0.01);
+		struct moving *m = moving_model(CLUSTERS, UNIT_SANITIZED ? 4000 : 12000, 0.01);
 		struct nb_tree tree = build(&m->b, 16, 2);
 		const size_t bytes = m->b.n * 3 * sizeof(double);
 		double *one = nb_alloc(1, bytes);
 		const struct nb_gravity g = gravity(m, (enum nb_precision)precision);
 		const struct nb_tree_walk walk = {.theta = 0.6};
-		for (int threads = 1; threads <= 7; threads++) {
+		for (int threads = 1; threads <= 7; threads += threads) {
 			omp_set_num_threads(threads);
 			memset(m->jerk, 0, bytes);
 			CHECK(nb_gravity_tree_cpu(&g, &tree, &walk, NULL) == NB_OK);
@@ -334,7 +334,7 @@ static void test_jerk_coincident(void)
 /* Other ways to walk: monopoles, cells by the acceleration, and a leaf that acts on itself as a cell. */
 static void test_jerk_ways(void)
 {
-	struct moving *m = moving_model(PLUMMER, UNIT_SANITIZED ? 4000 : 20000, 0.01);
+	struct moving *m = moving_model(PLUMMER, UNIT_SANITIZED ? 4000 : 8000, 0.01);
 	struct nb_tree quad = build(&m->b, 16, 2), mono = build(&m->b, 16, 1);
 	const struct nb_tree_walk half = {.theta = 0.5};
 	struct errors two = walk_errors(m, &quad, NB_F32, &half), one = walk_errors(m, &mono, NB_F32, &half);
@@ -377,7 +377,7 @@ static void test_jerk_units(void)
 		{1, 1, 1}, {1e12, 1e41, 1e5}, {1e-15, 1e-30, 1e30}, {1e60, 1e100, 1e-60}, {1e-60, 1e-100, 1e9}};
 	for (int precision = NB_F32; precision <= NB_F64; precision++)
 		for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
-			struct bodies b = plummer_in_units(5000, unit[u][0], unit[u][1]);
+			struct bodies b = plummer_in_units(2500, unit[u][0], unit[u][1]);
 			struct moving *m = moving(b, 0.01 * unit[u][0]);
 			for (size_t i = 0; i < b.n; i++)
 				on_sphere(unit[u][2] * uniform(), m->vel + 3 * i);

@@ -7,7 +7,7 @@
 static const char *const isa_name[] = {"plain", "avx2", "avx512"};
 static char label[160];
 
-enum { N = UNIT_SANITIZED ? 3000 : 20000, MOST = UNIT_SANITIZED ? 400 : 1500 };
+enum { N = UNIT_SANITIZED ? 3000 : 20000, MOST = UNIT_SANITIZED ? 400 : 800 };
 
 struct errors {
 	double rms, p99, most; /* rms(|da|) / rms(f); 99th percentile and largest of |da| / f */
@@ -143,7 +143,7 @@ static void accuracy(enum model kind_of_model, double theta, int order, enum nb_
 static void softening(void)
 {
 	static double at[3 * MOST], at_eps[MOST], acc[3 * MOST], pot[MOST];
-	struct bodies b = model(PLUMMER, N / 4);
+	struct bodies b = model(PLUMMER, UNIT_SANITIZED ? 750 : 2500);
 	struct nb_tree tree = build(&b, 16, 2);
 	double *eps = nb_alloc(b.n, sizeof *eps);
 	for (size_t i = 0; i < b.n; i++)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SAMPLE = 600 };
+enum { SAMPLE = UNIT_SANITIZED ? 300 : 600 };
 
 /* How the softenings are: two kinds of bodies, as stars and dark matter; over three decades; one giant; as one. */
 enum mix { TWO_KINDS, DECADES, GIANT, SAME, MIXES };
@@ -140,7 +140,7 @@ static void errors(void)
 {
 	static const double angle[] = {0.3, 0.5, 0.8};
 	for (int kind = PLUMMER; kind <= CLUSTERS; kind++) {
-		struct bodies b = model((enum model)kind, UNIT_SANITIZED ? 2500 : 20000);
+		struct bodies b = model((enum model)kind, UNIT_SANITIZED ? 2500 : 8000);
 		struct nb_tree tree = build(&b, 16, 2);
 		for (size_t a = 0; a < 3; a++) {
 			struct nb_tree_walk how = {.theta = angle[a]};
@@ -222,7 +222,7 @@ static void same(void)
 /* Jerks, of bodies that move. */
 static void jerks(void)
 {
-	struct bodies b = model(PLUMMER, 6000);
+	struct bodies b = model(PLUMMER, 3000);
 	struct nb_tree tree = build(&b, 16, 2);
 	double *vel = nb_alloc(b.n, 3 * sizeof *vel);
 	for (size_t k = 0; k < 3 * b.n; k++)
