@@ -226,6 +226,13 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# without libFuzzer: the corpus once
+ifneq ($(FUZZ),1)
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay/main.o $(LIB)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+endif
+
 include make/torture.mk
 
 # so that it sees for how many threads tasks are made
@@ -320,6 +327,11 @@ fuzz: deps-fuzz
 	@$(MAKE) --no-print-directory FUZZ=1 fuzz-programs
 	tests/fuzz/run build/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
+# the corpus once, through the programs of the build under sanitizers
+fuzz-corpus: deps-build
+	@$(MAKE) --no-print-directory SAN=1 fuzz-programs
+	tests/fuzz/run build/san 0 $(TARGETS)
+
 lint: deps-lint
 	@$(MAKE) --no-print-directory all
 	tests/lint $(BUILD) "$(TOOLS)"
@@ -358,7 +370,7 @@ help:
 	@echo '                SHORT=1 runs every row with few bodies, in about a minute'
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; torture-short: a sample'
 	@echo '                TORTURE_SECONDS=N: so long at most for each part'
-	@echo 'make fuzz       feed readers, options and trees with hostile input'
+	@echo 'make fuzz       feed readers, options and trees with hostile input; fuzz-corpus: what they found before'
 	@echo '                FUZZ_SECONDS ($(FUZZ_SECONDS)) for each target; 0: the corpus once'
 	@echo 'make lint       check code layout, includes, names, scripts and pages'
 	@echo 'make install    install programs, pages and a library for filters into PREFIX ($(PREFIX)), below DESTDIR'
@@ -374,6 +386,6 @@ help:
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb deps-fuzz \
 	deps-html deps-lint deps-plot html demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized \
 	torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist \
-	distcheck deb check-deb recipes clean help
+	distcheck deb check-deb recipes fuzz-corpus clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

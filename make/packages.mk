@@ -21,7 +21,7 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_FUZZ) $(DEPS_LINT) $(DEPS_CI)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT) $(DEPS_CI)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-demo:

@@ -9,6 +9,7 @@
 #include "tools/filter/filter.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static inline void fuzz_look(struct nb_frame *frame)
 	for (size_t k = 0; k < frame->nattribute; k++) {
 		double x;
 		REQUIRE(nb_frame_attribute_text(frame, k));
-		(void)nb_frame_attribute_f64(frame, frame->attribute[k].key, 0, &x);
+		REQUIRE(nb_frame_attribute_f64(frame, frame->attribute[k].key, 0, &x) != NB_OK || isfinite(x));
 	}
 }
 
