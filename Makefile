@@ -275,9 +275,12 @@ demo: deps-demo
 	@NB_BIN=$(abspath build/cpu)/bin examples/demo build/cpu/demo
 	@[ '$(CUDA)' != 1 ] || echo "with kernels for GPUs: make -j$$(nproc)"
 
+# Tests start Python thousands of times, and what finds it on some machines takes longer than it.
+PYTHON_FIRST = python=$$(python3 -c 'import sys; print(sys.executable)'); \
+	[ "$$(command -v python3)" = "$$python" ] || export PATH="$${python%/*}:$$PATH"
 check: deps-check
 	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
-	$(Q)export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
+	$(Q)$(PYTHON_FIRST); export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
 		$(if $(filter-out $(ALONE),$(TESTS)),$(BATS) $(filter-out $(ALONE),$(TESTS)) || status=1;) \
 		$(foreach f,$(filter $(ALONE),$(TESTS)),$(BATS) $f || status=1;) exit $$status
 

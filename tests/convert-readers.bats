@@ -38,12 +38,14 @@ finds() {
 	[[ $output == "$1 "*" 301 $4" ]]
 }
 
+# bats test_tags=once
 @test "NumPy finds npy and npz" {
 	python=$(numpy_python)
 	finds numpy npy types 'id species mass pos vel eps'
 	finds numpy npz types 'id species mass pos vel eps time G'
 }
 
+# bats test_tags=once
 @test "h5py finds gadget-hdf5 and vtkhdf" {
 	python=$(python_with h5py) || skip 'no Python with h5py (python3-h5py)'
 	finds h5py gadget-hdf5 types 'id species mass pos vel eps time G'
@@ -59,6 +61,7 @@ finds() {
 	finds yt tipsy kinds 'species mass pos vel time'
 }
 
+# bats test_tags=once
 @test "pynbody finds gadget, gadget2, gadget-hdf5 and tipsy" {
 	python=$(python_with pynbody) || skip 'no Python with pynbody (NB_PYTHON may name one)'
 	finds pynbody gadget types 'id mass pos vel time'
@@ -67,11 +70,13 @@ finds() {
 	finds pynbody tipsy kinds 'id mass pos vel eps time'
 }
 
+# bats test_tags=once
 @test "astropy finds csv" {
 	python=$(python_with astropy) || skip 'no Python with astropy (python3-astropy)'
 	finds astropy csv types 'id species mass pos vel eps time G'
 }
 
+# bats test_tags=once
 @test "splash finds csv, gadget and gadget2" {
 	command -v splash >/dev/null || skip 'no splash'
 	python=$(numpy_python)
@@ -80,17 +85,20 @@ finds() {
 	finds splash gadget2 types 'mass pos vel time'
 }
 
+# bats test_tags=once
 @test "VTK finds vtp" {
 	python=$(python_with vtkmodules.vtkIOXML) || skip 'no Python with VTK (python3-vtk9)'
 	finds vtk vtp types 'id species mass pos vel eps time G'
 }
 
+# bats test_tags=once
 @test "VTK finds vtkhdf" {
 	python=$(python_with vtkmodules.vtkIOHDF 'from vtkmodules.vtkCommonCore import vtkVersion as v
 assert v().GetVTKMajorVersion() * 100 + v().GetVTKMinorVersion() >= 903') || skip 'no VTK of version 9.3 or later (NB_PYTHON may name a Python that has it)'
 	finds vtk vtkhdf types 'id species mass pos vel eps'
 }
 
+# bats test_tags=once
 @test "unsio, a library of NEMO, finds nemo, nemo-split, gadget and gadget2" {
 	python=$(python_with unsio.input) || skip 'no Python with unsio (NB_PYTHON may name one)'
 	finds unsio nemo types 'id mass pos vel eps time'

@@ -740,6 +740,7 @@ vtk_of() {
 	END
 }
 
+# bats test_tags=once
 @test "VTK reads a vtp file: points, columns and attributes" {
 	vtk=$(python_with vtkmodules.vtkIOXML) || skip 'no VTK for Python'
 	nb-gen merger -n 30 | nb-force -e 0.25 --potential >p.nb

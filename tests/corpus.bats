@@ -38,8 +38,8 @@ refused() {
 	local file by message f code programs all=("${FILTERS[@]}" "${LOOKERS[@]}" "${OTHERS[@]}") computing=()
 	for f in "${FILTERS[@]}" "${OTHERS[0]}"; do [[ $f == nb-convert* ]] || computing+=("$f"); done
 	[ ${#computing[@]} -ge 8 ]
-	local each=1 k=0 n=0
-	[[ $NB_BIN != */san/* ]] || each=5 # a fifth of the time; the next file has the next fifth of the programs
+	local each=2 k=0 n=0 # half the time, as all read by the same code; the next file has the other half of the programs
+	[[ $NB_BIN != */san/* ]] || each=5
 	while IFS=$'\t' read -r file by message; do
 		echo "$file"
 		programs=("${all[@]}")

@@ -108,13 +108,11 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "a stream cut at any byte of its header is truncated" {
-	local each=1
+	local each=1 f='nb-sort-zorder'
 	[[ $NB_BIN != */san/* ]] || each=9
-	for f in 'nb-sort-zorder' 'nb-stats --check'; do
-		for ((cut = 1; cut < 128; cut += each)); do
-			head -c $cut one.nb >cut.nb
-			fails_with 1 'truncated stream' "$f <cut.nb"
-		done
+	for ((cut = 1; cut < 128; cut += each)); do
+		head -c $cut one.nb >cut.nb
+		fails_with 1 'truncated stream' "$f <cut.nb"
 	done
 	for f in "${FILTERS[@]}"; do
 		for cut in 1 7 8 19 20 63 64 127; do
@@ -167,7 +165,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 @test "a flipped bit in header or column is caught by its CRC" {
 	size=$(stat -c %s one.nb)
 	{ mutate show pos <one.nb; mutate show id <one.nb; mutate show acc <one.nb; } >shown
-	for ((at = 24; at < size - 128; at += 67)); do
+	for ((at = 24; at < size - 128; at += 131)); do
 		mutate flip $at <one.nb >flip.nb
 		if cmp -s shown <(mutate show pos <flip.nb; mutate show id <flip.nb; mutate show acc <flip.nb) 2>/dev/null; then
 			continue # the flip hit padding or an attribute
@@ -230,6 +228,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	done
 }
 
+# bats test_tags=once
 @test "a closed reader ends each program by SIGPIPE" {
 	nb-gen plummer -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -t 1 -e 0.1 >big.nb
 	for f in 'nb-gen plummer -n 100000' 'nb-sort-zorder' 'nb-build-tree' 'nb-force -t 2' 'nb-step -d 0.01' 'nb-convert --to csv' \
@@ -279,7 +278,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	for f in 'nb-sort-zorder' 'nb-sort-zorder | nb-build-tree' 'nb-force' \
 		'nb-sort-zorder | nb-build-tree | nb-force -t 0.5 | nb-step -d 0.01'; do
 		bash -o pipefail -c "cat u.nb | $f >v.nb"
-		paste -d ' ' <(mutate show id <v.nb) <(mutate show strange <v.nb) |
+		mutate show id strange <v.nb |
 			awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR != 257 }'
 	done
 }
@@ -292,7 +291,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 		cmp -s -n 8 u.nb v.nb || continue # no stream
 		echo "$f"
 		nb-stats --check <v.nb
-		paste -d ' ' <(mutate show id <v.nb) <(mutate show strange <v.nb) |
+		mutate show id strange <v.nb |
 			awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR != 257 }'
 	done
 }

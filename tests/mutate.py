@@ -9,7 +9,7 @@
     mutate.py type COLUMN DTYPE                set the type of a column, whose contents become 0
     mutate.py attribute KEY VALUE              set an attribute
     mutate.py flip OFFSET                      flip one bit of byte OFFSET, checksums left alone
-    mutate.py show COLUMN                      print a column as text, a row a line
+    mutate.py show COLUMN...                   print columns as text, a row a line
 
 Reads standard input, writes standard output.  Standard library only: a second, independent reading of nb-stream(5).
 """
@@ -84,12 +84,13 @@ def main(argv):
     frame = Frame(data)
     rest = data[frame.size:]
     if command == "show":
-        c = frame.index(argv[1])
-        entry, components = frame.entries[c], struct.unpack_from("<I", frame.entries[c], 44)[0]
-        code = item_format(entry)
-        values = struct.unpack("<%d%s" % (len(frame.contents[c]) // struct.calcsize(code), code), frame.contents[c])
-        for row in range(0, len(values), components):
-            print(" ".join(repr(v) for v in values[row:row + components]))
+        columns = []
+        for name in argv[1:]:
+            c = frame.index(name)
+            code, components = item_format(frame.entries[c]), struct.unpack_from("<I", frame.entries[c], 44)[0]
+            values = struct.unpack("<%d%s" % (len(frame.contents[c]) // struct.calcsize(code), code), frame.contents[c])
+            columns.append([" ".join(map(repr, values[row:row + components])) for row in range(0, len(values), components)])
+        print("".join(" ".join(row) + "\n" for row in zip(*columns)), end="")
         return
     if command == "set":
         c = frame.index(argv[1])

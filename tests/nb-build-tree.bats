@@ -64,6 +64,7 @@ check_tree() { # check_tree FILE LEAF: invariants and moments, in python
 	[ "$(mutate show node_count <t.nb)" = 300 ]
 }
 
+# bats test_tags=once
 @test "a million coincident and a million nearly coincident bodies pass tree and force" {
 	for spread in 0 1e-14; do
 		awk -v spread=$spread 'BEGIN { srand(1); print "id,mass,x,y,z,vx,vy,vz"

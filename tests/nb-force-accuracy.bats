@@ -93,6 +93,7 @@ within() {
 	at_most "$(error p99 <f32.nb)" "$(cat by-itself)"
 }
 
+# bats test_tags=once
 @test "in a run the angle follows the errors, and goes with the frames" {
 	nb-gen clusters -n 5000 >in.nb
 	pipeline='nb-sort-zorder | nb-build-tree | nb-force -b cpu -e 0.001 --accuracy 1e-7'

@@ -35,6 +35,7 @@ total() { # of the energies
 	nb-stats --format tsv "$@" | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "epot") c = i } END { print $c }'
 }
 
+# bats test_tags=once
 @test "the softening of a pair is the larger one, for both bodies" {
 	for precision in f32 mixed f64; do
 		for order in '0.3 0.4' '0.4 0.3' '0 0.4' '0.4 0.4'; do
@@ -47,6 +48,7 @@ total() { # of the energies
 	done
 }
 
+# bats test_tags=once
 @test "a spline is Newton's law beyond 2.8 eps, and -1/eps in the centre" {
 	for precision in f32 mixed f64; do
 		read -r a p < <(pair 2.8000001 0.1 1 | pull --softening-kernel spline --precision $precision)
@@ -78,6 +80,7 @@ total() { # of the energies
 	done
 }
 
+# bats test_tags=once
 @test "tree and near field have the errors of one softening" {
 	for kernel in plummer spline; do
 		nb-force --softening-kernel $kernel --potential <merger.nb >exact.nb
@@ -106,6 +109,7 @@ total() { # of the energies
 	done
 }
 
+# bats test_tags=once
 @test "energies of nb-stats are of the same law" {
 	for kernel in plummer spline; do
 		nb-force --softening-kernel $kernel --potential <merger.nb >pot.nb
@@ -118,6 +122,7 @@ total() { # of the energies
 	[ "$plummer" != "$(total <pot.nb)" ]
 }
 
+# bats test_tags=once
 @test "a run keeps its energy, and each body its softening" {
 	for kernel in plummer spline; do
 		nb-step -d 0.005 -k 20 --every 20 "nb-sort-zorder | nb-build-tree | nb-force -t 0.3 --softening-kernel $kernel --potential" \
@@ -180,6 +185,7 @@ total() { # of the energies
 		[ "$(nb-gen plummer -n 1 | nb-calc 'eps = 0.1' | nb-force --potential | mutate show pot)" = -0.0 ]
 }
 
+# bats test_tags=once
 @test "the same bytes for any number of threads" {
 	nb-sort-zorder <merger.nb | nb-build-tree >tree.nb
 	for options in '-m direct' '-m tree' '-m tree --softening-kernel spline' '-m direct --softening-kernel spline --jerk'; do

@@ -166,6 +166,7 @@ setup() {
 	[ "$(nb-stats --fields <f32.nb | grep -c '<f4')" -eq 3 ]
 }
 
+# bats test_tags=once
 @test "a Plummer sphere is in virial equilibrium with energy -1/4 and at rest" {
 	nb-gen plummer -n 16384 | nb-force -m direct --precision f64 --potential | nb-stats --format tsv >s
 	close_to 0.5 "$(stat_of virial <s)" 0.01
@@ -176,6 +177,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "masses, lengths and G of other units leave the virial ratio" {
 	local m
 	for m in plummer king hernquist nfw disk; do
@@ -192,6 +194,7 @@ setup() {
 	close_to "$(mutate show pos <k.nb | awk 'NR == 1 { print $1 }')" "$(mutate show pos <end.nb | awk 'NR == 1 { print $1 }')" 1e-2
 }
 
+# bats test_tags=once
 @test "a mass function keeps the total mass, the centre and the range of masses" {
 	for imf in kroupa salpeter; do
 		nb-gen plummer -n 10k --imf $imf --mass-range 0.5,8 --mass 3 >m.nb
@@ -251,6 +254,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "velocities are radial beyond --ra and isotropic within, and an --ra that no sphere can have is refused" {
 	# 1 - sigma_t^2 / sigma_r^2 = r^2 / (r^2 + ra^2); ra is a length of the output
 	for case in 'plummer 1 20' 'plummer 2 20 --rscale 1' 'hernquist 0.4 20' 'nfw 3 20' 'dehnen 0.5 20 --gamma 2'; do
@@ -300,6 +304,7 @@ setup() {
 	close_to "${numbers##* }" "$(radius 50 --species 2 <d.nb)" 0.06
 }
 
+# bats test_tags=once
 @test "a ring stays a ring" {
 	nb-gen ring -n 301 --eccentricity 0.02 | nb-step -d 0.01 -k 630 --every 0 'nb-force -e 0.001' >end.nb
 	mutate show pos <end.nb | awk 'NR == 1 { x = $1; y = $2; next }

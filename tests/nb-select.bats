@@ -145,11 +145,11 @@ column() { mutate show "$1" | paste -sd ' '; }
 	nb-stats --check some.nb
 	[ "$(column species <some.nb | tr ' ' '\n' | sort -u | paste -sd ' ')" = '0 2' ]
 	equals "$(column species <some.nb | wc -w)" "$(column species <full.nb | tr ' ' '\n' | grep -c '[02]')"
-	paste -d ' ' <(mutate show id <some.nb) <(mutate show strange <some.nb) |
+	mutate show id strange <some.nb |
 		awk '$2 != 3 * $1 || $3 != 3 * $1 + 1 || $4 != 3 * $1 + 2 { bad = 1 } END { exit bad || NR < 10 }'
 	for c in pos vel mass; do
-		cmp <(paste -d ' ' <(mutate show id <full.nb) <(mutate show $c <full.nb) | sort >all; paste -d ' ' <(mutate show id <some.nb) <(mutate show $c <some.nb) | sort | comm -12 - all) \
-			<(paste -d ' ' <(mutate show id <some.nb) <(mutate show $c <some.nb) | sort)
+		cmp <(mutate show id $c <full.nb | sort >all; mutate show id $c <some.nb | sort | comm -12 - all) \
+			<(mutate show id $c <some.nb | sort)
 	done
 	equals "$(nb-select --where 'id < 5' full.nb | column id | wc -w)" 5
 	nb-select --where 'r < 0' full.nb | nb-stats --check | grep -q ' 0 bodies'

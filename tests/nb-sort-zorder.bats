@@ -11,7 +11,7 @@ setup() {
 
 # the Morton key in python, digit by digit, from positions and the cube of the stream
 check_keys() { # check_keys FILE DIM
-	paste -d ' ' <(mutate show key <"$1") <(mutate show pos <"$1") >keys.txt
+	mutate show key pos <"$1" >keys.txt
 	nb-stats --attributes <"$1" 2>/dev/null | sed -n 's/^.*key_cube[= \t]*//p' | head -n 1 >cube.txt
 	[ -s cube.txt ]
 	python3 - "$2" <<-'END'
@@ -46,8 +46,8 @@ check_keys() { # check_keys FILE DIM
 	nb-gen plummer -n 5000 --no-history | mutate add strange >p.nb
 	nb-sort-zorder --no-history <p.nb >s.nb
 	for c in mass pos vel strange; do
-		cmp <(paste <(mutate show id <p.nb) <(mutate show $c <p.nb) | sort -n) \
-			<(paste <(mutate show id <s.nb) <(mutate show $c <s.nb) | sort -n)
+		cmp <(mutate show id $c <p.nb | sort -n) \
+			<(mutate show id $c <s.nb | sort -n)
 	done
 	run cmp -s <(mutate show id <p.nb) <(mutate show id <s.nb)
 	[ "$status" -eq 1 ]
@@ -137,7 +137,7 @@ core() { # core N
 
 @test "bodies with one key are in the order of deeper keys" {
 	core 2000 | nb-convert --from csv | nb-sort-zorder >s.nb
-	paste -d ' ' <(mutate show key <s.nb) <(mutate show pos <s.nb) >rows.txt
+	mutate show key pos <s.nb >rows.txt
 	python3 - <<-'END'
 		import math
 		from fractions import Fraction
@@ -182,6 +182,6 @@ core() { # core N
 @test "bodies in one place keep their order" {
 	core 200 | awk -F , -v OFS=, 'NR > 1 && NR % 3 == 0 { $3 = $4 = $5 = 1e-10 } { print }' | nb-convert --from csv |
 		nb-sort-zorder >s.nb
-	paste -d ' ' <(mutate show id <s.nb) <(mutate show pos <s.nb) |
+	mutate show id pos <s.nb |
 		awk '$2 == 1e-10 && $3 == 1e-10 { if ($1 < last) exit 1; last = $1; n++ } END { exit n != 67 }'
 }

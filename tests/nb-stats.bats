@@ -132,6 +132,7 @@ two() {
 	close_to 2.6666666666666667 "$(stat_of drift <t)" 1e-15
 }
 
+# bats test_tags=once
 @test "a Plummer sphere has virial ratio 0.5, energy -1/4 and the half-mass radius of theory" {
 	nb-gen plummer -n 20000 --rmax 1000 >p.nb
 	tsv <p.nb >t
@@ -497,6 +498,7 @@ radii() { tsv --lagrangian 10,50,100 "$@" | tail -n 1 | cut -f 19-21 | tr '\t' '
 	close_to "$(stat_of r30 <dense)" "$(cat moved)" 1e-9
 }
 
+# bats test_tags=once
 @test "the centre of density of Plummer spheres is where it should be, and so is the core, with the errors that the page says" {
 	column() { awk -F '\t' -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == key) c = i; next } { print $c }'; }
 	for case in '1000 0.0531 0.05' '10000 0.0131 0.02'; do

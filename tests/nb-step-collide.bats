@@ -66,6 +66,7 @@ sums() {
 	nb-step -d 2 --every 0 --collide none "$FREE" <bodies.nb | shown pos | cmp - got
 }
 
+# bats test_tags=once
 @test "as published by Xu, Xu and Chen, bodies that overlap at the end of a step bounce and wait there for the next" {
 	bodies '1 1 0.5 -2 1' '2 1 0.5 2 -1'
 	for integrator in taylor euler; do
@@ -88,6 +89,7 @@ sums() {
 	fails_with 1 "field 'radius' missing" "nb-step -d 1 --integrator euler --collide xu '$FREE' <points.nb"
 }
 
+# bats test_tags=once
 @test "as published, bodies that touch nothing move as points do, and gravity that meets a contact is lost" {
 	taylor='nb-force -e 0.1 --jerk'
 	nb-step -d 0.1 -k 5 --integrator taylor --no-history "$taylor" <plummer.nb >points.xu
@@ -106,12 +108,14 @@ sums() {
 	[ "$(head -n 1 got)" != "1 0.0 0.0 0.0" ]
 }
 
+# bats test_tags=once
 @test "as published, a body that a bounce throws out of the range of numbers is named" {
 	bodies '1 1e-300 0.5 -0.5 1e308' '2 1 0.5 0.5 -1e308' # 2 * 1.99e308
 	fails_with 1 'the body with id 1 leaves the range of numbers in step 1' \
 		"nb-step -d 1e-309 --every 0 --integrator euler --collide xu '$FREE' <bodies.nb"
 }
 
+# bats test_tags=once
 @test "as published, momentum and energy of a cloud without forces stay, for any number of threads" {
 	before=$(sums <cloud.nb)
 	for j in 1 3; do
@@ -208,6 +212,7 @@ sums() {
 	nb-merge --fill --ids offset --time-tolerance 1 after.nb cloud.nb | nb-stats --check
 }
 
+# bats test_tags=once
 @test "collisions conserve momentum and energy, mergers mass, momentum, centre of mass and volume" {
 	sums <cloud.nb >before
 	for integrator in $(one_force); do
@@ -236,6 +241,7 @@ sums() {
 	done
 }
 
+# bats test_tags=once
 @test "the integrators agree where there is no force, and with it to their order" {
 	for mode in elastic merge; do
 		for integrator in $(one_force); do
@@ -258,6 +264,7 @@ sums() {
 	awk '{ d[NR] = $1 } END { exit !(NR == 3 && d[3] < d[1] && d[3] < 0.1) }' differences
 }
 
+# bats test_tags=once
 @test "bodies that do not touch move as without radii, to the last byte" {
 	nb-gen plummer -n 600 --radius 0 --no-history >sized.nb
 	mutate drop radius <sized.nb >points600.nb
@@ -290,6 +297,7 @@ sums() {
 	[ "$(wc -l <got)" -eq 2 ]
 }
 
+# bats test_tags=once
 @test "both forms give the same bytes, and so does a run that is stopped and resumed" {
 	for mode in elastic merge; do
 		for integrator in $(one_force); do
@@ -340,6 +348,7 @@ sums() {
 	close_to "$before" "$after" 2e-4
 }
 
+# bats test_tags=once
 @test "the energy error of bodies that fall upon each other again and again is of second order" {
 	bodies '1 1 0.1 0 0' '2 1 0.1 1 0'
 	for dt in 0.005 0.0025 0.00125; do
@@ -400,6 +409,7 @@ sums() {
 	[ ! -s said ]
 }
 
+# bats test_tags=once
 @test "two thousand bodies that all overlap take seconds, and keep momentum and energy" {
 	# seconds of the processor, so that other programs do not matter; a search of all bodies for each contact took 26
 	one() { (ulimit -t 8 && nb-step -q -d 0.01 --every 0 --no-history --collide elastic "$@"); }

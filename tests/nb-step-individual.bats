@@ -23,7 +23,7 @@ field() { nb-select --frames last | nb-convert -q --no-comments --to csv | awk -
 	NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print $(c["id"]), $(c[name]) }' | sort -n; }
 
 # tags FILE: id and tag of each body, in the order of the ids
-tags() { paste <(mutate show id <"$1") <(mutate show tag <"$1") | sort -n; }
+tags() { mutate show id tag <"$1" | sort -n; }
 
 # levels: how many levels the bodies of the last frame on stdin have
 levels() { field level | cut -d' ' -f2 | sort -u | wc -l; }
@@ -38,6 +38,7 @@ apart() {
 worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$1"; }
 
+# bats test_tags=once
 @test "clusters without softening keep their energy as published, with a small part of the forces" {
 	# 1e-6 to 1e-5 in a unit of time with eta 0.02
 	nb-gen king -n 500 --w0 9 -s 1 >king.nb
@@ -52,6 +53,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	done
 }
 
+# bats test_tags=once
 @test "halving all steps divides the error by sixteen" {
 	nb-step --integrator chin -d 0.000244140625 --until 1 --every 0 'nb-force -e 0.05' <cluster.nb >want.nb
 	# a quarter of eta halves the steps
@@ -69,6 +71,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	nb-stats --levels --format tsv <out.nb | awk -F'\t' '$4 == 2 { seen[$3] = 1 } END { for (l in seen) n++; exit !(n >= 3) }'
 }
 
+# bats test_tags=once
 @test "a hard binary keeps its energy in hundreds of orbits, alone and in a cluster, and in any order of the bodies" {
 	# with one correction 1e-4, 1e-4, 5e-3 and 8e-5
 	for e in 0.5 0.83 0.99; do
@@ -227,7 +230,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 # bats test_tags=once
 @test "nb-force computes the forces on active bodies alone, if these are at most half" {
 	# forces: those of the stream in $1, one body a line: id, acc, pot, jerk
-	forces() { paste <(mutate show id <"$1") <(mutate show acc <"$1") <(mutate show pot <"$1") <(mutate show jerk <"$1"); }
+	forces() { mutate show id acc pot jerk <"$1"; }
 	for law in '-e 0' '-e 0.05' '-e 0.05 --softening-kernel spline'; do
 		for share in 300 4 3 1; do
 			nb-calc --no-history "active = id % $share == 0" <n257.nb | bash -c "nb-force --jerk --potential $law" >some.nb
@@ -264,9 +267,9 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 		nb-gen plummer -n 3000 --no-history | nb-calc --no-history 'active = id % 30 == 0' >many.nb
 		bash -c "nb-sort-zorder <many.nb | nb-build-tree | nb-force -m tree -t 0.4 --potential --precision f64 $law" >some.nb
 		bash -c "nb-force --potential $law <many.nb" | nb-select --keep-derived --where 'id % 30 == 0' >want.nb
-		paste <(mutate show id <some.nb) <(mutate show acc <some.nb) <(mutate show pot <some.nb) | sort -n |
+		mutate show id acc pot <some.nb | sort -n |
 			awk '$1 % 30 == 0 { print; next } $2 != 0 || $5 != 0 { exit 1 }' >tree.txt
-		paste <(mutate show id <want.nb) <(mutate show acc <want.nb) <(mutate show pot <want.nb) | sort -n | paste tree.txt - |
+		mutate show id acc pot <want.nb | sort -n | paste tree.txt - |
 			awk '{ for (k = 2; k <= 5; k++) { d = ($k - $(k + 5)) ^ 2; if (d > most) most = d } }
 				END { print sqrt(most); exit !(NR == 100 && most > 0 && most < (1e-3) ^ 2) }'
 	done

@@ -50,6 +50,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 	}'
 }
 
+# bats test_tags=once
 @test "the momentum stays within rounding if the force keeps it" {
 	nb-step -d 0.03125 --levels 9 --eta 0.2 --until 0.25 --every 0 "$FORCE --precision f64" <king.nb >out.nb
 	nb-stats --format tsv <king.nb >first.tsv
@@ -72,6 +73,7 @@ worst() { sed -n 's/.* in the end, \([-+.0-9e]*\) at most.*/\1/p' "$1"; }
 		END { print one[1] / one[3], all[1] / all[3]; exit !(one[1] / one[3] > 14 && all[1] / all[3] > 4) }' errors.txt
 }
 
+# bats test_tags=once
 @test "the same bytes for any number of threads, folded or not" {
 	for pipe in "$FORCE" 'nb-sort-zorder | nb-build-tree | nb-force -e 0.002 --potential'; do
 		$BLOCKS -j 1 -k 3 "$pipe" <king.nb >one.nb
@@ -245,6 +247,7 @@ TREE='nb-sort-zorder | nb-build-tree | nb-force -e 0.002 --potential'
 # forces of -v if all made the shortest step, over those that were computed
 saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$1"; }
 
+# bats test_tags=once
 @test "whole frames: one level is the run without levels, and bodies of one step make it alike" {
 	for dt in 0.03 -0.03; do
 		s="nb-step --no-history -d $dt -k 5 --every 0"
@@ -258,6 +261,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	done
 }
 
+# bats test_tags=once
 @test "whole frames: the energy is kept as by a global step of the smallest size, with a fifth of the forces" {
 	nb-step -v -d 0.03125 --levels 9 --eta 0.2 --blocks whole --until 0.25 --every 0 "$FORCE" <king.nb 2>blocks.txt >out.nb
 	shortest=$(sed -n 's/.*shortest step dt.\([0-9]*\);.*/\1/p' blocks.txt)
@@ -302,6 +306,7 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	done | awk '{ e[NR] = $1; print } END { exit !(NR == 3 && e[3] > 0 && e[1] / e[3] > 9 && e[1] / e[3] < 40) }'
 }
 
+# bats test_tags=once
 @test "whole frames: the same bytes for any number of threads, folded or not, and in a run that goes on" {
 	for pipe in "$FORCE" "$TREE"; do
 		s="$WHOLE -k 3"
@@ -323,8 +328,8 @@ saved() { sed -n 's/.*dt\/[0-9]*; \([-+.0-9e]*\) times as many forces.*/\1/p' "$
 	[ "$(grep -a -o 'time=[-+.0-9e]*' sorted.nb | tr '\n' ' ')" = 'time=0 time=0.03125 time=0.0625 ' ]
 	for f in straight sorted; do
 		nb-select --frames last <$f.nb >last.nb
-		paste <(mutate show id <last.nb) <(mutate show tag <last.nb) | sort -n >$f.tags
-		paste <(mutate show id <last.nb) <(mutate show pos <last.nb) <(mutate show vel <last.nb) | sort -n >$f.txt
+		mutate show id tag <last.nb | sort -n >$f.tags
+		mutate show id pos vel <last.nb | sort -n >$f.txt
 		$FORCE --no-history <last.nb >again.nb
 		cmp <(mutate show acc <last.nb) <(mutate show acc <again.nb)
 	done

@@ -99,6 +99,7 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	fails_with 2 'more than 64 operations' "nb-transform $(printf -- '--shift 1,1,1 %.0s' {1..65}) <p.nb"
 }
 
+# bats test_tags=once
 @test "forces and potentials of a scaled system are those that it has" {
 	nb-gen plummer -n 300 --radius 0.01 | nb-force -e 0.1 --potential --jerk >f.nb
 	nb-transform --scale length=3,mass=5,velocity=0.5 <f.nb >t.nb
@@ -111,6 +112,7 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	equals "$(attribute G t.nb)" 1
 }
 
+# bats test_tags=once
 @test "velocity=virial keeps the virial ratio, and scaled runs are runs" {
 	nb-transform --scale length=4,mass=9,velocity=virial <p.nb >t.nb
 	close_to "$(nb-stats --format tsv <p.nb | stat_of virial)" "$(nb-stats --format tsv <t.nb | stat_of virial)" 1e-13
@@ -128,6 +130,7 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	cmp time.nb velocity.nb
 }
 
+# bats test_tags=once
 @test "a reversed run goes back to where it began" {
 	nb-step -d 0.01 -k 50 --every 0 'nb-force -e 0.1' <p.nb >there.nb
 	run ! near p.nb pos there.nb pos 1e-2
@@ -205,6 +208,7 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	close_to "$(nb-stats --format tsv <s.nb | stat_of virial)" "$(nb-stats --format tsv <t.nb | stat_of virial)" 1e-13
 }
 
+# bats test_tags=once
 @test "units: a Plummer sphere of 1e5 solar masses, whose unit of velocity follows from G" {
 	nb-force -e 0.1 --potential <p.nb | nb-transform --from-units 2pc,1e5Msun --units pc,Msun,km/s >t.nb
 	close_to 4.30091727e-3 "$(attribute G t.nb)" 1e-11

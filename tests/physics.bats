@@ -71,7 +71,7 @@ largest_drift() {
 			NB_FOLD=${fold/on/} nb-step --integrator taylor -d "$(quotient 1 $k)" -k $k --every 0 "$force" <start.nb >$fold.nb
 		done
 		cmp on.nb off.nb
-		paste -d ' ' <(mutate show id <on.nb) <(mutate show pos <on.nb) | sort -n | cut -d ' ' -f 2- | tr '\n' ' '
+		mutate show id pos <on.nb | sort -n | cut -d ' ' -f 2- | tr '\n' ' '
 		echo
 	done >taylor.txt
 	orders 1.85 2.2 <taylor.txt
@@ -179,8 +179,8 @@ largest_drift() {
 	nb-gen plummer -n 2000 -s 5 >start.nb
 	nb-step -d 0.02 -k 50 --every 0 'nb-force -e 0.05' <start.nb >direct.nb
 	nb-step -d 0.02 -k 50 --every 0 'nb-sort-zorder | nb-build-tree | nb-force -t 0.3 -e 0.05' <start.nb >tree.nb
-	paste -d ' ' <(mutate show id <direct.nb) <(mutate show pos <direct.nb) | sort -n >a
-	paste -d ' ' <(mutate show id <tree.nb) <(mutate show pos <tree.nb) | sort -n >b
+	mutate show id pos <direct.nb | sort -n >a
+	mutate show id pos <tree.nb | sort -n >b
 	paste -d ' ' a b | awk '
 		$1 != $5 { exit 1 }
 		{ d = sqrt(($2 - $6) ^ 2 + ($3 - $7) ^ 2 + ($4 - $8) ^ 2); s += d * d; if (d > m) m = d }

@@ -102,6 +102,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "who misspells a name is told the one that was meant, whatever it names" {
 	local name wrong said
 	nb-gen plummer -n 20 | nb-force --no-history >p.nb

@@ -53,6 +53,7 @@ setup() {
 	[ "$(python3 "$NB_TOP/tests/mutate.py" show pos <f.nb | sed -n 8p | awk '{ print $2 }')" = "$(python3 -c "print(repr($y))")" ]
 }
 
+# bats test_tags=once
 @test "the R reader in the page reads pos" {
 	command -v Rscript >/dev/null || skip 'no Rscript'
 	example '^One <f8 column' >reader.R
@@ -109,6 +110,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "a word that an environment variable does not know is refused by every program, not taken as the default" {
 	local t f limit
 	mapfile -t calls < <(sed -n '/none$/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats; echo nb-gen)
@@ -133,18 +135,19 @@ setup() {
 	local f in commands=('tree.nb nb-stats --check' 'tree.nb nb-stats --format tsv' 'tree.nb nb-sort-zorder' 'tree.nb nb-build-tree'
 		'tree.nb nb-force -m tree -e 0.1' 'tree.nb nb-force -m direct --precision f64' 'boxes.nb nb-force -m fmm -e 0.1'
 		'tree.nb nb-step -d 0.01' 'tree.nb nb-step -d 0.01 -k 1 nb-force' 'tree.nb nb-convert --to csv'
-		'tree.nb nb-render-ppm -W 16 -H 16')
+		'tree.nb nb-render-ppm -W 16 -H 16') offsets=(1 4 7 2 5 8 3 6 63)
 	for c in "${commands[@]}"; do
 		in=${c%% *} f=${c#* }
 		$f <"$in" >aligned
-		for offset in 1 2 3 4 5 6 7 8 63; do
-			(head -c $offset /dev/zero; cat "$in") >shifted.nb
-			(dd bs=1 count=$offset of=/dev/null 2>/dev/null; exec $f) <shifted.nb >shifted || { echo "$offset: $f"; return 1; }
+		for offset in "${offsets[@]:0:3}"; do # all read by the same code
+			(head -c "$offset" /dev/zero; cat "$in") >shifted.nb
+			(dd bs=1 count="$offset" of=/dev/null 2>/dev/null; exec $f) <shifted.nb >shifted || { echo "$offset: $f"; return 1; }
 			cmp aligned shifted
 		done
+		offsets=("${offsets[@]:3}" "${offsets[@]:0:3}")
 	done
 	# which is left where the stream ended
-	(dd bs=1 count=63 of=/dev/null 2>/dev/null; nb-stats >/dev/null; [ "$(cat | wc -c)" -eq 0 ]) <shifted.nb
+	(dd bs=1 count="$offset" of=/dev/null 2>/dev/null; nb-stats >/dev/null; [ "$(cat | wc -c)" -eq 0 ]) <shifted.nb
 }
 
 @test "neither a message nor a listing has what a terminal obeys" {
