@@ -32,11 +32,11 @@ static __global__ void __launch_bounds__(THREADS)
 /* Bounds and what is found are in memory of the host, which the kernel reads and writes: one wait, and no copies. */
 int nb_domain_below_cuda(const struct nb_domain *d, size_t count, const uint64_t *bound, size_t *first)
 {
-	static thread_local struct nb_domain_staging room;
+	static thread_local struct nb_domain_staging staging;
 	if (count == 0)
 		return NB_OK;
-	NB_TRY(room.reserve(count * (sizeof *bound + sizeof *first), false));
-	uint64_t *const bounds = (uint64_t *)room.ptr;
+	NB_TRY(staging.reserve(count * (sizeof *bound + sizeof *first), false));
+	uint64_t *const bounds = (uint64_t *)staging.ptr;
 	size_t *const found = (size_t *)(bounds + count);
 	memcpy(bounds, bound, count * sizeof *bound);
 	below_kernel<<<nb_cuda_blocks(count, THREADS), THREADS>>>(d->n, d->key, count, bounds, found);

@@ -352,8 +352,8 @@ static __global__ void __launch_bounds__(WIDEST)
 {
 	typedef shape<DIM, real> S;
 	typedef vector16<real> vector;
-	extern __shared__ __align__(16) unsigned char room[];
-	vector *const t = (vector *)room, *const source = t + S::PLANES * p.ntensor;
+	extern __shared__ __align__(16) unsigned char shared[];
+	vector *const t = (vector *)shared, *const source = t + S::PLANES * p.ntensor;
 	__shared__ uint32_t source_row[S::GROUP], target[S::GROUP];
 	__shared__ unsigned short kind[TABLES]; /* total + 256 (bit c: child c does not touch) */
 	const int c = (int)threadIdx.x, threads = (int)blockDim.x;

@@ -264,22 +264,22 @@ static uint64_t do_group(const struct field *f, struct group *group)
 static int field_down(struct field *f, int level, uint64_t *m2l)
 {
 	const size_t size = (size_t)(f->basis.n * f->basis.children), count = f->level[level].count;
-	const size_t room = (GROUP + 1) * size;
-	double *rooms = nb_alloc((size_t)f->threads, room * sizeof *rooms);
-	if (!rooms)
+	const size_t each = (GROUP + 1) * size;
+	double *work = nb_alloc((size_t)f->threads, each * sizeof *work);
+	if (!work)
 		return NB_ENOMEM;
 	uint64_t pairs = 0;
 	tensors(f, level + 1);
 #pragma omp parallel for schedule(dynamic) num_threads(f->threads) reduction(+ : pairs)
 	for (size_t first = 0; first < count; first += GROUP) {
-		double *mine = rooms + (size_t)omp_get_thread_num() * room;
+		double *mine = work + (size_t)omp_get_thread_num() * each;
 		struct group group = {.there = {0}, .first = first, .level = level, .row = mine + GROUP * size};
 		group.many = count - first < GROUP ? (int)(count - first) : GROUP;
 		for (int k = 0; k < GROUP; k++)
 			group.local[k] = mine + (size_t)k * size;
 		pairs += do_group(f, &group);
 	}
-	nb_free(rooms);
+	nb_free(work);
 	*m2l += pairs;
 	return NB_OK;
 }

@@ -88,9 +88,9 @@ template <int DIM, class real> struct far_field {
 			p.group[level] = level == 1 ? 0
 						    : p.group[level - 1] +
 							      nb_cuda_blocks(p.row[level] - p.row[level - 1], S::GROUP);
-		const size_t room = (size_t)(S::PLANES * p.ntensor * 16 + p.n * S::GROUP * (int)sizeof(real));
+		const size_t shared = (size_t)(S::PLANES * p.ntensor * 16 + p.n * S::GROUP * (int)sizeof(real));
 		m2l_kernel<DIM, real>
-			<<<p.group[p.level], threads, room>>>(p, tables.ptr, stride, m.ptr, l.ptr, d_outcome);
+			<<<p.group[p.level], threads, shared>>>(p, tables.ptr, stride, m.ptr, l.ptr, d_outcome);
 		NB_CUDA_LAUNCHED();
 		for (int level = NB_FMM_TOP + 1; level <= p.level; level++) {
 			l2l_kernel<DIM, real><<<p.row[level + 1] - p.row[level], threads>>>(p, level, l.ptr);

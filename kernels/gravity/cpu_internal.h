@@ -7,22 +7,22 @@
 /* bodies a tile holds: its columns and their sums stay in the first-level cache */
 enum { NB_TILE_F32 = 960, NB_TILE_F64 = 480 };
 /* bytes that a thread needs to work on two tiles */
-enum { NB_TILE_ROOM = 256 << 10 };
+enum { NB_TILE_BYTES = 256 << 10 };
 
 /* targets that meet a vector of sources at a time */
 enum { NB_GROUP = 2 };
 /* how masses come in, see tile_body.h */
 enum nb_masses { NB_EACH, NB_UNIFORM, NB_SOURCE };
 
-/* One unit of work per instruction set, in room of NB_TILE_ROOM bytes, 64-byte aligned.
- *   nb_direct_pair   forces between two tiles, or within one where a == b, into room
+/* One unit of work per instruction set, in a buffer of NB_TILE_BYTES bytes, 64-byte aligned.
+ *   nb_direct_pair   forces between two tiles, or within one where a == b, into the buffer
  *   nb_direct_add    adds them to the rows of the two tiles; where a == b, overwrites the rows
  *   nb_near_rows     rows first..last-1, bodies of one box, overwritten; returns the interactions */
 #define NB_GRAVITY_UNITS(isa)                                                                                     \
-	void nb_direct_pair_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, void *room);            \
-	void nb_direct_add_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *room);       \
+	void nb_direct_pair_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, void *buffer);          \
+	void nb_direct_add_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *buffer);     \
 	uint64_t nb_near_rows_##isa(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, \
-		size_t first, size_t last, void *room);
+		size_t first, size_t last, void *buffer);
 NB_GRAVITY_UNITS(plain)
 NB_GRAVITY_UNITS(avx2)
 NB_GRAVITY_UNITS(avx512)

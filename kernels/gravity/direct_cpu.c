@@ -220,8 +220,8 @@ void nb_gravity_unscale(const struct nb_gravity_plan *plan)
 /* ---- the tournament -------------------------------------------------------------------------------- */
 
 struct unit {
-	void (*pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, void *room);
-	void (*add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *room);
+	void (*pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, void *buffer);
+	void (*add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *buffer);
 };
 
 static struct unit unit_of(enum nb_isa isa)
@@ -273,7 +273,7 @@ static int is_in(const struct range *range, size_t tile)
 
 /* Units until none is left. */
 static void play(const struct nb_gravity_plan *plan, const struct range *range, const struct unit *unit,
-	atomic_size_t *met, atomic_size_t *next, void *room)
+	atomic_size_t *met, atomic_size_t *next, void *buffer)
 {
 	const size_t tiles = plan->ntile, players = tiles + tiles % 2;
 	const size_t units = tiles + (players - 1) * (players / 2);
@@ -287,13 +287,13 @@ static void play(const struct nb_gravity_plan *plan, const struct range *range, 
 		/* else one has nobody to meet in this round, or others want it */
 		const int plays = a < tiles && b < tiles && (is_in(range, a) || is_in(range, b));
 		if (plays)
-			unit->pair(plan, a, b, room);
+			unit->pair(plan, a, b, buffer);
 		if (a < tiles)
 			wait_turn(&met[a], round);
 		if (b < tiles && b != a)
 			wait_turn(&met[b], round);
 		if (plays)
-			unit->add(plan, a, b, room);
+			unit->add(plan, a, b, buffer);
 		/* once, if a tile meets itself: then others may go on with it, and count */
 		if (a < tiles)
 			atomic_fetch_add_explicit(&met[a], 1, memory_order_release);
@@ -303,15 +303,15 @@ static void play(const struct nb_gravity_plan *plan, const struct range *range, 
 }
 
 static void tournament(const struct nb_gravity_plan *plan, const struct range *range, const struct unit *unit,
-	atomic_size_t *met, char *room, int threads)
+	atomic_size_t *met, char *buffer, int threads)
 {
 	atomic_size_t next = 0;
 	if (threads == 1) {
-		play(plan, range, unit, met, &next, room);
+		play(plan, range, unit, met, &next, buffer);
 		return;
 	}
 #pragma omp parallel num_threads(threads)
-	play(plan, range, unit, met, &next, room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
+	play(plan, range, unit, met, &next, buffer + (size_t)omp_get_thread_num() * NB_TILE_BYTES);
 }
 
 /* The middle of each tile, so that a pair of tiles of nearby bodies has a nearby origin for its f32
@@ -361,17 +361,17 @@ static int sum_tiles(struct nb_gravity_plan *plan, struct range range)
 {
 	const struct unit unit = unit_of(nb_cpu_isa());
 	const int threads = plan->ntile > 1 ? nb_cpu_threads() : 1;
-	char *room = nb_alloc((size_t)threads, NB_TILE_ROOM);
+	char *buffer = nb_alloc((size_t)threads, NB_TILE_BYTES);
 	double *centre = nb_alloc(plan->ntile, 3 * sizeof *centre);
 	atomic_size_t *met = nb_alloc_zero(plan->ntile, sizeof *met);
-	const int status = room && centre && met ? NB_OK : NB_ENOMEM;
+	const int status = buffer && centre && met ? NB_OK : NB_ENOMEM;
 	if (!status) {
 		tile_centres(plan, centre);
 		plan->centre = centre;
-		tournament(plan, &range, &unit, met, room, threads);
+		tournament(plan, &range, &unit, met, buffer, threads);
 		unscale(plan, first_of(plan, range.first), first_of(plan, range.end));
 	}
-	nb_free_all(met, centre, room);
+	nb_free_all(met, centre, buffer);
 	return status;
 }
 

@@ -12,7 +12,7 @@
 #include <omp.h>
 
 typedef uint64_t near_rows(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, size_t first,
-	size_t last, void *room);
+	size_t last, void *buffer);
 
 static near_rows *rows_of(enum nb_isa isa)
 {
@@ -41,7 +41,7 @@ static size_t box_of(const struct nb_boxes *boxes, size_t i)
 
 /* The parts that begin with one of the bodies begin..end-1. */
 static uint64_t chunk(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, near_rows *near, size_t begin,
-	size_t end, void *room)
+	size_t end, void *buffer)
 {
 	uint64_t p2p = 0;
 	for (size_t box = box_of(boxes, begin); box < boxes->nbox && boxes->box_first[box] < end; box++) {
@@ -52,7 +52,7 @@ static uint64_t chunk(const struct nb_gravity_plan *plan, const struct nb_boxes 
 		for (size_t part = first; part < first + n; part += size)
 			if (part >= begin && part < end)
 				p2p += near(plan, boxes, box, part, part + size < first + n ? part + size : first + n,
-					room);
+					buffer);
 	}
 	return p2p;
 }
@@ -71,16 +71,16 @@ int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes
 	enum { CHUNK = 512 };
 	const size_t chunks = (g->n + CHUNK - 1) / CHUNK;
 	const int threads = chunks > 1 ? nb_cpu_threads() : 1;
-	char *room = nb_alloc((size_t)threads, NB_TILE_ROOM);
-	if (!room)
+	char *buffer = nb_alloc((size_t)threads, NB_TILE_BYTES);
+	if (!buffer)
 		return NB_ENOMEM;
 	near_rows *near = rows_of(nb_cpu_isa());
 	uint64_t p2p = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : p2p)
 	for (size_t c = 0; c < chunks; c++)
 		p2p += chunk(&plan, boxes, near, c * CHUNK, (c + 1) * CHUNK < g->n ? (c + 1) * CHUNK : g->n,
-			room + (size_t)omp_get_thread_num() * NB_TILE_ROOM);
-	nb_free(room);
+			buffer + (size_t)omp_get_thread_num() * NB_TILE_BYTES);
+	nb_free(buffer);
 	nb_gravity_unscale(&plan);
 	if (count)
 		count->p2p += p2p;

@@ -234,14 +234,14 @@ static int share_n3(const struct prepared_field &p, const struct nb_cuda_softeni
 	enum { COMPONENTS = nb_sum<real, POT, JERK>::COMPONENTS };
 	const size_t members = (size_t)nb_team_size(), nbox = p.f.nbox;
 	const n3_memory<real> memory(p.f, COMPONENTS);
-	nb_team_buffer<char> room;
+	nb_team_buffer<char> buffer;
 	n3_places<real> places = {};
 	struct n3_deal dealt;
 	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, members, true, &dealt)));
-	NB_TRY(room.alloc(memory.bytes, memory.zeros()));
+	NB_TRY(buffer.alloc(memory.bytes, memory.zeros()));
 	for (size_t k = 0; k < members; k++)
-		memory.place(&places, k, room.of[k]);
-	dealt.taken = memory.counters(room.of[0]), dealt.drawn = d_outcome->drawn;
+		memory.place(&places, k, buffer.of[k]);
+	dealt.taken = memory.counters(buffer.of[0]), dealt.drawn = d_outcome->drawn;
 	if (p.mean < LENT)
 		NB_TRY(send_bodies(p));
 	return nb_team_run(members, [&](struct nb_team_worker &worker) {
@@ -281,15 +281,15 @@ static int deal_n3(const struct prepared_field &p, const struct nb_cuda_softenin
 	NB_TRY(send_bodies(p));
 	return nb_team_run(d.parts, [&](struct nb_team_worker &worker) {
 		struct member_field m;
-		nb_cuda_buffer<char> room;
+		nb_cuda_buffer<char> buffer;
 		n3_places<real> places = {};
 		nb_cuda_buffer<struct outcome> d_outcome;
 		struct outcome outcome;
 		struct nb_team_copies copies(worker);
 		NB_TRY(m.replicate(copies, p, scale, false));
 		NB_TRY(m.make_outputs(worker));
-		NB_TRY(room.alloc(memory.bytes));
-		memory.place(&places, 0, room.ptr);
+		NB_TRY(buffer.alloc(memory.bytes));
+		memory.place(&places, 0, buffer.ptr);
 		NB_TRY(d_outcome.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(d_outcome.ptr, 0, sizeof outcome, 0));
 		worker.under_way = worker.streams = NB_TEAM_STREAMS;
@@ -346,17 +346,17 @@ static int run_n3(const struct prepared_field &p, const struct nb_cuda_softening
 	typedef typename nb_arith<P>::real real;
 	struct n3_deal deal;
 	const n3_memory<real> memory(p.f, nb_sum<real, POT, JERK>::COMPONENTS);
-	nb_cuda_buffer<char> room;
+	nb_cuda_buffer<char> buffer;
 	n3_places<real> places = {};
 	if (is_shared(p))
 		return nb_team_mutual() ? share_n3<P, K, W, POT, JERK, BLOCKS>(p, soft, d_outcome)
 					: deal_n3<P, K, W, POT, JERK, BLOCKS>(p, soft);
-	NB_TRY(room.alloc(memory.bytes));
-	memory.place(&places, 0, room.ptr);
+	NB_TRY(buffer.alloc(memory.bytes));
+	memory.place(&places, 0, buffer.ptr);
 	NB_TRY((n3_deal_of<NB_WARP * K * W, BLOCKS>(p, 1, true, &deal)));
 	if (deal.split > 0) {
-		NB_CUDA_TRY(cudaMemsetAsync(room.ptr, 0, memory.zeros(), 0));
-		deal.taken = memory.counters(room.ptr), deal.drawn = d_outcome->drawn;
+		NB_CUDA_TRY(cudaMemsetAsync(buffer.ptr, 0, memory.zeros(), 0));
+		deal.taken = memory.counters(buffer.ptr), deal.drawn = d_outcome->drawn;
 	}
 	NB_TRY((n3_pairs<P, K, W, POT, JERK, BLOCKS>(
 		0, p.bodies.packed, p.f, deal, soft, places, p.mass, p.out, d_outcome)));

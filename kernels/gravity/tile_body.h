@@ -69,7 +69,7 @@ struct T(tile) {
 	S soft[CAPACITY] __attribute__((aligned(64))); /* nb_gravity_soft, except for NB_LAW_COMMON */
 } __attribute__((aligned(64)));
 _Static_assert(CAPACITY * sizeof(S) % 64 == 0 && CAPACITY >= TILE_ROWS + 3 * NB_VECTOR / sizeof(S), "aligned, padded");
-_Static_assert(2 * sizeof(TILE) <= NB_TILE_ROOM, "two tiles fit");
+_Static_assert(2 * sizeof(TILE) <= NB_TILE_BYTES, "two tiles fit");
 
 static void T(fill_soft)(TILE *t, size_t at, const struct nb_gravity_plan *plan, size_t first, size_t n)
 {
@@ -437,40 +437,40 @@ static size_t T(rows)(const struct nb_gravity_plan *plan, size_t tile)
 	return left < plan->tile ? left : plan->tile;
 }
 
-static void T(direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, TILE *room)
+static void T(direct_pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, TILE *tiles)
 {
 	double origin[3];
 	T(origin)(plan->centre + 3 * a, plan->centre + 3 * b, origin);
-	T(tile_fill)(&room[0], 0, plan, a * plan->tile, T(rows)(plan, a), origin);
-	T(tile_close)(&room[0], T(rows)(plan, a), plan, origin);
+	T(tile_fill)(&tiles[0], 0, plan, a * plan->tile, T(rows)(plan, a), origin);
+	T(tile_close)(&tiles[0], T(rows)(plan, a), plan, origin);
 	if (a == b) {
-		T(interact)(NB_SOURCE, plan, &room[0], &room[0], 0);
+		T(interact)(NB_SOURCE, plan, &tiles[0], &tiles[0], 0);
 		return;
 	}
-	T(tile_fill)(&room[1], 0, plan, b * plan->tile, T(rows)(plan, b), origin);
-	T(tile_close)(&room[1], T(rows)(plan, b), plan, origin);
-	T(tile_clear)(&room[1], plan->g);
-	T(interact)(T(masses_of)(&room[0], &room[1]), plan, &room[0], &room[1], 0);
+	T(tile_fill)(&tiles[1], 0, plan, b * plan->tile, T(rows)(plan, b), origin);
+	T(tile_close)(&tiles[1], T(rows)(plan, b), plan, origin);
+	T(tile_clear)(&tiles[1], plan->g);
+	T(interact)(T(masses_of)(&tiles[0], &tiles[1]), plan, &tiles[0], &tiles[1], 0);
 }
 
-static void T(direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const TILE *room)
+static void T(direct_add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const TILE *tiles)
 {
 	if (a == b) {
-		nb_gravity_clear(plan->g, a * plan->tile, room[0].n);
-		T(tile_add)(NB_SOURCE, plan, &room[0], &room[0], a * plan->tile);
+		nb_gravity_clear(plan->g, a * plan->tile, tiles[0].n);
+		T(tile_add)(NB_SOURCE, plan, &tiles[0], &tiles[0], a * plan->tile);
 		return;
 	}
-	const enum nb_masses masses = T(masses_of)(&room[0], &room[1]);
-	T(tile_add)(masses, plan, &room[0], &room[1], a * plan->tile);
-	T(tile_add)(masses, plan, &room[1], &room[0], b * plan->tile);
+	const enum nb_masses masses = T(masses_of)(&tiles[0], &tiles[1]);
+	T(tile_add)(masses, plan, &tiles[0], &tiles[1], a * plan->tile);
+	T(tile_add)(masses, plan, &tiles[1], &tiles[0], b * plan->tile);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------------- */
 
 static uint64_t T(near_rows)(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, size_t first,
-	size_t last, TILE *room)
+	size_t last, TILE *tiles)
 {
-	TILE *target = &room[0], *source = &room[1];
+	TILE *target = &tiles[0], *source = &tiles[1];
 	const double *pos = plan->g->pos;
 	double middle[3], origin[3];
 	for (int d = 0; d < 3; d++) {

@@ -70,26 +70,26 @@ void nb_deep_keys_cpu(size_t n, const uint32_t *row, const double *pos, int dim,
 }
 
 /* What one thread needs: arrays for the bodies of one tie, and the ties that are still to be divided. */
-struct room {
+struct workspace {
 	uint64_t *key;
 	uint32_t *order, *row;
 	struct ties large, small;
 };
 
-static int room_for(struct room *r, size_t bodies)
+static int workspace_for(struct workspace *r, size_t bodies)
 {
-	*r = (struct room){nb_alloc(bodies, sizeof *r->key), nb_alloc(bodies, sizeof *r->order),
+	*r = (struct workspace){nb_alloc(bodies, sizeof *r->key), nb_alloc(bodies, sizeof *r->order),
 		nb_alloc(bodies, sizeof *r->row), {0}, {0}};
 	return r->key && r->order && r->row ? NB_OK : NB_ENOMEM;
 }
 
-static void room_free(struct room *r)
+static void workspace_free(struct workspace *r)
 {
 	nb_free_all(r->key, r->order, r->row, r->large.at, r->small.at);
 }
 
-/* Puts a tie in order; its parts that are ties of their own are added to the room's. */
-static int divide(struct room *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
+/* Puts a tie in order; its parts that are ties of their own are added to the workspace's. */
+static int divide(struct workspace *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
 {
 	uint32_t *row = perm + tie.first;
 	if (tie.count <= NB_DEEP_FEW) {
@@ -109,7 +109,7 @@ static int divide(struct room *r, struct tie tie, const double *pos, int dim, ui
 }
 
 /* One small tie, to the end. */
-static int finish(struct room *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
+static int finish(struct workspace *r, struct tie tie, const double *pos, int dim, uint32_t *perm)
 {
 	r->small.n = 0;
 	int status = divide(r, tie, pos, dim, perm);
@@ -123,13 +123,13 @@ static int finish_all(const struct ties *small, const double *pos, int dim, uint
 	int status = NB_OK;
 #pragma omp parallel reduction(max : status) if (small->n > 16)
 	{
-		struct room r;
-		status = room_for(&r, LARGE);
+		struct workspace r;
+		status = workspace_for(&r, LARGE);
 #pragma omp for schedule(dynamic, 16)
 		for (size_t c = 0; c < small->n; c++)
 			if (!status)
 				status = finish(&r, small->at[c], pos, dim, perm);
-		room_free(&r);
+		workspace_free(&r);
 	}
 	return status;
 }
@@ -172,8 +172,8 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 		size_t most = 0;
 		for (size_t c = 0; c < large.n; c++)
 			most = large.at[c].count > most ? large.at[c].count : most;
-		struct room r;
-		status = room_for(&r, most);
+		struct workspace r;
+		status = workspace_for(&r, most);
 		nb_free(r.large.at);
 		nb_free(r.small.at);
 		r.large = large;
@@ -183,7 +183,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 		large = r.large;
 		small = r.small;
 		r.large = r.small = (struct ties){0};
-		room_free(&r);
+		workspace_free(&r);
 	}
 	if (!status && small.n)
 		status = finish_all(&small, pos, dim, perm);

@@ -77,10 +77,10 @@ static int simd(const struct nb_paper_job *job, rows *sum, int parallel, struct 
 	if (status || g->n == 0)
 		return status;
 	const size_t padded = (g->n + WIDEST - 1) / WIDEST * WIDEST;
-	float *room = nb_alloc_zero(4 * padded, sizeof *room);
-	if (!room)
+	float *columns = nb_alloc_zero(4 * padded, sizeof *columns);
+	if (!columns)
 		return NB_ENOMEM;
-	float *const x = room, *const y = x + padded, *const z = y + padded, *const m = z + padded;
+	float *const x = columns, *const y = x + padded, *const z = y + padded, *const m = z + padded;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nb_paper_body body = nb_paper_body_of(&plan, i);
 		x[i] = body.x;
@@ -93,7 +93,7 @@ static int simd(const struct nb_paper_job *job, rows *sum, int parallel, struct 
 #pragma omp parallel for schedule(dynamic) if (parallel)
 	for (size_t c = 0; c < chunks; c++)
 		sum(&bodies, c * CHUNK, (c + 1) * CHUNK < g->n ? (c + 1) * CHUNK : g->n, g->acc);
-	nb_free(room);
+	nb_free(columns);
 	nb_gravity_unscale(&plan);
 	count_pairs(g->n, count);
 	return NB_OK;

@@ -82,7 +82,7 @@ static NB_HD void T(columns)(const double *row, size_t all, size_t first, size_t
 }
 
 /* Positions of n bodies of g from first on, in target units, to x[0], x[1], x[2] and, if w->fine, low. */
-static NB_HD void T(positions)(const struct T(room) * w, const struct nb_gravity *g, const struct T(level) * lv,
+static NB_HD void T(positions)(const struct T(walker) * w, const struct nb_gravity *g, const struct T(level) * lv,
 	size_t first, size_t n, S *const x[3], S *const low[3])
 {
 	const double c[3] = {T(origin)(lv, 0), T(origin)(lv, 1), T(origin)(lv, 2)};
@@ -91,7 +91,7 @@ static NB_HD void T(positions)(const struct T(room) * w, const struct nb_gravity
 
 /* Their velocities, relative to the target node's. */
 static NB_HD void T(velocities)(
-	const struct T(room) * w, const struct T(level) * lv, size_t first, size_t n, S *const v[3])
+	const struct T(walker) * w, const struct T(level) * lv, size_t first, size_t n, S *const v[3])
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const double *frame = plan->velocity + 3 * (size_t)lv->node;
@@ -119,13 +119,13 @@ struct T(flight) {
 };
 
 /* separation of sources j.. from target i in coordinate d */
-static NB_HD V T(apart)(const struct T(room) * w, int fine, int d, size_t i, size_t j)
+static NB_HD V T(apart)(const struct T(walker) * w, int fine, int d, size_t i, size_t j)
 {
 	V high = LOAD(&w->x[d][j]) - w->target[d][i];
 	return fine ? high + (LOAD(&w->low[d][j]) - w->target_low[d][i]) : high;
 }
 
-static NB_HD void T(separate)(struct T(flight) * f, const struct T(room) * w, int fine, size_t i, size_t j, S eps2)
+static NB_HD void T(separate)(struct T(flight) * f, const struct T(walker) * w, int fine, size_t i, size_t j, S eps2)
 {
 	EACH_TARGET f->x[k] = T(apart)(w, fine, 0, i + (size_t)k, j);
 	EACH_TARGET f->y[k] = T(apart)(w, fine, 1, i + (size_t)k, j);
@@ -135,7 +135,7 @@ static NB_HD void T(separate)(struct T(flight) * f, const struct T(room) * w, in
 }
 
 /* alike: for bodies of mass 1 */
-static NB_HD void T(act)(const struct T(flight) * f, const struct T(room) * w, int alike, size_t j, V sum[3][2])
+static NB_HD void T(act)(const struct T(flight) * f, const struct T(walker) * w, int alike, size_t j, V sum[3][2])
 {
 	V weight[2];
 	EACH_TARGET weight[k] = F(nb_cube)(f->r2[k], f->guess[k]);
@@ -144,7 +144,7 @@ static NB_HD void T(act)(const struct T(flight) * f, const struct T(room) * w, i
 	EACH_TARGET F(nb_pair_add)(weight[k], f->x[k], f->y[k], f->z[k], &sum[0][k], &sum[1][k], &sum[2][k]);
 }
 
-static NB_HD void T(sweep)(struct T(room) * w, int fine, int alike, S eps2)
+static NB_HD void T(sweep)(struct T(walker) * w, int fine, int alike, S eps2)
 {
 	const size_t end = w->nsource;
 	const S factor = (S)CUBE * (alike ? w->m[0] : 1);
@@ -167,7 +167,7 @@ static NB_HD void T(sweep)(struct T(room) * w, int fine, int alike, S eps2)
 }
 
 /* What is apart for bodies that do not act if masses do not say it: so far that nothing of their pull is left. */
-static void T(sweep_acc)(struct T(room) * w, S eps2)
+static void T(sweep_acc)(struct T(walker) * w, S eps2)
 {
 	int alike = sizeof(S) == sizeof(float); /* nothing is that far in f64 */
 	for (size_t k = 0; k < w->nsource; k++)
@@ -181,14 +181,14 @@ static void T(sweep_acc)(struct T(room) * w, S eps2)
 }
 
 /* The row of target i among the sources; -1: it is not there. */
-static NB_HD ptrdiff_t T(self)(const struct T(room) * w, size_t i)
+static NB_HD ptrdiff_t T(self)(const struct T(walker) * w, size_t i)
 {
 	const size_t body = w->target_first + i;
 	return body >= w->own_first && body < w->own_first + w->own ? (ptrdiff_t)(body - w->own_first) : -1;
 }
 
 /* The same with potentials. Coincident bodies count in them only if r2 > none. */
-static NB_HD void T(sweep_pot)(struct T(room) * w, int fine, S eps2, S none)
+static NB_HD void T(sweep_pot)(struct T(walker) * w, int fine, S eps2, S none)
 {
 	const size_t end = w->nsource;
 	for (size_t i = 0; i < w->ntarget; i++) {
@@ -213,7 +213,7 @@ static NB_HD void T(sweep_pot)(struct T(room) * w, int fine, S eps2, S none)
 }
 
 /* The same with potentials and jerks. */
-static NB_HD void T(sweep_jerk)(struct T(room) * w, int fine, S eps2, S none)
+static NB_HD void T(sweep_jerk)(struct T(walker) * w, int fine, S eps2, S none)
 {
 	const size_t end = w->nsource;
 	for (size_t i = 0; i < w->ntarget; i += 2) {
@@ -254,7 +254,7 @@ static NB_HD void T(sweep_jerk)(struct T(room) * w, int fine, S eps2, S none)
 }
 
 /* All of these, of pairs with softenings of their own or of a spline. */
-static NB_HD void T(sweep_soft)(struct T(room) * w, int fine, int spline)
+static NB_HD void T(sweep_soft)(struct T(walker) * w, int fine, int spline)
 {
 	const size_t end = w->nsource;
 	for (size_t i = 0; i < w->ntarget; i++) {
@@ -286,7 +286,7 @@ static NB_HD void T(sweep_soft)(struct T(room) * w, int fine, int spline)
 	}
 }
 
-static APART void T(sweep_law)(struct T(room) * w)
+static APART void T(sweep_law)(struct T(walker) * w)
 {
 	for (size_t k = w->nsource; k < w->nsource + 2 * W; k++)
 		w->soft[k] = (S)FLOOR;
@@ -297,7 +297,7 @@ static APART void T(sweep_law)(struct T(room) * w)
 }
 
 /* Lets the gathered bodies act. */
-static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
+static void T(sources_act)(struct T(walker) * w, const struct T(level) * lv)
 {
 	if (!w->nsource)
 		return;
@@ -328,7 +328,7 @@ static void T(sources_act)(struct T(room) * w, const struct T(level) * lv)
 }
 
 /* Gathers the bodies first .. end-1 as sources. */
-static void T(gather)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t end)
+static void T(gather)(struct T(walker) * w, const struct T(level) * lv, size_t first, size_t end)
 {
 	const struct nb_gravity *g = w->plan->g;
 	const double scale = w->plan->mass;
@@ -363,7 +363,7 @@ static NB_HD int T(is_remote)(const struct nb_family *f, size_t lane, const stru
 }
 
 /* What bodies do that are so far that all targets feel the same: a leaf that a far smaller group lies in. */
-static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
+static void T(remote_act)(struct T(walker) * w, const struct T(level) * lv, size_t first, size_t n)
 {
 	const struct nb_gravity *g = w->plan->g;
 	for (size_t b = first; b < first + n; b++) {
@@ -379,7 +379,7 @@ static void T(remote_act)(struct T(room) * w, const struct T(level) * lv, size_t
 }
 
 /* Gathers the bodies of the leaves in a list but for the group's own, which were first; adjacent leaves at once. */
-static void T(gather_leaves)(struct T(room) * w, const struct T(level) * lv, struct list *leaf)
+static void T(gather_leaves)(struct T(walker) * w, const struct T(level) * lv, struct list *leaf)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t own_first = plan->target->first[lv->node];

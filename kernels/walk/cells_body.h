@@ -96,7 +96,7 @@ static NB_HD S T(cell_eps2)(const struct nb_walk_plan *plan, const struct T(leve
 
 #if HIGH
 /* Lets the far cells act on the expansion by folded moments. */
-static APART void T(far_act_folded)(struct T(room) * w)
+static APART void T(far_act_folded)(struct T(walker) * w)
 {
 	T(cells_close)(&w->far, w->plan);
 	for (size_t j = 0; j < w->far.n; j += W) {
@@ -119,7 +119,7 @@ static APART void T(far_act_folded)(struct T(room) * w)
 }
 
 /* Lets the far cells act on the expansion.  each: with eps2 of their own */
-static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+static NB_HD void T(far_act_order)(struct T(walker) * w, const struct T(level) * lv, int quad, int each)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	(void)quad;
@@ -146,7 +146,7 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 }
 #else
 /* Lets the far cells act on the expansion.  each: with eps2 of their own */
-static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each)
+static NB_HD void T(far_act_order)(struct T(walker) * w, const struct T(level) * lv, int quad, int each)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->far, w->plan);
@@ -174,14 +174,14 @@ static NB_HD void T(far_act_order)(struct T(room) * w, const struct T(level) * l
 }
 #endif
 
-static APART void T(far_act_each)(struct T(room) * w, const struct T(level) * lv)
+static APART void T(far_act_each)(struct T(walker) * w, const struct T(level) * lv)
 {
 	for (size_t j = w->far.n; j % W; j++)
 		w->far_eps2[j] = 0;
 	w->plan->order > 1 ? T(far_act_order)(w, lv, 1, 1) : T(far_act_order)(w, lv, 0, 1);
 }
 
-static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
+static void T(far_act)(struct T(walker) * w, const struct T(level) * lv)
 {
 #if HIGH
 	if (w->far.n && w->plan->folded) {
@@ -196,7 +196,7 @@ static void T(far_act)(struct T(room) * w, const struct T(level) * lv)
 }
 
 /* Lets the near cells act on each target.  each: with softenings of their own; folded: by folded moments */
-static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * lv, int quad, int each, int folded)
+static NB_HD void T(near_act_order)(struct T(walker) * w, const struct T(level) * lv, int quad, int each, int folded)
 {
 	const S eps2 = T(cell_eps2)(w->plan, lv);
 	T(cells_close)(&w->near, w->plan);
@@ -246,14 +246,14 @@ static NB_HD void T(near_act_order)(struct T(room) * w, const struct T(level) * 
 	w->near.n = 0;
 }
 
-static APART void T(near_act_each)(struct T(room) * w, const struct T(level) * lv)
+static APART void T(near_act_each)(struct T(walker) * w, const struct T(level) * lv)
 {
 	for (size_t j = w->near.n; j % W; j++)
 		w->near_eps2[j] = 0;
 	w->plan->order > 1 ? T(near_act_order)(w, lv, 1, 1, 0) : T(near_act_order)(w, lv, 0, 1, 0);
 }
 
-static void T(near_act)(struct T(room) * w, const struct T(level) * lv)
+static void T(near_act)(struct T(walker) * w, const struct T(level) * lv)
 {
 	if (w->near.n && w->plan->law == NB_LAW_PLUMMER)
 		T(near_act_each)(w, lv);
@@ -276,7 +276,7 @@ static NB_HD void T(cells_add)(struct T(cells) * cells, uint32_t mask, const v8d
 	cells->n = n + (size_t)__builtin_popcount(mask);
 }
 
-static void T(clear)(struct T(room) * w)
+static void T(clear)(struct T(walker) * w)
 {
 	for (int q = 0; q < TERMS; q++)
 		w->sum[q] = (V){};
@@ -374,7 +374,7 @@ static NB_HD void T(horner)(int N, const S *c, const V *x, V *value, V *grad)
 }
 
 /* Lets the expansion act on the targets (L2P): potential and acceleration. */
-static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S *c)
+static void T(evaluate)(struct T(walker) * w, const struct T(level) * lv, const S *c)
 {
 	for (size_t at = 0; at < w->ntarget; at += W) {
 		V x[3], f, grad[3];
@@ -388,7 +388,7 @@ static void T(evaluate)(struct T(room) * w, const struct T(level) * lv, const S 
 }
 
 /* The same of the jerk: the gradient of the expansion's time derivative, and what the target finds where it goes. */
-static void T(evaluate_jerk)(struct T(room) * w, const struct T(level) * lv, const S *c, const S *rate)
+static void T(evaluate_jerk)(struct T(walker) * w, const struct T(level) * lv, const S *c, const S *rate)
 {
 	enum { N = ORDER - 1 };
 	S g[3][TERMS];

@@ -1,7 +1,7 @@
 /* group_body.h - a part of walk_body.h: the bodies of a group as targets, and their rows of the results. */
 
 /* Makes n bodies from first on the targets. */
-static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t first, size_t n)
+static void T(targets)(struct T(walker) * w, const struct T(level) * lv, size_t first, size_t n)
 {
 	w->target_first = first;
 	w->ntarget = n;
@@ -27,7 +27,7 @@ static void T(targets)(struct T(room) * w, const struct T(level) * lv, size_t fi
 }
 
 /* Writes acceleration and potential of target k, to which phi belongs too, to the row of body `to`. */
-static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
+static NB_HD void T(row)(const struct T(walker) * w, const struct T(level) * lv, size_t to, size_t k, double phi)
 {
 	const struct nb_gravity *g = w->plan->at;
 	const double pot_unit = g->G * lv->scale / w->plan->mass;
@@ -41,7 +41,7 @@ static NB_HD void T(row)(const struct T(room) * w, const struct T(level) * lv, s
 /* Writes the jerk of target k; with what softened bodies in the same place do to each other.
  *   inverse_eps  1 / their softening in target units, or 0 where there are none */
 static NB_HD void T(row_jerk)(
-	const struct T(room) * w, const struct T(level) * lv, size_t to, size_t k, double inverse_eps)
+	const struct T(walker) * w, const struct T(level) * lv, size_t to, size_t k, double inverse_eps)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;
@@ -73,7 +73,7 @@ static APART void T(find_kinds)(const struct nb_walk_plan *plan, struct T(level)
 }
 
 /* Resolves the sources of a group. */
-static NB_HD int T(find_sources)(struct T(room) * w, struct T(level) * lv, int small, int self)
+static NB_HD int T(find_sources)(struct T(walker) * w, struct T(level) * lv, int small, int self)
 {
 	return w->plan->law != NB_LAW_COMMON ? T(resolve_soft)(w, lv, 1, small, self)
 	       : small			     ? T(resolve)(w, lv, 1, 1, 0, 0)
@@ -89,7 +89,7 @@ static void T(want)(const struct nb_walk_plan *plan, struct list *leaf)
 }
 
 /* Acts on the bodies of a group, and writes their rows. */
-static int T(group)(struct T(room) * w, struct T(level) * lv)
+static int T(group)(struct T(walker) * w, struct T(level) * lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_gravity *g = plan->g;

@@ -101,7 +101,7 @@ static NB_HD struct T(test)
 
 /* Sums a field strength over the source cells that are still to be resolved: m / r^2, each as if spread over
  * its size and the target's. */
-static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) * lv, float eps2, int soft)
+static NB_HD float T(strength)(const struct T(walker) * w, const struct T(level) * lv, float eps2, int soft)
 {
 	v8f sum = {};
 	for (size_t e = lv->begin; e < lv->end; e++) {
@@ -115,7 +115,7 @@ static NB_HD float T(strength)(const struct T(room) * w, const struct T(level) *
 	return total;
 }
 
-static APART float T(strength_soft)(const struct T(room) * w, const struct T(level) * lv)
+static APART float T(strength_soft)(const struct T(walker) * w, const struct T(level) * lv)
 {
 	return T(strength)(w, lv, 0, 1);
 }
@@ -127,7 +127,7 @@ static APART float T(strength_soft)(const struct T(room) * w, const struct T(lev
  *   small   the group has so few bodies that cells act on each of them only
  *   self    the group may act on itself as a cell
  *   soft    not NB_LAW_COMMON */
-static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group, int small, int self, int soft)
+static NB_HD int T(resolve)(struct T(walker) * w, struct T(level) * lv, int group, int small, int self, int soft)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const size_t first = plan->target->first[lv->node], count = plan->target->count[lv->node];
@@ -232,7 +232,7 @@ static NB_HD int T(resolve)(struct T(room) * w, struct T(level) * lv, int group,
 }
 
 /* For other laws than the common one. */
-static APART int T(resolve_soft)(struct T(room) * w, struct T(level) * lv, int group, int small, int self)
+static APART int T(resolve_soft)(struct T(walker) * w, struct T(level) * lv, int group, int small, int self)
 {
 	return !group  ? T(resolve)(w, lv, 0, 0, 0, 1)
 	       : small ? T(resolve)(w, lv, 1, 1, 0, 1)

@@ -9,7 +9,7 @@
  * root's; the time unit is the length unit over that of velocities.
  *
  * Plan (the algorithm is described in walk_simd.c, which this file is part of).  A thread walks down from the root to
- * its groups with a stack of T(level), one for each ancestor, and a T(room), its own workspace.  At each level
+ * its groups with a stack of T(level), one for each ancestor, and a T(walker), its own workspace.  At each level
  * T(resolve) deals out the source cells that the parent left: into the expansion (w->far), onto bodies (w->near),
  * opened (w->open), to the children (w->entry), or, in a group, as leaves (w->leaf).  Lists act when they are full.
  * Its parts, each in a file that this one includes:
@@ -107,8 +107,8 @@ struct T(level) {
 	uint32_t node;
 	uint32_t family, lane; /* the same node as a source */
 	uint32_t next;	       /* children already walked */
-	size_t begin, end;     /* in room.entry: source cells that its parent could not take as a whole */
-	size_t mark;	       /* in room.entry: what its children get begins here */
+	size_t begin, end;     /* in walker.entry: source cells that its parent could not take as a whole */
+	size_t mark;	       /* in walker.entry: what its children get begins here */
 	double centre[3];      /* of its box, in the caller's units */
 	double scale;	       /* from the caller's units to target units, a power of two */
 	float reach;	       /* greatest distance of a body from the centre */
@@ -128,7 +128,7 @@ struct T(cells) {
 	size_t n;
 } __attribute__((aligned(64)));
 
-struct T(room) {
+struct T(walker) {
 	struct T(cells) far, near; /* to act through the expansion, or on each body */
 	/* bodies to act one by one; low: what x leaves out of a position, where fine is set */
 	S x[3][SOURCES + 80], low[3][SOURCES + 80];
@@ -182,7 +182,7 @@ static NB_HD S T(frame)(const struct nb_walk_plan *plan, size_t node, int d)
 }
 
 /* Gives the children their expansions (L2L). */
-static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
+static void T(hand_down)(const struct T(walker) * w, struct T(level) * lv)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_tree *tree = plan->target;
@@ -211,7 +211,7 @@ static void T(hand_down)(const struct T(room) * w, struct T(level) * lv)
 
 /* Whether a node of points has so many sources around it that its children are better walked one by one: a list for all
  * would be a long one. */
-static APART int T(is_crowded)(const struct T(room) * w, const struct T(level) * lv)
+static APART int T(is_crowded)(const struct T(walker) * w, const struct T(level) * lv)
 {
 	float sum = 0;
 	if (w->nlevel == 1) /* nothing has been opened yet */
@@ -230,7 +230,7 @@ static APART int T(is_crowded)(const struct T(room) * w, const struct T(level) *
 }
 
 /* Enters a node: child `lane` of the node of the last level, or the root. */
-static int T(enter)(struct T(room) * w, uint32_t lane)
+static int T(enter)(struct T(walker) * w, uint32_t lane)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_tree *tree = plan->target;
@@ -312,7 +312,7 @@ static int T(enter)(struct T(room) * w, uint32_t lane)
  * by the thread whose ticket it is. */
 static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
-	struct T(room) *w = nb_alloc_zero(1, sizeof *w);
+	struct T(walker) *w = nb_alloc_zero(1, sizeof *w);
 	if (!w)
 		return NB_ENOMEM;
 	w->plan = plan;
