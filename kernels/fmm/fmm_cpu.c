@@ -21,7 +21,7 @@ struct level {
 
 enum { GROUP = 8 /* boxes whose children are targets together */ };
 
-struct field {
+struct far_boxes {
 	const struct nb_gravity *g;
 	const struct nb_boxes *boxes;
 	const struct nb_fmm *fmm;
@@ -47,7 +47,7 @@ const struct nb_fmm_operators *nb_fmm_operators_cpu(void)
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
-static struct nb_fmm_box box_of(const struct field *f, int level, uint64_t b)
+static struct nb_fmm_box box_of(const struct far_boxes *f, int level, uint64_t b)
 {
 	struct nb_fmm_box box;
 	for (int d = 0; d < 3; d++) {
@@ -75,7 +75,7 @@ static int neighbours_are_right(const struct nb_boxes *boxes, const struct nb_fm
 }
 
 /* Finds the boxes of a level that have bodies. */
-static int occupy(struct field *f, int level)
+static int occupy(struct far_boxes *f, int level)
 {
 	struct level *l = &f->level[level];
 	const int shift = f->fmm->dim * (f->fmm->level - level);
@@ -101,7 +101,7 @@ static int occupy(struct field *f, int level)
 	return l->m && (l->l || level == f->fmm->level) ? NB_OK : NB_ENOMEM;
 }
 
-static void release(struct field *f)
+static void release(struct far_boxes *f)
 {
 	for (int l = 0; l <= f->fmm->level; l++) {
 		nb_free_all(f->level[l].index, f->level[l].box, f->level[l].m, f->level[l].l);
@@ -111,7 +111,7 @@ static void release(struct field *f)
 
 /* ---- up ----------------------------------------------------------------------------------------------- */
 
-static int bodies_to_multipoles(struct field *f)
+static int bodies_to_multipoles(struct far_boxes *f)
 {
 	const struct level *l = &f->level[f->fmm->level];
 	int outside = 0;
@@ -126,7 +126,7 @@ static int bodies_to_multipoles(struct field *f)
 }
 
 /* The coefficients of the children of box b, NULL for those without bodies; bit c: child c has some. */
-static unsigned children(const struct field *f, const struct level *below, uint64_t b, const double **child)
+static unsigned children(const struct far_boxes *f, const struct level *below, uint64_t b, const double **child)
 {
 	unsigned there = 0;
 	for (int c = 0; c < f->basis.children; c++) {
@@ -137,7 +137,7 @@ static unsigned children(const struct field *f, const struct level *below, uint6
 	return there;
 }
 
-static void multipoles_up(struct field *f, int level)
+static void multipoles_up(struct far_boxes *f, int level)
 {
 	const struct level *l = &f->level[level], *below = l + 1;
 #pragma omp parallel for schedule(dynamic, 32) num_threads(f->threads)
@@ -150,13 +150,13 @@ static void multipoles_up(struct field *f, int level)
 
 /* ---- down --------------------------------------------------------------------------------------------- */
 
-static size_t tensor_size(const struct field *f)
+static size_t tensor_size(const struct far_boxes *f)
 {
 	return (size_t)(f->basis.ntensor * f->basis.children);
 }
 
 /* T for all relative places of the boxes of a level. */
-static void tensors(struct field *f, int level)
+static void tensors(struct far_boxes *f, int level)
 {
 	const int dim = f->fmm->dim, n = f->basis.ntensor, children = f->basis.children;
 	const double eps = f->g->eps / (f->fmm->cube.size / (double)((uint64_t)1 << level));
@@ -188,7 +188,7 @@ struct group {
 };
 
 /* From the children of neighbour q of each parent.  Returns how many pairs of boxes with bodies met. */
-static uint64_t from_neighbours(const struct field *f, const struct group *group, int q)
+static uint64_t from_neighbours(const struct far_boxes *f, const struct group *group, int q)
 {
 	const struct level *below = &f->level[group->level + 1];
 	const int children_ = f->basis.children;
@@ -217,7 +217,7 @@ static uint64_t from_neighbours(const struct field *f, const struct group *group
 }
 
 /* The field of the children of one of the group's boxes, where it goes from here. */
-static void deliver(const struct field *f, const struct group *group, int k)
+static void deliver(const struct far_boxes *f, const struct group *group, int k)
 {
 	const struct level *below = &f->level[group->level + 1];
 	const uint64_t parent = f->level[group->level].box[group->first + (size_t)k];
@@ -236,7 +236,7 @@ static void deliver(const struct field *f, const struct group *group, int k)
 	}
 }
 
-static uint64_t do_group(const struct field *f, struct group *group)
+static uint64_t do_group(const struct far_boxes *f, struct group *group)
 {
 	const struct level *parents = &f->level[group->level];
 	const int n = f->basis.n;
@@ -261,7 +261,7 @@ static uint64_t do_group(const struct field *f, struct group *group)
 }
 
 /* From the boxes of a level to their children. */
-static int field_down(struct field *f, int level, uint64_t *m2l)
+static int field_down(struct far_boxes *f, int level, uint64_t *m2l)
 {
 	const size_t size = (size_t)(f->basis.n * f->basis.children), count = f->level[level].count;
 	const size_t each = (GROUP + 1) * size;
@@ -295,7 +295,7 @@ static double mass_unit(const struct nb_gravity *g)
 	return nb_pair_power2(largest, 0);
 }
 
-static int far_field(struct field *f, uint64_t *m2l)
+static int far_field(struct far_boxes *f, uint64_t *m2l)
 {
 	const int finest = f->fmm->level;
 	nb_fmm_basis_fill(&f->basis, f->fmm->dim, f->fmm->order);
@@ -331,7 +331,7 @@ int nb_gravity_fmm_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes,
 	int status = nb_gravity_near_cpu(g, boxes, count);
 	if (status || g->n == 0 || fmm->level < NB_FMM_TOP)
 		return status;
-	struct field *f = nb_alloc_zero(1, sizeof *f);
+	struct far_boxes *f = nb_alloc_zero(1, sizeof *f);
 	if (!f)
 		return NB_ENOMEM;
 	f->g = g;

@@ -55,7 +55,7 @@ struct box_division {
 struct prepared_field {
 	struct nb_prepared bodies;
 	nb_cuda_buffer<uint32_t> box_of;
-	struct field f = {};
+	struct near_field f = {};
 	struct outputs out = {};
 	const double *mass = nullptr;
 	size_t mean = 0; /* bodies a box, rounded up */
@@ -101,7 +101,7 @@ static int send_bodies(const struct prepared_field &p)
 /* What a member of the team reads. */
 struct member_field {
 	struct nb_packed in = {};
-	struct field f = {};
+	struct near_field f = {};
 	const double *mass = nullptr;
 	struct outputs out = {};
 	nb_cuda_buffer<double> acc, pot, jerk;
@@ -154,7 +154,7 @@ struct member_field {
 template <class real> struct n3_memory {
 	size_t state, own, slots, bytes; /* where they begin, and all */
 
-	n3_memory(const struct field &f, size_t components)
+	n3_memory(const struct near_field &f, size_t components)
 	{
 		const auto after = [](size_t begin, size_t size) { return (begin + size + 255) / 256 * 256; };
 		state = after(0, NB_TEAM_MOST * sizeof(unsigned long long));
@@ -206,9 +206,10 @@ static int n3_deal_of(const struct prepared_field &p, size_t members, bool draws
 
 /* The pairs of boxes f.begin .. f.end - 1, or of what the member draws, with a block for each unit that it may draw. */
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
-static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct field &f, const struct n3_deal &deal,
-	const struct nb_cuda_softening &soft, const n3_places<typename nb_arith<P>::real> &places, const double *mass,
-	const struct outputs &out, struct outcome *d_outcome)
+static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struct near_field &f,
+	const struct n3_deal &deal, const struct nb_cuda_softening &soft,
+	const n3_places<typename nb_arith<P>::real> &places, const double *mass, const struct outputs &out,
+	struct outcome *d_outcome)
 {
 	typedef typename nb_arith<P>::real real;
 	return nb_cuda_launch_on(stream, n3_kernel<P, K, W, POT, JERK, BLOCKS>,
@@ -218,7 +219,7 @@ static int n3_pairs(cudaStream_t stream, const struct nb_packed &in, const struc
 
 /* The sums of boxes f.begin .. f.end - 1. */
 template <class real, bool POT, bool JERK>
-static int n3_sums(cudaStream_t stream, const struct field &f, const struct n3_deal &deal,
+static int n3_sums(cudaStream_t stream, const struct near_field &f, const struct n3_deal &deal,
 	const n3_places<real> &places, const double *mass, const struct outputs &out)
 {
 	return nb_cuda_launch_on(stream, n3_sum_kernel<real, POT, JERK>, (unsigned)(f.end - f.begin), SUM_THREADS, 0, f,

@@ -45,7 +45,8 @@ struct n3_unit {
 	size_t early; /* a box that may be summed up before; nbox: none */
 };
 
-static __device__ __forceinline__ size_t n3_range(const struct field &f, const struct n3_deal &deal, unsigned member)
+static __device__ __forceinline__ size_t n3_range(
+	const struct near_field &f, const struct n3_deal &deal, unsigned member)
 {
 	return f.nbox * member / deal.members;
 }
@@ -67,7 +68,7 @@ static __device__ __forceinline__ bool n3_early(
 
 /* Draws a unit: box, part and end; false: none is left. */
 static __device__ __forceinline__ bool n3_draw(
-	const struct field &f, const struct n3_deal &deal, uint32_t *state, struct n3_unit *unit)
+	const struct near_field &f, const struct n3_deal &deal, uint32_t *state, struct n3_unit *unit)
 {
 	if (*(const volatile uint32_t *)&state[f.nbox])
 		return false;
@@ -131,7 +132,7 @@ static __device__ __forceinline__ unsigned n3_share(
  * done yet; EARLY: it leaves the box to the last kernel then.  Not in line, so that the kernel of the pairs, which
  * calls it once a unit, has its registers for itself. */
 template <bool EARLY, int THREADS, class real, bool POT, bool JERK>
-static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared, const struct field &f,
+static __device__ __noinline__ void n3_sum(n3_sum_shared<real, THREADS> &shared, const struct near_field &f,
 	const struct n3_deal &deal, const n3_places<real> &places, const double *mass, const struct outputs &out,
 	size_t box)
 {

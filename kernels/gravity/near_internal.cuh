@@ -14,7 +14,7 @@ struct outcome {
 };
 
 /* Everything the kernels read, besides the packed bodies. */
-struct field {
+struct near_field {
 	size_t n, nbox;
 	const uint64_t *first;	  /* nbox + 1 */
 	const int32_t *neighbour; /* nbox x nneighbour */
@@ -44,7 +44,7 @@ enum { PACK_THREADS = 512 };
 /* The boxes of bodies in a row, 32 at a time: each lane knows that of its own body, where it and the next one begin,
  * and its origin (f32), halfway between its first body and its last, which in Z-order stand in opposite corners. */
 template <int P> struct box_walk {
-	const struct field &f;
+	const struct near_field &f;
 	const double *const pos;
 	const unsigned lane;
 	bool turned = false; /* lanes may differ */
@@ -53,7 +53,8 @@ template <int P> struct box_walk {
 	double origin[3] = {0, 0, 0};
 
 	/* Stands before body i, the same for all lanes. */
-	__device__ __forceinline__ box_walk(const struct field &field, const double *positions, size_t i, unsigned l)
+	__device__ __forceinline__ box_walk(
+		const struct near_field &field, const double *positions, size_t i, unsigned l)
 	    : f(field), pos(positions), lane(l)
 	{
 		size_t count = f.nbox;
@@ -127,7 +128,7 @@ template <int P> struct box_walk {
 
 /* Warp: a row of bodies.  The first one of a box sets the box's origin (f32) and counts the interactions. */
 template <int P, bool JERK, int TURN>
-static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __grid_constant__ struct field f,
+static __global__ void __launch_bounds__(PACK_THREADS, 2) body_kernel(const __grid_constant__ struct near_field f,
 	const double *pos, const double *vel, const double *mass, const __grid_constant__ struct nb_cuda_softening soft,
 	double G, struct nb_packed out, struct outcome *outcome)
 {
@@ -208,7 +209,7 @@ static __device__ __forceinline__ void add_to(nb_sum<double, POT, JERK> &total, 
 }
 
 /* Number k of the boxes around one, itself being number -1; -1 where there is none. */
-static __device__ __forceinline__ int64_t box_around(const struct field &f, size_t box, int k)
+static __device__ __forceinline__ int64_t box_around(const struct near_field &f, size_t box, int k)
 {
 	return k < 0 ? (int64_t)box : f.neighbour[box * f.nneighbour + k];
 }

@@ -70,7 +70,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 
 	n3_shared<P, K, W, POT, JERK> &shared;
 	const struct nb_packed &in;
-	const struct field &f;
+	const struct near_field &f;
 	const real eps2, guard;
 	struct outcome *const outcome;
 	const size_t box;
@@ -335,7 +335,7 @@ template <int P, int K, int W, bool POT, bool JERK, int MASSES> struct n3_worker
 /* Rounds and shares of a unit, by the first warp. */
 template <int ROUND>
 static __device__ __forceinline__ void n3_lay_out(
-	struct n3_unit *unit, const struct field &f, const struct n3_deal &deal, unsigned lane)
+	struct n3_unit *unit, const struct near_field &f, const struct n3_deal &deal, unsigned lane)
 {
 	const uint64_t begin = f.first[unit->box], end = f.first[unit->box + 1];
 	const uint64_t rounds = (end - begin + ROUND - 1) / ROUND;
@@ -357,7 +357,7 @@ static __device__ __forceinline__ void n3_lay_out(
 
 template <int P, int K, int W, bool POT, bool JERK, int MASSES>
 static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &shared, const struct nb_packed &in,
-	const struct field &f, const struct n3_deal &deal, typename nb_arith<P>::real eps2,
+	const struct near_field &f, const struct n3_deal &deal, typename nb_arith<P>::real eps2,
 	typename nb_arith<P>::real guard, const n3_places<typename nb_arith<P>::real> &places, const double *mass,
 	const struct outputs &out, struct outcome *outcome)
 {
@@ -417,7 +417,7 @@ static __device__ __forceinline__ void n3_work(n3_shared<P, K, W, POT, JERK> &sh
 
 template <int P, int K, int W, bool POT, bool JERK, int BLOCKS>
 static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS)
-	n3_kernel(struct nb_packed in, const __grid_constant__ struct field f,
+	n3_kernel(struct nb_packed in, const __grid_constant__ struct near_field f,
 		const __grid_constant__ struct n3_deal deal, typename nb_arith<P>::real eps2,
 		typename nb_arith<P>::real guard, const __grid_constant__ n3_places<typename nb_arith<P>::real> places,
 		const double *mass, const __grid_constant__ struct outputs out, struct outcome *outcome)
@@ -442,7 +442,7 @@ static __global__ void __launch_bounds__(NB_WARP *W, BLOCKS)
  * so may read that.  These blocks are as many as units, at least, so each unit has been drawn, or is, by a block at
  * work on this device or another, and may be waited for. */
 template <class real, bool POT, bool JERK>
-static __global__ void n3_sum_kernel(const __grid_constant__ struct field f,
+static __global__ void n3_sum_kernel(const __grid_constant__ struct near_field f,
 	const __grid_constant__ struct n3_deal deal, const __grid_constant__ n3_places<real> places, const double *mass,
 	const __grid_constant__ struct outputs out)
 {

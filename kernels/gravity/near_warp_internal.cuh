@@ -18,8 +18,8 @@ template <int P, bool POT, bool JERK> struct source_list {
 
 /* Lane b looks up box b of those around `box`.  Returned is how many bodies they have. */
 template <int P, bool POT, bool JERK>
-static __device__ __forceinline__ uint32_t list_boxes(
-	source_list<P, POT, JERK> &list, const struct nb_packed &in, const struct field &f, size_t box, unsigned lane)
+static __device__ __forceinline__ uint32_t list_boxes(source_list<P, POT, JERK> &list, const struct nb_packed &in,
+	const struct near_field &f, size_t box, unsigned lane)
 {
 	const int64_t other = (int)lane <= f.nneighbour ? box_around(f, box, (int)lane - 1) : -1;
 	const uint32_t first = other < 0 ? 0 : (uint32_t)f.first[other];
@@ -124,7 +124,7 @@ template <int P, int K, bool POT, bool JERK> struct warp_targets {
 /* Block: one warp, bodies 32 K b .. 32 K (b + 1) - 1 with b from first_block on, box after box.  With K = 1, a box of
  * at most 16 bodies gets groups of `group` = 2^g lanes, one target a lane, and the groups take turns at the list. */
 template <int P, int K, bool POT, bool JERK, int BLOCKS>
-static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_packed in, struct field f,
+static __global__ void __launch_bounds__(NB_WARP, BLOCKS) warp_kernel(struct nb_packed in, struct near_field f,
 	size_t first_block, typename nb_arith<P>::real eps2, typename nb_arith<P>::real guard, struct outputs out)
 {
 	__shared__ source_list<P, POT, JERK> list;
