@@ -235,6 +235,7 @@ static void search_by_meaning(struct search *search)
 			search_by_words(search, 1);
 		search->words.word[i] = given;
 	}
+	search->instead = NULL;
 }
 
 enum { MOST_WORDS = 63 }; /* one bit each */
