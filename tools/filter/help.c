@@ -18,6 +18,8 @@ static const struct page {
 	{"nb-cookbook", "7",
 		"recipes for N-body simulation in the shell: restart, select, combine, units, films, snapshots, "
 		"scripts"},
+	{"nb-equivalents", "7",
+		"coming from NEMO, gyrfalcON, GADGET, REBOUND, PeTar or AMUSE to N-body simulation with nb"},
 	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},
 	{"nb-formats", "7", "formats of other programs: what each holds, which programs read it, how units and G map"},
 	{"nb-hosts", "7", "a run of an N-body simulation on several hosts, by MPI"},
