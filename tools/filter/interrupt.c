@@ -6,7 +6,6 @@
 #include "tools/fold/meet.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,19 +32,9 @@ static double now(void)
 
 void nb_interrupt_end_by(int number)
 {
-	struct sigaction action;
-	sigset_t set;
 	nb_fall_silent(); /* of the commands that end now */
 	nb_running_pass_on(number);
-	memset(&action, 0, sizeof action);
-	action.sa_handler = SIG_DFL;
-	sigemptyset(&action.sa_mask);
-	sigaction(number, &action, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	raise(number);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	_exit(128 + number); /* not reached */
+	_exit(nb_meet_end_by(number));
 }
 
 static void wake(void)

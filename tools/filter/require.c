@@ -24,6 +24,12 @@ _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 }
 
+void nb_require_ok(int status, const struct nb_frame *frame)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+}
+
 /* ---- columns ------------------------------------------------------------------------------------ */
 
 struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field field)
@@ -66,18 +72,22 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	return nb_require_memory(frame, nb_column_read(column, space, NB_AS_U64));
 }
 
-const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where)
+const uint64_t *nb_repeated_ids(const struct nb_frame *frame, size_t *first, size_t *second)
 {
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
-	const size_t n = frame->rows[NB_PARTICLE];
-	size_t first = n, second = n;
-	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first < n)
+	const size_t n = *first = frame->rows[NB_PARTICLE];
+	nb_require_ok(id ? nb_ids_unique(n, id, first, second) : NB_OK, frame);
+	return *first < n ? id : NULL;
+}
+
+const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where)
+{
+	size_t first, second;
+	const uint64_t *id = nb_repeated_ids(frame, &first, &second);
+	if (id)
 		nb_die(NB_EXIT_FAILED, "%s%sid %" PRIu64 " appears twice in frame %" PRIu64 " (bodies %zu and %zu)",
 			where, *where ? ": " : "", id[first], frame->number, first, second);
-	return id;
+	return nb_require_ids(frame, &nb_space_host);
 }
 
 struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp)

@@ -5,6 +5,8 @@
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
+/* What an enum nb_status says of the frame ends the tool, unless it is NB_OK. */
+void nb_require_ok(int status, const struct nb_frame *frame);
 /* The pointer p; NULL ends the tool, as there is no memory for this frame (NULL: for something else). */
 #define nb_require_memory(frame, p) ((__typeof__(p))nb_require_pointer(frame, p))
 static inline void *nb_require_pointer(const struct nb_frame *frame, const void *p)
@@ -45,6 +47,8 @@ void nb_require_finite(const struct nb_frame *frame, struct nb_column *column);
 void nb_require_valid(const struct nb_frame *frame);
 /* What is bad (NB_BAD_..., common/space.h) in a column of these traits, whatever the tool does with it. */
 unsigned nb_bad_by_traits(unsigned traits);
+/* The ids, where one of them appears twice: in bodies *first and *second; else NULL. */
+const uint64_t *nb_repeated_ids(const struct nb_frame *frame, size_t *first, size_t *second);
 /* No two bodies have the same id: programs that compare or collide them would confuse two.  where: "" or the file, for
  * the message.  Returns the ids; NULL: the frame has none. */
 const uint64_t *nb_require_unique_ids(const struct nb_frame *frame, const char *where);

@@ -212,8 +212,7 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 
 /* ---- waiting ------------------------------------------------------------------------------------ */
 
-/* Ends the process as this signal ended the work. */
-static int end_by(int number)
+int nb_meet_end_by(int number)
 {
 	struct sigaction action;
 	sigset_t set;
@@ -249,7 +248,7 @@ int nb_meet_wait(int link, void (*before_end)(void))
 	const int number = got > 0 && answer.says == NB_SAYS_KILLED && answer.value < NSIG ? (int)answer.value
 											   : SIGPIPE;
 	if (number > 0 && number != SIGPIPE)
-		return end_by(number);
+		return nb_meet_end_by(number);
 	raise(SIGPIPE);
 	return NB_MEET_BROKEN;
 }

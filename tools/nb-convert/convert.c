@@ -167,12 +167,9 @@ static void check_ids(const struct convert *opt, struct nb_frame *frame)
 {
 	const size_t n = frame->rows[NB_PARTICLE];
 	const int may = !opt->fields && (opt->in.format->traits & NB_JOINS_FILES) != 0;
-	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
-	size_t first = n, second = n;
-	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first == n)
+	size_t first, second;
+	const uint64_t *id = nb_repeated_ids(frame, &first, &second);
+	if (!id)
 		return;
 	if (!may)
 		nb_die(NB_EXIT_FAILED,

@@ -62,8 +62,7 @@ static void require_exported(const struct convert *opt, int status, const struct
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 ": %s", frame->number, opt->out.error);
 	if (status == NB_ENOMEM)
 		nb_out_of_memory(frame);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
+	nb_require_ok(status, frame);
 }
 
 static void export(struct convert *opt, const struct nb_frame *frame)

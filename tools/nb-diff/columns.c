@@ -63,12 +63,6 @@ static const double *numbers(const struct side *side, struct nb_column *column)
 	return nb_require_memory(side->frame, nb_column_read(column, &nb_space_host, NB_AS_F64));
 }
 
-static void require_done(const struct diff *opt, int status)
-{
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), opt->side[0].frame->number);
-}
-
 static int is_long_integer(const struct nb_column *column)
 {
 	return (column->dtype[1] == 'u' || column->dtype[1] == 'i') && nb_dtype_size(column->dtype) == 8;
@@ -104,7 +98,7 @@ static struct nb_difference compare_integers(const struct diff *opt, const struc
 		status = nb_difference_cpu(n, ncomp, zero, NULL, d, NULL, &difference);
 	nb_free(zero);
 	nb_free(d);
-	require_done(opt, status);
+	nb_require_ok(status, opt->side[0].frame);
 	difference.scale = self.scale;
 	return difference;
 }
@@ -115,8 +109,9 @@ static struct nb_difference compare(const struct diff *opt, const struct pair *p
 	if (is_long_integer(pair->column[0]) && strcmp(pair->column[0]->dtype, pair->column[1]->dtype) == 0)
 		return compare_integers(opt, pair);
 	const double *a = numbers(&opt->side[0], pair->column[0]), *b = numbers(&opt->side[1], pair->column[1]);
-	require_done(opt, nb_difference_cpu(opt->count, pair->column[0]->ncomp, a, opt->side[0].row, b,
-				  opt->side[1].row, &difference));
+	nb_require_ok(nb_difference_cpu(opt->count, pair->column[0]->ncomp, a, opt->side[0].row, b, opt->side[1].row,
+			      &difference),
+		opt->side[0].frame);
 	return difference;
 }
 

@@ -82,12 +82,9 @@ static void clear(void *self)
 static void match(struct diff *opt, size_t na, const uint64_t *a, size_t nb, const uint64_t *b)
 {
 	const size_t room = na < nb ? na : nb;
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < 2; s++)
 		opt->side[s].row = nb_require_memory(opt->side[s].frame, nb_alloc(room, sizeof *opt->side[s].row));
-	}
-	const int status = nb_ids_common(na, a, nb, b, opt->side[0].row, opt->side[1].row, &opt->count);
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), opt->side[0].frame->number);
+	nb_require_ok(nb_ids_common(na, a, nb, b, opt->side[0].row, opt->side[1].row, &opt->count), opt->side[0].frame);
 }
 
 /* The first body that the other side does not have; row ascends for side 0 only, so marks are kept. */

@@ -26,13 +26,9 @@ static _Noreturn void refuse_ids(const struct merge *opt, uint64_t id, size_t fi
 
 static void require_unique(const struct merge *opt, const struct nb_frame *frame)
 {
-	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
-	const size_t n = frame->rows[NB_PARTICLE];
-	size_t first = n, second = n;
-	const int status = id ? nb_ids_unique(n, id, &first, &second) : NB_OK;
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-	if (first < n)
+	size_t first, second;
+	const uint64_t *id = nb_repeated_ids(frame, &first, &second);
+	if (id)
 		refuse_ids(opt, id[first], first, second);
 }
 

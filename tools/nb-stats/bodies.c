@@ -177,11 +177,8 @@ static const uint32_t *rows_of_groups(
 {
 	const struct nb_space *space = self->bodies.backend->space;
 	size_t next[SPECIES];
-	if (frame->rows[NB_PARTICLE] > UINT32_MAX)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(NB_ELIMIT), frame->number);
-	self->bodies.row = nb_alloc(n, sizeof *self->bodies.row);
-	if (!self->bodies.row)
-		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+	nb_require_ok(frame->rows[NB_PARTICLE] > UINT32_MAX ? NB_ELIMIT : NB_OK, frame);
+	self->bodies.row = nb_require_memory(frame, nb_alloc(n, sizeof *self->bodies.row));
 	for (size_t g = 0; g < self->bodies.ngroup; g++)
 		next[g] = self->bodies.group[g].begin;
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++) {

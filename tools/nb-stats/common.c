@@ -1,6 +1,7 @@
 /* What the modes have in common. */
 #include "common/parse.h"
 #include "kernels/order/order.h"
+#include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
 #include <inttypes.h>
@@ -15,16 +16,10 @@ int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, v
 	return 1;
 }
 
-void nb_stats_require_ok(int status, const struct nb_frame *frame)
-{
-	if (status)
-		nb_die(NB_EXIT_FAILED, "%s in frame %" PRIu64, nb_status_text(status), frame->number);
-}
-
 void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame *frame, const char *where)
 {
 	size_t first, second;
-	nb_stats_require_ok(nb_ids_unique(n, id, &first, &second), frame);
+	nb_require_ok(nb_ids_unique(n, id, &first, &second), frame);
 	if (first < n)
 		nb_die(NB_EXIT_FAILED, "id %" PRIu64 " appears twice in frame %" PRIu64 "%s%s%s (bodies %zu and %zu)",
 			id[first], frame->number, where ? " of '" : "", where ? where : "", where ? "'" : "", first,

@@ -151,7 +151,7 @@ static const uint32_t *match(struct stats *self, const struct nb_frame *frame)
 	if (status == NB_EINVAL)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no body with the id %" PRIu64 " of '%s'", frame->number,
 			ref_id[missing], self->compare_path);
-	nb_stats_require_ok(status, frame);
+	nb_require_ok(status, frame);
 	return self->compare.row;
 }
 
@@ -167,8 +167,8 @@ static void compare(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	const uint32_t *row = match(self, frame);
 	warn_if_moved(self, frame, row);
 	warn_if_other_law(self, frame);
-	nb_stats_require_ok(nb_vector_find_error(count, nb_require_f64(frame, NB_ACC, &nb_space_host), row,
-				    nb_require_f64(ref, NB_ACC, &nb_space_host), &error),
+	nb_require_ok(nb_vector_find_error(count, nb_require_f64(frame, NB_ACC, &nb_space_host), row,
+			      nb_require_f64(ref, NB_ACC, &nb_space_host), &error),
 		frame);
 	self->compare.count++;
 

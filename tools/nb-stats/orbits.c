@@ -65,7 +65,7 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 
 	const struct nb_orbit none = {.a = NAN};
 	struct nb_names names;
-	nb_stats_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
+	nb_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
 	if (!report->header_done) { /* also where there is no other body */
 		self->orbits_named = names.n > 0;
 		add_orbit(report, frame, self->orbits_named ? &names : NULL, time, 0, &none);

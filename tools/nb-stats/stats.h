@@ -174,8 +174,6 @@ struct nb_centre nb_stats_centre(
 void nb_stats_add_radii(struct stats *self, const double *radius, const char *of);
 /* The head of the next frame, and its contents block by block to visit (NULL: nobody): 1, or 0 at the end. */
 int nb_stats_next(struct nb_run *run, struct nb_frame *frame, nb_visit *visit, void *context);
-/* Ends the tool if something failed with a frame. */
-void nb_stats_require_ok(int status, const struct nb_frame *frame);
 /* Ends the tool if an id of the frame, of the file where (NULL: standard input), appears twice. */
 void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame *frame, const char *where);
 
