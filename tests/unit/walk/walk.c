@@ -29,7 +29,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* What the forces on at most SAMPLE bodies should be; remembered as long as the bodies and eps are the same. */
-enum { SAMPLE = UNIT_SANITIZED ? 300 : 600, N_MODEL = UNIT_SANITIZED ? 4000 : 10000 };
+enum { SAMPLE = UNIT_SANITIZED ? 300 : 600, N_MODEL = UNIT_SANITIZED ? 4000 : 10000, LAST = N_MODEL - 1 };
 static struct {
 	const double *pos;
 	size_t n;
@@ -337,12 +337,12 @@ static void test_walk_theta(void)
 	g.n--;
 	CHECK(walk_tree(&g, &tree, &walk, NULL) == NB_EINVAL);
 	g.n++;
-	b.pos[3 * 4711] = NAN;
+	b.pos[3 * LAST] = NAN;
 	CHECK(walk_tree(&g, &tree, &walk, NULL) == NB_ENONFINITE);
-	b.pos[3 * 4711] = 0;
-	b.mass[4711] = INFINITY;
+	b.pos[3 * LAST] = 0;
+	b.mass[LAST] = INFINITY;
 	CHECK(walk_tree(&g, &tree, &walk, NULL) == NB_ENONFINITE);
-	b.mass[4711] = -1;
+	b.mass[LAST] = -1;
 	CHECK(walk_tree(&g, &tree, &walk, NULL) == NB_EINVAL);
 	nb_free(acc);
 	nb_free(scaled);
