@@ -178,20 +178,20 @@ size_t nb_decimal_write(double x, char *to)
 			power++;
 			continue;
 		}
-		/* 15, 16 and 17 digits; a 5 that has been rounded already may have to go either way */
-		uint64_t digits = (uint64_t)(wide + 0.5L), previous = 0;
-		uint64_t candidate[5] = {
-			(digits + 50) / 100, (digits + 49) / 100, (digits + 5) / 10, (digits + 4) / 10, digits};
-		for (int i = 0; i < 5; i++) {
+		/* 15, 16 and 17 digits, each the nearest; where the product, which has been rounded, does not say to
+		 * which side a half goes, printf does */
+		const uint64_t digits = (uint64_t)(wide + 0.5L);
+		const long double above = (long double)digits - wide;
+		if (above == 0.5L || (above == 0 && (digits % 10 == 5 || digits % 100 == 50)))
+			break;
+		const uint64_t down = above > 0,
+			       candidate[3] = {(digits + 50 - down) / 100, (digits + 5 - down) / 10, digits};
+		for (int i = 0; i < 3; i++) {
 			double back;
-			int exponent = 2 - i / 2 - power;
-			if (candidate[i] == previous)
-				continue;
-			if (!assemble(candidate[i], exponent, &back))
+			if (!assemble(candidate[i], 2 - i - power, &back))
 				break;
 			if (back == x)
-				return sign + layout(candidate[i], exponent, to + sign);
-			previous = candidate[i];
+				return sign + layout(candidate[i], 2 - i - power, to + sign);
 		}
 		break;
 	}

@@ -36,16 +36,17 @@ static void check_read(const char *text)
 		failed("read", text, got, want);
 }
 
-/* from the first to the last digit that is not 0 */
-static int significant_digits(const char *text)
+/* those from the first to the last that is not 0 */
+static const char *significant_digits(const char *text, char digits[NB_DECIMAL_SIZE])
 {
 	int n = 0, last = 0;
 	for (; *text && *text != 'e'; text++)
 		if (*text >= '0' && *text <= '9' && (n || *text != '0')) {
-			n++;
+			digits[n++] = *text;
 			last = *text == '0' ? last : n;
 		}
-	return last;
+	digits[last] = '\0';
+	return digits;
 }
 
 static void check_write(double x)
@@ -62,8 +63,9 @@ static void check_write(double x)
 	do
 		snprintf(shortest, sizeof shortest, "%.*g", ++precision, x);
 	while (strtod(shortest, NULL) != x);
-	if (significant_digits(text) > significant_digits(shortest))
-		failed("more digits than printf's", text, significant_digits(text), significant_digits(shortest));
+	char own[NB_DECIMAL_SIZE], wanted[NB_DECIMAL_SIZE];
+	if (strcmp(significant_digits(text, own), significant_digits(shortest, wanted)) != 0)
+		failed("other digits than printf's", text, x, strtod(shortest, NULL));
 }
 
 int main(void)
