@@ -26,17 +26,18 @@ TSAN    ?= 0
 FUZZ    ?= 0
 COV     ?= 0
 MPI     ?= 0
+ARM     ?= 0
 
 CHECKED = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov))))
-CONFIG  = $(or $(CHECKED),$(if $(filter 1,$(CUDA)),cuda,cpu))
+CONFIG  = $(or $(CHECKED),$(if $(filter 1,$(ARM)),arm,$(if $(filter 1,$(CUDA)),cuda,cpu)))
 BUILD   = build/$(CONFIG)
 MADE    = build/made
-ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV) $(ARM)),)
 override CUDA = 0
 endif
 ifeq ($(MPI),1)
 ifeq ($(filter cpu cuda,$(CONFIG)),)
-$(error MPI=1 has no variant with SAN, TSAN, FUZZ or COV)
+$(error MPI=1 has no variant with SAN, TSAN, FUZZ, COV or ARM)
 endif
 endif
 
@@ -49,19 +50,25 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
 LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
 include make/checked.mk
+include make/arm.mk
 
-# On x86-64 nearly nobody runs the plain variant, which takes longest to compile.
-ISA_plain := -Wno-psabi $(if $(filter x86_64,$(shell uname -m)),-O1 -Wno-maybe-uninitialized)
+# Instruction sets of the processor's family: NB_ISAS in common/cpu.h.
+MACHINE := $(if $(filter 1,$(ARM)),aarch64,$(shell uname -m))
+ISAS    = plain $(ISAS_$(MACHINE))
+ISAS_x86_64  = avx2 avx512
+ISAS_aarch64 = neon
+# Where there are others, nearly nobody runs the plain variant, which takes longest to compile.
+ISA_plain := -Wno-psabi $(if $(ISAS_$(MACHINE)),-O1 -Wno-maybe-uninitialized)
 ISA_avx2   = -Wno-psabi -mavx2 -mfma -mpopcnt -mbmi -mbmi2 -mprefer-vector-width=256 -ffp-contract=fast
 ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -mbmi -mbmi2 \
              -mprefer-vector-width=512 -ffp-contract=fast
+ISA_neon   = -Wno-psabi -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.
 ifneq ($(filter cpu cuda,$(CONFIG)),)
 SIMD_OPT = -g1
 endif
 # The same with CUDA and without.
 SIMD_BUILD = $(if $(filter cpu cuda,$(CONFIG)),build/simd,$(BUILD))
-ISAS    = $(if $(filter x86_64,$(shell uname -m)),plain avx2 avx512,plain)
 
 # ThreadSanitizer wants libomp, which tells it what waits for what (libarcher); libgomp does not
 ifeq ($(TSAN),1)
@@ -133,7 +140,7 @@ $(BUILD)/lib.list: FORCE
 
 $(LIB): $(LIB_O) $(BUILD)/lib.list
 	$(call say,AR,$@)
-	$(Q)rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_O) && mv $@.$$$$ $@
+	$(Q)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $(LIB_O) && mv $@.$$$$ $@
 
 $(BUILD)/library/%.o: %.c
 	@mkdir -p $(@D)
@@ -142,10 +149,10 @@ $(BUILD)/library/%.o: %.c
 
 $(LIBRARY): $(LIBRARY_O) formats/stream/nb.h
 	$(call say,AR,$@)
-	$(Q)rm -f $@ $@.all && ar rcs $@.all $(LIBRARY_O)
+	$(Q)rm -f $@ $@.all && $(AR) rcs $@.all $(LIBRARY_O)
 	$(Q)$(CC) -r -nostdlib -o $@.o $(BUILD)/library/formats/stream/nb.o $@.all $(filter -L%,$(LDFLAGS)) -l:libdeflate.a
 	$(Q)grep -o 'nb_[a-z0-9_]*(' formats/stream/nb.h | tr -d '(' >$@.names
-	$(Q)objcopy --keep-global-symbols=$@.names $@.o && ar rcs $@ $@.o
+	$(Q)$(OBJCOPY) --keep-global-symbols=$@.names $@.o && $(AR) rcs $@ $@.o
 
 $(PROGRAM): $(BUILD)/tools/main.o $(MPI_O) $(LIB)
 	@mkdir -p $(@D)
@@ -195,7 +202,7 @@ $(MADE)/kernels/multipole/high_terms.h: kernels/multipole/high_terms.awk
 	$(call say,AWK,$@)
 	$(Q)awk -f $< >$@.$$$$ && mv $@.$$$$ $@
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/walk/*.c kernels/domain/*.c)) \
-$(foreach i,plain avx2 avx512,$(SIMD_BUILD)/kernels/walk/walk_simd-$(i).o) \
+$(foreach i,$(ISAS),$(SIMD_BUILD)/kernels/walk/walk_simd-$(i).o) \
 $(patsubst %.cu,$(BUILD)/%.o,$(wildcard kernels/walk_gpu/*.cu)) $(BUILD)/tests/unit/multipole/multipole.o: \
 | $(MADE)/kernels/multipole/high_terms.h
 
@@ -213,7 +220,7 @@ $(SIMD_BUILD)/%-$(1).o: %.c
 	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(ISA_$(1)) \
 		-DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
-$(foreach i,plain avx2 avx512,$(eval $(call simd_rule,$(i))))
+$(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 
 $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)
@@ -362,6 +369,7 @@ help:
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check-fast the unit tests of every room and the main pipelines, in a minute or so'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make ARM=1      build into build/arm, for 64-bit ARM; check-arm: run that in qemu, beside the programs of this machine'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
@@ -386,9 +394,9 @@ help:
 	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb deps-fuzz \
-	deps-html deps-lint deps-plot html demo check check-fast check-gpu torture torture-short torture-programs torture-sanitized \
-	torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-papers lint man install uninstall dist \
-	distcheck deb check-deb recipes fuzz-corpus clean help
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb \
+	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-fast check-gpu torture torture-short \
+	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
+	bench-papers lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -6,11 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_name[] = {"plain", "avx2", "avx512"};
+#define WORD(f, NAME, name) #name,
+static const char *const isa_name[] = {NB_ISAS(WORD, )};
 
 const char *nb_cpu_isa_name(enum nb_isa isa)
 {
 	return isa_name[isa];
+}
+
+int nb_cpu_knows_isa(const char *name)
+{
+	static const char *const all[] = {"plain", "avx2", "avx512", "neon"};
+	int known = 0;
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		known |= strcmp(name, all[k]) == 0;
+	return known;
 }
 
 static enum nb_isa processor_isa(void)
@@ -24,6 +34,8 @@ static enum nb_isa processor_isa(void)
 		return NB_ISA_AVX512;
 	if (avx2)
 		return NB_ISA_AVX2;
+#elif defined(__aarch64__)
+	return NB_ISA_NEON; /* which every one has */
 #endif
 	return NB_ISA_PLAIN;
 }

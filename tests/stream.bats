@@ -110,13 +110,21 @@ setup() {
 	done
 }
 
+@test "a compiler for big-endian processors stops with one message" {
+	run cc -I"$NB_TOP" -w -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -fsyntax-only "$NB_TOP/common/status.c" \
+		-include common/cpu.h
+	[ "$status" -ne 0 ]
+	[ "$(grep -c 'error:' <<<"$output")" -eq 1 ]
+	[[ $output == *'nb does not run on big-endian processors'* ]]
+}
+
 # bats test_tags=once
 @test "a word that an environment variable does not know is refused by every program, not taken as the default" {
 	local t f limit
 	mapfile -t calls < <(sed -n '/none$/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats; echo nb-gen)
 	for f in "${calls[@]}"; do
 		t=${f%% *}
-		fails_with 2 "$t: NB_SIMD='sse2' (want plain, avx2 or avx512)" "NB_SIMD=sse2 $f <f.nb"
+		fails_with 2 "$t: NB_SIMD='sse2' (want plain, avx2, avx512 or neon)" "NB_SIMD=sse2 $f <f.nb"
 		fails_with 2 "$t: NB_FOLD='yes' (want on or off)" "NB_FOLD=yes $f <f.nb"
 		for limit in -5 1G much ' 5' 5.5; do
 			fails_with 2 "$t: NB_MAX_FRAME='$limit' (want a number of bytes)" "NB_MAX_FRAME='$limit' $f <f.nb"
@@ -124,7 +132,7 @@ setup() {
 		NB_SIMD=sse2 NB_MAX_FRAME=much "$t" --help >/dev/null
 	done
 	NB_SIMD='' NB_FOLD='' NB_MAX_FRAME='' nb-sort-zorder <f.nb | nb-stats --check
-	for isa in plain avx2 avx512; do NB_SIMD=$isa nb-sort-zorder <f.nb | nb-stats --check; done
+	for isa in plain avx2 avx512 neon; do NB_SIMD=$isa nb-sort-zorder <f.nb | nb-stats --check; done
 	pipeline 'OMP_NUM_THREADS=many nb-gen -n 3 2>&1 >/dev/null'
 	[ "$output" = 'nb-gen: invalid value for environment variable OMP_NUM_THREADS' ]
 }

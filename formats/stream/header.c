@@ -9,14 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int little_endian(void)
-{
-	const uint16_t one = 1;
-	unsigned char first;
-	memcpy(&first, &one, 1);
-	return first == 1;
-}
-
 static enum nb_answer at_end_of_input(struct nb_reader *reader)
 {
 	if (reader->ended) {
@@ -278,6 +270,8 @@ enum nb_answer nb_header_read_fixed(struct nb_reader *reader, struct nb_header *
 		return nb_stream_fail(reader->error,
 			"truncated stream: header of frame %" PRIu64 " ends after %zu of %d bytes", reader->nframe, got,
 			NB_HEADER_SIZE);
+	if (load16(bytes + H_MAJOR) == NB_STREAM_MAJOR << 8)
+		return nb_stream_fail(reader->error, "big-endian stream (want a little-endian one, see nb-stream(5))");
 	if (load16(bytes + H_MAJOR) != NB_STREAM_MAJOR)
 		return nb_stream_fail(reader->error, "stream version %d.%d (this program reads %d.x)",
 			load16(bytes + H_MAJOR), load16(bytes + H_MINOR), NB_STREAM_MAJOR);
@@ -349,8 +343,6 @@ static enum nb_answer read_head(struct nb_reader *reader, struct nb_frame *frame
 {
 	nb_frame_clear(frame);
 	frame->number = reader->nframe;
-	if (!little_endian())
-		return nb_stream_fail(reader->error, "this machine is big-endian; the stream is little-endian");
 	struct nb_header fixed;
 	enum nb_answer answer;
 	do {

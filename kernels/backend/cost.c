@@ -16,8 +16,8 @@ static const struct cost table[] = {
 #undef NB_COST
 };
 
-/* Of pair sums, by instruction set: see cost.def. */
-static const double slower[] = {[NB_ISA_PLAIN] = 3.3, [NB_ISA_AVX2] = 1.7, [NB_ISA_AVX512] = 1};
+/* Of pair sums, by instruction set: see cost.def.  NEON, of which a core has four units, counts as AVX2. */
+static const double slower[] = {3.3, 1.7, 1};
 
 /* What so many cores are worth, of those of the table.  Beyond a few they are often two threads of one core, slower
  * when all are at work, and of a server, whose clock is lower: 4, 8 and 16 of the machine with the H100 are

@@ -59,7 +59,8 @@ struct nb_fmm_operators {
 	void (*l2p)(const struct nb_fmm_basis *basis, const struct nb_gravity *g, const struct nb_fmm_box *box,
 		size_t first, size_t last, const double *l);
 };
-extern const struct nb_fmm_operators nb_fmm_operators_plain, nb_fmm_operators_avx2, nb_fmm_operators_avx512;
+#define NB_FMM_OPERATORS(prefix, NAME, name) extern const struct nb_fmm_operators prefix##name;
+NB_ISAS(NB_FMM_OPERATORS, nb_fmm_operators_)
 
 /* Those of nb_cpu_isa(). */
 const struct nb_fmm_operators *nb_fmm_operators_cpu(void);

@@ -36,13 +36,8 @@ struct far_boxes {
 
 const struct nb_fmm_operators *nb_fmm_operators_cpu(void)
 {
-	switch (nb_cpu_isa()) {
-#ifdef __x86_64__
-	case NB_ISA_AVX512: return &nb_fmm_operators_avx512;
-	case NB_ISA_AVX2: return &nb_fmm_operators_avx2;
-#endif
-	default: return &nb_fmm_operators_plain;
-	}
+	static const struct nb_fmm_operators *const operators[] = {NB_ISA_TABLE(&nb_fmm_operators)};
+	return operators[nb_cpu_isa()];
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #ifndef NB_GRAVITY_CPU_INTERNAL_H
 #define NB_GRAVITY_CPU_INTERNAL_H
 
+#include "common/cpu.h"
 #include "kernels/gravity/gravity.h"
 
 /* bodies a tile holds: its columns and their sums stay in the first-level cache */
@@ -18,14 +19,13 @@ enum nb_masses { NB_EACH, NB_UNIFORM, NB_SOURCE };
  *   nb_direct_pair   forces between two tiles, or within one where a == b, into the buffer
  *   nb_direct_add    adds them to the rows of the two tiles; where a == b, overwrites the rows
  *   nb_near_rows     rows first..last-1, bodies of one box, overwritten; returns the interactions */
-#define NB_GRAVITY_UNITS(isa)                                                                                     \
-	void nb_direct_pair_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, void *buffer);          \
-	void nb_direct_add_##isa(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *buffer);     \
-	uint64_t nb_near_rows_##isa(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, \
-		size_t first, size_t last, void *buffer);
-NB_GRAVITY_UNITS(plain)
-NB_GRAVITY_UNITS(avx2)
-NB_GRAVITY_UNITS(avx512)
+typedef void nb_direct_pair(const struct nb_gravity_plan *plan, size_t a, size_t b, void *buffer);
+typedef void nb_direct_add(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *buffer);
+typedef uint64_t nb_near_rows(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box,
+	size_t first, size_t last, void *buffer);
+NB_ISA_DECLARE(nb_direct_pair)
+NB_ISA_DECLARE(nb_direct_add)
+NB_ISA_DECLARE(nb_near_rows)
 
 /* ---- the field at points ---- */
 
@@ -47,8 +47,7 @@ NB_MUST_CHECK int nb_gravity_plan_points(
 	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_plan *plan);
 
 /* What part of the sources does to targets block NB_POINTS_TARGETS ... */
-void nb_points_unit_plain(const struct nb_points_job *job, size_t block, size_t part);
-void nb_points_unit_avx2(const struct nb_points_job *job, size_t block, size_t part);
-void nb_points_unit_avx512(const struct nb_points_job *job, size_t block, size_t part);
+typedef void nb_points_unit(const struct nb_points_job *job, size_t block, size_t part);
+NB_ISA_DECLARE(nb_points_unit)
 
 #endif

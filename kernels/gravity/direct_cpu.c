@@ -219,21 +219,13 @@ void nb_gravity_unscale(const struct nb_gravity_plan *plan)
 
 /* ---- the tournament -------------------------------------------------------------------------------- */
 
-struct unit {
-	void (*pair)(const struct nb_gravity_plan *plan, size_t a, size_t b, void *buffer);
-	void (*add)(const struct nb_gravity_plan *plan, size_t a, size_t b, const void *buffer);
-};
+static nb_direct_pair *const pair_unit[] = {NB_ISA_TABLE(nb_direct_pair)};
+static nb_direct_add *const add_unit[] = {NB_ISA_TABLE(nb_direct_add)};
 
-static struct unit unit_of(enum nb_isa isa)
-{
-	switch (isa) {
-#ifdef __x86_64__
-	case NB_ISA_AVX512: return (struct unit){nb_direct_pair_avx512, nb_direct_add_avx512};
-	case NB_ISA_AVX2: return (struct unit){nb_direct_pair_avx2, nb_direct_add_avx2};
-#endif
-	default: return (struct unit){nb_direct_pair_plain, nb_direct_add_plain};
-	}
-}
+struct unit {
+	nb_direct_pair *pair;
+	nb_direct_add *add;
+};
 
 /* Pair k of round 0, 1, ... among players (even); round 0 stands for each tile by itself. */
 static void pair_of(size_t round, size_t k, size_t players, size_t *a, size_t *b)
@@ -359,7 +351,7 @@ static size_t first_of(const struct nb_gravity_plan *plan, size_t tile)
 /* The rows of these tiles; others may be written, too. */
 static int sum_tiles(struct nb_gravity_plan *plan, struct range range)
 {
-	const struct unit unit = unit_of(nb_cpu_isa());
+	const struct unit unit = {pair_unit[nb_cpu_isa()], add_unit[nb_cpu_isa()]};
 	const int threads = plan->ntile > 1 ? nb_cpu_threads() : 1;
 	char *buffer = nb_alloc((size_t)threads, NB_TILE_BYTES);
 	double *centre = nb_alloc(plan->ntile, 3 * sizeof *centre);

@@ -11,19 +11,7 @@
 
 #include <omp.h>
 
-typedef uint64_t near_rows(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, size_t box, size_t first,
-	size_t last, void *buffer);
-
-static near_rows *rows_of(enum nb_isa isa)
-{
-	switch (isa) {
-#ifdef __x86_64__
-	case NB_ISA_AVX512: return nb_near_rows_avx512;
-	case NB_ISA_AVX2: return nb_near_rows_avx2;
-#endif
-	default: return nb_near_rows_plain;
-	}
-}
+static nb_near_rows *const rows_of[] = {NB_ISA_TABLE(nb_near_rows)};
 
 /* the box that holds body i */
 static size_t box_of(const struct nb_boxes *boxes, size_t i)
@@ -40,8 +28,8 @@ static size_t box_of(const struct nb_boxes *boxes, size_t i)
 }
 
 /* The parts that begin with one of the bodies begin..end-1. */
-static uint64_t chunk(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, near_rows *near, size_t begin,
-	size_t end, void *buffer)
+static uint64_t chunk(const struct nb_gravity_plan *plan, const struct nb_boxes *boxes, nb_near_rows *near,
+	size_t begin, size_t end, void *buffer)
 {
 	uint64_t p2p = 0;
 	for (size_t box = box_of(boxes, begin); box < boxes->nbox && boxes->box_first[box] < end; box++) {
@@ -74,7 +62,7 @@ int nb_gravity_near_cpu(const struct nb_gravity *g, const struct nb_boxes *boxes
 	char *buffer = nb_alloc((size_t)threads, NB_TILE_BYTES);
 	if (!buffer)
 		return NB_ENOMEM;
-	near_rows *near = rows_of(nb_cpu_isa());
+	nb_near_rows *near = rows_of[nb_cpu_isa()];
 	uint64_t p2p = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(+ : p2p)
 	for (size_t c = 0; c < chunks; c++)

@@ -9,18 +9,7 @@
 
 #include <string.h>
 
-typedef void unit(const struct nb_points_job *job, size_t block, size_t part);
-
-static unit *unit_of(enum nb_isa isa)
-{
-	switch (isa) {
-#ifdef __x86_64__
-	case NB_ISA_AVX512: return nb_points_unit_avx512;
-	case NB_ISA_AVX2: return nb_points_unit_avx2;
-#endif
-	default: return nb_points_unit_plain;
-	}
-}
+static nb_points_unit *const unit_of[] = {NB_ISA_TABLE(nb_points_unit)};
 
 static size_t lesser(size_t a, size_t b)
 {
@@ -115,7 +104,7 @@ int nb_gravity_points_cpu(const struct nb_gravity *g, const struct nb_gravity_po
 	if (!job.sum)
 		return NB_ENOMEM;
 	const size_t units = (points->n + NB_POINTS_TARGETS - 1) / NB_POINTS_TARGETS * job.parts;
-	unit *const act = unit_of(nb_cpu_isa());
+	nb_points_unit *const act = unit_of[nb_cpu_isa()];
 	const int threads = units > 1 ? nb_cpu_threads() : 1;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (units > 1)
 	for (size_t u = 0; u < units; u++)

@@ -9,25 +9,8 @@
 
 #include <math.h>
 
-typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
-typedef void shift_function(size_t, int, const double[3], double *);
-
-struct kernels {
-	draw_function *draw;
-	shift_function *shift;
-};
-
-static struct kernels choose(void)
-{
-#ifdef __x86_64__
-	switch (nb_cpu_isa()) {
-	case NB_ISA_AVX512: return (struct kernels){nb_model_draw_avx512, nb_model_shift_avx512};
-	case NB_ISA_AVX2: return (struct kernels){nb_model_draw_avx2, nb_model_shift_avx2};
-	default: break;
-	}
-#endif
-	return (struct kernels){nb_model_draw_plain, nb_model_shift_plain};
-}
+static nb_model_draw_block *const draw_of[] = {NB_ISA_TABLE(nb_model_draw_block)};
+static nb_model_shift *const shift_of[] = {NB_ISA_TABLE(nb_model_shift)};
 
 /* One block of a part whose positions and velocities are made together, since signs go by both. */
 static int pair_block(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
@@ -57,7 +40,7 @@ static int pair_block(const struct nb_model *model, const struct nb_model_part *
 int nb_model_draw(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start, size_t count,
 	double *out)
 {
-	const struct kernels kernels = choose();
+	const enum nb_isa isa = nb_cpu_isa();
 	if (part->sampler == NB_SAMPLE_SPHERE) {
 		nb_sphere_draw(part->sphere, model->seed, part->stream, vel, start, count, out);
 		const double scale = vel ? part->speed : part->length;
@@ -68,9 +51,9 @@ int nb_model_draw(const struct nb_model *model, const struct nb_model_part *part
 		if (status)
 			return status;
 	} else {
-		kernels.draw(part, model->seed, vel, start, count, out);
+		draw_of[isa](part, model->seed, vel, start, count, out);
 	}
-	kernels.shift(count, !part->whole && (vel || part->centred), vel ? part->motion : part->centre, out);
+	shift_of[isa](count, !part->whole && (vel || part->centred), vel ? part->motion : part->centre, out);
 	return NB_OK;
 }
 

@@ -38,6 +38,8 @@
 #include <string.h>
 #ifdef __x86_64__
 #include <immintrin.h>
+#elif defined(NB_ISA_neon)
+#include <arm_neon.h>
 #endif
 
 #if defined(NB_ISA_avx512)
@@ -99,7 +101,11 @@ INLINE vd vmax(vd a, vd b)
 #else
 INLINE vu mul_low_words(vu a, vu b)
 {
+#if defined(NB_ISA_neon)
+	return (vu)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
+#else
 	return (a & 0xffffffff) * (b & 0xffffffff);
+#endif
 }
 INLINE vd vsqrt(vd x)
 {
@@ -454,7 +460,7 @@ INLINE void fill(const struct nb_model_part *part, uint64_t seed, uint64_t start
 	}
 }
 
-void NB_ISA(nb_model_draw)(
+void NB_ISA(nb_model_draw_block)(
 	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out)
 {
 	if (vel && part->speed == 0)

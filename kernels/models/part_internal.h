@@ -67,16 +67,12 @@ const char *nb_model_invalid(const struct nb_model_param *param);
 
 /* Positions (vel = 0) or velocities (vel = 1) of count <= NB_MODEL_BLOCK bodies of the part from its body
  * start on, a multiple of NB_MODEL_BLOCK; out has count x 3 numbers.  Before centring. */
-void nb_model_draw_plain(
+typedef void nb_model_draw_block(
 	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
-void nb_model_draw_avx2(
-	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
-void nb_model_draw_avx512(
-	const struct nb_model_part *part, uint64_t seed, int vel, uint64_t start, size_t count, double *out);
+NB_ISA_DECLARE(nb_model_draw_block)
 
 /* out (count x 3): the mean becomes shift (centred) or shift is added. */
-void nb_model_shift_plain(size_t count, int centred, const double shift[3], double *out);
-void nb_model_shift_avx2(size_t count, int centred, const double shift[3], double *out);
-void nb_model_shift_avx512(size_t count, int centred, const double shift[3], double *out);
+typedef void nb_model_shift(size_t count, int centred, const double shift[3], double *out);
+NB_ISA_DECLARE(nb_model_shift)
 
 #endif

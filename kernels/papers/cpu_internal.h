@@ -2,6 +2,7 @@
 #ifndef NB_PAPERS_CPU_INTERNAL_H
 #define NB_PAPERS_CPU_INTERNAL_H
 
+#include "common/cpu.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/papers/pair_internal.h"
 #include "kernels/papers/papers.h"
@@ -60,11 +61,8 @@ struct nb_lecture_bodies {
 };
 
 /* Sums of bodies first .. last-1, on the calling thread; acc n x 3. */
-#define NB_LECTURE_ISA(isa) \
-	void nb_lecture_rows_##isa(const struct nb_lecture_bodies *b, size_t first, size_t last, double *acc);
-NB_LECTURE_ISA(plain)
-NB_LECTURE_ISA(avx2)
-NB_LECTURE_ISA(avx512)
-NB_LECTURE_ISA(sse) /* the lecture's own */
+typedef void nb_lecture_rows(const struct nb_lecture_bodies *b, size_t first, size_t last, double *acc);
+NB_ISA_DECLARE(nb_lecture_rows)
+extern nb_lecture_rows nb_lecture_rows_sse; /* the lecture's own */
 
 #endif

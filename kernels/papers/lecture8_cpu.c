@@ -54,21 +54,9 @@ int nb_paper_lecture_naive(const struct nb_paper_job *job, struct nb_gravity_cou
 	return NB_OK;
 }
 
-typedef void rows(const struct nb_lecture_bodies *b, size_t first, size_t last, double *acc);
+static nb_lecture_rows *const rows_of[] = {NB_ISA_TABLE(nb_lecture_rows)};
 
-/* the widest */
-static rows *widest(void)
-{
-	switch (nb_cpu_isa()) {
-#ifdef __x86_64__
-	case NB_ISA_AVX512: return nb_lecture_rows_avx512;
-	case NB_ISA_AVX2: return nb_lecture_rows_avx2;
-#endif
-	default: return nb_lecture_rows_plain;
-	}
-}
-
-static int simd(const struct nb_paper_job *job, rows *sum, int parallel, struct nb_gravity_count *count)
+static int simd(const struct nb_paper_job *job, nb_lecture_rows *sum, int parallel, struct nb_gravity_count *count)
 {
 	enum { WIDEST = 16, CHUNK = 32 };
 	const struct nb_gravity *g = job->gravity;
@@ -111,10 +99,10 @@ int nb_paper_lecture_sse_threads(const struct nb_paper_job *job, struct nb_gravi
 
 int nb_paper_lecture_simd(const struct nb_paper_job *job, struct nb_gravity_count *count)
 {
-	return simd(job, widest(), 0, count);
+	return simd(job, rows_of[nb_cpu_isa()], 0, count);
 }
 
 int nb_paper_lecture_threads(const struct nb_paper_job *job, struct nb_gravity_count *count)
 {
-	return simd(job, widest(), 1, count);
+	return simd(job, rows_of[nb_cpu_isa()], 1, count);
 }

@@ -6,6 +6,7 @@
  *              nb_vf   nb_vd   first guess of 1/sqrt, relative error
  *   avx512      16       8     vrsqrt14ps, vrsqrt14pd, 2^-14
  *   avx2         8       4     vrsqrtps, 1.5 2^-12 (f64 through f32)
+ *   neon         4       2     frsqrte and a step of Newton's method, 2^-15
  *   plain        4       2     sqrt and division, exact to rounding
  *
  * From a guess y of 1/sqrt(r2) with e = 1 - r2 y^2, |e| <= 2^-13 or 2^-10.4, the powers follow from
@@ -29,6 +30,16 @@ enum { NB_VECTOR = 16 };
 #endif
 #if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
 #include <immintrin.h>
+#elif defined(NB_ISA_neon)
+#include <arm_neon.h>
+#endif
+/* how good the guess is: 0 exact, 1 |e| <= 2^-10.4, 2 |e| <= 2^-13 */
+#if defined(NB_ISA_avx512) || defined(NB_ISA_neon)
+#define NB_GUESS 2
+#elif defined(NB_ISA_avx2)
+#define NB_GUESS 1
+#else
+#define NB_GUESS 0
 #endif
 
 typedef float nb_vf __attribute__((vector_size(NB_VECTOR)));
@@ -103,6 +114,9 @@ static NB_HD nb_vf nb_guess_vf(nb_vf x)
 	return (nb_vf)_mm512_rsqrt14_ps((__m512)x);
 #elif defined(NB_ISA_avx2)
 	return (nb_vf)_mm256_rsqrt_ps((__m256)x);
+#elif defined(NB_ISA_neon)
+	const float32x4_t y = vrsqrteq_f32((float32x4_t)x);
+	return (nb_vf)(y * vrsqrtsq_f32((float32x4_t)x, y * y)); /* the latter is (3 - x y^2) / 2 */
 #else
 	nb_vf y;
 	for (int k = 0; k < (int)NB_WF; k++)
@@ -117,6 +131,9 @@ static NB_HD nb_vd nb_guess_vd(nb_vd x)
 	return (nb_vd)_mm512_rsqrt14_pd((__m512d)x);
 #elif defined(NB_ISA_avx2)
 	return (nb_vd)_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps((__m256d)x)));
+#elif defined(NB_ISA_neon)
+	const float64x2_t y = vrsqrteq_f64((float64x2_t)x);
+	return (nb_vd)(y * vrsqrtsq_f64((float64x2_t)x, y * y));
 #else
 	nb_vd y;
 	for (int k = 0; k < (int)NB_WD; k++)
@@ -129,10 +146,10 @@ static NB_HD nb_vd nb_guess_vd(nb_vd x)
 static NB_HD nb_vf nb_cube_vf(nb_vf r2, nb_vf y)
 {
 	nb_vf y2 = y * y;
-#if defined(NB_ISA_avx512)
+#if NB_GUESS == 2
 	/* 1 + 3/2 e = -3/2 (r2 y^2 - 5/3); the factor -3/2 is NB_CUBE_F32, left to the caller's sums */
 	return (y * y2) * (r2 * y2 - 5.0f / 3.0f);
-#elif defined(NB_ISA_avx2)
+#elif NB_GUESS == 1
 	nb_vf e = 1.0f - r2 * y2;
 	nb_vf y3 = y * y2;
 	return y3 + (y3 * e) * (15.0f / 8.0f * e + 1.5f);
@@ -142,7 +159,7 @@ static NB_HD nb_vf nb_cube_vf(nb_vf r2, nb_vf y)
 #endif
 }
 
-#if defined(NB_ISA_avx512)
+#if NB_GUESS == 2
 #define NB_CUBE_F32 (-1.5)
 #else
 #define NB_CUBE_F32 1.0
@@ -151,10 +168,10 @@ static NB_HD nb_vf nb_cube_vf(nb_vf r2, nb_vf y)
 static NB_HD nb_vd nb_cube_vd(nb_vd r2, nb_vd y)
 {
 	nb_vd y2 = y * y;
-#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+#if NB_GUESS
 	nb_vd e = 1.0 - r2 * y2;
 	nb_vd y3 = y * y2;
-#if defined(NB_ISA_avx2)
+#if NB_GUESS == 1
 	nb_vd p = 315.0 / 128.0 * e + 35.0 / 16.0;
 #else
 	const double p = 35.0 / 16.0;
@@ -170,7 +187,7 @@ static NB_HD nb_vd nb_cube_vd(nb_vd r2, nb_vd y)
 static NB_HD nb_vf nb_rsqrt_vf(nb_vf r2)
 {
 	nb_vf y = nb_guess_vf(r2);
-#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+#if NB_GUESS
 	nb_vf e = 1.0f - r2 * (y * y);
 	y += (y * e) * (0.375f * e + 0.5f);
 #endif
@@ -180,7 +197,7 @@ static NB_HD nb_vf nb_rsqrt_vf(nb_vf r2)
 static NB_HD nb_vd nb_rsqrt_vd(nb_vd r2)
 {
 	nb_vd y = nb_guess_vd(r2);
-#if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+#if NB_GUESS
 	nb_vd e = 1.0 - r2 * (y * y);
 	y += (y * e) * (((35.0 / 128.0 * e + 5.0 / 16.0) * e + 0.375) * e + 0.5);
 #endif
@@ -238,6 +255,8 @@ static NB_HD nb_vf nb_narrow(nb_vd lo, nb_vd hi)
 	return (nb_vf)_mm512_insertf32x8(low, _mm512_cvtpd_ps((__m512d)hi), 1);
 #elif defined(NB_ISA_avx2)
 	return (nb_vf)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)hi), _mm256_cvtpd_ps((__m256d)lo));
+#elif defined(NB_ISA_neon)
+	return (nb_vf)vcvt_high_f32_f64(vcvt_f32_f64((float64x2_t)lo), (float64x2_t)hi);
 #else
 	nb_vf v;
 	for (int k = 0; k < (int)NB_WD; k++) {

@@ -34,13 +34,7 @@ uint32_t nb_walk_claim(struct nb_walk_share *share)
 
 int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
-	int (*const walk_isa[])(const struct nb_walk_plan *, struct nb_walk_share *, struct nb_gravity_count *) = {
-		[NB_ISA_PLAIN] = nb_walk_plain,
-#ifdef __x86_64__
-		[NB_ISA_AVX2] = nb_walk_avx2,
-		[NB_ISA_AVX512] = nb_walk_avx512,
-#endif
-	};
+	static nb_walk *const walk_isa[] = {NB_ISA_TABLE(nb_walk)};
 	enum nb_isa isa = nb_cpu_isa();
 	uint64_t p2p = 0, m2p = 0, m2l = 0, groups = 0;
 	int status = NB_OK;

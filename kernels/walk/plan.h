@@ -3,6 +3,7 @@
 #ifndef NB_WALK_PLAN_H
 #define NB_WALK_PLAN_H
 
+#include "common/cpu.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/tree/tree.h"
 
@@ -227,10 +228,7 @@ void nb_walk_fill_family(
 
 /* Walks the parts that the calling thread claims, and writes their rows of g->acc, g->pot and g->jerk.
  * Returns 0 or NB_ENOMEM. */
-#define NB_WALK_ISA(isa) \
-	int nb_walk_##isa(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);
-NB_WALK_ISA(plain)
-NB_WALK_ISA(avx2)
-NB_WALK_ISA(avx512)
+typedef int nb_walk(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count);
+NB_ISA_DECLARE(nb_walk)
 
 #endif

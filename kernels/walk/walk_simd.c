@@ -125,6 +125,18 @@ static NB_HD int list_reserve(struct list *l)
 	return NB_OK;
 }
 
+#if defined(NB_ISA_neon)
+/* bit k is set where lane k of a mask is */
+static NB_HD uint32_t bits_of(v8i mask)
+{
+	const v8i bit = {1, 2, 4, 8, 16, 32, 64, 128};
+	int32x4_t half[2];
+	mask &= bit;
+	memcpy(half, &mask, sizeof half);
+	return (uint32_t)vaddvq_s32(half[0] | half[1]);
+}
+#endif
+
 /* bit k is set where a[k] < b[k] */
 static NB_HD uint32_t below(v8f a, v8f b)
 {
@@ -132,6 +144,8 @@ static NB_HD uint32_t below(v8f a, v8f b)
 	return _mm256_cmp_ps_mask((__m256)a, (__m256)b, _CMP_LT_OQ);
 #elif defined(NB_ISA_avx2)
 	return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ));
+#elif defined(NB_ISA_neon)
+	return bits_of(a < b);
 #else
 	uint32_t bits = 0;
 	for (int k = 0; k < 8; k++)
@@ -148,6 +162,8 @@ static NB_HD uint32_t above(const uint32_t *v, int least)
 #elif defined(NB_ISA_avx2)
 	__m256i more = _mm256_cmpgt_epi32(_mm256_load_si256((const __m256i *)v), _mm256_set1_epi32(least));
 	return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(more));
+#elif defined(NB_ISA_neon)
+	return bits_of(*(const v8i *)v > least);
 #else
 	uint32_t bits = 0;
 	for (int k = 0; k < 8; k++)
@@ -160,6 +176,13 @@ static NB_HD v8f square_root(v8f v)
 {
 #if defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
 	return (v8f)_mm256_sqrt_ps((__m256)v);
+#elif defined(NB_ISA_neon)
+	float32x4_t half[2];
+	memcpy(half, &v, sizeof half);
+	for (int k = 0; k < 2; k++)
+		half[k] = vsqrtq_f32(half[k]);
+	memcpy(&v, half, sizeof half);
+	return v;
 #else
 	for (int k = 0; k < 8; k++)
 		v[k] = sqrtf(v[k]);

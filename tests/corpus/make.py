@@ -329,6 +329,8 @@ def bad():
     for major in (0, 2, 65535):
         yield ("version-%d" % major, "reads", "stream version %d.0 (this program reads 1.x)" % major,
                with_head(major=major))
+    yield ("big-endian", "reads", "big-endian stream (want a little-endian one, see nb-stream(5))",
+           with_head(major=1 << 8, minor=0))
     sizes = "corrupt stream: header of frame 0 has impossible sizes"
     yield "kind-0", "reads", sizes, head(0, 0) + last
     yield "kind-3", "reads", sizes, head(3, 0) + last

@@ -25,12 +25,8 @@ static void require_fold(void)
 static void require_simd(void)
 {
 	const char *simd = wish("NB_SIMD");
-	for (int isa = NB_ISA_PLAIN; simd && isa <= NB_ISA_AVX512; isa++)
-		if (strcmp(simd, nb_cpu_isa_name((enum nb_isa)isa)) == 0)
-			return;
-	if (simd)
-		nb_die(NB_EXIT_USAGE, "NB_SIMD='%.40s' (want %s, %s or %s)", simd, nb_cpu_isa_name(NB_ISA_PLAIN),
-			nb_cpu_isa_name(NB_ISA_AVX2), nb_cpu_isa_name(NB_ISA_AVX512));
+	if (simd && !nb_cpu_knows_isa(simd))
+		nb_die(NB_EXIT_USAGE, "NB_SIMD='%.40s' (want plain, avx2, avx512 or neon)", simd);
 }
 
 static void require_max_frame(void)

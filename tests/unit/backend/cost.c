@@ -4,7 +4,9 @@
 
 #include "tests/unit/unit.h"
 
-static const struct nb_machine h200 = {16, NB_ISA_AVX512, {1, 1}};
+enum { AVX512 = 2 }; /* of enum nb_isa, on x86-64 */
+
+static const struct nb_machine h200 = {16, (enum nb_isa)AVX512, {1, 1}};
 
 static double tree_force(double n, double theta, enum nb_place place, const struct nb_machine *machine)
 {
@@ -38,7 +40,7 @@ static void measured_steps(void)
 static void measured_cpu(void)
 {
 	static const double n[] = {1e4, 1e5, 1e6, 1e7}, seconds[] = {0.0030, 0.0201, 0.1553, 1.3246};
-	const struct nb_machine zen5 = {2, NB_ISA_AVX512, {1, 1}};
+	const struct nb_machine zen5 = {2, (enum nb_isa)AVX512, {1, 1}};
 	for (int i = 0; i < 4; i++)
 		CHECK_NEAR(tree_force(n[i], 0.65, NB_ON_CPU, &zen5) / seconds[i], 1, 0.25);
 	CHECK_NEAR(1e3 / nb_cost(NB_WORK_DIRECT_F32, 1e12, NB_ON_CPU, &zen5), 29.2, 0.5);
@@ -68,12 +70,12 @@ static int device_wins(double n, const struct nb_machine *machine)
 static void crossovers(void)
 {
 	static const double few[] = {0, 1, 1000, 1e4};
-	for (int isa = NB_ISA_PLAIN; isa <= NB_ISA_AVX512; isa++) {
+	for (int isa = NB_ISA_PLAIN; isa <= AVX512; isa++) {
 		const struct nb_machine one = {1, (enum nb_isa)isa, {1, 1}};
 		for (int i = 0; i < 4; i++)
 			CHECK(!device_wins(few[i], &one));
 	}
-	const struct nb_machine two = {2, NB_ISA_AVX512, {1, 1}};
+	const struct nb_machine two = {2, (enum nb_isa)AVX512, {1, 1}};
 	CHECK(!device_wins(1e6, &two) && device_wins(1e7, &two) && !device_wins(1e6, &h200));
 	CHECK(nb_cost_context() + 10 * tree_step(0x1p20, NB_ON_DEVICE, &h200) <
 		10 * tree_step(0x1p20, NB_ON_CPU, &two));
@@ -90,7 +92,7 @@ static void monotone(void)
 				const double one = nb_cost((enum nb_work)w, amount, (enum nb_place)place, &h200);
 				CHECK(one > 0 &&
 					one < nb_cost((enum nb_work)w, 3 * amount, (enum nb_place)place, &h200));
-				for (int isa = NB_ISA_PLAIN; isa <= NB_ISA_AVX512; isa++) {
+				for (int isa = NB_ISA_PLAIN; isa <= AVX512; isa++) {
 					const struct nb_machine less = {8, (enum nb_isa)isa, {1, 1}};
 					CHECK(nb_cost((enum nb_work)w, amount, (enum nb_place)place, &less) >= one);
 				}
@@ -109,7 +111,8 @@ static void monotone(void)
 /* A device with half the multiprocessors takes twice the time, and one with few f64 units more for those alone. */
 static void other_devices(void)
 {
-	const struct nb_machine half = {16, NB_ISA_AVX512, {0.5, 0.5}}, game = {64, NB_ISA_AVX512, {1, 1.0 / 32}};
+	const struct nb_machine half = {16, (enum nb_isa)AVX512, {0.5, 0.5}},
+				game = {64, (enum nb_isa)AVX512, {1, 1.0 / 32}};
 	CHECK_NEAR(nb_cost(NB_WORK_DIRECT_F32, 1e12, NB_ON_DEVICE, &half) /
 			   nb_cost(NB_WORK_DIRECT_F32, 1e12, NB_ON_DEVICE, &h200),
 		2, 0.01);

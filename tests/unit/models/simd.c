@@ -21,8 +21,6 @@ static void test_philox(void)
 	EXPECT(nb_uniform52(UINT64_MAX) == 1 - 0x1p-53, "%a", nb_uniform52(UINT64_MAX));
 }
 
-typedef void draw_function(const struct nb_model_part *, uint64_t, int, uint64_t, size_t, double *);
-
 static void reference(const struct nb_model_part *part, uint64_t seed, int vel, uint64_t i, double out[3])
 {
 	double u[3], d[2], v[6], w[4];
@@ -63,11 +61,7 @@ static void reference(const struct nb_model_part *part, uint64_t seed, int vel, 
  * give the same bytes. */
 static void test_simd(void)
 {
-	draw_function *const draw[] = {nb_model_draw_plain,
-#ifdef __x86_64__
-		nb_model_draw_avx2, nb_model_draw_avx512
-#endif
-	};
+	nb_model_draw_block *const draw[] = {NB_ISA_TABLE(nb_model_draw_block)};
 	static double plain[3 * NB_MODEL_BLOCK], out[3 * NB_MODEL_BLOCK];
 	const enum nb_model_sampler samplers[] = {NB_SAMPLE_PLUMMER, NB_SAMPLE_BALL, NB_SAMPLE_CUBE};
 	const uint64_t seed = 0xfedcba9876543210, start = ((uint64_t)5 << 32) + 2 * NB_MODEL_BLOCK;
@@ -79,7 +73,7 @@ static void test_simd(void)
 				.length = 1.25,
 				.speed = 0.75,
 				.mu = 0.9995};
-			nb_model_draw_plain(&part, seed, vel, start, NB_MODEL_BLOCK, plain);
+			nb_model_draw_block_plain(&part, seed, vel, start, NB_MODEL_BLOCK, plain);
 			double worst = 0;
 			for (size_t i = 0; i < NB_MODEL_BLOCK; i++) {
 				double want[3], *got = plain + 3 * i;
@@ -94,7 +88,7 @@ static void test_simd(void)
 			EXPECT(worst < 4e-15, "sampler %d, vel %d: %g", s, vel, worst);
 			for (int isa = 1; isa <= (int)nb_cpu_isa(); isa++) {
 				/* an odd count too: the last group is cut */
-				nb_model_draw_plain(&part, seed, vel, start, 1003, plain);
+				nb_model_draw_block_plain(&part, seed, vel, start, 1003, plain);
 				draw[isa](&part, seed, vel, start, 1003, out);
 				EXPECT(memcmp(plain, out, 3 * 1003 * sizeof *out) == 0,
 					"sampler %d, vel %d differ on %s", s, vel, nb_cpu_isa_name((enum nb_isa)isa));
