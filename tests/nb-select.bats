@@ -484,6 +484,7 @@ recovers() {
 		'nb-convert --rows') of='--from csv r.csv' ;;
 		'nb-convert --species') of='--from csv r.csv' ;;
 		'nb-gen --mass-range') of='plummer -n 5 --imf kroupa' ;;
+		'nb-gen --semi-major') of='plummer -n 6 --binaries 0.5' ;;
 		'nb-render-ppm --by-range') of='-W 32 -H 32 --by speed r.nb' ;;
 		'nb-render-ppm --speed-range') of='-W 32 -H 32 --by speed r.nb' ;;
 		'nb-render-ppm --range') of='-W 32 -H 32 --draw density r.nb' ;;
