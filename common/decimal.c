@@ -17,6 +17,10 @@ static const long double power_of_ten[MAX_POWER + 1] = {1e0L, 1e1L, 1e2L, 1e3L, 
 /* digits * 10^exponent, correctly rounded, if that is cheap: 1, else 0. */
 static int assemble(uint64_t digits, int exponent, double *x)
 {
+	if (digits == 0) { /* strtod would take 0x for the beginning of a number */
+		*x = 0;
+		return 1;
+	}
 #if LDBL_MANT_DIG == 64
 	if (exponent < -MAX_POWER || exponent > MAX_POWER)
 		return 0;
@@ -31,7 +35,7 @@ static int assemble(uint64_t digits, int exponent, double *x)
 	*x = (double)wide;
 	return 1;
 #else
-	(void)digits, (void)exponent, (void)x;
+	(void)exponent, (void)power_of_ten;
 	return 0;
 #endif
 }
