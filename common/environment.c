@@ -9,6 +9,13 @@ extern char **environ;
 
 static _Atomic(char **) own; /* NULL: environ */
 
+/* A list with the text of its variable behind it.  A thread that has found it may read it later: none is freed. */
+struct kept {
+	struct kept *before;
+	char *list[];
+};
+static struct kept *latest;
+
 char **nb_environment(void)
 {
 	char **list = own;
@@ -21,17 +28,16 @@ int nb_environment_with(const char *name, const char *value, void (*call)(void *
 	size_t n = 0, kept = 0;
 	while (environ && environ[n])
 		n++;
-	/* a thread that has found the list may read it later: neither is freed */
-	char **list = malloc((n + 2) * sizeof *list), *text = malloc(size);
-	if (!list || !text) {
-		free(list);
-		free(text);
+	struct kept *k = malloc(sizeof *k + (n + 2) * sizeof *k->list + size);
+	if (!k)
 		return NB_ENOMEM;
-	}
+	char **list = k->list, *text = (char *)(list + n + 2);
+	k->before = latest;
+	latest = k;
 	snprintf(text, size, "%s=%s", name, value);
-	for (size_t k = 0; k < n; k++)
-		if (strncmp(environ[k], text, length + 1) != 0)
-			list[kept++] = environ[k];
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], text, length + 1) != 0)
+			list[kept++] = environ[i];
 	list[kept] = text;
 	list[kept + 1] = NULL;
 	own = environ;

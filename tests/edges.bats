@@ -65,6 +65,7 @@ tables() {
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_3D - the range of an option
 		kernels/gravity/direct_cpu.c MOST - bodies of a sample
 		kernels/models/model_simd.c MAX_DRAWS - draws that any model makes
+		kernels/models/system_cpu.c MOST_ORBITS unit/models/system.c segregation wants a mass-range
 		kernels/motion/collide.h NB_COLLIDE_MOST unit/motion/contact.c NB_COLLIDE_MOST
 		kernels/order/sort_cpu.c MAX_PASS - one for each bit of a key
 		kernels/picture/picture.h NB_SPLAT_MAX_CHANNEL - channels that nb-render-ppm has

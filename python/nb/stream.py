@@ -170,6 +170,8 @@ class _Parser:
         if len(fixed) < 128:
             fail(f"truncated stream: header of frame {k} ends after {len(fixed)} of 128 bytes")
         _, major, minor, size, kind, crc, number, *rows, text, columns, entry, body = HEADER.unpack(fixed)
+        if major == 1 << 8:
+            fail("big-endian stream (want a little-endian one, see nb-stream(5))")
         if major != 1:
             fail(f"stream version {major}.{minor} (this program reads 1.x)")
         if not 128 <= size <= 4096 or size % 64 or text > 16 << 20 or columns > 1024 or not 128 <= entry <= 4096 or \
