@@ -26,22 +26,27 @@ struct moment {
 	double mass, pos[3], vel[3];
 };
 
+/* Positions or velocities of bodies of a part, or of the centres of its systems. */
+static int draw_centres(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
+	size_t count, double *out)
+{
+	if (!model->systems)
+		return nb_model_draw(model, part, vel, start, count, out);
+	int status = NB_OK;
+	for (size_t i = 0; i < count && status == NB_OK; i++)
+		status = nb_system_centre(model, vel, start + i, out + 3 * i);
+	return status;
+}
+
 static int block_moment(
 	const struct nb_model *model, const struct nb_model_part *part, uint64_t start, struct moment *sum)
 {
 	const uint64_t left = part->n - start;
 	const size_t count = left < NB_MODEL_BLOCK ? (size_t)left : (size_t)NB_MODEL_BLOCK;
 	double *pos = nb_alloc(6 * NB_MODEL_BLOCK, sizeof *pos), *vel = pos + 3 * NB_MODEL_BLOCK;
-	int status = pos ? NB_OK : NB_ENOMEM;
-	for (size_t i = 0; i < count && model->systems && status == NB_OK; i++) {
-		status = nb_system_centre(model, 0, start + i, pos + 3 * i);
-		if (status == NB_OK)
-			status = nb_system_centre(model, 1, start + i, vel + 3 * i);
-	}
-	if (status == NB_OK && !model->systems)
-		status = nb_model_draw(model, part, 0, start, count, pos);
-	if (status == NB_OK && !model->systems)
-		status = nb_model_draw(model, part, 1, start, count, vel);
+	int status = pos ? draw_centres(model, part, 0, start, count, pos) : NB_ENOMEM;
+	if (status == NB_OK)
+		status = draw_centres(model, part, 1, start, count, vel);
 	memset(sum, 0, sizeof *sum);
 	for (size_t i = 0; i < count && status == NB_OK; i++) {
 		const double mass = model->systems ? nb_system_mass(model, start + i)
