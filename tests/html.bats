@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
-# The manual for a browser.  bats file_tags=once
+# The manual for a browser.
+
+# bats file_tags=once
 load helper
 
 setup_file() {
@@ -31,7 +33,7 @@ setup() {
 			local at=${to%%#*} name=
 			[[ $to != *#* ]] || name=${to#*#}
 			[ -e "${at:-$file}" ] || { echo "$file: $to is missing" && return 1; }
-			[ -z "$name" ] || [ "$name" = demo ] || grep -qF "id=\"$name\"" "${at:-$file}" || { echo "$file: nothing has the name $to" && return 1; }
+			[ -z "$name" ] || grep -qF "id=\"$name\"" "${at:-$file}" || { echo "$file: nothing has the name $to" && return 1; }
 		done < <(grep -o 'href="[^"]*"' "$file" | sed 's/^href="//; s/"$//' | sort -u)
 	done
 	run ! grep -nE '<(script|iframe)|(src|@import)[= (]+"?http' ./*.html html.css
