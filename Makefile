@@ -96,6 +96,9 @@ HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/in
 HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
 HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
 
+# cairo is loaded by a program of its own, too, which draws for nb: formats/canvas/canvas.h.
+CAIRO_C = formats/canvas/cairo.c
+
 include make/mpi.mk
 
 PROGRAMS ?= $(BUILD)
@@ -112,8 +115,8 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c formats/exchange/*/*.c \
-              kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) $(CAIRO_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c \
+              formats/exchange/*/*.c kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
 LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) \
               $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
@@ -187,6 +190,13 @@ $(BUILD)/formats/exchange/hdf5/library: $(HDF5_C) $(BUILD)/lists.h
 		$(HDF5_LDFLAGS) -o $@ $< $(HDF5_LIBS) -lm -ldl -lpthread
 $(BUILD)/formats/exchange/hdf5/program.o: CPPFLAGS += -DNB_HDF5_PROGRAM='"$(BUILD)/formats/exchange/hdf5/library"'
 $(BUILD)/formats/exchange/hdf5/program.o: $(if $(filter 1,$(HDF5)),$(BUILD)/formats/exchange/hdf5/library)
+
+$(BUILD)/formats/canvas/cairo: $(CAIRO_C)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -s -MMD -MP -MF $@.d -o $@ $< -ldl
+$(BUILD)/formats/canvas/canvas.o: CPPFLAGS += -DNB_CAIRO_PROGRAM='"$(BUILD)/formats/canvas/cairo"'
+$(BUILD)/formats/canvas/canvas.o: $(BUILD)/formats/canvas/cairo
 
 # the text of the pages, for 'nb help'
 $(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))

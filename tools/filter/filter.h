@@ -31,6 +31,7 @@
 #include <setjmp.h>
 
 struct nb_plan;
+struct nb_report;
 
 struct nb_tool {
 	const char *name;     /* "nb-force" */
@@ -156,6 +157,10 @@ struct nb_run {
 	const struct nb_backend *backend; /* of tools with NB_COMMON_BACKEND or _LOOKER, from the first frame on */
 	int is_program;			  /* it is what this process was started for: where it ends, the process does */
 	struct nb_placed placed;
+
+	/* Who gets the lines of a tool that reports (report.h), instead of standard output; NULL: nobody. */
+	void (*take_line)(void *context, const struct nb_report *line);
+	void *line_context;
 
 	int interrupted; /* set by a frame function that a signal has led to an early end: it gets no more frames */
 	int passed_on;	 /* set by a frame function that has passed on all there is with nb_emit */

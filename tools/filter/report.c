@@ -167,7 +167,7 @@ static void print_line(const struct nb_report *report, int names)
 
 static void print_names(struct nb_report *report)
 {
-	if (report->header_done || report->format == NB_REPORT_JSON)
+	if (report->take || report->header_done || report->format == NB_REPORT_JSON)
 		return;
 	print_line(report, 1);
 	putchar('\n');
@@ -184,6 +184,11 @@ void nb_report_header(struct nb_report *report)
 void nb_report_row(struct nb_report *report)
 {
 	const int json = report->format == NB_REPORT_JSON;
+	if (report->take) {
+		report->take(report->context, report);
+		report->n = 0;
+		return;
+	}
 	print_names(report);
 	if (json)
 		putchar('{');

@@ -22,6 +22,9 @@ enum { NB_REPORT_VALUES = 80 };
 struct nb_report {
 	int format;	 /* enum nb_report_format */
 	int header_done; /* the names are printed */
+	/* Gets each line instead of stdout, NULL: nobody (take_line of struct nb_run). */
+	void (*take)(void *context, const struct nb_report *line);
+	void *context;
 	/* private: the line that is being put together */
 	size_t n;
 	struct nb_report_value {

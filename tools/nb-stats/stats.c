@@ -126,6 +126,8 @@ static void check(struct nb_run *run, void *self)
 static void begin(struct nb_run *run, void *self)
 {
 	struct stats *opt = self;
+	opt->report.take = run->take_line;
+	opt->report.context = run->line_context;
 	if (opt->mode->begin)
 		opt->mode->begin(run, opt);
 }

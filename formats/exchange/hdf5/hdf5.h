@@ -100,7 +100,7 @@ int nb_h5_recognises(const unsigned char *head, size_t n);
 /* ---- hdf5/library.c: the program, the only place that calls libhdf5 ---------------------- */
 
 /* It reads the file that is descriptor NB_H5_FILE, and talks through standard input. */
-enum { NB_H5_FILE = 3 };
+enum { NB_H5_FILE = 3 }; /* as nb_held_start has it */
 extern const unsigned char nb_h5_program[];
 extern const uint64_t nb_h5_program_size; /* 0: this build has no libhdf5 */
 

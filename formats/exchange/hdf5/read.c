@@ -1,7 +1,6 @@
 #include "formats/exchange/hdf5/hdf5.h"
 
-#include "common/child.h"
-#include "common/environment.h"
+#include "common/held.h"
 #include "common/mapped.h"
 #include "common/mem.h"
 #include "common/named.h"
@@ -52,63 +51,15 @@ int nb_h5_recognises(const unsigned char *head, size_t n)
 
 /* ---- the process -------------------------------------------------------------------------------- */
 
-/* A file in memory that may be executed. */
-static int program_file(void)
-{
-#ifndef MFD_EXEC
-	enum { MFD_EXEC = 0x10 };
-#endif
-	int fd = memfd_create("nb-hdf5-library", MFD_CLOEXEC | MFD_EXEC);
-	if (fd < 0 && errno == EINVAL) /* the kernel is older than this flag */
-		fd = memfd_create("nb-hdf5-library", MFD_CLOEXEC);
-	if (fd >= 0 && fd <= NB_H5_FILE) { /* another file takes its place before it is executed */
-		const int low = fd;
-		fd = fcntl(low, F_DUPFD_CLOEXEC, NB_H5_FILE + 1);
-		close(low);
-	}
-	for (uint64_t at = 0; fd >= 0 && at < nb_h5_program_size;) {
-		const ssize_t n = write(fd, nb_h5_program + at, nb_h5_program_size - at);
-		if (n < 0 && errno != EINTR) {
-			const int reason = errno;
-			close(fd);
-			errno = reason;
-			return -1;
-		}
-		at += n > 0 ? (uint64_t)n : 0;
-	}
-	return fd;
-}
-
-/* Its descriptor 0 is the socket, 3 the file; others it closes. */
-static int spawn(int program, int file, int socket, pid_t *process)
-{
-	char path[40], *argv[] = {"nb-hdf5-library", NULL};
-	sigset_t none;
-	sigemptyset(&none);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", program);
-	const struct nb_child child = {path, argv, nb_environment(), {socket, -1, -1, [NB_H5_FILE] = file},
-		NB_H5_FILE + 1, .blocked = &none, .ignores_none = 1};
-	return nb_child_start(&child, process);
-}
-
 static int start(struct nb_h5_reader *reader)
 {
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s", strerror(errno));
-	const int program = program_file();
-	const int error = program < 0 ? errno : spawn(program, reader->fd, pair[1], &reader->process);
-	if (program >= 0)
-		close(program);
-	close(pair[1]);
-	if (error) {
-		close(pair[0]);
-		reader->process = 0;
-		return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s%s", strerror(error),
-			error == ENOENT ? " (is /proc there?)" : "");
-	}
-	reader->socket = pair[0];
-	return NB_OK;
+	const int error = nb_held_start(
+		"nb-hdf5-library", nb_h5_program, nb_h5_program_size, reader->fd, &reader->socket, &reader->process);
+	if (!error)
+		return NB_OK;
+	reader->process = 0;
+	return nb_h5_fail(reader, "cannot start the process that reads HDF5: %s%s", strerror(error),
+		error == ENOENT ? " (is /proc there?)" : "");
 }
 
 /* It has gone without an answer. */
