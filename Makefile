@@ -48,7 +48,17 @@ CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -f
 # libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library.
 # Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
 LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
-LDLIBS  += -Wl,--build-id -l:libdeflate.a -l:libgomp.a -lm -ldl -lpthread
+LDLIBS  += -Wl,--build-id -l:libdeflate.a $(PICTURE_LIBS) -l:libgomp.a -lm -ldl -lpthread
+# For pictures, static too: encoders, and letters with their font.  Without one, or with JPEG=0, WEBP=0 or FREETYPE=0,
+# nb-render-ppm says that it is not built in.
+there = $(foreach f,$(1),$(filter /%,$(shell $(CC) -print-file-name=$f)))
+JPEG ?= $(if $(call there,libjpeg.a),1,0)
+WEBP ?= $(if $(call there,libwebp.a),1,0)
+FREETYPE_A = $(call there,libfreetype.a libpng16.a libz.a libbz2.a libbrotlidec.a libbrotlicommon.a)
+FONT     ?= $(wildcard /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf)
+FREETYPE ?= $(if $(and $(word 6,$(FREETYPE_A)),$(FONT)),1,0)
+PICTURE_LIBS = $(call there,$(if $(filter 1,$(JPEG)),libjpeg.a) $(if $(filter 1,$(WEBP)),libwebp.a libsharpyuv.a)) \
+               $(if $(filter 1,$(FREETYPE)),$(FREETYPE_A))
 include make/checked.mk
 include make/arm.mk
 
@@ -171,15 +181,17 @@ $(MPI_O): $(PROGRAMS)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The tools and formats that there are, for the files that list them, whether libhdf5 is, and the version; written anew
+# The tools and formats that there are, for the files that list them, which libraries are, and the version; written anew
 # when a file came or went.
 # nb-sort-zorder is nb_tool_sort_zorder.
 $(BUILD)/lists.h: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '#define NB_VERSION "$(VERSION)"' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
-		'#define NB_FORMATS $(foreach f,$(FORMATS),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') >$@.$$$$ && $(replace)
+		'#define NB_FORMATS $(foreach f,$(FORMATS),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') \
+		$(if $(filter 1,$(JPEG)),'#define NB_JPEG 1') $(if $(filter 1,$(WEBP)),'#define NB_WEBP 1') \
+		$(if $(filter 1,$(FREETYPE)),'#define NB_FREETYPE 1') >$@.$$$$ && $(replace)
 LISTED = $(patsubst %,$(BUILD)/%.o,tools/main tools/filter/registry tools/filter/options formats/exchange/exchange \
-	formats/exchange/hdf5/program tests/unit/filter/places)
+	formats/exchange/hdf5/program $(addprefix formats/image/,glyphs jpeg text webp) tests/unit/filter/places tests/unit/image/image)
 $(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
 $(LISTED): $(BUILD)/lists.h
 
@@ -197,6 +209,8 @@ $(BUILD)/formats/canvas/cairo: $(CAIRO_C)
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -s -MMD -MP -MF $@.d -o $@ $< -ldl
 $(BUILD)/formats/canvas/canvas.o: CPPFLAGS += -DNB_CAIRO_PROGRAM='"$(BUILD)/formats/canvas/cairo"'
 $(BUILD)/formats/canvas/canvas.o: $(BUILD)/formats/canvas/cairo
+
+$(BUILD)/formats/image/glyphs.o: CPPFLAGS += -isystem /usr/include/freetype2 -DNB_FONT='"$(FONT)"'
 
 # the text of the pages, for 'nb help'
 $(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))

@@ -1,5 +1,7 @@
 #include "formats/image/text.h"
 
+#ifndef NB_FREETYPE
+
 #include <string.h>
 
 enum { FIRST = ' ', LAST = '~', DOTS = 5 };
@@ -116,6 +118,12 @@ int nb_text_possible(const char *text)
 	return 1;
 }
 
+const char *nb_text_wanted(void)
+{
+	return "want ASCII: FreeType is not built in, install libfreetype-dev and fonts-dejavu-core, and build nb "
+	       "again";
+}
+
 int nb_text_width(const char *text, int scale)
 {
 	const int n = (int)strlen(text);
@@ -147,3 +155,5 @@ void nb_text_draw(
 							outline ? black : colour);
 				}
 }
+
+#endif
