@@ -21,22 +21,6 @@ static void take_center(const char *text, double center[3])
 		nb_die(NB_EXIT_USAGE, "invalid center '%s' (want 'x,y,z' or 'x,y')", text);
 }
 
-static void take_view(const char *text, double right[3], double up[3])
-{
-	double angle[2] = {-90, 90}; /* azimuth and elevation of xy */
-	size_t count = 2;
-	if (strcmp(text, "xz") == 0)
-		angle[1] = 0;
-	else if (strcmp(text, "yz") == 0)
-		angle[0] = angle[1] = 0;
-	else if (strcmp(text, "xy") != 0 && (nb_parse_f64_list(text, 2, angle, &count) != NB_PARSE_OK || count != 2 ||
-						    fabs(angle[0]) > 360 || fabs(angle[1]) > 90))
-		nb_die(NB_EXIT_USAGE,
-			"invalid view '%s' (want xy, xz, yz or 'azimuth,elevation' within -360..360,-90..90 degrees)",
-			text);
-	nb_camera_axes(angle[0], angle[1], right, up);
-}
-
 /* "0,3-5" marked in set. */
 static void take_species(const char *name, const char *text, unsigned char set[NSPECIES])
 {
@@ -99,7 +83,7 @@ static void take_labels(const char *text, struct parsed *parsed)
 		const char *word;
 		int *to;
 	} label[] = {{"time", &parsed->time}, {"scale", &parsed->length}, {"colour", &parsed->colour},
-		{"name", &parsed->name}};
+		{"name", &parsed->name}, {"axes", &parsed->axes}};
 	const size_t nlabel = sizeof label / sizeof *label;
 	for (const char *at = text;;) {
 		const size_t length = strcspn(at, ",");
@@ -107,8 +91,8 @@ static void take_labels(const char *text, struct parsed *parsed)
 		while (k < nlabel && (strlen(label[k].word) != length || strncmp(at, label[k].word, length) != 0))
 			k++;
 		if (k == nlabel)
-			nb_die(NB_EXIT_USAGE, "invalid label '%s' (%swant some of time,scale,colour,name)", text,
-				nb_nearest_in(at, length, "time,scale,colour,name", ",").hint);
+			nb_die(NB_EXIT_USAGE, "invalid label '%s' (%swant some of time,scale,colour,name,axes)", text,
+				nb_nearest_in(at, length, "time,scale,colour,name,axes", ",").hint);
 		*label[k].to = 1;
 		if (!at[length])
 			return;
@@ -132,8 +116,10 @@ static void refuse_discs(const struct nb_run *run, const struct render *r)
 static void refuse_hues(const struct nb_run *run, const struct render *r)
 {
 	const int speed = strcmp(r->by_word, "speed") == 0;
-	if (r->by != BY_DENSITY && nb_given(run, &r->colormap))
-		nb_die(NB_EXIT_USAGE, "option '--colormap' needs '--by density'");
+	if (r->by != BY_DENSITY && r->by != BY_SPEED && r->by != BY_COLUMN && r->colormap_given)
+		nb_die(NB_EXIT_USAGE, "option '--colormap' has no meaning with '--by %s'", r->by_word);
+	if (r->by != BY_DENSITY && r->colormap_given && r->colormap == NB_GRAY)
+		nb_die(NB_EXIT_USAGE, "colormap 'gray' has no hues for '--by %s'", r->by_word);
 	if (!speed && r->speeds)
 		nb_die(NB_EXIT_USAGE, "option '--speed-range' needs '--by speed'");
 	if (r->speeds && r->hues)
@@ -142,6 +128,16 @@ static void refuse_hues(const struct nb_run *run, const struct render *r)
 		nb_die(NB_EXIT_USAGE, "option '--by-%s' needs '--by speed' or a column", r->hues ? "range" : "scale");
 	if ((r->by == BY_COLOUR || r->by == BY_ID) && r->parsed.colour)
 		nb_die(NB_EXIT_USAGE, "label 'colour' has no meaning with '--by %s'", r->by_word);
+}
+
+static void refuse_moves(const struct nb_run *run, const struct render *r)
+{
+	if (r->camera && (nb_given(run, &r->view) || nb_given(run, &r->zoom_word)))
+		nb_die(NB_EXIT_USAGE, "options '--camera' and '--%s' exclude each other",
+			nb_given(run, &r->view) ? "view" : "zoom");
+	if (r->pictures && (!r->moves || r->camera))
+		nb_die(NB_EXIT_USAGE,
+			"option '--pictures' needs a camera that moves ('--view 0:360,25' or '--zoom 1:4')");
 }
 
 /* What does not go together is refused, not ignored. */
@@ -166,6 +162,7 @@ void nb_render_check(struct nb_run *run, struct render *r)
 {
 	struct parsed *parsed = &r->parsed;
 	r->size_given = nb_given(run, &r->size);
+	r->colormap_given = nb_given(run, &r->colormap);
 	r->neighbours_given = nb_given(run, &r->neighbours);
 	r->disc_size_given = nb_given(run, &r->disc_size);
 	take_by(r);
@@ -179,11 +176,18 @@ void nb_render_check(struct nb_run *run, struct render *r)
 	if (r->fit)
 		take_fit(r->fit, &parsed->fit);
 	if (r->title && !nb_text_possible(r->title))
-		nb_die(NB_EXIT_USAGE, "invalid title '%s' (want ASCII characters, which the letters have)", r->title);
+		nb_die(NB_EXIT_USAGE, "invalid title '%s' (%s)", r->title, nb_text_wanted());
 
-	take_view(r->view, parsed->right, parsed->up);
+	parsed->centered = r->center != NULL;
 	if (r->center)
 		take_center(r->center, parsed->center);
+	nb_render_take_moves(r);
+	const int moves_centre = r->camera && nb_render_take_camera(r);
+	if (moves_centre && (r->center || r->follow))
+		nb_die(NB_EXIT_USAGE, "'%s' and option '--%s' both say where the centre is", r->camera,
+			r->center ? "center" : "follow");
+	parsed->centered |= moves_centre;
+	refuse_moves(run, r);
 	if (r->range)
 		take_pair("range", r->range, parsed->range);
 	if (r->range && r->stretch != NB_STRETCH_LINEAR && !(parsed->range[0] > 0))

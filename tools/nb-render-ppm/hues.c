@@ -185,6 +185,16 @@ double nb_render_hue_at(const struct render *r, double value)
 	return t > 0 ? (t < 1 ? t : 1) : 0;
 }
 
+void nb_render_hue(const struct render *r, float at, float hue[3])
+{
+	if (!r->colormap_given) {
+		nb_hue_of_speed(at, hue);
+		return;
+	}
+	nb_colormap_at(nb_colormap_table((enum nb_colormap)r->colormap), at, hue);
+	nb_hue_brighten(hue);
+}
+
 /* ---- weights and hues ----------------------------------------------------------------------------- */
 
 static int tint_by_species(const struct render *r, float *weight)
@@ -241,7 +251,7 @@ void nb_render_hues_of_bodies(const struct render *r, float *hue)
 		if (r->by == BY_SPEED || r->by == BY_COLUMN) {
 			const double *v = &number[3 * i];
 			const double value = number ? hypot(hypot(v[0], v[1]), v[2]) : b->value[i];
-			nb_hue_of_speed((float)nb_render_hue_at(r, value), h);
+			nb_render_hue(r, (float)nb_render_hue_at(r, value), h);
 			continue;
 		}
 		const uint32_t rgb = number ? nb_render_hue_of_kind(r, nb_render_kind(number[i])) : 0;

@@ -13,23 +13,15 @@ static int margin(const struct render *r)
 	return 6 * nb_render_dot(r);
 }
 
+/* The row above which is what stands on the lower edge. */
+static int bottom_of(const struct render *r)
+{
+	return r->height - margin(r) - nb_render_axes_room(r);
+}
+
 static int line_height(const struct render *r)
 {
 	return (NB_TEXT_HEIGHT + 2) * nb_render_dot(r);
-}
-
-static void write_at(struct render *r, int x, int y, const char *text)
-{
-	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, nb_render_dot(r), text, nb_render_pale);
-}
-
-static void fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3])
-{
-	const int right = x + width < r->width ? x + width : r->width;
-	const int bottom = y + height < r->height ? y + height : r->height;
-	for (int row = y > 0 ? y : 0; row < bottom; row++)
-		for (int column = x > 0 ? x : 0; column < right; column++)
-			memcpy(&r->canvas.rgb[3 * ((size_t)row * (size_t)r->width + (size_t)column)], colour, 3);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
@@ -42,13 +34,6 @@ static void format_time(double t, char text[NB_LABEL_SIZE])
 		snprintf(text, NB_LABEL_SIZE, "t = %.4e", t);
 	else
 		snprintf(text, NB_LABEL_SIZE, "t = %.*f", size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0, t);
-}
-
-/* 1, 2 or 5 times a power of ten, at most x > 0. */
-static double round_length(double x)
-{
-	const double ten = pow(10, floor(log10(x))), digit = x / ten;
-	return (digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * ten;
 }
 
 /* Whether the text is at most so many pixels wide. */
@@ -74,26 +59,30 @@ static int write_time(struct render *r)
 		text[used] = '\0';
 	if (!fits(r, text, room))
 		return 0;
-	write_at(r, left, left, text);
+	nb_render_write(r, left, left, text);
 	return left + nb_text_width(text, nb_render_dot(r));
 }
 
 /* In the middle, unless the time, which ends at this x, is there; shortened to the room that is left. */
 static void write_title(struct render *r, int time)
 {
-	enum { LEAST = 6 }; /* letters of a title that has been shortened */
+	enum { LEAST = 6, MOST = 4000 }; /* bytes of a title that has been shortened */
 	const int gap = 2 * NB_TEXT_ADVANCE * nb_render_dot(r), left = time ? time + gap : margin(r);
-	const int room = r->width - margin(r) - left, most = room / (NB_TEXT_ADVANCE * nb_render_dot(r));
-	const size_t length = strlen(r->title);
-	char text[NB_SPLAT_MAX_SIZE / NB_TEXT_ADVANCE + 4];
-	if (fits(r, r->title, room))
-		snprintf(text, sizeof text, "%s", r->title);
-	else if (most >= LEAST && length > LEAST)
-		snprintf(text, sizeof text, "%.*s...", most - 3, r->title);
-	else
-		return;
+	const int room = r->width - margin(r) - left;
+	size_t length = strlen(r->title);
+	char text[MOST + 4];
+	length = length < MOST ? length : MOST;
+	snprintf(text, sizeof text, "%.*s", (int)length, r->title);
+	while (!fits(r, text, room)) {
+		/* at the beginning of a character */
+		while (--length > 0 && (r->title[length] & 0xc0) == 0x80)
+			;
+		if (length < LEAST)
+			return;
+		snprintf(text, sizeof text, "%.*s...", (int)length, r->title);
+	}
 	const int middle = (r->width - nb_text_width(text, nb_render_dot(r))) / 2;
-	write_at(r, middle > left ? middle : left, margin(r), text);
+	nb_render_write(r, middle > left ? middle : left, margin(r), text);
 }
 
 /* The room of the scale on the left, and of the colours on the right. */
@@ -106,9 +95,9 @@ static int half(const struct render *r)
 static void draw_scale(struct render *r)
 {
 	const struct nb_camera *camera = &r->scene.camera;
-	const double length = round_length(r->width / 4.0 / camera->pixels_per_length);
+	const double length = nb_render_round_length(r->width / 4.0 / camera->pixels_per_length);
 	const int pixels = (int)(length * camera->pixels_per_length + 0.5), thick = 2 * nb_render_dot(r);
-	const int y = r->height - margin(r) - thick;
+	const int y = bottom_of(r) - thick;
 	char text[NB_LABEL_SIZE];
 	snprintf(text, sizeof text, "%.3g", length);
 	struct unit_names names;
@@ -119,12 +108,12 @@ static void draw_scale(struct render *r)
 	if (!fits(r, text, half(r)))
 		text[used] = '\0';
 	static const uint8_t black[3];
-	fill(r, margin(r) - nb_render_dot(r), y - nb_render_dot(r), pixels + 2 * nb_render_dot(r),
+	nb_render_fill(r, margin(r) - nb_render_dot(r), y - nb_render_dot(r), pixels + 2 * nb_render_dot(r),
 		thick + 2 * nb_render_dot(r), black);
-	fill(r, margin(r), y, pixels, thick, nb_render_pale);
+	nb_render_fill(r, margin(r), y, pixels, thick, nb_render_pale);
 	const int middle = (pixels - nb_text_width(text, nb_render_dot(r))) / 2;
 	if (fits(r, text, half(r)))
-		write_at(r, margin(r) + (middle > 0 ? middle : 0), y - line_height(r), text);
+		nb_render_write(r, margin(r) + (middle > 0 ? middle : 0), y - line_height(r), text);
 }
 
 /* ---- colours -------------------------------------------------------------------------------------- */
@@ -144,8 +133,8 @@ static void draw_kind(struct render *r, unsigned kind, int x, int y)
 	char text[NB_LABEL_SIZE];
 	nb_render_name_kind(r, kind, text);
 	x -= nb_text_width(text, nb_render_dot(r));
-	write_at(r, x, y, text);
-	fill(r, x - size - 2 * nb_render_dot(r), y, size, size, colour);
+	nb_render_write(r, x, y, text);
+	nb_render_fill(r, x - size - 2 * nb_render_dot(r), y, size, size, colour);
 }
 
 /* From one to the next. */
@@ -170,7 +159,7 @@ static void draw_kinds(struct render *r)
 			all += width;
 			widest = width > widest ? width : widest;
 		}
-	const int right = r->width - margin(r), bottom = r->height - margin(r) - NB_TEXT_HEIGHT * nb_render_dot(r);
+	const int right = r->width - margin(r), bottom = bottom_of(r) - NB_TEXT_HEIGHT * nb_render_dot(r);
 	const int room = r->parsed.length ? half(r) : r->width - 2 * margin(r);
 	if (n == 0 || widest > room)
 		return;
@@ -277,8 +266,7 @@ static int bar_width(const struct render *r)
 static void draw_bar(struct render *r)
 {
 	const int width = bar_width(r), thick = 4 * nb_render_dot(r), left = r->width - margin(r) - width;
-	const int below = r->height - margin(r) - NB_TEXT_HEIGHT * nb_render_dot(r),
-		  top = below - thick - 2 * nb_render_dot(r);
+	const int below = bottom_of(r) - NB_TEXT_HEIGHT * nb_render_dot(r), top = below - thick - 2 * nb_render_dot(r);
 	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
 	double end[2];
 	char name[2 * NB_LABEL_SIZE], text[2][NB_LABEL_SIZE];
@@ -289,16 +277,16 @@ static void draw_bar(struct render *r)
 		if (r->by == BY_DENSITY)
 			nb_colormap_at(table, v, rgb);
 		else
-			nb_hue_of_speed(v, rgb);
+			nb_render_hue(r, v, rgb);
 		to_bytes(rgb, colour);
-		fill(r, left + x, top, 1, thick, colour);
+		nb_render_fill(r, left + x, top, 1, thick, colour);
 	}
 	name_bar(r, name);
-	write_at(r, r->width - margin(r) - nb_text_width(name, nb_render_dot(r)), top - line_height(r), name);
+	nb_render_write(r, r->width - margin(r) - nb_text_width(name, nb_render_dot(r)), top - line_height(r), name);
 	find_ends(r, end);
 	write_ends(end, width / nb_render_dot(r), text);
-	write_at(r, left, below, text[0]);
-	write_at(r, left + width - nb_text_width(text[1], nb_render_dot(r)), below, text[1]);
+	nb_render_write(r, left, below, text[0]);
+	nb_render_write(r, left + width - nb_text_width(text[1], nb_render_dot(r)), below, text[1]);
 }
 
 static void draw_colours(struct render *r)
@@ -322,6 +310,8 @@ void nb_render_legend(struct render *r)
 	if (!r->scene.ready)
 		return;
 	nb_render_require_ok(r, nb_names_read(&r->names, nb_frame_attribute(r->bodies.frame, "names")));
+	if (parsed->axes)
+		nb_render_axes(r);
 	if (parsed->name)
 		nb_render_names(r);
 	if (parsed->length)

@@ -1,11 +1,13 @@
-/* nb-render-ppm: letters; names of bodies, and of species of one body. */
+/* nb-render-ppm: letters, lines and numbers; names of bodies, and of species of one body. */
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include "common/mem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NOT_SEEN, ONE_BODY, BODIES };
 
@@ -87,4 +89,24 @@ int nb_render_dot(const struct render *r)
 {
 	const int smaller = r->width < r->height ? r->width : r->height;
 	return smaller >= 480 ? smaller / 360 + (smaller % 360 >= 120) : 1;
+}
+
+void nb_render_write(struct render *r, int x, int y, const char *text)
+{
+	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, nb_render_dot(r), text, nb_render_pale);
+}
+
+void nb_render_fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3])
+{
+	const int right = x + width < r->width ? x + width : r->width;
+	const int bottom = y + height < r->height ? y + height : r->height;
+	for (int row = y > 0 ? y : 0; row < bottom; row++)
+		for (int column = x > 0 ? x : 0; column < right; column++)
+			memcpy(&r->canvas.rgb[3 * ((size_t)row * (size_t)r->width + (size_t)column)], colour, 3);
+}
+
+double nb_render_round_length(double x)
+{
+	const double ten = pow(10, floor(log10(x))), digit = x / ten;
+	return (digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * ten;
 }

@@ -152,7 +152,7 @@ static void colour_of(const struct render *r, size_t p, float rgb[3])
 		return;
 	}
 	if (nb_render_channels(r) == 2) {
-		nb_hue_of_speed(image[pixels + p] / image[p], hue);
+		nb_render_hue(r, image[pixels + p] / image[p], hue);
 	} else {
 		for (size_t k = 0; k < 3; k++)
 			hue[k] = image[(k + 1) * pixels + p];

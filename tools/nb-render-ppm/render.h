@@ -2,11 +2,14 @@
 #ifndef NB_RENDER_H
 #define NB_RENDER_H
 
+#include "common/whole.h"
 #include "formats/image/image.h"
 #include "formats/stream/stream.h"
 #include "kernels/picture/picture.h"
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
+
+#include <sys/types.h>
 
 enum by { BY_DENSITY, BY_SPEED, BY_SPECIES, BY_COLOUR, BY_ID, BY_COLUMN };
 enum draw { DRAW_AUTO, DRAW_DENSITY, DRAW_DISCS, DRAW_POINTS };
@@ -20,9 +23,10 @@ struct parsed {
 	double center[3], range[2], hues[2];
 	unsigned char hidden[NSPECIES]; /* of --hide and --only */
 	enum follow follow;
-	uint64_t followed;		/* id, of FOLLOW_ID */
-	double fit;			/* share of the bodies to show; 0: as many as there are */
-	int time, length, colour, name; /* --label */
+	uint64_t followed;		      /* id, of FOLLOW_ID */
+	int centered;			      /* by --center or --camera */
+	double fit;			      /* share of the bodies to show; 0: as many as there are */
+	int time, length, colour, name, axes; /* --label */
 };
 
 /* The bodies to draw; arrays are where the backend computes. */
@@ -47,7 +51,11 @@ struct scene {
 	double slow, fast; /* speeds, or numbers of a column, between which the colour changes */
 	int flat;	   /* all bodies of the first frame had the same: slow and fast follow */
 	double neighbours; /* to smooth over */
-	double disc_size;  /* radius of the lightest discs, pixels */
+	int shrinks;	   /* the size, towards what --fit wants */
+	double inside;	   /* share of the bodies that the first picture shows */
+	int follows;	   /* the bodies, which have left the picture, with their centre behind by this: */
+	double behind[3];
+	double disc_size; /* radius of the lightest discs, pixels */
 	/* species seen so far, where they are to be listed */
 	unsigned char kinds[NSPECIES];
 	uint64_t body[NSPECIES]; /* id of the first body of each */
@@ -68,13 +76,31 @@ struct watch {
 };
 
 struct trail;
+struct kind;
+struct moves;
+
+/* Where pictures go (output.c). */
+struct output {
+	const struct kind *kind; /* of files of their own, or of a film; NULL: all to standard output */
+	const char *path;
+	char **environment;
+	uint64_t count; /* pictures so far */
+	uint8_t *first; /* the first one, encoded, while it may be the only one */
+	size_t first_size;
+	struct nb_whole file; /* the film */
+	pid_t ffmpeg;	      /* 0: does not run */
+	int socket;	      /* its standard input */
+};
 
 struct render {
 	const struct nb_backend *backend;
 	int width, height, colormap, draw, stretch, expose, log_scale, trail;
-	const char *by_word, *view, *center, *range, *speeds, *hues, *hide, *only, *follow, *fit, *label, *title;
-	double zoom, size, neighbours, disc_size;
-	int size_given, neighbours_given, disc_size_given;
+	const char *by_word, *view, *center, *range, *speeds, *hues, *hide, *only, *follow, *fit, *label, *title,
+		*zoom_word, *camera;
+	double zoom, size, neighbours, disc_size, fps;
+	int between;
+	uint64_t pictures; /* over which the camera moves, 0: it does not */
+	int colormap_given, size_given, neighbours_given, disc_size_given;
 
 	enum by by;
 	const char *column;	    /* of BY_COLUMN: the name of a column ... */
@@ -85,12 +111,43 @@ struct render {
 	struct scene scene;
 	struct canvas canvas;
 	struct watch watch;
+	struct output output;
+	struct moves *moves;  /* of the camera, NULL: none */
+	struct nb_frame held; /* the last one, where pictures may follow that are made of it */
+	int holds;
 	struct trail *trails;
 	struct nb_names names; /* of the bodies, while the legend is drawn */
 };
 
 /* Checks the options and parses those that are lists (arguments.c). */
 void nb_render_check(struct nb_run *run, struct render *r);
+
+/* ---- output.c ---- */
+
+/* r->output, by the name of the output file, whose ending must be possible. */
+void nb_render_choose_output(struct nb_run *run, struct render *r);
+/* Writes the picture. */
+void nb_render_put(struct render *r);
+void nb_render_end_output(struct render *r);
+/* After a failure: half a file goes, a film of several pictures stays under the name of its part. */
+void nb_render_drop_output(struct render *r);
+
+/* ---- movie.c ---- */
+
+/* r->pictures, where frames can be counted, and must. */
+void nb_render_begin_movie(struct nb_run *run, struct render *r);
+/* Draws the pictures between the last frame and this one, and this one. */
+void nb_render_movie(struct render *r, struct nb_frame *frame);
+void nb_render_end_movie(struct render *r);
+/* ---- camera.c ---- */
+
+/* View and zoom of the options, and r->moves if they move. */
+void nb_render_take_moves(struct render *r);
+/* r->moves of the file of key frames.  Whether it says where the centre is. */
+int nb_render_take_camera(struct render *r);
+void nb_render_release_moves(struct render *r);
+/* View, zoom and centre of the next picture, of a frame of that time. */
+void nb_render_steer(struct render *r, double time);
 
 /* ---- bodies.c ---- */
 
@@ -131,6 +188,8 @@ void nb_render_load_hues(struct render *r);
 void nb_render_choose_hues(struct render *r);
 /* The same in a later frame, if those of the first had no range. */
 void nb_render_widen_hues(struct render *r);
+/* The colour of what lies there between slow and fast, in [0, 1]; its strongest part is 1. */
+void nb_render_hue(const struct render *r, float at, float hue[3]);
 /* Where a number lies between slow and fast, in [0, 1]. */
 double nb_render_hue_at(const struct render *r, double value);
 /* The other channels of weights whose channel 0 is there, all where the backend computes; not for BY_DENSITY. */
@@ -157,6 +216,12 @@ int nb_render_smooth(struct render *r);
 /* Draws where the bodies have been, and notes where they are. */
 void nb_render_trail(struct render *r);
 void nb_render_release_trail(struct render *r);
+/* Of a body, which has place and velocity from, and to after a time dt.  Whether the velocities say how it came from
+ * the one to the other: their mean would lead there, more or less, so it has neither gone round meanwhile nor bounced.
+ */
+int nb_render_way_is_smooth(const double from[2][3], const double to[2][3], double dt);
+/* Hermite's cubic through both places with both velocities, at t in [0, 1]. */
+void nb_render_way_at(const double from[2][3], const double to[2][3], double dt, double t, double pos[3]);
 
 /* ---- units.c ---- */
 
@@ -175,14 +240,24 @@ void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char t
 
 enum { NB_LABEL_SIZE = 64 };
 
-/* Title, time, scale, colours and names. */
+/* Title, time, scale, colours, names and axes. */
 void nb_render_legend(struct render *r);
+/* ---- axes.c ---- */
+
+void nb_render_axes(struct render *r);
+/* Pixels that they take from the lower edge and the left one; 0: there are none. */
+int nb_render_axes_room(const struct render *r);
 
 /* ---- names.c ---- */
 
 /* Size of a dot of the letters, and their colour. */
 int nb_render_dot(const struct render *r);
 extern const uint8_t nb_render_pale[3];
+/* The upper left corner of the text, or of the rectangle, is at (x, y). */
+void nb_render_write(struct render *r, int x, int y, const char *text);
+void nb_render_fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3]);
+/* 1, 2 or 5 times a power of ten, at most x > 0. */
+double nb_render_round_length(double x);
 /* Notes the species of the bodies as seen. */
 void nb_render_note_kinds(struct render *r);
 /* The name of the only body of a species, if that has one, or the number of the species. */

@@ -15,6 +15,9 @@
 /* Room around the bodies that are to be seen. */
 #define MARGIN 1.06
 #define LEAST_MARGIN 1.02
+#define LOOSE_MARGIN 1.3
+/* Of the smaller edge of the picture, how far from its middle the centre of bodies that are followed may be. */
+#define EDGE 0.4
 
 /* ---- camera --------------------------------------------------------------------------------------- */
 
@@ -80,6 +83,32 @@ static double size_to_fit(const struct render *r)
 	return size > 0 ? size : 1;
 }
 
+/* Share of the bodies that are in the picture, of a sample. */
+static double share_inside(const struct render *r)
+{
+	enum { SAMPLE = 1024 };
+	const struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
+	const size_t n = b->n < SAMPLE ? b->n : SAMPLE;
+	uint32_t row[SAMPLE];
+	double pos[3 * SAMPLE], inside = 0;
+	float x[SAMPLE], y[SAMPLE];
+	for (size_t i = 0; i < n; i++)
+		row[i] = (uint32_t)(i * b->n / n);
+	double *block = nb_require_memory(b->frame, space->alloc(space, sizeof pos + sizeof row));
+	uint32_t *rows = (uint32_t *)(block + 3 * SAMPLE);
+	int status = space->from_host(space, rows, row, n * sizeof *row);
+	if (!status)
+		status = r->backend->permute(n, rows, 3 * sizeof *pos, b->pos, block);
+	if (!status)
+		status = space->to_host(space, pos, block, 3 * n * sizeof *pos);
+	space->release(space, block);
+	nb_render_require_ok(r, status ? status : nb_splat_project_cpu(n, pos, &r->scene.camera, x, y));
+	for (size_t i = 0; i < n; i++)
+		inside += x[i] >= 0 && x[i] < (float)r->width && y[i] >= 0 && y[i] < (float)r->height;
+	return inside / (double)n;
+}
+
 static void choose_camera(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
@@ -91,7 +120,7 @@ static void choose_camera(struct render *r)
 	memcpy(camera->centre, parsed->center, sizeof parsed->center);
 	camera->width = r->width;
 	camera->height = r->height;
-	if (!r->center)
+	if (!parsed->centered)
 		choose_centre(r);
 	scene->size = r->size;
 	if (parsed->fit > 0)
@@ -99,20 +128,69 @@ static void choose_camera(struct render *r)
 	else if (!r->size_given)
 		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &scene->size));
 	point_camera(r);
+	scene->inside = share_inside(r);
+}
+
+/* What --fit makes of the size: it grows at once where bodies would leave, and shrinks slowly, but not for a little,
+ * since bodies at the edge come and go. */
+static void fit_size(struct render *r)
+{
+	struct scene *scene = &r->scene;
+	const double fit = size_to_fit(r), pace = 1 - pow(1 - PACE, 1.0 / (r->between + 1));
+	scene->shrinks = scene->size > (scene->shrinks ? MARGIN * LEAST_MARGIN : LOOSE_MARGIN) * fit;
+	if (scene->shrinks)
+		scene->size = pow(scene->size, 1 - pace) * pow(MARGIN * fit, pace);
+	scene->size = fmax(scene->size, LEAST_MARGIN * fit);
+}
+
+/* The camera stays where it is until most of the bodies that it showed have left, with their centre; then it follows
+ * that, and catches up with it. */
+static void follow_if_they_leave(struct render *r)
+{
+	struct scene *scene = &r->scene;
+	struct nb_camera *camera = &scene->camera;
+	const double most = EDGE * scene->size / r->zoom;
+	double before[3], behind = 0;
+	if (!scene->follows && share_inside(r) > scene->inside / 2)
+		return;
+	memcpy(before, camera->centre, sizeof before);
+	choose_centre(r);
+	for (int k = 0; k < 3; k++) {
+		scene->behind[k] = scene->follows ? (1 - PACE) * scene->behind[k] : before[k] - camera->centre[k];
+		behind = hypot(behind, scene->behind[k]);
+	}
+	if (!scene->follows && behind < most) { /* they leave in all directions */
+		memcpy(camera->centre, before, sizeof before);
+		return;
+	}
+	for (int k = 0; k < 3; k++)
+		camera->centre[k] += scene->behind[k] *= fmin(most / behind, 1);
+	if (!scene->follows)
+		nb_warn("from frame %" PRIu64 " on the camera follows the bodies, most of which have left the picture "
+			"(--follow com does so from the start, --center holds it)",
+			r->bodies.frame->number);
+	scene->follows = 1;
 }
 
 void nb_render_move_camera(struct render *r)
 {
 	struct scene *scene = &r->scene;
-	if (r->parsed.follow != FOLLOW_NOTHING)
+	struct nb_camera *camera = &scene->camera;
+	const struct parsed *parsed = &r->parsed;
+	const double before = camera->pixels_per_length;
+	memcpy(camera->right, parsed->right, sizeof parsed->right);
+	memcpy(camera->up, parsed->up, sizeof parsed->up);
+	if (parsed->centered)
+		memcpy(camera->centre, parsed->center, sizeof parsed->center);
+	else if (parsed->follow != FOLLOW_NOTHING)
 		choose_centre(r);
-	if (!(r->parsed.fit > 0))
-		return;
-	const double fit = size_to_fit(r), before = scene->camera.pixels_per_length;
-	scene->size = fmax(pow(scene->size, 1 - PACE) * pow(MARGIN * fit, PACE), LEAST_MARGIN * fit);
+	else if (!(parsed->fit > 0))
+		follow_if_they_leave(r);
+	if (parsed->fit > 0)
+		fit_size(r);
 	point_camera(r);
 	/* the same surface density stays as bright */
-	const double change = before / scene->camera.pixels_per_length;
+	const double change = before / camera->pixels_per_length;
 	scene->lo = (float)(scene->lo * change * change);
 	scene->hi = (float)(scene->hi * change * change);
 }

@@ -15,8 +15,8 @@ enum { MAX_POINTS = 1 << 22, PIECES = 16 };
 
 struct point {
 	uint64_t id;
-	double pos[3], vel[3];
-	float hue[3]; /* not of BY_DENSITY */
+	double at[2][3]; /* position and velocity */
+	float hue[3];	 /* not of BY_DENSITY */
 };
 
 /* The bodies of one frame, by id. */
@@ -98,9 +98,9 @@ static void note(struct render *r)
 		const size_t row = r->bodies.row ? r->bodies.row[i] : i;
 		m->point[i].id = id ? id[row] : row;
 	}
-	set_vectors(r, m, NB_POS, offsetof(struct point, pos));
+	set_vectors(r, m, NB_POS, offsetof(struct point, at[0]));
 	if (m->moves)
-		set_vectors(r, m, NB_VEL, offsetof(struct point, vel));
+		set_vectors(r, m, NB_VEL, offsetof(struct point, at[1]));
 	if (r->by != BY_DENSITY && n > 0)
 		set_hues(r, m);
 	qsort(m->point, n, sizeof *m->point, by_id);
@@ -129,39 +129,36 @@ static void project(const struct nb_camera *c, const double pos[3], struct nb_li
 	}
 }
 
-/* Whether velocities say how a body came from one place to the other in time dt: their mean would lead there, more or
- * less, so it has neither gone round meanwhile nor bounced. */
-static int is_smooth(const struct point *from, const struct point *to, double dt)
+int nb_render_way_is_smooth(const double from[2][3], const double to[2][3], double dt)
 {
 	double way = 0, miss = 0;
 	for (int k = 0; k < 3; k++) {
-		const double d = to->pos[k] - from->pos[k];
+		const double d = to[0][k] - from[0][k];
 		way = hypot(way, d);
-		miss = hypot(miss, d - dt * (from->vel[k] / 2 + to->vel[k] / 2));
+		miss = hypot(miss, d - dt * (from[1][k] / 2 + to[1][k] / 2));
 	}
 	return miss <= way / 2;
 }
 
-/* Hermite's cubic through both places with both velocities, at t in [0, 1]. */
-static void place_at(const struct point *from, const struct point *to, double dt, double t, double pos[3])
+void nb_render_way_at(const double from[2][3], const double to[2][3], double dt, double t, double pos[3])
 {
 	const double s = 1 - t;
 	for (int k = 0; k < 3; k++)
-		pos[k] = s * s * (1 + 2 * t) * from->pos[k] + t * t * (1 + 2 * s) * to->pos[k] +
-			 s * t * dt * (s * from->vel[k] - t * to->vel[k]);
+		pos[k] = s * s * (1 + 2 * t) * from[0][k] + t * t * (1 + 2 * s) * to[0][k] +
+			 s * t * dt * (s * from[1][k] - t * to[1][k]);
 }
 
 static void draw_way(struct render *r, const struct point *from, const struct point *to, double dt, int smooth, int age)
 {
-	const int pieces = smooth && is_smooth(from, to, dt) ? PIECES : 1;
+	const int pieces = smooth && nb_render_way_is_smooth(from->at, to->at, dt) ? PIECES : 1;
 	struct nb_line_end end[2];
 	for (int k = 0; k <= pieces; k++) {
 		const double t = (double)k / pieces;
 		double pos[3];
 		float hue[3];
-		place_at(from, to, pieces > 1 ? dt : 0, t, pos);
+		nb_render_way_at(from->at, to->at, pieces > 1 ? dt : 0, t, pos);
 		if (k == 0 || k == pieces)
-			memcpy(pos, k ? to->pos : from->pos, sizeof pos);
+			memcpy(pos, k ? to->at[0] : from->at[0], sizeof pos);
 		for (int c = 0; c < 3; c++)
 			hue[c] = (float)(1 - t) * from->hue[c] + (float)t * to->hue[c];
 		project(&r->scene.camera, pos, &end[1]);

@@ -60,10 +60,10 @@ static int say_why(const struct render *r, size_t light, int spot, char why[160]
 				  : "of dark halos (--hide none shows them)");
 	else if (out > 0.9)
 		snprintf(why, 160, "%.4g %% of the bodies are outside of it (%s--fit 99 shows them)", 100 * out,
-			r->center     ? "another --center or "
-			: r->zoom > 1 ? "a smaller --zoom or "
-			: r->follow   ? ""
-				      : "--follow com or ");
+			r->parsed.centered ? "another --center or "
+			: r->zoom > 1	   ? "a smaller --zoom or "
+			: r->follow	   ? ""
+					   : "--follow com or ");
 	else if (light == 0)
 		snprintf(why, 160, "the bodies are too faint for %s",
 			r->range		    ? "--range (without it they are seen)"
