@@ -382,6 +382,7 @@ reads() {
 	'nb-convert '*) echo 'csv nb-convert --from csv FILE' ;;
 	'nb-merge '*) echo 'nb nb-merge --ids offset all.nb FILE' ;;
 	'nb-diff '*) echo 'nb nb-diff all.nb FILE' ;;
+	'nb-plot '*) echo 'nb nb-plot phase FILE all.nb' ;;
 	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
 	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nb-plot: what is drawn is read back from SVG, in which cairo writes each point as a number, and from plots of text.
-# as a filter: nb-plot phase
+# as a filter: nb-plot --rows bodies -x x
 
 load helper
 
@@ -133,6 +133,7 @@ plot() {
 	equals "$(nb-plot -x t -y 'v;v*v' -H 24 a.txt | grep -c '└')" 2
 	printf 'k,t,v\n"a, b",1,"5"\n' >b.csv
 	nb-plot -x t -y v a.txt b.csv | grep -q 'b b.csv'
+	run ! grep b.csv <(nb-plot -x t -y v --style map a.txt b.csv)
 	fails_with 1 "a.txt' line 2: 'bpt' in column 'k' is no number" 'nb-plot -x t -y k a.txt'
 }
 

@@ -195,12 +195,13 @@ setup() {
 	for format in $(nb-convert --to no-such 2>&1 </dev/null | sed 's/.*(want //; s/)$//; s/|/ /g'); do
 		echo "nb-convert -q --to $format"
 	done >formats
+	printf 'nb-%s\n' 'plot -x x --format png' 'plot -x x --format pdf' | sed 's/^nb-plot/env nb-plot/' >>formats
 	[ "$(wc -l <formats)" -gt 10 ]
 	nb-calc z=0 vz=0 <sphere.nb | nb-force >flat.nb
 	cat >each <<-'END'
 	cat filters formats | while read -r command; do
 		for way in "" "-o /dev/tty" "-o -"; do
-			case $command/$way in nb-stats*/-o*) continue ;; esac
+			case $command/$way in nb-stats*/-o* | nb-plot*) continue ;; esac # whose text is UTF-8
 			$command $way <flat.nb 2>message || [ $? -eq 2 ] || echo "$command $way" >>wrong
 			[ ! -s message ] || [ "$(grep -c 'is a terminal and .* binary' message)" -eq "$(wc -l <message)" ] ||
 				echo "$command $way: $(<message)" >>wrong

@@ -123,8 +123,7 @@ static void draw_curves(struct panel *panel, const struct legend *legend)
 	struct plot *plot = panel->plot;
 	size_t color = 0;
 	if (panel->style == STYLE_MAP) {
-		if (!panel->dry)
-			nb_panel_map(panel);
+		nb_panel_map(panel);
 		return;
 	}
 	for (size_t k = 0; k < plot->nseries; k++)
@@ -151,6 +150,9 @@ static double lay_out(struct panel *panel, double top, double bottom)
 /* Where the legend is, and how much room beside the curves it takes. */
 static double lay_out_legend(struct panel *panel, struct legend *legend)
 {
+	*legend = (struct legend){.n = 0};
+	if (panel->style == STYLE_MAP) /* counts them together */
+		return 0;
 	panel->dry = 1;
 	draw_curves(panel, NULL);
 	panel->dry = 0;
@@ -182,7 +184,8 @@ static void draw_panel(struct panel *panel, struct legend *legend)
 	draw_axes(panel, panel->number == plot->npanel - 1);
 	if (panel->style == STYLE_MAP)
 		draw_scale(panel);
-	nb_legend_draw(panel, legend);
+	if (legend->n)
+		nb_legend_draw(panel, legend);
 	nb_panel_name_y(panel, name, sizeof name);
 	const struct nb_drawing d = {.what = NB_DRAW_TEXT,
 		.n = (uint32_t)strlen(name),

@@ -66,7 +66,7 @@ static int format_of(const struct nb_run *run)
 	for (size_t k = 0; dot && k < sizeof known / sizeof *known; k++)
 		if (strcasecmp(dot, known[k].suffix) == 0)
 			return known[k].format;
-	if (nb_output_is_file(run))
+	if (nb_output_is_file(run) && nb_whole_is_named(path))
 		nb_die(NB_EXIT_USAGE,
 			"output '%s' has no suffix of a picture (want .png, .svg, .pdf or .txt, or --format)", path);
 	return isatty(STDOUT_FILENO) ? nb_plot_terminal_format() : FORMAT_TEXT;
@@ -89,6 +89,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "'--style map' needs --y");
 	if (plot->style != STYLE_AUTO && !plot->y_text && plot->x_text && plot->style != STYLE_HISTOGRAM)
 		nb_die(NB_EXIT_USAGE, "option '--style' needs --y, or is histogram");
+	plot->asks_for_stream = plot->rows != ROWS_AUTO;
 	nb_plot_parse(plot, NULL, NULL);
 	nb_source_check(run);
 	if (!plot->format)
@@ -120,7 +121,7 @@ static void read_standard_input(struct nb_run *run, struct plot *plot)
 {
 	struct nb_frame frame;
 	name_input(plot, "standard input");
-	if (!nb_plot_is_stream(run->files.in)) {
+	if (!plot->asks_for_stream && !nb_plot_is_stream(run->files.in)) {
 		nb_plot_read_table(plot, run->files.in, "standard input");
 		return;
 	}
@@ -138,7 +139,7 @@ static void read_file(struct nb_run *run, struct plot *plot, const char *path)
 	name_input(plot, standard ? "standard input" : path);
 	if (fd < 0)
 		nb_die(NB_EXIT_FAILED, "'%s':", path);
-	if (!nb_plot_is_stream(fd)) {
+	if (!plot->asks_for_stream && !nb_plot_is_stream(fd)) {
 		nb_plot_read_table(plot, fd, nb_source_name(&source, name));
 		if (!standard)
 			close(fd);

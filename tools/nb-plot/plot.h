@@ -70,7 +70,7 @@ struct plot {
 	char x_unit[NB_EXPR_UNIT], y_unit[CURVES][NB_EXPR_UNIT], units[80]; /* of the first frame */
 
 	const char **input; /* names */
-	int ninput, has_stream;
+	int ninput, has_stream, asks_for_stream;
 	struct table table;
 	size_t frame_column; /* of frames of which only the last counts, from 1; 0: none */
 	double frame;

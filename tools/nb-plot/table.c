@@ -49,8 +49,9 @@ static int next_line(struct reader *reader)
 			return 0;
 		const size_t n = strlen(line);
 		if (n == 0 || (line[n - 1] != '\n' && !feof(reader->file)))
-			fail(reader, n + 1 < LINE_SIZE ? "has a NUL byte (is this a text file?)"
-						       : "longer than a MiB (is this a text file?)");
+			fail(reader, reader->number == 1 && nb_foreign(line, 8) ? nb_foreign(line, 8)
+				     : n + 1 < LINE_SIZE ? "has a NUL byte (is this a text file?)"
+							 : "longer than a MiB (is this a text file?)");
 		line[n - (line[n - 1] == '\n')] = '\0';
 		if (n > 1 && line[n - 2] == '\r' && line[n - 1] == '\0')
 			line[n - 2] = '\0';
