@@ -145,9 +145,7 @@ static void read_file(struct nb_run *run, struct plot *plot, const char *path)
 			close(fd);
 		return;
 	}
-	if (!standard)
-		close(fd);
-	nb_source_open(run, &source, path);
+	nb_source_take(&source, path, fd);
 	while (nb_source_next(&source, &plot->frame_read)) {
 		nb_plot_frame(run, plot, &plot->frame_read);
 		nb_frame_clear(&plot->frame_read);
