@@ -29,21 +29,22 @@ MPI     ?= 0
 ARM     ?= 0
 
 CHECKED = $(if $(filter 1,$(FUZZ)),fuzz,$(if $(filter 1,$(SAN)),san,$(if $(filter 1,$(TSAN)),tsan,$(if $(filter 1,$(COV)),cov))))
-CONFIG  = $(or $(CHECKED),$(if $(filter 1,$(ARM)),arm,$(if $(filter 1,$(CUDA)),cuda,cpu)))
+CONFIG  = $(or $(CHECKED),$(if $(filter 1,$(ARM)),arm,$(if $(filter 1,$(POSIX)),posix,$(if $(filter 1,$(CUDA)),cuda,cpu))))
 BUILD   = build/$(CONFIG)
 MADE    = build/made
-ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV) $(ARM)),)
+ifneq ($(filter 1,$(SAN) $(TSAN) $(FUZZ) $(COV) $(ARM) $(POSIX)),)
 override CUDA = 0
 endif
 ifeq ($(MPI),1)
 ifeq ($(filter cpu cuda,$(CONFIG)),)
-$(error MPI=1 has no variant with SAN, TSAN, FUZZ, COV or ARM)
+$(error MPI=1 has no variant with SAN, TSAN, FUZZ, COV, ARM or POSIX)
 endif
 endif
 
 WARN    = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3 -g
-CPPFLAGS += -I. -I$(MADE) -D_GNU_SOURCE
+CPPFLAGS += -I. -I$(MADE) $(LIBC)
+LIBC     = -D_GNU_SOURCE
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
 # libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library.
 # Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
@@ -61,6 +62,7 @@ PICTURE_LIBS = $(call there,$(if $(filter 1,$(JPEG)),libjpeg.a) $(if $(filter 1,
                $(if $(filter 1,$(FREETYPE)),$(FREETYPE_A))
 include make/checked.mk
 include make/arm.mk
+include make/posix.mk
 
 # Instruction sets of the processor's family: NB_ISAS in common/cpu.h.
 MACHINE := $(if $(filter 1,$(ARM)),aarch64,$(shell uname -m))
@@ -74,11 +76,11 @@ ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -m
              -mprefer-vector-width=512 -ffp-contract=fast
 ISA_neon   = -Wno-psabi -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.
-ifneq ($(filter cpu cuda,$(CONFIG)),)
+ifneq ($(filter cpu cuda posix,$(CONFIG)),)
 SIMD_OPT = -g1
 endif
 # The same with CUDA and without.
-SIMD_BUILD = $(if $(filter cpu cuda,$(CONFIG)),build/simd,$(BUILD))
+SIMD_BUILD = $(if $(filter cpu cuda posix,$(CONFIG)),build/simd,$(BUILD))
 
 # ThreadSanitizer wants libomp, which tells it what waits for what (libarcher); libgomp does not
 ifeq ($(TSAN),1)
@@ -125,7 +127,7 @@ endif
 # ---- objects -------------------------------------------------------------------------------------
 KERNEL_SIMD = $(wildcard kernels/*/*_simd.c)
 KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
-LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) $(CAIRO_C) %_mpi.c,$(wildcard common/*.c formats/*/*.c \
+LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) $(CAIRO_C) %_mpi.c $(SYSTEM_NOT),$(wildcard common/*.c formats/*/*.c \
               formats/exchange/*/*.c kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
 LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) \
@@ -133,7 +135,7 @@ LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) \
 LIB         = $(BUILD)/libnb.a
 # What is installed for programs of others: all that nb.h needs in one object, which shows no other name.
 LIBRARY     = $(BUILD)/library/libnb.a
-LIBRARY_O   = $(patsubst %.c,$(BUILD)/library/%.o,$(wildcard common/*.c formats/stream/*.c))
+LIBRARY_O   = $(patsubst %.c,$(BUILD)/library/%.o,$(filter-out $(SYSTEM_NOT),$(wildcard common/*.c formats/stream/*.c)))
 # all tools are one program under several names: tools/main.c
 PROGRAM     = $(PROGRAMS)/bin/nb
 BINS        = $(PROGRAM) $(TOOLS:%=$(PROGRAMS)/bin/%)
@@ -393,6 +395,7 @@ help:
 	@echo 'make demo       install missing packages, build, run a simulation, draw a picture'
 	@echo 'make check-fast the unit tests of every room and the main pipelines, in a minute or so'
 	@echo 'make check      run every test; SAN=1: under AddressSanitizer and UBSan'
+	@echo 'make POSIX=1    build into build/posix, without what Linux alone has, and without folding; check-posix: test that'
 	@echo 'make ARM=1      build into build/arm, for 64-bit ARM; check-arm: run that in qemu, beside the programs of this machine'
 	@echo 'make coverage   which branches the tests reach, in each folder, against the aims; the rest is in build/cov/uncovered.txt'
 	@echo 'make check-gpu  run every test on a machine with a GPU; none is skipped'
@@ -419,7 +422,7 @@ help:
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb \
-	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-fast check-gpu torture torture-short \
+	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
 	bench-papers lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help
 

@@ -3,6 +3,7 @@
 #include "common/printable.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -108,4 +109,19 @@ void nb_verbose(const char *format, ...)
 	va_start(ap, format);
 	message(format, ap, NULL);
 	va_end(ap);
+}
+
+int nb_end_by_signal(int number)
+{
+	struct sigaction action;
+	sigset_t set;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = SIG_DFL;
+	sigemptyset(&action.sa_mask);
+	sigaction(number, &action, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number; /* one that ends nothing */
 }

@@ -40,4 +40,7 @@ void nb_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * for the end instead.  May be called by a signal handler. */
 void nb_fall_silent(void);
 
+/* Ends the process as this signal ends one; also for a signal handler.  Returns 128 + number if that ends nothing. */
+int nb_end_by_signal(int number);
+
 #endif

@@ -9,15 +9,14 @@
  * the list for the heap, which joins it with its neighbours, or for the system if it is BIG. */
 #include "common/mem.h"
 
-#include <malloc.h>
+#include "common/system.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
 
 enum {
 	ALIGN = 64,
@@ -79,9 +78,7 @@ static size_t class_bytes(unsigned class)
  * gives its end back and clears it again many times for each frame. */
 __attribute__((constructor)) static void keep_heap(void)
 {
-	mallopt(M_MMAP_THRESHOLD, 2 * BIG);
-	mallopt(M_TRIM_THRESHOLD, TRIMMED);
-	mallopt(M_TOP_PAD, PAD);
+	nb_system_set_heap(2 * BIG, TRIMMED, PAD);
 }
 
 /* What lies before a block. */
@@ -104,30 +101,15 @@ static void *from_map(size_t bytes)
 	if (map == MAP_FAILED)
 		return NULL;
 	void *p = (char *)map + (round_up((uintptr_t)map + ALIGN, HUGE) - (uintptr_t)map);
-	madvise(p, bytes, MADV_HUGEPAGE); /* fewer page faults; failure is harmless */
+	nb_system_widen(p, bytes); /* fewer page faults */
 	*head_of(p) = (struct head){bytes, map, mapped};
 	return p;
-}
-
-/* Asks for huge pages behind what the heap had before: most of it is not touched yet, as the heap grows by PAD.  Two
- * threads that do so at once do no harm. */
-static void widen_pages(void)
-{
-	static _Atomic(uintptr_t) asked;
-	char *top = sbrk(0);
-	const uintptr_t end = (uintptr_t)top, before = atomic_load_explicit(&asked, memory_order_relaxed);
-	const uintptr_t begin = round_up(before ? before : end - PAD, HUGE);
-	if (end == before)
-		return;
-	if (begin < end)
-		madvise(top - (end - begin), end - begin, MADV_HUGEPAGE);
-	atomic_store_explicit(&asked, end, memory_order_relaxed);
 }
 
 static void *from_heap(size_t bytes)
 {
 	if (bytes > LARGE)
-		widen_pages();
+		nb_system_widen_heap(HUGE, PAD); /* most of it is not touched yet, as it grows by PAD */
 	char *start = aligned_alloc(ALIGN, bytes + ALIGN);
 	if (!start)
 		return NULL;
@@ -209,9 +191,8 @@ static void shorten_list(size_t bytes)
 static size_t machine_bytes(void)
 {
 	static _Atomic size_t all;
-	struct sysinfo info;
 	if (!all)
-		all = sysinfo(&info) ? SIZE_MAX : ((size_t)info.totalram + info.totalswap) * info.mem_unit;
+		all = nb_system_memory();
 	return all;
 }
 

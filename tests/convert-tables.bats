@@ -855,7 +855,7 @@ parts_agree() {
 	parts_agree nemo s.nemo
 }
 
-# bats test_tags=once
+# bats test_tags=once,linux
 @test "what --fields, --rows and --species leave out decides nothing, in any format that is read" {
 	# @types: species are the same in each format; a plane is all that princeton holds
 	nb-gen plummer -n 24 --no-history | nb-calc --no-history 'species=1+3*(id%2)' '@types="gadget"' z=0 vz=0 eps=0.01 >sound.nb

@@ -95,6 +95,7 @@ says() {
 	return 1
 }
 
+# bats test_tags=linux
 @test "a program that reads files is the first of its chain, and folds with those behind it" {
 	export NB_FOLD=on
 	mkdir -p folder
@@ -156,6 +157,7 @@ entries() { find . -mindepth 1 -printf '%f\n' | sort | paste -sd ' '; }
 	[ "$(stat -c %a x.nb)" = "$(printf '%o' $((0666 & ~0$(umask))))" ]
 }
 
+# bats test_tags=linux
 @test "a program with --output does not hand over its work, and takes over that of those before it" {
 	local k
 	export NB_FOLD=on

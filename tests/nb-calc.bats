@@ -347,6 +347,7 @@ fields() { nb-stats --fields | awk 'NR > 1 { unit = $6; for (i = 7; i <= NF - 2;
 	fails_with 1 "'@time = mean(x)': the result is nan in frame 0" "nb-calc '@time = mean(x)' <empty.nb"
 }
 
+# bats test_tags=linux
 @test "it folds: the same bytes as separate programs, and as part of a force pipeline" {
 	local line="nb-gen plummer -n 2000 --no-history | nb-sort-zorder --no-history | nb-calc --no-history 'mass *= 2' 'e = v2/2' |
 		nb-force --no-history -e 0.1 --potential | nb-calc --no-history 'e += pot' '@k = sum(mass*e)'"

@@ -276,6 +276,7 @@ nb-diff: column 'acc' is only in 'two.nb'"
 	gives 2 bash -c 'false | nb-diff -q - a.nb'
 }
 
+# bats test_tags=linux
 @test "in pipelines, folded and not" {
 	export NB_FOLD
 	for NB_FOLD in on off; do

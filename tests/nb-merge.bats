@@ -293,6 +293,7 @@ nb-merge --ids offset 1.nb 2.nb'
 	close_to 0 "$(stat_of px <s.tsv)" 1e-12
 }
 
+# bats test_tags=linux
 @test "folded and not, with files that only its own process can open" {
 	cat >lines <<-'END'
 		nb-merge --ids renumber <(nb-gen plummer -n 20) <(nb-gen plummer -n 20 -s 2) | nb-force -e 0.1 | nb-stats --format tsv

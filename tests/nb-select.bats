@@ -400,6 +400,7 @@ recovers() {
 	grep -q '26 whole frames recovered' messages
 }
 
+# bats test_tags=linux
 @test "the status 3 of --recover reaches the shell, with a whole output" {
 	run bash -c 'nb-select -q --recover cut.nb | nb-sort-zorder | nb-stats --check; echo "${PIPESTATUS[@]}"'
 	[ "${lines[1]}" = '3 0 0' ]

@@ -44,6 +44,7 @@ setup() {
 	cmp a.nb c.nb
 }
 
+# bats test_tags=linux
 @test "threads that wait do not take the processor from the rest of the pipeline" {
 	run bash -c 'OMP_DISPLAY_ENV=verbose nb-force --version 2>&1 >/dev/null'
 	[[ $output == *"GOMP_SPINCOUNT = '1000'"* ]]

@@ -118,7 +118,7 @@ setup() {
 	[[ $output == *'nb does not run on big-endian processors'* ]]
 }
 
-# bats test_tags=once
+# bats test_tags=once,linux
 @test "a word that an environment variable does not know is refused by every program, not taken as the default" {
 	local t f limit
 	mapfile -t calls < <(sed -n '/none$/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats; echo nb-gen)
@@ -189,6 +189,7 @@ setup() {
 	END
 }
 
+# bats test_tags=linux
 @test "without threads or with too small a stack a program says so in one line" {
 	[[ $NB_BIN != */san/* ]] || skip 'sanitizers want all addresses'
 	fails_with 1 'nb-force: thread creation failed' 'ulimit -v 4000000; OMP_STACKSIZE=100G nb-force -m direct -j 2 <f.nb'
@@ -203,7 +204,7 @@ setup() {
 	(ulimit -s 256; nb-gen merger -n 1000 | nb-sort-zorder | nb-build-tree | nb-force -e 0.1 | nb-stats >/dev/null)
 }
 
-# bats test_tags=once
+# bats test_tags=once,linux
 @test "no variable of OpenMP ends a program by a signal or changes its bytes" {
 	local v value code=0 some=0
 	[[ $NB_BIN != */san/* ]] || skip 'sanitizers want the shared library, which has its own stacks'

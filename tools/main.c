@@ -2,13 +2,13 @@
  * disk and in memory.  As nb it lists them, "nb force ..." runs nb-force, and "nb help ..." finds what --help says.  A
  * copy may have a suffix, as nb-force-0.2. */
 #include "common/nearest.h"
+#include "common/system.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/help.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
 
 /* "force" or "nb-force" */
@@ -83,7 +83,7 @@ static int is_nb(const char *base)
 /* The tool by what the program was called, or by its file if that says nothing; NULL: it is nb. */
 static const struct nb_tool *tool_of_program(const char *called)
 {
-	const char *file = (const char *)getauxval(AT_EXECFN);
+	const char *file = nb_system_program_file();
 	const char *name[] = {base_of(called), base_of(file ? file : "")};
 	for (int k = 0; k < 2; k++) {
 		const struct nb_tool *tool = tool_called(name[k]);

@@ -131,6 +131,8 @@ static void *write_jobs(void *context)
 		co->quit |= job == JOB_END;
 		pthread_cond_broadcast(&co->changed);
 	}
+	co->written = 1;
+	pthread_cond_broadcast(&co->changed);
 	pthread_mutex_unlock(&co->lock);
 	return NULL;
 }
@@ -286,11 +288,15 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 	pthread_mutex_lock(&co->lock);
 	co->quit = 1;
 	pthread_cond_broadcast(&co->changed);
-	pthread_mutex_unlock(&co->lock);
 	/* a process that left the group may hold the pipe open, and the thread with it: then both stay */
 	const struct timespec until = after(GRACE);
-	if (pthread_clockjoin_np(co->thread, NULL, CLOCK_MONOTONIC, &until))
+	while (!co->written && pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	const int written = co->written;
+	pthread_mutex_unlock(&co->lock);
+	if (!written)
 		return;
+	pthread_join(co->thread, NULL);
 	co->writing = 0;
 	nb_frame_clear(&co->frame); /* one that the thread had no time for */
 	close_input(co);

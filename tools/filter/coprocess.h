@@ -46,6 +46,7 @@ struct nb_coprocess {
 	pthread_cond_t changed;
 	int writing;	       /* the thread exists, also after nb_coprocess_kill if it is stuck */
 	int quit;	       /* it shall end */
+	int written;	       /* it ends, and touches nothing more */
 	int job;	       /* what it is doing */
 	struct nb_frame frame; /* what it writes */
 	int write_error;       /* errno of a write that failed */

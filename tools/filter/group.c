@@ -1,12 +1,12 @@
 #include "tools/filter/group.h"
 
+#include "common/system.h"
 #include "common/timer.h"
 #include "tools/filter/spawn.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ int nb_group_start(struct nb_group *group, const char *command, char **environme
 	const sigset_t *blocked)
 {
 	*group = (struct nb_group){.id = 0};
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see is_empty */
+	nb_system_adopt(); /* see is_empty */
 	const int error = nb_spawn(command, environment, in, out, err, blocked, &group->id);
 	if (error)
 		group->id = 0;

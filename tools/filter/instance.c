@@ -1,6 +1,7 @@
 /* An instance of a tool: its life, and what becomes of it at an end in the middle of work. */
 #include "common/cpu.h"
 #include "common/environment.h"
+#include "common/system.h"
 #include "tools/filter/environment.h"
 #include "tools/filter/files.h"
 #include "tools/filter/filter.h"
@@ -19,7 +20,7 @@ static void leave(struct nb_voice *voice, int status)
 		status = run->tool->failed;
 	/* A program that fails ends at once, but for what it has passed on.  A thread that fails leaves the others time
 	 * to end. */
-	if (run->is_program && gettid() == getpid()) {
+	if (run->is_program && nb_system_is_first_thread()) {
 		if (run->pass.relay)
 			(void)nb_relay_drain(run->pass.relay);
 		if (run->tool->abandon)

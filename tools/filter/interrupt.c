@@ -1,7 +1,7 @@
 #include "tools/filter/interrupt.h"
 
-#include "common/descriptor.h"
 #include "common/die.h"
+#include "common/system.h"
 #include "tools/filter/running.h"
 #include "tools/fold/meet.h"
 
@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +18,8 @@
 static const double ONE = 0.1;
 
 static volatile sig_atomic_t watched, held, own, asked;
-static volatile sig_atomic_t link_of = -1, file = -1;
+static volatile sig_atomic_t link_of = -1;
+static int event[2] = {-1, -1};
 static volatile double first; /* when the first came */
 
 /* common/timer.h, for a signal handler */
@@ -34,14 +34,14 @@ void nb_interrupt_end_by(int number)
 {
 	nb_fall_silent(); /* of the commands that end now */
 	nb_running_pass_on(number);
-	_exit(nb_meet_end_by(number));
+	_exit(nb_end_by_signal(number));
 }
 
 static void wake(void)
 {
 	const uint64_t one = 1;
-	if (file >= 0)
-		(void)!write(file, &one, sizeof one);
+	if (event[1] >= 0)
+		(void)!write(event[1], &one, sizeof one);
 }
 
 static void show(void)
@@ -76,7 +76,7 @@ void nb_interrupt_watch(void)
 	if (watched)
 		return;
 	watched = 1;
-	file = nb_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	(void)nb_system_event(event);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		struct sigaction action, old;
 		memset(&action, 0, sizeof action);
@@ -123,7 +123,7 @@ int nb_interrupted(void)
 
 int nb_interrupt_file(void)
 {
-	return file;
+	return event[0];
 }
 
 void nb_interrupt_forget(void)
@@ -132,8 +132,8 @@ void nb_interrupt_forget(void)
 	if (own)
 		return;
 	asked = 0;
-	if (file >= 0)
-		(void)!read(file, &unused, sizeof unused);
+	while (event[0] >= 0 && read(event[0], &unused, sizeof unused) > 0)
+		;
 }
 
 int nb_interrupt_pass_on(int fifo)

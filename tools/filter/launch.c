@@ -2,6 +2,7 @@
 
 #include "common/cpu.h"
 #include "common/descriptor.h"
+#include "common/system.h"
 #include "kernels/ranks/ranks.h"
 #include "tools/filter/files.h"
 #include "tools/filter/group.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Of the process that waits: host, process and a pipe of it, to which rank 0 writes its process number. */
@@ -166,8 +166,9 @@ static void take(const struct source *source, int fd)
 
 static int is_null(int fd)
 {
-	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+	struct stat st, null;
+	return fstat(fd, &st) == 0 && stat("/dev/null", &null) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == null.st_rdev;
 }
 
 static int is_regular(int fd)
@@ -238,11 +239,9 @@ static char *full_command(const struct nb_run *run, int argc, char **argv)
 {
 	char program[PATH_MAX], *command = NULL;
 	size_t size;
-	const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	FILE *to = n > 0 ? open_memstream(&command, &size) : NULL;
+	FILE *to = nb_system_program(program, sizeof program) == 0 ? open_memstream(&command, &size) : NULL;
 	if (!to)
 		nb_die(NB_EXIT_FAILED, "cannot find the program:");
-	program[n] = '\0';
 	fputs(run->needs.launcher, to);
 	add_quoted(to, program);
 	add_quoted(to, run->tool->name);

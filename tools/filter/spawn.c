@@ -3,6 +3,7 @@
 #include "common/child.h"
 #include "common/descriptor.h"
 #include "common/named.h"
+#include "common/system.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -35,17 +36,15 @@ static char **with_own_folder(char **environment, char **path)
 {
 	static const char standard[] = "/usr/bin:/bin";
 	char folder[PATH_MAX];
-	const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 	size_t n = 0, at = 0;
 	while (environment[n])
 		n++;
 	while (at < n && strncmp(environment[at], "PATH=", 5) != 0)
 		at++;
 	const char *old = at < n ? environment[at] + 5 : standard;
-	char **all = length > 0 ? malloc((n + 2) * sizeof *all) : NULL;
+	char **all = nb_system_program(folder, sizeof folder) == 0 ? malloc((n + 2) * sizeof *all) : NULL;
 	if (!all)
 		return NULL;
-	folder[length] = '\0';
 	*strrchr(folder, '/') = '\0';
 	const char *found = strstr(old, folder), *behind = found ? found + strlen(folder) : NULL;
 	const int is_there = found && (found == old || found[-1] == ':') && (*behind == ':' || !*behind);

@@ -1,7 +1,7 @@
 #include "tools/filter/watch.h"
 
-#include "common/descriptor.h"
 #include "common/die.h"
+#include "common/system.h"
 #include "common/timer.h"
 #include "tools/filter/interrupt.h"
 #include "tools/filter/running.h"
@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* Seconds that an instance has to notice, and between two looks meanwhile. */
@@ -23,9 +22,9 @@ static struct {
 	int link[NB_WATCH_MOST];    /* those that are watched */
 	double died[NB_WATCH_MOST]; /* when each was found at its end, 0: not yet */
 	int n;
-	int wake; /* an eventfd: there is another one to be watched */
+	int wake[2]; /* nb_system_event: there is another one to be watched */
 	struct nb_voice voice;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1};
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = {-1, -1}};
 
 static _Noreturn void give_up(void)
 {
@@ -38,11 +37,11 @@ static _Noreturn void give_up(void)
 	_exit(NB_EXIT_FAILED);
 }
 
-/* What to wait for: the eventfd, then the links that are not at their end.  With the lock. */
+/* What to wait for: the event, then the links that are not at their end.  With the lock. */
 static nfds_t list(struct pollfd file[NB_WATCH_MOST + 1])
 {
 	nfds_t n = 1;
-	file[0] = (struct pollfd){all.wake, POLLIN, 0};
+	file[0] = (struct pollfd){all.wake[0], POLLIN, 0};
 	for (int i = 0; i < all.n; i++)
 		if (!all.died[i])
 			file[n++] = (struct pollfd){all.link[i], POLLIN, 0};
@@ -95,7 +94,7 @@ static void *work(void *context)
 		if (poll(file, n, any ? (int)(PAUSE * 1000) : -1) < 0)
 			continue;
 		if (file[0].revents)
-			(void)!read(all.wake, &unused, sizeof unused);
+			(void)!read(all.wake[0], &unused, sizeof unused);
 		pthread_mutex_lock(&all.lock);
 		any = note();
 		pthread_mutex_unlock(&all.lock);
@@ -109,9 +108,7 @@ static void start(void)
 	pthread_t thread;
 	sigset_t every, old;
 	all.voice = (struct nb_voice){.program = nb_program(), .file = nb_voice_file()};
-	/* above standard error: not where a closed standard output was, for what is written there */
-	all.wake = nb_above_standard(eventfd(0, EFD_CLOEXEC));
-	if (all.wake < 0)
+	if (nb_system_event(all.wake))
 		return;
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &old);
@@ -125,13 +122,13 @@ int nb_watch(int link)
 	const uint64_t one = 1;
 	pthread_mutex_lock(&all.lock);
 	const int room = all.n < NB_WATCH_MOST;
-	if (all.wake < 0)
+	if (all.wake[0] < 0)
 		start();
 	if (room) {
 		all.died[all.n] = 0;
 		all.link[all.n++] = link;
 	}
-	(void)!write(all.wake, &one, sizeof one);
+	(void)!write(all.wake[1], &one, sizeof one);
 	pthread_mutex_unlock(&all.lock);
 	return room;
 }

@@ -74,8 +74,6 @@ enum { NB_MEET_BROKEN = -1 };
 NB_MUST_CHECK int nb_meet_wait(int link, void (*before_end)(void));
 /* Tells the host meanwhile that this process got a signal; for a signal handler.  0, or -1. */
 NB_MUST_CHECK int nb_meet_signalled(int link, int signal);
-/* Ends the process as this signal ends one; also for a signal handler.  Returns 128 + number if that ends nothing. */
-int nb_meet_end_by(int number);
 
 /* ---- the reader -------------------------------------------------------------------------------- */
 

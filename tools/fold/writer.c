@@ -3,6 +3,7 @@
 #include "tools/fold/peer.h"
 #include "tools/fold/surroundings.h"
 
+#include "common/die.h"
 #include "common/timer.h"
 
 #include <errno.h>
@@ -212,21 +213,6 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 
 /* ---- waiting ------------------------------------------------------------------------------------ */
 
-int nb_meet_end_by(int number)
-{
-	struct sigaction action;
-	sigset_t set;
-	memset(&action, 0, sizeof action);
-	action.sa_handler = SIG_DFL;
-	sigemptyset(&action.sa_mask);
-	sigaction(number, &action, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	raise(number);
-	return 128 + number; /* one that ends nothing */
-}
-
 int nb_meet_signalled(int link, int signal)
 {
 	signalled.value = (uint32_t)signal;
@@ -248,7 +234,7 @@ int nb_meet_wait(int link, void (*before_end)(void))
 	const int number = got > 0 && answer.says == NB_SAYS_KILLED && answer.value < NSIG ? (int)answer.value
 											   : SIGPIPE;
 	if (number > 0 && number != SIGPIPE)
-		return nb_meet_end_by(number);
+		return nb_end_by_signal(number);
 	raise(SIGPIPE);
 	return NB_MEET_BROKEN;
 }
