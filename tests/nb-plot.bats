@@ -128,13 +128,69 @@ plot() {
 @test "panels, columns of texts, and several files" {
 	printf 'k t v\nbpt 1 5\nppt 1 2\nbpt 2 6\nppt 2 3\n' >a.txt
 	nb-plot -x t -y v --by k a.txt >got
-	grep -q 'a k bpt' got
-	grep -q 'b k ppt' got
+	grep -q 'a bpt' got
+	grep -q 'b ppt' got
+	nb-plot -x v -y t --by t a.txt | grep -q 'a t 1'
 	equals "$(nb-plot -x t -y 'v;v*v' -H 24 a.txt | grep -c '└')" 2
 	printf 'k,t,v\n"a, b",1,"5"\n' >b.csv
 	nb-plot -x t -y v a.txt b.csv | grep -q 'b b.csv'
 	run ! grep b.csv <(nb-plot -x t -y v --style map a.txt b.csv)
 	fails_with 1 "a.txt' line 2: 'bpt' in column 'k' is no number" 'nb-plot -x t -y k a.txt'
+}
+
+@test "axes have the units of the frame" {
+	nb-gen plummer -n 20 | nb-transform --from-units 1pc,1000Msun --units pc,Msun,km/s >u.nb
+	nb-plot -x 'mass*r2' -y 0.5*v2 -W 60 -H 10 u.nb >got
+	grep -qF 'mass*r2 (Msun pc²)' got
+	grep -qF '0.5*v2 (km²/s²)' got
+	nb-plot -x time -y etot -W 60 -H 10 u.nb >got
+	grep -qF 'etot (Msun (km/s)²)' got
+	grep -qF 'time (pc/(km/s))' got
+	nb-plot density -H 10 u.nb | grep -qF 'density (Msun/pc³)'
+	nb-gen plummer -n 20 | nb-plot -x x -y vx | tail -n 1 | grep -qx ' *x'
+}
+
+@test "a terminal gets what it shows: colours, sixel, PNG for kitty, and no binary" {
+	need_cairo
+	command -v script >/dev/null || skip 'no script(1)'
+	printf '1 1\n2 3\n3 2\n' >t
+	shown() { env -u TMUX -u KITTY_WINDOW_ID -u TERM_PROGRAM -u NO_COLOR "${@:2}" timeout 20 script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
+	[[ "$(shown 'nb-plot t' TERM=xterm)" == *$'\33[38;5;'* ]]
+	[[ "$(shown 'nb-plot t' TERM=xterm NO_COLOR=1)" == *─* ]]
+	[[ "$(shown 'nb-plot t' TERM=xterm NO_COLOR=1)" != *$'\33'* ]]
+	[[ "$(shown 'nb-plot --format png t; echo $?' TERM=xterm)" == *'is a terminal and the picture is binary'*$'\n'2 ]]
+	shown 'nb-plot -W 120 -H 80 t' TERM=xterm-kitty | sed $'s/\33_G[^;]*;//g; s/\33.//g' | base64 -d >a.png
+	nb-plot -W 120 -H 80 -o b.png t
+	cmp a.png b.png
+	shown 'nb-plot -W 120 -H 80 t' TERM=foot >a.sixel
+	pngtopnm b.png >b.ppm
+	python3 - <<-'END'
+	import re
+	text = open("a.sixel").read()
+	body = text[text.index("q") + 1:text.index("\33\\")]
+	got, x, y, color = {}, 0, 0, 0
+	for raster, define, pick, repeat, count, one, move in re.findall(
+	        r'("[\d;]*)|(#\d+;[\d;]*)|#(\d+)|(!(\d+))?([?-~])|([$-])', body):
+	    if pick: color = int(pick)
+	    elif move == "$": x = 0
+	    elif move == "-": x, y = 0, y + 6
+	    elif one:
+	        for _ in range(int(count or 1)):
+	            for k in range(6):
+	                if (ord(one) - 63) >> k & 1: got[x, y + k] = color
+	            x += 1
+	data = open("b.ppm", "rb").read()
+	kind, width, height = data.split()[0], *map(int, data.split()[1:3])
+	deep = 3 if kind == b"P6" else 1
+	pixels = data[-deep * width * height:]
+	level = lambda v: (v * 5 + 127) // 255
+	for j in range(height):
+	    for i in range(width):
+	        p = pixels[deep * (j * width + i):][:deep] * (3 // deep)
+	        want = (level(p[0]) * 6 + level(p[1])) * 6 + level(p[2])
+	        assert got.get((i, j)) == want, (i, j, got.get((i, j)), want)
+	assert (width, height) == (120, 80) and len(set(got.values())) > 5
+	END
 }
 
 @test "what cannot be drawn is left out, and said" {

@@ -88,12 +88,13 @@ static void log_ticks(struct axis *axis, int most)
 	if (decades > most)
 		step_above(decades / most, &digit, &power);
 	const int step = digit * (int)lround(pow(10, power));
-	const int with_digits = decades <= 1.2 && most >= 4 ? 9 : decades < most / 3.0 ? 5 : 1;
+	/* what stands between powers is named where there is room, or where there would be too little */
+	const int all = 14 * decades <= most || decades < 0.7, some = 3 * decades <= most + 1 || decades < 2;
 	for (int p = first; p <= last; p++)
 		for (int d = 1; d < 10; d++) {
 			char label[24] = "";
 			const double at = p + log10(d);
-			const int named = p % step == 0 && (d == 1 || (with_digits > 1 && (d == 2 || d == 5)));
+			const int named = p % step == 0 && (d == 1 || all || (some && (d == 2 || d == 5)));
 			if (at < axis->low - 1e-9 || at > axis->high + 1e-9 || (d > 1 && step > 1) ||
 				(d == 1 && p % step && step > 10))
 				continue;

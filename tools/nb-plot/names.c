@@ -59,7 +59,7 @@ static void add_unit(const struct plot *plot, const char *unit, char *to, size_t
 	}
 	text[used] = '\0';
 	nb_plot_superscript(raised, sizeof raised, text);
-	snprintf(to + strlen(to), size - strlen(to), " (%s)", raised);
+	snprintf(to + strlen(to), size - strlen(to), *to ? " (%s)" : "%s", raised);
 }
 
 void nb_plot_name_axis(const struct plot *plot, const struct axis *axis, const char *own, const char *of_preset,
@@ -101,9 +101,12 @@ void nb_plot_name_series(struct plot *plot)
 		*to = '\0';
 		if (several > 1)
 			snprintf(to, LABEL, "%s", plot->y_name[series->y]);
-		if (series->group >= 0)
-			snprintf(to + strlen(to), LABEL - strlen(to), "%s%s %s", *to ? ", " : "", plot->by,
-				plot->group[series->group]);
+		if (series->group >= 0) { /* a number with the name of what it is */
+			const char *value = plot->group[series->group];
+			const int number = strspn(value, "+-.0123456789") > 0;
+			snprintf(to + strlen(to), LABEL - strlen(to), "%s%s%s%s", *to ? ", " : "",
+				number ? plot->by : "", number ? " " : "", value);
+		}
 		if (plot->ninput > 1)
 			snprintf(to + strlen(to), LABEL - strlen(to), "%s%s", *to ? ", " : "",
 				plot->input[series->input]);

@@ -79,6 +79,7 @@ static void check(struct nb_run *run, void *self)
 	if (plot->preset) {
 		run->operand++;
 		run->noperand--;
+		plot->by = plot->by ? plot->by : plot->preset->by;
 	}
 	if (plot->preset && (plot->x_text || plot->y_text))
 		nb_die(NB_EXIT_USAGE, "preset '%s' and option '--%s' exclude each other", plot->preset->name,

@@ -18,6 +18,7 @@ enum { CURVES = 64, LABEL = 160, BLACK = 0x1a1a1a };
 struct preset {
 	const char *name, *about;
 	const char *x, *y; /* expressions */
+	const char *by;	   /* NULL: nothing */
 	const char *stats; /* options of nb-stats, which then measures the frames; NULL: the rows are bodies */
 	const char *x_label, *y_label; /* NULL: the expression */
 	enum logarithmic log;
