@@ -92,6 +92,9 @@ tables() {
 		tools/nb-force/method.c MOST nb-force.bats (limit 4 for method tree)
 		tools/nb-merge/merge.c MOST_SPECIES nb-merge.bats has numbers for 256 inputs
 		tools/nb-merge/origin.c MOST_ORIGINS here
+		tools/nb-render-ppm/camera.c MAX_KEYS nb-render-ppm.bats has more than 10000 key frames
+		tools/nb-render-ppm/legend.c MOST - a longer title is shortened
+		tools/nb-render-ppm/output.c MAX_WORDS - words of a table in this file
 		tools/nb-render-ppm/trail.c MAX_POINTS here
 		tools/nb-select/frames.c MOST - more frames than can be
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many

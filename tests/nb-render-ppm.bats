@@ -524,7 +524,7 @@ top() {
 		--follow com|
 		--fit 99|
 		--follow com --range 1e5,1e6|0 on the picture is empty: the bodies are too faint for --range (without it they are seen)
-		--follow com --size 800|0 on the picture is almost empty: the bodies fill 4 pixels of it (a smaller --size enlarges them)
+		--follow com --size 800 -W 320 -H 180|0 on the picture is almost empty: the bodies fill 12 pixels of it (a smaller --size enlarges them)
 		--only 3|0 on the picture is empty: all bodies are of species that --only leaves out (without it they are seen)
 		--hide 7|0 on the picture is empty: all bodies are of species that --hide leaves out (without it they are seen)
 		-q|
@@ -1019,6 +1019,10 @@ part() { tail -c +$((1 + $1 * 36878)) "$2" | head -c 36878; }
 		#|1 'bad.txt' has no key frame
 	END
 	fails_with 1 "'none.txt': No such file or directory" "$GREY 0,1 --camera none.txt seven.nb"
+	seq 0 10000 | sed 's/$/ 0,0 1/' >bad.txt
+	fails_with 1 "'bad.txt' has more than 10000 key frames" "$R"
+	sed -i '$d' bad.txt
+	$R | cmp - <($GREY 0,1 --view 0,0 seven.nb)
 	for o in '--view xz' '--zoom 2'; do
 		fails_with 2 "options '--camera' and '${o% *}' exclude each other" "$GREY 0,1 --camera camera.txt $o seven.nb"
 	done

@@ -64,7 +64,9 @@ int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, i
 
 double nb_exposure_neighbours(size_t n)
 {
-	return fmin(fmax(0.64 * sqrt((double)n), 8), 64);
+	if (n < NB_PICTURE_MANY)
+		return fmax(0.64 * sqrt((double)n), 8);
+	return fmin(192 * pow((double)n / NB_PICTURE_MANY, 0.2), 512);
 }
 
 double nb_exposure_disc_size(size_t n, int height)

@@ -97,7 +97,10 @@ NB_MUST_CHECK int nb_splat_radii_cpu(
 NB_MUST_CHECK int nb_splat_radii_cuda(
 	size_t n, const float *x, const float *y, int width, int height, double neighbours, float *radius);
 
-/* How many neighbours suit n bodies: many bodies can afford to be smoothed, few would be a single blot.  8..64. */
+/* How many neighbours suit n bodies: many bodies can afford to be smoothed, few would be a single blot.  8..64 for the
+ * few that are drawn as points, too; 192..512 from NB_PICTURE_MANY on, so that chance leaves no more than a tenth of
+ * the density, and less for more. */
+enum { NB_PICTURE_MANY = 10000 };
 double nb_exposure_neighbours(size_t n);
 
 /* A body much heavier than its neighbours, such as a black hole, is a small spot and no cloud: lowers the radius of
@@ -187,13 +190,18 @@ enum nb_stretch { NB_STRETCH_ASINH, NB_STRETCH_LOG, NB_STRETCH_LINEAR };
 void nb_splat_stretch_cpu(size_t n, const float *s, enum nb_stretch stretch, float lo, float hi, float *v);
 
 /* The range for a stretch from the surface densities at the bodies in the picture: each counts once, and 2 % of them
- * are brighter than hi; lo is half of what 5 % stay below, within [hi / 10000, hi / 4], and 0 for a linear stretch. x,
- * y   pixel coordinates of n bodies       image   height x width surface densities Where there are no bodies in the
- * picture hi is 1.  NB_ENOMEM. */
+ * are brighter than hi; lo is half of what 5 % stay below, a tenth for log, which shows nothing below lo, but as
+ * nb_exposure_lowest bounds it.
+ *   x, y   pixel coordinates of n bodies       image   height x width surface densities
+ * Where there are no bodies in the picture hi is 1.  NB_ENOMEM. */
 NB_MUST_CHECK int nb_exposure_range_cpu(size_t n, const float *x, const float *y, int width, int height,
 	const float *image, enum nb_stretch stretch, float *lo, float *hi);
 NB_MUST_CHECK int nb_exposure_range_cuda(size_t n, const float *x, const float *y, int width, int height,
 	const float *image, enum nb_stretch stretch, float *lo, float *hi);
+
+/* lo within [hi / 10000, hi / 40], for log [hi / 100000, hi / 40]; 0 for a linear stretch.  With a narrower range the
+ * noise of the bodies would be most of what is seen of a thing of one density. */
+float nb_exposure_lowest(enum nb_stretch stretch, float lo, float hi);
 
 /* In host memory.  *share = pixels of at least NB_TOP of the brightness among those of at least NB_LIT, for the range
  * from lo to *hi; where it is more than most, *hi becomes the least above it, in steps below 1 %, for which it is not.

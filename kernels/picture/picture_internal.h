@@ -186,11 +186,12 @@ static NB_HD float nb_level_density(const struct nb_level *level, float x, float
 /* Radius of a body at (x, y), inside.  A density read from cells of edge s is smoothed by sigma = s / 2, as by a kernel
  * of radius 3^(1/2) s; and a kernel of radius R averages over 1 / integral(kernel^2) = 9/25 pi R^2 = 1.131 R^2 pixels.
  * The density is taken over three times the bodies wanted, or else each chance clump would get small kernels and stand
- * out the more. */
+ * out the more.  Bodies along a line, such as a disk seen from its edge, are those of half the radius once more and not
+ * four times: they would be spread far beside it, and get a quarter of the radius. */
 static NB_HD float nb_pyramid_radius(const struct nb_pyramid *p, float x, float y, float wanted)
 {
 	const float narrower = 1 / sqrtf(3), radius_of_cell = sqrtf(3), area = 1.131f;
-	float before = 0, found = 0, r = 0, cell = NB_CELL;
+	float before = 0, found = 0, r = 0, cell = NB_CELL, grows = 2;
 	int l = 0;
 	for (; l < p->nlevel; l++, cell *= 2) {
 		float u = (x - p->left) / cell, v = (y - p->top) / cell;
@@ -204,8 +205,12 @@ static NB_HD float nb_pyramid_radius(const struct nb_pyramid *p, float x, float 
 		r = p->most / narrower;
 	else if (l == 0 || !(before > 0))
 		r *= sqrtf(wanted / found);
-	else
-		r *= exp2f(log2f(wanted / before) / log2f(found / before) - 1);
+	else {
+		grows = log2f(found / before); /* 2 in a plane, 1 along a line; up to 0.4 less is chance */
+		r *= exp2f(log2f(wanted / before) / grows - 1);
+		grows = fminf(fmaxf(grows + 0.4f, 1), 2);
+	}
+	r *= exp2f(2 - 4 / grows);
 	return fminf(fmaxf(r * narrower, NB_SPLAT_MIN_RADIUS), p->most);
 }
 

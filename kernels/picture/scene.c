@@ -48,5 +48,11 @@ void nb_speeds_of(double low, double high, double *slow, double *fast)
 void nb_range_of(size_t count, double least, double most, enum nb_stretch stretch, float *lo, float *hi)
 {
 	*hi = (float)fmax(count ? most : 1, 1e-30);
-	*lo = stretch == NB_STRETCH_LINEAR ? 0 : (float)fmin(fmax(count ? least / 2 : 0.01, *hi * 1e-4), *hi / 4);
+	*lo = nb_exposure_lowest(stretch, (float)(count ? least / (stretch == NB_STRETCH_LOG ? 10 : 2) : 0.01), *hi);
+}
+
+float nb_exposure_lowest(enum nb_stretch stretch, float lo, float hi)
+{
+	const float least = stretch == NB_STRETCH_LOG ? 1e-5f : 1e-4f;
+	return stretch == NB_STRETCH_LINEAR ? 0 : fminf(fmaxf(lo, hi * least), hi / 40);
 }

@@ -41,7 +41,7 @@ static const struct nb_option options[] = {
 	{0, "label", NB_TEXT(struct render, label), .arg = "time|scale|colour|name|axes|LIST",
 		.help = "write the time, a scale bar, a bar of colours, names of bodies, axes; e.g. time,scale"},
 	{0, "neighbours", NB_REAL(struct render, neighbours), .max = 1e6, .arg = "K",
-		.fallback = "64; fewer below 10,000 bodies",
+		.fallback = "192 to 512; fewer below 10,000 bodies",
 		.help = "number of neighbours to smooth over; 0: least smoothing"},
 	{0, "only", NB_TEXT(struct render, only), .arg = "LIST", .help = "species to show; all others are left out"},
 	{0, "pictures", NB_U64(struct render, pictures), .min = 1, .max = 1e9, .arg = "N",

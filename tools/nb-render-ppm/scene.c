@@ -208,12 +208,6 @@ static void take_range(const struct render *r, struct scene *scene, double unit)
 			scene->masses.unit, unit);
 }
 
-/* lo as nb_exposure_range keeps it. */
-static float below(const struct render *r, float lo, float hi)
-{
-	return r->stretch == NB_STRETCH_LINEAR ? lo : fminf(fmaxf(lo, hi * 1e-4f), hi / 4);
-}
-
 int nb_render_adapts(const struct render *r)
 {
 	const struct scene *scene = &r->scene;
@@ -231,7 +225,9 @@ void nb_render_measure(struct render *r)
 					(enum nb_stretch)r->stretch, &lo, &hi));
 	if (pace < 1) {
 		hi = scene->hi * powf(hi / scene->hi, pace);
-		lo = lo > 0 && scene->lo > 0 ? below(r, scene->lo * powf(lo / scene->lo, pace), hi) : lo;
+		lo = lo > 0 && scene->lo > 0 ? nb_exposure_lowest((enum nb_stretch)r->stretch,
+						       scene->lo * powf(lo / scene->lo, pace), hi)
+					     : lo;
 	}
 	scene->lo = lo;
 	scene->hi = hi;
@@ -250,7 +246,7 @@ void nb_render_limit(struct render *r)
 	if (fixed) {
 		nb_render_watch_clip(r, share);
 	} else {
-		scene->lo = below(r, scene->lo, hi);
+		scene->lo = nb_exposure_lowest((enum nb_stretch)r->stretch, scene->lo, hi);
 		scene->hi = hi;
 	}
 }
@@ -294,11 +290,10 @@ static int has_mass_function(const struct render *r)
 /* Few bodies are discs; more are points in a faint cloud, many only that. */
 static void choose_shape(struct render *r)
 {
-	enum { MANY = 10000 };
 	struct scene *scene = &r->scene;
 	const size_t n = r->bodies.n;
 	scene->discs = r->draw == DRAW_DISCS || (r->draw == DRAW_AUTO && n <= NB_PICTURE_FEW);
-	scene->points = r->draw == DRAW_POINTS || (r->draw == DRAW_AUTO && n > NB_PICTURE_FEW && n < MANY);
+	scene->points = r->draw == DRAW_POINTS || (r->draw == DRAW_AUTO && n > NB_PICTURE_FEW && n < NB_PICTURE_MANY);
 	scene->neighbours = r->neighbours_given ? r->neighbours : has_mass_function(r) ? 0 : nb_exposure_neighbours(n);
 	scene->disc_size = r->disc_size_given ? r->disc_size : nb_exposure_disc_size(n, r->height);
 }

@@ -4,6 +4,8 @@
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
+#include <math.h>
+
 enum { MANY = 256 };
 
 /* Bodies of species with many of them, species by species. */
@@ -41,9 +43,13 @@ static int find_groups(size_t n, const double *species, struct groups *g)
 	return 1;
 }
 
-static double neighbours_of(const struct render *r, size_t n)
+/* A part of many bodies gets not much less than all of them. */
+static double neighbours_of(const struct render *r, size_t count)
 {
-	return r->neighbours_given ? r->neighbours : nb_exposure_neighbours(n);
+	const size_t n = r->bodies.n;
+	return r->neighbours_given   ? r->neighbours
+	       : n < NB_PICTURE_MANY ? nb_exposure_neighbours(count)
+				     : nb_exposure_neighbours(n) * pow((double)count / (double)n, 0.3);
 }
 
 /* Radii of the groups, in the block of memory, which is where the backend computes: rows, x and y of the groups, then

@@ -188,6 +188,17 @@ static void many_bodies(void)
 	CHECK(nb_splat_radii_cpu(N, x, y, W, H, NAN, radius) == NB_EINVAL);
 	/* alone: as wide as allowed */
 	CHECK(nb_splat_radii_cpu(1, x, y, W, H, 64, radius) == NB_OK && radius[0] == H / 6.0f);
+	/* 10 a pixel along a line between two rows of cells, each of which counts half: 192 are in cells of 2 * 192 /
+	 * (3 * 1.131 * 10) pixels, and 2^(2 - 4 / 1.4) of that is what they get, so that they stay near the line */
+	for (size_t i = 0; i < 2000; i++)
+		y[i] = H / 2;
+	CHECK(nb_splat_radii_cpu(2000, x, y, W, H, 64, radius) == NB_OK);
+	mean = inside = 0;
+	for (size_t i = 0; i < 2000; i++) {
+		mean += x[i] > 90 && x[i] < 230 ? radius[i] : 0;
+		inside += x[i] > 90 && x[i] < 230;
+	}
+	CHECK_NEAR(mean / inside, 11.32 * exp2(2 - 4 / 1.4), 0.3);
 	nb_free(x);
 	nb_free(first);
 	nb_free(image);
