@@ -111,6 +111,10 @@ HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-stat
 # cairo is loaded by a program of its own, too, which draws for nb: formats/canvas/canvas.h.
 CAIRO_C = formats/canvas/cairo.c
 
+# The page of nb-view is served by another such program, which finds libmicrohttpd when it starts.
+VIEW_C = $(wildcard tools/nb-view/server/*.c)
+MICROHTTPD ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libmicrohttpd.so)),1,0)
+
 include make/mpi.mk
 
 PROGRAMS ?= $(BUILD)
@@ -191,9 +195,11 @@ $(BUILD)/lists.h: FORCE
 	@printf '%s\n' '#define NB_VERSION "$(VERSION)"' '#define NB_TOOLS $(foreach t,$(subst -,_,$(TOOLS)),TOOL($(t:nb_%=%)))' \
 		'#define NB_FORMATS $(foreach f,$(FORMATS),FORMAT($f))' $(if $(filter 1,$(HDF5)),'#define NB_HDF5 1') \
 		$(if $(filter 1,$(JPEG)),'#define NB_JPEG 1') $(if $(filter 1,$(WEBP)),'#define NB_WEBP 1') \
-		$(if $(filter 1,$(FREETYPE)),'#define NB_FREETYPE 1') >$@.$$$$ && $(replace)
+		$(if $(filter 1,$(FREETYPE)),'#define NB_FREETYPE 1') \
+		$(if $(filter 1,$(MICROHTTPD)),'#define NB_MICROHTTPD 1') >$@.$$$$ && $(replace)
 LISTED = $(patsubst %,$(BUILD)/%.o,tools/main tools/filter/registry tools/filter/options formats/exchange/exchange \
-	formats/exchange/hdf5/program $(addprefix formats/image/,glyphs jpeg text webp) tests/unit/filter/places tests/unit/image/image)
+	formats/exchange/hdf5/program tools/nb-view/program $(addprefix formats/image/,glyphs jpeg text webp) \
+	tests/unit/filter/places tests/unit/image/image)
 $(LISTED): CPPFLAGS += -include $(BUILD)/lists.h
 $(LISTED): $(BUILD)/lists.h
 
@@ -213,6 +219,13 @@ $(BUILD)/formats/canvas/canvas.o: CPPFLAGS += -DNB_CAIRO_PROGRAM='"$(BUILD)/form
 $(BUILD)/formats/canvas/canvas.o: $(BUILD)/formats/canvas/cairo
 
 $(BUILD)/formats/image/glyphs.o: CPPFLAGS += -isystem /usr/include/freetype2 -DNB_FONT='"$(FONT)"'
+
+$(BUILD)/tools/nb-view/server: $(VIEW_C) tools/nb-view/server/server.h tools/nb-view/talk.h
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -s -o $@ $(VIEW_C) -lmicrohttpd
+$(BUILD)/tools/nb-view/program.o: CPPFLAGS += -DNB_VIEW_SERVER='"$(BUILD)/tools/nb-view/server"'
+$(BUILD)/tools/nb-view/program.o: tools/nb-view/page.html $(if $(filter 1,$(MICROHTTPD)),$(BUILD)/tools/nb-view/server)
 
 # the text of the pages, for 'nb help'
 $(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))

@@ -5,6 +5,7 @@ ifeq ($(POSIX),1)
 LIBC       = -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -include common/posix.h
 SYSTEM_NOT = %_linux.c common/openmp.c $(filter-out %_posix.c,$(wildcard tools/fold/*.c))
 HDF5       = 0
+MICROHTTPD = 0
 LDFLAGS   := -fopenmp
 override LDLIBS := -ldeflate $(PICTURE_LIBS) -lm -lpthread
 endif

@@ -8,6 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void nb_reader_note(struct nb_reader *reader, const void *data, size_t bytes)
+{
+	reader->nbyte += bytes;
+	if (reader->tap && bytes)
+		reader->tap(reader->tap_context, data, bytes);
+}
+
 size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *failed)
 {
 	size_t got = 0;
@@ -18,7 +25,7 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 		if (got)
 			memcpy(to, reader->map + reader->map_at, got);
 		reader->map_at += got;
-		reader->nbyte += got;
+		nb_reader_note(reader, to, got);
 		return got;
 	}
 	while (got < bytes) {
@@ -34,9 +41,9 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 			*failed = 1;
 			break;
 		}
+		nb_reader_note(reader, (char *)to + got, (size_t)n);
 		got += (size_t)n;
 	}
-	reader->nbyte += got;
 	return got;
 }
 

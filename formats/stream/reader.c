@@ -112,7 +112,7 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 			if (to)
 				memcpy(to + at, data, want);
 			reader->map_at += want;
-			reader->nbyte += want;
+			nb_reader_note(reader, data, want);
 		} else {
 			int failed;
 			data = to ? to + at : reader->buffer;
@@ -187,8 +187,8 @@ enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame)
 		const struct nb_column *column = &frame->column[reader->column];
 		const size_t bytes = column->rows * column->rowsize;
 		if (reader->map) {
+			nb_reader_note(reader, reader->map + reader->map_at, bytes);
 			reader->map_at += bytes; /* nb_reader_head has checked that it is all there */
-			reader->nbyte += bytes;
 		}
 		for (size_t at = 0, want; !reader->map && at < bytes; at += want) {
 			int failed;

@@ -37,6 +37,9 @@ struct nb_reader {
 	 * end of the input. */
 	int (*wait)(void *context);
 	void *context;
+	/* Gets all bytes as they are read, NULL: nobody. */
+	void (*tap)(void *context, const void *data, size_t bytes);
+	void *tap_context;
 	/* private */
 	uint64_t ninner;	/* frames since the last end marker */
 	uint64_t first;		/* number of the first frame of this input */

@@ -79,6 +79,8 @@ void nb_stream_widen_pipe(int fd);
 
 /* ---- reader.c ---- */
 
+/* So many bytes have been read, which are there now. */
+void nb_reader_note(struct nb_reader *reader, const void *data, size_t bytes);
 /* Reads up to bytes into to; less only at the end of input or after an error (*failed). */
 size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *failed);
 /* All of bytes, 0; or -1 with an error that names the part. */

@@ -11,7 +11,7 @@ class Nb < Formula
 
   def install
     gcc = Formula["gcc"]
-    system "make", "install", "CUDA=0", "HDF5=0", "JPEG=0", "WEBP=0", "FREETYPE=0", "CC=#{gcc.opt_bin}/gcc-#{gcc.version.major}", "PREFIX=#{prefix}"
+    system "make", "install", "CUDA=0", "HDF5=0", "JPEG=0", "WEBP=0", "FREETYPE=0", "MICROHTTPD=0", "CC=#{gcc.opt_bin}/gcc-#{gcc.version.major}", "PREFIX=#{prefix}"
   end
 
   test do

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""view-client.py URL WANT [FRAMES] - a page of nb-view without a browser: says what it wants, and prints each message of
+the stream as a line of JSON, the points of a frame in one, until FRAMES frames are whole or the stream ends."""
+import http.client, json, struct, sys
+from urllib.parse import urlsplit
+
+PARTS = ((1, "value", "H", 1), (2, "species", "B", 1), (4, "weight", "H", 1), (8, "id", "Q", 1), (16, "vel", "h", 3))
+
+
+def want(url, text, client=7):
+    at = urlsplit(url)
+    c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
+    c.request("POST", f"{at.path}want?client={client}", text)
+    return c.getresponse().status
+
+
+def messages(url, client=7):
+    at = urlsplit(url)
+    c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
+    c.request("GET", f"{at.path}stream?client={client}")
+    answer = c.getresponse()
+    assert answer.status == 200, answer.status
+    while head := answer.read(16):
+        kind, length, frame = struct.unpack("<IIQ", head)
+        body = answer.read(length) if length else b""  # read(0) would wait
+        assert len(body) == length and length % 8 == 0, (kind, length)
+        yield kind, frame, body
+
+
+def columns(body, to):
+    first, n, what, _ = struct.unpack("<4I", body[:16])
+    at = 16
+    for bit, name, item, ncomp in ((0, "pos", "H", 3),) + PARTS:
+        if bit and not what & bit:
+            continue
+        assert first == len(to.setdefault(name, [])) // ncomp, "points are missing"
+        to[name] += struct.unpack_from(f"<{n * ncomp}{item}", body, at)
+        at += (n * ncomp * struct.calcsize(item) + 7) // 8 * 8
+    assert at == len(body), (at, len(body))
+
+
+def main(url, text, frames="1"):
+    assert want(url, text) == 204
+    left, points, info = int(frames), {}, None
+    for kind, frame, body in messages(url):
+        if kind == 3:
+            columns(body, points)
+        elif kind in (1, 2):
+            info = json.loads(body.rstrip(b"\0"))
+            print(json.dumps(info if kind == 2 else {"hello": sorted(info)}), flush=True)
+            points = {}
+        elif kind == 5:
+            print('{"end":1}', flush=True)
+            return
+        if kind in (2, 3) and len(points.get("pos", [])) == 3 * info["sent"]:
+            print(json.dumps({"points": points}), flush=True)
+            left -= 1
+            if left == 0:
+                return
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,16 @@
+/* The server and the page, as data; lists.h says whether there is a server. */
+#include "common/held.h"
+#include "tools/nb-view/view.h"
+
+NB_HELD_PROGRAM(nb_view_page, "tools/nb-view/page.html");
+
+#ifdef NB_MICROHTTPD
+
+NB_HELD_PROGRAM(nb_view_server, NB_VIEW_SERVER);
+
+#else
+
+const unsigned char nb_view_server[] = {0};
+const uint64_t nb_view_server_size = 0;
+
+#endif

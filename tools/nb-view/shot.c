@@ -1,0 +1,310 @@
+/* A frame as pages get it: a sample of its bodies, in whole numbers of 16 bits. */
+#include "tools/nb-view/shot.h"
+
+#include "common/mem.h"
+#include "kernels/picture/picture.h"
+#include "tools/filter/plan.h"
+#include "tools/filter/require.h"
+#include "tools/nb-render-ppm/render.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Edge of the cube that positions are told in, in sizes of the picture; what lies outside is not shown. */
+static const double EDGE = 4;
+
+/* ---- failures ----------------------------------------------------------------------------------- */
+
+static void leave(struct nb_voice *voice, int status)
+{
+	struct host *host = (struct host *)(void *)voice;
+	(void)status;
+	longjmp(host->failed, 1);
+}
+
+int nb_view_try(struct host *host, void (*act)(void *context), void *context, char *why, size_t size)
+{
+	const struct nb_voice voice = host->voice;
+	jmp_buf outer; /* of a call that this one is inside of */
+	int pair[2];
+	volatile int failed = 1;
+	*why = '\0';
+	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
+		return -1;
+	host->voice.file = pair[1];
+	host->voice.leave = leave;
+	memcpy(&outer, &host->failed, sizeof outer);
+	if (setjmp(host->failed) == 0) {
+		act(context);
+		failed = 0;
+	}
+	memcpy(&host->failed, &outer, sizeof outer);
+	host->voice = voice;
+	close(pair[1]);
+	const ssize_t n = failed ? read(pair[0], why, size - 1) : 0;
+	close(pair[0]);
+	why[n > 0 ? n : 0] = '\0';
+	char *text = strstr(why, ": "); /* "nb-view: text\n" */
+	if (text)
+		memmove(why, text + 2, strlen(text + 2) + 1);
+	why[strcspn(why, "\n")] = '\0';
+	return failed ? -1 : 0;
+}
+
+/* ---- which bodies ------------------------------------------------------------------------------- */
+
+/* x, below 2^bits, to another such number; no two become the same. */
+static uint64_t mixed(uint64_t x, int bits)
+{
+	const uint64_t mask = ((uint64_t)1 << bits) - 1;
+	for (int round = 0; round < 3; round++) {
+		x = (x * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u) & mask;
+		x ^= x >> (bits + 1) / 2;
+	}
+	return x;
+}
+
+/* Which body is point i, for i < count: a fair sample, whatever the order of the bodies, and so is each beginning of
+ * it.  The same for frames of the same n. */
+static void choose_rows(struct host *host, size_t n, size_t count)
+{
+	int bits = 1;
+	if (host->of == n && host->nrow >= count && host->row)
+		return;
+	free(host->row);
+	host->row = malloc((count ? count : 1) * sizeof *host->row);
+	host->of = n;
+	host->nrow = host->row ? count : 0;
+	if (!host->row)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	while ((uint64_t)1 << bits < n)
+		bits++;
+	uint64_t x = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t row;
+		do
+			row = mixed(x++, bits);
+		while (row >= n);
+		host->row[i] = (uint32_t)row;
+	}
+}
+
+void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*wanted)(void *context, const char *name),
+	void *context, struct nb_frame *to)
+{
+	const struct nb_space *space = nb_plan_space(&host->frame);
+	uint32_t *there = NULL;
+	if (space && !host->entered && nb_backend_enter_thread())
+		nb_blame_device();
+	host->entered = 1;
+	nb_require_ok(nb_frame_share(to, &host->frame), &host->frame);
+	for (size_t c = to->ncolumn; c > 0; c--)
+		if (to->column[c - 1].table != NB_PARTICLE || !wanted(context, to->column[c - 1].name))
+			nb_frame_drop(to, to->column[c - 1].name);
+	if (space) {
+		there = nb_require_memory(to, space->alloc(space, (count ? count : 1) * sizeof *rows));
+		nb_require_ok(space->from_host(space, there, rows, count * sizeof *rows), to);
+	}
+	const int status = nb_frame_gather(to, NB_PARTICLE, count, there ? there : rows, space ? space : &nb_space_host,
+		space ? host->now->permute : nb_permute_cpu);
+	if (there)
+		space->release(space, there);
+	nb_require_ok(status, to);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+static int is_wanted(void *context, const char *name)
+{
+	const struct shot *shot = context;
+	const uint32_t columns = shot->host->needs.columns;
+	return shot->others || strcmp(name, "pos") == 0 || strcmp(name, "mass") == 0 ||
+	       (strcmp(name, "vel") == 0 && (shot->speed || columns & TALK_VEL)) || strcmp(name, "species") == 0 ||
+	       (strcmp(name, "id") == 0 && columns & TALK_ID);
+}
+
+void *nb_shot_block(struct shot *shot, uint64_t bytes)
+{
+	unsigned char *block = malloc(bytes ? bytes : 1);
+	if (!block)
+		nb_die(NB_EXIT_FAILED, "out of memory");
+	shot->bytes[shot->nblock] = bytes;
+	shot->block[shot->nblock++] = block;
+	return block;
+}
+
+static const double *numbers(struct shot *shot, enum nb_field field, size_t ncomp)
+{
+	struct nb_column *column = nb_frame_field(&shot->sample, field);
+	return column && column->ncomp == ncomp ? nb_require_f64(&shot->sample, field, &nb_space_host) : NULL;
+}
+
+/* Of a part of the points, which all are finite. */
+static void find_scales(struct shot *shot)
+{
+	const size_t n = shot->n;
+	double *pos = nb_require_memory(&shot->sample, nb_alloc(SHOT_JUDGED, 4 * sizeof *pos));
+	double *mass = pos + 3 * SHOT_JUDGED, sum[3] = {0, 0, 0}, total = 0;
+	size_t m = 0;
+	int status = NB_OK;
+	for (size_t i = 0; i < n; i++) {
+		const double *x = &shot->pos[3 * i], w = shot->mass[i];
+		if (!isfinite(x[0] + x[1] + x[2] + w))
+			continue;
+		for (size_t k = 0; k < 3; k++)
+			sum[k] += w * x[k];
+		total += w;
+		if (m < SHOT_JUDGED) {
+			memcpy(&pos[3 * m], x, 3 * sizeof *x);
+			mass[m++] = w;
+		}
+	}
+	shot->size = 1;
+	if (m)
+		status = nb_splat_centre_cpu(m, pos, mass, shot->centre);
+	if (m && !status)
+		status = nb_camera_size_cpu(m, pos, shot->centre, &shot->size);
+	if (m && !status)
+		status = nb_camera_densest(m, pos, NULL, shot->densest);
+	nb_free(pos);
+	nb_require_ok(status, &shot->sample);
+	for (size_t k = 0; k < 3; k++) {
+		shot->com[k] = total > 0 ? sum[k] / total : shot->centre[k];
+		shot->origin[k] = shot->centre[k] - EDGE / 2 * shot->size;
+	}
+	shot->edge = EDGE * shot->size;
+}
+
+static void put_positions(struct shot *shot)
+{
+	uint16_t *to = nb_shot_block(shot, talk_column(0, shot->n));
+	const double per = SHOT_STEP / shot->edge;
+	for (size_t i = 0; i < shot->n; i++) {
+		int inside = 1;
+		for (size_t k = 0; k < 3; k++) {
+			const double x = (shot->pos[3 * i + k] - shot->origin[k]) * per;
+			inside &= x >= 0 && x < SHOT_STEP; /* not for NaN */
+			to[3 * i + k] = (uint16_t)(inside ? x + 0.5 : 0);
+		}
+		for (size_t k = 0; k < 3 && !inside; k++)
+			to[3 * i + k] = SHOT_STEP;
+		shot->outside += !inside;
+	}
+}
+
+static void put_species(struct shot *shot)
+{
+	for (size_t i = 0; shot->species && i < shot->n; i++)
+		shot->of_species[nb_render_kind(shot->species[i])]++;
+	if (!shot->species || !(shot->host->needs.columns & TALK_SPECIES))
+		return;
+	unsigned char *to = nb_shot_block(shot, talk_column(TALK_SPECIES, shot->n));
+	for (size_t i = 0; i < shot->n; i++)
+		to[i] = (unsigned char)nb_render_kind(shot->species[i]);
+	shot->head.columns |= TALK_SPECIES;
+}
+
+static void put_weights(struct shot *shot)
+{
+	double most = 0;
+	if (!(shot->host->needs.columns & TALK_WEIGHT))
+		return;
+	uint16_t *to = nb_shot_block(shot, talk_column(TALK_WEIGHT, shot->n));
+	for (size_t i = 0; i < shot->n; i++)
+		most = fmax(most, shot->mass[i]);
+	for (size_t i = 0; i < shot->n; i++)
+		to[i] = (uint16_t)(most > 0 ? SHOT_STEP * sqrt(shot->mass[i] / most) + 0.5 : SHOT_STEP);
+	shot->head.columns |= TALK_WEIGHT;
+}
+
+static void put_ids(struct shot *shot)
+{
+	if (!(shot->host->needs.columns & TALK_ID) || !nb_frame_field(&shot->sample, NB_ID))
+		return;
+	const uint64_t *id = nb_require_ids(&shot->sample, &nb_space_host);
+	memcpy(nb_shot_block(shot, talk_column(TALK_ID, shot->n)), id, shot->n * sizeof *id);
+	shot->head.columns |= TALK_ID;
+}
+
+static void put_velocities(struct shot *shot)
+{
+	enum { MOST = 32767 };
+	double most = 0;
+	if (!(shot->host->needs.columns & TALK_VEL) || !shot->vel)
+		return;
+	int16_t *to = nb_shot_block(shot, talk_column(TALK_VEL, shot->n));
+	for (size_t i = 0; i < 3 * shot->n; i++)
+		most = fmax(most, fabs(shot->vel[i]));
+	shot->vscale = most > 0 && isfinite(most) ? most / MOST : 1;
+	for (size_t i = 0; i < 3 * shot->n; i++)
+		to[i] = (int16_t)fmax(-MOST, fmin(MOST, round(shot->vel[i] / shot->vscale)));
+	shot->head.columns |= TALK_VEL;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void make(void *context)
+{
+	struct shot *shot = context;
+	struct host *host = shot->host;
+	const size_t n = host->frame.rows[NB_PARTICLE], most = n > VIEW_POINTS ? VIEW_SAMPLE : n;
+	shot->n = host->needs.most < most ? (size_t)host->needs.most : most;
+	for (uint32_t k = 0; k < host->needs.nview; k++)
+		if (strcmp(host->needs.view[k].text, "speed") == 0)
+			shot->speed = 1;
+		else
+			shot->others |= nb_shot_has_values(host->needs.view[k].text);
+	choose_rows(host, n, shot->n);
+	nb_shot_rows(host, shot->n, host->row, is_wanted, shot, &shot->sample);
+	nb_require_field(&shot->sample, NB_POS);
+	nb_require_field(&shot->sample, NB_MASS);
+	shot->pos = nb_require_f64(&shot->sample, NB_POS, &nb_space_host);
+	shot->mass = nb_require_f64(&shot->sample, NB_MASS, &nb_space_host);
+	shot->vel = numbers(shot, NB_VEL, 3);
+	shot->species = numbers(shot, NB_SPECIES, 1);
+	shot->head = (struct talk_frame){.number = host->number, .n = shot->n};
+	find_scales(shot);
+	put_positions(shot);
+	put_species(shot);
+	put_weights(shot);
+	put_ids(shot);
+	put_velocities(shot);
+	for (uint32_t k = 0; k < host->needs.nview; k++)
+		nb_shot_view(shot, k);
+}
+
+int nb_view_send_frame(struct host *host)
+{
+	struct shot *shot = calloc(1, sizeof *shot);
+	struct talk_part part[1 + 2 * TALK_VIEWS + TALK_COLUMNS + 1];
+	char why[600];
+	size_t n = 0;
+	int status = 0;
+	if (!shot)
+		return 0;
+	shot->host = host;
+	nb_frame_init(&shot->sample);
+	if (nb_view_try(host, make, shot, why, sizeof why)) {
+		nb_warn("frame %" PRIu64 " cannot be shown: %s", host->number, why);
+	} else {
+		part[n++] = (struct talk_part){&shot->head, sizeof shot->head};
+		for (uint32_t k = 0; k < shot->head.nview; k++)
+			part[n++] = (struct talk_part){shot->json[k], shot->njson[k]};
+		for (int b = 0; b < shot->nblock; b++)
+			part[n++] = (struct talk_part){shot->block[b], shot->bytes[b]};
+		status = nb_talk_send(host->socket, TALK_FRAME, 0, part, n);
+	}
+	for (uint32_t k = 0; k < TALK_VIEWS; k++)
+		free(shot->json[k]);
+	for (int b = 0; b < shot->nblock; b++)
+		free(shot->block[b]);
+	nb_shot_release_view(shot);
+	nb_frame_clear(&shot->sample);
+	free(shot);
+	return status;
+}

@@ -1,0 +1,45 @@
+/* shot.h - a frame in the making, for the files that make it. */
+#ifndef NB_VIEW_SHOT_H
+#define NB_VIEW_SHOT_H
+
+#include "kernels/expr/expr.h"
+#include "tools/nb-view/view.h"
+
+/* largest number of 16 bits; points that scales are found from */
+enum { SHOT_STEP = 65535, SHOT_JUDGED = 1 << 15 };
+
+struct shot {
+	struct host *host;
+	struct nb_frame sample;
+	struct talk_frame head;
+	size_t n;
+	int speed, others; /* what views want: velocities; any column */
+	const double *pos, *mass, *vel, *species;
+	double centre[3], densest[3], com[3], size, origin[3], edge, vscale;
+	size_t outside, of_species[256];
+	unsigned char *block[TALK_VIEWS + TALK_COLUMNS + 1]; /* the columns, of malloc */
+	uint64_t bytes[TALK_VIEWS + TALK_COLUMNS + 1];
+	int nblock;
+	char *json[TALK_VIEWS];
+	size_t njson[TALK_VIEWS];
+	/* of the view in hand: its text, the numbers, and what they are computed with */
+	const char *by;
+	double *value, *part;
+	struct nb_expr *expr;
+	char unit[NB_EXPR_UNIT];
+};
+
+/* Memory for another column, or nb_die. */
+void *nb_shot_block(struct shot *shot, uint64_t bytes);
+/* Whether a view by this text has values: density and species have none. */
+int nb_shot_has_values(const char *by);
+/* View k of the needs: its values, if it has any, and its description; or nb_die. */
+void nb_shot_view(struct shot *shot, uint32_t k);
+void nb_shot_release_view(struct shot *shot);
+/* The frame of these rows alone, of the columns that wanted says, made where the frame is; or nb_die. */
+void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*wanted)(void *context, const char *name),
+	void *context, struct nb_frame *to);
+/* What is to be known of the frame and a view, NULL: it has no values; wrong: why.  JSON, to be freed; or nb_die. */
+char *nb_shot_describe(const struct shot *shot, const struct note *note, const char *wrong, size_t *bytes);
+
+#endif
