@@ -3,6 +3,7 @@
 
 #include "common/cpu.h"
 #include "common/timer.h"
+#include "tools/filter/plan.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -14,8 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Share of the time since the start that is spent for those who look, while frames come. */
-static const double SHARE = 0.02;
+/* Share of the time since the start that is spent for those who look, while frames come.  Of processors it is only what
+ * nobody else wants (work below). */
+static const double SHARE = 0.2, SHARE_OF_DEVICE = 0.02;
 /* Seconds that may be spent at once if that has been saved before. */
 static const double CREDIT = 0.5;
 
@@ -54,18 +56,21 @@ static double spent(const struct host *host)
 /* Seconds until another frame may be made, 0: now. */
 static double rest(struct host *host)
 {
-	const double now = nb_now(), due = host->begun + (spent(host) - host->spent) / SHARE;
-	if (now - due > CREDIT / SHARE) /* a long time in which nobody looked is no licence */
-		host->begun += now - due - CREDIT / SHARE;
+	const double share = host->frame.ncolumn && nb_plan_space(&host->frame) ? SHARE_OF_DEVICE : SHARE;
+	const double now = nb_now(), due = host->begun + (spent(host) - host->spent) / share;
+	if (now - due > CREDIT / share) /* a long time in which nobody looked is no licence */
+		host->begun += now - due - CREDIT / share;
 	return host->sent == 0 || host->ended || host->follows || now > due ? 0 : due - now;
 }
 
 /* The newest frame becomes that which is looked at. */
 static void take_frame(struct host *host)
 {
+	struct nb_frame old;
+	nb_frame_init(&old);
 	pthread_mutex_lock(&host->lock);
 	if (host->occupied) {
-		nb_frame_clear(&host->frame);
+		old = host->frame;
 		host->frame = host->waiting;
 		nb_frame_init(&host->waiting);
 		host->now = host->backend;
@@ -76,6 +81,7 @@ static void take_frame(struct host *host)
 	host->ended = host->final;
 	host->hungry = 1;
 	pthread_mutex_unlock(&host->lock);
+	nb_frame_clear(&old);
 }
 
 static void note_sent(struct host *host)
@@ -159,7 +165,7 @@ static void *work(void *context)
 	uint64_t unused;
 	nb_speak_as(&host->voice);
 	nb_cpu_set_threads(host->threads);
-	(void)setpriority(PRIO_PROCESS, 0, 10); /* of this thread */
+	(void)setpriority(PRIO_PROCESS, 0, 19); /* of this thread, and of those that help it */
 	for (int told = 0; !is_over(host);) {
 		const double pause = serve(host);
 		struct pollfd file[] = {{host->socket, POLLIN, 0}, {host->wake[0], POLLIN, 0}};

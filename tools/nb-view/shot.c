@@ -3,119 +3,17 @@
 
 #include "common/mem.h"
 #include "kernels/picture/picture.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Edge of the cube that positions are told in, in sizes of the picture; what lies outside is not shown. */
 static const double EDGE = 4;
-
-/* ---- failures ----------------------------------------------------------------------------------- */
-
-static void leave(struct nb_voice *voice, int status)
-{
-	struct host *host = (struct host *)(void *)voice;
-	(void)status;
-	longjmp(host->failed, 1);
-}
-
-int nb_view_try(struct host *host, void (*act)(void *context), void *context, char *why, size_t size)
-{
-	const struct nb_voice voice = host->voice;
-	jmp_buf outer; /* of a call that this one is inside of */
-	int pair[2];
-	volatile int failed = 1;
-	*why = '\0';
-	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
-		return -1;
-	host->voice.file = pair[1];
-	host->voice.leave = leave;
-	memcpy(&outer, &host->failed, sizeof outer);
-	if (setjmp(host->failed) == 0) {
-		act(context);
-		failed = 0;
-	}
-	memcpy(&host->failed, &outer, sizeof outer);
-	host->voice = voice;
-	close(pair[1]);
-	const ssize_t n = failed ? read(pair[0], why, size - 1) : 0;
-	close(pair[0]);
-	why[n > 0 ? n : 0] = '\0';
-	char *text = strstr(why, ": "); /* "nb-view: text\n" */
-	if (text)
-		memmove(why, text + 2, strlen(text + 2) + 1);
-	why[strcspn(why, "\n")] = '\0';
-	return failed ? -1 : 0;
-}
-
-/* ---- which bodies ------------------------------------------------------------------------------- */
-
-/* x, below 2^bits, to another such number; no two become the same. */
-static uint64_t mixed(uint64_t x, int bits)
-{
-	const uint64_t mask = ((uint64_t)1 << bits) - 1;
-	for (int round = 0; round < 3; round++) {
-		x = (x * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u) & mask;
-		x ^= x >> (bits + 1) / 2;
-	}
-	return x;
-}
-
-/* Which body is point i, for i < count: a fair sample, whatever the order of the bodies, and so is each beginning of
- * it.  The same for frames of the same n. */
-static void choose_rows(struct host *host, size_t n, size_t count)
-{
-	int bits = 1;
-	if (host->of == n && host->nrow >= count && host->row)
-		return;
-	free(host->row);
-	host->row = malloc((count ? count : 1) * sizeof *host->row);
-	host->of = n;
-	host->nrow = host->row ? count : 0;
-	if (!host->row)
-		nb_die(NB_EXIT_FAILED, "out of memory");
-	while ((uint64_t)1 << bits < n)
-		bits++;
-	uint64_t x = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t row;
-		do
-			row = mixed(x++, bits);
-		while (row >= n);
-		host->row[i] = (uint32_t)row;
-	}
-}
-
-void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*wanted)(void *context, const char *name),
-	void *context, struct nb_frame *to)
-{
-	const struct nb_space *space = nb_plan_space(&host->frame);
-	uint32_t *there = NULL;
-	if (space && !host->entered && nb_backend_enter_thread())
-		nb_blame_device();
-	host->entered = 1;
-	nb_require_ok(nb_frame_share(to, &host->frame), &host->frame);
-	for (size_t c = to->ncolumn; c > 0; c--)
-		if (to->column[c - 1].table != NB_PARTICLE || !wanted(context, to->column[c - 1].name))
-			nb_frame_drop(to, to->column[c - 1].name);
-	if (space) {
-		there = nb_require_memory(to, space->alloc(space, (count ? count : 1) * sizeof *rows));
-		nb_require_ok(space->from_host(space, there, rows, count * sizeof *rows), to);
-	}
-	const int status = nb_frame_gather(to, NB_PARTICLE, count, there ? there : rows, space ? space : &nb_space_host,
-		space ? host->now->permute : nb_permute_cpu);
-	if (there)
-		space->release(space, there);
-	nb_require_ok(status, to);
-}
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -126,16 +24,6 @@ static int is_wanted(void *context, const char *name)
 	return shot->others || strcmp(name, "pos") == 0 || strcmp(name, "mass") == 0 ||
 	       (strcmp(name, "vel") == 0 && (shot->speed || columns & TALK_VEL)) || strcmp(name, "species") == 0 ||
 	       (strcmp(name, "id") == 0 && columns & TALK_ID);
-}
-
-void *nb_shot_block(struct shot *shot, uint64_t bytes)
-{
-	unsigned char *block = malloc(bytes ? bytes : 1);
-	if (!block)
-		nb_die(NB_EXIT_FAILED, "out of memory");
-	shot->bytes[shot->nblock] = bytes;
-	shot->block[shot->nblock++] = block;
-	return block;
 }
 
 static const double *numbers(struct shot *shot, enum nb_field field, size_t ncomp)
@@ -259,7 +147,7 @@ static void make(void *context)
 			shot->speed = 1;
 		else
 			shot->others |= nb_shot_has_values(host->needs.view[k].text);
-	choose_rows(host, n, shot->n);
+	nb_shot_choose_rows(host, n, shot->n);
 	nb_shot_rows(host, shot->n, host->row, is_wanted, shot, &shot->sample);
 	nb_require_field(&shot->sample, NB_POS);
 	nb_require_field(&shot->sample, NB_MASS);

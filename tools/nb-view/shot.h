@@ -29,6 +29,9 @@ struct shot {
 	char unit[NB_EXPR_UNIT];
 };
 
+/* Which body is point i, for i < count: a fair sample, whatever the order of the bodies, and so is each beginning of
+ * it.  The same for frames of the same n. */
+void nb_shot_choose_rows(struct host *host, size_t n, size_t count);
 /* Memory for another column, or nb_die. */
 void *nb_shot_block(struct shot *shot, uint64_t bytes);
 /* Whether a view by this text has values: density and species have none. */

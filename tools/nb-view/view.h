@@ -101,7 +101,7 @@ void nb_talk_real(FILE *to, double x);
 /* The first message of a stream; to be freed. */
 char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *bytes);
 
-/* ---- shot.c, describe.c ---- */
+/* ---- shot.c, describe.c, rows.c ---- */
 
 /* Sends the frame as the clients need it.  0, or -1: the server has gone. */
 int nb_view_send_frame(struct host *host);
