@@ -108,7 +108,7 @@ plot() {
 	# of a profile the last frame
 	nb-plot density run.nb | cmp - <(nb-select --frames last run.nb | nb-plot density)
 	nb-plot phase run.nb | cmp - <(nb-plot -x r -y vr --style map run.nb)
-	printf 'theta rms total_ms\n0.3 1e-5 9\n0.5 1e-4 4\n0.8 1e-3 2\n' | nb-plot accuracy -H 24 | grep -q '10⁻⁴'
+	printf 'theta error_p99 seconds\n0.3 1e-5 9\n0.5 1e-4 4\n0.8 1e-3 2\n' | nb-plot accuracy -H 24 | grep -q '10⁻⁴'
 	fails_with 2 "preset 'accuracy' draws a table" 'nb-plot accuracy run.nb'
 }
 
@@ -227,6 +227,9 @@ plot() {
 	fails_with 2 'exclude each other' 'nb-plot energy -x x'
 	fails_with 2 "needs --y" "printf 'x\n1\n' | nb-plot -x x --style map"
 	fails_with 2 "invalid x-range '5:1'" "printf '1 2\n' | nb-plot --x-range 5:1"
+	fails_with 2 "option '--bins' needs a histogram or a map" "printf '1 2\n' | nb-plot --bins 3"
+	fails_with 2 "option '--frames' needs bodies" "printf '1 2\n' | nb-plot --frames all"
+	fails_with 2 "option '--by' has no effect on a map" "nb-gen plummer -n 9 | nb-plot phase --by mass"
 	[ ! -e x.gif ]
 	run --separate-stderr bash -c "printf '1 2\n3 4\n' | nb-plot >/dev/full"
 	[[ $status -eq 1 && $stderr == *'No space left'* ]]
