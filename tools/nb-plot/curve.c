@@ -100,7 +100,8 @@ static void add_to_run(struct pen *pen, struct run *run, double x, double y)
 			run->y[k] = y;
 		}
 	}
-	const int least = y<run->y[1], greatest = y> run->y[2];
+	const int least = y < run->y[1];
+	const int greatest = y > run->y[2];
 	if (least || greatest) {
 		run->x[least ? 1 : 2] = x;
 		run->y[least ? 1 : 2] = y;
