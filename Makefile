@@ -225,7 +225,13 @@ $(BUILD)/tools/nb-view/server: $(VIEW_C) tools/nb-view/server/server.h tools/nb-
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 $(WARN) -O2 -s -o $@ $(VIEW_C) -lmicrohttpd
 $(BUILD)/tools/nb-view/program.o: CPPFLAGS += -DNB_VIEW_SERVER='"$(BUILD)/tools/nb-view/server"'
-$(BUILD)/tools/nb-view/program.o: tools/nb-view/page.html $(if $(filter 1,$(MICROHTTPD)),$(BUILD)/tools/nb-view/server)
+$(BUILD)/tools/nb-view/program.o: CPPFLAGS += -DNB_VIEW_PAGE='"$(MADE)/view/page.html"'
+$(BUILD)/tools/nb-view/program.o: $(MADE)/view/page.html $(if $(filter 1,$(MICROHTTPD)),$(BUILD)/tools/nb-view/server)
+
+# the page of nb-view, of the files beside it
+$(MADE)/view/page.html: $(sort $(wildcard tools/nb-view/page/*))
+	@mkdir -p $(@D)
+	@awk -f tools/nb-view/page/join.awk tools/nb-view/page/page.html >$@.$$$$ && mv $@.$$$$ $@
 
 # the text of the pages, for 'nb help'
 $(MADE)/man/pages.txt: man/plain.awk $(sort $(wildcard man/*.[1-9]))

@@ -2,8 +2,8 @@
 DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev libmicrohttpd-dev libjpeg-dev libwebp-dev libfreetype-dev \
 	fonts-dejavu-core
 DEPS_DEMO  = netpbm
-DEPS_CHECK = bats curl mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq python3-h5py \
-	python3-yt python3-astropy python3-vtk9 python3-pytest python3-pip splash libcairo2 $(DEPS_MPI)
+DEPS_CHECK = bats chromium curl mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq \
+	python3-h5py python3-yt python3-astropy python3-vtk9 python3-pytest python3-pip splash libcairo2 $(DEPS_MPI)
 DEPS_MPI   = libopenmpi-dev openmpi-bin
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
 DEPS_PLOT  = gnuplot-nox python3

@@ -2,7 +2,7 @@
 #include "common/held.h"
 #include "tools/nb-view/view.h"
 
-NB_HELD_PROGRAM(nb_view_page, "tools/nb-view/page.html");
+NB_HELD_PROGRAM(nb_view_page, NB_VIEW_PAGE);
 
 #ifdef NB_MICROHTTPD
 

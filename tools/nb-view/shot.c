@@ -33,16 +33,23 @@ static const double *numbers(struct shot *shot, enum nb_field field, size_t ncom
 }
 
 /* Of a part of the points, which all are finite. */
+/* Those of nb-gen's galaxies are hidden at first. */
+static int is_halo(double species)
+{
+	return species == 2 || species == 5;
+}
+
 static void find_scales(struct shot *shot)
 {
 	const size_t n = shot->n;
 	double *pos = nb_require_memory(&shot->sample, nb_alloc(SHOT_JUDGED, 4 * sizeof *pos));
 	double *mass = pos + 3 * SHOT_JUDGED, sum[3] = {0, 0, 0}, total = 0;
+	const int galaxy = shot->species && nb_frame_is_galaxy(&shot->host->frame);
 	size_t m = 0;
 	int status = NB_OK;
 	for (size_t i = 0; i < n; i++) {
 		const double *x = &shot->pos[3 * i], w = shot->mass[i];
-		if (!isfinite(x[0] + x[1] + x[2] + w))
+		if (!isfinite(x[0] + x[1] + x[2] + w) || (galaxy && is_halo(shot->species[i])))
 			continue;
 		for (size_t k = 0; k < 3; k++)
 			sum[k] += w * x[k];
@@ -105,6 +112,7 @@ static void put_weights(struct shot *shot)
 	uint16_t *to = nb_shot_block(shot, talk_column(TALK_WEIGHT, shot->n));
 	for (size_t i = 0; i < shot->n; i++)
 		most = fmax(most, shot->mass[i]);
+	shot->heaviest = most;
 	for (size_t i = 0; i < shot->n; i++)
 		to[i] = (uint16_t)(most > 0 ? SHOT_STEP * sqrt(shot->mass[i] / most) + 0.5 : SHOT_STEP);
 	shot->head.columns |= TALK_WEIGHT;

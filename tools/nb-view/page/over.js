@@ -1,0 +1,181 @@
+/* What is written over the sky: title, time, scale, colours, trails and the chosen body. */
+
+const MOST_TRAILS = 2048; /* bodies that have one */
+
+/* Letters that can be read on anything. */
+function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
+	const unit = sky.height / innerHeight;
+	context.font = `${weight} ${size * unit}px system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif`;
+	context.textAlign = align;
+	context.lineWidth = 3 * unit;
+	context.lineJoin = 'round';
+	context.strokeStyle = ui.print ? 'rgba(255,255,255,.8)' : 'rgba(0,0,0,.6)';
+	context.fillStyle = ui.print ? '#20242e' : '#e8e9ee';
+	context.strokeText(text, x, y);
+	context.fillText(text, x, y);
+}
+
+/* Only where something of it has changed. */
+function draw_over() {
+	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen || ui.trails > 0;
+	const key = frame && JSON.stringify([frame.frame, frame.got, sky.width, sky.height, camera.size, numbers_text(frame), {...ui, hidden: 0},
+		[...ui.hidden], range_shown().map(x => short(x)), document.body.className, innerHeight, moves ? [camera, chosen && chosen.index] : 0]);
+	if (key && key === sky.written)
+		return;
+	sky.written = key;
+	context.clearRect(0, 0, sky.width, sky.height);
+	if (!frame)
+		return;
+	if (ui.trails > 0)
+		draw_trails(context, frame);
+	draw_chosen(context, frame);
+	if (ui.labels)
+		draw_labels(context, frame);
+}
+
+/* ---- labels ---- */
+
+function draw_labels(context, frame) {
+	const unit = sky.height / innerHeight, left = 16 * unit, units = frame.units || {};
+	let y = 28 * unit;
+	if (frame.title) {
+		write(context, frame.title, left, y, 'left', 600, 15);
+		y += 20 * unit;
+	}
+	write(context, `t = ${time_text(frame.time)} ${units.time || ''}`, left, y);
+	y += 18 * unit;
+	write(context, numbers_text(frame), left, y, 'left', 400, 11.5);
+	draw_scale(context, units.length || '');
+	if (innerWidth > 640 || document.body.classList.contains('bare'))
+		draw_colours(context, frame);
+}
+
+/* How many bodies there are, and how many of them are drawn. */
+function numbers_text(frame) {
+	const all = `${grouped(frame.n)} bodies`, drawn = sky.drawn ? frame.n : sky.painted ? sky.painted.count : frame.got;
+	const kept = colour_is_missing(frame) ? `, kept without ${ui.by}` : '';
+	return (drawn < frame.n ? `${all}, 1 in ${short(frame.n / drawn, 2)} drawn` : all) + kept;
+}
+
+const bottom = unit => sky.height - (innerWidth > 640 ? 70 : 86) * unit;
+
+function draw_scale(context, name) {
+	const unit = sky.height / innerHeight, scale = Math.min(sky.width, sky.height) / camera.size;
+	const length = round_length(Math.min(sky.width / 4, 240 * unit) / scale), wide = length * scale;
+	const x = 16 * unit, y = bottom(unit);
+	context.fillStyle = ui.print ? 'rgba(255,255,255,.8)' : 'rgba(0,0,0,.6)';
+	context.fillRect(x - unit, y - unit, wide + 2 * unit, 5 * unit);
+	context.fillStyle = ui.print ? '#20242e' : '#e8e9ee';
+	context.fillRect(x, y, wide, 3 * unit);
+	write(context, `${short(length)} ${name}`, x, y - 8 * unit);
+}
+
+/* A bar of colours with the numbers that they stand for. */
+function draw_colours(context, frame) {
+	const unit = sky.height / innerHeight, by = colour_mode(frame), job = sky.painted;
+	if (by === 2 || (by === 0 && (!job || job.shape === 'discs')))
+		return;
+	const side = document.body.classList.contains('bare') || innerWidth <= 640 ? 0 : 248 * unit;
+	const wide = 170 * unit, x = sky.width - 16 * unit - wide - side, y = bottom(unit), table = by === 1 ? hues.value : map_table();
+	for (let k = 0; k < wide; k++) {
+		const v = Math.min(Math.floor(256 * k / wide), 255), at = 3 * (ui.print && by === 0 ? 255 - v : v);
+		context.fillStyle = css([...table.subarray(at, at + 3)]);
+		context.fillRect(x + k, y - 3 * unit, 1.5, 6 * unit);
+	}
+	const units = frame.units || {}, mass = units.mass && units.length ? ` [${units.mass}/${units.length}²]` : '';
+	const range = by === 1 ? frame.range : range_shown().map(r => r * mass_unit());
+	const name = by === 1 ? ui.by + (frame.unit ? ` [${frame.unit}]` : '') : 'surface density' + mass;
+	write(context, name, x + wide, y - 11 * unit, 'right', 400, 11.5);
+	write(context, short(by === 0 && ui.stretch === 'asinh' ? 0 : range[0]), x, y + 17 * unit, 'left', 400, 11.5);
+	write(context, short(range[1]), x + wide, y + 17 * unit, 'right', 400, 11.5);
+}
+
+/* ---- bodies ---- */
+
+/* A body far outside of the cube in which positions are told. */
+const is_away = (frame, index) => frame.pos[3 * index] === 65535 && frame.pos[3 * index + 1] === 65535 && frame.pos[3 * index + 2] === 65535;
+
+/* Where body index of the points of a frame is. */
+function place_of(frame, index) {
+	const [x, y, z, edge] = frame.scale;
+	return [x, y, z].map((from, k) => from + edge * frame.pos[3 * index + k] / 65535);
+}
+
+/* Where these bodies of the newest of the frames are in an older one: by their ids, or by their order. */
+function rows_in(frame, newest, rows) {
+	if (frame === newest || !frame.id || !newest.id)
+		return frame.n === newest.n || frame === newest ? rows : rows.map(() => -1);
+	const key = [newest.frame, rows.length, rows[0]].join();
+	if (frame.rows && frame.rows.key === key)
+		return frame.rows;
+	const wanted = new Map(rows.map((row, k) => [newest.id[row], k])), found = rows.map(() => -1);
+	for (let i = 0; i < frame.got; i++) {
+		const k = wanted.get(frame.id[i]);
+		if (k !== undefined)
+			found[k] = i;
+	}
+	frame.rows = Object.assign(found, {key});
+	return found;
+}
+
+/* The bodies whose trails are drawn; those of the chosen one alone, if there is one. */
+function trailing(frame) {
+	const row = row_of_chosen(frame);
+	if (row >= 0)
+		return [row];
+	const rows = [];
+	for (let i = 0; i < frame.got && rows.length < MOST_TRAILS; i++)
+		if (!(frame.kind && ui.hidden.has(frame.kind[i])) && !is_away(frame, i))
+			rows.push(i);
+	return rows;
+}
+
+/* Lines from frame to frame that fade with age; where lines cross, the brighter one is seen. */
+function draw_trails(context, frame) {
+	const at = shown_index(), past = frames.list.slice(Math.max(at - ui.trails, 0), at + 1).reverse();
+	if (at < 0 || past.length < 2)
+		return;
+	const lens = lens_of(sky.width, sky.height), rows = trailing(frame), unit = sky.height / innerHeight;
+	const by = colour_mode(frame), table = map_table();
+	let newer = rows.map(row => project(lens, place_of(frame, row)));
+	context.lineWidth = rows.length > 200 ? unit : 1.5 * unit;
+	context.globalCompositeOperation = ui.print ? 'darken' : 'lighten';
+	for (let age = 1; age < past.length; age++) {
+		const older = rows_in(past[age], frame, rows).map(row => row >= 0 && row < past[age].got && !is_away(past[age], row) ? project(lens, place_of(past[age], row)) : null);
+		const light = (1 - (age - 0.5) / past.length) * 0.75, paths = new Map();
+		older.forEach((from, k) => {
+			const to = newer[k];
+			const kind = by === 2 ? frame.kind[rows[k]] : by === 1 ? frame.value[rows[k]] >> 12 : 0; /* 16 hues of values */
+			if (!from || !to)
+				return;
+			if (!paths.has(kind))
+				paths.set(kind, new Path2D());
+			paths.get(kind).moveTo(...from);
+			paths.get(kind).lineTo(...to);
+		});
+		for (const [kind, path] of paths) {
+			const v = 3 * Math.round(255 * (ui.print ? 1 - light : light)), hue = by === 2 ? kind_rgb(kind)
+				: [...hues.value.subarray(51 * kind, 51 * kind + 3)];
+			context.strokeStyle = by > 0 ? css(hue.map(x => ui.print ? 255 - light * (255 - x * x / 354) : light * x))
+				: css([...table.subarray(v, v + 3)]);
+			context.stroke(path);
+		}
+		newer = older;
+	}
+	context.globalCompositeOperation = 'source-over';
+}
+
+/* A ring about the chosen body. */
+function draw_chosen(context, frame) {
+	const row = row_of_chosen(frame), unit = sky.height / innerHeight;
+	if (row < 0)
+		return;
+	const [x, y] = project(lens_of(sky.width, sky.height), place_of(frame, row));
+	for (const [wide, colour] of [[4, ui.print ? '#fff' : '#000'], [1.6, ui.print ? '#20242e' : '#fff']]) {
+		context.lineWidth = wide * unit;
+		context.strokeStyle = colour;
+		context.beginPath();
+		context.arc(x, y, 9 * unit, 0, 2 * Math.PI);
+		context.stroke();
+	}
+}

@@ -1,0 +1,99 @@
+/* What is seen as a picture, a film, or a command line. */
+
+const film = {recorder: null, canvas: null};
+
+function compose(canvas) {
+	const context = canvas.getContext('2d');
+	draw_over();
+	if (sky.gl)
+		present(); /* a canvas of the card is empty once the window has been drawn */
+	context.drawImage($('sky'), 0, 0);
+	context.drawImage($('over'), 0, 0);
+}
+
+function download(blob, ending) {
+	const frame = frames.shown ? '-' + String(frames.shown.frame).padStart(5, '0') : '';
+	const link = make('a', {href: URL.createObjectURL(blob), download: `nb-view${frame}.${ending}`});
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+function save_picture() {
+	const canvas = make('canvas', {width: sky.width, height: sky.height});
+	compose(canvas);
+	canvas.toBlob(blob => download(blob, 'png'));
+}
+
+/* ---- film ---- */
+
+function film_frame() {
+	if (film.recorder)
+		compose(film.canvas);
+}
+
+function start_or_end_film() {
+	if (film.recorder) {
+		film.recorder.stop();
+		return;
+	}
+	const type = ['video/webm;codecs=vp9', 'video/webm', 'video/mp4'].find(t => window.MediaRecorder && MediaRecorder.isTypeSupported(t));
+	if (!type) {
+		notice('this browser records no films');
+		return;
+	}
+	film.canvas = make('canvas', {width: sky.width, height: sky.height});
+	compose(film.canvas);
+	const parts = [], recorder = new MediaRecorder(film.canvas.captureStream(30), {mimeType: type, videoBitsPerSecond: 16e6});
+	recorder.ondataavailable = event => parts.push(event.data);
+	recorder.onstop = () => {
+		film.recorder = null;
+		$('film').setAttribute('aria-pressed', 'false');
+		download(new Blob(parts, {type}), type.slice(6, 10).replace(';', ''));
+	};
+	recorder.start(1000);
+	film.recorder = recorder;
+	$('film').setAttribute('aria-pressed', 'true');
+}
+
+/* ---- the command line of nb-render-ppm that draws the same ---- */
+
+const quoted = text => /^[A-Za-z0-9_.,:-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+
+function command_line() {
+	const frame = frames.shown, {azimuth, elevation, centre, size} = camera, words = ['nb-render-ppm'];
+	const view = {'-90,90': 'xy', '-90,0': 'xz', '0,0': 'yz'}[[azimuth, elevation]] || `${exact(azimuth)},${exact(elevation)}`;
+	const shape = shape_of(frame), by = colour_mode(frame);
+	words.push(`-W ${sky.width} -H ${sky.height} --view ${view} --center ${centre.map(exact)} --size ${exact(size)} --draw ${shape}`);
+	if (by > 0)
+		words.push(`--by ${quoted(ui.by)}`);
+	if (by === 1 && frame.range)
+		words.push(`--by-range ${frame.range.map(exact)}`);
+	if (by === 1 && frame.log)
+		words.push('--by-scale log');
+	if (by === 0)
+		words.push(`--colormap ${ui.map}`);
+	if (shape !== 'discs')
+		words.push(`--stretch ${ui.stretch} --range ${range_shown().map(x => exact(x * mass_unit()))}`);
+	if (frame.kind)
+		words.push(`--hide ${[...ui.hidden].sort((a, b) => a - b).join() || 'none'}`);
+	if (ui.labels)
+		words.push('--label time,scale');
+	return (frame.frame > 0 ? `nb-select --frames ${frame.frame} | ` : '') + words.join(' ');
+}
+
+function command_changed() {
+	if (!frames.shown || !exposure.ready && shape_of(frames.shown) !== 'discs')
+		return;
+	$('command').textContent = command_line();
+	$('command').title = $('command').textContent;
+}
+
+async function copy_command() {
+	try {
+		await navigator.clipboard.writeText($('command').textContent);
+		notice('copied', 1500);
+	} catch {
+		getSelection().selectAllChildren($('command'));
+		notice('copy it with Ctrl-C: the browser allows no more', 4000);
+	}
+}

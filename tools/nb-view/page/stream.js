@@ -1,0 +1,118 @@
+/* The connection to nb-view: messages come as one endless answer; what the page needs goes there by POST. */
+
+const HELLO = 1, FRAME = 2, POINTS = 3, PICTURE = 4, END = 5;
+
+const stream = {client: crypto.getRandomValues(new Uint32Array(1))[0], number: 0, ended: false, lost: false, wait: 500};
+
+async function read_messages(reader) {
+	const head = new Uint8Array(16);
+	let body = null, filled = 0;
+	for (;;) {
+		const {done, value} = await reader.read();
+		if (done)
+			return;
+		for (let at = 0; at < value.length;) {
+			const to = body || head, part = Math.min(to.length - filled, value.length - at);
+			to.set(value.subarray(at, at + part), filled);
+			at += part;
+			filled += part;
+			if (filled < to.length)
+				continue;
+			filled = 0;
+			if (!body) {
+				const length = new DataView(head.buffer).getUint32(4, true);
+				body = new Uint8Array(length);
+				if (length)
+					continue;
+			}
+			const view = new DataView(head.buffer);
+			take_message(view.getUint32(0, true), Number(view.getBigUint64(8, true)), body.buffer);
+			body = null;
+		}
+	}
+}
+
+const json_of = data => JSON.parse(new TextDecoder().decode(data).replace(/\0+$/, ''));
+
+function take_message(type, sequence, data) {
+	if (type === HELLO)
+		hello(json_of(data));
+	else if (type === FRAME)
+		told_frame(sequence, json_of(data));
+	else if (type === POINTS)
+		take_points(sequence, data);
+	else if (type === PICTURE)
+		take_picture(data);
+	else if (type === END)
+		stream.ended = true;
+	bar_changed();
+}
+
+/* Reads until the run has ended or nb-view is gone, and then tries again, ever more seldom. */
+async function connect() {
+	for (;;) {
+		try {
+			const answer = await fetch('stream?client=' + stream.client, {cache: 'no-store'});
+			if (!answer.ok)
+				throw new Error(answer.status === 403 ? 'refused (is the address complete?)' : 'status ' + answer.status);
+			if (stream.lost)
+				notice('');
+			stream.lost = false;
+			stream.wait = 500;
+			want(true);
+			await read_messages(answer.body.getReader());
+			continue; /* nb-view ends an answer that nothing was read of for long */
+		} catch (error) {
+			stream.reason = error instanceof TypeError ? '' : error.message + '; ';
+		}
+		stream.lost = true;
+		bar_changed();
+		if (stream.ended) {
+			notice('nb-view has ended; the frames that are here stay');
+			return;
+		}
+		notice(`${stream.reason}no connection to nb-view; trying again`);
+		await new Promise(later => setTimeout(later, stream.wait));
+		stream.wait = Math.min(2 * stream.wait, 30000);
+	}
+}
+
+/* ---- what the page needs ---- */
+
+/* Tells it soon, and only if it has changed. */
+function want(again) {
+	if (again)
+		stream.told = '';
+	clearTimeout(stream.timer);
+	stream.timer = setTimeout(tell, 30);
+}
+
+function tell() {
+	const frame = frames.shown, lens = lens_of(sky.width || innerWidth, sky.height || innerHeight);
+	const draws = frame && frame.drawn && sky.rests ? 1 : 0;
+	const wanted = {by: ui.by, columns: HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids(), most: 1 << 20,
+		draw: draws, hidden: [...ui.hidden], stretch: ui.stretch, map: ui.map, size: [sky.width, sky.height]};
+	if (draws) {
+		wanted.camera = {centre: lens.centre, right: lens.right, up: lens.up, scale: lens.scale};
+		if (exposure.ready)
+			wanted.range = range_shown().map(x => x * mass_unit());
+	}
+	const text = JSON.stringify(wanted);
+	if (text === stream.told || stream.lost)
+		return;
+	stream.told = text;
+	stream.number++;
+	post('want', JSON.stringify(Object.assign({number: stream.number}, wanted)));
+}
+
+function post(what, body) {
+	fetch(`${what}?client=${stream.client}`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body})
+		.catch(() => { stream.told = ''; });
+}
+
+async function ask_body(frame, index) {
+	const answer = await fetch(`body?client=${stream.client}&frame=${frame}&index=${index}`, {cache: 'no-store'});
+	if (!answer.ok)
+		throw new Error('nb-view does not tell: status ' + answer.status);
+	return answer.json();
+}
