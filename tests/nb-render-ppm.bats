@@ -507,6 +507,28 @@ top() {
 	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
 }
 
+@test "neither --fit nor --follow densest moves the picture with each body that comes and goes" {
+	# 24 samples of one sphere, and a heavy body that stays where it is
+	bodies id,mass,x,y,z 999,1e6,0.7,0,0 >mark.nb
+	for k in {1..24}; do nb-gen plummer -n 500 --seed "$k" --no-history | nb-merge --common -q - mark.nb; done >samples.nb
+	# where it is in each picture, and how much it moves in the last ten
+	steps() {
+		nb-render-ppm -W 200 -H 200 --draw density --neighbours 0 --colormap gray --range 1,1e8 --stretch linear "$@" samples.nb >a.ppm
+		python3 - <<-'END'
+			size = 15 + 3 * 200 * 200
+			data = open("a.ppm", "rb").read()
+			at = []
+			for f in range(24):
+			    p = data[size * f + 15:size * (f + 1):3]
+			    k = [k for k in range(len(p)) if p[k] > 0]
+			    at.append(sum(p[i] * (i % 200) for i in k) / sum(p[i] for i in k))
+			print(sum(abs(a - b) for a, b in zip(at[14:], at[13:])) / 10)
+		END
+	}
+	at_most 0.3 "$(steps --center 0,0,0 --fit 80)"
+	at_most 1.5 "$(steps --follow densest --size 4)"
+}
+
 @test "a picture that is almost empty is a warning, once, with the option that helps" {
 	local option says count=0
 	nb-gen plummer -n 1000 --no-history >still.nb

@@ -60,7 +60,7 @@ static void shrink(size_t m, double *near, size_t left, double *scratch, double 
 
 int nb_camera_densest(size_t n, const double *pos, const double *start, double centre[3])
 {
-	enum { FEW = 32 };
+	const size_t few = n / 32 > 32 ? n / 32 : 32;
 	double *near = nb_alloc(n, 3 * sizeof *near), *scratch = nb_alloc(n, sizeof *scratch);
 	if (!near || !scratch) {
 		nb_free(near);
@@ -79,7 +79,7 @@ int nb_camera_densest(size_t n, const double *pos, const double *start, double c
 				memcpy(&near[3 * m++], &pos[3 * i], 3 * sizeof *near);
 	}
 	for (size_t left; m > 0; m = left) {
-		left = m > FEW ? (size_t)(0.9 * (double)m) : m;
+		left = m > few ? (size_t)(0.9 * (double)m) : m;
 		shrink(m, near, left, scratch, centre);
 		if (left == m)
 			break;

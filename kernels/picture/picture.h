@@ -73,8 +73,8 @@ NB_MUST_CHECK int nb_camera_keep(
 	size_t n, const double *pos, const struct nb_camera *camera, double share, double *size);
 
 /* In host memory.  Where n > 0 bodies lie closest: the mean of the bodies in a sphere that shrinks about it until 32
- * are left.  It begins with all bodies, or with the quarter nearest to start, if that is not NULL.  NB_ENOMEM. Source:
- * the shrinking spheres of Power et al. 2003, MNRAS 338, 14, by number instead of radius. */
+ * are left, or n / 32.  It begins with all bodies, or with the quarter nearest to start, if that is not NULL.
+ * NB_ENOMEM. Source: the shrinking spheres of Power et al. 2003, MNRAS 338, 14, by number instead of radius. */
 NB_MUST_CHECK int nb_camera_densest(size_t n, const double *pos, const double *start, double centre[3]);
 
 /* Pixel coordinates of n bodies.  Bodies far outside of the picture (more than its size beyond its edges, or

@@ -100,7 +100,8 @@ static void add_to_run(struct pen *pen, struct run *run, double x, double y)
 			run->y[k] = y;
 		}
 	}
-	const int least = y<run->y[1], greatest = y> run->y[2];
+	const int least = y < run->y[1];
+	const int greatest = y > run->y[2];
 	if (least || greatest) {
 		run->x[least ? 1 : 2] = x;
 		run->y[least ? 1 : 2] = y;
@@ -195,6 +196,16 @@ static void draw_histogram(struct pen *pen, const struct panel *panel, size_t k)
 	flush(pen);
 }
 
+void nb_panel_image(struct panel *panel, const uint32_t *pixel, size_t n, size_t columns, double x, double wide)
+{
+	struct nb_drawing d = {.what = NB_DRAW_IMAGE, .n = (uint32_t)n, .columns = (uint32_t)columns};
+	d.x = (float)x;
+	d.y = (float)panel->y.stop;
+	d.w = (float)wide;
+	d.h = (float)(panel->y.start - panel->y.stop);
+	nb_canvas_draw(&panel->plot->canvas, &d, pixel);
+}
+
 void nb_panel_map(struct panel *panel)
 {
 	const uint32_t *table = nb_colormap_table(NB_VIRIDIS);
@@ -206,15 +217,8 @@ void nb_panel_map(struct panel *panel)
 			pixel[j * panel->columns + i] = count > 0 ? 0xff000000u | table[(int)clamp(255 * part, 0, 255)]
 								  : 0;
 		}
-	nb_canvas_draw(&panel->plot->canvas,
-		&(struct nb_drawing){.what = NB_DRAW_IMAGE,
-			.n = (uint32_t)(panel->columns * panel->rows),
-			.columns = (uint32_t)panel->columns,
-			.x = (float)panel->x.start,
-			.y = (float)panel->y.stop,
-			.w = (float)(panel->x.stop - panel->x.start),
-			.h = (float)(panel->y.start - panel->y.stop)},
-		pixel);
+	nb_panel_image(panel, pixel, panel->columns * panel->rows, panel->columns, panel->x.start,
+		panel->x.stop - panel->x.start);
 	nb_free(pixel);
 }
 

@@ -69,7 +69,7 @@ static void draw_axes(struct panel *panel, int has_x)
 		if (!in_text)
 			rule(panel, at, bottom, at, bottom - (t->minor ? tick / 2 : tick), BLACK);
 		if (!t->minor && has_x)
-			nb_panel_text(panel, at, bottom + (in_text ? 4 : 0.5 * panel->em), 0.5f, 0, BLACK, t->label);
+			nb_panel_text(panel, at, bottom + (in_text ? 4 : 0.5 * panel->em), 0.5f, 0, 0, BLACK, t->label);
 	}
 	for (int k = 0; k < panel->y.ntick; k++) {
 		const struct tick *t = &panel->y.tick[k];
@@ -77,7 +77,7 @@ static void draw_axes(struct panel *panel, int has_x)
 		if (!in_text)
 			rule(panel, left, at, left + (t->minor ? tick / 2 : tick), at, BLACK);
 		if (!t->minor)
-			nb_panel_text(panel, left - (in_text ? 2 : 0.5 * panel->em), at, 1, 0.5f, BLACK, t->label);
+			nb_panel_text(panel, left - (in_text ? 2 : 0.5 * panel->em), at, 1, 0.5f, 0, BLACK, t->label);
 	}
 	rule(panel, left, top, left, bottom, BLACK);
 	rule(panel, left, bottom, right, bottom, BLACK);
@@ -93,26 +93,17 @@ static void draw_scale(struct panel *panel)
 	const uint32_t *table = nb_colormap_table(NB_VIRIDIS);
 	uint32_t column[256];
 	const double x = panel->x.stop + panel->em, wide = panel->em;
-	struct axis axis = {.log = 1,
-		.low = 0,
-		.high = fmax(log10(panel->most), 0.1),
-		.start = panel->y.start,
-		.stop = panel->y.stop};
+	struct axis axis = panel->y;
+	axis.log = 1;
+	axis.low = 0;
+	axis.high = fmax(log10(panel->most), 0.1);
 	for (int k = 0; k < 256; k++)
 		column[k] = 0xff000000u | table[255 - k];
-	nb_canvas_draw(&panel->plot->canvas,
-		&(struct nb_drawing){.what = NB_DRAW_IMAGE,
-			.n = 256,
-			.columns = 1,
-			.x = (float)x,
-			.y = (float)axis.stop,
-			.w = (float)wide,
-			.h = (float)(axis.start - axis.stop)},
-		column);
+	nb_panel_image(panel, column, 256, 1, x, wide);
 	nb_axis_ticks(&axis, (int)((axis.start - axis.stop) / (3 * panel->em)));
 	for (int k = 0; k < axis.ntick; k++)
 		if (!axis.tick[k].minor)
-			nb_panel_text(panel, x + wide + panel->wide, nb_axis_place(&axis, axis.tick[k].at), 0, 0.5f,
+			nb_panel_text(panel, x + wide + panel->wide, nb_axis_place(&axis, axis.tick[k].at), 0, 0.5f, 0,
 				BLACK, axis.tick[k].label);
 }
 
@@ -172,13 +163,10 @@ static void draw_panel(struct panel *panel, struct legend *legend)
 		legend->left = panel->x.stop + panel->em;
 		legend->top = panel->y.stop;
 	}
-	nb_canvas_draw(&plot->canvas,
-		&(struct nb_drawing){.what = NB_DRAW_CLIP,
-			.x = (float)panel->x.start,
-			.y = (float)panel->y.stop,
-			.w = (float)(panel->x.stop - panel->x.start),
-			.h = (float)(panel->y.start - panel->y.stop)},
-		NULL);
+	struct nb_drawing clip = {.what = NB_DRAW_CLIP, .x = (float)panel->x.start, .y = (float)panel->y.stop};
+	clip.w = (float)panel->x.stop - clip.x;
+	clip.h = (float)panel->y.start - clip.y;
+	nb_canvas_draw(&plot->canvas, &clip, NULL);
 	draw_curves(panel, legend);
 	nb_canvas_draw(&plot->canvas, &(struct nb_drawing){.what = NB_DRAW_CLIP}, NULL);
 	draw_axes(panel, panel->number == plot->npanel - 1);
@@ -187,24 +175,17 @@ static void draw_panel(struct panel *panel, struct legend *legend)
 	if (legend->n)
 		nb_legend_draw(panel, legend);
 	nb_panel_name_y(panel, name, sizeof name);
-	const struct nb_drawing d = {.what = NB_DRAW_TEXT,
-		.n = (uint32_t)strlen(name),
-		.x = (float)(1.1 * panel->em),
-		.y = (float)((panel->y.start + panel->y.stop) / 2),
-		.size = panel->em,
-		.anchor = {0.5f, 0.5f},
-		.turn = 90,
-		.color = BLACK};
 	if (in_text)
-		nb_panel_text(panel, 2, panel->y.stop - 4, 0, 0, BLACK, name);
+		nb_panel_text(panel, 2, panel->y.stop - 4, 0, 0, 0, BLACK, name);
 	else
-		nb_canvas_draw(&plot->canvas, &d, name);
+		nb_panel_text(
+			panel, 1.1 * panel->em, (panel->y.start + panel->y.stop) / 2, 0.5f, 0.5f, 90, BLACK, name);
 	if (panel->number < plot->npanel - 1)
 		return;
 	nb_plot_name_axis(plot, &panel->x, plot->x_label, plot->preset ? plot->preset->x_label : NULL,
 		plot->x_text ? plot->x_text : "", plot->x_unit, name, sizeof name);
 	nb_panel_text(panel, (panel->x.start + panel->x.stop) / 2, panel->y.start + (in_text ? 8 : 2.9 * panel->em),
-		0.5f, in_text ? 0 : 1, BLACK, name);
+		0.5f, in_text ? 0 : 1, 0, BLACK, name);
 }
 
 /* ---- the picture -------------------------------------------------------------------------------- */
@@ -240,11 +221,6 @@ static struct panel begin(struct plot *plot)
 	struct panel panel = {.plot = plot, .em = em, .style = plot->style};
 	double x[2] = {INFINITY, -INFINITY};
 	size_t most = 0;
-	if (panel.style == STYLE_AUTO)
-		panel.style = plot->preset && plot->preset->style ? (int)plot->preset->style
-			      : plot->ny == 0			  ? STYLE_HISTOGRAM
-			      : plot->rows == ROWS_BODIES	  ? STYLE_POINTS
-								  : STYLE_LINE;
 	panel.wide = nb_canvas_text_width(&plot->canvas, em, "0");
 	panel.x.log = log == LOG_X || log == LOG_XY;
 	panel.y.log = log == LOG_Y || log == LOG_XY;
@@ -280,7 +256,7 @@ void nb_plot_draw(struct plot *plot)
 		beside = fmax(beside, lay_out_legend(&panel[k], &legend[k]));
 	}
 	if (plot->title)
-		nb_panel_text(panel, (panel->x.start + panel->x.stop) / 2, in_text ? 0 : 0.9 * em, 0.5f, 0, BLACK,
+		nb_panel_text(panel, (panel->x.start + panel->x.stop) / 2, in_text ? 0 : 0.9 * em, 0.5f, 0, 0, BLACK,
 			plot->title);
 	for (int k = 0; k < n; k++) {
 		panel[k].x.stop -= beside;

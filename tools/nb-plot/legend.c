@@ -47,17 +47,14 @@ void nb_legend_draw(struct panel *panel, const struct legend *legend)
 		const uint32_t ink = nb_plot_color(color);
 		const float xy[4] = {(float)legend->left, (float)y, (float)(legend->left + 2.2 * panel->em), (float)y};
 		const char letter[2] = {(char)('a' + color % 26), '\0'};
+		const float size = panel->em * (panel->style == STYLE_POINTS ? 0.5f : 0.16f);
+		const struct nb_drawing line = {.what = NB_DRAW_LINE, .n = 2, .color = ink, .size = size};
 		if (in_text)
-			nb_panel_text(panel, legend->left, y, 0, 0.5f, ink, letter);
+			nb_panel_text(panel, legend->left, y, 0, 0.5f, 0, ink, letter);
 		else
-			nb_canvas_draw(&plot->canvas,
-				&(struct nb_drawing){.what = NB_DRAW_LINE,
-					.n = 2,
-					.color = ink,
-					.size = panel->em * (panel->style == STYLE_POINTS ? 0.5f : 0.16f)},
-				xy);
-		nb_panel_text(panel, legend->left + (in_text ? 4 : 2.8 * panel->em), y, 0, 0.5f, in_text ? ink : BLACK,
-			plot->series[k].label);
+			nb_canvas_draw(&plot->canvas, &line, xy);
+		nb_panel_text(panel, legend->left + (in_text ? 4 : 2.8 * panel->em), y, 0, 0.5f, 0,
+			in_text ? ink : BLACK, plot->series[k].label);
 		y += legend->line;
 		color++;
 	}
@@ -73,6 +70,6 @@ void nb_legend_letters(struct panel *panel, size_t k, size_t color)
 		const double x = nb_axis_place(&panel->x, series->x[i]),
 			     y = nb_axis_place(&panel->y, series->y_value[i]);
 		if (x > panel->x.start && x < panel->x.stop && y > panel->y.stop && y < panel->y.start)
-			nb_panel_text(panel, x, y, 0.5f, 0.5f, nb_plot_color(color), letter);
+			nb_panel_text(panel, x, y, 0.5f, 0.5f, 0, nb_plot_color(color), letter);
 	}
 }

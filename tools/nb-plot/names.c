@@ -12,15 +12,14 @@ uint32_t nb_plot_color(size_t k)
 	return colors[k % (sizeof colors / sizeof *colors)];
 }
 
-void nb_panel_text(struct panel *panel, double x, double y, float ax, float ay, uint32_t color, const char *utf8)
+void nb_panel_text(
+	struct panel *panel, double x, double y, float ax, float ay, float turn, uint32_t color, const char *utf8)
 {
-	const struct nb_drawing d = {.what = NB_DRAW_TEXT,
-		.n = (uint32_t)strlen(utf8),
-		.x = (float)x,
-		.y = (float)y,
-		.size = panel->em,
-		.anchor = {ax, ay},
-		.color = color};
+	struct nb_drawing d = {
+		.what = NB_DRAW_TEXT, .anchor = {ax, ay}, .turn = turn, .color = color, .size = panel->em};
+	d.n = (uint32_t)strlen(utf8);
+	d.x = (float)x;
+	d.y = (float)y;
 	nb_canvas_draw(&panel->plot->canvas, &d, utf8);
 }
 
@@ -29,37 +28,33 @@ double nb_panel_width(const struct panel *panel, const char *utf8)
 	return nb_canvas_text_width(&panel->plot->canvas, panel->em, utf8);
 }
 
-/* The unit in words of the file: length is kpc where units are "kpc,Msun,km/s". */
+/* The unit in words of the file: length is kpc where units are "kpc,Msun,km/s", and length/time is km/s. */
 static void add_unit(const struct plot *plot, const char *unit, char *to, size_t size)
 {
-	char name[3][24] = {"length", "mass", "velocity"}, text[2 * NB_EXPR_UNIT], raised[2 * NB_EXPR_UNIT];
-	const int known = sscanf(plot->units, "%23[^,],%23[^,],%23s", name[0], name[1], name[2]) >= 2;
-	const int time_known = known && strncmp(name[2], "velocity", 8) != 0 && !strchr(name[2], '/');
-	size_t used = 0;
-	if (!*unit || (!known && (strstr(unit, "length") || strstr(unit, "mass") || strstr(unit, "time") ||
-					 strstr(unit, "velocity"))))
-		return;
-	for (const char *at = unit; *at && used + 32 < sizeof text;) {
-		static const char *const words[] = {"length/time", "velocity", "length", "mass", "time"};
-		static const int means[] = {2, 2, 0, 1, 3};
-		size_t k = time_known ? 1 : 0, length = 0;
-		for (; k < 5 && strncmp(at, words[k], length = strlen(words[k])) != 0;)
+	static const char *const words[] = {"length/time", "velocity", "length", "mass", "time"};
+	char name[3][24] = {"", "", ""}, of[5][60], text[2 * NB_EXPR_UNIT] = "", raised[2 * NB_EXPR_UNIT];
+	const int known = sscanf(plot->units, "%23[^,],%23[^,],%23s", name[0], name[1], name[2]) == 3;
+	const int has_time = !strchr(name[2], '/'); /* not a velocity */
+	snprintf(of[1], sizeof of[1], "%s%s%s", has_time ? name[0] : "", has_time ? "/" : "", name[2]);
+	snprintf(of[4], sizeof of[4], has_time ? "%s%s%s" : "%s/(%s%s)", has_time ? "" : name[0], name[2], "");
+	strcpy(of[0], of[1]);
+	strcpy(of[2], name[0]);
+	strcpy(of[3], name[1]);
+	for (const char *at = unit; *at && strlen(text) + 64 < sizeof text;) {
+		size_t k = 0;
+		while (k < 5 && strncmp(at, words[k], strlen(words[k])) != 0)
 			k++;
-		if (k == 5 || !known)
-			text[used++] = *at++;
-		else if (means[k] == 3 && !time_known)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s/(%s)", name[0], name[2]);
-		else if (k < 2 && time_known)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s/%s", name[0], name[2]);
-		else
-			used += (size_t)snprintf(text + used, sizeof text - used,
-				strchr(name[means[k] % 3], '/') && at[length] == '^' ? "(%s)" : "%s",
-				name[means[k] == 3 ? 2 : means[k]]);
-		at += k < 5 && known ? length : 0;
+		if (k < 5 && !known) /* numbers of a system without units */
+			return;
+		const size_t length = k < 5 ? strlen(words[k]) : 1;
+		const int product = k < 2 && at[length] == '^';
+		snprintf(text + strlen(text), sizeof text - strlen(text), product ? "(%.*s)" : "%.*s", k < 5 ? 60 : 1,
+			k < 5 ? of[k] : at);
+		at += length;
 	}
-	text[used] = '\0';
 	nb_plot_superscript(raised, sizeof raised, text);
-	snprintf(to + strlen(to), size - strlen(to), *to ? " (%s)" : "%s", raised);
+	if (*unit)
+		snprintf(to + strlen(to), size - strlen(to), *to ? " (%s)" : "%s", raised);
 }
 
 void nb_plot_name_axis(const struct plot *plot, const struct axis *axis, const char *own, const char *of_preset,

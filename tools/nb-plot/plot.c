@@ -81,14 +81,14 @@ static void check(struct nb_run *run, void *self)
 		run->noperand--;
 		plot->by = plot->by ? plot->by : plot->preset->by;
 	}
-	if (plot->preset && (plot->x_text || plot->y_text))
+	if (plot->preset && (plot->x_text || plot->y_text || plot->rows))
 		nb_die(NB_EXIT_USAGE, "preset '%s' and option '--%s' exclude each other", plot->preset->name,
-			plot->x_text ? "x" : "y");
+			plot->x_text   ? "x"
+			: plot->y_text ? "y"
+				       : "rows");
 	if (plot->style == STYLE_HISTOGRAM && (plot->y_text || plot->preset))
 		nb_die(NB_EXIT_USAGE, "'--style histogram' counts the values of --x alone");
-	if (plot->style > STYLE_HISTOGRAM && plot->x_text && !plot->y_text)
-		nb_die(NB_EXIT_USAGE, "'--style map' needs --y");
-	if (plot->style != STYLE_AUTO && !plot->y_text && plot->x_text && plot->style != STYLE_HISTOGRAM)
+	if (plot->style != STYLE_AUTO && plot->style != STYLE_HISTOGRAM && plot->x_text && !plot->y_text)
 		nb_die(NB_EXIT_USAGE, "option '--style' needs --y, or is histogram");
 	plot->asks_for_stream = plot->rows != ROWS_AUTO;
 	nb_plot_parse(plot, NULL, NULL);
@@ -191,6 +191,22 @@ static void open_canvas(struct plot *plot)
 		nb_die(NB_EXIT_FAILED, "%s", plot->canvas.why);
 }
 
+/* No option is read and then ignored. */
+static void require_effects(struct plot *plot)
+{
+	if (plot->style == STYLE_AUTO)
+		plot->style = plot->preset		  ? (int)plot->preset->style
+			      : plot->ny == 0		  ? STYLE_HISTOGRAM
+			      : plot->rows == ROWS_BODIES ? STYLE_POINTS
+							  : STYLE_LINE;
+	if (plot->bins && plot->style < STYLE_HISTOGRAM)
+		nb_die(NB_EXIT_USAGE, "option '--bins' needs a histogram or a map");
+	if (plot->which && plot->rows != ROWS_BODIES)
+		nb_die(NB_EXIT_USAGE, "option '--frames' needs bodies of a particle stream");
+	if (plot->by && plot->style == STYLE_MAP)
+		nb_die(NB_EXIT_USAGE, "option '--by' has no effect on a map");
+}
+
 static void end(struct nb_run *run, void *self)
 {
 	struct plot *plot = self;
@@ -198,6 +214,7 @@ static void end(struct nb_run *run, void *self)
 	size_t size;
 	if (plot->input && run->noperand == 0)
 		nb_plot_end_input(plot);
+	require_effects(plot);
 	open_canvas(plot);
 	nb_plot_draw(plot);
 	if (nb_canvas_close(&plot->canvas, &bytes, &size))
@@ -230,8 +247,6 @@ static void clear(void *self)
 	free(plot->table.column);
 	free(plot->series);
 	free(plot->input);
-	free(plot->picked);
-	free(plot->x_own);
 	nb_free(plot->work);
 	nb_frame_clear(&plot->frame_read);
 	nb_run_free(plot->stats);

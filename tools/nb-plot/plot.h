@@ -12,19 +12,21 @@ enum format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORM
 enum rows { ROWS_AUTO, ROWS_BODIES, ROWS_FRAMES };
 enum which { WHICH_AUTO, WHICH_LAST, WHICH_ALL };
 enum logarithmic { LOG_AUTO, LOG_NONE, LOG_X, LOG_Y, LOG_XY };
-enum { CURVES = 64, LABEL = 160, BLACK = 0x1a1a1a };
+enum { CURVES = 64, PICKED = 6, LABEL = 160, BLACK = 0x1a1a1a };
 
 /* What people draw daily, by a name. */
 struct preset {
 	const char *name, *about;
 	const char *x, *y; /* expressions */
+	const char *stats; /* options of nb-stats, which then measures the frames; BODIES: the rows are bodies; NULL:
+			      those of a table */
 	const char *by;	   /* NULL: nothing */
-	const char *stats; /* options of nb-stats, which then measures the frames; NULL: the rows are bodies */
 	const char *x_label, *y_label; /* NULL: the expression */
 	enum logarithmic log;
 	enum style style;
 	const char *sign; /* a column: a table that has it is drawn so where nothing else is asked for; NULL: none is */
 };
+#define BODIES "bodies"
 
 /* Numbers in columns: a text that is read, or the lines of nb-stats. */
 struct table {
@@ -66,7 +68,7 @@ struct plot {
 	struct nb_expr *x, *y[CURVES], *by_expr;
 	char *y_name[CURVES]; /* the text of each; NULL: there is no y, and the rows are counted */
 	int panel[CURVES];    /* from the top */
-	char *picked, *x_own; /* texts that are not of the command line */
+	char picked_x[NB_EXPR_NAME], picked[PICKED * (NB_EXPR_NAME + 1)]; /* expressions of no option or preset */
 	int ny, npanel;
 	char x_unit[NB_EXPR_UNIT], y_unit[CURVES][NB_EXPR_UNIT], units[80]; /* of the first frame */
 
@@ -138,6 +140,8 @@ struct panel {
 };
 /* Counts points in the bins between the ends of the axes. */
 void nb_panel_count(struct panel *panel);
+/* Pixels in rows of columns, between the ends of the y axis. */
+void nb_panel_image(struct panel *panel, const uint32_t *pixel, size_t n, size_t columns, double x, double wide);
 void nb_panel_map(struct panel *panel);
 /* Series k of the plot, in that colour. */
 void nb_panel_curve(struct panel *panel, size_t k, uint32_t color);
@@ -146,7 +150,8 @@ int nb_panel_has(const struct panel *panel, size_t k);
 /* ---- names.c ---- */
 uint32_t nb_plot_color(size_t k); /* of a curve */
 /* Text at a place, as struct nb_drawing has it, and how wide it is. */
-void nb_panel_text(struct panel *panel, double x, double y, float ax, float ay, uint32_t color, const char *utf8);
+void nb_panel_text(
+	struct panel *panel, double x, double y, float ax, float ay, float turn, uint32_t color, const char *utf8);
 double nb_panel_width(const struct panel *panel, const char *utf8);
 /* own: by an option; then by the preset; else the expression, with its unit. */
 void nb_plot_name_axis(const struct plot *plot, const struct axis *axis, const char *own, const char *of_preset,

@@ -11,12 +11,15 @@
 void nb_axis_widen(double range[2], const double *value, const double *other, const struct axis *axis,
 	const struct axis *cross, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(value[i]) && isfinite(other[i]) && !(axis->log && value[i] <= 0) &&
-			!(cross->log && other[i] <= 0)) {
-			range[0] = fmin(range[0], value[i]);
-			range[1] = fmax(range[1], value[i]);
-		}
+	for (size_t i = 0; i < n; i++) {
+		const double at = cross->log && other[i] > 0 ? log10(other[i]) : other[i];
+		if (!isfinite(value[i]) || !isfinite(at) || (axis->log && value[i] <= 0) ||
+			(cross->log && other[i] <= 0) ||
+			(cross->low < cross->high && (at < cross->low || at > cross->high)))
+			continue;
+		range[0] = fmin(range[0], value[i]);
+		range[1] = fmax(range[1], value[i]);
+	}
 }
 
 /* What is shown: what is asked for, or else all, with some room (a part of it) around. */

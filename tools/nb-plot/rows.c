@@ -259,12 +259,13 @@ static void choose(struct plot *plot, struct nb_frame *frame)
 	snprintf(plot->units, sizeof plot->units, "%s", units ? units : "");
 	if (!plot->preset && !plot->x_text && !plot->y_text)
 		plot->preset = nb_plot_preset_named("energies");
-	if (plot->preset && strchr(plot->preset->y, '|'))
+	if (plot->preset && !plot->preset->stats)
 		nb_die(NB_EXIT_USAGE, "preset '%s' draws a table, not a particle stream", plot->preset->name);
 	nb_plot_parse(plot, plot->preset ? plot->preset->x : "time", plot->preset ? plot->preset->y : NULL);
 	if (plot->rows == ROWS_AUTO)
-		plot->rows = (plot->preset ? !plot->preset->stats : are_bodies(plot, frame)) ? ROWS_BODIES
-											     : ROWS_FRAMES;
+		plot->rows = (plot->preset ? strcmp(plot->preset->stats, BODIES) == 0 : are_bodies(plot, frame))
+				     ? ROWS_BODIES
+				     : ROWS_FRAMES;
 }
 
 void nb_plot_frame(struct nb_run *run, struct plot *plot, struct nb_frame *frame)

@@ -166,6 +166,25 @@ static void find_numbers(const struct moves *m, double time, int smooth, double 
 	}
 }
 
+/* The end of the straight line through the last places by least squares, by the gains for n of them. */
+void nb_render_steady(const struct render *r, struct steady *s, double place[3])
+{
+	enum { MEMORY = 16 };
+	const double jump = r->scene.size / r->zoom / 4, most = MEMORY * (r->between + 1.0);
+	double off[3], far = 0;
+	for (int k = 0; k < 3; k++) {
+		off[k] = place[k] - s->place[k] - s->step[k];
+		far = hypot(far, off[k]);
+	}
+	s->n = s->n > 0 && far < jump ? fmin(s->n + 1, most) : 1;
+	for (int k = 0; k < 3; k++) {
+		const double step = s->n > 1 ? s->step[k] : 0, seen = s->n > 1 ? off[k] : 0;
+		s->place[k] = place[k] - seen + 2 * (2 * s->n - 1) / (s->n * (s->n + 1)) * seen;
+		s->step[k] = step + 6 / (s->n * (s->n + 1)) * seen;
+		place[k] = s->place[k];
+	}
+}
+
 void nb_render_steer(struct render *r, double time)
 {
 	const double last = (double)r->pictures - 1;

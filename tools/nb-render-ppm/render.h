@@ -53,7 +53,10 @@ struct scene {
 	double neighbours; /* to smooth over */
 	int shrinks;	   /* the size, towards what --fit wants */
 	double inside;	   /* share of the bodies that the first picture shows */
-	int follows;	   /* the bodies, which have left the picture, with their centre behind by this: */
+	struct steady {
+		double n, place[3], step[3]; /* pictures; where it was, and its way from picture to picture */
+	} densest;
+	int follows; /* the bodies, which have left the picture, with their centre behind by this: */
 	double behind[3];
 	double disc_size; /* radius of the lightest discs, pixels */
 	/* species seen so far, where they are to be listed */
@@ -146,6 +149,8 @@ void nb_render_take_moves(struct render *r);
 /* r->moves of the file of key frames.  Whether it says where the centre is. */
 int nb_render_take_camera(struct render *r);
 void nb_render_release_moves(struct render *r);
+/* A place that does not tremble as that which is seen does, which goes on evenly; one far away is taken as it is. */
+void nb_render_steady(const struct render *r, struct steady *s, double place[3]);
 /* View, zoom and centre of the next picture, of a frame of that time. */
 void nb_render_steer(struct render *r, double time);
 

@@ -16,7 +16,7 @@
 #define MARGIN 1.06
 #define LEAST_MARGIN 1.02
 #define LOOSE_MARGIN 1.3
-/* Of the smaller edge of the picture, how far from its middle the centre of bodies that are followed may be. */
+/* Of the picture, how far from its middle the centre of bodies that are followed may be. */
 #define EDGE 0.4
 
 /* ---- camera --------------------------------------------------------------------------------------- */
@@ -67,7 +67,10 @@ static void choose_centre(struct render *r)
 	double *centre = r->scene.camera.centre;
 	switch (r->parsed.follow) {
 	case FOLLOW_ID: look_at_body(r, centre); break;
-	case FOLLOW_DENSEST: look_at_densest(r, centre); break;
+	case FOLLOW_DENSEST:
+		look_at_densest(r, centre);
+		nb_render_steady(r, &r->scene.densest, centre);
+		break;
 	default: nb_render_require_ok(r, r->backend->splat_centre(b->n, b->pos, b->mass, centre)); break;
 	}
 }
@@ -143,28 +146,37 @@ static void fit_size(struct render *r)
 	scene->size = fmax(scene->size, LEAST_MARGIN * fit);
 }
 
+/* How far from the middle of the picture what lies behind the centre by that is: 1 near an edge. */
+static double way_to_edge(const struct render *r, const double behind[3])
+{
+	const struct nb_camera *c = &r->scene.camera;
+	double u = 0, v = 0;
+	for (int k = 0; k < 3; k++) {
+		u += behind[k] * c->right[k] * c->pixels_per_length;
+		v += behind[k] * c->up[k] * c->pixels_per_length;
+	}
+	return fmax(fabs(u) / (EDGE * r->width), fabs(v) / (EDGE * r->height));
+}
+
 /* The camera stays where it is until most of the bodies that it showed have left, with their centre; then it follows
  * that, and catches up with it. */
 static void follow_if_they_leave(struct render *r)
 {
 	struct scene *scene = &r->scene;
-	struct nb_camera *camera = &scene->camera;
-	const double most = EDGE * scene->size / r->zoom;
-	double before[3], behind = 0;
+	double *centre = scene->camera.centre, before[3];
 	if (!scene->follows && share_inside(r) > scene->inside / 2)
 		return;
-	memcpy(before, camera->centre, sizeof before);
+	memcpy(before, centre, sizeof before);
 	choose_centre(r);
-	for (int k = 0; k < 3; k++) {
-		scene->behind[k] = scene->follows ? (1 - PACE) * scene->behind[k] : before[k] - camera->centre[k];
-		behind = hypot(behind, scene->behind[k]);
-	}
-	if (!scene->follows && behind < most) { /* they leave in all directions */
-		memcpy(camera->centre, before, sizeof before);
+	for (int k = 0; k < 3; k++)
+		scene->behind[k] = scene->follows ? (1 - PACE) * scene->behind[k] : before[k] - centre[k];
+	const double way = way_to_edge(r, scene->behind);
+	if (!scene->follows && way < 1) { /* they leave in all directions */
+		memcpy(centre, before, sizeof before);
 		return;
 	}
 	for (int k = 0; k < 3; k++)
-		camera->centre[k] += scene->behind[k] *= fmin(most / behind, 1);
+		centre[k] += scene->behind[k] /= fmax(way, 1);
 	if (!scene->follows)
 		nb_warn("from frame %" PRIu64 " on the camera follows the bodies, most of which have left the picture "
 			"(--follow com does so from the start, --center holds it)",
