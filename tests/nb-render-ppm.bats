@@ -552,6 +552,9 @@ top() {
 		-q|
 	END
 	[ "$count" -eq 10 ]
+	# the camera has followed them
+	nb-render-ppm -q -W 160 -H 90 leaves.nb >a.ppm
+	for k in 0 1 2 3; do [ "$(ppm lit a.ppm $k 128)" -gt 20 ]; done
 	nb-gen disk -n 300 | nb-select --where 'species == 2' | nb-render-ppm -W 160 -H 90 2>said >/dev/null
 	grep -q 'all bodies are of dark halos (--hide none shows them)' said
 	nb-gen plummer -n 0 | nb-render-ppm -W 160 -H 90 2>said >/dev/null
@@ -798,6 +801,57 @@ print(at[0], len(at))"; }
 	[ "$(box a.ppm 6 6 60 7)" -gt 40 ]
 	nb-render-ppm -W 8 -H 6 --label time,scale,colour --title 'too long for it' <plummer.nb >a.ppm
 	[ "$(ppm sizes a.ppm)" = 8x6 ]
+}
+
+@test "axes have ticks at coordinates, with numbers and names" {
+	D='nb-render-ppm -W 320 -H 240 --size 4.8 --colormap gray --stretch linear --range 1e8,1e9'
+	# ticks EDGE: columns (bottom) or rows (left) of the long ticks
+	ticks() { python3 - "$1" <<-'END'
+		import sys
+		p = open("a.ppm", "rb").read()[-3 * 320 * 240:]
+		lit = lambda x, y: p[3 * (320 * y + x)] == 225
+		print(*([x for x in range(320) if lit(x, 236)] if sys.argv[1] == "bottom" else [y for y in range(240) if lit(4, y)]))
+	END
+	}
+	# 50 pixels are a length: ticks of x at -2, 0, 2 and y at 0
+	$D --center 0,0 --label axes single.nb >a.ppm
+	equals "$(ticks bottom)" '60 160 260'
+	equals "$(ticks left)" '20 120 220'
+	cp a.ppm b.ppm
+	# coordinates, wherever the centre is
+	$D --center 0.5,-1 --label axes single.nb >a.ppm
+	equals "$(ticks bottom)" '35 135 235'
+	equals "$(ticks left)" '70 170'
+	# seen from behind, x grows to the left
+	$D --center 0.5,-1,0 --view 90,0 --label axes single.nb >a.ppm
+	equals "$(ticks bottom)" '85 185 285'
+	# at an angle: distances from the centre, and no names
+	$D --center 0.5,-1 --view 30,20 --label axes single.nb >a.ppm
+	equals "$(ticks bottom)" '60 160 260'
+	[ "$(ppm differ a.ppm b.ppm)" -gt 100 ]
+	# what else stands on the lower edge makes room
+	$D --center 0,0 --label scale single.nb >a.ppm
+	[ "$(ppm pixel a.ppm 0 10 232)" = '225 225 225' ]
+	$D --center 0,0 --label scale,axes single.nb >a.ppm
+	[ "$(ppm pixel a.ppm 0 10 217)" = '225 225 225' ]
+	[ "$(ppm pixel a.ppm 0 10 232)" = '0 0 0' ]
+	# numbers too large to tell ticks apart have none
+	$D --center 1e12,0 --label axes single.nb >a.ppm
+	equals "$(ticks bottom)" ''
+}
+
+@test "a colormap gives its hues to the numbers of a column" {
+	bodies id,mass,x,y,z 0,1,-1,0,0 1,3,1,0,0 >two.nb
+	D='nb-render-ppm -W 128 -H 96 --center 0,0 --size 4.8 --by mass'
+	$D --colormap viridis two.nb >a.ppm
+	# its first colour is violet, its last one yellow
+	read -r r g b < <(ppm pixel a.ppm 0 44 48)
+	[ "$b" -gt "$r" ]
+	[ "$r" -gt $((g + 50)) ]
+	read -r r g b < <(ppm pixel a.ppm 0 84 48)
+	[ "$r" -gt "$b" ]
+	[ "$g" -gt $((b + 50)) ]
+	run ! cmp -s a.ppm <($D two.nb)
 }
 
 @test "labels say units, where the stream has them" {
