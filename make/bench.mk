@@ -29,5 +29,5 @@ bench-formats: deps-build
 
 # PLOT=1: pictures too; SHORT=1: every row with few bodies
 bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
-	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers
+	@$(MAKE) --no-print-directory $(BUILD)/tests/bench/papers $(if $(filter 1,$(PLOT)),all)
 	tests/bench/run-papers $(if $(filter 1,$(PLOT)),--plot) $(if $(filter 1,$(SHORT)),--short) $(BUILD)

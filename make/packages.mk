@@ -6,7 +6,7 @@ DEPS_CHECK = bats chromium curl mandoc pkg-config python3-numpy r-base-core netp
 	python3-h5py python3-yt python3-astropy python3-vtk9 python3-pytest python3-pip splash libcairo2 $(DEPS_MPI)
 DEPS_MPI   = libopenmpi-dev openmpi-bin
 DEPS_COVERAGE = bats mandoc python3 python3-numpy netpbm
-DEPS_PLOT  = gnuplot-nox python3
+DEPS_PLOT  = libcairo2 fonts-dejavu-core python3
 DEPS_FUZZ  = clang libclang-rt-dev libomp-dev
 DEPS_CI    = ccache
 DEPS_DEB   = dpkg-dev debhelper fakeroot lintian

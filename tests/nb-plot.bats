@@ -139,6 +139,16 @@ plot() {
 	fails_with 1 "a.txt' line 2: 'bpt' in column 'k' is no number" 'nb-plot -x t -y k a.txt'
 }
 
+@test "with --by colours tell the values, and dashes the curves; what has no point has no line in the legend" {
+	need_cairo
+	printf 'k,t,a,b\nu,1,1,2\nu,2,2,3\nw,1,5,\nw,2,6,\n' >t.csv
+	nb-plot -x t -y a,b --by k -o t.svg t.csv
+	equals "$(grep -c 'stroke-dasharray' t.svg)" 2 # the line and its sample
+	grep 'stroke-dasharray' t.svg | grep -qE 'rgb\(0%,44'
+	nb-plot -x t -y a,b --by k t.csv >got
+	equals "$(grep -oE '[abc] [ab], [uw]' got | xargs)" 'a a, u b a, w c b, u'
+}
+
 @test "axes have the units of the frame" {
 	nb-gen plummer -n 20 | nb-transform --from-units 1pc,1000Msun --units pc,Msun,km/s >u.nb
 	nb-plot -x 'mass*r2' -y 0.5*v2 -W 60 -H 10 u.nb >got

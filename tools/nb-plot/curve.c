@@ -235,13 +235,15 @@ static uint32_t pale(uint32_t color)
 	return (color >> 1 & 0x7f7f7f) + 0x808080;
 }
 
-void nb_panel_curve(struct panel *panel, size_t k, uint32_t color)
+void nb_panel_curve(struct panel *panel, size_t k)
 {
 	const struct series *series = &panel->plot->series[k];
+	const uint32_t color = nb_plot_color(series->color);
 	const float em = panel->em;
 	struct pen *pen = nb_require_memory(NULL, malloc(sizeof *pen));
 	pen->panel = panel;
 	pen->drawing = (struct nb_drawing){.what = NB_DRAW_LINE, .size = em * 0.11f, .color = color};
+	pen->drawing.dash = series->open ? em * 0.4f : 0;
 	if (panel->style == STYLE_HISTOGRAM) {
 		if (panel->plot->nseries == 1) {
 			pen->drawing.what = NB_DRAW_AREA;
@@ -262,6 +264,11 @@ void nb_panel_curve(struct panel *panel, size_t k, uint32_t color)
 		pen->drawing.what = NB_DRAW_DOTS;
 		pen->drawing.size = fmaxf(size * em, 1);
 		draw_points(pen, series);
+		if (series->open && panel->plot->canvas.format != NB_CANVAS_TEXT) {
+			pen->drawing.size /= 2;
+			pen->drawing.color = 0xffffff;
+			draw_points(pen, series);
+		}
 	}
 	free(pen);
 }

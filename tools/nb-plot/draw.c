@@ -112,19 +112,17 @@ static void draw_scale(struct panel *panel)
 static void draw_curves(struct panel *panel, const struct legend *legend)
 {
 	struct plot *plot = panel->plot;
-	size_t color = 0;
 	if (panel->style == STYLE_MAP) {
 		nb_panel_map(panel);
 		return;
 	}
-	for (size_t k = 0; k < plot->nseries; k++)
-		if (nb_panel_has(panel, k)) {
-			nb_panel_curve(panel, k, nb_plot_color(color));
-			if (!panel->dry && plot->canvas.format == NB_CANVAS_TEXT && legend->n > 1 &&
-				panel->style == STYLE_LINE)
-				nb_legend_letters(panel, k, color);
-			color++;
-		}
+	for (size_t k = 0; k < plot->nseries; k++) {
+		if (!nb_panel_has(panel, k))
+			continue;
+		nb_panel_curve(panel, k);
+		if (!panel->dry && plot->canvas.format == NB_CANVAS_TEXT && legend->n > 1 && panel->style == STYLE_LINE)
+			nb_legend_letters(panel, k);
+	}
 }
 
 /* What is drawn, how high its axis is, and how much room its labels take. */
@@ -147,7 +145,7 @@ static double lay_out_legend(struct panel *panel, struct legend *legend)
 	panel->dry = 1;
 	draw_curves(panel, NULL);
 	panel->dry = 0;
-	if (nb_legend_place(panel, legend) || legend->wide > (panel->x.stop - panel->x.start) / 2)
+	if (nb_legend_place(panel, legend) || legend->wide > (panel->x.stop - panel->x.start) * 0.62)
 		return 0;
 	legend->beside = 1;
 	return legend->wide + panel->em;

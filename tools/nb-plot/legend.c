@@ -40,36 +40,39 @@ void nb_legend_draw(struct panel *panel, const struct legend *legend)
 	struct plot *plot = panel->plot;
 	const int in_text = plot->canvas.format == NB_CANVAS_TEXT;
 	double y = legend->top + legend->line / 2;
-	size_t color = 0;
 	for (size_t k = 0; k < plot->nseries; k++) {
 		if (!nb_panel_has(panel, k) || !*plot->series[k].label)
 			continue;
-		const uint32_t ink = nb_plot_color(color);
+		const struct series *series = &plot->series[k];
+		const uint32_t ink = nb_plot_color(series->color);
 		const float xy[4] = {(float)legend->left, (float)y, (float)(legend->left + 2.2 * panel->em), (float)y};
-		const char letter[2] = {(char)('a' + color % 26), '\0'};
-		const float size = panel->em * (panel->style == STYLE_POINTS ? 0.5f : 0.16f);
-		const struct nb_drawing line = {.what = NB_DRAW_LINE, .n = 2, .color = ink, .size = size};
+		const char letter[2] = {(char)('a' + k % 26), '\0'};
+		struct nb_drawing line = {.what = NB_DRAW_LINE, .n = 2, .color = ink, .size = 0.16f * panel->em};
+		line.dash = series->open ? 4 * line.size : 0;
+		if (panel->style == STYLE_POINTS) {
+			line.what = NB_DRAW_DOTS; /* at the second end */
+			line.size *= 3;
+		}
 		if (in_text)
 			nb_panel_text(panel, legend->left, y, 0, 0.5f, 0, ink, letter);
 		else
 			nb_canvas_draw(&plot->canvas, &line, xy);
 		nb_panel_text(panel, legend->left + (in_text ? 4 : 2.8 * panel->em), y, 0, 0.5f, 0,
-			in_text ? ink : BLACK, plot->series[k].label);
+			in_text ? ink : BLACK, series->label);
 		y += legend->line;
-		color++;
 	}
 }
 
 /* Where colours may not be seen, letters on curves. */
-void nb_legend_letters(struct panel *panel, size_t k, size_t color)
+void nb_legend_letters(struct panel *panel, size_t k)
 {
 	const struct series *series = &panel->plot->series[k];
-	const char letter[2] = {(char)('a' + color % 26), '\0'};
+	const char letter[2] = {(char)('a' + k % 26), '\0'};
 	for (size_t part = 1; part < 8 && series->n; part += 2) {
 		const size_t i = (series->n - 1) * part / 8;
 		const double x = nb_axis_place(&panel->x, series->x[i]),
 			     y = nb_axis_place(&panel->y, series->y_value[i]);
 		if (x > panel->x.start && x < panel->x.stop && y > panel->y.stop && y < panel->y.start)
-			nb_panel_text(panel, x, y, 0.5f, 0.5f, 0, nb_plot_color(color), letter);
+			nb_panel_text(panel, x, y, 0.5f, 0.5f, 0, nb_plot_color(series->color), letter);
 	}
 }

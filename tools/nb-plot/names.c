@@ -1,6 +1,7 @@
 /* What is written at axes and in the legend. */
 #include "tools/nb-plot/plot.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,13 +93,24 @@ void nb_plot_name_series(struct plot *plot)
 		int several = 0;
 		for (int y = 0; y < plot->ny; y++)
 			several += plot->panel[y] == plot->panel[series->y];
+		for (size_t i = 0; i < k; i++)
+			series->color += plot->panel[plot->series[i].y] == plot->panel[series->y];
+		if (several > 1 && series->group >= 0 && plot->ninput == 1) { /* colours tell values of by */
+			series->color = (size_t)series->group;
+			series->open = series->y > 0 && plot->panel[series->y - 1] == plot->panel[series->y];
+		}
 		char *to = series->label;
+		size_t i = 0;
 		*to = '\0';
+		while (i < series->n && !isfinite(series->y_value[i]))
+			i++;
+		if (i == series->n) /* nothing of it is seen */
+			continue;
 		if (several > 1)
 			snprintf(to, LABEL, "%s", plot->y_name[series->y]);
 		if (series->group >= 0) { /* a number with the name of what it is */
 			const char *value = plot->group[series->group];
-			const int number = strspn(value, "+-.0123456789") > 0;
+			const int number = value[strspn(value, "+-.e0123456789")] == '\0';
 			snprintf(to + strlen(to), LABEL - strlen(to), "%s%s%s%s", *to ? ", " : "",
 				number ? plot->by : "", number ? " " : "", value);
 		}

@@ -44,6 +44,8 @@ struct series {
 	size_t n, room;
 	double *x, *y_value;
 	char label[LABEL];
+	size_t color;
+	int open; /* drawn by dashes and open points */
 };
 
 struct axis {
@@ -143,8 +145,7 @@ void nb_panel_count(struct panel *panel);
 /* Pixels in rows of columns, between the ends of the y axis. */
 void nb_panel_image(struct panel *panel, const uint32_t *pixel, size_t n, size_t columns, double x, double wide);
 void nb_panel_map(struct panel *panel);
-/* Series k of the plot, in that colour. */
-void nb_panel_curve(struct panel *panel, size_t k, uint32_t color);
+void nb_panel_curve(struct panel *panel, size_t k); /* series k of the plot */
 int nb_panel_has(const struct panel *panel, size_t k);
 
 /* ---- names.c ---- */
@@ -177,7 +178,7 @@ struct legend {
 int nb_legend_place(struct panel *panel, struct legend *legend);
 void nb_legend_draw(struct panel *panel, const struct legend *legend);
 /* Where colours may not be seen, letters on curve k of the plot. */
-void nb_legend_letters(struct panel *panel, size_t k, size_t color);
+void nb_legend_letters(struct panel *panel, size_t k);
 
 /* ---- terminal.c ---- */
 int nb_plot_terminal_format(void);
