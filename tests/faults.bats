@@ -195,7 +195,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 			mutate set $field 1 0 $value <one.nb >bad.nb
 			id=$(mutate show id <one.nb | sed -n 2p)
 			for f in "${FILTERS[@]}"; do
-				[[ $f == nb-convert* || $f == nb-plot* ]] && continue # shows what is there
+				[[ $f == nb-convert* || $f == nb-plot* || $f == nb-view* ]] && continue # show what is there
 				run bash -c "$f <bad.nb 2>&1 >/dev/null"
 				[ "$status" -eq 1 ]
 				[[ $output == *"id $id "*'not finite'* ]]

@@ -20,7 +20,7 @@ setup() {
 }
 
 # Every reader but nb-merge and nb-plot, whose files are not one stream, with options for which the frames above are ready.
-mapfile -t READERS < <(sed -n '/none$/d; /nb-convert/d; /nb-merge/d; /nb-plot/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats)
+mapfile -t READERS < <(sed -n '/none$/d; /nb-convert/d; /nb-merge/d; /nb-view/d; /nb-plot/d; s/^# as a filter: //p' "$NB_TOP"/tests/nb-*.bats)
 
 # with_files COMMAND FILE...: the command with FILE operands; nb-step has its force pipeline before them
 with_files() {

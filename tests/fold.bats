@@ -387,6 +387,7 @@ reads() {
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
 	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;
 	'nb-step '*) echo "nb nb-step -d 0.1 'nb-force -e 0.1' FILE all.nb" ;;
+	'nb-view '*) echo 'nb nb-view --exit -q FILE all.nb' ;;
 	*' --'*) echo "nb $1 $2 FILE all.nb" ;;
 	*) echo "nb $1 FILE all.nb" ;;
 	esac

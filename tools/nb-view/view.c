@@ -75,7 +75,7 @@ static void flush(struct view *view)
 	write_bytes(view->held, bytes);
 }
 
-/* Small parts are held until the frame is complete. */
+/* Small parts are held until the frame is complete, and not passed on if it never is. */
 static void pass_bytes(void *context, const void *data, size_t bytes)
 {
 	struct view *view = context;
@@ -146,14 +146,6 @@ static void end(struct nb_run *run, void *self)
 	view->stays = !view->exits && on_exit(linger, view->host) == 0;
 }
 
-/* A stream that breaks off is passed on as far as it goes. */
-static void abandon(void *self)
-{
-	const struct view *view = self;
-	if (view->nheld)
-		(void)!write(STDOUT_FILENO, view->held, view->nheld);
-}
-
 static void clear(void *self)
 {
 	struct view *view = self;
@@ -178,6 +170,5 @@ const struct nb_tool nb_tool_view = {
 	.frame = frame_in_memory,
 	.stream = stream,
 	.end = end,
-	.abandon = abandon,
 	.clear = clear,
 };
