@@ -322,7 +322,7 @@ ALONE  = tests/fold.bats tests/ranks.bats
 ALL_CORES = $(if $(filter -j% --jobs%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # The picture is made by the CPU: kernels for devices take most of the time of a build, which whoever has a GPU spends next.
-demo: deps-demo
+demo: deps-build
 	@$(MAKE) --no-print-directory $(ALL_CORES) CUDA=0 all
 	@NB_BIN=$(abspath build/cpu)/bin examples/demo build/cpu/demo
 	@[ '$(CUDA)' != 1 ] || echo "with kernels for GPUs: make -j$$(nproc)"
@@ -440,7 +440,7 @@ help:
 	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-demo deps-check deps-deb \
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
 	bench-papers lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help

@@ -1,7 +1,6 @@
 # Root installs missing packages through apt; for other users the apt-get command is printed.
 DEPS_BUILD = gcc libc6-dev libdeflate-dev libhdf5-dev libmicrohttpd-dev libjpeg-dev libwebp-dev libfreetype-dev \
 	fonts-dejavu-core
-DEPS_DEMO  = netpbm
 DEPS_CHECK = bats chromium curl mandoc pkg-config python3-numpy r-base-core netpbm gnuplot-nox ffmpeg imagemagick jq \
 	python3-h5py python3-yt python3-astropy python3-vtk9 python3-pytest python3-pip splash libcairo2 $(DEPS_MPI)
 DEPS_MPI   = libopenmpi-dev openmpi-bin
@@ -22,11 +21,9 @@ define need
 		else echo "missing packages; please run: sudo apt-get install$$missing" >&2; exit 1; fi; fi
 endef
 deps:
-	$(call need,$(sort $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT) $(DEPS_CI)))
+	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT) $(DEPS_CI)))
 deps-build:
 	$(call need,$(DEPS_BUILD))
-deps-demo:
-	$(call need,$(DEPS_BUILD) $(DEPS_DEMO))
 deps-check:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK)))
 deps-coverage:
