@@ -1,8 +1,8 @@
 /* system.h - what Linux has and POSIX has not, or not yet.
  *
  * system_linux.c does it; in a build with POSIX=1, system_posix.c does what can be done without Linux.  More of Linux
- * is used in common/*_linux.c and in the folders tools/fold, formats/exchange/hdf5 and kernels/ranks alone (make
- * lint), which such a build does without: there programs do not fold. */
+ * is used in the files named common/..._linux.c, and in the folders tools/fold, formats/exchange/hdf5 and kernels/ranks
+ * alone (make lint), which such a build does without: there programs do not fold. */
 #ifndef NB_SYSTEM_H
 #define NB_SYSTEM_H
 
