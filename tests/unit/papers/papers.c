@@ -14,7 +14,7 @@
 static const struct nb_backend *backend;
 static char label[300];
 
-enum { LARGEST = 1500, MOST = 3200 };
+enum { LARGEST = UNIT_SANITIZED ? 520 : 1500, MOST = 3200 };
 
 struct system {
 	size_t n;
@@ -405,7 +405,7 @@ static void test_tree(int dim)
 /* Every number of bodies around the widths of vectors and warps, softened and not, with two at one place. */
 static void test_few(const struct nb_paper_kernel *kernel)
 {
-	enum { FEW = 40 };
+	enum { FEW = UNIT_SANITIZED ? 18 : 40 };
 	static struct system s;
 	const int dim = kernel->traits & (NB_PAPER_PLANE | NB_PAPER_BOXES) ? 2 : 3;
 	int parameter[NB_PAPER_PARAMETERS];
