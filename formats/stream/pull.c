@@ -31,7 +31,7 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 	while (got < bytes) {
 		if (reader->wait && !reader->wait(reader->context))
 			break;
-		ssize_t n = read(reader->fd, (char *)to + got, bytes - got);
+		const ssize_t n = nb_reader_raw(reader, (char *)to + got, bytes - got);
 		if (n == 0)
 			break;
 		if (n < 0 && errno == EINTR)
@@ -45,6 +45,33 @@ size_t nb_reader_pull(struct nb_reader *reader, void *to, size_t bytes, int *fai
 		got += (size_t)n;
 	}
 	return got;
+}
+
+ssize_t nb_reader_raw(struct nb_reader *reader, void *to, size_t most)
+{
+	const size_t left = reader->map ? reader->map_size - reader->map_at : reader->nahead;
+	const size_t n = most < left ? most : left;
+	if (!reader->map && !left)
+		return read(reader->fd, to, most);
+	memcpy(to, reader->map ? reader->map + reader->map_at : reader->ahead, n);
+	reader->map_at += reader->map ? n : 0;
+	reader->nahead -= reader->map ? 0 : n;
+	memmove(reader->ahead, reader->ahead + n, reader->nahead);
+	return (ssize_t)n;
+}
+
+int nb_reader_is_stream(struct nb_reader *reader)
+{
+	while (!reader->map && reader->nahead < sizeof reader->ahead) {
+		const ssize_t n = read(
+			reader->fd, reader->ahead + reader->nahead, sizeof reader->ahead - reader->nahead);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			break;
+		reader->nahead += n > 0 ? (size_t)n : 0;
+	}
+	if (reader->map)
+		return nb_is_stream(reader->map + reader->map_at, reader->map_size - reader->map_at);
+	return reader->nahead > 0 && nb_is_stream(reader->ahead, reader->nahead);
 }
 
 enum nb_answer nb_reader_judge(struct nb_reader *reader, enum nb_answer answer)

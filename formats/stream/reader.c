@@ -79,6 +79,7 @@ int nb_reader_go_on(struct nb_reader *reader, int fd)
 	reader->first = reader->nframe;
 	reader->ninner = 0;
 	reader->ended = 0;
+	reader->nahead = 0;
 	map_file(reader, fd);
 	if (!reader->map) {
 		nb_stream_widen_pipe(fd);

@@ -11,6 +11,7 @@
 #include "formats/stream/nb.h"
 
 #include <stdio.h>
+#include <sys/types.h>
 
 enum {
 	NB_STREAM_MAJOR = 1,
@@ -48,6 +49,8 @@ struct nb_reader {
 	struct nb_owner *owner; /* of the map */
 	size_t map_size, map_at;
 	unsigned char *buffer;	/* for a pipe: NB_BLOCK bytes */
+	unsigned char ahead[8]; /* of a pipe: bytes that nb_reader_is_stream has read ... */
+	size_t nahead;		/* ... so many */
 	uint64_t limit;		/* bytes one frame may have */
 	size_t ncolumn, column; /* of the frame being read: how many, how many of them are read */
 	int whole;		/* and whether its CRCs are read too */
@@ -65,6 +68,10 @@ NB_MUST_CHECK int nb_reader_open(struct nb_reader *reader, int fd);
 /* After a clean end: another input, which must hold a stream, is read as if it followed.  Frames are counted on.
  * NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_reader_go_on(struct nb_reader *reader, int fd);
+/* Before anything is read: whether the input begins as a stream does, as far as it goes; it stays unread.  And bytes of
+ * one that does not, as by read(2). */
+int nb_reader_is_stream(struct nb_reader *reader);
+ssize_t nb_reader_raw(struct nb_reader *reader, void *to, size_t most);
 /* Reads a whole frame into *frame (cleared first); CRCs are verified. On NB_ERROR reader->error says why. */
 enum nb_answer nb_reader_next(struct nb_reader *reader, struct nb_frame *frame);
 /* The same in pieces, for tools that can begin before a frame is there, or need not hold it: reads attributes and

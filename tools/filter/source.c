@@ -31,17 +31,11 @@ static int wait_for_input(void *context)
 
 void nb_source_open(struct nb_run *run, struct nb_source *source, const char *path)
 {
+	source->path = path;
 	const int standard = is_standard_input(path);
 	const int fd = standard ? run->files.in : nb_open_named(path, O_RDONLY);
 	if (fd < 0 && !standard)
 		nb_die(NB_EXIT_FAILED, "'%s':", path);
-	nb_source_take(source, path, fd);
-}
-
-void nb_source_take(struct nb_source *source, const char *path, int fd)
-{
-	const int standard = is_standard_input(path);
-	source->path = path;
 	source->is_open = 1;
 	source->reader.fd = fd;
 	if (isatty(fd))

@@ -14,8 +14,6 @@ struct nb_source {
 void nb_source_check(struct nb_run *run);
 /* For begin.  Ends the tool if the file cannot be opened, or if it is a terminal. */
 void nb_source_open(struct nb_run *run, struct nb_source *source, const char *path);
-/* The same of one that is open already, and is closed with it unless path is "-". */
-void nb_source_take(struct nb_source *source, const char *path, int fd);
 void nb_source_close(struct nb_source *source);
 
 /* "'run.nb'", or "standard input". */

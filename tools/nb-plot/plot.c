@@ -2,12 +2,9 @@
 #include "tools/nb-plot/plot.h"
 
 #include "common/mem.h"
-#include "common/named.h"
 #include "tools/filter/files.h"
 #include "tools/filter/require.h"
-#include "tools/filter/source.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,38 +117,27 @@ static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *fra
 
 static void read_standard_input(struct nb_run *run, struct plot *plot)
 {
-	struct nb_frame frame;
 	name_input(plot, "standard input");
-	if (!plot->asks_for_stream && !nb_plot_is_stream(run->files.in)) {
-		nb_plot_read_table(plot, run->files.in, "standard input");
+	if (!plot->asks_for_stream && !nb_reader_is_stream(&run->in)) {
+		nb_plot_read_table(plot, &run->in, "standard input");
 		return;
 	}
-	nb_frame_init(&frame);
-	while (nb_next_frame(run, &frame))
-		nb_run_pass(run, &frame);
-	nb_frame_clear(&frame);
+	while (nb_next_frame(run, &plot->frame_read))
+		nb_run_pass(run, &plot->frame_read);
 }
 
 static void read_file(struct nb_run *run, struct plot *plot, const char *path)
 {
-	struct nb_source source = {.path = path};
+	struct nb_source *source = &plot->source;
 	char name[NB_SOURCE_NAME];
-	const int standard = strcmp(path, "-") == 0, fd = standard ? run->files.in : nb_open_named(path, O_RDONLY);
-	name_input(plot, standard ? "standard input" : path);
-	if (fd < 0)
-		nb_die(NB_EXIT_FAILED, "'%s':", path);
-	if (!plot->asks_for_stream && !nb_plot_is_stream(fd)) {
-		nb_plot_read_table(plot, fd, nb_source_name(&source, name));
-		if (!standard)
-			close(fd);
-		return;
-	}
-	nb_source_take(&source, path, fd);
-	while (nb_source_next(&source, &plot->frame_read)) {
-		nb_plot_frame(run, plot, &plot->frame_read);
-		nb_frame_clear(&plot->frame_read);
-	}
-	nb_source_close(&source);
+	name_input(plot, strcmp(path, "-") == 0 ? "standard input" : path);
+	nb_source_open(run, source, path);
+	if (!plot->asks_for_stream && !nb_reader_is_stream(&source->reader))
+		nb_plot_read_table(plot, &source->reader, nb_source_name(source, name));
+	else
+		while (nb_source_next(source, &plot->frame_read))
+			nb_plot_frame(run, plot, &plot->frame_read);
+	nb_source_close(source);
 }
 
 static void stream(struct nb_run *run, void *self)
@@ -249,6 +235,8 @@ static void clear(void *self)
 	free(plot->input);
 	nb_free(plot->work);
 	nb_frame_clear(&plot->frame_read);
+	nb_source_close(&plot->source);
+	nb_free(plot->line);
 	nb_run_free(plot->stats);
 	nb_canvas_drop(&plot->canvas);
 }

@@ -6,6 +6,7 @@
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/report.h"
+#include "tools/filter/source.h"
 
 enum style { STYLE_AUTO, STYLE_LINE, STYLE_POINTS, STYLE_HISTOGRAM, STYLE_MAP };
 enum format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_PNG, FORMAT_SVG, FORMAT_PDF, FORMAT_SIXEL, FORMAT_KITTY };
@@ -85,8 +86,10 @@ struct plot {
 	struct series *series;
 	size_t nseries;
 	double *work; /* of a frame */
+	char *line;   /* of a table */
 	struct panel *panels;
 	struct nb_frame frame_read; /* of a file */
+	struct nb_source source;    /* the file that is read */
 	struct nb_canvas canvas;
 };
 
@@ -107,9 +110,7 @@ int nb_plot_group(struct plot *plot, const char *text); /* the number of a value
 void nb_plot_bind(struct plot *plot, size_t n);
 
 /* ---- table.c ---- */
-void nb_plot_read_table(struct plot *plot, int fd, const char *name);
-/* Whether what comes through fd begins as a particle stream, which stays unread. */
-int nb_plot_is_stream(int fd);
+void nb_plot_read_table(struct plot *plot, struct nb_reader *in, const char *name);
 
 /* ---- rows.c ---- */
 void nb_plot_frame(struct nb_run *run, struct plot *plot, struct nb_frame *frame);

@@ -2,29 +2,28 @@
 #include "tools/nb-plot/plot.h"
 
 #include "common/decimal.h"
+#include "common/mem.h"
 #include "common/printable.h"
 #include "formats/stream/stream.h"
 #include "tools/filter/require.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LINE_SIZE = 1 << 20, CELLS = 1024 };
 
 struct reader {
-	FILE *file;
+	struct nb_reader *in;
 	const char *name; /* of the file */
 	uint64_t number;  /* of the line, from 1 */
 	char separator;	  /* ' ': blanks */
-	char *line, *cell[CELLS];
+	char *buffer;	  /* of LINE_SIZE bytes and a NUL */
+	size_t begin, end;
+	char *cell[CELLS];
 	size_t ncell;
 };
 
@@ -35,30 +34,44 @@ static _Noreturn void fail(const struct reader *reader, const char *what)
 
 /* ---- cells -------------------------------------------------------------------------------------- */
 
+/* The next line, without LF or CR LF; NULL: the end. */
+static char *any_line(struct reader *reader)
+{
+	char *newline;
+	reader->number++;
+	while (!(newline = memchr(reader->buffer + reader->begin, '\n', reader->end - reader->begin))) {
+		memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+		reader->end -= reader->begin;
+		reader->begin = 0;
+		if (reader->end == LINE_SIZE)
+			fail(reader, "longer than a MiB (is this a text file?)");
+		const ssize_t n = nb_reader_raw(reader->in, reader->buffer + reader->end, LINE_SIZE - reader->end);
+		if (n < 0 && errno != EINTR)
+			nb_die(NB_EXIT_FAILED, "read error in %s: %s", reader->name, strerror(errno));
+		if (n == 0 && reader->end == 0)
+			return NULL;
+		if (n == 0)
+			reader->buffer[reader->end++] = '\n';
+		reader->end += n > 0 ? (size_t)n : 0;
+	}
+	char *line = reader->buffer + reader->begin;
+	const char *foreign = reader->number == 1 ? nb_foreign(line, (size_t)(newline - line)) : NULL;
+	reader->begin = (size_t)(newline + 1 - reader->buffer);
+	if (memchr(line, '\0', (size_t)(newline - line)))
+		fail(reader, foreign ? foreign : "has a NUL byte (is this a text file?)");
+	newline[newline > line && newline[-1] == '\r' ? -1 : 0] = '\0';
+	return line + (reader->number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+}
+
 /* The next line that is neither empty nor a comment: 1, or 0 at the end. */
 static int next_line(struct reader *reader)
 {
 	char *line;
-	do {
-		errno = 0;
-		reader->number++;
-		line = fgets(reader->line, LINE_SIZE, reader->file);
-		if (!line && ferror(reader->file))
-			nb_die(NB_EXIT_FAILED, "read error in %s: %s", reader->name, strerror(errno));
-		if (!line)
-			return 0;
-		const size_t n = strlen(line);
-		if (n == 0 || (line[n - 1] != '\n' && !feof(reader->file)))
-			fail(reader, reader->number == 1 && nb_foreign(line, 8) ? nb_foreign(line, 8)
-				     : n + 1 < LINE_SIZE ? "has a NUL byte (is this a text file?)"
-							 : "longer than a MiB (is this a text file?)");
-		line[n - (line[n - 1] == '\n')] = '\0';
-		if (n > 1 && line[n - 2] == '\r' && line[n - 1] == '\0')
-			line[n - 2] = '\0';
-		line += reader->number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	} while (*line == '#' || line[strspn(line, " \t")] == '\0');
+	do
+		line = any_line(reader);
+	while (line && (*line == '#' || line[strspn(line, " \t")] == '\0'));
 	reader->cell[0] = line;
-	return 1;
+	return line != NULL;
 }
 
 /* Divides a line into its cells; one in quotes may hold the separator, and "" for a quote. */
@@ -195,58 +208,28 @@ static void take_row(struct plot *plot, const struct reader *reader)
 	table->n++;
 }
 
-void nb_plot_read_table(struct plot *plot, int fd, const char *name)
+void nb_plot_read_table(struct plot *plot, struct nb_reader *in, const char *name)
 {
-	struct reader reader = {.name = name};
-	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	reader.file = copy < 0 ? NULL : fdopen(copy, "r");
-	reader.line = malloc(LINE_SIZE);
-	if (!reader.file || !reader.line)
-		nb_die(NB_EXIT_FAILED, "cannot read %s:", name);
+	struct reader reader = {.in = in, .name = name};
+	unsigned char is_number[CELLS] = {0};
+	double x;
+	reader.buffer = plot->line = nb_require_memory(NULL, nb_alloc(LINE_SIZE + 1, 1));
 	if (!next_line(&reader))
 		nb_die(NB_EXIT_FAILED, "%s is empty (want a particle stream, or a table with a line of names)", name);
-	else {
-		unsigned char is_number[CELLS] = {0};
-		double x;
-		read_header(plot, &reader);
-		for (size_t c = 0; c < plot->table.ncolumn; c++)
-			is_number[c] = c >= reader.ncell || number_of(reader.cell[c], &x);
-		nb_plot_choose(plot, is_number);
-		plot->frame_column = 0;
-		for (size_t c = 0; c < plot->table.ncolumn && nb_plot_is_profile(plot); c++)
-			if (strcmp(plot->table.column[c].name, "frame") == 0)
-				plot->frame_column = c + 1;
-		nb_plot_bind(plot, 0); /* finds what columns are wanted */
-		if (reader.ncell > 0)
-			do {
-				if (reader.ncell > plot->table.ncolumn)
-					fail(&reader, "has more cells than the first");
-				take_row(plot, &reader);
-			} while (next_line(&reader) && (divide(&reader), 1));
+	read_header(plot, &reader);
+	for (size_t c = 0; c < plot->table.ncolumn; c++)
+		is_number[c] = c >= reader.ncell || number_of(reader.cell[c], &x);
+	nb_plot_choose(plot, is_number);
+	plot->frame_column = 0;
+	for (size_t c = 0; c < plot->table.ncolumn && nb_plot_is_profile(plot); c++)
+		if (strcmp(plot->table.column[c].name, "frame") == 0)
+			plot->frame_column = c + 1;
+	nb_plot_bind(plot, 0); /* finds what columns are wanted */
+	for (int more = reader.ncell > 0; more; more = next_line(&reader) && (divide(&reader), 1)) {
+		if (reader.ncell > plot->table.ncolumn)
+			fail(&reader, "has more cells than the first");
+		take_row(plot, &reader);
 	}
-	fclose(reader.file);
-	free(reader.line);
-}
-
-/* ---- streams ------------------------------------------------------------------------------------ */
-
-int nb_plot_is_stream(int fd)
-{
-	unsigned char head[8];
-	struct stat st;
-	ssize_t n = -1;
-	int end[2];
-	if (fstat(fd, &st))
-		return 0;
-	if (S_ISREG(st.st_mode)) {
-		n = pread(fd, head, sizeof head, lseek(fd, 0, SEEK_CUR));
-	} else if (S_ISSOCK(st.st_mode)) {
-		n = recv(fd, head, sizeof head, MSG_PEEK | MSG_WAITALL);
-	} else if (S_ISFIFO(st.st_mode) && pipe2(end, O_CLOEXEC) == 0) { /* a copy of what is in a pipe stays there */
-		n = tee(fd, end[1], sizeof head, 0);
-		n = n > 0 ? read(end[0], head, (size_t)n) : n;
-		close(end[0]);
-		close(end[1]);
-	}
-	return n > 0 && nb_is_stream(head, (size_t)n);
+	nb_free(plot->line);
+	plot->line = NULL;
 }
