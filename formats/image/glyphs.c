@@ -97,19 +97,29 @@ int nb_text_width(const char *text, int scale)
 	return (int)ceil(x);
 }
 
-/* What the letters and a margin of that many pixels cover. */
-static double wide_cover(const struct mask *m, int x, int y, int margin)
+/* Whether the letters cover it, and all around it, as much. */
+static int is_inside(const struct mask *m, int x, int y)
 {
-	double most = 0;
-	for (int v = -margin; v <= margin; v++)
-		for (int u = -margin; u <= margin; u++) {
-			const int column = x + u, row = y + v;
-			if (column < 0 || column >= m->width || row < 0 || row >= m->height)
-				continue;
-			const double near = fmin(fmax(margin + 1 - hypot(u, v), 0), 1);
-			most = fmax(most, near * m->cover[row * m->width + column]);
+	const uint8_t *at = &m->cover[y * m->width + x];
+	return x > 0 && y > 0 && x + 1 < m->width && y + 1 < m->height && at[-1] == *at && at[1] == *at &&
+	       at[-m->width] == *at && at[m->width] == *at;
+}
+
+/* What the letters and a margin of that many pixels cover: the inside of letters adds nothing to what their edges do.
+ */
+static void widen(const struct mask *m, int margin, uint8_t *to)
+{
+	memcpy(to, m->cover, (size_t)m->width * (size_t)m->height);
+	for (int y = margin; y < m->height - margin; y++)
+		for (int x = margin; x < m->width - margin; x++) {
+			const int cover = m->cover[y * m->width + x];
+			for (int v = -margin; cover && v <= margin && !is_inside(m, x, y); v++) {
+				uint8_t *row = &to[(y + v) * m->width + x];
+				const int reach = (int)sqrt((margin + 0.5) * (margin + 0.5) - v * v);
+				for (int u = -reach; u <= reach; u++)
+					row[u] = row[u] < cover ? (uint8_t)cover : row[u];
+			}
 		}
-	return most / 255;
 }
 
 void nb_text_draw(
@@ -118,18 +128,21 @@ void nb_text_draw(
 	const int room = 4 * scale;
 	struct mask m = {nb_text_width(text, scale) + 2 * room, (NB_TEXT_HEIGHT + 8) * scale,
 		(NB_TEXT_HEIGHT + 4) * scale, NULL};
-	m.cover = nb_alloc_zero((size_t)m.width * (size_t)m.height, 1);
+	const size_t size = (size_t)m.width * (size_t)m.height;
+	m.cover = nb_alloc_zero(size, 2);
 	if (!m.cover)
 		return;
+	uint8_t *wide = m.cover + size;
 	pthread_mutex_lock(&lock);
 	run_along(text, scale, &m, room);
 	pthread_mutex_unlock(&lock);
+	widen(&m, scale, wide);
 	for (int r = 0; r < m.height; r++)
 		for (int c = 0; c < m.width; c++) {
 			const int column = x - room + c, row = y - room + r;
 			if (column < 0 || column >= width || row < 0 || row >= height)
 				continue;
-			const double dark = wide_cover(&m, c, r, scale), light = m.cover[r * m.width + c] / 255.0;
+			const double dark = wide[r * m.width + c] / 255.0, light = m.cover[r * m.width + c] / 255.0;
 			uint8_t *at = &rgb[3 * ((size_t)row * (size_t)width + (size_t)column)];
 			for (int k = 0; dark > 0 && k < 3; k++)
 				at[k] = (uint8_t)lround((1 - light) * (1 - dark) * at[k] + light * colour[k]);
