@@ -1189,6 +1189,23 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	fails_with 2 "option '--fps' needs a film" 'nb-render-ppm --fps 3 three.nb'
 }
 
+@test "Ctrl-C in a run ends its film with the last frame" {
+	fake_ffmpeg 'cat'
+	PATH=$PWD/fake:$PATH timeout 30 env --default-signal=INT setsid bash -c "echo \$\$ >pid; nb-gen plummer -n 200 |
+		nb-step -d 0.001 -k 200000 --every 1 'nb-force -e 0.05' | nb-render-ppm -W 16 -H 8 -o c.mp4" 2>/dev/null &
+	local k
+	for k in {1..100}; do
+		[ ! -s c.mp4.part ] || break
+		sleep 0.05
+	done
+	[ -s c.mp4.part ]
+	kill -INT -- -"$(<pid)"
+	wait || true
+	[ ! -e c.mp4.part ]
+	[ -s c.mp4 ]
+	[ $(($(stat -c %s c.mp4) % (3 * 16 * 8))) -eq 0 ]
+}
+
 # bats test_tags=once
 @test "ffmpeg makes films of all kinds" {
 	command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || skip 'no ffmpeg'
