@@ -3,21 +3,19 @@
 
 #include "common/cpu.h"
 #include "common/timer.h"
-#include "tools/filter/plan.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Share of the time since the start that is spent for those who look, while frames come.  Of processors it is only what
- * nobody else wants (work below). */
-static const double SHARE = 0.2, SHARE_OF_DEVICE = 0.02;
+/* Share of the time since the start that is spent for those who look, while frames come: where others want the same
+ * processors or a device, and where nobody does. */
+static const double SHARE = 0.02, SHARE_ALONE = 0.2;
 /* Seconds that may be spent at once if that has been saved before. */
 static const double CREDIT = 0.5;
 
@@ -39,24 +37,18 @@ static void set_gone(struct host *host)
 	pthread_mutex_unlock(&host->lock);
 }
 
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t;
-	return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* What has been spent for those who look, here and by the server. */
 static double spent(const struct host *host)
 {
 	clockid_t server;
-	const int known = clock_getcpuclockid(host->process, &server) == 0;
-	return seconds_of(CLOCK_THREAD_CPUTIME_ID) + (known ? seconds_of(server) : 0);
+	return nb_view_seconds(CLOCK_THREAD_CPUTIME_ID) +
+	       (clock_getcpuclockid(host->process, &server) ? 0 : nb_view_seconds(server));
 }
 
 /* Seconds until another frame may be made, 0: now. */
 static double rest(struct host *host)
 {
-	const double share = host->frame.ncolumn && nb_plan_space(&host->frame) ? SHARE_OF_DEVICE : SHARE;
+	const double share = host->alone ? SHARE_ALONE : SHARE;
 	const double now = nb_now(), due = host->begun + (spent(host) - host->spent) / share;
 	if (now - due > CREDIT / share) /* a long time in which nobody looked is no licence */
 		host->begun += now - due - CREDIT / share;
@@ -78,7 +70,6 @@ static void take_frame(struct host *host)
 		host->has_frame = 1;
 		host->occupied = 0;
 	}
-	host->ended = host->final;
 	host->hungry = 1;
 	pthread_mutex_unlock(&host->lock);
 	nb_frame_clear(&old);
@@ -97,6 +88,9 @@ static double serve(struct host *host)
 {
 	if (host->needs.ready == 0)
 		return -1;
+	pthread_mutex_lock(&host->lock);
+	host->ended = host->final; /* what waits now is the last one */
+	pthread_mutex_unlock(&host->lock);
 	const double pause = rest(host);
 	if (pause > 0)
 		return pause;
@@ -164,9 +158,8 @@ static void *work(void *context)
 	struct host *host = context;
 	uint64_t unused;
 	nb_speak_as(&host->voice);
-	nb_cpu_set_threads(host->threads);
-	(void)setpriority(PRIO_PROCESS, 0, 19); /* of this thread, and of those that help it */
 	for (int told = 0; !is_over(host);) {
+		nb_cpu_set_threads(host->ended || host->follows ? host->threads : 1);
 		const double pause = serve(host);
 		struct pollfd file[] = {{host->socket, POLLIN, 0}, {host->wake[0], POLLIN, 0}};
 		if (host->ended && !told) {

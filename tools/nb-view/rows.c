@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- failures ----------------------------------------------------------------------------------- */
@@ -45,6 +46,12 @@ int nb_view_try(struct host *host, void (*act)(void *context), void *context, ch
 		memmove(why, text + 2, strlen(text + 2) + 1);
 	why[strcspn(why, "\n")] = '\0';
 	return failed ? -1 : 0;
+}
+
+double nb_view_seconds(clockid_t clock)
+{
+	struct timespec t;
+	return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- which bodies ------------------------------------------------------------------------------- */

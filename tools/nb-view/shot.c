@@ -2,6 +2,7 @@
 #include "tools/nb-view/shot.h"
 
 #include "common/mem.h"
+#include "common/timer.h"
 #include "kernels/picture/picture.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
@@ -185,7 +186,10 @@ int nb_view_send_frame(struct host *host)
 		return 0;
 	shot->host = host;
 	nb_frame_init(&shot->sample);
-	if (nb_view_try(host, make, shot, why, sizeof why)) {
+	const double begun = nb_now(), worked = nb_view_seconds(CLOCK_THREAD_CPUTIME_ID);
+	const int failed = nb_view_try(host, make, shot, why, sizeof why);
+	host->alone = nb_now() - begun < 1.5 * (nb_view_seconds(CLOCK_THREAD_CPUTIME_ID) - worked) + 2e-3;
+	if (failed) {
 		nb_warn("frame %" PRIu64 " cannot be shown: %s", host->number, why);
 	} else {
 		part[n++] = (struct talk_part){&shot->head, sizeof shot->head};

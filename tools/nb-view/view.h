@@ -11,7 +11,7 @@
 #include "tools/nb-view/talk.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
+#include <time.h>
 
 enum { VIEW_POINTS = 1 << 20, VIEW_SAMPLE = 1 << 17, VIEW_NOTES = 16, VIEW_HELD = 64 << 10 };
 
@@ -60,6 +60,7 @@ struct host {
 	struct talk_needs needs, sent_needs;
 	int fresh; /* the needs have not been met since they came */
 	double spent;
+	int alone;     /* nobody else seems to want the processor */
 	uint32_t *row; /* which body is point i */
 	size_t nrow, of;
 	struct note note[VIEW_NOTES];
@@ -107,6 +108,8 @@ char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *b
 int nb_view_send_frame(struct host *host);
 /* Answers about a body. */
 int nb_view_send_body(struct host *host, uint32_t request, const struct talk_ask *ask);
+/* Of a clock, 0 if that is gone. */
+double nb_view_seconds(clockid_t clock);
 /* Does something that may end in nb_die: 0, or -1 and what it would have said. */
 int nb_view_try(struct host *host, void (*act)(void *context), void *context, char *why, size_t size);
 

@@ -232,7 +232,6 @@ int main(void)
 {
 	struct server *s = calloc(1, sizeof *s);
 	signal(SIGPIPE, SIG_IGN);
-	(void)!nice(19);	 /* a run comes first */
 	signal(SIGINT, SIG_IGN); /* of a terminal: the host says when it is over */
 	signal(SIGHUP, SIG_IGN);
 	if (!s)
