@@ -49,9 +49,18 @@ def main(url, text, frames="1"):
             info = json.loads(body.rstrip(b"\0"))
             print(json.dumps(info if kind == 2 else {"hello": sorted(info)}), flush=True)
             points = {}
+        elif kind == 4:
+            number, form = struct.unpack("<II", body[:8])
+            with open("picture.jpeg", "wb") as file:
+                file.write(body[8:])
+            print(json.dumps({"picture": number, "format": form}), flush=True)
+            left -= 1
+            if left == 0:
+                return
         elif kind == 5:
             print('{"end":1}', flush=True)
-            return
+            if '"draw":1' not in text:
+                return
         if kind in (2, 3) and len(points.get("pos", [])) == 3 * info["sent"]:
             print(json.dumps({"points": points}), flush=True)
             left -= 1

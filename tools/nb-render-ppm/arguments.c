@@ -34,7 +34,7 @@ static void take_species(const char *name, const char *text, unsigned char set[N
 		set[list[i]] = 1;
 }
 
-static void take_by(struct render *r)
+void nb_render_take_by(struct render *r)
 {
 	static const char *const word[] = {"density", "speed", "species", "colour", "id"};
 	r->by = BY_COLUMN;
@@ -165,7 +165,7 @@ void nb_render_check(struct nb_run *run, struct render *r)
 	r->colormap_given = nb_given(run, &r->colormap);
 	r->neighbours_given = nb_given(run, &r->neighbours);
 	r->disc_size_given = nb_given(run, &r->disc_size);
-	take_by(r);
+	nb_render_take_by(r);
 	if (r->label)
 		take_labels(r->label, parsed);
 	refuse_contradictions(run, r);

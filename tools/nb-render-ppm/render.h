@@ -124,6 +124,8 @@ struct render {
 
 /* Checks the options and parses those that are lists (arguments.c). */
 void nb_render_check(struct nb_run *run, struct render *r);
+/* r->by, and what follows from r->by_word. */
+void nb_render_take_by(struct render *r);
 
 /* ---- output.c ---- */
 

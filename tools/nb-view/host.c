@@ -113,6 +113,21 @@ static double serve(struct host *host)
 	return -1;
 }
 
+/* Draws the picture that has been wanted longest.  Seconds as above; 0: there are others. */
+static double draw(struct host *host)
+{
+	if (host->ndraw == 0)
+		return -1;
+	const double pause = rest(host);
+	if (pause > 0)
+		return pause;
+	const struct view_draw first = host->draw[0];
+	memmove(host->draw, host->draw + 1, --host->ndraw * sizeof first);
+	if (nb_view_send_picture(host, first.client, &first.want))
+		set_gone(host);
+	return host->ndraw ? 0 : -1;
+}
+
 static void take_needs(struct host *host, const struct talk_needs *needs)
 {
 	struct talk_needs before = host->needs;
@@ -140,6 +155,8 @@ static int hear(struct host *host)
 		return -1;
 	if (head.kind == TALK_NEEDS && head.bytes == sizeof body.needs)
 		take_needs(host, &body.needs);
+	if (head.kind == TALK_DRAW && head.bytes == sizeof body.want && host->ndraw < VIEW_DRAWS)
+		host->draw[host->ndraw++] = (struct view_draw){head.client, body.want};
 	if (head.kind == TALK_ASK && head.bytes == sizeof body.ask)
 		return nb_view_send_body(host, head.client, &body.ask);
 	return 0;
@@ -160,7 +177,9 @@ static void *work(void *context)
 	nb_speak_as(&host->voice);
 	for (int told = 0; !is_over(host);) {
 		nb_cpu_set_threads(host->ended || host->follows ? host->threads : 1);
-		const double pause = serve(host);
+		double pause = serve(host);
+		const double until = draw(host);
+		pause = until >= 0 && (pause < 0 || until < pause) ? until : pause;
 		struct pollfd file[] = {{host->socket, POLLIN, 0}, {host->wake[0], POLLIN, 0}};
 		if (host->ended && !told) {
 			told = 1;
@@ -173,6 +192,7 @@ static void *work(void *context)
 		if (file[0].revents && hear(host))
 			set_gone(host);
 	}
+	nb_view_release_painter(host);
 	nb_frame_clear(&host->frame);
 	free(host->row);
 	return NULL;

@@ -54,6 +54,13 @@ double nb_view_seconds(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void nb_view_enter(struct host *host)
+{
+	if (!host->entered && nb_backend_enter_thread())
+		nb_blame_device();
+	host->entered = 1;
+}
+
 /* ---- which bodies ------------------------------------------------------------------------------- */
 
 /* x, below 2^bits, to another such number; no two become the same. */
@@ -95,9 +102,8 @@ void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*w
 {
 	const struct nb_space *space = nb_plan_space(&host->frame);
 	uint32_t *there = NULL;
-	if (space && !host->entered && nb_backend_enter_thread())
-		nb_blame_device();
-	host->entered = 1;
+	if (space)
+		nb_view_enter(host);
 	nb_require_ok(nb_frame_share(to, &host->frame), &host->frame);
 	for (size_t c = to->ncolumn; c > 0; c--)
 		if (to->column[c - 1].table != NB_PARTICLE || !wanted(context, to->column[c - 1].name))

@@ -39,6 +39,8 @@ int nb_shot_has_values(const char *by);
 /* View k of the needs: its values, if it has any, and its description; or nb_die. */
 void nb_shot_view(struct shot *shot, uint32_t k);
 void nb_shot_release_view(struct shot *shot);
+/* What is known of the numbers of a text that clients need, NULL: nothing. */
+const struct note *nb_shot_note(const struct host *host, const char *by);
 /* The frame of these rows alone, of the columns that wanted says, made where the frame is; or nb_die. */
 void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*wanted)(void *context, const char *name),
 	void *context, struct nb_frame *to);

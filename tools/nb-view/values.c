@@ -58,6 +58,15 @@ static struct note *note_of(struct host *host, uint32_t by)
 	return note;
 }
 
+const struct note *nb_shot_note(const struct host *host, const char *by)
+{
+	for (uint32_t k = 0; k < host->needs.nview; k++)
+		for (size_t i = 0; i < host->nnote; i++)
+			if (host->note[i].by == host->needs.view[k].by && strcmp(host->needs.view[k].text, by) == 0)
+				return &host->note[i];
+	return NULL;
+}
+
 /* Between which numbers colours change: as found in the first frame that has a range. */
 static void find_range(struct shot *shot, struct note *note)
 {

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { VIEW_POINTS = 1 << 20, VIEW_SAMPLE = 1 << 17, VIEW_NOTES = 16, VIEW_HELD = 64 << 10 };
+enum { VIEW_POINTS = 1 << 20, VIEW_SAMPLE = 1 << 17, VIEW_NOTES = 16, VIEW_DRAWS = 16, VIEW_HELD = 64 << 10 };
 
 struct view {
 	int port, open, exits;
@@ -65,6 +65,13 @@ struct host {
 	size_t nrow, of;
 	struct note note[VIEW_NOTES];
 	size_t nnote;
+	struct painter *painter;
+	int warned; /* that a frame cannot be drawn */
+	struct view_draw {
+		uint32_t client;
+		struct talk_want want;
+	} draw[VIEW_DRAWS]; /* pictures that are wanted */
+	size_t ndraw;
 };
 
 /* ---- start.c ---- */
@@ -102,12 +109,17 @@ void nb_talk_real(FILE *to, double x);
 /* The first message of a stream; to be freed. */
 char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *bytes);
 
-/* ---- shot.c, describe.c, rows.c ---- */
+/* ---- shot.c, describe.c, picture.c, rows.c ---- */
 
 /* Sends the frame as the clients need it.  0, or -1: the server has gone. */
 int nb_view_send_frame(struct host *host);
 /* Answers about a body. */
 int nb_view_send_body(struct host *host, uint32_t request, const struct talk_ask *ask);
+/* Draws a picture of the frame, and sends it to the client. */
+int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_want *want);
+void nb_view_release_painter(struct host *host);
+/* Before the thread uses a device. */
+void nb_view_enter(struct host *host);
 /* Of a clock, 0 if that is gone. */
 double nb_view_seconds(clockid_t clock);
 /* Does something that may end in nb_die: 0, or -1 and what it would have said. */

@@ -63,7 +63,7 @@ void nb_server_picture(struct server *s, uint32_t number, unsigned char *data, s
 static int is_busy(const struct server *s, const struct client *c)
 {
 	return !c->greeted || c->at < c->npiece || c->shot || c->picture || nb_client_suits(s, c) >= 0 ||
-	       (s->ended && !c->ended && c->wants);
+	       nb_client_is_through(s, c);
 }
 
 /* The other end of a stream that sleeps has closed it. */

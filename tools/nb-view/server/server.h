@@ -138,6 +138,8 @@ void nb_client_forget(struct client *c);
 void nb_client_wake(struct client *c);
 /* The view of the newest frame that suits a page; -1: there is none, or it has that. */
 int nb_client_suits(const struct server *s, const struct client *c);
+/* Whether it has got all, except the message that says so. */
+int nb_client_is_through(const struct server *s, const struct client *c);
 void nb_shot_release(struct shot **shot);
 
 /* ---- needs.c ---- */

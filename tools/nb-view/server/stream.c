@@ -128,6 +128,12 @@ int nb_client_suits(const struct server *s, const struct client *c)
 	return -1;
 }
 
+int nb_client_is_through(const struct server *s, const struct client *c)
+{
+	const int has_last = !s->shot || c->has_frame == s->shot->head.number + 1;
+	return s->ended && !c->ended && c->wants && (has_last || s->ended > 1);
+}
+
 static void begin_frame(struct server *s, struct client *c, int view)
 {
 	struct shot *shot = s->shot;
@@ -168,7 +174,7 @@ static int next(struct server *s, struct client *c)
 	} else if (nb_shot_release(&c->shot), (view = nb_client_suits(s, c)) >= 0) {
 		begin_frame(s, c, view);
 		s->changed = 1;
-	} else if (s->ended && !c->ended && c->wants) {
+	} else if (nb_client_is_through(s, c)) {
 		begin(c, END, 0, c->has_frame ? c->has_frame - 1 : 0);
 		c->ended = 1;
 	} else {

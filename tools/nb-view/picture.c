@@ -1,0 +1,161 @@
+/* Pictures for pages, drawn where the bodies are, as nb-render-ppm draws them. */
+#include "kernels/picture/picture.h"
+#include "common/mem.h"
+#include "tools/nb-render-ppm/render.h"
+#include "tools/nb-view/shot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUALITY = 85 };
+
+/* What draws, for as long as a page turns its camera. */
+struct painter {
+	struct host *host;
+	struct render render;
+	struct talk_want want;
+	uint64_t number; /* of the frame whose bodies are loaded: 1 more, 0: none are */
+	uint8_t *bytes;	 /* of the picture */
+	size_t size;
+};
+
+/* The place of a word in "asinh|log|linear", 0 if it is none. */
+static int place_of(const char *word, const char *words)
+{
+	for (int k = 0; *words; k++) {
+		const size_t length = strcspn(words, "|");
+		if (strlen(word) == length && strncmp(word, words, length) == 0)
+			return k;
+		words += length + (words[length] == '|');
+	}
+	return 0;
+}
+
+static void release(struct painter *p)
+{
+	struct render *r = &p->render;
+	if (r->backend) {
+		nb_render_release_bodies(r);
+		nb_render_close_canvas(r);
+	}
+	nb_expr_free(r->expression);
+	memset(r, 0, sizeof *r);
+	p->number = 0;
+}
+
+/* Anything but the camera and the number of a want. */
+static int is_same(const struct talk_want *a, const struct talk_want *b)
+{
+	return a->width == b->width && a->height == b->height && strcmp(a->by, b->by) == 0 &&
+	       strcmp(a->stretch, b->stretch) == 0 && strcmp(a->map, b->map) == 0 &&
+	       memcmp(a->hidden, b->hidden, sizeof a->hidden) == 0;
+}
+
+/* The options that a user of nb-render-ppm would give. */
+static void prepare(struct painter *p)
+{
+	static const unsigned char none[sizeof p->want.hidden];
+	struct render *r = &p->render;
+	const struct talk_want *want = &p->want;
+	const struct note *note = nb_shot_note(p->host, want->by);
+	const size_t n = p->host->frame.rows[NB_PARTICLE];
+	*r = *(const struct render *)nb_tool_find("nb-render-ppm")->defaults;
+	r->width = want->width > 2 ? (int)want->width & ~1 : 2; /* JPEG halves the resolution of colours */
+	r->height = want->height > 2 ? (int)want->height & ~1 : 2;
+	r->by_word = *want->by ? want->by : "density";
+	r->colormap = place_of(want->map, NB_COLORMAP_WORDS);
+	r->stretch = place_of(want->stretch, "asinh|log|linear");
+	r->expose = EXPOSE_FRAME;
+	r->draw = DRAW_DENSITY;
+	r->zoom = r->neighbours_given = r->size_given = r->parsed.centered = 1;
+	r->neighbours = nb_exposure_neighbours(n);
+	r->hide = memcmp(want->hidden, none, sizeof none) ? "some" : "none";
+	memcpy(r->parsed.hidden, want->hidden, sizeof want->hidden);
+	if (note) {
+		r->hues = "some";
+		r->parsed.hues[0] = note->low;
+		r->parsed.hues[1] = note->high;
+		r->log_scale = note->logarithmic;
+	}
+	nb_render_take_by(r);
+	r->backend = p->host->now;
+	nb_render_open_canvas(r);
+}
+
+static void point_camera(struct painter *p)
+{
+	struct render *r = &p->render;
+	const struct talk_want *want = &p->want;
+	const double edge = r->width < r->height ? r->width : r->height;
+	memcpy(r->parsed.right, want->right, sizeof want->right);
+	memcpy(r->parsed.up, want->up, sizeof want->up);
+	memcpy(r->parsed.center, want->centre, sizeof want->centre);
+	r->size = r->scene.size = edge / want->scale;
+	if (r->bodies.n == 0)
+		return;
+	if (r->scene.ready)
+		nb_render_move_camera(r);
+	else
+		nb_render_choose_scene(r);
+}
+
+static void draw(void *context)
+{
+	struct painter *p = context;
+	struct render *r = &p->render;
+	struct host *host = p->host;
+	if (host->now->space->device >= 0)
+		nb_view_enter(host);
+	if (!r->backend)
+		prepare(p);
+	if (p->number != host->number + 1) {
+		nb_render_load(r, &host->frame);
+		nb_render_load_hues(r);
+	}
+	p->number = host->number + 1;
+	point_camera(p);
+	nb_render_paint(r);
+	const int status = nb_jpeg_encode(r->width, r->height, r->canvas.rgb, QUALITY, &p->bytes, &p->size);
+	if (status == NB_EUNSUPPORTED)
+		nb_die(NB_EXIT_FAILED, "this program was built without libjpeg");
+	nb_render_require_ok(r, status);
+	if (!host->ended) { /* whose frame may go at any time */
+		nb_render_release_bodies(r);
+		p->number = 0;
+	}
+}
+
+int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_want *want)
+{
+	struct painter *p = host->painter ? host->painter : calloc(1, sizeof *p);
+	char why[600];
+	int status = 0;
+	host->painter = p;
+	if (!p || !host->has_frame || !host->now)
+		return 0;
+	p->host = host;
+	if (!is_same(&p->want, want) || p->render.backend != host->now)
+		release(p);
+	p->want = *want;
+	p->bytes = NULL;
+	if (nb_view_try(host, draw, p, why, sizeof why)) {
+		release(p);
+		if (!host->warned++)
+			nb_warn("frame %" PRIu64 " cannot be drawn: %s", host->number, why);
+	} else {
+		const uint32_t head[2] = {want->number, 0};
+		const struct talk_part part[] = {{head, sizeof head}, {p->bytes, p->size}};
+		status = nb_talk_send(host->socket, TALK_PICTURE, client, part, 2);
+	}
+	nb_free(p->bytes);
+	return status;
+}
+
+void nb_view_release_painter(struct host *host)
+{
+	if (host->painter)
+		release(host->painter);
+	free(host->painter);
+	host->painter = NULL;
+}
