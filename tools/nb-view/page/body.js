@@ -3,20 +3,20 @@
 let chosen = null; /* {index, id, frame} */
 
 /* Of few bodies ids cost little, and the frames that are kept have them when trails are wanted. */
-const needs_ids = () => chosen || ui.trails > 0 || (frames.shown && frames.shown.n <= 65536) ? 1 : 0;
+const needs_ids = () => chosen || ui.trails > 0 || !frames.shown || frames.shown.n <= 65536 ? 1 : 0;
 
 /* Its place among the points of a frame; -1: it is not there. */
 function row_of_chosen(frame) {
 	if (!chosen || !frame.pos)
 		return -1;
-	if (frame === chosen.frame)
-		return chosen.index;
+	if (frame === chosen.frame || (frame.frame === chosen.frame.frame && frame.n === chosen.frame.n))
+		return chosen.index; /* the same one, sent again */
 	if (frame.chosen && frame.chosen.of === chosen)
 		return frame.chosen.row;
-	let row = frame.n === chosen.frame.n && chosen.index < frame.got ? chosen.index : -1;
+	let row = !frame.id && !chosen.frame.id && frame.n === chosen.frame.n && chosen.index < frame.got ? chosen.index : -1;
 	if (frame.id && chosen.id !== undefined)
 		row = frame.id.indexOf(chosen.id);
-	if (frame.got === frame.sent)
+	if (frame.got === frame.sent && (chosen.id !== undefined || !frame.id))
 		frame.chosen = {of: chosen, row};
 	return row;
 }

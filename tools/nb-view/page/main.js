@@ -179,6 +179,7 @@ async function take_picture(data) {
 function start() {
 	if (!open_sky($('sky'))) {
 		open_plain();
+		$('trails').disabled = true;
 		notice('this browser has no WebGL 2 with sums of real numbers: pictures are drawn slowly', 8000);
 	}
 	$('sky').addEventListener('webglcontextlost', event => event.preventDefault());

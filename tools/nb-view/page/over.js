@@ -1,6 +1,4 @@
-/* What is written over the sky: title, time, scale, colours, trails and the chosen body. */
-
-const MOST_TRAILS = 2048; /* bodies that have one */
+/* What is written over the sky: title, time, scale, colours and the chosen body. */
 
 /* Letters that can be read on anything. */
 function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
@@ -17,7 +15,7 @@ function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
 
 /* Only where something of it has changed. */
 function draw_over() {
-	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen || ui.trails > 0;
+	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen !== null;
 	const key = frame && JSON.stringify([frame.frame, frame.got, sky.width, sky.height, camera.size, numbers_text(frame), {...ui, hidden: 0},
 		[...ui.hidden], range_shown().map(x => short(x)), document.body.className, innerHeight, moves ? [camera, chosen && chosen.index] : 0]);
 	if (key && key === sky.written)
@@ -26,8 +24,6 @@ function draw_over() {
 	context.clearRect(0, 0, sky.width, sky.height);
 	if (!frame)
 		return;
-	if (ui.trails > 0)
-		draw_trails(context, frame);
 	draw_chosen(context, frame);
 	if (ui.labels)
 		draw_labels(context, frame);
@@ -53,7 +49,7 @@ function draw_labels(context, frame) {
 /* How many bodies there are, and how many of them are drawn. */
 function numbers_text(frame) {
 	const all = `${grouped(frame.n)} bodies`, drawn = sky.drawn ? frame.n : sky.painted ? sky.painted.count : frame.got;
-	const kept = colour_is_missing(frame) ? `, kept without ${ui.by}` : '';
+	const kept = colour_is_missing(frame) ? `, kept without ${ui.by}` : ui.trails > 0 && trails.lost ? ', some kept without id' : '';
 	return (drawn < frame.n ? `${all}, 1 in ${short(frame.n / drawn, 2)} drawn` : all) + kept;
 }
 
@@ -99,70 +95,6 @@ const is_away = (frame, index) => frame.pos[3 * index] === 65535 && frame.pos[3 
 function place_of(frame, index) {
 	const [x, y, z, edge] = frame.scale;
 	return [x, y, z].map((from, k) => from + edge * frame.pos[3 * index + k] / 65535);
-}
-
-/* Where these bodies of the newest of the frames are in an older one: by their ids, or by their order. */
-function rows_in(frame, newest, rows) {
-	if (frame === newest || !frame.id || !newest.id)
-		return frame.n === newest.n || frame === newest ? rows : rows.map(() => -1);
-	const key = [newest.frame, rows.length, rows[0]].join();
-	if (frame.rows && frame.rows.key === key)
-		return frame.rows;
-	const wanted = new Map(rows.map((row, k) => [newest.id[row], k])), found = rows.map(() => -1);
-	for (let i = 0; i < frame.got; i++) {
-		const k = wanted.get(frame.id[i]);
-		if (k !== undefined)
-			found[k] = i;
-	}
-	frame.rows = Object.assign(found, {key});
-	return found;
-}
-
-/* The bodies whose trails are drawn; those of the chosen one alone, if there is one. */
-function trailing(frame) {
-	const row = row_of_chosen(frame);
-	if (row >= 0)
-		return [row];
-	const rows = [];
-	for (let i = 0; i < frame.got && rows.length < MOST_TRAILS; i++)
-		if (!(frame.kind && ui.hidden.has(frame.kind[i])) && !is_away(frame, i))
-			rows.push(i);
-	return rows;
-}
-
-/* Lines from frame to frame that fade with age; where lines cross, the brighter one is seen. */
-function draw_trails(context, frame) {
-	const at = shown_index(), past = frames.list.slice(Math.max(at - ui.trails, 0), at + 1).reverse();
-	if (at < 0 || past.length < 2)
-		return;
-	const lens = lens_of(sky.width, sky.height), rows = trailing(frame), unit = sky.height / innerHeight;
-	const by = colour_mode(frame), table = map_table();
-	let newer = rows.map(row => project(lens, place_of(frame, row)));
-	context.lineWidth = rows.length > 200 ? unit : 1.5 * unit;
-	context.globalCompositeOperation = ui.print ? 'darken' : 'lighten';
-	for (let age = 1; age < past.length; age++) {
-		const older = rows_in(past[age], frame, rows).map(row => row >= 0 && row < past[age].got && !is_away(past[age], row) ? project(lens, place_of(past[age], row)) : null);
-		const light = (1 - (age - 0.5) / past.length) * 0.75, paths = new Map();
-		older.forEach((from, k) => {
-			const to = newer[k];
-			const kind = by === 2 ? frame.kind[rows[k]] : by === 1 ? frame.value[rows[k]] >> 12 : 0; /* 16 hues of values */
-			if (!from || !to)
-				return;
-			if (!paths.has(kind))
-				paths.set(kind, new Path2D());
-			paths.get(kind).moveTo(...from);
-			paths.get(kind).lineTo(...to);
-		});
-		for (const [kind, path] of paths) {
-			const v = 3 * Math.round(255 * (ui.print ? 1 - light : light)), hue = by === 2 ? kind_rgb(kind)
-				: [...hues.value.subarray(51 * kind, 51 * kind + 3)];
-			context.strokeStyle = by > 0 ? css(hue.map(x => ui.print ? 255 - light * (255 - x * x / 354) : light * x))
-				: css([...table.subarray(v, v + 3)]);
-			context.stroke(path);
-		}
-		newer = older;
-	}
-	context.globalCompositeOperation = 'source-over';
 }
 
 /* A ring about the chosen body. */

@@ -1,4 +1,4 @@
-/* From bodies to a picture: counts, radii, densities, colours.  A picture is made in steps, so that the page stays awake;
+/* From bodies to densities: counts, radii, levels.  A picture is made in steps, so that the page stays awake;
  * while the camera moves it shows fewer bodies. */
 
 const MANY = 256;	/* bodies of a species that are smoothed over their own neighbours */
@@ -169,37 +169,4 @@ function paint_discs(job) {
 	gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, job.count);
 	by_instance(false);
 	gl.disable(gl.BLEND);
-}
-
-/* Colours on the canvas, from the densities that are there. */
-function present() {
-	const gl = sky.gl, job = sky.painted, size = [sky.width, sky.height];
-	gl.bindFramebuffer(gl.FRAMEBUFFER, null);
-	gl.viewport(0, 0, ...size);
-	if (sky.drawn) {
-		use('copy', {image: bind(1, sky.picture), shown: size});
-		draw_whole();
-	} else if (!job) {
-		gl.clearColor(ui.print ? 1 : 0, ui.print ? 1 : 0, ui.print ? 1 : 0, 1);
-		gl.clear(gl.COLOR_BUFFER_BIT);
-	} else if (job.t.width === sky.width) {
-		draw_tones(job, size);
-	} else { /* a picture of fewer pixels is enlarged */
-		const {t} = job;
-		t.colours = t.colours || target(t.width, t.height, gl.RGBA8);
-		draw_on(t.colours, 0, false);
-		draw_tones(job, [t.width, t.height]);
-		gl.bindFramebuffer(gl.READ_FRAMEBUFFER, t.colours.level[0]);
-		gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
-		gl.blitFramebuffer(0, 0, t.width, t.height, 0, 0, ...size, gl.COLOR_BUFFER_BIT, gl.LINEAR);
-	}
-}
-
-function draw_tones(job, shown) {
-	const discs = job.shape === 'discs', area = job.lens.scale ** 2;
-	const range = discs ? [0, 1] : range_shown().map(x => x / area);
-	load_map(job.by === 1 ? hues.value : map_table());
-	use('tone', {image: bind(1, job.t.image), map: 3, range, shown, by: job.by, print: ui.print ? 1 : 0,
-		stretch: discs ? 2 : ['asinh', 'log', 'linear'].indexOf(ui.stretch)});
-	draw_whole();
 }

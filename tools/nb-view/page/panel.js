@@ -150,6 +150,8 @@ function next_of(id) {
 }
 
 function set_trails(frames_back) {
+	if (!sky.gl)
+		return;
 	ui.trails = Number(frames_back);
 	$('trails').value = frames_back;
 	want();

@@ -67,7 +67,7 @@ function open_sky(canvas) {
 	const programs = {count: [count_shader, flat_shader], coarser: [whole_shader, coarser_shader],
 		splat: [splat_shader, smooth_shader], disc: [disc_shader, glow_shader],
 		gather: [whole_shader, gather_shader], tone: [whole_shader, tone_shader], probe: [probe_shader, flat_shader],
-		thin: [whole_shader, thin_shader], copy: [whole_shader, copy_shader]};
+		thin: [whole_shader, thin_shader], copy: [whole_shader, copy_shader], trail: [trail_shader, fade_shader]};
 	for (const [name, [vertex, fragment]] of Object.entries(programs))
 		sky.program[name] = compile(vertex, fragment);
 	finish_programs();
@@ -79,6 +79,7 @@ function open_sky(canvas) {
 	gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
 	gl.blendFunc(gl.ONE, gl.ONE);
 	sky.uploaded = null;
+	Object.assign(trails, {key: '', array: null, buffer: null});
 	return true;
 }
 

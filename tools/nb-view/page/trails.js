@@ -1,0 +1,118 @@
+/* Where bodies were in the last frames, as lines that fade with age; the card keeps them, so that turning costs nothing. */
+
+const MOST_TRAILS = 2048; /* bodies that have one */
+
+const trails = {key: '', count: 0};
+
+const trail_shader = header + `
+layout(location = 0) in vec4 a_point; /* position, and light in [0, 1] */
+layout(location = 1) in vec3 a_hue;
+uniform vec2 origin, size;
+uniform vec3 across, down;
+out vec4 point;
+void main()
+{
+	vec2 at = origin + vec2(dot(across, a_point.xyz), dot(down, a_point.xyz));
+	point = vec4(a_hue, a_point.w);
+	gl_Position = vec4(at.x / size.x * 2.0 - 1.0, 1.0 - at.y / size.y * 2.0, 0, 1);
+}
+`;
+
+const fade_shader = header + `
+uniform sampler2D map;
+uniform int by, print;
+in vec4 point;
+out vec4 colour;
+void main()
+{
+	float light = point.w;
+	vec3 map_rgb = texture(map, vec2(((print == 1 ? 1.0 - light : light) * 255.0 + 0.5) / 256.0, 0.5)).rgb;
+	vec3 hue_rgb = print == 1 ? 1.0 - light * (1.0 - 0.72 * point.rgb * point.rgb) : light * point.rgb;
+	colour = vec4(by == 0 ? map_rgb : hue_rgb, 1);
+}
+`;
+
+/* Where these bodies of the newest of the frames are in an older one: by their ids, or by their order. */
+function rows_in(frame, newest, rows) {
+	if (frame === newest || (!frame.id && !newest.id && frame.n === newest.n))
+		return rows;
+	if (!frame.id || !newest.id)
+		return rows.map(() => -1);
+	const wanted = new Map(rows.map((row, k) => [newest.id[row], k])), found = rows.map(() => -1);
+	for (let i = 0; i < frame.got; i++) {
+		const k = wanted.get(frame.id[i]);
+		if (k !== undefined)
+			found[k] = i;
+	}
+	return found;
+}
+
+/* The bodies whose trails are drawn; the chosen one alone, if there is one. */
+function trailing(frame) {
+	const row = row_of_chosen(frame), rows = [];
+	if (row >= 0)
+		return [row];
+	for (let i = 0; i < frame.got && rows.length < MOST_TRAILS; i++)
+		if (!(frame.kind && ui.hidden.has(frame.kind[i])) && !is_away(frame, i))
+			rows.push(i);
+	return rows;
+}
+
+function hue_of(frame, row, by) {
+	if (by === 2)
+		return brighten(kind_rgb(frame.kind[row]));
+	const at = by === 1 ? 3 * (frame.value[row] >> 8) : 0;
+	return by === 1 ? [0, 1, 2].map(c => hues.value[at + c] / 255) : [1, 1, 1];
+}
+
+/* Brings the lines into the memory of the card; positions are in the scale of the frame that is shown. */
+function build_trails(frame, past, by) {
+	const gl = sky.gl, rows = trailing(frame), most = rows.length > 200 ? 0.5 : 0.75, numbers = [], edge = frame.scale[3];
+	const hue = rows.map(row => hue_of(frame, row, by));
+	const places = of => rows_in(of, frame, rows).map(row => row >= 0 && row < of.got && !is_away(of, row)
+		? place_of(of, row).map((x, c) => (x - frame.scale[c]) / edge) : null);
+	let newer = places(frame);
+	for (let age = 1; age < past.length; age++) {
+		const older = places(past[age]), light = k => (1 - k / (past.length - 1)) * most;
+		older.forEach((from, k) => {
+			if (from && newer[k])
+				numbers.push(...from, light(age), ...hue[k], ...newer[k], light(age - 1), ...hue[k]);
+		});
+		newer = older;
+	}
+	trails.lost = past.some(f => !f.id !== !frame.id);
+	trails.array = trails.array || gl.createVertexArray();
+	trails.buffer = trails.buffer || gl.createBuffer();
+	gl.bindVertexArray(trails.array);
+	gl.bindBuffer(gl.ARRAY_BUFFER, trails.buffer);
+	gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.DYNAMIC_DRAW);
+	gl.enableVertexAttribArray(0);
+	gl.enableVertexAttribArray(1);
+	gl.vertexAttribPointer(0, 4, gl.FLOAT, false, 28, 0);
+	gl.vertexAttribPointer(1, 3, gl.FLOAT, false, 28, 16);
+	gl.bindVertexArray(null);
+	trails.count = numbers.length / 7;
+}
+
+/* On the canvas; where lines cross, the brighter one is seen. */
+function draw_trails(frame) {
+	const gl = sky.gl, by = colour_mode(frame), at = shown_index(), row = row_of_chosen(frame);
+	if (ui.trails === 0 || at < 0)
+		return;
+	/* frames of the run, whether they are kept or not */
+	const past = frames.list.slice(0, at + 1).filter(f => f.frame >= frame.frame - ui.trails).reverse();
+	const key = [frame.sequence, past.length, ui.trails, ui.by, by, row, ...ui.hidden].join();
+	if (key !== trails.key)
+		build_trails(frame, past, by);
+	trails.key = key;
+	const {origin, across, down} = matrix_of(lens_of(sky.width, sky.height), frame.scale);
+	load_map(map_table());
+	use('trail', {origin, across, down, size: [sky.width, sky.height], map: 3, by, print: ui.print ? 1 : 0});
+	gl.enable(gl.BLEND);
+	gl.blendEquation(ui.print ? gl.MIN : gl.MAX);
+	gl.bindVertexArray(trails.array);
+	gl.drawArrays(gl.LINES, 0, trails.count);
+	gl.bindVertexArray(null);
+	gl.blendEquation(gl.FUNC_ADD);
+	gl.disable(gl.BLEND);
+}
