@@ -24,7 +24,6 @@ int ppoll(struct pollfd *file, nfds_t n, const struct timespec *timeout, const s
 int posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t *actions, int directory);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *lock, clockid_t clock, const struct timespec *until);
-ssize_t tee(int from, int to, size_t length, unsigned flags);
 int memfd_create(const char *name, unsigned flags);
 #define MFD_CLOEXEC 0u
 

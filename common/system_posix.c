@@ -225,14 +225,6 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 	return error;
 }
 
-/* What a pipe holds cannot be seen without taking it. */
-ssize_t tee(int from, int to, size_t length, unsigned flags)
-{
-	(void)from, (void)to, (void)length, (void)flags;
-	errno = ENOSYS;
-	return -1;
-}
-
 int memfd_create(const char *name, unsigned flags)
 {
 	char path[] = "/tmp/nb-XXXXXX";
