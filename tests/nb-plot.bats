@@ -37,6 +37,16 @@ plot() {
 		exit !(q < 1e-3 && q > -1e-3 && p < 1e-3 && p > -1e-3) }'
 }
 
+@test "positions have the same scale in both directions, unless a range is given" {
+	need_cairo
+	printf 'x,y,z,vx,vy,vz,mass\n0,0,0,0,0,0,1\n1,0,0,0,0,0,1\n1,3,0,0,0,0,1\n' | nb-convert --from csv >p.nb
+	legs() { points a.svg | head -n 3 | awk '{ x[NR] = $1; y[NR] = $2 } END { printf "%.2f", (y[2] - y[3]) / (x[2] - x[1]) }'; }
+	nb-plot -x x -y y --style line -o a.svg p.nb
+	equals "$(legs)" 3.00
+	nb-plot -x x -y y --style line --x-range 0:1 -o a.svg p.nb
+	[ "$(legs)" != 3.00 ]
+}
+
 @test "a plot of text is the same characters everywhere" {
 	equals "$(plot 'x y\n0 0\n1 1\n2 4\n3 9\n')" ' y
     │                             ⢀⡠⠔⠁

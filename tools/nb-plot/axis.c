@@ -107,6 +107,7 @@ static void log_ticks(struct axis *axis, int most)
 void nb_axis_ticks(struct axis *axis, int most)
 {
 	axis->ntick = axis->power = 0;
+	axis->most = most;
 	if (axis->log)
 		log_ticks(axis, most < 2 ? 2 : most);
 	else

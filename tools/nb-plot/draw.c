@@ -20,8 +20,7 @@ static void rule(struct panel *panel, double x0, double y0, double x1, double y1
 	const float xy[4] = {(float)(half ? floor(x0) + 0.5 : x0), (float)(half ? floor(y0) + 0.5 : y0),
 		(float)(half ? floor(x1) + 0.5 : x1), (float)(half ? floor(y1) + 0.5 : y1)};
 	nb_canvas_draw(&panel->plot->canvas,
-		&(struct nb_drawing){.what = NB_DRAW_RULE, .n = 2, .size = fmaxf(1, panel->em / 20), .color = color},
-		xy);
+		&(struct nb_drawing){.what = NB_DRAW_RULE, .n = 2, .size = panel->em / 20, .color = color}, xy);
 }
 
 /* ---- axes --------------------------------------------------------------------------------------- */
@@ -113,6 +112,7 @@ static void draw_curves(struct panel *panel, const struct legend *legend)
 {
 	struct plot *plot = panel->plot;
 	if (panel->style == STYLE_MAP) {
+		nb_panel_count(panel);
 		nb_panel_map(panel);
 		return;
 	}
@@ -136,12 +136,32 @@ static double lay_out(struct panel *panel, double top, double bottom)
 	return widest(panel, &panel->y);
 }
 
+/* Positions are as long in both directions, unless somebody wants to see a part. */
+static void equalise(struct panel *panel)
+{
+	const struct plot *plot = panel->plot;
+	struct axis *x = &panel->x, *y = &panel->y;
+	if (plot->npanel > 1 || x->log || y->log || plot->x_range || plot->y_range || plot->rows != ROWS_BODIES ||
+		strcmp(plot->x_unit, "length") != 0 || strcmp(plot->y_unit[0], "length") != 0)
+		return;
+	const double scale = fmax((x->high - x->low) / (x->stop - x->start), (y->high - y->low) / (y->start - y->stop));
+	const double half[2] = {scale * (x->stop - x->start) / 2, scale * (y->start - y->stop) / 2};
+	for (int k = 0; k < 2; k++) {
+		struct axis *axis = k ? y : x;
+		const double middle = axis->low / 2 + axis->high / 2;
+		axis->low = middle - half[k];
+		axis->high = middle + half[k];
+	}
+	nb_axis_ticks(y, y->most);
+}
+
 /* Where the legend is, and how much room beside the curves it takes. */
 static double lay_out_legend(struct panel *panel, struct legend *legend)
 {
 	*legend = (struct legend){.n = 0};
 	if (panel->style == STYLE_MAP) /* counts them together */
 		return 0;
+	equalise(panel);
 	panel->dry = 1;
 	draw_curves(panel, NULL);
 	panel->dry = 0;
@@ -156,6 +176,7 @@ static void draw_panel(struct panel *panel, struct legend *legend)
 	struct plot *plot = panel->plot;
 	const int in_text = plot->canvas.format == NB_CANVAS_TEXT;
 	char name[300];
+	equalise(panel);
 	space_ticks(panel);
 	if (legend->beside) {
 		legend->left = panel->x.stop + panel->em;

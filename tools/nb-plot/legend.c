@@ -50,13 +50,14 @@ void nb_legend_draw(struct panel *panel, const struct legend *legend)
 		struct nb_drawing line = {.what = NB_DRAW_LINE, .n = 2, .color = ink, .size = 0.16f * panel->em};
 		line.dash = series->open ? 4 * line.size : 0;
 		if (panel->style == STYLE_POINTS) {
-			line.what = NB_DRAW_DOTS; /* at the second end */
+			line.what = NB_DRAW_DOTS; /* one, at the second end */
+			line.n = 1;
 			line.size *= 3;
 		}
 		if (in_text)
 			nb_panel_text(panel, legend->left, y, 0, 0.5f, 0, ink, letter);
 		else
-			nb_canvas_draw(&plot->canvas, &line, xy);
+			nb_canvas_draw(&plot->canvas, &line, line.n == 1 ? xy + 2 : xy);
 		nb_panel_text(panel, legend->left + (in_text ? 4 : 2.8 * panel->em), y, 0, 0.5f, 0,
 			in_text ? ink : BLACK, series->label);
 		y += legend->line;

@@ -54,7 +54,7 @@ struct axis {
 	double low, high;   /* what is shown, the logarithm of it where log */
 	double start, stop; /* where these are in the picture */
 	int power;	    /* labels are of numbers divided by 10^power */
-	int ntick;
+	int ntick, most;    /* most: of those with labels */
 	struct tick {
 		double at;
 		int minor; /* has no label */

@@ -69,9 +69,10 @@ void nb_panel_measure(struct panel *panel)
 		panel->rows = (size_t)plot->canvas.height / 4;
 	}
 	panel->count = nb_require_memory(NULL, nb_alloc_zero(panel->columns * (panel->rows + 1), sizeof *panel->count));
+	if (map) /* counts when the axes are as they stay */
+		return;
 	nb_panel_count(panel);
 	y[0] = panel->y.log ? 0.8 : 0;
 	y[1] = fmax(panel->most, 1) * (panel->y.log ? 1.5 : 1.06);
-	if (histogram)
-		nb_axis_range(&panel->y, y, plot->y_range, "y-range", 0);
+	nb_axis_range(&panel->y, y, plot->y_range, "y-range", 0);
 }
