@@ -144,6 +144,21 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 	equals "$(curl -s "${URL}body?client=7&frame=0&index=300" | jq -r .wrong)" 'no such body'
 }
 
+@test "energy error, virial ratio and radii of a frame are those of nb-stats" {
+	nb-select --frames 0 run.nb >first.nb
+	nb-select --frames 1: run.nb >rest.nb
+	opens
+	cat first.nb >&9
+	look "$URL" '{"number":1}' | grep -q '"energy_error": null'
+	cat rest.nb >&9
+	wait_until size_is out "$(cat first.nb rest.nb | wc -c)"
+	look "$URL" '{"number":1}' 2 | tail -n 2 | jq -r 'select(.stats) | .stats | [.etot, .energy_error, .virial, .lagrangian[]] | @tsv' >got
+	nb-stats --format tsv run.nb | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		END { print $at["etot"] "\t" $at["drift"] "\t" $at["virial"] "\t" $at["r10"] "\t" $at["r50"] "\t" $at["r90"] }' >want
+	awk 'NR == FNR { for (i = 1; i <= 6; i++) want[i] = $i; next }
+		{ for (i = 1; i <= 6; i++) if (!(($i - want[i])^2 <= 1e-20)) exit 1; n = NF } END { exit n != 6 }' want got || { cat want got; return 1; }
+}
+
 @test "a picture for a page is that of nb-render-ppm, with what is hidden and what colours say" {
 	local by
 	opens

@@ -86,6 +86,19 @@ static void write_columns(FILE *to, const struct nb_frame *frame)
 	putc(']', to);
 }
 
+static void write_quantities(FILE *to, const struct host *host)
+{
+	const struct quantities *q = &host->quantities;
+	if (q->number != host->number + 1)
+		return;
+	fputs(",\"stats\":{\"energy_error\":", to);
+	nb_talk_real(to, q->drift);
+	write_real(to, "virial", q->virial);
+	write_real(to, "etot", q->etot);
+	write_list(to, "lagrangian", q->radius, 3);
+	putc('}', to);
+}
+
 char *nb_shot_describe(const struct shot *shot, const struct note *note, const char *wrong, size_t *bytes)
 {
 	const struct host *host = shot->host;
@@ -121,6 +134,7 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 		write_text(to, "unit", unit);
 	}
 	write_species(to, shot);
+	write_quantities(to, host);
 	write_columns(to, frame);
 	putc('}', to);
 	if (fclose(to))

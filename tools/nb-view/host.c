@@ -128,6 +128,20 @@ static double draw(struct host *host)
 	return host->ndraw ? 0 : -1;
 }
 
+static void measure(void *host)
+{
+	nb_view_measure(host);
+}
+
+/* The first frame that there is, so that later ones can be compared with it. */
+static void measure_first(struct host *host)
+{
+	char unused[100];
+	take_frame(host);
+	if (host->has_frame && host->frame.rows[NB_PARTICLE] <= VIEW_SAMPLE)
+		(void)nb_view_try(host, measure, host, unused, sizeof unused);
+}
+
 static void take_needs(struct host *host, const struct talk_needs *needs)
 {
 	struct talk_needs before = host->needs;
@@ -176,6 +190,8 @@ static void *work(void *context)
 	uint64_t unused;
 	nb_speak_as(&host->voice);
 	for (int told = 0; !is_over(host);) {
+		if (!host->has_frame && !host->follows)
+			measure_first(host);
 		nb_cpu_set_threads(host->ended || host->follows ? host->threads : 1);
 		double pause = serve(host);
 		const double until = draw(host);
@@ -305,5 +321,6 @@ void nb_view_stop(struct host *host)
 	close(host->voice.file);
 	(void)waitpid(host->process, &status, WNOHANG); /* it ends when all is sent */
 	nb_frame_clear(&host->waiting);
+	nb_view_stop_stats(host);
 	free(host);
 }

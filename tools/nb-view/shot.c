@@ -171,6 +171,7 @@ static void make(void *context)
 	put_weights(shot);
 	put_ids(shot);
 	put_velocities(shot);
+	nb_view_measure(host);
 	for (uint32_t k = 0; k < host->needs.nview; k++)
 		nb_shot_view(shot, k);
 }

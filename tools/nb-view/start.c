@@ -111,6 +111,7 @@ struct host *nb_view_start(struct nb_run *run, const struct view *view)
 	nb_frame_init(&host->frame);
 	pthread_mutex_init(&host->lock, NULL);
 	pthread_cond_init(&host->changed, NULL);
+	nb_view_start_stats(host);
 	make_token(token);
 	set_url(url, view, start_server(host, run, view, token), token);
 	if (nb_system_event(host->wake) || nb_view_start_thread(host))

@@ -33,6 +33,12 @@ struct note {
 	double low, high;
 };
 
+/* Of the system, NaN where it cannot be told. */
+struct quantities {
+	uint64_t number;		       /* of the frame that they are of: 1 more */
+	double drift, virial, etot, radius[3]; /* that hold 10, 50 and 90 % of the mass */
+};
+
 struct host {
 	struct nb_voice voice; /* of the thread; the first member */
 	jmp_buf failed;
@@ -65,6 +71,8 @@ struct host {
 	size_t nrow, of;
 	struct note note[VIEW_NOTES];
 	size_t nnote;
+	struct nb_run *stats; /* an instance of nb-stats, NULL: none */
+	struct quantities quantities;
 	struct painter *painter;
 	int warned; /* that a frame cannot be drawn */
 	struct view_draw {
@@ -78,6 +86,13 @@ struct host {
 
 /* Starts the server, or ends the tool; prints where the page is. */
 struct host *nb_view_start(struct nb_run *run, const struct view *view);
+
+/* ---- quantities.c ---- */
+
+void nb_view_start_stats(struct host *host);
+void nb_view_stop_stats(struct host *host);
+/* host->quantities of the frame, unless that takes too long now. */
+void nb_view_measure(struct host *host);
 
 /* ---- host.c ---- */
 
