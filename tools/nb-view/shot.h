@@ -6,7 +6,7 @@
 #include "tools/nb-view/view.h"
 
 /* largest number of 16 bits; points that scales are found from */
-enum { SHOT_STEP = 65535, SHOT_JUDGED = 1 << 15 };
+enum { SHOT_STEP = 65535, SHOT_JUDGED = 1 << 14 };
 
 struct shot {
 	struct host *host;
