@@ -101,6 +101,31 @@ double *nb_render_numbers(const struct render *r, struct nb_column *column)
 	return number;
 }
 
+double nb_render_share_outside(const struct render *r)
+{
+	enum { SAMPLE = 4096 };
+	const struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
+	const size_t n = b->n < SAMPLE ? b->n : SAMPLE;
+	uint32_t row[SAMPLE];
+	double pos[3 * SAMPLE], outside = 0;
+	float x[SAMPLE], y[SAMPLE];
+	for (size_t i = 0; i < n; i++)
+		row[i] = (uint32_t)(i * b->n / n);
+	double *block = nb_require_memory(b->frame, space->alloc(space, sizeof pos + sizeof row));
+	uint32_t *rows = (uint32_t *)(block + 3 * SAMPLE);
+	int status = space->from_host(space, rows, row, n * sizeof *row);
+	if (!status)
+		status = r->backend->permute(n, rows, 3 * sizeof *pos, b->pos, block);
+	if (!status)
+		status = space->to_host(space, pos, block, 3 * n * sizeof *pos);
+	space->release(space, block);
+	nb_render_require_ok(r, status ? status : nb_splat_project_cpu(n, pos, &r->scene.camera, x, y));
+	for (size_t i = 0; i < n; i++)
+		outside += !(x[i] >= 0 && x[i] < (float)r->width && y[i] >= 0 && y[i] < (float)r->height);
+	return outside / (double)n;
+}
+
 void nb_render_release_bodies(struct render *r)
 {
 	if (r->bodies.kept)

@@ -30,20 +30,6 @@ static int encode_webp(int width, int height, const uint8_t *rgb, uint8_t **byte
 	return nb_webp_encode(width, height, rgb, QUALITY, EFFORT, bytes, size);
 }
 
-static int encode_ppm(int width, int height, const uint8_t *rgb, uint8_t **bytes, size_t *size)
-{
-	const size_t pixels = 3 * (size_t)width * (size_t)height;
-	char head[32];
-	const int n = snprintf(head, sizeof head, "P6\n%d %d\n255\n", width, height);
-	*size = (size_t)n + pixels;
-	*bytes = nb_alloc(*size, 1);
-	if (!*bytes)
-		return NB_ENOMEM;
-	memcpy(*bytes, head, (size_t)n);
-	memcpy(*bytes + n, rgb, pixels);
-	return NB_OK;
-}
-
 #define YUV                                                                                                        \
 	"-vf", "scale=out_color_matrix=bt709,format=yuv420p", "-colorspace", "bt709", "-color_primaries", "bt709", \
 		"-color_trc", "bt709"
@@ -61,7 +47,6 @@ static const struct kind kinds[] = {
 	{".jpg", "JPEG", encode_jpeg, "libjpeg-dev", NB_SPLAT_MAX_SIZE, {NULL}},
 	{".jpeg", "JPEG", encode_jpeg, "libjpeg-dev", NB_SPLAT_MAX_SIZE, {NULL}},
 	{".webp", "WebP", encode_webp, "libwebp-dev", 16383, {NULL}},
-	{".ppm", "PPM", encode_ppm, NULL, NB_SPLAT_MAX_SIZE, {NULL}},
 	{".mp4", "MP4", NULL, NULL, 0, {"-f", "mp4", "-movflags", "+faststart", "-crf", "18", YUV}},
 	{".mov", "MOV", NULL, NULL, 0, {"-f", "mov", "-movflags", "+faststart", "-crf", "18", YUV}},
 	{".mkv", "Matroska", NULL, NULL, 0, {"-f", "matroska", "-crf", "18", YUV}},
@@ -266,7 +251,7 @@ void nb_render_choose_output(struct nb_run *run, struct render *r)
 	size_t size, at, length;
 	int digits;
 	out->environment = run->environment;
-	if (!kind || (kind->encode == encode_ppm && !strchr(path, '%'))) {
+	if (!kind) {
 		nb_output_refuse_terminal(path, "pictures are binary (-o FILE.png or FILE.mp4, or redirect them)");
 		if (nb_given(run, &r->fps))
 			nb_die(NB_EXIT_USAGE, "option '--fps' needs a film ('-o FILE.mp4')");

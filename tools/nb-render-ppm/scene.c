@@ -86,32 +86,6 @@ static double size_to_fit(const struct render *r)
 	return size > 0 ? size : 1;
 }
 
-/* Share of the bodies that are in the picture, of a sample. */
-static double share_inside(const struct render *r)
-{
-	enum { SAMPLE = 1024 };
-	const struct bodies *b = &r->bodies;
-	const struct nb_space *space = r->backend->space;
-	const size_t n = b->n < SAMPLE ? b->n : SAMPLE;
-	uint32_t row[SAMPLE];
-	double pos[3 * SAMPLE], inside = 0;
-	float x[SAMPLE], y[SAMPLE];
-	for (size_t i = 0; i < n; i++)
-		row[i] = (uint32_t)(i * b->n / n);
-	double *block = nb_require_memory(b->frame, space->alloc(space, sizeof pos + sizeof row));
-	uint32_t *rows = (uint32_t *)(block + 3 * SAMPLE);
-	int status = space->from_host(space, rows, row, n * sizeof *row);
-	if (!status)
-		status = r->backend->permute(n, rows, 3 * sizeof *pos, b->pos, block);
-	if (!status)
-		status = space->to_host(space, pos, block, 3 * n * sizeof *pos);
-	space->release(space, block);
-	nb_render_require_ok(r, status ? status : nb_splat_project_cpu(n, pos, &r->scene.camera, x, y));
-	for (size_t i = 0; i < n; i++)
-		inside += x[i] >= 0 && x[i] < (float)r->width && y[i] >= 0 && y[i] < (float)r->height;
-	return inside / (double)n;
-}
-
 static void choose_camera(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
@@ -131,7 +105,7 @@ static void choose_camera(struct render *r)
 	else if (!r->size_given)
 		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &scene->size));
 	point_camera(r);
-	scene->inside = share_inside(r);
+	scene->inside = 1 - nb_render_share_outside(r);
 }
 
 /* What --fit makes of the size: it grows at once where bodies would leave, and shrinks slowly, but not for a little,
@@ -164,7 +138,7 @@ static void follow_if_they_leave(struct render *r)
 {
 	struct scene *scene = &r->scene;
 	double *centre = scene->camera.centre, before[3];
-	if (!scene->follows && share_inside(r) > scene->inside / 2)
+	if (!scene->follows && 1 - nb_render_share_outside(r) > scene->inside / 2)
 		return;
 	memcpy(before, centre, sizeof before);
 	choose_centre(r);

@@ -14,21 +14,6 @@ static int begins(int *goes_on, double share, double most)
 	return *goes_on && !before;
 }
 
-/* Of the bodies. */
-static double share_outside(const struct render *r)
-{
-	const struct bodies *b = &r->bodies;
-	double *pos = nb_render_numbers(r, nb_require_field(b->frame, NB_POS));
-	size_t out = 0;
-	for (size_t i = 0; i < b->n; i++) {
-		float x, y;
-		nb_render_require_ok(r, nb_splat_project_cpu(1, &pos[3 * i], &r->scene.camera, &x, &y));
-		out += !(x >= 0 && x < (float)r->width && y >= 0 && y < (float)r->height);
-	}
-	nb_free(pos);
-	return (double)out / (double)b->n;
-}
-
 /* Pixels that can be seen, counted as far as a number, and whether they all lie in a small part of the picture. */
 static size_t count_light(const struct render *r, size_t most, int *spot)
 {
@@ -52,7 +37,7 @@ static size_t count_light(const struct render *r, size_t most, int *spot)
 static int say_why(const struct render *r, size_t light, int spot, char why[160])
 {
 	const size_t n = r->bodies.n;
-	const double out = n ? share_outside(r) : 0;
+	const double out = n ? nb_render_share_outside(r) : 0;
 	if (n == 0)
 		snprintf(why, 160, "all bodies are %s",
 			r->only	  ? "of species that --only leaves out (without it they are seen)"
@@ -97,7 +82,7 @@ void nb_render_watch_crop(struct render *r)
 	const struct bodies *b = &r->bodies;
 	if (nb_verbosity() < 1 || b->n == 0)
 		return;
-	const double share = share_outside(r);
+	const double share = nb_render_share_outside(r);
 	if (begins(&r->watch.crops, share, 0.01))
 		nb_verbose("from frame %" PRIu64 " on bodies are outside of the picture: %.1f %%%s", b->frame->number,
 			100 * share, r->parsed.fit > 0 ? "" : " (--fit 99 shows 99 % of them)");
