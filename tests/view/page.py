@@ -1,4 +1,5 @@
-"""A run is looked at: the camera is turned, a body clicked, a picture saved and compared with that of nb-render-ppm."""
+"""A run is looked at while it goes on: the camera is turned, a body clicked, pictures saved and compared with those of
+nb-render-ppm."""
 import os
 import re
 import subprocess
@@ -6,14 +7,19 @@ import sys
 
 from browser import Browser
 
-MODEL = "nb-gen disk -n 3000 --seed 3"
 SIZE = (700, 394)
-RUN = MODEL + " | nb-step -d 0.02 -k 3 'nb-force -e 0.05' | tee all.nb | nb-view | cat >passed.nb"
+FRAMES = 4  # whose rows are sorted anew, so that bodies are found again by their ids only
+RUN = ("nb-gen disk -n 3000 --seed 3 | nb-step -d 0.02 -k 3 'nb-force -e 0.05' >all.nb; for k in 0 1 2 3; do "
+       "nb-select --frames $k all.nb | nb-transform --rotate z:$((k * 50)) | nb-sort-zorder | nb-transform --rotate z:$((k * -50)) >$k.nb; done")
+
+
+def output(command):
+    return subprocess.run(["bash", "-o", "pipefail", "-c", command], stdout=subprocess.PIPE, check=True).stdout
 
 
 def image(command):
     """Width, height and the bytes of a PPM that command writes."""
-    data = subprocess.run(["bash", "-o", "pipefail", "-c", command], stdout=subprocess.PIPE, check=True).stdout
+    data = output(command)
     head = re.match(rb"P6\s+(\d+)\s+(\d+)\s+255\s", data)
     return int(head[1]), int(head[2]), data[head.end():]
 
@@ -23,21 +29,34 @@ def check(fact, *more):
         sys.exit(" ".join(str(m) for m in more))
 
 
-def look(browser, url):
-    browser.open(url)
-    browser.until("typeof start === 'function' && frames.list.length && stream.ended && frames.shown === frames.list[frames.list.length - 1]")
+def look(browser, run):
+    """Frame by frame: each is shown when it comes, and the page turns meanwhile."""
+    for k in range(FRAMES):
+        with open(f"{k}.nb", "rb") as file:
+            run.stdin.write(file.read())
+            run.stdin.flush()
+        browser.until(f"typeof start === 'function' && frames.list.length === {k + 1} && frames.shown.frame === {k}")
+        check(browser.value("$('live').innerText") == "live", "frame", k, "is not live")
+        browser.key("ArrowRight")
+    run.stdin.close()
+    browser.until("stream.ended")
     browser.at_rest()
 
-    # turned by keys and by the mouse
-    before = browser.value("[camera.azimuth, camera.elevation]")
-    browser.key("ArrowRight")
-    browser.key("ArrowDown")
-    check(browser.value("[camera.azimuth, camera.elevation]") == [before[0] + 5, before[1] - 5], "keys do not turn")
+    turned = browser.value("[camera.azimuth, camera.elevation]")
+    check(turned == [-90 + 5 * FRAMES, 90], "keys turn to", turned)
     browser.drag(200, 250, 80, -60)
-    turned, degrees = browser.value("[camera.azimuth, camera.elevation]"), 240 / SIZE[1]
-    check(abs(turned[0] - before[0] - 5 + 80 * degrees) < 1 and abs(turned[1] - before[1] + 5 + 60 * degrees) < 1, "a drag turns to", turned)
+    (azimuth, elevation), degrees = browser.value("[camera.azimuth, camera.elevation]"), 240 / SIZE[1]
+    check(abs(azimuth - turned[0] + 80 * degrees) < 1 and abs(elevation - turned[1] + 60 * degrees) < 1, "a drag turns to", azimuth, elevation)
 
-    # a body far from others is clicked; what is told of it is what the stream says
+    browser.key(",")
+    check(browser.value("frames.shown.frame") == FRAMES - 2, "a comma is no frame back")
+    browser.at_rest()
+    check(browser.value("$('command').textContent").startswith(f"nb-select --frames {FRAMES - 2} |"), "the command has another frame")
+    browser.key("End")
+
+
+def ask(browser):
+    """A body far from others is clicked; what is told of it is what the stream says."""
     x, y, index = browser.value("""(() => {
         const lens = lens_of(innerWidth, innerHeight), f = frames.shown, seen = [];
         for (let i = 0; i < f.got; i++) {
@@ -52,32 +71,35 @@ def look(browser, url):
     check(browser.value("chosen.index") == index, "another body was chosen")
     number = browser.value("String(chosen.id)")
     told = browser.value("[...$('about').querySelectorAll('tr')].map(r => [r.cells[0].firstChild.data, r.cells[1].innerHTML.split('<br>').map(Number)])")
-    rows = subprocess.run(f"nb-select --frames 3 --where 'id == {number}' all.nb | nb-convert --to csv | grep -v '^#'", shell=True,
-                          check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    rows = output(f"nb-select --where 'id == {number}' {FRAMES - 1}.nb | nb-convert --to csv | grep -v '^#'").decode().split()
     row = dict(zip(rows[0].split(","), map(float, rows[1].split(","))))
     for name, values in told:
         for component, value in zip({"pos": "xyz", "vel": ("vx", "vy", "vz")}.get(name, [name]), values):
             check(component not in row or abs(value - row[component]) <= 1e-5 * abs(row[component]), name, value, "is told, not", row)
     check({"pos", "vel", "mass"} <= {name for name, values in told}, "columns are missing:", told)
-
-    # the same view by nb-render-ppm
     browser.key("Escape")
-    for by in ("density", "speed", "species"):
-        browser.value(f"set_by('{by}')")
-        if by != "density":
-            browser.until(f"colour_mode(frames.shown) === {1 if by == 'speed' else 2}")
-        if browser.value("ui.labels"):
-            browser.key("l")
-        browser.at_rest()
-        compare(browser, by)
+
+
+def follow(browser):
+    """Trails go from where bodies were to where they are: none is longer than the fastest body gets."""
+    browser.key("t")
+    browser.until("trails.count > 0")
+    pieces, longest = browser.value("""(() => {
+        const f = frames.shown, length = (a, b) => Math.hypot(...a.map((x, k) => x - b[k]));
+        const pairs = trailing(f).map(row => [row, rows_in(frames.list[0], f, [row])[0]]);
+        return [trails.count / 2, Math.max(...pairs.map(([to, from]) => length(place_of(f, to), place_of(frames.list[0], from))))];
+    })()""")
+    shown = browser.value("Math.min(seen_bodies(frames.shown), MOST_TRAILS)")
+    check(pieces == (FRAMES - 1) * shown, "trails have", pieces, "pieces")
+    fastest = float(output(f"nb-calc --quiet 'speed = v' {FRAMES - 1}.nb | nb-convert --to csv | awk -F, '!/^[#i]/ {{ v = $5^2 + $6^2 + $7^2; if (v > m) m = v }} END {{ print sqrt(m) }}'"))
+    check(longest < 1.5 * fastest * 0.02 * (FRAMES - 1), "a trail is", longest, "long, of a speed of", fastest)
+    browser.value("set_trails('0')")
 
 
 def compare(browser, by):
     picture = browser.download(lambda: browser.press("#picture"), os.path.abspath("saved"))
-    command = browser.value("document.querySelector('#command').textContent")
-    last = command.split("| ")[-1]
-    saved = image(f"pngtopnm '{picture}' 2>/dev/null")
-    drawn = image(f"nb-select --frames {browser.value('frames.shown.frame')} all.nb | {last}")
+    command = browser.value("$('command').textContent").split("| ")[-1]
+    saved, drawn = image(f"pngtopnm '{picture}' 2>/dev/null"), image(f"{command} <{FRAMES - 1}.nb")
     os.remove(picture)
     check(saved[:2] == drawn[:2], "sizes differ:", saved[:2], drawn[:2])
     difference = [abs(a - b) for a, b in zip(saved[2], drawn[2])]
@@ -91,13 +113,42 @@ def compare(browser, by):
     check(mean < 0.25 and far < 0.001, "the page shows something else than", command)
 
 
+def draw(browser):
+    """The same view by nb-render-ppm, of density, a speed, and species of which one more is hidden."""
+    browser.key("l")
+    for by, mode in (("density", 0), ("speed", 1), ("species", 2)):
+        browser.value(f"set_by('{by}')")
+        browser.until(f"colour_mode(frames.shown) === {mode}")
+        if by == "species":
+            browser.press("#species li:nth-child(2) button")
+            check(browser.value("$('species').querySelectorAll('button')[1].ariaPressed") == "false", "a click on a species does not hide it")
+        browser.at_rest()
+        compare(browser, by)
+
+
+def film(browser):
+    browser.key("r")
+    browser.key("ArrowLeft")
+    browser.at_rest()
+    with open(browser.download(lambda: browser.key("r"), os.path.abspath("films")), "rb") as file:
+        head = file.read(4)
+    check(head == b"\x1a\x45\xdf\xa3", "the film is no WebM but", head)
+
+
 def main():
-    run = subprocess.Popen(["bash", "-o", "pipefail", "-c", RUN], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    output(RUN)
     browser = None
+    with open("passed.nb", "wb") as passed:
+        run = subprocess.Popen(["nb-view"], stdin=subprocess.PIPE, stdout=passed, stderr=subprocess.PIPE)
     try:
-        url = re.search(r"http://\S+", run.stderr.readline())[0]
+        url = re.search(rb"http://\S+", run.stderr.readline())[0].decode()
         browser = Browser(SIZE)
-        look(browser, url)
+        browser.open(url)
+        look(browser, run)
+        ask(browser)
+        follow(browser)
+        draw(browser)
+        film(browser)
         check(not browser.heard, "the page says:", browser.heard)
         place = re.match(r"http://[^/]*/[^/]*/", url)[0]
         other = [r for r in browser.requests if not r.startswith((place, "data:", "blob:", "about:"))]
@@ -105,8 +156,8 @@ def main():
     finally:
         if browser:
             browser.close()
-        os.killpg(run.pid, 2)
-        run.wait(20)
+        run.kill()
+        run.wait()
 
 
 main()
