@@ -43,6 +43,11 @@ completes() {
 	completes 'plummer point' nb-field p
 }
 
+@test "presets" {
+	completes 'energies energy' nb-plot ene
+	completes 'text' nb-plot --format t
+}
+
 @test "kernels of the papers" {
 	completes 'shan-serial' nb-force --kernel shan-s
 	completes 'help' nb-force --kernel he

@@ -245,6 +245,8 @@ plot() {
 	fails_with 1 'quote is not closed' "printf 'x,y\n\"1,2\n' | nb-plot"
 	fails_with 1 'truncated stream' "nb-gen plummer -n 5 | head -c 900 | nb-plot -x x"
 	fails_with 2 'has no suffix of a picture' "nb-gen plummer -n 5 | nb-plot -o x.gif"
+	fails_with 2 "no file 'enrgy' (did you mean 'energy'?" 'nb-plot enrgy run.nb'
+	fails_with 1 "'run.nb': No such file" 'nb-plot energy run.nb'
 	fails_with 2 'exclude each other' 'nb-plot energy -x x'
 	fails_with 2 "needs --y" "printf 'x\n1\n' | nb-plot -x x --style map"
 	fails_with 2 "invalid x-range '5:1'" "printf '1 2\n' | nb-plot --x-range 5:1"

@@ -62,6 +62,7 @@ static void draw_axes(struct panel *panel, int has_x)
 	const double left = panel->x.start, right = panel->x.stop, top = panel->y.stop, bottom = panel->y.start;
 	const int in_text = panel->plot->canvas.format == NB_CANVAS_TEXT;
 	const double tick = panel->em * 0.4;
+	double last = -1e9;
 	for (int k = 0; k < panel->x.ntick; k++) {
 		const struct tick *t = &panel->x.tick[k];
 		const double at = nb_axis_place(&panel->x, t->at);
@@ -75,8 +76,10 @@ static void draw_axes(struct panel *panel, int has_x)
 		const double at = nb_axis_place(&panel->y, t->at);
 		if (!in_text)
 			rule(panel, left, at, left + (t->minor ? tick / 2 : tick), at, BLACK);
-		if (!t->minor)
-			nb_panel_text(panel, left - (in_text ? 2 : 0.5 * panel->em), at, 1, 0.5f, 0, BLACK, t->label);
+		if (t->minor || fabs(at - last) < panel->em)
+			continue;
+		last = at;
+		nb_panel_text(panel, left - (in_text ? 2 : 0.5 * panel->em), at, 1, 0.5f, 0, BLACK, t->label);
 	}
 	rule(panel, left, top, left, bottom, BLACK);
 	rule(panel, left, bottom, right, bottom, BLACK);

@@ -1,9 +1,13 @@
 /* What is drawn by a name, and what of a table where nothing is asked for. */
 #include "tools/nb-plot/plot.h"
 
+#include "common/nearest.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* name, what it is, x, y, options of nb-stats, by, labels, logarithmic axes, style, sign */
 static const struct preset presets[] = {
@@ -34,10 +38,16 @@ const struct preset *nb_plot_preset(size_t k)
 
 const struct preset *nb_plot_preset_named(const char *name)
 {
+	struct nb_nearest nearest = nb_nearest_to(name, strlen(name));
 	const struct preset *preset;
-	for (size_t k = 0; (preset = nb_plot_preset(k)) && strcmp(preset->name, name) != 0;)
-		k++;
-	return preset;
+	for (size_t k = 0; (preset = nb_plot_preset(k)); k++) {
+		if (strcmp(preset->name, name) == 0)
+			return preset;
+		nb_nearest_offer(&nearest, preset->name, strlen(preset->name));
+	}
+	if (*nearest.hint && faccessat(AT_FDCWD, name, F_OK, AT_EACCESS))
+		nb_die(NB_EXIT_USAGE, "there is no preset and no file '%s' (%ssee --help)", name, nearest.hint);
+	return NULL;
 }
 
 int nb_plot_is_profile(const struct plot *plot)
