@@ -16,7 +16,7 @@ function wake() {
 function view_changed() {
 	sky.moved = performance.now();
 	sky.changed = true;
-	sky.drawn = sky.rests = false;
+	sky.rests = sky.still = false;
 	$('sky').setAttribute('aria-busy', 'true');
 	wake();
 }
@@ -48,8 +48,9 @@ function resize() {
 	const even = x => Math.max(2 * Math.round(x * ratio / 2), 2), width = even(innerWidth), height = even(innerHeight);
 	if (width !== sky.width || height !== sky.height) {
 		Object.assign(sky, {width, height});
-		for (const canvas of [$('sky'), $('over')])
-			Object.assign(canvas, {width, height});
+		Object.assign($('over'), {width, height});
+		if (!sky.gl)
+			Object.assign($('sky'), {width, height});
 	}
 	view_changed();
 }
@@ -118,6 +119,9 @@ function draw_card(now) {
 		if (all)
 			sky.hasty = frame.got;
 	} else if (!sky.steps && !sky.whole && rested) {
+		sky.still = true;
+		if (frame.drawn)
+			want();
 		begin_picture(frame.got, true);
 	}
 	const drawing = sky.steps !== null;
@@ -138,9 +142,12 @@ function draw_card(now) {
 function rest() {
 	if (sky.rests)
 		return;
-	sky.rests = true;
+	sky.rests = sky.still = true;
 	$('sky').setAttribute('aria-busy', 'false');
 	want();
+	if (sky.after)
+		sky.after();
+	sky.after = null;
 }
 
 function tick(now) {
@@ -162,17 +169,24 @@ function tick(now) {
 		wake();
 }
 
+/* What a picture that nb-view draws depends on. */
+const picture_key = () => JSON.stringify([camera, frames.shown.frame, sky.width, sky.height, ui.by, ui.map, ui.stretch, ui.light, [...ui.hidden]]);
+
 /* A picture that nb-view has drawn for the camera at rest. */
 async function take_picture(data) {
-	const number = new Uint32Array(data, 0, 2)[0], image = await createImageBitmap(new Blob([new Uint8Array(data, 8)]));
-	if (number !== stream.number || !sky.rests || !sky.gl)
+	const number = new Uint32Array(data, 0, 2)[0], key = stream.key;
+	const image = await createImageBitmap(new Blob([new Uint8Array(data, 8)]));
+	if (number !== stream.number || key !== picture_key() || !sky.gl)
 		return;
 	const gl = sky.gl;
 	bind(1, sky.picture);
 	gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
-	sky.drawn = true;
+	sky.drawn = key;
 	tone_changed();
 }
+
+/* Whether the picture that has come is that of what is to be seen. */
+const is_drawn = () => Boolean(sky.drawn) && sky.drawn === picture_key();
 
 /* ---- beginning ---- */
 

@@ -48,7 +48,7 @@ function draw_labels(context, frame) {
 
 /* How many bodies there are, and how many of them are drawn. */
 function numbers_text(frame) {
-	const all = `${grouped(frame.n)} bodies`, drawn = sky.drawn ? frame.n : sky.painted ? sky.painted.count : frame.got;
+	const all = `${grouped(frame.n)} bodies`, drawn = is_drawn() ? frame.n : sky.painted ? sky.painted.count : frame.got;
 	const kept = colour_is_missing(frame) ? `, kept without ${ui.by}` : ui.trails > 0 && trails.lost ? ', some kept without id' : '';
 	return (drawn < frame.n ? `${all}, 1 in ${short(frame.n / drawn, 2)} drawn` : all) + kept;
 }

@@ -129,7 +129,7 @@ function* count_bodies(job) {
 		return job.masses.spread ? 0 : 3 * (seen < 10000 ? neighbours_for(n) : neighbours_for(seen) * (n / seen) ** 0.3);
 	});
 	job.radii = {counts: 1, corner: pyramid.corner, grids: pyramid.levels, rest: groups.channels > 1 ? groups.rest : 0, wanted: need,
-		most: pyramid.most, each: sample * frame.n / count, hasty: job.fine ? 0 : 1};
+		most: pyramid.most, each: sample * frame.n / count};
 }
 
 function* paint_densities(job, cap) {

@@ -7,8 +7,8 @@ function compose(canvas) {
 	draw_over();
 	if (sky.gl)
 		present(); /* a canvas of the card is empty once the window has been drawn */
-	context.drawImage($('sky'), 0, 0);
-	context.drawImage($('over'), 0, 0);
+	context.drawImage($('sky'), 0, 0, canvas.width, canvas.height);
+	context.drawImage($('over'), 0, 0, canvas.width, canvas.height);
 }
 
 function download(blob, ending) {
@@ -18,7 +18,12 @@ function download(blob, ending) {
 	setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
+/* As it is at rest, with all bodies. */
 function save_picture() {
+	if (!sky.rests) {
+		sky.after = save_picture;
+		return;
+	}
 	const canvas = make('canvas', {width: sky.width, height: sky.height});
 	compose(canvas);
 	canvas.toBlob(blob => download(blob, 'png'));

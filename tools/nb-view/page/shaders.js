@@ -116,7 +116,7 @@ void main()
 const radius_part = `
 uniform sampler2D counts;
 uniform vec2 corner;
-uniform int grids, rest, hasty; /* rest: the channel of bodies that all others count for */
+uniform int grids, rest; /* rest: the channel of bodies that all others count for */
 uniform vec4 wanted; /* bodies over which the density is taken, in each channel; 0: the smallest radius */
 uniform float most, each; /* the largest radius; bodies for which one that is drawn stands */
 
@@ -125,8 +125,6 @@ float bodies_at(int level, vec2 at, vec4 mask)
 	vec2 base = floor(at - 0.5), part = at - 0.5 - base;
 	ivec2 size = textureSize(counts, level);
 	float sum = 0.0;
-	if (hasty == 1)
-		return dot(texelFetch(counts, ivec2(at), level), mask) * each;
 	for (int k = 0; k < 4; k++) {
 		ivec2 next = ivec2(k & 1, k >> 1), cell = ivec2(base) + next;
 		if (any(lessThan(cell, ivec2(0))) || any(greaterThanEqual(cell, size)))

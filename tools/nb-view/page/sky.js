@@ -164,7 +164,7 @@ function targets_of(width, height, channels, colours) {
 		return known;
 	if (sky.targets.size >= 2) { /* the one for haste and the one for rest */
 		for (const old of sky.targets.values())
-			[old.counts, old.atlas, old.image, old.colours, ...old.gathered].forEach(t => t && drop(t));
+			[old.counts, old.atlas, old.image, ...old.gathered].forEach(drop);
 		sky.targets.clear();
 		sky.painted = null;
 	}
@@ -172,8 +172,7 @@ function targets_of(width, height, channels, colours) {
 	const pyramid = pyramid_over(width, height), atlas = atlas_over(width, height, pyramid.most);
 	const made = {width, height, pyramid, layout: atlas, counts: target(...pyramid.cells, counting, pyramid.levels),
 		atlas: target(atlas.width, atlas.height, format),
-		gathered: atlas.region.slice(1).map(r => target(r.width, r.height, format)), image: target(width, height, format),
-		colours: null};
+		gathered: atlas.region.slice(1).map(r => target(r.width, r.height, format)), image: target(width, height, format)};
 	sky.targets.set(key, made);
 	return made;
 }

@@ -89,7 +89,7 @@ function want(again) {
 
 function tell() {
 	const frame = frames.shown, lens = lens_of(sky.width || innerWidth, sky.height || innerHeight);
-	const draws = frame && frame.drawn && sky.rests ? 1 : 0;
+	const draws = frame && frame.drawn && sky.still && frame === frames.list.at(-1) ? 1 : 0;
 	const wanted = {by: ui.by, columns: HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids(), most: 1 << 20,
 		draw: draws, hidden: [...ui.hidden], stretch: ui.stretch, map: ui.map, size: [sky.width, sky.height]};
 	if (draws) {
@@ -102,6 +102,7 @@ function tell() {
 		return;
 	stream.told = text;
 	stream.number++;
+	stream.key = draws ? picture_key() : '';
 	post('want', JSON.stringify(Object.assign({number: stream.number}, wanted)));
 }
 

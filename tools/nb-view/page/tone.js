@@ -54,28 +54,22 @@ void main()
 }
 `;
 
-/* Colours on the canvas, from the densities that are there. */
+/* Colours on the canvas, from the densities that are there.  A picture of fewer pixels is enlarged by the browser. */
 function present() {
-	const gl = sky.gl, job = sky.painted, size = [sky.width, sky.height];
+	const gl = sky.gl, job = sky.painted, canvas = $('sky'), drawn = is_drawn();
+	const size = job && !drawn ? [job.t.width, job.t.height] : [sky.width, sky.height];
+	if (canvas.width !== size[0] || canvas.height !== size[1])
+		Object.assign(canvas, {width: size[0], height: size[1]});
 	gl.bindFramebuffer(gl.FRAMEBUFFER, null);
 	gl.viewport(0, 0, ...size);
-	if (sky.drawn) {
+	if (drawn) {
 		use('copy', {image: bind(1, sky.picture), shown: size});
 		draw_whole();
-	} else if (!job) {
+	} else if (job) {
+		draw_tones(job, size);
+	} else {
 		gl.clearColor(ui.print ? 1 : 0, ui.print ? 1 : 0, ui.print ? 1 : 0, 1);
 		gl.clear(gl.COLOR_BUFFER_BIT);
-	} else if (job.t.width === sky.width) {
-		draw_tones(job, size);
-	} else { /* a picture of fewer pixels is enlarged */
-		const {t} = job;
-		t.colours = t.colours || target(t.width, t.height, gl.RGBA8);
-		draw_on(t.colours, 0, false);
-		draw_tones(job, [t.width, t.height]);
-		gl.bindFramebuffer(gl.READ_FRAMEBUFFER, t.colours.level[0]);
-		gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
-		gl.blitFramebuffer(0, 0, t.width, t.height, 0, 0, ...size, gl.COLOR_BUFFER_BIT, gl.LINEAR);
-		gl.viewport(0, 0, ...size);
 	}
 	if (frames.shown)
 		draw_trails(frames.shown);
