@@ -286,7 +286,6 @@ static void draw(const struct nb_drawing *d, const void *data)
 	set_color(d->color);
 	switch (d->what) {
 	case NB_DRAW_LINE:
-	case NB_DRAW_RULE:
 	case NB_DRAW_AREA: draw_lines(d, data); break;
 	case NB_DRAW_DOTS: draw_dots(d, data); break;
 	case NB_DRAW_TEXT:

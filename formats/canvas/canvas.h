@@ -25,7 +25,6 @@ enum nb_draw {
 	NB_DRAW_LINE,  /* through n points, with round corners, of this size; dash: length of dashes, 0: none */
 	NB_DRAW_AREA,  /* inside n points */
 	NB_DRAW_DOTS,  /* at n points, of this diameter */
-	NB_DRAW_RULE,  /* n is 2: a horizontal or vertical line, in a terminal of line-drawing characters */
 	NB_DRAW_TEXT,  /* n bytes of UTF-8 at x, y, which is the point of the text that anchor names */
 	NB_DRAW_IMAGE, /* of columns pixels a row, n in all, stretched from x, y to x + w, y + h; no pixel is blurred */
 	NB_DRAW_CLIP,  /* what follows ends at the edge of x, y, x + w, y + h; w = 0: of the picture */

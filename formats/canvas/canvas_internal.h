@@ -12,8 +12,7 @@ static inline size_t nb_drawing_bytes(const struct nb_drawing *d)
 	switch (d->what) {
 	case NB_DRAW_LINE:
 	case NB_DRAW_AREA:
-	case NB_DRAW_DOTS:
-	case NB_DRAW_RULE: return d->n * 2 * sizeof(float);
+	case NB_DRAW_DOTS: return d->n * 2 * sizeof(float);
 	case NB_DRAW_IMAGE: return d->n * sizeof(uint32_t);
 	default: return d->n;
 	}

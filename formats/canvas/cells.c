@@ -15,7 +15,6 @@ struct nb_cells {
 		uint32_t code;	/* of a character; 0: none, but dots */
 		uint32_t color; /* of what came last; 0: that of the terminal */
 		uint8_t dots;	/* bit k of U+2800 + dots */
-		uint8_t ways;	/* of a line-drawing character: 1 left, 2 right, 4 up, 8 down */
 	} cell[];
 };
 
@@ -62,19 +61,6 @@ static void line(struct nb_cells *cells, const float *from, const float *to, uin
 	for (int k = 0; k <= steps; k++) {
 		const double part = steps ? (double)k / steps : 0;
 		set_dot(cells, clamp(from[0] + part * dx), clamp(from[1] + part * dy), color);
-	}
-}
-
-/* From character to character, joined where it meets others. */
-static void rule(struct nb_cells *cells, const float *from, const float *to)
-{
-	const int column[2] = {clamp(from[0]) / 2, clamp(to[0]) / 2}, row[2] = {clamp(from[1]) / 4, clamp(to[1]) / 4};
-	const int along = row[0] == row[1];
-	const int first = along ? column[0] : row[0], last = along ? column[1] : row[1];
-	for (int k = first; k <= last; k++) {
-		struct cell *cell = at(cells, 2 * (along ? k : column[0]), 4 * (along ? row[0] : k));
-		if (cell)
-			cell->ways |= (uint8_t)((k > first ? 1 : 0) | (k < last ? 2 : 0)) << (along ? 0 : 2);
 	}
 }
 
@@ -141,7 +127,6 @@ void nb_cells_draw(struct nb_cells *cells, const struct nb_drawing *d, const voi
 		for (uint32_t i = 0; i < d->n; i++)
 			line(cells, &xy[2 * (i ? i - 1 : 0)], &xy[2 * i], d->color);
 		break;
-	case NB_DRAW_RULE: rule(cells, xy, xy + 2); break;
 	case NB_DRAW_AREA: area(cells, d, xy); break;
 	case NB_DRAW_DOTS:
 		for (uint32_t i = 0; i < d->n; i++)
@@ -166,9 +151,7 @@ void nb_cells_draw(struct nb_cells *cells, const struct nb_drawing *d, const voi
 
 static uint32_t code_of(const struct cell *cell)
 {
-	static const uint16_t lines[16] = {' ', 0x2500, 0x2500, 0x2500, 0x2502, 0x2518, 0x2514, 0x2534, 0x2502, 0x2510,
-		0x250c, 0x252c, 0x2502, 0x2524, 0x251c, 0x253c};
-	return cell->code ? cell->code : cell->dots ? 0x2800u + cell->dots : lines[cell->ways & 15];
+	return cell->code ? cell->code : cell->dots ? 0x2800u + cell->dots : ' ';
 }
 
 static void put_code(uint32_t code, FILE *to)

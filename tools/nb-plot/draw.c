@@ -14,13 +14,12 @@
 /* ---- drawings ----------------------------------------------------------------------------------- */
 
 /* Horizontal and vertical lines are on whole pixels. */
-static void rule(struct panel *panel, double x0, double y0, double x1, double y1, uint32_t color)
+static void rule(struct panel *panel, double x0, double y0, double x1, double y1)
 {
-	const int half = panel->plot->canvas.format != NB_CANVAS_TEXT;
-	const float xy[4] = {(float)(half ? floor(x0) + 0.5 : x0), (float)(half ? floor(y0) + 0.5 : y0),
-		(float)(half ? floor(x1) + 0.5 : x1), (float)(half ? floor(y1) + 0.5 : y1)};
-	nb_canvas_draw(&panel->plot->canvas,
-		&(struct nb_drawing){.what = NB_DRAW_RULE, .n = 2, .size = panel->em / 20, .color = color}, xy);
+	const float xy[4] = {
+		(float)(floor(x0) + 0.5), (float)(floor(y0) + 0.5), (float)(floor(x1) + 0.5), (float)(floor(y1) + 0.5)};
+	const struct nb_drawing d = {.what = NB_DRAW_LINE, .n = 2, .size = panel->em / 20, .color = BLACK};
+	nb_canvas_draw(&panel->plot->canvas, &d, xy);
 }
 
 /* ---- axes --------------------------------------------------------------------------------------- */
@@ -67,7 +66,7 @@ static void draw_axes(struct panel *panel, int has_x)
 		const struct tick *t = &panel->x.tick[k];
 		const double at = nb_axis_place(&panel->x, t->at);
 		if (!in_text)
-			rule(panel, at, bottom, at, bottom - (t->minor ? tick / 2 : tick), BLACK);
+			rule(panel, at, bottom, at, bottom - (t->minor ? tick / 2 : tick));
 		if (!t->minor && has_x)
 			nb_panel_text(panel, at, bottom + (in_text ? 4 : 0.5 * panel->em), 0.5f, 0, 0, BLACK, t->label);
 	}
@@ -75,18 +74,22 @@ static void draw_axes(struct panel *panel, int has_x)
 		const struct tick *t = &panel->y.tick[k];
 		const double at = nb_axis_place(&panel->y, t->at);
 		if (!in_text)
-			rule(panel, left, at, left + (t->minor ? tick / 2 : tick), at, BLACK);
+			rule(panel, left, at, left + (t->minor ? tick / 2 : tick), at);
 		if (t->minor || fabs(at - last) < panel->em)
 			continue;
 		last = at;
-		nb_panel_text(panel, left - (in_text ? 2 : 0.5 * panel->em), at, 1, 0.5f, 0, BLACK, t->label);
+		nb_panel_text(panel, left - (in_text ? 4 : 0.5 * panel->em), at, 1, 0.5f, 0, BLACK, t->label);
 	}
-	rule(panel, left, top, left, bottom, BLACK);
-	rule(panel, left, bottom, right, bottom, BLACK);
-	if (!in_text) {
-		rule(panel, right, top, right, bottom, BLACK);
-		rule(panel, left, top, right, top, BLACK);
-	}
+	for (double y = top; in_text && y < bottom; y += 4)
+		nb_panel_text(panel, left - 2, y, 0, 0, 0, BLACK, "│");
+	for (double x = left - 2; in_text && x < right; x += 2)
+		nb_panel_text(panel, x, bottom, 0, 0, 0, BLACK, x >= left ? "─" : "└");
+	if (in_text)
+		return;
+	rule(panel, left, top, left, bottom);
+	rule(panel, left, bottom, right, bottom);
+	rule(panel, right, top, right, bottom);
+	rule(panel, left, top, right, top);
 }
 
 /* Colours of a map, with numbers. */
@@ -266,14 +269,16 @@ void nb_plot_draw(struct plot *plot)
 	struct legend legend[CURVES];
 	const double em = common.em, top = !plot->title ? 0 : in_text ? 4 : 1.7 * em;
 	const double high = (plot->canvas.height - top - (in_text ? 12 : 3.2 * em)) / n;
+	const double step = in_text ? 4 : 1; /* of a line, or a pixel */
 	double labels = 0, beside = 0;
 	for (int k = 0; k < n; k++) {
 		panel[k] = common;
 		panel[k].number = k;
-		labels = fmax(labels, lay_out(&panel[k], floor(top + high * k), floor(top + high * (k + 1))));
+		labels = fmax(labels, lay_out(&panel[k], step * floor((top + high * k) / step),
+					      step * floor((top + high * (k + 1)) / step)));
 	}
 	for (int k = 0; k < n; k++) {
-		panel[k].x.start = in_text ? 6 + labels : 3.1 * em + labels;
+		panel[k].x.start = labels + (in_text ? 6 : 3.1 * em);
 		panel[k].x.stop = plot->canvas.width - (panel->style == STYLE_MAP ? 5.5 * em : in_text ? 4 : 1.5 * em);
 		beside = fmax(beside, lay_out_legend(&panel[k], &legend[k]));
 	}

@@ -57,25 +57,13 @@ int nb_plot_is_profile(const struct plot *plot)
 
 /* ---- expressions -------------------------------------------------------------------------------- */
 
-/* Bytes before the next ',' or ';' that is in no parentheses, brackets or quotes. */
+/* Bytes before the next ',' or ';' that is in no parentheses or brackets. */
 static size_t length_of(const char *text)
 {
 	int depth = 0;
-	char quote = '\0';
 	size_t n = 0;
-	for (; text[n]; n++) {
-		const char c = text[n];
-		if (quote)
-			quote = c == quote ? '\0' : quote;
-		else if (c == '\'' || c == '"' || c == '{')
-			quote = c == '{' ? '}' : c;
-		else if (c == '(' || c == '[')
-			depth++;
-		else if (c == ')' || c == ']')
-			depth--;
-		else if (depth <= 0 && (c == ',' || c == ';'))
-			break;
-	}
+	for (; text[n] && (depth > 0 || (text[n] != ',' && text[n] != ';')); n++)
+		depth += (text[n] == '(' || text[n] == '[') - (text[n] == ')' || text[n] == ']');
 	return n;
 }
 
