@@ -20,7 +20,8 @@ static const struct nb_option options[] = {
 		.help = "key frames of the camera, a line each: TIME AZIMUTH,ELEVATION ZOOM X,Y,Z"},
 	{0, "center", NB_TEXT(struct render, center), .arg = "X,Y,Z", .fallback = "from the first frame",
 		.help = "point at the centre of the picture"},
-	{0, "colormap", NB_CHOICE(struct render, colormap), .arg = NB_COLORMAP_WORDS, .fallback = "inferno",
+	{0, "colormap", NB_CHOICE(struct render, colormap), .arg = NB_COLORMAP_WORDS,
+		.fallback = "inferno; blue, white and red for the latter two",
 		.help = "colours for --by density, speed or a column"},
 	{0, "disc-size", NB_POSITIVE(struct render, disc_size), .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
 		.fallback = "1/180 of the height, less for more than 10 bodies",
@@ -46,7 +47,7 @@ static const struct nb_option options[] = {
 	{0, "only", NB_TEXT(struct render, only), .arg = "LIST", .help = "species to show; all others are left out"},
 	{0, "pictures", NB_U64(struct render, pictures), .min = 1, .max = 1e9, .arg = "N",
 		.fallback = "as many as the files give",
-		.help = "over which the camera moves; it goes on about the last frame"},
+		.help = "number of pictures over which the camera moves, if need be about the last frame"},
 	{0, "range", NB_TEXT(struct render, range), .arg = "LO,HI", .fallback = "from the first frame",
 		.help = "range of surface densities over which brightness grows"},
 	{0, "size", NB_POSITIVE(struct render, size), .arg = "LENGTH", .fallback = "from the first frame",
@@ -115,6 +116,9 @@ const struct nb_tool nb_tool_render_ppm = {
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
+	.footer =
+		"The name of the output says what it is: .png, .jpg, .webp, a film by ffmpeg (.mp4, .webm, .mkv, .mov, "
+		".avi, .gif), or else PPM.",
 	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.size = sizeof(struct render),
 	.defaults =
