@@ -118,7 +118,7 @@ const struct nb_tool nb_tool_render_ppm = {
 	.noption = sizeof options / sizeof *options,
 	.footer =
 		"The name of the output says what it is: .png, .jpg, .webp, a film by ffmpeg (.mp4, .webm, .mkv, .mov, "
-		".avi, .gif), or else PPM.",
+		".avi, .gif), or else PPM.\n",
 	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.size = sizeof(struct render),
 	.defaults =
