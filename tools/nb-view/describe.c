@@ -103,7 +103,7 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 {
 	const struct host *host = shot->host;
 	const struct nb_frame *frame = &host->frame;
-	const char *title = nb_frame_attribute(frame, "title");
+	const char *title = nb_frame_attribute(frame, "title"), *names = nb_frame_attribute(frame, "names");
 	double time = 0;
 	char *text = NULL;
 	FILE *to = open_memstream(&text, bytes);
@@ -115,6 +115,8 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 		frame->rows[NB_PARTICLE] > VIEW_POINTS);
 	write_real(to, "time", time);
 	write_text(to, "title", title ? title : "");
+	if (names && frame->rows[NB_PARTICLE] <= NB_PICTURE_MANY)
+		write_text(to, "names", names);
 	write_units(to, frame);
 	write_list(to, "centre", shot->centre, 3);
 	write_list(to, "densest", shot->densest, 3);

@@ -87,7 +87,8 @@ function write_body(told, frame, body) {
 		const values = c.values.flatMap(x => [make('br'), typeof x === 'number' ? short(x, 6) : String(x)]).slice(1);
 		return make('tr', {}, make('th', {scope: 'row'}, c.name, make('small', {textContent: c.unit || ''})), make('td', {}, ...values));
 	});
-	about.querySelector('h2').textContent = (id !== undefined ? `body ${id}` : `body in row ${told.row}`) +
+	const called = id !== undefined && names_of(frame).get(BigInt(id));
+	about.querySelector('h2').textContent = called ? `${called} (body ${id})` : (id !== undefined ? `body ${id}` : `body in row ${told.row}`) +
 		(told.frame !== frame.frame ? `, frame ${told.frame}` : '');
 	about.querySelector('table').replaceChildren(...rows);
 	about.hidden = false;

@@ -15,7 +15,7 @@ function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
 
 /* Only where something of it has changed. */
 function draw_over() {
-	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen !== null;
+	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen || (frame && frame.names);
 	const key = frame && JSON.stringify([frame.frame, frame.got, sky.width, sky.height, camera.size, numbers_text(frame), {...ui, hidden: 0},
 		[...ui.hidden], range_shown().map(x => short(x)), document.body.className, innerHeight, moves ? [camera, chosen && chosen.index] : 0]);
 	if (key && key === sky.written)
@@ -24,6 +24,8 @@ function draw_over() {
 	context.clearRect(0, 0, sky.width, sky.height);
 	if (!frame)
 		return;
+	if (ui.labels && frame.id)
+		draw_names(context, frame);
 	draw_chosen(context, frame);
 	if (ui.labels)
 		draw_labels(context, frame);
@@ -95,6 +97,32 @@ const is_away = (frame, index) => frame.pos[3 * index] === 65535 && frame.pos[3 
 function place_of(frame, index) {
 	const [x, y, z, edge] = frame.scale;
 	return [x, y, z].map((from, k) => from + edge * frame.pos[3 * index + k] / 65535);
+}
+
+/* Names of bodies by their ids, of a text such as "0 Sun, 1 Earth". */
+function names_of(frame) {
+	if (!frame.called)
+		frame.called = new Map((frame.names || '').split(',').map(part => part.match(/^\s*(\d+)\s+(.*\S)/)).filter(Boolean)
+			.map(([, id, name]) => [BigInt(id), name]));
+	return frame.called;
+}
+
+/* The name of each body that has one, beside it, unless it would lie on that of a heavier one. */
+function draw_names(context, frame) {
+	const unit = sky.height / innerHeight, lens = lens_of(sky.width, sky.height), taken = [], names = names_of(frame), rows = [];
+	for (let i = 0; names.size && i < frame.got; i++)
+		if (names.has(frame.id[i]) && !is_away(frame, i) && !(frame.kind && ui.hidden.has(frame.kind[i])))
+			rows.push(i);
+	if (frame.weight)
+		rows.sort((a, b) => frame.weight[b] - frame.weight[a]);
+	for (const i of rows) {
+		const name = names.get(frame.id[i]), [x, y] = project(lens, place_of(frame, i));
+		const wide = context.measureText(name).width + 14 * unit;
+		if (taken.some(t => Math.abs(t.y - y) < 16 * unit && x < t.x + t.wide && t.x < x + wide))
+			continue;
+		taken.push({x, y, wide});
+		write(context, name, x + 12 * unit, y + 4 * unit, 'left', 400, 12);
+	}
 }
 
 /* A ring about the chosen body. */

@@ -68,17 +68,24 @@ function panel_told(frame) {
 
 function frame_told(frame) {
 	const list = (frame.species || []).length > 1 ? frame.species : [];
-	const key = JSON.stringify(list.map(s => [s.id, s.name, s.colour])) + [...ui.hidden].sort();
+	const key = JSON.stringify(list.map(s => [s.id, species_name(s), s.colour])) + [...ui.hidden].sort();
 	if ($('species').told !== key) {
 		$('species').told = key;
 		$('species').replaceChildren(...list.map(species_button));
 	}
+	$('stretch').disabled = $('light').disabled = shape_of(frame) === 'discs'; /* which are all as bright */
 	$('spoken').textContent = frames.playing ? '' : `t = ${time_text(frame.time)}`;
 	draw_curves();
 }
 
+/* A species of one body that has a name is listed by that. */
+function species_name(s) {
+	const frame = frames.shown, i = s.n === 1 && frame.id && frame.kind ? frame.kind.indexOf(s.id) : -1;
+	return (i >= 0 && names_of(frame).get(frame.id[i])) || s.name || String(s.id);
+}
+
 function species_button(s) {
-	const dot = make('i'), name = s.name || String(s.id);
+	const dot = make('i'), name = species_name(s);
 	dot.style.background = css(kind_rgb(s.id));
 	const button = make('button', {title: `${grouped(s.n)} bodies; show or hide`, onclick: () => toggle_species(s.id)}, dot, name);
 	button.setAttribute('aria-pressed', String(!ui.hidden.has(s.id)));

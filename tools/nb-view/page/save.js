@@ -82,7 +82,7 @@ function command_line() {
 	if (frame.kind)
 		words.push(`--hide ${[...ui.hidden].sort((a, b) => a - b).join() || 'none'}`);
 	if (ui.labels)
-		words.push('--label time,scale');
+		words.push('--label time,scale' + (frame.names ? ',name' : ''));
 	return (frame.frame > 0 ? `nb-select --frames ${frame.frame} | ` : '') + words.join(' ');
 }
 
