@@ -226,6 +226,47 @@ plot() {
 	plot '1e-300 -1e300\n1e300 1e300\n' | grep -q '10³⁰⁰'
 }
 
+@test "bars in text are as high as their counts, and a legend that has no place in a panel stands beside it" {
+	equals "$(plot 'x\n0\n1\n1\n1\n2\n' -x x --bins 3)" ' number
+   │           ⣶⣶⣶⣶⣶⣶⣶⣶⣶⣶⣶⣶
+   │           ⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿
+ 2 │           ⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿
+   │           ⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿
+   │⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿
+   │⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿
+ 0 └──────────────────────────────────
+   0.0     0.5      1.0     1.5      2.0
+                     x'
+	awk 'BEGIN { srand(4); print "t a b"; for (i = 0; i < 400; i++) print i, rand(), rand() }' >noise
+	[ "$(nb-plot -x t -y a,b -W 60 -H 20 noise | grep -o '─' | wc -l)" -le 46 ]
+	[ "$(nb-plot -x t -y a -W 60 -H 20 noise | grep -o '─' | wc -l)" -ge 50 ]
+}
+
+@test "a line in many pieces has no gaps" {
+	need_cairo
+	awk 'BEGIN { srand(6); print "t y"; for (i = 0; i < 60000; i++) print i, rand() }' | nb-plot -W 5000 -H 100 -o a.svg
+	grep -E 'stroke:rgb\(0%,44' a.svg | grep -oE ' d="[^"]*"' | sed 's/ d="M *//; s/[ML"]//g' | awk '
+		NR > 1 && ($1 - x > 0.01 || x - $1 > 0.01 || $2 - y > 0.01 || y - $2 > 0.01) { print NR ": " x " " y ", then " $1 " " $2; bad = 1 }
+		{ x = $(NF - 1); y = $NF }
+		END { exit bad || NR < 3 }'
+}
+
+@test "limits have a message" {
+	many() { awk -v n="$1" -v s="$2" 'BEGIN { for (i = 0; i < n; i++) printf "c%d%s", i, s; print "" }'; }
+	awk 'BEGIN { print "k v"; for (i = 1; i <= 65; i++) print "k" i, i }' >k.txt
+	fails_with 1 "'k' has more than 64 different values" 'nb-plot -x v -y v --by k k.txt'
+	head -n 65 k.txt | nb-plot -x v -y v --by k -H 80 | grep -q k64
+	fails_with 2 'more than 64 expressions' "nb-plot -x v -y v$(printf ',v%.0s' {1..64}) k.txt"
+	many 1025 ' ' >wide.txt
+	fails_with 1 'has more than 1024 columns' 'nb-plot wide.txt'
+	fails_with 1 'no column of numbers to draw' 'cut -d " " -f 1 k.txt | nb-plot'
+	fails_with 1 "x-range '100:': there is nothing (the data are from 1 to 65)" 'nb-plot -x v -y v --x-range 100: k.txt'
+	nb-gen plummer -n 9 >p.nb
+	nb-plot -j 1 p.nb 2>/dev/null | cmp - <(nb-plot p.nb 2>/dev/null)
+	mutate set pos 1 0 nan <p.nb >bad.nb
+	fails_with 1 'not finite' 'nb-plot energies bad.nb'
+}
+
 @test "tables with CR LF, comments, units and numbers alone are read" {
 	plot 'x y\n1 2\n3 4\n' >want
 	plot '# a comment\n\nx,y\r\n1,2\r\n3,4\r\n' | cmp - want
@@ -264,5 +305,7 @@ plot() {
 	export LD_LIBRARY_PATH=$PWD/lib
 	plot '1 2\n3 4\n' | grep -q c1
 	fails_with 1 'apt-get install libcairo2' "printf '1 2\n3 4\n' | nb-plot -o x.png"
+	ln -sf "$(ldconfig -p | awk '$1 == "libm.so.6" { print $NF; exit }')" lib/libcairo.so.2
+	fails_with 1 'older than 1.16' "printf '1 2\n3 4\n' | nb-plot -o x.png"
 	[ ! -e x.png ]
 }
