@@ -1215,6 +1215,7 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	for ending in mp4 gif; do
 		nb-render-ppm -W 128 -H 72 --fps 10 -o film.$ending three.nb
 		[[ $(ffprobe -v error -count_frames -show_entries stream=nb_read_frames,width,height,r_frame_rate -of csv=p=0 film.$ending) == 128,72,10/1,3* ]]
+		[[ $(ffprobe -v error -show_entries format=format_name -of csv=p=0 film.$ending) == *$ending* ]]
 	done
 }
 
