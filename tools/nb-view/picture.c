@@ -98,6 +98,12 @@ static void point_camera(struct painter *p)
 		nb_render_move_camera(r);
 	else
 		nb_render_choose_scene(r);
+	r->range = want->range[1] > 0 ? "some" : NULL;
+	if (r->range) {
+		const double unit = r->scene.masses.unit * r->scene.camera.pixels_per_length * want->scale;
+		r->scene.lo = (float)(want->range[0] / unit);
+		r->scene.hi = (float)(want->range[1] / unit);
+	}
 }
 
 static void draw(void *context)

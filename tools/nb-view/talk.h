@@ -66,7 +66,7 @@ struct talk_want {
 	uint32_t number, columns, draw;
 	uint32_t width, height;
 	uint64_t most;
-	double centre[3], right[3], up[3], scale;
+	double centre[3], right[3], up[3], scale, range[2]; /* range: of mass per length^2; 0 and 0: as it fits */
 	unsigned char hidden[256];
 	char by[TALK_TEXT], stretch[16], map[16];
 };

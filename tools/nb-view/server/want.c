@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS = 300 };
+enum { NUMBERS = 300, SIZE_MOST = 8192 /* of a picture, pixels */ };
 
 struct text {
 	const char *at, *end;
@@ -133,8 +133,8 @@ static int set(struct text *t, const char *name)
 	if (strcmp(name, "most") == 0)
 		return whole(t, TALK_MOST, &w->most);
 	if (strcmp(name, "size") == 0) {
-		const int good = t->n == 2 && t->number[0] >= 1 && t->number[0] <= 4096 && t->number[1] >= 1 &&
-				 t->number[1] <= 4096;
+		const int good = t->n == 2 && t->number[0] >= 1 && t->number[0] <= SIZE_MOST && t->number[1] >= 1 &&
+				 t->number[1] <= SIZE_MOST;
 		w->width = good ? (uint32_t)t->number[0] : 0;
 		w->height = good ? (uint32_t)t->number[1] : 0;
 		return good;
@@ -154,6 +154,8 @@ static int set(struct text *t, const char *name)
 		return copy(w->right, t, 3);
 	if (strcmp(name, "up") == 0)
 		return copy(w->up, t, 3);
+	if (strcmp(name, "range") == 0)
+		return t->n == 2 && (!(t->number[0] >= 0 && t->number[0] < t->number[1]) || copy(w->range, t, 2));
 	if (strcmp(name, "scale") == 0)
 		return t->n == 1 && copy(&w->scale, t, 1) && w->scale > 0;
 	if (strcmp(name, "stretch") == 0)
