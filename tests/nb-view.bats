@@ -83,11 +83,11 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 }
 
 @test "a wrong address, port or option ends it before anything passes" {
-	fails_with 1 'cannot serve the page: no.such.host.invalid: ' 'nb-view --listen no.such.host.invalid one.nb'
-	fails_with 2 "invalid listen ''" "nb-view --listen '' one.nb"
+	fails_with 1 'cannot serve the page: no.such.host.invalid: ' 'nb-view --exit --listen no.such.host.invalid one.nb'
+	fails_with 2 "invalid listen ''" "nb-view --exit --listen '' one.nb"
 	fails_with 2 "invalid port '70000'" 'nb-view -p 70000 one.nb'
 	opens
-	fails_with 1 'cannot serve the page: port ' "nb-view -p $(port) one.nb"
+	fails_with 1 'cannot serve the page: port ' "nb-view --exit -p $(port) one.nb"
 }
 
 # ---- what is seen -----------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ assert sum(d) / len(d) < 1 and sum(b) / len(b) > 3, (sum(d) / len(d), sum(b) / l
 		curl -s -m 5 -o /dev/null -d '{"number":1,"columns":31}' "${URL}want?client=$k"
 		TEST_MARK=$MARK bash -c 'curl -sN "$1" | { head -c 1000 >/dev/null; sleep 60; }' - "${URL}stream?client=$k" 3>&- &
 	done
-	for k in 1 2 3 4 5 6; do cat big.nb; done >&9
+	for k in 1 2 3 4 5 6; do timeout 60 cat big.nb; done >&9
 	wait_until size_is out $((6 * $(stat -c %s big.nb)))
 	look "$URL" '{"number":1,"columns":1}' 2 | jq -c 'select(.n) | [.frame, .n]' >got # what the others got, and then the last
 	equals "$(tail -n 1 got)" '[5,200000]'
