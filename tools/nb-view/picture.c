@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUALITY = 85 };
+/* Neighbours to smooth over: so many bodies that they cannot travel make a smooth picture of their own. */
+enum { QUALITY = 85, MANY = 64, FEW = 8 };
 
 /* What draws, for as long as a page turns its camera. */
 struct painter {
@@ -69,7 +70,7 @@ static void prepare(struct painter *p)
 	r->expose = EXPOSE_FRAME;
 	r->draw = DRAW_DENSITY;
 	r->zoom = r->neighbours_given = r->size_given = r->parsed.centered = 1;
-	r->neighbours = nb_exposure_neighbours(n);
+	r->neighbours = n > VIEW_POINTS ? FEW : MANY;
 	r->hide = memcmp(want->hidden, none, sizeof none) ? "some" : "none";
 	memcpy(r->parsed.hidden, want->hidden, sizeof want->hidden);
 	if (note) {

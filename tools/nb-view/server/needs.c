@@ -110,8 +110,9 @@ static void note_needs(struct server *s)
 	nb_server_tell(s, TALK_NEEDS, 0, &needs, sizeof needs);
 }
 
-void nb_server_look(struct server *s)
+int nb_server_look(struct server *s)
 {
+	int woken = 0;
 	for (struct client *c = s->client; c < s->client + CLIENTS; c++) {
 		if (!c->used)
 			continue;
@@ -125,13 +126,16 @@ void nb_server_look(struct server *s)
 			c->gone |= has_gone(c);
 		else if (is_busy(s, c) && s->now - c->moved > STUCK)
 			shutdown(c->fd, SHUT_RDWR);
-		if (c->sleeps && (c->gone || is_busy(s, c)))
+		if (c->sleeps && (c->gone || is_busy(s, c))) {
 			nb_client_wake(c);
+			woken = 1;
+		}
 		ask_for_picture(s, c);
 	}
 	if (s->changed)
 		note_needs(s);
 	s->changed = 0;
+	return woken;
 }
 
 int nb_server_is_sending(const struct server *s)

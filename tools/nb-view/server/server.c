@@ -219,7 +219,8 @@ static void serve(struct server *s)
 			}
 		}
 		MHD_run(s->daemon);
-		nb_server_look(s);
+		if (nb_server_look(s)) /* who has been woken is not waited for */
+			MHD_run(s->daemon);
 		if (s->now - looked > 0.5) {
 			looked = s->now;
 			nb_server_expire(s);

@@ -147,8 +147,9 @@ void nb_shot_release(struct shot **shot);
 /* A frame has come, or a picture for one of them; both are taken. */
 void nb_server_frame(struct server *s, unsigned char *data, size_t bytes);
 void nb_server_picture(struct server *s, uint32_t client, unsigned char *data, size_t bytes);
-/* Wakes streams for which there is something, ends those that are stuck or gone, and notes what is needed. */
-void nb_server_look(struct server *s);
+/* Wakes streams for which there is something, ends those that are stuck or gone, and notes what is needed.  Whether a
+ * stream has been woken. */
+int nb_server_look(struct server *s);
 /* Whether a stream has not got all that is there for it. */
 int nb_server_is_sending(const struct server *s);
 
