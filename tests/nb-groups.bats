@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# nb-groups: the groups are those of exact arithmetic, whatever the order of bodies, the threads and the distribution.
+# as a filter: nb-groups -l 0.2
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# Bodies at x,y,z of each line of a file.
+bodies() { { echo x,y,z; cat "$1"; } | nb-convert --from csv; }
+
+# groups ARG...: the column group of a stream on stdin, one number a line
+groups() { nb-groups --min 1 "$@" | mutate show group; }
+
+# exact FILE LENGTH EDGE: the same by union-find of rational numbers, masses of 1, rows as ids
+exact() {
+	python3 - "$@" <<-'END'
+		import sys
+		from fractions import Fraction as F
+		x = [[F(float(c)) for c in line.split(",")] for line in open(sys.argv[1])]
+		length, box = F(float(sys.argv[2])), F(float(sys.argv[3]))
+		n = len(x)
+		top = list(range(n))
+		def root(i):
+		    while top[i] != i:
+		        i = top[i]
+		    return i
+		for i in range(n):
+		    for j in range(i):
+		        d2 = 0
+		        for a, b in zip(x[i], x[j]):
+		            d = abs(a - b)
+		            if box and d > box / 2:
+		                d = box - d
+		            d2 += d * d
+		        if d2 <= length * length:
+		            a, b = sorted((root(i), root(j)))
+		            top[b] = a
+		of = [root(i) for i in range(n)]
+		order = sorted(set(of), key=lambda r: (-of.count(r), r))
+		print("\n".join(str(order.index(r) + 1) for r in of))
+	END
+}
+
+@test "groups are those of rational numbers, of lattices whose neighbours are a linking length apart, too" {
+	python3 - <<-'END'
+		import random
+		random.seed(5)
+		def write(name, rows):
+		    random.shuffle(rows)
+		    with open(name, "w") as f:
+		        for r in rows:
+		            f.write(",".join(map(repr, r)) + "\n")
+		for step, name in ((0.1, "tenths"), (0.125, "eighths")):
+		    m = round(1 / step)
+		    write(name, [(i * step, j * step, k * step) for i in range(m) for j in range(m) for k in range(m) if random.random() < 0.15])
+		write("random", [tuple(random.random() for _ in range(3)) for _ in range(150)])
+		write("clumps", [tuple(c + random.gauss(0, 0.01) for c in random.choice(((0.02, 0.5, 0.01), (0.5, 0.5, 0.3)))) for _ in range(60)])
+	END
+	awk -F , '{ for (i = 1; i <= 3; i++) printf "%.17g%s", $i < 0 ? $i + 1 : $i, i < 3 ? "," : "\n" }' clumps >wrapped
+	below=0.12499999999999999
+	for set in tenths:0.1 tenths:0.2 tenths:0.30000000000000004 eighths:0.125 eighths:$below random:0.12 random:0.3 wrapped:0.01; do
+		for edge in 0 1; do
+			f=${set%:*} l=${set#*:}
+			exact "$f" "$l" $edge >want
+			bodies "$f" | nb-calc "@box = $edge" | groups -l "$l" >got
+			cmp want got || { echo "$set, edge $edge"; return 1; }
+		done
+	done
+	bodies clumps | groups -l 0.01 --periodic 1 | cmp got - # bodies below 0 come in by the other face
+}
+
+@test "a pair is one of friends at exactly the linking length, through a face, an edge or a corner, too" {
+	for pair in '0,0,0 3,4,0' '-1,0.5,0 2,4.5,0' '0,0,0 0,0,5' '7.5,0,0 2.5,0,0'; do
+		tr ' ' '\n' <<<"$pair" >two
+		equals "$(bodies two | groups -l 5 | paste -s -d ' ')" '1 1'
+		equals "$(bodies two | groups -l 4.999999999999999 | paste -s -d ' ')" '1 2'
+	done
+	for pair in '0.5,1,1 15.5,1,1' '0.5,0.5,1 15.75,15.5,1' '0.25,0.25,0.25 15.75,15.75,15.75'; do
+		tr ' ' '\n' <<<"$pair" >two
+		l=$(python3 -c 'import sys; a, b = (list(map(float, p.split(","))) for p in sys.argv[1].split()); print(repr(sum(min(abs(x - y), 16 - abs(x - y)) ** 2 for x, y in zip(a, b)) ** 0.5 * (1 + 1e-15)))' "$pair")
+		equals "$(bodies two | groups -l "$l" --periodic 16 | paste -s -d ' ')" '1 1'
+		equals "$(bodies two | groups -l "$l" | paste -s -d ' ')" '1 2'
+		equals "$(bodies two | nb-calc '@box = 16' | groups -l "$l" | paste -s -d ' ')" '1 1'
+	done
+}
+
+@test "groups have places by mass, then by smallest id, and small ones are in none" {
+	printf '%s\n' id,mass,x,y,z 9,1,0,0,0 8,1,0,0,0 3,2,5,0,0 7,2,9,0,0 6,2,9,0,0 5,9,3,3,3 >b.csv
+	nb-convert --from csv b.csv >b.nb
+	equals "$(groups -l 1 <b.nb | paste -s -d ' ')" '4 4 3 2 2 1'
+	equals "$(nb-groups -l 1 --min 2 b.nb | mutate show group | paste -s -d ' ')" '2 2 0 1 1 0'
+	equals "$(nb-groups -l 1 b.nb | mutate show group | paste -s -d ' ')" '0 0 0 0 0 0'
+	equals "$(nb-groups -l 1 --min 2 b.nb | nb-select --where 'group == 1' | mutate show id | paste -s -d ' ')" '7 6'
+	nb-select --fields pos b.nb | groups -l 1 >bare
+	equals "$(paste -s -d ' ' bare)" '1 1 3 2 2 4'
+	nb-calc --dtype u8 'alias = id == 6 ? 7 : id' b.nb | nb-select --drop id | mutate rename alias id >twice.nb
+	nb-groups -l 1 --min 1 twice.nb 2>err | mutate show group >got
+	equals "$(paste -s -d ' ' got)" '4 4 3 2 2 1'
+	grep -q 'id 7 appears twice in frame 0' err
+}
+
+@test "bytes do not depend on the number of threads, nor groups on the order of the bodies" {
+	nb-gen clusters -n 30000 -s 3 | nb-merge --common - <(nb-gen uniform -n 30000 | nb-calc 'id += 30000' 'pos *= 4') 2>/dev/null >in.nb
+	for j in 1 2 7; do nb-groups -l 0.03 -j $j --no-history in.nb >$j.nb; done
+	cmp 1.nb 2.nb
+	cmp 1.nb 7.nb
+	[ "$(nb-select --where 'group == 8' 1.nb | nb-stats --format tsv | stat_of n)" -gt 100 ]
+	nb-sort-zorder in.nb | nb-groups -l 0.03 --no-history >sorted.nb
+	nb-diff --fields group --tolerance 0 1.nb sorted.nb
+	NB_FOLD=off bash -c 'nb-select --where 1 in.nb --no-history | nb-groups -l 0.03 --no-history' | cmp - <(nb-select --where 1 in.nb --no-history | nb-groups -l 0.03 --no-history)
+}
+
+@test "no bodies, one, and all in one place or on a line are groups, too" {
+	: >none
+	nb-gen plummer -n 1 | nb-select --where 'mass < 0' | nb-groups -l 1 | nb-stats --fields | grep -q 'group *particle <u4 *1 - *0 '
+	equals "$(nb-gen plummer -n 1 | groups -l 0)" 1
+	nb-gen plummer -n 1000 | nb-calc 'pos *= 0' | groups -l 0 | sort | uniq -c >got
+	equals "$(awk '{ print $1, $2 }' got)" '1000 1'
+	seq 0 999 | awk '{ print $1 ",0,0" }' >line
+	equals "$(bodies line | groups -l 1 | sort -u)" 1
+	equals "$(bodies line | groups -l 0.5 | sort -nu | wc -l)" 1000
+	equals "$(bodies line | groups -l 1e300 | sort -u)" 1
+	equals "$(bodies line | groups -l 1e-320 | sort -nu | wc -l)" 1000
+	equals "$(nb-gen uniform -n 500 --dim 2 | nb-groups --min 1 --fraction 30 --periodic 1 | mutate show group | sort -u)" 1
+}
+
+# bats test_tags=once
+@test "half of the bodies in one place or in a ball take no time that grows as their square" {
+	nb-gen uniform -n 400000 >u.nb
+	nb-calc 'pos *= row % 2 == 0 ? 1e-9 : 1' u.nb >ball.nb
+	nb-calc 'pos *= row % 2 == 0 ? 0 : 1' u.nb >point.nb
+	for f in ball point; do
+		for l in 0.003 0.02; do
+			timeout 60 nb-groups -l $l $f.nb | nb-select --where 'group == 1' | nb-stats --format tsv | stat_of n >count
+			[ "$(<count)" -ge 200000 ]
+		done
+	done
+}
+
+@test "a linking length that is wrong, missing or without the box that it needs is refused" {
+	nb-gen plummer -n 10 >p.nb
+	fails_with 2 "want a number >= 0" 'nb-groups -l -1 p.nb'
+	fails_with 2 "'nan'" 'nb-groups -l nan p.nb'
+	fails_with 2 "no linking length" 'nb-groups p.nb'
+	fails_with 2 "exclude each other" 'nb-groups -l 1 --fraction 0.2 p.nb'
+	fails_with 2 "'0'" 'nb-groups --fraction 0 --periodic 1 p.nb'
+	fails_with 2 "'0'" 'nb-groups -l 1 --periodic 0 p.nb'
+	fails_with 1 "needs a box, and frame 0 has none" 'nb-groups --fraction 0.2 p.nb'
+	fails_with 1 "attribute box is -1 in frame 0" "nb-calc '@box = -1' p.nb | nb-groups -l 1"
+	nb-calc '@box_size = 10' p.nb | nb-groups -l 1 2>err >/dev/null
+	grep -q "want '--periodic 10' for that" err
+}
