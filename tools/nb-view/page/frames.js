@@ -64,6 +64,7 @@ function finish_frame(frame) {
 		list.pop();
 	} else if (last && last.frame > frame.frame) {
 		list.length = frames.bytes = 0; /* another run */
+		frames.every = 1;
 	}
 	list.push(frame);
 	frames.bytes += frame.bytes;

@@ -2,7 +2,7 @@
 
 const HELLO = 1, FRAME = 2, POINTS = 3, PICTURE = 4, END = 5;
 
-const stream = {client: crypto.getRandomValues(new Uint32Array(1))[0], number: 0, ended: false, lost: false, wait: 500};
+const stream = {client: crypto.getRandomValues(new Uint32Array(1))[0], number: 0, ended: false, lost: false, wait: 500, reason: ''};
 
 async function read_messages(reader) {
 	const head = new Uint8Array(16);
@@ -51,6 +51,7 @@ function take_message(type, sequence, data) {
 /* Reads until the run has ended or nb-view is gone, and then tries again, ever more seldom. */
 async function connect() {
 	for (;;) {
+		const began = performance.now();
 		try {
 			const answer = await fetch('stream?client=' + stream.client, {cache: 'no-store'});
 			if (!answer.ok)
@@ -61,7 +62,8 @@ async function connect() {
 			stream.wait = 500;
 			want(true);
 			await read_messages(answer.body.getReader());
-			continue; /* nb-view ends an answer that nothing was read of for long */
+			if (performance.now() - began > 5000)
+				continue; /* nb-view ends an answer that nothing was read of for long */
 		} catch (error) {
 			stream.reason = error instanceof TypeError ? '' : error.message + '; ';
 		}
