@@ -45,6 +45,19 @@ static double spent(const struct host *host)
 	       (clock_getcpuclockid(host->process, &server) ? 0 : nb_view_seconds(server));
 }
 
+/* Of work on a device the time that has passed counts, as its thread may sleep meanwhile: what is more than spent()
+ * sees is noted.  idle: what has passed without work of this thread, before. */
+static double idle(void)
+{
+	return nb_now() - nb_view_seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void note_device(struct host *host, double before)
+{
+	if (host->now && host->now->space->device >= 0)
+		host->spent -= idle() - before;
+}
+
 /* Seconds until another frame may be made, 0: now. */
 static double rest(struct host *host)
 {
@@ -102,8 +115,10 @@ static double serve(struct host *host)
 		host->needs.ready = 0;
 		host->fresh = 0;
 		host->told_end = host->ended;
+		const double before = idle();
 		if (nb_view_send_frame(host))
 			set_gone(host);
+		note_device(host, before);
 		host->sent = host->number + 1;
 		if (first)
 			host->spent = spent(host); /* the first one is not counted */
@@ -123,8 +138,10 @@ static double draw(struct host *host)
 		return pause;
 	const struct view_draw first = host->draw[0];
 	memmove(host->draw, host->draw + 1, --host->ndraw * sizeof first);
+	const double before = idle();
 	if (nb_view_send_picture(host, first.client, &first.want))
 		set_gone(host);
+	note_device(host, before);
 	return host->ndraw ? 0 : -1;
 }
 

@@ -140,7 +140,7 @@ int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_w
 	int status = 0;
 	host->painter = p;
 	if (!p || !host->has_frame || !host->now)
-		return 0;
+		return nb_talk_send(host->socket, TALK_PICTURE, client, NULL, 0);
 	p->host = host;
 	if (!is_same(&p->want, want) || p->render.backend != host->now)
 		release(p);
@@ -150,6 +150,7 @@ int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_w
 		release(p);
 		if (!host->warned++)
 			nb_warn("frame %" PRIu64 " cannot be drawn: %s", host->number, why);
+		status = nb_talk_send(host->socket, TALK_PICTURE, client, NULL, 0);
 	} else {
 		const uint32_t head[2] = {want->number, 0};
 		const struct talk_part part[] = {{head, sizeof head}, {p->bytes, p->size}};

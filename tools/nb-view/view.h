@@ -130,7 +130,7 @@ char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *b
 int nb_view_send_frame(struct host *host);
 /* Answers about a body. */
 int nb_view_send_body(struct host *host, uint32_t request, const struct talk_ask *ask);
-/* Draws a picture of the frame, and sends it to the client. */
+/* Draws a picture of the frame, and sends it to the client; nothing if there is none. */
 int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_want *want);
 void nb_view_release_painter(struct host *host);
 /* Before the thread uses a device. */

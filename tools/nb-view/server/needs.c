@@ -49,10 +49,12 @@ void nb_server_picture(struct server *s, uint32_t number, unsigned char *data, s
 {
 	for (struct client *c = s->client; c < s->client + CLIENTS; c++)
 		if (c->used && c->stream && c->number == number) {
+			c->draws = 0;
+			if (bytes == 0)
+				break;
 			free(c->picture);
 			c->picture = data;
 			c->picture_bytes = bytes;
-			c->draws = 0;
 			return;
 		}
 	free(data);
