@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # nb-groups: the groups are those of exact arithmetic, whatever the order of bodies, the threads and the distribution.
 # as a filter: nb-groups -l 0.2
+# as a filter: nb-groups -l 0.2 --min 1 --catalogue
 
 load helper
 
@@ -138,6 +139,52 @@ exact() {
 			[ "$(<count)" -ge 200000 ]
 		done
 	done
+}
+
+@test "the catalogue has the sums of each group, also of one that lies across a corner of the box" {
+	nb-gen clusters -n 1600 -s 4 >c.nb
+	nb-calc 'vx = 3 + y' 'vy = x * z - 1' 'vz = y' 'mass *= 1 + 0.3 * (row % 3)' c.nb >m.nb
+	nb-groups -l 0.15 m.nb >g.nb
+	nb-groups -l 0.15 --catalogue m.nb >cat.nb
+	mutate show group mass pos vel <g.nb >bodies.txt
+	mutate show group count mass pos vel r_rms r_max vdisp angular wraps <cat.nb >cat.txt
+	python3 - <<-'END'
+		from math import sqrt, fsum
+		members = {}
+		for line in open("bodies.txt"):
+		    r = list(map(float, line.split()))
+		    members.setdefault(int(r[0]), []).append(r[1:])
+		rows = [list(map(float, line.split())) for line in open("cat.txt")]
+		assert [r[0] for r in rows] == list(range(1, 9)) == sorted(members)
+		for r in rows:
+		    b = members[int(r[0])]
+		    M = fsum(x[0] for x in b)
+		    com = [fsum(x[0] * x[1 + k] for x in b) / M for k in range(3)]
+		    vel = [fsum(x[0] * x[4 + k] for x in b) / M for k in range(3)]
+		    d = [[x[1 + k] - com[k] for k in range(3)] for x in b]
+		    u = [[x[4 + k] - vel[k] for k in range(3)] for x in b]
+		    J = [fsum(x[0] * (p[(k + 1) % 3] * q[(k + 2) % 3] - p[(k + 2) % 3] * q[(k + 1) % 3]) for x, p, q in zip(b, d, u)) for k in range(3)]
+		    want = [len(b), M, *com, *vel, sqrt(fsum(x[0] * sum(c * c for c in p) for x, p in zip(b, d)) / M),
+		            sqrt(max(sum(c * c for c in p) for p in d)), sqrt(fsum(x[0] * sum(c * c for c in q) for x, q in zip(b, u)) / M / 3), *J, 0]
+		    for got, expect in zip(r[1:], want, strict=True):
+		        assert abs(got - expect) <= 1e-11 * max(1, abs(expect)), (r, want)
+	END
+	nb-calc 'x = x < 0 ? x + 8 : x' 'y = y < 0 ? y + 8 : y' 'z = z < 0 ? z + 8 : z' m.nb | nb-transform --shift -0.49,-0.49,0.51 |
+		nb-groups -l 0.15 --periodic 8 --catalogue >box.nb
+	nb-diff --fields mass,vel,count,r_rms,r_max,vdisp,angular,b_over_a,c_over_a --absolute 1e-10 cat.nb box.nb
+	nb-calc 'x = (x + 7.51) % 8' 'y = (y + 7.51) % 8' 'z = (z + 8.51) % 8' cat.nb | nb-diff --fields pos --absolute 1e-10 - <(nb-calc 'x = (x + 1e-11) % 8' 'y = (y + 1e-11) % 8' 'z = (z + 1e-11) % 8' box.nb)
+	equals "$(nb-select --where 'x < 0.1 && y < 0.1 && z < 0.1' box.nb | nb-stats --format tsv | stat_of n)" 1
+	nb-groups -j 1 --no-history -l 0.15 --catalogue m.nb | cmp - <(nb-groups -j 3 --no-history -l 0.15 --catalogue m.nb)
+}
+
+@test "a group that goes around the box says so, and has no radius" {
+	seq 0 0.1 9.95 | awk '{ print $1 ",5,5" }' >line
+	bodies line | nb-groups -l 0.11 --periodic 10 --catalogue | mutate show count wraps r_max >got
+	equals "$(<got)" '100 1 nan'
+	head -n 99 line >open
+	bodies open | nb-groups -l 0.11 --periodic 10 --catalogue | mutate show count wraps r_max >got
+	equals "$(awk '{ print $1, $2, ($3 > 4.89 && $3 < 4.91) }' got)" '99 0 1'
+	nb-gen plummer -n 10 | nb-groups -l 0 --catalogue | nb-stats --fields | grep -q 'count *particle <u4 *1 - *0 '
 }
 
 @test "a linking length that is wrong, missing or without the box that it needs is refused" {

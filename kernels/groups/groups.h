@@ -49,6 +49,30 @@ NB_MUST_CHECK int nb_groups_order(size_t n, const uint32_t *label, const double 
 	uint32_t least, uint32_t *group, struct nb_groups *groups);
 void nb_groups_free(struct nb_groups *groups);
 
+/* The bodies of one group. */
+struct nb_group_bodies {
+	size_t n;	    /* >= 1 */
+	const double *mass; /* n, >= 0 */
+	double *pos;	    /* n x 3; in a periodic box they become those of images that hang together */
+	const double *vel;  /* n x 3, or NULL */
+};
+
+/* What they amount to.  If their mass is 0, means are those of equal weights. */
+struct nb_group {
+	double mass;
+	double com[3], vel[3]; /* means of positions and velocities, weighted with the masses */
+	double r_rms, r_max;   /* distances from com */
+	double vdisp;	       /* of one coordinate: rms of |v - vel| / dim^1/2 */
+	double angular[3];     /* sum m (x - com) x (v - vel) */
+	int wraps; /* it goes around the periodic box, or no gap shows that it does not (of 4096 parts of the edge each
+		      may have a body): com is the place of its first body; r_rms, r_max and angular are NaN */
+};
+
+/* Sums in the order of the bodies.  dim, length and box as of nb_groups_link_cpu; com may be outside of the box.  vel,
+ * vdisp and angular are 0 without velocities.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_groups_measure(
+	const struct nb_group_bodies *bodies, int dim, double length, double box, struct nb_group *group);
+
 #ifdef __cplusplus
 }
 #endif

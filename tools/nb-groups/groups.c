@@ -1,5 +1,5 @@
 /* nb-groups: friends of friends. */
-#include "kernels/groups/groups.h"
+#include "tools/nb-groups/groups.h"
 
 #include "common/mem.h"
 #include "common/timer.h"
@@ -11,12 +11,14 @@
 
 struct groups {
 	double length, fraction, box;
-	int least;
+	int least, catalogue;
 };
 
 static const struct nb_option options[] = {
 	{'l', "length", NB_REAL(struct groups, length), .arg = "LENGTH",
 		.help = "linking length: bodies at most this far apart are friends"},
+	{0, "catalogue", NB_FLAG(struct groups, catalogue),
+		.help = "write the groups, with what each amounts to, instead of the bodies"},
 	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
 		.help = "linking length in mean distances of bodies, box / n^(1/3): usually 0.2"},
 	{0, "min", NB_INT(struct groups, least), .min = 1, .arg = "N", .fallback = "20",
@@ -96,9 +98,15 @@ static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 		frame->number, groups.count, opt->least, length, nb_now() - start, groups.begin[groups.count], n,
 		groups.count ? groups.begin[1] : 0);
 	nb_free(label);
+	if (opt->catalogue) {
+		nb_space_host.release(&nb_space_host, group);
+		nb_groups_make_catalogue(frame, &groups, length, box);
+	} else {
+		struct nb_column *column = nb_require_memory(
+			frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
+		nb_column_adopt(column, &nb_space_host, group);
+	}
 	nb_groups_free(&groups);
-	struct nb_column *column = nb_require_memory(frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
-	nb_column_adopt(column, &nb_space_host, group);
 }
 
 const struct nb_tool nb_tool_groups = {
