@@ -54,6 +54,12 @@ def look(browser, run):
     check(browser.value("$('command').textContent").startswith(f"nb-select --frames {FRAMES - 2} |"), "the command has another frame")
     browser.key("End")
 
+    browser.until("curves.kinds.every(k => k.canvas) && curves.moments.at(-1).frame === %d" % (FRAMES - 1))
+    virial = output(f"nb-stats --format tsv {FRAMES - 1}.nb").decode().split("\n")
+    virial = float(dict(zip(virial[0].split("\t"), virial[1].split("\t")))["virial"])
+    told = browser.value("curves.kinds[1].value.textContent")
+    check(abs(float(told) - virial) < 0.002, "the curve of the virial ratio ends at", told, "not", virial)
+
 
 def ask(browser):
     """A body far from others is clicked; what is told of it is what the stream says."""

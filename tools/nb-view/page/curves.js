@@ -36,7 +36,9 @@ function open_curve(kind) {
 	kind.canvas = make('canvas', {width: 424, height: 88});
 	kind.value = make('b');
 	kind.canvas.setAttribute('role', 'img');
-	$('curves').append(make('div', {className: 'curve'}, make('div', {title: kind.title || kind.name}, kind.name, kind.value), kind.canvas));
+	const box = make('div', {className: 'curve'}, make('div', {title: kind.title || kind.name}, kind.name, kind.value), kind.canvas);
+	box.style.order = curves.kinds.indexOf(kind);
+	$('curves').append(box);
 	const moment_at = event => {
 		const box = kind.canvas.getBoundingClientRect(), share = clamp((event.clientX - box.left) / box.width, 0, 1);
 		const [first, last] = [curves.moments[0].time, curves.moments[curves.moments.length - 1].time];
@@ -59,7 +61,7 @@ function draw_curve(kind, told) {
 	let lo = Math.min(...values, ...kind.zero ? [0] : []), hi = Math.max(...values, ...kind.zero ? [0] : []);
 	if (!(hi > lo))
 		[lo, hi] = [lo - Math.abs(lo) / 2 - 1e-12, hi + Math.abs(hi) / 2 + 1e-12];
-	const from = told[0].time, to = told[told.length - 1].time;
+	const from = curves.moments[0].time, to = curves.moments[curves.moments.length - 1].time;
 	const x = t => 3 + (width - 6) * (to > from ? (t - from) / (to - from) : 0), y = v => height - 5 - (height - 10) * (v - lo) / (hi - lo);
 	context.clearRect(0, 0, width, height);
 	context.strokeStyle = style.getPropertyValue('--faint');
