@@ -186,7 +186,7 @@ async function take_picture(data) {
 }
 
 /* Whether the picture that has come is that of what is to be seen. */
-const is_drawn = () => Boolean(sky.drawn) && sky.drawn === picture_key();
+const is_drawn = () => Boolean(sky.drawn) && !ui.print && sky.drawn === picture_key(); /* those have a dark sky */
 
 /* ---- beginning ---- */
 

@@ -121,7 +121,7 @@ int nb_client_suits(const struct server *s, const struct client *c)
 		if (shot->head.view[k].by != c->by)
 			continue;
 		const int same = c->has_frame == shot->head.number + 1 && c->has_by == c->by &&
-				 c->has_columns == offered(shot, (int)k, c->want.columns) &&
+				 !(offered(shot, (int)k, c->want.columns) & ~c->has_columns) &&
 				 c->has_most == c->want.most;
 		return same ? -1 : (int)k;
 	}
