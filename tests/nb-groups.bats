@@ -187,10 +187,45 @@ exact() {
 	nb-gen plummer -n 10 | nb-groups -l 0 --catalogue | nb-stats --fields | grep -q 'count *particle <u4 *1 - *0 '
 }
 
+@test "the sphere of a given density is that of all bodies by distance, also across the faces of the box" {
+	nb-gen plummer -n 4000 -s 2 | nb-transform --scale length=0.2 | nb-calc 'mass *= row % 2 + 0.5' | nb-force -t 0.5 -e 0.01 --potential >p.nb
+	nb-groups -l 0.02 --min 100 --catalogue --density 5 p.nb >cat.nb
+	mutate show centre m_sphere r_sphere vmax r_vmax <cat.nb | head -n 1 >got
+	mutate show mass pos pot <p.nb >bodies.txt
+	python3 - <<-'END'
+		from math import pi, sqrt
+		got = list(map(float, open("got").read().split()))
+		b = [list(map(float, line.split())) for line in open("bodies.txt")]
+		centre = min(b, key=lambda r: r[4])[1:4]
+		assert got[:3] == centre
+		r = sorted((sqrt(sum((x - c) ** 2 for x, c in zip(q[1:4], centre))), q[0]) for q in b)
+		m, best = 0, (0, 0)
+		for i, (d, own) in enumerate(r):
+		    m += own
+		    if i >= 9:
+		        best = max(best, (m / d, d))
+		        R = (3 * m / (4 * pi * 5)) ** (1 / 3)
+		        if R < r[i + 1][0]:
+		            break
+		for x, want in zip(got[3:], (m, R, sqrt(best[0]), best[1])):
+		    assert abs(x - want) < 1e-12 * want, (x, want)
+	END
+	[ "$(nb-groups -l 0.02 --min 100 --catalogue p.nb | mutate show count | head -n 1)" -lt 3900 ]
+	nb-transform --shift 0.01,9.98,0.02 p.nb | nb-groups -l 0.02 --min 100 --periodic 10 --catalogue --density 5 >box.nb
+	mutate show m_sphere r_sphere vmax <cat.nb | head -n 1 >open
+	mutate show m_sphere r_sphere vmax <box.nb | head -n 1 | cat open - | awk '{ for (i = 1; i <= 3; i++) { d = $i - last[i]; if (NR == 2 && !(d * d < 1e-20)) exit 1; last[i] = $i } }'
+	for n in 9 10; do nb-gen plummer -n $n | nb-calc 'pos *= 0' | nb-groups -l 0 --min 1 --catalogue --density 1 | mutate show m_sphere; done >few
+	equals "$(awk '{ printf "%.9g ", $1 }' few)" 'nan 1 '
+	equals "$(nb-groups -l 0.02 --min 100 --catalogue --density 1e9 p.nb | mutate show m_sphere vmax | sort -u)" 'nan nan'
+	equals "$(nb-groups -l 0.5 --min 100 --periodic 10 --catalogue --density 1e-9 p.nb | mutate show r_sphere | sort -u)" nan
+}
+
 @test "a linking length that is wrong, missing or without the box that it needs is refused" {
 	nb-gen plummer -n 10 >p.nb
 	fails_with 2 "want a number >= 0" 'nb-groups -l -1 p.nb'
 	fails_with 2 "'nan'" 'nb-groups -l nan p.nb'
+	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --density 1 p.nb'
+	fails_with 1 "is for three dimensions" 'nb-gen uniform -n 9 --dim 2 | nb-groups -l 1 --min 1 --catalogue --density 1'
 	fails_with 2 "no linking length" 'nb-groups p.nb'
 	fails_with 2 "exclude each other" 'nb-groups -l 1 --fraction 0.2 p.nb'
 	fails_with 2 "'0'" 'nb-groups --fraction 0 --periodic 1 p.nb'

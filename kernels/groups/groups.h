@@ -73,6 +73,21 @@ struct nb_group {
 NB_MUST_CHECK int nb_groups_measure(
 	const struct nb_group_bodies *bodies, int dim, double length, double box, struct nb_group *group);
 
+/* The sphere about a centre in which the mean density of all bodies falls to a given one, going outwards from the tenth
+ * body (NB_SPHERE_FEW).  All are NaN if there is no such sphere, as about a centre where the density is lower.
+ * Source: Lacey & Cole 1994, MNRAS 271, 676. */
+enum { NB_SPHERE_FEW = 10 };
+struct nb_sphere {
+	double mass, radius;	     /* mass = 4/3 pi density radius^3 */
+	double steepest, r_steepest; /* largest M(r) / r in it, and where: v_max^2 = G steepest */
+};
+
+/* sphere[g] of count centres (x 3; NaN: none).  pos n x 3 and mass (n; NULL: 1 each) are those of all bodies; box as of
+ * nb_groups_link_cpu: a sphere wider than the box is none.  group_mass: count, with which the search begins.  NB_OK,
+ * NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_groups_spheres_cpu(size_t n, const double *pos, const double *mass, double box, double density,
+	size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,22 +6,15 @@
  * length. Nodes of about TASK bodies are linked within themselves in parallel, then the pairs of those, from the
  * deepest level upwards.  The bodies' sets form a forest in parent[]: a root is hung below a smaller one, so the
  * smallest body of a set ends as its root for any schedule. */
-#include "kernels/groups/groups.h"
-
 #include <stdatomic.h>
 
 #include "common/mem.h"
-#include "kernels/groups/exact_internal.h"
-#include "kernels/tree/tree.h"
+#include "kernels/groups/groups_internal.h"
 
-enum { LEAF = 16, TASK = 8192 };
+enum { TASK = 8192 };
 
 struct link {
-	struct nb_link_law law;
-	size_t n;
-	double *pos;	/* n x 3, in the order of the tree */
-	uint32_t *perm; /* n, where each body was */
-	struct nb_tree tree;
+	struct nb_sorted sorted;
 	_Atomic uint32_t *parent; /* n */
 	unsigned char *one;	  /* of each node */
 };
@@ -62,56 +55,27 @@ static void join(_Atomic uint32_t *parent, uint32_t a, uint32_t b)
 
 /* ---- distances ---------------------------------------------------------------------------------- */
 
-/* Squared distance, of which the law says what its rounding leaves open. */
-static inline double distance2(const struct nb_link_law *law, const double *a, const double *b)
-{
-	double d2 = 0;
-	for (int k = 0; k < law->dim; k++) {
-		double d = fabs(a[k] - b[k]);
-		d = d > law->half ? law->box - d : d;
-		d2 += d * d;
-	}
-	return d2;
-}
-
 /* Joins two bodies if they are friends; whether they are in one set then. */
 static inline int join_friends(struct link *link, uint32_t i, uint32_t j)
 {
-	const double *a = link->pos + 3 * (size_t)i, *b = link->pos + 3 * (size_t)j;
-	const double d2 = distance2(&link->law, a, b);
-	if (d2 > link->law.high)
+	const double *a = link->sorted.pos + 3 * (size_t)i, *b = link->sorted.pos + 3 * (size_t)j;
+	const double d2 = nb_link_distance2(&link->sorted.law, a, b);
+	if (d2 > link->sorted.law.high)
 		return 0;
-	if (!(d2 < link->law.low)) {
+	if (!(d2 < link->sorted.law.low)) {
 		if (find_root(link->parent, i) == find_root(link->parent, j))
 			return 1;
-		if (!nb_exact_friends(&link->law, a, b))
+		if (!nb_exact_friends(&link->sorted.law, a, b))
 			return 0;
 	}
 	join(link->parent, i, j);
 	return 1;
 }
 
-static inline double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static inline double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Whether no body of one box can be a friend of one of the other. */
 static int are_apart(const struct nb_link_law *law, const double *a, const double *b)
 {
-	double gap2 = 0;
-	for (int k = 0; k < law->dim; k++) {
-		double gap = larger(larger(b[k] - a[k + 3], a[k] - b[k + 3]), 0);
-		if (law->box > 0)
-			gap = smaller(gap, larger(law->box - (larger(a[k + 3], b[k + 3]) - smaller(a[k], b[k])), 0));
-		gap2 += gap * gap;
-	}
-	return gap2 > law->high;
+	return nb_link_gap2(law, a, b) > law->high;
 }
 
 static int is_short(const struct nb_link_law *law, const double *box)
@@ -135,8 +99,9 @@ static int is_point(const struct nb_link_law *law, const double *box)
 /* The bodies of a leaf that matter to others: of bodies in one place the first. */
 static uint32_t leaf_end(const struct link *link, size_t node)
 {
-	const uint32_t first = link->tree.first[node];
-	return first + (is_point(&link->law, link->tree.box + 6 * node) ? 1 : link->tree.count[node]);
+	const uint32_t first = link->sorted.tree.first[node];
+	return first +
+	       (is_point(&link->sorted.law, link->sorted.tree.box + 6 * node) ? 1 : link->sorted.tree.count[node]);
 }
 
 static int link_leaves(struct link *link, size_t a, size_t b)
@@ -144,8 +109,8 @@ static int link_leaves(struct link *link, size_t a, size_t b)
 	const uint32_t end_a = leaf_end(link, a), end_b = leaf_end(link, b);
 	const int one_a = link->one[a], both = one_a && link->one[b];
 	int linked = 0;
-	for (uint32_t j = link->tree.first[b]; j < end_b; j++)
-		for (uint32_t i = link->tree.first[a]; i < end_a; i++) {
+	for (uint32_t j = link->sorted.tree.first[b]; j < end_b; j++)
+		for (uint32_t i = link->sorted.tree.first[a]; i < end_a; i++) {
 			const int friends = join_friends(link, i, j);
 			linked |= friends;
 			if (friends && both)
@@ -159,8 +124,8 @@ static int link_leaves(struct link *link, size_t a, size_t b)
 /* Whether any of their bodies are known to be in one set afterwards. */
 static int link_pair(struct link *link, size_t a, size_t b)
 {
-	const struct nb_tree *tree = &link->tree;
-	if (are_apart(&link->law, tree->box + 6 * a, tree->box + 6 * b))
+	const struct nb_tree *tree = &link->sorted.tree;
+	if (are_apart(&link->sorted.law, tree->box + 6 * a, tree->box + 6 * b))
 		return 0;
 	const int both = link->one[a] && link->one[b];
 	if (both && find_root(link->parent, tree->first[a]) == find_root(link->parent, tree->first[b]))
@@ -177,7 +142,7 @@ static int link_pair(struct link *link, size_t a, size_t b)
 
 static void mark_if_joined(struct link *link, size_t node)
 {
-	const struct nb_tree *tree = &link->tree;
+	const struct nb_tree *tree = &link->sorted.tree;
 	const uint32_t root = find_root(link->parent, tree->first[node]);
 	int one = 1;
 	if (tree->nchild[node])
@@ -191,7 +156,7 @@ static void mark_if_joined(struct link *link, size_t node)
 
 static void link_within(struct link *link, size_t node)
 {
-	const struct nb_tree *tree = &link->tree;
+	const struct nb_tree *tree = &link->sorted.tree;
 	const uint32_t first = tree->first[node], count = tree->count[node], child = tree->child[node];
 	if (link->one[node]) {
 		for (uint32_t i = 1; i < count; i++)
@@ -220,8 +185,8 @@ struct pairs {
 /* Divides a pair of nodes into pairs that threads may take. */
 static int add_pairs(const struct link *link, struct pairs *pairs, size_t a, size_t b)
 {
-	const struct nb_tree *tree = &link->tree;
-	if (are_apart(&link->law, tree->box + 6 * a, tree->box + 6 * b))
+	const struct nb_tree *tree = &link->sorted.tree;
+	if (are_apart(&link->sorted.law, tree->box + 6 * a, tree->box + 6 * b))
 		return NB_OK;
 	const int divide_b = tree->count[b] > tree->count[a];
 	const size_t divided = divide_b ? b : a, other = divide_b ? a : b;
@@ -246,7 +211,7 @@ static int add_pairs(const struct link *link, struct pairs *pairs, size_t a, siz
 /* Links the parts of the large nodes of one level, which are linked within themselves. */
 static int link_level(struct link *link, const uint32_t *node, size_t n, struct pairs *pairs)
 {
-	const struct nb_tree *tree = &link->tree;
+	const struct nb_tree *tree = &link->sorted.tree;
 	pairs->n = 0;
 	for (size_t k = 0; k < n; k++)
 		for (uint32_t c = 1; c < tree->nchild[node[k]]; c++)
@@ -269,7 +234,7 @@ struct front {
 
 static int make_front(const struct link *link, struct front *front)
 {
-	const struct nb_tree *tree = &link->tree;
+	const struct nb_tree *tree = &link->sorted.tree;
 	front->large = nb_alloc(tree->nnode, sizeof *front->large);
 	front->small = nb_alloc(tree->nnode, sizeof *front->small);
 	if (!front->large || !front->small)
@@ -288,15 +253,16 @@ static int make_front(const struct link *link, struct front *front)
 
 static int walk(struct link *link)
 {
-	const struct nb_tree *tree = &link->tree;
+	const struct nb_tree *tree = &link->sorted.tree;
 	struct front front = {0};
 	struct pairs pairs = {0};
 #pragma omp parallel for
-	for (size_t i = 0; i < link->n; i++)
+	for (size_t i = 0; i < link->sorted.n; i++)
 		atomic_store_explicit(&link->parent[i], (uint32_t)i, memory_order_relaxed);
 #pragma omp parallel for
 	for (size_t k = 0; k < tree->nnode; k++)
-		link->one[k] = is_short(&link->law, tree->box + 6 * k) || is_point(&link->law, tree->box + 6 * k);
+		link->one[k] = is_short(&link->sorted.law, tree->box + 6 * k) ||
+			       is_point(&link->sorted.law, tree->box + 6 * k);
 	int status = make_front(link, &front);
 	if (!status) {
 #pragma omp parallel for schedule(dynamic)
@@ -315,109 +281,47 @@ static int walk(struct link *link)
 	return status;
 }
 
-/* ---- the order of the tree ---------------------------------------------------------------------- */
-
-double nb_groups_wrap(double x, double box)
-{
-	if (x >= 0 && x < box)
-		return x;
-	const double inside = x - box * floor(x / box);
-	return inside >= 0 && inside < box ? inside : 0;
-}
-
-/* Positions inside of the box: pos itself if they are, else a copy; NULL: no memory. */
-static const double *inside_box(size_t n, const double *pos, int dim, double box, double **copy)
-{
-	int outside = 0;
-	if (box > 0) {
-#pragma omp parallel for reduction(| : outside)
-		for (size_t i = 0; i < n; i++)
-			for (int k = 0; k < dim; k++)
-				outside |= !(pos[3 * i + (size_t)k] >= 0 && pos[3 * i + (size_t)k] < box);
-	}
-	if (!outside)
-		return pos;
-	*copy = nb_alloc(n, 3 * sizeof **copy);
-	if (!*copy)
-		return NULL;
-#pragma omp parallel for
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < 3; k++)
-			(*copy)[3 * i + k] = k < (size_t)dim ? nb_groups_wrap(pos[3 * i + k], box) : pos[3 * i + k];
-	return *copy;
-}
-
-static int build(struct link *link, const double *pos, double *massless, uint64_t *key)
-{
-	const int dim = link->law.dim;
-	struct nb_cube cube;
-	size_t bad;
-	int status = nb_morton_cube_cpu(link->n, pos, dim, &cube, &bad);
-	if (!status)
-		status = nb_morton_keys_cpu(link->n, pos, dim, &cube, key);
-	if (!status)
-		status = nb_sort_keys_cpu(link->n, key, link->perm);
-	if (!status)
-		status = nb_sort_deep_cpu(link->n, key, pos, dim, link->perm);
-	if (!status)
-		status = nb_permute_cpu(link->n, link->perm, 3 * sizeof *pos, pos, link->pos);
-	return status ? status : nb_tree_build_cpu(link->n, key, link->pos, massless, dim, &cube, LEAF, 1, &link->tree);
-}
-
-/* Sorts the bodies, and builds a tree over them. */
-static int prepare(struct link *link, const double *pos)
-{
-	double *copy = NULL;
-	const double *inside = inside_box(link->n, pos, link->law.dim, link->law.box, &copy);
-	uint64_t *key = nb_alloc(link->n, sizeof *key);
-	double *massless = nb_alloc_zero(link->n, sizeof *massless);
-	link->pos = nb_alloc(link->n, 3 * sizeof *link->pos);
-	link->perm = nb_alloc(link->n, sizeof *link->perm);
-	const int there = inside && key && massless && link->pos && link->perm;
-	const int status = there ? build(link, inside, massless, key) : NB_ENOMEM;
-	nb_free_all(copy, key, massless);
-	if (status)
-		return status;
-	link->one = nb_alloc(link->tree.nnode, 1);
-	link->parent = nb_alloc(link->n, sizeof *link->parent);
-	return link->one && link->parent ? NB_OK : NB_ENOMEM;
-}
+/* ---- labels -------------------------------------------------------------------------------------- */
 
 /* The smallest row of each set, by its root, then of each body. */
 static int set_labels(struct link *link, uint32_t *label)
 {
-	_Atomic uint32_t *smallest = nb_alloc(link->n, sizeof *smallest);
+	_Atomic uint32_t *smallest = nb_alloc(link->sorted.n, sizeof *smallest);
 	if (!smallest)
 		return NB_ENOMEM;
 #pragma omp parallel for
-	for (size_t i = 0; i < link->n; i++)
+	for (size_t i = 0; i < link->sorted.n; i++)
 		atomic_store_explicit(&smallest[i], UINT32_MAX, memory_order_relaxed);
 #pragma omp parallel for
-	for (size_t i = 0; i < link->n; i++) {
+	for (size_t i = 0; i < link->sorted.n; i++) {
 		_Atomic uint32_t *least = &smallest[find_root(link->parent, (uint32_t)i)];
 		uint32_t row = load(least);
-		while (row > link->perm[i] && !atomic_compare_exchange_weak_explicit(least, &row, link->perm[i],
-						      memory_order_relaxed, memory_order_relaxed))
+		while (row > link->sorted.perm[i] &&
+			!atomic_compare_exchange_weak_explicit(
+				least, &row, link->sorted.perm[i], memory_order_relaxed, memory_order_relaxed))
 			;
 	}
 #pragma omp parallel for
-	for (size_t i = 0; i < link->n; i++)
-		label[link->perm[i]] = load(&smallest[find_root(link->parent, (uint32_t)i)]);
+	for (size_t i = 0; i < link->sorted.n; i++)
+		label[link->sorted.perm[i]] = load(&smallest[find_root(link->parent, (uint32_t)i)]);
 	nb_free(smallest);
 	return NB_OK;
 }
 
 int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, double box, uint32_t *label)
 {
-	struct link link = {.law = nb_link_law_of(dim, length, box), .n = n};
+	struct link link = {.sorted = {.law = nb_link_law_of(dim, length, box), .n = n}};
 	if (n == 0)
 		return NB_OK;
-	int status = prepare(&link, pos);
-	if (!status)
-		status = walk(&link);
+	int status = nb_sorted_make(&link.sorted, pos);
+	if (!status) {
+		link.one = nb_alloc(link.sorted.tree.nnode, 1);
+		link.parent = nb_alloc(n, sizeof *link.parent);
+		status = link.one && link.parent ? walk(&link) : NB_ENOMEM;
+	}
 	if (!status)
 		status = set_labels(&link, label);
-	nb_tree_free(&link.tree);
-	nb_free_all(link.pos, link.perm, (void *)link.parent, link.one);
+	nb_sorted_free(&link.sorted);
+	nb_free_all((void *)link.parent, link.one);
 	return status;
 }

@@ -1,23 +1,27 @@
 /* The frame of groups that takes the place of the frame of bodies. */
 #include "tools/nb-groups/groups.h"
 
+#include "common/die.h"
 #include "common/mem.h"
 #include "kernels/measure/measure.h"
 #include "tools/filter/require.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 
 /* Bodies of the frame, to be read. */
 struct bodies {
 	int dim;
-	double length, box;
-	const double *pos, *mass, *vel; /* mass and vel may be NULL */
+	const struct nb_groups_law *law;
+	const double *pos, *mass, *vel, *pot; /* all but pos may be NULL */
 };
 
 struct row {
 	struct nb_group group;
 	struct nb_shape shape;
+	struct nb_sphere sphere;
+	double centre[3], vmax;
 };
 
 static const double *optional(const struct nb_frame *frame, enum nb_field field)
@@ -38,7 +42,7 @@ static int measure(const struct bodies *bodies, size_t n, const uint32_t *member
 	}
 	const struct nb_group_bodies own = {n, mass, pos, vel};
 	if (!status)
-		status = nb_groups_measure(&own, bodies->dim, bodies->length, bodies->box, &row->group);
+		status = nb_groups_measure(&own, bodies->dim, bodies->law->length, bodies->law->box, &row->group);
 	row->shape.b_over_a = row->shape.c_over_a = NAN;
 	if (!status && !row->group.wraps)
 		status = nb_shape_of(n, mass, pos, row->group.com, bodies->dim, 0, INFINITY, 1, &row->shape);
@@ -46,22 +50,29 @@ static int measure(const struct bodies *bodies, size_t n, const uint32_t *member
 	return status;
 }
 
+enum { ALWAYS, OF_VEL, OF_SPHERE };
+
 /* The real columns of the table, where struct row has them. */
 static const struct {
 	const char *name, *unit;
 	uint32_t ncomp;
-	int of_vel; /* only with velocities */
+	int of; /* OF_VEL: only with velocities; OF_SPHERE: only with --density */
 	size_t at;
 } real[] = {
-	{"mass", "mass", 1, 0, offsetof(struct row, group.mass)},
-	{"pos", "length", 3, 0, offsetof(struct row, group.com)},
-	{"vel", "velocity", 3, 1, offsetof(struct row, group.vel)},
-	{"r_rms", "length", 1, 0, offsetof(struct row, group.r_rms)},
-	{"r_max", "length", 1, 0, offsetof(struct row, group.r_max)},
-	{"vdisp", "velocity", 1, 1, offsetof(struct row, group.vdisp)},
-	{"angular", "mass length velocity", 3, 1, offsetof(struct row, group.angular)},
-	{"b_over_a", "", 1, 0, offsetof(struct row, shape.b_over_a)},
-	{"c_over_a", "", 1, 0, offsetof(struct row, shape.c_over_a)},
+	{"mass", "mass", 1, ALWAYS, offsetof(struct row, group.mass)},
+	{"pos", "length", 3, ALWAYS, offsetof(struct row, group.com)},
+	{"vel", "velocity", 3, OF_VEL, offsetof(struct row, group.vel)},
+	{"r_rms", "length", 1, ALWAYS, offsetof(struct row, group.r_rms)},
+	{"r_max", "length", 1, ALWAYS, offsetof(struct row, group.r_max)},
+	{"vdisp", "velocity", 1, OF_VEL, offsetof(struct row, group.vdisp)},
+	{"angular", "mass length velocity", 3, OF_VEL, offsetof(struct row, group.angular)},
+	{"b_over_a", "", 1, ALWAYS, offsetof(struct row, shape.b_over_a)},
+	{"c_over_a", "", 1, ALWAYS, offsetof(struct row, shape.c_over_a)},
+	{"centre", "length", 3, OF_SPHERE, offsetof(struct row, centre)},
+	{"m_sphere", "mass", 1, OF_SPHERE, offsetof(struct row, sphere.mass)},
+	{"r_sphere", "length", 1, OF_SPHERE, offsetof(struct row, sphere.radius)},
+	{"vmax", "velocity", 1, OF_SPHERE, offsetof(struct row, vmax)},
+	{"r_vmax", "length", 1, OF_SPHERE, offsetof(struct row, sphere.r_steepest)},
 };
 
 static void *add_column(struct nb_frame *frame, const char *name, const char *dtype, uint32_t ncomp, const char *unit)
@@ -71,7 +82,8 @@ static void *add_column(struct nb_frame *frame, const char *name, const char *dt
 	return nb_require_memory(frame, nb_column_write(column, &nb_space_host, NB_WIRE));
 }
 
-static void fill(struct nb_frame *frame, const struct nb_groups *groups, const struct row *row, int has_vel)
+static void fill(
+	struct nb_frame *frame, const struct nb_groups *groups, const struct row *row, const struct bodies *bodies)
 {
 	uint64_t *id = add_column(frame, "id", "<u8", 1, "");
 	uint32_t *group = add_column(frame, "group", "<u4", 1, "");
@@ -84,7 +96,7 @@ static void fill(struct nb_frame *frame, const struct nb_groups *groups, const s
 		wraps[g] = (unsigned char)row[g].group.wraps;
 	}
 	for (size_t c = 0; c < sizeof real / sizeof *real; c++) {
-		if (real[c].of_vel && !has_vel)
+		if ((real[c].of == OF_VEL && !bodies->vel) || (real[c].of == OF_SPHERE && bodies->law->density == 0))
 			continue;
 		const size_t size = real[c].ncomp * sizeof(double);
 		char *to = add_column(frame, real[c].name, "<f8", real[c].ncomp, real[c].unit);
@@ -93,26 +105,66 @@ static void fill(struct nb_frame *frame, const struct nb_groups *groups, const s
 	}
 }
 
-void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, double length, double box)
+/* The body of least potential, else the centre of mass. */
+static void find_centre(const struct bodies *bodies, const struct nb_groups *groups, size_t g, struct row *row)
 {
-	const struct bodies bodies = {nb_require_dim(frame), length, box, nb_require_f64(frame, NB_POS, &nb_space_host),
-		optional(frame, NB_MASS), optional(frame, NB_VEL)};
+	const uint32_t begin = groups->begin[g], end = groups->begin[g + 1];
+	uint32_t deepest = groups->member[begin];
+	for (int k = 0; k < 3; k++)
+		row->centre[k] = row->group.wraps ? NAN : row->group.com[k];
+	for (uint32_t i = begin; bodies->pot && i < end; i++)
+		if (bodies->pot[groups->member[i]] < bodies->pot[deepest])
+			deepest = groups->member[i];
+	if (bodies->pot)
+		memcpy(row->centre, bodies->pos + 3 * (size_t)deepest, sizeof row->centre);
+}
+
+static void add_spheres(
+	const struct nb_frame *frame, const struct bodies *bodies, const struct nb_groups *groups, struct row *row)
+{
+	const size_t n = groups->count;
+	const double G = nb_require_attribute(frame, "G", 1);
+	double *centre = nb_require_memory(frame, nb_alloc(n, 3 * sizeof *centre));
+	struct nb_sphere *sphere = nb_require_memory(frame, nb_alloc(n, sizeof *sphere));
+	for (size_t g = 0; g < n; g++) {
+		find_centre(bodies, groups, g, &row[g]);
+		memcpy(centre + 3 * g, row[g].centre, sizeof row[g].centre);
+	}
+	nb_require_ok(nb_groups_spheres_cpu(frame->rows[NB_PARTICLE], bodies->pos, bodies->mass, bodies->law->box,
+			      bodies->law->density, n, centre, groups->mass, sphere),
+		frame);
+	for (size_t g = 0; g < n; g++) {
+		row[g].sphere = sphere[g];
+		row[g].vmax = sqrt(G * sphere[g].steepest);
+	}
+	nb_free_all(centre, sphere);
+}
+
+void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law)
+{
+	const struct bodies bodies = {nb_require_dim(frame), law, nb_require_f64(frame, NB_POS, &nb_space_host),
+		optional(frame, NB_MASS), optional(frame, NB_VEL), optional(frame, NB_POT)};
+	if (law->density > 0 && bodies.dim == 2)
+		nb_die(NB_EXIT_FAILED, "option '--density' is for three dimensions, and frame %" PRIu64 " has two",
+			frame->number);
 	struct row *row = nb_require_memory(frame, nb_alloc(groups->count, sizeof *row));
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic) reduction(max : status)
 	for (size_t g = 0; g < groups->count; g++) {
 		const uint32_t begin = groups->begin[g];
 		const int own = measure(&bodies, groups->begin[g + 1] - begin, groups->member + begin, &row[g]);
-		for (int k = 0; !own && box > 0 && k < bodies.dim; k++)
-			row[g].group.com[k] = nb_groups_wrap(row[g].group.com[k], box);
+		for (int k = 0; !own && law->box > 0 && k < bodies.dim; k++)
+			row[g].group.com[k] = nb_groups_wrap(row[g].group.com[k], law->box);
 		status = own > status ? own : status;
 	}
 	nb_require_ok(status, frame);
+	if (law->density > 0)
+		add_spheres(frame, &bodies, groups, row);
 	nb_drop_run_attributes(frame);
 	nb_frame_drop_order(frame);
 	nb_frame_drop_attribute(frame, "names"); /* of bodies */
 	nb_frame_drop_table(frame, NB_PARTICLE);
 	frame->rows[NB_PARTICLE] = groups->count;
-	fill(frame, groups, row, bodies.vel != NULL);
+	fill(frame, groups, row, &bodies);
 	nb_free(row);
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 
 struct groups {
-	double length, fraction, box;
+	double length, fraction, box, density;
 	int least, catalogue;
 };
 
@@ -19,6 +19,8 @@ static const struct nb_option options[] = {
 		.help = "linking length: bodies at most this far apart are friends"},
 	{0, "catalogue", NB_FLAG(struct groups, catalogue),
 		.help = "write the groups, with what each amounts to, instead of the bodies"},
+	{0, "density", NB_POSITIVE(struct groups, density), .arg = "RHO",
+		.help = "--catalogue: mean density of a sphere about each centre, for its mass and radius"},
 	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
 		.help = "linking length in mean distances of bodies, box / n^(1/3): usually 0.2"},
 	{0, "min", NB_INT(struct groups, least), .min = 1, .arg = "N", .fallback = "20",
@@ -33,6 +35,8 @@ static void check(struct nb_run *run, void *self)
 	const int length = nb_given(run, &opt->length), fraction = nb_given(run, &opt->fraction);
 	if (length && fraction)
 		nb_die(NB_EXIT_USAGE, "options '--length' and '--fraction' exclude each other");
+	if (nb_given(run, &opt->density) && !opt->catalogue)
+		nb_die(NB_EXIT_USAGE, "option '--density' needs '--catalogue'");
 	if (!length && !fraction)
 		nb_die(NB_EXIT_USAGE, "no linking length (want '--length LENGTH', or '--fraction 0.2' in a box)");
 }
@@ -100,7 +104,7 @@ static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_free(label);
 	if (opt->catalogue) {
 		nb_space_host.release(&nb_space_host, group);
-		nb_groups_make_catalogue(frame, &groups, length, box);
+		nb_groups_make_catalogue(frame, &groups, &(const struct nb_groups_law){length, box, opt->density});
 	} else {
 		struct nb_column *column = nb_require_memory(
 			frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
