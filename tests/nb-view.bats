@@ -151,8 +151,9 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 	cat first.nb >&9
 	look "$URL" '{"number":1}' | grep -q '"energy_error": null'
 	cat rest.nb >&9
+	exec 9>&-
 	wait_until size_is out "$(cat first.nb rest.nb | wc -c)"
-	look "$URL" '{"number":1}' 2 | tail -n 2 | jq -r 'select(.stats) | .stats | [.etot, .energy_error, .virial, .lagrangian[]] | @tsv' >got
+	look "$URL" '{"number":1}' 2 | jq -s -r 'map(select(.stats)) | last | .stats | [.etot, .energy_error, .virial, .lagrangian[]] | @tsv' >got
 	nb-stats --format tsv run.nb | awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 		END { print $at["etot"] "\t" $at["drift"] "\t" $at["virial"] "\t" $at["r10"] "\t" $at["r50"] "\t" $at["r90"] }' >want
 	awk 'NR == FNR { for (i = 1; i <= 6; i++) want[i] = $i; next }

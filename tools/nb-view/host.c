@@ -207,9 +207,9 @@ static void *work(void *context)
 	uint64_t unused;
 	nb_speak_as(&host->voice);
 	for (int told = 0; !is_over(host);) {
+		nb_cpu_set_threads(nb_view_threads(host));
 		if (!host->has_frame && !host->follows)
 			measure_first(host);
-		nb_cpu_set_threads(host->ended || host->follows ? host->threads : 1);
 		double pause = serve(host);
 		const double until = draw(host);
 		pause = until >= 0 && (pause < 0 || until < pause) ? until : pause;

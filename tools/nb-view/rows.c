@@ -54,6 +54,11 @@ double nb_view_seconds(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+int nb_view_threads(const struct host *host)
+{
+	return host->ended || host->follows ? host->threads : 1;
+}
+
 void nb_view_enter(struct host *host)
 {
 	if (!host->entered && nb_backend_enter_thread())

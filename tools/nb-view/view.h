@@ -133,6 +133,8 @@ int nb_view_send_body(struct host *host, uint32_t request, const struct talk_ask
 /* Draws a picture of the frame, and sends it to the client; nothing if there is none. */
 int nb_view_send_picture(struct host *host, uint32_t client, const struct talk_want *want);
 void nb_view_release_painter(struct host *host);
+/* Threads to work with: one beside a run. */
+int nb_view_threads(const struct host *host);
 /* Before the thread uses a device. */
 void nb_view_enter(struct host *host);
 /* Of a clock, 0 if that is gone. */
