@@ -220,12 +220,42 @@ exact() {
 	equals "$(nb-groups -l 0.5 --min 100 --periodic 10 --catalogue --density 1e-9 p.nb | mutate show r_sphere | sort -u)" nan
 }
 
+@test "a group is matched with that of another frame of the largest merit, by ids" {
+	# here 1: ids 1-6, 2: 7-10, 3: 11-12; there 2: 1-3 of three, 1: 4-7 and 13-20, 3: 9-8; 11 in none, 12 missing
+	nb-convert --from csv - <<-'END' >here.nb
+		id,x,y,z
+		1,0,0,0
+		2,0,0,0
+		3,0,0,0
+		4,0,0,0
+		5,0,0,0
+		6,0,0,0
+		7,5,0,0
+		8,5,0,0
+		9,5,0,0
+		10,5,0,0
+		11,9,0,0
+		12,9,0,0
+	END
+	{ echo id,x,y,z; for i in 11 9 8 3 2 1 4 5 6 7 13 14 15 16 17 18 19 20; do
+		case $i in 1 | 2 | 3) x=2 ;; 8 | 9) x=3 ;; 11) x=4 ;; *) x=1 ;; esac
+		echo $i,$x,0,0
+	done; } | nb-convert --from csv | nb-groups -l 0 --min 2 >there.nb
+	nb-groups -l 0 --min 2 --catalogue --match there.nb here.nb | mutate show group count match shared merit >got
+	equals "$(awk '{ printf "%s %s %s %s %.6f;", $1, $2, $3, $4, $5 }' got)" '1 6 2 3 0.500000;2 4 3 2 0.500000;3 2 0 0 0.000000;'
+	nb-sort-zorder here.nb | nb-groups -l 0 --min 2 --catalogue --match <(nb-sort-zorder there.nb) | mutate show group count match shared merit | cmp got -
+}
+
 @test "a linking length that is wrong, missing or without the box that it needs is refused" {
 	nb-gen plummer -n 10 >p.nb
 	fails_with 2 "want a number >= 0" 'nb-groups -l -1 p.nb'
 	fails_with 2 "'nan'" 'nb-groups -l nan p.nb'
 	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --density 1 p.nb'
 	fails_with 1 "is for three dimensions" 'nb-gen uniform -n 9 --dim 2 | nb-groups -l 1 --min 1 --catalogue --density 1'
+	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --match p.nb p.nb'
+	fails_with 1 "'p.nb' has no column 'group'" 'nb-groups -l 1 --catalogue --match p.nb p.nb'
+	fails_with 1 "is no number of nb-groups" "nb-calc --dtype u4 'group = 11' p.nb >g.nb; nb-groups -l 1 --catalogue --match g.nb p.nb"
+	fails_with 1 "needs field 'id'" "nb-groups -l 1 p.nb >g.nb; nb-select --drop id p.nb | nb-groups -l 1 --catalogue --match g.nb"
 	fails_with 2 "no linking length" 'nb-groups p.nb'
 	fails_with 2 "exclude each other" 'nb-groups -l 1 --fraction 0.2 p.nb'
 	fails_with 2 "'0'" 'nb-groups --fraction 0 --periodic 1 p.nb'

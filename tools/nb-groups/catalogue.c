@@ -75,7 +75,8 @@ static const struct {
 	{"r_vmax", "length", 1, OF_SPHERE, offsetof(struct row, sphere.r_steepest)},
 };
 
-static void *add_column(struct nb_frame *frame, const char *name, const char *dtype, uint32_t ncomp, const char *unit)
+void *nb_groups_add_column(
+	struct nb_frame *frame, const char *name, const char *dtype, uint32_t ncomp, const char *unit)
 {
 	struct nb_column *column = nb_require_memory(
 		frame, nb_frame_add(frame, name, NB_PARTICLE, dtype, ncomp, unit, 0));
@@ -85,10 +86,10 @@ static void *add_column(struct nb_frame *frame, const char *name, const char *dt
 static void fill(
 	struct nb_frame *frame, const struct nb_groups *groups, const struct row *row, const struct bodies *bodies)
 {
-	uint64_t *id = add_column(frame, "id", "<u8", 1, "");
-	uint32_t *group = add_column(frame, "group", "<u4", 1, "");
-	uint32_t *count = add_column(frame, "count", "<u4", 1, "");
-	unsigned char *wraps = add_column(frame, "wraps", "|u1", 1, "");
+	uint64_t *id = nb_groups_add_column(frame, "id", "<u8", 1, "");
+	uint32_t *group = nb_groups_add_column(frame, "group", "<u4", 1, "");
+	uint32_t *count = nb_groups_add_column(frame, "count", "<u4", 1, "");
+	unsigned char *wraps = nb_groups_add_column(frame, "wraps", "|u1", 1, "");
 	for (size_t g = 0; g < groups->count; g++) {
 		id[g] = groups->id[g];
 		group[g] = (uint32_t)g + 1;
@@ -99,7 +100,7 @@ static void fill(
 		if ((real[c].of == OF_VEL && !bodies->vel) || (real[c].of == OF_SPHERE && bodies->law->density == 0))
 			continue;
 		const size_t size = real[c].ncomp * sizeof(double);
-		char *to = add_column(frame, real[c].name, "<f8", real[c].ncomp, real[c].unit);
+		char *to = nb_groups_add_column(frame, real[c].name, "<f8", real[c].ncomp, real[c].unit);
 		for (size_t g = 0; g < groups->count; g++)
 			memcpy(to + g * size, (const char *)&row[g] + real[c].at, size);
 	}

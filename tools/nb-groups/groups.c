@@ -12,6 +12,8 @@
 struct groups {
 	double length, fraction, box, density;
 	int least, catalogue;
+	const char *match;
+	struct nb_groups_other other; /* of --match */
 };
 
 static const struct nb_option options[] = {
@@ -23,6 +25,8 @@ static const struct nb_option options[] = {
 		.help = "--catalogue: mean density of a sphere about each centre, for its mass and radius"},
 	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
 		.help = "linking length in mean distances of bodies, box / n^(1/3): usually 0.2"},
+	{0, "match", NB_FILE(struct groups, match), .arg = "OTHER",
+		.help = "--catalogue: the group of another frame that has most of the bodies"},
 	{0, "min", NB_INT(struct groups, least), .min = 1, .arg = "N", .fallback = "20",
 		.help = "fewest bodies of a group"},
 	{0, "periodic", NB_POSITIVE(struct groups, box), .arg = "L", .fallback = "attribute box, else no box",
@@ -35,10 +39,24 @@ static void check(struct nb_run *run, void *self)
 	const int length = nb_given(run, &opt->length), fraction = nb_given(run, &opt->fraction);
 	if (length && fraction)
 		nb_die(NB_EXIT_USAGE, "options '--length' and '--fraction' exclude each other");
+	if (opt->match && !opt->catalogue)
+		nb_die(NB_EXIT_USAGE, "option '--match' needs '--catalogue'");
 	if (nb_given(run, &opt->density) && !opt->catalogue)
 		nb_die(NB_EXIT_USAGE, "option '--density' needs '--catalogue'");
 	if (!length && !fraction)
 		nb_die(NB_EXIT_USAGE, "no linking length (want '--length LENGTH', or '--fraction 0.2' in a box)");
+}
+
+static void begin(struct nb_run *run, void *self)
+{
+	struct groups *opt = self;
+	if (opt->match)
+		nb_groups_open_match(run, &opt->other, opt->match);
+}
+
+static void clear(void *self)
+{
+	nb_groups_close_match(&((struct groups *)self)->other);
 }
 
 /* Edge of the box of a frame; 0: it has none. */
@@ -103,8 +121,14 @@ static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 		groups.count ? groups.begin[1] : 0);
 	nb_free(label);
 	if (opt->catalogue) {
+		struct nb_groups_match *match = NULL;
+		if (opt->match)
+			match = nb_groups_find_match(&opt->other, frame, &groups, group);
 		nb_space_host.release(&nb_space_host, group);
 		nb_groups_make_catalogue(frame, &groups, &(const struct nb_groups_law){length, box, opt->density});
+		if (match)
+			nb_groups_add_match(frame, match);
+		nb_free(match);
 	} else {
 		struct nb_column *column = nb_require_memory(
 			frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
@@ -125,5 +149,7 @@ const struct nb_tool nb_tool_groups = {
 	.defaults = &(const struct groups){.least = 20},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
+	.begin = begin,
+	.clear = clear,
 	.frame = find_groups,
 };
