@@ -128,6 +128,11 @@ def draw(browser):
         if by == "species":
             browser.press("#species li:nth-child(2) button")
             check(browser.value("$('species').querySelectorAll('button')[1].ariaPressed") == "false", "a click on a species does not hide it")
+        if by == "speed":
+            said = output(f"nb-render-ppm -v --by speed -W 64 -H 36 {FRAMES - 1}.nb 2>&1 >/dev/null").decode()
+            want = [float(v) for v in re.search(r"--by-range (\S+)", said)[1].split(",")]
+            told = browser.value("frames.shown.range")
+            check(all(abs(a - b) < 1e-6 for a, b in zip(told, want)), "colours go from", told, "not", want)
         browser.at_rest()
         compare(browser, by)
 

@@ -34,23 +34,16 @@ static const double *numbers(struct shot *shot, enum nb_field field, size_t ncom
 }
 
 /* Of a part of the points, which all are finite. */
-/* Those of nb-gen's galaxies are hidden at first. */
-static int is_halo(double species)
-{
-	return species == 2 || species == 5;
-}
-
 static void find_scales(struct shot *shot)
 {
 	const size_t n = shot->n;
 	double *pos = nb_require_memory(&shot->sample, nb_alloc(SHOT_JUDGED, 4 * sizeof *pos));
 	double *mass = pos + 3 * SHOT_JUDGED, sum[3] = {0, 0, 0}, total = 0;
-	const int galaxy = shot->species && nb_frame_is_galaxy(&shot->host->frame);
 	size_t m = 0;
 	int status = NB_OK;
 	for (size_t i = 0; i < n; i++) {
 		const double *x = &shot->pos[3 * i], w = shot->mass[i];
-		if (!isfinite(x[0] + x[1] + x[2] + w) || (galaxy && is_halo(shot->species[i])))
+		if (!isfinite(x[0] + x[1] + x[2] + w) || shot_hides(shot, i))
 			continue;
 		for (size_t k = 0; k < 3; k++)
 			sum[k] += w * x[k];
@@ -164,6 +157,7 @@ static void make(void *context)
 	shot->mass = nb_require_f64(&shot->sample, NB_MASS, &nb_space_host);
 	shot->vel = numbers(shot, NB_VEL, 3);
 	shot->species = numbers(shot, NB_SPECIES, 1);
+	shot->galaxy = shot->species && nb_frame_is_galaxy(&host->frame);
 	shot->head = (struct talk_frame){.number = host->number, .n = shot->n};
 	find_scales(shot);
 	put_positions(shot);

@@ -14,6 +14,7 @@ struct shot {
 	struct talk_frame head;
 	size_t n;
 	int speed, others; /* what views want: velocities; any column */
+	int galaxy;	   /* of nb-gen */
 	const double *pos, *mass, *vel, *species;
 	double centre[3], densest[3], com[3], size, origin[3], edge, heaviest, vscale;
 	size_t outside, of_species[256];
@@ -32,6 +33,12 @@ struct shot {
 /* Which body is point i, for i < count: a fair sample, whatever the order of the bodies, and so is each beginning of
  * it.  The same for frames of the same n. */
 void nb_shot_choose_rows(struct host *host, size_t n, size_t count);
+/* Whether pages hide body i at first, as nb-render-ppm does: those of the halos of nb-gen's galaxies. */
+static inline int shot_hides(const struct shot *shot, size_t i)
+{
+	return shot->galaxy && (shot->species[i] == 2 || shot->species[i] == 5);
+}
+
 /* Memory for another column, or nb_die. */
 void *nb_shot_block(struct shot *shot, uint64_t bytes);
 /* Whether a view by this text has values: density and species have none. */

@@ -76,7 +76,7 @@ static void find_range(struct shot *shot, struct note *note)
 		return;
 	double *x = nb_require_memory(&shot->sample, nb_alloc(m, sizeof *x));
 	for (size_t i = 0; i < m; i++)
-		if (isfinite(shot->value[i]))
+		if (isfinite(shot->value[i]) && !shot_hides(shot, i))
 			x[count++] = shot->value[i];
 	const double few = count <= NB_PICTURE_FEW ? 0 : 0.02;
 	note->low = count ? nb_quantile(count, x, few) : 0;

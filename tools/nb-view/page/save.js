@@ -79,6 +79,8 @@ function command_line() {
 		words.push(`--colormap ${ui.map}`);
 	if (shape !== 'discs')
 		words.push(`--stretch ${ui.stretch} --range ${range_shown().map(x => exact(x * mass_unit()))}`);
+	if (frame.drawn && shape === 'density')
+		words.push('--neighbours 8'); /* so nb-view draws what is too much to send */
 	if (frame.kind)
 		words.push(`--hide ${[...ui.hidden].sort((a, b) => a - b).join() || 'none'}`);
 	if (ui.labels)
