@@ -89,7 +89,7 @@ completes() {
 
 @test "the command nb" {
 	completes 'step' nb ste
-	completes 'gen' nb g
+	completes 'gen' nb ge
 	completes 'select sort-zorder stats step' nb help s
 	completes 'plummer' nb gen pl
 	completes '--precision' nb nb-force --prec

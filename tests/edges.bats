@@ -64,6 +64,7 @@ tables() {
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_2D - the range of an option
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_3D - the range of an option
 		kernels/gravity/direct_cpu.c MOST - bodies of a sample
+		kernels/groups/properties.c MOST_SLOTS - what is finer is found by no gap, as nb-groups(1) says
 		kernels/models/model_simd.c MAX_DRAWS - draws that any model makes
 		kernels/models/system_cpu.c MOST_ORBITS unit/models/system.c segregation wants a mass-range
 		kernels/motion/collide.h NB_COLLIDE_MOST unit/motion/contact.c NB_COLLIDE_MOST

@@ -385,6 +385,7 @@ reads() {
 	'nb-plot '*) echo 'nb nb-plot phase FILE all.nb' ;;
 	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
+	'nb-groups '*) echo 'nb nb-groups -l 0.3 FILE all.nb' ;;
 	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;
 	'nb-step '*) echo "nb nb-step -d 0.1 'nb-force -e 0.1' FILE all.nb" ;;
 	'nb-view '*) echo 'nb nb-view --exit -q FILE all.nb' ;;
