@@ -4,7 +4,7 @@ const HASTE = 55;	/* milliseconds that a picture may take while something moves 
 const REST = 160;	/* milliseconds after which nothing moves */
 const LEAST = 1 << 14;	/* bodies that a picture in haste has, if there are as many */
 
-Object.assign(sky, {quick: 1 << 17, grain: 1, slice: 1 << 16, moved: 0, changed: false, whole: false, steps: null, fence: null, looked: false});
+Object.assign(sky, {quick: 1 << 15, grain: 1, slice: 1 << 16, moved: 0, changed: false, whole: false, steps: null, fence: null, looked: false});
 
 function wake() {
 	if (sky.asked)
@@ -113,6 +113,7 @@ function draw_card(now) {
 		sky.fence = null;
 		note_cost(now);
 	}
+	take_exposure(); /* before the next picture begins, which forgets it */
 	if (sky.changed) {
 		const all = quick === frame.got && frame.got === frame.sent && sky.grain === 1;
 		begin_picture(quick, all);
@@ -127,7 +128,6 @@ function draw_card(now) {
 	const drawing = sky.steps !== null;
 	if (drawing)
 		do_step(now);
-	take_exposure();
 	if (follow_exposure(now))
 		sky.toned = true;
 	if (sky.toned && (exposure.ready || !sky.painted || sky.painted.shape === 'discs'))
@@ -190,6 +190,17 @@ const is_drawn = () => Boolean(sky.drawn) && !ui.print && sky.drawn === picture_
 
 /* ---- beginning ---- */
 
+/* Draws one body nowhere, as cards translate programs when these are first used: in the time before the first frame. */
+function warm_up() {
+	const frame = {n: 20000, sent: 1, got: 1, scale: [9, 9, 9, 1], pos: new Uint16Array(3)};
+	upload(frame);
+	for (const steps = paint(frame, sky.width, sky.height, 1, false); !steps.next().done;);
+	sky.painted = sky.job;
+	present();
+	forget_reading();
+	Object.assign(sky, {painted: null, uploaded: null});
+}
+
 function start() {
 	if (!open_sky($('sky'))) {
 		open_plain();
@@ -208,6 +219,8 @@ function start() {
 	addEventListener('resize', resize);
 	resize();
 	connect();
+	if (sky.gl)
+		warm_up();
 }
 
 start();
