@@ -25,8 +25,6 @@ static const struct nb_option options[] = {
 static void check(struct nb_run *run, void *self)
 {
 	struct view *view = self;
-	if (nb_view_server_size == 0)
-		nb_die(NB_EXIT_FAILED, "not built in: install libmicrohttpd-dev, and build nb again");
 	if (view->address && (!*view->address || strlen(view->address) >= TALK_TEXT))
 		nb_die(NB_EXIT_USAGE, "invalid listen '%.60s' (want an address of this machine, or 0.0.0.0)",
 			view->address);
@@ -38,6 +36,8 @@ static void check(struct nb_run *run, void *self)
 static void begin(struct nb_run *run, void *self)
 {
 	struct view *view = self;
+	if (nb_view_server_size == 0)
+		nb_die(NB_EXIT_FAILED, "not built in: install libmicrohttpd-dev, and build nb again");
 	view->host = nb_view_start(run, view);
 	run->pass.relays = 0; /* what comes next gets a frame before the viewer does */
 }
