@@ -100,6 +100,9 @@ tables() {
 		tools/nb-select/frames.c MOST - more frames than can be
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many
 		tools/nb-stats/stats.h MAX_RADII here
+		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not
+		tools/nb-view/shot.c MOST - the largest number of 16 bits
+		tools/nb-view/talk.h TALK_MOST - twenty times what 2^20 points take
 	ROWS
 }
 

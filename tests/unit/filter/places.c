@@ -134,11 +134,13 @@ static void lookers(void)
 		"nb-stats --format tsv --orbits heaviest", "nb-convert --to csv", "nb-render-ppm -W 64 -H 64",
 		"nb-render-ppm -W 64 -H 64 --by species --hide 1,3",
 		"nb-render-ppm -W 64 -H 64 --by speed --draw discs", "nb-step -d 0.01 --collide merge"};
+	enum { SEEN = 3 * N * sizeof(double) };
 	static const uint64_t most[] = {0, 0, 0, UINT64_MAX, 6 * sizeof(double) + N * sizeof(uint64_t), UINT64_MAX,
-		UINT64_MAX, UINT64_MAX, 64 * 64 * 4 + N, 64 * 64 * 16 + N + N * sizeof(uint32_t),
-		64 * 64 * 8 + N + 3 * N * sizeof(double),
+		UINT64_MAX, UINT64_MAX, 64 * 64 * 4 + N + SEEN, 64 * 64 * 16 + N + N * sizeof(uint32_t) + SEEN,
+		64 * 64 * 8 + N + 3 * N * sizeof(double) + SEEN,
 		UINT64_MAX}; /* bytes to the host; species, |u1, are widened there, and so are the rows that are drawn;
-				the range of speeds is found there in the first frame */
+				the range of speeds is found there in the first frame, and of
+				a sample whether it is in the picture */
 	const struct nb_backend *cpu;
 	char why[NB_BACKEND_WHY];
 	CHECK(nb_backend_choose("cpu", &cpu, why) == NB_OK);
