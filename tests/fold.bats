@@ -382,9 +382,11 @@ reads() {
 	'nb-convert '*) echo 'csv nb-convert --from csv FILE' ;;
 	'nb-merge '*) echo 'nb nb-merge --ids offset all.nb FILE' ;;
 	'nb-diff '*) echo 'nb nb-diff all.nb FILE' ;;
+	'nb-render-ppm --camera') echo 'camera nb-render-ppm -W 32 -H 32 --camera FILE all.nb' ;;
 	'nb-plot '*) echo 'nb nb-plot phase FILE all.nb' ;;
 	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
+	'nb-groups --match') echo 'nb nb-groups -l 0.3 --catalogue --match FILE all.nb' ;;
 	'nb-groups '*) echo 'nb nb-groups -l 0.3 FILE all.nb' ;;
 	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;
 	'nb-step '*) echo "nb nb-step -d 0.1 'nb-force -e 0.1' FILE all.nb" ;;
@@ -407,6 +409,8 @@ reads() {
 	nb-convert --to csv <b.nb >b.csv
 	printf '1 -1\n2 -0.5\n4 -0.2\n' >a.table
 	printf '1 -3\n2 -1\n5 -0.3\n' >b.table
+	echo '0 30,20 1' >a.camera
+	echo '0 70,10 2' >b.camera
 	for name in a b; do nb-step -d 0.1 --until 0.2 'nb-force -e 0.1' "$name.nb" >"$name.run"; done
 	ln -s /dev/fd/7 link1
 	ln -s link1 link

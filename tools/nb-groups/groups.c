@@ -25,7 +25,7 @@ static const struct nb_option options[] = {
 		.help = "--catalogue: mean density of a sphere about each centre, for its mass and radius"},
 	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
 		.help = "linking length in mean distances of bodies, box / n^(1/3): usually 0.2"},
-	{0, "match", NB_FILE(struct groups, match), .arg = "OTHER",
+	{0, "match", NB_FILE(struct groups, match), .arg = "FILE",
 		.help = "--catalogue: the group of another frame that has most of the bodies"},
 	{0, "min", NB_INT(struct groups, least), .min = 1, .arg = "N", .fallback = "20",
 		.help = "fewest bodies of a group"},
