@@ -386,7 +386,7 @@ reads() {
 	'nb-plot '*) echo 'nb nb-plot phase FILE all.nb' ;;
 	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
-	'nb-groups --match') echo 'nb nb-groups -l 0.3 --catalogue --match FILE all.nb' ;;
+	'nb-groups --match') echo 'groups nb-groups -l 0.3 --min 2 --catalogue --match FILE all.nb' ;;
 	'nb-groups '*) echo 'nb nb-groups -l 0.3 FILE all.nb' ;;
 	'nb-transform '*) echo 'nb nb-transform --recenter com FILE all.nb' ;;
 	'nb-step '*) echo "nb nb-step -d 0.1 'nb-force -e 0.1' FILE all.nb" ;;
@@ -411,6 +411,7 @@ reads() {
 	printf '1 -3\n2 -1\n5 -0.3\n' >b.table
 	echo '0 30,20 1' >a.camera
 	echo '0 70,10 2' >b.camera
+	for name in a b; do nb-groups -l 0.3 --min 2 "$name.nb" >"$name.groups"; done
 	for name in a b; do nb-step -d 0.1 --until 0.2 'nb-force -e 0.1' "$name.nb" >"$name.run"; done
 	ln -s /dev/fd/7 link1
 	ln -s link1 link
