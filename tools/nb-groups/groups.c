@@ -14,6 +14,10 @@ struct groups {
 	int least, catalogue;
 	const char *match;
 	struct nb_groups_other other; /* of --match */
+	/* of a frame */
+	uint32_t *label, *group;
+	struct nb_groups found;
+	struct nb_groups_match *links;
 };
 
 static const struct nb_option options[] = {
@@ -54,8 +58,20 @@ static void begin(struct nb_run *run, void *self)
 		nb_groups_open_match(run, &opt->other, opt->match);
 }
 
+/* What the work on a frame needs, also where an error ends it. */
+static void release(struct groups *opt)
+{
+	nb_free_all(opt->label, opt->links);
+	if (opt->group)
+		nb_space_host.release(&nb_space_host, opt->group);
+	nb_groups_free(&opt->found);
+	opt->label = opt->group = NULL;
+	opt->links = NULL;
+}
+
 static void clear(void *self)
 {
+	release(self);
 	nb_groups_close_match(&((struct groups *)self)->other);
 }
 
@@ -101,7 +117,8 @@ static const uint64_t *find_ids(const struct nb_frame *frame)
 
 static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 {
-	const struct groups *opt = self;
+	struct groups *opt = self;
+	struct nb_groups *found = &opt->found;
 	const size_t n = frame->rows[NB_PARTICLE];
 	const double start = nb_now();
 	nb_require_valid(frame);
@@ -110,31 +127,28 @@ static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (nb_frame_field(frame, NB_MASS))
 		mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
 	const uint64_t *id = find_ids(frame);
-	struct nb_groups groups = {0};
-	uint32_t *label = nb_require_memory(frame, nb_alloc(n, sizeof *label));
-	uint32_t *group = nb_require_memory(frame, nb_space_host.alloc(&nb_space_host, n * sizeof *group));
-	nb_require_done(run, nb_groups_link_cpu(n, pos, nb_require_dim(frame), length, box, label), "groups of", frame);
-	nb_require_ok(nb_groups_order(n, label, mass, id, (uint32_t)opt->least, group, &groups), frame);
+	opt->label = nb_require_memory(frame, nb_alloc(n, sizeof *opt->label));
+	opt->group = nb_require_memory(frame, nb_space_host.alloc(&nb_space_host, n * sizeof *opt->group));
+	nb_require_done(
+		run, nb_groups_link_cpu(n, pos, nb_require_dim(frame), length, box, opt->label), "groups of", frame);
+	nb_require_ok(nb_groups_order(n, opt->label, mass, id, (uint32_t)opt->least, opt->group, found), frame);
 	nb_verbose("frame %" PRIu64 ": %zu groups of %d or more bodies by a linking length of %.9g, in %.4g s: %" PRIu32
 		   " of %zu bodies, %" PRIu32 " in the first",
-		frame->number, groups.count, opt->least, length, nb_now() - start, groups.begin[groups.count], n,
-		groups.count ? groups.begin[1] : 0);
-	nb_free(label);
+		frame->number, found->count, opt->least, length, nb_now() - start, found->begin[found->count], n,
+		found->count ? found->begin[1] : 0);
 	if (opt->catalogue) {
-		struct nb_groups_match *match = NULL;
 		if (opt->match)
-			match = nb_groups_find_match(&opt->other, frame, &groups, group);
-		nb_space_host.release(&nb_space_host, group);
-		nb_groups_make_catalogue(frame, &groups, &(const struct nb_groups_law){length, box, opt->density});
-		if (match)
-			nb_groups_add_match(frame, match);
-		nb_free(match);
+			opt->links = nb_groups_find_match(&opt->other, frame, found, opt->group);
+		nb_groups_make_catalogue(frame, found, &(const struct nb_groups_law){length, box, opt->density});
+		if (opt->links)
+			nb_groups_add_match(frame, opt->links);
 	} else {
 		struct nb_column *column = nb_require_memory(
 			frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
-		nb_column_adopt(column, &nb_space_host, group);
+		nb_column_adopt(column, &nb_space_host, opt->group);
+		opt->group = NULL;
 	}
-	nb_groups_free(&groups);
+	release(opt);
 }
 
 const struct nb_tool nb_tool_groups = {
