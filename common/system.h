@@ -11,6 +11,9 @@
 /* A file that a thread or a signal handler makes readable, by writing 8 bytes into end[1]; reading 8 bytes from end[0]
  * takes them back.  Neither waits.  Close-on-exec, above standard error, and perhaps the same.  0, or -1 with errno. */
 int nb_system_event(int end[2]);
+/* Makes it readable, also in a signal handler; takes that back. */
+void nb_system_raise(const int end[2]);
+void nb_system_lower(const int end[2]);
 
 /* Bytes of memory that the machine has, with swap space; SIZE_MAX if that is unknown. */
 size_t nb_system_memory(void);

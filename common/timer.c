@@ -26,3 +26,14 @@ void nb_pause(double seconds)
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
 }
+
+struct timespec nb_time_after(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}

@@ -2,6 +2,8 @@
 #ifndef NB_TIMER_H
 #define NB_TIMER_H
 
+#include <time.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -11,6 +13,8 @@ double nb_now(void);
 double nb_now_roughly(void);
 /* Sleeps so many seconds, signals or not. */
 void nb_pause(double seconds);
+/* So many seconds from now, of CLOCK_MONOTONIC. */
+struct timespec nb_time_after(double seconds);
 
 #ifdef __cplusplus
 }

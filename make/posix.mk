@@ -1,6 +1,6 @@
 # POSIX=1: without what Linux alone has (common/system.h), and without the flags of its linker.  What the sources take from
-# the C library beyond POSIX.1-2008 and the BSDs the compiler then refuses.  nb-plot reads streams from files alone, and
-# programs held as data (HDF5, cairo) do not run.
+# the C library beyond POSIX.1-2008 and the BSDs the compiler then refuses.  Programs held
+# as data (HDF5, cairo, the server of nb-view) do not run.
 SYSTEM_NOT = %_posix.c
 ifeq ($(POSIX),1)
 LIBC       = -D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -include common/posix.h

@@ -9,14 +9,15 @@
 #include <stdatomic.h>
 
 #include "common/mem.h"
+#include "common/sets.h"
 #include "kernels/groups/groups_internal.h"
 
 enum { TASK = 8192 };
 
 struct link {
 	struct nb_sorted sorted;
-	_Atomic uint32_t *parent; /* n */
-	unsigned char *one;	  /* of each node */
+	uint32_t *parent;   /* n */
+	unsigned char *one; /* of each node */
 };
 
 /* ---- sets --------------------------------------------------------------------------------------- */
@@ -24,33 +25,6 @@ struct link {
 static inline uint32_t load(_Atomic uint32_t *at)
 {
 	return atomic_load_explicit(at, memory_order_relaxed);
-}
-
-static uint32_t find_root(_Atomic uint32_t *parent, uint32_t i)
-{
-	for (uint32_t up = load(&parent[i]); up != i;) {
-		const uint32_t above = load(&parent[up]);
-		if (above != up) /* whoever else changes it, shortens the way, too */
-			atomic_store_explicit(&parent[i], above, memory_order_relaxed);
-		i = up;
-		up = above;
-	}
-	return i;
-}
-
-static void join(_Atomic uint32_t *parent, uint32_t a, uint32_t b)
-{
-	for (;;) {
-		a = find_root(parent, a);
-		b = find_root(parent, b);
-		if (a == b)
-			return;
-		const uint32_t high = a > b ? a : b, low = a > b ? b : a;
-		uint32_t expected = high;
-		if (atomic_compare_exchange_weak_explicit(
-			    &parent[high], &expected, low, memory_order_relaxed, memory_order_relaxed))
-			return;
-	}
 }
 
 /* ---- distances ---------------------------------------------------------------------------------- */
@@ -63,12 +37,12 @@ static inline int join_friends(struct link *link, uint32_t i, uint32_t j)
 	if (d2 > link->sorted.law.high)
 		return 0;
 	if (!(d2 < link->sorted.law.low)) {
-		if (find_root(link->parent, i) == find_root(link->parent, j))
+		if (nb_set_root(link->parent, i) == nb_set_root(link->parent, j))
 			return 1;
 		if (!nb_exact_friends(&link->sorted.law, a, b))
 			return 0;
 	}
-	join(link->parent, i, j);
+	nb_set_join(link->parent, i, j);
 	return 1;
 }
 
@@ -128,7 +102,7 @@ static int link_pair(struct link *link, size_t a, size_t b)
 	if (are_apart(&link->sorted.law, tree->box + 6 * a, tree->box + 6 * b))
 		return 0;
 	const int both = link->one[a] && link->one[b];
-	if (both && find_root(link->parent, tree->first[a]) == find_root(link->parent, tree->first[b]))
+	if (both && nb_set_root(link->parent, tree->first[a]) == nb_set_root(link->parent, tree->first[b]))
 		return 1;
 	if (!tree->nchild[a] && !tree->nchild[b])
 		return link->one[b] ? link_leaves(link, b, a) : link_leaves(link, a, b);
@@ -143,14 +117,14 @@ static int link_pair(struct link *link, size_t a, size_t b)
 static void mark_if_joined(struct link *link, size_t node)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	const uint32_t root = find_root(link->parent, tree->first[node]);
+	const uint32_t root = nb_set_root(link->parent, tree->first[node]);
 	int one = 1;
 	if (tree->nchild[node])
 		for (uint32_t c = tree->child[node]; one && c < tree->child[node] + tree->nchild[node]; c++)
-			one = link->one[c] && find_root(link->parent, tree->first[c]) == root;
+			one = link->one[c] && nb_set_root(link->parent, tree->first[c]) == root;
 	else
 		for (uint32_t i = 1; one && i < tree->count[node]; i++)
-			one = find_root(link->parent, tree->first[node] + i) == root;
+			one = nb_set_root(link->parent, tree->first[node] + i) == root;
 	link->one[node] = (unsigned char)one;
 }
 
@@ -160,7 +134,7 @@ static void link_within(struct link *link, size_t node)
 	const uint32_t first = tree->first[node], count = tree->count[node], child = tree->child[node];
 	if (link->one[node]) {
 		for (uint32_t i = 1; i < count; i++)
-			join(link->parent, first, first + i);
+			nb_set_join(link->parent, first, first + i);
 		return;
 	}
 	if (!tree->nchild[node])
@@ -258,7 +232,7 @@ static int walk(struct link *link)
 	struct pairs pairs = {0};
 #pragma omp parallel for
 	for (size_t i = 0; i < link->sorted.n; i++)
-		atomic_store_explicit(&link->parent[i], (uint32_t)i, memory_order_relaxed);
+		link->parent[i] = (uint32_t)i;
 #pragma omp parallel for
 	for (size_t k = 0; k < tree->nnode; k++)
 		link->one[k] = is_short(&link->sorted.law, tree->box + 6 * k) ||
@@ -294,7 +268,7 @@ static int set_labels(struct link *link, uint32_t *label)
 		atomic_store_explicit(&smallest[i], UINT32_MAX, memory_order_relaxed);
 #pragma omp parallel for
 	for (size_t i = 0; i < link->sorted.n; i++) {
-		_Atomic uint32_t *least = &smallest[find_root(link->parent, (uint32_t)i)];
+		_Atomic uint32_t *least = &smallest[nb_set_root(link->parent, (uint32_t)i)];
 		uint32_t row = load(least);
 		while (row > link->sorted.perm[i] &&
 			!atomic_compare_exchange_weak_explicit(
@@ -303,7 +277,7 @@ static int set_labels(struct link *link, uint32_t *label)
 	}
 #pragma omp parallel for
 	for (size_t i = 0; i < link->sorted.n; i++)
-		label[link->sorted.perm[i]] = load(&smallest[find_root(link->parent, (uint32_t)i)]);
+		label[link->sorted.perm[i]] = load(&smallest[nb_set_root(link->parent, (uint32_t)i)]);
 	nb_free(smallest);
 	return NB_OK;
 }
@@ -322,6 +296,6 @@ int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, doub
 	if (!status)
 		status = set_labels(&link, label);
 	nb_sorted_free(&link.sorted);
-	nb_free_all((void *)link.parent, link.one);
+	nb_free_all(link.parent, link.one);
 	return status;
 }

@@ -158,7 +158,7 @@ static inline void search_pair(struct nb_collide_work *w, size_t l, size_t m, in
 			if (b == a)
 				continue;
 			if (uniting && nb_path_overlap(&path[a], &path[b]))
-				nb_collide_join(w->set, a, b);
+				nb_set_join(w->set, a, b);
 			else
 				consider(&w->x, &w->first[a], a, b);
 		}
@@ -174,7 +174,7 @@ static inline void search_leaf(struct nb_collide_work *w, size_t l, int uniting)
 	for (size_t i = 1;;) {
 		int go = meet(&w->node[i], &reach);
 		if (go && mine != NB_NOBODY && w->whole[i] != NB_NOBODY)
-			go = nb_collide_root(w->set, mine) != nb_collide_root(w->set, w->whole[i]);
+			go = nb_set_root(w->set, mine) != nb_set_root(w->set, w->whole[i]);
 		if (go && i < w->top) {
 			stack[waiting++] = (uint32_t)(2 * i + 1);
 			i = 2 * i;

@@ -5,24 +5,6 @@
 
 #include "common/mem.h"
 
-void nb_collide_join(uint32_t *set, uint32_t a, uint32_t b)
-{
-	for (;;) {
-		a = nb_collide_root(set, a);
-		b = nb_collide_root(set, b);
-		if (a == b)
-			return;
-		if (a < b) {
-			const uint32_t c = a;
-			a = b;
-			b = c;
-		}
-		uint32_t expected = a;
-		if (__atomic_compare_exchange_n(&set[a], &expected, b, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			return;
-	}
-}
-
 void nb_collide_join_neighbours(struct nb_collide_work *w)
 {
 	const size_t n = w->x.c->n;
@@ -66,9 +48,9 @@ int nb_collide_unite_sets(struct nb_collide_work *w, size_t *united)
 	if (!size)
 		return NB_ENOMEM;
 	for (uint32_t a = 0; a < n; a++)
-		size[nb_collide_root(w->set, a)]++;
+		size[nb_set_root(w->set, a)]++;
 	for (uint32_t a = 0; a < n; a++)
-		m += size[nb_collide_root(w->set, a)] > 1;
+		m += size[nb_set_root(w->set, a)] > 1;
 	struct member *member = nb_alloc(m, sizeof *member);
 	uint32_t *list = nb_alloc(m, sizeof *list);
 	if (!member || !list) {
@@ -77,8 +59,8 @@ int nb_collide_unite_sets(struct nb_collide_work *w, size_t *united)
 	}
 	m = 0;
 	for (uint32_t a = 0; a < n; a++)
-		if (size[nb_collide_root(w->set, a)] > 1)
-			member[m++] = (struct member){nb_collide_root(w->set, a), a};
+		if (size[nb_set_root(w->set, a)] > 1)
+			member[m++] = (struct member){nb_set_root(w->set, a), a};
 	qsort_r(member, m, sizeof *member, by_set_and_id, &w->x);
 	for (size_t i = 0; i < m; i++)
 		list[i] = member[i].body;

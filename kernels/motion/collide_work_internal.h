@@ -2,6 +2,7 @@
 #ifndef NB_COLLIDE_WORK_INTERNAL_H
 #define NB_COLLIDE_WORK_INTERNAL_H
 
+#include "common/sets.h"
 #include "kernels/motion/collide_internal.h"
 
 #define LAST UINT64_MAX
@@ -84,23 +85,6 @@ void nb_collide_label_all(struct nb_collide_work *w);
 
 /* ---- collide_sets_cpu.c: sets of bodies that overlap ---- */
 
-/* Threads join sets at the same time: a root is hung below another, smaller one by compare and swap, and paths
- * are halved by stores that all lead towards the root.  Which sets result does not depend on the order. */
-static inline uint32_t nb_collide_root(uint32_t *set, uint32_t a)
-{
-	for (;;) {
-		const uint32_t parent = __atomic_load_n(&set[a], __ATOMIC_RELAXED);
-		if (parent == a)
-			return a;
-		const uint32_t above = __atomic_load_n(&set[parent], __ATOMIC_RELAXED);
-		if (above == parent)
-			return parent;
-		__atomic_store_n(&set[a], above, __ATOMIC_RELAXED);
-		a = above;
-	}
-}
-
-void nb_collide_join(uint32_t *set, uint32_t a, uint32_t b);
 /* Joins neighbours on the curve, and finds the nodes that are in one set thereby. */
 void nb_collide_join_neighbours(struct nb_collide_work *w);
 /* Makes one body of each set; *united: of how many in all.  NB_OK or NB_ENOMEM. */

@@ -1,5 +1,6 @@
 #include "tools/filter/coprocess.h"
 
+#include "common/timer.h"
 #include "tools/filter/blame.h"
 #include "tools/filter/interrupt.h"
 #include "tools/filter/patience.h"
@@ -83,22 +84,10 @@ int nb_coprocess_start(struct nb_coprocess *co, const char *command, char **envi
 
 /* ---- the writing thread ----------------------------------------------------------------------- */
 
-/* A time so many seconds from now, by a clock that nobody sets. */
-static struct timespec after(double seconds)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += (time_t)seconds;
-	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
 /* A run that ends in a few milliseconds does without it, if nothing has to be written. */
 static void start_guardian(struct nb_coprocess *co)
 {
-	const struct timespec until = after(SHORT_RUN);
+	const struct timespec until = nb_time_after(SHORT_RUN);
 	pthread_mutex_lock(&co->lock);
 	while (!co->quit && co->job == JOB_NONE &&
 		pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
@@ -146,7 +135,7 @@ static int give_job(struct nb_coprocess *co, int job, struct nb_frame *frame)
 	co->awaited = NB_AWAITED_ROOM;
 	pthread_mutex_lock(&co->lock);
 	while (co->job != JOB_NONE) {
-		const struct timespec until = after(LOOK);
+		const struct timespec until = nb_time_after(LOOK);
 		if (pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
 			continue;
 		pthread_mutex_unlock(&co->lock);
@@ -289,7 +278,7 @@ void nb_coprocess_kill(struct nb_coprocess *co)
 	co->quit = 1;
 	pthread_cond_broadcast(&co->changed);
 	/* a process that left the group may hold the pipe open, and the thread with it: then both stay */
-	const struct timespec until = after(GRACE);
+	const struct timespec until = nb_time_after(GRACE);
 	while (!co->written && pthread_cond_clockwait(&co->changed, &co->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	const int written = co->written;

@@ -37,13 +37,6 @@ void nb_interrupt_end_by(int number)
 	_exit(nb_end_by_signal(number));
 }
 
-static void wake(void)
-{
-	const uint64_t one = 1;
-	if (event[1] >= 0)
-		(void)!write(event[1], &one, sizeof one);
-}
-
 static void show(void)
 {
 	static const char text[] = "\nnb-step: ends after this step, with a last frame (a second signal: at once)\n";
@@ -64,7 +57,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	own = asked = number;
 	if (held == NB_HOLD_SHOWN_RUN)
 		show();
-	wake();
+	nb_system_raise(event);
 	if (link_of >= 0 && nb_meet_signalled(link_of, number))
 		nb_interrupt_end_by(number);
 	errno = saved;
@@ -112,7 +105,7 @@ int nb_interrupt_hear(int number)
 		return 0;
 	if (!asked)
 		asked = number;
-	wake();
+	nb_system_raise(event);
 	return 1;
 }
 
@@ -128,12 +121,10 @@ int nb_interrupt_file(void)
 
 void nb_interrupt_forget(void)
 {
-	uint64_t unused;
 	if (own)
 		return;
 	asked = 0;
-	while (event[0] >= 0 && read(event[0], &unused, sizeof unused) > 0)
-		;
+	nb_system_lower(event);
 }
 
 int nb_interrupt_pass_on(int fifo)

@@ -27,23 +27,23 @@ void nb_print_clean(const char *text)
 	}
 }
 
-void nb_print_json_string(const char *text)
+void nb_json_string(FILE *to, const char *text)
 {
-	putchar('"');
+	putc('"', to);
 	while (*text) {
 		unsigned code;
 		const size_t n = nb_utf8_character(text, &code);
 		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
+			fprintf(to, "\\%c", *text);
 		else if (!n)
-			fputs("\\ufffd", stdout);
+			fputs("\\ufffd", to);
 		else if (nb_is_printable(code))
-			fwrite(text, 1, n, stdout);
+			fwrite(text, 1, n, to);
 		else
-			printf("\\u%04x", code);
+			fprintf(to, "\\u%04x", code);
 		text += n ? n : 1;
 	}
-	putchar('"');
+	putc('"', to);
 }
 
 /* ---- values ------------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static void print_in_json(const struct nb_report_value *value)
 	if (value->kind == NB_REPORT_INTEGER) {
 		printf("%" PRIu64, value->integer);
 	} else if (value->kind == NB_REPORT_TEXT) {
-		nb_print_json_string(value->text);
+		nb_json_string(stdout, value->text);
 	} else {
 		nb_decimal_write(value->real, number);
 		fputs(isfinite(value->real) ? number : "null", stdout);

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum nb_report_format { NB_REPORT_TABLE, NB_REPORT_TSV, NB_REPORT_JSON };
 /* The same as words, for an option: NB_CHOICE(struct x, report.format), .arg = NB_REPORT_FORMATS */
@@ -54,6 +55,6 @@ void nb_report_header(struct nb_report *report);
 /* Text from a stream on stdout: without control characters, which could reach those of a terminal or break a line;
  * as a JSON string in quotes, where bytes that are not UTF-8 become U+FFFD. */
 void nb_print_clean(const char *text);
-void nb_print_json_string(const char *text);
+void nb_json_string(FILE *to, const char *text);
 
 #endif

@@ -87,14 +87,13 @@ static void *work(void *context)
 	(void)context;
 	for (;;) {
 		struct pollfd file[NB_WATCH_MOST + 1];
-		uint64_t unused;
 		pthread_mutex_lock(&all.lock);
 		const nfds_t n = list(file);
 		pthread_mutex_unlock(&all.lock);
 		if (poll(file, n, any ? (int)(PAUSE * 1000) : -1) < 0)
 			continue;
 		if (file[0].revents)
-			(void)!read(all.wake[0], &unused, sizeof unused);
+			nb_system_lower(all.wake);
 		pthread_mutex_lock(&all.lock);
 		any = note();
 		pthread_mutex_unlock(&all.lock);
@@ -119,7 +118,6 @@ static void start(void)
 
 int nb_watch(int link)
 {
-	const uint64_t one = 1;
 	pthread_mutex_lock(&all.lock);
 	const int room = all.n < NB_WATCH_MOST;
 	if (all.wake[0] < 0)
@@ -128,7 +126,7 @@ int nb_watch(int link)
 		all.died[all.n] = 0;
 		all.link[all.n++] = link;
 	}
-	(void)!write(all.wake[1], &one, sizeof one);
+	nb_system_raise(all.wake);
 	pthread_mutex_unlock(&all.lock);
 	return room;
 }

@@ -54,7 +54,7 @@ static const struct nb_option options[] = {
 		.help = "length that the smaller edge of the picture shows"},
 	{0, "speed-range", NB_TEXT(struct render, speeds), .arg = "LO,HI", .fallback = "from the first frame",
 		.help = "the same as --by-range, for --by speed"},
-	{0, "stretch", NB_CHOICE(struct render, stretch), .arg = "asinh|log|linear", .fallback = "asinh",
+	{0, "stretch", NB_CHOICE(struct render, stretch), .arg = NB_STRETCH_WORDS, .fallback = "asinh",
 		.help = "how brightness grows with surface density"},
 	{0, "title", NB_TEXT(struct render, title), .arg = "TEXT", .help = "text at the top of each picture"},
 	{0, "trail", NB_INT(struct render, trail), .min = 0, .max = 100000, .arg = "FRAMES", .fallback = "0",

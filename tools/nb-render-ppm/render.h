@@ -15,6 +15,8 @@ enum by { BY_DENSITY, BY_SPEED, BY_SPECIES, BY_COLOUR, BY_ID, BY_COLUMN };
 enum draw { DRAW_AUTO, DRAW_DENSITY, DRAW_DISCS, DRAW_POINTS };
 enum expose { EXPOSE_SMOOTH, EXPOSE_FRAME, EXPOSE_FIRST };
 enum follow { FOLLOW_NOTHING, FOLLOW_COM, FOLLOW_DENSEST, FOLLOW_ID };
+/* Of enum nb_stretch, in its order. */
+#define NB_STRETCH_WORDS "asinh|log|linear"
 enum { NSPECIES = NB_PICTURE_SPECIES };
 
 /* The options whose arguments are words, lists or numbers, parsed. */

@@ -118,10 +118,10 @@ static void print_json(const struct nb_frame *frame, int history)
 	for (const char *comma = ""; (text = next_attribute(frame, history, &at, &key)); comma = ",") {
 		fputs(comma, stdout);
 		if (!history) {
-			nb_print_json_string(key);
+			nb_json_string(stdout, key);
 			putchar(':');
 		}
-		nb_print_json_string(text);
+		nb_json_string(stdout, text);
 	}
 	puts(history ? "]}" : "}}");
 }

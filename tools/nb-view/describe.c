@@ -30,7 +30,7 @@ static void write_real(FILE *to, const char *name, double x)
 static void write_text(FILE *to, const char *name, const char *text)
 {
 	fprintf(to, ",\"%s\":", name);
-	nb_talk_string(to, text);
+	nb_json_string(to, text);
 }
 
 static void write_units(FILE *to, const struct nb_frame *frame)
@@ -38,7 +38,7 @@ static void write_units(FILE *to, const struct nb_frame *frame)
 	struct unit_names unit;
 	nb_render_unit_names(frame, &unit);
 	fputs(",\"units\":{\"length\":", to);
-	nb_talk_string(to, unit.length);
+	nb_json_string(to, unit.length);
 	write_text(to, "mass", unit.mass);
 	write_text(to, "velocity", unit.velocity);
 	write_text(to, "time", unit.time);
@@ -222,7 +222,7 @@ int nb_view_send_body(struct host *host, uint32_t request, const struct talk_ask
 	if (nb_view_try(host, find_body, &body, why, sizeof why)) {
 		rewind(body.to);
 		fputs("{\"wrong\":", body.to);
-		nb_talk_string(body.to, why);
+		nb_json_string(body.to, why);
 		putc('}', body.to);
 	}
 	nb_frame_clear(&body.row);

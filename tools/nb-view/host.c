@@ -2,6 +2,7 @@
 #include "tools/nb-view/view.h"
 
 #include "common/cpu.h"
+#include "common/system.h"
 #include "common/timer.h"
 
 #include <poll.h>
@@ -20,12 +21,6 @@ static const double SHARE = 0.02, SHARE_ALONE = 0.2;
 static const double CREDIT = 0.5;
 
 /* ---- what the thread does ----------------------------------------------------------------------- */
-
-static void wake(struct host *host)
-{
-	const uint64_t one = 1;
-	(void)!write(host->wake[1], &one, sizeof one);
-}
 
 static void set_gone(struct host *host)
 {
@@ -204,7 +199,6 @@ static int is_over(struct host *host)
 static void *work(void *context)
 {
 	struct host *host = context;
-	uint64_t unused;
 	nb_speak_as(&host->voice);
 	for (int told = 0; !is_over(host);) {
 		nb_cpu_set_threads(nb_view_threads(host));
@@ -221,7 +215,7 @@ static void *work(void *context)
 		}
 		(void)poll(file, 2, pause < 0 ? -1 : (int)(1000 * pause) + 1);
 		if (file[1].revents)
-			(void)!read(host->wake[0], &unused, sizeof unused);
+			nb_system_lower(host->wake);
 		if (file[0].revents && hear(host))
 			set_gone(host);
 	}
@@ -260,23 +254,19 @@ void nb_view_offer(struct host *host, const struct nb_backend *backend, struct n
 	pthread_mutex_unlock(&host->lock);
 	nb_frame_clear(&old);
 	if (hungry)
-		wake(host);
+		nb_system_raise(host->wake);
 }
 
 void nb_view_end(struct host *host, double patience)
 {
+	const struct timespec until = nb_time_after(patience);
 	pthread_mutex_lock(&host->lock);
 	host->final = 1;
-	const int looked = host->looked;
+	nb_system_raise(host->wake);
+	while (patience > 0 && !host->shown && !host->gone && host->looked &&
+		pthread_cond_clockwait(&host->changed, &host->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
 	pthread_mutex_unlock(&host->lock);
-	wake(host);
-	for (int over = !looked; !over && patience > 0; patience -= 0.01) {
-		pthread_mutex_lock(&host->lock);
-		over = host->shown || host->gone || !host->looked;
-		pthread_mutex_unlock(&host->lock);
-		if (!over)
-			nb_pause(0.01);
-	}
 }
 
 static void leave(int number)
@@ -328,7 +318,7 @@ void nb_view_stop(struct host *host)
 	host->quit = 1;
 	pthread_mutex_unlock(&host->lock);
 	shutdown(host->socket, SHUT_RDWR);
-	wake(host);
+	nb_system_raise(host->wake);
 	if (host->has_thread)
 		pthread_join(host->thread, NULL);
 	close(host->socket);

@@ -21,7 +21,7 @@ struct painter {
 	size_t size;
 };
 
-/* The place of a word in "asinh|log|linear", 0 if it is none. */
+/* The place of a word among those with '|' between them, 0 if it is none. */
 static int place_of(const char *word, const char *words)
 {
 	for (int k = 0; *words; k++) {
@@ -66,7 +66,7 @@ static void prepare(struct painter *p)
 	r->height = want->height > 2 ? (int)want->height & ~1 : 2;
 	r->by_word = *want->by ? want->by : "density";
 	r->colormap = place_of(want->map, NB_COLORMAP_WORDS);
-	r->stretch = place_of(want->stretch, "asinh|log|linear");
+	r->stretch = place_of(want->stretch, NB_STRETCH_WORDS);
 	r->expose = EXPOSE_FRAME;
 	r->draw = DRAW_DENSITY;
 	r->zoom = r->neighbours_given = r->size_given = r->parsed.centered = 1;

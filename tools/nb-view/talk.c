@@ -57,25 +57,6 @@ int nb_talk_receive(int socket, void *to, uint64_t bytes)
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-void nb_talk_string(FILE *to, const char *text)
-{
-	putc('"', to);
-	while (*text) {
-		unsigned code;
-		const size_t n = nb_utf8_character(text, &code);
-		if (*text == '"' || *text == '\\')
-			fprintf(to, "\\%c", *text);
-		else if (!n)
-			fputs("\\ufffd", to);
-		else if (code >= 0x20 && code != 0x7f)
-			fwrite(text, 1, n, to);
-		else
-			fprintf(to, "\\u%04x", code);
-		text += n ? n : 1;
-	}
-	putc('"', to);
-}
-
 void nb_talk_real(FILE *to, double x)
 {
 	char number[NB_DECIMAL_SIZE];
@@ -123,7 +104,7 @@ char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *b
 	write_colours(to, "kinds", NB_HUE_KINDS, nb_hue_of_kind);
 	write_colours(to, "components", 6, nb_hue_of_component);
 	fputs(",\"command\":", to);
-	nb_talk_string(to, command ? command + 2 : run->tool->name);
+	nb_json_string(to, command ? command + 2 : run->tool->name);
 	putc('}', to);
 	if (fclose(to))
 		nb_die(NB_EXIT_FAILED, "out of memory");

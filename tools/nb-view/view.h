@@ -8,6 +8,7 @@
 
 #include "formats/stream/stream.h"
 #include "tools/filter/filter.h"
+#include "tools/filter/report.h"
 #include "tools/nb-view/talk.h"
 
 #include <pthread.h>
@@ -118,8 +119,6 @@ struct talk_part {
 int nb_talk_send(int socket, uint32_t kind, uint32_t client, const struct talk_part *part, size_t n);
 /* All of it; 0, or -1 at the end. */
 int nb_talk_receive(int socket, void *to, uint64_t bytes);
-/* Text as a JSON string. */
-void nb_talk_string(FILE *to, const char *text);
 void nb_talk_real(FILE *to, double x);
 /* The first message of a stream; to be freed. */
 char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *bytes);

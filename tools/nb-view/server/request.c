@@ -74,8 +74,8 @@ static int may_ask(const struct server *s, struct MHD_Connection *connection, co
 
 /* ---- answers ------------------------------------------------------------------------------------ */
 
-static enum MHD_Result send_answer(struct server *s, struct MHD_Connection *connection, unsigned status,
-	const char *type, const void *data, size_t bytes, enum MHD_ResponseMemoryMode mode)
+static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned status, const char *type,
+	const void *data, size_t bytes, enum MHD_ResponseMemoryMode mode)
 {
 	static const struct {
 		const char *name, *value;
@@ -91,7 +91,6 @@ static enum MHD_Result send_answer(struct server *s, struct MHD_Connection *conn
 			"frame-ancestors 'none'"},
 	};
 	struct MHD_Response *response = MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)data, mode);
-	(void)s;
 	if (!response)
 		return MHD_NO;
 	for (size_t k = 0; k < sizeof header / sizeof *header; k++)
@@ -107,14 +106,14 @@ static enum MHD_Result send_answer(struct server *s, struct MHD_Connection *conn
 	return queued;
 }
 
-static enum MHD_Result refuse(struct server *s, struct MHD_Connection *connection, unsigned status)
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
 {
 	char text[40];
 	const int n = snprintf(text, sizeof text, "%u %s\n", status,
 		status == MHD_HTTP_FORBIDDEN   ? "Forbidden"
 		: status == MHD_HTTP_NOT_FOUND ? "Not Found"
 					       : "Refused");
-	return send_answer(s, connection, status, "text/plain", text, (size_t)n, MHD_RESPMEM_MUST_COPY);
+	return send_answer(connection, status, "text/plain", text, (size_t)n, MHD_RESPMEM_MUST_COPY);
 }
 
 /* A whole number in decimal digits. */
@@ -135,12 +134,12 @@ static enum MHD_Result take_want(struct server *s, struct MHD_Connection *connec
 	uint64_t number;
 	if (!take_number(connection, "client", UINT32_MAX, &number) ||
 		nb_want_read(&want, request->body, request->used))
-		return refuse(s, connection, MHD_HTTP_BAD_REQUEST);
+		return refuse(connection, MHD_HTTP_BAD_REQUEST);
 	struct client *c = nb_client_of(s, (uint32_t)number);
 	if (!c)
-		return refuse(s, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	nb_client_wants(s, c, &want);
-	return send_answer(s, connection, MHD_HTTP_NO_CONTENT, NULL, "", 0, MHD_RESPMEM_PERSISTENT);
+	return send_answer(connection, MHD_HTTP_NO_CONTENT, NULL, "", 0, MHD_RESPMEM_PERSISTENT);
 }
 
 /* Asks the host, and waits for its answer: the connection sleeps meanwhile. */
@@ -151,15 +150,15 @@ static enum MHD_Result give_body(struct server *s, struct MHD_Connection *connec
 		char *answer = request->answer;
 		request->answer = NULL;
 		return send_answer(
-			s, connection, MHD_HTTP_OK, "application/json", answer, request->bytes, MHD_RESPMEM_MUST_FREE);
+			connection, MHD_HTTP_OK, "application/json", answer, request->bytes, MHD_RESPMEM_MUST_FREE);
 	}
 	if (request->asked)
-		return refuse(s, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	if (!take_number(connection, "frame", UINT64_MAX, &ask.frame) ||
 		!take_number(connection, "index", UINT64_MAX, &ask.index))
-		return refuse(s, connection, MHD_HTTP_BAD_REQUEST);
+		return refuse(connection, MHD_HTTP_BAD_REQUEST);
 	if (s->ended > 1)
-		return refuse(s, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	request->asked = 1;
 	request->connection = connection;
 	request->number = ++s->nrequest;
@@ -208,10 +207,10 @@ static enum MHD_Result give_stream(struct server *s, struct MHD_Connection *conn
 {
 	uint64_t number;
 	if (!take_number(connection, "client", UINT32_MAX, &number))
-		return refuse(s, connection, MHD_HTTP_BAD_REQUEST);
+		return refuse(connection, MHD_HTTP_BAD_REQUEST);
 	struct client *c = nb_client_of(s, (uint32_t)number);
 	if (!c)
-		return refuse(s, connection, MHD_HTTP_SERVICE_UNAVAILABLE);
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	nb_server_note(s, connection, 1, 1);
 	return nb_client_stream(s, c, connection);
 }
@@ -220,13 +219,13 @@ static enum MHD_Result get(
 	struct server *s, struct MHD_Connection *connection, const char *path, struct request *request)
 {
 	if (!*path)
-		return send_answer(s, connection, MHD_HTTP_OK, "text/html; charset=utf-8", s->page, s->page_bytes,
+		return send_answer(connection, MHD_HTTP_OK, "text/html; charset=utf-8", s->page, s->page_bytes,
 			MHD_RESPMEM_PERSISTENT);
 	if (strcmp(path, "stream") == 0)
 		return give_stream(s, connection);
 	if (strcmp(path, "body") == 0)
 		return give_body(s, connection, request);
-	return refuse(s, connection, MHD_HTTP_NOT_FOUND);
+	return refuse(connection, MHD_HTTP_NOT_FOUND);
 }
 
 /* The first call for a request comes with its head, others with what follows, and the last one after that. */
@@ -240,11 +239,11 @@ enum MHD_Result nb_server_answer(void *context, struct MHD_Connection *connectio
 	(void)version;
 	if (!request) {
 		if (!posts && strcmp(method, "GET") != 0)
-			return refuse(s, connection, MHD_HTTP_METHOD_NOT_ALLOWED);
+			return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED);
 		if (!may_ask(s, connection, url))
-			return refuse(s, connection, MHD_HTTP_FORBIDDEN);
+			return refuse(connection, MHD_HTTP_FORBIDDEN);
 		if (posts && strcmp(path, "want") != 0)
-			return refuse(s, connection, MHD_HTTP_NOT_FOUND);
+			return refuse(connection, MHD_HTTP_NOT_FOUND);
 		nb_server_note(s, connection, 1, 0);
 		*state = request = calloc(1, sizeof *request);
 		return request ? MHD_YES : MHD_NO;
