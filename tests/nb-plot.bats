@@ -299,6 +299,7 @@ plot() {
 	[[ $status -eq 1 && $stderr == *'No space left'* ]]
 }
 
+# bats test_tags=linux
 @test "without cairo a plot of text works, and a picture says what is missing" {
 	mkdir lib
 	: >lib/libcairo.so.2

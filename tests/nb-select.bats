@@ -491,7 +491,7 @@ recovers() {
 		'nb-render-ppm --range') of='-W 32 -H 32 --draw density r.nb' ;;
 		'nb-render-ppm --hide' | 'nb-render-ppm --only') of='-W 32 -H 32 r.nb' ;;
 		'nb-plot --y') continue ;; # of expressions
-		'nb-plot --x-range' | 'nb-plot --y-range') of='-x x -y y --format svg r.nb' ;;
+		'nb-plot --x-range' | 'nb-plot --y-range') of='-x x -y y --format text r.nb' ;;
 		'nb-select --frames' | 'nb-select --ids' | 'nb-select --time') ;;
 		'nb-stats --range') of='--profile r.nb' ;;
 		'nb-stats --species') ;;

@@ -102,8 +102,9 @@ int nb_canvas_open(struct nb_canvas *canvas, enum nb_canvas_format format, int w
 		"nb-cairo", nb_cairo_program, nb_cairo_program_size, -1, &canvas->socket, &canvas->process);
 	if (error) {
 		canvas->process = 0;
+		const char *hint = error == ENOENT ? " (is /proc there, and a loader of shared libraries?)" : "";
 		snprintf(canvas->why, sizeof canvas->why, "cannot start the process that draws by cairo: %s%s",
-			strerror(error), error == ENOENT ? " (is /proc there, and a loader of shared libraries?)" : "");
+			strerror(error), error == ENOSYS ? " (a build with POSIX=1 draws text alone)" : hint);
 		return NB_EUNSUPPORTED;
 	}
 	nb_canvas_draw(canvas,
