@@ -30,13 +30,14 @@ distcheck: dist
 	rm -rf build/release/check
 
 # Packages for Debian and Ubuntu, by packages/debian, in build/deb: nb, nb-doc, libnb-dev and, with nvcc, nb-cuda, which
-# takes the place of nb.  Version, date and licence are those of the release.
+# takes the place of nb.  Version, date and licence are those of the release; DEBFULLNAME and DEBEMAIL say who makes them.
 DEB      = build/deb
 DEB_TREE = $(DEB)/$(RELEASE)
-DEB_AUTHOR = $(shell sed -n 's/^Maintainer: //p' packages/debian/control)
+DEB_AUTHOR = $(if $(DEBEMAIL),$(or $(DEBFULLNAME),The nb developers) <$(DEBEMAIL)>,$(shell sed -n 's/^Maintainer: //p' \
+             packages/debian/control))
 deb: deps-deb dist
 	@rm -rf $(DEB) && mkdir -p $(DEB) && tar -xzf $(ARCHIVE) -C $(DEB) && cp $(ARCHIVE) $(DEB)/nb_$(VERSION).orig.tar.gz
-	@cp -r packages/debian $(DEB_TREE)/
+	@cp -r packages/debian $(DEB_TREE)/ && sed -i 's|^Maintainer: .*|Maintainer: $(DEB_AUTHOR)|' $(DEB_TREE)/debian/control
 	@printf '%s\n' 'nb ($(VERSION)-0nb1) unstable; urgency=medium' '' '  * Release of nb $(VERSION); its NEWS has the changes.' '' \
 		" -- $(DEB_AUTHOR)  $$(date -u -R -d @$(EPOCH))" >$(DEB_TREE)/debian/changelog
 	@{ printf '%s\n' 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/' '' 'Files: *'; \

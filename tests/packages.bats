@@ -43,6 +43,27 @@ load helper
 	if grep -rnF "$(nb --version | sed 's/.* //')" "$NB_TOP/packages"; then return 1; fi
 }
 
+@test "Debian and containers get the libraries that a build wants, and those that programs load" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	local build file package stanza
+	build=$(printf '%s\n' "include $NB_TOP/make/packages.mk" 'print:; @echo $(DEPS_BUILD)' | make -s -f - print)
+	equals "$(sed -n 's/^Build-Depends: debhelper-compat (= [0-9]*), //p' "$NB_TOP/packages/debian/control" | tr -d ,)" \
+		"${build#gcc libc6-dev }"
+	# as messages name them
+	(cd "$NB_TOP" && grep -rhoP '\(Debian: (apt-get install )?\K[a-z0-9.-]+' --include='*.c' tools formats) >loaded
+	grep -qx libcairo2 loaded
+	grep -qx 'libmicrohttpd[0-9]*' loaded
+	echo archive >nb-1.2.3.tar.gz
+	"$NB_TOP/packages/update" nb-1.2.3.tar.gz https://host.example/nb-1.2.3.tar.gz "$PWD/made" >/dev/null
+	for file in made/container/Containerfile{,.cuda}; do grep -qF " make $build &&" "$file"; done
+	while read -r package; do
+		for file in made/container/Containerfile{,.cuda}; do sed '1,/^FROM .*\(slim\|base[^ ]*\)$/d' "$file" | grep -qw "$package"; done
+		for stanza in nb nb-cuda; do
+			sed -n "/^Package: $stanza\$/,/^\$/s/^Recommends: //p" "$NB_TOP/packages/debian/control" | grep -qw "$package"
+		done
+	done <loaded
+}
+
 @test "programs of two versions make one pipeline: plain bytes, the same results" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	local nb version id changed tool

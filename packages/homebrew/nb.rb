@@ -11,7 +11,8 @@ class Nb < Formula
 
   def install
     gcc = Formula["gcc"]
-    system "make", "install", "CUDA=0", "HDF5=0", "JPEG=0", "WEBP=0", "FREETYPE=0", "MICROHTTPD=0", "CC=#{gcc.opt_bin}/gcc-#{gcc.version.major}", "PREFIX=#{prefix}"
+    without = %w[CUDA=0 HDF5=0 JPEG=0 WEBP=0 FREETYPE=0 MICROHTTPD=0]
+    system "make", "install", "CC=#{gcc.opt_bin}/gcc-#{gcc.version.major}", "PREFIX=#{prefix}", *without
   end
 
   test do

@@ -34,7 +34,8 @@ class Nb(MakefilePackage):
         def flag(name):
             return f"{name.upper()}={int(self.spec.satisfies(f'+{name}'))}"
 
-        return [flag("cuda"), flag("mpi"), "HDF5=0", "JPEG=0", "WEBP=0", "FREETYPE=0", "MICROHTTPD=0", f"PREFIX={self.prefix}"]
+        without = ("HDF5=0", "JPEG=0", "WEBP=0", "FREETYPE=0", "MICROHTTPD=0")
+        return [flag("cuda"), flag("mpi"), *without, f"PREFIX={self.prefix}"]
 
     def build(self, spec, prefix):
         make(*self.settings)
