@@ -135,6 +135,16 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 	look "$URL" '{"number":4,"by":"hypot(x, y)","columns":1}' | grep -q '"value": '
 }
 
+@test "a page that has some bodies of a frame, and then wants more, gets them all" {
+	opens
+	cat one.nb >&9
+	TEST_MARK=$MARK look "$URL" '{"number":1,"most":10}' 2 >got 3>&- &
+	wait_until grep -qs '"sent": 10' got
+	equals "$(code -d '{"number":2,"most":1000}' "${URL}want?client=7")" 204
+	wait $!
+	equals "$(jq -c 'select(.n) | [.frame, .sent]' got)" $'[0,10]\n[0,300]'
+}
+
 @test "a body that is clicked is told with its row and its columns" {
 	opens
 	cat one.nb >&9
@@ -298,8 +308,7 @@ assert sum(d) / len(d) < 1 and sum(b) / len(b) > 3, (sum(d) / len(d), sum(b) / l
 	opens
 	nb-gen plummer -n 200000 >big.nb
 	for k in 1 2 3; do # they take some, and then nothing
-		curl -s -m 5 -o /dev/null -d '{"number":1,"columns":31}' "${URL}want?client=$k"
-		TEST_MARK=$MARK bash -c 'curl -sN "$1" | { head -c 1000 >/dev/null; sleep 60; }' - "${URL}stream?client=$k" 3>&- &
+		TEST_MARK=$MARK bash -c 'curl -sNd "{\"number\":1,\"columns\":31}" "$1" | { head -c 1000 >/dev/null; sleep 60; }' - "${URL}stream?client=$k" 3>&- &
 	done
 	for k in 1 2 3 4 5 6; do timeout 60 cat big.nb; done >&9
 	wait_until size_is out $((6 * $(stat -c %s big.nb)))

@@ -7,18 +7,15 @@ from urllib.parse import urlsplit
 PARTS = ((1, "value", "H", 1), (2, "species", "B", 1), (4, "weight", "H", 1), (8, "id", "Q", 1), (16, "vel", "h", 3))
 
 
-def want(url, text, client=7):
+def ask(url, what, text, client=7):
     at = urlsplit(url)
     c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
-    c.request("POST", f"{at.path}want?client={client}", text)
-    return c.getresponse().status
+    c.request("POST", f"{at.path}{what}?client={client}", text)
+    return c.getresponse()
 
 
-def messages(url, client=7):
-    at = urlsplit(url)
-    c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
-    c.request("GET", f"{at.path}stream?client={client}")
-    answer = c.getresponse()
+def messages(url, text):
+    answer = ask(url, "stream", text)
     assert answer.status == 200, answer.status
     while head := answer.read(16):
         kind, length, frame = struct.unpack("<IIQ", head)
@@ -40,9 +37,8 @@ def columns(body, to):
 
 
 def main(url, text, frames="1"):
-    assert want(url, text) == 204
     left, points, info = int(frames), {}, None
-    for kind, frame, body in messages(url):
+    for kind, frame, body in messages(url, text):
         if kind == 3:
             columns(body, points)
         elif kind in (1, 2):

@@ -60,7 +60,7 @@ void nb_view_measure(struct host *host)
 	struct nb_frame *frame = &host->frame;
 	const size_t n = frame->rows[NB_PARTICLE];
 	struct nb_run *run = host->stats;
-	if (!run || !host->now || n == 0 || (host->sent == 0 && n > SOME) ||
+	if (!run || !host->now || n == 0 || (host->needs.most < SOME && n > SOME) ||
 		host->quantities.number == host->number + 1)
 		return;
 	((struct stats *)run->self)->epot = nb_frame_field(frame, NB_POT) || n <= FEW ? EPOT_AUTO : EPOT_NONE;

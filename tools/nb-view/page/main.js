@@ -38,6 +38,9 @@ function frame_changed(frame) {
 	view_changed();
 }
 
+/* Whether more of its bodies are on their way. */
+const is_part = frame => frame.sent < frame.n && !frame.drawn && frame === frames.list.at(-1);
+
 function is_done(fence) {
 	const gl = sky.gl, status = gl.clientWaitSync(fence, 0, 0);
 	return status === gl.ALREADY_SIGNALED || status === gl.CONDITION_SATISFIED || status === gl.WAIT_FAILED;
@@ -76,7 +79,7 @@ function note_cost(now) {
 function begin_picture(count, fine) {
 	const frame = frames.shown;
 	upload(frame);
-	const size = [sky.width, sky.height].map(x => fine ? x : Math.ceil(x / sky.grain));
+	const grain = is_part(frame) ? 2 : sky.grain, size = [sky.width, sky.height].map(x => fine ? x : Math.ceil(x / grain));
 	sky.steps = count > 0 ? paint(frame, ...size, count, fine) : null;
 	sky.changed = false;
 	sky.whole = fine;
@@ -104,8 +107,10 @@ function do_step(now) {
 	}
 }
 
+const can_present = () => exposure.ready || !sky.painted || sky.painted.shape === 'discs';
+
 function draw_card(now) {
-	const frame = frames.shown, rested = now - sky.moved > REST, quick = Math.min(sky.quick, frame.got);
+	const frame = frames.shown, rested = now - sky.moved > (is_part(frame) ? 5000 : REST), quick = Math.min(sky.quick, frame.got);
 	if (sky.fence) {
 		if (!is_done(sky.fence))
 			return true;
@@ -115,7 +120,7 @@ function draw_card(now) {
 	}
 	take_exposure(); /* before the next picture begins, which forgets it */
 	if (sky.changed) {
-		const all = quick === frame.got && frame.got === frame.sent && sky.grain === 1;
+		const all = quick === frame.got && frame.got === frame.sent && sky.grain === 1 && !is_part(frame);
 		begin_picture(quick, all);
 		if (all)
 			sky.hasty = frame.got;
@@ -130,13 +135,25 @@ function draw_card(now) {
 		do_step(now);
 	if (follow_exposure(now))
 		sky.toned = true;
-	if (sky.toned && (exposure.ready || !sky.painted || sky.painted.shape === 'discs'))
+	if (sky.toned && can_present()) {
 		present();
+		if (sky.painted)
+			note_seen();
+	}
 	if (drawing) {
 		sky.fence = sky.gl.fenceSync(sky.gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
 		sky.gl.flush();
 	}
 	return sky.steps || sky.fence || sky.changed || !sky.whole || exposure.reading || exposure.to;
+}
+
+/* From now on frames come with all their bodies. */
+function note_seen() {
+	if (sky.seen)
+		return;
+	sky.seen = true;
+	performance.mark('picture');
+	want();
 }
 
 function rest() {
@@ -156,12 +173,12 @@ function tick(now) {
 	let more = false;
 	if (frames.shown && sky.width) {
 		more = sky.gl ? draw_card(now) : draw_plain(now);
-		if (sky.toned || !more) {
+		if ((sky.toned && can_present()) || !more) {
+			sky.toned = false;
 			draw_over();
 			film_frame();
 			command_changed();
 		}
-		sky.toned = false;
 		if (!more)
 			rest();
 	}
@@ -194,7 +211,7 @@ const is_drawn = () => Boolean(sky.drawn) && !ui.print && sky.drawn === picture_
 function warm_up() {
 	const frame = {n: 20000, sent: 1, got: 1, scale: [9, 9, 9, 1], pos: new Uint16Array(3)};
 	upload(frame);
-	for (const steps = paint(frame, sky.width, sky.height, 1, false); !steps.next().done;);
+	for (const steps = paint(frame, 64, 64, 1, false); !steps.next().done;);
 	sky.painted = sky.job;
 	present();
 	forget_reading();
@@ -202,6 +219,8 @@ function warm_up() {
 }
 
 function start() {
+	resize();
+	connect();
 	if (!open_sky($('sky'))) {
 		open_plain();
 		$('trails').disabled = true;
@@ -217,10 +236,8 @@ function start() {
 	open_panel();
 	open_input();
 	addEventListener('resize', resize);
-	resize();
-	connect();
 	if (sky.gl)
-		warm_up();
+		setTimeout(() => frames.shown || warm_up(), 0);
 }
 
 start();

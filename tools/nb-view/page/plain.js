@@ -73,6 +73,7 @@ function draw_plain(now) {
 	}
 	plain.context.putImageData(image, 0, 0);
 	plain.drawn = performance.now();
+	note_seen();
 	sky.changed = false;
 	sky.whole = true;
 	return false;

@@ -2,37 +2,38 @@
 
 const sky = {width: 0, height: 0, gl: null, program: {}, targets: new Map(), rests: false};
 
-function compile(vertex, fragment) {
-	const gl = sky.gl, program = gl.createProgram();
-	for (const [type, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+/* Programs are on their way from when they are first named, and finished when they are used. */
+function program(name) {
+	const gl = sky.gl, made = gl.createProgram();
+	for (const [type, text] of [[gl.VERTEX_SHADER, programs[name][0]], [gl.FRAGMENT_SHADER, programs[name][1]]]) {
 		const shader = gl.createShader(type);
 		gl.shaderSource(shader, text);
 		gl.compileShader(shader);
-		gl.attachShader(program, shader);
+		gl.attachShader(made, shader);
 	}
-	gl.linkProgram(program);
-	return program;
+	gl.linkProgram(made);
+	return made;
 }
 
-/* Asks for the programs only after all of them are on their way. */
-function finish_programs() {
-	const gl = sky.gl;
-	for (const [name, program] of Object.entries(sky.program)) {
-		if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
-			const logs = gl.getAttachedShaders(program).map(s => gl.getShaderInfoLog(s)).join(' ');
-			throw new Error(`program ${name}: ${logs} ${gl.getProgramInfoLog(program)}`);
-		}
-		program.at = {};
-		for (let k = gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); k-- > 0;) {
-			const {name: full, type} = gl.getActiveUniform(program, k);
-			program.at[full.replace('[0]', '')] = {type, place: gl.getUniformLocation(program, full)};
-		}
+function finished(name) {
+	const gl = sky.gl, made = sky.program[name] || (sky.program[name] = program(name));
+	if (made.at)
+		return made;
+	if (!gl.getProgramParameter(made, gl.LINK_STATUS) && !gl.isContextLost()) {
+		const logs = gl.getAttachedShaders(made).map(s => gl.getShaderInfoLog(s)).join(' ');
+		throw new Error(`program ${name}: ${logs} ${gl.getProgramInfoLog(made)}`);
 	}
+	made.at = {};
+	for (let k = gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); k-- > 0;) {
+		const {name: full, type} = gl.getActiveUniform(made, k);
+		made.at[full.replace('[0]', '')] = {type, place: gl.getUniformLocation(made, full)};
+	}
+	return made;
 }
 
 /* What a program does not use is left out. */
 function use(name, values) {
-	const gl = sky.gl, program = sky.program[name];
+	const gl = sky.gl, program = finished(name);
 	gl.useProgram(program);
 	for (const [key, value] of Object.entries(values)) {
 		const at = program.at[key];
@@ -57,6 +58,11 @@ function choose_formats() {
 	return sky.formats !== null;
 }
 
+const programs = {count: [count_shader, flat_shader], coarser: [whole_shader, coarser_shader], splat: [splat_shader, smooth_shader],
+	disc: [disc_shader, glow_shader], gather: [whole_shader, gather_shader], tone: [whole_shader, tone_shader],
+	probe: [probe_shader, flat_shader], thin: [whole_shader, thin_shader], copy: [whole_shader, copy_shader],
+	trail: [trail_shader, fade_shader]};
+
 /* Returns whether there is a card, or a program that stands for one. */
 function open_sky(canvas) {
 	const gl = canvas.getContext('webgl2', {alpha: false, antialias: false, depth: false, powerPreference: 'high-performance'});
@@ -64,13 +70,9 @@ function open_sky(canvas) {
 	sky.targets.clear();
 	if (!gl || !choose_formats())
 		return false;
-	const programs = {count: [count_shader, flat_shader], coarser: [whole_shader, coarser_shader],
-		splat: [splat_shader, smooth_shader], disc: [disc_shader, glow_shader],
-		gather: [whole_shader, gather_shader], tone: [whole_shader, tone_shader], probe: [probe_shader, flat_shader],
-		thin: [whole_shader, thin_shader], copy: [whole_shader, copy_shader], trail: [trail_shader, fade_shader]};
-	for (const [name, [vertex, fragment]] of Object.entries(programs))
-		sky.program[name] = compile(vertex, fragment);
-	finish_programs();
+	sky.program = {};
+	for (const name of ['count', 'coarser', 'splat', 'gather', 'probe', 'tone'])
+		sky.program[name] = program(name);
 	sky.buffer = [0, 1, 2].map(() => gl.createBuffer());
 	sky.kinds = texture(256, 1, gl.RGBA8);
 	sky.maps = texture(256, 1, gl.RGBA8, 1, gl.LINEAR);

@@ -53,14 +53,13 @@ async function connect() {
 	for (;;) {
 		const began = performance.now();
 		try {
-			const answer = await fetch('stream?client=' + stream.client, {cache: 'no-store'});
+			const answer = await post('stream', wanted_text());
 			if (!answer.ok)
 				throw new Error(answer.status === 403 ? 'refused (is the address complete?)' : 'status ' + answer.status);
 			if (stream.lost)
 				notice('');
 			stream.lost = false;
 			stream.wait = 500;
-			want(true);
 			await read_messages(answer.body.getReader());
 			if (performance.now() - began > 5000)
 				continue; /* nb-view ends an answer that nothing was read of for long */
@@ -82,36 +81,39 @@ async function connect() {
 /* ---- what the page needs ---- */
 
 /* Tells it soon, and only if it has changed. */
-function want(again) {
-	if (again)
-		stream.told = '';
+function want() {
 	clearTimeout(stream.timer);
 	stream.timer = setTimeout(tell, 30);
 }
 
-function tell() {
-	const frame = frames.shown, lens = lens_of(sky.width || innerWidth, sky.height || innerHeight);
+/* The first picture is one of few bodies, so that it comes at once. */
+function what_is_wanted() {
+	const frame = frames.shown, lens = lens_of(sky.width, sky.height);
 	const draws = frame && frame.drawn && sky.still && frame === frames.list.at(-1) ? 1 : 0;
-	const wanted = {by: ui.by, columns: HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids(), most: 1 << 20,
-		draw: draws, hidden: [...ui.hidden], stretch: ui.stretch, map: ui.map, size: [sky.width, sky.height]};
+	const wanted = {by: ui.by, columns: HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids(),
+		most: sky.seen ? 1 << 20 : LEAST, draw: draws, hidden: [...ui.hidden], stretch: ui.stretch, map: ui.map,
+		size: [sky.width, sky.height]};
 	if (draws) {
 		wanted.camera = {centre: lens.centre, right: lens.right, up: lens.up, scale: lens.scale};
 		if (exposure.ready)
 			wanted.range = range_shown().map(x => x * mass_unit());
 	}
-	const text = JSON.stringify(wanted);
-	if (text === stream.told || stream.lost)
-		return;
-	stream.told = text;
-	stream.number++;
-	stream.key = draws ? picture_key() : '';
-	post('want', JSON.stringify(Object.assign({number: stream.number}, wanted)));
+	return wanted;
 }
 
-function post(what, body) {
-	fetch(`${what}?client=${stream.client}`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body})
-		.catch(() => { stream.told = ''; });
+function wanted_text() {
+	const wanted = what_is_wanted();
+	stream.told = JSON.stringify(wanted);
+	stream.key = wanted.draw ? picture_key() : '';
+	return JSON.stringify(Object.assign({number: ++stream.number}, wanted));
 }
+
+function tell() {
+	if (!stream.lost && JSON.stringify(what_is_wanted()) !== stream.told)
+		post('want', wanted_text()).catch(() => { stream.told = ''; });
+}
+
+const post = (what, body) => fetch(`${what}?client=${stream.client}`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body});
 
 async function ask_body(frame, index) {
 	const answer = await fetch(`body?client=${stream.client}&frame=${frame}&index=${index}`, {cache: 'no-store'});

@@ -78,7 +78,7 @@ static int has_gone(const struct client *c)
 static void ask_for_picture(struct server *s, struct client *c)
 {
 	const int news = c->drawn_number != c->want.number || c->drawn_frame != c->has_frame;
-	if (!c->wants || !c->want.draw || !c->has_frame || c->draws || c->picture || !news)
+	if (!c->want.draw || !c->has_frame || c->draws || c->picture || !news)
 		return;
 	c->draws = 1;
 	c->drawn_number = c->want.number;
@@ -91,7 +91,7 @@ static void note_needs(struct server *s)
 	struct talk_needs needs;
 	memset(&needs, 0, sizeof needs);
 	for (const struct client *c = s->client; c < s->client + CLIENTS; c++) {
-		if (!c->used || !c->stream || !c->wants)
+		if (!c->used || !c->stream)
 			continue;
 		needs.clients++;
 		needs.ready += !is_busy(s, c);

@@ -128,7 +128,9 @@ static int take_number(struct MHD_Connection *connection, const char *name, uint
 
 /* ---- requests ----------------------------------------------------------------------------------- */
 
-static enum MHD_Result take_want(struct server *s, struct MHD_Connection *connection, const struct request *request)
+/* What a page wants; with its stream, or of one that it has. */
+static enum MHD_Result take_want(
+	struct server *s, struct MHD_Connection *connection, const char *path, const struct request *request)
 {
 	struct talk_want want;
 	uint64_t number;
@@ -139,7 +141,10 @@ static enum MHD_Result take_want(struct server *s, struct MHD_Connection *connec
 	if (!c)
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	nb_client_wants(s, c, &want);
-	return send_answer(connection, MHD_HTTP_NO_CONTENT, NULL, "", 0, MHD_RESPMEM_PERSISTENT);
+	if (strcmp(path, "want") == 0)
+		return send_answer(connection, MHD_HTTP_NO_CONTENT, NULL, "", 0, MHD_RESPMEM_PERSISTENT);
+	nb_server_note(s, connection, 1, 1);
+	return nb_client_stream(s, c, connection);
 }
 
 /* Asks the host, and waits for its answer: the connection sleeps meanwhile. */
@@ -203,26 +208,12 @@ void nb_server_expire(struct server *s)
 	}
 }
 
-static enum MHD_Result give_stream(struct server *s, struct MHD_Connection *connection)
-{
-	uint64_t number;
-	if (!take_number(connection, "client", UINT32_MAX, &number))
-		return refuse(connection, MHD_HTTP_BAD_REQUEST);
-	struct client *c = nb_client_of(s, (uint32_t)number);
-	if (!c)
-		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
-	nb_server_note(s, connection, 1, 1);
-	return nb_client_stream(s, c, connection);
-}
-
 static enum MHD_Result get(
 	struct server *s, struct MHD_Connection *connection, const char *path, struct request *request)
 {
 	if (!*path)
 		return send_answer(connection, MHD_HTTP_OK, "text/html; charset=utf-8", s->page, s->page_bytes,
 			MHD_RESPMEM_PERSISTENT);
-	if (strcmp(path, "stream") == 0)
-		return give_stream(s, connection);
 	if (strcmp(path, "body") == 0)
 		return give_body(s, connection, request);
 	return refuse(connection, MHD_HTTP_NOT_FOUND);
@@ -242,7 +233,7 @@ enum MHD_Result nb_server_answer(void *context, struct MHD_Connection *connectio
 			return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED);
 		if (!may_ask(s, connection, url))
 			return refuse(connection, MHD_HTTP_FORBIDDEN);
-		if (posts && strcmp(path, "want") != 0)
+		if (posts && strcmp(path, "want") != 0 && strcmp(path, "stream") != 0)
 			return refuse(connection, MHD_HTTP_NOT_FOUND);
 		nb_server_note(s, connection, 1, 0);
 		*state = request = calloc(1, sizeof *request);
@@ -256,7 +247,7 @@ enum MHD_Result nb_server_answer(void *context, struct MHD_Connection *connectio
 		*bytes = 0;
 		return MHD_YES;
 	}
-	return posts ? take_want(s, connection, request) : get(s, connection, path, request);
+	return posts ? take_want(s, connection, path, request) : get(s, connection, path, request);
 }
 
 void nb_server_completed(

@@ -33,7 +33,6 @@ struct client {
 	int used;
 	uint32_t number, by; /* by: the number of its text */
 	struct talk_want want;
-	int wants; /* it has said what */
 	double since;
 	/* its stream, NULL: none */
 	struct MHD_Connection *stream;
@@ -51,10 +50,9 @@ struct client {
 	int greeted, ended; /* it has got the first message; the last one */
 	uint32_t first;	    /* next point to be sent */
 	uint32_t columns;   /* of those that are */
-	uint64_t most;
+	uint64_t most;	    /* points of the frame, sent or to be sent */
 	uint64_t has_frame; /* what it has got: 1 more than the number of the frame, 0: nothing; ... */
 	uint32_t has_columns, has_by;
-	uint64_t has_most;
 	unsigned char *picture, *sent_picture; /* to be sent next; being sent */
 	size_t picture_bytes;
 	int draws;	       /* a picture is on its way from the host */

@@ -44,7 +44,7 @@ void nb_client_forget(struct client *c)
 static uint32_t number_of(struct server *s, const char *by)
 {
 	for (const struct client *c = s->client; c < s->client + CLIENTS; c++)
-		if (c->used && c->wants && strcmp(c->want.by, by) == 0)
+		if (c->used && strcmp(c->want.by, by) == 0)
 			return c->by;
 	return ++s->nby;
 }
@@ -54,7 +54,6 @@ void nb_client_wants(struct server *s, struct client *c, const struct talk_want 
 	const uint32_t by = number_of(s, want->by);
 	c->want = *want;
 	c->by = by;
-	c->wants = 1;
 	s->changed = 1;
 }
 
@@ -92,8 +91,7 @@ static uint64_t in_columns(const struct client *c, uint64_t n)
 static void send_points(struct client *c)
 {
 	const struct shot *shot = c->shot;
-	const uint64_t all = shot->head.n < c->most ? shot->head.n : c->most, left = all - c->first;
-	const uint64_t n = left < POINTS ? left : POINTS, first = c->first;
+	const uint64_t left = c->most - c->first, n = left < POINTS ? left : POINTS, first = c->first;
 	begin(c, POINTS_OF, in_columns(c, n), shot->head.number);
 	c->head[2] = first | n << 32;
 	c->head[3] = c->columns;
@@ -112,17 +110,22 @@ static uint32_t offered(const struct shot *shot, int view, uint32_t columns)
 	return columns & (shot->head.columns | (shot->value[view] ? TALK_VALUE : 0));
 }
 
+static uint64_t points_for(const struct shot *shot, const struct client *c)
+{
+	return shot->head.n < c->want.most ? shot->head.n : c->want.most;
+}
+
 int nb_client_suits(const struct server *s, const struct client *c)
 {
 	const struct shot *shot = s->shot;
-	if (!shot || !c->wants)
+	if (!shot)
 		return -1;
 	for (uint32_t k = 0; k < shot->head.nview; k++) {
 		if (shot->head.view[k].by != c->by)
 			continue;
 		const int same = c->has_frame == shot->head.number + 1 && c->has_by == c->by &&
 				 !(offered(shot, (int)k, c->want.columns) & ~c->has_columns) &&
-				 c->has_most == c->want.most;
+				 c->most >= points_for(shot, c);
 		return same ? -1 : (int)k;
 	}
 	return -1;
@@ -131,7 +134,7 @@ int nb_client_suits(const struct server *s, const struct client *c)
 int nb_client_is_through(const struct server *s, const struct client *c)
 {
 	const int has_last = !s->shot || c->has_frame == s->shot->head.number + 1;
-	return s->ended && !c->ended && c->wants && (has_last || s->ended > 1);
+	return s->ended && !c->ended && (has_last || s->ended > 1);
 }
 
 static void begin_frame(struct server *s, struct client *c, int view)
@@ -142,7 +145,7 @@ static void begin_frame(struct server *s, struct client *c, int view)
 	c->view = view;
 	c->first = 0;
 	c->columns = offered(shot, view, c->want.columns);
-	c->most = c->has_most = c->want.most;
+	c->most = points_for(shot, c);
 	c->has_frame = shot->head.number + 1;
 	c->has_columns = c->columns;
 	c->has_by = c->by;
@@ -169,7 +172,7 @@ static int next(struct server *s, struct client *c)
 		c->greeted = 1;
 	} else if (c->picture) {
 		send_picture(c);
-	} else if (c->shot && c->first < c->shot->head.n && c->first < c->most) {
+	} else if (c->shot && c->first < c->most) {
 		send_points(c);
 	} else if (nb_shot_release(&c->shot), (view = nb_client_suits(s, c)) >= 0) {
 		begin_frame(s, c, view);
@@ -248,8 +251,7 @@ enum MHD_Result nb_client_stream(struct server *s, struct client *c, struct MHD_
 		nb_shot_release(&c->shot);
 		free(c->picture);
 		free(c->sent_picture);
-		*c = (struct client){
-			.used = 1, .number = old.number, .by = old.by, .want = old.want, .wants = old.wants};
+		*c = (struct client){.used = 1, .number = old.number, .by = old.by, .want = old.want};
 	}
 	*r = (struct reader){s, c, c->number, connection};
 	c->stream = connection;
