@@ -421,6 +421,7 @@ help:
 	@echo 'make torture-gpu  attack all programs on a GPU: faults of the driver, hostile trees, compute-sanitizer, a full card'
 	@echo 'make bench      run the CPU benchmarks; bench-gpu: those of the GPU, bench-devices: several GPUs'
 	@echo 'make bench-ranks  one process and several ranks of MPI'
+	@echo 'make bench-scaling  steps by number of bodies and threads, with the time of each stage'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them,'
@@ -444,6 +445,6 @@ help:
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
-	bench-papers lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help
+	bench-papers bench-scaling lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -17,6 +17,11 @@ bench-ranks: deps-build
 	@$(MAKE) --no-print-directory MPI=1 CUDA=0 all
 	tests/bench/run-ranks $(ARGS) build/mpi
 
+# steps, and passes of a frame, by number of threads; ARGS=--quick takes some seconds
+bench-scaling: deps-build
+	@$(MAKE) --no-print-directory all
+	tests/bench/run-scaling $(ARGS) $(BUILD)
+
 # ROWS="step-* film": these rows only; ARGS=--quick, --best
 bench-pipes: deps-build
 	@$(MAKE) --no-print-directory all bench-programs

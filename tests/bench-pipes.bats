@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# make bench-pipes: every row can be measured, and a folded pipeline writes the bytes of an unfolded one.
+# make bench-pipes and bench-scaling: every row can be measured, and a folded pipeline writes the bytes of an unfolded
+# one.
 
 load helper
 
@@ -18,6 +19,18 @@ load helper
 			for (i = 1; i <= n; i++) if (seen[want[i]] != 1) { print "missing: " want[i]; bad = 1 }
 			exit bad
 		}' "$BATS_TEST_TMPDIR/table"
+}
+
+# bats test_tags=once
+@test "every row of bench-scaling can be measured, and a step has times of its stages" {
+	"$NB_TOP/tests/bench/run-scaling" --quick "${NB_BIN%/bin}" >"$BATS_TEST_TMPDIR/table" || { cat "$BATS_TEST_TMPDIR/table"; return 1; }
+	cat "$BATS_TEST_TMPDIR/table"
+	awk -F '\t' '
+		/^#/ { next }
+		!names { for (i = 1; i <= NF; i++) column[$i] = i; names = NF; next }
+		{ rows[$3]++ }
+		$1 ~ /^step, tree/ && $3 == 1 { stages += NF == names && $column["walk"] > 0 && $column["sort"] != 0 }
+		END { exit !(stages == 1 && rows[1] == 12 && rows[2] == 12 && rows["serial"] == 12) }' "$BATS_TEST_TMPDIR/table"
 }
 
 @test "the kernels in one process end where nb-step ends" {

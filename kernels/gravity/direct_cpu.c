@@ -6,6 +6,7 @@
  * rounds, so that sums round in the same way however many threads there are.  Forces live in the output;
  * beyond it a thread needs two tiles of memory. */
 #include "common/cpu.h"
+#include "common/lap.h"
 #include "common/mem.h"
 #include "common/timer.h"
 #include "kernels/gravity/cpu_internal.h"
@@ -461,11 +462,13 @@ int nb_gravity_direct_cpu(const struct nb_gravity *g, struct nb_gravity_count *c
 	int done, status = nb_gravity_make_plan(g, &plan);
 	if (status || g->n == 0)
 		return status;
+	const char *before = nb_lap("direct sum");
 	divide(&plan);
 	status = sum_by_ranks(&plan, &done);
 	if (!status && !done)
 		status = sum_tiles(&plan, (struct range){0, plan.ntile});
 	if (!status && count)
 		count->p2p += (uint64_t)g->n * (g->n - 1);
+	nb_lap(before);
 	return status;
 }

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "common/lap.h"
+
 enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096 };
 
 static size_t end_of(size_t first, size_t block, size_t count)
@@ -26,9 +28,11 @@ static int add_scaled(size_t n, double *a, const double *b, double dt)
 		add_scaled_part(0, count, a, b, dt);
 		return NB_OK;
 	}
+	const char *before = nb_lap("kick and drift");
 #pragma omp parallel for schedule(static)
 	for (size_t i = 0; i < count; i += BLOCK)
 		add_scaled_part(i, end_of(i, BLOCK, count), a, b, dt);
+	nb_lap(before);
 	return NB_OK;
 }
 

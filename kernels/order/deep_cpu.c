@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "common/lap.h"
 #include "common/mem.h"
 
 enum {
@@ -166,6 +167,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 {
 	if (n < 2)
 		return NB_OK;
+	const char *before = nb_lap("sort");
 	struct ties large = {0}, small = {0};
 	int status = find_all(n, key, &large, &small);
 	if (!status && large.n) {
@@ -189,5 +191,6 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 		status = finish_all(&small, pos, dim, perm);
 	nb_free(large.at);
 	nb_free(small.at);
+	nb_lap(before);
 	return status;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "common/lap.h"
+
 /* Bodies in a block: one thread's unit of work, and the granularity at which a bad position is found. */
 enum { BLOCK = 1 << 14 };
 
@@ -11,6 +13,7 @@ int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cub
 {
 	if (dim != 2 && dim != 3)
 		return NB_EINVAL;
+	const char *before = nb_lap("keys");
 	double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
 	size_t nblock = (n + BLOCK - 1) / BLOCK, first_bad = SIZE_MAX;
 #pragma omp parallel for schedule(static) reduction(min : lo[:3], first_bad) reduction(max : hi[:3]) if (nblock > 1)
@@ -34,6 +37,7 @@ int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cub
 				break;
 			}
 	}
+	nb_lap(before);
 	if (first_bad != SIZE_MAX) {
 		*bad = first_bad;
 		return NB_ENONFINITE;
@@ -56,6 +60,7 @@ int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cub
 		return NB_EINVAL;
 	if (!(cube->size > 0 && isfinite(cube->size)))
 		return NB_EINVAL;
+	const char *before = nb_lap("keys");
 	const double x0 = cube->lo[0], y0 = cube->lo[1], z0 = cube->lo[2];
 	int bits = dim == 3 ? NB_MORTON_BITS_3D : NB_MORTON_BITS_2D;
 	const double scale = ldexp(1, bits) / cube->size;
@@ -71,6 +76,7 @@ int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cub
 			key[i] = nb_morton_key2(nb_morton_cell(pos[3 * i], x0, scale, NB_MORTON_BITS_2D),
 				nb_morton_cell(pos[3 * i + 1], y0, scale, NB_MORTON_BITS_2D));
 	}
+	nb_lap(before);
 	return NB_OK;
 }
 

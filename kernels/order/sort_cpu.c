@@ -13,6 +13,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "common/lap.h"
 #include "common/mem.h"
 
 enum {
@@ -187,6 +188,7 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 {
 	if (n > UINT32_MAX)
 		return NB_ELIMIT;
+	const char *before = nb_lap("sort");
 	uint64_t differ = 0;
 #pragma omp parallel for schedule(static) reduction(| : differ) if (n >= SMALL)
 	for (size_t i = 0; i < n; i++)
@@ -196,6 +198,7 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 	if (s.npass == 0) {
 		for (size_t i = 0; i < n; i++)
 			perm[i] = (uint32_t)i;
+		nb_lap(before);
 		return NB_OK;
 	}
 	const int nthread = n >= SMALL ? omp_get_max_threads() : 1, enough = 64 - __builtin_clzll(n) + SPARE;
@@ -213,6 +216,7 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		sort_digits(&s, nthread);
 	}
 	nb_free_all(s.key_b, s.perm_b, s.count);
+	nb_lap(before);
 	return status;
 }
 
@@ -232,6 +236,7 @@ int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *s
 	char *to = dst;
 	enum { BLOCK = 1 << 14 };
 	size_t nblock = (n + BLOCK - 1) / BLOCK;
+	const char *before = nb_lap("permutation");
 #pragma omp parallel for schedule(static) if (nblock > 1)
 	for (size_t b = 0; b < nblock; b++) {
 		size_t begin = b * BLOCK, end = begin + BLOCK < n ? begin + BLOCK : n;
@@ -244,6 +249,7 @@ int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *s
 		default: PERMUTE(rowsize)
 		}
 	}
+	nb_lap(before);
 	return NB_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "common/lap.h"
 #include "common/mem.h"
 
 enum {
@@ -281,6 +282,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	if (n == 0)
 		return NB_OK;
 
+	const char *before = nb_lap("tree");
 	struct shape s = {.nlevel = 0};
 	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size};
 	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
@@ -301,12 +303,14 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	nb_free(keys.deep);
 	if (!status)
 		status = columns(tree, &s);
+	nb_lap("moments");
 	if (!status)
 		status = moments(tree, &s, n, pos, mass);
 	nb_free(s.node.at);
 	nb_free(s.nchild);
 	if (status)
 		nb_tree_free(tree);
+	nb_lap(before);
 	return status;
 }
 

@@ -2,7 +2,10 @@
 #include "kernels/walk/walk_internal.h"
 
 #include "common/cpu.h"
+#include "common/lap.h"
+#include "common/timer.h"
 
+#include <omp.h>
 #include <time.h>
 
 /* Seconds that this thread has worked. */
@@ -37,8 +40,10 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 	static nb_walk *const walk_isa[] = {NB_ISA_TABLE(nb_walk)};
 	enum nb_isa isa = nb_cpu_isa();
 	uint64_t p2p = 0, m2p = 0, m2l = 0, groups = 0;
-	int status = NB_OK;
-#pragma omp parallel reduction(max : status) reduction(+ : p2p, m2p, m2l, groups)
+	int status = NB_OK, threads = 1;
+	const double start = nb_now();
+	double busy = 0;
+#pragma omp parallel reduction(max : status, threads) reduction(+ : p2p, m2p, m2l, groups, busy)
 	{
 		struct nb_gravity_count mine = {0};
 		status = walk_isa[isa](plan, share, &mine);
@@ -46,7 +51,10 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 		m2p = mine.m2p;
 		m2l = mine.m2l;
 		groups = mine.groups;
+		busy = nb_now() - start;
+		threads = omp_get_num_threads();
 	}
+	nb_lap_waited(start, busy, threads);
 	if (count) {
 		count->p2p += p2p;
 		count->m2p += m2p;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/cpu.h"
+#include "common/lap.h"
 #include "common/mem.h"
 #include "kernels/multipole/high_body.h"
 #include "kernels/multipole/multipole.h"
@@ -221,16 +222,19 @@ int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *tree, const st
 	plan.part = (uint32_t)(part > LEAST_PART ? part : LEAST_PART);
 
 	struct nb_walk_memory memory = {0}, point_memory = {0};
+	const char *before = nb_lap("preparation of the walk");
 	if (points)
 		status = prepare_points(&plan, &point_memory, eps);
 	if (!status)
 		status = prepare(&plan, &memory, by_acc ? walk->acc_old : NULL, eps);
 	if (!status && !points)
 		aim(&plan, &memory);
+	nb_lap("walk");
 	if (!status)
 		status = walk_all(&plan, memory.nfamily, count);
 	nb_walk_memory_free(&memory);
 	nb_walk_memory_free(&point_memory);
+	nb_lap(before);
 	return status;
 }
 

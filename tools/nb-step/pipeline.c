@@ -316,4 +316,5 @@ void nb_step_compute_force(struct step *s)
 		nb_step_require_finite(s, "step");
 	if (start > 0) /* for -v */
 		s->force.seconds += nb_now() - start;
+	s->force.asked++;
 }

@@ -183,6 +183,7 @@ static void integrate(struct step *s)
 {
 	double dt, exact = NAN;
 	int written = s->saved.resumed && (s->opt.every || s->opt.every_time_given);
+	nb_laps_begin(nb_verbosity() > 0 ? &s->laps : NULL);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
 	nb_step_blocks_begin(s);
@@ -213,6 +214,7 @@ static void integrate(struct step *s)
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(&s->progress);
 	nb_step_energy_report(&s->energy);
+	nb_laps_begin(NULL);
 	if (!s->run->interrupted)
 		nb_interrupt_hold(NB_HOLD_INPUT);
 }
@@ -292,7 +294,7 @@ static void end(struct nb_run *run, void *self)
 		nb_step_finish_force(s);
 		nb_step_blocks_report(s);
 		nb_step_spread_report(s);
-		nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force.seconds);
+		nb_step_laps_report(s);
 	}
 	if (s->opt.collide != COLLIDE_NONE)
 		nb_verbose("%" PRIu64 " %s%s", s->solid.contacts,
@@ -302,6 +304,7 @@ static void end(struct nb_run *run, void *self)
 static void clear(void *self)
 {
 	struct step *s = self;
+	nb_laps_begin(NULL);
 	nb_step_kill_force(&s->force);
 	nb_step_spread_free(&s->spread);
 	nb_free(s->spread.share);

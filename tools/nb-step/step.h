@@ -2,6 +2,7 @@
 #ifndef NB_STEP_TOOL_H
 #define NB_STEP_TOOL_H
 
+#include "common/lap.h"
 #include "tools/filter/coprocess.h"
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
@@ -49,8 +50,10 @@ void nb_step_progress_show(struct step *s, uint64_t done);
 /* Before a message, and at the end. */
 void nb_step_progress_clear(struct progress *p);
 
-/* ---- energy.c ---- */
+/* ---- laps.c ---- */
+void nb_step_laps_report(const struct step *s);
 
+/* ---- energy.c ---- */
 /* Errors are relative to the energy of the run's first state. */
 enum { NB_LAW_TEXT = 400 };
 struct energy {
@@ -98,10 +101,10 @@ struct force {
 		size_t n, ncolumn;
 		char (*name)[NB_NAME_SIZE + 1]; /* of each column */
 	} sent;
-	struct nb_frame rows; /* numbers of rows, for what goes through the pipeline instead of vel */
-	uint64_t ids;	      /* fingerprint of the set of ids */
-	double seconds, longest_answer;
-	double to_come; /* forces of this frame, where that is known */
+	struct nb_frame rows;		       /* numbers of rows, for what goes through the pipeline instead of vel */
+	uint64_t ids;			       /* fingerprint of the set of ids */
+	double seconds, longest_answer, asked; /* asked: how often */
+	double to_come;			       /* forces of this frame, where that is known */
 	int told_folding;
 };
 
@@ -258,7 +261,8 @@ struct step {
 	struct nb_frame past;	/* history lines of the input; the pipeline's own are not kept */
 	struct nb_frame here;	/* what bodies have, while the force is that at other positions */
 	struct nb_frame *aside; /* columns of the bodies that stay here, too; NULL: none */
-	double start;		/* of the run, for -v */
+	double start;		/* of the run, for -v, */
+	struct nb_laps laps;	/* and where its time goes */
 	struct saved saved;
 	struct force force;
 	struct solid solid;
@@ -318,20 +322,17 @@ _Noreturn void nb_step_fail_backend(struct step *s);
 const char *nb_step_missing(const struct step *s);
 
 /* ---- schedule.c ---- */
-
 /* The time step that -d and --eta give the state as it is. */
 double nb_step_choose_dt(struct step *s);
 /* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
 int nb_step_plan(struct step *s, double *dt, double *exact);
 
 /* ---- stages.c: integrators that are a list of kicks and drifts ---- */
-
 void nb_step_stages_check(const struct step *s); /* of the options */
 /* One step of point masses, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance_stages(struct step *s, double dt);
 
 /* ---- hermite.c: integrators that correct a step by the force at its end ---- */
-
 /* The first state of a run with --eta gets its time scales, if it has none. */
 void nb_step_hermite_begin(struct step *s);
 /* Keeps the force at the beginning of a step, before the bodies are moved. */
@@ -342,7 +343,6 @@ void nb_step_hermite_correct(struct step *s, double dt);
 double nb_step_hermite_dt(struct step *s);
 
 /* ---- work.c: what a run costs, for -b auto ---- */
-
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan);
 /* How many times the force pipeline is still asked. */
 double nb_step_forces(const struct step *s, const struct nb_frame *frame);
