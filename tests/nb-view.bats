@@ -49,6 +49,9 @@ size_is() { [ "$(stat -c %s "$1")" -eq "$2" ]; }
 
 lines_are() { [ "$(wc -l <"$1")" -eq "$2" ]; }
 
+# bytes WANT: what a page sends that wants this
+bytes() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
+
 look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 
 # ---- what passes ------------------------------------------------------------------------------------
@@ -95,7 +98,7 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 @test "a page gets every body once, where it is, with what it asked for" {
 	opens
 	cat one.nb >&9
-	look "$URL" '{"number":1,"by":"speed","columns":31,"most":1000}' >got
+	look "$URL" '{"number":1,"by":"speed","columns":15,"most":1000}' >got
 	exec 9>&-
 	wait_until cmp -s out one.nb
 	mutate show id pos vel mass <one.nb >want
@@ -116,8 +119,6 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 		        away += 1
 		        continue
 		    assert all(abs(x0[c] + edge * q[c] / 65535 - b[c]) <= edge / 65535 for c in range(3)), (k, q, b)
-		    v = p["vel"][3 * i:3 * i + 3]
-		    assert all(abs(v[c] * info["vscale"] - b[3 + c]) <= info["vscale"] for c in range(3)), (k, v, b)
 		    speed = min(hi, max(lo, sum(x * x for x in b[3:6]) ** 0.5))
 		    assert abs(lo + (hi - lo) * p["value"][i] / 65535 - speed) <= (hi - lo) / 65535, (k, speed)
 		assert away == info["outside"] <= 15 and set(p["weight"]) == {65535}
@@ -140,7 +141,7 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 	cat one.nb >&9
 	TEST_MARK=$MARK look "$URL" '{"number":1,"most":10}' 2 >got 3>&- &
 	wait_until grep -qs '"sent": 10' got
-	equals "$(code -d '{"number":2,"most":1000}' "${URL}want?client=7")" 204
+	equals "$(code --data-binary @<(bytes '{"number":2,"most":1000}') "${URL}want?client=7")" 204
 	wait $!
 	equals "$(jq -c 'select(.n) | [.frame, .sent]' got)" $'[0,10]\n[0,300]'
 }
@@ -179,18 +180,24 @@ look() { python3 "$NB_TOP/tests/view-client.py" "$@"; }
 	for by in density speed 'x*x + y*y'; do
 		range=0,0
 		[ "$by" != density ] || range=0.01,3
-		look "$URL" "{\"number\":9,\"range\":[$range],\"by\":\"$by\",\"draw\":1,\"size\":[320,200],\"hidden\":[2,5],\"map\":\"viridis\",\"camera\":{
+		look "$URL" "{\"number\":9,\"range\":[$range],\"by\":\"$by\",\"draw\":1,\"size\":[320,200],\"hidden\":[2,5],\"map\":1,\"camera\":{
 			\"centre\":[0.5,0,0],\"right\":[0,1,0],\"up\":[0,0,1],\"scale\":50}}" 2 >got
 		equals "$(jq -c 'select(.picture)' got)" '{"picture":9,"format":0}'
 		[ "$by" = density ] && set -- --colormap viridis --range $range ||
 			set -- --by "$by" --by-range "$(jq -r 'select(.range) | .range | join(",")' got)" --by-scale "$(jq -r 'select(.range) | ["linear", "log"][.log]' got)"
-		nb-render-ppm -W 320 -H 200 --center 0.5,0,0 --view yz --size 4 --draw density --neighbours 64 "$@" galaxies.nb >want.ppm
+		nb-render-ppm -W 320 -H 200 --center 0.5,0,0 --view yz --size 4 "$@" galaxies.nb >want.ppm
 		jpegtopnm picture.jpeg >got.ppm 2>/dev/null
 		python3 -c '
 a, b = (open(p, "rb").read()[-192000:] for p in ("got.ppm", "want.ppm"))
 d = [abs(x - y) for x, y in zip(a, b)]
 assert sum(d) / len(d) < 1 and sum(b) / len(b) > 3, (sum(d) / len(d), sum(b) / len(b))'
 	done
+	# on paper the sky is white, and what is bright else is dark
+	look "$URL" '{"number":9,"paper":1,"draw":1,"size":[320,200],"camera":{"right":[0,1,0],"up":[0,0,1],"scale":20}}' 2 >got
+	jpegtopnm picture.jpeg 2>/dev/null | tail -c 192000 | python3 -c '
+import sys
+a = sys.stdin.buffer.read()
+assert min(a[:60]) > 250 and min(a) < 100 and sum(a) / len(a) > 200, (min(a[:60]), min(a), sum(a) / len(a))'
 }
 
 # ---- who may look -----------------------------------------------------------------------------------
@@ -222,21 +229,28 @@ assert sum(d) / len(d) < 1 and sum(b) / len(b) > 3, (sum(d) / len(d), sum(b) / l
 		equals "$host $(code -H "Host: $host" "$URL")" "$host 200"
 	done
 	equals "$(code -H 'Origin: http://example.com' "$URL")" 403
-	equals "$(code -H 'Origin: null' -d '{}' "${URL}want?client=1")" 403
-	equals "$(code -H "Origin: https://127.0.0.1:$port" -d '{}' "${URL}want?client=1")" 403
-	equals "$(code -H "Origin: $base" -d '{}' "${URL}want?client=1")" 204
-	equals "$(code -H 'Host: localhost:9000' -H 'Origin: http://localhost:9000' -d '{}' "${URL}want?client=1")" 204
+	bytes '{}' >some
+	equals "$(code -H 'Origin: null' --data-binary @some "${URL}want?client=1")" 403
+	equals "$(code -H "Origin: https://127.0.0.1:$port" --data-binary @some "${URL}want?client=1")" 403
+	equals "$(code -H "Origin: $base" --data-binary @some "${URL}want?client=1")" 204
+	equals "$(code -H 'Host: localhost:9000' -H 'Origin: http://localhost:9000' --data-binary @some "${URL}want?client=1")" 204
 	for method in PUT DELETE OPTIONS PROPFIND; do
 		equals "$method $(code -X "$method" "$URL")" "$method 405"
 	done
 	equals "$(code -I "$URL")" 405
-	equals "$(code -d '{}' "$URL")" 404
-	for want in '' '[]' '{' '{"number":}' '{"number":-1}' '{"number":1e400}' '{"size":[0,1]}' '{"camera":{"centre":{"a":1}}}' \
-		'{"hidden":[256]}' '{"by":"\u0001"}' '{"map":"../x"}' '{"number":1}x'; do
-		equals "$want $(code -d "$want" "${URL}want?client=1")" "$want 400"
+	equals "$(code --data-binary @some "$URL")" 404
+	for want in '{"columns":16}' '{"most":2000000000}' '{"size":[0,1]}' '{"size":[9000,1]}' '{"range":[NaN,1]}' '{"by":"\u0001"}' \
+		'{"draw":1,"camera":{"scale":0}}' '{"camera":{"centre":[1,Infinity,0]}}'; do
+		bytes "$want" >one
+		equals "$want $(code --data-binary @one "${URL}want?client=1")" "$want 400"
 	done
-	[ "$(code -d "{\"by\":\"$(printf 'x%.0s' {1..5000})\"}" "${URL}want?client=1")" != 204 ]
-	equals "$(code -d '{}' "${URL}want?client=99999999999")" 400
+	head -c 647 some >one
+	equals "$(code --data-binary @one "${URL}want?client=1")" 400
+	bytes "{\"by\":\"$(printf 'x%.0s' {1..256})\"}" >one # without an end
+	equals "$(code --data-binary @one "${URL}want?client=1")" 400
+	head -c 5000 /dev/zero >one
+	[ "$(code --data-binary @one "${URL}want?client=1")" != 204 ]
+	equals "$(code --data-binary @some "${URL}want?client=99999999999")" 400
 	# only this machine: another of its addresses is not served
 	run ! curl -s -m 5 "http://127.0.0.2:$port/$token/"
 	run ! curl -s -m 5 -g "http://[::1]:$port/$token/"
@@ -307,8 +321,9 @@ assert sum(d) / len(d) < 1 and sum(b) / len(b) > 3, (sum(d) / len(d), sum(b) / l
 	local k
 	opens
 	nb-gen plummer -n 200000 >big.nb
+	bytes '{"number":1,"columns":15}' >all
 	for k in 1 2 3; do # they take some, and then nothing
-		TEST_MARK=$MARK bash -c 'curl -sNd "{\"number\":1,\"columns\":31}" "$1" | { head -c 1000 >/dev/null; sleep 60; }' - "${URL}stream?client=$k" 3>&- &
+		TEST_MARK=$MARK bash -c 'curl -sN --data-binary @all "$1" | { head -c 1000 >/dev/null; sleep 60; }' - "${URL}stream?client=$k" 3>&- &
 	done
 	for k in 1 2 3 4 5 6; do timeout 60 cat big.nb; done >&9
 	wait_until size_is out $((6 * $(stat -c %s big.nb)))

@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
 """view-client.py URL WANT [FRAMES] - a page of nb-view without a browser: says what it wants, and prints each message of
-the stream as a line of JSON, the points of a frame in one, until FRAMES frames are whole or the stream ends."""
+the stream as a line of JSON, the points of a frame in one, until FRAMES frames are whole or the stream ends.
+view-client.py WANT - writes what a page sends that wants this."""
 import http.client, json, struct, sys
 from urllib.parse import urlsplit
 
-PARTS = ((1, "value", "H", 1), (2, "species", "B", 1), (4, "weight", "H", 1), (8, "id", "Q", 1), (16, "vel", "h", 3))
+PARTS = ((1, "value", "H", 1), (2, "species", "B", 1), (4, "weight", "H", 1), (8, "id", "Q", 1))
+
+
+def packed(text):
+    want = json.loads(text)
+    camera, hidden = want.get("camera", {}), want.get("hidden", [])
+    return struct.pack(
+        "<10I12d256s256s", want.get("number", 0), want.get("columns", 0), want.get("draw", 0), want.get("most", 1 << 20),
+        *want.get("size", (640, 360)), 0, want.get("map", 0), want.get("paper", 0), 0,
+        *(x for name in ("centre", "right", "up") for x in camera.get(name, (0, 0, 0))), camera.get("scale", 1),
+        *want.get("range", (0, 0)), bytes(k in hidden for k in range(256)), want.get("by", "density").encode())
 
 
 def ask(url, what, text, client=7):
     at = urlsplit(url)
     c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
-    c.request("POST", f"{at.path}{what}?client={client}", text)
+    c.request("POST", f"{at.path}{what}?client={client}", packed(text))
     return c.getresponse()
 
 
@@ -65,4 +76,7 @@ def main(url, text, frames="1"):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[2:]:
+        main(*sys.argv[1:])
+    else:
+        sys.stdout.buffer.write(packed(sys.argv[1]))

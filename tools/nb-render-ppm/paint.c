@@ -148,7 +148,7 @@ static void colour_of(const struct render *r, size_t p, float rgb[3])
 	const float *image = r->canvas.image;
 	float hue[3];
 	if (!(image[p] > 0)) {
-		rgb[0] = rgb[1] = rgb[2] = 0;
+		rgb[0] = rgb[1] = rgb[2] = (float)r->paper;
 		return;
 	}
 	if (nb_render_channels(r) == 2) {
@@ -159,6 +159,17 @@ static void colour_of(const struct render *r, size_t p, float rgb[3])
 		nb_hue_brighten(hue);
 	}
 	nb_hue_shade(hue, r->canvas.bright[p], rgb);
+	for (size_t k = 0; k < 3 && r->paper; k++) /* as the page of nb-view */
+		rgb[k] = 1 - r->canvas.bright[p] * (1 - 0.72f * hue[k] * hue[k]);
+}
+
+/* On paper darkness stands for density, and nothing for none. */
+static void print_density(const uint32_t *table, float v, float rgb[3])
+{
+	const float t = v < 0.3f ? v / 0.3f : 1, ink = t * t * (3 - 2 * t);
+	nb_colormap_at(table, 1 - v, rgb);
+	for (size_t k = 0; k < 3; k++)
+		rgb[k] = 1 - ink + ink * rgb[k];
 }
 
 static void set_colours(const struct render *r)
@@ -172,7 +183,9 @@ static void set_colours(const struct render *r)
 #pragma omp parallel for schedule(static)
 	for (size_t p = 0; p < pixels; p++) {
 		float rgb[3];
-		if (r->by == BY_DENSITY)
+		if (r->by == BY_DENSITY && r->paper)
+			print_density(table, c->bright[p], rgb);
+		else if (r->by == BY_DENSITY)
 			nb_colormap_at(table, c->bright[p], rgb);
 		else
 			colour_of(r, p, rgb);

@@ -106,6 +106,7 @@ struct render {
 	int between;
 	uint64_t pictures; /* over which the camera moves, 0: it does not */
 	int colormap_given, size_given, neighbours_given, disc_size_given;
+	int paper; /* the sky is light: for nb-view */
 
 	enum by by;
 	const char *column;	    /* of BY_COLUMN: the name of a column ... */

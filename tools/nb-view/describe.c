@@ -124,7 +124,6 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 	write_real(to, "size", shot->size);
 	write_list(to, "scale", (const double[]){shot->origin[0], shot->origin[1], shot->origin[2], shot->edge}, 4);
 	write_real(to, "heaviest", shot->heaviest);
-	write_real(to, "vscale", shot->vscale);
 	write_text(to, "by", shot->by);
 	if (wrong && *wrong)
 		write_text(to, "wrong", wrong);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Neighbours to smooth over: so many bodies that they cannot travel make a smooth picture of their own. */
-enum { QUALITY = 85, MANY = 64, FEW = 8 };
+enum { QUALITY = 85, FEW = 8 };
 
 /* What draws, for as long as a page turns its camera. */
 struct painter {
@@ -20,18 +20,6 @@ struct painter {
 	uint8_t *bytes;	 /* of the picture */
 	size_t size;
 };
-
-/* The place of a word among those with '|' between them, 0 if it is none. */
-static int place_of(const char *word, const char *words)
-{
-	for (int k = 0; *words; k++) {
-		const size_t length = strcspn(words, "|");
-		if (strlen(word) == length && strncmp(word, words, length) == 0)
-			return k;
-		words += length + (words[length] == '|');
-	}
-	return 0;
-}
 
 static void release(struct painter *p)
 {
@@ -49,7 +37,7 @@ static void release(struct painter *p)
 static int is_same(const struct talk_want *a, const struct talk_want *b)
 {
 	return a->width == b->width && a->height == b->height && strcmp(a->by, b->by) == 0 &&
-	       strcmp(a->stretch, b->stretch) == 0 && strcmp(a->map, b->map) == 0 &&
+	       a->stretch == b->stretch && a->map == b->map && a->paper == b->paper &&
 	       memcmp(a->hidden, b->hidden, sizeof a->hidden) == 0;
 }
 
@@ -65,12 +53,16 @@ static void prepare(struct painter *p)
 	r->width = want->width > 2 ? (int)want->width & ~1 : 2; /* JPEG halves the resolution of colours */
 	r->height = want->height > 2 ? (int)want->height & ~1 : 2;
 	r->by_word = *want->by ? want->by : "density";
-	r->colormap = place_of(want->map, NB_COLORMAP_WORDS);
-	r->stretch = place_of(want->stretch, NB_STRETCH_WORDS);
+	r->colormap = want->map < NB_NCOLORMAP ? (int)want->map : 0;
+	r->stretch = want->stretch <= NB_STRETCH_LINEAR ? (int)want->stretch : 0;
 	r->expose = EXPOSE_FRAME;
-	r->draw = DRAW_DENSITY;
-	r->zoom = r->neighbours_given = r->size_given = r->parsed.centered = 1;
-	r->neighbours = n > VIEW_POINTS ? FEW : MANY;
+	r->zoom = r->size_given = r->parsed.centered = 1;
+	r->paper = want->paper != 0;
+	if (n > VIEW_POINTS) {
+		r->draw = DRAW_DENSITY;
+		r->neighbours_given = 1;
+		r->neighbours = FEW;
+	}
 	r->hide = memcmp(want->hidden, none, sizeof none) ? "some" : "none";
 	memcpy(r->parsed.hidden, want->hidden, sizeof want->hidden);
 	if (note) {

@@ -23,7 +23,7 @@ static int is_wanted(void *context, const char *name)
 	const struct shot *shot = context;
 	const uint32_t columns = shot->host->needs.columns;
 	return shot->others || strcmp(name, "pos") == 0 || strcmp(name, "mass") == 0 ||
-	       (strcmp(name, "vel") == 0 && (shot->speed || columns & TALK_VEL)) || strcmp(name, "species") == 0 ||
+	       (strcmp(name, "vel") == 0 && shot->speed) || strcmp(name, "species") == 0 ||
 	       (strcmp(name, "id") == 0 && columns & TALK_ID);
 }
 
@@ -121,21 +121,6 @@ static void put_ids(struct shot *shot)
 	shot->head.columns |= TALK_ID;
 }
 
-static void put_velocities(struct shot *shot)
-{
-	enum { MOST = 32767 };
-	double most = 0;
-	if (!(shot->host->needs.columns & TALK_VEL) || !shot->vel)
-		return;
-	int16_t *to = nb_shot_block(shot, talk_column(TALK_VEL, shot->n));
-	for (size_t i = 0; i < 3 * shot->n; i++)
-		most = fmax(most, fabs(shot->vel[i]));
-	shot->vscale = most > 0 && isfinite(most) ? most / MOST : 1;
-	for (size_t i = 0; i < 3 * shot->n; i++)
-		to[i] = (int16_t)fmax(-MOST, fmin(MOST, round(shot->vel[i] / shot->vscale)));
-	shot->head.columns |= TALK_VEL;
-}
-
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
 static void make(void *context)
@@ -155,7 +140,6 @@ static void make(void *context)
 	nb_require_field(&shot->sample, NB_MASS);
 	shot->pos = nb_require_f64(&shot->sample, NB_POS, &nb_space_host);
 	shot->mass = nb_require_f64(&shot->sample, NB_MASS, &nb_space_host);
-	shot->vel = numbers(shot, NB_VEL, 3);
 	shot->species = numbers(shot, NB_SPECIES, 1);
 	shot->galaxy = shot->species && nb_frame_is_galaxy(&host->frame);
 	shot->head = (struct talk_frame){.number = host->number, .n = shot->n};
@@ -164,7 +148,6 @@ static void make(void *context)
 	put_species(shot);
 	put_weights(shot);
 	put_ids(shot);
-	put_velocities(shot);
 	nb_view_measure(host);
 	for (uint32_t k = 0; k < host->needs.nview; k++)
 		nb_shot_view(shot, k);

@@ -15,8 +15,8 @@ struct shot {
 	size_t n;
 	int speed, others; /* what views want: velocities; any column */
 	int galaxy;	   /* of nb-gen */
-	const double *pos, *mass, *vel, *species;
-	double centre[3], densest[3], com[3], size, origin[3], edge, heaviest, vscale;
+	const double *pos, *mass, *species;
+	double centre[3], densest[3], com[3], size, origin[3], edge, heaviest;
 	size_t outside, of_species[256];
 	unsigned char *block[TALK_VIEWS + TALK_COLUMNS + 1]; /* the columns, of malloc */
 	uint64_t bytes[TALK_VIEWS + TALK_COLUMNS + 1];

@@ -36,7 +36,7 @@ struct talk_setup {
 };
 
 /* Columns of points: bits of talk_needs.columns, and of messages to the page. */
-enum { TALK_VALUE = 1, TALK_SPECIES = 2, TALK_WEIGHT = 4, TALK_ID = 8, TALK_VEL = 16, TALK_COLUMNS = 5 };
+enum { TALK_VALUE = 1, TALK_SPECIES = 2, TALK_WEIGHT = 4, TALK_ID = 8, TALK_COLUMNS = 4 };
 
 /* What the clients need of the frames to come. */
 struct talk_needs {
@@ -51,8 +51,7 @@ struct talk_needs {
 };
 
 /* A frame.  Behind it, each padded to 8 bytes: for each view the description, JSON; then of n points 3 x u16 each;
- * what columns says of species u8, weights u16, ids u64, velocities 3 x i16; for each view that has values these, u16.
- */
+ * what columns says of species u8, weights u16, ids u64; for each view that has values these, u16. */
 struct talk_frame {
 	uint64_t number, n;
 	uint32_t columns, nview;
@@ -61,15 +60,16 @@ struct talk_frame {
 	} view[TALK_VIEWS];
 };
 
-/* What a page wants to see. */
+/* What a page wants to see: what it says of that, as its function what_is_wanted() makes it. */
 struct talk_want {
-	uint32_t number, columns, draw;
-	uint32_t width, height;
-	uint64_t most;
+	uint32_t number, columns, draw, most; /* draw: a picture, too; most: points */
+	uint32_t width, height, stretch, map; /* stretch, map: in the order of the words of nb-render-ppm */
+	uint32_t paper, unused;		      /* paper: the sky is light */
 	double centre[3], right[3], up[3], scale, range[2]; /* range: of mass per length^2; 0 and 0: as it fits */
 	unsigned char hidden[256];
-	char by[TALK_TEXT], stretch[16], map[16];
+	char by[TALK_TEXT];
 };
+_Static_assert(sizeof(struct talk_want) == 648, "which pages write");
 
 /* A body by its place among the points of a frame. */
 struct talk_ask {
@@ -84,7 +84,7 @@ static inline uint64_t talk_padded(uint64_t bytes)
 /* Bytes of one column of n points, by its bit; 0: positions. */
 static inline uint64_t talk_column(uint32_t bit, uint64_t n)
 {
-	return n * (bit == TALK_SPECIES ? 1 : bit == TALK_ID ? 8 : bit == 0 || bit == TALK_VEL ? 6 : 2);
+	return n * (bit == TALK_SPECIES ? 1 : bit == TALK_ID ? 8 : bit == 0 ? 6 : 2);
 }
 
 #endif

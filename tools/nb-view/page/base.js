@@ -88,6 +88,8 @@ const bytes_of = base64 => Uint8Array.from(atob(base64), c => c.charCodeAt(0));
 
 const css = rgb => `rgb(${rgb.map(x => Math.round(x)).join(',')})`;
 
+const stretches = ['asinh', 'log', 'linear'];
+
 /* The density that is shown with brightness v, and its inverse without limits. */
 const density_at = (stretch, lo, hi, v) => stretch === 'linear' ? lo + v * (hi - lo)
 	: stretch === 'log' ? lo * (hi / lo) ** v : lo * Math.sinh(v * Math.asinh(hi / lo));

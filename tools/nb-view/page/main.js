@@ -126,7 +126,7 @@ function draw_card(now) {
 			sky.hasty = frame.got;
 	} else if (!sky.steps && !sky.whole && rested) {
 		sky.still = true;
-		if (frame.drawn)
+		if (needs_picture(frame))
 			want();
 		begin_picture(frame.got, true);
 	}
@@ -187,23 +187,26 @@ function tick(now) {
 }
 
 /* What a picture that nb-view draws depends on. */
-const picture_key = () => JSON.stringify([camera, frames.shown.frame, sky.width, sky.height, ui.by, ui.map, ui.stretch, ui.light, [...ui.hidden]]);
+const picture_key = () => JSON.stringify([camera, frames.shown.frame, sky.width, sky.height, ui.by, ui.map, ui.stretch, ui.light, ui.print, [...ui.hidden]]);
 
 /* A picture that nb-view has drawn for the camera at rest. */
 async function take_picture(data) {
-	const number = new Uint32Array(data, 0, 2)[0], key = stream.key;
+	const number = new Uint32Array(data, 0, 2)[0], key = stream.key, {gl} = sky;
 	const image = await createImageBitmap(new Blob([new Uint8Array(data, 8)]));
-	if (number !== stream.number || key !== picture_key() || !sky.gl)
+	if (number !== stream.number || key !== picture_key())
 		return;
-	const gl = sky.gl;
-	bind(1, sky.picture);
-	gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
+	if (gl) {
+		bind(1, sky.picture);
+		gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, image);
+	} else {
+		sky.plain.drawImage(image, 0, 0);
+	}
 	sky.drawn = key;
 	tone_changed();
 }
 
 /* Whether the picture that has come is that of what is to be seen. */
-const is_drawn = () => Boolean(sky.drawn) && !ui.print && sky.drawn === picture_key(); /* those have a dark sky */
+const is_drawn = () => Boolean(sky.drawn) && sky.drawn === picture_key();
 
 /* ---- beginning ---- */
 
@@ -224,7 +227,7 @@ function start() {
 	if (!open_sky($('sky'))) {
 		open_plain();
 		$('trails').disabled = true;
-		notice('this browser has no WebGL 2 with sums of real numbers: pictures are drawn slowly', 8000);
+		notice('this browser has no WebGL 2 with sums of real numbers: nb-view draws the newest frame when nothing moves', 8000);
 	}
 	$('sky').addEventListener('webglcontextlost', event => event.preventDefault());
 	$('sky').addEventListener('webglcontextrestored', () => {

@@ -167,6 +167,7 @@ function set_trails(frames_back) {
 
 function toggle_print() {
 	ui.print = !ui.print;
+	want();
 	document.body.classList.toggle('print', ui.print);
 	$('print').setAttribute('aria-pressed', String(ui.print));
 	tone_changed();

@@ -78,7 +78,7 @@ function command_line() {
 	if (by === 0)
 		words.push(`--colormap ${ui.map}`);
 	if (shape !== 'discs')
-		words.push(`--stretch ${ui.stretch} --range ${range_shown().map(x => exact(x * mass_unit()))}`);
+		words.push(`--stretch ${ui.stretch}`, ...exposure.ready ? [`--range ${range_to_draw().map(exact)}`] : []);
 	if (frame.drawn && shape === 'density')
 		words.push('--neighbours 8'); /* so nb-view draws what is too much to send */
 	if (frame.kind)
@@ -89,7 +89,7 @@ function command_line() {
 }
 
 function command_changed() {
-	if (!frames.shown || !exposure.ready && shape_of(frames.shown) !== 'discs')
+	if (!frames.shown || sky.gl && !exposure.ready && shape_of(frames.shown) !== 'discs')
 		return;
 	$('command').textContent = command_line();
 	$('command').title = $('command').textContent;

@@ -53,7 +53,7 @@ async function connect() {
 	for (;;) {
 		const began = performance.now();
 		try {
-			const answer = await post('stream', wanted_text());
+			const answer = await post('stream');
 			if (!answer.ok)
 				throw new Error(answer.status === 403 ? 'refused (is the address complete?)' : 'status ' + answer.status);
 			if (stream.lost)
@@ -86,34 +86,37 @@ function want() {
 	stream.timer = setTimeout(tell, 30);
 }
 
-/* The first picture is one of few bodies, so that it comes at once. */
-function what_is_wanted() {
-	const frame = frames.shown, lens = lens_of(sky.width, sky.height);
-	const draws = frame && frame.drawn && sky.still && frame === frames.list.at(-1) ? 1 : 0;
-	const wanted = {by: ui.by, columns: HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids(),
-		most: sky.seen ? 1 << 20 : LEAST, draw: draws, hidden: [...ui.hidden], stretch: ui.stretch, map: ui.map,
-		size: [sky.width, sky.height]};
-	if (draws) {
-		wanted.camera = {centre: lens.centre, right: lens.right, up: lens.up, scale: lens.scale};
-		if (exposure.ready)
-			wanted.range = range_shown().map(x => x * mass_unit());
-	}
-	return wanted;
-}
+/* Whether nb-view is to draw a picture: of bodies that are too many to send, or where there is no card. */
+const needs_picture = frame => frame && sky.still && (frame.drawn || !sky.gl) && frame === frames.list.at(-1);
 
-function wanted_text() {
-	const wanted = what_is_wanted();
-	stream.told = JSON.stringify(wanted);
-	stream.key = wanted.draw ? picture_key() : '';
-	return JSON.stringify(Object.assign({number: ++stream.number}, wanted));
+const range_to_draw = () => exposure.ready ? range_shown().map(x => x * mass_unit()) : [];
+
+/* struct talk_want of nb-view.  The first picture is one of few bodies, so that it comes at once. */
+function what_is_wanted() {
+	const bytes = new Uint8Array(648), lens = lens_of(sky.width, sky.height), draws = needs_picture(frames.shown);
+	const columns = HAS_VALUE * by_has_value() | HAS_SPECIES | HAS_WEIGHT | HAS_ID * needs_ids();
+	const map = Math.max(Object.keys(hues.maps).indexOf(ui.map), 0);
+	new Uint32Array(bytes.buffer, 0, 9).set([stream.number, columns, draws ? 1 : 0, sky.seen ? 1 << 20 : LEAST, sky.width, sky.height,
+		stretches.indexOf(ui.stretch), map, ui.print ? 1 : 0]);
+	if (draws)
+		new Float64Array(bytes.buffer, 40).set([...lens.centre, ...lens.right, ...lens.up, lens.scale, ...range_to_draw()]);
+	ui.hidden.forEach(k => { bytes[136 + k] = 1; });
+	new TextEncoder().encodeInto(ui.by, bytes.subarray(392, 647));
+	return bytes;
 }
 
 function tell() {
-	if (!stream.lost && JSON.stringify(what_is_wanted()) !== stream.told)
-		post('want', wanted_text()).catch(() => { stream.told = ''; });
+	if (!stream.lost && what_is_wanted().join() !== stream.told)
+		post('want').catch(() => { stream.told = ''; });
 }
 
-const post = (what, body) => fetch(`${what}?client=${stream.client}`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body});
+function post(what) {
+	stream.number++;
+	const body = what_is_wanted();
+	stream.told = body.join();
+	stream.key = frames.shown ? picture_key() : '';
+	return fetch(`${what}?client=${stream.client}`, {method: 'POST', headers: {'Content-Type': 'application/octet-stream'}, body});
+}
 
 async function ask_body(frame, index) {
 	const answer = await fetch(`body?client=${stream.client}&frame=${frame}&index=${index}`, {cache: 'no-store'});

@@ -80,6 +80,6 @@ function draw_tones(job, shown) {
 	const range = discs ? [0, 1] : range_shown().map(x => x / area);
 	load_map(job.by === 1 ? hues.value : map_table());
 	use('tone', {image: bind(1, job.t.image), map: 3, range, shown, by: job.by, print: ui.print ? 1 : 0,
-		stretch: discs ? 2 : ['asinh', 'log', 'linear'].indexOf(ui.stretch)});
+		stretch: discs ? 2 : stretches.indexOf(ui.stretch)});
 	draw_whole();
 }
