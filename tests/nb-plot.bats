@@ -280,6 +280,7 @@ plot() {
 @test "a bad table or request is one clear line" {
 	fails_with 1 'standard input is empty' 'nb-plot </dev/null'
 	fails_with 1 "no column 'etott' (did you mean 'etot'?" "nb-gen -n 5 plummer | nb-plot -x time -y etott"
+	fails_with 1 "no column 'foo' in frame 0 (there are: id mass x y z vx vy vz); nb-stats has no column 'foo'" "nb-gen -n 5 plummer | nb-plot -x foo"
 	fails_with 1 'line 3: has more cells' "printf 'x y\n1 2\n1 2 3\n' | nb-plot"
 	fails_with 1 'NUL byte' "printf 'x\n1\0\n' | nb-plot"
 	fails_with 1 'longer than a MiB' "head -c 1100000 /dev/zero | tr '\0' x | nb-plot"

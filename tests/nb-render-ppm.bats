@@ -764,6 +764,11 @@ top() {
 	$D --label scale <single.nb >a.ppm
 	[ "$(box a.ppm 6 232 50 2)" -eq 100 ]
 	[ "$(box a.ppm 57 232 100 2)" -eq 0 ]
+	# a bar of 1000000 pc is one of 1 Mpc, and there are no letters of an exponent
+	scale() { mutate attribute units "$1,Msun,km/s" <single.nb | ${D/4.8/$2} --label scale | tail -c $((3 * 320 * 18)) | head -c $((3 * 320 * 8)); }
+	cmp <(scale pc 4.8e6) <(scale Mpc 4.8)
+	cmp <(scale Mpc 4.8e-3) <(scale kpc 4.8)
+	run ! cmp <(scale km 4.8e6) <(scale km 4.8e7)
 	$D --label colour <single.nb >a.ppm
 	[ "$(box a.ppm 290 200 30 40)" -gt 60 ]
 	$D --title 'One body' <single.nb >a.ppm

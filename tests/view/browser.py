@@ -134,8 +134,8 @@ class Browser:
         act()
         end = time.monotonic() + self.patience
         while True:
-            new = [f for f in os.listdir(folder) if f not in before and not f.endswith(".crdownload")]
-            if new:
+            new = [f for f in os.listdir(folder) if f not in before]
+            if len(new) == 1 and not new[0].endswith(".crdownload") and os.path.getsize(os.path.join(folder, new[0])):
                 return os.path.join(folder, new[0])
             if time.monotonic() > end:
                 raise TimeoutError("nothing was saved")

@@ -93,7 +93,7 @@ def follow(browser):
     pieces, longest = browser.value("""(() => {
         const f = frames.shown, length = (a, b) => Math.hypot(...a.map((x, k) => x - b[k]));
         const pairs = trailing(f).map(row => [row, rows_in(frames.list[0], f, [row])[0]]);
-        return [trails.count / 2, Math.max(...pairs.map(([to, from]) => length(place_of(f, to), place_of(frames.list[0], from))))];
+        return [trails.count, Math.max(...pairs.map(([to, from]) => length(place_of(f, to), place_of(frames.list[0], from))))];
     })()""")
     shown = browser.value("Math.min(seen_bodies(frames.shown), MOST_TRAILS)")
     check(pieces == (FRAMES - 1) * shown, "trails have", pieces, "pieces")

@@ -77,6 +77,7 @@ struct plot {
 
 	const char **input; /* names */
 	int ninput, has_stream, asks_for_stream;
+	char no_bodies[NB_EXPR_MESSAGE]; /* why rows are frames: a name that bodies do not have */
 	struct table table;
 	size_t frame_column; /* of frames of which only the last counts, from 1; 0: none */
 	double frame;

@@ -212,8 +212,10 @@ static int are_bodies(struct plot *plot, struct nb_frame *frame)
 	int differ = 0;
 	for (int k = -1; k < plot->ny; k++) {
 		struct nb_expr *expr = k < 0 ? plot->x : plot->y[k];
-		if (nb_expr_bind(expr, frame->rows[NB_PARTICLE], 1, nb_scope_find, &scope, &error))
+		if (nb_expr_bind(expr, frame->rows[NB_PARTICLE], 1, nb_scope_find, &scope, &error)) {
+			snprintf(plot->no_bodies, sizeof plot->no_bodies, "%s", error.text);
 			return 0;
+		}
 		differ |= !nb_expr_is_uniform(expr);
 	}
 	return differ;

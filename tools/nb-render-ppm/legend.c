@@ -99,12 +99,9 @@ static void draw_scale(struct render *r)
 	const int pixels = (int)(length * camera->pixels_per_length + 0.5), thick = 2 * nb_render_dot(r);
 	const int y = bottom_of(r) - thick;
 	char text[NB_LABEL_SIZE];
-	snprintf(text, sizeof text, "%.3g", length);
 	struct unit_names names;
 	nb_render_unit_names(r->bodies.frame, &names);
-	const size_t used = strlen(text);
-	if (names.length[0])
-		snprintf(text + used, sizeof text - used, " %s", names.length);
+	const size_t used = nb_render_length_text(length, names.length, text);
 	if (!fits(r, text, half(r)))
 		text[used] = '\0';
 	static const uint8_t black[3];

@@ -238,6 +238,7 @@ void nb_render_way_at(const double from[2][3], const double to[2][3], double dt,
 /* ---- units.c ---- */
 
 /* Empty where the frame does not say. */
+enum { NB_LABEL_SIZE = 64 };
 struct unit_names {
 	char length[NB_UNIT_SIZE + 1], mass[NB_UNIT_SIZE + 1], velocity[NB_UNIT_SIZE + 1], time[NB_UNIT_SIZE + 1];
 };
@@ -245,12 +246,13 @@ void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names
 /* The time in days, years ... or billions of them, whose name takes the place of a unit such as kpc/(km/s); else as it
  * is. */
 double nb_render_time(struct unit_names *names, double time);
+/* A length of one digit as people write it: 2 Mpc of 2e6 pc, and 2×10⁶ where there is no such unit.  Returns where the
+ * number ends. */
+size_t nb_render_length_text(double length, const char *unit, char text[NB_LABEL_SIZE]);
 /* How to write the unit of a column or an expression. */
 void nb_render_value_unit(const struct nb_frame *frame, const char *unit, char to[NB_UNIT_SIZE + 1]);
 
 /* ---- legend.c ---- */
-
-enum { NB_LABEL_SIZE = 64 };
 
 /* Title, time, scale, colours, names and axes. */
 void nb_render_legend(struct render *r);

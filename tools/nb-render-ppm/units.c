@@ -3,7 +3,9 @@
 
 #include "common/units.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "length", "velocity^2": what it is, not how much. */
@@ -107,6 +109,38 @@ double nb_render_time(struct unit_names *names, double time)
 		k++;
 	strcpy(names->time, known[k].name);
 	return time * unit / known[k].seconds;
+}
+
+size_t nb_render_length_text(double length, const char *unit, char text[NB_LABEL_SIZE])
+{
+	static const char *const ladder[] = {"pc", "kpc", "Mpc", "Gpc"};
+	static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+	int power = (int)floor(log10(length) + 1e-9);
+	const long digit = lround(length / pow(10, power));
+	for (int k = 0; k < 4; k++)
+		if (strcmp(unit, ladder[k]) == 0) {
+			int steps = (int)floor(power / 3.0);
+			steps = steps < -k ? -k : steps > 3 - k ? 3 - k : steps;
+			unit = ladder[k + steps];
+			power -= 3 * steps;
+			break;
+		}
+	int used = snprintf(text, NB_LABEL_SIZE, "%.*f", power < 0 ? -power : 0, (double)digit * pow(10, power));
+	if (power < -3 || power > 4) {
+		char number[16];
+		used = snprintf(text, NB_LABEL_SIZE, "%s10%s",
+			digit == 2   ? "2×"
+			: digit == 5 ? "5×"
+				     : "",
+			power < 0 ? "⁻" : "");
+		snprintf(number, sizeof number, "%d", abs(power));
+		for (const char *c = number; *c; c++)
+			used += snprintf(text + used, NB_LABEL_SIZE - (size_t)used, "%s", raised[*c - '0']);
+		if (!nb_text_possible(text)) /* letters of dots */
+			used = snprintf(text, NB_LABEL_SIZE, "%lde%d", digit, power);
+	}
+	snprintf(text + used, NB_LABEL_SIZE - (size_t)used, "%s%s", *unit ? " " : "", unit);
+	return (size_t)used;
 }
 
 /* Of a column or an expression: powers of velocity stand for themselves. */

@@ -50,6 +50,15 @@ function time_text(t) {
 
 const grouped = n => n.toLocaleString('en-US').replace(/,/g, '\u202f');
 
+/* As people write it: 2 Mpc, not 2e6 pc, and 2×10⁶ where there is no such unit. */
+function length_text(length, unit) {
+	const ladder = ['pc', 'kpc', 'Mpc', 'Gpc'], first = ladder.indexOf(unit);
+	const power = Math.floor(Math.log10(length) + 1e-9), steps = first < 0 ? 0 : clamp(Math.floor(power / 3), -first, 3 - first);
+	const rest = power - 3 * steps, digit = Math.round(length / 10 ** power);
+	const number = rest < -3 || rest > 4 ? `${digit > 1 ? digit + '×' : ''}10${[...String(rest)].map(c => '⁰¹²³⁴⁵⁶⁷⁸⁹'[c] || '⁻').join('')}` : short(digit * 10 ** rest);
+	return `${number} ${first < 0 ? unit : ladder[first + steps]}`;
+}
+
 /* 1, 2 or 5 times a power of ten, at most x > 0. */
 function round_length(x) {
 	const ten = 10 ** Math.floor(Math.log10(x)), digit = x / ten;

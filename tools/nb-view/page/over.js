@@ -65,7 +65,7 @@ function draw_scale(context, name) {
 	context.fillRect(x - unit, y - unit, wide + 2 * unit, 5 * unit);
 	context.fillStyle = ui.print ? '#20242e' : '#e8e9ee';
 	context.fillRect(x, y, wide, 3 * unit);
-	write(context, `${short(length)} ${name}`, x, y - 8 * unit);
+	write(context, length_text(length, name), x, y - 8 * unit);
 }
 
 /* A bar of colours with the numbers that they stand for. */

@@ -52,41 +52,61 @@ function masses_of(frame) {
 	return frame.masses;
 }
 
-/* Channels of counts: up to three species of many bodies, and the last one for the rest, which counts all. */
+/* Species that are drawn at a time, each with a channel of its own for the counts: those of many bodies, four by four, and
+ * then all others, which count all bodies.  rest: the channel of those, -1: there are none. */
 function groups_of(frame) {
-	const seen = seen_species(frame), many = frame.kind ? seen.filter(s => s.n >= MANY) : [];
+	const seen = seen_species(frame), many = frame.kind ? seen.filter(s => s.n >= MANY) : [], groups = [];
 	many.sort((a, b) => b.n - a.n);
 	if (seen.length < 2 || !many.length)
-		return {list: [], channels: 1, rest: 0};
-	const all = many.length === seen.length && many.length <= 4, list = many.slice(0, all ? 4 : 3);
-	return {list, channels: 4, rest: all ? -1 : list.length};
+		return [{list: [], channels: 1, rest: 0, alone: true}];
+	const few = many.length < seen.length;
+	if (many.length + few <= 4)
+		return [{list: many, channels: 4, rest: few ? many.length : -1, alone: true}];
+	for (let k = 0; k < many.length; k += 4)
+		groups.push({list: many.slice(k, k + 4), channels: 4, rest: -1});
+	if (few)
+		groups.push({list: [], channels: 4, rest: 0, but: many});
+	return groups;
+}
+
+/* The kinds of a group, to be counted or to be drawn: a channel for each, 255 for none. */
+function set_group(group, counts) {
+	set_kinds(k => {
+		const channel = group.list.findIndex(s => s.id === k);
+		const left_out = !counts && group.but && group.but.some(s => s.id === k);
+		return channel >= 0 ? channel : group.rest < 0 && !group.alone || left_out ? 255 : Math.max(group.rest, 0);
+	});
 }
 
 /* The steps to a picture of the first count bodies; fine: with all that a picture at rest has. */
 function* paint(frame, width, height, count, fine) {
 	const groups = groups_of(frame), masses = masses_of(frame), shape = shape_of(frame), by = colour_mode(frame);
-	const t = targets_of(width, height, groups.channels, by > 0), lens = lens_of(width, height);
+	const t = targets_of(width, height, groups[0].channels, by > 0), lens = lens_of(width, height);
 	const {origin, across, down} = matrix_of(lens, frame.scale), step = Math.hypot(...across) / 65535;
 	const common = {origin, across, down, size: [width, height], jitter: step > 0.3 ? 1 / 65535 : 0, by, kinds: 0,
 		lift: 1 / masses.top};
 	const job = {frame, t, lens, groups, masses, shape, by, common, count, fine, whole: fine && count === frame.sent};
-	set_kinds(k => {
-		const channel = groups.list.findIndex(s => s.id === k);
-		return channel < 0 ? Math.max(groups.rest, 0) : channel;
-	});
+	const show_all = () => set_group({list: [], rest: 0}, true);
+	show_all();
 	sky.job = job;
 	if (shape === 'discs') {
 		paint_discs(job);
 		return job;
 	}
-	yield* count_bodies(job);
-	if (fine && masses.cap < 1) {
-		yield* paint_densities(job, masses.cap);
-		measure_exposure(job);
+	const cut = fine && masses.cap < 1;
+	for (const cap of cut ? [masses.cap, 1e30] : [1e30]) {
+		draw_on(t.atlas);
+		for (const group of groups) {
+			set_group(group, true);
+			yield* count_bodies(job, group);
+			set_group(group, false);
+			yield* spread_bodies(job, cap);
+		}
+		gather_levels(job);
+		show_all();
+		if (cap < 1 || !cut)
+			measure_exposure(job);
 	}
-	yield* paint_densities(job, 1e30);
-	if (!(masses.cap < 1))
-		measure_exposure(job);
 	return job;
 }
 
@@ -100,8 +120,8 @@ function* draw_bodies(count, again) {
 	}
 }
 
-function* count_bodies(job) {
-	const gl = sky.gl, {t, groups, frame, common} = job, {pyramid} = t, count = Math.min(job.count, FIRST_LOOK[job.fine ? 'rest' : 'haste']);
+function* count_bodies(job, group) {
+	const gl = sky.gl, {t, frame, common} = job, {pyramid} = t, count = Math.min(job.count, FIRST_LOOK[job.fine ? 'rest' : 'haste']);
 	gl.enable(gl.BLEND);
 	draw_on(t.counts);
 	yield* draw_bodies(count, () => {
@@ -125,19 +145,18 @@ function* count_bodies(job) {
 	const sample = job.whole && frame.sent === frame.n ? 1 : job.count / frame.n;
 	const seen = seen_bodies(frame) * sample;
 	const need = [0, 1, 2, 3].map(c => {
-		const n = groups.list[c] ? groups.list[c].n * sample : seen;
+		const n = group.list[c] ? group.list[c].n * sample : seen;
 		return job.masses.spread ? 0 : 3 * (seen < 10000 ? neighbours_for(n) : neighbours_for(seen) * (n / seen) ** 0.3);
 	});
-	job.radii = {counts: 1, corner: pyramid.corner, grids: pyramid.levels, rest: groups.channels > 1 ? groups.rest : 0, wanted: need,
+	job.radii = {counts: 1, corner: pyramid.corner, grids: pyramid.levels, rest: group.channels > 1 ? group.rest : -1, wanted: need,
 		most: pyramid.most, each: sample * frame.n / count};
 }
 
-function* paint_densities(job, cap) {
+function* spread_bodies(job, cap) {
 	const gl = sky.gl, {t, frame, masses, common, shape} = job, {layout} = t, more = frame.n / job.count;
 	const height = common.size[1], point = height / 300 * clamp((4000 / seen_bodies(frame)) ** 0.25, 1, 2);
 	const region = layout.region.flatMap((r, l) => [r.x + BORDER, r.y + BORDER, 1 / 2 ** l]);
 	const parts = shape === 'points' ? [[0, 1 - POINT_LIGHT], [point, POINT_LIGHT]] : [[0, 1]];
-	draw_on(t.atlas);
 	for (const [size, share] of parts)
 		yield* draw_bodies(job.count, () => {
 			gl.enable(gl.BLEND);
@@ -148,6 +167,10 @@ function* paint_densities(job, cap) {
 				levels: layout.levels, gain: share * more, cap, heavy: masses.heavy, spot: height / 180, point: size});
 		});
 	gl.disable(gl.BLEND);
+}
+
+function gather_levels(job) {
+	const {t} = job, {layout} = t;
 	bind(1, t.atlas);
 	for (let l = layout.levels - 1; l >= 0; l--) {
 		const r = layout.region[l], to = l ? t.gathered[l - 1] : t.image, border = l ? BORDER : 0, deeper = l + 1 < layout.levels;

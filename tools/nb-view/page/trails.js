@@ -4,16 +4,30 @@ const MOST_TRAILS = 2048; /* bodies that have one */
 
 const trails = {key: '', count: 0};
 
+/* A piece from an older place to a newer one, as a strip of two triangles; it is thinner where it is older. */
 const trail_shader = header + `
-layout(location = 0) in vec4 a_point; /* position, and light in [0, 1] */
-layout(location = 1) in vec3 a_hue;
+layout(location = 0) in vec4 a_from; /* position, and light in [0, 1] */
+layout(location = 1) in vec4 a_to;
+layout(location = 2) in vec3 a_hue;
 uniform vec2 origin, size;
 uniform vec3 across, down;
+uniform float wide; /* pixels, of light 1 */
 out vec4 point;
+out vec2 beside; /* the distance from the middle, and half the width */
+vec2 place(vec3 p)
+{
+	return origin + vec2(dot(across, p), dot(down, p));
+}
+
 void main()
 {
-	vec2 at = origin + vec2(dot(across, a_point.xyz), dot(down, a_point.xyz));
-	point = vec4(a_hue, a_point.w);
+	vec2 from = place(a_from.xyz), way = place(a_to.xyz) - from;
+	float far = length(way), end = float(gl_VertexID & 1), hand = float(gl_VertexID >> 1) * 2.0 - 1.0;
+	vec2 along = far > 0.0 ? way / far : vec2(1, 0);
+	float light = mix(a_from.w, a_to.w, end), half_wide = wide * (0.35 + 0.65 * light) / 2.0, reach = half_wide + 1.0;
+	vec2 at = from + way * end + along * (end * 2.0 - 1.0) * half_wide * 0.5 + vec2(-along.y, along.x) * hand * reach;
+	point = vec4(a_hue, light);
+	beside = vec2(hand * reach, half_wide);
 	gl_Position = vec4(at.x / size.x * 2.0 - 1.0, 1.0 - at.y / size.y * 2.0, 0, 1);
 }
 `;
@@ -22,13 +36,14 @@ const fade_shader = header + `
 uniform sampler2D map;
 uniform int by, print;
 in vec4 point;
+in vec2 beside;
 out vec4 colour;
 void main()
 {
-	float light = point.w;
+	float light = point.w, cover = clamp(beside.y + 0.5 - abs(beside.x), 0.0, 1.0);
 	vec3 map_rgb = texture(map, vec2(((print == 1 ? 1.0 - light : light) * 255.0 + 0.5) / 256.0, 0.5)).rgb;
 	vec3 hue_rgb = print == 1 ? 1.0 - light * (1.0 - 0.72 * point.rgb * point.rgb) : light * point.rgb;
-	colour = vec4(by == 0 ? map_rgb : hue_rgb, 1);
+	colour = vec4(mix(vec3(print), by == 0 ? map_rgb : hue_rgb, cover), 1);
 }
 `;
 
@@ -67,7 +82,7 @@ function hue_of(frame, row, by) {
 
 /* Brings the lines into the memory of the card; positions are in the scale of the frame that is shown. */
 function build_trails(frame, past, by) {
-	const gl = sky.gl, rows = trailing(frame), most = rows.length > 200 ? 0.5 : 0.75, numbers = [], edge = frame.scale[3];
+	const gl = sky.gl, rows = trailing(frame), most = rows.length > 200 ? 0.55 : 0.85, numbers = [], edge = frame.scale[3];
 	const hue = rows.map(row => hue_of(frame, row, by));
 	const places = of => rows_in(of, frame, rows).map(row => row >= 0 && row < of.got && !is_away(of, row)
 		? place_of(of, row).map((x, c) => (x - frame.scale[c]) / edge) : null);
@@ -76,7 +91,7 @@ function build_trails(frame, past, by) {
 		const older = places(past[age]), light = k => (1 - k / (past.length - 1)) * most;
 		older.forEach((from, k) => {
 			if (from && newer[k])
-				numbers.push(...from, light(age), ...hue[k], ...newer[k], light(age - 1), ...hue[k]);
+				numbers.push(...from, light(age), ...newer[k], light(age - 1), ...hue[k]);
 		});
 		newer = older;
 	}
@@ -86,12 +101,14 @@ function build_trails(frame, past, by) {
 	gl.bindVertexArray(trails.array);
 	gl.bindBuffer(gl.ARRAY_BUFFER, trails.buffer);
 	gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.DYNAMIC_DRAW);
-	gl.enableVertexAttribArray(0);
-	gl.enableVertexAttribArray(1);
-	gl.vertexAttribPointer(0, 4, gl.FLOAT, false, 28, 0);
-	gl.vertexAttribPointer(1, 3, gl.FLOAT, false, 28, 16);
+	[4, 4, 3].forEach((ncomp, k) => {
+		gl.enableVertexAttribArray(k);
+		gl.vertexAttribPointer(k, ncomp, gl.FLOAT, false, 44, 16 * k);
+		gl.vertexAttribDivisor(k, 1);
+	});
 	gl.bindVertexArray(null);
-	trails.count = numbers.length / 7;
+	trails.count = numbers.length / 11;
+	trails.wide = rows.length > 200 ? 2 : 3; /* pixels of the window */
 }
 
 /* On the canvas; where lines cross, the brighter one is seen. */
@@ -107,11 +124,11 @@ function draw_trails(frame) {
 	trails.key = key;
 	const {origin, across, down} = matrix_of(lens_of(sky.width, sky.height), frame.scale);
 	load_map(map_table());
-	use('trail', {origin, across, down, size: [sky.width, sky.height], map: 3, by, print: ui.print ? 1 : 0});
+	use('trail', {origin, across, down, size: [sky.width, sky.height], wide: trails.wide * sky.height / innerHeight, map: 3, by, print: ui.print ? 1 : 0});
 	gl.enable(gl.BLEND);
 	gl.blendEquation(ui.print ? gl.MIN : gl.MAX);
 	gl.bindVertexArray(trails.array);
-	gl.drawArrays(gl.LINES, 0, trails.count);
+	gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, trails.count);
 	gl.bindVertexArray(null);
 	gl.blendEquation(gl.FUNC_ADD);
 	gl.disable(gl.BLEND);
