@@ -5,7 +5,7 @@ NVCCFLAGS = -std=c++17 $(NVCC_OPT) -I. $(foreach a,$(CUDA_ARCHS),-gencode=arch=c
 ifeq ($(CUDA),1)
 # compressed kernels take a fifth of the space; drivers of CUDA 13 and later can read them
 NVCC_RELEASE := $(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p')
-NVCC_SMALL := $(if $(filter 13 14 15,$(NVCC_RELEASE)),--compress-mode=size)
+NVCC_SMALL ?= $(if $(filter 13 14 15,$(NVCC_RELEASE)),--compress-mode=size)
 CPPFLAGS += -DNB_CUDA=1
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
 LDLIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -l:libstdc++.a -ldl -lrt -lpthread

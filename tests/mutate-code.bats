@@ -53,7 +53,7 @@ load helper
 		printf '%s\n' "id: $id" 'breaks: see its name' 'in: kernels/order/morton_cpu.c' "text: $text" "with: $with" \
 			'by: unit order/morton' ${more:+"$more"} '' >>list.txt
 	done
-	run "$NB_TOP/tests/mutate-code" -j2 --list list.txt --scratch scratch \
+	run "$NB_TOP/tests/mutate-code" -j2 --limit 6 --list list.txt --scratch scratch \
 		--config "${NB_CONFIG:-$(basename "${NB_BIN%/bin}")}"
 	echo "$output"
 	[ "$status" -eq 1 ]
