@@ -23,6 +23,7 @@ enum {
 	SPARE = 20,	 /* so many bits more than n has leave few rows alike */
 	ALIKE = 24,	 /* rows that are sorted by insertion */
 	SMALL = 1 << 13, /* fewer rows are sorted or permuted by one thread */
+	EACH = 1 << 13,	 /* rows that are worth a further thread */
 	AHEAD = 24	 /* rows that a permutation prefetches ahead */
 };
 
@@ -47,17 +48,28 @@ struct sort {
 	uint64_t *key, *key_b;
 	uint32_t *perm, *perm_b;
 	uint32_t *count; /* BINS for each thread */
+	uint32_t *total; /* one for each */
 	int shift[MAX_PASS], first, npass;
 	int again; /* perm is not the identity any more */
 };
 
-/* Counts of digits become the places where each thread puts its first row of each digit. */
-static void places_of_counts(uint32_t *count, size_t nthread)
+/* Counts of digits become the places where each thread puts its first row of each digit.  All threads call, each for
+ * some digits; total: one for each of them. */
+static void places_of_counts(uint32_t *count, uint32_t *total, size_t t, size_t nt)
 {
+	const size_t begin = BINS * t / nt, end = BINS * (t + 1) / nt;
 	uint32_t sum = 0;
-	for (size_t d = 0; d < BINS; d++)
-		for (size_t k = 0; k < nthread; k++) {
-			uint32_t c = count[k * BINS + d];
+	for (size_t k = 0; k < nt; k++)
+		for (size_t d = begin; d < end; d++)
+			sum += count[k * BINS + d];
+	total[t] = sum;
+#pragma omp barrier
+	sum = 0;
+	for (size_t k = 0; k < t; k++)
+		sum += total[k];
+	for (size_t d = begin; d < end; d++)
+		for (size_t k = 0; k < nt; k++) {
+			const uint32_t c = count[k * BINS + d];
 			count[k * BINS + d] = sum;
 			sum += c;
 		}
@@ -109,8 +121,8 @@ static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 		for (size_t i = begin; i < end; i++)
 			mine[from[i] >> shift & (BINS - 1)]++;
 #pragma omp barrier
-#pragma omp single
-		places_of_counts(s->count, nt);
+		places_of_counts(s->count, s->total, t, nt);
+#pragma omp barrier
 		scatter(begin, end, shift, from, from_perm, to, to_perm, mine);
 		from = to;
 		from_perm = to_perm;
@@ -201,13 +213,16 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		nb_lap(before);
 		return NB_OK;
 	}
-	const int nthread = n >= SMALL ? omp_get_max_threads() : 1, enough = 64 - __builtin_clzll(n) + SPARE;
+	const size_t worth = n / EACH, most = (size_t)omp_get_max_threads();
+	const int nthread = n < SMALL ? 1 : (int)(worth < most ? worth : most),
+		  enough = 64 - __builtin_clzll(n) + SPARE;
 	while (n >= SMALL && (s.npass - s.first - 1) * DIGIT >= enough)
 		s.first++;
 	s.key_b = nb_alloc(n, sizeof *s.key_b);
 	s.perm_b = nb_alloc(n, sizeof *s.perm_b);
-	s.count = nb_alloc((size_t)nthread * BINS, sizeof *s.count);
+	s.count = nb_alloc((size_t)nthread * (BINS + 1), sizeof *s.count);
 	int status = s.key_b && s.perm_b && s.count ? NB_OK : NB_ENOMEM;
+	s.total = s.count ? s.count + (size_t)nthread * BINS : NULL;
 	if (status == NB_OK)
 		sort_digits(&s, nthread);
 	if (status == NB_OK && s.first > 0 && !sort_alike(&s, s.shift[s.first])) {

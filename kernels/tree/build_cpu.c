@@ -4,8 +4,8 @@
  * which its first and last key differ, so every inner node has at least two children and a chain of
  * single children never exists: the tree has fewer than 2 n nodes.  Where keys end and bodies are still too many for a
  * leaf, they have deeper keys (kernels/order/deep.h), which replace the others from there on.
- * Built level by level: every thread splits its part of the level's nodes into a buffer of its own,
- * and the buffers are joined in order.  Moments go upwards, level by level. */
+ * Built level by level: every thread splits its part of the level's nodes into a buffer of its own, and copies that to
+ * where the parts before it end.  Moments go upwards, level by level. */
 #include "kernels/tree/tree.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ struct range {
 /* Ranges in a buffer that grows. */
 struct ranges {
 	struct range *at;
-	size_t n, capacity;
+	size_t n, capacity, before; /* before: where those of this part go */
 };
 
 static int ranges_reserve(struct ranges *r, size_t capacity)
@@ -59,12 +59,14 @@ static uint32_t lower_bound(const uint64_t *key, uint32_t lo, uint32_t hi, int s
 	return lo;
 }
 
-/* Appends the children of a node to out and tells how many; 0 for a leaf. */
-static uint32_t split(const uint64_t *key, struct range node, int dim, uint32_t leaf_size, struct ranges *out)
+/* Appends the children of a node to out and tells how many; 0 for a leaf, and for a tie, which adds to *ties. */
+static uint32_t split(
+	const uint64_t *key, struct range node, int dim, uint32_t leaf_size, struct ranges *out, size_t *ties)
 {
 	if (node.count <= leaf_size)
 		return 0;
 	uint64_t differ = key[node.first] ^ key[node.first + node.count - 1];
+	*ties += !differ;
 	if (!differ)
 		return 0;
 	int shift = (63 - __builtin_clzll(differ)) / dim * dim;
@@ -88,7 +90,7 @@ static uint32_t split(const uint64_t *key, struct range node, int dim, uint32_t 
 /* The growing tree: the four integer columns, and where each level begins. */
 struct shape {
 	struct ranges node;
-	uint32_t *nchild; /* as many as node has room for */
+	uint32_t *nchild, *child; /* as many as node has room for */
 	size_t level[MAX_LEVEL];
 	int nlevel;
 };
@@ -101,10 +103,10 @@ static int shape_reserve(struct shape *s, size_t nnode)
 	if (s->node.capacity == capacity)
 		return NB_OK;
 	uint32_t *nchild = nb_enlarge(s->nchild, s->node.n, s->node.capacity, sizeof *nchild);
-	if (!nchild)
-		return NB_ENOMEM;
-	s->nchild = nchild;
-	return NB_OK;
+	s->nchild = nchild ? nchild : s->nchild;
+	uint32_t *child = nb_enlarge(s->child, s->node.n, s->node.capacity, sizeof *child);
+	s->child = child ? child : s->child;
+	return nchild && child ? NB_OK : NB_ENOMEM;
 }
 
 /* The sorted keys that nodes are made of. */
@@ -145,15 +147,9 @@ static int worse(int a, int b)
 }
 
 /* The ties of the last level get deeper keys.  NB_EORDER: they are not sorted by these. */
-static int deepen(const struct shape *s, struct keys *keys)
+static int deepen(const struct shape *s, struct keys *keys, size_t ties)
 {
 	const size_t lo = s->level[s->nlevel - 1], hi = s->level[s->nlevel];
-	size_t ties = 0;
-#pragma omp parallel for schedule(static) reduction(+ : ties) if (hi - lo > SERIAL_BODIES)
-	for (size_t i = lo; i < hi; i++)
-		ties += is_tie(keys, s->node.at[i]);
-	if (ties == 0)
-		return NB_OK;
 	if (!keys->deep) {
 		keys->deep = nb_alloc(keys->n, sizeof *keys->deep);
 		if (!keys->deep)
@@ -172,37 +168,57 @@ static int deepen(const struct shape *s, struct keys *keys)
 	return status;
 }
 
-/* Splits the nodes of the last level and appends their children as the next level. */
-static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, int npart)
+/* Splits the nodes of the last level, each thread a part of them into a buffer.  *ties: how many of them are. */
+static int split_level(struct shape *s, const struct keys *keys, struct ranges *part, int nt, size_t *ties)
 {
-	size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
-	if (s->nlevel + 1 >= MAX_LEVEL)
-		return NB_ELIMIT; /* not reached: every level is half of the one above */
-	int status = deepen(s, keys);
-	if (status)
-		return status;
-	int nt = n < SERIAL_LEVEL ? 1 : npart;
+	const size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
+	size_t tied = 0;
 	int failed = 0;
-#pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) if (nt > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) reduction(+ : tied) if (nt > 1)
 	for (int t = 0; t < nt; t++) {
-		size_t begin = lo + n * (size_t)t / (size_t)nt, end = lo + n * (size_t)(t + 1) / (size_t)nt;
+		const size_t begin = lo + n * (size_t)t / (size_t)nt, end = lo + n * (size_t)(t + 1) / (size_t)nt;
 		part[t].n = 0;
 		for (size_t i = begin; i < end && !failed; i++) {
 			failed = ranges_reserve(&part[t], part[t].n + 8);
 			if (!failed)
-				s->nchild[i] = split(keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part[t]);
+				s->nchild[i] = split(
+					keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part[t], &tied);
 		}
 	}
-	size_t nnew = 0;
-	for (int t = 0; t < nt; t++)
-		nnew += part[t].n;
-	if (failed || shape_reserve(s, s->node.n + nnew))
-		return NB_ENOMEM;
-	for (int t = 0; t < nt; t++) {
-		if (part[t].n)
-			memcpy(s->node.at + s->node.n, part[t].at, part[t].n * sizeof *part[t].at);
-		s->node.n += part[t].n;
+	*ties = tied;
+	return failed ? NB_ENOMEM : NB_OK;
+}
+
+/* Splits the nodes of the last level and appends their children as the next level. */
+static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, int npart)
+{
+	const size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
+	if (s->nlevel + 1 >= MAX_LEVEL)
+		return NB_ELIMIT; /* not reached: every level is half of the one above */
+	const int nt = n < SERIAL_LEVEL ? 1 : npart;
+	size_t ties, nnew = 0;
+	int status = split_level(s, keys, part, nt, &ties);
+	if (!status && ties) {
+		status = deepen(s, keys, ties);
+		status = status ? status : split_level(s, keys, part, nt, &ties);
 	}
+	for (int t = 0; t < nt; t++) {
+		part[t].before = s->node.n + nnew;
+		nnew += part[t].n;
+	}
+	if (status || shape_reserve(s, s->node.n + nnew))
+		return status ? status : NB_ENOMEM;
+#pragma omp parallel for schedule(static, 1) num_threads(nt) if (nt > 1)
+	for (int t = 0; t < nt; t++) {
+		size_t next = part[t].before;
+		if (part[t].n)
+			memcpy(s->node.at + next, part[t].at, part[t].n * sizeof *part[t].at);
+		for (size_t i = lo + n * (size_t)t / (size_t)nt; i < lo + n * (size_t)(t + 1) / (size_t)nt; i++) {
+			s->child[i] = s->nchild[i] ? (uint32_t)next : 0;
+			next += s->nchild[i];
+		}
+	}
+	s->node.n += nnew;
 	s->level[++s->nlevel] = s->node.n;
 	return NB_OK;
 }
@@ -222,13 +238,12 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 #undef NB_NODE_COLUMN
 	if (missing)
 		return NB_ENOMEM;
-	size_t next = 1;
+#pragma omp parallel for schedule(static) if (n > SERIAL_BODIES)
 	for (size_t i = 0; i < n; i++) {
 		tree->first[i] = s->node.at[i].first;
 		tree->count[i] = s->node.at[i].count;
 		tree->nchild[i] = s->nchild[i];
-		tree->child[i] = s->nchild[i] ? (uint32_t)next : 0;
-		next += s->nchild[i];
+		tree->child[i] = s->child[i];
 	}
 	return NB_OK;
 }
@@ -306,8 +321,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	nb_lap("moments");
 	if (!status)
 		status = moments(tree, &s, n, pos, mass);
-	nb_free(s.node.at);
-	nb_free(s.nchild);
+	nb_free_all(s.node.at, s.nchild, s.child);
 	if (status)
 		nb_tree_free(tree);
 	nb_lap(before);

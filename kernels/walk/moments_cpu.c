@@ -22,6 +22,7 @@ static double unit_of_length(double length)
 int nb_walk_tree_is_beyond_squares(const struct nb_tree *tree, const struct nb_walk_memory *m, int *deep)
 {
 	double least = INFINITY, least_reach = INFINITY;
+#pragma omp parallel for schedule(static) reduction(min : least, least_reach) if (tree->nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++) {
 		if (m->inner[i] == NB_WALK_UNREACHED)
 			continue;
@@ -162,8 +163,8 @@ int nb_walk_find_moments(const struct nb_walk_plan *plan, struct nb_walk_memory 
 	for (size_t i = 0; i < nnode; i++)
 		if (m->inner[i] == 0)
 			nb_walk_find_moments_of(plan, m, i);
-	for (size_t end = nnode, begin; end > 0; end = begin) {
-		begin = nb_walk_generation(plan->tree, 0, end);
+	for (size_t k = m->ngeneration; k-- > 0;) {
+		const size_t begin = m->generation[k], end = m->generation[k + 1];
 #pragma omp parallel for schedule(dynamic, 64) if (end - begin > NB_WALK_SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (nb_walk_is_divided(m, i))
@@ -231,9 +232,13 @@ int nb_walk_measure_motions(struct nb_walk_plan *plan, struct nb_walk_memory *m)
 	for (size_t i = 0; i < nnode; i++)
 		if (m->inner[i] == 0)
 			measure_motion(plan, m, i);
-	for (size_t i = nnode; i-- > 0;)
-		if (nb_walk_is_divided(m, i))
-			measure_motion(plan, m, i);
+	for (size_t k = m->ngeneration; k-- > 0;) {
+		const size_t begin = m->generation[k], end = m->generation[k + 1];
+#pragma omp parallel for schedule(static) if (end - begin > NB_WALK_SERIAL)
+		for (size_t i = begin; i < end; i++)
+			if (nb_walk_is_divided(m, i))
+				measure_motion(plan, m, i);
+	}
 	const double root[3] = {m->velocity[0], m->velocity[1], m->velocity[2]};
 	double largest = 0;
 	size_t odd = 0;
@@ -299,16 +304,22 @@ int nb_walk_measure_softs(
 	m->soft = nb_alloc(nnode, NB_SOFT * sizeof *m->soft);
 	if (!m->soft)
 		return NB_ENOMEM;
-	for (size_t k = 0; !g->body_eps && k < NB_SOFT * nnode; k++)
-		m->soft[k] = g->eps;
-	if (g->body_eps) {
+	if (!g->body_eps) {
+#pragma omp parallel for schedule(static) if (nnode > NB_WALK_SERIAL)
+		for (size_t k = 0; k < NB_SOFT * nnode; k++)
+			m->soft[k] = g->eps;
+	} else {
 #pragma omp parallel for schedule(dynamic, 256)
 		for (size_t i = 0; i < nnode; i++)
 			if (m->inner[i] == 0)
 				measure_soft(g, tree, m, i, unit);
-		for (size_t i = nnode; i-- > 0;)
-			if (nb_walk_is_divided(m, i))
-				measure_soft(g, tree, m, i, unit);
+		for (size_t k = m->ngeneration; k-- > 0;) {
+			const size_t begin = m->generation[k], end = m->generation[k + 1];
+#pragma omp parallel for schedule(static) if (end - begin > NB_WALK_SERIAL)
+			for (size_t i = begin; i < end; i++)
+				if (nb_walk_is_divided(m, i))
+					measure_soft(g, tree, m, i, unit);
+		}
 	}
 	return NB_OK;
 }

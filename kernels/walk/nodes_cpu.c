@@ -8,13 +8,14 @@
 
 enum {
 	MOST_GROUP = NB_WALK_GROUP > NB_WALK_GROUP_4 ? NB_WALK_GROUP : NB_WALK_GROUP_4,
-	TIGHT = 64 /* a cell so many times smaller than the one that it lies in is not walked with it */
+	BLOCKS = 128, /* into which nodes are divided, to be numbered by threads */
+	TIGHT = 64    /* a cell so many times smaller than the one that it lies in is not walked with it */
 };
 
 void nb_walk_memory_free(struct nb_walk_memory *m)
 {
-	nb_free_all(m->inner, m->npart, m->group, m->tight_child, m->radius, m->reach, m->least, m->family, m->moment,
-		m->own, m->velocity, m->quad_rate, m->soft, m->family_soft);
+	nb_free_all(m->inner, m->npart, m->group, m->tight_child, m->generation, m->radius, m->reach, m->least,
+		m->family, m->moment, m->own, m->velocity, m->quad_rate, m->soft, m->family_soft);
 }
 
 int nb_walk_allocate_nodes(struct nb_walk_memory *m, size_t nnode, int by_acc)
@@ -63,28 +64,128 @@ void nb_walk_find_tight_children(struct nb_walk_memory *m, const struct nb_tree 
 				    nb_walk_has_tight_child(tree, i);
 }
 
+/* The first node of a block; block BLOCKS is the end. */
+static size_t block_begin(const struct nb_tree *tree, size_t b)
+{
+	return tree->nnode * b / BLOCKS;
+}
+
+/* Whether children come in the order of their parents, so that levels are side by side. */
+static int is_by_levels(const struct nb_tree *tree)
+{
+	size_t first[BLOCKS], end[BLOCKS], next = 1; /* of the children of a block's nodes */
+	int apart = 0;
+#pragma omp parallel for schedule(static) reduction(| : apart) if (tree->nnode > NB_WALK_SERIAL)
+	for (size_t b = 0; b < BLOCKS; b++) {
+		first[b] = end[b] = 0;
+		for (size_t i = block_begin(tree, b); i < block_begin(tree, b + 1); i++)
+			if (tree->nchild[i]) {
+				apart |= end[b] && tree->child[i] != end[b];
+				first[b] = end[b] ? first[b] : tree->child[i];
+				end[b] = (size_t)tree->child[i] + tree->nchild[i];
+			}
+	}
+	for (size_t b = 0; b < BLOCKS && !apart; b++)
+		if (end[b]) {
+			apart |= first[b] != next;
+			next = end[b];
+		}
+	return !apart;
+}
+
+/* Where the children of the nodes begin .. end-1 end, the last of which that has some has the last. */
+static size_t next_level(const struct nb_tree *tree, size_t begin, size_t end)
+{
+	size_t i = end;
+	while (i > begin && tree->nchild[i - 1] == 0)
+		i--;
+	return i > begin ? (size_t)tree->child[i - 1] + tree->nchild[i - 1] : end;
+}
+
+/* Writes where generations begin, if to is not NULL, from the root or, of a tree of another order, from the end. */
+static size_t list_generations(const struct nb_tree *tree, int by_levels, uint32_t *to, size_t most)
+{
+	size_t n = 0;
+	for (size_t begin = 0, end = 1, next; by_levels && begin < end; begin = end, end = next) {
+		next = next_level(tree, begin, end);
+		if (to)
+			to[n] = (uint32_t)begin;
+		n++;
+	}
+	for (size_t end = tree->nnode; !by_levels && end > 0; n++) {
+		end = nb_walk_generation(tree, 0, end);
+		if (to)
+			to[most - 1 - n] = (uint32_t)end;
+	}
+	return n;
+}
+
+int nb_walk_find_generations(struct nb_walk_memory *m, const struct nb_tree *tree)
+{
+	const int by_levels = is_by_levels(tree);
+	m->ngeneration = list_generations(tree, by_levels, NULL, 0);
+	m->generation = nb_alloc(m->ngeneration + 1, sizeof *m->generation);
+	if (!m->generation)
+		return NB_ENOMEM;
+	list_generations(tree, by_levels, m->generation, m->ngeneration);
+	m->generation[m->ngeneration] = (uint32_t)tree->nnode;
+	return NB_OK;
+}
+
+/* Whether a node that is reached, and has no number yet, is divided. */
+static int is_to_divide(const struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf, size_t i)
+{
+	return m->inner[i] == 0 && tree->nchild[i] > 0 && (tree->count[i] > leaf || m->tight_child[i]);
+}
+
 void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf)
 {
-	m->inner[0] = 0;
-	for (size_t i = 1; i < tree->nnode; i++)
+	const int many = tree->nnode > NB_WALK_SERIAL;
+	uint32_t before[BLOCKS + 1];
+	size_t tight = 0;
+#pragma omp parallel for schedule(static) if (many)
+	for (size_t i = 0; i < tree->nnode; i++)
 		m->inner[i] = NB_WALK_UNREACHED;
-	m->nfamily = 1;
+	m->inner[0] = 0;
+	/* above a node of more than `leaf` bodies all are divided */
+#pragma omp parallel for schedule(static) reduction(+ : tight) if (many)
 	for (size_t i = 0; i < tree->nnode; i++) {
-		if (m->inner[i] == NB_WALK_UNREACHED || tree->nchild[i] == 0 ||
-			(tree->count[i] <= leaf && !m->tight_child[i]))
-			continue;
-		m->inner[i] = (uint32_t)m->nfamily++;
-		for (uint32_t c = tree->child[i]; c < tree->child[i] + tree->nchild[i]; c++)
-			m->inner[c] = 0;
+		tight += tree->count[i] <= leaf && m->tight_child[i];
+		for (uint32_t c = 0; tree->count[i] > leaf && c < tree->nchild[i]; c++)
+			m->inner[tree->child[i] + c] = 0;
 	}
+	for (size_t i = 0; i < tree->nnode && tight; i++)
+		if (m->inner[i] == 0 && tree->count[i] <= leaf && m->tight_child[i])
+			for (uint32_t c = 0; c < tree->nchild[i]; c++)
+				m->inner[tree->child[i] + c] = 0;
+	before[0] = 1;
+#pragma omp parallel for schedule(static) if (many)
+	for (size_t b = 0; b < BLOCKS; b++) {
+		before[b + 1] = 0;
+		for (size_t i = block_begin(tree, b); i < block_begin(tree, b + 1); i++)
+			before[b + 1] += is_to_divide(m, tree, leaf, i);
+	}
+	for (size_t b = 0; b < BLOCKS; b++)
+		before[b + 1] += before[b];
+	m->nfamily = before[BLOCKS];
+#pragma omp parallel for schedule(static) if (many)
+	for (size_t b = 0; b < BLOCKS; b++)
+		for (size_t i = block_begin(tree, b); i < block_begin(tree, b + 1); i++)
+			if (is_to_divide(m, tree, leaf, i))
+				m->inner[i] = before[b]++;
 }
 
 void nb_walk_find_groups(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t most, uint32_t part)
 {
-	for (size_t i = tree->nnode; i-- > 0;) {
+	size_t end = 0; /* behind the last node of several parts */
+#pragma omp parallel for schedule(static) reduction(max : end) if (tree->nnode > NB_WALK_SERIAL)
+	for (size_t i = 0; i < tree->nnode; i++) {
 		const int divided = nb_walk_is_divided(m, i);
 		m->group[i] = !divided || (tree->count[i] <= most && !m->tight_child[i]);
 		m->npart[i] = 1;
+		end = m->group[i] || tree->count[i] <= part ? end : i + 1;
+	}
+	for (size_t i = end; i-- > 0;) {
 		if (m->group[i] || tree->count[i] <= part)
 			continue;
 		m->npart[i] = 0;
@@ -206,7 +307,7 @@ int nb_walk_measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree
 {
 	int status = NB_OK;
 	double jump = 0;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump)
+#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump) if (tree->nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (m->inner[i] == 0) {
 			double mine = 0;
@@ -214,8 +315,8 @@ int nb_walk_measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree
 			status = s > status ? s : status;
 			jump = fmax(jump, mine);
 		}
-	for (size_t end = tree->nnode, begin; !status && end > 0; end = begin) {
-		begin = nb_walk_generation(tree, 0, end);
+	for (size_t k = m->ngeneration; k-- > 0 && !status;) {
+		const size_t begin = m->generation[k], end = m->generation[k + 1];
 #pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > NB_WALK_SERIAL)
 		for (size_t i = begin; i < end; i++)
 			if (nb_walk_is_divided(m, i))

@@ -16,14 +16,33 @@ static double thread_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What this thread has claimed last, and what is left of that. */
+static _Thread_local struct {
+	const struct nb_walk_share *share;
+	uint32_t part, next, end;
+	double start;
+} last;
+
+/* Parts side by side, of which a thread finds out together what is above them: many at first, one in the end. */
+static void claim_some(struct nb_walk_share *share)
+{
+	enum { SHARE = 4 }; /* of what is left for each thread */
+	const uint32_t divisor = SHARE * (uint32_t)omp_get_num_threads();
+	uint32_t first = __atomic_load_n(&share->claimed, __ATOMIC_RELAXED), some;
+	do {
+		some = first < share->end ? (share->end - first) / divisor : 0;
+		some += some == 0;
+	} while (!__atomic_compare_exchange_n(
+		&share->claimed, &first, first + some, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	last.next = first;
+	last.end = first + some;
+}
+
 uint32_t nb_walk_claim(struct nb_walk_share *share)
 {
-	static _Thread_local struct {
-		const struct nb_walk_share *share;
-		uint32_t part;
-		double start;
-	} last;
-	const uint32_t part = __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
+	if (last.next == last.end)
+		claim_some(share);
+	const uint32_t part = last.next++;
 	if (share->cost) {
 		const double now = thread_seconds();
 		if (last.share == share && last.part >= share->begin && last.part < share->end)
@@ -46,6 +65,7 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 #pragma omp parallel reduction(max : status, threads) reduction(+ : p2p, m2p, m2l, groups, busy)
 	{
 		struct nb_gravity_count mine = {0};
+		last.next = last.end = 0;
 		status = walk_isa[isa](plan, share, &mine);
 		p2p = mine.p2p;
 		m2p = mine.m2p;

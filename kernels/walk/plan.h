@@ -148,6 +148,8 @@ NB_MUST_CHECK int nb_walk_by_ranks(
 struct nb_walk_memory {
 	uint32_t *inner, *npart;
 	uint8_t *group, *tight_child;
+	uint32_t *generation; /* where each begins (nb_walk_generation), the root first, and where the last ends */
+	size_t ngeneration;
 	double *radius, *reach;
 	float *least;
 	double jump; /* the largest ratio of a node's reach and that of a child */

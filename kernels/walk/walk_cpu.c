@@ -14,7 +14,7 @@
 
 enum {
 	PARTS = 128,	  /* about as many for each thread, so that all end at the same time */
-	LEAST_PART = 512, /* bodies */
+	LEAST_PART = 128, /* bodies */
 	MAX_THREADS = 1024
 };
 
@@ -29,6 +29,8 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 	if (nb_walk_allocate_nodes(m, nnode, acc_old != NULL))
 		return NB_ENOMEM;
 	nb_walk_find_tight_children(m, tree);
+	if (nb_walk_find_generations(m, tree))
+		return NB_ENOMEM;
 	nb_walk_number_families(m, tree, nb_walk_leaf(plan->order));
 	int status = nb_walk_measure_nodes(plan->g, tree, m, acc_old, plan->error);
 	if (status)
@@ -54,7 +56,7 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 		return NB_ENOMEM;
 
 	nb_walk_fill_family(plan, m, 0, 1, 0);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(dynamic, 256) if (nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < nnode; i++)
 		if (nb_walk_is_divided(m, i))
 			nb_walk_fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);
@@ -95,6 +97,8 @@ static int prepare_points(struct nb_walk_plan *plan, struct nb_walk_memory *m, d
 	if (nb_walk_allocate_nodes(m, tree->nnode, 0))
 		return NB_ENOMEM;
 	nb_walk_find_tight_children(m, tree);
+	if (nb_walk_find_generations(m, tree))
+		return NB_ENOMEM;
 	for (size_t i = 0; i < tree->nnode; i++)
 		m->inner[i] = tree->nchild[i] > 0;
 	int status = nb_walk_measure_nodes(plan->at, tree, m, NULL, 0);

@@ -10,6 +10,8 @@ enum { NB_WALK_SERIAL = 1 << 10 }; /* so few nodes are left to one thread */
 
 /* m->tight_child of all nodes that may be leaves or groups. */
 void nb_walk_find_tight_children(struct nb_walk_memory *m, const struct nb_tree *tree);
+/* m->generation and ngeneration.  0 or NB_ENOMEM. */
+NB_MUST_CHECK int nb_walk_find_generations(struct nb_walk_memory *m, const struct nb_tree *tree);
 /* Numbers the families. A node is reached before its children; one of at most `leaf` bodies is not divided. */
 void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tree, uint32_t leaf);
 /* Finds the groups, of at most `most` bodies unless they are not divided, and where threads may part. */

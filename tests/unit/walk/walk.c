@@ -790,6 +790,57 @@ static void test_walk_foreign(void)
 	drop(&b);
 }
 
+/* The same tree with the children of a node behind those of its siblings' last, as of a depth-first search. */
+static struct nb_tree depth_first(const struct nb_tree *tree)
+{
+	struct nb_tree other = *tree;
+	const size_t n = tree->nnode;
+	uint32_t *from = nb_alloc(n, sizeof *from), *todo = nb_alloc(n, sizeof *todo);
+	size_t ntodo = 1, taken = 1;
+#define NB_NODE_COLUMN(type, member, components, order) other.member = nb_alloc(n, (components) * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+	from[0] = todo[0] = 0;
+	while (ntodo > 0) {
+		const size_t k = todo[--ntodo], i = from[k];
+#define NB_NODE_COLUMN(type, member, components, order) \
+	memcpy(other.member + (components)*k, tree->member + (components)*i, (components) * sizeof(type));
+#include "kernels/tree/node.def"
+#undef NB_NODE_COLUMN
+		other.child[k] = tree->nchild[i] ? (uint32_t)taken : 0;
+		for (uint32_t c = 0; c < tree->nchild[i]; c++) {
+			from[taken] = tree->child[i] + c;
+			todo[ntodo++] = (uint32_t)taken++;
+		}
+	}
+	CHECK(taken == n);
+	nb_free(from);
+	nb_free(todo);
+	return other;
+}
+
+/* Trees of devices are in another order than by levels. */
+static void test_walk_depth_first(void)
+{
+	struct bodies b = model(PLUMMER, 6000);
+	struct nb_tree tree = build(&b, 8, 2), other = depth_first(&tree);
+	double *acc[2] = {nb_alloc(b.n, 3 * sizeof(double)), nb_alloc(b.n, 3 * sizeof(double))};
+	const struct nb_tree_walk walk = {.theta = 0.5, .order = order};
+	CHECK(tree.nnode > 1 << 10);
+	CHECK(memcmp(tree.child, other.child, tree.nnode * sizeof *tree.child) != 0);
+	for (int k = 0; k < 2; k++) {
+		const struct nb_gravity g = {
+			.n = b.n, .pos = b.pos, .mass = b.mass, .acc = acc[k], .eps = 0.01, .G = 1};
+		CHECK(nb_gravity_tree_cpu(&g, k ? &other : &tree, &walk, NULL) == NB_OK);
+	}
+	CHECK(memcmp(acc[0], acc[1], b.n * 3 * sizeof(double)) == 0);
+	nb_free(acc[0]);
+	nb_free(acc[1]);
+	nb_tree_free(&tree);
+	nb_tree_free(&other);
+	drop(&b);
+}
+
 static void test_all(void)
 {
 	test_walk_tight_pair();
@@ -813,6 +864,7 @@ static void test_all(void)
 	test_walk_knot();
 	test_walk_axes();
 	test_walk_foreign();
+	test_walk_depth_first();
 }
 
 int main(void)
