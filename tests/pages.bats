@@ -14,10 +14,15 @@ no_empty_picture() { run ! grep 'the picture is .*empty' messages; }
 
 run_examples() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	local line count=0
+	local line count=0 has_view
+	has_view=$(nb-view --exit </dev/null 2>&1 | grep -v 'not built in' || true)
 	while read -r line; do
 		if [[ $line == *ffmpeg* || $line == *' -o '*.mp4* ]] && ! command -v ffmpeg >/dev/null; then
 			continue
+		fi
+		if [[ $line == *nb-view* ]]; then # which waits for people
+			[ -n "$has_view" ] || continue
+			line=${line/nb-view/nb-view --exit}
 		fi
 		echo "$line"
 		if [[ $line == *'| head'* ]]; then
