@@ -6,6 +6,7 @@
 #include "common/cpu.h"
 
 #include <libdeflate.h>
+#include <omp.h>
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -94,4 +95,51 @@ uint32_t nb_crc32(uint32_t crc, const void *data, size_t bytes)
 	}
 #endif
 	return libdeflate_crc32(crc, p, bytes);
+}
+
+/* The product of two polynomials mod P, all reflected: bit 31 is x^0. */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+	uint32_t product = 0;
+	for (uint32_t bit = (uint32_t)1 << 31; bit; bit >>= 1) {
+		product ^= a & bit ? b : 0;
+		b = b >> 1 ^ (b & 1 ? 0xedb88320 : 0);
+	}
+	return product;
+}
+
+uint32_t nb_crc32_join(uint32_t first, uint32_t second, size_t bytes)
+{
+	/* the first piece has moved by so many bytes: x^8 to their power, which is often that of the call before */
+	static _Thread_local size_t known;
+	static _Thread_local uint32_t moved = (uint32_t)1 << 31;
+	uint32_t square = (uint32_t)1 << 23;
+	if (bytes != known) {
+		moved = (uint32_t)1 << 31;
+		for (size_t rest = known = bytes; rest; rest >>= 1) {
+			moved = rest & 1 ? multiply(moved, square) : moved;
+			square = multiply(square, square);
+		}
+	}
+	return multiply(first, moved) ^ second;
+}
+
+uint32_t nb_crc32_shared(uint32_t crc, const void *data, size_t bytes)
+{
+	enum { MOST = 64 };
+	const unsigned char *p = data;
+	const size_t worth = bytes / NB_CRC32_EACH, threads = (size_t)omp_get_max_threads();
+	size_t pieces = worth < threads ? worth : threads;
+	uint32_t of[MOST];
+	pieces = pieces < MOST ? pieces : MOST;
+	if (pieces < 2)
+		return nb_crc32(crc, data, bytes);
+#pragma omp parallel for schedule(static, 1) num_threads((int)pieces)
+	for (size_t k = 0; k < pieces; k++) {
+		const size_t begin = bytes / pieces * k, end = k + 1 < pieces ? bytes / pieces * (k + 1) : bytes;
+		of[k] = nb_crc32(0, p + begin, end - begin);
+	}
+	for (size_t k = 0; k < pieces; k++)
+		crc = nb_crc32_join(crc, of[k], k + 1 < pieces ? bytes / pieces : bytes - bytes / pieces * k);
+	return crc;
 }

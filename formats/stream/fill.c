@@ -2,6 +2,7 @@
 
 #include "common/cpu.h"
 #include "common/mem.h"
+#include "formats/stream/crc32_internal.h"
 
 #include <pthread.h>
 
@@ -39,6 +40,7 @@ int nb_frame_fill(struct nb_frame *frame, const struct nb_filler *filler)
 struct slot {
 	unsigned char *data;
 	size_t bytes;
+	uint32_t crc;
 	int status; /* of making it */
 	int ready;
 };
@@ -83,6 +85,7 @@ static void make_block(struct ring *ring)
 	pthread_mutex_unlock(&ring->lock);
 	slot->bytes = count * column->rowsize;
 	slot->status = filler->block(filler->context, column, first, count, slot->data);
+	slot->crc = nb_crc32(0, slot->data, slot->bytes);
 	pthread_mutex_lock(&ring->lock);
 	slot->ready = 1;
 }
@@ -96,13 +99,16 @@ static void write_due(struct ring *ring)
 	while (!ring->failed && ring->slot[ring->nwritten % ring->slots].ready) {
 		struct slot *slot = &ring->slot[ring->nwritten % ring->slots];
 		pthread_mutex_unlock(&ring->lock);
-		int failed = slot->status || nb_writer_block(ring->writer, slot->data, slot->bytes);
+		int failed = slot->status || nb_writer_summed(ring->writer, slot->data, slot->bytes, slot->crc);
 		pthread_mutex_lock(&ring->lock);
 		ring->failed = failed;
 		ring->status = slot->status;
 		slot->ready = 0;
 		ring->nwritten++;
-		pthread_cond_broadcast(&ring->written);
+		if (failed)
+			pthread_cond_broadcast(&ring->written);
+		else /* one slot is free, for one thread */
+			pthread_cond_signal(&ring->written);
 	}
 	ring->writing = 0;
 }
@@ -118,6 +124,7 @@ static void work(struct ring *ring)
 		make_block(ring);
 		write_due(ring);
 	}
+	pthread_cond_broadcast(&ring->written); /* there is no more */
 	pthread_mutex_unlock(&ring->lock);
 }
 

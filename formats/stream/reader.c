@@ -2,6 +2,7 @@
  * error.  Headers are read by header.c. */
 #include "formats/stream/stream_internal.h"
 
+#include "common/cpu.h"
 #include "common/mapped.h"
 #include "common/mem.h"
 #include "common/parse.h"
@@ -99,12 +100,20 @@ void nb_reader_close(struct nb_reader *reader)
 	reader->buffer = NULL;
 }
 
+/* So many bytes of a column at once.  What is in a map is looked at by all threads, block by block. */
+static size_t block_of(const struct nb_reader *reader, const struct nb_column *column)
+{
+	const size_t threads = (size_t)nb_cpu_threads();
+	const size_t most = reader->map && threads > 1 ? threads * NB_CRC32_EACH : NB_BLOCK;
+	return column->rowsize < most ? most / column->rowsize * column->rowsize : most;
+}
+
 /* Reads bytes in blocks into to (NULL: into the reader's buffer, one block after another), with CRC. */
 static int read_column(struct nb_reader *reader, const struct nb_column *column, unsigned char *to, uint32_t *crc,
 	nb_visit *visit, void *context)
 {
 	size_t bytes = column->rows * column->rowsize;
-	size_t block = column->rowsize < NB_BLOCK ? NB_BLOCK / column->rowsize * column->rowsize : NB_BLOCK;
+	const size_t block = block_of(reader, column);
 	for (size_t at = 0; at < bytes;) {
 		size_t want = bytes - at < block ? bytes - at : block;
 		unsigned char *data;
@@ -124,7 +133,7 @@ static int read_column(struct nb_reader *reader, const struct nb_column *column,
 				return -1;
 			}
 		}
-		*crc = nb_crc32(*crc, data, want);
+		*crc = nb_crc32_shared(*crc, data, want);
 		if (visit && visit(context, column, at, data, want))
 			return -1;
 		at += want;

@@ -81,9 +81,9 @@ enum nb_answer nb_reader_head(struct nb_reader *reader, struct nb_frame *frame);
  * the last call).  The CRCs are verified with the last column.  Columns may be added behind the others meanwhile, none
  * dropped ... */
 enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *frame, size_t count);
-/* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes that end on row boundaries
- * where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop (the answer is then
- * NB_ERROR and reader->error is left to visit).  visit may be NULL. */
+/* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes (of a mapped file, 1 MiB for each
+ * thread) that end on row boundaries where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop
+ * (the answer is then NB_ERROR and reader->error is left to visit).  visit may be NULL. */
 typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context);
 /* ... or leaves them out, with their CRCs: damage there is not noticed. */
@@ -134,6 +134,8 @@ NB_MUST_CHECK int nb_writer_next(struct nb_writer *writer, const struct nb_frame
  */
 NB_MUST_CHECK int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame);
 NB_MUST_CHECK int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes);
+/* A block of one column, of which the caller knows the CRC-32. */
+NB_MUST_CHECK int nb_writer_summed(struct nb_writer *writer, const void *data, size_t bytes, uint32_t crc);
 NB_MUST_CHECK int nb_writer_end(struct nb_writer *writer);
 /* Sends what is buffered on its way (after a frame that somebody waits for). */
 NB_MUST_CHECK int nb_writer_flush(struct nb_writer *writer);

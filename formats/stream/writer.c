@@ -1,6 +1,7 @@
 /* Writing the particle stream: headers, contents of columns, end markers. */
 #include "formats/stream/stream_internal.h"
 
+#include "common/cpu.h"
 #include "common/mapped.h"
 #include "common/mem.h"
 #include "formats/stream/crc32_internal.h"
@@ -181,9 +182,10 @@ static int next_columns(struct nb_writer *writer)
 	return 0;
 }
 
-int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
+/* sum: the CRC of the bytes, which are of one column; NULL: it is computed here. */
+static int write_bytes(struct nb_writer *writer, const unsigned char *from, size_t bytes, const uint32_t *sum)
 {
-	const unsigned char *from = data;
+	enum { SEVERAL = 4 }; /* fewer threads rather compute it of what they write next, which stays in a cache */
 	if (next_columns(writer))
 		return -1;
 	while (bytes) {
@@ -193,20 +195,35 @@ int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
 			return -1;
 		}
 		const struct nb_column *column = &writer->frame->column[writer->column];
+		uint32_t *crc = &writer->crc[writer->column];
 		uint64_t left = column->rows * column->rowsize - writer->at;
-		size_t block = bytes < NB_BLOCK ? bytes : NB_BLOCK;
-		if (block > left)
-			block = (size_t)left;
-		writer->crc[writer->column] = nb_crc32(writer->crc[writer->column], from, block);
-		if (put(writer, from, block))
-			return -1;
-		writer->at += block;
-		from += block;
-		bytes -= block;
+		const size_t part = bytes < left ? bytes : (size_t)left;
+		const int summed = sum || (part >= SEVERAL * NB_CRC32_EACH && nb_cpu_threads() >= SEVERAL);
+		if (summed)
+			*crc = sum ? nb_crc32_join(*crc, *sum, part) : nb_crc32_shared(*crc, from, part);
+		for (size_t end = part, block; end > 0; end -= block, from += block) {
+			block = end < NB_BLOCK ? end : NB_BLOCK;
+			if (!summed)
+				*crc = nb_crc32(*crc, from, block);
+			if (put(writer, from, block))
+				return -1;
+		}
+		writer->at += part;
+		bytes -= part;
 		if (next_columns(writer))
 			return -1;
 	}
 	return 0;
+}
+
+int nb_writer_block(struct nb_writer *writer, const void *data, size_t bytes)
+{
+	return write_bytes(writer, data, bytes, NULL);
+}
+
+int nb_writer_summed(struct nb_writer *writer, const void *data, size_t bytes, uint32_t sum)
+{
+	return write_bytes(writer, data, bytes, &sum);
 }
 
 int nb_writer_end(struct nb_writer *writer)

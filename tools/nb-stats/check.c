@@ -38,7 +38,9 @@ static void check_numbers(
 /* Whether the ids continue the sequence that begins with first. */
 static int in_sequence(const uint64_t *id, size_t count, uint64_t first)
 {
+	enum { PARALLEL = 100000 };
 	uint64_t differ = 0;
+#pragma omp parallel for simd schedule(static) reduction(| : differ) if (count > PARALLEL)
 	for (size_t i = 0; i < count; i++)
 		differ |= id[i] ^ (first + i);
 	return differ == 0;

@@ -2,6 +2,8 @@
 #include "formats/stream/crc32_internal.h"
 #include "tests/unit/unit.h"
 
+#include <omp.h>
+
 static uint32_t by_bits(uint32_t crc, const unsigned char *p, size_t bytes)
 {
 	crc = ~crc;
@@ -31,6 +33,17 @@ int main(void)
 	const uint32_t all = by_bits(0, data, MOST);
 	for (size_t cut = 0; cut <= MOST; cut += 13)
 		CHECK(nb_crc32(nb_crc32(0, data, cut), data + cut, MOST - cut) == all);
+	for (size_t cut = 0; cut <= MOST; cut += 13)
+		CHECK(nb_crc32_join(nb_crc32(0, data, cut), nb_crc32(0, data + cut, MOST - cut), MOST - cut) == all);
+	enum { LARGE = 5 * NB_CRC32_EACH + 12345 };
+	unsigned char *large = malloc(LARGE);
+	for (size_t i = 0; i < LARGE; i++)
+		large[i] = data[i % 4999] ^ (unsigned char)(i >> 13);
+	for (int threads = 1; threads <= 7; threads += 2) {
+		omp_set_num_threads(threads);
+		CHECK(nb_crc32_shared(7, large, LARGE) == nb_crc32(7, large, LARGE));
+	}
+	free(large);
 	/* zeros are where a wrong start hides */
 	memset(data, 0, sizeof data);
 	CHECK(nb_crc32(0, data, 4096) == by_bits(0, data, 4096));
