@@ -249,7 +249,7 @@ int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *s
 		return NB_EINVAL;
 	const char *from = src;
 	char *to = dst;
-	enum { BLOCK = 1 << 14 };
+	enum { BLOCK = 1 << 11 };
 	size_t nblock = (n + BLOCK - 1) / BLOCK;
 	const char *before = nb_lap("permutation");
 #pragma omp parallel for schedule(static) if (nblock > 1)
