@@ -85,7 +85,7 @@ function write_body(told, frame, body) {
 		body.id = BigInt(id);
 	const about = $('about'), rows = told.columns.filter(c => c.name !== 'id').map(c => {
 		const values = c.values.flatMap(x => [make('br'), typeof x === 'number' ? short(x, 6) : String(x)]).slice(1);
-		return make('tr', {}, make('th', {scope: 'row'}, c.name, make('small', {textContent: c.unit || ''})), make('td', {}, ...values));
+		return make('tr', {}, make('th', {scope: 'row'}, c.name, make('small', {textContent: /^(length|mass|velocity|time|acceleration)/.test(c.unit) ? '' : c.unit})), make('td', {}, ...values));
 	});
 	const called = id !== undefined && names_of(frame).get(BigInt(id));
 	about.querySelector('h2').textContent = called ? `${called} (body ${id})` : (id !== undefined ? `body ${id}` : `body in row ${told.row}`) +

@@ -177,7 +177,8 @@ function tick(now) {
 			sky.toned = false;
 			draw_over();
 			film_frame();
-			command_changed();
+			if (!more) /* what changes in the panel is painted anew by the browser */
+				command_changed();
 		}
 		if (!more)
 			rest();

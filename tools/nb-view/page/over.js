@@ -43,9 +43,10 @@ function draw_labels(context, frame) {
 	write(context, `t = ${time_text(frame.time)} ${units.time || ''}`, left, y);
 	y += 18 * unit;
 	write(context, numbers_text(frame), left, y, 'left', 400, 11.5);
-	draw_scale(context, units.length || '');
-	if (innerWidth > 640 || document.body.classList.contains('bare'))
+	if (innerWidth > 640 || document.body.classList.contains('bare')) { /* else the panel is there */
+		draw_scale(context, units.length || '');
 		draw_colours(context, frame);
+	}
 }
 
 /* How many bodies there are, and how many of them are drawn. */
