@@ -25,7 +25,8 @@ ENTRY = struct.Struct("<32s8s4I24s2Q32x")
 FRAME, END = 1, 2
 TYPE = re.compile(r"<[biufc]([1-9]\d{0,3})|\|([biufc]1|[SV]([1-9]\d{0,3}))")
 PIPE_SIZE = 1 << 20
-BIG = 4 << 20  # bytes of a frame from which on its checksums are worth threads
+BIG = 4 << 20  # bytes of a frame from which on its checksums are worth threads, and of a column, huge pages
+HUGE = 2 << 20
 Source = Union[str, "os.PathLike[str]", int, IO[bytes], bytes]
 
 
@@ -97,7 +98,7 @@ class _Input:
             data = self.map[self.at:self.at + n]
             self.at += len(data)
             return data
-        data, got = np.empty(n, np.uint8), 0
+        data, got = _pages(n), 0
         while got < n:
             count = os.readv(self.fd, [data[got:].data])
             if count == 0:
@@ -109,6 +110,14 @@ class _Input:
         if self.own:
             os.close(self.fd)
         self.own = False
+
+
+def _pages(n: int) -> np.ndarray:
+    """Room for n bytes; of much it begins with a huge page, so that no small ones are needed at its ends."""
+    spare = 0 if n < BIG else 2 * HUGE
+    room = np.empty(n + spare, np.uint8)
+    start = -room.ctypes.data % HUGE if spare else 0
+    return room[start:start + n]
 
 
 def widen(fd: int) -> None:
