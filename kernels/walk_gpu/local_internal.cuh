@@ -50,7 +50,7 @@ template <class K> struct walker_local : walker_place<K> {
 	__device__ __forceinline__ real mass_at(size_t j) const
 	{
 		if constexpr (K::P == NB_F64)
-			return w.node_mass[j] * w.plan->mass;
+			return w.tree.mass[j] * w.plan->mass;
 		else
 			return __ldg(&w.moment[2 * j]).x;
 	}
@@ -99,13 +99,14 @@ template <class K> struct walker_local : walker_place<K> {
 			real d[3], eps2 = mine.eps2;
 #pragma unroll
 			for (int k = 0; k < 3; k++)
-				d[k] = (real)((mine.centre[k] - w.com[3 * j + k]) * mine.scale);
+				d[k] = (real)((mine.centre[k] - w.tree.com[3 * j + k]) * mine.scale);
 			if constexpr (K::LAW == NB_LAW_PLUMMER) {
-				const real eps = (real)mine.high.w * (real)fmaxf(__ldg(&w.soft[j]).y, mine.eps_mean);
+				const real eps = (real)mine.high.w *
+						 (real)fmaxf(__ldg(&w.soft.terms[j]).y, mine.eps_mean);
 				eps2 += eps * eps;
 			}
 			real r[nb_high_far_row(K::ORDER, K::HARMONIC)];
-			load_row(w.far_rows, j, r);
+			load_row(w.high.far_rows, j, r);
 			far_field::template add<K::POT>(mass_at(j), r,
 				size_of(r[nb_high_far_moments(K::ORDER, K::HARMONIC)]), d,
 				inverse_root(squared(d[0], d[1], d[2], eps2)), mine.sums + lane);
@@ -130,7 +131,7 @@ template <class K> struct walker_local : walker_place<K> {
 				const float x = -unit * at.x, y = -unit * at.y, z = -unit * at.z;
 				float terms[expansion::TERMS], eps2 = mine.eps2;
 				if constexpr (K::LAW == NB_LAW_PLUMMER) {
-					const float eps = unit * fmaxf(__ldg(&w.soft[j]).y, mine.eps_mean);
+					const float eps = unit * fmaxf(__ldg(&w.soft.terms[j]).y, mine.eps_mean);
 					eps2 += eps * eps;
 				}
 				local.template add<K::POT>(m.x, half_moments, x, y, z, eps2, terms);

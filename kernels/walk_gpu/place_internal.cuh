@@ -94,7 +94,7 @@ template <class K> struct walker_place : walker_softening<K> {
 #pragma unroll
 			for (int k = 0; k < 3; k++) {
 				mine.velocity[k] = mean[k];
-				mine.drift[k] = (float)((mean[k] - w.velocity[k]) * w.plan->speed);
+				mine.drift[k] = (float)((mean[k] - w.rates.velocity[k]) * w.plan->speed);
 			}
 		}
 		__syncwarp();
@@ -189,7 +189,7 @@ template <class K> struct walker_place : walker_softening<K> {
 			mine.beyond = BEYOND / unit;
 			mine.eps2 = K::P == NB_F64 ? (real)nb_pair_eps2_f64(eps) : (real)nb_pair_eps2_f32(eps);
 			if constexpr (K::LAW != NB_LAW_COMMON)
-				mine.error = w.soft_error * strength;
+				mine.error = w.soft.error * strength;
 			constexpr int power = K::order::LOCAL;
 			mine.half.w = powf(error, w.alpha > 0 ? -0.25f : -1.0f / K::order::FAR);
 			const float spread = (w.alpha > 0 ? LOCAL_FAR_2 : K::order::local_far()) * radius;

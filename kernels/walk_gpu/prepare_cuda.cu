@@ -9,17 +9,17 @@
 static __global__ void plan_kernel(struct walk w)
 {
 	struct plan p = {};
-	double extent = w.node_eps ? w.node_eps[2] : w.eps;
+	double extent = w.soft.node_eps ? w.soft.node_eps[2] : w.eps;
 	for (int k = 0; k < 3; k++) {
-		const double lo = w.box[k], hi = w.box[3 + k];
+		const double lo = w.tree.box[k], hi = w.tree.box[3 + k];
 		p.origin[k] = lo + 0.5 * (hi - lo);
 		extent = fmax(extent, hi - lo);
 	}
 	p.length = nb_pair_power2(extent, 20);
 	p.unlength = 1 / p.length;
-	p.mass = nb_pair_power2(w.node_mass[0], 0);
+	p.mass = nb_pair_power2(w.tree.mass[0], 0);
 	p.eps = (float)(w.eps * p.length);
-	p.speed = w.jerk ? nb_pair_power2(__longlong_as_double((long long)*w.fastest), 0) : 1;
+	p.speed = w.jerk ? nb_pair_power2(__longlong_as_double((long long)*w.rates.fastest), 0) : 1;
 	*w.plan = p;
 }
 
@@ -51,27 +51,28 @@ template <int ORDER, bool HARMONIC> static __global__ void __launch_bounds__(THR
 	double size = 0;
 	float hi[3], lo[3];
 	for (int k = 0; k < 3; k++) {
-		const double x = (w.com[3 * j + k] - w.plan->origin[k]) * length;
-		size = fmax(size, (w.box[6 * j + 3 + k] - w.box[6 * j + k]) * length);
+		const double x = (w.tree.com[3 * j + k] - w.plan->origin[k]) * length;
+		size = fmax(size, (w.tree.box[6 * j + 3 + k] - w.tree.box[6 * j + k]) * length);
 		hi[k] = (float)x;
 		lo[k] = (float)(x - hi[k]);
 	}
-	const float m = (float)(w.node_mass[j] * w.plan->mass), l = (float)size;
-	const uint32_t children = w.nchild[j], count = w.count[j];
+	const float m = (float)(w.tree.mass[j] * w.plan->mass), l = (float)size;
+	const uint32_t children = w.tree.nchild[j], count = w.tree.count[j];
 	const float influence = influence_of<ORDER, HARMONIC>(m, l, w.alpha > 0);
 	uint32_t reach = __float_as_uint(fmaxf(influence, 0x1p-120f));
 	if (children == 0) {
 		reach = ((reach + 0xffu) & ~0xffu) | (count < MANY ? count : (uint32_t)MANY);
 		/* in a softened potential they are not one body to each other: none must meet itself */
-		const bool alike = !w.node_eps || w.node_eps[3 * j] == w.node_eps[3 * j + 2];
-		if (size == 0 && count > 1 && alike && !(w.pot && (w.node_eps ? w.node_eps[3 * j + 2] : w.eps) > 0))
+		const bool alike = !w.soft.node_eps || w.soft.node_eps[3 * j] == w.soft.node_eps[3 * j + 2];
+		if (size == 0 && count > 1 && alike &&
+			!(w.pot && (w.soft.node_eps ? w.soft.node_eps[3 * j + 2] : w.eps) > 0))
 			reach |= 1u << 31;
 	}
 	float s[6] = {0, 0, 0, 0, 0, 0};
-	if (w.quad)
+	if (w.tree.quad)
 		for (int k = 0; k < 6; k++)
-			s[k] = (float)(w.quad[6 * j + k] * w.plan->mass * length * length * 0.5);
-	const uint32_t link = children ? w.child[j] | (children - 1) << 28 : (uint32_t)LEAF | w.first[j];
+			s[k] = (float)(w.tree.quad[6 * j + k] * w.plan->mass * length * length * 0.5);
+	const uint32_t link = children ? w.tree.child[j] | (children - 1) << 28 : (uint32_t)LEAF | w.tree.first[j];
 	w.place[2 * j] = make_float4(hi[0], hi[1], hi[2], __uint_as_float(reach));
 	w.place[2 * j + 1] = make_float4(lo[0], lo[1], lo[2], __uint_as_float(link));
 	w.extent[j] = high_half(l) << 16 | high_half(root_of_mass<ORDER, HARMONIC>(m, w.alpha > 0));
@@ -84,10 +85,10 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(struct walk w)
 {
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j < w.nnode)
-		nb_high_pack<ORDER, HARMONIC>(w.rows + nb_high_row(ORDER) * j,
+		nb_high_pack<ORDER, HARMONIC>(w.high.rows + nb_high_row(ORDER) * j,
 			std::is_same<real, double>::value ? 1 : w.plan->length,
-			(real *)w.body_rows + nb_high_body_row(ORDER) * j,
-			(real *)w.far_rows + nb_high_far_row(ORDER, HARMONIC) * j);
+			(real *)w.high.body_rows + nb_high_body_row(ORDER) * j,
+			(real *)w.high.far_rows + nb_high_far_row(ORDER, HARMONIC) * j);
 }
 
 static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
@@ -95,8 +96,8 @@ static __global__ void __launch_bounds__(THREADS) soft_kernel(struct walk w)
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= w.nnode)
 		return;
-	const double *eps = w.node_eps + 3 * j, length = w.plan->length;
-	w.soft[j] = make_float4((float)(eps[0] * length), (float)(eps[1] * length), (float)(eps[2] * length), 0);
+	const double *eps = w.soft.node_eps + 3 * j, length = w.plan->length;
+	w.soft.terms[j] = make_float4((float)(eps[0] * length), (float)(eps[1] * length), (float)(eps[2] * length), 0);
 }
 
 /* After cell_kernel. */
@@ -105,12 +106,12 @@ static __global__ void __launch_bounds__(THREADS) motion_kernel(struct walk w)
 	const size_t j = blockIdx.x * (size_t)THREADS + threadIdx.x;
 	if (j >= w.nnode)
 		return;
-	const double speed = w.plan->speed, unit = w.quad ? w.plan->mass * w.plan->length * speed * 0.5 : 0;
+	const double speed = w.plan->speed, unit = w.tree.quad ? w.plan->mass * w.plan->length * speed * 0.5 : 0;
 	float v[3], s[6];
 	for (int k = 0; k < 3; k++)
-		v[k] = (float)((w.velocity[3 * j + k] - w.velocity[k]) * speed);
+		v[k] = (float)((w.rates.velocity[3 * j + k] - w.rates.velocity[k]) * speed);
 	for (int k = 0; k < 6; k++)
-		s[k] = (float)(w.quad_rate[6 * j + k] * unit);
+		s[k] = (float)(w.rates.quad[6 * j + k] * unit);
 	w.motion[2 * j] = make_float4(v[0], v[1], v[2], s[0]);
 	w.motion[2 * j + 1] = make_float4(s[1], s[2], s[3], s[4]);
 	w.moment[2 * j + 1].w = s[5];
@@ -130,28 +131,29 @@ static __global__ void __launch_bounds__(THREADS)
 		return;
 	if (j == 0)
 		mark_body(mark, 0);
-	if (w.count[j] <= w.group)
+	if (w.tree.count[j] <= w.group)
 		return;
-	const uint32_t children = w.nchild[j];
-	if (children == 0 && w.first[j] < w.n)
-		for (uint32_t i = 0; i < w.count[j]; i += w.group)
-			mark_body(mark, w.first[j] + i);
-	const uint32_t most = w.count[j] <= DENSE * w.group ? w.group : 0; /* bodies of siblings in a group */
+	const uint32_t children = w.tree.nchild[j];
+	if (children == 0 && w.tree.first[j] < w.n)
+		for (uint32_t i = 0; i < w.tree.count[j]; i += w.group)
+			mark_body(mark, w.tree.first[j] + i);
+	const uint32_t most = w.tree.count[j] <= DENSE * w.group ? w.group : 0; /* bodies of siblings in a group */
 	uint32_t left = 0; /* in the group that the last child went to */
-	for (uint32_t k = w.child[j]; k < w.child[j] + children; k++) {
-		const uint32_t count = w.count[k];
-		if (w.first[k] >= w.n) /* only sources: those of another rank */
+	for (uint32_t k = w.tree.child[j]; k < w.tree.child[j] + children; k++) {
+		const uint32_t count = w.tree.count[k];
+		if (w.tree.first[k] >= w.n) /* only sources: those of another rank */
 			continue;
 		if (count > w.group) {
 			left = 0;
-			if (w.count[j] > w.region.bodies && count <= w.region.bodies) {
-				mark_body(region_mark, w.first[k]);
-				region_at_word[w.first[k] / 32] = k; /* of more than 32 bodies: no other in this word */
+			if (w.tree.count[j] > w.region.bodies && count <= w.region.bodies) {
+				mark_body(region_mark, w.tree.first[k]);
+				region_at_word[w.tree.first[k] / 32] =
+					k; /* of more than 32 bodies: no other in this word */
 			}
 			continue;
 		}
 		if (count > left) {
-			mark_body(mark, w.first[k]);
+			mark_body(mark, w.tree.first[k]);
 			left = most;
 		}
 		left -= count < left ? count : left;
@@ -171,7 +173,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 static __device__ uint4 span_of(const struct walk &w, uint32_t node)
 {
-	return make_uint4(node, w.first[node], w.first[node] + w.count[node], 0);
+	return make_uint4(node, w.tree.first[node], w.tree.first[node] + w.tree.count[node], 0);
 }
 
 static __global__ void __launch_bounds__(THREADS) start_kernel(size_t words, const uint32_t *mark, const uint32_t *at,

@@ -26,16 +26,17 @@ template <class K> struct walker_queue : walker_local<K> {
 				vel = w.vel + 3 * i;
 			if (i & LEAF) { /* all bodies of a node */
 				const size_t j = i & ~(size_t)LEAF;
-				mass = &w.node_mass[j];
+				mass = &w.tree.mass[j];
 				if constexpr (K::JERK)
-					vel = w.velocity + 3 * j;
-				i = w.first[j];
+					vel = w.rates.velocity + 3 * j;
+				i = w.tree.first[j];
 			}
 			source_type s;
 			set(s.at, w.pos + 3 * i);
 			if constexpr (K::LAW != NB_LAW_COMMON)
-				s.soft = (real)nb_soft_of<K::LAW == NB_LAW_SPLINE>(w.body_eps ? w.body_eps[i] : w.eps,
-					mine.scale, K::P == NB_F64 ? NB_PAIR_FLOOR_F64 : (double)NB_PAIR_FLOOR_F32);
+				s.soft = (real)nb_soft_of<K::LAW == NB_LAW_SPLINE>(
+					w.soft.body_eps ? w.soft.body_eps[i] : w.eps, mine.scale,
+					K::P == NB_F64 ? NB_PAIR_FLOOR_F64 : (double)NB_PAIR_FLOOR_F32);
 			s.mass = (real)(*mass * w.plan->mass);
 			if constexpr (K::JERK)
 				set_velocity(s.vel, vel);
@@ -86,10 +87,10 @@ template <class K> struct walker_queue : walker_local<K> {
 	{
 		if constexpr (K::P == NB_F64) {
 			const double unit = w.plan->mass * mine.scale * mine.speed;
-			set_velocity(c.vel, w.velocity + 3 * j);
+			set_velocity(c.vel, w.rates.velocity + 3 * j);
 #pragma unroll
 			for (int k = 0; k < 6; k++)
-				c.rate[k] = w.quad ? w.quad_rate[6 * j + k] * unit : 0;
+				c.rate[k] = w.tree.quad ? w.rates.quad[6 * j + k] * unit : 0;
 		} else {
 			const float4 a = __ldg(&w.motion[2 * j]), b = __ldg(&w.motion[2 * j + 1]);
 			const float f = 2 * mine.high.w;
@@ -104,17 +105,17 @@ template <class K> struct walker_queue : walker_local<K> {
 		const size_t j = __float_as_uint(mine.cell_queue[slot].w);
 		pole_type c;
 		place_type com;
-		set(com, w.com + 3 * j);
+		set(com, w.tree.com + 3 * j);
 		c.x = com.x, c.y = com.y, c.z = com.z;
 		constexpr size_t far_row = nb_high_far_row(K::ORDER, K::HARMONIC),
 				 s = nb_high_far_moments(K::ORDER, K::HARMONIC);
 		real r[nb_high_body_row(K::ORDER)];
-		load_row(w.body_rows, j, r);
+		load_row(w.high.body_rows, j, r);
 		c.mass = mass_at(j);
 		nb_high_set<K::ORDER, K::HARMONIC, real>(
-			c, r, size_of(__ldg((const real *)w.far_rows + far_row * j + s)));
+			c, r, size_of(__ldg((const real *)w.high.far_rows + far_row * j + s)));
 		if constexpr (K::LAW == NB_LAW_PLUMMER) {
-			const double eps = w.node_eps[3 * j + 1] * mine.scale;
+			const double eps = w.soft.node_eps[3 * j + 1] * mine.scale;
 			c.eps2 = (real)(eps * eps);
 		}
 		mine.cell[lane] = c;
@@ -128,13 +129,13 @@ template <class K> struct walker_queue : walker_local<K> {
 		constexpr int times = K::JERK ? 1 : 3;
 		if constexpr (K::P == NB_F64) {
 			place_type com;
-			set(com, w.com + 3 * j);
+			set(com, w.tree.com + 3 * j);
 			c.x = com.x, c.y = com.y, c.z = com.z;
-			c.mass = w.node_mass[j] * w.plan->mass;
+			c.mass = w.tree.mass[j] * w.plan->mass;
 			const double f = times * w.plan->mass * mine.scale * mine.scale;
 #pragma unroll
 			for (int k = 0; k < 6; k++)
-				c.moment[k] = w.quad ? w.quad[6 * j + k] * f : 0;
+				c.moment[k] = w.tree.quad ? w.tree.quad[6 * j + k] * f : 0;
 		} else {
 			const float4 m = __ldg(&w.moment[2 * j]), s = __ldg(&w.moment[2 * j + 1]);
 			const float unit = mine.high.w, f = 2 * times * unit * unit;
@@ -146,7 +147,7 @@ template <class K> struct walker_queue : walker_local<K> {
 		c.trace = (real)0.5 * (c.moment[0] + c.moment[3] + c.moment[5]);
 		c.eps2 = 0;
 		if constexpr (K::LAW == NB_LAW_PLUMMER) {
-			const double eps = w.node_eps[3 * j + 1] * mine.scale;
+			const double eps = w.soft.node_eps[3 * j + 1] * mine.scale;
 			c.eps2 = (real)(eps * eps);
 		}
 		if constexpr (K::JERK)

@@ -22,18 +22,18 @@ struct nb_walk_slot {
 
 int nb_slot_stack(struct walk &w, size_t count)
 {
-	if (!w.slot->stack.ptr) {
-		NB_TRY(w.slot->stack.alloc(count));
-		if (w.slot->worker)
-			NB_TRY(w.slot->worker->follow_default());
+	if (!w.dealt.slot->stack.ptr) {
+		NB_TRY(w.dealt.slot->stack.alloc(count));
+		if (w.dealt.slot->worker)
+			NB_TRY(w.dealt.slot->worker->follow_default());
 	}
-	w.stack = w.slot->stack.ptr;
+	w.stack = w.dealt.slot->stack.ptr;
 	return NB_OK;
 }
 
 int nb_slot_regions(struct walk &w, size_t bytes)
 {
-	struct nb_walk_slot &slot = *w.slot;
+	struct nb_walk_slot &slot = *w.dealt.slot;
 	if (!slot.region_place.ptr) {
 		NB_TRY(slot.region_listed.alloc(slot.regions));
 		NB_TRY(slot.region_place.alloc(slot.regions));
@@ -80,13 +80,13 @@ static int nb_walk_count(struct walk &w, uint32_t *groups)
 
 cudaStream_t nb_lane_stream(const struct walk &w)
 {
-	return w.slot->stream;
+	return w.dealt.slot->stream;
 }
 
 /* So that each member that shares a device gets groups. */
 unsigned nb_lane_share(const struct walk &w, unsigned blocks)
 {
-	const unsigned sharers = w.drawn.of ? (unsigned)w.slot->worker->sharers : 1;
+	const unsigned sharers = w.dealt.drawn.of ? (unsigned)w.dealt.slot->worker->sharers : 1;
 	return blocks < sharers ? 1 : blocks / sharers;
 }
 
@@ -118,31 +118,31 @@ static int nb_share_copy(Copies &copies, struct walk *w, enum nb_precision preci
 	NB_TRY(copies.add(&w->place, 2 * nnode));
 	NB_TRY(copies.add(&w->moment, 2 * nnode));
 	NB_TRY(copies.add(&w->extent, nnode));
-	NB_TRY(copies.add(&w->body_eps, n));
-	NB_TRY(copies.add(&w->node_eps, 3 * nnode));
-	NB_TRY(copies.add(&w->soft, nnode));
-	NB_TRY(copies.add(&w->body_rows, w->body_bytes));
-	NB_TRY(copies.add(&w->far_rows, w->far_bytes));
-	if (precision == NB_F64 || w->body_rows)
-		NB_TRY(copies.add(&w->com, 3 * nnode));
+	NB_TRY(copies.add(&w->soft.body_eps, n));
+	NB_TRY(copies.add(&w->soft.node_eps, 3 * nnode));
+	NB_TRY(copies.add(&w->soft.terms, nnode));
+	NB_TRY(copies.add(&w->high.body_rows, w->high.body_bytes));
+	NB_TRY(copies.add(&w->high.far_rows, w->high.far_bytes));
+	if (precision == NB_F64 || w->high.body_rows)
+		NB_TRY(copies.add(&w->tree.com, 3 * nnode));
 	if (precision == NB_F64)
-		NB_TRY(copies.add(&w->quad, 6 * nnode));
+		NB_TRY(copies.add(&w->tree.quad, 6 * nnode));
 	if (precision == NB_F64 || !direct) /* else of leaves that are a point */
-		NB_TRY(copies.add(&w->node_mass, nnode));
+		NB_TRY(copies.add(&w->tree.mass, nnode));
 	if (groups)
 		NB_TRY(copies.add(&w->start, groups + (size_t)1));
 	if (w->jerk) {
 		NB_TRY(copies.add(&w->vel, 3 * n));
-		NB_TRY(copies.add(&w->velocity, 3 * nnode));
+		NB_TRY(copies.add(&w->rates.velocity, 3 * nnode));
 		NB_TRY(copies.add(&w->motion, 2 * nnode));
 		if (precision == NB_F64)
-			NB_TRY(copies.add(&w->quad_rate, 6 * nnode));
+			NB_TRY(copies.add(&w->rates.quad, 6 * nnode));
 	}
 	if (direct)
 		return NB_OK;
-	NB_TRY(copies.add(&w->acc_old, 3 * n)); /* once a group */
-	NB_TRY(copies.add(&w->first, nnode));	/* of leaves that are a point */
-	NB_TRY(copies.add(&w->count, nnode));	/* of leaves of many bodies */
+	NB_TRY(copies.add(&w->acc_old, 3 * n));	   /* once a group */
+	NB_TRY(copies.add(&w->tree.first, nnode)); /* of leaves that are a point */
+	NB_TRY(copies.add(&w->tree.count, nnode)); /* of leaves of many bodies */
 	return NB_OK;
 }
 
@@ -159,10 +159,10 @@ static int nb_share_replicate(
 	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
 	if (!copies.worker.is_primary()) {
-		w->child = w->nchild = nullptr; /* of the preparation alone */
-		w->box = nullptr;
-		w->fastest = nullptr;
-		w->rows = nullptr;
+		w->tree.child = w->tree.nchild = nullptr; /* of the preparation alone */
+		w->tree.box = nullptr;
+		w->rates.fastest = nullptr;
+		w->high.rows = nullptr;
 		NB_TRY(nb_share_copy(copies, w, precision, direct, groups));
 	}
 	NB_TRY(copies.fetch());
@@ -191,8 +191,8 @@ static int nb_share_draw(struct nb_team_worker &worker, const struct walk &prima
 	NB_TRY(drawn.alloc(1 + ranges.count));
 	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
 	NB_TRY(nb_share_replicate(copies, &w, precision, true, groups));
-	w.drawn.of = ranges.ptr, w.drawn.ready = drawn.ptr + 1, w.drawn.next = drawn.ptr;
-	w.slot = &slot;
+	w.dealt.drawn.of = ranges.ptr, w.dealt.drawn.ready = drawn.ptr + 1, w.dealt.drawn.next = drawn.ptr;
+	w.dealt.slot = &slot;
 	slot.worker = &worker;
 	slot.regions = primary.region.count;
 	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
@@ -234,9 +234,10 @@ static int nb_share_parts(struct nb_team_worker &worker, const struct walk &prim
 		struct nb_walk_slot &here = slot[worker.parts % NB_TEAM_UNDER_WAY];
 		here.stream = worker.stream(), here.worker = &worker;
 		here.regions = nb_regions_in(primary, size);
-		w.slot = &here;
-		w.begin = (uint32_t)k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
-		w.next = next.ptr + k;
+		w.dealt.slot = &here;
+		w.dealt.begin = (uint32_t)k * size,
+		w.dealt.end = groups - w.dealt.begin < size ? groups : w.dealt.begin + size;
+		w.dealt.next = next.ptr + k;
 		NB_TRY(launch(w, precision, count));
 		NB_TRY(worker.copy_back(primary.acc + 3 * first, w.acc + 3 * first, 3 * bodies * sizeof *w.acc));
 		if (w.pot)
@@ -296,7 +297,7 @@ static int nb_share_walk(struct walk &w, enum nb_precision precision, bool count
 static int nb_walk_alone(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
 	struct nb_walk_slot slot;
-	w.slot = &slot;
+	w.dealt.slot = &slot;
 	slot.regions = w.n / (w.group + 1) + 1;
 	if (!w.region.bodies || slot.regions * nb_region_bytes(w) <= NB_REGIONS_BOUND)
 		return launch(w, precision, count);
@@ -311,8 +312,8 @@ static int nb_walk_alone(struct walk &w, enum nb_precision precision, bool count
 	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, parts * sizeof *next.ptr, 0));
 	slot.regions = nb_regions_in(w, size);
 	for (uint32_t k = 0; k < parts; k++) {
-		w.begin = k * size, w.end = groups - w.begin < size ? groups : w.begin + size;
-		w.next = next.ptr + k;
+		w.dealt.begin = k * size, w.dealt.end = groups - w.dealt.begin < size ? groups : w.dealt.begin + size;
+		w.dealt.next = next.ptr + k;
 		NB_TRY(launch(w, precision, count));
 	}
 	return NB_OK;

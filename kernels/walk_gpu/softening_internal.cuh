@@ -20,7 +20,7 @@ template <class K> struct walker_softening : walker_stack<K> {
 #pragma unroll
 		for (int t = 0; t < SLOTS; t++) {
 			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
-			eps[t] = (float)((w.body_eps ? w.body_eps[i] : w.eps) * w.plan->length);
+			eps[t] = (float)((w.soft.body_eps ? w.soft.body_eps[i] : w.eps) * w.plan->length);
 			low = fminf(low, eps[t]);
 			high = fmaxf(high, eps[t]);
 			sum += t * 32 + lane < num ? eps[t] * eps[t] : 0;
@@ -61,7 +61,7 @@ template <class K> struct walker_softening : walker_stack<K> {
 		if constexpr (K::LAW != NB_LAW_COMMON) {
 			float low = INFINITY, high = 0, sum = 0;
 			for (uint32_t t = lane; t < num; t += 32) {
-				const float eps = (float)((w.body_eps ? w.body_eps[first + t] : w.eps) *
+				const float eps = (float)((w.soft.body_eps ? w.soft.body_eps[first + t] : w.eps) *
 							  w.plan->length);
 				low = fminf(low, eps);
 				high = fmaxf(high, eps);
@@ -86,7 +86,7 @@ template <class K> struct walker_softening : walker_stack<K> {
 		for (int t = 0; t < SLOTS; t++) {
 			const size_t i = first + (t * 32 + lane < num ? t * 32 + lane : 0);
 			target[t].soft = (real)nb_soft_of<K::LAW == NB_LAW_SPLINE>(
-				w.body_eps ? w.body_eps[i] : w.eps, mine.scale, floor);
+				w.soft.body_eps ? w.soft.body_eps[i] : w.eps, mine.scale, floor);
 		}
 	}
 
@@ -96,7 +96,7 @@ template <class K> struct walker_softening : walker_stack<K> {
 	__device__ __forceinline__ void judge_soft(
 		uint32_t node, uint32_t extent, float near2, float d2, bool &far, bool &expand) const
 	{
-		const float4 eps = __ldg(&w.soft[node]);
+		const float4 eps = __ldg(&w.soft.terms[node]);
 		const float size = extent_size(extent), edge = fmaxf(sqrtf(d2) - mine.low.w, 0);
 		if constexpr (K::LAW == NB_LAW_SPLINE) {
 			/* no body of the node is farther than the diagonal from its centre of mass */
@@ -139,7 +139,7 @@ template <class K> struct walker_softening : walker_stack<K> {
 			return 0;
 		const float inv = 1 / r2, spread2 = fmaxf(spread, 0) * (inv * inv);
 		return mass * inv *
-		       (w.soft_weight * (1.5f * off * inv + 1.875f * spread2) + 3 * sqrtf(size * size * inv * spread2));
+		       (w.soft.weight * (1.5f * off * inv + 1.875f * spread2) + 3 * sqrtf(size * size * inv * spread2));
 	}
 };
 

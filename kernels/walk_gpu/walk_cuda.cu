@@ -74,9 +74,10 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	w.n = n, w.nnode = nnode;
 	w.pos = g->pos, w.mass = g->mass, w.acc = g->acc, w.pot = g->pot;
 	w.eps = g->eps, w.G = g->G;
-	w.first = tree->first, w.count = tree->count, w.child = tree->child, w.nchild = tree->nchild;
-	w.box = tree->box, w.com = tree->com, w.node_mass = tree->mass,
-	w.quad = walk->order == 1 || walk->order > 2 ? NULL : tree->quad;
+	w.tree.first = tree->first, w.tree.count = tree->count, w.tree.child = tree->child,
+	w.tree.nchild = tree->nchild;
+	w.tree.box = tree->box, w.tree.com = tree->com, w.tree.mass = tree->mass,
+	w.tree.quad = walk->order == 1 || walk->order > 2 ? NULL : tree->quad;
 	w.law = nb_pair_law_of(g);
 	w.error = (float)nb_opening_cuda(walk->theta, walk->order);
 	w.alpha = by_acceleration ? (float)walk->alpha : 0;
@@ -97,7 +98,8 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	}
 	w.vel = g->vel, w.jerk = g->jerk;
 	w.region.bodies = use_regions(w, walk, n_all) ? (uint32_t)REGION : 0;
-	w.velocity = motion.velocity.ptr, w.quad_rate = motion.quad_rate.ptr, w.fastest = motion.fastest.ptr;
+	w.rates.velocity = motion.velocity.ptr, w.rates.quad = motion.quad_rate.ptr,
+	w.rates.fastest = motion.fastest.ptr;
 	w.motion = packed.ptr;
 
 	nb_cuda_buffer<double> node_eps;
@@ -105,9 +107,9 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	if (soft) {
 		NB_TRY(nb_tree_softness_cuda(g, tree, &node_eps));
 		NB_TRY(packed_eps.alloc(nnode));
-		w.body_eps = g->body_eps, w.node_eps = node_eps.ptr, w.soft = packed_eps.ptr;
-		w.soft_weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
-		w.soft_error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta, 2);
+		w.soft.body_eps = g->body_eps, w.soft.node_eps = node_eps.ptr, w.soft.terms = packed_eps.ptr;
+		w.soft.weight = (float)nb_opening_soft(by_acceleration ? 0.5 : walk->theta);
+		w.soft.error = by_acceleration ? (float)walk->alpha : (float)nb_opening_cpu(walk->theta, 2);
 	}
 	nb_cuda_buffer<double> rows;
 	nb_cuda_buffer<char> body_rows, far_rows;
@@ -117,12 +119,13 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 			NB_TRY(nb_tree_high_cuda(g, tree, walk->order, 0, &rows));
 		NB_TRY(body_rows.alloc(nnode * real * (size_t)nb_high_body_row(walk->order)));
 		NB_TRY(far_rows.alloc(nnode * real * (size_t)nb_high_far_row(walk->order, harmonic_of(w))));
-		w.rows = part.rows ? part.rows : rows.ptr, w.body_rows = body_rows.ptr, w.far_rows = far_rows.ptr;
-		w.body_bytes = body_rows.count, w.far_bytes = far_rows.count;
+		w.high.rows = part.rows ? part.rows : rows.ptr, w.high.body_rows = body_rows.ptr,
+		w.high.far_rows = far_rows.ptr;
+		w.high.body_bytes = body_rows.count, w.high.far_bytes = far_rows.count;
 	}
 	NB_TRY(nb_walk_pack(w, walk->order, g->precision));
 	NB_TRY(nb_walk_find_groups(w, marks));
-	w.next = &plan.ptr->next;
+	w.dealt.next = &plan.ptr->next;
 	NB_TRY(nb_walk_groups(
 		w, g->precision, count, part.alone, launcher[walk->order <= 2 ? 0 : walk->order - 2][soft]));
 	return count ? add_counts(w, count) : NB_OK;

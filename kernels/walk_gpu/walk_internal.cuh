@@ -172,14 +172,50 @@ struct drawn_ranges {
 	unsigned *next;
 };
 
+/* The parts of a walk, each in the order of what fills and uses it. */
+
+/* A tree, as struct nb_tree has it. */
+struct walk_tree {
+	const uint32_t *first, *count, *child, *nchild;
+	const double *box, *com, *mass, *quad;
+};
+
+/* Of nodes, for jerks (motion_cuda.cu). */
+struct walk_rates {
+	const double *velocity, *quad;
+	const unsigned long long *fastest;
+};
+
+/* Orders 3 and 4 (high_cuda.cu): the rows, and what nb_high_pack makes of them, in the precision of the walk. */
+struct walk_high {
+	const double *rows;
+	char *body_rows, *far_rows;
+	size_t body_bytes, far_bytes; /* of all rows */
+};
+
+/* Not for NB_LAW_COMMON (softness_cuda.cu). */
+struct walk_softenings {
+	const double *body_eps; /* or NULL: eps is that of all */
+	const double *node_eps; /* softness_internal.cuh */
+	float weight;		/* nb_opening_soft */
+	float error;		/* tolerance of what softenings do, the CPU's, over the field or the old acceleration */
+	float4 *terms;		/* the same numbers, scaled */
+};
+
+/* Groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on (share_cuda.cu). */
+struct walk_dealt {
+	uint32_t begin, end;
+	unsigned *next;
+	struct drawn_ranges drawn; /* if several devices share next */
+	struct nb_walk_slot *slot; /* for the host alone */
+};
+
 struct walk {
 	size_t n, nnode;
 	const double *pos, *mass, *vel;
 	double *acc, *pot, *jerk;
 	double eps, G;
-
-	const uint32_t *first, *count, *child, *nchild;
-	const double *box, *com, *node_mass, *quad;
+	struct walk_tree tree;
 
 	float error; /* tolerated, over the strength of the field */
 	float alpha; /* the same, over the old acceleration; 0: not by acceleration */
@@ -187,23 +223,10 @@ struct walk {
 	bool local;
 	uint32_t group; /* bodies, at most */
 
-	/* of nodes, for jerks */
-	const double *velocity, *quad_rate;
-	const unsigned long long *fastest;
-
-	/* orders 3 and 4: of nb_tree_high_cuda; what nb_high_pack makes of it, in the precision of the walk */
-	const double *rows;
-	char *body_rows, *far_rows;
-	size_t body_bytes, far_bytes; /* of all rows */
-
+	struct walk_rates rates;
+	struct walk_high high;
 	enum nb_pair_law law;
-
-	/* not for NB_LAW_COMMON: */
-	const double *body_eps; /* or NULL: eps is that of all */
-	const double *node_eps; /* softness_internal.cuh */
-	float soft_weight;	/* nb_opening_soft */
-	float soft_error;	/* tolerance of what softenings do, the CPU's, over the field or the old acceleration */
-	float4 *soft;		/* the same numbers, scaled */
+	struct walk_softenings soft;
 
 	struct plan *plan;
 	float4 *place, *moment, *motion;
@@ -212,12 +235,7 @@ struct walk {
 	const uint32_t *start, *ngroup;
 
 	struct region_tables region;
-
-	/* groups begin .. end - 1 are to be walked, dealt by the counter next; end 0: all from begin on */
-	uint32_t begin, end;
-	unsigned *next;
-	struct drawn_ranges drawn; /* if several devices share next */
-	struct nb_walk_slot *slot; /* for the host alone */
+	struct walk_dealt dealt;
 };
 
 /* What a warp does next. */

@@ -104,8 +104,9 @@ template <class K> struct walker : walker_queue<K> {
 	__device__ __forceinline__ void open_range()
 	{
 		if (lane == 0) {
-			mine.range = w.drawn.of ? make_uint4(0, 0, 0, 0)
-						: range_of(w, w.begin, w.end ? w.end : *w.ngroup, REGIONS);
+			mine.range = w.dealt.drawn.of ? make_uint4(0, 0, 0, 0)
+						      : range_of(w, w.dealt.begin,
+								w.dealt.end ? w.dealt.end : *w.ngroup, REGIONS);
 			mine.region_begin = mine.range.z;
 		}
 		__syncwarp();
@@ -118,8 +119,8 @@ template <class K> struct walker : walker_queue<K> {
 		uint32_t t = 0;
 		__syncwarp();
 		if (lane == 0) {
-			t = atomicAdd(w.drawn.of ? w.drawn.next : w.next, 1u);
-			if (w.drawn.of)
+			t = atomicAdd(w.dealt.drawn.of ? w.dealt.drawn.next : w.dealt.next, 1u);
+			if (w.dealt.drawn.of)
 				t = find_range(t);
 		}
 		t = __shfl_sync(0xffffffff, t, 0);
@@ -132,12 +133,12 @@ template <class K> struct walker : walker_queue<K> {
 			return {task::REGION, range.z + t};
 		t -= range.w;
 		if (t >= 2 * groups)
-			return {w.drawn.of ? task::NOTHING : task::END, 0};
+			return {w.dealt.drawn.of ? task::NOTHING : task::END, 0};
 		const bool small = t >= groups;
 		const uint32_t group = range.x + (small ? t - groups : t);
 		if ((w.start[group + 1] - w.start[group] <= 32) != small)
 			return {task::NOTHING, 0};
-		if (w.drawn.of && lane == 0)
+		if (w.dealt.drawn.of && lane == 0)
 			atomicAdd(&w.plan->counts[3], 1ull);
 		return {task::GROUP, group};
 	}
@@ -149,17 +150,17 @@ template <class K> struct walker : walker_queue<K> {
 		const uint32_t slot = t / TASKS;
 		t %= TASKS;
 		if (t == 0) {
-			const uint32_t all = *w.ngroup, begin = NB_DRAW_GROUPS * atomicAdd_system(w.next, 1u),
+			const uint32_t all = *w.ngroup, begin = NB_DRAW_GROUPS * atomicAdd_system(w.dealt.next, 1u),
 				       end = all - begin < NB_DRAW_GROUPS ? all : begin + NB_DRAW_GROUPS;
 			const uint4 range = begin < all ? range_of(w, begin, end, REGIONS) : make_uint4(0, 0, 0, 0);
-			__stcg(&w.drawn.of[slot], range);
-			store_release(&w.drawn.ready[slot], 1);
+			__stcg(&w.dealt.drawn.of[slot], range);
+			store_release(&w.dealt.drawn.ready[slot], 1);
 			mine.range = range;
 			return t;
 		}
-		while (!load_acquire(&w.drawn.ready[slot]))
+		while (!load_acquire(&w.dealt.drawn.ready[slot]))
 			nap();
-		mine.range = __ldcg(&w.drawn.of[slot]);
+		mine.range = __ldcg(&w.dealt.drawn.of[slot]);
 		return t;
 	}
 
@@ -221,7 +222,7 @@ template <class K> struct walker : walker_queue<K> {
 			const bool leaf = active && !expand && is_leaf, point = leaf && reach >> 31;
 			uint32_t bodies = leaf ? point ? 1 : reach & 0xffu : 0;
 			if (bodies == MANY)
-				bodies = __ldg(&w.count[node]);
+				bodies = __ldg(&w.tree.count[node]);
 			const bool near = leaf && (!far || bodies <= K::order::TINY);
 			const bool pole = active && !expand && far && !near;
 			const bool open = active && !expand && !is_leaf && !far;
