@@ -1,5 +1,6 @@
 """A run is looked at while it goes on: the camera is turned, a body clicked, pictures saved and compared with those of
 nb-render-ppm."""
+import math
 import os
 import re
 import subprocess
@@ -49,6 +50,7 @@ def look(browser, run):
     (azimuth, elevation), degrees = browser.value("[camera.azimuth, camera.elevation]"), 240 / SIZE[1]
     check(abs(azimuth - turned[0] + 80 * degrees) < 1 and abs(elevation - turned[1] + 60 * degrees) < 1, "a drag turns to", azimuth, elevation)
 
+    move(browser)
     browser.key(",")
     check(browser.value("frames.shown.frame") == FRAMES - 2, "a comma is no frame back")
     browser.at_rest()
@@ -60,6 +62,27 @@ def look(browser, run):
     virial = float(dict(zip(virial[0].split("\t"), virial[1].split("\t")))["virial"])
     told = browser.value("curves.kinds[1].value.textContent")
     check(abs(float(told) - virial) < 0.002, "the curve of the virial ratio ends at", told, "not", virial)
+
+
+def move(browser):
+    """The wheel and two fingers enlarge, Shift and dragging move; the camera is put back."""
+    browser.value("window.kept = structuredClone(camera), 0")
+    browser.mouse("mouseWheel", 300, 200, deltaX=0, deltaY=-100)
+    browser.until("camera.size < kept.size")
+    wheel = browser.value("camera.size / kept.size")
+    check(abs(wheel - math.exp(-0.16)) < 1e-6, "the wheel enlarges to", wheel)
+    browser.drag(200, 250, 80, -60, modifiers=8)
+    moved = browser.value("camera.centre.map((x, k) => x - kept.centre[k])")
+    check(any(abs(x) > 0.01 for x in moved) and browser.value("camera.azimuth === kept.azimuth"), "Shift and a drag move by", moved)
+    browser.value("Object.assign(camera, structuredClone(kept)), 0")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    for kind, half in (("touchStart", 30), ("touchMove", 45), ("touchMove", 60), ("touchEnd", 0)):
+        fingers = [{"x": 300 + side * half, "y": 200, "id": id} for id, side in enumerate((-1, 1)) if half]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+    browser.until("camera.size < 0.6 * kept.size")
+    check(abs(browser.value("camera.size / kept.size") - 0.5) < 0.01, "two fingers twice as far apart enlarge to", browser.value("camera.size / kept.size"))
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.value("Object.assign(camera, kept), view_changed(), 0")
 
 
 def ask(browser):
