@@ -64,23 +64,6 @@ void nb_talk_real(FILE *to, double x)
 	fputs(isfinite(x) ? number : "null", to);
 }
 
-/* 256 times red, green and blue, in base64. */
-static void write_map(FILE *to, const uint32_t *table)
-{
-	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	for (int k = 0; k < NB_COLORMAP_SIZE; k++) /* 24 bits are four digits */
-		for (int shift = 18; shift >= 0; shift -= 6)
-			putc(digit[table[k] >> shift & 63], to);
-}
-
-static void write_colours(FILE *to, const char *name, unsigned n, uint32_t (*colour)(unsigned))
-{
-	fprintf(to, ",\"%s\":[", name);
-	for (unsigned k = 0; k < n; k++)
-		fprintf(to, "%s\"#%06x\"", k ? "," : "", colour(k));
-	putc(']', to);
-}
-
 char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *bytes)
 {
 	static const char words[] = NB_COLORMAP_WORDS;
@@ -88,21 +71,17 @@ char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *b
 	FILE *to = open_memstream(&text, bytes);
 	if (!to)
 		nb_die(NB_EXIT_FAILED, "out of memory");
-	const char *version = run->history + strlen(run->tool->name) + 1; /* "nb-view 0.2.0: nb-view run.nb" */
-	const char *command = strstr(version, ": ");
-	fprintf(to, "{\"version\":\"%.*s\",\"keep\":%" PRIu64 ",\"maps\":{", (int)strcspn(version, ":"), version,
-		view->keep);
-	const char *word = words;
+	const char *command = strstr(run->history, ": "), *word = words; /* "nb-view 0.2.0: nb-view run.nb" */
+	fprintf(to, "{\"keep\":%" PRIu64 ",\"maps\":{", view->keep);
 	for (int map = 0; map < NB_NCOLORMAP; map++) {
 		const size_t length = strcspn(word, "|");
 		fprintf(to, "%s\"%.*s\":\"", map ? "," : "", (int)length, word);
-		write_map(to, nb_colormap_table((enum nb_colormap)map));
+		for (int k = 0; k < NB_COLORMAP_SIZE; k++)
+			fprintf(to, "%06x", nb_colormap_table((enum nb_colormap)map)[k]);
 		putc('"', to);
 		word += length + (word[length] == '|');
 	}
 	putc('}', to);
-	write_colours(to, "kinds", NB_HUE_KINDS, nb_hue_of_kind);
-	write_colours(to, "components", 6, nb_hue_of_component);
 	fputs(",\"command\":", to);
 	nb_json_string(to, command ? command + 2 : run->tool->name);
 	putc('}', to);

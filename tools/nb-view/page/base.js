@@ -93,7 +93,8 @@ function hue_table(stops) {
 	return table;
 }
 
-const bytes_of = base64 => Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+/* Pairs of hexadecimal digits. */
+const bytes_of = text => Uint8Array.from(text.match(/../g), pair => parseInt(pair, 16));
 
 const css = rgb => `rgb(${rgb.map(x => Math.round(x)).join(',')})`;
 

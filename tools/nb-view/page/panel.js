@@ -3,13 +3,13 @@
 const ui = {by: 'density', map: 'inferno', stretch: 'asinh', hidden: new Set(), follow: '', trails: 0, print: false, labels: true,
 	light: 0};
 
-const hues = {maps: {}, value: null, kinds: ['#ffffff']};
+const hues = {maps: {}, value: hue_table(['#3c6eff', '#8fb2ff', '#ffefe6', '#ffb060', '#ff5028'])};
 
 const map_table = () => hues.maps[ui.map] || hues.maps.inferno || (hues.maps.inferno = hue_table(['#000000', '#ffffff']));
 
 function kind_rgb(kind) {
 	const told = frames.shown && (frames.shown.species || []).find(s => s.id === kind);
-	return rgb_of(told && told.colour ? told.colour : hues.kinds[kind % hues.kinds.length]);
+	return rgb_of(told ? told.colour : '#ffffff');
 }
 
 const by_has_value = () => ui.by !== 'density' && ui.by !== 'species' ? 1 : 0;
@@ -35,11 +35,9 @@ function notice(text, milliseconds = 0) {
 /* ---- what nb-view and the frames say ---- */
 
 function hello(told) {
-	frames.most = told.keep || frames.most;
-	for (const [name, data] of Object.entries(told.maps || {}))
+	frames.most = told.keep;
+	for (const [name, data] of Object.entries(told.maps))
 		hues.maps[name] = bytes_of(data);
-	hues.kinds = told.kinds || hues.kinds;
-	hues.value = hue_table(told.speed || ['#3c6eff', '#8fb2ff', '#ffefe6', '#ffb060', '#ff5028']);
 	fill($('map'), Object.keys(hues.maps), ui.map);
 	document.title = told.command || 'nb-view';
 }
