@@ -25,39 +25,37 @@ static struct nb_column *require_column(const struct render *r, const char *name
 	return column;
 }
 
-/* Of all components, of the bodies that are drawn. */
-static double *compute(struct render *r, size_t *ncomp)
+double *nb_render_values(struct nb_expr *expr, struct nb_frame *frame)
 {
-	const struct bodies *b = &r->bodies;
-	const size_t all = b->frame->rows[NB_PARTICLE];
+	const size_t n = frame->rows[NB_PARTICLE];
+	struct nb_scope scope = {.frame = frame, .also = "density|species|colour|id"};
 	struct nb_expr_error error;
-	if (!r->expression)
-		nb_die(NB_EXIT_USAGE, "invalid by '%.300s' (no column in frame %" PRIu64 " has that name, and: %s)",
-			r->column, b->frame->number, r->wrong.text);
-	struct nb_scope scope = {.frame = b->frame, .also = "density|species|colour|id"};
-	if (nb_expr_bind(r->expression, all, 0, nb_scope_find, &scope, &error))
-		nb_expression_failed(r->expression, b->frame, &error);
-	if (nb_expr_kind(r->expression) == NB_EXPR_CONDITION || nb_expr_kind(r->expression) == NB_EXPR_TEXT)
-		nb_die(NB_EXIT_FAILED, "'%.300s' is not a number (such as 'vy' or 'v2/2')", r->column);
-	*ncomp = nb_expr_ncomp(r->expression);
-	double *number = nb_require_memory(
-		b->frame, all <= SIZE_MAX / *ncomp ? nb_alloc(all * *ncomp, sizeof *number) : NULL);
-	for (size_t k = 0; k < *ncomp; k++)
-		if (nb_expr_values(r->expression, 0, all, (uint32_t)k, NB_ITEM_F64, number + k, *ncomp * sizeof *number,
-			    &error))
-			nb_expression_failed(r->expression, b->frame, &error);
-	for (size_t i = 0; b->row && i < b->n; i++) /* rows ascend */
-		memmove(&number[*ncomp * i], &number[*ncomp * b->row[i]], *ncomp * sizeof *number);
-	return number;
+	if (nb_expr_bind(expr, n, 0, nb_scope_find, &scope, &error))
+		nb_expression_failed(expr, frame, &error);
+	if (nb_expr_kind(expr) == NB_EXPR_CONDITION || nb_expr_kind(expr) == NB_EXPR_TEXT)
+		nb_die(NB_EXIT_FAILED, "'%.300s' is not a number (such as 'vy' or 'v2/2')", nb_expr_source(expr));
+	double *value = nb_require_memory(frame, nb_alloc(n, 2 * sizeof *value)), *part = value + n;
+	for (uint32_t k = 0; k < nb_expr_ncomp(expr); k++) {
+		if (nb_expr_values(expr, 0, n, k, NB_ITEM_F64, part, sizeof *part, &error))
+			nb_expression_failed(expr, frame, &error);
+		for (size_t i = 0; i < n; i++)
+			value[i] = k ? hypot(value[i], part[i]) : part[i];
+	}
+	return value;
 }
 
-/* The number itself, or the length of the vector. */
+/* The numbers of a column, or of an expression, of the bodies that are drawn; of a vector its length. */
 static void load_values(struct render *r)
 {
 	struct bodies *b = &r->bodies;
 	struct nb_column *column = nb_frame_find(b->frame, r->column);
-	size_t ncomp = column ? column->ncomp : 1;
-	b->value = column ? nb_render_numbers(r, column) : compute(r, &ncomp);
+	const size_t ncomp = column ? column->ncomp : 1;
+	if (!column && !r->expression)
+		nb_die(NB_EXIT_USAGE, "invalid by '%.300s' (no column in frame %" PRIu64 " has that name, and: %s)",
+			r->column, b->frame->number, r->wrong.text);
+	b->value = column ? nb_render_numbers(r, column) : nb_render_values(r->expression, b->frame);
+	for (size_t i = 0; !column && b->row && i < b->n; i++) /* rows ascend */
+		b->value[i] = b->value[b->row[i]];
 	for (size_t i = 0; ncomp > 1 && i < b->n; i++) {
 		double length = 0;
 		for (size_t k = 0; k < ncomp; k++)

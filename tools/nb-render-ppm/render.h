@@ -194,6 +194,8 @@ void nb_render_report(const struct render *r);
 
 /* Red, green and blue of a kind of body, 0xrrggbb: species are those of galaxies, or of anything. */
 uint32_t nb_render_hue_of_kind(const struct render *r, unsigned kind);
+/* What an expression, which it binds, is for each body of a frame, of a vector its length; of nb_alloc, or nb_die. */
+double *nb_render_values(struct nb_expr *expr, struct nb_frame *frame);
 /* r->bodies.value or colour, where that is what is shown. */
 void nb_render_load_hues(struct render *r);
 /* scene->slow and fast, from the option or the bodies. */

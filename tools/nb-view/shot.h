@@ -25,7 +25,7 @@ struct shot {
 	size_t njson[TALK_VIEWS];
 	/* of the view in hand: its text, the numbers, and what they are computed with */
 	const char *by;
-	double *value, *part;
+	double *value;
 	struct nb_expr *expr;
 	char unit[NB_EXPR_UNIT];
 };

@@ -6,6 +6,7 @@
 #include "kernels/picture/picture.h"
 #include "tools/filter/expression.h"
 #include "tools/filter/require.h"
+#include "tools/nb-render-ppm/render.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,33 +19,18 @@ int nb_shot_has_values(const char *by)
 
 void nb_shot_release_view(struct shot *shot)
 {
-	nb_free_all(shot->value, shot->part);
+	nb_free(shot->value);
 	nb_expr_free(shot->expr);
-	shot->value = shot->part = NULL;
+	shot->value = NULL;
 	shot->expr = NULL;
 }
 
 static void compute(void *context)
 {
 	struct shot *shot = context;
-	struct nb_scope scope = {.frame = &shot->sample, .also = "density|species"};
-	struct nb_expr_error error;
-	struct nb_expr *expr = shot->expr = nb_expression(shot->by);
-	if (nb_expr_bind(expr, shot->n, 0, nb_scope_find, &scope, &error))
-		nb_die(NB_EXIT_FAILED, "%s", error.text);
-	if (nb_expr_kind(expr) == NB_EXPR_TEXT)
-		nb_die(NB_EXIT_FAILED, "'%.200s' is not a number", shot->by);
-	const size_t ncomp = nb_expr_ncomp(expr);
-	double *part = shot->part = nb_require_memory(&shot->sample, nb_alloc(shot->n, sizeof *part));
-	shot->value = nb_require_memory(&shot->sample, nb_alloc(shot->n, sizeof *part));
-	memset(shot->value, 0, shot->n * sizeof *shot->value);
-	for (uint32_t k = 0; k < ncomp; k++) {
-		if (nb_expr_values(expr, 0, shot->n, k, NB_ITEM_F64, part, sizeof *part, &error))
-			nb_die(NB_EXIT_FAILED, "%s", error.text);
-		for (size_t i = 0; i < shot->n; i++) /* of a vector its length */
-			shot->value[i] = ncomp == 1 ? part[i] : hypot(shot->value[i], part[i]);
-	}
-	snprintf(shot->unit, sizeof shot->unit, "%s", nb_expr_unit(expr));
+	shot->expr = nb_expression(shot->by);
+	shot->value = nb_render_values(shot->expr, &shot->sample);
+	snprintf(shot->unit, sizeof shot->unit, "%s", nb_expr_unit(shot->expr));
 }
 
 /* What is known of a text from the frames before. */
