@@ -17,10 +17,10 @@ bench-ranks: deps-build
 	@$(MAKE) --no-print-directory MPI=1 CUDA=0 all
 	tests/bench/run-ranks $(ARGS) build/mpi
 
-# steps, and passes of a frame, by number of threads; ARGS=--quick takes some seconds
+# steps, and passes of a frame, by number of threads; ARGS=--quick takes some seconds; ROWS="step*"
 bench-scaling: deps-build
 	@$(MAKE) --no-print-directory all
-	tests/bench/run-scaling $(ARGS) $(BUILD)
+	tests/bench/run-scaling $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
 # ROWS="step-* film": these rows only; ARGS=--quick, --best
 bench-pipes: deps-build
