@@ -161,10 +161,11 @@ static int is_alike(const struct sort *s, size_t i, int shift)
 	return i > 0 && i < s->n && (s->key[i] ^ s->key[i - 1]) >> shift == 0;
 }
 
-/* The first of the rows from i on that is not alike the one before it, or that after ALIKE which are. */
-static size_t next_run(const struct sort *s, size_t i, int shift)
+/* The first of the rows i .. limit that is not alike the one before it, or is the limit, or that after ALIKE which are.
+ */
+static size_t next_run(const struct sort *s, size_t i, size_t limit, int shift)
 {
-	const size_t end = i + ALIKE;
+	const size_t end = i + ALIKE < limit ? i + ALIKE : limit;
 	while (i < end && is_alike(s, i, shift))
 		i++;
 	return i;
@@ -181,13 +182,13 @@ static int sort_alike(const struct sort *s, int shift)
 	{
 #pragma omp for schedule(static)
 		for (size_t part = 0; part <= PARTS; part++) {
-			start[part] = (uint32_t)next_run(s, s->n * part / PARTS, shift);
+			start[part] = (uint32_t)next_run(s, s->n * part / PARTS, s->n, shift);
 			many |= is_alike(s, start[part], shift);
 		}
 #pragma omp for schedule(static)
 		for (size_t part = 0; part < PARTS; part++)
 			for (size_t i = start[part], next; i < start[part + 1] && !many; i = next) {
-				next = next_run(s, i + 1, shift);
+				next = next_run(s, i + 1, start[part + 1], shift); /* others sort behind it */
 				many |= next - i > ALIKE;
 				if (!many && next - i > 1)
 					insert(s->key, s->perm, i, next);

@@ -60,6 +60,7 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 	enum nb_isa isa = nb_cpu_isa();
 	uint64_t p2p = 0, m2p = 0, m2l = 0, groups = 0;
 	int status = NB_OK, threads = 1;
+	share->end = share->end < plan->npart[0] ? share->end : plan->npart[0];
 	const double start = nb_now();
 	double busy = 0;
 #pragma omp parallel reduction(max : status, threads) reduction(+ : p2p, m2p, m2l, groups, busy)
