@@ -436,7 +436,7 @@ help:
 	@echo 'make dist       the archive of the release, as build/release/nb-$(VERSION).tar.gz; the same commit gives the same bytes'
 	@echo 'make distcheck  build, test (check-fast), install and uninstall what it holds, without CUDA unless CUDA=1 is given'
 	@echo 'make deb        packages for Debian and Ubuntu, in build/deb; check-deb: install, try and remove them in fresh roots'
-	@echo '                DEBFULLNAME, DEBEMAIL: who makes them'
+	@echo '                with nvcc nb-cuda, too, which works without a GPU; DEBFULLNAME, DEBEMAIL: who makes them'
 	@echo 'make recipes    write recipes of conda, Spack, Homebrew and containers into build/recipes; URL=where the archive will be'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'

@@ -56,6 +56,9 @@ load helper
 	echo archive >nb-1.2.3.tar.gz
 	"$NB_TOP/packages/update" nb-1.2.3.tar.gz https://host.example/nb-1.2.3.tar.gz "$PWD/made" >/dev/null
 	for file in made/container/Containerfile{,.cuda}; do grep -qF " make $build &&" "$file"; done
+	# with nvcc, nb-cuda is made, too
+	make_here -n deb CUDA=1 | grep -q 'dpkg-buildpackage .*-Ppkg\.nb\.cuda'
+	make_here -n deb CUDA=0 | grep 'dpkg-buildpackage' | run ! grep pkg.nb.cuda
 	while read -r package; do
 		for file in made/container/Containerfile{,.cuda}; do sed '1,/^FROM .*\(slim\|base[^ ]*\)$/d' "$file" | grep -qw "$package"; done
 		for stanza in nb nb-cuda; do
