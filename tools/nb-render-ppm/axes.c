@@ -79,7 +79,9 @@ static void draw_axis(struct render *r, const struct axis *axis)
 		draw_tick(r, axis, pixels, has_number ? 5 : 3);
 		if (!has_number)
 			continue;
-		snprintf(text, sizeof text, plain ? "%.*f" : "%.*g", plain ? decimals : 6, at + 0.0);
+		nb_render_number(text, 6, at + 0.0);
+		if (plain)
+			snprintf(text, sizeof text, "%.*f", decimals, at + 0.0);
 		write_number(r, axis, pixels, text);
 	}
 	const int dot = nb_render_dot(r);

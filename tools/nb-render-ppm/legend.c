@@ -230,14 +230,14 @@ static void write_ends(const double end[2], int room, char text[2][NB_LABEL_SIZE
 	int digits = 3;
 	for (;; digits++) {
 		for (int k = 0; k < 2; k++)
-			snprintf(text[k], NB_LABEL_SIZE, "%.*g", digits, end[k]);
+			nb_render_number(text[k], digits, end[k]);
 		if (strcmp(text[0], text[1]) != 0 || digits == 9)
 			break;
 	}
 	for (; digits > 0; digits--) {
 		char shorter[2][NB_LABEL_SIZE];
 		for (int k = 0; k < 2; k++)
-			snprintf(shorter[k], NB_LABEL_SIZE, "%.*g", digits, end[k]);
+			nb_render_number(shorter[k], digits, end[k]);
 		if (strcmp(shorter[0], shorter[1]) == 0)
 			break;
 		memcpy(text, shorter, sizeof shorter);
@@ -246,7 +246,7 @@ static void write_ends(const double end[2], int room, char text[2][NB_LABEL_SIZE
 	}
 	text[0][0] = '\0';
 	for (digits = 3; digits > 0; digits--) {
-		snprintf(text[1], NB_LABEL_SIZE, "%.*g", digits, end[1]);
+		nb_render_number(text[1], digits, end[1]);
 		if (nb_text_width(text[1], 1) <= room)
 			return;
 	}

@@ -248,6 +248,8 @@ void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names
 /* The time in days, years ... or billions of them, whose name takes the place of a unit such as kpc/(km/s); else as it
  * is. */
 double nb_render_time(struct unit_names *names, double time);
+/* A number of at most so many digits, at most 9, with a power of ten as in print. */
+void nb_render_number(char text[NB_LABEL_SIZE], int digits, double x);
 /* A length of one digit as people write it: 2 Mpc of 2e6 pc, and 2×10⁶ where there is no such unit.  Returns where the
  * number ends. */
 size_t nb_render_length_text(double length, const char *unit, char text[NB_LABEL_SIZE]);

@@ -111,36 +111,39 @@ double nb_render_time(struct unit_names *names, double time)
 	return time * unit / known[k].seconds;
 }
 
+void nb_render_number(char text[NB_LABEL_SIZE], int digits, double x)
+{
+	static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+	char plain[40], power[8];
+	snprintf(plain, sizeof plain, "%.*g", digits, x);
+	const int n = (int)strcspn(plain, "e");
+	strcpy(text, plain);
+	if (!plain[n])
+		return;
+	snprintf(power, sizeof power, "%d", atoi(plain + n + 1));
+	const int sign = plain[0] == '-', one = n == sign + 1 && plain[sign] == '1';
+	int used = snprintf(text, NB_LABEL_SIZE, "%.*s%s10", one ? sign : n, plain, one ? "" : "×");
+	for (const char *c = power; *c; c++)
+		used += snprintf(text + used, NB_LABEL_SIZE - (size_t)used, "%s", *c == '-' ? "⁻" : raised[*c - '0']);
+	if (!nb_text_possible(text)) /* letters of dots */
+		snprintf(text, NB_LABEL_SIZE, "%.*g", digits, x);
+}
+
 size_t nb_render_length_text(double length, const char *unit, char text[NB_LABEL_SIZE])
 {
 	static const char *const ladder[] = {"pc", "kpc", "Mpc", "Gpc"};
-	static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-	int power = (int)floor(log10(length) + 1e-9);
-	const long digit = lround(length / pow(10, power));
+	const double power = floor(log10(length) + 1e-9);
 	for (int k = 0; k < 4; k++)
 		if (strcmp(unit, ladder[k]) == 0) {
-			int steps = (int)floor(power / 3.0);
-			steps = steps < -k ? -k : steps > 3 - k ? 3 - k : steps;
+			const int steps = (int)fmin(fmax(floor(power / 3), -k), 3 - k);
 			unit = ladder[k + steps];
-			power -= 3 * steps;
+			length *= pow(1000, -steps);
 			break;
 		}
-	int used = snprintf(text, NB_LABEL_SIZE, "%.*f", power < 0 ? -power : 0, (double)digit * pow(10, power));
-	if (power < -3 || power > 4) {
-		char number[16];
-		used = snprintf(text, NB_LABEL_SIZE, "%s10%s",
-			digit == 2   ? "2×"
-			: digit == 5 ? "5×"
-				     : "",
-			power < 0 ? "⁻" : "");
-		snprintf(number, sizeof number, "%d", abs(power));
-		for (const char *c = number; *c; c++)
-			used += snprintf(text + used, NB_LABEL_SIZE - (size_t)used, "%s", raised[*c - '0']);
-		if (!nb_text_possible(text)) /* letters of dots */
-			used = snprintf(text, NB_LABEL_SIZE, "%lde%d", digit, power);
-	}
-	snprintf(text + used, NB_LABEL_SIZE - (size_t)used, "%s%s", *unit ? " " : "", unit);
-	return (size_t)used;
+	nb_render_number(text, 3, length);
+	const size_t used = strlen(text);
+	snprintf(text + used, NB_LABEL_SIZE - used, "%s%s", *unit ? " " : "", unit);
+	return used;
 }
 
 /* Of a column or an expression: powers of velocity stand for themselves. */

@@ -27,13 +27,19 @@ function set_icon(button, name) {
 
 /* ---- numbers ---- */
 
-/* Short, for people: 0.0123, 12.3, 1.23e-7. */
+/* A number and a power of ten as in print: 2×10⁶, 10⁻⁵. */
+function with_power(number, power) {
+	const raised = [...String(power)].map(c => '⁰¹²³⁴⁵⁶⁷⁸⁹'[c] || '⁻').join('');
+	return `${number === 1 ? '' : number === -1 ? '-' : number + '×'}10${raised}`;
+}
+
+/* Short, for people: 0.0123, 12.3, 1.23×10⁻⁷. */
 function short(x, digits = 3) {
 	if (!isFinite(x))
 		return String(x);
 	const size = Math.abs(x);
 	if (size !== 0 && (size < 1e-3 || size >= 1e5))
-		return x.toExponential(digits - 1).replace('e+', 'e');
+		return with_power(...x.toExponential(digits - 1).split('e').map(Number));
 	return String(Number(x.toPrecision(digits)));
 }
 
@@ -54,9 +60,7 @@ const grouped = n => n.toLocaleString('en-US').replace(/,/g, '\u202f');
 function length_text(length, unit) {
 	const ladder = ['pc', 'kpc', 'Mpc', 'Gpc'], first = ladder.indexOf(unit);
 	const power = Math.floor(Math.log10(length) + 1e-9), steps = first < 0 ? 0 : clamp(Math.floor(power / 3), -first, 3 - first);
-	const rest = power - 3 * steps, digit = Math.round(length / 10 ** power);
-	const number = rest < -3 || rest > 4 ? `${digit > 1 ? digit + '×' : ''}10${[...String(rest)].map(c => '⁰¹²³⁴⁵⁶⁷⁸⁹'[c] || '⁻').join('')}` : short(digit * 10 ** rest);
-	return `${number} ${first < 0 ? unit : ladder[first + steps]}`;
+	return `${short(Number((length / 1000 ** steps).toPrecision(1)))} ${first < 0 ? unit : ladder[first + steps]}`;
 }
 
 /* 1, 2 or 5 times a power of ten, at most x > 0. */
