@@ -77,4 +77,9 @@ __attribute__((constructor(101))) static void spin_briefly(void)
 	if (!getenv("OMP_WAIT_POLICY"))
 		setenv("GOMP_SPINCOUNT", "1000", 0); /* some microseconds, then sleep */
 }
+#else
+int nb_cpu_threads(void)
+{
+	return 1;
+}
 #endif

@@ -6,7 +6,6 @@
 #include "common/cpu.h"
 
 #include <libdeflate.h>
-#include <omp.h>
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -128,7 +127,7 @@ uint32_t nb_crc32_shared(uint32_t crc, const void *data, size_t bytes)
 {
 	enum { MOST = 64 };
 	const unsigned char *p = data;
-	const size_t worth = bytes / NB_CRC32_EACH, threads = (size_t)omp_get_max_threads();
+	const size_t worth = bytes / NB_CRC32_EACH, threads = (size_t)nb_cpu_threads();
 	size_t pieces = worth < threads ? worth : threads;
 	uint32_t of[MOST];
 	pieces = pieces < MOST ? pieces : MOST;
