@@ -57,6 +57,7 @@ tables() {
 		formats/stream/stream.h NB_MAX_ATTRIBUTE_BYTES here
 		formats/stream/stream_internal.h MAX_HEADER_SIZE - a range of a number in a file
 		kernels/backend/list.h NB_DEVICES_MOST unit/backend/list.c more than 16
+		formats/stream/crc32.c MOST - more threads than that take no part
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_2D - the range of an option
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_3D - the range of an option
 		kernels/domain/cut_cpu.c MOST_PARTS - parts are coarser then
@@ -101,7 +102,6 @@ tables() {
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many
 		tools/nb-stats/stats.h MAX_RADII here
 		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not
-		tools/nb-view/shot.c MOST - the largest number of 16 bits
 		tools/nb-view/talk.h TALK_MOST - twenty times what 2^20 points take
 	ROWS
 }
