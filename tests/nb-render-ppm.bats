@@ -267,6 +267,23 @@ for r, g, b in cm.get_cmap('$map').colors: print('%02x%02x%02x' % tuple(round(25
 	done
 }
 
+@test "--sky light: white where nothing is, dark where bodies are, dark letters" {
+	grey_at() { od -An -tu1 -j $((13 + 3 * (64 * $3 + $2))) -N 3 "$1" | awk '{ print $1 + $2 + $3 }'; }
+	nb-gen plummer -n 2000 --seed 1 >sky.nb
+	for o in '' '--by speed' '--draw discs --by mass' '--draw points'; do
+		# shellcheck disable=SC2086 # several options
+		nb-render-ppm -W 64 -H 64 --size 4000 --sky light $o sky.nb >light.ppm
+		[ "$(grey_at light.ppm 2 2)" -eq 765 ]
+		[ "$(grey_at light.ppm 32 32)" -lt 600 ]
+	done
+	for o in light:1 dark:0; do # letters are a dark blue, their outline white
+		nb-render-ppm -W 64 -H 64 --size 4000 --sky ${o%:*} --title X sky.nb >titled.ppm
+		nb-render-ppm -W 64 -H 64 --size 4000 --sky ${o%:*} sky.nb >plain.ppm
+		[ "$(paste <(od -An -v -tu1 -w3 -j 13 titled.ppm) <(od -An -v -tu1 -w3 -j 13 plain.ppm) | awk '$1 < $4 - 100 && $3 > $1 + 5 { n++ } END { print (n > 0) }')" -eq ${o#*:} ]
+	done
+	nb-render-ppm -W 64 -H 64 --trail 2 --sky light sky.nb | cmp -s - <(nb-render-ppm -W 64 -H 64 --sky light sky.nb)
+}
+
 @test "log and linear stretches order the same surface densities differently" {
 	bodies id,mass,x,y,z 0,1,-1.025,0.025,0 1,10,0.025,0.025,0 2,100,1.025,0.025,0 >three.nb
 	values() { for x in 43 64 84; do ppm pixel "$1" 0 $x 47 | cut -d' ' -f1; done | paste -sd' '; }

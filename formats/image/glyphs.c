@@ -126,6 +126,7 @@ void nb_text_draw(
 	uint8_t *rgb, int width, int height, int x, int y, int scale, const char *text, const uint8_t colour[3])
 {
 	const int room = 4 * scale;
+	const double halo = colour[1] < 128 ? 255 : 0;
 	struct mask m = {nb_text_width(text, scale) + 2 * room, (NB_TEXT_HEIGHT + 8) * scale,
 		(NB_TEXT_HEIGHT + 4) * scale, NULL};
 	const size_t size = (size_t)m.width * (size_t)m.height;
@@ -145,7 +146,8 @@ void nb_text_draw(
 			const double dark = wide[r * m.width + c] / 255.0, light = m.cover[r * m.width + c] / 255.0;
 			uint8_t *at = &rgb[3 * ((size_t)row * (size_t)width + (size_t)column)];
 			for (int k = 0; dark > 0 && k < 3; k++)
-				at[k] = (uint8_t)lround((1 - light) * (1 - dark) * at[k] + light * colour[k]);
+				at[k] = (uint8_t)lround(
+					(1 - light) * ((1 - dark) * at[k] + dark * halo) + light * colour[k]);
 		}
 	nb_free(m.cover);
 }

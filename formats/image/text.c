@@ -143,7 +143,7 @@ static void fill(uint8_t *rgb, int width, int height, const int at[2], int size,
 void nb_text_draw(
 	uint8_t *rgb, int width, int height, int x, int y, int scale, const char *text, const uint8_t colour[3])
 {
-	static const uint8_t black[3];
+	const uint8_t halo = colour[1] < 128 ? 255 : 0, around[3] = {halo, halo, halo};
 	for (int outline = 1; outline >= 0; outline--)
 		for (size_t k = 0; text[k]; k++)
 			for (int row = 0; row < NB_TEXT_HEIGHT; row++)
@@ -152,7 +152,7 @@ void nb_text_draw(
 					const int at[2] = {x + (across - outline) * scale, y + (row - outline) * scale};
 					if (glyph(text[k])[row] >> (DOTS - 1 - dot) & 1)
 						fill(rgb, width, height, at, (1 + 2 * outline) * scale,
-							outline ? black : colour);
+							outline ? around : colour);
 				}
 }
 

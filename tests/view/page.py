@@ -64,6 +64,25 @@ def look(browser, run):
     check(abs(read_number(told) - virial) < 0.002, "the curve of the virial ratio ends at", told, "not", virial)
 
 
+def replay(browser):
+    """Frames are played from the first to the last, and chosen; the camera goes with the centre of mass."""
+    browser.key("Home")
+    check(browser.value("frames.shown.frame") == 0, "Home is not the first frame")
+    browser.key(" ")
+    browser.until(f"frames.shown.frame === {FRAMES - 1}")
+    browser.value("(e => { e.value = 1; e.dispatchEvent(new Event('input')); })($('scrub')), 0")
+    check(browser.value("frames.shown.frame") == 1, "the slider does not choose a frame")
+    kept = browser.value("camera.centre")
+    browser.value("camera.centre = [9, 9, 9], 0")
+    browser.key("f")
+    rows = output("nb-stats --format tsv 1.nb").decode().split("\n")
+    row = dict(zip(rows[0].split("\t"), rows[1].split("\t")))
+    centre = browser.value("camera.centre")
+    check(all(abs(x - float(row["com" + c])) < 1e-3 for c, x in zip("xyz", centre)), "the camera follows", centre)
+    browser.value(f"set_follow(''), camera.centre = {kept}, view_changed(), 0")
+    browser.key("End")
+
+
 def read_number(text):
     """Of 2×10⁶ or 10⁻⁵."""
     mantissa, _, power = text.rpartition("10") if any(c in "⁰¹²³⁴⁵⁶⁷⁸⁹" for c in text) else (text, "", "0")
@@ -167,6 +186,14 @@ def draw(browser):
             check(all(abs(a - b) < 1e-6 for a, b in zip(told, want)), "colours go from", told, "not", want)
         browser.at_rest()
         compare(browser, by)
+    browser.key("i")
+    browser.at_rest()
+    compare(browser, "species on a light sky")
+    browser.value("set_by('density')")
+    browser.until("colour_mode(frames.shown) === 0")
+    browser.at_rest()
+    compare(browser, "density on a light sky")
+    browser.key("i")
 
 
 def film(browser):
@@ -188,6 +215,7 @@ def main():
         browser = Browser(SIZE)
         browser.open(url)
         look(browser, run)
+        replay(browser)
         ask(browser)
         follow(browser)
         draw(browser)

@@ -46,10 +46,10 @@ static void draw_tick(struct render *r, const struct axis *axis, double pixels, 
 	const int dot = nb_render_dot(r), thick = dot > 1 ? dot / 2 : 1;
 	if (axis->upright)
 		nb_render_fill(
-			r, 0, (int)floor(r->height / 2.0 - pixels) - thick / 2, dots * dot, thick, nb_render_pale);
+			r, 0, (int)floor(r->height / 2.0 - pixels) - thick / 2, dots * dot, thick, nb_render_ink(r));
 	else
 		nb_render_fill(r, (int)floor(r->width / 2.0 + pixels) - thick / 2, r->height - dots * dot, thick,
-			dots * dot, nb_render_pale);
+			dots * dot, nb_render_ink(r));
 }
 
 /* Its number beside it, where nothing else is: the name of the axis at its end, title and time, or the scale. */

@@ -104,10 +104,10 @@ static void draw_scale(struct render *r)
 	const size_t used = nb_render_length_text(length, names.length, text);
 	if (!fits(r, text, half(r)))
 		text[used] = '\0';
-	static const uint8_t black[3];
+	const uint8_t light = r->light_sky ? 255 : 0, sky[3] = {light, light, light};
 	nb_render_fill(r, margin(r) - nb_render_dot(r), y - nb_render_dot(r), pixels + 2 * nb_render_dot(r),
-		thick + 2 * nb_render_dot(r), black);
-	nb_render_fill(r, margin(r), y, pixels, thick, nb_render_pale);
+		thick + 2 * nb_render_dot(r), sky);
+	nb_render_fill(r, margin(r), y, pixels, thick, nb_render_ink(r));
 	const int middle = (pixels - nb_text_width(text, nb_render_dot(r))) / 2;
 	if (fits(r, text, half(r)))
 		nb_render_write(r, margin(r) + (middle > 0 ? middle : 0), y - line_height(r), text);
@@ -264,7 +264,6 @@ static void draw_bar(struct render *r)
 {
 	const int width = bar_width(r), thick = 4 * nb_render_dot(r), left = r->width - margin(r) - width;
 	const int below = bottom_of(r) - NB_TEXT_HEIGHT * nb_render_dot(r), top = below - thick - 2 * nb_render_dot(r);
-	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
 	double end[2];
 	char name[2 * NB_LABEL_SIZE], text[2][NB_LABEL_SIZE];
 	for (int x = 0; x < width; x++) {
@@ -272,7 +271,7 @@ static void draw_bar(struct render *r)
 		float rgb[3];
 		uint8_t colour[3];
 		if (r->by == BY_DENSITY)
-			nb_colormap_at(table, v, rgb);
+			nb_render_colour_of_density(r, v, rgb);
 		else
 			nb_render_hue(r, v, rgb);
 		to_bytes(rgb, colour);

@@ -76,14 +76,18 @@ void nb_render_names(struct render *r)
 			k++;
 		if (k < n)
 			continue;
-		nb_text_draw(r->canvas.rgb, r->width, r->height, left, top, dot, name, nb_render_pale);
+		nb_text_draw(r->canvas.rgb, r->width, r->height, left, top, dot, name, nb_render_ink(r));
 		drawn[n++] = (struct box){left, top, right, bottom};
 	}
 	nb_free(drawn);
 	nb_free(pos);
 }
 
-const uint8_t nb_render_pale[3] = {225, 225, 225};
+const uint8_t *nb_render_ink(const struct render *r)
+{
+	static const uint8_t ink[2][3] = {{225, 225, 225}, {32, 36, 46}};
+	return ink[r->light_sky];
+}
 
 int nb_render_dot(const struct render *r)
 {
@@ -93,7 +97,7 @@ int nb_render_dot(const struct render *r)
 
 void nb_render_write(struct render *r, int x, int y, const char *text)
 {
-	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, nb_render_dot(r), text, nb_render_pale);
+	nb_text_draw(r->canvas.rgb, r->width, r->height, x, y, nb_render_dot(r), text, nb_render_ink(r));
 }
 
 void nb_render_fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3])

@@ -141,14 +141,32 @@ static void fetch(const struct render *r)
 
 /* ---- surface densities to colours ----------------------------------------------------------------- */
 
-/* Colour of pixel p, parts in [0, 1]. */
+/* On a light sky darkness stands for density, and nothing for none. */
+void nb_render_colour_of_density(const struct render *r, float brightness, float rgb[3])
+{
+	const float t = brightness < 0.3f ? brightness / 0.3f : 1, ink = t * t * (3 - 2 * t);
+	nb_colormap_at(
+		nb_colormap_table((enum nb_colormap)r->colormap), r->light_sky ? 1 - brightness : brightness, rgb);
+	for (size_t k = 0; k < 3 && r->light_sky; k++)
+		rgb[k] = 1 - ink + ink * rgb[k];
+}
+
+void nb_render_colour_of_hue(const struct render *r, const float hue[3], float brightness, float rgb[3])
+{
+	if (!r->light_sky)
+		nb_hue_shade(hue, brightness, rgb);
+	for (size_t k = 0; k < 3 && r->light_sky; k++) /* as the page of nb-view */
+		rgb[k] = 1 - brightness * (1 - 0.72f * hue[k] * hue[k]);
+}
+
+/* Colour of pixel p. */
 static void colour_of(const struct render *r, size_t p, float rgb[3])
 {
 	const size_t pixels = (size_t)r->width * (size_t)r->height;
 	const float *image = r->canvas.image;
 	float hue[3];
 	if (!(image[p] > 0)) {
-		rgb[0] = rgb[1] = rgb[2] = (float)r->paper;
+		rgb[0] = rgb[1] = rgb[2] = (float)r->light_sky;
 		return;
 	}
 	if (nb_render_channels(r) == 2) {
@@ -158,18 +176,7 @@ static void colour_of(const struct render *r, size_t p, float rgb[3])
 			hue[k] = image[(k + 1) * pixels + p];
 		nb_hue_brighten(hue);
 	}
-	nb_hue_shade(hue, r->canvas.bright[p], rgb);
-	for (size_t k = 0; k < 3 && r->paper; k++) /* as the page of nb-view */
-		rgb[k] = 1 - r->canvas.bright[p] * (1 - 0.72f * hue[k] * hue[k]);
-}
-
-/* On paper darkness stands for density, and nothing for none. */
-static void print_density(const uint32_t *table, float v, float rgb[3])
-{
-	const float t = v < 0.3f ? v / 0.3f : 1, ink = t * t * (3 - 2 * t);
-	nb_colormap_at(table, 1 - v, rgb);
-	for (size_t k = 0; k < 3; k++)
-		rgb[k] = 1 - ink + ink * rgb[k];
+	nb_render_colour_of_hue(r, hue, r->canvas.bright[p], rgb);
 }
 
 static void set_colours(const struct render *r)
@@ -177,16 +184,13 @@ static void set_colours(const struct render *r)
 	const struct canvas *c = &r->canvas;
 	const struct scene *scene = &r->scene;
 	const size_t pixels = (size_t)r->width * (size_t)r->height;
-	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
 	nb_splat_stretch_cpu(pixels, c->image, scene->discs ? NB_STRETCH_LINEAR : (enum nb_stretch)r->stretch,
 		scene->discs ? 0 : scene->lo, scene->discs ? 1 : scene->hi, c->bright);
 #pragma omp parallel for schedule(static)
 	for (size_t p = 0; p < pixels; p++) {
 		float rgb[3];
-		if (r->by == BY_DENSITY && r->paper)
-			print_density(table, c->bright[p], rgb);
-		else if (r->by == BY_DENSITY)
-			nb_colormap_at(table, c->bright[p], rgb);
+		if (r->by == BY_DENSITY)
+			nb_render_colour_of_density(r, c->bright[p], rgb);
 		else
 			colour_of(r, p, rgb);
 		for (size_t k = 0; k < 3; k++)

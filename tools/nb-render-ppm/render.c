@@ -52,6 +52,8 @@ static const struct nb_option options[] = {
 		.help = "range of surface densities over which brightness grows"},
 	{0, "size", NB_POSITIVE(struct render, size), .arg = "LENGTH", .fallback = "from the first frame",
 		.help = "length that the smaller edge of the picture shows"},
+	{0, "sky", NB_CHOICE(struct render, light_sky), .arg = "dark|light", .fallback = "dark",
+		.help = "what is behind the bodies; on a light sky, for print, darkness stands for density"},
 	{0, "speed-range", NB_TEXT(struct render, speeds), .arg = "LO,HI", .fallback = "from the first frame",
 		.help = "the same as --by-range, for --by speed"},
 	{0, "stretch", NB_CHOICE(struct render, stretch), .arg = NB_STRETCH_WORDS, .fallback = "asinh",

@@ -99,14 +99,13 @@ struct output {
 
 struct render {
 	const struct nb_backend *backend;
-	int width, height, colormap, draw, stretch, expose, log_scale, trail;
+	int width, height, colormap, draw, stretch, expose, log_scale, trail, light_sky;
 	const char *by_word, *view, *center, *range, *speeds, *hues, *hide, *only, *follow, *fit, *label, *title,
 		*zoom_word, *camera;
 	double zoom, size, neighbours, disc_size, fps;
 	int between;
 	uint64_t pictures; /* over which the camera moves, 0: it does not */
 	int colormap_given, size_given, neighbours_given, disc_size_given;
-	int paper; /* the sky is light: for nb-view */
 
 	enum by by;
 	const char *column;	    /* of BY_COLUMN: the name of a column ... */
@@ -219,6 +218,9 @@ void nb_render_close_canvas(struct render *r);
  * are wiped off. */
 void nb_render_splat(struct render *r, double cap);
 void nb_render_wipe(struct render *r);
+/* The colour of a brightness in [0, 1], parts in [0, 1]: of a density, or of light of this hue. */
+void nb_render_colour_of_density(const struct render *r, float brightness, float rgb[3]);
+void nb_render_colour_of_hue(const struct render *r, const float hue[3], float brightness, float rgb[3]);
 /* r->canvas.rgb: the picture of r->bodies. */
 void nb_render_paint(struct render *r);
 
@@ -268,9 +270,9 @@ int nb_render_axes_room(const struct render *r);
 
 /* ---- names.c ---- */
 
-/* Size of a dot of the letters, and their colour. */
+/* Size of a dot of the letters, and their colour, which is dark where the sky is light. */
 int nb_render_dot(const struct render *r);
-extern const uint8_t nb_render_pale[3];
+const uint8_t *nb_render_ink(const struct render *r);
 /* The upper left corner of the text, or of the rectangle, is at (x, y). */
 void nb_render_write(struct render *r, int x, int y, const char *text);
 void nb_render_fill(struct render *r, int x, int y, int width, int height, const uint8_t colour[3]);

@@ -111,12 +111,10 @@ static void note(struct render *r)
 static void light_of(const struct render *r, const float hue[3], double age, float rgb[3])
 {
 	const double light = fmax(1 - age / r->trail, 0) * TRAIL_LIGHT;
-	if (r->by == BY_DENSITY) {
-		nb_colormap_at(nb_colormap_table((enum nb_colormap)r->colormap), (float)light, rgb);
-		return;
-	}
-	for (int k = 0; k < 3; k++)
-		rgb[k] = (float)light * hue[k];
+	if (r->by == BY_DENSITY)
+		nb_render_colour_of_density(r, (float)light, rgb);
+	else
+		nb_render_colour_of_hue(r, hue, 0.7f * (float)light, rgb); /* no white in it */
 }
 
 static void project(const struct nb_camera *c, const double pos[3], struct nb_line_end *end)

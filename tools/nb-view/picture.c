@@ -57,7 +57,7 @@ static void prepare(struct painter *p)
 	r->stretch = want->stretch <= NB_STRETCH_LINEAR ? (int)want->stretch : 0;
 	r->expose = EXPOSE_FRAME;
 	r->zoom = r->size_given = r->parsed.centered = 1;
-	r->paper = want->paper != 0;
+	r->light_sky = want->paper != 0;
 	if (n > VIEW_POINTS) {
 		r->draw = DRAW_DENSITY;
 		r->neighbours_given = 1;

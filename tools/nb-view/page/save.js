@@ -79,6 +79,8 @@ function command_line() {
 		words.push(`--colormap ${ui.map}`);
 	if (shape !== 'discs')
 		words.push(`--stretch ${ui.stretch}`, ...exposure.ready ? [`--range ${range_to_draw().map(exact)}`] : []);
+	if (ui.print)
+		words.push('--sky light');
 	if (frame.drawn && shape === 'density')
 		words.push('--neighbours 8'); /* so nb-view draws what is too much to send */
 	if (frame.kind)
