@@ -65,6 +65,7 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 	double busy = 0;
 #pragma omp parallel reduction(max : status, threads) reduction(+ : p2p, m2p, m2l, groups, busy)
 	{
+		const double begun = nb_now(); /* a thread that comes late has waited, too */
 		struct nb_gravity_count mine = {0};
 		last.next = last.end = 0;
 		status = walk_isa[isa](plan, share, &mine);
@@ -72,7 +73,7 @@ int nb_walk_parts(const struct nb_walk_plan *plan, struct nb_walk_share *share, 
 		m2p = mine.m2p;
 		m2l = mine.m2l;
 		groups = mine.groups;
-		busy = nb_now() - start;
+		busy = nb_now() - begun;
 		threads = omp_get_num_threads();
 	}
 	nb_lap_waited(start, busy, threads);
