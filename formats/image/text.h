@@ -15,8 +15,8 @@ const char *nb_text_wanted(void);
 int nb_text_width(const char *text, int scale);
 
 /* Writes the text, the upper left corner of its capitals at (x, y), with an outline one dot wide, white where the
- * colour is dark and black where it is light.  What lies
- * outside of the picture is left out, and so is a character that the font lacks. */
+ * colour is dark and black where it is light.  What lies outside of the picture is left out, and so is a character that
+ * the font lacks. */
 void nb_text_draw(
 	uint8_t *rgb, int width, int height, int x, int y, int scale, const char *text, const uint8_t colour[3]);
 

@@ -144,18 +144,24 @@ static void fetch(const struct render *r)
 /* On a light sky darkness stands for density, and nothing for none. */
 void nb_render_colour_of_density(const struct render *r, float brightness, float rgb[3])
 {
+	const uint32_t *table = nb_colormap_table((enum nb_colormap)r->colormap);
+	if (!r->light_sky) {
+		nb_colormap_at(table, brightness, rgb);
+		return;
+	}
 	const float t = brightness < 0.3f ? brightness / 0.3f : 1, ink = t * t * (3 - 2 * t);
-	nb_colormap_at(
-		nb_colormap_table((enum nb_colormap)r->colormap), r->light_sky ? 1 - brightness : brightness, rgb);
-	for (size_t k = 0; k < 3 && r->light_sky; k++)
+	nb_colormap_at(table, 1 - brightness, rgb);
+	for (size_t k = 0; k < 3; k++)
 		rgb[k] = 1 - ink + ink * rgb[k];
 }
 
 void nb_render_colour_of_hue(const struct render *r, const float hue[3], float brightness, float rgb[3])
 {
-	if (!r->light_sky)
+	if (!r->light_sky) {
 		nb_hue_shade(hue, brightness, rgb);
-	for (size_t k = 0; k < 3 && r->light_sky; k++) /* as the page of nb-view */
+		return;
+	}
+	for (size_t k = 0; k < 3; k++) /* as the page of nb-view */
 		rgb[k] = 1 - brightness * (1 - 0.72f * hue[k] * hue[k]);
 }
 
