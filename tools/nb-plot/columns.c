@@ -77,9 +77,10 @@ void nb_plot_bind(struct plot *plot, size_t n)
 		struct nb_expr *expr = k < 0 ? plot->x : plot->y[k];
 		if (!nb_expr_bind(expr, n, 1, find_column, plot, &error))
 			continue;
+		const char *list = strstr(error.text, " (");
 		if (*plot->no_bodies && !strstr(error.text, "did you mean"))
 			nb_die(NB_EXIT_FAILED, "%s; nb-stats has %.*s", plot->no_bodies,
-				(int)strcspn(error.text, "(") - 1, error.text);
+				(int)(list ? (size_t)(list - error.text) : strlen(error.text)), error.text);
 		nb_die(NB_EXIT_FAILED, "'%.300s': %s", nb_expr_source(expr), error.text);
 	}
 	struct nb_expr_value value;

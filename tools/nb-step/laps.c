@@ -6,7 +6,7 @@
 
 void nb_step_laps_report(const struct step *s)
 {
-	char text[1000], *at = text, *const end = text + sizeof text;
+	char text[80 * NB_LAPS], *at = text, *const end = text + sizeof text;
 	double rest = 0;
 	nb_verbose("%.4g s, of which %.4g s in the force pipeline", nb_now() - s->start, s->force.seconds);
 	for (int k = 0; k < s->laps.n; k++) {
