@@ -170,7 +170,11 @@ fails() {
 		'--epot direct -j 1'; do
 		fine "nb-gen -n 200 --no-history | nb-force -e 0.1 | nb-stats $options" 'gen | force | stats'
 	done
-	fine 'nb-gen -n 200 | nb-stats --check' # wants the bytes
+	fine 'nb-gen -n 200 | nb-stats --check' 'gen | stats'
+	fine '(nb-gen -n 9000; nb-gen clusters -n 4097; nb-force <../data/one.nb) | nb-stats --check' 'gen | stats' 'force | stats'
+	fine '(nb-gen -n 9; cat ../data/three.nb) | nb-stats --check'
+	fails "body with id 3 is not finite in frame 1" 'nb-select --frames 0: ../data/late.nb | nb-stats --check' 'select | stats'
+	fine 'nb-gen -n 30000 | nb-sort-zorder | nb-stats --check' 'gen | sort-zorder | stats'
 	for options in '--by speed' '--view 30,40 --zoom 2' '--draw discs' '--range 0.1,10 --stretch log' '--neighbours 4' \
 		'--by acc --by-scale log --label colour' '--follow densest --fit 90' '--by id --trail 2 --draw points --label time,scale --title x'; do
 		fine "nb-gen -n 200 | nb-force -e 0.1 | nb-render-ppm -W 24 -H 16 $options" 'gen | force | render-ppm'

@@ -26,7 +26,9 @@ struct gen {
 
 	struct nb_model_param param;
 	struct nb_model *model;
-	int made; /* the frame */
+	struct nb_filler blocks;
+	int made;  /* the frame */
+	int shown; /* it had no contents */
 	double start;
 };
 
@@ -279,16 +281,23 @@ static void stream(struct nb_run *run, void *self)
 	nb_frame_clear(&frame);
 }
 
-/* The same frame in memory. */
+/* The same frame in memory, or how its blocks are made for who wants no more. */
 static int make(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct gen *gen = self;
-	const struct nb_filler blocks = filler(gen);
+	if (gen->shown)
+		tell(gen, "shown");
 	if (gen->made)
 		return 0;
 	gen->made = 1;
+	gen->blocks = filler(gen);
 	describe(run, gen, frame);
-	int status = nb_frame_fill(frame, &blocks);
+	gen->shown = run->next && run->next->needs.parts;
+	if (gen->shown) {
+		frame->filler = &gen->blocks;
+		return 1;
+	}
+	int status = nb_frame_fill(frame, &gen->blocks);
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s", nb_status_text(status));
 	tell(gen, "made");

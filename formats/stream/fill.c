@@ -35,6 +35,39 @@ int nb_frame_fill(struct nb_frame *frame, const struct nb_filler *filler)
 	return status;
 }
 
+/* ---- held by nobody ----------------------------------------------------------------------------- */
+
+static int show_block(const struct nb_column *column, const struct nb_filler *filler, uint64_t first, void *data,
+	nb_visit *visit, void *context)
+{
+	const size_t count = rows_at(column, first, filler);
+	const int status = filler->block(filler->context, column, first, count, data);
+	return status ? status : visit(context, column, first * column->rowsize, data, count * column->rowsize);
+}
+
+int nb_frame_visit(const struct nb_frame *frame, const struct nb_filler *filler, nb_visit *visit, void *context)
+{
+	int status = NB_OK;
+	for (size_t c = 0; c < frame->ncolumn && status == NB_OK; c++) {
+		const struct nb_column *column = &frame->column[c];
+		if (column->rows == 0)
+			continue;
+#pragma omp parallel reduction(max : status) if (column->rows > filler->rows)
+		{
+			void *data = nb_alloc(filler->rows, column->rowsize);
+			status = data ? NB_OK : NB_ENOMEM;
+#pragma omp single
+			status = data ? show_block(column, filler, 0, data, visit, context) : NB_ENOMEM;
+#pragma omp for schedule(dynamic)
+			for (uint64_t first = filler->rows; first < column->rows; first += filler->rows)
+				if (status == NB_OK)
+					status = show_block(column, filler, first, data, visit, context);
+			nb_free(data);
+		}
+	}
+	return status;
+}
+
 /* ---- on its way out ----------------------------------------------------------------------------- */
 
 struct slot {

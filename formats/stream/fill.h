@@ -22,6 +22,13 @@ struct nb_filler {
 /* Fills all columns of a frame that has attributes and columns without contents, in host memory.  NB_OK, NB_ENOMEM, or
  * what the filler returned. */
 NB_MUST_CHECK int nb_frame_fill(struct nb_frame *frame, const struct nb_filler *filler);
+/* A part of a column, from the byte offset on.  0; anything else ends the work. */
+typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
+/* Shows the blocks that nb_frame_fill would make to visit, while each is in the cache of the thread that made it, and
+ * holds none.  Column after column, of which the first block is alone; the others come in any order, to any number of
+ * threads at once.  NB_OK, NB_ENOMEM, or the largest of what the filler and visit returned. */
+NB_MUST_CHECK int nb_frame_visit(
+	const struct nb_frame *frame, const struct nb_filler *filler, nb_visit *visit, void *context);
 /* Writes the frame that nb_frame_fill would make.  Only threads + 6 blocks exist at a time: they are made ahead of
  * the writing as far as there is room, while still in cache, and a thread that has to wait sleeps, since the reader of
  * a pipe needs the processor.  0, or -1 with writer->error. */

@@ -237,6 +237,7 @@ int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
 	to->number = from->number;
 	memcpy(to->rows, from->rows, sizeof to->rows);
 	memcpy(to->fact, from->fact, sizeof to->fact);
+	to->filler = from->filler;
 	int status = nb_frame_copy_attributes(to, from);
 	if (status)
 		return status;

@@ -61,14 +61,16 @@ enum nb_fact {
 	NB_NFACT
 };
 
+struct nb_filler;
 struct nb_frame {
 	uint64_t rows[NB_NTABLE];
 	struct nb_column *column;
 	size_t ncolumn;
 	struct nb_attribute *attribute; /* in order; "history" may appear many times, others once */
 	size_t nattribute;
-	uint64_t number;	 /* of the frame in its stream, from 0: for messages */
-	uint64_t fact[NB_NFACT]; /* state of the columns when the fact was noted, 0: never */
+	uint64_t number;		/* of the frame in its stream, from 0: for messages */
+	uint64_t fact[NB_NFACT];	/* state of the columns when the fact was noted, 0: never */
+	const struct nb_filler *filler; /* makes the contents, which no column has (fill.h); NULL: they have */
 };
 
 void nb_frame_init(struct nb_frame *frame);

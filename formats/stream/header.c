@@ -414,6 +414,7 @@ void nb_reader_count_end(struct nb_reader *reader)
 {
 	reader->ninner = 0;
 	reader->ended = 1;
+	reader->nbyte += NB_HEADER_SIZE;
 }
 
 int nb_reader_is_between(const struct nb_reader *reader)

@@ -84,7 +84,6 @@ enum nb_answer nb_reader_columns(struct nb_reader *reader, struct nb_frame *fram
 /* ... or passes the contents column by column in blocks of at most NB_BLOCK bytes (of a mapped file, 1 MiB for each
  * thread) that end on row boundaries where a row fits, and verifies the CRCs. visit returns 0, or anything else to stop
  * (the answer is then NB_ERROR and reader->error is left to visit).  visit may be NULL. */
-typedef int nb_visit(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes);
 enum nb_answer nb_reader_body(struct nb_reader *reader, struct nb_frame *frame, nb_visit *visit, void *context);
 /* ... or leaves them out, with their CRCs: damage there is not noticed. */
 enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame);
@@ -94,7 +93,7 @@ enum nb_answer nb_reader_skip(struct nb_reader *reader, struct nb_frame *frame);
 int nb_reader_recover(struct nb_reader *reader);
 /* A frame of this input that came in another way than through fd is counted as if it had been read ... */
 enum nb_answer nb_reader_count(struct nb_reader *reader, struct nb_frame *frame);
-/* ... and so is an end marker. */
+/* ... without its bytes (nb_frame_bytes); and so is an end marker, with them. */
 void nb_reader_count_end(struct nb_reader *reader);
 /* 1 if no stream has begun that has not ended: the next frame must be the first of another one. */
 int nb_reader_is_between(const struct nb_reader *reader);
@@ -127,6 +126,8 @@ struct nb_writer {
 };
 
 NB_MUST_CHECK int nb_writer_open(struct nb_writer *writer, int fd);
+/* Bytes that a frame takes in a stream. */
+uint64_t nb_frame_bytes(const struct nb_frame *frame);
 /* Writes a whole frame. 0, or -1 with writer->error. */
 NB_MUST_CHECK int nb_writer_next(struct nb_writer *writer, const struct nb_frame *frame);
 /* The same in pieces, for tools that make a frame without holding it: begin with a frame whose columns have no

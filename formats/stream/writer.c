@@ -104,12 +104,27 @@ static void store_fixed(unsigned char *head, uint32_t kind, uint64_t number)
 	store32(head + H_ENTRY_SIZE, NB_ENTRY_SIZE);
 }
 
+static uint64_t attributes_size(const struct nb_frame *frame)
+{
+	uint64_t bytes = 0;
+	for (size_t a = 0; a < frame->nattribute; a++)
+		bytes += strlen(frame->attribute[a].key) + escaped_size(nb_frame_attribute_text(frame, a)) + 2;
+	return bytes;
+}
+
+uint64_t nb_frame_bytes(const struct nb_frame *frame)
+{
+	const uint64_t ncolumn = frame->ncolumn;
+	uint64_t bytes = NB_HEADER_SIZE + align_up(attributes_size(frame)) + align_up(ncolumn * NB_ENTRY_SIZE) +
+			 align_up(4 * ncolumn);
+	for (size_t c = 0; c < ncolumn; c++)
+		bytes += align_up(frame->column[c].rows * frame->column[c].rowsize);
+	return bytes;
+}
+
 int nb_writer_begin(struct nb_writer *writer, const struct nb_frame *frame)
 {
-	uint64_t attribute_bytes = 0;
-	for (size_t a = 0; a < frame->nattribute; a++)
-		attribute_bytes += strlen(frame->attribute[a].key) + escaped_size(nb_frame_attribute_text(frame, a)) +
-				   2;
+	const uint64_t attribute_bytes = attributes_size(frame);
 	if (attribute_bytes > NB_MAX_ATTRIBUTE_BYTES) {
 		nb_stream_fail(writer->error, "frame %" PRIu64 " has %" PRIu64 " bytes of attributes (limit %d)",
 			writer->nframe, attribute_bytes, NB_MAX_ATTRIBUTE_BYTES);

@@ -109,6 +109,8 @@ struct nb_operands {
 /* What check says of the instance, for the skeleton. */
 struct nb_needs {
 	int whole_stream;	  /* wants the bytes of a stream, which frames in memory do not have */
+	int parts;		  /* holds no frame: one from memory may come with a filler in place of contents;
+				     what it would take in a stream counts as read (run->in.nbyte) */
 	int own_backend;	  /* begin chooses it */
 	const char *launcher;	  /* a command that starts ranks, which do the work; NULL: none */
 	const char *private_file; /* a file that only its own process can open; NULL: none */

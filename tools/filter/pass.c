@@ -74,6 +74,7 @@ static void take(struct nb_run *run, void *context)
 	(void)context;
 	if (nb_reader_count(&run->in, &run->taken) == NB_ERROR)
 		nb_fail_input(run);
+	run->in.nbyte += run->needs.parts ? nb_frame_bytes(&run->taken) : 0;
 	nb_run_pass(run, &run->taken);
 	nb_frame_clear(&run->taken);
 }

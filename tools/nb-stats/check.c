@@ -1,4 +1,7 @@
-/* --check: is a stream sound?  Its structure and checksums, its numbers and its ids, without holding a frame. */
+/* --check: is a stream sound?  Its structure and checksums, its numbers and its ids, without holding a frame.
+ *
+ * Parts of a column come in order from a stream, and in any order to several threads if they are made in this process;
+ * the first part is seen before the others. */
 #include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
@@ -7,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -29,6 +34,7 @@ static void check_numbers(
 		return;
 	const double x = wide ? ((const double *)data)[i] : (double)((const float *)data)[i];
 	const size_t row = (first + i) / column->ncomp;
+#pragma omp critical
 	if (!fault->what || row < fault->row)
 		*fault = (struct fault){column->name, isfinite(x) ? "negative" : "not finite", row};
 }
@@ -38,7 +44,6 @@ static void check_numbers(
 /* Whether the ids continue the sequence that begins with first. */
 static int in_sequence(const uint64_t *id, size_t count, uint64_t first)
 {
-	enum { PARALLEL = 100000 };
 	uint64_t differ = 0;
 #pragma omp parallel for simd schedule(static) reduction(| : differ) if (count > PARALLEL)
 	for (size_t i = 0; i < count; i++)
@@ -46,53 +51,83 @@ static int in_sequence(const uint64_t *id, size_t count, uint64_t first)
 	return differ == 0;
 }
 
-/* Keeps the ids of a frame from now on, of which the first seen were in sequence. */
-static void keep_ids(struct stats *self, size_t rows, size_t seen)
+/* Keeps the ids of a frame from now on: those that have been seen are in sequence, the others are stored when they are
+ * not. */
+static int keep_ids(struct stats *self, size_t rows)
 {
+	const uint64_t first = self->check.first_id;
+	if (self->check.kept)
+		return NB_OK;
 	if (self->check.room < rows) {
 		nb_free(self->check.id);
 		self->check.room = 0;
 		self->check.id = nb_alloc(rows, sizeof *self->check.id);
 		if (!self->check.id)
-			nb_die(NB_EXIT_FAILED, "out of memory for the ids");
+			return NB_ENOMEM;
 		self->check.room = rows;
 	}
-	for (size_t i = 0; i < seen; i++)
-		self->check.id[i] = self->check.first_id + i;
+	uint64_t *id = self->check.id;
+#pragma omp parallel for simd schedule(static) if (rows > PARALLEL)
+	for (size_t i = 0; i < rows; i++)
+		id[i] = first + i;
 	self->check.kept = 1;
+	return NB_OK;
 }
 
 /* Ids 0, 1, 2 ... (from any start) cost nothing; others are kept until the frame has been seen. */
-static void check_ids(struct stats *self, const struct nb_column *column, size_t row, size_t count, const void *data)
+static int check_ids(struct stats *self, const struct nb_column *column, size_t row, size_t count, const void *data)
 {
 	if (row == 0) {
 		nb_dtype_to_u64(column->dtype, 1, data, &self->check.first_id);
 		self->check.kept = 0;
 	}
 	const int wide = column->rowsize == sizeof(uint64_t);
-	if (!self->check.kept && wide && in_sequence(data, count, self->check.first_id + row))
-		return;
-	if (!self->check.kept)
-		keep_ids(self, column->rows, row);
-	nb_dtype_to_u64(column->dtype, count, data, self->check.id + row);
+	if (wide && in_sequence(data, count, self->check.first_id + row))
+		return NB_OK;
+	int status;
+#pragma omp critical
+	status = keep_ids(self, column->rows);
+	if (!status)
+		nb_dtype_to_u64(column->dtype, count, data, self->check.id + row);
+	return status;
 }
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
 
-/* An nb_visit of a part of a column; one that is empty is never visited. */
+static int is_id(const struct nb_column *column)
+{
+	return column->field == NB_ID;
+}
+
+static void require_number(const struct stats *self, const struct nb_column *column)
+{
+	if ((is_id(column) || bad_in(column)) && !nb_dtype_is_number(column->dtype))
+		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s', which no tool reads",
+			column->name, self->check.nframe, column->dtype);
+}
+
+/* An nb_visit of a part of a column of numbers; one that is empty is never visited. */
 static int check_part(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes)
 {
 	struct stats *self = context;
-	const int is_id = strcmp(column->name, nb_field_info[NB_ID].name) == 0;
 	const unsigned bad = bad_in(column);
 	const size_t size = nb_dtype_size(column->dtype);
-	if ((is_id || bad) && !nb_dtype_is_number(column->dtype))
-		nb_die(NB_EXIT_FAILED, "field '%s' of frame %" PRIu64 " has type '%s', which no tool reads",
-			column->name, self->check.nframe, column->dtype);
-	if (is_id)
-		check_ids(self, column, offset / size, bytes / size, data);
 	if (bad)
 		check_numbers(self, column, bad, offset / size, bytes / size, data);
+	return is_id(column) ? check_ids(self, column, offset / size, bytes / size, data) : NB_OK;
+}
+
+static void require_memory(int status)
+{
+	if (status)
+		nb_die(NB_EXIT_FAILED, "out of memory for the ids");
+}
+
+/* The same of a part that comes from a stream. */
+static int check_read(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes)
+{
+	require_number(context, column);
+	require_memory(check_part(context, column, offset, data, bytes));
 	return 0;
 }
 
@@ -121,24 +156,29 @@ static void stream(struct nb_run *run, struct stats *self)
 {
 	struct nb_frame frame;
 	nb_frame_init(&frame);
-	while (nb_stats_next(run, &frame, check_part, self))
+	while (nb_stats_next(run, &frame, check_read, self))
 		end_of_frame(self, &frame);
 	nb_frame_clear(&frame);
 }
 
+/* A frame in memory, or one whose parts are made now. */
 static void check(struct nb_run *run, struct stats *self, struct nb_frame *frame)
 {
 	(void)run;
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		struct nb_column *column = &frame->column[c];
-		const void *data = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_WIRE));
 		if (column->rows)
-			check_part(self, column, 0, data, column->rows * column->rowsize);
+			require_number(self, column);
+		if (column->rows == 0 || frame->filler)
+			continue;
+		const void *data = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_WIRE));
+		require_memory(check_part(self, column, 0, data, column->rows * column->rowsize));
 	}
+	if (frame->filler)
+		nb_require_ok(nb_frame_visit(frame, frame->filler, check_part, self), frame);
 	end_of_frame(self, frame);
 }
 
-/* Frames in memory have no bytes of a stream. */
 static void end(struct nb_run *run, struct stats *self)
 {
 	printf("ok: %" PRIu64 " frames, %" PRIu64 " bodies, %" PRIu64 " bytes\n", self->check.nframe, self->check.nbody,

@@ -120,7 +120,7 @@ static void check(struct nb_run *run, void *self)
 	nb_stats_parse(opt);
 	if (!opt->mode->stream)
 		run->stream = NULL; /* frame by frame */
-	run->needs.whole_stream = opt->wanted[CHECK];
+	run->needs.parts = opt->wanted[CHECK];
 }
 
 static void begin(struct nb_run *run, void *self)

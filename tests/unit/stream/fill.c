@@ -132,12 +132,65 @@ static void test_failures(void)
 	nb_cpu_set_threads(0);
 }
 
+/* What is shown of a column, and whether its first block came alone. */
+struct shown {
+	struct nb_frame *frame;
+	unsigned char *pos;
+	_Atomic uint64_t bytes, begun, early;
+	uint64_t stop_at; /* bytes of this many blocks; then visit fails */
+};
+
+static int show(void *context, const struct nb_column *column, size_t offset, const void *data, size_t bytes)
+{
+	struct shown *shown = context;
+	const uint64_t begun = ++shown->begun;
+	if (offset == 0)
+		usleep(2000);
+	shown->early += offset == 0 && shown->begun != begun;
+	shown->bytes += bytes;
+	if (column->field == NB_POS)
+		memcpy(shown->pos + offset, data, bytes);
+	return begun >= shown->stop_at ? NB_EINVAL : NB_OK;
+}
+
+static void test_visits(void)
+{
+	static const size_t sizes[] = {0, 1, 100, 101, 25000};
+	static const int threads[] = {1, 3, 16};
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+		for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+			const size_t n = sizes[s], size = 12 * n;
+			struct job job = {.fail_at = UINT64_MAX};
+			const struct nb_filler filler = {.rows = 100, .block = fill, .context = &job};
+			struct nb_frame frame;
+			struct shown shown = {.frame = &frame, .pos = calloc(size + 1, 1), .stop_at = UINT64_MAX};
+			nb_cpu_set_threads(threads[t]);
+			describe(&frame, n);
+			CHECK(nb_frame_visit(&frame, &filler, show, &shown) == NB_OK);
+			CHECK(job.rows == 3 * n + 3 && shown.early == 0);
+			CHECK(shown.bytes == n * (8 + 12 + 15) + 3 * nb_frame_find(&frame, "box_first")->rowsize);
+			CHECK(nb_frame_fill(&frame, &filler) == NB_OK);
+			CHECK(memcmp(nb_column_read(nb_frame_field(&frame, NB_POS), &nb_space_host, NB_WIRE), shown.pos,
+				      size) == 0);
+			shown.stop_at = shown.begun / 2;
+			shown.begun = 0;
+			CHECK(n < 25000 || nb_frame_visit(&frame, &filler, show, &shown) == NB_EINVAL);
+			CHECK(n < 25000 || shown.begun < shown.stop_at + 16 + 3);
+			job.fail_at = 0;
+			CHECK(n == 0 || nb_frame_visit(&frame, &filler, show, &shown) != NB_OK);
+			free(shown.pos);
+			nb_frame_clear(&frame);
+		}
+	nb_cpu_set_threads(0);
+}
+
 int main(void)
 {
 	const int fd = mkstemp(path);
 	CHECK(fd >= 0);
 	close(fd);
 	test_same_bytes();
+	test_visits();
 	test_failures();
 	unlink(path);
 	return unit_end();
