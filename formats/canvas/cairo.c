@@ -189,7 +189,7 @@ static void close_picture(void)
 		require(cairo.surface_write_to_png_stream(picture.surface, take, picture.file));
 	cairo.surface_finish(picture.surface);
 	require(cairo.surface_status(picture.surface));
-	if (fclose(picture.file))
+	if (fclose(picture.file) || !picture.bytes)
 		fail("out of memory");
 	if (picture.format == NB_CANVAS_PDF)
 		blank_version();

@@ -138,7 +138,7 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 	write_quantities(to, host);
 	write_columns(to, frame);
 	putc('}', to);
-	if (fclose(to))
+	if (fclose(to) || !text)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	return text;
 }

@@ -85,7 +85,7 @@ char *nb_view_hello(const struct nb_run *run, const struct view *view, size_t *b
 	fputs(",\"command\":", to);
 	nb_json_string(to, command ? command + 2 : run->tool->name);
 	putc('}', to);
-	if (fclose(to))
+	if (fclose(to) || !text)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	return text;
 }

@@ -477,7 +477,7 @@ static void serve(void)
 	if (walk.list && H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, attribute, &walk) < 0)
 		put_closed(&walk, NB_H5_UNKNOWN);
 	herr_t status = walk.list ? H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, object, &walk) : -1;
-	if (status < 0 || ferror(walk.list) || fclose(walk.list)) {
+	if (status < 0 || ferror(walk.list) || fclose(walk.list) || !list) {
 		char what[PATH + 40];
 		snprintf(what, sizeof what, "%s at '/%.900s'",
 			walk.bad_name		  ? "a name that no library writes,"

@@ -262,7 +262,7 @@ static int put_entry(struct nb_export *out, const struct nb_frame *frame)
 	put_escaped(to, slash ? slash + 1 : writer->path);
 	fputs("\"/>\n", to);
 	const int failed = ferror(to);
-	int status = fclose(to) || failed ? NB_ENOMEM : NB_OK;
+	int status = fclose(to) || failed || !text ? NB_ENOMEM : NB_OK;
 	if (!status && nb_output_bytes(out->output, text, size))
 		status = -1;
 	free(text);
