@@ -76,7 +76,7 @@ ISA_avx512 = -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mpopcnt -m
              -mprefer-vector-width=512 -ffp-contract=fast
 ISA_neon   = -Wno-psabi -ffp-contract=fast
 # Functions of thousands of lines, in which gcc would follow each variable for the debugger.
-ifneq ($(filter cpu cuda posix,$(CONFIG)),)
+ifneq ($(filter cpu cuda posix arm,$(CONFIG)),)
 SIMD_OPT = -g1
 endif
 # The same with CUDA and without.
