@@ -262,10 +262,12 @@ define simd_rule
 $(SIMD_BUILD)/%-$(1).o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
-	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(SIMD_OPT_$(1)) $(ISA_$(1)) \
+	$$(Q)$(SIMD_CC) $(filter-out -DNB_CUDA=1,$(CPPFLAGS)) $(SIMD_CFLAGS) $(SIMD_OPT) $(SIMD_OPT_$(1)) $(ISA_$(1)) $$(SIMD_LAST) \
 		-DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
+# distances that every instruction set rounds alike
+$(SIMD_BUILD)/kernels/near/%.o: SIMD_LAST = -ffp-contract=off
 
 $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)

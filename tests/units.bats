@@ -51,6 +51,7 @@ unit() {
 @test "binaries and mass segregation" { unit models/system; }
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
+@test "neighbours" { unit near/near; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
 @test "parts of what is imported, and its bytes" { unit exchange/part; }

@@ -2,6 +2,7 @@
 #ifndef NB_GROUPS_INTERNAL_H
 #define NB_GROUPS_INTERNAL_H
 
+#include "common/periodic.h"
 #include "kernels/groups/exact_internal.h"
 #include "kernels/groups/groups.h"
 #include "kernels/tree/tree.h"
@@ -19,23 +20,12 @@ struct nb_sorted {
 NB_MUST_CHECK int nb_sorted_make(struct nb_sorted *sorted, const double *pos);
 void nb_sorted_free(struct nb_sorted *sorted);
 
-static inline double nb_larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static inline double nb_smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* Squared distance of two bodies, of which the law says what its rounding leaves open. */
 static inline double nb_link_distance2(const struct nb_link_law *law, const double *a, const double *b)
 {
 	double d2 = 0;
 	for (int k = 0; k < law->dim; k++) {
-		double d = fabs(a[k] - b[k]);
-		d = d > law->half ? law->box - d : d;
+		const double d = nb_periodic_distance(a[k], b[k], law->box, law->half);
 		d2 += d * d;
 	}
 	return d2;
@@ -46,10 +36,7 @@ static inline double nb_link_gap2(const struct nb_link_law *law, const double *a
 {
 	double gap2 = 0;
 	for (int k = 0; k < law->dim; k++) {
-		double gap = nb_larger(nb_larger(b[k] - a[k + 3], a[k] - b[k + 3]), 0);
-		if (law->box > 0)
-			gap = nb_smaller(
-				gap, nb_larger(law->box - (nb_larger(a[k + 3], b[k + 3]) - nb_smaller(a[k], b[k])), 0));
+		const double gap = nb_periodic_gap(a[k], a[k + 3], b[k], b[k + 3], law->box);
 		gap2 += gap * gap;
 	}
 	return gap2;

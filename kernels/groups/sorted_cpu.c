@@ -9,10 +9,7 @@ enum { LEAF = 16 };
 
 double nb_groups_wrap(double x, double box)
 {
-	if (x >= 0 && x < box)
-		return x;
-	const double inside = x - box * floor(x / box);
-	return inside >= 0 && inside < box ? inside : 0;
+	return nb_periodic_wrap(x, box);
 }
 
 /* Positions inside of the box: pos itself if they are, else a copy; NULL: no memory. */

@@ -212,6 +212,21 @@ int64_t nb_require_integer_attribute(
 	return (int64_t)value;
 }
 
+double nb_require_box(const struct nb_frame *frame, double given)
+{
+	const double box = nb_require_attribute(frame, "box", 0), told = nb_require_attribute(frame, "box_size", 0);
+	if (given > 0)
+		return given;
+	if (box < 0)
+		nb_die(NB_EXIT_FAILED, "attribute box is %g in frame %" PRIu64 " (want a number >= 0)", box,
+			frame->number);
+	if (box == 0 && told > 0 && frame->number == 0)
+		nb_warn("attribute box_size is %g, but that does not make the box periodic (want '--periodic %g' for "
+			"that)",
+			told, told);
+	return box;
+}
+
 int nb_require_dim(const struct nb_frame *frame)
 {
 	double dim = nb_require_attribute(frame, "dim", 3);

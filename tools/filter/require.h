@@ -64,6 +64,9 @@ int64_t nb_require_integer_attribute(
 	const struct nb_frame *frame, const char *key, int64_t least, int64_t most, int64_t fallback);
 /* Attribute dim: 2 or 3 (default). */
 int nb_require_dim(const struct nb_frame *frame);
+/* Edge of the periodic box: given, from option --periodic, unless that is 0; else attribute box; 0: there is none, of
+ * which a frame that has box_size is warned once. */
+double nb_require_box(const struct nb_frame *frame, double given);
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);

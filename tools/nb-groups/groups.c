@@ -75,21 +75,6 @@ static void clear(void *self)
 	nb_groups_close_match(&((struct groups *)self)->other);
 }
 
-/* Edge of the box of a frame; 0: it has none. */
-static double find_box(const struct nb_run *run, const struct groups *opt, const struct nb_frame *frame)
-{
-	const double box = nb_require_attribute(frame, "box", 0), told = nb_require_attribute(frame, "box_size", 0);
-	if (nb_given(run, &opt->box))
-		return opt->box;
-	if (box < 0)
-		nb_die(NB_EXIT_FAILED, "attribute box is %g in frame %" PRIu64 " (want a number >= 0)", box,
-			frame->number);
-	if (box == 0 && told > 0 && frame->number == 0)
-		nb_warn("attribute box_size is %g, but groups do not cross its faces (want '--periodic %g' for that)",
-			told, told);
-	return box;
-}
-
 static double find_length(const struct nb_run *run, const struct groups *opt, const struct nb_frame *frame, double box)
 {
 	if (nb_given(run, &opt->length))
@@ -122,7 +107,7 @@ static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 	const size_t n = frame->rows[NB_PARTICLE];
 	const double start = nb_now();
 	nb_require_valid(frame);
-	const double box = find_box(run, opt, frame), length = find_length(run, opt, frame, box);
+	const double box = nb_require_box(frame, opt->box), length = find_length(run, opt, frame, box);
 	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host), *mass = NULL;
 	if (nb_frame_field(frame, NB_MASS))
 		mass = nb_require_f64(frame, NB_MASS, &nb_space_host);

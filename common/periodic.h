@@ -1,0 +1,37 @@
+/* periodic.h - coordinates in a periodic box, which has one corner at 0; written once for gcc and nvcc. */
+#ifndef NB_PERIODIC_H
+#define NB_PERIODIC_H
+
+#include <math.h>
+
+#include "common/hd.h"
+
+/* The coordinate in [0, box), box > 0: x - box floor(x / box), rounded. */
+static NB_HD double nb_periodic_wrap(double x, double box)
+{
+	if (x >= 0 && x < box)
+		return x;
+	const double inside = x - box * floor(x / box);
+	return inside >= 0 && inside < box ? inside : 0;
+}
+
+/* Between the nearest images of two coordinates in the box; half is that of the box, or INFINITY without one. */
+static NB_HD double nb_periodic_distance(double a, double b, double box, double half)
+{
+	const double d = fabs(a - b);
+	return d > half ? box - d : d;
+}
+
+/* Between the nearest points of two intervals and their images; box 0: there is none. */
+static NB_HD double nb_periodic_gap(double a_from, double a_to, double b_from, double b_to, double box)
+{
+	double gap = b_from - a_to > a_from - b_to ? b_from - a_to : a_from - b_to;
+	if (box > 0) {
+		const double to = a_to > b_to ? a_to : b_to, from = a_from < b_from ? a_from : b_from;
+		const double through = box - (to - from);
+		gap = through < gap ? through : gap;
+	}
+	return gap > 0 ? gap : 0;
+}
+
+#endif

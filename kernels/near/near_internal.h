@@ -1,0 +1,158 @@
+/* near_internal.h - bodies in the order of a tree, distances between them, and what follows from those of neighbours;
+ * for both backends. */
+#ifndef NB_NEAR_INTERNAL_H
+#define NB_NEAR_INTERNAL_H
+
+#include "common/periodic.h"
+#include "kernels/near/near.h"
+#include "kernels/tree/tree.h"
+
+enum {
+	NB_NEAR_LEAF = 16, /* bodies of a leaf, unless they are in one place */
+	NB_NEAR_STACK = 7 * NB_TREE_LEVELS + 9
+};
+/* What rounding leaves of a distance between boxes, for a bound. */
+#define NB_NEAR_LESS (1 - 0x1p-48)
+#define NB_NEAR_MORE (1 + 0x1p-48)
+
+/* Arrays are where the backend computes.  Lengths are those of the caller divided by 2^exponent. */
+struct nb_near_job {
+	struct nb_near_bodies bodies;
+	struct nb_nearest nearest;
+	double box, half; /* half: INFINITY without a box */
+	int exponent;
+	double unit[2];	      /* whose product is 2^exponent */
+	const double *at[3];  /* n each and a vector more, in the order of the tree; z is 0 in 2-D */
+	const uint32_t *perm; /* n, the row of each */
+	struct nb_tree tree;  /* the bodies of a leaf that are in one place are in the order of their ids */
+};
+
+/* The squared distance by which neighbours are chosen. */
+static NB_HD double nb_near_distance2(const struct nb_near_job *job, const double a[3], double x, double y, double z)
+{
+	const double dx = nb_periodic_distance(a[0], x, job->box, job->half);
+	const double dy = nb_periodic_distance(a[1], y, job->box, job->half);
+	const double dz = nb_periodic_distance(a[2], z, job->box, job->half);
+	return dx * dx + dy * dy + dz * dz;
+}
+
+/* Never more than the squared distance of a body in one box from one in the other. */
+static NB_HD double nb_near_gap2(const struct nb_near_job *job, const double *a, const double *b)
+{
+	double gap2 = 0;
+	for (int k = 0; k < 3; k++) {
+		const double gap = nb_periodic_gap(a[k], a[k + 3], b[k], b[k + 3], job->box);
+		gap2 += gap * gap;
+	}
+	return gap2 * NB_NEAR_LESS;
+}
+
+/* Never less than the squared distance of any body in one box from any in the other, unless they are too far apart for
+ * what is within half a box. */
+static NB_HD double nb_near_reach2(const struct nb_near_job *job, const double *a, const double *b)
+{
+	double reach2 = 0;
+	for (int k = 0; k < 3; k++) {
+		double reach = fmax(b[k + 3] - a[k], a[k + 3] - b[k]);
+		if (job->box > 0) /* of the images one box further up and down */
+			reach = fmin(reach, fmin(fmax(b[k + 3] + job->box - a[k], a[k + 3] - b[k] - job->box),
+						    fmax(a[k + 3] + job->box - b[k], b[k + 3] - a[k] - job->box)));
+		reach2 += reach * reach;
+	}
+	return reach2 * NB_NEAR_MORE;
+}
+
+/* Whether body a is nearer than b at the same distance. */
+static NB_HD int nb_near_before(const struct nb_near_job *job, uint32_t a, uint32_t b)
+{
+	const uint32_t i = job->perm[a], j = job->perm[b];
+	if (job->bodies.id && job->bodies.id[i] != job->bodies.id[j])
+		return job->bodies.id[i] < job->bodies.id[j];
+	return i < j;
+}
+
+/* Bodies of a leaf that can be among the k nearest of another: of those in one place the first. */
+static NB_HD uint32_t nb_near_count(const struct nb_near_job *job, size_t leaf)
+{
+	const uint32_t count = job->tree.count[leaf], most = (uint32_t)job->nearest.k + 1;
+	return count > NB_NEAR_LEAF && count > most ? most : count;
+}
+
+/* ---- what follows from the neighbours of a body ------------------------------------------------- */
+
+struct nb_near_sums {
+	size_t row;
+	double hsml, mass, density, crowd, crowd2, vel[3], square;
+	int next;
+};
+
+static NB_HD double nb_near_mass(const struct nb_near_job *job, size_t row)
+{
+	return job->bodies.mass ? job->bodies.mass[row] : 1;
+}
+
+/* Body i of the tree, whose k-th neighbour is at this squared distance. */
+static NB_HD struct nb_near_sums nb_near_begin(const struct nb_near_job *job, size_t i, double last2)
+{
+	struct nb_near_sums s;
+	s.row = job->perm[i];
+	s.hsml = sqrt(last2);
+	s.mass = s.density = nb_near_mass(job, s.row);
+	s.crowd = s.crowd2 = s.square = 0;
+	s.next = 0;
+	for (int k = 0; k < 3; k++)
+		s.vel[k] = job->bodies.vel ? s.mass * job->bodies.vel[3 * s.row + (size_t)k] : 0;
+	return s;
+}
+
+/* Its neighbours, one after the other: body j of the tree at this squared distance. */
+static NB_HD void nb_near_add(const struct nb_near_job *job, struct nb_near_sums *s, size_t j, double d2)
+{
+	const struct nb_nearest *to = &job->nearest;
+	const size_t row = job->perm[j], at = s->row * (size_t)to->k + (size_t)s->next;
+	const double m = nb_near_mass(job, row), d = sqrt(d2), u = s->hsml > 0 ? d / s->hsml : 0;
+	s->next++;
+	s->mass += m;
+	s->density += m * (u < 0.5 ? 1 - 6 * u * u * (1 - u) : 2 * (1 - u) * (1 - u) * (1 - u));
+	if (s->next < to->part)
+		s->crowd += m;
+	else if (s->next == to->part)
+		s->crowd2 = d2;
+	if (to->neighbour)
+		to->neighbour[at] = job->bodies.id ? job->bodies.id[row] : row;
+	if (to->distance)
+		to->distance[at] = d * job->unit[0] * job->unit[1];
+	if (to->vdisp)
+		for (int k = 0; k < 3; k++)
+			s->vel[k] += m * job->bodies.vel[3 * row + (size_t)k];
+}
+
+/* Once more, for vdisp: body j or i itself. */
+static NB_HD void nb_near_spread(const struct nb_near_job *job, struct nb_near_sums *s, size_t j)
+{
+	const size_t row = job->perm[j];
+	double v2 = 0;
+	for (int k = 0; k < job->bodies.dim; k++) {
+		const double v = job->bodies.vel[3 * row + (size_t)k] - s->vel[k] / s->mass;
+		v2 += v * v;
+	}
+	s->square += nb_near_mass(job, row) * v2;
+}
+
+static NB_HD void nb_near_end(const struct nb_near_job *job, const struct nb_near_sums *s)
+{
+	const double pi = 3.14159265358979323846, h = s->hsml, r = sqrt(s->crowd2);
+	const int flat = job->bodies.dim == 2, power = -job->bodies.dim * job->exponent;
+	const struct nb_nearest *to = &job->nearest;
+	if (to->hsml)
+		to->hsml[s->row] = h * job->unit[0] * job->unit[1];
+	if (to->density)
+		to->density[s->row] = ldexp(
+			s->density * (flat ? 40 / (7 * pi) : 8 / pi) / (h * h * (flat ? 1 : h)), power);
+	if (to->crowd)
+		to->crowd[s->row] = ldexp(s->crowd / ((flat ? pi : 4 * pi / 3) * (s->crowd2 * (flat ? 1 : r))), power);
+	if (to->vdisp)
+		to->vdisp[s->row] = sqrt(s->square / (s->mass * job->bodies.dim));
+}
+
+#endif

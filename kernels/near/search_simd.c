@@ -1,0 +1,141 @@
+/* search_simd.c - bodies of a bundle meet those of a leaf, for one instruction set.  Products and sums are not
+ * contracted here (Makefile), so that every instruction set finds the same distances. */
+#include "kernels/near/near_cpu_internal.h"
+#include "kernels/simd/simd.h"
+
+#include <string.h>
+
+/* Bit k: lane k of the mask. */
+static inline unsigned bits_of(nb_vdi mask)
+{
+#if defined(NB_ISA_avx512)
+	return _mm512_movepi64_mask((__m512i)mask);
+#elif defined(NB_ISA_avx2)
+	return (unsigned)_mm256_movemask_pd((__m256d)mask);
+#else
+	unsigned bits = 0;
+	for (int k = 0; k < (int)NB_WD; k++)
+		bits |= (unsigned)(mask[k] & 1) << k;
+	return bits;
+#endif
+}
+
+static inline nb_vd load(const double *from)
+{
+	nb_vd v;
+	memcpy(&v, from, sizeof v);
+	return v;
+}
+
+static inline nb_vd smaller(nb_vd a, nb_vd b)
+{
+	return nb_choose_vd(a < b, a, b);
+}
+
+static inline nb_vd larger(nb_vd a, nb_vd b)
+{
+	return nb_choose_vd(a > b, a, b);
+}
+
+/* Squared distances of bodies j, j + 1, ... from one. */
+static inline nb_vd distances2(const struct nb_near_job *job, const double *from, size_t j)
+{
+	nb_vd sum = {0};
+	for (int k = 0; k < 3; k++) {
+		nb_vd d = from[k] - load(job->at[k] + j);
+		d = larger(d, -d);
+		if (job->box > 0)
+			d = nb_choose_vd(d > job->half, job->box - d, d);
+		sum += d * d;
+	}
+	return sum;
+}
+
+/* Of the targets i, i + 1, ... those that are as near to the box as what they look for. */
+static inline unsigned near_box(
+	const struct nb_near_job *job, const struct nb_near_targets *t, uint32_t i, const double *box)
+{
+	nb_vd gap2 = {0};
+	for (int k = 0; k < 3; k++) {
+		const nb_vd x = load(job->at[k] + t->first + i);
+		nb_vd gap = larger(box[k] - x, x - box[k + 3]);
+		if (job->box > 0)
+			gap = smaller(
+				gap, job->box - (larger(x, box[k + 3] + (nb_vd){0}) - smaller(x, box[k] + (nb_vd){0})));
+		gap = larger(gap, (nb_vd){0});
+		gap2 += gap * gap;
+	}
+	const unsigned bits = bits_of(gap2 * NB_NEAR_LESS <= load(t->last2 + i)), left = t->count - i;
+	return left < NB_WD ? bits & ((1u << left) - 1) : bits;
+}
+
+/* Body j becomes one of the nearest of target i, unless k of them are nearer. */
+static void keep(const struct nb_near_job *job, struct nb_near_targets *t, uint32_t i, double d2, uint32_t j)
+{
+	const int most = job->nearest.k;
+	double *to = t->d2 + (size_t)i * (size_t)most;
+	uint32_t *body = t->body + (size_t)i * (size_t)most;
+	int at = t->have[i];
+	if (at == most) {
+		if (d2 == to[most - 1] && !nb_near_before(job, j, body[most - 1]))
+			return;
+		at--;
+	} else {
+		t->have[i]++;
+	}
+	for (; at > 0 && (d2 < to[at - 1] || (d2 == to[at - 1] && nb_near_before(job, j, body[at - 1]))); at--) {
+		to[at] = to[at - 1];
+		body[at] = body[at - 1];
+	}
+	to[at] = d2;
+	body[at] = j;
+	if (t->have[i] == most) {
+		t->changed |= t->last2[i] != to[most - 1];
+		t->last2[i] = to[most - 1];
+	}
+}
+
+/* Of the bodies j, j + 1, ... before end those that are as near to a place as what is looked for. */
+static inline unsigned near_place(
+	const struct nb_near_job *job, const double *at, double last2, uint32_t j, uint32_t end, nb_vd *d2)
+{
+	*d2 = distances2(job, at, j);
+	const unsigned bits = bits_of(*d2 <= last2), left = end - j;
+	return left < NB_WD ? bits & ((1u << left) - 1) : bits;
+}
+
+void NB_ISA(nb_near_meet)(
+	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
+{
+	for (uint32_t from = 0; from < t->count; from += NB_WD)
+		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
+			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i;
+			const double at[3] = {job->at[0][self], job->at[1][self], job->at[2][self]};
+			for (uint32_t j = first; j < first + count; j += NB_WD) {
+				nb_vd d2;
+				unsigned bits = near_place(job, at, t->last2[i], j, first + count, &d2);
+				for (; bits; bits &= bits - 1) {
+					const uint32_t lane = (uint32_t)__builtin_ctz(bits);
+					if (j + lane != self && d2[lane] <= t->last2[i])
+						keep(job, t, i, d2[lane], j + lane);
+				}
+			}
+		}
+}
+
+void NB_ISA(nb_near_tally)(
+	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
+{
+	for (uint32_t from = 0; from < t->count; from += NB_WD)
+		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
+			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i;
+			const double at[3] = {job->at[0][self], job->at[1][self], job->at[2][self]};
+			for (uint32_t j = first; j < first + count; j += NB_WD) {
+				nb_vd d2;
+				unsigned bits = near_place(job, at, t->last2[i], j, first + count, &d2);
+				t->within[i] += (uint32_t)__builtin_popcount(bits);
+				for (; job->bodies.mass && bits; bits &= bits - 1)
+					t->mass[i] += job->bodies.mass[job->perm[j + (uint32_t)__builtin_ctz(bits)]];
+			}
+		}
+}
