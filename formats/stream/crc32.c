@@ -133,7 +133,7 @@ uint32_t nb_crc32_shared(uint32_t crc, const void *data, size_t bytes)
 	pieces = pieces < MOST ? pieces : MOST;
 	if (pieces < 2)
 		return nb_crc32(crc, data, bytes);
-#pragma omp parallel for schedule(static, 1) num_threads((int)pieces)
+#pragma omp parallel for schedule(static, 1)
 	for (size_t k = 0; k < pieces; k++) {
 		const size_t begin = bytes / pieces * k, end = k + 1 < pieces ? bytes / pieces * (k + 1) : bytes;
 		of[k] = nb_crc32(0, p + begin, end - begin);

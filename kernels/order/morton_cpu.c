@@ -7,7 +7,7 @@
 #include "common/lap.h"
 
 /* Bodies in a block: one thread's unit of work, and the granularity at which a bad position is found. */
-enum { BLOCK = 1 << 11 };
+enum { BLOCK = 1 << 9 };
 
 int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad)
 {

@@ -22,8 +22,8 @@ enum {
 	MAX_PASS = 64,
 	SPARE = 20,	 /* so many bits more than n has leave few rows alike */
 	ALIKE = 24,	 /* rows that are sorted by insertion */
-	SMALL = 1 << 13, /* fewer rows are sorted or permuted by one thread */
-	EACH = 1 << 13,	 /* rows that are worth a further thread */
+	SMALL = 1 << 12, /* fewer rows are sorted or permuted by one thread */
+	EACH = 1 << 9,	 /* rows that are worth a further thread */
 	AHEAD = 24	 /* rows that a permutation prefetches ahead */
 };
 
@@ -47,23 +47,33 @@ struct sort {
 	size_t n;
 	uint64_t *key, *key_b;
 	uint32_t *perm, *perm_b;
-	uint32_t *count; /* BINS for each thread */
+	size_t most;	 /* threads that have rows */
+	uint32_t *count; /* BINS for each of them */
 	uint32_t *total; /* one for each */
 	int shift[MAX_PASS], first, npass;
 	int again; /* perm is not the identity any more */
 };
 
-/* Counts of digits become the places where each thread puts its first row of each digit.  All threads call, each for
- * some digits; total: one for each of them. */
+/* Where share t of nt begins; those behind the last are empty. */
+static size_t begin_of(size_t n, size_t t, size_t nt)
+{
+	return t < nt ? n * t / nt : n;
+}
+
+/* Counts of digits become the places where each thread puts its first row of each digit.  All threads call, each of nt
+ * for some digits; total: one for each of them. */
 static void places_of_counts(uint32_t *count, uint32_t *total, size_t t, size_t nt)
 {
-	const size_t begin = BINS * t / nt, end = BINS * (t + 1) / nt;
+	const size_t begin = begin_of(BINS, t, nt), end = begin_of(BINS, t + 1, nt);
 	uint32_t sum = 0;
 	for (size_t k = 0; k < nt; k++)
 		for (size_t d = begin; d < end; d++)
 			sum += count[k * BINS + d];
-	total[t] = sum;
+	if (begin < end)
+		total[t] = sum;
 #pragma omp barrier
+	if (begin == end)
+		return;
 	sum = 0;
 	for (size_t k = 0; k < t; k++)
 		sum += total[k];
@@ -96,10 +106,11 @@ static void scatter(size_t begin, size_t end, int shift, const uint64_t *from, c
 	}
 }
 
-/* What thread t of nt does; all of them call, in one parallel region. */
+/* What thread t of nt does; all of them call, in one parallel region, and those from nt on have no rows: a team that
+ * changes its size ends threads and starts others. */
 static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 {
-	size_t begin = s->n * t / nt, end = s->n * (t + 1) / nt;
+	const size_t begin = begin_of(s->n, t, nt), end = begin_of(s->n, t + 1, nt);
 	uint32_t *mine = s->count + t * BINS;
 	const uint64_t *from = s->key;
 	const uint32_t *from_perm = s->again ? s->perm : NULL; /* NULL: the identity */
@@ -117,7 +128,8 @@ static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 	}
 	for (int pass = s->first; pass < s->npass; pass++) {
 		int shift = s->shift[pass];
-		memset(mine, 0, BINS * sizeof *mine);
+		if (begin < end)
+			memset(mine, 0, BINS * sizeof *mine);
 		for (size_t i = begin; i < end; i++)
 			mine[from[i] >> shift & (BINS - 1)]++;
 #pragma omp barrier
@@ -132,11 +144,14 @@ static void sort_chunk(const struct sort *s, size_t t, size_t nt)
 	}
 }
 
-static void sort_digits(const struct sort *s, int nthread)
+static void sort_digits(const struct sort *s)
 {
-#pragma omp parallel num_threads(nthread)
-	/* the system may have granted fewer threads than asked for */
-	sort_chunk(s, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+#pragma omp parallel if (s->most > 1)
+	{
+		/* the system may have granted fewer threads than asked for */
+		const size_t team = (size_t)omp_get_num_threads();
+		sort_chunk(s, (size_t)omp_get_thread_num(), team < s->most ? team : s->most);
+	}
 }
 
 /* Sorts rows begin..end-1 by insertion. */
@@ -215,21 +230,21 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		return NB_OK;
 	}
 	const size_t worth = n / EACH, most = (size_t)omp_get_max_threads();
-	const int nthread = n < SMALL ? 1 : (int)(worth < most ? worth : most),
-		  enough = 64 - __builtin_clzll(n) + SPARE;
+	const int enough = 64 - __builtin_clzll(n) + SPARE;
+	s.most = n < SMALL ? 1 : worth < most ? worth : most;
 	while (n >= SMALL && (s.npass - s.first - 1) * DIGIT >= enough)
 		s.first++;
 	s.key_b = nb_alloc(n, sizeof *s.key_b);
 	s.perm_b = nb_alloc(n, sizeof *s.perm_b);
-	s.count = nb_alloc((size_t)nthread * (BINS + 1), sizeof *s.count);
+	s.count = nb_alloc(s.most * (BINS + 1), sizeof *s.count);
 	int status = s.key_b && s.perm_b && s.count ? NB_OK : NB_ENOMEM;
-	s.total = s.count ? s.count + (size_t)nthread * BINS : NULL;
+	s.total = s.count ? s.count + s.most * BINS : NULL;
 	if (status == NB_OK)
-		sort_digits(&s, nthread);
+		sort_digits(&s);
 	if (status == NB_OK && s.first > 0 && !sort_alike(&s, s.shift[s.first])) {
 		s.first = 0;
 		s.again = 1;
-		sort_digits(&s, nthread);
+		sort_digits(&s);
 	}
 	nb_free_all(s.key_b, s.perm_b, s.count);
 	nb_lap(before);
@@ -250,7 +265,7 @@ int nb_permute_cpu(size_t n, const uint32_t *perm, size_t rowsize, const void *s
 		return NB_EINVAL;
 	const char *from = src;
 	char *to = dst;
-	enum { BLOCK = 1 << 11 };
+	enum { BLOCK = 1 << 9 };
 	size_t nblock = (n + BLOCK - 1) / BLOCK;
 	const char *before = nb_lap("permutation");
 #pragma omp parallel for schedule(static) if (nblock > 1)

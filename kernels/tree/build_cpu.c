@@ -260,7 +260,7 @@ static void store(const struct nb_tree *tree, size_t i, const struct nb_node_mom
 static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, const double *pos, const double *mass)
 {
 	int failed = NB_OK;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : failed) if (n > SERIAL_BODIES)
+#pragma omp parallel for schedule(dynamic, 64) reduction(max : failed) if (n > SERIAL_BODIES)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (tree->nchild[i] == 0) {
 			struct nb_node_moments m;
@@ -302,7 +302,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size};
 	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
 	struct ranges *part = nb_alloc_zero((size_t)npart, sizeof *part);
-	int status = part ? shape_reserve(&s, n / (size_t)leaf_size + 8) : NB_ENOMEM;
+	int status = part ? shape_reserve(&s, 3 * n / (size_t)leaf_size + 8) : NB_ENOMEM;
 	if (!status) {
 		s.node.at[0] = (struct range){0, (uint32_t)n};
 		s.node.n = 1;

@@ -307,7 +307,7 @@ int nb_walk_measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree
 {
 	int status = NB_OK;
 	double jump = 0;
-#pragma omp parallel for schedule(dynamic, 256) reduction(max : status, jump) if (tree->nnode > NB_WALK_SERIAL)
+#pragma omp parallel for schedule(dynamic, 64) reduction(max : status, jump) if (tree->nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < tree->nnode; i++)
 		if (m->inner[i] == 0) {
 			double mine = 0;

@@ -56,7 +56,7 @@ static int prepare(struct nb_walk_plan *plan, struct nb_walk_memory *m, const do
 		return NB_ENOMEM;
 
 	nb_walk_fill_family(plan, m, 0, 1, 0);
-#pragma omp parallel for schedule(dynamic, 256) if (nnode > NB_WALK_SERIAL)
+#pragma omp parallel for schedule(dynamic, 64) if (nnode > NB_WALK_SERIAL)
 	for (size_t i = 0; i < nnode; i++)
 		if (nb_walk_is_divided(m, i))
 			nb_walk_fill_family(plan, m, tree->child[i], tree->nchild[i], m->inner[i]);

@@ -24,7 +24,7 @@ static uint64_t beginning(uint64_t number)
 
 static void test_sort(void)
 {
-	const size_t sizes[] = {0, 1, 2, 3, 255, 257, 8191, 8192, 8193, 100003};
+	const size_t sizes[] = {0, 1, 2, 3, 255, 257, 4095, 4096, 4097, 8193, 100003};
 	enum { MOST = 100003, KINDS = 10 };
 	uint64_t *key = nb_alloc(MOST, sizeof *key), *sorted = nb_alloc(MOST, sizeof *sorted);
 	uint32_t *perm = nb_alloc(MOST, sizeof *perm), *want = nb_alloc(MOST, sizeof *want);
@@ -47,7 +47,7 @@ static void test_sort(void)
 			}
 			sort_key = key;
 			qsort(want, n, sizeof *want, by_key_then_index);
-			for (int threads = 1; threads <= 7; threads += 2) {
+			for (int threads = 1; threads <= 19; threads += threads < 7 ? 2 : 12) {
 				omp_set_num_threads(threads);
 				memcpy(sorted, key, n * sizeof *key);
 				CHECK(nb_sort_keys_cpu(n, sorted, perm) == NB_OK);
