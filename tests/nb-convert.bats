@@ -16,6 +16,15 @@ setup() {
 # the arrays of a stream, as a reader of the project's own page sees them
 show() { mutate show "$1" <"$2"; }
 
+@test "csv text of many bodies is the same for any number of threads, and a full disk is noticed" {
+	nb-gen plummer -n 9001 | nb-sort-zorder >p.nb
+	for threads in 1 2 7; do OMP_NUM_THREADS=$threads nb-convert --to csv p.nb >$threads.csv; done
+	cmp 1.csv 2.csv
+	cmp 1.csv 7.csv
+	nb-convert --from csv 7.csv | nb-diff - p.nb
+	OMP_NUM_THREADS=3 fails_with 1 'No space left on device' 'nb-convert --to csv p.nb >/dev/full'
+}
+
 @test "princeton text with odd white space, colours and prose is read as it is meant" {
 	from princeton "$DATA/princeton-colour.txt" >p.nb
 	nb-stats --check <p.nb

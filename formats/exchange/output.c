@@ -18,9 +18,28 @@ enum { OUT_SIZE = 128 << 10, LARGE = 64 << 10 }; /* pieces of at least LARGE byt
 
 int nb_output_open(struct nb_output *out, int fd, const char *path)
 {
-	*out = (struct nb_output){.fd = fd, .path = path};
+	*out = (struct nb_output){.fd = fd, .path = path, .room = OUT_SIZE};
 	out->buffer = nb_alloc(OUT_SIZE + 1, 1);
 	return out->buffer ? NB_OK : NB_ENOMEM;
+}
+
+int nb_output_hold(struct nb_output *out)
+{
+	const int status = nb_output_open(out, -1, NULL);
+	out->held = 1;
+	return status;
+}
+
+static int grow(struct nb_output *out)
+{
+	char *buffer = nb_enlarge(out->buffer, out->used, 2 * out->room + 1, 1);
+	if (!buffer) {
+		errno = ENOMEM;
+		return -1;
+	}
+	out->buffer = buffer;
+	out->room *= 2;
+	return 0;
 }
 
 /* ---- bytes -------------------------------------------------------------------------------------- */
@@ -57,6 +76,8 @@ static int put(struct nb_output *out, const char *data, size_t bytes)
 
 int nb_output_flush(struct nb_output *out)
 {
+	if (out->held)
+		return out->used < out->room / 2 ? 0 : grow(out);
 	if (out->fd < 0) {
 		if (nb_whole_open(&out->file, out->path))
 			return -1;
@@ -73,19 +94,19 @@ int nb_output_flush(struct nb_output *out)
 int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes)
 {
 	const char *from = data;
-	if (bytes >= LARGE) {
+	if (bytes >= LARGE && !out->held) {
 		if (nb_output_flush(out))
 			return -1;
 		if (!isatty(out->fd))
 			return put(out, from, bytes);
 	}
 	while (bytes) {
-		size_t free_bytes = OUT_SIZE - out->used, part = bytes < free_bytes ? bytes : free_bytes;
+		size_t free_bytes = out->room - out->used, part = bytes < free_bytes ? bytes : free_bytes;
 		memcpy(out->buffer + out->used, from, part);
 		out->used += part;
 		from += part;
 		bytes -= part;
-		if (out->used == OUT_SIZE && nb_output_flush(out))
+		if (out->used == out->room && nb_output_flush(out))
 			return -1;
 	}
 	return 0;
@@ -98,7 +119,7 @@ int nb_output_text(struct nb_output *out, const char *text)
 
 int nb_output_f64(struct nb_output *out, double x)
 {
-	if (OUT_SIZE - out->used < NB_DECIMAL_SIZE && nb_output_flush(out))
+	if (out->room - out->used < NB_DECIMAL_SIZE && nb_output_flush(out))
 		return -1;
 	out->used += nb_decimal_write(x, out->buffer + out->used);
 	return 0;

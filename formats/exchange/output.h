@@ -11,7 +11,8 @@ struct nb_output {
 	const char *path;
 	struct nb_whole file; /* behind the path */
 	char *buffer;
-	size_t used;
+	size_t used, room;
+	int held; /* all of it stays in the buffer, which grows */
 };
 
 /* Writes to fd, or, where fd is -1, to a file of this path.  NB_OK or NB_ENOMEM.
@@ -20,6 +21,8 @@ struct nb_output {
  *
  * What a terminal would obey (printable.h) reaches it as '?'; anything else gets the bytes as they are. */
 NB_MUST_CHECK int nb_output_open(struct nb_output *out, int fd, const char *path);
+/* Or keeps what it gets: `used` bytes of buffer.  used may be set to 0.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_output_hold(struct nb_output *out);
 /* All return 0, or -1 with errno set by the system. */
 NB_MUST_CHECK int nb_output_bytes(struct nb_output *out, const void *data, size_t bytes);
 NB_MUST_CHECK int nb_output_text(struct nb_output *out, const char *text);

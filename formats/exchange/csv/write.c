@@ -1,8 +1,10 @@
 /* Writing csv text. */
+#include "common/cpu.h"
 #include "common/decimal.h"
 #include "formats/exchange/csv/csv.h"
 #include "formats/exchange/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -284,19 +286,55 @@ static int put_cell(struct nb_output *out, const struct source *source, size_t i
 	return nb_output_bytes(out, digits, (size_t)length);
 }
 
-static int put_rows(struct nb_output *out, size_t n, const struct source *source, size_t nsource, const char *prefix,
-	const char separator)
+/* Rows of a frame. */
+struct table {
+	size_t n;
+	const struct source *source;
+	size_t nsource;
+	const char *prefix;
+	char separator;
+};
+
+static int put_rows(struct nb_output *out, const struct table *t, size_t first, size_t end)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (nb_output_text(out, prefix))
+	for (size_t i = first; i < end; i++) {
+		if (nb_output_text(out, t->prefix))
 			return -1;
-		for (size_t s = 0; s < nsource; s++)
-			if (((s || *prefix) && nb_output_bytes(out, &separator, 1)) || put_cell(out, &source[s], i))
+		for (size_t s = 0; s < t->nsource; s++)
+			if (((s || *t->prefix) && nb_output_bytes(out, &t->separator, 1)) ||
+				put_cell(out, &t->source[s], i))
 				return -1;
 		if (nb_output_bytes(out, "\n", 1))
 			return -1;
 	}
 	return NB_OK;
+}
+
+/* Threads make the text of blocks of rows, which go out in order. */
+static int put_table(struct nb_output *out, const struct table *t)
+{
+	enum { ROWS = 2048 };
+	int failed = 0;
+	if (t->n <= ROWS || nb_cpu_threads() < 2)
+		return put_rows(out, t, 0, t->n);
+#pragma omp parallel
+	{
+		struct nb_output text;
+		int missing = nb_output_hold(&text) ? ENOMEM : 0;
+#pragma omp for schedule(dynamic) ordered
+		for (size_t first = 0; first < t->n; first += ROWS) {
+			text.used = 0;
+			if (!missing && !__atomic_load_n(&failed, __ATOMIC_RELAXED) &&
+				put_rows(&text, t, first, first + ROWS < t->n ? first + ROWS : t->n))
+				missing = errno;
+#pragma omp ordered
+			if (!failed && (missing || nb_output_bytes(out, text.buffer, text.used)))
+				__atomic_store_n(&failed, missing ? missing : errno, __ATOMIC_RELAXED);
+		}
+		nb_output_abandon(&text);
+	}
+	errno = failed;
+	return failed ? -1 : NB_OK;
 }
 
 /* What the comments before a frame other than the first say. */
@@ -337,7 +375,8 @@ static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct
 	}
 	if (!out->plain && out->nframe > 0)
 		status = put_changes(out, frame);
-	return status ? status : put_rows(out->output, frame->rows[NB_PARTICLE], source, n, prefix, separator_of(out));
+	const struct table table = {frame->rows[NB_PARTICLE], source, n, prefix, separator_of(out)};
+	return status ? status : put_table(out->output, &table);
 }
 
 int nb_csv_frame(struct nb_export *out, const struct nb_frame *frame)
