@@ -44,35 +44,49 @@ int nb_splat_extent_cpu(size_t n, const double *pos, const double centre[3], dou
 	return NB_OK;
 }
 
+/* The component-wise median, and which bodies are far from it: one byte for each, from nb_alloc. */
+static int find_far(size_t n, const double *pos, double median[3], unsigned char **far)
+{
+	double within = 0, *x = nb_alloc(n, sizeof *x);
+	if (!x)
+		return NB_ENOMEM;
+	for (size_t k = 0; k < 3; k++) {
+#pragma omp parallel for schedule(static)
+		for (size_t i = 0; i < n; i++)
+			x[i] = pos[3 * i + k];
+		median[k] = nb_quantile(n, x, 0.5);
+	}
+	nb_free(x);
+	const int error = nb_splat_extent_cpu(n, pos, median, NB_CENTRE_SHARE, &within);
+	unsigned char *is = *far = error ? NULL : nb_alloc(n, 1);
+	if (error || !is)
+		return error ? error : NB_ENOMEM;
+#pragma omp parallel for schedule(static)
+	for (size_t i = 0; i < n; i++)
+		is[i] = distance(&pos[3 * i], median) > within;
+	return NB_OK;
+}
+
 int nb_splat_centre_cpu(size_t n, const double *pos, const double *mass, double centre[3])
 {
-	double median[3] = {0, 0, 0}, within = INFINITY, heaviest = 0;
-	if (n > NB_PICTURE_FEW) {
-		double *x = nb_alloc(n, sizeof *x);
-		if (!x)
-			return NB_ENOMEM;
-		for (size_t k = 0; k < 3; k++) {
-			for (size_t i = 0; i < n; i++)
-				x[i] = pos[3 * i + k];
-			median[k] = nb_quantile(n, x, 0.5);
-		}
-		nb_free(x);
-		int error = nb_splat_extent_cpu(n, pos, median, NB_CENTRE_SHARE, &within);
-		if (error)
-			return error;
-	}
+	double median[3] = {0, 0, 0}, heaviest = 0;
+	unsigned char *far = NULL;
+	const int error = n > NB_PICTURE_FEW ? find_far(n, pos, median, &far) : NB_OK;
+	if (error)
+		return error;
 	for (size_t i = 0; i < n; i++)
 		heaviest = fmax(heaviest, mass[i]);
 	/* one thread, so that the order of the sum is fixed; done once a movie */
 	double sum[3] = {0, 0, 0}, total = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (n > NB_PICTURE_FEW && distance(&pos[3 * i], median) > within)
+		if (far && far[i])
 			continue;
 		double w = heaviest > 0 ? mass[i] / heaviest : 1;
 		for (size_t k = 0; k < 3; k++)
 			sum[k] += w * pos[3 * i + k];
 		total += w;
 	}
+	nb_free(far);
 	nb_centre_of(sum, total, median, centre);
 	return NB_OK;
 }

@@ -4,8 +4,9 @@
  * pixels, so that all of them together cost at most 3.5 neighbours per pixel of the picture, whatever n, plus
  * about 25 pixels a body where R is at its minimum.
  *
- * Layout: a band of BAND rows is summed in a buffer that stays in the core's cache, with PAD columns to
- * spare, so that rows of a small kernel are added as 8 floats whatever their number.
+ * Layout: a band of at most BAND rows is summed in a buffer that stays in the core's cache, with PAD columns to
+ * spare, so that rows of a small kernel are added as 8 floats whatever their number.  Where bodies are dense, several
+ * threads have bands of fewer rows.
  *
  * Sections, in the order in which nb-render-ppm calls them: where to look (centre and extent, by quantiles, so that
  * stray bodies move nothing), how wide (a radius for each body, from a pyramid of counts), spread (bodies are dealt to
@@ -21,7 +22,8 @@
 #include "common/mem.h"
 
 enum {
-	BAND = 16, /* rows summed at once */
+	BAND = 16, /* rows summed at once, at most, */
+	THIN = 4,  /* and at least; it divides BAND */
 	PAD = 8	   /* floats added at once; a power of 2 */
 };
 
@@ -83,16 +85,58 @@ int nb_splat_radii_cpu(
 
 /* ---- spread --------------------------------------------------------------------------------------- */
 
-/* Bands [*first, *end) that body i touches; none if it is not in the picture. */
-static void bands_of(const struct nb_splat *s, size_t i, int nband, int *first, int *end)
+/* Bands of a picture: each is some of the strips of THIN rows that the picture consists of. */
+struct bands {
+	int n, nstrip;
+	int strip[NB_SPLAT_MAX_SIZE / THIN + 2]; /* the first strip of each, and the end */
+	int of[NB_SPLAT_MAX_SIZE / THIN + 1];	 /* the band of each strip */
+};
+
+/* Strips [*first, *end) that body i touches; none if it is not in the picture. */
+static void strips_of(const struct nb_splat *s, size_t i, int nstrip, int *first, int *end)
 {
 	const float reach = nb_body_reach(s, i), y = s->y[i];
 	*first = *end = 0;
 	if (!nb_body_seen(s, i, reach))
 		return;
-	int top = (int)floorf(fmaxf(y - reach, 0)) / BAND, bottom = (int)floorf(y + reach) / BAND;
+	int top = (int)floorf(fmaxf(y - reach, 0)) / THIN, bottom = (int)floorf(y + reach) / THIN;
 	*first = top;
-	*end = bottom < nband ? bottom + 1 : nband;
+	*end = bottom < nstrip ? bottom + 1 : nstrip;
+}
+
+/* Bands [*first, *end) that body i touches. */
+static void bands_of(const struct nb_splat *s, size_t i, const struct bands *bands, int *first, int *end)
+{
+	strips_of(s, i, bands->nstrip, first, end);
+	*end = *first < *end ? bands->of[*end - 1] + 1 : 0;
+	*first = *end ? bands->of[*first] : 0;
+}
+
+/* Bands that about as many bodies touch, for several threads. */
+static void find_bands(const struct nb_splat *s, struct bands *bands)
+{
+	enum { SAMPLE = 1 << 16, EACH = 8 /* bands, for each thread, if all were alike */ };
+	const int threads = omp_get_max_threads();
+	const size_t step = s->n / SAMPLE + 1;
+	size_t load[NB_SPLAT_MAX_SIZE / THIN + 1] = {0}, total = 0, now = 0;
+	bands->nstrip = (s->height + THIN - 1) / THIN;
+	bands->n = 0;
+	for (size_t i = 0; i < s->n && threads > 1; i += step) {
+		int first, end;
+		strips_of(s, i, bands->nstrip, &first, &end);
+		for (int k = first; k < end; k++, total++)
+			load[k]++;
+	}
+	for (int k = 0; k < bands->nstrip; k++) {
+		const int rows = bands->n ? (k - bands->strip[bands->n - 1]) * THIN : BAND;
+		if (rows == BAND || (now + load[k]) * EACH * (size_t)threads > total) {
+			bands->strip[bands->n++] = k;
+			now = 0;
+		}
+		now += load[k];
+		bands->of[k] = bands->n - 1;
+	}
+	bands->strip[bands->n] = bands->nstrip;
 }
 
 static void add_row(float *to, const float *row, float factor, int padded)
@@ -171,9 +215,9 @@ static void add_disc(const struct nb_splat *s, size_t i, int top, int bottom, fl
 
 /* Bodies of each band in the order of their index: list[start[b]..start[b + 1]).  Counted and filled in chunks
  * of bodies, one a thread; the result does not depend on the number of chunks. */
-static int list_bands(const struct nb_splat *s, int nband, uint32_t **list, size_t *start)
+static int list_bands(const struct nb_splat *s, const struct bands *of, uint32_t **list, size_t *start)
 {
-	const size_t nchunk = s->n > 10000 ? (size_t)omp_get_max_threads() : 1, bands = (size_t)nband;
+	const size_t nchunk = s->n > 10000 ? (size_t)omp_get_max_threads() : 1, bands = (size_t)of->n;
 	size_t *count = nb_alloc_zero(nchunk * bands, sizeof *count);
 	if (!count)
 		return NB_ENOMEM;
@@ -181,7 +225,7 @@ static int list_bands(const struct nb_splat *s, int nband, uint32_t **list, size
 	for (size_t k = 0; k < nchunk; k++)
 		for (size_t i = s->n * k / nchunk; i < s->n * (k + 1) / nchunk; i++) {
 			int first, end;
-			bands_of(s, i, nband, &first, &end);
+			bands_of(s, i, of, &first, &end);
 			for (int b = first; b < end; b++)
 				count[k * bands + (size_t)b]++;
 		}
@@ -204,7 +248,7 @@ static int list_bands(const struct nb_splat *s, int nband, uint32_t **list, size
 	for (size_t k = 0; k < nchunk; k++)
 		for (size_t i = s->n * k / nchunk; i < s->n * (k + 1) / nchunk; i++) {
 			int first, end;
-			bands_of(s, i, nband, &first, &end);
+			bands_of(s, i, of, &first, &end);
 			for (int b = first; b < end; b++)
 				(*list)[count[k * bands + (size_t)b]++] = (uint32_t)i;
 		}
@@ -218,10 +262,11 @@ int nb_splat_cpu(const struct nb_splat *splat)
 	int error = nb_splat_possible(&s);
 	if (error)
 		return error;
-	const int nband = (s.height + BAND - 1) / BAND;
-	size_t start[NB_SPLAT_MAX_SIZE / BAND + 2];
+	struct bands bands;
+	size_t start[NB_SPLAT_MAX_SIZE / THIN + 2];
 	uint32_t *list;
-	error = list_bands(&s, nband, &list, start);
+	find_bands(&s, &bands);
+	error = list_bands(&s, &bands, &list, start);
 	if (error)
 		return error;
 
@@ -234,9 +279,10 @@ int nb_splat_cpu(const struct nb_splat *splat)
 		return NB_ENOMEM;
 	}
 #pragma omp parallel for schedule(dynamic, 1)
-	for (int b = 0; b < nband; b++) {
+	for (int b = 0; b < bands.n; b++) {
 		float *band = scratch + (size_t)omp_get_thread_num() * (band_size + row_size), *row = band + band_size;
-		const int top = b * BAND, bottom = top + BAND < s.height ? top + BAND : s.height;
+		const int top = bands.strip[b] * THIN, end = bands.strip[b + 1] * THIN;
+		const int bottom = end < s.height ? end : s.height;
 		memset(band, 0, band_size * sizeof *band);
 		for (size_t k = start[b]; k < start[b + 1]; k++) {
 			if (s.shape == NB_SPLAT_DISC)

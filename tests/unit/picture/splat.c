@@ -33,18 +33,21 @@ static int ascending(const void *a, const void *b)
 /* patterns that defeat naive selection, and random ones, against a sort */
 static void quantiles(void)
 {
-	enum { M = 1001 };
+	enum { M = 100001 };
 	static double x[M], sorted[M];
 	uint64_t seed = 1;
-	for (int kind = 0; kind < 6; kind++)
-		for (size_t n = 1; n <= M; n += n < 8 ? 1 : 331) {
+	for (int kind = 0; kind < 8; kind++)
+		for (size_t n = 1; n <= M; n += n < 8 ? 1 : n < 1001 ? 331 : M - n ? M - n : 1) {
+			omp_set_num_threads(1 + kind % 3);
 			for (size_t i = 0; i < n; i++)
 				x[i] = kind == 0   ? uniform(&seed)
 				       : kind == 1 ? (double)i
 				       : kind == 2 ? -(double)i
 				       : kind == 3 ? 5
 				       : kind == 4 ? (double)(i < n / 2 ? i : n - i)
-						   : (double)(i * 7919 % 13);
+				       : kind == 5 ? (double)(i * 7919 % 13)
+				       : kind == 6 ? ldexp(uniform(&seed) - 0.5, (int)(i % 2000) - 1000)
+						   : (i % 5 ? INFINITY : -INFINITY) * (double)(i % 3 == 0 ? 1 : -1);
 			memcpy(sorted, x, n * sizeof *x);
 			qsort(sorted, n, sizeof *x, ascending);
 			static const double q[] = {0, 0.05, 0.5, 0.98, 1};
