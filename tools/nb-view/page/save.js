@@ -1,6 +1,6 @@
 /* What is seen as a picture, a film, or a command line. */
 
-const film = {recorder: null, canvas: null};
+const film = {recorder: null, canvas: null, parts: [], ends: false};
 
 function compose(canvas) {
 	const context = canvas.getContext('2d');
@@ -36,9 +36,16 @@ function film_frame() {
 		compose(film.canvas);
 }
 
+/* A film that ends at once has a picture, too: what is recorded comes a second later. */
+function end_film() {
+	film.ends = true;
+	if (film.parts.length && film.recorder.state === 'recording')
+		film.recorder.stop();
+}
+
 function start_or_end_film() {
 	if (film.recorder) {
-		film.recorder.stop();
+		end_film();
 		return;
 	}
 	const type = ['video/webm;codecs=vp9', 'video/webm', 'video/mp4'].find(t => window.MediaRecorder && MediaRecorder.isTypeSupported(t));
@@ -48,12 +55,21 @@ function start_or_end_film() {
 	}
 	film.canvas = make('canvas', {width: sky.width, height: sky.height});
 	compose(film.canvas);
-	const parts = [], recorder = new MediaRecorder(film.canvas.captureStream(30), {mimeType: type, videoBitsPerSecond: 16e6});
-	recorder.ondataavailable = event => parts.push(event.data);
+	const recorder = new MediaRecorder(film.canvas.captureStream(30), {mimeType: type, videoBitsPerSecond: 16e6});
+	const repeat = setInterval(film_frame, 100); /* a view at rest is filmed, too */
+	film.parts = [];
+	film.ends = false;
+	recorder.ondataavailable = event => {
+		if (event.data.size)
+			film.parts.push(event.data);
+		if (film.ends)
+			end_film();
+	};
 	recorder.onstop = () => {
+		clearInterval(repeat);
 		film.recorder = null;
 		$('film').setAttribute('aria-pressed', 'false');
-		download(new Blob(parts, {type}), type.slice(6, 10).replace(';', ''));
+		download(new Blob(film.parts, {type}), type.slice(6, 10).replace(';', ''));
 	};
 	recorder.start(1000);
 	film.recorder = recorder;
