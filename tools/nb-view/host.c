@@ -53,14 +53,14 @@ static void note_device(struct host *host, double before)
 		host->spent -= idle() - before;
 }
 
-/* Seconds until another frame may be made, 0: now. */
+/* Seconds until something may be made, 0: now. */
 static double rest(struct host *host)
 {
 	const double share = host->alone ? SHARE_ALONE : SHARE;
 	const double now = nb_now(), due = host->begun + (spent(host) - host->spent) / share;
 	if (now - due > CREDIT / share) /* a long time in which nobody looked is no licence */
 		host->begun += now - due - CREDIT / share;
-	return host->sent == 0 || host->ended || host->follows || now > due ? 0 : due - now;
+	return host->ended || host->follows || now > due ? 0 : due - now;
 }
 
 /* The newest frame becomes that which is looked at. */
@@ -98,11 +98,12 @@ static double serve(struct host *host)
 		return -1;
 	pthread_mutex_lock(&host->lock);
 	host->ended = host->final; /* what waits now is the last one */
+	/* The first frame that is looked at is not counted: pages want a part of it, and then all. */
+	const int first = host->sent == 0 || (host->sent == host->first && !host->occupied);
 	pthread_mutex_unlock(&host->lock);
-	const double pause = rest(host);
+	const double pause = first ? 0 : rest(host);
 	if (pause > 0)
 		return pause;
-	const int first = host->sent == 0;
 	take_frame(host);
 	const int news = host->has_frame &&
 			 (host->sent != host->number + 1 || host->fresh || host->ended != host->told_end);
@@ -114,9 +115,11 @@ static double serve(struct host *host)
 		if (nb_view_send_frame(host))
 			set_gone(host);
 		note_device(host, before);
+		if (host->sent == 0)
+			host->first = host->number + 1;
 		host->sent = host->number + 1;
 		if (first)
-			host->spent = spent(host); /* the first one is not counted */
+			host->spent = spent(host);
 	}
 	if (news || host->ended)
 		note_sent(host);
@@ -128,7 +131,7 @@ static double draw(struct host *host)
 {
 	if (host->ndraw == 0)
 		return -1;
-	const double pause = rest(host);
+	const double pause = host->sent == 0 ? 0 : rest(host);
 	if (pause > 0)
 		return pause;
 	const struct view_draw first = host->draw[0];

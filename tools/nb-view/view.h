@@ -63,7 +63,7 @@ struct host {
 	struct nb_frame frame; /* that is looked at */
 	const struct nb_backend *now;
 	int has_frame, entered, ended, told_end;
-	uint64_t number, sent; /* of the frame; 1 more than that of the last one sent */
+	uint64_t number, sent, first; /* of the frame; 1 more than that of the last, and of the first one sent */
 	struct talk_needs needs, sent_needs;
 	int fresh; /* the needs have not been met since they came */
 	double spent;
