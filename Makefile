@@ -316,8 +316,9 @@ fuzz-programs: $(FUZZERS)
 include make/packages.mk
 
 # ---- what people type ------------------------------------------------------------------------------
-# Test files run side by side, but for two that say when programs must start.
-BATS  ?= tests/bats-parallel $(shell nproc)
+# Test files run side by side, a job more than there are processors, as tests wait for many small processes.  Two of them
+# say when programs must start: they come last.
+BATS  ?= tests/bats-parallel $(shell expr $$(nproc) + 1)
 TESTS ?= $(sort $(wildcard tests/*.bats))
 ALONE  = tests/fold.bats tests/ranks.bats
 # as many jobs as there are processors, unless -j says otherwise
@@ -336,7 +337,7 @@ check: deps-check
 	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
 	$(Q)$(PYTHON_FIRST); export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
 		$(if $(filter-out $(ALONE),$(TESTS)),$(BATS) $(filter-out $(ALONE),$(TESTS)) || status=1;) \
-		$(foreach f,$(filter $(ALONE),$(TESTS)),$(BATS) $f || status=1;) exit $$status
+		$(if $(filter $(ALONE),$(TESTS)),$(BATS) $(filter $(ALONE),$(TESTS)) || status=1;) exit $$status
 
 # every room's unit tests and the main pipelines
 check-fast: deps-check
@@ -389,9 +390,10 @@ fuzz-corpus: deps-build
 	@$(MAKE) --no-print-directory SAN=1 fuzz-programs
 	tests/fuzz/run build/san 0 $(TARGETS)
 
+# It needs programs, but no code for devices, which takes nvcc minutes.
 lint: deps-lint
-	@$(MAKE) --no-print-directory all
-	tests/lint $(BUILD) "$(TOOLS)"
+	@$(MAKE) --no-print-directory $(if $(wildcard build/cuda/bin),,CUDA=0) all
+	tests/lint $(if $(wildcard build/cuda/bin),$(BUILD),build/cpu) "$(TOOLS)"
 
 # the manual for a browser, with a picture of each script in examples/
 html: deps-html
