@@ -263,7 +263,8 @@ static int detach(const struct nb_column *column, struct nb_copy *copy)
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = valid_copy(column, space, form);
-	if (!copy || (!is_sole(copy) && detach(column, copy)))
+	/* of a mapped file, too, of which the system would copy small pages one by one */
+	if (!copy || ((copy->owner || !is_sole(copy)) && detach(column, copy)))
 		return NULL;
 	invalidate_others(column, copy);
 	column->unrounded = copy->form != NB_WIRE;

@@ -195,17 +195,17 @@ static int take_part(void *context, const struct nb_column *column, size_t offse
 	}
 	if (column->field == NB_ACC && target->acc)
 		nb_dtype_to_f64(column->dtype, bytes / size, data, target->acc + offset / size);
-	if (column->field == NB_ID && target->opt->ids == IDS_OFFSET) {
-		uint64_t *id = nb_update_wire(frame, nb_frame_field(frame, NB_ID));
-		nb_dtype_to_u64(column->dtype, bytes / size, data, id + first + offset / size);
-		return 0;
-	}
-	struct nb_column *to = is_left_out(target->opt, column) ? NULL : nb_frame_find(frame, column->name);
+	const int is_id = column->field == NB_ID && target->opt->ids == IDS_OFFSET;
+	struct nb_column *to = is_id				  ? nb_frame_field(frame, NB_ID)
+			       : is_left_out(target->opt, column) ? NULL
+								  : nb_frame_find(frame, column->name);
 	if (!to)
 		return 0;
 	char *at = (char *)nb_update_wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
 	if (strcmp(column->dtype, to->dtype) == 0)
-		memcpy(at + offset % size, data, bytes);
+		(void)nb_space_host.copy(&nb_space_host, at + offset % size, data, bytes);
+	else if (is_id) /* all of their digits */
+		nb_dtype_to_u64(column->dtype, bytes / size, data, (uint64_t *)(void *)at);
 	else
 		widen(column, data, bytes, to, at);
 	return 0;

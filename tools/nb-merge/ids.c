@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+enum { PARALLEL = 100000 /* ids: fewer are not worth starting threads */ };
+
 static _Noreturn void refuse_ids(const struct merge *opt, uint64_t id, size_t first, size_t second)
 {
 	char name[2][NB_SOURCE_NAME];
@@ -42,15 +44,17 @@ void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k)
 	if (!nb_frame_field(&input->frame, NB_ID))
 		for (size_t i = 0; i < n; i++)
 			id[i] = i;
+	size_t large = n; /* the first that is */
+#pragma omp parallel for schedule(static) reduction(min : large) reduction(max : end) if (n > PARALLEL)
 	for (size_t i = 0; i < n; i++) {
-		if (id[i] >= UINT64_MAX - input->offset)
-			nb_die(NB_EXIT_FAILED,
-				"id %" PRIu64 " in frame %" PRIu64 " is too large for '--ids offset' (give "
-				"'--ids renumber')",
-				id[i], opt->count);
+		large = id[i] >= UINT64_MAX - input->offset && i < large ? i : large;
 		id[i] += input->offset;
 		end = id[i] >= end ? id[i] + 1 : end;
 	}
+	if (large < n)
+		nb_die(NB_EXIT_FAILED,
+			"id %" PRIu64 " in frame %" PRIu64 " is too large for '--ids offset' (give '--ids renumber')",
+			id[large] - input->offset, opt->count);
 	if (opt->count == 0 && k + 1 < opt->ninput)
 		opt->input[k + 1].offset = end > input->offset ? end : input->offset;
 }

@@ -50,6 +50,22 @@ static void test_the_first_of_several_is_found_in_arrays_of_any_length(void)
 	free(y);
 }
 
+static void test_bytes_are_copied_whole_whatever_their_number(void)
+{
+	enum { MOST = (5 << 20) + 3 };
+	static const size_t lengths[] = {0, 1, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 4 << 20, MOST};
+	unsigned char *from = malloc(MOST), *to = malloc(MOST + 1);
+	for (size_t i = 0; i < MOST; i++)
+		from[i] = (unsigned char)(i * 2654435761u >> 13);
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		memset(to, 7, MOST + 1);
+		CHECK(nb_space_host.copy(&nb_space_host, to, from, lengths[k]) == 0);
+		CHECK(memcmp(to, from, lengths[k]) == 0 && to[lengths[k]] == 7);
+	}
+	free(from);
+	free(to);
+}
+
 static void test_why_something_failed_is_told_once_there_is_a_reason(void)
 {
 	nb_space_note_failure("no room");
@@ -62,6 +78,7 @@ int main(void)
 {
 	test_why_something_failed_is_told_once_there_is_a_reason();
 	test_each_kind_of_number_is_judged();
+	test_bytes_are_copied_whole_whatever_their_number();
 	test_the_first_of_several_is_found_in_arrays_of_any_length();
 	return unit_end();
 }
