@@ -268,11 +268,12 @@ endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 # distances that every instruction set rounds alike
 $(SIMD_BUILD)/kernels/near/%.o: SIMD_LAST = -ffp-contract=off
+$(BUILD)/kernels/near/%.o: NVCC_LAST = -fmad=false
 
 $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
-	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(NVCC) $(NVCCFLAGS) $(NVCC_LAST) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # test and benchmark programs
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)

@@ -133,6 +133,8 @@ unit() {
 # bats test_tags=gpu
 @test "fields of potentials on the GPU" { unit field/device; }
 # bats test_tags=gpu
+@test "neighbours on the GPU" { unit near/near_cuda; }
+# bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }
 # bats test_tags=gpu
 @test "jerks of the tree walk on the GPU" { unit walk_gpu/jerk_cuda; }

@@ -1,7 +1,7 @@
 /* nb-neighbours: the nearest bodies of each, what follows from them, and what is within a radius. */
 #include "common/timer.h"
 #include "kernels/near/near.h"
-#include "tools/filter/filter.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -34,47 +34,87 @@ static void check(struct nb_run *run, void *self)
 		opt->k = nb_given(run, &opt->radius) ? 0 : K;
 }
 
-/* A new column, to be filled. */
-static void *add(struct nb_frame *frame, const char *name, const char *dtype, int ncomp, const char *unit)
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	const struct neighbours *opt = self;
+	const int real = 2 + (opt->k >= FIFTH) + (plan->column[NB_PLAN_VEL].wire > 0) + opt->k * opt->distances;
+	if (opt->k) {
+		nb_plan_add(plan, NB_WORK_NEIGHBOURS, plan->n * (opt->k + 8) / 16);
+		nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(VEL) | NB_PLAN(MASS));
+		plan->count[NB_MEMORY_NODE] = nb_memory_nodes(plan->n, NB_NEAR_LEAF);
+		nb_plan_take(plan, NB_MEMORY_NEIGHBOURS, 0);
+		nb_plan_make_columns(plan, 8.0 * (real + opt->k * opt->ids));
+		plan->row += 8.0 * (real + opt->k * opt->ids);
+	}
+	if (nb_given(run, &opt->radius)) {
+		nb_plan_by_host(plan);
+		plan->row += 12;
+	}
+}
+
+/* A new column, to be filled in that place. */
+static void *add(struct nb_frame *frame, const struct nb_space *space, const char *name, const char *dtype, int ncomp,
+	const char *unit)
 {
 	struct nb_column *column = nb_require_memory(
 		frame, nb_frame_add(frame, name, NB_PARTICLE, dtype, (uint32_t)ncomp, unit, 0));
-	return nb_require_memory(frame, nb_column_write(column, &nb_space_host, NB_WIRE));
+	return nb_require_memory(frame, nb_column_write(column, space, NB_WIRE));
 }
 
-static const double *optional(const struct nb_frame *frame, enum nb_field field)
+static const double *optional(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)
 {
-	return nb_frame_field(frame, field) ? nb_require_f64(frame, field, &nb_space_host) : NULL;
+	return nb_frame_field(frame, field) ? nb_require_f64(frame, field, space) : NULL;
 }
 
-static void find_nearest(
-	struct nb_run *run, const struct neighbours *opt, const struct nb_near_bodies *bodies, struct nb_frame *frame)
+static struct nb_near_bodies bodies_of(
+	const struct nb_frame *frame, const struct neighbours *opt, const struct nb_space *space)
 {
-	const size_t n = bodies->n;
-	if (n && (size_t)opt->k >= n)
+	return (struct nb_near_bodies){.n = frame->rows[NB_PARTICLE],
+		.dim = nb_require_dim(frame),
+		.box = nb_require_box(frame, opt->box),
+		.pos = nb_require_f64(frame, NB_POS, space),
+		.mass = optional(frame, NB_MASS, space),
+		.vel = optional(frame, NB_VEL, space),
+		.id = nb_require_ids(frame, space)};
+}
+
+static void find_nearest(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
+{
+	const struct nb_space *space = run->backend->space;
+	const struct nb_near_bodies bodies = bodies_of(frame, opt, space);
+	if (bodies.n && (size_t)opt->k >= bodies.n)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies, too few for %d neighbours of each",
-			frame->number, n, opt->k);
-	const char *density = bodies->dim == 2 ? "mass/length^2" : "mass/length^3";
-	struct nb_nearest to = {.k = opt->k, .part = FIFTH};
-	to.neighbour = opt->ids ? add(frame, "neighbours", "<u8", opt->k, "") : NULL;
-	to.distance = opt->distances ? add(frame, "distances", "<f8", opt->k, "length") : NULL;
-	to.hsml = add(frame, "hsml", "<f8", 1, "length");
-	to.density = add(frame, "density", "<f8", 1, density);
-	to.crowd = opt->k >= FIFTH ? add(frame, "density_5", "<f8", 1, density) : NULL;
-	to.vdisp = bodies->vel ? add(frame, "vdisp", "<f8", 1, "velocity") : NULL;
-	nb_require_done(run, nb_near_nearest_cpu(bodies, &to), "neighbours of", frame);
+			frame->number, bodies.n, opt->k);
+	const char *density = bodies.dim == 2 ? "mass/length^2" : "mass/length^3";
+	struct nb_near_found to = {.k = opt->k, .part = FIFTH};
+	const double start = nb_now();
+	to.neighbour = opt->ids ? add(frame, space, "neighbours", "<u8", opt->k, "") : NULL;
+	to.distance = opt->distances ? add(frame, space, "distances", "<f8", opt->k, "length") : NULL;
+	to.hsml = add(frame, space, "hsml", "<f8", 1, "length");
+	to.density = add(frame, space, "density", "<f8", 1, density);
+	to.crowd = opt->k >= FIFTH ? add(frame, space, "density_5", "<f8", 1, density) : NULL;
+	to.vdisp = bodies.vel ? add(frame, space, "vdisp", "<f8", 1, "velocity") : NULL;
+	nb_require_done(run, run->backend->near_nearest(&bodies, &to), "neighbours of", frame);
+	if (nb_verbosity() > 0) /* what is queued has to be done before it counts */
+		nb_require_done(run, run->backend->finish(), "neighbours of", frame);
+	nb_verbose("frame %" PRIu64 ": %d neighbours of %zu bodies in %.4g s", frame->number, opt->k, bodies.n,
+		nb_now() - start);
 }
 
-static void count_within(
-	struct nb_run *run, const struct neighbours *opt, const struct nb_near_bodies *bodies, struct nb_frame *frame)
+static void count_within(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
 {
-	if (bodies->box > 0 && opt->radius > bodies->box / 2)
+	const struct nb_space *host = &nb_space_host;
+	const struct nb_near_bodies bodies = bodies_of(frame, opt, host);
+	if (bodies.box > 0 && opt->radius > bodies.box / 2)
 		nb_die(NB_EXIT_FAILED, "radius %g is more than half of the box of frame %" PRIu64 ", whose edge is %g",
-			opt->radius, frame->number, bodies->box);
+			opt->radius, frame->number, bodies.box);
+	const double start = nb_now();
 	struct nb_within to = {.radius = opt->radius};
-	to.count = add(frame, "n_within", "<u4", 1, "");
-	to.mass = add(frame, "m_within", "<f8", 1, "mass");
-	nb_require_done(run, nb_near_within_cpu(bodies, &to), "neighbours of", frame);
+	to.count = add(frame, host, "n_within", "<u4", 1, "");
+	to.mass = add(frame, host, "m_within", "<f8", 1, "mass");
+	nb_require_done(run, nb_near_within_cpu(&bodies, &to), "neighbours of", frame);
+	nb_verbose("frame %" PRIu64 ": those within %g of %zu bodies in %.4g s", frame->number, opt->radius, bodies.n,
+		nb_now() - start);
 }
 
 static void find(struct nb_run *run, void *self, struct nb_frame *frame)
@@ -87,19 +127,10 @@ static void find(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_warn("id %" PRIu64 " appears twice in frame %" PRIu64
 			": of these bodies the one of the smaller row is taken for the nearer, where that matters",
 			twice[first], frame->number);
-	const struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
-		.dim = nb_require_dim(frame),
-		.box = nb_require_box(frame, opt->box),
-		.pos = nb_require_f64(frame, NB_POS, &nb_space_host),
-		.mass = optional(frame, NB_MASS),
-		.vel = optional(frame, NB_VEL),
-		.id = nb_require_ids(frame, &nb_space_host)};
-	const double start = nb_now();
 	if (opt->k)
-		find_nearest(run, opt, &bodies, frame);
+		find_nearest(run, opt, frame);
 	if (nb_given(run, &opt->radius))
-		count_within(run, opt, &bodies, frame);
-	nb_verbose("frame %" PRIu64 ": neighbours of %zu bodies in %.4g s", frame->number, bodies.n, nb_now() - start);
+		count_within(run, opt, frame);
 }
 
 const struct nb_tool nb_tool_neighbours = {
@@ -109,9 +140,10 @@ const struct nb_tool nb_tool_neighbours = {
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct neighbours),
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.frame = find,
+	.work = work,
 };

@@ -15,6 +15,7 @@
 #include "kernels/gravity/gravity.h"
 #include "kernels/measure/measure.h"
 #include "kernels/motion/motion.h"
+#include "kernels/near/near.h"
 #include "kernels/order/order.h"
 #include "kernels/picture/picture.h"
 #include "kernels/tree/tree.h"
@@ -59,6 +60,8 @@ struct nb_backend {
 		const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
 	int (*boxes_build)(size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
 	int (*boxes_check)(const struct nb_boxes *boxes, size_t n, const char **wrong);
+
+	int (*near_nearest)(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);

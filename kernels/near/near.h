@@ -17,7 +17,10 @@
 extern "C" {
 #endif
 
-enum { NB_NEAR_MOST = 128 /* neighbours of a body */ };
+enum {
+	NB_NEAR_MOST = 128, /* neighbours of a body */
+	NB_NEAR_LEAF = 16   /* bodies of a leaf of the tree, unless they are in one place */
+};
 
 struct nb_near_bodies {
 	size_t n;   /* < 2^31 */
@@ -41,7 +44,7 @@ struct nb_near_bodies {
  *   vdisp      n, velocity dispersion of one coordinate of them and the body itself:
  *              sum m |v - mean v|^2 / (dim sum m), and its square root; NaN if they have no mass
  */
-struct nb_nearest {
+struct nb_near_found {
 	int k; /* 1 .. NB_NEAR_MOST, < n unless n is 0 */
 	int part;
 	uint64_t *neighbour;
@@ -49,7 +52,10 @@ struct nb_nearest {
 };
 
 /* NB_OK, NB_ENOMEM, NB_EINVAL (k), NB_ENONFINITE, NB_ELIMIT (n, or too far apart). */
-NB_MUST_CHECK int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_nearest *nearest);
+NB_MUST_CHECK int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
+
+/* The same on the current device, of arrays in its memory; may also return NB_EFAR (nb_tree_build_cuda), NB_EDEVICE. */
+NB_MUST_CHECK int nb_near_nearest_cuda(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 
 /* The bodies at most a radius away from each, which is not one of them.
  *   radius  >= 0, at most half of a periodic box

@@ -7,10 +7,7 @@
 #include "kernels/near/near.h"
 #include "kernels/tree/tree.h"
 
-enum {
-	NB_NEAR_LEAF = 16, /* bodies of a leaf, unless they are in one place */
-	NB_NEAR_STACK = 7 * NB_TREE_LEVELS + 9
-};
+enum { NB_NEAR_STACK = 7 * NB_TREE_LEVELS + 9 };
 /* What rounding leaves of a distance between boxes, for a bound. */
 #define NB_NEAR_LESS (1 - 0x1p-48)
 #define NB_NEAR_MORE (1 + 0x1p-48)
@@ -18,11 +15,13 @@ enum {
 /* Arrays are where the backend computes.  Lengths are those of the caller divided by 2^exponent. */
 struct nb_near_job {
 	struct nb_near_bodies bodies;
-	struct nb_nearest nearest;
+	struct nb_near_found nearest;
 	double box, half; /* half: INFINITY without a box */
 	int exponent;
-	double unit[2];	      /* whose product is 2^exponent */
-	const double *at[3];  /* n each and a vector more, in the order of the tree; z is 0 in 2-D */
+	double unit[2];		  /* whose product is 2^exponent */
+	const double *at[3];	  /* n each and a vector more, in the order of the tree; z is 0 in 2-D */
+	const double *mass, *vel; /* in that order, too, where they are wanted, or NULL */
+	const uint64_t *id;
 	const uint32_t *perm; /* n, the row of each */
 	struct nb_tree tree;  /* the bodies of a leaf that are in one place are in the order of their ids */
 };
@@ -62,13 +61,20 @@ static NB_HD double nb_near_reach2(const struct nb_near_job *job, const double *
 	return reach2 * NB_NEAR_MORE;
 }
 
+#ifdef __cplusplus
+extern "C"
+#endif
+	/* Sorts n rows by their ids (of all bodies), those of equal ids stay in their order.  Host memory.  NB_OK,
+	   NB_ENOMEM. */
+	NB_MUST_CHECK int
+	nb_near_sort_ids(size_t n, const uint64_t *id, uint32_t *row);
+
 /* Whether body a is nearer than b at the same distance. */
 static NB_HD int nb_near_before(const struct nb_near_job *job, uint32_t a, uint32_t b)
 {
-	const uint32_t i = job->perm[a], j = job->perm[b];
-	if (job->bodies.id && job->bodies.id[i] != job->bodies.id[j])
-		return job->bodies.id[i] < job->bodies.id[j];
-	return i < j;
+	if (job->id && job->id[a] != job->id[b])
+		return job->id[a] < job->id[b];
+	return job->perm[a] < job->perm[b];
 }
 
 /* Bodies of a leaf that can be among the k nearest of another: of those in one place the first. */
@@ -76,6 +82,24 @@ static NB_HD uint32_t nb_near_count(const struct nb_near_job *job, size_t leaf)
 {
 	const uint32_t count = job->tree.count[leaf], most = (uint32_t)job->nearest.k + 1;
 	return count > NB_NEAR_LEAF && count > most ? most : count;
+}
+
+/* Why not: NB_OK if the k nearest can be found. */
+static inline int nb_near_refuses(const struct nb_near_bodies *bodies, int k)
+{
+	if (k < 1 || k > NB_NEAR_MOST || (size_t)k >= bodies->n)
+		return NB_EINVAL;
+	return bodies->n >= (size_t)1 << 31 ? NB_ELIMIT : NB_OK;
+}
+
+/* The unit of lengths, from the edge of the cube of all bodies. */
+static inline void nb_near_scale(struct nb_near_job *job, double size)
+{
+	(void)frexp(job->bodies.box > 0 ? job->bodies.box : size, &job->exponent);
+	job->box = ldexp(job->bodies.box, -job->exponent);
+	job->half = job->box > 0 ? job->box / 2 : INFINITY;
+	job->unit[0] = ldexp(1, job->exponent / 2);
+	job->unit[1] = ldexp(1, job->exponent - job->exponent / 2);
 }
 
 /* ---- what follows from the neighbours of a body ------------------------------------------------- */
@@ -86,9 +110,9 @@ struct nb_near_sums {
 	int next;
 };
 
-static NB_HD double nb_near_mass(const struct nb_near_job *job, size_t row)
+static NB_HD double nb_near_mass(const struct nb_near_job *job, size_t i)
 {
-	return job->bodies.mass ? job->bodies.mass[row] : 1;
+	return job->mass ? job->mass[i] : 1;
 }
 
 /* Body i of the tree, whose k-th neighbour is at this squared distance. */
@@ -97,20 +121,20 @@ static NB_HD struct nb_near_sums nb_near_begin(const struct nb_near_job *job, si
 	struct nb_near_sums s;
 	s.row = job->perm[i];
 	s.hsml = sqrt(last2);
-	s.mass = s.density = nb_near_mass(job, s.row);
+	s.mass = s.density = nb_near_mass(job, i);
 	s.crowd = s.crowd2 = s.square = 0;
 	s.next = 0;
 	for (int k = 0; k < 3; k++)
-		s.vel[k] = job->bodies.vel ? s.mass * job->bodies.vel[3 * s.row + (size_t)k] : 0;
+		s.vel[k] = job->vel ? s.mass * job->vel[3 * i + (size_t)k] : 0;
 	return s;
 }
 
 /* Its neighbours, one after the other: body j of the tree at this squared distance. */
 static NB_HD void nb_near_add(const struct nb_near_job *job, struct nb_near_sums *s, size_t j, double d2)
 {
-	const struct nb_nearest *to = &job->nearest;
-	const size_t row = job->perm[j], at = s->row * (size_t)to->k + (size_t)s->next;
-	const double m = nb_near_mass(job, row), d = sqrt(d2), u = s->hsml > 0 ? d / s->hsml : 0;
+	const struct nb_near_found *to = &job->nearest;
+	const size_t at = s->row * (size_t)to->k + (size_t)s->next;
+	const double m = nb_near_mass(job, j), d = sqrt(d2), u = s->hsml > 0 ? d / s->hsml : 0;
 	s->next++;
 	s->mass += m;
 	s->density += m * (u < 0.5 ? 1 - 6 * u * u * (1 - u) : 2 * (1 - u) * (1 - u) * (1 - u));
@@ -119,31 +143,30 @@ static NB_HD void nb_near_add(const struct nb_near_job *job, struct nb_near_sums
 	else if (s->next == to->part)
 		s->crowd2 = d2;
 	if (to->neighbour)
-		to->neighbour[at] = job->bodies.id ? job->bodies.id[row] : row;
+		to->neighbour[at] = job->id ? job->id[j] : job->perm[j];
 	if (to->distance)
 		to->distance[at] = d * job->unit[0] * job->unit[1];
 	if (to->vdisp)
 		for (int k = 0; k < 3; k++)
-			s->vel[k] += m * job->bodies.vel[3 * row + (size_t)k];
+			s->vel[k] += m * job->vel[3 * j + (size_t)k];
 }
 
 /* Once more, for vdisp: body j or i itself. */
 static NB_HD void nb_near_spread(const struct nb_near_job *job, struct nb_near_sums *s, size_t j)
 {
-	const size_t row = job->perm[j];
 	double v2 = 0;
 	for (int k = 0; k < job->bodies.dim; k++) {
-		const double v = job->bodies.vel[3 * row + (size_t)k] - s->vel[k] / s->mass;
+		const double v = job->vel[3 * j + (size_t)k] - s->vel[k] / s->mass;
 		v2 += v * v;
 	}
-	s->square += nb_near_mass(job, row) * v2;
+	s->square += nb_near_mass(job, j) * v2;
 }
 
 static NB_HD void nb_near_end(const struct nb_near_job *job, const struct nb_near_sums *s)
 {
 	const double pi = 3.14159265358979323846, h = s->hsml, r = sqrt(s->crowd2);
 	const int flat = job->bodies.dim == 2, power = -job->bodies.dim * job->exponent;
-	const struct nb_nearest *to = &job->nearest;
+	const struct nb_near_found *to = &job->nearest;
 	if (to->hsml)
 		to->hsml[s->row] = h * job->unit[0] * job->unit[1];
 	if (to->density)

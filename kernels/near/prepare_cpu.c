@@ -5,17 +5,33 @@
 
 enum { PAD = 16 /* bodies that vectors may read behind the last */ };
 
-/* Positions in the box and in the unit; *exponent is chosen first. */
-static int bring_in(const struct nb_near_bodies *bodies, double *pos, int *exponent)
+int nb_near_sort_ids(size_t n, const uint64_t *id, uint32_t *row)
 {
+	uint64_t *own = nb_alloc(n, sizeof *own);
+	uint32_t *order = nb_alloc(n, 2 * sizeof *order);
+	int status = own && order ? NB_OK : NB_ENOMEM;
+	for (size_t i = 0; !status && i < n; i++)
+		own[i] = id[row[i]];
+	status = status ? status : nb_sort_keys_cpu(n, own, order);
+	status = status ? status : nb_permute_cpu(n, order, sizeof *row, row, order + n);
+	if (!status)
+		memcpy(row, order + n, n * sizeof *row);
+	nb_free_all(own, order);
+	return status;
+}
+
+/* Positions in the box and in the unit, which is chosen first. */
+static int bring_in(struct nb_near_job *job, double *pos)
+{
+	const struct nb_near_bodies *bodies = &job->bodies;
 	const double box = bodies->box;
 	struct nb_cube cube;
 	size_t bad;
 	int status = nb_morton_cube_cpu(bodies->n, bodies->pos, bodies->dim, &cube, &bad);
 	if (status)
 		return status;
-	(void)frexp(box > 0 ? box : cube.size, exponent);
-	const double unit[2] = {ldexp(1, -*exponent / 2), ldexp(1, -*exponent - -*exponent / 2)};
+	nb_near_scale(job, cube.size);
+	const double unit[2] = {1 / job->unit[0], 1 / job->unit[1]};
 #pragma omp parallel for
 	for (size_t i = 0; i < bodies->n; i++)
 		for (int k = 0; k < 3; k++) {
@@ -44,21 +60,20 @@ static int sort_ids(const struct nb_near_job *job, uint32_t *perm)
 	int status = NB_OK;
 	for (size_t k = 0; !status && k < job->tree.nnode; k++) {
 		const size_t count = job->tree.nchild[k] ? 0 : job->tree.count[k];
-		uint32_t *own = perm + job->tree.first[k];
-		if (count <= NB_NEAR_LEAF)
-			continue;
-		uint64_t *id = nb_alloc(count, sizeof *id);
-		uint32_t *order = nb_alloc(count, 2 * sizeof *order);
-		status = id && order ? NB_OK : NB_ENOMEM;
-		for (size_t i = 0; !status && i < count; i++)
-			id[i] = job->bodies.id[own[i]];
-		status = status ? status : nb_sort_keys_cpu(count, id, order);
-		status = status ? status : nb_permute_cpu(count, order, sizeof *own, own, order + count);
-		if (!status)
-			memcpy(own, order + count, count * sizeof *own);
-		nb_free_all(id, order);
+		if (count > NB_NEAR_LEAF)
+			status = nb_near_sort_ids(count, job->bodies.id, perm + job->tree.first[k]);
 	}
 	return status;
+}
+
+/* A copy in the order of the tree of what is wanted, an array with rows of that size. */
+static const void *permuted(const struct nb_near_job *job, const void *from, size_t rowsize, int *status)
+{
+	if (*status || !from)
+		return NULL;
+	void *to = nb_alloc(job->bodies.n, rowsize);
+	*status = to ? nb_permute_cpu(job->bodies.n, job->perm, rowsize, from, to) : NB_ENOMEM;
+	return to;
 }
 
 static int build(struct nb_near_job *job, const double *pos, int with_mass)
@@ -70,7 +85,7 @@ static int build(struct nb_near_job *job, const double *pos, int with_mass)
 	struct nb_cube cube;
 	int status = key && sorted && mass && perm ? sort(&job->bodies, pos, &cube, key, perm, sorted) : NB_ENOMEM;
 	for (size_t i = 0; !status && with_mass && i < n; i++)
-		mass[i] = nb_near_mass(job, perm[i]);
+		mass[i] = job->bodies.mass[perm[i]];
 	status = status ? status
 			: nb_tree_build_cpu(n, key, sorted, mass, job->bodies.dim, &cube, NB_NEAR_LEAF, 1, &job->tree);
 	nb_free_all(key, mass);
@@ -83,7 +98,11 @@ static int build(struct nb_near_job *job, const double *pos, int with_mass)
 	}
 	nb_free(sorted);
 	job->perm = perm;
-	return status || !job->bodies.id ? status : sort_ids(job, perm);
+	status = status || !job->bodies.id ? status : sort_ids(job, perm);
+	job->id = permuted(job, job->bodies.id, sizeof *job->id, &status);
+	job->mass = permuted(job, job->bodies.mass, sizeof *job->mass, &status);
+	job->vel = permuted(job, job->nearest.vdisp ? job->bodies.vel : NULL, 3 * sizeof *job->vel, &status);
+	return status;
 }
 
 int nb_near_prepare(struct nb_near_job *job, int mass)
@@ -91,11 +110,7 @@ int nb_near_prepare(struct nb_near_job *job, int mass)
 	if (job->bodies.n >= (size_t)1 << 31)
 		return NB_ELIMIT;
 	double *pos = nb_alloc(job->bodies.n, 3 * sizeof *pos);
-	int status = pos ? bring_in(&job->bodies, pos, &job->exponent) : NB_ENOMEM;
-	job->box = ldexp(job->bodies.box, -job->exponent);
-	job->half = job->box > 0 ? job->box / 2 : INFINITY;
-	job->unit[0] = ldexp(1, job->exponent / 2);
-	job->unit[1] = ldexp(1, job->exponent - job->exponent / 2);
+	int status = pos ? bring_in(job, pos) : NB_ENOMEM;
 	status = status ? status : build(job, pos, mass);
 	nb_free(pos);
 	return status;
@@ -104,7 +119,8 @@ int nb_near_prepare(struct nb_near_job *job, int mass)
 void nb_near_release(struct nb_near_job *job)
 {
 	nb_tree_free(&job->tree);
-	nb_free_all((void *)job->at[0], (void *)job->at[1], (void *)job->at[2], (void *)job->perm);
+	nb_free_all((void *)job->at[0], (void *)job->at[1], (void *)job->at[2], (void *)job->perm, (void *)job->id,
+		(void *)job->mass, (void *)job->vel);
 }
 
 int nb_near_find_bundles(const struct nb_near_job *job, uint32_t **bundle, size_t *count)

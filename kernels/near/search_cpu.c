@@ -129,7 +129,7 @@ static void store_within(const struct nb_near_job *job, const struct nb_within *
 		if (within->count)
 			within->count[row] = t->within[i] - 1;
 		if (within->mass)
-			within->mass[row] = job->bodies.mass ? t->mass[i] - job->bodies.mass[row] : t->within[i] - 1;
+			within->mass[row] = job->mass ? t->mass[i] - job->mass[t->first + i] : t->within[i] - 1;
 	}
 }
 
@@ -169,14 +169,13 @@ static int walk(const struct nb_near_job *job, const struct nb_within *within)
 	return status;
 }
 
-int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_nearest *nearest)
+int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest)
 {
 	struct nb_near_job job = {.bodies = *bodies, .nearest = *nearest};
 	if (bodies->n == 0)
 		return NB_OK;
-	if (nearest->k < 1 || nearest->k > NB_NEAR_MOST || (size_t)nearest->k >= bodies->n)
-		return NB_EINVAL;
-	int status = nb_near_prepare(&job, 0);
+	int status = nb_near_refuses(bodies, nearest->k);
+	status = status ? status : nb_near_prepare(&job, 0);
 	status = status ? status : walk(&job, NULL);
 	nb_near_release(&job);
 	return status;

@@ -134,8 +134,8 @@ void NB_ISA(nb_near_tally)(
 				nb_vd d2;
 				unsigned bits = near_place(job, at, t->last2[i], j, first + count, &d2);
 				t->within[i] += (uint32_t)__builtin_popcount(bits);
-				for (; job->bodies.mass && bits; bits &= bits - 1)
-					t->mass[i] += job->bodies.mass[job->perm[j + (uint32_t)__builtin_ctz(bits)]];
+				for (; job->mass && bits; bits &= bits - 1)
+					t->mass[i] += job->mass[j + (uint32_t)__builtin_ctz(bits)];
 			}
 		}
 }

@@ -158,6 +158,7 @@ FAKE(tree_check, (const struct nb_tree *tree, size_t n, const double *pos, const
 FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour),
 	(n, key, dim, level, box_first, neighbour))
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
+FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_found *nearest), (bodies, nearest))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
 FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel, dt))
 FAKE(hermite,
@@ -273,6 +274,7 @@ const struct nb_backend nb_fake_backend = {
 	.tree_check = fake_tree_check,
 	.boxes_build = fake_boxes_build,
 	.boxes_check = fake_boxes_check,
+	.near_nearest = fake_near_nearest,
 	.kick = fake_kick,
 	.drift = fake_drift,
 	.taylor = fake_taylor,

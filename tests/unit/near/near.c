@@ -59,7 +59,7 @@ static void check_nearest(const char *label, const struct nb_near_bodies *b, int
 {
 	static uint64_t neighbour[MOST * NB_NEAR_MOST];
 	static double distance[MOST * NB_NEAR_MOST], hsml[MOST], density[MOST], crowd[MOST], vdisp[MOST];
-	const struct nb_nearest want = {k, 5, neighbour, distance, hsml, density, k < 5 ? NULL : crowd, vdisp};
+	const struct nb_near_found want = {k, 5, neighbour, distance, hsml, density, k < 5 ? NULL : crowd, vdisp};
 	int ids = 1, distances = 1, others = 1;
 	WANT(nb_near_nearest_cpu(b, &want) == NB_OK);
 	for (size_t i = 0; i < b->n; i++) {
@@ -150,7 +150,7 @@ int main(void)
 				}
 			}
 	struct nb_near_bodies b = {.dim = 3, .pos = pos};
-	struct nb_nearest want = {.k = 8};
+	struct nb_near_found want = {.k = 8};
 	struct nb_within within = {.radius = 0.6};
 	CHECK(nb_near_nearest_cpu(&b, &want) == NB_OK && nb_near_within_cpu(&b, &within) == NB_OK);
 	b.n = 8;

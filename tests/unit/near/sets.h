@@ -27,7 +27,7 @@ static void make_near_set(int set, size_t n, double *pos, double *mass, double *
 			else if (set == SET_LINE)
 				x[k] = k ? 0.5 : (double)i / (double)n;
 			else if (set == SET_FAR && i == n / 2)
-				x[k] = 1e13;
+				x[k] = 1e11;
 			else if (set == SET_TINY)
 				x[k] = r * 1e-200;
 			vel[3 * i + (size_t)k] = uniform() - 0.5;
