@@ -633,3 +633,18 @@ ratio_of_memory() { # ratio_of_memory FILE
 	export NB_FOLD=off NB_MAX_FRAME=1000000000000
 	fails_with 1 '4200000000 bodies do not fit into the ' 'nb-gen uniform -n 4200000000 | nb-sort-zorder -b cuda'
 }
+
+@test "power spectra of the device are those of the CPU, of a frame that is there, too" {
+	nb-gen uniform -n 3000 | nb-calc 'mass = 1 + id % 3' >other.nb
+	for mesh in 8 60 64; do
+		for more in '' '--fold 2 --window tsc' '--no-interlace --window cic --cross other.nb'; do
+			nb-power -b cpu --format tsv --mesh $mesh --periodic 3 $more clusters.nb >cpu.tsv
+			nb-power -b cuda --format tsv --mesh $mesh --periodic 3 $more clusters.nb >gpu.tsv
+			nb-sort-zorder -b cuda clusters.nb | nb-power --format tsv --mesh $mesh --periodic 3 $more | cmp - gpu.tsv
+			paste cpu.tsv gpu.tsv | awk -F '\t' '
+				{ n = NF / 2; for (i = 1; i <= n; i++) { d = $i - $(i + n); if (NR == 1 ? $i != $(i + n) : d * d > 1e-22 * $i * $i + ($i == $4 ? 0 : 1e-22 * $4 * $4)) bad = 1 } }
+				END { exit bad || NR < 3 }'
+		done
+	done
+	fails_with 1 'out of memory: 2 meshes of 4096^3 cells take 1.1e+03 GB' 'nb-power -b cuda --mesh 4096 --periodic 1 clusters.nb'
+}

@@ -39,6 +39,9 @@ unit() {
 @test "progress of a run in a log" { unit filter/progress; }
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
+@test "masses on a mesh, their modes and shells" { unit mesh/mesh; }
+@test "masses on a mesh, their modes and shells with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit mesh/mesh; done; }
+@test "masses on a mesh, their modes and shells on a device" { unit mesh/mesh_cuda; }
 @test "what work takes in the memory of a device" { unit filter/capacity; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }

@@ -14,6 +14,7 @@
 #include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/measure/measure.h"
+#include "kernels/mesh/mesh.h"
 #include "kernels/motion/motion.h"
 #include "kernels/near/near.h"
 #include "kernels/order/order.h"
@@ -74,6 +75,11 @@ struct nb_backend {
 	int (*potential_energy)(size_t n, const double *mass, const double *pot, double *epot);
 	int (*lagrangian_radii)(size_t n, const double *mass, const double *pos, const double centre[3],
 		size_t nfraction, const double *fraction, double *radius);
+
+	int (*mesh_paint)(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
+	int (*mesh_transform)(int m, double unit, void *mesh);
+	int (*mesh_shells)(int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b,
+		struct nb_mesh_shell *shell);
 
 	int (*splat_visible)(size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES],
 		uint32_t *row, size_t *count);

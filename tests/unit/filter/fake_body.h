@@ -175,6 +175,11 @@ FAKE(lagrangian_radii,
 	(size_t n, const double *mass, const double *pos, const double centre[3], size_t nfraction,
 		const double *fraction, double *radius),
 	(n, mass, pos, centre, nfraction, fraction, radius))
+FAKE(mesh_paint, (const struct nb_mesh_paint *paint, void *mesh, void *shifted), (paint, mesh, shifted))
+FAKE(mesh_transform, (int m, double unit, void *mesh), (m, unit, mesh))
+FAKE(mesh_shells,
+	(int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b, struct nb_mesh_shell *shell),
+	(m, order, a, b, shell))
 FAKE(splat_visible,
 	(size_t n, const double *species, const unsigned char hidden[NB_PICTURE_SPECIES], uint32_t *row, size_t *count),
 	(n, species, hidden, row, count))
@@ -283,6 +288,9 @@ const struct nb_backend nb_fake_backend = {
 	.moments = fake_moments,
 	.potential_energy = fake_potential_energy,
 	.lagrangian_radii = fake_lagrangian_radii,
+	.mesh_paint = fake_mesh_paint,
+	.mesh_transform = fake_mesh_transform,
+	.mesh_shells = fake_mesh_shells,
 	.splat_visible = fake_splat_visible,
 	.splat_centre = fake_splat_centre,
 	.camera_size = fake_camera_size,

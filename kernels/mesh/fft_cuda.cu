@@ -1,0 +1,235 @@
+/* The transform of a mesh on the device: rows along z, columns along y, columns along x.  A block takes a few lines
+ * into shared memory, makes all passes there, and writes them back, so the mesh is read and written three times.  In a
+ * pass each thread has some butterflies in registers; all threads read before one writes, so lines stay in place. Lines
+ * do not depend on each other, and what a thread adds on nothing but m: the same bytes on every device. */
+#include "kernels/device/device.cuh"
+#include "kernels/mesh/mesh_internal.h"
+
+#include <stdlib.h>
+
+#define NB_REAL double
+#include "kernels/mesh/butterfly_body.h"
+
+enum {
+	VALUES = 8,  /* complex numbers of a thread */
+	MOST = 4096, /* of a block: up to four lines */
+	THREADS = MOST / VALUES
+};
+
+struct lines {
+	int m, width;	      /* width: lines of a block, 1 << log_width */
+	int log_width, log_m; /* log_m: where m is a power of two */
+	int npass, radix[NB_FFT_PASSES];
+	const double2 *root;
+};
+
+/* Number j of line b: columns lie side by side, rows one after the other.  A gap behind each eight puts the numbers
+ * that threads write at a time into different banks. */
+static __host__ __device__ __forceinline__ int with_gaps(int j)
+{
+	return j + j / 8;
+}
+
+template <bool ROWS> static __device__ __forceinline__ int place(const lines &l, int j, int b)
+{
+	return ROWS ? b * with_gaps(l.m) + with_gaps(j) : (with_gaps(j) << l.log_width) + b;
+}
+
+/* Which butterfly a thread has: number u = q + s p of line b. */
+struct butterfly {
+	int u, p, b;
+};
+
+template <bool ROWS, bool TWOS, int R>
+static __device__ __forceinline__ butterfly nth(const lines &l, int s, int log_s, int t)
+{
+	constexpr int LOG = R == 2 ? 1 : R == 4 ? 2 : 3;
+	butterfly of;
+	if (!ROWS) {
+		of.u = t >> l.log_width;
+		of.b = t & (l.width - 1);
+	} else if (TWOS) {
+		of.b = t >> (l.log_m - LOG);
+		of.u = t - (of.b << (l.log_m - LOG));
+	} else {
+		of.b = t / (l.m / R);
+		of.u = t - of.b * (l.m / R);
+	}
+	of.p = TWOS ? of.u >> log_s : of.u / s;
+	return of;
+}
+
+template <bool ROWS, bool TWOS, int R>
+static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, nb_complex *x)
+{
+	constexpr int EACH = (VALUES + R - 1) / R;
+	const int ahead = l.m / R, count = ahead << l.log_width;
+	nb_complex a[EACH][R] = {}; /* of all radices one after the other, not at the same time */
+	NB_UNROLL
+	for (int i = 0; i < EACH; i++) {
+		const int t = threadIdx.x + i * blockDim.x;
+		if (t < count) {
+			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
+			NB_UNROLL
+			for (int k = 0; k < R; k++)
+				a[i][k] = x[place<ROWS>(l, of.u + k * ahead, of.b)];
+			nb_butterfly(R, a[i]);
+			NB_UNROLL
+			for (int k = 1; k < R; k++) {
+				const double2 root = __ldg(&l.root[s * of.p * k]);
+				a[i][k] = nb_complex_turn(a[i][k], root.x, root.y);
+			}
+		}
+	}
+	__syncthreads();
+	NB_UNROLL
+	for (int i = 0; i < EACH; i++) {
+		const int t = threadIdx.x + i * blockDim.x;
+		if (t < count) {
+			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
+			NB_UNROLL
+			for (int k = 0; k < R; k++)
+				x[place<ROWS>(l, of.u + s * ((R - 1) * of.p + k), of.b)] = a[i][k];
+		}
+	}
+	__syncthreads();
+}
+
+/* The lines in x become their transforms; all threads call, after a barrier. */
+template <bool ROWS, bool TWOS> static __device__ __forceinline__ void transform(const lines &l, nb_complex *x)
+{
+	int s = 1, log_s = 0;
+	for (int k = 0; k < l.npass; k++) {
+		const int r = l.radix[k];
+		if (r == 8)
+			pass<ROWS, TWOS, 8>(l, s, log_s, x);
+		else if (r == 4)
+			pass<ROWS, TWOS, 4>(l, s, log_s, x);
+		else if (r == 2)
+			pass<ROWS, TWOS, 2>(l, s, log_s, x);
+		else if (!TWOS && r == 3)
+			pass<ROWS, TWOS, 3>(l, s, log_s, x);
+		else if (!TWOS && r == 5)
+			pass<ROWS, TWOS, 5>(l, s, log_s, x);
+		else if (!TWOS)
+			pass<ROWS, TWOS, 7>(l, s, log_s, x);
+		s *= r;
+		log_s += r == 8 ? 3 : r / 2;
+	}
+}
+
+/* Two rows are the real and the imaginary part of one line. */
+template <bool TWOS>
+static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
+	rows_kernel(const __grid_constant__ lines l, double unit, size_t nrow, size_t length, double *mesh)
+{
+	extern __shared__ nb_complex x[];
+	const size_t first = (size_t)blockIdx.x * l.width * 2;
+	for (int b = 0; b < l.width; b++) {
+		const size_t row = first + 2 * b;
+		const long long *number = (const long long *)mesh + row * length;
+		for (int j = threadIdx.x; j < l.m; j += blockDim.x) {
+			nb_complex z = {0, 0};
+			if (row < nrow)
+				z.re = (double)number[j] * unit;
+			if (row + 1 < nrow)
+				z.im = (double)number[length + j] * unit;
+			x[place<true>(l, j, b)] = z;
+		}
+	}
+	__syncthreads();
+	transform<true, TWOS>(l, x);
+	for (int b = 0; b < l.width; b++) {
+		const size_t row = first + 2 * b;
+		double2 *to = (double2 *)(mesh + row * length);
+		for (int k = threadIdx.x; k <= l.m / 2; k += blockDim.x) {
+			const nb_complex here = x[place<true>(l, k, b)], there = x[place<true>(l, k ? l.m - k : 0, b)];
+			if (row < nrow)
+				to[k] = make_double2(0.5 * (here.re + there.re), 0.5 * (here.im - there.im));
+			if (row + 1 < nrow)
+				to[length / 2 + k] = make_double2(
+					0.5 * (here.im + there.im), 0.5 * (there.re - here.re));
+		}
+	}
+}
+
+/* count columns side by side in each of gridDim.y parts, whose pairs are `stride` apart. */
+template <bool TWOS>
+static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
+	columns_kernel(const __grid_constant__ lines l, size_t stride, size_t count, size_t part, double2 *mesh)
+{
+	extern __shared__ nb_complex x[];
+	const size_t first = (size_t)blockIdx.x * l.width;
+	double2 *at = mesh + blockIdx.y * part + first;
+	for (int t = threadIdx.x; t < l.m * l.width; t += blockDim.x) {
+		const int b = t & (l.width - 1), j = t >> l.log_width;
+		nb_complex z = {0, 0};
+		if (first + b < count) {
+			const double2 v = at[j * stride + b];
+			z.re = v.x;
+			z.im = v.y;
+		}
+		x[place<false>(l, j, b)] = z;
+	}
+	__syncthreads();
+	transform<false, TWOS>(l, x);
+	for (int t = threadIdx.x; t < l.m * l.width; t += blockDim.x) {
+		const int b = t & (l.width - 1), j = t >> l.log_width;
+		if (first + b >= count)
+			continue;
+		const nb_complex z = x[place<false>(l, j, b)];
+		at[j * stride + b] = make_double2(z.re, z.im);
+	}
+}
+
+static int make_roots(int m, nb_cuda_buffer<double> &root)
+{
+	double *host = (double *)malloc((size_t)m * 2 * sizeof *host);
+	if (!host)
+		return NB_ENOMEM;
+	nb_fft_roots(m, host);
+	int status = root.alloc((size_t)m * 2);
+	if (!status)
+		status = nb_cuda_status(
+			cudaMemcpy(root.ptr, host, (size_t)m * 2 * sizeof *host, cudaMemcpyHostToDevice), "roots",
+			__FILE__, __LINE__);
+	free(host);
+	return status;
+}
+
+template <bool TWOS> static int transform_mesh(const lines &l, double unit, double *mesh)
+{
+	const size_t side = (size_t)l.m, row = nb_mesh_row(l.m), plane = side * row / 2;
+	const unsigned threads = (unsigned)(l.m * l.width + 32 * VALUES - 1) / (32 * VALUES) * 32;
+	const size_t shared = (size_t)(with_gaps(l.m) * l.width) * sizeof(nb_complex);
+	NB_CUDA_TRY(cudaFuncSetAttribute(rows_kernel<TWOS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+	NB_CUDA_TRY(
+		cudaFuncSetAttribute(columns_kernel<TWOS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+	rows_kernel<TWOS>
+		<<<nb_cuda_blocks(side * side, 2 * l.width), threads, shared>>>(l, unit, side * side, row, mesh);
+	NB_CUDA_LAUNCHED();
+	columns_kernel<TWOS><<<dim3(nb_cuda_blocks(row / 2, l.width), l.m), threads, shared>>>(
+		l, row / 2, row / 2, plane, (double2 *)mesh);
+	NB_CUDA_LAUNCHED();
+	columns_kernel<TWOS><<<nb_cuda_blocks(plane, l.width), threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+int nb_mesh_transform_cuda(int m, double unit, void *mesh)
+{
+	nb_cuda_buffer<double> root;
+	lines l = {};
+	l.m = m;
+	l.log_width = m <= MOST / 4 ? 2 : m <= MOST / 2 ? 1 : 0;
+	l.width = 1 << l.log_width;
+	while (1 << l.log_m < m)
+		l.log_m++;
+	l.npass = nb_fft_factor(m, l.radix);
+	if (!l.npass || m > MOST)
+		return NB_EINVAL;
+	NB_TRY(make_roots(m, root));
+	l.root = (const double2 *)root.ptr;
+	return m == 1 << l.log_m ? transform_mesh<true>(l, unit, (double *)mesh)
+				 : transform_mesh<false>(l, unit, (double *)mesh);
+}

@@ -1,0 +1,96 @@
+/* mesh.h - masses on a mesh in a periodic box, the Fourier transform of the mesh, and sums over shells of modes.
+ *
+ * A mesh of m cells an edge is one array of nb_mesh_bytes(m).  Of numbers, 8 bytes each, cell (x, y, z) is number
+ * (x m + y) nb_mesh_row(m) + z: each row has room for what it becomes.  Of modes, pairs of a real and an imaginary
+ * part, mode (x, y, z), 0 <= z <= m / 2, is pair (x m + y) nb_mesh_row(m) / 2 + z; x and y above m / 2 stand for x - m,
+ * y - m.
+ *
+ * Masses are painted as whole numbers of a unit, in any order: the sum is the same for any number of threads, and on a
+ * device.  Transforms and sums over shells run in an order that depends on m alone: each backend gives the same bytes
+ * on every run, and both agree to 1e-13 of the rms of all modes.
+ * Sources: Hockney & Eastwood 1988, Computer Simulation Using Particles, section 5.3 (windows); Sefusatti, Crocce,
+ * Scoccimarro & Couchman 2016, MNRAS 460, 3624 (interlacing). */
+#ifndef NB_MESH_H
+#define NB_MESH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/hd.h"
+#include "common/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	NB_MESH_LEAST = 8,
+	NB_MESH_MOST = 4096,
+	NB_MESH_ORDERS = 4, /* of windows: 1 nearest cell (NGP), 2 cloud in cell (CIC), 3 TSC, 4 PCS */
+};
+
+static NB_HD size_t nb_mesh_row(int m)
+{
+	return 2 * ((size_t)m / 2 + 1);
+}
+
+static inline size_t nb_mesh_bytes(int m)
+{
+	return (size_t)m * (size_t)m * nb_mesh_row(m) * sizeof(double);
+}
+
+/* The least number of cells, m or more, that can be transformed: it has no prime factor above 7. */
+int nb_mesh_size(int m);
+
+/* The unit in which masses of this sum are painted, a power of two: the sum is less than 2^62 of it. */
+double nb_mesh_unit(double total);
+
+struct nb_mesh_paint {
+	size_t n;
+	const double *pos;  /* n x 3; those outside of the box are brought in */
+	const double *mass; /* n, not negative; NULL: 1 each */
+	double box;	    /* edge, > 0 */
+	double unit;	    /* of nb_mesh_unit */
+	int fold;	    /* positions are multiplied by it first: so the box is folded; >= 1 */
+	int m, order;
+};
+
+/* The mesh, which is overwritten, becomes the masses in its cells as whole numbers (int64_t) of the unit: each body
+ * becomes a B-spline of this order around its place, in cells that are at whole numbers.  So does `shifted`, unless it
+ * is NULL, of bodies that are moved by half a cell along each axis.  NB_OK, NB_ENOMEM, NB_ELIMIT (n >= 2^31). */
+NB_MUST_CHECK int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
+
+/* In place: the whole numbers, times the unit, become modes: mode k = sum over cells of number exp(-2 pi i k cell / m).
+ * m as from nb_mesh_size.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_mesh_transform_cpu(int m, double unit, void *mesh);
+
+/* Modes of one density, delta_k = sum m exp(-i k x) / sum m: of a mesh, with its window divided out, or the mean of it
+ * and of the shifted one, which the odd images of a mode do not reach. */
+struct nb_mesh_modes {
+	const double *mesh, *shifted; /* shifted: NULL: none */
+	double scale;		      /* 1 / sum m */
+};
+
+/* Sums over the modes whose distance from the origin, in fundamental modes, is nearest to a whole number; each counts
+ * twice if its mirror image is not among the modes of a mesh. */
+struct nb_mesh_shell {
+	double modes, distance; /* how many, and the sum of their distances */
+	double power[2], cross; /* sums of |a|^2, |b|^2, and Re(a b*) */
+};
+
+/* shell[0 ... (m + 1) / 2 - 1], by distance; b may be NULL.  Modes with a number of m / 2 along an axis are in none.
+ * NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_mesh_shells_cpu(
+	int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b, struct nb_mesh_shell *shell);
+
+/* The same on the current device, where positions, masses and meshes are; shells are in host memory, and are waited
+ * for. */
+NB_MUST_CHECK int nb_mesh_paint_cuda(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
+NB_MUST_CHECK int nb_mesh_transform_cuda(int m, double unit, void *mesh);
+NB_MUST_CHECK int nb_mesh_shells_cuda(
+	int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b, struct nb_mesh_shell *shell);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

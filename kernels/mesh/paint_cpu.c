@@ -1,0 +1,139 @@
+/* Painting: bodies are put in order by columns of 8 x 8 cells and all z, and a thread paints a column at a time.
+ * Columns that are painted at the same time have one between them, which their splines do not reach beyond; so no two
+ * threads write to one cell, and as cells are sums of whole numbers, the order does not matter. */
+#include "kernels/mesh/mesh_internal.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { WIDTH = 8, CHUNK = 4096 };
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+struct columns {
+	size_t side;   /* along x, and along y */
+	size_t *begin; /* side^2 + 1 */
+	uint32_t *row; /* bodies of column c: row[begin[c]] ... row[begin[c + 1] - 1] */
+};
+
+/* The last column has what is left over, WIDTH to 2 WIDTH - 1 cells. */
+static size_t column_along(size_t cell, size_t side)
+{
+	return cell / WIDTH < side ? cell / WIDTH : side - 1;
+}
+
+static size_t column_of(const struct nb_mesh_paint *paint, size_t side, size_t i)
+{
+	const double *pos = paint->pos + 3 * i;
+	const size_t x = (size_t)nb_mesh_place(pos[0], paint), y = (size_t)nb_mesh_place(pos[1], paint);
+	return column_along(x, side) * side + column_along(y, side);
+}
+
+/* Bodies by column: each thread counts those of a part of all, and then knows where they go. */
+static int find_columns(const struct nb_mesh_paint *paint, struct columns *columns)
+{
+	const size_t n = paint->n, side = (size_t)paint->m / WIDTH, count = side * side;
+	const size_t parts = n < CHUNK ? 1 : (size_t)omp_get_max_threads();
+	size_t *at = nb_alloc_zero(parts * count, sizeof *at), sum = 0;
+	*columns = (struct columns){
+		side, nb_alloc(count + 1, sizeof *columns->begin), nb_alloc(n, sizeof *columns->row)};
+	const int status = at && columns->begin && columns->row ? NB_OK : NB_ENOMEM;
+	if (!status) {
+#pragma omp parallel for schedule(static)
+		for (size_t t = 0; t < parts; t++)
+			for (size_t i = n * t / parts; i < n * (t + 1) / parts; i++)
+				at[t * count + column_of(paint, side, i)]++;
+		for (size_t c = 0; c < count; c++) {
+			columns->begin[c] = sum;
+			for (size_t t = 0; t < parts; t++) {
+				const size_t own = at[t * count + c];
+				at[t * count + c] = sum;
+				sum += own;
+			}
+		}
+		columns->begin[count] = sum;
+#pragma omp parallel for schedule(static)
+		for (size_t t = 0; t < parts; t++)
+			for (size_t i = n * t / parts; i < n * (t + 1) / parts; i++)
+				columns->row[at[t * count + column_of(paint, side, i)]++] = (uint32_t)i;
+	}
+	nb_free(at);
+	return status;
+}
+
+/* ---- splines ------------------------------------------------------------------------------------ */
+
+static NB_HD void paint_bodies(
+	const int order, const struct nb_mesh_paint *paint, double shift, const uint32_t *row, size_t n, int64_t *mesh)
+{
+	const int m = paint->m;
+	const size_t length = nb_mesh_row(m);
+	for (size_t k = 0; k < n; k++) {
+		const size_t i = row[k];
+		const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
+		double weight[3][NB_MESH_ORDERS];
+		size_t cell[3][NB_MESH_ORDERS];
+		for (int c = 0; c < 3; c++) {
+			const int first = nb_mesh_spline(
+				order, nb_mesh_place(paint->pos[3 * i + c], paint) + shift, weight[c]);
+			for (int j = 0; j < order; j++)
+				cell[c][j] = (size_t)nb_mesh_cell(first + j, m);
+		}
+		for (int x = 0; x < order; x++)
+			for (int y = 0; y < order; y++) {
+				int64_t *to = mesh + (cell[0][x] * (size_t)m + cell[1][y]) * length;
+				const double share = mass * weight[0][x] * weight[1][y];
+				for (int z = 0; z < order; z++)
+					to[cell[2][z]] += llrint(share * weight[2][z]);
+			}
+	}
+}
+
+static void paint_column(
+	const struct nb_mesh_paint *paint, double shift, const struct columns *columns, size_t c, int64_t *mesh)
+{
+	const uint32_t *row = columns->row + columns->begin[c];
+	const size_t n = columns->begin[c + 1] - columns->begin[c];
+	switch (paint->order) {
+	case 1: paint_bodies(1, paint, shift, row, n, mesh); break;
+	case 2: paint_bodies(2, paint, shift, row, n, mesh); break;
+	case 3: paint_bodies(3, paint, shift, row, n, mesh); break;
+	default: paint_bodies(4, paint, shift, row, n, mesh); break;
+	}
+}
+
+/* Of an odd number of columns, the last one is beside the first: it has a round of its own. */
+static size_t round_of(size_t k, size_t side)
+{
+	return side % 2 && k == side - 1 ? 2 : k % 2;
+}
+
+static void paint_all(const struct nb_mesh_paint *paint, double shift, const struct columns *columns, int64_t *mesh)
+{
+	const size_t plane = nb_mesh_bytes(paint->m) / (size_t)paint->m, side = columns->side;
+#pragma omp parallel for schedule(static)
+	for (int x = 0; x < paint->m; x++)
+		memset((char *)mesh + plane * (size_t)x, 0, plane);
+	for (size_t turn = 0; turn < 9; turn++) {
+#pragma omp parallel for schedule(dynamic)
+		for (size_t c = 0; c < side * side; c++)
+			if (round_of(c / side, side) == turn / 3 && round_of(c % side, side) == turn % 3)
+				paint_column(paint, shift, columns, c, mesh);
+	}
+}
+
+int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mesh, void *shifted)
+{
+	struct columns columns;
+	if (paint->n > INT32_MAX)
+		return NB_ELIMIT;
+	const int status = find_columns(paint, &columns);
+	if (!status)
+		paint_all(paint, 0, &columns, mesh);
+	if (!status && shifted)
+		paint_all(paint, 0.5, &columns, shifted);
+	nb_free_all(columns.begin, columns.row);
+	return status;
+}

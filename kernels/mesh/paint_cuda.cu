@@ -1,0 +1,231 @@
+/* Painting on the device.  Bodies are put in order by bricks of 16^3 cells (count, scan, place), in any order in a
+ * brick. A block paints up to CHUNK bodies of a brick into a tile of shared memory, and adds the tile to the mesh.  A
+ * warp paints a body at a time, a lane for each cell of its spline.  A tile has two 32-bit numbers for each cell, of 21
+ * bits of what is added each, which CHUNK bodies cannot overflow; heavier shares go to the mesh at once.  All sums are
+ * of whole numbers, so their order does not matter: the mesh is that of paint_cpu.c. This file is compiled without
+ * fused multiply-add, for the same reason. */
+#include "kernels/device/device.cuh"
+#include "kernels/mesh/mesh_internal.h"
+#include "kernels/order/order.cuh"
+
+enum {
+	BRICK = 16,
+	CHUNK = 2048, /* 2^(32 - BITS) */
+	BITS = 21,
+	THREADS = 256,
+	PAINT_WARPS = 16,
+	STAGE = 3 * NB_MESH_ORDERS
+};
+
+/* A body: its place in cells, and its mass in units. */
+struct __align__(32) placed
+{
+	double x, y, z, mass;
+};
+
+struct bricks {
+	int side; /* along an axis */
+	uint32_t count;
+	const uint32_t *begin; /* count + 1: the bodies of a brick, */
+	const uint32_t *chunk; /* and its chunks */
+	const placed *body;
+};
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+static __device__ double3 place_of(const nb_mesh_paint &paint, size_t i)
+{
+	const double *pos = paint.pos + 3 * i;
+	return make_double3(
+		nb_mesh_place(pos[0], &paint), nb_mesh_place(pos[1], &paint), nb_mesh_place(pos[2], &paint));
+}
+
+static __device__ uint32_t brick_of(double3 u, int side)
+{
+	return ((uint32_t)u.x / BRICK * side + (uint32_t)u.y / BRICK) * side + (uint32_t)u.z / BRICK;
+}
+
+static __global__ void count_kernel(const __grid_constant__ nb_mesh_paint paint, int side, uint32_t *count)
+{
+	const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i < paint.n)
+		atomicAdd(&count[brick_of(place_of(paint, i), side)], 1);
+}
+
+static __global__ void place_kernel(const __grid_constant__ nb_mesh_paint paint, int side, uint32_t *next, placed *body)
+{
+	const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i >= paint.n)
+		return;
+	const double3 u = place_of(paint, i);
+	const double mass = (paint.mass ? paint.mass[i] : 1) / paint.unit;
+	body[atomicAdd(&next[brick_of(u, side)], 1)] = {u.x, u.y, u.z, mass};
+}
+
+/* The chunks of each brick, and 0 after the last one. */
+static __global__ void chunks_kernel(uint32_t count, const uint32_t *begin, uint32_t *chunk)
+{
+	const uint32_t c = blockIdx.x * THREADS + threadIdx.x;
+	if (c <= count)
+		chunk[c] = c < count ? (begin[c + 1] - begin[c] + CHUNK - 1) / CHUNK : 0;
+}
+
+/* ---- tiles -------------------------------------------------------------------------------------- */
+
+template <int ORDER> struct tile {
+	static constexpr int BEFORE = (ORDER - 1) / 2, EDGE = BRICK + ORDER, CELLS = EDGE * EDGE * EDGE;
+	uint32_t low[CELLS], high[CELLS];
+	double weight[PAINT_WARPS][32][STAGE]; /* of x, with the mass; y; z */
+	int at[PAINT_WARPS][32];	       /* first cell */
+};
+
+static __device__ int wrapped(int cell, int m)
+{
+	return (cell % m + m) % m;
+}
+
+/* A cell of the tile of a brick, as a number of the mesh. */
+template <int ORDER> static __device__ size_t mesh_cell(int3 origin, int cell, int m)
+{
+	constexpr int EDGE = tile<ORDER>::EDGE, BEFORE = tile<ORDER>::BEFORE;
+	const int x = wrapped(origin.x - BEFORE + cell / (EDGE * EDGE), m);
+	const int y = wrapped(origin.y - BEFORE + cell / EDGE % EDGE, m),
+		  z = wrapped(origin.z - BEFORE + cell % EDGE, m);
+	return ((size_t)x * m + y) * nb_mesh_row(m) + z;
+}
+
+/* A lane has a body: its splines, for the lanes that paint it. */
+template <int ORDER> static __device__ void stage(tile<ORDER> &t, placed body, double shift, int3 origin)
+{
+	constexpr int EDGE = tile<ORDER>::EDGE, BEFORE = tile<ORDER>::BEFORE;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	double *weight = t.weight[warp][lane], x[ORDER], y[ORDER], z[ORDER];
+	const int i = nb_mesh_spline(ORDER, body.x + shift, x) - origin.x + BEFORE;
+	const int j = nb_mesh_spline(ORDER, body.y + shift, y) - origin.y + BEFORE;
+	const int k = nb_mesh_spline(ORDER, body.z + shift, z) - origin.z + BEFORE;
+#pragma unroll
+	for (int c = 0; c < ORDER; c++) {
+		weight[c] = body.mass * x[c];
+		weight[ORDER + c] = y[c];
+		weight[2 * ORDER + c] = z[c];
+	}
+	t.at[warp][lane] = (i * EDGE + j) * EDGE + k;
+}
+
+template <int ORDER>
+static __device__ void paint_body(tile<ORDER> &t, int which, int3 origin, int m, unsigned long long *mesh)
+{
+	constexpr int EDGE = tile<ORDER>::EDGE, CELLS = ORDER * ORDER * ORDER;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	const double *weight = t.weight[warp][which];
+	const int at = t.at[warp][which];
+#pragma unroll
+	for (int c = lane; c < (CELLS + 31) / 32 * 32; c += 32) {
+		if (c >= CELLS)
+			continue;
+		const int x = c / (ORDER * ORDER), y = c / ORDER % ORDER, z = c % ORDER;
+		const unsigned long long share = (unsigned long long)__double2ll_rn(
+			weight[x] * weight[ORDER + y] * weight[2 * ORDER + z]);
+		const int cell = at + (x * EDGE + y) * EDGE + z;
+		if (share >> 2 * BITS) {
+			atomicAdd(&mesh[mesh_cell<ORDER>(origin, cell, m)], share);
+			continue;
+		}
+		const uint32_t low = (uint32_t)share & ((1u << BITS) - 1), high = (uint32_t)(share >> BITS);
+		if (low)
+			atomicAdd(&t.low[cell], low);
+		if (high)
+			atomicAdd(&t.high[cell], high);
+	}
+}
+
+template <int ORDER>
+static __global__ __launch_bounds__(32 * PAINT_WARPS) void paint_kernel(
+	const __grid_constant__ bricks bricks, double shift, int m, unsigned long long *mesh)
+{
+	extern __shared__ char room[];
+	tile<ORDER> &t = *(tile<ORDER> *)room;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	uint32_t lo = 0, hi = bricks.count; /* the last brick whose first chunk is not behind this one */
+	if (blockIdx.x >= bricks.chunk[bricks.count])
+		return;
+	while (hi - lo > 1) {
+		const uint32_t middle = lo + (hi - lo) / 2;
+		(bricks.chunk[middle] <= blockIdx.x ? lo : hi) = middle;
+	}
+	const uint32_t first = bricks.begin[lo] + (blockIdx.x - bricks.chunk[lo]) * CHUNK;
+	const uint32_t end = min(bricks.begin[lo + 1], first + CHUNK);
+	const int side = bricks.side;
+	const int3 origin = make_int3(
+		(int)(lo / side / side) * BRICK, (int)(lo / side % side) * BRICK, (int)(lo % side) * BRICK);
+	for (int c = threadIdx.x; c < tile<ORDER>::CELLS; c += blockDim.x)
+		t.low[c] = t.high[c] = 0;
+	__syncthreads();
+	for (uint32_t from = first + 32 * warp; from < end; from += 32 * PAINT_WARPS) {
+		const int count = (int)min(32u, end - from);
+		if (lane < count)
+			stage<ORDER>(t, bricks.body[from + lane], shift, origin);
+		__syncwarp();
+		for (int k = 0; k < count; k++)
+			paint_body<ORDER>(t, k, origin, m, mesh);
+		__syncwarp();
+	}
+	__syncthreads();
+	for (int c = threadIdx.x; c < tile<ORDER>::CELLS; c += blockDim.x) {
+		const unsigned long long sum = t.low[c] + ((unsigned long long)t.high[c] << BITS);
+		if (sum)
+			atomicAdd(&mesh[mesh_cell<ORDER>(origin, c, m)], sum);
+	}
+}
+
+template <int ORDER> static int paint_tiles(const bricks &bricks, unsigned most, double shift, int m, void *mesh)
+{
+	const size_t shared = sizeof(tile<ORDER>);
+	NB_CUDA_TRY(
+		cudaFuncSetAttribute(paint_kernel<ORDER>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+	NB_CUDA_TRY(cudaMemsetAsync(mesh, 0, nb_mesh_bytes(m)));
+	paint_kernel<ORDER><<<most, 32 * PAINT_WARPS, shared>>>(bricks, shift, m, (unsigned long long *)mesh);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
+int nb_mesh_paint_cuda(const struct nb_mesh_paint *paint, void *mesh, void *shifted)
+{
+	static int (*const tiles_of[])(const bricks &, unsigned, double, int, void *) = {
+		paint_tiles<1>, paint_tiles<2>, paint_tiles<3>, paint_tiles<4>};
+	const size_t n = paint->n;
+	bricks b = {};
+	if (n > INT32_MAX)
+		return NB_ELIMIT;
+	if (n == 0) {
+		NB_CUDA_TRY(cudaMemsetAsync(mesh, 0, nb_mesh_bytes(paint->m)));
+		if (shifted)
+			NB_CUDA_TRY(cudaMemsetAsync(shifted, 0, nb_mesh_bytes(paint->m)));
+		return NB_OK;
+	}
+	b.side = (paint->m + BRICK - 1) / BRICK;
+	b.count = (uint32_t)b.side * b.side * b.side;
+	nb_cuda_buffer<uint32_t> begin, next, chunk;
+	nb_cuda_buffer<placed> body;
+	NB_TRY(begin.alloc(b.count + 1));
+	NB_TRY(next.alloc(b.count + 1));
+	NB_TRY(chunk.alloc(b.count + 1));
+	NB_TRY(body.alloc(n));
+	const unsigned blocks = nb_cuda_blocks(n, THREADS);
+	NB_CUDA_TRY(cudaMemsetAsync(next.ptr, 0, (b.count + 1) * sizeof(uint32_t)));
+	count_kernel<<<blocks, THREADS>>>(*paint, b.side, next.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda(b.count + 1, next.ptr, begin.ptr));
+	NB_CUDA_TRY(cudaMemcpyAsync(next.ptr, begin.ptr, (b.count + 1) * sizeof(uint32_t), cudaMemcpyDeviceToDevice));
+	place_kernel<<<blocks, THREADS>>>(*paint, b.side, next.ptr, body.ptr);
+	NB_CUDA_LAUNCHED();
+	chunks_kernel<<<nb_cuda_blocks(b.count + 1, THREADS), THREADS>>>(b.count, begin.ptr, next.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_TRY(nb_scan_cuda(b.count + 1, next.ptr, chunk.ptr));
+	b.begin = begin.ptr;
+	b.chunk = chunk.ptr;
+	b.body = body.ptr;
+	const unsigned most = (unsigned)((n < b.count ? n : b.count) + n / CHUNK);
+	NB_TRY(tiles_of[paint->order - 1](b, most, 0, paint->m, mesh));
+	return shifted ? tiles_of[paint->order - 1](b, most, 0.5, paint->m, shifted) : (int)NB_OK;
+}

@@ -1,0 +1,45 @@
+/* power.h - what the files of nb-power share. */
+#ifndef NB_POWER_H
+#define NB_POWER_H
+
+#include "kernels/mesh/mesh.h"
+#include "tools/filter/filter.h"
+#include "tools/filter/report.h"
+#include "tools/filter/source.h"
+
+enum { NB_POWER_MESHES = 4, NB_POWER_FOLDS = 16 };
+
+/* Bodies whose density is measured, where the backend computes. */
+struct nb_power_bodies {
+	size_t n;
+	const double *pos, *mass; /* mass: NULL: 1 each */
+	double total, shot;	  /* sum m, sum m^2 / (sum m)^2 */
+};
+
+struct nb_power {
+	int cells, order, alone, fold, subtract;
+	double box, limit;
+	const char *cross;
+	struct nb_report report;
+	struct nb_source source; /* of --cross, */
+	struct nb_frame other;	 /* and its first frame */
+	struct nb_power_bodies with;
+	int loaded;		      /* they are there */
+	const struct nb_space *space; /* of the meshes */
+	void *mesh[NB_POWER_MESHES];  /* two of each density */
+	struct nb_mesh_shell *shell;
+	struct {
+		double paint, transform, shells;
+	} seconds;
+};
+
+/* The bodies of a frame, in the place of run->backend. */
+struct nb_power_bodies nb_power_load(struct nb_run *run, const struct nb_frame *frame);
+/* Meshes and shells, unless they are there. */
+void nb_power_make_room(struct nb_run *run, struct nb_power *self);
+void nb_power_release(struct nb_power *self);
+/* Sums over shells of the box, folded `fold` times along each edge, as self->shell. */
+void nb_power_measure(struct nb_run *run, struct nb_power *self, const struct nb_frame *frame,
+	const struct nb_power_bodies *bodies, double box, int fold);
+
+#endif
