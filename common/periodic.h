@@ -11,7 +11,12 @@ static NB_HD double nb_periodic_wrap(double x, double box)
 {
 	if (x >= 0 && x < box)
 		return x;
-	const double inside = x - box * floor(x / box);
+#ifdef __CUDA_ARCH__
+	const double whole = __dmul_rn(box, floor(x / box)); /* not a part of a fused multiply-add */
+#else
+	const double whole = box * floor(x / box);
+#endif
+	const double inside = x - whole;
 	return inside >= 0 && inside < box ? inside : 0;
 }
 

@@ -51,6 +51,20 @@ setup() {
 	nb-sort-zorder -b cuda <p4099.nb | nb-build-tree -b cuda | nb-force -m tree --no-history --at p257.nb | nb-stats --check
 }
 
+@test "groups have the same bytes on the device, in a folded pipeline, too, and of bodies that come from one" {
+	for p in '' '--periodic 1'; do
+		for arg in '' '--min 1' --catalogue '--catalogue --density 5'; do
+			# shellcheck disable=SC2086
+			nb-groups -b cpu -l 0.02 $p $arg --no-history clusters.nb >cpu.nb
+			# shellcheck disable=SC2086
+			nb-groups -b cuda -l 0.02 $p $arg --no-history clusters.nb | cmp - cpu.nb
+		done
+	done
+	nb-sort-zorder -b cpu --no-history clusters.nb | nb-groups -b cpu -l 0.02 --no-history >cpu.nb
+	nb-sort-zorder -b cuda --no-history clusters.nb | nb-groups -b cuda -l 0.02 --no-history | cmp - cpu.nb
+	nb-groups -b cuda -l 0.02 --no-history clusters.nb | nb-sort-zorder -b cuda --no-history | nb-stats --fields | grep -q 'group *particle <u4'
+}
+
 @test "a body far away leaves the forces of the others as they are, or is refused, in every method, precision and kernel" {
 	far_body_is_seen cuda 10
 	nb-calc 'x = id == 5 ? 1e30 : x' 'mass = id == 5 ? 0 : mass' <p4099.nb | nb-sort-zorder -b cpu >far.nb

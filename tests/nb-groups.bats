@@ -96,10 +96,28 @@ exact() {
 	equals "$(nb-groups -l 1 --min 2 b.nb | nb-select --where 'group == 1' | mutate show id | paste -s -d ' ')" '7 6'
 	nb-select --fields pos b.nb | groups -l 1 >bare
 	equals "$(paste -s -d ' ' bare)" '1 1 3 2 2 4'
-	nb-calc --dtype u8 'alias = id == 6 ? 7 : id' b.nb | nb-select --drop id | mutate rename alias id >twice.nb
+	nb-calc --dtype u8 'alias = id == 3 ? 8 : id' b.nb | nb-select --drop id | mutate rename alias id >twice.nb
 	nb-groups -l 1 --min 1 twice.nb 2>err | mutate show group >got
-	equals "$(paste -s -d ' ' got)" '4 4 3 2 2 1'
-	grep -q 'id 7 appears twice in frame 0' err
+	equals "$(paste -s -d ' ' got)" '3 3 4 2 2 1'
+	grep -q 'id 8 appears twice in frame 0' err
+}
+
+@test "the mass of a group is that of its bodies rounded once, so that it does not depend on their order" {
+	nb-gen clusters -n 3000 | nb-calc 'mass = exp(30 * (id * 0.618 - floor(id * 0.618) - 0.5))' >odd.nb
+	nb-groups -l 0.1 --catalogue odd.nb | mutate show mass >got
+	nb-sort-zorder odd.nb | nb-groups -l 0.1 --catalogue | mutate show mass | cmp - got
+	nb-groups -l 0.1 odd.nb | tee grouped.nb | mutate show mass >each_mass
+	mutate show group <grouped.nb | paste -d ' ' - each_mass >members
+	python3 - <<-'END'
+		import math
+		of = {}
+		for line in open("members"):
+		    g, m = line.split()
+		    of.setdefault(int(g), []).append(float(m))
+		want = [math.fsum(of[g]) for g in sorted(of) if g]
+		got = [float(line) for line in open("got")]
+		assert len(got) >= 8 and got == want, (got, want)
+	END
 }
 
 @test "bytes do not depend on the number of threads, nor groups on the order of the bodies" {

@@ -145,6 +145,8 @@ unit() {
 @test "softenings in the tree walk on the GPU" { unit walk_gpu/soften_cuda; }
 # bats test_tags=gpu
 @test "cells of high order in the tree walk on the GPU" { unit walk_gpu/high_cuda; }
+# bats test_tags=gpu
+@test "groups on the GPU" { unit groups/groups_cuda; }
 
 @test "every unit test program is in the list above" {
 	for f in "$NB_TOP"/tests/unit/*/*.c "$NB_TOP"/tests/unit/*/*.cu; do

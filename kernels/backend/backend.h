@@ -13,6 +13,7 @@
 #include "kernels/field/field.h"
 #include "kernels/fmm/fmm.h"
 #include "kernels/gravity/gravity.h"
+#include "kernels/groups/groups.h"
 #include "kernels/measure/measure.h"
 #include "kernels/mesh/mesh.h"
 #include "kernels/motion/motion.h"
@@ -63,6 +64,7 @@ struct nb_backend {
 	int (*boxes_check)(const struct nb_boxes *boxes, size_t n, const char **wrong);
 
 	int (*near_nearest)(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
+	int (*groups_find)(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);

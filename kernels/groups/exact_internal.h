@@ -8,6 +8,17 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
+
+#include "common/hd.h"
+#include "common/periodic.h"
+
+/* A product that no compiler makes a part of a fused multiply-add. */
+#ifdef __CUDA_ARCH__
+#define NB_ROUNDED(a, b) __dmul_rn(a, b)
+#else
+#define NB_ROUNDED(a, b) ((a) * (b))
+#endif
 
 struct nb_link_law {
 	int dim;
@@ -28,7 +39,26 @@ static inline struct nb_link_law nb_link_law_of(int dim, double length, double b
 	return law;
 }
 
-static inline double nb_two_sum(double a, double b, double *error)
+/* The place of a body, inside of the box. */
+static NB_HD void nb_link_place(const struct nb_link_law *law, const double *pos, double place[3])
+{
+	place[2] = 0;
+	for (int k = 0; k < law->dim; k++)
+		place[k] = law->box > 0 ? nb_periodic_wrap(pos[k], law->box) : pos[k];
+}
+
+/* Squared distance of two bodies, of which the law says what its rounding leaves open. */
+static NB_HD double nb_link_distance2(const struct nb_link_law *law, const double *a, const double *b)
+{
+	double d2 = 0;
+	for (int k = 0; k < law->dim; k++) {
+		const double d = nb_periodic_distance(a[k], b[k], law->box, law->half);
+		d2 += d * d;
+	}
+	return d2;
+}
+
+static NB_HD double nb_two_sum(double a, double b, double *error)
 {
 	const double sum = a + b, part = sum - a;
 	*error = (a - (sum - part)) + (b - part);
@@ -41,7 +71,7 @@ struct nb_exact_sum {
 	double term[48];
 };
 
-static inline void nb_exact_add(struct nb_exact_sum *sum, double x)
+static NB_HD void nb_exact_add(struct nb_exact_sum *sum, double x)
 {
 	int kept = 0;
 	for (int k = 0; k < sum->n; k++) {
@@ -55,9 +85,9 @@ static inline void nb_exact_add(struct nb_exact_sum *sum, double x)
 	sum->n = kept;
 }
 
-static inline void nb_exact_add_product(struct nb_exact_sum *sum, double a, double b)
+static NB_HD void nb_exact_add_product(struct nb_exact_sum *sum, double a, double b)
 {
-	const double product = a * b;
+	const double product = NB_ROUNDED(a, b);
 	if (product == 0)
 		return;
 	nb_exact_add(sum, fma(a, b, -product));
@@ -65,7 +95,7 @@ static inline void nb_exact_add_product(struct nb_exact_sum *sum, double a, doub
 }
 
 /* |a - b|, or the box less that if it is shorter, as a sum of three numbers. */
-static inline void nb_exact_distance(const struct nb_link_law *law, double a, double b, double part[3])
+static NB_HD void nb_exact_distance(const struct nb_link_law *law, double a, double b, double part[3])
 {
 	part[0] = nb_two_sum(a, -b, &part[1]);
 	part[2] = 0;
@@ -81,7 +111,7 @@ static inline void nb_exact_distance(const struct nb_link_law *law, double a, do
 	part[1] = nb_two_sum(rest, -low, &part[2]);
 }
 
-static inline int nb_exact_friends(const struct nb_link_law *law, const double *a, const double *b)
+static NB_HD int nb_exact_friends(const struct nb_link_law *law, const double *a, const double *b)
 {
 	if (law->length == 0) {
 		for (int k = 0; k < law->dim; k++)

@@ -29,20 +29,26 @@ static inline uint32_t load(_Atomic uint32_t *at)
 
 /* ---- distances ---------------------------------------------------------------------------------- */
 
-/* Joins two bodies if they are friends; whether they are in one set then. */
-static inline int join_friends(struct link *link, uint32_t i, uint32_t j)
+/* The bodies of a leaf that matter to others: of bodies in one place the first. */
+struct few {
+	uint32_t first, n;
+	double place[NB_LINK_LEAF][3];
+};
+
+/* Joins body i of one leaf and body j of another if they are friends; whether they are in one set then. */
+static inline int join_friends(struct link *link, const struct few *a, uint32_t i, const struct few *b, uint32_t j)
 {
-	const double *a = link->sorted.pos + 3 * (size_t)i, *b = link->sorted.pos + 3 * (size_t)j;
-	const double d2 = nb_link_distance2(&link->sorted.law, a, b);
-	if (d2 > link->sorted.law.high)
+	const struct nb_link_law *law = &link->sorted.law;
+	const double d2 = nb_link_distance2(law, a->place[i], b->place[j]);
+	if (d2 > law->high)
 		return 0;
-	if (!(d2 < link->sorted.law.low)) {
-		if (nb_set_root(link->parent, i) == nb_set_root(link->parent, j))
+	if (!(d2 < law->low)) {
+		if (nb_set_root(link->parent, a->first + i) == nb_set_root(link->parent, b->first + j))
 			return 1;
-		if (!nb_exact_friends(&link->sorted.law, a, b))
+		if (!nb_exact_friends(law, a->place[i], b->place[j]))
 			return 0;
 	}
-	nb_set_join(link->parent, i, j);
+	nb_set_join(link->parent, a->first + i, b->first + j);
 	return 1;
 }
 
@@ -70,22 +76,25 @@ static int is_point(const struct nb_link_law *law, const double *box)
 
 /* ---- the walk ----------------------------------------------------------------------------------- */
 
-/* The bodies of a leaf that matter to others: of bodies in one place the first. */
-static uint32_t leaf_end(const struct link *link, size_t node)
+static void fill(const struct link *link, size_t node, struct few *few)
 {
-	const uint32_t first = link->sorted.tree.first[node];
-	return first +
-	       (is_point(&link->sorted.law, link->sorted.tree.box + 6 * node) ? 1 : link->sorted.tree.count[node]);
+	const int point = is_point(&link->sorted.law, link->sorted.box + 6 * node);
+	few->first = link->sorted.tree.first[node];
+	few->n = point ? 1 : link->sorted.tree.count[node];
+	for (uint32_t i = 0; i < few->n; i++)
+		nb_sorted_place(&link->sorted, few->first + i, few->place[i]);
 }
 
 static int link_leaves(struct link *link, size_t a, size_t b)
 {
-	const uint32_t end_a = leaf_end(link, a), end_b = leaf_end(link, b);
 	const int one_a = link->one[a], both = one_a && link->one[b];
 	int linked = 0;
-	for (uint32_t j = link->sorted.tree.first[b]; j < end_b; j++)
-		for (uint32_t i = link->sorted.tree.first[a]; i < end_a; i++) {
-			const int friends = join_friends(link, i, j);
+	struct few few_a, few_b;
+	fill(link, a, &few_a);
+	fill(link, b, &few_b);
+	for (uint32_t j = 0; j < few_b.n; j++)
+		for (uint32_t i = 0; i < few_a.n; i++) {
+			const int friends = join_friends(link, &few_a, i, &few_b, j);
 			linked |= friends;
 			if (friends && both)
 				return 1;
@@ -99,7 +108,7 @@ static int link_leaves(struct link *link, size_t a, size_t b)
 static int link_pair(struct link *link, size_t a, size_t b)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	if (are_apart(&link->sorted.law, tree->box + 6 * a, tree->box + 6 * b))
+	if (are_apart(&link->sorted.law, link->sorted.box + 6 * a, link->sorted.box + 6 * b))
 		return 0;
 	const int both = link->one[a] && link->one[b];
 	if (both && nb_set_root(link->parent, tree->first[a]) == nb_set_root(link->parent, tree->first[b]))
@@ -137,10 +146,13 @@ static void link_within(struct link *link, size_t node)
 			nb_set_join(link->parent, first, first + i);
 		return;
 	}
-	if (!tree->nchild[node])
-		for (uint32_t j = first + 1; j < first + count; j++)
-			for (uint32_t i = first; i < j; i++)
-				(void)join_friends(link, i, j);
+	if (!tree->nchild[node]) {
+		struct few few;
+		fill(link, node, &few);
+		for (uint32_t j = 1; j < few.n; j++)
+			for (uint32_t i = 0; i < j; i++)
+				(void)join_friends(link, &few, i, &few, j);
+	}
 	for (uint32_t c = 0; c < tree->nchild[node]; c++)
 		link_within(link, child + c);
 	for (uint32_t c = 1; c < tree->nchild[node]; c++)
@@ -160,7 +172,7 @@ struct pairs {
 static int add_pairs(const struct link *link, struct pairs *pairs, size_t a, size_t b)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	if (are_apart(&link->sorted.law, tree->box + 6 * a, tree->box + 6 * b))
+	if (are_apart(&link->sorted.law, link->sorted.box + 6 * a, link->sorted.box + 6 * b))
 		return NB_OK;
 	const int divide_b = tree->count[b] > tree->count[a];
 	const size_t divided = divide_b ? b : a, other = divide_b ? a : b;
@@ -209,8 +221,12 @@ struct front {
 static int make_front(const struct link *link, struct front *front)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	front->large = nb_alloc(tree->nnode, sizeof *front->large);
-	front->small = nb_alloc(tree->nnode, sizeof *front->small);
+	size_t most = 0; /* children of an octree are 8 at most */
+#pragma omp parallel for reduction(+ : most)
+	for (size_t k = 0; k < tree->nnode; k++)
+		most += tree->count[k] > TASK && tree->nchild[k];
+	front->large = nb_alloc(most, sizeof *front->large);
+	front->small = nb_alloc(8 * most + 1, sizeof *front->small);
 	if (!front->large || !front->small)
 		return NB_ENOMEM;
 	for (size_t k = 0; k <= front->nlarge; k++) {
@@ -235,8 +251,8 @@ static int walk(struct link *link)
 		link->parent[i] = (uint32_t)i;
 #pragma omp parallel for
 	for (size_t k = 0; k < tree->nnode; k++)
-		link->one[k] = is_short(&link->sorted.law, tree->box + 6 * k) ||
-			       is_point(&link->sorted.law, tree->box + 6 * k);
+		link->one[k] = is_short(&link->sorted.law, link->sorted.box + 6 * k) ||
+			       is_point(&link->sorted.law, link->sorted.box + 6 * k);
 	int status = make_front(link, &front);
 	if (!status) {
 #pragma omp parallel for schedule(dynamic)
@@ -293,9 +309,11 @@ int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, doub
 		link.parent = nb_alloc(n, sizeof *link.parent);
 		status = link.one && link.parent ? walk(&link) : NB_ENOMEM;
 	}
+	nb_sorted_free_tree(&link.sorted);
+	nb_free(link.one);
 	if (!status)
 		status = set_labels(&link, label);
 	nb_sorted_free(&link.sorted);
-	nb_free_all(link.parent, link.one);
+	nb_free(link.parent);
 	return status;
 }

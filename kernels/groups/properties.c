@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/mem.h"
+#include "common/periodic.h"
 
 enum { MOST_SLOTS = 4096 };
 
@@ -17,7 +18,7 @@ static double find_cut(const struct nb_group_bodies *b, int k, double length, do
 	for (size_t s = 0; s < slots; s++)
 		slot[s][1] = -1;
 	for (size_t i = 0; i < b->n; i++) {
-		const double x = nb_groups_wrap(b->pos[3 * i + (size_t)k], box);
+		const double x = nb_periodic_wrap(b->pos[3 * i + (size_t)k], box);
 		size_t s = (size_t)(x / box * (double)slots);
 		s = s < slots ? s : slots - 1;
 		if (slot[s][1] < 0)
@@ -49,7 +50,7 @@ static int unwrap(const struct nb_group_bodies *b, int dim, double length, doubl
 	}
 	for (int k = 0; k < dim; k++)
 		for (size_t i = 0; i < b->n; i++) {
-			const double x = nb_groups_wrap(b->pos[3 * i + (size_t)k], box);
+			const double x = nb_periodic_wrap(b->pos[3 * i + (size_t)k], box);
 			b->pos[3 * i + (size_t)k] = x < cut[k] ? x + box : x;
 		}
 	return 1;
@@ -82,7 +83,7 @@ static double mean_square(size_t n, const double *x, const double *mass, double 
 	return sum / (total > 0 ? total : (double)n);
 }
 
-static void measure_places(const struct nb_group_bodies *b, struct nb_group *g)
+static void measure_places(const struct nb_group_bodies *b, struct nb_group_properties *g)
 {
 	double largest = 0;
 	mean_of(b->n, b->pos, b->mass, g->mass, g->com);
@@ -101,12 +102,18 @@ static void measure_places(const struct nb_group_bodies *b, struct nb_group *g)
 	g->r_max = sqrt(largest);
 }
 
-int nb_groups_measure(const struct nb_group_bodies *b, int dim, double length, double box, struct nb_group *g)
+double nb_groups_wrap(double x, double box)
+{
+	return nb_periodic_wrap(x, box);
+}
+
+int nb_groups_measure(
+	const struct nb_group_bodies *b, int dim, double length, double box, struct nb_group_properties *g)
 {
 	double(*slot)[2] = nb_alloc(box > 0 ? (b->n < MOST_SLOTS ? b->n + 1 : MOST_SLOTS) : 0, sizeof *slot);
 	if (!slot)
 		return NB_ENOMEM;
-	*g = (struct nb_group){0};
+	*g = (struct nb_group_properties){0};
 	for (size_t i = 0; i < b->n; i++)
 		g->mass += b->mass[i];
 	g->wraps = box > 0 && !unwrap(b, dim, length, box, slot);

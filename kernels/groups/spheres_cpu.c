@@ -41,7 +41,9 @@ static int add_leaf(const struct nb_sorted *sorted, const double *mass, const do
 		ball->room = room;
 	}
 	for (uint32_t i = first; i < first + count; i++) {
-		const double d2 = nb_link_distance2(&sorted->law, sorted->pos + 3 * (size_t)i, centre);
+		double place[3];
+		nb_sorted_place(sorted, i, place);
+		const double d2 = nb_link_distance2(&sorted->law, place, centre);
 		const uint32_t row = sorted->perm[i];
 		if (d2 <= r2)
 			ball->body[ball->n++] = (struct near){d2, mass ? mass[row] : 1, row};
@@ -55,7 +57,7 @@ static int fill_ball(const struct nb_sorted *sorted, const double *mass, const d
 {
 	const struct nb_tree *tree = &sorted->tree;
 	const double point[6] = {centre[0], centre[1], centre[2], centre[0], centre[1], centre[2]};
-	if (nb_link_gap2(&sorted->law, tree->box + 6 * node, point) > r2 * (1 + 0x1p-40))
+	if (nb_link_gap2(&sorted->law, sorted->box + 6 * node, point) > r2 * (1 + 0x1p-40))
 		return NB_OK;
 	if (!tree->nchild[node])
 		return add_leaf(sorted, mass, centre, r2, node, ball);
@@ -129,7 +131,7 @@ int nb_groups_spheres_cpu(size_t n, const double *pos, const double *mass, doubl
 		for (size_t g = 0; g < count; g++) {
 			double at[3];
 			for (size_t k = 0; k < 3; k++)
-				at[k] = box > 0 ? nb_groups_wrap(centre[3 * g + k], box) : centre[3 * g + k];
+				at[k] = box > 0 ? nb_periodic_wrap(centre[3 * g + k], box) : centre[3 * g + k];
 			const int own = measure(&sorted, mass, density, at,
 				1.2 * cbrt(3 * group_mass[g] / (4 * PI * density)), &sphere[g]);
 			status = own > status ? own : status;

@@ -198,7 +198,7 @@ static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, i
 	const int nt = n < SERIAL_LEVEL ? 1 : npart;
 	size_t ties, nnew = 0;
 	int status = split_level(s, keys, part, nt, &ties);
-	if (!status && ties) {
+	if (!status && ties && keys->pos) {
 		status = deepen(s, keys, ties);
 		status = status ? status : split_level(s, keys, part, nt, &ties);
 	}
@@ -229,10 +229,11 @@ static int columns(struct nb_tree *tree, const struct shape *s)
 	size_t n = s->node.n;
 	tree->nnode = n;
 	int missing = 0;
-#define NB_NODE_COLUMN(type, member, components, least)                  \
-	if (tree->order >= (least)) {                                    \
-		tree->member = nb_alloc(n, (components) * sizeof(type)); \
-		missing |= !tree->member;                                \
+	/* integers are those of every order */
+#define NB_NODE_COLUMN(type, member, components, least)                   \
+	if (tree->order >= (least) || sizeof(type) == sizeof(uint32_t)) { \
+		tree->member = nb_alloc(n, (components) * sizeof(type));  \
+		missing |= !tree->member;                                 \
 	}
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
@@ -286,7 +287,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
 {
 	memset(tree, 0, sizeof *tree);
-	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 1 || order > 2)
+	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 0 || order > 2)
 		return NB_EINVAL;
 	if (n > UINT32_MAX / 2)
 		return NB_ELIMIT;
@@ -319,7 +320,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	if (!status)
 		status = columns(tree, &s);
 	nb_lap("moments");
-	if (!status)
+	if (!status && order > 0)
 		status = moments(tree, &s, n, pos, mass);
 	nb_free_all(s.node.at, s.nchild, s.child);
 	if (status)

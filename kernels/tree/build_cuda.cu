@@ -471,15 +471,17 @@ static int add_ties(
 static int close(const struct bodies &b, const std::vector<struct nb_tree_levels> &rounds, struct nb_tree *tree)
 {
 	const size_t nnode = tree->nnode;
-#define NB_NODE_COLUMN(type, member, components, least) \
-	if (tree->order >= (least) && !tree->member)    \
+#define NB_NODE_COLUMN(type, member, components, least)                                    \
+	if ((tree->order >= (least) || sizeof(type) == sizeof(uint32_t)) && !tree->member) \
 		NB_TRY(column(&tree->member, (components) * (nnode + b.spare)));
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
 	link_kernel<<<nb_cuda_blocks(nnode, THREADS), THREADS>>>(
 		(uint32_t)nnode, tree->count, tree->child, tree->nchild);
 	NB_CUDA_LAUNCHED();
-	return nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data(), !b.fresh);
+	return tree->order == 0
+		       ? NB_OK
+		       : nb_tree_moments_cuda(tree, b.n, b.pos, b.mass, rounds.size(), rounds.data(), !b.fresh);
 }
 
 /* What is below the nodes of the first round, of which ntie among those from `from` on are ties. */
@@ -502,14 +504,14 @@ static int build(const struct bodies &b, struct nb_tree *tree)
 	std::vector<struct nb_tree_levels> rounds(1);
 	uint32_t ntie = 0;
 	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ntie));
-	return finish(b, 0, ntie, rounds, tree);
+	return finish(b, 0, b.pos ? ntie : 0, rounds, tree);
 }
 
 int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree)
 {
 	memset(tree, 0, sizeof *tree);
-	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 1 || order > 2)
+	if ((dim != 2 && dim != 3) || leaf_size < 1 || order < 0 || order > 2)
 		return NB_EINVAL;
 	if (n > UINT32_MAX / 2)
 		return NB_ELIMIT;
@@ -522,7 +524,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
 		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, false, 0};
 	/* for the walk */
-	const struct nb_team_early early(n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
+	const struct nb_team_early early(
+		order > 0 && n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
 	const int status = build(b, tree);
 	if (status)
 		nb_tree_free_cuda(tree);

@@ -18,7 +18,7 @@ struct bodies {
 };
 
 struct row {
-	struct nb_group group;
+	struct nb_group_properties group;
 	struct nb_shape shape;
 	struct nb_sphere sphere;
 	double centre[3], vmax;
@@ -154,6 +154,7 @@ void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *gr
 	for (size_t g = 0; g < groups->count; g++) {
 		const uint32_t begin = groups->begin[g];
 		const int own = measure(&bodies, groups->begin[g + 1] - begin, groups->member + begin, &row[g]);
+		row[g].group.mass = groups->mass[g];
 		for (int k = 0; !own && law->box > 0 && k < bodies.dim; k++)
 			row[g].group.com[k] = nb_groups_wrap(row[g].group.com[k], law->box);
 		status = own > status ? own : status;

@@ -3,7 +3,8 @@
 
 #include "common/mem.h"
 #include "common/timer.h"
-#include "tools/filter/filter.h"
+#include "tools/filter/choose.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -15,7 +16,8 @@ struct groups {
 	const char *match;
 	struct nb_groups_other other; /* of --match */
 	/* of a frame */
-	uint32_t *label, *group;
+	uint32_t *group; /* in that place */
+	const struct nb_space *space;
 	struct nb_groups found;
 	struct nb_groups_match *links;
 };
@@ -61,11 +63,11 @@ static void begin(struct nb_run *run, void *self)
 /* What the work on a frame needs, also where an error ends it. */
 static void release(struct groups *opt)
 {
-	nb_free_all(opt->label, opt->links);
+	nb_free(opt->links);
 	if (opt->group)
-		nb_space_host.release(&nb_space_host, opt->group);
+		opt->space->release(opt->space, opt->group);
 	nb_groups_free(&opt->found);
-	opt->label = opt->group = NULL;
+	opt->group = NULL;
 	opt->links = NULL;
 }
 
@@ -88,52 +90,96 @@ static double find_length(const struct nb_run *run, const struct groups *opt, co
 	return opt->fraction * box / (nb_require_dim(frame) == 2 ? sqrt(n) : cbrt(n));
 }
 
-/* The ids; of several bodies with one, the first counts as the one that is meant. */
-static const uint64_t *find_ids(const struct nb_frame *frame)
+/* Of groups of equal mass and smallest id, as where bodies share an id, rows decide. */
+static void warn_of_ids(const struct nb_frame *frame, const struct nb_groups *found)
 {
-	size_t first, second;
-	const uint64_t *twice = nb_repeated_ids(frame, &first, &second);
-	if (twice)
-		nb_warn("id %" PRIu64 " appears twice in frame %" PRIu64
-			": of groups of equal mass and smallest id the one of the smaller row comes first",
-			twice[first], frame->number);
-	return nb_require_ids(frame, &nb_space_host);
+	for (size_t g = 1; g < found->count; g++)
+		if (found->mass[g] == found->mass[g - 1] && found->id[g] == found->id[g - 1]) {
+			nb_warn("id %" PRIu64 " appears twice in frame %" PRIu64
+				": of groups of equal mass and smallest id the one of the smaller row comes first",
+				found->id[g], frame->number);
+			return;
+		}
 }
 
-static void find_groups(struct nb_run *run, void *self, struct nb_frame *frame)
+/* The groups of a frame, and the number of each body in opt->group. */
+static struct nb_groups_law find(struct nb_run *run, struct groups *opt, const struct nb_frame *frame)
+{
+	struct nb_groups *found = &opt->found;
+	const struct nb_space *space = opt->space = run->backend->space;
+	const size_t n = frame->rows[NB_PARTICLE];
+	const double start = nb_now(), box = nb_require_box(frame, opt->box),
+		     length = find_length(run, opt, frame, box);
+	const double *pos = nb_require_f64(frame, NB_POS, space), *mass = NULL;
+	if (nb_frame_field(frame, NB_MASS))
+		mass = nb_require_f64(frame, NB_MASS, space);
+	const struct nb_groups_job job = {
+		n, pos, mass, nb_require_ids(frame, space), nb_require_dim(frame), length, box, (uint32_t)opt->least};
+	opt->group = space->alloc(space, n * sizeof *opt->group);
+	if (!opt->group) {
+		nb_blame_device();
+		nb_out_of_memory(frame);
+	}
+	nb_require_done(run, run->backend->groups_find(&job, opt->group, found), "groups of", frame);
+	nb_verbose("frame %" PRIu64 ": %zu groups of %d or more bodies by a linking length of %.9g, on %s in %.4g s: "
+		   "%" PRIu32 " of %zu bodies, %" PRIu32 " in the first",
+		frame->number, found->count, opt->least, length, run->backend->name, nb_now() - start,
+		found->begin[found->count], n, found->count ? found->begin[1] : 0);
+	warn_of_ids(frame, found);
+	return (struct nb_groups_law){length, box, opt->density};
+}
+
+/* The numbers of the bodies on the host, in place of those on a device. */
+static void bring(const struct nb_run *run, struct groups *opt, const struct nb_frame *frame)
+{
+	const struct nb_space *space = opt->space;
+	const size_t bytes = frame->rows[NB_PARTICLE] * sizeof *opt->group;
+	if (space->device < 0)
+		return;
+	uint32_t *host = nb_require_memory(frame, nb_space_host.alloc(&nb_space_host, bytes));
+	nb_require_done(run, space->to_host(space, host, opt->group, bytes), "groups of", frame);
+	space->release(space, opt->group);
+	opt->group = host;
+	opt->space = &nb_space_host;
+}
+
+static void make_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct groups *opt = self;
-	struct nb_groups *found = &opt->found;
-	const size_t n = frame->rows[NB_PARTICLE];
-	const double start = nb_now();
 	nb_require_valid(frame);
-	const double box = nb_require_box(frame, opt->box), length = find_length(run, opt, frame, box);
-	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host), *mass = NULL;
-	if (nb_frame_field(frame, NB_MASS))
-		mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
-	const uint64_t *id = find_ids(frame);
-	opt->label = nb_require_memory(frame, nb_alloc(n, sizeof *opt->label));
-	opt->group = nb_require_memory(frame, nb_space_host.alloc(&nb_space_host, n * sizeof *opt->group));
-	nb_require_done(
-		run, nb_groups_link_cpu(n, pos, nb_require_dim(frame), length, box, opt->label), "groups of", frame);
-	nb_require_ok(nb_groups_order(n, opt->label, mass, id, (uint32_t)opt->least, opt->group, found), frame);
-	nb_verbose("frame %" PRIu64 ": %zu groups of %d or more bodies by a linking length of %.9g, in %.4g s: %" PRIu32
-		   " of %zu bodies, %" PRIu32 " in the first",
-		frame->number, found->count, opt->least, length, nb_now() - start, found->begin[found->count], n,
-		found->count ? found->begin[1] : 0);
+	const struct nb_groups_law law = find(run, opt, frame);
 	if (opt->catalogue) {
+		bring(run, opt, frame);
+		nb_require_ok(nb_groups_members(frame->rows[NB_PARTICLE], opt->group, &opt->found), frame);
 		if (opt->match)
-			opt->links = nb_groups_find_match(&opt->other, frame, found, opt->group);
-		nb_groups_make_catalogue(frame, found, &(const struct nb_groups_law){length, box, opt->density});
+			opt->links = nb_groups_find_match(&opt->other, frame, &opt->found, opt->group);
+		nb_groups_make_catalogue(frame, &opt->found, &law);
 		if (opt->links)
 			nb_groups_add_match(frame, opt->links);
 	} else {
 		struct nb_column *column = nb_require_memory(
 			frame, nb_frame_add(frame, "group", NB_PARTICLE, "<u4", 1, "", 0));
-		nb_column_adopt(column, &nb_space_host, opt->group);
+		nb_column_adopt(column, opt->space, opt->group);
 		opt->group = NULL;
 	}
 	release(opt);
+}
+
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	const struct groups *opt = self;
+	const double nodes = plan->count[NB_MEMORY_NODE];
+	(void)run;
+	nb_plan_add(plan, NB_WORK_GROUPS, plan->n);
+	nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(MASS));
+	nb_plan_make_columns(plan, sizeof(uint32_t));
+	nb_plan_take(plan, NB_MEMORY_SORT, 0);
+	plan->count[NB_MEMORY_NODE] = nb_memory_nodes(plan->n, 32);
+	nb_plan_take(plan, NB_MEMORY_GROUPS, 0);
+	plan->count[NB_MEMORY_NODE] = nodes;
+	plan->row += sizeof(uint32_t);
+	if (opt->catalogue)
+		nb_plan_by_host(plan);
 }
 
 const struct nb_tool nb_tool_groups = {
@@ -143,12 +189,13 @@ const struct nb_tool nb_tool_groups = {
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,
+	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct groups),
 	.defaults = &(const struct groups){.least = 20},
 	.streams = NB_READS | NB_WRITES,
 	.check = check,
 	.begin = begin,
 	.clear = clear,
-	.frame = find_groups,
+	.frame = make_groups,
+	.work = work,
 };

@@ -159,6 +159,7 @@ FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *
 	(n, key, dim, level, box_first, neighbour))
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
 FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_found *nearest), (bodies, nearest))
+FAKE(groups_find, (const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups), (job, group, groups))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
 FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel, dt))
 FAKE(hermite,
@@ -280,6 +281,7 @@ const struct nb_backend nb_fake_backend = {
 	.boxes_build = fake_boxes_build,
 	.boxes_check = fake_boxes_check,
 	.near_nearest = fake_near_nearest,
+	.groups_find = fake_groups_find,
 	.kick = fake_kick,
 	.drift = fake_drift,
 	.taylor = fake_taylor,
