@@ -238,6 +238,104 @@ exact() {
 	equals "$(nb-groups -l 0.5 --min 100 --periodic 10 --catalogue --density 1e-9 p.nb | mutate show r_sphere | sort -u)" nan
 }
 
+@test "with --bound those bodies leave whose energy is not below 0, until all that are left have less" {
+	nb-gen plummer -n 600 | nb-calc '@softening = 0.02' 'vx += id < 20 ? 40 : 0' 'vz += id >= 20 && id < 250 ? 0.7 : 0' >hot.nb
+	nb-groups -l 20 --bound hot.nb >got.nb
+	equals "$(nb-select --where 'group == 0 && id < 20' got.nb | nb-stats --format tsv | stat_of n)" 20
+	nb-select --where 'group == 1' got.nb | nb-convert --to csv --no-comments >left.csv
+	nb-groups -l 20 --bound --catalogue hot.nb | nb-convert --to csv --no-comments >catalogue.csv
+	python3 - <<-'END'
+		import csv
+		from math import dist, fsum, hypot
+		rows = list(csv.DictReader(open("left.csv")))
+		row = list(csv.DictReader(open("catalogue.csv")))
+		col = lambda *names: [[float(r[n]) for n in names] for r in rows]
+		x, v, m = col("x", "y", "z"), col("vx", "vy", "vz"), [c[0] for c in col("mass")]
+		n, mass = len(m), fsum(m)
+		mean = lambda of: [fsum(m[i] * of[i][k] for i in range(n)) / mass for k in range(3)]
+		pot = [-fsum(m[j] / hypot(dist(x[i], x[j]), 0.02) for j in range(n) if j != i) for i in range(n)]
+		u, com = mean(v), mean(x)
+		kin = [dist(v[i], u) ** 2 / 2 for i in range(n)]
+		assert 100 < n < 580 and max(k + p for k, p in zip(kin, pot)) < 0, n
+		assert len(row) == 1 and int(row[0]["count"]) == n
+		def near(name, want):
+		    assert abs(float(row[0][name]) / want - 1) < 1e-11, (name, row[0][name], want)
+		ekin, epot = fsum(a * b for a, b in zip(m, kin)), fsum(a * b for a, b in zip(m, pot)) / 2
+		near("ekin", ekin)
+		near("epot", epot)
+		for k in range(3):
+		    near(f"centre_{k}", x[pot.index(min(pot))][k])
+		j = [0, 0, 0]
+		for i in range(n):
+		    for k in range(3):
+		        p, q = (k + 1) % 3, (k + 2) % 3
+		        j[k] += m[i] * ((x[i][p] - com[p]) * (v[i][q] - u[q]) - (x[i][q] - com[q]) * (v[i][p] - u[p]))
+		near("spin_bound", hypot(*j) * abs(ekin + epot) ** 0.5 / mass ** 2.5)
+	END
+}
+
+@test "what is bound does not depend on threads, order or the corner of the box where it lies; what nothing holds has no group" {
+	nb-gen plummer -n 1200 | nb-calc '@softening = 0.05' 'vx += id < 100 ? 3 : 0' 'pos *= 0.5' >hot.nb
+	for j in 1 3; do nb-groups -l 9 --bound -j $j --no-history hot.nb >$j.nb; done
+	cmp 1.nb 3.nb
+	nb-calc 'x -= 30 * floor(x / 30)' 'y -= 30 * floor(y / 30)' 'z -= 30 * floor(z / 30)' hot.nb | nb-groups -l 9 --bound --periodic 30 >corner.nb
+	nb-diff --fields group --tolerance 0 1.nb corner.nb
+	nb-sort-zorder hot.nb | nb-groups -l 9 --bound | nb-diff --fields group --tolerance 0 1.nb -
+	nb-calc 'vx *= 50' 'vy *= 50' 'vz *= 50' hot.nb | nb-groups -l 9 --bound --min 1 | nb-select --where 'group > 0' | nb-stats --fields | grep -q 'group *particle <u4 *1 - *0 '
+	nb-gen plummer -n 10000 | nb-groups -l 20 --bound --catalogue | mutate show epot >tree
+	nb-gen plummer -n 10000 | nb-groups -l 20 --bound | nb-select --where 'group == 1' | nb-stats --epot direct --format tsv | stat_of epot >by_pairs
+	at_most 1e-4 "$(paste -d ' ' tree by_pairs | awk '{ printf "%.3g\n", ($1 / $2 - 1) ^ 2 < 1e-8 ? 0 : 1 }')"
+	fails_with 1 "field 'vel' missing in frame 0" 'nb-gen plummer -n 30 | nb-select --drop vel | nb-groups -l 1 --bound'
+}
+
+@test "masses of a cosmology are those of spheres of its densities, by H0 or by the matter in the box" {
+	nb-gen nfw -n 4000 | nb-calc '@omega0 = 0.3' '@redshift = 1' '@G = 2' '@H0 = 0.05' >halo.nb
+	nb-groups -l 0.5 --catalogue --cosmology halo.nb | nb-calc '@G = 1' | nb-convert --to csv --no-comments >got.csv
+	python3 - >densities <<-'END'
+		from math import pi
+		m = 0.3 * 3 * 0.05 ** 2 / (8 * pi * 2)
+		o = 0.3 * 8 / (0.3 * 8 + 0.7)
+		x = o - 1
+		for d in 200 * m / o, 500 * m / o, 200 * m, (18 * pi ** 2 + 82 * x - 39 * x * x) * m / o:
+		    print(repr(d))
+	END
+	while read -r d; do
+		nb-groups -l 0.5 --catalogue --density "$d" halo.nb | nb-calc '@G = 1' | nb-convert --to csv --no-comments | sed -n 2p
+	done <densities >want.csv
+	nb-groups -l 0.5 --catalogue --density 1 halo.nb | nb-calc '@G = 1' | nb-convert --to csv --no-comments | sed -n 1p | cat - want.csv >spheres.csv
+	python3 - <<-'END'
+		import csv
+		got = list(csv.DictReader(open("got.csv")))[0]
+		want = list(csv.DictReader(open("spheres.csv")))
+		for row, name in zip(want, ("200c", "500c", "200m", "vir")):
+		    for kind in "m", "r":
+		        a, b = float(got[kind + name]), float(row[kind + "_sphere"])
+		        assert a > 0 and abs(a / b - 1) < 1e-12, (name, a, b)
+		for name in "vmax", "r_vmax", "spin":
+		    a, b = float(got[name]), float(want[0][name])
+		    assert a > 0 and abs(a / b - 1) < 1e-12, (name, a, b)
+		assert float(got["m500c"]) < float(got["m200c"]) < float(got["mvir"])
+	END
+	nb-calc '@H0 = 0' '@redshift = 0' halo.nb | nb-groups -l 0.5 --periodic 1000 --catalogue --cosmology | mutate show r200m >r
+	python3 -c 'r = float(open("r").read()); m = 4000 / 4000; assert r > 0, r'
+	fails_with 1 'needs attribute H0 or a periodic box' "nb-calc '@H0 = 0' halo.nb | nb-groups -l 1 --catalogue --cosmology"
+	fails_with 1 'needs attribute omega0 > 0' 'nb-gen plummer -n 30 | nb-groups -l 1 --catalogue --cosmology'
+	fails_with 2 "option '--cosmology' needs '--catalogue'" 'nb-groups -l 1 --cosmology halo.nb'
+}
+
+@test "the spin of a ball in rigid rotation is that of its moment of inertia" {
+	nb-gen uniform -n 40000 | nb-select --where 'r < 0.5' | nb-calc 'vx = -3 * y + 5' 'vy = 3 * x' 'vz = 0' '@G = 4' >ball.nb
+	nb-groups -l 0.1 --catalogue --density "$(nb-stats --format tsv ball.nb | stat_of mass | awk '{ print $1 / 0.5235987755982988 / 2 }')" ball.nb |
+		nb-convert --to csv --no-comments >got.csv
+	python3 - <<-'END'
+		import csv
+		row = list(csv.DictReader(open("got.csv")))[0]
+		m, r = float(row["m_sphere"]), float(row["r_sphere"])
+		want = 0.4 * 0.25 * 3 / (2 * 4 * m * r) ** 0.5
+		assert abs(r / (0.5 * 2 ** (1 / 3)) - 1) < 0.01 and abs(float(row["spin"]) / want - 1) < 0.02, (r, row["spin"], want)
+	END
+}
+
 @test "a group is matched with that of another frame of the largest merit, by ids" {
 	# here 1: ids 1-6, 2: 7-10, 3: 11-12; there 2: 1-3 of three, 1: 4-7 and 13-20, 3: 9-8; 11 in none, 12 missing
 	nb-convert --from csv - <<-'END' >here.nb
@@ -269,7 +367,7 @@ exact() {
 	fails_with 2 "want a number >= 0" 'nb-groups -l -1 p.nb'
 	fails_with 2 "'nan'" 'nb-groups -l nan p.nb'
 	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --density 1 p.nb'
-	fails_with 1 "is for three dimensions" 'nb-gen uniform -n 9 --dim 2 | nb-groups -l 1 --min 1 --catalogue --density 1'
+	fails_with 1 "are for three dimensions" 'nb-gen uniform -n 9 --dim 2 | nb-groups -l 1 --min 1 --catalogue --density 1'
 	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --match p.nb p.nb'
 	fails_with 1 "'p.nb' has no column 'group'" 'nb-groups -l 1 --catalogue --match p.nb p.nb'
 	fails_with 1 "is no number of nb-groups" "nb-calc --dtype u4 'group = 11' p.nb >g.nb; nb-groups -l 1 --catalogue --match g.nb p.nb"

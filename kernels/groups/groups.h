@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "kernels/gravity/gravity.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,14 +44,19 @@ struct nb_groups {
 /* The groups of friends of at least job->least bodies.
  *   group  n, out: the place of the group that a body is in, from 1 on; 0: it is in none of them
  * *groups is to be released with nb_groups_free.  O(n log n), whatever the distribution: a set of bodies that are all
- * joined is one thing to others.  Beside its arguments it takes about 30 bytes of memory for each body, and 24 more if
- * bodies are outside of the box, or keys do not tell them apart (kernels/order/deep.h).
+ * joined is one thing to others.  Beside its arguments it takes about 32 bytes of memory for each body, and 24 more if
+ * keys do not tell bodies apart (kernels/order/deep.h).
  * NB_OK, NB_ENOMEM; NB_ELIMIT: n >= 2^31, or bodies are too far apart. */
 NB_MUST_CHECK int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 /* The same on the current device, with the same results; the arrays of the job, and group, are in its memory.  Waits
  * for the device. */
 NB_MUST_CHECK int nb_groups_find_cuda(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 void nb_groups_free(struct nb_groups *groups);
+
+/* The same of given sets: group[i] comes in as a number below n that the bodies of a set share, NB_GROUPS_NONE for a
+ * body of none.  Host memory; pos, length and box are not looked at.  NB_OK, NB_ENOMEM. */
+#define NB_GROUPS_NONE UINT32_MAX
+NB_MUST_CHECK int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 
 /* Lists the members of groups, by the places of their bodies, in host memory.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_groups_members(size_t n, const uint32_t *group, struct nb_groups *groups);
@@ -82,6 +88,22 @@ struct nb_group_properties {
 NB_MUST_CHECK int nb_groups_measure(
 	const struct nb_group_bodies *bodies, int dim, double length, double box, struct nb_group_properties *group);
 
+/* What holds the members of a group together. */
+struct nb_groups_binding {
+	const double *vel;	      /* n x 3 */
+	const struct nb_gravity *law; /* G and softening, body_eps of all n bodies */
+	double *pot;		      /* n, out: of bound members, by the others alone; else 0 */
+};
+
+/* Takes out of the groups, whose members are listed, those bodies that are not bound: of energies |v - u|^2 / 2 + pot
+ * >= 0, where u is the mean velocity of the bound and pot that of the other bound members, until all are (at most 20
+ * rounds).  Groups of fewer than job->least are dissolved, and the others are put in order anew.  group and *groups
+ * become those of the bound, without a list of members.  A group that goes around the box stays as it is.  Potentials
+ * of more than 8192 members are of a walk at theta 0.5.  Host memory; the same bytes for any number of threads. NB_OK,
+ * NB_ENOMEM, or what gravity fails with. */
+NB_MUST_CHECK int nb_groups_bind_cpu(const struct nb_groups_job *job, const struct nb_groups_binding *binding,
+	uint32_t *group, struct nb_groups *groups);
+
 /* The sphere about a centre in which the mean density of all bodies falls to a given one, going outwards from the tenth
  * body (NB_SPHERE_FEW).  All are NaN if there is no such sphere, as about a centre where the density is lower.
  * Source: Lacey & Cole 1994, MNRAS 271, 676. */
@@ -89,13 +111,15 @@ enum { NB_SPHERE_FEW = 10 };
 struct nb_sphere {
 	double mass, radius;	     /* mass = 4/3 pi density radius^3 */
 	double steepest, r_steepest; /* largest M(r) / r in it, and where: v_max^2 = G steepest */
+	double spin; /* |J| / (2^1/2 mass (mass radius)^1/2), J about the centre and the mean velocity of the sphere:
+			G^1/2 times the spin parameter of Bullock et al. 2001, ApJ 555, 240; NaN without velocities */
 };
 
-/* sphere[g] of count centres (x 3; NaN: none).  pos n x 3 and mass (n; NULL: 1 each) are those of all bodies; box as of
- * struct nb_groups_job: a sphere wider than the box is none.  group_mass: count, with which the search begins.  NB_OK,
- * NB_ENOMEM, NB_ELIMIT. */
-NB_MUST_CHECK int nb_groups_spheres_cpu(size_t n, const double *pos, const double *mass, double box, double density,
-	size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere);
+/* Spheres about count centres (x 3; NaN: none), of each several densities: sphere[g ndensity + d].  pos, mass and box
+ * are those of the job, which are those of all bodies: a sphere wider than the box is none.  vel n x 3, or NULL.
+ * group_mass: count, with which the search begins.  NB_OK, NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, size_t ndensity,
+	const double *density, size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere);
 
 #ifdef __cplusplus
 }

@@ -107,7 +107,9 @@ void nb_groups_free(struct nb_groups *groups)
 
 /* ---- sets --------------------------------------------------------------------------------------- */
 
-/* number[k]: bodies of label k, becomes the number of its set from 1 on, 0 if it has too few. */
+enum { NO_SET = 0 };
+
+/* number[k]: bodies of label k, becomes the number of its set from 1 on, NO_SET if it has too few. */
 static int number_sets(const struct nb_groups_job *job, uint32_t *number, struct nb_group_sets *sets)
 {
 	size_t count = 0, g = 0;
@@ -118,11 +120,11 @@ static int number_sets(const struct nb_groups_job *job, uint32_t *number, struct
 		const int is_set = number[k] > 0 && number[k] >= job->least;
 		if (is_set) {
 			sets->size[g] = number[k];
-			sets->row[g] = (uint32_t)k;
+			sets->row[g] = UINT32_MAX;
 			sets->id[g] = UINT64_MAX;
 		}
 		g += (size_t)is_set;
-		number[k] = is_set ? (uint32_t)g : 0;
+		number[k] = is_set ? (uint32_t)g : NO_SET;
 	}
 	return status;
 }
@@ -137,12 +139,13 @@ static void add_bodies(
 		largest = fabs(job->mass[i]) > largest ? fabs(job->mass[i]) : largest;
 	sets->exponent = nb_sum_exponent(largest);
 	for (size_t i = 0; i < job->n; i++) {
-		group[i] = number[group[i]];
-		if (!group[i])
+		group[i] = group[i] == NB_GROUPS_NONE ? NO_SET : number[group[i]];
+		if (group[i] == NO_SET)
 			continue;
 		const size_t k = group[i] - 1;
 		const uint64_t id = job->id ? job->id[i] : i;
 		int32_t limb[NB_SUM_LIMBS];
+		sets->row[k] = i < sets->row[k] ? (uint32_t)i : sets->row[k];
 		sets->id[k] = id < sets->id[k] ? id : sets->id[k];
 		if (!job->mass)
 			continue;
@@ -152,17 +155,17 @@ static void add_bodies(
 	}
 }
 
-int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
 {
 	struct nb_group_sets sets = {0};
 	*groups = (struct nb_groups){0};
-	int status = nb_groups_link_cpu(job->n, job->pos, job->dim, job->length, job->box, group);
-	uint32_t *number = status ? NULL : nb_alloc_zero(job->n, sizeof *number);
+	uint32_t *number = nb_alloc_zero(job->n, sizeof *number);
 	if (!number)
-		return status ? status : NB_ENOMEM;
+		return NB_ENOMEM;
 	for (size_t i = 0; i < job->n; i++)
-		number[group[i]]++;
-	status = number_sets(job, number, &sets);
+		if (group[i] != NB_GROUPS_NONE)
+			number[group[i]]++;
+	int status = number_sets(job, number, &sets);
 	if (!status) {
 		add_bodies(job, number, group, &sets);
 		/* the numbers become places */
@@ -170,11 +173,18 @@ int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct 
 		status = nb_groups_place(&sets, place, groups);
 #pragma omp parallel for
 		for (size_t i = 0; i < job->n; i++)
-			group[i] = group[i] && !status ? place[group[i] - 1] : 0;
+			group[i] = group[i] != NO_SET && !status ? place[group[i] - 1] : 0;
 	}
 	nb_free(number);
 	nb_group_sets_free(&sets);
 	if (status)
 		nb_groups_free(groups);
 	return status;
+}
+
+int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+{
+	*groups = (struct nb_groups){0};
+	const int status = nb_groups_link_cpu(job->n, job->pos, job->dim, job->length, job->box, group);
+	return status ? status : nb_groups_order_cpu(job, group, groups);
 }

@@ -71,7 +71,7 @@ static int fill_ball(const struct nb_sorted *sorted, const double *mass, const d
 static int find_sphere(const struct ball *ball, double density, double radius, struct nb_sphere *sphere)
 {
 	double mass = 0;
-	*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN};
+	*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN, NAN};
 	for (size_t i = 0; i < ball->n; i++) {
 		mass += ball->body[i].mass;
 		if (i + 1 < NB_SPHERE_FEW)
@@ -92,12 +92,41 @@ static int find_sphere(const struct ball *ball, double density, double radius, s
 	return 0;
 }
 
-static int measure(const struct nb_sorted *sorted, const double *mass, double density, const double *centre,
-	double radius, struct nb_sphere *sphere)
+/* Of the bodies in the sphere. */
+static double find_spin(const struct nb_sorted *sorted, const double *vel, const double *centre,
+	const struct ball *ball, const struct nb_sphere *sphere)
+{
+	double mass = 0, mean[3] = {0, 0, 0}, angular[3] = {0, 0, 0};
+	size_t n = 0;
+	for (; n < ball->n && ball->body[n].r2 <= sphere->radius * sphere->radius; n++) {
+		mass += ball->body[n].mass;
+		for (size_t k = 0; k < 3; k++)
+			mean[k] += ball->body[n].mass * vel[3 * (size_t)ball->body[n].row + k];
+	}
+	for (size_t i = 0; i < n; i++) {
+		const size_t row = ball->body[i].row;
+		double d[3], u[3];
+		nb_link_place(&sorted->law, sorted->pos + 3 * row, d);
+		for (size_t k = 0; k < 3; k++) {
+			d[k] -= centre[k];
+			d[k] -= fabs(d[k]) > sorted->law.half ? copysign(sorted->law.box, d[k]) : 0;
+			u[k] = vel[3 * row + k] - mean[k] / mass;
+		}
+		for (int k = 0; k < 3; k++) {
+			const int p = (k + 1) % 3, q = (k + 2) % 3;
+			angular[k] += ball->body[i].mass * (d[p] * u[q] - d[q] * u[p]);
+		}
+	}
+	const double j2 = angular[0] * angular[0] + angular[1] * angular[1] + angular[2] * angular[2];
+	return sqrt(j2 / (2 * mass * mass * mass * sphere->radius));
+}
+
+static int measure(const struct nb_sorted *sorted, const double *mass, const double *vel, double density,
+	const double *centre, double radius, struct nb_sphere *sphere)
 {
 	struct ball ball = {0};
 	int status = NB_OK, found = 0;
-	*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN};
+	*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN, NAN};
 	while (!status && !found && radius > 0 && isfinite(centre[0])) {
 		const int last = radius >= sorted->law.half;
 		radius = last ? sorted->law.half : radius;
@@ -110,30 +139,34 @@ static int measure(const struct nb_sorted *sorted, const double *mass, double de
 			qsort(ball.body, ball.n, sizeof *ball.body, compare);
 		found = find_sphere(&ball, density, all ? INFINITY : radius, sphere);
 		if (!found && (last || all)) { /* denser than that even so, or too few bodies */
-			*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN};
+			*sphere = (struct nb_sphere){NAN, NAN, NAN, NAN, NAN};
 			break;
 		}
 		radius *= 1.5;
 	}
 	if (isnan(sphere->mass))
 		sphere->steepest = sphere->r_steepest = NAN;
+	else if (!status && vel)
+		sphere->spin = find_spin(sorted, vel, centre, &ball, sphere);
 	nb_free(ball.body);
 	return status;
 }
 
-int nb_groups_spheres_cpu(size_t n, const double *pos, const double *mass, double box, double density, size_t count,
-	const double *centre, const double *group_mass, struct nb_sphere *sphere)
+int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, size_t ndensity, const double *density,
+	size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere)
 {
-	struct nb_sorted sorted = {.law = nb_link_law_of(3, 0, box), .n = n};
-	int status = n && count ? nb_sorted_make(&sorted, pos) : NB_OK;
-	if (!status && n) {
+	struct nb_sorted sorted = {.law = nb_link_law_of(3, 0, job->box), .n = job->n};
+	int status = job->n && count ? nb_sorted_make(&sorted, job->pos) : NB_OK;
+	if (!status && job->n) {
 #pragma omp parallel for schedule(dynamic) reduction(max : status)
-		for (size_t g = 0; g < count; g++) {
+		for (size_t k = 0; k < count * ndensity; k++) {
+			const size_t g = k / ndensity, d = k % ndensity;
 			double at[3];
-			for (size_t k = 0; k < 3; k++)
-				at[k] = box > 0 ? nb_periodic_wrap(centre[3 * g + k], box) : centre[3 * g + k];
-			const int own = measure(&sorted, mass, density, at,
-				1.2 * cbrt(3 * group_mass[g] / (4 * PI * density)), &sphere[g]);
+			for (size_t c = 0; c < 3; c++)
+				at[c] = job->box > 0 ? nb_periodic_wrap(centre[3 * g + c], job->box)
+						     : centre[3 * g + c];
+			const int own = measure(&sorted, job->mass, vel, density[d], at,
+				1.2 * cbrt(3 * group_mass[g] / (4 * PI * density[d])), &sphere[k]);
 			status = own > status ? own : status;
 		}
 	}

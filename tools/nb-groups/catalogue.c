@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Bodies of the frame, to be read. */
 struct bodies {
@@ -20,8 +21,9 @@ struct bodies {
 struct row {
 	struct nb_group_properties group;
 	struct nb_shape shape;
-	struct nb_sphere sphere;
-	double centre[3], vmax;
+	const struct nb_sphere *sphere; /* of each density */
+	double centre[3], vmax, r_vmax, spin;
+	double ekin, epot, spin_bound;
 };
 
 static const double *optional(const struct nb_frame *frame, enum nb_field field)
@@ -50,13 +52,13 @@ static int measure(const struct bodies *bodies, size_t n, const uint32_t *member
 	return status;
 }
 
-enum { ALWAYS, OF_VEL, OF_SPHERE };
+enum { ALWAYS = 0, OF_VEL = 1, OF_CENTRE = 2, OF_SPHERE = 4, OF_BOUND = 8 };
 
 /* The real columns of the table, where struct row has them. */
 static const struct {
 	const char *name, *unit;
 	uint32_t ncomp;
-	int of; /* OF_VEL: only with velocities; OF_SPHERE: only with --density */
+	int of; /* there only if there are velocities, centres of potential, spheres, --bound: bits */
 	size_t at;
 } real[] = {
 	{"mass", "mass", 1, ALWAYS, offsetof(struct row, group.mass)},
@@ -68,11 +70,13 @@ static const struct {
 	{"angular", "mass length velocity", 3, OF_VEL, offsetof(struct row, group.angular)},
 	{"b_over_a", "", 1, ALWAYS, offsetof(struct row, shape.b_over_a)},
 	{"c_over_a", "", 1, ALWAYS, offsetof(struct row, shape.c_over_a)},
-	{"centre", "length", 3, OF_SPHERE, offsetof(struct row, centre)},
-	{"m_sphere", "mass", 1, OF_SPHERE, offsetof(struct row, sphere.mass)},
-	{"r_sphere", "length", 1, OF_SPHERE, offsetof(struct row, sphere.radius)},
+	{"ekin", "mass velocity^2", 1, OF_BOUND, offsetof(struct row, ekin)},
+	{"epot", "mass velocity^2", 1, OF_BOUND, offsetof(struct row, epot)},
+	{"spin_bound", "", 1, OF_BOUND, offsetof(struct row, spin_bound)},
+	{"centre", "length", 3, OF_CENTRE, offsetof(struct row, centre)},
 	{"vmax", "velocity", 1, OF_SPHERE, offsetof(struct row, vmax)},
-	{"r_vmax", "length", 1, OF_SPHERE, offsetof(struct row, sphere.r_steepest)},
+	{"r_vmax", "length", 1, OF_SPHERE, offsetof(struct row, r_vmax)},
+	{"spin", "", 1, OF_SPHERE | OF_VEL, offsetof(struct row, spin)},
 };
 
 void *nb_groups_add_column(
@@ -96,13 +100,26 @@ static void fill(
 		count[g] = groups->begin[g + 1] - groups->begin[g];
 		wraps[g] = (unsigned char)row[g].group.wraps;
 	}
+	const int there = (bodies->vel ? OF_VEL : 0) | (bodies->law->ndensity ? OF_SPHERE | OF_CENTRE : 0) |
+			  (bodies->pot ? OF_CENTRE : 0) | (bodies->law->pot ? OF_BOUND : 0);
 	for (size_t c = 0; c < sizeof real / sizeof *real; c++) {
-		if ((real[c].of == OF_VEL && !bodies->vel) || (real[c].of == OF_SPHERE && bodies->law->density == 0))
+		if (real[c].of & ~there)
 			continue;
 		const size_t size = real[c].ncomp * sizeof(double);
 		char *to = nb_groups_add_column(frame, real[c].name, "<f8", real[c].ncomp, real[c].unit);
 		for (size_t g = 0; g < groups->count; g++)
 			memcpy(to + g * size, (const char *)&row[g] + real[c].at, size);
+	}
+	for (size_t d = 0; d < bodies->law->ndensity; d++) {
+		char name[2][16];
+		snprintf(name[0], sizeof name[0], "m%s", bodies->law->name[d]);
+		snprintf(name[1], sizeof name[1], "r%s", bodies->law->name[d]);
+		double *mass = nb_groups_add_column(frame, name[0], "<f8", 1, "mass");
+		double *radius = nb_groups_add_column(frame, name[1], "<f8", 1, "length");
+		for (size_t g = 0; g < groups->count; g++) {
+			mass[g] = row[g].sphere[d].mass;
+			radius[g] = row[g].sphere[d].radius;
+		}
 	}
 }
 
@@ -116,39 +133,62 @@ static void find_centre(const struct bodies *bodies, const struct nb_groups *gro
 	for (uint32_t i = begin; bodies->pot && i < end; i++)
 		if (bodies->pot[groups->member[i]] < bodies->pot[deepest])
 			deepest = groups->member[i];
-	if (bodies->pot)
+	if (bodies->pot && !(bodies->law->pot && row->group.wraps))
 		memcpy(row->centre, bodies->pos + 3 * (size_t)deepest, sizeof row->centre);
 }
 
-static void add_spheres(
+/* The spheres of all groups, to be released with nb_free; rows point to them. */
+static struct nb_sphere *add_spheres(
 	const struct nb_frame *frame, const struct bodies *bodies, const struct nb_groups *groups, struct row *row)
 {
-	const size_t n = groups->count;
+	const size_t n = groups->count, each = bodies->law->ndensity;
 	const double G = nb_require_attribute(frame, "G", 1);
+	const struct nb_groups_job job = {
+		.n = frame->rows[NB_PARTICLE], .pos = bodies->pos, .mass = bodies->mass, .box = bodies->law->box};
 	double *centre = nb_require_memory(frame, nb_alloc(n, 3 * sizeof *centre));
-	struct nb_sphere *sphere = nb_require_memory(frame, nb_alloc(n, sizeof *sphere));
-	for (size_t g = 0; g < n; g++) {
-		find_centre(bodies, groups, g, &row[g]);
+	struct nb_sphere *sphere = nb_require_memory(frame, nb_alloc(n * each, sizeof *sphere));
+	for (size_t g = 0; g < n; g++)
 		memcpy(centre + 3 * g, row[g].centre, sizeof row[g].centre);
-	}
-	nb_require_ok(nb_groups_spheres_cpu(frame->rows[NB_PARTICLE], bodies->pos, bodies->mass, bodies->law->box,
-			      bodies->law->density, n, centre, groups->mass, sphere),
+	nb_require_ok(
+		nb_groups_spheres_cpu(&job, bodies->vel, each, bodies->law->density, n, centre, groups->mass, sphere),
 		frame);
 	for (size_t g = 0; g < n; g++) {
-		row[g].sphere = sphere[g];
-		row[g].vmax = sqrt(G * sphere[g].steepest);
+		row[g].sphere = sphere + g * each;
+		row[g].vmax = sqrt(G * row[g].sphere->steepest);
+		row[g].r_vmax = row[g].sphere->r_steepest;
+		row[g].spin = row[g].sphere->spin / sqrt(G);
 	}
-	nb_free_all(centre, sphere);
+	nb_free(centre);
+	return sphere;
+}
+
+/* Energies of the members about their mean velocity, and the spin parameter of Peebles 1969, ApJ 155, 393. */
+static void add_energies(
+	const struct bodies *bodies, const struct nb_groups *groups, size_t g, double G, struct row *row)
+{
+	const struct nb_group_properties *p = &row->group;
+	double epot = 0;
+	for (uint32_t i = groups->begin[g]; i < groups->begin[g + 1]; i++) {
+		const uint32_t member = groups->member[i];
+		epot += (bodies->mass ? bodies->mass[member] : 1) * bodies->pot[member] / 2;
+	}
+	const double j2 = p->angular[0] * p->angular[0] + p->angular[1] * p->angular[1] + p->angular[2] * p->angular[2];
+	row->ekin = p->wraps ? NAN : bodies->dim * p->mass * p->vdisp * p->vdisp / 2;
+	row->epot = p->wraps ? NAN : epot;
+	row->spin_bound = sqrt(j2 * fabs(row->ekin + row->epot)) / (G * pow(p->mass, 2.5));
 }
 
 void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law)
 {
 	const struct bodies bodies = {nb_require_dim(frame), law, nb_require_f64(frame, NB_POS, &nb_space_host),
-		optional(frame, NB_MASS), optional(frame, NB_VEL), optional(frame, NB_POT)};
-	if (law->density > 0 && bodies.dim == 2)
-		nb_die(NB_EXIT_FAILED, "option '--density' is for three dimensions, and frame %" PRIu64 " has two",
+		optional(frame, NB_MASS), optional(frame, NB_VEL), law->pot ? law->pot : optional(frame, NB_POT)};
+	const double G = nb_require_attribute(frame, "G", 1);
+	if (law->ndensity > 0 && bodies.dim == 2)
+		nb_die(NB_EXIT_FAILED,
+			"options '--density' and '--cosmology' are for three dimensions, and frame %" PRIu64 " has two",
 			frame->number);
 	struct row *row = nb_require_memory(frame, nb_alloc(groups->count, sizeof *row));
+	struct nb_sphere *sphere = NULL;
 	int status = NB_OK;
 #pragma omp parallel for schedule(dynamic) reduction(max : status)
 	for (size_t g = 0; g < groups->count; g++) {
@@ -157,16 +197,19 @@ void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *gr
 		row[g].group.mass = groups->mass[g];
 		for (int k = 0; !own && law->box > 0 && k < bodies.dim; k++)
 			row[g].group.com[k] = nb_groups_wrap(row[g].group.com[k], law->box);
+		find_centre(&bodies, groups, g, &row[g]);
+		if (law->pot)
+			add_energies(&bodies, groups, g, G, &row[g]);
 		status = own > status ? own : status;
 	}
 	nb_require_ok(status, frame);
-	if (law->density > 0)
-		add_spheres(frame, &bodies, groups, row);
+	if (law->ndensity > 0)
+		sphere = add_spheres(frame, &bodies, groups, row);
 	nb_drop_run_attributes(frame);
 	nb_frame_drop_order(frame);
 	nb_frame_drop_attribute(frame, "names"); /* of bodies */
 	nb_frame_drop_table(frame, NB_PARTICLE);
 	frame->rows[NB_PARTICLE] = groups->count;
 	fill(frame, groups, row, &bodies);
-	nb_free(row);
+	nb_free_all(row, sphere);
 }

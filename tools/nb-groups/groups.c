@@ -6,13 +6,14 @@
 #include "tools/filter/choose.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 struct groups {
 	double length, fraction, box, density;
-	int least, catalogue;
+	int least, catalogue, cosmology, bound;
 	const char *match;
 	struct nb_groups_other other; /* of --match */
 	/* of a frame */
@@ -20,13 +21,18 @@ struct groups {
 	const struct nb_space *space;
 	struct nb_groups found;
 	struct nb_groups_match *links;
+	double *pot; /* of --bound */
 };
 
 static const struct nb_option options[] = {
 	{'l', "length", NB_REAL(struct groups, length), .arg = "LENGTH",
 		.help = "linking length: bodies at most this far apart are friends"},
+	{0, "bound", NB_FLAG(struct groups, bound),
+		.help = "bodies that the others of their group do not hold are in none"},
 	{0, "catalogue", NB_FLAG(struct groups, catalogue),
 		.help = "write the groups, with what each amounts to, instead of the bodies"},
+	{0, "cosmology", NB_FLAG(struct groups, cosmology),
+		.help = "--catalogue: masses and radii of spheres of densities by attributes omega0, redshift, H0"},
 	{0, "density", NB_POSITIVE(struct groups, density), .arg = "RHO",
 		.help = "--catalogue: mean density of a sphere about each centre, for its mass and radius"},
 	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
@@ -49,6 +55,8 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--match' needs '--catalogue'");
 	if (nb_given(run, &opt->density) && !opt->catalogue)
 		nb_die(NB_EXIT_USAGE, "option '--density' needs '--catalogue'");
+	if (opt->cosmology && !opt->catalogue)
+		nb_die(NB_EXIT_USAGE, "option '--cosmology' needs '--catalogue'");
 	if (!length && !fraction)
 		nb_die(NB_EXIT_USAGE, "no linking length (want '--length LENGTH', or '--fraction 0.2' in a box)");
 }
@@ -63,12 +71,13 @@ static void begin(struct nb_run *run, void *self)
 /* What the work on a frame needs, also where an error ends it. */
 static void release(struct groups *opt)
 {
-	nb_free(opt->links);
+	nb_free_all(opt->links, opt->pot);
 	if (opt->group)
 		opt->space->release(opt->space, opt->group);
 	nb_groups_free(&opt->found);
 	opt->group = NULL;
 	opt->links = NULL;
+	opt->pot = NULL;
 }
 
 static void clear(void *self)
@@ -102,8 +111,8 @@ static void warn_of_ids(const struct nb_frame *frame, const struct nb_groups *fo
 		}
 }
 
-/* The groups of a frame, and the number of each body in opt->group. */
-static struct nb_groups_law find(struct nb_run *run, struct groups *opt, const struct nb_frame *frame)
+/* The groups of a frame, and the number of each body in opt->group; returns how they were found. */
+static struct nb_groups_job find(struct nb_run *run, struct groups *opt, const struct nb_frame *frame)
 {
 	struct nb_groups *found = &opt->found;
 	const struct nb_space *space = opt->space = run->backend->space;
@@ -125,8 +134,7 @@ static struct nb_groups_law find(struct nb_run *run, struct groups *opt, const s
 		   "%" PRIu32 " of %zu bodies, %" PRIu32 " in the first",
 		frame->number, found->count, opt->least, length, run->backend->name, nb_now() - start,
 		found->begin[found->count], n, found->count ? found->begin[1] : 0);
-	warn_of_ids(frame, found);
-	return (struct nb_groups_law){length, box, opt->density};
+	return job;
 }
 
 /* The numbers of the bodies on the host, in place of those on a device. */
@@ -143,14 +151,44 @@ static void bring(const struct nb_run *run, struct groups *opt, const struct nb_
 	opt->space = &nb_space_host;
 }
 
+/* Without the bodies that are not bound; all on the host. */
+static void bind(const struct nb_run *run, struct groups *opt, struct nb_frame *frame, struct nb_groups_job *job)
+{
+	const size_t n = job->n;
+	const double start = nb_now();
+	struct nb_gravity law = {.G = nb_require_attribute(frame, "G", 1), .precision = NB_F64};
+	(void)nb_require_field(frame, NB_VEL);
+	nb_require_softening(frame, &nb_space_host, &law);
+	job->pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	job->mass = job->mass ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
+	job->id = nb_require_ids(frame, &nb_space_host);
+	opt->pot = nb_require_memory(frame, nb_alloc(n, sizeof *opt->pot));
+	const struct nb_groups_binding binding = {nb_require_f64(frame, NB_VEL, &nb_space_host), &law, opt->pot};
+	nb_require_ok(nb_groups_members(n, opt->group, &opt->found), frame);
+	nb_require_done(
+		run, nb_groups_bind_cpu(job, &binding, opt->group, &opt->found), "bound bodies of groups of", frame);
+	nb_verbose("frame %" PRIu64 ": %" PRIu32 " of these bodies are bound to %zu groups, in %.4g s", frame->number,
+		opt->found.begin[opt->found.count], opt->found.count, nb_now() - start);
+}
+
 static void make_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct groups *opt = self;
 	nb_require_valid(frame);
-	const struct nb_groups_law law = find(run, opt, frame);
-	if (opt->catalogue) {
+	struct nb_groups_job job = find(run, opt, frame);
+	struct nb_groups_law law = {.length = job.length, .box = job.box};
+	if (opt->bound || opt->catalogue)
 		bring(run, opt, frame);
-		nb_require_ok(nb_groups_members(frame->rows[NB_PARTICLE], opt->group, &opt->found), frame);
+	if (opt->bound)
+		bind(run, opt, frame, &job);
+	warn_of_ids(frame, &opt->found);
+	if (opt->catalogue) {
+		if (nb_given(run, &opt->density))
+			nb_groups_add_density(&law, "_sphere", opt->density);
+		if (opt->cosmology)
+			nb_groups_add_cosmology(frame, &law);
+		law.pot = opt->pot;
+		nb_require_ok(nb_groups_members(job.n, opt->group, &opt->found), frame);
 		if (opt->match)
 			opt->links = nb_groups_find_match(&opt->other, frame, &opt->found, opt->group);
 		nb_groups_make_catalogue(frame, &opt->found, &law);
@@ -178,7 +216,7 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 	nb_plan_take(plan, NB_MEMORY_GROUPS, 0);
 	plan->count[NB_MEMORY_NODE] = nodes;
 	plan->row += sizeof(uint32_t);
-	if (opt->catalogue)
+	if (opt->catalogue || opt->bound)
 		nb_plan_by_host(plan);
 }
 

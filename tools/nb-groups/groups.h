@@ -7,10 +7,18 @@
 #include "tools/filter/source.h"
 
 /* How groups are found, and measured. */
+enum { NB_GROUPS_DENSITIES = 5 };
 struct nb_groups_law {
 	double length, box;
-	double density; /* of spheres; 0: none are wanted */
+	size_t ndensity; /* of spheres; 0: none are wanted */
+	double density[NB_GROUPS_DENSITIES];
+	const char *name[NB_GROUPS_DENSITIES]; /* of columns: "m" and "r" come before it */
+	const double *pot;		       /* of --bound: that of the members of a group alone */
 };
+
+/* Adds a density; and those of --cosmology, from the attributes of the frame. */
+void nb_groups_add_density(struct nb_groups_law *law, const char *name, double density);
+void nb_groups_add_cosmology(const struct nb_frame *frame, struct nb_groups_law *law);
 
 /* The bodies of the frame become the groups, with what each group amounts to; all other tables go. */
 void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law);

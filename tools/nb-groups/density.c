@@ -1,0 +1,55 @@
+/* --cosmology: mean densities of spheres, from what the attributes say about the universe. */
+#include "common/die.h"
+#include "tools/filter/require.h"
+#include "tools/nb-groups/groups.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+void nb_groups_add_density(struct nb_groups_law *law, const char *name, double density)
+{
+	law->name[law->ndensity] = name;
+	law->density[law->ndensity++] = density;
+}
+
+/* Mean density of matter in comoving lengths: by H0, or of all bodies in the box. */
+static double find_mean(const struct nb_frame *frame, double omega, double box)
+{
+	const double H0 = nb_require_attribute(frame, "H0", 0), G = nb_require_attribute(frame, "G", 1);
+	const size_t n = frame->rows[NB_PARTICLE];
+	double mass = 0;
+	if (H0 > 0)
+		return omega * 3 * H0 * H0 / (8 * PI * G);
+	if (!(box > 0))
+		nb_die(NB_EXIT_FAILED,
+			"option '--cosmology' needs attribute H0 or a periodic box, and frame %" PRIu64
+			" has neither (want \"nb-calc '@H0 = ...'\" before)",
+			frame->number);
+	const double *m = nb_frame_field(frame, NB_MASS) ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
+	for (size_t i = 0; i < n; i++)
+		mass += m ? m[i] : 1;
+	return mass / (box * box * box);
+}
+
+void nb_groups_add_cosmology(const struct nb_frame *frame, struct nb_groups_law *law)
+{
+	const double omega = nb_require_attribute(frame, "omega0", 0);
+	const double lambda = nb_require_attribute(frame, "omega_lambda", 1 - omega);
+	const double z1 = 1 + nb_require_attribute(frame, "redshift", 0);
+	if (!(omega > 0 && z1 > 0 && isfinite(omega) && isfinite(lambda) && isfinite(z1)))
+		nb_die(NB_EXIT_FAILED,
+			"option '--cosmology' needs attribute omega0 > 0 and redshift > -1, and frame %" PRIu64
+			" has %g and %g",
+			frame->number, omega, z1 - 1);
+	const double matter = omega * z1 * z1 * z1, E2 = matter + (1 - omega - lambda) * z1 * z1 + lambda;
+	const double mean = find_mean(frame, omega, law->box), critical = mean * E2 / matter, x = matter / E2 - 1;
+	if (!(critical > 0 && isfinite(critical)))
+		nb_die(NB_EXIT_FAILED, "the critical density of frame %" PRIu64 " is %g", frame->number, critical);
+	nb_groups_add_density(law, "200c", 200 * critical);
+	nb_groups_add_density(law, "500c", 500 * critical);
+	nb_groups_add_density(law, "200m", 200 * mean);
+	/* Bryan & Norman 1998, ApJ 495, 80, eq. 6, of a flat universe */
+	nb_groups_add_density(law, "vir", (18 * PI * PI + 82 * x - 39 * x * x) * critical);
+}
