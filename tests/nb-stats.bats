@@ -837,11 +837,62 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	done
 }
 
+@test "--each measures the bodies of each value as a frame of their own, also across a face of the box" {
+	nb-gen clusters -n 4000 | nb-groups -l 0.1 --no-history | nb-calc 'vx += group' 'y *= 1 + 0.1 * group' >g.nb
+	local options k
+	for options in '' '--shape --bound' '--profile --bins 3' '--nfw --range :0.04' '--profile --rings --bins 2'; do
+		for k in 1 2 8; do
+			# shellcheck disable=SC2086
+			nb-select --where "group == $k" g.nb | nb-stats $options --format tsv >alone.tsv
+			# shellcheck disable=SC2086
+			nb-stats $options --each group --format tsv g.nb |
+				awk -F '\t' -v OFS='\t' -v k=$k 'NR == 1 || $3 == k { for (i = 3; i < NF; i++) $i = $(i + 1); NF--; print }' >each.tsv
+			cmp alone.tsv each.tsv
+		done
+	done
+	equals "$(nb-stats --each group --format tsv g.nb | wc -l)" 9
+	nb-stats --each group --profile --bins 4 --format tsv g.nb | cut -f 3- >want.tsv
+	nb-calc '@box = 10' 'x -= 10 * floor(x / 10)' 'y -= 10 * floor(y / 10)' 'z -= 10 * floor(z / 10)' g.nb >box.nb
+	nb-stats --each group --profile --bins 4 --format tsv box.nb | cut -f 3- >got.tsv
+	awk -F '\t' 'NR == FNR { for (i = 1; i <= NF; i++) want[FNR, i] = $i; next }
+		{ for (i = 1; i <= 9; i++) if (FNR > 1 && ($i - want[FNR, i]) ^ 2 > 1e-16 * want[FNR, i] ^ 2) bad++ } END { exit bad || FNR != 33 }' want.tsv got.tsv
+	nb-calc --dtype i4 'a = 5 - group' g.nb | nb-calc --dtype u8 'b = id < 9 ? 18446744073709551615 : 7' >columns.nb
+	fails_with 1 "column 'a' of '--each' of the body with id" 'nb-stats --each a columns.nb'
+	equals "$(nb-stats --each b --format tsv columns.nb | cut -f 3,4 | paste -s -d ' ')" "$(printf 'b\tn 7\t3991 18446744073709551615\t9')"
+	fails_with 1 "column 'x' of '--each' is missing" 'nb-stats --each x g.nb'
+	fails_with 1 "column 'mass' of '--each' is <f8 x 1 in frame 0 (want whole numbers)" 'nb-stats --each mass g.nb'
+	fails_with 2 "option '--each' has no effect with '--check'" 'nb-stats --check --each group g.nb'
+}
+
+@test "stacked, the profiles of all values are one about their centres" {
+	nb-gen plummer -n 2000 >one.nb
+	nb-merge --common <(nb-calc 'x += 100' 'vx += 3' one.nb) <(nb-calc 'id += 2000' 'y -= 50' one.nb) 2>/dev/null | nb-calc --dtype u4 'half = id < 2000 ? 4 : 9' >two.nb
+	nb-stats --profile --bins 5 --range 0:4 --spacing linear --format tsv one.nb | cut -f 4-9 >want.tsv
+	nb-stats --profile --bins 5 --range 0:4 --spacing linear --each half --stack --format tsv two.nb | cut -f 4-9 >got.tsv
+	awk -F '\t' 'NR == FNR { for (i = 1; i <= NF; i++) want[FNR, i] = $i * (i > 3 ? 2 : 1); next }
+		FNR > 1 { for (i = 1; i <= NF; i++) if (!(($i - want[FNR, i]) ^ 2 <= 1e-16 * want[FNR, i] ^ 2)) bad++ } END { exit bad || FNR != 6 }' want.tsv got.tsv
+	fails_with 2 "option '--stack' needs '--profile'" 'nb-stats --stack --each half two.nb'
+	fails_with 2 "option '--stack' needs '--each'" 'nb-stats --profile --stack two.nb'
+}
+
+@test "the fit of a halo has its scale radius and density, with errors that are those of several halos" {
+	local seed
+	for seed in $(seq 1 24); do
+		nb-gen nfw -n 4000 -s "$seed" --rscale 0.3 | nb-stats --nfw --center origin --range :3 --epot none --format tsv | tail -n 1
+	done | rev | cut -f 1-5 | rev >fits
+	# mass 0.8249 in 10 scale radii
+	awk -F '\t' '{ d = ($1 - 0.3) / $2; e = ($3 / 1.6330 - 1) * $3 / $4; s += d * d; t += e * e; r += $1; n++ }
+		END { printf "%g %g %g\n", s / n, t / n, r / n; exit !(s / n > 0.4 && s / n < 2 && t / n > 0.4 && t / n < 2 && (r / n / 0.3 - 1) ^ 2 < 0.02 ^ 2) }' fits
+	equals "$(nb-gen nfw -n 90 | nb-stats --nfw --format json | grep -c '"nfw_rs":null')" 1
+	nb-gen nfw -n 20000 | nb-stats --nfw --epot none -j 1 --format tsv >1.tsv
+	nb-gen nfw -n 20000 | nb-stats --nfw --epot none -j 3 --format tsv | cmp - 1.tsv
+}
+
 @test "wrong usage of centres, profiles and orbits exits 2" {
 	fails_with 2 "option '--bins' needs '--profile'" 'nb-stats --bins 3 </dev/null'
 	fails_with 2 "option '--spacing' needs '--profile'" 'nb-stats --spacing log </dev/null'
 	fails_with 2 "option '--axis' needs '--profile'" 'nb-stats --axis z </dev/null'
-	fails_with 2 "option '--range' needs '--profile' or '--shape'" 'nb-stats --range 1:2 </dev/null'
+	fails_with 2 "option '--range' needs '--profile', '--nfw' or '--shape'" 'nb-stats --range 1:2 </dev/null'
 	fails_with 2 "option '--lagrangian' has no effect with '--profile'" 'nb-stats --profile --lagrangian 50 </dev/null'
 	fails_with 2 "option '--backend' has no effect with '--profile'" 'nb-stats --profile -b cpu </dev/null'
 	fails_with 2 "option '--shape' has no effect with '--profile'" 'nb-stats --profile --shape reduced </dev/null'

@@ -14,6 +14,7 @@
 #include "common/status.h"
 #include "kernels/measure/bound.h"
 #include "kernels/measure/centre.h"
+#include "kernels/measure/nfw.h"
 #include "kernels/measure/orbit.h"
 #include "kernels/measure/profile.h"
 #include "kernels/measure/shape.h"

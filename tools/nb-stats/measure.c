@@ -119,6 +119,24 @@ static void add_shape(struct nb_run *run, struct stats *self, const struct group
 	add_vector(&self->report, minor, shape.axis[2]);
 }
 
+static void add_fit(struct nb_run *run, struct stats *self, const struct group *group, const struct nb_frame *frame,
+	const double centre[3])
+{
+	struct nb_nfw fit;
+	const double *mass = nb_stats_here(self, group->mass, group->n, frame);
+	const double *pos = nb_stats_here(self, group->pos, 3 * group->n, frame);
+	if (nb_require_dim(frame) == 2)
+		nb_die(NB_EXIT_FAILED, "option '--nfw' is for three dimensions, and frame %" PRIu64 " has two",
+			frame->number);
+	nb_require_done(
+		run, nb_nfw_fit(group->n, mass, pos, centre, self->inner, self->outer, &fit), "profile of", frame);
+	nb_report_real(&self->report, "nfw_rs", fit.rs);
+	nb_report_real(&self->report, "nfw_rs_error", fit.rs_error);
+	nb_report_detail(&self->report, "nfw_rho", fit.rho);
+	nb_report_detail(&self->report, "nfw_rho_error", fit.rho_error);
+	nb_report_detail(&self->report, "nfw_n", (double)fit.n);
+}
+
 /* The core of all bodies, and the angular momentum of these about its centre. */
 static void add_core(struct stats *self, const struct nb_moments *m, const struct nb_centre *centre)
 {
@@ -188,6 +206,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	const double time = nb_require_attribute(frame, "time", 0);
 	nb_report_integer(report, "frame", 5, frame->number);
 	nb_report_real(report, "time", time);
+	nb_stats_add_each(self);
 	if (group->species >= 0)
 		nb_report_integer(report, "species", 7, (uint64_t)group->species);
 	nb_report_real(report, "n", (double)group->n);
@@ -211,6 +230,8 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 		add_errors(self, frame);
 	if (self->shape_given)
 		add_shape(run, self, group, frame, common->centre.pos);
+	if (self->nfw)
+		add_fit(run, self, group, frame, common->centre.pos);
 	if (self->bound)
 		nb_stats_add_bound(run, self, group, frame, &common->centre);
 }

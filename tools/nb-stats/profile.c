@@ -110,12 +110,14 @@ static void set_edges(const struct nb_run *run, const struct stats *self, const 
 }
 
 /* h: NULL unless the bin is a ring */
-static void add_bin(struct nb_report *report, const struct nb_frame *frame, double time, int species, size_t k,
+static void add_bin(struct stats *self, const struct nb_frame *frame, double time, int species, size_t k,
 	const struct nb_profile_bin *b, const struct nb_profile_bin *h)
 {
+	struct nb_report *report = &self->report;
 	static const char *const v[3] = {"vx", "vy", "vz"};
 	nb_report_integer(report, "frame", 5, frame->number);
 	nb_report_real(report, "time", time);
+	nb_stats_add_each(self);
 	if (species >= 0)
 		nb_report_integer(report, "species", 7, (uint64_t)species);
 	nb_report_integer(report, "bin", 0, k);
@@ -184,14 +186,14 @@ static void profile(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	const double time = nb_require_attribute(frame, "time", 0);
 	const struct nb_profile_bin none = {.n = 0};
 	if (!report->header_done) { /* also where no species is there */
-		add_bin(report, frame, time, self->by == BY_SPECIES ? 0 : -1, 0, &none, self->rings ? &none : NULL);
+		add_bin(self, frame, time, self->by == BY_SPECIES ? 0 : -1, 0, &none, self->rings ? &none : NULL);
 		nb_report_header(report);
 	}
 	for (size_t g = 0; g < self->bodies.ngroup; g++) {
 		const struct group *group = &self->bodies.group[g];
 		make_bins(run, self, frame, extent, profile_of(whole, group), &flat);
 		for (size_t k = 0; k < (size_t)self->bins; k++) {
-			add_bin(report, frame, time, group->species, k, &self->profile.bin[k],
+			add_bin(self, frame, time, group->species, k, &self->profile.bin[k],
 				self->rings ? &self->profile.height[k] : NULL);
 			nb_report_row(report);
 		}

@@ -34,6 +34,8 @@ static const struct nb_option options[] = {
 		.help = "verify the stream without holding a frame in memory"},
 	{0, "compare", NB_FILE(struct stats, compare_path), .arg = "FILE",
 		.help = "print the errors of acc against acc of the stream in FILE"},
+	{0, "each", NB_TEXT(struct stats, each), .arg = "COLUMN",
+		.help = "measure the bodies of each value of a column of whole numbers as a frame of their own"},
 	{0, "epot", NB_CHOICE(struct stats, epot), .arg = "auto|direct|none", .fallback = "auto",
 		.help = "potential energy; auto: field pot, or a direct sum if n is small; direct: the sum for any n"},
 	{0, "fields", NB_FLAG(struct stats, wanted[FIELDS]), .help = "list the columns of the stream"},
@@ -43,14 +45,18 @@ static const struct nb_option options[] = {
 	{0, "lagrangian", NB_TEXT(struct stats, lagrangian), .arg = "LIST", .fallback = "10,50,90",
 		.help = "percentages of the mass for the Lagrangian radii"},
 	{0, "levels", NB_FLAG(struct stats, wanted[LEVELS]), .help = "print how many bodies made steps of each length"},
+	{0, "nfw", NB_FLAG(struct stats, nfw),
+		.help = "add the scale radius and density of the profile of Navarro, Frenk and White that fits best"},
 	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N",
 		.help = "print the orbital elements of all bodies about that one"},
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
 	{0, "range", NB_TEXT(struct stats, range), .arg = "A:B", .fallback = "all bodies",
-		.help = "radii between which a profile or a shape is measured"},
+		.help = "radii between which a profile, its fit or a shape is measured"},
 	{0, "rings", NB_FLAG(struct stats, rings), .help = "bins of a profile are rings about the axis, not shells"},
 	{0, "shape", NB_CHOICE(struct stats, shape), .arg = "reduced|unreduced", .optional = 1, .fallback = "reduced",
 		.help = "add axis ratios; reduced: by a tensor that weights all radii equally"},
+	{0, "stack", NB_FLAG(struct stats, stack),
+		.help = "--profile --each: one profile of all bodies, each about the centre of its own value"},
 	{'e', "softening", NB_REAL(struct stats, eps), .arg = "EPS", .fallback = "the frame's value, else 0",
 		.help = "softening of the direct sum; the sum is then computed even if there is a field pot"},
 	{0, "spacing", NB_CHOICE(struct stats, spacing), .arg = "equal|log|linear", .fallback = "equal",
@@ -74,16 +80,20 @@ static void check_uses(const struct nb_run *run, const struct stats *opt, int mo
 		{nb_given(run, &opt->lagrangian), "lagrangian", M, NULL},
 		{strcmp(run->common.backend, "auto") != 0, "backend", M, NULL},
 		{opt->bound, "bound", M, NULL},
+		{opt->nfw, "nfw", M, NULL},
 		{opt->shape_given, "shape", M, NULL},
 		{nb_given(run, &opt->center), "center", M | P, NULL},
 		{nb_given(run, &opt->by), "by", M | P, NULL},
+		{opt->each != NULL, "each", M | P, NULL},
 		{opt->by_number, "by-number", M | P, NULL},
 		{nb_given(run, &opt->species), "species", M | P, NULL},
-		{nb_given(run, &opt->range), "range", opt->shape_given ? M | P : P, "profile' or '--shape"},
+		{nb_given(run, &opt->range), "range", opt->shape_given || opt->nfw ? M | P : P,
+			"profile', '--nfw' or '--shape"},
 		{nb_given(run, &opt->bins), "bins", P, "profile"},
 		{nb_given(run, &opt->spacing), "spacing", P, "profile"},
 		{nb_given(run, &opt->axis), "axis", P, "profile"},
 		{opt->rings, "rings", P, "profile"},
+		{opt->stack, "stack", P, "profile"},
 	};
 	for (size_t k = 0; k < sizeof use / sizeof *use; k++) {
 		if (!use[k].given || use[k].modes & 1 << mode)
@@ -92,6 +102,8 @@ static void check_uses(const struct nb_run *run, const struct stats *opt, int mo
 			nb_die(NB_EXIT_USAGE, "option '--%s' needs '--%s'", use[k].name, use[k].needs);
 		nb_die(NB_EXIT_USAGE, "option '--%s' has no effect with '--%s'", use[k].name, opt->mode->option);
 	}
+	if (opt->stack && !opt->each)
+		nb_die(NB_EXIT_USAGE, "option '--stack' needs '--each'");
 	if (opt->wanted[CHECK] && nb_given(run, &opt->report.format))
 		nb_die(NB_EXIT_USAGE, "option '--format' has no effect with '--check'");
 	if (opt->epot == EPOT_NONE && (opt->eps_given || opt->bound))
@@ -135,7 +147,10 @@ static void begin(struct nb_run *run, void *self)
 static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct stats *opt = self;
-	opt->mode->frame(run, opt, frame);
+	if (opt->each)
+		nb_stats_each(run, opt, frame);
+	else
+		opt->mode->frame(run, opt, frame);
 }
 
 static void stream(struct nb_run *run, void *self)

@@ -43,8 +43,9 @@ struct group {
 
 struct stats {
 	int wanted[NMODE]; /* by options */
-	const char *compare_path, *lagrangian, *center, *species, *range, *orbits;
-	int by, by_number, bins, spacing, axis, shape, bound, rings; /* enums of these names, and numbers */
+	const char *compare_path, *lagrangian, *center, *species, *range, *orbits, *each;
+	uint64_t each_value; /* of the bodies that are the frame in hand */
+	int by, by_number, bins, spacing, axis, shape, bound, nfw, rings, stack; /* enums of these names, and numbers */
 	int shape_given;
 	int epot; /* enum epot */
 	double eps;
@@ -167,6 +168,13 @@ size_t nb_stats_row(const struct nb_frame *frame, uint64_t id, const char *optio
 /* The centre of the frame in hand, whose moments these are; its velocity is 0 where there is none. */
 struct nb_centre nb_stats_centre(
 	const struct nb_run *run, struct stats *self, const struct nb_frame *frame, const struct nb_moments *moments);
+
+/* ---- each.c ---- */
+
+/* The mode's work for each value of the column, instead of the frame. */
+void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame);
+/* That value as a number of the line. */
+void nb_stats_add_each(struct stats *self);
 
 /* ---- common.c ---- */
 

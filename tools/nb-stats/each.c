@@ -1,0 +1,158 @@
+/* --each: the bodies of each value of a column are measured as a frame of their own. */
+#include "common/mem.h"
+#include "kernels/order/order.h"
+#include "tools/filter/require.h"
+#include "tools/nb-stats/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* The values of the column, whole numbers from 0 on, to be sorted. */
+static uint64_t *read_values(const struct stats *self, const struct nb_frame *frame)
+{
+	struct nb_column *column = nb_frame_find(frame, self->each);
+	const size_t n = frame->rows[NB_PARTICLE];
+	if (!column || column->table != NB_PARTICLE)
+		nb_die(NB_EXIT_FAILED, "column '%s' of '--each' is missing in frame %" PRIu64, self->each,
+			frame->number);
+	if (column->ncomp != 1 || !strchr("iu", column->dtype[1]))
+		nb_die(NB_EXIT_FAILED,
+			"column '%s' of '--each' is %s x %" PRIu32 " in frame %" PRIu64 " (want whole numbers)",
+			self->each, column->dtype, column->ncomp, frame->number);
+	uint64_t *value = nb_require_memory(frame, nb_alloc(n, sizeof *value));
+	const int is_signed = column->dtype[1] == 'i';
+	const void *from = nb_require_memory(
+		frame, nb_column_read(column, &nb_space_host, is_signed ? NB_AS_F64 : NB_AS_U64));
+	for (size_t i = 0; i < n; i++) {
+		if (is_signed && !(((const double *)from)[i] >= 0))
+			nb_die(NB_EXIT_FAILED,
+				"column '%s' of '--each' of the body with id %" PRIu64 " in frame %" PRIu64
+				" is %g (want a number >= 0)",
+				self->each, nb_body_id(frame, i), frame->number, ((const double *)from)[i]);
+		value[i] = is_signed ? (uint64_t)((const double *)from)[i] : ((const uint64_t *)from)[i];
+	}
+	return value;
+}
+
+/* Only what is measured, in the order of the values. */
+static void sort_frame(struct nb_frame *sorted, struct nb_frame *frame, uint64_t *value)
+{
+	static const enum nb_field used[] = {
+		NB_ID, NB_MASS, NB_POS, NB_VEL, NB_ACC, NB_POT, NB_POT_FIELD, NB_SPIN, NB_SPECIES, NB_EPS};
+	const size_t n = frame->rows[NB_PARTICLE];
+	uint32_t *perm = nb_require_memory(frame, nb_alloc(n, sizeof *perm));
+	nb_require_ok(nb_sort_keys_cpu(n, value, perm), frame);
+	nb_require_ok(nb_frame_share(sorted, frame), frame);
+	nb_frame_drop_order(sorted);
+	nb_drop_run_attributes(sorted);
+	for (size_t c = sorted->ncolumn; c-- > 0;) {
+		int keep = 0;
+		for (size_t k = 0; k < sizeof used / sizeof *used; k++)
+			keep |= sorted->column[c].field == used[k];
+		if (!keep)
+			nb_frame_drop(sorted, sorted->column[c].name);
+	}
+	nb_require_ok(nb_frame_gather(sorted, NB_PARTICLE, n, perm, &nb_space_host, nb_permute_cpu), frame);
+	nb_free(perm);
+}
+
+/* In a periodic box the bodies of a part are at the images that are nearest to its first one. */
+static void unwrap(struct nb_frame *part)
+{
+	const double box = nb_require_attribute(part, "box", 0);
+	const size_t n = part->rows[NB_PARTICLE];
+	if (!(box > 0) || n == 0)
+		return;
+	double *pos = nb_require_memory(
+		part, nb_column_update(nb_require_field(part, NB_POS), &nb_space_host, NB_AS_F64));
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = 0; k < 3; k++)
+			pos[3 * i + k] -= box * rint((pos[3 * i + k] - pos[k]) / box);
+}
+
+/* Places and velocities of a part become those about its centre. */
+static void move_to_centre(struct nb_run *run, struct stats *self, struct nb_frame *part)
+{
+	struct nb_moments m;
+	nb_stats_load(run, self, part, nb_stats_host());
+	const struct group *all = &self->bodies.all;
+	nb_require_done(run, nb_moments_cpu(all->n, all->mass, all->pos, all->vel, &m), "moments of", part);
+	const struct nb_centre centre = nb_stats_centre(run, self, part, &m);
+	nb_stats_release(self);
+	for (int v = 0; v < 2; v++) {
+		struct nb_column *column = nb_frame_field(part, v ? NB_VEL : NB_POS);
+		const double *from = v ? centre.vel : centre.pos;
+		if (!column)
+			continue;
+		double *x = nb_require_memory(part, nb_column_update(column, &nb_space_host, NB_AS_F64));
+		for (size_t i = 0; i < 3 * part->rows[NB_PARTICLE]; i++)
+			x[i] -= from[i % 3];
+	}
+}
+
+/* Rows begin .. end - 1 of a frame. */
+static void cut(struct nb_frame *part, struct nb_frame *sorted, const uint32_t *row, size_t begin, size_t end)
+{
+	nb_require_ok(nb_frame_share(part, sorted), sorted);
+	nb_require_ok(
+		nb_frame_gather(part, NB_PARTICLE, end - begin, row + begin, &nb_space_host, nb_permute_cpu), sorted);
+	part->number = sorted->number;
+	unwrap(part);
+}
+
+/* Copies places and velocities of a part to where they are in the whole. */
+static void put_back(struct nb_frame *whole, const struct nb_frame *part, size_t begin)
+{
+	for (int v = 0; v < 2; v++) {
+		struct nb_column *to = nb_frame_field(whole, v ? NB_VEL : NB_POS);
+		struct nb_column *from = nb_frame_field(part, v ? NB_VEL : NB_POS);
+		if (!to)
+			continue;
+		double *x = nb_require_memory(whole, nb_column_update(to, &nb_space_host, NB_AS_F64));
+		const double *own = nb_require_memory(part, nb_column_read(from, &nb_space_host, NB_AS_F64));
+		memcpy(x + 3 * begin, own, 3 * part->rows[NB_PARTICLE] * sizeof *x);
+	}
+}
+
+void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+{
+	struct nb_frame sorted, part;
+	nb_require_valid(frame);
+	uint64_t *value = read_values(self, frame);
+	const size_t n = frame->rows[NB_PARTICLE];
+	uint32_t *row = nb_require_memory(frame, nb_alloc(n, sizeof *row));
+	nb_frame_init(&sorted);
+	nb_frame_init(&part);
+	sort_frame(&sorted, frame, value);
+	sorted.number = frame->number;
+	for (size_t i = 0; i < n; i++)
+		row[i] = (uint32_t)i;
+	for (size_t begin = 0, end; begin < n; begin = end) {
+		for (end = begin + 1; end < n && value[end] == value[begin]; end++)
+			;
+		cut(&part, &sorted, row, begin, end);
+		if (self->stack) {
+			move_to_centre(run, self, &part);
+			put_back(&sorted, &part, begin);
+		} else {
+			self->each_value = value[begin];
+			self->mode->frame(run, self, &part);
+		}
+		nb_frame_clear(&part);
+	}
+	if (self->stack) {
+		const int kind = self->centre.kind;
+		self->centre.kind = CENTRE_ORIGIN;
+		self->mode->frame(run, self, &sorted);
+		self->centre.kind = kind;
+	}
+	nb_frame_clear(&sorted);
+	nb_free_all(value, row);
+}
+
+void nb_stats_add_each(struct stats *self)
+{
+	if (self->each && !self->stack)
+		nb_report_integer(&self->report, self->each, 7, self->each_value);
+}
