@@ -392,6 +392,7 @@ reads() {
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
 	'nb-groups --match') echo 'groups nb-groups -l 0.3 --min 2 --catalogue --match FILE all.nb' ;;
 	'nb-groups '*) echo 'nb nb-groups -l 0.3 FILE all.nb' ;;
+	'nb-power --randoms') echo 'nb nb-power --pairs 0,1 --randoms FILE all.nb' ;;
 	'nb-power --cross') echo 'nb nb-power --mesh 8 --periodic 4 --cross FILE all.nb' ;;
 	'nb-power '*) echo 'nb nb-power --mesh 8 --periodic 4 FILE all.nb' ;;
 	'nb-neighbours '*) echo 'nb nb-neighbours --nearest 1 FILE all.nb' ;;

@@ -228,3 +228,83 @@ differ() {
 	power --mesh 20 --periodic 3 in.nb >want
 	at_most 1e-4 "$(differ P bare want)"
 }
+
+@test "pairs of a lattice are those of its shells, and of one place all" {
+	for i in 0 1 2 3 4 5; do for j in 0 1 2 3 4 5; do for k in 0 1 2 3 4 5; do echo "$i,$j,$k"; done; done; done >lattice
+	bodies lattice | power --periodic 6 --pairs 0.5,1,1.1,1.5,1.8,2,2.1 | column DD | paste -s -d ' ' >got
+	equals "$(<got)" "0 $((216 * 6)) $((216 * 12)) $((216 * 8)) 0 $((216 * 6))"
+	nb-gen plummer -n 5000 | nb-calc 'pos *= 0' | power --periodic 1 --pairs 0,0.1,0.2 | column DD | paste -s -d ' ' >got
+	equals "$(<got)" "$((5000 * 4999)) 0"
+}
+
+@test "the correlation function is that of all pairs, in a box, with bodies at random, and projected" {
+	nb-gen uniform -n 150 -s 4 | nb-calc 'x = x * x' >a.nb
+	nb-gen uniform -n 220 -s 5 >b.nb
+	mutate show pos <a.nb >a
+	mutate show pos <b.nb >b
+	for edge in 0 0.9; do
+		for project in '' 0.3,2; do
+			for randoms in '' b.nb; do
+				[ "$edge$randoms" != 0 ] || continue
+				nb-calc "@box = $edge" a.nb | power --pairs 0,0.1,0.2,0.45 ${project:+--project $project} ${randoms:+--randoms $randoms} >got
+				python3 - $edge "${project:-0,1}" "$randoms" <<-'END'
+					import sys
+					from math import pi, sqrt
+					L, (reach, parts), randoms = float(sys.argv[1]), map(float, sys.argv[2].split(",")), sys.argv[3]
+					a, b = ([tuple(map(float, line.split())) for line in open(f)] for f in "ab")
+					if L:
+					    a, b = ([tuple(c % L for c in r) for r in s] for s in (a, b))
+					edges, parts = (0, 0.1, 0.2, 0.45), int(parts)
+					def count(p, q):
+					    n = [[0] * parts for _ in edges[1:]]
+					    for i, x in enumerate(p):
+					        for j, y in enumerate(q):
+					            if p is q and i == j:
+					                continue
+					            d = [abs(u - v) for u, v in zip(x, y)]
+					            d = [L - c if L and c > L / 2 else c for c in d]
+					            r = sqrt(d[0] ** 2 + d[1] ** 2 + (0 if reach else d[2] ** 2))
+					            part = int(d[2] / reach * parts) if reach else 0
+					            for k in range(3):
+					                if edges[k] <= r < edges[k + 1] and part < parts:
+					                    n[k][part] += 1
+					    return n
+					dd, dr, rr = count(a, a), count(a, b), count(b, b)
+					n, m = len(a), len(b)
+					head, *rows = [line.rstrip("\n").split("\t") for line in open("got")]
+					assert head[-1] == ("w_p" if reach else "xi")
+					for k, row in enumerate(rows):
+					    assert row[head.index("DD")] == str(sum(dd[k]))
+					    want = 0
+					    for p in range(parts):
+					        x = dd[k][p] / n / (n - 1)
+					        if randoms:
+					            y, z = dr[k][p] / n / m, rr[k][p] / m / (m - 1)
+					            want += (x - 2 * y + z) / z
+					        elif reach:
+					            want += x / (pi * (edges[k + 1] ** 2 - edges[k] ** 2) * 2 * reach / parts / L ** 3) - 1
+					        else:
+					            want += x / (4 * pi / 3 * (edges[k + 1] ** 3 - edges[k] ** 3) / L ** 3) - 1
+					    want *= 2 * reach / parts if reach else 1
+					    assert abs(float(row[-1]) - want) <= 1e-12 * (1 + abs(want)), (row, want)
+				END
+			done
+		done
+	done
+	nb-calc '@box = 0.9' a.nb | power -j 3 --pairs 0,0.1,0.2 | cmp - <(nb-calc '@box = 0.9' a.nb | NB_SIMD=plain power -j 1 --pairs 0,0.1,0.2)
+}
+
+@test "pairs that cannot be counted are refused" {
+	nb-gen uniform -n 9 >u.nb
+	fails_with 1 'distance 0.6 is more than half of the box of frame 0, whose edge is 1' 'nb-power --periodic 1 --pairs 0,0.6 u.nb'
+	fails_with 1 'distance 0.7 is more than half of the box' 'nb-power --periodic 1 --pairs 0,0.2 --project 0.7 u.nb'
+	fails_with 1 'has no periodic box' 'nb-power --pairs 0,0.6 u.nb'
+	fails_with 2 "invalid edges '0.5,0.2'" 'nb-power --periodic 1 --pairs 0.5,0.2 u.nb'
+	fails_with 2 "invalid edges '1'" 'nb-power --periodic 1 --pairs 1 u.nb'
+	fails_with 2 "invalid reach '1,0'" 'nb-power --periodic 1 --pairs 0,1 --project 1,0 u.nb'
+	fails_with 2 "'--pairs' and '--mesh' exclude each other" 'nb-power --periodic 1 --pairs 0,1 --mesh 8 u.nb'
+	fails_with 2 "'--randoms' needs '--pairs'" 'nb-power --periodic 1 --randoms u.nb u.nb'
+	nb-gen uniform -n 9 --dim 2 >flat.nb
+	fails_with 1 'is two-dimensional' 'nb-power --periodic 1 --pairs 0,0.1 --project 0.1 flat.nb'
+	fails_with 1 'another number of dimensions' 'nb-power --periodic 1 --pairs 0,0.1 --randoms flat.nb u.nb'
+}

@@ -73,4 +73,7 @@ NB_MUST_CHECK int nb_near_within_cpu(const struct nb_near_bodies *bodies, const 
 #ifdef __cplusplus
 }
 #endif
+
+#include "kernels/near/pairs.h"
+
 #endif

@@ -46,16 +46,23 @@ static NB_HD double nb_near_gap2(const struct nb_near_job *job, const double *a,
 	return gap2 * NB_NEAR_LESS;
 }
 
-/* Never less than the squared distance of any body in one box from any in the other, unless they are too far apart for
- * what is within half a box. */
+/* Never less than the distance of any body in one interval from any in the other, or from its nearest image; an
+ * interval is a[0] .. a[3], as of a box. */
+static NB_HD double nb_near_reach(const struct nb_near_job *job, const double *a, const double *b)
+{
+	double reach = fmax(b[3] - a[0], a[3] - b[0]);
+	if (job->box > 0) /* of the images one box further up and down */
+		reach = fmin(reach, fmin(fmax(b[3] + job->box - a[0], a[3] - b[0] - job->box),
+					    fmax(a[3] + job->box - b[0], b[3] - a[0] - job->box)));
+	return reach;
+}
+
+/* Never less than the squared distance of any body in one box from any in the other. */
 static NB_HD double nb_near_reach2(const struct nb_near_job *job, const double *a, const double *b)
 {
 	double reach2 = 0;
 	for (int k = 0; k < 3; k++) {
-		double reach = fmax(b[k + 3] - a[k], a[k + 3] - b[k]);
-		if (job->box > 0) /* of the images one box further up and down */
-			reach = fmin(reach, fmin(fmax(b[k + 3] + job->box - a[k], a[k + 3] - b[k] - job->box),
-						    fmax(a[k + 3] + job->box - b[k], b[k + 3] - a[k] - job->box)));
+		const double reach = nb_near_reach(job, a + k, b + k);
 		reach2 += reach * reach;
 	}
 	return reach2 * NB_NEAR_MORE;

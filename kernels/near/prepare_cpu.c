@@ -21,7 +21,7 @@ int nb_near_sort_ids(size_t n, const uint64_t *id, uint32_t *row)
 }
 
 /* Positions in the box and in the unit, which is chosen first. */
-static int bring_in(struct nb_near_job *job, double *pos)
+static int bring_in(struct nb_near_job *job, const struct nb_near_job *as, double *pos)
 {
 	const struct nb_near_bodies *bodies = &job->bodies;
 	const double box = bodies->box;
@@ -30,7 +30,7 @@ static int bring_in(struct nb_near_job *job, double *pos)
 	int status = nb_morton_cube_cpu(bodies->n, bodies->pos, bodies->dim, &cube, &bad);
 	if (status)
 		return status;
-	nb_near_scale(job, cube.size);
+	nb_near_scale(job, as ? ldexp(0.5, as->exponent) : cube.size);
 	const double unit[2] = {1 / job->unit[0], 1 / job->unit[1]};
 #pragma omp parallel for
 	for (size_t i = 0; i < bodies->n; i++)
@@ -105,12 +105,12 @@ static int build(struct nb_near_job *job, const double *pos, int with_mass)
 	return status;
 }
 
-int nb_near_prepare(struct nb_near_job *job, int mass)
+int nb_near_prepare(struct nb_near_job *job, int mass, const struct nb_near_job *as)
 {
 	if (job->bodies.n >= (size_t)1 << 31)
 		return NB_ELIMIT;
 	double *pos = nb_alloc(job->bodies.n, 3 * sizeof *pos);
-	int status = pos ? bring_in(job, pos) : NB_ENOMEM;
+	int status = pos ? bring_in(job, as, pos) : NB_ENOMEM;
 	status = status ? status : build(job, pos, mass);
 	nb_free(pos);
 	return status;
@@ -123,19 +123,18 @@ void nb_near_release(struct nb_near_job *job)
 		(void *)job->mass, (void *)job->vel);
 }
 
-int nb_near_find_bundles(const struct nb_near_job *job, uint32_t **bundle, size_t *count)
+int nb_near_find_bundles(const struct nb_near_job *job, uint32_t most, uint32_t **bundle, size_t *count)
 {
 	const struct nb_tree *tree = &job->tree;
 	uint64_t *first = nb_alloc(tree->nnode, sizeof *first);
 	uint32_t *node = nb_alloc(tree->nnode, sizeof *node), *order = nb_alloc(tree->nnode, sizeof *order);
 	int status = first && node && order ? NB_OK : NB_ENOMEM;
 	size_t n = 0;
-	if (!status && (tree->count[0] <= NB_NEAR_BUNDLE || !tree->nchild[0]))
+	if (!status && (tree->count[0] <= most || !tree->nchild[0]))
 		node[n++] = 0;
 	for (size_t k = 0; !status && k < tree->nnode; k++)
-		for (size_t c = tree->child[k]; tree->count[k] > NB_NEAR_BUNDLE && c < tree->child[k] + tree->nchild[k];
-			c++)
-			if (tree->count[c] <= NB_NEAR_BUNDLE || !tree->nchild[c])
+		for (size_t c = tree->child[k]; tree->count[k] > most && c < tree->child[k] + tree->nchild[k]; c++)
+			if (tree->count[c] <= most || !tree->nchild[c])
 				node[n++] = (uint32_t)c;
 	for (size_t k = 0; !status && k < n; k++)
 		first[k] = tree->first[node[k]];

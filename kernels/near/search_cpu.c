@@ -138,7 +138,7 @@ static int walk(const struct nb_near_job *job, const struct nb_within *within)
 {
 	uint32_t *bundle = NULL;
 	size_t nbundle = 0;
-	int status = nb_near_find_bundles(job, &bundle, &nbundle);
+	int status = nb_near_find_bundles(job, NB_NEAR_BUNDLE, &bundle, &nbundle);
 	if (status)
 		return status;
 	const enum nb_isa isa = nb_cpu_isa();
@@ -175,7 +175,7 @@ int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_nea
 	if (bodies->n == 0)
 		return NB_OK;
 	int status = nb_near_refuses(bodies, nearest->k);
-	status = status ? status : nb_near_prepare(&job, 0);
+	status = status ? status : nb_near_prepare(&job, 0, NULL);
 	status = status ? status : walk(&job, NULL);
 	nb_near_release(&job);
 	return status;
@@ -188,7 +188,7 @@ int nb_near_within_cpu(const struct nb_near_bodies *bodies, const struct nb_with
 		return NB_OK;
 	if (!(within->radius >= 0) || (bodies->box > 0 && within->radius > bodies->box / 2))
 		return NB_EINVAL;
-	int status = nb_near_prepare(&job, bodies->mass != NULL);
+	int status = nb_near_prepare(&job, bodies->mass != NULL, NULL);
 	status = status ? status : walk(&job, within);
 	nb_near_release(&job);
 	return status;

@@ -37,11 +37,11 @@ static inline nb_vd larger(nb_vd a, nb_vd b)
 	return nb_choose_vd(a > b, a, b);
 }
 
-/* Squared distances of bodies j, j + 1, ... from one. */
-static inline nb_vd distances2(const struct nb_near_job *job, const double *from, size_t j)
+/* Squared distances of bodies j, j + 1, ... from one, along axes k to end - 1. */
+static inline nb_vd distances2(const struct nb_near_job *job, const double *from, size_t j, int k, int end)
 {
 	nb_vd sum = {0};
-	for (int k = 0; k < 3; k++) {
+	for (; k < end; k++) {
 		nb_vd d = from[k] - load(job->at[k] + j);
 		d = larger(d, -d);
 		if (job->box > 0)
@@ -99,7 +99,7 @@ static void keep(const struct nb_near_job *job, struct nb_near_targets *t, uint3
 static inline unsigned near_place(
 	const struct nb_near_job *job, const double *at, double last2, uint32_t j, uint32_t end, nb_vd *d2)
 {
-	*d2 = distances2(job, at, j);
+	*d2 = distances2(job, at, j, 0, 3);
 	const unsigned bits = bits_of(*d2 <= last2), left = end - j;
 	return left < NB_WD ? bits & ((1u << left) - 1) : bits;
 }
@@ -138,4 +138,52 @@ void NB_ISA(nb_near_tally)(
 					t->mass[i] += job->mass[j + (uint32_t)__builtin_ctz(bits)];
 			}
 		}
+}
+
+/* Among edges from .. to - 1 and those before, how many are not above x. */
+static inline int bin_of(const double *edge, int from, int to, double x)
+{
+	while (from < to && edge[from] <= x)
+		from++;
+	return from;
+}
+
+/* Bins of both kinds, one pair after the other. */
+static void cross_parts(const struct nb_pair_job *job, const double *at, uint32_t first, uint32_t many,
+	const struct nb_pair_range *range, uint64_t weight, uint64_t *count)
+{
+	const size_t nparts = (size_t)job->nparts;
+	for (uint32_t j = first; j < first + many; j += NB_WD) {
+		const nb_vd across2 = distances2(job->b, at, j, 0, 2), along2 = distances2(job->b, at, j, 2, 3);
+		const uint32_t left = first + many - j;
+		for (uint32_t lane = 0; lane < NB_WD && lane < left; lane++) {
+			const int bin = bin_of(job->edge2, range->bin[0], range->bin[1], across2[lane]);
+			const int part = bin_of(job->part, range->part[0], range->part[1], sqrt(along2[lane]));
+			if (bin > 0 && bin < job->nedge && part < job->nparts)
+				count[(size_t)(bin - 1) * nparts + (size_t)part] += weight;
+		}
+	}
+}
+
+void NB_ISA(nb_near_cross)(const struct nb_pair_job *job, size_t i, uint32_t first, uint32_t many,
+	const struct nb_pair_range *range, uint64_t weight, uint64_t *count)
+{
+	const double at[3] = {job->a->at[0][i], job->a->at[1][i], job->a->at[2][i]};
+	const int from = range->bin[0], edges = range->bin[1] - from;
+	uint64_t below[NB_PAIR_BINS + 2]; /* each edge in question, and all */
+	if (job->part[0] < INFINITY) {
+		cross_parts(job, at, first, many, range, weight, count);
+		return;
+	}
+	memset(below, 0, (size_t)edges * sizeof *below);
+	for (uint32_t j = first; j < first + many; j += NB_WD) {
+		const nb_vd d2 = distances2(job->b, at, j, 0, 3);
+		const uint32_t left = first + many - j, all = left < NB_WD ? (1u << left) - 1 : ~0u;
+		for (int e = 0; e < edges; e++)
+			below[e] += (uint64_t)__builtin_popcount(bits_of(d2 < job->edge2[from + e]) & all);
+	}
+	below[edges] = many;
+	for (int e = 0; e <= edges; e++)
+		if (from + e > 0 && from + e < job->nedge)
+			count[from + e - 1] += weight * (below[e] - (e ? below[e - 1] : 0));
 }

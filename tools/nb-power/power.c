@@ -21,8 +21,14 @@ static const struct nb_option options[] = {
 		.fallback = "256", .help = "cells of the mesh along an edge of the box"},
 	{0, "no-interlace", NB_FLAG(struct nb_power, alone),
 		.help = "use one mesh, without the one that is half a cell away"},
+	{0, "pairs", NB_TEXT(struct nb_power, pairs.edges), .arg = "EDGES",
+		.help = "instead: the correlation function by pairs at distances between these edges, R,R,..."},
 	{0, "periodic", NB_POSITIVE(struct nb_power, box), .arg = "L", .fallback = "attribute box",
 		.help = "edge of the periodic box, from 0 to L in each coordinate"},
+	{0, "project", NB_TEXT(struct nb_power, pairs.project), .arg = "REACH[,N]",
+		.help = "--pairs: distances across z, the correlation summed up to REACH along z, in N parts"},
+	{0, "randoms", NB_FILE(struct nb_power, pairs.randoms), .arg = "FILE",
+		.help = "--pairs: compare with the bodies of another stream, which are placed at random"},
 	{0, "subtract-shot", NB_FLAG(struct nb_power, subtract), .help = "take the shot noise off P"},
 	{0, "window", NB_CHOICE(struct nb_power, order), .min = 1, .arg = "ngp|cic|tsc|pcs", .fallback = "pcs",
 		.help = "how a body is spread over 1, 2, 3 or 4 cells along each axis"},
@@ -30,9 +36,20 @@ static const struct nb_option options[] = {
 
 static void check(struct nb_run *run, void *self)
 {
-	const struct nb_power *opt = self;
+	struct nb_power *opt = self;
 	const int size = nb_mesh_size(opt->cells);
-	(void)run;
+	const struct {
+		const void *answer;
+		const char *name;
+	} of_mesh[] = {{&opt->cross, "cross"}, {&opt->fold, "fold"}, {&opt->limit, "limit"}, {&opt->cells, "mesh"},
+		{&opt->alone, "no-interlace"}, {&opt->subtract, "subtract-shot"}, {&opt->order, "window"}};
+	for (size_t k = 0; opt->pairs.edges && k < sizeof of_mesh / sizeof *of_mesh; k++)
+		if (nb_given(run, of_mesh[k].answer))
+			nb_die(NB_EXIT_USAGE, "options '--pairs' and '--%s' exclude each other", of_mesh[k].name);
+	if (!opt->pairs.edges && (opt->pairs.project || opt->pairs.randoms))
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--pairs'", opt->pairs.project ? "project" : "randoms");
+	if (opt->pairs.edges)
+		nb_power_check_pairs(opt);
 	if (size != opt->cells)
 		nb_die(NB_EXIT_USAGE, "a mesh of %d cells has a prime factor above 7 (want '--mesh %d')", opt->cells,
 			size <= NB_MESH_MOST ? size : NB_MESH_MOST);
@@ -44,14 +61,15 @@ static void begin(struct nb_run *run, void *self)
 	opt->report.take = run->take_line;
 	opt->report.context = run->line_context;
 	nb_frame_init(&opt->other);
-	if (opt->cross)
-		nb_source_open(run, &opt->source, opt->cross);
+	if (opt->cross || opt->pairs.randoms)
+		nb_source_open(run, &opt->source, opt->cross ? opt->cross : opt->pairs.randoms);
 }
 
 static void clear(void *self)
 {
 	struct nb_power *opt = self;
 	nb_power_release(opt);
+	nb_free(opt->pairs.rr);
 	nb_frame_clear(&opt->other);
 	nb_source_close(&opt->source);
 }
@@ -60,11 +78,13 @@ static void clear(void *self)
 static double find_box(const struct nb_power *opt, const struct nb_frame *frame)
 {
 	const double told = nb_require_attribute(frame, "box_size", 0);
-	if (opt->box == 0 && told > 0 && nb_require_attribute(frame, "box", 0) == 0)
+	if (opt->box == 0 && told > 0 && !opt->pairs.randoms && nb_require_attribute(frame, "box", 0) == 0)
 		nb_die(NB_EXIT_FAILED,
 			"frame %" PRIu64 " has no attribute box (its box_size is %g: want '--periodic %g')",
 			frame->number, told, told);
 	const double box = nb_require_box(frame, opt->box);
+	if (box == 0 && opt->pairs.randoms)
+		return 0;
 	if (box == 0 || !isfinite(box))
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no periodic box (want '--periodic L', or attribute box)",
 			frame->number);
@@ -111,6 +131,10 @@ static void find_power(struct nb_run *run, void *self, struct nb_frame *frame)
 	const double box = find_box(opt, frame), time = nb_require_attribute(frame, "time", 0);
 	const double nyquist = 0.5 * opt->cells;
 	const int last = (opt->cells + 1) / 2 - 1;
+	if (opt->pairs.edges) {
+		nb_power_find_pairs(run, opt, frame, box);
+		return;
+	}
 	nb_power_make_room(run, opt);
 	const struct nb_power_bodies bodies = nb_power_load(run, frame);
 	load_other(run, opt);
@@ -141,7 +165,7 @@ static void end(struct nb_run *run, void *self)
 
 const struct nb_tool nb_tool_power = {
 	.name = "nb-power",
-	.about = "measure the power spectrum of the density in a periodic box",
+	.about = "measure the power spectrum of the density in a periodic box, and pairs of bodies",
 	.operands = "[FILE ...]",
 	.files = 1,
 	.options = options,

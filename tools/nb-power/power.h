@@ -3,6 +3,7 @@
 #define NB_POWER_H
 
 #include "kernels/mesh/mesh.h"
+#include "kernels/near/near.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/report.h"
 #include "tools/filter/source.h"
@@ -16,12 +17,22 @@ struct nb_power_bodies {
 	double total, shot;	  /* sum m, sum m^2 / (sum m)^2 */
 };
 
+/* --pairs: what is counted. */
+struct nb_power_pairs {
+	const char *edges, *project, *randoms; /* as given, NULL: not */
+	double edge[NB_PAIR_BINS + 1];
+	struct nb_pair_bins bins;
+	struct nb_near_bodies with; /* those of --randoms, and their pairs */
+	uint64_t *rr;
+};
+
 struct nb_power {
 	int cells, order, alone, fold, subtract;
 	double box, limit;
 	const char *cross;
 	struct nb_report report;
-	struct nb_source source; /* of --cross, */
+	struct nb_power_pairs pairs;
+	struct nb_source source; /* of --cross or --randoms, */
 	struct nb_frame other;	 /* and its first frame */
 	struct nb_power_bodies with;
 	int loaded;		      /* they are there */
@@ -41,5 +52,10 @@ void nb_power_release(struct nb_power *self);
 /* Sums over shells of the box, folded `fold` times along each edge, as self->shell. */
 void nb_power_measure(struct nb_run *run, struct nb_power *self, const struct nb_frame *frame,
 	const struct nb_power_bodies *bodies, double box, int fold);
+
+/* The option --pairs and those that need it, before anything is read. */
+void nb_power_check_pairs(struct nb_power *self);
+/* Prints the correlation function of a frame.  box 0: not periodic. */
+void nb_power_find_pairs(struct nb_run *run, struct nb_power *self, struct nb_frame *frame, double box);
 
 #endif

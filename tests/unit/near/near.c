@@ -114,6 +114,39 @@ static void check_within(const char *label, const struct nb_near_bodies *b, doub
 	WANT(right);
 }
 
+/* Ordered pairs of the first na bodies with the others, or of all with themselves, by hand. */
+static void check_pairs(const char *label, const struct nb_near_bodies *all, size_t na, int parts)
+{
+	enum { BINS = 6 };
+	const double edge[BINS + 1] = {na % 2 ? 0.01 : 0, 0.0625, 0.125, 0.126, 0.25, 0.36, 0.37}, reach = 0.3;
+	struct nb_near_bodies a = *all, b = *all;
+	uint64_t want[BINS * 5] = {0}, got[BINS * 5];
+	a.n = na ? na : all->n;
+	b.n = all->n - na;
+	b.pos += 3 * na;
+	const struct nb_pair_bins bins = {BINS, edge, parts, reach};
+	for (size_t i = 0; i < a.n; i++)
+		for (size_t j = 0; j < b.n; j++) {
+			double d[3] = {0, 0, 0};
+			for (int k = 0; k < a.dim; k++) {
+				const double x = a.pos[3 * i + (size_t)k], y = b.pos[3 * j + (size_t)k];
+				d[k] = a.box > 0 ? nb_periodic_distance(nb_periodic_wrap(x, a.box),
+							   nb_periodic_wrap(y, a.box), a.box, a.box / 2)
+						 : fabs(x - y);
+			}
+			const double r2 = d[0] * d[0] + d[1] * d[1] + (parts ? 0 : d[2] * d[2]);
+			int bin = -1, part = 0;
+			while (bin < BINS && r2 >= edge[bin + 1] * edge[bin + 1])
+				bin++;
+			while (part < parts && d[2] >= reach * (part + 1) / parts)
+				part++;
+			if ((na || i != j) && bin >= 0 && bin < BINS && part < (parts ? parts : 1))
+				want[bin * (parts ? parts : 1) + part]++;
+		}
+	WANT(nb_near_pairs_cpu(&a, na ? &b : NULL, &bins, got) == NB_OK);
+	WANT(memcmp(got, want, sizeof *got * (size_t)(BINS * (parts ? parts : 1))) == 0);
+}
+
 static void check_set(int set, size_t n, int dim, double box)
 {
 	char label[80];
@@ -126,6 +159,11 @@ static void check_set(int set, size_t n, int dim, double box)
 			label, sizeof label, "%s, n %zu, %d-D, box %g, k %d", near_set_name[set], n, dim, box, some[k]);
 		if (some[k] >= 1 && some[k] < (int)n && some[k] <= NB_NEAR_MOST && (!UNIT_SANITIZED || k < 5))
 			check_nearest(label, &b, some[k]);
+	}
+	snprintf(label, sizeof label, "pairs, %s, n %zu, %d-D, box %g", near_set_name[set], n, dim, box);
+	for (int parts = 0; parts <= (dim == 3 ? 5 : 0); parts += 5) {
+		check_pairs(label, &b, 0, parts);
+		check_pairs(label, &b, n / 3, parts);
 	}
 	const double radius[] = {0, 0.125, 0.25, 0.4, 3};
 	for (size_t k = 0; k < sizeof radius / sizeof *radius; k++) {
@@ -157,6 +195,11 @@ int main(void)
 	CHECK(nb_near_nearest_cpu(&b, &want) == NB_EINVAL);
 	b.box = 1;
 	CHECK(nb_near_within_cpu(&b, &within) == NB_EINVAL);
+	const double ascend[] = {0, 0.2, 0.6}, descend[] = {0, 0.3, 0.2};
+	uint64_t pairs[2];
+	CHECK(nb_near_pairs_cpu(&b, NULL, &(const struct nb_pair_bins){2, ascend, 0, 0}, pairs) == NB_EINVAL);
+	CHECK(nb_near_pairs_cpu(&b, NULL, &(const struct nb_pair_bins){2, descend, 0, 0}, pairs) == NB_EINVAL);
+	CHECK(nb_near_pairs_cpu(&b, NULL, &(const struct nb_pair_bins){1, ascend, 0, 0}, pairs) == NB_OK);
 	pos[4] = NAN;
 	within.radius = 0.1;
 	CHECK(nb_near_within_cpu(&b, &within) == NB_ENONFINITE);
