@@ -294,7 +294,8 @@ include make/torture.mk
 $(BUILD)/tests/unit/papers/threads: LDFLAGS += -Wl,--wrap=GOMP_task
 
 # whose calls fail, and those of libc where that is static: tests/unit/scarce.h
-$(BUILD)/tests/unit/%/scarce: LDFLAGS += $(PROGRAM_LDFLAGS) $(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
+$(BUILD)/tests/unit/%/scarce: LDFLAGS += $(PROGRAM_LDFLAGS) \
+	$(foreach f,malloc calloc realloc strdup nb_alloc nb_alloc_zero,-Wl,--wrap=$f)
 $(BUILD)/tests/unit/exchange/scarce: LDFLAGS += $(foreach f,output_bytes output_text output_f64 output_goes_back \
 	output_again bytes_peek bytes_read bytes_skip bytes_seek,-Wl,--wrap=nb_$f)
 
