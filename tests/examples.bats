@@ -139,3 +139,13 @@ flat_pair() {
 	[[ $output == *'picture: out/demo.png' ]]
 	[ "$(head -c 4 out/demo.png | tail -c 3)" = PNG ]
 }
+
+@test "the groups of a box of balls are as many as the mass function says that these were made by, also from a file in other units" {
+	"$NB_TOP/examples/mass-function" . 2>err >mass.txt
+	awk -F '\t' 'NR > 1 { rows++; d = $2 - $4; if (d * d > 25 || d * d > (0.35 * $4 + 1) ^ 2) bad++ } END { exit bad || rows < 8 }' mass-function.tsv
+	[ "$(head -c 4 mass-function.png | tail -c 3)" = PNG ]
+	nb-calc 'pos /= 0.001' 'mass = 1' snapshot.nb | nb-convert -q --to gadget-hdf5 -o kpc.hdf5
+	mkdir again
+	SNAPSHOT=kpc.hdf5 UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
+	cmp mass.txt again.txt
+}
