@@ -852,7 +852,9 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	done
 	equals "$(nb-stats --each group --format tsv g.nb | wc -l)" 9
 	nb-stats --each group --profile --bins 4 --format tsv g.nb | cut -f 3- >want.tsv
-	nb-calc '@box = 10' 'x -= 10 * floor(x / 10)' 'y -= 10 * floor(y / 10)' 'z -= 10 * floor(z / 10)' g.nb >box.nb
+	nb-calc '@box = 10' 'pos += 0.5' 'x -= 10 * floor(x / 10)' 'y -= 10 * floor(y / 10)' 'z -= 10 * floor(z / 10)' g.nb >box.nb
+	[ "$(nb-select --where 'group == 1 && x > 9' box.nb | nb-stats --format tsv | stat_of n)" -gt 100 ]
+	[ "$(nb-select --where 'group == 1 && x < 1' box.nb | nb-stats --format tsv | stat_of n)" -gt 100 ]
 	nb-stats --each group --profile --bins 4 --format tsv box.nb | cut -f 3- >got.tsv
 	awk -F '\t' 'NR == FNR { for (i = 1; i <= NF; i++) want[FNR, i] = $i; next }
 		{ for (i = 1; i <= 9; i++) if (FNR > 1 && ($i - want[FNR, i]) ^ 2 > 1e-16 * want[FNR, i] ^ 2) bad++ } END { exit bad || FNR != 33 }' want.tsv got.tsv
@@ -867,9 +869,9 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 @test "stacked, the profiles of all values are one about their centres" {
 	nb-gen plummer -n 2000 >one.nb
 	nb-merge --common <(nb-calc 'x += 100' 'vx += 3' one.nb) <(nb-calc 'id += 2000' 'y -= 50' one.nb) 2>/dev/null | nb-calc --dtype u4 'half = id < 2000 ? 4 : 9' >two.nb
-	nb-stats --profile --bins 5 --range 0:4 --spacing linear --format tsv one.nb | cut -f 4-9 >want.tsv
-	nb-stats --profile --bins 5 --range 0:4 --spacing linear --each half --stack --format tsv two.nb | cut -f 4-9 >got.tsv
-	awk -F '\t' 'NR == FNR { for (i = 1; i <= NF; i++) want[FNR, i] = $i * (i > 3 ? 2 : 1); next }
+	nb-stats --profile --bins 5 --range 0:4 --spacing linear --format tsv one.nb | cut -f 4-9,16 >want.tsv
+	nb-stats --profile --bins 5 --range 0:4 --spacing linear --each half --stack --format tsv two.nb | cut -f 4-9,16 >got.tsv
+	awk -F '\t' 'NR == FNR { for (i = 1; i <= NF; i++) want[FNR, i] = $i * (i > 3 && i < 7 ? 2 : 1); next }
 		FNR > 1 { for (i = 1; i <= NF; i++) if (!(($i - want[FNR, i]) ^ 2 <= 1e-16 * want[FNR, i] ^ 2)) bad++ } END { exit bad || FNR != 6 }' want.tsv got.tsv
 	fails_with 2 "option '--stack' needs '--profile'" 'nb-stats --stack --each half two.nb'
 	fails_with 2 "option '--stack' needs '--each'" 'nb-stats --profile --stack two.nb'
