@@ -237,6 +237,14 @@ differ() {
 	equals "$(<got)" "$((5000 * 4999)) 0"
 }
 
+@test "pairs of thousands of bodies with themselves are those with the same bodies in another file, but for the bodies" {
+	nb-gen uniform -n 4000 >u.nb
+	power --periodic 1 --pairs 0,0.1,0.2,0.5 --randoms u.nb u.nb >got
+	paste <(column DD <got) <(column RR <got) <(column DR <got) | awk '{ $3 -= NR == 1 ? 4000 : 0; if ($1 != $2 || $1 != $3) print }' >differ
+	[ ! -s differ ]
+	[ "$(column DD <got | wc -l)" -eq 3 ]
+}
+
 @test "the correlation function is that of all pairs, in a box, with bodies at random, and projected" {
 	nb-gen uniform -n 150 -s 4 | nb-calc 'x = x * x' >a.nb
 	nb-gen uniform -n 220 -s 5 >b.nb
