@@ -127,10 +127,11 @@ NB_MUST_CHECK int nb_walk_cpu(const struct nb_gravity *g, const struct nb_tree *
 
 /* What the threads share: parts are claimed in order. */
 struct nb_walk_share {
-	uint32_t claimed; /* the next one */
-	uint32_t end;	  /* behind the last one that this process walks */
-	uint32_t begin;	  /* its first one */
-	float *cost;	  /* of each of these, seconds of its thread; NULL: not wanted */
+	uint32_t claimed;      /* the next one */
+	uint32_t end;	       /* behind the last one that this process walks */
+	uint32_t begin;	       /* its first one */
+	float *cost;	       /* of each of these, seconds of its thread; NULL: not wanted */
+	const uint32_t *order; /* the parts as they are claimed, all if begin is 0; NULL: one after the other */
 };
 /* The part that the calling thread walks next, after the one that it claimed before; UINT32_MAX, which is none, if
  * there are no more. */

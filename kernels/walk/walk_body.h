@@ -309,15 +309,15 @@ static int T(enter)(struct T(walker) * w, uint32_t lane)
 }
 
 /* Visits the nodes depth first. Above the parts every thread does the same, which is little; a part is walked
- * by the thread whose ticket it is. */
+ * by the thread whose ticket it is.  A ticket for a part that has been passed is for another visit. */
 static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share, struct nb_gravity_count *count)
 {
 	struct T(walker) *w = nb_alloc_zero(1, sizeof *w);
 	if (!w)
 		return NB_ENOMEM;
 	w->plan = plan;
-	uint32_t ticket = nb_walk_claim(share), rank = 0; /* rank: parts passed so far */
-	size_t part = 0;				  /* the level at which the present part began; 0: outside */
+	uint32_t ticket = nb_walk_claim(share), later = UINT32_MAX, rank = 0; /* rank: parts passed so far */
+	size_t part = 0; /* the level at which the present part began; 0: outside */
 	int status = runs_reserve(&w->entry, 1);
 	uint32_t node = 0, lane = 0;
 	if (!status)
@@ -344,12 +344,20 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 			if (part == w->nlevel) {
 				part = 0;
 				ticket = nb_walk_claim(share);
+				later = ticket < rank ? ticket : UINT32_MAX;
+				ticket = ticket < rank ? UINT32_MAX : ticket;
 			}
 			w->entry.n = lv->end; /* what it left for its children */
 			w->nlevel--;
 		}
-		if (!w->nlevel)
+		if (!w->nlevel && later == UINT32_MAX)
 			break;
+		if (!w->nlevel) {
+			ticket = later;
+			later = UINT32_MAX;
+			rank = node = lane = 0;
+			continue;
+		}
 		struct T(level) *lv = &w->level[w->nlevel - 1];
 		lane = lv->next++;
 		node = plan->target->child[lv->node] + lane;
