@@ -1,8 +1,9 @@
-/* Stable LSD radix sort of (key, index) pairs, and the permutation of rows.
+/* Stable sort of (key, index) pairs, and the permutation of rows.
  *
- * Each pass takes DIGIT bits.  Every thread owns a contiguous chunk of the array: it counts the digits
- * of its chunk, the counts are summed digit by digit and, within a digit, thread by thread, and each
- * thread scatters its chunk in order.  The result is the stable order for any number of threads.
+ * Every thread sorts a contiguous chunk of the array by LSD radix passes of DIGIT bits, in memory that no other writes.
+ * Samples of the sorted chunks divide the keys into as many ranges; each thread gathers one range from all chunks, in
+ * their order, and merges it.  The result is the stable order for any number of threads, and where rows are nearly in
+ * order, as in the steps of a run, nearly all of a range is in one chunk.
  * Bits in which no two keys differ are skipped by choosing digits among those that do.
  *
  * Where keys have many more bits than it takes to tell n of them apart, only the highest are sorted by first.  What has
@@ -19,6 +20,7 @@
 enum {
 	DIGIT = 11, /* 2048 counters of 4 bytes and as many write streams stay in the L2 cache */
 	BINS = 1 << DIGIT,
+	SAMPLES = 128, /* of keys, about */
 	MAX_PASS = 64,
 	SPARE = 20,	 /* so many bits more than n has leave few rows alike */
 	ALIKE = 24,	 /* rows that are sorted by insertion */
@@ -42,16 +44,23 @@ static int digits_of(uint64_t differ, int shift[MAX_PASS])
 	return npass;
 }
 
-/* The arrays of a sort.  Passes go to and fro between those of the caller and the others. */
+/* The arrays of a sort: those of the caller, and others. */
 struct sort {
 	size_t n;
 	uint64_t *key, *key_b;
 	uint32_t *perm, *perm_b;
-	size_t most;	 /* threads that have rows */
-	uint32_t *count; /* BINS for each of them */
-	uint32_t *total; /* one for each */
+	size_t most;	  /* threads that have rows */
+	uint32_t *count;  /* BINS for each of them */
+	uint64_t *sample; /* of the keys of each, and later where ranges begin */
+	size_t *run;	  /* most + 1 for each */
 	int shift[MAX_PASS], first, npass;
 	int again; /* perm is not the identity any more */
+};
+
+/* Rows of keys and numbers. */
+struct rows {
+	uint64_t *key;
+	uint32_t *perm;
 };
 
 /* Where share t of nt begins; those behind the last are empty. */
@@ -60,98 +69,187 @@ static size_t begin_of(size_t n, size_t t, size_t nt)
 	return t < nt ? n * t / nt : n;
 }
 
-/* Counts of digits become the places where each thread puts its first row of each digit.  All threads call, each of nt
- * for some digits; total: one for each of them. */
-static void places_of_counts(uint32_t *count, uint32_t *total, size_t t, size_t nt)
+/* What rows are sorted by. */
+static uint64_t part_of(const struct sort *s, uint64_t key)
 {
-	const size_t begin = begin_of(BINS, t, nt), end = begin_of(BINS, t + 1, nt);
-	uint32_t sum = 0;
-	for (size_t k = 0; k < nt; k++)
-		for (size_t d = begin; d < end; d++)
-			sum += count[k * BINS + d];
-	if (begin < end)
-		total[t] = sum;
-#pragma omp barrier
-	if (begin == end)
-		return;
-	sum = 0;
-	for (size_t k = 0; k < t; k++)
-		sum += total[k];
-	for (size_t d = begin; d < end; d++)
-		for (size_t k = 0; k < nt; k++) {
-			const uint32_t c = count[k * BINS + d];
-			count[k * BINS + d] = sum;
-			sum += c;
-		}
+	return key >> s->shift[s->first];
 }
 
-/* Rows begin..end-1 go to the places of their digits; from_perm NULL is the identity. */
-static void scatter(size_t begin, size_t end, int shift, const uint64_t *from, const uint32_t *from_perm, uint64_t *to,
-	uint32_t *to_perm, uint32_t *place)
+/* Rows begin..end-1 go to the places of their digits, from begin on; perm NULL is the identity. */
+static void scatter(size_t begin, size_t end, int shift, struct rows from, struct rows to, uint32_t *place)
 {
-	if (from_perm) {
-		for (size_t i = begin; i < end; i++) {
-			uint64_t k = from[i];
-			uint32_t at = place[k >> shift & (BINS - 1)]++;
-			to[at] = k;
-			to_perm[at] = from_perm[i];
-		}
-	} else {
-		for (size_t i = begin; i < end; i++) {
-			uint64_t k = from[i];
-			uint32_t at = place[k >> shift & (BINS - 1)]++;
-			to[at] = k;
-			to_perm[at] = (uint32_t)i;
-		}
+	memset(place, 0, BINS * sizeof *place);
+	for (size_t i = begin; i < end; i++)
+		place[from.key[i] >> shift & (BINS - 1)]++;
+	uint32_t sum = (uint32_t)begin;
+	for (size_t d = 0; d < BINS; d++) {
+		const uint32_t c = place[d];
+		place[d] = sum;
+		sum += c;
+	}
+	for (size_t i = begin; i < end; i++) {
+		const uint64_t k = from.key[i];
+		const uint32_t at = place[k >> shift & (BINS - 1)]++;
+		to.key[at] = k;
+		to.perm[at] = from.perm ? from.perm[i] : (uint32_t)i;
 	}
 }
 
-/* What thread t of nt does; all of them call, in one parallel region, and those from nt on have no rows: a team that
- * changes its size ends threads and starts others. */
-static void sort_chunk(const struct sort *s, size_t t, size_t nt)
+static void copy_rows(struct rows from, size_t begin, struct rows to, size_t at, size_t n)
 {
-	const size_t begin = begin_of(s->n, t, nt), end = begin_of(s->n, t + 1, nt);
-	uint32_t *mine = s->count + t * BINS;
-	const uint64_t *from = s->key;
-	const uint32_t *from_perm = s->again ? s->perm : NULL; /* NULL: the identity */
-	uint64_t *to = s->key_b;
-	uint32_t *to_perm = s->perm_b;
-	if ((s->npass - s->first) % 2) { /* so that the last pass writes the caller's arrays */
-		memcpy(s->key_b + begin, s->key + begin, (end - begin) * sizeof *s->key);
-		if (s->again)
-			memcpy(s->perm_b + begin, s->perm + begin, (end - begin) * sizeof *s->perm);
-		from = s->key_b;
-		from_perm = s->again ? s->perm_b : NULL;
-		to = s->key;
-		to_perm = s->perm;
-#pragma omp barrier
+	if (n == 0)
+		return;
+	memcpy(to.key + at, from.key + begin, n * sizeof *to.key);
+	if (from.perm)
+		memcpy(to.perm + at, from.perm + begin, n * sizeof *to.perm);
+}
+
+/* Sorts a chunk, of the caller's arrays into them or the others. */
+static void sort_chunk(const struct sort *s, size_t begin, size_t end, uint32_t *place, int to_others)
+{
+	const struct rows own = {s->key, s->perm}, others = {s->key_b, s->perm_b};
+	struct rows from = {s->key, s->again ? s->perm : NULL}, to = others;
+	if ((s->npass - s->first) % 2 != to_others) { /* the last pass would end in the wrong place */
+		copy_rows(from, begin, others, begin, end - begin);
+		from = (struct rows){s->key_b, s->again ? s->perm_b : NULL};
+		to = own;
 	}
 	for (int pass = s->first; pass < s->npass; pass++) {
-		int shift = s->shift[pass];
-		if (begin < end)
-			memset(mine, 0, BINS * sizeof *mine);
-		for (size_t i = begin; i < end; i++)
-			mine[from[i] >> shift & (BINS - 1)]++;
-#pragma omp barrier
-		places_of_counts(s->count, s->total, t, nt);
-#pragma omp barrier
-		scatter(begin, end, shift, from, from_perm, to, to_perm, mine);
+		scatter(begin, end, s->shift[pass], from, to, place);
 		from = to;
-		from_perm = to_perm;
-		to = to == s->key ? s->key_b : s->key;
-		to_perm = to_perm == s->perm ? s->perm_b : s->perm;
-#pragma omp barrier
+		to = to.key == s->key ? others : own;
 	}
+}
+
+/* The first of the sorted rows begin..end-1 of the others whose part is not below. */
+static size_t lower_bound(const struct sort *s, size_t begin, size_t end, uint64_t part)
+{
+	while (begin < end) {
+		const size_t middle = begin + (end - begin) / 2;
+		if (part_of(s, s->key_b[middle]) < part)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin;
+}
+
+static size_t samples_of(size_t nt)
+{
+	return SAMPLES / nt + 1;
+}
+
+/* One of nt threads takes its samples; then one of them finds where ranges begin, at the samples of equal ranks. */
+static void take_samples(const struct sort *s, size_t t, size_t nt)
+{
+	const size_t begin = begin_of(s->n, t, nt), end = begin_of(s->n, t + 1, nt), each = samples_of(nt);
+	for (size_t k = 0; k < each; k++)
+		s->sample[t * each + k] = part_of(s, s->key_b[begin + (end - begin) * k / each]);
+}
+
+static void choose_ranges(const struct sort *s, size_t nt)
+{
+	const size_t each = samples_of(nt), n = nt * each;
+	uint64_t *x = s->sample;
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t now = x[i];
+		size_t at = i;
+		for (; at > 0 && x[at - 1] > now; at--)
+			x[at] = x[at - 1];
+		x[at] = now;
+	}
+	for (size_t t = 0; t < nt; t++)
+		x[t] = x[t * each];
+}
+
+/* Gathers range t from all chunks to its place in the caller's arrays.  run: where what each chunk has of it begins;
+ * returns how many have some.  run[that] is where the range ends. */
+static size_t gather(const struct sort *s, size_t t, size_t nt, size_t *run)
+{
+	const struct rows own = {s->key, s->perm}, others = {s->key_b, s->perm_b};
+	size_t at = 0, nrun = 0;
+	for (size_t c = 0; c < nt && t > 0; c++)
+		at += lower_bound(s, begin_of(s->n, c, nt), begin_of(s->n, c + 1, nt), s->sample[t]) -
+		      begin_of(s->n, c, nt);
+	for (size_t c = 0; c < nt; c++) {
+		const size_t begin = begin_of(s->n, c, nt), end = begin_of(s->n, c + 1, nt);
+		const size_t from = t > 0 ? lower_bound(s, begin, end, s->sample[t]) : begin;
+		const size_t to = t + 1 < nt ? lower_bound(s, from, end, s->sample[t + 1]) : end;
+		copy_rows(others, from, own, at, to - from);
+		run[nrun] = at;
+		nrun += to > from;
+		at += to - from;
+	}
+	run[nrun] = at;
+	return nrun;
+}
+
+/* Two runs side by side become one in the same place of other arrays; of equal rows, those of the first come first. */
+static void merge_two(const struct sort *s, struct rows from, struct rows to, size_t begin, size_t middle, size_t end)
+{
+	size_t a = begin, b = middle, at = begin;
+	while (a < middle && b < end) {
+		const int second = part_of(s, from.key[b]) < part_of(s, from.key[a]);
+		const size_t i = second ? b : a;
+		to.key[at] = from.key[i];
+		to.perm[at++] = from.perm[i];
+		b += (size_t)second;
+		a += (size_t)!second;
+	}
+	copy_rows(from, a, to, at, middle - a);
+	copy_rows(from, b, to, at + middle - a, end - b);
+}
+
+/* Merges runs of the caller's arrays, with the same places of the others as room. */
+static void merge_runs(const struct sort *s, size_t nrun, size_t *run)
+{
+	const struct rows own = {s->key, s->perm}, others = {s->key_b, s->perm_b};
+	struct rows from = own, to = others;
+	const size_t begin = run[0], end = run[nrun];
+	for (; nrun > 1; nrun = (nrun + 1) / 2) {
+		for (size_t r = 0; r < nrun; r += 2) {
+			const size_t middle = run[r + 1], behind = r + 2 <= nrun ? run[r + 2] : middle;
+			merge_two(s, from, to, run[r], middle, behind);
+			run[r / 2] = run[r];
+		}
+		run[(nrun + 1) / 2] = end;
+		const struct rows before = from;
+		from = to;
+		to = before;
+	}
+	if (from.key != own.key)
+		copy_rows(from, begin, own, begin, end - begin);
+}
+
+/* All threads of a team call; those from `most` on have no rows, as a team that changes its size ends threads and
+ * starts others. */
+static void sort_rows(const struct sort *s)
+{
+	/* the system may have granted fewer threads than asked for */
+	const size_t team = (size_t)omp_get_num_threads(), nt = team < s->most ? team : s->most,
+		     t = (size_t)omp_get_thread_num();
+	const int works = t < nt;
+	size_t *run = s->run + t * (s->most + 1), nrun = 0;
+	if (works)
+		sort_chunk(s, begin_of(s->n, t, nt), begin_of(s->n, t + 1, nt), s->count + t * BINS, nt > 1);
+	if (nt == 1)
+		return;
+	if (works)
+		take_samples(s, t, nt);
+#pragma omp barrier
+#pragma omp single
+	choose_ranges(s, nt);
+	if (works)
+		nrun = gather(s, t, nt, run);
+#pragma omp barrier
+	if (nrun > 1)
+		merge_runs(s, nrun, run);
 }
 
 static void sort_digits(const struct sort *s)
 {
 #pragma omp parallel if (s->most > 1)
-	{
-		/* the system may have granted fewer threads than asked for */
-		const size_t team = (size_t)omp_get_num_threads();
-		sort_chunk(s, (size_t)omp_get_thread_num(), team < s->most ? team : s->most);
-	}
+	sort_rows(s);
 }
 
 /* Sorts rows begin..end-1 by insertion. */
@@ -236,9 +334,10 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		s.first++;
 	s.key_b = nb_alloc(n, sizeof *s.key_b);
 	s.perm_b = nb_alloc(n, sizeof *s.perm_b);
-	s.count = nb_alloc(s.most * (BINS + 1), sizeof *s.count);
-	int status = s.key_b && s.perm_b && s.count ? NB_OK : NB_ENOMEM;
-	s.total = s.count ? s.count + s.most * BINS : NULL;
+	s.count = nb_alloc(s.most, BINS * sizeof *s.count);
+	s.sample = nb_alloc(SAMPLES + s.most, sizeof *s.sample);
+	s.run = nb_alloc(s.most, (s.most + 1) * sizeof *s.run);
+	int status = s.key_b && s.perm_b && s.count && s.sample && s.run ? NB_OK : NB_ENOMEM;
 	if (status == NB_OK)
 		sort_digits(&s);
 	if (status == NB_OK && s.first > 0 && !sort_alike(&s, s.shift[s.first])) {
@@ -246,7 +345,7 @@ int nb_sort_keys_cpu(size_t n, uint64_t *key, uint32_t *perm)
 		s.again = 1;
 		sort_digits(&s);
 	}
-	nb_free_all(s.key_b, s.perm_b, s.count);
+	nb_free_all(s.key_b, s.perm_b, s.count, s.sample, s.run);
 	nb_lap(before);
 	return status;
 }
