@@ -652,9 +652,10 @@ ratio_of_memory() { # ratio_of_memory FILE
 	nb-gen uniform -n 3000 | nb-calc 'mass = 1 + id % 3' >other.nb
 	for mesh in 8 60 64; do
 		for more in '' '--fold 2 --window tsc' '--no-interlace --window cic --cross other.nb'; do
-			nb-power -b cpu --format tsv --mesh $mesh --periodic 3 $more clusters.nb >cpu.tsv
-			nb-power -b cuda --format tsv --mesh $mesh --periodic 3 $more clusters.nb >gpu.tsv
-			nb-sort-zorder -b cuda clusters.nb | nb-power --format tsv --mesh $mesh --periodic 3 $more | cmp - gpu.tsv
+			read -ra args <<<"--format tsv --mesh $mesh --periodic 3 $more"
+			nb-power -b cpu "${args[@]}" clusters.nb >cpu.tsv
+			nb-power -b cuda "${args[@]}" clusters.nb >gpu.tsv
+			nb-sort-zorder -b cuda clusters.nb | nb-power "${args[@]}" | cmp - gpu.tsv
 			paste cpu.tsv gpu.tsv | awk -F '\t' '
 				{ n = NF / 2; for (i = 1; i <= n; i++) { d = $i - $(i + n); if (NR == 1 ? $i != $(i + n) : d * d > 1e-22 * $i * $i + ($i == $4 ? 0 : 1e-22 * $4 * $4)) bad = 1 } }
 				END { exit bad || NR < 3 }'

@@ -1,11 +1,14 @@
-/* The transform of a mesh on the device: rows along z, columns along y, columns along x.  A block takes a few lines
- * into shared memory, makes all passes there, and writes them back, so the mesh is read and written three times.  In a
- * pass each thread has some butterflies in registers; all threads read before one writes, so lines stay in place. Lines
- * do not depend on each other, and what a thread adds on nothing but m: the same bytes on every device. */
+/* The transform of a mesh on the device: rows along z, columns along y, columns along x.  A block reads a few lines,
+ * makes the passes between the first and the last in shared memory, and writes them back, so the mesh is read and
+ * written three times.  In a pass each thread has some butterflies in registers; all threads read before one writes, so
+ * lines stay in place.  Lines do not depend on each other, and what a thread adds on nothing but m: the same bytes on
+ * every device. Blocks have at most 64 registers a thread where m is a power of two, so that a multiprocessor has two
+ * of them. */
 #include "kernels/device/device.cuh"
 #include "kernels/mesh/mesh_internal.h"
 
 #include <stdlib.h>
+#include <type_traits>
 
 #define NB_REAL double
 #include "kernels/mesh/butterfly_body.h"
@@ -59,9 +62,26 @@ static __device__ __forceinline__ butterfly nth(const lines &l, int s, int log_s
 	return of;
 }
 
-template <bool ROWS, bool TWOS, int R>
-static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, nb_complex *x)
+/* Where the numbers of lines are between passes. */
+template <bool ROWS> struct in_shared {
+	const lines &l;
+	nb_complex *x;
+	__device__ __forceinline__ nb_complex operator()(int j, int b) const
+	{
+		return x[place<ROWS>(l, j, b)];
+	}
+	__device__ __forceinline__ void operator()(int j, int b, nb_complex z) const
+	{
+		x[place<ROWS>(l, j, b)] = z;
+	}
+};
+
+/* From: in_shared, or where the lines come from; To: in_shared, or where they go. */
+template <bool ROWS, bool TWOS, int R, class From, class To>
+static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, const From &from, const To &to)
 {
+	constexpr bool BEFORE = std::is_same<From, in_shared<ROWS>>::value,
+		       AFTER = std::is_same<To, in_shared<ROWS>>::value;
 	constexpr int EACH = (VALUES + R - 1) / R;
 	const int ahead = l.m / R, count = ahead << l.log_width;
 	nb_complex a[EACH][R] = {}; /* of all radices one after the other, not at the same time */
@@ -72,7 +92,7 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, nb
 			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
 			NB_UNROLL
 			for (int k = 0; k < R; k++)
-				a[i][k] = x[place<ROWS>(l, of.u + k * ahead, of.b)];
+				a[i][k] = from(of.u + k * ahead, of.b);
 			nb_butterfly(R, a[i]);
 			NB_UNROLL
 			for (int k = 1; k < R; k++) {
@@ -81,7 +101,8 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, nb
 			}
 		}
 	}
-	__syncthreads();
+	if (BEFORE && AFTER)
+		__syncthreads();
 	NB_UNROLL
 	for (int i = 0; i < EACH; i++) {
 		const int t = threadIdx.x + i * blockDim.x;
@@ -89,30 +110,47 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, nb
 			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
 			NB_UNROLL
 			for (int k = 0; k < R; k++)
-				x[place<ROWS>(l, of.u + s * ((R - 1) * of.p + k), of.b)] = a[i][k];
+				to(of.u + s * ((R - 1) * of.p + k), of.b, a[i][k]);
 		}
 	}
-	__syncthreads();
+	if (AFTER)
+		__syncthreads();
 }
 
-/* The lines in x become their transforms; all threads call, after a barrier. */
-template <bool ROWS, bool TWOS> static __device__ __forceinline__ void transform(const lines &l, nb_complex *x)
+template <bool ROWS, bool TWOS, class From, class To>
+static __device__ __forceinline__ void any_pass(const lines &l, int r, int s, int log_s, const From &from, const To &to)
 {
+	if (r == 8)
+		pass<ROWS, TWOS, 8>(l, s, log_s, from, to);
+	else if (r == 4)
+		pass<ROWS, TWOS, 4>(l, s, log_s, from, to);
+	else if (r == 2)
+		pass<ROWS, TWOS, 2>(l, s, log_s, from, to);
+	else if (!TWOS && r == 3)
+		pass<ROWS, TWOS, 3>(l, s, log_s, from, to);
+	else if (!TWOS && r == 5)
+		pass<ROWS, TWOS, 5>(l, s, log_s, from, to);
+	else if (!TWOS)
+		pass<ROWS, TWOS, 7>(l, s, log_s, from, to);
+}
+
+/* Lines from where they come from, through x, to where they go; all threads call. */
+template <bool ROWS, bool TWOS, class From, class To>
+static __device__ __forceinline__ void transform(const lines &l, nb_complex *x, const From &from, const To &to)
+{
+	const in_shared<ROWS> shared = {l, x};
+	const int last = l.npass - 1;
 	int s = 1, log_s = 0;
-	for (int k = 0; k < l.npass; k++) {
+	for (int k = 0; k <= last; k++) {
 		const int r = l.radix[k];
-		if (r == 8)
-			pass<ROWS, TWOS, 8>(l, s, log_s, x);
-		else if (r == 4)
-			pass<ROWS, TWOS, 4>(l, s, log_s, x);
-		else if (r == 2)
-			pass<ROWS, TWOS, 2>(l, s, log_s, x);
-		else if (!TWOS && r == 3)
-			pass<ROWS, TWOS, 3>(l, s, log_s, x);
-		else if (!TWOS && r == 5)
-			pass<ROWS, TWOS, 5>(l, s, log_s, x);
-		else if (!TWOS)
-			pass<ROWS, TWOS, 7>(l, s, log_s, x);
+		if (k == 0 && k == last)
+			any_pass<ROWS, TWOS>(l, r, s, log_s, from, to);
+		else if (k == 0)
+			any_pass<ROWS, TWOS>(l, r, s, log_s, from, shared);
+		else if (k < last)
+			any_pass<ROWS, TWOS>(l, r, s, log_s, shared, shared);
+		else
+			any_pass<ROWS, TWOS>(l, r, s, log_s, shared, to);
 		s *= r;
 		log_s += r == 8 ? 3 : r / 2;
 	}
@@ -125,25 +163,21 @@ static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
 {
 	extern __shared__ nb_complex x[];
 	const size_t first = (size_t)blockIdx.x * l.width * 2;
-	for (int b = 0; b < l.width; b++) {
+	const in_shared<true> shared = {l, x};
+	const auto from = [&](int j, int b) {
 		const size_t row = first + 2 * b;
-		const long long *number = (const long long *)mesh + row * length;
-		for (int j = threadIdx.x; j < l.m; j += blockDim.x) {
-			nb_complex z = {0, 0};
-			if (row < nrow)
-				z.re = (double)number[j] * unit;
-			if (row + 1 < nrow)
-				z.im = (double)number[length + j] * unit;
-			x[place<true>(l, j, b)] = z;
-		}
-	}
-	__syncthreads();
-	transform<true, TWOS>(l, x);
+		const long long *number = (const long long *)mesh + row * length + j;
+		nb_complex z;
+		z.re = row < nrow ? (double)number[0] * unit : 0;
+		z.im = row + 1 < nrow ? (double)number[length] * unit : 0;
+		return z;
+	};
+	transform<true, TWOS>(l, x, from, shared);
 	for (int b = 0; b < l.width; b++) {
 		const size_t row = first + 2 * b;
 		double2 *to = (double2 *)(mesh + row * length);
 		for (int k = threadIdx.x; k <= l.m / 2; k += blockDim.x) {
-			const nb_complex here = x[place<true>(l, k, b)], there = x[place<true>(l, k ? l.m - k : 0, b)];
+			const nb_complex here = shared(k, b), there = shared(k ? l.m - k : 0, b);
 			if (row < nrow)
 				to[k] = make_double2(0.5 * (here.re + there.re), 0.5 * (here.im - there.im));
 			if (row + 1 < nrow)
@@ -161,25 +195,18 @@ static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
 	extern __shared__ nb_complex x[];
 	const size_t first = (size_t)blockIdx.x * l.width;
 	double2 *at = mesh + blockIdx.y * part + first;
-	for (int t = threadIdx.x; t < l.m * l.width; t += blockDim.x) {
-		const int b = t & (l.width - 1), j = t >> l.log_width;
-		nb_complex z = {0, 0};
-		if (first + b < count) {
-			const double2 v = at[j * stride + b];
-			z.re = v.x;
-			z.im = v.y;
-		}
-		x[place<false>(l, j, b)] = z;
-	}
-	__syncthreads();
-	transform<false, TWOS>(l, x);
-	for (int t = threadIdx.x; t < l.m * l.width; t += blockDim.x) {
-		const int b = t & (l.width - 1), j = t >> l.log_width;
-		if (first + b >= count)
-			continue;
-		const nb_complex z = x[place<false>(l, j, b)];
-		at[j * stride + b] = make_double2(z.re, z.im);
-	}
+	const auto from = [&](int j, int b) {
+		const double2 v = first + b < count ? at[j * stride + b] : make_double2(0, 0);
+		nb_complex z;
+		z.re = v.x;
+		z.im = v.y;
+		return z;
+	};
+	const auto to = [&](int j, int b, nb_complex z) {
+		if (first + b < count)
+			at[j * stride + b] = make_double2(z.re, z.im);
+	};
+	transform<false, TWOS>(l, x, from, to);
 }
 
 static int make_roots(int m, nb_cuda_buffer<double> &root)

@@ -8,7 +8,7 @@
 
 #include "common/mem.h"
 
-enum { WIDTH = 8, CHUNK = 4096 };
+enum { WIDTH = 8, CHUNK = 4096, AHEAD = 8 }; /* AHEAD: a body is fetched while so many before it are painted */
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
@@ -72,6 +72,7 @@ static NB_HD void paint_bodies(
 	const size_t length = nb_mesh_row(m);
 	for (size_t k = 0; k < n; k++) {
 		const size_t i = row[k];
+		__builtin_prefetch(paint->pos + 3 * (size_t)row[k + AHEAD < n ? k + AHEAD : k]);
 		const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
 		double weight[3][NB_MESH_ORDERS];
 		size_t cell[3][NB_MESH_ORDERS];
@@ -84,9 +85,8 @@ static NB_HD void paint_bodies(
 		for (int x = 0; x < order; x++)
 			for (int y = 0; y < order; y++) {
 				int64_t *to = mesh + (cell[0][x] * (size_t)m + cell[1][y]) * length;
-				const double share = mass * weight[0][x] * weight[1][y];
 				for (int z = 0; z < order; z++)
-					to[cell[2][z]] += llrint(share * weight[2][z]);
+					to[cell[2][z]] += llrint(mass * weight[0][x] * (weight[1][y] * weight[2][z]));
 			}
 	}
 }

@@ -1,9 +1,8 @@
 /* Painting on the device.  Bodies are put in order by bricks of 16^3 cells (count, scan, place), in any order in a
  * brick. A block paints up to CHUNK bodies of a brick into a tile of shared memory, and adds the tile to the mesh.  A
- * warp paints a body at a time, a lane for each cell of its spline.  A tile has two 32-bit numbers for each cell, of 21
- * bits of what is added each, which CHUNK bodies cannot overflow; heavier shares go to the mesh at once.  All sums are
- * of whole numbers, so their order does not matter: the mesh is that of paint_cpu.c. This file is compiled without
- * fused multiply-add, for the same reason. */
+ * tile has two 32-bit numbers for each cell, of 21 bits of what is added each, which CHUNK bodies cannot overflow;
+ * heavier shares go to the mesh at once.  All sums are of whole numbers, so their order does not matter: the mesh is
+ * that of paint_cpu.c. This file is compiled without fused multiply-add, for the same reason. */
 #include "kernels/device/device.cuh"
 #include "kernels/mesh/mesh_internal.h"
 #include "kernels/order/order.cuh"
@@ -77,21 +76,27 @@ template <int ORDER> struct tile {
 	uint32_t low[CELLS], high[CELLS];
 	double weight[PAINT_WARPS][32][STAGE]; /* of x, with the mass; y; z */
 	int at[PAINT_WARPS][32];	       /* first cell */
+	size_t number[3][EDGE];		       /* what a coordinate adds to the number of a cell in the mesh */
 };
 
-static __device__ int wrapped(int cell, int m)
+/* A cell of the tile, as a number of the mesh. */
+template <int ORDER> static __device__ size_t mesh_cell(const tile<ORDER> &t, int cell)
 {
-	return (cell % m + m) % m;
+	constexpr int EDGE = tile<ORDER>::EDGE;
+	return t.number[0][cell / (EDGE * EDGE)] + t.number[1][cell / EDGE % EDGE] + t.number[2][cell % EDGE];
 }
 
-/* A cell of the tile of a brick, as a number of the mesh. */
-template <int ORDER> static __device__ size_t mesh_cell(int3 origin, int cell, int m)
+template <int ORDER> static __device__ void begin_tile(tile<ORDER> &t, int3 origin, int m)
 {
-	constexpr int EDGE = tile<ORDER>::EDGE, BEFORE = tile<ORDER>::BEFORE;
-	const int x = wrapped(origin.x - BEFORE + cell / (EDGE * EDGE), m);
-	const int y = wrapped(origin.y - BEFORE + cell / EDGE % EDGE, m),
-		  z = wrapped(origin.z - BEFORE + cell % EDGE, m);
-	return ((size_t)x * m + y) * nb_mesh_row(m) + z;
+	const int k = threadIdx.x, axis = k / tile<ORDER>::EDGE;
+	if (axis < 3) {
+		const int from = axis == 0 ? origin.x : axis == 1 ? origin.y : origin.z;
+		const int cell = from - tile<ORDER>::BEFORE + k % tile<ORDER>::EDGE, on = (cell % m + m) % m;
+		const size_t row = nb_mesh_row(m);
+		t.number[axis][k % tile<ORDER>::EDGE] = (size_t)on * (axis == 0 ? row * m : axis == 1 ? row : 1);
+	}
+	for (int c = k; c < tile<ORDER>::CELLS; c += blockDim.x)
+		t.low[c] = t.high[c] = 0;
 }
 
 /* A lane has a body: its splines, for the lanes that paint it. */
@@ -112,30 +117,34 @@ template <int ORDER> static __device__ void stage(tile<ORDER> &t, placed body, d
 	t.at[warp][lane] = (i * EDGE + j) * EDGE + k;
 }
 
+/* The bodies that the lanes have staged, a lane for each cell, or two; of small splines several bodies at a time.
+ * light: none has a share of more than two numbers of the tile. */
 template <int ORDER>
-static __device__ void paint_body(tile<ORDER> &t, int which, int3 origin, int m, unsigned long long *mesh)
+static __device__ void paint_staged(tile<ORDER> &t, int count, bool light, unsigned long long *mesh)
 {
-	constexpr int EDGE = tile<ORDER>::EDGE, CELLS = ORDER * ORDER * ORDER;
-	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-	const double *weight = t.weight[warp][which];
-	const int at = t.at[warp][which];
+	constexpr int EDGE = tile<ORDER>::EDGE, CELLS = ORDER * ORDER * ORDER, BODIES = CELLS < 32 ? 32 / CELLS : 1;
+	constexpr int ROUNDS = (CELLS + 31) / 32, PLANES = ORDER / ROUNDS;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, own = lane / (CELLS / ROUNDS);
+	const int cell = lane % (CELLS / ROUNDS);
+	const int x = cell / (ORDER * ORDER), y = cell / ORDER % ORDER, z = cell % ORDER;
+	if (own >= BODIES)
+		return;
+	for (int k = own; k < count; k += BODIES) {
+		const double *weight = t.weight[warp][k];
+		const double yz = weight[ORDER + y] * weight[2 * ORDER + z];
+		const int at = t.at[warp][k] + (x * EDGE + y) * EDGE + z;
 #pragma unroll
-	for (int c = lane; c < (CELLS + 31) / 32 * 32; c += 32) {
-		if (c >= CELLS)
-			continue;
-		const int x = c / (ORDER * ORDER), y = c / ORDER % ORDER, z = c % ORDER;
-		const unsigned long long share = (unsigned long long)__double2ll_rn(
-			weight[x] * weight[ORDER + y] * weight[2 * ORDER + z]);
-		const int cell = at + (x * EDGE + y) * EDGE + z;
-		if (share >> 2 * BITS) {
-			atomicAdd(&mesh[mesh_cell<ORDER>(origin, cell, m)], share);
-			continue;
+		for (int r = 0; r < ROUNDS; r++) {
+			const unsigned long long share = (unsigned long long)__double2ll_rn(
+				weight[x + r * PLANES] * yz);
+			const int to = at + r * PLANES * EDGE * EDGE;
+			if (light || !(share >> 2 * BITS)) {
+				atomicAdd(&t.low[to], (uint32_t)share & ((1u << BITS) - 1));
+				atomicAdd(&t.high[to], (uint32_t)(share >> BITS));
+			} else {
+				atomicAdd(&mesh[mesh_cell<ORDER>(t, to)], share);
+			}
 		}
-		const uint32_t low = (uint32_t)share & ((1u << BITS) - 1), high = (uint32_t)(share >> BITS);
-		if (low)
-			atomicAdd(&t.low[cell], low);
-		if (high)
-			atomicAdd(&t.high[cell], high);
 	}
 }
 
@@ -158,23 +167,25 @@ static __global__ __launch_bounds__(32 * PAINT_WARPS) void paint_kernel(
 	const int side = bricks.side;
 	const int3 origin = make_int3(
 		(int)(lo / side / side) * BRICK, (int)(lo / side % side) * BRICK, (int)(lo % side) * BRICK);
-	for (int c = threadIdx.x; c < tile<ORDER>::CELLS; c += blockDim.x)
-		t.low[c] = t.high[c] = 0;
+	begin_tile<ORDER>(t, origin, m);
 	__syncthreads();
 	for (uint32_t from = first + 32 * warp; from < end; from += 32 * PAINT_WARPS) {
 		const int count = (int)min(32u, end - from);
-		if (lane < count)
-			stage<ORDER>(t, bricks.body[from + lane], shift, origin);
-		__syncwarp();
-		for (int k = 0; k < count; k++)
-			paint_body<ORDER>(t, k, origin, m, mesh);
+		bool light = true;
+		if (lane < count) {
+			const placed body = bricks.body[from + lane];
+			light = body.mass < (double)(1ull << 2 * BITS);
+			stage<ORDER>(t, body, shift, origin);
+		}
+		light = __all_sync(~0u, light);
+		paint_staged<ORDER>(t, count, light, mesh);
 		__syncwarp();
 	}
 	__syncthreads();
 	for (int c = threadIdx.x; c < tile<ORDER>::CELLS; c += blockDim.x) {
 		const unsigned long long sum = t.low[c] + ((unsigned long long)t.high[c] << BITS);
 		if (sum)
-			atomicAdd(&mesh[mesh_cell<ORDER>(origin, c, m)], sum);
+			atomicAdd(&mesh[mesh_cell<ORDER>(t, c)], sum);
 	}
 }
 
