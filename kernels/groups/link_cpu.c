@@ -12,7 +12,7 @@
 #include "common/sets.h"
 #include "kernels/groups/groups_internal.h"
 
-enum { TASK = 8192 };
+enum { TASK = 8192, KEPT = 16 };
 
 struct link {
 	struct nb_sorted sorted;
@@ -76,25 +76,47 @@ static int is_point(const struct nb_link_law *law, const double *box)
 
 /* ---- the walk ----------------------------------------------------------------------------------- */
 
-static void fill(const struct link *link, size_t node, struct few *few)
+/* The leaves that a task has looked at last: its neighbours come several times. */
+struct leaves {
+	size_t node[KEPT];
+	struct few few[KEPT];
+};
+
+static void forget(struct leaves *leaves)
 {
+	for (int k = 0; k < KEPT; k++)
+		leaves->node[k] = SIZE_MAX;
+}
+
+static const struct few *leaf_of(const struct link *link, struct leaves *leaves, size_t node)
+{
+	struct few *few = &leaves->few[node % KEPT];
+	if (leaves->node[node % KEPT] == node)
+		return few;
+	leaves->node[node % KEPT] = node;
 	const int point = is_point(&link->sorted.law, link->sorted.box + 6 * node);
 	few->first = link->sorted.tree.first[node];
 	few->n = point ? 1 : link->sorted.tree.count[node];
 	for (uint32_t i = 0; i < few->n; i++)
 		nb_sorted_place(&link->sorted, few->first + i, few->place[i]);
+	return few;
 }
 
-static int link_leaves(struct link *link, size_t a, size_t b)
+/* a and b differ. */
+static int link_leaves(struct link *link, struct leaves *leaves, size_t a, size_t b)
 {
 	const int one_a = link->one[a], both = one_a && link->one[b];
 	int linked = 0;
-	struct few few_a, few_b;
-	fill(link, a, &few_a);
-	fill(link, b, &few_b);
-	for (uint32_t j = 0; j < few_b.n; j++)
-		for (uint32_t i = 0; i < few_a.n; i++) {
-			const int friends = join_friends(link, &few_a, i, &few_b, j);
+	struct few copy; /* a may have the place of b */
+	const struct few *few_b = leaf_of(link, leaves, b);
+	if (a % KEPT == b % KEPT) {
+		copy = *few_b;
+		few_b = &copy;
+	}
+	const struct few *few_a = leaf_of(link, leaves, a);
+	for (uint32_t j = 0; j < few_b->n; j++)
+		for (uint32_t i = 0; i < few_a->n; i++) {
+			const int friends = join_friends(link, few_a, i, few_b, j);
 			linked |= friends;
 			if (friends && both)
 				return 1;
@@ -105,7 +127,7 @@ static int link_leaves(struct link *link, size_t a, size_t b)
 }
 
 /* Whether any of their bodies are known to be in one set afterwards. */
-static int link_pair(struct link *link, size_t a, size_t b)
+static int link_pair(struct link *link, struct leaves *leaves, size_t a, size_t b)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
 	if (are_apart(&link->sorted.law, link->sorted.box + 6 * a, link->sorted.box + 6 * b))
@@ -114,12 +136,12 @@ static int link_pair(struct link *link, size_t a, size_t b)
 	if (both && nb_set_root(link->parent, tree->first[a]) == nb_set_root(link->parent, tree->first[b]))
 		return 1;
 	if (!tree->nchild[a] && !tree->nchild[b])
-		return link->one[b] ? link_leaves(link, b, a) : link_leaves(link, a, b);
+		return link->one[b] ? link_leaves(link, leaves, b, a) : link_leaves(link, leaves, a, b);
 	const int divide_b = !tree->nchild[a] || (tree->nchild[b] && tree->count[b] > tree->count[a]);
 	const size_t divided = divide_b ? b : a, other = divide_b ? a : b;
 	int linked = 0;
 	for (uint32_t c = 0; c < tree->nchild[divided] && !(linked && both); c++)
-		linked |= link_pair(link, tree->child[divided] + c, other);
+		linked |= link_pair(link, leaves, tree->child[divided] + c, other);
 	return linked;
 }
 
@@ -137,7 +159,7 @@ static void mark_if_joined(struct link *link, size_t node)
 	link->one[node] = (unsigned char)one;
 }
 
-static void link_within(struct link *link, size_t node)
+static void link_within(struct link *link, struct leaves *leaves, size_t node)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
 	const uint32_t first = tree->first[node], count = tree->count[node], child = tree->child[node];
@@ -147,17 +169,16 @@ static void link_within(struct link *link, size_t node)
 		return;
 	}
 	if (!tree->nchild[node]) {
-		struct few few;
-		fill(link, node, &few);
-		for (uint32_t j = 1; j < few.n; j++)
+		const struct few *few = leaf_of(link, leaves, node);
+		for (uint32_t j = 1; j < few->n; j++)
 			for (uint32_t i = 0; i < j; i++)
-				(void)join_friends(link, &few, i, &few, j);
+				(void)join_friends(link, few, i, few, j);
 	}
 	for (uint32_t c = 0; c < tree->nchild[node]; c++)
-		link_within(link, child + c);
+		link_within(link, leaves, child + c);
 	for (uint32_t c = 1; c < tree->nchild[node]; c++)
 		for (uint32_t d = 0; d < c; d++)
-			(void)link_pair(link, child + d, child + c);
+			(void)link_pair(link, leaves, child + d, child + c);
 	mark_if_joined(link, node);
 }
 
@@ -205,8 +226,11 @@ static int link_level(struct link *link, const uint32_t *node, size_t n, struct 
 				if (add_pairs(link, pairs, tree->child[node[k]] + d, tree->child[node[k]] + c))
 					return NB_ENOMEM;
 #pragma omp parallel for schedule(dynamic)
-	for (size_t k = 0; k < pairs->n; k++)
-		(void)link_pair(link, pairs->at[k][0], pairs->at[k][1]);
+	for (size_t k = 0; k < pairs->n; k++) {
+		struct leaves leaves;
+		forget(&leaves);
+		(void)link_pair(link, &leaves, pairs->at[k][0], pairs->at[k][1]);
+	}
 	for (size_t k = 0; k < n; k++)
 		mark_if_joined(link, node[k]);
 	return NB_OK;
@@ -256,8 +280,11 @@ static int walk(struct link *link)
 	int status = make_front(link, &front);
 	if (!status) {
 #pragma omp parallel for schedule(dynamic)
-		for (size_t k = 0; k < front.nsmall; k++)
-			link_within(link, front.small[k]);
+		for (size_t k = 0; k < front.nsmall; k++) {
+			struct leaves leaves;
+			forget(&leaves);
+			link_within(link, &leaves, front.small[k]);
+		}
 	}
 	/* a level: nodes of which none is below another, as children come behind the last node of their level */
 	for (size_t end = front.nlarge; !status && end > 0;) {
