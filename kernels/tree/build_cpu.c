@@ -4,8 +4,10 @@
  * which its first and last key differ, so every inner node has at least two children and a chain of
  * single children never exists: the tree has fewer than 2 n nodes.  Where keys end and bodies are still too many for a
  * leaf, they have deeper keys (kernels/order/deep.h), which replace the others from there on.
- * Built level by level: every thread splits its part of the level's nodes into a buffer of its own, and copies that to
- * where the parts before it end.  Moments go upwards, level by level. */
+ * Of order 0 there is the shape alone: first, count, child and nchild.  It needs no masses, and without positions,
+ * which may be NULL then, bodies of one key are a leaf, as many as they are. Built level by level: every thread splits
+ * its part of the level's nodes into a buffer of its own, and copies that to where the parts before it end.  Moments go
+ * upwards, level by level. */
 #include "kernels/tree/tree.h"
 
 #include <math.h>

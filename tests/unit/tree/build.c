@@ -173,21 +173,47 @@ static void check_tree(const struct bodies *bodies, const struct nb_tree *tree)
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-static void check_same_tree(const struct nb_tree *a, const struct nb_tree *b)
+static void check_same_shape(const struct nb_tree *a, const struct nb_tree *b)
 {
 	CHECK(a->nnode == b->nnode);
-	if (a->nnode != b->nnode)
-		return;
-	for (size_t i = 0; i < a->nnode; i++) {
+	for (size_t i = 0; i < a->nnode && a->nnode == b->nnode; i++) {
 		near("first", i, b->first[i], a->first[i], 0);
 		near("count", i, b->count[i], a->count[i], 0);
 		near("child", i, b->child[i], a->child[i], 0);
 		near("nchild", i, b->nchild[i], a->nchild[i], 0);
 	}
+}
+
+static void check_same_tree(const struct nb_tree *a, const struct nb_tree *b)
+{
+	check_same_shape(a, b);
+	if (a->nnode != b->nnode)
+		return;
 	CHECK(memcmp(a->box, b->box, a->nnode * 6 * sizeof *a->box) == 0);
 	CHECK(memcmp(a->com, b->com, a->nnode * 3 * sizeof *a->com) == 0);
 	CHECK(memcmp(a->mass, b->mass, a->nnode * sizeof *a->mass) == 0);
 	CHECK(memcmp(a->quad, b->quad, a->nnode * 6 * sizeof *a->quad) == 0);
+}
+
+/* Of order 0 there is the shape alone; without positions bodies of one key are in one leaf. */
+static void check_order_0(const struct bodies *b, int leaf)
+{
+	struct nb_tree whole = build(b, leaf, 1), shape;
+	CHECK(nb_tree_build_cpu(b->n, b->key, b->pos, NULL, b->dim, &b->cube, leaf, 0, &shape) == NB_OK);
+	CHECK(!shape.box && !shape.com && !shape.mass && !shape.quad);
+	check_same_shape(&whole, &shape);
+	nb_tree_free(&shape);
+	CHECK(nb_tree_build_cpu(b->n, b->key, NULL, NULL, b->dim, &b->cube, leaf, 0, &shape) == NB_OK);
+	size_t bodies = 0;
+	for (size_t i = 0; i < shape.nnode; i++) {
+		const size_t first = shape.first[i], last = first + shape.count[i] - 1;
+		bodies += shape.nchild[i] ? 0 : shape.count[i];
+		CHECK(shape.nchild[i] > 0 || shape.count[i] <= (uint32_t)leaf || b->key[first] == b->key[last]);
+		CHECK(shape.nchild[i] == 0 || b->key[first] != b->key[last]);
+	}
+	CHECK(bodies == b->n);
+	nb_tree_free(&shape);
+	nb_tree_free(&whole);
 }
 
 static void test_tree(void)
@@ -202,6 +228,7 @@ static void test_tree(void)
 					check_tree(&b, &tree);
 					nb_tree_free(&tree);
 				}
+			check_order_0(&b, 4);
 			struct nb_tree one, more;
 			omp_set_num_threads(1);
 			one = build(&b, 4, 2);
@@ -265,6 +292,7 @@ static void test_odd_bodies(void)
 		}
 		nb_tree_free(&tree);
 
+		check_order_0(&b, 3);
 		struct nb_tree none;
 		double was = b.pos[3 * 777 + 1];
 		b.pos[3 * 777 + 1] = NAN;

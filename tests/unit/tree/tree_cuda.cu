@@ -294,6 +294,14 @@ static void check_case(enum shape shape, size_t n, int leaf_size, int order)
 		WANT(same(got.com, again.com) && same(got.quad, again.quad) && got.first == again.first &&
 			got.child == again.child);
 		nb_tree_free_cuda(&tree2);
+		struct nb_tree bare; /* of order 0: the shape alone */
+		OK(nb_tree_build_cuda(n, d_key.p, pos.p, nullptr, b.dim, &cube, leaf_size, 0, &bare));
+		WANT(bare.nnode == tree.nnode && !bare.box && !bare.com && !bare.mass && !bare.quad);
+		WANT(got.first == from_device(bare.first, bare.nnode) &&
+			got.count == from_device(bare.count, bare.nnode) &&
+			got.child == from_device(bare.child, bare.nnode) &&
+			got.nchild == from_device(bare.nchild, bare.nnode));
+		nb_tree_free_cuda(&bare);
 	}
 	if (order == 2)
 		check_walk(b, tree, shape);
