@@ -21,6 +21,14 @@ load helper
 		}' "$BATS_TEST_TMPDIR/table"
 }
 
+# bats test_tags=once,linux
+@test "every row of run-memory can be measured" {
+	"$NB_TOP/tests/bench/run-memory" "${NB_BIN%/bin}" 20000 >"$BATS_TEST_TMPDIR/table" 2>said || { cat said; return 1; }
+	awk -F '\t' 'NR > 1 && !($2 > -50 && $2 < 5000)' "$BATS_TEST_TMPDIR/table" >wrong
+	[ ! -s wrong ]
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/table")" -eq 22 ]
+}
+
 # bats test_tags=once
 @test "every row of bench-scaling can be measured, and a step has times of its stages" {
 	"$NB_TOP/tests/bench/run-scaling" --quick "${NB_BIN%/bin}" >"$BATS_TEST_TMPDIR/table" || { cat "$BATS_TEST_TMPDIR/table"; return 1; }
