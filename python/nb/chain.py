@@ -1,7 +1,8 @@
 """Pipelines of programs: arrays in, arrays out.
 
-The processes are those of the shell's pipe, without the shell, and fold as there.  Frames go in and come out through pipes
-(a file in memory takes four times as long); what comes from a program of nb is read without sums.
+The processes are those of the shell's pipe, without the shell, and fold as there.  Frames go in through a pipe.  They come out
+through one while a pipeline runs; run() has the last program write a file in memory, whose pages the arrays are.  What
+comes from a program of nb is read without sums.
 """
 from __future__ import annotations
 
@@ -227,11 +228,11 @@ class Live:
     """The frames of a pipeline while it runs; what live() gives.  close(), the end of a with block, and the end of this
     object end the pipeline."""
 
-    def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]]) -> None:
+    def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]], file: Optional[IO[bytes]] = None) -> None:
         self._fd = -1
         with _starting:
             self._given = _Given(input)
-            self._fd, write_end = os.pipe()
+            self._fd, write_end = (os.dup(file.fileno()), os.dup(file.fileno())) if file else os.pipe()
             try:
                 self._chain = _Chain(command, self._given.fd, write_end, stderr)
             except BaseException:
@@ -242,7 +243,7 @@ class Live:
             finally:
                 os.close(write_end)
                 self._given.start()
-        self._frames = iter(Frames(self._fd, checked=not self._chain.trusted))
+        self._frames: Iterator[Frame] = iter(() if file else Frames(self._fd, checked=not self._chain.trusted))
         _live.add(self)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -302,8 +303,15 @@ def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None)
               Frame.of), a path, an open file, or bytes
     stderr    an open file for messages.  Otherwise they are printed in the end, or raised: ProgramError
     """
-    with Live(command, input, stderr) as frames:
-        return list(frames)
+    words = stages(command) if isinstance(command, str) else command
+    if not (words and words[-1] and _is_ours(words[-1][0])):  # what else writes may be endless
+        with Live(command, input, stderr) as frames:
+            return list(frames)
+    with memory("nb-frames") as file:
+        with Live(command, input, stderr, file) as it:
+            it._finish()
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        return list(Frames(file.fileno(), checked=False))
 
 
 def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> bytes:

@@ -81,14 +81,15 @@ class _Input:
         pages = mmap.mmap(self.fd, end - start, flags, mmap.PROT_READ | mmap.PROT_WRITE, offset=start)
         return np.frombuffer(pages, np.uint8)[at - start:]
 
-    def body(self, n: int) -> _Input:
-        """The next n bytes of a file, or as many as there are, as an input of their own; of others this one."""
+    def body(self, n: int, least: int) -> _Input:
+        """The next n bytes of a file, or as many as there are, as an input of their own, mapped if it has the least
+        number of bytes, as a mapping keeps the file open; of others this one."""
         if self.map is None or self.fd < 0:
             return self
         end = min(self.at + n, len(self.map))
         part = _Input(b"")
         if end > self.at:
-            part.map = self.mapped(self.at, end)
+            part.map = self.mapped(self.at, end) if n >= least else self.map[self.at:end].copy()
         self.at = end
         return part
 
@@ -210,7 +211,7 @@ class _Parser:
             offset = self.entry(frame, shapes, head[at:at + 128], (r0, r1, r2), offset)
         if body != offset - start + 4 * columns + pad(4 * columns):
             fail(f"corrupt stream: the length of frame {self.frames} does not match its columns")
-        input = self.input.body(body)
+        input = self.input.body(body, 0 if self.checked else BIG)
         for (name, column), shape in zip(frame.columns.items(), shapes):
             dtype = column.array.dtype
             n = math.prod(shape) * dtype.itemsize

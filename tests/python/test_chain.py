@@ -125,6 +125,16 @@ def test_arrays_go_in_and_come_out():
     assert nb.run("nb-convert --from csv", b"id,mass,x,y,z,vx,vy,vz\n0,1,2,3,4,0,0,0\n")[0]["pos"].tolist() == [[2, 3, 4]]
 
 
+def test_large_frames_of_a_run_are_pages_of_a_file_and_small_ones_keep_none_open():
+    frame, live = nb.run("nb-gen plummer -n 100000")[0], next(nb.live("nb-gen plummer -n 100000"))
+    assert all(np.array_equal(frame[name], live[name]) for name in live)
+    frame["pos"][0] = 1
+    assert nb.pipe(frame, "nb-sort-zorder")["pos"].max(axis=0).tolist() == frame["pos"].max(axis=0).tolist()
+    files = len(os.listdir("/proc/self/fd"))
+    frames = nb.run("nb-gen figure8 | nb-step -d 0.001 -k 30 --every 1 nb-force")
+    assert len(frames) == 31 and len(os.listdir("/proc/self/fd")) == files
+
+
 def test_what_goes_in_is_taken_as_it_is_needed_and_may_fail():
     def frames(n):
         for k in range(n):
