@@ -452,6 +452,7 @@ help:
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
-	bench-papers bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus clean help
+	bench-papers bench-python bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus \
+	clean help
 
 -include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)

@@ -27,6 +27,11 @@ bench-pipes: deps-build
 	@$(MAKE) --no-print-directory all bench-programs
 	tests/bench/run-pipes $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
+# nb.run() and nb.pipe() of Python beside the pipes of a shell: tests/bench/run-python
+bench-python: deps-build
+	@$(MAKE) --no-print-directory all
+	tests/bench/run-python $(ARGS) $(BUILD) $(ROWS)
+
 # speed and memory of nb-convert for each format: tests/bench/run-formats
 bench-formats: deps-build
 	@$(MAKE) --no-print-directory all
