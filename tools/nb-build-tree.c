@@ -95,6 +95,8 @@ static void build(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (kind != KIND_BOXES && (kind == KIND_QUADTREE) != (dim == 2))
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is %d-D: no %s (put 'nb-sort-zorder --dim %d' before)",
 			frame->number, dim, kind_name[kind], 5 - dim);
+	if (kind == KIND_BOXES)
+		nb_refuse_box(frame, "kind boxes", "a tree");
 	nb_require_valid(frame);
 	nb_frame_drop_table(frame, NB_NODE);
 	nb_frame_drop_table(frame, NB_BOX);
@@ -129,6 +131,7 @@ const struct nb_tool nb_tool_build_tree = {
 	.size = sizeof(struct build_tree),
 	.defaults = &(const struct build_tree){.kind = KIND_AUTO, .level = 3, .leaf_size = 16, .order = 2},
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.frame = build,
 	.work = work,

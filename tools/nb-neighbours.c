@@ -143,6 +143,7 @@ const struct nb_tool nb_tool_neighbours = {
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct neighbours),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.frame = find,
 	.work = work,

@@ -255,6 +255,7 @@ const struct nb_tool nb_tool_sort_zorder = {
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct sort),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.frame = sort_frame,
 	.work = work,

@@ -3,6 +3,7 @@
 #include "common/timer.h"
 #include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
+#include "tools/filter/require.h"
 #include "tools/filter/watch.h"
 #include "tools/fold/meet.h"
 
@@ -238,8 +239,11 @@ int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 		if (answer == NB_ERROR)
 			nb_fail_input(run);
 	} while (answer == NB_END && open_another(run));
-	if (answer == NB_FRAME)
+	if (answer == NB_FRAME) {
 		nb_files_note_frame(run, frame->number);
+		if (!run->tool->obeys_box) /* of a tool that reads heads alone, too */
+			nb_refuse_box(frame, run->tool->name, "");
+	}
 	/* work on a frame is left at once unless the frame is one of a run */
 	if (answer == NB_FRAME && run->waiting.by_fifo && nb_interrupt_held() < NB_HOLD_RUN &&
 		!nb_frame_attribute(frame, "step")) {

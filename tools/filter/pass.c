@@ -63,6 +63,8 @@ void nb_run_pass(struct nb_run *run, struct nb_frame *frame)
 {
 	run->passed_on = 0;
 	nb_require_backend(run, frame);
+	if (run->streams & NB_READS && !run->tool->obeys_box)
+		nb_refuse_box(frame, run->tool->name, "");
 	if (run->streams & NB_READS)
 		run->tool->frame(run, run->self, frame);
 	if ((run->streams & NB_WRITES) && !run->passed_on)

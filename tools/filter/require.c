@@ -1,6 +1,7 @@
 #include "tools/filter/require.h"
 
 #include "common/die.h"
+#include "common/periodic.h"
 #include "kernels/order/order.h"
 
 #include <inttypes.h>
@@ -212,19 +213,60 @@ int64_t nb_require_integer_attribute(
 	return (int64_t)value;
 }
 
-double nb_require_box(const struct nb_frame *frame, double given)
+double nb_box_of(const struct nb_frame *frame)
 {
-	const double box = nb_require_attribute(frame, "box", 0), told = nb_require_attribute(frame, "box_size", 0);
-	if (given > 0)
-		return given;
+	const double box = nb_require_attribute(frame, "box", 0);
 	if (box < 0)
 		nb_die(NB_EXIT_FAILED, "attribute box is %g in frame %" PRIu64 " (want a number >= 0)", box,
 			frame->number);
+	return box;
+}
+
+double nb_require_box(const struct nb_frame *frame, double given)
+{
+	if (given > 0)
+		return given;
+	const double box = nb_box_of(frame), told = nb_require_attribute(frame, "box_size", 0);
 	if (box == 0 && told > 0 && frame->number == 0)
 		nb_warn("attribute box_size is %g, but that does not make the box periodic (want '--periodic %g' for "
 			"that)",
 			told, told);
 	return box;
+}
+
+void nb_refuse_box(const struct nb_frame *frame, const char *what, const char *want)
+{
+	if (nb_box_of(frame) > 0)
+		nb_die(NB_EXIT_FAILED,
+			"%s does not obey the periodic box of frame %" PRIu64
+			" (want %s%snb-calc '@box = 0' for an open system)",
+			what, frame->number, want, *want ? ", or " : "");
+}
+
+void nb_wrap_positions(struct nb_frame *frame)
+{
+	const double box = nb_box_of(frame);
+	struct nb_column *column = nb_frame_field(frame, NB_POS);
+	if (!(box > 0) || !column)
+		return;
+	const int single = strcmp(column->dtype, "<f4") == 0;
+	double *x = nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_AS_F64));
+	for (size_t k = 0; k < column->rows * 3; k++) {
+		const double inside = nb_periodic_wrap(x[k], box), rounded = single ? (float)inside : inside;
+		x[k] = rounded < box ? inside : 0;
+	}
+}
+
+void nb_require_inside(const struct nb_frame *frame)
+{
+	const double box = nb_box_of(frame), *x = box > 0 ? nb_require_f64(frame, NB_POS, &nb_space_host) : NULL;
+	for (size_t k = 0; x && k < 3 * frame->rows[NB_PARTICLE]; k++)
+		if (!(x[k] >= 0 && x[k] < box))
+			nb_die(NB_EXIT_FAILED,
+				"the body with id %" PRIu64 " of frame %" PRIu64
+				" is outside its periodic box, at %.17g (want positions from 0 to less than %g; "
+				"'nb-transform --shift 0,0,0' before brings all bodies inside)",
+				nb_body_id(frame, k / 3), frame->number, x[k], box);
 }
 
 int nb_require_dim(const struct nb_frame *frame)

@@ -67,6 +67,15 @@ int nb_require_dim(const struct nb_frame *frame);
 /* Edge of the periodic box: given, from option --periodic, unless that is 0; else attribute box; 0: there is none, of
  * which a frame that has box_size is warned once. */
 double nb_require_box(const struct nb_frame *frame, double given);
+/* The edge that attribute box says; 0: there is no periodic box. */
+double nb_box_of(const struct nb_frame *frame);
+/* What does not obey a periodic box ends the tool where the frame has one.  want: what does, or "". */
+void nb_refuse_box(const struct nb_frame *frame, const char *what, const char *want);
+/* Moves bodies of a periodic box that are outside it to their images in [0, edge), as the numbers of their column will
+ * be when they are written. */
+void nb_wrap_positions(struct nb_frame *frame);
+/* Bodies outside a periodic box end the tool. */
+void nb_require_inside(const struct nb_frame *frame);
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);

@@ -256,6 +256,7 @@ const struct nb_tool nb_tool_calc = {
 		  "described in nb-calc(1).\n",
 	.size = sizeof(struct calc),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.frame = compute,
 	.clear = clear,

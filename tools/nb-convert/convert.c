@@ -273,6 +273,7 @@ const struct nb_tool nb_tool_convert = {
 		"show.  Without --to the suffix of -o FILE decides, such as .csv or .hdf5; else a stream is written.\n",
 	.more_help = list_lacking,
 	.size = sizeof(struct convert),
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.make = import,

@@ -103,15 +103,35 @@ static struct nb_difference compare_integers(const struct diff *opt, const struc
 	return difference;
 }
 
+/* Positions of the second side, at the images that are nearest to those of the first, where both are in one periodic
+ * box; else NULL. */
+static double *nearest_images(const struct diff *opt, const struct pair *pair, const double *a, const double *b)
+{
+	const struct side *side = opt->side;
+	const double box = nb_box_of(side[0].frame);
+	const size_t rows = pair->column[1]->rows;
+	if (pair->column[0]->field != NB_POS || !(box > 0) || nb_box_of(side[1].frame) != box)
+		return NULL;
+	double *near = nb_require_memory(side[1].frame, nb_alloc(3 * rows, sizeof *near));
+	memcpy(near, b, 3 * rows * sizeof *near);
+	for (size_t k = 0; k < 3 * opt->count; k++) {
+		const size_t i = side[0].row ? side[0].row[k / 3] : k / 3, j = side[1].row ? side[1].row[k / 3] : k / 3;
+		near[3 * j + k % 3] -= box * rint((b[3 * j + k % 3] - a[3 * i + k % 3]) / box);
+	}
+	return near;
+}
+
 static struct nb_difference compare(const struct diff *opt, const struct pair *pair)
 {
 	struct nb_difference difference = {.absolute = opt->absolute, .relative = opt->tolerance};
 	if (is_long_integer(pair->column[0]) && strcmp(pair->column[0]->dtype, pair->column[1]->dtype) == 0)
 		return compare_integers(opt, pair);
 	const double *a = numbers(&opt->side[0], pair->column[0]), *b = numbers(&opt->side[1], pair->column[1]);
-	nb_require_ok(nb_difference_cpu(opt->count, pair->column[0]->ncomp, a, opt->side[0].row, b, opt->side[1].row,
-			      &difference),
-		opt->side[0].frame);
+	double *near = nearest_images(opt, pair, a, b);
+	const int status = nb_difference_cpu(opt->count, pair->column[0]->ncomp, a, opt->side[0].row, near ? near : b,
+		opt->side[1].row, &difference);
+	nb_free(near);
+	nb_require_ok(status, opt->side[0].frame);
 	return difference;
 }
 

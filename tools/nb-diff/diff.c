@@ -247,6 +247,7 @@ const struct nb_tool nb_tool_diff = {
 	.footer = "A and B are files; '-' is standard input.  Exit status: 0 within the tolerance, 1 different, 2 "
 		  "trouble.\n",
 	.size = sizeof(struct diff),
+	.obeys_box = 1,
 	.failed = TROUBLE,
 	.check = check,
 	.begin = begin,

@@ -231,6 +231,7 @@ const struct nb_tool nb_tool_groups = {
 	.size = sizeof(struct groups),
 	.defaults = &(const struct groups){.least = 20},
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.clear = clear,

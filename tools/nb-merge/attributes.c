@@ -44,6 +44,17 @@ static void require_same_G(const struct merge *opt, const struct input *input)
 			want, nb_source_name(&opt->input[0].source, a), G, nb_source_name(&input->source, b));
 }
 
+/* Nor are open and periodic bodies one system, or those of two boxes. */
+static void require_same_box(const struct merge *opt, const struct input *input)
+{
+	char a[NB_SOURCE_NAME], b[NB_SOURCE_NAME];
+	const double box = nb_box_of(&input->frame), want = nb_box_of(&opt->input[0].frame);
+	if (box != want)
+		nb_die(NB_EXIT_FAILED,
+			"attribute box is %.17g in %s and %.17g in %s (want the same periodic box, or none: 0)", want,
+			nb_source_name(&opt->input[0].source, a), box, nb_source_name(&input->source, b));
+}
+
 /* "G=0.0043 M=2000", as nb-gen says: the masses are those of the bodies, and G is compared for itself. */
 static int is_model_units(const char *key, const char *text)
 {
@@ -94,6 +105,7 @@ static void take_others(struct merge *opt, struct nb_frame *frame)
 	for (int k = 1; k < opt->ninput; k++) {
 		const struct input *input = &opt->input[k];
 		const struct nb_frame *from = &input->frame;
+		require_same_box(opt, input);
 		for (size_t i = 0; i < from->nattribute; i++)
 			if (!is_left_out(from->attribute[i].key))
 				compare(opt, frame, input, from->attribute[i].key, nb_frame_attribute_text(from, i));

@@ -177,6 +177,7 @@ const struct nb_tool nb_tool_merge = {
 	.footer = "FILE may be '-' for standard input.\n",
 	.size = sizeof(struct merge),
 	.streams = NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.make = make,

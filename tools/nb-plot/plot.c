@@ -253,6 +253,7 @@ const struct nb_tool nb_tool_plot = {
 	.more_help = list_presets,
 	.size = sizeof(struct plot),
 	.streams = NB_READS,
+	.obeys_box = 1,
 	.check = check,
 	.frame = frame_in_memory,
 	.end = end,

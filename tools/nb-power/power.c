@@ -174,6 +174,7 @@ const struct nb_tool nb_tool_power = {
 	.size = sizeof(struct nb_power),
 	.defaults = &(const struct nb_power){.cells = 256, .order = 4, .limit = 0.7},
 	.streams = NB_READS,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.clear = clear,

@@ -136,6 +136,7 @@ const struct nb_tool nb_tool_render_ppm = {
 			.scene = {.lo = 1, .hi = 2},
 		},
 	.streams = NB_READS,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.frame = render,

@@ -57,18 +57,60 @@ static void sort_frame(struct nb_frame *sorted, struct nb_frame *frame, uint64_t
 	nb_free(perm);
 }
 
-/* In a periodic box the bodies of a part are at the images that are nearest to its first one. */
-static void unwrap(struct nb_frame *part)
+/* To the images that are nearest to a place. */
+static void unwrap(size_t n, double *pos, const double at[3], double box)
 {
-	const double box = nb_require_attribute(part, "box", 0);
-	const size_t n = part->rows[NB_PARTICLE];
-	if (!(box > 0) || n == 0)
+	for (size_t k = 0; k < 3 * n; k++)
+		pos[k] -= box * rint((pos[k] - at[k % 3]) / box);
+}
+
+static double *positions(struct nb_frame *frame)
+{
+	return nb_require_memory(frame, nb_column_update(nb_require_field(frame, NB_POS), &nb_space_host, NB_AS_F64));
+}
+
+/* In a periodic box the bodies of a part are at the images that are nearest to its first one. */
+static void unwrap_part(struct nb_frame *part)
+{
+	const double box = nb_box_of(part);
+	if (!(box > 0) || part->rows[NB_PARTICLE] == 0)
 		return;
-	double *pos = nb_require_memory(
-		part, nb_column_update(nb_require_field(part, NB_POS), &nb_space_host, NB_AS_F64));
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = 0; k < 3; k++)
-			pos[3 * i + k] -= box * rint((pos[3 * i + k] - pos[k]) / box);
+	double *pos = positions(part);
+	const double first[3] = {pos[0], pos[1], pos[2]};
+	unwrap(part->rows[NB_PARTICLE], pos, first, box);
+}
+
+static void mean_on_circles(size_t n, const double *mass, const double *pos, double box, double at[3])
+{
+	for (size_t d = 0; d < 3; d++) {
+		double sine = 0, cosine = 0;
+		for (size_t i = 0; i < n; i++) {
+			const double angle = 2 * M_PI / box * pos[3 * i + d];
+			sine += mass[i] * sin(angle);
+			cosine += mass[i] * cos(angle);
+		}
+		at[d] = box / (2 * M_PI) * atan2(sine, cosine);
+	}
+}
+
+void nb_stats_open_box(const struct stats *self, struct nb_frame *frame)
+{
+	const double box = nb_box_of(frame);
+	const size_t n = frame->rows[NB_PARTICLE];
+	const int sums = self->epot == EPOT_DIRECT || self->eps_given || self->bound;
+	if (sums || (self->wanted[PROFILE] == 0 && self->epot == EPOT_AUTO && !nb_frame_field(frame, NB_POT)))
+		nb_refuse_box(frame,
+			sums ? "a direct sum of potentials" : "the potential energy of a frame without pot",
+			"'nb-force --potential' before");
+	nb_require_valid(frame);
+	double *pos = positions(frame), at[3];
+	if (self->centre.kind == CENTRE_COM || self->centre.kind == CENTRE_DENSITY)
+		mean_on_circles(n, nb_require_f64(frame, NB_MASS, &nb_space_host), pos, box, at);
+	else if (self->centre.kind == CENTRE_ID)
+		memcpy(at, pos + 3 * nb_stats_row(frame, self->centre.id, "center"), sizeof at);
+	else
+		memcpy(at, self->centre.pos, sizeof at);
+	unwrap(n, pos, at, box);
 }
 
 /* Places and velocities of a part become those about its centre. */
@@ -98,7 +140,7 @@ static void cut(struct nb_frame *part, struct nb_frame *sorted, const uint32_t *
 	nb_require_ok(
 		nb_frame_gather(part, NB_PARTICLE, end - begin, row + begin, &nb_space_host, nb_permute_cpu), sorted);
 	part->number = sorted->number;
-	unwrap(part);
+	unwrap_part(part);
 }
 
 /* Copies places and velocities of a part to where they are in the whole. */

@@ -197,6 +197,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	static const char *const p[3] = {"px", "py", "pz"}, *const l[3] = {"lx", "ly", "lz"};
 	static const char *const com[3] = {"comx", "comy", "comz"};
 	const int parted = self->bodies.row != NULL;
+	static const double none[3] = {NAN, NAN, NAN};
 	const struct nb_moments m = parted ? moments_of(run, self, group, frame) : common->moments;
 	const double w = potential_energy(run, self, group, frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
@@ -216,11 +217,11 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	nb_report_real(report, "etot", etot);
 	if (!parted) { /* what is true of a system, not of a part of one */
 		const double first = first_energy(self, frame, time, etot);
-		nb_report_real(report, "virial", w != 0 ? m.ekin / fabs(w) : NAN);
+		nb_report_real(report, "virial", w != 0 && !self->boxed ? m.ekin / fabs(w) : NAN);
 		nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
 	}
 	add_vector(report, p, m.momentum);
-	add_vector(report, l, m.angular);
+	add_vector(report, l, self->boxed ? none : m.angular); /* there is none where space is periodic */
 	add_vector(report, com, m.com);
 	nb_stats_add_radii(self, radius, "");
 	if (self->centre.kind == CENTRE_DENSITY)

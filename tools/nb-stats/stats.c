@@ -1,5 +1,6 @@
 /* nb-stats: measures the frames of a particle stream, compares, lists or checks them. */
 #include "tools/nb-stats/stats.h"
+#include "tools/filter/require.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +148,11 @@ static void begin(struct nb_run *run, void *self)
 static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct stats *opt = self;
+	opt->boxed = !opt->each && (opt->mode == modes[MEASURE] || opt->mode == modes[PROFILE]) && nb_box_of(frame) > 0;
+	if (opt->mode == modes[ORBITS])
+		nb_refuse_box(frame, "option '--orbits'", "");
+	if (opt->boxed)
+		nb_stats_open_box(opt, frame);
 	if (opt->each)
 		nb_stats_each(run, opt, frame);
 	else
@@ -195,6 +201,7 @@ const struct nb_tool nb_tool_stats = {
 	.size = sizeof(struct stats),
 	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90", .center = "com", .bins = 20},
 	.streams = NB_READS,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.frame = frame_in_memory,

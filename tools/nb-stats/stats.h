@@ -47,7 +47,8 @@ struct stats {
 	uint64_t each_value; /* of the bodies that are the frame in hand */
 	int by, by_number, bins, spacing, axis, shape, bound, nfw, rings, stack; /* enums of these names, and numbers */
 	int shape_given;
-	int epot; /* enum epot */
+	int boxed; /* the frame in hand is all of a periodic box */
+	int epot;  /* enum epot */
 	double eps;
 	int eps_given;
 	struct nb_report report;
@@ -173,6 +174,10 @@ struct nb_centre nb_stats_centre(
 
 /* The mode's work for each value of the column, instead of the frame. */
 void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame);
+/* For all bodies of a periodic box: they are at the images that are nearest to the centre, if --center says where that
+ * is, else to the mean of their places on the circles that the edges are.  What would be computed as in open space is
+ * refused. */
+void nb_stats_open_box(const struct stats *self, struct nb_frame *frame);
 /* That value as a number of the line. */
 void nb_stats_add_each(struct stats *self);
 

@@ -66,6 +66,7 @@ static void shift(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_POS);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_POS), d);
+	nb_wrap_positions(frame);
 	drop_stale(frame);
 }
 
@@ -78,6 +79,7 @@ static void boost(struct nb_frame *frame, const double d[3])
 static void recenter(struct nb_frame *frame, enum centre kind)
 {
 	struct nb_centre way;
+	nb_refuse_box(frame, "option '--recenter'", "'--shift'");
 	if (!nb_transform_find_way(frame, kind, &way))
 		return;
 	shift(frame, way.pos);
@@ -88,6 +90,7 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 static void rotate(struct nb_frame *frame, const struct operation *op)
 {
 	static const enum nb_field vectors[] = {NB_POS, NB_VEL, NB_ACC, NB_JERK, NB_SPIN};
+	nb_refuse_box(frame, "option '--rotate'", "");
 	nb_require_field(frame, NB_POS);
 	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
 		double *x = update(frame, vectors[k]);
@@ -117,6 +120,7 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	scale_field(frame, NB_POT_FIELD, f->acc * f->length);
 	scale_field(frame, NB_JERK, f->acc * (f->velocity / f->length));
 	scale_attribute(frame, "softening", f->length);
+	scale_attribute(frame, "box", f->length);
 	scale_attribute(frame, "universe_radius", f->length);
 	scale_attribute(frame, "time", f->time);
 	scale_attribute(frame, "time_rest", f->time);

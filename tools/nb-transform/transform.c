@@ -77,6 +77,7 @@ const struct nb_tool nb_tool_transform = {
 	.sorted_help = 1,
 	.size = sizeof(struct transform),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.frame = transform_frame,
 	.clear = clear,

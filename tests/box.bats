@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# Attribute box makes a frame periodic: each program obeys it, or refuses the frame with one line.
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	nb-gen uniform -n 60 --seed 5 | nb-calc '@box = 1' >box.nb
+	nb-gen uniform -n 60 --seed 6 >open.nb
+}
+
+# What each program does with a frame in a box.  A new program gets a row here.
+deeds() {
+	cat <<-'END'
+		nb-build-tree   obeys    nb-sort-zorder box.nb | nb-build-tree
+		nb-build-tree   refuses  nb-sort-zorder box.nb | nb-build-tree --kind boxes
+		nb-calc         obeys    nb-calc 'mass *= 2' box.nb
+		nb-convert      obeys    nb-convert --to csv <box.nb
+		nb-diff         obeys    nb-diff box.nb box.nb
+		nb-field        refuses  nb-field 'plummer m=1 a=1' box.nb
+		nb-force        refuses  nb-force box.nb
+		nb-gen          obeys    nb-gen uniform -n 1
+		nb-groups       obeys    nb-groups -l 0.1 box.nb
+		nb-merge        obeys    nb-merge --ids renumber box.nb box.nb
+		nb-merge        refuses  nb-merge --ids renumber box.nb open.nb
+		nb-merge        refuses  nb-merge --ids renumber open.nb box.nb
+		nb-neighbours   obeys    nb-neighbours --nearest 2 box.nb
+		nb-plot         obeys    nb-plot --x x --y y --format svg -o /dev/null box.nb
+		nb-power        obeys    nb-power --mesh 8 box.nb
+		nb-render-ppm   obeys    nb-render-ppm box.nb
+		nb-select       obeys    nb-select --where 'x < 0.5' box.nb
+		nb-sort-zorder  obeys    nb-sort-zorder box.nb
+		nb-stats        obeys    nb-stats --epot none box.nb
+		nb-stats        obeys    nb-stats --profile box.nb
+		nb-stats        refuses  nb-stats box.nb
+		nb-stats        refuses  nb-stats --epot direct box.nb
+		nb-stats        refuses  nb-stats --orbits heaviest box.nb
+		nb-step         refuses  nb-calc 'acc = 0' box.nb | nb-step -d 0.1
+		nb-step         refuses  nb-step -d 0.1 'nb-force -e 0.1' box.nb
+		nb-transform    obeys    nb-transform --shift 0.5,0,0 --scale length=2 box.nb
+		nb-transform    refuses  nb-transform --rotate z:30 box.nb
+		nb-transform    refuses  nb-transform --recenter com box.nb
+		nb-view         obeys    nb-view --exit -q box.nb
+	END
+}
+
+@test "each program obeys the box of a frame, or refuses it in one line" {
+	deeds >deeds
+	equals "$(awk '{ print $1 }' deeds | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)"
+	while read -r program deed command; do
+		code=0
+		bash -o pipefail -c "$command" >out 2>err </dev/null || code=$?
+		if [ "$deed" = obeys ]; then
+			[ "$code" -eq 0 ] || { echo "$program: $command"; cat err; false; }
+		else
+			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; false; }
+			grep -q "^$program: .* box" err || { echo "$program: $command"; cat err; false; }
+		fi
+	done <deeds
+}
+
+@test "a box that is no edge is refused, and 0 is an open system" {
+	for b in -1 '"nan"' '"inf"' '"1,2,3"' '"x"'; do
+		nb-calc "@box = $b" open.nb >bad.nb
+		for program in 'nb-groups -l 0.1' 'nb-field "plummer m=1 a=1"' 'nb-force' 'nb-stats'; do
+			fails_with 1 'attribute box' "$program bad.nb"
+		done
+	done
+	nb-calc '@box = 0' open.nb | nb-force | nb-stats --format tsv >zero
+	nb-force open.nb | nb-stats --format tsv | cmp - zero
+}
+
+@test "bodies of two boxes are not merged, and the error names both" {
+	nb-calc '@box = 2' box.nb >other.nb
+	fails_with 1 "attribute box is 1 in 'box.nb' and 2 in 'other.nb'" 'nb-merge --ids renumber box.nb other.nb'
+	nb-merge --ids renumber box.nb box.nb | nb-stats --attributes | grep -q '^ *box=1'
+}
+
+@test "nb-transform keeps bodies in the box, whatever the width of its numbers, and scales it" {
+	for type in f64 f32; do
+		nb-gen uniform -n 60 --precision $type | nb-calc '@box = 1' 'x = 0' >there.nb
+		nb-transform --shift -1e-17,0.7,-3.3 there.nb >moved.nb
+		equals "$(nb-select --where 'x >= 0 && x < 1 && y >= 0 && y < 1 && z >= 0 && z < 1' moved.nb | nb-stats --epot none --format tsv | stat_of n)" 60
+	done
+	nb-transform --scale length=4 box.nb | nb-stats --attributes | grep -q '^ *box=4'
+}
+
+@test "nb-diff takes the distance of nearest images in a box" {
+	{ echo x,y,z; echo 0.01,0.5,0.5; } | nb-convert --from csv | nb-calc '@box = 1' >a.nb
+	{ echo x,y,z; echo 0.99,0.5,0.5; } | nb-convert --from csv | nb-calc '@box = 1' >b.nb
+	nb-diff --absolute 0.021 a.nb b.nb
+	run nb-diff --absolute 0.019 a.nb b.nb
+	equals "$status" 1
+	nb-calc '@box = 0' a.nb >c.nb
+	run nb-diff --absolute 0.9 c.nb b.nb
+	equals "$status" 1
+}
+
+@test "nb-stats finds the centre of a cluster astride a corner of the box" {
+	nb-gen plummer -n 500 | nb-transform --scale length=0.01,mass=1,velocity=1 >p.nb
+	nb-stats --epot none --format tsv p.nb | stat_of r50 >want
+	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format tsv | stat_of r50 >got
+	close_to "$(cat want)" "$(cat got)" 1e-6
+	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format json | jq -e '.lx == null and .virial == null'
+}
