@@ -5,7 +5,7 @@ load helper
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	nb-gen uniform -n 60 --seed 5 | nb-calc '@box = 1' >box.nb
+	nb-gen uniform -n 60 --seed 5 | nb-calc '@box = 1' | nb-transform --shift 0,0,0 >box.nb
 	nb-gen uniform -n 60 --seed 6 >open.nb
 }
 
@@ -18,7 +18,14 @@ deeds() {
 		nb-convert      obeys    nb-convert --to csv <box.nb
 		nb-diff         obeys    nb-diff box.nb box.nb
 		nb-field        refuses  nb-field 'plummer m=1 a=1' box.nb
-		nb-force        refuses  nb-force box.nb
+		nb-force        obeys    nb-force --potential --audit 9 box.nb
+		nb-force        refuses  nb-force -t 0.5 box.nb
+		nb-force        refuses  nb-sort-zorder box.nb | nb-build-tree | nb-force
+		nb-force        refuses  nb-force -m fmm box.nb
+		nb-force        refuses  nb-force -m near box.nb
+		nb-force        refuses  nb-force -m direct --precision f32 box.nb
+		nb-force        refuses  nb-force --jerk box.nb
+		nb-force        refuses  nb-force -b cpu --kernel gems3-serial box.nb
 		nb-gen          obeys    nb-gen uniform -n 1
 		nb-groups       obeys    nb-groups -l 0.1 box.nb
 		nb-merge        obeys    nb-merge --ids renumber box.nb box.nb
@@ -35,8 +42,13 @@ deeds() {
 		nb-stats        refuses  nb-stats box.nb
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb
-		nb-step         refuses  nb-calc 'acc = 0' box.nb | nb-step -d 0.1
-		nb-step         refuses  nb-step -d 0.1 'nb-force -e 0.1' box.nb
+		nb-step         obeys    nb-force -e 0.1 box.nb | nb-step -d 0.1
+		nb-step         obeys    nb-step -d 0.1 --integrator chin 'nb-force -e 0.1' box.nb
+		nb-step         refuses  nb-step -d 0.1 'nb-force -t 0.5' box.nb
+		nb-step         refuses  nb-step -d 0.1 --integrator euler 'nb-force -e 0.1' box.nb
+		nb-step         refuses  nb-step -d 0.1 --integrator hermite 'nb-force -e 0.1 --jerk' box.nb
+		nb-step         refuses  nb-step -d 0.1 --eta 0.1 --levels 3 'nb-force -e 0.1' box.nb
+		nb-step         refuses  nb-calc 'radius = 0.001' box.nb | nb-step -d 0.1 --collide bounce 'nb-force -e 0.1'
 		nb-transform    obeys    nb-transform --shift 0.5,0,0 --scale length=2 box.nb
 		nb-transform    refuses  nb-transform --rotate z:30 box.nb
 		nb-transform    refuses  nb-transform --recenter com box.nb
@@ -54,7 +66,7 @@ deeds() {
 			[ "$code" -eq 0 ] || { echo "$program: $command"; cat err; false; }
 		else
 			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; false; }
-			grep -q "^$program: .* box" err || { echo "$program: $command"; cat err; false; }
+			grep -q "^nb-[a-z-]*: .* box" err || { echo "$program: $command"; cat err; false; }
 		fi
 	done <deeds
 }
@@ -102,4 +114,50 @@ deeds() {
 	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format tsv | stat_of r50 >got
 	close_to "$(cat want)" "$(cat got)" 1e-6
 	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format json | jq -e '.lx == null and .virial == null'
+}
+
+# Bodies x,y,z,mass of each line of stdin, in a box of edge 1.
+boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'; }
+
+@test "a body in a box feels its images in its potential, and nobody in its acceleration" {
+	echo 0.3,0.9,0,2 | boxed | nb-force --potential >one.nb
+	close_to "$(mutate show pot <one.nb)" 5.674594958961239 1e-13
+	nb-calc 'a = abs(ax) + abs(ay) + abs(az)' one.nb | mutate show a >a
+	close_to 0 "$(cat a)" 1e-13
+	boxed </dev/null | nb-force --potential | nb-stats --check
+}
+
+@test "two bodies attract through the face between them, and audit and points agree with the sum" {
+	printf '%s\n' 0.05,0.5,0.5,1 0.95,0.5,0.5,1 | boxed >two.nb
+	nb-force --potential --audit 2 two.nb >f.nb
+	nb-select --where 'x < 0.5' f.nb | mutate show acc | awk '{ exit !($1 < -99 && $1 > -101) }'
+	nb-stats --attributes f.nb >said
+	awk -F = '/error_max/ { exit !($2 < 1e-13) }' said
+	grep -q 'error_measure=acc' said
+	echo 1.5,0.5,-0.5 | { echo x,y,z; cat; } | nb-convert --from csv >at.nb
+	nb-force --at at.nb --potential two.nb | nb-calc 'a = abs(ax) + abs(ay) + abs(az)' | mutate show a >a
+	close_to 0 "$(cat a)" 1e-12
+}
+
+@test "forces in a box have the same bytes with any number of threads" {
+	nb-force -j 1 --potential -e 0.01 box.nb --no-history >1.nb
+	nb-force -j 3 --potential -e 0.01 box.nb --no-history | cmp - 1.nb
+}
+
+@test "bodies outside the box and softenings above half of it are refused" {
+	nb-calc 'x += 0.5' box.nb >out.nb
+	fails_with 1 'is outside its periodic box' 'nb-force out.nb'
+	fails_with 1 'is outside its periodic box' 'nb-step -d 0.1 "nb-force -e 0.1" out.nb'
+	nb-transform --shift 0,0,0 out.nb | nb-force | nb-stats --check
+	fails_with 1 'reaches further than half of its periodic box' 'nb-force -e 0.51 box.nb'
+	fails_with 1 'reaches further than half of its periodic box' 'nb-force -e 0.2 --softening-kernel spline box.nb'
+	fails_with 1 'two-dimensional' 'nb-gen uniform -n 8 --dim 2 | nb-calc "@box = 1" | nb-force'
+}
+
+@test "nb-step keeps bodies in the box, and conserves energy and momentum" {
+	nb-calc 'vx = 1' 'vy = -0.7' 'vz = 0' box.nb | nb-step -d 0.005 -k 200 --every 50 "nb-force -e 0.1 --softening-kernel spline --potential" >run.nb
+	nb-select --where 'x < 0 || x >= 1 || y < 0 || y >= 1 || z < 0 || z >= 1' run.nb | nb-stats --epot none --format tsv | stat_of n >out
+	equals "$(cat out)" 0
+	close_to 1 "$(nb-stats --format tsv run.nb | stat_of px)" 1e-10
+	close_to 0 "$(nb-stats --format tsv run.nb | stat_of drift)" 1e-4
 }

@@ -252,6 +252,8 @@ void nb_wrap_positions(struct nb_frame *frame)
 	const int single = strcmp(column->dtype, "<f4") == 0;
 	double *x = nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_AS_F64));
 	for (size_t k = 0; k < column->rows * 3; k++) {
+		if (!isfinite(x[k])) /* which is somebody else's to report */
+			continue;
 		const double inside = nb_periodic_wrap(x[k], box), rounded = single ? (float)inside : inside;
 		x[k] = rounded < box ? inside : 0;
 	}

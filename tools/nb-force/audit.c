@@ -111,7 +111,7 @@ static struct errors measure(
 		error[n - 1], wrong == 0 ? 0 : sqrt(wrong / size), percentile(n, error, sure_percentile(n, all))};
 }
 
-static void note(struct nb_frame *frame, const struct errors *e, size_t count)
+static void note(struct nb_frame *frame, const struct errors *e, size_t count, const char *measure)
 {
 	nb_set_attribute_f64(frame, "error_p50", e->p50);
 	nb_set_attribute_f64(frame, "error_p99", e->p99);
@@ -119,7 +119,7 @@ static void note(struct nb_frame *frame, const struct errors *e, size_t count)
 	nb_set_attribute_f64(frame, "error_max", e->max);
 	nb_set_attribute_f64(frame, "error_rms", e->rms);
 	nb_set_attribute_f64(frame, "error_bodies", (double)count);
-	nb_set_attribute(frame, "error_measure", "strength");
+	nb_set_attribute(frame, "error_measure", measure);
 }
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
@@ -156,7 +156,9 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	double *strength = nb_force_there(opt, frame, count, sizeof *strength);
 	double *acc = nb_force_there(opt, frame, count, 3 * sizeof *acc);
 	const struct nb_gravity_points points = {.n = count, .target = target, .acc = exact, .strength = strength};
-	nb_require_done(run, backend->gravity_points(g, &points), "direct sums of", frame);
+	const int status = opt->box > 0 ? nb_force_box_points(g, opt->box, &points)
+					: backend->gravity_points(g, &points);
+	nb_require_done(run, status, "direct sums of", frame);
 	nb_require_done(run,
 		backend->permute(count, target, 3 * sizeof *acc, nb_require_f64(frame, NB_ACC, space), acc),
 		"accelerations of", frame);
@@ -164,7 +166,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	const struct errors e = measure(count, g->n, fetch(opt, frame, acc, 3 * count),
 		fetch(opt, frame, exact, 3 * count), host_strength, nb_force_here(opt, frame, count, sizeof(double)));
 	nb_force_scratch_clear(opt);
-	note(frame, &e, count);
+	note(frame, &e, count, opt->box > 0 ? "acc" : "strength");
 	opt->audited = e.at_most;
 	snprintf(text, NB_FORCE_ERRORS,
 		", errors of %zu bodies: p50 %.3g, p99 %.3g (of all at most %.3g), largest %.3g", count, e.p50, e.p99,

@@ -2,6 +2,7 @@
 #include "tools/nb-force/force.h"
 
 #include "common/timer.h"
+#include "kernels/ewald/ewald.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
 
@@ -178,6 +179,8 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 	const struct nb_backend *backend = run->backend;
 	if (g->G == 0)
 		return no_force(frame);
+	if (opt->box > 0)
+		return nb_ewald_cpu(g, opt->box, NB_EWALD_NEAREST, NULL, count);
 	if (method == METHOD_TREE)
 		return force_tree(run, opt, frame, g, count);
 	if (method == METHOD_NEAR)
@@ -223,6 +226,8 @@ static struct nb_gravity describe(
 	g.pos = nb_require_f64(frame, NB_POS, space);
 	g.mass = nb_require_f64(frame, NB_MASS, space);
 	nb_force_soften(run, opt, frame, &g, what, opt->kernel || method == METHOD_FMM);
+	if (opt->box > 0)
+		nb_force_check_box_softening(frame, &g, opt->box);
 	return g;
 }
 
@@ -270,6 +275,7 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 		return;
 	}
 	nb_require_valid(frame);
+	opt->box = nb_force_box(run, opt, method, frame);
 	if (method == METHOD_TREE)
 		nb_force_tree_make(run, opt, frame);
 	nb_force_aim(opt, method, frame);
@@ -297,6 +303,7 @@ const struct nb_tool nb_tool_force = {
 		.alpha = 0.0025,
 		.G = 1},
 	.streams = NB_READS | NB_WRITES,
+	.obeys_box = 1,
 	.check = check,
 	.begin = begin,
 	.frame = force,

@@ -18,6 +18,7 @@ struct force {
 	int audit;	 /* bodies */
 	double audited;	 /* what the 99th percentile of the errors of all bodies does not exceed */
 	double accuracy; /* 0: not asked for */
+	double box;	 /* edge of the periodic box of the frame; 0: none */
 	int attempts;
 	int missed; /* frames whose errors stayed above it */
 	int leaf_size;
@@ -82,6 +83,16 @@ void nb_force_tree_plan(struct nb_run *run, const struct force *opt, struct nb_p
 /* As the hook spread, for the programs that this one stands for. */
 const char *nb_force_tree_spread(
 	const struct nb_run *run, const struct force *opt, const struct nb_frame *frame, struct nb_domain_law *law);
+
+/* ---- a periodic box (box.c) ---- */
+
+/* Its edge, 0: there is none.  Ends the tool where it cannot obey it, or bodies are outside; else it computes on the
+ * CPU from here on. */
+double nb_force_box(struct nb_run *run, const struct force *opt, enum method method, const struct nb_frame *frame);
+/* A softening that is too long for it ends the tool. */
+void nb_force_check_box_softening(const struct nb_frame *frame, const struct nb_gravity *g, double box);
+/* As gravity_points of a backend; the strength, for an audit, is the root mean square of the accelerations. */
+int nb_force_box_points(const struct nb_gravity *g, double box, const struct nb_gravity_points *points);
 
 /* ---- measured errors (audit.c) ---- */
 

@@ -94,8 +94,9 @@ static void compute(struct nb_run *run, const struct force *opt, struct nb_frame
 	struct nb_gravity_count count = {0, 0, 0, 0};
 	char counted[120] = "";
 	const double start = nb_now();
-	const int status = walks ? backend->gravity_tree_points(g, &tree, &walk, points, &count)
-				 : backend->gravity_points(g, points);
+	const int status = walks	  ? backend->gravity_tree_points(g, &tree, &walk, points, &count)
+			   : opt->box > 0 ? nb_force_box_points(g, opt->box, points)
+					  : backend->gravity_points(g, points);
 	nb_require_done(run, status, "the forces at points of", frame);
 	const double seconds = nb_now() - start;
 	if (walks)
@@ -108,7 +109,7 @@ static void compute(struct nb_run *run, const struct force *opt, struct nb_frame
 /* The points without what is said of forces there, at the time of the sources. */
 static struct nb_frame *prepare(struct force *opt, struct nb_frame *sources)
 {
-	static const char *const of_sources[] = {"time", "time_rest", "G"};
+	static const char *const of_sources[] = {"time", "time_rest", "G", "box"};
 	struct nb_frame *out = &opt->at.out;
 	nb_require_valid(&opt->at.now);
 	if (!nb_frame_field(&opt->at.now, NB_POS))
@@ -139,11 +140,13 @@ static struct nb_frame *prepare(struct force *opt, struct nb_frame *sources)
 
 void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 {
-	const struct nb_space *space = run->backend->space;
+	const struct nb_space *space;
 	const enum method method = nb_force_at_method(opt);
 	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE], .precision = nb_force_precision(opt, method)};
 	struct nb_gravity_points points = {.n = 0};
 	nb_require_valid(frame);
+	opt->box = nb_force_box(run, opt, method, frame);
+	space = run->backend->space;
 	advance(opt);
 	opt->at.count++;
 	nb_require_field(frame, NB_POS);
@@ -154,6 +157,8 @@ void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 	g.pos = nb_require_f64(frame, NB_POS, space);
 	g.mass = nb_require_f64(frame, NB_MASS, space);
 	nb_force_soften(run, opt, frame, &g, "", 0);
+	if (opt->box > 0)
+		nb_force_check_box_softening(frame, &g, opt->box);
 
 	struct nb_frame *out = prepare(opt, frame);
 	const char *dtype = nb_real_dtype(out);

@@ -161,6 +161,8 @@ const char *nb_force_spread(
 		return "the force is not that of a tree";
 	if (opt->at_path || opt->audit || opt->accuracy > 0)
 		return "nb-force --at, --audit or --accuracy";
+	if (nb_frame_attribute(frame, "box"))
+		return "a periodic box";
 	if (opt->jerk || opt->mac != NB_MAC_GEOMETRIC)
 		return "nb-force --jerk or --mac acceleration";
 	if (kernel_given ? opt->kernel_of_softening != NB_PLUMMER

@@ -38,6 +38,7 @@ static void look_ahead(struct step *s, double ahead)
 	nb_step_require(
 		s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), acc, ahead));
 	nb_step_require_in_range(s, s->clock.step + 1, s->opt.dt);
+	nb_wrap_positions(s->frame);
 	s->aside = here;
 	compute_force(s);
 	s->aside = NULL;

@@ -8,6 +8,20 @@
 
 /* ---- time --------------------------------------------------------------------------------------- */
 
+/* In a periodic box bodies are brought back inside after each drift, by those schemes that are kicks and drifts. */
+static void require_box_obeyed(struct step *s)
+{
+	const char *what = !s->opt.integrator->nstage	    ? "this integrator"
+			   : s->opt.collide != COLLIDE_NONE ? "option '--collide'"
+			   : s->opt.levels > 1		    ? "option '--levels'"
+			   : s->backend->space->device >= 0 ? "nb-step on a device"
+							    : NULL;
+	const char *want = what && s->backend->space->device >= 0 ? "-b cpu" : "the leapfrog of equal steps";
+	if (what)
+		nb_refuse_box(s->frame, what, want);
+	nb_require_inside(s->frame);
+}
+
 void nb_step_load(struct step *s)
 {
 	const struct nb_frame *frame = s->frame;
@@ -22,6 +36,8 @@ void nb_step_load(struct step *s)
 				frame->number);
 	}
 	nb_require_valid(frame);
+	if (nb_box_of(frame) > 0)
+		require_box_obeyed(s);
 	s->clock.now.time = nb_require_attribute(frame, "time", 0);
 	s->clock.now.rest = nb_require_attribute(frame, "time_rest", 0);
 	s->clock.pending = nb_require_attribute(frame, "pending_kick", 0);
@@ -95,6 +111,7 @@ void nb_step_drift(struct step *s, double dt)
 	}
 	const double *vel = nb_step_read(s, NB_VEL, space);
 	nb_step_require(s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), vel, dt));
+	nb_wrap_positions(s->frame);
 }
 
 void nb_step_finish_kick(struct step *s)
