@@ -429,6 +429,7 @@ help:
 	@echo 'make bench-ranks  one process and several ranks of MPI'
 	@echo 'make bench-scaling  steps by number of bodies and threads, with the time of each stage'
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
+	@echo 'make bench-python   nb.run() and nb.pipe() of Python beside the pipes of a shell'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them,'
 	@echo '                SHORT=1 runs every row with few bodies, in about a minute'
