@@ -55,6 +55,7 @@ unit() {
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "neighbours" { unit near/near; }
+@test "gravity in a periodic box" { unit ewald/ewald; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
 @test "parts of what is imported, and its bytes" { unit exchange/part; }
