@@ -122,8 +122,8 @@ boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'
 @test "a body in a box feels its images in its potential, and nobody in its acceleration" {
 	echo 0.3,0.9,0,2 | boxed | nb-force --potential >one.nb
 	close_to "$(mutate show pot <one.nb)" 5.674594958961239 1e-13
-	nb-calc 'a = abs(ax) + abs(ay) + abs(az)' one.nb | mutate show a >a
-	close_to 0 "$(cat a)" 1e-13
+	nb-calc 'a = abs(ax) + abs(ay) + abs(az)' one.nb | mutate show a >size
+	close_to 0 "$(cat size)" 1e-13
 	boxed </dev/null | nb-force --potential | nb-stats --check
 }
 
@@ -135,8 +135,8 @@ boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'
 	awk -F = '/error_max/ { exit !($2 < 1e-13) }' said
 	grep -q 'error_measure=acc' said
 	echo 1.5,0.5,-0.5 | { echo x,y,z; cat; } | nb-convert --from csv >at.nb
-	nb-force --at at.nb --potential two.nb | nb-calc 'a = abs(ax) + abs(ay) + abs(az)' | mutate show a >a
-	close_to 0 "$(cat a)" 1e-12
+	nb-force --at at.nb --potential two.nb | nb-calc 'a = abs(ax) + abs(ay) + abs(az)' | mutate show a >size
+	close_to 0 "$(cat size)" 1e-12
 }
 
 @test "forces in a box have the same bytes with any number of threads" {
