@@ -57,8 +57,8 @@ deeds() {
 }
 
 @test "each program obeys the box of a frame, or refuses it in one line" {
-	deeds >deeds
-	equals "$(awk '{ print $1 }' deeds | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)"
+	deeds >table
+	equals "$(awk '{ print $1 }' table | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)"
 	while read -r program deed command; do
 		code=0
 		bash -o pipefail -c "$command" >out 2>err </dev/null || code=$?
@@ -68,7 +68,7 @@ deeds() {
 			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; false; }
 			grep -q "^nb-[a-z-]*: .* box" err || { echo "$program: $command"; cat err; false; }
 		fi
-	done <deeds
+	done <table
 }
 
 @test "a box that is no edge is refused, and 0 is an open system" {
