@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The values of the column, whole numbers from 0 on, to be sorted. */
-static uint64_t *read_values(const struct stats *self, const struct nb_frame *frame)
+static void read_values(struct stats *self, const struct nb_frame *frame)
 {
 	struct nb_column *column = nb_frame_find(frame, self->each);
 	const size_t n = frame->rows[NB_PARTICLE];
@@ -20,7 +20,7 @@ static uint64_t *read_values(const struct stats *self, const struct nb_frame *fr
 		nb_die(NB_EXIT_FAILED,
 			"column '%s' of '--each' is %s x %" PRIu32 " in frame %" PRIu64 " (want whole numbers)",
 			self->each, column->dtype, column->ncomp, frame->number);
-	uint64_t *value = nb_require_memory(frame, nb_alloc(n, sizeof *value));
+	uint64_t *value = self->parts.value = nb_require_memory(frame, nb_alloc(n, sizeof *value));
 	const int is_signed = column->dtype[1] == 'i';
 	const void *from = nb_require_memory(
 		frame, nb_column_read(column, &nb_space_host, is_signed ? NB_AS_F64 : NB_AS_U64));
@@ -32,17 +32,17 @@ static uint64_t *read_values(const struct stats *self, const struct nb_frame *fr
 				self->each, nb_body_id(frame, i), frame->number, ((const double *)from)[i]);
 		value[i] = is_signed ? (uint64_t)((const double *)from)[i] : ((const uint64_t *)from)[i];
 	}
-	return value;
 }
 
 /* Only what is measured, in the order of the values. */
-static void sort_frame(struct nb_frame *sorted, struct nb_frame *frame, uint64_t *value)
+static void sort_frame(struct stats *self, struct nb_frame *frame)
 {
 	static const enum nb_field used[] = {
 		NB_ID, NB_MASS, NB_POS, NB_VEL, NB_ACC, NB_POT, NB_POT_FIELD, NB_SPIN, NB_SPECIES, NB_EPS};
+	struct nb_frame *sorted = &self->parts.sorted;
 	const size_t n = frame->rows[NB_PARTICLE];
-	uint32_t *perm = nb_require_memory(frame, nb_alloc(n, sizeof *perm));
-	nb_require_ok(nb_sort_keys_cpu(n, value, perm), frame);
+	uint32_t *perm = self->parts.perm = nb_require_memory(frame, nb_alloc(n, sizeof *perm));
+	nb_require_ok(nb_sort_keys_cpu(n, self->parts.value, perm), frame);
 	nb_require_ok(nb_frame_share(sorted, frame), frame);
 	nb_frame_drop_order(sorted);
 	nb_drop_run_attributes(sorted);
@@ -54,7 +54,7 @@ static void sort_frame(struct nb_frame *sorted, struct nb_frame *frame, uint64_t
 			nb_frame_drop(sorted, sorted->column[c].name);
 	}
 	nb_require_ok(nb_frame_gather(sorted, NB_PARTICLE, n, perm, &nb_space_host, nb_permute_cpu), frame);
-	nb_free(perm);
+	sorted->number = frame->number;
 }
 
 /* To the images that are nearest to a place. */
@@ -157,40 +157,53 @@ static void put_back(struct nb_frame *whole, const struct nb_frame *part, size_t
 	}
 }
 
+void nb_stats_release_each(struct stats *self)
+{
+	nb_free_all(self->parts.value, self->parts.perm, self->parts.row);
+	self->parts.value = NULL;
+	self->parts.perm = self->parts.row = NULL;
+	if (self->parts.open) {
+		nb_frame_clear(&self->parts.part);
+		nb_frame_clear(&self->parts.sorted);
+	}
+	self->parts.open = 0;
+}
+
 void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame)
 {
-	struct nb_frame sorted, part;
-	nb_require_valid(frame);
-	uint64_t *value = read_values(self, frame);
+	struct nb_frame *const sorted = &self->parts.sorted, *const part = &self->parts.part;
 	const size_t n = frame->rows[NB_PARTICLE];
-	uint32_t *row = nb_require_memory(frame, nb_alloc(n, sizeof *row));
-	nb_frame_init(&sorted);
-	nb_frame_init(&part);
-	sort_frame(&sorted, frame, value);
-	sorted.number = frame->number;
+	nb_require_valid(frame);
+	read_values(self, frame);
+	nb_frame_init(sorted);
+	nb_frame_init(part);
+	self->parts.open = 1;
+	sort_frame(self, frame);
+	const uint64_t *value = self->parts.value;
+	uint32_t *row = self->parts.row = nb_require_memory(frame, nb_alloc(n, sizeof *row));
 	for (size_t i = 0; i < n; i++)
 		row[i] = (uint32_t)i;
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		for (end = begin + 1; end < n && value[end] == value[begin]; end++)
 			;
-		cut(&part, &sorted, row, begin, end);
+		cut(part, sorted, row, begin, end);
 		if (self->stack) {
-			move_to_centre(run, self, &part);
-			put_back(&sorted, &part, begin);
+			move_to_centre(run, self, part);
+			put_back(sorted, part, begin);
 		} else {
 			self->each_value = value[begin];
-			self->mode->frame(run, self, &part);
+			self->mode->frame(run, self, part);
 		}
-		nb_frame_clear(&part);
+		nb_frame_clear(part);
+		nb_frame_init(part);
 	}
 	if (self->stack) {
 		const int kind = self->centre.kind;
 		self->centre.kind = CENTRE_ORIGIN;
-		self->mode->frame(run, self, &sorted);
+		self->mode->frame(run, self, sorted);
 		self->centre.kind = kind;
 	}
-	nb_frame_clear(&sorted);
-	nb_free_all(value, row);
+	nb_stats_release_each(self);
 }
 
 void nb_stats_add_each(struct stats *self)

@@ -184,6 +184,7 @@ static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 static void clear(void *self)
 {
 	struct stats *opt = self;
+	nb_stats_release_each(opt);
 	if (opt->mode && opt->mode->clear)
 		opt->mode->clear(opt);
 }

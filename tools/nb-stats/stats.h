@@ -45,6 +45,12 @@ struct stats {
 	int wanted[NMODE]; /* by options */
 	const char *compare_path, *lagrangian, *center, *species, *range, *orbits, *each;
 	uint64_t each_value; /* of the bodies that are the frame in hand */
+	struct {
+		int open;		      /* the frames are */
+		struct nb_frame sorted, part; /* by the column; of one value */
+		uint64_t *value;	      /* of each body, in order */
+		uint32_t *perm, *row;
+	} parts; /* of --each, while a frame is measured */
 	int by, by_number, bins, spacing, axis, shape, bound, nfw, rings, stack; /* enums of these names, and numbers */
 	int shape_given;
 	int boxed; /* the frame in hand is all of a periodic box */
@@ -174,6 +180,8 @@ struct nb_centre nb_stats_centre(
 
 /* The mode's work for each value of the column, instead of the frame. */
 void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame);
+/* Frees what nb_stats_each has, also where an error has ended it. */
+void nb_stats_release_each(struct stats *self);
 /* For all bodies of a periodic box: they are at the images that are nearest to the centre, if --center says where that
  * is, else to the mean of their places on the circles that the edges are.  What would be computed as in open space is
  * refused. */
