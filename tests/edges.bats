@@ -61,14 +61,17 @@ tables() {
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_2D - the range of an option
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_3D - the range of an option
 		kernels/domain/cut_cpu.c MOST_PARTS - parts are coarser then
+		kernels/ewald/ewald_cpu.c MODES_MOST - follows from the length of the split
 		kernels/fmm/expansion_internal.h NB_FMM_MAX_TOTAL - follows from the range of an option
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_2D - the range of an option
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_3D - the range of an option
 		kernels/gravity/direct_cpu.c MOST - bodies of a sample
 		kernels/groups/properties.c MOST_SLOTS - what is finer is found by no gap, as nb-groups(1) says
+		kernels/mesh/mesh.h NB_MESH_MOST - the range of an option
 		kernels/models/model_simd.c MAX_DRAWS - draws that any model makes
 		kernels/models/system_cpu.c MOST_ORBITS unit/models/system.c segregation wants a mass-range
 		kernels/motion/collide.h NB_COLLIDE_MOST unit/motion/contact.c NB_COLLIDE_MOST
+		kernels/near/near.h NB_NEAR_MOST - the range of an option
 		kernels/order/sort_cpu.c MAX_PASS - one for each bit of a key
 		kernels/picture/picture.h NB_SPLAT_MAX_CHANNEL - channels that nb-render-ppm has
 		kernels/picture/picture.h NB_SPLAT_MAX_SIZE - the range of an option

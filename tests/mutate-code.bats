@@ -45,8 +45,8 @@ load helper
 	cd "$BATS_TEST_TMPDIR"
 	# a known mutant of the list, one that changes nothing, twice, one that never ends, and one that is no C
 	awk -v RS= -v ORS='\n\n' '/^id: order-cube-flat\n/' "$NB_TOP/tests/mutants.txt" >list.txt
-	for mutant in 'survivor|enum { BLOCK = 1 << 11 };|enum { BLOCK = 1 << 10 };|' \
-		'known|enum { BLOCK = 1 << 11 };|enum { BLOCK = 1 << 10 };|survives: blocks of any size give the same' \
+	for mutant in 'survivor|enum { BLOCK = 1 << 9 };|enum { BLOCK = 1 << 8 };|' \
+		'known|enum { BLOCK = 1 << 9 };|enum { BLOCK = 1 << 8 };|survives: blocks of any size give the same' \
 		'endless|const double scale = ldexp(1, bits)|for (;;) {}  const double scale = ldexp(1, bits)|' \
 		'no-c|const double scale = ldexp(1, bits)|const double scale = ldexp(1, bits))|'; do
 		IFS='|' read -r id text with more <<<"$mutant"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # nb-neighbours: the nearest bodies are those of all pairs, in every box, and densities follow from them.
-# as a filter: nb-neighbours --nearest 1 --radius 0.3
+# as a filter: nb-neighbours --radius 0.3
 
 load helper
 

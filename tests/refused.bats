@@ -137,6 +137,8 @@ setup() {
 		case $tool in
 		nb-field) before=('plummer m=1 a=1') ;;
 		nb-step) before=(-d 1 nb-force) ;;
+		nb-groups) before=(--length 1) ;;
+		nb-power) before=(--mesh 8 --periodic 1) ;;
 		*) before=() ;;
 		esac
 		least=0 meant "$tool" "$option=@" "${before[@]}" p.nb < <(tr '|' '\n' <<<"$words" | grep -x '[a-z]*') || {
@@ -201,7 +203,7 @@ setup() {
 	cat >each <<-'END'
 	cat filters formats | while read -r command; do
 		for way in "" "-o /dev/tty" "-o -"; do
-			case $command/$way in nb-stats*/-o* | nb-plot*) continue ;; esac # whose text is UTF-8
+			case $command/$way in nb-stats*/-o* | nb-power*/-o* | nb-plot*) continue ;; esac # whose text is UTF-8
 			$command $way <flat.nb 2>message || [ $? -eq 2 ] || echo "$command $way" >>wrong
 			[ ! -s message ] || [ "$(grep -c 'is a terminal and .* binary' message)" -eq "$(wc -l <message)" ] ||
 				echo "$command $way: $(<message)" >>wrong

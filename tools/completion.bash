@@ -5,7 +5,7 @@
 # completes the last.
 
 _nb_options() { # the options of program $1
-	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'
+	"$1" --help 2>/dev/null | awk '/^ +-/ { print $1; if ($1 ~ /,$/) print $2 }' | grep -oE -- '^--?[A-Za-z][A-Za-z0-9-]*'
 }
 
 _nb_argument() { # what follows option $2 in the help of program $1: N, FILE, f32|f64; nothing behind a flag
