@@ -319,7 +319,7 @@ include make/packages.mk
 
 # ---- what people type ------------------------------------------------------------------------------
 # Test files run side by side, a job more than there are processors, as tests wait for many small processes.  Two of them
-# say when programs must start: they come last.
+# say when programs must start, or judge how they share time: they come last, one after the other.
 BATS  ?= tests/bats-parallel $(shell expr $$(nproc) + 1)
 TESTS ?= $(sort $(wildcard tests/*.bats))
 ALONE  = tests/fold.bats tests/ranks.bats
@@ -339,7 +339,7 @@ check: deps-check
 	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
 	$(Q)$(PYTHON_FIRST); export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
 		$(if $(filter-out $(ALONE),$(TESTS)),$(BATS) $(filter-out $(ALONE),$(TESTS)) || status=1;) \
-		$(if $(filter $(ALONE),$(TESTS)),$(BATS) $(filter $(ALONE),$(TESTS)) || status=1;) exit $$status
+		$(foreach f,$(filter $(ALONE),$(TESTS)),$(BATS) $f || status=1;) exit $$status
 
 # every room's unit tests and the main pipelines
 check-fast: deps-check
