@@ -123,7 +123,8 @@ boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'
 	echo 0.3,0.9,0,2 | boxed | nb-force --potential >one.nb
 	close_to "$(mutate show pot <one.nb)" 5.674594958961239 1e-13
 	nb-calc 'a = abs(ax) + abs(ay) + abs(az)' one.nb | mutate show a >size
-	close_to 0 "$(cat size)" 1e-13
+	# Terms of about 20 cancel here, in an order that depends on the processor's vectors.
+	close_to 0 "$(cat size)" 1e-12
 	boxed </dev/null | nb-force --potential | nb-stats --check
 }
 
