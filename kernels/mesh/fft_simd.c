@@ -60,10 +60,17 @@ static void some_rows(const struct nb_fft *fft, double unit, size_t nrow, double
 	const size_t m = (size_t)fft->m, length = nb_mesh_row(fft->m);
 	const int64_t *number = (const int64_t *)row;
 	for (size_t j = 0; j < m; j++)
-		for (size_t l = 0; l < NB_WD; l++) {
-			work[j].re[l] = 2 * l < nrow ? (double)number[2 * l * length + j] * unit : 0;
-			work[j].im[l] = 2 * l + 1 < nrow ? (double)number[(2 * l + 1) * length + j] * unit : 0;
-		}
+		for (size_t l = 0; l < NB_WD; l++)
+			for (size_t odd = 0; odd < 2; odd++) {
+				const size_t at = (2 * l + odd) * length + j;
+				double part = 0;
+				if (2 * l + odd < nrow)
+					part = unit > 0 ? (double)number[at] * unit : row[at];
+				if (odd)
+					work[j].im[l] = part;
+				else
+					work[j].re[l] = part;
+			}
 	const struct nb_complex *z = transform(fft, work, work + m);
 	for (size_t k = 0; k <= m / 2; k++) {
 		const struct nb_complex here = z[k], there = z[k ? m - k : 0];
@@ -85,12 +92,49 @@ void NB_ISA(nb_fft_rows)(const struct nb_fft *fft, double unit, size_t nrow, dou
 		some_rows(fft, unit, nrow - k < most ? nrow - k : most, row + k * length, work);
 }
 
+/* The rows a and b of which modes A and B are: a + i b has the modes A + i B, and the other half of those of a real row
+ * is known.  With real and imaginary part changed, before and after, the transform goes back. */
+static void some_rows_back(const struct nb_fft *fft, size_t nrow, double *row, struct nb_complex *work)
+{
+	const size_t m = (size_t)fft->m, length = nb_mesh_row(fft->m);
+	for (size_t k = 0; k <= m / 2; k++) {
+		const int lone = k == 0 || 2 * k == m; /* it is its own mirror image, so it is real */
+		nb_vd part[4] = {{0}, {0}, {0}, {0}};
+		for (size_t l = 0; l < NB_WD; l++)
+			for (size_t odd = 0; odd < 2 && 2 * l + odd < nrow; odd++) {
+				const double *from = row + (2 * l + odd) * length + 2 * k;
+				part[2 * odd][l] = from[0];
+				part[2 * odd + 1][l] = lone ? 0 : from[1];
+			}
+		work[k].im = part[0] - part[3];
+		work[k].re = part[1] + part[2];
+		if (!lone) {
+			work[m - k].im = part[0] + part[3];
+			work[m - k].re = part[2] - part[1];
+		}
+	}
+	const struct nb_complex *z = transform(fft, work, work + m);
+	for (size_t l = 0; l < NB_WD; l++)
+		for (size_t odd = 0; odd < 2 && 2 * l + odd < nrow; odd++)
+			for (size_t j = 0; j < m; j++)
+				row[(2 * l + odd) * length + j] = odd ? z[j].re[l] : z[j].im[l];
+}
+
+void NB_ISA(nb_fft_rows_back)(const struct nb_fft *fft, size_t nrow, double *row, void *work)
+{
+	const size_t most = 2 * NB_WD, length = nb_mesh_row(fft->m);
+	for (size_t k = 0; k < nrow; k += most)
+		some_rows_back(fft, nrow - k < most ? nrow - k : most, row + k * length, work);
+}
+
 /* A column in each lane; count <= NB_WD. */
-static void some_columns(const struct nb_fft *fft, size_t stride, size_t count, double *at, struct nb_complex *work)
+static void some_columns(
+	const struct nb_fft *fft, int back, size_t stride, size_t count, double *at, struct nb_complex *work)
 {
 	const size_t m = (size_t)fft->m;
-	const nb_vdi lane = nb_lane_vd(), even = 2 * lane, odd = 2 * lane + 1;
-	const nb_vdi low = lane / 2 + (lane & 1) * NB_WD, high = low + NB_WD / 2;
+	/* pairs are taken apart, and put together again; to go back, their parts are changed */
+	const nb_vdi lane = nb_lane_vd(), even = 2 * lane + back, odd = 2 * lane + !back;
+	const nb_vdi low = lane / 2 + ((lane & 1) ^ back) * NB_WD, high = low + NB_WD / 2;
 	for (size_t j = 0; j < m; j++) {
 		double pair[2 * NB_WD] = {0};
 		nb_vd a, b;
@@ -110,8 +154,8 @@ static void some_columns(const struct nb_fft *fft, size_t stride, size_t count, 
 	}
 }
 
-void NB_ISA(nb_fft_columns)(const struct nb_fft *fft, size_t stride, size_t count, double *at, void *work)
+void NB_ISA(nb_fft_columns)(const struct nb_fft *fft, int back, size_t stride, size_t count, double *at, void *work)
 {
 	for (size_t k = 0; k < count; k += NB_WD)
-		some_columns(fft, stride, count - k < NB_WD ? count - k : NB_WD, at + 2 * k, work);
+		some_columns(fft, back, stride, count - k < NB_WD ? count - k : NB_WD, at + 2 * k, work);
 }

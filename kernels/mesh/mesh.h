@@ -63,6 +63,14 @@ NB_MUST_CHECK int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mes
 /* In place: the whole numbers, times the unit, become modes: mode k = sum over cells of number exp(-2 pi i k cell / m).
  * m as from nb_mesh_size.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_mesh_transform_cpu(int m, double unit, void *mesh);
+/* The same of real numbers. */
+NB_MUST_CHECK int nb_mesh_transform_real_cpu(int m, double *mesh);
+/* In place, the other way: modes become real numbers, number of a cell = sum over modes of mode k exp(2 pi i k cell /
+ * m), m^3 times what had these modes.  Modes beyond m / 2 along z are the conjugates of their mirror images, which a
+ * mesh holds; where both of a pair are held, with 0 or m / 2 along z, they are to be conjugates of each other, and a
+ * mode that is its own mirror image is to be real.  Same bytes for any number of threads.  NB_OK, NB_EINVAL, NB_ENOMEM.
+ */
+NB_MUST_CHECK int nb_mesh_transform_back_cpu(int m, double *mesh);
 
 /* Modes of one density, delta_k = sum m exp(-i k x) / sum m: of a mesh, with its window divided out, or the mean of it
  * and of the shifted one, which the odd images of a mode do not reach. */

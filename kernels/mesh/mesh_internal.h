@@ -112,12 +112,15 @@ int nb_fft_factor(int m, int radix[NB_FFT_PASSES]);
 void nb_fft_roots(int m, double *root);
 
 /* Of the CPU, by vectors of rows or columns, for each instruction set.  work: NB_FFT_WORK bytes for each of m.
- * nrow rows, 8-byte whole numbers, become modes in place; count columns that lie side by side, whose numbers are stride
- * pairs apart, are transformed. */
+ * nrow rows become modes in place: whole numbers of 8 bytes, times the unit, or real numbers where it is 0; or modes
+ * become rows of real numbers.  count columns that lie side by side, whose numbers are stride pairs apart, are
+ * transformed; back: with exp(+2 pi i j k / m). */
 enum { NB_FFT_WORK = 256 };
 typedef void nb_fft_rows(const struct nb_fft *fft, double unit, size_t nrow, double *row, void *work);
-typedef void nb_fft_columns(const struct nb_fft *fft, size_t stride, size_t count, double *at, void *work);
+typedef void nb_fft_rows_back(const struct nb_fft *fft, size_t nrow, double *row, void *work);
+typedef void nb_fft_columns(const struct nb_fft *fft, int back, size_t stride, size_t count, double *at, void *work);
 NB_ISA_DECLARE(nb_fft_rows)
+NB_ISA_DECLARE(nb_fft_rows_back)
 NB_ISA_DECLARE(nb_fft_columns)
 
 #ifdef __cplusplus

@@ -66,6 +66,37 @@ static void transform(int m)
 	nb_free_all(mesh, want);
 }
 
+/* A mesh of real numbers, there and back; and modes that are known: cell (x, y, z) of mode k is a wave. */
+static void transform_back(int m)
+{
+	const size_t side = (size_t)m, row = nb_mesh_row(m), n = nb_mesh_bytes(m) / sizeof(double);
+	double *mesh = nb_alloc(n, sizeof *mesh), *first = nb_alloc(n, sizeof *first), worst = 0;
+	for (size_t k = 0; k < n; k++)
+		mesh[k] = first[k] = uniform() - 0.5;
+	CHECK(nb_mesh_transform_real_cpu(m, mesh) == NB_OK);
+	CHECK(nb_mesh_transform_back_cpu(m, mesh) == NB_OK);
+	for (size_t k = 0; k < n; k++)
+		if (k % row < side)
+			worst = fmax(worst, fabs(mesh[k] / (double)(side * side * side) - first[k]));
+	CHECK_NEAR(worst, 0, 1e-15 * m);
+	for (size_t k = 0; k < n; k++)
+		mesh[k] = 0;
+	const size_t kx = 2, ky = side - 3, kz = 1;
+	mesh[(kx * side + ky) * row + 2 * kz] = 0.25;
+	mesh[(kx * side + ky) * row + 2 * kz + 1] = -0.5;
+	mesh[0] = 2;
+	CHECK(nb_mesh_transform_back_cpu(m, mesh) == NB_OK);
+	worst = 0;
+	for (size_t k = 0; k < n; k++) {
+		const size_t turns = k / row / side * kx + k / row % side * ky + k % row * kz;
+		const double complex wave = (0.25 - 0.5 * I) * cexp(2 * PI * I * (double)(turns % side) / m);
+		if (k % row < side)
+			worst = fmax(worst, fabs(mesh[k] - 2 - 2 * creal(wave)));
+	}
+	CHECK_NEAR(worst, 0, 1e-14);
+	nb_free_all(mesh, first);
+}
+
 /* ---- painting ----------------------------------------------------------------------------------- */
 
 /* The B-spline of an order, at distance x from its centre: Hockney & Eastwood's and Sefusatti's formulas. */
@@ -284,6 +315,8 @@ int main(void)
 	sizes();
 	for (size_t k = 0; k < sizeof edge / sizeof *edge; k++)
 		transform(edge[k]);
+	for (size_t k = 0; k < sizeof edge / sizeof *edge; k++)
+		transform_back(edge[k]);
 	for (int order = 1; order <= NB_MESH_ORDERS; order++) {
 		paint_by_hand(8, order);
 		paint_by_hand(9, order);
