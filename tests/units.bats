@@ -56,6 +56,8 @@ unit() {
 @test "the solar system" { unit models/solar; }
 @test "neighbours" { unit near/near; }
 @test "gravity in a periodic box" { unit ewald/ewald; }
+@test "gravity in a periodic box by a mesh and pairs" { unit treepm/treepm; }
+@test "gravity in a periodic box by a mesh and pairs with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit treepm/treepm; done; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }
 @test "parts of what is imported, and its bytes" { unit exchange/part; }

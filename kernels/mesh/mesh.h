@@ -27,6 +27,7 @@ enum {
 	NB_MESH_LEAST = 8,
 	NB_MESH_MOST = 4096,
 	NB_MESH_ORDERS = 4, /* of windows: 1 nearest cell (NGP), 2 cloud in cell (CIC), 3 TSC, 4 PCS */
+	NB_MESH_ORDERS_CPU = 6,
 };
 
 static NB_HD size_t nb_mesh_row(int m)
@@ -56,8 +57,9 @@ struct nb_mesh_paint {
 };
 
 /* The mesh, which is overwritten, becomes the masses in its cells as whole numbers (int64_t) of the unit: each body
- * becomes a B-spline of this order around its place, in cells that are at whole numbers.  So does `shifted`, unless it
- * is NULL, of bodies that are moved by half a cell along each axis.  NB_OK, NB_ENOMEM, NB_ELIMIT (n >= 2^31). */
+ * becomes a B-spline of this order (up to NB_MESH_ORDERS_CPU) around its place, in cells that are at whole numbers.  So
+ * does `shifted`, unless it is NULL, of bodies that are moved by half a cell along each axis.  NB_OK, NB_ENOMEM,
+ * NB_ELIMIT (n >= 2^31). */
 NB_MUST_CHECK int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
 
 /* In place: the whole numbers, times the unit, become modes: mode k = sum over cells of number exp(-2 pi i k cell / m).
@@ -71,6 +73,37 @@ NB_MUST_CHECK int nb_mesh_transform_real_cpu(int m, double *mesh);
  * mode that is its own mirror image is to be real.  Same bytes for any number of threads.  NB_OK, NB_EINVAL, NB_ENOMEM.
  */
 NB_MUST_CHECK int nb_mesh_transform_back_cpu(int m, double *mesh);
+
+/* ---- gravity ------------------------------------------------------------------------------------ */
+
+/* Of masses that are smoothed by a Gaussian of this length, exp(-k^2 split^2), in a box whose mean density acts on
+ * nothing. */
+struct nb_mesh_poisson {
+	int m, order;	   /* of the spline that the masses were painted by, and the field is gathered by */
+	double box, split; /* > 0 */
+};
+
+enum nb_mesh_field { NB_MESH_ACC_X, NB_MESH_ACC_Y, NB_MESH_ACC_Z, NB_MESH_POT };
+
+/* The modes of a field for G = 1, of those of painted masses: pot_k = -4 pi rho_k exp(-k^2 split^2) / (k W)^2, acc_k =
+ * -i k pot_k, where W is the window of the spline.  Modes with a number of m / 2 along an axis become 0.  `to` may be
+ * `mass`.  NB_OK, NB_ENOMEM.  Source: Hockney & Eastwood 1988, section 8.3, with exact derivatives. */
+NB_MUST_CHECK int nb_mesh_poisson_cpu(
+	const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to);
+
+struct nb_mesh_gather {
+	size_t n;
+	const double *pos; /* n x 3; those outside of the box are brought in */
+	double box;
+	int m, order;
+	const double *mesh; /* of real numbers */
+};
+
+/* value[stride i] += the mesh at position i: the mean of cells by the spline that a body there would be painted by.
+ * Same bytes for any number of threads. */
+void nb_mesh_gather_cpu(const struct nb_mesh_gather *gather, double *value, size_t stride);
+
+/* ---- spectra ------------------------------------------------------------------------------------ */
 
 /* Modes of one density, delta_k = sum m exp(-i k x) / sum m: of a mesh, with its window divided out, or the mean of it
  * and of the shifted one, which the odd images of a mode do not reach. */

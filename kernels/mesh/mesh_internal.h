@@ -48,6 +48,11 @@ static NB_HD int nb_mesh_cell(int at, int m)
 	return at < 0 ? at + m : at < m ? at : at - m;
 }
 
+/* Of the CPU, for each instruction set: points from, from + 1, ..., to - 1. */
+typedef void nb_mesh_gather_part(
+	const struct nb_mesh_gather *gather, size_t from, size_t to, double *value, size_t stride);
+NB_ISA_DECLARE(nb_mesh_gather_part)
+
 /* ---- modes -------------------------------------------------------------------------------------- */
 
 /* Of a wave number along one axis: what the window is divided out by, and the turn by half a cell. */

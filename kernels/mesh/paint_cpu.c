@@ -74,8 +74,8 @@ static NB_HD void paint_bodies(
 		const size_t i = row[k];
 		__builtin_prefetch(paint->pos + 3 * (size_t)row[k + AHEAD < n ? k + AHEAD : k]);
 		const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
-		double weight[3][NB_MESH_ORDERS];
-		size_t cell[3][NB_MESH_ORDERS];
+		double weight[3][NB_MESH_ORDERS_CPU];
+		size_t cell[3][NB_MESH_ORDERS_CPU];
 		for (int c = 0; c < 3; c++) {
 			const int first = nb_mesh_spline(
 				order, nb_mesh_place(paint->pos[3 * i + c], paint) + shift, weight[c]);
@@ -100,7 +100,9 @@ static void paint_column(
 	case 1: paint_bodies(1, paint, shift, row, n, mesh); break;
 	case 2: paint_bodies(2, paint, shift, row, n, mesh); break;
 	case 3: paint_bodies(3, paint, shift, row, n, mesh); break;
-	default: paint_bodies(4, paint, shift, row, n, mesh); break;
+	case 4: paint_bodies(4, paint, shift, row, n, mesh); break;
+	case 5: paint_bodies(5, paint, shift, row, n, mesh); break;
+	default: paint_bodies(6, paint, shift, row, n, mesh); break;
 	}
 }
 

@@ -1,0 +1,56 @@
+/* treepm_internal.h - the near part: bodies in cells, lists of those near a group, and the law that acts on it. */
+#ifndef NB_TREEPM_INTERNAL_H
+#define NB_TREEPM_INTERNAL_H
+
+#include "common/cpu.h"
+#include "kernels/gravity/gravity.h"
+#include "kernels/treepm/treepm.h"
+
+enum {
+	NB_TREEPM_TERMS = 16,  /* of the polynomials in r^2 */
+	NB_TREEPM_GROUP = 16,  /* targets that share a list */
+	NB_TREEPM_LIST = 2048, /* bodies of a list, after which its forces are summed */
+	NB_TREEPM_VECTOR = 8   /* the most lanes of a vector, by which arrays are longer than they need to be */
+};
+
+/* What a unit mass at d = sqrt(r2) does within the cut: the softened law, less the cloud's, whose pull and potential
+ * are polynomials in v = r2 scale - 1, from -1 to 1. */
+struct nb_treepm_law {
+	enum nb_pair_law law;
+	double eps2, none;	 /* NB_LAW_COMMON: r2 + eps2 counts above `none` */
+	double cut2, scale, far; /* no coordinate is within the cut of far */
+	double acc[NB_TREEPM_TERMS], pot[NB_TREEPM_TERMS];
+};
+
+/* Bodies, or points, by cells: their coordinates in [0, box) by column, and longer by NB_TREEPM_VECTOR. */
+struct nb_treepm_side {
+	size_t n;
+	double *x[3], *mass, *soft;
+	double *pos;	      /* n x 3 */
+	const uint32_t *list; /* of bodies, by number; NULL: all of them */
+	uint32_t *number;     /* of each in the list */
+	uint32_t *begin;      /* of cell c, with one more at the end */
+};
+
+struct nb_treepm_group {
+	double centre[3], half[3]; /* of the box of its targets */
+};
+
+struct nb_treepm_list {
+	double x[3][NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
+	double mass[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
+	double soft[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
+	size_t n;
+};
+
+/* Appends those of the sources from, from + 1, ... to - 1 that are within reach of the group, as the images nearest to
+ * its centre, until there may be no room; returns the first that was not looked at. */
+typedef size_t nb_treepm_collect(const struct nb_treepm_side *sources, size_t from, size_t to, double box,
+	double reach2, const struct nb_treepm_group *group, struct nb_treepm_list *list);
+/* Adds to sum[k] what the list does to targets first + k, k < count: acc, and pot if it is wanted. */
+typedef void nb_treepm_pull(const struct nb_treepm_law *law, struct nb_treepm_list *list,
+	const struct nb_treepm_side *targets, size_t first, size_t count, int pot, double sum[][4]);
+NB_ISA_DECLARE(nb_treepm_collect)
+NB_ISA_DECLARE(nb_treepm_pull)
+
+#endif
