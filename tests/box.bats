@@ -19,6 +19,9 @@ deeds() {
 		nb-diff         obeys    nb-diff box.nb box.nb
 		nb-field        refuses  nb-field 'plummer m=1 a=1' box.nb
 		nb-force        obeys    nb-force --potential --audit 9 box.nb
+		nb-force        obeys    nb-force -m treepm --potential --audit 9 box.nb
+		nb-force        refuses  nb-force -m treepm --jerk box.nb
+		nb-force        refuses  nb-force -m treepm --precision f32 box.nb
 		nb-force        refuses  nb-force -t 0.5 box.nb
 		nb-force        refuses  nb-sort-zorder box.nb | nb-build-tree | nb-force
 		nb-force        refuses  nb-force -m fmm box.nb
@@ -43,6 +46,7 @@ deeds() {
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb
 		nb-step         obeys    nb-force -e 0.1 box.nb | nb-step -d 0.1
+		nb-step         obeys    nb-step -d 0.1 'nb-force -m treepm -e 0.1' box.nb
 		nb-step         obeys    nb-step -d 0.1 --integrator chin 'nb-force -e 0.1' box.nb
 		nb-step         refuses  nb-step -d 0.1 'nb-force -t 0.5' box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator euler 'nb-force -e 0.1' box.nb

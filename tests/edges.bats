@@ -95,6 +95,7 @@ tables() {
 		tools/nb-convert/convert.h NB_CONVERT_MOST_FILES - the range of an option
 		tools/nb-field/table.c MOST_ROWS here
 		tools/nb-force/method.c MOST nb-force.bats (limit 4 for method tree)
+		tools/nb-force/box.c MOST_SUMMED - above it the mesh is taken, and a warning says if it misses
 		tools/nb-merge/merge.c MOST_SPECIES nb-merge.bats has numbers for 256 inputs
 		tools/nb-merge/origin.c MOST_ORIGINS here
 		tools/nb-render-ppm/camera.c MAX_KEYS nb-render-ppm.bats has more than 10000 key frames

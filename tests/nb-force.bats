@@ -433,7 +433,7 @@ pairs_of() { # pairs_of FILE N
 @test "options that contradict each other are usage errors" {
 	fails_with 2 "'--alpha' needs" 'nb-force --alpha 0.1 <plummer.nb'
 	fails_with 2 'belong to method tree' 'nb-force -m direct -t 0.5 <plummer.nb'
-	fails_with 2 "invalid method 'trees' (did you mean 'tree'? want auto|direct|tree|near|fmm)" 'nb-force -m trees <plummer.nb'
+	fails_with 2 "invalid method 'trees' (did you mean 'tree'? want auto|direct|tree|near|fmm|treepm)" 'nb-force -m trees <plummer.nb'
 }
 
 @test "forces near the largest double: no factor on the way is beyond it" {

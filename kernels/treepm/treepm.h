@@ -29,9 +29,10 @@ struct nb_treepm {
 	double cut;   /* in s */
 };
 
-/* Order 6, split 1.3 and cut 6.5 with 2 n^(1/3) cells or the next number of them that can be transformed.  Bodies on a
- * lattice whose edge divides that of the mesh do not feel it. */
-struct nb_treepm nb_treepm_choose(size_t n);
+/* Order 6, a cut of 6.5, from a split of 1.75 cells on 7, and 2 n^(1/3) cells or the next number of them that can be
+ * transformed, but so many that the cut is at 0.4 of the box at most.  split 0: 1.3.  Bodies on a lattice whose edge
+ * divides that of the mesh do not feel it. */
+struct nb_treepm nb_treepm_choose(size_t n, double split);
 /* The distance at which the near part ends; nb_treepm_cpu needs less than half of the box. */
 double nb_treepm_reach(const struct nb_treepm *how, double box);
 /* The longest softening length: Plummer's, or the support of the spline, is at most that distance. */

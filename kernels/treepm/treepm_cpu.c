@@ -40,11 +40,12 @@ struct treepm {
 	double *sum;	   /* of each target, acc and pot */
 };
 
-struct nb_treepm nb_treepm_choose(size_t n)
+struct nb_treepm nb_treepm_choose(size_t n, double split)
 {
-	const double cells = ceil(2 * cbrt((double)n) * (1 - 0x1p-40));
-	const int most = cells < NB_MESH_MOST ? (int)cells : NB_MESH_MOST;
-	return (struct nb_treepm){nb_mesh_size(most < NB_MESH_LEAST ? NB_MESH_LEAST : most), 6, 1.3, 6.5};
+	struct nb_treepm how = {0, 6, split > 0 ? split : 1.3, split < 1.75 ? 6.5 : 7};
+	const double along = ceil(2 * cbrt((double)n) * (1 - 0x1p-40)), least = ceil(how.cut * how.split / 0.4);
+	how.mesh = nb_mesh_size((int)fmin(fmax(along, fmax(least, NB_MESH_LEAST)), NB_MESH_MOST));
+	return how;
 }
 
 double nb_treepm_reach(const struct nb_treepm *how, double box)

@@ -156,7 +156,7 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	double *strength = nb_force_there(opt, frame, count, sizeof *strength);
 	double *acc = nb_force_there(opt, frame, count, 3 * sizeof *acc);
 	const struct nb_gravity_points points = {.n = count, .target = target, .acc = exact, .strength = strength};
-	const int status = opt->box > 0 ? nb_force_box_points(g, opt->box, &points)
+	const int status = opt->box > 0 ? nb_force_box_exact(g, opt->box, &points)
 					: backend->gravity_points(g, &points);
 	nb_require_done(run, status, "direct sums of", frame);
 	nb_require_done(run,

@@ -2,7 +2,7 @@
 #include "tools/nb-force/force.h"
 
 #include "common/timer.h"
-#include "kernels/ewald/ewald.h"
+#include "kernels/mesh/mesh.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"
 
@@ -15,8 +15,10 @@ static const struct nb_option options[] = {
 		.help = "softening length of all bodies"},
 	{'l', "leaf-size", NB_INT(struct force, leaf_size), .min = 1, .max = 65536, .arg = "N", .fallback = "16",
 		.help = "largest number of bodies in a leaf, where the frame has no tree"},
-	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm",
-		.fallback = "auto: tree if the frame has one or with -t, near if it has boxes, else direct",
+	{'m', "method", NB_CHOICE(struct force, method), .arg = "auto|direct|tree|near|fmm|treepm",
+		.fallback =
+			"auto: tree if the frame has one or with -t, near if it has boxes, treepm if it is large and "
+			"in a periodic box, else direct",
 		.help = "how to sum the forces"},
 	{'p', "order", NB_INT(struct force, order), .min = 1, .max = NB_FMM_MAX_ORDER_2D, .arg = "N",
 		.fallback = "that of the tree; for fmm 6, in 2-D 8",
@@ -38,10 +40,15 @@ static const struct nb_option options[] = {
 		.help = "compute with the kernel of a paper; the name help lists all kernels"},
 	{0, "mac", NB_CHOICE(struct force, mac), .arg = "geometric|acceleration", .fallback = "geometric",
 		.help = "criterion by which the tree walk opens cells"},
+	{0, "mesh", NB_INT(struct force, mesh), .min = NB_MESH_LEAST, .max = NB_MESH_MOST, .arg = "M",
+		.fallback = "twice the cube root of the number of bodies",
+		.help = "cells along an edge of the mesh of treepm"},
 	{0, "potential", NB_FLAG(struct force, potential), .help = "add field pot, the gravitational potential"},
 	{0, "precision", NB_CHOICE(struct force, precision), .arg = "f32|mixed|f64|auto",
 		.fallback = "auto: f32 for tree and fmm, that of the paper for --kernel, else f64",
 		.help = "arithmetic of the pair interactions"},
+	{0, "split", NB_POSITIVE(struct force, split), .max = 16, .arg = "CELLS", .fallback = "1.3",
+		.help = "length above which the mesh of treepm gives the forces, in its cells"},
 	{0, "softening-kernel", NB_CHOICE(struct force, kernel_of_softening), .arg = "plummer|spline",
 		.fallback = "the frame's, else plummer", .help = "how close interactions are softened"},
 };
@@ -61,6 +68,7 @@ static void check(struct nb_run *run, void *self)
 	if (opt->kernel_text && strcmp(opt->kernel_text, "help") == 0)
 		nb_force_list_kernels(run);
 	nb_force_accuracy_check(run, opt);
+	nb_force_box_check(opt);
 	nb_force_tree_check(run, opt);
 	run->needs.own_backend = opt->kernel_text != NULL;
 	nb_force_at_check(run, opt);
@@ -180,7 +188,7 @@ static int sum_forces(struct nb_run *run, const struct force *opt, enum method m
 	if (g->G == 0)
 		return no_force(frame);
 	if (opt->box > 0)
-		return nb_ewald_cpu(g, opt->box, NB_EWALD_NEAREST, NULL, count);
+		return nb_force_box_forces(opt, method, g, NULL, count);
 	if (method == METHOD_TREE)
 		return force_tree(run, opt, frame, g, count);
 	if (method == METHOD_NEAR)
@@ -227,7 +235,7 @@ static struct nb_gravity describe(
 	g.mass = nb_require_f64(frame, NB_MASS, space);
 	nb_force_soften(run, opt, frame, &g, what, opt->kernel || method == METHOD_FMM);
 	if (opt->box > 0)
-		nb_force_check_box_softening(frame, &g, opt->box);
+		nb_force_check_box_softening(opt, method, frame, &g);
 	return g;
 }
 
@@ -268,14 +276,14 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct force *opt = self;
-	const enum method method = nb_force_method(
+	enum method method = nb_force_method(
 		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
 	if (opt->at_path) {
 		nb_force_at(run, opt, frame);
 		return;
 	}
 	nb_require_valid(frame);
-	opt->box = nb_force_box(run, opt, method, frame);
+	opt->box = nb_force_box(run, opt, &method, frame);
 	if (method == METHOD_TREE)
 		nb_force_tree_make(run, opt, frame);
 	nb_force_aim(opt, method, frame);

@@ -3,10 +3,11 @@
 #define NB_FORCE_H
 
 #include "kernels/papers/papers.h"
+#include "kernels/treepm/treepm.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/source.h"
 
-enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM };
+enum method { METHOD_AUTO, METHOD_DIRECT, METHOD_TREE, METHOD_NEAR, METHOD_FMM, METHOD_TREEPM };
 /* --precision: those of enum nb_precision, then auto */
 enum { PRECISION_AUTO = NB_F64 + 1 };
 
@@ -15,10 +16,13 @@ struct force {
 	int potential, jerk, kernel_of_softening;
 	double softening, theta, alpha, G;
 	int theta_given, mac_given, order_given;
-	int audit;	 /* bodies */
-	double audited;	 /* what the 99th percentile of the errors of all bodies does not exceed */
-	double accuracy; /* 0: not asked for */
-	double box;	 /* edge of the periodic box of the frame; 0: none */
+	int audit;		 /* bodies */
+	double audited;		 /* what the 99th percentile of the errors of all bodies does not exceed */
+	double accuracy;	 /* 0: not asked for */
+	double box;		 /* edge of the periodic box of the frame; 0: none */
+	int mesh;		 /* --mesh; 0: not given */
+	double split;		 /* --split; 0: not given */
+	struct nb_treepm treepm; /* of this frame */
 	int attempts;
 	int missed; /* frames whose errors stayed above it */
 	int leaf_size;
@@ -86,13 +90,21 @@ const char *nb_force_tree_spread(
 
 /* ---- a periodic box (box.c) ---- */
 
-/* Its edge, 0: there is none.  Ends the tool where it cannot obey it, or bodies are outside; else it computes on the
- * CPU from here on. */
-double nb_force_box(struct nb_run *run, const struct force *opt, enum method method, const struct nb_frame *frame);
+/* --mesh and --split: what contradicts them ends the tool. */
+void nb_force_box_check(const struct force *opt);
+/* Of a frame with n bodies in a box, the method, where the one for other frames is this. */
+enum method nb_force_box_method(const struct force *opt, enum method method, double n);
+/* Its edge, 0: there is none, and the method.  Ends the tool where it cannot obey it, or bodies are outside; else it
+ * computes on the CPU from here on. */
+double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, const struct nb_frame *frame);
+/* The forces there, of all bodies or, as gravity_points of a backend, at points. */
+int nb_force_box_forces(const struct force *opt, enum method method, const struct nb_gravity *g,
+	const struct nb_gravity_points *points, struct nb_gravity_count *count);
 /* A softening that is too long for it ends the tool. */
-void nb_force_check_box_softening(const struct nb_frame *frame, const struct nb_gravity *g, double box);
-/* As gravity_points of a backend; the strength, for an audit, is the root mean square of the accelerations. */
-int nb_force_box_points(const struct nb_gravity *g, double box, const struct nb_gravity_points *points);
+void nb_force_check_box_softening(
+	const struct force *opt, enum method method, const struct nb_frame *frame, const struct nb_gravity *g);
+/* For an audit: the accelerations, and as strength the root mean square of them. */
+int nb_force_box_exact(const struct nb_gravity *g, double box, const struct nb_gravity_points *points);
 
 /* ---- measured errors (audit.c) ---- */
 

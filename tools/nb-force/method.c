@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm"};
+const char *const nb_method_name[] = {"auto", "direct", "tree", "near", "fmm", "treepm"};
 
 enum method nb_force_method(const struct force *opt, int tree, int boxes)
 {

@@ -84,26 +84,26 @@ void nb_force_at_clear(struct force *opt)
 }
 
 /* The field of g at the points, by the tree of its frame or directly; says what it took. */
-static void compute(struct nb_run *run, const struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
-	const struct nb_gravity_points *points)
+static void compute(struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame,
+	const struct nb_gravity *g, const struct nb_gravity_points *points)
 {
 	const struct nb_backend *backend = run->backend;
-	const int walks = nb_force_at_method(opt) == METHOD_TREE;
+	const int walks = method == METHOD_TREE;
 	const struct nb_tree tree = walks ? nb_require_tree(frame, backend) : (struct nb_tree){.nnode = 0};
 	const struct nb_tree_walk walk = nb_force_walk(run, opt);
 	struct nb_gravity_count count = {0, 0, 0, 0};
 	char counted[120] = "";
 	const double start = nb_now();
 	const int status = walks	  ? backend->gravity_tree_points(g, &tree, &walk, points, &count)
-			   : opt->box > 0 ? nb_force_box_points(g, opt->box, points)
+			   : opt->box > 0 ? nb_force_box_forces(opt, method, g, points, NULL)
 					  : backend->gravity_points(g, points);
 	nb_require_done(run, status, "the forces at points of", frame);
 	const double seconds = nb_now() - start;
 	if (walks)
 		snprintf(counted, sizeof counted, ", body-body %" PRIu64 ", body-cell %" PRIu64 ", cell-cell %" PRIu64,
 			count.p2p, count.m2p, count.m2l);
-	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu at %zu points, %.4g s%s", frame->number,
-		nb_method_name[nb_force_at_method(opt)], backend->name, g->n, points->n, seconds, counted);
+	nb_verbose("frame %" PRIu64 ": %s on %s, n %zu at %zu points, %.4g s%s", frame->number, nb_method_name[method],
+		backend->name, g->n, points->n, seconds, counted);
 }
 
 /* The points without what is said of forces there, at the time of the sources. */
@@ -141,11 +141,11 @@ static struct nb_frame *prepare(struct force *opt, struct nb_frame *sources)
 void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 {
 	const struct nb_space *space;
-	const enum method method = nb_force_at_method(opt);
+	enum method method = nb_force_at_method(opt);
 	struct nb_gravity g = {.n = frame->rows[NB_PARTICLE], .precision = nb_force_precision(opt, method)};
 	struct nb_gravity_points points = {.n = 0};
 	nb_require_valid(frame);
-	opt->box = nb_force_box(run, opt, method, frame);
+	opt->box = nb_force_box(run, opt, &method, frame);
 	space = run->backend->space;
 	advance(opt);
 	opt->at.count++;
@@ -158,7 +158,7 @@ void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 	g.mass = nb_require_f64(frame, NB_MASS, space);
 	nb_force_soften(run, opt, frame, &g, "", 0);
 	if (opt->box > 0)
-		nb_force_check_box_softening(frame, &g, opt->box);
+		nb_force_check_box_softening(opt, method, frame, &g);
 
 	struct nb_frame *out = prepare(opt, frame);
 	const char *dtype = nb_real_dtype(out);
@@ -169,7 +169,7 @@ void nb_force_at(struct nb_run *run, struct force *opt, struct nb_frame *frame)
 	points.pos = nb_require_f64(out, NB_POS, space);
 	if (nb_frame_field(out, NB_EPS) && !nb_given(run, &opt->softening))
 		points.eps = nb_require_f64(out, NB_EPS, space);
-	compute(run, opt, frame, &g, &points);
+	compute(run, opt, method, frame, &g, &points);
 	const char *name = nb_method_name[method];
 	nb_force_require_in_range(run, name, out, nb_frame_field(out, NB_ACC), "an acceleration");
 	nb_force_require_in_range(run, name, out, nb_frame_field(out, NB_POT), "a potential");

@@ -11,6 +11,8 @@
 /* Pairs of all bodies, or of those in a box and its neighbours. */
 static double pairs(const struct nb_plan *plan, enum method method)
 {
+	if (method == METHOD_TREEPM) /* which takes the time of so many pairs for each body */
+		return 16000 * plan->n;
 	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
 	return plan->n * plan->n * (method != METHOD_DIRECT && around < boxes ? around / boxes : 1);
 }
@@ -77,13 +79,14 @@ static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_p
 	static const enum nb_memory_stage stage[] = {[METHOD_DIRECT] = NB_MEMORY_DIRECT,
 		[METHOD_TREE] = NB_MEMORY_WALK,
 		[METHOD_NEAR] = NB_MEMORY_NEAR,
-		[METHOD_FMM] = NB_MEMORY_NEAR};
+		[METHOD_FMM] = NB_MEMORY_NEAR,
+		[METHOD_TREEPM] = NB_MEMORY_DIRECT};
 	const unsigned traits = traits_of(run, opt, plan, precision);
 	const double of_force = (3 + (opt->potential ? 1 : 0) + (opt->jerk ? 3 : 0)) * (double)sizeof(double);
 	const double boxes = plan->count[NB_MEMORY_BOX], children = plan->dim == 2 ? 4 : 8;
 	nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(MASS) | (opt->jerk ? NB_PLAN(VEL) : 0) |
 				  (traits & NB_HAS_SOFT ? NB_PLAN(EPS) : 0) |
-				  (method != METHOD_DIRECT ? NB_PLAN(KEY) : 0));
+				  (method != METHOD_DIRECT && method != METHOD_TREEPM ? NB_PLAN(KEY) : 0));
 	nb_plan_make_columns(plan, of_force);
 	plan->row += of_force - (plan->acc ? 3 * (double)sizeof(double) : 0) -
 		     (plan->pot && opt->potential ? (double)sizeof(double) : 0);
@@ -118,7 +121,9 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 		plan->pot = opt->potential;
 		return;
 	}
-	const enum method method = nb_force_method(opt, plan->tree, plan->level >= 0);
+	const int boxed = nb_frame_attribute(plan->frame, "box") != NULL;
+	enum method method = nb_force_method(opt, plan->tree, plan->level >= 0);
+	method = boxed ? nb_force_box_method(opt, method, plan->n) : method;
 	const enum nb_precision precision = nb_force_precision(opt, method);
 	const double outputs = nb_cost_outputs(opt->potential, opt->jerk);
 	const int none = nb_given(run, &opt->G) && opt->G == 0, makes = method == METHOD_TREE && !plan->tree;

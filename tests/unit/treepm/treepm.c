@@ -2,6 +2,7 @@
 #include "kernels/treepm/treepm.h"
 #include "common/cpu.h"
 #include "kernels/ewald/ewald.h"
+#include "kernels/mesh/mesh.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
@@ -140,7 +141,9 @@ static void check_lattice(void)
 		pos[3 * g.n + 2] = 4.0 * (0.3 + k / 144) / 12;
 		mass[g.n] = 2;
 	}
-	CHECK(nb_treepm_choose(g.n).mesh == 24);
+	CHECK(nb_treepm_choose(g.n, 0).mesh == 24 && nb_treepm_choose(1, 0).mesh == 24);
+	CHECK(nb_treepm_choose(1, 2).mesh == 35 && nb_treepm_choose(125 * 125 * 125, 1.5).mesh == 250);
+	CHECK(nb_treepm_choose(SIZE_MAX, 0).mesh == NB_MESH_MOST);
 	CHECK(nb_treepm_cpu(&g, 4, &how, NULL, NULL) == NB_OK);
 	for (size_t i = 0; i < g.n; i++) {
 		CHECK(fabs(pot[i] - g.G * 2 * OWN * 12 / 4) < 1e-5 * pot[i]);
@@ -195,7 +198,7 @@ static void check_bytes(void)
 {
 	static double big[3 * MOST];
 	struct nb_gravity g = bodies(MOST, 1);
-	const struct nb_treepm how = nb_treepm_choose(g.n);
+	const struct nb_treepm how = nb_treepm_choose(g.n, 0);
 	g.eps = 0.01;
 	nb_cpu_set_threads(1);
 	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
