@@ -159,6 +159,7 @@ boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'
 	fails_with 1 'two-dimensional' 'nb-gen uniform -n 8 --dim 2 | nb-calc "@box = 1" | nb-force'
 }
 
+# bats test_tags=once
 @test "nb-step keeps bodies in the box, and conserves energy and momentum" {
 	nb-calc 'vx = 1' 'vy = -0.7' 'vz = 0' box.nb | nb-step -d 0.005 -k 200 --every 50 "nb-force -e 0.1 --softening-kernel spline --potential" >run.nb
 	nb-select --where 'x < 0 || x >= 1 || y < 0 || y >= 1 || z < 0 || z >= 1' run.nb | nb-stats --epot none --format tsv | stat_of n >out

@@ -107,6 +107,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	done
 }
 
+# bats test_tags=once
 @test "a stream cut at any byte of its header is truncated" {
 	local each=1 f='nb-sort-zorder'
 	[[ $NB_BIN != */san/* ]] || each=9

@@ -926,6 +926,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	cmp want.csv both
 }
 
+# bats test_tags=once
 @test "formats follow from the suffix of -o and from what the file holds" {
 	local name suffix reads
 	reads=$(nb-convert --help | sed -n 's/^  *--from \([a-z0-9|-]*\).*/|\1|/p')

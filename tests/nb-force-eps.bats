@@ -64,6 +64,7 @@ total() { # of the energies
 	done
 }
 
+# bats test_tags=once
 @test "one softening for all bodies is that of each" {
 	nb-sort-zorder <same.nb | nb-build-tree >same-tree.nb
 	nb-sort-zorder <none.nb | nb-build-tree >none-tree.nb

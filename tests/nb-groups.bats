@@ -44,6 +44,7 @@ exact() {
 	END
 }
 
+# bats test_tags=once
 @test "groups are those of rational numbers, of lattices whose neighbours are a linking length apart, too" {
 	python3 - <<-'END'
 		import random
@@ -274,6 +275,7 @@ exact() {
 	END
 }
 
+# bats test_tags=once
 @test "what is bound does not depend on threads, order or the corner of the box where it lies; what nothing holds has no group" {
 	nb-gen plummer -n 1200 | nb-calc '@softening = 0.05' 'vx += id < 100 ? 3 : 0' 'pos *= 0.5' >hot.nb
 	for j in 1 3; do nb-groups -l 9 --bound -j $j --no-history hot.nb >$j.nb; done
@@ -323,6 +325,7 @@ exact() {
 	fails_with 2 "option '--cosmology' needs '--catalogue'" 'nb-groups -l 1 --cosmology halo.nb'
 }
 
+# bats test_tags=once
 @test "the spin of a ball in rigid rotation is that of its moment of inertia" {
 	nb-gen uniform -n 40000 | nb-select --where 'r < 0.5' | nb-calc 'vx = -3 * y + 5' 'vy = 3 * x' 'vz = 0' '@G = 4' >ball.nb
 	nb-groups -l 0.1 --catalogue --density "$(nb-stats --format tsv ball.nb | stat_of mass | awk '{ print $1 / 0.5235987755982988 / 2 }')" ball.nb |

@@ -115,6 +115,7 @@ setup() {
 	close_to 6 "$(ppm total many.ppm 0 | awk '{ print $1 / 255 * 1.5 / 400 }')" 0.06
 }
 
+# bats test_tags=once
 @test "views: which axis points where" {
 	bodies id,mass,x,y,z 0,1,1,0,0 >x.nb
 	bodies id,mass,x,y,z 0,1,0,1,0 >y.nb
@@ -252,6 +253,7 @@ setup() {
 	done
 }
 
+# bats test_tags=once
 @test "the colormaps are matplotlib's" {
 	python=
 	for p in python3 /usr/bin/python3; do
@@ -524,6 +526,7 @@ top() {
 	[ "$(ppm lit b.ppm 0 128)" -lt "$(ppm lit a.ppm 0 128)" ]
 }
 
+# bats test_tags=once
 @test "neither --fit nor --follow densest moves the picture with each body that comes and goes" {
 	# 24 samples of one sphere, and a heavy body that stays where it is
 	bodies id,mass,x,y,z 999,1e6,0.7,0,0 >mark.nb
@@ -658,6 +661,7 @@ top() {
 	fails_with 1 "field 'node_mass' has no numbers of bodies in frame 0" 'nb-render-ppm -W 16 -H 16 --by node_mass <tree.nb'
 }
 
+# bats test_tags=once
 @test "--by takes expressions as --where does" {
 	D='nb-render-ppm -W 64 -H 48 --center 0,0 --size 4.8'
 	cat plummer.nb plummer.nb >two.nb
@@ -876,6 +880,7 @@ print(at[0], len(at))"; }
 	run ! cmp -s a.ppm <($D two.nb)
 }
 
+# bats test_tags=once
 @test "labels say units, where the stream has them" {
 	nb-gen plummer -n 200 --G 4.3009e-3 | nb-force --potential | nb-transform --from-units pc,Msun --units kpc,Msun,km/s >u.nb
 	D='nb-render-ppm -W 640 -H 360'
@@ -910,6 +915,7 @@ print(at[0], len(at))"; }
 	close_to 10 $((time_a - time_b)) 3
 }
 
+# bats test_tags=once
 @test "labels that have no room are shortened or left out, and never lie on each other" {
 	# edge W H FILE: whether letters touch the left edge of the picture, and how far to the right they go in the top line
 	edge() { python3 - "$@" <<-'END'
@@ -1032,6 +1038,7 @@ sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 56] for y in ra
 	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
 }
 
+# bats test_tags=once
 @test "a name says the format: PNG has the pixels of PPM, JPEG and WebP nearly" {
 	command -v convert >/dev/null || skip 'no imagemagick'
 	nb-gen plummer -n 20000 | nb-render-ppm -W 160 -H 90 -o want.ppm --label scale --title T

@@ -36,6 +36,7 @@ selects() {
 
 # ---- frames -----------------------------------------------------------------------------------------
 
+# bats test_tags=once
 @test "frames by number, range, step, and from the end; both ends of a range are included" {
 	selects '0 1 2 3 4 5 6 7 8 9 10'
 	selects '3' --frames 3

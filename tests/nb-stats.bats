@@ -762,6 +762,7 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 	awk '{ exit !($1 < 50) }' n
 }
 
+# bats test_tags=once
 @test "--bound has energies, virial ratios and radii of the bound bodies, and the virial of Clausius" {
 	# X a of the pair is -0.5 * 4 twice, for masses of 2; radii are about the first body
 	bodies id,mass,x,y,z,vx,vy,vz,pot,ax,ay,az 0,2,1,0,0,10,0.5,0,-3,4,0,0 1,2,2,0,0,10,-0.5,0,-3,-4,0,0 2,1,9,0,0,13,0,0,-3,0,1,0 >p.nb
@@ -877,6 +878,7 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 2 "option '--stack' needs '--each'" 'nb-stats --profile --stack two.nb'
 }
 
+# bats test_tags=once
 @test "the fit of a halo has its scale radius and density, with errors that are those of several halos" {
 	local seed
 	for seed in $(seq 1 24); do

@@ -98,10 +98,10 @@ static void same_bytes(enum model kind, int kernels)
 		g.softening = kernel == 2 ? NB_SPLINE : NB_PLUMMER;
 		for (int p = 0; p < 3; p++) {
 			g.precision = (enum nb_precision[]){NB_F32, NB_MIXED, NB_F64}[p];
-			if (!UNIT_SANITIZED || (kind == PLUMMER && p == kernel))
+			if (!UNIT_SANITIZED || (kind == PLUMMER && p == kernel && p < 2))
 				check_ranks(&g, NULL, NULL, p == 0, p == 1, "direct sum");
 			for (int order = 1; order <= 4; order += 1 + (kernel > 0)) {
-				if (UNIT_SANITIZED && (order + 2 * p + (kernel > 0)) % (kernel ? 4 : 3))
+				if (UNIT_SANITIZED && (kernel ? p != kernel || order != 2 * kernel - 1 : (order + 2 * p) % 3))
 					continue; /* each order, precision and softening, not all together */
 				char label[160];
 				struct nb_tree tree = build(&b, 8, order > 1 ? 2 : 1);
@@ -320,7 +320,7 @@ static void domains(void)
 	for (size_t m = 0; m < sizeof kinds / sizeof *kinds; m++) {
 		struct bodies b = model(kinds[m], N);
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-			if (UNIT_SANITIZED && m > 0 && m != s)
+			if (UNIT_SANITIZED && m != s)
 				continue;
 			const int order = m == 0 ? (int)s + 1 : 0;
 			const struct nb_domain_law law = {.dim = b.dim,
