@@ -332,11 +332,18 @@ demo: deps-build
 	@NB_BIN=$(abspath build/cpu)/bin examples/demo build/cpu/demo
 	@[ '$(CUDA)' != 1 ] || echo "with kernels for GPUs: make -j$$(nproc)"
 
+# What tests need besides is installed meanwhile, which takes one processor and the network; who is not root is told first.
+BUILD_BESIDE_PACKAGES = mkdir -p $(BUILD); log=$(BUILD)/packages.log; packages=; \
+	if [ "$$(id -u)" -ne 0 ]; then $(MAKE) --no-print-directory deps-check || exit 1; \
+	else $(MAKE) --no-print-directory deps-check >$$log 2>&1 & packages=$$!; fi; \
+	$(MAKE) --no-print-directory $(ALL_CORES) all test-programs || exit 1; \
+	[ -z "$$packages" ] || wait "$$packages" || { cat $$log; exit 1; }
+
 # Tests start Python thousands of times, and what finds it on some machines takes longer than it.
 PYTHON_FIRST = python=$$(python3 -c 'import sys; print(sys.executable)'); \
 	[ "$$(command -v python3)" = "$$python" ] || export PATH="$${python%/*}:$$PATH"
-check: deps-check
-	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
+check: deps-build
+	@$(BUILD_BESIDE_PACKAGES)
 	$(Q)$(PYTHON_FIRST); export NB_BIN=$(abspath $(BUILD))/bin NB_CONFIG=$(CONFIG); status=0; \
 		$(if $(filter-out $(ALONE),$(TESTS)),$(BATS) $(filter-out $(ALONE),$(TESTS)) || status=1;) \
 		$(foreach f,$(filter $(ALONE),$(TESTS)),$(BATS) $f || status=1;) exit $$status
@@ -450,7 +457,7 @@ help:
 	@echo 'make html       the manual for a browser, with pictures of the examples, in build/html'
 	@echo 'make man        bring nb-stream(5) up to date with formats/stream/field.def'
 
-.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-build deps-check deps-deb \
+.PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-ci deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
 	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
 	bench-papers bench-python bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus \

@@ -22,6 +22,8 @@ define need
 endef
 deps:
 	$(call need,$(sort $(DEPS_BUILD) $(DEPS_CHECK) $(DEPS_COVERAGE) $(DEPS_LINT) $(DEPS_CI)))
+deps-ci:
+	$(call need,$(DEPS_CI))
 deps-build:
 	$(call need,$(DEPS_BUILD))
 deps-check:

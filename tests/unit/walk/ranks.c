@@ -101,7 +101,8 @@ static void same_bytes(enum model kind, int kernels)
 			if (!UNIT_SANITIZED || (kind == PLUMMER && p == kernel && p < 2))
 				check_ranks(&g, NULL, NULL, p == 0, p == 1, "direct sum");
 			for (int order = 1; order <= 4; order += 1 + (kernel > 0)) {
-				if (UNIT_SANITIZED && (kernel ? p != kernel || order != 2 * kernel - 1 : (order + 2 * p) % 3))
+				if (UNIT_SANITIZED &&
+					(kernel ? p != kernel || order != 2 * kernel - 1 : (order + 2 * p) % 3))
 					continue; /* each order, precision and softening, not all together */
 				char label[160];
 				struct nb_tree tree = build(&b, 8, order > 1 ? 2 : 1);
