@@ -268,6 +268,7 @@ endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 # distances that every instruction set rounds alike
 $(SIMD_BUILD)/kernels/near/%.o: SIMD_LAST = -ffp-contract=off
+$(SIMD_BUILD)/kernels/mesh/paint_simd-%.o: SIMD_LAST = -ffp-contract=off
 $(BUILD)/kernels/near/%.o: NVCC_LAST = -fmad=false
 
 $(BUILD)/%.o: %.cu

@@ -1,27 +1,44 @@
 /* The mesh at points: lines along z are summed over x and y as vectors, so each cell is one multiply-add. */
-#include "kernels/mesh/mesh_internal.h"
+#include "kernels/mesh/line_internal.h"
+#include "kernels/simd/simd.h"
+
+#include <string.h>
+
+enum { VECTORS = NB_MESH_LINE / NB_WD };
 
 static NB_HD double gather_one(
 	const int order, const struct nb_mesh_gather *of, const struct nb_mesh_paint *as, size_t i)
 {
-	double weight[3][NB_MESH_ORDERS_CPU], line[NB_MESH_ORDERS_CPU] = {0}, sum = 0;
+	double weight[3][NB_MESH_LINE] = {{0}}, sum = 0;
 	size_t cell[3][NB_MESH_ORDERS_CPU];
+	const size_t m = (size_t)of->m, row = nb_mesh_row(of->m);
+	nb_vd line[2][VECTORS] = {{{0}}}, along[VECTORS];
 	int first = 0;
 	for (int c = 0; c < 3; c++) {
-		first = nb_mesh_spline(order, nb_mesh_place(of->pos[3 * i + (size_t)c], as), weight[c]);
+		first = nb_mesh_spline_line(order, nb_mesh_place(of->pos[3 * i + (size_t)c], as), weight[c]);
 		for (int j = 0; j < order; j++)
 			cell[c][j] = (size_t)nb_mesh_cell(first + j, of->m);
 	}
-	const int whole = first >= 0 && first + order <= of->m; /* the line does not leave the box */
-	for (int x = 0; x < order; x++)
-		for (int y = 0; y < order; y++) {
-			const double *row = of->mesh + (cell[0][x] * (size_t)of->m + cell[1][y]) * nb_mesh_row(of->m);
-			const double w = weight[0][x] * weight[1][y];
+	const int whole = nb_mesh_line_whole(order, first, of->m);
+	/* sums of even and of odd y, so that they wait less for each other */
+	_Pragma("GCC unroll 8") for (int x = 0; x < order; x++) _Pragma("GCC unroll 8") for (int y = 0; y < order; y++)
+	{
+		const double *from = of->mesh + (cell[0][x] * m + cell[1][y]) * row;
+		const double w = weight[0][x] * weight[1][y];
+		if (whole) {
+			memcpy(along, from + first, sizeof along);
+		} else {
+			double one[NB_MESH_LINE] = {0};
 			for (int z = 0; z < order; z++)
-				line[z] += w * (whole ? row[first + z] : row[cell[2][z]]);
+				one[z] = from[cell[2][z]];
+			memcpy(along, one, sizeof along);
 		}
-	for (int z = 0; z < order; z++)
-		sum += weight[2][z] * line[z];
+		for (int k = 0; k < VECTORS; k++)
+			line[y % 2][k] += w * along[k];
+	}
+	memcpy(along, weight[2], sizeof along);
+	for (int k = 0; k < VECTORS; k++)
+		sum += nb_sum_vd(along[k] * (line[0][k] + line[1][k]));
 	return sum;
 }
 

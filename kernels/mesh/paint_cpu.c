@@ -8,7 +8,9 @@
 
 #include "common/mem.h"
 
-enum { WIDTH = 8, CHUNK = 4096, AHEAD = 8 }; /* AHEAD: a body is fetched while so many before it are painted */
+static nb_mesh_paint_bodies *const paint_of[] = {NB_ISA_TABLE(nb_mesh_paint_bodies)};
+
+enum { WIDTH = 8, CHUNK = 4096 };
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
@@ -65,45 +67,11 @@ static int find_columns(const struct nb_mesh_paint *paint, struct columns *colum
 
 /* ---- splines ------------------------------------------------------------------------------------ */
 
-static NB_HD void paint_bodies(
-	const int order, const struct nb_mesh_paint *paint, double shift, const uint32_t *row, size_t n, int64_t *mesh)
-{
-	const int m = paint->m;
-	const size_t length = nb_mesh_row(m);
-	for (size_t k = 0; k < n; k++) {
-		const size_t i = row[k];
-		__builtin_prefetch(paint->pos + 3 * (size_t)row[k + AHEAD < n ? k + AHEAD : k]);
-		const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
-		double weight[3][NB_MESH_ORDERS_CPU];
-		size_t cell[3][NB_MESH_ORDERS_CPU];
-		for (int c = 0; c < 3; c++) {
-			const int first = nb_mesh_spline(
-				order, nb_mesh_place(paint->pos[3 * i + c], paint) + shift, weight[c]);
-			for (int j = 0; j < order; j++)
-				cell[c][j] = (size_t)nb_mesh_cell(first + j, m);
-		}
-		for (int x = 0; x < order; x++)
-			for (int y = 0; y < order; y++) {
-				int64_t *to = mesh + (cell[0][x] * (size_t)m + cell[1][y]) * length;
-				for (int z = 0; z < order; z++)
-					to[cell[2][z]] += llrint(mass * weight[0][x] * (weight[1][y] * weight[2][z]));
-			}
-	}
-}
-
 static void paint_column(
 	const struct nb_mesh_paint *paint, double shift, const struct columns *columns, size_t c, int64_t *mesh)
 {
-	const uint32_t *row = columns->row + columns->begin[c];
-	const size_t n = columns->begin[c + 1] - columns->begin[c];
-	switch (paint->order) {
-	case 1: paint_bodies(1, paint, shift, row, n, mesh); break;
-	case 2: paint_bodies(2, paint, shift, row, n, mesh); break;
-	case 3: paint_bodies(3, paint, shift, row, n, mesh); break;
-	case 4: paint_bodies(4, paint, shift, row, n, mesh); break;
-	case 5: paint_bodies(5, paint, shift, row, n, mesh); break;
-	default: paint_bodies(6, paint, shift, row, n, mesh); break;
-	}
+	paint_of[nb_cpu_isa()](
+		paint, shift, columns->row + columns->begin[c], columns->begin[c + 1] - columns->begin[c], mesh);
 }
 
 /* Of an odd number of columns, the last one is beside the first: it has a round of its own. */
