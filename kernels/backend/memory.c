@@ -59,6 +59,7 @@ const char *nb_memory_stage_name(enum nb_memory_stage stage)
 		[NB_MEMORY_BOXES] = "boxes",
 		[NB_MEMORY_NEIGHBOURS] = "search for neighbours",
 		[NB_MEMORY_GROUPS] = "groups",
+		[NB_MEMORY_MESH] = "meshes",
 		[NB_MEMORY_WALK] = "tree walk",
 		[NB_MEMORY_DIRECT] = "direct sum",
 		[NB_MEMORY_NEAR] = "near field",

@@ -22,7 +22,7 @@ struct nb_tree {
 	size_t nnode;
 	int dim;       /* 2 quadtree, 3 octree */
 	int leaf_size; /* a node with at most this many bodies is a leaf (as is one whose bodies coincide) */
-	int order;     /* multipole order: 1 monopole about the centre of mass, 2 with quadrupole */
+	int order;     /* multipole order: 0 none, 1 monopole about the centre of mass, 2 with quadrupole */
 	struct nb_cube cube;
 	/* arrays of nnode rows; NULL where the order has no such column */
 #define NB_NODE_COLUMN(type, member, components, order) type *member;
@@ -37,7 +37,7 @@ struct nb_tree {
 /* Builds the tree of n sorted bodies; allocates the arrays of *tree (release with nb_tree_free).
  *   key        n, sorted ascending, as from nb_morton_keys in *cube; where keys are equal, sorted as by nb_sort_deep
  *   leaf_size  >= 1: a node of more bodies is divided, unless all are in one place
- *   order      1 or 2
+ *   order      1 or 2; 0: first, count, child and nchild alone, without masses, and on the CPU without positions
  * A node splits at the first digit in which its keys differ, so an inner node has at least two children and
  * there are fewer than 2 n nodes.  Nothing recurses; coincident bodies end in one leaf of any count.
  * Same bytes for any number of threads.  n < 2^31 (NB_ELIMIT).

@@ -2,6 +2,7 @@
 #include "tools/nb-power/power.h"
 
 #include "common/mem.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
@@ -163,6 +164,22 @@ static void end(struct nb_run *run, void *self)
 	nb_require_flushed();
 }
 
+static void work(struct nb_run *run, void *self, struct nb_plan *plan)
+{
+	const struct nb_power *opt = self;
+	const double meshes = opt->alone ? 1 : 2, cells = pow(opt->cells, 3), levels = 1 + opt->fold;
+	(void)run;
+	if (opt->pairs.edges) {
+		nb_plan_by_host(plan);
+		return;
+	}
+	nb_plan_add(plan, NB_WORK_PAINT, plan->n * opt->order * opt->order * meshes * levels);
+	nb_plan_add(plan, NB_WORK_MODES, cells * meshes * levels * (opt->cross ? 2 : 1));
+	nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(MASS));
+	plan->count[NB_MEMORY_CELL] = cells * meshes * (opt->cross ? 2 : 1);
+	nb_plan_take(plan, NB_MEMORY_MESH, 0);
+}
+
 const struct nb_tool nb_tool_power = {
 	.name = "nb-power",
 	.about = "measure the power spectrum of the density in a periodic box, and pairs of bodies",
@@ -176,6 +193,7 @@ const struct nb_tool nb_tool_power = {
 	.streams = NB_READS,
 	.obeys_box = 1,
 	.check = check,
+	.work = work,
 	.begin = begin,
 	.clear = clear,
 	.frame = find_power,

@@ -91,6 +91,10 @@ static void one_pass(void)
 	CHECK(chosen("nb-build-tree -j 16", 1e9) == 0);
 	CHECK(chosen("nb-stats -j 16", 1e9) == 0);
 	CHECK(chosen("nb-stats -j 1", 65536) == 1); /* a direct sum */
+	CHECK(chosen("nb-power -j 16 --periodic 1 --mesh 32", 1e4) == 0);
+	CHECK(chosen("nb-power -j 16 --periodic 1 --mesh 32", 1e8) == 1);
+	CHECK(chosen("nb-power -j 16 --periodic 1 --mesh 1024", 1e4) == 1);
+	CHECK(chosen("nb-power -j 16 --periodic 1 --pairs 0.1,0.2", 1e8) == 0); /* the host alone counts pairs */
 }
 
 /* What an option makes of the work: precision, angle, number of threads. */
