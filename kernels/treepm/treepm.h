@@ -38,12 +38,19 @@ double nb_treepm_reach(const struct nb_treepm *how, double box);
 /* The longest softening length: Plummer's, or the support of the spline, is at most that distance. */
 double nb_treepm_longest_eps(const struct nb_treepm *how, double box, enum nb_softening softening);
 
+/* Meshes that a caller keeps from one field to the next, since new memory takes time; all 0 at first. */
+struct nb_treepm_kept {
+	int mesh; /* cells an edge of those that there are; 0: none */
+	double *mass, *field;
+};
+void nb_treepm_free(struct nb_treepm_kept *kept);
+
 /* The field of the bodies of *g in the box of edge L = box at points, or, points NULL, of all bodies, as nb_ewald_cpu.
- * Two meshes of nb_mesh_bytes, and some 200 bytes for each body.  Same bytes for any number of threads; lengths times a
- * power of two change no bit of the result but its scale.
- * NB_OK, NB_EINVAL (also a cut that is not below L / 2), NB_ENONFINITE, NB_ELIMIT (n >= 2^31), NB_ENOMEM. */
+ * Two meshes of nb_mesh_bytes, which stay in *kept unless it is NULL, and some 200 bytes for each body.  Same bytes for
+ * any number of threads; lengths times a power of two change no bit of the result but its scale. NB_OK, NB_EINVAL (also
+ * a cut that is not below L / 2), NB_ENONFINITE, NB_ELIMIT (n >= 2^31), NB_ENOMEM. */
 NB_MUST_CHECK int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm *how,
-	const struct nb_gravity_points *points, struct nb_gravity_count *count);
+	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count);
 
 #ifdef __cplusplus
 }

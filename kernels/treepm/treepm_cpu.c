@@ -388,18 +388,41 @@ static int near(const struct treepm *w, uint64_t *pairs)
 
 /* ---- far ---------------------------------------------------------------------------------------- */
 
-static int far(const struct treepm *w, int pot)
+void nb_treepm_free(struct nb_treepm_kept *kept)
+{
+	nb_free_all(kept->mass, kept->field);
+	*kept = (struct nb_treepm_kept){0, NULL, NULL};
+}
+
+static int make_meshes(struct nb_treepm_kept *kept, int m)
+{
+	if (kept->mesh == m)
+		return NB_OK;
+	nb_treepm_free(kept);
+	kept->mass = nb_alloc(nb_mesh_bytes(m), 1);
+	kept->field = nb_alloc(nb_mesh_bytes(m), 1);
+	if (!kept->mass || !kept->field) {
+		nb_treepm_free(kept);
+		return NB_ENOMEM;
+	}
+	kept->mesh = m;
+	return NB_OK;
+}
+
+static int far(const struct treepm *w, int pot, struct nb_treepm_kept *kept)
 {
 	const struct nb_treepm_side *s = &w->sources, *t = &w->targets;
 	const int m = w->how->mesh, order = w->how->order;
 	double total = 0;
 	for (size_t k = 0; k < s->n; k++)
 		total += fabs(s->mass[k]);
-	double *mass = nb_alloc(nb_mesh_bytes(m), 1), *field = nb_alloc(nb_mesh_bytes(m), 1);
+	int status = make_meshes(kept, m);
+	double *mass = kept->mass, *field = kept->field;
 	const struct nb_mesh_paint paint = {s->n, s->pos, s->mass, w->box, nb_mesh_unit(total), 1, m, order};
 	const struct nb_mesh_poisson poisson = {m, order, w->box, w->split};
 	const struct nb_mesh_gather gather = {t->n, t->pos, w->box, m, order, field};
-	int status = mass && field ? nb_mesh_paint_cpu(&paint, mass, NULL) : NB_ENOMEM;
+	if (!status)
+		status = nb_mesh_paint_cpu(&paint, mass, NULL);
 	if (!status)
 		status = nb_mesh_transform_cpu(m, paint.unit, mass);
 	for (int c = 0; !status && c < 3 + pot; c++) {
@@ -409,7 +432,6 @@ static int far(const struct treepm *w, int pot)
 		if (!status)
 			nb_mesh_gather_cpu(&gather, w->sum + c, 4);
 	}
-	nb_free_all(mass, field);
 	return status;
 }
 
@@ -506,11 +528,12 @@ static void clear_spread(const struct nb_gravity *g, const struct nb_gravity_poi
 }
 
 int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm *how,
-	const struct nb_gravity_points *points, struct nb_gravity_count *count)
+	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count)
 {
 	const enum nb_isa isa = nb_cpu_isa();
 	struct treepm w = {.g = g, .points = points, .how = how, .collect = collect_of[isa], .pull = pull_of[isa]};
 	const int pot = points ? points->pot != NULL : g->pot != NULL;
+	struct nb_treepm_kept own = {0, NULL, NULL};
 	uint64_t pairs = 0;
 	int status = check(g, box, how, points);
 	if (status)
@@ -522,13 +545,14 @@ int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm
 	if (!status && !w.sum)
 		status = NB_ENOMEM;
 	if (!status && w.targets.n > 0 && w.sources.n > 0)
-		status = far(&w, pot);
+		status = far(&w, pot, kept ? kept : &own);
 	if (!status)
 		status = near(&w, &pairs);
 	if (!status)
 		deliver(&w);
 	if (!status && count)
 		count->p2p += pairs;
+	nb_treepm_free(&own);
 	free_side(&w.sources);
 	if (!w.shared)
 		free_side(&w.targets);

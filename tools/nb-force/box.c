@@ -129,10 +129,10 @@ void nb_force_check_box_softening(
 		eps, frame->number, longest, floor(opt->treepm.mesh * (longest / eps)));
 }
 
-int nb_force_box_forces(const struct force *opt, enum method method, const struct nb_gravity *g,
+int nb_force_box_forces(struct force *opt, enum method method, const struct nb_gravity *g,
 	const struct nb_gravity_points *points, struct nb_gravity_count *count)
 {
-	return method == METHOD_TREEPM ? nb_treepm_cpu(g, opt->box, &opt->treepm, points, count)
+	return method == METHOD_TREEPM ? nb_treepm_cpu(g, opt->box, &opt->treepm, points, &opt->meshes, count)
 				       : nb_ewald_cpu(g, opt->box, NB_EWALD_NEAREST, points, count);
 }
 

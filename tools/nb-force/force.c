@@ -79,6 +79,7 @@ static void clear(void *self)
 	nb_force_scratch_clear(self);
 	nb_force_at_clear(self);
 	nb_force_tree_clear(self);
+	nb_treepm_free(&((struct force *)self)->meshes);
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -181,7 +182,7 @@ static int no_force(const struct nb_frame *frame)
 	return NB_OK;
 }
 
-static int sum_forces(struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame,
+static int sum_forces(struct nb_run *run, struct force *opt, enum method method, struct nb_frame *frame,
 	const struct nb_gravity *g, struct nb_gravity_count *count)
 {
 	const struct nb_backend *backend = run->backend;

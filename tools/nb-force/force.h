@@ -23,6 +23,7 @@ struct force {
 	int mesh;		 /* --mesh; 0: not given */
 	double split;		 /* --split; 0: not given */
 	struct nb_treepm treepm; /* of this frame */
+	struct nb_treepm_kept meshes;
 	int attempts;
 	int missed; /* frames whose errors stayed above it */
 	int leaf_size;
@@ -98,7 +99,7 @@ enum method nb_force_box_method(const struct force *opt, enum method method, dou
  * computes on the CPU from here on. */
 double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, const struct nb_frame *frame);
 /* The forces there, of all bodies or, as gravity_points of a backend, at points. */
-int nb_force_box_forces(const struct force *opt, enum method method, const struct nb_gravity *g,
+int nb_force_box_forces(struct force *opt, enum method method, const struct nb_gravity *g,
 	const struct nb_gravity_points *points, struct nb_gravity_count *count);
 /* A softening that is too long for it ends the tool. */
 void nb_force_check_box_softening(

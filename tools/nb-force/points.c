@@ -84,7 +84,7 @@ void nb_force_at_clear(struct force *opt)
 }
 
 /* The field of g at the points, by the tree of its frame or directly; says what it took. */
-static void compute(struct nb_run *run, const struct force *opt, enum method method, struct nb_frame *frame,
+static void compute(struct nb_run *run, struct force *opt, enum method method, struct nb_frame *frame,
 	const struct nb_gravity *g, const struct nb_gravity_points *points)
 {
 	const struct nb_backend *backend = run->backend;

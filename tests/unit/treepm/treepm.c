@@ -69,7 +69,7 @@ static void check_laws(void)
 		}
 		memcpy(pos + 6, pos + 9, 3 * sizeof *pos);
 		snprintf(label, sizeof label, "law %d", law);
-		WANT(nb_treepm_cpu(&g, 2, &how, NULL, NULL) == NB_OK);
+		WANT(nb_treepm_cpu(&g, 2, &how, NULL, NULL, NULL) == NB_OK);
 		sum_exactly(&g, 2);
 		/* Plummer's softening goes on beyond the cut */
 		const double most = law == 1 || law == 2 ? 4e-4 : 1e-5;
@@ -77,7 +77,7 @@ static void check_laws(void)
 		WANT(rms_difference(g.n, pot, pot2) < most * rms(g.n, pot2));
 		memcpy(acc2, acc, sizeof acc);
 		g.pot = NULL; /* another loop */
-		WANT(nb_treepm_cpu(&g, 2, &how, NULL, NULL) == NB_OK);
+		WANT(nb_treepm_cpu(&g, 2, &how, NULL, NULL, NULL) == NB_OK);
 		WANT(rms_difference(3 * g.n, acc, acc2) < 1e-14 * rms(3 * g.n, acc2));
 	}
 }
@@ -98,7 +98,7 @@ static void check_orders(void)
 	for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
 		double momentum[3] = {0};
 		snprintf(label, sizeof label, "mesh %zu", k);
-		WANT(nb_treepm_cpu(&g, 1, &known[k].how, NULL, NULL) == NB_OK);
+		WANT(nb_treepm_cpu(&g, 1, &known[k].how, NULL, NULL, NULL) == NB_OK);
 		const double error = rms_difference(3 * g.n, acc, acc2) / rms(3 * g.n, acc2);
 		WANT(error > known[k].least && error < known[k].most);
 		for (size_t i = 0; i < 3 * g.n; i++)
@@ -122,7 +122,7 @@ static void check_pairs(void)
 			pos[3 + c] = 0.002 + r * way[c] + (0.002 + r * way[c] < 0);
 		}
 		snprintf(label, sizeof label, "pair at %g of the cut", r / cut);
-		WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
+		WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 		sum_exactly(&g, 1);
 		/* the mesh's errors of a pair; at the cut, what is cut off */
 		WANT(rms_difference(6, acc, acc2) < (k < 12 ? 1e-3 : 3e-4) / (cut * cut) + 1e-9 * rms(6, acc2));
@@ -144,7 +144,7 @@ static void check_lattice(void)
 	CHECK(nb_treepm_choose(g.n, 0).mesh == 24 && nb_treepm_choose(1, 0).mesh == 24);
 	CHECK(nb_treepm_choose(1, 2).mesh == 35 && nb_treepm_choose(125 * 125 * 125, 1.5).mesh == 250);
 	CHECK(nb_treepm_choose(SIZE_MAX, 0).mesh == NB_MESH_MOST);
-	CHECK(nb_treepm_cpu(&g, 4, &how, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 4, &how, NULL, NULL, NULL) == NB_OK);
 	for (size_t i = 0; i < g.n; i++) {
 		CHECK(fabs(pot[i] - g.G * 2 * OWN * 12 / 4) < 1e-5 * pot[i]);
 		CHECK(fabs(acc[3 * i]) + fabs(acc[3 * i + 1]) + fabs(acc[3 * i + 2]) < 1e-10);
@@ -160,15 +160,15 @@ static void check_points(void)
 	double some[3 * MOST], some_pot[MOST], at[15], want[15], want_pot[5], own[5];
 	g.eps = 0.01;
 	g.softening = NB_SPLINE;
-	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 	struct nb_gravity_points points = {.n = 5, .target = target, .acc = some, .pot = some_pot};
-	CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL, NULL) == NB_OK);
 	for (size_t k = 0; k < 5; k++) {
 		CHECK(rms_difference(3, some + 3 * k, acc + 3 * (size_t)target[k]) < 1e-12 * rms(3 * g.n, acc));
 		CHECK(fabs(some_pot[k] - pot[target[k]]) < 1e-12 * rms(g.n, pot));
 	}
 	points.spread = 1;
-	CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL, NULL) == NB_OK);
 	for (size_t i = 0; i < g.n; i++) {
 		const int in = i == 399 || i == 0 || i == 17 || i == 18 || i == 255;
 		CHECK(in ? some[3 * i] != 0 && some_pot[i] != 0 : some[3 * i] == 0 && some_pot[i] == 0);
@@ -183,7 +183,7 @@ static void check_points(void)
 		g.eps = law ? 0.01 : 0;
 		points = (struct nb_gravity_points){
 			.n = 5, .pos = at, .acc = some, .pot = some_pot, .eps = law == 1 ? NULL : own};
-		CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL) == NB_OK);
+		CHECK(nb_treepm_cpu(&g, 1, &how, &points, NULL, NULL) == NB_OK);
 		points.acc = want;
 		points.pot = want_pot;
 		CHECK(nb_ewald_cpu(&g, 1, NB_EWALD_NEAREST, &points, NULL) == NB_OK);
@@ -201,22 +201,28 @@ static void check_bytes(void)
 	const struct nb_treepm how = nb_treepm_choose(g.n, 0);
 	g.eps = 0.01;
 	nb_cpu_set_threads(1);
-	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 	struct nb_gravity other = g;
+	struct nb_treepm_kept kept = {0, NULL, NULL};
 	other.acc = acc2;
 	other.pot = pot2;
 	for (int threads = 2; threads < 5; threads++) {
+		const struct nb_treepm coarse = {20, 6, 1.3, 6.5};
 		nb_cpu_set_threads(threads);
-		CHECK(nb_treepm_cpu(&other, 1, &how, NULL, NULL) == NB_OK);
+		if (threads == 3) /* the meshes that are kept are others */
+			CHECK(nb_treepm_cpu(&other, 1, &coarse, NULL, &kept, NULL) == NB_OK);
+		CHECK(nb_treepm_cpu(&other, 1, &how, NULL, &kept, NULL) == NB_OK);
+		CHECK(kept.mesh == how.mesh);
 		CHECK(memcmp(acc, acc2, sizeof acc) == 0);
 		CHECK(memcmp(pot, pot2, sizeof pot) == 0);
 	}
+	nb_treepm_free(&kept);
 	nb_cpu_set_threads(0);
 	for (size_t k = 0; k < 3 * g.n; k++)
 		big[k] = pos[k] * 0x1p100;
 	other.pos = big;
 	other.eps = g.eps * 0x1p100;
-	CHECK(nb_treepm_cpu(&other, 0x1p100, &how, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&other, 0x1p100, &how, NULL, NULL, NULL) == NB_OK);
 	for (size_t k = 0; k < 3 * g.n; k++)
 		acc2[k] *= 0x1p200;
 	CHECK(memcmp(acc, acc2, sizeof acc) == 0);
@@ -234,7 +240,7 @@ static void check_hard(void)
 				pos[i] = place == 0 ? uniform() : place == 1 ? (i % 2 ? 0 : nextafter(1, 0)) : 0.25;
 			g.eps = 0.001;
 			snprintf(label, sizeof label, "%zu bodies, place %d", few[k], place);
-			WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
+			WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 			sum_exactly(&g, 1);
 			const double size = rms(g.n, pot2) + 1;
 			WANT(g.n == 0 || rms_difference(3 * g.n, acc, acc2) < 2e-3 * size);
@@ -253,7 +259,7 @@ static void check_wide(void)
 		pos[3 * i + 1] = pos[3 * i + 2] = 0.1;
 		mass[i] = 1;
 	}
-	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 	sum_exactly(&g, 1);
 	CHECK(rms_difference(9, acc, acc2) < 1e-3 * rms(9, acc2));
 }
@@ -266,24 +272,24 @@ static void check_edges(void)
 				       {18, 6, 0, 6.5}, {18, 6, NAN, 6.5}, {7, 6, 0.1, 6.5}, {8192, 6, 1.3, 6.5}};
 	static const double box[] = {0, -1, NAN, INFINITY};
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
-		CHECK(nb_treepm_cpu(&g, 1, &bad[k], NULL, NULL) == NB_EINVAL);
+		CHECK(nb_treepm_cpu(&g, 1, &bad[k], NULL, NULL, NULL) == NB_EINVAL);
 	for (size_t k = 0; k < 4; k++)
-		CHECK(nb_treepm_cpu(&g, box[k], &good, NULL, NULL) == NB_EINVAL);
+		CHECK(nb_treepm_cpu(&g, box[k], &good, NULL, NULL, NULL) == NB_EINVAL);
 	g.eps = nb_treepm_reach(&good, 1) * 1.001;
-	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL) == NB_EINVAL);
+	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_EINVAL);
 	g.eps = nb_treepm_reach(&good, 1) / 2;
-	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL) == NB_OK);
+	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_OK);
 	g.softening = NB_SPLINE;
-	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL) == NB_EINVAL);
+	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_EINVAL);
 	g.eps = 0;
 	const uint32_t row = 20;
 	double strength;
 	const struct nb_gravity_points none = {.n = 1, .target = &row, .acc = acc},
 				       strong = {.n = 1, .pos = pos, .strength = &strength};
-	CHECK(nb_treepm_cpu(&g, 1, &good, &none, NULL) == NB_EINVAL);
-	CHECK(nb_treepm_cpu(&g, 1, &good, &strong, NULL) == NB_EINVAL);
+	CHECK(nb_treepm_cpu(&g, 1, &good, &none, NULL, NULL) == NB_EINVAL);
+	CHECK(nb_treepm_cpu(&g, 1, &good, &strong, NULL, NULL) == NB_EINVAL);
 	pos[4] = NAN;
-	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL) == NB_ENONFINITE);
+	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_ENONFINITE);
 }
 
 int main(void)
