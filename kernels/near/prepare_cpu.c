@@ -76,7 +76,8 @@ static const void *permuted(const struct nb_near_job *job, const void *from, siz
 	return to;
 }
 
-static int build(struct nb_near_job *job, const double *pos, int with_mass)
+/* Takes the positions and frees them, as soon as they are copied in order: they are as much as the copy. */
+static int build(struct nb_near_job *job, double *pos, int with_mass)
 {
 	const size_t n = job->bodies.n;
 	uint64_t *key = nb_alloc(n, sizeof *key);
@@ -84,6 +85,7 @@ static int build(struct nb_near_job *job, const double *pos, int with_mass)
 	uint32_t *perm = nb_alloc(n, sizeof *perm);
 	struct nb_cube cube;
 	int status = key && sorted && mass && perm ? sort(&job->bodies, pos, &cube, key, perm, sorted) : NB_ENOMEM;
+	nb_free(pos);
 	for (size_t i = 0; !status && with_mass && i < n; i++)
 		mass[i] = job->bodies.mass[perm[i]];
 	status = status ? status
@@ -111,7 +113,8 @@ int nb_near_prepare(struct nb_near_job *job, int mass, const struct nb_near_job 
 		return NB_ELIMIT;
 	double *pos = nb_alloc(job->bodies.n, 3 * sizeof *pos);
 	int status = pos ? bring_in(job, as, pos) : NB_ENOMEM;
-	status = status ? status : build(job, pos, mass);
+	if (!status)
+		return build(job, pos, mass);
 	nb_free(pos);
 	return status;
 }
