@@ -97,6 +97,7 @@ unit() {
 @test "what moves in a picture" { unit picture/moving; }
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
+@test "forces and steps of a few bodies" { unit small/small; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }

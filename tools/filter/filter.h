@@ -83,6 +83,9 @@ struct nb_tool {
 	 * for bodies that are spread over ranks (kernels/domain/domain.h).  NULL, or why that cannot be. */
 	const char *(*spread)(
 		const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
+	/* Of a tool that computes forces: NULL if what it does to a frame of these attributes, which it has returned,
+	 * is no more than nb_small_force (kernels/small/small.h) with its G and softening; or what else it does. */
+	const char *(*small)(const struct nb_run *run, const void *self, const struct nb_frame *frame);
 	/* On streams instead of frame or make, for a tool that need not hold whole frames: run->in to run->out. */
 	void (*stream)(struct nb_run *run, void *self);
 };

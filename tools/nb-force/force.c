@@ -318,6 +318,7 @@ const struct nb_tool nb_tool_force = {
 	.frame = force,
 	.work = nb_force_work,
 	.spread = nb_force_spread,
+	.small = nb_force_small,
 	.end = end,
 	.clear = clear,
 };

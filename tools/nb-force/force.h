@@ -72,6 +72,8 @@ int nb_force_order(const struct force *opt, int dim);
 /* Of bodies that are spread over ranks; NULL, or why they cannot be. */
 const char *nb_force_spread(
 	const struct nb_run *run, const void *self, const struct nb_frame *frame, struct nb_domain_law *law);
+/* The hook small. */
+const char *nb_force_small(const struct nb_run *run, const void *self, const struct nb_frame *frame);
 void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan);
 
 /* ---- trees that the frame does not have (tree.c) ---- */

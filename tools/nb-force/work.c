@@ -187,3 +187,21 @@ const char *nb_force_spread(
 		return "no gravity";
 	return nb_spread_device(run, 0, &law->device);
 }
+
+const char *nb_force_small(const struct nb_run *run, const void *self, const struct nb_frame *frame)
+{
+	const struct force *opt = self;
+	const enum method method = nb_force_method(
+		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
+	if (method != METHOD_DIRECT || opt->kernel_text || nb_force_precision(opt, method) != NB_F64)
+		return "the force is not a direct sum in f64";
+	if (opt->at_path || opt->audit || opt->accuracy > 0 || opt->jerk)
+		return "nb-force --at, --audit, --accuracy or --jerk";
+	if (nb_frame_attribute(frame, "box"))
+		return "a periodic box";
+	if (nb_frame_attribute(frame, "softening_kernel") || nb_frame_field(frame, NB_EPS))
+		return "a softening other than Plummer's of all bodies";
+	if (run->voice.verbosity > 0)
+		return "nb-force -v says something of each force";
+	return run->backend && run->backend->space == &nb_space_host ? NULL : "the force is not computed by the CPU";
+}

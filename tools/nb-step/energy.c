@@ -108,16 +108,24 @@ static double heaviest(const struct step *s)
 /* Where no energy is known: whether a step of unsoftened bodies is longer than the circle about the heaviest of them,
  * m, at the distance that the largest acceleration stands for, takes for half a radian: dt^2 > r / (4 a) with r^2 = G m
  * / a.  On the host that is next to nothing beside the forces. */
+static int has_encounters(struct step *s, double G)
+{
+	struct energy *e = &s->energy;
+	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
+	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
+		!nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
+		return 0;
+	if (!e->heaviest)
+		e->heaviest = heaviest(s);
+	return 1;
+}
+
 static void look_for_encounters(struct step *s)
 {
 	struct energy *e = &s->energy;
 	const double G = nb_require_attribute(s->frame, "G", 1);
-	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
-	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
-		!nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
+	if (!has_encounters(s, G))
 		return;
-	if (!e->heaviest)
-		e->heaviest = heaviest(s);
 	const double a = nb_step_largest_acc(s, "step"), way = s->opt.dt * s->opt.dt * a;
 	if (e->heaviest == 0 || !(16 * way * way * a > fabs(G) * e->heaviest))
 		return;
@@ -127,6 +135,20 @@ static void look_for_encounters(struct step *s)
 		" than steps of %g can follow, without a softening (give "
 		"nb-force -e, and --potential to see the energy)",
 		s->clock.step, fabs(s->opt.dt));
+}
+
+double nb_step_energy_calm(struct step *s)
+{
+	const double G = nb_require_attribute(s->frame, "G", 1), dt2 = s->opt.dt * s->opt.dt;
+	if (s->energy.known || !has_encounters(s, G) || s->energy.heaviest == 0)
+		return INFINITY;
+	/* a bit less than what look_for_encounters compares with, which rounds otherwise */
+	return 0.999 * cbrt(fabs(G) * s->energy.heaviest / 16 / dt2 / dt2);
+}
+
+uint64_t nb_step_energy_until_look(const struct step *s)
+{
+	return s->energy.known && s->energy.first != 0 ? LOOK - s->clock.step % LOOK : UINT64_MAX;
 }
 
 void nb_step_energy_look(struct step *s, int wanted)

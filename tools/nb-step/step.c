@@ -108,44 +108,6 @@ static void check(struct nb_run *run, void *self)
 	}
 }
 
-/* ---- steps -------------------------------------------------------------------------------------- */
-
-static void advance_points(struct step *s, double dt)
-{
-	if (s->opt.integrator->corrections)
-		nb_step_hermite_keep(s);
-	const struct nb_space *space = s->backend->space;
-	const struct nb_bodies b = {
-		.n = s->frame->rows[NB_PARTICLE],
-		.pos = nb_step_update(s, NB_POS, space),
-		.vel = nb_step_update(s, NB_VEL, space),
-		.acc = nb_step_read(s, NB_ACC, space),
-		.jerk = s->opt.integrator->needs_jerk ? nb_step_read(s, NB_JERK, space) : NULL,
-	};
-	nb_step_require(s, s->opt.integrator->advance(s->backend, &b, dt));
-	s->clock.pending = s->opt.integrator->lag * dt;
-	nb_step_drop_stale(s);
-}
-
-/* One step, short of the last kick, which needs the force at the new positions. */
-static void advance(struct step *s, double dt)
-{
-	if (s->opt.levels > 1 && s->opt.whole)
-		nb_step_advance_individual(s, dt);
-	else if (s->opt.levels > 1)
-		nb_step_advance_blocks(s, dt);
-	else if (s->opt.collide == COLLIDE_NONE && s->opt.integrator->nstage)
-		nb_step_advance_stages(s, dt);
-	else if (s->opt.collide == COLLIDE_NONE)
-		advance_points(s, dt);
-	else
-		nb_step_advance_solid(s, dt);
-	nb_step_blocks_warn(s);
-	s->clock.now = nb_step_later(s->clock.now, dt);
-	s->clock.step++;
-	nb_step_require_in_range(s, s->clock.step, dt);
-}
-
 /* ---- a run -------------------------------------------------------------------------------------- */
 
 /* Whether the state after k steps of the run is written, be it the last or not. */
@@ -163,19 +125,6 @@ static int is_interrupted(struct step *s, uint64_t k)
 	if (s->run->interrupted && k < s->clock.step && !s->opt.every && !s->opt.every_time_given)
 		nb_set_attribute_f64(s->frame, "first_step", (double)s->clock.first_step);
 	return s->run->interrupted;
-}
-
-static void make_step(struct step *s, double dt, double exact)
-{
-	advance(s, dt);
-	if (isfinite(exact))
-		s->clock.now = (struct moment){.time = exact};
-	nb_step_compute_force(s);
-	nb_step_finish_kick(s);
-	if (s->opt.levels > 1 && s->opt.whole)
-		nb_step_end_individual(s);
-	else if (s->opt.integrator->corrections)
-		nb_step_hermite_correct(s, dt);
 }
 
 /* The first state of a run is never written twice: not again where it is the last of a saved stream. */
@@ -196,6 +145,7 @@ static void integrate(struct step *s)
 	nb_step_finish_kick(s);
 	nb_step_hermite_begin(s);
 	nb_step_energy_begin(s);
+	nb_step_small_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->clock.step - s->clock.first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);
@@ -205,7 +155,7 @@ static void integrate(struct step *s)
 		written |= wanted;
 		if (k >= s->opt.steps || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
 			break;
-		make_step(s, dt, exact);
+		k += nb_step_make_steps(s, k, &dt, &exact) - 1;
 		written = 0;
 		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
@@ -237,7 +187,7 @@ static void step_once(struct step *s)
 		nb_step_finish_kick(s);
 		nb_step_energy_begin(s);
 		if (s->opt.steps)
-			advance(s, nb_step_choose_dt(s));
+			nb_step_advance(s, nb_step_choose_dt(s));
 	}
 	nb_step_keep_history(s);
 	nb_step_leave_frame(s, 0);

@@ -3,9 +3,11 @@
 #define NB_STEP_TOOL_H
 
 #include "common/lap.h"
+#include "kernels/small/small.h"
 #include "tools/filter/coprocess.h"
 #include "tools/filter/plan.h"
 #include "tools/nb-step/integrators.h"
+#include "tools/nb-step/steps.h"
 
 /* What the command line says, and what follows from it alone; constant after check (step.c). */
 enum { BLOCKS_SPLIT, BLOCKS_WHOLE };
@@ -75,6 +77,10 @@ void nb_step_energy_load(struct step *s);
 void nb_step_energy_begin(struct step *s);
 /* In a later one: the error, if it is time for a look or one is wanted. */
 void nb_step_energy_look(struct step *s, int wanted);
+/* How many steps from here the next look is, if none is wanted; UINT64_MAX: never. */
+uint64_t nb_step_energy_until_look(const struct step *s);
+/* As long as no acceleration is larger, a look in between would find nothing to warn of. */
+double nb_step_energy_calm(struct step *s);
 void nb_step_energy_report(const struct energy *e); /* after -v */
 
 /* ---- resume.c: a saved stream ---- */
@@ -251,7 +257,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last seven belong to the files in whose sections they are declared. */
+/* An instance.  The last eight belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -270,6 +276,7 @@ struct step {
 	struct energy energy;
 	struct progress progress;
 	struct spread spread;
+	struct nb_small small; /* n is 0: not used */
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */
@@ -320,27 +327,6 @@ void nb_step_require(const struct step *s, int status);
 _Noreturn void nb_step_fail_backend(struct step *s);
 /* The first field that the integrator needs and the frame does not have, or NULL. */
 const char *nb_step_missing(const struct step *s);
-
-/* ---- schedule.c ---- */
-/* The time step that -d and --eta give the state as it is. */
-double nb_step_choose_dt(struct step *s);
-/* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
-int nb_step_plan(struct step *s, double *dt, double *exact);
-
-/* ---- stages.c: integrators that are a list of kicks and drifts ---- */
-void nb_step_stages_check(const struct step *s); /* of the options */
-/* One step of point masses, short of the last kick, which needs the force at the new positions. */
-void nb_step_advance_stages(struct step *s, double dt);
-
-/* ---- hermite.c: integrators that correct a step by the force at its end ---- */
-/* The first state of a run with --eta gets its time scales, if it has none. */
-void nb_step_hermite_begin(struct step *s);
-/* Keeps the force at the beginning of a step, before the bodies are moved. */
-void nb_step_hermite_keep(struct step *s);
-/* Corrects the end of the step dt, where the force has been computed. */
-void nb_step_hermite_correct(struct step *s, double dt);
-/* The step that --eta allows. */
-double nb_step_hermite_dt(struct step *s);
 
 /* ---- work.c: what a run costs, for -b auto ---- */
 void nb_step_work(struct nb_run *run, void *self, struct nb_plan *plan);

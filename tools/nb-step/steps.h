@@ -1,0 +1,44 @@
+/* steps.h - how the steps of a run are made, for the files of the tool; a part of step.h, which includes it. */
+#ifndef NB_STEP_STEPS_H
+#define NB_STEP_STEPS_H
+
+#include <stdint.h>
+
+struct step;
+
+/* ---- advance.c ---- */
+/* One step, short of the last kick, which needs the force at the new positions. */
+void nb_step_advance(struct step *s, double dt);
+/* One step of a run of which k have been made, or as many as nobody looks at; returns the number.  *dt and *exact are
+ * of the first step (nb_step_plan), and of the last one then. */
+uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exact);
+
+/* ---- schedule.c ---- */
+/* The time step that -d and --eta give the state as it is. */
+double nb_step_choose_dt(struct step *s);
+/* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
+int nb_step_plan(struct step *s, double *dt, double *exact);
+
+/* ---- stages.c: integrators that are a list of kicks and drifts ---- */
+void nb_step_stages_check(const struct step *s); /* of the options */
+/* One step of point masses, short of the last kick, which needs the force at the new positions. */
+void nb_step_advance_stages(struct step *s, double dt);
+
+/* ---- small.c: steps of a few bodies without frames ---- */
+/* Makes up to most steps, the last one short of the force at its end.  *dt and *exact are of the first step
+ * (nb_step_plan), and of the last one then.  It ends before most where somebody may want the state.  Returns how many;
+ * 0: none, as all go through the force pipeline. */
+uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact);
+void nb_step_small_begin(struct step *s); /* in the first state of a run, which has a force */
+
+/* ---- hermite.c: integrators that correct a step by the force at its end ---- */
+/* The first state of a run with --eta gets its time scales, if it has none. */
+void nb_step_hermite_begin(struct step *s);
+/* Keeps the force at the beginning of a step, before the bodies are moved. */
+void nb_step_hermite_keep(struct step *s);
+/* Corrects the end of the step dt, where the force has been computed. */
+void nb_step_hermite_correct(struct step *s, double dt);
+/* The step that --eta allows. */
+double nb_step_hermite_dt(struct step *s);
+
+#endif
