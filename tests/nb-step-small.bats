@@ -41,6 +41,7 @@ goes_through() {
 	same eight.nb -d 0.01 -k 200 --every 0 'nb-force --potential -e 0.1'
 	same eight.nb -d -0.01 --until -1.234 --every-time 0.3 'nb-force --G 2 --potential'
 	same eight.nb -d 0.01 --until 1.5 --every 40 nb-force
+	same eight.nb -d 0.01 --until 1 --every-time 0.127 nb-force
 	same n2.nb -d 0.001 -k 100 --every 30 nb-force
 	same n16.nb -d 0.001 -k 100 --every 30 --integrator leapfrog 'nb-force -e 0.01'
 	nb-step -d 0.01 -k 57 --every 0 nb-force eight.nb | nb-step -d 0.01 -k 143 --every 0 nb-force | mutate show pos >halves
