@@ -78,6 +78,8 @@ tables() {
 		kernels/picture/picture_internal.h NB_MAX_LEVEL - follows from the largest picture
 		kernels/ranks/ranks_mpi.c MOST - pieces of a message
 		kernels/ranks/ranks_mpi.c MOST_STARTED - waits for one before the next
+		kernels/small/small.h NB_SMALL_MOST unit/small/small.c NB_SMALL_MOST
+		kernels/small/small_cpu.c MOST - a bound of lengths
 		kernels/tree/build_cpu.c MAX_LEVEL unit/tree/check.c NB_TREE_LEVELS
 		kernels/walk/nodes_cpu.c MOST_GROUP - the larger of two sizes
 		kernels/walk/ranks_cpu.c MOST_CUTS - ranks share equally then
@@ -105,6 +107,7 @@ tables() {
 		tools/nb-select/frames.c MOST - more frames than can be
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many
 		tools/nb-stats/stats.h MAX_RADII here
+		tools/nb-step/advance.c MOST - steps beyond it are made next
 		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not
 		tools/nb-view/talk.h TALK_MOST - twenty times what 2^20 points take
 	ROWS
