@@ -54,6 +54,7 @@ unit() {
 @test "binaries and mass segregation" { unit models/system; }
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
+@test "expansion and growth" { unit cosmology/cosmology; }
 @test "neighbours" { unit near/near; }
 @test "gravity in a periodic box" { unit ewald/ewald; }
 @test "gravity in a periodic box by a mesh and pairs" { unit treepm/treepm; }
