@@ -78,8 +78,12 @@ tables() {
 		kernels/picture/picture_internal.h NB_MAX_LEVEL - follows from the largest picture
 		kernels/ranks/ranks_mpi.c MOST - pieces of a message
 		kernels/ranks/ranks_mpi.c MOST_STARTED - waits for one before the next
+		kernels/small/kepler_cpu.c MOST - more halvings than a double has
+		kernels/small/kepler_cpu.c MOST_HALVED - beyond it the range of a double ends
 		kernels/small/small.h NB_SMALL_MOST unit/small/small.c NB_SMALL_MOST
 		kernels/small/small_cpu.c MOST - a bound of lengths
+		kernels/small/whfast.h NB_WHFAST_MOST unit/small/whfast.c NB_WHFAST_MOST
+		kernels/small/whfast_cpu.c STAGES_MOST - of the corrector of the highest order
 		kernels/tree/build_cpu.c MAX_LEVEL unit/tree/check.c NB_TREE_LEVELS
 		kernels/walk/nodes_cpu.c MOST_GROUP - the larger of two sizes
 		kernels/walk/ranks_cpu.c MOST_CUTS - ranks share equally then

@@ -19,7 +19,7 @@
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
 #   python_with_h5py                        the first Python that has it, or nothing
 #   "${NB_TOOLS[@]}"                        the names of all programs
-#   integrators                             those of nb-step
+#   integrators                             those of nb-step that take any force pipeline
 #   one_force                               those that make a step with one force, so without a force pipeline, too
 #   jerk_for INTEGRATOR                     --jerk if it needs that of nb-force
 
@@ -96,7 +96,7 @@ equals() {
 	[ "$1" = "$2" ] || { printf 'got:  %s\nwant: %s\n' "$1" "$2" && return 1; }
 }
 
-integrators() { nb-step --help | sed -n 's/.*--integrator \([a-z0-9_|]*\).*/\1/p' | tr '|' '\n'; }
+integrators() { nb-step --help | sed -n 's/.*--integrator \([a-z0-9_|]*\).*/\1/p' | tr '|' '\n' | grep -vx whfast; }
 
 one_force() {
 	local integrator

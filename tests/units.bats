@@ -99,6 +99,10 @@ unit() {
 @test "camera and exposure" { unit picture/exposure; }
 @test "colours and PPM" { unit image/image; }
 @test "forces and steps of a few bodies" { unit small/small; }
+
+@test "Kepler orbits of all kinds" { unit small/kepler; }
+
+@test "Wisdom and Holman's map" { unit small/whfast; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "common/status.h"
+#include "kernels/small/kepler.h"
+#include "kernels/small/whfast.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -105,6 +105,12 @@ static double heaviest(const struct step *s)
 	return most;
 }
 
+/* Beside the states that are wanted; with an integrator of many steps at a time, none. */
+static int is_time_for_look(const struct step *s)
+{
+	return s->clock.step % LOOK == 0 && !s->opt.integrator->orbits;
+}
+
 /* Where no energy is known: whether a step of unsoftened bodies is longer than the circle about the heaviest of them,
  * m, at the distance that the largest acceleration stands for, takes for half a radian: dt^2 > r / (4 a) with r^2 = G m
  * / a.  On the host that is next to nothing beside the forces. */
@@ -112,8 +118,8 @@ static int has_encounters(struct step *s, double G)
 {
 	struct energy *e = &s->energy;
 	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
-	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || !is_conserved(s) || s->spread.domain ||
-		!nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
+	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || s->opt.integrator->orbits || !is_conserved(s) ||
+		s->spread.domain || !nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
 		return 0;
 	if (!e->heaviest)
 		e->heaviest = heaviest(s);
@@ -148,6 +154,8 @@ double nb_step_energy_calm(struct step *s)
 
 uint64_t nb_step_energy_until_look(const struct step *s)
 {
+	if (s->opt.integrator->orbits) /* a look would cost as much as some steps */
+		return UINT64_MAX;
 	return s->energy.known && s->energy.first != 0 ? LOOK - s->clock.step % LOOK : UINT64_MAX;
 }
 
@@ -157,7 +165,7 @@ void nb_step_energy_look(struct step *s, int wanted)
 	if (!e->known && (wanted || s->clock.step % LOOK == 0 || s->backend->space == &nb_space_host))
 		look_for_encounters(s);
 	if (!e->known || e->first == 0 || (e->looks > 0 && e->step == s->clock.step) ||
-		(!wanted && s->clock.step % LOOK != 0))
+		(!wanted && !is_time_for_look(s)))
 		return;
 	nb_step_energy_begin(s); /* a first state that had a force already may have had another one */
 	if (!e->known)

@@ -5,7 +5,7 @@
 #include "kernels/backend/backend.h"
 
 /* in the order of --help */
-#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite)
+#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast)
 /* as words of an option, "leapfrog|euler ..." */
 #define NB_INTEGRATOR_WORD(name) "|" #name
 #define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
@@ -35,6 +35,9 @@ struct nb_integrator {
 	size_t nstage;
 	/* ... or, without them, by a function of its own.  Returns 0 or an enum nb_status. */
 	int (*advance)(const struct nb_backend *backend, const struct nb_bodies *b, double dt);
+
+	/* ... or orbits about the first body are solved, for several steps at a time: whfast.c makes them. */
+	int orbits;
 
 	/* After advance, the bodies are corrected so many times, each time with the force at their new positions. */
 	int corrections;

@@ -25,6 +25,8 @@ static const struct nb_option options[] = {
 			"all bodies"},
 	{0, "collide", NB_CHOICE(struct step, opt.collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
+	{0, "corrector", NB_CHOICE(struct step, opt.corrector_number), .arg = "0|3|5|7|11|17", .fallback = "0",
+		.help = "order of the corrector of --integrator whfast"},
 	{0, "eta", NB_POSITIVE(struct step, opt.eta), .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
 			"hermite: sqrt(ETA) times the shortest time scale of a force"},
@@ -95,6 +97,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
 	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
+	nb_step_whfast_check(s, nb_given(run, &s->opt.corrector_number));
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);
 	if (s->opt.collide == COLLIDE_XU && !s->opt.integrator->drift)
@@ -138,12 +141,14 @@ static void integrate(struct step *s)
 	nb_step_blocks_begin(s);
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
-	if (nb_step_missing(s))
+	const int missing = nb_step_missing(s) != NULL;
+	if (missing)
 		nb_step_compute_force(s);
 	else
 		nb_step_require_finite(s, "step");
 	nb_step_finish_kick(s);
 	nb_step_hermite_begin(s);
+	nb_step_whfast_begin(s, missing);
 	nb_step_energy_begin(s);
 	nb_step_small_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);

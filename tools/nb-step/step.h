@@ -16,6 +16,7 @@ struct options {
 	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities, levels, blocks_number;
+	int corrector_number; /* of the words of the option */
 	int levels_given, dt_given, eta_given, until_given, every_time_given;
 	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
 	const struct nb_integrator *integrator;
@@ -277,6 +278,7 @@ struct step {
 	struct progress progress;
 	struct spread spread;
 	struct nb_small small; /* n is 0: not used */
+	struct planets planets;
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "kernels/small/small.h"
+
 struct step;
 
 /* ---- advance.c ---- */
@@ -30,6 +32,21 @@ void nb_step_advance_stages(struct step *s, double dt);
  * 0: none, as all go through the force pipeline. */
 uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact);
 void nb_step_small_begin(struct step *s); /* in the first state of a run, which has a force */
+
+/* ---- whfast.c: a star and planets ---- */
+struct planets {
+	struct nb_whfast map;
+	int started; /* it has the state of this run */
+	int warned;  /* of the order of the bodies: told */
+	int kept;    /* the first frame had a state of the map, for steps dt: */
+	double q[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], dt;
+};
+
+void nb_step_whfast_check(const struct step *s, int corrector_given); /* of the options */
+/* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
+void nb_step_whfast_begin(struct step *s, int computed);
+/* Makes up to most steps, with the force in the last state.  *dt and *exact as in nb_step_small.  Returns how many. */
+uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact);
 
 /* ---- hermite.c: integrators that correct a step by the force at its end ---- */
 /* The first state of a run with --eta gets its time scales, if it has none. */

@@ -1,0 +1,269 @@
+/* whfast_body.h - template of whfast_simd.c for vectors of LANES planets.
+ *
+ * TURN(a, k): the vector a turned by k lanes; PAIRS(DO): DO(k) for 1 <= k < LANES / 2; UP(DO): for powers of two below
+ * LANES.  Which sums are made, and in which order, follows from LANES alone. */
+#define PASTE2(name, lanes) name##_##lanes
+#define PASTE(name, lanes) PASTE2(name, lanes)
+#define F(name) PASTE(name, LANES)
+#define INLINE static inline __attribute__((always_inline))
+
+typedef double F(vec) __attribute__((vector_size(8 * LANES)));
+typedef int64_t F(mask) __attribute__((vector_size(8 * LANES)));
+#define V F(vec)
+#define M F(mask)
+
+/* Constants of a system. */
+struct F(system) {
+	V mu, inverse_mu, inner, gm, share, star;
+	M outer; /* all lanes but the first */
+	M live;	 /* those that have a planet */
+};
+
+struct F(planets) {
+	V q[3], v[3];
+};
+
+INLINE V F(load)(const double *from)
+{
+	V a;
+	memcpy(&a, from, sizeof a);
+	return a;
+}
+
+INLINE V F(choose)(M mask, V a, V b)
+{
+	return (V)((mask & (M)a) | (~mask & (M)b));
+}
+
+INLINE V F(where)(M mask, V a)
+{
+	return (V)(mask & (M)a);
+}
+
+INLINE V F(size)(V a)
+{
+	return F(choose)(a < 0, -a, a);
+}
+
+INLINE V F(root)(V a)
+{
+	V r;
+#if defined(NB_ISA_avx512) && LANES == 8
+	r = (V)_mm512_sqrt_pd((__m512d)a);
+#elif (defined(NB_ISA_avx512) || defined(NB_ISA_avx2)) && LANES == 4
+	r = (V)_mm256_sqrt_pd((__m256d)a);
+#else
+	double each[LANES];
+	memcpy(each, &a, sizeof a);
+	for (int k = 0; k < LANES; k++)
+		each[k] = sqrt(each[k]);
+	memcpy(&r, each, sizeof r);
+#endif
+	return r;
+}
+
+INLINE int F(all)(M mask)
+{
+#if defined(NB_ISA_avx512) && LANES == 8
+	return _mm512_movepi64_mask((__m512i)mask) == 0xff;
+#elif (defined(NB_ISA_avx512) || defined(NB_ISA_avx2)) && LANES == 4
+	return _mm256_movemask_pd((__m256d)mask) == 0xf;
+#else
+	int64_t each = -1;
+	for (int k = 0; k < LANES; k++)
+		each &= mask[k];
+	return each != 0;
+#endif
+}
+
+/* In each lane the sum of all lanes, in one order. */
+INLINE V F(total)(V a)
+{
+#define ADD(k) a = a + TURN(a, k);
+	UP(ADD)
+#undef ADD
+	return a;
+}
+
+/* In each lane the sum of the lanes before it. */
+INLINE V F(before)(V a)
+{
+	M lane;
+	for (int k = 0; k < LANES; k++)
+		lane[k] = k;
+	a = F(where)(lane >= 1, TURN(a, LANES - 1));
+#define ADD(k) a = a + F(where)(lane >= (k), TURN(a, LANES - (k)));
+	UP(ADD)
+#undef ADD
+	return a;
+}
+
+/* Pairs k lanes apart: each lane with the one behind it, and the reaction on that. */
+#define PAIR(k)                                                                                          \
+	{                                                                                                \
+		const V d0 = TURN(r[0], k) - r[0], d1 = TURN(r[1], k) - r[1], d2 = TURN(r[2], k) - r[2]; \
+		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2));                    \
+		const V here = TURN(c->gm, k) * s, there = c->gm * s;                                    \
+		const V back0 = there * d0, back1 = there * d1, back2 = there * d2;                      \
+		a[0] += here * d0;                                                                       \
+		a[1] += here * d1;                                                                       \
+		a[2] += here * d2;                                                                       \
+		a[0] -= TURN(back0, LANES - (k));                                                        \
+		a[1] -= TURN(back1, LANES - (k));                                                        \
+		a[2] -= TURN(back2, LANES - (k));                                                        \
+	}
+
+/* Accelerations of all pairs but that of the first two bodies, transformed, without those of the Kepler orbits.
+ * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass. */
+INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h)
+{
+	V r[3], a[3], pull[3];
+	for (int d = 0; d < 3; d++)
+		r[d] = p->q[d] + F(before)(c->share * p->q[d]);
+	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+	const V q2 = p->q[0] * p->q[0] + p->q[1] * p->q[1] + p->q[2] * p->q[2];
+	const V at_r = F(where)(c->outer, 1 / (r2 * F(root)(r2)));
+	const V at_q = F(where)(c->outer, c->mu / (q2 * F(root)(q2)));
+	for (int d = 0; d < 3; d++) {
+		const V b = r[d] * at_r;
+		pull[d] = c->star * F(total)(c->gm * b);
+		a[d] = -c->star * b;
+	}
+	PAIRS(PAIR)
+	{
+		enum { HALF = LANES / 2 };
+		const V d0 = TURN(r[0], HALF) - r[0], d1 = TURN(r[1], HALF) - r[1], d2 = TURN(r[2], HALF) - r[2];
+		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, here = TURN(c->gm, HALF) / (s2 * F(root)(s2));
+		a[0] += here * d0;
+		a[1] += here * d1;
+		a[2] += here * d2;
+	}
+	for (int d = 0; d < 3; d++) {
+		const V inside = c->inner * (F(before)(c->gm * a[d]) + pull[d]);
+		p->v[d] += F(where)(c->live, h * ((a[d] - inside) + at_q * p->q[d]));
+	}
+}
+
+/* Stumpff's functions c2 and c3 by 8 terms, which are exact to rounding up to |z| = 0.75; even and odd terms apart, to
+ * wait less for each other. */
+INLINE void F(stumpff)(V z, V *c2, V *c3)
+{
+	const V z2 = z * z;
+	const V even2 = ((z2 * (1 / 87178291200.0) + 1 / 3628800.0) * z2 + 1 / 720.0) * z2 + 1 / 2.0;
+	const V odd2 = ((z2 * (1 / 20922789888000.0) + 1 / 479001600.0) * z2 + 1 / 40320.0) * z2 + 1 / 24.0;
+	const V even3 = ((z2 * (1 / 1307674368000.0) + 1 / 39916800.0) * z2 + 1 / 5040.0) * z2 + 1 / 6.0;
+	const V odd3 = ((z2 * (1 / 355687428096000.0) + 1 / 6227020800.0) * z2 + 1 / 362880.0) * z2 + 1 / 120.0;
+	*c2 = even2 - z * odd2;
+	*c3 = even3 - z * odd3;
+}
+
+/* What the fast way has not solved, lane by lane; returns the body that cannot be followed, or 0. */
+static __attribute__((noinline)) size_t F(move_rest)(
+	struct F(planets) * p, const struct F(system) * c, double h, M fine)
+{
+	for (int k = 0; k < LANES; k++) {
+		double q[3] = {p->q[0][k], p->q[1][k], p->q[2][k]}, v[3] = {p->v[0][k], p->v[1][k], p->v[2][k]};
+		if (fine[k])
+			continue;
+		if (nb_kepler_move(c->mu[k], h, q, v))
+			return (size_t)k + 1;
+		for (int d = 0; d < 3; d++) {
+			p->q[d][k] = q[d];
+			p->v[d][k] = v[d];
+		}
+	}
+	return 0;
+}
+
+/* Along the orbits, by universal variables as in kepler_cpu.c: a series as the first X, two steps of Halley's method,
+ * and Taylor series over the second one, if that is small.  A lane in which it is not, or whose X is beyond the series
+ * of Stumpff's functions, is left to nb_kepler_move.  Returns the body that cannot be followed, or 0. */
+INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double h)
+{
+	const V *q = p->q, *v = p->v;
+	const V r2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+	const V eta = q[0] * v[0] + q[1] * v[1] + q[2] * v[2], r = F(root)(r2), inverse_r = 1 / r;
+	const V beta = 2 * c->mu * inverse_r - v2, zeta = c->mu - beta * r, way = h * inverse_r;
+	const V change = 0.5 * way * inverse_r * (eta - way * (eta * eta * inverse_r - zeta * (1.0 / 3)));
+	V X = F(choose)(F(size)(change) < 0.3, way * (1 - change), beta * h * c->inverse_mu), g0, g1, g2, g3, by;
+	M fine = c->mu == c->mu;
+	for (int k = 0; k < 2; k++) {
+		const V X2 = X * X, z = beta * X2;
+		fine &= F(size)(z) <= 0.75;
+		F(stumpff)(z, &g2, &g3);
+		g2 *= X2;
+		g3 *= X2 * X;
+		g1 = X - beta * g3;
+		g0 = 1 - beta * g2;
+		const V off = r * X + eta * g2 + zeta * g3 - h, slope = r + eta * g1 + zeta * g2;
+		const V bend = eta * g0 + zeta * g1;
+		by = -2 * off * slope / (2 * slope * slope - off * bend);
+		X += k == 0 ? by : (V){0};
+	}
+	fine &= F(size)(by) <= 1e-6 * F(size)(X);
+	g3 += by * (g2 + by * 0.5 * (g1 + by * (1.0 / 3) * g0));
+	g2 += by * (g1 + by * 0.5 * g0);
+	g1 += by * (g0 - by * 0.5 * beta * g1);
+
+	/* f - 1, g, f' and g' - 1; (1 + f) (1 + g') - g f' = 1 */
+	const V end = r + eta * g1 + zeta * g2, inverse_end = 1 / end, f = -c->mu * g2 * inverse_r, g = h - c->mu * g3;
+	const V rate = -c->mu * g1 * inverse_r * inverse_end;
+	const V last = F(choose)(1 + f >= 0.5, (g * rate - f) / (1 + f), -c->mu * g2 * inverse_end);
+	fine &= end > 0;
+	struct F(planets) to;
+	for (int d = 0; d < 3; d++) {
+		to.q[d] = q[d] + (f * q[d] + g * v[d]);
+		to.v[d] = v[d] + (rate * q[d] + last * v[d]);
+	}
+	if (__builtin_expect(F(all)(fine), 1)) {
+		*p = to;
+		return 0;
+	}
+	for (int d = 0; d < 3; d++) {
+		p->q[d] = F(choose)(fine, to.q[d], q[d]);
+		p->v[d] = F(choose)(fine, to.v[d], v[d]);
+	}
+	return F(move_rest)(p, c, h, fine);
+}
+
+static int F(run)(struct nb_whfast *w, double kick, double drift, uint64_t times)
+{
+	struct F(planets) p;
+	const V star = w->star - (V){0};
+	struct F(system) c = {F(load)(w->mu), F(load)(w->inverse_mu), F(load)(w->inner), F(load)(w->gm),
+		F(load)(w->share), star, {0}, {0}};
+	size_t failed = 0;
+	for (int k = 0; k < LANES; k++) {
+		c.outer[k] = k > 0 ? -1 : 0;
+		c.live[k] = (size_t)k + 1 < w->n ? -1 : 0;
+	}
+	for (int d = 0; d < 3; d++) {
+		p.q[d] = F(load)(w->q[d]);
+		p.v[d] = F(load)(w->v[d]);
+	}
+	for (; times > 0 && !failed; times--) {
+		if (kick != 0)
+			F(kick)(&p, &c, kick);
+		failed = F(drift)(&p, &c, drift);
+		for (int d = 0; d < 3; d++)
+			w->centre[d] += w->drift[d] * drift;
+	}
+	for (int d = 0; d < 3; d++) {
+		memcpy(w->q[d], &p.q[d], sizeof p.q[d]);
+		memcpy(w->v[d], &p.v[d], sizeof p.v[d]);
+	}
+	w->failed = failed;
+	return failed ? NB_EUNSUPPORTED : NB_OK;
+}
+
+#undef PASTE2
+#undef PASTE
+#undef F
+#undef INLINE
+#undef V
+#undef M
+#undef PAIR
+#undef LANES
+#undef TURN
+#undef PAIRS
+#undef UP

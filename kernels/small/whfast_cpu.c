@@ -1,0 +1,186 @@
+/* whfast_cpu.c - coordinates and correctors of Wisdom and Holman's map; the steps are those of whfast_simd.c. */
+#include "kernels/small/whfast_internal.h"
+
+#include <math.h>
+
+enum { STAGES_MOST = 8 };
+
+/* The corrector of order 2n + 1 has n stages on each side, with a_k = k a, a^2 = 7/40, and b_k of
+ *     4 sum_k b_k a_k^(2j-1) / (2j-1)! = -B_2j(1/2) / (2j)!,    j = 1 .. n
+ * where B_2j(1/2) = (2^(1-2j) - 1) B_2j are values of Bernoulli's polynomials.  With that a, b_k / a are rational. */
+static const double alpha = 0.41833001326703778;
+static const struct corrector {
+	int order, n;
+	double b[STAGES_MOST]; /* / alpha */
+} correctors[] = {
+	{0, 0, {0}},
+	{3, 1, {5.0 / 84}},
+	{5, 2, {25.0 / 252, -5.0 / 252}},
+	{7, 3, {267605.0 / 2074464, -22651.0 / 518616, 12361.0 / 2074464}},
+	{11, 5,
+		{3394141.0 / 19559232, -14556229.0 / 159733728, 895249.0 / 30425472, -329447.0 / 58677696,
+			2798927.0 / 5750414208}},
+	{17, 8,
+		{45815578591785473.0 / 205962111278763840, -104807478104929387.0 / 672529342951065600,
+			422297952838709.0 / 5448733102612800, -27170077124018711.0 / 941541080131491840,
+			512169946345.0 / 64666282976064, -33737961615779.0 / 22191203908823040,
+			26880679644439.0 / 147115793770545600, -682938344463443.0 / 65907875609204428800.0}},
+};
+
+static nb_whfast_run *const run_of[] = {NB_ISA_TABLE(nb_whfast_run)};
+
+static int run(struct nb_whfast *w, double kick, double drift, uint64_t times)
+{
+	return run_of[nb_cpu_isa()](w, kick, drift, times);
+}
+
+static const struct corrector *corrector_of(int order)
+{
+	for (size_t k = 0; k < sizeof correctors / sizeof *correctors; k++)
+		if (correctors[k].order == order)
+			return &correctors[k];
+	return NULL;
+}
+
+static int is_mass(double m)
+{
+	return m >= 0 && isfinite(m);
+}
+
+int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector)
+{
+	double within = 0;
+	if (n > NB_WHFAST_MOST || !corrector_of(corrector) || !is_mass(G) || (n > 1 && !(G * mass[0] > 0)))
+		return NB_EUNSUPPORTED;
+	*w = (struct nb_whfast){.n = n, .corrector = corrector};
+	for (size_t i = 0; i < n; i++) {
+		const double gm = G * mass[i];
+		if (!is_mass(mass[i]) || !isfinite(gm + within))
+			return NB_EUNSUPPORTED;
+		if (i == 0)
+			w->star = gm;
+		else {
+			w->gm[i - 1] = gm;
+			w->inner[i - 1] = 1 / within;
+			w->mu[i - 1] = within + gm;
+			w->inverse_mu[i - 1] = 1 / w->mu[i - 1];
+			w->share[i - 1] = gm / w->mu[i - 1];
+		}
+		within += gm;
+	}
+	return NB_OK;
+}
+
+/* Lanes without a planet stand beyond all others, each in a place of its own: nothing is divided by 0. */
+static void fill_lanes(struct nb_whfast *w)
+{
+	double most = 0;
+	for (size_t i = 0; i + 1 < w->n; i++)
+		for (int d = 0; d < 3; d++)
+			most = fmax(most, fabs(w->q[d][i]));
+	most = most > 0 ? most : 1;
+	for (size_t i = w->n > 0 ? w->n - 1 : 0; i < NB_WHFAST_MOST; i++)
+		for (int d = 0; d < 3; d++) {
+			w->q[d][i] = d == 0 ? (3 + (double)i) * most : 0;
+			w->v[d][i] = 0;
+		}
+}
+
+/* Z(a, b): D(a) K(-b) D(-2a) K(b) D(a), from left to right, all times h. */
+static int stage(struct nb_whfast *w, double a, double b)
+{
+	int status = run(w, 0, a * w->h, 1);
+	if (!status)
+		status = run(w, -b * w->h, -2 * a * w->h, 1);
+	return status ? status : run(w, b * w->h, a * w->h, 1);
+}
+
+/* way 1: from positions and velocities to those of the map; -1: back. */
+static int correct(struct nb_whfast *w, int way)
+{
+	const struct corrector *c = corrector_of(w->corrector);
+	int status = NB_OK;
+	for (int k = c->n; k >= 1 && !status; k--)
+		status = stage(w, -k * alpha, -way * alpha * c->b[k - 1]);
+	for (int k = 1; k <= c->n && !status; k++)
+		status = stage(w, k * alpha, way * alpha * c->b[k - 1]);
+	return status;
+}
+
+int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, double h)
+{
+	w->h = h;
+	w->failed = 0;
+	for (int d = 0; d < 3 && w->n > 0; d++) {
+		double x = pos[d], v = vel[d];
+		for (size_t i = 1; i < w->n; i++) {
+			w->q[d][i - 1] = pos[3 * i + (size_t)d] - x;
+			w->v[d][i - 1] = vel[3 * i + (size_t)d] - v;
+			x += w->share[i - 1] * w->q[d][i - 1];
+			v += w->share[i - 1] * w->v[d][i - 1];
+		}
+		w->centre[d] = x;
+		w->drift[d] = v;
+	}
+	fill_lanes(w);
+	const int status = correct(w, 1);
+	return status ? status : run(w, 0, h / 2, 1);
+}
+
+int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
+{
+	struct nb_whfast at = *w;
+	int status = run(&at, 0, -at.h / 2, 1);
+	if (!status)
+		status = correct(&at, -1);
+	for (size_t d = 0; d < 3 && !status && w->n > 0; d++) {
+		double x = at.centre[d], v = at.drift[d];
+		for (size_t i = w->n - 1; i > 0; i--) {
+			x -= w->share[i - 1] * at.q[d][i - 1];
+			v -= w->share[i - 1] * at.v[d][i - 1];
+			pos[3 * i + d] = x + at.q[d][i - 1];
+			vel[3 * i + d] = v + at.v[d][i - 1];
+		}
+		pos[d] = x;
+		vel[d] = v;
+	}
+	return status;
+}
+
+int nb_whfast_steps(struct nb_whfast *w, uint64_t steps)
+{
+	return run(w, w->h, w->h, steps);
+}
+
+void nb_whfast_save(const struct nb_whfast *w, double *q, double *v)
+{
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			q[3 * i + d] = i == 0 ? w->centre[d] : w->q[d][i - 1];
+			v[3 * i + d] = i == 0 ? w->drift[d] : w->v[d][i - 1];
+		}
+}
+
+void nb_whfast_restore(struct nb_whfast *w, const double *q, const double *v, double h)
+{
+	w->h = h;
+	w->failed = 0;
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			*(i == 0 ? &w->centre[d] : &w->q[d][i - 1]) = q[3 * i + d];
+			*(i == 0 ? &w->drift[d] : &w->v[d][i - 1]) = v[3 * i + d];
+		}
+	fill_lanes(w);
+}
+
+double nb_whfast_axis(const struct nb_whfast *w, size_t i, double *period)
+{
+	double r2 = 0, v2 = 0;
+	for (int d = 0; d < 3; d++) {
+		r2 += w->q[d][i - 1] * w->q[d][i - 1];
+		v2 += w->v[d][i - 1] * w->v[d][i - 1];
+	}
+	const double mu = w->mu[i - 1], beta = 2 * mu / sqrt(r2) - v2;
+	*period = beta > 0 ? 2 * M_PI * mu / (beta * sqrt(beta)) : 0;
+	return mu / beta;
+}

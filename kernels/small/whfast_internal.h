@@ -1,0 +1,12 @@
+/* whfast_internal.h - what the files of the map share. */
+#ifndef NB_WHFAST_INTERNAL_H
+#define NB_WHFAST_INTERNAL_H
+
+#include "common/cpu.h"
+#include "kernels/small/small.h"
+
+/* Makes this many times K(kick), unless that is 0, and D(drift). */
+typedef int nb_whfast_run(struct nb_whfast *w, double kick, double drift, uint64_t times);
+NB_ISA_DECLARE(nb_whfast_run)
+
+#endif

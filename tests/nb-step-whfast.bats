@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# nb-step --integrator whfast: Kepler orbits, order and correctors, bytes, what goes on, and what is refused.
+
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	nb-gen solar --no-history >solar.nb
+	nb-gen kepler --eccentricity 0.6 --no-history >pair.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+W=(nb-step --no-history --integrator whfast)
+
+# state FILE: positions and velocities in its last frame, a body a line
+state() { nb-select --frames -1: "$1" | mutate show pos vel; }
+
+# within FILE FILE LIMIT: their states differ by no more than that in any number
+within() {
+	paste <(state "$1") <(state "$2") | awk -v limit="$3" '
+		{ for (k = 1; k <= 6; k++) { d = $k - $(k + 6); if (d < 0) d = -d; if (!(d <= limit)) { print k, d; bad = 1 } } }
+		END { exit bad || NR == 0 }'
+}
+
+drift() { nb-stats --format tsv "$1" | stat_of drift | tr -d -; }
+
+@test "two bodies are back after a period, whatever the length of the steps" {
+	for k in 1 3 12 40; do
+		"${W[@]}" -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / $k }")" -k $((2 * k)) --every 0 nb-force pair.nb 2>said >out.nb
+		within pair.nb out.nb 2e-13
+		[ "$(grep -c 'has a period of 6.28319, which is' said)" -eq $((k < 6)) ]
+	done
+	"${W[@]}" -q -d -1.3 -k 7 --corrector 17 --every 0 nb-force pair.nb | "${W[@]}" -q -d 9.1 -k 1 --every 0 nb-force >out.nb
+	within pair.nb out.nb 2e-13
+}
+
+@test "the energy error of the solar system is of second order, and correctors make it small" {
+	for d in 4 8; do
+		"${W[@]}" -d $d --until 4000 --every-time 160 'nb-force --potential' solar.nb | tee d$d.nb | nb-stats --format tsv |
+			awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i; next }
+				{ e = $c < 0 ? -$c : $c; if (e > most) most = e } END { print most }' >e$d
+	done
+	awk -v a="$(<e4)" -v b="$(<e8)" 'BEGIN { print a, b; exit !(b / a > 3 && b / a < 5 && b < 1e-7) }'
+	"${W[@]}" -d 4 --corrector 17 --until 4000 --every-time 160 'nb-force --potential' solar.nb | nb-stats --format tsv |
+		awk -v plain="$(<e4)" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i; next }
+			{ e = $c < 0 ? -$c : $c; if (e > most) most = e } END { print most; exit !(most < plain / 200) }'
+}
+
+@test "there and back again" {
+	for corrector in 0 17; do
+		"${W[@]}" -d 6 -k 100 --corrector $corrector --every 0 nb-force solar.nb |
+			"${W[@]}" -d -6 -k 100 --corrector $corrector --every 0 nb-force >back.nb
+		within solar.nb back.nb 1e-12
+	done
+}
+
+@test "frames that are written change no byte of those behind them, and a run goes on from any of them" {
+	for options in '-d 6' '-d -6 --corrector 17' '-d 6 --until 377 --corrector 3'; do
+		read -ra words <<<"$options"
+		go=("${W[@]}" "${words[@]}")
+		[[ $options = *--until* ]] || go+=(-k 60)
+		"${go[@]}" --every 0 'nb-force --potential' solar.nb >whole.nb
+		"${go[@]}" --every 7 'nb-force --potential' solar.nb >frames.nb
+		equals "$(state frames.nb)" "$(state whole.nb)"
+		head -c $(($(stat -c %s frames.nb) / 2)) frames.nb >cut.nb
+		"${go[@]}" --every 0 --resume cut.nb 'nb-force --potential' 2>said >rest.nb
+		cmp whole.nb rest.nb
+	done
+	"${W[@]}" -d 7 --until 4000 --every-time 365.25 --corrector 3 nb-force solar.nb >frames.nb
+	head -c $(($(stat -c %s frames.nb) * 2 / 3)) frames.nb >cut.nb
+	"${W[@]}" -d 7 --until 4000 --every-time 365.25 --corrector 3 --resume cut.nb nb-force 2>/dev/null >rest.nb
+	cmp <(state frames.nb) <(state rest.nb)
+	# the state of the map is not that of positions which another program has changed
+	"${W[@]}" -d 6 -k 10 --every 0 nb-force solar.nb | nb-calc 'vx += 1e-6' >moved.nb
+	"${W[@]}" -d 6 -k 10 --every 0 nb-force moved.nb >a.nb
+	mutate drop map_pos <moved.nb | "${W[@]}" -d 6 -k 10 --every 0 nb-force >b.nb
+	cmp <(state a.nb) <(state b.nb)
+}
+
+@test "the same bytes for each instruction set and any number of threads, and with programs that do not fold" {
+	for force in nb-force 'nb-force -v --potential'; do
+		"${W[@]}" -d 6 -k 40 --corrector 5 --every 20 "$force" solar.nb >want.nb 2>/dev/null
+		for setting in NB_SIMD=plain NB_SIMD=avx2 NB_FOLD=off OMP_NUM_THREADS=3; do
+			env $setting "${W[@]}" -d 6 -k 40 --corrector 5 --every 20 "$force" solar.nb 2>/dev/null | cmp want.nb
+		done
+	done
+}
+
+@test "any number of bodies from 0 to 16, of which planets may be without a mass" {
+	for n in 0 1 2 5 6 9 10 16; do
+		nb-gen ring -n $n --inner 1 --outer 3 --ring-mass 1e-6 --eccentricity 0 --no-history | nb-calc 'mass *= id % 3 != 2' >ring.nb
+		"${W[@]}" -q -d 0.3 -k 9 --every 4 'nb-force --potential' ring.nb >out.nb
+		nb-stats --check out.nb
+		[ "$(state out.nb | wc -l)" -eq $n ]
+	done
+	nb-gen ring -n 17 | fails_with 1 "has 17 bodies, and '--integrator whfast' takes at most 16" 'nb-step --integrator whfast -d 1 nb-force'
+	# one without a mass goes with the others, which do not notice
+	nb-calc 'mass *= id != 4' solar.nb >light.nb
+	"${W[@]}" -d 6 -k 50 --every 0 nb-force light.nb | nb-select --where 'id != 4' >with.nb
+	nb-select --where 'id != 4' light.nb | "${W[@]}" -d 6 -k 50 --every 0 nb-force >without.nb
+	within with.nb without.nb 1e-14
+}
+
+@test "what the map is not made for is refused, or warned of" {
+	s='nb-step --integrator whfast -d 5'
+	fails_with 2 'needs the force pipeline as operand' "$s <solar.nb"
+	for option in '--collide merge' '--eta 0.1' '--levels 2' --send-velocities; do
+		fails_with 2 "'--integrator whfast' takes no '${option%% *}'" "$s $option nb-force solar.nb"
+	done
+	fails_with 2 "option '--corrector' needs '--integrator whfast'" 'nb-step -d 5 --corrector 3 nb-force solar.nb'
+	fails_with 2 "invalid corrector '4'" "$s --corrector 4 nb-force solar.nb"
+	fails_with 1 "forces are softened in step 0" "$s 'nb-force -e 0.1' solar.nb"
+	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force | nb-field \"point:m=1e-9\"' solar.nb"
+	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force --precision f32' solar.nb"
+	# the force of the input may be any
+	nb-force -e 1 solar.nb | "${W[@]}" -d 5 -k 3 --every 0 'nb-force -e 0' >a.nb
+	"${W[@]}" -d 5 -k 3 --every 0 nb-force solar.nb >b.nb
+	cmp <(state a.nb) <(state b.nb)
+	fails_with 1 'needs G > 0 and a first body with a mass' "nb-calc 'mass *= id > 0' solar.nb | $s nb-force"
+	fails_with 1 'needs G > 0 and a first body with a mass' "$s 'nb-force --G 0' solar.nb"
+	mutate drop mass <solar.nb >massless.nb
+	fails_with 1 "field 'mass' missing" "$s nb-force massless.nb"
+	run bash -c "nb-select --sort 'id == 4 ? 9 : id' solar.nb | $s -k 1 nb-force 2>&1 >/dev/null"
+	[[ $output == *'is smaller than that of id'*'from the inside out'* ]]
+	run bash -c "$s -d 20 -k 1 nb-force solar.nb 2>&1 >/dev/null"
+	[[ $output == *'the body with id 1 has a period of 87.9'*', which is 4.4 steps (want 6 or more)'* ]]
+}
