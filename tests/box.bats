@@ -48,6 +48,7 @@ deeds() {
 		nb-step         obeys    nb-force -e 0.1 box.nb | nb-step -d 0.1
 		nb-step         obeys    nb-step -d 0.1 'nb-force -m treepm -e 0.1' box.nb
 		nb-step         obeys    nb-step -d 0.1 --integrator chin 'nb-force -e 0.1' box.nb
+		nb-step         obeys    nb-calc '@omega0 = 1; @time = 0.5' box.nb | nb-step --cosmology -d 0.1 'nb-force -e 0.1'
 		nb-step         refuses  nb-step -d 0.1 'nb-force -t 0.5' box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator euler 'nb-force -e 0.1' box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator whfast nb-force box.nb

@@ -18,6 +18,7 @@ static const struct page {
 	{"nb-cookbook", "7",
 		"recipes for N-body simulation in the shell: restart, select, combine, units, films, snapshots, "
 		"scripts"},
+	{"nb-cosmology", "7", "N-body simulation of an expanding universe: units, attributes and equations of motion"},
 	{"nb-equivalents", "7",
 		"coming from NEMO, gyrfalcON, GADGET, REBOUND, PeTar or AMUSE to N-body simulation with nb"},
 	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},

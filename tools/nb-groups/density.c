@@ -1,5 +1,6 @@
 /* --cosmology: mean densities of spheres, from what the attributes say about the universe. */
 #include "common/die.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/nb-groups/groups.h"
 
@@ -15,13 +16,13 @@ void nb_groups_add_density(struct nb_groups_law *law, const char *name, double d
 }
 
 /* Mean density of matter in comoving lengths: by H0, or of all bodies in the box. */
-static double find_mean(const struct nb_frame *frame, double omega, double box)
+static double find_mean(const struct nb_frame *frame, const struct nb_cosmology *c, double box)
 {
-	const double H0 = nb_require_attribute(frame, "H0", 0), G = nb_require_attribute(frame, "G", 1);
+	const double G = nb_require_attribute(frame, "G", 1);
 	const size_t n = frame->rows[NB_PARTICLE];
 	double mass = 0;
-	if (H0 > 0)
-		return omega * 3 * H0 * H0 / (8 * PI * G);
+	if (c->H0 > 0)
+		return c->omega_m * 3 * c->H0 * c->H0 / (8 * PI * G);
 	if (!(box > 0))
 		nb_die(NB_EXIT_FAILED,
 			"option '--cosmology' needs attribute H0 or a periodic box, and frame %" PRIu64
@@ -35,16 +36,19 @@ static double find_mean(const struct nb_frame *frame, double omega, double box)
 
 void nb_groups_add_cosmology(const struct nb_frame *frame, struct nb_groups_law *law)
 {
-	const double omega = nb_require_attribute(frame, "omega0", 0);
-	const double lambda = nb_require_attribute(frame, "omega_lambda", 1 - omega);
+	struct nb_cosmology c = nb_read_cosmology(frame);
 	const double z1 = 1 + nb_require_attribute(frame, "redshift", 0);
-	if (!(omega > 0 && z1 > 0 && isfinite(omega) && isfinite(lambda) && isfinite(z1)))
+	if (!(c.omega_m > 0 && z1 > 0 && isfinite(z1)))
 		nb_die(NB_EXIT_FAILED,
 			"option '--cosmology' needs attribute omega0 > 0 and redshift > -1, and frame %" PRIu64
 			" has %g and %g",
-			frame->number, omega, z1 - 1);
-	const double matter = omega * z1 * z1 * z1, E2 = matter + (1 - omega - lambda) * z1 * z1 + lambda;
-	const double mean = find_mean(frame, omega, law->box), critical = mean * E2 / matter, x = matter / E2 - 1;
+			frame->number, c.omega_m, z1 - 1);
+	const double mean = find_mean(frame, &c, law->box);
+	c.H0 = 1; /* densities over the critical one need none */
+	if (nb_cosmology_check(&c, 1 / z1))
+		nb_die(NB_EXIT_FAILED, "the universe of frame %" PRIu64 " does not expand to its redshift of %g",
+			frame->number, z1 - 1);
+	const double share = nb_cosmology_omega_m(&c, 1 / z1), critical = mean / share, x = share - 1;
 	if (!(critical > 0 && isfinite(critical)))
 		nb_die(NB_EXIT_FAILED, "the critical density of frame %" PRIu64 " is %g", frame->number, critical);
 	nb_groups_add_density(law, "200c", 200 * critical);

@@ -22,7 +22,9 @@ static void advance_points(struct step *s, double dt)
 
 void nb_step_advance(struct step *s, double dt)
 {
-	if (s->opt.levels > 1 && s->opt.whole)
+	if (s->opt.cosmology)
+		nb_step_advance_comoving(s);
+	else if (s->opt.levels > 1 && s->opt.whole)
 		nb_step_advance_individual(s, dt);
 	else if (s->opt.levels > 1)
 		nb_step_advance_blocks(s, dt);
@@ -45,7 +47,9 @@ static void make_step(struct step *s, double dt, double exact)
 		s->clock.now = (struct moment){.time = exact};
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
-	if (s->opt.levels > 1 && s->opt.whole)
+	if (s->opt.cosmology)
+		nb_step_end_comoving(s);
+	else if (s->opt.levels > 1 && s->opt.whole)
 		nb_step_end_individual(s);
 	else if (s->opt.integrator->corrections)
 		nb_step_hermite_correct(s, dt);

@@ -69,7 +69,9 @@ void nb_step_energy_begin(struct step *s)
 		nb_step_progress_clear(&s->progress);
 		nb_warn("'%s' was computed with %s, and this run with %s", s->opt.resume, e->law, law);
 	}
-	if (!isfinite(e->first) || strcmp(law, e->law) != 0)
+	if (s->opt.cosmology) /* where it is not conserved */
+		e->first = NAN;
+	else if (!isfinite(e->first) || strcmp(law, e->law) != 0)
 		e->first = total_energy(s);
 	memcpy(e->law, law, sizeof law);
 	e->known = isfinite(e->first);
@@ -118,8 +120,9 @@ static int has_encounters(struct step *s, double G)
 {
 	struct energy *e = &s->energy;
 	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
-	if (e->warned > 0 || s->opt.eta_given || softened || G == 0 || s->opt.integrator->orbits || !is_conserved(s) ||
-		s->spread.domain || !nb_frame_field(s->frame, NB_MASS) || nb_frame_attribute(s->frame, "field"))
+	if (e->warned > 0 || s->opt.cosmology || s->opt.eta_given || softened || G == 0 || s->opt.integrator->orbits ||
+		!is_conserved(s) || s->spread.domain || !nb_frame_field(s->frame, NB_MASS) ||
+		nb_frame_attribute(s->frame, "field"))
 		return 0;
 	if (!e->heaviest)
 		e->heaviest = heaviest(s);

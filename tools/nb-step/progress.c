@@ -44,8 +44,9 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 	}
 	if (s->energy.looks)
 		snprintf(energy, sizeof energy, ", energy error %.1e", s->energy.error);
-	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, t = %.6g, %.3g steps/s%s%s",
-		nb_program(), done, total, s->clock.now.time, (double)done / elapsed, energy, left);
+	const int width = snprintf(line, sizeof line, "%s: step %" PRIu64 "%s, %c = %.6g, %.3g steps/s%s%s",
+		nb_program(), done, total, s->opt.cosmology ? 'a' : 't', s->clock.now.time, (double)done / elapsed,
+		energy, left);
 	dprintf(nb_voice_file(), p->wanted ? "\r%-*s" : "%-*s\n", p->width, line);
 	p->width = p->wanted ? width : 0;
 }

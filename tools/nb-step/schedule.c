@@ -113,6 +113,8 @@ static double divide(const struct step *s, double mark, double dt, double *exact
 
 int nb_step_plan(struct step *s, double *dt, double *exact)
 {
+	if (s->opt.cosmology)
+		return nb_step_comoving_plan(s, dt, exact);
 	double length = fabs(nb_step_choose_dt(s));
 	*exact = NAN;
 	if (s->opt.until_given &&

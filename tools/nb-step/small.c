@@ -15,6 +15,8 @@ static const char *why_not_steps(const struct step *s)
 	if (integrator->nstage != 1 || integrator->stage->ahead != 0 || integrator->needs_jerk ||
 		integrator->corrections)
 		return "the integrator";
+	if (s->opt.cosmology)
+		return "--cosmology";
 	if (s->opt.collide != COLLIDE_NONE)
 		return "--collide";
 	if (s->opt.levels_given || s->opt.eta_given)

@@ -19,6 +19,8 @@
 /* NULL, or why the steps need all bodies in one place. */
 static const char *why_not_steps(const struct step *s, const struct nb_frame *frame)
 {
+	if (s->opt.cosmology)
+		return "--cosmology";
 	if (s->opt.collide != COLLIDE_NONE)
 		return "--collide";
 	if (s->opt.levels_given)

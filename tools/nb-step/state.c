@@ -1,4 +1,5 @@
 /* The bodies of a run: attributes, clock and history. */
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -78,6 +79,8 @@ void nb_step_set_attributes(struct step *s)
 		set_last(s, "time_rest", s->clock.now.rest);
 	else
 		nb_frame_drop_attribute(s->frame, "time_rest");
+	if (s->opt.cosmology)
+		set_last(s, "redshift", nb_redshift_of(s->clock.now.time));
 	set_last(s, "step", (double)s->clock.step);
 	if (s->clock.step >= 1000000000000000) { /* which a double would be written with an exponent */
 		char text[24];

@@ -19,6 +19,10 @@ static const struct nb_option options[] = {
 	{'k', "steps", NB_U64(struct step, opt.steps), .max = 0x1p53, .arg = "K",
 		.fallback = "1, or as many as --until needs",
 		.help = "number of steps; 0: only complete a pending kick"},
+	{0, "at", NB_TEXT(struct step, opt.at), .arg = "z=LIST",
+		.help = "with --cosmology: write the states of these redshifts, the earliest first, and the last; or "
+			"of "
+			"scale factors, a=LIST"},
 	{0, "blocks", NB_CHOICE(struct step, opt.blocks_number), .arg = "split|whole",
 		.fallback = "split; for hermite whole",
 		.help = "with --levels: bodies with shorter steps alone feel each other between those of others, or "
@@ -27,6 +31,8 @@ static const struct nb_option options[] = {
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
 	{0, "corrector", NB_CHOICE(struct step, opt.corrector_number), .arg = "0|3|5|7|11|17", .fallback = "0",
 		.help = "order of the corrector of --integrator whfast"},
+	{0, "cosmology", NB_FLAG(struct step, opt.cosmology),
+		.help = "steps in the expanding universe of attributes omega0, H0 ...: times are scale factors"},
 	{0, "eta", NB_POSITIVE(struct step, opt.eta), .arg = "ETA",
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
 			"hermite: sqrt(ETA) times the shortest time scale of a force"},
@@ -49,6 +55,9 @@ static const struct nb_option options[] = {
 		.help = "go on from the last whole frame of FILE, a stream that this command has written", .silent = 1},
 	{0, "send-velocities", NB_FLAG(struct step, opt.send_velocities),
 		.help = "let the force pipeline see and change velocities"},
+	{0, "steps-in", NB_CHOICE(struct step, opt.steps_in), .arg = "lna|a|t", .fallback = "lna",
+		.help = "with --cosmology: -d is of the logarithm of the scale factor, of the scale factor, or of "
+			"time"},
 	{0, "until", NB_REAL(struct step, opt.until), .min = -1e300, .arg = "T",
 		.help = "stop at the step nearest to time T"},
 };
@@ -58,6 +67,9 @@ static void check(struct nb_run *run, void *self)
 	struct step *s = self;
 	const int steps_given = nb_given(run, &s->opt.steps), every_given = nb_given(run, &s->opt.every);
 	s->run = run;
+	s->opt.steps_given = steps_given;
+	s->opt.every_given = every_given;
+	s->opt.steps_in_given = nb_given(run, &s->opt.steps_in);
 	s->opt.dt_given = nb_given(run, &s->opt.dt);
 	s->opt.eta_given = nb_given(run, &s->opt.eta);
 	s->opt.until_given = nb_given(run, &s->opt.until);
@@ -78,7 +90,8 @@ static void check(struct nb_run *run, void *self)
 				      "does not come back)");
 	if (s->opt.dt_given && s->opt.dt == 0)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
-	if (!s->opt.dt_given && !s->opt.eta_given && !(steps_given && s->opt.steps == 0))
+	if (!s->opt.dt_given && !s->opt.eta_given && !(steps_given && s->opt.steps == 0) &&
+		!(s->opt.cosmology && steps_given && s->opt.until_given))
 		nb_die(NB_EXIT_USAGE, "no time step (give -d or --eta)");
 	if (!s->opt.command && (s->opt.until_given || every_given || s->opt.steps > 1))
 		nb_die(NB_EXIT_USAGE,
@@ -98,6 +111,7 @@ static void check(struct nb_run *run, void *self)
 	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
 	nb_step_whfast_check(s, nb_given(run, &s->opt.corrector_number));
+	nb_step_comoving_check(s);
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);
 	if (s->opt.collide == COLLIDE_XU && !s->opt.integrator->drift)
@@ -118,6 +132,8 @@ static int is_wanted(const struct step *s, uint64_t k, double exact)
 {
 	if (s->opt.every_time_given)
 		return k == 0 || isfinite(exact);
+	if (s->opt.at && nb_step_is_at_mark(s))
+		return 1;
 	return s->opt.every && k % s->opt.every == 0;
 }
 
@@ -134,7 +150,7 @@ static int is_interrupted(struct step *s, uint64_t k)
 static void integrate(struct step *s)
 {
 	double dt, exact = NAN;
-	int written = s->saved.resumed && (s->opt.every || s->opt.every_time_given);
+	int written = s->saved.resumed && (s->opt.every || s->opt.every_time_given || s->opt.at);
 	nb_laps_begin(nb_verbosity() > 0 ? &s->laps : NULL);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
@@ -217,6 +233,7 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 	s->frame = frame;
 	s->backend = run->backend;
 	nb_step_load(s);
+	nb_step_comoving_load(s);
 	if (!s->saved.resumed)
 		s->clock.first_step = s->clock.step;
 	if (!s->opt.command) {
@@ -263,6 +280,7 @@ static void clear(void *self)
 	nb_step_kill_force(&s->force);
 	nb_step_spread_free(&s->spread);
 	nb_free(s->spread.share);
+	nb_free(s->comoving.mark);
 	nb_step_forget_sent(&s->force.sent);
 	nb_step_free_solid(&s->solid);
 	nb_step_blocks_free(&s->blocks);

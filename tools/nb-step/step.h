@@ -6,6 +6,7 @@
 #include "kernels/small/small.h"
 #include "tools/filter/coprocess.h"
 #include "tools/filter/plan.h"
+#include "tools/nb-step/comoving.h"
 #include "tools/nb-step/integrators.h"
 #include "tools/nb-step/steps.h"
 
@@ -17,7 +18,9 @@ struct options {
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities, levels, blocks_number;
 	int corrector_number; /* of the words of the option */
-	int levels_given, dt_given, eta_given, until_given, every_time_given;
+	int levels_given, dt_given, eta_given, until_given, every_time_given, steps_given, every_given, steps_in_given;
+	int cosmology, steps_in;
+	const char *at;
 	int whole; /* with --levels, whole frames go through the force pipeline at all levels */
 	const struct nb_integrator *integrator;
 	const char *launcher; /* of ranks (launch.h), NULL: none */
@@ -258,7 +261,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last eight belong to the files in whose sections they are declared. */
+/* An instance.  The last ten belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -279,6 +282,7 @@ struct step {
 	struct spread spread;
 	struct nb_small small; /* n is 0: not used */
 	struct planets planets;
+	struct comoving comoving;
 };
 
 /* ---- state.c: the bodies and where they are in time ---- */

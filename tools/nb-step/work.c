@@ -11,6 +11,8 @@ static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 	double time;
 	if (!s->opt.until_given)
 		return (double)s->opt.steps - (double)(s->clock.step - s->clock.first_step);
+	if (s->opt.cosmology)
+		return fmin(nb_step_comoving_steps(s, frame), (double)s->opt.steps);
 	if (nb_frame_attribute_f64(frame, "time", 0, &time))
 		return fmin(1, (double)s->opt.steps);
 	const double dt = s->opt.dt_given ? s->opt.dt : copysign(s->opt.eta, s->opt.until - time);
@@ -23,6 +25,8 @@ static double frames_of(const struct step *s, double steps)
 {
 	if (s->opt.every_time_given)
 		return 2 + (s->opt.dt_given ? steps * fabs(s->opt.dt) / s->opt.every_time : 0);
+	if (s->opt.at)
+		return 1 + (double)s->comoving.nmark;
 	return s->opt.every ? 1 + ceil(steps / (double)s->opt.every) : 1;
 }
 

@@ -1,0 +1,246 @@
+/* --cosmology: steps in an expanding universe; nb-cosmology(7) has the equations.
+ *
+ * A leapfrog of comoving positions x and momenta p = a v, where a is the scale factor and v = a dx/dt the peculiar
+ * velocity, with the integrals of kicks and drifts of Quinn et al. 1997.  Column vel has v when a step begins and when
+ * it has ended; on the way from a0 to a1 it has p / a0.
+ *
+ * Where a step ends depends on where it begins and on the next mark alone, so that a run that goes on from a frame
+ * makes the same steps. */
+#include "tools/nb-step/step.h"
+
+#include "common/mem.h"
+#include "common/parse.h"
+#include "tools/filter/cosmology.h"
+#include "tools/filter/require.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static const char *refused_option(const struct step *s)
+{
+	const struct options *opt = &s->opt;
+	return opt->levels_given			    ? "levels"
+	       : opt->eta_given				    ? "eta"
+	       : opt->every_time_given			    ? "every-time"
+	       : opt->send_velocities			    ? "send-velocities"
+	       : opt->collide != COLLIDE_NONE		    ? "collide"
+	       : opt->integrator != &nb_integrator_leapfrog ? "integrator"
+							    : NULL;
+}
+
+static void refuse_list(const struct step *s, const char *want)
+{
+	nb_die(NB_EXIT_USAGE, "invalid at '%s' (want %s)", s->opt.at, want);
+}
+
+/* z=9,1,0 or a=0.1,0.5,1 */
+static void parse_marks(struct step *s)
+{
+	static const char *const want = "z=LIST of redshifts > -1, or a=LIST of scale factors > 0, such as z=9,1,0";
+	struct comoving *c = &s->comoving;
+	const char *text = s->opt.at;
+	const int redshifts = text[0] == 'z';
+	size_t most = 1;
+	if ((text[0] != 'z' && text[0] != 'a') || text[1] != '=')
+		refuse_list(s, want);
+	for (const char *at = text; *at; at++)
+		most += *at == ',';
+	c->mark = nb_require_memory(NULL, nb_alloc(most, sizeof *c->mark));
+	if (nb_parse_f64_list(text + 2, most, c->mark, &c->nmark) != NB_PARSE_OK)
+		refuse_list(s, want);
+	for (size_t k = 0; k < c->nmark; k++) {
+		if (redshifts)
+			c->mark[k] = 1 / (1 + c->mark[k]);
+		if (!(c->mark[k] > 0 && isfinite(c->mark[k])))
+			refuse_list(s, want);
+		if (k > 0 && !(s->opt.dt < 0 ? c->mark[k] < c->mark[k - 1] : c->mark[k] > c->mark[k - 1]))
+			refuse_list(s, s->opt.dt < 0 ? "the latest first, as the time step is negative"
+						     : "the earliest first, which has the largest redshift");
+	}
+}
+
+static void check_marks(struct step *s)
+{
+	struct options *opt = &s->opt;
+	if (!opt->dt_given)
+		nb_die(NB_EXIT_USAGE, "option '--at' needs a time step (give -d)");
+	if (opt->steps_given)
+		nb_die(NB_EXIT_USAGE, "option '--at' ends the run, and so does '--steps' (want '--until')");
+	parse_marks(s);
+	const double last = s->comoving.mark[s->comoving.nmark - 1];
+	if (opt->until_given && !(opt->dt < 0 ? opt->until <= last : opt->until >= last))
+		nb_die(NB_EXIT_USAGE, "the last of '--at' is at a scale factor of %g, behind '--until' %g", last,
+			opt->until);
+	if (!opt->until_given)
+		opt->until = last;
+	opt->until_given = 1;
+	opt->every = opt->every_given ? opt->every : 0;
+}
+
+void nb_step_comoving_check(struct step *s)
+{
+	struct options *opt = &s->opt;
+	const char *other = opt->at ? "at" : opt->steps_in_given ? "steps-in" : NULL;
+	if (!opt->cosmology && other)
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--cosmology'", other);
+	if (!opt->cosmology)
+		return;
+	other = refused_option(s);
+	if (other)
+		nb_die(NB_EXIT_USAGE,
+			"option '--%s' with '--cosmology' (want the leapfrog of point masses in equal steps)", other);
+	if (!opt->command)
+		nb_die(NB_EXIT_USAGE, "option '--cosmology' needs the force pipeline as operand");
+	if (opt->until_given && !(opt->until > 0))
+		nb_die(NB_EXIT_USAGE, "invalid until '%g' (with '--cosmology', want a scale factor > 0)", opt->until);
+	if (opt->at)
+		check_marks(s);
+}
+
+/* ---- the frame ---------------------------------------------------------------------------------- */
+
+/* A run does not begin behind the first state that is wanted. */
+static void require_marks_ahead(const struct step *s, double a)
+{
+	const struct comoving *c = &s->comoving;
+	if (!c->nmark || s->saved.resumed || (s->opt.dt < 0 ? c->mark[0] <= a : c->mark[0] >= a))
+		return;
+	nb_die(NB_EXIT_FAILED,
+		"'--at' begins with a scale factor of %g, redshift %g, and frame %" PRIu64 " is at %g, redshift %g",
+		c->mark[0], nb_redshift_of(c->mark[0]), s->frame->number, a, nb_redshift_of(a));
+}
+
+void nb_step_comoving_load(struct step *s)
+{
+	struct nb_cosmology *law = &s->comoving.law;
+	if (!s->opt.cosmology && nb_is_cosmological(s->frame))
+		nb_die(NB_EXIT_FAILED,
+			"frame %" PRIu64
+			" is of an expanding universe (want '--cosmology', or nb-calc '@omega0 = 0' for a box at rest)",
+			s->frame->number);
+	if (!s->opt.cosmology)
+		return;
+	const double a = nb_require_cosmology(s->frame, "--cosmology", law);
+	if (s->opt.until_given && nb_cosmology_check(law, s->opt.until))
+		nb_die(NB_EXIT_FAILED, "the universe of frame %" PRIu64 " does not expand to a scale factor of %g",
+			s->frame->number, s->opt.until);
+	if (s->clock.pending != 0)
+		nb_die(NB_EXIT_FAILED,
+			"frame %" PRIu64
+			" has a pending half kick, of steps without '--cosmology' (want velocities at the time of the "
+			"positions)",
+			s->frame->number);
+	require_marks_ahead(s, a);
+	s->clock.now = (struct moment){.time = a};
+	if (nb_require_attribute(s->frame, "H0", 0) == 0)
+		nb_set_attribute_f64(s->frame, "H0", law->H0);
+}
+
+/* ---- the schedule ------------------------------------------------------------------------------- */
+
+/* From a scale factor to another, in the variable of the steps; and back. */
+static double span(const struct step *s, double a0, double a1)
+{
+	return s->opt.steps_in == STEPS_IN_LNA ? log(a1 / a0)
+	       : s->opt.steps_in == STEPS_IN_A ? a1 - a0
+					       : nb_cosmology_span(&s->comoving.law, a0, a1);
+}
+
+static double after(const struct step *s, double a, double length)
+{
+	return s->opt.steps_in == STEPS_IN_LNA ? a * exp(length)
+	       : s->opt.steps_in == STEPS_IN_A ? a + length
+					       : nb_cosmology_later(&s->comoving.law, a, length);
+}
+
+/* Whether b comes behind a in the direction of the run. */
+static int is_behind(const struct step *s, double a, double b)
+{
+	const int back = s->opt.dt_given ? s->opt.dt < 0 : s->opt.until < a;
+	return back ? b < a : b > a;
+}
+
+/* The next state that is reached exactly: of --at or --until.  0: there is none. */
+static double next_mark(const struct step *s, double a)
+{
+	for (size_t k = 0; k < s->comoving.nmark; k++)
+		if (is_behind(s, a, s->comoving.mark[k]))
+			return s->comoving.mark[k];
+	return s->opt.until_given && is_behind(s, a, s->opt.until) ? s->opt.until : 0;
+}
+
+/* In how many equal steps the way to the next mark is made. */
+static double divide(const struct step *s, double length)
+{
+	if (!s->opt.dt_given)
+		return (double)(s->opt.steps - (s->clock.step - s->clock.first_step));
+	return fmax(ceil(fabs(length / s->opt.dt) - 1e-6), 1);
+}
+
+int nb_step_comoving_plan(struct step *s, double *dt, double *exact)
+{
+	const double a = s->clock.now.time, mark = next_mark(s, a);
+	double next = 0;
+	if (s->opt.until_given && mark == 0)
+		return 0;
+	if (mark > 0) {
+		const double length = span(s, a, mark), n = divide(s, length);
+		next = n > 1 ? after(s, a, length / n) : mark;
+	} else {
+		next = after(s, a, s->opt.dt);
+	}
+	if (!(next > 0 && isfinite(next)) || nb_cosmology_check(&s->comoving.law, next))
+		nb_die(NB_EXIT_FAILED,
+			"step %" PRIu64 " of length %g leaves the expanding universe at a scale factor of %g",
+			s->clock.step + 1, s->opt.dt, a);
+	if (next == a)
+		nb_die(NB_EXIT_FAILED, "the step is too small for the scale factor %.17g of step %" PRIu64, a,
+			s->clock.step);
+	s->comoving.next = *exact = next;
+	*dt = next - a;
+	return 1;
+}
+
+int nb_step_is_at_mark(const struct step *s)
+{
+	for (size_t k = 0; k < s->comoving.nmark; k++)
+		if (s->comoving.mark[k] == s->clock.now.time)
+			return 1;
+	return 0;
+}
+
+double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame)
+{
+	double a, z;
+	if (nb_frame_attribute_f64(frame, "redshift", 0, &z) || nb_frame_attribute_f64(frame, "time", 1 / (1 + z), &a))
+		return 1;
+	/* of steps in time, as if they were short */
+	const double length = s->opt.steps_in == STEPS_IN_A ? s->opt.until - a : log(s->opt.until / a);
+	const double steps = ceil(fabs(length / s->opt.dt));
+	return isfinite(steps) ? fmax(steps, 0) : 1;
+}
+
+/* ---- a step ------------------------------------------------------------------------------------- */
+
+void nb_step_advance_comoving(struct step *s)
+{
+	const struct nb_cosmology *law = &s->comoving.law;
+	const double a0 = s->clock.now.time, a1 = s->comoving.next, middle = after(s, a0, span(s, a0, a1) / 2);
+	nb_step_kick(s, nb_cosmology_kick(law, a0, middle) / a0);
+	nb_step_drift(s, nb_cosmology_drift(law, a0, a1) * a0);
+	nb_step_drop_stale(s);
+	s->clock.pending = nb_cosmology_kick(law, middle, a1) / a0;
+	s->comoving.scale = a0 / a1;
+}
+
+void nb_step_end_comoving(struct step *s)
+{
+	const size_t numbers = 3 * s->frame->rows[NB_PARTICLE];
+	const double scale = s->comoving.scale;
+	double *vel = nb_step_update(s, NB_VEL, &nb_space_host);
+#pragma omp parallel for schedule(static)
+	for (size_t k = 0; k < numbers; k++)
+		vel[k] *= scale;
+}

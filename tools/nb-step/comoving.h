@@ -1,0 +1,40 @@
+/* comoving.h - steps in an expanding universe (--cosmology), for the files of the tool; a part of step.h, which
+ * includes it. */
+#ifndef NB_STEP_COMOVING_H
+#define NB_STEP_COMOVING_H
+
+#include "kernels/cosmology/cosmology.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nb_frame;
+struct step;
+
+/* The variable in which steps have a length. */
+enum steps_in { STEPS_IN_LNA, STEPS_IN_A, STEPS_IN_T };
+
+struct comoving {
+	struct nb_cosmology law;
+	double *mark; /* of --at: scale factors, in the direction of the run */
+	size_t nmark;
+	double next;  /* where the step that is made ends, */
+	double scale; /* and the scale factor before it over that */
+};
+
+/* ---- comoving.c ---- */
+/* Of the options. */
+void nb_step_comoving_check(struct step *s);
+/* Of a frame: its universe, and whether it may be one.  The time is its scale factor. */
+void nb_step_comoving_load(struct step *s);
+/* The next step: to which scale factor, *exact, and by how much, *dt.  0 if there is none. */
+int nb_step_comoving_plan(struct step *s, double *dt, double *exact);
+/* Whether the state is one of --at. */
+int nb_step_is_at_mark(const struct step *s);
+/* One step, short of the last kick; then, after that kick, the peculiar velocities at its end. */
+void nb_step_advance_comoving(struct step *s);
+void nb_step_end_comoving(struct step *s);
+/* About how many steps there are from a frame to --until. */
+double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame);
+
+#endif
