@@ -44,6 +44,8 @@ goes_through() {
 	same eight.nb -d 0.01 --until 1 --every-time 0.127 nb-force
 	same n2.nb -d 0.001 -k 100 --every 30 nb-force
 	same n16.nb -d 0.001 -k 100 --every 30 --integrator leapfrog 'nb-force -e 0.01'
+	nb-force -e 0.5 eight.nb >soft.nb
+	same soft.nb -d 0.01 -k 30 --every 13 'nb-force -e 0'
 	nb-step -d 0.01 -k 57 --every 0 nb-force eight.nb | nb-step -d 0.01 -k 143 --every 0 nb-force | mutate show pos >halves
 	nb-step -d 0.01 -k 200 --every 0 nb-force eight.nb | mutate show pos | cmp - halves
 }

@@ -73,6 +73,10 @@ uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exac
 	const uint64_t made = nb_step_small(s, steps_unseen(s, k), dt, exact);
 	if (!made) {
 		make_step(s, *dt, *exact);
+		if (!s->small_begun) {
+			s->small_begun = 1;
+			nb_step_small_begin(s);
+		}
 		return 1;
 	}
 	nb_step_require_in_range(s, s->clock.step, *dt);

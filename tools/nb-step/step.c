@@ -166,7 +166,10 @@ static void integrate(struct step *s)
 	nb_step_hermite_begin(s);
 	nb_step_whfast_begin(s, missing);
 	nb_step_energy_begin(s);
-	nb_step_small_begin(s);
+	s->small.n = 0;
+	s->small_begun = missing;
+	if (missing)
+		nb_step_small_begin(s);
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->clock.step - s->clock.first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);

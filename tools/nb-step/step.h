@@ -280,7 +280,8 @@ struct step {
 	struct energy energy;
 	struct progress progress;
 	struct spread spread;
-	struct nb_small small; /* n is 0: not used */
+	struct nb_small small; /* n is 0: not used, */
+	int small_begun;       /* or whether it is is not known before the pipeline has returned the frame of the run */
 	struct planets planets;
 	struct comoving comoving;
 };

@@ -31,7 +31,8 @@ void nb_step_advance_stages(struct step *s, double dt);
  * (nb_step_plan), and of the last one then.  It ends before most where somebody may want the state.  Returns how many;
  * 0: none, as all go through the force pipeline. */
 uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact);
-void nb_step_small_begin(struct step *s); /* in the first state of a run, which has a force */
+/* In the first state of a run whose force is the pipeline's, and has its softening. */
+void nb_step_small_begin(struct step *s);
 
 /* ---- whfast.c: a star and planets ---- */
 struct planets {
