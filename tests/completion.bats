@@ -35,7 +35,7 @@ completes() {
 		sort | paste -sd ' ')" nb-gen ''
 	completes 'solar' nb-gen sol
 	completes 'plummer' nb-gen -n 100 pl
-	for model in $(complete_line nb-gen ''); do nb-gen "$model" | nb-stats --check; done
+	for model in $(complete_line nb-gen '' | grep -vx orbits); do nb-gen "$model" | nb-stats --check; done
 }
 
 @test "potentials" {

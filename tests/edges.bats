@@ -69,6 +69,7 @@ tables() {
 		kernels/groups/properties.c MOST_SLOTS - what is finer is found by no gap, as nb-groups(1) says
 		kernels/mesh/mesh.h NB_MESH_MOST - the range of an option
 		kernels/models/model_simd.c MAX_DRAWS - draws that any model makes
+		kernels/models/models.h NB_ELEMENTS_MOST nb-gen-orbits.bats more than 64 bodies
 		kernels/models/system_cpu.c MOST_ORBITS unit/models/system.c segregation wants a mass-range
 		kernels/motion/collide.h NB_COLLIDE_MOST unit/motion/contact.c NB_COLLIDE_MOST
 		kernels/near/near.h NB_NEAR_MOST - the range of an option

@@ -5,7 +5,7 @@
 load helper
 
 MODELS=$NB_TOP/kernels/models
-ALL=$(sed -n 's/^NB_MODEL([A-Z0-9_]*, *\([a-z0-9_]*\),.*/\1/p' "$MODELS/model.def")
+ALL=$(sed -n 's/^NB_MODEL([A-Z0-9_]*, *\([a-z0-9_]*\),.*/\1/p' "$MODELS/model.def" | grep -vx orbits) # which needs an operand more
 FREE=$(sed -n 's/^NB_PARAMETER_ROW(n, .*"number of bodies", \(.*\))$/\1/p' "$MODELS/parameter.def" | tr -d ,) # any n
 
 setup() {

@@ -9,6 +9,7 @@
 #include "kernels/models/models.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/require.h"
+#include "tools/nb-gen/orbits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,6 +26,7 @@ struct gen {
 	int precision;			 /* enum precision */
 
 	struct nb_model_param param;
+	struct nb_elements elements[NB_ELEMENTS_MOST]; /* of model orbits */
 	struct nb_model *model;
 	struct nb_filler blocks;
 	int made;  /* the frame */
@@ -138,6 +140,20 @@ static void refuse_without(const struct nb_run *run, const struct gen *gen)
 		nb_die(NB_EXIT_USAGE, "--binaries needs --precision f64 (f32 cannot hold the orbits of close pairs)");
 }
 
+/* The second operand, of model orbits. */
+static void take_orbits(const struct nb_run *run, struct gen *gen)
+{
+	const int orbits = gen->param.kind == NB_MODEL_ORBITS;
+	if (orbits && run->noperand < 2)
+		nb_die(NB_EXIT_USAGE, "model 'orbits' needs a second operand (want 'm=1; m=1e-3 a=1 e=0.1')");
+	if (!orbits && run->noperand > 1)
+		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see 'nb-gen --help')", run->operand[1]);
+	if (orbits) {
+		gen->param.nelements = nb_gen_read_orbits(run->operand[1], gen->param.G, gen->elements);
+		gen->param.elements = gen->elements;
+	}
+}
+
 static void check(struct nb_run *run, void *self)
 {
 	struct gen *gen = self;
@@ -145,6 +161,7 @@ static void check(struct nb_run *run, void *self)
 	refuse_useless(run, gen, kind);
 	take_parameters(run, gen, kind);
 	refuse_without(run, gen);
+	take_orbits(run, gen);
 	if (gen->param.imf_total && is_given(run, gen, NB_PARAMETER_mass))
 		nb_die(NB_EXIT_USAGE, "--imf-total drawn and --mass exclude each other");
 }
@@ -184,7 +201,7 @@ static void set_units(const struct nb_run *run, const struct gen *gen, struct nb
 	snprintf(text, sizeof text, "G=%s M=%s", nb_format_f64(param->G, G),
 		nb_format_f64(nb_model_mass(gen->model), mass));
 	const int scaled = is_given(run, gen, NB_PARAMETER_mass) || is_given(run, gen, NB_PARAMETER_rscale) ||
-			   is_given(run, gen, NB_PARAMETER_G) || param->imf_total ||
+			   is_given(run, gen, NB_PARAMETER_G) || param->imf_total || param->kind == NB_MODEL_ORBITS ||
 			   (param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size));
 	nb_set_attribute(frame, "units", scaled ? text : nb_model_info[param->kind].units);
 }
@@ -307,8 +324,8 @@ static int make(struct nb_run *run, void *self, struct nb_frame *frame)
 const struct nb_tool nb_tool_gen = {
 	.name = "nb-gen",
 	.about = "generate initial conditions as a particle stream",
-	.operands = "[MODEL]",
-	.max_operands = 1,
+	.operands = "[MODEL [ORBITS]]",
+	.max_operands = 2,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_THREADS | NB_COMMON_HISTORY,

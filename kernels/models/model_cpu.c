@@ -1,7 +1,7 @@
 /* Models as lists of parts, and their bodies by random access.
  *
  * A part is a number of bodies drawn from one distribution in its own units, then scaled, turned, placed and set in
- * motion (struct nb_model_part).  A model is one to eight parts, or a table of up to nine bodies worked out when it is
+ * motion (struct nb_model_part).  A model is one to eight parts, or a table of up to 64 bodies worked out when it is
  * created; a galaxy has a part for each component, a merger two galaxies (build_cpu.c, orbit_cpu.c).  Body i is found
  * by its part and its number there, and drawn from its own random numbers, so that any range of bodies can be had in
  * any order and by any thread.  What is random is drawn in model_simd.c, galaxy_cpu.c, sphere_cpu.c and orbit_cpu.c, by

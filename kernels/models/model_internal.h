@@ -6,7 +6,7 @@
 #include "kernels/models/models.h"
 #include "kernels/models/part_internal.h"
 
-enum { NB_MODEL_PARTS = 8, NB_MODEL_TABLE = 9 };
+enum { NB_MODEL_PARTS = 8, NB_MODEL_TABLE = NB_ELEMENTS_MOST /* bodies, at least 9 of solar */ };
 
 /* Binaries and single bodies: system j has bodies 2 j and 2 j + 1 if it is one of the first nbinary, else j + nbinary
  * alone.  Its centre moves like body orbit[j] of the only part, in which systems are counted. */
@@ -47,6 +47,9 @@ typedef int nb_model_build(struct nb_model *, const struct nb_model_param *);
 int nb_model_refuse(struct nb_model *model, const char *why);
 /* A part of n bodies, in its own units, at the origin and at rest. */
 struct nb_model_part *nb_model_add_part(struct nb_model *model, enum nb_model_sampler sampler, int dim, uint64_t n);
+/* orbit_cpu.c: a table of n bodies, and no other part; shifted so that centre of mass and momentum vanish. */
+void nb_model_begin_table(struct nb_model *model, uint64_t n);
+void nb_model_centre_table(struct nb_model *model);
 /* draw_cpu.c: positions or velocities of bodies [start, start + count) of a part, and the mass of one.  A block is
  * centred as a block; a sphere can be drawn from any body on. */
 NB_MUST_CHECK int nb_model_draw(const struct nb_model *model, const struct nb_model_part *part, int vel, uint64_t start,
@@ -65,6 +68,10 @@ NB_MUST_CHECK int nb_system_body(const struct nb_model *model, int vel, uint64_t
 struct nb_orbit {
 	double a, e, inclination, longitude, perihelion, node;
 };
+/* From the plane of an orbit, with the pericentre on the first axis, x, y and their velocities; angles in degrees, the
+ * last one from the node to the pericentre. */
+void nb_orbit_turn(
+	const double plane[4], double inclination, double node, double pericentre, double pos[3], double vel[3]);
 /* mu: G times both masses */
 void nb_orbit_place(const struct nb_orbit *orbit, double mu, double pos[3], double vel[3]);
 

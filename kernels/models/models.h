@@ -36,6 +36,19 @@
 extern "C" {
 #endif
 
+/* A body of the model orbits: on an orbit about the centre of mass of those before it, or about one of them. */
+enum { NB_ELEMENTS_MOST = 64 /* bodies */ };
+struct nb_elements {
+	double mass, radius;			       /* radius NAN: not given */
+	double a, e;				       /* semi-major axis, negative for e > 1; NAN: not given */
+	double period;				       /* in place of a; NAN: not given */
+	double inclination, node, pericentre, anomaly; /* degrees; of the pericentre the argument */
+	int is_true;				       /* the anomaly is the true one, not the mean one */
+	int about;				       /* the body; -1: the centre of mass of all before it */
+};
+/* What is wrong with body i of the list, for this G: a phrase, or NULL. */
+const char *nb_elements_fault(const struct nb_elements *list, size_t i, double G);
+
 enum nb_model_kind {
 #define NB_MODEL(id, ...) NB_MODEL_##id,
 #include "kernels/models/model.def"
@@ -56,8 +69,10 @@ extern const struct nb_model_info nb_model_info[NB_MODEL_NKIND];
 /* A model ignores the members that it does not take. */
 struct nb_model_param {
 	enum nb_model_kind kind;
-	int dim; /* 2 or 3; 2: z and its velocity are 0 */
-		 /* double rmax and so on: those of parameter.def */
+	int dim;			    /* 2 or 3; 2: z and its velocity are 0 */
+	const struct nb_elements *elements; /* orbits: of so many bodies, without a fault */
+	size_t nelements;
+	/* double rmax and so on: those of parameter.def */
 #define NB_TYPE_REAL(member) double member;
 #define NB_TYPE_POSITIVE(member) double member;
 #define NB_TYPE_INT(member) int member;

@@ -6,13 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-static void table_begin(struct nb_model *model, uint64_t n)
+void nb_model_begin_table(struct nb_model *model, uint64_t n)
 {
 	nb_model_add_part(model, NB_SAMPLE_TABLE, 3, n);
 }
 
-/* Shifts the table so that centre of mass and momentum vanish. */
-static void table_centre(struct nb_model *model)
+void nb_model_centre_table(struct nb_model *model)
 {
 	double total = 0;
 	for (uint64_t i = 0; i < model->n; i++)
@@ -51,10 +50,23 @@ static const struct planet planets[] = {
 static const double au_km = 149597870.7, sun_radius = 695700;
 static const double gauss_k = 0.01720209895; /* G = k^2 in AU^3 / (solar mass day^2) */
 
+void nb_orbit_turn(
+	const double plane[4], double inclination, double node, double pericentre, double pos[3], double vel[3])
+{
+	const double degree = M_PI / 180, i = inclination * degree, n = node * degree, w = pericentre * degree;
+	const double to[3][2] = {
+		{cos(w) * cos(n) - sin(w) * sin(n) * cos(i), -sin(w) * cos(n) - cos(w) * sin(n) * cos(i)},
+		{cos(w) * sin(n) + sin(w) * cos(n) * cos(i), -sin(w) * sin(n) + cos(w) * cos(n) * cos(i)},
+		{sin(w) * sin(i), cos(w) * sin(i)}};
+	for (int c = 0; c < 3; c++) {
+		pos[c] = to[c][0] * plane[0] + to[c][1] * plane[1];
+		vel[c] = to[c][0] * plane[2] + to[c][1] * plane[3];
+	}
+}
+
 void nb_orbit_place(const struct nb_orbit *p, double mu, double pos[3], double vel[3])
 {
-	const double degree = M_PI / 180;
-	const double mean = remainder(p->longitude - p->perihelion, 360) * degree;
+	const double degree = M_PI / 180, mean = remainder(p->longitude - p->perihelion, 360) * degree;
 	double E = p->e > 0.95 ? copysign(M_PI, mean) : mean + p->e * sin(mean); /* from pi it cannot miss */
 	for (int k = 0; k < 200; k++) { /* Newton on Kepler's equation, which squares the error at each step */
 		const double change = (E - p->e * sin(E) - mean) / (1 - p->e * cos(E));
@@ -64,21 +76,13 @@ void nb_orbit_place(const struct nb_orbit *p, double mu, double pos[3], double v
 	}
 	const double b = sqrt((1 - p->e) * (1 + p->e)), rate = sqrt(mu / p->a) / (1 - p->e * cos(E));
 	const double plane[4] = {p->a * (cos(E) - p->e), p->a * b * sin(E), -rate * sin(E), rate * b * cos(E)};
-	const double i = p->inclination * degree, node = p->node * degree, w = (p->perihelion - p->node) * degree;
-	const double to[3][2] = {
-		{cos(w) * cos(node) - sin(w) * sin(node) * cos(i), -sin(w) * cos(node) - cos(w) * sin(node) * cos(i)},
-		{cos(w) * sin(node) + sin(w) * cos(node) * cos(i), -sin(w) * sin(node) + cos(w) * cos(node) * cos(i)},
-		{sin(w) * sin(i), cos(w) * sin(i)}};
-	for (int c = 0; c < 3; c++) {
-		pos[c] = to[c][0] * plane[0] + to[c][1] * plane[1];
-		vel[c] = to[c][0] * plane[2] + to[c][1] * plane[3];
-	}
+	nb_orbit_turn(plane, p->inclination, p->node, p->perihelion - p->node, pos, vel);
 }
 
 int nb_model_build_solar(struct nb_model *model, const struct nb_model_param *unused)
 {
 	(void)unused;
-	table_begin(model, 9);
+	nb_model_begin_table(model, 9);
 	model->G = gauss_k * gauss_k;
 	model->mass[0] = 1;
 	model->radius[0] = sun_radius / au_km;
@@ -88,7 +92,7 @@ int nb_model_build_solar(struct nb_model *model, const struct nb_model_param *un
 		model->radius[i] = p->radius / au_km;
 		nb_orbit_place(&p->orbit, model->G * (1 + model->mass[i]), &model->pos[3 * i], &model->vel[3 * i]);
 	}
-	table_centre(model);
+	nb_model_centre_table(model);
 	model->has_species = model->has_radius = 1;
 	return NB_OK;
 }
@@ -100,7 +104,7 @@ int nb_model_build_figure8(struct nb_model *model, const struct nb_model_param *
 	const double pos[9] = {x, y, 0, -x, -y, 0, 0, 0, 0};
 	const double vel[9] = {-vx / 2, -vy / 2, 0, -vx / 2, -vy / 2, 0, vx, vy, 0};
 	(void)unused;
-	table_begin(model, 3);
+	nb_model_begin_table(model, 3);
 	memcpy(model->pos, pos, sizeof pos);
 	memcpy(model->vel, vel, sizeof vel);
 	for (int i = 0; i < 3; i++)
@@ -112,7 +116,7 @@ int nb_model_build_kepler(struct nb_model *model, const struct nb_model_param *p
 {
 	if (p->eccentricity >= 1)
 		return nb_model_refuse(model, "eccentricity must be at least 0 and below 1");
-	table_begin(model, 2);
+	nb_model_begin_table(model, 2);
 	const double m0 = 1 / (1 + p->ratio), m1 = p->ratio / (1 + p->ratio), e = p->eccentricity;
 	const double r = 1 - e, v = sqrt((1 + e) / (1 - e));
 	model->mass[0] = m0;
@@ -135,7 +139,7 @@ int nb_model_build_ring(struct nb_model *model, const struct nb_model_param *p)
 	if (!(p->eccentricity <= 0.5))
 		return nb_model_refuse(model, "eccentricity must be at least 0 and at most 0.5");
 	if (p->n > 0)
-		table_begin(model, 1);
+		nb_model_begin_table(model, 1);
 	const uint64_t n = p->n > 0 ? p->n - 1 : 0;
 	model->mass[0] = n > 0 ? 1 - p->ring_mass : 1;
 	struct nb_model_part *part = nb_model_add_part(model, NB_SAMPLE_RING, p->dim, n);
