@@ -141,6 +141,21 @@ apart() { nb-diff --fields pos --format tsv --absolute 0 "$1" "$2" | awk -F '\t'
 		"$(nb-stats --attributes end.nb | sed -n 's/^ *p=//p')" 1e-14
 }
 
+@test "energy, kinetic energy over the scale factor and expansion add up, the better the smaller the step" {
+	for d in 0.06 0.03 0.015; do
+		nb-step -v --cosmology -d $d --at z=1 'nb-force -e 0.1 --softening-kernel spline --potential' <few.nb 2>err >end.nb
+		nb-stats --format tsv end.nb | stat_of drift >drift$d
+		# nb-step says the same, with fewer digits
+		close_to "$(awk '{ printf "%.2g", $1 < 0 ? -$1 : $1 }' drift$d)" "$(sed -n 's/.* error \([-.0-9e]*\) in the end.*/\1/p' err)" 1e-9
+	done
+	paste drift0.06 drift0.03 drift0.015 | awk '{ exit !($1 > 2e-4 && $1 / $2 > 3 && $1 / $2 < 5 && $2 / $3 > 3 && $2 / $3 < 5) }'
+	# another system has another energy, and so has a box at rest
+	nb-stats --attributes end.nb | grep -q '^ekin_da='
+	run ! grep -a -q '^ekin_da=\|^etot0=' <(nb-calc 'mass *= 1' end.nb)
+	nb-calc '@omega0 = 0' end.nb | nb-step -d 0.01 'nb-force -e 0.05 --potential' | nb-stats --format tsv | stat_of drift >at-rest
+	close_to 0 "$(cat at-rest)" 1e-2
+}
+
 # ---- the schedule --------------------------------------------------------------------------------------
 
 @test "states of --at are met to the last bit, in equal steps, and have their redshift" {
@@ -162,9 +177,9 @@ apart() { nb-diff --fields pos --format tsv --absolute 0 "$1" "$2" | awk -F '\t'
 @test "a run that goes on from any of its frames has the same bytes" {
 	for options in '-d 0.1 --at z=2,1,0.5 --every 1' '-k 9 --until 0.6' '--steps-in t -d 0.02 --until 0.4'; do
 		s="nb-step --cosmology --no-history $options"
-		nb-transform --shift 0,0,0 few.nb --no-history | nb-calc '@step = 5' --no-history | $s 'nb-force -e 0.05' >whole.nb
+		nb-transform --shift 0,0,0 few.nb --no-history | nb-calc '@step = 5' --no-history | $s 'nb-force -e 0.05 --potential' >whole.nb
 		head -c $(($(stat -c %s whole.nb) * 55 / 100)) whole.nb >cut.nb
-		$s --resume cut.nb 'nb-force -e 0.05' >rest.nb 2>err
+		$s --resume cut.nb 'nb-force -e 0.05 --potential' >rest.nb 2>err
 		tail -c "$(stat -c %s rest.nb)" whole.nb >want.nb
 		equals "$(times <rest.nb)" "$(times <whole.nb | tail -n "$(times <rest.nb | wc -l)")"
 		cmp <(last_state rest.nb) <(last_state whole.nb)

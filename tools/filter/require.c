@@ -283,6 +283,7 @@ int nb_require_dim(const struct nb_frame *frame)
 void nb_drop_run_attributes(struct nb_frame *frame)
 {
 	nb_frame_drop_attribute(frame, "etot0");
+	nb_frame_drop_attribute(frame, "ekin_da");
 	nb_frame_drop_errors(frame);
 }
 

@@ -1,6 +1,7 @@
 /* Energies, momenta, radii, shapes and bound masses of each frame, or of the species in it. */
 #include "common/mem.h"
 #include "common/parse.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
@@ -175,6 +176,25 @@ static double first_energy(struct stats *self, const struct nb_frame *frame, dou
 	return nb_require_attribute(frame, "etot0", first);
 }
 
+/* Of a cosmological frame, whose potential is that of comoving positions; else 1. */
+static double scale_factor(const struct nb_frame *frame)
+{
+	const double a = nb_is_cosmological(frame) ? nb_require_attribute(frame, "time", 0) : 1;
+	return a > 0 ? a : NAN;
+}
+
+/* How far the energy is off, as a fraction of that of the first frame.  In an expanding universe it is what nb-step
+ * says of Layzer's and Irvine's equation: a (T + W) and the integral of T da add up to what they were. */
+static double find_drift(struct stats *self, const struct nb_frame *frame, double time, double ekin, double epot)
+{
+	const double first = first_energy(self, frame, time, ekin + epot);
+	if (!nb_is_cosmological(frame))
+		return first != 0 ? (ekin + epot - first) / fabs(first) : NAN;
+	const double begun = nb_require_attribute(frame, "etot0", NAN);
+	const double integral = nb_require_attribute(frame, "ekin_da", NAN);
+	return (time * (ekin + epot) + integral - begun) / (time * (ekin + fabs(epot)));
+}
+
 /* What nb-force --audit measured, in every line if it is in the first. */
 static void add_errors(struct stats *self, const struct nb_frame *frame)
 {
@@ -199,7 +219,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	const int parted = self->bodies.row != NULL;
 	static const double none[3] = {NAN, NAN, NAN};
 	const struct nb_moments m = parted ? moments_of(run, self, group, frame) : common->moments;
-	const double w = potential_energy(run, self, group, frame), etot = m.ekin + w;
+	const double w = potential_energy(run, self, group, frame) / scale_factor(frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
 	lagrangian_radii(run, self, group, common->weight, frame, common->centre.pos, radius);
 
@@ -216,9 +236,8 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	nb_report_real(report, "epot", w);
 	nb_report_real(report, "etot", etot);
 	if (!parted) { /* what is true of a system, not of a part of one */
-		const double first = first_energy(self, frame, time, etot);
 		nb_report_real(report, "virial", w != 0 && !self->boxed ? m.ekin / fabs(w) : NAN);
-		nb_report_real(report, "drift", first != 0 ? (etot - first) / fabs(first) : NAN);
+		nb_report_real(report, "drift", find_drift(self, frame, time, m.ekin, w));
 	}
 	add_vector(report, p, m.momentum);
 	add_vector(report, l, self->boxed ? none : m.angular); /* there is none where space is periodic */

@@ -10,6 +10,7 @@
 
 #include "common/mem.h"
 #include "common/parse.h"
+#include "kernels/measure/measure.h"
 #include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 
@@ -134,6 +135,8 @@ void nb_step_comoving_load(struct step *s)
 			s->frame->number);
 	require_marks_ahead(s, a);
 	s->clock.now = (struct moment){.time = a};
+	s->comoving.kinetic = NAN;
+	s->comoving.integral = nb_require_attribute(s->frame, "ekin_da", 0);
 	if (nb_require_attribute(s->frame, "H0", 0) == 0)
 		nb_set_attribute_f64(s->frame, "H0", law->H0);
 }
@@ -224,23 +227,45 @@ double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame
 
 /* ---- a step ------------------------------------------------------------------------------------- */
 
+static double kinetic_energy(const struct step *s)
+{
+	struct nb_moments moments;
+	nb_step_require(
+		s, nb_moments_cpu(s->frame->rows[NB_PARTICLE], nb_step_read(s, NB_MASS, &nb_space_host),
+			   nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host), &moments));
+	return moments.ekin;
+}
+
 void nb_step_advance_comoving(struct step *s)
 {
 	const struct nb_cosmology *law = &s->comoving.law;
 	const double a0 = s->clock.now.time, a1 = s->comoving.next, middle = after(s, a0, span(s, a0, a1) / 2);
+	if (s->energy.known && isnan(s->comoving.kinetic))
+		s->comoving.kinetic = kinetic_energy(s);
 	nb_step_kick(s, nb_cosmology_kick(law, a0, middle) / a0);
 	nb_step_drift(s, nb_cosmology_drift(law, a0, a1) * a0);
 	nb_step_drop_stale(s);
 	s->clock.pending = nb_cosmology_kick(law, middle, a1) / a0;
-	s->comoving.scale = a0 / a1;
+	s->comoving.begun = a0;
+}
+
+/* By the trapezium rule, which is exact as long as T grows as a. */
+static void integrate_kinetic_energy(struct step *s)
+{
+	struct comoving *c = &s->comoving;
+	const double before = c->kinetic;
+	c->kinetic = kinetic_energy(s);
+	c->integral += (before + c->kinetic) / 2 * (c->next - c->begun);
 }
 
 void nb_step_end_comoving(struct step *s)
 {
 	const size_t numbers = 3 * s->frame->rows[NB_PARTICLE];
-	const double scale = s->comoving.scale;
+	const double scale = s->comoving.begun / s->comoving.next;
 	double *vel = nb_step_update(s, NB_VEL, &nb_space_host);
 #pragma omp parallel for schedule(static)
 	for (size_t k = 0; k < numbers; k++)
 		vel[k] *= scale;
+	if (s->energy.known)
+		integrate_kinetic_energy(s);
 }

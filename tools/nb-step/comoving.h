@@ -18,8 +18,9 @@ struct comoving {
 	struct nb_cosmology law;
 	double *mark; /* of --at: scale factors, in the direction of the run */
 	size_t nmark;
-	double next;  /* where the step that is made ends, */
-	double scale; /* and the scale factor before it over that */
+	double begun, next; /* scale factors of the step that is made */
+	double kinetic;	    /* energy of the state, NaN: not computed; */
+	double integral;    /* of it over the scale factor, since the first state of the run: attribute ekin_da */
 };
 
 /* ---- comoving.c ---- */

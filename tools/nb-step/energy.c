@@ -14,8 +14,10 @@ enum { LOOK = 10 /* steps from one look to the next; states that are written are
 /* Relative error from which on a run is not to be trusted. */
 static const double TOO_LARGE = 0.01;
 
-/* The total energy of the state as it is, NaN if something is missing; velocities belong to the positions. */
-static double total_energy(struct step *s)
+/* The total energy of the state as it is, NaN if something is missing; velocities belong to the positions.  In an
+ * expanding universe it is what Layzer's and Irvine's equation d(a (T + W)) / da = -T keeps: a (T + W) and the integral
+ * of T da, where W = epot / a.  *scale: what its error is relative to. */
+static double total_energy(struct step *s, double *scale)
 {
 	const int spread = s->spread.domain != NULL;
 	const struct nb_space *space = spread ? &nb_space_host : s->backend->space;
@@ -35,7 +37,9 @@ static double total_energy(struct step *s)
 	if (nb_frame_field(s->frame, NB_POT_FIELD))
 		nb_step_require(s, energy_of(n, mass, nb_step_read(s, NB_POT_FIELD, space), &of_field));
 	nb_step_spread_empty(s);
-	return moments.ekin + epot + of_field;
+	const double a = s->opt.cosmology ? s->clock.now.time : 1, energy = a * moments.ekin + epot + of_field;
+	*scale = s->opt.cosmology ? a * moments.ekin + fabs(epot) : fabs(s->energy.first);
+	return s->opt.cosmology ? energy + s->comoving.integral : energy;
 }
 
 /* What the potential follows from beside the bodies. */
@@ -51,7 +55,9 @@ static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 void nb_step_energy_load(struct step *s)
 {
 	struct energy *e = &s->energy;
-	e->first = nb_require_attribute(s->frame, "etot0", NAN);
+	/* in an expanding universe it is another quantity */
+	const int comoving = nb_frame_attribute(s->frame, "ekin_da") != NULL;
+	e->first = comoving == s->opt.cosmology ? nb_require_attribute(s->frame, "etot0", NAN) : NAN;
 	note_law(s, e->law);
 	e->known = 0;
 	e->error = e->largest = 0;
@@ -69,10 +75,11 @@ void nb_step_energy_begin(struct step *s)
 		nb_step_progress_clear(&s->progress);
 		nb_warn("'%s' was computed with %s, and this run with %s", s->opt.resume, e->law, law);
 	}
-	if (s->opt.cosmology) /* where it is not conserved */
-		e->first = NAN;
-	else if (!isfinite(e->first) || strcmp(law, e->law) != 0)
-		e->first = total_energy(s);
+	if (!isfinite(e->first) || strcmp(law, e->law) != 0) {
+		double scale;
+		s->comoving.integral = 0;
+		e->first = total_energy(s, &scale);
+	}
 	memcpy(e->law, law, sizeof law);
 	e->known = isfinite(e->first);
 	if (!e->known)
@@ -173,7 +180,8 @@ void nb_step_energy_look(struct step *s, int wanted)
 	nb_step_energy_begin(s); /* a first state that had a force already may have had another one */
 	if (!e->known)
 		return;
-	const double error = fabs((total_energy(s) - e->first) / e->first);
+	double scale;
+	const double energy = total_energy(s, &scale), error = fabs((energy - e->first) / scale);
 	if (!isfinite(error)) /* no potential this time, or a sum that overflows */
 		return;
 	e->error = error;

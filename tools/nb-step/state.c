@@ -93,6 +93,10 @@ void nb_step_set_attributes(struct step *s)
 		nb_frame_drop_attribute(s->frame, "pending_kick");
 	if (s->energy.known)
 		set_last(s, "etot0", s->energy.first);
+	if (s->energy.known && s->opt.cosmology)
+		set_last(s, "ekin_da", s->comoving.integral);
+	else
+		nb_frame_drop_attribute(s->frame, "ekin_da");
 }
 
 void nb_step_kick(struct step *s, double dt)
