@@ -289,6 +289,7 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	[ "$(show mass c.nb | tr '\n' ' ')" = '0.1 0.1 ' ]
 }
 
+# bats test_tags=once
 @test "disk, bulge and halo of nb's galaxies become types 2, 3 and 1, and stars and dark bodies, also of two that are merged" {
 	nb-gen disk -n 100 >disk.nb
 	nb-gen merger -n 100 >merger.nb

@@ -675,6 +675,7 @@ h = f.create_group('Header').attrs; h['Ngroups_ThisFile'] = 2; $counts"
 	fails_with 1 'g.hdf5: this HDF5 file has no particles of AMUSE' 'nb-convert --from amuse g.hdf5'
 }
 
+# bats test_tags=once
 @test "VTKHDF: a frame through a pipe, a run as a time series in a file, with any number of bodies" {
 	nb-gen plummer -n 257 | nb-force >f.nb
 	nb-convert -q --to vtkhdf -o f.vtkhdf <f.nb

@@ -62,6 +62,7 @@ within() {
 	done
 }
 
+# bats test_tags=once
 @test "the arithmetic is the fastest that can give the accuracy" {
 	nb-gen merger -n 3000 --no-history | nb-sort-zorder | nb-build-tree >tree.nb
 	for case in '5e-7 f32' '4.9e-7 mixed' '2e-7 mixed' '1.9e-7 f64'; do

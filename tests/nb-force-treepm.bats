@@ -49,6 +49,7 @@ below() { awk -v x="$1" -v y="$2" 'BEGIN { exit !(x + 0 == x && y + 0 == y && x 
 	below "$(sed -n 3p errors)" "$(sed -n 2p errors)"
 }
 
+# bats test_tags=once
 @test "--accuracy is kept in a box" {
 	for a in 1e-3 1e-4 5e-5 1e-5 1e-7; do
 		nb-force -v --accuracy $a box.nb 2>said >out.nb

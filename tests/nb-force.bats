@@ -362,6 +362,7 @@ as_chain() {
 	fails_with 1 "no boxes in frame 0 (put 'nb-sort-zorder | nb-build-tree --kind boxes' before)" 'nb-force -m near <plummer.nb'
 }
 
+# bats test_tags=once
 @test "a run with nb-force alone has the bytes of one with the three programs" {
 	local tree='nb-sort-zorder | nb-build-tree' fold
 	for fold in on off; do

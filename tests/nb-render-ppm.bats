@@ -763,6 +763,7 @@ top() {
 	fails_with 1 'trails of 100000 frames of 3000 bodies are too long in frame 0' 'nb-render-ppm -W 16 -H 16 --trail 100000 <plummer.nb'
 }
 
+# bats test_tags=once
 @test "labels: time, scale bar, colour bar and title" {
 	D='nb-render-ppm -W 320 -H 240 --center 0,0 --size 4.8 --colormap gray --draw density'
 	$D <single.nb >plain.ppm
@@ -963,6 +964,7 @@ sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 56] for y in ra
 	END
 }
 
+# bats test_tags=once
 @test "stars with a mass function are points, not spots" {
 	for imf in kroupa salpeter; do
 		nb-gen king -n 3000 --imf $imf >few.nb

@@ -40,6 +40,7 @@ unit() {
 @test "what -b auto chooses" { unit filter/choose; }
 @test "what work costs" { unit backend/cost; }
 @test "masses on a mesh, their modes and shells" { unit mesh/mesh; }
+# bats test_tags=once
 @test "masses on a mesh, their modes and shells with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit mesh/mesh; done; }
 @test "masses on a mesh, their modes and shells on a device" { unit mesh/mesh_cuda; }
 @test "what work takes in the memory of a device" { unit filter/capacity; }
@@ -58,6 +59,7 @@ unit() {
 @test "neighbours" { unit near/near; }
 @test "gravity in a periodic box" { unit ewald/ewald; }
 @test "gravity in a periodic box by a mesh and pairs" { unit treepm/treepm; }
+# bats test_tags=once
 @test "gravity in a periodic box by a mesh and pairs with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit treepm/treepm; done; }
 @test "formats of other programs" { unit exchange/exchange; }
 @test "what is wrong with a text" { unit exchange/text; }

@@ -61,7 +61,15 @@ static inline void drop(struct bodies *b)
 static inline struct nb_model_param defaults(enum nb_model_kind kind)
 {
 	struct nb_model_param param;
+	static const struct nb_elements two[] = {
+		{.mass = 0.75, .radius = NAN, .a = NAN, .period = NAN, .about = -1},
+		{.mass = 0.25, .radius = NAN, .a = 1, .e = 0.5, .period = NAN, .inclination = 30, .about = -1},
+	};
 	nb_model_defaults(&param, kind);
+	if (kind == NB_MODEL_ORBITS) {
+		param.elements = two;
+		param.nelements = 2;
+	}
 	return param;
 }
 
