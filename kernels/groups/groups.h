@@ -44,8 +44,8 @@ struct nb_groups {
 /* The groups of friends of at least job->least bodies.
  *   group  n, out: the place of the group that a body is in, from 1 on; 0: it is in none of them
  * *groups is to be released with nb_groups_free.  O(n log n), whatever the distribution: a set of bodies that are all
- * joined is one thing to others.  Beside its arguments it takes about 32 bytes of memory for each body, and 24 more if
- * keys do not tell bodies apart (kernels/order/deep.h).
+ * joined is one thing to others.  Beside its arguments it takes about 25 bytes of memory for each body, and 40 more
+ * for each of those that keys do not tell apart (kernels/order/deep.h).
  * NB_OK, NB_ENOMEM; NB_ELIMIT: n >= 2^31, or bodies are too far apart. */
 NB_MUST_CHECK int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 /* The same on the current device, with the same results; the arrays of the job, and group, are in its memory.  Waits

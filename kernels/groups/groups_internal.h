@@ -20,16 +20,13 @@ struct nb_sorted {
 	size_t n;
 	const double *pos;   /* n x 3, those of the caller */
 	uint32_t *perm;	     /* n */
-	struct nb_tree tree; /* of order 0 */
-	double *box;	     /* of each node, x 6: tight, of places inside of the periodic box */
+	struct nb_tree tree; /* of order 0, with boxes, of places inside of the periodic box */
 };
 
 /* Of n >= 1 bodies, whose number and law are there.  NB_OK, or what it failed with; nb_sorted_free follows in any case.
  */
 NB_MUST_CHECK int nb_sorted_make(struct nb_sorted *sorted, const double *pos);
 void nb_sorted_free(struct nb_sorted *sorted);
-/* But for the order. */
-void nb_sorted_free_tree(struct nb_sorted *sorted);
 
 static inline void nb_sorted_place(const struct nb_sorted *sorted, size_t i, double place[3])
 {

@@ -94,7 +94,7 @@ static const struct few *leaf_of(const struct link *link, struct leaves *leaves,
 	if (leaves->node[node % KEPT] == node)
 		return few;
 	leaves->node[node % KEPT] = node;
-	const int point = is_point(&link->sorted.law, link->sorted.box + 6 * node);
+	const int point = is_point(&link->sorted.law, link->sorted.tree.box + 6 * node);
 	few->first = link->sorted.tree.first[node];
 	few->n = point ? 1 : link->sorted.tree.count[node];
 	for (uint32_t i = 0; i < few->n; i++)
@@ -130,7 +130,7 @@ static int link_leaves(struct link *link, struct leaves *leaves, size_t a, size_
 static int link_pair(struct link *link, struct leaves *leaves, size_t a, size_t b)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	if (are_apart(&link->sorted.law, link->sorted.box + 6 * a, link->sorted.box + 6 * b))
+	if (are_apart(&link->sorted.law, link->sorted.tree.box + 6 * a, link->sorted.tree.box + 6 * b))
 		return 0;
 	const int both = link->one[a] && link->one[b];
 	if (both && nb_set_root(link->parent, tree->first[a]) == nb_set_root(link->parent, tree->first[b]))
@@ -193,7 +193,7 @@ struct pairs {
 static int add_pairs(const struct link *link, struct pairs *pairs, size_t a, size_t b)
 {
 	const struct nb_tree *tree = &link->sorted.tree;
-	if (are_apart(&link->sorted.law, link->sorted.box + 6 * a, link->sorted.box + 6 * b))
+	if (are_apart(&link->sorted.law, link->sorted.tree.box + 6 * a, link->sorted.tree.box + 6 * b))
 		return NB_OK;
 	const int divide_b = tree->count[b] > tree->count[a];
 	const size_t divided = divide_b ? b : a, other = divide_b ? a : b;
@@ -275,8 +275,8 @@ static int walk(struct link *link)
 		link->parent[i] = (uint32_t)i;
 #pragma omp parallel for
 	for (size_t k = 0; k < tree->nnode; k++)
-		link->one[k] = is_short(&link->sorted.law, link->sorted.box + 6 * k) ||
-			       is_point(&link->sorted.law, link->sorted.box + 6 * k);
+		link->one[k] = is_short(&link->sorted.law, link->sorted.tree.box + 6 * k) ||
+			       is_point(&link->sorted.law, link->sorted.tree.box + 6 * k);
 	int status = make_front(link, &front);
 	if (!status) {
 #pragma omp parallel for schedule(dynamic)
@@ -336,7 +336,7 @@ int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, doub
 		link.parent = nb_alloc(n, sizeof *link.parent);
 		status = link.one && link.parent ? walk(&link) : NB_ENOMEM;
 	}
-	nb_sorted_free_tree(&link.sorted);
+	nb_tree_free(&link.sorted.tree);
 	nb_free(link.one);
 	if (!status)
 		status = set_labels(&link, label);

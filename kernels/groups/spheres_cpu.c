@@ -57,7 +57,7 @@ static int fill_ball(const struct nb_sorted *sorted, const double *mass, const d
 {
 	const struct nb_tree *tree = &sorted->tree;
 	const double point[6] = {centre[0], centre[1], centre[2], centre[0], centre[1], centre[2]};
-	if (nb_link_gap2(&sorted->law, sorted->box + 6 * node, point) > r2 * (1 + 0x1p-40))
+	if (nb_link_gap2(&sorted->law, sorted->tree.box + 6 * node, point) > r2 * (1 + 0x1p-40))
 		return NB_OK;
 	if (!tree->nchild[node])
 		return add_leaf(sorted, mass, centre, r2, node, ball);

@@ -47,7 +47,18 @@ NB_MUST_CHECK int nb_tree_build_cpu(size_t n, const uint64_t *key, const double 
 	const struct nb_cube *cube, int leaf_size, int order, struct nb_tree *tree);
 void nb_tree_free(struct nb_tree *tree);
 
-/* The same on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
+/* Where body i of a tree is. */
+typedef void nb_tree_place(const void *context, size_t i, double place[3]);
+/* The same of order 0 for bodies that are not in the order of the tree: its body i is row perm[i], as nb_sort_keys has
+ * made perm of these keys, and place follows perm.  Only where a leaf would have bodies in several places, as keys do
+ * not tell them apart, perm is rearranged as by nb_sort_deep, which takes 40 bytes for each of those, and afterwards 8
+ * for each body, meanwhile. */
+NB_MUST_CHECK int nb_tree_shape_cpu(size_t n, const uint64_t *key, nb_tree_place *place, const void *context,
+	uint32_t *perm, int dim, const struct nb_cube *cube, int leaf_size, struct nb_tree *tree);
+/* Adds the boxes to such a tree.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_tree_boxes_cpu(struct nb_tree *tree, nb_tree_place *place, const void *context);
+
+/* nb_tree_build on the current device: arrays in its memory, those of *tree released with nb_tree_free_cuda.
  * The same nodes as on the CPU, moments equal to rounding; in a level, nodes are in the order of their
  * bodies, and a level is that of the first key digit that sets a node apart from its siblings.
  * NB_EFAR: a few bodies lie so far off that walks on devices would lose the distances between all others.
