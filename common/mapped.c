@@ -1,11 +1,14 @@
 #include "common/mapped.h"
 
 #include "common/die.h"
+#include "common/system.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* One that is not used any more waits for the next file, so that the handler can follow the list at any time. */
 struct mapped {
@@ -78,6 +81,19 @@ void nb_mapped_free(void *data)
 		}
 	pthread_mutex_unlock(&lock);
 	munmap(data, size);
+}
+
+void nb_mapped_forget(void *data, size_t size)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)data % page;
+	char *at = (char *)data + skip;
+	if (size < skip + page) /* no whole page */
+		return;
+	pthread_mutex_lock(&lock);
+	for (const struct mapped *m = all; m; m = m->next)
+		if (m->data && at >= m->data && at < m->data + m->size)
+			nb_system_forget(at, (size - skip) / page * page);
+	pthread_mutex_unlock(&lock);
 }
 
 void nb_mapped_require(const void *data, size_t size)

@@ -13,6 +13,9 @@
 /* The first bytes of a file, which may be changed without touching it; NULL: it cannot be mapped. */
 void *nb_mapped_new(int fd, size_t size);
 void nb_mapped_free(void *data);
+/* A part of one that nobody has changed is not needed any more: its pages take no memory unless they are read again.
+ * Other memory stays as it is. */
+void nb_mapped_forget(void *data, size_t size);
 /* After a system call that could not read this memory (EFAULT): ends the process if it is what is gone of a file. */
 void nb_mapped_require(const void *data, size_t size);
 

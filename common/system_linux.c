@@ -70,3 +70,8 @@ void nb_system_widen(void *p, size_t bytes)
 {
 	madvise(p, bytes, MADV_HUGEPAGE);
 }
+
+void nb_system_forget(void *p, size_t bytes)
+{
+	madvise(p, bytes, MADV_DONTNEED);
+}

@@ -76,6 +76,11 @@ void nb_system_widen(void *p, size_t bytes)
 	(void)p, (void)bytes;
 }
 
+void nb_system_forget(void *p, size_t bytes)
+{
+	(void)p, (void)bytes;
+}
+
 /* ---- posix.h -------------------------------------------------------------------------------------- */
 
 void *memmem(const void *in, size_t n, const void *what, size_t length)

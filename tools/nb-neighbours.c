@@ -61,27 +61,23 @@ static void *add(struct nb_frame *frame, const struct nb_space *space, const cha
 	return nb_require_memory(frame, nb_column_write(column, space, NB_WIRE));
 }
 
-static const double *optional(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)
-{
-	return nb_frame_field(frame, field) ? nb_require_f64(frame, field, space) : NULL;
-}
-
+/* But for velocities, which only the nearest need. */
 static struct nb_near_bodies bodies_of(
 	const struct nb_frame *frame, const struct neighbours *opt, const struct nb_space *space)
 {
 	return (struct nb_near_bodies){.n = frame->rows[NB_PARTICLE],
 		.dim = nb_require_dim(frame),
 		.box = nb_require_box(frame, opt->box),
-		.pos = nb_require_f64(frame, NB_POS, space),
-		.mass = optional(frame, NB_MASS, space),
-		.vel = optional(frame, NB_VEL, space),
-		.id = nb_require_ids(frame, space)};
+		.pos = nb_lend_f64(frame, NB_POS, space),
+		.mass = nb_lend_f64(frame, NB_MASS, space),
+		.id = nb_lend_ids(frame, space)};
 }
 
 static void find_nearest(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
 {
 	const struct nb_space *space = run->backend->space;
-	const struct nb_near_bodies bodies = bodies_of(frame, opt, space);
+	struct nb_near_bodies bodies = bodies_of(frame, opt, space);
+	bodies.vel = nb_lend_f64(frame, NB_VEL, space);
 	if (bodies.n && (size_t)opt->k >= bodies.n)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies, too few for %d neighbours of each",
 			frame->number, bodies.n, opt->k);
@@ -122,6 +118,7 @@ static void find(struct nb_run *run, void *self, struct nb_frame *frame)
 	const struct neighbours *opt = self;
 	size_t first, second;
 	nb_require_valid(frame);
+	(void)nb_require_field(frame, NB_POS);
 	const uint64_t *twice = nb_repeated_ids(frame, &first, &second);
 	if (twice)
 		nb_warn("id %" PRIu64 " appears twice in frame %" PRIu64

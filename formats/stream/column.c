@@ -1,6 +1,8 @@
 /* The contents of a column: its copies on the host and on devices, in the form of the wire or converted. */
 #include "formats/stream/frame_internal.h"
 
+#include "common/mapped.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,11 +245,15 @@ void *nb_column_write(struct nb_column *column, const struct nb_space *space, en
 	return copy->data;
 }
 
-/* Memory of its own instead of what it shares. */
+/* Memory of its own instead of what it shares: of a mapped file, too, of which the system would copy small pages one by
+ * one. */
 static int detach(const struct nb_column *column, struct nb_copy *copy)
 {
+	const int sole = is_sole(copy);
 	const struct nb_copy shared = *copy;
 	const size_t bytes = form_bytes(column, copy->form);
+	if (sole && !copy->owner)
+		return NB_OK;
 	void *own = copy->space->alloc(copy->space, bytes);
 	if (!own)
 		return NB_ENOMEM;
@@ -255,6 +261,8 @@ static int detach(const struct nb_column *column, struct nb_copy *copy)
 		copy->space->release(copy->space, own);
 		return NB_ENOMEM;
 	}
+	if (sole)
+		nb_mapped_forget(shared.data, bytes);
 	release_copy(copy);
 	*copy = (struct nb_copy){shared.space, shared.form, 1, NULL, own, NULL};
 	return NB_OK;
@@ -263,13 +271,18 @@ static int detach(const struct nb_column *column, struct nb_copy *copy)
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = valid_copy(column, space, form);
-	/* of a mapped file, too, of which the system would copy small pages one by one */
-	if (!copy || ((copy->owner || !is_sole(copy)) && detach(column, copy)))
+	if (!copy || detach(column, copy))
 		return NULL;
 	invalidate_others(column, copy);
 	column->unrounded = copy->form != NB_WIRE;
 	nb_column_changed(column);
 	return copy->data;
+}
+
+void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enum nb_form form)
+{
+	struct nb_copy *copy = valid_copy(column, space, form);
+	return copy && !detach(column, copy) ? copy->data : NULL;
 }
 
 void nb_column_trim(struct nb_column *column)

@@ -109,11 +109,13 @@ void nb_frame_drop_derived(struct nb_frame *frame);
 
 /* ---- contents -----------------------------------------------------------------------------------
  * read: contents valid in that place.  write: contents undefined, all other copies become invalid.
- * update: contents valid, all other copies become invalid.  NULL: out of memory or device failure, a form
- * that the column does not have, or no column to write (a new one: out of memory). */
+ * update: contents valid, all other copies become invalid.  lend: contents valid, in memory that no other frame uses:
+ * for who changes them for a while, and puts them back before anybody else looks.  NULL: out of memory or device
+ * failure, a form that the column does not have, or no column to write (a new one: out of memory). */
 const void *nb_column_read(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 /* Contents written as f64 become what the columns' types can hold, as if the frame had been written and read; where
  * they live.  NB_OK or NB_ENOMEM (also: the device failed). */
 NB_MUST_CHECK int nb_frame_round(struct nb_frame *frame);

@@ -27,10 +27,12 @@ struct nb_near_bodies {
 	int dim;    /* 2 (z is ignored) or 3 */
 	double box; /* edge of a periodic box, in which bodies outside are brought first (common/periodic.h), and in
 		       which a body counts once, where its nearest image is; 0: not periodic */
-	const double *pos;  /* n x 3 */
-	const double *mass; /* n, >= 0; NULL: 1 each */
-	const double *vel;  /* n x 3, for vdisp; or NULL */
-	const uint64_t *id; /* n; NULL: the row */
+	/* The CPU puts these in another order while it works, and back before it returns, the same bytes; after
+	   NB_ENOMEM they may be in any. */
+	double *pos;  /* n x 3 */
+	double *mass; /* n, >= 0; NULL: 1 each */
+	double *vel;  /* n x 3, for vdisp; or NULL */
+	uint64_t *id; /* n; NULL: the row */
 };
 
 /* What is wanted of the k nearest neighbours of each body, in the order of the bodies.  NULL: not wanted.
@@ -51,7 +53,9 @@ struct nb_near_found {
 	double *distance, *hsml, *density, *crowd, *vdisp;
 };
 
-/* NB_OK, NB_ENOMEM, NB_EINVAL (k), NB_ENONFINITE, NB_ELIMIT (n, or too far apart). */
+/* Beside its arguments it takes about 25 bytes of memory for each body; 24 more if positions cannot be put in the box
+ * and in the unit and back (as of bodies outside of the box), or if keys do not tell bodies apart
+ * (kernels/order/deep.h). NB_OK, NB_ENOMEM, NB_EINVAL (k), NB_ENONFINITE, NB_ELIMIT (n, or too far apart). */
 NB_MUST_CHECK int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 
 /* The same on the current device, of arrays in its memory; may also return NB_EFAR (nb_tree_build_cuda), NB_EDEVICE. */

@@ -10,7 +10,8 @@ enum { NB_NEAR_BUNDLE = 64 /* bodies that share a walk */ };
 /* Sorts the n >= 1 bodies of *job, whose bodies and nearest are there, and fills in the rest of it; mass: node masses
  * are wanted; as: the unit is to be that of this one, or NULL.  nb_near_release follows in any case. */
 NB_MUST_CHECK int nb_near_prepare(struct nb_near_job *job, int mass, const struct nb_near_job *as);
-void nb_near_release(struct nb_near_job *job);
+/* Puts the bodies back as they were.  status, or NB_ENOMEM. */
+NB_MUST_CHECK int nb_near_release(struct nb_near_job *job, int status);
 
 /* Nodes of at most so many bodies, or leaves, that hold all bodies together: *node gets *count of them, in the order of
  * their bodies, and is to be freed. */

@@ -19,11 +19,16 @@ struct nb_near_job {
 	double box, half; /* half: INFINITY without a box */
 	int exponent;
 	double unit[2];		  /* whose product is 2^exponent */
-	const double *at[3];	  /* n each and a vector more, in the order of the tree; z is 0 in 2-D */
+	const double *at[3];	  /* n each, in the order of the tree; z is 0 in 2-D */
 	const double *mass, *vel; /* in that order, too, where they are wanted, or NULL */
 	const uint64_t *id;
 	const uint32_t *perm; /* n, the row of each */
 	struct nb_tree tree;  /* the bodies of a leaf that are in one place are in the order of their ids */
+	/* of the CPU: */
+	double *place;	      /* 3 n: where at[] is, except z in 2-D; positions of the caller, or a copy of them */
+	unsigned char *image; /* n: in which images of the box each was */
+	double *rest;	      /* z of the bodies from `last` on, and a vector more, as at[2] ends without one */
+	size_t last;
 };
 
 /* The squared distance by which neighbours are chosen. */
@@ -50,10 +55,14 @@ static NB_HD double nb_near_gap2(const struct nb_near_job *job, const double *a,
  * interval is a[0] .. a[3], as of a box. */
 static NB_HD double nb_near_reach(const struct nb_near_job *job, const double *a, const double *b)
 {
-	double reach = fmax(b[3] - a[0], a[3] - b[0]);
-	if (job->box > 0) /* of the images one box further up and down */
-		reach = fmin(reach, fmin(fmax(b[3] + job->box - a[0], a[3] - b[0] - job->box),
-					    fmax(a[3] + job->box - b[0], b[3] - a[0] - job->box)));
+	const double up = b[3] - a[0], down = a[3] - b[0];
+	double reach = up > down ? up : down;
+	if (job->box > 0) { /* of the images one box further up and down */
+		const double above = up + job->box > down - job->box ? up + job->box : down - job->box;
+		const double below = down + job->box > up - job->box ? down + job->box : up - job->box;
+		const double other = above < below ? above : below;
+		reach = other < reach ? other : reach;
+	}
 	return reach;
 }
 

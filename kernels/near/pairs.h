@@ -20,8 +20,9 @@ struct nb_pair_bins {
 
 /* count[k x parts + p], of n x parts numbers (parts 0: n): ordered pairs of a body of a and one of b, so that each pair
  * of a set with itself counts twice; b NULL: of a with itself, without those of a body and itself.  Bodies have
- * dimensions and box of a.  Nodes whose pairs are all in one bin count at once, and bodies in one place as one thing.
- * The same for any threads; host memory.  NB_OK, NB_ENOMEM, NB_EINVAL (bins), and as nb_near_nearest_cpu. */
+ * dimensions and box of a, and of each set, which is in other memory than the other one, pos alone is used.  Nodes
+ * whose pairs are all in one bin count at once, and bodies in one place as one thing. The same for any threads; host
+ * memory.  NB_OK, NB_ENOMEM, NB_EINVAL (bins), and as nb_near_nearest_cpu. */
 NB_MUST_CHECK int nb_near_pairs_cpu(const struct nb_near_bodies *a, const struct nb_near_bodies *b,
 	const struct nb_pair_bins *bins, uint64_t *count);
 

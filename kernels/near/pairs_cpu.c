@@ -147,12 +147,11 @@ static int bins_are_wrong(const struct nb_pair_bins *bins, double box)
 /* Prepares both sets in one unit of length. */
 static int prepare(const struct nb_near_bodies *b, struct nb_near_job job[2])
 {
+	const struct nb_near_bodies *a = &job[0].bodies;
 	int status = nb_near_prepare(&job[0], 0, NULL);
 	if (status || !b)
 		return status;
-	job[1].bodies = *b;
-	job[1].bodies.dim = job[0].bodies.dim;
-	job[1].bodies.box = job[0].bodies.box;
+	job[1].bodies = (struct nb_near_bodies){.n = b->n, .dim = a->dim, .box = a->box, .pos = b->pos};
 	return nb_near_prepare(&job[1], 0, &job[0]);
 }
 
@@ -167,7 +166,7 @@ int nb_near_pairs_cpu(const struct nb_near_bodies *a, const struct nb_near_bodie
 		count[k] = 0;
 	if (a->n == 0 || (b && b->n == 0))
 		return NB_OK;
-	struct nb_near_job set[2] = {{.bodies = *a}};
+	struct nb_near_job set[2] = {{.bodies = {.n = a->n, .dim = a->dim, .box = a->box, .pos = a->pos}}};
 	struct nb_pair_job job = {
 		.a = set, .b = b ? &set[1] : set, .nedge = bins->n + 1, .nparts = parts, .isa = nb_cpu_isa()};
 	double *edge2 = nb_alloc((size_t)bins->n + 1, sizeof *edge2), *part = nb_alloc((size_t)parts, sizeof *part);
@@ -183,8 +182,8 @@ int nb_near_pairs_cpu(const struct nb_near_bodies *a, const struct nb_near_bodie
 	status = status ? status : walk(&job, ncount, count);
 	for (size_t k = 0; !status && !b && k < ncount; k++)
 		count[k] *= 2;
-	nb_near_release(&set[0]);
-	nb_near_release(&set[1]);
+	status = nb_near_release(&set[0], status);
+	status = nb_near_release(&set[1], status);
 	nb_free_all(edge2, part);
 	return status;
 }

@@ -89,7 +89,7 @@ static void add_node(const struct nb_near_job *job, size_t node, double radius2,
 		if (nb_near_distance2(job, at, job->at[0][b], job->at[1][b], job->at[2][b]) > radius2)
 			continue;
 		t->within[i] += job->tree.count[node];
-		t->mass[i] += job->tree.mass[node];
+		t->mass[i] += job->tree.mass ? job->tree.mass[node] : 0;
 	}
 }
 
@@ -177,8 +177,7 @@ int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_nea
 	int status = nb_near_refuses(bodies, nearest->k);
 	status = status ? status : nb_near_prepare(&job, 0, NULL);
 	status = status ? status : walk(&job, NULL);
-	nb_near_release(&job);
-	return status;
+	return nb_near_release(&job, status);
 }
 
 int nb_near_within_cpu(const struct nb_near_bodies *bodies, const struct nb_within *within)
@@ -190,6 +189,5 @@ int nb_near_within_cpu(const struct nb_near_bodies *bodies, const struct nb_with
 		return NB_EINVAL;
 	int status = nb_near_prepare(&job, bodies->mass != NULL, NULL);
 	status = status ? status : walk(&job, within);
-	nb_near_release(&job);
-	return status;
+	return nb_near_release(&job, status);
 }

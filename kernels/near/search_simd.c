@@ -27,6 +27,17 @@ static inline nb_vd load(const double *from)
 	return v;
 }
 
+/* Coordinates of bodies first, first + 1, ... */
+struct places {
+	const double *at[3];
+};
+
+static inline struct places places_of(const struct nb_near_job *job, size_t first)
+{
+	return (struct places){{job->at[0] + first, job->at[1] + first,
+		first >= job->last ? job->rest + (first - job->last) : job->at[2] + first}};
+}
+
 static inline nb_vd smaller(nb_vd a, nb_vd b)
 {
 	return nb_choose_vd(a < b, a, b);
@@ -37,12 +48,13 @@ static inline nb_vd larger(nb_vd a, nb_vd b)
 	return nb_choose_vd(a > b, a, b);
 }
 
-/* Squared distances of bodies j, j + 1, ... from one, along axes k to end - 1. */
-static inline nb_vd distances2(const struct nb_near_job *job, const double *from, size_t j, int k, int end)
+/* Squared distances of bodies j, j + 1, ... of these from one, along axes k to end - 1. */
+static inline nb_vd distances2(
+	const struct nb_near_job *job, const double *from, const struct places *to, size_t j, int k, int end)
 {
 	nb_vd sum = {0};
 	for (; k < end; k++) {
-		nb_vd d = from[k] - load(job->at[k] + j);
+		nb_vd d = from[k] - load(to->at[k] + j);
 		d = larger(d, -d);
 		if (job->box > 0)
 			d = nb_choose_vd(d > job->half, job->box - d, d);
@@ -52,12 +64,12 @@ static inline nb_vd distances2(const struct nb_near_job *job, const double *from
 }
 
 /* Of the targets i, i + 1, ... those that are as near to the box as what they look for. */
-static inline unsigned near_box(
-	const struct nb_near_job *job, const struct nb_near_targets *t, uint32_t i, const double *box)
+static inline unsigned near_box(const struct nb_near_job *job, const struct nb_near_targets *t,
+	const struct places *own, uint32_t i, const double *box)
 {
 	nb_vd gap2 = {0};
 	for (int k = 0; k < 3; k++) {
-		const nb_vd x = load(job->at[k] + t->first + i);
+		const nb_vd x = load(own->at[k] + i);
 		nb_vd gap = larger(box[k] - x, x - box[k + 3]);
 		if (job->box > 0)
 			gap = smaller(
@@ -95,11 +107,11 @@ static void keep(const struct nb_near_job *job, struct nb_near_targets *t, uint3
 	}
 }
 
-/* Of the bodies j, j + 1, ... before end those that are as near to a place as what is looked for. */
-static inline unsigned near_place(
-	const struct nb_near_job *job, const double *at, double last2, uint32_t j, uint32_t end, nb_vd *d2)
+/* Of the bodies j, j + 1, ... before end, of these, those that are as near to a place as what is looked for. */
+static inline unsigned near_place(const struct nb_near_job *job, const double *at, double last2,
+	const struct places *to, uint32_t j, uint32_t end, nb_vd *d2)
 {
-	*d2 = distances2(job, at, j, 0, 3);
+	*d2 = distances2(job, at, to, j, 0, 3);
 	const unsigned bits = bits_of(*d2 <= last2), left = end - j;
 	return left < NB_WD ? bits & ((1u << left) - 1) : bits;
 }
@@ -107,17 +119,18 @@ static inline unsigned near_place(
 void NB_ISA(nb_near_meet)(
 	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
 {
+	const struct places own = places_of(job, t->first), to = places_of(job, first);
 	for (uint32_t from = 0; from < t->count; from += NB_WD)
-		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
-			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i;
-			const double at[3] = {job->at[0][self], job->at[1][self], job->at[2][self]};
-			for (uint32_t j = first; j < first + count; j += NB_WD) {
+		for (unsigned some = near_box(job, t, &own, from, box); some; some &= some - 1) {
+			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i - first;
+			const double at[3] = {own.at[0][i], own.at[1][i], own.at[2][i]};
+			for (uint32_t j = 0; j < count; j += NB_WD) {
 				nb_vd d2;
-				unsigned bits = near_place(job, at, t->last2[i], j, first + count, &d2);
+				unsigned bits = near_place(job, at, t->last2[i], &to, j, count, &d2);
 				for (; bits; bits &= bits - 1) {
 					const uint32_t lane = (uint32_t)__builtin_ctz(bits);
 					if (j + lane != self && d2[lane] <= t->last2[i])
-						keep(job, t, i, d2[lane], j + lane);
+						keep(job, t, i, d2[lane], first + j + lane);
 				}
 			}
 		}
@@ -126,16 +139,17 @@ void NB_ISA(nb_near_meet)(
 void NB_ISA(nb_near_tally)(
 	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
 {
+	const struct places own = places_of(job, t->first), to = places_of(job, first);
 	for (uint32_t from = 0; from < t->count; from += NB_WD)
-		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
-			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i;
-			const double at[3] = {job->at[0][self], job->at[1][self], job->at[2][self]};
-			for (uint32_t j = first; j < first + count; j += NB_WD) {
+		for (unsigned some = near_box(job, t, &own, from, box); some; some &= some - 1) {
+			const uint32_t i = from + (uint32_t)__builtin_ctz(some);
+			const double at[3] = {own.at[0][i], own.at[1][i], own.at[2][i]};
+			for (uint32_t j = 0; j < count; j += NB_WD) {
 				nb_vd d2;
-				unsigned bits = near_place(job, at, t->last2[i], j, first + count, &d2);
+				unsigned bits = near_place(job, at, t->last2[i], &to, j, count, &d2);
 				t->within[i] += (uint32_t)__builtin_popcount(bits);
 				for (; job->mass && bits; bits &= bits - 1)
-					t->mass[i] += job->mass[j + (uint32_t)__builtin_ctz(bits)];
+					t->mass[i] += job->mass[first + j + (uint32_t)__builtin_ctz(bits)];
 			}
 		}
 }
@@ -153,9 +167,11 @@ static void cross_parts(const struct nb_pair_job *job, const double *at, uint32_
 	const struct nb_pair_range *range, uint64_t weight, uint64_t *count)
 {
 	const size_t nparts = (size_t)job->nparts;
-	for (uint32_t j = first; j < first + many; j += NB_WD) {
-		const nb_vd across2 = distances2(job->b, at, j, 0, 2), along2 = distances2(job->b, at, j, 2, 3);
-		const uint32_t left = first + many - j;
+	const struct places to = places_of(job->b, first);
+	for (uint32_t j = 0; j < many; j += NB_WD) {
+		const nb_vd across2 = distances2(job->b, at, &to, j, 0, 2),
+			    along2 = distances2(job->b, at, &to, j, 2, 3);
+		const uint32_t left = many - j;
 		for (uint32_t lane = 0; lane < NB_WD && lane < left; lane++) {
 			const int bin = bin_of(job->edge2, range->bin[0], range->bin[1], across2[lane]);
 			const int part = bin_of(job->part, range->part[0], range->part[1], sqrt(along2[lane]));
@@ -176,9 +192,10 @@ void NB_ISA(nb_near_cross)(const struct nb_pair_job *job, size_t i, uint32_t fir
 		return;
 	}
 	memset(below, 0, (size_t)edges * sizeof *below);
-	for (uint32_t j = first; j < first + many; j += NB_WD) {
-		const nb_vd d2 = distances2(job->b, at, j, 0, 3);
-		const uint32_t left = first + many - j, all = left < NB_WD ? (1u << left) - 1 : ~0u;
+	const struct places to = places_of(job->b, first);
+	for (uint32_t j = 0; j < many; j += NB_WD) {
+		const nb_vd d2 = distances2(job->b, at, &to, j, 0, 3);
+		const uint32_t left = many - j, all = left < NB_WD ? (1u << left) - 1 : ~0u;
 		for (int e = 0; e < edges; e++)
 			below[e] += (uint64_t)__builtin_popcount(bits_of(d2 < job->edge2[from + e]) & all);
 	}

@@ -73,6 +73,25 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 	return nb_require_memory(frame, nb_column_read(column, space, NB_AS_U64));
 }
 
+static void *lend(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space, enum nb_form form)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
+	if (!column)
+		return NULL;
+	require_number(frame, column);
+	return nb_require_memory(frame, nb_column_lend(column, space, form));
+}
+
+double *nb_lend_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space)
+{
+	return lend(frame, field, space, NB_AS_F64);
+}
+
+uint64_t *nb_lend_ids(const struct nb_frame *frame, const struct nb_space *space)
+{
+	return lend(frame, NB_ID, space, NB_AS_U64);
+}
+
 const uint64_t *nb_repeated_ids(const struct nb_frame *frame, size_t *first, size_t *second)
 {
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);

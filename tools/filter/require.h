@@ -25,6 +25,9 @@ struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field f
 const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space);
 /* The ids, of whatever width, in that place; NULL where the frame has none. */
 const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_space *space);
+/* The same for who changes them and puts them back (nb_column_lend); NULL where the frame has none. */
+double *nb_lend_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space);
+uint64_t *nb_lend_ids(const struct nb_frame *frame, const struct nb_space *space);
 /* Adds a field (dtype NULL, ncomp 0: default) without contents. */
 struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);
 /* Adds a field (dtype NULL: default) and returns its f64 contents to be written in that place. */

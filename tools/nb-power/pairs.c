@@ -42,10 +42,11 @@ static struct nb_near_bodies load(const struct nb_power *self, const struct nb_f
 	const double reach = self->pairs.bins.parts ? self->pairs.bins.reach : 0;
 	const double most = fmax(self->pairs.edge[self->pairs.bins.n], reach);
 	nb_require_valid(frame);
+	(void)nb_require_field(frame, NB_POS);
 	const struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
 		.dim = nb_require_dim(frame),
 		.box = box,
-		.pos = nb_require_f64(frame, NB_POS, &nb_space_host)};
+		.pos = nb_lend_f64(frame, NB_POS, &nb_space_host)};
 	if (bodies.dim == 2 && reach > 0)
 		nb_die(NB_EXIT_FAILED,
 			"option '--project' needs bodies in space, and frame %" PRIu64 " is two-dimensional",
