@@ -271,6 +271,35 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	done
 }
 
+@test "velocities of a cosmological snapshot are those of GADGET in the file, and peculiar in the frame" {
+	nb-gen uniform -n 30 | nb-calc 'vel = pos + 0.25' |
+		nb-calc '@box = 1; @omega0 = 0.25; @time = 0.25; @redshift = 3; @G = 43007.1' 'x = id == 3 ? 0.9999999999 : x' |
+		nb-transform --shift 0,0,0 | nb-force --potential >a.nb
+	for format in gadget gadget2; do
+		nb-convert -q --to $format -o a <a.nb
+		from gadget a >b.nb 2>said
+		grep -q 'a is cosmological (omega0 = 0.25, redshift = 3): .* and velocities are made peculiar$' said
+		nb-diff --fields vel --absolute 1e-6 a.nb b.nb
+		nb-diff --fields pos --absolute 1e-7 a.nb b.nb
+		[ "$(nb-select --where 'id == 3' b.nb | mutate show pos | cut -d ' ' -f 1)" = 0.0 ] # not 1, as in the file
+		for key in box omega0 time redshift; do equals "$(attribute $key b.nb)" "$(attribute $key a.nb)"; done
+		equals "$(attribute omega_lambda b.nb)" 0.75
+		[ -z "$(attribute box_size b.nb)" ]
+		run ! grep -q 'acc\|pot' <(nb-stats --fields b.nb)
+		nb-step --cosmology -d 0.1 -k 1 nb-force b.nb >/dev/null
+		nb-convert -q --to $format -o c <b.nb
+		from gadget c 2>/dev/null | nb-convert -q --to $format | cmp - c
+	done
+	# u = v / sqrt(a), which a file has whose redshift is not that of its time
+	nb-convert -q --to gadget -o a <a.nb
+	head -c 8 /dev/zero | dd of=a bs=1 seek=84 conv=notrunc status=none
+	from gadget a 2>said | nb-calc 'vel /= 2' | nb-diff --fields vel --absolute 1e-6 a.nb -
+	grep -q 'nothing of that is converted, as time, redshift and box are not those of a periodic run$' said
+	equals "$(from gadget a 2>/dev/null | nb-stats --attributes | grep -c '^box=')" 0
+	# in an open frame they stay as they are
+	nb-calc '@box = 0' a.nb | nb-convert -q --to gadget | from gadget 2>/dev/null | nb-diff --fields vel --absolute 1e-6 a.nb -
+}
+
 @test "bodies stand in the order of types, and the attributes of the header come back" {
 	printf '# types=gadget\n# time=0.5\n# G=43007.1\n# redshift=3\n# box_size=7\n# omega0=0.3\n# omega_lambda=0.7\n# hubble_param=0.6\n# flag_sfr=1\n# lpt_scalingfactor=0.5\nid,mass,x,y,z,vx,vy,vz,species\n10,1,1,2,3,4,5,6,4\n11,2,1,2,3,4,5,6,1\n12,3,1,2,3,4,5,6,4\n13,2,1,2,3,4,5,6,0\n' |
 		from csv >a.nb

@@ -114,7 +114,7 @@ full_frame() {
 	nb-gen plummer -n "$1" -s 3 --precision f32 | nb-calc --dtype f4 'eps = 0.25 + id/1024' 'mass *= 1 + id % 7/8' |
 		nb-force -m direct --potential | nb-calc --dtype f4 'pot -= 1' 'acc *= 1' |
 		nb-calc --dtype u1 'species = id % 3 == 0 ? 1 : id % 3 == 1 ? 0 : 4' | nb-calc 'id = 70000 - 11*id' |
-		mutate attribute types gadget | mutate attribute time 0.5 | mutate attribute redshift 1 |
+		mutate attribute types gadget | mutate attribute time 0.5 | mutate attribute redshift 3 |
 		mutate attribute box_size 40.5 | mutate attribute omega0 0.3125 | mutate attribute omega_lambda 0.6875 |
 		mutate attribute hubble_param 0.75
 }

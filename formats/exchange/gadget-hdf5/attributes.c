@@ -1,4 +1,5 @@
 /* gadget-hdf5, read: attributes of the frame, units and softenings, from what the last file says. */
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/gadget-hdf5/read.h"
 
 #include "common/mem.h"
@@ -187,6 +188,53 @@ static int take_units(struct nb_gadget_hdf5_reader *reader, struct nb_frame *fra
 		       : NB_OK;
 }
 
+/* What GADGET-4 has in Parameters alone. */
+static int take_parameters(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame)
+{
+	static const char *const known[][2] = {{"omega0", "Parameters@Omega0"},
+		{"omega_lambda", "Parameters@OmegaLambda"}, {"hubble_param", "Parameters@HubbleParam"}};
+	double scale;
+	int status = NB_OK;
+	for (size_t k = 0; !status && is_cosmological(&reader->file, &scale) && k < 3; k++) {
+		const double x = nb_h5_number(&reader->file, known[k][1], 0, NAN);
+		if (isfinite(x) && !nb_frame_attribute(frame, known[k][0]))
+			status = nb_frame_set_attribute_f64(frame, known[k][0], x);
+	}
+	return status;
+}
+
+/* v = u a^x: where a dataset says so, as those of SWIFT, EAGLE, AREPO and GADGET-4 do, else that of GADGET. */
+static double velocity_exponent(const struct nb_h5_reader *file)
+{
+	static const char *const name[] = {"Velocities", "Velocity"}, *const attribute[] = {"a_scaling",
+									      "a-scale exponent",
+									      "aexp-scale-exponent"};
+	char path[NB_GADGET_HDF5_PATH];
+	for (unsigned type = 0; type < NB_GADGET_HDF5_TYPES; type++)
+		for (size_t n = 0; n < 2; n++)
+			for (size_t k = 0; k < 3; k++) {
+				snprintf(path, sizeof path, "PartType%u/%s@%s", type, name[n], attribute[k]);
+				const double x = nb_h5_number(file, path, 0, NAN);
+				if (isfinite(x))
+					return x;
+			}
+	return is_swift(file) ? 0 : 0.5;
+}
+
+int nb_gadget_hdf5_universe(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, int own)
+{
+	double a = own ? nb_comoving_scale_factor(frame) : 0;
+	int status = a > 0 ? nb_comoving_scale_velocities(frame, sqrt(a)) : NB_OK;
+	if (!own)
+		status = nb_comoving_read(frame, velocity_exponent(&reader->file), &a);
+	if (!own && a > 0)
+		snprintf(reader->in->warning, sizeof reader->in->warning,
+			"%s is cosmological: positions are comoving, at a scale factor of %g, and velocities are made "
+			"peculiar",
+			reader->file.name, a);
+	return status ? nb_h5_fail(&reader->file, "out of memory") : NB_OK;
+}
+
 double nb_gadget_hdf5_softening(const struct nb_h5_reader *file, unsigned type)
 {
 	static const char *const old[] = {"Gas", "Halo", "Disk", "Bulge", "Stars", "Bndry"};
@@ -213,7 +261,10 @@ int nb_gadget_hdf5_attributes(struct nb_gadget_hdf5_reader *reader, struct nb_fr
 	const struct nb_h5_item *meaning = nb_h5_find(&reader->file, "nb@" NB_GADGET_SPECIES);
 	const int types = !own || (meaning && meaning->text && strcmp(meaning->text, "types") == 0);
 	reader->in->complete = own;
-	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || take_header(reader, frame, own) ||
+	/* a cosmological frame has other attributes than the header, which follow from them */
+	const int is_header_new = !own || nb_comoving_scale_factor(frame) == 0;
+	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || (is_header_new && take_header(reader, frame, own)) ||
+		(!own && take_parameters(reader, frame)) ||
 		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")))
 		return nb_h5_fail(&reader->file, "out of memory");
 	return own ? NB_OK : take_units(reader, frame);

@@ -474,7 +474,7 @@ static int read_snapshot(struct nb_gadget_hdf5_reader *reader, struct nb_frame *
 		if ((reader->stem && open_file(reader, k)) || read_file(reader, frame))
 			return NB_EINVAL;
 	reader->in->selected = NB_SELECTED_SPECIES;
-	return NB_OK;
+	return nb_gadget_hdf5_universe(reader, frame, own);
 }
 
 /* What is not all that the files hold, in one line. */

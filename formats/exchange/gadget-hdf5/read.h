@@ -76,6 +76,8 @@ NB_MUST_CHECK int nb_gadget_hdf5_make(
 
 /* Attributes of the frame; own: nb has written the file. */
 NB_MUST_CHECK int nb_gadget_hdf5_attributes(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, int own);
+/* The frame, which has its columns, becomes a cosmological one if the file is of such a run. */
+NB_MUST_CHECK int nb_gadget_hdf5_universe(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, int own);
 /* The softening of a type as a Plummer length; -1: the file says none. */
 double nb_gadget_hdf5_softening(const struct nb_h5_reader *file, unsigned type);
 

@@ -1,4 +1,5 @@
 /* gadget-hdf5, written: one file that GADGET-4, yt, pynbody and gadgetviewer read.  Types come one after the other. */
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/gadget-hdf5/gadget-hdf5.h"
 
 #include "common/units.h"
@@ -320,7 +321,8 @@ static int put_type(struct nb_export *out, const struct nb_frame *frame, const s
 	return status || nb_frame_field(frame, NB_ID) ? status : put_numbers(file, *dataset, types, first, n);
 }
 
-int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
+/* The frame as a snapshot has it, and all attributes of the original. */
+static int write_snapshot(struct nb_export *out, const struct nb_frame *frame, const struct nb_frame *original)
 {
 	struct nb_h5_file *file = &((struct nb_gadget_hdf5_writer *)out->state)->file;
 	const size_t most = frame->ncolumn + 1; /* datasets of a type */
@@ -332,9 +334,9 @@ int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
 	describe_header(file, root, frame, &types);
 	describe_units(out, root, frame);
 	char dtype[24];
-	snprintf(dtype, sizeof dtype, "|S%zu", width_of(frame));
+	snprintf(dtype, sizeof dtype, "|S%zu", width_of(original));
 	struct nb_h5_node *own = nb_h5_group(file, root, "nb");
-	struct nb_h5_node *attributes = nb_h5_dataset(file, own, "Attributes", dtype, 0, frame->nattribute, 0);
+	struct nb_h5_node *attributes = nb_h5_dataset(file, own, "Attributes", dtype, 0, original->nattribute, 0);
 	describe_order(file, own, frame);
 	nb_h5_attribute_text(file, own, NB_GADGET_SPECIES,
 		types.meaning != NB_TYPES_ARE_SPECIES || !types.from_species ? NB_GADGET_NO_SPECIES : "types");
@@ -347,7 +349,7 @@ int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
 	}
 	status = dataset ? nb_h5_begin(file, 0) : NB_ENOMEM;
 	if (!status)
-		status = put_attributes(file, attributes, frame);
+		status = put_attributes(file, attributes, original);
 	uint64_t first = 0;
 	for (unsigned t = 0; !status && t < NB_NTYPE; first += types.n[t++])
 		if (types.n[t])
@@ -355,6 +357,17 @@ int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
 	free(dataset);
 	nb_types_clear(&types);
 	return status ? status : nb_h5_end(file);
+}
+
+int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
+{
+	struct nb_frame snapshot;
+	nb_frame_init(&snapshot);
+	int status = nb_comoving_write(frame, &snapshot);
+	if (!status)
+		status = write_snapshot(out, &snapshot, frame);
+	nb_frame_clear(&snapshot);
+	return status;
 }
 
 void nb_gadget_hdf5_release(struct nb_export *out)

@@ -5,6 +5,7 @@
  * other blocks, of which only wanted columns and rows are read where the file can be skipped in.
  *
  * Bodies stand in the order of the files, and in a file in the order of types. */
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/gadget/read.h"
 #include "formats/exchange/subset.h"
 
@@ -88,11 +89,17 @@ static int add_attributes(struct nb_gadget_reader *reader, struct nb_frame *fram
 	const int cosmological = omega > 0 || redshift > 0;
 	if (!status && !cosmological)
 		status = nb_frame_set_attribute(frame, "units", NB_GADGET_UNITS);
+	double a = 0;
+	if (!status)
+		status = nb_comoving_read(frame, 0.5, &a);
 	if (cosmological)
 		nb_gadget_warn(reader,
 			"%s is cosmological (omega0 = %g, redshift = %g): positions are comoving, lengths and masses "
-			"have units of 1/h, and velocities lack a factor sqrt(a); nothing of that is converted",
-			nb_gadget_name(reader), omega, redshift);
+			"have units of 1/h, and velocities %s",
+			nb_gadget_name(reader), omega, redshift,
+			a > 0 ? "are made peculiar"
+			      : "lack a factor sqrt(a); nothing of that is converted, as time, redshift and box are "
+				"not those of a periodic run");
 	reader->in->usual_units = 1;
 	return status ? NB_ENOMEM : NB_OK;
 }

@@ -1,4 +1,5 @@
 /* Writing of GADGET's snapshots: bodies by type, f4 blocks, since most readers take no others. */
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/gadget/gadget.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/wire.h"
@@ -468,7 +469,7 @@ static int prepare(struct writer *writer, const struct nb_frame *frame, unsigned
 	return status ? status : make_header(writer, frame, header);
 }
 
-static int write_frame(struct nb_export *out, const struct nb_frame *frame, int labels)
+static int write_snapshot(struct nb_export *out, const struct nb_frame *frame, int labels)
 {
 	struct nb_gadget_export *state = out->state;
 	unsigned char header[NB_GADGET_HEADER];
@@ -484,6 +485,21 @@ static int write_frame(struct nb_export *out, const struct nb_frame *frame, int 
 		.written = writer->written, .labels = labels, .species = writer->types.from_species};
 	nb_types_clear(&writer->types);
 	free(writer);
+	return status;
+}
+
+static int write_frame(struct nb_export *out, const struct nb_frame *frame, int labels)
+{
+	struct nb_frame snapshot;
+	nb_frame_init(&snapshot);
+	int status = nb_comoving_write(frame, &snapshot);
+	if (nb_comoving_scale_factor(frame) > 0) { /* of which readers expect those of physical lengths */
+		nb_frame_drop_field(&snapshot, NB_ACC);
+		nb_frame_drop_field(&snapshot, NB_POT);
+	}
+	if (!status)
+		status = write_snapshot(out, &snapshot, labels);
+	nb_frame_clear(&snapshot);
 	return status;
 }
 

@@ -1,0 +1,24 @@
+/* comoving.h - snapshots of runs in an expanding universe.  GADGET and its kin write velocities u = v / sqrt(a), where
+ * a is the scale factor and v the peculiar velocity a dx/dt, which frames have; Springel 2005, MNRAS 364, 1105, sec. 2,
+ * and the users' guide of GADGET-2, sec. 6. */
+#ifndef NB_EXCHANGE_COMOVING_H
+#define NB_EXCHANGE_COMOVING_H
+
+#include "formats/stream/stream.h"
+
+/* The scale factor of a cosmological frame: it has attributes box > 0 and omega0 > 0, and its time is the scale factor
+ * of its redshift, if it has one.  0: it is another frame. */
+double nb_comoving_scale_factor(const struct nb_frame *frame);
+/* A frame with the attributes of a header: if it is a snapshot of such a run, with box_size > 0, omega0 > 0, and a time
+ * that is the scale factor of its redshift (0 without), it becomes a cosmological one.  v = u a^exponent, box is that
+ * size and all positions are inside, omega_lambda and redshift stand there even if they are 0, and accelerations and
+ * potentials, of which codes have several kinds, are left out.  *a: its scale factor; 0: the frame stays as it is.
+ * NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_comoving_read(struct nb_frame *frame, double exponent, double *a);
+/* A cosmological frame as such a snapshot has it, into one that is empty: with box_size, omega_lambda, redshift, and
+ * velocities u.  Other frames are shared as they are.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_comoving_write(const struct nb_frame *frame, struct nb_frame *snapshot);
+/* Multiplies all velocities.  NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_comoving_scale_velocities(struct nb_frame *frame, double factor);
+
+#endif
