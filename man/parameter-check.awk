@@ -96,7 +96,7 @@ function check_models(name,    i, takers, others, has, all_takers, all_others) {
 }
 
 function check_defaults(name,    part, n, i, x) {
-	if (kind[name] == "CHOICE")
+	if (kind[name] ~ /^(CHOICE|FLAG|TABLE)$/)
 		return # tests/lint looks for its words
 	n = split(value[name], part, " ")
 	for (i = 1; i <= n; i++) {
@@ -111,7 +111,7 @@ function check_defaults(name,    part, n, i, x) {
 }
 
 function check_range(name,    x) {
-	if (kind[name] ~ /^(ANGLES|RANGE|CHOICE)$/)
+	if (kind[name] ~ /^(ANGLES|RANGE|CHOICE|FLAG|TABLE)$/)
 		return
 	x = low[name]
 	if (kind[name] == "POSITIVE" && !says(name, "above " x "|above that|larger than " x "|larger than that"))

@@ -30,6 +30,7 @@ deeds() {
 		nb-force        refuses  nb-force --jerk box.nb
 		nb-force        refuses  nb-force -b cpu --kernel gems3-serial box.nb
 		nb-gen          obeys    nb-gen uniform -n 1
+		nb-gen          obeys    nb-gen lpt -n 27
 		nb-groups       obeys    nb-groups -l 0.1 box.nb
 		nb-merge        obeys    nb-merge --ids renumber box.nb box.nb
 		nb-merge        refuses  nb-merge --ids renumber box.nb open.nb

@@ -57,6 +57,7 @@ tables() {
 		formats/stream/stream.h NB_MAX_ATTRIBUTE_BYTES here
 		formats/stream/stream_internal.h MAX_HEADER_SIZE - a range of a number in a file
 		kernels/backend/list.h NB_DEVICES_MOST unit/backend/list.c more than 16
+		kernels/lpt/lpt.h NB_LPT_EDGE_MOST nb-gen-lpt.bats has at most 8589934592 bodies
 		formats/stream/crc32.c MOST - more threads than that take no part
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_2D - the range of an option
 		kernels/boxes/boxes.h NB_BOXES_MAX_LEVEL_3D - the range of an option
@@ -101,6 +102,7 @@ tables() {
 		tools/fold/strings.c STRINGS_MOST - the system starts no program with so many bytes of words
 		tools/nb-convert/convert.h NB_CONVERT_MOST_FILES - the range of an option
 		tools/nb-field/table.c MOST_ROWS here
+		tools/nb-gen/lpt.c MOST_ROWS here
 		tools/nb-force/method.c MOST nb-force.bats (limit 4 for method tree)
 		tools/nb-force/box.c MOST_SUMMED - above it the mesh is taken, and a warning says if it misses
 		tools/nb-merge/merge.c MOST_SPECIES nb-merge.bats has numbers for 256 inputs
@@ -223,6 +225,12 @@ columns() { nb-stats --fields | tail -n +2 | wc -l; }
 	nb-field --alone table:file=table in.nb | nb-stats --check
 	echo "$((most + 1)) -1e-9" >>table
 	fails_with 1 "'table' line $((most + 1)): more than $most rows" 'nb-field --alone table:file=table in.nb'
+
+	most=$(capacity tools/nb-gen/lpt.c MOST_ROWS)
+	seq "$most" | awk '{ print $1 / 10000, 1/$1 }' >table
+	nb-gen lpt -n 27 --spectrum table | nb-stats --check
+	echo "$((most + 1)) 1e-9" >>table
+	fails_with 1 "'table' line $((most + 1)): more than $most rows" 'nb-gen lpt -n 27 --spectrum table'
 
 	most=65535 # capacity tools/nb-merge/origin.c MOST_ORIGINS
 	nb-calc "origin = $((most - 1))" in.nb >most.nb

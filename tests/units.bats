@@ -56,6 +56,8 @@ unit() {
 @test "galaxies" { unit models/galaxy; }
 @test "the solar system" { unit models/solar; }
 @test "expansion and growth" { unit cosmology/cosmology; }
+@test "random fields of density and displacements by them" { unit lpt/lpt; }
+@test "displacements when memory runs out" { unit lpt/scarce; }
 @test "neighbours" { unit near/near; }
 @test "gravity in a periodic box" { unit ewald/ewald; }
 @test "gravity in a periodic box by a mesh and pairs" { unit treepm/treepm; }

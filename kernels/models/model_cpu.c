@@ -13,6 +13,7 @@
 #include "kernels/models/model_internal.h"
 
 #include "common/mem.h"
+#include "kernels/lpt/lpt.h"
 #include "kernels/models/galaxy_internal.h"
 #include "kernels/models/sphere_internal.h"
 
@@ -212,6 +213,7 @@ void nb_model_free(struct nb_model *model)
 		nb_galaxy_free(model->galaxy);
 		nb_sphere_free(model->sphere);
 		nb_systems_free(model->systems);
+		nb_lpt_free(model->lpt);
 	}
 	nb_free(model);
 }
@@ -224,6 +226,11 @@ uint64_t nb_model_count(const struct nb_model *model)
 double nb_model_mass(const struct nb_model *model)
 {
 	return model->total;
+}
+
+double nb_model_sigma8(const struct nb_model *model)
+{
+	return model->sigma8;
 }
 
 double nb_model_G(const struct nb_model *model)
@@ -289,6 +296,10 @@ static int part_range(const struct nb_model *model, const struct nb_model_part *
 	const int vel = field == NB_MODEL_VEL;
 	if (model->systems)
 		return system_range(model, vel, from, to, out);
+	if (part->sampler == NB_SAMPLE_LATTICE) {
+		nb_lpt_fill(model->lpt, vel, from, (size_t)(to - from), out);
+		return NB_OK;
+	}
 	if (part->sampler == NB_SAMPLE_TABLE) {
 		memcpy(out, (vel ? model->vel : model->pos) + 3 * from, 3 * (size_t)(to - from) * sizeof *out);
 		return NB_OK;

@@ -25,6 +25,8 @@ struct nb_model {
 	struct nb_model_part part[NB_MODEL_PARTS];
 	struct nb_galaxy *galaxy;
 	struct nb_sphere *sphere;
+	struct nb_lpt *lpt;
+	double sigma8;
 	struct nb_imf imf;
 	struct nb_systems *systems;    /* NULL: each body is one */
 	double drawn, total;	       /* mass as imf has it; as it is */

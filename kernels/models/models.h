@@ -4,7 +4,8 @@
  * of threads, without holding the rest.  Body i depends on the parameters, the seed and i alone (in the last block of a
  * part also on the number of bodies: see centring).
  *
- * Units: G = 1 and total mass 1, except solar (AU, day, solar mass) and figure8 (three masses of 1).
+ * Units: G = 1 and total mass 1, except solar (AU, day, solar mass), figure8 (three masses of 1) and lpt (Mpc/h,
+ * 10^10 solar masses / h, km/s).
  * plummer, king, hernquist, nfw and sphere have energy -1/4 (Henon units); uniform, clusters and boxes have edge 1
  * unless told otherwise; a disk has energy -1/4 to about 2 %, a merger the same before its galaxies interact; kepler
  * has semi-major axis 1, and a ring reaches from 1 to 2. The parameters mass, rscale and G change these units: masses
@@ -22,8 +23,11 @@
  * model, whatever their masses, or by segregation such that the heavier are bound more strongly; as a whole the centre
  * of mass and the momentum are 0.  See system_cpu.c.
  *
- * Same bytes for any number of threads and for every instruction set (disk, merger, king, hernquist, nfw, ring
- * and mass functions also use the C library's elementary functions and are the same bytes wherever these are). */
+ * lpt holds all its bodies (kernels/lpt/lpt.h): each depends on all modes of the lattice.
+ *
+ * Same bytes for any number of threads and for every instruction set (disk, merger, king, hernquist, nfw, ring,
+ * lpt and mass functions also use the C library's elementary functions and are the same bytes wherever these are; lpt
+ * also differs in the last bits where there is no fused multiply-add, by its transforms). */
 #ifndef NB_MODELS_H
 #define NB_MODELS_H
 
@@ -66,6 +70,8 @@ extern const struct nb_model_info nb_model_info[NB_MODEL_NKIND];
 
 /* ---- parameters --------------------------------------------------------------------------------- */
 
+struct nb_lpt_table;
+
 /* A model ignores the members that it does not take. */
 struct nb_model_param {
 	enum nb_model_kind kind;
@@ -80,8 +86,12 @@ struct nb_model_param {
 #define NB_TYPE_ANGLES(member) double member[2];
 #define NB_TYPE_RANGE(member) double member[2];
 #define NB_TYPE_CHOICE(member) int member;
+#define NB_TYPE_FLAG(member) int member;
+#define NB_TYPE_TABLE(member) const char *member;
 #define NB_PARAMETER_ROW(member, letter, option, kind, ...) NB_TYPE_##kind(member)
 #include "kernels/models/parameter.def"
+	/* lpt: what the file of `spectrum` holds (kernels/lpt/lpt.h), or NULL */
+	const struct nb_lpt_table *table;
 #undef NB_TYPE_REAL
 #undef NB_TYPE_POSITIVE
 #undef NB_TYPE_INT
@@ -89,6 +99,8 @@ struct nb_model_param {
 #undef NB_TYPE_ANGLES
 #undef NB_TYPE_RANGE
 #undef NB_TYPE_CHOICE
+#undef NB_TYPE_FLAG
+#undef NB_TYPE_TABLE
 };
 
 enum nb_parameter {
@@ -104,7 +116,9 @@ enum nb_parameter_kind {
 	NB_KIND_COUNT,
 	NB_KIND_ANGLES,
 	NB_KIND_RANGE,
-	NB_KIND_CHOICE
+	NB_KIND_CHOICE,
+	NB_KIND_FLAG,
+	NB_KIND_TABLE
 };
 
 struct nb_parameter_info {
@@ -136,7 +150,8 @@ void nb_model_free(struct nb_model *model);
 
 uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
-double nb_model_mass(const struct nb_model *model); /* in all, of models that take the parameter mass */
+double nb_model_mass(const struct nb_model *model);   /* in all, of models that take the parameter mass */
+double nb_model_sigma8(const struct nb_model *model); /* of lpt: today, by linear theory; else 0 */
 int nb_model_has_species(const struct nb_model *model);
 int nb_model_has_binaries(const struct nb_model *model);	    /* param.binaries > 0 */
 uint64_t nb_model_binary(const struct nb_model *model, uint64_t i); /* of body i: 1, 2, ..., or 0: it is single */

@@ -24,6 +24,8 @@ const struct nb_model_info nb_model_info[NB_MODEL_NKIND] = {
 #define RANGE_ANGLES(low, high) "two finite numbers"
 #define RANGE_RANGE(low, high) "two numbers above " #low " and at most " #high ", the smaller first"
 #define RANGE_CHOICE RANGE_REAL
+#define RANGE_FLAG RANGE_REAL
+#define RANGE_TABLE(low, high) "a name"
 #define MEMBER(member) offsetof(struct nb_model_param, member), sizeof((struct nb_model_param *)0)->member
 
 const struct nb_parameter_info nb_parameter_info[NB_NPARAMETER] = {
@@ -65,12 +67,14 @@ static int in_range(const struct nb_parameter_info *info, const void *value)
 	case NB_KIND_REAL: return *x >= info->low && *x <= info->high; /* false for NaN; squares stay finite */
 	case NB_KIND_POSITIVE: return *x > info->low && *x <= info->high;
 	case NB_KIND_CHOICE:
+	case NB_KIND_FLAG:
 	case NB_KIND_INT: return *(const int *)value >= (int)info->low && *(const int *)value <= (int)info->high;
 	case NB_KIND_COUNT: {
 		const uint64_t n = *(const uint64_t *)value;
 		return n >= (uint64_t)info->low && (info->high >= 0x1p64 || n <= (uint64_t)info->high);
 	}
 	case NB_KIND_ANGLES: return isfinite(x[0]) && isfinite(x[1]);
+	case NB_KIND_TABLE: return 1;
 	case NB_KIND_RANGE: return x[0] > info->low && x[0] < x[1] && x[1] <= info->high;
 	}
 	return 0;

@@ -21,6 +21,7 @@ enum nb_model_sampler {
 	NB_SAMPLE_GALAXY,  /* kernels/models/galaxy_cpu.c: component of *galaxy */
 	NB_SAMPLE_SPHERE,  /* kernels/models/sphere_cpu.c: *sphere */
 	NB_SAMPLE_RING,	   /* ring; speed, length: units */
+	NB_SAMPLE_LATTICE, /* all bodies of *lpt of struct nb_model */
 	NB_SAMPLE_TABLE	   /* bodies of struct nb_model: pos and vel are theirs */
 };
 

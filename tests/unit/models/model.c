@@ -14,13 +14,15 @@ static void test_access(void)
 		if (UNIT_SANITIZED &&
 			kind == NB_MODEL_MERGER) /* two of the galaxies before it, whose tables take seconds */
 			continue;
-		param.n = 3 * NB_MODEL_BLOCK + 77;
+		/* a lattice is transformed, whose last bits depend on the instruction set */
+		const int lattice = kind == NB_MODEL_LPT;
+		param.n = lattice ? 8000 : 3 * NB_MODEL_BLOCK + 77;
 		param.sigma = 0.5;
 		param.virial = 0.25;
 		param.level = 3;
 		param.per_box = 200;
 		nb_cpu_set_threads(1);
-		setenv("NB_SIMD", "plain", 1);
+		setenv("NB_SIMD", lattice ? "" : "plain", 1);
 		struct bodies one = make(&param);
 		nb_cpu_set_threads(3);
 		unsetenv("NB_SIMD");
@@ -66,6 +68,9 @@ static void test_centre(void)
 	for (int kind = 0; kind < NB_MODEL_NKIND; kind++)
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
 			struct nb_model_param param = defaults((enum nb_model_kind)kind);
+			/* a lattice of its own mass, whose centre moves; and bodies that are listed */
+			if (kind == NB_MODEL_LPT || kind == NB_MODEL_ORBITS)
+				continue;
 			if (UNIT_SANITIZED && s % 7 && (kind == NB_MODEL_DISK || kind == NB_MODEL_MERGER))
 				continue; /* their tables take a second and more */
 			param.n = sizes[s];
@@ -198,6 +203,8 @@ static void test_ranges(void)
 	/* a radius for all bodies */
 	for (int kind = 0; kind < NB_MODEL_NKIND; kind++) {
 		double radius[2] = {0};
+		if (kind == NB_MODEL_LPT || kind == NB_MODEL_ORBITS)
+			continue; /* their bodies have none, or each its own */
 		p = defaults((enum nb_model_kind)kind);
 		EXPECT(nb_model_create(&p, &model, &why) == NB_OK, "model %d", kind);
 		EXPECT(nb_model_has_radius(model) == (kind == NB_MODEL_SOLAR), "model %d", kind);

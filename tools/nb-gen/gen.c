@@ -1,38 +1,23 @@
 /* nb-gen: initial conditions as a particle stream.
  *
- * On streams the frame is never held: the model gives any block of any field, so blocks are made by all threads in
- * turn and written in order. */
+ * On streams the frame is never held (a box of lpt is, by its model): the model gives any block of any field, so blocks
+ * are made by all threads in turn and written in order. */
+#include "tools/nb-gen/gen.h"
+
 #include "common/cpu.h"
 #include "common/nearest.h"
 #include "common/parse.h"
 #include "common/timer.h"
-#include "kernels/models/models.h"
-#include "tools/filter/filter.h"
 #include "tools/filter/require.h"
 #include "tools/nb-gen/orbits.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum precision { PRECISION_F32, PRECISION_F64 };
 
 static const char BINARY[] = "binary"; /* column: the binary that a body belongs to */
-
-struct gen {
-	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
-	const char *pair[NB_NPARAMETER]; /* of parameters that are two numbers */
-	int precision;			 /* enum precision */
-
-	struct nb_model_param param;
-	struct nb_elements elements[NB_ELEMENTS_MOST]; /* of model orbits */
-	struct nb_model *model;
-	struct nb_filler blocks;
-	int made;  /* the frame */
-	int shown; /* it had no contents */
-	double start;
-};
 
 #define REAL(member) NB_REAL(struct gen, answer.member)
 #define POSITIVE(member) NB_POSITIVE(struct gen, answer.member)
@@ -41,6 +26,8 @@ struct gen {
 #define ANGLES(member) NB_TEXT(struct gen, pair[NB_PARAMETER_##member])
 #define RANGE(member) ANGLES(member)
 #define CHOICE(member) NB_CHOICE(struct gen, answer.member)
+#define FLAG(member) NB_FLAG(struct gen, answer.member)
+#define TABLE(member) NB_FILE(struct gen, answer.member)
 
 static const struct nb_option options[] = {
 	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3; boxes: 2",
@@ -122,20 +109,32 @@ static void take_parameters(const struct nb_run *run, struct gen *gen, enum nb_m
 	}
 }
 
-/* Nor those that have an effect only with another. */
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
+
+static void refuse_given(
+	const struct nb_run *run, const struct gen *gen, const enum nb_parameter *list, size_t n, const char *why)
+{
+	for (size_t k = 0; k < n; k++)
+		if (is_given(run, gen, list[k]))
+			nb_die(NB_EXIT_USAGE, "--%s %s", nb_parameter_info[list[k]].option, why);
+}
+
+/* Nor those that have an effect only with another, or without it. */
 static void refuse_without(const struct nb_run *run, const struct gen *gen)
 {
 	static const enum nb_parameter of_imf[] = {
 		NB_PARAMETER_mass_range, NB_PARAMETER_imf_total, NB_PARAMETER_pairing, NB_PARAMETER_segregation};
 	static const enum nb_parameter of_binaries[] = {NB_PARAMETER_semi_major, NB_PARAMETER_pairing};
-	for (size_t k = 0; gen->param.imf == 0 && k < sizeof of_imf / sizeof *of_imf; k++)
-		if (is_given(run, gen, of_imf[k]))
-			nb_die(NB_EXIT_USAGE, "--%s needs --imf kroupa or --imf salpeter",
-				nb_parameter_info[of_imf[k]].option);
-	for (size_t k = 0; gen->param.binaries == 0 && k < sizeof of_binaries / sizeof *of_binaries; k++)
-		if (is_given(run, gen, of_binaries[k]))
-			nb_die(NB_EXIT_USAGE, "--%s needs --binaries above 0",
-				nb_parameter_info[of_binaries[k]].option);
+	static const enum nb_parameter of_table[] = {NB_PARAMETER_spectrum_redshift, NB_PARAMETER_extrapolate};
+	static const enum nb_parameter of_fit[] = {NB_PARAMETER_omega_b, NB_PARAMETER_ns, NB_PARAMETER_smooth};
+	if (gen->param.imf == 0)
+		refuse_given(run, gen, of_imf, LENGTH(of_imf), "needs --imf kroupa or --imf salpeter");
+	if (gen->param.binaries == 0)
+		refuse_given(run, gen, of_binaries, LENGTH(of_binaries), "needs --binaries above 0");
+	if (gen->param.spectrum)
+		refuse_given(run, gen, of_fit, LENGTH(of_fit), "and --spectrum exclude each other");
+	else
+		refuse_given(run, gen, of_table, LENGTH(of_table), "needs --spectrum");
 	if (gen->param.binaries > 0 && gen->precision == PRECISION_F32)
 		nb_die(NB_EXIT_USAGE, "--binaries needs --precision f64 (f32 cannot hold the orbits of close pairs)");
 }
@@ -162,6 +161,7 @@ static void check(struct nb_run *run, void *self)
 	take_parameters(run, gen, kind);
 	refuse_without(run, gen);
 	take_orbits(run, gen);
+	nb_gen_check_lpt(gen);
 	if (gen->param.imf_total && is_given(run, gen, NB_PARAMETER_mass))
 		nb_die(NB_EXIT_USAGE, "--imf-total drawn and --mass exclude each other");
 }
@@ -171,18 +171,22 @@ static void begin(struct nb_run *run, void *self)
 	struct gen *gen = self;
 	const char *why;
 	gen->start = nb_now();
+	nb_gen_read_spectrum(gen);
 	int status = nb_model_create(&gen->param, &gen->model, &why);
 	if (status)
 		nb_die(why ? NB_EXIT_USAGE : NB_EXIT_FAILED, "%s", why ? why : nb_status_text(status));
 	if (nb_given(run, &gen->answer.n) && gen->answer.n != nb_model_count(gen->model))
 		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64,
 			nb_model_info[gen->param.kind].name, nb_model_count(gen->model), gen->answer.n);
+	if (gen->param.kind == NB_MODEL_LPT)
+		nb_verbose("lpt: sigma8 is %.6g today, by linear theory", nb_model_sigma8(gen->model));
 }
 
 static void clear(void *self)
 {
 	struct gen *gen = self;
 	nb_model_free(gen->model);
+	nb_gen_free_spectrum(&gen->spectrum);
 }
 
 /* ---- the frame ---------------------------------------------------------------------------------- */
@@ -224,6 +228,7 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 	if (nb_model_has_binaries(gen->model) && !nb_frame_add(frame, BINARY, NB_PARTICLE, "<u8", 1, "", 0))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	nb_set_attribute_f64(frame, "time", 0);
+	nb_gen_describe_lpt(gen, frame);
 	nb_set_attribute_f64(frame, "G", nb_model_G(gen->model));
 	nb_set_attribute_f64(frame, "dim", param->dim);
 	set_units(run, gen, frame);
@@ -267,6 +272,8 @@ static int fill(void *context, const struct nb_column *column, uint64_t first, s
 		return nb_model_fill(gen->model, field, first, count, to);
 	double wide[3 * NB_MODEL_BLOCK];
 	int status = nb_model_fill(gen->model, field, first, count, wide);
+	if (field == NB_MODEL_POS)
+		nb_gen_keep_inside(gen, 3 * count, wide);
 	if (!status)
 		nb_dtype_from_f64(column->dtype, count * column->ncomp, wide, to);
 	return status;

@@ -1,0 +1,48 @@
+/* gen.h - the parts of nb-gen. */
+#ifndef NB_GEN_H
+#define NB_GEN_H
+
+#include "kernels/lpt/lpt.h"
+#include "kernels/models/models.h"
+#include "tools/filter/filter.h"
+
+#include <stdio.h>
+
+/* --spectrum */
+struct gen_spectrum {
+	size_t n, room;
+	double *k, *power;
+	struct nb_lpt_table table;
+	FILE *file;
+	char *line;
+	size_t line_size;
+};
+
+struct gen {
+	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
+	const char *pair[NB_NPARAMETER]; /* of parameters that are two numbers */
+	int precision;			 /* enum precision */
+
+	struct nb_model_param param;
+	struct nb_elements elements[NB_ELEMENTS_MOST]; /* of model orbits */
+	struct gen_spectrum spectrum;
+	struct nb_model *model;
+	struct nb_filler blocks;
+	int made;  /* the frame */
+	int shown; /* it had no contents */
+	double start;
+};
+
+/* ---- the model lpt: lpt.c ----------------------------------------------------------------------- */
+
+/* A number of bodies that is none of a lattice ends the tool, which names the nearest ones. */
+void nb_gen_check_lpt(const struct gen *gen);
+/* Reads the table of --spectrum; one that does not suit the box ends the tool. */
+void nb_gen_read_spectrum(struct gen *gen);
+void nb_gen_free_spectrum(struct gen_spectrum *spectrum);
+/* Of n coordinates, those that rounding to f32 would move to the far side of the box become 0. */
+void nb_gen_keep_inside(const struct gen *gen, size_t n, double *x);
+/* The attributes of a universe and its box. */
+void nb_gen_describe_lpt(const struct gen *gen, struct nb_frame *frame);
+
+#endif
