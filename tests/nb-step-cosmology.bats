@@ -206,6 +206,18 @@ last_state() { nb-convert --to csv --frame "$(($(times <"$1" | wc -l) - 1))" "$1
 	nb-calc '@redshift = 3' lattice.nb | nb-calc '@box = 1; @omega0 = 0.3; vel = 0' | nb-step --cosmology -k 0 'nb-force' | times | grep -qx 0.25
 }
 
+@test "a scaled universe, or one in other units, moves as it did" {
+	nb-calc '@H0 = sqrt(8 * pi / 3 / 0.3)' few.nb | nb-force -e 0.05 >start.nb
+	nb-step --cosmology -k 4 --until 0.5 --every 0 nb-force <start.nb >end.nb
+	for how in '--scale length=3,mass=5,velocity=virial' '--from-units 1kpc,1e10Msun --units Mpc,1e12Msun,km/s'; do
+		# shellcheck disable=SC2086 # several words
+		nb-transform $how start.nb | nb-step --cosmology -k 4 --until 0.5 --every 0 nb-force >moved.nb
+		# shellcheck disable=SC2086
+		nb-transform $how end.nb | nb-diff --fields pos,vel --tolerance 1e-10 - moved.nb
+		equals "$(times <moved.nb)" 0.5
+	done
+}
+
 @test "frames that are no universe, and options that do not belong to one, are refused in one line" {
 	s='nb-step --cosmology -d 0.1'
 	fails_with 1 "frame 0 is of an expanding universe (want '--cosmology', or nb-calc '@omega0 = 0'" 'nb-step -d 0.1 nb-force <few.nb'

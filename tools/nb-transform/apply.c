@@ -1,5 +1,6 @@
 /* An operation on a frame. */
 #include "kernels/motion/motion.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
 #include "tools/nb-transform/transform.h"
@@ -104,7 +105,7 @@ static void rotate(struct nb_frame *frame, const struct operation *op)
 
 /* What the fields and attributes are multiplied by. */
 struct factors {
-	double length, mass, velocity, acc, time, kick;
+	double length, mass, velocity, acc, time, kick, hubble;
 };
 
 static void multiply(struct nb_frame *frame, const struct factors *f)
@@ -122,10 +123,14 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	scale_attribute(frame, "softening", f->length);
 	scale_attribute(frame, "box", f->length);
 	scale_attribute(frame, "universe_radius", f->length);
-	scale_attribute(frame, "time", f->time);
-	scale_attribute(frame, "time_rest", f->time);
+	scale_attribute(frame, "H0", f->hubble);
+	if (!nb_is_cosmological(frame)) { /* where it is a scale factor */
+		scale_attribute(frame, "time", f->time);
+		scale_attribute(frame, "time_rest", f->time);
+	}
 	scale_attribute(frame, "pending_kick", f->kick);
 	scale_attribute(frame, "etot0", f->mass * f->velocity * f->velocity);
+	scale_attribute(frame, "ekin_da", f->mass * f->velocity * f->velocity);
 	if (nb_require_attribute(frame, "pending_kick", 0) == 0)
 		nb_frame_drop_attribute(frame, "pending_kick");
 	drop_stale(frame);
@@ -143,6 +148,7 @@ static void scale(struct nb_frame *frame, const struct scale *s)
 		.acc = acc,
 		.time = s->velocity != 0 ? s->length / s->velocity : 1,
 		.kick = s->velocity / acc,
+		.hubble = sqrt(acc / s->length), /* whose square goes as a density */
 	};
 	multiply(frame, &factors);
 }
@@ -254,6 +260,7 @@ static void convert(struct nb_frame *frame, const struct nb_unit_system *to, str
 		.acc = velocity * velocity / length,
 		.time = length / velocity,
 		.kick = length / velocity,
+		.hubble = velocity / length,
 	};
 	multiply(frame, &factors);
 	/* where G is that of nature to rounding, it is so in all units */
