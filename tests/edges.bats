@@ -80,6 +80,9 @@ tables() {
 		kernels/picture/picture_internal.h NB_MAX_LEVEL - follows from the largest picture
 		kernels/ranks/ranks_mpi.c MOST - pieces of a message
 		kernels/ranks/ranks_mpi.c MOST_STARTED - waits for one before the next
+		kernels/small/ias15_cpu.c MOST - of the length of a step to that of the one before
+		kernels/small/ias15_cpu.c ROUNDS_MOST - the step is repeated, or taken as it is
+		kernels/small/ias15_cpu.c TRIALS_MOST - more halvings than a double has
 		kernels/small/kepler_cpu.c MOST - more halvings than a double has
 		kernels/small/kepler_cpu.c MOST_HALVED - beyond it the range of a double ends
 		kernels/small/small.h NB_SMALL_MOST unit/small/small.c NB_SMALL_MOST
@@ -115,6 +118,7 @@ tables() {
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many
 		tools/nb-stats/stats.h MAX_RADII here
 		tools/nb-step/advance.c MOST - steps beyond it are made next
+		tools/nb-step/ias15.c MOST - steps beyond it are made next
 		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not
 		tools/nb-view/talk.h TALK_MOST - twenty times what 2^20 points take
 	ROWS

@@ -25,8 +25,6 @@ within() {
 		END { exit bad || NR == 0 }'
 }
 
-drift() { nb-stats --format tsv "$1" | stat_of drift | tr -d -; }
-
 @test "two bodies are back after a period, whatever the length of the steps" {
 	for k in 1 3 12 40; do
 		"${W[@]}" -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / $k }")" -k $((2 * k)) --every 0 nb-force pair.nb 2>said >out.nb

@@ -107,6 +107,8 @@ unit() {
 @test "Kepler orbits of all kinds" { unit small/kepler; }
 
 @test "Wisdom and Holman's map" { unit small/whfast; }
+
+@test "steps of order 15" { unit small/ias15; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }

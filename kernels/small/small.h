@@ -54,4 +54,6 @@ double nb_small_largest_acc2(const struct nb_small *s);
 #ifdef __cplusplus
 }
 #endif
+#include "kernels/small/ias15.h"
+
 #endif

@@ -68,8 +68,8 @@ static uint64_t steps_unseen(const struct step *s, uint64_t k)
 
 uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exact)
 {
-	if (s->opt.integrator->orbits)
-		return nb_step_whfast(s, steps_unseen(s, k), dt, exact);
+	if (s->opt.integrator->few)
+		return nb_step_few(s, steps_unseen(s, k), dt, exact);
 	const uint64_t made = nb_step_small(s, steps_unseen(s, k), dt, exact);
 	if (!made) {
 		make_step(s, *dt, *exact);

@@ -117,7 +117,7 @@ static double heaviest(const struct step *s)
 /* Beside the states that are wanted; with an integrator of many steps at a time, none. */
 static int is_time_for_look(const struct step *s)
 {
-	return s->clock.step % LOOK == 0 && !s->opt.integrator->orbits;
+	return s->clock.step % LOOK == 0 && !s->opt.integrator->few;
 }
 
 /* Where no energy is known: whether a step of unsoftened bodies is longer than the circle about the heaviest of them,
@@ -127,7 +127,7 @@ static int has_encounters(struct step *s, double G)
 {
 	struct energy *e = &s->energy;
 	const int softened = nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS);
-	if (e->warned > 0 || s->opt.cosmology || s->opt.eta_given || softened || G == 0 || s->opt.integrator->orbits ||
+	if (e->warned > 0 || s->opt.cosmology || s->opt.eta_given || softened || G == 0 || s->opt.integrator->few ||
 		!is_conserved(s) || s->spread.domain || !nb_frame_field(s->frame, NB_MASS) ||
 		nb_frame_attribute(s->frame, "field"))
 		return 0;
@@ -164,7 +164,7 @@ double nb_step_energy_calm(struct step *s)
 
 uint64_t nb_step_energy_until_look(const struct step *s)
 {
-	if (s->opt.integrator->orbits) /* a look would cost as much as some steps */
+	if (s->opt.integrator->few) /* a look would cost as much as some steps */
 		return UINT64_MAX;
 	return s->energy.known && s->energy.first != 0 ? LOOK - s->clock.step % LOOK : UINT64_MAX;
 }

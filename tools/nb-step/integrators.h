@@ -5,7 +5,7 @@
 #include "kernels/backend/backend.h"
 
 /* in the order of --help */
-#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast)
+#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast) DO(ias15)
 /* as words of an option, "leapfrog|euler ..." */
 #define NB_INTEGRATOR_WORD(name) "|" #name
 #define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
@@ -24,6 +24,8 @@ struct nb_kick_drift {
 	double ahead; /* the force is a(x + ahead dt^2 a(x)) instead of a(x), which costs a second one */
 };
 
+enum nb_few { NB_FEW_NONE, NB_FEW_WHFAST, NB_FEW_IAS15 };
+
 struct nb_integrator {
 	int needs_jerk; /* beside acc, which all need */
 	/* After the step velocities lag behind positions by this share of dt: a kick with the force at the new
@@ -36,8 +38,8 @@ struct nb_integrator {
 	/* ... or, without them, by a function of its own.  Returns 0 or an enum nb_status. */
 	int (*advance)(const struct nb_backend *backend, const struct nb_bodies *b, double dt);
 
-	/* ... or orbits about the first body are solved, for several steps at a time: whfast.c makes them. */
-	int orbits;
+	/* ... or few.c has several made at a time, by kernels that have the force of the bodies themselves. */
+	enum nb_few few;
 
 	/* After advance, the bodies are corrected so many times, each time with the force at their new positions. */
 	int corrections;

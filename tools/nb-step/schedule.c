@@ -111,8 +111,24 @@ static double divide(const struct step *s, double mark, double dt, double *exact
 	return fabs(left - n * dt) <= slack(s, mark) ? dt : left / n;
 }
 
+/* Of steps that find their own length: the next state that is wanted at a time. */
+static int plan_free(const struct step *s, double *dt, double *exact)
+{
+	*dt = s->opt.dt;
+	*exact = NAN;
+	if (s->opt.until_given && !(time_left(s, s->opt.until) > 0))
+		return 0;
+	if (s->opt.every_time_given)
+		*exact = next_mark(s);
+	else if (s->opt.until_given)
+		*exact = s->opt.until;
+	return 1;
+}
+
 int nb_step_plan(struct step *s, double *dt, double *exact)
 {
+	if (s->opt.integrator->few == NB_FEW_IAS15)
+		return plan_free(s, dt, exact);
 	if (s->opt.cosmology)
 		return nb_step_comoving_plan(s, dt, exact);
 	double length = fabs(nb_step_choose_dt(s));

@@ -36,7 +36,7 @@ void nb_step_load(struct step *s)
 				" ('--collide' needs it; 'nb-gen --radius' adds it)",
 				frame->number);
 	}
-	if (s->opt.integrator->orbits)
+	if (s->opt.integrator->few)
 		nb_require_field(frame, NB_MASS);
 	nb_require_valid(frame);
 	if (nb_box_of(frame) > 0)

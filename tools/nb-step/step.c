@@ -90,8 +90,8 @@ static void check(struct nb_run *run, void *self)
 				      "does not come back)");
 	if (s->opt.dt_given && s->opt.dt == 0)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
-	if (!s->opt.dt_given && !s->opt.eta_given && !(steps_given && s->opt.steps == 0) &&
-		!(s->opt.cosmology && steps_given && s->opt.until_given))
+	if (!s->opt.dt_given && !s->opt.eta_given && s->opt.integrator->few != NB_FEW_IAS15 &&
+		!(steps_given && s->opt.steps == 0) && !(s->opt.cosmology && steps_given && s->opt.until_given))
 		nb_die(NB_EXIT_USAGE, "no time step (give -d or --eta)");
 	if (!s->opt.command && (s->opt.until_given || every_given || s->opt.steps > 1))
 		nb_die(NB_EXIT_USAGE,
@@ -110,7 +110,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
 	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
-	nb_step_whfast_check(s, nb_given(run, &s->opt.corrector_number));
+	nb_step_few_check(s, nb_given(run, &s->opt.corrector_number));
 	nb_step_comoving_check(s);
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);
@@ -164,7 +164,7 @@ static void integrate(struct step *s)
 		nb_step_require_finite(s, "step");
 	nb_step_finish_kick(s);
 	nb_step_hermite_begin(s);
-	nb_step_whfast_begin(s, missing);
+	nb_step_few_begin(s, missing);
 	nb_step_energy_begin(s);
 	s->small.n = 0;
 	s->small_begun = missing;

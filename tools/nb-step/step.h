@@ -28,11 +28,6 @@ struct options {
 	const char *resume;   /* path of the saved stream that goes on, NULL: standard input is read */
 };
 
-/* A time: the sum of both; the rest is what rounding to one double loses. */
-struct moment {
-	double time, rest;
-};
-
 /* Where the bodies are in time. */
 struct clock {
 	struct moment now;
@@ -283,6 +278,7 @@ struct step {
 	struct nb_small small; /* n is 0: not used, */
 	int small_begun;       /* or whether it is is not known before the pipeline has returned the frame of the run */
 	struct planets planets;
+	struct fifteen fifteen;
 	struct comoving comoving;
 };
 

@@ -8,6 +8,11 @@
 
 struct step;
 
+/* A time: the sum of both; the rest is what rounding to one double loses. */
+struct moment {
+	double time, rest;
+};
+
 /* ---- advance.c ---- */
 /* One step, short of the last kick, which needs the force at the new positions. */
 void nb_step_advance(struct step *s, double dt);
@@ -34,7 +39,22 @@ uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 /* In the first state of a run whose force is the pipeline's, and has its softening. */
 void nb_step_small_begin(struct step *s);
 
-/* ---- whfast.c: a star and planets ---- */
+/* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
+void nb_step_few_check(const struct step *s, int corrector_given); /* of the options */
+/* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
+void nb_step_few_begin(struct step *s, int computed);
+/* Makes up to most steps, with the force in the last state.  *dt and *exact are of the first step (nb_step_plan), and
+ * of the last one then.  Returns how many. */
+uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
+
+/* ---- shown.c: their states in frames ---- */
+const char *nb_step_few_name(const struct step *s); /* of the integrator */
+/* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
+void nb_step_few_require(struct step *s);
+/* The frame gets a state, n x 3 numbers each, and the force in it; dt: of the step that made it. */
+void nb_step_few_show(struct step *s, const double *pos, const double *vel, double dt);
+
+/* ---- whfast.c: a star and planets; called by few.c ---- */
 struct planets {
 	struct nb_whfast map;
 	int started; /* it has the state of this run */
@@ -43,11 +63,21 @@ struct planets {
 	double q[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], dt;
 };
 
-void nb_step_whfast_check(const struct step *s, int corrector_given); /* of the options */
-/* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
-void nb_step_whfast_begin(struct step *s, int computed);
-/* Makes up to most steps, with the force in the last state.  *dt and *exact as in nb_step_small.  Returns how many. */
+/* The state of the map in the frame, if there is one, which the next force drops. */
+void nb_step_whfast_keep(struct step *s);
+void nb_step_whfast_forget(struct step *s); /* that it is one: it has another integrator */
+void nb_step_whfast_begin(struct step *s);
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact);
+
+/* ---- ias15.c: steps of order 15; called by few.c ---- */
+struct fifteen {
+	struct nb_ias15 run;
+	struct moment begun, ended; /* the last step */
+};
+
+void nb_step_ias15_begin(struct step *s);
+/* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached. */
+uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
 
 /* ---- hermite.c: integrators that correct a step by the force at its end ---- */
 /* The first state of a run with --eta gets its time scales, if it has none. */

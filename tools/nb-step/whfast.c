@@ -4,7 +4,6 @@
  * had looked.  That state stands in the frame, too, so that a run goes on from it with the same bytes; whether it
  * belongs to the positions and velocities beside it, which other programs may have changed, is found out by making
  * these again. */
-#include "kernels/ranks/ranks.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -13,79 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-const struct nb_integrator nb_integrator_whfast = {.orbits = 1};
+const struct nb_integrator nb_integrator_whfast = {.few = NB_FEW_WHFAST};
 
 static const char map_pos[] = "map_pos", map_vel[] = "map_vel", map_dt[] = "map_dt";
 
 /* Orders of --corrector, as its words. */
 static const int order_of[] = {0, 3, 5, 7, 11, 17};
 
-/* The force of the pipeline must be that of the map: beyond rounding, as a fraction of the sum of all pulls. */
-static const double ROUNDING = 1e-12;
-
 /* With fewer steps in a period the map is not to be trusted. */
 static const double STEPS_LEAST = 6;
-
-/* ---- what is refused ---------------------------------------------------------------------------- */
-
-void nb_step_whfast_check(const struct step *s, int corrector_given)
-{
-	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
-			    : s->opt.eta_given		   ? "eta"
-			    : s->opt.levels_given	   ? "levels"
-			    : s->opt.launcher		   ? "mpi"
-			    : s->opt.send_velocities	   ? "send-velocities"
-							   : NULL;
-	if (!s->opt.integrator->orbits) {
-		if (corrector_given)
-			nb_die(NB_EXIT_USAGE, "option '--corrector' needs '--integrator whfast'");
-		return;
-	}
-	if (other)
-		nb_die(NB_EXIT_USAGE, "'--integrator whfast' takes no '--%s'", other);
-	if (!s->opt.command)
-		nb_die(NB_EXIT_USAGE, "'--integrator whfast' needs the force pipeline as operand");
-}
-
-static _Noreturn void refuse(struct step *s, const char *what, const char *want)
-{
-	nb_step_progress_clear(&s->progress);
-	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--integrator whfast' %s", what, s->clock.step, want);
-}
-
-/* Whether acc is sum G m d / |d|^3 over the other bodies. */
-static int is_force_of_bodies(const struct step *s, double G)
-{
-	const size_t n = s->frame->rows[NB_PARTICLE];
-	const double *mass = nb_step_read(s, NB_MASS, &nb_space_host), *pos = nb_step_read(s, NB_POS, &nb_space_host);
-	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
-	for (size_t i = 0; i < n; i++) {
-		double sum[3] = {0}, all = 0;
-		for (size_t j = 0; j < n; j++) {
-			const double d[3] = {pos[3 * j] - pos[3 * i], pos[3 * j + 1] - pos[3 * i + 1],
-				pos[3 * j + 2] - pos[3 * i + 2]};
-			const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], pull = G * mass[j] / r2;
-			if (!(r2 > 0))
-				continue; /* itself, or where it collides */
-			all += pull;
-			for (int k = 0; k < 3; k++)
-				sum[k] += pull * d[k] / sqrt(r2);
-		}
-		for (size_t k = 0; k < 3; k++)
-			if (fabs(acc[3 * i + k] - sum[k]) > ROUNDING * all)
-				return 0;
-	}
-	return 1;
-}
-
-static void require_force(struct step *s)
-{
-	if (nb_require_attribute(s->frame, "softening", 0) > 0 || nb_frame_field(s->frame, NB_EPS))
-		refuse(s, "forces are softened", "takes no softening (want nb-force -e 0)");
-	if (!is_force_of_bodies(s, nb_require_attribute(s->frame, "G", 1)))
-		refuse(s, "the force is not that of all bodies on each other",
-			"takes no other (want nb-force alone, a direct sum in f64)");
-}
 
 /* ---- the state of the map ----------------------------------------------------------------------- */
 
@@ -136,8 +71,7 @@ static int keep(const struct step *s, const char *name, double *to)
 	return 1;
 }
 
-/* The state of the map in the frame, if there is one. */
-static void keep_state(struct step *s)
+void nb_step_whfast_keep(struct step *s)
 {
 	struct planets *p = &s->planets;
 	p->kept = keep(s, map_pos, p->q) && keep(s, map_vel, p->v) &&
@@ -197,31 +131,21 @@ static void add_state(struct step *s)
 
 /* ---- a run -------------------------------------------------------------------------------------- */
 
-void nb_step_whfast_begin(struct step *s, int computed)
+void nb_step_whfast_forget(struct step *s)
 {
-	const size_t n = s->frame->rows[NB_PARTICLE];
+	nb_frame_drop_attribute(s->frame, map_dt);
+}
+
+void nb_step_whfast_begin(struct step *s)
+{
+	const double G = nb_require_attribute(s->frame, "G", 1), *mass = nb_step_read(s, NB_MASS, &nb_space_host);
+	double dt, exact;
 	s->planets.started = 0;
-	if (!s->opt.integrator->orbits) {
-		nb_frame_drop_attribute(s->frame, map_dt); /* of another run */
-		return;
-	}
-	if (n > NB_WHFAST_MOST)
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies, and '--integrator whfast' takes at most %d",
-			s->frame->number, n, NB_WHFAST_MOST);
-	if (s->backend->space != &nb_space_host || nb_ranks_size() > 1)
-		nb_die(NB_EXIT_FAILED, "'--integrator whfast' computes on one host without a device (want -b cpu)");
-	keep_state(s);
-	if (!computed) /* the field acc of the input may be of another force */
-		nb_step_compute_force(s);
-	require_force(s);
-	const double G = nb_require_attribute(s->frame, "G", 1);
-	if (nb_whfast_begin(
-		    &s->planets.map, n, nb_step_read(s, NB_MASS, &nb_space_host), G, order_of[s->opt.corrector_number]))
+	if (nb_whfast_begin(&s->planets.map, s->frame->rows[NB_PARTICLE], mass, G, order_of[s->opt.corrector_number]))
 		nb_die(NB_EXIT_FAILED,
 			"'--integrator whfast' needs G > 0 and a first body with a mass, and frame %" PRIu64
 			" has G %g and a mass of %g",
-			s->frame->number, G, nb_step_read(s, NB_MASS, &nb_space_host)[0]);
-	double dt, exact;
+			s->frame->number, G, mass[0]);
 	if (!nb_step_plan(s, &dt, &exact))
 		dt = s->opt.dt; /* no step; 0: it has none */
 	if (dt != 0) {
@@ -233,19 +157,10 @@ void nb_step_whfast_begin(struct step *s, int computed)
 /* The frame gets the state, and the force in it. */
 static void look(struct step *s, uint64_t begun)
 {
-	const size_t bytes = 3 * s->planets.map.n * sizeof(double);
 	double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
 	if (nb_whfast_store(&s->planets.map, x, v))
 		fail(s, s->planets.map.failed, begun);
-	memcpy(nb_step_update(s, NB_POS, &nb_space_host), x, bytes);
-	memcpy(nb_step_update(s, NB_VEL, &nb_space_host), v, bytes);
-	nb_step_drop_stale(s);
-	nb_step_require_in_range(s, s->clock.step, s->planets.map.h);
-	nb_step_compute_force(s);
-	if (memcmp(x, nb_step_read(s, NB_POS, &nb_space_host), bytes) != 0)
-		refuse(s, "the force pipeline changes the order of the bodies, or moves them",
-			"wants them as they are (want nb-force alone)");
-	require_force(s);
+	nb_step_few_show(s, x, v, s->planets.map.h);
 	add_state(s);
 }
 

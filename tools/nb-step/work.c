@@ -9,6 +9,8 @@ enum { SCALAR = sizeof(double), VECTOR = 3 * sizeof(double), ROW_NUMBER = sizeof
 static double steps_to_come(const struct step *s, const struct nb_frame *frame)
 {
 	double time;
+	if (s->opt.integrator->few) /* they are made on this host */
+		return fmin(1, (double)s->opt.steps);
 	if (!s->opt.until_given)
 		return (double)s->opt.steps - (double)(s->clock.step - s->clock.first_step);
 	if (s->opt.cosmology)

@@ -1,0 +1,57 @@
+/* Integrators that make several steps of a few bodies at a time, without frames: what they share. */
+#include "kernels/ranks/ranks.h"
+#include "tools/filter/require.h"
+#include "tools/nb-step/step.h"
+
+#include <inttypes.h>
+
+void nb_step_few_check(const struct step *s, int corrector_given)
+{
+	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST;
+	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
+			    : s->opt.eta_given && whfast   ? "eta"
+			    : s->opt.levels_given	   ? "levels"
+			    : s->opt.launcher		   ? "mpi"
+			    : s->opt.resume && !whfast	   ? "resume"
+			    : s->opt.send_velocities	   ? "send-velocities"
+							   : NULL;
+	if (corrector_given && !whfast)
+		nb_die(NB_EXIT_USAGE, "option '--corrector' needs '--integrator whfast'");
+	if (!s->opt.integrator->few)
+		return;
+	if (other)
+		nb_die(NB_EXIT_USAGE, "'--integrator %s' takes no '--%s'%s", nb_step_few_name(s), other,
+			s->opt.resume && !whfast ? " (want the last frame of the run as input)" : "");
+	if (!s->opt.command)
+		nb_die(NB_EXIT_USAGE, "'--integrator %s' needs the force pipeline as operand", nb_step_few_name(s));
+}
+
+void nb_step_few_begin(struct step *s, int computed)
+{
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	if (s->opt.integrator->few != NB_FEW_WHFAST)
+		nb_step_whfast_forget(s); /* what another run has left */
+	if (!s->opt.integrator->few)
+		return;
+	if (n > NB_SMALL_MOST)
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d",
+			s->frame->number, n, nb_step_few_name(s), NB_SMALL_MOST);
+	if (s->backend->space != &nb_space_host || nb_ranks_size() > 1)
+		nb_die(NB_EXIT_FAILED, "'--integrator %s' computes on one host without a device (want -b cpu)",
+			nb_step_few_name(s));
+	if (s->opt.integrator->few == NB_FEW_WHFAST)
+		nb_step_whfast_keep(s);
+	if (!computed) /* the field acc of the input may be of another force */
+		nb_step_compute_force(s);
+	nb_step_few_require(s);
+	if (s->opt.integrator->few == NB_FEW_WHFAST)
+		nb_step_whfast_begin(s);
+	else
+		nb_step_ias15_begin(s);
+}
+
+uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact)
+{
+	return s->opt.integrator->few == NB_FEW_WHFAST ? nb_step_whfast(s, most, dt, exact)
+						       : nb_step_ias15(s, most, exact);
+}
