@@ -62,6 +62,7 @@ growth() {
 			printf "%.15g %.15g\n", d, 0.8 * sqrt(8 * atan2(0, -1) / 3 / m * (m / 0.8^3 + 1 - m)) * y }'
 }
 
+# bats test_tags=once
 @test "a small wave of a lattice grows as its forces say, with matter alone and with a cosmological constant" {
 	while read -r omega k; do
 		lattice 4 | wave 0.1 "$k" 1e-3 | nb-calc "@omega0 = $omega" >start.nb
@@ -93,6 +94,7 @@ few() { nb-step --cosmology --every 0 --no-history "${@:2}" 'nb-force -e 0.05' <
 # apart A B: root mean square of the differences of positions
 apart() { nb-diff --fields pos --format tsv --absolute 0 "$1" "$2" | awk -F '\t' '$3 == "pos" { print $6 }'; }
 
+# bats test_tags=once
 @test "halving the step divides the error by four, in any variable, and steps back lead to the start" {
 	for variable in lna a t; do
 		for k in 12 24 48; do few few.nb --steps-in $variable -k $k --until 0.5 >$variable$k.nb; done
