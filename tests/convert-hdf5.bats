@@ -197,6 +197,44 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	fails_with 2 "option '--one-file' needs '--from gadget' or '--from gadget-hdf5'" 'nb-gen kepler | nb-convert --to csv | nb-convert --from csv --one-file'
 	cp s.0.hdf5 s.1.hdf5
 	fails_with 1 's.1.hdf5: Header/NumPart_Total says 5 bodies of type 1, but the files have 4' 'nb-convert --from gadget-hdf5 s.0.hdf5'
+	for k in 0 1; do
+		make_hdf5 parts s.$k.hdf5 $k
+		"$PYTHON_H5" -c "import h5py; g = h5py.File('s.$k.hdf5', 'a')['PartType4']; i = g['ParticleIDs'][:].astype('i4'); del g['ParticleIDs']; g['ParticleIDs'] = i - 50"
+	done
+	fails_with 1 "s.0.hdf5: dataset 'PartType4/ParticleIDs': row 0 is negative" 'nb-convert --from gadget-hdf5 s.1.hdf5'
+	make_hdf5 parts s.0.hdf5 0
+	fails_with 1 "s.1.hdf5: dataset 'PartType4/ParticleIDs': row 0 is negative" 'nb-convert --from gadget-hdf5 s.0.hdf5'
+}
+
+# bats test_tags=once
+@test "more files than are open at once, and rows that several threads read" {
+	needs_hdf5 h5py
+	"$PYTHON_H5" - <<-'END'
+		import h5py, numpy
+		for k in range(66):
+		    with h5py.File("m.%d.hdf5" % k, "w") as f:
+		        h = f.create_group("Header").attrs
+		        h["NumPart_ThisFile"], h["NumPart_Total"], h["MassTable"] = [0, 1], [0, 66], [0.0, 1.0]
+		        h["NumFilesPerSnapshot"], h["Time"] = 66, 0.5
+		        g = f.create_group("PartType1")
+		        g["Coordinates"] = numpy.full((1, 3), k, "f4")
+		        g.create_dataset("ParticleIDs", data=numpy.array([k], "u4"), chunks=(1,))
+		with h5py.File("large.hdf5", "w") as f:
+		    h = f.create_group("Header").attrs
+		    h["NumPart_ThisFile"], h["MassTable"], h["Time"] = [0, 400000], [0.0, 1.0], 0.5
+		    g = f.create_group("PartType1")
+		    g["Coordinates"] = numpy.arange(1200000, dtype="f4").reshape(-1, 3)
+		    g["ParticleIDs"] = numpy.arange(400000, dtype="i4")
+		with h5py.File("wrong.hdf5", "w") as f:
+		    h5py.File("large.hdf5").copy("Header", f)
+		    h5py.File("large.hdf5").copy("PartType1", f)
+		    f["PartType1/ParticleIDs"][[300000, 399999]] = -1
+	END
+	from gadget-hdf5 m.65.hdf5 >m.nb
+	equals "$(show id m.nb)" "$(printf '%d ' {0..65})"
+	equals "$(mutate show pos <m.nb | sed -n '1p;66p' | paste -s -d /)" '0.0 0.0 0.0/65.0 65.0 65.0'
+	from gadget-hdf5 large.hdf5 | nb-calc '@wrong = sum(x != 3 * id || y != 3 * id + 1 || z != 3 * id + 2)' | nb-stats --attributes | grep -x 'wrong=0'
+	fails_with 1 "dataset 'PartType1/ParticleIDs': row 300000 is negative" 'nb-convert --from gadget-hdf5 wrong.hdf5'
 }
 
 @test "what goes out comes back to the byte: columns of any type, attributes, ids, through pipes too" {

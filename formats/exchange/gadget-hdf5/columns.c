@@ -275,6 +275,14 @@ static int check_memory(struct nb_gadget_hdf5_reader *reader, const struct nb_fr
 				 bytes, reader->bytes);
 }
 
+/* Whether the files, which stay open, have this column of all bodies of a type: then those who read it meet its memory
+ * first, several at once. */
+static int will_be_read(const struct nb_gadget_hdf5_reader *reader, const char *name, unsigned type)
+{
+	const struct nb_gadget_hdf5_column *set = nb_gadget_hdf5_find(&reader->set, name, type);
+	return set && set->read && set->rows == reader->n[type] && (!reader->stem || reader->nkept == reader->nfile);
+}
+
 int nb_gadget_hdf5_make(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, const uint64_t n[TYPES])
 {
 	if (check_memory(reader, frame))
@@ -293,7 +301,8 @@ int nb_gadget_hdf5_make(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 		if (numbered)
 			number_bodies(reader, (uint64_t *)(void *)data);
 		for (unsigned t = 0; !numbered && t < TYPES; data += n[t++] * column->rowsize)
-			fill(reader, column, t, n[t], data);
+			if (!will_be_read(reader, plan->name, t))
+				fill(reader, column, t, n[t], data);
 	}
 	return NB_OK;
 }

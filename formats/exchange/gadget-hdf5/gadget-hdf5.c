@@ -31,53 +31,6 @@ static void put_off(struct nb_gadget_hdf5_reader *reader, unsigned type)
 		memcpy(reader->refusal[type], reader->file.error, sizeof reader->refusal[type]);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
-
-/* NAME.3.hdf5 is file 3 of several: what is before and behind the number. */
-static int split_name(struct nb_gadget_hdf5_reader *reader)
-{
-	const char *path = reader->in->path;
-	if (!path)
-		return nb_h5_fail(&reader->file,
-			"this is one of %u files of a snapshot: give its path, or '--one-file'", reader->nfile);
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') : path, *end = path + strlen(path), *dot = NULL;
-	for (const char *at = base; at < end; at++) {
-		const size_t digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
-		if (digits && (at[1 + digits] == '.' || !at[1 + digits]))
-			dot = at;
-	}
-	if (!dot)
-		return nb_h5_fail(&reader->file,
-			"this is one of %u files of a snapshot, whose names should end in .0.hdf5, .1.hdf5 ... "
-			"('--one-file' reads it alone)",
-			reader->nfile);
-	reader->stem = strndup(path, (size_t)(dot - path));
-	reader->extension = strdup(dot + 1 + strspn(dot + 1, "0123456789"));
-	return reader->stem && reader->extension ? NB_OK : out_of_memory(reader);
-}
-
-/* File k, which is the present one from then on. */
-static int open_file(struct nb_gadget_hdf5_reader *reader, unsigned k)
-{
-	nb_h5_close(&reader->file);
-	free(reader->name);
-	reader->name = NULL;
-	reader->present = k + 1;
-	if (!reader->stem) /* the only one, or the first look */
-		return nb_h5_open(&reader->file, NULL, reader->in->bytes, nb_import_tail(reader->in));
-	if (asprintf(&reader->name, "%s.%u%s", reader->stem, k, reader->extension) < 0) {
-		reader->name = NULL;
-		return out_of_memory(reader);
-	}
-	const struct nb_import named = {.name = reader->name};
-	const int status = nb_h5_open(&reader->file, reader->name, NULL, nb_import_tail(&named));
-	const size_t used = strlen(reader->file.error);
-	if (status && reader->file.fd < 0)
-		snprintf(reader->file.error + used, sizeof reader->file.error - used,
-			" (the snapshot has %u files; '--one-file' reads one alone)", reader->nfile);
-	return status;
-}
-
 /* ---- what is there ------------------------------------------------------------------------------ */
 
 /* A whole number of an attribute. */
@@ -335,16 +288,16 @@ static int check_totals(struct nb_gadget_hdf5_reader *reader)
 static int survey_files(struct nb_gadget_hdf5_reader *reader)
 {
 	uint64_t nfile = 1;
-	if (open_file(reader, 0))
+	if (nb_gadget_hdf5_open_file(reader, 0))
 		return NB_EINVAL;
 	if (!reader->in->subset.one_file && nb_h5_find(&reader->file, "Header@NumFilesPerSnapshot") &&
 		whole(reader, "Header@NumFilesPerSnapshot", 0, MOST_FILES, &nfile))
 		return NB_EINVAL;
 	reader->nfile = nfile > 1 ? (unsigned)nfile : 1;
-	if (reader->nfile > 1 && split_name(reader))
+	if (reader->nfile > 1 && nb_gadget_hdf5_find_files(reader))
 		return NB_EINVAL;
 	for (unsigned k = 0; k < reader->nfile; k++)
-		if ((reader->stem && open_file(reader, k)) || survey(reader))
+		if ((reader->stem && nb_gadget_hdf5_open_file(reader, k)) || survey(reader))
 			return NB_EINVAL;
 	return NB_OK;
 }
@@ -393,27 +346,6 @@ static int count_wanted(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-/* count rows from first on, every step-th, at to. */
-static int read_rows(struct nb_h5_reader *file, const struct nb_h5_item *item, uint64_t first, uint64_t step,
-	uint64_t count, const struct nb_column *column, unsigned char *to)
-{
-	enum { SPAN = 4096 };
-	const char *dtype = strcmp(column->dtype, "|b1") == 0 ? "|u1" : column->dtype;
-	if (step == 1)
-		return nb_h5_read(file, item, first, count, dtype, to);
-	const uint64_t at_once = step < SPAN ? SPAN / step : 1;
-	unsigned char *span = nb_alloc((at_once - 1) * (step < SPAN ? step : 0) + 1, column->rowsize);
-	int status = span ? NB_OK : nb_h5_fail(file, "out of memory");
-	for (uint64_t k = 0; !status && k < count; k += at_once) {
-		const uint64_t n = count - k < at_once ? count - k : at_once;
-		status = nb_h5_read(file, item, first + k * step, (n - 1) * step + 1, dtype, span);
-		for (uint64_t i = 0; !status && i < n; i++)
-			memcpy(to + (k + i) * column->rowsize, span + i * step * column->rowsize, column->rowsize);
-	}
-	nb_free(span);
-	return status;
-}
-
 /* Decides as plan_dataset did. */
 static int read_dataset(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, size_t k, const uint64_t n[TYPES])
 {
@@ -432,8 +364,11 @@ static int read_dataset(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 		return NB_OK;
 	set->file = reader->present;
 	unsigned char *to = nb_column_update(column, &nb_space_host, NB_WIRE);
-	return to ? read_rows(&reader->file, item, first, step, count, column, to + reader->row[type] * column->rowsize)
-		  : out_of_memory(reader);
+	if (!to)
+		return out_of_memory(reader);
+	const struct nb_gadget_hdf5_rows rows = {
+		item, first, step, count, column, to + reader->row[type] * column->rowsize, NULL};
+	return nb_gadget_hdf5_plan_rows(reader, &rows);
 }
 
 static int read_file(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame)
@@ -471,8 +406,10 @@ static int read_snapshot(struct nb_gadget_hdf5_reader *reader, struct nb_frame *
 	for (size_t k = 0; k < reader->set.n; k++)
 		reader->set.of[k].file = 0;
 	for (unsigned k = 0; k < reader->nfile; k++)
-		if ((reader->stem && open_file(reader, k)) || read_file(reader, frame))
+		if ((reader->stem && nb_gadget_hdf5_open_file(reader, k)) || read_file(reader, frame))
 			return NB_EINVAL;
+	if (nb_gadget_hdf5_read_rows(reader))
+		return NB_EINVAL;
 	reader->in->selected = NB_SELECTED_SPECIES;
 	return nb_gadget_hdf5_universe(reader, frame, own);
 }
@@ -524,10 +461,7 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 static void close_snapshot(struct nb_import *in)
 {
 	struct nb_gadget_hdf5_reader *reader = in->state;
-	nb_h5_close(&reader->file);
-	free(reader->stem);
-	free(reader->extension);
-	free(reader->name);
+	nb_gadget_hdf5_close_files(reader);
 	free(reader->set.of);
 	free(reader->column.of);
 }

@@ -24,12 +24,30 @@ struct nb_gadget_hdf5_columns {
 	size_t n, room;
 };
 
+/* Rows of a dataset that are to be read: count of them from first on, every step-th, at to. */
+struct nb_gadget_hdf5_rows {
+	const struct nb_h5_item *item;
+	uint64_t first, step, count;
+	const struct nb_column *column;
+	unsigned char *to;
+	struct nb_gadget_hdf5_rows *next; /* of the file */
+};
+
+struct nb_gadget_hdf5_file {
+	struct nb_h5_reader h5;
+	char *name;
+	int status; /* what opening it, or reading its rows, has failed with */
+	struct nb_gadget_hdf5_rows *rows, *last;
+};
+
 struct nb_gadget_hdf5_reader {
 	struct nb_import *in;
 	struct nb_h5_reader file; /* the present one */
 	char *stem, *extension;	  /* of several files: STEM.k EXTENSION */
-	char *name;		  /* of the present file, NULL: the one that was opened */
-	unsigned nfile, present;  /* files; which is the present one, from 1 */
+	char *name;		  /* of the present file if that is not kept, NULL: the one that was opened */
+	unsigned nfile, present;  /* files; which is the present one, from 1, 0: none */
+	unsigned nkept;		  /* the first of several, which stay open, when they are not the present one: */
+	struct nb_gadget_hdf5_file *kept;
 	unsigned ntype;
 	uint64_t counted[NB_GADGET_HDF5_TYPES]; /* of all files, by the headers */
 	uint64_t n[NB_GADGET_HDF5_TYPES];	/* of these, bodies that have positions */
@@ -45,6 +63,19 @@ struct nb_gadget_hdf5_reader {
 	struct nb_gadget_hdf5_columns set, column; /* of types; of the frame */
 	int done;
 };
+
+/* ---- gadget-hdf5/files.c ---------------------------------------------------------------- */
+
+/* After the first look at the present file, which is one of several: opens the first of them. */
+NB_MUST_CHECK int nb_gadget_hdf5_find_files(struct nb_gadget_hdf5_reader *reader);
+/* File k becomes the present one. */
+NB_MUST_CHECK int nb_gadget_hdf5_open_file(struct nb_gadget_hdf5_reader *reader, unsigned k);
+void nb_gadget_hdf5_close_files(struct nb_gadget_hdf5_reader *reader);
+/* These rows of the present file will be read, by nb_gadget_hdf5_read_rows or at once. */
+NB_MUST_CHECK int nb_gadget_hdf5_plan_rows(
+	struct nb_gadget_hdf5_reader *reader, const struct nb_gadget_hdf5_rows *rows);
+/* Reads them, several files at a time. */
+NB_MUST_CHECK int nb_gadget_hdf5_read_rows(struct nb_gadget_hdf5_reader *reader);
 
 /* ---- gadget-hdf5/columns.c -------------------------------------------------------------- */
 

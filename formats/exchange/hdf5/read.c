@@ -205,6 +205,16 @@ static int take_pipe(struct nb_h5_reader *reader, struct nb_bytes *bytes)
 	return status;
 }
 
+static void end_process(struct nb_h5_reader *reader)
+{
+	if (!reader->process)
+		return;
+	kill(reader->process, SIGKILL);
+	while (waitpid(reader->process, NULL, 0) < 0 && errno == EINTR)
+		;
+	reader->process = 0;
+}
+
 int nb_h5_open(struct nb_h5_reader *reader, const char *path, struct nb_bytes *bytes, const char *name)
 {
 	struct stat s;
@@ -227,17 +237,18 @@ int nb_h5_open(struct nb_h5_reader *reader, const char *path, struct nb_bytes *b
 		status = nb_h5_fail(reader, "the file is empty");
 	if (!status)
 		status = start(reader);
-	return status ? status : take_list(reader);
+	status = status ? status : take_list(reader);
+	int needed = 0;
+	for (size_t k = 0; k < reader->nitem; k++)
+		needed |= !reader->item[k].is_attribute && reader->item[k].layout == NB_H5_BY_LIBRARY;
+	if (!needed)
+		end_process(reader);
+	return status;
 }
 
 void nb_h5_close(struct nb_h5_reader *reader)
 {
-	if (reader->process) {
-		kill(reader->process, SIGKILL);
-		while (waitpid(reader->process, NULL, 0) < 0 && errno == EINTR)
-			;
-		reader->process = 0;
-	}
+	end_process(reader);
 	if (reader->name && reader->socket >= 0)
 		close(reader->socket);
 	if (reader->own_fd)
@@ -498,6 +509,60 @@ int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item,
 	return status;
 }
 
+/* Rows as that type, in a block that fits into the buffer. */
+static int read_block(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
+	const char *dtype, void *buffer, void *to)
+{
+	char own[NB_DTYPE_SIZE + 1];
+	const uint64_t width = nb_h5_width(item), n = count * width;
+	void *raw = buffer ? buffer : to;
+	if (nb_h5_dtype(item, own))
+		own[0] = '\0';
+	if (read_raw(reader, item, first, count, width * item->size, raw))
+		return NB_EINVAL;
+	to_little(item, n, raw);
+	if (buffer && strcmp(dtype, "<f8") == 0)
+		to_f64(item, own, n, raw, to);
+	if (buffer && strcmp(dtype, "<u8") == 0) {
+		const size_t bad = to_unsigned(item, own, n, raw, to);
+		if (bad < n)
+			return nb_h5_fail(reader,
+				"dataset '%.200s': row %" PRIu64 " is negative ('--fields' leaves ids out)", item->path,
+				first + bad / width);
+	}
+	return NB_OK;
+}
+
+/* Rows block by block; same: as they are in the file. */
+static int read_blocks(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
+	const char *dtype, int same, unsigned char *to)
+{
+	const uint64_t width = nb_h5_width(item), block = block_of(item, width * item->size, count);
+	unsigned char *buffer = same ? NULL : nb_alloc(block, width * item->size);
+	int status = same || buffer ? NB_OK : out_of_memory(reader);
+	for (uint64_t row = 0; !status && row < count; row += block)
+		status = read_block(reader, item, first + row, count - row < block ? count - row : block, dtype, buffer,
+			to + row * width * nb_dtype_size(dtype));
+	nb_free(buffer);
+	return status;
+}
+
+/* The same by all threads, of rows in place.  It does not say what it failed with. */
+static int read_parts(const struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
+	const char *dtype, int same, unsigned char *to)
+{
+	const uint64_t width = nb_h5_width(item), part = 16 * block_of(item, width * item->size, count);
+	int status = NB_OK;
+#pragma omp parallel for schedule(dynamic) reduction(max : status)
+	for (uint64_t row = 0; row < count; row += part) {
+		struct nb_h5_reader own = *reader; /* which has the error */
+		const int failed = read_blocks(&own, item, first + row, count - row < part ? count - row : part, dtype,
+			same, to + row * width * nb_dtype_size(dtype));
+		status = failed ? NB_EINVAL : status;
+	}
+	return status;
+}
+
 int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint64_t first, uint64_t count,
 	const char *dtype, void *to)
 {
@@ -506,8 +571,7 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 		return NB_EINVAL;
 	if (nb_h5_dtype(item, own))
 		own[0] = '\0';
-	const uint64_t width = nb_h5_width(item), rowsize = width * item->size, out = width * nb_dtype_size(dtype);
-	const uint64_t block = block_of(item, rowsize, count);
+	const uint64_t width = nb_h5_width(item), rowsize = width * item->size;
 	const int same = strcmp(own, dtype) == 0;
 	const int whole = item->kind == 'i' || item->kind == 'u';
 	if (!same && !(whole && strcmp(dtype, "<u8") == 0) &&
@@ -515,28 +579,8 @@ int nb_h5_read(struct nb_h5_reader *reader, const struct nb_h5_item *item, uint6
 		return nb_h5_fail(reader, "dataset '%.200s' has another type than elsewhere", item->path);
 	if (rowsize == 0 || count == 0)
 		return NB_OK;
-	unsigned char *buffer = same ? NULL : nb_alloc(block, rowsize);
-	if (!same && !buffer)
-		return out_of_memory(reader);
-	int status = NB_OK;
-	for (uint64_t row = 0, n; !status && row < count; row += n) {
-		n = count - row < block ? count - row : block;
-		unsigned char *target = (unsigned char *)to + row * out;
-		void *raw = same ? target : buffer;
-		status = read_raw(reader, item, first + row, n, rowsize, raw);
-		if (status)
-			break;
-		to_little(item, n * width, raw);
-		if (!same && strcmp(dtype, "<f8") == 0)
-			to_f64(item, own, n * width, raw, (double *)(void *)target);
-		if (!same && strcmp(dtype, "<u8") == 0) {
-			const size_t bad = to_unsigned(item, own, n * width, raw, (uint64_t *)(void *)target);
-			if (bad < n * width)
-				status = nb_h5_fail(reader,
-					"dataset '%.200s': row %" PRIu64 " is negative ('--fields' leaves ids out)",
-					item->path, first + row + bad / width);
-		}
-	}
-	nb_free(buffer);
-	return status;
+	if (item->layout == NB_H5_IN_PLACE && count > block_of(item, rowsize, count) &&
+		!read_parts(reader, item, first, count, dtype, same, to))
+		return NB_OK;
+	return read_blocks(reader, item, first, count, dtype, same, to);
 }
