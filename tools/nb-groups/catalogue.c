@@ -76,7 +76,7 @@ static const struct {
 	{"centre", "length", 3, OF_CENTRE, offsetof(struct row, centre)},
 	{"vmax", "velocity", 1, OF_SPHERE, offsetof(struct row, vmax)},
 	{"r_vmax", "length", 1, OF_SPHERE, offsetof(struct row, r_vmax)},
-	{"spin", "", 1, OF_SPHERE | OF_VEL, offsetof(struct row, spin)},
+	{"spin_sphere", "", 1, OF_SPHERE | OF_VEL, offsetof(struct row, spin)},
 };
 
 void *nb_groups_add_column(
