@@ -47,6 +47,20 @@ within() {
 			{ e = $c < 0 ? -$c : $c; if (e > most) most = e } END { print most; exit !(most < plain / 200) }'
 }
 
+@test "a lazy kernel leaves errors of fourth order where the standard one leaves those of second" {
+	worst() {
+		"${W[@]}" --corrector 17 "$@" --until 4000 --every-time 250 'nb-force --potential' giants.nb | nb-stats --format tsv |
+			awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i; next }
+				{ e = $c < 0 ? -$c : $c; if (e > most) most = e } END { print most }'
+	}
+	nb-gen orbits --no-history 'm=1; m=1e-3 a=5.2 e=0.05; m=3e-4 a=9.6 e=0.06 M=100; m=5e-5 a=19 i=1 M=200' >giants.nb
+	awk -v standard2="$(worst -d 2)" -v standard1="$(worst -d 1)" -v lazy2="$(worst -d 2 --kernel lazy)" \
+		-v lazy1="$(worst -d 1 --kernel lazy)" 'BEGIN {
+			print standard2, standard1, lazy2, lazy1
+			exit !(standard2 / standard1 > 3.5 && standard2 / standard1 < 5 && lazy2 / lazy1 > 10 && lazy2 / lazy1 < 25)
+		}'
+}
+
 @test "there and back again" {
 	for corrector in 0 17; do
 		"${W[@]}" -d 6 -k 100 --corrector $corrector --every 0 nb-force solar.nb |
@@ -109,6 +123,7 @@ within() {
 		fails_with 2 "'--integrator whfast' takes no '${option%% *}'" "$s $option nb-force solar.nb"
 	done
 	fails_with 2 "option '--corrector' needs '--integrator whfast'" 'nb-step -d 5 --corrector 3 nb-force solar.nb'
+	fails_with 2 "option '--kernel' needs '--integrator whfast'" 'nb-step -d 5 --kernel lazy nb-force solar.nb'
 	fails_with 2 "invalid corrector '4'" "$s --corrector 4 nb-force solar.nb"
 	fails_with 1 "forces are softened in step 0" "$s 'nb-force -e 0.1' solar.nb"
 	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force | nb-field \"point:m=1e-9\"' solar.nb"
@@ -123,6 +138,12 @@ within() {
 	fails_with 1 "field 'mass' missing" "$s nb-force massless.nb"
 	run bash -c "nb-select --sort 'id == 4 ? 9 : id' solar.nb | $s -k 1 nb-force 2>&1 >/dev/null"
 	[[ $output == *'is smaller than that of id'*'from the inside out'* ]]
+	close='nb-gen orbits "m=1; m=1e-3 a=1; m=1e-3 a=1.02 M=20"'
+	run bash -c "$close | nb-step --integrator whfast -d 0.2 --until 100 --every-time 10 nb-force 2>&1 >/dev/null"
+	[[ $output == *'planets come closer to each other in steps '*' than steps of 0.2 can follow (want --integrator ias15)'* ]]
+	[ "${#lines[@]}" -eq 1 ]
+	run bash -c "$close | nb-step --integrator whfast -d 0.2 --until 5 nb-force 2>&1 >/dev/null"
+	[ -z "$output" ]
 	run bash -c "$s -d 20 -k 1 nb-force solar.nb 2>&1 >/dev/null"
 	[[ $output == *'the body with id 1 has a period of 87.9'*', which is 4.4 steps (want 6 or more)'* ]]
 }

@@ -4,10 +4,12 @@
  * a step h is D(h/2) K(h) D(h/2), where D moves each q_i along its Kepler orbit of mu_i, and K is a kick with all
  * accelerations but those: second order in h, and in the masses of the planets.  The state here is that after the first
  * D(h/2), so that a step is K(h) D(h).  Correctors change coordinates so that of the error terms of first order in the
- * masses those up to h^order vanish.
+ * masses those up to h^order vanish.  With a lazy kernel K has the accelerations at q + h^2/12 a(q), which leaves
+ * errors of second order in the masses of h^4 instead of h^2, for two forces in a step.
  *
  * Sources: Wisdom & Holman 1991, AJ 102, 1528; Wisdom, Holman & Touma 1996, Fields Inst. Comm. 10, 217, and Wisdom
- * 2006, AJ 131, 2294 (correctors); Rein & Tamayo 2015, MNRAS 452, 376 (the order of the operations).
+ * 2006, AJ 131, 2294 (correctors); Rein & Tamayo 2015, MNRAS 452, 376 (the order of the operations); Rein, Tamayo &
+ * Brown 2019, MNRAS 489, 4632 (lazy kernel).
  *
  * All planets move at once, one in each lane of a vector.  Only +, -, *, / and square roots are used, not contracted
  * (Makefile): any processor and any compiler gives the same bytes. */
@@ -29,7 +31,9 @@ enum { NB_WHFAST_MOST = 16 /* bodies */ };
 struct nb_whfast {
 	size_t n;
 	double h;
-	int corrector;		    /* its order, 0: none */
+	int corrector; /* its order, 0: none */
+	int lazy;
+	double closest;		    /* largest G (m_i + m_j) / d^3 of two planets in the steps of the last call */
 	size_t failed;		    /* body, after NB_EUNSUPPORTED of a step */
 	double centre[3], drift[3]; /* position and velocity of the centre of mass */
 	double q[3][NB_WHFAST_MOST], v[3][NB_WHFAST_MOST];
@@ -40,11 +44,11 @@ struct nb_whfast {
 	double share[NB_WHFAST_MOST];	   /* m / (m_0 + .. + m) */
 };
 
-/* The bodies of a system and the order of its corrector: 0, 3, 5, 7, 11 or 17.
+/* The bodies of a system, the order of its corrector, 0, 3, 5, 7, 11 or 17, and whether its kernel is lazy.
  *   mass  n, in Jacobi order; those of planets may be 0
  * NB_EUNSUPPORTED: more than NB_WHFAST_MOST bodies, a mass or G that is negative or not finite, G or the first mass
  * 0 with several bodies, or another order. */
-NB_MUST_CHECK int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector);
+NB_MUST_CHECK int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector, int lazy);
 /* The state of the map for steps h from these positions and velocities, n x 3 each. */
 NB_MUST_CHECK int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, double h);
 /* Positions and velocities at the time of the last step, n x 3 each, from a copy: the state stays as it is. */

@@ -98,6 +98,11 @@ INLINE V F(before)(V a)
 	return a;
 }
 
+INLINE V F(larger)(V a, V b)
+{
+	return F(choose)(a > b, a, b);
+}
+
 /* Pairs k lanes apart: each lane with the one behind it, and the reaction on that. */
 #define PAIR(k)                                                                                          \
 	{                                                                                                \
@@ -105,6 +110,7 @@ INLINE V F(before)(V a)
 		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2));                    \
 		const V here = TURN(c->gm, k) * s, there = c->gm * s;                                    \
 		const V back0 = there * d0, back1 = there * d1, back2 = there * d2;                      \
+		*closest = F(larger)(*closest, here + there);                                            \
 		a[0] += here * d0;                                                                       \
 		a[1] += here * d1;                                                                       \
 		a[2] += here * d2;                                                                       \
@@ -114,14 +120,14 @@ INLINE V F(before)(V a)
 	}
 
 /* Accelerations of all pairs but that of the first two bodies, transformed, without those of the Kepler orbits.
- * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass. */
-INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h)
+ * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass.
+ * closest: largest G (m_i + m_j) / d^3 so far. */
+INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *closest)
 {
-	V r[3], a[3], pull[3];
+	V r[3], pull[3];
 	for (int d = 0; d < 3; d++)
-		r[d] = p->q[d] + F(before)(c->share * p->q[d]);
-	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-	const V q2 = p->q[0] * p->q[0] + p->q[1] * p->q[1] + p->q[2] * p->q[2];
+		r[d] = q[d] + F(before)(c->share * q[d]);
+	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
 	const V at_r = F(where)(c->outer, 1 / (r2 * F(root)(r2)));
 	const V at_q = F(where)(c->outer, c->mu / (q2 * F(root)(q2)));
 	for (int d = 0; d < 3; d++) {
@@ -133,15 +139,30 @@ INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h)
 	{
 		enum { HALF = LANES / 2 };
 		const V d0 = TURN(r[0], HALF) - r[0], d1 = TURN(r[1], HALF) - r[1], d2 = TURN(r[2], HALF) - r[2];
-		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, here = TURN(c->gm, HALF) / (s2 * F(root)(s2));
+		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2)), here = TURN(c->gm, HALF) * s;
+		*closest = F(larger)(*closest, here + c->gm * s);
 		a[0] += here * d0;
 		a[1] += here * d1;
 		a[2] += here * d2;
 	}
 	for (int d = 0; d < 3; d++) {
 		const V inside = c->inner * (F(before)(c->gm * a[d]) + pull[d]);
-		p->v[d] += F(where)(c->live, h * ((a[d] - inside) + at_q * p->q[d]));
+		a[d] = F(where)(c->live, (a[d] - inside) + at_q * q[d]);
 	}
+}
+
+/* ahead: the accelerations are those at q + ahead a(q) (whfast.h). */
+INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h, double ahead, V *closest)
+{
+	V a[3], q[3];
+	F(accelerate)(p->q, c, a, closest);
+	if (ahead != 0) {
+		for (int d = 0; d < 3; d++)
+			q[d] = p->q[d] + ahead * a[d];
+		F(accelerate)(q, c, a, closest);
+	}
+	for (int d = 0; d < 3; d++)
+		p->v[d] += h * a[d];
 }
 
 /* Stumpff's functions c2 and c3 by 8 terms, which are exact to rounding up to |z| = 0.75; even and odd terms apart, to
@@ -226,10 +247,11 @@ INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double
 	return F(move_rest)(p, c, h, fine);
 }
 
-static int F(run)(struct nb_whfast *w, double kick, double drift, uint64_t times)
+static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
 {
 	struct F(planets) p;
 	const V star = w->star - (V){0};
+	V closest = {0};
 	struct F(system) c = {F(load)(w->mu), F(load)(w->inverse_mu), F(load)(w->inner), F(load)(w->gm),
 		F(load)(w->share), star, {0}, {0}};
 	size_t failed = 0;
@@ -243,7 +265,7 @@ static int F(run)(struct nb_whfast *w, double kick, double drift, uint64_t times
 	}
 	for (; times > 0 && !failed; times--) {
 		if (kick != 0)
-			F(kick)(&p, &c, kick);
+			F(kick)(&p, &c, kick, ahead, &closest);
 		failed = F(drift)(&p, &c, drift);
 		for (int d = 0; d < 3; d++)
 			w->centre[d] += w->drift[d] * drift;
@@ -252,6 +274,8 @@ static int F(run)(struct nb_whfast *w, double kick, double drift, uint64_t times
 		memcpy(w->q[d], &p.q[d], sizeof p.q[d]);
 		memcpy(w->v[d], &p.v[d], sizeof p.v[d]);
 	}
+	for (int k = 0; k < LANES; k++)
+		w->closest = closest[k] > w->closest ? closest[k] : w->closest;
 	w->failed = failed;
 	return failed ? NB_EUNSUPPORTED : NB_OK;
 }

@@ -29,9 +29,9 @@ static const struct corrector {
 
 static nb_whfast_run *const run_of[] = {NB_ISA_TABLE(nb_whfast_run)};
 
-static int run(struct nb_whfast *w, double kick, double drift, uint64_t times)
+static int run(struct nb_whfast *w, double kick, double drift)
 {
-	return run_of[nb_cpu_isa()](w, kick, drift, times);
+	return run_of[nb_cpu_isa()](w, kick, 0, drift, 1);
 }
 
 static const struct corrector *corrector_of(int order)
@@ -47,12 +47,12 @@ static int is_mass(double m)
 	return m >= 0 && isfinite(m);
 }
 
-int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector)
+int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector, int lazy)
 {
 	double within = 0;
 	if (n > NB_WHFAST_MOST || !corrector_of(corrector) || !is_mass(G) || (n > 1 && !(G * mass[0] > 0)))
 		return NB_EUNSUPPORTED;
-	*w = (struct nb_whfast){.n = n, .corrector = corrector};
+	*w = (struct nb_whfast){.n = n, .corrector = corrector, .lazy = lazy};
 	for (size_t i = 0; i < n; i++) {
 		const double gm = G * mass[i];
 		if (!is_mass(mass[i]) || !isfinite(gm + within))
@@ -89,10 +89,10 @@ static void fill_lanes(struct nb_whfast *w)
 /* Z(a, b): D(a) K(-b) D(-2a) K(b) D(a), from left to right, all times h. */
 static int stage(struct nb_whfast *w, double a, double b)
 {
-	int status = run(w, 0, a * w->h, 1);
+	int status = run(w, 0, a * w->h);
 	if (!status)
-		status = run(w, -b * w->h, -2 * a * w->h, 1);
-	return status ? status : run(w, b * w->h, a * w->h, 1);
+		status = run(w, -b * w->h, -2 * a * w->h);
+	return status ? status : run(w, b * w->h, a * w->h);
 }
 
 /* way 1: from positions and velocities to those of the map; -1: back. */
@@ -124,13 +124,13 @@ int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, do
 	}
 	fill_lanes(w);
 	const int status = correct(w, 1);
-	return status ? status : run(w, 0, h / 2, 1);
+	return status ? status : run(w, 0, h / 2);
 }
 
 int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
 {
 	struct nb_whfast at = *w;
-	int status = run(&at, 0, -at.h / 2, 1);
+	int status = run(&at, 0, -at.h / 2);
 	if (!status)
 		status = correct(&at, -1);
 	for (size_t d = 0; d < 3 && !status && w->n > 0; d++) {
@@ -149,7 +149,9 @@ int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
 
 int nb_whfast_steps(struct nb_whfast *w, uint64_t steps)
 {
-	return run(w, w->h, w->h, steps);
+	const double ahead = w->lazy ? w->h * w->h / 12 : 0;
+	w->closest = 0;
+	return run_of[nb_cpu_isa()](w, w->h, ahead, w->h, steps);
 }
 
 void nb_whfast_save(const struct nb_whfast *w, double *q, double *v)

@@ -5,8 +5,8 @@
 #include "common/cpu.h"
 #include "kernels/small/small.h"
 
-/* Makes this many times K(kick), unless that is 0, and D(drift). */
-typedef int nb_whfast_run(struct nb_whfast *w, double kick, double drift, uint64_t times);
+/* Makes this many times K(kick), unless that is 0, and D(drift); ahead: of a lazy kernel, h^2 / 12, or 0. */
+typedef int nb_whfast_run(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times);
 NB_ISA_DECLARE(nb_whfast_run)
 
 #endif

@@ -44,9 +44,9 @@
 #define UP(DO) DO(1) DO(2) DO(4) DO(8)
 #include "kernels/small/whfast_body.h"
 
-int NB_ISA(nb_whfast_run)(struct nb_whfast *w, double kick, double drift, uint64_t times)
+int NB_ISA(nb_whfast_run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
 {
-	return w->n <= 5   ? run_4(w, kick, drift, times)
-	       : w->n <= 9 ? run_8(w, kick, drift, times)
-			   : run_16(w, kick, drift, times);
+	return w->n <= 5   ? run_4(w, kick, ahead, drift, times)
+	       : w->n <= 9 ? run_8(w, kick, ahead, drift, times)
+			   : run_16(w, kick, ahead, drift, times);
 }

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-void nb_step_few_check(const struct step *s, int corrector_given)
+void nb_step_few_check(const struct step *s, const char *of_whfast)
 {
 	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST;
 	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
@@ -15,8 +15,8 @@ void nb_step_few_check(const struct step *s, int corrector_given)
 			    : s->opt.resume && !whfast	   ? "resume"
 			    : s->opt.send_velocities	   ? "send-velocities"
 							   : NULL;
-	if (corrector_given && !whfast)
-		nb_die(NB_EXIT_USAGE, "option '--corrector' needs '--integrator whfast'");
+	if (of_whfast && !whfast)
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--integrator whfast'", of_whfast);
 	if (!s->opt.integrator->few)
 		return;
 	if (other)

@@ -42,6 +42,8 @@ static const struct nb_option options[] = {
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, opt.integrator_number), .arg = NB_INTEGRATOR_WORDS,
 		.fallback = "leapfrog", .help = "integration scheme; taylor and hermite need jerk"},
+	{0, "kernel", NB_CHOICE(struct step, opt.lazy), .arg = "standard|lazy", .fallback = "standard",
+		.help = "of --integrator whfast: lazy has much smaller errors, for two forces in a step"},
 	{0, "levels", NB_INT(struct step, opt.levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
 			"as many as it takes"},
@@ -110,7 +112,9 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
 	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
-	nb_step_few_check(s, nb_given(run, &s->opt.corrector_number));
+	nb_step_few_check(s, nb_given(run, &s->opt.corrector_number) ? "corrector"
+			     : nb_given(run, &s->opt.lazy)	     ? "kernel"
+								     : NULL);
 	nb_step_comoving_check(s);
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);

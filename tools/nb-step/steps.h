@@ -40,7 +40,7 @@ uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 void nb_step_small_begin(struct step *s);
 
 /* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
-void nb_step_few_check(const struct step *s, int corrector_given); /* of the options */
+void nb_step_few_check(const struct step *s, const char *of_whfast); /* of the options; one that whfast alone has */
 /* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
 void nb_step_few_begin(struct step *s, int computed);
 /* Makes up to most steps, with the force in the last state.  *dt and *exact are of the first step (nb_step_plan), and
@@ -58,7 +58,8 @@ void nb_step_few_show(struct step *s, const double *pos, const double *vel, doub
 struct planets {
 	struct nb_whfast map;
 	int started; /* it has the state of this run */
-	int warned;  /* of the order of the bodies: told */
+	int warned;  /* of the order of the bodies: told; */
+	int met;     /* of an encounter */
 	int kept;    /* the first frame had a state of the map, for steps dt: */
 	double q[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], dt;
 };

@@ -19,6 +19,9 @@ static const char map_pos[] = "map_pos", map_vel[] = "map_vel", map_dt[] = "map_
 /* Orders of --corrector, as its words. */
 static const int order_of[] = {0, 3, 5, 7, 11, 17};
 
+/* Square of a step in units of a circular orbit of two planets about each other, over (2 pi)^2. */
+static const double CLOSE = 0.25;
+
 /* With fewer steps in a period the map is not to be trusted. */
 static const double STEPS_LEAST = 6;
 
@@ -141,7 +144,8 @@ void nb_step_whfast_begin(struct step *s)
 	const double G = nb_require_attribute(s->frame, "G", 1), *mass = nb_step_read(s, NB_MASS, &nb_space_host);
 	double dt, exact;
 	s->planets.started = 0;
-	if (nb_whfast_begin(&s->planets.map, s->frame->rows[NB_PARTICLE], mass, G, order_of[s->opt.corrector_number]))
+	if (nb_whfast_begin(&s->planets.map, s->frame->rows[NB_PARTICLE], mass, G, order_of[s->opt.corrector_number],
+		    s->opt.lazy))
 		nb_die(NB_EXIT_FAILED,
 			"'--integrator whfast' needs G > 0 and a first body with a mass, and frame %" PRIu64
 			" has G %g and a mass of %g",
@@ -164,6 +168,18 @@ static void look(struct step *s, uint64_t begun)
 	add_state(s);
 }
 
+static void warn_of_encounter(struct step *s, uint64_t begun)
+{
+	const struct nb_whfast *map = &s->planets.map;
+	if (s->planets.met || !(map->closest * map->h * map->h > CLOSE))
+		return;
+	s->planets.met = 1;
+	nb_step_progress_clear(&s->progress);
+	nb_warn("planets come closer to each other in steps %" PRIu64 " to %" PRIu64
+		" than steps of %g can follow (want --integrator ias15)",
+		begun, s->clock.step, fabs(map->h));
+}
+
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	const uint64_t begun = s->clock.step + 1;
@@ -179,6 +195,7 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 	}
 	if (nb_whfast_steps(&s->planets.map, made))
 		fail(s, s->planets.map.failed, begun);
+	warn_of_encounter(s, begun);
 	look(s, begun);
 	return made;
 }
