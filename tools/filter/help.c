@@ -20,7 +20,7 @@ static const struct page {
 		"scripts"},
 	{"nb-cosmology", "7", "N-body simulation of an expanding universe: units, attributes and equations of motion"},
 	{"nb-equivalents", "7",
-		"coming from NEMO, gyrfalcON, GADGET, REBOUND, PeTar or AMUSE to N-body simulation with nb"},
+		"coming from NEMO, gyrfalcON, GADGET, N-GenIC, REBOUND, PeTar or AMUSE to N-body simulation with nb"},
 	{"nb-filter", "7", "how a filter of one's own fits into a pipeline of nb programs"},
 	{"nb-formats", "7", "formats of other programs: what each holds, which programs read it, how units and G map"},
 	{"nb-hosts", "7", "a run of an N-body simulation on several hosts, by MPI"},
