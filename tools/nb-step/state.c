@@ -12,6 +12,10 @@
 /* In a periodic box bodies are brought back inside after each drift, by those schemes that are kicks and drifts. */
 static void require_box_obeyed(struct step *s)
 {
+	if (s->backend->space->device >= 0 && strcmp(s->run->common.backend, "auto") == 0) {
+		nb_choose_backend(s->run, "cpu"); /* as nb-force does */
+		s->backend = s->run->backend;
+	}
 	const char *what = !s->opt.integrator->nstage	    ? "this integrator"
 			   : s->opt.collide != COLLIDE_NONE ? "option '--collide'"
 			   : s->opt.levels > 1		    ? "option '--levels'"
