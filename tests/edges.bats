@@ -37,6 +37,7 @@ tables() {
 		common/decimal.c MAX_DIGITS - more digits are read in another way
 		common/decimal.c MAX_POWER - larger powers are taken in another way
 		formats/exchange/bytes.h NB_BYTES_MOST - a buffer that is filled again
+		formats/exchange/gadget-hdf5/files.c MOST_KEPT convert-hdf5.bats more files than are open at once
 		formats/exchange/gadget-hdf5/gadget-hdf5.c MOST_FILES - a range of a number in a file
 		formats/exchange/gadget-hdf5/write.c MOST - the names of 1024 columns take less
 		formats/exchange/gadget/file.c MOST_FILES convert-gadget.bats the header counts 2147483647 files
