@@ -95,6 +95,10 @@ table() {
 		close_to "$(awk 'BEGIN { print sqrt(9000 / (8 * 3.14159265 * 3.14159265 * 64)) }')" \
 			"$(sed -n 's/.*sigma8 is \([0-9.]*\) .*/\1/p' said)" 1e-5
 	done
+	# the rms of displacements, by that of velocities: a H = 100 / sqrt(a)
+	nb-gen lpt -n 512 --omega0 1 --order 1 --redshift 24 -v 2>said >one.nb
+	close_to "$(mutate show vel <one.nb | awk '{ s += $1^2 + $2^2 + $3^2 } END { print sqrt(s / 512) / 500 / 12.5 }')" \
+		"$(sed -n 's/.*bodies are \([0-9.]*\) spacings.*/\1/p' said)" 1e-3
 	# twice the amplitude is twice the displacement, in first order
 	nb-gen lpt -n 512 --order 1 --spectrum now.txt --sigma8 0.2 | mutate show vel >a
 	nb-gen lpt -n 512 --order 1 --spectrum now.txt --sigma8 0.4 | mutate show vel >b

@@ -92,11 +92,14 @@ struct nb_lpt;
  * its peculiar velocity is a H sum over orders of f D (...).  Derivatives are exact ones of modes.  Products are made
  * on a mesh 3/2 (order 3: 2) times as fine, so that no mode of the lattice has an alias in it.
  *
- * modes: of a mesh of m, which is overwritten.  While it works it holds 24, 81 or 810 bytes for each body, of orders 1,
+ * modes: of a mesh of m, which is overwritten.  While it works it holds 24, 90 or 820 bytes for each body, of orders 1,
  * 2 and 3, besides the modes, and 24 or 48 at the end.  Same bytes for any number of threads; the
  * last bits differ where there is no fused multiply-add.  Release with nb_lpt_free.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_lpt_create(const struct nb_lpt_start *start, double *modes, struct nb_lpt **lpt);
 void nb_lpt_free(struct nb_lpt *lpt);
+/* The root of the mean square of all displacements, over the spacing of the lattice; 0 without bodies.  Its last bits
+ * depend on the number of threads. */
+double nb_lpt_displacement(const struct nb_lpt *lpt);
 /* Positions, in [0, box), or velocities (vel) of bodies [first, first + count): count x 3 numbers. */
 void nb_lpt_fill(const struct nb_lpt *lpt, int vel, uint64_t first, size_t count, double *out);
 

@@ -341,6 +341,22 @@ void nb_lpt_free(struct nb_lpt *lpt)
 	nb_free(lpt);
 }
 
+double nb_lpt_displacement(const struct nb_lpt *lpt)
+{
+	const int m = lpt->m;
+	double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+	for (int x = 0; x < (lpt->psi[0] ? m : 0); x++)
+		for (int y = 0; y < m; y++)
+			for (int c = 0; c < 3; c++) {
+				const double *psi = lpt->psi[c] + row_of(x, y, m);
+				for (int z = 0; z < m; z++)
+					sum += psi[z] * psi[z];
+			}
+	const double bodies = (double)m * m * m;
+	return m ? sqrt(sum / bodies) / (lpt->box / m) : 0;
+}
+
 void nb_lpt_fill(const struct nb_lpt *lpt, int vel, uint64_t first, size_t count, double *out)
 {
 	enum { SOME = 4096 };

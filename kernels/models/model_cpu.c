@@ -233,6 +233,11 @@ double nb_model_sigma8(const struct nb_model *model)
 	return model->sigma8;
 }
 
+double nb_model_displacement(const struct nb_model *model)
+{
+	return nb_lpt_displacement(model->lpt);
+}
+
 double nb_model_G(const struct nb_model *model)
 {
 	return model->G;

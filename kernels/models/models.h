@@ -150,8 +150,10 @@ void nb_model_free(struct nb_model *model);
 
 uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
-double nb_model_mass(const struct nb_model *model);   /* in all, of models that take the parameter mass */
-double nb_model_sigma8(const struct nb_model *model); /* of lpt: today, by linear theory; else 0 */
+double nb_model_mass(const struct nb_model *model); /* in all, of models that take the parameter mass */
+/* Of lpt: the rms of the density today by linear theory, and that of displacements over the spacing of the lattice. */
+double nb_model_sigma8(const struct nb_model *model);
+double nb_model_displacement(const struct nb_model *model);
 int nb_model_has_species(const struct nb_model *model);
 int nb_model_has_binaries(const struct nb_model *model);	    /* param.binaries > 0 */
 uint64_t nb_model_binary(const struct nb_model *model, uint64_t i); /* of body i: 1, 2, ..., or 0: it is single */

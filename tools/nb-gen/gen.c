@@ -178,8 +178,7 @@ static void begin(struct nb_run *run, void *self)
 	if (nb_given(run, &gen->answer.n) && gen->answer.n != nb_model_count(gen->model))
 		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64,
 			nb_model_info[gen->param.kind].name, nb_model_count(gen->model), gen->answer.n);
-	if (gen->param.kind == NB_MODEL_LPT)
-		nb_verbose("lpt: sigma8 is %.6g today, by linear theory", nb_model_sigma8(gen->model));
+	nb_gen_tell_lpt(gen);
 }
 
 static void clear(void *self)

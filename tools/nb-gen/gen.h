@@ -40,6 +40,8 @@ void nb_gen_check_lpt(const struct gen *gen);
 /* Reads the table of --spectrum; one that does not suit the box ends the tool. */
 void nb_gen_read_spectrum(struct gen *gen);
 void nb_gen_free_spectrum(struct gen_spectrum *spectrum);
+/* For --verbose. */
+void nb_gen_tell_lpt(const struct gen *gen);
 /* Of n coordinates, those that rounding to f32 would move to the far side of the box become 0. */
 void nb_gen_keep_inside(const struct gen *gen, size_t n, double *x);
 /* The attributes of a universe and its box. */

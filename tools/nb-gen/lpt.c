@@ -146,6 +146,15 @@ void nb_gen_free_spectrum(struct gen_spectrum *s)
 
 /* ---- the frame --------------------------------------------------------------------------------- */
 
+void nb_gen_tell_lpt(const struct gen *gen)
+{
+	if (gen->param.kind == NB_MODEL_LPT)
+		nb_verbose("lpt: sigma8 is %.6g today, by linear theory; bodies are %.3g spacings of the lattice from "
+			   "their "
+			   "places in it (rms)",
+			nb_model_sigma8(gen->model), nb_model_displacement(gen->model));
+}
+
 void nb_gen_keep_inside(const struct gen *gen, size_t n, double *x)
 {
 	for (size_t k = 0; gen->param.kind == NB_MODEL_LPT && k < n; k++)
