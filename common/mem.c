@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum {
 	ALIGN = 64,
@@ -229,6 +230,18 @@ static int large_fits(size_t bytes)
 	const int fits = bytes <= machine_bytes() && in_use <= machine_bytes() - bytes;
 	pthread_mutex_unlock(&list_lock);
 	return fits;
+}
+
+size_t nb_memory_left(void)
+{
+	struct rlimit may;
+	size_t most = machine_bytes();
+	if (getrlimit(RLIMIT_AS, &may) == 0 && may.rlim_cur < most)
+		most = (size_t)may.rlim_cur;
+	pthread_mutex_lock(&list_lock);
+	const size_t left = in_use < most ? most - in_use : 0;
+	pthread_mutex_unlock(&list_lock);
+	return left;
 }
 
 /* 1 if the list took it; without p, the bytes are no longer in use. */

@@ -14,6 +14,8 @@ void nb_free(void *p);
 /* The same for each of several blocks. */
 #define nb_free_all(...) nb_free_each((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 void nb_free_each(void *const *p, size_t n);
+/* Bytes that large blocks may still take: of what the machine has, with swap space, or the process may have. */
+size_t nb_memory_left(void);
 /* 1 if a * b overflows size_t, else 0 and the product in *product. */
 int nb_mul_overflow(size_t a, size_t b, size_t *product);
 

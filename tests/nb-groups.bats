@@ -88,6 +88,19 @@ exact() {
 	done
 }
 
+@test "linking lengths above half of the edge of the box join what is that near by its nearest images" {
+	# 5/8 apart are the first two; the third is 33/64^(1/2) from the second and 3^(1/2)/2 from the first, as far as can be
+	printf '%s\n' 0,0,0 0.5,0.375,0 0.5,0.5,0.5 >far
+	printf '%s\n' 0.75,0.875,0.75 0.25,0.25,0.75 0.25,0.375,0.25 >moved
+	for f in far moved; do
+		for case in '0.5 123' '0.52 211' '0.62499999999999989 211' '0.625 111' '0.86 111' '0.87 111' '1 111' '1e300 111'; do
+			equals "${case% *} $(bodies $f | groups -l "${case% *}" --periodic 1 | tr -d '\n')" "$case"
+		done
+	done
+	printf '%s\n' 0,0,0 0.5,0.5,0.5 >far
+	equals "$(bodies far | groups -l 0.866025 --periodic 1 | tr -d '\n') $(bodies far | groups -l 0.866026 --periodic 1 | tr -d '\n')" '12 11'
+}
+
 @test "groups have places by mass, then by smallest id, and small ones are in none" {
 	printf '%s\n' id,mass,x,y,z 9,1,0,0,0 8,1,0,0,0 3,2,5,0,0 7,2,9,0,0 6,2,9,0,0 5,9,3,3,3 >b.csv
 	nb-convert --from csv b.csv >b.nb
@@ -377,6 +390,11 @@ exact() {
 	fails_with 2 "needs '--catalogue'" 'nb-groups -l 1 --match p.nb p.nb'
 	fails_with 1 "'p.nb' has no column 'group'" 'nb-groups -l 1 --catalogue --match p.nb p.nb'
 	fails_with 1 "is no number of nb-groups" "nb-calc --dtype u4 'group = 11' p.nb >g.nb; nb-groups -l 1 --catalogue --match g.nb p.nb"
+	nb-groups -l 1 p.nb | nb-select --drop id >bare.nb
+	fails_with 1 "'bare.nb' has no column 'id' in its first frame" 'nb-groups -l 1 --catalogue --match bare.nb p.nb'
+	nb-groups -l 1 p.nb | nb-calc --dtype u8 'alias = id == 3 ? 8 : id' | nb-select --drop id | mutate rename alias id >twice.nb
+	fails_with 1 "'twice.nb': id 8 appears twice in frame 0 (bodies 3 and 8)" 'nb-groups -l 1 --catalogue --match twice.nb p.nb'
+	fails_with 1 'id 8 appears twice in frame 0 (bodies 3 and 8)' 'nb-groups -l 1 --catalogue --match <(nb-groups -l 1 p.nb) twice.nb'
 	fails_with 1 "needs field 'id'" "nb-groups -l 1 p.nb >g.nb; nb-select --drop id p.nb | nb-groups -l 1 --catalogue --match g.nb"
 	fails_with 2 "no linking length" 'nb-groups p.nb'
 	fails_with 2 "exclude each other" 'nb-groups -l 1 --fraction 0.2 p.nb'

@@ -11,7 +11,12 @@ struct neighbours {
 	double radius, box;
 };
 
-enum { K = 32 /* unless it is given */, FIFTH = 5 /* of column density_5 */ };
+enum {
+	K = 32 /* unless it is given */,
+	FIFTH = 5 /* of column density_5 */,
+	ROW_WITHIN = 4 + 8, /* bytes of the columns of --radius, */
+	ROOM = 25	    /* and, for each body, of the work */
+};
 
 static const struct nb_option options[] = {
 	{0, "distances", NB_FLAG(struct neighbours, distances), .help = "add column distances: of the K nearest"},
@@ -34,21 +39,27 @@ static void check(struct nb_run *run, void *self)
 		opt->k = nb_given(run, &opt->radius) ? 0 : K;
 }
 
+/* Bytes of the columns of a body, of the nearest. */
+static double row_of(const struct neighbours *opt, int vel)
+{
+	return 8.0 * (2 + (opt->k >= FIFTH) + vel + opt->k * (opt->distances + opt->ids));
+}
+
 static void work(struct nb_run *run, void *self, struct nb_plan *plan)
 {
 	const struct neighbours *opt = self;
-	const int real = 2 + (opt->k >= FIFTH) + (plan->column[NB_PLAN_VEL].wire > 0) + opt->k * opt->distances;
+	const double row = row_of(opt, plan->column[NB_PLAN_VEL].wire > 0);
 	if (opt->k) {
 		nb_plan_add(plan, NB_WORK_NEIGHBOURS, plan->n * (opt->k + 8) / 16);
 		nb_plan_use(plan, NB_PLAN(POS) | NB_PLAN(VEL) | NB_PLAN(MASS));
 		plan->count[NB_MEMORY_NODE] = nb_memory_nodes(plan->n, NB_NEAR_LEAF);
 		nb_plan_take(plan, NB_MEMORY_NEIGHBOURS, 0);
-		nb_plan_make_columns(plan, 8.0 * (real + opt->k * opt->ids));
-		plan->row += 8.0 * (real + opt->k * opt->ids);
+		nb_plan_make_columns(plan, row);
+		plan->row += row;
 	}
 	if (nb_given(run, &opt->radius)) {
 		nb_plan_by_host(plan);
-		plan->row += 12;
+		plan->row += ROW_WITHIN;
 	}
 }
 
@@ -83,6 +94,8 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 			frame->number, bodies.n, opt->k);
 	const char *density = bodies.dim == 2 ? "mass/length^2" : "mass/length^3";
 	struct nb_near_found to = {.k = opt->k, .part = FIFTH};
+	if (space->device < 0)
+		nb_require_room(frame, "the neighbours", ROOM + row_of(opt, bodies.vel != NULL));
 	const double start = nb_now();
 	to.neighbour = opt->ids ? add(frame, space, "neighbours", "<u8", opt->k, "") : NULL;
 	to.distance = opt->distances ? add(frame, space, "distances", "<f8", opt->k, "length") : NULL;
@@ -104,6 +117,7 @@ static void count_within(struct nb_run *run, const struct neighbours *opt, struc
 	if (bodies.box > 0 && opt->radius > bodies.box / 2)
 		nb_die(NB_EXIT_FAILED, "radius %g is more than half of the box of frame %" PRIu64 ", whose edge is %g",
 			opt->radius, frame->number, bodies.box);
+	nb_require_room(frame, "those within a radius", ROOM + ROW_WITHIN);
 	const double start = nb_now();
 	struct nb_within to = {.radius = opt->radius};
 	to.count = add(frame, host, "n_within", "<u4", 1, "");

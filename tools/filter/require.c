@@ -1,6 +1,7 @@
 #include "tools/filter/require.h"
 
 #include "common/die.h"
+#include "common/mem.h"
 #include "common/periodic.h"
 #include "kernels/order/order.h"
 
@@ -23,6 +24,16 @@ _Noreturn void nb_out_of_memory(const struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	nb_blame_device();
 	nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
+}
+
+void nb_require_room(const struct nb_frame *frame, const char *work, double row)
+{
+	const double need = row * (double)frame->rows[NB_PARTICLE], left = (double)nb_memory_left();
+	if (need > left)
+		nb_die(NB_EXIT_FAILED,
+			"out of memory: %s of %" PRIu64 " bodies in frame %" PRIu64
+			" take %.3g GB beside the frame, and %.3g GB are left",
+			work, frame->rows[NB_PARTICLE], frame->number, need * 1e-9, left * 1e-9);
 }
 
 void nb_require_ok(int status, const struct nb_frame *frame)

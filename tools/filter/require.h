@@ -15,6 +15,9 @@ static inline void *nb_require_pointer(const struct nb_frame *frame, const void 
 		nb_out_of_memory(frame);
 	return (void *)(uintptr_t)p;
 }
+/* The work of a tool on the host takes so many bytes for each body beside the frame.  Where fewer are left, that is
+ * said before it begins, and ends the tool.  work: "the neighbours". */
+void nb_require_room(const struct nb_frame *frame, const char *work, double row);
 /* Where there was no memory for something on a device: dies of what the device said, if it was no want of memory. */
 void nb_blame_device(void);
 

@@ -24,6 +24,8 @@ struct groups {
 	double *pot; /* of --bound */
 };
 
+enum { ROOM = 24 /* bytes for each body, of the work on the CPU */ };
+
 static const struct nb_option options[] = {
 	{'l', "length", NB_REAL(struct groups, length), .arg = "LENGTH",
 		.help = "linking length: bodies at most this far apart are friends"},
@@ -124,6 +126,8 @@ static struct nb_groups_job find(struct nb_run *run, struct groups *opt, const s
 		mass = nb_require_f64(frame, NB_MASS, space);
 	const struct nb_groups_job job = {
 		n, pos, mass, nb_require_ids(frame, space), nb_require_dim(frame), length, box, (uint32_t)opt->least};
+	if (space->device < 0)
+		nb_require_room(frame, "groups", ROOM + sizeof *opt->group);
 	opt->group = space->alloc(space, n * sizeof *opt->group);
 	if (!opt->group) {
 		nb_blame_device();

@@ -61,6 +61,7 @@ static struct nb_near_bodies load(const struct nb_power *self, const struct nb_f
 static uint64_t *count(struct nb_run *run, const struct nb_power *self, const struct nb_near_bodies *a,
 	const struct nb_near_bodies *b, const struct nb_frame *frame)
 {
+	nb_require_room(frame, "pairs", 25);
 	uint64_t *pairs = nb_require_memory(frame, nb_alloc(counts(&self->pairs), sizeof *pairs));
 	nb_require_done(run, nb_near_pairs_cpu(a, b, &self->pairs.bins, pairs), "pairs of", frame);
 	return pairs;

@@ -156,9 +156,13 @@ static void exhausted(void)
 	CHECK(setrlimit(RLIMIT_AS, &low) == 0);
 	CHECK(nb_alloc((size_t)8192, MIB) == NULL);
 	CHECK(nb_alloc_zero((size_t)8192, MIB) == NULL);
+	const size_t left = nb_memory_left();
+	CHECK(left <= (size_t)4096 * MIB);
 	kept = nb_alloc(64, MIB);
 	CHECK(kept != NULL);
+	CHECK(nb_memory_left() == left - (size_t)64 * MIB);
 	nb_free(kept);
+	CHECK(nb_memory_left() == left);
 	CHECK(setrlimit(RLIMIT_AS, &before) == 0);
 #endif
 }
