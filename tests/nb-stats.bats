@@ -810,6 +810,11 @@ assert [b["bin"] for b in lines] == [0, 1] and lines[1]["beta"] is None and line
 	fails_with 1 "frame 0 has no body with the id 12 of '--orbits'" 'nb-stats --orbits id:12 <s.nb'
 	nb-stats --orbits heaviest --format json <s.nb | python3 -c 'import json, sys
 assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8]'
+	# about the centre of mass of those before: what nb-gen has placed so
+	nb-gen orbits 'm=1; m=0.1 a=1 e=0.3 i=20 Omega=30 omega=40 M=50; m=0.2 a=4 e=0.1 i=5 Omega=70 omega=80 M=90; a=-9 e=1.5 i=10 Omega=11 omega=12 M=60' |
+		tsv --orbits jacobi | awk -F '\t' 'NR > 1 { for (k = 3; k < 10; k++) printf "%s%.9g", (k == 3 ? "" : " "), $k; print "" }' >before
+	equals "$(<before)" $'1 1 0.3 20 30 40 50\n2 4 0.1 5 70 80 90\n3 -9 1.5 10 11 12 60'
+	nb-gen orbits 'm=0' | tsv --orbits jacobi | wc -l | grep -qx 1
 	# G of the stream: four times as much, half the period
 	bodies mass,x,y,z,vx,vy,vz 1,0,0,0,0,0,0 0,1,0,0,0,2,0 | mutate attribute G 4 | tsv --orbits heaviest >t
 	close_to 3.14159265358979312 "$(stat_of period <t)" 1e-15
@@ -908,7 +913,7 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 2 "invalid center 'middle' (want origin, com, density, X,Y,Z or id:N)" 'nb-stats --center middle </dev/null'
 	fails_with 2 "invalid center 'id:-1'" 'nb-stats --center id:-1 </dev/null'
 	fails_with 2 "invalid center '1,2,3,4'" 'nb-stats --center 1,2,3,4 </dev/null'
-	fails_with 2 "invalid orbits 'sun' (want heaviest or id:N)" 'nb-stats --orbits sun </dev/null'
+	fails_with 2 "invalid orbits 'sun' (want heaviest, id:N or jacobi)" 'nb-stats --orbits sun </dev/null'
 	fails_with 2 "invalid spacing 'even' (want equal|log|linear)" 'nb-stats --profile --spacing even </dev/null'
 	for range in 5 : 2:1 1:1 -1:2 x:2 1:nan; do
 		fails_with 2 "invalid range '$range' (want A:B with 0 <= A < B; A or B may be left out)" "nb-stats --profile --range $range </dev/null"

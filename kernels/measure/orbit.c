@@ -83,3 +83,21 @@ void nb_orbits(size_t n, const double *mass, const double *pos, const double *ve
 		nb_orbit_elements(x, v, i == about ? 0 : G * (mass[about] + mass[i]), &orbit[i]);
 	}
 }
+
+void nb_orbits_jacobi(
+	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit)
+{
+	double within = 0, centre[3] = {0}, drift[3] = {0};
+	for (size_t i = 0; i < n; i++) {
+		double x[3], v[3];
+		const double all = within + mass[i], share = all > 0 ? mass[i] / all : 0;
+		for (int k = 0; k < 3; k++) {
+			x[k] = pos[3 * i + k] - centre[k];
+			v[k] = vel[3 * i + k] - drift[k];
+			centre[k] += share * x[k];
+			drift[k] += share * v[k];
+		}
+		nb_orbit_elements(x, v, i == 0 || within == 0 ? 0 : G * all, &orbit[i]);
+		within = all;
+	}
+}

@@ -28,6 +28,10 @@ struct nb_orbit {
  * small. */
 void nb_orbit_elements(const double pos[3], const double vel[3], double mu, struct nb_orbit *orbit);
 
+/* Of n bodies, each about the centre of mass of those before it; orbit[0] is all NaN. */
+void nb_orbits_jacobi(
+	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit);
+
 /* Of n bodies about body number about < n; orbit[about] is all NaN.  mass n, pos and vel n x 3. */
 void nb_orbits(size_t n, const double *mass, const double *pos, const double *vel, size_t about, double G,
 	struct nb_orbit *orbit);

@@ -15,11 +15,13 @@ static void clear(struct stats *self)
 	nb_free(self->orbit);
 }
 
-/* The first of the heaviest, or the one that --orbits names. */
+/* The first of the heaviest, or the one that --orbits names; of Jacobi elements the first body has none. */
 static size_t central_body(const struct stats *self, const struct nb_frame *frame)
 {
 	const struct group *all = &self->bodies.all;
 	size_t heaviest = 0;
+	if (self->orbit_of.kind == BODIES_BEFORE)
+		return 0;
 	if (self->orbit_of.kind == BODY_ID)
 		return nb_stats_row(frame, self->orbit_of.id, "orbits");
 	for (size_t i = 1; i < all->n; i++)
@@ -61,7 +63,10 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);
 	nb_free(self->orbit);
 	self->orbit = nb_require_memory(frame, nb_alloc(all->n, sizeof *self->orbit));
-	nb_orbits(all->n, all->mass, all->pos, all->vel, about, G, self->orbit);
+	if (self->orbit_of.kind == BODIES_BEFORE)
+		nb_orbits_jacobi(all->n, all->mass, all->pos, all->vel, G, self->orbit);
+	else
+		nb_orbits(all->n, all->mass, all->pos, all->vel, about, G, self->orbit);
 
 	const struct nb_orbit none = {.a = NAN};
 	struct nb_names names;

@@ -62,7 +62,7 @@ struct stats {
 
 	/* what the options say */
 	struct body { /* one that is named */
-		enum { BODY_HEAVIEST, BODY_ID } kind;
+		enum { BODY_HEAVIEST, BODY_ID, BODIES_BEFORE } kind;
 		uint64_t id;
 	} orbit_of;
 	struct {
