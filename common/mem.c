@@ -25,6 +25,8 @@ enum {
 	ALIGN = 64,
 	HUGE = 2 << 20,
 	BIG = 2 * HUGE,	   /* from here on blocks are aligned to huge pages */
+	EMPTIED = 1 << 20, /* from here on blocks of the heap take no memory while they are free */
+	PAGE = 64 << 10,   /* of the system, or several of them */
 	LARGE = 64 << 10,  /* from here on blocks are in the list */
 	SMALL_SIZES = 64,  /* classes below LARGE */
 	SIZES = 512,	   /* all classes */
@@ -132,10 +134,13 @@ static void *from_system(size_t bytes)
 static void to_system(void *p)
 {
 	const struct head head = *head_of(p);
-	if (head.map)
+	if (head.map) {
 		munmap(head.map, head.mapped);
-	else
-		free((char *)p - ALIGN);
+		return;
+	}
+	if (head.bytes >= EMPTIED) /* it may be long until the heap ends before it; its own notes are at both ends */
+		nb_system_forget((char *)round_up((uintptr_t)p + PAGE, PAGE), (head.bytes - 3 * PAGE) / PAGE * PAGE);
+	free((char *)p - ALIGN);
 }
 
 /* ---- small blocks ------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ void nb_system_set_heap(size_t mapped, size_t trim, size_t pad);
  * of a block that begins with one.  That nothing comes of it is harmless. */
 void nb_system_widen_heap(size_t huge, size_t pad);
 void nb_system_widen(void *p, size_t bytes);
-/* Whole pages of a mapped file, unchanged, take no memory until they are read again. */
+/* Whole pages take no memory until they are used again: of a mapped file, unchanged; or memory, which is 0 then. */
 void nb_system_forget(void *p, size_t bytes);
 
 #endif
