@@ -155,6 +155,10 @@ exact() {
 	equals "$(bodies line | groups -l 1 | sort -u)" 1
 	equals "$(bodies line | groups -l 0.5 | sort -nu | wc -l)" 1000
 	equals "$(bodies line | groups -l 1e300 | sort -u)" 1
+	# so far from a body that all keys of the others are the same
+	{ seq 0 99 | awk '{ print $1 * 37 % 100 ",0,0" }'; echo 1e18,0,0; } >far
+	equals "$(bodies far | groups -l 1 | sort | uniq -c | awk '{ print $1, $2 }' | paste -s -d /)" '100 1/1 2'
+	equals "$(bodies far | groups -l 0.5 | sort -nu | wc -l)" 101
 	equals "$(bodies line | groups -l 1e-320 | sort -nu | wc -l)" 1000
 	equals "$(nb-gen uniform -n 500 --dim 2 | nb-groups --min 1 --fraction 30 --periodic 1 | mutate show group | sort -u)" 1
 }
