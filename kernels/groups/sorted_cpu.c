@@ -24,10 +24,12 @@ static int find_cube(const struct nb_sorted *sorted, struct nb_cube *cube)
 	for (size_t b = 0; b < (sorted->n + BLOCK - 1) / BLOCK; b++) {
 		double place[3 * BLOCK];
 		const size_t n = place_block(sorted, b, place);
-		for (size_t i = 0; i < 3 * n; i++) {
-			lo[i % 3] = fmin(lo[i % 3], place[i]);
-			hi[i % 3] = fmax(hi[i % 3], place[i]);
-		}
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < 3; k++) {
+				const double x = place[3 * i + k];
+				lo[k] = x < lo[k] ? x : lo[k];
+				hi[k] = x > hi[k] ? x : hi[k];
+			}
 	}
 	const double corner[6] = {lo[0], lo[1], lo[2], hi[0], hi[1], hi[2]};
 	return nb_morton_cube_cpu(2, corner, sorted->law.dim, cube, &bad);
