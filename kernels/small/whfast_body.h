@@ -45,21 +45,26 @@ INLINE V F(size)(V a)
 	return F(choose)(a < 0, -a, a);
 }
 
+/* By parts that a register holds, where the compiler would take one lane after the other. */
 INLINE V F(root)(V a)
 {
-	V r;
-#if defined(NB_ISA_avx512) && LANES == 8
-	r = (V)_mm512_sqrt_pd((__m512d)a);
-#elif (defined(NB_ISA_avx512) || defined(NB_ISA_avx2)) && LANES == 4
-	r = (V)_mm256_sqrt_pd((__m256d)a);
+#if defined(NB_ISA_avx512) && LANES >= 8
+	__m512d part[LANES / 8];
+	memcpy(part, &a, sizeof a);
+	for (int k = 0; k < LANES / 8; k++)
+		part[k] = _mm512_sqrt_pd(part[k]);
+	memcpy(&a, part, sizeof a);
+#elif defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
+	__m256d part[LANES / 4];
+	memcpy(part, &a, sizeof a);
+	for (int k = 0; k < LANES / 4; k++)
+		part[k] = _mm256_sqrt_pd(part[k]);
+	memcpy(&a, part, sizeof a);
 #else
-	double each[LANES];
-	memcpy(each, &a, sizeof a);
 	for (int k = 0; k < LANES; k++)
-		each[k] = sqrt(each[k]);
-	memcpy(&r, each, sizeof r);
+		a[k] = sqrt(a[k]);
 #endif
-	return r;
+	return a;
 }
 
 INLINE int F(all)(M mask)
@@ -76,6 +81,48 @@ INLINE int F(all)(M mask)
 #endif
 }
 
+#if LANES > PART
+/* The same as below, with the parts in registers. */
+INLINE V F(total)(V a)
+{
+	enum { N = LANES / PART };
+	OF_PART(vec) part[N], next[N];
+	memcpy(part, &a, sizeof a);
+#define ADD(k)                                                                                  \
+	for (int p = 0; p < N; p++)                                                             \
+		next[p] = part[p] + (OF_PART(vec))EACH(DOWN_OF, part[p], part[(p + 1) % N], k); \
+	memcpy(part, next, sizeof part);
+	WITHIN(ADD)
+#undef ADD
+	for (int k = 1; k < N; k *= 2) {
+		for (int p = 0; p < N; p++)
+			next[p] = part[p] + part[(p + k) % N];
+		memcpy(part, next, sizeof part);
+	}
+	memcpy(&a, part, sizeof a);
+	return a;
+}
+
+INLINE V F(before)(V a)
+{
+	enum { N = LANES / PART };
+	const OF_PART(vec) none = {0};
+	OF_PART(vec) part[N];
+	memcpy(part, &a, sizeof a);
+	for (int p = N - 1; p >= 0; p--)
+		part[p] = (OF_PART(vec))EACH(UP_OF, p > 0 ? part[p - 1] : none, part[p], 1);
+#define ADD(k)                           \
+	for (int p = N - 1; p >= 0; p--) \
+		part[p] += (OF_PART(vec))EACH(UP_OF, p > 0 ? part[p - 1] : none, part[p], k);
+	WITHIN(ADD)
+#undef ADD
+	for (int k = 1; k < N; k *= 2)
+		for (int p = N - 1; p >= 0; p--)
+			part[p] += p >= k ? part[p - k] : none;
+	memcpy(&a, part, sizeof a);
+	return a;
+}
+#else
 /* In each lane the sum of all lanes, in one order. */
 INLINE V F(total)(V a)
 {
@@ -97,12 +144,48 @@ INLINE V F(before)(V a)
 #undef ADD
 	return a;
 }
+#endif
 
 INLINE V F(larger)(V a, V b)
 {
 	return F(choose)(a > b, a, b);
 }
 
+/* Adds the accelerations of planets by each other: in each lane those by the lanes 1, -1, 2, -2 ... from it, in this
+ * order.  closest: largest G (m_i + m_j) / d^3 so far. */
+#if LANES > PART
+INLINE void F(attract)(const V *r, const struct F(system) * c, V *a, V *closest)
+{
+	double twice[4][2 * LANES];
+	for (int d = 0; d < 4; d++) {
+		memcpy(twice[d], d < 3 ? &r[d] : &c->gm, sizeof r[0]);
+		memcpy(twice[d] + LANES, twice[d], sizeof r[0]);
+	}
+	for (size_t p = 0; p < LANES; p += PART) {
+		const struct OF_PART(planets) at = {
+			.q = {OF_PART(load)(twice[0] + p), OF_PART(load)(twice[1] + p), OF_PART(load)(twice[2] + p)}};
+		const OF_PART(vec) gm = OF_PART(load)(twice[3] + p);
+		OF_PART(vec) sum[3], near = OF_PART(load)((const double *)closest + p);
+		for (int d = 0; d < 3; d++)
+			sum[d] = OF_PART(load)((const double *)&a[d] + p);
+		for (size_t k = 2; k <= LANES; k++) {
+			const size_t j = p + (k % 2 == 0 ? k / 2 : LANES - k / 2);
+			const OF_PART(vec) d0 = OF_PART(load)(twice[0] + j) - at.q[0],
+					   d1 = OF_PART(load)(twice[1] + j) - at.q[1],
+					   d2 = OF_PART(load)(twice[2] + j) - at.q[2];
+			const OF_PART(vec) s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * OF_PART(root)(s2));
+			const OF_PART(vec) here = OF_PART(load)(twice[3] + j) * s;
+			near = OF_PART(larger)(near, here + gm * s);
+			sum[0] += here * d0;
+			sum[1] += here * d1;
+			sum[2] += here * d2;
+		}
+		for (int d = 0; d < 3; d++)
+			memcpy((double *)&a[d] + p, &sum[d], sizeof sum[d]);
+		memcpy((double *)closest + p, &near, sizeof near);
+	}
+}
+#else
 /* Pairs k lanes apart: each lane with the one behind it, and the reaction on that. */
 #define PAIR(k)                                                                                          \
 	{                                                                                                \
@@ -119,9 +202,21 @@ INLINE V F(larger)(V a, V b)
 		a[2] -= TURN(back2, LANES - (k));                                                        \
 	}
 
+INLINE void F(attract)(const V *r, const struct F(system) * c, V *a, V *closest)
+{
+	PAIRS(PAIR)
+	enum { HALF = LANES / 2 };
+	const V d0 = TURN(r[0], HALF) - r[0], d1 = TURN(r[1], HALF) - r[1], d2 = TURN(r[2], HALF) - r[2];
+	const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2)), here = TURN(c->gm, HALF) * s;
+	*closest = F(larger)(*closest, here + c->gm * s);
+	a[0] += here * d0;
+	a[1] += here * d1;
+	a[2] += here * d2;
+}
+#endif
+
 /* Accelerations of all pairs but that of the first two bodies, transformed, without those of the Kepler orbits.
- * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass.
- * closest: largest G (m_i + m_j) / d^3 so far. */
+ * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass. */
 INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *closest)
 {
 	V r[3], pull[3];
@@ -135,16 +230,7 @@ INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *close
 		pull[d] = c->star * F(total)(c->gm * b);
 		a[d] = -c->star * b;
 	}
-	PAIRS(PAIR)
-	{
-		enum { HALF = LANES / 2 };
-		const V d0 = TURN(r[0], HALF) - r[0], d1 = TURN(r[1], HALF) - r[1], d2 = TURN(r[2], HALF) - r[2];
-		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2)), here = TURN(c->gm, HALF) * s;
-		*closest = F(larger)(*closest, here + c->gm * s);
-		a[0] += here * d0;
-		a[1] += here * d1;
-		a[2] += here * d2;
-	}
+	F(attract)(r, c, a, closest);
 	for (int d = 0; d < 3; d++) {
 		const V inside = c->inner * (F(before)(c->gm * a[d]) + pull[d]);
 		a[d] = F(where)(c->live, (a[d] - inside) + at_q * q[d]);
@@ -165,6 +251,28 @@ INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h,
 		p->v[d] += h * a[d];
 }
 
+#if LANES > PART
+INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double h)
+{
+	for (size_t k = 0; k < LANES; k += PART) {
+		struct OF_PART(planets) some;
+		struct OF_PART(system) of = {.mu = OF_PART(load)((const double *)&c->mu + k),
+			.inverse_mu = OF_PART(load)((const double *)&c->inverse_mu + k)};
+		for (int d = 0; d < 3; d++) {
+			some.q[d] = OF_PART(load)((const double *)&p->q[d] + k);
+			some.v[d] = OF_PART(load)((const double *)&p->v[d] + k);
+		}
+		const size_t failed = OF_PART(drift)(&some, &of, h);
+		for (int d = 0; d < 3; d++) {
+			memcpy((double *)&p->q[d] + k, &some.q[d], sizeof some.q[d]);
+			memcpy((double *)&p->v[d] + k, &some.v[d], sizeof some.v[d]);
+		}
+		if (failed)
+			return failed + k;
+	}
+	return 0;
+}
+#else
 /* Stumpff's functions c2 and c3 by 8 terms, which are exact to rounding up to |z| = 0.75; even and odd terms apart, to
  * wait less for each other. */
 INLINE void F(stumpff)(V z, V *c2, V *c3)
@@ -246,6 +354,7 @@ INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double
 	}
 	return F(move_rest)(p, c, h, fine);
 }
+#endif
 
 static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
 {
