@@ -923,3 +923,15 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 		fails_with 2 "invalid species '$list' (want numbers from 0 to 255" "nb-stats --species '$list' </dev/null"
 	done
 }
+
+@test "of a cosmological frame circular velocities are physical, the scale factor may be a redshift, and --bound refuses it" {
+	nb-gen plummer -n 200 | nb-calc '@box = 1000; @omega0 = 0.3; @time = 0.25; pos += 400' 'pot = -1' >comoving.nb
+	nb-calc '@omega0 = 0' comoving.nb | nb-stats --profile --bins 3 --format tsv | awk 'NR > 1 { print $NF }' >still
+	nb-stats --profile --bins 3 --format tsv comoving.nb | awk 'NR > 1 { print $NF }' | paste still - >both
+	awk '$1 > 0 { d = $2 / $1 - 2; ok += d * d < 1e-28 } END { exit ok != 3 }' both
+	close_to -2 "$(nb-stats --format tsv comoving.nb | stat_of epot)" 1e-14
+	close_to -2 "$(nb-calc '@time = 0; @redshift = 3' comoving.nb | nb-stats --format tsv | stat_of epot)" 1e-14
+	equals "$(nb-calc '@time = 0' comoving.nb | nb-stats --format tsv | stat_of epot)" NA
+	fails_with 1 "frame 0 is cosmological (want 'nb-groups --bound')" \
+		"nb-calc --dtype u4 'group = 1' comoving.nb | nb-stats --each group --bound"
+}

@@ -154,7 +154,8 @@ static void leave(struct members *m, uint32_t *group)
 static int bind(
 	const struct nb_groups_job *job, const struct nb_groups_binding *binding, struct members *m, uint32_t *group)
 {
-	const struct nb_group_bodies own = {m->n, m->mass, m->pos, m->vel};
+	/* The flow about any place is that about the centre of mass of the bound, and a velocity that all have. */
+	const struct nb_group_bodies own = {m->n, m->mass, m->pos, m->vel, binding->flow};
 	struct nb_group_properties whole;
 	int status = nb_groups_measure(&own, job->dim, job->length, job->box, &whole);
 	for (int round = 0; !status && !whole.wraps && m->n > 0; round++) {

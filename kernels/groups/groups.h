@@ -69,7 +69,9 @@ struct nb_group_bodies {
 	size_t n;	    /* >= 1 */
 	const double *mass; /* n, >= 0 */
 	double *pos;	    /* n x 3; in a periodic box they become those of images that hang together */
-	const double *vel;  /* n x 3, or NULL */
+	double *vel;	    /* n x 3, or NULL; that of the expansion is added */
+	double flow; /* velocity of the expansion for each unit of length from com: a H, if lengths are comoving; 0:
+			none */
 };
 
 /* What they amount to.  If their mass is 0, means are those of equal weights. */
@@ -77,10 +79,11 @@ struct nb_group_properties {
 	double mass;
 	double com[3], vel[3]; /* means of positions and velocities, weighted with the masses */
 	double r_rms, r_max;   /* distances from com */
-	double vdisp;	       /* of one coordinate: rms of |v - vel| / dim^1/2 */
+	double vdisp;	       /* of one coordinate: rms of |v - vel| / dim^1/2, v with the flow */
 	double angular[3];     /* sum m (x - com) x (v - vel) */
 	int wraps; /* it goes around the periodic box, or no gap shows that it does not (of 4096 parts of the edge each
-		      may have a body): com is the place of its first body; r_rms, r_max and angular are NaN */
+		      may have a body): com is the place of its first body; r_rms, r_max and angular are NaN, and vdisp
+		      if there is a flow */
 };
 
 /* Sums in the order of the bodies.  dim, length and box as of struct nb_groups_job; com may be outside of the box. vel,
@@ -93,14 +96,15 @@ struct nb_groups_binding {
 	const double *vel;	      /* n x 3 */
 	const struct nb_gravity *law; /* G and softening, body_eps of all n bodies */
 	double *pot;		      /* n, out: of bound members, by the others alone; else 0 */
+	double flow;		      /* of struct nb_group_bodies */
 };
 
 /* Takes out of the groups, whose members are listed, those bodies that are not bound: of energies |v - u|^2 / 2 + pot
- * >= 0, where u is the mean velocity of the bound and pot that of the other bound members, until all are (at most 20
- * rounds).  Groups of fewer than job->least are dissolved, and the others are put in order anew.  group and *groups
- * become those of the bound, without a list of members.  A group that goes around the box stays as it is.  Potentials
- * of more than 8192 members are of a walk at theta 0.5.  Host memory; the same bytes for any number of threads. NB_OK,
- * NB_ENOMEM, or what gravity fails with. */
+ * >= 0, where v has the flow, u is the mean velocity of the bound and pot that of the other bound members, until all
+ * are (at most 20 rounds).  Groups of fewer than job->least are dissolved, and the others are put in order anew.  group
+ * and *groups become those of the bound, without a list of members.  A group that goes around the box stays as it is.
+ * Potentials of more than 8192 members are of a walk at theta 0.5.  Host memory; the same bytes for any number of
+ * threads. NB_OK, NB_ENOMEM, or what gravity fails with. */
 NB_MUST_CHECK int nb_groups_bind_cpu(const struct nb_groups_job *job, const struct nb_groups_binding *binding,
 	uint32_t *group, struct nb_groups *groups);
 

@@ -86,7 +86,6 @@ static double mean_square(size_t n, const double *x, const double *mass, double 
 static void measure_places(const struct nb_group_bodies *b, struct nb_group_properties *g)
 {
 	double largest = 0;
-	mean_of(b->n, b->pos, b->mass, g->mass, g->com);
 	g->r_rms = sqrt(mean_square(b->n, b->pos, b->mass, g->mass, g->com));
 	for (size_t i = 0; i < b->n; i++) {
 		const double *x = b->pos + 3 * i, d[3] = {x[0] - g->com[0], x[1] - g->com[1], x[2] - g->com[2]};
@@ -100,6 +99,13 @@ static void measure_places(const struct nb_group_bodies *b, struct nb_group_prop
 		}
 	}
 	g->r_max = sqrt(largest);
+}
+
+/* Velocities become those in physical space, about the centre of mass. */
+static void add_flow(const struct nb_group_bodies *b, const double com[3])
+{
+	for (size_t i = 0; i < 3 * b->n; i++)
+		b->vel[i] += b->flow * (b->pos[i] - com[i % 3]);
 }
 
 double nb_groups_wrap(double x, double box)
@@ -118,8 +124,12 @@ int nb_groups_measure(
 		g->mass += b->mass[i];
 	g->wraps = box > 0 && !unwrap(b, dim, length, box, slot);
 	nb_free(slot);
+	if (!g->wraps)
+		mean_of(b->n, b->pos, b->mass, g->mass, g->com);
 	if (b->vel) {
 		mean_of(b->n, b->vel, b->mass, g->mass, g->vel);
+		if (b->flow != 0 && !g->wraps)
+			add_flow(b, g->com);
 		g->vdisp = sqrt(mean_square(b->n, b->vel, b->mass, g->mass, g->vel) / dim);
 	}
 	if (!g->wraps) {
@@ -127,6 +137,7 @@ int nb_groups_measure(
 		return NB_OK;
 	}
 	g->r_rms = g->r_max = NAN;
+	g->vdisp = b->flow != 0 ? NAN : g->vdisp;
 	for (int k = 0; k < 3; k++) {
 		g->com[k] = b->pos[k];
 		g->angular[k] = NAN;

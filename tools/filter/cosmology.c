@@ -60,12 +60,22 @@ static void check_masses(const struct nb_frame *frame, struct nb_cosmology *c)
 }
 
 /* Attributes time and redshift, of which one is enough. */
-static double scale_factor(const struct nb_frame *frame)
+static double time_or_redshift(const struct nb_frame *frame)
 {
 	const double time = nb_require_attribute(frame, "time", 0), z = nb_require_attribute(frame, "redshift", 0);
-	const int has_redshift = nb_frame_attribute(frame, "redshift") != NULL;
-	const double a = time == 0 && has_redshift ? 1 / (1 + z) : time;
-	if (has_redshift && !(fabs(a * (1 + z) - 1) <= 1e-6))
+	return time == 0 && nb_frame_attribute(frame, "redshift") ? 1 / (1 + z) : time;
+}
+
+double nb_scale_factor(const struct nb_frame *frame)
+{
+	const double a = nb_is_cosmological(frame) ? time_or_redshift(frame) : 1;
+	return a > 0 && isfinite(a) ? a : NAN;
+}
+
+double nb_require_scale_factor(const struct nb_frame *frame)
+{
+	const double a = time_or_redshift(frame), z = nb_require_attribute(frame, "redshift", 0);
+	if (nb_frame_attribute(frame, "redshift") && !(fabs(a * (1 + z) - 1) <= 1e-6))
 		nb_die(NB_EXIT_FAILED,
 			"frame %" PRIu64
 			" has time=%g and redshift=%g, but the time of a cosmological frame is its scale factor, "
@@ -87,7 +97,7 @@ double nb_require_cosmology(const struct nb_frame *frame, const char *option, st
 			" has box=%g and omega0=%g (see nb-cosmology(7))",
 			option, frame->number, nb_box_of(frame), nb_require_attribute(frame, "omega0", 0));
 	*c = nb_read_cosmology(frame);
-	const double a = scale_factor(frame);
+	const double a = nb_require_scale_factor(frame);
 	if (c->H0 < 0)
 		nb_die(NB_EXIT_FAILED, "attribute H0 is %g in frame %" PRIu64 " (want a number >= 0)", c->H0,
 			frame->number);

@@ -42,7 +42,7 @@ static int measure(const struct bodies *bodies, size_t n, const uint32_t *member
 		if (vel)
 			memcpy(vel + 3 * i, bodies->vel + 3 * (size_t)member[i], 3 * sizeof *vel);
 	}
-	const struct nb_group_bodies own = {n, mass, pos, vel};
+	const struct nb_group_bodies own = {n, mass, pos, vel, bodies->law->flow};
 	if (!status)
 		status = nb_groups_measure(&own, bodies->dim, bodies->law->length, bodies->law->box, &row->group);
 	row->shape.b_over_a = row->shape.c_over_a = NAN;
@@ -142,7 +142,7 @@ static struct nb_sphere *add_spheres(
 	const struct nb_frame *frame, const struct bodies *bodies, const struct nb_groups *groups, struct row *row)
 {
 	const size_t n = groups->count, each = bodies->law->ndensity;
-	const double G = nb_require_attribute(frame, "G", 1);
+	const double G = nb_require_attribute(frame, "G", 1), a = bodies->law->a;
 	const struct nb_groups_job job = {
 		.n = frame->rows[NB_PARTICLE], .pos = bodies->pos, .mass = bodies->mass, .box = bodies->law->box};
 	double *centre = nb_require_memory(frame, nb_alloc(n, 3 * sizeof *centre));
@@ -154,9 +154,9 @@ static struct nb_sphere *add_spheres(
 		frame);
 	for (size_t g = 0; g < n; g++) {
 		row[g].sphere = sphere + g * each;
-		row[g].vmax = sqrt(G * row[g].sphere->steepest);
+		row[g].vmax = sqrt(G * row[g].sphere->steepest / a);
 		row[g].r_vmax = row[g].sphere->r_steepest;
-		row[g].spin = row[g].sphere->spin / sqrt(G);
+		row[g].spin = row[g].sphere->spin * sqrt(a / G);
 	}
 	nb_free(centre);
 	return sphere;
@@ -175,7 +175,7 @@ static void add_energies(
 	const double j2 = p->angular[0] * p->angular[0] + p->angular[1] * p->angular[1] + p->angular[2] * p->angular[2];
 	row->ekin = p->wraps ? NAN : bodies->dim * p->mass * p->vdisp * p->vdisp / 2;
 	row->epot = p->wraps ? NAN : epot;
-	row->spin_bound = sqrt(j2 * fabs(row->ekin + row->epot)) / (G * pow(p->mass, 2.5));
+	row->spin_bound = bodies->law->a * sqrt(j2 * fabs(row->ekin + row->epot)) / (G * pow(p->mass, 2.5));
 }
 
 void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law)

@@ -156,18 +156,21 @@ static void bring(const struct nb_run *run, struct groups *opt, const struct nb_
 }
 
 /* Without the bodies that are not bound; all on the host. */
-static void bind(const struct nb_run *run, struct groups *opt, struct nb_frame *frame, struct nb_groups_job *job)
+static void bind(const struct nb_run *run, struct groups *opt, struct nb_frame *frame, struct nb_groups_job *job,
+	const struct nb_groups_law *space)
 {
 	const size_t n = job->n;
 	const double start = nb_now();
-	struct nb_gravity law = {.G = nb_require_attribute(frame, "G", 1), .precision = NB_F64};
+	/* of comoving lengths, for physical potentials */
+	struct nb_gravity law = {.G = nb_require_attribute(frame, "G", 1) / space->a, .precision = NB_F64};
 	(void)nb_require_field(frame, NB_VEL);
 	nb_require_softening(frame, &nb_space_host, &law);
 	job->pos = nb_require_f64(frame, NB_POS, &nb_space_host);
 	job->mass = job->mass ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
 	job->id = nb_require_ids(frame, &nb_space_host);
 	opt->pot = nb_require_memory(frame, nb_alloc(n, sizeof *opt->pot));
-	const struct nb_groups_binding binding = {nb_require_f64(frame, NB_VEL, &nb_space_host), &law, opt->pot};
+	const struct nb_groups_binding binding = {
+		nb_require_f64(frame, NB_VEL, &nb_space_host), &law, opt->pot, space->flow};
 	nb_require_ok(nb_groups_members(n, opt->group, &opt->found), frame);
 	nb_require_done(
 		run, nb_groups_bind_cpu(job, &binding, opt->group, &opt->found), "bound bodies of groups of", frame);
@@ -181,10 +184,12 @@ static void make_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_require_valid(frame);
 	struct nb_groups_job job = find(run, opt, frame);
 	struct nb_groups_law law = {.length = job.length, .box = job.box};
-	if (opt->bound || opt->catalogue)
+	if (opt->bound || opt->catalogue) {
 		bring(run, opt, frame);
+		nb_groups_add_expansion(frame, opt->cosmology, &law);
+	}
 	if (opt->bound)
-		bind(run, opt, frame, &job);
+		bind(run, opt, frame, &job, &law);
 	warn_of_ids(frame, &opt->found);
 	if (opt->catalogue) {
 		if (nb_given(run, &opt->density))

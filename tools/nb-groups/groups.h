@@ -10,12 +10,15 @@
 enum { NB_GROUPS_DENSITIES = 5 };
 struct nb_groups_law {
 	double length, box;
+	double a, flow;	 /* lengths are comoving: scale factor, and a H; 1 and 0 where nothing expands */
 	size_t ndensity; /* of spheres; 0: none are wanted */
 	double density[NB_GROUPS_DENSITIES];
 	const char *name[NB_GROUPS_DENSITIES]; /* of columns: "m" and "r" come before it */
 	const double *pot;		       /* of --bound: that of the members of a group alone */
 };
 
+/* Adds the expansion of a cosmological frame, and with the option --cosmology of any. */
+void nb_groups_add_expansion(const struct nb_frame *frame, int option, struct nb_groups_law *law);
 /* Adds a density; and those of --cosmology, from the attributes of the frame. */
 void nb_groups_add_density(struct nb_groups_law *law, const char *name, double density);
 void nb_groups_add_cosmology(const struct nb_frame *frame, struct nb_groups_law *law);

@@ -1,5 +1,6 @@
 /* nb-stats --bound: which bodies are bound to each other, and what they amount to. */
 #include "common/mem.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -28,6 +29,11 @@ void nb_stats_find_bound(
 {
 	const struct group *all = &self->bodies.all;
 	double u[3];
+	if (nb_is_cosmological(frame))
+		nb_die(NB_EXIT_FAILED,
+			"option '--bound' leaves out the expansion of space, and frame %" PRIu64
+			" is cosmological (want 'nb-groups --bound')",
+			frame->number);
 	nb_free(self->measure.bound_bodies);
 	self->measure.bound_bodies = NULL;
 	if (!all->vel || !all->pot)

@@ -176,13 +176,6 @@ static double first_energy(struct stats *self, const struct nb_frame *frame, dou
 	return nb_require_attribute(frame, "etot0", first);
 }
 
-/* Of a cosmological frame, whose potential is that of comoving positions; else 1. */
-static double scale_factor(const struct nb_frame *frame)
-{
-	const double a = nb_is_cosmological(frame) ? nb_require_attribute(frame, "time", 0) : 1;
-	return a > 0 ? a : NAN;
-}
-
 /* How far the energy is off, as a fraction of that of the first frame.  In an expanding universe it is what nb-step
  * says of Layzer's and Irvine's equation: a (T + W) and the integral of T da add up to what they were. */
 static double find_drift(struct stats *self, const struct nb_frame *frame, double time, double ekin, double epot)
@@ -191,8 +184,8 @@ static double find_drift(struct stats *self, const struct nb_frame *frame, doubl
 	if (!nb_is_cosmological(frame))
 		return first != 0 ? (ekin + epot - first) / fabs(first) : NAN;
 	const double begun = nb_require_attribute(frame, "etot0", NAN);
-	const double integral = nb_require_attribute(frame, "ekin_da", NAN);
-	return (time * (ekin + epot) + integral - begun) / (time * (ekin + fabs(epot)));
+	const double integral = nb_require_attribute(frame, "ekin_da", NAN), a = nb_scale_factor(frame);
+	return (a * (ekin + epot) + integral - begun) / (a * (ekin + fabs(epot)));
 }
 
 /* What nb-force --audit measured, in every line if it is in the first. */
@@ -219,7 +212,7 @@ static void measure_group(struct nb_run *run, struct stats *self, const struct g
 	const int parted = self->bodies.row != NULL;
 	static const double none[3] = {NAN, NAN, NAN};
 	const struct nb_moments m = parted ? moments_of(run, self, group, frame) : common->moments;
-	const double w = potential_energy(run, self, group, frame) / scale_factor(frame), etot = m.ekin + w;
+	const double w = potential_energy(run, self, group, frame) / nb_scale_factor(frame), etot = m.ekin + w;
 	double radius[MAX_RADII];
 	lagrangian_radii(run, self, group, common->weight, frame, common->centre.pos, radius);
 

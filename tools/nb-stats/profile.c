@@ -1,5 +1,6 @@
 /* --profile: radial bins of each frame, or of the species in it. */
 #include "common/mem.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
@@ -144,7 +145,8 @@ static void add_bin(struct stats *self, const struct nb_frame *frame, double tim
 	nb_report_detail(report, "sigma_phi", b->sigma[2]);
 	nb_report_real(report, "sigma_t", b->sigma_t);
 	nb_report_real(report, "beta", b->beta);
-	nb_report_detail(report, "vcirc", sqrt(nb_require_attribute(frame, "G", 1) * b->within / b->outer));
+	nb_report_detail(report, "vcirc",
+		sqrt(nb_require_attribute(frame, "G", 1) * b->within / (nb_scale_factor(frame) * b->outer)));
 }
 
 /* The bins of a group; of rings, their heights too. */
