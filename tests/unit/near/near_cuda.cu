@@ -35,7 +35,7 @@ struct input {
 	}
 };
 
-static void compare(const char *label, const struct input &in, int dim, double box, int k, bool ids)
+static void compare(const char *label, struct input &in, int dim, double box, int k, bool ids)
 {
 	const size_t n = in.mass.size(), many = n * (size_t)k;
 	device<double> pos(in.pos), mass(in.mass), vel(in.vel);
