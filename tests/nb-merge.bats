@@ -254,6 +254,44 @@ nb-merge: attribute units is pc in 'a4.nb' and Henon: G=1 M=1 E=-1/4 in 'b4.nb':
 	done
 }
 
+@test "bodies of two universes are not merged, and the error names what differs and both files" {
+	nb-gen lpt -n 8 --box 10 --redshift 9 >u.nb
+	local deed key
+	while IFS='|' read -r deed key; do
+		nb-calc "$deed" u.nb >v.nb
+		fails_with 1 "nb-merge: attribute $key (want the same universe; see nb-cosmology(7))" 'nb-merge --ids renumber u.nb v.nb'
+	done <<-'END'
+		@omega0 = 0.4|omega0 is 0.3111 in 'u.nb' and 0.4 in 'v.nb'
+		@omega0 = 0|omega0 is 0.3111 in 'u.nb' and 0 in 'v.nb'
+		@omega_lambda = 0.5|omega_lambda is 0.6889 in 'u.nb' and 0.5 in 'v.nb'
+		@omega_r = 1e-4|omega_r is 0 in 'u.nb' and 0.0001 in 'v.nb'
+		@w0 = -0.9|w0 is -1 in 'u.nb' and -0.9 in 'v.nb'
+		@wa = 0.1|wa is 0 in 'u.nb' and 0.1 in 'v.nb'
+		@H0 = 0.1|H0 is 100 in 'u.nb' and 0.1 in 'v.nb'
+	END
+	fails_with 1 "omega0 is 0 in 'v.nb' and 0.3111 in 'u.nb'" "nb-calc '@omega0 = 0' u.nb >v.nb && nb-merge --ids renumber v.nb u.nb"
+	# a time that only the redshift says
+	nb-calc '@time = 0' u.nb >early.nb
+	nb-calc '@time = 0; @redshift = 4' u.nb >late.nb
+	fails_with 1 "attribute redshift is 9 in 'early.nb' and 4 in 'late.nb'" 'nb-merge --ids renumber early.nb late.nb'
+	# what is absent counts as what it stands for; a hundred-millionth is rounding
+	nb-calc '@H0 = 0; @omega_lambda += 1e-8; @w0 = -1' u.nb >v.nb
+	nb-merge -q --ids renumber u.nb v.nb | nb-stats --attributes >got
+	for line in omega0=0.3111 H0=100 redshift=9; do grep -qx "$line" got; done
+}
+
+@test "a frame that goes on beside an older one has the redshift of its time" {
+	nb-gen lpt -n 8 --box 10 --redshift 9 >u.nb
+	nb-calc '@time = 0.2; @redshift = 4' u.nb >v.nb
+	cat u.nb v.nb >uv.nb
+	for order in 'u.nb uv.nb' 'uv.nb u.nb'; do
+		read -ra files <<<"$order"
+		nb-merge --last --ids renumber "${files[@]}" 2>err | nb-select --frames last | nb-stats --attributes >got
+		equals "$(cat err)" ''
+		equals "$(grep -E '^(time|redshift)=' got)" $'time=0.2\nredshift=4'
+	done
+}
+
 @test "models of other masses have the same units, which G says" {
 	for pair in 'plummer --mass 2000 --G 0.0043|king --mass 1000 --G 0.0043|G=0.0043' 'plummer|uniform|G=1' 'plummer|king|Henon: G=1 M=1 E=-1/4'; do
 		IFS='|' read -r one two want <<<"$pair"

@@ -1,6 +1,7 @@
 /* The attributes of a merged frame: those of the first input, and what the others have besides. */
 #include "common/mem.h"
 #include "common/parse.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/nb-merge/merge.h"
 
@@ -55,6 +56,40 @@ static void require_same_box(const struct merge *opt, const struct input *input)
 			nb_source_name(&opt->input[0].source, a), box, nb_source_name(&input->source, b));
 }
 
+/* Nor are bodies of two universes: comoving positions and peculiar velocities of one mean nothing in the other.  What
+ * is absent counts as what it stands for, and H0 then follows from the masses of both. */
+static void require_same_universe(const struct merge *opt, const struct input *input)
+{
+	char a[NB_SOURCE_NAME], b[NB_SOURCE_NAME];
+	const struct nb_frame *first = &opt->input[0].frame, *frame = &input->frame;
+	if (!nb_is_cosmological(first) && !nb_is_cosmological(frame))
+		return;
+	const struct nb_cosmology want = nb_read_cosmology(first), is = nb_read_cosmology(frame);
+	const int no_H0 = want.H0 == 0 || is.H0 == 0;
+	/* frames that go on with an older one, and those with a time, are judged by nb_merge's comparison of times */
+	const int dated = input->ended || opt->input[0].ended || nb_require_attribute(frame, "time", 0) != 0;
+	const struct {
+		const char *key;
+		double want, is, scale;
+	} all[] = {
+		{"omega0", want.omega_m, is.omega_m, 1},
+		{"omega_lambda", want.omega_l, is.omega_l, 1},
+		{"omega_r", want.omega_r, is.omega_r, 1},
+		{"w0", want.w0, is.w0, 1},
+		{"wa", want.wa, is.wa, 1},
+		{"H0", no_H0 ? 0 : want.H0, no_H0 ? 0 : is.H0, fabs(want.H0)},
+		{"redshift", dated ? 0 : nb_require_attribute(first, "redshift", 0),
+			dated ? 0 : nb_require_attribute(frame, "redshift", 0), 1},
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (!(fabs(all[i].is - all[i].want) <= 1e-6 * all[i].scale))
+			nb_die(NB_EXIT_FAILED,
+				"attribute %s is %.10g in %s and %.10g in %s (want the same universe; see "
+				"nb-cosmology(7))",
+				all[i].key, all[i].want, nb_source_name(&opt->input[0].source, a), all[i].is,
+				nb_source_name(&input->source, b));
+}
+
 /* "G=0.0043 M=2000", as nb-gen says: the masses are those of the bodies, and G is compared for itself. */
 static int is_model_units(const char *key, const char *text)
 {
@@ -79,6 +114,8 @@ static void compare(
 	const char *known = nb_frame_attribute(frame, key), *first = known ? known : default_of(key);
 	if (strcmp(key, "G") == 0)
 		require_same_G(opt, input);
+	if (known && strcmp(key, "redshift") == 0) /* it goes with the time, which is that of one input */
+		return;
 	if (!first || same(first, text)) {
 		if (!known)
 			nb_set_attribute(frame, key, text);
@@ -106,6 +143,7 @@ static void take_others(struct merge *opt, struct nb_frame *frame)
 		const struct input *input = &opt->input[k];
 		const struct nb_frame *from = &input->frame;
 		require_same_box(opt, input);
+		require_same_universe(opt, input);
 		for (size_t i = 0; i < from->nattribute; i++)
 			if (!is_left_out(from->attribute[i].key))
 				compare(opt, frame, input, from->attribute[i].key, nb_frame_attribute_text(from, i));
@@ -145,7 +183,7 @@ static const char *joined_model(struct merge *opt)
 /* Those of the first input, in their order; the time is that of the first input that goes on. */
 static void take_first(struct merge *opt, struct nb_frame *frame)
 {
-	static const char *const clock[] = {"time", "time_rest"};
+	static const char *const clock[] = {"time", "time_rest", "redshift"};
 	const struct nb_frame *first = &opt->input[0].frame;
 	int moving = 0;
 	while (moving + 1 < opt->ninput && opt->input[moving].ended)
@@ -153,7 +191,8 @@ static void take_first(struct merge *opt, struct nb_frame *frame)
 	const struct nb_frame *at = &opt->input[moving].frame;
 	for (size_t i = 0; i < first->nattribute; i++) {
 		const char *key = first->attribute[i].key;
-		const int is_clock = strcmp(key, clock[0]) == 0 || strcmp(key, clock[1]) == 0;
+		const int is_clock = strcmp(key, clock[0]) == 0 || strcmp(key, clock[1]) == 0 ||
+				     strcmp(key, clock[2]) == 0;
 		const int says_how_made = strcmp(key, "seed") == 0;
 		const int is_model = strcmp(key, "model") == 0;
 		const char *text = is_clock   ? nb_frame_attribute(at, key)
