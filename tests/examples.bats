@@ -140,12 +140,18 @@ flat_pair() {
 	[ "$(head -c 4 out/demo.png | tail -c 3)" = PNG ]
 }
 
-@test "the groups of a box of balls are as many as the mass function says that these were made by, also from a file in other units" {
+# bats test_tags=once
+@test "the groups of a box of balls are as many as the mass function says that these were made by, also from a file in other units and from a run" {
 	"$NB_TOP/examples/mass-function" . 2>err >mass.txt
 	awk -F '\t' 'NR > 1 { rows++; d = $2 - $4; if (d * d > 25 || d * d > (0.35 * $4 + 1) ^ 2) bad++ } END { exit bad || rows < 8 }' mass-function.tsv
 	[ "$(head -c 4 mass-function.png | tail -c 3)" = PNG ]
 	nb-calc 'pos /= 0.001' 'mass = 1' snapshot.nb | nb-convert -q --to gadget-hdf5 -o kpc.hdf5
 	mkdir again
 	SNAPSHOT=kpc.hdf5 UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
+	cmp mass.txt again.txt
+	# a particle stream: the last frame
+	nb-select --where 'id < 100' snapshot.nb >few.nb
+	cat few.nb snapshot.nb >two.nb
+	SNAPSHOT=two.nb "$NB_TOP/examples/mass-function" again >again.txt 2>err
 	cmp mass.txt again.txt
 }
