@@ -14,6 +14,7 @@ static const struct {
 	{NULL, "nb-gen merger -n 30 --precision f32"},
 	{NULL, "nb-gen solar --no-history"},
 	{NULL, "nb-gen boxes --level 1 --per-box 2 -j 2"},
+	{NULL, "nb-gen lpt -n 64 --box 1"},
 	{NULL, "nb-gen --help"},
 	{"sphere", "nb-sort-zorder"},
 	{"plane", "nb-sort-zorder -j 2"},
@@ -86,6 +87,7 @@ static const struct {
 	{NULL, "nb-gen plummer -n 10 | nb-force -e 0.1 | nb-stats --attributes"},
 	{"frames", "nb-sort-zorder | nb-render-ppm -W 16 -H 16"},
 	{NULL, "nb-gen kepler | nb-step -d 0.1 -k 3 'nb-force' | nb-stats"},
+	{NULL, "nb-gen lpt -n 64 --box 1 | nb-step --cosmology -d 0.1 -k 2 'nb-force -m treepm -e 0.01 --potential'"},
 	{NULL, "nb-gen plummer -n 10 | nb-step -d 0.1 -k 2 --eta 0.1 'nb-sort-zorder | nb-build-tree | nb-force -e "
 	       "0.1' "
 	       "| nb-convert --to csv"},
