@@ -32,6 +32,10 @@ are() {
 	f=$(awk 'BEGIN { printf "%.17g", 2 * atan2(sqrt(3) * sin(0.5), cos(0.5)) * 45 / atan2(1, 1) }')
 	M=$(awk 'BEGIN { printf "%.17g", (1 - 0.5 * sin(1)) * 45 / atan2(1, 1) }')
 	are "$(nb-gen orbits "m=1; a=3 e=0.5 i=90 Omega=5 omega=6 f=$f" | elements 0 1)" "3 0.5 90 5 6 $M"
+	# hyperbolas that are almost parabolas, from a very small anomaly to a large one
+	for M in 1e-6 -0.005 0.3 -20 4e4; do
+		are "$(nb-gen orbits "m=1; a=-1 e=1.0000001 omega=40 M=$M" | elements 0 1 | cut -d ' ' -f 2,6)" "1.0000001 $M"
+	done
 }
 
 @test "an orbit is about the centre of mass of all bodies before, which is at rest in the origin with all" {
@@ -85,6 +89,7 @@ are() {
 		m=0; a=1|orbits: body 1: there is no mass to orbit
 		m=1; a=1; a=2 about=1|orbits: body 2: there is no mass to orbit
 		m=1; a=1e300|orbits: body 1: the orbit or its velocities are out of range
+		m=1; a=-1e100 e=1e300|orbits: body 1: the orbit or its velocities are out of range
 		m=1; a=1 abot=0|orbits: body 1: unknown element 'abot' (did you mean 'about'? want
 		m=1; a=1 7|orbits: body 1: '7' is not an element
 		m=1; a=1x|orbits: body 1: invalid number 'a=1x'

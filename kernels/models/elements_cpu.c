@@ -41,40 +41,19 @@ static double axis_of(const struct nb_elements *o, double mu)
 	return isnan(o->a) ? cbrt(mu / (rate * rate)) : o->a;
 }
 
-const char *nb_elements_fault(const struct nb_elements *list, size_t i, double G)
-{
-	const struct nb_elements *o = &list[i];
-	if (!(o->mass >= 0))
-		return "m must be at least 0";
-	if (!isnan(o->radius) && !(o->radius >= 0))
-		return "r must be at least 0";
-	if (i == 0)
-		return NULL;
-	if (o->about >= 0 && (size_t)o->about >= i)
-		return "about must be the number of a body before it, from 0";
-	const char *fault = fault_of_shape(o);
-	if (fault)
-		return fault;
-	const double mu = G * mass_within(list, i), a = axis_of(o, mu), speed = sqrt(mu / fabs(a)), size = fabs(a);
-	if (!(mass_within(list, i) > 0))
-		return "there is no mass to orbit";
-	if (!(size > tiny && size < 1 / tiny && speed > tiny && speed < 1 / tiny))
-		return "the orbit or its velocities are out of range";
-	return NULL;
-}
-
-/* Newton's method on Kepler's equation of a hyperbola, from below; it can miss once, and then comes down to the root.
- */
+/* Newton's method on Kepler's equation of a hyperbola, e sinh F - F = mean.  It begins above the root of |mean|, from
+ * where it cannot miss: as sinh F > F + F^3 / 6, F is at most what is put into sinh F = (mean + F) / e. */
 static double hyperbolic_anomaly(double e, double mean)
 {
-	double F = asinh(mean / e);
-	for (int k = 0; k < 200; k++) {
-		const double change = (e * sinh(F) - F - mean) / (e * cosh(F) - 1);
+	const double size = fabs(mean), above = fmin(cbrt(6 * size), size / (e - 1));
+	double F = asinh((size + above) / e);
+	for (int k = 0; k < 200 && F > 0; k++) {
+		const double change = (e * sinh(F) - F - size) / (e * cosh(F) - 1);
 		F -= change;
 		if (!(fabs(change) > 1e-9 * fabs(F)))
 			break;
 	}
-	return F;
+	return copysign(F, mean);
 }
 
 static void place(const struct nb_elements *o, double mu, double pos[3], double vel[3])
@@ -94,11 +73,38 @@ static void place(const struct nb_elements *o, double mu, double pos[3], double 
 			.node = o->node};
 		nb_orbit_place(&orbit, mu, pos, vel);
 	} else {
-		const double F = hyperbolic_anomaly(e, o->anomaly * degree), b = sqrt((e - 1) * (e + 1));
+		const double F = hyperbolic_anomaly(e, o->anomaly * degree), b = sqrt(e - 1) * sqrt(e + 1);
 		const double rate = sqrt(mu / -a) / (e * cosh(F) - 1);
 		const double plane[4] = {a * (cosh(F) - e), -a * b * sinh(F), -rate * sinh(F), rate * b * cosh(F)};
 		nb_orbit_turn(plane, o->inclination, o->node, o->pericentre, pos, vel);
 	}
+}
+
+const char *nb_elements_fault(const struct nb_elements *list, size_t i, double G)
+{
+	const struct nb_elements *o = &list[i];
+	if (!(o->mass >= 0))
+		return "m must be at least 0";
+	if (!isnan(o->radius) && !(o->radius >= 0))
+		return "r must be at least 0";
+	if (i == 0)
+		return NULL;
+	if (o->about >= 0 && (size_t)o->about >= i)
+		return "about must be the number of a body before it, from 0";
+	const char *fault = fault_of_shape(o);
+	if (fault)
+		return fault;
+	const double mu = G * mass_within(list, i), a = axis_of(o, mu), speed = sqrt(mu / fabs(a)), size = fabs(a);
+	if (!(mass_within(list, i) > 0))
+		return "there is no mass to orbit";
+	if (!(size > tiny && size < 1 / tiny && speed > tiny && speed < 1 / tiny))
+		return "the orbit or its velocities are out of range";
+	double pos[3], vel[3];
+	int finite = 1;
+	place(o, mu, pos, vel);
+	for (int c = 0; c < 3; c++)
+		finite &= isfinite(pos[c]) && isfinite(vel[c]);
+	return finite ? NULL : "the orbit or its velocities are out of range";
 }
 
 /* Adds position and velocity of what body i orbits. */
